@@ -1,0 +1,65 @@
+/*
+ * cmd.h - commands of the sightline binary. main.c knows this table and nothing of what is behind it.
+ *
+ * Exit statuses of every command: 0 done, 1 failed (one line on stderr says why), 2 wrong use (the line
+ * names the nearest valid spelling); `profile` returns the program's, or 126/127 as a shell does.
+ */
+#ifndef SL_CMD_H
+#define SL_CMD_H
+
+#include <stdbool.h>
+
+#define SL_EXIT_FAIL 1
+#define SL_EXIT_USAGE 2
+#define SL_EXIT_NOEXEC 126
+#define SL_EXIT_NOTFOUND 127
+
+struct cmd {
+	const char *name;
+	int (*run)(int argc, char **argv); /* argv[0] = the command's name */
+	const char *summary;               /* one line for --help; NULL: internal, not listed */
+};
+
+extern const struct cmd sl_cmds[]; /* ends with a NULL name; made from commands.def */
+
+/* ---- options: tables, from which parsing, --help, completion and the man page's list follow ---- */
+
+enum opt_kind {
+	OPT_FLAG,   /* no value */
+	OPT_BOOL,   /* true|false (also yes/no, 1/0; nsys spells them true,false) */
+	OPT_INT,    /* integer, with range */
+	OPT_STRING,
+	OPT_ENUM,   /* one of a comma list */
+	OPT_LIST,   /* several of a comma list; repeated options add up */
+	OPT_LATER,  /* an option of nsys that is accepted with a warning: "not yet" */
+};
+
+struct opt {
+	char short_name;       /* 0: none */
+	const char *name;      /* long, without -- */
+	enum opt_kind kind;
+	const char *values;    /* ENUM, LIST: allowed, comma separated. BOOL: ignored. INT: "min:max". LATER: "" flag or "value" */
+	const char *metavar;   /* shown in help: --name=METAVAR */
+	const char *help;      /* one or more lines */
+	void *target;          /* bool *, int64_t *, const char ** (STRING, ENUM, LIST) */
+	bool *seen;            /* may be NULL */
+};
+
+/*
+ * Parses options up to the first operand or "--" (POSIX order, as nsys does: what follows the program's
+ * name belongs to the program). Accepts --name=value, --name value, -xVALUE, -x value, -xvalue=, and -x=value.
+ * Returns the index of the first operand, or -SL_EXIT_USAGE after one line on stderr with the nearest valid name,
+ * or -1000 when --help was given and printed.
+ */
+int opt_parse(const struct opt *opts, int argc, char **argv, const char *cmd);
+#define OPT_HELP_SHOWN (-1000)
+
+/* Prints usage, options and @examples to stdout. */
+void opt_help(const struct opt *opts, const char *usage, const char *examples);
+
+/* One line on stderr: "sightline: ..." */
+void sl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* True when stdout (1) or stderr (2) may be coloured: a terminal, NO_COLOR unset, TERM not dumb. */
+bool sl_colour(int fd);
+
+#endif

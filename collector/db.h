@@ -1,0 +1,120 @@
+/*
+ * db.h - the report: the only user of sqlite3.h in the collector.
+ *
+ * Two ways in. High-volume tables take rows of plain integers: db_row() gives the next row of a
+ * table's batch, the caller fills every column, and db_commit() moves all batches into the file by
+ * INSERT ... SELECT from a virtual table over the batch, in one transaction. Everything else has a
+ * function of its own below. The file is in WAL mode while it grows, so anybody can query it.
+ *
+ * All functions return 0 or a negative errno unless said otherwise; after -ENOSPC (full disk, also
+ * for EIO) the transaction is rolled back, the batches are empty, and what was in them is the caller's
+ * loss to count; the next db_commit() may succeed again.
+ */
+#ifndef SL_DB_H
+#define SL_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct db;
+
+#define DB_NULL INT64_MIN /* stands for SQL NULL in a row */
+
+/* Tables that take batches. Columns, in order, are those of schema.sql; enums below name them. */
+enum db_table {
+	DB_OSRT_API,
+	DB_FILE_ACCESS_EVENTS,
+	DB_SCHED_EVENTS,
+	DB_SL_SCHED_DETAIL,
+	DB_TABLE_CNT
+};
+
+/* OSRT_API: the nine columns of nsys, then ours (documented in schema.sql). */
+enum { OSRT_START, OSRT_END, OSRT_EVENT_CLASS, OSRT_GLOBAL_TID, OSRT_NAME_ID, OSRT_RETURN_VALUE,
+       OSRT_NESTING_LEVEL, OSRT_CALLCHAIN_ID, OSRT_ARGUMENTS_ID,
+       OSRT_FD,             /* descriptor, NULL when the call has none */
+       OSRT_FILE_ACCESS_ID, /* -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId */
+       OSRT_PATH_ID,        /* -> StringIds.id: path named by the call or behind the descriptor */
+       OSRT_BYTES_ASKED, OSRT_FILE_OFFSET,
+       OSRT_ERRNUM,         /* errno of a failed call, else NULL */
+       OSRT_COL_CNT };
+
+/* OSRT_FILE_ACCESS_EVENTS; context is empty text in all rows (schema 3.28.1 has it NOT NULL). */
+enum { FACC_ID, FACC_THREAD_ID, FACC_STARTED_AT, FACC_ENDED_AT, FACC_EVENT_TYPE, FACC_API_CALL_ID,
+       FACC_BYTES, FACC_COL_CNT };
+
+enum { SCHED_START, SCHED_CPU, SCHED_IS_IN, SCHED_GLOBAL_TID, SCHED_THREAD_STATE, SCHED_THREAD_BLOCK,
+       SCHED_COL_CNT };
+
+/* SL_SCHED_DETAIL: one row per switch-in or -out that has something nsys has no column for. */
+enum { SCHD_START, SCHD_GLOBAL_TID,
+       SCHD_PREEMPTED,   /* out rows: 1 preempted (still runnable), 0 blocked */
+       SCHD_WAKEUP_TIME, /* in rows: ns when it was made runnable */
+       SCHD_WAKER_TID,   /* in rows: globalTid that woke it, NULL unknown or interrupt */
+       SCHD_PRIORITY, SCHD_COL_CNT };
+
+struct db_open {
+	const char *path;       /* report; must not exist unless overwrite */
+	bool overwrite;         /* replace an existing file (written aside, then renamed over it) */
+	bool resume;            /* open an unfinished report of ours again (recover) */
+	int64_t utc_epoch_ns;   /* Unix time at session time 0 */
+	int64_t system_clock_ns;/* CLOCK_MONOTONIC at session time 0 */
+};
+
+/* NULL and a sentence in @why (why_len bytes) when the report cannot be created. */
+struct db *db_open(const struct db_open *how, char *why, size_t why_len);
+
+/* The next row of @table's batch; every column must be set. Never NULL: the batch grows. */
+int64_t *db_row(struct db *db, enum db_table table);
+size_t db_pending(const struct db *db); /* rows waiting in all batches */
+
+/* StringIds.id of the text; interned. Bytes that are no UTF-8 are stored escaped (\xNN). */
+int64_t db_string(struct db *db, const char *text, size_t len);
+
+int db_process(struct db *db, int64_t global_pid, int64_t pid, const char *name);   /* insert or rename */
+int db_thread_name(struct db *db, int64_t global_tid, const char *name, int priority); /* likewise */
+int db_diagnostic(struct db *db, int64_t ns, int source, int severity, const char *text, int64_t global_pid);
+int db_overhead(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *name);
+int db_meta_capture(struct db *db, const char *name, const char *value);
+int db_system_env(struct db *db, const char *name, int name_enum, const char *value);
+
+/* A row of OSRT_FILE_ACCESS_DESCRIPTORS. closed = 0 while open; set again by db_file_closed. */
+int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path, size_t len);
+int db_file_closed(struct db *db, int64_t id, int64_t closed_ns);
+
+/* SL_PROCESS_TREE: one row per process image (start, fork, exec), see schema.sql. */
+struct db_image {
+	int64_t global_pid, parent_global_pid; /* parent 0 = unknown */
+	int64_t start_ns;
+	int kind;                 /* 0 first seen, 1 fork, 2 exec */
+	int traced;               /* 1: the shim is inside, 0: seen from the kernel only */
+	const char *exe, *command_line; /* NULL unknown */
+};
+int db_image(struct db *db, const struct db_image *image);
+int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status /* wait status, -1 unknown */);
+
+/* SL_OSRT_TOTALS: cumulative, replaces what was there for this thread instance and function. */
+struct db_total {
+	int64_t global_tid, instance; /* instance tells two threads with one globalTid apart */
+	int64_t name_id;
+	int64_t count, total_ns, min_ns, max_ns, bytes, err_count, lost_count, lost_total_ns;
+};
+int db_total(struct db *db, const struct db_total *total);
+
+int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what, int64_t count);
+int db_clock_snapshot(struct db *db, int64_t ticks, int64_t mono, int64_t real, int64_t boot);
+
+/* Commits everything given since the last commit, at session time @now (ANALYSIS_DETAILS follows). */
+int db_commit(struct db *db, int64_t now_ns);
+
+/* Private key/value pairs of the collector inside the same transactions (table SL_STATE). */
+int db_state_set(struct db *db, const char *key, const void *blob, size_t len);
+int db_state_get(struct db *db, const char *key, void **blob, size_t *len); /* malloc'd; -ENOENT */
+
+/* Commits, marks the report complete, builds the indexes, leaves WAL mode; frees @db. */
+int db_finish(struct db *db, int64_t duration_ns);
+/* Frees without finishing (error paths, tests). */
+void db_abandon(struct db *db);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * sched.h - context switches and the process tree as the kernel sees them.
+ *
+ * Two backends behind one interface: eBPF (sched_bpf.c, bpf/sched.bpf.c) and perf_event_open
+ * (sched_perf.c); sched.c picks the best that works and says why not. Times are CLOCK_MONOTONIC ns.
+ * Ids are those of the collector's PID namespace; tasks outside it have pid 0.
+ */
+#ifndef SL_SCHED_H
+#define SL_SCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sched_mode { SCHED_MODE_NONE, SCHED_MODE_TREE, SCHED_MODE_SYSTEM };
+enum sched_backend { SCHED_BACKEND_NONE, SCHED_BACKEND_PERF, SCHED_BACKEND_BPF };
+
+/* Values of ENUM_SAMPLING_THREAD_STATE, for out rows. */
+enum { SCHED_STATE_UNKNOWN = 0, SCHED_STATE_RUNNING = 1, SCHED_STATE_INTERRUPTIBLE = 2,
+       SCHED_STATE_UNINTERRUPTIBLE = 3, SCHED_STATE_STOPPED = 4, SCHED_STATE_TERMINATED = 5 };
+
+/* One side of a switch: a thread leaves or enters a CPU. */
+struct sched_switch {
+	uint64_t time_ns;
+	uint32_t cpu;
+	uint32_t pid, tid;     /* process (tgid) and thread */
+	bool is_in;
+	uint8_t state;         /* out: SCHED_STATE_*, RUNNING when preempted */
+	int8_t preempted;      /* out: 1 preempted, 0 blocked or yielded by itself, -1 unknown */
+	int priority;          /* kernel prio (120 = nice 0), -1 unknown */
+	uint64_t wakeup_ns;    /* in: when it was made runnable, 0 unknown */
+	uint32_t waker_pid, waker_tid; /* in: who did, 0 unknown or interrupt */
+};
+
+/* Any callback may be NULL. */
+struct sched_ops {
+	void (*on_switch)(void *ctx, const struct sched_switch *sw);
+	void (*on_fork)(void *ctx, uint64_t ns, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid, uint32_t tid);
+	/* comm after exec or rename; exec: true for exec, false for a new thread name */
+	void (*on_comm)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, const char *comm, bool exec);
+	/* exit_code: wait status as in task->exit_code for the last thread of a process, else -1 */
+	void (*on_exit)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, int exit_code);
+};
+
+struct sched;
+
+/*
+ * Starts watching. SCHED_MODE_TREE: nothing until sched_follow(). @why gets one sentence whenever the
+ * backend is not BPF (also when it is NONE). Returns NULL only for backend NONE.
+ * @want: highest backend to try (SCHED_BACKEND_BPF normally).
+ */
+struct sched *sched_open(enum sched_mode mode, enum sched_backend want, char *why, size_t why_len);
+enum sched_backend sched_backend(const struct sched *s);
+
+/* Adds the process @pid and all it will fork from now on. Call before it execs. 0 or -errno. */
+int sched_follow(struct sched *s, pid_t pid);
+
+/* Hands over everything that is ready, in time order per CPU. Returns events handled. */
+int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx);
+
+/* Events lost so far (total, monotonic). */
+uint64_t sched_lost(const struct sched *s);
+
+/* Stops the flow of events; what was recorded until now can still be polled. */
+void sched_stop(struct sched *s);
+void sched_close(struct sched *s);
+
+/* For `status -e`: does this backend work here? 0, or -errno and a sentence plus, in @fix, the command that would enable it. */
+int sched_probe(enum sched_backend backend, char *why, size_t why_len, char *fix, size_t fix_len);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * wire.h - layout of what a traced process writes and the collector reads: records.
+ *
+ * Rule for changes: any change of meaning, size or order raises SL_WIRE_VERSION. Both sides are
+ * built together; a collector refuses an arena of another version with a message (attach.c), so
+ * there is no compatibility code.
+ *
+ * A record is a run of 8-byte words in one chunk (arena.h), written by one thread, in the order
+ * in which the calls *returned*. All integers are in the machine's (little-endian) byte order.
+ *
+ *   word 0   start       ticks (clock.h) when the call was entered
+ *   word 1   duration    low 32 bits: ticks from entry to return; 0 with SL_REC_LONG
+ *            head        high 32 bits: struct below, see sl_head()
+ *  [word 2   duration    64-bit ticks, only with SL_REC_LONG; the payload then starts at word 3]
+ *   payload              by shape, see enum sl_shape
+ *
+ * A duration of SL_NEVER_RETURNED in a LONG record means that the call had not returned.
+ */
+#ifndef SL_WIRE_H
+#define SL_WIRE_H
+
+#include <stdint.h>
+
+#define SL_WIRE_VERSION 1u
+#define SL_NEVER_RETURNED UINT64_MAX
+#define SL_NO_OFFSET INT64_MIN /* this call has no file offset */
+#define SL_REC_MAX_WORDS 1023u /* limit of the length field; 4,095-byte paths fit */
+
+/* Flags of a record. */
+enum {
+	SL_REC_ERR = 1,  /* the call failed; the field named ret holds errno, not the value */
+	SL_REC_LONG = 2, /* the duration takes 64 bits, see above */
+	SL_REC_CUT = 4,  /* the string at the end was cut to fit */
+};
+
+/*
+ * Payload by shape. "fd|serial": low 32 bits the descriptor (int32_t; -1 = none), high 32 bits the
+ * file serial (0 = unknown), a number that fdtable.c gives to each descriptor it comes to know,
+ * unique in the arena. "bytes": raw bytes to the end of the record, zero padded; the true length
+ * stands in the low 16 bits of the word before them.
+ */
+enum sl_shape {
+	SL_SHAPE_CALL = 0, /* [0] ret */
+	SL_SHAPE_ARG,      /* [0] ret, [1] one integer argument (syscall number, ioctl request, pid) */
+	SL_SHAPE_FD,       /* [0] ret, [1] fd|serial */
+	SL_SHAPE_IO,       /* [0] ret (low 32 bits, int32_t), bytes asked (high 32), [1] fd|serial */
+	SL_SHAPE_IO_AT,    /* SL_SHAPE_IO, [2] file offset */
+	SL_SHAPE_IO_WIDE,  /* [0] ret, [1] bytes asked, [2] fd|serial, [3] offset or SL_NO_OFFSET */
+	SL_SHAPE_PATH,     /* [0] ret, [1] fd|serial, [2] length, [3..] path bytes */
+	SL_SHAPE_SOCK,     /* [0] ret, [1] fd|serial, [2] length, [3..] struct sockaddr of the peer */
+	SL_SHAPE_DUP,      /* [0] ret, [1] old fd|serial, [2] new serial (low 32 bits) */
+	SL_SHAPE_META,     /* hook field holds enum sl_meta; payload there */
+	SL_SHAPE_CNT
+};
+
+/* Records that are no calls (shape META). start is when it happened, duration 0. */
+enum sl_meta {
+	/* A process image began (start-up, exec, or first event after fork). [0] pid | ppid << 32 (as
+	 * the process sees them), [1] enum sl_image, [2] length, [3..] executable '\0' arg0 '\0' ... */
+	SL_META_IMAGE = 0,
+	/* A descriptor became known without an open: inherited, received, made elsewhere.
+	 * [0] fd|serial, [1] length, [2..] path as /proc/self/fd has it ("socket:[123]", ...) */
+	SL_META_FILE,
+	/* As FILE for a connected socket. [0] fd|serial, [1] length, [2..] struct sockaddr */
+	SL_META_SOCKET,
+	/* Calls that got no record. start: the first, [0] ticks of the last, [1] how many,
+	 * [2] enum sl_loss */
+	SL_META_LOST,
+	/* About to exec. [0] 0, [1] length, [2..] path. The process's next IMAGE record confirms. */
+	SL_META_EXEC,
+	/* Something the user must know once per process. [0] enum sl_note, [1] length, [2..] text */
+	SL_META_NOTE,
+};
+
+enum sl_image { SL_IMAGE_START = 0, SL_IMAGE_FORK = 1 };
+enum sl_loss { SL_LOSS_FULL = 0, SL_LOSS_NESTED = 1, SL_LOSS_NO_SLOT = 2 };
+enum sl_note { SL_NOTE_DEEPBIND = 0 };
+
+/* The high half of word 1. */
+static inline uint32_t sl_head(unsigned hook, unsigned words, unsigned level, unsigned shape,
+			       unsigned flags)
+{
+	return (uint32_t)hook | (uint32_t)words << 12 | (uint32_t)level << 22 |
+	       (uint32_t)shape << 25 | (uint32_t)flags << 29;
+}
+static inline unsigned sl_head_hook(uint32_t h) { return h & 0xfff; }          /* 0..4095 */
+static inline unsigned sl_head_words(uint32_t h) { return h >> 12 & 0x3ff; }   /* whole record */
+static inline unsigned sl_head_level(uint32_t h) { return h >> 22 & 7; }       /* 0 = outermost; 7 = 7 or more */
+static inline unsigned sl_head_shape(uint32_t h) { return h >> 25 & 15; }
+static inline unsigned sl_head_flags(uint32_t h) { return h >> 29; }
+
+static inline uint64_t sl_fd_serial(int fd, uint32_t serial)
+{
+	return (uint32_t)fd | (uint64_t)serial << 32;
+}
+
+/*
+ * Exact totals of the calls that got no record because they were shorter than the threshold
+ * (or, for locks, were not contended). One per hook and thread, updated by the thread alone.
+ * count is written last. Times are ticks.
+ */
+struct sl_agg {
+	uint64_t count;
+	uint64_t total;      /* sum of durations; calls counted without a clock reading add 0 */
+	uint64_t min;        /* 0 while count is 0 */
+	uint64_t max;
+	uint64_t bytes;      /* bytes moved by them */
+	uint64_t err_count;  /* how many of them failed */
+	uint64_t lost_count; /* calls above the threshold whose record found no room */
+	uint64_t lost_total; /* sum of their durations */
+};
+_Static_assert(sizeof(struct sl_agg) == 64, "sl_agg is one cache line");
+
+#endif
