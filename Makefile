@@ -1,0 +1,113 @@
+# Sightline. `make help` lists the targets. GNU make; no configure step.
+#
+#   preload/     -> build/libtrace.so   (goes into programs; needs nothing but libc)
+#   collector/   \
+#   exporters/    > build/sightline     (the commands)
+#   collector/bpf/*.bpf.c -> build/bpf/*.skel.h (embedded; left out where clang or bpftool is missing)
+#
+# A new source file, report, test or BPF program needs no edit here: lists follow the folders.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+B := build
+V ?= 0
+
+CC ?= gcc
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+PKG_CONFIG ?= pkg-config
+CFLAGS ?= -O2 -g
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wvla -Wwrite-strings -Wpointer-arith -Wformat=2
+ifneq ($(WERROR),0)
+WARN += -Werror
+endif
+BASE := -std=gnu11 -D_GNU_SOURCE -I. -I$(B)/gen -DSL_VERSION='"$(VERSION)"' -fno-common $(WARN) -MMD -MP
+
+Q = $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
+
+# ---- the shim: freestanding in spirit; nothing from libc but what preload/ names on purpose ----
+PRELOAD_SRC := $(sort $(wildcard preload/*.c))
+PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(B)/%.o)
+PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -fexceptions \
+	-fno-tree-loop-distribute-patterns -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
+
+# ---- the command ----
+MAIN_SRC := collector/main.c
+LIB_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard collector/*.c exporters/*.c)))
+BPF_SRC := $(sort $(wildcard collector/bpf/*.bpf.c))
+HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/dev/null 2>&1 && $(PKG_CONFIG) --exists libbpf && echo 1)
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/gen/embed.o
+STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite3.a)))
+# The static archive is the faster one (no PLT) and makes the binary relocatable; the shared one works too.
+LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
+ifeq ($(HAVE_BPF),1)
+BASE += -DSL_HAVE_BPF=1
+SKEL := $(BPF_SRC:collector/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
+LIBS += -lbpf -lelf -lz
+endif
+LIBS += -lm -lpthread -ldl
+
+.DELETE_ON_ERROR:
+.PRECIOUS: $(B)/%.o $(B)/bpf/%.o
+.DEFAULT_GOAL := all
+
+all: $(B)/sightline $(B)/libtrace.so ## build build/sightline and build/libtrace.so
+	$(if $(HAVE_BPF),,@echo 'built without eBPF (needs clang, bpftool and libbpf-dev): context switches come from perf_event_open')
+
+$(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodlopen -Wl,--hash-style=gnu \
+		-Wl,--version-script=preload/libtrace.map -Wl,-soname,libtrace.so $(LDFLAGS) -o $@ $(PRELOAD_OBJ)
+
+$(B)/preload/%.o: preload/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(PRELOAD_FLAGS) -c -o $@ $<
+
+$(B)/sightline: $(B)/collector/main.o $(B)/libsightline.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/libsightline.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/collector/%.o: collector/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -I$(B)/bpf $(CFLAGS) -c -o $@ $<
+$(B)/exporters/%.o: exporters/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
+$(LIB_OBJ) $(B)/collector/main.o: | $(SKEL)
+
+# SQL texts travel inside the binary: schema and reports, as NUL-terminated strings in one table.
+EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/reports/*.sql))
+$(B)/gen/embed.c: scripts/embed $(EMBED_SRC)
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)sh scripts/embed $(EMBED_SRC) >$@
+$(B)/gen/embed.o: $(B)/gen/embed.c
+	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
+
+$(B)/bpf/%.bpf.o: collector/bpf/%.bpf.c $(wildcard collector/bpf/*.h)
+	$(call say,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst aarch64,arm64,$(subst x86_64,x86,$(shell uname -m))) \
+		-I. -I/usr/include/$(shell $(CC) -print-multiarch) -Wall -Werror -c -o $@ $<
+$(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include tests/Makefile.inc
+-include scripts/Makefile.inc
+
+clean: ## remove what was built
+	rm -rf $(B) dist
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sort
+.PHONY: all clean help
