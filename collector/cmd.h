@@ -22,6 +22,10 @@ struct cmd {
 
 extern const struct cmd sl_cmds[]; /* ends with a NULL name; made from commands.def */
 
+#define CMD(name, function, summary) int function(int argc, char **argv);
+#include "collector/commands.def"
+#undef CMD
+
 /* ---- options: tables, from which parsing, --help, completion and the man page's list follow ---- */
 
 enum opt_kind {
@@ -32,27 +36,45 @@ enum opt_kind {
 	OPT_ENUM,   /* one of a comma list */
 	OPT_LIST,   /* several of a comma list; repeated options add up */
 	OPT_LATER,  /* an option of nsys that is accepted with a warning: "not yet" */
+	OPT_GROUP,  /* no option: .help is a heading in --help */
+	OPT_ABOUT,  /* no option: .values is the usage line, .help what stands below the options (examples) */
 };
 
 struct opt {
 	char short_name;       /* 0: none */
 	const char *name;      /* long, without -- */
 	enum opt_kind kind;
-	const char *values;    /* ENUM, LIST: allowed, comma separated. BOOL: ignored. INT: "min:max". LATER: "" flag or "value" */
+	/*
+	 * ENUM, LIST: allowed, comma separated (LIST: NULL allows anything). INT: "min:max".
+	 * LATER: "" takes no value, "bool" as BOOL, anything else takes a value and is shown as what it may be.
+	 */
+	const char *values;
 	const char *metavar;   /* shown in help: --name=METAVAR */
-	const char *help;      /* one or more lines */
-	void *target;          /* bool *, int64_t *, const char ** (STRING, ENUM, LIST) */
+	const char *help;      /* one or more lines; NULL: accepted but not listed (older spellings) */
+	void *target;          /* bool *, int64_t *, const char ** (STRING, ENUM, LIST); NULL: value unused */
 	bool *seen;            /* may be NULL */
 };
 
 /*
  * Parses options up to the first operand or "--" (POSIX order, as nsys does: what follows the program's
- * name belongs to the program). Accepts --name=value, --name value, -xVALUE, -x value, -xvalue=, and -x=value.
+ * name belongs to the program). A table ends with an all-zero entry.
+ * Accepts --name=value, --name value, -xVALUE, -x value and -x=value. A BOOL without a value is true:
+ * the next word is taken only when it reads as a truth value. Options of kind LATER give one warning
+ * line for all of them, unless they ask for nothing ("none", "false").
  * Returns the index of the first operand, or -SL_EXIT_USAGE after one line on stderr with the nearest valid name,
  * or -1000 when --help was given and printed.
  */
 int opt_parse(const struct opt *opts, int argc, char **argv, const char *cmd);
 #define OPT_HELP_SHOWN (-1000)
+
+/* True and *@value set when the word is a truth value: true, false, yes, no, 1, 0. */
+bool opt_truth(const char *word, bool *value);
+
+/*
+ * For "did you mean": the nearer to @word of @best (NULL at first) and @candidate; NULL while neither
+ * is near enough to be meant. Fold it over all candidates.
+ */
+const char *sl_nearest(const char *word, const char *best, const char *candidate);
 
 /* Prints usage, options and @examples to stdout. */
 void opt_help(const struct opt *opts, const char *usage, const char *examples);

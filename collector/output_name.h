@@ -1,0 +1,26 @@
+/*
+ * output_name.h - where the report goes, settled before the program starts.
+ */
+#ifndef SL_OUTPUT_NAME_H
+#define SL_OUTPUT_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct output_ask {
+	const char *pattern; /* of -o: %p %h %n %q{VAR} %%; NULL or "": report%n */
+	bool overwrite;      /* -f: an existing report may be replaced */
+	pid_t pid;           /* for %p: the program's process */
+};
+
+/*
+ * The file name that @ask means, malloc'd. NULL and one sentence in @why (without "sightline:", with the
+ * way out) when the report could not be written there: file exists, no such folder, folder not writable,
+ * unknown %-sequence. Without an extension we know, .sqlite is appended; x.nsys-rep becomes x.sqlite,
+ * which sl_warn() says once. %n is the first number, from 1, whose file does not exist.
+ * Two sightlines may still come to the same name: when db_open() then finds the file, ask again.
+ */
+char *output_name(const struct output_ask *ask, char *why, size_t why_len);
+
+#endif

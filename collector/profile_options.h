@@ -1,0 +1,53 @@
+/*
+ * profile_options.h - what `sightline profile` was asked to do.
+ *
+ * One table (profile_options.def) serves the command line, --command-file and SIGHTLINE_OPTIONS of a
+ * bare preload, so all three spell alike. Strings live as long as the process.
+ */
+#ifndef SL_PROFILE_OPTIONS_H
+#define SL_PROFILE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/sched.h"
+#include "preload/session.h"
+
+struct profile_options {
+	const char *output;       /* pattern for output_name(); NULL: report<N>.sqlite */
+	bool force_overwrite;
+	bool trace_osrt;
+	int64_t osrt_threshold_ns;
+	bool osrt_file_access;
+	enum sched_mode cpuctxsw;
+	const char *env_vars;     /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
+	bool inherit_environment;
+	bool show_output;         /* false: stdout and stderr of the program go to /dev/null */
+	bool stats;               /* print the default reports at the end */
+	int kill_signal;          /* for what still runs when collection ends before the program; 0: leave it */
+	bool wait_all;            /* wait for the whole process tree, not only for the first process */
+	bool stop_on_exit;        /* end collection when the program ends */
+	int64_t duration_s;       /* 0: until the program ends */
+	enum sl_on_full on_full;
+	int64_t buffer_mib;       /* backlog of records per process image */
+};
+
+/* What holds when nothing is asked. */
+void profile_options_init(struct profile_options *options);
+
+/* As opt_parse(): index of the program's name in @argv, -SL_EXIT_USAGE or OPT_HELP_SHOWN. Calls init itself. */
+int profile_options_parse(struct profile_options *options, int argc, char **argv);
+
+/*
+ * Options in one string, taken apart as a shell does with blanks, quotes and backslashes (no variables, no
+ * globs). @source names the string in messages ("SIGHTLINE_OPTIONS"). Calls init itself. 0 or -SL_EXIT_USAGE.
+ */
+int profile_options_from_string(struct profile_options *options, const char *text, const char *source);
+
+/*
+ * The next NAME=VALUE of options->env_vars: malloc'd, NULL at the end. *@cursor starts as env_vars.
+ * A comma that belongs to a value is written "\,".
+ */
+char *profile_env_next(const char **cursor);
+
+#endif
