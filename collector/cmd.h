@@ -62,7 +62,8 @@ struct opt {
  * the next word is taken only when it reads as a truth value. Options of kind LATER give one warning
  * line for all of them, unless they ask for nothing ("none", "false").
  * Returns the index of the first operand, or -SL_EXIT_USAGE after one line on stderr with the nearest valid name,
- * or -1000 when --help was given and printed.
+ * or -1000 when --help was given and printed. @cmd: the command's name; "NAME: SOURCE" where the words
+ * came from elsewhere than its command line.
  */
 int opt_parse(const struct opt *opts, int argc, char **argv, const char *cmd);
 #define OPT_HELP_SHOWN (-1000)

@@ -1,0 +1,135 @@
+/*
+ * main.c - the sightline command: finds the command in the table and runs it.
+ *
+ * It knows names only; a command is added by one line in commands.def.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/cmd.h"
+
+#define CMD(name, function, summary) {#name, function, summary},
+const struct cmd sl_cmds[] = {
+#include "collector/commands.def"
+	{NULL, NULL, NULL},
+};
+#undef CMD
+
+static const char help_head[] = "usage: sightline COMMAND [options]\n"
+				"\n"
+				"Records what a program and everything it starts do - calls into "
+				"the C library, waits, files,\n"
+				"context switches - into one SQLite file.\n"
+				"\n"
+				"Commands:\n";
+static const char help_tail[] =
+	"\n"
+	"  sightline COMMAND --help      how a command is used (also: man sightline-COMMAND)\n"
+	"  sightline --version           the version\n"
+	"\n"
+	"First steps:\n"
+	"  sightline profile -o run python3 train.py\n"
+	"  sightline stats run.sqlite\n"
+	"  sightline status              what works on this machine\n";
+
+/* What nsys has and we do not have yet: said as such, since scripts written for nsys will ask. */
+static const char *const nsys_cmds[] = {"launch",   "start",  "stop",    "cancel",  "sessions",
+					"export",   "import", "analyze", "recipe",  "shutdown",
+					"finalize", "nvprof", "plugins", "service", NULL};
+
+static const struct cmd *find(const char *name)
+{
+	for (const struct cmd *c = sl_cmds; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+static int unknown(const char *name)
+{
+	const char *near = NULL;
+
+	for (size_t i = 0; nsys_cmds[i]; i++) {
+		if (strcmp(nsys_cmds[i], name) == 0) {
+			sl_warn("the command '%s' of nsys does not exist here yet (see 'sightline "
+				"--help')",
+				name);
+			return SL_EXIT_USAGE;
+		}
+	}
+	for (const struct cmd *c = sl_cmds; c->name; c++)
+		if (c->summary)
+			near = sl_nearest(name, near, c->name);
+	if (near)
+		sl_warn("unknown %s '%s'; did you mean '%s'? (see 'sightline --help')",
+			*name == '-' ? "option" : "command", name, near);
+	else
+		sl_warn("unknown %s '%s' (see 'sightline --help')",
+			*name == '-' ? "option" : "command", name);
+	return SL_EXIT_USAGE;
+}
+
+static void help(void)
+{
+	fputs(help_head, stdout);
+	for (const struct cmd *c = sl_cmds; c->name; c++)
+		if (c->summary)
+			printf("  %-12s %s\n", c->name, c->summary);
+	fputs(help_tail, stdout);
+}
+
+int cmd_help(int argc, char **argv)
+{
+	static char option[] = "--help";
+	const struct cmd *c;
+
+	if (argc < 2 || argv[1][0] == '-' || strcmp(argv[1], "help") == 0) {
+		help();
+		return 0;
+	}
+	c = find(argv[1]);
+	if (!c)
+		return unknown(argv[1]);
+	return c->run(2, (char *[]){argv[1], option, NULL});
+}
+
+int cmd_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("sightline %s\n", SL_VERSION);
+	return 0;
+}
+
+/* What a failed write to stdout leaves is half an answer: that must not look like success. */
+static int finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	return status ? status : SL_EXIT_FAIL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	const struct cmd *c;
+
+	if (argc < 2) {
+		help();
+		return SL_EXIT_USAGE;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	else if (strcmp(name, "--version") == 0 || strcmp(name, "-v") == 0)
+		name = "version";
+	else if (strcmp(name, "--completion-data") == 0) {
+		for (c = sl_cmds; c->name; c++)
+			if (c->summary)
+				puts(c->name);
+		return finish(0);
+	}
+	c = find(name);
+	if (!c)
+		return unknown(name);
+	return finish(c->run(argc - 1, argv + 1));
+}
