@@ -70,11 +70,18 @@ enum sl_meta {
 	SL_META_EXEC,
 	/* Something the user must know once per process. [0] enum sl_note, [1] length, [2..] text */
 	SL_META_NOTE,
+	/* The tracer itself held the thread up. [0] ticks of the end, [1] enum sl_overhead */
+	SL_META_OVERHEAD,
+	/* What a dup or close too short for a record did to the descriptors.
+	 * DUP: [0] old fd|serial, [1] new fd|serial. CLOSE: [0] fd|serial */
+	SL_META_DUP,
+	SL_META_CLOSE,
 };
 
 enum sl_image { SL_IMAGE_START = 0, SL_IMAGE_FORK = 1 };
 enum sl_loss { SL_LOSS_FULL = 0, SL_LOSS_NESTED = 1, SL_LOSS_NO_SLOT = 2 };
-enum sl_note { SL_NOTE_DEEPBIND = 0 };
+enum sl_note { SL_NOTE_DEEPBIND = 0, SL_NOTE_OTHER = 1 };
+enum sl_overhead { SL_OVERHEAD_START = 0, SL_OVERHEAD_FULL = 1 }; /* start-up; ring full: waited */
 
 /* The high half of word 1. */
 static inline uint32_t sl_head(unsigned hook, unsigned words, unsigned level, unsigned shape,

@@ -1,0 +1,2 @@
+/* hook_info.c - names and classes of the hooks, from the same tables as the shim's. */
+#include "preload/hook_info.c"

@@ -1,0 +1,428 @@
+/*
+ * hook.c - the slow half of the hot path: a thread's first call, a full chunk, a signal in our own
+ * code, the children of fork and vfork, records with strings.
+ *
+ * Everything here runs inside the program's calls: no locks, no allocation, no libc; system calls are
+ * made directly so that errno and cancellation are untouched.
+ */
+#include "preload/hook.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+
+#include "preload/sys.h"
+
+__thread struct sl_tls sl_tls;
+
+/* Until the process is set up, and for good when it cannot be: nothing matches this cookie. */
+static struct sl_proc off_proc = {.cookie = SL_COOKIE_OFF};
+struct sl_proc *sl_proc = &off_proc;
+struct sl_global sl_global;
+
+/* ---- slots and chunks ---- */
+
+/* Bump allocation behind the stack of returned ones: the first use of each index. */
+static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
+{
+	uint32_t n = __atomic_load_n(next, __ATOMIC_RELAXED);
+
+	while (n < cnt)
+		if (__atomic_compare_exchange_n(next, &n, n + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return n + 1;
+	return 0;
+}
+
+static sl_ref take_chunk(struct sl_arena *a, bool first)
+{
+	sl_ref ref;
+
+	/* A thread's first two chunks are beyond the quota: a new thread is not silent because others are busy. */
+	if (!first && __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) >= sl_global.session->quota_chunks)
+		return 0;
+	ref = sl_stack_pop(&a->free_chunks, a->chunk_link);
+	if (!ref)
+		ref = take_fresh(&a->fresh_chunk, a->chunk_cnt);
+	if (ref)
+		__atomic_add_fetch(&a->used_chunks, 1, __ATOMIC_RELAXED);
+	return ref;
+}
+
+static struct sl_chunk *chunk_init(struct sl_arena *a, sl_ref ref, sl_ref slot, uint32_t seq)
+{
+	struct sl_chunk *c = sl_chunk_at(a, ref);
+
+	c->next = 0;
+	c->seq = seq;
+	c->slot = slot;
+	c->consumed = 0;
+	__atomic_store_n(&c->committed, 0, __ATOMIC_RELAXED);
+	return c;
+}
+
+static void use_chunk(struct sl_chunk *c)
+{
+	sl_tls.chunk = c;
+	sl_tls.cur = c->data;
+	sl_tls.end = c->data + sizeof(c->data) / 8;
+}
+
+static bool collector_is_gone(uint32_t *seen, unsigned *still)
+{
+	uint32_t beat = __atomic_load_n(&sl_global.session->heartbeat, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) != SL_SESSION_ON)
+		return true;
+	if (beat != *seen) {
+		*seen = beat;
+		*still = 0;
+	}
+	/* The heartbeat comes every second; ten silent seconds alone prove nothing while it is stopped. */
+	if (++*still < 30)
+		return false;
+	return sl_sys2(SYS_kill, sl_global.session->collector_pid, 0) == -ESRCH;
+}
+
+/* Waits for chunks to come back as the policy allows. False: give up. */
+static bool wait_for_room(struct sl_arena *a)
+{
+	const struct sl_session *s = sl_global.session;
+	uint32_t beat = s->heartbeat;
+	uint64_t begun = sl_mono_ns();
+	unsigned still = 0;
+
+	if (s->on_full == SL_FULL_DROP || sl_tls.dropping)
+		return false;
+	for (;;) {
+		uint32_t seq = __atomic_load_n(&a->freed_seq, __ATOMIC_ACQUIRE);
+		struct timespec step = {0, 50 * 1000 * 1000};
+
+		if (__atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) < s->quota_chunks)
+			return true;
+		__atomic_add_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
+		/* Not FUTEX_PRIVATE: the collector wakes us from its own mapping. */
+		sl_sys4(SYS_futex, &a->freed_seq, FUTEX_WAIT, seq, &step);
+		__atomic_sub_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
+		if (s->on_full == SL_FULL_WAIT &&
+		    sl_mono_ns() - begun > (uint64_t)s->wait_ms * 1000000u)
+			return __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) < s->quota_chunks;
+		if (s->on_full == SL_FULL_BLOCK && collector_is_gone(&beat, &still))
+			return false;
+	}
+}
+
+static void count_lost(enum sl_hook hook, const struct sl_call *call)
+{
+	struct sl_slot *slot = sl_tls.slot;
+	struct sl_agg *agg = &sl_tls.agg[hook];
+
+	if (hook < SL_HOOK_CNT) {
+		agg->lost_total += call->duration;
+		__atomic_store_n(&agg->lost_count, agg->lost_count + 1, __ATOMIC_RELEASE);
+	}
+	if (!slot->lost_cnt)
+		slot->lost_first = call->start;
+	slot->lost_last = call->start + call->duration;
+	__atomic_store_n(&slot->lost_cnt, slot->lost_cnt + 1, __ATOMIC_RELEASE);
+}
+
+/* A record that is no call, written at sl_tls.cur, where there is room: @words in all. */
+static uint64_t *put_meta(uint64_t *w, enum sl_meta meta, uint64_t start, unsigned words)
+{
+	w[0] = start;
+	w[1] = (uint64_t)sl_head(meta, words, 0, SL_SHAPE_META, 0) << 32;
+	return w + 2;
+}
+
+/* The first words of a new chunk tell of what had no room before it. */
+static void put_gap(uint64_t wait_begun, uint64_t wait_end)
+{
+	struct sl_slot *slot = sl_tls.slot;
+	uint64_t *w;
+
+	if (wait_begun) {
+		w = put_meta(sl_tls.cur, SL_META_OVERHEAD, wait_begun, 4);
+		w[0] = wait_end;
+		w[1] = SL_OVERHEAD_FULL;
+		sl_commit(w + 2);
+	}
+	if (slot->lost_cnt) {
+		w = put_meta(sl_tls.cur, SL_META_LOST, slot->lost_first, 5);
+		w[0] = slot->lost_last;
+		w[1] = slot->lost_cnt;
+		w[2] = SL_LOSS_FULL;
+		/* Zero first: killed in between, the span is forgotten rather than counted twice. */
+		__atomic_store_n(&slot->lost_cnt, 0, __ATOMIC_RELEASE);
+		sl_commit(w + 3);
+	}
+}
+
+/* Moves on to another chunk. False: there is none, and the policy says not to wait (longer). */
+static bool next_chunk(void)
+{
+	struct sl_arena *a = sl_global.arena;
+	uint64_t wait_begun = 0, wait_end = 0;
+	struct sl_chunk *old = sl_tls.chunk, *c;
+	sl_ref ref = take_chunk(a, false);
+
+	while (!ref) {
+		if (!wait_begun)
+			wait_begun = sl_ticks();
+		if (!wait_for_room(a)) {
+			sl_tls.dropping = 1;
+			return false;
+		}
+		wait_end = sl_ticks();
+		ref = take_chunk(a, false);
+	}
+	sl_tls.dropping = 0;
+	c = chunk_init(a, ref, old->slot, old->seq + 1);
+	use_chunk(c);
+	put_gap(wait_begun, wait_end);
+	/* Release: whoever sees the link sees the chunk, and that old->committed is final (drain.c). */
+	__atomic_store_n(&old->next, ref, __ATOMIC_RELEASE);
+	return true;
+}
+
+uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call)
+{
+	/* Emptied by a fork inside the call (a handler that forked, say): nothing to write to. */
+	if (!sl_tls.chunk)
+		return NULL;
+	if (!next_chunk()) {
+		count_lost(hook, call);
+		return NULL;
+	}
+	return (size_t)((char *)sl_tls.end - (char *)sl_tls.cur) >= words * 8u ? sl_tls.cur : NULL;
+}
+
+void sl_count_nested(void)
+{
+	if (sl_tls.slot)
+		__atomic_add_fetch(&sl_tls.slot->nested_cnt, 1, __ATOMIC_RELAXED);
+	else if (sl_global.arena)
+		__atomic_add_fetch(&sl_global.arena->unslotted_cnt, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- a thread's first call ---- */
+
+static void count_unslotted(struct sl_arena *a)
+{
+	uint64_t now = sl_ticks(), none = 0;
+
+	__atomic_compare_exchange_n(&a->unslotted_first, &none, now, 0, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	__atomic_store_n(&a->unslotted_last, now, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&a->unslotted_cnt, 1, __ATOMIC_RELAXED);
+}
+
+static bool thread_start(void)
+{
+	const struct sl_session *s = sl_global.session;
+	struct sl_arena *a = sl_global.arena;
+	sl_ref ref, agg, first;
+	struct sl_slot *slot;
+
+	ref = sl_stack_pop(&a->free_slots, a->slot_link);
+	if (!ref)
+		ref = take_fresh(&a->fresh_slot, a->slot_cnt);
+	if (!ref)
+		return false;
+	agg = take_chunk(a, true);
+	first = agg ? take_chunk(a, true) : 0;
+	if (!first) {
+		if (agg) {
+			__atomic_sub_fetch(&a->used_chunks, 1, __ATOMIC_RELAXED);
+			sl_stack_push(&a->free_chunks, a->chunk_link, agg);
+		}
+		sl_stack_push(&a->free_slots, a->slot_link, ref);
+		return false;
+	}
+	slot = &a->slot[ref - 1];
+	slot->pid = sl_proc->pid;
+	slot->tid = (uint32_t)sl_gettid();
+	slot->process = sl_proc->number;
+	slot->parent_process = sl_proc->parent_number;
+	slot->agg_chunk = agg;
+	slot->first_chunk = first;
+	slot->born = sl_ticks();
+	slot->lost_cnt = slot->nested_cnt = 0;
+	slot->instance++;
+	sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
+	sl_tls.slot = slot;
+	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, agg); /* zero: fresh, or cleaned by the collector */
+	use_chunk(chunk_init(a, first, ref, 0));
+	sl_tls.threshold = s->threshold_ticks;
+	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
+	sl_tls.dropping = 0;
+	/* Release: pairs with the collector's acquire of state. */
+	__atomic_store_n(&slot->state, SL_SLOT_LIVE, __ATOMIC_RELEASE);
+	return true;
+}
+
+void sl_thread_reset(void)
+{
+	uint32_t busy = sl_tls.busy;
+
+	memset(&sl_tls, 0, sizeof(sl_tls));
+	sl_tls.busy = busy;
+}
+
+/* In the time between vfork and the child's exec, parent and child share everything but the pid. */
+static bool back_from_vfork(void)
+{
+	if ((uint32_t)sl_getpid() != sl_tls.vfork_pid)
+		return false;
+	sl_tls.cookie = sl_tls.saved_cookie;
+	return true;
+}
+
+static bool set_up(void)
+{
+	if (sl_proc->cookie == SL_COOKIE_OFF && !sl_process_start())
+		return false;
+	if (sl_proc->cookie == SL_COOKIE_NONE && !sl_process_child())
+		return false;
+	if (sl_proc->cookie == SL_COOKIE_OFF)
+		return false;
+	sl_thread_reset();
+	if (!thread_start()) {
+		count_unslotted(sl_global.arena);
+		return false;
+	}
+	sl_tls.cookie = sl_proc->cookie;
+	if (!sl_proc->announced) {
+		sl_proc->announced = 1;
+		sl_announce();
+	}
+	return true;
+}
+
+bool sl_enter_slow(void)
+{
+	bool ok;
+
+	if (sl_tls.cookie == SL_COOKIE_VFORK && (!back_from_vfork() || sl_tls.cookie == sl_proc->cookie))
+		return sl_tls.cookie != SL_COOKIE_VFORK;
+	if (sl_tls.busy) {
+		sl_count_nested();
+		return false;
+	}
+	sl_tls.busy = 1;
+	sl_barrier();
+	ok = set_up();
+	sl_barrier();
+	sl_tls.busy = 0;
+	return ok;
+}
+
+/* ---- records with more than a few words ---- */
+
+void sl_leave_close(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		    uint32_t serial)
+{
+	uint64_t p[2] = {sl_result(ret, failed), sl_fd_serial(fd, serial)};
+
+	if (!sl_short(call, hook, true, 0, failed))
+		sl_record(call, hook, SL_SHAPE_FD, failed, p, 2);
+	else if (serial)
+		sl_meta(SL_META_CLOSE, call->start, p + 1, 1, NULL, 0);
+}
+
+void sl_leave_io_wide(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		      uint64_t asked, int64_t offset)
+{
+	uint64_t p[4] = {sl_result(ret, failed), asked, sl_fd_serial(fd, sl_fd_get(fd)),
+			 (uint64_t)offset};
+
+	sl_record(call, hook, SL_SHAPE_IO_WIDE, failed, p, 4);
+}
+
+void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		  uint32_t serial, uint32_t new_serial)
+{
+	uint64_t p[3] = {sl_result(ret, failed), sl_fd_serial(fd, serial), new_serial};
+
+	if (sl_short(call, hook, true, 0, failed)) {
+		uint64_t both[2] = {p[1], sl_fd_serial((int)ret, new_serial)};
+
+		if (new_serial)
+			sl_meta(SL_META_DUP, call->start, both, 2, NULL, 0);
+		return;
+	}
+	sl_record(call, hook, SL_SHAPE_DUP, failed, p, 3);
+}
+
+static unsigned byte_words(size_t *len, unsigned before, unsigned *flags)
+{
+	size_t room = (SL_REC_MAX_WORDS - before) * 8;
+
+	*flags = 0;
+	if (*len > room) {
+		*len = room;
+		*flags = SL_REC_CUT;
+	}
+	return (unsigned)((*len + 7) / 8);
+}
+
+static uint64_t *put_bytes(uint64_t *w, const void *bytes, size_t len, unsigned words)
+{
+	*w++ = len;
+	if (words)
+		w[words - 1] = 0;
+	memcpy(w, bytes, len);
+	return w + words;
+}
+
+void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shape, int64_t ret,
+		    bool failed, uint64_t word1, const void *bytes, size_t len, bool is_file)
+{
+	unsigned head = 2 + (call->duration >> 32 != 0), flags, n, words;
+	uint64_t *w;
+
+	if (sl_short(call, hook, is_file, 0, failed)) {
+		/* The name of a descriptor is told however short the call: later records refer to it. */
+		if (word1 >> 32 && !failed)
+			sl_meta(shape == SL_SHAPE_SOCK ? SL_META_SOCKET : SL_META_FILE, call->start,
+				&word1, 1, bytes, len);
+		return;
+	}
+	n = byte_words(&len, head + 3, &flags);
+	words = head + 3 + n;
+	if (!sl_begin_write())
+		return;
+	w = sl_room(words, hook, call);
+	if (w) {
+		uint64_t result = sl_result(ret, failed);
+
+		w = sl_put_head(w, hook, words, call, shape, flags | (failed ? SL_REC_ERR : 0));
+		w[0] = result;
+		w[1] = word1;
+		sl_commit(put_bytes(w + 2, bytes, len, n));
+	}
+	sl_end_write();
+}
+
+void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned cnt,
+	     const void *bytes, size_t len)
+{
+	struct sl_call call = {.start = start};
+	unsigned flags = 0, n = bytes ? byte_words(&len, 3 + cnt, &flags) : 0;
+	unsigned words = 2 + cnt + (bytes ? 1 + n : 0);
+	bool nested = sl_tls.busy;
+	uint64_t *w;
+
+	/* Called from wrappers (not busy) and from set-up (busy, the ring is ready). */
+	if (!nested && !sl_begin_write())
+		return;
+	w = sl_room(words, SL_HOOK_CNT, &call);
+	if (w) {
+		w = put_meta(w, meta, start, words);
+		w[-1] |= (uint64_t)flags << 61;
+		for (unsigned i = 0; i < cnt; i++)
+			w[i] = payload[i];
+		sl_commit(bytes ? put_bytes(w + cnt, bytes, len, n) : w + cnt);
+	}
+	if (!nested)
+		sl_end_write();
+}

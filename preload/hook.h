@@ -1,0 +1,357 @@
+/*
+ * hook.h - the hot path: what every wrapper does before and after the real call.
+ *
+ * The rules, easy to break:
+ *  - No locks, no allocation, no libc calls, no system calls on the inline paths. The slow paths
+ *    (hook.c) use system calls made directly.
+ *  - errno is the program's: read on failure, never written.
+ *  - A signal handler may interrupt anything here and call wrappers itself. While `busy` is set it
+ *    only counts (sl_slot.nested_cnt) and passes through.
+ *  - The process may have forked since this thread's state was set up, or this may be a vfork child
+ *    that shares our memory: `cookie` differs then and the slow path sorts it out (hook.c).
+ *  - Publish before returning: after sl_commit() a SIGKILL loses nothing.
+ */
+#ifndef SL_HOOK_H
+#define SL_HOOK_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "preload/clock.h"
+#include "preload/hooks.h"
+#include "preload/session.h"
+
+#define SL_EXPORT __attribute__((visibility("default")))
+#define sl_likely(x) __builtin_expect(!!(x), 1)
+#define sl_unlikely(x) __builtin_expect(!!(x), 0)
+
+#pragma GCC visibility push(hidden)
+
+/* State of one thread. Plain TLS of a preloaded library: lives and dies with the thread. */
+struct sl_tls {
+	uint64_t cookie;         /* equals sl_proc->cookie while everything here is valid */
+	uint64_t *cur, *end;     /* where the next record goes; end of the chunk */
+	struct sl_chunk *chunk;  /* the chunk being written */
+	struct sl_agg *agg;      /* by hook */
+	uint64_t threshold;      /* ticks */
+	uint64_t file_threshold; /* ticks, for calls on files: 0 with --osrt-file-access */
+	uint32_t depth;          /* traced calls that this thread is inside of */
+	uint32_t busy;           /* our own code runs: a signal handler must not enter it */
+	struct sl_slot *slot;
+	uint32_t dropping;       /* the ring was full and waiting did not help; reset by the next chunk */
+	uint32_t vfork_pid;      /* who called vfork, see hook.c */
+	uint64_t saved_cookie;   /* cookie to go back to after vfork */
+};
+extern __thread struct sl_tls sl_tls __attribute__((tls_model("initial-exec")));
+
+/*
+ * State of the process, in a page that the kernel empties in a forked child (MADV_WIPEONFORK): a
+ * child is recognised by its cookie of 0 however it was made.
+ */
+struct sl_proc {
+	uint64_t cookie; /* SL_COOKIE_*, or a number no thread has before it is set up */
+	uint32_t clock_mode;
+	uint32_t number; /* process number in the arena */
+	uint32_t pid;
+	uint32_t parent_number;
+	uint32_t announced; /* the IMAGE record has been written */
+};
+extern struct sl_proc *sl_proc;
+
+enum {
+	SL_COOKIE_NONE = 0,  /* threads not set up; processes after fork */
+	SL_COOKIE_OFF = 1,   /* process: not (yet, or no longer) tracing */
+	SL_COOKIE_VFORK = 2, /* thread: between vfork and the first call of the parent after it */
+	SL_COOKIE_FIRST = 16,
+};
+
+/* The real functions, in the order of enum sl_hook; NULL until resolved (resolve.c). */
+extern void *sl_real[SL_HOOK_CNT];
+void *sl_resolve(enum sl_hook hook); /* slow: NULL when no such function exists */
+
+static inline void *sl_get_real(enum sl_hook hook)
+{
+	void *p = sl_real[hook];
+
+	return sl_likely(p) ? p : sl_resolve(hook);
+}
+
+static inline uint64_t sl_ticks(void)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+	if (sl_likely(sl_proc->clock_mode == SL_CLOCK_TSC))
+		return sl_counter();
+#endif
+	return sl_mono_ns();
+}
+
+/* What a wrapper keeps across the real call. */
+struct sl_call {
+	uint64_t start, duration; /* ticks */
+	uint32_t depth;
+};
+
+bool sl_enter_slow(void);
+
+/* Right after the real call. */
+static inline void sl_stop(struct sl_call *call)
+{
+	call->duration = sl_ticks() - call->start;
+	sl_tls.depth = call->depth;
+}
+
+/* False: pass the call through and record nothing. */
+static inline bool sl_enter(struct sl_call *call)
+{
+	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
+		return false;
+	call->depth = sl_tls.depth;
+	sl_tls.depth = call->depth + 1;
+	call->start = sl_ticks();
+	return true;
+}
+
+/* Nested in our own code, by a signal handler: count it; the record has no place to go. */
+void sl_count_nested(void);
+/* Room for @words words when the chunk is full, or NULL after counting the loss. */
+uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call);
+
+/* The compiler must not move ring writes out of the busy section; the CPU needs no fence for that. */
+#define sl_barrier() __asm__ volatile("" ::: "memory")
+
+static inline bool sl_begin_write(void)
+{
+	if (sl_unlikely(sl_tls.busy)) {
+		sl_count_nested();
+		return false;
+	}
+	sl_tls.busy = 1;
+	sl_barrier();
+	return true;
+}
+static inline void sl_end_write(void)
+{
+	sl_barrier();
+	sl_tls.busy = 0;
+}
+
+static inline void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, bool failed)
+{
+	struct sl_agg *a = &sl_tls.agg[hook];
+
+	a->total += duration;
+	if (duration < a->min || !a->count)
+		a->min = duration;
+	if (duration > a->max)
+		a->max = duration;
+	a->bytes += bytes;
+	a->err_count += failed;
+	/* Read by the collector at any time: the count is what it trusts, so it comes last. */
+	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
+}
+
+/* True when the call was too short for a record and has been added to the totals instead. */
+static inline bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file,
+			    int64_t bytes, bool failed)
+{
+	if (call->duration >= (is_file ? sl_tls.file_threshold : sl_tls.threshold))
+		return false;
+	if (sl_begin_write()) {
+		sl_aggregate(hook, call->duration, bytes > 0 ? (uint64_t)bytes : 0, failed);
+		sl_end_write();
+	}
+	return true;
+}
+
+/* Writes the two or three words that every record begins with; returns where the payload goes. */
+static inline uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned words,
+				    const struct sl_call *call, unsigned shape, unsigned flags)
+{
+	unsigned level = call->depth < 7 ? call->depth : 7;
+
+	w[0] = call->start;
+	if (sl_unlikely(call->duration >> 32)) {
+		w[1] = (uint64_t)sl_head(hook, words, level, shape, flags | SL_REC_LONG) << 32;
+		w[2] = call->duration;
+		return w + 3;
+	}
+	w[1] = call->duration | (uint64_t)sl_head(hook, words, level, shape, flags) << 32;
+	return w + 2;
+}
+
+/* Release: pairs with the collector's acquire of committed (drain.c). */
+static inline void sl_commit(uint64_t *end)
+{
+	uint32_t bytes = (uint32_t)((char *)end - (char *)sl_tls.chunk->data);
+
+	sl_tls.cur = end;
+	__atomic_store_n(&sl_tls.chunk->committed, bytes, __ATOMIC_RELEASE);
+}
+
+static inline uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call *call)
+{
+	uint64_t *w = sl_tls.cur;
+
+	if (sl_unlikely((size_t)((char *)sl_tls.end - (char *)w) < words * 8u))
+		return sl_room_slow(words, hook, call);
+	return w;
+}
+
+/*
+ * The record of a call. Inlined into every wrapper with constants for shape and length, so that what
+ * remains is the stores.
+ */
+static inline __attribute__((always_inline)) void
+sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
+	  const uint64_t *payload, unsigned payload_words)
+{
+	unsigned words = 2 + (call->duration >> 32 != 0) + payload_words;
+	uint64_t *w;
+
+	if (!sl_begin_write())
+		return;
+	w = sl_room(words, hook, call);
+	if (sl_likely(w)) {
+		w = sl_put_head(w, hook, words, call, shape, failed ? SL_REC_ERR : 0);
+		for (unsigned i = 0; i < payload_words; i++)
+			w[i] = payload[i];
+		sl_commit(w + payload_words);
+	}
+	sl_end_write();
+}
+
+static inline uint64_t sl_result(int64_t ret, bool failed)
+{
+	return failed ? (uint64_t)(int64_t)errno : (uint64_t)ret;
+}
+
+static inline void sl_leave_call(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed)
+{
+	uint64_t p[1];
+
+	if (sl_short(call, hook, false, 0, failed))
+		return;
+	p[0] = sl_result(ret, failed);
+	sl_record(call, hook, SL_SHAPE_CALL, failed, p, 1);
+}
+
+static inline void sl_leave_arg(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+				int64_t arg)
+{
+	uint64_t p[2];
+
+	if (sl_short(call, hook, false, 0, failed))
+		return;
+	p[0] = sl_result(ret, failed);
+	p[1] = (uint64_t)arg;
+	sl_record(call, hook, SL_SHAPE_ARG, failed, p, 2);
+}
+
+/* ---- descriptors (fdtable.c) ---- */
+
+#define SL_FD_NEAR 1024u
+extern uint32_t sl_fd_near[SL_FD_NEAR]; /* file serial by descriptor, 0 = not known yet */
+uint32_t sl_fd_serial_slow(int fd);     /* finds out what @fd is; 0 when it is not open */
+void sl_fd_set(int fd, uint32_t serial);/* @fd now means @serial; 0 forgets it */
+void sl_fd_forget_range(unsigned first, unsigned last);
+uint32_t sl_fd_new_serial(void);
+
+static inline uint32_t sl_fd_get(int fd)
+{
+	uint32_t serial = 0;
+
+	if (sl_likely((unsigned)fd < SL_FD_NEAR))
+		serial = __atomic_load_n(&sl_fd_near[fd], __ATOMIC_RELAXED);
+	return sl_likely(serial) ? serial : sl_fd_serial_slow(fd);
+}
+
+/* @serial: what @fd meant when the call was made; see sl_fd_get(). */
+static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+			       int fd, uint32_t serial)
+{
+	uint64_t p[2];
+
+	if (sl_short(call, hook, true, 0, failed))
+		return;
+	p[0] = sl_result(ret, failed);
+	p[1] = sl_fd_serial(fd, serial);
+	sl_record(call, hook, SL_SHAPE_FD, failed, p, 2);
+}
+
+void sl_leave_io_wide(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		      uint64_t asked, int64_t offset);
+
+/* @done: bytes moved, for the totals. */
+static inline __attribute__((always_inline)) void
+sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+	    uint64_t asked, int64_t done, int64_t offset)
+{
+	uint64_t p[3];
+
+	if (sl_short(call, hook, true, failed ? 0 : done, failed))
+		return;
+	if (sl_unlikely((asked | (uint64_t)ret) >> 31 && !failed) || sl_unlikely(asked >> 32)) {
+		sl_leave_io_wide(call, hook, ret, failed, fd, asked, offset);
+		return;
+	}
+	p[0] = (uint32_t)sl_result(ret, failed) | asked << 32;
+	p[1] = sl_fd_serial(fd, sl_fd_get(fd));
+	p[2] = (uint64_t)offset;
+	if (offset == SL_NO_OFFSET)
+		sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);
+	else
+		sl_record(call, hook, SL_SHAPE_IO_AT, failed, p, 3);
+}
+
+/* Calls that carry a string or a socket address (not on the hottest paths). */
+void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shape, int64_t ret,
+		    bool failed, uint64_t word1, const void *bytes, size_t len, bool is_file);
+static inline void sl_leave_path(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+				 int fd, uint32_t serial, const char *path)
+{
+	sl_leave_bytes(call, hook, SL_SHAPE_PATH, ret, failed, sl_fd_serial(fd, serial), path,
+		       path ? __builtin_strlen(path) : 0, true);
+}
+/* For calls that end the life of a descriptor; @serial was read before the call. */
+void sl_leave_close(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		    uint32_t serial);
+void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		  uint32_t serial, uint32_t new_serial);
+
+/* Records that are no calls; @words of payload, then bytes (may be NULL) preceded by their length. */
+void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned words,
+	     const void *bytes, size_t len);
+
+/* A call that is only counted, without looking at the clock (uncontended locks). */
+static inline void sl_count_only(enum sl_hook hook)
+{
+	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
+		return;
+	if (!sl_begin_write())
+		return;
+	__atomic_store_n(&sl_tls.agg[hook].count, sl_tls.agg[hook].count + 1, __ATOMIC_RELEASE);
+	sl_end_write();
+}
+
+/* ---- start.c, process.c ---- */
+
+struct sl_global {
+	struct sl_arena *arena;
+	const struct sl_session *session;
+	uint64_t last_cookie;
+	uint32_t root;            /* this process started the session (bare preload) */
+	uint32_t private_pid_ns;  /* children may live in another PID namespace: they need own arenas */
+	const char *path;         /* of this library, absolute: what exec puts into LD_PRELOAD */
+	char session_env[sizeof(SL_SESSION_ENV) + 200]; /* "SIGHTLINE_SESSION=..." */
+};
+extern struct sl_global sl_global;
+
+bool sl_process_start(void);  /* idempotent; false when this process is not traced */
+bool sl_process_child(void);  /* in a forked child: a new process number, same arena */
+void sl_thread_reset(void);   /* forget the parent's slot */
+void sl_announce(void);       /* writes the IMAGE record */
+int sl_find_env(const char *name); /* index in environ, or -1 */
+
+#pragma GCC visibility pop
+#endif
