@@ -81,8 +81,8 @@ static size_t farness(const char *word, const char *candidate)
 {
 	size_t len = strlen(word);
 
-	if (len >= 3 && strncasecmp(word, candidate, len) == 0)
-		return 1;
+	if (len >= 3 && candidate[0] && strncasecmp(word, candidate, len) == 0)
+		return candidate[len] != '\0';
 	return distance(word, candidate);
 }
 
@@ -173,13 +173,11 @@ static int not_in_list(const struct parser *ps, const struct opt *o, const char 
 
 	snprintf(item, sizeof(item), "%.*s", (int)(len < NEAREST_MAX ? len : NEAREST_MAX), word);
 	if (nearest_value(o->values, item, near, sizeof(near)))
-		sl_warn("%s: option '%s' does not know '%s'; did you mean '%s'? (see 'sightline %s "
-			"--help')",
-			ps->cmd, spelling(o, name), item, near, ps->see);
+		sl_warn("%s: option '%s' does not know '%s'; did you mean '%s'? %s", ps->cmd,
+			spelling(o, name), item, near, ps->see);
 	else
-		sl_warn("%s: option '%s' does not know '%s'; it takes %s (see 'sightline %s "
-			"--help')",
-			ps->cmd, spelling(o, name), item, o->values, ps->see);
+		sl_warn("%s: option '%s' does not know '%s'; it takes %s %s", ps->cmd,
+			spelling(o, name), item, o->values, ps->see);
 	return -SL_EXIT_USAGE;
 }
 
@@ -202,11 +200,33 @@ static int set_int(const struct parser *ps, const struct opt *o, const char *wor
 	return 0;
 }
 
+/* Options point to such texts for as long as the process lives. */
+static char *keep_joined(const char *first, const char *more)
+{
+	static struct kept {
+		struct kept *next;
+		char text[];
+	} * all;
+	size_t len = first ? strlen(first) + 1 : 0;
+	struct kept *k = malloc(sizeof(*k) + len + strlen(more) + 1);
+
+	if (!k)
+		return NULL;
+	if (first) {
+		memcpy(k->text, first, len - 1);
+		k->text[len - 1] = ',';
+	}
+	memcpy(k->text + len, more, strlen(more) + 1);
+	k->next = all;
+	all = k;
+	return k->text;
+}
+
 /* Repeated lists add up; the first one replaces the default. */
 static int set_list(const struct parser *ps, const struct opt *o, const char *word, bool again)
 {
 	const char **target = o->target;
-	char *joined;
+	const char *joined;
 
 	for (const char *p = word; o->values && *p;) {
 		size_t len = strcspn(p, ",");
@@ -217,12 +237,11 @@ static int set_list(const struct parser *ps, const struct opt *o, const char *wo
 	}
 	if (!target)
 		return 0;
-	if (asprintf(&joined, "%s%s%s", again ? *target : "", again ? "," : "", word) < 0) {
+	joined = keep_joined(again ? *target : NULL, word);
+	if (!joined) {
 		sl_warn("%s: out of memory", ps->cmd);
 		return -SL_EXIT_USAGE;
 	}
-	if (again)
-		free((void *)*target); /* ours: made by the line above, in this parse */
 	*target = joined;
 	return 0;
 }
@@ -361,9 +380,8 @@ static int unknown(const struct parser *ps, const char *dashes, const char *name
 	if (len > 1)
 		near = sl_nearest(word, near, "help");
 	if (near)
-		sl_warn("%s: unknown option '%s%s'; did you mean '--%s'? (see 'sightline %s "
-			"--help')",
-			ps->cmd, dashes, word, near, ps->see);
+		sl_warn("%s: unknown option '%s%s'; did you mean '--%s'? %s", ps->cmd, dashes, word,
+			near, ps->see);
 	else
 		sl_warn("%s: unknown option '%s%s' %s", ps->cmd, dashes, word, ps->see);
 	return -SL_EXIT_USAGE;
@@ -480,14 +498,15 @@ static void help_later(const struct opt *opts)
 
 void opt_help(const struct opt *opts, const char *usage, const char *examples)
 {
+	const struct opt *first = opts + (opts->kind == OPT_ABOUT);
 	bool own_help = find_short(opts, 'h') != NULL;
 
 	printf("usage: %s\n", usage);
-	if (is_option(opts) || opts->kind == OPT_ABOUT)
+	if (first->kind != OPT_GROUP)
 		putchar('\n');
 	for (const struct opt *o = opts; !is_end(o); o++) {
 		if (o->kind == OPT_GROUP)
-			printf("%s%s\n", o == opts ? "" : "\n", o->help);
+			printf("\n%s\n", o->help);
 		else if (is_option(o) && o->kind != OPT_LATER && o->help)
 			help_option(o);
 	}

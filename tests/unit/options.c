@@ -1,0 +1,451 @@
+/* options.c - option tables: every spelling, every refusal, and what `profile` makes of its words. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "collector/cmd.h"
+#include "collector/profile_options.h"
+
+static char said[8192]; /* what the last quiet() section wrote */
+static int capture_fd, capture_saved, capture_was;
+
+/* Between these two, what goes to @fd lands in said. */
+static void capture(int fd)
+{
+	fflush(stdout);
+	capture_was = fd;
+	capture_saved = dup(fd);
+	capture_fd = memfd_create("said", 0);
+	dup2(capture_fd, fd);
+}
+
+static void captured(void)
+{
+	ssize_t len;
+
+	fflush(stdout);
+	len = pread(capture_fd, said, sizeof(said) - 1, 0);
+	said[len > 0 ? len : 0] = '\0';
+	dup2(capture_saved, capture_was);
+	close(capture_saved);
+	close(capture_fd);
+}
+
+static bool flag, truth, seen;
+static int64_t number;
+static const char *string, *choice, *list, *unused;
+static const struct opt opts[] = {
+	{.kind = OPT_ABOUT, .values = "sightline try [options] WHAT", .help = "Example:\n  try it"},
+	{.kind = OPT_GROUP, .help = "Things:"},
+	{'q', "quiet", OPT_FLAG, NULL, NULL, "say nothing", &flag, NULL},
+	{'b', "bool", OPT_BOOL, NULL, NULL, "a truth", &truth, NULL},
+	{'n', "number", OPT_INT, "-5:100", "N", "a number", &number, &seen},
+	{'o', "output", OPT_STRING, NULL, "NAME", "a name\non two lines", &string, NULL},
+	{0, "choice", OPT_ENUM, "red,green,blue", "COLOUR", "a colour", &choice, NULL},
+	{'l', "list", OPT_LIST, "one,two,three", "A,B", "several", &list, NULL},
+	{0, "any-list", OPT_LIST, NULL, "A,B", "several of any", &unused, NULL},
+	{'s', "sample", OPT_LATER, "process-tree,none", NULL, "", NULL, NULL},
+	{0, "later-flag", OPT_LATER, "", NULL, "", NULL, NULL},
+	{0, "later-bool", OPT_LATER, "bool", NULL, "", NULL, NULL},
+	{0, "hidden", OPT_LATER, "X", NULL, NULL, NULL, NULL},
+	{0},
+};
+
+static int parse(const char **argv)
+{
+	int argc = 0, rc;
+
+	while (argv[argc])
+		argc++;
+	flag = truth = seen = false;
+	number = 0;
+	string = choice = list = unused = NULL;
+	capture(2);
+	rc = opt_parse(opts, argc, (char **)argv, "try");
+	captured();
+	return rc;
+}
+#define PARSE(...) parse((const char *[]){"try", __VA_ARGS__, NULL})
+
+static void every_spelling_of_a_value_is_understood(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--output=a", "rest"), 2);
+	assert_string_equal(string, "a");
+	assert_int_equal(PARSE("--output", "a b", "rest"), 3);
+	assert_string_equal(string, "a b");
+	assert_int_equal(PARSE("-oa"), 2);
+	assert_string_equal(string, "a");
+	assert_int_equal(PARSE("-o", "a"), 3);
+	assert_string_equal(string, "a");
+	assert_int_equal(PARSE("-o=a"), 2);
+	assert_string_equal(string, "a");
+	assert_int_equal(PARSE("--output="), 2);
+	assert_string_equal(string, "");
+	assert_int_equal(PARSE("--output=a=b"), 2);
+	assert_string_equal(string, "a=b");
+	assert_string_equal(said, "");
+}
+
+static void options_end_at_the_first_operand(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-q", "prog", "-b", "--nonsense"), 2);
+	assert_true(flag);
+	assert_false(truth);
+	assert_int_equal(PARSE("-q", "--", "-b"), 3);
+	assert_false(truth);
+	assert_int_equal(PARSE("-", "x"), 1);
+	assert_int_equal(parse((const char *[]){"try", NULL}), 1);
+}
+
+static void a_truth_takes_the_next_word_only_when_it_is_one(void **state)
+{
+	static const char *const yes[] = {"true", "yes", "1", "TRUE"}, *const no[] = {"false", "no",
+										      "0"};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(PARSE("-b", yes[i], "prog"), 3);
+		assert_true(truth);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		truth = true;
+		assert_int_equal(PARSE("--bool", no[i], "prog"), 3);
+		assert_false(truth);
+	}
+	assert_int_equal(PARSE("-b", "prog"), 2);
+	assert_true(truth);
+	assert_int_equal(PARSE("-bfalse", "prog"), 2);
+	assert_false(truth);
+	assert_int_equal(PARSE("-b=yes", "prog"), 2);
+	assert_true(truth);
+	assert_int_equal(PARSE("--bool=maybe"), -SL_EXIT_USAGE);
+	assert_string_equal(said,
+			    "sightline: try: option '--bool' takes true or false, not 'maybe' "
+			    "(see 'sightline try --help')\n");
+}
+
+static void letters_without_value_may_stand_together(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-qn5", "x"), 2);
+	assert_true(flag);
+	assert_int_equal(number, 5);
+	assert_int_equal(PARSE("-qz"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "unknown option '-z'"));
+}
+
+static void numbers_are_checked_whole_and_for_range(void **state)
+{
+	static const char *const bad[] = {"",   "x",  "5x",  "101",
+					  "-6", " 5", "5.0", "99999999999999999999"};
+
+	(void)state;
+	assert_int_equal(PARSE("-n", "-5"), 3);
+	assert_int_equal(number, -5);
+	assert_true(seen);
+	assert_int_equal(PARSE("--number=100"), 2);
+	assert_int_equal(number, 100);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(PARSE("--number", bad[i]), -SL_EXIT_USAGE);
+		assert_non_null(strstr(said, "takes a whole number from -5 to 100, not '"));
+		assert_false(seen);
+	}
+}
+
+static void repeated_lists_add_up(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-l", "one,two", "--list=three", "-lone"), 5);
+	assert_string_equal(list, "one,two,three,one");
+	assert_int_equal(PARSE("--any-list=a", "--any-list", "b,c"), 4);
+	assert_string_equal(unused, "a,b,c");
+	assert_int_equal(PARSE("-l", "one,thre"), -SL_EXIT_USAGE);
+	assert_string_equal(
+		said, "sightline: try: option '--list' does not know 'thre'; did you mean 'three'? "
+		      "(see 'sightline try --help')\n");
+}
+
+static void a_wrong_word_gets_the_nearest_valid_one(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--outptu=x"), -SL_EXIT_USAGE);
+	assert_string_equal(said,
+			    "sightline: try: unknown option '--outptu'; did you mean '--output'? "
+			    "(see 'sightline try --help')\n");
+	assert_int_equal(PARSE("--out"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "did you mean '--output'?"));
+	assert_int_equal(PARSE("-output"), 2); /* is -o utput: a valid spelling */
+	assert_int_equal(PARSE("-choice"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "unknown option '-choice'; did you mean '--choice'?"));
+	assert_int_equal(PARSE("--xyzzy"), -SL_EXIT_USAGE);
+	assert_string_equal(
+		said, "sightline: try: unknown option '--xyzzy' (see 'sightline try --help')\n");
+	assert_int_equal(PARSE("--choice=gren"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "did you mean 'green'?"));
+	assert_int_equal(PARSE("--choice=purple"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "it takes red,green,blue"));
+	assert_int_equal(PARSE("--choice="), -SL_EXIT_USAGE);
+	assert_int_equal(PARSE("--output"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "option '--output' needs a value"));
+	assert_int_equal(PARSE("--quiet=true"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "option '--quiet' takes no value"));
+}
+
+static void what_comes_later_is_accepted_with_one_line(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--sample=none", "--later-bool=false", "prog"), 3);
+	assert_string_equal(said, "");
+	assert_int_equal(PARSE("-s", "process-tree", "--later-flag", "--later-bool", "true",
+			       "--hidden", "v", "prog"),
+			 8);
+	assert_string_equal(
+		said, "sightline: try: accepted, but not yet in effect: --sample, --later-flag, "
+		      "--later-bool, --hidden\n");
+	assert_int_equal(PARSE("-s", "process-tree", "prog"), 3);
+	assert_string_equal(said, ""); /* once is enough */
+}
+
+static void help_lists_what_the_table_holds(void **state)
+{
+	int rc;
+
+	(void)state;
+	capture(1);
+	rc = opt_parse(opts, 3, (char **)(const char *[]){"try", "-q", "--help", NULL}, "try");
+	captured();
+	assert_int_equal(rc, OPT_HELP_SHOWN);
+	assert_memory_equal(said, "usage: sightline try [options] WHAT\n\nThings:\n", 45);
+	assert_non_null(strstr(said, "  -o, --output=NAME           a name\n"
+				     "                              on two lines\n"));
+	assert_non_null(strstr(said, "  -b, --bool=true|false       a truth\n"));
+	assert_non_null(strstr(said, "  -h, --help                  show this\n"));
+	assert_non_null(strstr(said, "--sample, --later-flag, --later-bool\n"));
+	assert_null(strstr(said, "--hidden"));
+	assert_non_null(strstr(said, "\nExample:\n  try it\n"));
+}
+
+static void nearest_is_near_or_nothing(void **state)
+{
+	(void)state;
+	assert_string_equal(sl_nearest("stast", NULL, "stats"), "stats");
+	assert_string_equal(sl_nearest("STATS", NULL, "stats"), "stats");
+	assert_string_equal(sl_nearest("prof", NULL, "profile"), "profile");
+	assert_null(sl_nearest("zebra", NULL, "stats"));
+	assert_null(sl_nearest("ab", NULL, "xy"));
+	assert_string_equal(sl_nearest("stat", "state", "stats"),
+			    "state"); /* the first of equals */
+	assert_string_equal(sl_nearest("stats", "status", "stats"), "stats");
+	assert_null(sl_nearest(
+		"a-word-that-is-far-longer-than-anything-one-could-ever-mean-by-an-option", NULL,
+		"a-word"));
+}
+
+/* ---- profile ---- */
+
+static struct profile_options po;
+
+static int profile(const char **argv)
+{
+	int argc = 0, rc;
+
+	while (argv[argc])
+		argc++;
+	capture(2);
+	rc = profile_options_parse(&po, argc, (char **)argv);
+	captured();
+	return rc;
+}
+#define PROFILE(...) profile((const char *[]){"profile", __VA_ARGS__, NULL})
+
+static int from_string(const char *text)
+{
+	int rc;
+
+	capture(2);
+	rc = profile_options_from_string(&po, text, "SIGHTLINE_OPTIONS");
+	captured();
+	return rc;
+}
+
+static void profile_has_the_documented_defaults(void **state)
+{
+	(void)state;
+	assert_int_equal(PROFILE("prog"), 1);
+	assert_null(po.output);
+	assert_false(po.force_overwrite);
+	assert_true(po.trace_osrt);
+	assert_int_equal(po.osrt_threshold_ns, 1000);
+	assert_false(po.osrt_file_access);
+	assert_int_equal(po.cpuctxsw, SCHED_MODE_TREE);
+	assert_null(po.env_vars);
+	assert_true(po.inherit_environment);
+	assert_true(po.show_output);
+	assert_false(po.stats);
+	assert_int_equal(po.kill_signal, SIGTERM);
+	assert_true(po.wait_all);
+	assert_true(po.stop_on_exit);
+	assert_int_equal(po.duration_s, 0);
+	assert_int_equal(po.on_full, SL_FULL_WAIT);
+	assert_int_equal(po.buffer_mib, 64);
+}
+
+static void profile_takes_a_command_line_of_nsys(void **state)
+{
+	(void)state;
+	assert_int_equal(PROFILE("-t", "cuda,nvtx,osrt,cudnn,cublas", "-s", "none", "-o", "r", "-f",
+				 "true", "--capture-range=cudaProfilerApi",
+				 "--cuda-memory-usage=true", "--gpu-metrics-device=all", "-w",
+				 "true", "-x", "true", "--kill", "none",
+				 "--trace-fork-before-exec=true", "python3", "-c", "pass"),
+			 19);
+	assert_string_equal(po.output, "r");
+	assert_true(po.force_overwrite);
+	assert_true(po.trace_osrt);
+	assert_int_equal(po.kill_signal, 0);
+	assert_string_equal(said,
+			    "sightline: profile: accepted, but not yet in effect: --capture-range, "
+			    "--cuda-memory-usage, --gpu-metrics-device, --trace-fork-before-exec\n"
+			    "sightline: profile: not yet traced: cuda, nvtx, cudnn, cublas\n");
+}
+
+static void profile_reads_its_words(void **state)
+{
+	(void)state;
+	assert_int_equal(PROFILE("-t", "none", "--cpuctxsw=none", "--wait=primary", "--kill=9",
+				 "--on-full=block", "--buffer-size=8", "-d", "3", "-x", "false",
+				 "-n", "false", "-w", "false", "--osrt-file-access=true",
+				 "--osrt-threshold=0", "--stats", "p"),
+			 19);
+	assert_false(po.trace_osrt);
+	assert_int_equal(po.cpuctxsw, SCHED_MODE_NONE);
+	assert_false(po.wait_all);
+	assert_int_equal(po.kill_signal, SIGKILL);
+	assert_int_equal(po.on_full, SL_FULL_BLOCK);
+	assert_int_equal(po.buffer_mib, 8);
+	assert_int_equal(po.duration_s, 3);
+	assert_false(po.stop_on_exit);
+	assert_false(po.inherit_environment);
+	assert_false(po.show_output);
+	assert_true(po.osrt_file_access);
+	assert_int_equal(po.osrt_threshold_ns, 0);
+	assert_true(po.stats);
+	assert_int_equal(PROFILE("--cpuctxsw=system-wide", "--on-full=drop", "--kill=sigkill", "p"),
+			 4);
+	assert_int_equal(po.cpuctxsw, SCHED_MODE_SYSTEM);
+	assert_int_equal(po.on_full, SL_FULL_DROP);
+	assert_int_equal(po.kill_signal, SIGKILL);
+}
+
+static void profile_refuses_what_makes_no_sense(void **state)
+{
+	(void)state;
+	po.buffer_mib = 12345;
+	assert_int_equal(PROFILE("--kill=sigfoo", "p"), -SL_EXIT_USAGE);
+	assert_int_equal(PROFILE("--kill=0", "p"), -SL_EXIT_USAGE);
+	assert_int_equal(PROFILE("--env-var=FOO", "p"), -SL_EXIT_USAGE);
+	assert_int_equal(PROFILE("-x", "false", "p"), -SL_EXIT_USAGE);
+	assert_int_equal(PROFILE("-t", "osrtt", "p"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "did you mean 'osrt'?"));
+	assert_int_equal(PROFILE("--osrt-threshold=-1", "p"), -SL_EXIT_USAGE);
+	assert_int_equal(PROFILE("--buffer-size=0", "p"), -SL_EXIT_USAGE);
+	assert_int_equal(po.buffer_mib, 12345); /* nothing half-parsed comes out */
+}
+
+static void variables_are_taken_apart_at_commas(void **state)
+{
+	const char *cursor;
+	char *entry;
+
+	(void)state;
+	assert_int_equal(PROFILE("-e", "A=1,B=x\\,y", "--env-var=C=", "p"), 4);
+	cursor = po.env_vars;
+	entry = profile_env_next(&cursor);
+	assert_string_equal(entry, "A=1");
+	free(entry);
+	entry = profile_env_next(&cursor);
+	assert_string_equal(entry, "B=x,y");
+	free(entry);
+	entry = profile_env_next(&cursor);
+	assert_string_equal(entry, "C=");
+	free(entry);
+	assert_null(profile_env_next(&cursor));
+	cursor = NULL;
+	assert_null(profile_env_next(&cursor));
+}
+
+static void a_string_is_split_as_a_shell_does(void **state)
+{
+	(void)state;
+	assert_int_equal(from_string("  -o 'a b'\"c\\\"d\"\\ e --buffer-size=3\t-f\n true "), 0);
+	assert_string_equal(po.output, "a bc\"d e");
+	assert_int_equal(po.buffer_mib, 3);
+	assert_true(po.force_overwrite);
+	assert_int_equal(from_string(""), 0);
+	assert_null(po.output);
+	assert_int_equal(from_string("-o 'a"), -SL_EXIT_USAGE);
+	assert_string_equal(said,
+			    "sightline: profile: SIGHTLINE_OPTIONS: a quote is never closed\n");
+	assert_int_equal(from_string("--outpt x"), -SL_EXIT_USAGE);
+	assert_string_equal(
+		said,
+		"sightline: profile: SIGHTLINE_OPTIONS: unknown option '--outpt'; did you mean "
+		"'--output'? (see 'sightline profile --help')\n");
+	assert_int_equal(from_string("-o x prog"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "'prog' is no option"));
+	assert_int_equal(from_string("--help"), -SL_EXIT_USAGE);
+}
+
+static void the_command_line_overrides_a_command_file(void **state)
+{
+	char path[] = "/tmp/sightline-options.XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)state;
+	dprintf(fd, "# a comment\n--buffer-size=3 -o from-file # another\n--duration=7\n");
+	assert_int_equal(PROFILE("-o", "mine", "--command-file", path, "p"), 5);
+	assert_string_equal(po.output, "mine");
+	assert_int_equal(po.buffer_mib, 3);
+	assert_int_equal(po.duration_s, 7);
+	dprintf(fd, "--command-file=other\n");
+	assert_int_equal(PROFILE("--command-file", path, "p"), -SL_EXIT_USAGE);
+	close(fd);
+	unlink(path);
+	assert_int_equal(PROFILE("--command-file", path, "p"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "No such file"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_spelling_of_a_value_is_understood),
+		cmocka_unit_test(options_end_at_the_first_operand),
+		cmocka_unit_test(a_truth_takes_the_next_word_only_when_it_is_one),
+		cmocka_unit_test(letters_without_value_may_stand_together),
+		cmocka_unit_test(numbers_are_checked_whole_and_for_range),
+		cmocka_unit_test(repeated_lists_add_up),
+		cmocka_unit_test(a_wrong_word_gets_the_nearest_valid_one),
+		cmocka_unit_test(what_comes_later_is_accepted_with_one_line),
+		cmocka_unit_test(help_lists_what_the_table_holds),
+		cmocka_unit_test(nearest_is_near_or_nothing),
+		cmocka_unit_test(profile_has_the_documented_defaults),
+		cmocka_unit_test(profile_takes_a_command_line_of_nsys),
+		cmocka_unit_test(profile_reads_its_words),
+		cmocka_unit_test(profile_refuses_what_makes_no_sense),
+		cmocka_unit_test(variables_are_taken_apart_at_commas),
+		cmocka_unit_test(a_string_is_split_as_a_shell_does),
+		cmocka_unit_test(the_command_line_overrides_a_command_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
