@@ -57,9 +57,13 @@ static int unknown(const char *name)
 			return SL_EXIT_USAGE;
 		}
 	}
-	for (const struct cmd *c = sl_cmds; c->name; c++)
-		if (c->summary)
-			near = sl_nearest(name, near, c->name);
+	if (*name == '-') {
+		near = sl_nearest(name, sl_nearest(name, NULL, "--help"), "--version");
+	} else {
+		for (const struct cmd *c = sl_cmds; c->name; c++)
+			if (c->summary)
+				near = sl_nearest(name, near, c->name);
+	}
 	if (near)
 		sl_warn("unknown %s '%s'; did you mean '%s'? (see 'sightline --help')",
 			*name == '-' ? "option" : "command", name, near);
@@ -95,8 +99,11 @@ int cmd_help(int argc, char **argv)
 
 int cmd_version(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
+	static const struct opt opts[] = {{.kind = OPT_ABOUT, .values = "sightline version"}, {0}};
+	int first = opt_parse(opts, argc, argv, "version");
+
+	if (first < 0)
+		return first == OPT_HELP_SHOWN ? 0 : -first;
 	printf("sightline %s\n", SL_VERSION);
 	return 0;
 }
@@ -131,5 +138,7 @@ int main(int argc, char **argv)
 	c = find(name);
 	if (!c)
 		return unknown(name);
+	/* "--version" stands for a command: it must not reach that command's own options. */
+	argv[1] = (char *)c->name;
 	return finish(c->run(argc - 1, argv + 1));
 }
