@@ -38,6 +38,7 @@ struct sl_tls {
 	uint64_t file_threshold; /* ticks, for calls on files: 0 with --osrt-file-access */
 	uint32_t depth;          /* traced calls that this thread is inside of */
 	uint32_t busy;           /* our own code runs: a signal handler must not enter it */
+	char *outer_frame;       /* stack frame of the outermost of them */
 	struct sl_slot *slot;
 	uint32_t dropping;       /* the ring was full and waiting did not help; reset by the next chunk */
 	uint32_t vfork_pid;      /* who called vfork, see hook.c */
@@ -69,6 +70,7 @@ enum {
 /* The real functions, in the order of enum sl_hook; NULL until resolved (resolve.c). */
 extern void *sl_real[SL_HOOK_CNT];
 void *sl_resolve(enum sl_hook hook); /* slow: NULL when no such function exists */
+void sl_resolve_all(void);
 
 static inline void *sl_get_real(enum sl_hook hook)
 {
@@ -106,6 +108,11 @@ static inline bool sl_enter(struct sl_call *call)
 {
 	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
 		return false;
+	/* A call that was left by longjmp or an exception never came back to lower the depth. */
+	if (sl_unlikely(sl_tls.depth) && (char *)__builtin_frame_address(0) > sl_tls.outer_frame)
+		sl_tls.depth = 0;
+	if (!sl_tls.depth)
+		sl_tls.outer_frame = __builtin_frame_address(0);
 	call->depth = sl_tls.depth;
 	sl_tls.depth = call->depth + 1;
 	call->start = sl_ticks();
@@ -341,6 +348,7 @@ struct sl_global {
 	const struct sl_session *session;
 	uint64_t last_cookie;
 	uint32_t root;            /* this process started the session (bare preload) */
+	uint32_t number;          /* this process in the arena */
 	uint32_t private_pid_ns;  /* children may live in another PID namespace: they need own arenas */
 	const char *path;         /* of this library, absolute: what exec puts into LD_PRELOAD */
 	char session_env[sizeof(SL_SESSION_ENV) + 200]; /* "SIGHTLINE_SESSION=..." */

@@ -1,0 +1,418 @@
+/*
+ * start.c - a process joins its session: once per process image (constructor, or the first traced call
+ * if that comes earlier), and once per forked child.
+ *
+ * Rule: whatever goes wrong here, the program runs on untraced. One line on stderr at most, and only
+ * where the user started the tracing (bare preload); children of a session that is gone are silent.
+ */
+#include "preload/hook.h"
+#include "preload/start.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "preload/sys.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1
+#endif
+
+enum { START_NOT_YET, START_RUNNING, START_DONE, START_FAILED };
+static uint32_t start_state;
+static char path_buffer[4096];
+
+void sl_say(const char *what, const char *why)
+{
+	const char *parts[] = {"sightline: ", what, why ? ": " : "", why ? why : "", "\n"};
+	char line[512];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		size_t len = strlen(parts[i]);
+
+		if (len > sizeof(line) - n)
+			len = sizeof(line) - n;
+		memcpy(line + n, parts[i], len);
+		n += len;
+	}
+	sl_sys3(SYS_write, 2, line, n);
+}
+
+int sl_find_env(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (int i = 0; environ && environ[i]; i++)
+		if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
+			return i;
+	return -1;
+}
+
+static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	ElfW(Addr) us = (ElfW(Addr))&start_state;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && us - info->dlpi_addr - p->p_vaddr < p->p_memsz) {
+			*(const char **)arg = info->dlpi_name;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* The absolute path of this library; relative names are completed while the start directory is known. */
+static const char *own_path(void)
+{
+	const char *name = NULL;
+	long n;
+
+	dl_iterate_phdr(find_self, (void *)&name);
+	if (!name || name[0] == '/')
+		return name;
+	n = sl_sys2(SYS_getcwd, path_buffer, sizeof(path_buffer));
+	if (n <= 0 || (size_t)n + strlen(name) + 1 > sizeof(path_buffer))
+		return NULL;
+	path_buffer[n - 1] = '/';
+	memcpy(path_buffer + n, name, strlen(name) + 1);
+	return path_buffer;
+}
+
+static const struct sl_session *map_session(const char *dir)
+{
+	char path[256];
+	size_t len = strlen(dir);
+	const struct sl_session *s;
+	long fd, m;
+
+	if (len + sizeof("/control") > sizeof(path))
+		return NULL;
+	memcpy(path, dir, len);
+	memcpy(path + len, "/control", sizeof("/control"));
+	fd = sl_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL;
+	m = sl_sys6(SYS_mmap, 0, sizeof(*s), PROT_READ, MAP_SHARED, fd, 0);
+	sl_sys1(SYS_close, fd);
+	if (m < 0 && m > -4096)
+		return NULL;
+	s = (const struct sl_session *)m;
+	if (s->magic != SL_SESSION_MAGIC || s->wire_version != SL_WIRE_VERSION ||
+	    s->bytes != sizeof(*s) || s->state != SL_SESSION_ON) {
+		sl_sys2(SYS_munmap, m, sizeof(*s));
+		return NULL;
+	}
+	return s;
+}
+
+/* Connects to the session's socket; the descriptor, or a negative errno. */
+static long session_connect(void)
+{
+	static const char name[] = "/socket";
+	const char *dir = strchr(sl_global.session_env, '=') + 1;
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	size_t len = strlen(dir);
+	long fd, err;
+
+	if (len + sizeof(name) > sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, dir, len);
+	memcpy(addr.sun_path + len, name, sizeof(name));
+	fd = sl_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	err = sl_sys3(SYS_connect, fd, &addr, sizeof(addr));
+	if (err < 0) {
+		sl_sys1(SYS_close, fd);
+		return err;
+	}
+	return fd;
+}
+
+static long send_hello(long sock, enum sl_hello_kind kind, int fd)
+{
+	struct sl_hello hello = {.magic = SL_HELLO_MAGIC, .wire_version = SL_WIRE_VERSION,
+				 .kind = kind, .pid = (uint32_t)sl_getpid()};
+	struct iovec iov = {&hello, sizeof(hello)};
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = control.room;
+		msg.msg_controllen = sizeof(control.room);
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	return sl_sys3(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL);
+}
+
+static struct sl_arena *make_arena(long *memfd)
+{
+	struct sl_arena *a;
+	long m;
+
+	*memfd = sl_sys2(SYS_memfd_create, "sightline-ring", MFD_CLOEXEC);
+	if (*memfd < 0)
+		return NULL;
+	m = sl_sys2(SYS_ftruncate, *memfd, SL_ARENA_BYTES);
+	if (m == 0)
+		m = sl_sys6(SYS_mmap, 0, SL_ARENA_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_NORESERVE, *memfd, 0);
+	if (m < 0 && m > -4096) {
+		sl_sys1(SYS_close, *memfd);
+		return NULL;
+	}
+	a = (struct sl_arena *)m;
+	a->magic = SL_ARENA_MAGIC;
+	a->wire_version = SL_WIRE_VERSION;
+	a->hook_cnt = SL_HOOK_CNT;
+	a->hook_hash = sl_hook_hash();
+	a->chunk_bytes = SL_CHUNK_BYTES;
+	a->chunk_cnt = SL_CHUNK_CNT;
+	a->slot_cnt = SL_SLOT_CNT;
+	a->header_bytes = SL_ARENA_HEADER_BYTES;
+	a->creator_pid = (uint32_t)sl_getpid();
+	a->clock_mode = sl_global.session->clock_mode;
+	return a;
+}
+
+/* Makes this process's arena and sends it; replaces an arena inherited from another PID namespace. */
+static bool join(void)
+{
+	struct sl_arena *a;
+	long memfd, sock, sent;
+
+	a = make_arena(&memfd);
+	if (!a)
+		return false;
+	sock = session_connect();
+	sent = sock < 0 ? sock : send_hello(sock, SL_HELLO_ARENA, (int)memfd);
+	if (sock >= 0)
+		sl_sys1(SYS_close, sock);
+	sl_sys1(SYS_close, memfd);
+	if (sent < 0) {
+		sl_sys2(SYS_munmap, a, SL_ARENA_BYTES);
+		return false;
+	}
+	sl_global.arena = a;
+	return true;
+}
+
+/* The page that the kernel empties for children. Without that (Linux < 4.14) the fork wrapper does it. */
+static struct sl_proc *make_proc(void)
+{
+	long m = sl_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (m < 0 && m > -4096)
+		return NULL;
+	sl_sys3(SYS_madvise, m, 4096, MADV_WIPEONFORK);
+	return (struct sl_proc *)m;
+}
+
+static void fill_proc(struct sl_proc *p, uint32_t parent_number)
+{
+	p->clock_mode = sl_global.session->clock_mode;
+	p->pid = (uint32_t)sl_getpid();
+	p->parent_number = parent_number;
+	p->number = __atomic_add_fetch(&sl_global.arena->process_cnt, 1, __ATOMIC_RELAXED);
+	p->announced = 0;
+	sl_global.number = p->number;
+	/* A number that no thread's state, copied from the parent, can have. */
+	sl_global.last_cookie = sl_global.last_cookie < SL_COOKIE_FIRST ? SL_COOKIE_FIRST
+									: sl_global.last_cookie + 1;
+	__atomic_store_n(&p->cookie, sl_global.last_cookie, __ATOMIC_RELEASE);
+}
+
+static const char *session_dir(const char **why)
+{
+	int i = sl_find_env(SL_SESSION_ENV);
+
+	*why = NULL;
+	if (i >= 0)
+		return strchr(environ[i], '=') + 1;
+	sl_global.root = 1;
+	return sl_start_collector(sl_global.path, why);
+}
+
+static bool start(void)
+{
+	const char *why, *dir;
+	struct sl_proc *p;
+	size_t len;
+
+	sl_global.path = own_path();
+	sl_resolve_all();
+	dir = session_dir(&why);
+	len = dir ? strlen(dir) : 0;
+	if (!dir || len + sizeof(SL_SESSION_ENV) + 1 > sizeof(sl_global.session_env)) {
+		if (why)
+			sl_say("not tracing", why);
+		return false;
+	}
+	memcpy(sl_global.session_env, SL_SESSION_ENV "=", sizeof(SL_SESSION_ENV));
+	memcpy(sl_global.session_env + sizeof(SL_SESSION_ENV), dir, len + 1);
+	sl_global.session = map_session(dir);
+	p = sl_global.session ? make_proc() : NULL;
+	if (!p || !join()) {
+		if (sl_global.root)
+			sl_say("not tracing", "the collector cannot be reached, or there is no memory");
+		return false;
+	}
+	p->clock_mode = sl_global.session->clock_mode;
+	fill_proc(p, 0);
+	/* Release: whoever sees the pointer sees a page that is filled in. */
+	__atomic_store_n(&sl_proc, p, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool sl_process_start(void)
+{
+	uint32_t expected = START_NOT_YET;
+
+	/* libc sets environ first of all; before that (ifunc resolvers) nothing can be started. */
+	if (!environ)
+		return false;
+	if (!__atomic_compare_exchange_n(&start_state, &expected, START_RUNNING, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return expected == START_DONE;
+	if (getauxval(AT_SECURE) || !start()) {
+		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
+		return false;
+	}
+	__atomic_store_n(&start_state, START_DONE, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool sl_process_child(void)
+{
+	uint32_t parent = sl_global.number;
+
+	if (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) != SL_SESSION_ON)
+		return false;
+	sl_global.root = 0;
+	if (sl_global.private_pid_ns) {
+		/* The collector must learn this process's pid from the kernel, not from the parent's arena. */
+		sl_fd_forget_range(0, UINT32_MAX);
+		if (!join()) {
+			sl_proc->cookie = SL_COOKIE_OFF;
+			return false;
+		}
+		parent = 0;
+	}
+	fill_proc(sl_proc, parent);
+	return true;
+}
+
+/* executable '\0' arg0 '\0' arg1 ... as /proc has them; bounded, the collector sees it was cut. */
+void sl_announce(void)
+{
+	char text[4096];
+	uint64_t p[2] = {(uint32_t)sl_getpid() | (uint64_t)sl_sys0(SYS_getppid) << 32,
+			 sl_proc->parent_number ? SL_IMAGE_FORK : SL_IMAGE_START};
+	long n = 0, fd, got;
+
+	if (p[1] == SL_IMAGE_START) {
+		n = sl_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", text, 2048);
+		n = n < 0 ? 0 : n;
+		text[n++] = 0;
+		fd = sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+		if (fd >= 0) {
+			got = sl_sys3(SYS_read, fd, text + n, sizeof(text) - (size_t)n);
+			n += got > 0 ? got : 0;
+			sl_sys1(SYS_close, fd);
+		}
+	}
+	sl_meta(SL_META_IMAGE, sl_ticks(), p, 2, text, (size_t)n);
+}
+
+/* ---- constructor and destructor ---- */
+
+/* Takes our variables out of an environment that the program had cleaned before exec (wrap_exec.c). */
+static void clean_environment(void)
+{
+	static const char preload[] = "LD_PRELOAD=";
+	static char rest[4096 + sizeof(preload)];
+	char **to = environ;
+
+	for (char **from = environ; *from; from++) {
+		if (strncmp(*from, "SIGHTLINE_", 10) == 0)
+			continue;
+		if (strncmp(*from, preload, sizeof(preload) - 1) == 0) {
+			/* exec put us first, with a colon when something of the program's follows. */
+			const char *theirs = strchr(*from, ':');
+
+			if (!theirs || strlen(theirs) > 4096)
+				continue;
+			memcpy(rest, preload, sizeof(preload));
+			memcpy(rest + sizeof(preload) - 1, theirs + 1, strlen(theirs));
+			*to++ = rest;
+			continue;
+		}
+		*to++ = *from;
+	}
+	*to = NULL;
+}
+
+static void constructor(void)
+{
+	struct sl_call call;
+
+	/* Joins, unless an earlier constructor's call already did, and takes the first thread's slot. */
+	if (sl_enter(&call)) {
+		uint64_t p[2] = {0, SL_OVERHEAD_START};
+
+		sl_stop(&call);
+		p[0] = sl_ticks();
+		if (sl_proc->parent_number == 0)
+			sl_meta(SL_META_OVERHEAD, sl_global.arena->born, p, 2, NULL, 0);
+		if (sl_global.root)
+			sl_publish_session(sl_global.session_env);
+	}
+	if (sl_find_env(SL_CLEAN_ENV) >= 0)
+		clean_environment();
+}
+
+/*
+ * The root process of a bare preload waits, bounded, until the collector has committed everything, so
+ * that the report is whole when the shell prompts again.
+ */
+static void destructor(void)
+{
+	struct {
+		long sec, usec;
+	} limit = {10, 0};
+	char byte;
+	long sock;
+
+	if (!sl_global.root || !sl_global.arena || (uint32_t)sl_getpid() != sl_proc->pid)
+		return;
+	sock = session_connect();
+	if (sock < 0)
+		return;
+	sl_sys5(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	if (send_hello(sock, SL_HELLO_LEAVING, -1) > 0)
+		sl_sys3(SYS_read, sock, &byte, 1); /* the collector hangs up when it is done */
+	sl_sys1(SYS_close, sock);
+}
+
+/* The linker's tables directly: the library is linked without the compiler's start files. */
+__attribute__((section(".init_array"), used)) static void (*const init)(void) = constructor;
+__attribute__((section(".fini_array"), used)) static void (*const fini)(void) = destructor;

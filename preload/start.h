@@ -1,0 +1,20 @@
+/* start.h - between start.c (joining a session) and spawn.c (starting a collector). */
+#ifndef SL_START_H
+#define SL_START_H
+
+#pragma GCC visibility push(hidden)
+
+/* One line on stderr: "sightline: WHAT: WHY". */
+void sl_say(const char *what, const char *why);
+
+/*
+ * Bare preload: starts a detached collector and waits until it is ready. Returns the session directory
+ * (static storage), or NULL and a reason in *why.
+ */
+const char *sl_start_collector(const char *own_path, const char **why);
+
+/* Puts "SIGHTLINE_SESSION=..." into environ, for children that are made without our exec wrappers. */
+void sl_publish_session(char *entry);
+
+#pragma GCC visibility pop
+#endif
