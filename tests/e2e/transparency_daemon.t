@@ -1,0 +1,25 @@
+#!/bin/sh
+# Daemons that close every descriptor work, end, and leave their calls in the report.
+# shellcheck disable=SC2016,SC2086,SC1010
+. tests/lib.sh
+
+for how in close_range loop; do
+	arg=
+	[ $how = close_range ] || arg=loop
+	rm -f want got
+	"$PROG/daemon" "$W/want" $arg
+	wait_for 5 test -f want
+	bare d "$PROG/daemon" "$W/got" $arg
+	is "$?" 0 "a daemon that closes by $how starts, bare"
+	wait_for 5 test -f got
+	is "$(cat got 2>&1)" "$(cat want)" "a daemon that closes by $how works, bare"
+	wait_for 10 eval '[ "$(q "$R" "SELECT count(*) FROM call WHERE path LIKE \"/etc/passwd\"" 2>/dev/null)" -ge 3 ]'
+	check 'its report is sound' intact "$R"
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'")" 3 'its calls after that are in the report, bare'
+	rm -f got
+	profile d --osrt-threshold=0 "$PROG/daemon" "$W/got" $arg
+	is "$?" 0 "a daemon that closes by $how starts, profile"
+	is "$(cat got 2>&1)" "$(cat want)" "profile waits for the daemon"
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'")" 3 'its calls after that are in the report, profile'
+done
+done_testing

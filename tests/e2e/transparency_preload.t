@@ -1,0 +1,101 @@
+#!/bin/sh
+# Other preloads, allocators, sanitizers, static and privileged programs, deep binding.
+# shellcheck disable=SC2016,SC2086,SC1010
+. tests/lib.sh
+
+lib() { # NAME: path of an installed library
+	/sbin/ldconfig -p 2>/dev/null | sed -n "s/^[[:space:]]*$1 .*x86-64.* => //p;s/^[[:space:]]*$1 .*AArch64.* => //p" | head -1
+}
+# The program prints what it must print, and its open of /etc/passwd is in the report exactly once.
+works() { # NAME PRELOADS
+	R=$W/p.sqlite
+	rm -f "$R"
+	SIGHTLINE_OUTPUT=$R LD_PRELOAD=$2 "$PROG/procs" child >got 2>err
+	is "$?" 7 "$1: exit status"
+	is "$(grep -v '^env' got)$(cat err)" "arg $PROG/procs
+arg child" "$1: output"
+	check "$1: sound report" intact "$R"
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'" 2>&1)" 1 "$1: one row for one call"
+}
+works 'alone' "$SHIM"
+works 'preloaded twice' "$SHIM:$SHIM"
+ln -s "$SHIM" again.so
+cp "$SHIM" copy.so
+works 'preloaded twice by another name' "$SHIM:$W/again.so"
+works 'another preload before' "$PROG/lib/other.so:$SHIM"
+works 'another preload after' "$SHIM:$PROG/lib/other.so"
+profile twice --osrt-threshold=0 env LD_PRELOAD="$SHIM:$SHIM" "$PROG/procs" child >got 2>err
+is "$?" 7 'profile of a program that is given a preload twice'
+is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'")" 1 'profile of a program that is given a preload twice: one row'
+for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
+	path=$(lib $name)
+	if [ ! "$path" ]; then
+		skip "$name" 'not installed'
+		continue
+	fi
+	works "$name before" "$path:$SHIM"
+	works "$name after" "$SHIM:$path"
+	for order in "$path:$SHIM" "$SHIM:$path"; do
+		SIGHTLINE_OUTPUT=$W/m.sqlite LD_PRELOAD=$order "$PY" -c '
+import threading, json
+def f():
+    for i in range(200): json.loads(open("/proc/self/status").read() and "{}")
+t = [threading.Thread(target=f) for _ in range(8)]
+[x.start() for x in t]; [x.join() for x in t]; print("done")' >got 2>&1
+		is "$(cat got)" done "$name and threads of python, $order"
+		rm -f m.sqlite
+	done
+done
+if [ -x "$PROG/asan" ] && "$PROG/asan" >plain.out 2>&1; then
+	asan=$(ldd "$PROG/asan" | sed -n 's/.*=> \(.*libasan[^ ]*\) .*/\1/p')
+	profile a "$PROG/asan" >got 2>err
+	is "$?" 0 'a program with AddressSanitizer, profile'
+	check 'a program with AddressSanitizer: output, profile' diff plain.out got
+	R=$W/a2.sqlite
+	SIGHTLINE_OUTPUT=$R LD_PRELOAD=$asan:$SHIM "$PROG/asan" >got 2>err
+	is "$?" 0 'a program with AddressSanitizer, libasan first'
+	is "$(cat got err)" "$(cat plain.out)" 'a program with AddressSanitizer: output, libasan first'
+	"$PROG/asan" bad >plain.out 2>plain.err
+	want=$?
+	SIGHTLINE_OUTPUT=$R.2 LD_PRELOAD=$asan:$SHIM "$PROG/asan" bad >got 2>err
+	is "$?" "$want" 'AddressSanitizer still finds the fault: exit status'
+	check 'AddressSanitizer still finds the fault' grep -q heap-use-after-free err
+else
+	skip 'AddressSanitizer' 'does not work here'
+fi
+
+profile deep --osrt-threshold=0 "$PROG/deepbind" "$PROG/lib/plugin.so" >got 2>err
+is "$?$(cat got)" "0plugin read 50" 'a library with RTLD_DEEPBIND works'
+is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%DEEPBIND%'" 2>&1)" 1 'a library with RTLD_DEEPBIND is named in the report'
+
+"$PROG/static" want.txt
+profile static "$PROG/static" got.txt 2>err
+is "$?" 0 'a static program runs'
+check 'a static program works as before' diff want.txt got.txt
+is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE traced = 0 AND (exe LIKE '%/static' OR commandLine LIKE '%/static %')" 2>&1)" 1 \
+	'a static program is in the report as untraced'
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp "$PROG/around" suid
+	chown daemon suid 2>/dev/null && chmod 4755 suid
+	as='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	mkdir open
+	chmod 777 open
+	$as "$W/suid" >want 2>&1
+	if grep -q 'secure 1' want; then
+		chmod 755 "$W"
+		SIGHTLINE_OUTPUT=$W/open/s.sqlite $as env LD_PRELOAD="$SHIM" "$W/suid" >got 2>err
+		is "$?" 0 'a setuid program, bare'
+		check 'a setuid program prints the same, bare' diff want got
+		is "$(grep -v 'object .* from LD_PRELOAD cannot be preloaded' err)" '' 'a setuid program: nothing on stderr but the loader, bare'
+		profile suid $as "$W/suid" >got 2>err
+		is "$?" 0 'a setuid program, profile'
+		check 'a setuid program prints the same, profile' diff want got
+	else
+		skip 'setuid programs' 'this file system does not honour them'
+	fi
+else
+	skip 'setuid programs' 'needs root and setpriv'
+fi
+skip '32-bit programs' 'no multilib libc'
+done_testing

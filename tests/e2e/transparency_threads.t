@@ -1,0 +1,81 @@
+#!/bin/sh
+# Threads and signal handlers: programs work as before, and every call is a row, a total or a loss.
+# shellcheck disable=SC2016,SC2086,SC1010
+. tests/lib.sh
+
+# The calls of a function, however they are in the report.
+calls() { # REPORT NAME
+	q "$1" "SELECT (SELECT count(*) FROM call WHERE name = '$2') +
+		coalesce((SELECT sum(count) FROM total WHERE name = '$2'), 0)" 2>&1
+}
+calls_and_lost() { # REPORT NAME: losses of any function count
+	sum=0
+	for part in "SELECT count(*) FROM call WHERE name IN ($2)" \
+		"SELECT sum(count) FROM total WHERE name IN ($2)" \
+		"SELECT sum(count) FROM SL_LOST_EVENTS"; do
+		n=$(q "$1" "$part" 2>/dev/null)
+		sum=$((sum + ${n:-0}))
+	done
+	echo "$sum"
+}
+field() { sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$2"; }
+
+threads() { # NAME HOW [N]: same output in all three ways; every read counted
+	name=$1
+	shift
+	"$PROG/threads" "$@" >plain.out
+	is "$?" 0 "$name, plain"
+	for how in bare 'profile 0' 'profile 1000'; do
+		case $how in
+		bare) bare t "$PROG/threads" "$@" >traced.out ;;
+		*) profile t "--osrt-threshold=${how#* }" "$PROG/threads" "$@" >traced.out 2>err.out ;;
+		esac
+		is "$?" 0 "$name, $how: exit status"
+		check "$name, $how: same output" diff plain.out traced.out
+		check "$name, $how: sound report" intact "$R"
+		want=$(field calls traced.out)
+		[ -z "$want" ] || is "$(calls "$R" read)" "$want" "$name, $how: every read is counted"
+	done
+}
+threads 'threads that end by pthread_exit and return' exit
+threads 'the main thread leaves first' main_exit
+threads 'destructors of thread data do I/O' key 50
+threads 'threads cancelled in read and in cond_wait' cancel
+threads '2,000 threads at once' at_once 2000
+threads '20,000 threads one after the other' sequence 20000
+threads 'forks while other threads make calls' fork 60
+is "$(q "$R" "SELECT count(*) FROM (SELECT pid, count(*) n FROM (
+	SELECT pid FROM call WHERE name = 'read' UNION ALL SELECT pid FROM total WHERE name = 'read') GROUP BY pid)")" 61 \
+	'each of the children has calls of its own'
+
+for t in 0 1000; do
+	profile h --osrt-threshold=$t --on-full=block "$PROG/handler" 700 >traced.out
+	is "$?" 0 "a handler at 1 kHz, threshold $t"
+	want=$(($(field read traced.out) + $(field write traced.out)))
+	is "$(calls_and_lost "$R" "'read', 'write'")" "$want" "rows + totals + lost = calls made, threshold $t"
+	check "sound report, threshold $t" intact "$R"
+	is "$(q "$R" 'SELECT count(*) FROM call WHERE level > 2')" 0 "levels do not grow, threshold $t"
+done
+
+for how in longjmp coroutines atfork eintr; do
+	"$PROG/jumps" $how >plain.out 2>plain.err
+	profile j --osrt-threshold=0 "$PROG/jumps" $how >traced.out 2>traced.err
+	is "$?" 0 "$how: exit status"
+	sed -i '/^sightline: /d' traced.err
+	check "$how: same output" diff plain.out traced.out
+	check "$how: same messages" diff plain.err traced.err
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'read' AND path = '/dev/zero' AND pid = (SELECT min(pid) FROM call)")" \
+		"$(field reads traced.out)" "$how: every read that returned is there"
+	is "$(q "$R" 'SELECT max(level) <= 1 FROM call')" 1 "$how: levels come back"
+done
+if [ -x "$PROG/cxx" ]; then
+	"$PROG/cxx" >plain.out 2>&1
+	profile x --osrt-threshold=0 "$PROG/cxx" >traced.out
+	is "$?" 0 'C++ exceptions through libc: exit status'
+	check 'C++ exceptions through libc: same output' diff plain.out traced.out
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'read' AND path = '/dev/zero'")" "$(field reads traced.out)" \
+		'C++ exceptions through libc: every read is there'
+	is "$(q "$R" "SELECT max(level) FROM call WHERE name = 'read' AND tid = pid AND start = (SELECT max(start) FROM call WHERE name = 'read')")" 0 \
+		'C++ exceptions through libc: levels come back'
+fi
+done_testing

@@ -1,0 +1,105 @@
+# lib.sh - what the end-to-end scripts share: TAP, a scratch folder, traced runs, questions to a report.
+# A script sources it from the top of the tree (. tests/lib.sh) and ends with done_testing.
+# Everything a script makes lies in $W, which is also its working directory and goes away with it.
+# shellcheck shell=sh disable=SC2034
+
+TOP=$PWD
+case ${B:=build} in /*) ;; *) B=$TOP/$B ;; esac
+BIN=$B/sightline SHIM=$B/libtrace.so PROG=$B/tests/prog
+E2E=$TOP/tests/e2e
+PY=${PYTHON:-/usr/bin/python3}
+W=$(mktemp -d "${TMPDIR:-/tmp}/sightline-test.XXXXXX") || exit 1
+test_cnt=0 fail_cnt=0
+unset LD_PRELOAD SIGHTLINE_SESSION SIGHTLINE_CLEAN SIGHTLINE_OUTPUT SIGHTLINE_OPTIONS SIGHTLINE_COLLECTOR
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+
+at_exit=:
+tidy() {
+	cd "$TOP" || exit 1
+	eval "$at_exit"
+	rm -rf "$W"
+}
+trap tidy EXIT
+trap 'exit 1' INT TERM HUP
+chmod 755 "$W"
+cd "$W" || exit 1
+
+diag() { sed 's/^/# /' >&2; }
+result() { # STATUS NAME
+	test_cnt=$((test_cnt + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $test_cnt - $2"
+	else
+		fail_cnt=$((fail_cnt + 1))
+		echo "not ok $test_cnt - $2"
+	fi
+	return "$1"
+}
+check() { # NAME COMMAND...: passes when the command does
+	check_name=$1
+	shift
+	"$@" >"$W/check.log" 2>&1
+	result $? "$check_name" || diag <"$W/check.log"
+}
+is() { # GOT WANT NAME
+	if [ "$1" = "$2" ]; then
+		result 0 "$3"
+	else
+		result 1 "$3"
+		printf 'got:  %s\nwant: %s\n' "$1" "$2" | diag
+	fi
+}
+skip() { # NAME REASON
+	test_cnt=$((test_cnt + 1))
+	echo "ok $test_cnt - $1 # SKIP $2"
+}
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+done_testing() {
+	echo "1..$test_cnt"
+	[ "$fail_cnt" -eq 0 ]
+	exit
+}
+
+# The two ways to trace. The report is $R; both set it from their first argument.
+profile() { # REPORT [OPTION...] PROGRAM [ARG...]
+	R=$W/$1.sqlite
+	profile_to=$W/$1
+	shift
+	"$BIN" profile -f true -o "$profile_to" "$@"
+}
+bare() { # REPORT PROGRAM [ARG...]
+	R=$W/$1.sqlite
+	shift
+	rm -f "$R"
+	SIGHTLINE_OUTPUT=$R LD_PRELOAD=$SHIM "$@"
+}
+
+# Asks a report; the view "call" spells out names, paths and ids (see call.sql).
+q() { # REPORT SQL
+	sqlite3 -batch -bail -readonly -cmd '.timeout 10000' -cmd ".read $TOP/tests/e2e/call.sql" "$1" "$2"
+}
+intact() { # REPORT
+	[ "$(sqlite3 "$1" 'pragma integrity_check' 2>&1)" = ok ] || {
+		sqlite3 "$1" 'pragma integrity_check' 2>&1 | head -3
+		ls -l "$1"
+		return 1
+	}
+}
+# Waits up to SECONDS until the command succeeds.
+wait_for() { # SECONDS COMMAND...
+	wait_left=$(($1 * 20))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		wait_left=$((wait_left - 1))
+		[ $wait_left -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+if [ ! -x "$BIN" ] || [ ! -f "$SHIM" ]; then
+	skip_all "$B is not built"
+fi

@@ -1,0 +1,65 @@
+/*
+ * kernel.c FILE - does a known amount of I/O and blocking and prints what the kernel counted meanwhile:
+ * /proc/self/io (rchar wchar syscr syscw) and getrusage's voluntary and involuntary switches.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "tests/prog/raw.h"
+
+struct counters {
+	long rchar, wchar, syscr, syscw;
+};
+
+/* The reading of the counters is itself counted, after they were taken: returns its bytes. */
+static long counters(struct counters *c)
+{
+	static char buf[4096];
+	int fd = raw_open("/proc/self/io", O_RDONLY, 0);
+	long n = raw3(SYS_read, fd, buf, sizeof(buf) - 1);
+
+	buf[n > 0 ? n : 0] = 0;
+	if (sscanf(buf, "rchar: %ld wchar: %ld syscr: %ld syscw: %ld", &c->rchar, &c->wchar, &c->syscr,
+		   &c->syscw) != 4)
+		exit(77);
+	raw_close(fd);
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	static char buf[1 << 16];
+	struct iovec v[2] = {{buf, 1000}, {buf, 500}};
+	struct counters a, b;
+	long own;
+	struct rusage ru;
+	char line[200];
+	int fd = raw_open(argc > 1 ? argv[1] : "", O_RDWR | O_CREAT | O_TRUNC, 0600), p[2];
+
+	if (fd < 0 || pipe(p) < 0)
+		return 2;
+	own = counters(&a);
+	a.rchar += own;
+	a.syscr++;
+	for (int i = 0; i < 300; i++) {
+		if (write(fd, buf, (size_t)(i * 10)) != i * 10 || pwrite(fd, buf, 77, 10000) != 77)
+			return 1;
+		if (pread(fd, buf, (size_t)(i * 7), 3) != i * 7 && i * 7 > i * i * 5)
+			return 1;
+		if (readv(fd, v, 2) < 0 || writev(p[1], v, 1) != 1000 || read(p[0], buf, 2000) != 1000)
+			return 1;
+	}
+	counters(&b);
+	for (int i = 0; i < 20; i++)
+		usleep(1000);
+	getrusage(RUSAGE_SELF, &ru);
+	raw_write(1, line, (unsigned long)sprintf(line, "rchar %ld\nwchar %ld\nsyscr %ld\nsyscw %ld\nnvcsw %ld\nnivcsw %ld\n",
+						  b.rchar - a.rchar, b.wchar - a.wchar, b.syscr - a.syscr,
+						  b.syscw - a.syscw, ru.ru_nvcsw, ru.ru_nivcsw));
+	return 0;
+}
