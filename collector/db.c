@@ -1,0 +1,468 @@
+/*
+ * db.c - the report as a SQLite connection: open, commit, checkpoints, full disk.
+ *
+ * One process writes, anybody may read at any time (WAL, normal locking). synchronous is OFF while
+ * recording: a crash of any process loses nothing committed, and no commit waits for the disk; only a
+ * crash of the whole machine can damage a report that is being written. db_finish() syncs it.
+ *
+ * Rule easy to break: an error inside a transaction goes through db_fail(), which rolls back at once;
+ * everything that follows up to db_commit() must do nothing and return that error.
+ */
+#include "collector/db_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECKPOINT_BYTES (4u << 20)  /* WAL size from which it is copied into the file */
+#define RESTART_BYTES (128u << 20)   /* WAL size from which we wait for readers to let go of it */
+#define RESTART_WAIT_MS 20
+#define RESTART_PAUSE_NS INT64_C(1000000000)
+#define BUSY_MS 10000 /* only another writer makes us wait, e.g. somebody's CREATE INDEX */
+#define BALLAST_BYTES (2u << 20)
+
+int db_errno(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_FULL:
+	case SQLITE_IOERR:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+		return -EACCES;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EBADMSG;
+	default:
+		return -EIO;
+	}
+}
+
+/* The WAL holds frames of the failed transaction behind the committed ones: give their space back. */
+static void wal_trim(struct db *db)
+{
+	sqlite3_file *wal = NULL;
+
+	if (db->wal &&
+	    sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) == SQLITE_OK &&
+	    wal && wal->pMethods)
+		wal->pMethods->xTruncate(wal, 32 + (sqlite3_int64)db->wal_frames *
+							   (24 + (sqlite3_int64)db->page_size));
+}
+
+int db_fail(struct db *db, int rc)
+{
+	int err = db_errno(rc);
+
+	if (!err)
+		return 0;
+	if (db->in_txn && !db->failed)
+		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
+	db->schema.exists = db->schema.committed;
+	db->failed = err;
+	return err;
+}
+
+int db_exec(struct db *db, const char *sql)
+{
+	return db_errno(sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+}
+
+int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt)
+{
+	return db_errno(
+		sqlite3_prepare_v3(db->sql, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL));
+}
+
+/*
+ * BEGIN alone takes no lock, and BEGIN IMMEDIATE would take those of the batch images too: so the
+ * first statement of every transaction is a write to the report.
+ */
+int db_begin(struct db *db)
+{
+	int rc;
+
+	if (db->failed || db->in_txn)
+		return db->failed;
+	rc = sqlite3_exec(db->sql, "BEGIN", NULL, NULL, NULL);
+	if (rc == SQLITE_OK) {
+		db->in_txn = true;
+		if (db->schema.committed)
+			rc = sqlite3_exec(db->sql, "DELETE FROM main.SL_STATE WHERE key = ''", NULL,
+					  NULL, NULL);
+	}
+	return db_fail(db, rc);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/*
+ * Copies the WAL into the file. PASSIVE never waits; once all is copied and no reader looks at the
+ * WAL, the next commit starts it anew. Readers that never let go would make it grow for ever, so when
+ * it is large we wait for them, a little and now and then.
+ */
+void db_checkpoint(struct db *db)
+{
+	int64_t bytes = (int64_t)db->wal_frames * db->page_size, now;
+
+	if (!db->wal || bytes < CHECKPOINT_BYTES)
+		return;
+	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	if (bytes < RESTART_BYTES)
+		return;
+	now = now_ns();
+	if (now - db->last_restart_ns < RESTART_PAUSE_NS)
+		return;
+	db->last_restart_ns = now;
+	sqlite3_busy_timeout(db->sql, RESTART_WAIT_MS);
+	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	sqlite3_busy_timeout(db->sql, BUSY_MS);
+}
+
+static int wal_hook(void *arg, sqlite3 *sql, const char *name, int frames)
+{
+	struct db *db = arg;
+
+	(void)sql;
+	if (!strcmp(name, "main"))
+		db->wal_frames = frames;
+	return SQLITE_OK;
+}
+
+static int commit(struct db *db, int64_t now)
+{
+	char sql[128];
+	int err = db_begin(db);
+
+	if (!err)
+		err = db_batch_flush(db);
+	if (!err)
+		err = db_ops_run(db);
+	if (!err)
+		err = db_strings_flush(db);
+	if (now > db->end_ns)
+		db->end_ns = now;
+	if (err)
+		return err;
+	snprintf(sql, sizeof(sql),
+		 "UPDATE main.ANALYSIS_DETAILS SET duration = %lld, stopTime = startTime + %lld",
+		 (long long)db->end_ns, (long long)db->end_ns);
+	err = db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+	if (!err)
+		err = db_fail(db, sqlite3_exec(db->sql, "COMMIT", NULL, NULL, NULL));
+	return err;
+}
+
+int db_commit(struct db *db, int64_t now)
+{
+	int err = db->early_err;
+
+	if (err) { /* its rows belong to a commit that failed already in part */
+		db_batch_drop(db);
+		db->early_err = 0;
+		commit(db, now);
+	} else {
+		err = commit(db, now);
+	}
+	db_batch_drop(db);
+	db->in_txn = false;
+	if (db->failed) {
+		db->failed = 0;
+		db_ops_failed(db);
+		if (err == -ENOSPC) {
+			db_ballast_drop(db);
+			wal_trim(db);
+			sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
+						  NULL);
+		}
+		return err;
+	}
+	db->schema.committed = db->schema.exists;
+	db->strings.saved = db->strings.cnt;
+	db_ops_done(db);
+	db_checkpoint(db);
+	return err;
+}
+
+/*
+ * Room on the disk that only the end of a report may use: a file without a name beside it, given up
+ * when the disk is full so that names, totals and the diagnosis still fit.
+ */
+static int ballast_make(struct db *db)
+{
+	char *dir = strdup(db->path), *slash = dir ? strrchr(dir, '/') : NULL;
+	int fd;
+
+	if (!slash) {
+		free(dir);
+		return -1;
+	}
+	slash[slash == dir] = '\0';
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	free(dir);
+	if (fd >= 0 && fallocate(fd, 0, 0, BALLAST_BYTES)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+void db_ballast_drop(struct db *db)
+{
+	if (db->ballast_fd >= 0)
+		close(db->ballast_fd);
+	db->ballast_fd = -1;
+}
+
+/* ---- open ---- */
+
+static int refuse(char *why, size_t len, const char *path, const char *text)
+{
+	snprintf(why, len, "%s: %s", path, text);
+	return -1;
+}
+
+static void unlink_with(const char *path, const char *suffix)
+{
+	char *name;
+
+	if (asprintf(&name, "%s%s", path, suffix) < 0)
+		return;
+	unlink(name);
+	free(name);
+}
+
+/* Makes the empty file, so that every reason why that is impossible has its own words. */
+static int create_file(const struct db_open *how, char *why, size_t len)
+{
+	struct stat st;
+	int fd;
+
+	if (!lstat(how->path, &st)) {
+		if (S_ISDIR(st.st_mode))
+			return refuse(why, len, how->path, "is a directory");
+		if (!how->overwrite)
+			return refuse(why, len, how->path,
+				      "exists already; use another name, or -f true to replace it");
+		if (!S_ISREG(st.st_mode))
+			return refuse(why, len, how->path, "is no regular file: not replaced");
+		/* The log first: it must never meet a new file of this name. */
+		unlink_with(how->path, "-wal");
+		unlink_with(how->path, "-shm");
+		unlink_with(how->path, "-journal");
+		if (unlink(how->path))
+			return refuse(why, len, how->path, strerror(errno));
+	}
+	fd = open(how->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return refuse(why, len, how->path, strerror(errno));
+	close(fd);
+	return 0;
+}
+
+/* Before the first connection; afterwards these calls fail, which costs speed only. */
+static void sqlite_setup(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+static int connect_file(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	int rc, err;
+
+	sqlite_setup();
+	rc = sqlite3_open_v2(db->path, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc != SQLITE_OK)
+		return db_errno(rc);
+	sqlite3_extended_result_codes(db->sql, 1);
+	sqlite3_busy_timeout(db->sql, BUSY_MS);
+	err = db_exec(db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE;"
+			  "PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
+			  "PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF;"
+			  "PRAGMA journal_size_limit = 16777216");
+	if (!err)
+		err = db_prepare(db, "PRAGMA journal_mode = WAL", &stmt);
+	if (err)
+		return err;
+	/* Where shared memory is not to be had (some network file systems) we do without WAL. */
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		db->wal = !strcmp((const char *)sqlite3_column_text(stmt, 0), "wal");
+	err = db_errno(sqlite3_finalize(stmt));
+	if (!err)
+		err = db_prepare(db, "PRAGMA page_size", &stmt);
+	if (err)
+		return err;
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		db->page_size = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_wal_hook(db->sql, wal_hook, db);
+	return 0;
+}
+
+static void iso_time(char *out, size_t len, time_t t, bool utc)
+{
+	struct tm tm;
+
+	if (!(utc ? gmtime_r(&t, &tm) : localtime_r(&t, &tm)) ||
+	    !strftime(out, len, "%Y-%m-%dT%H:%M:%S", &tm))
+		out[0] = '\0';
+}
+
+static void first_rows(struct db *db, const struct db_open *how)
+{
+	char utc[32], local[32], number[2][24], *abs = realpath(db->path, NULL), host[HOST_NAME_MAX + 1];
+	const char *slash = strrchr(db->path, '/');
+	char *sql;
+
+	iso_time(utc, sizeof(utc), how->utc_epoch_ns / 1000000000, true);
+	iso_time(local, sizeof(local), how->utc_epoch_ns / 1000000000, false);
+	snprintf(number[0], sizeof(number[0]), "%lld", (long long)how->utc_epoch_ns);
+	snprintf(number[1], sizeof(number[1]), "%lld", (long long)how->system_clock_ns);
+	sql = sqlite3_mprintf("INSERT INTO main.TARGET_INFO_SESSION_START_TIME "
+			      "VALUES(%s, %Q, %Q, %s, NULL);"
+			      "INSERT INTO main.ANALYSIS_DETAILS VALUES(%lld, 0, %s, %s)",
+			      number[0], utc, local, number[1], (long long)DB_GLOBAL_VID, number[1],
+			      number[1]);
+	db_fail(db, sql ? sqlite3_exec(db->sql, sql, NULL, NULL, NULL) : SQLITE_NOMEM);
+	sqlite3_free(sql);
+	if (gethostname(host, sizeof(host)))
+		host[0] = '\0';
+	host[HOST_NAME_MAX] = '\0';
+	db_meta_export(db, "EXPORT_PRODUCT_NAME", DB_PRODUCT);
+	db_meta_export(db, "EXPORT_PRODUCT_VERSION", SL_VERSION);
+	db_meta_export(db, "EXPORT_SCHEMA_VERSION", DB_SCHEMA_VERSION);
+	db_meta_export(db, "EXPORT_SCHEMA_VERSION_MAJOR", "3");
+	db_meta_export(db, "EXPORT_SCHEMA_VERSION_MINOR", "28");
+	db_meta_export(db, "EXPORT_SCHEMA_VERSION_MICRO", "1");
+	db_meta_export(db, "EXPORT_PLATFORM", "linux");
+#if defined(__x86_64__)
+	db_meta_export(db, "EXPORT_ARCH", "x64");
+#elif defined(__aarch64__)
+	db_meta_export(db, "EXPORT_ARCH", "arm64");
+#endif
+	db_meta_export(db, "EXPORT_TIME_UTC", utc);
+	db_meta_export(db, "EXPORT_TIME_LOCAL", local);
+	db_meta_export(db, "EXPORT_HOST", host);
+	db_meta_export(db, "EXPORT_PARAM_EXPORT_TYPE", "SQLite");
+	db_meta_export(db, "EXPORT_PARAM_OUTPUT_FILE", slash ? slash + 1 : db->path);
+	db_meta_export(db, "EXPORT_PARAM_OUTPUT_PATH_ABS", abs ? abs : db->path);
+	db_meta_export(db, "EXPORT_PARAM_LAZY", "true");
+	db_meta_export(db, "SL_COMPLETE", "0");
+	free(abs);
+}
+
+static int fill_new(struct db *db, const struct db_open *how)
+{
+	int err = db_schema_create_all(db);
+
+	if (err)
+		return err;
+	db_string(db, "", 0); /* id 0 */
+	db->start_clock_ns = how->system_clock_ns;
+	first_rows(db, how);
+	return db_commit(db, 0);
+}
+
+static struct db *db_new(const char *path)
+{
+	struct db *db = calloc(1, sizeof(*db));
+
+	if (!db)
+		return NULL;
+	db->ballast_fd = -1;
+	/* SQLite takes "file:..." for a URI. */
+	if (asprintf(&db->path, "%s%s", strchr(path, '/') ? "" : "./", path) < 0) {
+		free(db);
+		return NULL;
+	}
+	return db;
+}
+
+struct db *db_open(const struct db_open *how, char *why, size_t why_len)
+{
+	struct db *db;
+	int err;
+
+	if (!how->resume && create_file(how, why, why_len))
+		return NULL;
+	db = db_new(how->path);
+	if (!db) {
+		refuse(why, why_len, how->path, strerror(ENOMEM));
+		return NULL;
+	}
+	if (how->resume && db_check_resume(db->path, why, why_len))
+		goto out;
+	err = db_schema_init(db);
+	if (!err)
+		err = connect_file(db);
+	if (!err)
+		err = db_strings_init(db);
+	if (!err)
+		err = db_batch_init(db);
+	if (!err)
+		err = how->resume ? db_resume(db) : fill_new(db, how);
+	if (!err) {
+		db->ballast_fd = ballast_make(db);
+		return db;
+	}
+	refuse(why, why_len, how->path, err == -ENOSPC ? "no room on the disk" : strerror(-err));
+out:
+	db_abandon(db);
+	if (!how->resume) { /* nothing is better than half a report */
+		unlink_with(how->path, "-wal");
+		unlink_with(how->path, "-shm");
+		unlink(how->path);
+	}
+	return NULL;
+}
+
+/* Closes the connection and frees everything; rows not committed are gone. */
+void db_close(struct db *db)
+{
+	for (int i = 0; i < DB_STMTS; i++)
+		sqlite3_finalize(db->stmt[i]);
+	for (int t = 0; t < DB_TABLE_CNT; t++)
+		sqlite3_finalize(db->batch[t].stmt);
+	sqlite3_close(db->sql);
+	db_ballast_drop(db);
+	db_batch_free(db);
+	db_strings_free(db);
+	db_ops_free(db);
+	free(db->scratch);
+	free(db->path);
+	free(db);
+}
+
+void db_abandon(struct db *db)
+{
+	if (db)
+		db_close(db);
+}

@@ -1,0 +1,146 @@
+/*
+ * db_finish.c - the two ends of an interrupted recording: finish a report, or go on with one.
+ *
+ * No index is built. Reports read whole tables (sums, group by), for which SQLite scans in the order of
+ * the file; an index over 20 million rows costs more time and disk than it would save once, and who
+ * asks for single rows again and again can make one. nsys has none either.
+ */
+#include "collector/db_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void sync_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		fdatasync(fd);
+		close(fd);
+	}
+}
+
+/*
+ * One file without a log beside it. That needs a moment without readers; when one stays, the report
+ * simply keeps its log: it is complete, and the last reader to close it tidies up.
+ */
+static void leave_wal(struct db *db)
+{
+	if (!db->wal)
+		return;
+	sqlite3_busy_timeout(db->sql, 200);
+	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	db_exec(db, "PRAGMA main.journal_mode = DELETE");
+}
+
+int db_finish(struct db *db, int64_t duration_ns)
+{
+	int err, tries = 2;
+
+	db_ballast_drop(db); /* this is what it was kept for */
+	db->end_ns = 0;
+	db_meta_export_set(db, "SL_COMPLETE", "1");
+	err = db_commit(db, duration_ns);
+	/* A full disk: the rows of that commit are gone, all else was kept and now finds room. */
+	while (err == -ENOSPC && tries--) {
+		int again = db_commit(db, duration_ns);
+
+		if (!again)
+			break;
+	}
+	if (!db_begin(db)) {
+		db_fail(db, sqlite3_exec(db->sql, "DROP TABLE main.SL_STATE; COMMIT", NULL, NULL, NULL));
+		db->in_txn = false;
+	}
+	leave_wal(db);
+	sync_file(db->path);
+	db_close(db);
+	return err;
+}
+
+/* ---- resume ---- */
+
+static bool meta_is(sqlite3 *sql, const char *name, const char *value)
+{
+	sqlite3_stmt *stmt;
+	bool is = false;
+
+	if (sqlite3_prepare_v2(sql, "SELECT value FROM META_DATA_EXPORT WHERE name = ?", -1, &stmt,
+			       NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+		is = !strcmp((const char *)sqlite3_column_text(stmt, 0), value);
+	sqlite3_finalize(stmt);
+	return is;
+}
+
+/* What speaks against going on with this database; NULL: nothing. */
+static const char *objection(sqlite3 *sql)
+{
+	int rc = sqlite3_exec(sql, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+
+	if (rc == SQLITE_NOTADB || rc == SQLITE_CORRUPT)
+		return "is no SQLite database, or a damaged one";
+	if (rc != SQLITE_OK)
+		return sqlite3_errmsg(sql);
+	if (!meta_is(sql, "EXPORT_PRODUCT_NAME", DB_PRODUCT))
+		return "was not written by Sightline";
+	if (meta_is(sql, "SL_COMPLETE", "1"))
+		return "is complete already";
+	if (!meta_is(sql, "EXPORT_SCHEMA_VERSION", DB_SCHEMA_VERSION) ||
+	    !meta_is(sql, "EXPORT_PRODUCT_VERSION", SL_VERSION))
+		return "was begun by another version of Sightline; use that one";
+	return NULL;
+}
+
+int db_check_resume(const char *path, char *why, size_t why_len)
+{
+	const char *text = NULL;
+	sqlite3 *sql = NULL;
+	struct stat st;
+
+	if (stat(path, &st))
+		text = strerror(errno);
+	else if (!S_ISREG(st.st_mode))
+		text = "is no regular file";
+	else if (access(path, R_OK | W_OK))
+		text = strerror(errno);
+	else if (sqlite3_open_v2(path, &sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+		 SQLITE_OK)
+		text = sqlite3_errmsg(sql);
+	else
+		text = objection(sql);
+	if (text)
+		snprintf(why, why_len, "%s: %s", path, text);
+	sqlite3_close(sql);
+	return text ? -1 : 0;
+}
+
+int db_resume(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	int err = db_schema_scan(db);
+
+	if (!err)
+		err = db_strings_load(db);
+	if (!err)
+		err = db_ops_load(db);
+	if (!err)
+		err = db_prepare(db, "SELECT startTime, duration FROM main.ANALYSIS_DETAILS", &stmt);
+	if (err)
+		return err;
+	if (sqlite3_step(stmt) == SQLITE_ROW) {
+		db->start_clock_ns = sqlite3_column_int64(stmt, 0);
+		db->end_ns = sqlite3_column_int64(stmt, 1);
+	} else {
+		err = -EBADMSG;
+	}
+	sqlite3_finalize(stmt);
+	return err;
+}

@@ -1,0 +1,175 @@
+/*
+ * db_internal.h - what the parts of the report's writer (db*.c) share; nobody else includes it.
+ *
+ *   db.c          open, commit, what happens on a full disk
+ *   db_schema.c   tables by name from schema.sql, made with their first row
+ *   db_batch.c    high-volume rows of integers
+ *   db_ops.c      everything else, row by row
+ *   db_strings.c  StringIds
+ *   db_finish.c   resume and finish
+ *
+ * Rule easy to break: whatever the collector's memory believes to be in the file must survive a
+ * rolled back transaction. Batches are dropped then; strings, rows of db_ops.c and the list of
+ * existing tables go back to what was committed last, and the next commit writes them again.
+ */
+#ifndef SL_DB_INTERNAL_H
+#define SL_DB_INTERNAL_H
+
+#include "collector/db.h"
+
+#include <sqlite3.h>
+
+#define DB_GLOBAL_VID (INT64_C(1) << 48)
+#define DB_SCHEMA_VERSION "3.28.1"
+#define DB_PRODUCT "Sightline"
+#define DB_ROW_COLS 16  /* room of a row, >= columns of any table that takes batches */
+#define DB_TABLES_MAX 64 /* tables in schema.sql */
+
+/* ---- db_schema.c ---- */
+
+enum db_when { DB_ALWAYS, DB_LAZY, DB_PRIVATE };
+
+struct db_section {
+	char name[64];
+	enum db_when when;
+	const char *sql; /* into the embedded text */
+	int len;
+};
+
+struct db_schema {
+	struct db_section section[DB_TABLES_MAX];
+	int cnt;
+	uint64_t exists;    /* bit per section: the table is there, for this transaction */
+	uint64_t committed; /* the same as of the last commit */
+};
+
+int db_schema_init(struct db *db);
+int db_schema_create_all(struct db *db); /* the always and private ones */
+int db_schema_scan(struct db *db);       /* which tables does the open file have? */
+int db_schema_model(struct db *db, sqlite3 *model, const char *name); /* makes the table in @model */
+bool db_table_exists(const struct db *db, const char *name);
+int db_table_need(struct db *db, const char *name); /* makes the table when it is not there yet */
+
+/* ---- db_batch.c ---- */
+
+/* One table's rows since the last commit, as a SQLite database in memory (see db_batch.c). */
+struct db_batch {
+	int64_t row[DB_ROW_COLS]; /* the row being filled by the caller */
+	bool row_open;
+	uint8_t *image;
+	uint8_t *page;            /* leaf being filled */
+	uint32_t page_no, cells, at;
+	uint64_t rows;            /* in the image */
+	uint32_t change;          /* version of the image, for SQLite's page cache */
+	sqlite3_stmt *stmt;       /* INSERT INTO table SELECT * FROM image */
+	uint32_t not_null;        /* bit per column */
+};
+
+int db_batch_init(struct db *db);
+void db_batch_drop(struct db *db); /* forgets the rows */
+void db_batch_free(struct db *db);
+int db_batch_flush(struct db *db);
+
+/* ---- db_strings.c ---- */
+
+struct db_text {
+	char *text;
+	uint32_t len;
+	uint32_t hash;
+};
+
+struct db_strings {
+	struct db_text *list; /* by id */
+	int64_t cnt, cap;
+	int64_t saved;        /* ids below it are committed */
+	uint32_t *slot;       /* open addressing: id + 1, 0 = free */
+	uint32_t slots;       /* a power of two */
+	char *block;          /* texts are cut from blocks */
+	size_t block_left;
+	struct db_block *blocks;
+};
+
+int db_strings_init(struct db *db);
+int db_strings_load(struct db *db); /* resume */
+int db_strings_flush(struct db *db);
+void db_strings_free(struct db *db);
+/* Text as it is stored: @text itself when it is clean UTF-8, else an escaped copy in db->scratch. */
+const char *db_clean(struct db *db, const char *text, size_t len, size_t *clean_len);
+
+/* ---- db_ops.c ---- */
+
+/* Map from a global id to a number (a rowid). */
+struct db_map {
+	int64_t *key, *val;
+	uint32_t cap, cnt;
+};
+
+struct db_state {
+	struct db_state *next;
+	char *key;
+	void *blob;
+	size_t len;
+};
+
+struct db_ops {
+	uint8_t *buf; /* calls waiting for the next commit */
+	size_t len, cap;
+	uint64_t cnt;
+	uint64_t dropped; /* given up while the disk was full for too long */
+	struct db_map process, thread, image;
+	int64_t process_cnt, thread_cnt, image_cnt, image_cap;
+	int64_t *image_start; /* by image: start_ns */
+	struct db_state *state;
+};
+
+int db_ops_run(struct db *db);
+void db_ops_done(struct db *db);   /* after commit */
+void db_ops_failed(struct db *db); /* after rollback: keeps them, within bounds */
+int db_ops_load(struct db *db);    /* resume */
+int db_state_keep(struct db *db, const char *key, const void *blob, size_t len);
+void db_ops_free(struct db *db);
+int db_meta_export(struct db *db, const char *name, const char *value);
+int db_meta_export_set(struct db *db, const char *name, const char *value);
+
+/* ---- db.c ---- */
+
+#define DB_STMTS 32
+
+struct db {
+	sqlite3 *sql;
+	char *path;
+	struct db_schema schema;
+	struct db_batch batch[DB_TABLE_CNT];
+	struct db_strings strings;
+	struct db_ops ops;
+	sqlite3_stmt *stmt[DB_STMTS];
+	char *scratch;
+	size_t scratch_cap;
+	int64_t start_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
+	int64_t end_ns;         /* largest time given to db_commit */
+	bool in_txn;
+	int failed;             /* error of this transaction, which is rolled back already */
+	int early_err;          /* of a commit made by db_row */
+	bool wal;
+	int wal_frames;         /* in the WAL after the last commit */
+	int page_size;
+	int64_t last_restart_ns;
+	int ballast_fd;
+};
+
+int db_begin(struct db *db); /* opens the transaction when there is none; 0, or the error it failed with */
+int db_exec(struct db *db, const char *sql);
+int db_errno(int sqlite_rc);
+/* Rolls back and remembers the error until db_commit reports it. Returns it. */
+int db_fail(struct db *db, int sqlite_rc);
+int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
+void db_close(struct db *db);
+void db_checkpoint(struct db *db);
+void db_ballast_drop(struct db *db);
+
+
+/* db_finish.c: is there an unfinished report of ours? 0, or -1 and a sentence; then continue it */
+int db_check_resume(const char *path, char *why, size_t why_len);
+int db_resume(struct db *db);
+
+#endif

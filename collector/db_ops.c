@@ -1,0 +1,579 @@
+/*
+ * db_ops.c - rows that come one by one: processes, names, files, totals, diagnostics, notes.
+ *
+ * Each call is put down in db->ops.buf (statement, then its values) and carried out inside the next
+ * commit. So a full disk costs none of them: the list stays and is carried out again. For that to be
+ * right a row that may be written twice names its rowid, or key, itself, and replaces what is there.
+ */
+#include "collector/db_internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEEP_BYTES (32u << 20) /* how much is kept while the disk is full */
+
+enum { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
+       OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_LOST, OP_CLOCK,
+       OP_STATE, OP_CNT };
+_Static_assert(OP_CNT <= DB_STMTS, "one statement per operation");
+
+/* args: i integer (DB_NULL = NULL), t text (NULL = NULL), b blob. */
+static const struct {
+	const char *table, *args, *sql;
+} OP[OP_CNT] = {
+	[OP_PROCESS] = {"PROCESSES", "iiit",
+		"INSERT OR REPLACE INTO main.PROCESSES(rowid, globalPid, pid, name) VALUES(?, ?, ?, ?)"},
+	[OP_THREAD] = {"ThreadNames", "iiii",
+		"INSERT OR REPLACE INTO main.ThreadNames(rowid, nameId, priority, globalTid) VALUES(?, ?, ?, ?)"},
+	[OP_DIAGNOSTIC] = {"DIAGNOSTIC_EVENT", "iiiti",
+		"INSERT INTO main.DIAGNOSTIC_EVENT VALUES(?, 1, ?, ?, ?, ?)"},
+	[OP_OVERHEAD] = {"PROFILER_OVERHEAD", "iiii",
+		"INSERT INTO main.PROFILER_OVERHEAD VALUES(?, ?, ?, ?, 0)"},
+	[OP_CAPTURE] = {"META_DATA_CAPTURE", "tt", "INSERT INTO main.META_DATA_CAPTURE VALUES(?, ?)"},
+	[OP_EXPORT] = {"META_DATA_EXPORT", "tt", "INSERT INTO main.META_DATA_EXPORT VALUES(?, ?)"},
+	[OP_EXPORT_SET] = {"META_DATA_EXPORT", "tt",
+		"UPDATE main.META_DATA_EXPORT SET value = ?2 WHERE name = ?1"},
+	[OP_ENV] = {"TARGET_INFO_SYSTEM_ENV", "itit",
+		"INSERT INTO main.TARGET_INFO_SYSTEM_ENV VALUES(?1, 'Local (CLI)', ?2, ?3, ?4)"},
+	[OP_FILE_OPENED] = {"OSRT_FILE_ACCESS_DESCRIPTORS", "iiit",
+		"INSERT OR REPLACE INTO main.OSRT_FILE_ACCESS_DESCRIPTORS(rowid, fileAccessId, processId,"
+		" openedAt, closedAt, filePath) VALUES(?1, ?1, ?2, ?3, 0, ?4)"},
+	[OP_FILE_CLOSED] = {"OSRT_FILE_ACCESS_DESCRIPTORS", "ii",
+		"UPDATE main.OSRT_FILE_ACCESS_DESCRIPTORS SET closedAt = ?2 WHERE rowid = ?1"},
+	[OP_IMAGE] = {"SL_PROCESS_TREE", "iiiiiitt",
+		"INSERT OR REPLACE INTO main.SL_PROCESS_TREE(rowid, globalPid, parentGlobalPid, start, kind,"
+		" traced, exe, commandLine) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_IMAGE_END] = {"SL_PROCESS_TREE", "iii",
+		"UPDATE main.SL_PROCESS_TREE SET end = ?2, exitStatus = ?3 WHERE rowid = ?1"},
+	[OP_TOTAL] = {"SL_OSRT_TOTALS", "iiiiiiiiiii",
+		"INSERT OR REPLACE INTO main.SL_OSRT_TOTALS VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_LOST] = {"SL_LOST_EVENTS", "iiiti", "INSERT INTO main.SL_LOST_EVENTS VALUES(?, ?, ?, ?, ?)"},
+	[OP_CLOCK] = {"SL_CLOCK_SNAPSHOTS", "iiii",
+		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},
+	[OP_STATE] = {"SL_STATE", "tb", "INSERT OR REPLACE INTO main.SL_STATE VALUES(?, ?)"},
+};
+
+struct op_head {
+	uint32_t op, bytes; /* bytes with this head, a multiple of 8 */
+};
+
+/* ---- the list ---- */
+
+static uint8_t *room(struct db_ops *ops, size_t bytes)
+{
+	size_t cap = ops->cap ? ops->cap : 4096;
+	uint8_t *p;
+
+	while (cap < ops->len + bytes)
+		cap *= 2;
+	if (cap != ops->cap) {
+		p = realloc(ops->buf, cap);
+		if (!p)
+			return NULL;
+		ops->buf = p;
+		ops->cap = cap;
+	}
+	return ops->buf + ops->len;
+}
+
+static int put_int(struct db_ops *ops, int64_t v)
+{
+	uint8_t *p = room(ops, 8);
+
+	if (!p)
+		return -ENOMEM;
+	memcpy(p, &v, 8);
+	ops->len += 8;
+	return 0;
+}
+
+/* Length (-1 = NULL), then the bytes, padded to a multiple of 8. */
+static int put_bytes(struct db_ops *ops, const void *data, size_t len)
+{
+	size_t padded = (len + 7) & ~(size_t)7;
+	int err = put_int(ops, data ? (int64_t)len : -1);
+	uint8_t *p;
+
+	if (err || !data || !len)
+		return err;
+	p = room(ops, padded);
+	if (!p)
+		return -ENOMEM;
+	memset(p + padded - 8, 0, 8);
+	memcpy(p, data, len);
+	ops->len += padded;
+	return 0;
+}
+
+static int put_text(struct db *db, const char *text, size_t len)
+{
+	size_t n = 0;
+	const char *clean = text ? db_clean(db, text, len, &n) : NULL;
+
+	return put_bytes(&db->ops, clean, n);
+}
+
+/*
+ * Arguments by OP[].args: i int64_t, t const char *, b const void * and size_t. The last text of
+ * OP_FILE_OPENED may hold NULs: there the length follows.
+ */
+static int record(struct db *db, uint32_t op, ...)
+{
+	struct db_ops *ops = &db->ops;
+	size_t start = ops->len;
+	struct op_head head = {op, 0};
+	const char *text;
+	const void *blob;
+	va_list ap;
+	int err = put_int(ops, 0);
+
+	va_start(ap, op);
+	for (const char *a = OP[op].args; *a && !err; a++) {
+		switch (*a) {
+		case 'i':
+			err = put_int(ops, va_arg(ap, int64_t));
+			break;
+		case 't':
+			text = va_arg(ap, const char *);
+			err = put_text(db, text,
+				       op == OP_FILE_OPENED ? va_arg(ap, size_t)
+				       : text		    ? strlen(text)
+							    : 0);
+			break;
+		default:
+			blob = va_arg(ap, const void *);
+			err = put_bytes(ops, blob, va_arg(ap, size_t));
+		}
+	}
+	va_end(ap);
+	if (err) {
+		ops->len = start;
+		return err;
+	}
+	head.bytes = (uint32_t)(ops->len - start);
+	memcpy(ops->buf + start, &head, sizeof(head));
+	ops->cnt++;
+	return 0;
+}
+
+static int run_one(struct db *db, sqlite3_stmt *stmt, const char *args, const uint8_t *p)
+{
+	int64_t v;
+	int rc;
+
+	for (int i = 1; *args; args++, i++) {
+		memcpy(&v, p, 8);
+		p += 8;
+		if (*args == 'i') {
+			if (v == DB_NULL)
+				sqlite3_bind_null(stmt, i);
+			else
+				sqlite3_bind_int64(stmt, i, v);
+			continue;
+		}
+		if (v < 0)
+			sqlite3_bind_null(stmt, i);
+		else if (*args == 't')
+			sqlite3_bind_text(stmt, i, (const char *)p, (int)v, SQLITE_STATIC);
+		else
+			sqlite3_bind_blob(stmt, i, v ? (const void *)p : "", (int)v, SQLITE_STATIC);
+		p += v > 0 ? (v + 7) & ~7 : 0;
+	}
+	sqlite3_step(stmt);
+	rc = sqlite3_reset(stmt);
+	switch (rc & 0xff) { /* a row that can never go in must not keep all others out */
+	case SQLITE_CONSTRAINT:
+	case SQLITE_MISMATCH:
+	case SQLITE_TOOBIG:
+		db->ops.dropped++;
+		return 0;
+	}
+	return db_fail(db, rc);
+}
+
+int db_ops_run(struct db *db)
+{
+	const uint8_t *p = db->ops.buf, *end = p + db->ops.len;
+	int err = db->failed;
+
+	while (p < end && !err) {
+		struct op_head head;
+
+		memcpy(&head, p, sizeof(head));
+		err = db_table_need(db, OP[head.op].table);
+		if (!err && !db->stmt[head.op])
+			err = db_fail(db, sqlite3_prepare_v3(db->sql, OP[head.op].sql, -1,
+							     SQLITE_PREPARE_PERSISTENT,
+							     &db->stmt[head.op], NULL));
+		if (!err)
+			err = run_one(db, db->stmt[head.op], OP[head.op].args, p + sizeof(head));
+		p += head.bytes;
+	}
+	return err;
+}
+
+void db_ops_done(struct db *db)
+{
+	struct db_ops *ops = &db->ops;
+
+	ops->len = 0;
+	ops->cnt = 0;
+	if (ops->cap > KEEP_BYTES) {
+		free(ops->buf);
+		ops->buf = NULL;
+		ops->cap = 0;
+	}
+	if (ops->dropped) {
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 "%llu rows on processes, files or totals could not be stored.",
+			 (unsigned long long)ops->dropped);
+		ops->dropped = 0;
+		db_diagnostic(db, db->end_ns, 2, 3, text, DB_NULL);
+	}
+}
+
+void db_ops_failed(struct db *db)
+{
+	struct db_ops *ops = &db->ops;
+
+	if (ops->len <= KEEP_BYTES)
+		return;
+	ops->dropped += ops->cnt;
+	ops->len = 0;
+	ops->cnt = 0;
+}
+
+/* ---- maps from ids to rowids ---- */
+
+static int64_t *map_at(struct db_map *m, int64_t key)
+{
+	uint32_t mask = m->cap - 1, i = (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & mask;
+
+	while (m->val[i] && m->key[i] != key)
+		i = (i + 1) & mask;
+	m->key[i] = key;
+	return &m->val[i];
+}
+
+/* Place of the value of @key, 0 when it is new: rowids start at 1. NULL: out of memory. */
+static int64_t *map_get(struct db_map *m, int64_t key)
+{
+	struct db_map bigger = {.cap = m->cap ? m->cap * 2 : 64};
+	int64_t *v;
+
+	if (m->cnt * 2 >= m->cap) {
+		bigger.key = calloc(bigger.cap, sizeof(int64_t));
+		bigger.val = calloc(bigger.cap, sizeof(int64_t));
+		if (!bigger.key || !bigger.val) {
+			free(bigger.key);
+			free(bigger.val);
+			return NULL;
+		}
+		for (uint32_t i = 0; i < m->cap; i++)
+			if (m->val[i])
+				*map_at(&bigger, m->key[i]) = m->val[i];
+		bigger.cnt = m->cnt;
+		free(m->key);
+		free(m->val);
+		*m = bigger;
+	}
+	v = map_at(m, key);
+	if (!*v)
+		m->cnt++;
+	return v;
+}
+
+/* ---- the calls ---- */
+
+int db_process(struct db *db, int64_t global_pid, int64_t pid, const char *name)
+{
+	int64_t *row = map_get(&db->ops.process, global_pid);
+
+	if (!row)
+		return -ENOMEM;
+	if (!*row)
+		*row = ++db->ops.process_cnt;
+	return record(db, OP_PROCESS, *row, global_pid, pid, name);
+}
+
+int db_thread_name(struct db *db, int64_t global_tid, const char *name, int priority)
+{
+	int64_t *row = map_get(&db->ops.thread, global_tid);
+
+	if (!row)
+		return -ENOMEM;
+	if (!*row)
+		*row = ++db->ops.thread_cnt;
+	return record(db, OP_THREAD, *row, db_string(db, name, strlen(name)), (int64_t)priority,
+		      global_tid);
+}
+
+int db_diagnostic(struct db *db, int64_t ns, int source, int severity, const char *text,
+		  int64_t global_pid)
+{
+	return record(db, OP_DIAGNOSTIC, ns, (int64_t)source, (int64_t)severity, text, global_pid);
+}
+
+int db_overhead(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *name)
+{
+	return record(db, OP_OVERHEAD, start, end, global_tid, db_string(db, name, strlen(name)));
+}
+
+int db_meta_capture(struct db *db, const char *name, const char *value)
+{
+	return record(db, OP_CAPTURE, name, value);
+}
+
+int db_meta_export(struct db *db, const char *name, const char *value)
+{
+	return record(db, OP_EXPORT, name, value);
+}
+
+int db_meta_export_set(struct db *db, const char *name, const char *value)
+{
+	return record(db, OP_EXPORT_SET, name, value);
+}
+
+int db_system_env(struct db *db, const char *name, int name_enum, const char *value)
+{
+	return record(db, OP_ENV, DB_GLOBAL_VID, name, (int64_t)name_enum, value);
+}
+
+int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path, size_t len)
+{
+	return record(db, OP_FILE_OPENED, id, pid, opened_ns, path, len);
+}
+
+int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
+{
+	return record(db, OP_FILE_CLOSED, id, closed_ns);
+}
+
+int db_total(struct db *db, const struct db_total *t)
+{
+	return record(db, OP_TOTAL, t->global_tid, t->instance, t->name_id, t->count, t->total_ns,
+		      t->min_ns, t->max_ns, t->bytes, t->err_count, t->lost_count, t->lost_total_ns);
+}
+
+int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what, int64_t count)
+{
+	return record(db, OP_LOST, start, end, global_tid, what, count);
+}
+
+int db_clock_snapshot(struct db *db, int64_t ticks, int64_t mono, int64_t real, int64_t boot)
+{
+	return record(db, OP_CLOCK, ticks, mono, real, boot);
+}
+
+/*
+ * Rows of SL_PROCESS_TREE are numbered as images come; ops.image knows the last one of each process.
+ * The same start again is the same image, better known (first the kernel's view, then the shim's).
+ */
+int db_image(struct db *db, const struct db_image *image)
+{
+	struct db_ops *ops = &db->ops;
+	int64_t *row = map_get(&ops->image, image->global_pid);
+	int err = 0;
+
+	if (!row)
+		return -ENOMEM;
+	if (!*row || ops->image_start[*row - 1] != image->start_ns) {
+		if (ops->image_cnt == ops->image_cap) {
+			int64_t cap = ops->image_cap ? ops->image_cap * 2 : 64;
+			int64_t *list = realloc(ops->image_start, (size_t)cap * sizeof(*list));
+
+			if (!list)
+				return -ENOMEM;
+			ops->image_start = list;
+			ops->image_cap = cap;
+		}
+		if (*row && image->kind == 2)
+			err = record(db, OP_IMAGE_END, *row, image->start_ns, DB_NULL);
+		ops->image_start[ops->image_cnt++] = image->start_ns;
+		*row = ops->image_cnt;
+	}
+	if (err)
+		return err;
+	return record(db, OP_IMAGE, *row, image->global_pid,
+		      image->parent_global_pid ? image->parent_global_pid : DB_NULL, image->start_ns,
+		      (int64_t)image->kind, (int64_t)image->traced, image->exe, image->command_line);
+}
+
+int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status)
+{
+	int64_t *row = map_get(&db->ops.image, global_pid);
+
+	if (!row)
+		return -ENOMEM;
+	if (!*row) { /* map_get() counted it as new */
+		db->ops.image.cnt--;
+		return -ENOENT;
+	}
+	return record(db, OP_IMAGE_END, *row, end_ns, exit_status < 0 ? DB_NULL : (int64_t)exit_status);
+}
+
+/* ---- private notes: held in memory, so that reading one back needs no committed row ---- */
+
+static struct db_state *state_find(struct db *db, const char *key)
+{
+	struct db_state *s = db->ops.state;
+
+	while (s && strcmp(s->key, key))
+		s = s->next;
+	return s;
+}
+
+int db_state_keep(struct db *db, const char *key, const void *blob, size_t len)
+{
+	struct db_state *s = state_find(db, key);
+	void *copy = malloc(len ? len : 1);
+
+	if (!copy)
+		return -ENOMEM;
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (s)
+			s->key = strdup(key);
+		if (!s || !s->key) {
+			free(s);
+			free(copy);
+			return -ENOMEM;
+		}
+		s->next = db->ops.state;
+		db->ops.state = s;
+	}
+	if (len)
+		memcpy(copy, blob, len);
+	free(s->blob);
+	s->blob = copy;
+	s->len = len;
+	return 0;
+}
+
+int db_state_set(struct db *db, const char *key, const void *blob, size_t len)
+{
+	int err = db_state_keep(db, key, blob, len);
+
+	return err ? err : record(db, OP_STATE, key, len ? blob : (const void *)"", len);
+}
+
+int db_state_get(struct db *db, const char *key, void **blob, size_t *len)
+{
+	const struct db_state *s = state_find(db, key);
+	void *copy;
+
+	if (!s)
+		return -ENOENT;
+	copy = malloc(s->len ? s->len : 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, s->blob, s->len);
+	*blob = copy;
+	*len = s->len;
+	return 0;
+}
+
+/* ---- resume ---- */
+
+static int load_map(struct db *db, const char *sql, struct db_map *map, int64_t *last)
+{
+	sqlite3_stmt *stmt;
+	int rc, err = db_prepare(db, sql, &stmt);
+
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t *row = map_get(map, sqlite3_column_int64(stmt, 1));
+
+		if (!row)
+			break;
+		*row = sqlite3_column_int64(stmt, 0);
+		if (*row > *last)
+			*last = *row;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : rc == SQLITE_ROW ? -ENOMEM : db_errno(rc);
+}
+
+static int load_images(struct db *db)
+{
+	struct db_ops *ops = &db->ops;
+	sqlite3_stmt *stmt;
+	int rc, err = load_map(db, "SELECT rowid, globalPid FROM main.SL_PROCESS_TREE ORDER BY rowid",
+			       &ops->image, &ops->image_cnt);
+
+	if (err)
+		return err;
+	ops->image_cap = ops->image_cnt ? ops->image_cnt : 1;
+	ops->image_start = calloc((size_t)ops->image_cap, sizeof(int64_t));
+	if (!ops->image_start)
+		return -ENOMEM;
+	err = db_prepare(db, "SELECT rowid, start FROM main.SL_PROCESS_TREE", &stmt);
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		ops->image_start[sqlite3_column_int64(stmt, 0) - 1] = sqlite3_column_int64(stmt, 1);
+	sqlite3_finalize(stmt);
+	return db_errno(rc);
+}
+
+static int load_state(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	int rc, err = db_prepare(db, "SELECT key, value FROM main.SL_STATE", &stmt);
+
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err)
+		err = db_state_keep(db, (const char *)sqlite3_column_text(stmt, 0),
+				    sqlite3_column_blob(stmt, 1),
+				    (size_t)sqlite3_column_bytes(stmt, 1));
+	sqlite3_finalize(stmt);
+	return err ? err : db_errno(rc);
+}
+
+int db_ops_load(struct db *db)
+{
+	struct db_ops *ops = &db->ops;
+	int err = load_state(db);
+
+	if (!err && db_table_exists(db, "PROCESSES"))
+		err = load_map(db, "SELECT rowid, globalPid FROM main.PROCESSES", &ops->process,
+			       &ops->process_cnt);
+	if (!err && db_table_exists(db, "ThreadNames"))
+		err = load_map(db, "SELECT rowid, globalTid FROM main.ThreadNames", &ops->thread,
+			       &ops->thread_cnt);
+	if (!err && db_table_exists(db, "SL_PROCESS_TREE"))
+		err = load_images(db);
+	return err;
+}
+
+static void map_free(struct db_map *m)
+{
+	free(m->key);
+	free(m->val);
+}
+
+void db_ops_free(struct db *db)
+{
+	struct db_ops *ops = &db->ops;
+
+	while (ops->state) {
+		struct db_state *s = ops->state;
+
+		ops->state = s->next;
+		free(s->key);
+		free(s->blob);
+		free(s);
+	}
+	map_free(&ops->process);
+	map_free(&ops->thread);
+	map_free(&ops->image);
+	free(ops->image_start);
+	free(ops->buf);
+}

@@ -1,0 +1,135 @@
+/*
+ * db_schema.c - tables of the report, made by name from the embedded schema.sql.
+ *
+ * Event tables come into being with their first row, as in reports of nsys: readers take "no table"
+ * for "nothing of that kind was recorded". A rollback takes new tables away again, so the bits in
+ * db->schema.exists are put back by db_fail().
+ */
+#include "collector/db_internal.h"
+#include "collector/embed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *schema_text(void)
+{
+	for (const struct embedded *e = sl_embedded; e->name; e++)
+		if (!strcmp(e->name, "schema.sql"))
+			return e->text;
+	return NULL;
+}
+
+int db_schema_init(struct db *db)
+{
+	static const char mark[] = "-- @table ";
+	struct db_schema *s = &db->schema;
+	const char *at = schema_text();
+
+	at = at ? strstr(at, mark) : NULL;
+	while (at) {
+		const char *next = strstr(at + 1, mark);
+		struct db_section *sec = &s->section[s->cnt];
+		char when[16];
+
+		if (s->cnt == DB_TABLES_MAX ||
+		    sscanf(at + strlen(mark), "%63s %15s", sec->name, when) != 2)
+			return -EINVAL;
+		sec->when = !strcmp(when, "lazy")      ? DB_LAZY
+			    : !strcmp(when, "private") ? DB_PRIVATE
+						       : DB_ALWAYS;
+		sec->sql = at;
+		sec->len = next ? (int)(next - at) : (int)strlen(at);
+		s->cnt++;
+		at = next;
+	}
+	return s->cnt ? 0 : -EINVAL;
+}
+
+static int find(const struct db_schema *s, const char *name)
+{
+	for (int i = 0; i < s->cnt; i++)
+		if (!strcmp(s->section[i].name, name))
+			return i;
+	return -1;
+}
+
+/* A section may hold several statements (CREATE, then the rows of an enumeration). */
+static int run(sqlite3 *sql_db, const struct db_section *sec)
+{
+	const char *sql = sec->sql, *end = sec->sql + sec->len;
+	int rc = SQLITE_OK;
+
+	while (sql < end && rc == SQLITE_OK) {
+		sqlite3_stmt *stmt;
+
+		rc = sqlite3_prepare_v2(sql_db, sql, (int)(end - sql), &stmt, &sql);
+		if (rc == SQLITE_OK && stmt) {
+			sqlite3_step(stmt);
+			rc = sqlite3_finalize(stmt);
+		}
+	}
+	return rc;
+}
+
+static int create(struct db *db, int i)
+{
+	int err = db_fail(db, run(db->sql, &db->schema.section[i]));
+
+	if (!err)
+		db->schema.exists |= UINT64_C(1) << i;
+	return err;
+}
+
+int db_schema_create_all(struct db *db)
+{
+	int err = db_begin(db);
+
+	for (int i = 0; i < db->schema.cnt && !err; i++)
+		if (db->schema.section[i].when != DB_LAZY)
+			err = create(db, i);
+	return err;
+}
+
+int db_schema_model(struct db *db, sqlite3 *model, const char *name)
+{
+	int i = find(&db->schema, name);
+
+	return i < 0 ? -EINVAL : db_errno(run(model, &db->schema.section[i]));
+}
+
+bool db_table_exists(const struct db *db, const char *name)
+{
+	int i = find(&db->schema, name);
+
+	return i >= 0 && db->schema.exists >> i & 1;
+}
+
+int db_table_need(struct db *db, const char *name)
+{
+	int i = find(&db->schema, name);
+
+	if (i < 0)
+		return -EINVAL;
+	return db->schema.exists >> i & 1 ? 0 : create(db, i);
+}
+
+int db_schema_scan(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	int err = db_prepare(db, "SELECT name FROM sqlite_schema WHERE type = 'table'", &stmt);
+	int rc;
+
+	if (err)
+		return err;
+	db->schema.exists = 0;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int i = find(&db->schema, (const char *)sqlite3_column_text(stmt, 0));
+
+		if (i >= 0)
+			db->schema.exists |= UINT64_C(1) << i;
+	}
+	sqlite3_finalize(stmt);
+	db->schema.committed = db->schema.exists;
+	return rc == SQLITE_DONE ? 0 : db_errno(rc);
+}

@@ -1,0 +1,826 @@
+-- schema.sql - every table that a report can hold; part of the binary, read by db_schema.c.
+--
+-- Names, order, types and NOT NULL of columns follow the export schema 3.28.1 of Nsight Systems, so
+-- that tools made for it read our reports; what it has no table for stands in tables named SL_*.
+-- The file runs as it is in the sqlite3 shell. Rules when changing it:
+--   * "-- @table NAME WHEN" starts the section of one table. WHEN: always = in every report,
+--     lazy = made with its first row, private = the collector's own, dropped when a report is finished.
+--   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
+--   * Tables that take batches (enum db_table in db.h) have INTEGER columns only, save one TEXT at the
+--     end, no PRIMARY KEY, no index and no DEFAULT (db_batch.c says why).
+--
+-- Units: all times are ns since the start of the session unless the comment says otherwise.
+-- "->" means "refers to". globalTid packs, from high to low: 8 bits hardware id, 8 bits VM id, 24 bits
+-- pid, 24 bits tid. globalPid has the tid bits 0, globalVid the pid bits too. Here the hardware id is 0
+-- and the VM id 1, so globalVid is 1 << 48 = 281474976710656.
+
+-- @table StringIds always
+CREATE TABLE StringIds (
+    -- Every text that occurs more than once: function names, paths, thread names.
+    id    INTEGER NOT NULL PRIMARY KEY, -- what other tables hold; 0 is the empty text
+    value TEXT    NOT NULL              -- the text, UTF-8; bytes that were none stand as \xNN
+);
+
+-- @table META_DATA_CAPTURE always
+CREATE TABLE META_DATA_CAPTURE (
+    -- What was asked for: settings of the recording. A name may occur several times.
+    name  TEXT NOT NULL, -- setting
+    value TEXT           -- its value
+);
+
+-- @table META_DATA_EXPORT always
+CREATE TABLE META_DATA_EXPORT (
+    -- Who wrote this file and in which schema. SL_COMPLETE is 0 while the collector is still writing.
+    name  TEXT NOT NULL, -- key
+    value TEXT           -- its value
+);
+
+-- @table TARGET_INFO_SESSION_START_TIME always
+CREATE TABLE TARGET_INFO_SESSION_START_TIME (
+    -- One row: what the clocks showed at session time 0.
+    utcEpochNs           INTEGER, -- Unix time, ns
+    utcTime              TEXT,    -- the same as text, UTC, without zone
+    localTime            TEXT,    -- the same as text, local time of the traced machine
+    systemClockNs        INTEGER, -- CLOCK_MONOTONIC, ns
+    sessionStartCntVctNs INTEGER  -- virtual counter of Arm machines, ns; NULL elsewhere
+);
+
+-- @table ANALYSIS_DETAILS always
+CREATE TABLE ANALYSIS_DETAILS (
+    -- One row: what span of time the report covers so far.
+    globalVid INTEGER NOT NULL, -- packed id of the machine
+    duration  INTEGER NOT NULL, -- stopTime - startTime, ns
+    startTime INTEGER NOT NULL, -- CLOCK_MONOTONIC at session time 0, ns
+    stopTime  INTEGER NOT NULL  -- CLOCK_MONOTONIC at the end of what is recorded, ns
+);
+
+-- @table TARGET_INFO_SYSTEM_ENV lazy
+CREATE TABLE TARGET_INFO_SYSTEM_ENV (
+    -- Properties of the traced machine.
+    globalVid    INTEGER,          -- packed id of the machine
+    devStateName TEXT    NOT NULL, -- how it was reached: 'Local (CLI)'
+    name         TEXT    NOT NULL, -- property, such as 'CpuCores'
+    nameEnum     INTEGER NOT NULL, -- its number
+    value        TEXT    NOT NULL  -- its value
+);
+
+-- @table DIAGNOSTIC_EVENT lazy
+CREATE TABLE DIAGNOSTIC_EVENT (
+    -- What the tracer has to say about this recording.
+    timestamp     INTEGER NOT NULL, -- ns, may be negative (before the session)
+    timestampType INTEGER NOT NULL, -- -> ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE.id
+    source        INTEGER NOT NULL, -- -> ENUM_DIAGNOSTIC_SOURCE_TYPE.id
+    severity      INTEGER NOT NULL, -- -> ENUM_DIAGNOSTIC_SEVERITY_LEVEL.id
+    text          TEXT    NOT NULL, -- the message
+    globalPid     INTEGER           -- process it is about; NULL: the whole session
+);
+
+-- @table PROCESSES lazy
+CREATE TABLE PROCESSES (
+    -- One row per process that was seen. Parents, command lines and ends: SL_PROCESS_TREE.
+    globalPid INTEGER, -- packed id
+    pid       INTEGER, -- plain pid, in the collector's PID namespace
+    name      TEXT     -- name after its last exec
+);
+
+-- @table ThreadNames lazy
+CREATE TABLE ThreadNames (
+    -- One row per thread that was seen.
+    nameId    INTEGER NOT NULL, -- -> StringIds.id, the last name it had
+    priority  INTEGER,          -- 20 + nice value
+    globalTid INTEGER           -- packed id
+);
+
+-- @table OSRT_API lazy
+CREATE TABLE OSRT_API (
+    -- Calls of libc and pthread functions that lasted at least the threshold, in no special order.
+    -- Shorter ones are summed up in SL_OSRT_TOTALS. The first nine columns are those of Nsight Systems.
+    start        INTEGER NOT NULL, -- entry, ns
+    end          INTEGER NOT NULL, -- return, ns; of a call that never returned: the end of the session
+    eventClass   INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 27
+    globalTid    INTEGER,          -- packed id of the calling thread
+    nameId       INTEGER NOT NULL, -- -> StringIds.id, name of the function
+    returnValue  INTEGER NOT NULL, -- what the function returned
+    nestingLevel INTEGER,          -- 0 = called by the program, 1 = by a traced function of level 0, ...
+    callchainId  INTEGER NOT NULL, -- 0: none
+    argumentsId  INTEGER NOT NULL, -- 0: none
+    fd           INTEGER,          -- file descriptor the call works on; NULL: none
+    fileAccessId INTEGER,          -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId: the open file behind fd
+    pathId       INTEGER,          -- -> StringIds.id: path the call names, or path or peer behind fd
+    bytesAsked   INTEGER,          -- bytes the caller asked to move; what was moved is returnValue
+    fileOffset   INTEGER,          -- position in the file the call named, bytes; NULL: the current one
+    errnum       INTEGER           -- errno of a failed call; NULL: it succeeded
+);
+
+-- @table OSRT_FILE_ACCESS_EVENTS lazy
+CREATE TABLE OSRT_FILE_ACCESS_EVENTS (
+    -- Calls that open, close, read, write or inspect files.
+    fileAccessId   INTEGER NOT NULL, -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId
+    threadId       INTEGER NOT NULL, -- plain tid
+    startedAt      INTEGER NOT NULL, -- entry, ns
+    endedAt        INTEGER NOT NULL, -- return, ns
+    eventType      INTEGER NOT NULL, -- -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id
+    apiCallId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
+    bytesProcessed INTEGER NOT NULL, -- bytes really moved
+    context        TEXT    NOT NULL  -- empty
+);
+
+-- @table OSRT_FILE_ACCESS_DESCRIPTORS lazy
+CREATE TABLE OSRT_FILE_ACCESS_DESCRIPTORS (
+    -- One row per opened file (each open counts, also of the same path).
+    fileAccessId INTEGER NOT NULL, -- unique in the report
+    processId    INTEGER NOT NULL, -- plain pid of the process that opened it
+    openedAt     INTEGER NOT NULL, -- ns; 0: inherited, or open before the session
+    closedAt     INTEGER NOT NULL, -- ns; 0: still open at the end of what is recorded
+    filePath     TEXT    NOT NULL  -- path, peer address of a socket, or what /proc/PID/fd says
+);
+
+-- @table SCHED_EVENTS lazy
+CREATE TABLE SCHED_EVENTS (
+    -- Context switches: a row where a thread gets a CPU and a row where it leaves it, in turn per thread.
+    start       INTEGER NOT NULL, -- ns
+    cpu         INTEGER NOT NULL, -- number of the CPU
+    isSchedIn   INTEGER NOT NULL, -- 1: the thread starts to run, 0: it stops
+    globalTid   INTEGER,          -- packed id of the thread
+    threadState INTEGER,          -- -> ENUM_SAMPLING_THREAD_STATE.id, in rows with isSchedIn = 0
+    threadBlock INTEGER           -- -> ENUM_SCHEDULING_THREAD_BLOCK.id; NULL on Linux
+);
+
+-- @table PROFILER_OVERHEAD lazy
+CREATE TABLE PROFILER_OVERHEAD (
+    -- Time that the tracer itself took inside traced threads.
+    start        INTEGER NOT NULL, -- ns
+    end          INTEGER NOT NULL, -- ns
+    globalTid    INTEGER,          -- packed id of the thread
+    nameId       INTEGER NOT NULL, -- -> StringIds.id, what it was doing
+    overheadType INTEGER NOT NULL  -- -> ENUM_CUPTI_OVERHEAD_TYPE.id
+);
+
+-- @table SL_SCHED_DETAIL lazy
+CREATE TABLE SL_SCHED_DETAIL (
+    -- What SCHED_EVENTS has no column for; joins its rows by (start, globalTid).
+    start      INTEGER NOT NULL, -- ns
+    globalTid  INTEGER,          -- packed id of the thread
+    preempted  INTEGER,          -- where it stops: 1 it could have gone on, 0 it blocked; NULL unknown
+    wakeupTime INTEGER,          -- where it starts: when it had become runnable, ns
+    wakerTid   INTEGER,          -- where it starts: globalTid of the waker; NULL unknown or an interrupt
+    priority   INTEGER           -- the kernel's priority: 120 is nice 0, below 100 real-time
+);
+
+-- @table SL_OSRT_TOTALS lazy
+CREATE TABLE SL_OSRT_TOTALS (
+    -- Exact totals of the calls that have no row in OSRT_API because they were shorter than the
+    -- threshold (or were locks nobody contended for). Totals of all calls = these + the rows.
+    globalTid   INTEGER NOT NULL, -- packed id of the thread
+    instance    INTEGER NOT NULL, -- tells threads with the same globalTid apart (the kernel reuses ids)
+    nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
+    count       INTEGER NOT NULL, -- how many calls
+    totalNs     INTEGER NOT NULL, -- their time, ns; calls counted without a clock reading add 0
+    minNs       INTEGER NOT NULL, -- shortest, ns
+    maxNs       INTEGER NOT NULL, -- longest, ns
+    bytes       INTEGER NOT NULL, -- bytes they moved
+    errorCount  INTEGER NOT NULL, -- how many of them failed
+    lostCount   INTEGER NOT NULL, -- calls above the threshold whose row was lost: not part of count
+    lostTotalNs INTEGER NOT NULL, -- time of the lost ones, ns
+    PRIMARY KEY (globalTid, instance, nameId)
+) WITHOUT ROWID;
+
+-- @table SL_LOST_EVENTS lazy
+CREATE TABLE SL_LOST_EVENTS (
+    -- Spans in which events were lost. No row: nothing was.
+    start     INTEGER NOT NULL, -- first loss, ns
+    end       INTEGER NOT NULL, -- last loss, ns
+    globalTid INTEGER,          -- thread that lost them; NULL: not known
+    what      TEXT    NOT NULL, -- what was lost, and why
+    count     INTEGER NOT NULL  -- how many events
+);
+
+-- @table SL_CLOCK_SNAPSHOTS lazy
+CREATE TABLE SL_CLOCK_SNAPSHOTS (
+    -- All clocks read at the same moment, every few seconds: ties session times to the outside world.
+    ticks     INTEGER NOT NULL, -- clock of the traced program: CPU's time-stamp counter, or CLOCK_MONOTONIC
+    monotonic INTEGER NOT NULL, -- CLOCK_MONOTONIC, ns
+    realtime  INTEGER NOT NULL, -- CLOCK_REALTIME, ns since 1970
+    boottime  INTEGER NOT NULL  -- CLOCK_BOOTTIME, ns: counts on while the machine sleeps
+);
+
+-- @table SL_PROCESS_TREE lazy
+CREATE TABLE SL_PROCESS_TREE (
+    -- One row per process image: a process has one from its start, and another from each exec.
+    globalPid       INTEGER NOT NULL, -- packed id
+    parentGlobalPid INTEGER,          -- packed id of the parent; NULL unknown
+    start           INTEGER NOT NULL, -- ns
+    end             INTEGER,          -- exec of the next image or end of the process, ns; NULL: not seen
+    kind            INTEGER NOT NULL, -- 0 was there when first seen, 1 forked, 2 exec
+    traced          INTEGER NOT NULL, -- 1: its library calls are traced, 0: only the kernel's view of it
+    exe             TEXT,             -- path of the executable; NULL unknown
+    commandLine     TEXT,             -- arguments, separated by spaces; NULL unknown
+    exitStatus      INTEGER           -- wait status: exit code << 8, or signal; NULL: not ended or not known
+);
+
+-- @table SL_STATE private
+CREATE TABLE SL_STATE (
+    -- The collector's own notes, by which `recover` goes on; gone in a finished report.
+    key   TEXT NOT NULL PRIMARY KEY, -- name
+    value BLOB NOT NULL              -- contents
+);
+
+-- @table ENUM_NSYS_EVENT_TYPE always
+CREATE TABLE ENUM_NSYS_EVENT_TYPE (
+    -- Kinds of events a report can hold.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_NSYS_EVENT_TYPE VALUES
+    (0,'Unknown','Unknown'),(1,'CpuCycles','CpuCycles'),(2,'Instructions','Instructions'),
+    (3,'CacheReferences','CacheReferences'),(4,'L1CacheDataWriteMisses','L1CacheDataWriteMisses'),
+    (5,'L1CacheDataReadMisses','L1CacheDataReadMisses'),
+    (6,'L1CacheInstructionMisses','L1CacheInstructionMisses'),
+    (7,'L2CacheDataWriteMisses','L2CacheDataWriteMisses'),
+    (8,'L2CacheDataReadMisses','L2CacheDataReadMisses'),
+    (9,'L2CacheInstructionMisses','L2CacheInstructionMisses'),
+    (10,'BranchInstructions','BranchInstructions'),(11,'BranchMisses','BranchMisses'),
+    (12,'BusCycles','BusCycles'),(13,'CpuClock','CpuClock'),(14,'TaskClock','TaskClock'),
+    (15,'PageFault','PageFault'),(16,'ContextSwitches','ContextSwitches'),
+    (17,'CpuMigrations','CpuMigrations'),(18,'PageFaultsMin','PageFaultsMin'),
+    (19,'PageFaultsMax','PageFaultsMax'),(20,'AlignmentFaults','AlignmentFaults'),
+    (21,'EmulationFaults','EmulationFaults'),(22,'ThreadState','ThreadState'),
+    (23,'Frames','Frames'),(24,'Annotations','Annotations'),(25,'SchedSwitch','SchedSwitch'),
+    (26,'SchedWakeup','SchedWakeup'),(27,'Command','Command'),(28,'Mmap','Mmap'),
+    (29,'MemUsage','MemUsage'),(30,'Emc','Emc'),(31,'Composite','Composite'),
+    (32,'NvtxEvents','NvtxEvents'),(33,'NvtxCategory','NvtxCategory'),(34,'NvtxMark','NvtxMark'),
+    (35,'NvtxPushRange','NvtxPushRange'),(36,'NvtxPopRange','NvtxPopRange'),
+    (37,'NvtxStartRange','NvtxStartRange'),(38,'NvtxEndRange','NvtxEndRange'),
+    (39,'NvtxThread','NvtxThread'),(40,'PowerRate','PowerRate'),(41,'Sched','Sched'),
+    (42,'CpuCyclesSelf','CpuCyclesSelf'),(43,'CpuCyclesTotal','CpuCyclesTotal'),
+    (44,'CpuCyclesSelfPlus','CpuCyclesSelfPlus'),(45,'Cuda','Cuda'),(46,'CudaDevice','CudaDevice'),
+    (47,'TraceProcess','TraceProcess'),(48,'TraceFunctions','TraceFunctions'),
+    (49,'Diagnostic','Diagnostic'),(50,'GlWorkload','GlWorkload'),
+    (51,'BandwidthUsage','BandwidthUsage'),(52,'KhrDebugMark','KhrDebugMark'),
+    (53,'KhrDebugPushRange','KhrDebugPushRange'),(54,'KhrDebugPopRange','KhrDebugPopRange'),
+    (55,'KhrDebugGpuMark','KhrDebugGpuMark'),(56,'KhrDebugGpuPushRange','KhrDebugGpuPushRange'),
+    (57,'KhrDebugGpuPopRange','KhrDebugGpuPopRange'),(58,'GpuCtxsw','GpuCtxsw'),
+    (59,'NvtxPushPopRange','NvtxPushPopRange'),(60,'NvtxStartEndRange','NvtxStartEndRange'),
+    (61,'ProfTime','ProfTime'),(62,'KhrDebugPushPopRange','KhrDebugPushPopRange'),
+    (63,'KhrDebugGpuPushPopRange','KhrDebugGpuPushPopRange'),(64,'NvtxtCategory','NvtxtCategory'),
+    (65,'NvtxtMark','NvtxtMark'),(66,'NvtxtPushRange','NvtxtPushRange'),
+    (67,'NvtxtPopRange','NvtxtPopRange'),(68,'NvtxtStartRange','NvtxtStartRange'),
+    (69,'NvtxtEndRange','NvtxtEndRange'),(70,'NvtxtPushPopRange','NvtxtPushPopRange'),
+    (71,'NvtxtStartEndRange','NvtxtStartEndRange'),(72,'NvtxtMetaThread','NvtxtMetaThread'),
+    (73,'NvtxtMetaProcess','NvtxtMetaProcess'),(74,'NvtxtMetaFileDisplay','NvtxtMetaFileDisplay'),
+    (75,'NvtxDomainCreate','NvtxDomainCreate'),(76,'NvtxDomainDestroy','NvtxDomainDestroy'),
+    (77,'NvnGpuCmdBuf','NvnGpuCmdBuf'),(78,'TraceVSync','TraceVSync'),
+    (79,'CudaDeviceKernel','CudaDeviceKernel'),(80,'CudaDeviceMemory','CudaDeviceMemory'),
+    (81,'Pmu','Pmu'),(82,'NvnGpuDraw','NvnGpuDraw'),(83,'NvnGpuCompute','NvnGpuCompute'),
+    (84,'NvnGpuDebug','NvnGpuDebug'),(85,'OS runtime libraries','OS runtime libraries'),
+    (86,'CuDNN','CuDNN'),(87,'CuBLAS','CuBLAS'),(88,'NvMedia','NvMedia'),(89,'OpenACC','OpenACC'),
+    (90,'Correlation','Correlation'),(91,'DX12','DX12'),(92,'DX12Workload','DX12Workload'),
+    (93,'PmuRawEvent','PmuRawEvent'),(94,'GraphicsFrame','GraphicsFrame'),(95,'Vulkan','Vulkan'),
+    (96,'VulkanWorkload','VulkanWorkload'),(97,'NvtxNameCudaDevice','NvtxNameCudaDevice'),
+    (98,'NvtxNameCudaContext','NvtxNameCudaContext'),(99,'NvtxNameCudaStream','NvtxNameCudaStream'),
+    (100,'SystemEvent','SystemEvent'),(101,'GpuMemoryEvent','GpuMemoryEvent'),
+    (102,'DX12CreateObject','DX12CreateObject'),(103,'VulkanCreateObject','VulkanCreateObject'),
+    (104,'UnitTraceEvent','UnitTraceEvent'),(105,'CustomETWEvent','CustomETWEvent'),
+    (106,'CudaSyncEvent','CudaSyncEvent'),(107,'SLIEvent (DEPRECATED)','SLIEvent (DEPRECATED)'),
+    (108,'CudaBacktrace','CudaBacktrace'),(109,'WddmEvent','WddmEvent'),(110,'DX11','DX11'),
+    (111,'DX11CreateObject','DX11CreateObject'),(112,'DXGI','DXGI'),
+    (113,'CudaGraphNodeCreation','CudaGraphNodeCreation'),(114,'OpenMP','OpenMP'),
+    (115,'UncorePmuEvent','UncorePmuEvent'),(116,'UncorePmuCarmel','UncorePmuCarmel'),
+    (117,'CudaDeviceMemoryUsage','CudaDeviceMemoryUsage'),(118,'ETWDxgKrnlEvent','ETWDxgKrnlEvent'),
+    (119,'CudaUvmCpuPageFaultEvent','CudaUvmCpuPageFaultEvent'),
+    (120,'CudaUvmGpuPageFaultEvent','CudaUvmGpuPageFaultEvent'),
+    (121,'NICMetricsValuesEvent','NICMetricsValuesEvent'),
+    (122,'NICMetricsListEvent','NICMetricsListEvent'),(123,'InterruptHandler','InterruptHandler'),
+    (124,'NvEncode','NvEncode'),(125,'NVDecode','NVDecode'),(126,'nvJPEG','nvJPEG'),
+    (127,'CudaEventRecord','CudaEventRecord'),(128,'PerfEventCountEvent','PerfEventCountEvent'),
+    (129,'CudaDeviceMemoryPool','CudaDeviceMemoryPool'),(130,'CudaDeviceGraph','CudaDeviceGraph'),
+    (131,'CudaGraphExecCreation','CudaGraphExecCreation'),
+    (132,'CudaGraphCreation','CudaGraphCreation'),(133,'CudaGraphClone','CudaGraphClone'),
+    (134,'GpuMemoryTransferEvent','GpuMemoryTransferEvent'),(135,'GlTrace','GlTrace'),
+    (136,'GpuVideoEngineWorkload','GpuVideoEngineWorkload'),
+    (137,'IBSwitchMetricsValuesEvent','IBSwitchMetricsValuesEvent'),
+    (138,'GenericEvent','GenericEvent'),(139,'UncorePmuT23xScf','UncorePmuT23xScf'),
+    (140,'UncorePmuT23xDsu','UncorePmuT23xDsu'),
+    (141,'IBSwitchCongestionEvent','IBSwitchCongestionEvent'),
+    (142,'CudaDeviceMemcpy','CudaDeviceMemcpy'),(143,'PerfMetricValueEvent','PerfMetricValueEvent'),
+    (144,'OpenXREvent','OpenXREvent'),(145,'TegraInternalEvent','TegraInternalEvent'),
+    (146,'TraceStartFinish','TraceStartFinish'),(147,'Syscall','Syscall'),
+    (148,'CudaConfidentialComputeKeyRotation','CudaConfidentialComputeKeyRotation'),
+    (149,'CudaGraphExecNodeSetParams','CudaGraphExecNodeSetParams'),(150,'NvApi','NvApi'),
+    (151,'CudaHostFunc','CudaHostFunc'),(152,'CudaApi','CudaApi'),(153,'Overhead','Overhead'),
+    (154,'CudaOverhead','CudaOverhead');
+
+-- @table ENUM_NSYS_EVENT_CLASS always
+CREATE TABLE ENUM_NSYS_EVENT_CLASS (
+    -- Values of the eventClass columns.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_NSYS_EVENT_CLASS VALUES
+    (0,'TRACE_PROCESS_EVENT_CUDA_RUNTIME','CUDA runtime'),
+    (1,'TRACE_PROCESS_EVENT_CUDA_DRIVER','CUDA driver'),(2,'TRACE_PROCESS_EVENT_GL','GL'),
+    (3,'TRACE_PROCESS_EVENT_TSP_OVERHEAD','TSP overhead'),
+    (4,'TRACE_PROCESS_EVENT_GL_DEBUG','GL debug'),
+    (5,'TRACE_PROCESS_EVENT_GL_WORKLOAD','GL workload'),
+    (6,'TRACE_PROCESS_EVENT_NVTX_START','NVTX start'),
+    (7,'TRACE_PROCESS_EVENT_NVTX_FINISH','NVTX finish'),
+    (8,'TRACE_PROCESS_EVENT_GL_START','GL start'),(9,'TRACE_PROCESS_EVENT_GL_FINISH','GL finish'),
+    (10,'TRACE_PROCESS_EVENT_CUDA_START','CUDA start'),
+    (11,'TRACE_PROCESS_EVENT_CUDA_FINISH','CUDA finish'),
+    (12,'TRACE_PROCESS_EVENT_CUDA_INIT_ERROR','CUDA init error'),
+    (13,'TRACE_PROCESS_EVENT_CUDA_EGL_DRIVER','CUDA EGL driver'),
+    (18,'TRACE_PROCESS_EVENT_VSYNC','Vsync'),(26,'TRACE_PROCESS_EVENT_CUDA_API','CUDA API'),
+    (27,'TRACE_PROCESS_EVENT_OS_RUNTIME','OSRT runtime'),(28,'TRACE_PROCESS_EVENT_CUDNN','cuDNN'),
+    (29,'TRACE_PROCESS_EVENT_CUBLAS','cuBLAS'),
+    (31,'TRACE_PROCESS_EVENT_OS_RUNTIME_START','OSRT start'),
+    (32,'TRACE_PROCESS_EVENT_OS_RUNTIME_FINISH','OSRT finish'),
+    (33,'TRACE_PROCESS_EVENT_CUDNN_START','cuDNN start'),
+    (34,'TRACE_PROCESS_EVENT_CUDNN_FINISH','cuDNN finish'),
+    (35,'TRACE_PROCESS_EVENT_CUBLAS_START','cuBLAS start'),
+    (36,'TRACE_PROCESS_EVENT_CUBLAS_FINISH','cuBLAS finish'),
+    (37,'TRACE_PROCESS_EVENT_THREAD_BLOCK','Thread block'),
+    (38,'TRACE_PROCESS_EVENT_NVMEDIA','NVmedia'),
+    (39,'TRACE_PROCESS_EVENT_NVMEDIA_START','NVmedia start'),
+    (40,'TRACE_PROCESS_EVENT_NVMEDIA_FINISH','NVmedia finish'),
+    (41,'TRACE_PROCESS_EVENT_DX12_API','DX12 API'),
+    (42,'TRACE_PROCESS_EVENT_DX12_WORKLOAD','DX12 workload'),
+    (43,'TRACE_PROCESS_EVENT_DX12_START','DX12 start'),
+    (44,'TRACE_PROCESS_EVENT_DX12_FINISH','DX12 finish'),
+    (45,'TRACE_PROCESS_EVENT_OPENACC_START','OpenACC start'),
+    (46,'TRACE_PROCESS_EVENT_OPENACC_FINISH','OpenACC finish'),
+    (47,'TRACE_PROCESS_EVENT_OPENACC_INIT_ERROR','OpenACC init error'),
+    (48,'TRACE_PROCESS_EVENT_OPENACC','OpenACC'),(49,'TRACE_PROCESS_EVENT_CPU_FPS','CPU FPS'),
+    (50,'TRACE_PROCESS_EVENT_GPU_FPS','GPU FPS'),
+    (51,'TRACE_PROCESS_EVENT_GL_MULTI_ERROR','GL multi-error'),
+    (52,'TRACE_PROCESS_EVENT_DX12_DISPLAY','DX12 display'),
+    (53,'TRACE_PROCESS_EVENT_VULKAN_API','Vulkan API'),
+    (54,'TRACE_PROCESS_EVENT_VULKAN_WORKLOAD','Vulkan workload'),
+    (55,'TRACE_PROCESS_EVENT_VULKAN_START','Vulkan start'),
+    (56,'TRACE_PROCESS_EVENT_VULKAN_FINISH','Vulkan finish'),
+    (57,'TRACE_PROCESS_EVENT_SYSTEM_EVENT','System event'),
+    (58,'TRACE_PROCESS_EVENT_GPU_MEMORY','GPU memory'),
+    (59,'TRACE_PROCESS_EVENT_DX12_CREATE_OBJECT','DX12 create object'),
+    (60,'TRACE_PROCESS_EVENT_VULKAN_CREATE_OBJECT','Vulkan create object'),
+    (61,'TRACE_PROCESS_EVENT_CUSTOM_ETW_TRACE','Custom ETW trace'),
+    (62,'TRACE_PROCESS_EVENT_SLI_DEPRECATED','SLI (Deprecated)'),
+    (63,'TRACE_PROCESS_EVENT_SLI_START_DEPRECATED','SLI start (Deprecated)'),
+    (64,'TRACE_PROCESS_EVENT_SLI_FINISH_DEPRECATED','SLI finish (Deprecated)'),
+    (65,'TRACE_PROCESS_EVENT_DX12_DEBUG_API','DX12 debug API'),
+    (66,'TRACE_PROCESS_EVENT_VULKAN_DEBUG_API','Vulkan debug API'),
+    (67,'TRACE_PROCESS_EVENT_CUDABACKTRACE','CUDA backtrace'),
+    (68,'TRACE_PROCESS_EVENT_CUDABACKTRACE_START','CUDA backtrace start'),
+    (69,'TRACE_PROCESS_EVENT_CUDABACKTRACE_FINISH','CUDA backtrace finish'),
+    (70,'TRACE_PROCESS_EVENT_WDDM','WDDM'),(71,'TRACE_PROCESS_EVENT_DX11_API','DX11 API'),
+    (72,'TRACE_PROCESS_EVENT_DX11_START','DX11 start'),
+    (73,'TRACE_PROCESS_EVENT_DX11_FINISH','DX11 finish'),
+    (74,'TRACE_PROCESS_EVENT_DX11_CREATE_OBJECT','DX11 create object'),
+    (75,'TRACE_PROCESS_EVENT_DX11_DEBUG_API','DX11 debug API'),
+    (76,'TRACE_PROCESS_EVENT_DXCOMMON_API','DX common API'),
+    (77,'TRACE_PROCESS_EVENT_CUDA_GRAPH_NODE_CREATION','CUDA graph node creation'),
+    (78,'TRACE_PROCESS_EVENT_OPENMP','OpenMP'),
+    (79,'TRACE_PROCESS_EVENT_OPENMP_START','OpenMP start'),
+    (80,'TRACE_PROCESS_EVENT_OPENMP_FINISH','OpenMP finish'),
+    (81,'TRACE_PROCESS_EVENT_NVAPI','NV API'),(82,'TRACE_PROCESS_EVENT_ETWDXGKRNL','ETW DXG KRNL'),
+    (83,'TRACE_PROCESS_EVENT_NVENCODE','NVENCODE'),
+    (84,'TRACE_PROCESS_EVENT_NVENCODE_START','NVENCODE start'),
+    (85,'TRACE_PROCESS_EVENT_NVENCODE_FINISH','NVENCODE finish'),
+    (86,'TRACE_PROCESS_EVENT_NVDECODE','NVDECODE'),
+    (87,'TRACE_PROCESS_EVENT_NVDECODE_START','NVDECODE start'),
+    (88,'TRACE_PROCESS_EVENT_NVDECODE_FINISH','NVDECODE finish'),
+    (89,'TRACE_PROCESS_EVENT_NVJPEG','nvJPEG'),
+    (90,'TRACE_PROCESS_EVENT_NVJPEG_START','nvJPEG start'),
+    (91,'TRACE_PROCESS_EVENT_NVJPEG_FINISH','nvJPEG finish'),
+    (92,'TRACE_PROCESS_EVENT_DX12_BATCH_WORKLOAD','DX12 batch workload'),
+    (93,'TRACE_PROCESS_EVENT_VULKAN_BATCH_WORKLOAD','Vulkan batch workload'),
+    (94,'TRACE_PROCESS_EVENT_CUDA_GRAPHEXEC_CREATION','CUDA graph exec creation'),
+    (95,'TRACE_PROCESS_EVENT_CUDA_GRAPH_CREATION','CUDA graph creation'),
+    (96,'TRACE_PROCESS_EVENT_CUDA_GRAPH_CLONE','CUDA graph clone'),
+    (98,'TRACE_PROCESS_EVENT_OPENCL','OpenCL event'),
+    (99,'TRACE_PROCESS_EVENT_OPENCL_START','OpenCL start'),
+    (100,'TRACE_PROCESS_EVENT_OPENCL_FINISH','OpenCL finish'),
+    (101,'TRACE_PROCESS_EVENT_OPENCL_INIT_ERROR','OpenCL Init error'),
+    (102,'TRACE_PROCESS_EVENT_CUDA_JIT','CUDA JIT'),
+    (103,'TRACE_PROCESS_EVENT_CUDA_OVERHEAD','CUDA overhead'),
+    (104,'TRACE_PROCESS_EVENT_OPENXR','OpenXR event'),
+    (105,'TRACE_PROCESS_EVENT_OPENXR_START','OpenXR start'),
+    (106,'TRACE_PROCESS_EVENT_OPENXR_FINISH','OpenXR finish'),
+    (107,'TRACE_PROCESS_EVENT_SYSCALL','Syscall'),
+    (108,'TRACE_PROCESS_EVENT_TEGRA_INTERNAL','Tegra Internal API'),
+    (109,'TRACE_PROCESS_EVENT_TEGRA_INTERNAL_START','Tegra Internal API start'),
+    (110,'TRACE_PROCESS_EVENT_TEGRA_INTERNAL_FINISH','Tegra Internal API finish'),
+    (111,'TRACE_PROCESS_EVENT_CUDA_GRAPH_EXEC_NODE_SET_PARAMS','CUDA graph exec-node set params');
+
+-- @table ENUM_CUDA_MEMCPY_OPER always
+CREATE TABLE ENUM_CUDA_MEMCPY_OPER (
+    -- Directions of CUDA copies.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES
+    (0,'CUDA_MEMCPY_KIND_UNKNOWN','Unknown'),(1,'CUDA_MEMCPY_KIND_HTOD','Host-to-Device'),
+    (2,'CUDA_MEMCPY_KIND_DTOH','Device-to-Host'),(3,'CUDA_MEMCPY_KIND_HTOA','Host-to-Array'),
+    (4,'CUDA_MEMCPY_KIND_ATOH','Array-to-Host'),(5,'CUDA_MEMCPY_KIND_ATOA','Array-to-Array'),
+    (6,'CUDA_MEMCPY_KIND_ATOD','Array-to-Device'),(7,'CUDA_MEMCPY_KIND_DTOA','Device-to-Array'),
+    (8,'CUDA_MEMCPY_KIND_DTOD','Device-to-Device'),(9,'CUDA_MEMCPY_KIND_HTOH','Host-to-Host'),
+    (10,'CUDA_MEMCPY_KIND_PTOP','Peer-to-Peer'),
+    (11,'CUDA_MEMCPY_KIND_UVM_HTOD','Unified Host-to-Device'),
+    (12,'CUDA_MEMCPY_KIND_UVM_DTOH','Unified Device-to-Host'),
+    (13,'CUDA_MEMCPY_KIND_UVM_DTOD','Unified Device-to-Device');
+
+-- @table ENUM_CUDA_MEM_KIND always
+CREATE TABLE ENUM_CUDA_MEM_KIND (
+    -- Kinds of memory a CUDA operation touches.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_MEM_KIND VALUES
+    (0,'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE','Pageable'),(1,'CUDA_MEMOPR_MEMORY_KIND_PINNED','Pinned'),
+    (2,'CUDA_MEMOPR_MEMORY_KIND_DEVICE','Device'),(3,'CUDA_MEMOPR_MEMORY_KIND_ARRAY','Array'),
+    (4,'CUDA_MEMOPR_MEMORY_KIND_MANAGED','Managed'),
+    (5,'CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC','Device Static'),
+    (6,'CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC','Managed Static'),
+    (7,'CUDA_MEMOPR_MEMORY_KIND_UNKNOWN','Unknown');
+
+-- @table ENUM_CUDA_MEMPOOL_TYPE always
+CREATE TABLE ENUM_CUDA_MEMPOOL_TYPE (
+    -- Owners of CUDA memory pools.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_MEMPOOL_TYPE VALUES
+    (0,'CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID','Invalid'),
+    (1,'CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL','Local'),
+    (2,'CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED','Imported');
+
+-- @table ENUM_CUDA_MEMPOOL_OPER always
+CREATE TABLE ENUM_CUDA_MEMPOOL_OPER (
+    -- What happened to a CUDA memory pool.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_MEMPOOL_OPER VALUES
+    (0,'CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_INVALID','Invalid'),
+    (1,'CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED','Created'),
+    (2,'CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED','Destroyed'),
+    (3,'CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED','Trimmed');
+
+-- @table ENUM_CUDA_DEV_MEM_EVENT_OPER always
+CREATE TABLE ENUM_CUDA_DEV_MEM_EVENT_OPER (
+    -- Allocation or release of device memory.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_DEV_MEM_EVENT_OPER VALUES
+    (0,'CUDA_DEV_MEM_EVENT_OPR_ALLOCATION','Allocation'),
+    (1,'CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION','Deallocation');
+
+-- @table ENUM_CUDA_KERNEL_LAUNCH_TYPE always
+CREATE TABLE ENUM_CUDA_KERNEL_LAUNCH_TYPE (
+    -- How a kernel was launched.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_KERNEL_LAUNCH_TYPE VALUES
+    (0,'CUDA_KERNEL_LAUNCH_TYPE_UNKNOWN','Unknown'),(1,'CUDA_KERNEL_LAUNCH_TYPE_REGULAR','Regular'),
+    (2,'CUDA_KERNEL_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE','Coop Single Device'),
+    (3,'CUDA_KERNEL_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE','Coop Multi Device');
+
+-- @table ENUM_CUDA_SHARED_MEM_LIMIT_CONFIG always
+CREATE TABLE ENUM_CUDA_SHARED_MEM_LIMIT_CONFIG (
+    -- Shared-memory limit of a kernel.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_SHARED_MEM_LIMIT_CONFIG VALUES
+    (0,'CUDA_SHARED_MEM_LIMIT_DEFAULT','Default'),(1,'CUDA_SHARED_MEM_LIMIT_OPTIN','Opt in');
+
+-- @table ENUM_CUDA_UNIF_MEM_MIGRATION always
+CREATE TABLE ENUM_CUDA_UNIF_MEM_MIGRATION (
+    -- Why unified memory migrated.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_UNIF_MEM_MIGRATION VALUES
+    (0,'CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_UNKNOWN','Unknown'),
+    (1,'CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_USER','User prefetch'),
+    (2,'CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE','Page fault'),
+    (3,'CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_PREFETCH','Speculative prefecth'),
+    (4,'CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_EVICTION','Eviction'),
+    (5,'CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_ACCESS_COUNTERS','Access counters');
+
+-- @table ENUM_CUDA_UNIF_MEM_ACCESS_TYPE always
+CREATE TABLE ENUM_CUDA_UNIF_MEM_ACCESS_TYPE (
+    -- Access behind a unified-memory page fault.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_UNIF_MEM_ACCESS_TYPE VALUES
+    (0,'CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_UNKNOWN','Unknown'),
+    (1,'CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_READ','Read'),
+    (2,'CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_WRITE','Write'),
+    (3,'CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_ATOMIC','Atomic'),
+    (4,'CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_PREFETCH','Prefetch');
+
+-- @table ENUM_CUDA_FUNC_CACHE_CONFIG always
+CREATE TABLE ENUM_CUDA_FUNC_CACHE_CONFIG (
+    -- Cache preference of a kernel.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUDA_FUNC_CACHE_CONFIG VALUES
+    (0,'CU_FUNC_CACHE_PREFER_NONE','None'),(1,'CU_FUNC_CACHE_PREFER_SHARED','Shared'),
+    (2,'CU_FUNC_CACHE_PREFER_L1','L1'),(3,'CU_FUNC_CACHE_PREFER_EQUAL','Equal');
+
+-- @table ENUM_CUPTI_STREAM_TYPE always
+CREATE TABLE ENUM_CUPTI_STREAM_TYPE (
+    -- Kinds of CUDA streams.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUPTI_STREAM_TYPE VALUES
+    (0,'CUPTI_ACTIVITY_STREAM_CREATE_FLAG_UNKNOWN','Unknown stream type'),
+    (1,'CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT','Default stream'),
+    (2,'CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING','Non-blocking stream'),
+    (3,'CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL','Null stream');
+
+-- @table ENUM_CUPTI_SYNC_TYPE always
+CREATE TABLE ENUM_CUPTI_SYNC_TYPE (
+    -- Kinds of CUDA synchronisation.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUPTI_SYNC_TYPE VALUES
+    (0,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN','Unknown'),
+    (1,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE','Event sync'),
+    (2,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT','Stream wait sync'),
+    (3,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE','Stream sync'),
+    (4,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE','Context sync');
+
+-- @table ENUM_CUPTI_OVERHEAD_TYPE always
+CREATE TABLE ENUM_CUPTI_OVERHEAD_TYPE (
+    -- Values of PROFILER_OVERHEAD.overheadType.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_CUPTI_OVERHEAD_TYPE VALUES
+    (0,'OVERHEAD_UNDEFINED','Undefined'),(1,'OVERHEAD_UNKNOWN','Unknown'),
+    (2,'OVERHEAD_DRIVER_COMPILER','Driver JIT compiler (CUDA)'),
+    (3,'OVERHEAD_CUPTI_BUFFER_FLUSH','Buffer flush (Profiler)'),
+    (4,'OVERHEAD_CUPTI_INSTRUMENTATION','Instrumentation (Profiler)'),
+    (5,'OVERHEAD_CUPTI_RESOURCE','Resource creation/destruction (Profiler)'),
+    (6,'OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING','Runtime module loading (CUDA)'),
+    (7,'OVERHEAD_LAZY_FUNCTION_LOADING','Lazy function loading (CUDA)'),
+    (8,'OVERHEAD_COMMAND_BUFFER_FULL','Command buffer full (CUDA)');
+
+-- @table ENUM_CUPTI_JIT_ENTRY_TYPE always
+CREATE TABLE ENUM_CUPTI_JIT_ENTRY_TYPE (
+    -- Stages of CUDA just-in-time compilation; no row is defined yet.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+
+-- @table ENUM_CUPTI_JIT_OPERATION_TYPE always
+CREATE TABLE ENUM_CUPTI_JIT_OPERATION_TYPE (
+    -- Operations of the CUDA just-in-time compiler; no row is defined yet.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+
+-- @table ENUM_STACK_UNWIND_METHOD always
+CREATE TABLE ENUM_STACK_UNWIND_METHOD (
+    -- How a stack was unwound.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_STACK_UNWIND_METHOD VALUES
+    (0,'Unknown','Unknown'),(1,'FramePointer','Frame pointer'),(2,'UnwindTable','Unwind table'),
+    (3,'LR_FramePointer','LR frame pointer'),(4,'LR_UnwindTable','LR unwind table'),
+    (5,'KernelContext','Kernel context'),(6,'DWARF_EH','DWARF EH'),(7,'DWARF_DF','DWARF DF'),
+    (8,'LBR','LBR'),(255,'Undefined','Undefined');
+
+-- @table ENUM_SAMPLING_THREAD_STATE always
+CREATE TABLE ENUM_SAMPLING_THREAD_STATE (
+    -- Values of SCHED_EVENTS.threadState.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_SAMPLING_THREAD_STATE VALUES
+    (0,'Unknown','Unknown'),(1,'Running','Running'),(2,'Interruptible','Interruptible'),
+    (3,'Uninterruptible','Uninterruptible'),(4,'Stopped','Stopped'),(5,'Terminated','Terminated'),
+    (6,'Unscheduled','Unscheduled'),(7,'Waiting','Waiting'),(8,'OSRuntime','OS runtime'),
+    (9,'Initialized','Initialized'),(10,'Transition','Transition');
+
+-- @table ENUM_SCHEDULING_THREAD_BLOCK always
+CREATE TABLE ENUM_SCHEDULING_THREAD_BLOCK (
+    -- Values of SCHED_EVENTS.threadBlock.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_SCHEDULING_THREAD_BLOCK VALUES
+    (0,'NonBlocked','NonBlocked'),(1,'Unknown','Unknown'),(2,'SigSuspend','SigSuspend'),
+    (3,'Stopped','Stopped'),(4,'Nanosleep','Nanosleep'),(5,'Intr','Intr'),(6,'Mutex','Mutex'),
+    (7,'CondVar','CondVar'),(8,'Sem','Sem'),(9,'Join','Join'),(10,'SigWaitInfo','SigWaitInfo'),
+    (11,'WaitCtx','WaitCtx'),(12,'Send','Send'),(13,'Receive','Receive'),(14,'Reply','Reply'),
+    (15,'Stack','Stack'),(16,'WaitThread','WaitThread'),(17,'WaitPage','WaitPage'),
+    (18,'NetSend','NetSend'),(19,'NetReply','NetReply'),(20,'FreePage','FreePage'),
+    (21,'PageIn','PageIn'),(22,'PoolAllocation','PoolAllocation'),
+    (23,'DelayExecution','DelayExecution'),(24,'Suspended','Suspended'),
+    (25,'UserRequest','UserRequest'),(26,'EventPair','EventPair'),(27,'Queue','Queue'),
+    (28,'LPCReceive','LPCReceive'),(29,'LPCReply','LPCReply'),(30,'VirtualMemory','VirtualMemory'),
+    (31,'PageOut','PageOut'),(32,'Rendezvous','Rendezvous'),(33,'KeyedEvent','KeyedEvent'),
+    (34,'Terminated','Terminated'),(35,'ProcessInSwap','ProcessInSwap'),
+    (36,'CPURateControl','CPURateControl'),(37,'WrCalloutStack','WrCalloutStack'),
+    (38,'Kernel','Kernel'),(39,'Resource','Resource'),(40,'PushLock','PushLock'),
+    (41,'WindowsMutex','WindowsMutex'),(42,'QuantumEnd','QuantumEnd'),
+    (43,'DispatchInt','DispatchInt'),(44,'Preempted','Preempted'),
+    (45,'YieldExecution','YieldExecution'),(46,'FastMutex','FastMutex'),
+    (47,'GuardedMutex','GuardedMutex'),(48,'Rundown','Rundown'),(49,'ReadyToRun','ReadyToRun'),
+    (50,'AlertByThreadId','AlertByThreadId'),(51,'DeferredPreempt','DeferredPreempt'),
+    (52,'PhysicalFault','PhysicalFault'),(53,'MqSend','MqSend'),(54,'MqReceive','MqReceive'),
+    (55,'MuonMutex','MuonMutex'),(56,'Barrier','Barrier'),(57,'RwlockRead','RwlockRead'),
+    (58,'RwlockWrite','RwlockWrite'),(59,'TraceBuffer','TraceBuffer'),
+    (60,'InterruptAttachEvent','InterruptAttachEvent'),(61,'TimerDelegate','TimerDelegate');
+
+-- @table ENUM_GPU_CTX_SWITCH always
+CREATE TABLE ENUM_GPU_CTX_SWITCH (
+    -- Kinds of GPU context switches.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_GPU_CTX_SWITCH VALUES
+    (-1,'UnknownGpuCtxswTag','Unknown'),(0,'SOF','SO'),(1,'REQ_BY_HOST','Request by host'),
+    (2,'FE_ACK','Front-end ACK'),(3,'FE_ACK_WFI','Front-end ACK WFI'),
+    (4,'FE_ACK_GFXP','Front-end ACK GFXP'),(5,'FE_ACK_CTAP','Front-end ACK CTAP'),
+    (6,'FE_ACK_CILP','Front-end ACK CILP'),(7,'SAVE_END','Save end'),
+    (8,'RESTORE_START','Restore start'),(9,'CONTEXT_START','Context start'),
+    (10,'INVALID_TIMESTAMP','Invalid timestamp'),(11,'ENGINE_RESET','Engine reset');
+
+-- @table ENUM_DIAGNOSTIC_SEVERITY_LEVEL always
+CREATE TABLE ENUM_DIAGNOSTIC_SEVERITY_LEVEL (
+    -- Values of DIAGNOSTIC_EVENT.severity.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_DIAGNOSTIC_SEVERITY_LEVEL VALUES
+    (0,'UnknownLevel','Unknown'),(1,'Info','Info'),(2,'Warning','Warning'),(3,'Error','Error'),
+    (4,'Verbose','Verbose');
+
+-- @table ENUM_DIAGNOSTIC_SOURCE_TYPE always
+CREATE TABLE ENUM_DIAGNOSTIC_SOURCE_TYPE (
+    -- Values of DIAGNOSTIC_EVENT.source.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_DIAGNOSTIC_SOURCE_TYPE VALUES
+    (0,'UnknownSource','Unknown source'),(1,'Injection','Injection'),(2,'Daemon','Daemon'),
+    (3,'Analysis','Analysis');
+
+-- @table ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE always
+CREATE TABLE ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE (
+    -- Values of DIAGNOSTIC_EVENT.timestampType.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE VALUES
+    (0,'UnknownTimestamp','Unknown timestamp'),(1,'TargetTimestamp','Target timestamp'),
+    (2,'HostTimestamp','Host timestamp');
+
+-- @table ENUM_OSRT_FILE_ACCESS_EVENT_TYPE always
+CREATE TABLE ENUM_OSRT_FILE_ACCESS_EVENT_TYPE (
+    -- Values of OSRT_FILE_ACCESS_EVENTS.eventType.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_OSRT_FILE_ACCESS_EVENT_TYPE VALUES
+    (1,'Open','OSRT Open File Action'),(2,'Close','OSRT Close File Action'),
+    (3,'Read','OSRT Read from File Action'),(4,'Write','OSRT Write to File Action'),
+    (6,'Metadata','OSRT Metadata File Action');
+
+-- @table ENUM_NSYS_GENERIC_EVENT_SOURCE always
+CREATE TABLE ENUM_NSYS_GENERIC_EVENT_SOURCE (
+    -- Clocks of generic events.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_NSYS_GENERIC_EVENT_SOURCE VALUES
+    (0,'NotSpecified','Not Specified'),(1,'ClockMonotonicRaw','Clock Monotoic Raw'),
+    (2,'CntVct','Counter-Timer Virtual Count Register'),(3,'SessionNs','Session Nanoseconds');
+
+-- @table ENUM_NSYS_GENERIC_EVENT_GROUP always
+CREATE TABLE ENUM_NSYS_GENERIC_EVENT_GROUP (
+    -- Origins of generic events.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_NSYS_GENERIC_EVENT_GROUP VALUES
+    (0,'Unknown','Unknown'),(1,'FTrace','FTrace'),(2,'NvMedia','NV Media'),
+    (3,'Hypervisor','Hypervisor'),(4,'ETW','ETW');
+
+-- @table ENUM_NSYS_GENERIC_EVENT_FIELD_TYPE always
+CREATE TABLE ENUM_NSYS_GENERIC_EVENT_FIELD_TYPE (
+    -- Number types of generic event fields.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_NSYS_GENERIC_EVENT_FIELD_TYPE VALUES
+    (0,'Signed','Signed Integer'),(1,'Unsigned','Unsigned Integer'),(2,'Float','Float'),
+    (3,'Double','Double');
+
+-- @table ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_FLAGS always
+CREATE TABLE ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_FLAGS (
+    -- Map flags of Windows event fields; here for readers that expect the table.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_FLAGS VALUES
+    (1,'EVENTMAP_INFO_FLAG_MANIFEST_VALUEMAP','Manifest Value Map'),
+    (2,'EVENTMAP_INFO_FLAG_MANIFEST_BITMAP','Manifest Bitmap'),
+    (4,'EVENTMAP_INFO_FLAG_MANIFEST_PATTERNMAP','Manifest Pattern Map'),
+    (8,'EVENTMAP_INFO_FLAG_WBEM_VALUEMAP','WBEM Value Map'),
+    (16,'EVENTMAP_INFO_FLAG_WBEM_BITMAP','WBEM Bitmap'),
+    (32,'EVENTMAP_INFO_FLAG_WBEM_FLAG','WBEM Flag'),
+    (64,'EVENTMAP_INFO_FLAG_WBEM_NO_MAP','WBEM No Map');
+
+-- @table ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_PROPERTY always
+CREATE TABLE ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_PROPERTY (
+    -- Property flags of Windows event fields; here for readers that expect the table.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_PROPERTY VALUES
+    (1,'PropertyStruct','Struct'),(2,'PropertyParamLength','Param Length'),
+    (4,'PropertyParamCount','Param Count'),(8,'PropertyWBEMXmlFragment','WBEM XML Fragment'),
+    (16,'PropertyParamFixedLength','Param Fixed Length'),
+    (32,'PropertyParamFixedCount','Param Fixed Count'),(64,'PropertyHasTags','Has tags'),
+    (128,'PropertyHasCustomSchema','Has Custom Schema');
+
+-- @table ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_TYPE always
+CREATE TABLE ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_TYPE (
+    -- Types of Windows event fields; here for readers that expect the table.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_NSYS_GENERIC_EVENT_FIELD_ETW_TYPE VALUES
+    (0,'TDH_INTYPE_NULL','NULL'),(1,'TDH_INTYPE_UNICODESTRING','Unicode String'),
+    (2,'TDH_INTYPE_ANSISTRING','ANSI String'),(3,'TDH_INTYPE_INT8','int8'),
+    (4,'TDH_INTYPE_UINT8','uint8'),(5,'TDH_INTYPE_INT16','int16'),(6,'TDH_INTYPE_UINT16','uint16'),
+    (7,'TDH_INTYPE_INT32','int32'),(8,'TDH_INTYPE_UINT32','uint32'),(9,'TDH_INTYPE_INT64','int64'),
+    (10,'TDH_INTYPE_UINT64','uint64'),(11,'TDH_INTYPE_FLOAT','float'),
+    (12,'TDH_INTYPE_DOUBLE','double'),(13,'TDH_INTYPE_BOOLEAN','boolean'),
+    (14,'TDH_INTYPE_BINARY','binary data'),(15,'TDH_INTYPE_GUID','GUID'),
+    (16,'TDH_INTYPE_POINTER','Pointer'),(17,'TDH_INTYPE_FILETIME','File-time'),
+    (18,'TDH_INTYPE_SYSTEMTIME','System-time'),(19,'TDH_INTYPE_SID','SID'),
+    (20,'TDH_INTYPE_HEXINT32','Hex int32'),(21,'TDH_INTYPE_HEXINT64','Hex int64');
+
+-- @table ENUM_PMU_EVENT_SOURCE always
+CREATE TABLE ENUM_PMU_EVENT_SOURCE (
+    -- Origins of processor counters.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_PMU_EVENT_SOURCE VALUES
+    (1,'ArmPmu','Arm PMU'),(2,'CarmelPmu','Carmel PMU'),(3,'T23XPmuScf','T23X PMU Scf'),
+    (4,'T23XPmuDsu','T23X PMU Dsu');
+
+-- @table ENUM_PMU_UNIT_TYPE always
+CREATE TABLE ENUM_PMU_UNIT_TYPE (
+    -- Units that processor counters belong to.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_PMU_UNIT_TYPE VALUES
+    (1,'PmuUnitCore','Pmu Unit Core'),(2,'PmuUnitCpuCluster','Pmu Unit Cpu Cluster'),
+    (3,'PmuUnitScf','Pmu Unit Scf');
