@@ -1,0 +1,20 @@
+/*
+ * db_read.h - opening reports for reading: ours (also while they are written) and exports of nsys.
+ *
+ * The file is never written to. Tables and columns that a database lacks are put in by TEMP VIEWs
+ * from compat.def, so that a report is plain SQL over one schema.
+ */
+#ifndef SL_DB_READ_H
+#define SL_DB_READ_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* NULL after one sentence in @why, which names the file and what is wrong with it. */
+sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
+
+/* True when the file itself has such a table with at least one row. */
+bool db_read_has(sqlite3 *db, const char *table);
+
+#endif

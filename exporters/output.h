@@ -1,0 +1,32 @@
+/*
+ * output.h - where a table goes: the console, a file, a command's stdin.
+ *
+ * A file appears under its name only when it is whole: it is written beside, then renamed.
+ */
+#ifndef SL_OUTPUT_H
+#define SL_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum output_kind {
+	OUTPUT_CONSOLE,
+	OUTPUT_FILE,
+	OUTPUT_COMMAND
+};
+
+struct output {
+	enum output_kind kind;
+	const char *target; /* path or command */
+	bool overwrite;
+	FILE *f;
+	char *aside;
+};
+
+/* kind, target and overwrite are set. 0, or -1 after one sentence in @why. */
+int output_open(struct output *o, char *why, size_t why_len);
+/* Ends it: keeps what was written if @keep, else removes it. The same returns. */
+int output_close(struct output *o, bool keep, char *why, size_t why_len);
+
+#endif

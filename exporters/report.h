@@ -1,0 +1,47 @@
+/*
+ * report.h - a report is an SQL text with a head of comment lines "-- key: value":
+ *
+ *   title:    heading above the table (needed)
+ *   about:    what it shows; may be repeated
+ *   needs:    TABLE [or TABLE]... = what such data is called; without rows in any, the report is skipped
+ *   default:  place in the set that runs without -r; "quiet" behind it: not a word when data is absent
+ *   alias:    another name
+ *   arg:      name or name=<value>, what it does; bound to :name ('-' becomes '_'), a bare name to 1
+ *   column:   heading = meaning
+ *
+ * The last statement gives the table. It also runs as it is in the sqlite3 shell.
+ */
+#ifndef SL_REPORT_H
+#define SL_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct report {
+	char name[64];
+	char title[128];
+	const char *sql;
+	char *owned; /* the same when read from a file */
+	char *args;  /* "rows=5:base", "" none */
+};
+
+/*
+ * @spec is name[:arg[=value]]..., or the path of an .sql file. @dirs: folders searched first,
+ * comma separated, may be NULL. 0, or an exit status after one sentence in @why.
+ */
+int report_load(const char *spec, const char *dirs, struct report *r, char *why, size_t why_len);
+void report_free(struct report *r);
+
+/* The @idx-th value of @key in the head. */
+bool report_field(const char *sql, const char *key, unsigned idx, char *buf, size_t len);
+
+/* Names of the default set in its order, comma separated; malloc'd. */
+char *report_defaults(void);
+/* True when the report is one that says nothing if its data is absent (in the default set). */
+bool report_quiet(const struct report *r);
+
+/* --help-reports: a list when @name is NULL or "", all in full for ALL. 0 or an exit status. */
+int report_help(FILE *out, const char *name, const char *dirs);
+
+#endif

@@ -1,0 +1,52 @@
+-- title: CUDA GPU Kernel Summary
+-- about: Time of CUDA kernels on the GPU, per kernel.
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
+-- default: 40
+-- alias: gpukernsum
+-- arg: base, sum up by the bare function name instead of the whole signature
+-- arg: mangled, sum up by the symbol
+-- column: Time (%) = share of the Total Time of all listed rows
+-- column: Total Time (ns) = time of all runs of the kernel
+-- column: Instances = how many
+-- column: Avg (ns) = mean duration
+-- column: Med (ns) = median duration
+-- column: Min (ns) = shortest
+-- column: Max (ns) = longest
+-- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- column: Name = kernel
+--
+-- Only the first step sees every row: it sorts them once into a histogram (key, value, how many), from
+-- which all figures follow exactly, the median included. That costs a third of ranking all rows.
+WITH hist AS MATERIALIZED (
+	SELECT CASE WHEN :base THEN shortName WHEN :mangled THEN coalesce(mangledName, demangledName)
+			ELSE demangledName END AS nameId,
+		end - start AS dur, count(*) AS n
+	FROM CUPTI_ACTIVITY_KIND_KERNEL
+	WHERE end IS NOT NULL
+	GROUP BY 1, 2
+), total AS MATERIALIZED (
+	SELECT nameId, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
+		1.0 * sum(n * dur) / sum(n) AS mean
+	FROM hist
+	GROUP BY nameId
+), ranked AS (
+	SELECT nameId, dur, n, sum(n) OVER (PARTITION BY nameId ORDER BY dur) AS upto
+	FROM hist
+), spread AS (
+	SELECT t.nameId, sum(n * (dur - mean) * (dur - mean)) AS squares,
+		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
+	FROM ranked AS r JOIN total AS t ON t.nameId = r.nameId
+	GROUP BY t.nameId
+)
+SELECT
+	round(100.0 * time / sum(time) OVER (), 1) AS "Time (%)",
+	time AS "Total Time (ns)",
+	calls AS "Instances",
+	round(mean, 1) AS "Avg (ns)",
+	round(med, 1) AS "Med (ns)",
+	least AS "Min (ns)",
+	most AS "Max (ns)",
+	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
+	coalesce(value, '[unknown ' || total.nameId || ']') AS "Name"
+FROM total JOIN spread USING (nameId) LEFT JOIN StringIds ON StringIds.id = total.nameId
+ORDER BY time DESC, "Name";
