@@ -1,7 +1,7 @@
 #!/bin/sh
 # Reports tell the truth: programs note every call they make, with all its values; the report must hold
 # exactly these (threshold 0), and rows + totals + lost = these with a threshold.
-# shellcheck disable=SC2016,SC2086
+# shellcheck disable=SC2016,SC2046,SC2086,SC2094,SC3045
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 

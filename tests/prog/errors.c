@@ -278,8 +278,70 @@ static void processes(void)
 	T(mount("x", none, "x", 0, NULL) == 0);
 }
 
+/* Pointers that the kernel refuses (EFAULT) must not be looked at by anybody else either. */
+static void bad_pointers(void)
+{
+	char *volatile wild = (char *)8;
+	struct msghdr m = {.msg_iov = (void *)wild, .msg_iovlen = 1};
+	int fd = open("/etc/passwd", O_RDONLY), p[2];
+	int s = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	if (pipe(p) < 0)
+		return;
+	T(open(wild, O_RDONLY));
+	T(open64(wild, O_RDONLY));
+	T(openat(AT_FDCWD, wild, O_RDONLY));
+	T(creat(wild, 0600));
+	T(stat(wild, (struct stat *)b));
+	T(lstat(wild, (struct stat *)b));
+	T(access(wild, F_OK));
+	T(unlink(wild));
+	T(mkdir(wild, 0700));
+	T(rename(wild, wild));
+	T(readlink(wild, b, 4));
+	T(chdir(wild));
+	T(truncate(wild, 0));
+	T(fopen(wild, "r"));
+	T(read(fd, wild, 4));
+	T(write(p[1], wild, 4));
+	T(readv(fd, (void *)wild, 2));
+	T(writev(p[1], (void *)wild, 2));
+	T(preadv(fd, (void *)wild, 2, 0));
+	T(preadv2(fd, (void *)wild, 2, 0, 0));
+	T(vmsplice(p[1], (void *)wild, 2, 0));
+	T(sendfile(p[1], fd, (void *)wild, 4));
+	T(splice(fd, (void *)wild, p[1], NULL, 4, 0));
+	T(copy_file_range(fd, (void *)wild, p[1], NULL, 4, 0));
+	T(connect(s, (void *)wild, 16));
+	T(bind(s, (void *)wild, 16));
+	T(sendto(s, b, 4, 0, (void *)wild, 16));
+	T(sendmsg(s, (void *)wild, 0));
+	T(sendmsg(s, &m, 0));
+	T(recvmsg(s, (void *)wild, MSG_DONTWAIT));
+	T(recvmmsg(s, (void *)wild, 1, MSG_DONTWAIT, NULL));
+	T(sendmmsg(s, (void *)wild, 1, 0));
+	T(socketpair(AF_UNIX, SOCK_STREAM, 0, (void *)wild));
+	T(pipe((void *)wild));
+	T(pipe2((void *)wild, 0));
+	T(accept(s, (void *)wild, (void *)wild));
+	T(poll((void *)wild, 3, 0));
+	T(epoll_ctl(bad2, EPOLL_CTL_ADD, 0, (void *)wild));
+	T(nanosleep((void *)wild, NULL));
+	T(execve(wild, (void *)wild, (void *)wild));
+	T(execve("/nonexistent/x", (void *)wild, (void *)wild));
+	T(execve("/nonexistent/x", NULL, NULL));
+	T(waitpid(-1, (void *)wild, WNOHANG));
+	T(getrandom(wild, 4, 0));
+	T(syscall(SYS_open, wild, 0));
+	T(ioctl(fd, 0x5401, wild));
+	T(fcntl(fd, F_GETLK, wild));
+	close(fd);
+	close(s);
+}
+
 int main(void)
 {
+	bad_pointers();
 	files();
 	sockets();
 	streams();

@@ -6,7 +6,8 @@
  * its notes, no more and no less. Whatever a program needs without noting it, it does through raw.h.
  *
  * Line: name, return value, errno, descriptor, bytes asked, offset, path; tab separated; "-" = no
- * value in the report (NULL), "?" = not compared.
+ * value in the report (NULL), "?" = not compared. A name that begins with "+" is a call that may be
+ * only counted (single characters, locks): rows + totals of that name are compared.
  */
 #ifndef TRUTH_H
 #define TRUTH_H

@@ -45,7 +45,7 @@ static void directories(void)
 	note_err("opendir", (long)dir, 0, fd, NIL, NIL, d);
 	do {
 		e = readdir(dir);
-		note_err("readdir", (long)e, 0, fd, NIL, NIL, d);
+		note_err("readdir", (long)e, 0, NIL, NIL, NIL, NOPATH);
 		n += e != NULL;
 	} while (e);
 	note("closedir", closedir(dir), fd, NIL, NIL, d);

@@ -1,0 +1,98 @@
+#!/bin/sh
+# Whatever goes wrong around a trace: the program works as before, what was recorded is in the report
+# or counted as lost, and the report is a sound database.
+# shellcheck disable=SC2016,SC2046,SC2086,SC2094,SC3045
+. tests/lib.sh
+
+head -c 100 /dev/zero >data
+calls() { # REPORT: preads, as rows, totals and losses
+	q "$1" "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%') || ' ' ||
+		coalesce((SELECT sum(count) FROM total WHERE name LIKE 'pread%'), 0)" 2>&1
+}
+lost() { q "$1" 'SELECT sum(count) FROM SL_LOST_EVENTS' 2>/dev/null | sed 's/^$/0/'; }
+works() { # STATUS OUTPUT-FILE N NAME: the program of N preads did its work
+	is "$1 $(cat "$2")" "0 bytes $((64 * $3))" "$4"
+}
+collector_of() { # the collector of this script's session: its command names our report
+	for p in /proc/[0-9]*; do
+		[ "$(readlink "$p/exe")" = "$BIN" ] && tr '\0' '\n' <"$p/cmdline" 2>/dev/null | grep -qF "$W" && echo "${p#/proc/}"
+		[ "$(readlink "$p/exe")" = "$BIN" ] && tr '\0' '\n' <"$p/environ" 2>/dev/null | grep -qF "$W" && echo "${p#/proc/}"
+	done | sort -u
+}
+
+# ---- SIGKILL of the program ----
+for n in 1 1000 100000; do
+	for how in profile bare; do
+		case $how in
+		profile) profile k --osrt-threshold=0 --on-full=block "$PROG/repeat" "$W/data" $n kill >out 2>err ;;
+		bare)
+			SIGHTLINE_OPTIONS='--osrt-threshold=0 --on-full=block' bare k "$PROG/repeat" "$W/data" $n kill >out 2>err
+			wait_for 20 sh -c '[ -f "$0" ] && [ ! -e "$0-wal" ]' "$R"
+			;;
+		esac
+		is "$?" "$([ $how = profile ] && echo 137 || echo 0)" "SIGKILL after $n calls, $how: status"
+		is "$(calls "$R")" "$n 0" "SIGKILL after $n calls, $how: as many rows"
+		check "SIGKILL after $n calls, $how: sound report" intact "$R"
+	done
+done
+profile k "$PROG/repeat" "$W/data" 5000 kill >out 2>err
+is "$(q "$R" "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%') + (SELECT sum(count) FROM total WHERE name LIKE 'pread%')")" 5000 \
+	'SIGKILL with a threshold: rows + totals'
+
+# ---- SIGKILL of the collector, while the program goes on; then recover ----
+for how in profile bare; do
+	rm -f data.done data.go out
+	case $how in
+	profile) profile c --osrt-threshold=0 "$PROG/repeat" "$W/data" 20000 wait >out 2>err & ;;
+	bare) SIGHTLINE_OPTIONS=--osrt-threshold=0 bare c "$PROG/repeat" "$W/data" 20000 wait >out 2>err & ;;
+	esac
+	R=$W/c.sqlite
+	wait_for 10 test -f data.done || result 1 "the program works, $how"
+	victims=$(collector_of)
+	check "there is a collector, $how" test -n "$victims"
+	[ "$victims" ] && kill -9 $victims
+	touch data.go
+	wait_for 10 test -s out
+	is "$(cat out)" "bytes $((64 * 40000))" "SIGKILL of the collector: the program goes on, $how"
+	check "SIGKILL of the collector: what is there is sound, $how" intact "$R"
+	check "recover works, $how" "$BIN" recover "$R"
+	set -- $(calls "$R")
+	have=${1:-0} gone=$(lost "$R")
+	check "every call before it is there ($have rows, $gone lost of 40000), $how" \
+		eval '[ "$have" -ge 20000 ] && [ "$((have + ${gone:-0}))" -ge 20000 ]'
+	is "$((have + ${gone:-0}))" 40000 "rows + lost = calls, $how"
+	check "recovered report is sound, $how" intact "$R"
+	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'SL_STATE'")" 0 "recovered report is finished, $how"
+	check "recover of a finished report changes nothing, $how" "$BIN" recover "$R"
+	wait
+done
+is "$("$BIN" recover /dev/null 2>&1 | wc -l)" 1 'recover of something else: one line'
+
+# ---- policies when the collector stands still ----
+for policy in wait drop block; do
+	rm -f out
+	profile s --osrt-threshold=0 --on-full=$policy --buffer-size=1 "$PROG/repeat" "$W/data" 300000 slow >out 2>err &
+	job=$!
+	sleep 0.7
+	victim=$(collector_of | head -1)
+	[ "$victim" ] && kill -STOP "$victim"
+	case $policy in
+	block)
+		sleep 3
+		check "$policy: the program waits for a stopped collector" test ! -s out
+		;;
+	*)
+		check "$policy: the program gets through with a stopped collector" wait_for 25 test -s out
+		;;
+	esac
+	[ "$victim" ] && kill -CONT "$victim"
+	wait $job
+	works $? out 300000 "$policy: the program works"
+	check "$policy: sound report" intact "$R"
+	set -- $(calls "$R")
+	case $policy in
+	block) is "$1 $(lost "$R")" '300000 ' "$policy: all rows, nothing lost" ;;
+	*) is "$(($1 + $(lost "$R")))" 300000 "$policy: rows + lost = calls" ;;
+	esac
+done
+done_testing

@@ -1,0 +1,185 @@
+#!/bin/sh
+# No room, no permission, no privileges, no collector: the program works, the user gets one line.
+# shellcheck disable=SC2016,SC2046,SC2086,SC2094,SC3045
+. tests/lib.sh
+
+head -c 100 /dev/zero >data
+N=2000
+works() { # STATUS NAME: the program did its work
+	is "$1 $(cat out)" "0 bytes $((64 * N))" "$2"
+}
+lines() { # FILE WANT NAME
+	is "$(wc -l <"$1" | tr -d ' ')" "$2" "$3" || diag <"$1"
+}
+root=
+[ "$(id -u)" = 0 ] && root=1
+
+# ---- no collector ----
+SIGHTLINE_COLLECTOR=/nonexistent bare n "$PROG/repeat" "$W/data" $N >out 2>err
+works $? 'no collector: the program works'
+lines err 1 'no collector: one line'
+check 'no collector: no report' test ! -e "$R"
+SIGHTLINE_COLLECTOR=/etc/passwd bare n "$PROG/repeat" "$W/data" $N >out 2>err
+works $? 'a collector that cannot be executed: the program works'
+lines err 1 'a collector that cannot be executed: one line'
+SIGHTLINE_COLLECTOR=/bin/false bare n "$PROG/repeat" "$W/data" $N >out 2>err
+works $? 'a collector that is none: the program works'
+mkdir alone
+cp "$SHIM" alone/
+LD_PRELOAD=$W/alone/libtrace.so SIGHTLINE_OUTPUT=$W/al.sqlite PATH=/usr/bin:/bin "$PROG/repeat" "$W/data" $N >out 2>err
+works $? 'a library without its collector: the program works'
+SIGHTLINE_OPTIONS=--nonsense bare n "$PROG/repeat" "$W/data" $N >out 2>err
+works $? 'SIGHTLINE_OPTIONS that are wrong: the program works'
+lines err 1 'SIGHTLINE_OPTIONS that are wrong: one line'
+SIGHTLINE_SESSION=/nonexistent LD_PRELOAD=$SHIM "$PROG/repeat" "$W/data" $N >out 2>err
+works $? 'a session that is gone: the program works'
+
+# ---- reports that cannot be written ----
+"$BIN" profile -o /nonexistent/x "$PROG/repeat" "$W/data" $N >out 2>err
+is "$? $(cat out)" '1 ' 'no such folder: the program does not start'
+lines err 1 'no such folder: one line'
+echo mine >exists.sqlite
+"$BIN" profile -o exists "$PROG/repeat" "$W/data" $N >out 2>err
+is "$? $(cat out) $(cat exists.sqlite)" '1  mine' 'an existing report is not touched'
+lines err 1 'an existing report: one line'
+mkdir folder.sqlite
+"$BIN" profile -f true -o folder.sqlite "$PROG/repeat" "$W/data" $N >out 2>err
+is "$? $(cat out)" '1 ' 'a report that is a folder: the program does not start'
+SIGHTLINE_OUTPUT=/nonexistent/x.sqlite LD_PRELOAD=$SHIM "$PROG/repeat" "$W/data" $N >out 2>err
+works $? 'no such folder, bare: the program works'
+lines err 1 'no such folder, bare: one line'
+
+# ---- without privileges ----
+if [ $root ] && command -v setpriv >/dev/null; then
+	as='setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all'
+	mkdir open closed
+	chmod 777 open
+	chmod 755 closed
+	cp "$PROG/repeat" "$W/data" open/
+	chmod 755 "$W"
+	cp -r "$BIN" "$SHIM" open/ && chmod 755 open/sightline open/libtrace.so
+	if $as "$W/open/repeat" "$W/data" $N >out 2>/dev/null; then
+		$as "$W/open/sightline" profile -o "$W/open/u" --osrt-threshold=0 "$W/open/repeat" "$W/data" $N >out 2>err
+		works $? 'no privileges: the program works'
+		check 'no privileges: sound report' intact open/u.sqlite
+		is "$(q open/u.sqlite "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N 'no privileges: every call'
+		(cd closed && exec env LD_PRELOAD="$W/open/libtrace.so" $as "$W/open/repeat" "$W/data" $N) >out 2>err
+		works $? 'unwritable working folder, bare: the program works'
+		lines err 1 'unwritable working folder, bare: one line'
+		(cd closed && exec $as "$W/open/sightline" profile "$W/open/repeat" "$W/data" $N) >out 2>err
+		is "$? $(cat out)" '1 ' 'unwritable working folder, profile: the program does not start'
+		lines err 1 'unwritable working folder, profile: one line'
+		rm -f /tmp/report[0-9]*.sqlite.none
+		# The program changes its user while traced (a daemon dropping root).
+		profile drop --osrt-threshold=0 $as "$W/open/repeat" "$W/data" $N >out 2>err
+		works $? 'root gives up its rights: the program works'
+		is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N 'root gives up its rights: every call'
+	else
+		skip 'no privileges' 'nobody cannot execute files here'
+	fi
+else
+	skip 'no privileges' 'needs root and setpriv'
+fi
+
+# ---- mounts of our own ----
+if [ $root ] && unshare -m true 2>/dev/null; then
+	mkdir small full ro
+	unshare -m sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && exec "$@"' sh \
+		"$BIN" profile -f true -o "$W/shm" --osrt-threshold=0 "$PROG/repeat" "$W/data" 200000 >out 2>err
+	is "$? $(cat out)" "0 bytes $((64 * 200000))" '/dev/shm of 1 MB: the program works'
+	check '/dev/shm of 1 MB: sound report' intact shm.sqlite
+	is "$(q shm.sqlite "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%')")" 200000 '/dev/shm of 1 MB: every call'
+
+	for where in profile bare; do
+		unshare -m sh -c '
+			mount -t tmpfs -o size=3m tmpfs "$1/full" || exit 99
+			where=$2
+			shift 2
+			case $where in
+			profile) "$BIN" profile -o "$W/full/r" --osrt-threshold=0 "$@" ;;
+			bare) SIGHTLINE_OPTIONS=--osrt-threshold=0 SIGHTLINE_OUTPUT=$W/full/r.sqlite LD_PRELOAD=$SHIM "$@" ;;
+			esac
+			echo $? >"$W/status"
+			sleep 0.2
+			cp full/* "$W/small/"' sh "$W" $where "$PROG/repeat" "$W/data" 300000 >out 2>err
+		is "$(cat status) $(cat out)" "0 bytes $((64 * 300000))" "full disk, $where: the program works"
+		check "full disk, $where: sound report" intact small/r.sqlite
+		is "$(q small/r.sqlite "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%') +
+			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS)" 2>&1)" 300000 "full disk, $where: rows + lost = calls"
+		[ $where = bare ] || check 'full disk: the user is told' grep -q '^sightline: .*' err
+		rm -f small/*
+	done
+	unshare -m sh -c 'mount -t tmpfs tmpfs "$0/ro" && mount -o remount,ro "$0/ro" && cd "$0/ro" && shift && exec "$@"' \
+		"$W" x "$BIN" profile "$PROG/repeat" "$W/data" $N >out 2>err
+	is "$? $(cat out)" '1 ' 'read-only folder: the program does not start'
+	lines err 1 'read-only folder: one line'
+	unshare -m sh -c 'mount -t tmpfs tmpfs "$0/ro" && mount -o remount,ro "$0/ro" && cd "$0/ro" && LD_PRELOAD=$1 && export LD_PRELOAD && shift && exec "$@"' \
+		"$W" "$SHIM" "$PROG/repeat" "$W/data" $N >out 2>err
+	works $? 'read-only folder, bare: the program works'
+	lines err 1 'read-only folder, bare: one line'
+	unshare -m sh -c 'umount -l /proc && exec "$@"' sh env SIGHTLINE_OUTPUT="$W/np.sqlite" LD_PRELOAD="$SHIM" "$PROG/repeat" "$W/data" $N >out 2>err
+	works $? 'no /proc, bare: the program works'
+	unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$BIN" profile -f true -o "$W/np2" "$PROG/repeat" "$W/data" $N >out 2>err
+	works $? 'no /proc, profile: the program works'
+	[ ! -f np2.sqlite ] || check 'no /proc, profile: sound report' intact np2.sqlite
+	# Own PID namespace: ids in the report are those of the collector.
+	unshare -pf --mount-proc "$BIN" profile -f true -o "$W/ns" --osrt-threshold=0 "$PROG/repeat" "$W/data" $N >out 2>err
+	works $? 'a PID namespace: the program works'
+	is "$(q ns.sqlite "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N 'a PID namespace: every call'
+	profile ns2 --osrt-threshold=0 unshare -pf --mount-proc "$PROG/repeat" "$W/data" $N >out 2>err
+	works $? 'a PID namespace below the collector: the program works'
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N 'a PID namespace below the collector: every call'
+	is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE t JOIN (SELECT DISTINCT pid FROM call WHERE name LIKE 'pread%') ON t.globalPid >> 24 & 0xffffff = pid
+		WHERE t.exe LIKE '%/repeat'")" 1 'a PID namespace below the collector: its ids are those of the tree'
+else
+	skip 'mounts' 'needs root and mount namespaces'
+fi
+
+# ---- limits ----
+for how in bare profile; do
+	for limit in '-n 16' '-v 300000' '-l 0' '-f 100000' '-t 20'; do
+		case $how in
+		bare) (ulimit $limit && SIGHTLINE_OPTIONS=--osrt-threshold=0 bare l "$PROG/repeat" "$W/data" $N) >out 2>err ;;
+		profile) profile l --osrt-threshold=0 sh -c 'ulimit $1; shift; exec "$@"' sh "$limit" "$PROG/repeat" "$W/data" $N >out 2>err ;;
+		esac
+		works $? "ulimit $limit, $how: the program works"
+		R=$W/l.sqlite
+		if [ -f "$R" ]; then
+			check "ulimit $limit, $how: sound report" intact "$R"
+			case $limit in
+			-v*) ;;
+			*) is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N "ulimit $limit, $how: every call" ;;
+			esac
+		else
+			lines err 1 "ulimit $limit, $how: one line instead of a report"
+		fi
+		rm -f "$R"
+	done
+	case $how in
+	bare) (ulimit -v 60000 && bare l "$PROG/repeat" "$W/data" $N) >out 2>err ;;
+	profile) profile l sh -c 'ulimit -v 60000; exec "$@"' sh "$PROG/repeat" "$W/data" $N >out 2>err ;;
+	esac
+	works $? "no address space for rings, $how: the program works"
+	rm -f l.sqlite
+done
+"$PROG/closed" want.txt
+profile fds --osrt-threshold=0 sh -c 'ulimit -n 4; exec "$@"' sh "$PROG/closed" "$W/got.txt"
+is "$(cat got.txt)" "$(cat want.txt)" 'four descriptors are enough for a program that needs four'
+
+# ---- seccomp ----
+"$PROG/sandbox" "$W/data" 10 >out 2>&1
+if [ $? != 77 ]; then
+	for policy in wait drop block; do
+		for n in 100 200000; do
+			profile box --osrt-threshold=0 --on-full=$policy "$PROG/sandbox" "$W/data" $n >out 2>err
+			is "$? $(cat out)" "0 bytes $((64 * n))" "a strict sandbox, $n calls, $policy: the program works"
+			check "a strict sandbox, $n calls, $policy: sound report" intact "$R"
+			is "$(q "$R" "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%')")" "$n" "a strict sandbox, $n calls, $policy: every call"
+		done
+	done
+	SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 >out 2>err
+	is "$? $(cat out)" "0 bytes 64000" 'a strict sandbox, bare: the program works'
+else
+	skip 'seccomp' 'not permitted'
+fi
+done_testing
