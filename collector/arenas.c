@@ -1,0 +1,111 @@
+/*
+ * arenas.c - accepts arenas and lets them go.
+ *
+ * A memfd comes from a process that we do not trust: everything that sizes or indexes is checked here
+ * or where it is used, and an arena of another build is refused, since numbers of hooks would differ.
+ */
+#include "collector/arenas.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "collector/pidns.h"
+
+#define PROCESS_MAX (1u << 22)
+
+static bool header_ok(const struct sl_arena *m, uint32_t clock_mode)
+{
+	return m->magic == SL_ARENA_MAGIC && m->wire_version == SL_WIRE_VERSION &&
+	       m->hook_cnt == SL_HOOK_CNT && m->hook_hash == sl_hook_hash() &&
+	       m->chunk_bytes == SL_CHUNK_BYTES && m->chunk_cnt == SL_CHUNK_CNT &&
+	       m->slot_cnt == SL_SLOT_CNT && m->header_bytes == SL_ARENA_HEADER_BYTES &&
+	       m->clock_mode == clock_mode;
+}
+
+static struct sl_arena *map_fd(int fd, uint32_t clock_mode)
+{
+	struct sl_arena *m;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < SL_ARENA_BYTES)
+		return NULL;
+	/* Could be cut off below us later: then reading is a SIGBUS. Seals would tell; a memfd of the
+	 * shim's is never cut, and the peer is a program we have started ourselves. */
+	m = mmap(NULL, SL_ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (m == MAP_FAILED)
+		return NULL;
+	if (!header_ok(m, clock_mode)) {
+		munmap(m, SL_ARENA_BYTES);
+		return NULL;
+	}
+	return m;
+}
+
+struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
+			   uint32_t claimed_pid)
+{
+	struct sl_arena *map = map_fd(fd, as->clock->mode);
+	struct arena *a = map ? calloc(1, sizeof(*a)) : NULL;
+
+	if (!a) {
+		as->refused++;
+		if (map)
+			munmap(map, SL_ARENA_BYTES);
+		return NULL;
+	}
+	a->map = map;
+	a->id = id;
+	if (id > as->last_id)
+		as->last_id = id;
+	a->peer_pid = peer_pid;
+	a->is_foreign = peer_pid != claimed_pid || !pidns_is_ours(peer_pid);
+	a->next = as->first;
+	as->first = a;
+	return a;
+}
+
+struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, uint32_t ns_pid,
+			  uint64_t born)
+{
+	uint32_t pid = a->peer_pid;
+
+	for (struct image *im = a->images; im; im = im->next)
+		if (im->number == number)
+			return im;
+	if (!number || number > PROCESS_MAX || !ns_pid)
+		return NULL;
+	if (number > 1) {
+		pid = a->is_foreign ? pidns_process(a->peer_pid, ns_pid) : ns_pid;
+		if (!pid)
+			pid = ns_pid;
+	}
+	return model_image_new(as->model, a, number, pid, ns_pid, clock_map_ns(as->clock, born));
+}
+
+void arena_detach(struct arenas *as, struct arena *a)
+{
+	struct arena **at = &as->first;
+
+	while (*at && *at != a)
+		at = &(*at)->next;
+	if (*at)
+		*at = a->next;
+	while (a->images) {
+		struct image *im = a->images;
+
+		a->images = im->next;
+		file_close_all(as->model, im, im->proc->is_gone ? im->proc->end_ns : im->end_ns);
+		model_image_free(im);
+	}
+	for (uint32_t i = 0; i < a->threads; i++)
+		free(a->thread[i]);
+	free(a->thread);
+	free(a->spent);
+	free(a->state);
+	file_names_release(&a->names);
+	munmap(a->map, SL_ARENA_BYTES);
+	free(a);
+}

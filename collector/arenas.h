@@ -1,0 +1,115 @@
+/*
+ * arenas.h - the collector's side of the shared memory: arenas, threads, how far each was read.
+ *
+ * Rule easy to break: `consumed` in shared memory and the way of a chunk back to the pool follow the
+ * commit of the transaction that holds the records *and* the positions (SL_STATE). Between any two
+ * instructions the collector may die; recover then compares both and neither loses nor doubles a row.
+ */
+#ifndef SL_ARENAS_H
+#define SL_ARENAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/model.h"
+#include "preload/arena.h"
+
+/* One use of a slot. */
+struct thread {
+	uint32_t instance;    /* of the slot */
+	uint32_t tid;         /* the collector's view */
+	int64_t global_tid;
+	int64_t use;          /* number of this thread in the report: SL_OSRT_TOTALS.instance */
+	struct image *image;
+	sl_ref chunk;         /* where reading goes on */
+	uint32_t pos;
+	uint32_t seq;         /* of chunk */
+	bool has_moved;       /* since the last commit */
+	bool is_over;         /* gone, drained, written: the slot can be given back after the commit */
+	bool is_seen_gone;    /* it was gone before the last reading of its ring */
+	char comm[SL_COMM_BYTES];
+	uint64_t agg_sum;     /* of all counts when the totals were written last */
+	uint64_t lost_written, nested_written; /* open spans of losses that were reported */
+	/* Rows of the open transaction, in case it fails; and those that failed. */
+	uint64_t rows, dead_rows;
+	int64_t first_ns, last_ns, dead_first_ns, dead_last_ns;
+};
+
+/* A chunk that goes back once the transaction is safe. */
+struct spent {
+	uint32_t slot;
+	sl_ref chunk, next;
+};
+
+struct arena {
+	struct arena *next;
+	uint32_t id;           /* in the session */
+	struct sl_arena *map;
+	uint32_t peer_pid;     /* creator, our view */
+	bool is_foreign;       /* lives in another PID namespace */
+	bool is_over;          /* every image ended and every slot was given back */
+	bool names_looked_for; /* in this round */
+	bool files_changed;
+	bool is_bad;           /* contents make no sense: left alone */
+	struct thread **thread; /* by slot */
+	uint32_t threads;
+	struct image *images;
+	struct file_names names;
+	struct spent *spent;
+	size_t spent_cnt, spent_cap;
+	uint64_t unslotted_written;
+	uint64_t corrupt;      /* records that were none */
+	void *state;           /* positions of a previous collector (recover), see positions.c */
+	size_t state_len;
+};
+
+struct arenas {
+	struct model *model;
+	struct db *db;
+	struct clock_map *clock;
+	struct arena *first;
+	uint32_t last_id;
+	int64_t uses;          /* threads seen */
+	uint64_t refused;      /* hellos that were no good */
+	uint64_t lost_full, lost_other, lost_disk; /* for the last line */
+	uint64_t corrupt;
+	uint64_t rows;         /* ever */
+};
+
+/* Checks and maps the arena in @fd (which stays the caller's). NULL: refused. */
+struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid, uint32_t claimed_pid);
+void arena_detach(struct arenas *as, struct arena *a);
+
+/* Notes that @chunk of the thread in @slot has been read and goes back after the commit. False: no memory. */
+bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);
+
+/* Reads ahead for records that name files; see files.c. */
+void arena_look_for_names(struct arena *a);
+
+/* The image with this process number; made when first seen. NULL: no such number. */
+struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, uint32_t ns_pid,
+			  uint64_t born);
+
+/* ---- drain.c ---- */
+
+/* Takes records that ended before the newest snapshot, at most @limit rows. Rows taken. */
+size_t drain_round(struct arenas *as, size_t limit);
+/* Notices threads that are gone (@all: looks at every one), and writes what they leave. */
+void drain_reap(struct arenas *as, bool all);
+/* Totals of live threads that changed. @final: also losses that no record tells of. */
+void drain_totals(struct arenas *as, bool final);
+bool drain_is_idle(const struct arenas *as);
+
+/* ---- positions.c ---- */
+
+/* Notes in the open transaction how far each arena has been read. 0 or -errno. */
+int positions_save(struct arenas *as);
+/* After the commit: give back chunks and slots. */
+void positions_release(struct arenas *as);
+/* After a failed commit: the records are gone; count them. */
+void positions_lost(struct arenas *as);
+/* Where to go on in @t's ring, after a previous collector. False: this use was finished. */
+bool positions_resume(struct arenas *as, struct arena *a, uint32_t slot, struct thread *t);
+
+#endif

@@ -1,0 +1,21 @@
+/* attach.h - programs that say hello (preload/session.h). */
+#ifndef SL_ATTACH_H
+#define SL_ATTACH_H
+
+#include <stdint.h>
+
+#include "preload/session.h"
+
+struct hello {
+	enum sl_hello_kind kind;
+	uint32_t pid;      /* who sent it, our view */
+	uint32_t claimed;  /* its own view */
+	int fd;            /* the arena, or -1 */
+};
+
+/* A connection of the listening socket, non-blocking. -1: none waits. */
+int attach_accept(int listen_fd);
+/* What came over it: 1 a hello, 0 nothing yet, -1 hung up, or garbage. */
+int attach_receive(int sock, struct hello *hello);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * clock_map.c - snapshots of two clocks and the straight lines between them.
+ *
+ * Two neighbouring snapshots make a segment; the last one has no segment yet, only an estimate for
+ * the few callers that ask beyond it.
+ */
+#include "collector/clock_map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "preload/clock.h"
+
+#define TRIES 5
+#define SEGMENTS_MAX 8192u
+#define SEGMENTS_DENSE 2048u
+#define NS_PER_S 1000000000ll
+
+static bool file_has(const char *path, const char *first, const char *second)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	bool has = false;
+
+	if (!f)
+		return false;
+	while (!has && getline(&line, &cap, f) > 0)
+		has = strstr(line, first) && (!second || strstr(line, second));
+	free(line);
+	fclose(f);
+	return has;
+}
+
+uint32_t clock_mode_detect(void)
+{
+	static const char source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+	if (file_has(source, "tsc", NULL) || file_has(source, "arch_sys_counter", NULL))
+		return SL_CLOCK_TSC;
+	if (file_has("/proc/cpuinfo", " constant_tsc ", " nonstop_tsc "))
+		return SL_CLOCK_TSC;
+	return SL_CLOCK_MONO;
+}
+
+static int64_t read_clock(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+uint64_t clock_ticks(uint32_t mode)
+{
+	return mode == SL_CLOCK_TSC ? sl_counter() : sl_mono_ns();
+}
+
+struct clock_snapshot clock_snapshot_take(uint32_t mode, bool all_clocks)
+{
+	struct clock_snapshot best = {0};
+	uint64_t narrowest = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = clock_ticks(mode);
+		int64_t mono = read_clock(CLOCK_MONOTONIC);
+		uint64_t after = clock_ticks(mode);
+
+		if (after - before >= narrowest)
+			continue;
+		narrowest = after - before;
+		best.ticks = before + narrowest / 2;
+		best.mono = mono;
+	}
+	if (mode == SL_CLOCK_MONO)
+		best.ticks = (uint64_t)best.mono;
+	if (all_clocks) {
+		int64_t mono = read_clock(CLOCK_MONOTONIC);
+
+		best.real = read_clock(CLOCK_REALTIME) + best.mono - mono;
+		best.boot = read_clock(CLOCK_BOOTTIME) + best.mono - mono;
+	}
+	return best;
+}
+
+uint64_t clock_calibrate(uint32_t mode, unsigned ms)
+{
+	struct clock_snapshot a, b;
+
+	if (mode == SL_CLOCK_MONO)
+		return 1ull << 32;
+	a = clock_snapshot_take(mode, false);
+	nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
+	b = clock_snapshot_take(mode, false);
+	if (b.mono <= a.mono || b.ticks <= a.ticks)
+		return 1ull << 32;
+	return (uint64_t)(((unsigned __int128)(b.ticks - a.ticks) << 32) / (uint64_t)(b.mono - a.mono));
+}
+
+void clock_map_init(struct clock_map *map, uint32_t mode, int64_t zero_mono_ns)
+{
+	memset(map, 0, sizeof(*map));
+	map->mode = mode;
+	map->zero = zero_mono_ns;
+	map->gap = NS_PER_S;
+}
+
+void clock_map_release(struct clock_map *map)
+{
+	free(map->segment);
+	memset(map, 0, sizeof(*map));
+}
+
+static uint64_t slope_between(const struct clock_segment *a, const struct clock_segment *b)
+{
+	return (uint64_t)(((unsigned __int128)(uint64_t)(b->ns - a->ns) << 32) / (b->ticks - a->ticks));
+}
+
+/* Keeps the newest as they are and of the others one per gap: hours of session fit. */
+static void thin(struct clock_map *map)
+{
+	size_t old = map->cnt - SEGMENTS_DENSE, kept = 1;
+
+	for (size_t i = 1; i < old; i++)
+		if (map->segment[i].ns - map->segment[kept - 1].ns >= map->gap)
+			map->segment[kept++] = map->segment[i];
+	memmove(map->segment + kept, map->segment + old, SEGMENTS_DENSE * sizeof(*map->segment));
+	map->cnt = kept + SEGMENTS_DENSE;
+	if (kept > (SEGMENTS_MAX - SEGMENTS_DENSE) / 2)
+		map->gap *= 2;
+	for (size_t i = 0; i < kept; i++)
+		map->segment[i].slope = slope_between(&map->segment[i], &map->segment[i + 1]);
+	map->lo = map->hi = 0;
+}
+
+int clock_map_add(struct clock_map *map, uint64_t ticks, int64_t mono)
+{
+	struct clock_segment *last = map->cnt ? &map->segment[map->cnt - 1] : NULL;
+	struct clock_segment next = {.ticks = ticks, .ns = mono - map->zero};
+
+	if (last && (ticks <= last->ticks || next.ns <= last->ns))
+		return 0;
+	if (map->cnt == map->cap) {
+		size_t cap = map->cap ? map->cap * 2 : 256;
+		struct clock_segment *more = realloc(map->segment, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		map->segment = more;
+		map->cap = cap;
+		last = map->cnt ? &map->segment[map->cnt - 1] : NULL;
+	}
+	if (last)
+		last->slope = slope_between(last, &next);
+	next.slope = last ? last->slope : 1ull << 32;
+	map->segment[map->cnt++] = next;
+	map->newest = ticks;
+	if (last) {
+		map->lo = last->ticks;
+		map->hi = ticks;
+		map->ns = last->ns;
+		map->slope = last->slope;
+	}
+	if (map->cnt >= SEGMENTS_MAX)
+		thin(map);
+	return 0;
+}
+
+int64_t clock_map_find(struct clock_map *map, uint64_t ticks)
+{
+	size_t lo = 0, hi = map->cnt;
+	struct clock_segment *s;
+
+	if (!map->cnt)
+		return 0;
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (map->segment[mid].ticks <= ticks)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	s = &map->segment[lo];
+	if (lo + 1 < map->cnt && ticks >= s->ticks) {
+		map->lo = s->ticks;
+		map->hi = s[1].ticks;
+		map->ns = s->ns;
+		map->slope = s->slope;
+	}
+	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)s->slope >> 32);
+}

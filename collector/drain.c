@@ -1,0 +1,459 @@
+/*
+ * drain.c - reads the rings: who has records, which may be taken, who is gone.
+ *
+ * Pairings: state is read with acquire (the thread's release after filling its slot); committed with
+ * acquire (release in sl_commit()); next with acquire (release after the last committed of the
+ * chunk), so once next is seen, committed is final.
+ */
+#include "collector/arenas.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/pidns.h"
+#include "collector/rows.h"
+
+#define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
+#define FAR_TICKS (1ull << 35) /* no record can end so long after the newest snapshot */
+#define PAGE 4096u
+#define IMAGE_ROUNDS 50
+
+static bool chunk_ok(const struct arena *a, sl_ref ref)
+{
+	return ref - 1 < a->map->chunk_cnt && ref - 1 < SL_CHUNK_CNT;
+}
+
+static uint32_t fresh_slots(const struct arena *a)
+{
+	uint32_t n = __atomic_load_n(&a->map->fresh_slot, __ATOMIC_ACQUIRE);
+
+	return n < SL_SLOT_CNT ? n : SL_SLOT_CNT;
+}
+
+static void name_thread(struct arenas *as, struct thread *t, const struct sl_slot *slot)
+{
+	char comm[SL_COMM_BYTES];
+
+	memcpy(comm, slot->comm, sizeof(comm));
+	comm[sizeof(comm) - 1] = 0;
+	if (strcmp(comm, t->comm) == 0)
+		return;
+	memcpy(t->comm, comm, sizeof(comm));
+	db_thread_name(as->db, t->global_tid, comm, model_priority(t->tid));
+}
+
+static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t idx)
+{
+	struct sl_slot *slot = &a->map->slot[idx];
+	struct thread *t = calloc(1, sizeof(*t));
+	uint32_t tid;
+
+	if (!t)
+		return NULL;
+	t->instance = __atomic_load_n(&slot->instance, __ATOMIC_RELAXED);
+	t->chunk = slot->first_chunk;
+	t->use = ++as->uses;
+	if (!chunk_ok(a, t->chunk))
+		goto bad;
+	t->image = arena_image(as, a, slot->process, slot->pid, slot->born);
+	if (!t->image)
+		goto bad;
+	tid = a->is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
+	t->tid = tid ? tid : slot->tid;
+	t->global_tid = GLOBAL_TID(t->image->proc->pid, t->tid);
+	t->seq = sl_chunk_at(a->map, t->chunk)->seq;
+	t->pos = __atomic_load_n(&sl_chunk_at(a->map, t->chunk)->consumed, __ATOMIC_RELAXED);
+	if (t->pos > DATA_BYTES || t->pos % 8)
+		goto bad;
+	if (a->state && !positions_resume(as, a, idx, t))
+		t->is_over = true;
+	t->has_moved = true;
+	t->image->threads++;
+	name_thread(as, t, slot);
+	return t;
+bad:
+	as->corrupt++;
+	a->is_bad = true;
+	free(t);
+	return NULL;
+}
+
+/* The thread in slot @idx; NULL when the slot is free. */
+static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx)
+{
+	struct sl_slot *slot = &a->map->slot[idx];
+	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+
+	if (idx < a->threads && a->thread[idx])
+		return a->thread[idx];
+	if (state == SL_SLOT_FREE || a->is_bad)
+		return NULL;
+	if (idx >= a->threads) {
+		uint32_t want = idx + 64;
+		struct thread **more = realloc(a->thread, want * sizeof(struct thread *));
+
+		if (!more)
+			return NULL;
+		memset(more + a->threads, 0, (want - a->threads) * sizeof(struct thread *));
+		a->thread = more;
+		a->threads = want;
+	}
+	a->thread[idx] = thread_new(as, a, idx);
+	return a->thread[idx];
+}
+
+/* Records of one chunk up to @committed. True: stopped at a record that is too new. */
+static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chunk *chunk,
+			uint32_t committed, size_t limit, size_t *taken)
+{
+	uint64_t until = as->clock->newest;
+	struct call c;
+
+	while (t->pos < committed && *taken < limit) {
+		unsigned words = decode_record(chunk->data + t->pos / 8, (committed - t->pos) / 8, &c);
+
+		if (!words) {
+			as->corrupt++;
+			t->pos = committed;
+			break;
+		}
+		if (c.end > until) {
+			if (c.end - until < FAR_TICKS)
+				return true;
+			c.start = c.end = until;
+		}
+		t->pos += words * 8;
+		++*taken;
+		if (c.shape == SL_SHAPE_META)
+			rows_meta(as, t, &c);
+		else
+			rows_call(as, t, &c);
+	}
+	return false;
+}
+
+bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next)
+{
+	if (a->spent_cnt == a->spent_cap) {
+		size_t cap = a->spent_cap ? a->spent_cap * 2 : 64;
+		struct spent *more = realloc(a->spent, cap * sizeof(*more));
+
+		if (!more)
+			return false;
+		a->spent = more;
+		a->spent_cap = cap;
+	}
+	a->spent[a->spent_cnt++] = (struct spent){slot, chunk, next};
+	return true;
+}
+
+/* On to the chunk after the one that has been read. False: it makes no sense, or no memory. */
+static bool move_on(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t, sl_ref next)
+{
+	struct sl_chunk *c;
+
+	if (!chunk_ok(a, next))
+		goto bad;
+	c = sl_chunk_at(a->map, next);
+	if (c->seq != t->seq + 1 || c->slot != idx + 1)
+		goto bad;
+	if (!arena_add_spent(a, idx, t->chunk, next))
+		return false;
+	t->chunk = next;
+	t->seq++;
+	t->pos = 0;
+	return true;
+bad:
+	as->corrupt++;
+	a->is_bad = true;
+	return false;
+}
+
+static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t, size_t limit)
+{
+	uint32_t pos = t->pos;
+	sl_ref chunk_before = t->chunk;
+	size_t taken = 0;
+
+	while (taken < limit) {
+		struct sl_chunk *chunk = sl_chunk_at(a->map, t->chunk);
+		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
+		uint32_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
+
+		if (committed > DATA_BYTES || committed % 8) {
+			as->corrupt++;
+			a->is_bad = true;
+			break;
+		}
+		if (drain_chunk(as, t, chunk, committed, limit, &taken))
+			break;
+		if (t->pos < committed)
+			continue;
+		if (!next || !move_on(as, a, idx, t, next))
+			break;
+	}
+	if (t->pos != pos || t->chunk != chunk_before)
+		t->has_moved = true;
+	return taken;
+}
+
+size_t drain_round(struct arenas *as, size_t limit)
+{
+	size_t taken = 0;
+
+	for (struct arena *a = as->first; a; a = a->next) {
+		uint32_t fresh = fresh_slots(a);
+
+		a->names_looked_for = false;
+		for (uint32_t i = 0; i < fresh && !a->is_bad && taken < limit; i++) {
+			struct thread *t = thread_at(as, a, i);
+
+			/* A share per thread, so that a busy one does not starve the others. */
+			if (t && !t->is_over)
+				taken += drain_thread(as, a, i, t, limit / 4 + 1);
+		}
+	}
+	as->rows += taken;
+	return taken;
+}
+
+void arena_look_for_names(struct arena *a)
+{
+	uint32_t fresh = fresh_slots(a);
+
+	if (a->names_looked_for)
+		return;
+	a->names_looked_for = true;
+	for (uint32_t i = 0; i < fresh && i < a->threads; i++) {
+		const struct thread *t = a->thread[i];
+		sl_ref ref = t ? t->chunk : 0;
+		uint32_t pos = t ? t->pos : 0;
+
+		for (unsigned hops = 0; chunk_ok(a, ref) && hops < SL_CHUNK_CNT; hops++) {
+			struct sl_chunk *c = sl_chunk_at(a->map, ref);
+			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
+			uint32_t end = __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE);
+			struct call call;
+			unsigned words = 1;
+
+			for (; end <= DATA_BYTES && pos < end && words; pos += words * 8) {
+				words = decode_record(c->data + pos / 8, (end - pos) / 8, &call);
+				if (words && (call.bytes || call.new_serial ||
+					      call.shape == SL_SHAPE_META))
+					rows_name_ahead(a, &call);
+			}
+			ref = next;
+			pos = 0;
+		}
+	}
+}
+
+static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
+{
+	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> 32);
+}
+
+static void write_totals(struct arenas *as, const struct thread *t, const struct sl_agg *agg)
+{
+	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++) {
+		const struct sl_agg *g = &agg[hook];
+		uint64_t count = __atomic_load_n(&g->count, __ATOMIC_ACQUIRE);
+		struct db_total total;
+
+		if (!count && !g->lost_count)
+			continue;
+		total = (struct db_total){
+			.global_tid = t->global_tid,
+			.instance = t->use,
+			.name_id = db_string(as->db, sl_hook_info[hook].name,
+					     strlen(sl_hook_info[hook].name)),
+			.count = (int64_t)count,
+			.total_ns = duration_ns(as, g->total),
+			.min_ns = duration_ns(as, g->min),
+			.max_ns = duration_ns(as, g->max),
+			.bytes = (int64_t)g->bytes,
+			.err_count = (int64_t)g->err_count,
+			.lost_count = (int64_t)g->lost_count,
+			.lost_total_ns = duration_ns(as, g->lost_total),
+		};
+		db_total(as->db, &total);
+	}
+}
+
+/*
+ * Sum of all counts: what tells whether anything changed. Only pages that exist are looked at:
+ * reading a hole of the memfd would allocate it.
+ */
+static uint64_t agg_sum(const struct sl_agg *agg)
+{
+	unsigned char there[SL_CHUNK_BYTES / PAGE];
+	uint64_t sum = 0;
+
+	if (mincore((void *)(uintptr_t)agg, SL_CHUNK_BYTES, there) < 0)
+		memset(there, 1, sizeof(there));
+	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++)
+		if (there[hook * sizeof(*agg) / PAGE] & 1)
+			sum += agg[hook].count + agg[hook].lost_count;
+	return sum;
+}
+
+static void thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
+{
+	sl_ref ref = a->map->slot[idx].agg_chunk;
+	const struct sl_agg *agg;
+	uint64_t sum;
+
+	name_thread(as, t, &a->map->slot[idx]);
+	if (!chunk_ok(a, ref))
+		return;
+	agg = (const struct sl_agg *)sl_chunk_at(a->map, ref);
+	sum = agg_sum(agg);
+	if (sum == t->agg_sum)
+		return;
+	t->agg_sum = sum;
+	write_totals(as, t, agg);
+}
+
+/* Losses that no record in the ring tells of. */
+static void open_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
+{
+	struct sl_slot *slot = &a->map->slot[idx];
+	uint64_t cnt = __atomic_load_n(&slot->lost_cnt, __ATOMIC_ACQUIRE);
+	uint64_t nested = __atomic_load_n(&slot->nested_cnt, __ATOMIC_RELAXED);
+	int64_t now = clock_map_ns(as->clock, as->clock->newest);
+
+	if (cnt > t->lost_written) {
+		db_lost(as->db, clock_map_ns(as->clock, slot->lost_first),
+			clock_map_ns(as->clock, slot->lost_last), t->global_tid, rows_loss_full,
+			(int64_t)(cnt - t->lost_written));
+		as->lost_full += cnt - t->lost_written;
+		t->lost_written = cnt;
+	}
+	if (nested > t->nested_written) {
+		db_lost(as->db, clock_map_ns(as->clock, slot->born), now, t->global_tid,
+			rows_loss_nested, (int64_t)(nested - t->nested_written));
+		as->lost_other += nested - t->nested_written;
+		t->nested_written = nested;
+	}
+	if (t->dead_rows) {
+		db_lost(as->db, t->dead_first_ns, t->dead_last_ns, t->global_tid, rows_loss_disk,
+			(int64_t)t->dead_rows);
+		as->lost_disk += t->dead_rows;
+		t->dead_rows = 0;
+	}
+}
+
+static void unslotted(struct arenas *as, struct arena *a)
+{
+	uint64_t cnt = __atomic_load_n(&a->map->unslotted_cnt, __ATOMIC_RELAXED);
+
+	if (cnt <= a->unslotted_written)
+		return;
+	db_lost(as->db, clock_map_ns(as->clock, a->map->unslotted_first),
+		clock_map_ns(as->clock, a->map->unslotted_last), GLOBAL_PID(a->peer_pid),
+		rows_loss_no_slot, (int64_t)(cnt - a->unslotted_written));
+	as->lost_other += cnt - a->unslotted_written;
+	a->unslotted_written = cnt;
+}
+
+void drain_totals(struct arenas *as, bool final)
+{
+	for (struct arena *a = as->first; a; a = a->next) {
+		for (uint32_t i = 0; i < a->threads; i++) {
+			struct thread *t = a->thread[i];
+
+			if (!t || t->is_over)
+				continue;
+			thread_totals(as, a, i, t);
+			if (final || t->dead_rows)
+				open_losses(as, a, i, t);
+		}
+		if (final)
+			unslotted(as, a);
+	}
+}
+
+static bool ring_is_empty(const struct arena *a, const struct thread *t)
+{
+	const struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+
+	if (a->is_bad)
+		return true;
+	return !__atomic_load_n(&c->next, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE) == t->pos;
+}
+
+bool drain_is_idle(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		for (uint32_t i = 0; i < a->threads; i++)
+			if (a->thread[i] && !a->thread[i]->is_over && !ring_is_empty(a, a->thread[i]))
+				return false;
+	return true;
+}
+
+static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t, bool all)
+{
+	bool done = __atomic_load_n(&a->map->slot[idx].state, __ATOMIC_ACQUIRE) == SL_SLOT_DONE;
+
+	/* Gone before the last round began, and nothing was left then: nothing can come any more. */
+	if (t->is_seen_gone && ring_is_empty(a, t)) {
+		thread_totals(as, a, idx, t);
+		open_losses(as, a, idx, t);
+		t->is_over = t->has_moved = true;
+		return;
+	}
+	if (t->is_seen_gone)
+		return;
+	if (model_image_is_over(t->image))
+		t->is_seen_gone = true;
+	else if (all || done)
+		t->is_seen_gone = !proc_thread_lives(t->image->proc->pid, t->tid);
+}
+
+/* Ends images whose process is gone and whose threads have all been read. True: one lives. */
+static bool reap_images(struct arenas *as, struct arena *a)
+{
+	struct image **at = &a->images;
+	bool alive = false;
+
+	while (*at) {
+		struct image *im = *at;
+
+		if (!model_image_is_over(im)) {
+			alive = true;
+		} else if (!im->threads && ++im->idle_rounds == 1) {
+			file_close_all(as->model, im, im->proc->is_gone ? im->proc->end_ns : im->end_ns);
+		} else if (!im->threads && im->idle_rounds > IMAGE_ROUNDS) {
+			/* By now no slot of this image can turn up any more. */
+			*at = im->next;
+			model_image_free(im);
+			continue;
+		}
+		at = &im->next;
+	}
+	return alive;
+}
+
+void drain_reap(struct arenas *as, bool all)
+{
+	for (struct arena *a = as->first; a; a = a->next) {
+		bool alive;
+
+		for (uint32_t i = 0; i < a->threads; i++)
+			if (a->thread[i] && !a->thread[i]->is_over)
+				reap_thread(as, a, i, a->thread[i], all);
+		alive = reap_images(as, a);
+		if (!alive && !a->is_over) {
+			for (uint32_t i = 0; i < a->threads && !alive; i++)
+				alive = a->thread[i];
+			/* Slots that were never looked at (just made) keep it as well. */
+			a->is_over = !alive && fresh_slots(a) <= a->threads;
+			if (a->is_over)
+				unslotted(as, a);
+		}
+	}
+}

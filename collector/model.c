@@ -1,0 +1,272 @@
+/*
+ * model.c - processes and traced images, from what the shim says (tree.c: from what the kernel says).
+ *
+ * Both sources tell the same story in their own time, so everything here must bear being told twice
+ * and in either order; is_known and exec_ns keep SL_PROCESS_TREE at one row per image.
+ */
+#include "collector/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/arenas.h"
+#include "collector/pidns.h"
+
+#define SETTLE_NS 500000000ll
+
+void model_init(struct model *m, struct db *db, struct clock_map *clock)
+{
+	memset(m, 0, sizeof(*m));
+	m->db = db;
+	m->clock = clock;
+}
+
+static void proc_free(struct proc *p)
+{
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p->exec_exe);
+	free(p->exec_command);
+	free(p);
+}
+
+void model_release(struct model *m)
+{
+	while (m->procs) {
+		struct proc *p = m->procs;
+
+		m->procs = p->next;
+		proc_free(p);
+	}
+	memset(m->hash, 0, sizeof(m->hash));
+}
+
+struct proc *model_find_newest(struct model *m, uint32_t pid)
+{
+	struct proc *p = m->hash[pid % 1024];
+
+	/* The newest owner of a pid stands first. */
+	while (p && p->pid != pid)
+		p = p->next_in_hash;
+	return p;
+}
+
+struct proc *model_find(struct model *m, uint32_t pid)
+{
+	struct proc *p = model_find_newest(m, pid);
+
+	return p && !p->is_gone ? p : NULL;
+}
+
+struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
+{
+	struct proc *p = model_find(m, pid);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		abort(); /* a process record is 100 bytes: nothing useful can be done without */
+	p->pid = pid;
+	p->start_ns = now_ns;
+	p->pidfd = -1;
+	p->in_tree = true;
+	p->next = m->procs;
+	m->procs = p;
+	p->next_in_hash = m->hash[pid % 1024];
+	m->hash[pid % 1024] = p;
+	m->alive++;
+	if (m->watch)
+		m->watch(m->watch_ctx, p);
+	return p;
+}
+
+static void forget_exec(struct proc *p)
+{
+	free(p->exec_exe);
+	free(p->exec_command);
+	p->exec_exe = p->exec_command = NULL;
+	p->exec_ns = 0;
+}
+
+struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
+			      uint32_t ns_pid, int64_t ns)
+{
+	struct image *im = calloc(1, sizeof(*im));
+	struct proc *p;
+
+	if (!im)
+		abort();
+	p = model_get(m, pid, ns);
+	if (p->image)
+		model_image_end(m, p->image, ns);
+	im->arena = arena;
+	im->proc = p;
+	im->number = number;
+	im->ns_pid = ns_pid;
+	im->start_ns = ns;
+	im->next = arena->images;
+	arena->images = im;
+	p->image = im;
+	m->traced_images++;
+	return im;
+}
+
+void model_image_free(struct image *im)
+{
+	if (im->proc->image == im)
+		im->proc->image = NULL;
+	file_release(im);
+	free(im);
+}
+
+void model_image_end(struct model *m, struct image *im, int64_t ns)
+{
+	(void)m;
+	/* Its files are closed once its last records have been read (drain.c). */
+	im->end_ns = ns;
+	if (im->proc->image == im)
+		im->proc->image = NULL;
+}
+
+void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
+{
+	if (p->is_gone) {
+		if (status >= 0)
+			db_process_ended(m->db, GLOBAL_PID(p->pid), p->end_ns, status);
+		return;
+	}
+	/* The image stays attached: its last records may not have been read. arena_finish() ends it. */
+	p->is_gone = true;
+	p->end_ns = ns;
+	if (p->in_tree)
+		m->alive--;
+	if (p->pidfd >= 0) {
+		close(p->pidfd);
+		p->pidfd = -1;
+	}
+	db_process_ended(m->db, GLOBAL_PID(p->pid), ns, status);
+}
+
+int model_priority(uint32_t tid)
+{
+	return 20 + getpriority(PRIO_PROCESS, tid);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bool traced,
+		       const char *exe, const char *command)
+{
+	struct db_image image = {
+		.global_pid = GLOBAL_PID(p->pid),
+		.parent_global_pid = p->parent_pid ? GLOBAL_PID(p->parent_pid) : 0,
+		.start_ns = ns,
+		.kind = kind,
+		.traced = traced,
+		.exe = exe,
+		.command_line = command,
+	};
+
+	db_image(m->db, &image);
+	p->is_known = true;
+	if (exe)
+		db_process(m->db, image.global_pid, p->pid, base_name(exe));
+}
+
+/* "exe\0arg0\0arg1\0" to the executable and one line. @text holds @len bytes and a NUL. */
+static const char *split_command(char *text, uint32_t len)
+{
+	char *command = text + strlen(text) + 1;
+
+	if (command >= text + len)
+		return NULL;
+	for (char *p = command; p < text + len - 1; p++)
+		if (!*p)
+			*p = ' ';
+	return command;
+}
+
+void model_on_image(struct model *m, struct image *im, const struct meta *meta, int64_t ns)
+{
+	struct proc *p = im->proc;
+	char *text = malloc(meta->len + 1u);
+	const char *command;
+	int kind;
+
+	if (!text || im->is_named) {
+		free(text);
+		return;
+	}
+	memcpy(text, meta->bytes, meta->len);
+	text[meta->len] = 0;
+	command = split_command(text, meta->len);
+	im->is_named = true;
+	if (!p->parent_pid && meta->ppid)
+		p->parent_pid = im->arena->is_foreign
+					? pidns_process(im->arena->peer_pid, (uint32_t)meta->ppid)
+					: (uint32_t)meta->ppid;
+	if (meta->image == SL_IMAGE_FORK) {
+		if (!p->is_known)
+			tell_image(m, p, ns, 1, true, *text ? text : NULL, command);
+		else
+			db_process(m->db, GLOBAL_PID(p->pid), p->pid, base_name(text));
+	} else {
+		kind = p->is_known || p->exec_ns || p->pid != m->root_pid ? 2 : 0;
+		if (p->exec_ns && p->exec_ns < ns)
+			ns = p->exec_ns;
+		forget_exec(p);
+		if (p->pid == m->root_pid && !p->is_known)
+			kind = 0;
+		tell_image(m, p, ns, kind, true, *text ? text : NULL, command);
+	}
+	im->start_ns = ns;
+	free(text);
+}
+
+void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns)
+{
+	struct proc *p = im->proc;
+
+	/* Where the kernel tells us it knows better: the exec may fail, or be a vfork child's. */
+	if (m->has_kernel_events || model_image_is_over(im))
+		return;
+	forget_exec(p);
+	p->exec_ns = ns;
+	p->exec_exe = strndup(meta->bytes, meta->len);
+}
+
+void model_on_exec_failed(struct image *im)
+{
+	if (!model_image_is_over(im))
+		forget_exec(im->proc);
+}
+
+static void settle(struct model *m, struct proc *p)
+{
+	char *exe = p->exec_exe;
+
+	if (p->image && p->image->start_ns < p->exec_ns)
+		model_image_end(m, p->image, p->exec_ns);
+	tell_image(m, p, p->exec_ns, p->is_known ? 2 : 0, false, exe, p->exec_command);
+	forget_exec(p);
+}
+
+void model_settle(struct model *m, int64_t now_ns, bool all)
+{
+	for (struct proc *p = m->procs; p; p = p->next) {
+		if (!p->exec_ns)
+			continue;
+		if (all || p->is_gone || now_ns - p->exec_ns > SETTLE_NS)
+			settle(m, p);
+	}
+}

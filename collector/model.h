@@ -1,0 +1,159 @@
+/*
+ * model.h - who is who: processes, images, threads, files; and the rows that tell of them.
+ *
+ * A process (struct proc) is what the kernel calls one: it keeps its pid over exec. A traced image
+ * (struct image) is a process number of an arena: it begins with exec or fork and ends with exec or exit.
+ * Ids of traced code are those of its own PID namespace; here all are the collector's (pidns.c).
+ */
+#ifndef SL_MODEL_H
+#define SL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/clock_map.h"
+#include "collector/db.h"
+#include "collector/decode.h"
+#include "collector/sched.h"
+#include "preload/hooks.h"
+
+#define GLOBAL_PID(pid) (INT64_C(1) << 48 | (int64_t)(pid) << 24)
+#define GLOBAL_TID(pid, tid) (GLOBAL_PID(pid) | (int64_t)(tid))
+
+struct arena;
+struct image;
+
+struct proc {
+	struct proc *next_in_hash;
+	struct proc *next; /* all of them */
+	uint32_t pid;
+	uint32_t parent_pid;    /* 0 unknown */
+	int64_t start_ns, end_ns;
+	int pidfd;              /* -1: none */
+	bool is_gone;           /* ended, or this pid belongs to someone else by now */
+	bool is_known;          /* has a row in SL_PROCESS_TREE */
+	bool in_tree;           /* a descendant of the root (all of them, but for system-wide switches) */
+	struct image *image;    /* the traced one, NULL: none */
+	/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
+	int64_t exec_ns;        /* 0: none */
+	char *exec_exe, *exec_command;
+};
+
+struct file {
+	uint32_t id;     /* fileAccessId, 0: none yet */
+	uint16_t is_open, has_row;
+	int64_t path_id; /* StringIds.id, DB_NULL unknown */
+};
+
+struct image {
+	struct image *next; /* of this arena */
+	struct arena *arena;
+	struct proc *proc;
+	uint32_t number;    /* in the arena */
+	uint32_t ns_pid;    /* as it sees itself */
+	int64_t start_ns, end_ns;
+	bool is_named;
+	uint32_t threads;   /* whose slots are not given back yet */
+	uint32_t idle_rounds; /* since it was over and had none */
+	struct file **file; /* pages of FILE_PAGE by serial */
+	uint32_t file_pages;
+	uint32_t *fd_serial; /* what each descriptor means at present */
+	uint32_t fd_cnt;
+};
+
+struct model {
+	struct db *db;
+	struct clock_map *clock;
+	bool file_access;       /* rows in OSRT_FILE_ACCESS_EVENTS */
+	bool has_kernel_events; /* the tree is seen by sched.h */
+	bool keep_all_switches; /* system-wide */
+	uint32_t root_pid;
+	uint32_t file_ids;      /* last fileAccessId */
+	int64_t name_id[SL_HOOK_MAX]; /* by hook; 0 not interned yet */
+	struct proc *procs;
+	struct proc *hash[1024];
+	uint32_t alive;         /* processes of the tree that are not gone */
+	uint32_t traced_images; /* ever */
+	uint64_t sched_rows;    /* since the last commit */
+	int64_t sched_first, sched_last;
+	void (*watch)(void *ctx, struct proc *p); /* a process became known: give it a pidfd */
+	void *watch_ctx;
+};
+
+void model_init(struct model *m, struct db *db, struct clock_map *clock);
+void model_release(struct model *m);
+
+/* The process that has this pid now; NULL: never heard of. */
+struct proc *model_find(struct model *m, uint32_t pid);
+/* As model_find(), or the one that had it last. */
+struct proc *model_find_newest(struct model *m, uint32_t pid);
+struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns);
+
+/* A traced image of @arena appeared; ends the one that the process had before. */
+struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
+			      uint32_t ns_pid, int64_t ns);
+void model_image_free(struct image *im);
+/* It will write no more: exec or exit. Closes its files. */
+void model_image_end(struct model *m, struct image *im, int64_t ns);
+static inline bool model_image_is_over(const struct image *im)
+{
+	return im->proc->is_gone || im->proc->image != im;
+}
+
+/* The process has ended. @status: wait status, -1 unknown. */
+void model_exit(struct model *m, struct proc *p, int64_t ns, int status);
+
+/* SL_META_IMAGE and SL_META_EXEC of @im. */
+void model_on_image(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
+void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
+void model_on_exec_failed(struct image *im);
+
+/* Execs that no traced image followed for a while become rows of untraced images. @all: at once. */
+void model_settle(struct model *m, int64_t now_ns, bool all);
+
+/* Priority as ThreadNames shows it (20 = nice 0). */
+int model_priority(uint32_t tid);
+
+/* Callbacks for sched_poll(); ctx is the model. */
+extern const struct sched_ops model_sched_ops;
+
+/* ---- files.c ---- */
+
+#define FILE_PAGE 256u
+#define FILE_SERIAL_MAX (1u << 24) /* beyond it files stay nameless */
+
+struct file_name {
+	char *text;
+	uint32_t len;
+	int64_t path_id; /* DB_NULL not interned yet */
+};
+
+/* What an arena knows of the serials it gave out. */
+struct file_names {
+	struct file_name **page;
+	uint32_t pages;
+};
+
+static inline struct file *file_find(const struct image *im, uint32_t serial)
+{
+	uint32_t page = serial / FILE_PAGE;
+
+	if (page >= im->file_pages || !im->file[page])
+		return NULL;
+	return &im->file[page][serial % FILE_PAGE];
+}
+
+/* The file behind @serial with its id and path; makes it known first. NULL when serial is 0 or absurd. */
+struct file *file_get(struct model *m, struct image *im, uint32_t serial, int64_t fd, int64_t ns);
+/* @serial is @text from @ns on (0: inherited). */
+struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64_t fd, const char *text,
+		       uint32_t len, int64_t ns);
+void file_close(struct model *m, struct image *im, uint32_t serial, int64_t ns);
+void file_close_all(struct model *m, struct image *im, int64_t ns);
+void file_release(struct image *im);
+void file_names_release(struct file_names *names);
+/* Gives @serial a name, unless it has one. */
+void file_name_set(struct file_names *names, uint32_t serial, const char *text, uint32_t len);
+struct file_name *file_name_find(const struct file_names *names, uint32_t serial);
+
+#endif

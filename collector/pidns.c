@@ -1,0 +1,179 @@
+/*
+ * pidns.c - /proc: ids across PID namespaces, names, command lines.
+ *
+ * In a container the shim sees other numbers than we do. The kernel's row "NSpid:" in
+ * /proc/PID/status has both; it is looked up once per process and thread, never per record.
+ */
+#include "collector/pidns.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COMMAND_MAX 4096
+
+static bool same_ns(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool pidns_is_ours(uint32_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
+	/* Not to be seen (gone, or another user's): the usual case is the likely one. */
+	return stat(path, &st) < 0 || same_ns(path, "/proc/self/ns/pid");
+}
+
+/* The last number in the row NSpid of @path, 0 when there is none. */
+static uint32_t innermost_pid(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+	uint32_t pid = 0;
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		char *last;
+
+		if (strncmp(line, "NSpid:", 6) != 0)
+			continue;
+		last = strrchr(line, '\t');
+		if (last)
+			pid = (uint32_t)strtoul(last + 1, NULL, 10);
+		break;
+	}
+	fclose(f);
+	return pid;
+}
+
+static uint32_t search(const char *dir, const char *ns_of, uint32_t ns_id)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	uint32_t found = 0;
+
+	if (!d)
+		return 0;
+	while (!found && (e = readdir(d))) {
+		char path[PATH_MAX], ns[PATH_MAX];
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/status", dir, e->d_name);
+		if (innermost_pid(path) != ns_id)
+			continue;
+		snprintf(ns, sizeof(ns), "%s/%s/ns/pid", dir, e->d_name);
+		if (!ns_of || same_ns(ns, ns_of))
+			found = (uint32_t)strtoul(e->d_name, NULL, 10);
+	}
+	closedir(d);
+	return found;
+}
+
+uint32_t pidns_process(uint32_t peer, uint32_t ns_pid)
+{
+	char ns[64];
+
+	snprintf(ns, sizeof(ns), "/proc/%u/ns/pid", peer);
+	return search("/proc", ns, ns_pid);
+}
+
+uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid)
+{
+	char dir[64];
+
+	snprintf(dir, sizeof(dir), "/proc/%u/task", pid);
+	return search(dir, NULL, ns_tid);
+}
+
+char *proc_exe(uint32_t pid)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	if (len <= 0)
+		return NULL;
+	exe[len] = 0;
+	return strdup(exe);
+}
+
+static ssize_t slurp(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return -1;
+	len = read(fd, buf, size - 1);
+	close(fd);
+	if (len >= 0)
+		buf[len] = 0;
+	return len;
+}
+
+char *proc_command_line(uint32_t pid)
+{
+	char path[64], text[COMMAND_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	len = slurp(path, text, sizeof(text));
+	if (len <= 0)
+		return NULL;
+	for (ssize_t i = 0; i + 1 < len; i++)
+		if (!text[i])
+			text[i] = ' ';
+	return strdup(text);
+}
+
+bool proc_comm(uint32_t pid, uint32_t tid, char comm[16])
+{
+	char path[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	len = slurp(path, comm, 16);
+	if (len <= 0)
+		return false;
+	if (comm[len - 1] == '\n')
+		comm[len - 1] = 0;
+	return true;
+}
+
+bool proc_thread_lives(uint32_t pid, uint32_t tid)
+{
+	char path[64], stat_line[512];
+	const char *state;
+	struct stat st;
+
+	if (syscall(SYS_tgkill, pid, tid, 0) < 0) {
+		if (errno == ESRCH)
+			return false;
+		snprintf(path, sizeof(path), "/proc/%u/task/%u", pid, tid);
+		return errno == EPERM ? stat(path, &st) == 0 : true;
+	}
+	if (pid != tid)
+		return true;
+	/* A main thread that left by pthread_exit, or a process not waited for: a zombie still answers. */
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
+	if (slurp(path, stat_line, sizeof(stat_line)) <= 0)
+		return true;
+	state = strrchr(stat_line, ')');
+	return !(state && (state[2] == 'Z' || state[2] == 'X'));
+}

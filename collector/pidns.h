@@ -1,0 +1,22 @@
+/* pidns.h - ids of other PID namespaces, in ours. */
+#ifndef SL_PIDNS_H
+#define SL_PIDNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Does process @pid (our view) number processes as we do? */
+bool pidns_is_ours(uint32_t pid);
+/* Our number of the process that sees itself as @ns_pid in the namespace of @peer; 0: not found. */
+uint32_t pidns_process(uint32_t peer, uint32_t ns_pid);
+/* Our number of thread @ns_tid of our process @pid; 0: not found. */
+uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid);
+
+/* Fields of /proc: what the process is called and was started with. malloc'd, NULL when it is gone. */
+char *proc_exe(uint32_t pid);
+char *proc_command_line(uint32_t pid);
+bool proc_comm(uint32_t pid, uint32_t tid, char comm[16]);
+/* Is there such a thread that is not a zombie's remainder? */
+bool proc_thread_lives(uint32_t pid, uint32_t tid);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * positions.h - layout of the collector's notes in SL_STATE. Private to one build: recover of another
+ * version says so and stops (saved_session.version).
+ */
+#ifndef SL_POSITIONS_H
+#define SL_POSITIONS_H
+
+#include <stdint.h>
+
+/* Key "position". */
+struct saved_session {
+	uint32_t file_ids, last_id;
+	int64_t uses;
+	uint64_t ticks; /* of the newest snapshot */
+	int64_t ns;     /* its session time */
+};
+
+/* Key "arena.N": this, then the images, then the threads. */
+struct saved_arena {
+	uint32_t id, peer_pid, is_foreign, images, threads, pad;
+	uint64_t unslotted_written;
+};
+struct saved_image {
+	uint32_t number, pid, ns_pid, is_named;
+	int64_t start_ns;
+};
+struct saved_thread {
+	uint32_t slot, instance, seq, pos, is_over, tid;
+	int64_t use;
+	uint64_t lost_written, nested_written;
+};
+
+/* Key "files.N": these, each followed by its name. Unaligned. */
+struct saved_file {
+	uint32_t number, serial, id, has_row, len;
+};
+
+/* Key "session": where things stand, for recover. */
+struct saved_setup {
+	uint32_t version; /* SAVED_VERSION */
+	uint32_t root_pid;
+	int64_t zero_mono, zero_real;
+	char boot_id[40];
+	char dir[96];      /* session directory */
+	uint32_t clock_mode, file_access;
+};
+#define SAVED_VERSION 1u
+
+#endif

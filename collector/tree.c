@@ -1,0 +1,133 @@
+/*
+ * tree.c - what the kernel tells: context switches become rows; forks, execs and exits the tree.
+ *
+ * The kernel sees every process, also those the shim cannot enter (static, setuid, other loaders).
+ */
+#include "collector/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/arenas.h"
+#include "collector/pidns.h"
+
+static int64_t session_ns(const struct model *m, uint64_t mono)
+{
+	return (int64_t)mono - m->clock->zero;
+}
+
+static void count_row(struct model *m, int64_t ns)
+{
+	if (!m->sched_rows++)
+		m->sched_first = ns;
+	m->sched_last = ns;
+}
+
+static void on_switch(void *ctx, const struct sched_switch *sw)
+{
+	struct model *m = ctx;
+	int64_t ns = session_ns(m, sw->time_ns);
+	int64_t tid = sw->pid ? GLOBAL_TID(sw->pid, sw->tid) : GLOBAL_TID(0, sw->tid);
+	int64_t *row = db_row(m->db, DB_SCHED_EVENTS);
+
+	row[SCHED_START] = ns;
+	row[SCHED_CPU] = sw->cpu;
+	row[SCHED_IS_IN] = sw->is_in;
+	row[SCHED_GLOBAL_TID] = tid;
+	row[SCHED_THREAD_STATE] = sw->is_in ? SCHED_STATE_RUNNING : sw->state;
+	row[SCHED_THREAD_BLOCK] = DB_NULL;
+	count_row(m, ns);
+	if (sw->is_in ? !sw->wakeup_ns && !sw->waker_tid : sw->preempted < 0 && sw->priority < 0)
+		return;
+	row = db_row(m->db, DB_SL_SCHED_DETAIL);
+	row[SCHD_START] = ns;
+	row[SCHD_GLOBAL_TID] = tid;
+	row[SCHD_PREEMPTED] = !sw->is_in && sw->preempted >= 0 ? sw->preempted : DB_NULL;
+	row[SCHD_WAKEUP_TIME] = sw->is_in && sw->wakeup_ns ? session_ns(m, sw->wakeup_ns) : DB_NULL;
+	row[SCHD_WAKER_TID] = sw->is_in && sw->waker_tid ? GLOBAL_TID(sw->waker_pid, sw->waker_tid)
+							 : DB_NULL;
+	row[SCHD_PRIORITY] = sw->priority >= 0 ? sw->priority : DB_NULL;
+}
+
+static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid,
+		    uint32_t tid)
+{
+	struct model *m = ctx;
+	int64_t ns = session_ns(m, mono);
+	struct proc *parent, *p;
+
+	(void)parent_tid;
+	if (pid != tid || !pid)
+		return; /* a thread: it is known by its first record, or by its name */
+	parent = model_find(m, parent_pid);
+	if (!parent && m->keep_all_switches)
+		return; /* somebody else's */
+	p = model_find(m, pid);
+	if (p && p->start_ns < ns - 1000000) {
+		model_exit(m, p, ns, -1); /* the exit event was lost */
+		p = NULL;
+	}
+	if (!p)
+		p = model_get(m, pid, ns);
+	p->start_ns = ns;
+	p->parent_pid = parent_pid;
+	if (p->is_known)
+		return;
+	p->is_known = true;
+	db_image(m->db, &(struct db_image){
+				.global_pid = GLOBAL_PID(pid),
+				.parent_global_pid = GLOBAL_PID(parent_pid),
+				.start_ns = ns,
+				.kind = 1,
+				.traced = parent && parent->image,
+			});
+}
+
+static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
+{
+	struct proc *p = model_find(m, pid);
+
+	if (!p) {
+		if (m->keep_all_switches)
+			return;
+		p = model_get(m, pid, ns);
+	}
+	/* The new image may have said so already. */
+	if (p->image && p->image->start_ns >= ns)
+		return;
+	free(p->exec_exe);
+	free(p->exec_command);
+	p->exec_ns = ns;
+	p->exec_exe = proc_exe(pid);
+	if (!p->exec_exe)
+		p->exec_exe = strdup(comm);
+	p->exec_command = proc_command_line(pid);
+}
+
+static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm, bool exec)
+{
+	struct model *m = ctx;
+
+	if (!pid)
+		return;
+	db_thread_name(m->db, GLOBAL_TID(pid, tid), comm, model_priority(tid));
+	if (exec)
+		on_exec(m, session_ns(m, mono), pid, comm);
+}
+
+static void on_exit_event(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, int exit_code)
+{
+	struct model *m = ctx;
+	struct proc *p = exit_code >= 0 ? model_find_newest(m, pid) : NULL;
+
+	(void)tid;
+	if (p)
+		model_exit(m, p, session_ns(m, mono), exit_code);
+}
+
+const struct sched_ops model_sched_ops = {
+	.on_switch = on_switch,
+	.on_fork = on_fork,
+	.on_comm = on_comm,
+	.on_exit = on_exit_event,
+};
