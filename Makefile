@@ -109,5 +109,5 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 clean: ## remove what was built
 	rm -rf $(B) dist
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sort
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 16 | sort
 .PHONY: all clean help
