@@ -25,6 +25,7 @@ WARN += -Werror
 endif
 BASE := -std=gnu11 -D_GNU_SOURCE -I. -I$(B)/gen -DSL_VERSION='"$(VERSION)"' -fno-common $(WARN) -MMD -MP
 
+comma := ,
 Q = $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
@@ -60,7 +61,7 @@ all: $(B)/sightline $(B)/libtrace.so ## build build/sightline and build/libtrace
 $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodlopen -Wl,--hash-style=gnu \
-		-Wl,--version-script=preload/libtrace.map -Wl,-soname,libtrace.so $(LDFLAGS) -o $@ $(PRELOAD_OBJ)
+		$(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-Wl$(comma)--version-script=preload/libtrace.map) -Wl,-soname,libtrace.so $(LDFLAGS) -o $@ $(PRELOAD_OBJ)
 
 $(B)/preload/%.o: preload/%.c
 	$(call say,CC,$@)

@@ -65,6 +65,13 @@ void sl_fd_set(int fd, uint32_t serial)
 		__atomic_store_n(e, serial, __ATOMIC_RELAXED);
 }
 
+uint32_t sl_fd_take(int fd)
+{
+	uint32_t *e = entry(fd, false);
+
+	return e ? __atomic_exchange_n(e, 0, __ATOMIC_RELAXED) : 0;
+}
+
 void sl_fd_forget_range(unsigned first, unsigned last)
 {
 	unsigned end = (FAR_CNT + 1) << FAR_BITS;

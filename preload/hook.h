@@ -261,8 +261,15 @@ static inline void sl_leave_arg(const struct sl_call *call, enum sl_hook hook, i
 extern uint32_t sl_fd_near[SL_FD_NEAR]; /* file serial by descriptor, 0 = not known yet */
 uint32_t sl_fd_serial_slow(int fd);     /* finds out what @fd is; 0 when it is not open */
 void sl_fd_set(int fd, uint32_t serial);/* @fd now means @serial; 0 forgets it */
+uint32_t sl_fd_take(int fd);            /* reads and forgets */
 void sl_fd_forget_range(unsigned first, unsigned last);
 uint32_t sl_fd_new_serial(void);
+
+/* What is known without asking the kernel: for failed calls, whose descriptor may be none. */
+static inline uint32_t sl_fd_peek(int fd)
+{
+	return (unsigned)fd < SL_FD_NEAR ? __atomic_load_n(&sl_fd_near[fd], __ATOMIC_RELAXED) : 0;
+}
 
 static inline uint32_t sl_fd_get(int fd)
 {
@@ -273,16 +280,15 @@ static inline uint32_t sl_fd_get(int fd)
 	return sl_likely(serial) ? serial : sl_fd_serial_slow(fd);
 }
 
-/* @serial: what @fd meant when the call was made; see sl_fd_get(). */
 static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-			       int fd, uint32_t serial)
+			       int fd)
 {
 	uint64_t p[2];
 
 	if (sl_short(call, hook, true, 0, failed))
 		return;
 	p[0] = sl_result(ret, failed);
-	p[1] = sl_fd_serial(fd, serial);
+	p[1] = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
 	sl_record(call, hook, SL_SHAPE_FD, failed, p, 2);
 }
 
@@ -303,7 +309,7 @@ sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool fai
 		return;
 	}
 	p[0] = (uint32_t)sl_result(ret, failed) | asked << 32;
-	p[1] = sl_fd_serial(fd, sl_fd_get(fd));
+	p[1] = sl_fd_serial(fd, sl_unlikely(failed) ? sl_fd_peek(fd) : sl_fd_get(fd));
 	p[2] = (uint64_t)offset;
 	if (offset == SL_NO_OFFSET)
 		sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);
@@ -330,14 +336,18 @@ void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bo
 void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned words,
 	     const void *bytes, size_t len);
 
-/* A call that is only counted, without looking at the clock (uncontended locks). */
-static inline void sl_count_only(enum sl_hook hook)
+/* A call that is only counted, without looking at the clock (uncontended locks, buffered characters). */
+static inline void sl_count_only(enum sl_hook hook, uint64_t bytes)
 {
+	struct sl_agg *a;
+
 	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
 		return;
 	if (!sl_begin_write())
 		return;
-	__atomic_store_n(&sl_tls.agg[hook].count, sl_tls.agg[hook].count + 1, __ATOMIC_RELEASE);
+	a = &sl_tls.agg[hook];
+	a->bytes += bytes;
+	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
 	sl_end_write();
 }
 

@@ -1,0 +1,79 @@
+/*
+ * wrap.h - what wrappers share: how a failure shows, what to answer when libc has no such function,
+ * and the prologue of those written by hand.
+ *
+ * Wrappers have C names of their own (sl_w_NAME) and get the hooked name as their symbol, so that the
+ * system headers' prototypes and attributes never get in the way.
+ */
+#ifndef SL_WRAP_H
+#define SL_WRAP_H
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <wchar.h>
+
+#include "preload/hook.h"
+
+/* rc tells failure; for NUM it is the error number itself, which travels as the value. */
+#define SL_FAILED_NEG(rc) ((int64_t)(intptr_t)(rc) == -1)
+#define SL_FAILED_NUL(rc) ((intptr_t)(rc) == 0)
+#define SL_FAILED_NUM(rc) ((void)(rc), false)
+#define SL_FAILED_END(rc) ((int64_t)(intptr_t)(rc) == -1)
+#define SL_FAILED_NEV(rc) ((void)(rc), false)
+
+#define SL_ABSENT_NEG (errno = ENOSYS, -1)
+#define SL_ABSENT_NUL (errno = ENOSYS, 0)
+#define SL_ABSENT_NUM (ENOSYS)
+#define SL_ABSENT_END (errno = ENOSYS, -1)
+#define SL_ABSENT_NEV (errno = ENOSYS, 0)
+
+#define SL_INT(rc) ((int64_t)(intptr_t)(rc))
+
+/* Declares the wrapper under the hooked name. */
+#define SL_WRAPPER(ret, name, params)                            \
+	SL_EXPORT ret sl_w_##name params __asm__(#name);         \
+	SL_EXPORT ret sl_w_##name params
+
+/* The first lines of a wrapper written by hand: `real`, and the answer when there is none. */
+#define SL_REAL(fail, ret, name, params)                         \
+	ret(*real) params = sl_get_real(SL_H_##name);            \
+	if (sl_unlikely(!real))                                  \
+		return (ret)(intptr_t)SL_ABSENT_##fail
+
+#pragma GCC visibility push(hidden)
+
+static inline int sl_fileno(FILE *f)
+{
+	return f ? f->_fileno : -1;
+}
+
+uint64_t sl_iov_bytes(const struct iovec *v, int cnt);
+
+/* After a call that was passed through and made or ended @fd: what it meant is no longer known. */
+void sl_fd_passed(int fd);
+
+/* A call that made descriptor @fd (-1: failed) of @path. */
+void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		   const char *path);
+
+/* stdio: @f's descriptor stands for the file. */
+void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		     uint64_t asked, int64_t done);
+
+/* Locks that had to wait are recorded however short the wait. */
+static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook, int64_t ret,
+				   bool failed)
+{
+	uint64_t p[1] = {sl_result(ret, failed)};
+
+	sl_record(call, hook, SL_SHAPE_CALL, failed, p, 1);
+}
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,243 @@
+/*
+ * wrap_jump.c - functions that must not be called from a wrapper, because they look at, or return
+ * through, their caller's frame. A stub asks a plan (C) where to go and jumps there with stack and
+ * argument registers as they were.
+ *
+ *  vfork     parent and child return through the same frame: never a C function in between. Counted.
+ *  syscall   the same for the numbers that fork; all others go to a timed wrapper.
+ *  dlopen    searches the RUNPATH of the object that called it, known by the return address. Timed where
+ *            that makes no difference; where it could, jumped to and only counted.
+ */
+#include "preload/wrap.h"
+
+#include <link.h>
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include "preload/sys.h"
+
+/*
+ * The stub of @name: calls plan(arg0, arg1, return address) and jumps to what it returns. All argument
+ * registers survive, and the eighth and later arguments stay where they are.
+ */
+#if defined(__x86_64__)
+#define JUMP_STUB(name, plan)                                                           \
+	__asm__(".pushsection .text\n"                                                  \
+		".globl " #name "\n.type " #name ",@function\n.p2align 4\n" #name ":\n" \
+		".cfi_startproc\n"                                                      \
+		"endbr64\n"                                                             \
+		"push %rdi\n.cfi_adjust_cfa_offset 8\n"                                 \
+		"push %rsi\n.cfi_adjust_cfa_offset 8\n"                                 \
+		"push %rdx\n.cfi_adjust_cfa_offset 8\n"                                 \
+		"push %rcx\n.cfi_adjust_cfa_offset 8\n"                                 \
+		"push %r8\n.cfi_adjust_cfa_offset 8\n"                                  \
+		"push %r9\n.cfi_adjust_cfa_offset 8\n"                                  \
+		"push %rax\n.cfi_adjust_cfa_offset 8\n"                                 \
+		"mov 56(%rsp), %rdx\n"                                                  \
+		"call " #plan "\n"                                                      \
+		"mov %rax, %r11\n"                                                      \
+		"pop %rax\n.cfi_adjust_cfa_offset -8\n"                                 \
+		"pop %r9\n.cfi_adjust_cfa_offset -8\n"                                  \
+		"pop %r8\n.cfi_adjust_cfa_offset -8\n"                                  \
+		"pop %rcx\n.cfi_adjust_cfa_offset -8\n"                                 \
+		"pop %rdx\n.cfi_adjust_cfa_offset -8\n"                                 \
+		"pop %rsi\n.cfi_adjust_cfa_offset -8\n"                                 \
+		"pop %rdi\n.cfi_adjust_cfa_offset -8\n"                                 \
+		"jmp *%r11\n"                                                           \
+		".cfi_endproc\n.size " #name ",.-" #name "\n.popsection\n")
+#elif defined(__aarch64__)
+#define JUMP_STUB(name, plan)                                                           \
+	__asm__(".pushsection .text\n"                                                  \
+		".globl " #name "\n.type " #name ",%function\n.p2align 4\n" #name ":\n" \
+		".cfi_startproc\n"                                                      \
+		"stp x29, x30, [sp, #-80]!\n.cfi_adjust_cfa_offset 80\n"                \
+		".cfi_rel_offset x30, 8\n"                                              \
+		"stp x0, x1, [sp, #16]\n"                                               \
+		"stp x2, x3, [sp, #32]\n"                                               \
+		"stp x4, x5, [sp, #48]\n"                                               \
+		"stp x6, x7, [sp, #64]\n"                                               \
+		"mov x2, x30\n"                                                         \
+		"bl " #plan "\n"                                                        \
+		"mov x16, x0\n"                                                         \
+		"ldp x6, x7, [sp, #64]\n"                                               \
+		"ldp x4, x5, [sp, #48]\n"                                               \
+		"ldp x2, x3, [sp, #32]\n"                                               \
+		"ldp x0, x1, [sp, #16]\n"                                               \
+		"ldp x29, x30, [sp], #80\n.cfi_adjust_cfa_offset -80\n"                 \
+		"br x16\n"                                                              \
+		".cfi_endproc\n.size " #name ",.-" #name "\n.popsection\n")
+#endif
+
+static long absent(void)
+{
+	return SL_ABSENT_NEG;
+}
+
+static void *absent_pointer(void)
+{
+	errno = ENOSYS;
+	return NULL;
+}
+
+/* From now on this thread's calls may be the vfork child's: hook.c tells them apart by the pid. */
+static void mark_vfork(void)
+{
+	if (sl_tls.cookie != sl_proc->cookie)
+		return;
+	sl_tls.saved_cookie = sl_tls.cookie;
+	sl_tls.vfork_pid = sl_proc->pid;
+	sl_tls.cookie = SL_COOKIE_VFORK;
+}
+
+/* ---- vfork ---- */
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_vfork(void);
+void *sl_plan_vfork(void)
+{
+	void *real = sl_get_real(SL_H_vfork);
+
+	sl_count_only(SL_H_vfork, 0);
+	if (real)
+		mark_vfork();
+	return real ? real : (void *)absent;
+}
+JUMP_STUB(vfork, sl_plan_vfork);
+
+/* ---- syscall ---- */
+
+static long timed_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long (*real)(long, ...) = sl_get_real(SL_H_syscall);
+	struct sl_call call;
+	long rc;
+
+	if (!sl_enter(&call))
+		return real(nr, a, b, c, d, e, f);
+	rc = real(nr, a, b, c, d, e, f);
+	sl_stop(&call);
+	sl_leave_arg(&call, SL_H_syscall, rc, rc == -1, nr);
+	return rc;
+}
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_syscall(long nr, unsigned long arg);
+void *sl_plan_syscall(long nr, unsigned long arg)
+{
+	void *real = sl_get_real(SL_H_syscall);
+	bool shares_memory = false;
+
+	if (!real)
+		return (void *)absent;
+	switch (nr) {
+	case SYS_clone:
+		shares_memory = arg & CLONE_VM && !(arg & CLONE_SETTLS);
+		break;
+	case SYS_clone3:
+		/* The first word of struct clone_args is the flags. */
+		shares_memory = *(uint64_t *)arg & CLONE_VM && !(*(uint64_t *)arg & CLONE_SETTLS);
+		break;
+#ifdef SYS_vfork
+	case SYS_vfork:
+		shares_memory = true;
+		break;
+	case SYS_fork:
+		break;
+#endif
+	case SYS_close:
+		sl_fd_passed((int)arg);
+		return (void *)timed_syscall;
+	default:
+		return (void *)timed_syscall;
+	}
+	sl_count_only(SL_H_syscall, 0);
+	if (shares_memory)
+		mark_vfork();
+	return real;
+}
+JUMP_STUB(syscall, sl_plan_syscall);
+
+/* ---- dlopen ---- */
+
+static void *timed_dlopen(const char *path, int flags)
+{
+	void *(*real)(const char *, int) = sl_get_real(SL_H_dlopen);
+	struct sl_call call;
+	void *rc;
+
+	if (!sl_enter(&call))
+		return real(path, flags);
+	rc = real(path, flags);
+	sl_stop(&call);
+	sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, path);
+	return rc;
+}
+
+struct caller {
+	ElfW(Addr) address;
+	bool has_path; /* the object it lies in has a RPATH or RUNPATH */
+};
+
+static int find_caller(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct caller *c = arg;
+	const ElfW(Dyn) *dyn = NULL;
+	bool ours = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && c->address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+			ours = true;
+		if (p->p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(info->dlpi_addr + p->p_vaddr);
+	}
+	if (!ours)
+		return 0;
+	for (; dyn && dyn->d_tag != DT_NULL; dyn++)
+		if (dyn->d_tag == DT_RPATH || dyn->d_tag == DT_RUNPATH)
+			c->has_path = true;
+	return 1;
+}
+
+/* RTLD_DEEPBIND objects bind past this library: what they call is not seen, and the report says so. */
+static void note_deepbind(const char *path)
+{
+	struct sl_call call;
+	uint64_t what = SL_NOTE_DEEPBIND;
+
+	if (!sl_enter(&call))
+		return;
+	sl_stop(&call);
+	sl_meta(SL_META_NOTE, call.start, &what, 1, path ? path : "", path ? strlen(path) : 0);
+}
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_dlopen(const char *path, int flags,
+								 void *caller);
+void *sl_plan_dlopen(const char *path, int flags, void *caller)
+{
+	struct caller c = {.address = (ElfW(Addr))caller};
+	void *real = sl_get_real(SL_H_dlopen);
+
+	if (!real)
+		return (void *)absent_pointer;
+	if (flags & 8 /* RTLD_DEEPBIND */)
+		note_deepbind(path);
+	/* $ORIGIN in the name is the caller's too. */
+	if (!dl_iterate_phdr(find_caller, &c) || c.has_path || (path && strchr(path, '$'))) {
+		sl_count_only(SL_H_dlopen, 0);
+		return real;
+	}
+	return (void *)timed_dlopen;
+}
+JUMP_STUB(dlopen, sl_plan_dlopen);
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_dlmopen(void);
+void *sl_plan_dlmopen(void)
+{
+	void *real = sl_get_real(SL_H_dlmopen);
+
+	/* Another namespace has another copy of libc, and of nothing of ours. */
+	sl_count_only(SL_H_dlmopen, 0);
+	return real ? real : (void *)absent_pointer;
+}
+JUMP_STUB(dlmopen, sl_plan_dlmopen);

@@ -1,0 +1,125 @@
+/*
+ * wrap_lock.c - locks: tried first. A lock that is free is taken by that and only counted, without a look
+ * at the clock; one that is not is timed and recorded, however short the wait.
+ *
+ * Trying first changes nothing that a program could see: for every kind of mutex and rwlock the try
+ * function either takes the lock as the blocking one would (also with EOWNERDEAD), or fails; on EBUSY the
+ * blocking function decides (EDEADLK for an owner, for instance).
+ */
+#include "preload/wrap.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define WRAP_LOCK(name, try_name, params, args, obj)                                    \
+	SL_WRAPPER(int, name, params)                                                   \
+	{                                                                               \
+		SL_REAL(NUM, int, name, params);                                        \
+		int (*try)(void *) = sl_get_real(SL_H_##try_name);                      \
+		struct sl_call call;                                                    \
+		int rc = try ? try(obj) : EBUSY;                                        \
+		if (sl_likely(rc != EBUSY && rc != EAGAIN)) {                           \
+			sl_count_only(SL_H_##name, 0);                                  \
+			return rc;                                                      \
+		}                                                                       \
+		if (!sl_enter(&call))                                                   \
+			return real args;                                               \
+		rc = real args;                                                         \
+		sl_stop(&call);                                                         \
+		sl_leave_always(&call, SL_H_##name, rc, false);                         \
+		return rc;                                                              \
+	}
+#define T const struct timespec *t
+WRAP_LOCK(pthread_mutex_lock, pthread_mutex_trylock, (void *l), (l), l)
+WRAP_LOCK(pthread_mutex_timedlock, pthread_mutex_trylock, (void *l, T), (l, t), l)
+WRAP_LOCK(pthread_mutex_clocklock, pthread_mutex_trylock, (void *l, clockid_t id, T), (l, id, t), l)
+WRAP_LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (void *l), (l), l)
+WRAP_LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, (void *l, T), (l, t), l)
+WRAP_LOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, (void *l, clockid_t id, T), (l, id, t), l)
+WRAP_LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (void *l), (l), l)
+WRAP_LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, (void *l, T), (l, t), l)
+WRAP_LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, (void *l, clockid_t id, T), (l, id, t), l)
+WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l)
+
+/* The try functions themselves never wait: counted. */
+#define WRAP_TRY(name)                                          \
+	SL_WRAPPER(int, name, (void *l))                        \
+	{                                                       \
+		SL_REAL(NUM, int, name, (void *));              \
+		sl_count_only(SL_H_##name, 0);                  \
+		return real(l);                                 \
+	}
+WRAP_TRY(pthread_mutex_trylock)
+WRAP_TRY(pthread_rwlock_tryrdlock)
+WRAP_TRY(pthread_rwlock_trywrlock)
+WRAP_TRY(pthread_spin_trylock)
+
+SL_WRAPPER(int, sem_trywait, (void *s))
+{
+	SL_REAL(NEG, int, sem_trywait, (void *));
+	sl_count_only(SL_H_sem_trywait, 0);
+	return real(s);
+}
+
+/* Semaphores report through errno: the failed try must not leave its EAGAIN behind. */
+#define WRAP_SEM(name, params, args)                                                    \
+	SL_WRAPPER(int, name, params)                                                   \
+	{                                                                               \
+		SL_REAL(NEG, int, name, params);                                        \
+		int (*try)(void *) = sl_get_real(SL_H_sem_trywait);                     \
+		struct sl_call call;                                                    \
+		int rc, kept = errno;                                                   \
+		if (try && try(s) == 0) {                                               \
+			sl_count_only(SL_H_##name, 0);                                  \
+			return 0;                                                       \
+		}                                                                       \
+		errno = kept;                                                           \
+		if (!sl_enter(&call))                                                   \
+			return real args;                                               \
+		rc = real args;                                                         \
+		sl_stop(&call);                                                         \
+		sl_leave_always(&call, SL_H_##name, rc, rc == -1);                      \
+		return rc;                                                              \
+	}
+WRAP_SEM(sem_wait, (void *s), (s))
+WRAP_SEM(sem_timedwait, (void *s, T), (s, t))
+WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
+
+/*
+ * Condition variables: the export carries the version of the ABI that this is (libtrace.map); a program
+ * bound to the older one passes us by.
+ */
+#define WRAP_COND(name, params, args)                                           \
+	SL_WRAPPER(int, name, params)                                           \
+	{                                                                       \
+		SL_REAL(NUM, int, name, params);                                \
+		struct sl_call call;                                            \
+		int rc;                                                         \
+		if (!sl_enter(&call))                                           \
+			return real args;                                       \
+		rc = real args;                                                 \
+		sl_stop(&call);                                                 \
+		sl_leave_call(&call, SL_H_##name, rc, false);                   \
+		return rc;                                                      \
+	}
+WRAP_COND(pthread_cond_wait, (void *c, void *m), (c, m))
+WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t))
+WRAP_COND(pthread_cond_signal, (void *c), (c))
+WRAP_COND(pthread_cond_broadcast, (void *c), (c))
+
+SL_WRAPPER(int, pthread_setname_np, (pthread_t t, const char *name))
+{
+	SL_REAL(NUM, int, pthread_setname_np, (pthread_t, const char *));
+	struct sl_call call;
+	int rc;
+
+	if (!sl_enter(&call))
+		return real(t, name);
+	rc = real(t, name);
+	sl_stop(&call);
+	/* Another thread's name reaches the report from the kernel's side. */
+	if (rc == 0 && pthread_self() == t)
+		strncpy(sl_tls.slot->comm, name, SL_COMM_BYTES - 1);
+	sl_leave_call(&call, SL_H_pthread_setname_np, rc, false);
+	return rc;
+}

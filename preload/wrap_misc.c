@@ -1,0 +1,90 @@
+/* wrap_misc.c - variadic calls that fit nowhere else. */
+#include "preload/wrap.h"
+
+#include <fcntl.h>
+
+SL_WRAPPER(int, semctl, (int id, int num, int cmd, ...))
+{
+	SL_REAL(NEG, int, semctl, (int, int, int, ...));
+	struct sl_call call;
+	va_list ap;
+	void *arg;
+	int rc;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (!sl_enter(&call))
+		return real(id, num, cmd, arg);
+	rc = real(id, num, cmd, arg);
+	sl_stop(&call);
+	sl_leave_call(&call, SL_H_semctl, rc, rc == -1);
+	return rc;
+}
+
+/* Mode and attributes follow only with O_CREAT; passing on what happens to be there is what libc sees too. */
+SL_WRAPPER(int, mq_open, (const char *name, int flags, ...))
+{
+	SL_REAL(NEG, int, mq_open, (const char *, int, ...));
+	unsigned mode = 0;
+	void *attr = NULL;
+	struct sl_call call;
+	va_list ap;
+	int rc;
+
+	if (flags & O_CREAT) {
+		va_start(ap, flags);
+		mode = va_arg(ap, unsigned);
+		attr = va_arg(ap, void *);
+		va_end(ap);
+	}
+	if (!sl_enter(&call)) {
+		rc = real(name, flags, mode, attr);
+		sl_fd_passed(rc);
+		return rc;
+	}
+	rc = real(name, flags, mode, attr);
+	sl_stop(&call);
+	sl_leave_open(&call, SL_H_mq_open, rc, rc == -1, rc, name);
+	return rc;
+}
+
+SL_WRAPPER(int, mq_close, (int fd))
+{
+	SL_REAL(NEG, int, mq_close, (int));
+	struct sl_call call;
+	uint32_t serial;
+	int rc;
+
+	if (!sl_enter(&call)) {
+		sl_fd_passed(fd);
+		return real(fd);
+	}
+	serial = sl_fd_take(fd);
+	rc = real(fd);
+	sl_stop(&call);
+	sl_leave_close(&call, SL_H_mq_close, rc, rc == -1, fd, serial);
+	return rc;
+}
+
+SL_WRAPPER(void *, sem_open, (const char *name, int flags, ...))
+{
+	SL_REAL(NUL, void *, sem_open, (const char *, int, ...));
+	unsigned mode = 0, value = 0;
+	struct sl_call call;
+	va_list ap;
+	void *rc;
+
+	if (flags & O_CREAT) {
+		va_start(ap, flags);
+		mode = va_arg(ap, unsigned);
+		value = va_arg(ap, unsigned);
+		va_end(ap);
+	}
+	if (!sl_enter(&call))
+		return real(name, flags, mode, value);
+	rc = real(name, flags, mode, value);
+	sl_stop(&call);
+	sl_leave_path(&call, SL_H_sem_open, SL_INT(rc), !rc, -1, 0, name);
+	return rc;
+}
