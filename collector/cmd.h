@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-#define SL_EXIT_FAIL 1
-#define SL_EXIT_USAGE 2
-#define SL_EXIT_NOEXEC 126
+#define SL_EXIT_FAIL     1
+#define SL_EXIT_USAGE    2
+#define SL_EXIT_NOEXEC   126
 #define SL_EXIT_NOTFOUND 127
 
 struct cmd {
@@ -29,30 +29,30 @@ extern const struct cmd sl_cmds[]; /* ends with a NULL name; made from commands.
 /* ---- options: tables, from which parsing, --help, completion and the man page's list follow ---- */
 
 enum opt_kind {
-	OPT_FLAG,   /* no value */
-	OPT_BOOL,   /* true|false (also yes/no, 1/0; nsys spells them true,false) */
-	OPT_INT,    /* integer, with range */
+	OPT_FLAG, /* no value */
+	OPT_BOOL, /* true|false (also yes/no, 1/0; nsys spells them true,false) */
+	OPT_INT,  /* integer, with range */
 	OPT_STRING,
-	OPT_ENUM,   /* one of a comma list */
-	OPT_LIST,   /* several of a comma list; repeated options add up */
-	OPT_LATER,  /* an option of nsys that is accepted with a warning: "not yet" */
-	OPT_GROUP,  /* no option: .help is a heading in --help */
-	OPT_ABOUT,  /* no option: .values is the usage line, .help what stands below the options (examples) */
+	OPT_ENUM,  /* one of a comma list */
+	OPT_LIST,  /* several of a comma list; repeated options add up */
+	OPT_LATER, /* an option of nsys that is accepted with a warning: "not yet" */
+	OPT_GROUP, /* no option: .help is a heading in --help */
+	OPT_ABOUT, /* no option: .values is the usage line, .help what stands below the options (examples) */
 };
 
 struct opt {
-	char short_name;       /* 0: none */
-	const char *name;      /* long, without -- */
+	char short_name;  /* 0: none */
+	const char *name; /* long, without -- */
 	enum opt_kind kind;
 	/*
 	 * ENUM, LIST: allowed, comma separated (LIST: NULL allows anything). INT: "min:max".
 	 * LATER: "" takes no value, "bool" as BOOL, anything else takes a value and is shown as what it may be.
 	 */
 	const char *values;
-	const char *metavar;   /* shown in help: --name=METAVAR */
-	const char *help;      /* one or more lines; NULL: accepted but not listed (older spellings) */
-	void *target;          /* bool *, int64_t *, const char ** (STRING, ENUM, LIST); NULL: value unused */
-	bool *seen;            /* may be NULL */
+	const char *metavar; /* shown in help: --name=METAVAR */
+	const char *help; /* one or more lines; NULL: accepted but not listed (older spellings) */
+	void *target; /* bool *, int64_t *, const char ** (STRING, ENUM, LIST); NULL: value unused */
+	bool *seen;   /* may be NULL */
 };
 
 /*

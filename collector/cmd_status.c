@@ -179,11 +179,9 @@ static void check_session(struct finding *f)
 {
 	const struct sl_session settings = {.magic = SL_SESSION_MAGIC, .bytes = sizeof(settings)};
 	struct session s = {0};
-	char why[256] = "", dir[SESSION_DIR_MAX], report[PATH_MAX] = "";
+	char why[256] = "", dir[SESSION_DIR_MAX], cwd[PATH_MAX], report[PATH_MAX + 8];
 
-	if (!getcwd(report, sizeof(report) - 8))
-		strcpy(report, "/tmp");
-	strcat(report, "/status");
+	snprintf(report, sizeof(report), "%s/status", getcwd(cwd, sizeof(cwd)) ? cwd : "/tmp");
 	if (session_create(&s, &settings, report, why, sizeof(why)) < 0) {
 		found(f, NO, "%s", why);
 		FIX(f, "export TMPDIR=/a/folder/that/is/writable");
@@ -201,7 +199,7 @@ static void check_clock(struct finding *f)
 	read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
 		  sizeof(source));
 	if (!source[0])
-		strcpy(source, "unknown");
+		snprintf(source, sizeof(source), "unknown");
 	if (clock_mode_detect() == SL_CLOCK_TSC) {
 		found(f, OK, "the processor's counter is read directly (kernel clock source: %s)",
 		      source);

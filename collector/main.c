@@ -3,6 +3,7 @@
  *
  * It knows names only; a command is added by one line in commands.def.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -113,6 +114,7 @@ static int finish(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
+	sl_warn("cannot write the output: %s", strerror(errno));
 	return status ? status : SL_EXIT_FAIL;
 }
 

@@ -84,7 +84,7 @@ static int append_host(struct naming *nm)
 	char host[HOST_NAME_MAX + 1] = "";
 
 	if (gethostname(host, sizeof(host) - 1) < 0 || !host[0])
-		strcpy(host, "localhost");
+		memcpy(host, "localhost", sizeof("localhost"));
 	return append(nm, host, strlen(host));
 }
 
@@ -173,7 +173,7 @@ static int check_folder(struct naming *nm)
 	memcpy(folder, nm->path, nm->len + 1);
 	slash = strrchr(folder, '/');
 	if (!slash)
-		strcpy(folder, ".");
+		memcpy(folder, ".", 2);
 	else if (slash == folder)
 		slash[1] = '\0';
 	else
@@ -249,19 +249,16 @@ char *output_name(const struct output_ask *ask, char *why, size_t why_len)
 	struct naming nm = {.why = why, .why_len = why_len};
 	char pattern[PATH_MAX];
 	bool said = false;
-	int len;
+	const char *asked = ask->pattern ? ask->pattern : "";
+	size_t len = strlen(asked);
+	const char *number = len == 0 || asked[len - 1] == '/' ? "report%n"
+			     : names_folder(asked)             ? "/report%n"
+							       : "";
 
-	len = snprintf(pattern, sizeof(pattern), "%s", ask->pattern ? ask->pattern : "");
-	if (len < 0 || (size_t)len + sizeof("/report%n") > sizeof(pattern)) {
+	if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s", asked, number) >= sizeof(pattern)) {
 		refuse(&nm, "the report's name is longer than %d bytes", PATH_MAX - 1);
 		return NULL;
 	}
-	if (len == 0)
-		strcpy(pattern, "report%n");
-	else if (pattern[len - 1] == '/')
-		strcpy(pattern + len, "report%n");
-	else if (names_folder(pattern))
-		strcpy(pattern + len, "/report%n");
 	if (choose(&nm, ask, pattern, &said) < 0 || check_folder(&nm) < 0 ||
 	    check_file(&nm, ask->overwrite) < 0)
 		return NULL;

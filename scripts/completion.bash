@@ -71,7 +71,7 @@ _sightline() {
 	done
 	if ((i == COMP_CWORD + 1)) || [[ ${takes_of[$prev]} == bool && $i -eq $COMP_CWORD && $cur != -* ]]; then
 		_sightline_value "${values_of[$prev]:--}" "$cur"
-		[[ ${takes_of[$prev]} == bool ]] || return
+		[[ ${takes_of[$prev]} == bool && ${#COMPREPLY[@]} -eq 0 ]] || return
 	fi
 	if [[ $cur == -* && $i -ge $COMP_CWORD ]]; then
 		_sightline_words "$listed" "$cur"

@@ -1,0 +1,58 @@
+#!/bin/sh
+# What `make install` and `make dist` leave works where it lies, and libtrace.so starts on old systems.
+. tests/lib.sh
+command -v make >/dev/null && command -v readelf >/dev/null || skip_all 'needs make and binutils'
+
+# Builds happened before; here make only copies. Its own variables must not leak into ours.
+remake() {
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP" B="$B" "$@" </dev/null
+}
+runs_from() { # FOLDER: the command finds its library, and the library its command
+	"$1/bin/sightline" profile --cpuctxsw=none -f true -o "$W/run" /bin/cat /dev/null &&
+		[ "$(sqlite3 "$W/run.sqlite" "SELECT count(*) > 0 FROM SL_PROCESS_TREE WHERE traced = 1")" = 1 ] &&
+		rm -f "$W/bare.sqlite" &&
+		SIGHTLINE_OUTPUT=$W/bare.sqlite LD_PRELOAD=$1/lib/sightline/libtrace.so /bin/cat /dev/null &&
+		[ "$(sqlite3 "$W/bare.sqlite" "SELECT count(*) > 0 FROM SL_PROCESS_TREE WHERE traced = 1")" = 1 ]
+}
+
+# ---- libtrace.so ----
+check 'libtrace.so needs libc alone, of glibc 2.31 or older' sh "$TOP/scripts/check-shim" "$SHIM" 2.31
+check 'the check can fail: a newer symbol' sh -c '! sh "$0" "$1" 2.2' "$TOP/scripts/check-shim" "$SHIM"
+program=$(command -v bash)
+check 'the check can fail: another library' sh -c '! sh "$0" "$1" 9.99' "$TOP/scripts/check-shim" "$program"
+
+# ---- install ----
+check 'make install' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
+for f in bin/sightline lib/sightline/libtrace.so share/man/man1/sightline.1 share/man/man1/sightline-profile.1 \
+	share/man/man5/sightline-schema.5 share/man/man7/libtrace.7 \
+	share/bash-completion/completions/sightline share/doc/sightline/LICENSE; do
+	check "it leaves $f" test -s "$W/dest/opt/sl/$f"
+done
+is "$(find "$W/dest" ! -type d ! -path "$W/dest/opt/sl/*")" '' 'and nothing elsewhere'
+is "$(find "$W/dest" -name '.*' ! -type d)" '' 'and nothing half-done'
+check 'what was installed runs from there' runs_from "$W/dest/opt/sl"
+check 'installing over a running copy works' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
+
+# ---- dist ----
+if [ -z "$("${CC:-gcc}" -print-file-name=libsqlite3.a | grep /)" ]; then
+	skip 'make dist' 'no static SQLite here'
+	done_testing
+fi
+check 'make dist' remake dist DIST_OUT="$W/dist"
+tarball=$(ls "$W"/dist/sightline-*.tar.gz)
+mkdir elsewhere
+check 'the tarball has one folder' sh -c '[ "$(tar tzf "$0" | cut -d/ -f1 | sort -u | wc -l)" -eq 1 ]' "$tarball"
+tar xzf "$tarball" -C elsewhere
+mv elsewhere/sightline-* elsewhere/moved
+check 'its sightline needs no shared library' sh -c '! readelf -dW "$0" | grep NEEDED' "$W/elsewhere/moved/bin/sightline"
+check 'it runs from wherever it lies' runs_from "$W/elsewhere/moved"
+if [ "$(id -u)" -eq 0 ]; then
+	# A root with nothing but what the tarball brought: no libc, no shell.
+	mkdir -p empty/proc empty/tmp
+	cp -r elsewhere/moved empty/opt
+	check 'it runs where nothing is installed' sh -c '[ "$(chroot "$0" /opt/bin/sightline --version)" ]' "$W/empty"
+	check 'and reads reports there' sh -c 'cp "$1/run.sqlite" "$0/tmp/" && chroot "$0" /opt/bin/sightline stats /tmp/run.sqlite' "$W/empty" "$W"
+else
+	skip 'it runs where nothing is installed' 'chroot needs root'
+fi
+done_testing
