@@ -20,12 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECKPOINT_BYTES (4u << 20)  /* WAL size from which it is copied into the file */
-#define RESTART_BYTES (128u << 20)   /* WAL size from which we wait for readers to let go of it */
-#define RESTART_WAIT_MS 20
+#define CHECKPOINT_BYTES (4u << 20)   /* WAL size from which it is copied into the file */
+#define RESTART_BYTES    (128u << 20) /* WAL size from which we wait for readers to let go of it */
+#define RESTART_WAIT_MS  20
 #define RESTART_PAUSE_NS INT64_C(1000000000)
-#define BUSY_MS 10000 /* only another writer makes us wait, e.g. somebody's CREATE INDEX */
-#define BALLAST_BYTES (2u << 20)
+#define BUSY_MS          10000 /* only another writer makes us wait, e.g. somebody's CREATE INDEX */
+#define BALLAST_BYTES    (4u << 20)
 
 int db_errno(int rc)
 {
@@ -59,10 +59,11 @@ static void wal_trim(struct db *db)
 	sqlite3_file *wal = NULL;
 
 	if (db->wal &&
-	    sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) == SQLITE_OK &&
+	    sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) ==
+		    SQLITE_OK &&
 	    wal && wal->pMethods)
 		wal->pMethods->xTruncate(wal, 32 + (sqlite3_int64)db->wal_frames *
-							   (24 + (sqlite3_int64)db->page_size));
+							      (24 + (sqlite3_int64)db->page_size));
 }
 
 int db_fail(struct db *db, int rc)
@@ -191,7 +192,6 @@ int db_commit(struct db *db, int64_t now)
 		db->failed = 0;
 		db_ops_failed(db);
 		if (err == -ENOSPC) {
-			db_ballast_drop(db);
 			wal_trim(db);
 			sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
 						  NULL);
@@ -207,7 +207,8 @@ int db_commit(struct db *db, int64_t now)
 
 /*
  * Room on the disk that only the end of a report may use: a file without a name beside it, given up
- * when the disk is full so that names, totals and the diagnosis still fit.
+ * by db_finish() so that names, totals and the diagnosis fit on a disk that is full. Not earlier:
+ * whatever filled the disk would take it.
  */
 static int ballast_make(struct db *db)
 {
@@ -298,13 +299,12 @@ static int connect_file(struct db *db)
 	sqlite3_stmt *stmt;
 	int rc, err;
 
-	sqlite_setup();
 	rc = sqlite3_open_v2(db->path, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK)
 		return db_errno(rc);
 	sqlite3_extended_result_codes(db->sql, 1);
 	sqlite3_busy_timeout(db->sql, BUSY_MS);
-	err = db_exec(db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE;"
+	err = db_exec(db, "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE;"
 			  "PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
 			  "PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF;"
 			  "PRAGMA journal_size_limit = 16777216");
@@ -338,7 +338,8 @@ static void iso_time(char *out, size_t len, time_t t, bool utc)
 
 static void first_rows(struct db *db, const struct db_open *how)
 {
-	char utc[32], local[32], number[2][24], *abs = realpath(db->path, NULL), host[HOST_NAME_MAX + 1];
+	char utc[32], local[32], number[2][24], *abs = realpath(db->path, NULL),
+						host[HOST_NAME_MAX + 1];
 	const char *slash = strrchr(db->path, '/');
 	char *sql;
 
@@ -411,6 +412,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	struct db *db;
 	int err;
 
+	sqlite_setup();
 	if (!how->resume && create_file(how, why, why_len))
 		return NULL;
 	db = db_new(how->path);

@@ -6,9 +6,10 @@
  * INSERT ... SELECT from a virtual table over the batch, in one transaction. Everything else has a
  * function of its own below. The file is in WAL mode while it grows, so anybody can query it.
  *
- * All functions return 0 or a negative errno unless said otherwise; after -ENOSPC (full disk, also
- * for EIO) the transaction is rolled back, the batches are empty, and what was in them is the caller's
- * loss to count; the next db_commit() may succeed again.
+ * All functions return 0 or a negative errno unless said otherwise. When db_commit() fails (-ENOSPC:
+ * full disk, also for EIO) the transaction is rolled back, the batches are empty, and the rows that
+ * were in them are the caller's loss to count; the next db_commit() may succeed again. All else
+ * (strings, names, totals, notes...) is kept and goes with the next commit that succeeds.
  */
 #ifndef SL_DB_H
 #define SL_DB_H
@@ -56,7 +57,7 @@ enum { SCHD_START, SCHD_GLOBAL_TID,
 
 struct db_open {
 	const char *path;       /* report; must not exist unless overwrite */
-	bool overwrite;         /* replace an existing file (written aside, then renamed over it) */
+	bool overwrite;         /* replace an existing regular file: it is gone as soon as this succeeds */
 	bool resume;            /* open an unfinished report of ours again (recover) */
 	int64_t utc_epoch_ns;   /* Unix time at session time 0 */
 	int64_t system_clock_ns;/* CLOCK_MONOTONIC at session time 0 */
@@ -65,11 +66,18 @@ struct db_open {
 /* NULL and a sentence in @why (why_len bytes) when the report cannot be created. */
 struct db *db_open(const struct db_open *how, char *why, size_t why_len);
 
-/* The next row of @table's batch; every column must be set. Never NULL: the batch grows. */
+/*
+ * The next row of @table's batch; every column must be set before the next call for that table. Never
+ * NULL: after about a million rows without db_commit() it commits by itself. DB_NULL in a column that
+ * is NOT NULL is stored as 0.
+ */
 int64_t *db_row(struct db *db, enum db_table table);
 size_t db_pending(const struct db *db); /* rows waiting in all batches */
 
-/* StringIds.id of the text; interned. Bytes that are no UTF-8 are stored escaped (\xNN). */
+/*
+ * StringIds.id of the text; interned; 0 is the empty text (and all there is when memory is short).
+ * Bytes that are no UTF-8, and NUL, are stored escaped (\xNN): as in all texts of the report.
+ */
 int64_t db_string(struct db *db, const char *text, size_t len);
 
 int db_process(struct db *db, int64_t global_pid, int64_t pid, const char *name);   /* insert or rename */
@@ -83,7 +91,10 @@ int db_system_env(struct db *db, const char *name, int name_enum, const char *va
 int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path, size_t len);
 int db_file_closed(struct db *db, int64_t id, int64_t closed_ns);
 
-/* SL_PROCESS_TREE: one row per process image (start, fork, exec), see schema.sql. */
+/*
+ * SL_PROCESS_TREE: one row per process image (start, fork, exec), see schema.sql. The same process and
+ * start_ns again replaces the row; kind 2 also ends the process's image before.
+ */
 struct db_image {
 	int64_t global_pid, parent_global_pid; /* parent 0 = unknown */
 	int64_t start_ns;
@@ -92,7 +103,8 @@ struct db_image {
 	const char *exe, *command_line; /* NULL unknown */
 };
 int db_image(struct db *db, const struct db_image *image);
-int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status /* wait status, -1 unknown */);
+/* Ends the last image. @exit_status: wait status, -1 unknown. -ENOENT: no image of that process. */
+int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status);
 
 /* SL_OSRT_TOTALS: cumulative, replaces what was there for this thread instance and function. */
 struct db_total {
@@ -112,7 +124,7 @@ int db_commit(struct db *db, int64_t now_ns);
 int db_state_set(struct db *db, const char *key, const void *blob, size_t len);
 int db_state_get(struct db *db, const char *key, void **blob, size_t *len); /* malloc'd; -ENOENT */
 
-/* Commits, marks the report complete, builds the indexes, leaves WAL mode; frees @db. */
+/* Commits, marks the report complete, leaves WAL mode; frees @db, also when it fails. */
 int db_finish(struct db *db, int64_t duration_ns);
 /* Frees without finishing (error paths, tests). */
 void db_abandon(struct db *db);

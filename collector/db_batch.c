@@ -18,14 +18,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE 65536u /* of the image; the report has its own */
-#define IMAGE_BYTES (256u << 20) /* address space; memory is used only where rows are */
-#define IMAGE_KEEP (24u << 20)   /* memory that is kept from one commit to the next */
-#define LEAF_CELLS 1536u
-#define LEAF_HEAD (8u + 2u * LEAF_CELLS) /* cells grow upwards behind a full-length pointer array */
-#define CELL_MAX (2u + 9u + 1u + DB_ROW_COLS + 8u * DB_ROW_COLS + 8u)
-#define ROOT 2u /* page of the table's root; leaves follow it */
-#define PAGES (IMAGE_BYTES / PAGE)
+#define PAGE        65536u      /* of the image; the report has its own */
+#define IMAGE_BYTES (64u << 20) /* address space; memory is used only where rows are */
+#define IMAGE_KEEP  (16u << 20) /* memory that is kept from one commit to the next */
+#define LEAF_CELLS  1536u
+#define LEAF_HEAD   (8u + 2u * LEAF_CELLS) /* cells grow upwards behind a full-length pointer array */
+#define CELL_MAX    (2u + 9u + 1u + DB_ROW_COLS + 8u * DB_ROW_COLS + 8u)
+#define ROOT        2u /* page of the table's root; leaves follow it */
+#define PAGES       (IMAGE_BYTES / PAGE)
 _Static_assert(12 + PAGES * (2 + 4 + 5) <= PAGE, "one root page can name all leaves");
 
 static const struct {
@@ -104,17 +104,13 @@ static void leaf_close(struct db_batch *b)
 	b->page = NULL;
 }
 
-/* False when the image is full. */
-static bool leaf_open(struct db_batch *b)
+static void leaf_open(struct db_batch *b)
 {
 	leaf_close(b);
-	if (b->page_no + 1 > PAGES)
-		return false;
 	b->page_no++;
 	b->page = b->image + (size_t)(b->page_no - 1) * PAGE;
 	b->cells = 0;
 	b->at = LEAF_HEAD;
-	return true;
 }
 
 static void encode(struct db_batch *b, unsigned cols, bool text_tail)
@@ -151,22 +147,19 @@ static void encode(struct db_batch *b, unsigned cols, bool text_tail)
 	b->rows++;
 }
 
-/* Closes the row the caller has filled. */
-static void row_close(struct db *db, enum db_table t)
+static bool leaf_full(const struct db_batch *b)
 {
-	struct db_batch *b = &db->batch[t];
+	return !b->page || b->cells == LEAF_CELLS || b->at + CELL_MAX > PAGE;
+}
 
+/* Encodes the row the caller has filled; db_row() saw to it that there is room. */
+static void row_close(struct db_batch *b, enum db_table t)
+{
 	if (!b->row_open)
 		return;
 	b->row_open = false;
-	if (!b->page || b->cells == LEAF_CELLS || b->at + CELL_MAX > PAGE) {
-		if (!leaf_open(b)) {
-			/* Millions of rows without a commit: better early than never. When that
-			 * fails, so does the caller's next commit, whose loss this is. */
-			db->early_err = db_commit(db, db->end_ns);
-			leaf_open(b);
-		}
-	}
+	if (leaf_full(b))
+		leaf_open(b);
 	encode(b, TABLE[t].cols, TABLE[t].text_tail);
 }
 
@@ -174,7 +167,15 @@ int64_t *db_row(struct db *db, enum db_table t)
 {
 	struct db_batch *b = &db->batch[t];
 
-	row_close(db, t);
+	row_close(b, t);
+	if (leaf_full(b) && b->page_no == PAGES) {
+		/* A million rows without a commit: better early than never. When this one fails,
+		 * so does the caller's next, for the loss is the same to it. */
+		int err = db_commit(db, db->end_ns);
+
+		if (err)
+			db->early_err = err;
+	}
 	b->row_open = true;
 	return b->row;
 }
@@ -331,7 +332,8 @@ static int attach(struct db *db, sqlite3 *model, enum db_table t)
 int db_batch_init(struct db *db)
 {
 	sqlite3 *model;
-	int rc = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				 NULL);
 	int err = rc == SQLITE_OK ? 0 : db_errno(rc);
 
 	for (int t = 0; t < DB_TABLE_CNT && !err; t++) {
@@ -349,7 +351,7 @@ static int flush(struct db *db, enum db_table t)
 	char sql[96];
 	int err;
 
-	row_close(db, t);
+	row_close(b, t);
 	if (!b->rows)
 		return 0;
 	err = db_table_need(db, TABLE[t].name);

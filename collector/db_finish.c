@@ -38,25 +38,40 @@ static void leave_wal(struct db *db)
 	db_exec(db, "PRAGMA main.journal_mode = DELETE");
 }
 
+/* The disk is full: what the last commit lost goes into the report, for which the ballast made room. */
+static int finish_full(struct db *db, int64_t duration_ns, size_t lost)
+{
+	int err = -ENOSPC;
+
+	if (lost) {
+		char text[96];
+
+		snprintf(text, sizeof(text), "The disk was full: the last %zu rows are lost.",
+			 lost);
+		db_diagnostic(db, duration_ns, 2, 3, text, DB_NULL);
+		db_lost(db, duration_ns, duration_ns, DB_NULL, "rows of the report: disk full",
+			(int64_t)lost);
+	}
+	/* Twice, for a failed commit frees room that the next one can use. */
+	for (int i = 0; i < 2 && err; i++)
+		err = db_commit(db, duration_ns);
+	return err;
+}
+
 int db_finish(struct db *db, int64_t duration_ns)
 {
-	int err, tries = 2;
+	size_t pending = db_pending(db);
+	int err, marked;
 
 	db_ballast_drop(db); /* this is what it was kept for */
 	db->end_ns = 0;
 	db_meta_export_set(db, "SL_COMPLETE", "1");
-	err = db_commit(db, duration_ns);
-	/* A full disk: the rows of that commit are gone, all else was kept and now finds room. */
-	while (err == -ENOSPC && tries--) {
-		int again = db_commit(db, duration_ns);
-
-		if (!again)
-			break;
-	}
-	if (!db_begin(db)) {
-		db_fail(db, sqlite3_exec(db->sql, "DROP TABLE main.SL_STATE; COMMIT", NULL, NULL, NULL));
-		db->in_txn = false;
-	}
+	err = marked = db_commit(db, duration_ns);
+	if (err == -ENOSPC)
+		marked = finish_full(db, duration_ns, pending);
+	if (!marked && !db_begin(db))
+		db_fail(db, sqlite3_exec(db->sql, "DROP TABLE main.SL_STATE; COMMIT", NULL, NULL,
+					 NULL));
 	leave_wal(db);
 	sync_file(db->path);
 	db_close(db);
@@ -132,7 +147,8 @@ int db_resume(struct db *db)
 	if (!err)
 		err = db_ops_load(db);
 	if (!err)
-		err = db_prepare(db, "SELECT startTime, duration FROM main.ANALYSIS_DETAILS", &stmt);
+		err = db_prepare(db, "SELECT startTime, duration FROM main.ANALYSIS_DETAILS",
+				 &stmt);
 	if (err)
 		return err;
 	if (sqlite3_step(stmt) == SQLITE_ROW) {

@@ -19,15 +19,19 @@
 
 #include <sqlite3.h>
 
-#define DB_GLOBAL_VID (INT64_C(1) << 48)
+#define DB_GLOBAL_VID     (INT64_C(1) << 48)
 #define DB_SCHEMA_VERSION "3.28.1"
-#define DB_PRODUCT "Sightline"
-#define DB_ROW_COLS 16  /* room of a row, >= columns of any table that takes batches */
-#define DB_TABLES_MAX 64 /* tables in schema.sql */
+#define DB_PRODUCT        "Sightline"
+#define DB_ROW_COLS       16 /* room of a row, >= columns of any table that takes batches */
+#define DB_TABLES_MAX     64 /* tables in schema.sql */
 
 /* ---- db_schema.c ---- */
 
-enum db_when { DB_ALWAYS, DB_LAZY, DB_PRIVATE };
+enum db_when {
+	DB_ALWAYS,
+	DB_LAZY,
+	DB_PRIVATE
+};
 
 struct db_section {
 	char name[64];
@@ -46,7 +50,8 @@ struct db_schema {
 int db_schema_init(struct db *db);
 int db_schema_create_all(struct db *db); /* the always and private ones */
 int db_schema_scan(struct db *db);       /* which tables does the open file have? */
-int db_schema_model(struct db *db, sqlite3 *model, const char *name); /* makes the table in @model */
+int db_schema_model(struct db *db, sqlite3 *model,
+		    const char *name); /* makes the table in @model */
 bool db_table_exists(const struct db *db, const char *name);
 int db_table_need(struct db *db, const char *name); /* makes the table when it is not there yet */
 
@@ -57,12 +62,12 @@ struct db_batch {
 	int64_t row[DB_ROW_COLS]; /* the row being filled by the caller */
 	bool row_open;
 	uint8_t *image;
-	uint8_t *page;            /* leaf being filled */
+	uint8_t *page; /* leaf being filled */
 	uint32_t page_no, cells, at;
-	uint64_t rows;            /* in the image */
-	uint32_t change;          /* version of the image, for SQLite's page cache */
-	sqlite3_stmt *stmt;       /* INSERT INTO table SELECT * FROM image */
-	uint32_t not_null;        /* bit per column */
+	uint64_t rows;      /* in the image */
+	uint32_t change;    /* version of the image, for SQLite's page cache */
+	sqlite3_stmt *stmt; /* INSERT INTO table SELECT * FROM image */
+	uint32_t not_null;  /* bit per column */
 };
 
 int db_batch_init(struct db *db);
@@ -81,10 +86,10 @@ struct db_text {
 struct db_strings {
 	struct db_text *list; /* by id */
 	int64_t cnt, cap;
-	int64_t saved;        /* ids below it are committed */
-	uint32_t *slot;       /* open addressing: id + 1, 0 = free */
-	uint32_t slots;       /* a power of two */
-	char *block;          /* texts are cut from blocks */
+	int64_t saved;  /* ids below it are committed */
+	uint32_t *slot; /* open addressing: id + 1, 0 = free */
+	uint32_t slots; /* a power of two */
+	char *block;    /* texts are cut from blocks */
 	size_t block_left;
 	struct db_block *blocks;
 };
@@ -148,16 +153,18 @@ struct db {
 	int64_t start_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
 	int64_t end_ns;         /* largest time given to db_commit */
 	bool in_txn;
-	int failed;             /* error of this transaction, which is rolled back already */
-	int early_err;          /* of a commit made by db_row */
+	int failed;    /* error of this transaction, which is rolled back already */
+	int early_err; /* of a commit made by db_row */
 	bool wal;
-	int wal_frames;         /* in the WAL after the last commit */
+	int wal_frames; /* in the WAL after the last commit */
 	int page_size;
 	int64_t last_restart_ns;
 	int ballast_fd;
 };
 
-int db_begin(struct db *db); /* opens the transaction when there is none; 0, or the error it failed with */
+int db_begin(
+	struct db
+		*db); /* opens the transaction when there is none; 0, or the error it failed with */
 int db_exec(struct db *db, const char *sql);
 int db_errno(int sqlite_rc);
 /* Rolls back and remembers the error until db_commit reports it. Returns it. */
@@ -166,7 +173,6 @@ int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
 void db_close(struct db *db);
 void db_checkpoint(struct db *db);
 void db_ballast_drop(struct db *db);
-
 
 /* db_finish.c: is there an unfinished report of ours? 0, or -1 and a sentence; then continue it */
 int db_check_resume(const char *path, char *why, size_t why_len);

@@ -15,6 +15,7 @@
 
 #define KEEP_BYTES (32u << 20) /* how much is kept while the disk is full */
 
+/* clang-format off */
 enum { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
        OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_LOST, OP_CLOCK,
        OP_STATE, OP_CNT };
@@ -55,6 +56,7 @@ static const struct {
 		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},
 	[OP_STATE] = {"SL_STATE", "tb", "INSERT OR REPLACE INTO main.SL_STATE VALUES(?, ?)"},
 };
+/* clang-format on */
 
 struct op_head {
 	uint32_t op, bytes; /* bytes with this head, a multiple of 8 */
@@ -140,7 +142,7 @@ static int record(struct db *db, uint32_t op, ...)
 			text = va_arg(ap, const char *);
 			err = put_text(db, text,
 				       op == OP_FILE_OPENED ? va_arg(ap, size_t)
-				       : text		    ? strlen(text)
+				       : text               ? strlen(text)
 							    : 0);
 			break;
 		default:
@@ -252,7 +254,8 @@ void db_ops_failed(struct db *db)
 
 static int64_t *map_at(struct db_map *m, int64_t key)
 {
-	uint32_t mask = m->cap - 1, i = (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & mask;
+	uint32_t mask = m->cap - 1,
+		 i = (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & mask;
 
 	while (m->val[i] && m->key[i] != key)
 		i = (i + 1) & mask;
@@ -344,7 +347,8 @@ int db_system_env(struct db *db, const char *name, int name_enum, const char *va
 	return record(db, OP_ENV, DB_GLOBAL_VID, name, (int64_t)name_enum, value);
 }
 
-int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path, size_t len)
+int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path,
+		   size_t len)
 {
 	return record(db, OP_FILE_OPENED, id, pid, opened_ns, path, len);
 }
@@ -357,10 +361,12 @@ int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
 int db_total(struct db *db, const struct db_total *t)
 {
 	return record(db, OP_TOTAL, t->global_tid, t->instance, t->name_id, t->count, t->total_ns,
-		      t->min_ns, t->max_ns, t->bytes, t->err_count, t->lost_count, t->lost_total_ns);
+		      t->min_ns, t->max_ns, t->bytes, t->err_count, t->lost_count,
+		      t->lost_total_ns);
 }
 
-int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what, int64_t count)
+int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
+	    int64_t count)
 {
 	return record(db, OP_LOST, start, end, global_tid, what, count);
 }
@@ -400,8 +406,9 @@ int db_image(struct db *db, const struct db_image *image)
 	if (err)
 		return err;
 	return record(db, OP_IMAGE, *row, image->global_pid,
-		      image->parent_global_pid ? image->parent_global_pid : DB_NULL, image->start_ns,
-		      (int64_t)image->kind, (int64_t)image->traced, image->exe, image->command_line);
+		      image->parent_global_pid ? image->parent_global_pid : DB_NULL,
+		      image->start_ns, (int64_t)image->kind, (int64_t)image->traced, image->exe,
+		      image->command_line);
 }
 
 int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status)
@@ -414,7 +421,8 @@ int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit
 		db->ops.image.cnt--;
 		return -ENOENT;
 	}
-	return record(db, OP_IMAGE_END, *row, end_ns, exit_status < 0 ? DB_NULL : (int64_t)exit_status);
+	return record(db, OP_IMAGE_END, *row, end_ns,
+		      exit_status < 0 ? DB_NULL : (int64_t)exit_status);
 }
 
 /* ---- private notes: held in memory, so that reading one back needs no committed row ---- */
@@ -504,7 +512,8 @@ static int load_images(struct db *db)
 {
 	struct db_ops *ops = &db->ops;
 	sqlite3_stmt *stmt;
-	int rc, err = load_map(db, "SELECT rowid, globalPid FROM main.SL_PROCESS_TREE ORDER BY rowid",
+	int rc, err = load_map(db,
+			       "SELECT rowid, globalPid FROM main.SL_PROCESS_TREE ORDER BY rowid",
 			       &ops->image, &ops->image_cnt);
 
 	if (err)

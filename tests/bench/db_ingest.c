@@ -63,7 +63,8 @@ struct cursor {
 	long i;
 };
 
-static int v_connect(sqlite3 *db, void *a, int c, const char *const *v, sqlite3_vtab **out, char **e)
+static int v_connect(sqlite3 *db, void *a, int c, const char *const *v, sqlite3_vtab **out,
+		     char **e)
 {
 	(void)a, (void)c, (void)v, (void)e;
 	*out = sqlite3_malloc(sizeof(**out));
@@ -119,9 +120,16 @@ static int v_rowid(sqlite3_vtab_cursor *c, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 static sqlite3_module module = {
-	.xConnect = v_connect, .xBestIndex = v_best, .xDisconnect = v_disconnect, .xOpen = v_open,
-	.xClose = v_close, .xFilter = v_filter, .xNext = v_next, .xEof = v_eof,
-	.xColumn = v_column, .xRowid = v_rowid,
+	.xConnect = v_connect,
+	.xBestIndex = v_best,
+	.xDisconnect = v_disconnect,
+	.xOpen = v_open,
+	.xClose = v_close,
+	.xFilter = v_filter,
+	.xNext = v_next,
+	.xEof = v_eof,
+	.xColumn = v_column,
+	.xRowid = v_rowid,
 };
 
 static void run_limit(const char *path)
@@ -130,7 +138,8 @@ static void run_limit(const char *path)
 
 	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+	if (sqlite3_open_v2(path, &db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK ||
 	    sqlite3_create_module(db, "arr", &module, NULL) != SQLITE_OK ||
 	    sqlite3_exec(db,
@@ -262,9 +271,11 @@ int main(int argc, char **argv)
 		ratio[i] = b.rate / a.rate;
 	}
 	printf("%ld rows, %ld per commit, median of %d rounds\n", rows_cnt, batch, rounds);
-	printf("limit  %9.0f rows/s  %5.1f bytes/row\n", median(limit, rounds), (double)a.bytes / (double)rows_cnt);
-	printf("ours   %9.0f rows/s  %5.1f bytes/row  max RSS over the source %ld KiB\n", median(ours, rounds),
-	       (double)b.bytes / (double)rows_cnt, b.rss_kib - rows_cnt * (long)sizeof(*src) / 1024);
+	printf("limit  %9.0f rows/s  %5.1f bytes/row\n", median(limit, rounds),
+	       (double)a.bytes / (double)rows_cnt);
+	printf("ours   %9.0f rows/s  %5.1f bytes/row  max RSS over the source %ld KiB\n",
+	       median(ours, rounds), (double)b.bytes / (double)rows_cnt,
+	       b.rss_kib - rows_cnt * (long)sizeof(*src) / 1024);
 	printf("ratio  %.2f\n", median(ratio, rounds));
 	return 0;
 }
