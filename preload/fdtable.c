@@ -112,7 +112,7 @@ uint32_t sl_fd_serial_slow(int fd)
 	uint64_t word, now;
 	long n;
 
-	if (fd < 0)
+	if (fd < 0 || sl_global.restricted)
 		return 0;
 	e = entry(fd, true);
 	if (!e)

@@ -91,7 +91,7 @@ static bool wait_for_room(struct sl_arena *a)
 	uint64_t begun = sl_mono_ns();
 	unsigned still = 0;
 
-	if (s->on_full == SL_FULL_DROP || sl_tls.dropping)
+	if (s->on_full == SL_FULL_DROP || sl_tls.dropping || sl_global.restricted)
 		return false;
 	for (;;) {
 		uint32_t seq = __atomic_load_n(&a->freed_seq, __ATOMIC_ACQUIRE);
@@ -248,7 +248,8 @@ static bool thread_start(void)
 	slot->born = sl_ticks();
 	slot->lost_cnt = slot->nested_cnt = 0;
 	slot->instance++;
-	sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
+	if (!sl_global.restricted)
+		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
 	sl_tls.slot = slot;
 	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, agg); /* zero: fresh, or cleaned by the collector */
 	use_chunk(chunk_init(a, first, ref, 0));

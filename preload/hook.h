@@ -359,6 +359,7 @@ struct sl_global {
 	uint64_t last_cookie;
 	uint32_t root;            /* this process started the session (bare preload) */
 	uint32_t number;          /* this process in the arena */
+	uint32_t restricted;      /* a seccomp filter was installed: no system calls of our own */
 	uint32_t private_pid_ns;  /* children may live in another PID namespace: they need own arenas */
 	const char *path;         /* of this library, absolute: what exec puts into LD_PRELOAD */
 	char session_env[sizeof(SL_SESSION_ENV) + 200]; /* "SIGHTLINE_SESSION=..." */

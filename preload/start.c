@@ -29,6 +29,7 @@
 enum { START_NOT_YET, START_RUNNING, START_DONE, START_FAILED };
 static uint32_t start_state;
 static char path_buffer[4096];
+static const char no_session[] = SL_SESSION_ENV "=none";
 
 void sl_say(const char *what, const char *why)
 {
@@ -294,6 +295,9 @@ bool sl_process_start(void)
 					 __ATOMIC_ACQUIRE))
 		return expected == START_DONE;
 	if (getauxval(AT_SECURE) || !start()) {
+		/* Said once: the children find a session that is none, and keep quiet. */
+		if (sl_global.root)
+			sl_publish_session((char *)(uintptr_t)no_session);
 		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
 		return false;
 	}

@@ -53,7 +53,16 @@ static inline int sl_fileno(FILE *f)
 	return f ? f->_fileno : -1;
 }
 
+/*
+ * A failed call may have been given any pointer: where the kernel answers EFAULT, a wrapper that looks
+ * would crash. Vectors and offsets are looked at only after success, paths as sl_safe_path() says.
+ */
 uint64_t sl_iov_bytes(const struct iovec *v, int cnt);
+#define SL_IOV(v, cnt) (rc < 0 ? 0 : sl_iov_bytes(v, (int)(cnt)))
+#define SL_OFFSET_BEFORE(off) (rc < 0 || !(off) ? SL_NO_OFFSET : *(off) - rc)
+
+/* @path where it is certain that the kernel has read it, else NULL. */
+const char *sl_safe_path(bool failed, const char *path);
 
 /* After a call that was passed through and made or ended @fd: what it meant is no longer known. */
 void sl_fd_passed(int fd);

@@ -35,8 +35,14 @@ static bool plan_env(char *const envp[], struct env_plan *p)
 	p->preload = -1;
 	if (!sl_global.session || sl_global.session->state != SL_SESSION_ON || !us)
 		return false;
+	/* Wild pointers are the kernel's to refuse (EFAULT). */
+	if (envp && (uintptr_t)envp < 65536)
+		return false;
 	for (; envp && envp[p->cnt]; p->cnt++) {
 		const char *e = envp[p->cnt];
+
+		if ((uintptr_t)e < 65536)
+			return false;
 
 		if (starts(e, SL_SESSION_ENV "="))
 			p->has_session = true;
@@ -93,7 +99,9 @@ static bool announce_exec(struct sl_call *call, const char *path)
 
 	if (!sl_enter(call))
 		return false;
-	sl_meta(SL_META_EXEC, call->start, &zero, 1, path, path ? strlen(path) : 0);
+	if ((uintptr_t)path < 65536)
+		path = NULL;
+	sl_meta(SL_META_EXEC, call->start, &zero, 1, path ? path : "", path ? strlen(path) : 0);
 	return true;
 }
 
@@ -109,7 +117,8 @@ static bool announce_exec(struct sl_call *call, const char *path)
 		rc = real real_args;                                                            \
 		if (traced) {                                                                   \
 			sl_stop(&call);                                                         \
-			sl_leave_path(&call, SL_H_##name, rc, true, -1, 0, path);               \
+			sl_leave_path(&call, SL_H_##name, rc, true, -1, 0,                      \
+				      sl_safe_path(true, path));                                \
 		}                                                                               \
 		return rc;                                                                      \
 	}

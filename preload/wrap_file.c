@@ -19,6 +19,35 @@ uint64_t sl_iov_bytes(const struct iovec *v, int cnt)
 	return n;
 }
 
+const char *sl_safe_path(bool failed, const char *path)
+{
+	if ((uintptr_t)path < 65536)
+		return NULL;
+	if (!failed)
+		return path;
+	/* What walking a path can answer, and so only after the whole of it has been copied in. */
+	switch (errno) {
+	case ENOENT:
+	case ENOTDIR:
+	case EACCES:
+	case EEXIST:
+	case ELOOP:
+	case EISDIR:
+	case ENOTEMPTY:
+	case EXDEV:
+	case EROFS:
+	case ETXTBSY:
+	case ENXIO:
+	case ENODEV:
+	case EBUSY:
+	case EMLINK:
+	case ENOSPC:
+		return path;
+	default:
+		return NULL;
+	}
+}
+
 void sl_fd_passed(int fd)
 {
 	/* In a vfork child the table belongs to the parent, whose descriptors did not change. */
@@ -52,12 +81,13 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 	char target[4096];
 	uint32_t serial;
 
+	path = sl_safe_path(failed, path);
 	if (failed || fd < 0) {
 		sl_leave_path(call, hook, ret, failed, -1, 0, path);
 		return;
 	}
 	serial = sl_fd_new_serial();
-	if (path && path[0] != '/')
+	if (path && path[0] != '/' && !sl_global.restricted)
 		path = absolute(fd, target, sizeof(target), path);
 	sl_leave_path(call, hook, ret, false, fd, serial, path);
 	/* After the record that names it. */

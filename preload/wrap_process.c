@@ -116,6 +116,9 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
+	/* Before the call: the filter may kill for what it does not know. */
+	if (option == PR_SET_SECCOMP)
+		sl_global.restricted = 1;
 	if (!sl_enter(&call))
 		return real(option, a[0], a[1], a[2], a[3]);
 	rc = real(option, a[0], a[1], a[2], a[3]);

@@ -10,7 +10,8 @@ static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bo
 	struct sockaddr_storage asked;
 	uint32_t room = sizeof(asked), serial = 0;
 
-	if (!peer && fd >= 0 && sl_sys3(SYS_getpeername, fd, &asked, &room) == 0) {
+	if (!peer && fd >= 0 && !failed && !sl_global.restricted &&
+	    sl_sys3(SYS_getpeername, fd, &asked, &room) == 0) {
 		peer = &asked;
 		len = room < sizeof(asked) ? room : sizeof(asked);
 	}
@@ -21,6 +22,14 @@ static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bo
 		       peer ? len : 0, true);
 	if (serial)
 		sl_fd_set(fd, serial);
+}
+
+/* These errors come before the address is looked at; with any other, the kernel has copied it. */
+static bool was_read(int rc, const void *addr, socklen_t len)
+{
+	if (!addr || len > sizeof(struct sockaddr_storage))
+		return false;
+	return rc == 0 || (errno != EFAULT && errno != EBADF && errno != ENOTSOCK && errno != EINVAL);
 }
 
 SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
@@ -40,8 +49,7 @@ SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
 	word = sl_fd_serial(fd, serial);
 	if (serial)
 		sl_meta(SL_META_CLOSE, call.start, &word, 1, NULL, 0);
-	/* A failed system call proves that addr may point anywhere. */
-	leave_peer(&call, SL_H_connect, rc, rc == -1, fd, rc == -1 && errno == EFAULT ? NULL : addr, len);
+	leave_peer(&call, SL_H_connect, rc, rc == -1, fd, was_read(rc, addr, len) ? addr : NULL, len);
 	return rc;
 }
 

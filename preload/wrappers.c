@@ -91,7 +91,7 @@
 		rc = real args;                                                         \
 		sl_stop(&call);                                                         \
 		sl_leave_path(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc),     \
-			      -1, 0, path);                                             \
+			      -1, 0, sl_safe_path(SL_FAILED_##fail(rc), path));         \
 		return rc;                                                              \
 	}
 
