@@ -52,7 +52,7 @@ endif
 LIBS += -lm -lpthread -ldl
 
 .DELETE_ON_ERROR:
-.PRECIOUS: $(B)/%.o $(B)/bpf/%.o
+.PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o
 .DEFAULT_GOAL := all
 
 all: $(B)/sightline $(B)/libtrace.so ## build build/sightline and build/libtrace.so
