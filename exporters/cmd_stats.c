@@ -203,7 +203,7 @@ static int parse(struct stats *st, int argc, char **argv)
 	return rc;
 }
 
-static int find_unit(struct stats *st)
+static void find_unit(struct stats *st)
 {
 	static const struct {
 		const char *word;
@@ -220,7 +220,6 @@ static int find_unit(struct stats *st)
 	for (size_t i = 0; st->timeunit && i < sizeof(also) / sizeof(also[0]); i++)
 		if (strcmp(also[i].word, st->timeunit) == 0)
 			st->unit = &time_units[also[i].unit];
-	return 0;
 }
 
 /* ---- planning ---- */
@@ -524,8 +523,7 @@ int cmd_stats(int argc, char **argv)
 	if (wants_help(argc, argv, "--help-reports", &name))
 		return report_help(stdout, name, NULL);
 	rc = parse(&st, argc, argv);
-	if (rc == 0)
-		rc = find_unit(&st);
+	find_unit(&st);
 	if (rc == 0)
 		rc = check_inputs(&st);
 	if (rc == 0)

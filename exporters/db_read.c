@@ -197,12 +197,21 @@ static int add_views(sqlite3 *db)
 	return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;
 }
 
-bool db_read_has(sqlite3 *db, const char *table)
+bool db_read_has(sqlite3 *db, const char *what)
 {
-	char *sql = sqlite3_mprintf("SELECT 1 FROM main.\"%w\" LIMIT 1", table);
+	size_t len = strcspn(what, ".");
+	const char *column = what[len] ? what + len + 1 : NULL;
+	char table[128];
 	sqlite3_stmt *stmt = NULL;
 	bool has = false;
+	char *sql;
 
+	snprintf(table, sizeof(table), "%.*s", (int)len, what);
+	if (!has_column(db, table, column))
+		return false;
+	sql = column ? sqlite3_mprintf("SELECT 1 FROM main.\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1",
+				       table, column)
+		     : sqlite3_mprintf("SELECT 1 FROM main.\"%w\" LIMIT 1", table);
 	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK)
 		has = sqlite3_step(stmt) !=
 		      SQLITE_DONE; /* an error shows again in the report itself */

@@ -14,7 +14,10 @@
 /* NULL after one sentence in @why, which names the file and what is wrong with it. */
 sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
 
-/* True when the file itself has such a table with at least one row. */
-bool db_read_has(sqlite3 *db, const char *table);
+/*
+ * True when the file itself has such a table with at least one row; for "TABLE.column", one in which
+ * that column is not NULL.
+ */
+bool db_read_has(sqlite3 *db, const char *what);
 
 #endif

@@ -17,7 +17,8 @@ struct text {
 	struct cell *cells; /* rows kept back, LOOKAHEAD * cols at most */
 	size_t rows;
 	size_t room;
-	bool flowing; /* widths are settled, rows go straight out */
+	size_t pending; /* spaces not yet written */
+	bool flowing;   /* widths are settled, rows go straight out */
 	size_t *width;
 	int *decimals;
 	bool *right; /* numbers */
@@ -48,36 +49,47 @@ static char *shown(const struct sheet *s, int col, const struct cell *c, size_t 
 	return strdup(number);
 }
 
-static void spaces(FILE *out, size_t cnt)
+/* Spaces wait until something stands behind them, so that no line ends in one. */
+static void put(struct sheet *s, const char *text)
 {
-	for (size_t i = 0; i < cnt; i++)
-		putc(' ', out);
+	struct text *t = s->state;
+	size_t blank = strspn(text, " ");
+
+	t->pending += blank;
+	if (!text[blank])
+		return;
+	for (; t->pending > 0; t->pending--)
+		putc(' ', s->out);
+	fputs(text + blank, s->out);
 }
 
-/* One cell of a line; @pad_after is false in the last column of a table without a frame. */
-static void put_cell(FILE *out, const char *text, size_t width, size_t column, int align,
-		     bool pad_after)
+static void put_newline(struct sheet *s)
 {
+	struct text *t = s->state;
+
+	t->pending = 0;
+	putc('\n', s->out);
+}
+
+enum align {
+	ALIGN_LEFT,
+	ALIGN_CENTRE,
+	ALIGN_RIGHT
+};
+
+static void put_cell(struct sheet *s, const char *text, size_t width, size_t column,
+		     enum align align)
+{
+	struct text *t = s->state;
 	size_t gap = column > width ? column - width : 0;
-	size_t before = align > 0 ? gap : align == 0 ? gap / 2 : 0;
+	size_t before = align == ALIGN_RIGHT ? gap : align == ALIGN_CENTRE ? gap / 2 : 0;
 
-	spaces(out, before);
-	fputs(text, out);
-	if (pad_after)
-		spaces(out, gap - before);
+	t->pending += before;
+	put(s, text);
+	t->pending += gap - before;
 }
 
-static int last_column(const struct sheet *s)
-{
-	int last = -1;
-
-	for (int i = 0; i < s->cols; i++)
-		if (!hidden(s, i))
-			last = i;
-	return last;
-}
-
-static void rule(const struct sheet *s)
+static void rule(struct sheet *s)
 {
 	const struct text *t = s->state;
 	bool first = true;
@@ -85,18 +97,18 @@ static void rule(const struct sheet *s)
 	for (int i = 0; i < s->cols; i++) {
 		if (hidden(s, i))
 			continue;
-		fputs(t->boxed ? (first ? " +-" : "-+-") : (first ? " " : "  "), s->out);
+		put(s, t->boxed ? (first ? " +-" : "-+-") : first ? " " : "  ");
 		for (size_t k = 0; k < t->width[i]; k++)
-			putc('-', s->out);
+			put(s, "-");
 		first = false;
 	}
-	fputs(t->boxed ? "-+\n" : "\n", s->out);
+	put(s, t->boxed ? "-+" : "");
+	put_newline(s);
 }
 
-static int put_row(const struct sheet *s, const struct cell *cells)
+static int put_row(struct sheet *s, const struct cell *cells)
 {
 	const struct text *t = s->state;
-	int last = last_column(s);
 	bool first = true;
 
 	for (int i = 0; i < s->cols; i++) {
@@ -108,20 +120,19 @@ static int put_row(const struct sheet *s, const struct cell *cells)
 		text = shown(s, i, &cells[i], &width);
 		if (!text)
 			return -1;
-		fputs(t->boxed ? (first ? " | " : " | ") : (first ? " " : "  "), s->out);
-		put_cell(s->out, text, width, t->width[i],
-			 cells[i].kind == CELL_TEXT && !t->right[i] ? -1 : 1, t->boxed || i < last);
+		put(s, t->boxed ? " | " : first ? " " : "  ");
+		put_cell(s, text, width, t->width[i], t->right[i] ? ALIGN_RIGHT : ALIGN_LEFT);
 		free(text);
 		first = false;
 	}
-	fputs(t->boxed ? " |\n" : "\n", s->out);
+	put(s, t->boxed ? " |" : "");
+	put_newline(s);
 	return 0;
 }
 
-static int put_heads(const struct sheet *s)
+static int put_heads(struct sheet *s)
 {
 	const struct text *t = s->state;
-	int last = last_column(s);
 	bool first = true;
 
 	if (t->boxed)
@@ -137,12 +148,13 @@ static int put_heads(const struct sheet *s)
 		head = text_people(s->heads[i], strlen(s->heads[i]), limit_of(s, i), &width);
 		if (!head)
 			return -1;
-		fputs(t->boxed ? " | " : first ? " " : "  ", s->out);
-		put_cell(s->out, head, width, t->width[i], 0, t->boxed || i < last);
+		put(s, t->boxed ? " | " : first ? " " : "  ");
+		put_cell(s, head, width, t->width[i], ALIGN_CENTRE);
 		free(head);
 		first = false;
 	}
-	fputs(t->boxed ? " |\n" : "\n", s->out);
+	put(s, t->boxed ? " |" : "");
+	put_newline(s);
 	rule(s);
 	return 0;
 }

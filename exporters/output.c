@@ -42,6 +42,7 @@ static int open_aside(struct output *o, char *why, size_t why_len)
 
 	umask(mask);
 	catch_signals();
+	signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write shall fail, so that we tidy up */
 	if (asprintf(&o->aside, "%s.XXXXXX", o->target) < 0) {
 		o->aside = NULL;
 		snprintf(why, why_len, "out of memory");

@@ -12,14 +12,14 @@
 -- column: Min (ns) = shortest
 -- column: Max (ns) = longest
 -- column: Errors = calls that failed
--- column: Bytes = bytes that reads and writes moved
+-- column: Bytes = bytes they moved; empty where the result of a call does not tell
 -- column: Name = function
-WITH moved(name) AS (
-	-- functions whose return value is a number of bytes
-	VALUES ('read'), ('pread'), ('readv'), ('preadv'), ('preadv2'), ('write'), ('pwrite'), ('writev'),
-		('pwritev'), ('pwritev2'), ('send'), ('sendto'), ('sendmsg'), ('recv'), ('recvfrom'),
-		('recvmsg'), ('sendfile'), ('splice'), ('tee'), ('vmsplice'), ('copy_file_range'),
-		('getrandom'), ('process_vm_readv'), ('process_vm_writev')
+WITH plain(word) AS (
+	-- functions that return how many bytes they moved; twins such as __pread64_chk count as pread
+	VALUES ('read'), ('pread'), ('readv'), ('preadv'), ('preadv2'), ('preadvv2'), ('sendfile'),
+		('copy_file_range'), ('splice'), ('tee'), ('getdents'), ('recv'), ('recvfrom'), ('recvmsg'),
+		('write'), ('pwrite'), ('writev'), ('pwritev'), ('pwritev2'), ('pwritevv2'), ('vmsplice'),
+		('send'), ('sendto'), ('sendmsg'), ('getrandom')
 ), part AS (
 	SELECT nameId, count(*) AS rows, 0 AS short, 0 AS lost, sum(end - start) AS time,
 		min(end - start) AS least, max(end - start) AS most, count(errnum) AS errors,
@@ -45,9 +45,8 @@ SELECT
 	min(least) AS "Min (ns)",
 	max(most) AS "Max (ns)",
 	sum(errors) AS "Errors",
-	sum(CASE WHEN rows = 0 OR replace(replace(value, '64', ''), '__', '') IN moved
-			OR replace(replace(replace(value, '64', ''), '__', ''), '_chk', '') IN moved
-		THEN bytes END) AS "Bytes",
+	CASE WHEN sum(rows) = 0 OR replace(replace(replace(value, '__', ''), '_chk', ''), '64', '') IN plain
+		THEN sum(bytes) END AS "Bytes",
 	coalesce(value, '[unknown ' || nameId || ']') AS "Name"
 FROM part LEFT JOIN StringIds ON StringIds.id = nameId
 GROUP BY nameId

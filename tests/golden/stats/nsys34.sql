@@ -1,0 +1,48 @@
+-- nsys34.sql - shaped like an export of schema 3.4: fewer columns, no table that has no rows.
+CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
+CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER);
+CREATE TABLE ANALYSIS_DETAILS (globalVid INTEGER NOT NULL, duration INTEGER NOT NULL, startTime INTEGER NOT NULL, stopTime INTEGER NOT NULL);
+CREATE TABLE OSRT_API (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER,
+	nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, nestingLevel INTEGER, callchainId INTEGER NOT NULL);
+CREATE TABLE SCHED_EVENTS (start INTEGER NOT NULL, cpu INTEGER NOT NULL, isSchedIn INTEGER NOT NULL, globalTid INTEGER);
+CREATE TABLE SYSCALL (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER,
+	correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL,
+	streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL,
+	gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL,
+	streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL,
+	srcKind INTEGER, dstKind INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL,
+	streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value INTEGER NOT NULL, bytes INTEGER NOT NULL, memKind INTEGER);
+CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER,
+	text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER);
+CREATE TABLE ENUM_CUDA_MEMCPY_OPER (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);
+INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES (1, 'CUDA_MEMCPY_KIND_HTOD', 'Host-to-Device'), (2, 'CUDA_MEMCPY_KIND_DTOH', 'Device-to-Host');
+INSERT INTO StringIds VALUES (1, 'poll'), (2, 'cudaLaunchKernel_v7000'), (3, 'cudaLaunchKernelExC_v11060'), (4, 'cudaFree'),
+	(5, 'void add<float>(float const*, float*)'), (6, 'add'), (7, 'void add<double>(double const*, double*)'), (8, 'step'),
+	(9, 'worker'), (10, 'cudaLaunchKernel'), (11, 'ioctl');
+INSERT INTO PROCESSES VALUES ((1 << 48) + (500 << 24), 500, 'train');
+INSERT INTO ThreadNames VALUES (9, 20, (1 << 48) + (500 << 24) + 500);
+INSERT INTO ANALYSIS_DETAILS VALUES (1 << 48, 2000000, 0, 2000000);
+INSERT INTO OSRT_API VALUES (10000, 60000, 27, (1 << 48) + (500 << 24) + 500, 1, 0, 0, 0), (70000, 95000, 27, (1 << 48) + (500 << 24) + 500, 1, 0, 0, 0),
+	(70000, 70000, 31, (1 << 48) + (500 << 24) + 500, 1, 0, 0, 0);
+INSERT INTO SCHED_EVENTS VALUES (1000, 0, 1, (1 << 48) + (500 << 24) + 500), (9000, 0, 0, (1 << 48) + (500 << 24) + 500),
+	(60000, 1, 1, (1 << 48) + (500 << 24) + 500), (61000, 1, 0, (1 << 48) + (500 << 24) + 500);
+INSERT INTO SYSCALL VALUES (5, 2005, 107, (1 << 48) + (500 << 24) + 500, 11), (3005, 4005, 107, (1 << 48) + (500 << 24) + 500, 11);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100, 200, 0, 1, 1, 2, 0, NULL), (300, 600, 0, 1, 2, 2, 0, NULL), (700, 750, 0, 1, 3, 10, 0, NULL),
+	(800, 900, 0, 1, 4, 3, 0, NULL), (1000, 1001, 0, 1, 5, 4, 0, NULL);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (400, 1400, 0, 1, 7, 1, (1 << 48) + (500 << 24), 5, 6, 1, 1, 1, 32, 1, 1),
+	(1500, 3500, 0, 1, 7, 2, (1 << 48) + (500 << 24), 5, 6, 1, 1, 1, 32, 1, 1), (4000, 4500, 0, 1, 7, 3, (1 << 48) + (500 << 24), 7, 6, 1, 1, 1, 32, 1, 1);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (100, 300, 0, 1, 7, 10, 1, 4000000, 1, 0, 2), (400, 900, 0, 1, 7, 11, 1, 8000000, 1, 0, 2),
+	(1000, 1100, 0, 1, 7, 12, 1, 1500, 2, 2, 0), (1200, 1300, 0, 1, 7, 13, 1, 10, 99, 2, 2);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (2000, 2050, 0, 1, 7, 14, 1, 0, 1048576, 2);
+INSERT INTO NVTX_EVENTS VALUES (0, NULL, 75, NULL, NULL, NULL, 'NCCL', (1 << 48) + (500 << 24) + 500, NULL, NULL, 1),
+	(10, 110, 59, NULL, NULL, NULL, 'step', (1 << 48) + (500 << 24) + 500, NULL, NULL, 0),
+	(200, 500, 59, NULL, NULL, NULL, NULL, (1 << 48) + (500 << 24) + 500, NULL, 8, 0),
+	(210, 260, 59, NULL, NULL, NULL, 'ncclAllReduce', (1 << 48) + (500 << 24) + 500, NULL, NULL, 1),
+	(600, 1000, 60, 1, NULL, NULL, 'step', (1 << 48) + (500 << 24) + 500, NULL, NULL, 0),
+	(700, NULL, 59, NULL, NULL, NULL, 'never closed', (1 << 48) + (500 << 24) + 500, NULL, NULL, 0),
+	(800, NULL, 34, NULL, NULL, NULL, 'a mark', (1 << 48) + (500 << 24) + 500, NULL, NULL, 0);
