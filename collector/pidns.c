@@ -156,10 +156,26 @@ bool proc_comm(uint32_t pid, uint32_t tid, char comm[16])
 	return true;
 }
 
+static char state_of(uint32_t pid, uint32_t tid)
+{
+	char path[64], line[512];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
+	if (slurp(path, line, sizeof(line)) <= 0)
+		return 0;
+	end = strrchr(line, ')');
+	return end && end[1] ? end[2] : 0;
+}
+
+char proc_state(uint32_t pid)
+{
+	return state_of(pid, pid);
+}
+
 bool proc_thread_lives(uint32_t pid, uint32_t tid)
 {
-	char path[64], stat_line[512];
-	const char *state;
+	char path[64], state;
 	struct stat st;
 
 	if (syscall(SYS_tgkill, pid, tid, 0) < 0) {
@@ -171,9 +187,6 @@ bool proc_thread_lives(uint32_t pid, uint32_t tid)
 	if (pid != tid)
 		return true;
 	/* A main thread that left by pthread_exit, or a process not waited for: a zombie still answers. */
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
-	if (slurp(path, stat_line, sizeof(stat_line)) <= 0)
-		return true;
-	state = strrchr(stat_line, ')');
-	return !(state && (state[2] == 'Z' || state[2] == 'X'));
+	state = state_of(pid, tid);
+	return state != 'Z' && state != 'X';
 }

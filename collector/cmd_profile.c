@@ -1,0 +1,202 @@
+/*
+ * cmd_profile.c - sightline profile: run a program, collect, report.
+ *
+ * Order: whatever can fail because of the user (name, report, session) fails before the program
+ * runs; after that nothing of ours changes what the program does or returns.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/cmd.h"
+#include "collector/collect.h"
+#include "collector/keeper.h"
+#include "collector/launch.h"
+#include "collector/output_name.h"
+#include "collector/run_command.h"
+
+static int not_found(const char *name)
+{
+	if (errno == EACCES) {
+		sl_warn("%s: cannot be executed", name);
+		return SL_EXIT_NOEXEC;
+	}
+	sl_warn("%s: program not found", name);
+	return SL_EXIT_NOTFOUND;
+}
+
+/* One descriptor per process of the tree: the soft limit (often 1024) is the program's, not ours. */
+void raise_descriptor_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+char *absolute_path(const char *path)
+{
+	char cwd[4096], *full;
+
+	if (path[0] == '/')
+		return strdup(path);
+	if (!getcwd(cwd, sizeof(cwd)) || asprintf(&full, "%s/%s", cwd, path) < 0)
+		return NULL;
+	return full;
+}
+
+/* Where the report goes: absolute, malloc'd. NULL after one line on stderr. */
+static char *choose_report(const struct profile_options *o, pid_t pid)
+{
+	struct output_ask ask = {.pattern = o->output, .overwrite = o->force_overwrite, .pid = pid};
+	char why[1024], *name, *full;
+
+	name = output_name(&ask, why, sizeof(why));
+	if (!name) {
+		sl_warn("%s", why);
+		return NULL;
+	}
+	full = absolute_path(name);
+	free(name);
+	return full;
+}
+
+/* Opens the collection for the waiting program. 0, or an exit status after one line. */
+static int open_collection(struct collector *c, const struct profile_options *o, const char *preload,
+			   const char *report, int keeper)
+{
+	struct collect_ask ask = {.options = o, .report = report, .preload = preload, .keeper = keeper};
+	char why[1024] = "";
+	int err = collect_open(c, &ask, why, sizeof(why));
+
+	if (!err)
+		return 0;
+	sl_warn("%s", why[0] ? why : strerror(-err));
+	return SL_EXIT_FAIL;
+}
+
+/* What still runs when collection ended before the program: --kill, then wait as asked. */
+static int end_program(struct collector *c, const struct profile_options *o)
+{
+	int status;
+
+	if (o->kill_signal) {
+		for (struct proc *p = c->model.procs; p; p = p->next)
+			if (!p->is_gone && p->in_tree)
+				kill((pid_t)p->pid, o->kill_signal);
+	}
+	if (c->root_is_gone)
+		return c->root_status;
+	if (!o->kill_signal)
+		return 0; /* left running, as asked */
+	while (waitpid(c->child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return status;
+}
+
+static int run_stats(const char *report)
+{
+	char stats[] = "stats", *argv[] = {stats, (char *)(uintptr_t)report, NULL};
+
+	for (const struct cmd *cmd = sl_cmds; cmd->name; cmd++)
+		if (strcmp(cmd->name, "stats") == 0)
+			return cmd->run(2, argv);
+	return SL_EXIT_FAIL;
+}
+
+static int collect_program(struct collector *c, const struct profile_options *o, struct launch *l)
+{
+	int status = -1, err;
+
+	loop_run(c);
+	(void)l;
+	status = c->root_status;
+	if (c->was_cut) {
+		/* Stop recording first: the end we bring about is not the program's own doing. */
+		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+		status = end_program(c, o);
+	}
+	err = collect_finish(c);
+	if (err)
+		sl_warn("the report could not be completed: %s (try 'sightline recover %s')",
+			strerror(-err), c->report);
+	return status;
+}
+
+static int profile(const struct profile_options *o, int argc, char **argv, const char *program,
+		   const char *preload)
+{
+	struct collector c;
+	struct launch l;
+	char *report;
+	int keeper, err, status;
+
+	err = launch_fork(&l, o, program, argv, preload);
+	if (err) {
+		sl_warn("cannot start a process: %s", strerror(-err));
+		return SL_EXIT_FAIL;
+	}
+	keeper = keeper_start();
+	report = choose_report(o, l.pid);
+	if (!report || open_collection(&c, o, preload, report, keeper) != 0) {
+		launch_cancel(&l);
+		free(report);
+		return SL_EXIT_FAIL;
+	}
+	raise_descriptor_limit();
+	c.signal_fd = launch_signals();
+	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
+	collect_watch(&c, (uint32_t)l.pid, true);
+	notes_command(&c, argc, argv);
+	err = launch_go(&l, c.session.dir);
+	if (err) {
+		collect_abandon(&c, false);
+		errno = -err;
+		free(report);
+		return not_found(argv[0]);
+	}
+	status = collect_program(&c, o, &l);
+	sl_warn("report: %s", report);
+	if (o->stats)
+		run_stats(report);
+	free(report);
+	return launch_exit_as(status);
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct profile_options o;
+	int first = profile_options_parse(&o, argc, argv), status;
+	char *program, *preload;
+
+	if (first == OPT_HELP_SHOWN)
+		return 0;
+	if (first < 0)
+		return -first;
+	if (first >= argc) {
+		sl_warn("profile: no program given (sightline profile [options] PROGRAM [ARGUMENTS...])");
+		return SL_EXIT_USAGE;
+	}
+	program = launch_find(argv[first]);
+	if (!program)
+		return not_found(argv[first]);
+	preload = launch_preload();
+	if (!preload) {
+		sl_warn("libtrace.so not found beside this binary or in ../lib; set SIGHTLINE_PRELOAD to its "
+			"path");
+		free(program);
+		return SL_EXIT_FAIL;
+	}
+	status = profile(&o, argc - first, argv + first, program, preload);
+	free(program);
+	free(preload);
+	return status;
+}

@@ -1,0 +1,386 @@
+/*
+ * collect.c - one collection from beginning to end.
+ *
+ * The order of a tick matters: the clock's snapshot first (records up to it are taken), then what
+ * the kernel saw, then the rings; a commit ends with the positions in shared memory moving on.
+ */
+#include "collector/collect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/cmd.h"
+#include "collector/keeper.h"
+#include "collector/positions.h"
+
+#define ROWS_PER_ROUND 65536u
+#define ROWS_PER_COMMIT 262144u
+#define COMMIT_NS 200000000ll
+#define SECOND_NS 1000000000ll
+#define REAP_NS 250000000ll
+#define TICK_NS 20000000ll     /* a tick under load ends after this, so that others are heard */
+#define DRAIN_END_NS (60 * SECOND_NS)
+
+static int64_t mono_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
+}
+
+static void add_snapshot(struct collector *c)
+{
+	struct clock_snapshot s = clock_snapshot_take(c->clock.mode, false);
+
+	clock_map_add(&c->clock, s.ticks, s.mono);
+	c->now = s.mono - c->clock.zero;
+}
+
+static void note_clocks(struct collector *c)
+{
+	struct clock_snapshot s = clock_snapshot_take(c->clock.mode, true);
+
+	clock_map_add(&c->clock, s.ticks, s.mono);
+	db_clock_snapshot(c->db, (int64_t)s.ticks, s.mono, s.real, s.boot);
+	c->clock_at = c->now = s.mono - c->clock.zero;
+}
+
+static struct sl_session settings(const struct collect_ask *ask, uint32_t mode, uint64_t ticks_per_ns)
+{
+	const struct profile_options *o = ask->options;
+	struct sl_session s = {
+		.magic = SL_SESSION_MAGIC,
+		.wire_version = SL_WIRE_VERSION,
+		.bytes = sizeof(s),
+		.clock_mode = mode,
+		.trace = (o->trace_osrt ? SL_TRACE_OSRT : 0u) |
+			 (o->osrt_file_access ? SL_TRACE_FILE_ACCESS : 0u),
+		.threshold_ticks = (uint64_t)((unsigned __int128)(uint64_t)o->osrt_threshold_ns *
+					      ticks_per_ns >> 32),
+		.on_full = o->on_full,
+		.wait_ms = 1000,
+		.quota_chunks = (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
+		.collector_pid = (uint32_t)getpid(),
+		.state = SL_SESSION_ON,
+		.root_pid = ask->root,
+	};
+
+	if (ask->preload && strlen(ask->preload) < sizeof(s.preload_path))
+		strcpy(s.preload_path, ask->preload);
+	return s;
+}
+
+static void read_line(const char *path, char *text, size_t size)
+{
+	FILE *f = fopen(path, "re");
+
+	text[0] = 0;
+	if (!f)
+		return;
+	if (fgets(text, (int)size, f))
+		text[strcspn(text, "\n")] = 0;
+	fclose(f);
+}
+
+/* What recover needs to go on; in the first transaction. */
+static void save_setup(struct collector *c, int64_t zero_real)
+{
+	struct saved_setup s = {.version = SAVED_VERSION, .root_pid = c->root,
+				.zero_mono = c->clock.zero, .zero_real = zero_real,
+				.clock_mode = c->clock.mode, .file_access = c->model.file_access};
+
+	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
+	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));
+	db_state_set(c->db, "session", &s, sizeof(s));
+}
+
+static void tell_keeper(struct collector *c)
+{
+	struct keeper_message m = {.kind = KEEPER_SETUP};
+
+	if (c->keeper < 0)
+		return;
+	memcpy(m.dir, c->session.dir, sizeof(c->session.dir));
+	if (strlen(c->report) < sizeof(m.report))
+		strcpy(m.report, c->report);
+	keeper_send(c->keeper, &m, -1);
+	m.kind = KEEPER_LISTEN;
+	keeper_send(c->keeper, &m, c->session.listen_fd);
+}
+
+static void open_sched(struct collector *c)
+{
+	char why[512] = "";
+
+	if (c->options->cpuctxsw == SCHED_MODE_NONE)
+		return;
+	c->sched = sched_open(c->options->cpuctxsw, SCHED_BACKEND_BPF, why, sizeof(why));
+	c->model.has_kernel_events = c->sched != NULL;
+	c->model.keep_all_switches = c->options->cpuctxsw == SCHED_MODE_SYSTEM;
+	if (why[0])
+		notes_say(c, 2, "%s", why);
+}
+
+int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
+{
+	uint32_t mode = clock_mode_detect();
+	uint64_t ticks_per_ns = clock_calibrate(mode, 3);
+	struct sl_session control = settings(ask, mode, ticks_per_ns);
+	struct clock_snapshot zero = clock_snapshot_take(mode, true);
+	struct db_open how = {.path = ask->report, .overwrite = ask->options->force_overwrite,
+			      .utc_epoch_ns = zero.real, .system_clock_ns = zero.mono};
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	c->options = ask->options;
+	c->report = ask->report;
+	c->is_quiet = ask->is_quiet;
+	c->keeper = ask->keeper;
+	c->signal_fd = -1;
+	c->root_status = -1;
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (c->epoll < 0)
+		return -errno;
+	c->db = db_open(&how, why, why_len);
+	if (!c->db) {
+		close(c->epoll);
+		return -EIO;
+	}
+	err = session_create(&c->session, &control, ask->report, why, why_len);
+	if (err) {
+		collect_abandon(c, false);
+		return err;
+	}
+	clock_map_init(&c->clock, mode, zero.mono);
+	clock_map_add(&c->clock, zero.ticks, zero.mono);
+	model_init(&c->model, c->db, &c->clock);
+	c->model.file_access = ask->options->osrt_file_access;
+	c->model.watch = loop_watch_proc;
+	c->model.watch_ctx = c;
+	c->arenas = (struct arenas){.model = &c->model, .db = c->db, .clock = &c->clock};
+	c->root = c->model.root_pid = ask->root;
+	if (ask->options->duration_s)
+		c->stop_at = ask->options->duration_s * SECOND_NS;
+	tell_keeper(c);
+	loop_add(c, c->session.listen_fd, LOOP_LISTEN, NULL);
+	notes_begin(c);
+	save_setup(c, zero.real);
+	note_clocks(c);
+	open_sched(c);
+	collect_commit(c);
+	return 0;
+}
+
+void collect_watch(struct collector *c, uint32_t root, bool is_child)
+{
+	int err;
+
+	c->root = c->model.root_pid = root;
+	c->session.control->root_pid = root;
+	c->child = is_child ? (pid_t)root : 0;
+	model_get(&c->model, root, c->now);
+	if (!c->sched)
+		return;
+	err = sched_follow(c->sched, (pid_t)root);
+	if (err)
+		notes_say(c, 2, "no context switches: following process %u failed: %s", root,
+			  strerror(-err));
+}
+
+void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
+{
+	struct keeper_message m = {.kind = KEEPER_ARENA, .id = id, .peer_pid = pid,
+				   .claimed_pid = claimed};
+	struct arena *a;
+
+	/* First of all: from here on our death loses nothing of it. */
+	if (c->keeper >= 0)
+		keeper_send(c->keeper, &m, fd);
+	a = arena_attach(&c->arenas, fd, id, pid, claimed);
+	if (!a && c->keeper >= 0) {
+		m.kind = KEEPER_GONE;
+		keeper_send(c->keeper, &m, -1);
+	}
+}
+
+static void arenas_gone(struct collector *c)
+{
+	struct keeper_message m = {.kind = KEEPER_GONE};
+
+	for (const struct arena *a = c->arenas.first; a; a = a->next) {
+		if (!a->is_over || c->keeper < 0)
+			continue;
+		m.id = a->id;
+		keeper_send(c->keeper, &m, -1);
+	}
+}
+
+static void disk_full(struct collector *c, int err)
+{
+	positions_lost(&c->arenas);
+	if (!c->sched_dead)
+		c->sched_dead_first = c->model.sched_first;
+	c->sched_dead += c->model.sched_rows;
+	c->sched_dead_last = c->model.sched_last;
+	if (!c->said_disk_full && !c->is_quiet)
+		sl_warn("cannot write the report: %s; the program goes on, what is lost is counted",
+			strerror(-err));
+	c->said_disk_full = true;
+}
+
+void collect_commit(struct collector *c)
+{
+	int err;
+
+	positions_save(&c->arenas);
+	err = db_commit(c->db, c->now);
+	if (err)
+		disk_full(c, err);
+	else
+		arenas_gone(c);
+	c->model.sched_rows = 0;
+	positions_release(&c->arenas);
+	c->committed_at = c->now;
+}
+
+/* One heartbeat per second says to waiting programs that somebody will make room. */
+static void beat(struct collector *c)
+{
+	if (c->now - c->beat_at < SECOND_NS / 2)
+		return;
+	c->beat_at = c->now;
+	__atomic_add_fetch(&c->session.control->heartbeat, 1, __ATOMIC_RELAXED);
+}
+
+static void housekeeping(struct collector *c)
+{
+	bool all = c->now - c->reaped_at >= REAP_NS;
+
+	if (all)
+		c->reaped_at = c->now;
+	drain_reap(&c->arenas, all);
+	if (c->now - c->totals_at >= SECOND_NS) {
+		c->totals_at = c->now;
+		drain_totals(&c->arenas, false);
+	}
+	if (c->now - c->clock_at >= SECOND_NS)
+		note_clocks(c);
+	if (all)
+		model_settle(&c->model, c->now, false);
+}
+
+size_t collect_tick(struct collector *c)
+{
+	int64_t begun = mono_now();
+	size_t taken, all = 0;
+
+	add_snapshot(c);
+	beat(c);
+	if (c->sched)
+		all += (size_t)sched_poll(c->sched, &model_sched_ops, &c->model);
+	do {
+		taken = drain_round(&c->arenas, ROWS_PER_ROUND);
+		all += taken;
+		if (db_pending(c->db) >= ROWS_PER_COMMIT)
+			collect_commit(c);
+	} while (taken >= ROWS_PER_ROUND / 4 && mono_now() - begun < TICK_NS);
+	housekeeping(c);
+	if (c->now - c->committed_at >= COMMIT_NS)
+		collect_commit(c);
+	return all;
+}
+
+static void write_dead_switches(struct collector *c)
+{
+	if (!c->sched_dead)
+		return;
+	db_lost(c->db, c->sched_dead_first, c->sched_dead_last, DB_NULL,
+		"context switches: disk full", (int64_t)c->sched_dead);
+}
+
+/* Records up to the newest snapshot, from everybody; bounded, though programs may go on. */
+static void drain_all(struct collector *c)
+{
+	int64_t begun = mono_now();
+
+	loop_accept(c);
+	add_snapshot(c);
+	while (drain_round(&c->arenas, ROWS_PER_ROUND) && mono_now() - begun < DRAIN_END_NS)
+		if (db_pending(c->db) >= ROWS_PER_COMMIT)
+			collect_commit(c);
+}
+
+int collect_finish(struct collector *c)
+{
+	struct keeper_message done = {.kind = KEEPER_DONE};
+	int err;
+
+	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	if (c->sched) {
+		sched_stop(c->sched);
+		sched_poll(c->sched, &model_sched_ops, &c->model);
+	}
+	drain_all(c);
+	drain_reap(&c->arenas, true);
+	drain_all(c);
+	drain_reap(&c->arenas, true);
+	drain_totals(&c->arenas, true);
+	model_settle(&c->model, c->now, true);
+	if (c->sched)
+		c->sched_lost = sched_lost(c->sched);
+	note_clocks(c);
+	collect_commit(c);
+	/* What the last commit may have lost is told in one more. */
+	drain_totals(&c->arenas, true);
+	write_dead_switches(c);
+	notes_end(c);
+	while (c->arenas.first)
+		arena_detach(&c->arenas, c->arenas.first);
+	if (c->sched)
+		sched_close(c->sched);
+	err = db_finish(c->db, c->now);
+	c->db = NULL;
+	session_remove(&c->session);
+	if (c->keeper >= 0) {
+		keeper_send(c->keeper, &done, -1);
+		close(c->keeper);
+	}
+	model_release(&c->model);
+	clock_map_release(&c->clock);
+	close(c->epoll);
+	return err;
+}
+
+void collect_abandon(struct collector *c, bool keep_report)
+{
+	struct keeper_message done = {.kind = KEEPER_DONE};
+
+	if (c->db)
+		db_abandon(c->db);
+	c->db = NULL;
+	if (!keep_report) {
+		static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+		char path[4200];
+
+		for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+			snprintf(path, sizeof(path), "%s%s", c->report, ends[i]);
+			unlink(path);
+		}
+	}
+	session_remove(&c->session);
+	if (c->sched)
+		sched_close(c->sched);
+	if (c->keeper >= 0) {
+		keeper_send(c->keeper, &done, -1);
+		close(c->keeper);
+	}
+	if (c->epoll >= 0)
+		close(c->epoll);
+}

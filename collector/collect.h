@@ -1,0 +1,98 @@
+/*
+ * collect.h - one collection: everything between "the report exists" and "the report is complete".
+ *
+ *   collect_open()     report, session directory, keeper, clock, context switches
+ *   collect_watch()    the root process, once its pid is known
+ *   loop_run()         until the end (loop.c)
+ *   collect_finish()   last records, totals, losses, end mark
+ */
+#ifndef SL_COLLECT_H
+#define SL_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/arenas.h"
+#include "collector/profile_options.h"
+#include "collector/session.h"
+
+struct collector {
+	const struct profile_options *options;
+	const char *report;       /* absolute */
+	struct db *db;
+	struct session session;
+	struct clock_map clock;
+	struct model model;
+	struct arenas arenas;
+	struct sched *sched;
+	int keeper;               /* socket, -1 none */
+	int epoll;
+	int signal_fd;            /* -1: signals are not ours to handle (bare preload) */
+	int leaving[8];           /* connections of roots that wait for the commit */
+	int leaving_cnt;
+	pid_t child;              /* the program, when it is our child; else 0 */
+	uint32_t root;
+	bool root_is_gone;
+	int root_status;          /* wait status, -1 unknown */
+	bool is_quiet;            /* nobody reads our stderr */
+	bool is_over;             /* the loop shall end */
+	bool was_cut;             /* by --duration or a signal: the program may still run */
+	bool said_disk_full;
+	uint64_t sched_lost, sched_dead;
+	int64_t sched_dead_first, sched_dead_last;
+	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at, alone_at; /* session ns */
+	int64_t stop_at;          /* --duration; 0 none */
+	unsigned idle_rounds;
+};
+
+struct collect_ask {
+	const struct profile_options *options;
+	const char *report;
+	const char *preload;  /* libtrace.so */
+	uint32_t root;        /* pid of the first process, 0 not known yet */
+	bool is_quiet;
+	int keeper;           /* of keeper_start(), or negative */
+};
+
+/* 0, or -errno and a sentence in @why. */
+int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len);
+
+/* The first process: to be called before it execs. */
+void collect_watch(struct collector *c, uint32_t root, bool is_child);
+
+/* A new arena: by hello, or from the keeper. */
+void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed);
+
+/* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
+size_t collect_tick(struct collector *c);
+/* Commits now. */
+void collect_commit(struct collector *c);
+
+/* Everything down to the end mark; frees the report. 0 or -errno. */
+int collect_finish(struct collector *c);
+/* Gives everything up: the report is removed, too (@keep_report: not). */
+void collect_abandon(struct collector *c, bool keep_report);
+
+/* ---- loop.c ---- */
+
+enum { LOOP_LISTEN = 1, LOOP_SIGNAL, LOOP_PEER, LOOP_PROC };
+
+void loop_add(struct collector *c, int fd, unsigned kind, void *what);
+void loop_watch_proc(void *ctx, struct proc *p); /* for model.watch */
+void loop_run(struct collector *c);
+/* Accepts every hello that waits. */
+void loop_accept(struct collector *c);
+
+/* ---- notes.c ---- */
+
+/* What the report says about the machine, the run and itself. */
+void notes_begin(struct collector *c);
+void notes_command(struct collector *c, int argc, char **argv);
+/* What was lost, and what could not be traced: rows, a diagnostic, one line each on stderr. */
+void notes_end(struct collector *c);
+void notes_say(struct collector *c, int severity, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

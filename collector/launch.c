@@ -1,0 +1,278 @@
+/*
+ * launch.c - the program's start, signals and end, as if it had been started without us.
+ */
+#include "collector/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/cmd.h"
+#include "collector/elf_needs.h"
+#include "preload/session.h"
+
+#define PRELOAD_ENV "LD_PRELOAD"
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	errno = EACCES;
+	return S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *launch_find(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	int err = ENOENT;
+
+	if (strchr(name, '/'))
+		return is_program(name) ? strdup(name) : NULL;
+	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *name; path = end + 1) {
+		char full[PATH_MAX];
+
+		end = strchrnul(path, ':');
+		snprintf(full, sizeof(full), "%.*s%s%s", (int)(end - path), path,
+			 end == path ? "./" : "/", name);
+		if (is_program(full))
+			return strdup(full);
+		if (errno == EACCES)
+			err = EACCES;
+		if (!*end)
+			break;
+	}
+	errno = err;
+	return NULL;
+}
+
+char *launch_preload(void)
+{
+	static const char *const places[] = {"libtrace.so", "../lib/sightline/libtrace.so",
+					     "../lib/libtrace.so"};
+	const char *asked = getenv("SIGHTLINE_PRELOAD");
+	char exe[PATH_MAX], path[PATH_MAX + 64];
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (asked && *asked)
+		return realpath(asked, NULL);
+	if (len <= 0)
+		return NULL;
+	exe[len] = 0;
+	slash = strrchr(exe, '/');
+	if (!slash)
+		return NULL;
+	slash[1] = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		char *real;
+
+		snprintf(path, sizeof(path), "%s%s", exe, places[i]);
+		real = realpath(path, NULL);
+		if (real)
+			return real;
+	}
+	return NULL;
+}
+
+/* Sanitizers insist on coming first: theirs, ours, then what was there. */
+static void set_preload(const char *program, const char *preload)
+{
+	const char *had = getenv(PRELOAD_ENV);
+	char sanitizer[128] = "", *value;
+
+	elf_needs(program, "libasan.so", sanitizer, sizeof(sanitizer));
+	if (asprintf(&value, "%s%s%s%s%s", sanitizer, *sanitizer ? ":" : "", preload,
+		     had && *had ? ":" : "", had ? had : "") < 0)
+		return;
+	setenv(PRELOAD_ENV, value, 1);
+	free(value);
+}
+
+static void set_environment(const struct profile_options *o, const char *program, const char *preload,
+			    const char *session_dir)
+{
+	const char *cursor = o->env_vars;
+	char *var;
+
+	if (!o->inherit_environment)
+		clearenv();
+	while (cursor && (var = profile_env_next(&cursor)))
+		putenv(var);
+	if (!preload || !o->trace_osrt)
+		return;
+	setenv(SL_SESSION_ENV, session_dir, 1);
+	set_preload(program, preload);
+}
+
+static void hide_output(void)
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	if (null < 0)
+		return;
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+static void be_program(int go, int failed, const struct profile_options *o, const char *program,
+		       char **argv, const char *preload)
+{
+	char dir[128] = "";
+	ssize_t n = read(go, dir, sizeof(dir) - 1);
+	int err;
+
+	if (n <= 0)
+		_exit(SL_EXIT_FAIL);
+	set_environment(o, program, preload, dir);
+	if (!o->show_output)
+		hide_output();
+	execvp(program, argv);
+	err = errno;
+	if (write(failed, &err, sizeof(err)) != sizeof(err))
+		_exit(SL_EXIT_NOEXEC);
+	_exit(err == ENOENT ? SL_EXIT_NOTFOUND : SL_EXIT_NOEXEC);
+}
+
+/* Out of the way of the numbers that a program expects to get. */
+static int move_high(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+int launch_fork(struct launch *l, const struct profile_options *options, const char *program,
+		char **argv, const char *preload)
+{
+	int go[2], failed[2], err;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return -errno;
+	if (pipe2(failed, O_CLOEXEC) < 0) {
+		err = -errno;
+		close(go[0]);
+		close(go[1]);
+		return err;
+	}
+	l->pid = fork();
+	err = -errno;
+	if (l->pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		be_program(go[0], failed[1], options, program, argv, preload);
+	}
+	close(go[0]);
+	close(failed[1]);
+	l->go = move_high(go[1]);
+	l->failed = move_high(failed[0]);
+	if (l->pid > 0)
+		return 0;
+	close(l->go);
+	close(l->failed);
+	return err;
+}
+
+int launch_go(struct launch *l, const char *session_dir)
+{
+	int err = 0;
+	ssize_t n;
+
+	if (write(l->go, session_dir, strlen(session_dir)) < 0)
+		err = -errno;
+	close(l->go);
+	/* Its end closes with the exec. */
+	do
+		n = read(l->failed, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(l->failed);
+	return n == sizeof(err) ? -err : err;
+}
+
+void launch_cancel(struct launch *l)
+{
+	close(l->go);
+	close(l->failed);
+	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void handled(sigset_t *set)
+{
+	static const int signals[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP,
+				      SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(set, signals[i]);
+}
+
+int launch_signals(void)
+{
+	sigset_t set;
+
+	handled(&set);
+	/* An ignored SIGCHLD would lose the program's exit status. */
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN); /* our last line may come while another job has the terminal */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void launch_stop_as(int sig)
+{
+	sigset_t set;
+
+	if (sig == SIGSTOP) {
+		raise(SIGSTOP);
+		return;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	signal(sig, SIG_DFL);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL); /* stops here */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (sig == SIGTTOU)
+		signal(sig, SIG_IGN);
+}
+
+int launch_exit_as(int wait_status)
+{
+	struct rlimit none = {0, 0};
+	sigset_t set;
+	int sig;
+
+	if (wait_status < 0)
+		return SL_EXIT_FAIL;
+	if (WIFEXITED(wait_status))
+		return WEXITSTATUS(wait_status);
+	sig = WTERMSIG(wait_status);
+	/* The program has left its core; a second one would be ours. */
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+	fflush(stdout);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return 128 + sig;
+}

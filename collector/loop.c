@@ -1,0 +1,280 @@
+/*
+ * loop.c - the event loop: who calls, who ended, when to look at the rings.
+ *
+ * One thread. Nothing in it waits but epoll_wait(), whose period adapts: the rings are polled, since a
+ * wake-up from the traced program would cost it a system call per event.
+ */
+#include "collector/collect.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/attach.h"
+#include "collector/cmd.h"
+#include "collector/launch.h"
+#include "collector/pidns.h"
+
+#define EVENTS 64
+#define BUSY_ROWS 20000u
+#define PERIOD_BUSY_MS 2
+#define PERIOD_SOME_MS 10
+#define PERIOD_IDLE_MS 50
+#define KIND_SHIFT 56
+
+/* Descriptors fit into the lower half, pointers to processes into 56 bits. */
+void loop_add(struct collector *c, int fd, unsigned kind, void *what)
+{
+	uint64_t value = what ? (uint64_t)(uintptr_t)what : (uint64_t)(uint32_t)fd;
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = value | (uint64_t)kind << KIND_SHIFT};
+
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+void loop_watch_proc(void *ctx, struct proc *p)
+{
+	struct collector *c = ctx;
+
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->pidfd >= 0)
+		loop_add(c, p->pidfd, LOOP_PROC, p);
+}
+
+static void on_peer(struct collector *c, int sock)
+{
+	struct hello h;
+	int got = attach_receive(sock, &h);
+
+	if (got == 0)
+		return;
+	if (got < 0) {
+		/* Most simply hang up after their hello. */
+		close(sock);
+		return;
+	}
+	if (h.kind == SL_HELLO_ARENA) {
+		collect_arena(c, h.fd, c->arenas.last_id + 1, h.pid, h.claimed);
+		close(h.fd);
+		return;
+	}
+	/* The root of a bare preload waits on this connection; answered after the commit. */
+	epoll_ctl(c->epoll, EPOLL_CTL_DEL, sock, NULL);
+	if (c->leaving_cnt < (int)(sizeof(c->leaving) / sizeof(*c->leaving)))
+		c->leaving[c->leaving_cnt++] = sock;
+	else
+		close(sock);
+}
+
+void loop_accept(struct collector *c)
+{
+	int sock;
+
+	if (c->session.listen_fd < 0)
+		return;
+	while ((sock = attach_accept(c->session.listen_fd)) >= 0) {
+		loop_add(c, sock, LOOP_PEER, NULL);
+		on_peer(c, sock);
+	}
+}
+
+static bool child_is_stopped(const struct collector *c)
+{
+	return c->child && !c->root_is_gone && proc_state((uint32_t)c->child) == 'T';
+}
+
+/*
+ * A stop that the shell would have seen is one it must see of us. A SIGSTOP by hand to the program
+ * alone is not: nobody would continue us. (The terminal's stop reaches the whole group.)
+ */
+static void mirror_stop(struct collector *c, int sig)
+{
+	bool foreground = getpgid(c->child) == getpgrp() && tcgetpgrp(STDIN_FILENO) == getpgrp();
+
+	if ((sig == SIGSTOP && !foreground) || !child_is_stopped(c))
+		return;
+	collect_tick(c);
+	collect_commit(c);
+	launch_stop_as(sig);
+}
+
+/* The program (our child) changed: ended, or stopped as by Ctrl-Z. */
+static void on_child(struct collector *c)
+{
+	struct proc *p;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(c->child, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (WIFSTOPPED(status)) {
+			mirror_stop(c, WSTOPSIG(status));
+			continue;
+		}
+		c->root_is_gone = true;
+		c->root_status = status;
+		if (c->sched)
+			sched_poll(c->sched, &model_sched_ops, &c->model);
+		p = model_find_newest(&c->model, (uint32_t)pid);
+		if (p)
+			model_exit(&c->model, p, c->now, status);
+		return;
+	}
+}
+
+static void on_signal(struct collector *c)
+{
+	struct signalfd_siginfo si;
+
+	while (read(c->signal_fd, &si, sizeof(si)) == sizeof(si)) {
+		switch (si.ssi_signo) {
+		case SIGCHLD:
+			if (c->child && !c->root_is_gone)
+				on_child(c);
+			break;
+		case SIGCONT:
+			/* Usually the whole group gets it. */
+			if (child_is_stopped(c))
+				kill(c->child, SIGCONT);
+			break;
+		case SIGTSTP:
+		case SIGINT:
+		case SIGQUIT:
+			/* The terminal sends these to the program as well; a kill is for it alone. */
+			if (si.ssi_code != SI_KERNEL && c->child && !c->root_is_gone)
+				kill(c->child, (int)si.ssi_signo);
+			else if (c->root_is_gone && si.ssi_signo != SIGTSTP)
+				c->is_over = c->was_cut = true;
+			break;
+		default:
+			if (c->child && !c->root_is_gone)
+				kill(c->child, (int)si.ssi_signo);
+			else if (si.ssi_signo == SIGTERM || si.ssi_signo == SIGHUP)
+				c->is_over = c->was_cut = true;
+		}
+	}
+}
+
+static void on_proc(struct collector *c, struct proc *p)
+{
+	if (p->is_gone || p->pidfd < 0)
+		return;
+	/* The kernel's event has the exit status: let it come first. */
+	if (c->sched)
+		sched_poll(c->sched, &model_sched_ops, &c->model);
+	if (c->child && p->pid == (uint32_t)c->child)
+		on_child(c);
+	else
+		model_exit(&c->model, p, c->now, -1);
+	if (p->pid == c->root)
+		c->root_is_gone = true;
+	if (p->pidfd >= 0 && !p->is_gone)
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, p->pidfd, NULL);
+}
+
+static void dispatch(struct collector *c, const struct epoll_event *ev)
+{
+	uint64_t value = ev->data.u64 & ((1ull << KIND_SHIFT) - 1);
+
+	switch (ev->data.u64 >> KIND_SHIFT) {
+	case LOOP_LISTEN:
+		loop_accept(c);
+		break;
+	case LOOP_SIGNAL:
+		on_signal(c);
+		break;
+	case LOOP_PEER:
+		on_peer(c, (int)value);
+		break;
+	case LOOP_PROC:
+		on_proc(c, (struct proc *)(uintptr_t)value);
+		break;
+	}
+}
+
+/* Roots that are about to exit: all of theirs must be in the report. */
+static void answer_leaving(struct collector *c)
+{
+	if (!c->leaving_cnt)
+		return;
+	while (collect_tick(c) >= BUSY_ROWS)
+		;
+	drain_reap(&c->arenas, true);
+	drain_totals(&c->arenas, false);
+	collect_commit(c);
+	while (c->leaving_cnt)
+		close(c->leaving[--c->leaving_cnt]);
+}
+
+/* Kernels without pidfd, or no descriptors left: ask. */
+static void check_processes(struct collector *c)
+{
+	for (struct proc *p = c->model.procs; p; p = p->next)
+		if (!p->is_gone && p->pidfd < 0 && kill((pid_t)p->pid, 0) < 0 && errno == ESRCH) {
+			model_exit(&c->model, p, c->now, -1);
+			if (p->pid == c->root)
+				c->root_is_gone = true;
+		}
+}
+
+static void check_end(struct collector *c)
+{
+	bool tree_is_gone = c->model.alive == 0;
+
+	if (c->stop_at && c->now >= c->stop_at) {
+		c->is_over = c->was_cut = true;
+		return;
+	}
+	if (!c->root_is_gone)
+		return;
+	if (c->options->wait_all && !tree_is_gone)
+		return;
+	if (!c->options->stop_on_exit && c->stop_at)
+		return;
+	/* Somebody may be on the way: connected, forked without a call yet. Look twice, 10 ms apart. */
+	if (c->options->wait_all && !c->alone_at) {
+		c->alone_at = c->now;
+		return;
+	}
+	if (c->options->wait_all && c->now - c->alone_at < 5000000)
+		return;
+	c->is_over = true;
+}
+
+static int period(struct collector *c, size_t rows)
+{
+	if (c->root_is_gone)
+		return PERIOD_BUSY_MS;
+	if (rows >= BUSY_ROWS) {
+		c->idle_rounds = 0;
+		return rows >= 3 * BUSY_ROWS ? 0 : PERIOD_BUSY_MS;
+	}
+	if (rows) {
+		c->idle_rounds = 0;
+		return PERIOD_SOME_MS;
+	}
+	return ++c->idle_rounds < 10 ? PERIOD_SOME_MS : PERIOD_IDLE_MS;
+}
+
+void loop_run(struct collector *c)
+{
+	struct epoll_event ev[EVENTS];
+	int wait = PERIOD_SOME_MS;
+
+	while (!c->is_over) {
+		int n = epoll_wait(c->epoll, ev, EVENTS, wait);
+
+		for (int i = 0; i < n; i++)
+			dispatch(c, &ev[i]);
+		if (n > 0)
+			c->alone_at = 0;
+		wait = period(c, collect_tick(c));
+		answer_leaving(c);
+		if (c->reaped_at == c->now)
+			check_processes(c);
+		check_end(c);
+	}
+}

@@ -1,0 +1,148 @@
+/* notes.c - what the report says besides events: the machine, the run, and what is missing. */
+#include "collector/collect.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "collector/cmd.h"
+#include "preload/clock.h"
+
+enum { SOURCE_DAEMON = 2, INFO = 1, WARNING = 2 };
+#define GLOBAL_VID (INT64_C(1) << 48)
+
+void notes_say(struct collector *c, int severity, const char *format, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (!c->is_quiet)
+		sl_warn("%s", text);
+	db_diagnostic(c->db, c->now, SOURCE_DAEMON, severity, text, GLOBAL_VID);
+}
+
+static void number(struct collector *c, const char *name, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	db_meta_capture(c->db, name, text);
+}
+
+static void system_env(struct collector *c)
+{
+	struct utsname u;
+	char text[256];
+	int i = 0;
+
+	if (uname(&u) < 0)
+		return;
+	db_system_env(c->db, "Hostname", i++, u.nodename);
+	snprintf(text, sizeof(text), "%s %s", u.sysname, u.release);
+	db_system_env(c->db, "OsVersion", i++, text);
+	db_system_env(c->db, "OsBuild", i++, u.version);
+	db_system_env(c->db, "CpuArchitecture", i++, u.machine);
+	snprintf(text, sizeof(text), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	db_system_env(c->db, "CpuCores", i++, text);
+	snprintf(text, sizeof(text), "%lld",
+		 (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+	db_system_env(c->db, "PhysicalMemoryBytes", i++, text);
+	db_system_env(c->db, "EventClock", i++, c->clock.mode == SL_CLOCK_TSC ? "counter" : "CLOCK_MONOTONIC");
+}
+
+void notes_begin(struct collector *c)
+{
+	static const char *const scopes[] = {"none", "process-tree", "system-wide"};
+	const struct profile_options *o = c->options;
+
+	db_diagnostic(c->db, 0, SOURCE_DAEMON, INFO, "Profiling has started.", GLOBAL_VID);
+	system_env(c);
+	db_meta_capture(c->db, "CAPTURE_EVENT_TYPE", o->trace_osrt ? "osrt" : "none");
+	db_meta_capture(c->db, "START_TRIGGER", "IMMEDIATE");
+	db_meta_capture(c->db, "STOP_TRIGGER", o->duration_s ? "TIMEOUT" : "PROCESS_EXIT");
+	if (o->duration_s)
+		number(c, "RUN_DURATION_MS", o->duration_s * 1000);
+	db_meta_capture(c->db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE", scopes[o->cpuctxsw]);
+	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
+	db_meta_capture(c->db, "OSRT_OPTIONS:FILE_ACCESS", o->osrt_file_access ? "true" : "false");
+}
+
+void notes_command(struct collector *c, int argc, char **argv)
+{
+	char name[64], cwd[4096];
+
+	if (argc < 1)
+		return;
+	db_meta_capture(c->db, "PROCESS_0:COMMAND", argv[0]);
+	for (int i = 1; i < argc; i++) {
+		snprintf(name, sizeof(name), "PROCESS_0:ARGUMENT_%d", i - 1);
+		db_meta_capture(c->db, name, argv[i]);
+	}
+	if (getcwd(cwd, sizeof(cwd)))
+		db_meta_capture(c->db, "PROCESS_0:WORKING_DIR", cwd);
+	number(c, "PROCESS_0:PID", c->root);
+}
+
+/* 12345678 as "12,345,678". */
+static const char *grouped(uint64_t n, char *text)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), at = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			text[at++] = ',';
+		text[at++] = digits[i];
+	}
+	text[at] = 0;
+	return text;
+}
+
+static void say_losses(struct collector *c)
+{
+	static const char *const policy[] = {"wait", "drop", "block"};
+	const struct arenas *as = &c->arenas;
+	char n[32];
+
+	if (as->lost_full)
+		notes_say(c, WARNING,
+			  "%s calls were not recorded: rings full (policy %s); totals are exact "
+			  "(SL_OSRT_TOTALS); a larger --buffer-size or --on-full=block avoids it",
+			  grouped(as->lost_full, n), policy[c->options->on_full]);
+	if (as->lost_other)
+		notes_say(c, WARNING,
+			  "%s calls were not recorded: made inside the tracer by signal handlers, or by more "
+			  "threads than there are slots (see SL_LOST_EVENTS)",
+			  grouped(as->lost_other, n));
+	if (as->lost_disk + c->sched_dead)
+		notes_say(c, WARNING, "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
+			  grouped(as->lost_disk + c->sched_dead, n));
+	if (c->sched_lost) {
+		db_lost(c->db, 0, c->now, DB_NULL, "context switches: kernel buffer full",
+			(int64_t)c->sched_lost);
+		notes_say(c, WARNING, "%s context-switch events were lost: kernel buffer full",
+			  grouped(c->sched_lost, n));
+	}
+	if (as->corrupt)
+		notes_say(c, WARNING, "%s records made no sense and were left out (did the program "
+				      "overwrite shared memory?)", grouped(as->corrupt, n));
+	if (as->refused)
+		notes_say(c, WARNING, "%s processes were refused: their libtrace.so is of another build",
+			  grouped(as->refused, n));
+}
+
+void notes_end(struct collector *c)
+{
+	say_losses(c);
+	if (c->options->trace_osrt && !c->model.traced_images)
+		notes_say(c, WARNING,
+			  "the program could not be entered (statically linked, setuid, or another "
+			  "loader): the report has its processes and context switches only");
+	db_diagnostic(c->db, c->now, SOURCE_DAEMON, INFO, "Profiling has stopped.", GLOBAL_VID);
+}
