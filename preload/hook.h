@@ -23,6 +23,8 @@
 #include "preload/session.h"
 
 #define SL_EXPORT __attribute__((visibility("default")))
+/* The path of every call: gcc alone would share these between hundreds of wrappers. */
+#define SL_HOT static inline __attribute__((always_inline))
 #define sl_likely(x) __builtin_expect(!!(x), 1)
 #define sl_unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -72,14 +74,14 @@ extern void *sl_real[SL_HOOK_CNT];
 void *sl_resolve(enum sl_hook hook); /* slow: NULL when no such function exists */
 void sl_resolve_all(void);
 
-static inline void *sl_get_real(enum sl_hook hook)
+SL_HOT void *sl_get_real(enum sl_hook hook)
 {
 	void *p = sl_real[hook];
 
 	return sl_likely(p) ? p : sl_resolve(hook);
 }
 
-static inline uint64_t sl_ticks(void)
+SL_HOT uint64_t sl_ticks(void)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
 	if (sl_likely(sl_proc->clock_mode == SL_CLOCK_TSC))
@@ -97,14 +99,14 @@ struct sl_call {
 bool sl_enter_slow(void);
 
 /* Right after the real call. */
-static inline void sl_stop(struct sl_call *call)
+SL_HOT void sl_stop(struct sl_call *call)
 {
 	call->duration = sl_ticks() - call->start;
 	sl_tls.depth = call->depth;
 }
 
 /* False: pass the call through and record nothing. */
-static inline bool sl_enter(struct sl_call *call)
+SL_HOT bool sl_enter(struct sl_call *call)
 {
 	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
 		return false;
@@ -127,7 +129,7 @@ uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *
 /* The compiler must not move ring writes out of the busy section; the CPU needs no fence for that. */
 #define sl_barrier() __asm__ volatile("" ::: "memory")
 
-static inline bool sl_begin_write(void)
+SL_HOT bool sl_begin_write(void)
 {
 	if (sl_unlikely(sl_tls.busy)) {
 		sl_count_nested();
@@ -137,13 +139,13 @@ static inline bool sl_begin_write(void)
 	sl_barrier();
 	return true;
 }
-static inline void sl_end_write(void)
+SL_HOT void sl_end_write(void)
 {
 	sl_barrier();
 	sl_tls.busy = 0;
 }
 
-static inline void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, bool failed)
+SL_HOT void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, bool failed)
 {
 	struct sl_agg *a = &sl_tls.agg[hook];
 
@@ -159,7 +161,7 @@ static inline void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t b
 }
 
 /* True when the call was too short for a record and has been added to the totals instead. */
-static inline bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file,
+SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file,
 			    int64_t bytes, bool failed)
 {
 	if (call->duration >= (is_file ? sl_tls.file_threshold : sl_tls.threshold))
@@ -172,7 +174,7 @@ static inline bool sl_short(const struct sl_call *call, enum sl_hook hook, bool 
 }
 
 /* Writes the two or three words that every record begins with; returns where the payload goes. */
-static inline uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned words,
+SL_HOT uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned words,
 				    const struct sl_call *call, unsigned shape, unsigned flags)
 {
 	unsigned level = call->depth < 7 ? call->depth : 7;
@@ -188,7 +190,7 @@ static inline uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned wor
 }
 
 /* Release: pairs with the collector's acquire of committed (drain.c). */
-static inline void sl_commit(uint64_t *end)
+SL_HOT void sl_commit(uint64_t *end)
 {
 	uint32_t bytes = (uint32_t)((char *)end - (char *)sl_tls.chunk->data);
 
@@ -196,7 +198,7 @@ static inline void sl_commit(uint64_t *end)
 	__atomic_store_n(&sl_tls.chunk->committed, bytes, __ATOMIC_RELEASE);
 }
 
-static inline uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call *call)
+SL_HOT uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call *call)
 {
 	uint64_t *w = sl_tls.cur;
 
@@ -209,7 +211,7 @@ static inline uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct 
  * The record of a call. Inlined into every wrapper with constants for shape and length, so that what
  * remains is the stores.
  */
-static inline __attribute__((always_inline)) void
+SL_HOT void
 sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 	  const uint64_t *payload, unsigned payload_words)
 {
@@ -228,7 +230,7 @@ sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool fa
 	sl_end_write();
 }
 
-static inline uint64_t sl_result(int64_t ret, bool failed)
+SL_HOT uint64_t sl_result(int64_t ret, bool failed)
 {
 	return failed ? (uint64_t)(int64_t)errno : (uint64_t)ret;
 }
@@ -266,12 +268,12 @@ void sl_fd_forget_range(unsigned first, unsigned last);
 uint32_t sl_fd_new_serial(void);
 
 /* What is known without asking the kernel: for failed calls, whose descriptor may be none. */
-static inline uint32_t sl_fd_peek(int fd)
+SL_HOT uint32_t sl_fd_peek(int fd)
 {
 	return (unsigned)fd < SL_FD_NEAR ? __atomic_load_n(&sl_fd_near[fd], __ATOMIC_RELAXED) : 0;
 }
 
-static inline uint32_t sl_fd_get(int fd)
+SL_HOT uint32_t sl_fd_get(int fd)
 {
 	uint32_t serial = 0;
 
@@ -296,7 +298,7 @@ void sl_leave_io_wide(const struct sl_call *call, enum sl_hook hook, int64_t ret
 		      uint64_t asked, int64_t offset);
 
 /* @done: bytes moved, for the totals. */
-static inline __attribute__((always_inline)) void
+SL_HOT void
 sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
 	    uint64_t asked, int64_t done, int64_t offset)
 {
@@ -337,7 +339,7 @@ void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigne
 	     const void *bytes, size_t len);
 
 /* A call that is only counted, without looking at the clock (uncontended locks, buffered characters). */
-static inline void sl_count_only(enum sl_hook hook, uint64_t bytes)
+SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 {
 	struct sl_agg *a;
 
