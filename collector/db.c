@@ -1,9 +1,9 @@
 /*
  * db.c - the report as a SQLite connection: open, commit, checkpoints, full disk.
  *
- * One process writes, anybody may read at any time (WAL, normal locking). synchronous is OFF while
- * recording: a crash of any process loses nothing committed, and no commit waits for the disk; only a
- * crash of the whole machine can damage a report that is being written. db_finish() syncs it.
+ * One process writes, anybody may read at any time (WAL, normal locking). synchronous is OFF: a crash
+ * of any process loses nothing committed, and no commit waits for the disk; only a crash of the whole
+ * machine can damage a report, until the kernel has written it out as any other file.
  *
  * Rule easy to break: an error inside a transaction goes through db_fail(), which rolls back at once;
  * everything that follows up to db_commit() must do nothing and return that error.

@@ -8,22 +8,10 @@
 #include "collector/db_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static void sync_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		fdatasync(fd);
-		close(fd);
-	}
-}
 
 /*
  * One file without a log beside it. That needs a moment without readers; when one stays, the report
@@ -35,7 +23,9 @@ static void leave_wal(struct db *db)
 		return;
 	sqlite3_busy_timeout(db->sql, 200);
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	db_exec(db, "PRAGMA main.journal_mode = DELETE");
+	/* Asks for the exclusive lock at once, without waiting: so we wait here. */
+	for (int i = 0; i < 20 && db_exec(db, "PRAGMA main.journal_mode = DELETE"); i++)
+		usleep(10000);
 }
 
 /* The disk is full: what the last commit lost goes into the report, for which the ballast made room. */
@@ -73,7 +63,6 @@ int db_finish(struct db *db, int64_t duration_ns)
 		db_fail(db, sqlite3_exec(db->sql, "DROP TABLE main.SL_STATE; COMMIT", NULL, NULL,
 					 NULL));
 	leave_wal(db);
-	sync_file(db->path);
 	db_close(db);
 	return err;
 }
