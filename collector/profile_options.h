@@ -14,22 +14,23 @@
 #include "preload/session.h"
 
 struct profile_options {
-	const char *output;       /* pattern for output_name(); NULL: report<N>.sqlite */
+	const char *output; /* pattern for output_name(); NULL: report<N>.sqlite */
 	bool force_overwrite;
 	bool trace_osrt;
 	int64_t osrt_threshold_ns;
 	bool osrt_file_access;
 	enum sched_mode cpuctxsw;
-	const char *env_vars;     /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
+	const char
+		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
 	bool inherit_environment;
-	bool show_output;         /* false: stdout and stderr of the program go to /dev/null */
-	bool stats;               /* print the default reports at the end */
-	int kill_signal;          /* for what still runs when collection ends before the program; 0: leave it */
-	bool wait_all;            /* wait for the whole process tree, not only for the first process */
-	bool stop_on_exit;        /* end collection when the program ends */
-	int64_t duration_s;       /* 0: until the program ends */
+	bool show_output; /* false: stdout and stderr of the program go to /dev/null */
+	bool stats;       /* print the default reports at the end */
+	int kill_signal; /* for what still runs when collection ends before the program; 0: leave it */
+	bool wait_all;      /* wait for the whole process tree, not only for the first process */
+	bool stop_on_exit;  /* end collection when the program ends */
+	int64_t duration_s; /* 0: until the program ends */
 	enum sl_on_full on_full;
-	int64_t buffer_mib;       /* backlog of records per process image */
+	int64_t buffer_mib; /* backlog of records per process image */
 };
 
 /* What holds when nothing is asked. */
@@ -42,7 +43,8 @@ int profile_options_parse(struct profile_options *options, int argc, char **argv
  * Options in one string, taken apart as a shell does with blanks, quotes and backslashes (no variables, no
  * globs). @source names the string in messages ("SIGHTLINE_OPTIONS"). Calls init itself. 0 or -SL_EXIT_USAGE.
  */
-int profile_options_from_string(struct profile_options *options, const char *text, const char *source);
+int profile_options_from_string(struct profile_options *options, const char *text,
+				const char *source);
 
 /*
  * The next NAME=VALUE of options->env_vars: malloc'd, NULL at the end. *@cursor starts as env_vars.
