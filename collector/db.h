@@ -3,13 +3,16 @@
  *
  * Two ways in. High-volume tables take rows of plain integers: db_row() gives the next row of a
  * table's batch, the caller fills every column, and db_commit() moves all batches into the file by
- * INSERT ... SELECT from a virtual table over the batch, in one transaction. Everything else has a
- * function of its own below. The file is in WAL mode while it grows, so anybody can query it.
+ * INSERT ... SELECT (db_batch.c), in one transaction. Everything else has a function of its own
+ * below. The file is in WAL mode while it grows, so anybody can query it.
  *
  * All functions return 0 or a negative errno unless said otherwise. When db_commit() fails (-ENOSPC:
- * full disk, also for EIO) the transaction is rolled back, the batches are empty, and the rows that
- * were in them are the caller's loss to count; the next db_commit() may succeed again. All else
- * (strings, names, totals, notes...) is kept and goes with the next commit that succeeds.
+ * full disk, also for EIO; -EBUSY: another program kept the write lock for 10 s) the transaction is
+ * rolled back, the batches are empty, and the rows that were in them are the caller's loss to count;
+ * the next db_commit() may succeed again. All else (strings, names, totals, notes...) is kept and
+ * goes with the next commit that succeeds.
+ *
+ * One thread of a process uses this, and SQLite in general: the library is set to single-threaded.
  */
 #ifndef SL_DB_H
 #define SL_DB_H

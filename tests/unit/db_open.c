@@ -1,6 +1,8 @@
 /* db_open.c - which files the report's writer takes, replaces and refuses. */
 #include "tests/unit/db_test.h"
 
+#include <sys/mount.h>
+
 /* Opens and expects a refusal that says @want. */
 static void refused(const char *path, bool overwrite, bool resume, const char *want)
 {
@@ -103,6 +105,32 @@ static void odd_names_are_names(void **state)
 	free(cwd);
 }
 
+static void forbidden_places(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(chmod(test_dir, 0755), 0);
+	pid = fork();
+	if (!pid) { /* another user, for root is forbidden nothing */
+		struct db_open how = {.path = test_path};
+		char why[256] = "";
+
+		if (setgid(65534) || setuid(65534) || db_open(&how, why, sizeof(why)))
+			_exit(1);
+		_exit(strstr(why, "Permission denied") ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	if (mount("tmpfs", test_dir, "tmpfs", MS_RDONLY, NULL))
+		skip();
+	refused(test_path, true, false, "Read-only file system");
+	assert_int_equal(umount(test_dir), 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -111,6 +139,7 @@ int main(void)
 		T(what_is_there_is_not_lost),
 		T(only_unfinished_reports_are_resumed),
 		T(odd_names_are_names),
+		T(forbidden_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
