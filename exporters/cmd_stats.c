@@ -33,7 +33,7 @@ struct job {
 };
 
 struct stats {
-	const char *reports, *formats, *outputs, *dirs, *timeunit, *sqlite;
+	const char *dirs, *timeunit, *sqlite;
 	bool force_export, force_overwrite, quiet, help_formats, help_reports;
 	struct words inputs;
 	struct words spec_r, spec_f, spec_o;
@@ -109,26 +109,45 @@ static const char *word_at(const struct words *w, size_t i, const char *none)
 
 /* ---- options ---- */
 
-/*
- * --help-reports and --help-formats take a name or nothing, which no other option does: here the
- * name may follow as a word only when it cannot be a report file. True when help was asked for.
- */
-static bool wants_help(int argc, char **argv, const char *option, const char **name)
+/* The option's place among the words before "--", and what stands behind its '='; 0: not there. */
+static int find_option(int argc, char **argv, const char *option, const char **value)
 {
 	size_t len = strlen(option);
 
+	*value = NULL;
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strncmp(argv[i], option, len) != 0)
+		if (strncmp(argv[i], option, len) != 0 ||
+		    (argv[i][len] != '=' && argv[i][len] != '\0'))
 			continue;
 		if (argv[i][len] == '=')
-			*name = argv[i] + len + 1;
-		else if (argv[i][len] != '\0')
-			continue;
-		else if (i + 1 < argc && argv[i + 1][0] != '-' && access(argv[i + 1], F_OK) != 0)
-			*name = argv[i + 1];
-		return true;
+			*value = argv[i] + len + 1;
+		return i;
 	}
-	return false;
+	return 0;
+}
+
+/*
+ * --help-reports and --help-formats take a name or nothing, which no other option does: here a name
+ * may follow as a word of its own only when it cannot be a report file. True when help was asked for.
+ */
+static bool wants_help(int argc, char **argv, const char *option, const char **name)
+{
+	int at = find_option(argc, argv, option, name);
+
+	if (at > 0 && !*name && at + 1 < argc && argv[at + 1][0] != '-' &&
+	    access(argv[at + 1], F_OK) != 0)
+		*name = argv[at + 1];
+	return at > 0;
+}
+
+static int help_reports(int argc, char **argv, const char *name)
+{
+	const char *dirs;
+	int at = find_option(argc, argv, "--report-dir", &dirs);
+
+	if (at > 0 && !dirs && at + 1 < argc)
+		dirs = argv[at + 1];
+	return report_help(stdout, name, dirs);
 }
 
 /* Options may also stand behind the files: there is no program here whose options they could be. */
@@ -192,8 +211,9 @@ static int parse(struct stats *st, int argc, char **argv)
 			rc = add_list(&st->spec_f, formats);
 		if (rc == 0)
 			rc = add_list(&st->spec_o, outputs);
-		if (dirs)
-			st->dirs = dirs; /* lives as long as the process */
+		if (dirs) {
+			st->dirs = dirs;
+		}
 		do {
 			if (rc == 0 && at < argc)
 				rc = add_word(&st->inputs, argv[at], strlen(argv[at]));
@@ -521,7 +541,7 @@ int cmd_stats(int argc, char **argv)
 		return SL_EXIT_USAGE;
 	}
 	if (wants_help(argc, argv, "--help-reports", &name))
-		return report_help(stdout, name, NULL);
+		return help_reports(argc, argv, name);
 	rc = parse(&st, argc, argv);
 	find_unit(&st);
 	if (rc == 0)

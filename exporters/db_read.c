@@ -121,7 +121,7 @@ static char *immutable_uri(const char *path)
 		else
 			*p++ = *path;
 	}
-	strcpy(p, "?immutable=1");
+	memcpy(p, "?immutable=1", sizeof("?immutable=1"));
 	return uri;
 }
 

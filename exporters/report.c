@@ -317,9 +317,9 @@ static void help_one(FILE *out, const struct report *r)
 	fputc('\n', out);
 }
 
-static void help_list(FILE *out)
+static void help_list(FILE *out, const char *dirs)
 {
-	char own[64], title[128];
+	char own[64], title[128], dir[4096];
 
 	fputs("Reports (--help-reports=NAME tells more, * = run when no -r is given):\n\n", out);
 	for (size_t i = 0; sl_embedded[i].name; i++) {
@@ -332,6 +332,15 @@ static void help_list(FILE *out)
 				report_field(sql, "default", 0, place, sizeof(place)) ? '*' : ' ',
 				own, title);
 	}
+	while (next_word(&dirs, dir, sizeof(dir))) {
+		DIR *d = opendir(dir);
+
+		for (struct dirent *e; d && (e = readdir(d));)
+			if (name_of(e->d_name, own, sizeof(own)))
+				fprintf(out, "    %-24s in %s\n", own, dir);
+		if (d)
+			closedir(d);
+	}
 }
 
 int report_help(FILE *out, const char *name, const char *dirs)
@@ -341,7 +350,7 @@ int report_help(FILE *out, const char *name, const char *dirs)
 	int rc;
 
 	if (!name || !*name) {
-		help_list(out);
+		help_list(out, dirs);
 		return 0;
 	}
 	if (strcasecmp(name, "ALL") != 0) {

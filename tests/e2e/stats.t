@@ -2,6 +2,7 @@
 # stats.t - every report in every format against tests/golden/stats/, figures against an independent
 # computation, and everything that can be wrong with what stats is given.
 # GOLDEN=update writes the expected files anew: look at the difference before committing it.
+# shellcheck disable=SC2012,SC2016
 . tests/lib.sh
 GOLD=$TOP/tests/golden/stats
 command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
@@ -282,6 +283,7 @@ check 'reports are listed' sh -c '"$1" stats --help-reports | grep -q "osrt_sum 
 check 'one is described' sh -c '"$1" stats --help-reports=osrtsum | grep -q "StdDev (ns) .*n - 1"' - "$BIN"
 check 'all are described' sh -c '[ "$("$1" stats --help-reports ALL | grep -c " -- ")" -eq "$(ls "$2"/exporters/reports/*.sql | wc -l)" ]' - "$BIN" "$TOP"
 check 'formats are listed' sh -c '"$1" stats --help-formats | grep -q "csv .*RFC 4180"' - "$BIN"
+check 'own folders are listed' sh -c '"$1" stats --report-dir=. --help-reports | grep -q "my  *in \." && "$1" stats --report-dir . --help-reports my | grep -q "My Report"' - "$BIN"
 st --help-reports=osrt_smu >log 2>&1
 is $? 2 'help on an unknown report'
 done_testing

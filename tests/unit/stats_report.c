@@ -101,7 +101,7 @@ static sqlite3 *every_table(void)
 		p += sprintf(p, "CREATE TABLE %s(\"", tables[i].name);
 		for (const char *c = tables[i].columns; *c; c++)
 			p = *c == ' ' ? stpcpy(p, "\",\"") : (*p = *c, p + 1);
-		strcpy(p, "\")");
+		memcpy(p, "\")", sizeof("\")"));
 		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	}
 	return db;
