@@ -49,6 +49,7 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 {
 	struct sl_arena *map = map_fd(fd, as->clock->mode);
 	struct arena *a = map ? calloc(1, sizeof(*a)) : NULL;
+	struct arena **last = &as->first;
 
 	if (!a) {
 		as->refused++;
@@ -62,8 +63,10 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 		as->last_id = id;
 	a->peer_pid = peer_pid;
 	a->is_foreign = peer_pid != claimed_pid || !pidns_is_ours(peer_pid);
-	a->next = as->first;
-	as->first = a;
+	/* Oldest first: what a process did before an exec is read before what it did after. */
+	while (*last)
+		last = &(*last)->next;
+	*last = a;
 	return a;
 }
 

@@ -109,7 +109,10 @@ int positions_save(struct arenas *as);
 void positions_release(struct arenas *as);
 /* After a failed commit: the records are gone; count them. */
 void positions_lost(struct arenas *as);
-/* Where to go on in @t's ring, after a previous collector. False: this use was finished. */
-bool positions_resume(struct arenas *as, struct arena *a, uint32_t slot, struct thread *t);
+struct saved_thread;
+/* What a previous collector noted of this use of the slot (recover); NULL: nothing. */
+const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, uint32_t instance);
+/* Goes on where it stopped: chunks that it had read and not given back are given back. */
+void positions_resume(struct arena *a, uint32_t slot, struct thread *t, const struct saved_thread *s);
 
 #endif

@@ -35,10 +35,15 @@ static int64_t mono_now(void)
 	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
 }
 
+/* Not where the clock is that of an earlier boot (recover from files): the map is complete then. */
 static void add_snapshot(struct collector *c)
 {
 	struct clock_snapshot s = clock_snapshot_take(c->clock.mode, false);
 
+	if (c->is_past) {
+		c->now = clock_map_ns(&c->clock, c->clock.newest);
+		return;
+	}
 	clock_map_add(&c->clock, s.ticks, s.mono);
 	c->now = s.mono - c->clock.zero;
 }
@@ -47,6 +52,8 @@ static void note_clocks(struct collector *c)
 {
 	struct clock_snapshot s = clock_snapshot_take(c->clock.mode, true);
 
+	if (c->is_past)
+		return;
 	clock_map_add(&c->clock, s.ticks, s.mono);
 	db_clock_snapshot(c->db, (int64_t)s.ticks, s.mono, s.real, s.boot);
 	c->clock_at = c->now = s.mono - c->clock.zero;
@@ -178,6 +185,20 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	return 0;
 }
 
+void collect_resume(struct collector *c, int listen_fd)
+{
+	c->model.watch = loop_watch_proc;
+	c->model.watch_ctx = c;
+	c->arenas = (struct arenas){.model = &c->model, .db = c->db, .clock = &c->clock};
+	c->session.listen_fd = listen_fd;
+	if (listen_fd >= 0)
+		loop_add(c, listen_fd, LOOP_LISTEN, NULL);
+	if (c->session.control) {
+		c->session.control->collector_pid = (uint32_t)getpid();
+		tell_keeper(c);
+	}
+}
+
 void collect_watch(struct collector *c, uint32_t root, bool is_child)
 {
 	int err;
@@ -282,7 +303,8 @@ size_t collect_tick(struct collector *c)
 	size_t taken, all = 0;
 
 	add_snapshot(c);
-	beat(c);
+	if (c->session.control)
+		beat(c);
 	if (c->sched)
 		all += (size_t)sched_poll(c->sched, &model_sched_ops, &c->model);
 	do {
@@ -322,7 +344,8 @@ int collect_finish(struct collector *c)
 	struct keeper_message done = {.kind = KEEPER_DONE};
 	int err;
 
-	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	if (c->session.control)
+		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
 	if (c->sched) {
 		sched_stop(c->sched);
 		sched_poll(c->sched, &model_sched_ops, &c->model);

@@ -36,6 +36,8 @@ struct collector {
 	uint32_t root;
 	bool root_is_gone;
 	int root_status;          /* wait status, -1 unknown */
+	bool has_unwatched;       /* processes without a pidfd */
+	bool is_past;             /* what is read is over: no snapshots */
 	bool is_quiet;            /* nobody reads our stderr */
 	bool is_over;             /* the loop shall end */
 	bool was_cut;             /* by --duration or a signal: the program may still run */
@@ -58,6 +60,12 @@ struct collect_ask {
 
 /* 0, or -errno and a sentence in @why. */
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len);
+
+/*
+ * As collect_open() for a report that another collector left behind (cmd_recover.c). @c->clock has
+ * been filled; @listen_fd: of the session, -1 when it is gone.
+ */
+void collect_resume(struct collector *c, int listen_fd);
 
 /* The first process: to be called before it execs. */
 void collect_watch(struct collector *c, uint32_t root, bool is_child);

@@ -45,6 +45,27 @@ static void name_thread(struct arenas *as, struct thread *t, const struct sl_slo
 	db_thread_name(as->db, t->global_tid, comm, model_priority(t->tid));
 }
 
+/* Where reading begins. False: the slot makes no sense. */
+static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
+{
+	const struct saved_thread *saved = positions_find(a, idx, t->instance);
+
+	t->chunk = a->map->slot[idx].first_chunk;
+	if (chunk_ok(a, t->chunk)) {
+		const struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+
+		t->seq = c->seq;
+		t->pos = __atomic_load_n(&c->consumed, __ATOMIC_RELAXED);
+	} else if (t->chunk || !saved) {
+		return false; /* without a chunk it can only be one that was being given back */
+	}
+	if (t->pos > DATA_BYTES || t->pos % 8)
+		return false;
+	if (saved)
+		positions_resume(a, idx, t, saved);
+	return t->chunk || t->is_over;
+}
+
 static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t idx)
 {
 	struct sl_slot *slot = &a->map->slot[idx];
@@ -54,31 +75,21 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 	if (!t)
 		return NULL;
 	t->instance = __atomic_load_n(&slot->instance, __ATOMIC_RELAXED);
-	t->chunk = slot->first_chunk;
 	t->use = ++as->uses;
-	if (!chunk_ok(a, t->chunk))
-		goto bad;
 	t->image = arena_image(as, a, slot->process, slot->pid, slot->born);
-	if (!t->image)
-		goto bad;
+	if (!t->image || !find_start(a, idx, t)) {
+		as->corrupt++;
+		a->is_bad = true;
+		free(t);
+		return NULL;
+	}
 	tid = a->is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
 	t->tid = tid ? tid : slot->tid;
 	t->global_tid = GLOBAL_TID(t->image->proc->pid, t->tid);
-	t->seq = sl_chunk_at(a->map, t->chunk)->seq;
-	t->pos = __atomic_load_n(&sl_chunk_at(a->map, t->chunk)->consumed, __ATOMIC_RELAXED);
-	if (t->pos > DATA_BYTES || t->pos % 8)
-		goto bad;
-	if (a->state && !positions_resume(as, a, idx, t))
-		t->is_over = true;
 	t->has_moved = true;
 	t->image->threads++;
 	name_thread(as, t, slot);
 	return t;
-bad:
-	as->corrupt++;
-	a->is_bad = true;
-	free(t);
-	return NULL;
 }
 
 /* The thread in slot @idx; NULL when the slot is free. */

@@ -158,6 +158,19 @@ struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64
 	return f;
 }
 
+void file_restore(struct model *m, struct image *im, uint32_t serial, uint32_t id, bool has_row,
+		  const char *text, uint32_t len)
+{
+	struct file *f = make(m, im, serial, DB_NULL, 0);
+
+	if (!f)
+		return;
+	f->id = id;
+	f->has_row = has_row;
+	if (len)
+		file_name_set(&im->arena->names, serial, text, len);
+}
+
 void file_close(struct model *m, struct image *im, uint32_t serial, int64_t ns)
 {
 	struct file *f = file_find(im, serial);

@@ -20,7 +20,9 @@
 #include <unistd.h>
 
 #include "collector/attach.h"
+#include "collector/clock_map.h"
 #include "collector/pidns.h"
+#include "collector/session.h"
 #include "preload/arena.h"
 
 #define CHECK_MS 500
@@ -196,6 +198,21 @@ static int copy_touched(int from, int to)
 	return 0;
 }
 
+static void write_clock(const char *dir)
+{
+	struct clock_snapshot s = clock_snapshot_take(clock_mode_detect(), true);
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" KEEPER_CLOCK, dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	if (write(fd, &s, sizeof(s)) != sizeof(s))
+		unlink(path);
+	close(fd);
+}
+
 /* One file per arena: "ID-PEER-CLAIMED.ring". */
 static int write_rings(const struct keeper *k, const char *dir)
 {
@@ -203,6 +220,7 @@ static int write_rings(const struct keeper *k, const char *dir)
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return -errno;
+	write_clock(dir);
 	for (size_t i = 0; i < k->cnt && !err; i++) {
 		const struct kept *kept = &k->kept[i];
 		char path[4096];
@@ -219,16 +237,30 @@ static int write_rings(const struct keeper *k, const char *dir)
 	return err;
 }
 
-static void remove_session(const struct keeper *k)
+/* What ps shows of a fork is its parent's command and environment: ours is neither. */
+static void set_title(void)
 {
-	static const char *const names[] = {"control", "socket", "keeper"};
-	char path[128];
+	static const char title[] = "sightline: keeper";
+	unsigned long start = 0, end = 0;
+	char line[1024], *p;
+	FILE *f = fopen("/proc/self/stat", "re");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		snprintf(path, sizeof(path), "%s/%s", k->dir, names[i]);
-		unlink(path);
+	if (!f)
+		return;
+	p = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	fclose(f);
+	/* Fields 48 and 51: where the arguments begin and the environment ends; p is at the end of 2. */
+	for (int field = 3; p && field <= 51; field++) {
+		p = strchr(p + 1, ' ');
+		if (p && field == 48)
+			start = strtoul(p, NULL, 10);
+		if (p && field == 51)
+			end = strtoul(p, NULL, 10);
 	}
-	rmdir(k->dir);
+	if (!start || end < start + sizeof(title))
+		return;
+	memset((void *)start, 0, end - start);
+	memcpy((void *)start, title, sizeof(title));
 }
 
 /* A program's hello while nobody collects. */
@@ -314,7 +346,7 @@ static void keep_alone(struct keeper *k)
 		write_rings(k, dir);
 		return; /* the session directory stays: it has what is left */
 	}
-	remove_session(k);
+	session_unlink(k->dir);
 }
 
 static void run(int control)
@@ -332,6 +364,7 @@ static void run(int control)
 	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_NAME, "sightline-keep");
+	set_title();
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
 	/* The control socket moves to 3, all else goes: no pipe of the user's stays open because of us. */

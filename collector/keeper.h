@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #define KEEPER_RINGS ".rings" /* folder: the report's path with this behind it */
+#define KEEPER_CLOCK "clock"  /* in it: one struct clock_snapshot, taken after the last record */
 
 enum keeper_kind { KEEPER_SETUP, KEEPER_ARENA, KEEPER_GONE, KEEPER_LISTEN, KEEPER_DONE, KEEPER_TAKEN };
 

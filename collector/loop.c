@@ -43,6 +43,8 @@ void loop_watch_proc(void *ctx, struct proc *p)
 	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	if (p->pidfd >= 0)
 		loop_add(c, p->pidfd, LOOP_PROC, p);
+	else
+		c->has_unwatched = true;
 }
 
 static void on_peer(struct collector *c, int sock)
@@ -212,11 +214,16 @@ static void answer_leaving(struct collector *c)
 /* Kernels without pidfd, or no descriptors left: ask. */
 static void check_processes(struct collector *c)
 {
+	if (!c->has_unwatched)
+		return;
+	c->has_unwatched = false;
 	for (struct proc *p = c->model.procs; p; p = p->next)
 		if (!p->is_gone && p->pidfd < 0 && kill((pid_t)p->pid, 0) < 0 && errno == ESRCH) {
 			model_exit(&c->model, p, c->now, -1);
 			if (p->pid == c->root)
 				c->root_is_gone = true;
+		} else if (!p->is_gone && p->pidfd < 0) {
+			c->has_unwatched = true;
 		}
 }
 
@@ -273,8 +280,7 @@ void loop_run(struct collector *c)
 			c->alone_at = 0;
 		wait = period(c, collect_tick(c));
 		answer_leaving(c);
-		if (c->reaped_at == c->now)
-			check_processes(c);
+		check_processes(c);
 		check_end(c);
 	}
 }

@@ -31,6 +31,8 @@ static void proc_free(struct proc *p)
 		close(p->pidfd);
 	free(p->exec_exe);
 	free(p->exec_command);
+	free(p->exe);
+	free(p->command);
 	free(p);
 }
 
@@ -102,17 +104,20 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	if (!im)
 		abort();
 	p = model_get(m, pid, ns);
-	if (p->image)
-		model_image_end(m, p->image, ns);
 	im->arena = arena;
 	im->proc = p;
 	im->number = number;
 	im->ns_pid = ns_pid;
-	im->start_ns = ns;
+	im->start_ns = im->end_ns = ns;
 	im->next = arena->images;
 	arena->images = im;
-	p->image = im;
 	m->traced_images++;
+	/* Of two, the younger is what the process is now; the other is its past before an exec. */
+	if (p->image && p->image->start_ns > ns)
+		return im;
+	if (p->image)
+		model_image_end(m, p->image, ns);
+	p->image = im;
 	return im;
 }
 
@@ -164,6 +169,15 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* For the children that are forked from it. */
+static void remember(char **kept, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	free(*kept);
+	*kept = copy;
+}
+
 static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bool traced,
 		       const char *exe, const char *command)
 {
@@ -181,6 +195,15 @@ static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bo
 	p->is_known = true;
 	if (exe)
 		db_process(m->db, image.global_pid, p->pid, base_name(exe));
+	remember(&p->exe, exe);
+	remember(&p->command, command);
+}
+
+void model_tell_fork(struct model *m, struct proc *p, int64_t ns, bool traced)
+{
+	const struct proc *parent = model_find_newest(m, p->parent_pid);
+
+	tell_image(m, p, ns, 1, traced, parent ? parent->exe : NULL, parent ? parent->command : NULL);
 }
 
 /* "exe\0arg0\0arg1\0" to the executable and one line. @text holds @len bytes and a NUL. */
@@ -217,9 +240,7 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 					: (uint32_t)meta->ppid;
 	if (meta->image == SL_IMAGE_FORK) {
 		if (!p->is_known)
-			tell_image(m, p, ns, 1, true, *text ? text : NULL, command);
-		else
-			db_process(m->db, GLOBAL_PID(p->pid), p->pid, base_name(text));
+			model_tell_fork(m, p, ns, true);
 	} else {
 		kind = p->is_known || p->exec_ns || p->pid != m->root_pid ? 2 : 0;
 		if (p->exec_ns && p->exec_ns < ns)

@@ -37,6 +37,7 @@ struct proc {
 	/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
 	int64_t exec_ns;        /* 0: none */
 	char *exec_exe, *exec_command;
+	char *exe, *command;    /* what it runs */
 };
 
 struct file {
@@ -108,6 +109,9 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
 void model_on_exec_failed(struct image *im);
 
+/* The row of a forked process: it runs what its parent runs. */
+void model_tell_fork(struct model *m, struct proc *p, int64_t ns, bool traced);
+
 /* Execs that no traced image followed for a while become rows of untraced images. @all: at once. */
 void model_settle(struct model *m, int64_t now_ns, bool all);
 
@@ -148,6 +152,9 @@ struct file *file_get(struct model *m, struct image *im, uint32_t serial, int64_
 /* @serial is @text from @ns on (0: inherited). */
 struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64_t fd, const char *text,
 		       uint32_t len, int64_t ns);
+/* As a previous collector knew it. */
+void file_restore(struct model *m, struct image *im, uint32_t serial, uint32_t id, bool has_row,
+		  const char *text, uint32_t len);
 void file_close(struct model *m, struct image *im, uint32_t serial, int64_t ns);
 void file_close_all(struct model *m, struct image *im, int64_t ns);
 void file_release(struct image *im);

@@ -219,7 +219,7 @@ static void release_arena(struct arena *a)
 		if (!t)
 			continue;
 		t->rows = 0;
-		if (t->has_moved)
+		if (t->has_moved && t->chunk)
 			__atomic_store_n(&sl_chunk_at(a->map, t->chunk)->consumed, t->pos,
 					 __ATOMIC_RELEASE);
 		t->has_moved = false;
@@ -268,33 +268,37 @@ void positions_lost(struct arenas *as)
 	}
 }
 
-bool positions_resume(struct arenas *as, struct arena *a, uint32_t slot, struct thread *t)
+const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, uint32_t instance)
 {
 	const struct saved_arena *head = a->state;
 	const struct saved_thread *s;
 
-	(void)as;
+	if (!head)
+		return NULL;
 	s = (const struct saved_thread *)((const struct saved_image *)(head + 1) + head->images);
-	for (uint32_t i = 0; i < head->threads; i++, s++) {
-		if (s->slot != slot || s->instance != t->instance)
-			continue;
-		t->use = s->use;
-		t->lost_written = s->lost_written;
-		t->nested_written = s->nested_written;
-		/* Chunks that are in the report and did not come back before the crash. */
-		while (t->seq < s->seq) {
-			struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
-			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < head->threads; i++)
+		if (s[i].slot == slot && s[i].instance == instance)
+			return &s[i];
+	return NULL;
+}
 
-			if (next - 1 >= SL_CHUNK_CNT || !arena_add_spent(a, slot, t->chunk, next))
-				break;
-			t->chunk = next;
-			t->seq++;
-			t->pos = 0;
-		}
-		if (t->seq == s->seq && s->pos > t->pos && s->pos <= DATA_BYTES && s->pos % 8 == 0)
-			t->pos = s->pos;
-		return !s->is_over;
+void positions_resume(struct arena *a, uint32_t slot, struct thread *t, const struct saved_thread *s)
+{
+	t->use = s->use;
+	t->lost_written = s->lost_written;
+	t->nested_written = s->nested_written;
+	t->is_over = s->is_over;
+	/* Chunks that are in the report and did not come back before the crash. */
+	while (t->chunk && t->seq < s->seq) {
+		struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+		sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
+
+		if (next - 1 >= SL_CHUNK_CNT || !arena_add_spent(a, slot, t->chunk, next))
+			break;
+		t->chunk = next;
+		t->seq++;
+		t->pos = 0;
 	}
-	return true;
+	if (t->seq == s->seq && s->pos > t->pos && s->pos <= DATA_BYTES && s->pos % 8 == 0)
+		t->pos = s->pos;
 }

@@ -61,7 +61,7 @@ static int make_socket(struct session *s)
 	return 0;
 }
 
-static void unlink_all(const char *dir)
+void session_unlink(const char *dir)
 {
 	static const char *const names[] = {"control", "socket", "keeper"};
 	char path[SESSION_DIR_MAX + 16];
@@ -94,7 +94,7 @@ static int create_in(struct session *s, const struct sl_session *settings, const
 		if (s->control)
 			munmap(s->control, sizeof(*s->control));
 		s->control = NULL;
-		unlink_all(s->dir);
+		session_unlink(s->dir);
 	}
 	return err;
 }
@@ -167,6 +167,6 @@ void session_remove(struct session *s)
 		close(s->listen_fd);
 	s->listen_fd = -1;
 	if (s->dir[0])
-		unlink_all(s->dir);
+		session_unlink(s->dir);
 	s->dir[0] = 0;
 }

@@ -34,4 +34,7 @@ int session_adopt(struct session *s, const char *dir);
 /* Tells the processes that it is over, and removes the directory. */
 void session_remove(struct session *s);
 
+/* Removes a session directory with what belongs into it. */
+void session_unlink(const char *dir);
+
 #endif

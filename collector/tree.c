@@ -73,14 +73,7 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 	p->parent_pid = parent_pid;
 	if (p->is_known)
 		return;
-	p->is_known = true;
-	db_image(m->db, &(struct db_image){
-				.global_pid = GLOBAL_PID(pid),
-				.parent_global_pid = GLOBAL_PID(parent_pid),
-				.start_ns = ns,
-				.kind = 1,
-				.traced = parent && parent->image,
-			});
+	model_tell_fork(m, p, ns, parent && parent->image);
 }
 
 static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
