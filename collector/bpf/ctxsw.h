@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * ctxsw.h - what the kernel half (ctxsw.bpf.c) and its user half (sched_bpf.c) tell each other.
+ *
+ * Every id in here is global (of the initial PID namespace); only struct rec_task carries ids of the
+ * collector's namespace beside them, once per thread, so that a switch pays nothing for containers.
+ * Both halves are always built together: the layout may change freely.
+ */
+#ifndef SL_CTXSW_H
+#define SL_CTXSW_H
+
+#ifdef __bpf__
+typedef __u8 ctxsw_u8;
+typedef __u16 ctxsw_u16;
+typedef __u32 ctxsw_u32;
+typedef __u64 ctxsw_u64;
+#else
+#include <stdint.h>
+typedef uint8_t ctxsw_u8;
+typedef uint16_t ctxsw_u16;
+typedef uint32_t ctxsw_u32;
+typedef uint64_t ctxsw_u64;
+#endif
+
+#define CTXSW_PID_LIMIT	 (4 << 20) /* the kernel's PID_MAX_LIMIT */
+#define CTXSW_FLAG_BLOCK 4096	   /* threads per value of the map "flags" */
+#define CTXSW_WAKE_SLOTS 16384	   /* of the map "wakes"; a power of two */
+#define CTXSW_COMM_LEN	 16
+
+enum ctxsw_flag {
+	CTXSW_MEMBER = 1,    /* the thread belongs to the tree */
+	CTXSW_ANNOUNCED = 2, /* user space has its struct rec_task */
+};
+
+enum ctxsw_kind { CTXSW_SWITCH = 1, CTXSW_TASK, CTXSW_EXEC, CTXSW_RENAME, CTXSW_EXIT };
+enum ctxsw_side { CTXSW_OUT = 1, CTXSW_IN = 2 };
+
+/* Every record starts like this. */
+struct rec_head {
+	ctxsw_u64 ns; /* CLOCK_MONOTONIC */
+	ctxsw_u8 kind;
+	ctxsw_u8 side; /* SWITCH: which sides are wanted; TASK: 1 when just born */
+	ctxsw_u16 cpu;
+};
+
+struct rec_switch {
+	ctxsw_u64 ns;
+	ctxsw_u8 kind, side;
+	ctxsw_u16 cpu;
+	ctxsw_u16 state; /* of the thread that leaves: the kernel's bits, 0 = still runnable */
+	ctxsw_u8 prev_prio, next_prio;
+	ctxsw_u32 prev_tid, prev_pid, next_tid, next_pid;
+	ctxsw_u64 wake_ns; /* of the thread that enters; may be left over from an earlier sleep */
+	ctxsw_u32 waker_tid, waker_pid;
+};
+_Static_assert(sizeof(struct rec_switch) == 48, "rec_switch");
+
+/* One per CPU; counts of records since the start, never wrapped. */
+struct ctxsw_ring {
+	ctxsw_u64 head; /* written by the kernel half: records put in */
+	ctxsw_u64 lost; /* likewise: rows (a record has up to two) that found no room */
+	ctxsw_u64 stack;    /* likewise: kernel stack, */
+	ctxsw_u32 tid, pid; /* and ids of the thread that has this CPU; for note_waker() */
+	ctxsw_u64 reserved1[4];
+	ctxsw_u64 tail; /* written by the user half: records taken out */
+	ctxsw_u64 reserved2[7];
+};
+_Static_assert(sizeof(struct ctxsw_ring) == 128, "writer and reader on cache lines of their own");
+
+struct rec_task {
+	ctxsw_u64 ns;
+	ctxsw_u8 kind, side;
+	ctxsw_u16 cpu;
+	ctxsw_u32 tid, pid;
+	ctxsw_u32 ns_tid, ns_pid; /* in the collector's PID namespace, 0 = not in it */
+	ctxsw_u32 parent_tid, parent_pid;
+	ctxsw_u32 reserved;
+	char comm[CTXSW_COMM_LEN];
+};
+_Static_assert(sizeof(struct rec_task) == 56, "rec_task");
+
+/* EXEC, RENAME, EXIT */
+struct rec_life {
+	ctxsw_u64 ns;
+	ctxsw_u8 kind, side;
+	ctxsw_u16 cpu;
+	ctxsw_u32 tid, pid;
+	ctxsw_u32 old_tid; /* EXEC: the thread's id before it took the process's over */
+	int exit_code;	   /* EXIT: wait status when this ends the process, else -1 */
+	ctxsw_u32 reserved;
+	char comm[CTXSW_COMM_LEN];
+};
+_Static_assert(sizeof(struct rec_life) == 48, "rec_life");
+
+/* Shared memory (.bss): the user half writes follow_pid, the kernel half the rest. */
+struct ctxsw_shared {
+	ctxsw_u64 lost;	     /* rows that found no room, those of full struct ctxsw_ring apart */
+	ctxsw_u64 regs_offset; /* x86: of the registers of user mode from the base of a kernel stack */
+	ctxsw_u64 pid_ns;    /* address of the collector's PID namespace; 0: not asked yet */
+	ctxsw_u32 ns_level;  /* its depth */
+	ctxsw_u32 follow_pid; /* process that the next run of the iterator adds; 0: just look for pid_ns */
+	ctxsw_u32 found;     /* threads that the iterator added, ever */
+	ctxsw_u32 present;   /* threads of follow_pid that the iterator met, ever */
+};
+
+/* Constants (.rodata) that cut out what a session does not need. */
+struct ctxsw_config {
+	ctxsw_u8 system_wide;	 /* every thread is wanted */
+	ctxsw_u8 map_ids;	 /* the collector is in a PID namespace of its own */
+	ctxsw_u8 state_argument; /* sched_switch passes the state as its fourth argument (5.18) */
+	ctxsw_u8 slot_shift;	 /* log2 of records per CPU */
+};
+
+#endif

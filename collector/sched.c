@@ -1,0 +1,522 @@
+/*
+ * sched.c - picks the backend, merges its streams by time and keeps the rules of the rows.
+ *
+ * Rows of one thread strictly alternate. Two things in the stream break that and are mended here:
+ *   - it begins in the middle of a life: the first thing heard of a thread that was already running is
+ *     that it leaves its CPU. That row is left out, as its other half lies before the session;
+ *   - the kernel dropped records. An out without its in is left out and counted as lost. For an in
+ *     without its out, an out of unknown state is put in at the first sign that the thread had left:
+ *     somebody else leaves its CPU, or it enters another one.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/sched_internal.h"
+
+/* Records are stamped a moment before they can be read: nothing younger than this is handed over. */
+#define SETTLE_NS 1000000
+
+enum thread_flag {
+	THREAD_KNOWN = 1,	/* pid and tid are set */
+	THREAD_IN = 2,		/* its last row is an in */
+	THREAD_COMPLETE = 4,	/* nothing of it lies before the session, so nothing may be missing */
+	THREAD_BLOCKED = 8,	/* its last out blocked: the next in has a wake-up */
+	THREAD_ENDED = 16,	/* its last row said TERMINATED */
+	THREAD_EXITED = 32,	/* on_exit was called */
+	THREAD_GROUP_EXITED = 64, /* of the main thread: on_exit with the process's status was called */
+};
+
+struct sched_tuning sched_tuning;
+
+uint64_t sched_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- threads ---- */
+
+static struct sched_thread *thread_find(const struct sched *s, uint32_t key)
+{
+	struct sched_thread *chunk = s->chunks[key % SCHED_KEY_LIMIT / SCHED_CHUNK];
+
+	return chunk ? &chunk[key % SCHED_CHUNK] : NULL;
+}
+
+/* NULL without memory. */
+static struct sched_thread *thread_get(struct sched *s, uint32_t key)
+{
+	struct sched_thread **chunk = &s->chunks[key % SCHED_KEY_LIMIT / SCHED_CHUNK];
+
+	if (!*chunk)
+		*chunk = calloc(SCHED_CHUNK, sizeof(**chunk));
+	return *chunk ? &(*chunk)[key % SCHED_CHUNK] : NULL;
+}
+
+/* The thread of a switch or event; NULL when its row cannot be told. */
+static struct sched_thread *thread_of(struct sched *s, uint32_t key, uint32_t pid, uint32_t tid)
+{
+	struct sched_thread *t = thread_get(s, key);
+
+	if (!t || (!(t->flags & THREAD_KNOWN) && s->must_announce)) {
+		s->dropped++;
+		return NULL;
+	}
+	if (!(t->flags & THREAD_KNOWN)) {
+		t->pid = pid;
+		t->tid = tid;
+		t->flags = THREAD_KNOWN;
+	}
+	return t;
+}
+
+uint32_t track_running(const struct sched *s, unsigned cpu)
+{
+	return cpu < s->cpu_cnt ? s->running[cpu] : 0;
+}
+
+uint32_t track_pid(const struct sched *s, uint32_t key)
+{
+	const struct sched_thread *t = thread_find(s, key);
+
+	return t ? t->pid : 0;
+}
+
+static void emit(struct sched *s, struct sched_thread *t, struct sched_switch *row)
+{
+	row->pid = t->pid;
+	row->tid = t->tid;
+	t->since_ns = row->time_ns;
+	t->cpu = (uint16_t)row->cpu;
+	t->flags = (uint16_t)(row->is_in ? t->flags | THREAD_IN : t->flags & ~THREAD_IN);
+	s->handled++;
+	if (s->ops->on_switch)
+		s->ops->on_switch(s->ctx, row);
+}
+
+static void emit_out(struct sched *s, struct sched_thread *t, uint64_t ns, uint8_t state,
+		     int8_t preempted, int priority)
+{
+	struct sched_switch row = {
+		.time_ns = ns > t->since_ns ? ns : t->since_ns,
+		.cpu = t->cpu,
+		.state = state,
+		.preempted = preempted,
+		.priority = priority,
+	};
+
+	if (t->cpu < s->cpu_cnt)
+		s->running[t->cpu] = 0;
+	emit(s, t, &row);
+}
+
+/* @t is found to have left its CPU without a word: the out was lost. */
+static void mend_out(struct sched *s, struct sched_thread *t, uint64_t ns)
+{
+	t->flags &= (uint16_t)~THREAD_BLOCKED;
+	emit_out(s, t, ns, SCHED_STATE_UNKNOWN, -1, -1);
+}
+
+/* Whoever is said to be on @cpu besides @key is not any more. */
+static void mend_cpu(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key)
+{
+	uint32_t other = track_running(s, cpu);
+	struct sched_thread *t;
+
+	if (!other || other == key)
+		return;
+	s->running[cpu] = 0;
+	t = thread_find(s, other);
+	if (t && (t->flags & THREAD_IN) && t->cpu == cpu)
+		mend_out(s, t, ns);
+}
+
+static void report_exit(struct sched *s, struct sched_thread *t, uint64_t ns, int exit_code)
+{
+	if (t->flags & THREAD_EXITED)
+		return;
+	t->flags |= THREAD_EXITED;
+	s->handled++;
+	if (s->ops->on_exit)
+		s->ops->on_exit(s->ctx, ns, t->pid, t->tid, exit_code);
+}
+
+static void report_comm(struct sched *s, const struct sched_thread *t, uint64_t ns,
+			const char *comm, bool exec)
+{
+	s->handled++;
+	if (s->ops->on_comm)
+		s->ops->on_comm(s->ctx, ns, t->pid, t->tid, comm, exec);
+}
+
+void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_out *out)
+{
+	struct sched_thread *t = thread_of(s, out->key, out->pid, out->tid);
+	bool ends = out->state == SCHED_STATE_TERMINATED;
+
+	mend_cpu(s, ns, cpu, out->key);
+	if (!t)
+		return;
+	if (t->flags & THREAD_IN) {
+		t->cpu = (uint16_t)cpu;
+		emit_out(s, t, ns, out->state, out->preempted, out->priority);
+	} else if ((t->flags & THREAD_COMPLETE) && !(t->flags & THREAD_ENDED)) {
+		s->dropped++;
+	}
+	t->flags |= THREAD_COMPLETE;
+	t->flags &= (uint16_t)~THREAD_BLOCKED;
+	if (out->state != SCHED_STATE_RUNNING && !ends)
+		t->flags |= THREAD_BLOCKED;
+	if (ends) {
+		t->flags |= THREAD_ENDED;
+		report_exit(s, t, ns, -1); /* unless the kernel's own word arrived before */
+	}
+}
+
+void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in *in)
+{
+	struct sched_thread *t = thread_of(s, in->key, in->pid, in->tid), *waker;
+	struct sched_switch row = {
+		.time_ns = ns,
+		.cpu = cpu,
+		.is_in = true,
+		.preempted = -1,
+		.priority = in->priority,
+	};
+
+	mend_cpu(s, ns, cpu, in->key);
+	if (!t)
+		return;
+	if (t->flags & THREAD_IN)
+		mend_out(s, t, ns);
+	/* A thread that was preempted had no wake-up: what the record says is from before. */
+	if (in->wakeup_ns && (t->flags & (THREAD_BLOCKED | THREAD_COMPLETE)) != THREAD_COMPLETE) {
+		row.wakeup_ns = in->wakeup_ns;
+		row.waker_pid = in->waker_pid;
+		row.waker_tid = in->waker_tid;
+		waker = in->waker_key ? thread_find(s, in->waker_key) : NULL;
+		if (waker && (waker->flags & THREAD_KNOWN)) {
+			row.waker_pid = waker->pid;
+			row.waker_tid = waker->tid;
+		} else if (s->must_announce) {
+			row.waker_pid = row.waker_tid = 0;
+		}
+	}
+	if (t->flags & THREAD_ENDED) /* the id of an ended thread, and word of the new one was lost */
+		t->flags &= (uint16_t)~(THREAD_ENDED | THREAD_EXITED);
+	t->flags = (uint16_t)((t->flags | THREAD_COMPLETE) & ~THREAD_BLOCKED);
+	emit(s, t, &row);
+	if (cpu < s->cpu_cnt)
+		s->running[cpu] = in->key;
+}
+
+void track_task(struct sched *s, uint64_t ns, const struct track_task *task)
+{
+	struct sched_thread *t = thread_get(s, task->key), *parent;
+	uint32_t parent_pid = task->parent_pid, parent_tid = task->parent_tid;
+
+	if (!t)
+		return;
+	if (task->is_born) {
+		if (t->flags & THREAD_IN) /* of an earlier thread of this id */
+			mend_out(s, t, ns);
+		t->flags = THREAD_COMPLETE | THREAD_BLOCKED;
+	}
+	t->flags |= THREAD_KNOWN;
+	t->pid = task->pid;
+	t->tid = task->tid;
+	if (task->is_born) {
+		parent = thread_find(s, task->parent_key);
+		if (parent && (parent->flags & THREAD_KNOWN)) {
+			parent_pid = parent->pid;
+			parent_tid = parent->tid;
+		} else if (s->must_announce) {
+			parent_pid = parent_tid = 0;
+		}
+		s->handled++;
+		if (s->ops->on_fork)
+			s->ops->on_fork(s->ctx, ns, parent_pid, parent_tid, t->pid, t->tid);
+	}
+	if (task->comm)
+		report_comm(s, t, ns, task->comm, false);
+}
+
+/*
+ * A thread other than the main one takes over the id of its process in exec: under its old id it ends
+ * here, and under the new one, whose old owner is gone or about to be, it is on the CPU.
+ */
+static void change_id(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key)
+{
+	struct sched_thread *t = thread_get(s, key), *old = thread_find(s, old_key);
+	bool on_cpu = old && (old->flags & THREAD_IN);
+
+	if (!old || !t || !(old->flags & THREAD_KNOWN))
+		return;
+	if (on_cpu)
+		emit_out(s, old, ns, SCHED_STATE_TERMINATED, -1, -1);
+	report_exit(s, old, ns, -1);
+	old->flags |= THREAD_ENDED | THREAD_COMPLETE;
+	t->flags &= (uint16_t)~(THREAD_ENDED | THREAD_EXITED | THREAD_BLOCKED);
+	t->flags |= THREAD_COMPLETE;
+	if (on_cpu && !(t->flags & THREAD_IN)) {
+		struct track_in in = {.key = key, .pid = t->pid, .tid = t->tid, .priority = -1};
+
+		track_in(s, ns, cpu, &in);
+	} else if (on_cpu && cpu < s->cpu_cnt) {
+		t->cpu = (uint16_t)cpu;
+		s->running[cpu] = key;
+	}
+}
+
+void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key,
+		uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct sched_thread *t = thread_of(s, key, pid, tid);
+
+	if (!t)
+		return;
+	if (old_key != key)
+		change_id(s, ns, cpu, key, old_key);
+	report_comm(s, t, ns, comm, true);
+}
+
+void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
+		  const char *comm)
+{
+	struct sched_thread *t = thread_of(s, key, pid, tid);
+
+	if (t)
+		report_comm(s, t, ns, comm, false);
+}
+
+void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
+		int exit_code, bool leaves_cpu)
+{
+	struct sched_thread *t = thread_of(s, key, pid, tid), *leader;
+
+	if (!t)
+		return;
+	/* Two threads that end together may both see themselves as the last. */
+	if (exit_code != -1 && pid != tid) {
+		leader = thread_find(s, pid);
+		if (leader && (leader->flags & THREAD_GROUP_EXITED))
+			exit_code = -1;
+		else if (leader)
+			leader->flags |= THREAD_GROUP_EXITED;
+	} else if (exit_code != -1) {
+		if (t->flags & THREAD_GROUP_EXITED)
+			exit_code = -1;
+		t->flags |= THREAD_GROUP_EXITED;
+	}
+	report_exit(s, t, ns, exit_code);
+	if (leaves_cpu && (t->flags & THREAD_IN)) {
+		emit_out(s, t, ns, SCHED_STATE_TERMINATED, 0, -1);
+		t->flags |= THREAD_ENDED;
+	}
+}
+
+/* ---- merging ---- */
+
+static void sift_down(unsigned *heap, unsigned cnt, unsigned at, const uint64_t *next_ns)
+{
+	for (;;) {
+		unsigned child = 2 * at + 1, stream = heap[at];
+
+		if (child >= cnt)
+			return;
+		if (child + 1 < cnt && next_ns[heap[child + 1]] < next_ns[heap[child]])
+			child++;
+		if (next_ns[stream] <= next_ns[heap[child]])
+			return;
+		heap[at] = heap[child];
+		heap[child] = stream;
+		at = child;
+	}
+}
+
+void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t horizon_ns,
+		 uint64_t (*take)(struct sched *s, unsigned stream))
+{
+	unsigned *heap = malloc(cnt * sizeof(*heap));
+
+	if (!heap)
+		return; /* the records stay where they are until the next poll */
+	for (unsigned i = 0; i < cnt; i++)
+		heap[i] = i;
+	for (unsigned i = cnt / 2; i-- > 0;)
+		sift_down(heap, cnt, i, next_ns);
+	while (next_ns[heap[0]] <= horizon_ns && next_ns[heap[0]] != SCHED_DRAINED) {
+		next_ns[heap[0]] = take(s, heap[0]);
+		sift_down(heap, cnt, 0, next_ns);
+	}
+	free(heap);
+}
+
+/* ---- what both backends ask of the machine ---- */
+
+unsigned sched_cpu_cnt(void)
+{
+	unsigned cnt = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), low, high;
+	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+
+	if (!f)
+		return cnt;
+	for (int c = ','; c == ','; c = fgetc(f)) { /* "0-3,8" */
+		if (fscanf(f, "%u", &low) != 1)
+			break;
+		if (fscanf(f, "-%u", &high) != 1)
+			high = low;
+		if (high + 1 > cnt)
+			cnt = high + 1;
+	}
+	fclose(f);
+	return cnt;
+}
+
+bool sched_has_cap(int cap)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0, 0, 0}, {0, 0, 0}};
+
+	if (syscall(SYS_capget, &head, data))
+		return false;
+	return data[cap / 32].effective >> (cap % 32) & 1;
+}
+
+void sched_fix_setcap(const char *caps, char *fix, size_t fix_len)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	exe[n > 0 ? n : 0] = 0;
+	snprintf(fix, fix_len, "sudo setcap %s+ep %s", caps, n > 0 ? exe : "$(command -v sightline)");
+}
+
+/* ---- the interface ---- */
+
+static struct sched *open_with(const struct sched_driver *driver, enum sched_mode mode, char *why,
+			       size_t why_len, char *fix, size_t fix_len, int *err)
+{
+	struct sched *s = calloc(1, sizeof(*s));
+
+	*err = -ENOMEM;
+	if (s) {
+		s->mode = mode;
+		s->driver = driver;
+		s->cpu_cnt = sched_cpu_cnt();
+		s->running = calloc(s->cpu_cnt, sizeof(*s->running));
+	}
+	if (!s || !s->running) {
+		snprintf(why, why_len, "out of memory");
+		free(s);
+		return NULL;
+	}
+	*err = driver->open(s, why, why_len, fix, fix_len);
+	if (!*err)
+		return s;
+	sched_close(s);
+	return NULL;
+}
+
+struct sched *sched_open(enum sched_mode mode, enum sched_backend want, char *why, size_t why_len)
+{
+	char why_bpf[256] = "", why_perf[256] = "", fix[256];
+	struct sched *s = NULL;
+	int err;
+
+	if (why_len)
+		*why = 0;
+	if (mode == SCHED_MODE_NONE || want == SCHED_BACKEND_NONE) {
+		snprintf(why, why_len, "context switches are not asked for");
+		return NULL;
+	}
+	if (want == SCHED_BACKEND_BPF) {
+		s = open_with(&sched_driver_bpf, mode, why_bpf, sizeof(why_bpf), fix, sizeof(fix),
+			      &err);
+		if (s)
+			return s;
+	} else {
+		snprintf(why_bpf, sizeof(why_bpf), "eBPF is not asked for");
+	}
+	s = open_with(&sched_driver_perf, mode, why_perf, sizeof(why_perf), fix, sizeof(fix), &err);
+	if (s)
+		snprintf(why, why_len, "%s; context switches come from perf_event_open", why_bpf);
+	else
+		snprintf(why, why_len, "%s; %s; no context switches", why_bpf, why_perf);
+	return s;
+}
+
+enum sched_backend sched_backend(const struct sched *s)
+{
+	return s ? s->driver->id : SCHED_BACKEND_NONE;
+}
+
+int sched_follow(struct sched *s, pid_t pid)
+{
+	if (s->mode == SCHED_MODE_SYSTEM)
+		return 0;
+	return s->driver->follow(s, pid);
+}
+
+int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx)
+{
+	s->ops = ops;
+	s->ctx = ctx;
+	s->handled = 0;
+	s->driver->poll(s, s->is_stopped ? SCHED_DRAINED - 1 : sched_now() - SETTLE_NS);
+	return s->handled;
+}
+
+uint64_t sched_lost(const struct sched *s)
+{
+	return s->driver->lost(s) + s->dropped;
+}
+
+void sched_stop(struct sched *s)
+{
+	if (!s->is_stopped)
+		s->driver->stop(s);
+	s->is_stopped = true;
+}
+
+void sched_close(struct sched *s)
+{
+	if (!s)
+		return;
+	s->driver->close(s);
+	for (unsigned i = 0; i < SCHED_KEY_LIMIT / SCHED_CHUNK; i++)
+		free(s->chunks[i]);
+	free(s->running);
+	free(s);
+}
+
+int sched_probe(enum sched_backend backend, char *why, size_t why_len, char *fix, size_t fix_len)
+{
+	const struct sched_driver *driver =
+		backend == SCHED_BACKEND_BPF ? &sched_driver_bpf : &sched_driver_perf;
+	struct sched *s;
+	int err;
+
+	if (why_len)
+		*why = 0;
+	if (fix_len)
+		*fix = 0;
+	if (backend == SCHED_BACKEND_NONE)
+		return 0;
+	s = open_with(driver, SCHED_MODE_TREE, why, why_len, fix, fix_len, &err);
+	if (s && backend == SCHED_BACKEND_PERF) {
+		err = sched_follow(s, getpid());
+		if (err)
+			snprintf(why, why_len, "perf_event_open: %s", strerror(-err));
+	}
+	sched_close(s);
+	return err;
+}

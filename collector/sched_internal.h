@@ -1,0 +1,111 @@
+/*
+ * sched_internal.h - between sched.c and the backends; nobody else includes it.
+ *
+ * A backend decodes what its kernel interface gives and says it, in order of time, through the
+ * track_*() functions. Those own the rules of the rows: per thread strictly in, out, in, out; a last
+ * out that says TERMINATED; ids of the collector's PID namespace. A backend names a thread by a @key
+ * below SCHED_KEY_LIMIT that it chooses (the kernel's global id, where it knows that); the @pid it
+ * gives is the key of the main thread.
+ */
+#ifndef SL_SCHED_INTERNAL_H
+#define SL_SCHED_INTERNAL_H
+
+#include "collector/sched.h"
+
+#define SCHED_KEY_LIMIT (4u << 20) /* the kernel's PID_MAX_LIMIT */
+#define SCHED_CHUNK	1024u
+#define SCHED_DRAINED	UINT64_MAX
+
+/* Sizes, for tests to make small; 0: the backend's own choice. */
+struct sched_tuning {
+	unsigned records_per_cpu; /* a power of two */
+	unsigned pages_per_cpu;	  /* perf: a power of two */
+};
+extern struct sched_tuning sched_tuning;
+
+struct sched_driver {
+	enum sched_backend id;
+	/* 0, or -errno, a sentence in @why and a command in @fix. Sets s->data. */
+	int (*open)(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len);
+	int (*follow)(struct sched *s, pid_t pid);
+	int (*poll)(struct sched *s, uint64_t horizon_ns);
+	uint64_t (*lost)(const struct sched *s); /* what the kernel dropped */
+	void (*stop)(struct sched *s);
+	void (*close)(struct sched *s); /* also after a failed open */
+};
+extern const struct sched_driver sched_driver_bpf, sched_driver_perf;
+
+struct sched_thread {
+	uint64_t since_ns; /* of its last row */
+	uint32_t pid, tid; /* 0: outside the collector's PID namespace */
+	uint16_t cpu;	   /* of its last row */
+	uint16_t flags;
+};
+
+struct sched {
+	enum sched_mode mode;
+	const struct sched_driver *driver;
+	void *data;	     /* the driver's */
+	bool is_stopped;
+	bool must_announce;  /* switches of threads that track_task() never named cannot be mapped */
+	unsigned cpu_cnt;    /* highest CPU number + 1 */
+	uint32_t *running;   /* key of the thread on each CPU as far as we know, 0 none */
+	uint64_t dropped;    /* rows left out because their other half was lost */
+	int handled;	     /* by the current poll */
+	const struct sched_ops *ops;
+	void *ctx;
+	struct sched_thread *chunks[SCHED_KEY_LIMIT / SCHED_CHUNK];
+};
+
+struct track_out {
+	uint32_t key, pid, tid;
+	uint8_t state; /* SCHED_STATE_* */
+	int8_t preempted;
+	int priority;
+};
+struct track_in {
+	uint32_t key, pid, tid;
+	int priority;
+	uint64_t wakeup_ns;
+	uint32_t waker_key, waker_pid, waker_tid;
+};
+struct track_task {
+	uint32_t key, pid, tid;
+	uint32_t parent_key, parent_pid, parent_tid; /* born threads only */
+	bool is_born;	  /* now; else it was there before */
+	const char *comm; /* NULL unknown */
+};
+
+void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_out *out);
+void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in *in);
+void track_task(struct sched *s, uint64_t ns, const struct track_task *task);
+/* @old_key: of the thread that called exec; differs from @key when it was not the main thread. */
+void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key,
+		uint32_t pid, uint32_t tid, const char *comm);
+void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
+		  const char *comm);
+/* @leaves_cpu: there will be no switch that says so. @exit_code: see sched_ops. */
+void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
+		int exit_code, bool leaves_cpu);
+/* The thread that runs on @cpu as far as we know; 0 none. */
+uint32_t track_running(const struct sched *s, unsigned cpu);
+/* The process of a thread that rows were made for; 0 unknown. */
+uint32_t track_pid(const struct sched *s, uint32_t key);
+
+/*
+ * Hands over the records of @cnt streams in order of time, up to @horizon_ns. next_ns[i] is the time
+ * of stream i's first record (SCHED_DRAINED: none); @take handles that record and returns the time of
+ * the one after it.
+ */
+void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t horizon_ns,
+		 uint64_t (*take)(struct sched *s, unsigned stream));
+
+uint64_t sched_now(void);
+/* Highest number of an online CPU, plus one. */
+unsigned sched_cpu_cnt(void);
+/* Whether the effective capabilities hold @cap (a number of linux/capability.h). */
+bool sched_has_cap(int cap);
+/* The command that gives this binary @caps ("cap_a,cap_b"). */
+void sched_fix_setcap(const char *caps, char *fix, size_t fix_len);
+
+#endif

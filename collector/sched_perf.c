@@ -1,0 +1,556 @@
+/*
+ * sched_perf.c - context switches from perf_event_open, for users without the right to load eBPF.
+ *
+ * Each thread that is followed gets one software event per CPU, which its children inherit; all events
+ * of a CPU write into one ring. (One event for all CPUs would do, but the kernel lets nobody map the
+ * ring of an inherited event that is not bound to a CPU.) What this cannot tell: who woke a thread,
+ * why it blocked, exit statuses. A thread that ends is cut off before its last switch; its EXIT
+ * record stands for that.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/sched_internal.h"
+
+#define PAGES_MOST  128u /* what perf_event_mlock_kb (516) grants per CPU without privileges */
+#define PAGES_LEAST 4u
+#define RECORD_MOST 65536u
+#define FORMAT_LOST (1u << 4) /* PERF_FORMAT_LOST, Linux 6.0 */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+/* What sample_id_all puts at the end of every record for our sample_type. */
+struct sample_id {
+	uint32_t pid, tid;
+	uint64_t ns;
+	uint32_t cpu, reserved;
+};
+#define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+struct task_record { /* PERF_RECORD_FORK, PERF_RECORD_EXIT */
+	struct perf_event_header header;
+	uint32_t pid, parent_pid, tid, parent_tid;
+	uint64_t ns;
+};
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char comm[];
+};
+struct lost_record {
+	struct perf_event_header header;
+	uint64_t id, lost;
+};
+
+struct ring {
+	struct perf_event_mmap_page *page; /* NULL: CPU without events */
+	int fd;		/* of the event that owns it */
+	uint64_t head, tail;
+	uint32_t last_tid; /* of its last switch, and whether that was an out */
+	bool last_out;
+};
+
+/* A thread that was there when its process was followed. */
+struct known {
+	uint32_t pid, tid;
+	uint64_t ns;
+	bool is_told;
+	char comm[16];
+};
+
+struct perf {
+	struct ring *rings; /* per CPU */
+	uint64_t *next_ns;
+	size_t ring_bytes;  /* of data; a power of two */
+	int *fds;
+	size_t fd_cnt, fd_max;
+	struct known *known;
+	size_t known_cnt;
+	uint64_t lost_records; /* by PERF_RECORD_LOST */
+	uint64_t lost_counted; /* by the events' own counters, after the end */
+	bool counts_lost;      /* the kernel has those */
+	char *scratch;	       /* a record that wraps around the ring's end */
+};
+
+static int event_open(const struct perf *p, pid_t tid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = SAMPLE_TYPE,
+		.read_format = p->counts_lost ? FORMAT_LOST : 0,
+		.sample_id_all = 1,
+		.context_switch = 1,
+		.task = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.inherit = tid != -1,
+		.exclude_kernel = 1, /* without it paranoid level 2 refuses; switches come anyway */
+		.exclude_hv = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = INT32_MAX, /* we poll: never wake */
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int paranoid_level(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 2;
+
+	if (!f)
+		return 99;
+	if (fscanf(f, "%d", &level) != 1)
+		level = 2;
+	fclose(f);
+	return level;
+}
+
+static void explain(const struct sched *s, int err, char *why, size_t why_len, char *fix,
+		    size_t fix_len)
+{
+	int level = paranoid_level(), enough = s->mode == SCHED_MODE_SYSTEM ? 0 : 2;
+
+	if (err == -ENOSYS || err == -ENOENT || level == 99) {
+		snprintf(why, why_len, "the kernel has no perf_event_open");
+		snprintf(fix, fix_len, "boot a kernel built with CONFIG_PERF_EVENTS=y");
+	} else if ((err == -EACCES || err == -EPERM) && level > enough &&
+		   !sched_has_cap(CAP_PERFMON) && !sched_has_cap(CAP_SYS_ADMIN)) {
+		snprintf(why, why_len,
+			 "perf_event_open needs kernel.perf_event_paranoid at %d or lower%s, it is %d",
+			 enough, enough ? "" : " to see the whole system", level);
+		snprintf(fix, fix_len, "sudo sysctl kernel.perf_event_paranoid=%d", enough);
+	} else if (err == -EACCES || err == -EPERM) {
+		snprintf(why, why_len, "perf_event_open is refused (a container's seccomp profile?)");
+		snprintf(fix, fix_len, "run the container with --cap-add=PERFMON or "
+				       "--security-opt seccomp=unconfined");
+	} else {
+		snprintf(why, why_len, "perf_event_open: %s", strerror(-err));
+		snprintf(fix, fix_len, "%s", err == -EMFILE ? "ulimit -n 65536" : "");
+	}
+}
+
+static int keep_fd(struct perf *p, int fd)
+{
+	int *grown;
+
+	if (p->fd_cnt == p->fd_max) {
+		grown = realloc(p->fds, (p->fd_max * 2 + 64) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		p->fds = grown;
+		p->fd_max = p->fd_max * 2 + 64;
+	}
+	p->fds[p->fd_cnt++] = fd;
+	return 0;
+}
+
+/* Maps @fd's ring; takes fewer pages when the limit on locked memory says so. */
+static int ring_map(struct perf *p, struct ring *r, int fd)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory;
+
+	for (;; p->ring_bytes /= 2) {
+		memory = mmap(NULL, page + p->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (memory != MAP_FAILED)
+			break;
+		/* Rings have one size: only the first may shrink it. */
+		if (errno != EPERM || p->fd_cnt || p->ring_bytes <= PAGES_LEAST * page)
+			return -errno;
+	}
+	r->page = memory;
+	r->fd = fd;
+	return 0;
+}
+
+/* Lets @fd of CPU @cpu write: into the ring of that CPU, which it may have to make. */
+static int event_join(struct perf *p, unsigned cpu, int fd)
+{
+	struct ring *r = &p->rings[cpu];
+	int err = 0;
+
+	if (!r->page)
+		err = ring_map(p, r, fd);
+	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd))
+		err = -errno;
+	return err ? err : keep_fd(p, fd);
+}
+
+/* As many descriptors as the hard limit allows; children were started before and keep theirs. */
+static bool raise_nofile(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+		return false;
+	limit.rlim_cur = limit.rlim_max;
+	return !setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Events for thread @tid (-1: all) on every CPU. 0 also when the thread is gone. */
+static int watch(struct sched *s, pid_t tid)
+{
+	struct perf *p = s->data;
+	int fd, err, opened = 0;
+
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		fd = event_open(p, tid, (int)cpu);
+		if (fd == -EINVAL && p->counts_lost && !opened) {
+			p->counts_lost = false; /* before Linux 6.0 */
+			fd = event_open(p, tid, (int)cpu);
+		}
+		if (fd == -EMFILE && raise_nofile())
+			fd = event_open(p, tid, (int)cpu);
+		if (fd == -ENODEV) /* CPU is offline */
+			continue;
+		if (fd == -ESRCH)
+			return 0;
+		if (fd < 0)
+			return fd;
+		err = event_join(p, cpu, fd);
+		if (err) {
+			close(fd);
+			return err;
+		}
+		opened++;
+	}
+	return opened ? 0 : -ENODEV;
+}
+
+static int perf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len)
+{
+	struct perf *p = s->data = calloc(1, sizeof(*p));
+	unsigned pages = sched_tuning.pages_per_cpu ? sched_tuning.pages_per_cpu : PAGES_MOST;
+	int err = -ENOMEM, fd;
+
+	if (!p)
+		goto failed;
+	p->counts_lost = true;
+	p->ring_bytes = pages * (size_t)sysconf(_SC_PAGESIZE);
+	p->rings = calloc(s->cpu_cnt, sizeof(*p->rings));
+	p->next_ns = calloc(s->cpu_cnt, sizeof(*p->next_ns));
+	p->scratch = malloc(RECORD_MOST);
+	if (!p->rings || !p->next_ns || !p->scratch)
+		goto failed;
+	if (s->mode == SCHED_MODE_SYSTEM) {
+		err = watch(s, -1);
+	} else { /* nothing to watch yet, but say now whether it will work */
+		fd = event_open(p, 0, -1);
+		if (fd == -EINVAL) {
+			p->counts_lost = false;
+			fd = event_open(p, 0, -1);
+		}
+		err = fd < 0 ? fd : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	if (!err)
+		return 0;
+failed:
+	explain(s, err, why, why_len, fix, fix_len);
+	return err;
+}
+
+/* Remembers thread @tid; its name is told at the next poll. 1 when it was new. */
+static int know(struct perf *p, uint32_t pid, uint32_t tid)
+{
+	struct known *grown, *k;
+	char path[64];
+	FILE *f;
+
+	for (size_t i = 0; i < p->known_cnt; i++) {
+		if (p->known[i].tid == tid && p->known[i].pid == pid)
+			return 0;
+	}
+	grown = realloc(p->known, (p->known_cnt + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	p->known = grown;
+	k = &p->known[p->known_cnt++];
+	*k = (struct known){.pid = pid, .tid = tid, .ns = sched_now()};
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	f = fopen(path, "re");
+	if (f && fgets(k->comm, sizeof(k->comm), f))
+		k->comm[strcspn(k->comm, "\n")] = 0;
+	if (f)
+		fclose(f);
+	return 1;
+}
+
+/* One pass over the threads of @pid. Returns how many were new, or -errno. */
+static int follow_threads(struct sched *s, pid_t pid)
+{
+	struct dirent *e;
+	char path[32];
+	int found = 0, err = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (err >= 0 && (e = readdir(dir))) {
+		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		if (!tid)
+			continue;
+		err = know(s->data, (uint32_t)pid, tid);
+		if (err == 1) {
+			found++;
+			err = watch(s, (pid_t)tid);
+		}
+	}
+	closedir(dir);
+	return err < 0 ? err : found;
+}
+
+/*
+ * Threads may start threads meanwhile. One that was started by a watched thread is watched already and
+ * now twice: take_switch() leaves the second record of each switch out.
+ */
+static int perf_follow(struct sched *s, pid_t pid)
+{
+	int found;
+
+	do
+		found = follow_threads(s, pid);
+	while (found > 0);
+	return found;
+}
+
+/* ---- records ---- */
+
+static struct perf_event_header *record_at(struct perf *p, struct ring *r)
+{
+	char *data = (char *)r->page + r->page->data_offset;
+	size_t at = r->tail & (p->ring_bytes - 1);
+	struct perf_event_header *record = (void *)(data + at);
+
+	if (at + record->size > p->ring_bytes) {
+		size_t first = p->ring_bytes - at, size = record->size;
+
+		memcpy(p->scratch, record, first);
+		memcpy(p->scratch + first, data, size - first);
+		record = (void *)p->scratch;
+	}
+	return record;
+}
+
+static const struct sample_id *id_of(const struct perf_event_header *record)
+{
+	return (const void *)((const char *)record + record->size - sizeof(struct sample_id));
+}
+
+static void take_switch(struct sched *s, struct ring *r, const struct perf_event_header *record,
+			const struct sample_id *id)
+{
+	bool is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	bool is_preempted = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+
+	/* 0: the idle thread or one outside our PID namespace; ~0: a thread after its EXIT */
+	if (!id->tid || id->tid >= SCHED_KEY_LIMIT)
+		return;
+	if (r->last_tid == id->tid && r->last_out == is_out)
+		return;
+	r->last_tid = id->tid;
+	r->last_out = is_out;
+	if (is_out) {
+		struct track_out out = {
+			.key = id->tid,
+			.pid = id->pid,
+			.tid = id->tid,
+			.state = is_preempted ? SCHED_STATE_RUNNING : SCHED_STATE_UNKNOWN,
+			.preempted = is_preempted,
+			.priority = -1,
+		};
+
+		track_out(s, id->ns, id->cpu, &out);
+	} else {
+		struct track_in in = {
+			.key = id->tid, .pid = id->pid, .tid = id->tid, .priority = -1};
+
+		track_in(s, id->ns, id->cpu, &in);
+	}
+}
+
+static void take_comm(struct sched *s, const struct comm_record *c, const struct sample_id *id)
+{
+	uint32_t running = track_running(s, id->cpu), old = c->tid;
+
+	if (c->tid >= SCHED_KEY_LIMIT)
+		return;
+	if (!(c->header.misc & PERF_RECORD_MISC_COMM_EXEC)) {
+		track_rename(s, id->ns, c->tid, c->pid, c->tid, c->comm);
+		return;
+	}
+	/* Another thread of the process called exec and has the process's id by now. */
+	if (running && running != c->tid && track_pid(s, running) == c->pid)
+		old = running;
+	track_exec(s, id->ns, id->cpu, c->tid, old, c->pid, c->tid, c->comm);
+}
+
+static void take_task(struct sched *s, const struct task_record *t, const struct sample_id *id)
+{
+	struct track_task task = {
+		.key = t->tid,
+		.pid = t->pid,
+		.tid = t->tid,
+		.parent_key = t->parent_tid,
+		.parent_pid = t->parent_pid,
+		.parent_tid = t->parent_tid,
+		.is_born = true,
+	};
+
+	if (!t->tid || t->tid >= SCHED_KEY_LIMIT)
+		return;
+	if (t->header.type == PERF_RECORD_FORK)
+		track_task(s, id->ns, &task);
+	else
+		track_exit(s, id->ns, t->tid, t->pid, t->tid, -1, true);
+}
+
+/* Time of @r's first record that is not taken yet. */
+static uint64_t next_of(struct perf *p, struct ring *r)
+{
+	return r->page && r->tail != r->head ? id_of(record_at(p, r))->ns : SCHED_DRAINED;
+}
+
+static uint64_t take(struct sched *s, unsigned stream)
+{
+	struct perf *p = s->data;
+	struct ring *r = &p->rings[stream];
+	const struct perf_event_header *record = record_at(p, r);
+	const struct sample_id *id = id_of(record);
+	uint64_t size = record->size;
+
+	switch (record->type) {
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		take_switch(s, r, record, id);
+		break;
+	case PERF_RECORD_COMM:
+		take_comm(s, (const void *)record, id);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		take_task(s, (const void *)record, id);
+		break;
+	case PERF_RECORD_LOST:
+		p->lost_records += ((const struct lost_record *)record)->lost;
+		r->last_tid = 0;
+		break;
+	default:
+		break;
+	}
+	r->tail += size;
+	return next_of(p, r);
+}
+
+static void tell_known(struct sched *s)
+{
+	struct perf *p = s->data;
+
+	for (size_t i = p->known_cnt; i-- > 0 && !p->known[i].is_told;) {
+		struct known *k = &p->known[i];
+		struct track_task task = {
+			.key = k->tid, .pid = k->pid, .tid = k->tid, .comm = k->comm};
+
+		k->is_told = true;
+		if (k->tid < SCHED_KEY_LIMIT)
+			track_task(s, k->ns, &task);
+	}
+}
+
+static int perf_poll(struct sched *s, uint64_t horizon_ns)
+{
+	struct perf *p = s->data;
+
+	tell_known(s);
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		struct ring *r = &p->rings[cpu];
+
+		/* Pairs with the kernel's store of data_head behind a write barrier. */
+		if (r->page)
+			r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+		p->next_ns[cpu] = next_of(p, r);
+	}
+	sched_merge(s, p->next_ns, s->cpu_cnt, horizon_ns, take);
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		struct ring *r = &p->rings[cpu];
+
+		/* Pairs with the kernel's load of data_tail: records were read before room is given. */
+		if (r->page)
+			__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
+	}
+	return 0;
+}
+
+static uint64_t perf_lost(const struct sched *s)
+{
+	const struct perf *p = s->data;
+
+	return p->lost_counted > p->lost_records ? p->lost_counted : p->lost_records;
+}
+
+static void perf_stop(struct sched *s)
+{
+	struct perf *p = s->data;
+	uint64_t counts[2]; /* value, lost */
+
+	for (size_t i = 0; i < p->fd_cnt; i++)
+		ioctl(p->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	/* A LOST record needs room in the ring and a later event: the last ones may never come. */
+	for (size_t i = 0; p->counts_lost && i < p->fd_cnt; i++) {
+		if (read(p->fds[i], counts, sizeof(counts)) == sizeof(counts))
+			p->lost_counted += counts[1];
+	}
+}
+
+static void perf_close(struct sched *s)
+{
+	struct perf *p = s->data;
+
+	if (!p)
+		return;
+	for (unsigned cpu = 0; p->rings && cpu < s->cpu_cnt; cpu++) {
+		if (p->rings[cpu].page)
+			munmap(p->rings[cpu].page, (size_t)sysconf(_SC_PAGESIZE) + p->ring_bytes);
+	}
+	for (size_t i = 0; i < p->fd_cnt; i++)
+		close(p->fds[i]);
+	free(p->fds);
+	free(p->known);
+	free(p->rings);
+	free(p->next_ns);
+	free(p->scratch);
+	free(p);
+	s->data = NULL;
+}
+
+const struct sched_driver sched_driver_perf = {
+	.id = SCHED_BACKEND_PERF,
+	.open = perf_open,
+	.follow = perf_follow,
+	.poll = perf_poll,
+	.lost = perf_lost,
+	.stop = perf_stop,
+	.close = perf_close,
+};
