@@ -375,6 +375,32 @@ static void clean_environment(void)
 	*to = NULL;
 }
 
+/*
+ * A relative LD_PRELOAD stops working where children are started from another directory, with a line of
+ * the loader's on stderr each: it is made absolute once, for all of them.
+ */
+static void absolute_preload(void)
+{
+	static const char name[] = "LD_PRELOAD=";
+	static char entry[sizeof(name) + 8192];
+	int i = sl_find_env("LD_PRELOAD");
+	char *theirs, *at;
+	size_t len;
+
+	if (sl_global.path != path_buffer || i < 0)
+		return;
+	/* Only where this library stands first, as it was given; anything cleverer keeps its spelling. */
+	theirs = environ[i] + sizeof(name) - 1;
+	len = strcspn(theirs, ": ");
+	if (strlen(theirs) + strlen(path_buffer) + sizeof(name) > sizeof(entry) || len < 4 ||
+	    strlen(path_buffer) < len || !strchr(theirs, '/') ||
+	    strncmp(path_buffer + strlen(path_buffer) - len, theirs, len) != 0)
+		return;
+	at = stpcpy(stpcpy(entry, name), path_buffer);
+	stpcpy(at, theirs + len);
+	environ[i] = entry;
+}
+
 static void constructor(void)
 {
 	struct sl_call call;
@@ -387,8 +413,10 @@ static void constructor(void)
 		p[0] = sl_ticks();
 		if (sl_proc->parent_number == 0)
 			sl_meta(SL_META_OVERHEAD, sl_global.arena->born, p, 2, NULL, 0);
-		if (sl_global.root)
+		if (sl_global.root) {
 			sl_publish_session(sl_global.session_env);
+			absolute_preload();
+		}
 	}
 	if (sl_find_env(SL_CLEAN_ENV) >= 0)
 		clean_environment();
