@@ -293,7 +293,7 @@ static void housekeeping(struct collector *c)
 	}
 	if (c->now - c->clock_at >= SECOND_NS)
 		note_clocks(c);
-	if (all)
+	if (all || c->model.forks)
 		model_settle(&c->model, c->now, false);
 }
 

@@ -17,6 +17,7 @@
 #include "collector/pidns.h"
 
 #define SETTLE_NS 500000000ll
+#define SLACK_NS 1000000ll /* between the kernel's times and ours */
 
 void model_init(struct model *m, struct db *db, struct clock_map *clock)
 {
@@ -33,6 +34,8 @@ static void proc_free(struct proc *p)
 	free(p->exec_command);
 	free(p->exe);
 	free(p->command);
+	free(p->old_exe);
+	free(p->old_command);
 	free(p);
 }
 
@@ -75,7 +78,7 @@ struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
 		abort(); /* a process record is 100 bytes: nothing useful can be done without */
 	p->pid = pid;
 	p->start_ns = now_ns;
-	p->pidfd = -1;
+	p->pidfd = p->status = -1;
 	p->in_tree = true;
 	p->next = m->procs;
 	m->procs = p;
@@ -85,6 +88,15 @@ struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
 	if (m->watch)
 		m->watch(m->watch_ctx, p);
 	return p;
+}
+
+struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
+{
+	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
+		if (p->pid == pid && (!p->is_gone || p->end_ns >= ns - SLACK_NS) &&
+		    p->start_ns <= ns + SLACK_NS)
+			return p;
+	return model_get(m, pid, ns);
 }
 
 static void forget_exec(struct proc *p)
@@ -103,7 +115,8 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 
 	if (!im)
 		abort();
-	p = model_get(m, pid, ns);
+	p = model_at(m, pid, ns);
+	p->is_traced = true;
 	im->arena = arena;
 	im->proc = p;
 	im->number = number;
@@ -140,8 +153,10 @@ void model_image_end(struct model *m, struct image *im, int64_t ns)
 
 void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
 {
+	if (status >= 0)
+		p->status = status;
 	if (p->is_gone) {
-		if (status >= 0)
+		if (status >= 0 && !p->is_forked)
 			db_process_ended(m->db, GLOBAL_PID(p->pid), p->end_ns, status);
 		return;
 	}
@@ -154,7 +169,8 @@ void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
 		close(p->pidfd);
 		p->pidfd = -1;
 	}
-	db_process_ended(m->db, GLOBAL_PID(p->pid), ns, status);
+	if (!p->is_forked)
+		db_process_ended(m->db, GLOBAL_PID(p->pid), ns, status);
 }
 
 int model_priority(uint32_t tid)
@@ -170,12 +186,17 @@ static const char *base_name(const char *path)
 }
 
 /* For the children that are forked from it. */
-static void remember(char **kept, const char *text)
+static void remember(struct proc *p, int64_t ns, const char *exe, const char *command)
 {
-	char *copy = text ? strdup(text) : NULL;
+	char *new_exe = exe ? strdup(exe) : NULL, *new_command = command ? strdup(command) : NULL;
 
-	free(*kept);
-	*kept = copy;
+	free(p->old_exe);
+	free(p->old_command);
+	p->old_exe = p->exe;
+	p->old_command = p->command;
+	p->exe = new_exe;
+	p->command = new_command;
+	p->exe_ns = ns;
 }
 
 static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bool traced,
@@ -193,17 +214,29 @@ static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bo
 
 	db_image(m->db, &image);
 	p->is_known = true;
+	/* Its end may have been told before its last image was. */
+	if (p->is_gone)
+		db_process_ended(m->db, image.global_pid, p->end_ns, p->status);
 	if (exe)
 		db_process(m->db, image.global_pid, p->pid, base_name(exe));
-	remember(&p->exe, exe);
-	remember(&p->command, command);
+	remember(p, ns, exe, command);
 }
 
-void model_tell_fork(struct model *m, struct proc *p, int64_t ns, bool traced)
+/* A forked process runs what its parent ran at that moment. */
+static void tell_fork(struct model *m, struct proc *p)
 {
-	const struct proc *parent = model_find_newest(m, p->parent_pid);
+	const struct proc *parent = p->parent_pid ? model_find_newest(m, p->parent_pid) : NULL;
+	const char *exe = NULL, *command = NULL;
 
-	tell_image(m, p, ns, 1, traced, parent ? parent->exe : NULL, parent ? parent->command : NULL);
+	if (parent) {
+		bool was_before = parent->exe_ns <= p->start_ns;
+
+		exe = was_before ? parent->exe : parent->old_exe;
+		command = was_before ? parent->command : parent->old_command;
+		p->is_traced = p->is_traced || (parent->is_traced && was_before);
+	}
+	p->is_forked = false;
+	tell_image(m, p, p->start_ns, 1, p->is_traced, exe, command);
 }
 
 /* "exe\0arg0\0arg1\0" to the executable and one line. @text holds @len bytes and a NUL. */
@@ -240,9 +273,11 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 					: (uint32_t)meta->ppid;
 	if (meta->image == SL_IMAGE_FORK) {
 		if (!p->is_known)
-			model_tell_fork(m, p, ns, true);
+			tell_fork(m, p);
 	} else {
 		kind = p->is_known || p->exec_ns || p->pid != m->root_pid ? 2 : 0;
+		if (p->is_forked)
+			tell_fork(m, p);
 		if (p->exec_ns && p->exec_ns < ns)
 			ns = p->exec_ns;
 		forget_exec(p);
@@ -278,12 +313,32 @@ static void settle(struct model *m, struct proc *p)
 
 	if (p->image && p->image->start_ns < p->exec_ns)
 		model_image_end(m, p->image, p->exec_ns);
+	p->is_traced = false;
 	tell_image(m, p, p->exec_ns, p->is_known ? 2 : 0, false, exe, p->exec_command);
 	forget_exec(p);
 }
 
+static void tell_forks(struct model *m, struct proc *youngest)
+{
+	struct proc *list = NULL;
+
+	if (!m->forks)
+		return;
+	m->forks = 0;
+	for (struct proc *p = youngest; p; p = p->next) {
+		if (!p->is_forked)
+			continue;
+		p->next_forked = list;
+		list = p;
+	}
+	for (; list; list = list->next_forked)
+		tell_fork(m, list);
+}
+
 void model_settle(struct model *m, int64_t now_ns, bool all)
 {
+	/* The list has the youngest first: parents are told before what came of them. */
+	tell_forks(m, m->procs);
 	for (struct proc *p = m->procs; p; p = p->next) {
 		if (!p->exec_ns)
 			continue;

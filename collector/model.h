@@ -25,19 +25,25 @@ struct image;
 
 struct proc {
 	struct proc *next_in_hash;
-	struct proc *next; /* all of them */
+	struct proc *next;        /* all of them, the youngest first */
+	struct proc *next_forked;
 	uint32_t pid;
 	uint32_t parent_pid;    /* 0 unknown */
 	int64_t start_ns, end_ns;
 	int pidfd;              /* -1: none */
+	int status;             /* wait status, -1 unknown */
 	bool is_gone;           /* ended, or this pid belongs to someone else by now */
 	bool is_known;          /* has a row in SL_PROCESS_TREE */
+	bool is_traced;         /* the shim is inside (perhaps it has had nothing to say yet) */
+	bool is_forked;         /* seen by the kernel, its row not written yet */
 	bool in_tree;           /* a descendant of the root (all of them, but for system-wide switches) */
 	struct image *image;    /* the traced one, NULL: none */
 	/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
 	int64_t exec_ns;        /* 0: none */
 	char *exec_exe, *exec_command;
-	char *exe, *command;    /* what it runs */
+	char *exe, *command;    /* what it runs, */
+	int64_t exe_ns;         /* since then; */
+	char *old_exe, *old_command; /* and before */
 };
 
 struct file {
@@ -74,6 +80,7 @@ struct model {
 	struct proc *procs;
 	struct proc *hash[1024];
 	uint32_t alive;         /* processes of the tree that are not gone */
+	uint32_t forks;         /* whose rows are not written yet */
 	uint32_t traced_images; /* ever */
 	uint64_t sched_rows;    /* since the last commit */
 	int64_t sched_first, sched_last;
@@ -89,6 +96,8 @@ struct proc *model_find(struct model *m, uint32_t pid);
 /* As model_find(), or the one that had it last. */
 struct proc *model_find_newest(struct model *m, uint32_t pid);
 struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns);
+/* The process that had this pid at @ns: what it left may be read after its end. Made when unknown. */
+struct proc *model_at(struct model *m, uint32_t pid, int64_t ns);
 
 /* A traced image of @arena appeared; ends the one that the process had before. */
 struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
@@ -109,10 +118,7 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
 void model_on_exec_failed(struct image *im);
 
-/* The row of a forked process: it runs what its parent runs. */
-void model_tell_fork(struct model *m, struct proc *p, int64_t ns, bool traced);
-
-/* Execs that no traced image followed for a while become rows of untraced images. @all: at once. */
+/* Rows of forks, and of execs that no traced image followed for a while. @all: at once. */
 void model_settle(struct model *m, int64_t now_ns, bool all);
 
 /* Priority as ThreadNames shows it (20 = nice 0). */

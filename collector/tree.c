@@ -73,7 +73,9 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 	p->parent_pid = parent_pid;
 	if (p->is_known)
 		return;
-	model_tell_fork(m, p, ns, parent && parent->image);
+	/* What the parent runs is known when its rings have been read as well: the row can wait. */
+	p->is_forked = true;
+	m->forks++;
 }
 
 static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
