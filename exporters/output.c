@@ -132,23 +132,33 @@ static int close_file(struct output *o, bool keep, char *why, size_t why_len)
 	return rc;
 }
 
+static int close_command(struct output *o, char *why, size_t why_len)
+{
+	bool unread;
+	int status;
+
+	errno = 0;
+	unread = fflush(o->f) != 0 && errno == EPIPE;
+	status = pclose(o->f);
+	if (status == 0 ||
+	    (status < 0 && unread)) /* pclose: what was not read could not be written */
+		return 0;
+	if (status > 0)
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	snprintf(why, why_len, "'%s' ended with status %d", o->target, status);
+	return -1;
+}
+
 int output_close(struct output *o, bool keep, char *why, size_t why_len)
 {
-	int rc = 0, status;
+	int rc = 0;
 
 	if (!o->f)
 		return 0;
 	if (o->kind == OUTPUT_FILE) {
 		rc = close_file(o, keep, why, why_len);
 	} else if (o->kind == OUTPUT_COMMAND) {
-		status = pclose(o->f);
-		if (status != 0) {
-			snprintf(why, why_len, "'%s' ended with status %d", o->target,
-				 status < 0          ? status
-				 : WIFEXITED(status) ? WEXITSTATUS(status)
-						     : 128 + WTERMSIG(status));
-			rc = -1;
-		}
+		rc = close_command(o, why, why_len);
 	} else if (fflush(o->f) != 0 || ferror(o->f)) {
 		snprintf(why, why_len, "cannot write to stdout: %s", strerror(errno));
 		rc = -1;

@@ -31,13 +31,13 @@ WITH plain(word, type) AS (
 	FROM StringIds JOIN plain ON word = replace(replace(replace(value, '__', ''), '_chk', ''), '64', '')
 ), part AS (
 	SELECT filePath AS path, eventType AS type, count(*) AS n, sum(endedAt - startedAt) AS time,
-		sum(bytesProcessed) AS bytes
+		total(bytesProcessed) AS bytes
 	FROM OSRT_FILE_ACCESS_EVENTS AS e JOIN OSRT_FILE_ACCESS_DESCRIPTORS AS d USING (fileAccessId)
 	GROUP BY 1, 2
 	UNION ALL
 	SELECT value, type, n, time, bytes
 	FROM (
-		SELECT pathId, type, count(*) AS n, sum(end - start) AS time, sum(max(returnValue, 0)) AS bytes
+		SELECT pathId, type, count(*) AS n, sum(end - start) AS time, total(max(returnValue, 0)) AS bytes
 		FROM OSRT_API JOIN kind ON kind.id = nameId
 		WHERE pathId IS NOT NULL AND (type <> 1 OR errnum IS NULL)
 			AND NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS)

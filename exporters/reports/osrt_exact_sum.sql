@@ -23,7 +23,7 @@ WITH plain(word) AS (
 ), part AS (
 	SELECT nameId, count(*) AS rows, 0 AS short, 0 AS lost, sum(end - start) AS time,
 		min(end - start) AS least, max(end - start) AS most, count(errnum) AS errors,
-		sum(max(returnValue, 0)) AS bytes
+		total(max(returnValue, 0)) AS bytes -- nonsense, and large, for functions that return pointers
 	FROM OSRT_API
 	WHERE eventClass = 27
 	GROUP BY nameId
@@ -46,7 +46,7 @@ SELECT
 	max(most) AS "Max (ns)",
 	sum(errors) AS "Errors",
 	CASE WHEN sum(rows) = 0 OR replace(replace(replace(value, '__', ''), '_chk', ''), '64', '') IN plain
-		THEN sum(bytes) END AS "Bytes",
+		THEN CAST(total(bytes) AS INTEGER) END AS "Bytes",
 	coalesce(value, '[unknown ' || nameId || ']') AS "Name"
 FROM part LEFT JOIN StringIds ON StringIds.id = nameId
 GROUP BY nameId

@@ -5,7 +5,7 @@ CREATE TEMP TABLE id(name, tid INTEGER);
 INSERT INTO id VALUES ('main', (1 << 48) + (100 << 24) + 100), ('helper', (1 << 48) + (100 << 24) + 101),
 	('child', (1 << 48) + (200 << 24) + 200);
 INSERT INTO StringIds VALUES (0, ''), (1, 'read'), (2, 'write'), (3, 'openat64'), (4, 'poll'), (5, 'pthread_mutex_lock'),
-	(6, '__pread64_chk'), (7, 'fread'),
+	(6, '__pread64_chk'), (7, 'fread'), (8, 'mmap'),
 	(10, 'main'), (11, 'helper, "quoted"'), (12, 'child'),
 	(20, '/tmp/plain.txt'), (21, '/tmp/a "b", c' || char(10) || 'd' || char(9) || 'e\f'), (22, '/tmp/ünïcode-日本'),
 	(23, '/tmp/<script>&''x''' || char(27) || '[31m'), (24, '/tmp/bad-' || CAST(x'FFFE' AS TEXT));
@@ -25,7 +25,8 @@ FROM id JOIN (
 		('helper', 14000, 1100, 1, -1, 1, 5, 22, 10, 11), ('helper', 16000, 250000, 5, 0, 0, NULL, NULL, NULL, NULL),
 		('helper', 16000, 3000, 3, -1, 0, NULL, 23, NULL, 2),
 		('child', 500000, 1234, 6, 17, 0, 6, 23, 17, NULL), ('child', 510000, 4321, 7, 2, 0, 7, 24, 64, NULL),
-		('child', 520000, 1111, 2, 1, 0, 7, 24, 1, NULL)
+		('child', 520000, 1111, 2, 1, 0, 7, 24, 1, NULL),
+		('child', 522000, 1500, 8, 1 << 62, 0, NULL, NULL, NULL, NULL), ('child', 524000, 1600, 8, 1 << 62, 0, NULL, NULL, NULL, NULL)
 ) ON who = name;
 INSERT INTO SL_OSRT_TOTALS SELECT tid, 0, 1, 1000, 250000, 90, 999, 128000, 3, 2, 4000 FROM id WHERE name = 'main';
 INSERT INTO SL_OSRT_TOTALS SELECT tid, 1, 1, 10, 3000, 100, 800, 40, 0, 0, 0 FROM id WHERE name = 'main';
