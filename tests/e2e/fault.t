@@ -74,6 +74,8 @@ for policy in wait drop block; do
 	profile s --osrt-threshold=0 --on-full=$policy --buffer-size=1 "$PROG/repeat" "$W/data" 300000 slow >out 2>err &
 	job=$!
 	sleep 0.7
+	wait_for 3 eval '[ "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE \"pread%\"" 2>/dev/null)" -gt 1000 ]'
+	result $? "$policy: the report is there while the program runs"
 	victim=$(collector_of | head -1)
 	[ "$victim" ] && kill -STOP "$victim"
 	case $policy in

@@ -5,6 +5,7 @@
 
 head -c 100 /dev/zero >data
 N=2000
+export W BIN SHIM
 works() { # STATUS NAME: the program did its work
 	is "$1 $(cat out)" "0 bytes $((64 * N))" "$2"
 }
@@ -19,6 +20,9 @@ SIGHTLINE_COLLECTOR=/nonexistent bare n "$PROG/repeat" "$W/data" $N >out 2>err
 works $? 'no collector: the program works'
 lines err 1 'no collector: one line'
 check 'no collector: no report' test ! -e "$R"
+SIGHTLINE_COLLECTOR=/nonexistent bare n sh -c 'true; /bin/true; (/bin/true); exec "$0" "$@"' "$PROG/repeat" "$W/data" $N >out 2>err
+works $? 'no collector, a tree of processes: it works'
+lines err 1 'no collector, a tree of processes: one line'
 SIGHTLINE_COLLECTOR=/etc/passwd bare n "$PROG/repeat" "$W/data" $N >out 2>err
 works $? 'a collector that cannot be executed: the program works'
 lines err 1 'a collector that cannot be executed: one line'

@@ -7,14 +7,14 @@
 # the same input, and compares standard output, standard error, exit status and the files it left.
 # SEEN (optional): a function's name that both reports must hold at least once.
 one_run() { # HOW COMMAND...
-	how=$1
+	run=$1
 	shift
 	rm -rf "$W/here"
 	mkdir "$W/here"
 	chmod 777 "$W/here"
 	(
 		cd "$W/here" || exit
-		case $how in
+		case $run in
 		plain) exec "$@" ;;
 		bare)
 			R=$W/bare.sqlite
@@ -23,33 +23,33 @@ one_run() { # HOW COMMAND...
 			;;
 		profile) exec "$BIN" profile -f true -o "$W/profile" $PROFILE_OPTS "$@" ;;
 		esac
-	) <"${INPUT:-/dev/null}" >"$W/$how.out" 2>"$W/$how.err"
-	echo "exit status $?" >"$W/$how.status"
-	[ "$how" != profile ] || sed -i '/^sightline: /d' "$W/$how.err"
-	(cd "$W/here" && find . -type f -exec cksum {} + | sort) >"$W/$how.files"
+	) <"${INPUT:-/dev/null}" >"$W/$run.out" 2>"$W/$run.err"
+	echo "exit status $?" >"$W/$run.status"
+	[ "$run" != profile ] || sed -i '/^sightline: /d' "$W/$run.err"
+	(cd "$W/here" && find . -type f -exec cksum {} + | sort) >"$W/$run.files"
 }
 same() { # NAME COMMAND...
 	same_name=$1
 	shift
 	rm -f "$W"/bare.sqlite "$W"/profile.sqlite
-	one_run plain "$@"
-	for how in bare profile; do
-		one_run $how "$@"
+	one_run plain "$@" 2>/dev/null
+	for way in bare profile; do
+		one_run $way "$@" 2>/dev/null # the shell would name signals
 		: >"$W/diff"
 		for what in out err status files; do
-			cmp -s "$W/plain.$what" "$W/$how.$what" || {
+			cmp -s "$W/plain.$what" "$W/$way.$what" || {
 				echo "$what differs:"
-				diff -a "$W/plain.$what" "$W/$how.$what" | head -8
+				diff -a "$W/plain.$what" "$W/$way.$what" | head -8
 			} >>"$W/diff"
 		done
-		[ "${NO_REPORT:-}" ] || intact "$W/$how.sqlite" >>"$W/diff" 2>&1 || echo "no sound report" >>"$W/diff"
+		[ "${NO_REPORT:-}" ] || intact "$W/$way.sqlite" >>"$W/diff" 2>&1 || echo "no sound report" >>"$W/diff"
 		if [ "${SEEN:-}" ]; then
-			seen=$(q "$W/$how.sqlite" "SELECT (SELECT count(*) FROM call WHERE name = '$SEEN') +
+			seen=$(q "$W/$way.sqlite" "SELECT (SELECT count(*) FROM call WHERE name = '$SEEN') +
 				coalesce((SELECT sum(count) FROM total WHERE name = '$SEEN'), 0)" 2>&1)
 			case $seen in '' | 0 | *[!0-9]*) echo "no $SEEN in the report: $seen" >>"$W/diff" ;; esac
 		fi
 		[ ! -s "$W/diff" ]
-		result $? "$same_name, $how" || diag <"$W/diff"
+		result $? "$same_name, $way" || diag <"$W/diff"
 	done
 }
 PROFILE_OPTS=--osrt-threshold=0
@@ -57,7 +57,7 @@ PROFILE_OPTS=--osrt-threshold=0
 # ---- output, status ----
 echo 'from standard input' >"$W/input"
 INPUT=$W/input same 'standard input reaches the program' cat
-same 'output to both streams keeps its bytes' sh -c 'printf "a\0b\n"; printf "x\0y" >&2; printf c'
+same 'output to both streams keeps its bytes' sh -c 'printf "a\0b\n"; printf "x\0y\n" >&2; printf c'
 for n in 0 1 2 3 42 77 124 125 126 127 128 129 137 200 254 255; do
 	same "exit status $n" "$PROG/leave" exit $n
 done
@@ -90,15 +90,15 @@ for how in spawn spawn_empty spawn_own clone_vm clone_vfork clone_fork raw_fork 
 	case $how in
 	clone_vm | vfork_exit | vfork_fail | raw_fork) continue ;;
 	esac
-	for how2 in bare profile; do
-		is "$(q "$W/$how2.sqlite" "SELECT count(*) > 0 FROM call WHERE path = '/etc/passwd' AND name = 'open'" 2>&1)" \
-			1 "child by $how is traced, $how2"
+	for way2 in bare profile; do
+		is "$(q "$W/$way2.sqlite" "SELECT count(*) > 0 FROM call WHERE path = '/etc/passwd' AND name = 'open'" 2>&1)" \
+			1 "child by $how is traced, $way2"
 	done
 done
 same '500 short-lived processes' "$PROG/procs" many
-for how2 in bare profile; do
-	is "$(q "$W/$how2.sqlite" "SELECT count(DISTINCT pid) FROM call WHERE name = 'open' AND path = '/dev/zero'")" 500 \
-		"500 short-lived processes left their calls, $how2"
+for way2 in bare profile; do
+	is "$(q "$W/$way2.sqlite" "SELECT count(DISTINCT pid) FROM call WHERE name = 'open' AND path = '/dev/zero'")" 500 \
+		"500 short-lived processes left their calls, $way2"
 done
 same 'env -i' env -i A=1 "$PROG/around"
 SEEN=open same 'python subprocess' "$PY" -c '

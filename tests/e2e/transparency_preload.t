@@ -17,6 +17,7 @@ arg child" "$1: output"
 	check "$1: sound report" intact "$R"
 	is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'" 2>&1)" 1 "$1: one row for one call"
 }
+is "$(objdump -p "$SHIM" | sed -n 's/^ *NEEDED *//p')" libc.so.6 'the library needs nothing but libc'
 works 'alone' "$SHIM"
 works 'preloaded twice' "$SHIM:$SHIM"
 ln -s "$SHIM" again.so

@@ -40,7 +40,7 @@ threads() { # NAME HOW [N]: same output in all three ways; every read counted
 threads 'threads that end by pthread_exit and return' exit
 threads 'the main thread leaves first' main_exit
 threads 'destructors of thread data do I/O' key 50
-threads 'threads cancelled in read and in cond_wait' cancel
+threads 'threads cancelled in readv and in cond_wait' cancel
 threads '2,000 threads at once' at_once 2000
 threads '20,000 threads one after the other' sequence 20000
 threads 'forks while other threads make calls' fork 60

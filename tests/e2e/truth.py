@@ -11,7 +11,8 @@ def plain(name):
     name = re.sub(r"^__(.*)_(chk|2)$", r"\1", name)
     name = {"__xstat": "stat", "__lxstat": "lstat", "__fxstat": "fstat", "__fxstatat": "fstatat"}.get(name, name)
     name = re.sub(r"^__isoc99_|^_IO_", "", name)
-    return re.sub(r"64(v2)?$", r"\1", name)
+    name = {"__getdelim": "getdelim"}.get(name, name)
+    return re.sub(r"64(v2)?$", lambda m: "2" if m[1] else "", name)
 
 def notes(prefix):
     for path in sorted(glob.glob(glob.escape(prefix) + ".*.*")):

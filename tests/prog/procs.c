@@ -135,7 +135,7 @@ static void in_child(const char *how)
 		fexecve(fd, plain, own_env);
 	} else if (!strcmp(how, "execveat")) {
 		fd = open(self, O_PATH | O_CLOEXEC);
-		syscall(SYS_execveat, fd, "", plain, own_env, AT_EMPTY_PATH);
+		execveat(fd, "", plain, own_env, AT_EMPTY_PATH);
 	} else if (!strcmp(how, "exec_cleared")) {
 		clearenv();
 		execv(self, plain);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,11 +77,13 @@ static void clean(void *arg)
 static void *in_read(void *arg)
 {
 	char c;
+	struct iovec v = {&c, 1};
 
 	pthread_cleanup_push(clean, NULL);
 	pthread_barrier_wait(&barrier);
-	if (read(*(int *)arg, &c, 1) != 1)
-		puts("read ended");
+	/* Not read(): whether a call that never returned is in a report is another question. */
+	if (readv(*(int *)arg, &v, 1) != 1)
+		puts("readv ended");
 	pthread_cleanup_pop(1);
 	return NULL;
 }

@@ -53,7 +53,7 @@ static void vectors(int fd, const char *a)
 	note("readv", readv(fd, v, 3), fd, 60, NIL, a);
 	note("preadv", preadv(fd, v, 3, 100), fd, 60, 100, a);
 	note("preadv2", preadv2(fd, v, 3, 4090, 0), fd, 60, 4090, a);
-	note("preadv2", preadv2(fd, v, 3, 0, 0x7000), fd, 60, 0, a);
+	note("preadv2", preadv2(fd, v, 3, 0, 0x7000), fd, ANY, 0, a);
 }
 
 static void reads_and_writes(void)

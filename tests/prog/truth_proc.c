@@ -70,7 +70,9 @@ static void forks(const char *self)
 				execvpe(self, argv, environ);
 				break;
 			case 6:
-				execve("/nonexistent", argv, none);
+				truth_child();
+				note("execve", execve("/nonexistent", argv, none), NIL, NIL, NIL, "/nonexistent");
+				truth_write();
 				execl(self, self, "1", NULL);
 			}
 			_exit(99);

@@ -25,16 +25,16 @@ static void tcp(void)
 	int srv, c, s;
 
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	srv = (int)note("socket", socket(AF_INET, SOCK_STREAM, 0), RET, NIL, NIL, ANYPATH);
+	srv = (int)note("socket", socket(AF_INET, SOCK_STREAM, 0), ANY, NIL, NIL, ANYPATH);
 	note("bind", bind(srv, (void *)&at, sizeof(at)), srv, NIL, NIL, ANYPATH);
 	note("listen", listen(srv, 5), srv, ANY, NIL, ANYPATH);
 	raw3(SYS_getsockname, srv, &at, &len);
-	sprintf(to, "127.0.0.1:%d", ntohs(at.sin_port));
-	c = (int)note("socket", socket(AF_INET, SOCK_STREAM, 0), RET, NIL, NIL, ANYPATH);
+	sprintf(to, "tcp:127.0.0.1:%d", ntohs(at.sin_port));
+	c = (int)note("socket", socket(AF_INET, SOCK_STREAM, 0), ANY, NIL, NIL, ANYPATH);
 	note("connect", connect(c, (void *)&at, sizeof(at)), c, NIL, NIL, to);
 	len = sizeof(peer);
 	s = accept4(srv, (void *)&peer, &len, SOCK_CLOEXEC);
-	sprintf(from, "127.0.0.1:%d", ntohs(peer.sin_port));
+	sprintf(from, "tcp:127.0.0.1:%d", ntohs(peer.sin_port));
 	note("accept4", s, ANY, NIL, NIL, from);
 	note("send", send(c, buf, n100, 0), c, 100, NIL, to);
 	note("recv", recv(s, buf, n4096, 0), s, 4096, NIL, from);
@@ -57,8 +57,8 @@ static void udp(void)
 	int a, b;
 
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	a = (int)note("socket", socket(AF_INET, SOCK_DGRAM, 0), RET, NIL, NIL, ANYPATH);
-	b = (int)note("socket", socket(AF_INET, SOCK_DGRAM, 0), RET, NIL, NIL, ANYPATH);
+	a = (int)note("socket", socket(AF_INET, SOCK_DGRAM, 0), ANY, NIL, NIL, ANYPATH);
+	b = (int)note("socket", socket(AF_INET, SOCK_DGRAM, 0), ANY, NIL, NIL, ANYPATH);
 	note("bind", bind(a, (void *)&at, sizeof(at)), a, NIL, NIL, ANYPATH);
 	raw3(SYS_getsockname, a, &at, &len);
 	note("sendto", sendto(b, buf, n100, 0, (void *)&at, sizeof(at)), b, 100, NIL, ANYPATH);
@@ -115,7 +115,7 @@ static void waiting(void)
 	note("select", select(p[0] + 1, &set, NULL, NULL, &tv), ANY, ANY, NIL, ANYPATH);
 	FD_SET(p[0], &set);
 	note("pselect", pselect(p[0] + 1, &set, NULL, NULL, &ts, NULL), ANY, ANY, NIL, ANYPATH);
-	ep = (int)note("epoll_create1", epoll_create1(0), RET, ANY, NIL, ANYPATH);
+	ep = (int)note("epoll_create1", epoll_create1(0), ANY, ANY, NIL, ANYPATH);
 	note("epoll_ctl", epoll_ctl(ep, EPOLL_CTL_ADD, p[0], &ev), ep, ANY, NIL, ANYPATH);
 	note("epoll_wait", epoll_wait(ep, got, 4, 3), ep, ANY, NIL, ANYPATH);
 	note("write", write(p[1], buf, n7), p[1], 7, NIL, ANYPATH);
