@@ -33,7 +33,8 @@ static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
 	return 0;
 }
 
-static sl_ref take_chunk(struct sl_arena *a, bool first)
+/* @used: set when the chunk has been in use before, and so is not all zero. */
+static sl_ref take_chunk(struct sl_arena *a, bool first, bool *used)
 {
 	sl_ref ref;
 
@@ -41,6 +42,7 @@ static sl_ref take_chunk(struct sl_arena *a, bool first)
 	if (!first && __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) >= sl_global.session->quota_chunks)
 		return 0;
 	ref = sl_stack_pop(&a->free_chunks, a->chunk_link);
+	*used = ref != 0;
 	if (!ref)
 		ref = take_fresh(&a->fresh_chunk, a->chunk_cnt);
 	if (ref)
@@ -163,7 +165,8 @@ static bool next_chunk(void)
 	struct sl_arena *a = sl_global.arena;
 	uint64_t wait_begun = 0, wait_end = 0;
 	struct sl_chunk *old = sl_tls.chunk, *c;
-	sl_ref ref = take_chunk(a, false);
+	bool used;
+	sl_ref ref = take_chunk(a, false, &used);
 
 	while (!ref) {
 		if (!wait_begun)
@@ -173,7 +176,7 @@ static bool next_chunk(void)
 			return false;
 		}
 		wait_end = sl_ticks();
-		ref = take_chunk(a, false);
+		ref = take_chunk(a, false, &used);
 	}
 	sl_tls.dropping = 0;
 	c = chunk_init(a, ref, old->slot, old->seq + 1);
@@ -222,14 +225,15 @@ static bool thread_start(void)
 	struct sl_arena *a = sl_global.arena;
 	sl_ref ref, agg, first;
 	struct sl_slot *slot;
+	bool agg_used = false, used;
 
 	ref = sl_stack_pop(&a->free_slots, a->slot_link);
 	if (!ref)
 		ref = take_fresh(&a->fresh_slot, a->slot_cnt);
 	if (!ref)
 		return false;
-	agg = take_chunk(a, true);
-	first = agg ? take_chunk(a, true) : 0;
+	agg = take_chunk(a, true, &agg_used);
+	first = agg ? take_chunk(a, true, &used) : 0;
 	if (!first) {
 		if (agg) {
 			__atomic_sub_fetch(&a->used_chunks, 1, __ATOMIC_RELAXED);
@@ -251,7 +255,9 @@ static bool thread_start(void)
 	if (!sl_global.restricted)
 		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
 	sl_tls.slot = slot;
-	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, agg); /* zero: fresh, or cleaned by the collector */
+	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, agg);
+	if (agg_used)
+		memset(sl_tls.agg, 0, SL_CHUNK_BYTES);
 	use_chunk(chunk_init(a, first, ref, 0));
 	sl_tls.threshold = s->threshold_ticks;
 	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
@@ -330,13 +336,44 @@ void sl_leave_close(const struct sl_call *call, enum sl_hook hook, int64_t ret, 
 		sl_meta(SL_META_CLOSE, call->start, p + 1, 1, NULL, 0);
 }
 
-void sl_leave_io_wide(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
-		      uint64_t asked, int64_t offset)
+void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
+		    const uint64_t *payload, unsigned payload_words)
 {
-	uint64_t p[4] = {sl_result(ret, failed), asked, sl_fd_serial(fd, sl_fd_get(fd)),
-			 (uint64_t)offset};
+	unsigned words = 3 + payload_words;
+	uint64_t *w;
 
-	sl_record(call, hook, SL_SHAPE_IO_WIDE, failed, p, 4);
+	if (!sl_begin_write())
+		return;
+	w = sl_room(words, hook, call);
+	if (w) {
+		w = sl_put_head(w, hook, words, call, shape, failed ? SL_REC_ERR : 0);
+		for (unsigned i = 0; i < payload_words; i++)
+			w[i] = payload[i];
+		sl_commit(w + payload_words);
+	}
+	sl_end_write();
+}
+
+void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		      uint64_t asked, int64_t done, int64_t offset)
+{
+	uint64_t result = sl_result(ret, failed), file;
+
+	if (sl_short(call, hook, true, failed ? 0 : done, failed))
+		return;
+	file = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
+	if (asked >> 32 || (!failed && (asked | result) >> 31)) {
+		uint64_t p[4] = {result, asked, file, (uint64_t)offset};
+
+		sl_record(call, hook, SL_SHAPE_IO_WIDE, failed, p, 4);
+	} else {
+		uint64_t p[3] = {result | asked << 32, file, (uint64_t)offset};
+
+		if (offset == SL_NO_OFFSET)
+			sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);
+		else
+			sl_record(call, hook, SL_SHAPE_IO_AT, failed, p, 3);
+	}
 }
 
 void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
