@@ -93,7 +93,7 @@ static bool wait_for_room(struct sl_arena *a)
 	uint64_t begun = sl_mono_ns();
 	unsigned still = 0;
 
-	if (s->on_full == SL_FULL_DROP || sl_tls.dropping || sl_global.restricted)
+	if (sl_global.restricted)
 		return false;
 	for (;;) {
 		uint32_t seq = __atomic_load_n(&a->freed_seq, __ATOMIC_ACQUIRE);
@@ -169,6 +169,9 @@ static bool next_chunk(void)
 	sl_ref ref = take_chunk(a, false, &used);
 
 	while (!ref) {
+		/* While calls are being dropped each of them comes here: no clock is read for that. */
+		if (sl_tls.dropping || sl_global.session->on_full == SL_FULL_DROP)
+			return false;
 		if (!wait_begun)
 			wait_begun = sl_ticks();
 		if (!wait_for_room(a)) {

@@ -25,6 +25,7 @@
 #define SL_EXPORT __attribute__((visibility("default")))
 /* The path of every call: gcc alone would share these between hundreds of wrappers. */
 #define SL_HOT static inline __attribute__((always_inline))
+#define SL_COLD __attribute__((cold, noinline))
 #define sl_likely(x) __builtin_expect(!!(x), 1)
 #define sl_unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -96,7 +97,7 @@ struct sl_call {
 	uint32_t depth;
 };
 
-bool sl_enter_slow(void);
+SL_COLD bool sl_enter_slow(void);
 
 /* Right after the real call. */
 SL_HOT void sl_stop(struct sl_call *call)
@@ -122,9 +123,9 @@ SL_HOT bool sl_enter(struct sl_call *call)
 }
 
 /* Nested in our own code, by a signal handler: count it; the record has no place to go. */
-void sl_count_nested(void);
+SL_COLD void sl_count_nested(void);
 /* Room for @words words when the chunk is full, or NULL after counting the loss. */
-uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call);
+SL_COLD uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call);
 
 /* The compiler must not move ring writes out of the busy section; the CPU needs no fence for that. */
 #define sl_barrier() __asm__ volatile("" ::: "memory")
@@ -202,30 +203,50 @@ SL_HOT uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call
 {
 	uint64_t *w = sl_tls.cur;
 
-	if (sl_unlikely((size_t)((char *)sl_tls.end - (char *)w) < words * 8u))
-		return sl_room_slow(words, hook, call);
+	if (sl_unlikely((size_t)((char *)sl_tls.end - (char *)w) < words * 8u)) {
+		struct sl_call copy = *call;
+
+		return sl_room_slow(words, hook, &copy);
+	}
 	return w;
 }
 
+/* A record whose duration needs a word of its own: a call of more than a second. */
+SL_COLD void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
+			    const uint64_t *payload, unsigned payload_words);
+
 /*
  * The record of a call. Inlined into every wrapper with constants for shape and length, so that what
- * remains is the stores.
+ * remains is the stores. What leaves the fast path gets copies: whatever has its address taken would
+ * otherwise live in memory on the fast path too.
  */
 SL_HOT void
 sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 	  const uint64_t *payload, unsigned payload_words)
 {
-	unsigned words = 2 + (call->duration >> 32 != 0) + payload_words;
+	unsigned words = 2 + payload_words;
+	unsigned level = sl_likely(call->depth < 7) ? call->depth : 7;
 	uint64_t *w;
 
+	if (sl_unlikely(call->duration >> 32)) {
+		struct sl_call copy = *call;
+		uint64_t p[4];
+
+		for (unsigned i = 0; i < payload_words; i++)
+			p[i] = payload[i];
+		sl_record_long(&copy, hook, shape, failed, p, payload_words);
+		return;
+	}
 	if (!sl_begin_write())
 		return;
 	w = sl_room(words, hook, call);
 	if (sl_likely(w)) {
-		w = sl_put_head(w, hook, words, call, shape, failed ? SL_REC_ERR : 0);
+		w[0] = call->start;
+		w[1] = call->duration |
+		       (uint64_t)sl_head(hook, words, level, shape, failed ? SL_REC_ERR : 0) << 32;
 		for (unsigned i = 0; i < payload_words; i++)
-			w[i] = payload[i];
-		sl_commit(w + payload_words);
+			w[2 + i] = payload[i];
+		sl_commit(w + words);
 	}
 	sl_end_write();
 }
@@ -294,8 +315,9 @@ static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, in
 	sl_record(call, hook, SL_SHAPE_FD, failed, p, 2);
 }
 
-void sl_leave_io_wide(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
-		      uint64_t asked, int64_t offset);
+/* Failed, or more bytes than 31 bits can say. */
+SL_COLD void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+			      int fd, uint64_t asked, int64_t done, int64_t offset);
 
 /* @done: bytes moved, for the totals. */
 SL_HOT void
@@ -304,19 +326,22 @@ sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool fai
 {
 	uint64_t p[3];
 
-	if (sl_short(call, hook, true, failed ? 0 : done, failed))
-		return;
-	if (sl_unlikely((asked | (uint64_t)ret) >> 31 && !failed) || sl_unlikely(asked >> 32)) {
-		sl_leave_io_wide(call, hook, ret, failed, fd, asked, offset);
+	/* Whatever is unusual in one test, so that the rest knows: not failed, and all is small. */
+	if (sl_unlikely(failed || (asked | (uint64_t)ret) >> 31)) {
+		struct sl_call copy = *call;
+
+		sl_leave_io_slow(&copy, hook, ret, failed, fd, asked, done, offset);
 		return;
 	}
-	p[0] = (uint32_t)sl_result(ret, failed) | asked << 32;
-	p[1] = sl_fd_serial(fd, sl_unlikely(failed) ? sl_fd_peek(fd) : sl_fd_get(fd));
+	if (sl_short(call, hook, true, done, false))
+		return;
+	p[0] = (uint64_t)ret | asked << 32;
+	p[1] = sl_fd_serial(fd, sl_fd_get(fd));
 	p[2] = (uint64_t)offset;
-	if (offset == SL_NO_OFFSET)
-		sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);
+	if (__builtin_constant_p(offset) && offset == SL_NO_OFFSET)
+		sl_record(call, hook, SL_SHAPE_IO, false, p, 2);
 	else
-		sl_record(call, hook, SL_SHAPE_IO_AT, failed, p, 3);
+		sl_record(call, hook, SL_SHAPE_IO_AT, false, p, 3);
 }
 
 /* Calls that carry a string or a socket address (not on the hottest paths). */
