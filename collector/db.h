@@ -40,7 +40,7 @@ enum { OSRT_START, OSRT_END, OSRT_EVENT_CLASS, OSRT_GLOBAL_TID, OSRT_NAME_ID, OS
        OSRT_FD,             /* descriptor, NULL when the call has none */
        OSRT_FILE_ACCESS_ID, /* -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId */
        OSRT_PATH_ID,        /* -> StringIds.id: path named by the call or behind the descriptor */
-       OSRT_BYTES_ASKED, OSRT_FILE_OFFSET,
+       OSRT_BYTES_ASKED, OSRT_BYTES_DONE, OSRT_FILE_OFFSET,
        OSRT_ERRNUM,         /* errno of a failed call, else NULL */
        OSRT_COL_CNT };
 

@@ -15,7 +15,7 @@
 static const uint8_t payload_min[SL_SHAPE_CNT] = {
 	[SL_SHAPE_CALL] = 1,    [SL_SHAPE_ARG] = 2,  [SL_SHAPE_FD] = 2,   [SL_SHAPE_IO] = 2,
 	[SL_SHAPE_IO_AT] = 3,   [SL_SHAPE_IO_WIDE] = 4, [SL_SHAPE_PATH] = 3, [SL_SHAPE_SOCK] = 3,
-	[SL_SHAPE_DUP] = 3,     [SL_SHAPE_META] = 0,
+	[SL_SHAPE_DUP] = 3,     [SL_SHAPE_STREAM] = 3, [SL_SHAPE_META] = 0,
 };
 
 static inline void take_fd(struct call *c, uint64_t word)
@@ -66,6 +66,11 @@ static void take_payload(struct call *c, const uint64_t *p)
 		take_fd(c, p[1]);
 		take_bytes(p, c->payload_words, 2, &c->len, &c->bytes);
 		break;
+	case SL_SHAPE_STREAM:
+		c->asked = (int64_t)(uint32_t)p[1];
+		c->moved = (int64_t)(p[1] >> 32);
+		take_fd(c, p[2]);
+		break;
 	case SL_SHAPE_DUP:
 		take_fd(c, p[1]);
 		c->new_serial = (uint32_t)p[2];
@@ -105,7 +110,7 @@ unsigned decode_record(const uint64_t *w, unsigned words, struct call *c)
 	c->failed = c->flags & SL_REC_ERR;
 	c->level = (uint8_t)sl_head_level(head);
 	c->hook = (uint16_t)sl_head_hook(head);
-	c->fd = c->asked = c->offset = c->arg = DECODE_NONE;
+	c->fd = c->asked = c->moved = c->offset = c->arg = DECODE_NONE;
 	c->serial = c->new_serial = c->len = 0;
 	c->bytes = NULL;
 	c->payload = w + used;

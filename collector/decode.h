@@ -24,6 +24,7 @@ struct call {
 	int64_t ret;   /* errno when failed */
 	int64_t fd;
 	int64_t asked, offset, arg;
+	int64_t moved; /* bytes, where ret does not say it */
 	uint32_t serial, new_serial;
 	uint32_t len;      /* of bytes */
 	const char *bytes; /* in shared memory: copy before use */

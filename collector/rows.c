@@ -154,6 +154,18 @@ static struct file *find_file(struct model *m, struct image *im, const struct ca
 	return f;
 }
 
+/* Bytes that really went from or to the file; NULL for calls that move none. */
+static int64_t bytes_done(const struct call *c)
+{
+	uint8_t io = sl_hook_info[c->hook].io;
+
+	if (c->moved != DECODE_NONE)
+		return c->moved;
+	if (c->asked == DECODE_NONE || (io != SL_IO_READ && io != SL_IO_WRITE))
+		return DB_NULL;
+	return c->failed || c->ret < 0 ? 0 : c->ret;
+}
+
 static bool is_exec(unsigned hook)
 {
 	return strncmp(sl_hook_info[hook].name, "exec", 4) == 0;
@@ -174,7 +186,7 @@ static void file_event(struct arenas *as, struct thread *t, const struct call *c
 	row[FACC_ENDED_AT] = end;
 	row[FACC_EVENT_TYPE] = io;
 	row[FACC_API_CALL_ID] = hook_name(as->model, c->hook);
-	row[FACC_BYTES] = (io == SL_IO_READ || io == SL_IO_WRITE) && !c->failed && c->ret > 0 ? c->ret : 0;
+	row[FACC_BYTES] = bytes_done(c) == DB_NULL ? 0 : bytes_done(c);
 }
 
 void rows_call(struct arenas *as, struct thread *t, const struct call *c)
@@ -206,6 +218,7 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 	row[OSRT_FILE_ACCESS_ID] = f ? (int64_t)f->id : DB_NULL;
 	row[OSRT_PATH_ID] = path_id;
 	row[OSRT_BYTES_ASKED] = c->asked;
+	row[OSRT_BYTES_DONE] = bytes_done(c);
 	row[OSRT_FILE_OFFSET] = c->offset;
 	row[OSRT_ERRNUM] = c->failed ? c->ret : DB_NULL;
 	if (c->failed && is_exec(c->hook))

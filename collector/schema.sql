@@ -107,7 +107,8 @@ CREATE TABLE OSRT_API (
     fd           INTEGER,          -- file descriptor the call works on; NULL: none
     fileAccessId INTEGER,          -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId: the open file behind fd
     pathId       INTEGER,          -- -> StringIds.id: path the call names, or path or peer behind fd
-    bytesAsked   INTEGER,          -- bytes the caller asked to move; what was moved is returnValue
+    bytesAsked   INTEGER,          -- bytes the caller asked to move; NULL: the call moves none
+    bytesDone    INTEGER,          -- bytes that were moved (also where returnValue is a pointer or counts items)
     fileOffset   INTEGER,          -- position in the file the call named, bytes; NULL: the current one
     errnum       INTEGER           -- errno of a failed call; NULL: it succeeded
 );

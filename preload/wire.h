@@ -49,6 +49,7 @@ enum sl_shape {
 	SL_SHAPE_PATH,     /* [0] ret, [1] fd|serial, [2] length, [3..] path bytes */
 	SL_SHAPE_SOCK,     /* [0] ret, [1] fd|serial, [2] length, [3..] struct sockaddr of the peer */
 	SL_SHAPE_DUP,      /* [0] ret, [1] old fd|serial, [2] new serial (low 32 bits) */
+	SL_SHAPE_STREAM,   /* [0] ret, [1] bytes asked (low 32), moved (high 32; both capped), [2] fd|serial */
 	SL_SHAPE_META,     /* hook field holds enum sl_meta; payload there */
 	SL_SHAPE_CNT
 };

@@ -9,12 +9,18 @@
 void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
 		     uint64_t asked, int64_t done)
 {
-	/* The value shown is what was moved where that says more than a pointer or a count of items. */
-	if (fd < 0) {
-		sl_leave_call(call, hook, ret, failed);
+	uint64_t p[3];
+
+	if (done < 0)
+		done = 0;
+	if (sl_short(call, hook, true, done, failed))
 		return;
-	}
-	sl_leave_io(call, hook, ret, failed, fd, asked, done, SL_NO_OFFSET);
+	/* What these return is a pointer or a count of items: the bytes moved travel beside it. */
+	p[0] = sl_result(ret, failed);
+	p[1] = (asked < UINT32_MAX ? asked : UINT32_MAX) |
+	       (uint64_t)(done < UINT32_MAX ? done : UINT32_MAX) << 32;
+	p[2] = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
+	sl_record(call, hook, SL_SHAPE_STREAM, failed, p, 3);
 }
 
 #define WRAP_FOPEN(name, params, args, path)                                            \

@@ -28,6 +28,7 @@ SELECT
 	fd AS "FD",
 	fileOffset AS "Offset",
 	bytesAsked AS "Bytes Asked",
+	bytesDone AS "Bytes Done",
 	path.value AS "Path"
 FROM OSRT_API AS c
 	LEFT JOIN StringIds AS name ON name.id = c.nameId

@@ -183,6 +183,7 @@ static void run_ours(const char *path)
 		r[OSRT_FILE_ACCESS_ID] = 1000 + (c[4] & 15);
 		r[OSRT_PATH_ID] = 400 + (c[4] & 15);
 		r[OSRT_BYTES_ASKED] = 4096;
+		r[OSRT_BYTES_DONE] = 64;
 		r[OSRT_FILE_OFFSET] = c[8] * 64;
 		r[OSRT_ERRNUM] = DB_NULL;
 		if ((i + 1) % batch == 0)
