@@ -112,7 +112,7 @@ SL_HOT bool sl_enter(struct sl_call *call)
 	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
 		return false;
 	/* A call that was left by longjmp or an exception never came back to lower the depth. */
-	if (sl_unlikely(sl_tls.depth) && (char *)__builtin_frame_address(0) > sl_tls.outer_frame)
+	if (sl_unlikely(sl_tls.depth) && (char *)__builtin_frame_address(0) >= sl_tls.outer_frame)
 		sl_tls.depth = 0;
 	if (!sl_tls.depth)
 		sl_tls.outer_frame = __builtin_frame_address(0);
