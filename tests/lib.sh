@@ -102,6 +102,10 @@ intact() { # REPORT
 		return 1
 	}
 }
+# A bare report is finished when its last process has ended: then there is no write-ahead log any more.
+finished() { # REPORT
+	[ -s "$1" ] && [ ! -e "$1-wal" ] && sqlite3 -readonly "$1" 'SELECT 1 FROM ANALYSIS_DETAILS' >/dev/null 2>&1
+}
 # Waits up to SECONDS until the command succeeds.
 wait_for() { # SECONDS COMMAND...
 	wait_left=$(($1 * 20))

@@ -4,6 +4,7 @@
 . tests/lib.sh
 
 sane() { # REPORT
+	wait_for 10 finished "$1" || echo 'the report is not finished'
 	intact "$1" || return 1
 	sqlite3 -readonly "$1" "SELECT name FROM sqlite_master" | sort >tables
 	for t in OSRT_API PROCESSES SL_PROCESS_TREE StringIds ANALYSIS_DETAILS META_DATA_EXPORT; do
@@ -81,6 +82,6 @@ if need redis-server && need redis-benchmark; then
 fi
 need fio && real 'fio' 2 sh -c 'fio --name=t --rw=randrw --size=2m --bs=4k --ioengine=psync --numjobs=2 --directory=. --randseed=7 --output=o.nocmp
 	echo $?; grep -c "err= 0" o.nocmp; rm -f t.*'
-need stress-ng && real 'stress-ng' 3 sh -c 'stress-ng -q --pipe 1 --fork 1 --switch 1 --pthread 1 --mutex 1 --sem 1 --poll 1 --pipe-ops 2000 --fork-ops 50 --switch-ops 2000 --pthread-ops 50 \
-	--mutex-ops 500 --sem-ops 500 --poll-ops 50 -t 20; echo $?'
+need stress-ng && real 'stress-ng' 3 sh -c 'stress-ng -q --pipe 1 --fork 1 --switch 1 --pthread 1 --sem 1 --poll 1 --pipe-ops 1000 --fork-ops 20 \
+	--switch-ops 1000 --pthread-ops 10 --sem-ops 500 --poll-ops 20 -t 5; echo $?'
 done_testing

@@ -19,5 +19,5 @@ SELECT 'image without its parent ' || globalPid FROM SL_PROCESS_TREE
  WHERE parentGlobalPid NOT IN (SELECT globalPid FROM SL_PROCESS_TREE) AND kind = 1 LIMIT 5;
 SELECT 'calls in an untraced process ' || globalTid FROM OSRT_API
  WHERE globalTid & ~0xffffff NOT IN (SELECT globalPid FROM SL_PROCESS_TREE WHERE traced = 1) LIMIT 5;
-SELECT 'more than one row in ANALYSIS_DETAILS' FROM ANALYSIS_DETAILS HAVING count(*) <> 1;
+SELECT 'rows in ANALYSIS_DETAILS: ' || n FROM (SELECT count(*) AS n FROM ANALYSIS_DETAILS) WHERE n <> 1;
 SELECT 'two strings are one: ' || value FROM StringIds GROUP BY value HAVING count(*) > 1 LIMIT 5;

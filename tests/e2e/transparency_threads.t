@@ -12,7 +12,7 @@ calls_and_lost() { # REPORT NAME: losses of any function count
 	sum=0
 	for part in "SELECT count(*) FROM call WHERE name IN ($2)" \
 		"SELECT sum(count) FROM total WHERE name IN ($2)" \
-		"SELECT sum(count) FROM SL_LOST_EVENTS"; do
+		"SELECT sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%'"; do
 		n=$(q "$1" "$part" 2>/dev/null)
 		sum=$((sum + ${n:-0}))
 	done

@@ -50,6 +50,16 @@ for t in 0 1000 1000000; do
 		"the lock that was held is a row, threshold $t"
 done
 
+# ---- a program that turns into another one: calls before, and long after ----
+for i in 1 2 3 4 5 6; do
+	profile exec$i --osrt-threshold=0 sh -c 'for i in 1 2 3 4 5 6 7 8; do x=$(echo a | cat); done; exec "$@"' sh \
+		"$PROG/repeat" /etc/passwd 10000 slow >/dev/null 2>&1 &
+done
+wait
+for i in 1 2 3 4 5 6; do
+	is "$(q exec$i.sqlite "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" 10000 "every call after an exec in place, $i"
+done
+
 # ---- inherited descriptors ----
 echo 0123456789 >file
 profile inherit --osrt-threshold=0 sh -c 'exec "$0" "$1" 5 </dev/null 3<"$2"' "$PROG/repeat" "$W/file" "$W/file" >out
