@@ -49,6 +49,7 @@ struct arena {
 	uint32_t peer_pid;     /* creator, our view */
 	bool is_foreign;       /* lives in another PID namespace */
 	bool is_over;          /* every image ended and every slot was given back */
+	bool has_had_images;
 	bool names_looked_for; /* in this round */
 	bool files_changed;
 	bool is_bad;           /* contents make no sense: left alone */
@@ -105,6 +106,7 @@ bool drain_is_idle(const struct arenas *as);
 
 /* Notes in the open transaction how far each arena has been read. 0 or -errno. */
 int positions_save(struct arenas *as);
+bool positions_changed(const struct arenas *as);
 /* After the commit: give back chunks and slots. */
 void positions_release(struct arenas *as);
 /* After a failed commit: the records are gone; count them. */

@@ -116,7 +116,7 @@ void clock_map_release(struct clock_map *map)
 
 static uint64_t slope_between(const struct clock_segment *a, const struct clock_segment *b)
 {
-	return (uint64_t)(((unsigned __int128)(uint64_t)(b->ns - a->ns) << 32) / (b->ticks - a->ticks));
+	return (uint64_t)(((unsigned __int128)(uint64_t)(b->ns - a->ns) << CLOCK_SLOPE_BITS) / (b->ticks - a->ticks));
 }
 
 /* Keeps the newest as they are and of the others one per gap: hours of session fit. */
@@ -155,7 +155,7 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, int64_t mono)
 	}
 	if (last)
 		last->slope = slope_between(last, &next);
-	next.slope = last ? last->slope : 1ull << 32;
+	next.slope = last ? last->slope : 1ull << CLOCK_SLOPE_BITS;
 	map->segment[map->cnt++] = next;
 	map->newest = ticks;
 	if (last) {
@@ -191,5 +191,5 @@ int64_t clock_map_find(struct clock_map *map, uint64_t ticks)
 		map->ns = s->ns;
 		map->slope = s->slope;
 	}
-	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)s->slope >> 32);
+	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)s->slope >> CLOCK_SLOPE_BITS);
 }

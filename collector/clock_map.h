@@ -17,10 +17,13 @@ struct clock_snapshot {
 	int64_t mono, real, boot; /* ns; real and boot only where asked for */
 };
 
+/* Enough for a nanosecond in a segment of many hours; 41 ns per tick (24 MHz) still fit. */
+#define CLOCK_SLOPE_BITS 48
+
 struct clock_segment {
 	uint64_t ticks; /* where it begins */
 	int64_t ns;     /* session time there */
-	uint64_t slope; /* ns per tick << 32, up to the next segment */
+	uint64_t slope; /* ns per tick << CLOCK_SLOPE_BITS, up to the next segment */
 };
 
 struct clock_map {
@@ -58,7 +61,7 @@ int64_t clock_map_find(struct clock_map *map, uint64_t ticks);
 static inline int64_t clock_map_ns(struct clock_map *map, uint64_t ticks)
 {
 	if (__builtin_expect(ticks - map->lo < map->hi - map->lo, 1))
-		return map->ns + (int64_t)((unsigned __int128)(ticks - map->lo) * map->slope >> 32);
+		return map->ns + (int64_t)((unsigned __int128)(ticks - map->lo) * map->slope >> CLOCK_SLOPE_BITS);
 	return clock_map_find(map, ticks);
 }
 

@@ -23,6 +23,7 @@
 #define ROWS_PER_COMMIT 262144u
 #define COMMIT_NS 200000000ll
 #define SECOND_NS 1000000000ll
+#define IDLE_NS (10 * SECOND_NS)
 #define REAP_NS 250000000ll
 #define TICK_NS 20000000ll     /* a tick under load ends after this, so that others are heard */
 #define DRAIN_END_NS (60 * SECOND_NS)
@@ -269,6 +270,7 @@ void collect_commit(struct collector *c)
 	c->model.sched_rows = 0;
 	positions_release(&c->arenas);
 	c->committed_at = c->now;
+	c->is_busy = false;
 }
 
 /* One heartbeat per second says to waiting programs that somebody will make room. */
@@ -291,10 +293,16 @@ static void housekeeping(struct collector *c)
 		c->totals_at = c->now;
 		drain_totals(&c->arenas, false);
 	}
-	if (c->now - c->clock_at >= SECOND_NS)
+	if (c->now - c->clock_at >= (c->is_busy ? SECOND_NS : IDLE_NS))
 		note_clocks(c);
 	if (all || c->model.forks)
 		model_settle(&c->model, c->now, false);
+}
+
+/* An idle session writes nothing. */
+static bool has_news(const struct collector *c)
+{
+	return c->is_busy || c->clock_at > c->committed_at || positions_changed(&c->arenas);
 }
 
 size_t collect_tick(struct collector *c)
@@ -314,7 +322,8 @@ size_t collect_tick(struct collector *c)
 			collect_commit(c);
 	} while (taken >= ROWS_PER_ROUND / 4 && mono_now() - begun < TICK_NS);
 	housekeeping(c);
-	if (c->now - c->committed_at >= COMMIT_NS)
+	c->is_busy |= all > 0;
+	if (c->now - c->committed_at >= (c->is_busy ? COMMIT_NS : SECOND_NS) && has_news(c))
 		collect_commit(c);
 	return all;
 }

@@ -264,7 +264,7 @@ void arena_look_for_names(struct arena *a)
 
 static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
 {
-	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> 32);
+	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS);
 }
 
 static void write_totals(struct arenas *as, const struct thread *t, const struct sl_agg *agg)
@@ -458,13 +458,14 @@ void drain_reap(struct arenas *as, bool all)
 			if (a->thread[i] && !a->thread[i]->is_over)
 				reap_thread(as, a, i, a->thread[i], all);
 		alive = reap_images(as, a);
-		if (!alive && !a->is_over) {
-			for (uint32_t i = 0; i < a->threads && !alive; i++)
-				alive = a->thread[i];
-			/* Slots that were never looked at (just made) keep it as well. */
-			a->is_over = !alive && fresh_slots(a) <= a->threads;
-			if (a->is_over)
-				unslotted(as, a);
-		}
+		/* Just attached: its first slot is still being filled, unless its process is gone. */
+		if (!a->images && !a->has_had_images)
+			alive = !all || proc_thread_lives(a->peer_pid, a->peer_pid);
+		for (uint32_t i = 0; i < a->threads && !alive; i++)
+			alive = a->thread[i];
+		/* Slots that were never looked at (just made) keep it as well. */
+		a->is_over = !alive && fresh_slots(a) <= a->threads;
+		if (a->is_over)
+			unslotted(as, a);
 	}
 }

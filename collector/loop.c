@@ -217,14 +217,17 @@ static void check_processes(struct collector *c)
 	if (!c->has_unwatched)
 		return;
 	c->has_unwatched = false;
-	for (struct proc *p = c->model.procs; p; p = p->next)
-		if (!p->is_gone && p->pidfd < 0 && kill((pid_t)p->pid, 0) < 0 && errno == ESRCH) {
+	for (struct proc *p = c->model.procs; p; p = p->next) {
+		char state = p->is_gone || p->pidfd >= 0 ? 'R' : proc_state(p->pid);
+
+		if (state == 0 || state == 'Z' || state == 'X') {
 			model_exit(&c->model, p, c->now, -1);
 			if (p->pid == c->root)
 				c->root_is_gone = true;
 		} else if (!p->is_gone && p->pidfd < 0) {
 			c->has_unwatched = true;
 		}
+	}
 }
 
 static void check_end(struct collector *c)

@@ -124,6 +124,7 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	im->start_ns = im->end_ns = ns;
 	im->next = arena->images;
 	arena->images = im;
+	arena->has_had_images = true;
 	m->traced_images++;
 	/* Of two, the younger is what the process is now; the other is its past before an exec. */
 	if (p->image && p->image->start_ns > ns)

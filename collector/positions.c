@@ -54,6 +54,14 @@ static bool has_moved(const struct arena *a)
 	return false;
 }
 
+bool positions_changed(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		if (a->files_changed || a->is_over || has_moved(a))
+			return true;
+	return false;
+}
+
 static void put_images(struct buffer *b, const struct arena *a, struct saved_arena *head)
 {
 	for (const struct image *im = a->images; im; im = im->next) {
