@@ -248,9 +248,15 @@ static void lost(struct arenas *as, struct thread *t, const struct call *c, cons
 
 static void note(struct arenas *as, struct thread *t, const struct meta *m, int64_t ns)
 {
-	char text[TEXT_MAX];
+	static const char deepbind[] = "RTLD_DEEPBIND: calls made by this library are not traced: ";
+	char text[TEXT_MAX + sizeof(deepbind)] = "";
+	size_t at = 0;
 
-	copy_text(m->bytes, m->len, text);
+	if (m->kind == SL_NOTE_DEEPBIND) {
+		memcpy(text, deepbind, sizeof(deepbind));
+		at = sizeof(deepbind) - 1;
+	}
+	copy_text(m->bytes, m->len, text + at);
 	db_diagnostic(as->db, ns, 1, 2, text, t->image->proc ? GLOBAL_PID(t->image->proc->pid) : 0);
 }
 

@@ -48,9 +48,10 @@
 
 #pragma GCC visibility push(hidden)
 
-static inline int sl_fileno(FILE *f)
+/* As fileno(3): streams on memory or cookies have none (glibc's _IO_IS_FILEBUF, part of its ABI). */
+static inline int sl_fileno(const FILE *f)
 {
-	return f ? f->_fileno : -1;
+	return f && f->_flags & 0x2000 ? f->_fileno : -1;
 }
 
 /*
