@@ -50,12 +50,17 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 	struct sl_arena *map = map_fd(fd, as->clock->mode);
 	struct arena *a = map ? calloc(1, sizeof(*a)) : NULL;
 	struct arena **last = &as->first;
+	struct stat st;
 
 	if (!a) {
 		as->refused++;
 		if (map)
 			munmap(map, SL_ARENA_BYTES);
 		return NULL;
+	}
+	if (fstat(fd, &st) == 0) {
+		a->device = st.st_dev;
+		a->inode = st.st_ino;
 	}
 	a->map = map;
 	a->id = id;

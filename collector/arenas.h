@@ -46,6 +46,7 @@ struct arena {
 	struct arena *next;
 	uint32_t id;           /* in the session */
 	struct sl_arena *map;
+	uint64_t device, inode; /* of the memfd */
 	uint32_t peer_pid;     /* creator, our view */
 	bool is_foreign;       /* lives in another PID namespace */
 	bool is_over;          /* every image ended and every slot was given back */

@@ -288,6 +288,8 @@ static void housekeeping(struct collector *c)
 
 	if (all)
 		c->reaped_at = c->now;
+	if (all || c->model.forks)
+		model_settle(&c->model, c->now, false);
 	drain_reap(&c->arenas, all);
 	if (c->now - c->totals_at >= SECOND_NS) {
 		c->totals_at = c->now;
@@ -295,8 +297,6 @@ static void housekeeping(struct collector *c)
 	}
 	if (c->now - c->clock_at >= (c->is_busy ? SECOND_NS : IDLE_NS))
 		note_clocks(c);
-	if (all || c->model.forks)
-		model_settle(&c->model, c->now, false);
 }
 
 /* An idle session writes nothing. */
@@ -315,6 +315,8 @@ size_t collect_tick(struct collector *c)
 		beat(c);
 	if (c->sched)
 		all += (size_t)sched_poll(c->sched, &model_sched_ops, &c->model);
+	/* Whoever forked in what was just polled had said hello before. */
+	loop_accept(c);
 	do {
 		taken = drain_round(&c->arenas, ROWS_PER_ROUND);
 		all += taken;

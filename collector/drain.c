@@ -449,6 +449,29 @@ static bool reap_images(struct arenas *as, struct arena *a)
 	return alive;
 }
 
+/*
+ * An arena without living images is kept while anybody could still write into it: a thread whose slot
+ * was not looked at yet, a forked child that had nothing to say so far.
+ */
+static bool has_user(struct arenas *as, struct arena *a, bool all)
+{
+	uint32_t fresh = fresh_slots(a);
+
+	for (uint32_t i = 0; i < a->threads; i++)
+		if (a->thread[i])
+			return true;
+	for (uint32_t i = 0; i < fresh && !a->is_bad; i++)
+		if (__atomic_load_n(&a->map->slot[i].state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE)
+			return true;
+	if (!all)
+		return !a->is_over;
+	if (!a->has_had_images && proc_thread_lives(a->peer_pid, a->peer_pid))
+		return true;
+	if (as->model->has_kernel_events)
+		return model_has_guests(as->model, a->id);
+	return users_have_mapped(a->device, a->inode);
+}
+
 void drain_reap(struct arenas *as, bool all)
 {
 	for (struct arena *a = as->first; a; a = a->next) {
@@ -458,13 +481,9 @@ void drain_reap(struct arenas *as, bool all)
 			if (a->thread[i] && !a->thread[i]->is_over)
 				reap_thread(as, a, i, a->thread[i], all);
 		alive = reap_images(as, a);
-		/* Just attached: its first slot is still being filled, unless its process is gone. */
-		if (!a->images && !a->has_had_images)
-			alive = !all || proc_thread_lives(a->peer_pid, a->peer_pid);
-		for (uint32_t i = 0; i < a->threads && !alive; i++)
-			alive = a->thread[i];
-		/* Slots that were never looked at (just made) keep it as well. */
-		a->is_over = !alive && fresh_slots(a) <= a->threads;
+		if (!alive)
+			alive = has_user(as, a, all);
+		a->is_over = !alive;
 		if (a->is_over)
 			unslotted(as, a);
 	}

@@ -230,9 +230,18 @@ static void check_processes(struct collector *c)
 	}
 }
 
+/* Without the kernel's word, a child that has had nothing to say is known by the memory it shares. */
+static bool arenas_are_over(const struct collector *c)
+{
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		if (!a->is_over)
+			return false;
+	return true;
+}
+
 static void check_end(struct collector *c)
 {
-	bool tree_is_gone = c->model.alive == 0;
+	bool tree_is_gone = c->model.alive == 0 && (c->sched || arenas_are_over(c));
 
 	if (c->stop_at && c->now >= c->stop_at) {
 		c->is_over = c->was_cut = true;

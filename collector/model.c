@@ -107,6 +107,13 @@ static void forget_exec(struct proc *p)
 	p->exec_ns = 0;
 }
 
+static void set_home(struct proc *p, uint32_t arena_id)
+{
+	if (p->home != arena_id)
+		p->old_home = p->home;
+	p->home = arena_id;
+}
+
 struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
 			      uint32_t ns_pid, int64_t ns)
 {
@@ -132,6 +139,7 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	if (p->image)
 		model_image_end(m, p->image, ns);
 	p->image = im;
+	set_home(p, arena->id);
 	return im;
 }
 
@@ -235,6 +243,9 @@ static void tell_fork(struct model *m, struct proc *p)
 		exe = was_before ? parent->exe : parent->old_exe;
 		command = was_before ? parent->command : parent->old_command;
 		p->is_traced = p->is_traced || (parent->is_traced && was_before);
+		/* It has the parent's memory, and may write its first record any time. */
+		if (!p->home)
+			p->home = was_before ? parent->home : parent->old_home;
 	}
 	p->is_forked = false;
 	tell_image(m, p, p->start_ns, 1, p->is_traced, exe, command);
@@ -315,6 +326,7 @@ static void settle(struct model *m, struct proc *p)
 	if (p->image && p->image->start_ns < p->exec_ns)
 		model_image_end(m, p->image, p->exec_ns);
 	p->is_traced = false;
+	set_home(p, 0);
 	tell_image(m, p, p->exec_ns, p->is_known ? 2 : 0, false, exe, p->exec_command);
 	forget_exec(p);
 }
@@ -334,6 +346,14 @@ static void tell_forks(struct model *m, struct proc *youngest)
 	}
 	for (; list; list = list->next_forked)
 		tell_fork(m, list);
+}
+
+bool model_has_guests(const struct model *m, uint32_t arena_id)
+{
+	for (const struct proc *p = m->procs; p; p = p->next)
+		if (!p->is_gone && p->home == arena_id)
+			return true;
+	return false;
 }
 
 void model_settle(struct model *m, int64_t now_ns, bool all)

@@ -38,6 +38,7 @@ struct proc {
 	bool is_forked;         /* seen by the kernel, its row not written yet */
 	bool in_tree;           /* a descendant of the root (all of them, but for system-wide switches) */
 	struct image *image;    /* the traced one, NULL: none */
+	uint32_t home, old_home; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
 	/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
 	int64_t exec_ns;        /* 0: none */
 	char *exec_exe, *exec_command;
@@ -117,6 +118,9 @@ void model_exit(struct model *m, struct proc *p, int64_t ns, int status);
 void model_on_image(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
 void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
 void model_on_exec_failed(struct image *im);
+
+/* Does a living process share this arena? */
+bool model_has_guests(const struct model *m, uint32_t arena_id);
 
 /* Rows of forks, and of execs that no traced image followed for a while. @all: at once. */
 void model_settle(struct model *m, int64_t now_ns, bool all);

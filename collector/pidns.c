@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define COMMAND_MAX 4096
@@ -154,6 +155,44 @@ bool proc_comm(uint32_t pid, uint32_t tid, char comm[16])
 	if (comm[len - 1] == '\n')
 		comm[len - 1] = 0;
 	return true;
+}
+
+static bool maps_file(const char *pid, uint64_t device, uint64_t inode)
+{
+	char path[64], line[512];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (!found && fgets(line, sizeof(line), f)) {
+		unsigned major_nr, minor_nr;
+		unsigned long number;
+
+		if (strstr(line, "/memfd:") &&
+		    sscanf(line, "%*s %*s %*s %x:%x %lu", &major_nr, &minor_nr, &number) == 3)
+			found = number == inode && makedev(major_nr, minor_nr) == device;
+	}
+	fclose(f);
+	return found;
+}
+
+bool users_have_mapped(uint64_t device, uint64_t inode)
+{
+	DIR *d = opendir("/proc");
+	uint32_t self = (uint32_t)getpid();
+	struct dirent *e;
+	bool found = false;
+
+	if (!d)
+		return false;
+	while (!found && (e = readdir(d)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && strtoul(e->d_name, NULL, 10) != self)
+			found = maps_file(e->d_name, device, inode);
+	closedir(d);
+	return found;
 }
 
 static char state_of(uint32_t pid, uint32_t tid)
