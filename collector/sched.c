@@ -4,9 +4,10 @@
  * Rows of one thread strictly alternate. Two things in the stream break that and are mended here:
  *   - it begins in the middle of a life: the first thing heard of a thread that was already running is
  *     that it leaves its CPU. That row is left out, as its other half lies before the session;
- *   - the kernel dropped records. An out without its in is left out and counted as lost. For an in
- *     without its out, an out of unknown state is put in at the first sign that the thread had left:
- *     somebody else leaves its CPU, or it enters another one.
+ *   - records are missing, because a ring was full or because the kernel does not trace the switches
+ *     of some task. Then a row stands in for the missing one (state unknown, preempted and priority
+ *     -1): an out at the first sign that the thread had left (somebody else leaves its CPU, or it
+ *     enters another one), an in at the time of the out that lacks it.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -30,6 +31,7 @@ enum thread_flag {
 	THREAD_ENDED = 16,	/* its last row said TERMINATED */
 	THREAD_EXITED = 32,	/* on_exit was called */
 	THREAD_GROUP_EXITED = 64, /* of the main thread: on_exit with the process's status was called */
+	THREAD_CUT = 128,	/* ended by its exit: rows of its last steps after that do not count */
 };
 
 struct sched_tuning sched_tuning;
@@ -78,16 +80,10 @@ static struct sched_thread *thread_of(struct sched *s, uint32_t key, uint32_t pi
 	return t;
 }
 
-uint32_t track_running(const struct sched *s, unsigned cpu)
+/* The thread that is on @cpu as far as we know; 0 none. */
+static uint32_t running_on(const struct sched *s, unsigned cpu)
 {
 	return cpu < s->cpu_cnt ? s->running[cpu] : 0;
-}
-
-uint32_t track_pid(const struct sched *s, uint32_t key)
-{
-	const struct sched_thread *t = thread_find(s, key);
-
-	return t ? t->pid : 0;
 }
 
 static void emit(struct sched *s, struct sched_thread *t, struct sched_switch *row)
@@ -122,13 +118,29 @@ static void emit_out(struct sched *s, struct sched_thread *t, uint64_t ns, uint8
 static void mend_out(struct sched *s, struct sched_thread *t, uint64_t ns)
 {
 	t->flags &= (uint16_t)~THREAD_BLOCKED;
+	s->mended++;
 	emit_out(s, t, ns, SCHED_STATE_UNKNOWN, -1, -1);
+}
+
+/* @t leaves a CPU that it never entered: the in was lost. */
+static void mend_in(struct sched *s, struct sched_thread *t, uint64_t ns, unsigned cpu)
+{
+	struct sched_switch row = {
+		.time_ns = ns > t->since_ns ? ns : t->since_ns,
+		.cpu = cpu,
+		.is_in = true,
+		.preempted = -1,
+		.priority = -1,
+	};
+
+	s->mended++;
+	emit(s, t, &row);
 }
 
 /* Whoever is said to be on @cpu besides @key is not any more. */
 static void mend_cpu(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key)
 {
-	uint32_t other = track_running(s, cpu);
+	uint32_t other = running_on(s, cpu);
 	struct sched_thread *t;
 
 	if (!other || other == key)
@@ -163,14 +175,14 @@ void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_ou
 	bool ends = out->state == SCHED_STATE_TERMINATED;
 
 	mend_cpu(s, ns, cpu, out->key);
-	if (!t)
+	if (!t || (t->flags & THREAD_CUT))
 		return;
-	if (t->flags & THREAD_IN) {
-		t->cpu = (uint16_t)cpu;
+	if ((t->flags & THREAD_IN) && t->cpu != cpu)
+		mend_out(s, t, ns);
+	if ((t->flags & (THREAD_IN | THREAD_COMPLETE | THREAD_ENDED)) == THREAD_COMPLETE)
+		mend_in(s, t, ns, cpu);
+	if (t->flags & THREAD_IN)
 		emit_out(s, t, ns, out->state, out->preempted, out->priority);
-	} else if ((t->flags & THREAD_COMPLETE) && !(t->flags & THREAD_ENDED)) {
-		s->dropped++;
-	}
 	t->flags |= THREAD_COMPLETE;
 	t->flags &= (uint16_t)~THREAD_BLOCKED;
 	if (out->state != SCHED_STATE_RUNNING && !ends)
@@ -193,7 +205,7 @@ void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in 
 	};
 
 	mend_cpu(s, ns, cpu, in->key);
-	if (!t)
+	if (!t || (t->flags & THREAD_CUT))
 		return;
 	if (t->flags & THREAD_IN)
 		mend_out(s, t, ns);
@@ -249,6 +261,23 @@ void track_task(struct sched *s, uint64_t ns, const struct track_task *task)
 		report_comm(s, t, ns, task->comm, false);
 }
 
+/* The thread that a process has left besides its main one; 0 none. Rare enough to look at all. */
+static uint32_t left_thread(const struct sched *s, uint32_t main_key)
+{
+	const uint16_t mask = THREAD_KNOWN | THREAD_ENDED | THREAD_EXITED;
+	const struct sched_thread *t = thread_find(s, main_key);
+	uint32_t pid = t ? t->pid : 0;
+
+	for (uint32_t key = 0; key < SCHED_KEY_LIMIT; key++) {
+		t = thread_find(s, key);
+		if (!t)
+			key |= SCHED_CHUNK - 1; /* nobody in this chunk */
+		else if (key != main_key && t->pid == pid && (t->flags & mask) == THREAD_KNOWN)
+			return key;
+	}
+	return 0;
+}
+
 /*
  * A thread other than the main one takes over the id of its process in exec: under its old id it ends
  * here, and under the new one, whose old owner is gone or about to be, it is on the CPU.
@@ -256,24 +285,21 @@ void track_task(struct sched *s, uint64_t ns, const struct track_task *task)
 static void change_id(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key)
 {
 	struct sched_thread *t = thread_get(s, key), *old = thread_find(s, old_key);
-	bool on_cpu = old && (old->flags & THREAD_IN);
+	struct track_in in = {.key = key, .priority = -1};
 
-	if (!old || !t || !(old->flags & THREAD_KNOWN))
+	if (!t)
 		return;
-	if (on_cpu)
+	if (old && (old->flags & THREAD_KNOWN)) {
+		if (!(old->flags & THREAD_IN)) /* it has been switched under the new id already */
+			mend_in(s, old, ns, cpu);
 		emit_out(s, old, ns, SCHED_STATE_TERMINATED, -1, -1);
-	report_exit(s, old, ns, -1);
-	old->flags |= THREAD_ENDED | THREAD_COMPLETE;
-	t->flags &= (uint16_t)~(THREAD_ENDED | THREAD_EXITED | THREAD_BLOCKED);
-	t->flags |= THREAD_COMPLETE;
-	if (on_cpu && !(t->flags & THREAD_IN)) {
-		struct track_in in = {.key = key, .pid = t->pid, .tid = t->tid, .priority = -1};
-
-		track_in(s, ns, cpu, &in);
-	} else if (on_cpu && cpu < s->cpu_cnt) {
-		t->cpu = (uint16_t)cpu;
-		s->running[cpu] = key;
+		report_exit(s, old, ns, -1);
+		old->flags |= THREAD_ENDED | THREAD_COMPLETE | THREAD_CUT;
 	}
+	t->flags &= (uint16_t)~(THREAD_ENDED | THREAD_EXITED | THREAD_BLOCKED | THREAD_CUT);
+	t->flags |= THREAD_COMPLETE;
+	if (!(t->flags & THREAD_IN) || t->cpu != cpu)
+		track_in(s, ns, cpu, &in);
 }
 
 void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key,
@@ -283,6 +309,9 @@ void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32
 
 	if (!t)
 		return;
+	/* Who is told to have ended and calls exec is another thread. */
+	if (!old_key)
+		old_key = t->flags & THREAD_EXITED ? left_thread(s, key) : key;
 	if (old_key != key)
 		change_id(s, ns, cpu, key, old_key);
 	report_comm(s, t, ns, comm, true);
@@ -317,10 +346,14 @@ void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32
 		t->flags |= THREAD_GROUP_EXITED;
 	}
 	report_exit(s, t, ns, exit_code);
+	if (leaves_cpu && (t->flags & (THREAD_IN | THREAD_COMPLETE)) == THREAD_COMPLETE)
+		mend_in(s, t, ns, t->cpu); /* it runs, or it could not end */
 	if (leaves_cpu && (t->flags & THREAD_IN)) {
 		emit_out(s, t, ns, SCHED_STATE_TERMINATED, 0, -1);
 		t->flags |= THREAD_ENDED;
 	}
+	if (leaves_cpu)
+		t->flags |= THREAD_CUT;
 }
 
 /* ---- merging ---- */
@@ -477,7 +510,10 @@ int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx)
 
 uint64_t sched_lost(const struct sched *s)
 {
-	return s->driver->lost(s) + s->dropped;
+	uint64_t lost = s->driver->lost(s);
+
+	/* Rows that stand in are for those lost, or, where the kernel lost none, for those never told. */
+	return (lost > s->mended ? lost : s->mended) + s->dropped;
 }
 
 void sched_stop(struct sched *s)

@@ -4,6 +4,10 @@
  * Two backends behind one interface: eBPF (sched_bpf.c, bpf/sched.bpf.c) and perf_event_open
  * (sched_perf.c); sched.c picks the best that works and says why not. Times are CLOCK_MONOTONIC ns.
  * Ids are those of the collector's PID namespace; tasks outside it have pid 0.
+ *
+ * The rows of one thread strictly alternate, beginning with an in, and a thread that ends while it is
+ * watched ends with an out of state TERMINATED. A row that was lost is stood in for, if alternation
+ * needs it, by one with state UNKNOWN, preempted and priority -1.
  */
 #ifndef SL_SCHED_H
 #define SL_SCHED_H
@@ -26,10 +30,11 @@ struct sched_switch {
 	uint32_t cpu;
 	uint32_t pid, tid;     /* process (tgid) and thread */
 	bool is_in;
-	uint8_t state;         /* out: SCHED_STATE_*, RUNNING when preempted */
-	int8_t preempted;      /* out: 1 preempted, 0 blocked or yielded by itself, -1 unknown */
+	uint8_t state;         /* out: SCHED_STATE_*, RUNNING when preempted; perf: UNKNOWN when blocked */
+	int8_t preempted;      /* out: 1 still runnable (preempted, or sched_yield), 0 blocked, -1 unknown */
 	int priority;          /* kernel prio (120 = nice 0), -1 unknown */
-	uint64_t wakeup_ns;    /* in: when it was made runnable, 0 unknown */
+	uint64_t wakeup_ns;    /* in: when it was made runnable, 0 unknown or not needed; it may lie just
+	                          before the thread's own last out, when the waker was faster */
 	uint32_t waker_pid, waker_tid; /* in: who did, 0 unknown or interrupt */
 };
 
@@ -37,9 +42,9 @@ struct sched_switch {
 struct sched_ops {
 	void (*on_switch)(void *ctx, const struct sched_switch *sw);
 	void (*on_fork)(void *ctx, uint64_t ns, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid, uint32_t tid);
-	/* comm after exec or rename; exec: true for exec, false for a new thread name */
+	/* comm after exec (exec: true) or rename, and of each thread when it is first heard of */
 	void (*on_comm)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, const char *comm, bool exec);
-	/* exit_code: wait status as in task->exit_code for the last thread of a process, else -1 */
+	/* exit_code: wait status of the process, with its last thread; else, and always from perf, -1 */
 	void (*on_exit)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, int exit_code);
 };
 
@@ -53,13 +58,20 @@ struct sched;
 struct sched *sched_open(enum sched_mode mode, enum sched_backend want, char *why, size_t why_len);
 enum sched_backend sched_backend(const struct sched *s);
 
-/* Adds the process @pid and all it will fork from now on. Call before it execs. 0 or -errno. */
+/*
+ * Adds the process @pid, with all threads it has, and whatever it will start from now on. Nothing is
+ * missed when it has one thread and waits (before exec). 0 or -errno (-ESRCH: no such process). Raises
+ * the soft RLIMIT_NOFILE if perf needs it: start what should not inherit that before.
+ */
 int sched_follow(struct sched *s, pid_t pid);
 
-/* Hands over everything that is ready, in time order per CPU. Returns events handled. */
+/*
+ * Hands over what is older than a millisecond (after sched_stop(): everything), in order of time over all
+ * CPUs. Call every 10 ms or so. Returns events handled.
+ */
 int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx);
 
-/* Events lost so far (total, monotonic). */
+/* Rows and events lost so far (total, monotonic). */
 uint64_t sched_lost(const struct sched *s);
 
 /* Stops the flow of events; what was recorded until now can still be polled. */

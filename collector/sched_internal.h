@@ -50,7 +50,8 @@ struct sched {
 	bool must_announce;  /* switches of threads that track_task() never named cannot be mapped */
 	unsigned cpu_cnt;    /* highest CPU number + 1 */
 	uint32_t *running;   /* key of the thread on each CPU as far as we know, 0 none */
-	uint64_t dropped;    /* rows left out because their other half was lost */
+	uint64_t dropped;    /* rows of threads that cannot be told */
+	uint64_t mended;     /* rows put in for missing ones */
 	int handled;	     /* by the current poll */
 	const struct sched_ops *ops;
 	void *ctx;
@@ -79,7 +80,7 @@ struct track_task {
 void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_out *out);
 void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in *in);
 void track_task(struct sched *s, uint64_t ns, const struct track_task *task);
-/* @old_key: of the thread that called exec; differs from @key when it was not the main thread. */
+/* @old_key: of the thread that called exec, not @key if it was not the main thread; 0 unknown. */
 void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32_t old_key,
 		uint32_t pid, uint32_t tid, const char *comm);
 void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
@@ -87,10 +88,6 @@ void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint
 /* @leaves_cpu: there will be no switch that says so. @exit_code: see sched_ops. */
 void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
 		int exit_code, bool leaves_cpu);
-/* The thread that runs on @cpu as far as we know; 0 none. */
-uint32_t track_running(const struct sched *s, unsigned cpu);
-/* The process of a thread that rows were made for; 0 unknown. */
-uint32_t track_pid(const struct sched *s, uint32_t key);
 
 /*
  * Hands over the records of @cnt streams in order of time, up to @horizon_ns. next_ns[i] is the time

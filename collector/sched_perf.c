@@ -393,18 +393,12 @@ static void take_switch(struct sched *s, struct ring *r, const struct perf_event
 
 static void take_comm(struct sched *s, const struct comm_record *c, const struct sample_id *id)
 {
-	uint32_t running = track_running(s, id->cpu), old = c->tid;
-
 	if (c->tid >= SCHED_KEY_LIMIT)
 		return;
-	if (!(c->header.misc & PERF_RECORD_MISC_COMM_EXEC)) {
+	if (c->header.misc & PERF_RECORD_MISC_COMM_EXEC)
+		track_exec(s, id->ns, id->cpu, c->tid, 0, c->pid, c->tid, c->comm);
+	else
 		track_rename(s, id->ns, c->tid, c->pid, c->tid, c->comm);
-		return;
-	}
-	/* Another thread of the process called exec and has the process's id by now. */
-	if (running && running != c->tid && track_pid(s, running) == c->pid)
-		old = running;
-	track_exec(s, id->ns, id->cpu, c->tid, old, c->pid, c->tid, c->comm);
 }
 
 static void take_task(struct sched *s, const struct task_record *t, const struct sample_id *id)

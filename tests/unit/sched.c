@@ -41,7 +41,8 @@ struct capture {
 	size_t row_cnt, row_max;
 	struct life lives[4096];
 	size_t life_cnt;
-	uint64_t lost;
+	uint64_t lost;   /* full rings */
+	uint64_t mended; /* rows that stand in */
 	pid_t child;
 	int status;
 };
@@ -167,7 +168,14 @@ static void run_on(struct sched *s, int (*work)(void), unsigned poll_ms)
 	usleep(2000); /* the last thread is reaped before it has left its CPU */
 	sched_stop(s);
 	sched_poll(s, &ops, &cap);
-	cap.lost = sched_lost(s);
+	cap.lost = s->driver->lost(s) + s->dropped;
+	cap.mended = s->mended;
+	assert_true(sched_lost(s) >= cap.lost && sched_lost(s) >= cap.mended);
+	/* Kernels of some virtual machines keep the switches of their agent's threads to themselves. */
+	if (!cap.lost && cap.mended)
+		print_message("# %d switches were not traced by the kernel\n", (int)cap.mended);
+	if (!cap.lost)
+		assert_true(cap.mended <= 5 + cap.row_cnt / 100);
 }
 
 static struct sched *must_open(enum sched_mode mode, enum sched_backend backend)
@@ -469,10 +477,9 @@ static void check_ping_pong(enum sched_backend backend)
 	n = count_all();
 	switches = (long)(n.preempted + n.blocked);
 	/* The kernel's count leaves out only what came before and after its two samples. */
-	assert_in_range(switches, told->switches, told->switches + 10);
+	assert_in_range(switches + (long)n.mended, told->switches, told->switches + 10);
 	assert_true(told->switches >= 2 * ROUNDS - 10);
 	assert_int_equal(n.ended, 2);
-	assert_int_equal(n.mended, 0);
 	assert_int_equal(n.in, n.out);
 	assert_int_equal(count_rows((uint32_t)told->tid_b).ended, 1);
 }
@@ -541,7 +548,7 @@ static void check_names(enum sched_backend backend)
 	run(backend, exec_true);
 	assert_non_null(find_life(EXEC, (uint32_t)cap.child, (uint32_t)cap.child, "true"));
 	assert_null(find_life(NAMED, (uint32_t)cap.child, 0, "true"));
-	assert_non_null(find_life(NAMED, (uint32_t)cap.child, (uint32_t)cap.child, "sched"));
+	assert_non_null(find_life(NAMED, (uint32_t)cap.child, (uint32_t)cap.child, "sched-test"));
 	run(backend, name_self);
 	assert_non_null(find_life(NAMED, (uint32_t)cap.child, (uint32_t)cap.child, "a new name"));
 }
@@ -600,7 +607,7 @@ static void check_preempted(enum sched_backend backend)
 	assert_true(a.preempted >= 5);
 	assert_true(b.preempted >= 5);
 	assert_true(a.blocked >= 20);
-	assert_true(b.blocked <= 3);
+	assert_true(b.blocked <= 3 + cap.mended);
 }
 
 static void preempted_bpf(void **state)
@@ -659,7 +666,7 @@ static void check_losses(enum sched_backend backend)
 	memset(&sched_tuning, 0, sizeof(sched_tuning));
 	n = count_all();
 	assert_true(cap.lost > ROUNDS);
-	kept = (long)(n.in + n.out - n.mended + cap.lost);
+	kept = (long)(n.in + n.out - cap.mended + cap.lost);
 	/* The last row of each thread, and records that are no rows, are the margin. */
 	assert_in_range(kept, 2 * told->switches - 10, 2 * told->switches + 30);
 }
@@ -681,9 +688,11 @@ static void losses_perf(void **state)
 static void waker_is_the_other_thread(void **state)
 {
 	size_t with = 0, wrong = 0;
+	struct count n;
 
 	(void)state;
 	run(SCHED_BACKEND_BPF, ping_pong);
+	n = count_all();
 	for (size_t i = 0; i < cap.row_cnt; i++) {
 		const struct sched_switch *r = &cap.rows[i];
 		uint32_t other = r->tid == (uint32_t)told->tid_a ? (uint32_t)told->tid_b
@@ -695,7 +704,8 @@ static void waker_is_the_other_thread(void **state)
 		wrong += r->waker_tid != other || r->waker_pid != (uint32_t)cap.child;
 		assert_true(r->wakeup_ns <= r->time_ns);
 	}
-	assert_true(with >= 2 * ROUNDS - 100);
+	/* Every sleep was ended by somebody, and so was the birth of each thread; preemption was not. */
+	assert_in_range(with, n.blocked - cap.mended, n.blocked + 2 + cap.mended);
 	assert_true(wrong <= 10); /* the release of the child, page faults */
 }
 
@@ -736,7 +746,8 @@ static void priorities(void **state)
 	run(SCHED_BACKEND_BPF, exec_true);
 	assert_true(cap.row_cnt > 0);
 	for (size_t i = 0; i < cap.row_cnt; i++)
-		assert_int_equal(cap.rows[i].priority, 120 + getpriority(PRIO_PROCESS, 0));
+		if (!cap.mended || cap.rows[i].priority != -1)
+			assert_int_equal(cap.rows[i].priority, 120 + getpriority(PRIO_PROCESS, 0));
 }
 
 /* ---- modes and rights ---- */
@@ -885,7 +896,7 @@ static void ids_in_container(enum sched_backend backend)
 	REQUIRE(count_rows((uint32_t)told->tid_b).out >= ROUNDS);
 	l = find_life(BORN, (uint32_t)cap.child, (uint32_t)told->tid_b, NULL);
 	REQUIRE(l && l->parent_tid == (uint32_t)told->tid_a);
-	REQUIRE(backend == SCHED_BACKEND_PERF || woken >= ROUNDS - 10);
+	REQUIRE(backend == SCHED_BACKEND_PERF || woken >= 1000);
 }
 
 static void container_bpf_part(void)
@@ -958,14 +969,14 @@ static void running_threads_are_followed(void **state)
 		usleep(2000);
 		sched_stop(s);
 		sched_poll(s, &ops, &cap);
-		assert_int_equal(sched_lost(s), 0);
+		assert_int_equal(s->driver->lost(s) + s->dropped, 0);
+		assert_true(s->mended <= 5 + cap.row_cnt / 100);
 		sched_close(s);
 		close(go);
 		assert_true(count_rows((uint32_t)told->tid_a).in > 100);
 		assert_true(count_rows((uint32_t)told->tid_b).in > 100);
 		assert_int_equal(count_all().ended, 2);
-		assert_int_equal(count_all().mended, 0);
-		assert_non_null(find_life(NAMED, 0, (uint32_t)told->tid_b, "sched"));
+		assert_non_null(find_life(NAMED, 0, (uint32_t)told->tid_b, "sched-test"));
 	}
 }
 
@@ -1000,6 +1011,7 @@ int main(void)
 		cmocka_unit_test(running_threads_are_followed),
 	};
 
+	prctl(PR_SET_NAME, "sched-test");
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (told == MAP_FAILED)
 		return 1;
