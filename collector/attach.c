@@ -66,5 +66,6 @@ int attach_receive(int sock, struct hello *hello)
 	hello->kind = h.kind;
 	hello->pid = (uint32_t)cred.pid;
 	hello->claimed = h.pid;
+	hello->uid = cred.uid;
 	return 1;
 }

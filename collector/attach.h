@@ -10,6 +10,7 @@ struct hello {
 	enum sl_hello_kind kind;
 	uint32_t pid;      /* who sent it, our view */
 	uint32_t claimed;  /* its own view */
+	uint32_t uid;
 	int fd;            /* the arena, or -1 */
 };
 

@@ -88,6 +88,7 @@ int cmd_collect(int argc, char **argv)
 	}
 	fcntl(ready, F_SETFD, FD_CLOEXEC);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	ask.keeper = keeper_start();
 	report = prepare(&o, root, why, sizeof(why));
 	preload = launch_preload();

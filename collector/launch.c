@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -62,15 +63,18 @@ char *launch_preload(void)
 	static const char *const places[] = {"libtrace.so", "../lib/sightline/libtrace.so",
 					     "../lib/libtrace.so"};
 	const char *asked = getenv("SIGHTLINE_PRELOAD");
+	/* As the kernel started us; without /proc that is what is left. */
+	const char *started = (const char *)getauxval(AT_EXECFN);
 	char exe[PATH_MAX], path[PATH_MAX + 64];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;
 
 	if (asked && *asked)
 		return realpath(asked, NULL);
-	if (len <= 0)
+	if (len > 0)
+		exe[len] = 0;
+	else if (!started || !realpath(started, exe))
 		return NULL;
-	exe[len] = 0;
 	slash = strrchr(exe, '/');
 	if (!slash)
 		return NULL;
@@ -231,6 +235,7 @@ int launch_signals(void)
 	/* An ignored SIGCHLD would lose the program's exit status. */
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file size is a full disk to us */
 	signal(SIGTTOU, SIG_IGN); /* our last line may come while another job has the terminal */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

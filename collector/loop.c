@@ -47,6 +47,21 @@ void loop_watch_proc(void *ctx, struct proc *p)
 		c->has_unwatched = true;
 }
 
+/* Another user's process may only be one that we have seen start: root's session is open to all. */
+static bool is_ours(struct collector *c, const struct hello *h)
+{
+	uint32_t pid = h->pid;
+
+	if (h->uid == geteuid() || h->uid == 0)
+		return true;
+	for (int steps = 0; pid > 1 && steps < 64; steps++) {
+		if (model_find(&c->model, pid))
+			return true;
+		pid = proc_parent(pid);
+	}
+	return false;
+}
+
 static void on_peer(struct collector *c, int sock)
 {
 	struct hello h;
@@ -56,6 +71,13 @@ static void on_peer(struct collector *c, int sock)
 		return;
 	if (got < 0) {
 		/* Most simply hang up after their hello. */
+		close(sock);
+		return;
+	}
+	if (!is_ours(c, &h)) {
+		c->arenas.refused++;
+		if (h.fd >= 0)
+			close(h.fd);
 		close(sock);
 		return;
 	}

@@ -195,7 +195,7 @@ bool users_have_mapped(uint64_t device, uint64_t inode)
 	return found;
 }
 
-static char state_of(uint32_t pid, uint32_t tid)
+static char state_and_parent(uint32_t pid, uint32_t tid, uint32_t *parent)
 {
 	char path[64], line[512];
 	const char *end;
@@ -204,7 +204,24 @@ static char state_of(uint32_t pid, uint32_t tid)
 	if (slurp(path, line, sizeof(line)) <= 0)
 		return 0;
 	end = strrchr(line, ')');
-	return end && end[1] ? end[2] : 0;
+	if (!end || !end[1])
+		return 0;
+	if (parent && end[2])
+		*parent = (uint32_t)strtoul(end + 3, NULL, 10);
+	return end[2];
+}
+
+static char state_of(uint32_t pid, uint32_t tid)
+{
+	return state_and_parent(pid, tid, NULL);
+}
+
+uint32_t proc_parent(uint32_t pid)
+{
+	uint32_t parent = 0;
+
+	state_and_parent(pid, pid, &parent);
+	return parent;
 }
 
 char proc_state(uint32_t pid)

@@ -20,6 +20,8 @@ bool proc_comm(uint32_t pid, uint32_t tid, char comm[16]);
 bool users_have_mapped(uint64_t device, uint64_t inode);
 /* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is none. */
 char proc_state(uint32_t pid);
+/* Its parent, 0 unknown. */
+uint32_t proc_parent(uint32_t pid);
 /* Is there such a thread that is not a zombie's remainder? */
 bool proc_thread_lives(uint32_t pid, uint32_t tid);
 

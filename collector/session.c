@@ -11,12 +11,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/*
+ * Programs that root traces may become another user and exec: they must still find the session. Others
+ * may knock, too; attach_is_ours() decides.
+ */
+static bool is_for_all(void)
+{
+	return geteuid() == 0;
+}
 
 static int make_control(struct session *s, const struct sl_session *settings)
 {
@@ -37,6 +47,8 @@ static int make_control(struct session *s, const struct sl_session *settings)
 		goto close_fd;
 	}
 	*s->control = *settings;
+	if (is_for_all())
+		fchmod(fd, 0644);
 close_fd:
 	close(fd);
 	return err;
@@ -57,6 +69,8 @@ static int make_socket(struct session *s)
 		close(fd);
 		return err;
 	}
+	if (is_for_all())
+		chmod(addr.sun_path, 0666);
 	s->listen_fd = fd;
 	return 0;
 }
@@ -87,6 +101,8 @@ static int create_in(struct session *s, const struct sl_session *settings, const
 		return -ENAMETOOLONG;
 	if (mkdir(s->dir, 0700) < 0)
 		return -errno;
+	if (is_for_all())
+		chmod(s->dir, 0711);
 	err = make_control(s, settings);
 	if (!err)
 		err = make_socket(s);
@@ -103,7 +119,8 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 		   size_t why_len)
 {
 	char folder[SESSION_DIR_MAX] = "";
-	const char *base[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp", "/dev/shm", folder};
+	const char *runtime = is_for_all() ? NULL : getenv("XDG_RUNTIME_DIR"); /* root's is for root alone */
+	const char *base[] = {runtime, getenv("TMPDIR"), "/tmp", "/dev/shm", folder};
 	const char *slash = strrchr(report, '/');
 	int err = -ENOENT;
 
