@@ -14,6 +14,7 @@
 -- column: FD = file descriptor it works on
 -- column: Offset = position in the file that the call named
 -- column: Bytes Asked = bytes the caller asked to move
+-- column: Bytes Done = bytes that were moved
 -- column: Path = path the call names, or what is behind the descriptor
 SELECT
 	start AS "Start (ns)",

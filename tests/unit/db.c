@@ -248,7 +248,7 @@ static void batches_of_many_sizes(void **state)
 	snprintf(want, sizeof(want), "%lld", (long long)total);
 	snprintf(sql, sizeof(sql),
 		 "SELECT count(*) FROM OSRT_API WHERE start = (rowid - 1) * 1000003 AND "
-		 "errnum = start + 14 AND fd = start + 9");
+		 "errnum = start + 15 AND fd = start + 9");
 	assert_string_equal(ask(sql), want);
 	snprintf(sql, sizeof(sql),
 		 "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS WHERE fileAccessId = "
