@@ -48,7 +48,7 @@ grep -v '^INSERT INTO ENUM' "$TOP/collector/schema.sql" | sed 's/^CREATE TABLE /
 sqlite3 all.sqlite 'ALTER TABLE OSRT_API RENAME TO old; ALTER TABLE SCHED_EVENTS RENAME TO old2;
 	ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD mangledName INTEGER'
 sed -n '/^CREATE TABLE OSRT_API /,/^);/p; /^CREATE TABLE SCHED_EVENTS /,/^);/p' "$TOP/collector/schema.sql" | sqlite3 all.sqlite
-sqlite3 all.sqlite "INSERT INTO OSRT_API SELECT *, 0, 3, NULL, NULL, NULL, NULL, NULL FROM old;
+sqlite3 all.sqlite "INSERT INTO OSRT_API SELECT *, 0, 3, NULL, NULL, NULL, NULL, NULL, NULL FROM old;
 	INSERT INTO SCHED_EVENTS SELECT *, NULL, NULL FROM old2"
 for sql in "$TOP"/exporters/reports/*.sql; do
 	r=$(basename "$sql" .sql)
@@ -118,8 +118,8 @@ for a, b in zip(j, c):
         assert str(v) == b[k] or float(v) == float(b[k]), (k, a[k], b[k])'
 done
 check 'tsv:esc keeps a row on a line' sh -c '
-	[ "$("$1" stats -q -r osrt_trace -f tsv:esc:nohdr ours.sqlite | grep -c .)" -eq 15 ] &&
-	[ "$("$1" stats -q -r osrt_trace -f tsv:nohdr ours.sqlite | grep . | awk -F"\t" "NF != 13" | wc -l)" -eq 0 ]' - "$BIN"
+	[ "$("$1" stats -q -r osrt_trace -f tsv:esc:nohdr ours.sqlite | grep -ac .)" -eq 15 ] &&
+	[ "$("$1" stats -q -r osrt_trace -f tsv:nohdr ours.sqlite | grep -a . | awk -F"\t" "NF != 14" | wc -l)" -eq 0 ]' - "$BIN"
 check 'nothing that upsets a terminal gets through to it' sh -c '
 	! "$1" stats -q ours.sqlite -r osrt_trace,file_access_sum | grep -q "$(printf "\033")"' - "$BIN"
 is "$(st -q -r osrt_sum -f json nsys34.sqlite | "$PY" -c 'import json, sys; print(json.load(sys.stdin)[0]["Name"])')" poll \
@@ -259,7 +259,7 @@ import hashlib, json, sqlite3, subprocess, sys
 db = sqlite3.connect('live.sqlite', isolation_level=None)
 db.execute('PRAGMA journal_mode=wal')
 db.execute('PRAGMA wal_autocheckpoint=0')
-row = 'INSERT INTO OSRT_API VALUES(1,2001,27,1,1,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL)'
+row = 'INSERT INTO OSRT_API VALUES(1,2001,27,1,1,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL,NULL)'
 def calls():
     out = subprocess.run([sys.argv[1], 'stats', '-q', '-f', 'json', '-r', 'osrt_sum', 'live.sqlite'], check=True,
                          stdout=subprocess.PIPE).stdout

@@ -16,7 +16,8 @@ INSERT INTO PROCESSES VALUES ((1 << 48) + (100 << 24), 100, 'prog'), ((1 << 48) 
 INSERT INTO ANALYSIS_DETAILS VALUES (1 << 48, 1000000, 5000000, 6000000);
 INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.28.1');
 INSERT INTO OSRT_API
-SELECT start, start + dur, 27, tid, nameId, ret, level, 0, 0, fd, NULL, path, asked, NULL, err
+SELECT start, start + dur, 27, tid, nameId, ret, level, 0, 0, fd, NULL, path, asked,
+	CASE WHEN asked IS NULL THEN NULL WHEN err THEN 0 WHEN nameId = 7 THEN 64 ELSE ret END, NULL, err
 FROM id JOIN (
 	SELECT 'main' AS who, 1000 AS start, 1500 AS dur, 3 AS nameId, 3 AS ret, 0 AS level, 3 AS fd, 20 AS path, NULL AS asked, NULL AS err
 	UNION ALL VALUES ('main', 3000, 2000, 1, 4096, 0, 3, 20, 4096, NULL), ('main', 6000, 4000, 1, 1000, 0, 3, 20, 4096, NULL),
