@@ -24,14 +24,15 @@
 #define SETTLE_NS 1000000
 
 enum thread_flag {
-	THREAD_KNOWN = 1,	/* pid and tid are set */
-	THREAD_IN = 2,		/* its last row is an in */
-	THREAD_COMPLETE = 4,	/* nothing of it lies before the session, so nothing may be missing */
-	THREAD_BLOCKED = 8,	/* its last out blocked: the next in has a wake-up */
-	THREAD_ENDED = 16,	/* its last row said TERMINATED */
-	THREAD_EXITED = 32,	/* on_exit was called */
-	THREAD_GROUP_EXITED = 64, /* of the main thread: on_exit with the process's status was called */
-	THREAD_CUT = 128,	/* ended by its exit: rows of its last steps after that do not count */
+	THREAD_KNOWN = 1,    /* pid and tid are set */
+	THREAD_IN = 2,       /* its last row is an in */
+	THREAD_COMPLETE = 4, /* nothing of it lies before the session, so nothing may be missing */
+	THREAD_BLOCKED = 8,  /* its last out blocked: the next in has a wake-up */
+	THREAD_ENDED = 16,   /* its last row said TERMINATED */
+	THREAD_EXITED = 32,  /* on_exit was called */
+	THREAD_GROUP_EXITED =
+		64,       /* of the main thread: on_exit with the process's status was called */
+	THREAD_CUT = 128, /* ended by its exit: rows of its last steps after that do not count */
 };
 
 struct sched_tuning sched_tuning;
@@ -222,8 +223,9 @@ void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in 
 			row.waker_pid = row.waker_tid = 0;
 		}
 	}
-	if (t->flags & THREAD_ENDED) /* the id of an ended thread, and word of the new one was lost */
-		t->flags &= (uint16_t)~(THREAD_ENDED | THREAD_EXITED);
+	if (t->flags &
+	    THREAD_ENDED) /* the id of an ended thread, and word of the new one was lost */
+		t->flags &= (uint16_t) ~(THREAD_ENDED | THREAD_EXITED);
 	t->flags = (uint16_t)((t->flags | THREAD_COMPLETE) & ~THREAD_BLOCKED);
 	emit(s, t, &row);
 	if (cpu < s->cpu_cnt)
@@ -296,7 +298,7 @@ static void change_id(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, 
 		report_exit(s, old, ns, -1);
 		old->flags |= THREAD_ENDED | THREAD_COMPLETE | THREAD_CUT;
 	}
-	t->flags &= (uint16_t)~(THREAD_ENDED | THREAD_EXITED | THREAD_BLOCKED | THREAD_CUT);
+	t->flags &= (uint16_t) ~(THREAD_ENDED | THREAD_EXITED | THREAD_BLOCKED | THREAD_CUT);
 	t->flags |= THREAD_COMPLETE;
 	if (!(t->flags & THREAD_IN) || t->cpu != cpu)
 		track_in(s, ns, cpu, &in);
@@ -430,7 +432,8 @@ void sched_fix_setcap(const char *caps, char *fix, size_t fix_len)
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
 	exe[n > 0 ? n : 0] = 0;
-	snprintf(fix, fix_len, "sudo setcap %s+ep %s", caps, n > 0 ? exe : "$(command -v sightline)");
+	snprintf(fix, fix_len, "sudo setcap %s+ep %s", caps,
+		 n > 0 ? exe : "$(command -v sightline)");
 }
 
 /* ---- the interface ---- */

@@ -31,16 +31,16 @@
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
-#define CAP_BPF	    39
+#define CAP_BPF     39
 #endif
 
-#define VMLINUX_BTF	"/sys/kernel/btf/vmlinux"
-#define INITIAL_PID_NS	0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
-#define LIVES_BYTES	(1u << 20)
-#define RECORDS_TOTAL	131072u /* of switches, all CPUs together: 6 MiB */
-#define RECORDS_MIN	8192u	/* per CPU: 10 ms at 800,000 switches per second */
-#define TAKEN_AT_MOST	256u	/* records read before their slots are given back */
-#define PROGRAM_CNT	7
+#define VMLINUX_BTF    "/sys/kernel/btf/vmlinux"
+#define INITIAL_PID_NS 0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
+#define LIVES_BYTES    (1u << 20)
+#define RECORDS_TOTAL  131072u /* of switches, all CPUs together: 6 MiB */
+#define RECORDS_MIN    8192u   /* per CPU: 10 ms at 800,000 switches per second */
+#define TAKEN_AT_MOST  256u    /* records read before their slots are given back */
+#define PROGRAM_CNT    7
 
 union life {
 	struct rec_head head;
@@ -59,8 +59,8 @@ struct bpf {
 	struct ring_buffer *lives_ring;
 	union life *lives; /* taken out of lives_ring, sorted by time, not handed over yet */
 	size_t lives_cnt, lives_at, lives_max;
-	uint64_t lives_dropped; /* for lack of memory */
-	uint64_t *next_ns;	/* per CPU, then of lives: see sched_merge() */
+	uint64_t lives_dropped;  /* for lack of memory */
+	uint64_t *next_ns;       /* per CPU, then of lives: see sched_merge() */
 	uint64_t *heads, *tails; /* per CPU: what this poll may read, and has read */
 };
 
@@ -101,8 +101,10 @@ static int check_machine(char *why, size_t why_len, char *fix, size_t fix_len)
 		snprintf(fix, fix_len, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 		return -ENOSYS;
 	}
-	if (!sched_has_cap(CAP_SYS_ADMIN) && !(sched_has_cap(CAP_BPF) && sched_has_cap(CAP_PERFMON))) {
-		snprintf(why, why_len, "eBPF needs the capabilities CAP_BPF and CAP_PERFMON, or root");
+	if (!sched_has_cap(CAP_SYS_ADMIN) &&
+	    !(sched_has_cap(CAP_BPF) && sched_has_cap(CAP_PERFMON))) {
+		snprintf(why, why_len,
+			 "eBPF needs the capabilities CAP_BPF and CAP_PERFMON, or root");
 		sched_fix_setcap("cap_bpf,cap_perfmon", fix, fix_len);
 		return -EPERM;
 	}
@@ -145,7 +147,7 @@ static int load_any(struct sched *s, struct bpf *b)
 	} ways[] = {{false, true, 6002}, {true, true, 5018}, {true, false, 0}};
 	int err = -ENOSYS, version = kernel_version();
 
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+	for (size_t i = sched_tuning.bpf_way; i < sizeof(ways) / sizeof(*ways); i++) {
 		if (version < ways[i].since)
 			continue;
 		err = load(s, b, ways[i].old, ways[i].state_argument);
@@ -257,8 +259,9 @@ static void explain(int err, char *why, size_t why_len, char *fix, size_t fix_le
 	if (err == -EPERM || err == -EACCES) {
 		snprintf(why, why_len,
 			 "the kernel refuses eBPF (user namespace, seccomp profile or lockdown)");
-		snprintf(fix, fix_len, "run it outside the container, or the container with "
-				       "--cap-add=BPF --cap-add=PERFMON or --privileged");
+		snprintf(fix, fix_len,
+			 "run it outside the container, or the container with "
+			 "--cap-add=BPF --cap-add=PERFMON or --privileged");
 		return;
 	}
 	snprintf(why, why_len, "eBPF does not work here: %s", *bpf_log ? bpf_log : strerror(-err));
@@ -425,7 +428,7 @@ static uint64_t take(struct sched *s, unsigned stream)
 	if (b->tails[stream] % TAKEN_AT_MOST == 0)
 		__atomic_store_n(&b->rings[stream].tail, b->tails[stream], __ATOMIC_RELEASE);
 	return b->tails[stream] < b->heads[stream] ? slot_at(b, stream, b->tails[stream])->ns
-						    : SCHED_DRAINED;
+						   : SCHED_DRAINED;
 }
 
 static int bpf_poll(struct sched *s, uint64_t horizon_ns)
@@ -435,9 +438,8 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
 		/* Pairs with publish() in ctxsw.bpf.c: the records below head are whole. */
 		b->heads[cpu] = __atomic_load_n(&b->rings[cpu].head, __ATOMIC_ACQUIRE);
-		b->next_ns[cpu] = b->tails[cpu] < b->heads[cpu]
-					  ? slot_at(b, cpu, b->tails[cpu])->ns
-					  : SCHED_DRAINED;
+		b->next_ns[cpu] = b->tails[cpu] < b->heads[cpu] ? slot_at(b, cpu, b->tails[cpu])->ns
+								: SCHED_DRAINED;
 	}
 	ring_buffer__consume(b->lives_ring);
 	b->next_ns[s->cpu_cnt] = b->lives_cnt ? b->lives[0].head.ns : SCHED_DRAINED;

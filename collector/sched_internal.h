@@ -13,13 +13,14 @@
 #include "collector/sched.h"
 
 #define SCHED_KEY_LIMIT (4u << 20) /* the kernel's PID_MAX_LIMIT */
-#define SCHED_CHUNK	1024u
-#define SCHED_DRAINED	UINT64_MAX
+#define SCHED_CHUNK     1024u
+#define SCHED_DRAINED   UINT64_MAX
 
 /* Sizes, for tests to make small; 0: the backend's own choice. */
 struct sched_tuning {
 	unsigned records_per_cpu; /* a power of two */
-	unsigned pages_per_cpu;	  /* perf: a power of two */
+	unsigned pages_per_cpu;   /* perf: a power of two */
+	unsigned bpf_way;         /* how many of the ways of loading to leave out */
 };
 extern struct sched_tuning sched_tuning;
 
@@ -38,21 +39,21 @@ extern const struct sched_driver sched_driver_bpf, sched_driver_perf;
 struct sched_thread {
 	uint64_t since_ns; /* of its last row */
 	uint32_t pid, tid; /* 0: outside the collector's PID namespace */
-	uint16_t cpu;	   /* of its last row */
+	uint16_t cpu;      /* of its last row */
 	uint16_t flags;
 };
 
 struct sched {
 	enum sched_mode mode;
 	const struct sched_driver *driver;
-	void *data;	     /* the driver's */
+	void *data; /* the driver's */
 	bool is_stopped;
-	bool must_announce;  /* switches of threads that track_task() never named cannot be mapped */
-	unsigned cpu_cnt;    /* highest CPU number + 1 */
-	uint32_t *running;   /* key of the thread on each CPU as far as we know, 0 none */
-	uint64_t dropped;    /* rows of threads that cannot be told */
-	uint64_t mended;     /* rows put in for missing ones */
-	int handled;	     /* by the current poll */
+	bool must_announce; /* switches of threads that track_task() never named cannot be mapped */
+	unsigned cpu_cnt;   /* highest CPU number + 1 */
+	uint32_t *running;  /* key of the thread on each CPU as far as we know, 0 none */
+	uint64_t dropped;   /* rows of threads that cannot be told */
+	uint64_t mended;    /* rows put in for missing ones */
+	int handled;        /* by the current poll */
 	const struct sched_ops *ops;
 	void *ctx;
 	struct sched_thread *chunks[SCHED_KEY_LIMIT / SCHED_CHUNK];
@@ -73,8 +74,8 @@ struct track_in {
 struct track_task {
 	uint32_t key, pid, tid;
 	uint32_t parent_key, parent_pid, parent_tid; /* born threads only */
-	bool is_born;	  /* now; else it was there before */
-	const char *comm; /* NULL unknown */
+	bool is_born;                                /* now; else it was there before */
+	const char *comm;                            /* NULL unknown */
 };
 
 void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_out *out);

@@ -56,7 +56,7 @@ struct lost_record {
 
 struct ring {
 	struct perf_event_mmap_page *page; /* NULL: CPU without events */
-	int fd;		/* of the event that owns it */
+	int fd;                            /* of the event that owns it */
 	uint64_t head, tail;
 	uint32_t last_tid; /* of its last switch, and whether that was an out */
 	bool last_out;
@@ -73,7 +73,7 @@ struct known {
 struct perf {
 	struct ring *rings; /* per CPU */
 	uint64_t *next_ns;
-	size_t ring_bytes;  /* of data; a power of two */
+	size_t ring_bytes; /* of data; a power of two */
 	int *fds;
 	size_t fd_cnt, fd_max;
 	struct known *known;
@@ -81,7 +81,7 @@ struct perf {
 	uint64_t lost_records; /* by PERF_RECORD_LOST */
 	uint64_t lost_counted; /* by the events' own counters, after the end */
 	bool counts_lost;      /* the kernel has those */
-	char *scratch;	       /* a record that wraps around the ring's end */
+	char *scratch;         /* a record that wraps around the ring's end */
 };
 
 static int event_open(const struct perf *p, pid_t tid, int cpu)
@@ -134,13 +134,16 @@ static void explain(const struct sched *s, int err, char *why, size_t why_len, c
 	} else if ((err == -EACCES || err == -EPERM) && level > enough &&
 		   !sched_has_cap(CAP_PERFMON) && !sched_has_cap(CAP_SYS_ADMIN)) {
 		snprintf(why, why_len,
-			 "perf_event_open needs kernel.perf_event_paranoid at %d or lower%s, it is %d",
+			 "perf_event_open needs kernel.perf_event_paranoid at %d or lower%s, it is "
+			 "%d",
 			 enough, enough ? "" : " to see the whole system", level);
 		snprintf(fix, fix_len, "sudo sysctl kernel.perf_event_paranoid=%d", enough);
 	} else if (err == -EACCES || err == -EPERM) {
-		snprintf(why, why_len, "perf_event_open is refused (a container's seccomp profile?)");
-		snprintf(fix, fix_len, "run the container with --cap-add=PERFMON or "
-				       "--security-opt seccomp=unconfined");
+		snprintf(why, why_len,
+			 "perf_event_open is refused (a container's seccomp profile?)");
+		snprintf(fix, fix_len,
+			 "run the container with --cap-add=PERFMON or "
+			 "--security-opt seccomp=unconfined");
 	} else {
 		snprintf(why, why_len, "perf_event_open: %s", strerror(-err));
 		snprintf(fix, fix_len, "%s", err == -EMFILE ? "ulimit -n 65536" : "");
@@ -169,7 +172,8 @@ static int ring_map(struct perf *p, struct ring *r, int fd)
 	void *memory;
 
 	for (;; p->ring_bytes /= 2) {
-		memory = mmap(NULL, page + p->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		memory =
+			mmap(NULL, page + p->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (memory != MAP_FAILED)
 			break;
 		/* Rings have one size: only the first may shrink it. */

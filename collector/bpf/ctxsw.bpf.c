@@ -70,7 +70,8 @@ struct bpf_iter__task { /* UAPI in all but name: each member takes eight bytes *
 #ifdef __TARGET_ARCH_x86
 #define THREAD_SIZE 16384
 #else
-#define THREAD_SIZE 65536 /* arm64 with pages of 64 KiB; less otherwise, which does not matter here */
+#define THREAD_SIZE \
+	65536 /* arm64 with pages of 64 KiB; less otherwise, which does not matter here */
 #endif
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -191,8 +192,7 @@ static __always_inline void note_waker(struct wake *w)
 	if (frame - stack >= THREAD_SIZE)
 		return;
 #ifdef __TARGET_ARCH_x86
-	struct pt_regs *regs =
-		(void *)(stack + THREAD_SIZE - bpf_core_type_size(struct pt_regs));
+	struct pt_regs *regs = (void *)(stack + THREAD_SIZE - bpf_core_type_size(struct pt_regs));
 
 	if ((long)BPF_CORE_READ(regs, orig_ax) == -1)
 		return;
@@ -328,7 +328,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	struct rec_life *r;
 
 	/* exec renames too, and has a record of its own */
-	if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+	if (bpf_core_field_exists(task->in_execve) &&
+	    BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
 		return 0;
 	r = life_record(task, CTXSW_RENAME);
 	if (!r)

@@ -22,18 +22,27 @@ typedef uint32_t ctxsw_u32;
 typedef uint64_t ctxsw_u64;
 #endif
 
-#define CTXSW_PID_LIMIT	 (4 << 20) /* the kernel's PID_MAX_LIMIT */
-#define CTXSW_FLAG_BLOCK 4096	   /* threads per value of the map "flags" */
-#define CTXSW_WAKE_SLOTS 16384	   /* of the map "wakes"; a power of two */
-#define CTXSW_COMM_LEN	 16
+#define CTXSW_PID_LIMIT  (4 << 20) /* the kernel's PID_MAX_LIMIT */
+#define CTXSW_FLAG_BLOCK 4096      /* threads per value of the map "flags" */
+#define CTXSW_WAKE_SLOTS 16384     /* of the map "wakes"; a power of two */
+#define CTXSW_COMM_LEN   16
 
 enum ctxsw_flag {
 	CTXSW_MEMBER = 1,    /* the thread belongs to the tree */
 	CTXSW_ANNOUNCED = 2, /* user space has its struct rec_task */
 };
 
-enum ctxsw_kind { CTXSW_SWITCH = 1, CTXSW_TASK, CTXSW_EXEC, CTXSW_RENAME, CTXSW_EXIT };
-enum ctxsw_side { CTXSW_OUT = 1, CTXSW_IN = 2 };
+enum ctxsw_kind {
+	CTXSW_SWITCH = 1,
+	CTXSW_TASK,
+	CTXSW_EXEC,
+	CTXSW_RENAME,
+	CTXSW_EXIT
+};
+enum ctxsw_side {
+	CTXSW_OUT = 1,
+	CTXSW_IN = 2
+};
 
 /* Every record starts like this. */
 struct rec_head {
@@ -57,8 +66,8 @@ _Static_assert(sizeof(struct rec_switch) == 48, "rec_switch");
 
 /* One per CPU; counts of records since the start, never wrapped. */
 struct ctxsw_ring {
-	ctxsw_u64 head; /* written by the kernel half: records put in */
-	ctxsw_u64 lost; /* likewise: rows (a record has up to two) that found no room */
+	ctxsw_u64 head;     /* written by the kernel half: records put in */
+	ctxsw_u64 lost;     /* likewise: rows (a record has up to two) that found no room */
 	ctxsw_u64 stack;    /* likewise: kernel stack, */
 	ctxsw_u32 tid, pid; /* and ids of the thread that has this CPU; for note_waker() */
 	ctxsw_u64 reserved1[4];
@@ -86,7 +95,7 @@ struct rec_life {
 	ctxsw_u16 cpu;
 	ctxsw_u32 tid, pid;
 	ctxsw_u32 old_tid; /* EXEC: the thread's id before it took the process's over */
-	int exit_code;	   /* EXIT: wait status when this ends the process, else -1 */
+	int exit_code;     /* EXIT: wait status when this ends the process, else -1 */
 	ctxsw_u32 reserved;
 	char comm[CTXSW_COMM_LEN];
 };
@@ -94,21 +103,23 @@ _Static_assert(sizeof(struct rec_life) == 48, "rec_life");
 
 /* Shared memory (.bss): the user half writes follow_pid, the kernel half the rest. */
 struct ctxsw_shared {
-	ctxsw_u64 lost;	     /* rows that found no room, those of full struct ctxsw_ring apart */
-	ctxsw_u64 regs_offset; /* x86: of the registers of user mode from the base of a kernel stack */
+	ctxsw_u64 lost; /* rows that found no room, those of full struct ctxsw_ring apart */
+	ctxsw_u64
+		regs_offset; /* x86: of the registers of user mode from the base of a kernel stack */
 	ctxsw_u64 pid_ns;    /* address of the collector's PID namespace; 0: not asked yet */
 	ctxsw_u32 ns_level;  /* its depth */
-	ctxsw_u32 follow_pid; /* process that the next run of the iterator adds; 0: just look for pid_ns */
-	ctxsw_u32 found;     /* threads that the iterator added, ever */
-	ctxsw_u32 present;   /* threads of follow_pid that the iterator met, ever */
+	ctxsw_u32
+		follow_pid; /* process that the next run of the iterator adds; 0: just look for pid_ns */
+	ctxsw_u32 found;   /* threads that the iterator added, ever */
+	ctxsw_u32 present; /* threads of follow_pid that the iterator met, ever */
 };
 
 /* Constants (.rodata) that cut out what a session does not need. */
 struct ctxsw_config {
-	ctxsw_u8 system_wide;	 /* every thread is wanted */
-	ctxsw_u8 map_ids;	 /* the collector is in a PID namespace of its own */
+	ctxsw_u8 system_wide;    /* every thread is wanted */
+	ctxsw_u8 map_ids;        /* the collector is in a PID namespace of its own */
 	ctxsw_u8 state_argument; /* sched_switch passes the state as its fourth argument (5.18) */
-	ctxsw_u8 slot_shift;	 /* log2 of records per CPU */
+	ctxsw_u8 slot_shift;     /* log2 of records per CPU */
 };
 
 #endif
