@@ -169,20 +169,7 @@ static void wake_waiters(struct sl_arena *m)
 
 static void give_back(struct sl_arena *m, sl_ref ref)
 {
-	__atomic_sub_fetch(&m->used_chunks, 1, __ATOMIC_RELAXED);
 	sl_stack_push(&m->free_chunks, m->chunk_link, ref);
-}
-
-/* The next thread expects zeros; pages that nobody touched are zero already. */
-static void clean(void *chunk)
-{
-	unsigned char there[SL_CHUNK_BYTES / PAGE];
-
-	if (mincore(chunk, SL_CHUNK_BYTES, there) < 0)
-		memset(there, 1, sizeof(there));
-	for (unsigned i = 0; i < SL_CHUNK_BYTES / PAGE; i++)
-		if (there[i] & 1)
-			memset((char *)chunk + i * PAGE, 0, PAGE);
 }
 
 /*
@@ -196,10 +183,8 @@ static void free_slot(struct arena *a, uint32_t idx, struct thread *t)
 	sl_ref agg = slot->agg_chunk, first = t->chunk;
 
 	slot->agg_chunk = 0;
-	if (agg - 1 < SL_CHUNK_CNT) {
-		clean(sl_chunk_at(m, agg));
+	if (agg - 1 < SL_CHUNK_CNT)
 		give_back(m, agg);
-	}
 	slot->first_chunk = 0;
 	if (first - 1 < SL_CHUNK_CNT)
 		give_back(m, first);
@@ -218,6 +203,8 @@ static void release_arena(struct arena *a)
 		const struct spent *s = &a->spent[i];
 
 		__atomic_store_n(&a->map->slot[s->slot].first_chunk, s->next, __ATOMIC_RELEASE);
+		/* All but a thread's first were counted as backlog when they were taken. */
+		__atomic_sub_fetch(&a->map->used_chunks, 1, __ATOMIC_RELAXED);
 		give_back(a->map, s->chunk);
 	}
 	a->spent_cnt = 0;

@@ -78,7 +78,7 @@ struct sl_arena {
 
 	_Alignas(64) uint64_t free_chunks; /* A: sl_ref | change count << 32: head of the pool */
 	uint32_t fresh_chunk;              /* A: chunks handed out for the first time so far */
-	uint32_t used_chunks;              /* A: chunks that are in somebody's chain */
+	uint32_t used_chunks;              /* A: chunks in chains beyond each thread's first: the backlog */
 	_Alignas(64) uint64_t free_slots;  /* A: as free_chunks */
 	uint32_t fresh_slot;               /* A: slots ever used: the collector looks at [0, fresh) */
 	uint32_t process_cnt;              /* A: last process number given out */

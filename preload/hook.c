@@ -33,19 +33,22 @@ static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
 	return 0;
 }
 
-/* @used: set when the chunk has been in use before, and so is not all zero. */
+/*
+ * @first: one of the two that every thread has. They are not part of the backlog that the quota bounds:
+ * a thread is not silent because others are busy, nor because it is one of thousands.
+ * @used: set when the chunk has been in use before, and so is not all zero.
+ */
 static sl_ref take_chunk(struct sl_arena *a, bool first, bool *used)
 {
 	sl_ref ref;
 
-	/* A thread's first two chunks are beyond the quota: a new thread is not silent because others are busy. */
 	if (!first && __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) >= sl_global.session->quota_chunks)
 		return 0;
 	ref = sl_stack_pop(&a->free_chunks, a->chunk_link);
 	*used = ref != 0;
 	if (!ref)
 		ref = take_fresh(&a->fresh_chunk, a->chunk_cnt);
-	if (ref)
+	if (ref && !first)
 		__atomic_add_fetch(&a->used_chunks, 1, __ATOMIC_RELAXED);
 	return ref;
 }
@@ -238,10 +241,8 @@ static bool thread_start(void)
 	agg = take_chunk(a, true, &agg_used);
 	first = agg ? take_chunk(a, true, &used) : 0;
 	if (!first) {
-		if (agg) {
-			__atomic_sub_fetch(&a->used_chunks, 1, __ATOMIC_RELAXED);
+		if (agg)
 			sl_stack_push(&a->free_chunks, a->chunk_link, agg);
-		}
 		sl_stack_push(&a->free_slots, a->slot_link, ref);
 		return false;
 	}
