@@ -269,6 +269,12 @@ static void check_end(struct collector *c)
 		c->is_over = c->was_cut = true;
 		return;
 	}
+	/* Where it is no child of ours: the kernel's event may come first, and then its pidfd is closed unread. */
+	if (!c->root_is_gone && !c->child) {
+		const struct proc *root = model_find_newest(&c->model, (uint32_t)c->root);
+
+		c->root_is_gone = root && root->is_gone;
+	}
 	if (!c->root_is_gone)
 		return;
 	if (c->options->wait_all && !tree_is_gone)
