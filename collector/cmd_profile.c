@@ -131,6 +131,20 @@ static int collect_program(struct collector *c, const struct profile_options *o,
 	return status;
 }
 
+/* The arguments in one line, as /proc/PID/cmdline would have them. */
+static char *join(int argc, char **argv)
+{
+	size_t len = 1;
+	char *line, *at;
+
+	for (int i = 0; i < argc; i++)
+		len += strlen(argv[i]) + 1;
+	line = at = calloc(1, len);
+	for (int i = 0; line && i < argc; i++)
+		at = stpcpy(i ? stpcpy(at, " ") : at, argv[i]);
+	return line;
+}
+
 static int profile(const struct profile_options *o, int argc, char **argv, const char *program,
 		   const char *preload)
 {
@@ -156,6 +170,8 @@ static int profile(const struct profile_options *o, int argc, char **argv, const
 	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
 	collect_watch(&c, (uint32_t)l.pid, true);
 	notes_command(&c, argc, argv);
+	c.model.root_exe = realpath(program, NULL);
+	c.model.root_command = join(argc, argv);
 	err = launch_go(&l, c.session.dir);
 	if (err) {
 		collect_abandon(&c, false);

@@ -238,9 +238,11 @@ void arena_look_for_names(struct arena *a)
 	if (a->names_looked_for)
 		return;
 	a->names_looked_for = true;
-	for (uint32_t i = 0; i < fresh && i < a->threads; i++) {
-		const struct thread *t = a->thread[i];
-		sl_ref ref = t ? t->chunk : 0;
+	for (uint32_t i = 0; i < fresh; i++) {
+		const struct thread *t = i < a->threads ? a->thread[i] : NULL;
+		const struct sl_slot *slot = &a->map->slot[i];
+		bool is_new = !t && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE;
+		sl_ref ref = t ? t->chunk : is_new ? slot->first_chunk : 0;
 		uint32_t pos = t ? t->pos : 0;
 
 		for (unsigned hops = 0; chunk_ok(a, ref) && hops < SL_CHUNK_CNT; hops++) {

@@ -48,6 +48,9 @@ void model_release(struct model *m)
 		proc_free(p);
 	}
 	memset(m->hash, 0, sizeof(m->hash));
+	free(m->root_exe);
+	free(m->root_command);
+	m->root_exe = m->root_command = NULL;
 }
 
 struct proc *model_find_newest(struct model *m, uint32_t pid)

@@ -76,6 +76,7 @@ struct model {
 	bool has_kernel_events; /* the tree is seen by sched.h */
 	bool keep_all_switches; /* system-wide */
 	uint32_t root_pid;
+	char *root_exe, *root_command; /* what was started, in case it is over before we can look */
 	uint32_t file_ids;      /* last fileAccessId */
 	int64_t name_id[SL_HOOK_MAX]; /* by hook; 0 not interned yet */
 	struct proc *procs;

@@ -93,10 +93,14 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 	free(p->exec_exe);
 	free(p->exec_command);
 	p->exec_ns = ns;
-	p->exec_exe = proc_exe(pid);
-	if (!p->exec_exe)
-		p->exec_exe = strdup(comm);
 	p->exec_command = proc_command_line(pid);
+	p->exec_exe = proc_exe(pid);
+	/* Over already: of the first program we know what was asked for, of others the name. */
+	if (!p->exec_command && pid == m->root_pid && !p->is_known && m->root_command)
+		p->exec_command = strdup(m->root_command);
+	if (!p->exec_exe)
+		p->exec_exe = strdup(pid == m->root_pid && !p->is_known && m->root_exe ? m->root_exe
+										       : comm);
 }
 
 static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm, bool exec)
