@@ -67,13 +67,12 @@ if [ $root ] && command -v setpriv >/dev/null; then
 		works $? 'no privileges: the program works'
 		check 'no privileges: sound report' intact open/u.sqlite
 		is "$(q open/u.sqlite "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N 'no privileges: every call'
-		(cd closed && exec env LD_PRELOAD="$W/open/libtrace.so" $as "$W/open/repeat" "$W/data" $N) >out 2>err
+		(cd closed && exec $as env LD_PRELOAD="$W/open/libtrace.so" "$W/open/repeat" "$W/data" $N) >out 2>err
 		works $? 'unwritable working folder, bare: the program works'
 		lines err 1 'unwritable working folder, bare: one line'
 		(cd closed && exec $as "$W/open/sightline" profile "$W/open/repeat" "$W/data" $N) >out 2>err
 		is "$? $(cat out)" '1 ' 'unwritable working folder, profile: the program does not start'
 		lines err 1 'unwritable working folder, profile: one line'
-		rm -f /tmp/report[0-9]*.sqlite.none
 		# The program changes its user while traced (a daemon dropping root).
 		profile drop --osrt-threshold=0 $as "$W/open/repeat" "$W/data" $N >out 2>err
 		works $? 'root gives up its rights: the program works'
@@ -109,7 +108,7 @@ if [ $root ] && unshare -m true 2>/dev/null; then
 		is "$(cat status) $(cat out)" "0 bytes $((64 * 300000))" "full disk, $where: the program works"
 		check "full disk, $where: sound report" intact small/r.sqlite
 		is "$(q small/r.sqlite "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%') +
-			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS)" 2>&1)" 300000 "full disk, $where: rows + lost = calls"
+			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%')" 2>&1)" 300000 "full disk, $where: rows + lost = calls"
 		[ $where = bare ] || check 'full disk: the user is told' grep -q '^sightline: .*' err
 		rm -f small/*
 	done
@@ -140,31 +139,26 @@ else
 fi
 
 # ---- limits ----
+n=0
 for how in bare profile; do
-	for limit in '-n 16' '-v 300000' '-l 0' '-f 100000' '-t 20'; do
+	for limit in '-n 16' '-v 300000' '-v 60000' '-l 0' '-f 100000' '-f 8' '-t 20' '-s 64'; do
+		n=$((n + 1))
 		case $how in
-		bare) (ulimit $limit && SIGHTLINE_OPTIONS=--osrt-threshold=0 bare l "$PROG/repeat" "$W/data" $N) >out 2>err ;;
-		profile) profile l --osrt-threshold=0 sh -c 'ulimit $1; shift; exec "$@"' sh "$limit" "$PROG/repeat" "$W/data" $N >out 2>err ;;
+		bare) (ulimit $limit && SIGHTLINE_OPTIONS=--osrt-threshold=0 bare l$n "$PROG/repeat" "$W/data" $N) >out 2>err ;;
+		profile) profile l$n --osrt-threshold=0 sh -c 'ulimit $1; shift; exec "$@"' sh "$limit" "$PROG/repeat" "$W/data" $N >out 2>err ;;
 		esac
 		works $? "ulimit $limit, $how: the program works"
-		R=$W/l.sqlite
-		if [ -f "$R" ]; then
-			check "ulimit $limit, $how: sound report" intact "$R"
-			case $limit in
-			-v*) ;;
-			*) is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N "ulimit $limit, $how: every call" ;;
-			esac
-		else
-			lines err 1 "ulimit $limit, $how: one line instead of a report"
+		R=$W/l$n.sqlite
+		if [ $how = bare ] && [ -s err ]; then
+			lines err 1 "ulimit $limit, bare: one line instead of a report"
+			continue
 		fi
-		rm -f "$R"
+		check "ulimit $limit, $how: sound report" intact "$R"
+		case $limit in
+		-v* | -f*) ;; # the rings may have no place: the program's calls are missing then
+		*) is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N "ulimit $limit, $how: every call" ;;
+		esac
 	done
-	case $how in
-	bare) (ulimit -v 60000 && bare l "$PROG/repeat" "$W/data" $N) >out 2>err ;;
-	profile) profile l sh -c 'ulimit -v 60000; exec "$@"' sh "$PROG/repeat" "$W/data" $N >out 2>err ;;
-	esac
-	works $? "no address space for rings, $how: the program works"
-	rm -f l.sqlite
 done
 "$PROG/closed" want.txt
 profile fds --osrt-threshold=0 sh -c 'ulimit -n 4; exec "$@"' sh "$PROG/closed" "$W/got.txt"

@@ -34,6 +34,8 @@ for how in profile bare; do
 	is "$?" 0 "the training runs, $how"
 	check "same results, $how" diff plain.out out
 	is "$(grep -v '^sightline: ' err)" "$(cat plain.err)" "same messages, $how"
+	wait_for 10 finished "$R"
+	result $? "the report is finished, $how"
 	check "sound report, $how" intact "$R"
 	is "$(q "$R" "SELECT count(*), count(DISTINCT path), count(DISTINCT pid) FROM call WHERE name LIKE 'open%' AND path LIKE '$W/data/%'" 2>&1)" \
 		'128|64|4' "every file was opened once per epoch, by workers, $how"

@@ -28,6 +28,8 @@ for how in profile bare; do
 	bare) SIGHTLINE_OPTIONS=--osrt-threshold=0 bare b "$PY" pool.py "$W/data" $n >want ;;
 	esac
 	is "$?" 0 "the pool works, $how"
+	wait_for 10 finished "$R"
+	result $? "the report is finished, $how"
 	check "sound report, $how" intact "$R"
 	is "$(awk '{ n += $2; b += $3 } END { print n, b }' want)" "$n $bytes" "the workers did all the work, $how"
 	# Per worker: opens and closes of its files, and the bytes that its reads of them brought.
