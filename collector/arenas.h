@@ -17,19 +17,19 @@
 
 /* One use of a slot. */
 struct thread {
-	uint32_t instance;    /* of the slot */
-	uint32_t tid;         /* the collector's view */
+	uint32_t instance; /* of the slot */
+	uint32_t tid;      /* the collector's view */
 	int64_t global_tid;
-	int64_t use;          /* number of this thread in the report: SL_OSRT_TOTALS.instance */
+	int64_t use; /* number of this thread in the report: SL_OSRT_TOTALS.instance */
 	struct image *image;
-	sl_ref chunk;         /* where reading goes on */
+	sl_ref chunk; /* where reading goes on */
 	uint32_t pos;
-	uint32_t seq;         /* of chunk */
-	bool has_moved;       /* since the last commit */
-	bool is_over;         /* gone, drained, written: the slot can be given back after the commit */
-	bool is_seen_gone;    /* it was gone before the last reading of its ring */
+	uint32_t seq;      /* of chunk */
+	bool has_moved;    /* since the last commit */
+	bool is_over;      /* gone, drained, written: the slot can be given back after the commit */
+	bool is_seen_gone; /* it was gone before the last reading of its ring */
 	char comm[SL_COMM_BYTES];
-	uint64_t agg_sum;     /* of all counts when the totals were written last */
+	uint64_t agg_sum;                      /* of all counts when the totals were written last */
 	uint64_t lost_written, nested_written; /* open spans of losses that were reported */
 	/* Rows of the open transaction, in case it fails; and those that failed. */
 	uint64_t rows, dead_rows;
@@ -44,16 +44,16 @@ struct spent {
 
 struct arena {
 	struct arena *next;
-	uint32_t id;           /* in the session */
+	uint32_t id; /* in the session */
 	struct sl_arena *map;
 	uint64_t device, inode; /* of the memfd */
-	uint32_t peer_pid;     /* creator, our view */
-	bool is_foreign;       /* lives in another PID namespace */
-	bool is_over;          /* every image ended and every slot was given back */
+	uint32_t peer_pid;      /* creator, our view */
+	bool is_foreign;        /* lives in another PID namespace */
+	bool is_over;           /* every image ended and every slot was given back */
 	bool has_had_images;
 	bool names_looked_for; /* in this round */
 	bool files_changed;
-	bool is_bad;           /* contents make no sense: left alone */
+	bool is_bad;            /* contents make no sense: left alone */
 	struct thread **thread; /* by slot */
 	uint32_t threads;
 	struct image *images;
@@ -61,8 +61,8 @@ struct arena {
 	struct spent *spent;
 	size_t spent_cnt, spent_cap;
 	uint64_t unslotted_written;
-	uint64_t corrupt;      /* records that were none */
-	void *state;           /* positions of a previous collector (recover), see positions.c */
+	uint64_t corrupt; /* records that were none */
+	void *state;      /* positions of a previous collector (recover), see positions.c */
 	size_t state_len;
 };
 
@@ -72,15 +72,16 @@ struct arenas {
 	struct clock_map *clock;
 	struct arena *first;
 	uint32_t last_id;
-	int64_t uses;          /* threads seen */
-	uint64_t refused;      /* hellos that were no good */
+	int64_t uses;                              /* threads seen */
+	uint64_t refused;                          /* hellos that were no good */
 	uint64_t lost_full, lost_other, lost_disk; /* for the last line */
 	uint64_t corrupt;
-	uint64_t rows;         /* ever */
+	uint64_t rows; /* ever */
 };
 
 /* Checks and maps the arena in @fd (which stays the caller's). NULL: refused. */
-struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid, uint32_t claimed_pid);
+struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
+			   uint32_t claimed_pid);
 void arena_detach(struct arenas *as, struct arena *a);
 
 /* Notes that @chunk of the thread in @slot has been read and goes back after the commit. False: no memory. */
@@ -116,6 +117,7 @@ struct saved_thread;
 /* What a previous collector noted of this use of the slot (recover); NULL: nothing. */
 const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, uint32_t instance);
 /* Goes on where it stopped: chunks that it had read and not given back are given back. */
-void positions_resume(struct arena *a, uint32_t slot, struct thread *t, const struct saved_thread *s);
+void positions_resume(struct arena *a, uint32_t slot, struct thread *t,
+		      const struct saved_thread *s);
 
 #endif

@@ -46,7 +46,9 @@ int attach_receive(int sock, struct hello *hello)
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = {&h, sizeof(h)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.room,
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.room,
 			     .msg_controllen = sizeof(control.room)};
 	ssize_t n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 

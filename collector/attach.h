@@ -8,10 +8,10 @@
 
 struct hello {
 	enum sl_hello_kind kind;
-	uint32_t pid;      /* who sent it, our view */
-	uint32_t claimed;  /* its own view */
+	uint32_t pid;     /* who sent it, our view */
+	uint32_t claimed; /* its own view */
 	uint32_t uid;
-	int fd;            /* the arena, or -1 */
+	int fd; /* the arena, or -1 */
 };
 
 /* A connection of the listening socket, non-blocking. -1: none waits. */

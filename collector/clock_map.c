@@ -14,10 +14,10 @@
 
 #include "preload/clock.h"
 
-#define TRIES 5
-#define SEGMENTS_MAX 8192u
+#define TRIES          5
+#define SEGMENTS_MAX   8192u
 #define SEGMENTS_DENSE 2048u
-#define NS_PER_S 1000000000ll
+#define NS_PER_S       1000000000ll
 
 static bool file_has(const char *path, const char *first, const char *second)
 {
@@ -37,7 +37,8 @@ static bool file_has(const char *path, const char *first, const char *second)
 
 uint32_t clock_mode_detect(void)
 {
-	static const char source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	static const char source[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 	if (file_has(source, "tsc", NULL) || file_has(source, "arch_sys_counter", NULL))
 		return SL_CLOCK_TSC;
@@ -97,7 +98,8 @@ uint64_t clock_calibrate(uint32_t mode, unsigned ms)
 	b = clock_snapshot_take(mode, false);
 	if (b.mono <= a.mono || b.ticks <= a.ticks)
 		return 1ull << 32;
-	return (uint64_t)(((unsigned __int128)(b.ticks - a.ticks) << 32) / (uint64_t)(b.mono - a.mono));
+	return (uint64_t)(((unsigned __int128)(b.ticks - a.ticks) << 32) /
+			  (uint64_t)(b.mono - a.mono));
 }
 
 void clock_map_init(struct clock_map *map, uint32_t mode, int64_t zero_mono_ns)
@@ -116,7 +118,8 @@ void clock_map_release(struct clock_map *map)
 
 static uint64_t slope_between(const struct clock_segment *a, const struct clock_segment *b)
 {
-	return (uint64_t)(((unsigned __int128)(uint64_t)(b->ns - a->ns) << CLOCK_SLOPE_BITS) / (b->ticks - a->ticks));
+	return (uint64_t)(((unsigned __int128)(uint64_t)(b->ns - a->ns) << CLOCK_SLOPE_BITS) /
+			  (b->ticks - a->ticks));
 }
 
 /* Keeps the newest as they are and of the others one per gap: hours of session fit. */
@@ -191,5 +194,6 @@ int64_t clock_map_find(struct clock_map *map, uint64_t ticks)
 		map->ns = s->ns;
 		map->slope = s->slope;
 	}
-	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)s->slope >> CLOCK_SLOPE_BITS);
+	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)s->slope >>
+				 CLOCK_SLOPE_BITS);
 }

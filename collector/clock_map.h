@@ -31,7 +31,7 @@ struct clock_map {
 	int64_t zero;  /* CLOCK_MONOTONIC at session time 0 */
 	struct clock_segment *segment;
 	size_t cnt, cap;
-	int64_t gap;   /* old snapshots are thinned to one per so many ns */
+	int64_t gap; /* old snapshots are thinned to one per so many ns */
 	/* The segment used last: [lo, hi) ticks. */
 	uint64_t lo, hi, slope;
 	int64_t ns;
@@ -61,7 +61,8 @@ int64_t clock_map_find(struct clock_map *map, uint64_t ticks);
 static inline int64_t clock_map_ns(struct clock_map *map, uint64_t ticks)
 {
 	if (__builtin_expect(ticks - map->lo < map->hi - map->lo, 1))
-		return map->ns + (int64_t)((unsigned __int128)(ticks - map->lo) * map->slope >> CLOCK_SLOPE_BITS);
+		return map->ns + (int64_t)((unsigned __int128)(ticks - map->lo) * map->slope >>
+					   CLOCK_SLOPE_BITS);
 	return clock_map_find(map, ticks);
 }
 

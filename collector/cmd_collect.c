@@ -59,8 +59,10 @@ static char *prepare(struct profile_options *o, uint32_t root, char *why, size_t
 
 	profile_options_init(o);
 	if (text && profile_options_from_string(o, text, "SIGHTLINE_OPTIONS") != 0) {
-		snprintf(why, why_len, "SIGHTLINE_OPTIONS is not understood: '%s' (see 'sightline profile "
-				       "--help')", text);
+		snprintf(why, why_len,
+			 "SIGHTLINE_OPTIONS is not understood: '%s' (see 'sightline profile "
+			 "--help')",
+			 text);
 		return NULL;
 	}
 	ask.pattern = name && *name ? name : o->output;

@@ -69,10 +69,11 @@ static char *choose_report(const struct profile_options *o, pid_t pid)
 }
 
 /* Opens the collection for the waiting program. 0, or an exit status after one line. */
-static int open_collection(struct collector *c, const struct profile_options *o, const char *preload,
-			   const char *report, int keeper)
+static int open_collection(struct collector *c, const struct profile_options *o,
+			   const char *preload, const char *report, int keeper)
 {
-	struct collect_ask ask = {.options = o, .report = report, .preload = preload, .keeper = keeper};
+	struct collect_ask ask = {
+		.options = o, .report = report, .preload = preload, .keeper = keeper};
 	char why[1024] = "";
 	int err = collect_open(c, &ask, why, sizeof(why));
 
@@ -198,7 +199,8 @@ int cmd_profile(int argc, char **argv)
 	if (first < 0)
 		return -first;
 	if (first >= argc) {
-		sl_warn("profile: no program given (sightline profile [options] PROGRAM [ARGUMENTS...])");
+		sl_warn("profile: no program given (sightline profile [options] PROGRAM "
+			"[ARGUMENTS...])");
 		return SL_EXIT_USAGE;
 	}
 	program = launch_find(argv[first]);
@@ -206,7 +208,8 @@ int cmd_profile(int argc, char **argv)
 		return not_found(argv[first]);
 	preload = launch_preload();
 	if (!preload) {
-		sl_warn("libtrace.so not found beside this binary or in ../lib; set SIGHTLINE_PRELOAD to its "
+		sl_warn("libtrace.so not found beside this binary or in ../lib; set "
+			"SIGHTLINE_PRELOAD to its "
 			"path");
 		free(program);
 		return SL_EXIT_FAIL;

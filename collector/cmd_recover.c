@@ -240,7 +240,8 @@ static void collect_rings(struct recovery *r)
 	state_counters(&r->c.arenas);
 	if (alive) {
 		for (size_t i = 0; i < cnt; i++) {
-			add_arena(r, list[i].fd, list[i].m.id, list[i].m.peer_pid, list[i].m.claimed_pid);
+			add_arena(r, list[i].fd, list[i].m.id, list[i].m.peer_pid,
+				  list[i].m.claimed_pid);
 			close(list[i].fd);
 		}
 		keeper_send(r->old_keeper, &word, -1);
@@ -266,14 +267,17 @@ static int finish(struct recovery *r)
 	collect_tick(&r->c);
 	running = r->c.is_past ? 0 : r->c.model.alive;
 	if (running && !r->is_now) {
-		sl_warn("%u of the traced processes still run; recording them until they end (Ctrl-C or --now: "
-			"finish the report without)", running);
+		sl_warn("%u of the traced processes still run; recording them until they end "
+			"(Ctrl-C or --now: "
+			"finish the report without)",
+			running);
 		loop_run(&r->c);
 	}
 	rows = r->c.arenas.rows;
 	if (!r->arenas)
-		notes_say(&r->c, 2, "the rings of the traced processes are gone: what their collector had "
-				    "not read when it died is missing");
+		notes_say(&r->c, 2,
+			  "the rings of the traced processes are gone: what their collector had "
+			  "not read when it died is missing");
 	r->c.options = &r->options;
 	err = collect_finish(&r->c);
 	if (err) {
@@ -284,8 +288,8 @@ static int finish(struct recovery *r)
 		each_ring(r, true);
 	if (r->setup.dir[0])
 		session_unlink(r->setup.dir);
-	sl_warn("%s: recovered %llu records from %u program images; the report is complete", r->c.report,
-		(unsigned long long)rows, r->arenas);
+	sl_warn("%s: recovered %llu records from %u program images; the report is complete",
+		r->c.report, (unsigned long long)rows, r->arenas);
 	return 0;
 }
 
@@ -337,8 +341,10 @@ int cmd_recover(int argc, char **argv)
 	const struct opt options[] = {
 		{.kind = OPT_ABOUT,
 		 .values = "sightline recover [options] REPORT.sqlite",
-		 .help = "Finishes a report whose collector was killed: reads what the traced programs still\n"
-			 "hold, or what was saved beside the report, without losing or doubling a row."},
+		 .help = "Finishes a report whose collector was killed: reads what the traced "
+			 "programs still\n"
+			 "hold, or what was saved beside the report, without losing or doubling a "
+			 "row."},
 		{0, "now", OPT_FLAG, NULL, NULL,
 		 "finish the report at once, even if traced programs still run", &is_now, NULL},
 		{0},

@@ -19,14 +19,14 @@
 #include "collector/keeper.h"
 #include "collector/positions.h"
 
-#define ROWS_PER_ROUND 65536u
+#define ROWS_PER_ROUND  65536u
 #define ROWS_PER_COMMIT 262144u
-#define COMMIT_NS 200000000ll
-#define SECOND_NS 1000000000ll
-#define IDLE_NS (10 * SECOND_NS)
-#define REAP_NS 250000000ll
-#define TICK_NS 20000000ll     /* a tick under load ends after this, so that others are heard */
-#define DRAIN_END_NS (60 * SECOND_NS)
+#define COMMIT_NS       200000000ll
+#define SECOND_NS       1000000000ll
+#define IDLE_NS         (10 * SECOND_NS)
+#define REAP_NS         250000000ll
+#define TICK_NS         20000000ll /* a tick under load ends after this, so that others are heard */
+#define DRAIN_END_NS    (60 * SECOND_NS)
 
 static int64_t mono_now(void)
 {
@@ -60,7 +60,8 @@ static void note_clocks(struct collector *c)
 	c->clock_at = c->now = s.mono - c->clock.zero;
 }
 
-static struct sl_session settings(const struct collect_ask *ask, uint32_t mode, uint64_t ticks_per_ns)
+static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
+				  uint64_t ticks_per_ns)
 {
 	const struct profile_options *o = ask->options;
 	struct sl_session s = {
@@ -71,7 +72,8 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode, 
 		.trace = (o->trace_osrt ? SL_TRACE_OSRT : 0u) |
 			 (o->osrt_file_access ? SL_TRACE_FILE_ACCESS : 0u),
 		.threshold_ticks = (uint64_t)((unsigned __int128)(uint64_t)o->osrt_threshold_ns *
-					      ticks_per_ns >> 32),
+						      ticks_per_ns >>
+					      32),
 		.on_full = o->on_full,
 		.wait_ms = 1000,
 		.quota_chunks = (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
@@ -100,9 +102,12 @@ static void read_line(const char *path, char *text, size_t size)
 /* What recover needs to go on; in the first transaction. */
 static void save_setup(struct collector *c, int64_t zero_real)
 {
-	struct saved_setup s = {.version = SAVED_VERSION, .root_pid = c->root,
-				.zero_mono = c->clock.zero, .zero_real = zero_real,
-				.clock_mode = c->clock.mode, .file_access = c->model.file_access};
+	struct saved_setup s = {.version = SAVED_VERSION,
+				.root_pid = c->root,
+				.zero_mono = c->clock.zero,
+				.zero_real = zero_real,
+				.clock_mode = c->clock.mode,
+				.file_access = c->model.file_access};
 
 	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
 	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));
@@ -142,8 +147,10 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	uint64_t ticks_per_ns = clock_calibrate(mode, 3);
 	struct sl_session control = settings(ask, mode, ticks_per_ns);
 	struct clock_snapshot zero = clock_snapshot_take(mode, true);
-	struct db_open how = {.path = ask->report, .overwrite = ask->options->force_overwrite,
-			      .utc_epoch_ns = zero.real, .system_clock_ns = zero.mono};
+	struct db_open how = {.path = ask->report,
+			      .overwrite = ask->options->force_overwrite,
+			      .utc_epoch_ns = zero.real,
+			      .system_clock_ns = zero.mono};
 	int err;
 
 	memset(c, 0, sizeof(*c));
@@ -218,8 +225,8 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child)
 
 void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
 {
-	struct keeper_message m = {.kind = KEEPER_ARENA, .id = id, .peer_pid = pid,
-				   .claimed_pid = claimed};
+	struct keeper_message m = {
+		.kind = KEEPER_ARENA, .id = id, .peer_pid = pid, .claimed_pid = claimed};
 	struct arena *a;
 
 	/* First of all: from here on our death loses nothing of it. */

@@ -20,43 +20,44 @@
 
 struct collector {
 	const struct profile_options *options;
-	const char *report;       /* absolute */
+	const char *report; /* absolute */
 	struct db *db;
 	struct session session;
 	struct clock_map clock;
 	struct model model;
 	struct arenas arenas;
 	struct sched *sched;
-	int keeper;               /* socket, -1 none */
+	int keeper; /* socket, -1 none */
 	int epoll;
-	int signal_fd;            /* -1: signals are not ours to handle (bare preload) */
-	int leaving[8];           /* connections of roots that wait for the commit */
+	int signal_fd;  /* -1: signals are not ours to handle (bare preload) */
+	int leaving[8]; /* connections of roots that wait for the commit */
 	int leaving_cnt;
-	pid_t child;              /* the program, when it is our child; else 0 */
+	pid_t child; /* the program, when it is our child; else 0 */
 	uint32_t root;
 	bool root_is_gone;
-	int root_status;          /* wait status, -1 unknown */
-	bool has_unwatched;       /* processes without a pidfd */
-	bool is_busy;             /* something came in since the last commit */
-	bool is_past;             /* what is read is over: no snapshots */
-	bool is_quiet;            /* nobody reads our stderr */
-	bool is_over;             /* the loop shall end */
-	bool was_cut;             /* by --duration or a signal: the program may still run */
+	int root_status;    /* wait status, -1 unknown */
+	bool has_unwatched; /* processes without a pidfd */
+	bool is_busy;       /* something came in since the last commit */
+	bool is_past;       /* what is read is over: no snapshots */
+	bool is_quiet;      /* nobody reads our stderr */
+	bool is_over;       /* the loop shall end */
+	bool was_cut;       /* by --duration or a signal: the program may still run */
 	bool said_disk_full;
 	uint64_t sched_lost, sched_dead;
 	int64_t sched_dead_first, sched_dead_last;
-	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at, alone_at; /* session ns */
-	int64_t stop_at;          /* --duration; 0 none */
+	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at,
+		alone_at; /* session ns */
+	int64_t stop_at;  /* --duration; 0 none */
 	unsigned idle_rounds;
 };
 
 struct collect_ask {
 	const struct profile_options *options;
 	const char *report;
-	const char *preload;  /* libtrace.so */
-	uint32_t root;        /* pid of the first process, 0 not known yet */
+	const char *preload; /* libtrace.so */
+	uint32_t root;       /* pid of the first process, 0 not known yet */
 	bool is_quiet;
-	int keeper;           /* of keeper_start(), or negative */
+	int keeper; /* of keeper_start(), or negative */
 };
 
 /* 0, or -errno and a sentence in @why. */
@@ -86,7 +87,12 @@ void collect_abandon(struct collector *c, bool keep_report);
 
 /* ---- loop.c ---- */
 
-enum { LOOP_LISTEN = 1, LOOP_SIGNAL, LOOP_PEER, LOOP_PROC };
+enum {
+	LOOP_LISTEN = 1,
+	LOOP_SIGNAL,
+	LOOP_PEER,
+	LOOP_PROC
+};
 
 void loop_add(struct collector *c, int fd, unsigned kind, void *what);
 void loop_watch_proc(void *ctx, struct proc *p); /* for model.watch */

@@ -13,9 +13,9 @@
 
 /* Words of payload that each shape has at least. */
 static const uint8_t payload_min[SL_SHAPE_CNT] = {
-	[SL_SHAPE_CALL] = 1,    [SL_SHAPE_ARG] = 2,  [SL_SHAPE_FD] = 2,   [SL_SHAPE_IO] = 2,
-	[SL_SHAPE_IO_AT] = 3,   [SL_SHAPE_IO_WIDE] = 4, [SL_SHAPE_PATH] = 3, [SL_SHAPE_SOCK] = 3,
-	[SL_SHAPE_DUP] = 3,     [SL_SHAPE_STREAM] = 3, [SL_SHAPE_META] = 0,
+	[SL_SHAPE_CALL] = 1,  [SL_SHAPE_ARG] = 2,     [SL_SHAPE_FD] = 2,   [SL_SHAPE_IO] = 2,
+	[SL_SHAPE_IO_AT] = 3, [SL_SHAPE_IO_WIDE] = 4, [SL_SHAPE_PATH] = 3, [SL_SHAPE_SOCK] = 3,
+	[SL_SHAPE_DUP] = 3,   [SL_SHAPE_STREAM] = 3,  [SL_SHAPE_META] = 0,
 };
 
 static inline void take_fd(struct call *c, uint64_t word)
@@ -27,7 +27,8 @@ static inline void take_fd(struct call *c, uint64_t word)
 }
 
 /* Bytes that follow the length word at @i; as many as there really are. */
-static void take_bytes(const uint64_t *p, uint32_t words, uint32_t i, uint32_t *len, const char **bytes)
+static void take_bytes(const uint64_t *p, uint32_t words, uint32_t i, uint32_t *len,
+		       const char **bytes)
 {
 	uint32_t room = (words - i - 1) * 8u;
 	uint32_t said = (uint32_t)(p[i] & 0xffff);
@@ -125,9 +126,9 @@ unsigned decode_record(const uint64_t *w, unsigned words, struct call *c)
 bool decode_meta(const struct call *c, struct meta *m)
 {
 	static const uint8_t min[] = {
-		[SL_META_IMAGE] = 3, [SL_META_FILE] = 2, [SL_META_SOCKET] = 2,  [SL_META_LOST] = 3,
-		[SL_META_EXEC] = 2,  [SL_META_NOTE] = 2, [SL_META_OVERHEAD] = 2,
-		[SL_META_DUP] = 2,   [SL_META_CLOSE] = 1,
+		[SL_META_IMAGE] = 3,    [SL_META_FILE] = 2, [SL_META_SOCKET] = 2,
+		[SL_META_LOST] = 3,     [SL_META_EXEC] = 2, [SL_META_NOTE] = 2,
+		[SL_META_OVERHEAD] = 2, [SL_META_DUP] = 2,  [SL_META_CLOSE] = 1,
 	};
 	const uint64_t *p = c->payload;
 	uint64_t first;
@@ -207,12 +208,14 @@ unsigned decode_sockaddr(const char *addr, unsigned len, char *text, unsigned si
 	if (len < sizeof(a.any.sa_family))
 		return (unsigned)snprintf(text, size, "socket:");
 	if (a.any.sa_family == AF_UNIX)
-		return unix_text(a.un.sun_path, len - (unsigned)offsetof(struct sockaddr_un, sun_path),
-				 text, size);
+		return unix_text(a.un.sun_path,
+				 len - (unsigned)offsetof(struct sockaddr_un, sun_path), text,
+				 size);
 	if (a.any.sa_family == AF_INET && len >= sizeof(a.in)) {
 		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
 		n = snprintf(text, size, "tcp:%s:%u", host, ntohs(a.in.sin_port));
-	} else if (a.any.sa_family == AF_INET6 && len >= offsetof(struct sockaddr_in6, sin6_scope_id)) {
+	} else if (a.any.sa_family == AF_INET6 &&
+		   len >= offsetof(struct sockaddr_in6, sin6_scope_id)) {
 		inet_ntop(AF_INET6, &a.in6.sin6_addr, host, sizeof(host));
 		n = snprintf(text, size, "tcp6:[%s]:%u", host, ntohs(a.in6.sin6_port));
 	} else {

@@ -39,9 +39,9 @@ struct meta {
 	uint32_t serial;          /* of fd */
 	uint32_t old_serial;      /* DUP */
 	uint64_t last, cnt;       /* LOST, OVERHEAD: ticks of the last, how many */
-	uint64_t kind;            /* LOST: enum sl_loss; NOTE: enum sl_note; OVERHEAD: enum sl_overhead */
+	uint64_t kind; /* LOST: enum sl_loss; NOTE: enum sl_note; OVERHEAD: enum sl_overhead */
 	uint32_t len;
-	const char *bytes;        /* in shared memory */
+	const char *bytes; /* in shared memory */
 };
 
 /* Takes the record at @w, of which @words may be read. Its length in words; 0: this is no record. */

@@ -16,9 +16,9 @@
 #include "collector/pidns.h"
 #include "collector/rows.h"
 
-#define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
-#define FAR_TICKS (1ull << 35) /* no record can end so long after the newest snapshot */
-#define PAGE 4096u
+#define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
+#define FAR_TICKS    (1ull << 35) /* no record can end so long after the newest snapshot */
+#define PAGE         4096u
 #define IMAGE_ROUNDS 50
 
 static bool chunk_ok(const struct arena *a, sl_ref ref)
@@ -124,7 +124,8 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 	struct call c;
 
 	while (t->pos < committed && *taken < limit) {
-		unsigned words = decode_record(chunk->data + t->pos / 8, (committed - t->pos) / 8, &c);
+		unsigned words =
+			decode_record(chunk->data + t->pos / 8, (committed - t->pos) / 8, &c);
 
 		if (!words) {
 			as->corrupt++;
@@ -183,7 +184,8 @@ bad:
 	return false;
 }
 
-static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t, size_t limit)
+static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
+			   size_t limit)
 {
 	uint32_t pos = t->pos;
 	sl_ref chunk_before = t->chunk;
@@ -254,8 +256,8 @@ void arena_look_for_names(struct arena *a)
 
 			for (; end <= DATA_BYTES && pos < end && words; pos += words * 8) {
 				words = decode_record(c->data + pos / 8, (end - pos) / 8, &call);
-				if (words && (call.bytes || call.new_serial ||
-					      call.shape == SL_SHAPE_META))
+				if (words &&
+				    (call.bytes || call.new_serial || call.shape == SL_SHAPE_META))
 					rows_name_ahead(a, &call);
 			}
 			ref = next;
@@ -403,12 +405,14 @@ bool drain_is_idle(const struct arenas *as)
 {
 	for (const struct arena *a = as->first; a; a = a->next)
 		for (uint32_t i = 0; i < a->threads; i++)
-			if (a->thread[i] && !a->thread[i]->is_over && !ring_is_empty(a, a->thread[i]))
+			if (a->thread[i] && !a->thread[i]->is_over &&
+			    !ring_is_empty(a, a->thread[i]))
 				return false;
 	return true;
 }
 
-static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t, bool all)
+static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
+			bool all)
 {
 	bool done = __atomic_load_n(&a->map->slot[idx].state, __ATOMIC_ACQUIRE) == SL_SLOT_DONE;
 
@@ -439,7 +443,8 @@ static bool reap_images(struct arenas *as, struct arena *a)
 		if (!model_image_is_over(im)) {
 			alive = true;
 		} else if (!im->threads && ++im->idle_rounds == 1) {
-			file_close_all(as->model, im, im->proc->is_gone ? im->proc->end_ns : im->end_ns);
+			file_close_all(as->model, im,
+				       im->proc->is_gone ? im->proc->end_ns : im->end_ns);
 		} else if (!im->threads && im->idle_rounds > IMAGE_ROUNDS) {
 			/* By now no slot of this image can turn up any more. */
 			*at = im->next;

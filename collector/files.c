@@ -75,7 +75,8 @@ void file_names_release(struct file_names *names)
 }
 
 /* A newer serial on the same descriptor means that the older one was closed, seen or not. */
-static void take_descriptor(struct model *m, struct image *im, int64_t fd, uint32_t serial, int64_t ns)
+static void take_descriptor(struct model *m, struct image *im, int64_t fd, uint32_t serial,
+			    int64_t ns)
 {
 	uint32_t old;
 
@@ -146,8 +147,8 @@ struct file *file_get(struct model *m, struct image *im, uint32_t serial, int64_
 	return f;
 }
 
-struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64_t fd, const char *text,
-		       uint32_t len, int64_t ns)
+struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64_t fd,
+		       const char *text, uint32_t len, int64_t ns)
 {
 	struct file *f = make(m, im, serial, fd, ns);
 

@@ -68,7 +68,9 @@ ssize_t keeper_receive(int sock, struct keeper_message *m, int *fd)
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.room,
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.room,
 			     .msg_controllen = sizeof(control.room)};
 	struct cmsghdr *c;
 	ssize_t n;
@@ -187,7 +189,8 @@ static int copy_touched(int from, int to)
 	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
 		end = lseek(from, at, SEEK_HOLE);
 		while (at < end) {
-			size_t want = end - at < (off_t)sizeof(buf) ? (size_t)(end - at) : sizeof(buf);
+			size_t want =
+				end - at < (off_t)sizeof(buf) ? (size_t)(end - at) : sizeof(buf);
 			ssize_t n = pread(from, buf, want, at);
 
 			if (n <= 0 || pwrite(to, buf, (size_t)n, at) != n)

@@ -16,13 +16,20 @@
 #define KEEPER_RINGS ".rings" /* folder: the report's path with this behind it */
 #define KEEPER_CLOCK "clock"  /* in it: one struct clock_snapshot, taken after the last record */
 
-enum keeper_kind { KEEPER_SETUP, KEEPER_ARENA, KEEPER_GONE, KEEPER_LISTEN, KEEPER_DONE, KEEPER_TAKEN };
+enum keeper_kind {
+	KEEPER_SETUP,
+	KEEPER_ARENA,
+	KEEPER_GONE,
+	KEEPER_LISTEN,
+	KEEPER_DONE,
+	KEEPER_TAKEN
+};
 
 struct keeper_message {
-	uint32_t kind;                 /* enum keeper_kind */
+	uint32_t kind;                      /* enum keeper_kind */
 	uint32_t id, peer_pid, claimed_pid; /* ARENA, GONE */
-	char dir[96];                  /* SETUP */
-	char report[3900];             /* SETUP */
+	char dir[96];                       /* SETUP */
+	char report[3900];                  /* SETUP */
 };
 
 /* Starts it; the socket that talks to it, or -errno. Call before anything big is in memory. */

@@ -104,8 +104,8 @@ static void set_preload(const char *program, const char *preload)
 	free(value);
 }
 
-static void set_environment(const struct profile_options *o, const char *program, const char *preload,
-			    const char *session_dir)
+static void set_environment(const struct profile_options *o, const char *program,
+			    const char *preload, const char *session_dir)
 {
 	const char *cursor = o->env_vars;
 	char *var;
@@ -219,7 +219,7 @@ void launch_cancel(struct launch *l)
 
 static void handled(sigset_t *set)
 {
-	static const int signals[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP,
+	static const int signals[] = {SIGCHLD, SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
 				      SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
 	sigemptyset(set);

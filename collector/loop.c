@@ -20,18 +20,19 @@
 #include "collector/launch.h"
 #include "collector/pidns.h"
 
-#define EVENTS 64
-#define BUSY_ROWS 20000u
+#define EVENTS         64
+#define BUSY_ROWS      20000u
 #define PERIOD_BUSY_MS 2
 #define PERIOD_SOME_MS 10
 #define PERIOD_IDLE_MS 50
-#define KIND_SHIFT 56
+#define KIND_SHIFT     56
 
 /* Descriptors fit into the lower half, pointers to processes into 56 bits. */
 void loop_add(struct collector *c, int fd, unsigned kind, void *what)
 {
 	uint64_t value = what ? (uint64_t)(uintptr_t)what : (uint64_t)(uint32_t)fd;
-	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = value | (uint64_t)kind << KIND_SHIFT};
+	struct epoll_event ev = {.events = EPOLLIN,
+				 .data.u64 = value | (uint64_t)kind << KIND_SHIFT};
 
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev);
 }

@@ -17,7 +17,7 @@
 #include "collector/pidns.h"
 
 #define SETTLE_NS 500000000ll
-#define SLACK_NS 1000000ll /* between the kernel's times and ours */
+#define SLACK_NS  1000000ll /* between the kernel's times and ours */
 
 void model_init(struct model *m, struct db *db, struct clock_map *clock)
 {

@@ -17,7 +17,7 @@
 #include "collector/sched.h"
 #include "preload/hooks.h"
 
-#define GLOBAL_PID(pid) (INT64_C(1) << 48 | (int64_t)(pid) << 24)
+#define GLOBAL_PID(pid)      (INT64_C(1) << 48 | (int64_t)(pid) << 24)
 #define GLOBAL_TID(pid, tid) (GLOBAL_PID(pid) | (int64_t)(tid))
 
 struct arena;
@@ -25,30 +25,31 @@ struct image;
 
 struct proc {
 	struct proc *next_in_hash;
-	struct proc *next;        /* all of them, the youngest first */
+	struct proc *next; /* all of them, the youngest first */
 	struct proc *next_forked;
 	uint32_t pid;
-	uint32_t parent_pid;    /* 0 unknown */
+	uint32_t parent_pid; /* 0 unknown */
 	int64_t start_ns, end_ns;
-	int pidfd;              /* -1: none */
-	int status;             /* wait status, -1 unknown */
-	bool is_gone;           /* ended, or this pid belongs to someone else by now */
-	bool is_known;          /* has a row in SL_PROCESS_TREE */
-	bool is_traced;         /* the shim is inside (perhaps it has had nothing to say yet) */
-	bool is_forked;         /* seen by the kernel, its row not written yet */
-	bool in_tree;           /* a descendant of the root (all of them, but for system-wide switches) */
-	struct image *image;    /* the traced one, NULL: none */
-	uint32_t home, old_home; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
+	int pidfd;      /* -1: none */
+	int status;     /* wait status, -1 unknown */
+	bool is_gone;   /* ended, or this pid belongs to someone else by now */
+	bool is_known;  /* has a row in SL_PROCESS_TREE */
+	bool is_traced; /* the shim is inside (perhaps it has had nothing to say yet) */
+	bool is_forked; /* seen by the kernel, its row not written yet */
+	bool in_tree;   /* a descendant of the root (all of them, but for system-wide switches) */
+	struct image *image; /* the traced one, NULL: none */
+	uint32_t home,
+		old_home; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
 	/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
-	int64_t exec_ns;        /* 0: none */
+	int64_t exec_ns; /* 0: none */
 	char *exec_exe, *exec_command;
-	char *exe, *command;    /* what it runs, */
-	int64_t exe_ns;         /* since then; */
+	char *exe, *command;         /* what it runs, */
+	int64_t exe_ns;              /* since then; */
 	char *old_exe, *old_command; /* and before */
 };
 
 struct file {
-	uint32_t id;     /* fileAccessId, 0: none yet */
+	uint32_t id; /* fileAccessId, 0: none yet */
 	uint16_t is_open, has_row;
 	int64_t path_id; /* StringIds.id, DB_NULL unknown */
 };
@@ -57,13 +58,13 @@ struct image {
 	struct image *next; /* of this arena */
 	struct arena *arena;
 	struct proc *proc;
-	uint32_t number;    /* in the arena */
-	uint32_t ns_pid;    /* as it sees itself */
+	uint32_t number; /* in the arena */
+	uint32_t ns_pid; /* as it sees itself */
 	int64_t start_ns, end_ns;
 	bool is_named;
-	uint32_t threads;   /* whose slots are not given back yet */
+	uint32_t threads;     /* whose slots are not given back yet */
 	uint32_t idle_rounds; /* since it was over and had none */
-	struct file **file; /* pages of FILE_PAGE by serial */
+	struct file **file;   /* pages of FILE_PAGE by serial */
 	uint32_t file_pages;
 	uint32_t *fd_serial; /* what each descriptor means at present */
 	uint32_t fd_cnt;
@@ -77,8 +78,8 @@ struct model {
 	bool keep_all_switches; /* system-wide */
 	uint32_t root_pid;
 	char *root_exe, *root_command; /* what was started, in case it is over before we can look */
-	uint32_t file_ids;      /* last fileAccessId */
-	int64_t name_id[SL_HOOK_MAX]; /* by hook; 0 not interned yet */
+	uint32_t file_ids;             /* last fileAccessId */
+	int64_t name_id[SL_HOOK_MAX];  /* by hook; 0 not interned yet */
 	struct proc *procs;
 	struct proc *hash[1024];
 	uint32_t alive;         /* processes of the tree that are not gone */
@@ -134,7 +135,7 @@ extern const struct sched_ops model_sched_ops;
 
 /* ---- files.c ---- */
 
-#define FILE_PAGE 256u
+#define FILE_PAGE       256u
 #define FILE_SERIAL_MAX (1u << 24) /* beyond it files stay nameless */
 
 struct file_name {
@@ -161,8 +162,8 @@ static inline struct file *file_find(const struct image *im, uint32_t serial)
 /* The file behind @serial with its id and path; makes it known first. NULL when serial is 0 or absurd. */
 struct file *file_get(struct model *m, struct image *im, uint32_t serial, int64_t fd, int64_t ns);
 /* @serial is @text from @ns on (0: inherited). */
-struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64_t fd, const char *text,
-		       uint32_t len, int64_t ns);
+struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64_t fd,
+		       const char *text, uint32_t len, int64_t ns);
 /* As a previous collector knew it. */
 void file_restore(struct model *m, struct image *im, uint32_t serial, uint32_t id, bool has_row,
 		  const char *text, uint32_t len);

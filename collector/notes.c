@@ -11,7 +11,11 @@
 #include "collector/cmd.h"
 #include "preload/clock.h"
 
-enum { SOURCE_DAEMON = 2, INFO = 1, WARNING = 2 };
+enum {
+	SOURCE_DAEMON = 2,
+	INFO = 1,
+	WARNING = 2
+};
 #define GLOBAL_VID (INT64_C(1) << 48)
 
 void notes_say(struct collector *c, int severity, const char *format, ...)
@@ -53,7 +57,8 @@ static void system_env(struct collector *c)
 	snprintf(text, sizeof(text), "%lld",
 		 (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
 	db_system_env(c->db, "PhysicalMemoryBytes", i++, text);
-	db_system_env(c->db, "EventClock", i++, c->clock.mode == SL_CLOCK_TSC ? "counter" : "CLOCK_MONOTONIC");
+	db_system_env(c->db, "EventClock", i++,
+		      c->clock.mode == SL_CLOCK_TSC ? "counter" : "CLOCK_MONOTONIC");
 }
 
 void notes_begin(struct collector *c)
@@ -117,11 +122,13 @@ static void say_losses(struct collector *c)
 			  grouped(as->lost_full, n), policy[c->options->on_full]);
 	if (as->lost_other)
 		notes_say(c, WARNING,
-			  "%s calls were not recorded: made inside the tracer by signal handlers, or by more "
+			  "%s calls were not recorded: made inside the tracer by signal handlers, "
+			  "or by more "
 			  "threads than there are slots (see SL_LOST_EVENTS)",
 			  grouped(as->lost_other, n));
 	if (as->lost_disk + c->sched_dead)
-		notes_say(c, WARNING, "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
+		notes_say(c, WARNING,
+			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
 			  grouped(as->lost_disk + c->sched_dead, n));
 	if (c->sched_lost) {
 		db_lost(c->db, 0, c->now, DB_NULL, "context switches: kernel buffer full",
@@ -130,10 +137,13 @@ static void say_losses(struct collector *c)
 			  grouped(c->sched_lost, n));
 	}
 	if (as->corrupt)
-		notes_say(c, WARNING, "%s records made no sense and were left out (did the program "
-				      "overwrite shared memory?)", grouped(as->corrupt, n));
+		notes_say(c, WARNING,
+			  "%s records made no sense and were left out (did the program "
+			  "overwrite shared memory?)",
+			  grouped(as->corrupt, n));
 	if (as->refused)
-		notes_say(c, WARNING, "%s processes were refused: their libtrace.so is of another build",
+		notes_say(c, WARNING,
+			  "%s processes were refused: their libtrace.so is of another build",
 			  grouped(as->refused, n));
 }
 

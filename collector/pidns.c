@@ -189,7 +189,8 @@ bool users_have_mapped(uint64_t device, uint64_t inode)
 	if (!d)
 		return false;
 	while (!found && (e = readdir(d)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && strtoul(e->d_name, NULL, 10) != self)
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
+		    strtoul(e->d_name, NULL, 10) != self)
 			found = maps_file(e->d_name, device, inode);
 	closedir(d);
 	return found;

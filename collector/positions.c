@@ -20,7 +20,7 @@
 #include "collector/positions.h"
 
 #define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
-#define PAGE 4096u
+#define PAGE       4096u
 
 /* A growing buffer; when memory runs out the state is not saved and the commit goes on without. */
 struct buffer {
@@ -65,8 +65,10 @@ bool positions_changed(const struct arenas *as)
 static void put_images(struct buffer *b, const struct arena *a, struct saved_arena *head)
 {
 	for (const struct image *im = a->images; im; im = im->next) {
-		struct saved_image s = {.number = im->number, .pid = im->proc->pid,
-					.ns_pid = im->ns_pid, .is_named = im->is_named,
+		struct saved_image s = {.number = im->number,
+					.pid = im->proc->pid,
+					.ns_pid = im->ns_pid,
+					.is_named = im->is_named,
 					.start_ns = im->start_ns};
 
 		put(b, &s, sizeof(s));
@@ -82,9 +84,14 @@ static void put_threads(struct buffer *b, const struct arena *a, struct saved_ar
 
 		if (!t)
 			continue;
-		s = (struct saved_thread){.slot = i, .instance = t->instance, .seq = t->seq,
-					  .pos = t->pos, .is_over = t->is_over, .tid = t->tid,
-					  .use = t->use, .lost_written = t->lost_written,
+		s = (struct saved_thread){.slot = i,
+					  .instance = t->instance,
+					  .seq = t->seq,
+					  .pos = t->pos,
+					  .is_over = t->is_over,
+					  .tid = t->tid,
+					  .use = t->use,
+					  .lost_written = t->lost_written,
 					  .nested_written = t->nested_written};
 		put(b, &s, sizeof(s));
 		head->threads++;
@@ -94,7 +101,9 @@ static void put_threads(struct buffer *b, const struct arena *a, struct saved_ar
 static int save_arena(struct arenas *as, struct arena *a)
 {
 	struct buffer b = {0};
-	struct saved_arena head = {.id = a->id, .peer_pid = a->peer_pid, .is_foreign = a->is_foreign,
+	struct saved_arena head = {.id = a->id,
+				   .peer_pid = a->peer_pid,
+				   .is_foreign = a->is_foreign,
 				   .unslotted_written = a->unslotted_written};
 	char key[32];
 	int err = 0;
@@ -111,7 +120,8 @@ static int save_arena(struct arenas *as, struct arena *a)
 	return err;
 }
 
-static void put_file(struct buffer *b, const struct arena *a, const struct image *im, uint32_t serial)
+static void put_file(struct buffer *b, const struct arena *a, const struct image *im,
+		     uint32_t serial)
 {
 	const struct file *f = file_find(im, serial);
 	const struct file_name *n = file_name_find(&a->names, serial);
@@ -119,8 +129,11 @@ static void put_file(struct buffer *b, const struct arena *a, const struct image
 
 	if (!f || !f->is_open)
 		return;
-	s = (struct saved_file){.number = im->number, .serial = serial, .id = f->id,
-				.has_row = f->has_row, .len = n ? n->len : 0};
+	s = (struct saved_file){.number = im->number,
+				.serial = serial,
+				.id = f->id,
+				.has_row = f->has_row,
+				.len = n ? n->len : 0};
 	put(b, &s, sizeof(s));
 	if (n)
 		put(b, n->text, n->len);
@@ -146,8 +159,10 @@ static int save_files(struct arenas *as, struct arena *a)
 
 int positions_save(struct arenas *as)
 {
-	struct saved_session s = {.file_ids = as->model->file_ids, .last_id = as->last_id,
-				  .uses = as->uses, .ticks = as->clock->newest,
+	struct saved_session s = {.file_ids = as->model->file_ids,
+				  .last_id = as->last_id,
+				  .uses = as->uses,
+				  .ticks = as->clock->newest,
 				  .ns = clock_map_ns(as->clock, as->clock->newest)};
 	int err = db_state_set(as->db, "position", &s, sizeof(s));
 
@@ -277,7 +292,8 @@ const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, 
 	return NULL;
 }
 
-void positions_resume(struct arena *a, uint32_t slot, struct thread *t, const struct saved_thread *s)
+void positions_resume(struct arena *a, uint32_t slot, struct thread *t,
+		      const struct saved_thread *s)
 {
 	t->use = s->use;
 	t->lost_written = s->lost_written;

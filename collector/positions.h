@@ -41,7 +41,7 @@ struct saved_setup {
 	uint32_t root_pid;
 	int64_t zero_mono, zero_real;
 	char boot_id[40];
-	char dir[96];      /* session directory */
+	char dir[96]; /* session directory */
 	uint32_t clock_mode, file_access;
 };
 #define SAVED_VERSION 1u

@@ -32,7 +32,8 @@ int state_setup(struct db *db, struct saved_setup *s)
 
 	if (!err && s->version != SAVED_VERSION)
 		err = -EPROTO;
-	if (!err && (!memchr(s->dir, 0, sizeof(s->dir)) || !memchr(s->boot_id, 0, sizeof(s->boot_id))))
+	if (!err &&
+	    (!memchr(s->dir, 0, sizeof(s->dir)) || !memchr(s->boot_id, 0, sizeof(s->boot_id))))
 		err = -EPROTO;
 	return err;
 }
@@ -55,7 +56,8 @@ static void load_images(struct arenas *as, struct arena *a, const struct saved_a
 	const struct saved_image *s = (const struct saved_image *)(head + 1);
 
 	for (uint32_t i = 0; i < head->images; i++, s++) {
-		struct image *im = model_image_new(as->model, a, s->number, s->pid, s->ns_pid, s->start_ns);
+		struct image *im =
+			model_image_new(as->model, a, s->number, s->pid, s->ns_pid, s->start_ns);
 
 		im->is_named = s->is_named;
 		im->proc->is_known = true;

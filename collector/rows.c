@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #define EVENT_CLASS_OSRT 27
-#define TEXT_MAX 8192u
+#define TEXT_MAX         8192u
 
 const char rows_loss_full[] = "calls: rings full";
 const char rows_loss_nested[] = "calls: made by a signal handler inside the tracer";
@@ -25,8 +25,9 @@ static const char *const loss_text[] = {
 static int64_t hook_name(struct model *m, unsigned hook)
 {
 	if (!m->name_id[hook])
-		m->name_id[hook] = db_string(m->db, sl_hook_info[hook].name,
-					     strlen(sl_hook_info[hook].name)) + 1;
+		m->name_id[hook] =
+			db_string(m->db, sl_hook_info[hook].name, strlen(sl_hook_info[hook].name)) +
+			1;
 	return m->name_id[hook] - 1;
 }
 
@@ -97,7 +98,8 @@ void rows_name_ahead(struct arena *a, const struct call *c)
 }
 
 /* Descriptors that are no files get the name of what made them, as /proc/self/fd has "socket:[1]". */
-static struct file *name_by_hook(struct model *m, struct image *im, const struct call *c, int64_t ns)
+static struct file *name_by_hook(struct model *m, struct image *im, const struct call *c,
+				 int64_t ns)
 {
 	char text[64];
 	struct file *f = file_find(im, c->serial);
@@ -110,8 +112,8 @@ static struct file *name_by_hook(struct model *m, struct image *im, const struct
 	return file_open(m, im, c->serial, c->fd, text, (uint32_t)len + 1, ns);
 }
 
-static void duplicate(struct model *m, struct image *im, uint32_t old_serial, uint32_t serial, int64_t fd,
-		      int64_t ns)
+static void duplicate(struct model *m, struct image *im, uint32_t old_serial, uint32_t serial,
+		      int64_t fd, int64_t ns)
 {
 	struct file_name *n = file_name_find(&im->arena->names, old_serial);
 
@@ -236,7 +238,8 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 
 static void lost(struct arenas *as, struct thread *t, const struct call *c, const struct meta *m)
 {
-	unsigned kind = m->kind < sizeof(loss_text) / sizeof(*loss_text) ? (unsigned)m->kind : SL_LOSS_FULL;
+	unsigned kind =
+		m->kind < sizeof(loss_text) / sizeof(*loss_text) ? (unsigned)m->kind : SL_LOSS_FULL;
 
 	db_lost(as->db, clock_map_ns(as->clock, c->start), clock_map_ns(as->clock, m->last),
 		t->global_tid, loss_text[kind], (int64_t)m->cnt);
@@ -278,7 +281,8 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 		model_on_image(as->model, t->image, &m, ns);
 		break;
 	case SL_META_FILE:
-		file_open(as->model, t->image, m.serial, m.fd, raw, copy_text(m.bytes, m.len, raw), ns);
+		file_open(as->model, t->image, m.serial, m.fd, raw, copy_text(m.bytes, m.len, raw),
+			  ns);
 		break;
 	case SL_META_DUP:
 		if (m.old_serial)

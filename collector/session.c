@@ -96,7 +96,8 @@ static int create_in(struct session *s, const struct sl_session *settings, const
 		return -ENOENT;
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return -EIO;
-	len = snprintf(s->dir, sizeof(s->dir), "%s/sightline-%u-%08x", base, (unsigned)getuid(), random);
+	len = snprintf(s->dir, sizeof(s->dir), "%s/sightline-%u-%08x", base, (unsigned)getuid(),
+		       random);
 	if (len < 0 || (size_t)len >= sizeof(s->dir))
 		return -ENAMETOOLONG;
 	if (mkdir(s->dir, 0700) < 0)
@@ -115,11 +116,12 @@ static int create_in(struct session *s, const struct sl_session *settings, const
 	return err;
 }
 
-int session_create(struct session *s, const struct sl_session *settings, const char *report, char *why,
-		   size_t why_len)
+int session_create(struct session *s, const struct sl_session *settings, const char *report,
+		   char *why, size_t why_len)
 {
 	char folder[SESSION_DIR_MAX] = "";
-	const char *runtime = is_for_all() ? NULL : getenv("XDG_RUNTIME_DIR"); /* root's is for root alone */
+	const char *runtime =
+		is_for_all() ? NULL : getenv("XDG_RUNTIME_DIR"); /* root's is for root alone */
 	const char *base[] = {runtime, getenv("TMPDIR"), "/tmp", "/dev/shm", folder};
 	const char *slash = strrchr(report, '/');
 	int err = -ENOENT;
@@ -134,7 +136,8 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 			return 0;
 	}
 	snprintf(why, why_len,
-		 "no place for the session directory (tried XDG_RUNTIME_DIR, TMPDIR, /tmp, /dev/shm and the "
+		 "no place for the session directory (tried XDG_RUNTIME_DIR, TMPDIR, /tmp, "
+		 "/dev/shm and the "
 		 "report's folder): %s; set TMPDIR to a short, writable path",
 		 strerror(-err));
 	return err;
@@ -163,7 +166,8 @@ int session_adopt(struct session *s, const char *dir)
 	if (s->control == MAP_FAILED) {
 		err = -errno;
 		s->control = NULL;
-	} else if (s->control->magic != SL_SESSION_MAGIC || s->control->wire_version != SL_WIRE_VERSION) {
+	} else if (s->control->magic != SL_SESSION_MAGIC ||
+		   s->control->wire_version != SL_WIRE_VERSION) {
 		munmap(s->control, sizeof(*s->control));
 		s->control = NULL;
 		err = -EPROTO;

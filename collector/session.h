@@ -25,8 +25,8 @@ struct session {
  * Makes the directory, the control file with the contents of @settings, and the listening socket. @report: path
  * of the report, whose folder is the last place to try. 0, or -errno and a sentence in @why.
  */
-int session_create(struct session *s, const struct sl_session *settings, const char *report, char *why,
-		   size_t why_len);
+int session_create(struct session *s, const struct sl_session *settings, const char *report,
+		   char *why, size_t why_len);
 
 /* Maps the control file of a session that another collector has left behind; no listening socket. */
 int session_adopt(struct session *s, const char *dir);

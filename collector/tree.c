@@ -44,13 +44,13 @@ static void on_switch(void *ctx, const struct sched_switch *sw)
 	row[SCHD_GLOBAL_TID] = tid;
 	row[SCHD_PREEMPTED] = !sw->is_in && sw->preempted >= 0 ? sw->preempted : DB_NULL;
 	row[SCHD_WAKEUP_TIME] = sw->is_in && sw->wakeup_ns ? session_ns(m, sw->wakeup_ns) : DB_NULL;
-	row[SCHD_WAKER_TID] = sw->is_in && sw->waker_tid ? GLOBAL_TID(sw->waker_pid, sw->waker_tid)
-							 : DB_NULL;
+	row[SCHD_WAKER_TID] =
+		sw->is_in && sw->waker_tid ? GLOBAL_TID(sw->waker_pid, sw->waker_tid) : DB_NULL;
 	row[SCHD_PRIORITY] = sw->priority >= 0 ? sw->priority : DB_NULL;
 }
 
-static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid,
-		    uint32_t tid)
+static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t parent_tid,
+		    uint32_t pid, uint32_t tid)
 {
 	struct model *m = ctx;
 	int64_t ns = session_ns(m, mono);
@@ -103,7 +103,8 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 										       : comm);
 }
 
-static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm, bool exec)
+static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm,
+		    bool exec)
 {
 	struct model *m = ctx;
 

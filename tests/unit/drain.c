@@ -8,7 +8,8 @@
 
 static const char *rows(void)
 {
-	return ask("SELECT count(*) || ' ' || count(DISTINCT returnValue) || ' ' || coalesce(max(returnValue), -1) FROM OSRT_API");
+	return ask("SELECT count(*) || ' ' || count(DISTINCT returnValue) || ' ' || "
+		   "coalesce(max(returnValue), -1) FROM OSRT_API");
 }
 
 static void a_record_becomes_a_row(void **state)
@@ -25,13 +26,17 @@ static void a_record_becomes_a_row(void **state)
 	ring_path(&r, slot, SL_H_open, ENOENT, SL_REC_ERR, -1, 0, "/none");
 	side_drain(&s);
 	side_commit(&s);
-	assert_string_equal(ask("SELECT group_concat(s.value || ' ' || returnValue || ' ' || coalesce(fd, '-') "
-				"|| ' ' || p.value || ' ' || coalesce(bytesAsked, '-') || ' ' || "
-				"coalesce(errnum, '-'), ', ') FROM (SELECT * FROM OSRT_API ORDER BY rowid) o "
-				"JOIN StringIds s ON s.id = nameId JOIN StringIds p ON p.id = pathId"),
-			    "open 3 3 /data/x - -, read 60 3 /data/x 100 -, open -1 - /none - 2");
-	assert_string_equal(ask("SELECT filePath || fileAccessId FROM OSRT_FILE_ACCESS_DESCRIPTORS"), "/data/x1");
-	assert_string_equal(ask("SELECT s.value FROM ThreadNames JOIN StringIds s ON s.id = nameId"), "worker");
+	assert_string_equal(
+		ask("SELECT group_concat(s.value || ' ' || returnValue || ' ' || coalesce(fd, '-') "
+		    "|| ' ' || p.value || ' ' || coalesce(bytesAsked, '-') || ' ' || "
+		    "coalesce(errnum, '-'), ', ') FROM (SELECT * FROM OSRT_API ORDER BY rowid) o "
+		    "JOIN StringIds s ON s.id = nameId JOIN StringIds p ON p.id = pathId"),
+		"open 3 3 /data/x - -, read 60 3 /data/x 100 -, open -1 - /none - 2");
+	assert_string_equal(
+		ask("SELECT filePath || fileAccessId FROM OSRT_FILE_ACCESS_DESCRIPTORS"),
+		"/data/x1");
+	assert_string_equal(
+		ask("SELECT s.value FROM ThreadNames JOIN StringIds s ON s.id = nameId"), "worker");
 	side_die(&s);
 }
 
@@ -49,7 +54,8 @@ static void a_file_opened_by_a_thread_that_is_read_later_has_its_path(void **sta
 	ring_io(&r, reader, SL_H_read, 1, 1, 3, 1);
 	side_drain(&s);
 	side_commit(&s);
-	assert_string_equal(ask("SELECT count(*) FROM OSRT_API JOIN StringIds ON id = pathId WHERE value = '/late'"),
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_API JOIN StringIds ON id = pathId WHERE "
+				"value = '/late'"),
 			    "2");
 	assert_string_equal(ask("SELECT count(*) FROM OSRT_FILE_ACCESS_DESCRIPTORS"), "1");
 	side_die(&s);
@@ -137,8 +143,10 @@ static void die_and_recover(int moment)
 	side_drain(&s);
 	side_commit(&s);
 	assert_string_equal(rows(), "12002 12002 1000001");
-	assert_string_equal(ask("SELECT value || fileAccessId FROM OSRT_API JOIN StringIds ON id = pathId WHERE "
-				"returnValue = 1000001"), "/kept1");
+	assert_string_equal(ask("SELECT value || fileAccessId FROM OSRT_API JOIN StringIds ON id = "
+				"pathId WHERE "
+				"returnValue = 1000001"),
+			    "/kept1");
 	assert_string_equal(ask("SELECT count(*) FROM OSRT_FILE_ACCESS_DESCRIPTORS"), "1");
 	assert_int_equal(r.arena->used_chunks, 0);
 	side_die(&s);
@@ -174,7 +182,8 @@ static void a_slot_is_given_back_when_its_thread_is_gone(void **state)
 	(void)state;
 	side_open(&s, false);
 	side_attach(&s, &r, false);
-	*a = (struct sl_agg){.count = 7, .total = 700, .min = 50, .max = 200, .bytes = 4096, .err_count = 1};
+	*a = (struct sl_agg){
+		.count = 7, .total = 700, .min = 50, .max = 200, .bytes = 4096, .err_count = 1};
 	r.arena->slot[slot].lost_cnt = 3;
 	r.arena->slot[slot].lost_first = r.arena->slot[slot].lost_last = sl_mono_ns();
 	ring_call(&r, slot, SL_H_fsync, 5);
@@ -187,10 +196,13 @@ static void a_slot_is_given_back_when_its_thread_is_gone(void **state)
 	side_commit(&s);
 	assert_int_equal(r.arena->slot[slot].state, SL_SLOT_FREE);
 	assert_int_equal(r.arena->free_chunks & UINT32_MAX, agg == 1 ? 2 : 1);
-	assert_string_equal(ask("SELECT value || ' ' || count || ' ' || totalNs || ' ' || minNs || ' ' || maxNs || ' ' || bytes || "
-				"' ' || errorCount FROM SL_OSRT_TOTALS JOIN StringIds ON id = nameId"),
-			    "write 7 700 50 200 4096 1");
-	assert_string_equal(ask("SELECT what || ' ' || count FROM SL_LOST_EVENTS"), "calls: rings full 3");
+	assert_string_equal(
+		ask("SELECT value || ' ' || count || ' ' || totalNs || ' ' || minNs || ' ' || "
+		    "maxNs || ' ' || bytes || "
+		    "' ' || errorCount FROM SL_OSRT_TOTALS JOIN StringIds ON id = nameId"),
+		"write 7 700 50 200 4096 1");
+	assert_string_equal(ask("SELECT what || ' ' || count FROM SL_LOST_EVENTS"),
+			    "calls: rings full 3");
 	assert_string_equal(rows(), "1 1 5");
 	/* The next thread in it is another one. */
 	assert_int_equal(ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid()), slot);
@@ -219,16 +231,19 @@ static void a_ruined_arena_does_no_harm(void **state)
 		struct ring r = ring_new();
 		uint32_t victim = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
 		uint64_t *at[] = {(uint64_t *)&r.arena->slot[victim], sl_chunk_at(r.arena, 2)->data,
-				  (uint64_t *)sl_chunk_at(r.arena, 2), (uint64_t *)&r.arena->free_chunks};
+				  (uint64_t *)sl_chunk_at(r.arena, 2),
+				  (uint64_t *)&r.arena->free_chunks};
 		struct arena *a;
 
 		for (int i = 0; i < 3000; i++)
 			ring_path(&r, victim, SL_H_open, 3, 0, 3, (uint32_t)i, "/some/path");
-		a = arena_attach(&s.arenas, r.fd, (uint32_t)round + 10, (uint32_t)getpid(), (uint32_t)getpid());
+		a = arena_attach(&s.arenas, r.fd, (uint32_t)round + 10, (uint32_t)getpid(),
+				 (uint32_t)getpid());
 		for (int turn = 0; turn < 4; turn++) {
 			for (int i = 0; i < 400; i++)
 				at[round % 4][(unsigned)rand() % (round % 4 == 1 ? 4000 : 8)] =
-					rand() % 3 ? (uint64_t)rand() : (uint64_t)rand() << 32 | (uint64_t)rand();
+					rand() % 3 ? (uint64_t)rand()
+						   : (uint64_t)rand() << 32 | (uint64_t)rand();
 			r.arena->slot[victim].state = SL_SLOT_LIVE;
 			side_snapshot(&s);
 			drain_round(&s.arenas, 5000);
@@ -251,7 +266,8 @@ static void a_ruined_arena_does_no_harm(void **state)
 	ring_call(&good, slot, SL_H_fsync, 123456789);
 	side_drain(&s);
 	side_commit(&s);
-	assert_string_equal(ask("SELECT count(*) FROM OSRT_API WHERE returnValue = 123456789"), "1");
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_API WHERE returnValue = 123456789"),
+			    "1");
 	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
 	side_die(&s);
 }

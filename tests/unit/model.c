@@ -9,19 +9,24 @@
 
 static const char *tree(void)
 {
-	return ask("SELECT group_concat(t, ', ') FROM (SELECT ((globalPid >> 24) & 0xffffff) || ':' || "
-		   "coalesce((parentGlobalPid >> 24) & 0xffffff, '-') || ' ' || kind || traced || ' ' || coalesce(exe, '-') || ' ' || "
-		   "(start / 1000000) || '-' || coalesce(end / 1000000, '') || ' ' || coalesce(exitStatus, '') t FROM SL_PROCESS_TREE ORDER BY "
+	return ask("SELECT group_concat(t, ', ') FROM (SELECT ((globalPid >> 24) & 0xffffff) || "
+		   "':' || "
+		   "coalesce((parentGlobalPid >> 24) & 0xffffff, '-') || ' ' || kind || traced || "
+		   "' ' || coalesce(exe, '-') || ' ' || "
+		   "(start / 1000000) || '-' || coalesce(end / 1000000, '') || ' ' || "
+		   "coalesce(exitStatus, '') t FROM SL_PROCESS_TREE ORDER BY "
 		   "start, rowid)");
 }
 
 /* What the shim says of its image. */
-static struct image *image(struct side *s, struct arena *a, uint32_t number, uint32_t pid, uint32_t ppid, int64_t ns,
-			   const char *exe)
+static struct image *image(struct side *s, struct arena *a, uint32_t number, uint32_t pid,
+			   uint32_t ppid, int64_t ns, const char *exe)
 {
 	struct image *im = model_image_new(&s->model, a, number, pid, pid, ns);
 	char text[64];
-	struct meta m = {.pid = pid, .ppid = ppid, .image = number > 1 ? SL_IMAGE_FORK : SL_IMAGE_START,
+	struct meta m = {.pid = pid,
+			 .ppid = ppid,
+			 .image = number > 1 ? SL_IMAGE_FORK : SL_IMAGE_START,
 			 .bytes = text};
 
 	m.len = (uint32_t)snprintf(text, sizeof(text), "%s%c%s%carg", exe, 0, exe, 0) + 1;
@@ -81,8 +86,11 @@ static void fork_and_exec_make_one_row_each(void **state)
 	model_settle(&s.model, 40 * MS, false);
 	model_exit(&s.model, model_find(&s.model, 100), 50 * MS, 0);
 	side_commit(&s);
-	assert_string_equal(tree(), "100:1 01 /bin/sh 2-50 0, 101:100 11 /bin/sh 10-20 , 101:100 21 /bin/prog 20-30 256");
-	assert_string_equal(ask("SELECT group_concat(name) FROM (SELECT name FROM PROCESSES ORDER BY pid)"), "sh,prog");
+	assert_string_equal(tree(), "100:1 01 /bin/sh 2-50 0, 101:100 11 /bin/sh 10-20 , 101:100 "
+				    "21 /bin/prog 20-30 256");
+	assert_string_equal(
+		ask("SELECT group_concat(name) FROM (SELECT name FROM PROCESSES ORDER BY pid)"),
+		"sh,prog");
 	end(&s, &a, &b);
 }
 
@@ -102,7 +110,9 @@ static void the_rings_may_be_read_first(void **state)
 	model_settle(&s.model, 5000 * MS, true);
 	k->on_exit(&s.model, mono(&s, 30 * MS), 101, 101, 9);
 	side_commit(&s);
-	assert_string_equal(tree(), "100:1 01 /bin/sh 2- , 101:100 11 /bin/sh 10-20 , 101:100 21 /bin/prog 20-30 9");
+	assert_string_equal(
+		tree(),
+		"100:1 01 /bin/sh 2- , 101:100 11 /bin/sh 10-20 , 101:100 21 /bin/prog 20-30 9");
 	end(&s, &a, &b);
 }
 
@@ -126,7 +136,8 @@ static void a_process_that_the_shim_cannot_enter_is_there(void **state)
 	model_settle(&s.model, 600 * MS, false);
 	k->on_exit(&s.model, mono(&s, 700 * MS), 0x7ffff0, 0x7ffff0, 0);
 	side_commit(&s);
-	assert_string_equal(tree(), "100:1 01 /bin/sh 2- , 8388592:100 11 /bin/sh 10-20 , 8388592:100 20 static 20-700 0");
+	assert_string_equal(tree(), "100:1 01 /bin/sh 2- , 8388592:100 11 /bin/sh 10-20 , "
+				    "8388592:100 20 static 20-700 0");
 	end(&s, &a, &b);
 }
 
@@ -166,11 +177,14 @@ static void descriptors_have_one_row_per_life(void **state)
 	file_open(&s.model, im, 3, 4, "/z", 2, 30 * MS);
 	/* A forked child has what was open, under rows of its own. */
 	child = image(&s, &a, 2, 101, 100, 40 * MS, "");
-	assert_int_equal(file_get(&s.model, child, 3, 4, 41 * MS)->path_id, db_string(s.db, "/z", 2));
+	assert_int_equal(file_get(&s.model, child, 3, 4, 41 * MS)->path_id,
+			 db_string(s.db, "/z", 2));
 	file_close_all(&s.model, child, 50 * MS);
 	side_commit(&s);
-	assert_string_equal(ask("SELECT group_concat(fileAccessId || ' ' || processId || ' ' || filePath || ' ' || (openedAt / 1000000) || "
-				"'-' || (closedAt / 1000000), ', ') FROM (SELECT * FROM OSRT_FILE_ACCESS_DESCRIPTORS ORDER BY 1)"),
+	assert_string_equal(ask("SELECT group_concat(fileAccessId || ' ' || processId || ' ' || "
+				"filePath || ' ' || (openedAt / 1000000) || "
+				"'-' || (closedAt / 1000000), ', ') FROM (SELECT * FROM "
+				"OSRT_FILE_ACCESS_DESCRIPTORS ORDER BY 1)"),
 			    "1 100 /x 10-20, 2 100 /y 11-30, 3 100 /z 30-0, 4 101 /z 0-50");
 	assert_null(file_get(&s.model, im, 0, 3, 1));
 	assert_null(file_get(&s.model, im, UINT32_MAX, 3, 1));

@@ -28,7 +28,8 @@ static inline struct ring ring_new(void)
 	struct ring r = {.fd = memfd_create("sightline-ring", MFD_CLOEXEC)};
 
 	assert_true(r.fd >= 0 && ftruncate(r.fd, (off_t)SL_ARENA_BYTES) == 0);
-	r.arena = mmap(NULL, SL_ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, r.fd, 0);
+	r.arena = mmap(NULL, SL_ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		       r.fd, 0);
 	assert_ptr_not_equal(r.arena, MAP_FAILED);
 	*r.arena = (struct sl_arena){
 		.magic = SL_ARENA_MAGIC,
@@ -98,7 +99,8 @@ static inline struct sl_chunk *ring_last(struct ring *r, uint32_t slot)
 }
 
 /* Room for @words in the slot's last chunk, or in a new one. */
-static inline uint64_t *ring_room(struct ring *r, uint32_t slot, unsigned words, struct sl_chunk **chunk)
+static inline uint64_t *ring_room(struct ring *r, uint32_t slot, unsigned words,
+				  struct sl_chunk **chunk)
 {
 	struct sl_chunk *c = ring_last(r, slot);
 
@@ -124,8 +126,8 @@ static inline void ring_call(struct ring *r, uint32_t slot, unsigned hook, int64
 	c->committed += 24;
 }
 
-static inline void ring_io(struct ring *r, uint32_t slot, unsigned hook, int32_t ret, uint32_t asked, int fd,
-			   uint32_t serial)
+static inline void ring_io(struct ring *r, uint32_t slot, unsigned hook, int32_t ret,
+			   uint32_t asked, int fd, uint32_t serial)
 {
 	struct sl_chunk *c;
 	uint64_t *w = ring_room(r, slot, 4, &c);
@@ -137,8 +139,8 @@ static inline void ring_io(struct ring *r, uint32_t slot, unsigned hook, int32_t
 	c->committed += 32;
 }
 
-static inline void ring_path(struct ring *r, uint32_t slot, unsigned hook, int64_t ret, unsigned flags, int fd,
-			     uint32_t serial, const char *path)
+static inline void ring_path(struct ring *r, uint32_t slot, unsigned hook, int64_t ret,
+			     unsigned flags, int fd, uint32_t serial, const char *path)
 {
 	unsigned len = (unsigned)strlen(path), words = 5 + (len + 7) / 8;
 	struct sl_chunk *c;
@@ -184,7 +186,8 @@ static inline void side_open(struct side *s, bool resume)
 
 static inline struct arena *side_attach(struct side *s, const struct ring *r, bool resume)
 {
-	struct arena *a = arena_attach(&s->arenas, r->fd, 1, (uint32_t)getpid(), (uint32_t)getpid());
+	struct arena *a =
+		arena_attach(&s->arenas, r->fd, 1, (uint32_t)getpid(), (uint32_t)getpid());
 
 	assert_non_null(a);
 	if (resume)
