@@ -3,6 +3,7 @@
  * Lengths come from a volatile so that fortified builds use the checked twins.
  */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -155,9 +156,19 @@ static void names(void)
 {
 	const char *a = in_cwd("a"), *l = in_cwd("link"), *s = in_cwd("sym"), *d = in_cwd("dir");
 	const char *none = in_cwd("none");
+	int (*xstat)(int, const char *, struct stat *) = dlsym(RTLD_DEFAULT, "__xstat");
+	int (*fxstat)(int, int, struct stat *) = dlsym(RTLD_DEFAULT, "__fxstat");
 	struct statx stx;
 	struct stat st;
 	int fd;
+
+	/* What programs built against older libraries call. */
+	if (xstat)
+		note("stat", xstat(1, a, &st), NIL, NIL, NIL, a);
+	if (xstat)
+		note("stat", xstat(1, none, &st), NIL, NIL, NIL, none);
+	if (fxstat)
+		note("fstat", fxstat(1, -1, &st), NIL, NIL, NIL, NOPATH);
 
 	note("stat", stat(a, &st), NIL, NIL, NIL, a);
 	note("stat", stat(none, &st), NIL, NIL, NIL, none);
