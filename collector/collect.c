@@ -49,6 +49,12 @@ static void add_snapshot(struct collector *c)
 	c->now = s.mono - c->clock.zero;
 }
 
+void collect_now(struct collector *c)
+{
+	if (!c->is_past)
+		c->now = mono_now() - c->clock.zero;
+}
+
 static void note_clocks(struct collector *c)
 {
 	struct clock_snapshot s = clock_snapshot_take(c->clock.mode, true);

@@ -77,6 +77,8 @@ void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint3
 
 /* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
 size_t collect_tick(struct collector *c);
+/* Brings c->now up to date. */
+void collect_now(struct collector *c);
 /* Commits now. */
 void collect_commit(struct collector *c);
 

@@ -315,6 +315,7 @@ void loop_run(struct collector *c)
 	while (!c->is_over) {
 		int n = epoll_wait(c->epoll, ev, EVENTS, wait);
 
+		collect_now(c);
 		for (int i = 0; i < n; i++)
 			dispatch(c, &ev[i]);
 		if (n > 0)

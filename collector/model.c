@@ -17,7 +17,9 @@
 #include "collector/pidns.h"
 
 #define SETTLE_NS 500000000ll
-#define SLACK_NS  1000000ll /* between the kernel's times and ours */
+#define UNSURE_NS 1000000000ll
+#define GRACE_NS  100000000ll /* rings of a process that has ended are read by then */
+#define SLACK_NS  1000000ll   /* between the kernel's times and ours */
 
 void model_init(struct model *m, struct db *db, struct clock_map *clock)
 {
@@ -36,6 +38,8 @@ static void proc_free(struct proc *p)
 	free(p->command);
 	free(p->old_exe);
 	free(p->old_command);
+	free(p->late_exe);
+	free(p->late_command);
 	free(p);
 }
 
@@ -81,6 +85,7 @@ struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
 		abort(); /* a process record is 100 bytes: nothing useful can be done without */
 	p->pid = pid;
 	p->start_ns = now_ns;
+	p->image_ns = INT64_MIN;
 	p->pidfd = p->status = -1;
 	p->in_tree = true;
 	p->next = m->procs;
@@ -93,11 +98,20 @@ struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
 	return p;
 }
 
+static bool was_it(const struct proc *p, uint32_t pid, int64_t ns, int64_t slack)
+{
+	return p->pid == pid && (!p->is_gone || p->end_ns >= ns - SLACK_NS) &&
+	       p->start_ns <= ns + slack;
+}
+
 struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
 {
 	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
-		if (p->pid == pid && (!p->is_gone || p->end_ns >= ns - SLACK_NS) &&
-		    p->start_ns <= ns + SLACK_NS)
+		if (was_it(p, pid, ns, SLACK_NS))
+			return p;
+	/* Events of one process come from several CPUs and rings: later ones may be told first. */
+	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
+		if (!p->has_fork && was_it(p, pid, ns, UNSURE_NS))
 			return p;
 	return model_get(m, pid, ns);
 }
@@ -127,6 +141,8 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 		abort();
 	p = model_at(m, pid, ns);
 	p->is_traced = true;
+	if (ns > p->image_ns)
+		p->image_ns = ns;
 	im->arena = arena;
 	im->proc = p;
 	im->number = number;
@@ -267,17 +283,53 @@ static const char *split_command(char *text, uint32_t len)
 	return command;
 }
 
+/* The row of an image that began with exec, or with the trace. */
+static void tell_start(struct model *m, struct proc *p, int64_t ns, const char *exe,
+		       const char *command)
+{
+	bool is_first = p->pid == m->root_pid && !p->is_known;
+
+	if (p->is_forked)
+		tell_fork(m, p);
+	if (p->exec_ns && p->exec_ns < ns)
+		ns = p->exec_ns;
+	forget_exec(p);
+	tell_image(m, p, ns, is_first ? 0 : 2, true, exe, command);
+}
+
+static void late(struct proc *p, int64_t ns, const char *exe, const char *command)
+{
+	free(p->late_exe);
+	free(p->late_command);
+	p->late_ns = ns;
+	p->late_exe = *exe ? strdup(exe) : NULL;
+	p->late_command = command ? strdup(command) : NULL;
+}
+
+static void tell_late(struct model *m, struct proc *p)
+{
+	char *exe = p->late_exe, *command = p->late_command;
+	int64_t ns = p->late_ns;
+
+	p->late_ns = 0;
+	p->late_exe = p->late_command = NULL;
+	tell_start(m, p, ns, exe, command);
+	free(exe);
+	free(command);
+}
+
 void model_on_image(struct model *m, struct image *im, const struct meta *meta, int64_t ns)
 {
 	struct proc *p = im->proc;
 	char *text = malloc(meta->len + 1u);
 	const char *command;
-	int kind;
 
 	if (!text || im->is_named) {
 		free(text);
 		return;
 	}
+	if (p->late_ns)
+		tell_late(m, p);
 	memcpy(text, meta->bytes, meta->len);
 	text[meta->len] = 0;
 	command = split_command(text, meta->len);
@@ -289,16 +341,11 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 	if (meta->image == SL_IMAGE_FORK) {
 		if (!p->is_known)
 			tell_fork(m, p);
+	} else if (m->has_kernel_events && !p->has_fork && !p->is_known && p->pid != m->root_pid) {
+		/* The rows stand in the order of events, and the kernel has not told of the fork yet. */
+		late(p, ns, text, command);
 	} else {
-		kind = p->is_known || p->exec_ns || p->pid != m->root_pid ? 2 : 0;
-		if (p->is_forked)
-			tell_fork(m, p);
-		if (p->exec_ns && p->exec_ns < ns)
-			ns = p->exec_ns;
-		forget_exec(p);
-		if (p->pid == m->root_pid && !p->is_known)
-			kind = 0;
-		tell_image(m, p, ns, kind, true, *text ? text : NULL, command);
+		tell_start(m, p, ns, *text ? text : NULL, command);
 	}
 	im->start_ns = ns;
 	free(text);
@@ -347,8 +394,11 @@ static void tell_forks(struct model *m, struct proc *youngest)
 		p->next_forked = list;
 		list = p;
 	}
-	for (; list; list = list->next_forked)
+	for (; list; list = list->next_forked) {
 		tell_fork(m, list);
+		if (list->late_ns)
+			tell_late(m, list);
+	}
 }
 
 bool model_has_guests(const struct model *m, uint32_t arena_id)
@@ -364,9 +414,12 @@ void model_settle(struct model *m, int64_t now_ns, bool all)
 	/* The list has the youngest first: parents are told before what came of them. */
 	tell_forks(m, m->procs);
 	for (struct proc *p = m->procs; p; p = p->next) {
+		if (p->late_ns && (all || now_ns - p->late_ns > GRACE_NS))
+			tell_late(m, p);
 		if (!p->exec_ns)
 			continue;
-		if (all || p->is_gone || now_ns - p->exec_ns > SETTLE_NS)
+		if (all || now_ns - p->exec_ns > SETTLE_NS ||
+		    (p->is_gone && now_ns - p->end_ns > GRACE_NS))
 			settle(m, p);
 	}
 }

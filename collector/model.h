@@ -35,6 +35,7 @@ struct proc {
 	bool is_gone;   /* ended, or this pid belongs to someone else by now */
 	bool is_known;  /* has a row in SL_PROCESS_TREE */
 	bool is_traced; /* the shim is inside (perhaps it has had nothing to say yet) */
+	bool has_fork;  /* the kernel told when it began: start_ns is exact */
 	bool is_forked; /* seen by the kernel, its row not written yet */
 	bool in_tree;   /* a descendant of the root (all of them, but for system-wide switches) */
 	struct image *image; /* the traced one, NULL: none */
@@ -43,7 +44,11 @@ struct proc {
 	/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
 	int64_t exec_ns; /* 0: none */
 	char *exec_exe, *exec_command;
-	char *exe, *command;         /* what it runs, */
+	char *exe, *command; /* what it runs, */
+	/* An image that said hello before the kernel told of its process. */
+	int64_t late_ns; /* 0: none */
+	char *late_exe, *late_command;
+	int64_t image_ns;            /* start of the youngest traced image, INT64_MIN none */
 	int64_t exe_ns;              /* since then; */
 	char *old_exe, *old_command; /* and before */
 };

@@ -62,13 +62,13 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 	parent = model_find(m, parent_pid);
 	if (!parent && m->keep_all_switches)
 		return; /* somebody else's */
-	p = model_find(m, pid);
-	if (p && p->start_ns < ns - 1000000) {
-		model_exit(m, p, ns, -1); /* the exit event was lost */
-		p = NULL;
-	}
-	if (!p)
+	p = model_at(m, pid, ns);
+	if (p->has_fork) {
+		/* Its predecessor's end was not told. */
+		model_exit(m, p, ns, -1);
 		p = model_get(m, pid, ns);
+	}
+	p->has_fork = true;
 	p->start_ns = ns;
 	p->parent_pid = parent_pid;
 	if (p->is_known)
@@ -80,15 +80,13 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 
 static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 {
-	struct proc *p = model_find(m, pid);
+	struct proc *p;
 
-	if (!p) {
-		if (m->keep_all_switches)
-			return;
-		p = model_get(m, pid, ns);
-	}
+	if (m->keep_all_switches && !model_find_newest(m, pid))
+		return;
+	p = model_at(m, pid, ns);
 	/* The new image may have said so already. */
-	if (p->image && p->image->start_ns >= ns)
+	if (p->image_ns >= ns)
 		return;
 	free(p->exec_exe);
 	free(p->exec_command);
@@ -118,11 +116,19 @@ static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const 
 static void on_exit_event(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, int exit_code)
 {
 	struct model *m = ctx;
-	struct proc *p = exit_code >= 0 ? model_find_newest(m, pid) : NULL;
+	int64_t ns = session_ns(m, mono);
+	struct proc *p;
 
 	(void)tid;
-	if (p)
-		model_exit(m, p, session_ns(m, mono), exit_code);
+	if (exit_code < 0 || !pid)
+		return;
+	if (m->keep_all_switches && !model_find_newest(m, pid))
+		return;
+	p = model_at(m, pid, ns);
+	/* The end that the process's descriptor told is a little late. */
+	if (p->is_gone)
+		p->end_ns = ns;
+	model_exit(m, p, ns, exit_code);
 }
 
 const struct sched_ops model_sched_ops = {
