@@ -16,29 +16,34 @@
 
 #define PROCESS_MAX (1u << 22)
 
-static bool header_ok(const struct sl_arena *m, uint32_t clock_mode)
+static bool header_ok(const struct sl_arena *m, uint64_t bytes, uint32_t clock_mode)
 {
 	return m->magic == SL_ARENA_MAGIC && m->wire_version == SL_WIRE_VERSION &&
 	       m->hook_cnt == SL_HOOK_CNT && m->hook_hash == sl_hook_hash() &&
-	       m->chunk_bytes == SL_CHUNK_BYTES && m->chunk_cnt == SL_CHUNK_CNT &&
+	       m->chunk_bytes == SL_CHUNK_BYTES && m->chunk_cnt <= SL_CHUNK_CNT &&
+	       sl_arena_bytes(m->chunk_cnt) <= bytes &&
 	       m->slot_cnt == SL_SLOT_CNT && m->header_bytes == SL_ARENA_HEADER_BYTES &&
 	       m->clock_mode == clock_mode;
 }
 
-static struct sl_arena *map_fd(int fd, uint32_t clock_mode)
+static struct sl_arena *map_fd(int fd, uint32_t clock_mode, uint64_t *bytes)
 {
+	/* A memfd that its sender could still cut would be a SIGBUS for us. Files (recover) have no seals. */
+	int seals = fcntl(fd, F_GET_SEALS);
 	struct sl_arena *m;
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < SL_ARENA_BYTES)
+	if (seals >= 0 && !(seals & F_SEAL_SHRINK))
 		return NULL;
-	/* Could be cut off below us later: then reading is a SIGBUS. Seals would tell; a memfd of the
-	 * shim's is never cut, and the peer is a program we have started ourselves. */
-	m = mmap(NULL, SL_ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < sl_arena_bytes(1) ||
+	    (uint64_t)st.st_size > SL_ARENA_BYTES)
+		return NULL;
+	*bytes = (uint64_t)st.st_size;
+	m = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (m == MAP_FAILED)
 		return NULL;
-	if (!header_ok(m, clock_mode)) {
-		munmap(m, SL_ARENA_BYTES);
+	if (!header_ok(m, *bytes, clock_mode)) {
+		munmap(m, *bytes);
 		return NULL;
 	}
 	return m;
@@ -47,7 +52,8 @@ static struct sl_arena *map_fd(int fd, uint32_t clock_mode)
 struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
 			   uint32_t claimed_pid)
 {
-	struct sl_arena *map = map_fd(fd, as->clock->mode);
+	uint64_t bytes = 0;
+	struct sl_arena *map = map_fd(fd, as->clock->mode, &bytes);
 	struct arena *a = map ? calloc(1, sizeof(*a)) : NULL;
 	struct arena **last = &as->first;
 	struct stat st;
@@ -55,7 +61,7 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 	if (!a) {
 		as->refused++;
 		if (map)
-			munmap(map, SL_ARENA_BYTES);
+			munmap(map, bytes);
 		return NULL;
 	}
 	if (fstat(fd, &st) == 0) {
@@ -63,6 +69,7 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 		a->inode = st.st_ino;
 	}
 	a->map = map;
+	a->map_bytes = bytes;
 	a->id = id;
 	if (id > as->last_id)
 		as->last_id = id;
@@ -114,6 +121,6 @@ void arena_detach(struct arenas *as, struct arena *a)
 	free(a->spent);
 	free(a->state);
 	file_names_release(&a->names);
-	munmap(a->map, SL_ARENA_BYTES);
+	munmap(a->map, a->map_bytes);
 	free(a);
 }

@@ -46,6 +46,7 @@ struct arena {
 	struct arena *next;
 	uint32_t id; /* in the session */
 	struct sl_arena *map;
+	uint64_t map_bytes;
 	uint64_t device, inode; /* of the memfd */
 	uint32_t peer_pid;      /* creator, our view */
 	bool is_foreign;        /* lives in another PID namespace */
@@ -56,6 +57,7 @@ struct arena {
 	bool is_bad;            /* contents make no sense: left alone */
 	struct thread **thread; /* by slot */
 	uint32_t threads;
+	uint32_t slots_in_use; /* when all threads were looked at last */
 	struct image *images;
 	struct file_names names;
 	struct spent *spent;
@@ -100,6 +102,8 @@ struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, u
 size_t drain_round(struct arenas *as, size_t limit);
 /* Notices threads that are gone (@all: looks at every one), and writes what they leave. */
 void drain_reap(struct arenas *as, bool all);
+/* Have many threads come since drain_reap() last looked at all? Slots are not endless. */
+bool drain_is_pressed(const struct arenas *as);
 /* Totals of live threads that changed. @final: also losses that no record tells of. */
 void drain_totals(struct arenas *as, bool final);
 bool drain_is_idle(const struct arenas *as);

@@ -182,9 +182,9 @@ static bool arena_has_owner(const struct kept *kept)
 static int copy_touched(int from, int to)
 {
 	char buf[65536];
-	off_t at = 0, end;
+	off_t at = 0, end = lseek(from, 0, SEEK_END);
 
-	if (ftruncate(to, (off_t)SL_ARENA_BYTES) < 0)
+	if (ftruncate(to, end) < 0)
 		return -errno;
 	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
 		end = lseek(from, at, SEEK_HOLE);

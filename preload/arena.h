@@ -96,7 +96,13 @@ struct sl_arena {
 
 #define SL_ARENA_HEADER_BYTES \
 	((sizeof(struct sl_arena) + SL_CHUNK_BYTES - 1) / SL_CHUNK_BYTES * SL_CHUNK_BYTES)
-#define SL_ARENA_BYTES (SL_ARENA_HEADER_BYTES + (uint64_t)SL_CHUNK_BYTES * SL_CHUNK_CNT)
+#define SL_ARENA_BYTES sl_arena_bytes(SL_CHUNK_CNT)
+
+/* An arena has fewer chunks where the process may not make files that large (RLIMIT_FSIZE). */
+static inline uint64_t sl_arena_bytes(uint32_t chunk_cnt)
+{
+	return SL_ARENA_HEADER_BYTES + (uint64_t)SL_CHUNK_BYTES * chunk_cnt;
+}
 
 static inline struct sl_chunk *sl_chunk_at(struct sl_arena *a, sl_ref ref)
 {

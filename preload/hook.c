@@ -88,21 +88,26 @@ static bool collector_is_gone(uint32_t *seen, unsigned *still)
 	return sl_sys2(SYS_kill, sl_global.session->collector_pid, 0) == -ESRCH;
 }
 
-/* Waits for chunks to come back as the policy allows. False: give up. */
-static bool wait_for_room(struct sl_arena *a)
+static bool has_room(const struct sl_arena *a)
+{
+	return __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) < sl_global.session->quota_chunks;
+}
+
+/* Waits until what the collector gives back makes @ready true, as the policy allows. False: give up. */
+static bool wait_for(struct sl_arena *a, bool (*ready)(const struct sl_arena *))
 {
 	const struct sl_session *s = sl_global.session;
 	uint32_t beat = s->heartbeat;
 	uint64_t begun = sl_mono_ns();
 	unsigned still = 0;
 
-	if (sl_global.restricted)
+	if (sl_global.restricted || s->on_full == SL_FULL_DROP)
 		return false;
 	for (;;) {
 		uint32_t seq = __atomic_load_n(&a->freed_seq, __ATOMIC_ACQUIRE);
 		struct timespec step = {0, 50 * 1000 * 1000};
 
-		if (__atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) < s->quota_chunks)
+		if (ready(a))
 			return true;
 		__atomic_add_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
 		/* Not FUTEX_PRIVATE: the collector wakes us from its own mapping. */
@@ -110,7 +115,7 @@ static bool wait_for_room(struct sl_arena *a)
 		__atomic_sub_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
 		if (s->on_full == SL_FULL_WAIT &&
 		    sl_mono_ns() - begun > (uint64_t)s->wait_ms * 1000000u)
-			return __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) < s->quota_chunks;
+			return ready(a);
 		if (s->on_full == SL_FULL_BLOCK && collector_is_gone(&beat, &still))
 			return false;
 	}
@@ -177,7 +182,7 @@ static bool next_chunk(void)
 			return false;
 		if (!wait_begun)
 			wait_begun = sl_ticks();
-		if (!wait_for_room(a)) {
+		if (!wait_for(a, has_room)) {
 			sl_tls.dropping = 1;
 			return false;
 		}
@@ -225,44 +230,76 @@ static void count_unslotted(struct sl_arena *a)
 	__atomic_add_fetch(&a->unslotted_cnt, 1, __ATOMIC_RELAXED);
 }
 
+/* What a thread needs to begin; refs are 0 until taken. */
+struct outfit {
+	sl_ref slot, agg, first;
+	bool agg_used;
+};
+
+static bool take_outfit(struct sl_arena *a, struct outfit *o)
+{
+	bool used;
+
+	o->slot = sl_stack_pop(&a->free_slots, a->slot_link);
+	if (!o->slot)
+		o->slot = take_fresh(&a->fresh_slot, a->slot_cnt);
+	o->agg = o->slot ? take_chunk(a, true, &o->agg_used) : 0;
+	o->first = o->agg ? take_chunk(a, true, &used) : 0;
+	if (o->first)
+		return true;
+	if (o->agg)
+		sl_stack_push(&a->free_chunks, a->chunk_link, o->agg);
+	if (o->slot)
+		sl_stack_push(&a->free_slots, a->slot_link, o->slot);
+	return false;
+}
+
+static bool has_outfit(const struct sl_arena *a)
+{
+	return ((uint32_t)__atomic_load_n(&a->free_slots, __ATOMIC_RELAXED) ||
+		__atomic_load_n(&a->fresh_slot, __ATOMIC_RELAXED) < a->slot_cnt) &&
+	       ((uint32_t)__atomic_load_n(&a->free_chunks, __ATOMIC_RELAXED) ||
+		__atomic_load_n(&a->fresh_chunk, __ATOMIC_RELAXED) + 2 <= a->chunk_cnt);
+}
+
+/* Threads can come and go faster than the collector sees them end: those that begin then wait. */
+static bool wait_for_outfit(struct sl_arena *a, struct outfit *o)
+{
+	static uint32_t gave_up; /* waiting did not help the last time: not again until it is not needed */
+	bool ok = take_outfit(a, o);
+
+	while (!ok && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED) && wait_for(a, has_outfit))
+		ok = take_outfit(a, o);
+	__atomic_store_n(&gave_up, !ok, __ATOMIC_RELAXED);
+	return ok;
+}
+
 static bool thread_start(void)
 {
 	const struct sl_session *s = sl_global.session;
 	struct sl_arena *a = sl_global.arena;
-	sl_ref ref, agg, first;
 	struct sl_slot *slot;
-	bool agg_used = false, used;
+	struct outfit o;
 
-	ref = sl_stack_pop(&a->free_slots, a->slot_link);
-	if (!ref)
-		ref = take_fresh(&a->fresh_slot, a->slot_cnt);
-	if (!ref)
+	if (!wait_for_outfit(a, &o))
 		return false;
-	agg = take_chunk(a, true, &agg_used);
-	first = agg ? take_chunk(a, true, &used) : 0;
-	if (!first) {
-		if (agg)
-			sl_stack_push(&a->free_chunks, a->chunk_link, agg);
-		sl_stack_push(&a->free_slots, a->slot_link, ref);
-		return false;
-	}
-	slot = &a->slot[ref - 1];
+	slot = &a->slot[o.slot - 1];
 	slot->pid = sl_proc->pid;
 	slot->tid = (uint32_t)sl_gettid();
 	slot->process = sl_proc->number;
 	slot->parent_process = sl_proc->parent_number;
-	slot->agg_chunk = agg;
-	slot->first_chunk = first;
+	slot->agg_chunk = o.agg;
+	slot->first_chunk = o.first;
 	slot->born = sl_ticks();
 	slot->lost_cnt = slot->nested_cnt = 0;
 	slot->instance++;
 	if (!sl_global.restricted)
 		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
 	sl_tls.slot = slot;
-	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, agg);
-	if (agg_used)
+	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, o.agg);
+	if (o.agg_used)
 		memset(sl_tls.agg, 0, SL_CHUNK_BYTES);
-	use_chunk(chunk_init(a, first, ref, 0));
+	use_chunk(chunk_init(a, o.first, o.slot, 0));
 	sl_tls.threshold = s->threshold_ticks;
 	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
 	sl_tls.dropping = 0;

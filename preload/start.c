@@ -24,6 +24,7 @@
 #endif
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1
+#define MFD_ALLOW_SEALING 2
 #endif
 
 enum { START_NOT_YET, START_RUNNING, START_DONE, START_FAILED };
@@ -165,17 +166,38 @@ static long send_hello(long sock, enum sl_hello_kind kind, int fd)
 	return sl_sys3(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL);
 }
 
+/*
+ * Chunks that fit into the largest file this process may make: going beyond is a SIGXFSZ. 0: too few to
+ * be of use.
+ */
+static uint32_t chunk_count(void)
+{
+	struct {
+		uint64_t cur, max;
+	} limit;
+	uint64_t cnt;
+
+	if (sl_sys4(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, NULL, &limit) < 0 ||
+	    limit.cur >= SL_ARENA_BYTES)
+		return SL_CHUNK_CNT;
+	cnt = limit.cur < SL_ARENA_HEADER_BYTES ? 0 : (limit.cur - SL_ARENA_HEADER_BYTES) / SL_CHUNK_BYTES;
+	return cnt < 16 ? 0 : (uint32_t)cnt;
+}
+
 static struct sl_arena *make_arena(long *memfd)
 {
+	uint32_t chunk_cnt = chunk_count();
 	struct sl_arena *a;
-	long m;
+	long m = -ENOMEM;
 
-	*memfd = sl_sys2(SYS_memfd_create, "sightline-ring", MFD_CLOEXEC);
+	*memfd = chunk_cnt ? sl_sys2(SYS_memfd_create, "sightline-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)
+			   : -EFBIG;
 	if (*memfd < 0)
 		return NULL;
-	m = sl_sys2(SYS_ftruncate, *memfd, SL_ARENA_BYTES);
-	if (m == 0)
-		m = sl_sys6(SYS_mmap, 0, SL_ARENA_BYTES, PROT_READ | PROT_WRITE,
+	/* Sealed: the collector maps it, and must not fault on what somebody cuts off. */
+	if (sl_sys2(SYS_ftruncate, *memfd, sl_arena_bytes(chunk_cnt)) == 0 &&
+	    sl_sys3(SYS_fcntl, *memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		m = sl_sys6(SYS_mmap, 0, (long)sl_arena_bytes(chunk_cnt), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_NORESERVE, *memfd, 0);
 	if (m < 0 && m > -4096) {
 		sl_sys1(SYS_close, *memfd);
@@ -187,7 +209,7 @@ static struct sl_arena *make_arena(long *memfd)
 	a->hook_cnt = SL_HOOK_CNT;
 	a->hook_hash = sl_hook_hash();
 	a->chunk_bytes = SL_CHUNK_BYTES;
-	a->chunk_cnt = SL_CHUNK_CNT;
+	a->chunk_cnt = chunk_cnt;
 	a->slot_cnt = SL_SLOT_CNT;
 	a->header_bytes = SL_ARENA_HEADER_BYTES;
 	a->creator_pid = (uint32_t)sl_getpid();
@@ -210,7 +232,7 @@ static bool join(void)
 		sl_sys1(SYS_close, sock);
 	sl_sys1(SYS_close, memfd);
 	if (sent < 0) {
-		sl_sys2(SYS_munmap, a, SL_ARENA_BYTES);
+		sl_sys2(SYS_munmap, a, sl_arena_bytes(a->chunk_cnt));
 		return false;
 	}
 	sl_global.arena = a;
