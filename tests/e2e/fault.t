@@ -26,7 +26,7 @@ for n in 1 1000 100000; do
 		case $how in
 		profile) profile k --osrt-threshold=0 --on-full=block "$PROG/repeat" "$W/data" $n kill >out 2>err ;;
 		bare)
-			SIGHTLINE_OPTIONS='--osrt-threshold=0 --on-full=block' bare k "$PROG/repeat" "$W/data" $n kill >out 2>err
+			SIGHTLINE_OPTIONS='--osrt-threshold=0 --on-full=block' bare k$n "$PROG/repeat" "$W/data" $n kill >out 2>err
 			wait_for 20 sh -c '[ -f "$0" ] && [ ! -e "$0-wal" ]' "$R"
 			;;
 		esac
@@ -44,9 +44,10 @@ for how in profile bare; do
 	rm -f data.done data.go out
 	case $how in
 	profile) profile c --osrt-threshold=0 "$PROG/repeat" "$W/data" 20000 wait >out 2>err & ;;
-	bare) SIGHTLINE_OPTIONS=--osrt-threshold=0 bare c "$PROG/repeat" "$W/data" 20000 wait >out 2>err & ;;
+	bare) SIGHTLINE_OPTIONS=--osrt-threshold=0 bare cb "$PROG/repeat" "$W/data" 20000 wait >out 2>err & ;;
 	esac
 	R=$W/c.sqlite
+	[ $how = profile ] || R=$W/cb.sqlite
 	wait_for 10 test -f data.done || result 1 "the program works, $how"
 	victims=$(collector_of)
 	check "there is a collector, $how" test -n "$victims"

@@ -16,23 +16,23 @@ root=
 [ "$(id -u)" = 0 ] && root=1
 
 # ---- no collector ----
-SIGHTLINE_COLLECTOR=/nonexistent bare n "$PROG/repeat" "$W/data" $N >out 2>err
+SIGHTLINE_COLLECTOR=/nonexistent bare n1 "$PROG/repeat" "$W/data" $N >out 2>err
 works $? 'no collector: the program works'
 lines err 1 'no collector: one line'
 check 'no collector: no report' test ! -e "$R"
-SIGHTLINE_COLLECTOR=/nonexistent bare n sh -c 'true; /bin/true; (/bin/true); exec "$0" "$@"' "$PROG/repeat" "$W/data" $N >out 2>err
+SIGHTLINE_COLLECTOR=/nonexistent bare n2 sh -c 'true; /bin/true; (/bin/true); exec "$0" "$@"' "$PROG/repeat" "$W/data" $N >out 2>err
 works $? 'no collector, a tree of processes: it works'
 lines err 1 'no collector, a tree of processes: one line'
-SIGHTLINE_COLLECTOR=/etc/passwd bare n "$PROG/repeat" "$W/data" $N >out 2>err
+SIGHTLINE_COLLECTOR=/etc/passwd bare n3 "$PROG/repeat" "$W/data" $N >out 2>err
 works $? 'a collector that cannot be executed: the program works'
 lines err 1 'a collector that cannot be executed: one line'
-SIGHTLINE_COLLECTOR=/bin/false bare n "$PROG/repeat" "$W/data" $N >out 2>err
+SIGHTLINE_COLLECTOR=/bin/false bare n4 "$PROG/repeat" "$W/data" $N >out 2>err
 works $? 'a collector that is none: the program works'
 mkdir alone
 cp "$SHIM" alone/
 LD_PRELOAD=$W/alone/libtrace.so SIGHTLINE_OUTPUT=$W/al.sqlite PATH=/usr/bin:/bin "$PROG/repeat" "$W/data" $N >out 2>err
 works $? 'a library without its collector: the program works'
-SIGHTLINE_OPTIONS=--nonsense bare n "$PROG/repeat" "$W/data" $N >out 2>err
+SIGHTLINE_OPTIONS=--nonsense bare n5 "$PROG/repeat" "$W/data" $N >out 2>err
 works $? 'SIGHTLINE_OPTIONS that are wrong: the program works'
 lines err 1 'SIGHTLINE_OPTIONS that are wrong: one line'
 SIGHTLINE_SESSION=/nonexistent LD_PRELOAD=$SHIM "$PROG/repeat" "$W/data" $N >out 2>err

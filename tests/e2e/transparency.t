@@ -17,11 +17,10 @@ one_run() { # HOW COMMAND...
 		case $run in
 		plain) exec "$@" ;;
 		bare)
-			R=$W/bare.sqlite
-			rm -f "$R"
+			R=$W/bare$case_no.sqlite
 			SIGHTLINE_OUTPUT=$R LD_PRELOAD=$SHIM${ALSO:+:$ALSO} exec "$@"
 			;;
-		profile) exec "$BIN" profile -f true -o "$W/profile" $PROFILE_OPTS "$@" ;;
+		profile) exec "$BIN" profile -f true -o "$W/profile$case_no" $PROFILE_OPTS "$@" ;;
 		esac
 	) <"${INPUT:-/dev/null}" >"$W/$run.out" 2>"$W/$run.err"
 	echo "exit status $?" >"$W/$run.status"
@@ -31,7 +30,8 @@ one_run() { # HOW COMMAND...
 same() { # NAME COMMAND...
 	same_name=$1
 	shift
-	rm -f "$W"/bare.sqlite "$W"/profile.sqlite
+	# A new name each time: the collector of the bare run before may still be finishing its report.
+	case_no=$((case_no + 1))
 	one_run plain "$@" 2>/dev/null
 	for way in bare profile; do
 		one_run $way "$@" 2>/dev/null # the shell would name signals
@@ -42,9 +42,9 @@ same() { # NAME COMMAND...
 				diff -a "$W/plain.$what" "$W/$way.$what" | head -8
 			} >>"$W/diff"
 		done
-		[ "${NO_REPORT:-}" ] || intact "$W/$way.sqlite" >>"$W/diff" 2>&1 || echo "no sound report" >>"$W/diff"
+		[ "${NO_REPORT:-}" ] || intact "$W/$way$case_no.sqlite" >>"$W/diff" 2>&1 || echo "no sound report" >>"$W/diff"
 		if [ "${SEEN:-}" ]; then
-			seen=$(q "$W/$way.sqlite" "SELECT (SELECT count(*) FROM call WHERE name = '$SEEN') +
+			seen=$(q "$W/$way$case_no.sqlite" "SELECT (SELECT count(*) FROM call WHERE name = '$SEEN') +
 				coalesce((SELECT sum(count) FROM total WHERE name = '$SEEN'), 0)" 2>&1)
 			case $seen in '' | 0 | *[!0-9]*) echo "no $SEEN in the report: $seen" >>"$W/diff" ;; esac
 		fi
@@ -53,6 +53,7 @@ same() { # NAME COMMAND...
 	done
 }
 PROFILE_OPTS=--osrt-threshold=0
+case_no=0
 
 # ---- output, status ----
 echo 'from standard input' >"$W/input"
@@ -91,13 +92,13 @@ for how in spawn spawn_empty spawn_own clone_vm clone_vfork clone_fork raw_fork 
 	clone_vm | vfork_exit | vfork_fail | raw_fork) continue ;;
 	esac
 	for way2 in bare profile; do
-		is "$(q "$W/$way2.sqlite" "SELECT count(*) > 0 FROM call WHERE path = '/etc/passwd' AND name = 'open'" 2>&1)" \
+		is "$(q "$W/$way2$case_no.sqlite" "SELECT count(*) > 0 FROM call WHERE path = '/etc/passwd' AND name = 'open'" 2>&1)" \
 			1 "child by $how is traced, $way2"
 	done
 done
 same '500 short-lived processes' "$PROG/procs" many
 for way2 in bare profile; do
-	is "$(q "$W/$way2.sqlite" "SELECT count(DISTINCT pid) FROM call WHERE name = 'open' AND path = '/dev/zero'")" 500 \
+	is "$(q "$W/$way2$case_no.sqlite" "SELECT count(DISTINCT pid) FROM call WHERE name = 'open' AND path = '/dev/zero'")" 500 \
 		"500 short-lived processes left their calls, $way2"
 done
 same 'env -i' env -i A=1 "$PROG/around"

@@ -7,9 +7,10 @@ lib() { # NAME: path of an installed library
 	/sbin/ldconfig -p 2>/dev/null | sed -n "s/^[[:space:]]*$1 .*x86-64.* => //p;s/^[[:space:]]*$1 .*AArch64.* => //p" | head -1
 }
 # The program prints what it must print, and its open of /etc/passwd is in the report exactly once.
+run_no=0
 works() { # NAME PRELOADS
-	R=$W/p.sqlite
-	rm -f "$R"
+	run_no=$((run_no + 1))
+	R=$W/p$run_no.sqlite
 	SIGHTLINE_OUTPUT=$R LD_PRELOAD=$2 "$PROG/procs" child >got 2>err
 	is "$?" 7 "$1: exit status"
 	is "$(grep -v '^env' got)$(cat err)" "arg $PROG/procs
@@ -39,14 +40,14 @@ for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
 	works "$name before" "$path:$SHIM"
 	works "$name after" "$SHIM:$path"
 	for order in "$path:$SHIM" "$SHIM:$path"; do
-		SIGHTLINE_OUTPUT=$W/m.sqlite LD_PRELOAD=$order "$PY" -c '
+		run_no=$((run_no + 1))
+		SIGHTLINE_OUTPUT=$W/m$run_no.sqlite LD_PRELOAD=$order "$PY" -c '
 import threading, json
 def f():
     for i in range(200): json.loads(open("/proc/self/status").read() and "{}")
 t = [threading.Thread(target=f) for _ in range(8)]
 [x.start() for x in t]; [x.join() for x in t]; print("done")' >got 2>&1
 		is "$(cat got)" done "$name and threads of python, $order"
-		rm -f m.sqlite
 	done
 done
 if [ -x "$PROG/asan" ] && "$PROG/asan" >plain.out 2>&1; then

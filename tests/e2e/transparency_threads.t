@@ -11,14 +11,16 @@ calls() { # REPORT NAMES
 }
 field() { sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$2"; }
 
+run_no=0
 threads() { # NAME HOW [N]: same output in all three ways; every read counted
 	name=$1
 	shift
+	run_no=$((run_no + 1))
 	"$PROG/threads" "$@" >plain.out
 	is "$?" 0 "$name, plain"
 	for how in bare 'profile 0' 'profile 1000'; do
 		case $how in
-		bare) bare t "$PROG/threads" "$@" >traced.out ;;
+		bare) bare tb$run_no "$PROG/threads" "$@" >traced.out ;;
 		*) profile t "--osrt-threshold=${how#* }" "$PROG/threads" "$@" >traced.out 2>err.out ;;
 		esac
 		is "$?" 0 "$name, $how: exit status"

@@ -5,14 +5,15 @@
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 
+run_no=0
 truth() { # PROGRAM [ARG...]: in a folder of its own, in each way of tracing
 	prog=$1
 	shift
 	for how in 'profile 0' 'profile 1000' 'profile 1000000000' bare; do
 		rm -rf here notes
 		mkdir here notes
-		rm -f t.sqlite
-		R=$W/t.sqlite
+		run_no=$((run_no + 1)) # a new name: the collector of a bare run may still be finishing
+		R=$W/t$run_no.sqlite
 		case $how in
 		bare)
 			(cd here && SIGHTLINE_OPTIONS=--osrt-threshold=0 SIGHTLINE_OUTPUT=$R LD_PRELOAD=$SHIM \
