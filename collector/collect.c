@@ -295,6 +295,19 @@ static void beat(struct collector *c)
 	__atomic_add_fetch(&c->session.control->heartbeat, 1, __ATOMIC_RELAXED);
 }
 
+/* Threads come and go by the hundred: give slots back before there are none, at once. */
+static void relieve(struct collector *c)
+{
+	if (!drain_is_pressed(&c->arenas))
+		return;
+	drain_reap(&c->arenas, true);
+	/* What those that are gone had written before we asked is visible now. */
+	add_snapshot(c);
+	drain_round(&c->arenas, ROWS_PER_ROUND);
+	drain_reap(&c->arenas, true);
+	collect_commit(c);
+}
+
 static void housekeeping(struct collector *c)
 {
 	bool all = c->now - c->reaped_at >= REAP_NS;
@@ -336,6 +349,7 @@ size_t collect_tick(struct collector *c)
 		if (db_pending(c->db) >= ROWS_PER_COMMIT)
 			collect_commit(c);
 	} while (taken >= ROWS_PER_ROUND / 4 && mono_now() - begun < TICK_NS);
+	relieve(c);
 	housekeeping(c);
 	c->is_busy |= all > 0;
 	if (c->now - c->committed_at >= (c->is_busy ? COMMIT_NS : SECOND_NS) && has_news(c))

@@ -20,6 +20,7 @@
 #define FAR_TICKS    (1ull << 35) /* no record can end so long after the newest snapshot */
 #define PAGE         4096u
 #define IMAGE_ROUNDS 50
+#define MANY_SLOTS   256
 
 static bool chunk_ok(const struct arena *a, sl_ref ref)
 {
@@ -479,6 +480,23 @@ static bool has_user(struct arenas *as, struct arena *a, bool all)
 	return users_have_mapped(a->device, a->inode);
 }
 
+static uint32_t slots_in_use(const struct arena *a)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < a->threads; i++)
+		cnt += a->thread[i] != NULL;
+	return cnt;
+}
+
+bool drain_is_pressed(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		if (slots_in_use(a) >= a->slots_in_use + MANY_SLOTS)
+			return true;
+	return false;
+}
+
 void drain_reap(struct arenas *as, bool all)
 {
 	for (struct arena *a = as->first; a; a = a->next) {
@@ -487,6 +505,8 @@ void drain_reap(struct arenas *as, bool all)
 		for (uint32_t i = 0; i < a->threads; i++)
 			if (a->thread[i] && !a->thread[i]->is_over)
 				reap_thread(as, a, i, a->thread[i], all);
+		if (all)
+			a->slots_in_use = slots_in_use(a);
 		alive = reap_images(as, a);
 		if (!alive)
 			alive = has_user(as, a, all);
