@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,8 @@
 #define RESTART_PAUSE_NS INT64_C(1000000000)
 #define BUSY_MS          10000 /* only another writer makes us wait, e.g. somebody's CREATE INDEX */
 #define BALLAST_BYTES    (4u << 20)
+#define LOCK_WAIT_MS     10000
+#define LOCK_STEP_MS     20
 
 int db_errno(int rc)
 {
@@ -236,6 +239,15 @@ void db_ballast_drop(struct db *db)
 	db->ballast_fd = -1;
 }
 
+void db_settle(struct db *db)
+{
+	if (!db->wal || db->in_txn)
+		return;
+	sqlite3_busy_timeout(db->sql, RESTART_WAIT_MS);
+	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_busy_timeout(db->sql, BUSY_MS);
+}
+
 /* ---- open ---- */
 
 static int refuse(char *why, size_t len, const char *path, const char *text)
@@ -254,8 +266,47 @@ static void unlink_with(const char *path, const char *suffix)
 	free(name);
 }
 
+/*
+ * One collector writes a report. flock, which SQLite does not use: its own locks are held only while it
+ * commits, and would be dropped by the first close of any other descriptor of the file. A collector that
+ * is just finishing is waited for.
+ */
+static int db_lock(const char *path, int fd, char *why, size_t len)
+{
+	for (int waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB); waited_ms += LOCK_STEP_MS) {
+		struct timespec step = {0, LOCK_STEP_MS * 1000000};
+
+		if (errno != EWOULDBLOCK)
+			return 0; /* a file system without locks */
+		if (waited_ms >= LOCK_WAIT_MS)
+			return refuse(why, len, path, "is still being written by another run");
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+/* Takes the old report away, once nobody writes it. */
+static int remove_old(const char *path, char *why, size_t len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (fd >= 0)
+		err = db_lock(path, fd, why, len);
+	if (!err) {
+		/* The log first: it must never meet a new file of this name. */
+		unlink_with(path, "-wal");
+		unlink_with(path, "-shm");
+		unlink_with(path, "-journal");
+		if (unlink(path) && errno != ENOENT)
+			err = refuse(why, len, path, strerror(errno));
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 /* Makes the empty file, so that every reason why that is impossible has its own words. */
-static int create_file(const struct db_open *how, char *why, size_t len)
+static int create_file(const struct db_open *how, int *lock_fd, char *why, size_t len)
 {
 	struct stat st;
 	int fd;
@@ -268,18 +319,22 @@ static int create_file(const struct db_open *how, char *why, size_t len)
 				      "exists already; use another name, or -f true to replace it");
 		if (!S_ISREG(st.st_mode))
 			return refuse(why, len, how->path, "is no regular file: not replaced");
-		/* The log first: it must never meet a new file of this name. */
-		unlink_with(how->path, "-wal");
-		unlink_with(how->path, "-shm");
-		unlink_with(how->path, "-journal");
-		if (unlink(how->path))
-			return refuse(why, len, how->path, strerror(errno));
+		if (remove_old(how->path, why, len))
+			return -1;
 	}
 	fd = open(how->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return refuse(why, len, how->path, strerror(errno));
-	close(fd);
-	return 0;
+	*lock_fd = fd;
+	return db_lock(how->path, fd, why, len);
+}
+
+static int lock_again(const char *path, int *lock_fd, char *why, size_t len)
+{
+	*lock_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*lock_fd < 0)
+		return refuse(why, len, path, strerror(errno));
+	return db_lock(path, *lock_fd, why, len);
 }
 
 /* Before the first connection; afterwards these calls fail, which costs speed only. */
@@ -410,16 +465,20 @@ static struct db *db_new(const char *path)
 struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 {
 	struct db *db;
-	int err;
+	int err, lock_fd = -1;
 
 	sqlite_setup();
-	if (!how->resume && create_file(how, why, why_len))
-		return NULL;
-	db = db_new(how->path);
+	err = how->resume ? lock_again(how->path, &lock_fd, why, why_len)
+			  : create_file(how, &lock_fd, why, why_len);
+	db = err ? NULL : db_new(how->path);
 	if (!db) {
-		refuse(why, why_len, how->path, strerror(ENOMEM));
+		if (!err)
+			refuse(why, why_len, how->path, strerror(ENOMEM));
+		if (lock_fd >= 0)
+			close(lock_fd);
 		return NULL;
 	}
+	db->lock_fd = lock_fd;
 	if (how->resume && db_check_resume(db->path, why, why_len))
 		goto out;
 	err = db_schema_init(db);
@@ -454,6 +513,9 @@ void db_close(struct db *db)
 	for (int t = 0; t < DB_TABLE_CNT; t++)
 		sqlite3_finalize(db->batch[t].stmt);
 	sqlite3_close(db->sql);
+	/* After SQLite let go: closing this descriptor would drop its locks. */
+	if (db->lock_fd >= 0)
+		close(db->lock_fd);
 	db_ballast_drop(db);
 	db_batch_free(db);
 	db_strings_free(db);

@@ -123,6 +123,12 @@ int db_clock_snapshot(struct db *db, int64_t ticks, int64_t mono, int64_t real, 
 /* Commits everything given since the last commit, at session time @now (ANALYSIS_DETAILS follows). */
 int db_commit(struct db *db, int64_t now_ns);
 
+/*
+ * After a commit: moves everything from the log into the report itself, so that a copy of that one file is
+ * whole. Readers that hold the log up are not waited for: it then simply stays.
+ */
+void db_settle(struct db *db);
+
 /* Private key/value pairs of the collector inside the same transactions (table SL_STATE). */
 int db_state_set(struct db *db, const char *key, const void *blob, size_t len);
 int db_state_get(struct db *db, const char *key, void **blob, size_t *len); /* malloc'd; -ENOENT */

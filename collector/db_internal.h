@@ -160,6 +160,7 @@ struct db {
 	int page_size;
 	int64_t last_restart_ns;
 	int ballast_fd;
+	int lock_fd; /* of the report: one writer at a time, see db_lock() */
 };
 
 int db_begin(

@@ -230,6 +230,7 @@ static void answer_leaving(struct collector *c)
 	drain_reap(&c->arenas, true);
 	drain_totals(&c->arenas, false);
 	collect_commit(c);
+	db_settle(c->db);
 	while (c->leaving_cnt)
 		close(c->leaving[--c->leaving_cnt]);
 }
