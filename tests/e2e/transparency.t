@@ -101,6 +101,7 @@ for way2 in bare profile; do
 	is "$(q "$W/$way2$case_no.sqlite" "SELECT count(DISTINCT pid) FROM call WHERE name = 'open' AND path = '/dev/zero'")" 500 \
 		"500 short-lived processes left their calls, $way2"
 done
+SEEN=open same 'a program that env turns into' env ONE=1 "$PROG/around"
 same 'env -i' env -i A=1 "$PROG/around"
 SEEN=open same 'python subprocess' "$PY" -c '
 import subprocess, os
