@@ -13,7 +13,10 @@
 
 #include "figure.h"
 
-enum { MAX_THREADS = 64, MAX_SLICES = 64 };
+enum {
+	MAX_THREADS = 64,
+	MAX_SLICES = 64
+};
 
 static long calls_per_slice;
 static int slices = 40, nap_ms;

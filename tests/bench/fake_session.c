@@ -23,7 +23,9 @@
 
 #include "figure.h"
 
-enum { MAX_ARENAS = 64 };
+enum {
+	MAX_ARENAS = 64
+};
 
 static struct sl_arena *arena[MAX_ARENAS];
 static int arena_cnt;
@@ -46,7 +48,9 @@ static void take_arena(int listen_fd)
 	} control;
 	struct sl_hello hello;
 	struct iovec iov = {&hello, sizeof(hello)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
 	int fd, peer = accept(listen_fd, NULL, NULL);
 
@@ -148,10 +152,14 @@ static int run(struct session *s, bool recycle, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct sl_session settings = {.magic = SL_SESSION_MAGIC, .wire_version = SL_WIRE_VERSION,
-				      .bytes = sizeof(settings), .clock_mode = SL_CLOCK_TSC,
-				      .trace = SL_TRACE_OSRT, .on_full = SL_FULL_DROP,
-				      .quota_chunks = 2048, .collector_pid = (uint32_t)getpid(),
+	struct sl_session settings = {.magic = SL_SESSION_MAGIC,
+				      .wire_version = SL_WIRE_VERSION,
+				      .bytes = sizeof(settings),
+				      .clock_mode = SL_CLOCK_TSC,
+				      .trace = SL_TRACE_OSRT,
+				      .on_full = SL_FULL_DROP,
+				      .quota_chunks = 2048,
+				      .collector_pid = (uint32_t)getpid(),
 				      .state = SL_SESSION_ON};
 	struct session s;
 	bool recycle = false;

@@ -94,7 +94,7 @@ def part_below(bench, table):
 # ---- rings -> SQLite ----
 
 def sqlite_limit(bench, rows=4000000):
-    """Rows per second of INSERT ... SELECT from a virtual table, SQLite's own limit; and of our writer alone."""
+    """Rows per second of CPU time of INSERT ... SELECT from a virtual table, SQLite's own limit; and of our writer alone."""
     out = subprocess.run([bench.bin("db_ingest"), "-r", "1", "-n", str(rows), "-d", bench.tmp], check=True,
                          capture_output=True, text=True).stdout
     return [float(re.search(r"^%s +(\d+) rows/s" % w, out, re.M).group(1)) for w in ("limit", "ours")]
@@ -140,7 +140,7 @@ def part_ingest(bench, table):
               ">= 0.60", median(a / b for a, b in pairs))
     table.add("rings -> SQLite, rows per s, start to complete report", median(wall) / 1e6, median(limit) / 1e6, best,
               "M")
-    table.add("the report's writer alone, rows per s", median(writer) / 1e6, median(limit) / 1e6, best, "M")
+    table.add("the report's writer alone, rows per s of CPU", median(writer) / 1e6, median(limit) / 1e6, best, "M")
 
 
 def part_flood(bench, table):

@@ -17,29 +17,29 @@
 #include "preload/clock.h"
 
 #define FORWARD 0
-#define LIMIT 1
-#define LTTNG 2
+#define LIMIT   1
+#define LTTNG   2
 
-#define TLS __thread __attribute__((tls_model("initial-exec")))
+#define TLS         __thread __attribute__((tls_model("initial-exec")))
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define CALLS(X)                                                                              \
-	X(ssize_t, pread, (int fd, void *p, size_t n, off_t o), (fd, p, n, o), fd)            \
-	X(ssize_t, pread64, (int fd, void *p, size_t n, off_t o), (fd, p, n, o), fd)          \
-	X(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t o), (fd, p, n, o), fd)     \
-	X(ssize_t, pwrite64, (int fd, const void *p, size_t n, off_t o), (fd, p, n, o), fd)   \
-	X(ssize_t, read, (int fd, void *p, size_t n), (fd, p, n), fd)                         \
-	X(ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n), fd)                  \
-	X(int, open, (const char *p, int f, unsigned m), (p, f, m), f)                        \
-	X(int, open64, (const char *p, int f, unsigned m), (p, f, m), f)                      \
-	X(int, openat, (int d, const char *p, int f, unsigned m), (d, p, f, m), f)            \
-	X(int, openat64, (int d, const char *p, int f, unsigned m), (d, p, f, m), f)          \
-	X(int, close, (int fd), (fd), fd)                                                     \
-	X(off_t, lseek, (int fd, off_t o, int w), (fd, o, w), fd)                             \
-	X(off_t, lseek64, (int fd, off_t o, int w), (fd, o, w), fd)                           \
-	X(int, fstat, (int fd, void *s), (fd, s), fd)                                         \
-	X(int, fstat64, (int fd, void *s), (fd, s), fd)                                       \
-	X(int, stat, (const char *p, void *s), (p, s), 0)                                     \
+#define CALLS(X)                                                                            \
+	X(ssize_t, pread, (int fd, void *p, size_t n, off_t o), (fd, p, n, o), fd)          \
+	X(ssize_t, pread64, (int fd, void *p, size_t n, off_t o), (fd, p, n, o), fd)        \
+	X(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t o), (fd, p, n, o), fd)   \
+	X(ssize_t, pwrite64, (int fd, const void *p, size_t n, off_t o), (fd, p, n, o), fd) \
+	X(ssize_t, read, (int fd, void *p, size_t n), (fd, p, n), fd)                       \
+	X(ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n), fd)                \
+	X(int, open, (const char *p, int f, unsigned m), (p, f, m), f)                      \
+	X(int, open64, (const char *p, int f, unsigned m), (p, f, m), f)                    \
+	X(int, openat, (int d, const char *p, int f, unsigned m), (d, p, f, m), f)          \
+	X(int, openat64, (int d, const char *p, int f, unsigned m), (d, p, f, m), f)        \
+	X(int, close, (int fd), (fd), fd)                                                   \
+	X(off_t, lseek, (int fd, off_t o, int w), (fd, o, w), fd)                           \
+	X(off_t, lseek64, (int fd, off_t o, int w), (fd, o, w), fd)                         \
+	X(int, fstat, (int fd, void *s), (fd, s), fd)                                       \
+	X(int, fstat64, (int fd, void *s), (fd, s), fd)                                     \
+	X(int, stat, (const char *p, void *s), (p, s), 0)                                   \
 	X(int, stat64, (const char *p, void *s), (p, s), 0)
 
 enum {
@@ -79,7 +79,8 @@ static TLS struct {
 static __attribute__((noinline, cold)) void ring_slow(void)
 {
 	if (!ring.base) {
-		void *p = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *p = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		ring.base = p == MAP_FAILED ? NULL : p;
 		if (!ring.base)
@@ -115,7 +116,7 @@ static inline void put(uint64_t start, uint64_t end, int id, int arg, int64_t re
 	r->arg = arg;
 	ring.cur = r + 1;
 }
-#define BEFORE(id, arg) uint64_t begun = sl_counter()
+#define BEFORE(id, arg)     uint64_t begun = sl_counter()
 #define AFTER(id, arg, ret) put(begun, sl_counter(), id, arg, (int64_t)(ret))
 
 #elif SHIM == LTTNG
@@ -123,34 +124,34 @@ static inline void put(uint64_t start, uint64_t end, int id, int arg, int64_t re
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "tests/bench/lttng.h"
 static TLS int inside;
-#define BEFORE(id, arg)                                 \
-	int nested = inside++;                          \
-	if (!nested)                                    \
+#define BEFORE(id, arg)        \
+	int nested = inside++; \
+	if (!nested)           \
 	lttng_ust_tracepoint(bench, entry, id, arg)
-#define AFTER(id, arg, ret)                                             \
-	do {                                                            \
-		if (!nested)                                            \
+#define AFTER(id, arg, ret)                                                     \
+	do {                                                                    \
+		if (!nested)                                                    \
 			lttng_ust_tracepoint(bench, leave, id, (int64_t)(ret)); \
-		inside = nested;                                        \
+		inside = nested;                                                \
 	} while (0)
 
 #else
-#define BEFORE(id, arg) (void)0
+#define BEFORE(id, arg)     (void)0
 #define AFTER(id, arg, ret) (void)0
 #endif
 
-#define X(ret, name, params, args, arg)                                                 \
-	ret w_##name params __asm__(#name);                                             \
-	__attribute__((visibility("default"))) ret w_##name params                      \
-	{                                                                               \
-		ret(*call) params = real[ID_##name];                                    \
-		ret rc;                                                                 \
-		if (unlikely(!call))                                                    \
-			call = find(ID_##name);                                         \
-		BEFORE(ID_##name, arg);                                                 \
-		rc = call args;                                                         \
-		AFTER(ID_##name, arg, rc);                                              \
-		return rc;                                                              \
+#define X(ret, name, params, args, arg)                            \
+	ret w_##name params __asm__(#name);                        \
+	__attribute__((visibility("default"))) ret w_##name params \
+	{                                                          \
+		ret(*call) params = real[ID_##name];               \
+		ret rc;                                            \
+		if (unlikely(!call))                               \
+			call = find(ID_##name);                    \
+		BEFORE(ID_##name, arg);                            \
+		rc = call args;                                    \
+		AFTER(ID_##name, arg, rc);                         \
+		return rc;                                         \
 	}
 CALLS(X)
 #undef X
