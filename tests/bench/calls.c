@@ -1,11 +1,12 @@
 /*
- * calls [N [THREADS [SLICES [NAP_MS]]]] - every thread calls pread() of 64 bytes N times, each on its
- * own descriptor of /dev/zero (a shared one would measure the cache line of its reference count).
+ * calls [N [THREADS [SLICES [NAP_MS]]]] - every thread calls pread() of 64 bytes N times, each on
+ * its own descriptor of /dev/zero (a shared one would measure the cache line of its reference
+ * count).
  *
  * Figures: thread CPU ns per call, wall ns per call (means over the threads), 0. They are the lower
  * quartile over slices of the loop, because what others do to the machine only ever adds; with one
- * slice, waiting and everything else is in. The nap between slices lets a tracer that stores records
- * elsewhere catch up, as it does in programs that do not only make calls.
+ * slice, waiting and everything else is in. The nap between slices lets a tracer that stores
+ * records elsewhere catch up, as it does in programs that do not only make calls.
  */
 #include <fcntl.h>
 #include <pthread.h>

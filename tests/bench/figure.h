@@ -1,6 +1,6 @@
 /*
- * figure.h - how a benchmarked program hands over what it measured: one line of numbers, appended to
- * the file $BENCH_OUT (else stdout), so that a tracer's own output never mixes with it.
+ * figure.h - how a benchmarked program hands over what it measured: one line of numbers, appended
+ * to the file $BENCH_OUT (else stdout), so that a tracer's own output never mixes with it.
  */
 #ifndef BENCH_FIGURE_H
 #define BENCH_FIGURE_H
