@@ -86,6 +86,7 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.collector_pid = (uint32_t)getpid(),
 		.state = SL_SESSION_ON,
 		.root_pid = ask->root,
+		.root_waits = ask->root != 0,
 	};
 
 	if (ask->preload && strlen(ask->preload) < sizeof(s.preload_path))

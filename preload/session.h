@@ -48,7 +48,8 @@ struct sl_session {
 	uint32_t state;           /* enum sl_session_state; the collector may change it at any time */
 	uint32_t heartbeat;       /* raised by the collector at least once per second while it lives */
 	uint32_t root_pid;        /* first traced process */
-	uint32_t reserved[7];
+	uint32_t root_waits;      /* 1: at its end the root process waits until its calls are committed */
+	uint32_t reserved[6];
 	char preload_path[256];   /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
 };
 _Static_assert(sizeof(struct sl_session) == 344, "sl_session");

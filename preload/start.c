@@ -456,7 +456,11 @@ static void destructor(void)
 	char byte;
 	long sock;
 
-	if (!sl_global.root || !sl_global.arena || (uint32_t)sl_getpid() != sl_proc->pid)
+	if (!sl_global.arena || (uint32_t)sl_getpid() != sl_proc->pid)
+		return;
+	/* The root is still the root after an exec, though another image has started the collector. */
+	if (!sl_global.root &&
+	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc->pid))
 		return;
 	sock = session_connect();
 	if (sock < 0)
