@@ -88,25 +88,17 @@ void sl_fd_forget_range(unsigned first, unsigned last)
 	}
 }
 
-/* "/proc/self/fd/" and the number, without the help of a format. */
-static void fd_path(char *out, int fd)
+long sl_fd_link(int fd, char *target, size_t room)
 {
-	static const char prefix[] = "/proc/self/fd/";
-	char digits[12];
-	unsigned n = 0, at = sizeof(prefix) - 1;
+	char link[40] = "/proc/self/fd/";
 
-	memcpy(out, prefix, at);
-	do
-		digits[n++] = (char)('0' + fd % 10);
-	while (fd /= 10);
-	while (n)
-		out[at++] = digits[--n];
-	out[at] = 0;
+	sl_put_number(link + strlen(link), (unsigned)fd);
+	return sl_sys4(SYS_readlinkat, AT_FDCWD, link, target, room);
 }
 
 uint32_t sl_fd_serial_slow(int fd)
 {
-	char link[40], target[512];
+	char target[512];
 	struct sockaddr_storage peer;
 	uint32_t len = sizeof(peer), serial, none = 0, *e;
 	uint64_t word, now;
@@ -120,8 +112,7 @@ uint32_t sl_fd_serial_slow(int fd)
 	serial = __atomic_load_n(e, __ATOMIC_RELAXED);
 	if (serial)
 		return serial;
-	fd_path(link, fd);
-	n = sl_sys4(SYS_readlinkat, AT_FDCWD, link, target, sizeof(target));
+	n = sl_fd_link(fd, target, sizeof(target));
 	if (n <= 0)
 		return 0;
 	serial = sl_fd_new_serial();

@@ -7,6 +7,7 @@
  */
 #include "preload/hook.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
@@ -72,6 +73,24 @@ static void use_chunk(struct sl_chunk *c)
 	sl_tls.end = c->data + sizeof(c->data) / 8;
 }
 
+/* A collector that died and that nobody has waited for yet still answers signals. */
+static bool is_zombie(uint32_t pid)
+{
+	char path[32] = "/proc/", text[256];
+	long fd, got;
+
+	memcpy(sl_put_number(path + 6, pid), "/stat", 6);
+	fd = sl_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	got = sl_sys3(SYS_read, fd, text, sizeof(text) - 1);
+	sl_sys1(SYS_close, fd);
+	/* "pid (name) S ...": the state follows the last parenthesis. */
+	while (got > 0 && text[--got] != ')')
+		;
+	return got > 0 && (text[got + 2] == 'Z' || text[got + 2] == 'X');
+}
+
 static bool collector_is_gone(uint32_t *seen, unsigned *still)
 {
 	uint32_t beat = __atomic_load_n(&sl_global.session->heartbeat, __ATOMIC_RELAXED);
@@ -82,10 +101,12 @@ static bool collector_is_gone(uint32_t *seen, unsigned *still)
 		*seen = beat;
 		*still = 0;
 	}
-	/* The heartbeat comes every second; ten silent seconds alone prove nothing while it is stopped. */
+	/* The heartbeat comes every second; silence alone proves nothing: it may be stopped. */
 	if (++*still < 30)
 		return false;
-	return sl_sys2(SYS_kill, sl_global.session->collector_pid, 0) == -ESRCH;
+	*still = 0;
+	return sl_sys2(SYS_kill, sl_global.session->collector_pid, 0) == -ESRCH ||
+	       is_zombie(sl_global.session->collector_pid);
 }
 
 static bool has_room(const struct sl_arena *a)

@@ -287,6 +287,7 @@ void sl_fd_set(int fd, uint32_t serial);/* @fd now means @serial; 0 forgets it *
 uint32_t sl_fd_take(int fd);            /* reads and forgets */
 void sl_fd_forget_range(unsigned first, unsigned last);
 uint32_t sl_fd_new_serial(void);
+long sl_fd_link(int fd, char *target, size_t room); /* what /proc says @fd is; bytes, or -errno */
 
 /* What is known without asking the kernel: for failed calls, whose descriptor may be none. */
 SL_HOT uint32_t sl_fd_peek(int fd)

@@ -60,27 +60,10 @@ static unsigned collector_environment(char **out, unsigned room)
 	return n;
 }
 
-static void number(char *out, unsigned v)
-{
-	char digits[12];
-	unsigned n = 0, at = 0;
-
-	do
-		digits[n++] = (char)('0' + v % 10);
-	while (v /= 10);
-	while (n)
-		out[at++] = digits[--n];
-	out[at] = 0;
-}
-
 static long raw_fork(void)
 {
 	/* No flags and no exit signal: a fork of which the parent hears nothing. */
-#if defined(__aarch64__)
 	return sl_sys5(SYS_clone, 0, 0, 0, 0, 0);
-#else
-	return sl_sys5(SYS_clone, 0, 0, 0, 0, 0);
-#endif
 }
 
 static void reset_signals(void)
@@ -127,7 +110,7 @@ static void spawn(const char *path, int ready_read, int ready_write)
 			(char *)"--ready-fd", (char *)"3", NULL};
 	long pid;
 
-	number(root, (unsigned)sl_getpid());
+	sl_put_number(root, (unsigned)sl_getpid());
 	collector_environment(envp, sizeof(envp) / sizeof(envp[0]));
 	pid = raw_fork();
 	if (pid == 0) {

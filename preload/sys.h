@@ -49,6 +49,21 @@ static inline long sl_sys6(long nr, long a, long b, long c, long d, long e, long
 #define sl_sys5(nr, a, b, c, d, e) \
 	sl_sys6(nr, SL_ARG(a), SL_ARG(b), SL_ARG(c), SL_ARG(d), SL_ARG(e), 0)
 
+/* Decimal digits and a NUL at @to; returns where the NUL is. */
+static inline char *sl_put_number(char *to, unsigned v)
+{
+	char digits[12];
+	unsigned n = 0;
+
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*to++ = digits[--n];
+	*to = 0;
+	return to;
+}
+
 static inline int sl_getpid(void) { return (int)sl_sys0(SYS_getpid); }
 static inline int sl_gettid(void) { return (int)sl_sys0(SYS_gettid); }
 

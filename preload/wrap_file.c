@@ -58,17 +58,8 @@ void sl_fd_passed(int fd)
 /* /proc's view of a descriptor: absolute also where the program gave a relative path. */
 static const char *absolute(int fd, char *target, size_t room, const char *path)
 {
-	char link[40] = "/proc/self/fd/", digits[12];
-	unsigned n = 0, at = 14;
-	long len;
+	long len = sl_fd_link(fd, target, room - 1);
 
-	do
-		digits[n++] = (char)('0' + fd % 10);
-	while (fd /= 10);
-	while (n)
-		link[at++] = digits[--n];
-	link[at] = 0;
-	len = sl_sys4(SYS_readlinkat, AT_FDCWD, link, target, room - 1);
 	if (len <= 0)
 		return path;
 	target[len] = 0;
