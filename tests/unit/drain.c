@@ -284,9 +284,15 @@ static void an_arena_of_another_build_is_refused(void **state)
 	r.arena->hook_hash--;
 	r.arena->chunk_cnt++;
 	assert_null(arena_attach(&s.arenas, r.fd, 1, 1, 1));
-	assert_int_equal(ftruncate(r.fd, 4096), 0);
-	assert_null(arena_attach(&s.arenas, r.fd, 1, 1, 1));
-	assert_int_equal(s.arenas.refused, 3);
+	/* One that its sender could still cut, and one that is too small for a header. */
+	int loose = memfd_create("loose", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(loose, (off_t)SL_ARENA_BYTES), 0);
+	assert_int_equal(pwrite(loose, r.arena, sizeof(*r.arena), 0), sizeof(*r.arena));
+	assert_null(arena_attach(&s.arenas, loose, 1, 1, 1));
+	assert_int_equal(ftruncate(loose, 4096), 0);
+	assert_null(arena_attach(&s.arenas, loose, 1, 1, 1));
+	close(loose);
+	assert_int_equal(s.arenas.refused, 4);
 	side_die(&s);
 }
 

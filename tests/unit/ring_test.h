@@ -6,6 +6,7 @@
 #define RING_TEST_H
 
 #include <string.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,9 +26,10 @@ struct ring {
 
 static inline struct ring ring_new(void)
 {
-	struct ring r = {.fd = memfd_create("sightline-ring", MFD_CLOEXEC)};
+	struct ring r = {.fd = memfd_create("sightline-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
 
 	assert_true(r.fd >= 0 && ftruncate(r.fd, (off_t)SL_ARENA_BYTES) == 0);
+	assert_int_equal(fcntl(r.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
 	r.arena = mmap(NULL, SL_ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 		       r.fd, 0);
 	assert_ptr_not_equal(r.arena, MAP_FAILED);
