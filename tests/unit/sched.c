@@ -63,7 +63,8 @@ static int share_a_cpu(void)
 	return 0;
 }
 
-static volatile bool keep_spinning;
+/* Not a volatile bool: with -fsanitize=bool gcc 12 reads that only once. */
+static _Atomic int keep_spinning;
 
 static void *spin_in_user_mode(void *arg)
 {
@@ -80,25 +81,30 @@ static int timer_beside_spinner(void)
 
 	pin();
 	told->tid_a = gettid();
-	keep_spinning = true;
+	keep_spinning = 1;
 	pthread_create(&thread, NULL, spin_in_user_mode, NULL);
 	for (int i = 0; i < 50; i++)
 		usleep(1000);
-	keep_spinning = false;
+	keep_spinning = 0;
 	pthread_join(thread, NULL);
 	return 0;
 }
 
 static int vfork_and_wait(void)
 {
-	pid_t pid = vfork();
+	pid_t pid = vfork(); /* NOLINT: what it does to its caller is the point */
 
 	if (!pid) {
-		usleep(5000);
+		usleep(5000); /* NOLINT */
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
 	return 0;
+}
+
+static void *end_at_once(void *arg)
+{
+	return arg;
 }
 
 static int threads_galore(void)
@@ -107,7 +113,7 @@ static int threads_galore(void)
 		pthread_t threads[20];
 
 		for (int i = 0; i < 20; i++)
-			pthread_create(&threads[i], NULL, play_b, NULL);
+			pthread_create(&threads[i], NULL, end_at_once, NULL);
 		for (int i = 0; i < 20; i++)
 			pthread_join(threads[i], NULL);
 	}
@@ -128,7 +134,7 @@ static void check_ping_pong(enum sched_backend backend)
 	switches = (long)(n.preempted + n.blocked);
 	/* The kernel's count leaves out only what came before and after its two samples. */
 	assert_in_range(switches + (long)n.mended, told->switches, told->switches + 10);
-	assert_true(told->switches >= 2 * ROUNDS - 10);
+	assert_true(told->switches >= 2 * told->rounds - 10);
 	assert_int_equal(n.ended, 2);
 	assert_int_equal(n.in, n.out);
 	assert_int_equal(count_rows((uint32_t)told->tid_b).ended, 1);
