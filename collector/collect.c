@@ -21,6 +21,9 @@
 
 #define ROWS_PER_ROUND  65536u
 #define ROWS_PER_COMMIT 262144u
+#define LAZY_NS       INT64_C(200000000) /* longest time between two rounds while nothing presses */
+#define LAZY_SCHED_NS INT64_C(30000000)  /* the same while context switches come in thousands */
+#define LAZY_SWITCHES 2000u
 #define COMMIT_NS       200000000ll
 #define SECOND_NS       1000000000ll
 #define IDLE_NS         (10 * SECOND_NS)
@@ -66,10 +69,17 @@ static void note_clocks(struct collector *c)
 	c->clock_at = c->now = s.mono - c->clock.zero;
 }
 
+/* @ticks_per_ns: fixed point, 32 bits behind the point. */
+static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)
+{
+	return (uint64_t)((unsigned __int128)(uint64_t)ns * ticks_per_ns >> 32);
+}
+
 static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 				  uint64_t ticks_per_ns)
 {
 	const struct profile_options *o = ask->options;
+	int64_t signal_ns = o->osrt_threshold_ns > 1000 ? o->osrt_threshold_ns : 1000;
 	struct sl_session s = {
 		.magic = SL_SESSION_MAGIC,
 		.wire_version = SL_WIRE_VERSION,
@@ -77,9 +87,8 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.clock_mode = mode,
 		.trace = (o->trace_osrt ? SL_TRACE_OSRT : 0u) |
 			 (o->osrt_file_access ? SL_TRACE_FILE_ACCESS : 0u),
-		.threshold_ticks = (uint64_t)((unsigned __int128)(uint64_t)o->osrt_threshold_ns *
-						      ticks_per_ns >>
-					      32),
+		.threshold_ticks = ticks(o->osrt_threshold_ns, ticks_per_ns),
+		.signal_threshold_ticks = ticks(signal_ns, ticks_per_ns),
 		.on_full = o->on_full,
 		.wait_ms = 1000,
 		.quota_chunks = (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
@@ -332,16 +341,41 @@ static bool has_news(const struct collector *c)
 	return c->is_busy || c->clock_at > c->committed_at || positions_changed(&c->arenas);
 }
 
+/*
+ * True while nothing presses: rings and slots have plenty of room, nobody waits. Each round costs the
+ * traced programs a piece of their CPUs and caches, so few and large ones are better; a fifth of a second
+ * late is still live. The kernel's buffers are smaller, hence the second bound.
+ */
+bool collect_can_wait(const struct collector *c)
+{
+	int64_t bound = c->sched_rows > LAZY_SWITCHES ? LAZY_SCHED_NS : LAZY_NS;
+
+	if (c->root_is_gone || c->leaving_cnt || !c->session.control || mono_now() - c->tick_at > bound)
+		return false;
+	for (const struct arena *a = c->arenas.first; a; a = a->next) {
+		const struct sl_arena *m = a->map;
+
+		if (__atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) >
+			    c->session.control->quota_chunks / 16 ||
+		    __atomic_load_n(&m->waiter_cnt, __ATOMIC_RELAXED) ||
+		    __atomic_load_n(&m->fresh_slot, __ATOMIC_RELAXED) > SL_SLOT_CNT / 2)
+			return false;
+	}
+	return true;
+}
+
 size_t collect_tick(struct collector *c)
 {
 	int64_t begun = mono_now();
 	size_t taken, all = 0;
 
+	c->tick_at = begun;
 	add_snapshot(c);
 	if (c->session.control)
 		beat(c);
 	if (c->sched)
-		all += (size_t)sched_poll(c->sched, &model_sched_ops, &c->model);
+		c->sched_rows = (size_t)sched_poll(c->sched, &model_sched_ops, &c->model);
+	all += c->sched_rows;
 	/* Whoever forked in what was just polled had said hello before. */
 	loop_accept(c);
 	do {

@@ -19,6 +19,9 @@
 #include "collector/session.h"
 
 struct collector {
+	int64_t tick_at;       /* CLOCK_MONOTONIC of the last round */
+	size_t sched_rows;     /* context switches it had */
+	int nice_now;          /* our own nice value, -1 when it is left alone */
 	const struct profile_options *options;
 	const char *report; /* absolute */
 	struct db *db;
@@ -76,6 +79,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child);
 void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed);
 
 /* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
+bool collect_can_wait(const struct collector *c);
 size_t collect_tick(struct collector *c);
 /* Brings c->now up to date. */
 void collect_now(struct collector *c);

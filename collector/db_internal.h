@@ -116,6 +116,14 @@ struct db_state {
 	size_t len;
 };
 
+#define DB_RECENT 1024
+
+/* Where in the list of operations a descriptor's opening stands; checked before it is believed. */
+struct db_opened {
+	int64_t id;
+	size_t at;
+};
+
 struct db_ops {
 	uint8_t *buf; /* calls waiting for the next commit */
 	size_t len, cap;
@@ -125,6 +133,7 @@ struct db_ops {
 	int64_t process_cnt, thread_cnt, image_cnt, image_cap;
 	int64_t *image_start; /* by image: start_ns */
 	struct db_state *state;
+	struct db_opened recent[DB_RECENT]; /* by id */
 };
 
 int db_ops_run(struct db *db);

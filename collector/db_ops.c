@@ -39,9 +39,9 @@ static const struct {
 		"UPDATE main.META_DATA_EXPORT SET value = ?2 WHERE name = ?1"},
 	[OP_ENV] = {"TARGET_INFO_SYSTEM_ENV", "itit",
 		"INSERT INTO main.TARGET_INFO_SYSTEM_ENV VALUES(?1, 'Local (CLI)', ?2, ?3, ?4)"},
-	[OP_FILE_OPENED] = {"OSRT_FILE_ACCESS_DESCRIPTORS", "iiit",
+	[OP_FILE_OPENED] = {"OSRT_FILE_ACCESS_DESCRIPTORS", "iiiit",
 		"INSERT OR REPLACE INTO main.OSRT_FILE_ACCESS_DESCRIPTORS(rowid, fileAccessId, processId,"
-		" openedAt, closedAt, filePath) VALUES(?1, ?1, ?2, ?3, 0, ?4)"},
+		" openedAt, closedAt, filePath) VALUES(?1, ?1, ?2, ?3, ?4, ?5)"},
 	[OP_FILE_CLOSED] = {"OSRT_FILE_ACCESS_DESCRIPTORS", "ii",
 		"UPDATE main.OSRT_FILE_ACCESS_DESCRIPTORS SET closedAt = ?2 WHERE rowid = ?1"},
 	[OP_IMAGE] = {"SL_PROCESS_TREE", "iiiiiitt",
@@ -350,11 +350,26 @@ int db_system_env(struct db *db, const char *name, int name_enum, const char *va
 int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path,
 		   size_t len)
 {
-	return record(db, OP_FILE_OPENED, id, pid, opened_ns, path, len);
+	struct db_opened *recent = &db->ops.recent[(uint64_t)id % DB_RECENT];
+
+	*recent = (struct db_opened){id, db->ops.len};
+	return record(db, OP_FILE_OPENED, id, pid, opened_ns, INT64_C(0), path, len);
 }
 
 int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
 {
+	const struct db_opened *recent = &db->ops.recent[(uint64_t)id % DB_RECENT];
+	uint8_t *at = db->ops.buf + recent->at;
+	int64_t there[1 + 4];
+
+	/* Most files live shorter than a transaction: then the row that is not written yet says it all. */
+	if (recent->id == id && recent->at + sizeof(there) <= db->ops.len) {
+		memcpy(there, at, sizeof(there));
+		if ((uint32_t)there[0] == OP_FILE_OPENED && there[1] == id) {
+			memcpy(at + 4 * sizeof(int64_t), &closed_ns, sizeof(closed_ns));
+			return 0;
+		}
+	}
 	return record(db, OP_FILE_CLOSED, id, closed_ns);
 }
 

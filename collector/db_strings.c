@@ -216,8 +216,16 @@ static size_t utf8_len(const unsigned char *s, size_t left)
 
 static size_t clean_prefix(const unsigned char *s, size_t len)
 {
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
 	size_t at = 0, n;
+	uint64_t w;
 
+	/* Eight characters at a time while all are ASCII and none is NUL. */
+	for (; at + 8 <= len; at += 8) {
+		memcpy(&w, s + at, 8);
+		if ((w | (w - ones)) & high)
+			break;
+	}
 	while (at < len && (n = utf8_len(s + at, len - at)))
 		at += n;
 	return at;

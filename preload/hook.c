@@ -323,6 +323,7 @@ static bool thread_start(void)
 	use_chunk(chunk_init(a, o.first, o.slot, 0));
 	sl_tls.threshold = s->threshold_ticks;
 	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
+	sl_tls.signal_threshold = s->signal_threshold_ticks;
 	sl_tls.dropping = 0;
 	/* Release: pairs with the collector's acquire of state. */
 	__atomic_store_n(&slot->state, SL_SLOT_LIVE, __ATOMIC_RELEASE);

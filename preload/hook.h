@@ -39,6 +39,7 @@ struct sl_tls {
 	struct sl_agg *agg;      /* by hook */
 	uint64_t threshold;      /* ticks */
 	uint64_t file_threshold; /* ticks, for calls on files: 0 with --osrt-file-access */
+	uint64_t signal_threshold; /* ticks, for calls that wake other threads */
 	uint32_t depth;          /* traced calls that this thread is inside of */
 	uint32_t busy;           /* our own code runs: a signal handler must not enter it */
 	char *outer_frame;       /* stack frame of the outermost of them */
@@ -162,16 +163,22 @@ SL_HOT void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, b
 }
 
 /* True when the call was too short for a record and has been added to the totals instead. */
-SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file,
-			    int64_t bytes, bool failed)
+SL_HOT bool sl_shorter(const struct sl_call *call, enum sl_hook hook, uint64_t threshold,
+		       int64_t bytes, bool failed)
 {
-	if (call->duration >= (is_file ? sl_tls.file_threshold : sl_tls.threshold))
+	if (call->duration >= threshold)
 		return false;
 	if (sl_begin_write()) {
 		sl_aggregate(hook, call->duration, bytes > 0 ? (uint64_t)bytes : 0, failed);
 		sl_end_write();
 	}
 	return true;
+}
+SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file, int64_t bytes,
+		     bool failed)
+{
+	return sl_shorter(call, hook, is_file ? sl_tls.file_threshold : sl_tls.threshold, bytes,
+			  failed);
 }
 
 /* Writes the two or three words that every record begins with; returns where the payload goes. */
@@ -389,6 +396,7 @@ struct sl_global {
 	uint32_t number;          /* this process in the arena */
 	uint32_t restricted;      /* a seccomp filter was installed: no system calls of our own */
 	uint32_t private_pid_ns;  /* children may live in another PID namespace: they need own arenas */
+	uint32_t cond_wrefs_at;   /* offset of the waiters' count in pthread_cond_t; 0 unknown */
 	const char *path;         /* of this library, absolute: what exec puts into LD_PRELOAD */
 	char session_env[sizeof(SL_SESSION_ENV) + 200]; /* "SIGHTLINE_SESSION=..." */
 };

@@ -41,6 +41,7 @@ struct sl_session {
 	uint32_t clock_mode;      /* enum sl_clock_mode */
 	uint32_t trace;           /* SL_TRACE_* */
 	uint64_t threshold_ticks; /* shorter calls are aggregated */
+	uint64_t signal_threshold_ticks; /* the same for calls that wake others (wrap_lock.c) */
 	uint32_t on_full;         /* enum sl_on_full */
 	uint32_t wait_ms;         /* bound of SL_FULL_WAIT, per stall */
 	uint32_t quota_chunks;    /* chunks an arena may have in use before it counts as full */
@@ -49,7 +50,7 @@ struct sl_session {
 	uint32_t heartbeat;       /* raised by the collector at least once per second while it lives */
 	uint32_t root_pid;        /* first traced process */
 	uint32_t root_waits;      /* 1: at its end the root process waits until its calls are committed */
-	uint32_t reserved[6];
+	uint32_t reserved[4];
 	char preload_path[256];   /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
 };
 _Static_assert(sizeof(struct sl_session) == 344, "sl_session");

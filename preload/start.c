@@ -9,6 +9,7 @@
 #include "preload/start.h"
 
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -275,6 +276,22 @@ static const char *session_dir(const char **why)
 	return sl_start_collector(sl_global.path, why);
 }
 
+/*
+ * Where glibc keeps how many wait for a condition variable: wrap_lock.c asks whether there are any, as glibc's own
+ * signal and broadcast do first. The layout is that of 2.25 to 2.41; with another, every signal is timed.
+ */
+static uint32_t find_cond_wrefs(void)
+{
+	const char *v = gnu_get_libc_version();
+	unsigned minor = 0;
+
+	if (v[0] != '2' || v[1] != '.')
+		return 0;
+	for (v += 2; *v >= '0' && *v <= '9'; v++)
+		minor = minor * 10 + (unsigned)(*v - '0');
+	return minor >= 25 && minor <= 41 ? 36 : 0;
+}
+
 static bool start(void)
 {
 	const char *why, *dir;
@@ -282,6 +299,7 @@ static bool start(void)
 	size_t len;
 
 	sl_global.path = own_path();
+	sl_global.cond_wrefs_at = find_cond_wrefs();
 	sl_resolve_all();
 	dir = session_dir(&why);
 	len = dir ? strlen(dir) : 0;

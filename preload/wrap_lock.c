@@ -104,8 +104,49 @@ WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
 	}
 WRAP_COND(pthread_cond_wait, (void *c, void *m), (c, m))
 WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t))
-WRAP_COND(pthread_cond_signal, (void *c), (c))
-WRAP_COND(pthread_cond_broadcast, (void *c), (c))
+
+/*
+ * Calls that wake others never wait, and most are made with nobody to wake (every hand-over of Python's global
+ * lock is one): those are counted only, like a lock that is free. The others go to the kernel and are timed;
+ * --osrt-threshold can raise the microsecond from which they get a record, not lower it.
+ */
+static inline bool nobody_waits(const void *cond)
+{
+	uint32_t at = sl_global.cond_wrefs_at;
+
+	/* The three lowest bits are flags. */
+	return at && __atomic_load_n((const uint32_t *)((const char *)cond + at), __ATOMIC_RELAXED) >> 3 == 0;
+}
+
+/* The high half of a semaphore's first word counts those who wait (glibc 2.21 and later, 64 bits). */
+static inline bool nobody_wants(const void *sem)
+{
+	return __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 == 0;
+}
+
+#define WRAP_SIGNAL(fail, name, is_idle)                                                \
+	SL_WRAPPER(int, name, (void *c))                                                \
+	{                                                                               \
+		SL_REAL(fail, int, name, (void *));                                     \
+		struct sl_call call;                                                    \
+		bool failed;                                                            \
+		int rc;                                                                 \
+		if (sl_likely(is_idle(c))) {                                            \
+			sl_count_only(SL_H_##name, 0);                                  \
+			return real(c);                                                 \
+		}                                                                       \
+		if (!sl_enter(&call))                                                   \
+			return real(c);                                                 \
+		rc = real(c);                                                           \
+		sl_stop(&call);                                                         \
+		failed = SL_FAILED_##fail(rc);                                          \
+		if (!sl_shorter(&call, SL_H_##name, sl_tls.signal_threshold, 0, failed)) \
+			sl_leave_always(&call, SL_H_##name, rc, failed);                \
+		return rc;                                                              \
+	}
+WRAP_SIGNAL(NUM, pthread_cond_signal, nobody_waits)
+WRAP_SIGNAL(NUM, pthread_cond_broadcast, nobody_waits)
+WRAP_SIGNAL(NEG, sem_post, nobody_wants)
 
 SL_WRAPPER(int, pthread_setname_np, (pthread_t t, const char *name))
 {
