@@ -21,9 +21,8 @@ static bool header_ok(const struct sl_arena *m, uint64_t bytes, uint32_t clock_m
 	return m->magic == SL_ARENA_MAGIC && m->wire_version == SL_WIRE_VERSION &&
 	       m->hook_cnt == SL_HOOK_CNT && m->hook_hash == sl_hook_hash() &&
 	       m->chunk_bytes == SL_CHUNK_BYTES && m->chunk_cnt <= SL_CHUNK_CNT &&
-	       sl_arena_bytes(m->chunk_cnt) <= bytes &&
-	       m->slot_cnt == SL_SLOT_CNT && m->header_bytes == SL_ARENA_HEADER_BYTES &&
-	       m->clock_mode == clock_mode;
+	       sl_arena_bytes(m->chunk_cnt) <= bytes && m->slot_cnt == SL_SLOT_CNT &&
+	       m->header_bytes == SL_ARENA_HEADER_BYTES && m->clock_mode == clock_mode;
 }
 
 static struct sl_arena *map_fd(int fd, uint32_t clock_mode, uint64_t *bytes)
@@ -35,8 +34,8 @@ static struct sl_arena *map_fd(int fd, uint32_t clock_mode, uint64_t *bytes)
 
 	if (seals >= 0 && !(seals & F_SEAL_SHRINK))
 		return NULL;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < sl_arena_bytes(1) ||
-	    (uint64_t)st.st_size > SL_ARENA_BYTES)
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size < sl_arena_bytes(1) || (uint64_t)st.st_size > SL_ARENA_BYTES)
 		return NULL;
 	*bytes = (uint64_t)st.st_size;
 	m = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);

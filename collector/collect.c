@@ -21,15 +21,18 @@
 
 #define ROWS_PER_ROUND  65536u
 #define ROWS_PER_COMMIT 262144u
-#define LAZY_NS       INT64_C(200000000) /* longest time between two rounds while nothing presses */
-#define LAZY_SCHED_NS INT64_C(30000000)  /* the same while context switches come in thousands */
-#define LAZY_SWITCHES 2000u
-#define COMMIT_NS       200000000ll
-#define SECOND_NS       1000000000ll
-#define IDLE_NS         (10 * SECOND_NS)
-#define REAP_NS         250000000ll
-#define TICK_NS         20000000ll /* a tick under load ends after this, so that others are heard */
-#define DRAIN_END_NS    (60 * SECOND_NS)
+#define LAZY_NS         INT64_C(200000000) /* longest time between two rounds while nothing presses */
+#define LAZY_SCHED_NS   INT64_C(30000000) /* the same while context switches come in thousands */
+#define LAZY_SWITCHES   2000u
+#define LAZY_CHUNKS     32u /* backlog of an arena that may wait: it stays in the caches */
+#define COMMIT_ROWS \
+	16384u /* from here on chunks are worth giving back, to be used again while warm */
+#define COMMIT_NS    200000000ll
+#define SECOND_NS    1000000000ll
+#define IDLE_NS      (10 * SECOND_NS)
+#define REAP_NS      250000000ll
+#define TICK_NS      20000000ll /* a tick under load ends after this, so that others are heard */
+#define DRAIN_END_NS (60 * SECOND_NS)
 
 static int64_t mono_now(void)
 {
@@ -99,7 +102,7 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 	};
 
 	if (ask->preload && strlen(ask->preload) < sizeof(s.preload_path))
-		strcpy(s.preload_path, ask->preload);
+		memcpy(s.preload_path, ask->preload, strlen(ask->preload) + 1);
 	return s;
 }
 
@@ -138,7 +141,7 @@ static void tell_keeper(struct collector *c)
 		return;
 	memcpy(m.dir, c->session.dir, sizeof(c->session.dir));
 	if (strlen(c->report) < sizeof(m.report))
-		strcpy(m.report, c->report);
+		memcpy(m.report, c->report, strlen(c->report) + 1);
 	keeper_send(c->keeper, &m, -1);
 	m.kind = KEEPER_LISTEN;
 	keeper_send(c->keeper, &m, c->session.listen_fd);
@@ -350,13 +353,13 @@ bool collect_can_wait(const struct collector *c)
 {
 	int64_t bound = c->sched_rows > LAZY_SWITCHES ? LAZY_SCHED_NS : LAZY_NS;
 
-	if (c->root_is_gone || c->leaving_cnt || !c->session.control || mono_now() - c->tick_at > bound)
+	if (c->root_is_gone || c->leaving_cnt || !c->session.control ||
+	    mono_now() - c->tick_at > bound)
 		return false;
 	for (const struct arena *a = c->arenas.first; a; a = a->next) {
 		const struct sl_arena *m = a->map;
 
-		if (__atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) >
-			    c->session.control->quota_chunks / 16 ||
+		if (__atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) > LAZY_CHUNKS ||
 		    __atomic_load_n(&m->waiter_cnt, __ATOMIC_RELAXED) ||
 		    __atomic_load_n(&m->fresh_slot, __ATOMIC_RELAXED) > SL_SLOT_CNT / 2)
 			return false;
@@ -387,7 +390,9 @@ size_t collect_tick(struct collector *c)
 	relieve(c);
 	housekeeping(c);
 	c->is_busy |= all > 0;
-	if (c->now - c->committed_at >= (c->is_busy ? COMMIT_NS : SECOND_NS) && has_news(c))
+	if ((c->now - c->committed_at >= (c->is_busy ? COMMIT_NS : SECOND_NS) ||
+	     db_pending(c->db) >= COMMIT_ROWS) &&
+	    has_news(c))
 		collect_commit(c);
 	return all;
 }

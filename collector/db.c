@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -216,6 +217,8 @@ int db_commit(struct db *db, int64_t now)
 static int ballast_make(struct db *db)
 {
 	char *dir = strdup(db->path), *slash = dir ? strrchr(dir, '/') : NULL;
+	uint64_t bytes = BALLAST_BYTES;
+	struct statvfs vfs;
 	int fd;
 
 	if (!slash) {
@@ -225,7 +228,10 @@ static int ballast_make(struct db *db)
 	slash[slash == dir] = '\0';
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	free(dir);
-	if (fd >= 0 && fallocate(fd, 0, 0, BALLAST_BYTES)) {
+	/* On a small disk a quarter of what is free: the report needs room too. */
+	if (fd >= 0 && !fstatvfs(fd, &vfs) && (uint64_t)vfs.f_bavail * vfs.f_frsize / 4 < bytes)
+		bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize / 4;
+	if (fd >= 0 && fallocate(fd, 0, 0, (off_t)bytes)) {
 		close(fd);
 		fd = -1;
 	}

@@ -35,35 +35,65 @@ enum db_table {
 };
 
 /* OSRT_API: the nine columns of nsys, then ours (documented in schema.sql). */
-enum { OSRT_START, OSRT_END, OSRT_EVENT_CLASS, OSRT_GLOBAL_TID, OSRT_NAME_ID, OSRT_RETURN_VALUE,
-       OSRT_NESTING_LEVEL, OSRT_CALLCHAIN_ID, OSRT_ARGUMENTS_ID,
-       OSRT_FD,             /* descriptor, NULL when the call has none */
-       OSRT_FILE_ACCESS_ID, /* -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId */
-       OSRT_PATH_ID,        /* -> StringIds.id: path named by the call or behind the descriptor */
-       OSRT_BYTES_ASKED, OSRT_BYTES_DONE, OSRT_FILE_OFFSET,
-       OSRT_ERRNUM,         /* errno of a failed call, else NULL */
-       OSRT_COL_CNT };
+enum {
+	OSRT_START,
+	OSRT_END,
+	OSRT_EVENT_CLASS,
+	OSRT_GLOBAL_TID,
+	OSRT_NAME_ID,
+	OSRT_RETURN_VALUE,
+	OSRT_NESTING_LEVEL,
+	OSRT_CALLCHAIN_ID,
+	OSRT_ARGUMENTS_ID,
+	OSRT_FD,             /* descriptor, NULL when the call has none */
+	OSRT_FILE_ACCESS_ID, /* -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId */
+	OSRT_PATH_ID,        /* -> StringIds.id: path named by the call or behind the descriptor */
+	OSRT_BYTES_ASKED,
+	OSRT_BYTES_DONE,
+	OSRT_FILE_OFFSET,
+	OSRT_ERRNUM, /* errno of a failed call, else NULL */
+	OSRT_COL_CNT
+};
 
 /* OSRT_FILE_ACCESS_EVENTS; context is empty text in all rows (schema 3.28.1 has it NOT NULL). */
-enum { FACC_ID, FACC_THREAD_ID, FACC_STARTED_AT, FACC_ENDED_AT, FACC_EVENT_TYPE, FACC_API_CALL_ID,
-       FACC_BYTES, FACC_COL_CNT };
+enum {
+	FACC_ID,
+	FACC_THREAD_ID,
+	FACC_STARTED_AT,
+	FACC_ENDED_AT,
+	FACC_EVENT_TYPE,
+	FACC_API_CALL_ID,
+	FACC_BYTES,
+	FACC_COL_CNT
+};
 
-enum { SCHED_START, SCHED_CPU, SCHED_IS_IN, SCHED_GLOBAL_TID, SCHED_THREAD_STATE, SCHED_THREAD_BLOCK,
-       SCHED_COL_CNT };
+enum {
+	SCHED_START,
+	SCHED_CPU,
+	SCHED_IS_IN,
+	SCHED_GLOBAL_TID,
+	SCHED_THREAD_STATE,
+	SCHED_THREAD_BLOCK,
+	SCHED_COL_CNT
+};
 
 /* SL_SCHED_DETAIL: one row per switch-in or -out that has something nsys has no column for. */
-enum { SCHD_START, SCHD_GLOBAL_TID,
-       SCHD_PREEMPTED,   /* out rows: 1 preempted (still runnable), 0 blocked */
-       SCHD_WAKEUP_TIME, /* in rows: ns when it was made runnable */
-       SCHD_WAKER_TID,   /* in rows: globalTid that woke it, NULL unknown or interrupt */
-       SCHD_PRIORITY, SCHD_COL_CNT };
+enum {
+	SCHD_START,
+	SCHD_GLOBAL_TID,
+	SCHD_PREEMPTED,   /* out rows: 1 preempted (still runnable), 0 blocked */
+	SCHD_WAKEUP_TIME, /* in rows: ns when it was made runnable */
+	SCHD_WAKER_TID,   /* in rows: globalTid that woke it, NULL unknown or interrupt */
+	SCHD_PRIORITY,
+	SCHD_COL_CNT
+};
 
 struct db_open {
-	const char *path;       /* report; must not exist unless overwrite */
-	bool overwrite;         /* replace an existing regular file: it is gone as soon as this succeeds */
-	bool resume;            /* open an unfinished report of ours again (recover) */
-	int64_t utc_epoch_ns;   /* Unix time at session time 0 */
-	int64_t system_clock_ns;/* CLOCK_MONOTONIC at session time 0 */
+	const char *path; /* report; must not exist unless overwrite */
+	bool overwrite; /* replace an existing regular file: it is gone as soon as this succeeds */
+	bool resume;    /* open an unfinished report of ours again (recover) */
+	int64_t utc_epoch_ns;    /* Unix time at session time 0 */
+	int64_t system_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
 };
 
 /* NULL and a sentence in @why (why_len bytes) when the report cannot be created. */
@@ -83,15 +113,19 @@ size_t db_pending(const struct db *db); /* rows waiting in all batches */
  */
 int64_t db_string(struct db *db, const char *text, size_t len);
 
-int db_process(struct db *db, int64_t global_pid, int64_t pid, const char *name);   /* insert or rename */
-int db_thread_name(struct db *db, int64_t global_tid, const char *name, int priority); /* likewise */
-int db_diagnostic(struct db *db, int64_t ns, int source, int severity, const char *text, int64_t global_pid);
+int db_process(struct db *db, int64_t global_pid, int64_t pid,
+	       const char *name); /* insert or rename */
+int db_thread_name(struct db *db, int64_t global_tid, const char *name,
+		   int priority); /* likewise */
+int db_diagnostic(struct db *db, int64_t ns, int source, int severity, const char *text,
+		  int64_t global_pid);
 int db_overhead(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *name);
 int db_meta_capture(struct db *db, const char *name, const char *value);
 int db_system_env(struct db *db, const char *name, int name_enum, const char *value);
 
 /* A row of OSRT_FILE_ACCESS_DESCRIPTORS. closed = 0 while open; set again by db_file_closed. */
-int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path, size_t len);
+int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path,
+		   size_t len);
 int db_file_closed(struct db *db, int64_t id, int64_t closed_ns);
 
 /*
@@ -101,8 +135,8 @@ int db_file_closed(struct db *db, int64_t id, int64_t closed_ns);
 struct db_image {
 	int64_t global_pid, parent_global_pid; /* parent 0 = unknown */
 	int64_t start_ns;
-	int kind;                 /* 0 first seen, 1 fork, 2 exec */
-	int traced;               /* 1: the shim is inside, 0: seen from the kernel only */
+	int kind;                       /* 0 first seen, 1 fork, 2 exec */
+	int traced;                     /* 1: the shim is inside, 0: seen from the kernel only */
 	const char *exe, *command_line; /* NULL unknown */
 };
 int db_image(struct db *db, const struct db_image *image);
@@ -117,7 +151,8 @@ struct db_total {
 };
 int db_total(struct db *db, const struct db_total *total);
 
-int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what, int64_t count);
+int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
+	    int64_t count);
 int db_clock_snapshot(struct db *db, int64_t ticks, int64_t mono, int64_t real, int64_t boot);
 
 /* Commits everything given since the last commit, at session time @now (ANALYSIS_DETAILS follows). */

@@ -206,7 +206,6 @@ static void image_close(struct db_batch *b)
 	leaf_close(b);
 	if (first == last) { /* an inner page must have two children */
 		memcpy(root, root + PAGE, b->at);
-		last = ROOT;
 	} else {
 		for (uint32_t no = first, n = 0; no < last; no++, n++) {
 			const uint8_t *leaf = b->image + (size_t)(no - 1) * PAGE;

@@ -446,7 +446,7 @@ static struct db_state *state_find(struct db *db, const char *key)
 {
 	struct db_state *s = db->ops.state;
 
-	while (s && strcmp(s->key, key))
+	while (s && strcmp(s->key, key) != 0)
 		s = s->next;
 	return s;
 }

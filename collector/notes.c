@@ -131,9 +131,11 @@ static void say_losses(struct collector *c)
 			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
 			  grouped(as->lost_disk + c->sched_dead, n));
 	if (c->sched_lost) {
-		db_lost(c->db, 0, c->now, DB_NULL, "context switches: kernel buffer full",
+		db_lost(c->db, 0, c->now, DB_NULL, "context switches: not told by the kernel",
 			(int64_t)c->sched_lost);
-		notes_say(c, WARNING, "%s context-switch events were lost: kernel buffer full",
+		notes_say(c, WARNING,
+			  "%s context-switch events were not told by the kernel (its buffer was "
+			  "full, or it skipped them)",
 			  grouped(c->sched_lost, n));
 	}
 	if (as->corrupt)

@@ -42,7 +42,8 @@ static void put(struct buffer *b, const void *data, size_t len)
 		b->at = more;
 		b->cap = cap;
 	}
-	memcpy(b->at + b->len, data, len);
+	if (len)
+		memcpy(b->at + b->len, data, len);
 	b->len += len;
 }
 

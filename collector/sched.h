@@ -17,23 +17,38 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum sched_mode { SCHED_MODE_NONE, SCHED_MODE_TREE, SCHED_MODE_SYSTEM };
-enum sched_backend { SCHED_BACKEND_NONE, SCHED_BACKEND_PERF, SCHED_BACKEND_BPF };
+enum sched_mode {
+	SCHED_MODE_NONE,
+	SCHED_MODE_TREE,
+	SCHED_MODE_SYSTEM
+};
+enum sched_backend {
+	SCHED_BACKEND_NONE,
+	SCHED_BACKEND_PERF,
+	SCHED_BACKEND_BPF
+};
 
 /* Values of ENUM_SAMPLING_THREAD_STATE, for out rows. */
-enum { SCHED_STATE_UNKNOWN = 0, SCHED_STATE_RUNNING = 1, SCHED_STATE_INTERRUPTIBLE = 2,
-       SCHED_STATE_UNINTERRUPTIBLE = 3, SCHED_STATE_STOPPED = 4, SCHED_STATE_TERMINATED = 5 };
+enum {
+	SCHED_STATE_UNKNOWN = 0,
+	SCHED_STATE_RUNNING = 1,
+	SCHED_STATE_INTERRUPTIBLE = 2,
+	SCHED_STATE_UNINTERRUPTIBLE = 3,
+	SCHED_STATE_STOPPED = 4,
+	SCHED_STATE_TERMINATED = 5
+};
 
 /* One side of a switch: a thread leaves or enters a CPU. */
 struct sched_switch {
 	uint64_t time_ns;
 	uint32_t cpu;
-	uint32_t pid, tid;     /* process (tgid) and thread */
+	uint32_t pid, tid; /* process (tgid) and thread */
 	bool is_in;
-	uint8_t state;         /* out: SCHED_STATE_*, RUNNING when preempted; perf: UNKNOWN when blocked */
-	int8_t preempted;      /* out: 1 still runnable (preempted, or sched_yield), 0 blocked, -1 unknown */
-	int priority;          /* kernel prio (120 = nice 0), -1 unknown */
-	uint64_t wakeup_ns;    /* in: when it was made runnable, 0 unknown or not needed; it may lie just
+	uint8_t state; /* out: SCHED_STATE_*, RUNNING when preempted; perf: UNKNOWN when blocked */
+	int8_t preempted; /* out: 1 still runnable (preempted, or sched_yield), 0 blocked, -1 unknown */
+	int priority;     /* kernel prio (120 = nice 0), -1 unknown */
+	uint64_t
+		wakeup_ns; /* in: when it was made runnable, 0 unknown or not needed; it may lie just
 	                          before the thread's own last out, when the waker was faster */
 	uint32_t waker_pid, waker_tid; /* in: who did, 0 unknown or interrupt */
 };
@@ -41,9 +56,11 @@ struct sched_switch {
 /* Any callback may be NULL. */
 struct sched_ops {
 	void (*on_switch)(void *ctx, const struct sched_switch *sw);
-	void (*on_fork)(void *ctx, uint64_t ns, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid, uint32_t tid);
+	void (*on_fork)(void *ctx, uint64_t ns, uint32_t parent_pid, uint32_t parent_tid,
+			uint32_t pid, uint32_t tid);
 	/* comm after exec (exec: true) or rename, and of each thread when it is first heard of */
-	void (*on_comm)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, const char *comm, bool exec);
+	void (*on_comm)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, const char *comm,
+			bool exec);
 	/* exit_code: wait status of the process, with its last thread; else, and always from perf, -1 */
 	void (*on_exit)(void *ctx, uint64_t ns, uint32_t pid, uint32_t tid, int exit_code);
 };

@@ -153,7 +153,7 @@ int session_adopt(struct session *s, const char *dir)
 	s->listen_fd = -1;
 	if (strlen(dir) >= sizeof(s->dir))
 		return -ENAMETOOLONG;
-	strcpy(s->dir, dir);
+	memcpy(s->dir, dir, strlen(dir) + 1);
 	snprintf(path, sizeof(path), "%s/control", dir);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)

@@ -23,10 +23,10 @@
 
 #define SL_ARENA_MAGIC 0x616e657261746c73ull /* "sltarena" */
 #define SL_CHUNK_BYTES 32768u
-#define SL_CHUNK_CNT 8192u /* 256 MiB of address space; memory is used only where touched */
-#define SL_SLOT_CNT 4096u
-#define SL_HOOK_MAX 512u /* an aggregate chunk holds 512 struct sl_agg */
-#define SL_COMM_BYTES 16u
+#define SL_CHUNK_CNT   8192u /* 256 MiB of address space; memory is used only where touched */
+#define SL_SLOT_CNT    4096u
+#define SL_HOOK_MAX    512u /* an aggregate chunk holds 512 struct sl_agg */
+#define SL_COMM_BYTES  16u
 
 _Static_assert(SL_HOOK_MAX * sizeof(struct sl_agg) == SL_CHUNK_BYTES, "aggregates fill a chunk");
 
@@ -34,11 +34,12 @@ _Static_assert(SL_HOOK_MAX * sizeof(struct sl_agg) == SL_CHUNK_BYTES, "aggregate
 typedef uint32_t sl_ref;
 
 struct sl_chunk {
-	uint32_t committed; /* T: bytes of data[] that are published; release, pairs with C's acquire */
-	sl_ref next;        /* T: the chunk that follows; stored (release) after the last committed */
-	uint32_t seq;       /* T: position in the slot's chain, from 0 */
-	sl_ref slot;        /* T: owner */
-	uint32_t consumed;  /* C: bytes of data[] whose rows are committed in the report */
+	uint32_t
+		committed; /* T: bytes of data[] that are published; release, pairs with C's acquire */
+	sl_ref next;  /* T: the chunk that follows; stored (release) after the last committed */
+	uint32_t seq; /* T: position in the slot's chain, from 0 */
+	sl_ref slot;  /* T: owner */
+	uint32_t consumed; /* C: bytes of data[] whose rows are committed in the report */
 	uint32_t reserved[11];
 	uint64_t data[(SL_CHUNK_BYTES - 64) / 8];
 };
@@ -51,17 +52,18 @@ enum sl_slot_state {
 };
 
 struct sl_slot {
-	uint32_t state;      /* T: enum sl_slot_state; C sets FREE when thread is gone and drained */
-	uint32_t instance;   /* A: counts the uses of this slot, from 1 */
-	uint32_t pid, tid;   /* T: as the thread sees them (its own PID namespace) */
-	uint32_t process;    /* T: process number in this arena: 1 = creator, new after every fork */
-	sl_ref agg_chunk;    /* T */
-	sl_ref first_chunk;  /* T: at start; then C: the chunk being read */
-	uint32_t flags;      /* unused, 0 */
-	uint64_t born;       /* T: ticks */
+	uint32_t state;     /* T: enum sl_slot_state; C sets FREE when thread is gone and drained */
+	uint32_t instance;  /* A: counts the uses of this slot, from 1 */
+	uint32_t pid, tid;  /* T: as the thread sees them (its own PID namespace) */
+	uint32_t process;   /* T: process number in this arena: 1 = creator, new after every fork */
+	sl_ref agg_chunk;   /* T */
+	sl_ref first_chunk; /* T: at start; then C: the chunk being read */
+	uint32_t flags;     /* unused, 0 */
+	uint64_t born;      /* T: ticks */
 	/* T: losses that no LOST record in the ring covers yet (span still open). */
 	uint64_t lost_cnt, lost_first, lost_last;
-	uint64_t nested_cnt; /* T: calls from signal handlers that hit the tracer itself: no record */
+	uint64_t
+		nested_cnt; /* T: calls from signal handlers that hit the tracer itself: no record */
 	char comm[SL_COMM_BYTES]; /* T: thread name; may be torn while it changes */
 	uint32_t parent_process;  /* T: process number of the process that forked this one, or 0 */
 	uint32_t reserved[9];
@@ -71,27 +73,27 @@ _Static_assert(sizeof(struct sl_slot) == 128, "sl_slot is two cache lines");
 struct sl_arena {
 	uint64_t magic;
 	uint32_t wire_version, hook_cnt;
-	uint64_t hook_hash;  /* of all hook names in order: both sides were built together */
+	uint64_t hook_hash; /* of all hook names in order: both sides were built together */
 	uint32_t chunk_bytes, chunk_cnt, slot_cnt, header_bytes;
 	uint32_t creator_pid, clock_mode;
-	uint64_t born;       /* ticks */
+	uint64_t born; /* ticks */
 
 	_Alignas(64) uint64_t free_chunks; /* A: sl_ref | change count << 32: head of the pool */
 	uint32_t fresh_chunk;              /* A: chunks handed out for the first time so far */
-	uint32_t used_chunks;              /* A: chunks in chains beyond each thread's first: the backlog */
-	_Alignas(64) uint64_t free_slots;  /* A: as free_chunks */
-	uint32_t fresh_slot;               /* A: slots ever used: the collector looks at [0, fresh) */
-	uint32_t process_cnt;              /* A: last process number given out */
-	uint32_t file_serial;              /* A: last file serial given out */
-	uint32_t freed_seq;                /* C: raised when chunks come back; futex word of waiters */
-	uint32_t waiter_cnt;               /* A: threads in that futex: C wakes only if not 0 */
+	uint32_t used_chunks; /* A: chunks in chains beyond each thread's first: the backlog */
+	_Alignas(64) uint64_t free_slots; /* A: as free_chunks */
+	uint32_t fresh_slot;  /* A: slots ever used: the collector looks at [0, fresh) */
+	uint32_t process_cnt; /* A: last process number given out */
+	uint32_t file_serial; /* A: last file serial given out */
+	uint32_t freed_seq;   /* C: raised when chunks come back; futex word of waiters */
+	uint32_t waiter_cnt;  /* A: threads in that futex: C wakes only if not 0 */
 	uint32_t pad;
-	uint64_t unslotted_cnt;            /* A: calls that found no slot or no first chunk: lost */
+	uint64_t unslotted_cnt; /* A: calls that found no slot or no first chunk: lost */
 	uint64_t unslotted_first, unslotted_last; /* A: ticks */
 
 	_Alignas(64) struct sl_slot slot[SL_SLOT_CNT];
-	sl_ref chunk_link[SL_CHUNK_CNT];   /* A: links of the pool of chunks */
-	sl_ref slot_link[SL_SLOT_CNT];     /* A: links of the free slots */
+	sl_ref chunk_link[SL_CHUNK_CNT]; /* A: links of the pool of chunks */
+	sl_ref slot_link[SL_SLOT_CNT];   /* A: links of the free slots */
 };
 
 #define SL_ARENA_HEADER_BYTES \
@@ -122,7 +124,8 @@ static inline sl_ref sl_stack_pop(uint64_t *head, sl_ref *link)
 			return 0;
 		/* The link may be stale when another thread popped top: then the count moved on. */
 		want = __atomic_load_n(&link[top - 1], __ATOMIC_RELAXED) | ((old >> 32) + 1) << 32;
-		if (__atomic_compare_exchange_n(head, &old, want, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		if (__atomic_compare_exchange_n(head, &old, want, 0, __ATOMIC_ACQUIRE,
+						__ATOMIC_ACQUIRE))
 			return top;
 	}
 }

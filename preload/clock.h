@@ -14,7 +14,10 @@
 #include <x86intrin.h>
 #endif
 
-enum sl_clock_mode { SL_CLOCK_MONO = 0, SL_CLOCK_TSC = 1 };
+enum sl_clock_mode {
+	SL_CLOCK_MONO = 0,
+	SL_CLOCK_TSC = 1
+};
 
 static inline uint64_t sl_counter(void)
 {

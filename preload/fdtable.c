@@ -16,7 +16,7 @@
 #include "preload/sys.h"
 
 #define FAR_BITS 10u
-#define FAR_CNT 1023u /* blocks beyond the first: a million descriptors in all */
+#define FAR_CNT  1023u /* blocks beyond the first: a million descriptors in all */
 
 uint32_t sl_fd_near[SL_FD_NEAR];
 static uint32_t *far_blocks[FAR_CNT];

@@ -29,7 +29,8 @@ static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
 	uint32_t n = __atomic_load_n(next, __ATOMIC_RELAXED);
 
 	while (n < cnt)
-		if (__atomic_compare_exchange_n(next, &n, n + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(next, &n, n + 1, 0, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
 			return n + 1;
 	return 0;
 }
@@ -43,7 +44,8 @@ static sl_ref take_chunk(struct sl_arena *a, bool first, bool *used)
 {
 	sl_ref ref;
 
-	if (!first && __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) >= sl_global.session->quota_chunks)
+	if (!first &&
+	    __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) >= sl_global.session->quota_chunks)
 		return 0;
 	ref = sl_stack_pop(&a->free_chunks, a->chunk_link);
 	*used = ref != 0;
@@ -286,7 +288,8 @@ static bool has_outfit(const struct sl_arena *a)
 /* Threads can come and go faster than the collector sees them end: those that begin then wait. */
 static bool wait_for_outfit(struct sl_arena *a, struct outfit *o)
 {
-	static uint32_t gave_up; /* waiting did not help the last time: not again until it is not needed */
+	static uint32_t
+		gave_up; /* waiting did not help the last time: not again until it is not needed */
 	bool ok = take_outfit(a, o);
 
 	while (!ok && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED) && wait_for(a, has_outfit))
@@ -372,7 +375,8 @@ bool sl_enter_slow(void)
 {
 	bool ok;
 
-	if (sl_tls.cookie == SL_COOKIE_VFORK && (!back_from_vfork() || sl_tls.cookie == sl_proc->cookie))
+	if (sl_tls.cookie == SL_COOKIE_VFORK &&
+	    (!back_from_vfork() || sl_tls.cookie == sl_proc->cookie))
 		return sl_tls.cookie != SL_COOKIE_VFORK;
 	if (sl_tls.busy) {
 		sl_count_nested();
@@ -402,7 +406,7 @@ void sl_leave_close(const struct sl_call *call, enum sl_hook hook, int64_t ret, 
 void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 		    const uint64_t *payload, unsigned payload_words)
 {
-	unsigned words = 3 + payload_words;
+	unsigned words = 2 + (call->duration >> 32 != 0) + payload_words;
 	uint64_t *w;
 
 	if (!sl_begin_write())
@@ -417,8 +421,8 @@ void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shap
 	sl_end_write();
 }
 
-void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
-		      uint64_t asked, int64_t done, int64_t offset)
+void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+		      int fd, uint64_t asked, int64_t done, int64_t offset)
 {
 	uint64_t result = sl_result(ret, failed), file;
 

@@ -24,29 +24,29 @@
 
 #define SL_EXPORT __attribute__((visibility("default")))
 /* The path of every call: gcc alone would share these between hundreds of wrappers. */
-#define SL_HOT static inline __attribute__((always_inline))
-#define SL_COLD __attribute__((cold, noinline))
-#define sl_likely(x) __builtin_expect(!!(x), 1)
+#define SL_HOT         static inline __attribute__((always_inline))
+#define SL_COLD        __attribute__((cold, noinline))
+#define sl_likely(x)   __builtin_expect(!!(x), 1)
 #define sl_unlikely(x) __builtin_expect(!!(x), 0)
 
 #pragma GCC visibility push(hidden)
 
 /* State of one thread. Plain TLS of a preloaded library: lives and dies with the thread. */
 struct sl_tls {
-	uint64_t cookie;         /* equals sl_proc->cookie while everything here is valid */
-	uint64_t *cur, *end;     /* where the next record goes; end of the chunk */
-	struct sl_chunk *chunk;  /* the chunk being written */
-	struct sl_agg *agg;      /* by hook */
-	uint64_t threshold;      /* ticks */
-	uint64_t file_threshold; /* ticks, for calls on files: 0 with --osrt-file-access */
+	uint64_t cookie;           /* equals sl_proc->cookie while everything here is valid */
+	uint64_t *cur, *end;       /* where the next record goes; end of the chunk */
+	struct sl_chunk *chunk;    /* the chunk being written */
+	struct sl_agg *agg;        /* by hook */
+	uint64_t threshold;        /* ticks */
+	uint64_t file_threshold;   /* ticks, for calls on files: 0 with --osrt-file-access */
 	uint64_t signal_threshold; /* ticks, for calls that wake other threads */
-	uint32_t depth;          /* traced calls that this thread is inside of */
-	uint32_t busy;           /* our own code runs: a signal handler must not enter it */
-	char *outer_frame;       /* stack frame of the outermost of them */
+	uint32_t depth;            /* traced calls that this thread is inside of */
+	uint32_t busy;             /* our own code runs: a signal handler must not enter it */
+	char *outer_frame;         /* stack frame of the outermost of them */
 	struct sl_slot *slot;
-	uint32_t dropping;       /* the ring was full and waiting did not help; reset by the next chunk */
-	uint32_t vfork_pid;      /* who called vfork, see hook.c */
-	uint64_t saved_cookie;   /* cookie to go back to after vfork */
+	uint32_t dropping; /* the ring was full and waiting did not help; reset by the next chunk */
+	uint32_t vfork_pid;    /* who called vfork, see hook.c */
+	uint64_t saved_cookie; /* cookie to go back to after vfork */
 };
 extern __thread struct sl_tls sl_tls __attribute__((tls_model("initial-exec")));
 
@@ -183,7 +183,7 @@ SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file
 
 /* Writes the two or three words that every record begins with; returns where the payload goes. */
 SL_HOT uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned words,
-				    const struct sl_call *call, unsigned shape, unsigned flags)
+			     const struct sl_call *call, unsigned shape, unsigned flags)
 {
 	unsigned level = call->depth < 7 ? call->depth : 7;
 
@@ -218,24 +218,23 @@ SL_HOT uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call
 	return w;
 }
 
-/* A record whose duration needs a word of its own: a call of more than a second. */
-SL_COLD void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
-			    const uint64_t *payload, unsigned payload_words);
+/* The record of a call of more than a second, or of one that seven others are around. */
+SL_COLD void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape,
+			    bool failed, const uint64_t *payload, unsigned payload_words);
 
 /*
  * The record of a call. Inlined into every wrapper with constants for shape and length, so that what
  * remains is the stores. What leaves the fast path gets copies: whatever has its address taken would
  * otherwise live in memory on the fast path too.
  */
-SL_HOT void
-sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
-	  const uint64_t *payload, unsigned payload_words)
+SL_HOT void sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
+		      const uint64_t *payload, unsigned payload_words)
 {
 	unsigned words = 2 + payload_words;
-	unsigned level = sl_likely(call->depth < 7) ? call->depth : 7;
 	uint64_t *w;
 
-	if (sl_unlikely(call->duration >> 32)) {
+	/* A duration of more than 32 bits, or a level of more than three: one test for both. */
+	if (sl_unlikely((call->duration | (uint64_t)call->depth << 29) >> 32)) {
 		struct sl_call copy = *call;
 		uint64_t p[4];
 
@@ -246,15 +245,22 @@ sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool fa
 	}
 	if (!sl_begin_write())
 		return;
-	w = sl_room(words, hook, call);
-	if (sl_likely(w)) {
-		w[0] = call->start;
-		w[1] = call->duration |
-		       (uint64_t)sl_head(hook, words, level, shape, failed ? SL_REC_ERR : 0) << 32;
-		for (unsigned i = 0; i < payload_words; i++)
-			w[2 + i] = payload[i];
-		sl_commit(w + words);
+	w = sl_tls.cur;
+	if (sl_unlikely((size_t)((char *)sl_tls.end - (char *)w) < words * 8u)) {
+		struct sl_call copy = *call;
+
+		w = sl_room_slow(words, hook, &copy);
+		if (!w) {
+			sl_end_write();
+			return;
+		}
 	}
+	w[0] = call->start;
+	w[1] = call->duration |
+	       (uint64_t)sl_head(hook, words, call->depth, shape, failed ? SL_REC_ERR : 0) << 32;
+	for (unsigned i = 0; i < payload_words; i++)
+		w[2 + i] = payload[i];
+	sl_commit(w + words);
 	sl_end_write();
 }
 
@@ -263,7 +269,8 @@ SL_HOT uint64_t sl_result(int64_t ret, bool failed)
 	return failed ? (uint64_t)(int64_t)errno : (uint64_t)ret;
 }
 
-static inline void sl_leave_call(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed)
+static inline void sl_leave_call(const struct sl_call *call, enum sl_hook hook, int64_t ret,
+				 bool failed)
 {
 	uint64_t p[1];
 
@@ -273,8 +280,8 @@ static inline void sl_leave_call(const struct sl_call *call, enum sl_hook hook, 
 	sl_record(call, hook, SL_SHAPE_CALL, failed, p, 1);
 }
 
-static inline void sl_leave_arg(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-				int64_t arg)
+static inline void sl_leave_arg(const struct sl_call *call, enum sl_hook hook, int64_t ret,
+				bool failed, int64_t arg)
 {
 	uint64_t p[2];
 
@@ -288,10 +295,10 @@ static inline void sl_leave_arg(const struct sl_call *call, enum sl_hook hook, i
 /* ---- descriptors (fdtable.c) ---- */
 
 #define SL_FD_NEAR 1024u
-extern uint32_t sl_fd_near[SL_FD_NEAR]; /* file serial by descriptor, 0 = not known yet */
-uint32_t sl_fd_serial_slow(int fd);     /* finds out what @fd is; 0 when it is not open */
-void sl_fd_set(int fd, uint32_t serial);/* @fd now means @serial; 0 forgets it */
-uint32_t sl_fd_take(int fd);            /* reads and forgets */
+extern uint32_t sl_fd_near[SL_FD_NEAR];  /* file serial by descriptor, 0 = not known yet */
+uint32_t sl_fd_serial_slow(int fd);      /* finds out what @fd is; 0 when it is not open */
+void sl_fd_set(int fd, uint32_t serial); /* @fd now means @serial; 0 forgets it */
+uint32_t sl_fd_take(int fd);             /* reads and forgets */
 void sl_fd_forget_range(unsigned first, unsigned last);
 uint32_t sl_fd_new_serial(void);
 long sl_fd_link(int fd, char *target, size_t room); /* what /proc says @fd is; bytes, or -errno */
@@ -311,8 +318,8 @@ SL_HOT uint32_t sl_fd_get(int fd)
 	return sl_likely(serial) ? serial : sl_fd_serial_slow(fd);
 }
 
-static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-			       int fd)
+static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, int64_t ret,
+			       bool failed, int fd)
 {
 	uint64_t p[2];
 
@@ -324,18 +331,17 @@ static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, in
 }
 
 /* Failed, or more bytes than 31 bits can say. */
-SL_COLD void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-			      int fd, uint64_t asked, int64_t done, int64_t offset);
+SL_COLD void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret,
+			      bool failed, int fd, uint64_t asked, int64_t done, int64_t offset);
 
 /* @done: bytes moved, for the totals. */
-SL_HOT void
-sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
-	    uint64_t asked, int64_t done, int64_t offset)
+SL_HOT void sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+			int fd, uint64_t asked, int64_t done, int64_t offset)
 {
 	uint64_t p[3];
 
-	/* Whatever is unusual in one test, so that the rest knows: not failed, and all is small. */
-	if (sl_unlikely(failed || (asked | (uint64_t)ret) >> 31)) {
+	/* Whatever is unusual in one test (failed means -1), so that the rest knows: it is not. */
+	if (sl_unlikely((asked | (uint64_t)ret) >> 31)) {
 		struct sl_call copy = *call;
 
 		sl_leave_io_slow(&copy, hook, ret, failed, fd, asked, done, offset);
@@ -355,8 +361,8 @@ sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool fai
 /* Calls that carry a string or a socket address (not on the hottest paths). */
 void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shape, int64_t ret,
 		    bool failed, uint64_t word1, const void *bytes, size_t len, bool is_file);
-static inline void sl_leave_path(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-				 int fd, uint32_t serial, const char *path)
+static inline void sl_leave_path(const struct sl_call *call, enum sl_hook hook, int64_t ret,
+				 bool failed, int fd, uint32_t serial, const char *path)
 {
 	sl_leave_bytes(call, hook, SL_SHAPE_PATH, ret, failed, sl_fd_serial(fd, serial), path,
 		       path ? __builtin_strlen(path) : 0, true);
@@ -392,20 +398,21 @@ struct sl_global {
 	struct sl_arena *arena;
 	const struct sl_session *session;
 	uint64_t last_cookie;
-	uint32_t root;            /* this process started the session (bare preload) */
-	uint32_t number;          /* this process in the arena */
-	uint32_t restricted;      /* a seccomp filter was installed: no system calls of our own */
-	uint32_t private_pid_ns;  /* children may live in another PID namespace: they need own arenas */
-	uint32_t cond_wrefs_at;   /* offset of the waiters' count in pthread_cond_t; 0 unknown */
-	const char *path;         /* of this library, absolute: what exec puts into LD_PRELOAD */
+	uint32_t root;       /* this process started the session (bare preload) */
+	uint32_t number;     /* this process in the arena */
+	uint32_t restricted; /* a seccomp filter was installed: no system calls of our own */
+	uint32_t
+		private_pid_ns; /* children may live in another PID namespace: they need own arenas */
+	uint32_t cond_wrefs_at; /* offset of the waiters' count in pthread_cond_t; 0 unknown */
+	const char *path;       /* of this library, absolute: what exec puts into LD_PRELOAD */
 	char session_env[sizeof(SL_SESSION_ENV) + 200]; /* "SIGHTLINE_SESSION=..." */
 };
 extern struct sl_global sl_global;
 
-bool sl_process_start(void);  /* idempotent; false when this process is not traced */
-bool sl_process_child(void);  /* in a forked child: a new process number, same arena */
-void sl_thread_reset(void);   /* forget the parent's slot */
-void sl_announce(void);       /* writes the IMAGE record */
+bool sl_process_start(void);       /* idempotent; false when this process is not traced */
+bool sl_process_child(void);       /* in a forked child: a new process number, same arena */
+void sl_thread_reset(void);        /* forget the parent's slot */
+void sl_announce(void);            /* writes the IMAGE record */
 int sl_find_env(const char *name); /* index in environ, or -1 */
 
 #pragma GCC visibility pop

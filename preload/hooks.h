@@ -29,9 +29,22 @@
 
 #include "preload/arena.h"
 
-enum sl_fail { SL_FAIL_NEG, SL_FAIL_NUL, SL_FAIL_NUM, SL_FAIL_END, SL_FAIL_NEV };
+enum sl_fail {
+	SL_FAIL_NEG,
+	SL_FAIL_NUL,
+	SL_FAIL_NUM,
+	SL_FAIL_END,
+	SL_FAIL_NEV
+};
 /* As ENUM_OSRT_FILE_ACCESS_EVENT_TYPE has them. */
-enum sl_io { SL_IO_NONE = 0, SL_IO_OPEN = 1, SL_IO_CLOSE = 2, SL_IO_READ = 3, SL_IO_WRITE = 4, SL_IO_META = 6 };
+enum sl_io {
+	SL_IO_NONE = 0,
+	SL_IO_OPEN = 1,
+	SL_IO_CLOSE = 2,
+	SL_IO_READ = 3,
+	SL_IO_WRITE = 4,
+	SL_IO_META = 6
+};
 
 enum sl_hook {
 #define SL_HOOK_ONE(fail, io, name) SL_H_##name,

@@ -19,7 +19,7 @@ void *sl_real[SL_HOOK_CNT];
 
 /* What symbol lookup needs of one object. */
 struct object {
-	const ElfW(Sym) *symtab;
+	const ElfW(Sym) * symtab;
 	const char *strtab;
 	const uint16_t *versym;
 	const uint32_t *gnu_hash;
@@ -65,7 +65,7 @@ static bool object_open(struct object *o, const struct dl_phdr_info *info)
 	return o->symtab && o->strtab && o->gnu_hash;
 }
 
-static void *symbol_address(const struct object *o, const ElfW(Sym) *sym)
+static void *symbol_address(const struct object *o, const ElfW(Sym) * sym)
 {
 	void *p = (void *)(o->base + sym->st_value);
 
@@ -116,7 +116,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	if (!s->after_us) {
-		ElfW(Addr) us = (ElfW(Addr))&sl_real;
+		ElfW(Addr) us = (ElfW(Addr)) & sl_real;
 
 		for (int i = 0; i < info->dlpi_phnum; i++) {
 			const ElfW(Phdr) *p = &info->dlpi_phdr[i];

@@ -20,12 +20,12 @@
 #include <stdint.h>
 
 #define SL_SESSION_MAGIC 0x73736573746c6773ull
-#define SL_SESSION_ENV "SIGHTLINE_SESSION"
-#define SL_CLEAN_ENV "SIGHTLINE_CLEAN"
+#define SL_SESSION_ENV   "SIGHTLINE_SESSION"
+#define SL_CLEAN_ENV     "SIGHTLINE_CLEAN"
 
 enum sl_on_full {
-	SL_FULL_WAIT = 0,  /* wait up to wait_ms for room, then drop and count until there is room */
-	SL_FULL_DROP = 1,  /* drop and count at once */
+	SL_FULL_WAIT = 0, /* wait up to wait_ms for room, then drop and count until there is room */
+	SL_FULL_DROP = 1, /* drop and count at once */
 	SL_FULL_BLOCK = 2, /* wait until there is room or the collector is gone */
 };
 
@@ -37,25 +37,29 @@ enum {
 struct sl_session {
 	uint64_t magic;
 	uint32_t wire_version;
-	uint32_t bytes;           /* size of this struct */
-	uint32_t clock_mode;      /* enum sl_clock_mode */
-	uint32_t trace;           /* SL_TRACE_* */
-	uint64_t threshold_ticks; /* shorter calls are aggregated */
+	uint32_t bytes;                  /* size of this struct */
+	uint32_t clock_mode;             /* enum sl_clock_mode */
+	uint32_t trace;                  /* SL_TRACE_* */
+	uint64_t threshold_ticks;        /* shorter calls are aggregated */
 	uint64_t signal_threshold_ticks; /* the same for calls that wake others (wrap_lock.c) */
-	uint32_t on_full;         /* enum sl_on_full */
-	uint32_t wait_ms;         /* bound of SL_FULL_WAIT, per stall */
-	uint32_t quota_chunks;    /* chunks an arena may have in use before it counts as full */
-	uint32_t collector_pid;   /* in the collector's PID namespace */
-	uint32_t state;           /* enum sl_session_state; the collector may change it at any time */
-	uint32_t heartbeat;       /* raised by the collector at least once per second while it lives */
-	uint32_t root_pid;        /* first traced process */
-	uint32_t root_waits;      /* 1: at its end the root process waits until its calls are committed */
+	uint32_t on_full;                /* enum sl_on_full */
+	uint32_t wait_ms;                /* bound of SL_FULL_WAIT, per stall */
+	uint32_t quota_chunks;  /* chunks an arena may have in use before it counts as full */
+	uint32_t collector_pid; /* in the collector's PID namespace */
+	uint32_t state;         /* enum sl_session_state; the collector may change it at any time */
+	uint32_t heartbeat; /* raised by the collector at least once per second while it lives */
+	uint32_t root_pid;  /* first traced process */
+	uint32_t
+		root_waits; /* 1: at its end the root process waits until its calls are committed */
 	uint32_t reserved[4];
-	char preload_path[256];   /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
+	char preload_path[256]; /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
 };
 _Static_assert(sizeof(struct sl_session) == 344, "sl_session");
 
-enum sl_session_state { SL_SESSION_ON = 1, SL_SESSION_ENDED = 2 };
+enum sl_session_state {
+	SL_SESSION_ON = 1,
+	SL_SESSION_ENDED = 2
+};
 
 #define SL_HELLO_MAGIC 0x6f6c6c6568746c73ull
 
@@ -67,8 +71,8 @@ enum sl_hello_kind {
 struct sl_hello {
 	uint64_t magic;
 	uint32_t wire_version;
-	uint32_t kind;       /* enum sl_hello_kind */
-	uint32_t pid;        /* as the process sees itself; the kernel's credentials give the other view */
+	uint32_t kind; /* enum sl_hello_kind */
+	uint32_t pid; /* as the process sees itself; the kernel's credentials give the other view */
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct sl_hello) == 24, "sl_hello");

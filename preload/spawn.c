@@ -30,7 +30,8 @@ static bool is_executable(const char *path)
 /* SIGHTLINE_COLLECTOR, else relative to the library: build/, lib/sightline/ -> bin/. */
 static const char *find_collector(const char *own_path)
 {
-	static const char *const places[] = {"/sightline", "/../../bin/sightline", "/../bin/sightline"};
+	static const char *const places[] = {"/sightline", "/../../bin/sightline",
+					     "/../bin/sightline"};
 	int i = sl_find_env("SIGHTLINE_COLLECTOR");
 	const char *slash;
 
@@ -106,8 +107,9 @@ static void spawn(const char *path, int ready_read, int ready_write)
 {
 	static char root[12];
 	static char *envp[8192];
-	char *argv[] = {(char *)path, (char *)"collect", (char *)"--root", root,
-			(char *)"--ready-fd", (char *)"3", NULL};
+	char *argv[] = {(char *)path, (char *)"collect",    (char *)"--root",
+			root,         (char *)"--ready-fd", (char *)"3",
+			NULL};
 	long pid;
 
 	sl_put_number(root, (unsigned)sl_getpid());
@@ -128,11 +130,12 @@ static void spawn(const char *path, int ready_read, int ready_write)
 const char *sl_start_collector(const char *own_path, const char **why)
 {
 	const char *path = find_collector(own_path);
-	int fds[2];
+	int fds[2] = {-1, -1};
 	size_t n = 0;
 	long got;
 
-	*why = "no collector found: put 'sightline' beside libtrace.so or name it in SIGHTLINE_COLLECTOR";
+	*why = "no collector found: put 'sightline' beside libtrace.so or name it in "
+	       "SIGHTLINE_COLLECTOR";
 	if (!path || !is_executable(path))
 		return NULL;
 	*why = "no descriptors left to start the collector";

@@ -24,11 +24,16 @@
 #define MADV_WIPEONFORK 18
 #endif
 #ifndef MFD_CLOEXEC
-#define MFD_CLOEXEC 1
+#define MFD_CLOEXEC       1
 #define MFD_ALLOW_SEALING 2
 #endif
 
-enum { START_NOT_YET, START_RUNNING, START_DONE, START_FAILED };
+enum {
+	START_NOT_YET,
+	START_RUNNING,
+	START_DONE,
+	START_FAILED
+};
 static uint32_t start_state;
 static char path_buffer[4096];
 static const char no_session[] = SL_SESSION_ENV "=none";
@@ -62,7 +67,7 @@ int sl_find_env(const char *name)
 
 static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	ElfW(Addr) us = (ElfW(Addr))&start_state;
+	ElfW(Addr) us = (ElfW(Addr)) & start_state;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -146,8 +151,10 @@ static long session_connect(void)
 
 static long send_hello(long sock, enum sl_hello_kind kind, int fd)
 {
-	struct sl_hello hello = {.magic = SL_HELLO_MAGIC, .wire_version = SL_WIRE_VERSION,
-				 .kind = kind, .pid = (uint32_t)sl_getpid()};
+	struct sl_hello hello = {.magic = SL_HELLO_MAGIC,
+				 .wire_version = SL_WIRE_VERSION,
+				 .kind = kind,
+				 .pid = (uint32_t)sl_getpid()};
 	struct iovec iov = {&hello, sizeof(hello)};
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
@@ -175,13 +182,15 @@ static uint32_t chunk_count(void)
 {
 	struct {
 		uint64_t cur, max;
-	} limit;
+	} limit = {0};
 	uint64_t cnt;
 
 	if (sl_sys4(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, NULL, &limit) < 0 ||
 	    limit.cur >= SL_ARENA_BYTES)
 		return SL_CHUNK_CNT;
-	cnt = limit.cur < SL_ARENA_HEADER_BYTES ? 0 : (limit.cur - SL_ARENA_HEADER_BYTES) / SL_CHUNK_BYTES;
+	cnt = limit.cur < SL_ARENA_HEADER_BYTES
+		      ? 0
+		      : (limit.cur - SL_ARENA_HEADER_BYTES) / SL_CHUNK_BYTES;
 	return cnt < 16 ? 0 : (uint32_t)cnt;
 }
 
@@ -191,7 +200,8 @@ static struct sl_arena *make_arena(long *memfd)
 	struct sl_arena *a;
 	long m = -ENOMEM;
 
-	*memfd = chunk_cnt ? sl_sys2(SYS_memfd_create, "sightline-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)
+	*memfd = chunk_cnt ? sl_sys2(SYS_memfd_create, "sightline-ring",
+				     MFD_CLOEXEC | MFD_ALLOW_SEALING)
 			   : -EFBIG;
 	if (*memfd < 0)
 		return NULL;
@@ -243,7 +253,8 @@ static bool join(void)
 /* The page that the kernel empties for children. Without that (Linux < 4.14) the fork wrapper does it. */
 static struct sl_proc *make_proc(void)
 {
-	long m = sl_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long m = sl_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
 
 	if (m < 0 && m > -4096)
 		return NULL;
@@ -314,7 +325,8 @@ static bool start(void)
 	p = sl_global.session ? make_proc() : NULL;
 	if (!p || !join()) {
 		if (sl_global.root)
-			sl_say("not tracing", "the collector cannot be reached, or there is no memory");
+			sl_say("not tracing",
+			       "the collector cannot be reached, or there is no memory");
 		return false;
 	}
 	p->clock_mode = sl_global.session->clock_mode;
@@ -331,8 +343,8 @@ bool sl_process_start(void)
 	/* libc sets environ first of all; before that (ifunc resolvers) nothing can be started. */
 	if (!environ)
 		return false;
-	if (!__atomic_compare_exchange_n(&start_state, &expected, START_RUNNING, 0, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
+	if (!__atomic_compare_exchange_n(&start_state, &expected, START_RUNNING, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return expected == START_DONE;
 	if (getauxval(AT_SECURE) || !start()) {
 		/* Said once: the children find a session that is none, and keep quiet. */

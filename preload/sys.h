@@ -40,11 +40,11 @@ static inline long sl_sys6(long nr, long a, long b, long c, long d, long e, long
 #endif
 }
 
-#define SL_ARG(x) ((long)(intptr_t)(x))
-#define sl_sys0(nr) sl_sys6(nr, 0, 0, 0, 0, 0, 0)
-#define sl_sys1(nr, a) sl_sys6(nr, SL_ARG(a), 0, 0, 0, 0, 0)
-#define sl_sys2(nr, a, b) sl_sys6(nr, SL_ARG(a), SL_ARG(b), 0, 0, 0, 0)
-#define sl_sys3(nr, a, b, c) sl_sys6(nr, SL_ARG(a), SL_ARG(b), SL_ARG(c), 0, 0, 0)
+#define SL_ARG(x)               ((long)(intptr_t)(x))
+#define sl_sys0(nr)             sl_sys6(nr, 0, 0, 0, 0, 0, 0)
+#define sl_sys1(nr, a)          sl_sys6(nr, SL_ARG(a), 0, 0, 0, 0, 0)
+#define sl_sys2(nr, a, b)       sl_sys6(nr, SL_ARG(a), SL_ARG(b), 0, 0, 0, 0)
+#define sl_sys3(nr, a, b, c)    sl_sys6(nr, SL_ARG(a), SL_ARG(b), SL_ARG(c), 0, 0, 0)
 #define sl_sys4(nr, a, b, c, d) sl_sys6(nr, SL_ARG(a), SL_ARG(b), SL_ARG(c), SL_ARG(d), 0, 0)
 #define sl_sys5(nr, a, b, c, d, e) \
 	sl_sys6(nr, SL_ARG(a), SL_ARG(b), SL_ARG(c), SL_ARG(d), SL_ARG(e), 0)
@@ -64,7 +64,13 @@ static inline char *sl_put_number(char *to, unsigned v)
 	return to;
 }
 
-static inline int sl_getpid(void) { return (int)sl_sys0(SYS_getpid); }
-static inline int sl_gettid(void) { return (int)sl_sys0(SYS_gettid); }
+static inline int sl_getpid(void)
+{
+	return (int)sl_sys0(SYS_getpid);
+}
+static inline int sl_gettid(void)
+{
+	return (int)sl_sys0(SYS_gettid);
+}
 
 #endif

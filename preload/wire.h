@@ -21,10 +21,10 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION 1u
+#define SL_WIRE_VERSION   1u
 #define SL_NEVER_RETURNED UINT64_MAX
-#define SL_NO_OFFSET INT64_MIN /* this call has no file offset */
-#define SL_REC_MAX_WORDS 1023u /* limit of the length field; 4,095-byte paths fit */
+#define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
+#define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
 
 /* Flags of a record. */
 enum {
@@ -41,16 +41,16 @@ enum {
  */
 enum sl_shape {
 	SL_SHAPE_CALL = 0, /* [0] ret */
-	SL_SHAPE_ARG,      /* [0] ret, [1] one integer argument (syscall number, ioctl request, pid) */
-	SL_SHAPE_FD,       /* [0] ret, [1] fd|serial */
-	SL_SHAPE_IO,       /* [0] ret (low 32 bits, int32_t), bytes asked (high 32), [1] fd|serial */
-	SL_SHAPE_IO_AT,    /* SL_SHAPE_IO, [2] file offset */
-	SL_SHAPE_IO_WIDE,  /* [0] ret, [1] bytes asked, [2] fd|serial, [3] offset or SL_NO_OFFSET */
-	SL_SHAPE_PATH,     /* [0] ret, [1] fd|serial, [2] length, [3..] path bytes */
-	SL_SHAPE_SOCK,     /* [0] ret, [1] fd|serial, [2] length, [3..] struct sockaddr of the peer */
-	SL_SHAPE_DUP,      /* [0] ret, [1] old fd|serial, [2] new serial (low 32 bits) */
-	SL_SHAPE_STREAM,   /* [0] ret, [1] bytes asked (low 32), moved (high 32; both capped), [2] fd|serial */
-	SL_SHAPE_META,     /* hook field holds enum sl_meta; payload there */
+	SL_SHAPE_ARG,   /* [0] ret, [1] one integer argument (syscall number, ioctl request, pid) */
+	SL_SHAPE_FD,    /* [0] ret, [1] fd|serial */
+	SL_SHAPE_IO,    /* [0] ret (low 32 bits, int32_t), bytes asked (high 32), [1] fd|serial */
+	SL_SHAPE_IO_AT, /* SL_SHAPE_IO, [2] file offset */
+	SL_SHAPE_IO_WIDE, /* [0] ret, [1] bytes asked, [2] fd|serial, [3] offset or SL_NO_OFFSET */
+	SL_SHAPE_PATH,    /* [0] ret, [1] fd|serial, [2] length, [3..] path bytes */
+	SL_SHAPE_SOCK, /* [0] ret, [1] fd|serial, [2] length, [3..] struct sockaddr of the peer */
+	SL_SHAPE_DUP,  /* [0] ret, [1] old fd|serial, [2] new serial (low 32 bits) */
+	SL_SHAPE_STREAM, /* [0] ret, [1] bytes asked (low 32), moved (high 32; both capped), [2] fd|serial */
+	SL_SHAPE_META, /* hook field holds enum sl_meta; payload there */
 	SL_SHAPE_CNT
 };
 
@@ -79,10 +79,23 @@ enum sl_meta {
 	SL_META_CLOSE,
 };
 
-enum sl_image { SL_IMAGE_START = 0, SL_IMAGE_FORK = 1 };
-enum sl_loss { SL_LOSS_FULL = 0, SL_LOSS_NESTED = 1, SL_LOSS_NO_SLOT = 2 };
-enum sl_note { SL_NOTE_DEEPBIND = 0, SL_NOTE_OTHER = 1 };
-enum sl_overhead { SL_OVERHEAD_START = 0, SL_OVERHEAD_FULL = 1 }; /* start-up; ring full: waited */
+enum sl_image {
+	SL_IMAGE_START = 0,
+	SL_IMAGE_FORK = 1
+};
+enum sl_loss {
+	SL_LOSS_FULL = 0,
+	SL_LOSS_NESTED = 1,
+	SL_LOSS_NO_SLOT = 2
+};
+enum sl_note {
+	SL_NOTE_DEEPBIND = 0,
+	SL_NOTE_OTHER = 1
+};
+enum sl_overhead {
+	SL_OVERHEAD_START = 0,
+	SL_OVERHEAD_FULL = 1
+}; /* start-up; ring full: waited */
 
 /* The high half of word 1. */
 static inline uint32_t sl_head(unsigned hook, unsigned words, unsigned level, unsigned shape,
@@ -91,11 +104,26 @@ static inline uint32_t sl_head(unsigned hook, unsigned words, unsigned level, un
 	return (uint32_t)hook | (uint32_t)words << 12 | (uint32_t)level << 22 |
 	       (uint32_t)shape << 25 | (uint32_t)flags << 29;
 }
-static inline unsigned sl_head_hook(uint32_t h) { return h & 0xfff; }          /* 0..4095 */
-static inline unsigned sl_head_words(uint32_t h) { return h >> 12 & 0x3ff; }   /* whole record */
-static inline unsigned sl_head_level(uint32_t h) { return h >> 22 & 7; }       /* 0 = outermost; 7 = 7 or more */
-static inline unsigned sl_head_shape(uint32_t h) { return h >> 25 & 15; }
-static inline unsigned sl_head_flags(uint32_t h) { return h >> 29; }
+static inline unsigned sl_head_hook(uint32_t h)
+{
+	return h & 0xfff;
+} /* 0..4095 */
+static inline unsigned sl_head_words(uint32_t h)
+{
+	return h >> 12 & 0x3ff;
+} /* whole record */
+static inline unsigned sl_head_level(uint32_t h)
+{
+	return h >> 22 & 7;
+} /* 0 = outermost; 7 = 7 or more */
+static inline unsigned sl_head_shape(uint32_t h)
+{
+	return h >> 25 & 15;
+}
+static inline unsigned sl_head_flags(uint32_t h)
+{
+	return h >> 29;
+}
 
 static inline uint64_t sl_fd_serial(int fd, uint32_t serial)
 {
@@ -109,8 +137,8 @@ static inline uint64_t sl_fd_serial(int fd, uint32_t serial)
  */
 struct sl_agg {
 	uint64_t count;
-	uint64_t total;      /* sum of durations; calls counted without a clock reading add 0 */
-	uint64_t min;        /* 0 while count is 0 */
+	uint64_t total; /* sum of durations; calls counted without a clock reading add 0 */
+	uint64_t min;   /* 0 while count is 0 */
 	uint64_t max;
 	uint64_t bytes;      /* bytes moved by them */
 	uint64_t err_count;  /* how many of them failed */

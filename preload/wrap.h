@@ -36,15 +36,15 @@
 #define SL_INT(rc) ((int64_t)(intptr_t)(rc))
 
 /* Declares the wrapper under the hooked name. */
-#define SL_WRAPPER(ret, name, params)                            \
-	SL_EXPORT ret sl_w_##name params __asm__(#name);         \
+#define SL_WRAPPER(ret, name, params)                    \
+	SL_EXPORT ret sl_w_##name params __asm__(#name); \
 	SL_EXPORT ret sl_w_##name params
 
 /* The first lines of a wrapper written by hand: `real`, and the answer when there is none. */
-#define SL_REAL(fail, ret, name, params)                         \
-	ret(*real) params = sl_get_real(SL_H_##name);            \
-	if (sl_unlikely(!real))                                  \
-		return (ret)(intptr_t)SL_ABSENT_##fail
+#define SL_REAL(fail, ret, name, params)              \
+	ret(*real) params = sl_get_real(SL_H_##name); \
+	if (sl_unlikely(!real))                       \
+	return (ret)(intptr_t)SL_ABSENT_##fail
 
 #pragma GCC visibility push(hidden)
 
@@ -59,8 +59,8 @@ static inline int sl_fileno(const FILE *f)
  * would crash. Vectors and offsets are looked at only after success, paths as sl_safe_path() says.
  */
 uint64_t sl_iov_bytes(const struct iovec *v, int cnt);
-#define SL_IOV(v, cnt) (rc < 0 ? 0 : sl_iov_bytes(v, (int)(cnt)))
-#define SL_OFFSET_BEFORE(off) (rc < 0 || !(off) ? SL_NO_OFFSET : *(off) - rc)
+#define SL_IOV(v, cnt)        (rc < 0 ? 0 : sl_iov_bytes(v, (int)(cnt)))
+#define SL_OFFSET_BEFORE(off) (rc < 0 || !(off) ? SL_NO_OFFSET : *(off)-rc)
 
 /* @path where it is certain that the kernel has read it, else NULL. */
 const char *sl_safe_path(bool failed, const char *path);
@@ -73,8 +73,8 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 		   const char *path);
 
 /* stdio: @f's descriptor stands for the file. */
-void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
-		     uint64_t asked, int64_t done);
+void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+		     int fd, uint64_t asked, int64_t done);
 
 /* Locks that had to wait are recorded however short the wait. */
 static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook, int64_t ret,

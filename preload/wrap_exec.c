@@ -16,8 +16,8 @@
 #define ENV_MAX 32768 /* more entries than this are passed on untouched */
 
 struct env_plan {
-	int cnt;            /* entries */
-	int preload;        /* index of LD_PRELOAD, or -1 */
+	int cnt;     /* entries */
+	int preload; /* index of LD_PRELOAD, or -1 */
 	bool has_session, has_us;
 };
 
@@ -83,13 +83,13 @@ static void fill_env(char *const envp[], const struct env_plan *p, char **out, c
 }
 
 /* Makes `env` the environment to pass on: the caller's frame holds it, hence a macro. */
-#define TRACED_ENV(envp)                                                        \
-	struct env_plan plan;                                                   \
-	char *const *env = (char *const *)(envp);                               \
-	if (plan_env(env, &plan)) {                                             \
-		char **full = alloca(((size_t)plan.cnt + 4) * sizeof(*full));   \
-		fill_env(env, &plan, full, alloca(preload_len(env, &plan)));    \
-		env = full;                                                     \
+#define TRACED_ENV(envp)                                                      \
+	struct env_plan plan;                                                 \
+	char *const *env = (char *const *)(envp);                             \
+	if (plan_env(env, &plan)) {                                           \
+		char **full = alloca(((size_t)plan.cnt + 4) * sizeof(*full)); \
+		fill_env(env, &plan, full, alloca(preload_len(env, &plan)));  \
+		env = full;                                                   \
 	}
 
 /* exec does not come back: what is known is told before. */
@@ -105,51 +105,51 @@ static bool announce_exec(struct sl_call *call, const char *path)
 	return true;
 }
 
-#define WRAP_EXEC(name, real_name, params, real_params, real_args, path, envp)                  \
-	SL_WRAPPER(int, name, params)                                                           \
-	{                                                                                       \
-		SL_REAL(NEG, int, real_name, real_params);                                      \
-		struct sl_call call;                                                            \
-		bool traced;                                                                    \
-		int rc;                                                                         \
-		TRACED_ENV(envp)                                                                \
-		traced = announce_exec(&call, path);                                            \
-		rc = real real_args;                                                            \
-		if (traced) {                                                                   \
-			sl_stop(&call);                                                         \
-			sl_leave_path(&call, SL_H_##name, rc, true, -1, 0,                      \
-				      sl_safe_path(true, path));                                \
-		}                                                                               \
-		return rc;                                                                      \
+#define WRAP_EXEC(name, real_name, params, real_params, real_args, path, envp) \
+	SL_WRAPPER(int, name, params)                                          \
+	{                                                                      \
+		SL_REAL(NEG, int, real_name, real_params);                     \
+		struct sl_call call;                                           \
+		bool traced;                                                   \
+		int rc;                                                        \
+		TRACED_ENV(envp)                                               \
+		traced = announce_exec(&call, path);                           \
+		rc = real real_args;                                           \
+		if (traced) {                                                  \
+			sl_stop(&call);                                        \
+			sl_leave_path(&call, SL_H_##name, rc, true, -1, 0,     \
+				      sl_safe_path(true, path));               \
+		}                                                              \
+		return rc;                                                     \
 	}
 typedef char *const *vec;
 WRAP_EXEC(execve, execve, (const char *path, vec argv, vec envp), (const char *, vec, vec),
 	  (path, argv, env), path, envp)
-WRAP_EXEC(execv, execve, (const char *path, vec argv), (const char *, vec, vec), (path, argv, env), path,
-	  environ)
+WRAP_EXEC(execv, execve, (const char *path, vec argv), (const char *, vec, vec), (path, argv, env),
+	  path, environ)
 WRAP_EXEC(execvpe, execvpe, (const char *path, vec argv, vec envp), (const char *, vec, vec),
 	  (path, argv, env), path, envp)
-WRAP_EXEC(execvp, execvpe, (const char *path, vec argv), (const char *, vec, vec), (path, argv, env),
-	  path, environ)
-WRAP_EXEC(fexecve, fexecve, (int fd, vec argv, vec envp), (int, vec, vec), (fd, argv, env), "fexecve",
-	  envp)
+WRAP_EXEC(execvp, execvpe, (const char *path, vec argv), (const char *, vec, vec),
+	  (path, argv, env), path, environ)
+WRAP_EXEC(fexecve, fexecve, (int fd, vec argv, vec envp), (int, vec, vec), (fd, argv, env),
+	  "fexecve", envp)
 WRAP_EXEC(execveat, execveat, (int dir, const char *path, vec argv, vec envp, int flags),
 	  (int, const char *, vec, vec, int), (dir, path, argv, env, flags), path, envp)
 
 /* The list forms: the arguments are counted, then put into an array on the stack. */
-#define COLLECT_ARGS(first)                                             \
-	va_list ap;                                                     \
-	size_t argc = 0;                                                \
-	char **argv;                                                    \
-	va_start(ap, first);                                            \
-	for (const char *a = first; a; a = va_arg(ap, const char *))    \
-		argc++;                                                 \
-	va_end(ap);                                                     \
-	argv = alloca((argc + 1) * sizeof(*argv));                      \
-	va_start(ap, first);                                            \
-	argv[0] = (char *)first;                                        \
-	for (size_t i = 1; i <= argc; i++)                              \
-		argv[i] = argc ? va_arg(ap, char *) : NULL
+#define COLLECT_ARGS(first)                                          \
+	va_list ap;                                                  \
+	size_t argc = 0;                                             \
+	char **argv;                                                 \
+	va_start(ap, first);                                         \
+	for (const char *a = first; a; a = va_arg(ap, const char *)) \
+		argc++;                                              \
+	va_end(ap);                                                  \
+	argv = alloca((argc + 1) * sizeof(*argv));                   \
+	va_start(ap, first);                                         \
+	argv[0] = (char *)first;                                     \
+	for (size_t i = 1; i <= argc; i++)                           \
+	argv[i] = argc ? va_arg(ap, char *) : NULL
 
 SL_WRAPPER(int, execl, (const char *path, const char *arg, ...))
 {
@@ -175,25 +175,25 @@ SL_WRAPPER(int, execle, (const char *path, const char *arg, ...))
 	return sl_w_execve(path, argv, envp);
 }
 
-#define WRAP_SPAWN(name)                                                                        \
-	SL_WRAPPER(int, name,                                                                   \
-		   (pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,         \
-		    const posix_spawnattr_t *attr, vec argv, vec envp))                         \
-	{                                                                                       \
-		SL_REAL(NUM, int, name,                                                         \
-			(pid_t *, const char *, const posix_spawn_file_actions_t *,             \
-			 const posix_spawnattr_t *, vec, vec));                                 \
-		struct sl_call call;                                                            \
-		bool traced;                                                                    \
-		int rc;                                                                         \
-		TRACED_ENV(envp)                                                                \
-		traced = sl_enter(&call);                                                       \
-		rc = real(pid, path, fa, attr, argv, env);                                      \
-		if (traced) {                                                                   \
-			sl_stop(&call);                                                         \
-			sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, path);              \
-		}                                                                               \
-		return rc;                                                                      \
+#define WRAP_SPAWN(name)                                                                 \
+	SL_WRAPPER(int, name,                                                            \
+		   (pid_t * pid, const char *path, const posix_spawn_file_actions_t *fa, \
+		    const posix_spawnattr_t *attr, vec argv, vec envp))                  \
+	{                                                                                \
+		SL_REAL(NUM, int, name,                                                  \
+			(pid_t *, const char *, const posix_spawn_file_actions_t *,      \
+			 const posix_spawnattr_t *, vec, vec));                          \
+		struct sl_call call;                                                     \
+		bool traced;                                                             \
+		int rc;                                                                  \
+		TRACED_ENV(envp)                                                         \
+		traced = sl_enter(&call);                                                \
+		rc = real(pid, path, fa, attr, argv, env);                               \
+		if (traced) {                                                            \
+			sl_stop(&call);                                                  \
+			sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, path);       \
+		}                                                                        \
+		return rc;                                                               \
 	}
 WRAP_SPAWN(posix_spawn)
 WRAP_SPAWN(posix_spawnp)

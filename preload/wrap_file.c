@@ -86,34 +86,36 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 }
 
 /* The mode is there only when the flags say so; reading it otherwise reads garbage. */
-#define OPEN_MODE(flags, last)                                                  \
-	unsigned mode = 0;                                                      \
-	if (((flags) & O_CREAT) || ((flags) & O_TMPFILE) == O_TMPFILE) {        \
-		va_list ap;                                                     \
-		va_start(ap, last);                                             \
-		mode = va_arg(ap, unsigned);                                    \
-		va_end(ap);                                                     \
+#define OPEN_MODE(flags, last)                                       \
+	unsigned mode = 0;                                           \
+	if (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE) { \
+		va_list ap;                                          \
+		va_start(ap, last);                                  \
+		mode = va_arg(ap, unsigned);                         \
+		va_end(ap);                                          \
 	}
 
-#define WRAP_OPEN(name, params, proto, args, flags)                             \
-	SL_WRAPPER(int, name, params)                                           \
-	{                                                                       \
-		SL_REAL(NEG, int, name, proto);                                 \
-		struct sl_call call;                                            \
-		int rc;                                                         \
-		OPEN_MODE(flags, flags)                                         \
-		if (!sl_enter(&call)) {                                         \
-			rc = real args;                                         \
-			sl_fd_passed(rc);                                       \
-			return rc;                                              \
-		}                                                               \
-		rc = real args;                                                 \
-		sl_stop(&call);                                                 \
-		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, path);      \
-		return rc;                                                      \
+#define WRAP_OPEN(name, params, proto, args, flags)                        \
+	SL_WRAPPER(int, name, params)                                      \
+	{                                                                  \
+		SL_REAL(NEG, int, name, proto);                            \
+		struct sl_call call;                                       \
+		int rc;                                                    \
+		OPEN_MODE(flags, flags)                                    \
+		if (!sl_enter(&call)) {                                    \
+			rc = real args;                                    \
+			sl_fd_passed(rc);                                  \
+			return rc;                                         \
+		}                                                          \
+		rc = real args;                                            \
+		sl_stop(&call);                                            \
+		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, path); \
+		return rc;                                                 \
 	}
-WRAP_OPEN(open, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode), flags)
-WRAP_OPEN(open64, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode), flags)
+WRAP_OPEN(open, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode),
+	  flags)
+WRAP_OPEN(open64, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode),
+	  flags)
 WRAP_OPEN(openat, (int dir, const char *path, int flags, ...), (int, const char *, int, ...),
 	  (dir, path, flags, mode), flags)
 WRAP_OPEN(openat64, (int dir, const char *path, int flags, ...), (int, const char *, int, ...),
@@ -188,7 +190,8 @@ SL_WRAPPER(void, closefrom, (int first))
 }
 
 /* @to: the new descriptor that @fd now has a twin in, or -1. */
-static void leave_dup(const struct sl_call *call, enum sl_hook hook, int rc, int fd, uint32_t serial)
+static void leave_dup(const struct sl_call *call, enum sl_hook hook, int rc, int fd,
+		      uint32_t serial)
 {
 	uint32_t fresh = 0;
 
@@ -269,31 +272,31 @@ SL_WRAPPER(int, dup3, (int fd, int to, int flags))
 }
 
 /* One pointer-sized word follows the command, or nothing: passing garbage on is what libc does too. */
-#define WRAP_FCNTL(name)                                                                \
-	SL_WRAPPER(int, name, (int fd, int cmd, ...))                                   \
-	{                                                                               \
-		SL_REAL(NEG, int, name, (int, int, ...));                               \
-		bool dups = cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC;                   \
-		struct sl_call call;                                                    \
-		va_list ap;                                                             \
-		void *arg;                                                              \
-		int rc;                                                                 \
-		va_start(ap, cmd);                                                      \
-		arg = va_arg(ap, void *);                                               \
-		va_end(ap);                                                             \
-		if (!sl_enter(&call)) {                                                 \
-			rc = real(fd, cmd, arg);                                        \
-			if (dups)                                                       \
-				sl_fd_passed(rc);                                       \
-			return rc;                                                      \
-		}                                                                       \
-		rc = real(fd, cmd, arg);                                                \
-		sl_stop(&call);                                                         \
-		if (dups)                                                               \
-			leave_dup(&call, SL_H_##name, rc, fd, sl_fd_get(fd));           \
-		else                                                                    \
-			sl_leave_fd(&call, SL_H_##name, rc, rc == -1, fd);              \
-		return rc;                                                              \
+#define WRAP_FCNTL(name)                                                      \
+	SL_WRAPPER(int, name, (int fd, int cmd, ...))                         \
+	{                                                                     \
+		SL_REAL(NEG, int, name, (int, int, ...));                     \
+		bool dups = cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC;         \
+		struct sl_call call;                                          \
+		va_list ap;                                                   \
+		void *arg;                                                    \
+		int rc;                                                       \
+		va_start(ap, cmd);                                            \
+		arg = va_arg(ap, void *);                                     \
+		va_end(ap);                                                   \
+		if (!sl_enter(&call)) {                                       \
+			rc = real(fd, cmd, arg);                              \
+			if (dups)                                             \
+				sl_fd_passed(rc);                             \
+			return rc;                                            \
+		}                                                             \
+		rc = real(fd, cmd, arg);                                      \
+		sl_stop(&call);                                               \
+		if (dups)                                                     \
+			leave_dup(&call, SL_H_##name, rc, fd, sl_fd_get(fd)); \
+		else                                                          \
+			sl_leave_fd(&call, SL_H_##name, rc, rc == -1, fd);    \
+		return rc;                                                    \
 	}
 WRAP_FCNTL(fcntl)
 WRAP_FCNTL(fcntl64)
@@ -318,26 +321,27 @@ SL_WRAPPER(int, ioctl, (int fd, unsigned long request, ...))
 }
 
 /* Calls that make two descriptors at once. */
-#define WRAP_PAIR(name, params, args, fds)                                      \
-	SL_WRAPPER(int, name, params)                                           \
-	{                                                                       \
-		SL_REAL(NEG, int, name, params);                                \
-		struct sl_call call;                                            \
-		bool traced = sl_enter(&call);                                  \
-		int rc = real args;                                             \
-		if (traced)                                                     \
-			sl_stop(&call);                                         \
-		if (rc == 0) {                                                  \
-			sl_fd_passed((fds)[0]);                                 \
-			sl_fd_passed((fds)[1]);                                 \
-		}                                                               \
-		if (traced)                                                     \
-			sl_leave_call(&call, SL_H_##name, rc, rc == -1);        \
-		return rc;                                                      \
+#define WRAP_PAIR(name, params, args, fds)                               \
+	SL_WRAPPER(int, name, params)                                    \
+	{                                                                \
+		SL_REAL(NEG, int, name, params);                         \
+		struct sl_call call;                                     \
+		bool traced = sl_enter(&call);                           \
+		int rc = real args;                                      \
+		if (traced)                                              \
+			sl_stop(&call);                                  \
+		if (rc == 0) {                                           \
+			sl_fd_passed((fds)[0]);                          \
+			sl_fd_passed((fds)[1]);                          \
+		}                                                        \
+		if (traced)                                              \
+			sl_leave_call(&call, SL_H_##name, rc, rc == -1); \
+		return rc;                                               \
 	}
 WRAP_PAIR(pipe, (int *fds), (fds), fds)
 WRAP_PAIR(pipe2, (int *fds, int flags), (fds, flags), fds)
-WRAP_PAIR(socketpair, (int domain, int type, int protocol, int *fds), (domain, type, protocol, fds), fds)
+WRAP_PAIR(socketpair, (int domain, int type, int protocol, int *fds), (domain, type, protocol, fds),
+	  fds)
 
 SL_WRAPPER(int, signalfd, (int fd, const void *mask, int flags))
 {
@@ -385,7 +389,7 @@ SL_WRAPPER(DIR *, fdopendir, (int fd))
 	return rc;
 }
 
-SL_WRAPPER(int, closedir, (DIR *dir))
+SL_WRAPPER(int, closedir, (DIR * dir))
 {
 	SL_REAL(NEG, int, closedir, (DIR *));
 	struct sl_call call;
@@ -404,18 +408,18 @@ SL_WRAPPER(int, closedir, (DIR *dir))
 
 /* ---- memory ---- */
 
-#define WRAP_MMAP(name, off_type)                                                               \
+#define WRAP_MMAP(name, off_type)                                                                \
 	SL_WRAPPER(void *, name, (void *p, size_t n, int prot, int flags, int fd, off_type off)) \
-	{                                                                                       \
-		SL_REAL(NEG, void *, name, (void *, size_t, int, int, int, off_type));          \
-		struct sl_call call;                                                            \
-		void *rc;                                                                       \
-		if (!sl_enter(&call))                                                           \
-			return real(p, n, prot, flags, fd, off);                                \
-		rc = real(p, n, prot, flags, fd, off);                                          \
-		sl_stop(&call);                                                                 \
-		sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_NEG(rc), fd);             \
-		return rc;                                                                      \
+	{                                                                                        \
+		SL_REAL(NEG, void *, name, (void *, size_t, int, int, int, off_type));           \
+		struct sl_call call;                                                             \
+		void *rc;                                                                        \
+		if (!sl_enter(&call))                                                            \
+			return real(p, n, prot, flags, fd, off);                                 \
+		rc = real(p, n, prot, flags, fd, off);                                           \
+		sl_stop(&call);                                                                  \
+		sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_NEG(rc), fd);              \
+		return rc;                                                                       \
 	}
 WRAP_MMAP(mmap, off_t)
 WRAP_MMAP(mmap64, off64_t)

@@ -133,7 +133,8 @@ void *sl_plan_syscall(long nr, unsigned long arg)
 		break;
 	case SYS_clone3:
 		/* The first word of struct clone_args is the flags. */
-		shares_memory = arg < 65536 || (*(uint64_t *)arg & CLONE_VM && !(*(uint64_t *)arg & CLONE_SETTLS));
+		shares_memory = arg < 65536 ||
+				(*(uint64_t *)arg & CLONE_VM && !(*(uint64_t *)arg & CLONE_SETTLS));
 		break;
 #ifdef SYS_seccomp
 	case SYS_seccomp:

@@ -11,23 +11,23 @@
 #include <pthread.h>
 #include <time.h>
 
-#define WRAP_LOCK(name, try_name, params, args, obj)                                    \
-	SL_WRAPPER(int, name, params)                                                   \
-	{                                                                               \
-		SL_REAL(NUM, int, name, params);                                        \
-		int (*try)(void *) = sl_get_real(SL_H_##try_name);                      \
-		struct sl_call call;                                                    \
-		int rc = try ? try(obj) : EBUSY;                                        \
-		if (sl_likely(rc != EBUSY && rc != EAGAIN)) {                           \
-			sl_count_only(SL_H_##name, 0);                                  \
-			return rc;                                                      \
-		}                                                                       \
-		if (!sl_enter(&call))                                                   \
-			return real args;                                               \
-		rc = real args;                                                         \
-		sl_stop(&call);                                                         \
-		sl_leave_always(&call, SL_H_##name, rc, false);                         \
-		return rc;                                                              \
+#define WRAP_LOCK(name, try_name, params, args, obj)               \
+	SL_WRAPPER(int, name, params)                              \
+	{                                                          \
+		SL_REAL(NUM, int, name, params);                   \
+		int (*try)(void *) = sl_get_real(SL_H_##try_name); \
+		struct sl_call call;                               \
+		int rc = try ? try(obj) : EBUSY;                   \
+		if (sl_likely(rc != EBUSY && rc != EAGAIN)) {      \
+			sl_count_only(SL_H_##name, 0);             \
+			return rc;                                 \
+		}                                                  \
+		if (!sl_enter(&call))                              \
+			return real args;                          \
+		rc = real args;                                    \
+		sl_stop(&call);                                    \
+		sl_leave_always(&call, SL_H_##name, rc, false);    \
+		return rc;                                         \
 	}
 #define T const struct timespec *t
 WRAP_LOCK(pthread_mutex_lock, pthread_mutex_trylock, (void *l), (l), l)
@@ -35,19 +35,21 @@ WRAP_LOCK(pthread_mutex_timedlock, pthread_mutex_trylock, (void *l, T), (l, t), 
 WRAP_LOCK(pthread_mutex_clocklock, pthread_mutex_trylock, (void *l, clockid_t id, T), (l, id, t), l)
 WRAP_LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (void *l), (l), l)
 WRAP_LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, (void *l, T), (l, t), l)
-WRAP_LOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, (void *l, clockid_t id, T), (l, id, t), l)
+WRAP_LOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, (void *l, clockid_t id, T),
+	  (l, id, t), l)
 WRAP_LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (void *l), (l), l)
 WRAP_LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, (void *l, T), (l, t), l)
-WRAP_LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, (void *l, clockid_t id, T), (l, id, t), l)
+WRAP_LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, (void *l, clockid_t id, T),
+	  (l, id, t), l)
 WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l)
 
 /* The try functions themselves never wait: counted. */
-#define WRAP_TRY(name)                                          \
-	SL_WRAPPER(int, name, (void *l))                        \
-	{                                                       \
-		SL_REAL(NUM, int, name, (void *));              \
-		sl_count_only(SL_H_##name, 0);                  \
-		return real(l);                                 \
+#define WRAP_TRY(name)                             \
+	SL_WRAPPER(int, name, (void *l))           \
+	{                                          \
+		SL_REAL(NUM, int, name, (void *)); \
+		sl_count_only(SL_H_##name, 0);     \
+		return real(l);                    \
 	}
 WRAP_TRY(pthread_mutex_trylock)
 WRAP_TRY(pthread_rwlock_tryrdlock)
@@ -62,24 +64,24 @@ SL_WRAPPER(int, sem_trywait, (void *s))
 }
 
 /* Semaphores report through errno: the failed try must not leave its EAGAIN behind. */
-#define WRAP_SEM(name, params, args)                                                    \
-	SL_WRAPPER(int, name, params)                                                   \
-	{                                                                               \
-		SL_REAL(NEG, int, name, params);                                        \
-		int (*try)(void *) = sl_get_real(SL_H_sem_trywait);                     \
-		struct sl_call call;                                                    \
-		int rc, kept = errno;                                                   \
-		if (try && try(s) == 0) {                                               \
-			sl_count_only(SL_H_##name, 0);                                  \
-			return 0;                                                       \
-		}                                                                       \
-		errno = kept;                                                           \
-		if (!sl_enter(&call))                                                   \
-			return real args;                                               \
-		rc = real args;                                                         \
-		sl_stop(&call);                                                         \
-		sl_leave_always(&call, SL_H_##name, rc, rc == -1);                      \
-		return rc;                                                              \
+#define WRAP_SEM(name, params, args)                                \
+	SL_WRAPPER(int, name, params)                               \
+	{                                                           \
+		SL_REAL(NEG, int, name, params);                    \
+		int (*try)(void *) = sl_get_real(SL_H_sem_trywait); \
+		struct sl_call call;                                \
+		int rc, kept = errno;                               \
+		if (try && try(s) == 0) {                           \
+			sl_count_only(SL_H_##name, 0);              \
+			return 0;                                   \
+		}                                                   \
+		errno = kept;                                       \
+		if (!sl_enter(&call))                               \
+			return real args;                           \
+		rc = real args;                                     \
+		sl_stop(&call);                                     \
+		sl_leave_always(&call, SL_H_##name, rc, rc == -1);  \
+		return rc;                                          \
 	}
 WRAP_SEM(sem_wait, (void *s), (s))
 WRAP_SEM(sem_timedwait, (void *s, T), (s, t))
@@ -89,18 +91,18 @@ WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
  * Condition variables: the export carries the version of the ABI that this is (libtrace.map); a program
  * bound to the older one passes us by.
  */
-#define WRAP_COND(name, params, args)                                           \
-	SL_WRAPPER(int, name, params)                                           \
-	{                                                                       \
-		SL_REAL(NUM, int, name, params);                                \
-		struct sl_call call;                                            \
-		int rc;                                                         \
-		if (!sl_enter(&call))                                           \
-			return real args;                                       \
-		rc = real args;                                                 \
-		sl_stop(&call);                                                 \
-		sl_leave_call(&call, SL_H_##name, rc, false);                   \
-		return rc;                                                      \
+#define WRAP_COND(name, params, args)                         \
+	SL_WRAPPER(int, name, params)                         \
+	{                                                     \
+		SL_REAL(NUM, int, name, params);              \
+		struct sl_call call;                          \
+		int rc;                                       \
+		if (!sl_enter(&call))                         \
+			return real args;                     \
+		rc = real args;                               \
+		sl_stop(&call);                               \
+		sl_leave_call(&call, SL_H_##name, rc, false); \
+		return rc;                                    \
 	}
 WRAP_COND(pthread_cond_wait, (void *c, void *m), (c, m))
 WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t))
@@ -115,7 +117,10 @@ static inline bool nobody_waits(const void *cond)
 	uint32_t at = sl_global.cond_wrefs_at;
 
 	/* The three lowest bits are flags. */
-	return at && __atomic_load_n((const uint32_t *)((const char *)cond + at), __ATOMIC_RELAXED) >> 3 == 0;
+	return at &&
+	       __atomic_load_n((const uint32_t *)((const char *)cond + at), __ATOMIC_RELAXED) >>
+			       3 ==
+		       0;
 }
 
 /* The high half of a semaphore's first word counts those who wait (glibc 2.21 and later, 64 bits). */
@@ -124,25 +129,25 @@ static inline bool nobody_wants(const void *sem)
 	return __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 == 0;
 }
 
-#define WRAP_SIGNAL(fail, name, is_idle)                                                \
-	SL_WRAPPER(int, name, (void *c))                                                \
-	{                                                                               \
-		SL_REAL(fail, int, name, (void *));                                     \
-		struct sl_call call;                                                    \
-		bool failed;                                                            \
-		int rc;                                                                 \
-		if (sl_likely(is_idle(c))) {                                            \
-			sl_count_only(SL_H_##name, 0);                                  \
-			return real(c);                                                 \
-		}                                                                       \
-		if (!sl_enter(&call))                                                   \
-			return real(c);                                                 \
-		rc = real(c);                                                           \
-		sl_stop(&call);                                                         \
-		failed = SL_FAILED_##fail(rc);                                          \
+#define WRAP_SIGNAL(fail, name, is_idle)                                                 \
+	SL_WRAPPER(int, name, (void *c))                                                 \
+	{                                                                                \
+		SL_REAL(fail, int, name, (void *));                                      \
+		struct sl_call call;                                                     \
+		bool failed;                                                             \
+		int rc;                                                                  \
+		if (sl_likely(is_idle(c))) {                                             \
+			sl_count_only(SL_H_##name, 0);                                   \
+			return real(c);                                                  \
+		}                                                                        \
+		if (!sl_enter(&call))                                                    \
+			return real(c);                                                  \
+		rc = real(c);                                                            \
+		sl_stop(&call);                                                          \
+		failed = SL_FAILED_##fail(rc);                                           \
 		if (!sl_shorter(&call, SL_H_##name, sl_tls.signal_threshold, 0, failed)) \
-			sl_leave_always(&call, SL_H_##name, rc, failed);                \
-		return rc;                                                              \
+			sl_leave_always(&call, SL_H_##name, rc, failed);                 \
+		return rc;                                                               \
 	}
 WRAP_SIGNAL(NUM, pthread_cond_signal, nobody_waits)
 WRAP_SIGNAL(NUM, pthread_cond_broadcast, nobody_waits)

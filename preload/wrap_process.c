@@ -13,22 +13,22 @@ static void in_child(void)
 	sl_tls.depth = 0;
 }
 
-#define WRAP_FORK(name)                                                         \
-	SL_WRAPPER(pid_t, name, (void))                                         \
-	{                                                                       \
-		SL_REAL(NEG, pid_t, name, (void));                              \
-		struct sl_call call;                                            \
-		bool traced = sl_enter(&call);                                  \
-		pid_t rc = real();                                              \
-		if (rc == 0) {                                                  \
-			in_child();                                             \
-			return 0;                                               \
-		}                                                               \
-		if (traced) {                                                   \
-			sl_stop(&call);                                         \
-			sl_leave_call(&call, SL_H_##name, rc, rc == -1);        \
-		}                                                               \
-		return rc;                                                      \
+#define WRAP_FORK(name)                                                  \
+	SL_WRAPPER(pid_t, name, (void))                                  \
+	{                                                                \
+		SL_REAL(NEG, pid_t, name, (void));                       \
+		struct sl_call call;                                     \
+		bool traced = sl_enter(&call);                           \
+		pid_t rc = real();                                       \
+		if (rc == 0) {                                           \
+			in_child();                                      \
+			return 0;                                        \
+		}                                                        \
+		if (traced) {                                            \
+			sl_stop(&call);                                  \
+			sl_leave_call(&call, SL_H_##name, rc, rc == -1); \
+		}                                                        \
+		return rc;                                               \
 	}
 WRAP_FORK(fork)
 WRAP_FORK(_Fork)

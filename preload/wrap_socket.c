@@ -29,7 +29,8 @@ static bool was_read(int rc, const void *addr, socklen_t len)
 {
 	if (!addr || len > sizeof(struct sockaddr_storage))
 		return false;
-	return rc == 0 || (errno != EFAULT && errno != EBADF && errno != ENOTSOCK && errno != EINVAL);
+	return rc == 0 ||
+	       (errno != EFAULT && errno != EBADF && errno != ENOTSOCK && errno != EINVAL);
 }
 
 SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
@@ -49,25 +50,26 @@ SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
 	word = sl_fd_serial(fd, serial);
 	if (serial)
 		sl_meta(SL_META_CLOSE, call.start, &word, 1, NULL, 0);
-	leave_peer(&call, SL_H_connect, rc, rc == -1, fd, was_read(rc, addr, len) ? addr : NULL, len);
+	leave_peer(&call, SL_H_connect, rc, rc == -1, fd, was_read(rc, addr, len) ? addr : NULL,
+		   len);
 	return rc;
 }
 
-#define WRAP_ACCEPT(name, params, args)                                         \
-	SL_WRAPPER(int, name, params)                                           \
-	{                                                                       \
-		SL_REAL(NEG, int, name, params);                                \
-		struct sl_call call;                                            \
-		int rc;                                                         \
-		if (!sl_enter(&call)) {                                         \
-			rc = real args;                                         \
-			sl_fd_passed(rc);                                       \
-			return rc;                                              \
-		}                                                               \
-		rc = real args;                                                 \
-		sl_stop(&call);                                                 \
-		leave_peer(&call, SL_H_##name, rc, rc == -1, rc, NULL, 0);      \
-		return rc;                                                      \
+#define WRAP_ACCEPT(name, params, args)                                    \
+	SL_WRAPPER(int, name, params)                                      \
+	{                                                                  \
+		SL_REAL(NEG, int, name, params);                           \
+		struct sl_call call;                                       \
+		int rc;                                                    \
+		if (!sl_enter(&call)) {                                    \
+			rc = real args;                                    \
+			sl_fd_passed(rc);                                  \
+			return rc;                                         \
+		}                                                          \
+		rc = real args;                                            \
+		sl_stop(&call);                                            \
+		leave_peer(&call, SL_H_##name, rc, rc == -1, rc, NULL, 0); \
+		return rc;                                                 \
 	}
 WRAP_ACCEPT(accept, (int fd, void *addr, socklen_t *len), (fd, addr, len))
 WRAP_ACCEPT(accept4, (int fd, void *addr, socklen_t *len, int flags), (fd, addr, len, flags))

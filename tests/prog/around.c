@@ -57,7 +57,8 @@ static void signals(void)
 		if (sigaction(s, NULL, &sa) < 0)
 			continue;
 		if (sa.sa_handler != SIG_DFL)
-			printf("signal %d: %s\n", s, sa.sa_handler == SIG_IGN ? "ignored" : "handled");
+			printf("signal %d: %s\n", s,
+			       sa.sa_handler == SIG_IGN ? "ignored" : "handled");
 	}
 	sigprocmask(SIG_BLOCK, NULL, &set);
 	for (int s = 1; s < NSIG; s++)
@@ -90,7 +91,8 @@ static void limits(void)
 	printf("%d subreaper ", sig);
 	sig = 0;
 	prctl(PR_GET_CHILD_SUBREAPER, &sig);
-	printf("%d personality %x secure %lu\n", sig, (unsigned)personality(0xffffffff), getauxval(AT_SECURE));
+	printf("%d personality %x secure %lu\n", sig, (unsigned)personality(0xffffffff),
+	       getauxval(AT_SECURE));
 }
 
 static int threads(void)

@@ -38,8 +38,8 @@ int main(int argc, char **argv)
 		fd[i] = open("/etc/passwd", O_RDONLY);
 	n = read(fd[2], buf, 20);
 	out = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	dprintf(out, "numbers %d %d %d %d, read %zd, session %s, cwd %s\n", fd[0], fd[1], fd[2], out, n,
-		getsid(0) != getpid() ? "other" : "own", getcwd(buf, sizeof(buf)));
+	dprintf(out, "numbers %d %d %d %d, read %zd, session %s, cwd %s\n", fd[0], fd[1], fd[2],
+		out, n, getsid(0) != getpid() ? "other" : "own", getcwd(buf, sizeof(buf)));
 	close(out);
 	return rename(name, argv[1]);
 }

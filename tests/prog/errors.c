@@ -36,12 +36,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define T(call)                                                       \
-	do {                                                          \
-		errno = 77;                                           \
-		long r_ = (long)(call);                               \
-		int e_ = errno;                                       \
-		printf("%-60.60s %ld %d\n", #call, r_, e_);           \
+#define T(call)                                             \
+	do {                                                \
+		errno = 77;                                 \
+		long r_ = (long)(call);                     \
+		int e_ = errno;                             \
+		printf("%-60.60s %ld %d\n", #call, r_, e_); \
 	} while (0)
 
 static const char none[] = "/nonexistent/x";

@@ -24,8 +24,8 @@ static long counters(struct counters *c)
 	long n = raw3(SYS_read, fd, buf, sizeof(buf) - 1);
 
 	buf[n > 0 ? n : 0] = 0;
-	if (sscanf(buf, "rchar: %ld wchar: %ld syscr: %ld syscw: %ld", &c->rchar, &c->wchar, &c->syscr,
-		   &c->syscw) != 4)
+	if (sscanf(buf, "rchar: %ld wchar: %ld syscr: %ld syscw: %ld", &c->rchar, &c->wchar,
+		   &c->syscr, &c->syscw) != 4)
 		exit(77);
 	raw_close(fd);
 	return n;
@@ -51,15 +51,19 @@ int main(int argc, char **argv)
 			return 1;
 		if (pread(fd, buf, (size_t)(i * 7), 3) != i * 7 && i * 7 > i * i * 5)
 			return 1;
-		if (readv(fd, v, 2) < 0 || writev(p[1], v, 1) != 1000 || read(p[0], buf, 2000) != 1000)
+		if (readv(fd, v, 2) < 0 || writev(p[1], v, 1) != 1000 ||
+		    read(p[0], buf, 2000) != 1000)
 			return 1;
 	}
 	counters(&b);
 	for (int i = 0; i < 20; i++)
 		usleep(1000);
 	getrusage(RUSAGE_SELF, &ru);
-	raw_write(1, line, (unsigned long)sprintf(line, "rchar %ld\nwchar %ld\nsyscr %ld\nsyscw %ld\nnvcsw %ld\nnivcsw %ld\n",
-						  b.rchar - a.rchar, b.wchar - a.wchar, b.syscr - a.syscr,
-						  b.syscw - a.syscw, ru.ru_nvcsw, ru.ru_nivcsw));
+	raw_write(1, line,
+		  (unsigned long)sprintf(
+			  line,
+			  "rchar %ld\nwchar %ld\nsyscr %ld\nsyscw %ld\nnvcsw %ld\nnivcsw %ld\n",
+			  b.rchar - a.rchar, b.wchar - a.wchar, b.syscr - a.syscr,
+			  b.syscw - a.syscw, ru.ru_nvcsw, ru.ru_nivcsw));
 	return 0;
 }

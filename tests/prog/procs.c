@@ -37,8 +37,8 @@ static int child(int argc, char **argv)
 			printf("env %s\n", *e);
 	/* An emptied environment must look empty: nothing of a tracer's in it. */
 	if (!getenv("HOME"))
-		printf("ours %d %d %d\n", getenv("LD_PRELOAD") != NULL, getenv("SIGHTLINE_SESSION") != NULL,
-		       getenv("SIGHTLINE_CLEAN") != NULL);
+		printf("ours %d %d %d\n", getenv("LD_PRELOAD") != NULL,
+		       getenv("SIGHTLINE_SESSION") != NULL, getenv("SIGHTLINE_CLEAN") != NULL);
 	fflush(stdout);
 	return 7;
 }
@@ -73,7 +73,8 @@ static int only_exit(void *arg)
 
 static void clones(const char *how)
 {
-	char *stack = mmap(NULL, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *stack =
+		mmap(NULL, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int shared = 0;
 	pid_t pid = -1;
 
@@ -103,7 +104,9 @@ static void spawn(const char *how)
 	posix_spawnattr_setsigdefault(&at, &set);
 	posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	errno = posix_spawn(&pid, self, &fa, &at, plain,
-			    !strcmp(how, "spawn_empty") ? no_env : !strcmp(how, "spawn_own") ? own_env : environ);
+			    !strcmp(how, "spawn_empty") ? no_env
+			    : !strcmp(how, "spawn_own") ? own_env
+							: environ);
 	ended(pid);
 	fflush(stdout);
 	if (system("cat spawned.out; rm spawned.out") != 0)

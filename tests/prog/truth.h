@@ -22,10 +22,10 @@
 
 #include "tests/prog/raw.h"
 
-#define NIL LONG_MIN       /* NULL in the report */
-#define ANY (LONG_MIN + 1) /* not compared */
-#define RET (LONG_MIN + 2) /* descriptor: the one that the call returned, NULL when it failed */
-#define NOPATH ((const char *)0)
+#define NIL     LONG_MIN       /* NULL in the report */
+#define ANY     (LONG_MIN + 1) /* not compared */
+#define RET     (LONG_MIN + 2) /* descriptor: the one that the call returned, NULL when it failed */
+#define NOPATH  ((const char *)0)
 #define ANYPATH ((const char *)-1)
 
 struct notes {
@@ -74,7 +74,9 @@ static long note_err(const char *name, long ret, long err, long fd, long asked, 
 	notes_number(asked);
 	notes_number(off);
 	notes.len += (size_t)sprintf(notes.text + notes.len, "%s\n",
-				     path == NOPATH ? "-" : path == ANYPATH ? "?" : path);
+				     path == NOPATH    ? "-"
+				     : path == ANYPATH ? "?"
+						       : path);
 	errno = saved;
 	return ret;
 }

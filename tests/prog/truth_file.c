@@ -104,7 +104,8 @@ static void copies(void)
 	in = (int)note("open", open(a, O_CREAT | O_RDWR | O_TRUNC, 0600), RET, NIL, NIL, a);
 	out = (int)note("open", open(b, O_CREAT | O_RDWR | O_TRUNC, 0600), RET, NIL, NIL, b);
 	note("write", write(in, buf, n4096), in, 4096, NIL, a);
-	note("copy_file_range", copy_file_range(in, &off, out, NULL, 1000, 0), ANY, 1000, ANY, ANYPATH);
+	note("copy_file_range", copy_file_range(in, &off, out, NULL, 1000, 0), ANY, 1000, ANY,
+	     ANYPATH);
 	note("sendfile", sendfile(out, in, &soff, 2000), ANY, 2000, ANY, ANYPATH);
 	note("pipe", pipe(p), ANY, NIL, NIL, ANYPATH);
 	note("pipe2", pipe2(q, O_CLOEXEC), ANY, NIL, NIL, ANYPATH);

@@ -26,7 +26,8 @@ static void maps(void)
 	note_err("mremap", (long)q, 0, NIL, ANY, NIL, ANYPATH);
 	note("munmap", munmap(q, 16384), NIL, ANY, NIL, ANYPATH);
 	note("munmap", munmap((void *)1, 1), NIL, ANY, NIL, ANYPATH);
-	note("mmap", (long)mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), NIL, ANY, ANY, NOPATH);
+	note("mmap", (long)mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), NIL, ANY,
+	     ANY, NOPATH);
 	note("close", close(fd), fd, NIL, NIL, a);
 }
 

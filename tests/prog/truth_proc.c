@@ -31,8 +31,9 @@ static void gone(pid_t pid, int code)
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != code) {
 		char line[100];
 
-		raw_write(2, line, (unsigned long)sprintf(line, "child ended with %x, not %d\n",
-							  (unsigned)status, code));
+		raw_write(2, line,
+			  (unsigned long)sprintf(line, "child ended with %x, not %d\n",
+						 (unsigned)status, code));
 	}
 }
 
@@ -71,7 +72,8 @@ static void forks(const char *self)
 				break;
 			case 6:
 				truth_child();
-				note("execve", execve("/nonexistent", argv, none), NIL, NIL, NIL, "/nonexistent");
+				note("execve", execve("/nonexistent", argv, none), NIL, NIL, NIL,
+				     "/nonexistent");
 				truth_write();
 				execl(self, self, "1", NULL);
 			}
@@ -90,12 +92,14 @@ static void spawns(const char *self)
 	FILE *f;
 	pid_t pid = 0;
 
-	note_err("posix_spawn", posix_spawn(&pid, self, NULL, NULL, argv, environ), 0, NIL, NIL, NIL, ANYPATH);
-	gone(pid, 2);
-	note_err("posix_spawnp", posix_spawnp(&pid, self, NULL, NULL, argv, environ), 0, NIL, NIL, NIL, ANYPATH);
-	note("wait", wait(&status), NIL, NIL, NIL, NOPATH);
-	note_err("posix_spawn", posix_spawn(&pid, "/nonexistent", NULL, NULL, argv, environ), ANY, NIL, NIL,
+	note_err("posix_spawn", posix_spawn(&pid, self, NULL, NULL, argv, environ), 0, NIL, NIL,
 		 NIL, ANYPATH);
+	gone(pid, 2);
+	note_err("posix_spawnp", posix_spawnp(&pid, self, NULL, NULL, argv, environ), 0, NIL, NIL,
+		 NIL, ANYPATH);
+	note("wait", wait(&status), NIL, NIL, NIL, NOPATH);
+	note_err("posix_spawn", posix_spawn(&pid, "/nonexistent", NULL, NULL, argv, environ), ANY,
+		 NIL, NIL, NIL, ANYPATH);
 	pid = fork();
 	if (!pid) {
 		truth_child();

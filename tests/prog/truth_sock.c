@@ -73,8 +73,8 @@ static void passing(void)
 	const char *a = in_cwd("passed");
 	char ctl[CMSG_SPACE(sizeof(int))] = {0};
 	struct iovec v = {buf, 1};
-	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = ctl,
-			   .msg_controllen = sizeof(ctl)};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = ctl, .msg_controllen = sizeof(ctl)};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 	int p[2], fd, got;
 

@@ -10,7 +10,10 @@
 
 #include "tests/prog/truth.h"
 
-enum { THREADS = 4, ROUNDS = 500 };
+enum {
+	THREADS = 4,
+	ROUNDS = 500
+};
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;

@@ -11,9 +11,9 @@
 
 #include "preload/hooks.h"
 
-#define REFS 64u
+#define REFS    64u
 #define THREADS 4
-#define ROUNDS 200000
+#define ROUNDS  200000
 
 static uint64_t head;
 static sl_ref links[REFS];
@@ -83,7 +83,8 @@ static void every_field_of_a_head_survives_its_extremes(void **state)
 			for (unsigned level = 0; level < 8; level++)
 				for (unsigned shape = 0; shape < SL_SHAPE_CNT; shape++)
 					for (unsigned flags = 0; flags < 8; flags++) {
-						uint32_t v = sl_head(hooks[h], words[w], level, shape, flags);
+						uint32_t v = sl_head(hooks[h], words[w], level,
+								     shape, flags);
 
 						assert_int_equal(sl_head_hook(v), hooks[h]);
 						assert_int_equal(sl_head_words(v), words[w]);
@@ -111,7 +112,8 @@ static void chunks_do_not_overlap_the_header_or_each_other(void **state)
 	(void)state;
 	assert_true((char *)sl_chunk_at(a, 1) >= (char *)(a + 1));
 	assert_ptr_equal((char *)sl_chunk_at(a, 2), (char *)sl_chunk_at(a, 1) + SL_CHUNK_BYTES);
-	assert_true((char *)sl_chunk_at(a, SL_CHUNK_CNT) + SL_CHUNK_BYTES <= (char *)a + SL_ARENA_BYTES);
+	assert_true((char *)sl_chunk_at(a, SL_CHUNK_CNT) + SL_CHUNK_BYTES <=
+		    (char *)a + SL_ARENA_BYTES);
 }
 
 int main(void)

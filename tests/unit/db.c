@@ -88,9 +88,10 @@ static const char *const documented[][2] = {
 	{"StringIds", "id:1 value:1t"},
 	{"ThreadNames", "nameId:1 priority:0 globalTid:0"},
 	{"PROCESSES", "globalPid:0 pid:0 name:0t"},
-	{"OSRT_API", "start:1 end:1 eventClass:1 globalTid:0 nameId:1 returnValue:1 nestingLevel:0 "
-		     "callchainId:1 argumentsId:1 fd:0 fileAccessId:0 pathId:0 bytesAsked:0 bytesDone:0 "
-		     "fileOffset:0 errnum:0"},
+	{"OSRT_API",
+	 "start:1 end:1 eventClass:1 globalTid:0 nameId:1 returnValue:1 nestingLevel:0 "
+	 "callchainId:1 argumentsId:1 fd:0 fileAccessId:0 pathId:0 bytesAsked:0 bytesDone:0 "
+	 "fileOffset:0 errnum:0"},
 	{"OSRT_FILE_ACCESS_EVENTS", "fileAccessId:1 threadId:1 startedAt:1 endedAt:1 eventType:1 "
 				    "apiCallId:1 bytesProcessed:1 context:1t"},
 	{"OSRT_FILE_ACCESS_DESCRIPTORS",

@@ -12,7 +12,7 @@ static void refused(const char *path, bool overwrite, bool resume, const char *w
 
 	if (db)
 		fail_msg("%s was opened", path);
-	if (!strstr(why, want) || strncmp(why, path, strlen(path)) || strchr(why, '\n'))
+	if (!strstr(why, want) || strncmp(why, path, strlen(path)) != 0 || strchr(why, '\n'))
 		fail_msg("'%s' does not say '%s'", why, want);
 }
 
