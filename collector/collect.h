@@ -21,7 +21,6 @@
 struct collector {
 	int64_t tick_at;   /* CLOCK_MONOTONIC of the last round */
 	size_t sched_rows; /* context switches it had */
-	int nice_now;      /* our own nice value, -1 when it is left alone */
 	const struct profile_options *options;
 	const char *report; /* absolute */
 	struct db *db;

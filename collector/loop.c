@@ -22,7 +22,6 @@
 #include "collector/launch.h"
 #include "collector/pidns.h"
 
-#define MODEST         19 /* nice */
 #define EVENTS         64
 #define BUSY_ROWS      20000u
 #define PERIOD_BUSY_MS 2
@@ -313,39 +312,17 @@ static int period(struct collector *c, size_t rows)
 }
 
 /*
- * On a machine that is full, the program comes first. As a batch job the collector does not push a running
- * thread off its CPU whenever its timer fires. Where it may also raise its priority again (root), it takes
- * only what nobody else wants while the rings have room: what it puts off lies there. With --on-full=drop
- * that is so in any case, since never holding the program up is what the user has asked for.
+ * On a machine that is full, the program comes first: as a batch job the collector does not push a running
+ * thread off its CPU whenever its timer fires. Nothing lower, or threads that wait for room would wait for us,
+ * unless never holding the program up is what the user has asked for.
  */
-static void be_modest(struct collector *c)
+static void be_modest(const struct collector *c)
 {
 	struct sched_param none = {0};
 
 	sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none);
-	c->nice_now = -1;
 	if (c->options->on_full == SL_FULL_DROP)
-		setpriority(PRIO_PROCESS, 0, MODEST);
-	else if (setpriority(PRIO_PROCESS, 0, 1) == 0 && setpriority(PRIO_PROCESS, 0, 0) == 0)
-		c->nice_now = 0;
-}
-
-/* A quarter of the room taken is the sign that leftovers are not enough. */
-static void be_in_time(struct collector *c)
-{
-	uint32_t most = 0, quota = c->session.control ? c->session.control->quota_chunks : 0;
-	int want;
-
-	if (c->nice_now < 0)
-		return;
-	for (const struct arena *a = c->arenas.first; a; a = a->next) {
-		uint32_t used = __atomic_load_n(&a->map->used_chunks, __ATOMIC_RELAXED);
-
-		most = used > most ? used : most;
-	}
-	want = c->root_is_gone || most > quota / 4 ? 0 : MODEST;
-	if (want != c->nice_now && setpriority(PRIO_PROCESS, 0, want) == 0)
-		c->nice_now = want;
+		setpriority(PRIO_PROCESS, 0, 19);
 }
 
 void loop_run(struct collector *c)
@@ -362,7 +339,6 @@ void loop_run(struct collector *c)
 			dispatch(c, &ev[i]);
 		if (n > 0)
 			c->alone_at = 0;
-		be_in_time(c);
 		wait = collect_can_wait(c) ? PERIOD_LOOK_MS : period(c, collect_tick(c));
 		answer_leaving(c);
 		check_processes(c);
