@@ -267,9 +267,13 @@ static void killed_at_any_moment(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 15; i++) {
-		pid_t pid = fork();
+		int begun[2];
 		long rows, states;
+		char byte;
+		pid_t pid;
 
+		assert_int_equal(pipe(begun), 0);
+		pid = fork();
 		if (!pid) {
 			struct db *db = test_open(false);
 			int64_t n = 0;
@@ -279,11 +283,15 @@ static void killed_at_any_moment(void **state)
 				db_state_set(db, "n", &n, sizeof(n));
 				db_state_set(db, "text", "", (size_t)0);
 				db_process(db, n, n, "p");
-				if (db_commit(db, n))
+				if (db_commit(db, n) || (n == 777 && write(begun[1], "", 1) != 1))
 					_exit(1);
 			}
 		}
-		usleep(20000 + (useconds_t)i * 3517);
+		/* From the first commit on: what there is before is no report yet. */
+		assert_int_equal(read(begun[0], &byte, 1), 1);
+		close(begun[0]);
+		close(begun[1]);
+		usleep((useconds_t)i * 3517);
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
 		assert_string_equal(ask("PRAGMA integrity_check"), "ok");
