@@ -288,9 +288,9 @@ static void killed_at_any_moment(void **state)
 			}
 		}
 		/* From the first commit on: what there is before is no report yet. */
+		close(begun[1]);
 		assert_int_equal(read(begun[0], &byte, 1), 1);
 		close(begun[0]);
-		close(begun[1]);
 		usleep((useconds_t)i * 3517);
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
