@@ -96,7 +96,7 @@ CREATE TABLE OSRT_API (
     -- Calls of libc and pthread functions that lasted at least the threshold, in no special order.
     -- Shorter ones are summed up in SL_OSRT_TOTALS. The first nine columns are those of Nsight Systems.
     start        INTEGER NOT NULL, -- entry, ns
-    end          INTEGER NOT NULL, -- return, ns; of a call that never returned: the end of the session
+    end          INTEGER NOT NULL, -- return, ns; of a call that never returned: equal to start
     eventClass   INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 27
     globalTid    INTEGER,          -- packed id of the calling thread
     nameId       INTEGER NOT NULL, -- -> StringIds.id, name of the function

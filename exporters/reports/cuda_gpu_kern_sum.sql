@@ -16,7 +16,7 @@
 -- column: Name = kernel
 --
 -- Only the first step sees every row: it sorts them once into a histogram (key, value, how many), from
--- which all figures follow exactly, the median included. That costs a third of ranking all rows.
+-- which all figures follow exactly, the median included. That is cheaper than ranking all rows.
 WITH hist AS MATERIALIZED (
 	SELECT CASE WHEN :base THEN shortName WHEN :mangled THEN coalesce(mangledName, demangledName)
 			ELSE demangledName END AS nameId,

@@ -14,7 +14,7 @@
 -- column: Operation = kind of copy, or set
 --
 -- Only the first step sees every row: it sorts them once into a histogram (key, value, how many), from
--- which all figures follow exactly, the median included. That costs a third of ranking all rows.
+-- which all figures follow exactly, the median included. That is cheaper than ranking all rows.
 WITH hist AS MATERIALIZED (
 	SELECT copyKind AS kind, end - start AS dur, count(*) AS n
 	FROM CUPTI_ACTIVITY_KIND_MEMCPY

@@ -15,7 +15,7 @@
 -- column: Range = domain:text; the default domain has no name
 --
 -- Only the first step sees every row: it sorts them once into a histogram (key, value, how many), from
--- which all figures follow exactly, the median included. That costs a third of ranking all rows.
+-- which all figures follow exactly, the median included. That is cheaper than ranking all rows.
 WITH domain AS MATERIALIZED (
 	SELECT globalTid >> 24 AS process, domainId, min(coalesce(text, value)) AS name
 	FROM NVTX_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
