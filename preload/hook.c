@@ -111,13 +111,11 @@ static bool collector_is_gone(uint32_t *seen, unsigned *still)
 	       is_zombie(sl_global.session->collector_pid);
 }
 
-static bool has_room(const struct sl_arena *a)
-{
-	return __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) < sl_global.session->quota_chunks;
-}
-
-/* Waits until what the collector gives back makes @ready true, as the policy allows. False: give up. */
-static bool wait_for(struct sl_arena *a, bool (*ready)(const struct sl_arena *))
+/*
+ * Waits, as the policy allows, until @take gets what it is after from what the collector gives back. The
+ * taking itself is the test: any other could say yes while nothing can be had, and the wait would never end.
+ */
+static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *), void *what)
 {
 	const struct sl_session *s = sl_global.session;
 	uint32_t beat = s->heartbeat;
@@ -130,7 +128,7 @@ static bool wait_for(struct sl_arena *a, bool (*ready)(const struct sl_arena *))
 		uint32_t seq = __atomic_load_n(&a->freed_seq, __ATOMIC_ACQUIRE);
 		struct timespec step = {0, 50 * 1000 * 1000};
 
-		if (ready(a))
+		if (take(a, what))
 			return true;
 		__atomic_add_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
 		/* Not FUTEX_PRIVATE: the collector wakes us from its own mapping. */
@@ -138,10 +136,19 @@ static bool wait_for(struct sl_arena *a, bool (*ready)(const struct sl_arena *))
 		__atomic_sub_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
 		if (s->on_full == SL_FULL_WAIT &&
 		    sl_mono_ns() - begun > (uint64_t)s->wait_ms * 1000000u)
-			return ready(a);
+			return take(a, what);
 		if (s->on_full == SL_FULL_BLOCK && collector_is_gone(&beat, &still))
 			return false;
 	}
+}
+
+static bool take_next(struct sl_arena *a, void *what)
+{
+	sl_ref *ref = what;
+	bool used;
+
+	*ref = take_chunk(a, false, &used);
+	return *ref != 0;
 }
 
 static void count_lost(enum sl_hook hook, const struct sl_call *call)
@@ -196,21 +203,18 @@ static bool next_chunk(void)
 	struct sl_arena *a = sl_global.arena;
 	uint64_t wait_begun = 0, wait_end = 0;
 	struct sl_chunk *old = sl_tls.chunk, *c;
-	bool used;
-	sl_ref ref = take_chunk(a, false, &used);
+	sl_ref ref;
 
-	while (!ref) {
+	if (!take_next(a, &ref)) {
 		/* While calls are being dropped each of them comes here: no clock is read for that. */
 		if (sl_tls.dropping || sl_global.session->on_full == SL_FULL_DROP)
 			return false;
-		if (!wait_begun)
-			wait_begun = sl_ticks();
-		if (!wait_for(a, has_room)) {
+		wait_begun = sl_ticks();
+		if (!wait_for(a, take_next, &ref)) {
 			sl_tls.dropping = 1;
 			return false;
 		}
 		wait_end = sl_ticks();
-		ref = take_chunk(a, false, &used);
 	}
 	sl_tls.dropping = 0;
 	c = chunk_init(a, ref, old->slot, old->seq + 1);
@@ -259,8 +263,9 @@ struct outfit {
 	bool agg_used;
 };
 
-static bool take_outfit(struct sl_arena *a, struct outfit *o)
+static bool take_outfit(struct sl_arena *a, void *what)
 {
+	struct outfit *o = what;
 	bool used;
 
 	o->slot = sl_stack_pop(&a->free_slots, a->slot_link);
@@ -277,23 +282,15 @@ static bool take_outfit(struct sl_arena *a, struct outfit *o)
 	return false;
 }
 
-static bool has_outfit(const struct sl_arena *a)
-{
-	return ((uint32_t)__atomic_load_n(&a->free_slots, __ATOMIC_RELAXED) ||
-		__atomic_load_n(&a->fresh_slot, __ATOMIC_RELAXED) < a->slot_cnt) &&
-	       ((uint32_t)__atomic_load_n(&a->free_chunks, __ATOMIC_RELAXED) ||
-		__atomic_load_n(&a->fresh_chunk, __ATOMIC_RELAXED) + 2 <= a->chunk_cnt);
-}
-
 /* Threads can come and go faster than the collector sees them end: those that begin then wait. */
 static bool wait_for_outfit(struct sl_arena *a, struct outfit *o)
 {
-	static uint32_t
-		gave_up; /* waiting did not help the last time: not again until it is not needed */
+	/* Waiting did not help the last time: not again until it is not needed. */
+	static uint32_t gave_up;
 	bool ok = take_outfit(a, o);
 
-	while (!ok && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED) && wait_for(a, has_outfit))
-		ok = take_outfit(a, o);
+	if (!ok && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED))
+		ok = wait_for(a, take_outfit, o);
 	__atomic_store_n(&gave_up, !ok, __ATOMIC_RELAXED);
 	return ok;
 }

@@ -111,4 +111,19 @@ for i in 1 2 3 4 5 6 7 8; do
 	check "run $i on one report, profile: sound" intact again.sqlite
 	is "$(calls again.sqlite)" '10000 0' "run $i on one report, profile: its calls"
 done
+
+# ---- a ring that can never have the room its quota allows (small files only), and nobody who empties it ----
+for policy in wait block drop; do
+	R=$W/tiny-$policy.sqlite
+	(ulimit -f 30000 && SIGHTLINE_OPTIONS="--osrt-threshold=0 --on-full=$policy" SIGHTLINE_OUTPUT=$R LD_PRELOAD=$SHIM \
+		exec timeout 50 sh -c 'echo ready >tiny; sleep 1; exec "$@"' sh "$PROG/repeat" "$W/data" 600000) >out 2>err &
+	pid=$!
+	wait_for 20 test -s tiny
+	victims=$(collector_of)
+	# shellcheck disable=SC2086
+	kill -KILL $victims
+	wait $pid
+	is "$? $(cat out)" "0 bytes $((64 * 600000))" "a small full ring without a collector, --on-full=$policy: the program ends"
+	rm -f tiny
+done
 done_testing
