@@ -325,6 +325,7 @@ static bool thread_start(void)
 	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
 	sl_tls.signal_threshold = s->signal_threshold_ticks;
 	sl_tls.dropping = 0;
+	__atomic_add_fetch(&sl_proc->thread_cnt, 1, __ATOMIC_RELAXED);
 	/* Release: pairs with the collector's acquire of state. */
 	__atomic_store_n(&slot->state, SL_SLOT_LIVE, __ATOMIC_RELEASE);
 	return true;

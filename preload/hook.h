@@ -61,6 +61,7 @@ struct sl_proc {
 	uint32_t pid;
 	uint32_t parent_number;
 	uint32_t announced; /* the IMAGE record has been written */
+	uint32_t thread_cnt; /* threads of this process that have made a traced call so far */
 };
 extern struct sl_proc *sl_proc;
 

@@ -17,7 +17,7 @@
  *   HOOK_IO  (io, ret, name, params, args, fd, asked, off) moves rc bytes of a file; NEG
  *   HOOK_PATH(fail, io, ret, name, params, args, path)     + the path it is about
  *   HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)   stdio
- *   HOOK_OPEN(name, params, args, path)                    makes a descriptor of a path; NEG, OPEN
+ *   HOOK_OPEN(name, params, args, dir, path)               makes a descriptor of a path (relative: from dir); NEG, OPEN
  *   HOOK_NEWFD(name, params, args)                         makes a descriptor without one; NEG
  *   HOOK_HAND(fail, io, name)                              written by hand in a wrap_*.c
  *

@@ -12,7 +12,7 @@
 #define HOOK_PATH(fail, io, ret, name, params, args, path)   SL_HOOK_ONE(fail, io, name)
 #define HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done) \
 	SL_HOOK_ONE(fail, io, name)
-#define HOOK_OPEN(name, params, args, path) SL_HOOK_ONE(NEG, OPEN, name)
+#define HOOK_OPEN(name, params, args, dir, path) SL_HOOK_ONE(NEG, OPEN, name)
 #define HOOK_NEWFD(name, params, args)      SL_HOOK_ONE(NEG, NONE, name)
 #define HOOK_HAND(fail, io, name)           SL_HOOK_ONE(fail, io, name)
 #endif

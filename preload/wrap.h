@@ -8,6 +8,7 @@
 #ifndef SL_WRAP_H
 #define SL_WRAP_H
 
+#include <fcntl.h>
 #include <dirent.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -68,9 +69,17 @@ const char *sl_safe_path(bool failed, const char *path);
 /* After a call that was passed through and made or ended @fd: what it meant is no longer known. */
 void sl_fd_passed(int fd);
 
-/* A call that made descriptor @fd (-1: failed) of @path. */
+/*
+ * A call that made descriptor @fd (-1: failed) of @path. @dir: where a relative one begins; -1 where that is not
+ * for the caller to say (shm_open).
+ */
 void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
-		   const char *path);
+		   int dir, const char *path);
+
+/* cwd.c: @path, relative to the working directory, as an absolute one in @to; NULL: ask the kernel. */
+const char *sl_cwd_join(const char *path, char *to, size_t room);
+void sl_cwd_forget(void); /* the working directory may have changed */
+void sl_cwd_never(void);  /* it may change unseen from now on */
 
 /* stdio: @f's descriptor stands for the file. */
 void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,

@@ -55,11 +55,15 @@ void sl_fd_passed(int fd)
 		sl_fd_set(fd, 0);
 }
 
-/* /proc's view of a descriptor: absolute also where the program gave a relative path. */
-static const char *absolute(int fd, char *target, size_t room, const char *path)
+/* @path made absolute; where only the kernel knows how, as /proc tells of the descriptor. */
+static const char *absolute(int fd, int dir, char *target, size_t room, const char *path)
 {
-	long len = sl_fd_link(fd, target, room - 1);
+	const char *joined = dir == AT_FDCWD ? sl_cwd_join(path, target, room) : NULL;
+	long len;
 
+	if (joined)
+		return joined;
+	len = sl_fd_link(fd, target, room - 1);
 	if (len <= 0)
 		return path;
 	target[len] = 0;
@@ -67,7 +71,7 @@ static const char *absolute(int fd, char *target, size_t room, const char *path)
 }
 
 void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
-		   const char *path)
+		   int dir, const char *path)
 {
 	char target[4096];
 	uint32_t serial;
@@ -79,7 +83,7 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 	}
 	serial = sl_fd_new_serial();
 	if (path && path[0] != '/' && !sl_global.restricted)
-		path = absolute(fd, target, sizeof(target), path);
+		path = absolute(fd, dir, target, sizeof(target), path);
 	sl_leave_path(call, hook, ret, false, fd, serial, path);
 	/* After the record that names it. */
 	sl_fd_set(fd, serial);
@@ -95,31 +99,31 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 		va_end(ap);                                          \
 	}
 
-#define WRAP_OPEN(name, params, proto, args, flags)                        \
-	SL_WRAPPER(int, name, params)                                      \
-	{                                                                  \
-		SL_REAL(NEG, int, name, proto);                            \
-		struct sl_call call;                                       \
-		int rc;                                                    \
-		OPEN_MODE(flags, flags)                                    \
-		if (!sl_enter(&call)) {                                    \
-			rc = real args;                                    \
-			sl_fd_passed(rc);                                  \
-			return rc;                                         \
-		}                                                          \
-		rc = real args;                                            \
-		sl_stop(&call);                                            \
-		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, path); \
-		return rc;                                                 \
+#define WRAP_OPEN(name, params, proto, args, flags, dir)                        \
+	SL_WRAPPER(int, name, params)                                           \
+	{                                                                       \
+		SL_REAL(NEG, int, name, proto);                                 \
+		struct sl_call call;                                            \
+		int rc;                                                         \
+		OPEN_MODE(flags, flags)                                         \
+		if (!sl_enter(&call)) {                                         \
+			rc = real args;                                         \
+			sl_fd_passed(rc);                                       \
+			return rc;                                              \
+		}                                                               \
+		rc = real args;                                                 \
+		sl_stop(&call);                                                 \
+		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, dir, path); \
+		return rc;                                                      \
 	}
 WRAP_OPEN(open, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode),
-	  flags)
+	  flags, AT_FDCWD)
 WRAP_OPEN(open64, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode),
-	  flags)
+	  flags, AT_FDCWD)
 WRAP_OPEN(openat, (int dir, const char *path, int flags, ...), (int, const char *, int, ...),
-	  (dir, path, flags, mode), flags)
+	  (dir, path, flags, mode), flags, dir)
 WRAP_OPEN(openat64, (int dir, const char *path, int flags, ...), (int, const char *, int, ...),
-	  (dir, path, flags, mode), flags)
+	  (dir, path, flags, mode), flags, dir)
 
 SL_WRAPPER(int, close, (int fd))
 {
@@ -371,7 +375,7 @@ SL_WRAPPER(DIR *, opendir, (const char *path))
 		return real(path);
 	rc = real(path);
 	sl_stop(&call);
-	sl_leave_open(&call, SL_H_opendir, SL_INT(rc), !rc, rc ? dirfd(rc) : -1, path);
+	sl_leave_open(&call, SL_H_opendir, SL_INT(rc), !rc, rc ? dirfd(rc) : -1, AT_FDCWD, path);
 	return rc;
 }
 

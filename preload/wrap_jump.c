@@ -109,12 +109,20 @@ static long timed_syscall(long nr, long a, long b, long c, long d, long e, long 
 {
 	long (*real)(long, ...) = sl_get_real(SL_H_syscall);
 	struct sl_call call;
+	bool moves = nr == SYS_chdir || nr == SYS_fchdir || nr == SYS_chroot ||
+		     nr == SYS_pivot_root || nr == SYS_setns || nr == SYS_unshare;
 	long rc;
 
-	if (!sl_enter(&call))
-		return real(nr, a, b, c, d, e, f);
+	if (!sl_enter(&call)) {
+		rc = real(nr, a, b, c, d, e, f);
+		if (moves)
+			sl_cwd_never();
+		return rc;
+	}
 	rc = real(nr, a, b, c, d, e, f);
 	sl_stop(&call);
+	if (moves)
+		sl_cwd_never();
 	sl_leave_arg(&call, SL_H_syscall, rc, rc == -1, nr);
 	return rc;
 }

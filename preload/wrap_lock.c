@@ -11,37 +11,59 @@
 #include <pthread.h>
 #include <time.h>
 
-#define WRAP_LOCK(name, try_name, params, args, obj)               \
-	SL_WRAPPER(int, name, params)                              \
-	{                                                          \
-		SL_REAL(NUM, int, name, params);                   \
-		int (*try)(void *) = sl_get_real(SL_H_##try_name); \
-		struct sl_call call;                               \
-		int rc = try ? try(obj) : EBUSY;                   \
-		if (sl_likely(rc != EBUSY && rc != EAGAIN)) {      \
-			sl_count_only(SL_H_##name, 0);             \
-			return rc;                                 \
-		}                                                  \
-		if (!sl_enter(&call))                              \
-			return real args;                          \
-		rc = real args;                                    \
-		sl_stop(&call);                                    \
-		sl_leave_always(&call, SL_H_##name, rc, false);    \
-		return rc;                                         \
+/*
+ * An ordinary mutex of a process in which nobody but this thread has ever made a traced call: nobody holds it.
+ * The C library knows better ways than an atomic operation to take it then, so the choice is left to it.
+ */
+static inline bool is_alone(const void *mutex)
+{
+	return sl_proc->thread_cnt == 1 && sl_tls.cookie == sl_proc->cookie &&
+	       ((const pthread_mutex_t *)mutex)->__data.__kind == PTHREAD_MUTEX_TIMED_NP;
+}
+
+#define WRAP_LOCK(name, try_name, params, args, obj, is_mine)        \
+	static __attribute__((noinline)) int contended_##name params \
+	{                                                            \
+		SL_REAL(NUM, int, name, params);                     \
+		struct sl_call call;                                 \
+		int rc;                                              \
+		if (!sl_enter(&call))                                \
+			return real args;                            \
+		rc = real args;                                      \
+		sl_stop(&call);                                      \
+		sl_leave_always(&call, SL_H_##name, rc, false);      \
+		return rc;                                           \
+	}                                                            \
+	SL_WRAPPER(int, name, params)                                \
+	{                                                            \
+		int (*try)(void *);                                  \
+		int rc;                                              \
+		if (is_mine) {                                       \
+			SL_REAL(NUM, int, name, params);             \
+			sl_count_only(SL_H_##name, 0);               \
+			return real args;                            \
+		}                                                    \
+		try = sl_get_real(SL_H_##try_name);                  \
+		rc = try ? try(obj) : EBUSY;                         \
+		if (sl_unlikely(rc == EBUSY || rc == EAGAIN))        \
+			return contended_##name args;                \
+		sl_count_only(SL_H_##name, 0);                       \
+		return rc;                                           \
 	}
-#define T const struct timespec *t
-WRAP_LOCK(pthread_mutex_lock, pthread_mutex_trylock, (void *l), (l), l)
-WRAP_LOCK(pthread_mutex_timedlock, pthread_mutex_trylock, (void *l, T), (l, t), l)
-WRAP_LOCK(pthread_mutex_clocklock, pthread_mutex_trylock, (void *l, clockid_t id, T), (l, id, t), l)
-WRAP_LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (void *l), (l), l)
-WRAP_LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, (void *l, T), (l, t), l)
-WRAP_LOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, (void *l, clockid_t id, T),
-	  (l, id, t), l)
-WRAP_LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (void *l), (l), l)
-WRAP_LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, (void *l, T), (l, t), l)
-WRAP_LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, (void *l, clockid_t id, T),
-	  (l, id, t), l)
-WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l)
+#define T  const struct timespec *t
+#define ID clockid_t id
+WRAP_LOCK(pthread_mutex_lock, pthread_mutex_trylock, (void *l), (l), l, is_alone(l))
+WRAP_LOCK(pthread_mutex_timedlock, pthread_mutex_trylock, (void *l, T), (l, t), l, false)
+WRAP_LOCK(pthread_mutex_clocklock, pthread_mutex_trylock, (void *l, ID, T), (l, id, t), l, false)
+WRAP_LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (void *l), (l), l, false)
+WRAP_LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, (void *l, T), (l, t), l, false)
+WRAP_LOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, (void *l, ID, T), (l, id, t), l,
+	  false)
+WRAP_LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (void *l), (l), l, false)
+WRAP_LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, (void *l, T), (l, t), l, false)
+WRAP_LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, (void *l, ID, T), (l, id, t), l,
+	  false)
+WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l, false)
 
 /* The try functions themselves never wait: counted. */
 #define WRAP_TRY(name)                             \

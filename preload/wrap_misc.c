@@ -45,7 +45,7 @@ SL_WRAPPER(int, mq_open, (const char *name, int flags, ...))
 	}
 	rc = real(name, flags, mode, attr);
 	sl_stop(&call);
-	sl_leave_open(&call, SL_H_mq_open, rc, rc == -1, rc, name);
+	sl_leave_open(&call, SL_H_mq_open, rc, rc == -1, rc, -1, name);
 	return rc;
 }
 

@@ -23,20 +23,20 @@ void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret,
 	sl_record(call, hook, SL_SHAPE_STREAM, failed, p, 3);
 }
 
-#define WRAP_FOPEN(name, params, args, path)                                             \
-	SL_WRAPPER(FILE *, name, params)                                                 \
-	{                                                                                \
-		SL_REAL(NUL, FILE *, name, params);                                      \
-		struct sl_call call;                                                     \
-		bool traced = sl_enter(&call);                                           \
-		FILE *rc = real args;                                                    \
-		if (!traced) {                                                           \
-			sl_fd_passed(sl_fileno(rc));                                     \
-			return rc;                                                       \
-		}                                                                        \
-		sl_stop(&call);                                                          \
-		sl_leave_open(&call, SL_H_##name, SL_INT(rc), !rc, sl_fileno(rc), path); \
-		return rc;                                                               \
+#define WRAP_FOPEN(name, params, args, path)                                                       \
+	SL_WRAPPER(FILE *, name, params)                                                           \
+	{                                                                                          \
+		SL_REAL(NUL, FILE *, name, params);                                                \
+		struct sl_call call;                                                               \
+		bool traced = sl_enter(&call);                                                     \
+		FILE *rc = real args;                                                              \
+		if (!traced) {                                                                     \
+			sl_fd_passed(sl_fileno(rc));                                               \
+			return rc;                                                                 \
+		}                                                                                  \
+		sl_stop(&call);                                                                    \
+		sl_leave_open(&call, SL_H_##name, SL_INT(rc), !rc, sl_fileno(rc), AT_FDCWD, path); \
+		return rc;                                                                         \
 	}
 WRAP_FOPEN(fopen, (const char *path, const char *mode), (path, mode), path)
 WRAP_FOPEN(fopen64, (const char *path, const char *mode), (path, mode), path)

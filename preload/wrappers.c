@@ -95,21 +95,21 @@
 		return rc;                                                                 \
 	}
 
-#define HOOK_OPEN(name, params, args, path)                                \
-	SL_WRAPPER(int, name, params)                                      \
-	{                                                                  \
-		SL_REAL(NEG, int, name, params);                           \
-		struct sl_call call;                                       \
-		int rc;                                                    \
-		if (!sl_enter(&call)) {                                    \
-			rc = real args;                                    \
-			sl_fd_passed(rc);                                  \
-			return rc;                                         \
-		}                                                          \
-		rc = real args;                                            \
-		sl_stop(&call);                                            \
-		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, path); \
-		return rc;                                                 \
+#define HOOK_OPEN(name, params, args, dir, path)                                \
+	SL_WRAPPER(int, name, params)                                           \
+	{                                                                       \
+		SL_REAL(NEG, int, name, params);                                \
+		struct sl_call call;                                            \
+		int rc;                                                         \
+		if (!sl_enter(&call)) {                                         \
+			rc = real args;                                         \
+			sl_fd_passed(rc);                                       \
+			return rc;                                              \
+		}                                                               \
+		rc = real args;                                                 \
+		sl_stop(&call);                                                 \
+		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, dir, path); \
+		return rc;                                                      \
 	}
 
 #define HOOK_NEWFD(name, params, args)                           \

@@ -70,6 +70,16 @@ profile inherit --osrt-threshold=0 "$PY" -c 'import os; os.read(3, 4); os.read(0
 is "$(q "$R" "SELECT group_concat(fd || ' ' || ret, ',') FROM (SELECT * FROM call WHERE name = 'read' AND path = '$W/file' ORDER BY start)")" \
 	'3 4,0 3' 'inherited descriptors have their paths'
 
+# ---- relative paths: what the kernel calls the file, however the working directory changes ----
+for how in 0 1000000000; do
+	rm -rf cwd && mkdir cwd
+	profile cwd$how --osrt-file-access=true --osrt-threshold=$how sh -c 'cd cwd && exec "$0"' "$PROG/cwd" >want 2>err
+	is "$?$(grep -v '^sightline: ' err)" 0 "changes its directory, threshold $how"
+	[ "$(wc -l <want)" -gt 25 ] || result 1 'has made its files'
+	q "$R" "SELECT filePath FROM OSRT_FILE_ACCESS_DESCRIPTORS" | sort -u >got
+	is "$(sort -u want | comm -23 - got)" '' "files opened by relative paths have absolute ones, threshold $how"
+done
+
 # ---- file access tables ----
 mkdir facc
 profile facc --osrt-file-access=true sh -c 'cd facc && exec "$0" ' "$PROG/truth_file"
