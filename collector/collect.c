@@ -21,10 +21,9 @@
 
 #define ROWS_PER_ROUND  65536u
 #define ROWS_PER_COMMIT 262144u
-#define LAZY_NS         INT64_C(200000000) /* longest time between two rounds while nothing presses */
-#define LAZY_SCHED_NS   INT64_C(30000000) /* the same while context switches come in thousands */
-#define LAZY_SWITCHES   2000u
-#define LAZY_CHUNKS     32u /* backlog of an arena that may wait: it stays in the caches */
+#define LAZY_NS         INT64_C(500000000) /* longest time between two rounds while nothing presses */
+#define LAZY_CHUNKS     512u               /* backlog of an arena that may wait */
+#define LAZY_FILL       25u                /* per cent of the kernel's buffers that may wait */
 #define COMMIT_ROWS \
 	16384u /* from here on chunks are worth giving back, to be used again while warm */
 #define COMMIT_NS    200000000ll
@@ -344,26 +343,29 @@ static bool has_news(const struct collector *c)
 	return c->is_busy || c->clock_at > c->committed_at || positions_changed(&c->arenas);
 }
 
+static bool arena_can_wait(const struct sl_arena *m, uint32_t quota)
+{
+	uint32_t room = quota < m->chunk_cnt ? quota : m->chunk_cnt;
+	uint32_t most = room / 4 < LAZY_CHUNKS ? room / 4 : LAZY_CHUNKS;
+
+	return __atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) <= most &&
+	       !__atomic_load_n(&m->waiter_cnt, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&m->fresh_slot, __ATOMIC_RELAXED) <= SL_SLOT_CNT / 2;
+}
+
 /*
- * True while nothing presses: rings and slots have plenty of room, nobody waits. Each round costs the
- * traced programs a piece of their CPUs and caches, so few and large ones are better; a fifth of a second
- * late is still live. The kernel's buffers are smaller, hence the second bound.
+ * True while nothing presses: rings, slots and the kernel's buffers have plenty of room, nobody waits. Bursts are
+ * what the rings are for: where the program has all CPUs, each round takes its share of them, and what can wait may
+ * find an idle one later. Half a second late is still live.
  */
 bool collect_can_wait(const struct collector *c)
 {
-	int64_t bound = c->sched_rows > LAZY_SWITCHES ? LAZY_SCHED_NS : LAZY_NS;
-
 	if (c->root_is_gone || c->leaving_cnt || !c->session.control ||
-	    mono_now() - c->tick_at > bound)
+	    mono_now() - c->tick_at > LAZY_NS || (c->sched && sched_fill(c->sched) > LAZY_FILL))
 		return false;
-	for (const struct arena *a = c->arenas.first; a; a = a->next) {
-		const struct sl_arena *m = a->map;
-
-		if (__atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) > LAZY_CHUNKS ||
-		    __atomic_load_n(&m->waiter_cnt, __ATOMIC_RELAXED) ||
-		    __atomic_load_n(&m->fresh_slot, __ATOMIC_RELAXED) > SL_SLOT_CNT / 2)
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		if (!arena_can_wait(a->map, c->session.control->quota_chunks))
 			return false;
-	}
 	return true;
 }
 

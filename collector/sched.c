@@ -511,6 +511,11 @@ int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx)
 	return s->handled;
 }
 
+unsigned sched_fill(const struct sched *s)
+{
+	return s->driver->fill(s);
+}
+
 uint64_t sched_lost(const struct sched *s)
 {
 	uint64_t lost = s->driver->lost(s);

@@ -84,9 +84,12 @@ int sched_follow(struct sched *s, pid_t pid);
 
 /*
  * Hands over what is older than a millisecond (after sched_stop(): everything), in order of time over all
- * CPUs. Call every 10 ms or so. Returns events handled.
+ * CPUs. To be called before sched_fill() nears 100. Returns events handled.
  */
 int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx);
+
+/* How full the fullest of the kernel's buffers is, in per cent: what tells how long a poll can wait. */
+unsigned sched_fill(const struct sched *s);
 
 /* Rows and events lost so far (total, monotonic). */
 uint64_t sched_lost(const struct sched *s);

@@ -37,9 +37,10 @@
 #define VMLINUX_BTF    "/sys/kernel/btf/vmlinux"
 #define INITIAL_PID_NS 0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
 #define LIVES_BYTES    (1u << 20)
-#define RECORDS_TOTAL  131072u /* of switches, all CPUs together: 6 MiB */
-#define RECORDS_MIN    8192u   /* per CPU: 10 ms at 800,000 switches per second */
-#define TAKEN_AT_MOST  256u    /* records read before their slots are given back */
+#define LIFE_BYTES     (sizeof(struct rec_task) + 8) /* with the header that the kernel adds */
+#define RECORDS_TOTAL  131072u                       /* of switches, all CPUs together: 6 MiB */
+#define RECORDS_MIN    8192u /* per CPU: 10 ms at 800,000 switches per second */
+#define TAKEN_AT_MOST  256u  /* records read before their slots are given back */
 #define PROGRAM_CNT    7
 
 union life {
@@ -59,6 +60,7 @@ struct bpf {
 	struct ring_buffer *lives_ring;
 	union life *lives; /* taken out of lives_ring, sorted by time, not handed over yet */
 	size_t lives_cnt, lives_at, lives_max;
+	uint64_t lives_taken;    /* out of lives_ring, ever */
 	uint64_t lives_dropped;  /* for lack of memory */
 	uint64_t *next_ns;       /* per CPU, then of lives: see sched_merge() */
 	uint64_t *heads, *tails; /* per CPU: what this poll may read, and has read */
@@ -174,6 +176,7 @@ static int keep_life(void *ctx, void *data, size_t len)
 	union life *grown;
 	size_t at;
 
+	b->lives_taken++;
 	if (b->lives_cnt == b->lives_max) {
 		grown = realloc(b->lives, (b->lives_max * 2 + 64) * sizeof(*grown));
 		if (!grown) {
@@ -454,6 +457,22 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 	return 0;
 }
 
+static unsigned bpf_fill(const struct sched *s)
+{
+	const struct bpf *b = s->data;
+	uint64_t lives = __atomic_load_n(&b->shared->lives, __ATOMIC_RELAXED) - b->lives_taken;
+	uint64_t most = lives * LIFE_BYTES * 100 / LIVES_BYTES;
+
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		uint64_t head = __atomic_load_n(&b->rings[cpu].head, __ATOMIC_RELAXED);
+		uint64_t fill = (head - b->rings[cpu].tail) * 100 / b->slots;
+
+		if (fill > most)
+			most = fill;
+	}
+	return (unsigned)most;
+}
+
 static uint64_t bpf_lost(const struct sched *s)
 {
 	const struct bpf *b = s->data;
@@ -522,6 +541,22 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 	return 0;
 }
 
+static unsigned bpf_fill(const struct sched *s)
+{
+	const struct bpf *b = s->data;
+	uint64_t lives = __atomic_load_n(&b->shared->lives, __ATOMIC_RELAXED) - b->lives_taken;
+	uint64_t most = lives * LIFE_BYTES * 100 / LIVES_BYTES;
+
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		uint64_t head = __atomic_load_n(&b->rings[cpu].head, __ATOMIC_RELAXED);
+		uint64_t fill = (head - b->rings[cpu].tail) * 100 / b->slots;
+
+		if (fill > most)
+			most = fill;
+	}
+	return (unsigned)most;
+}
+
 static uint64_t bpf_lost(const struct sched *s)
 {
 	(void)s;
@@ -545,6 +580,7 @@ const struct sched_driver sched_driver_bpf = {
 	.open = bpf_open,
 	.follow = bpf_follow,
 	.poll = bpf_poll,
+	.fill = bpf_fill,
 	.lost = bpf_lost,
 	.stop = bpf_stop,
 	.close = bpf_close,

@@ -30,6 +30,7 @@ struct sched_driver {
 	int (*open)(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len);
 	int (*follow)(struct sched *s, pid_t pid);
 	int (*poll)(struct sched *s, uint64_t horizon_ns);
+	unsigned (*fill)(const struct sched *s); /* per cent of the fullest buffer */
 	uint64_t (*lost)(const struct sched *s); /* what the kernel dropped */
 	void (*stop)(struct sched *s);
 	void (*close)(struct sched *s); /* also after a failed open */

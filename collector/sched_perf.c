@@ -501,6 +501,23 @@ static int perf_poll(struct sched *s, uint64_t horizon_ns)
 	return 0;
 }
 
+static unsigned perf_fill(const struct sched *s)
+{
+	const struct perf *p = s->data;
+	uint64_t most = 0;
+
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		const struct ring *r = &p->rings[cpu];
+		uint64_t fill = 0;
+
+		if (r->page)
+			fill = __atomic_load_n(&r->page->data_head, __ATOMIC_RELAXED) - r->tail;
+		if (fill > most)
+			most = fill;
+	}
+	return (unsigned)(most * 100 / p->ring_bytes);
+}
+
 static uint64_t perf_lost(const struct sched *s)
 {
 	const struct perf *p = s->data;
@@ -548,6 +565,7 @@ const struct sched_driver sched_driver_perf = {
 	.open = perf_open,
 	.follow = perf_follow,
 	.poll = perf_poll,
+	.fill = perf_fill,
 	.lost = perf_lost,
 	.stop = perf_stop,
 	.close = perf_close,

@@ -219,6 +219,13 @@ static __always_inline __u32 id_in_ns(struct task_struct *task)
 	return (__u64)id.ns == shared.pid_ns ? id.nr : 0;
 }
 
+/* User space polls, and looks at the count to see how full the ring is. */
+static __always_inline void submit_life(void *record)
+{
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	__sync_fetch_and_add(&shared.lives, 1);
+}
+
 /* Tells user space who @task is. When the ring is full the next switch of @task tries again. */
 static __noinline int announce(struct task_struct *task, __u64 parent_pid_tid, __u32 born)
 {
@@ -246,7 +253,7 @@ static __noinline int announce(struct task_struct *task, __u64 parent_pid_tid, _
 		r->ns_pid = id_in_ns(BPF_CORE_READ(task, group_leader));
 	}
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &task->comm);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	submit_life(r);
 	*f |= CTXSW_ANNOUNCED;
 	return 0;
 }
@@ -318,7 +325,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 		return 0;
 	r->old_tid = old_pid;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &task->comm);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	submit_life(r);
 	return 0;
 }
 
@@ -335,7 +342,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	if (!r)
 		return 0;
 	bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), comm);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	submit_life(r);
 	return 0;
 }
 
@@ -354,7 +361,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		r->exit_code = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
 				       ? BPF_CORE_READ(signal, group_exit_code)
 				       : BPF_CORE_READ(task, group_leader, exit_code);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	submit_life(r);
 	return 0;
 }
 
