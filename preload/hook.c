@@ -324,6 +324,7 @@ static bool thread_start(void)
 	sl_tls.threshold = s->threshold_ticks;
 	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
 	sl_tls.signal_threshold = s->signal_threshold_ticks;
+	sl_tls.depth = sl_proc->clock_mode == SL_CLOCK_TSC ? 0 : SL_DEPTH_MONO;
 	sl_tls.dropping = 0;
 	__atomic_add_fetch(&sl_proc->thread_cnt, 1, __ATOMIC_RELAXED);
 	/* Release: pairs with the collector's acquire of state. */
@@ -386,6 +387,19 @@ bool sl_enter_slow(void)
 	sl_barrier();
 	sl_tls.busy = 0;
 	return ok;
+}
+
+uint64_t sl_enter_nested(char *frame)
+{
+	uint32_t mono = sl_tls.depth & SL_DEPTH_MONO, depth = sl_tls.depth - mono;
+
+	/* A call that was left by longjmp or an exception never came back to lower the depth. */
+	if (depth && frame >= sl_tls.outer_frame)
+		depth = 0;
+	if (!depth)
+		sl_tls.outer_frame = frame;
+	sl_tls.depth = mono | (depth + 1);
+	return mono ? sl_mono_ns() : sl_counter();
 }
 
 /* ---- records with more than a few words ---- */

@@ -40,9 +40,9 @@ struct sl_tls {
 	uint64_t threshold;        /* ticks */
 	uint64_t file_threshold;   /* ticks, for calls on files: 0 with --osrt-file-access */
 	uint64_t signal_threshold; /* ticks, for calls that wake other threads */
-	uint32_t depth;            /* traced calls that this thread is inside of */
-	uint32_t busy;             /* our own code runs: a signal handler must not enter it */
-	char *outer_frame;         /* stack frame of the outermost of them */
+	uint32_t depth;    /* traced calls that this thread is inside of; with SL_DEPTH_MONO */
+	uint32_t busy;     /* our own code runs: a signal handler must not enter it */
+	char *outer_frame; /* canonical frame address of the outermost of them */
 	struct sl_slot *slot;
 	uint32_t dropping; /* the ring was full and waiting did not help; reset by the next chunk */
 	uint32_t vfork_pid;    /* who called vfork, see hook.c */
@@ -60,7 +60,7 @@ struct sl_proc {
 	uint32_t number; /* process number in the arena */
 	uint32_t pid;
 	uint32_t parent_number;
-	uint32_t announced; /* the IMAGE record has been written */
+	uint32_t announced;  /* the IMAGE record has been written */
 	uint32_t thread_cnt; /* threads of this process that have made a traced call so far */
 };
 extern struct sl_proc *sl_proc;
@@ -93,18 +93,25 @@ SL_HOT uint64_t sl_ticks(void)
 	return sl_mono_ns();
 }
 
+/* In a depth: the counter cannot be used. So one test of the depth finds both rare cases. */
+#define SL_DEPTH_MONO 0x80000000u
+
 /* What a wrapper keeps across the real call. */
 struct sl_call {
 	uint64_t start, duration; /* ticks */
-	uint32_t depth;
+	uint32_t depth;           /* of the calls around it; with SL_DEPTH_MONO */
 };
 
 SL_COLD bool sl_enter_slow(void);
+/* The rest of sl_enter() inside another call, or without the counter. @frame: of the wrapper. */
+SL_COLD uint64_t sl_enter_nested(char *frame);
 
 /* Right after the real call. */
 SL_HOT void sl_stop(struct sl_call *call)
 {
-	call->duration = sl_ticks() - call->start;
+	uint64_t now = sl_likely(!(call->depth & SL_DEPTH_MONO)) ? sl_counter() : sl_mono_ns();
+
+	call->duration = now - call->start;
 	sl_tls.depth = call->depth;
 }
 
@@ -113,14 +120,15 @@ SL_HOT bool sl_enter(struct sl_call *call)
 {
 	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
 		return false;
-	/* A call that was left by longjmp or an exception never came back to lower the depth. */
-	if (sl_unlikely(sl_tls.depth) && (char *)__builtin_frame_address(0) >= sl_tls.outer_frame)
-		sl_tls.depth = 0;
-	if (!sl_tls.depth)
-		sl_tls.outer_frame = __builtin_frame_address(0);
-	call->depth = sl_tls.depth;
-	sl_tls.depth = call->depth + 1;
-	call->start = sl_ticks();
+	if (sl_unlikely(sl_tls.depth)) {
+		call->start = sl_enter_nested(__builtin_dwarf_cfa());
+		call->depth = sl_tls.depth - 1;
+		return true;
+	}
+	sl_tls.outer_frame = __builtin_dwarf_cfa();
+	sl_tls.depth = 1;
+	call->depth = 0;
+	call->start = sl_counter();
 	return true;
 }
 
@@ -186,7 +194,7 @@ SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file
 SL_HOT uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned words,
 			     const struct sl_call *call, unsigned shape, unsigned flags)
 {
-	unsigned level = call->depth < 7 ? call->depth : 7;
+	unsigned depth = call->depth & ~SL_DEPTH_MONO, level = depth < 7 ? depth : 7;
 
 	w[0] = call->start;
 	if (sl_unlikely(call->duration >> 32)) {
@@ -234,7 +242,7 @@ SL_HOT void sl_record(const struct sl_call *call, enum sl_hook hook, unsigned sh
 	unsigned words = 2 + payload_words;
 	uint64_t *w;
 
-	/* A duration of more than 32 bits, or a level of more than three: one test for both. */
+	/* A duration of more than 32 bits, a level of more than seven, no counter: one test for all. */
 	if (sl_unlikely((call->duration | (uint64_t)call->depth << 29) >> 32)) {
 		struct sl_call copy = *call;
 		uint64_t p[4];

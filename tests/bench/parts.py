@@ -14,16 +14,24 @@ FILES = int(os.environ.get("FILES", "20000"))
 CPU, WALL = 0, 1
 
 
-def interleave(bench, variants, argv, rounds=None, check=None):
-    """{name: [Run per round]}: every round runs every variant once."""
+def interleave(bench, variants, argv, rounds=None, check=None, tries=None):
+    """{name: [Run per round]}: every round runs every variant once; those in @tries several times, the best of which
+    counts: two processes differ by more (memory, neighbours) than what some of them are compared for."""
     runs = {name: [] for name in variants}
     for _ in range(rounds or bench.rounds):
-        for name, run in variants.items():
-            r = run(bench, argv)
-            if not r.figures:
-                raise Broken("%s: the program left no figure" % name)
-            if check:
-                check(name, r)
+        best = {}
+        for k in range(max((tries or {}).values(), default=1)):
+            for name, run in variants.items():
+                if k >= (tries or {}).get(name, 1):
+                    continue
+                r = run(bench, argv)
+                if not r.figures:
+                    raise Broken("%s: the program left no figure" % name)
+                if check:
+                    check(name, r)
+                if name not in best or r.figures[0][CPU] < best[name].figures[0][CPU]:
+                    best[name] = r
+        for name, r in best.items():
             runs[name].append(r)
     return runs
 
@@ -51,7 +59,8 @@ def call_costs(bench, variants, threads, total):
             expect("%s: calls lost" % name, r.lost, 0)
 
     argv = [bench.bin("calls"), str(total), str(threads), "20", "30"]
-    return interleave(bench, variants, argv, check=check)
+    tries = dict.fromkeys(("base", "forward", "limit", "ours", "rings"), 3)
+    return interleave(bench, variants, argv, check=check, tries={n: tries[n] for n in variants if n in tries})
 
 
 def names(threads):
