@@ -21,9 +21,9 @@
 
 #define ROWS_PER_ROUND  65536u
 #define ROWS_PER_COMMIT 262144u
-#define LAZY_NS         INT64_C(500000000) /* longest time between two rounds while nothing presses */
-#define LAZY_CHUNKS     512u               /* backlog of an arena that may wait */
-#define LAZY_FILL       25u                /* per cent of the kernel's buffers that may wait */
+#define LAZY_FILL       25u /* per cent of the kernel's buffers that may wait */
+#define FREE_LOOKS      4u  /* so often in a row a processor must have been free */
+#define LOOK_NS         100000000ll
 #define COMMIT_ROWS \
 	16384u /* from here on chunks are worth giving back, to be used again while warm */
 #define COMMIT_NS    200000000ll
@@ -178,6 +178,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->keeper = ask->keeper;
 	c->signal_fd = -1;
 	c->root_status = -1;
+	c->uptime = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return -errno;
@@ -343,28 +344,61 @@ static bool has_news(const struct collector *c)
 	return c->is_busy || c->clock_at > c->committed_at || positions_changed(&c->arenas);
 }
 
-static bool arena_can_wait(const struct sl_arena *m, uint32_t quota)
+/*
+ * How long and how much may wait: bursts are what the rings are for. Where the program has all processors, each
+ * round takes its share of them, and what waits may find a free one later. With one free, rings that are emptied
+ * early stay in the caches, and small.
+ */
+struct patience {
+	int64_t ns;      /* longest time between two rounds */
+	uint32_t chunks; /* backlog of an arena; never more than a quarter of its room */
+};
+static const struct patience when_full = {500000000, 512}, when_free = {200000000, 32};
+
+/*
+ * Whether the processors are idle for a good part of the time, by the second number of /proc/uptime: the seconds that
+ * all of them have been so far. (How many run at a moment tells nothing: we get to ask when somebody has just slept.)
+ */
+static void look_for_free_cpu(struct collector *c)
+{
+	int64_t now = mono_now(), passed = now - c->looked_at, idle;
+	unsigned long long s, hundredths;
+	char text[64] = "";
+
+	if (c->uptime < 0 || passed < LOOK_NS)
+		return;
+	(void)!pread(c->uptime, text, sizeof(text) - 1, 0);
+	if (sscanf(text, "%*s %llu.%llu", &s, &hundredths) != 2)
+		return;
+	idle = (int64_t)(s * 100 + hundredths) * 10000000;
+	c->free_looks = idle - c->idle_ns > passed / 3 ? c->free_looks + 1 : 0;
+	c->idle_ns = idle;
+	c->looked_at = now;
+}
+
+static bool arena_can_wait(const struct sl_arena *m, uint32_t quota, uint32_t most)
 {
 	uint32_t room = quota < m->chunk_cnt ? quota : m->chunk_cnt;
-	uint32_t most = room / 4 < LAZY_CHUNKS ? room / 4 : LAZY_CHUNKS;
 
-	return __atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) <= most &&
+	return __atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) <=
+		       (room / 4 < most ? room / 4 : most) &&
 	       !__atomic_load_n(&m->waiter_cnt, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&m->fresh_slot, __ATOMIC_RELAXED) <= SL_SLOT_CNT / 2;
 }
 
-/*
- * True while nothing presses: rings, slots and the kernel's buffers have plenty of room, nobody waits. Bursts are
- * what the rings are for: where the program has all CPUs, each round takes its share of them, and what can wait may
- * find an idle one later. Half a second late is still live.
- */
-bool collect_can_wait(const struct collector *c)
+/* True while nothing presses: rings, slots and the kernel's buffers have plenty of room, nobody waits. */
+bool collect_can_wait(struct collector *c)
 {
-	if (c->root_is_gone || c->leaving_cnt || !c->session.control ||
-	    mono_now() - c->tick_at > LAZY_NS || (c->sched && sched_fill(c->sched) > LAZY_FILL))
+	const struct patience *p;
+
+	if (c->root_is_gone || c->leaving_cnt || !c->session.control)
+		return false;
+	look_for_free_cpu(c);
+	p = c->free_looks < FREE_LOOKS ? &when_full : &when_free;
+	if (mono_now() - c->tick_at > p->ns || (c->sched && sched_fill(c->sched) > LAZY_FILL))
 		return false;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
-		if (!arena_can_wait(a->map, c->session.control->quota_chunks))
+		if (!arena_can_wait(a->map, c->session.control->quota_chunks, p->chunks))
 			return false;
 	return true;
 }
@@ -457,6 +491,8 @@ int collect_finish(struct collector *c)
 	}
 	model_release(&c->model);
 	clock_map_release(&c->clock);
+	if (c->uptime >= 0)
+		close(c->uptime);
 	close(c->epoll);
 	return err;
 }

@@ -51,6 +51,9 @@ struct collector {
 		alone_at; /* session ns */
 	int64_t stop_at;  /* --duration; 0 none */
 	unsigned idle_rounds;
+	int uptime;          /* /proc/uptime, -1 none */
+	unsigned free_looks; /* consecutive looks at it that found a processor free */
+	int64_t looked_at, idle_ns;
 };
 
 struct collect_ask {
@@ -78,7 +81,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child);
 void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed);
 
 /* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
-bool collect_can_wait(const struct collector *c);
+bool collect_can_wait(struct collector *c);
 size_t collect_tick(struct collector *c);
 /* Brings c->now up to date. */
 void collect_now(struct collector *c);
