@@ -12,7 +12,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "collector/gpu.h"
+#include "collector/nvtx.h"
 #include "collector/pidns.h"
+#include "collector/strings.h"
 
 #define PROCESS_MAX (1u << 22)
 
@@ -107,6 +110,10 @@ void arena_detach(struct arenas *as, struct arena *a)
 		at = &(*at)->next;
 	if (*at)
 		*at = a->next;
+	gpu_settle(as, a, true);
+	nvtx_settle(as, a);
+	gpu_release(a);
+	nvtx_release(a);
 	while (a->images) {
 		struct image *im = a->images;
 
@@ -120,6 +127,7 @@ void arena_detach(struct arenas *as, struct arena *a)
 	free(a->spent);
 	free(a->state);
 	file_names_release(&a->names);
+	strings_release(a);
 	munmap(a->map, a->map_bytes);
 	free(a);
 }

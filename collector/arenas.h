@@ -42,6 +42,15 @@ struct spent {
 	sl_ref chunk, next;
 };
 
+/* Texts by id, see strings.h. */
+struct strings {
+	char **text;
+	uint32_t cnt;
+};
+
+struct gpu_arena;
+struct nvtx_arena;
+
 struct arena {
 	struct arena *next;
 	uint32_t id; /* in the session */
@@ -60,6 +69,9 @@ struct arena {
 	uint32_t slots_in_use; /* when all threads were looked at last */
 	struct image *images;
 	struct file_names names;
+	struct strings strings;
+	struct gpu_arena *gpu;   /* gpu.c; NULL: no GPU record yet */
+	struct nvtx_arena *nvtx; /* nvtx.c; likewise */
 	struct spent *spent;
 	size_t spent_cnt, spent_cap;
 	uint64_t unslotted_written;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "collector/cmd.h"
+#include "collector/gpu.h"
 #include "collector/keeper.h"
 #include "collector/positions.h"
 
@@ -87,9 +88,11 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.wire_version = SL_WIRE_VERSION,
 		.bytes = sizeof(s),
 		.clock_mode = mode,
-		.trace = (o->trace_osrt ? SL_TRACE_OSRT : 0u) |
-			 (o->osrt_file_access ? SL_TRACE_FILE_ACCESS : 0u),
-		.threshold_ticks = ticks(o->osrt_threshold_ns, ticks_per_ns),
+		.trace = o->trace | (o->osrt_file_access ? SL_TRACE_FILE_ACCESS : 0u),
+		.threshold_ticks = o->trace & SL_TRACE_OSRT
+					   ? ticks(o->osrt_threshold_ns, ticks_per_ns)
+					   : UINT64_MAX,
+		.cuda_flush_ms = 1000,
 		.signal_threshold_ticks = ticks(signal_ns, ticks_per_ns),
 		.on_full = o->on_full,
 		.wait_ms = 1000,
@@ -196,6 +199,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	clock_map_add(&c->clock, zero.ticks, zero.mono);
 	model_init(&c->model, c->db, &c->clock);
 	c->model.file_access = ask->options->osrt_file_access;
+	c->model.no_osrt = !(ask->options->trace & SL_TRACE_OSRT);
 	c->model.watch = loop_watch_proc;
 	c->model.watch_ctx = c;
 	c->arenas = (struct arenas){.model = &c->model, .db = c->db, .clock = &c->clock};
@@ -423,6 +427,8 @@ size_t collect_tick(struct collector *c)
 		if (db_pending(c->db) >= ROWS_PER_COMMIT)
 			collect_commit(c);
 	} while (taken >= ROWS_PER_ROUND / 4 && mono_now() - begun < TICK_NS);
+	for (struct arena *a = c->arenas.first; a; a = a->next)
+		gpu_settle(&c->arenas, a, false);
 	relieve(c);
 	housekeeping(c);
 	c->is_busy |= all > 0;

@@ -15,7 +15,8 @@
 static const uint8_t payload_min[SL_SHAPE_CNT] = {
 	[SL_SHAPE_CALL] = 1,  [SL_SHAPE_ARG] = 2,     [SL_SHAPE_FD] = 2,   [SL_SHAPE_IO] = 2,
 	[SL_SHAPE_IO_AT] = 3, [SL_SHAPE_IO_WIDE] = 4, [SL_SHAPE_PATH] = 3, [SL_SHAPE_SOCK] = 3,
-	[SL_SHAPE_DUP] = 3,   [SL_SHAPE_STREAM] = 3,  [SL_SHAPE_META] = 0,
+	[SL_SHAPE_DUP] = 3,   [SL_SHAPE_STREAM] = 3,  [SL_SHAPE_META] = 0, [SL_SHAPE_API] = 1,
+	[SL_SHAPE_NVTX] = 0,  [SL_SHAPE_GPU] = 0,
 };
 
 static inline void take_fd(struct call *c, uint64_t word)
@@ -116,7 +117,7 @@ unsigned decode_record(const uint64_t *w, unsigned words, struct call *c)
 	c->bytes = NULL;
 	c->payload = w + used;
 	c->payload_words = size - used;
-	if (c->shape == SL_SHAPE_META)
+	if (c->shape == SL_SHAPE_META || c->shape >= SL_SHAPE_API)
 		c->ret = 0;
 	else
 		take_payload(c, w + used);
@@ -129,6 +130,7 @@ bool decode_meta(const struct call *c, struct meta *m)
 		[SL_META_IMAGE] = 3,    [SL_META_FILE] = 2, [SL_META_SOCKET] = 2,
 		[SL_META_LOST] = 3,     [SL_META_EXEC] = 2, [SL_META_NOTE] = 2,
 		[SL_META_OVERHEAD] = 2, [SL_META_DUP] = 2,  [SL_META_CLOSE] = 1,
+		[SL_META_STRING] = 2,
 	};
 	const uint64_t *p = c->payload;
 	uint64_t first;

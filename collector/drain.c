@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "collector/pidns.h"
+#include "collector/gpu.h"
+#include "collector/nvtx.h"
 #include "collector/rows.h"
 
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
@@ -117,6 +119,26 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
 	return a->thread[idx];
 }
 
+static void take_record(struct arenas *as, struct thread *t, const struct call *c)
+{
+	switch (c->shape) {
+	case SL_SHAPE_META:
+		rows_meta(as, t, c);
+		break;
+	case SL_SHAPE_API:
+		gpu_call(as, t, c);
+		break;
+	case SL_SHAPE_GPU:
+		gpu_record(as, t, c);
+		break;
+	case SL_SHAPE_NVTX:
+		nvtx_record(as, t, c);
+		break;
+	default:
+		rows_call(as, t, c);
+	}
+}
+
 /* Records of one chunk up to @committed. True: stopped at a record that is too new. */
 static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chunk *chunk,
 			uint32_t committed, size_t limit, size_t *taken)
@@ -140,10 +162,7 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 		}
 		t->pos += words * 8;
 		++*taken;
-		if (c.shape == SL_SHAPE_META)
-			rows_meta(as, t, &c);
-		else
-			rows_call(as, t, &c);
+		take_record(as, t, &c);
 	}
 	return false;
 }
@@ -279,7 +298,7 @@ static void write_totals(struct arenas *as, const struct thread *t, const struct
 		uint64_t count = __atomic_load_n(&g->count, __ATOMIC_ACQUIRE);
 		struct db_total total;
 
-		if (!count && !g->lost_count)
+		if ((!count && !g->lost_count) || as->model->no_osrt)
 			continue;
 		total = (struct db_total){
 			.global_tid = t->global_tid,

@@ -114,7 +114,7 @@ static void set_environment(const struct profile_options *o, const char *program
 		clearenv();
 	while (cursor && (var = profile_env_next(&cursor)))
 		putenv(var);
-	if (!preload || !o->trace_osrt)
+	if (!preload || !o->trace)
 		return;
 	setenv(SL_SESSION_ENV, session_dir, 1);
 	set_preload(program, preload);

@@ -79,6 +79,7 @@ struct model {
 	struct db *db;
 	struct clock_map *clock;
 	bool file_access;       /* rows in OSRT_FILE_ACCESS_EVENTS */
+	bool no_osrt;           /* the shim serves other kinds only: no rows, no totals */
 	bool has_kernel_events; /* the tree is seen by sched.h */
 	bool keep_all_switches; /* system-wide */
 	uint32_t root_pid;

@@ -68,7 +68,7 @@ void notes_begin(struct collector *c)
 
 	db_diagnostic(c->db, 0, SOURCE_DAEMON, INFO, "Profiling has started.", GLOBAL_VID);
 	system_env(c);
-	db_meta_capture(c->db, "CAPTURE_EVENT_TYPE", o->trace_osrt ? "osrt" : "none");
+	db_meta_capture(c->db, "CAPTURE_EVENT_TYPE", o->trace & SL_TRACE_OSRT ? "osrt" : "none");
 	db_meta_capture(c->db, "START_TRIGGER", "IMMEDIATE");
 	db_meta_capture(c->db, "STOP_TRIGGER", o->duration_s ? "TIMEOUT" : "PROCESS_EXIT");
 	if (o->duration_s)
@@ -152,7 +152,7 @@ static void say_losses(struct collector *c)
 void notes_end(struct collector *c)
 {
 	say_losses(c);
-	if (c->options->trace_osrt && !c->model.traced_images)
+	if (c->options->trace && !c->model.traced_images)
 		notes_say(c, WARNING,
 			  "the program could not be entered (statically linked, setuid, or another "
 			  "loader): the report has its processes and context switches only");

@@ -17,7 +17,8 @@
 
 /* Kinds of --trace; the first two have an effect. */
 static const char trace_kinds[] =
-	"osrt,none,cuda,cuda-hw,cuda-sw,nvtx,opengl,opengl-annotations,cudnn,cublas,cublas-verbose,"
+	"osrt,none,cuda,cuda-hw,cuda-sw,nvtx,cufft,opengl,opengl-annotations,cudnn,cublas,cublas-"
+	"verbose,"
 	"cusolver,cusolver-verbose,cusparse,cusparse-verbose,cudla,cudla-verbose,openacc,openmp,"
 	"mpi,"
 	"nccl,ucx,oshmem,openxr,openxr-annotations,python-gil,gds,s3,s3-verbose,syscall,tegra-"
@@ -53,7 +54,7 @@ static void raw_init(void)
 void profile_options_init(struct profile_options *options)
 {
 	*options = (struct profile_options){
-		.trace_osrt = true,
+		.trace = SL_TRACE_OSRT,
 		.osrt_threshold_ns = 1000,
 		.cpuctxsw = SCHED_MODE_TREE,
 		.inherit_environment = true,
@@ -68,17 +69,47 @@ void profile_options_init(struct profile_options *options)
 
 /* ---- meaning of values that are no plain number or truth ---- */
 
+/* cuda-hw is how nsys asks for hardware time stamps, -verbose for the calls inside calls: there is one way here. */
+static uint32_t trace_kind(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		uint32_t kind;
+	} kinds[] = {
+		{"osrt", SL_TRACE_OSRT},
+		{"cuda", SL_TRACE_CUDA},
+		{"cuda-hw", SL_TRACE_CUDA},
+		{"cuda-sw", SL_TRACE_CUDA},
+		{"nvtx", SL_TRACE_NVTX},
+		{"cublas", SL_TRACE_CUBLAS},
+		{"cublas-verbose", SL_TRACE_CUBLAS},
+		{"cudnn", SL_TRACE_CUDNN},
+		{"nccl", SL_TRACE_NCCL},
+		{"cufft", SL_TRACE_CUFFT},
+		{"cusparse", SL_TRACE_CUSPARSE},
+		{"cusparse-verbose", SL_TRACE_CUSPARSE},
+		{"cusolver", SL_TRACE_CUSOLVER},
+		{"cusolver-verbose", SL_TRACE_CUSOLVER},
+		{"gds", SL_TRACE_GDS},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strlen(kinds[i].name) == len && memcmp(kinds[i].name, name, len) == 0)
+			return kinds[i].kind;
+	return 0;
+}
+
 static void read_trace(void)
 {
 	char later[512] = "";
 
-	raw.o.trace_osrt = false;
+	raw.o.trace = 0;
 	for (const char *p = raw.trace; *p;) {
 		size_t len = strcspn(p, ","), used = strlen(later);
+		uint32_t kind = trace_kind(p, len);
 
-		if (len == 4 && memcmp(p, "osrt", 4) == 0)
-			raw.o.trace_osrt = true;
-		else if (len > 0 && !(len == 4 && memcmp(p, "none", 4) == 0))
+		raw.o.trace |= kind;
+		if (!kind && len > 0 && !(len == 4 && memcmp(p, "none", 4) == 0))
 			snprintf(later + used, sizeof(later) - used, "%s%.*s", used ? ", " : "",
 				 (int)len, p);
 		p += len + (p[len] == ',');

@@ -16,7 +16,7 @@
 struct profile_options {
 	const char *output; /* pattern for output_name(); NULL: report<N>.sqlite */
 	bool force_overwrite;
-	bool trace_osrt;
+	uint32_t trace; /* SL_TRACE_*: what is hooked; 0: the program runs without the shim */
 	int64_t osrt_threshold_ns;
 	bool osrt_file_access;
 	enum sched_mode cpuctxsw;

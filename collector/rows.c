@@ -4,6 +4,8 @@
  */
 #include "collector/rows.h"
 
+#include "collector/strings.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -202,6 +204,8 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 		as->corrupt++;
 		return;
 	}
+	if (m->no_osrt)
+		return;
 	start = clock_map_ns(as->clock, c->start);
 	end = c->end == c->start ? start : clock_map_ns(as->clock, c->end);
 	if (c->serial || c->bytes)
@@ -273,6 +277,8 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 		as->corrupt++;
 		return;
 	}
+	if (m.serial && as->model->no_osrt)
+		return;
 	ns = clock_map_ns(as->clock, c->start);
 	switch (c->hook) {
 	case SL_META_IMAGE:
@@ -304,6 +310,10 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 		m.len = copy_text(m.bytes, m.len, raw);
 		m.bytes = raw;
 		model_on_exec(as->model, t->image, &m, ns);
+		break;
+	case SL_META_STRING:
+		m.len = copy_text(m.bytes, m.len, raw);
+		string_known(t->image->arena, (uint32_t)m.kind, raw, m.len);
 		break;
 	case SL_META_NOTE:
 		note(as, t, &m, ns);

@@ -82,12 +82,12 @@ struct sl_arena {
 	uint32_t fresh_chunk;              /* A: chunks handed out for the first time so far */
 	uint32_t used_chunks; /* A: chunks in chains beyond each thread's first: the backlog */
 	_Alignas(64) uint64_t free_slots; /* A: as free_chunks */
-	uint32_t fresh_slot;  /* A: slots ever used: the collector looks at [0, fresh) */
-	uint32_t process_cnt; /* A: last process number given out */
-	uint32_t file_serial; /* A: last file serial given out */
-	uint32_t freed_seq;   /* C: raised when chunks come back; futex word of waiters */
-	uint32_t waiter_cnt;  /* A: threads in that futex: C wakes only if not 0 */
-	uint32_t pad;
+	uint32_t fresh_slot;    /* A: slots ever used: the collector looks at [0, fresh) */
+	uint32_t process_cnt;   /* A: last process number given out */
+	uint32_t file_serial;   /* A: last file serial given out */
+	uint32_t freed_seq;     /* C: raised when chunks come back; futex word of waiters */
+	uint32_t waiter_cnt;    /* A: threads in that futex: C wakes only if not 0 */
+	uint32_t string_serial; /* A: last id of SL_META_STRING given out */
 	uint64_t unslotted_cnt; /* A: calls that found no slot or no first chunk: lost */
 	uint64_t unslotted_first, unslotted_last; /* A: ticks */
 

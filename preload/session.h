@@ -32,6 +32,24 @@ enum sl_on_full {
 enum {
 	SL_TRACE_OSRT = 1,        /* record OS-runtime calls */
 	SL_TRACE_FILE_ACCESS = 2, /* no threshold for calls on files (--osrt-file-access) */
+	SL_TRACE_CUDA = 4,        /* runtime and driver, and what the GPU did */
+	SL_TRACE_NVTX = 8,
+	SL_TRACE_CUBLAS = 16, /* and cuBLASLt */
+	SL_TRACE_CUDNN = 32,
+	SL_TRACE_NCCL = 64,
+	SL_TRACE_CUFFT = 128,
+	SL_TRACE_CUSPARSE = 256,
+	SL_TRACE_CUSOLVER = 512,
+	SL_TRACE_GDS = 1024, /* cuFile */
+};
+
+/* How CUPTI is asked (struct sl_session.cuda_flags). */
+enum {
+	SL_CUDA_GRAPH_NODES = 1,  /* --cuda-graph-trace=node: every node; else whole graphs */
+	SL_CUDA_MEMORY_USAGE = 2, /* --cuda-memory-usage */
+	SL_CUDA_UM = 4,           /* unified memory transfers and page faults */
+	SL_CUDA_EVENTS = 8,       /* --cuda-event-trace */
+	SL_CUDA_NO_CUPTI = 16,    /* calls only */
 };
 
 struct sl_session {
@@ -51,7 +69,10 @@ struct sl_session {
 	uint32_t root_pid;  /* first traced process */
 	uint32_t
 		root_waits; /* 1: at its end the root process waits until its calls are committed */
-	uint32_t reserved[4];
+	uint32_t cuda_flags; /* SL_CUDA_* */
+	uint32_t
+		cuda_flush_ms; /* longest time that CUPTI may keep records (--cuda-flush-interval) */
+	uint32_t reserved[2];
 	char preload_path[256]; /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
 };
 _Static_assert(sizeof(struct sl_session) == 344, "sl_session");

@@ -13,8 +13,8 @@
 #define HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done) \
 	SL_HOOK_ONE(fail, io, name)
 #define HOOK_OPEN(name, params, args, dir, path) SL_HOOK_ONE(NEG, OPEN, name)
-#define HOOK_NEWFD(name, params, args)      SL_HOOK_ONE(NEG, NONE, name)
-#define HOOK_HAND(fail, io, name)           SL_HOOK_ONE(fail, io, name)
+#define HOOK_NEWFD(name, params, args)           SL_HOOK_ONE(NEG, NONE, name)
+#define HOOK_HAND(fail, io, name)                SL_HOOK_ONE(fail, io, name)
 #endif
 
 #include "preload/file.def"

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   1u
+#define SL_WIRE_VERSION   2u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -51,6 +51,11 @@ enum sl_shape {
 	SL_SHAPE_DUP,  /* [0] ret, [1] old fd|serial, [2] new serial (low 32 bits) */
 	SL_SHAPE_STREAM, /* [0] ret, [1] bytes asked (low 32), moved (high 32; both capped), [2] fd|serial */
 	SL_SHAPE_META, /* hook field holds enum sl_meta; payload there */
+	/* A call into a GPU library. hook field: enum sl_gpu_function (gpu.h). [0] result (low 32 bits, int32_t),
+	 * number of argument words (bits 32..39), [1..] those, in the order of the roles of the function's line */
+	SL_SHAPE_API,
+	SL_SHAPE_NVTX, /* hook field holds enum sl_nvtx (nvtx_wire.h); payload there */
+	SL_SHAPE_GPU,  /* hook field holds enum sl_gpu_record (gpu_wire.h); payload there */
 	SL_SHAPE_CNT
 };
 
@@ -77,6 +82,8 @@ enum sl_meta {
 	 * DUP: [0] old fd|serial, [1] new fd|serial. CLOSE: [0] fd|serial */
 	SL_META_DUP,
 	SL_META_CLOSE,
+	/* A text that later records name by its id, unique in the arena. [0] id, [1] length, [2..] text */
+	SL_META_STRING,
 };
 
 enum sl_image {

@@ -58,7 +58,7 @@ check 'a wrong value' says 2 "did you mean 'block'?" "$BIN" profile --on-full=bl
 is "$(ls ran 2>/dev/null)" '' 'the program was never run'
 
 # ---- command lines of nsys ----
-"$BIN" profile -t cuda,nvtx,osrt -s none --cpuctxsw=none -o rep.nsys-rep --force-overwrite=true \
+"$BIN" profile -t cuda,nvtx,osrt,opengl -s none --cpuctxsw=none -o rep.nsys-rep --force-overwrite=true \
 	--cuda-memory-usage=true --capture-range cudaProfilerApi --trace-fork-before-exec true sh -c 'exit 7' >out 2>err
 is $? 7 'a command line of nsys runs, and the status is the program'"'"'s'
 check 'the report is where it was asked for' test -s rep.sqlite

@@ -284,7 +284,7 @@ static void profile_has_the_documented_defaults(void **state)
 	assert_int_equal(PROFILE("prog"), 1);
 	assert_null(po.output);
 	assert_false(po.force_overwrite);
-	assert_true(po.trace_osrt);
+	assert_int_equal(po.trace, SL_TRACE_OSRT);
 	assert_int_equal(po.osrt_threshold_ns, 1000);
 	assert_false(po.osrt_file_access);
 	assert_int_equal(po.cpuctxsw, SCHED_MODE_TREE);
@@ -303,7 +303,7 @@ static void profile_has_the_documented_defaults(void **state)
 static void profile_takes_a_command_line_of_nsys(void **state)
 {
 	(void)state;
-	assert_int_equal(PROFILE("-t", "cuda,nvtx,osrt,cudnn,cublas", "-s", "none", "-o", "r", "-f",
+	assert_int_equal(PROFILE("-t", "cuda,nvtx,osrt,cudnn,cublas,opengl,vulkan", "-s", "none", "-o", "r", "-f",
 				 "true", "--capture-range=cudaProfilerApi",
 				 "--cuda-memory-usage=true", "--gpu-metrics-device=all", "-w",
 				 "true", "-x", "true", "--kill", "none",
@@ -311,12 +311,13 @@ static void profile_takes_a_command_line_of_nsys(void **state)
 			 19);
 	assert_string_equal(po.output, "r");
 	assert_true(po.force_overwrite);
-	assert_true(po.trace_osrt);
+	assert_int_equal(po.trace, SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT | SL_TRACE_CUDNN |
+					   SL_TRACE_CUBLAS);
 	assert_int_equal(po.kill_signal, 0);
 	assert_string_equal(said,
 			    "sightline: profile: accepted, but not yet in effect: --capture-range, "
 			    "--cuda-memory-usage, --gpu-metrics-device, --trace-fork-before-exec\n"
-			    "sightline: profile: not yet traced: cuda, nvtx, cudnn, cublas\n");
+			    "sightline: profile: not yet traced: opengl, vulkan\n");
 }
 
 static void profile_reads_its_words(void **state)
@@ -327,7 +328,7 @@ static void profile_reads_its_words(void **state)
 				 "-n", "false", "-w", "false", "--osrt-file-access=true",
 				 "--osrt-threshold=0", "--stats", "p"),
 			 19);
-	assert_false(po.trace_osrt);
+	assert_int_equal(po.trace, 0);
 	assert_int_equal(po.cpuctxsw, SCHED_MODE_NONE);
 	assert_false(po.wait_all);
 	assert_int_equal(po.kill_signal, SIGKILL);

@@ -1,0 +1,22 @@
+/*
+ * gpu.h - calls into GPU libraries and what the GPU did: from records to rows.
+ *
+ * Two tell of one call: the hook (SL_SHAPE_API, at once) and CUPTI (SL_GPU_REC_API, a flush later). Rows wait until
+ * both have spoken, so that each call is one row with the correlation id that its kernels and copies carry; ids are
+ * made unique in the report. Where CUPTI is silent (not there, killed) the hook's word is enough.
+ */
+#ifndef SL_COLLECTOR_GPU_H
+#define SL_COLLECTOR_GPU_H
+
+#include "collector/arenas.h"
+
+/* SL_SHAPE_API and SL_SHAPE_GPU. */
+void gpu_call(struct arenas *as, struct thread *t, const struct call *c);
+void gpu_record(struct arenas *as, struct thread *t, const struct call *c);
+
+/* Once per tick, after the rings: rows whose waiting is over. @all: the session ends, or this arena's processes have. */
+void gpu_settle(struct arenas *as, struct arena *a, bool all);
+/* Frees what the arena has here (struct arena.gpu). */
+void gpu_release(struct arena *a);
+
+#endif

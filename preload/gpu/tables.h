@@ -1,0 +1,11 @@
+/* tables.h - every table of a GPU library, in the order of SL_GPU_LIBRARIES. No guard: included once per use. */
+#include "preload/gpu/cudart.def"
+#include "preload/gpu/cuda.def"
+#include "preload/gpu/cublas.def"
+#include "preload/gpu/cublaslt.def"
+#include "preload/gpu/cudnn.def"
+#include "preload/gpu/nccl.def"
+#include "preload/gpu/cufft.def"
+#include "preload/gpu/cusparse.def"
+#include "preload/gpu/cusolver.def"
+#include "preload/gpu/cufile.def"
