@@ -1,0 +1,67 @@
+/*
+ * standin.h - how the stand-ins for NVIDIA's libraries know of each other. They offer the public API alone, so that
+ * programs compiled against the real headers run on them without a GPU; what happened "on the GPU" is told to the
+ * stand-in for CUPTI through the observer below (the real ones use tables that are not ours to use).
+ *
+ * Time is CLOCK_MONOTONIC ns. A stream executes one thing after the other; a kernel takes the time that the program
+ * asked for (see standin_kernel_ns), a copy bytes / bandwidth. Nothing sleeps: times are computed, synchronising
+ * waits until they are over.
+ */
+#ifndef STANDIN_H
+#define STANDIN_H
+
+#include <stdint.h>
+
+enum standin_kind {
+	STANDIN_KERNEL = 1,
+	STANDIN_MEMCPY,
+	STANDIN_MEMSET,
+	STANDIN_SYNC,
+	STANDIN_EVENT,
+	STANDIN_GRAPH,      /* a whole graph launch; its nodes are told as kernels and copies with graph_node set */
+	STANDIN_ALLOC,
+	STANDIN_FREE,
+	STANDIN_CONTEXT,    /* made */
+	STANDIN_STREAM,     /* made */
+	STANDIN_GRAPH_NODE, /* made */
+	STANDIN_MODULE,     /* loaded: start, end of the loading (overhead) */
+};
+
+/* Fields that a kind does not have are 0; enumerations are those of CUPTI's public headers. */
+struct standin_activity {
+	enum standin_kind kind;
+	uint64_t start, end;
+	uint32_t correlation; /* of the call that asked for it */
+	uint32_t device, context, stream;
+	const char *name; /* kernels: mangled */
+	uint32_t grid[3], block[3], shared, registers;
+	uint64_t bytes, address;
+	uint32_t value;                  /* memset */
+	uint8_t copy_kind, src_kind, dst_kind, memory_kind;
+	uint32_t sync_type, event;
+	uint64_t graph_node, original_node;
+	uint32_t graph, graph_exec;
+};
+
+struct standin_observer {
+	/* A public function is entered or left, outermost or not. @name: as the library exports it. @correlation: one
+	 * per call that is not inside another; calls inside it have the outer's. */
+	void (*api)(int is_exit, int is_driver, const char *name, uint32_t correlation, int result);
+	/* Told when its end is known, by the thread that asked for it, before the API call returns. */
+	void (*activity)(const struct standin_activity *a);
+};
+
+/*
+ * Exported by the stand-in libcuda.so.1. observe: NULL takes the observer away; 0 or -1 when there is one already.
+ * api: the stand-in runtime tells of its calls through this one; returns the correlation id in force.
+ */
+int standin_observe(const struct standin_observer *observer);
+uint32_t standin_api(int is_exit, int is_driver, const char *name, uint32_t correlation, int result);
+
+/*
+ * How long the next kernels of this thread take: kernels of the stand-in have no code. A kernel whose mangled name
+ * holds "_us<N>_" takes N microseconds, others standin_kernel_ns (default 5,000).
+ */
+extern uint64_t standin_kernel_ns;
+
+#endif
