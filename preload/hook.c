@@ -6,6 +6,7 @@
  * made directly so that errno and cancellation are untouched.
  */
 #include "preload/hook.h"
+#include "preload/gpu_engine.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -377,6 +378,14 @@ bool sl_enter_slow(void)
 	if (sl_tls.cookie == SL_COOKIE_VFORK &&
 	    (!back_from_vfork() || sl_tls.cookie == sl_proc->cookie))
 		return sl_tls.cookie != SL_COOKIE_VFORK;
+	if (sl_tls.cookie == SL_COOKIE_QUIET && sl_proc->cookie >= SL_COOKIE_FIRST)
+		return false;
+	if (sl_tls.cookie == SL_COOKIE_SCAN) {
+		sl_tls.cookie = sl_tls.saved_cookie;
+		sl_gpu_scan();
+		if (sl_tls.cookie == sl_proc->cookie)
+			return true;
+	}
 	if (sl_tls.busy) {
 		sl_count_nested();
 		return false;

@@ -9,22 +9,13 @@
  * Objects after us include other preloaded libraries (sanitizers, allocators): their wrappers are
  * called by ours as they would have been by the program.
  */
-#include "preload/hook.h"
+#include "preload/object.h"
 
-#include <elf.h>
-#include <link.h>
 #include <string.h>
 
-void *sl_real[SL_HOOK_CNT];
+#include "preload/hook.h"
 
-/* What symbol lookup needs of one object. */
-struct object {
-	const ElfW(Sym) * symtab;
-	const char *strtab;
-	const uint16_t *versym;
-	const uint32_t *gnu_hash;
-	ElfW(Addr) base;
-};
+void *sl_real[SL_HOOK_CNT];
 
 static uint32_t gnu_hash(const char *name)
 {
@@ -41,9 +32,10 @@ static const void *dyn_ptr(ElfW(Addr) base, ElfW(Addr) p)
 	return (const void *)(p < base ? p + base : p);
 }
 
-static bool object_open(struct object *o, const struct dl_phdr_info *info)
+bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *dyn = NULL;
+	ElfW(Xword) soname = 0;
 
 	memset(o, 0, sizeof(*o));
 	o->base = info->dlpi_addr;
@@ -61,11 +53,22 @@ static bool object_open(struct object *o, const struct dl_phdr_info *info)
 			o->versym = p;
 		else if (dyn->d_tag == DT_GNU_HASH)
 			o->gnu_hash = p;
+		else if (dyn->d_tag == DT_SONAME)
+			soname = dyn->d_un.d_val;
+		else if (dyn->d_tag == DT_JMPREL)
+			o->rela[0] = p;
+		else if (dyn->d_tag == DT_PLTRELSZ)
+			o->rela_cnt[0] = dyn->d_un.d_val / sizeof(ElfW(Rela));
+		else if (dyn->d_tag == DT_RELA)
+			o->rela[1] = p;
+		else if (dyn->d_tag == DT_RELASZ)
+			o->rela_cnt[1] = dyn->d_un.d_val / sizeof(ElfW(Rela));
 	}
+	o->soname = soname && o->strtab ? o->strtab + soname : NULL;
 	return o->symtab && o->strtab && o->gnu_hash;
 }
 
-static void *symbol_address(const struct object *o, const ElfW(Sym) * sym)
+static void *symbol_address(const struct sl_object *o, const ElfW(Sym) * sym)
 {
 	void *p = (void *)(o->base + sym->st_value);
 
@@ -74,8 +77,7 @@ static void *symbol_address(const struct object *o, const ElfW(Sym) * sym)
 	return p;
 }
 
-/* The default version of @name in @o (the one whose version is not hidden), or NULL. */
-static void *object_find(const struct object *o, const char *name)
+void *sl_object_find(const struct sl_object *o, const char *name)
 {
 	const uint32_t *head = o->gnu_hash;
 	uint32_t nbuckets = head[0], bias = head[1], bloom_size = head[2], bloom_shift = head[3];
@@ -112,7 +114,7 @@ struct search {
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
-	struct object o;
+	struct sl_object o;
 
 	(void)size;
 	if (!s->after_us) {
@@ -126,11 +128,11 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 		}
 		return 0;
 	}
-	if (!object_open(&o, info))
+	if (!sl_object_open(&o, info))
 		return 0;
 	for (int i = 0; i < SL_HOOK_CNT; i++)
 		if ((s->only < 0 || s->only == i) && !sl_real[i]) {
-			void *p = object_find(&o, sl_hook_info[i].name);
+			void *p = sl_object_find(&o, sl_hook_info[i].name);
 
 			if (p)
 				__atomic_store_n(&sl_real[i], p, __ATOMIC_RELEASE);

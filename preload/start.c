@@ -5,7 +5,7 @@
  * Rule: whatever goes wrong here, the program runs on untraced. One line on stderr at most, and only
  * where the user started the tracing (bare preload); children of a session that is gone are silent.
  */
-#include "preload/hook.h"
+#include "preload/gpu_engine.h"
 #include "preload/start.h"
 
 #include <fcntl.h>
@@ -472,6 +472,7 @@ static void constructor(void)
 	}
 	if (sl_find_env(SL_CLEAN_ENV) >= 0)
 		clean_environment();
+	sl_gpu_scan();
 }
 
 /*

@@ -1,0 +1,585 @@
+/*
+ * gpu_bind.c - finds GPU libraries among what is loaded, and points the references of all other objects at our
+ * entries: the slots of their global offset tables (and function pointers in their data) that lead to the real
+ * functions. Symbol order plays no part in it, so it does not matter how an object was opened (RTLD_LOCAL,
+ * RTLD_DEEPBIND), and where the library is missing nothing exists.
+ *
+ * The first copy of a library that shows up is bound. Of another copy (a wheel's private runtime beside the
+ * system's) the calls are known from CUPTI alone, as those of a statically linked runtime are; the report says so.
+ */
+#include "preload/gpu_engine.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/gpu_parse.h"
+#include "preload/object.h"
+#include "preload/sys.h"
+
+#define OBJECT_MAX 2048u
+#define HASH_SIZE  8192u
+
+/* An object that was there when we looked. */
+struct seen {
+	ElfW(Addr) base, end;
+	const ElfW(Phdr) * phdr; /* with base: the same object, not another at its address */
+	uint32_t patched;        /* libraries that its references were looked up for */
+	int8_t library;          /* enum sl_gpu_library, -1 none */
+	bool is_ours;            /* the tracer, or a companion of it: left alone */
+	bool is_there;
+};
+
+/* All that only processes with a GPU library need, in memory made for them. */
+static struct tables {
+	struct seen seen[OBJECT_MAX];
+	uint32_t seen_cnt;
+	uint32_t text_at[SL_GPU_FUNCTION_CNT]; /* of the line in sl_gpu_text */
+	uint16_t hash[HASH_SIZE];              /* number + 1 */
+	uint16_t by_address[SL_GPU_FUNCTION_CNT];
+	uint32_t by_address_cnt;
+	struct sl_gpu_function_state state[SL_GPU_FUNCTION_CNT];
+} * tables;
+
+struct sl_gpu_seen sl_gpu_seen;
+static uint32_t scan_lock, scan_again;
+static unsigned long long adds, subs; /* of the loader, at the last look */
+
+static const struct {
+	char soname[16];
+	uint32_t flag;
+} library_info[SL_GPU_LIBRARY_CNT] = {
+#define ONE(id, soname, flag) {soname, flag},
+	SL_GPU_LIBRARIES(ONE)
+#undef ONE
+};
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h;
+}
+
+static bool make_tables(void)
+{
+	const char *at = sl_gpu_text;
+	struct sl_gpu_line line;
+	long m;
+
+	if (tables)
+		return true;
+	m = sl_sys6(SYS_mmap, 0, sizeof(*tables), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (m < 0 && m > -4096)
+		return false;
+	tables = (struct tables *)m;
+	for (unsigned n = 0; n < SL_GPU_FUNCTION_CNT; n++) {
+		uint32_t h;
+
+		tables->text_at[n] = (uint32_t)(at - sl_gpu_text);
+		at = sl_gpu_next(at, &line);
+		for (h = hash_of(line.name); tables->hash[h % HASH_SIZE]; h++)
+			;
+		tables->hash[h % HASH_SIZE] = (uint16_t)(n + 1);
+	}
+	return true;
+}
+
+int sl_gpu_number(const char *name)
+{
+	/* Before hashing what every symbol of a program is called. */
+	if (!tables || (name[0] != 'c' && name[0] != 'n' && name[0] != '_'))
+		return -1;
+	for (uint32_t h = hash_of(name);; h++) {
+		uint16_t n = tables->hash[h % HASH_SIZE];
+
+		if (!n)
+			return -1;
+		if (strcmp(sl_gpu_text + tables->text_at[n - 1], name) == 0)
+			return n - 1;
+	}
+}
+
+/* ---- a library: where its functions are, and how they take what is recorded ---- */
+
+#if defined(__x86_64__)
+#define INT_REGISTERS 6u
+#define SSE_REGISTERS 8u
+#else
+#define INT_REGISTERS 8u
+#define SSE_REGISTERS 8u
+#endif
+
+/* Where each argument is (enum: registers, then stack words), by the rules of the processor's ABI. */
+static bool place(const char *abi, uint8_t where[SL_GPU_PARAMETERS + 1], uint8_t *stack_words,
+		  bool *sse)
+{
+	struct sl_gpu_type types[SL_GPU_PARAMETERS + 1];
+	unsigned regs = 0, floats = 0, stack = 0;
+	int cnt = sl_gpu_types(abi, types);
+
+	if (cnt < 0 || types[0].class == SL_GPU_MEMORY)
+		return false;
+	for (int i = 1; i <= cnt; i++) {
+		unsigned words = types[i].words, class = types[i].class;
+
+#if defined(__aarch64__)
+		/* Large structures travel as a pointer to a copy; complex numbers as two floats. */
+		if (class == SL_GPU_MEMORY) {
+			class = SL_GPU_WORD;
+			words = 1;
+		} else if (types[i].letter == 'x') {
+			words = 2;
+		}
+#endif
+		where[i] = UINT8_MAX;
+		if (class == SL_GPU_WORD && regs + words <= INT_REGISTERS) {
+			where[i] = (uint8_t)regs;
+			regs += words;
+		} else if (class == SL_GPU_FLOAT && floats + words <= SSE_REGISTERS) {
+			floats += words;
+		} else {
+			where[i] = (uint8_t)(SL_GPU_STACK + stack);
+			stack += types[i].letter == 'x' ? 1 : words;
+#if defined(__aarch64__)
+			if (class == SL_GPU_WORD)
+				regs = INT_REGISTERS;
+			else
+				floats = SSE_REGISTERS;
+#endif
+		}
+	}
+	*stack_words = (uint8_t)stack;
+	*sse = floats > 0;
+	return stack < 64;
+}
+
+static void place_uses(struct sl_gpu_function_state *f, const char *roles, const uint8_t *where)
+{
+	struct sl_gpu_use uses[SL_GPU_ARGS];
+	int cnt = sl_gpu_uses(roles, uses);
+
+	f->is_quiet = cnt == SL_GPU_SKIP;
+	for (int i = 0; i < cnt; i++) {
+		struct sl_gpu_arg *a = &f->arg[f->arg_cnt];
+		uint8_t at = where[uses[i].argument];
+
+		if (at == UINT8_MAX)
+			continue;
+		a->where = (uint8_t)(at + (uses[i].part == 2));
+		a->how = SL_GPU_HOW_WORD;
+		if (uses[i].is_pointer)
+			a->how = uses[i].is_int ? SL_GPU_HOW_INT_AT : SL_GPU_HOW_AT;
+		f->arg_cnt++;
+	}
+}
+
+/* 32 bits of what is narrower than a register, and of the parts of a dim3. */
+static void narrow(struct sl_gpu_function_state *f, const struct sl_gpu_line *line)
+{
+	struct sl_gpu_type types[SL_GPU_PARAMETERS + 1];
+	struct sl_gpu_use uses[SL_GPU_ARGS];
+	int cnt = sl_gpu_uses(line->roles, uses);
+
+	sl_gpu_types(line->abi, types);
+	for (int i = 0; i < cnt && i < f->arg_cnt; i++) {
+		char letter = types[uses[i].argument].letter;
+
+		if (f->arg[i].how == SL_GPU_HOW_WORD && (letter == 'i' || letter == '2'))
+			f->arg[i].how = uses[i].part == 1 ? SL_GPU_HOW_HIGH : SL_GPU_HOW_LOW;
+	}
+}
+
+static void bind_function(unsigned number, enum sl_gpu_library library, const struct sl_object *o)
+{
+	static const uint8_t family[SL_GPU_LIBRARY_CNT] = {
+		[SL_GPU_cudart] = 1,   [SL_GPU_cuda] = 1,      [SL_GPU_cublas] = 2,
+		[SL_GPU_cublaslt] = 2, [SL_GPU_cudnn] = 4,     [SL_GPU_nccl] = 8,
+		[SL_GPU_cufft] = 16,   [SL_GPU_cusparse] = 32, [SL_GPU_cusolver] = 64,
+		[SL_GPU_cufile] = 128,
+	};
+	struct sl_gpu_function_state *f = &tables->state[number];
+	uint8_t where[SL_GPU_PARAMETERS + 1], stack;
+	struct sl_gpu_line line;
+	bool sse;
+	void *real;
+
+	sl_gpu_next(sl_gpu_text + tables->text_at[number], &line);
+	real = sl_object_find(o, line.name);
+	memset(f, 0, sizeof(*f));
+	if (!real || !place(line.abi, where, &stack, &sse))
+		return;
+	f->family = family[library];
+	f->is_cuda = f->family == 1;
+	place_uses(f, line.roles, where);
+	narrow(f, &line);
+	sl_gpu_stack_words[number] = (uint8_t)(stack | (sse ? SL_GPU_SSE : 0));
+	/* Release: whoever finds the function sees how it is called. */
+	__atomic_store_n(&f->real, real, __ATOMIC_RELEASE);
+}
+
+static void sort_addresses(void)
+{
+	uint32_t cnt = 0;
+
+	for (unsigned n = 0; n < SL_GPU_FUNCTION_CNT; n++) {
+		uint32_t at = cnt;
+
+		if (!tables->state[n].real)
+			continue;
+		/* Nearly sorted by name is not sorted by address; a few thousand are quick all the same. */
+		for (; at && tables->state[tables->by_address[at - 1]].real > tables->state[n].real;
+		     at--)
+			tables->by_address[at] = tables->by_address[at - 1];
+		tables->by_address[at] = (uint16_t)n;
+		cnt++;
+	}
+	tables->by_address_cnt = cnt;
+}
+
+int sl_gpu_by_address(const void *real)
+{
+	uint32_t low = 0, high = tables ? tables->by_address_cnt : 0;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+		const void *at = tables->state[tables->by_address[mid]].real;
+
+		if (at == real)
+			return tables->by_address[mid];
+		if ((uintptr_t)at < (uintptr_t)real)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return -1;
+}
+
+static void note_copy(const char *path)
+{
+	static const char text[] =
+		"a second copy of a GPU library; its calls are known from CUPTI alone: ";
+	char note[512];
+	uint64_t what = SL_NOTE_OTHER;
+	size_t len = strnlen(path, sizeof(note) - sizeof(text));
+
+	memcpy(note, text, sizeof(text) - 1);
+	memcpy(note + sizeof(text) - 1, path, len);
+	if (sl_tls.chunk && sl_tls.cookie == sl_proc->cookie)
+		sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, note, sizeof(text) - 1 + len);
+}
+
+static void bind_library(enum sl_gpu_library library, const struct sl_object *o, const char *path)
+{
+	if (sl_gpu_seen.bound & 1u << library) {
+		note_copy(path);
+		return;
+	}
+	for (unsigned n = sl_gpu_first[library]; n < sl_gpu_first[library + 1]; n++)
+		bind_function(n, library, o);
+	sort_addresses();
+	sl_gpu_state = tables->state;
+	sl_gpu_seen.bound |= 1u << library;
+}
+
+/* "libcudart.so.12", "libcudart.so.12.4.127", and "libcudart-8774224f.so.12" as wheels rename it. */
+static bool is_library(const char *name, const char *soname)
+{
+	size_t len = strlen(soname) - 3; /* without ".so" */
+
+	if (strncmp(name, soname, len) != 0)
+		return false;
+	name += len;
+	if (*name == '-')
+		while (*name && *name != '.')
+			name++;
+	return strncmp(name, ".so", 3) == 0 && (!name[3] || name[3] == '.');
+}
+
+static int which_library(const char *name)
+{
+	uint32_t trace = sl_global.session->trace;
+
+	for (int i = 0; i < SL_GPU_LIBRARY_CNT; i++)
+		if (library_info[i].flag & trace && is_library(name, library_info[i].soname))
+			return i;
+	return -1;
+}
+
+/* ---- references ---- */
+
+struct relro {
+	ElfW(Addr) from, to; /* whole pages; 0: none */
+	bool is_open;
+};
+
+static void relro_protect(struct relro *r, int prot)
+{
+	sl_sys3(SYS_mprotect, r->from, r->to - r->from, prot);
+	r->is_open = prot & PROT_WRITE;
+}
+
+static bool leads_to(const struct seen *s, uintptr_t now, const void *real, bool is_plt)
+{
+	/* Not bound yet, a PLT slot leads back into its own object. */
+	return now == (uintptr_t)real || (is_plt && now >= s->base && now < s->end);
+}
+
+static void patch_one(const struct seen *s, const struct sl_object *o, const ElfW(Rela) * r,
+		      struct relro *relro)
+{
+	unsigned type = (unsigned)ELF64_R_TYPE(r->r_info), symbol = ELF64_R_SYM(r->r_info);
+#if defined(__x86_64__)
+	bool is_plt = type == R_X86_64_JUMP_SLOT;
+	bool is_wanted =
+		is_plt || type == R_X86_64_GLOB_DAT || (type == R_X86_64_64 && !r->r_addend);
+#else
+	bool is_plt = type == R_AARCH64_JUMP_SLOT;
+	bool is_wanted =
+		is_plt || type == R_AARCH64_GLOB_DAT || (type == R_AARCH64_ABS64 && !r->r_addend);
+#endif
+	uintptr_t *slot = (uintptr_t *)(o->base + r->r_offset);
+	void *entry;
+	int n;
+
+	if (!is_wanted || !symbol || o->symtab[symbol].st_shndx != SHN_UNDEF)
+		return;
+	n = sl_gpu_number(o->strtab + o->symtab[symbol].st_name);
+	if (n < 0 || !tables->state[n].real ||
+	    !leads_to(s, __atomic_load_n(slot, __ATOMIC_RELAXED), tables->state[n].real, is_plt))
+		return;
+	entry = sl_gpu_special((unsigned)n);
+	if (!entry && tables->state[n].is_quiet)
+		return;
+	if (!relro->is_open && (ElfW(Addr))slot >= relro->from && (ElfW(Addr))slot < relro->to)
+		relro_protect(relro, PROT_READ | PROT_WRITE);
+	__atomic_store_n(slot, (uintptr_t)(entry ? entry : sl_gpu_entry((unsigned)n)),
+			 __ATOMIC_RELEASE);
+}
+
+static void patch_object(struct seen *s, const struct sl_object *o, const struct dl_phdr_info *info)
+{
+	struct relro relro = {0};
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		ElfW(Addr) page = 4095;
+
+		if (p->p_type != PT_GNU_RELRO)
+			continue;
+		/* As the loader does: whole pages from its beginning, as far as pages are whole. */
+		relro.from = (o->base + p->p_vaddr) & ~page;
+		relro.to = (o->base + p->p_vaddr + p->p_memsz) & ~page;
+	}
+	for (unsigned k = 0; k < 2; k++)
+		for (size_t i = 0; o->rela[k] && i < o->rela_cnt[k]; i++)
+			patch_one(s, o, &o->rela[k][i], &relro);
+	if (relro.is_open)
+		relro_protect(&relro, PROT_READ);
+	s->patched = sl_gpu_seen.bound;
+}
+
+/* ---- looking ---- */
+
+static struct seen *seen_find(const struct dl_phdr_info *info)
+{
+	for (uint32_t i = 0; i < tables->seen_cnt; i++)
+		if (tables->seen[i].phdr == info->dlpi_phdr &&
+		    tables->seen[i].base == info->dlpi_addr)
+			return &tables->seen[i];
+	return NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_companion(const char *name)
+{
+	static const char names[][16] = {"libtrace.so", "libtrace-cuda", "libcupti.so",
+					 "libnvperf_"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_object *o)
+{
+	const char *name = o->soname ? o->soname : base_name(info->dlpi_name);
+	struct seen *s;
+
+	if (tables->seen_cnt == OBJECT_MAX)
+		return NULL;
+	s = &tables->seen[tables->seen_cnt++];
+	*s = (struct seen){.base = info->dlpi_addr, .phdr = info->dlpi_phdr, .library = -1};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && s->base + p->p_vaddr + p->p_memsz > s->end)
+			s->end = s->base + p->p_vaddr + p->p_memsz;
+	}
+	s->is_ours = is_companion(name);
+	if (strncmp(name, "libcupti.so", 11) == 0)
+		sl_gpu_seen.cupti = info->dlpi_name;
+	s->library = (int8_t)which_library(name);
+	if (s->library < 0)
+		s->library = (int8_t)which_library(base_name(info->dlpi_name));
+	if (s->library >= 0)
+		bind_library((enum sl_gpu_library)s->library, o, info->dlpi_name);
+	return s;
+}
+
+/* First round: who is there. @arg: whether a library went. */
+static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct sl_object o;
+	struct seen *s;
+
+	(void)size;
+	(void)arg;
+	if (!sl_object_open(&o, info))
+		return 0;
+	s = seen_find(info);
+	if (!s)
+		s = seen_add(info, &o);
+	if (s)
+		s->is_there = true;
+	return 0;
+}
+
+/* Second: their references to libraries that were not there when they were looked at last. */
+static int patch_references(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct sl_object o;
+	struct seen *s = seen_find(info);
+
+	(void)size;
+	(void)arg;
+	/* The runtime and the driver call themselves: those are no calls of the program. */
+	if (!s || s->is_ours || s->library == SL_GPU_cudart || s->library == SL_GPU_cuda ||
+	    s->patched == sl_gpu_seen.bound || !sl_object_open(&o, info))
+		return 0;
+	patch_object(s, &o, info);
+	return 0;
+}
+
+/* What was unloaded; a library that went is not bound any more. */
+static void forget_gone(void)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < tables->seen_cnt; i++) {
+		struct seen *s = &tables->seen[i];
+
+		if (!s->is_there && s->library >= 0 &&
+		    (uintptr_t)tables->state[sl_gpu_first[s->library]].real - s->base <
+			    s->end - s->base) {
+			for (unsigned n = sl_gpu_first[s->library];
+			     n < sl_gpu_first[s->library + 1]; n++)
+				__atomic_store_n(&tables->state[n].real, NULL, __ATOMIC_RELAXED);
+			sl_gpu_seen.bound &= ~(1u << s->library);
+			sort_addresses();
+		}
+		if (s->is_there)
+			tables->seen[kept++] = *s;
+	}
+	tables->seen_cnt = kept;
+}
+
+/* Whether there is anything to be done at all: most processes have no such library, and pay nothing for the tables. */
+static int find_any(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct sl_object o;
+
+	(void)size;
+	if (which_library(base_name(info->dlpi_name)) < 0 &&
+	    !(sl_object_open(&o, info) && o.soname && which_library(o.soname) >= 0))
+		return 0;
+	*(bool *)arg = true;
+	return 1;
+}
+
+static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	unsigned long long *counts = arg;
+
+	(void)size;
+	counts[0] = info->dlpi_adds;
+	counts[1] = info->dlpi_subs;
+	return 1;
+}
+
+static void scan(void)
+{
+	unsigned long long counts[2] = {0, 0};
+	bool any = false;
+
+	dl_iterate_phdr(read_counts, counts);
+	if (counts[0] == adds && counts[1] == subs)
+		return;
+	if (!tables)
+		dl_iterate_phdr(find_any, &any);
+	if ((!tables && !any) || !make_tables()) {
+		adds = counts[0];
+		subs = counts[1];
+		return;
+	}
+	for (uint32_t i = 0; i < tables->seen_cnt; i++)
+		tables->seen[i].is_there = false;
+	dl_iterate_phdr(note_object, NULL);
+	if (counts[1] != subs)
+		forget_gone();
+	if (sl_gpu_seen.bound)
+		dl_iterate_phdr(patch_references, NULL);
+	adds = counts[0];
+	subs = counts[1];
+}
+
+static bool is_wanted(void)
+{
+	return sl_global.session &&
+	       sl_global.session->trace &
+		       ~(uint32_t)(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX) &&
+	       sl_proc->cookie >= SL_COOKIE_FIRST && !sl_global.restricted;
+}
+
+void sl_gpu_scan(void)
+{
+	if (!is_wanted())
+		return;
+	/* Whoever is at it looks once more for us. */
+	__atomic_store_n(&scan_again, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&scan_again, __ATOMIC_SEQ_CST)) {
+		if (__atomic_exchange_n(&scan_lock, 1, __ATOMIC_ACQUIRE))
+			return;
+		__atomic_store_n(&scan_again, 0, __ATOMIC_SEQ_CST);
+		scan();
+		__atomic_store_n(&scan_lock, 0, __ATOMIC_RELEASE);
+	}
+}
+
+void sl_gpu_scan_soon(void)
+{
+	if (!is_wanted() || sl_tls.cookie != sl_proc->cookie)
+		return;
+	sl_tls.saved_cookie = sl_tls.cookie;
+	sl_tls.cookie = SL_COOKIE_SCAN;
+}
+
+bool sl_gpu_is_inside(const void *code, bool and_bound)
+{
+	for (uint32_t i = 0; tables && i < tables->seen_cnt; i++) {
+		const struct seen *s = &tables->seen[i];
+
+		if ((uintptr_t)code - s->base < s->end - s->base)
+			return s->is_ours || (and_bound && s->library >= 0);
+	}
+	return false;
+}

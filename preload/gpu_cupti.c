@@ -1,0 +1,161 @@
+/*
+ * gpu_cupti.c - libtrace-cuda.so, which talks to CUPTI: loaded with the process's first call into CUDA, never in a
+ * process without, nor in the child of one that had (CUPTI does not survive a fork).
+ */
+#include "preload/gpu_engine.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "preload/cupti/cupti.h"
+#include "preload/sys.h"
+
+uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
+static struct sl_cuda_guest guest;
+static uint32_t guest_pid;
+
+/* Called by CUPTI's threads, and by the program's while they are quiet: the ring is ready in both cases, or made so. */
+static bool ring_is_ready(void)
+{
+	if (sl_proc->cookie < SL_COOKIE_FIRST)
+		return false;
+	if (sl_tls.cookie == SL_COOKIE_QUIET || sl_tls.cookie == sl_proc->cookie)
+		return sl_tls.chunk != NULL;
+	return sl_enter_slow();
+}
+
+static void host_record(enum sl_gpu_record kind, const void *payload, size_t bytes)
+{
+	struct sl_call call = {0};
+	unsigned words = 2 + (unsigned)(bytes / 8);
+	uint64_t *w;
+
+	if (!ring_is_ready() || !sl_begin_write())
+		return;
+	call.start = sl_ticks();
+	w = sl_room(words, SL_HOOK_CNT, &call);
+	if (w) {
+		w = sl_put_head(w, (enum sl_hook)kind, words, &call, SL_SHAPE_GPU, 0);
+		memcpy(w, payload, bytes);
+		sl_commit(w + bytes / 8);
+	}
+	sl_end_write();
+}
+
+static uint32_t host_string(const char *text, size_t len)
+{
+	uint64_t id;
+
+	if (!ring_is_ready())
+		return 0;
+	id = __atomic_add_fetch(&sl_global.arena->string_serial, 1, __ATOMIC_RELAXED);
+	sl_meta(SL_META_STRING, sl_ticks(), &id, 1, text, len);
+	return (uint32_t)id;
+}
+
+static const char *host_cupti(void)
+{
+	return sl_gpu_seen.cupti;
+}
+
+static const struct sl_cuda_host host_template = {
+	.bytes = sizeof(struct sl_cuda_host),
+	.wire_version = SL_WIRE_VERSION,
+	.record = host_record,
+	.string = host_string,
+	.now = sl_mono_ns,
+	.loaded_cupti = host_cupti,
+};
+
+static void say_missing(const char *why)
+{
+	static const char head[] = "nothing is known of what the GPU does: cannot load ";
+	struct sl_gpu_status status = {.code = SL_GPU_STATUS_NO_LIBRARY};
+	char text[512];
+	size_t len = strnlen(why, sizeof(text) - sizeof(head));
+
+	memcpy(text, head, sizeof(head) - 1);
+	memcpy(text + sizeof(head) - 1, why, len);
+	status.text = host_string(text, sizeof(head) - 1 + len);
+	host_record(SL_GPU_REC_STATUS, &status, sizeof(status));
+}
+
+static void load(void)
+{
+	static struct sl_cuda_host host;
+	void *(*real_open)(const char *, int) = sl_get_real(SL_H_dlopen);
+	void *(*real_sym)(void *, const char *) = sl_get_real(SL_H_dlsym);
+	const char *slash = sl_global.path ? strrchr(sl_global.path, '/') : NULL;
+	static const char name[] = "libtrace-cuda.so";
+	char path[512];
+	sl_cuda_start_fn *start;
+	void *library;
+
+	if (!slash || !real_open || !real_sym ||
+	    (size_t)(slash - sl_global.path) + 1 + sizeof(name) > sizeof(path))
+		return;
+	memcpy(path, sl_global.path, (size_t)(slash - sl_global.path) + 1);
+	memcpy(path + (slash - sl_global.path) + 1, name, sizeof(name));
+	library = real_open(path, RTLD_NOW | RTLD_LOCAL);
+	start = library ? (sl_cuda_start_fn *)real_sym(library, "sl_cuda_start") : NULL;
+	if (!start) {
+		say_missing(path);
+		return;
+	}
+	host = host_template;
+	host.flags = sl_global.session->cuda_flags;
+	host.flush_ms = sl_global.session->cuda_flush_ms;
+	guest_pid = (uint32_t)sl_getpid();
+	start(&host, &guest);
+}
+
+void sl_gpu_start_cupti(void)
+{
+	uint32_t none = 0;
+	uint64_t kept;
+	int error = errno;
+
+	if (!(sl_global.session->trace & SL_TRACE_CUDA) ||
+	    sl_global.session->cuda_flags & SL_CUDA_NO_CUPTI || sl_global.restricted) {
+		sl_gpu_cupti_state = SL_GPU_CUPTI_DONE;
+		return;
+	}
+	if (!ring_is_ready() ||
+	    !__atomic_compare_exchange_n(&sl_gpu_cupti_state, &none, SL_GPU_CUPTI_LOADING, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return;
+	/* What CUPTI does now (files it opens, threads it starts) is not the program's doing. */
+	kept = sl_tls.cookie;
+	sl_tls.cookie = SL_COOKIE_QUIET;
+	load();
+	sl_tls.cookie = kept;
+	__atomic_store_n(&sl_gpu_cupti_state, SL_GPU_CUPTI_LOADED, __ATOMIC_RELEASE);
+	/* It may have brought libraries. */
+	sl_gpu_scan();
+	errno = error;
+}
+
+/* At exit: CUPTI must hand over what it has before the driver's own exit handler takes the context away. */
+static void at_exit(void *unused)
+{
+	uint64_t kept = sl_tls.cookie;
+
+	(void)unused;
+	if (!guest.flush || guest_pid != (uint32_t)sl_getpid() || !ring_is_ready())
+		return;
+	sl_tls.cookie = SL_COOKIE_QUIET;
+	guest.flush(true);
+	sl_tls.cookie = kept;
+}
+
+/* Handlers run last come, first served: ours must come after the driver's, hence after the first call. */
+extern int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
+
+void sl_gpu_after_first_call(void)
+{
+	uint32_t loaded = SL_GPU_CUPTI_LOADED;
+
+	if (__atomic_compare_exchange_n(&sl_gpu_cupti_state, &loaded, SL_GPU_CUPTI_DONE, 0,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		__cxa_atexit(at_exit, NULL, NULL);
+}
