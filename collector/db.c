@@ -107,7 +107,7 @@ int db_begin(struct db *db)
 	rc = sqlite3_exec(db->sql, "BEGIN", NULL, NULL, NULL);
 	if (rc == SQLITE_OK) {
 		db->in_txn = true;
-		if (db->schema.committed)
+		if (db->schema.is_made)
 			rc = sqlite3_exec(db->sql, "DELETE FROM main.SL_STATE WHERE key = ''", NULL,
 					  NULL, NULL);
 	}
@@ -203,6 +203,7 @@ int db_commit(struct db *db, int64_t now)
 		return err;
 	}
 	db->schema.committed = db->schema.exists;
+	db->schema.is_made = true;
 	db->strings.saved = db->strings.cnt;
 	db_ops_done(db);
 	db_checkpoint(db);

@@ -5,7 +5,8 @@
  * in memory (the file format is documented and frozen: https://www.sqlite.org/fileformat2.html). The
  * image is attached, and INSERT INTO main.T SELECT * FROM image.T lets SQLite copy whole cells: its
  * "transfer optimisation" decodes no value, so a row costs about half of what it costs through a
- * virtual table, and SQLite stays the only one that writes the report.
+ * virtual table, and SQLite stays the only one that writes the report. One image holds all tables
+ * (SQLite attaches ten databases at most): page 1, a root page for each, then leaves as they are needed.
  *
  * Rule easy to break: the optimisation applies only while both tables have the same columns (types,
  * NOT NULL, defaults) and the target has no INTEGER PRIMARY KEY, unique index or trigger. Else SQLite
@@ -24,19 +25,24 @@
 #define LEAF_CELLS  1536u
 #define LEAF_HEAD   (8u + 2u * LEAF_CELLS) /* cells grow upwards behind a full-length pointer array */
 #define CELL_MAX    (2u + 9u + 1u + DB_ROW_COLS + 8u * DB_ROW_COLS + 8u)
-#define ROOT        2u /* page of the table's root; leaves follow it */
+#define ROOT(table) (2u + (unsigned)(table)) /* its root page */
 #define PAGES       (IMAGE_BYTES / PAGE)
+#define SQL_MAX     1400u /* of CREATE TABLE in the image */
 _Static_assert(12 + PAGES * (2 + 4 + 5) <= PAGE, "one root page can name all leaves");
+_Static_assert(DB_TABLE_CNT < 120,
+	       "a root's page number is a byte; page 1 has room for all tables");
+_Static_assert(DB_ROW_COLS < 64,
+	       "the header of a cell fits into 127 bytes, not_null into its bits");
 
 static const struct {
 	const char *name;
 	uint8_t cols;
-	bool text_tail; /* one more column, always the empty text */
+	const char *tail; /* one more column, in all rows this text; NULL: none */
 } TABLE[DB_TABLE_CNT] = {
-	[DB_OSRT_API] = {"OSRT_API", OSRT_COL_CNT, false},
-	[DB_FILE_ACCESS_EVENTS] = {"OSRT_FILE_ACCESS_EVENTS", FACC_COL_CNT, true},
-	[DB_SCHED_EVENTS] = {"SCHED_EVENTS", SCHED_COL_CNT, false},
-	[DB_SL_SCHED_DETAIL] = {"SL_SCHED_DETAIL", SCHD_COL_CNT, false},
+	[DB_OSRT_API] = {"OSRT_API", OSRT_COL_CNT, NULL},
+	[DB_FILE_ACCESS_EVENTS] = {"OSRT_FILE_ACCESS_EVENTS", FACC_COL_CNT, ""},
+	[DB_SCHED_EVENTS] = {"SCHED_EVENTS", SCHED_COL_CNT, NULL},
+	[DB_SL_SCHED_DETAIL] = {"SL_SCHED_DETAIL", SCHD_COL_CNT, NULL},
 };
 _Static_assert(OSRT_COL_CNT <= DB_ROW_COLS, "a row has room for the widest table");
 
@@ -90,32 +96,51 @@ static inline uint8_t *put_value(uint8_t *type, uint8_t *p, int64_t v)
 	return p + len;
 }
 
+/* Pages of the image by number. */
+static uint8_t *page_at(const struct db *db, uint32_t no)
+{
+	return db->image + (size_t)(no - 1) * PAGE;
+}
+
 static void leaf_close(struct db_batch *b)
 {
 	uint8_t *p = b->page;
 
-	if (!p)
-		return;
 	p[0] = 0x0d; /* leaf of a table */
 	put2(p + 1, 0);
 	put2(p + 3, b->cells);
 	put2(p + 5, LEAF_HEAD);
 	p[7] = 0;
-	b->page = NULL;
 }
 
-static void leaf_open(struct db_batch *b)
+/* The root names each leaf, with the last rowid in it, once another one follows. */
+static void root_add(struct db *db, struct db_batch *b, enum db_table t)
 {
-	leaf_close(b);
-	b->page_no++;
-	b->page = b->image + (size_t)(b->page_no - 1) * PAGE;
+	uint8_t *root = page_at(db, ROOT(t)), id[9];
+	size_t len = (size_t)(put_varint(id, b->rows) - id);
+
+	b->root_at -= 4 + (uint32_t)len;
+	put4(root + b->root_at, b->page_no);
+	memcpy(root + b->root_at + 4, id, len);
+	put2(root + 12 + 2 * b->leaves, b->root_at);
+	b->leaves++;
+}
+
+static void leaf_open(struct db *db, struct db_batch *b, enum db_table t)
+{
+	if (b->page) {
+		leaf_close(b);
+		root_add(db, b, t);
+	}
+	b->page_no = ++db->image_pages;
+	b->page = page_at(db, b->page_no);
 	b->cells = 0;
 	b->at = LEAF_HEAD;
 }
 
-static void encode(struct db_batch *b, unsigned cols, bool text_tail)
+static void encode(struct db_batch *b, unsigned cols, const char *tail)
 {
-	unsigned types = cols + text_tail;
+	unsigned types = cols + (tail != NULL);
 	uint8_t *cell = b->page + b->at, *type, *p, id[9];
 	size_t id_len = (size_t)(put_varint(id, b->rows + 1) - id), payload;
 
@@ -133,8 +158,12 @@ static void encode(struct db_batch *b, unsigned cols, bool text_tail)
 		else
 			p = put_value(&type[i], p, v);
 	}
-	if (text_tail)
-		type[cols] = 13; /* text of no bytes */
+	if (tail) {
+		size_t len = strlen(tail);
+
+		type[cols] = (uint8_t)(13 + 2 * len); /* text of so many bytes */
+		p = (uint8_t *)mempcpy(p, tail, len);
+	}
 	payload = (size_t)(p - (type - 1));
 	if (payload >= 128) {
 		memmove(cell + 2 + id_len, cell + 1 + id_len, payload);
@@ -153,23 +182,26 @@ static bool leaf_full(const struct db_batch *b)
 }
 
 /* Encodes the row the caller has filled; db_row() saw to it that there is room. */
-static void row_close(struct db_batch *b, enum db_table t)
+static void row_close(struct db *db, enum db_table t)
 {
+	struct db_batch *b = &db->batch[t];
+
 	if (!b->row_open)
 		return;
 	b->row_open = false;
 	if (leaf_full(b))
-		leaf_open(b);
-	encode(b, TABLE[t].cols, TABLE[t].text_tail);
+		leaf_open(db, b, t);
+	encode(b, TABLE[t].cols, TABLE[t].tail);
 }
 
 int64_t *db_row(struct db *db, enum db_table t)
 {
 	struct db_batch *b = &db->batch[t];
 
-	row_close(b, t);
-	if (leaf_full(b) && b->page_no == PAGES) {
-		/* A million rows without a commit: better early than never. When this one fails,
+	row_close(db, t);
+	/* Every table may have a row that still wants a leaf. */
+	if (leaf_full(b) && db->image_pages + DB_TABLE_CNT > PAGES) {
+		/* So many rows without a commit: better early than never. When this one fails,
 		 * so does the caller's next, for the loss is the same to it. */
 		int err = db_commit(db, db->end_ns);
 
@@ -189,46 +221,36 @@ size_t db_pending(const struct db *db)
 	return n;
 }
 
-static void image_reset(struct db_batch *b)
+static void image_reset(struct db *db)
 {
-	b->page = NULL;
-	b->page_no = ROOT;
-	b->rows = 0;
+	db->image_pages = ROOT(DB_TABLE_CNT) - 1;
+	for (int t = 0; t < DB_TABLE_CNT; t++) {
+		struct db_batch *b = &db->batch[t];
+
+		b->page = NULL;
+		b->rows = 0;
+		b->leaves = 0;
+		b->root_at = PAGE;
+	}
 }
 
-/* Root page and file header: the last things that are missing to a valid image. */
-static void image_close(struct db_batch *b)
+/* The root page: the last thing that is missing to a valid table. */
+static void root_close(struct db *db, enum db_table t)
 {
-	uint8_t *root = b->image + (ROOT - 1) * PAGE, *p = root + PAGE;
-	uint32_t first = ROOT + 1, last = b->page_no;
-	uint64_t id = 0;
+	struct db_batch *b = &db->batch[t];
+	uint8_t *root = page_at(db, ROOT(t));
 
 	leaf_close(b);
-	if (first == last) { /* an inner page must have two children */
-		memcpy(root, root + PAGE, b->at);
-	} else {
-		for (uint32_t no = first, n = 0; no < last; no++, n++) {
-			const uint8_t *leaf = b->image + (size_t)(no - 1) * PAGE;
-			uint8_t key[9];
-			size_t len;
-
-			id += (uint32_t)leaf[3] << 8 | leaf[4];
-			len = (size_t)(put_varint(key, id) - key);
-			p -= 4 + len;
-			put4(p, no);
-			memcpy(p + 4, key, len);
-			put2(root + 12 + 2 * n, (uint32_t)(p - root));
-		}
-		root[0] = 0x05; /* inner page of a table */
-		put2(root + 1, 0);
-		put2(root + 3, last - first);
-		put2(root + 5, (uint32_t)(p - root));
-		root[7] = 0;
-		put4(root + 8, last);
+	if (!b->leaves) { /* an inner page must have two children */
+		memcpy(root, b->page, b->at);
+		return;
 	}
-	b->change++;
-	put4(b->image + 24, b->change); /* a new change counter makes SQLite forget cached pages */
-	put4(b->image + 92, b->change);
+	root[0] = 0x05; /* inner page of a table */
+	put2(root + 1, 0);
+	put2(root + 3, b->leaves);
+	put2(root + 5, b->root_at);
+	root[7] = 0;
+	put4(root + 8, b->page_no);
 }
 
 /* CREATE TABLE text whose columns equal those of the report's table, as @model knows it. */
@@ -245,25 +267,24 @@ static int image_sql(sqlite3 *model, struct db_batch *b, enum db_table t, char *
 	if (rc != SQLITE_OK)
 		return db_errno(rc);
 	n = (size_t)snprintf(sql, size, "CREATE TABLE %s(", TABLE[t].name);
-	for (; sqlite3_step(stmt) == SQLITE_ROW; col++) {
+	for (; sqlite3_step(stmt) == SQLITE_ROW && n < size; col++) {
 		bool not_null = sqlite3_column_int(stmt, 3);
 
 		n += (size_t)snprintf(sql + n, size - n, "%sc%u %s%s", col ? "," : "", col,
 				      sqlite3_column_text(stmt, 2), not_null ? " NOT NULL" : "");
 		if (not_null)
-			b->not_null |= 1u << col;
+			b->not_null |= UINT64_C(1) << col;
 	}
-	snprintf(sql + n, size - n, ")");
+	if (n < size)
+		n += (size_t)snprintf(sql + n, size - n, ")");
 	sqlite3_finalize(stmt);
-	return (int)col == TABLE[t].cols + TABLE[t].text_tail ? 0 : -EINVAL;
+	return (int)col == TABLE[t].cols + (TABLE[t].tail != NULL) && n < size ? 0 : -EINVAL;
 }
 
-/* Page 1: file header, and the schema table with its one row. */
-static void image_head(struct db_batch *b, const char *name, const char *sql)
+/* File header, and the head of the schema table, which fills the rest of page 1. */
+static void image_head(struct db *db)
 {
-	uint8_t *p = b->image, body[1024], head[16], *h = head + 1, *at = body;
-	size_t name_len = strlen(name), sql_len = strlen(sql), head_len;
-	uint32_t top;
+	uint8_t *p = db->image;
 
 	memcpy(p, "SQLite format 3", 16);
 	put2(p + 16, 1); /* stands for 65536 */
@@ -275,6 +296,17 @@ static void image_head(struct db_batch *b, const char *name, const char *sql)
 	put4(p + 44, 4);
 	put4(p + 56, 1);
 	put4(p + 96, SQLITE_VERSION_NUMBER);
+	p[100] = 0x0d;
+	put2(p + 103, DB_TABLE_CNT);
+}
+
+/* A row of the schema table below @top, where it begins; returns where it does, 0 when it has no room. */
+static uint32_t schema_row(struct db *db, enum db_table t, const char *sql, uint32_t top)
+{
+	const char *name = TABLE[t].name;
+	uint8_t *p = db->image, body[SQL_MAX + 200], head[16], *h = head + 1, *at = body, len[9];
+	size_t name_len = strlen(name), sql_len = strlen(sql), head_len, size;
+
 	h = put_varint(h, 13 + 2 * 5);
 	h = put_varint(h, 13 + 2 * name_len);
 	h = put_varint(h, 13 + 2 * name_len);
@@ -285,47 +317,62 @@ static void image_head(struct db_batch *b, const char *name, const char *sql)
 	at = (uint8_t *)mempcpy(at, "table", 5);
 	at = (uint8_t *)mempcpy(at, name, name_len);
 	at = (uint8_t *)mempcpy(at, name, name_len);
-	*at++ = ROOT;
+	*at++ = (uint8_t)ROOT(t);
 	at = (uint8_t *)mempcpy(at, sql, sql_len);
-	top = PAGE - (uint32_t)(head_len + (size_t)(at - body)) - 4;
-	put2(p + 100 + 8, top);
-	p[100] = 0x0d;
-	put2(p + 103, 1);
-	put2(p + 105, top);
+	size = head_len + (size_t)(at - body);
+	size += (size_t)(put_varint(len, size) - len) + 1;
+	if (top < size + 108 + 2 * DB_TABLE_CNT)
+		return 0;
+	top -= (uint32_t)size;
+	put2(p + 108 + 2 * (unsigned)t, top);
 	h = put_varint(p + top, head_len + (size_t)(at - body));
-	h = put_varint(h, 1);
+	h = put_varint(h, (unsigned)t + 1);
 	h = (uint8_t *)mempcpy(h, head, head_len);
 	memcpy(h, body, (size_t)(at - body));
+	return top;
 }
 
-static int attach(struct db *db, sqlite3 *model, enum db_table t)
+static int image_make(struct db *db, sqlite3 *model)
 {
-	struct db_batch *b = &db->batch[t];
-	char sql[900], name[16], attach_sql[96];
-	int rc, err = image_sql(model, b, t, sql, sizeof(sql));
+	uint32_t top = PAGE;
+	char sql[SQL_MAX];
+
+	db->image = mmap(NULL, IMAGE_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (db->image == MAP_FAILED) {
+		db->image = NULL;
+		return -ENOMEM;
+	}
+	image_reset(db);
+	image_head(db);
+	for (int t = 0; t < DB_TABLE_CNT; t++) {
+		int err = db_schema_model(db, model, TABLE[t].name);
+
+		if (!err)
+			err = image_sql(model, &db->batch[t], (enum db_table)t, sql, sizeof(sql));
+		top = err ? 0 : schema_row(db, (enum db_table)t, sql, top);
+		if (!top)
+			return err ? err : -EINVAL;
+		page_at(db, ROOT(t))[0] = 0x0d; /* empty so far */
+	}
+	put2(db->image + 105, top);
+	return 0;
+}
+
+static int attach(struct db *db)
+{
+	char pragma[64];
+	int rc, err = db_exec(db, "ATTACH ':memory:' AS image");
 
 	if (err)
 		return err;
-	b->image = mmap(NULL, IMAGE_BYTES, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (b->image == MAP_FAILED) {
-		b->image = NULL;
-		return -ENOMEM;
-	}
-	image_reset(b);
-	image_head(b, TABLE[t].name, sql);
-	snprintf(name, sizeof(name), "image%d", (int)t);
-	snprintf(attach_sql, sizeof(attach_sql), "ATTACH ':memory:' AS %s", name);
-	err = db_exec(db, attach_sql);
-	if (err)
-		return err;
-	rc = sqlite3_deserialize(db->sql, name, b->image, IMAGE_BYTES, IMAGE_BYTES,
+	rc = sqlite3_deserialize(db->sql, "image", db->image, IMAGE_BYTES, IMAGE_BYTES,
 				 SQLITE_DESERIALIZE_READONLY);
 	if (rc != SQLITE_OK)
 		return db_errno(rc);
 	/* Read in place instead of through a page cache. */
-	snprintf(attach_sql, sizeof(attach_sql), "PRAGMA %s.mmap_size = %u", name, IMAGE_BYTES);
-	return db_exec(db, attach_sql);
+	snprintf(pragma, sizeof(pragma), "PRAGMA image.mmap_size = %u", IMAGE_BYTES);
+	return db_exec(db, pragma);
 }
 
 int db_batch_init(struct db *db)
@@ -335,33 +382,28 @@ int db_batch_init(struct db *db)
 				 NULL);
 	int err = rc == SQLITE_OK ? 0 : db_errno(rc);
 
-	for (int t = 0; t < DB_TABLE_CNT && !err; t++) {
-		err = db_schema_model(db, model, TABLE[t].name);
-		if (!err)
-			err = attach(db, model, (enum db_table)t);
-	}
+	if (!err)
+		err = image_make(db, model);
 	sqlite3_close(model);
-	return err;
+	return err ? err : attach(db);
 }
 
 static int flush(struct db *db, enum db_table t)
 {
 	struct db_batch *b = &db->batch[t];
-	char sql[96];
+	char sql[128];
 	int err;
 
-	row_close(b, t);
 	if (!b->rows)
 		return 0;
 	err = db_table_need(db, TABLE[t].name);
 	if (!err && !b->stmt) {
-		snprintf(sql, sizeof(sql), "INSERT INTO main.%s SELECT * FROM image%d.%s",
-			 TABLE[t].name, (int)t, TABLE[t].name);
+		snprintf(sql, sizeof(sql), "INSERT INTO main.%s SELECT * FROM image.%s",
+			 TABLE[t].name, TABLE[t].name);
 		err = db_prepare(db, sql, &b->stmt);
 	}
 	if (err)
 		return err;
-	image_close(b);
 	sqlite3_step(b->stmt);
 	return db_fail(db, sqlite3_reset(b->stmt));
 }
@@ -370,6 +412,16 @@ int db_batch_flush(struct db *db)
 {
 	int err = 0;
 
+	/* All of the image first: SQLite looks for changes once per transaction. */
+	for (int t = 0; t < DB_TABLE_CNT; t++) {
+		row_close(db, (enum db_table)t);
+		if (db->batch[t].rows)
+			root_close(db, (enum db_table)t);
+	}
+	db->image_change++;
+	put4(db->image + 24,
+	     db->image_change); /* a new change counter makes SQLite forget cached pages */
+	put4(db->image + 92, db->image_change);
 	for (int t = 0; t < DB_TABLE_CNT && !err; t++)
 		err = flush(db, (enum db_table)t);
 	return err;
@@ -377,21 +429,18 @@ int db_batch_flush(struct db *db)
 
 void db_batch_drop(struct db *db)
 {
-	for (int t = 0; t < DB_TABLE_CNT; t++) {
-		struct db_batch *b = &db->batch[t];
-		size_t used = (size_t)b->page_no * PAGE;
+	size_t used = (size_t)db->image_pages * PAGE;
 
-		b->row_open = false;
-		if (used > IMAGE_KEEP)
-			madvise(b->image + IMAGE_KEEP, used - IMAGE_KEEP, MADV_DONTNEED);
-		image_reset(b);
-	}
+	for (int t = 0; t < DB_TABLE_CNT; t++)
+		db->batch[t].row_open = false;
+	if (used > IMAGE_KEEP)
+		madvise(db->image + IMAGE_KEEP, used - IMAGE_KEEP, MADV_DONTNEED);
+	image_reset(db);
 }
 
-/* After the connection is closed: until then SQLite may look at the images. */
+/* After the connection is closed: until then SQLite may look at the image. */
 void db_batch_free(struct db *db)
 {
-	for (int t = 0; t < DB_TABLE_CNT; t++)
-		if (db->batch[t].image)
-			munmap(db->batch[t].image, IMAGE_BYTES);
+	if (db->image)
+		munmap(db->image, IMAGE_BYTES);
 }

@@ -22,8 +22,8 @@
 #define DB_GLOBAL_VID     (INT64_C(1) << 48)
 #define DB_SCHEMA_VERSION "3.28.1"
 #define DB_PRODUCT        "Sightline"
-#define DB_ROW_COLS       16 /* room of a row, >= columns of any table that takes batches */
-#define DB_TABLES_MAX     64 /* tables in schema.sql */
+#define DB_ROW_COLS       44  /* room of a row, >= columns of any table that takes batches */
+#define DB_TABLES_MAX     128 /* tables in schema.sql */
 
 /* ---- db_schema.c ---- */
 
@@ -43,8 +43,11 @@ struct db_section {
 struct db_schema {
 	struct db_section section[DB_TABLES_MAX];
 	int cnt;
-	uint64_t exists;    /* bit per section: the table is there, for this transaction */
-	uint64_t committed; /* the same as of the last commit */
+	struct db_there {
+		bool section[DB_TABLES_MAX];
+	} exists,          /* the table is there, for this transaction */
+		committed; /* the same as of the last commit */
+	bool is_made;      /* those of every report are committed */
 };
 
 int db_schema_init(struct db *db);
@@ -57,17 +60,18 @@ int db_table_need(struct db *db, const char *name); /* makes the table when it i
 
 /* ---- db_batch.c ---- */
 
-/* One table's rows since the last commit, as a SQLite database in memory (see db_batch.c). */
+/* One table's rows since the last commit, in an image of a SQLite database in memory (see db_batch.c). */
 struct db_batch {
 	int64_t row[DB_ROW_COLS]; /* the row being filled by the caller */
 	bool row_open;
-	uint8_t *image;
-	uint8_t *page; /* leaf being filled */
-	uint32_t page_no, cells, at;
+	uint8_t *page;      /* leaf being filled, NULL none */
+	uint32_t page_no;   /* its number */
+	uint32_t cells, at; /* in it; where it goes on */
+	uint32_t leaves;    /* before it */
+	uint32_t root_at;   /* where the root page names the last of them */
 	uint64_t rows;      /* in the image */
-	uint32_t change;    /* version of the image, for SQLite's page cache */
 	sqlite3_stmt *stmt; /* INSERT INTO table SELECT * FROM image */
-	uint32_t not_null;  /* bit per column */
+	uint64_t not_null;  /* bit per column */
 };
 
 int db_batch_init(struct db *db);
@@ -154,6 +158,9 @@ struct db {
 	char *path;
 	struct db_schema schema;
 	struct db_batch batch[DB_TABLE_CNT];
+	uint8_t *image;        /* of all batches */
+	uint32_t image_pages;  /* of it, in use */
+	uint32_t image_change; /* version of the image, for SQLite's page cache */
 	struct db_strings strings;
 	struct db_ops ops;
 	sqlite3_stmt *stmt[DB_STMTS];

@@ -2,8 +2,8 @@
  * db_schema.c - tables of the report, made by name from the embedded schema.sql.
  *
  * Event tables come into being with their first row, as in reports of nsys: readers take "no table"
- * for "nothing of that kind was recorded". A rollback takes new tables away again, so the bits in
- * db->schema.exists are put back by db_fail().
+ * for "nothing of that kind was recorded". A rollback takes new tables away again, so
+ * db->schema.exists is put back by db_fail().
  */
 #include "collector/db_internal.h"
 #include "collector/embed.h"
@@ -77,7 +77,7 @@ static int create(struct db *db, int i)
 	int err = db_fail(db, run(db->sql, &db->schema.section[i]));
 
 	if (!err)
-		db->schema.exists |= UINT64_C(1) << i;
+		db->schema.exists.section[i] = true;
 	return err;
 }
 
@@ -102,7 +102,7 @@ bool db_table_exists(const struct db *db, const char *name)
 {
 	int i = find(&db->schema, name);
 
-	return i >= 0 && db->schema.exists >> i & 1;
+	return i >= 0 && db->schema.exists.section[i];
 }
 
 int db_table_need(struct db *db, const char *name)
@@ -111,7 +111,7 @@ int db_table_need(struct db *db, const char *name)
 
 	if (i < 0)
 		return -EINVAL;
-	return db->schema.exists >> i & 1 ? 0 : create(db, i);
+	return db->schema.exists.section[i] ? 0 : create(db, i);
 }
 
 int db_schema_scan(struct db *db)
@@ -122,14 +122,15 @@ int db_schema_scan(struct db *db)
 
 	if (err)
 		return err;
-	db->schema.exists = 0;
+	db->schema.exists = (struct db_there){0};
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		int i = find(&db->schema, (const char *)sqlite3_column_text(stmt, 0));
 
 		if (i >= 0)
-			db->schema.exists |= UINT64_C(1) << i;
+			db->schema.exists.section[i] = true;
 	}
 	sqlite3_finalize(stmt);
 	db->schema.committed = db->schema.exists;
+	db->schema.is_made = true;
 	return rc == SQLITE_DONE ? 0 : db_errno(rc);
 }
