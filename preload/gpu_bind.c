@@ -436,15 +436,21 @@ static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_ob
 	return s;
 }
 
-/* First round: who is there. @arg: whether a library went. */
+/* The loader lists what is new at the end, so those in front are skipped unless something went. */
+struct walk {
+	uint32_t at, from;
+	bool any;
+};
+
+/* First round: who is there. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
+	struct walk *w = arg;
 	struct sl_object o;
 	struct seen *s;
 
 	(void)size;
-	(void)arg;
-	if (!sl_object_open(&o, info))
+	if (w->at++ < w->from || !sl_object_open(&o, info))
 		return 0;
 	s = seen_find(info);
 	if (!s)
@@ -457,11 +463,14 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 /* Second: their references to libraries that were not there when they were looked at last. */
 static int patch_references(struct dl_phdr_info *info, size_t size, void *arg)
 {
+	struct walk *w = arg;
 	struct sl_object o;
-	struct seen *s = seen_find(info);
+	struct seen *s;
 
 	(void)size;
-	(void)arg;
+	if (w->at++ < w->from)
+		return 0;
+	s = seen_find(info);
 	/* The runtime and the driver call themselves: those are no calls of the program. */
 	if (!s || s->is_ours || s->library == SL_GPU_cudart || s->library == SL_GPU_cuda ||
 	    s->patched == sl_gpu_seen.bound || !sl_object_open(&o, info))
@@ -496,14 +505,15 @@ static void forget_gone(void)
 /* Whether there is anything to be done at all: most processes have no such library, and pay nothing for the tables. */
 static int find_any(struct dl_phdr_info *info, size_t size, void *arg)
 {
+	struct walk *w = arg;
 	struct sl_object o;
 
 	(void)size;
-	if (which_library(base_name(info->dlpi_name)) < 0 &&
-	    !(sl_object_open(&o, info) && o.soname && which_library(o.soname) >= 0))
+	if (w->at++ < w->from)
 		return 0;
-	*(bool *)arg = true;
-	return 1;
+	w->any |= which_library(base_name(info->dlpi_name)) >= 0 ||
+		  (sl_object_open(&o, info) && o.soname && which_library(o.soname) >= 0);
+	return 0;
 }
 
 static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
@@ -516,28 +526,38 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+static void scan_objects(uint32_t from, bool some_went)
+{
+	struct walk notes = {.from = from}, patches = {.from = from};
+	uint32_t bound = sl_gpu_seen.bound;
+
+	for (uint32_t i = 0; some_went && i < tables->seen_cnt; i++)
+		tables->seen[i].is_there = false;
+	dl_iterate_phdr(note_object, &notes);
+	if (some_went)
+		forget_gone();
+	if (sl_gpu_seen.bound & ~bound)
+		patches.from = 0;
+	if (sl_gpu_seen.bound)
+		dl_iterate_phdr(patch_references, &patches);
+}
+
 static void scan(void)
 {
+	static uint32_t known;
 	unsigned long long counts[2] = {0, 0};
-	bool any = false;
+	struct walk look = {0};
 
 	dl_iterate_phdr(read_counts, counts);
 	if (counts[0] == adds && counts[1] == subs)
 		return;
-	if (!tables)
-		dl_iterate_phdr(find_any, &any);
-	if ((!tables && !any) || !make_tables()) {
-		adds = counts[0];
-		subs = counts[1];
-		return;
-	}
-	for (uint32_t i = 0; i < tables->seen_cnt; i++)
-		tables->seen[i].is_there = false;
-	dl_iterate_phdr(note_object, NULL);
-	if (counts[1] != subs)
-		forget_gone();
-	if (sl_gpu_seen.bound)
-		dl_iterate_phdr(patch_references, NULL);
+	look.from = counts[1] == subs ? known : 0;
+	dl_iterate_phdr(find_any, &look);
+	if (tables)
+		scan_objects(look.from, counts[1] != subs);
+	else if (look.any && make_tables())
+		scan_objects(0, false);
+	known = look.at;
 	adds = counts[0];
 	subs = counts[1];
 }
