@@ -86,12 +86,12 @@ int main(int argc, char **argv)
 	void *rt = library(dir, "libcudart.so.13");
 	auto p = [](uintptr_t v) { return reinterpret_cast<void *>(v); };
 	auto during = static_cast<void (**)()>(dlsym(rt, "abi_during"));
-	void *out = nullptr;
+	void *out = nullptr, *pitched[4] = {};
 
 	call(rt, "cudaMemcpyAsync", 0, p(0x1122334455667788), p(0x99), size_t(1) << 40, 3, p(0xabc));
 	call(rt, "cudaLaunchKernel", 0, p(0xf), dim3{1, 2, 3}, dim3{4, 5, 6}, static_cast<void **>(nullptr),
 	     size_t(48), p(0x5));
-	call(rt, "cudaMalloc3D", 0, p(0x31), extent{11, 22, 33});
+	call(rt, "cudaMalloc3D", 0, &pitched, extent{11, 22, 33});
 	call(rt, "cudaMemcpy2DArrayToArray", 0, p(1), size_t(2), size_t(3), p(4), size_t(5), size_t(6), size_t(7),
 	     size_t(8), 9);
 	call(rt, "cudaMalloc", 0, &out, size_t(4096));
