@@ -1,0 +1,247 @@
+/*
+ * cuda_driver.h - inside the stand-in for the CUDA driver: objects, time, and how a public function begins and ends.
+ *
+ * One lock guards everything (enter and leave take it); what happened "on the GPU" is told to the observer after it is
+ * released. Device memory is memory of the process: copies are made at once, times are computed (see standin.h).
+ *
+ * Environment: STANDIN_DEVICES number of devices (1; 0: none), STANDIN_DRIVER_VERSION (13000).
+ */
+#ifndef STANDIN_CUDA_DRIVER_H
+#define STANDIN_CUDA_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/standin/cuda_time.h"
+#include "tests/standin/cuda_types.h"
+#include "tests/standin/standin.h"
+
+#define DEVICE_MAX   8
+#define DEVICE_BYTES (16ull << 30)
+
+enum object_kind {
+	OBJECT_CONTEXT = 1,
+	OBJECT_STREAM,
+	OBJECT_EVENT,
+	OBJECT_MODULE,
+	OBJECT_LIBRARY,
+	OBJECT_FUNCTION,
+	OBJECT_KERNEL,
+	OBJECT_GRAPH,
+	OBJECT_NODE,
+	OBJECT_EXEC,
+	OBJECT_POOL,
+};
+
+/* First member of whatever has a handle. A handle is the address; it is valid while the object is in the table. */
+struct object {
+	enum object_kind kind;
+	struct object *next;
+};
+
+struct CUctx_st {
+	struct object object;
+	uint32_t id;
+	int device;
+	unsigned flags;
+	bool primary;
+	unsigned users; /* of a primary context */
+	struct CUstream_st *null, *streams;
+};
+
+struct CUstream_st {
+	struct object object;
+	struct CUstream_st *next; /* in the context */
+	struct CUctx_st *context;
+	uint32_t id;
+	unsigned flags;
+	int priority;
+	uint64_t end;          /* when all that was asked for is over */
+	unsigned host_pending; /* host functions that have not returned */
+	/* Capture: what is asked for becomes nodes of this graph, each after the ones in @tails. */
+	struct CUgraph_st *capture;
+	struct CUgraphNode_st **tails;
+	size_t tail_cnt;
+	bool capture_origin;
+	uint64_t capture_id;
+};
+
+struct CUevent_st {
+	struct object object;
+	struct CUctx_st *context;
+	uint32_t id;
+	unsigned flags;
+	bool recorded;
+	uint64_t time;
+	struct CUstream_st *stream;
+	struct CUgraph_st *capture; /* recorded in a stream that captured */
+	struct CUgraphNode_st **tails;
+	size_t tail_cnt;
+};
+
+struct CUfunc_st { /* a function, and a kernel: the same thing to us */
+	struct object object;
+	struct CUfunc_st *next, *other;
+	void *owner; /* module or library */
+	char name[];
+};
+
+struct CUmod_st { /* a module, and a library */
+	struct object object;
+	struct CUfunc_st *functions;
+};
+
+struct CUmemPoolHandle_st {
+	struct object object;
+	int device;
+	uint64_t threshold, used, high;
+};
+
+enum node_kind {
+	NODE_KERNEL = 0,
+	NODE_MEMCPY = 1,
+	NODE_MEMSET = 2,
+	NODE_HOST = 3,
+	NODE_EMPTY = 5
+};
+
+/* One piece of work, of a stream or of a graph. */
+struct work {
+	enum node_kind kind;
+	struct cuda_kernel_node kernel;
+	struct cuda_copy3d copy;
+	struct cuda_memset_node memset;
+	struct cuda_host_node host;
+	const char *name;  /* kernel */
+	uint64_t duration; /* kernel: fixed when it was asked for */
+};
+
+struct CUgraphNode_st {
+	struct object object;
+	struct CUgraphNode_st *next;
+	struct CUgraph_st *graph;
+	uint64_t id, original;
+	struct work work;
+	struct CUgraphNode_st **deps;
+	size_t dep_cnt;
+	uint64_t end; /* of the last launch */
+};
+
+struct CUgraph_st { /* a graph, and an executable one: a copy of it */
+	struct object object;
+	uint32_t id, original;
+	uint32_t node_cnt;
+	struct CUgraphNode_st *nodes, **last;
+	bool capturing;
+};
+
+struct CUgraphExec_st {
+	struct CUgraph_st graph;
+};
+
+/* ---- cuda_core.c ---- */
+
+extern struct driver {
+	bool up, forked;
+	int device_cnt;
+	uint32_t next_context, next_stream, next_event, next_graph;
+	struct CUctx_st *primary[DEVICE_MAX];
+	uint64_t used[DEVICE_MAX];
+} driver;
+
+/*
+ * A public function is CALL(what it does), under the lock; CALL_EARLY where it works before cuInit.
+ * PAIR makes a function and its twin for per-thread default streams; STREAM(handle) is the stream meant.
+ */
+uint32_t enter(const char *name);
+int leave(const char *name, uint32_t correlation, int result);
+int ready(void);
+#define CALL_EARLY(expression)                                    \
+	({                                                        \
+		uint32_t call_correlation_ = enter(__func__);     \
+		leave(__func__, call_correlation_, (expression)); \
+	})
+#define CALL(expression)                                      \
+	CALL_EARLY(({                                         \
+		int ready_result_ = ready();                  \
+		ready_result_ ? ready_result_ : (expression); \
+	}))
+#define PAIR(name, twin, parameters, expression) \
+	int name parameters                      \
+	{                                        \
+		const bool per_thread = false;   \
+		(void)per_thread;                \
+		return CALL(expression);         \
+	}                                        \
+	int name##twin parameters                \
+	{                                        \
+		const bool per_thread = true;    \
+		(void)per_thread;                \
+		return CALL(expression);         \
+	}
+#define STREAM(handle) stream_find(handle, per_thread)
+
+void driver_unlock(void);
+void driver_lock(void);
+/* To be told once the lock is released; correlation is set here. */
+void tell(const struct standin_activity *a);
+uint64_t now(void);
+/* Releases the lock meanwhile. */
+void wait_until(uint64_t when);
+
+/* Zeroed memory in the table of handles. drop frees it. */
+void *object_make(enum object_kind kind, size_t bytes);
+void *object_find(const void *handle, enum object_kind kind);
+void object_drop(void *object);
+
+/* ---- cuda_context.c ---- */
+struct CUctx_st *context_current(void);
+int context_sync(struct CUctx_st *context);
+
+/* ---- cuda_stream.c ---- */
+struct CUstream_st *stream_find(CUstream handle, bool per_thread);
+struct CUstream_st *stream_make(struct CUctx_st *context, unsigned flags, int priority,
+				uint32_t id);
+void stream_free(struct CUstream_st *stream);
+/* When the next thing in the stream may begin. */
+uint64_t stream_begin(const struct CUstream_st *stream);
+/* Waits for everything in it, host functions too. */
+void stream_wait(struct CUstream_st *stream);
+void host_call(struct CUstream_st *stream, uint64_t when, const struct cuda_host_node *what);
+
+/* ---- cuda_memory.c ---- */
+struct memory {
+	uint64_t address, bytes;
+	int type;    /* CUDA_MEMORY_*: where it lies */
+	bool pinned; /* host memory known to the driver */
+	int device;
+	struct CUmemPoolHandle_st *pool;
+};
+/* The allocation that holds the address; NULL: not ours, pageable host memory. */
+const struct memory *memory_find(uint64_t address);
+
+/* ---- cuda_work.c: what streams and nodes do ---- */
+/* In the stream: at once, or a node when it captures. @wait: come back when it is over. */
+int work_submit(struct CUstream_st *stream, const struct work *w, bool wait);
+/* Does it and tells of it; @node: NULL outside a graph. Returns its end. */
+uint64_t work_run(struct CUstream_st *stream, const struct work *w, uint64_t start,
+		  const struct CUgraphNode_st *node);
+struct work work_linear_copy(uint64_t dst, uint64_t src, size_t bytes, int dst_type, int src_type);
+uint64_t kernel_duration(const char *name);
+
+/* ---- cuda_graph.c ---- */
+struct CUgraph_st *graph_make(void);
+struct CUgraphNode_st *node_add(struct CUgraph_st *graph, const struct work *w,
+				struct CUgraphNode_st *const *deps, size_t dep_cnt);
+
+/* ---- cuda_capture.c ---- */
+int capture_add(struct CUstream_st *stream, const struct work *w);
+void capture_record(struct CUstream_st *stream, struct CUevent_st *event);
+int capture_wait(struct CUstream_st *stream, struct CUevent_st *event);
+
+/* ---- cuda_module.c ---- */
+/* The name of a function or kernel; NULL: no such handle. */
+const char *function_name(const void *handle);
+
+#endif

@@ -1,0 +1,284 @@
+/* cuda_module.c - the stand-in driver: modules, libraries, kernels and their launch. Images are not looked into. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/standin/cuda_driver.h"
+
+/* ---- modules and libraries ---- */
+
+static int load(struct CUmod_st **module, const void *image, enum object_kind kind)
+{
+	struct standin_activity a = {.kind = STANDIN_MODULE, .start = now()};
+
+	if (!module || !image)
+		return CUDA_INVALID_VALUE;
+	if (kind == OBJECT_MODULE && !context_current())
+		return CUDA_INVALID_CONTEXT;
+	*module = object_make(kind, sizeof(**module));
+	a.end = now();
+	tell(&a);
+	return CUDA_OK;
+}
+
+static void functions_free(struct CUfunc_st *f)
+{
+	struct CUfunc_st *next;
+
+	for (; f; f = next) {
+		next = f->next;
+		if (f->other)
+			object_drop(f->other);
+		object_drop(f);
+	}
+}
+
+static int unload(void *handle, enum object_kind kind)
+{
+	struct CUmod_st *m = object_find(handle, kind);
+
+	if (!m)
+		return CUDA_INVALID_HANDLE;
+	functions_free(m->functions);
+	object_drop(m);
+	return CUDA_OK;
+}
+
+int cuModuleLoadData(CUmodule *module, const void *image)
+{
+	return CALL(load(module, image, OBJECT_MODULE));
+}
+
+int cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned cnt, void *options,
+		       void **values)
+{
+	(void)cnt;
+	(void)options;
+	(void)values;
+	return CALL(load(module, image, OBJECT_MODULE));
+}
+
+int cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+	return CALL(load(module, image, OBJECT_MODULE));
+}
+
+int cuModuleUnload(CUmodule module)
+{
+	return CALL(unload(module, OBJECT_MODULE));
+}
+
+int cuLibraryLoadData(CUlibrary *library, const void *image, void *jit_options, void **jit_values,
+		      unsigned jit_cnt, void *options, void **values, unsigned cnt)
+{
+	(void)jit_options;
+	(void)jit_values;
+	(void)jit_cnt;
+	(void)options;
+	(void)values;
+	(void)cnt;
+	return CALL(load((struct CUmod_st **)(void *)library, image, OBJECT_LIBRARY));
+}
+
+int cuLibraryUnload(CUlibrary library)
+{
+	return CALL(unload(library, OBJECT_LIBRARY));
+}
+
+/* ---- functions and kernels ---- */
+
+static struct CUfunc_st *function_make(void *owner, const char *name, enum object_kind kind)
+{
+	struct CUfunc_st *f = object_make(kind, sizeof(*f) + strlen(name) + 1);
+
+	f->owner = owner;
+	memcpy(f->name, name, strlen(name) + 1);
+	return f;
+}
+
+/* Every name is found, always as the same handle. */
+static int get(struct CUfunc_st **function, void *handle, const char *name, enum object_kind owner,
+	       enum object_kind kind)
+{
+	struct CUmod_st *m = object_find(handle, owner);
+	struct CUfunc_st *f;
+
+	if (!function || !name || !*name)
+		return CUDA_INVALID_VALUE;
+	if (!m)
+		return CUDA_INVALID_HANDLE;
+	for (f = m->functions; f && strcmp(f->name, name) != 0; f = f->next)
+		;
+	if (!f) {
+		f = function_make(m, name, kind);
+		f->next = m->functions;
+		m->functions = f;
+	}
+	*function = f;
+	return CUDA_OK;
+}
+
+int cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+	return CALL(get(function, module, name, OBJECT_MODULE, OBJECT_FUNCTION));
+}
+
+int cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	return CALL(get((struct CUfunc_st **)(void *)kernel, library, name, OBJECT_LIBRARY,
+			OBJECT_KERNEL));
+}
+
+static int kernel_function(CUfunction *function, CUkernel kernel)
+{
+	struct CUfunc_st *k = object_find(kernel, OBJECT_KERNEL);
+
+	if (!function)
+		return CUDA_INVALID_VALUE;
+	if (!k)
+		return CUDA_INVALID_HANDLE;
+	if (!k->other)
+		k->other = function_make(k->owner, k->name, OBJECT_FUNCTION);
+	*function = k->other;
+	return CUDA_OK;
+}
+
+int cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+	return CALL(kernel_function(function, kernel));
+}
+
+const char *function_name(const void *handle)
+{
+	struct CUfunc_st *f = object_find(handle, OBJECT_FUNCTION);
+
+	if (!f)
+		f = object_find(handle, OBJECT_KERNEL);
+	return f ? f->name : NULL;
+}
+
+static int get_name(const char **name, const void *handle)
+{
+	if (!name)
+		return CUDA_INVALID_VALUE;
+	*name = function_name(handle);
+	return *name ? CUDA_OK : CUDA_INVALID_HANDLE;
+}
+
+int cuFuncGetName(const char **name, CUfunction function)
+{
+	return CALL(get_name(name, function));
+}
+
+int cuKernelGetName(const char **name, CUkernel kernel)
+{
+	return CALL(get_name(name, kernel));
+}
+
+/* CUfunction_attribute: 0 most threads per block, 1 shared, 2 constant, 3 local bytes, 4 registers, 5, 6 versions, ... */
+static int attribute(int *value, int id, const void *handle)
+{
+	static const int values[] = {1024, 0, 0, 0, 32, 90, 90};
+
+	if (!value || id < 0 || id > 15)
+		return CUDA_INVALID_VALUE;
+	if (!function_name(handle))
+		return CUDA_INVALID_HANDLE;
+	*value = id < (int)(sizeof(values) / sizeof(*values)) ? values[id] : 0;
+	return CUDA_OK;
+}
+
+int cuFuncGetAttribute(int *value, int id, CUfunction function)
+{
+	return CALL(attribute(value, id, function));
+}
+
+int cuKernelGetAttribute(int *value, int id, CUkernel kernel, int device)
+{
+	(void)device;
+	return CALL(attribute(value, id, kernel));
+}
+
+int cuFuncSetAttribute(CUfunction function, int id, int value)
+{
+	(void)id;
+	(void)value;
+	return CALL(function_name(function) ? CUDA_OK : CUDA_INVALID_HANDLE);
+}
+
+int cuKernelSetAttribute(int id, int value, CUkernel kernel, int device)
+{
+	(void)id;
+	(void)value;
+	(void)device;
+	return CALL(function_name(kernel) ? CUDA_OK : CUDA_INVALID_HANDLE);
+}
+
+int cuFuncSetCacheConfig(CUfunction function, int config)
+{
+	(void)config;
+	return CALL(function_name(function) ? CUDA_OK : CUDA_INVALID_HANDLE);
+}
+
+static int occupancy(int *blocks, const void *function, int threads)
+{
+	if (!blocks || threads <= 0)
+		return CUDA_INVALID_VALUE;
+	if (!function_name(function))
+		return CUDA_INVALID_HANDLE;
+	*blocks = 2048 / threads;
+	return CUDA_OK;
+}
+
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
+						size_t shared)
+{
+	(void)shared;
+	return CALL(occupancy(blocks, function, threads));
+}
+
+int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function,
+							 int threads, size_t shared, unsigned flags)
+{
+	(void)shared;
+	(void)flags;
+	return CALL(occupancy(blocks, function, threads));
+}
+
+/* ---- launch ---- */
+
+static bool is_launchable(struct cuda_dim3 grid, struct cuda_dim3 block)
+{
+	return grid.x && grid.y && grid.z && block.x && block.y && block.z &&
+	       (uint64_t)block.x * block.y * block.z <= 1024;
+}
+
+static int launch(struct CUstream_st *stream, const void *function, struct cuda_dim3 grid,
+		  struct cuda_dim3 block, unsigned shared)
+{
+	struct work w = {
+		.kind = NODE_KERNEL,
+		.kernel = {(CUfunction)function, grid, block, shared, NULL, NULL, NULL, NULL}};
+
+	w.name = function_name(function);
+	if (!w.name || !stream)
+		return CUDA_INVALID_HANDLE;
+	if (!is_launchable(grid, block))
+		return CUDA_INVALID_VALUE;
+	w.duration = kernel_duration(w.name);
+	return work_submit(stream, &w, false);
+}
+
+#define DIM(name) ((struct cuda_dim3){name##x, name##y, name##z})
+PAIR(cuLaunchKernel, _ptsz,
+     (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+      unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra),
+     ((void)arguments, (void)extra, launch(STREAM(stream), function, DIM(g), DIM(b), shared)))
+PAIR(cuLaunchCooperativeKernel, _ptsz,
+     (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+      unsigned bz, unsigned shared, CUstream stream, void **arguments),
+     ((void)arguments, launch(STREAM(stream), function, DIM(g), DIM(b), shared)))
+PAIR(cuLaunchKernelEx, _ptsz,
+     (const struct cuda_launch_config *config, CUfunction function, void **arguments, void **extra),
+     ((void)arguments, (void)extra,
+      config ? launch(STREAM(config->stream), function, config->grid, config->block, config->shared)
+	     : CUDA_INVALID_VALUE))
