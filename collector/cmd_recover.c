@@ -208,6 +208,7 @@ static void set_up(struct recovery *r, struct db *db)
 	clock_map_init(&c->clock, r->setup.clock_mode, r->setup.zero_mono);
 	model_init(&c->model, db, &c->clock);
 	c->model.file_access = r->setup.file_access;
+	c->model.no_osrt = r->setup.no_osrt;
 	c->model.root_pid = c->root = r->setup.root_pid;
 	c->root_is_gone = true; /* how it ended is not ours to know */
 	c->arenas = (struct arenas){.model = &c->model, .db = db, .clock = &c->clock};

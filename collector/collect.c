@@ -128,7 +128,8 @@ static void save_setup(struct collector *c, int64_t zero_real)
 				.zero_mono = c->clock.zero,
 				.zero_real = zero_real,
 				.clock_mode = c->clock.mode,
-				.file_access = c->model.file_access};
+				.file_access = c->model.file_access,
+				.no_osrt = c->model.no_osrt};
 
 	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
 	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));

@@ -43,7 +43,8 @@ struct saved_setup {
 	char boot_id[40];
 	char dir[96]; /* session directory */
 	uint32_t clock_mode, file_access;
+	uint32_t no_osrt, reserved;
 };
-#define SAVED_VERSION 1u
+#define SAVED_VERSION 2u
 
 #endif
