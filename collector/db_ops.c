@@ -5,6 +5,7 @@
  * commit. So a full disk costs none of them: the list stays and is carried out again. For that to be
  * right a row that may be written twice names its rowid, or key, itself, and replaces what is there.
  */
+#include "collector/db_gpu.h"
 #include "collector/db_internal.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 /* clang-format off */
 enum { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
        OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_LOST, OP_CLOCK,
-       OP_STATE, OP_CNT };
+       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_CNT };
 _Static_assert(OP_CNT <= DB_STMTS, "one statement per operation");
 
 /* args: i integer (DB_NULL = NULL), t text (NULL = NULL), b blob. */
@@ -55,6 +56,24 @@ static const struct {
 	[OP_CLOCK] = {"SL_CLOCK_SNAPSHOTS", "iiii",
 		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},
 	[OP_STATE] = {"SL_STATE", "tb", "INSERT OR REPLACE INTO main.SL_STATE VALUES(?, ?)"},
+	[OP_GPU_TARGET] = {"TARGET_INFO_GPU", "iittiiiiiitiiiiiiiiiiiii",
+		"INSERT INTO main.TARGET_INFO_GPU(vmId, id, name, busLocation, isDiscrete, l2CacheSize,"
+		" totalMemory, memoryBandwidth, clockRate, smCount, uuid, cuDevice, constantMemory,"
+		" maxRegistersPerBlock, maxShmemPerBlock, threadsPerWarp, asyncEngines, maxWarpsPerSm,"
+		" maxBlocksPerSm, maxThreadsPerBlock, computeMajor, computeMinor, smMajor, smMinor)"
+		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_GPU_DEVICE] = {"TARGET_INFO_CUDA_DEVICE", "iiiti",
+		"INSERT INTO main.TARGET_INFO_CUDA_DEVICE VALUES(?, ?, ?, ?, ?)"},
+	[OP_GPU_CONTEXT] = {"TARGET_INFO_CUDA_CONTEXT_INFO", "iiiiii",
+		"INSERT INTO main.TARGET_INFO_CUDA_CONTEXT_INFO(nullStreamId, hwId, vmId, processId, deviceId,"
+		" contextId, parentContextId, isGreenContext) VALUES(?, 0, 1, ?, ?, ?, ?, ?)"},
+	[OP_GPU_STREAM] = {"TARGET_INFO_CUDA_STREAM", "iiiii",
+		"INSERT INTO main.TARGET_INFO_CUDA_STREAM VALUES(?, 0, 1, ?, ?, ?, ?)"},
+	[OP_GPU_MEMORY] = {"CUDA_GPU_MEMORY_USAGE_EVENTS", "iiiiiiiiitiiiiiiii",
+		"INSERT INTO main.CUDA_GPU_MEMORY_USAGE_EVENTS"
+		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_GPU_JIT] = {"CUPTI_ACTIVITY_KIND_JIT", "iiiiiiiiiiiit",
+		"INSERT INTO main.CUPTI_ACTIVITY_KIND_JIT VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 };
 /* clang-format on */
 
@@ -118,6 +137,19 @@ static int put_text(struct db *db, const char *text, size_t len)
 	return put_bytes(&db->ops, clean, n);
 }
 
+/* The operation that began at @start is there, or not (@err). */
+static int finish(struct db_ops *ops, size_t start, struct op_head *head, int err)
+{
+	if (err) {
+		ops->len = start;
+		return err;
+	}
+	head->bytes = (uint32_t)(ops->len - start);
+	memcpy(ops->buf + start, head, sizeof(*head));
+	ops->cnt++;
+	return 0;
+}
+
 /*
  * Arguments by OP[].args: i int64_t, t const char *, b const void * and size_t. The last text of
  * OP_FILE_OPENED may hold NULs: there the length follows.
@@ -151,14 +183,7 @@ static int record(struct db *db, uint32_t op, ...)
 		}
 	}
 	va_end(ap);
-	if (err) {
-		ops->len = start;
-		return err;
-	}
-	head.bytes = (uint32_t)(ops->len - start);
-	memcpy(ops->buf + start, &head, sizeof(head));
-	ops->cnt++;
-	return 0;
+	return finish(ops, start, &head, err);
 }
 
 static int run_one(struct db *db, sqlite3_stmt *stmt, const char *args, const uint8_t *p)
@@ -389,6 +414,30 @@ int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const
 int db_clock_snapshot(struct db *db, int64_t ticks, int64_t mono, int64_t real, int64_t boot)
 {
 	return record(db, OP_CLOCK, ticks, mono, real, boot);
+}
+
+int db_gpu_row(struct db *db, enum db_gpu_table table, const int64_t *numbers,
+	       const char *const *texts)
+{
+	static const uint8_t op_of[] = {
+		[DB_GPU_TARGET] = OP_GPU_TARGET,   [DB_GPU_DEVICE] = OP_GPU_DEVICE,
+		[DB_GPU_CONTEXT] = OP_GPU_CONTEXT, [DB_GPU_STREAM] = OP_GPU_STREAM,
+		[DB_GPU_MEMORY] = OP_GPU_MEMORY,   [DB_GPU_JIT] = OP_GPU_JIT,
+	};
+	struct db_ops *ops = &db->ops;
+	size_t start = ops->len;
+	struct op_head head = {op_of[table], 0};
+	int err = put_int(ops, 0);
+
+	for (const char *a = OP[head.op].args; *a && !err; a++) {
+		if (*a == 'i') {
+			err = put_int(ops, *numbers++);
+		} else {
+			err = put_text(db, *texts, *texts ? strlen(*texts) : 0);
+			texts++;
+		}
+	}
+	return finish(ops, start, &head, err);
 }
 
 /*

@@ -7,7 +7,7 @@
 --     lazy = made with its first row, private = the collector's own, dropped when a report is finished.
 --   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
 --   * Tables that take batches (enum db_table in db.h) have INTEGER columns only, save one TEXT at the
---     end, no PRIMARY KEY, no index and no DEFAULT (db_batch.c says why).
+--     end that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (db_batch.c says why).
 --
 -- Units: all times are ns since the start of the session unless the comment says otherwise.
 -- "->" means "refers to". globalTid packs, from high to low: 8 bits hardware id, 8 bits VM id, 24 bits
@@ -217,6 +217,411 @@ CREATE TABLE SL_PROCESS_TREE (
     exe             TEXT,             -- path of the executable; NULL unknown
     commandLine     TEXT,             -- arguments, separated by spaces; NULL unknown
     exitStatus      INTEGER           -- wait status: exit code << 8, or signal; NULL: not ended or not known
+);
+
+-- @table CUPTI_ACTIVITY_KIND_RUNTIME lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (
+    -- Calls into the CUDA runtime and the driver, one row for each that the program (or a library of it) made: what
+    -- such a call calls in turn has no row. Arguments: SL_GPU_ARGUMENTS, by correlationId.
+    start         INTEGER NOT NULL, -- entry, ns
+    end           INTEGER NOT NULL, -- return, ns; of a call that never returned: equal to start
+    eventClass    INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id: 0 runtime, 1 driver
+    globalTid     INTEGER,          -- packed id of the calling thread
+    correlationId INTEGER,          -- what it started on the GPU carries the same; unique in the report
+    nameId        INTEGER NOT NULL, -- -> StringIds.id, name of the function; _v7000 behind it where CUPTI told it
+    returnValue   INTEGER NOT NULL, -- cudaError_t or CUresult; 0: success
+    callchainId   INTEGER           -- NULL: none
+);
+
+-- @table CUPTI_ACTIVITY_KIND_KERNEL lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (
+    -- Kernels that ran on a GPU.
+    start                           INTEGER NOT NULL, -- on the GPU, ns
+    end                             INTEGER NOT NULL, -- on the GPU, ns
+    deviceId                        INTEGER NOT NULL, -- CUDA ordinal in its process: TARGET_INFO_CUDA_DEVICE.cudaId
+    contextId                       INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
+    greenContextId                  INTEGER,          -- NULL: none
+    streamId                        INTEGER NOT NULL, -- TARGET_INFO_CUDA_STREAM.streamId
+    correlationId                   INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId: the launch
+    globalPid                       INTEGER,          -- packed id of the process
+    demangledName                   INTEGER NOT NULL, -- -> StringIds.id, whole signature
+    shortName                       INTEGER NOT NULL, -- -> StringIds.id, name without scope, template and parameters
+    mangledName                     INTEGER,          -- -> StringIds.id, symbol
+    launchType                      INTEGER,          -- -> ENUM_CUDA_KERNEL_LAUNCH_TYPE.id
+    cacheConfig                     INTEGER,          -- -> ENUM_CUDA_FUNC_CACHE_CONFIG.id
+    registersPerThread              INTEGER NOT NULL, -- how many
+    gridX                           INTEGER NOT NULL, -- blocks
+    gridY                           INTEGER NOT NULL, -- blocks
+    gridZ                           INTEGER NOT NULL, -- blocks
+    blockX                          INTEGER NOT NULL, -- threads
+    blockY                          INTEGER NOT NULL, -- threads
+    blockZ                          INTEGER NOT NULL, -- threads
+    staticSharedMemory              INTEGER NOT NULL, -- bytes per block
+    dynamicSharedMemory             INTEGER NOT NULL, -- bytes per block
+    localMemoryPerThread            INTEGER NOT NULL, -- bytes
+    localMemoryTotal                INTEGER NOT NULL, -- bytes
+    gridId                          INTEGER NOT NULL, -- number of the launch in its process
+    sharedMemoryExecuted            INTEGER,          -- bytes per block that the driver set up
+    graphNodeId                     INTEGER,          -- -> CUDA_GRAPH_NODE_EVENTS.graphNodeId; NULL: not in a graph
+    sharedMemoryLimitConfig         INTEGER,          -- -> ENUM_CUDA_SHARED_MEM_LIMIT_CONFIG.id
+    qmdBulkReleaseDone              INTEGER,          -- NULL
+    qmdPreexitDone                  INTEGER,          -- NULL
+    qmdLastCtaDone                  INTEGER,          -- NULL
+    graphId                         INTEGER,          -- graph it ran in; NULL: none
+    clusterX                        INTEGER,          -- blocks of a cluster; NULL: none
+    clusterY                        INTEGER,          -- blocks of a cluster
+    clusterZ                        INTEGER,          -- blocks of a cluster
+    clusterSchedulingPolicy         INTEGER,          -- CUclusterSchedulingPolicy
+    maxPotentialClusterSize         INTEGER,          -- blocks
+    maxActiveClusters               INTEGER,          -- how many
+    sharedMemoryRequestedPercentage INTEGER,          -- NULL
+    tensorSizeMinusOneElements      TEXT    NOT NULL  -- '[]': none
+);
+
+-- @table CUPTI_ACTIVITY_KIND_MEMCPY lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (
+    -- Copies that a GPU made, and unified memory that moved.
+    start           INTEGER NOT NULL, -- on the GPU, ns
+    end             INTEGER NOT NULL, -- on the GPU, ns
+    deviceId        INTEGER NOT NULL, -- CUDA ordinal in its process
+    contextId       INTEGER NOT NULL, -- 0: not told (unified memory)
+    greenContextId  INTEGER,          -- NULL: none
+    streamId        INTEGER NOT NULL, -- 0: not told (unified memory)
+    correlationId   INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId; NULL: nobody asked for it
+    globalPid       INTEGER,          -- packed id of the process
+    bytes           INTEGER NOT NULL, -- bytes copied
+    copyKind        INTEGER NOT NULL, -- -> ENUM_CUDA_MEMCPY_OPER.id
+    deprecatedSrcId INTEGER,          -- NULL
+    srcKind         INTEGER,          -- -> ENUM_CUDA_MEM_KIND.id
+    dstKind         INTEGER,          -- -> ENUM_CUDA_MEM_KIND.id
+    srcDeviceId     INTEGER,          -- copies between devices: CUDA ordinal, else NULL
+    srcContextId    INTEGER,          -- likewise
+    dstDeviceId     INTEGER,          -- likewise
+    dstContextId    INTEGER,          -- likewise
+    migrationCause  INTEGER,          -- -> ENUM_CUDA_UNIF_MEM_MIGRATION.id, for unified memory
+    graphNodeId     INTEGER,          -- -> CUDA_GRAPH_NODE_EVENTS.graphNodeId; NULL: not in a graph
+    virtualAddress  INTEGER,          -- of the page, for unified memory
+    copyCount       INTEGER           -- copies in this row, normally 1
+);
+
+-- @table CUPTI_ACTIVITY_KIND_MEMSET lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (
+    -- Fills of GPU memory.
+    start          INTEGER NOT NULL, -- on the GPU, ns
+    end            INTEGER NOT NULL, -- on the GPU, ns
+    deviceId       INTEGER NOT NULL, -- CUDA ordinal in its process
+    contextId      INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
+    greenContextId INTEGER,          -- NULL: none
+    streamId       INTEGER NOT NULL, -- TARGET_INFO_CUDA_STREAM.streamId
+    correlationId  INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId
+    globalPid      INTEGER,          -- packed id of the process
+    value          INTEGER NOT NULL, -- what the memory was filled with
+    bytes          INTEGER NOT NULL, -- bytes filled
+    graphNodeId    INTEGER,          -- -> CUDA_GRAPH_NODE_EVENTS.graphNodeId; NULL: not in a graph
+    memKind        INTEGER           -- -> ENUM_CUDA_MEM_KIND.id
+);
+
+-- @table CUPTI_ACTIVITY_KIND_SYNCHRONIZATION lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (
+    -- Waits for a GPU: of the program for a stream, an event or a context, and of streams for events.
+    start              INTEGER NOT NULL, -- ns
+    end                INTEGER NOT NULL, -- ns
+    deviceId           INTEGER NOT NULL, -- CUDA ordinal in its process
+    contextId          INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
+    greenContextId     INTEGER,          -- NULL: none
+    streamId           INTEGER NOT NULL, -- TARGET_INFO_CUDA_STREAM.streamId; 4294967295: the whole context
+    correlationId      INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId
+    globalPid          INTEGER,          -- packed id of the process
+    deprecatedSyncType INTEGER,          -- NULL
+    syncType           INTEGER NOT NULL, -- -> ENUM_CUPTI_SYNC_TYPE.id
+    eventId            INTEGER NOT NULL, -- event waited for; 4294967295: none
+    eventSyncId        INTEGER           -- -> CUPTI_ACTIVITY_KIND_CUDA_EVENT.eventSyncId
+);
+
+-- @table CUPTI_ACTIVITY_KIND_CUDA_EVENT lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (
+    -- Events that streams have passed (--cuda-event-trace).
+    timestamp      INTEGER,          -- when the stream passed it, ns; 0: not told
+    deviceId       INTEGER NOT NULL, -- CUDA ordinal in its process
+    contextId      INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
+    greenContextId INTEGER,          -- NULL: none
+    streamId       INTEGER NOT NULL, -- TARGET_INFO_CUDA_STREAM.streamId
+    correlationId  INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId
+    globalPid      INTEGER,          -- packed id of the process
+    eventId        INTEGER NOT NULL, -- number of the event in its context
+    eventSyncId    INTEGER           -- number of this use of it
+);
+
+-- @table CUPTI_ACTIVITY_KIND_GRAPH_TRACE lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (
+    -- Runs of whole CUDA graphs (--cuda-graph-trace=graph): their kernels and copies have no rows then.
+    start          INTEGER NOT NULL, -- on the GPU, ns
+    end            INTEGER NOT NULL, -- on the GPU, ns
+    deviceId       INTEGER NOT NULL, -- CUDA ordinal in its process
+    contextId      INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
+    greenContextId INTEGER,          -- NULL: none
+    streamId       INTEGER NOT NULL, -- TARGET_INFO_CUDA_STREAM.streamId
+    correlationId  INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId: the launch
+    globalPid      INTEGER,          -- packed id of the process
+    graphId        INTEGER NOT NULL, -- -> CUDA_GRAPH_EVENTS.graphId
+    graphExecId    INTEGER NOT NULL  -- -> CUDA_GRAPH_EVENTS.graphExecId
+);
+
+-- @table CUDA_GRAPH_NODE_EVENTS lazy
+CREATE TABLE CUDA_GRAPH_NODE_EVENTS (
+    -- Nodes of CUDA graphs as they were made (--cuda-graph-trace=node).
+    start               INTEGER NOT NULL, -- ns
+    end                 INTEGER NOT NULL, -- ns
+    eventClass          INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 77
+    globalTid           INTEGER,          -- packed id of the thread
+    nameId              INTEGER NOT NULL, -- -> StringIds.id
+    graphNodeId         INTEGER NOT NULL, -- unique in the process; KERNEL, MEMCPY and MEMSET name it
+    originalGraphNodeId INTEGER           -- node it is a copy of; NULL: none
+);
+
+-- @table CUDA_GRAPH_EVENTS lazy
+CREATE TABLE CUDA_GRAPH_EVENTS (
+    -- CUDA graphs made, copied and instantiated.
+    start           INTEGER NOT NULL, -- ns
+    end             INTEGER NOT NULL, -- ns
+    eventClass      INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id: 94 instantiated, 95 made, 96 copied
+    globalTid       INTEGER,          -- packed id of the thread
+    nameId          INTEGER NOT NULL, -- -> StringIds.id
+    graphId         INTEGER,          -- unique in the process
+    originalGraphId INTEGER,          -- graph it is a copy of; NULL: none
+    graphExecId     INTEGER           -- what can be launched; NULL: none
+);
+
+-- @table CUPTI_ACTIVITY_KIND_OVERHEAD lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD (
+    -- Time that CUDA took for loading and compiling, and CUPTI for recording.
+    start         INTEGER NOT NULL, -- ns
+    end           INTEGER NOT NULL, -- ns
+    eventClass    INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 103
+    globalTid     INTEGER,          -- packed id of the thread; of the process where CUPTI names none
+    correlationId INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId; NULL: none
+    nameId        INTEGER,          -- -> StringIds.id, what for
+    overheadType  INTEGER NOT NULL  -- -> ENUM_CUPTI_OVERHEAD_TYPE.id
+);
+
+-- @table CUPTI_ACTIVITY_KIND_JIT lazy
+CREATE TABLE CUPTI_ACTIVITY_KIND_JIT (
+    -- What the compiler of the driver did.
+    start                     INTEGER NOT NULL, -- ns
+    end                       INTEGER NOT NULL, -- ns
+    eventClass                INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 102
+    globalTid                 INTEGER,          -- packed id of the thread
+    correlationId             INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId; NULL: none
+    nameId                    INTEGER,          -- -> StringIds.id, the operation
+    overheadType              INTEGER NOT NULL, -- -> ENUM_CUPTI_OVERHEAD_TYPE.id: 2
+    jitEntryType              INTEGER NOT NULL, -- -> ENUM_CUPTI_JIT_ENTRY_TYPE.id
+    jitOperationType          INTEGER NOT NULL, -- -> ENUM_CUPTI_JIT_OPERATION_TYPE.id
+    deviceId                  INTEGER,          -- CUDA ordinal in its process
+    jitOperationCorrelationId INTEGER,          -- the same for all operations on one program
+    cacheSize                 INTEGER,          -- bytes read from or written to the cache
+    cachePath                 TEXT              -- where it is
+);
+
+-- @table CUDA_GPU_MEMORY_USAGE_EVENTS lazy
+CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (
+    -- Memory allocated and freed through CUDA (--cuda-memory-usage).
+    start                           INTEGER NOT NULL, -- ns
+    globalPid                       INTEGER NOT NULL, -- packed id of the process
+    deviceId                        INTEGER NOT NULL, -- CUDA ordinal in its process
+    contextId                       INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
+    address                         INTEGER NOT NULL, -- of the memory
+    pc                              INTEGER NOT NULL, -- address of the code that asked; 0 not told
+    bytes                           INTEGER NOT NULL, -- size
+    memKind                         INTEGER NOT NULL, -- -> ENUM_CUDA_MEM_KIND.id
+    memoryOperationType             INTEGER NOT NULL, -- -> ENUM_CUDA_DEV_MEM_EVENT_OPER.id
+    name                            TEXT,             -- variable, for static memory
+    correlationId                   INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId; NULL: none
+    streamId                        INTEGER,          -- of asynchronous ones; NULL: none
+    localMemoryPoolAddress          INTEGER,          -- pool of this process; NULL: not from one
+    localMemoryPoolReleaseThreshold INTEGER,          -- bytes that the pool keeps
+    localMemoryPoolSize             INTEGER,          -- bytes it has
+    localMemoryPoolUtilizedSize     INTEGER,          -- bytes in use
+    importedMemoryPoolAddress       INTEGER,          -- pool of another process; NULL: not from one
+    importedMemoryPoolProcessId     INTEGER           -- plain pid of that
+);
+
+-- @table CUDA_GPU_MEMORY_POOL_EVENTS lazy
+CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS (
+    -- Memory pools made, trimmed and destroyed (--cuda-memory-usage).
+    start                           INTEGER NOT NULL, -- ns
+    globalPid                       INTEGER NOT NULL, -- packed id of the process
+    deviceId                        INTEGER NOT NULL, -- CUDA ordinal in its process
+    address                         INTEGER NOT NULL, -- of the pool
+    operationType                   INTEGER NOT NULL, -- -> ENUM_CUDA_MEMPOOL_OPER.id
+    poolType                        INTEGER NOT NULL, -- -> ENUM_CUDA_MEMPOOL_TYPE.id
+    correlationId                   INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId; NULL: none
+    minBytesToKeep                  INTEGER,          -- of a trim
+    localMemoryPoolReleaseThreshold INTEGER,          -- bytes that the pool keeps
+    localMemoryPoolSize             INTEGER,          -- bytes it has
+    localMemoryPoolUtilizedSize     INTEGER           -- bytes in use
+);
+
+-- @table CUDA_UM_CPU_PAGE_FAULT_EVENTS lazy
+CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (
+    -- Code on a CPU touched unified memory that was on a GPU (--cuda-um-cpu-page-faults).
+    start             INTEGER NOT NULL, -- ns
+    globalPid         INTEGER NOT NULL, -- packed id of the process
+    address           INTEGER NOT NULL, -- touched
+    originalFaultPc   INTEGER,          -- address of the instruction
+    CpuInstruction    INTEGER NOT NULL, -- -> StringIds.id, the same as text: symbols are not looked up
+    module            INTEGER NOT NULL, -- -> StringIds.id, '[Unknown]'
+    unresolvedFaultPc INTEGER,          -- 1: the symbol is not known
+    sourceFile        INTEGER,          -- NULL
+    sourceLine        INTEGER           -- NULL
+);
+
+-- @table CUDA_UM_GPU_PAGE_FAULT_EVENTS lazy
+CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (
+    -- Code on a GPU touched unified memory that was elsewhere (--cuda-um-gpu-page-faults).
+    start              INTEGER NOT NULL, -- the driver began to deal with it, ns
+    end                INTEGER NOT NULL, -- the GPU could go on, ns
+    globalPid          INTEGER NOT NULL, -- packed id of the process
+    deviceId           INTEGER NOT NULL, -- CUDA ordinal in its process
+    address            INTEGER NOT NULL, -- touched
+    numberOfPageFaults INTEGER NOT NULL, -- groups of faults on this page
+    faultAccessType    INTEGER NOT NULL  -- -> ENUM_CUDA_UNIF_MEM_ACCESS_TYPE.id
+);
+
+-- @table CUDNN_EVENTS lazy
+CREATE TABLE CUDNN_EVENTS (
+    -- Calls into cuDNN; those that it makes to itself have no row. The first five columns are those of
+    -- Nsight Systems.
+    start       INTEGER NOT NULL, -- entry, ns
+    end         INTEGER NOT NULL, -- return, ns
+    eventClass  INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 28
+    globalTid   INTEGER,          -- packed id of the calling thread
+    nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
+    callId      INTEGER NOT NULL, -- unique among all calls into GPU libraries: SL_GPU_ARGUMENTS.callId
+    returnValue INTEGER NOT NULL  -- cudnnStatus_t; 0: success
+);
+
+-- @table CUBLAS_EVENTS lazy
+CREATE TABLE CUBLAS_EVENTS (
+    -- Calls into cuBLAS and cuBLASLt; those that they make to each other have no row. The first five columns are those
+    -- of Nsight Systems.
+    start       INTEGER NOT NULL, -- entry, ns
+    end         INTEGER NOT NULL, -- return, ns
+    eventClass  INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 29
+    globalTid   INTEGER,          -- packed id of the calling thread
+    nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
+    callId      INTEGER NOT NULL, -- unique among all calls into GPU libraries: SL_GPU_ARGUMENTS.callId
+    returnValue INTEGER NOT NULL  -- cublasStatus_t; 0: success
+);
+
+-- @table SL_LIBRARY_API lazy
+CREATE TABLE SL_LIBRARY_API (
+    -- Calls into GPU libraries that Nsight Systems has no table for: NCCL, cuFFT, cuSPARSE, cuSOLVER, cuFile.
+    start        INTEGER NOT NULL, -- entry, ns
+    end          INTEGER NOT NULL, -- return, ns; of a call that never returned: equal to start
+    globalTid    INTEGER,          -- packed id of the calling thread
+    library      INTEGER NOT NULL, -- -> StringIds.id: nccl, cufft, cusparse, cusolver, cufile
+    nameId       INTEGER NOT NULL, -- -> StringIds.id, name of the function
+    callId       INTEGER NOT NULL, -- unique among all calls into GPU libraries: SL_GPU_ARGUMENTS.callId
+    returnValue  INTEGER NOT NULL, -- the library's result; 0: success
+    nestingLevel INTEGER NOT NULL  -- 0 = called by the program, 1 = by a recorded call of a library of level 0, ...
+);
+
+-- @table SL_GPU_ARGUMENTS lazy
+CREATE TABLE SL_GPU_ARGUMENTS (
+    -- What was kept of the arguments of calls into GPU libraries, one row each.
+    callId INTEGER NOT NULL, -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId, or callId of the other tables of calls
+    role   INTEGER NOT NULL, -- -> ENUM_SL_GPU_ROLE.id: what it is
+    value  INTEGER NOT NULL  -- number, address or handle
+);
+
+-- @table TARGET_INFO_GPU lazy
+CREATE TABLE TARGET_INFO_GPU (
+    -- GPUs that traced processes used. NULL: not known.
+    vmId                  INTEGER NOT NULL, -- packed id of the machine
+    id                    INTEGER NOT NULL, -- number of the GPU in this report
+    name                  TEXT,             -- as it is sold
+    busLocation           TEXT,             -- PCI domain:bus:device.function
+    isDiscrete            INTEGER,          -- 1 on a card, 0 part of the processor
+    l2CacheSize           INTEGER,          -- bytes
+    totalMemory           INTEGER,          -- bytes
+    memoryBandwidth       INTEGER,          -- bytes per second
+    clockRate             INTEGER,          -- Hz
+    smCount               INTEGER,          -- multiprocessors
+    pwGpuId               INTEGER,          -- NULL
+    uuid                  TEXT,             -- without GPU- in front
+    luid                  INTEGER,          -- NULL
+    chipName              TEXT,             -- NULL
+    cuDevice              INTEGER,          -- CUDA ordinal in the process that told of it first
+    ctxswDevPath          TEXT,             -- NULL
+    ctrlDevPath           TEXT,             -- NULL
+    revision              INTEGER,          -- NULL
+    nodeMask              INTEGER,          -- NULL
+    constantMemory        INTEGER,          -- bytes
+    maxIPC                INTEGER,          -- NULL
+    maxRegistersPerBlock  INTEGER,          -- how many
+    maxShmemPerBlock      INTEGER,          -- bytes
+    maxShmemPerBlockOptin INTEGER,          -- NULL
+    maxShmemPerSm         INTEGER,          -- NULL
+    maxRegistersPerSm     INTEGER,          -- NULL
+    threadsPerWarp        INTEGER,          -- how many
+    asyncEngines          INTEGER,          -- copy engines
+    maxWarpsPerSm         INTEGER,          -- how many
+    maxBlocksPerSm        INTEGER,          -- how many
+    maxThreadsPerBlock    INTEGER,          -- how many
+    maxBlockDimX          INTEGER,          -- NULL
+    maxBlockDimY          INTEGER,          -- NULL
+    maxBlockDimZ          INTEGER,          -- NULL
+    maxGridDimX           INTEGER,          -- NULL
+    maxGridDimY           INTEGER,          -- NULL
+    maxGridDimZ           INTEGER,          -- NULL
+    computeMajor          INTEGER,          -- compute capability, before the point
+    computeMinor          INTEGER,          -- and behind it
+    smMajor               INTEGER,          -- the same
+    smMinor               INTEGER,          -- the same
+    numaNodeId            INTEGER           -- NULL
+);
+
+-- @table TARGET_INFO_CUDA_DEVICE lazy
+CREATE TABLE TARGET_INFO_CUDA_DEVICE (
+    -- Which GPU a process means by its ordinals (deviceId elsewhere).
+    gpuId              INTEGER,          -- -> TARGET_INFO_GPU.id
+    cudaId             INTEGER NOT NULL, -- CUDA ordinal
+    pid                INTEGER NOT NULL, -- plain pid
+    uuid               TEXT,             -- of the GPU
+    numMultiprocessors INTEGER           -- that the process may use
+);
+
+-- @table TARGET_INFO_CUDA_CONTEXT_INFO lazy
+CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (
+    -- CUDA contexts.
+    nullStreamId              INTEGER NOT NULL, -- streamId of the default stream
+    hwId                      INTEGER NOT NULL, -- 0
+    vmId                      INTEGER NOT NULL, -- 1
+    processId                 INTEGER NOT NULL, -- plain pid
+    deviceId                  INTEGER NOT NULL, -- CUDA ordinal in its process
+    contextId                 INTEGER NOT NULL, -- number in its process
+    parentContextId           INTEGER,          -- of a green context: the one it is a part of
+    isGreenContext            INTEGER,          -- 1: it is one
+    numMultiprocessors        INTEGER,          -- NULL
+    numTpcs                   INTEGER,          -- NULL
+    tpcMask                   TEXT,             -- NULL
+    workqueueResourceId       INTEGER,          -- NULL
+    workqueueConcurrencyLimit INTEGER,          -- NULL
+    workqueueSharingScope     INTEGER,          -- NULL
+    workqueueChannelCount     INTEGER,          -- NULL
+    workqueueChannelIds       TEXT              -- NULL
+);
+
+-- @table TARGET_INFO_CUDA_STREAM lazy
+CREATE TABLE TARGET_INFO_CUDA_STREAM (
+    -- CUDA streams.
+    streamId  INTEGER NOT NULL, -- number in its process
+    hwId      INTEGER NOT NULL, -- 0
+    vmId      INTEGER NOT NULL, -- 1
+    processId INTEGER NOT NULL, -- plain pid
+    contextId INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
+    priority  INTEGER NOT NULL, -- as an unsigned number: -5 stands as 4294967291
+    flag      INTEGER NOT NULL  -- -> ENUM_CUPTI_STREAM_TYPE.id
 );
 
 -- @table SL_STATE private
@@ -590,19 +995,79 @@ INSERT INTO ENUM_CUPTI_OVERHEAD_TYPE VALUES
 
 -- @table ENUM_CUPTI_JIT_ENTRY_TYPE always
 CREATE TABLE ENUM_CUPTI_JIT_ENTRY_TYPE (
-    -- Stages of CUDA just-in-time compilation; no row is defined yet.
+    -- Stages of CUDA just-in-time compilation, as CUPTI numbers them.
     id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
     name  TEXT,                         -- symbol
     label TEXT                          -- text for people
 );
+INSERT INTO ENUM_CUPTI_JIT_ENTRY_TYPE VALUES
+    (0,'CUPTI_ACTIVITY_JIT_ENTRY_INVALID','Invalid'),
+    (1,'CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN','PTX to cubin'),
+    (2,'CUPTI_ACTIVITY_JIT_ENTRY_NVVM_IR_TO_PTX','NVVM IR to PTX');
 
 -- @table ENUM_CUPTI_JIT_OPERATION_TYPE always
 CREATE TABLE ENUM_CUPTI_JIT_OPERATION_TYPE (
-    -- Operations of the CUDA just-in-time compiler; no row is defined yet.
+    -- Operations of the CUDA just-in-time compiler, as CUPTI numbers them.
     id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
     name  TEXT,                         -- symbol
     label TEXT                          -- text for people
 );
+INSERT INTO ENUM_CUPTI_JIT_OPERATION_TYPE VALUES
+    (0,'CUPTI_ACTIVITY_JIT_OPERATION_INVALID','Invalid'),
+    (1,'CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD','Cache load'),
+    (2,'CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE','Cache store'),
+    (3,'CUPTI_ACTIVITY_JIT_OPERATION_COMPILE','Compile');
+
+-- @table ENUM_SL_GPU_ROLE always
+CREATE TABLE ENUM_SL_GPU_ROLE (
+    -- Values of SL_GPU_ARGUMENTS.role.
+    id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
+    name  TEXT,                         -- symbol
+    label TEXT                          -- text for people
+);
+INSERT INTO ENUM_SL_GPU_ROLE VALUES
+    (0,'bytes','bytes moved, allocated or asked for'),
+    (1,'kind','direction: cudaMemcpyKind'),
+    (2,'stream','stream handle, 0: default'),
+    (3,'device','device ordinal or CUdevice'),
+    (4,'peer','second device, or the rank at the other end'),
+    (5,'event','event handle'),
+    (6,'graph','graph or graph exec handle'),
+    (7,'node','graph node handle'),
+    (8,'kernel','function: host address, CUfunction or CUkernel'),
+    (9,'gridx','blocks of the grid'),
+    (10,'gridy','blocks of the grid'),
+    (11,'gridz','blocks of the grid'),
+    (12,'blockx','threads of a block'),
+    (13,'blocky','threads of a block'),
+    (14,'blockz','threads of a block'),
+    (15,'shared','bytes of dynamic shared memory'),
+    (16,'dst','address written to'),
+    (17,'src','address read from'),
+    (18,'addr','address allocated or freed'),
+    (19,'value','fill value'),
+    (20,'pitch','bytes per row of memory'),
+    (21,'width','bytes or elements per row'),
+    (22,'height','rows'),
+    (23,'flags','flags'),
+    (24,'context','context or library handle (cublasHandle_t, ...)'),
+    (25,'pool','memory pool handle'),
+    (26,'count','elements (NCCL), calls or ids'),
+    (27,'type','element type: the library''s enumeration'),
+    (28,'op','operation: transposition, reduction, ...'),
+    (29,'root','root rank'),
+    (30,'comm','communicator handle'),
+    (31,'ranks','number of ranks'),
+    (32,'rank','own rank'),
+    (33,'m','rows of the result'),
+    (34,'n','columns of the result'),
+    (35,'k','length of the sum'),
+    (36,'batch','matrices or transforms in one call'),
+    (37,'atype','type of A: cudaDataType'),
+    (38,'btype','type of B'),
+    (39,'ctype','type of C'),
+    (40,'compute','type computed in'),
+    (41,'offset','offset in a file');
 
 -- @table ENUM_STACK_UNWIND_METHOD always
 CREATE TABLE ENUM_STACK_UNWIND_METHOD (

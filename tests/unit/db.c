@@ -1,5 +1,6 @@
 /* db.c - the report's writer: every table and function, what is stored and what is refused. */
 #include "tests/unit/db_test.h"
+#include "collector/db_gpu.h"
 #include "collector/db_internal.h"
 
 static void new_report_has_fixed_tables_only(void **state)
@@ -14,7 +15,7 @@ static void new_report_has_fixed_tables_only(void **state)
 		"ANALYSIS_DETAILS META_DATA_CAPTURE META_DATA_EXPORT SL_STATE StringIds "
 		"TARGET_INFO_SESSION_START_TIME");
 	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ENUM_%'"),
-			    "33");
+			    "34");
 	assert_string_equal(ask("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'"),
 			    "0");
 	assert_int_equal(db_finish(db, 1234), 0);
@@ -43,8 +44,29 @@ static void new_report_has_fixed_tables_only(void **state)
 /* A row of each table that takes batches. */
 static void fill_rows(struct db *db, int64_t first)
 {
-	static const int cols[DB_TABLE_CNT] = {OSRT_COL_CNT, FACC_COL_CNT, SCHED_COL_CNT,
-					       SCHD_COL_CNT};
+	static const int cols[DB_TABLE_CNT] = {
+		[DB_OSRT_API] = OSRT_COL_CNT,
+		[DB_FILE_ACCESS_EVENTS] = FACC_COL_CNT,
+		[DB_SCHED_EVENTS] = SCHED_COL_CNT,
+		[DB_SL_SCHED_DETAIL] = SCHD_COL_CNT,
+		[DB_RUNTIME] = RT_COL_CNT,
+		[DB_KERNEL] = KRN_COL_CNT,
+		[DB_MEMCPY] = CPY_COL_CNT,
+		[DB_MEMSET] = SET_COL_CNT,
+		[DB_SYNCHRONIZATION] = SYNC_COL_CNT,
+		[DB_CUDA_EVENT] = EVT_COL_CNT,
+		[DB_GRAPH_TRACE] = GRT_COL_CNT,
+		[DB_GRAPH_NODE_EVENTS] = GRN_COL_CNT,
+		[DB_GRAPH_EVENTS] = GRE_COL_CNT,
+		[DB_CUPTI_OVERHEAD] = OVH_COL_CNT,
+		[DB_MEMORY_POOL_EVENTS] = POOL_COL_CNT,
+		[DB_UM_CPU_PAGE_FAULTS] = UMC_COL_CNT,
+		[DB_UM_GPU_PAGE_FAULTS] = UMG_COL_CNT,
+		[DB_CUDNN_EVENTS] = DNN_COL_CNT,
+		[DB_CUBLAS_EVENTS] = BLAS_COL_CNT,
+		[DB_SL_LIBRARY_API] = LIB_COL_CNT,
+		[DB_SL_GPU_ARGUMENTS] = ARG_COL_CNT,
+	};
 
 	for (int t = 0; t < DB_TABLE_CNT; t++) {
 		int64_t *r = db_row(db, (enum db_table)t);
@@ -134,7 +156,7 @@ static void columns_are_the_documented_ones(void **state)
 		"0");
 	assert_string_equal(
 		ask("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'SL_%'"),
-		"5");
+		"7");
 }
 
 static void enumerations_have_their_rows(void **state)
