@@ -27,7 +27,7 @@ SKIP = {
     "cufft": r"^cufft(GetVersion|GetProperty|GetPlanProperty\w*|Debug|XtQueryPlan)$",
     "cusparse": r"^cusparse(GetErrorName|GetErrorString|GetVersion|GetProperty|GetStream|GetPointerMode|GetMat\w+|Logger\w+|"
                 r"\w*(DnMat|DnVec|SpMat|SpVec|Coo|Csr|Csc|Bsr|BlockedEll)Get\w*)$",
-    "cusolver": r"^cusolver(GetProperty|GetVersion|(Dn|Sp)GetStream|Dn\w*Logger\w*|DnGet\w+|Rf(Get|Reset)\w+|DnIRS(Infos|"
+    "cusolver": r"^cusolver(GetProperty|GetVersion|(Dn|Sp)GetStream|Dn\w*Logger\w*|DnGet\w+|RfGet\w+|DnIRS(Infos|"
                 r"Params)Get\w+|DnXsyevjGet\w+|DnXgesvdjGet\w+)$",
     "cufile": r"^cuFile(UseCount|GetVersion|DriverGetProperties|Get\w+)$",
 }
@@ -89,15 +89,19 @@ RULES = {
         ("count", r"", r"^nbDevices$", "i"),
         ("m", r"", r"^rows$", "iz"), ("n", r"", r"^cols$", "iz"),
         ("type", r"cudaDataType", r"^(type|scaleType)$", "i"),
-        ("bytes", r"", r"^workspaceSizeInBytes$", "z"),
     ],
     "cudnn": [
-        ("src", r"void ?\*$", r"^(x|xData|srcData|A|A_data)$", "p"),
-        ("dst", r"void ?\*$", r"^(y|yData|dx|destData|C|C_data|dw)$", "p"),
+        ("src", r"void ?\*$", r"^(x|xData|srcData|A)$", "p"),
+        ("dst", r"void ?\*$", r"^(y|yData|destData|C)$", "p"),
         ("type", r"cudnnDataType_t$", r"", "i"),
-        ("n", r"", r"^n$", "i"), ("k", r"", r"^k$", "i"),
-        ("batch", r"", r"^batchSize$", "i"),
+        ("batch", r"", r"^(batchSize|n)$", "i"),
         ("op", r"(Mode|Op)_t$", r"^(mode|opTensorOp|reduceTensorOp)$", "i"),
+    ],
+    # Gradients flow from y to x.
+    "cudnn backward": [
+        ("src", r"void ?\*$", r"^(dy|dyData|diffData)$", "p"),
+        ("dst", r"void ?\*$", r"^(dx|dw|db|dxData|dwData|dweightSpace|dgrid)$", "p"),
+        ("op", r"(Mode|Op)_t$", r"^mode$", "i"),
     ],
     "nccl": [
         ("src", r"void ?\*$", r"^sendbuff$", "p"), ("dst", r"void ?\*$", r"^recvbuff$", "p"),
@@ -149,7 +153,8 @@ def bare(text, name):
 def guess(library, name, function):
     if re.search(SKIP.get(library, "^$"), re.sub(r"_pt[ds][sz]$", "", name)):
         return "skip"
-    rules = RULES[""] + RULES.get(OTHER.get(library, library), [])
+    special = "cudnn backward" if library == "cudnn" and "Backward" in name else OTHER.get(library, library)
+    rules = RULES[""] + RULES.get(special, [])
     abi = letters(function.abi)
     said = []
     sizes = re.match(r"cufft(Plan|MakePlan|GetSize|Estimate)([123])d$", name)
