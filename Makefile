@@ -1,6 +1,7 @@
 # Sightline. `make help` lists the targets. GNU make; no configure step.
 #
 #   preload/     -> build/libtrace.so   (goes into programs; needs nothing but libc)
+#   preload/cupti/ -> build/libtrace-cuda.so (loaded by it where CUDA is used; finds CUPTI at run time)
 #   collector/   \
 #   exporters/    > build/sightline     (the commands)
 #   collector/bpf/*.bpf.c -> build/bpf/*.skel.h (embedded; left out where clang or bpftool is missing)
@@ -35,6 +36,9 @@ PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(B)/%.o)
 PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -fexceptions \
 	-fno-tree-loop-distribute-patterns -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
 
+CUPTI_SRC := $(sort $(wildcard preload/cupti/*.c))
+CUPTI_OBJ := $(CUPTI_SRC:%.c=$(B)/%.o)
+
 # ---- the command ----
 MAIN_SRC := collector/main.c
 LIB_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard collector/*.c exporters/*.c)))
@@ -55,13 +59,18 @@ LIBS += -lm -lpthread -ldl
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o
 .DEFAULT_GOAL := all
 
-all: $(B)/sightline $(B)/libtrace.so ## build build/sightline and build/libtrace.so
+all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
 	$(if $(HAVE_BPF),,@echo 'built without eBPF (needs clang, bpftool and libbpf-dev): context switches come from perf_event_open')
 
 $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodlopen -Wl,--hash-style=gnu \
 		$(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-Wl$(comma)--version-script=preload/libtrace.map) -Wl,-soname,libtrace.so $(LDFLAGS) -o $@ $(PRELOAD_OBJ)
+
+$(B)/libtrace-cuda.so: $(CUPTI_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--hash-style=gnu \
+		-Wl,-soname,libtrace-cuda.so $(LDFLAGS) -o $@ $(CUPTI_OBJ)
 
 $(B)/preload/%.o: preload/%.c
 	$(call say,CC,$@)

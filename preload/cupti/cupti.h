@@ -27,10 +27,19 @@ struct sl_cuda_host {
 	uint64_t (*now)(void); /* CLOCK_MONOTONIC ns */
 	/* The path of libcupti that the process has loaded already, or NULL. */
 	const char *(*loaded_cupti)(void);
+	/* dlopen and dlsym, past our own hooks: in older glibc they are in a library of their own, and there is no
+	 * linking with that here. */
+	void *(*load)(const char *path, int flags);
+	void *(*symbol)(void *handle, const char *name);
 };
 
 struct sl_cuda_guest {
-	/* Hands over what CUPTI has; @final: the process is about to exit normally. Not in a forked child. */
+	/*
+	 * Hands over what CUPTI has; @final: the process is about to exit normally. Does nothing in a forked child.
+	 * CUPTI's own worker hands over full buffers only, and there is no thread here: call it from a hook of a CUDA
+	 * function, after the real one has returned, whenever flush_ms have passed since the last time, and once after
+	 * the first call (unified memory counters cannot be enabled before cuInit).
+	 */
 	void (*flush)(bool final);
 	/* The program is about to subscribe itself (torch.profiler, ...): give the slot up. True: it is free now. */
 	bool (*yield)(void);

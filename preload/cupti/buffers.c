@@ -1,0 +1,116 @@
+/*
+ * buffers.c - the memory that CUPTI writes records into: given out on the program's threads, in the middle of its
+ * calls, and got back on CUPTI's own, or from a flush. Versions before 12.9 crash when there is none.
+ */
+#include "preload/cupti/guest.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define BYTES (1u << 20) /* some 5,000 kernels. One per thread that calls CUDA, from CUPTI 13 on */
+#define HEAD  4096u      /* before it, so that it begins a page */
+#define WARM  8u         /* so many free ones keep their memory */
+
+enum state {
+	FREE,
+	BUSY, /* changing hands */
+	OUT,  /* at CUPTI */
+};
+
+struct buffer {
+	struct buffer *next; /* all there are; never taken out */
+	uint64_t since;      /* given out */
+	uint32_t state;      /* atomic */
+};
+
+static struct buffer *all;
+static uint32_t free_cnt;
+
+static bool grab(struct buffer *b, uint32_t from)
+{
+	return __atomic_compare_exchange_n(&b->state, &from, BUSY, 0, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+static struct buffer *make(void)
+{
+	struct buffer *b = mmap(NULL, HEAD + BYTES, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (b == MAP_FAILED)
+		return NULL;
+	b->state = BUSY;
+	b->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
+	/* Release: pairs with the acquire of whoever walks the list. */
+	while (!__atomic_compare_exchange_n(&all, &b->next, b, 1, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	return b;
+}
+
+void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
+{
+	struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+
+	while (b && !grab(b, FREE))
+		b = b->next;
+	if (b)
+		__atomic_sub_fetch(&free_cnt, 1, __ATOMIC_RELAXED);
+	else
+		b = make();
+	*max_records = 0;
+	*buffer = NULL;
+	*bytes = 0;
+	if (!b)
+		return;
+	b->since = guest.host->now();
+	/* Release: whoever sees it OUT sees since (buffers_oldest). */
+	__atomic_store_n(&b->state, OUT, __ATOMIC_RELEASE);
+	*buffer = (uint8_t *)b + HEAD;
+	*bytes = BYTES;
+}
+
+/* Clean again, before it is free: CUPTI counts on that (CUPTI_ATTRIBUTE_ZEROED). */
+static void give_back(struct buffer *b)
+{
+	uint8_t *data = (uint8_t *)b + HEAD;
+	bool cold = __atomic_add_fetch(&free_cnt, 1, __ATOMIC_RELAXED) > WARM &&
+		    madvise(data, BYTES, MADV_DONTNEED) == 0;
+
+	if (!cold && guest.zeroed)
+		memset(data, 0, BYTES);
+	/* Release: pairs with the acquire in grab(). */
+	__atomic_store_n(&b->state, FREE, __ATOMIC_RELEASE);
+}
+
+void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+{
+	struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+
+	(void)context;
+	(void)stream;
+	(void)bytes;
+	while (b && (uint8_t *)b + HEAD != buffer)
+		b = b->next;
+	/* Not one of ours: another client's, before it took the callbacks over. */
+	if (!b || !grab(b, OUT))
+		return;
+	if (valid && valid <= BYTES && guest_is_ours())
+		convert_buffer(buffer, valid);
+	give_back(b);
+}
+
+uint64_t buffers_oldest(void)
+{
+	uint64_t oldest = UINT64_MAX;
+
+	for (const struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE); b; b = b->next)
+		if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != FREE && b->since < oldest)
+			oldest = b->since;
+	return oldest;
+}
+
+bool buffers_used(void)
+{
+	return __atomic_load_n(&all, __ATOMIC_ACQUIRE) != NULL;
+}

@@ -1,0 +1,113 @@
+/* kinds.c - which kinds of records are asked for. What one of them refuses, the others need not suffer. */
+#include "preload/cupti/guest.h"
+
+#include <string.h>
+
+struct kind {
+	const char *name;
+	int number;
+	uint32_t version, flag;
+};
+static const struct kind kinds[] = {
+#define KIND(name, number, version, shape, flag) {#name, number, version, flag},
+#include "preload/cupti/layout.def"
+};
+#define KIND_CNT (sizeof(kinds) / sizeof(*kinds))
+
+static bool wanted(const struct kind *k)
+{
+	uint32_t flags = guest.host->flags;
+
+	if (guest.version < k->version)
+		return false;
+	if (k->flag == SL_CUDA_WHOLE_GRAPHS)
+		return !(flags & SL_CUDA_GRAPH_NODES);
+	return !k->flag || flags & k->flag;
+}
+
+/* What exists already is told too: the program may have been at work before the first call that we saw. */
+static int enable(int kind)
+{
+	bool lasting = kind == CUPTI_KIND_DEVICE || kind == CUPTI_KIND_CONTEXT ||
+		       kind == CUPTI_KIND_STREAM;
+
+	if (lasting && guest.cupti.ActivityEnableAndDump &&
+	    guest.cupti.ActivityEnableAndDump(kind) == CUPTI_OK)
+		return CUPTI_OK;
+	return guest.cupti.ActivityEnable(kind);
+}
+
+static void tell_failed(const struct kind *k, int result)
+{
+	status_tell(SL_GPU_STATUS_KIND_FAILED, result,
+		    "CUPTI does not record %s (%s, %d); the rest is recorded", k->name,
+		    status_name(result), result);
+}
+
+/* The driver has to be there before the counters can be chosen: see kinds_enable_late. */
+static int enable_um(void)
+{
+	/* Per process and device: bytes to the device, to the host, faults of CPU and GPU, bytes between devices. */
+	struct cupti_um_counter counters[] = {
+		{1, 1, 0, 1}, {1, 2, 0, 1}, {1, 3, 0, 1}, {1, 4, 0, 1}, {1, 8, 0, 1}};
+	int result = CUPTI_UNKNOWN;
+
+	if (guest.cupti.ActivityConfigureUnifiedMemoryCounter)
+		result = guest.cupti.ActivityConfigureUnifiedMemoryCounter(
+			counters, sizeof(counters) / sizeof(*counters));
+	return result == CUPTI_OK ? guest.cupti.ActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER)
+				  : result;
+}
+
+int kinds_enable(void)
+{
+	for (size_t i = 0; i < KIND_CNT; i++) {
+		const struct kind *k = &kinds[i];
+		int result;
+
+		if (!wanted(k))
+			continue;
+		if (k->number == CUPTI_KIND_UNIFIED_MEMORY_COUNTER) {
+			guest.um_pending = 1;
+			continue;
+		}
+		result = enable(k->number);
+		if (result == CUPTI_OK)
+			guest.kinds |= 1ull << k->number;
+		else if (!guest.kinds && status_is_final(result))
+			return result;
+		else
+			tell_failed(k, result);
+	}
+	if (guest.kinds >> CUPTI_KIND_CUDA_EVENT & 1 &&
+	    guest.cupti.ActivityEnableCudaEventDeviceTimestamps)
+		guest.cupti.ActivityEnableCudaEventDeviceTimestamps(1);
+	return CUPTI_OK;
+}
+
+void kinds_enable_late(void)
+{
+	static const struct kind um = {"UNIFIED_MEMORY_COUNTER", CUPTI_KIND_UNIFIED_MEMORY_COUNTER,
+				       0, 0};
+	int result;
+
+	if (!guest.um_pending)
+		return;
+	result = enable_um();
+	/* 15: cuInit has not been called yet. */
+	if (result == CUPTI_NOT_INITIALIZED && ++guest.um_pending < 8)
+		return;
+	guest.um_pending = 0;
+	if (result == CUPTI_OK)
+		guest.kinds |= 1ull << um.number;
+	else
+		tell_failed(&um, result);
+}
+
+void kinds_disable(void)
+{
+	for (int kind = 0; kind < 64; kind++)
+		if (guest.kinds >> kind & 1)
+			guest.cupti.ActivityDisable(kind);
+	guest.kinds = 0;
+}
