@@ -87,15 +87,17 @@ struct clock_snapshot clock_snapshot_take(uint32_t mode, bool all_clocks)
 	return best;
 }
 
-uint64_t clock_calibrate(uint32_t mode, unsigned ms)
+uint64_t clock_calibrate(uint32_t mode, const struct clock_snapshot *since, unsigned ms)
 {
-	struct clock_snapshot a, b;
+	struct clock_snapshot a = *since, b = clock_snapshot_take(mode, false);
+	int64_t left = (int64_t)ms * 1000000 - (b.mono - a.mono);
 
 	if (mode == SL_CLOCK_MONO)
 		return 1ull << 32;
-	a = clock_snapshot_take(mode, false);
-	nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
-	b = clock_snapshot_take(mode, false);
+	if (left > 0) {
+		nanosleep(&(struct timespec){.tv_nsec = left}, NULL);
+		b = clock_snapshot_take(mode, false);
+	}
 	if (b.mono <= a.mono || b.ticks <= a.ticks)
 		return 1ull << 32;
 	return (uint64_t)(((unsigned __int128)(b.ticks - a.ticks) << 32) /

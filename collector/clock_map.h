@@ -46,8 +46,11 @@ uint64_t clock_ticks(uint32_t mode);
 /* The narrowest of a few readings of ticks between two of CLOCK_MONOTONIC. */
 struct clock_snapshot clock_snapshot_take(uint32_t mode, bool all_clocks);
 
-/* Ticks per ns << 32, measured for about @ms. 1 << 32 for CLOCK_MONOTONIC. */
-uint64_t clock_calibrate(uint32_t mode, unsigned ms);
+/*
+ * Ticks per ns, fixed point with 32 bits behind the point: measured from @since (clock_snapshot_take()) until now; waits
+ * until that is @ms at least.
+ */
+uint64_t clock_calibrate(uint32_t mode, const struct clock_snapshot *since, unsigned ms);
 
 void clock_map_init(struct clock_map *map, uint32_t mode, int64_t zero_mono_ns);
 void clock_map_release(struct clock_map *map);

@@ -166,8 +166,7 @@ static void open_sched(struct collector *c)
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
-	uint64_t ticks_per_ns = clock_calibrate(mode, 3);
-	struct sl_session control = settings(ask, mode, ticks_per_ns);
+	struct sl_session control;
 	struct clock_snapshot zero = clock_snapshot_take(mode, true);
 	struct db_open how = {.path = ask->report,
 			      .overwrite = ask->options->force_overwrite,
@@ -191,6 +190,8 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 		close(c->epoll);
 		return -EIO;
 	}
+	/* Opening the report has taken most of the time that this needs. */
+	control = settings(ask, mode, clock_calibrate(mode, &zero, 3));
 	err = session_create(&c->session, &control, ask->report, why, why_len);
 	if (err) {
 		collect_abandon(c, false);

@@ -286,12 +286,12 @@ static void check_end(struct collector *c)
 		return;
 	if (!c->options->stop_on_exit && c->stop_at)
 		return;
-	/* Somebody may be on the way: connected, forked without a call yet. Look twice, 10 ms apart. */
+	/* Somebody may be on the way: connected, forked without a call yet. Look twice; the kernel's word is quicker. */
 	if (c->options->wait_all && !c->alone_at) {
 		c->alone_at = c->now;
 		return;
 	}
-	if (c->options->wait_all && c->now - c->alone_at < 5000000)
+	if (c->options->wait_all && c->now - c->alone_at < (c->sched ? 2000000 : 5000000))
 		return;
 	c->is_over = true;
 }

@@ -74,7 +74,8 @@ static void this_machine_is_measured_right(void **state)
 {
 	uint32_t mode = clock_mode_detect();
 	struct clock_snapshot a = clock_snapshot_take(mode, true), b;
-	uint64_t rate = clock_calibrate(mode, 20);
+	struct clock_snapshot begun = clock_snapshot_take(mode, false);
+	uint64_t rate = clock_calibrate(mode, &begun, 20);
 	struct clock_map m;
 	int64_t mid;
 
