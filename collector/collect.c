@@ -329,7 +329,8 @@ static void relieve(struct collector *c)
 
 static void housekeeping(struct collector *c)
 {
-	bool all = c->now - c->reaped_at >= REAP_NS;
+	/* At the end somebody waits for the last of them to be noticed. */
+	bool all = c->now - c->reaped_at >= (c->root_is_gone ? REAP_NS / 50 : REAP_NS);
 
 	if (all)
 		c->reaped_at = c->now;
