@@ -135,7 +135,7 @@ static void libraries_have_their_own(void **state)
 
 static void types_are_told_apart(void **state)
 {
-	struct sl_gpu_type t[SL_GPU_PARAMETERS + 1];
+	struct sl_gpu_type t[SL_GPU_PARAMETERS + 1] = {{0}};
 
 	(void)state;
 	assert_int_equal(sl_gpu_types("ip22pzp", t), 6);
@@ -163,7 +163,7 @@ static void types_are_told_apart(void **state)
 
 static void roles_are_told_apart(void **state)
 {
-	struct sl_gpu_use u[SL_GPU_ARGS];
+	struct sl_gpu_use u[SL_GPU_ARGS] = {{0}};
 
 	(void)state;
 	assert_int_equal(sl_gpu_uses("", u), 0);
