@@ -58,6 +58,20 @@ static const char *host_cupti(void)
 	return sl_gpu_seen.cupti;
 }
 
+static void *host_load(const char *path, int flags)
+{
+	void *(*real)(const char *, int) = sl_get_real(SL_H_dlopen);
+
+	return real ? real(path, flags) : NULL;
+}
+
+static void *host_symbol(void *handle, const char *name)
+{
+	void *(*real)(void *, const char *) = sl_get_real(SL_H_dlsym);
+
+	return real ? real(handle, name) : NULL;
+}
+
 static const struct sl_cuda_host host_template = {
 	.bytes = sizeof(struct sl_cuda_host),
 	.wire_version = SL_WIRE_VERSION,
@@ -65,6 +79,8 @@ static const struct sl_cuda_host host_template = {
 	.string = host_string,
 	.now = sl_mono_ns,
 	.loaded_cupti = host_cupti,
+	.load = host_load,
+	.symbol = host_symbol,
 };
 
 static void say_missing(const char *why)
@@ -83,21 +99,18 @@ static void say_missing(const char *why)
 static void load(void)
 {
 	static struct sl_cuda_host host;
-	void *(*real_open)(const char *, int) = sl_get_real(SL_H_dlopen);
-	void *(*real_sym)(void *, const char *) = sl_get_real(SL_H_dlsym);
 	const char *slash = sl_global.path ? strrchr(sl_global.path, '/') : NULL;
 	static const char name[] = "libtrace-cuda.so";
 	char path[512];
 	sl_cuda_start_fn *start;
 	void *library;
 
-	if (!slash || !real_open || !real_sym ||
-	    (size_t)(slash - sl_global.path) + 1 + sizeof(name) > sizeof(path))
+	if (!slash || (size_t)(slash - sl_global.path) + 1 + sizeof(name) > sizeof(path))
 		return;
 	memcpy(path, sl_global.path, (size_t)(slash - sl_global.path) + 1);
 	memcpy(path + (slash - sl_global.path) + 1, name, sizeof(name));
-	library = real_open(path, RTLD_NOW | RTLD_LOCAL);
-	start = library ? (sl_cuda_start_fn *)real_sym(library, "sl_cuda_start") : NULL;
+	library = host_load(path, RTLD_NOW | RTLD_LOCAL);
+	start = library ? (sl_cuda_start_fn *)host_symbol(library, "sl_cuda_start") : NULL;
 	if (!start) {
 		say_missing(path);
 		return;
@@ -135,17 +148,25 @@ void sl_gpu_start_cupti(void)
 	errno = error;
 }
 
-/* At exit: CUPTI must hand over what it has before the driver's own exit handler takes the context away. */
-static void at_exit(void *unused)
+/* What CUPTI opens and starts is not the program's doing. */
+static void flush(bool final)
 {
 	uint64_t kept = sl_tls.cookie;
+	int error = errno;
 
-	(void)unused;
-	if (!guest.flush || guest_pid != (uint32_t)sl_getpid() || !ring_is_ready())
+	if (!guest.flush || guest_pid != sl_proc->pid || !ring_is_ready())
 		return;
 	sl_tls.cookie = SL_COOKIE_QUIET;
-	guest.flush(true);
+	guest.flush(final);
 	sl_tls.cookie = kept;
+	errno = error;
+}
+
+/* CUPTI must hand over what it has before the driver's own exit handler takes the context away. */
+static void at_exit(void *unused)
+{
+	(void)unused;
+	flush(true);
 }
 
 /* Handlers run last come, first served: ours must come after the driver's, hence after the first call. */
@@ -155,7 +176,39 @@ void sl_gpu_after_first_call(void)
 {
 	uint32_t loaded = SL_GPU_CUPTI_LOADED;
 
-	if (__atomic_compare_exchange_n(&sl_gpu_cupti_state, &loaded, SL_GPU_CUPTI_DONE, 0,
-					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		__cxa_atexit(at_exit, NULL, NULL);
+	if (!__atomic_compare_exchange_n(&sl_gpu_cupti_state, &loaded, SL_GPU_CUPTI_DONE, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
+	    !guest.flush)
+		return;
+	__cxa_atexit(at_exit, NULL, NULL);
+	__atomic_store_n(&sl_gpu_flush_at, 0, __ATOMIC_RELAXED);
+	sl_gpu_flush();
+}
+
+/*
+ * CUPTI's own worker hands over full buffers only, and the shim starts no thread: whoever calls CUDA when the time has
+ * come does it. A program that stops calling has its last records handed over at its end.
+ */
+uint64_t sl_gpu_flush_at = UINT64_MAX;
+
+void sl_gpu_flush(void)
+{
+	static uint64_t first_ticks, first_ns;
+	uint64_t due = __atomic_load_n(&sl_gpu_flush_at, __ATOMIC_RELAXED), ticks = sl_ticks();
+	uint64_t now = sl_mono_ns(), period = sl_global.session->cuda_flush_ms * 1000000ull;
+
+	if (due > ticks || !__atomic_compare_exchange_n(&sl_gpu_flush_at, &due, UINT64_MAX, 0,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	flush(false);
+	if (!first_ns) {
+		first_ticks = ticks;
+		first_ns = now;
+		/* The rate of the ticks shows from the next time on. */
+		period = period < 1000000 ? period : 1000000;
+		__atomic_store_n(&sl_gpu_flush_at, ticks + period, __ATOMIC_RELEASE);
+		return;
+	}
+	period = (uint64_t)((unsigned __int128)period * (ticks - first_ticks) / (now - first_ns));
+	__atomic_store_n(&sl_gpu_flush_at, ticks + period, __ATOMIC_RELEASE);
 }
