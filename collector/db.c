@@ -163,6 +163,8 @@ static int commit(struct db *db, int64_t now)
 	if (!err)
 		err = db_batch_flush(db);
 	if (!err)
+		err = db_nvtx_flush(db);
+	if (!err)
 		err = db_ops_run(db);
 	if (!err)
 		err = db_strings_flush(db);
@@ -195,6 +197,7 @@ int db_commit(struct db *db, int64_t now)
 	if (db->failed) {
 		db->failed = 0;
 		db_ops_failed(db);
+		db_nvtx_failed(db);
 		if (err == -ENOSPC) {
 			wal_trim(db);
 			sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
@@ -206,6 +209,7 @@ int db_commit(struct db *db, int64_t now)
 	db->schema.is_made = true;
 	db->strings.saved = db->strings.cnt;
 	db_ops_done(db);
+	db_nvtx_done(db);
 	db_checkpoint(db);
 	return err;
 }
@@ -519,6 +523,7 @@ void db_close(struct db *db)
 		sqlite3_finalize(db->stmt[i]);
 	for (int t = 0; t < DB_TABLE_CNT; t++)
 		sqlite3_finalize(db->batch[t].stmt);
+	db_nvtx_free(db);
 	sqlite3_close(db->sql);
 	/* After SQLite let go: closing this descriptor would drop its locks. */
 	if (db->lock_fd >= 0)

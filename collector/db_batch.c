@@ -233,7 +233,7 @@ int64_t *db_row(struct db *db, enum db_table t)
 
 size_t db_pending(const struct db *db)
 {
-	size_t n = 0;
+	size_t n = db_nvtx_pending(db);
 
 	for (int t = 0; t < DB_TABLE_CNT; t++)
 		n += db->batch[t].rows + db->batch[t].row_open;

@@ -136,6 +136,8 @@ int db_resume(struct db *db)
 	if (!err)
 		err = db_ops_load(db);
 	if (!err)
+		err = db_nvtx_load(db);
+	if (!err)
 		err = db_prepare(db, "SELECT startTime, duration FROM main.ANALYSIS_DETAILS",
 				 &stmt);
 	if (err)

@@ -5,6 +5,7 @@
  *   db_schema.c   tables by name from schema.sql, made with their first row
  *   db_batch.c    high-volume rows of integers
  *   db_ops.c      everything else, row by row
+ *   db_nvtx.c     rows of NVTX tables
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
  *
@@ -149,6 +150,15 @@ void db_ops_free(struct db *db);
 int db_meta_export(struct db *db, const char *name, const char *value);
 int db_meta_export_set(struct db *db, const char *name, const char *value);
 
+/* ---- db_nvtx.c: as db_ops.c ---- */
+
+int db_nvtx_flush(struct db *db);
+void db_nvtx_done(struct db *db);
+void db_nvtx_failed(struct db *db);
+int db_nvtx_load(struct db *db);
+void db_nvtx_free(struct db *db);
+size_t db_nvtx_pending(const struct db *db);
+
 /* ---- db.c ---- */
 
 #define DB_STMTS 32
@@ -163,6 +173,7 @@ struct db {
 	uint32_t image_change; /* version of the image, for SQLite's page cache */
 	struct db_strings strings;
 	struct db_ops ops;
+	struct db_nvtx *nvtx; /* NULL: no NVTX row yet */
 	sqlite3_stmt *stmt[DB_STMTS];
 	char *scratch;
 	size_t scratch_cap;

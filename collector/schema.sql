@@ -631,6 +631,101 @@ CREATE TABLE SL_STATE (
     value BLOB NOT NULL              -- contents
 );
 
+-- @table NVTX_EVENTS lazy
+CREATE TABLE NVTX_EVENTS (
+    -- What programs mark with NVTX: ranges, marks, domains, categories, names of threads. eventType 33 category,
+    -- 34 mark, 39 thread name, 59 push/pop range, 60 start/end range, 75 domain created, 76 domain destroyed.
+    start        INTEGER NOT NULL,            -- ns
+    end          INTEGER,                     -- ns; NULL: no range, or one that was never closed
+    eventType    INTEGER NOT NULL,            -- -> ENUM_NSYS_EVENT_TYPE.id
+    rangeId      INTEGER,                     -- of start/end ranges: what the program got; unique in the process
+    category     INTEGER,                     -- named by the row with eventType 33 of this domain and process
+    color        INTEGER,                     -- ARGB
+    text         TEXT,                        -- message, or the name that is given
+    globalTid    INTEGER,                     -- thread that did it; eventType 39: thread that was named
+    endGlobalTid INTEGER,                     -- start/end ranges: thread that closed it
+    textId       INTEGER,                     -- -> StringIds.id when the message is a registered string; text is NULL then
+    domainId     INTEGER,                     -- 0: the default domain, which has no row of its own
+    uint64Value  INTEGER,                     -- payload
+    int64Value   INTEGER,                     -- payload
+    doubleValue  REAL,                        -- payload
+    uint32Value  INTEGER,                     -- payload
+    int32Value   INTEGER,                     -- payload
+    floatValue   REAL,                        -- payload
+    jsonTextId   INTEGER,                     -- not used here
+    jsonText     TEXT,                        -- extended payload as its schema has it
+    binaryData   TEXT,                        -- extended payload without a known schema: hexadecimal
+    eventId      INTEGER NOT NULL PRIMARY KEY -- number of the row
+);
+
+-- @table NVTX_PAYLOAD_SCHEMAS lazy
+CREATE TABLE NVTX_PAYLOAD_SCHEMAS (
+    -- Layouts of extended payloads. The same (domainId, schemaId) may occur in several processes.
+    domainId    INTEGER, -- domain it was registered in
+    schemaId    INTEGER, -- what the program calls it
+    name        TEXT,    -- given by the program
+    type        INTEGER, -- 1 static, 2 dynamic, 3 union, 4 union with a selector inside
+    flags       INTEGER, -- as registered
+    numEntries  INTEGER, -- rows in NVTX_PAYLOAD_SCHEMA_ENTRIES
+    payloadSize INTEGER, -- bytes; 0 not said
+    alignTo     INTEGER  -- bytes; 0 natural
+);
+
+-- @table NVTX_PAYLOAD_SCHEMA_ENTRIES lazy
+CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (
+    -- Fields of extended payloads.
+    domainId           INTEGER NOT NULL, -- -> NVTX_PAYLOAD_SCHEMAS
+    schemaId           INTEGER NOT NULL, -- -> NVTX_PAYLOAD_SCHEMAS
+    idx                INTEGER NOT NULL, -- place, from 0
+    flags              INTEGER,          -- as registered
+    type               INTEGER,          -- NVTX's number of the type, or the id of a schema or enumeration
+    name               TEXT,             -- given by the program
+    description        TEXT,             -- likewise
+    arrayOrUnionDetail INTEGER,          -- length of an array, or the entry that selects a union's member
+    offset             INTEGER           -- bytes; 0: after the entry before
+);
+
+-- @table NVTX_PAYLOAD_ENUMS lazy
+CREATE TABLE NVTX_PAYLOAD_ENUMS (
+    -- Enumerations that occur in extended payloads.
+    domainId   INTEGER, -- domain it was registered in
+    schemaId   INTEGER, -- what the program calls it
+    name       TEXT,    -- given by the program
+    numEntries INTEGER, -- rows in NVTX_PAYLOAD_ENUM_ENTRIES
+    size       INTEGER  -- bytes
+);
+
+-- @table NVTX_PAYLOAD_ENUM_ENTRIES lazy
+CREATE TABLE NVTX_PAYLOAD_ENUM_ENTRIES (
+    -- Values of these enumerations.
+    domainId INTEGER NOT NULL, -- -> NVTX_PAYLOAD_ENUMS
+    schemaId INTEGER NOT NULL, -- -> NVTX_PAYLOAD_ENUMS
+    idx      INTEGER NOT NULL, -- place, from 0
+    name     TEXT,             -- of the value
+    value    INTEGER,          -- the value
+    isFlag   INTEGER           -- 1: bits that may be combined
+);
+
+-- @table TARGET_INFO_NVTX_CUDA_DEVICE lazy
+CREATE TABLE TARGET_INFO_NVTX_CUDA_DEVICE (
+    -- Names that programs gave to GPUs.
+    name     TEXT    NOT NULL, -- the name
+    hwId     INTEGER NOT NULL, -- 0
+    vmId     INTEGER NOT NULL, -- 1
+    deviceId INTEGER NOT NULL  -- CUDA ordinal
+);
+
+-- @table SL_NVTX_NAMES lazy
+CREATE TABLE SL_NVTX_NAMES (
+    -- Names that programs gave to other things by NVTX: streams, events, contexts by their handles, resources.
+    start      INTEGER NOT NULL, -- ns, when
+    globalTid  INTEGER NOT NULL, -- thread that did it
+    domainId   INTEGER NOT NULL, -- 0: the default domain
+    type       INTEGER NOT NULL, -- class * 65536 + kind, as NVTX numbers them: class 4 driver, 5 runtime, 6 OpenCL; 262147: CUstream
+    identifier INTEGER NOT NULL, -- handle, address or ordinal
+    name       TEXT              -- the name
+);
+
 -- @table ENUM_NSYS_EVENT_TYPE always
 CREATE TABLE ENUM_NSYS_EVENT_TYPE (
     -- Kinds of events a report can hold.
