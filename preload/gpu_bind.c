@@ -151,6 +151,9 @@ static bool place(const char *abi, uint8_t where[SL_GPU_PARAMETERS + 1], uint8_t
 #endif
 		}
 	}
+	/* The same symbol of another CUDA version may take an argument or two more. */
+	if (regs == INT_REGISTERS)
+		stack += 2;
 	*stack_words = (uint8_t)stack;
 	*sse = floats > 0;
 	return stack < 64;

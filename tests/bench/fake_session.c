@@ -1,9 +1,10 @@
 /*
- * fake_session [-r] [-t ns] [-q chunks] LIBTRACE PROGRAM [ARGUMENTS...] - runs a program with our
+ * fake_session [-r] [-g] [-t ns] [-q chunks] LIBTRACE PROGRAM [ARGUMENTS...] - runs a program with our
  * library and rings, but without a collector: what the program itself pays.
  *
  *   -r  gives full chunks back at once, unread: rings as warm as with an infinitely fast collector.
  *       Without it nothing is ever drained: the rings fill and then calls are dropped and counted.
+ *   -g  calls of the CUDA runtime and driver (without CUPTI), not those of libc
  *   -t  threshold in ns (0: every call gets a record), -q  chunks per arena (default 2048: 64 MiB)
  *
  * Figures: records, bytes of them, lost records. Exit status: the program's.
@@ -157,6 +158,7 @@ int main(int argc, char **argv)
 				      .bytes = sizeof(settings),
 				      .clock_mode = SL_CLOCK_TSC,
 				      .trace = SL_TRACE_OSRT,
+				      .cuda_flags = SL_CUDA_NO_CUPTI,
 				      .on_full = SL_FULL_DROP,
 				      .quota_chunks = 2048,
 				      .collector_pid = (uint32_t)getpid(),
@@ -167,9 +169,11 @@ int main(int argc, char **argv)
 	char why[512], *lib;
 	int c, rc;
 
-	while ((c = getopt(argc, argv, "+rt:q:")) != -1) {
+	while ((c = getopt(argc, argv, "+rgt:q:")) != -1) {
 		if (c == 'r')
 			recycle = true;
+		else if (c == 'g')
+			settings.trace = SL_TRACE_CUDA;
 		else if (c == 't')
 			threshold = atof(optarg);
 		else if (c == 'q')
@@ -185,7 +189,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	strcpy(settings.preload_path, lib);
-	settings.threshold_ticks = (uint64_t)(threshold * (double)ticks_per_ms() / 1e6);
+	settings.threshold_ticks = settings.trace & SL_TRACE_OSRT
+					   ? (uint64_t)(threshold * (double)ticks_per_ms() / 1e6)
+					   : UINT64_MAX;
 	if (session_create(&s, &settings, "/tmp/none", why, sizeof(why))) {
 		fprintf(stderr, "fake_session: %s\n", why);
 		return 1;

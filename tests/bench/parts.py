@@ -100,6 +100,16 @@ def part_below(bench, table):
                   over(runs, "limit", "forward"), "limit shim", "ns", "<= 1.2")
 
 
+def part_gpu(bench, table):
+    """A call into a GPU library that does nothing, without CUPTI, against what the limit shim adds to a pread."""
+    where = os.path.dirname(bench.bin("gpu_calls"))
+    runs = interleave(bench, {"base": none, "ours": without_collector("-r", "-g")},
+                      [bench.bin("gpu_calls"), "1000000", "20", where], tries={"base": 3, "ours": 3})
+    limits = call_costs(bench, {"forward": shim("forward"), "limit": shim("limit")}, 1, 1000000)
+    table.add("a CUDA call with five arguments: over untraced", over(runs, "ours", "base"),
+              over(limits, "limit", "forward"), "limit shim", "ns", "<= 1.5")
+
+
 # ---- rings -> SQLite ----
 
 def sqlite_limit(bench, rows=4000000):
@@ -266,5 +276,5 @@ def part_bytes(bench, table):
     table.add("lost events of a million calls", lost + spans, None, "")
 
 
-PARTS = {"pread": part_pread, "below": part_below, "ingest": part_ingest, "flood": part_flood, "python": part_python,
+PARTS = {"pread": part_pread, "below": part_below, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python,
          "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes}
