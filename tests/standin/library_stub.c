@@ -1,0 +1,18 @@
+/*
+ * library_stub.c - every name of a library (LIBRARY_TABLE) that its stand-in does not define: LIBRARY_NOT_SUPPORTED, the
+ * library's own status. Weak, as in cuda_stub.c.
+ */
+#include "preload/gpu.h"
+
+/* The status, and 0 where a floating point number is expected. */
+struct answer {
+	long status;
+	double number;
+};
+#define GPU(name, abi, roles)                                                         \
+	__attribute__((weak)) struct answer name(void);                               \
+	__attribute__((weak)) struct answer name(void)                                \
+	{                                                                             \
+		return (struct answer){*(abi) == 'i' ? LIBRARY_NOT_SUPPORTED : 0, 0}; \
+	}
+#include LIBRARY_TABLE
