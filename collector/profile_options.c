@@ -43,7 +43,7 @@ static void raw_init(void)
 {
 	memset(&raw, 0, sizeof(raw));
 	profile_options_init(&raw.o);
-	raw.trace = "osrt";
+	raw.trace = "cuda,nvtx,osrt";
 	raw.cpuctxsw = "process-tree";
 	raw.wait = "all";
 	raw.kill = "sigterm";
@@ -54,7 +54,7 @@ static void raw_init(void)
 void profile_options_init(struct profile_options *options)
 {
 	*options = (struct profile_options){
-		.trace = SL_TRACE_OSRT,
+		.trace = SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT,
 		.osrt_threshold_ns = 1000,
 		.cpuctxsw = SCHED_MODE_TREE,
 		.inherit_environment = true,

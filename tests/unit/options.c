@@ -284,7 +284,7 @@ static void profile_has_the_documented_defaults(void **state)
 	assert_int_equal(PROFILE("prog"), 1);
 	assert_null(po.output);
 	assert_false(po.force_overwrite);
-	assert_int_equal(po.trace, SL_TRACE_OSRT);
+	assert_int_equal(po.trace, SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT);
 	assert_int_equal(po.osrt_threshold_ns, 1000);
 	assert_false(po.osrt_file_access);
 	assert_int_equal(po.cpuctxsw, SCHED_MODE_TREE);
