@@ -277,7 +277,8 @@ void arena_look_for_names(struct arena *a)
 			for (; end <= DATA_BYTES && pos < end && words; pos += words * 8) {
 				words = decode_record(c->data + pos / 8, (end - pos) / 8, &call);
 				if (words &&
-				    (call.bytes || call.new_serial || call.shape == SL_SHAPE_META))
+				    (call.bytes || call.new_serial || call.shape == SL_SHAPE_META ||
+				     call.shape == SL_SHAPE_NVTX))
 					rows_name_ahead(a, &call);
 			}
 			ref = next;

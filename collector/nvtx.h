@@ -7,6 +7,11 @@
 /* SL_SHAPE_NVTX. */
 void nvtx_record(struct arenas *as, struct thread *t, const struct call *c);
 
+/* A record that is only looked at ahead of its turn: what names or describes something. */
+void nvtx_ahead(struct arena *a, const struct call *c);
+
+/* Before a commit: ranges that are open become rows without an end, which is put in when it is known. */
+void nvtx_save(struct arenas *as, struct arena *a);
 /* The session ends, or this arena's processes have: ranges still open become rows without an end. */
 void nvtx_settle(struct arenas *as, struct arena *a);
 /* Frees what the arena has here (struct arena.nvtx). */

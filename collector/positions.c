@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/nvtx.h"
 #include "collector/positions.h"
 
 #define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
@@ -168,6 +169,7 @@ int positions_save(struct arenas *as)
 	int err = db_state_set(as->db, "position", &s, sizeof(s));
 
 	for (struct arena *a = as->first; a; a = a->next) {
+		nvtx_save(as, a);
 		if (!err && has_moved(a))
 			err = save_arena(as, a);
 		if (!err && a->files_changed)

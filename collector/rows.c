@@ -4,6 +4,7 @@
  */
 #include "collector/rows.h"
 
+#include "collector/nvtx.h"
 #include "collector/strings.h"
 
 #include <errno.h>
@@ -80,7 +81,11 @@ void rows_name_ahead(struct arena *a, const struct call *c)
 	struct meta m;
 
 	if (c->shape == SL_SHAPE_META) {
-		if (!decode_meta(c, &m) || !m.serial)
+		if (!decode_meta(c, &m))
+			return;
+		if (c->hook == SL_META_STRING)
+			string_known(a, (uint32_t)m.kind, text, copy_text(m.bytes, m.len, text));
+		if (!m.serial)
 			return;
 		if (c->hook == SL_META_FILE)
 			file_name_set(&a->names, m.serial, text, copy_text(m.bytes, m.len, text));
@@ -90,6 +95,8 @@ void rows_name_ahead(struct arena *a, const struct call *c)
 						      TEXT_MAX));
 		else if (c->hook == SL_META_DUP)
 			copy_name(a, m.old_serial, m.serial);
+	} else if (c->shape == SL_SHAPE_NVTX) {
+		nvtx_ahead(a, c);
 	} else if (c->shape == SL_SHAPE_PATH && c->serial && !c->failed) {
 		file_name_set(&a->names, c->serial, text, copy_text(c->bytes, c->len, text));
 	} else if (c->shape == SL_SHAPE_SOCK && c->serial && !c->failed) {
