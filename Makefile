@@ -53,7 +53,9 @@ BASE += -DSL_HAVE_BPF=1
 SKEL := $(BPF_SRC:collector/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 LIBS += -lbpf -lelf -lz
 endif
-LIBS += -lm -lpthread -ldl
+# For one function, which demangles names of kernels: from the archive, so that nothing new is needed to run.
+STATIC_CXX := $(firstword $(wildcard $(shell $(CC) -print-file-name=libstdc++.a)))
+LIBS += $(if $(STATIC_CXX),$(STATIC_CXX),-lstdc++) -lm -lpthread -ldl
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o

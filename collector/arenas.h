@@ -19,6 +19,8 @@
 struct thread {
 	uint32_t instance; /* of the slot */
 	uint32_t tid;      /* the collector's view */
+	uint32_t ns_tid;   /* its own */
+	uint64_t read_to;  /* ticks: everything it did before has been taken */
 	int64_t global_tid;
 	int64_t use; /* number of this thread in the report: SL_OSRT_TOTALS.instance */
 	struct image *image;
@@ -80,6 +82,22 @@ struct arena {
 	size_t state_len;
 };
 
+/* What is known of GPUs in the whole report; see gpu.h. */
+struct gpu_report {
+	int64_t flush_ns; /* --cuda-flush-interval: CUPTI tells at least so often; 0: when it likes */
+	int64_t blocks;   /* of ids given out, see gpu_internal.h */
+	uint32_t gpus;
+	uint8_t uuid[64][16];
+	bool has_changed; /* since it was saved for recover */
+	uint64_t dropped; /* records that CUPTI lost */
+	uint64_t hurried; /* records that did not wait as long as they should have */
+	/* Says a line to the user, if there is one to say it to. */
+	void (*warn)(void *to, const char *text);
+	void *warn_to;
+	uint32_t said[16]; /* hashes of lines said */
+	uint32_t said_cnt;
+};
+
 struct arenas {
 	struct model *model;
 	struct db *db;
@@ -91,6 +109,7 @@ struct arenas {
 	uint64_t lost_full, lost_other, lost_disk; /* for the last line */
 	uint64_t corrupt;
 	uint64_t rows; /* ever */
+	struct gpu_report gpu;
 };
 
 /* Checks and maps the arena in @fd (which stays the caller's). NULL: refused. */
@@ -119,6 +138,8 @@ bool drain_is_pressed(const struct arenas *as);
 /* Totals of live threads that changed. @final: also losses that no record tells of. */
 void drain_totals(struct arenas *as, bool final);
 bool drain_is_idle(const struct arenas *as);
+/* Ticks: whatever the arena's threads had written by then has been taken. */
+uint64_t drain_read_to(const struct arena *a);
 
 /* ---- positions.c ---- */
 

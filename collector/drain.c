@@ -87,6 +87,7 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 		return NULL;
 	}
 	tid = a->is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
+	t->ns_tid = slot->tid;
 	t->tid = tid ? tid : slot->tid;
 	t->global_tid = GLOBAL_TID(t->image->proc->pid, t->tid);
 	t->has_moved = true;
@@ -230,7 +231,20 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 	}
 	if (t->pos != pos || t->chunk != chunk_before)
 		t->has_moved = true;
+	/* Nothing was left, or only what is newer. */
+	if (taken < limit)
+		t->read_to = as->clock->newest;
 	return taken;
+}
+
+uint64_t drain_read_to(const struct arena *a)
+{
+	uint64_t read_to = UINT64_MAX;
+
+	for (uint32_t i = 0; i < a->threads; i++)
+		if (a->thread[i] && !a->thread[i]->is_over && a->thread[i]->read_to < read_to)
+			read_to = a->thread[i]->read_to;
+	return read_to;
 }
 
 size_t drain_round(struct arenas *as, size_t limit)

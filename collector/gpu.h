@@ -19,4 +19,8 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all);
 /* Frees what the arena has here (struct arena.gpu). */
 void gpu_release(struct arena *a);
 
+/* The rows written since the last commit are in the report; or are not: count them. */
+void gpu_rows_safe(struct arena *a);
+void gpu_rows_lost(struct arenas *as, struct arena *a);
+
 #endif

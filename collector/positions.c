@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "collector/nvtx.h"
+#include "collector/gpu.h"
 #include "collector/positions.h"
 
 #define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
@@ -256,6 +257,7 @@ void positions_release(struct arenas *as)
 	for (struct arena *a = as->first; a; a = next) {
 		next = a->next;
 		release_arena(a);
+		gpu_rows_safe(a);
 		if (a->is_over)
 			arena_detach(as, a);
 	}
@@ -278,6 +280,7 @@ void positions_lost(struct arenas *as)
 			t->agg_sum = 0;
 		}
 		a->files_changed = true;
+		gpu_rows_lost(as, a);
 	}
 }
 

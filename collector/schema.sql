@@ -529,9 +529,10 @@ CREATE TABLE SL_LIBRARY_API (
 -- @table SL_GPU_ARGUMENTS lazy
 CREATE TABLE SL_GPU_ARGUMENTS (
     -- What was kept of the arguments of calls into GPU libraries, one row each.
-    callId INTEGER NOT NULL, -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId, or callId of the other tables of calls
-    role   INTEGER NOT NULL, -- -> ENUM_SL_GPU_ROLE.id: what it is
-    value  INTEGER NOT NULL  -- number, address or handle
+    callId   INTEGER NOT NULL, -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId, or callId of the other tables of calls
+    position INTEGER NOT NULL, -- 0, 1, ...: the order of those that were kept (a call may have several of a role)
+    role     INTEGER NOT NULL, -- -> ENUM_SL_GPU_ROLE.id: what it is
+    value    INTEGER NOT NULL  -- number, address or handle
 );
 
 -- @table TARGET_INFO_GPU lazy

@@ -44,7 +44,7 @@ static void rows_of_gpu_programs(void **state)
 	assert_string_equal(
 		ask("SELECT vmId || ' ' || name || ' ' || busLocation || ' ' || uuid || ' ' || "
 		    "cuDevice || ' ' || smMinor FROM TARGET_INFO_GPU"),
-		"10 t0 t1 t2 19 30");
+		"10 t0 t1 t2 18 30");
 	assert_string_equal(ask("SELECT cudaId || uuid || numMultiprocessors FROM "
 				"TARGET_INFO_CUDA_DEVICE"),
 			    "11t013");
