@@ -79,16 +79,18 @@ struct nvtx_handle;
 #define NVTX_STACK_BUCKETS  1024u
 #define NVTX_RANGE_BUCKETS  4096u
 #define NVTX_HANDLE_BUCKETS 1024u
+#define NVTX_SCHEMA_BUCKETS 1024u
 
 struct nvtx_arena {
 	struct nvtx_stack *stack[NVTX_STACK_BUCKETS];
 	struct nvtx_range *range[NVTX_RANGE_BUCKETS];
 	uint32_t stacks, early;
 	struct nvtx_name *names;
-	struct nvtx_schema *schemas;
+	struct nvtx_schema *schema[NVTX_SCHEMA_BUCKETS];
 	struct nvtx_handle *handle[NVTX_HANDLE_BUCKETS];
-	uint32_t (*told)[2]; /* (process, domain) pairs whose names have rows */
-	uint32_t told_cnt, told_cap;
+	uint64_t *
+		told; /* set of process << 32 | domain, whose names have rows: open addressing, 0 = free */
+	uint32_t told_cnt, told_cap, name_cnt;
 	int64_t *text_id; /* StringIds.id + 1 by string id */
 	uint32_t text_ids;
 	uint32_t saves;

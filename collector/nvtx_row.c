@@ -123,27 +123,44 @@ void nvtx_name_row(struct arenas *as, int type, int64_t ns, int64_t global_tid, 
 
 /* ---- names that forked children inherit ---- */
 
-static bool is_told(const struct nvtx_arena *n, uint32_t image, uint32_t domain)
+#define NAMES_MAX 16384u /* that children can inherit */
+
+/* Where the pair is in the set, or would be. */
+static uint64_t *told_at(uint64_t *told, uint32_t cap, uint64_t pair)
 {
-	for (uint32_t i = 0; i < n->told_cnt; i++)
-		if (n->told[i][0] == image && n->told[i][1] == domain)
-			return true;
-	return false;
+	uint32_t i = (uint32_t)(pair * 0x9e3779b97f4a7c15u >> 32) & (cap - 1);
+
+	while (told[i] && told[i] != pair)
+		i = (i + 1) & (cap - 1);
+	return &told[i];
 }
 
+static bool is_told(const struct nvtx_arena *n, uint32_t image, uint32_t domain)
+{
+	return n->told_cap && *told_at(n->told, n->told_cap, (uint64_t)image << 32 | domain);
+}
+
+/* Process numbers begin at 1, so no pair is 0. */
 static void set_told(struct nvtx_arena *n, uint32_t image, uint32_t domain)
 {
-	if (n->told_cnt == n->told_cap) {
-		uint32_t cap = n->told_cap * 2 + 16;
-		void *more = realloc(n->told, cap * sizeof(*n->told));
+	uint64_t pair = (uint64_t)image << 32 | domain, *at;
+
+	if (n->told_cnt * 2 >= n->told_cap) {
+		uint32_t cap = n->told_cap ? n->told_cap * 2 : 64;
+		uint64_t *more = calloc(cap, sizeof(*more));
 
 		if (!more)
 			return;
+		for (uint32_t i = 0; i < n->told_cap; i++)
+			if (n->told[i])
+				*told_at(more, cap, n->told[i]) = n->told[i];
+		free(n->told);
 		n->told = more;
 		n->told_cap = cap;
 	}
-	n->told[n->told_cnt][0] = image;
-	n->told[n->told_cnt++][1] = domain;
+	at = told_at(n->told, n->told_cap, pair);
+	n->told_cnt += !*at;
+	*at = pair;
 }
 
 void nvtx_name_given(struct nvtx_arena *n, uint32_t image, uint32_t domain, bool is_category,
@@ -161,9 +178,10 @@ void nvtx_name_given(struct nvtx_arena *n, uint32_t image, uint32_t domain, bool
 		name->text = strdup(text);
 		return;
 	}
-	name = calloc(1, sizeof(*name));
+	name = n->name_cnt < NAMES_MAX ? calloc(1, sizeof(*name)) : NULL;
 	if (!name)
 		return;
+	n->name_cnt++;
 	name->text = strdup(text);
 	name->domain = domain;
 	name->category = category;

@@ -7,28 +7,34 @@
 #define ENTRIES_MAX 4096u
 #define TEXT_MAX    8192u
 
+static struct nvtx_schema **schema_at(const struct nvtx_arena *n, uint32_t domain, uint64_t id)
+{
+	struct nvtx_schema *const *at =
+		&n->schema[((id ^ (uint64_t)domain << 40) * 0x9e3779b97f4a7c15u >> 32) %
+			   NVTX_SCHEMA_BUCKETS];
+
+	while (*at && ((*at)->id != id || (*at)->domain != domain))
+		at = &(*at)->next;
+	return (struct nvtx_schema **)(uintptr_t)at;
+}
+
 const struct nvtx_schema *nvtx_schema_find(const struct nvtx_arena *n, uint32_t domain, uint64_t id)
 {
-	for (const struct nvtx_schema *s = n->schemas; s; s = s->next)
-		if (s->id == id && s->domain == domain)
-			return s;
-	return NULL;
+	return *schema_at(n, domain, id);
 }
 
 static struct nvtx_schema *get(struct nvtx_arena *n, uint32_t domain, uint64_t id)
 {
-	struct nvtx_schema *s = (struct nvtx_schema *)(uintptr_t)nvtx_schema_find(n, domain, id);
+	struct nvtx_schema **at = schema_at(n, domain, id);
 
-	if (s)
-		return s;
-	s = calloc(1, sizeof(*s));
-	if (!s)
+	if (*at)
+		return *at;
+	*at = calloc(1, sizeof(**at));
+	if (!*at)
 		return NULL;
-	s->domain = domain;
-	s->id = id;
-	s->next = n->schemas;
-	n->schemas = s;
-	return s;
+	(*at)->domain = domain;
+	(*at)->id = id;
+	return *at;
 }
 
 /* The text behind @words payload words, as a string in @text; its length. */
@@ -98,7 +104,7 @@ static struct nvtx_handle **handle_at(const struct nvtx_arena *n, uint64_t handl
 		&n->handle[(handle * 0x9e3779b97f4a7c15u >> 32) % NVTX_HANDLE_BUCKETS];
 
 	while (*at && (*at)->handle != handle)
-		at = &(*(struct nvtx_handle **)(uintptr_t)at)->next;
+		at = &(*at)->next;
 	return (struct nvtx_handle **)(uintptr_t)at;
 }
 
@@ -196,20 +202,26 @@ void nvtx_schema_record(struct db *db, struct arena *a, const struct call *c)
 		write_row(db, c, domain, high, text);
 }
 
+static void free_schema(struct nvtx_schema *s)
+{
+	for (uint32_t i = 0; i < s->entries; i++)
+		free(s->entry[i].name);
+	for (uint32_t i = 0; i < s->values; i++)
+		free(s->value[i].name);
+	free(s->entry);
+	free(s->value);
+	free(s);
+}
+
 void nvtx_schemas_release(struct nvtx_arena *n)
 {
-	while (n->schemas) {
-		struct nvtx_schema *s = n->schemas;
+	for (unsigned i = 0; i < NVTX_SCHEMA_BUCKETS; i++)
+		while (n->schema[i]) {
+			struct nvtx_schema *s = n->schema[i];
 
-		n->schemas = s->next;
-		for (uint32_t i = 0; i < s->entries; i++)
-			free(s->entry[i].name);
-		for (uint32_t i = 0; i < s->values; i++)
-			free(s->value[i].name);
-		free(s->entry);
-		free(s->value);
-		free(s);
-	}
+			n->schema[i] = s->next;
+			free_schema(s);
+		}
 	for (unsigned i = 0; i < NVTX_HANDLE_BUCKETS; i++)
 		while (n->handle[i]) {
 			struct nvtx_handle *h = n->handle[i];

@@ -19,6 +19,7 @@
 
 #include "collector/nvtx.h"
 #include "collector/gpu.h"
+#include "collector/nvtx.h"
 #include "collector/positions.h"
 
 #define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
