@@ -48,6 +48,8 @@ struct spent {
 struct strings {
 	char **text;
 	uint32_t cnt;
+	bool has_new;         /* since the last commit: */
+	uint64_t is_new[256]; /* bit per page of STRINGS_PAGE ids */
 };
 
 struct gpu_arena;
@@ -88,8 +90,9 @@ struct gpu_report {
 	int64_t blocks;   /* of ids given out, see gpu_internal.h */
 	uint32_t gpus;
 	uint8_t uuid[64][16];
-	bool has_changed; /* since it was saved for recover */
-	uint64_t dropped; /* records that CUPTI lost */
+	bool has_changed;                        /* since it was saved for recover */
+	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI tells of them */
+	uint64_t dropped;                        /* records that CUPTI lost */
 	uint64_t hurried; /* records that did not wait as long as they should have */
 	/* Says a line to the user, if there is one to say it to. */
 	void (*warn)(void *to, const char *text);

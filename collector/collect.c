@@ -92,7 +92,8 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.threshold_ticks = o->trace & SL_TRACE_OSRT
 					   ? ticks(o->osrt_threshold_ns, ticks_per_ns)
 					   : UINT64_MAX,
-		.cuda_flush_ms = 1000,
+		.cuda_flags = o->cuda_flags,
+		.cuda_flush_ms = (uint32_t)o->cuda_flush_ms,
 		.signal_threshold_ticks = ticks(signal_ns, ticks_per_ns),
 		.on_full = o->on_full,
 		.wait_ms = 1000,
@@ -134,6 +135,28 @@ static void save_setup(struct collector *c, int64_t zero_real)
 	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
 	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));
 	db_state_set(c->db, "session", &s, sizeof(s));
+}
+
+static void gpu_warning(void *to, const char *text)
+{
+	const struct collector *c = to;
+
+	if (!c->is_quiet)
+		sl_warn("%s", text);
+}
+
+static void set_arenas(struct collector *c)
+{
+	const struct profile_options *o = c->options;
+
+	c->arenas = (struct arenas){.model = &c->model,
+				    .db = c->db,
+				    .clock = &c->clock,
+				    .gpu = {.flush_ns = o->cuda_flush_ms * 1000000,
+					    .no_um_cpu_faults = !o->cuda_um_cpu_faults,
+					    .no_um_gpu_faults = !o->cuda_um_gpu_faults,
+					    .warn = gpu_warning,
+					    .warn_to = c}};
 }
 
 static void tell_keeper(struct collector *c)
@@ -204,7 +227,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->model.no_osrt = !(ask->options->trace & SL_TRACE_OSRT);
 	c->model.watch = loop_watch_proc;
 	c->model.watch_ctx = c;
-	c->arenas = (struct arenas){.model = &c->model, .db = c->db, .clock = &c->clock};
+	set_arenas(c);
 	c->root = c->model.root_pid = ask->root;
 	if (ask->options->duration_s)
 		c->stop_at = ask->options->duration_s * SECOND_NS;
@@ -222,7 +245,7 @@ void collect_resume(struct collector *c, int listen_fd)
 {
 	c->model.watch = loop_watch_proc;
 	c->model.watch_ctx = c;
-	c->arenas = (struct arenas){.model = &c->model, .db = c->db, .clock = &c->clock};
+	set_arenas(c);
 	c->session.listen_fd = listen_fd;
 	if (listen_fd >= 0)
 		loop_add(c, listen_fd, LOOP_LISTEN, NULL);
@@ -293,6 +316,10 @@ void collect_commit(struct collector *c)
 {
 	int err;
 
+	/* Arenas go with this commit: what they leave goes into it. */
+	for (struct arena *a = c->arenas.first; a; a = a->next)
+		if (a->is_over)
+			gpu_settle(&c->arenas, a, true);
 	positions_save(&c->arenas);
 	err = db_commit(c->db, c->now);
 	if (err)
@@ -478,6 +505,8 @@ int collect_finish(struct collector *c)
 	drain_all(c);
 	drain_reap(&c->arenas, true);
 	drain_totals(&c->arenas, true);
+	for (struct arena *a = c->arenas.first; a; a = a->next)
+		gpu_settle(&c->arenas, a, true);
 	model_settle(&c->model, c->now, true);
 	if (c->sched)
 		c->sched_lost = sched_lost(c->sched);

@@ -261,6 +261,8 @@ static void unified_memory(struct arenas *as, struct gpu_process *p, const struc
 		moved(as, p, u);
 		break;
 	case UM_CPU_FAULT: /* value: the instruction's address */
+		if (as->gpu.no_um_cpu_faults)
+			break;
 		snprintf(pc, sizeof(pc), "0x%" PRIx64, u->value);
 		row = db_row(as->db, DB_UM_CPU_PAGE_FAULTS);
 		row[UMC_START] = gpu_session_ns(as, u->start);
@@ -273,6 +275,8 @@ static void unified_memory(struct arenas *as, struct gpu_process *p, const struc
 		row[UMC_SOURCE_FILE] = row[UMC_SOURCE_LINE] = DB_NULL;
 		break;
 	case UM_GPU_FAULT:
+		if (as->gpu.no_um_gpu_faults)
+			break;
 		row = db_row(as->db, DB_UM_GPU_PAGE_FAULTS);
 		row[UMG_START] = gpu_session_ns(as, u->start);
 		row[UMG_END] = gpu_session_ns(as, u->end);

@@ -61,6 +61,28 @@ static void system_env(struct collector *c)
 		      c->clock.mode == SL_CLOCK_TSC ? "counter" : "CLOCK_MONOTONIC");
 }
 
+static void cuda_settings(struct collector *c)
+{
+	const struct profile_options *o = c->options;
+	static const struct {
+		uint32_t kind;
+		const char *name;
+	} kinds[] = {{SL_TRACE_CUDA, "PROCESS_0:COLLECT_CUDA_TRACE"},
+		     {SL_TRACE_NVTX, "PROCESS_0:COLLECT_NVTX_TRACE"},
+		     {SL_TRACE_CUBLAS, "PROCESS_0:COLLECT_CUBLAS_TRACE"},
+		     {SL_TRACE_CUDNN, "PROCESS_0:COLLECT_CUDNN_TRACE"}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		db_meta_capture(c->db, kinds[i].name, o->trace & kinds[i].kind ? "true" : "false");
+	if (!(o->trace & SL_TRACE_CUDA))
+		return;
+	/* Calls that ask for errors, versions and attributes have no rows. */
+	db_meta_capture(c->db, "PROCESS_0:CUDA_SKIP_SOME_API_CALLS", "true");
+	number(c, "PROCESS_0:CUDA_FLUSH_PERIOD", o->cuda_flush_ms);
+	db_meta_capture(c->db, "PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE",
+			o->cuda_flags & SL_CUDA_GRAPH_NODES ? "node" : "graph");
+}
+
 void notes_begin(struct collector *c)
 {
 	static const char *const scopes[] = {"none", "process-tree", "system-wide"};
@@ -76,6 +98,7 @@ void notes_begin(struct collector *c)
 	db_meta_capture(c->db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE", scopes[o->cpuctxsw]);
 	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
 	db_meta_capture(c->db, "OSRT_OPTIONS:FILE_ACCESS", o->osrt_file_access ? "true" : "false");
+	cuda_settings(c);
 }
 
 void notes_command(struct collector *c, int argc, char **argv)
@@ -138,6 +161,18 @@ static void say_losses(struct collector *c)
 			  "full, or it skipped them)",
 			  grouped(c->sched_lost, n));
 	}
+	if (as->gpu.dropped)
+		notes_say(c, WARNING,
+			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "
+			  "full "
+			  "(see SL_LOST_EVENTS)",
+			  grouped(as->gpu.dropped, n));
+	if (as->gpu.hurried)
+		notes_say(c, WARNING,
+			  "%s calls and records of GPUs did not wait for each other, too many "
+			  "waited: some "
+			  "may stand twice, or without what they started",
+			  grouped(as->gpu.hurried, n));
 	if (as->corrupt)
 		notes_say(c, WARNING,
 			  "%s records made no sense and were left out (did the program "

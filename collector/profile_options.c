@@ -29,6 +29,8 @@ static const char trace_kinds[] =
 static struct {
 	struct profile_options o;
 	const char *trace, *cpuctxsw, *wait, *kill, *on_full, *export, *command_file;
+	const char *cuda_graph_trace, *cuda_event_trace;
+	bool cuda_memory_usage;
 } raw;
 
 #define GROUP(title)                {.kind = OPT_GROUP, .help = title},
@@ -49,6 +51,8 @@ static void raw_init(void)
 	raw.kill = "sigterm";
 	raw.on_full = "wait";
 	raw.export = "sqlite";
+	raw.cuda_graph_trace = "graph";
+	raw.cuda_event_trace = "auto";
 }
 
 void profile_options_init(struct profile_options *options)
@@ -56,6 +60,7 @@ void profile_options_init(struct profile_options *options)
 	*options = (struct profile_options){
 		.trace = SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT,
 		.osrt_threshold_ns = 1000,
+		.cuda_flush_ms = 1000,
 		.cpuctxsw = SCHED_MODE_TREE,
 		.inherit_environment = true,
 		.show_output = true,
@@ -145,6 +150,38 @@ static int read_kill(void)
 	return 0;
 }
 
+/*
+ * graph or node, and behind colons what nsys has besides: how graphs that run on the device are traced, and NVTX
+ * ranges around nodes. There is one way here, so these are taken and have no effect.
+ */
+static int read_cuda(void)
+{
+	static const char *const more[] = {"host-only", "host-and-device", "nvtx-live",
+					   "nvtx-precapture"};
+	const char *p = raw.cuda_graph_trace;
+	size_t len = strcspn(p, ":");
+	bool is_node = len == 4 && memcmp(p, "node", 4) == 0;
+	bool is_known = is_node || (len == 5 && memcmp(p, "graph", 5) == 0);
+
+	for (p += len; *p && is_known; p += len) {
+		len = strcspn(++p, ":");
+		is_known = false;
+		for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+			is_known |= strlen(more[i]) == len && memcmp(p, more[i], len) == 0;
+	}
+	if (!is_known) {
+		sl_warn("profile: option '--cuda-graph-trace' takes graph or node, not '%s' (see "
+			"'sightline profile --help')",
+			raw.cuda_graph_trace);
+		return -SL_EXIT_USAGE;
+	}
+	raw.o.cuda_flags = (is_node ? SL_CUDA_GRAPH_NODES : 0u) |
+			   (raw.cuda_memory_usage ? SL_CUDA_MEMORY_USAGE : 0u) |
+			   (raw.cuda_event_trace[0] == 't' ? SL_CUDA_EVENTS : 0u) |
+			   (raw.o.cuda_um_cpu_faults || raw.o.cuda_um_gpu_faults ? SL_CUDA_UM : 0u);
+	return 0;
+}
+
 static int read_env(void)
 {
 	const char *cursor = raw.o.env_vars;
@@ -178,6 +215,8 @@ static int settle(struct profile_options *options)
 		     : raw.on_full[0] == 'd' ? SL_FULL_DROP
 					     : SL_FULL_BLOCK;
 	rc = read_kill();
+	if (rc == 0)
+		rc = read_cuda();
 	if (rc == 0)
 		rc = read_env();
 	if (rc < 0)

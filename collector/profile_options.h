@@ -19,6 +19,9 @@ struct profile_options {
 	uint32_t trace; /* SL_TRACE_*: what is hooked; 0: the program runs without the shim */
 	int64_t osrt_threshold_ns;
 	bool osrt_file_access;
+	uint32_t cuda_flags; /* SL_CUDA_*: what CUPTI is asked for */
+	bool cuda_um_cpu_faults, cuda_um_gpu_faults;
+	int64_t cuda_flush_ms; /* 0: when buffers are full */
 	enum sched_mode cpuctxsw;
 	const char
 		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */

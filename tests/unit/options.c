@@ -303,8 +303,8 @@ static void profile_has_the_documented_defaults(void **state)
 static void profile_takes_a_command_line_of_nsys(void **state)
 {
 	(void)state;
-	assert_int_equal(PROFILE("-t", "cuda,nvtx,osrt,cudnn,cublas,opengl,vulkan", "-s", "none", "-o", "r", "-f",
-				 "true", "--capture-range=cudaProfilerApi",
+	assert_int_equal(PROFILE("-t", "cuda,nvtx,osrt,cudnn,cublas,opengl,vulkan", "-s", "none",
+				 "-o", "r", "-f", "true", "--capture-range=cudaProfilerApi",
 				 "--cuda-memory-usage=true", "--gpu-metrics-device=all", "-w",
 				 "true", "-x", "true", "--kill", "none",
 				 "--trace-fork-before-exec=true", "python3", "-c", "pass"),
@@ -316,7 +316,7 @@ static void profile_takes_a_command_line_of_nsys(void **state)
 	assert_int_equal(po.kill_signal, 0);
 	assert_string_equal(said,
 			    "sightline: profile: accepted, but not yet in effect: --capture-range, "
-			    "--cuda-memory-usage, --gpu-metrics-device, --trace-fork-before-exec\n"
+			    "--gpu-metrics-device, --trace-fork-before-exec\n"
 			    "sightline: profile: not yet traced: opengl, vulkan\n");
 }
 
@@ -346,6 +346,32 @@ static void profile_reads_its_words(void **state)
 	assert_int_equal(po.cpuctxsw, SCHED_MODE_SYSTEM);
 	assert_int_equal(po.on_full, SL_FULL_DROP);
 	assert_int_equal(po.kill_signal, SIGKILL);
+}
+
+static void cuda_is_asked_as_nsys_is(void **state)
+{
+	static const char *const nodes[] = {"node", "node:host-only",
+					    "node:host-and-device:nvtx-live"};
+
+	(void)state;
+	assert_int_equal(PROFILE("p"), 1);
+	assert_int_equal(po.cuda_flags, 0);
+	assert_int_equal(po.cuda_flush_ms, 1000);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(PROFILE("--cuda-graph-trace", nodes[i], "p"), 3);
+		assert_int_equal(po.cuda_flags, SL_CUDA_GRAPH_NODES);
+	}
+	assert_int_equal(PROFILE("--cuda-graph-trace=graph:host-and-device",
+				 "--cuda-event-trace=true", "--cuda-memory-usage=true",
+				 "--cuda-um-gpu-page-faults=true", "--cuda-flush-interval=0", "p"),
+			 6);
+	assert_int_equal(po.cuda_flags, SL_CUDA_EVENTS | SL_CUDA_MEMORY_USAGE | SL_CUDA_UM);
+	assert_false(po.cuda_um_cpu_faults);
+	assert_true(po.cuda_um_gpu_faults);
+	assert_int_equal(po.cuda_flush_ms, 0);
+	assert_int_equal(PROFILE("--cuda-graph-trace=nodes", "p"), -SL_EXIT_USAGE);
+	assert_int_equal(PROFILE("--cuda-graph-trace=node:", "p"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "takes graph or node, not 'node:'"));
 }
 
 static void profile_refuses_what_makes_no_sense(void **state)
@@ -442,6 +468,7 @@ int main(void)
 		cmocka_unit_test(profile_has_the_documented_defaults),
 		cmocka_unit_test(profile_takes_a_command_line_of_nsys),
 		cmocka_unit_test(profile_reads_its_words),
+		cmocka_unit_test(cuda_is_asked_as_nsys_is),
 		cmocka_unit_test(profile_refuses_what_makes_no_sense),
 		cmocka_unit_test(variables_are_taken_apart_at_commas),
 		cmocka_unit_test(a_string_is_split_as_a_shell_does),
