@@ -37,7 +37,7 @@ bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
 	const ElfW(Dyn) *dyn = NULL;
 	ElfW(Xword) soname = 0;
 
-	memset(o, 0, sizeof(*o));
+	*o = (struct sl_object){0};
 	o->base = info->dlpi_addr;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -66,6 +66,16 @@ bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
 	}
 	o->soname = soname && o->strtab ? o->strtab + soname : NULL;
 	return o->symtab && o->strtab && o->gnu_hash;
+}
+
+/* Not strcmp(): a sanitizer's, before it has found the real one by asking us. */
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
 }
 
 static void *symbol_address(const struct sl_object *o, const ElfW(Sym) * sym)
@@ -98,8 +108,7 @@ void *sl_object_find(const struct sl_object *o, const char *name)
 		uint32_t other = chain[i - bias];
 
 		if ((other | 1) == (h | 1) && sym->st_shndx != SHN_UNDEF &&
-		    !(o->versym && o->versym[i] & 0x8000) &&
-		    strcmp(o->strtab + sym->st_name, name) == 0)
+		    !(o->versym && o->versym[i] & 0x8000) && same(o->strtab + sym->st_name, name))
 			return symbol_address(o, sym);
 		if (other & 1)
 			return NULL;
