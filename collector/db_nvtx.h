@@ -33,8 +33,11 @@ enum db_nvtx_table {
 int db_nvtx_row(struct db *db, enum db_nvtx_table table, const int64_t *numbers,
 		const char *const *texts);
 
-/* An event that was open when a previous collector stopped (recover). Calls @fn for each, the oldest first. */
-typedef void (*db_nvtx_fn)(void *ctx, const struct db_nvtx_event *e);
-int db_nvtx_open_events(struct db *db, db_nvtx_fn fn, void *ctx);
+/*
+ * After recover: eventId of a range that a previous collector left open, the one that began last; it is then taken as
+ * closed. Push/pop (type 59): of the thread @global, in domain @which. Start/end (60): of its process, with the id
+ * @which. 0: none.
+ */
+int64_t db_nvtx_left_open(struct db *db, int type, int64_t global, int64_t which);
 
 #endif

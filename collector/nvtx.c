@@ -116,6 +116,17 @@ static void on_push(struct arenas *as, struct thread *t, const struct call *c)
 	s->cnt++;
 }
 
+/* Is this the end of a range that a previous collector left in the report without one? */
+static bool end_left(struct arenas *as, int type, const struct thread *t, int64_t which, int64_t ns)
+{
+	int64_t row = db_nvtx_left_open(as->db, type, t->global_tid, which);
+
+	if (row)
+		db_nvtx_end(as->db, row, ns, type == NVTX_START_END ? t->global_tid : DB_NULL,
+			    NULL);
+	return row != 0;
+}
+
 static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct nvtx_reader r = {.at = c->payload, .left = c->payload_words};
@@ -130,11 +141,16 @@ static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 		return;
 	if (level != SL_NVTX_LEVEL_UNKNOWN)
 		close_above(as, a, s, level + 1);
-	/* Pushed before a fork, by the parent; or its push was lost. */
-	if (!s->cnt || (level != SL_NVTX_LEVEL_UNKNOWN && s->event[s->cnt - 1].level != level &&
-			s->event[s->cnt - 1].level != SL_NVTX_LEVEL_UNKNOWN))
+	if (!s->cnt) {
+		/* Read by a previous collector; or pushed before a fork, by the parent. */
+		end_left(as, NVTX_PUSH_POP, t, (uint32_t)first, ns);
 		return;
-	e = &s->event[--s->cnt];
+	}
+	e = &s->event[s->cnt - 1];
+	if (level != SL_NVTX_LEVEL_UNKNOWN && e->level != level &&
+	    e->level != SL_NVTX_LEVEL_UNKNOWN)
+		return; /* its push was lost */
+	s->cnt--;
 	if (blobs)
 		nvtx_read_blobs(a, &r, blobs, e);
 	nvtx_row(as, a, e, NVTX_PUSH_POP, t->global_tid, ns, DB_NULL);
@@ -224,7 +240,7 @@ static void on_end(struct arenas *as, struct thread *t, const struct call *c)
 		range_drop(a->nvtx, at);
 		return;
 	}
-	if (r || a->nvtx->early >= EARLY_MAX)
+	if (r || end_left(as, NVTX_START_END, t, (int64_t)id, ns) || a->nvtx->early >= EARLY_MAX)
 		return;
 	r = range_add(a->nvtx, t->image->number, id);
 	if (!r)

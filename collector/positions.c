@@ -2,7 +2,7 @@
  * positions.c - how far each ring was read, in the same transaction as what was read.
  *
  * Keys in SL_STATE: "session" (counters), "arena.N" (struct saved_arena, images, threads), "files.N" (open files with
- * their names). After a crash, recover compares them with the shared memory: what is in the report and not yet given back is
+ * their names), "strings.N" (texts by id, strings.c). After a crash, recover compares them with the shared memory: what is in the report and not yet given back is
  * given back, what is not in the report is read.
  */
 #include "collector/arenas.h"
@@ -17,10 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/nvtx.h"
 #include "collector/gpu.h"
 #include "collector/nvtx.h"
 #include "collector/positions.h"
+#include "collector/strings.h"
 
 #define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define PAGE       4096u
@@ -176,6 +176,8 @@ int positions_save(struct arenas *as)
 			err = save_arena(as, a);
 		if (!err && a->files_changed)
 			err = save_files(as, a);
+		if (!err)
+			err = strings_save(as->db, a);
 	}
 	return err;
 }

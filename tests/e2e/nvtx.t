@@ -83,6 +83,29 @@ for sig in KILL TERM; do
 60|started|1' "killed by $sig: open ranges have no end"
 done
 
+# ---- the collector is killed while ranges are open ----
+rm -f go ready
+SIGHTLINE_OUTPUT=$W/gone.sqlite SIGHTLINE_OPTIONS='-t nvtx' LD_PRELOAD=$SHIM "$NVTX" wait go >ready 2>err &
+job=$!
+R=$W/gone.sqlite
+wait_for 10 grep -q ready ready
+wait_for 10 eval '[ "$(sqlite3 -readonly "$R" "SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (59, 60)")" = 3 ]'
+result $? 'open ranges can be seen while the program runs'
+victims=$(for p in /proc/[0-9]*; do
+	[ "$(readlink "$p/exe")" = "$BIN" ] && tr '\0' '\n' <"$p/environ" 2>/dev/null | grep -qF "$W" && echo "${p#/proc/}"
+done)
+check 'there is a collector' test -n "$victims"
+[ "$victims" ] && kill -9 $victims
+touch go
+wait $job
+check 'recover works' "$BIN" recover "$R"
+is "$(q "$R" "SELECT eventType, coalesce(text, value), end > start FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId
+	WHERE eventType IN (59, 60) ORDER BY eventId")" '59|outer|1
+59|inner|1
+60|registered before|1
+59|registered before|1' 'ranges go on over the death of the collector'
+check 'recovered report is sound' intact "$R"
+
 # ---- the program's own injection library ----
 profile chain -t nvtx env NVTX_INJECTION64_PATH="$PROG/lib/nvtx_other.so" "$NVTX" chain >out 2>err
 is "$?$(grep -v '^sightline: ' err)$(cat out)" '0100 100

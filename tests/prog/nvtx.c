@@ -9,6 +9,7 @@
  *   nvtx name           names of things
  *   nvtx loop N         N ranges as fast as it goes; prints ns per push and pop
  *   nvtx levels         prints what push and pop answer
+ *   nvtx wait FILE      two ranges are open until FILE is there; then a third, and all end
  *   nvtx chain          what the other injection library knows (lib/nvtx_other.c)
  */
 #include <pthread.h>
@@ -322,6 +323,29 @@ static void open_ranges(void)
 		pause();
 }
 
+static int wait_inside(const char *file)
+{
+	struct nvtx_attr a;
+	uint64_t id;
+
+	make_domains(1);
+	a = attr_of(3, string_register(domain[1], "registered before"));
+	push("outer");
+	push("inner");
+	id = start_ex(domain[1], &a);
+	fflush(stdout);
+	printf("ready\n");
+	fflush(stdout);
+	while (access(file, F_OK) != 0)
+		usleep(20000);
+	push_ex(domain[1], &a);
+	pop_ex(domain[1]);
+	end_ex(domain[1], id);
+	pop();
+	pop();
+	return 0;
+}
+
 static int fork_child(void)
 {
 	void *s;
@@ -511,6 +535,8 @@ int main(int argc, char **argv)
 		return truth(cnt);
 	if (strcmp(what, "open") == 0)
 		open_ranges();
+	if (strcmp(what, "wait") == 0)
+		return wait_inside(argc > 2 ? argv[2] : "go");
 	if (strcmp(what, "chain") == 0)
 		return chain();
 	if (strcmp(what, "fork") == 0)
