@@ -71,7 +71,7 @@ $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
 
 $(B)/libtrace-cuda.so: $(CUPTI_OBJ)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--hash-style=gnu \
+	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--hash-style=gnu \
 		-Wl,-soname,libtrace-cuda.so $(LDFLAGS) -o $@ $(CUPTI_OBJ)
 
 $(B)/preload/%.o: preload/%.c

@@ -1,0 +1,394 @@
+/* cupti.c - the stand-in for libcupti: the functions that CUPTI exports. */
+#include "tests/standin/cupti.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define FAIL(...)                                 \
+	do {                                      \
+		int result_ = fails(__VA_ARGS__); \
+		if (result_)                      \
+			return result_;           \
+	} while (0)
+
+#ifndef STANDIN_CUPTI_API
+#define STANDIN_CUPTI_API 130001
+#endif
+
+enum {
+	INVALID_PARAMETER = 1,
+	INVALID_OPERATION = 7,
+	MAX_LIMIT_REACHED = 12,
+	INVALID_KIND = 21,
+};
+
+static int owner;
+static char taken_by[64];
+static struct {
+	cupti_callback *call;
+	void *data;
+	uint32_t resources; /* bit per callback id */
+} subscriber;
+
+uint64_t standin_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t standin_env(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+void standin_wrong(const char *what)
+{
+	fprintf(stderr, "stand-in CUPTI: %s\n", what);
+	abort();
+}
+
+uint32_t standin_version(void)
+{
+	static uint32_t version;
+
+	if (!version)
+		version = (uint32_t)standin_env("STANDIN_CUPTI_VERSION", STANDIN_CUPTI_API);
+	return version;
+}
+
+/* The real one hangs there. */
+void standin_check_child(const char *function)
+{
+	char what[128];
+
+	if (!owner)
+		owner = getpid();
+	if (owner == getpid())
+		return;
+	snprintf(what, sizeof(what), "cupti%s called in a forked child", function);
+	standin_wrong(what);
+}
+
+/* STANDIN_CUPTI_FAIL: "ActivityEnable:52=21,Subscribe=35" */
+static int fails(const char *function, int argument)
+{
+	const char *list = getenv("STANDIN_CUPTI_FAIL");
+	size_t len = strlen(function);
+
+	standin_check_child(function);
+	for (; list && *list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
+		if (strncmp(list, function, len))
+			continue;
+		if (list[len] == '=')
+			return atoi(list + len + 1);
+		if (list[len] == ':' && atoi(list + len + 1) == argument && strchr(list, '='))
+			return atoi(strchr(list, '=') + 1);
+	}
+	return 0;
+}
+
+EXPORT int cuptiGetVersion(uint32_t *version)
+{
+	*version = standin_version();
+	return 0;
+}
+
+EXPORT int cuptiGetResultString(int result, const char **text)
+{
+	static const struct {
+		int result;
+		const char *text;
+	} known[] = {
+		{0, "CUPTI_SUCCESS"},
+		{15, "CUPTI_ERROR_NOT_INITIALIZED"},
+		{21, "CUPTI_ERROR_INVALID_KIND"},
+		{35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"},
+		{39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"},
+		{43, "CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED"},
+		{999, "CUPTI_ERROR_UNKNOWN"},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].result == result) {
+			*text = known[i].text;
+			return 0;
+		}
+	return INVALID_PARAMETER;
+}
+
+/* ---- subscribers ---- */
+
+static int subscribe(void **handle, cupti_callback *call, void *data, const char *name)
+{
+	if (!handle)
+		return INVALID_PARAMETER;
+	if (!standin_attach())
+		return CUPTI_UNKNOWN;
+	if (!*taken_by && getenv("STANDIN_CUPTI_TAKEN"))
+		snprintf(taken_by, sizeof(taken_by), "%s", getenv("STANDIN_CUPTI_TAKEN"));
+	if (*taken_by)
+		return CUPTI_TAKEN;
+	snprintf(taken_by, sizeof(taken_by), "CUPTI for %.50s", name);
+	subscriber.call = call;
+	subscriber.data = data;
+	*handle = &subscriber;
+	return 0;
+}
+
+EXPORT int cuptiSubscribe(void **handle, cupti_callback *call, void *data)
+{
+	FAIL("Subscribe", 0);
+	return subscribe(handle, call, data, "");
+}
+
+EXPORT int cuptiSubscribe_v2(void **handle, cupti_callback *call, void *data,
+			     struct cupti_subscriber *names)
+{
+	int result;
+
+	FAIL("Subscribe_v2", 0);
+	if (names && names->bytes < sizeof(*names))
+		return INVALID_PARAMETER;
+	result = subscribe(handle, call, data, names && names->name ? names->name : "");
+	if (result == CUPTI_TAKEN && names && names->taken_by)
+		snprintf(names->taken_by, names->taken_bytes, "%s", taken_by);
+	return result;
+}
+
+EXPORT int cuptiUnsubscribe(void *handle)
+{
+	FAIL("Unsubscribe", 0);
+	if (handle != &subscriber || !subscriber.call)
+		return INVALID_PARAMETER;
+	memset(&subscriber, 0, sizeof(subscriber));
+	*taken_by = 0;
+	return 0;
+}
+
+EXPORT int cuptiEnableCallback(uint32_t on, void *handle, int domain, uint32_t id)
+{
+	FAIL("EnableCallback", (int)id);
+	if (handle != &subscriber || !subscriber.call || domain != CUPTI_DOMAIN_RESOURCE || id > 31)
+		return INVALID_PARAMETER;
+	subscriber.resources = (subscriber.resources & ~(1u << id)) | (on ? 1u : 0) << id;
+	return 0;
+}
+
+EXPORT int cuptiGetCallbackName(int domain, uint32_t id, const char **name)
+{
+	FAIL("GetCallbackName", (int)id);
+	*name = standin_call_name(domain, id);
+	return *name ? 0 : INVALID_PARAMETER;
+}
+
+void standin_resource(uint32_t id, const struct cupti_resource_data *data)
+{
+	if (subscriber.call && subscriber.resources >> id & 1)
+		subscriber.call(subscriber.data, CUPTI_DOMAIN_RESOURCE, id, data);
+}
+
+/* ---- activities ---- */
+
+/* Kinds came with versions, too. */
+static bool known_kind(int kind)
+{
+#define KIND(name, number, version, shape, flag)                \
+	if (kind == (number) && standin_version() >= (version)) \
+		return true;
+#include "preload/cupti/layout.def"
+	return false;
+}
+
+EXPORT int cuptiActivityEnable(int kind)
+{
+	FAIL("ActivityEnable", kind);
+	if (!known_kind(kind))
+		return INVALID_KIND;
+	if (!standin_attach())
+		return CUPTI_NOT_INITIALIZED;
+	if (standin_enable(kind, true) && kind == CUPTI_KIND_DEVICE)
+		standin_dump_device();
+	return 0;
+}
+
+EXPORT int cuptiActivityEnableAndDump(int kind)
+{
+	FAIL("ActivityEnableAndDump", kind);
+	if (standin_version() < 17)
+		return 11;
+	return cuptiActivityEnable(kind);
+}
+
+EXPORT int cuptiActivityDisable(int kind)
+{
+	FAIL("ActivityDisable", kind);
+	if (!known_kind(kind))
+		return INVALID_KIND;
+	standin_enable(kind, false);
+	return 0;
+}
+
+EXPORT int cuptiActivityRegisterCallbacks(cupti_buffer_requested *requested,
+					  cupti_buffer_completed *completed)
+{
+	FAIL("ActivityRegisterCallbacks", 0);
+	if (!requested || !completed)
+		return INVALID_PARAMETER;
+	standin_requested = requested;
+	standin_completed = completed;
+	return 0;
+}
+
+static size_t record_bytes(uint32_t kind)
+{
+	size_t size = 0;
+	const char *of = NULL;
+
+#define KIND(name, number, version, shape, flag) \
+	if (kind == (number))                    \
+		of = #shape;
+#include "preload/cupti/layout.def"
+#define STRUCT(shape, version, bytes, name)                              \
+	if (of && !strcmp(of, #shape) && standin_version() >= (version)) \
+		size = bytes;
+#include "preload/cupti/layout.def"
+	return size ? size + standin_env("STANDIN_CUPTI_SHIFT", 0) : 0;
+}
+
+EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record)
+{
+	uint8_t *next = *record ? *record : buffer;
+	uint32_t kind;
+
+	if (!buffer)
+		return INVALID_PARAMETER;
+	if (*record) {
+		memcpy(&kind, *record, sizeof(kind));
+		next += record_bytes(kind);
+	}
+	if (next >= buffer + valid)
+		return MAX_LIMIT_REACHED;
+	memcpy(&kind, next, sizeof(kind));
+	if (!record_bytes(kind) || next + record_bytes(kind) > buffer + valid)
+		return INVALID_KIND;
+	*record = next;
+	return 0;
+}
+
+EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
+{
+	(void)context;
+	(void)stream;
+	FAIL("ActivityGetNumDroppedRecords", 0);
+	*dropped = standin_dropped();
+	return 0;
+}
+
+EXPORT int cuptiActivityFlushAll(uint32_t forced)
+{
+	FAIL("ActivityFlushAll", 0);
+	return standin_requested ? standin_flush(forced & CUPTI_FLUSH_FORCED) : INVALID_OPERATION;
+}
+
+EXPORT int cuptiActivityFlushPeriod(uint32_t ms)
+{
+	FAIL("ActivityFlushPeriod", 0);
+	__atomic_store_n(&standin_period, ms, __ATOMIC_RELAXED);
+	return 0;
+}
+
+EXPORT int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
+{
+	FAIL("ActivitySetAttribute", attribute);
+	if (attribute != CUPTI_ATTRIBUTE_ZEROED || *bytes < 1)
+		return INVALID_PARAMETER;
+	standin_zeroed = *(uint8_t *)value;
+	return 0;
+}
+
+EXPORT int cuptiActivityRegisterTimestampCallback(cupti_timestamp *now)
+{
+	FAIL("ActivityRegisterTimestampCallback", 0);
+	if (!now)
+		return INVALID_PARAMETER;
+	if (standin_version() < 17)
+		return 11;
+	standin_timestamp = now;
+	return 0;
+}
+
+EXPORT int cuptiGetTimestamp(uint64_t *now)
+{
+	struct timespec t;
+
+	FAIL("GetTimestamp", 0);
+	clock_gettime(CLOCK_REALTIME, &t);
+	*now = standin_timestamp ? standin_timestamp()
+				 : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return 0;
+}
+
+static int thread_ids;
+
+EXPORT int cuptiSetThreadIdType(int type)
+{
+	FAIL("SetThreadIdType", type);
+	thread_ids = type;
+	return 0;
+}
+
+EXPORT int cuptiGetThreadIdType(int *type)
+{
+	*type = thread_ids;
+	return 0;
+}
+
+EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_um_counter *counters,
+						      uint32_t cnt)
+{
+	FAIL("ActivityConfigureUnifiedMemoryCounter", 0);
+	return counters && cnt ? 0 : INVALID_PARAMETER;
+}
+
+EXPORT int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t on)
+{
+	FAIL("ActivityEnableCudaEventDeviceTimestamps", on);
+	return 0;
+}
+
+/* Handles of the stand-ins' graphs are told as their ids: see cupti_work.c. */
+EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
+{
+	FAIL("GetGraphNodeId", 0);
+	*id = (uintptr_t)node;
+	return 0;
+}
+
+EXPORT int cuptiGetGraphId(void *graph, uint32_t *id)
+{
+	FAIL("GetGraphId", 0);
+	*id = (uint32_t)(uintptr_t)graph;
+	return 0;
+}
+
+EXPORT int cuptiGetGraphExecId(void *exec, uint32_t *id)
+{
+	FAIL("GetGraphExecId", 0);
+	*id = (uint32_t)(uintptr_t)exec;
+	return 0;
+}
+
+EXPORT int cuptiFinalize(void)
+{
+	FAIL("Finalize", 0);
+	standin_reset();
+	return 0;
+}

@@ -1,0 +1,75 @@
+/*
+ * cupti.h - inside the stand-in for libcupti, and what tests may ask of it beyond CUPTI's own functions.
+ *
+ * It keeps CUPTI's contract, also where that hurts: records only of kinds that are enabled, in buffers that it asks
+ * for in the program's threads and returns from its worker, in no order; one subscriber; nothing in forked children;
+ * buffers late; records of any version's layout. What its user must not do ends the program with a message.
+ *
+ * Environment:
+ *   STANDIN_CUPTI_VERSION=18     version of the API (default: by the library's name)
+ *   STANDIN_CUPTI_TAKEN=NAME     the subscriber's place is NAME's
+ *   STANDIN_CUPTI_FAIL=ActivityEnable:52=21,Subscribe=35    results of functions, by argument
+ *   STANDIN_CUPTI_DROP=N         every Nth record finds no room
+ *   STANDIN_CUPTI_LATE=MS        the last buffer of a forced flush comes that much later, from the worker
+ *   STANDIN_CUPTI_SHIFT=BYTES    fields lie that much further on: a layout of the future
+ */
+#ifndef STANDIN_CUPTI_H
+#define STANDIN_CUPTI_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/cupti/api.h"
+#include "tests/standin/standin.h"
+
+enum standin_field {
+#define FIELD(shape, field, offset, bytes, version, member) F_##shape##_##field,
+#include "preload/cupti/layout.def"
+	FIELD_CNT
+};
+
+struct standin_value {
+	enum standin_field field;
+	uint64_t value; /* of fields wider than 8 bytes: an address */
+};
+
+struct standin_emit {
+	enum cupti_kind kind;
+	const struct standin_value *values;
+	unsigned cnt;
+	/* Times are filled in once they are over; a kind without them has no fields here (start_field 0: F_API_cbid). */
+	enum standin_field start_field, end_field;
+	uint64_t start, end; /* CLOCK_MONOTONIC ns */
+};
+
+/* Exported, for tests: a record as if the GPU had done it. */
+void standin_cupti_emit(const struct standin_emit *e);
+
+/* cupti_buffers.c */
+extern pthread_mutex_t standin_lock;
+extern cupti_timestamp *standin_timestamp;
+extern cupti_buffer_requested *standin_requested;
+extern cupti_buffer_completed *standin_completed;
+extern uint32_t standin_period, standin_zeroed;
+bool standin_enable(int kind, bool on);
+bool standin_enabled(int kind);
+int standin_flush(bool forced);
+size_t standin_dropped(void);
+void standin_reset(void);
+
+/* cupti.c */
+uint32_t standin_version(void);
+void standin_check_child(const char *function);
+void standin_resource(uint32_t id, const struct cupti_resource_data *data);
+uint64_t standin_env(const char *name, uint64_t otherwise);
+_Noreturn void standin_wrong(const char *what);
+uint64_t standin_now(void);
+
+/* cupti_work.c */
+bool standin_attach(void);
+void standin_dump_device(void);
+const char *standin_call_name(int domain, uint32_t id);
+
+#endif

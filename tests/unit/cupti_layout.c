@@ -1,0 +1,179 @@
+/*
+ * cupti_layout - where the fields of CUPTI's records are, compared with NVIDIA's headers. They are compared only where
+ * they are installed, in a version that still has the older structures (12.3 and later; 13.0 for all of these).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "preload/cupti/api.h"
+
+#if __has_include(<cupti.h>) && __has_include(<cuda.h>)
+#include <cuda.h>
+#include <cupti.h>
+#endif
+
+#if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130000
+
+/* The first and the last structure of each shape. Fields in between are in the last one, or it would not be that. */
+#define OLDEST_API      CUpti_ActivityAPI
+#define OLDEST_KERNEL   CUpti_ActivityKernel6
+#define OLDEST_MEMCPY   CUpti_ActivityMemcpy4
+#define OLDEST_PEER     CUpti_ActivityMemcpyPtoP3
+#define OLDEST_MEMSET   CUpti_ActivityMemset3
+#define OLDEST_SYNC     CUpti_ActivitySynchronization
+#define OLDEST_EVENT    CUpti_ActivityCudaEvent
+#define OLDEST_MEMORY   CUpti_ActivityMemory2
+#define OLDEST_POOL     CUpti_ActivityMemoryPool
+#define OLDEST_OVERHEAD CUpti_ActivityOverhead
+#define OLDEST_UM       CUpti_ActivityUnifiedMemoryCounter2
+#define OLDEST_DEVICE   CUpti_ActivityDevice2
+#define OLDEST_CONTEXT  CUpti_ActivityContext
+#define OLDEST_STREAM   CUpti_ActivityStream
+#define NEWEST_API      CUpti_ActivityAPI
+#define NEWEST_KERNEL   CUpti_ActivityKernel10
+#define NEWEST_MEMCPY   CUpti_ActivityMemcpy6
+#define NEWEST_PEER     CUpti_ActivityMemcpyPtoP4
+#define NEWEST_MEMSET   CUpti_ActivityMemset4
+#define NEWEST_SYNC     CUpti_ActivitySynchronization2
+#define NEWEST_EVENT    CUpti_ActivityCudaEvent2
+#define NEWEST_GRAPH    CUpti_ActivityGraphTrace2
+#define NEWEST_MEMORY   CUpti_ActivityMemory4
+#define NEWEST_POOL     CUpti_ActivityMemoryPool3
+#define NEWEST_OVERHEAD CUpti_ActivityOverhead3
+#define NEWEST_JIT      CUpti_ActivityJit2
+#define NEWEST_UM       CUpti_ActivityUnifiedMemoryCounter3
+#define NEWEST_DEVICE   CUpti_ActivityDevice5
+#define NEWEST_CONTEXT  CUpti_ActivityContext3
+#define NEWEST_STREAM   CUpti_ActivityStream
+
+#define SAME(type, member, at, size)                                 \
+	do {                                                         \
+		assert_int_equal(offsetof(type, member), at);        \
+		assert_int_equal(sizeof(((type *)0)->member), size); \
+	} while (0)
+
+static void fields_lie_where_the_table_says(void **state)
+{
+	(void)state;
+#define FIELD(shape, field, offset, bytes, version, member) \
+	SAME(NEWEST_##shape, member, offset, bytes);
+#include "preload/cupti/layout.def"
+}
+
+#define FIELD_15(shape, member, at, size) SAME(OLDEST_##shape, member, at, size);
+#define FIELD_17(shape, member, at, size)
+#define FIELD_18(shape, member, at, size)
+#define FIELD_19(shape, member, at, size)
+#define FIELD_20(shape, member, at, size)
+#define FIELD_22(shape, member, at, size)
+#define FIELD_26(shape, member, at, size)
+
+static void older_structures_are_the_same_up_to_their_end(void **state)
+{
+	(void)state;
+#define FIELD(shape, field, offset, bytes, version, member) \
+	FIELD_##version(shape, member, offset, bytes)
+#include "preload/cupti/layout.def"
+}
+
+static void structures_have_the_sizes_of_their_versions(void **state)
+{
+	(void)state;
+#define STRUCT(shape, version, bytes, name) assert_int_equal(sizeof(CUpti_Activity##name), bytes);
+#include "preload/cupti/layout.def"
+}
+
+static void kinds_and_numbers_are_right(void **state)
+{
+	(void)state;
+#define KIND(name, number, version, shape, flag) \
+	assert_int_equal(CUPTI_ACTIVITY_KIND_##name, number);
+#include "preload/cupti/layout.def"
+	assert_int_equal(CUPTI_ERROR_NOT_INITIALIZED, CUPTI_NOT_INITIALIZED);
+	assert_int_equal(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, CUPTI_TAKEN);
+	assert_int_equal(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, CUPTI_MIG);
+	assert_int_equal(CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, CUPTI_WSL);
+	assert_int_equal(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, CUPTI_INSUFFICIENT_PRIVILEGES);
+	assert_int_equal(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, CUPTI_ATTRIBUTE_ZEROED);
+	assert_int_equal(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, CUPTI_FLUSH_FORCED);
+	assert_int_equal(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_DOMAIN_RESOURCE);
+	assert_int_equal(CUPTI_CBID_RESOURCE_GRAPH_CREATED, CUPTI_RESOURCE_GRAPH_CREATED);
+	assert_int_equal(CUPTI_CBID_RESOURCE_GRAPH_CLONED, CUPTI_RESOURCE_GRAPH_CLONED);
+	assert_int_equal(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_RESOURCE_NODE_CREATED);
+	assert_int_equal(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, CUPTI_RESOURCE_EXEC_CREATED);
+	assert_int_equal(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, CUPTI_RESOURCE_NODE_CLONED);
+	assert_int_equal(CUPTI_ACTIVITY_OBJECT_THREAD, CUPTI_OBJECT_THREAD);
+	assert_int_equal(CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED, CUPTI_POOL_IMPORTED);
+}
+
+static void what_callbacks_get_is_laid_out_alike(void **state)
+{
+	(void)state;
+	assert_int_equal(offsetof(CUpti_ResourceData, resourceDescriptor),
+			 offsetof(struct cupti_resource_data, descriptor));
+	assert_int_equal(sizeof(CUpti_GraphData), sizeof(struct cupti_graph_data));
+	assert_int_equal(offsetof(CUpti_GraphData, originalGraph),
+			 offsetof(struct cupti_graph_data, original_graph));
+	assert_int_equal(offsetof(CUpti_GraphData, node), offsetof(struct cupti_graph_data, node));
+	assert_int_equal(offsetof(CUpti_GraphData, originalNode),
+			 offsetof(struct cupti_graph_data, original_node));
+	assert_int_equal(offsetof(CUpti_GraphData, graphExec),
+			 offsetof(struct cupti_graph_data, exec));
+	assert_int_equal(sizeof(CUpti_SubscriberParams), sizeof(struct cupti_subscriber));
+	assert_int_equal(offsetof(CUpti_SubscriberParams, oldSubscriberName),
+			 offsetof(struct cupti_subscriber, taken_by));
+	assert_int_equal(CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN, CUPTI_SUBSCRIBER_NAME);
+	assert_int_equal(sizeof(CUpti_ActivityUnifiedMemoryCounterConfig),
+			 sizeof(struct cupti_um_counter));
+	assert_int_equal(offsetof(CUpti_ActivityUnifiedMemoryCounterConfig, enable),
+			 offsetof(struct cupti_um_counter, on));
+}
+
+#endif
+
+static void table_is_sound(void **state)
+{
+	uint32_t size[64] = {0}, n = 0;
+
+	(void)state;
+	/* Every field is inside the structure of its version, and beyond the one before it. */
+#define STRUCT(shape, version_, bytes_, name) \
+	assert_true((bytes_) % 8 == 0);       \
+	size[n++] = bytes_;
+#include "preload/cupti/layout.def"
+	assert_true(n < 64 && size[0] == 40);
+#define STRUCT(shape, version_, bytes_, name) {#shape, version_, bytes_},
+	static const struct {
+		const char *shape;
+		uint32_t version, bytes;
+	} structs[] = {
+#include "preload/cupti/layout.def"
+	};
+#define FIELD(shape_, field_, offset_, bytes_, version_, member_)          \
+	for (unsigned i = 0; i < n; i++)                                   \
+		if (!strcmp(structs[i].shape, #shape_))                    \
+			assert_int_equal(structs[i].version >= (version_), \
+					 (offset_) + (bytes_) <= structs[i].bytes);
+#include "preload/cupti/layout.def"
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(table_is_sound),
+#if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130000
+		cmocka_unit_test(fields_lie_where_the_table_says),
+		cmocka_unit_test(older_structures_are_the_same_up_to_their_end),
+		cmocka_unit_test(structures_have_the_sizes_of_their_versions),
+		cmocka_unit_test(kinds_and_numbers_are_right),
+		cmocka_unit_test(what_callbacks_get_is_laid_out_alike),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
