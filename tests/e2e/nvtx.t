@@ -139,6 +139,12 @@ profile children -t nvtx sh -c 'env' >got
 is "$(grep NVTX got)" '' "and so is children's"
 is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name LIKE 'NVTX%'")" 0 'a program without NVTX leaves no table of it'
 
+is "$(env EARLY=y LD_PRELOAD="$PROG/lib/early.so" true 2>&1)" 'early 1' 'a variable can be asked for while libraries are loaded'
+for v in y ''; do
+	is "$(env ${v:+EARLY=$v} SIGHTLINE_OUTPUT="$W/early$v.sqlite" LD_PRELOAD="$SHIM:$PROG/lib/early.so" true 2>&1)" "early $([ "$v" ] && echo 1 || echo 0)" \
+		"also before this library is ready: ${v:-not set}" || :
+done
+
 # ---- Python, through the interface itself ----
 cat >drive.py <<'END'
 import ctypes, os, sys
