@@ -14,6 +14,30 @@ enum {
 	CLASS_CUBLAS = 29
 };
 
+/* Functions of runtime and driver without version and twin, and whether they have rows. */
+static struct {
+	uint32_t hash;
+	bool is_recorded;
+} known[8192];
+
+static unsigned known_place(uint32_t hash)
+{
+	unsigned at = hash % 8192;
+
+	while (known[at].hash && known[at].hash != hash)
+		at = (at + 1) % 8192;
+	return at;
+}
+
+bool gpu_is_skipped(const char *name)
+{
+	unsigned at;
+
+	gpu_function(0);
+	at = known_place(gpu_hash(name));
+	return known[at].hash && !known[at].is_recorded;
+}
+
 static void read_line(struct gpu_function *f, const struct sl_gpu_line *line)
 {
 	struct sl_gpu_use use[SL_GPU_ARGS];
@@ -21,6 +45,13 @@ static void read_line(struct gpu_function *f, const struct sl_gpu_line *line)
 
 	f->name = line->name;
 	f->canon = gpu_canon(line->name);
+	if (f->library <= SL_GPU_cuda) {
+		uint32_t hash = gpu_hash(line->name);
+		unsigned at = known_place(hash);
+
+		known[at].hash = hash;
+		known[at].is_recorded |= cnt != SL_GPU_SKIP;
+	}
 	for (int i = 0; i < cnt; i++) {
 		f->role[i] = use[i].role;
 		f->is_pointer[i] = use[i].is_pointer;
@@ -205,7 +236,20 @@ static void write_arguments(struct arenas *as, const struct gpu_hook *h, int64_t
 	}
 }
 
-static void remember(struct gpu_thread *th, const struct gpu_written *w)
+/* What CUPTI calls a call; several calls have one id where they were made by one that it does not tell of. */
+static int64_t told_id(struct arenas *as, struct gpu_process *p, const struct gpu_thread *th,
+		       uint32_t correlation)
+{
+	int64_t id = gpu_cupti_id(as, p, correlation);
+	uint32_t cnt = th->written_cnt < 16 ? th->written_cnt : 16;
+
+	for (uint32_t i = 1; i <= cnt; i++)
+		if (th->written[(th->written_cnt - i) % GPU_WRITTEN].id == id)
+			return gpu_hook_id(as, p);
+	return id;
+}
+
+void gpu_remember(struct gpu_thread *th, const struct gpu_written *w)
 {
 	if (!th->written)
 		th->written = calloc(GPU_WRITTEN, sizeof(*th->written));
@@ -222,8 +266,8 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	const char *told = api ? string_find(a, api->name) : NULL;
 	bool is_driver = f ? f->library == SL_GPU_cuda : api->is_driver;
 	int64_t start = hook ? hook->start : api->start, end = hook ? hook->end : api->end;
-	int64_t id = api && api->correlation ? gpu_cupti_id(as, p, api->correlation)
-					     : gpu_hook_id(as, p);
+	int64_t id =
+		api && api->correlation ? told_id(as, p, th, api->correlation) : gpu_hook_id(as, p);
 	int64_t name = told ? gpu_name(as, a, api->name, true)->mangled
 		       : f  ? function_name(as, a->gpu, hook->function)
 			    : gpu_name(as, a, 0, true)->mangled;
@@ -239,7 +283,8 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	row[RT_CALLCHAIN_ID] = DB_NULL;
 	if (hook)
 		write_arguments(as, hook, id);
-	remember(th, &(struct gpu_written){.start = start,
+	gpu_remember(th,
+		     &(struct gpu_written){.start = start,
 					   .end = end,
 					   .id = id,
 					   .canon = f ? f->canon : gpu_canon_string(a, api->name),

@@ -65,7 +65,7 @@ struct gpu_work {
 
 /* A row of RUNTIME that was written. */
 struct gpu_written {
-	int64_t start, end, id;
+	int64_t start, end, id; /* id 0: it has no row after all */
 	uint32_t canon;
 	bool is_told; /* CUPTI's word is in it */
 };
@@ -184,6 +184,9 @@ bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct g
 /* ---- gpu_calls.c ---- */
 
 const struct gpu_function *gpu_function(unsigned number);
+/* Is this a call of runtime or driver that has no row (asks for errors, versions, ...)? */
+bool gpu_is_skipped(const char *name);
+void gpu_remember(struct gpu_thread *th, const struct gpu_written *w);
 int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p);
 int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation);
 /* A row of RUNTIME; one of @hook and @api may be NULL. Its id. */
@@ -212,8 +215,10 @@ void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, u
 
 /* Of kernel @string; NULL: the string is not known. @force: then "[unknown]". */
 const struct gpu_name *gpu_name(struct arenas *as, struct arena *a, uint32_t string, bool force);
-/* A number for the name without what CUPTI adds and leaves out; 0: not known. */
+/* Numbers for the name: without version and twin; and without what CUPTI leaves out, too. */
+uint32_t gpu_hash(const char *name);
 uint32_t gpu_canon(const char *name);
+/* The latter of a string; 0: not known. */
 uint32_t gpu_canon_string(struct arena *a, uint32_t string);
 /* The name of a function without its scope, template arguments and parameters; its length. */
 size_t gpu_base_name(const char *demangled, const char **begin);

@@ -14,13 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/strings.h"
+
 /* A call of runtime or driver, told by one or both. */
 struct gpu_node {
 	struct gpu_hook *hook;
 	struct gpu_api *api;
 	int64_t start, end; /* what it is sorted by: CUPTI's where there are */
 	struct gpu_node *outer;
-	int64_t id; /* of its row, 0: not written */
+	int64_t id; /* of its row, 0: none */
+	bool is_done;
 	uint32_t canon;
 	bool is_closed; /* nothing that has not returned is around it, as far as hooks know */
 };
@@ -242,6 +245,7 @@ static bool is_ready(const struct gpu_look *look, const struct gpu_node *n)
 
 static void finish_node(struct gpu_node *n)
 {
+	n->is_done = true;
 	if (n->hook)
 		n->hook->is_done = true;
 	if (n->api)
@@ -253,9 +257,17 @@ static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_
 	struct gpu_node *node = look->arena->gpu->node;
 
 	for (struct gpu_node *n = node; n < node + cnt; n++) {
+		const char *name = n->hook ? NULL : string_find(look->arena, n->api->name);
+
 		if (n->outer || !is_ready(look, n))
 			continue;
-		n->id = gpu_write_call(look->as, look->arena, look->process, th, n->hook, n->api);
+		if (!name || !gpu_is_skipped(name))
+			n->id = gpu_write_call(look->as, look->arena, look->process, th, n->hook,
+					       n->api);
+		else
+			gpu_remember(th, &(struct gpu_written){.start = n->start,
+							       .end = n->end,
+							       .is_told = true});
 		finish_node(n);
 	}
 	for (struct gpu_node *n = node; n < node + cnt; n++) {
@@ -263,9 +275,10 @@ static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_
 
 		while (outer && outer->outer)
 			outer = outer->outer;
-		if (!outer || !outer->id)
+		if (!outer || !outer->is_done)
 			continue;
-		if (n->api && !(outer->api && outer->api->correlation == n->api->correlation))
+		if (n->api && outer->id &&
+		    !(outer->api && outer->api->correlation == n->api->correlation))
 			gpu_alias_add(look->process, n->api->correlation, outer->id);
 		finish_node(n);
 	}
@@ -287,7 +300,8 @@ bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct g
 			w->is_told = true;
 		else if (!span_holds(w->start, w->end, api->start, api->end))
 			continue;
-		gpu_alias_add(p, api->correlation, w->id);
+		if (w->id)
+			gpu_alias_add(p, api->correlation, w->id);
 		return true;
 	}
 	return false;

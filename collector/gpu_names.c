@@ -170,18 +170,11 @@ static size_t without_ending(const char *name, size_t len)
 	return len;
 }
 
-/*
- * cudaLaunchKernel, __cudaLaunchKernel_ptsz and CUPTI's cudaLaunchKernel_ptsz_v7000 are one function to the program;
- * which of them it is, the other side may not say.
- */
-uint32_t gpu_canon(const char *name)
+uint32_t gpu_hash(const char *name)
 {
 	uint32_t hash = 2166136261u;
-	size_t len, before;
+	size_t len = strlen(name), before;
 
-	while (*name == '_')
-		name++;
-	len = strlen(name);
 	do {
 		before = len;
 		len = without_ending(name, len);
@@ -189,6 +182,17 @@ uint32_t gpu_canon(const char *name)
 	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ (uint8_t)name[i]) * 16777619u;
 	return hash ? hash : 1;
+}
+
+/*
+ * cudaLaunchKernel, __cudaLaunchKernel_ptsz and CUPTI's cudaLaunchKernel_ptsz_v7000 are one function to the program;
+ * which of them it is, the other side may not say.
+ */
+uint32_t gpu_canon(const char *name)
+{
+	while (*name == '_')
+		name++;
+	return gpu_hash(name);
 }
 
 uint32_t gpu_canon_string(struct arena *a, uint32_t string)

@@ -135,4 +135,25 @@ static inline void gpu_end(struct gpu_fixture *f)
 	close(f->r.fd);
 }
 
+/* Strings. */
+enum {
+	NAME_LAUNCH = 1,
+	NAME_CU_LAUNCH,
+	NAME_MALLOC,
+	NAME_KERNEL,
+	NAME_CTX_SYNC,
+	NAME_SYNC,
+};
+static const char kernel_symbol[] = "_ZN3lib12_GLOBAL__N_14axpyIfLi4EEEvT_PKS2_PS2_i";
+
+static inline void tell_names(struct gpu_fixture *f)
+{
+	gpu_string(&f->r, f->cupti, NAME_LAUNCH, "cudaLaunchKernel_v7000");
+	gpu_string(&f->r, f->cupti, NAME_CU_LAUNCH, "cuLaunchKernel");
+	gpu_string(&f->r, f->cupti, NAME_MALLOC, "cudaMalloc_v3020");
+	gpu_string(&f->r, f->cupti, NAME_KERNEL, kernel_symbol);
+	gpu_string(&f->r, f->cupti, NAME_CTX_SYNC, "cuCtxSynchronize");
+	gpu_string(&f->r, f->cupti, NAME_SYNC, "cudaDeviceSynchronize_v3020");
+}
+
 #endif
