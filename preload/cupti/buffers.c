@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define BYTES (1u << 20) /* some 5,000 kernels. One per thread that calls CUDA, from CUPTI 13 on */
 #define HEAD  4096u      /* before it, so that it begins a page */
@@ -108,6 +109,22 @@ uint64_t buffers_oldest(void)
 		if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != FREE && b->since < oldest)
 			oldest = b->since;
 	return oldest;
+}
+
+/* Another thread may be in the middle of one. Not for ever: it may be in the middle of a hang, too. */
+void buffers_wait(void)
+{
+	const struct timespec step = {0, 1000000};
+
+	for (int ms = 0; ms < 500; ms++) {
+		const struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+
+		while (b && __atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != BUSY)
+			b = b->next;
+		if (!b)
+			return;
+		nanosleep(&step, NULL);
+	}
 }
 
 bool buffers_used(void)

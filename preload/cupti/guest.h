@@ -45,6 +45,7 @@ cupti_buffer_completed buffer_completed;
 uint64_t buffers_oldest(
 	void); /* when the oldest of those that CUPTI still has was given out; UINT64_MAX: none */
 bool buffers_used(void);
+void buffers_wait(void); /* until those that came back are converted */
 
 /* convert.c */
 void convert_buffer(uint8_t *buffer, size_t valid);

@@ -167,6 +167,8 @@ static void flush_all(bool final)
 	/* Where the GPU was never used CUPTI may hang; there is nothing to get either. */
 	if (buffers_used())
 		guest.cupti.ActivityFlushAll(final ? CUPTI_FLUSH_FORCED : 0);
+	if (final)
+		buffers_wait();
 	tell_flushed(begun, final);
 }
 

@@ -16,6 +16,8 @@ uint32_t standin_period, standin_zeroed;
 
 static uint64_t enabled;
 static size_t dropped, emitted;
+static unsigned delivering; /* by the worker */
+static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
 
 struct shape_field {
 	uint16_t offset, bytes;
@@ -167,9 +169,12 @@ static void *work(void *unused)
 		until.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&wake, &standin_lock, &until);
 		b = take_complete(&full, false);
+		delivering++;
 		pthread_mutex_unlock(&standin_lock);
 		deliver_all(b);
 		pthread_mutex_lock(&standin_lock);
+		delivering--;
+		pthread_cond_broadcast(&delivered);
 	}
 	return NULL;
 }
@@ -215,6 +220,11 @@ int standin_flush(bool forced)
 	b = take_complete(&full, forced);
 	pthread_mutex_unlock(&standin_lock);
 	deliver_all(b);
+	/* It blocks until all is handed over, also what the worker has in hand. */
+	pthread_mutex_lock(&standin_lock);
+	while (delivering)
+		pthread_cond_wait(&delivered, &standin_lock);
+	pthread_mutex_unlock(&standin_lock);
 	return 0;
 }
 

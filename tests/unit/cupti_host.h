@@ -163,6 +163,40 @@ __attribute__((visibility("default"))) int standin_observe(const struct standin_
 	return 0;
 }
 
+static uint32_t driver_calls;
+
+/* A launch through the runtime, as the stand-in driver tells it: the runtime's call, the driver's inside, the work. */
+static inline uint32_t launch_at(const char *name, uint64_t begin, uint64_t end)
+{
+	uint32_t id = __atomic_add_fetch(&driver_calls, 1, __ATOMIC_RELAXED);
+	struct standin_activity a = {.kind = STANDIN_KERNEL,
+				     .start = begin,
+				     .end = end,
+				     .correlation = id,
+				     .context = 1,
+				     .stream = 7,
+				     .name = name,
+				     .grid = {4, 2, 1},
+				     .block = {128, 1, 1},
+				     .shared = 64,
+				     .registers = 24};
+
+	CHECK(observer);
+	observer->api(0, 0, "cudaLaunchKernel", id, 0);
+	observer->api(0, 1, "cuLaunchKernel", id, 0);
+	observer->activity(&a);
+	observer->api(1, 1, "cuLaunchKernel", id, 0);
+	observer->api(1, 0, "cudaLaunchKernel", id, 0);
+	return id;
+}
+
+static inline uint32_t launch(const char *name)
+{
+	uint64_t now = host_now();
+
+	return launch_at(name, now - 5000, now);
+}
+
 /* ---- a test ---- */
 
 static char build[4096]; /* the folder of what was built: this is tests/unit/NAME in it */
