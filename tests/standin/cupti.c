@@ -295,6 +295,9 @@ EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, siz
 EXPORT int cuptiActivityFlushAll(uint32_t forced)
 {
 	FAIL("ActivityFlushAll", 0);
+	/* Where the GPU was never used the real one has been seen to hang. */
+	if (!standin_used)
+		standin_wrong("flushed before there was anything");
 	return standin_requested ? standin_flush(forced & CUPTI_FLUSH_FORCED) : INVALID_OPERATION;
 }
 

@@ -52,7 +52,7 @@ extern pthread_mutex_t standin_lock;
 extern cupti_timestamp *standin_timestamp;
 extern cupti_buffer_requested *standin_requested;
 extern cupti_buffer_completed *standin_completed;
-extern uint32_t standin_period, standin_zeroed;
+extern uint32_t standin_period, standin_zeroed, standin_used;
 bool standin_enable(int kind, bool on);
 bool standin_enabled(int kind);
 int standin_flush(bool forced);

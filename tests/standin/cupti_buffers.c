@@ -12,7 +12,7 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 cupti_timestamp *standin_timestamp;
 cupti_buffer_requested *standin_requested;
 cupti_buffer_completed *standin_completed;
-uint32_t standin_period, standin_zeroed;
+uint32_t standin_period, standin_zeroed, standin_used;
 
 static uint64_t enabled;
 static size_t dropped, emitted;
@@ -250,6 +250,7 @@ static struct buffer *request(void)
 {
 	struct buffer *b = calloc(1, sizeof(*b));
 
+	__atomic_store_n(&standin_used, 1, __ATOMIC_RELAXED);
 	standin_requested(&b->data, &b->size, &b->max);
 	if (!b->data && standin_version() < 27)
 		standin_wrong("no buffer: this version crashes");

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,6 +313,10 @@ static inline void apart(void (*test)(void))
 
 	assert_true(pid >= 0);
 	if (!pid) {
+		/* cmocka's handler would go on with the next test in here. */
+		for (const int *sig = (const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS, 0};
+		     *sig; sig++)
+			signal(*sig, SIG_DFL);
 		alarm(120);
 		test();
 		fflush(NULL);
