@@ -112,7 +112,7 @@ void arena_detach(struct arenas *as, struct arena *a)
 		*at = a->next;
 	gpu_settle(as, a, true);
 	nvtx_settle(as, a);
-	gpu_release(a);
+	gpu_release(as, a);
 	nvtx_release(a);
 	while (a->images) {
 		struct image *im = a->images;

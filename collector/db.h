@@ -184,6 +184,7 @@ void db_settle(struct db *db);
 
 /* Private key/value pairs of the collector inside the same transactions (table SL_STATE). */
 int db_state_set(struct db *db, const char *key, const void *blob, size_t len);
+int db_state_drop(struct db *db, const char *key);
 int db_state_get(struct db *db, const char *key, void **blob, size_t *len); /* malloc'd; -ENOENT */
 
 /* Commits, marks the report complete, leaves WAL mode; frees @db, also when it fails. */

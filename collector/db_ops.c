@@ -19,7 +19,7 @@
 /* clang-format off */
 enum { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
        OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_LOST, OP_CLOCK,
-       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_CNT };
+       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP, OP_CNT };
 _Static_assert(OP_CNT <= DB_STMTS, "one statement per operation");
 
 /* args: i integer (DB_NULL = NULL), t text (NULL = NULL), b blob. */
@@ -56,6 +56,7 @@ static const struct {
 	[OP_CLOCK] = {"SL_CLOCK_SNAPSHOTS", "iiii",
 		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},
 	[OP_STATE] = {"SL_STATE", "tb", "INSERT OR REPLACE INTO main.SL_STATE VALUES(?, ?)"},
+	[OP_STATE_DROP] = {"SL_STATE", "t", "DELETE FROM main.SL_STATE WHERE key = ?"},
 	[OP_GPU_TARGET] = {"TARGET_INFO_GPU", "iittiiiiiitiiiiiiiiiiiii",
 		"INSERT INTO main.TARGET_INFO_GPU(vmId, id, name, busLocation, isDiscrete, l2CacheSize,"
 		" totalMemory, memoryBandwidth, clockRate, smCount, uuid, cuDevice, constantMemory,"
@@ -532,6 +533,22 @@ int db_state_set(struct db *db, const char *key, const void *blob, size_t len)
 	int err = db_state_keep(db, key, blob, len);
 
 	return err ? err : record(db, OP_STATE, key, len ? blob : (const void *)"", len);
+}
+
+int db_state_drop(struct db *db, const char *key)
+{
+	struct db_state **at = &db->ops.state, *s;
+
+	while (*at && strcmp((*at)->key, key) != 0)
+		at = &(*at)->next;
+	s = *at;
+	if (!s)
+		return 0;
+	*at = s->next;
+	free(s->key);
+	free(s->blob);
+	free(s);
+	return record(db, OP_STATE_DROP, key);
 }
 
 int db_state_get(struct db *db, const char *key, void **blob, size_t *len)

@@ -61,6 +61,20 @@ int64_t gpu_session_ns(const struct arenas *as, uint64_t mono)
 	return mono ? (int64_t)mono - as->clock->zero : 0;
 }
 
+static void waits(struct gpu_arena *g, size_t bytes)
+{
+	g->pending += bytes;
+	g->waiting++;
+	g->fresh++;
+}
+
+void gpu_waits_no_more(struct gpu_arena *g, const struct gpu_saved *s, size_t bytes)
+{
+	g->pending -= bytes;
+	g->waiting--;
+	gpu_saved_done(g, s);
+}
+
 void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end)
 {
 	if (!g->rows++)
@@ -186,8 +200,7 @@ static void write_work(const struct gpu_look *look)
 		if (is_late || ((w->end == INT64_MIN || w->end + GPU_SLACK_NS <= p->horizon) &&
 				gpu_work_is_named(look->arena, w->kind, payload))) {
 			gpu_work_write(look->as, look->arena, p, w->kind, payload);
-			look->arena->gpu->pending -= bytes;
-			look->arena->gpu->waiting--;
+			gpu_waits_no_more(look->arena->gpu, &w->saved, bytes);
 			continue;
 		}
 		memmove(q->at + to, w, bytes);
@@ -316,7 +329,7 @@ static void hurry(struct arenas *as, const struct gpu_process *p)
 		q->is_hurried = true;
 }
 
-void gpu_release(struct arena *a)
+void gpu_release(struct arenas *as, struct arena *a)
 {
 	struct gpu_arena *g = a->gpu;
 
@@ -328,6 +341,7 @@ void gpu_release(struct arena *a)
 		g->first = p->next;
 		process_free(g, p);
 	}
+	gpu_state_release(as, a);
 	free(g->name);
 	free(g->function_id);
 	free(g->node);
@@ -355,6 +369,22 @@ void gpu_rows_safe(struct arena *a)
 
 /* ---- records ---- */
 
+static bool keep_hook(struct gpu_process *p, struct gpu_thread *th, const struct gpu_hook *h)
+{
+	struct gpu_hook *mine = gpu_queue_add(&th->hooks, h->bytes);
+
+	if (!mine)
+		return false;
+	memcpy(mine, h, h->bytes);
+	waits(p->arena, h->bytes);
+	th->is_changed = true;
+	if (h->end < th->oldest)
+		th->oldest = h->end;
+	if (!h->level)
+		th->open_at = th->hooks.len;
+	return true;
+}
+
 static void add_hook(struct arenas *as, struct arena *a, struct gpu_process *p,
 		     struct gpu_thread *th, const struct gpu_hook *h)
 {
@@ -364,21 +394,13 @@ static void add_hook(struct arenas *as, struct arena *a, struct gpu_process *p,
 				      .now = h->end,
 				      .wait = INT64_MAX / 4,
 				      .read_to = h->end};
-	struct gpu_hook *mine = gpu_queue_add(&th->hooks, h->bytes);
 
-	if (!mine) {
+	if (!keep_hook(p, th, h)) {
 		db_lost(as->db, h->start, h->end, th->global_tid, "GPU calls: no memory", 1);
 		return;
 	}
-	memcpy(mine, h, h->bytes);
-	p->arena->pending += h->bytes;
-	p->arena->waiting++;
-	th->is_changed = true;
-	if (h->end < th->oldest)
-		th->oldest = h->end;
 	if (h->level)
 		return;
-	th->open_at = th->hooks.len;
 	/* The only one that waits, and nobody else has a word in it: most calls, where there is no CUPTI. */
 	if (th->hooks.len == h->bytes && !th->api_cnt &&
 	    (p->cupti == GPU_CUPTI_OFF || gpu_function(h->function)->library > SL_GPU_cuda))
@@ -418,6 +440,26 @@ void gpu_call(struct arenas *as, struct thread *t, const struct call *c)
 	hurry(as, p);
 }
 
+static bool keep_api(struct gpu_process *p, struct gpu_thread *th, const struct gpu_api *api)
+{
+	if (th->api_cnt == th->api_cap) {
+		size_t cap = th->api_cap ? th->api_cap * 2 : 64;
+		struct gpu_api *more = realloc(th->api, cap * sizeof(*more));
+
+		if (!more)
+			return false;
+		th->api = more;
+		th->api_cap = cap;
+	}
+	th->api[th->api_cnt++] = *api;
+	th->is_changed = true;
+	th->used_at = api->end;
+	if (api->end < th->oldest)
+		th->oldest = api->end;
+	waits(p->arena, sizeof(*api));
+	return true;
+}
+
 static void add_api(struct arenas *as, struct arena *a, struct gpu_process *p,
 		    const struct sl_gpu_api *r)
 {
@@ -436,26 +478,8 @@ static void add_api(struct arenas *as, struct arena *a, struct gpu_process *p,
 	}
 	if (th && gpu_is_written(p, th, &api, gpu_canon_string(a, r->name)))
 		return;
-	if (th && th->api_cnt == th->api_cap) {
-		size_t cap = th->api_cap ? th->api_cap * 2 : 64;
-		struct gpu_api *more = realloc(th->api, cap * sizeof(*more));
-
-		if (more) {
-			th->api = more;
-			th->api_cap = cap;
-		}
-	}
-	if (!th || th->api_cnt == th->api_cap) {
+	if (!th || !keep_api(p, th, &api))
 		db_lost(as->db, api.start, api.end, p->global_pid, "GPU calls: no memory", 1);
-		return;
-	}
-	th->api[th->api_cnt++] = api;
-	th->is_changed = true;
-	th->used_at = api.end;
-	if (api.end < th->oldest)
-		th->oldest = api.end;
-	p->arena->pending += sizeof(api);
-	p->arena->waiting++;
 }
 
 static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gpu_flushed *f,
@@ -533,8 +557,7 @@ static void add_work(struct arenas *as, struct arena *a, struct gpu_process *p, 
 			       .end = end,
 			       .arrived = ns};
 	memcpy(w + 1, payload, size);
-	p->arena->pending += w->bytes;
-	p->arena->waiting++;
+	waits(p->arena, w->bytes);
 }
 
 void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
@@ -575,4 +598,53 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		add_work(as, a, p, c->hook, &r, size, ns);
 	}
 	hurry(as, p);
+}
+
+/* ---- what a previous collector kept ---- */
+
+void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
+		      const void *record, size_t bytes)
+{
+	struct {
+		struct gpu_hook h;
+		uint64_t words[SL_GPU_ARGS];
+	} copy;
+	struct gpu_thread *th = thread_of(p, ns_tid, global_tid);
+
+	if (bytes > sizeof(copy))
+		return;
+	memcpy(&copy, record, bytes);
+	if (!th || copy.h.bytes != bytes || copy.h.function >= SL_GPU_FUNCTION_CNT ||
+	    bytes != sizeof(copy.h) + copy.h.words * 8u) {
+		as->corrupt++;
+		return;
+	}
+	copy.h.saved.segment = 0;
+	keep_hook(p, th, &copy.h);
+}
+
+void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid, const void *record)
+{
+	struct gpu_thread *th = thread_of(p, ns_tid, global_tid);
+	struct gpu_api api;
+
+	memcpy(&api, record, sizeof(api));
+	api.saved.segment = 0;
+	if (th)
+		keep_api(p, th, &api);
+}
+
+void gpu_restore_work(struct gpu_process *p, const void *record, size_t bytes)
+{
+	struct gpu_work *w, head;
+
+	memcpy(&head, record, sizeof(head));
+	if (head.bytes != bytes || bytes - sizeof(head) != gpu_work_size(head.kind))
+		return;
+	w = gpu_queue_add(&p->work, bytes);
+	if (!w)
+		return;
+	memcpy(w, record, bytes);
+	w->saved.segment = 0;
+	waits(p->arena, bytes);
 }

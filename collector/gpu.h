@@ -17,7 +17,11 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c);
 /* Once per tick, after the rings: rows whose waiting is over. @all: the session ends, or this arena's processes have. */
 void gpu_settle(struct arenas *as, struct arena *a, bool all);
 /* Frees what the arena has here (struct arena.gpu). */
-void gpu_release(struct arena *a);
+void gpu_release(struct arenas *as, struct arena *a);
+
+/* Notes in the open transaction what waits, for recover; and takes it up again. */
+int gpu_save(struct arenas *as, struct arena *a);
+void gpu_restore(struct arenas *as, struct arena *a);
 
 /* The rows written since the last commit are in the report; or are not: count them. */
 void gpu_rows_safe(struct arena *a);

@@ -36,8 +36,14 @@ struct gpu_queue {
 	size_t begin, len, cap; /* records lie in [begin, len) */
 };
 
+/* Where SL_STATE has a record that waits; see gpu_state.c. */
+struct gpu_saved {
+	uint32_t segment, place; /* segment 0: not there yet */
+};
+
 /* A call, as its hook told it. */
 struct gpu_hook {
+	struct gpu_saved saved;
 	uint32_t bytes; /* of this record, with the words */
 	uint16_t function;
 	uint8_t level, words;
@@ -49,6 +55,7 @@ struct gpu_hook {
 
 /* A call, as CUPTI told it. */
 struct gpu_api {
+	struct gpu_saved saved;
 	int64_t start, end;
 	uint32_t correlation, name;
 	int32_t result;
@@ -57,6 +64,7 @@ struct gpu_api {
 
 /* What the GPU did: a record that waits; the payload follows. */
 struct gpu_work {
+	struct gpu_saved saved;
 	uint32_t bytes;  /* of this record, with the payload */
 	uint32_t kind;   /* enum sl_gpu_record */
 	int64_t end;     /* when it was over, session time; INT64_MIN: the time does not matter */
@@ -134,8 +142,12 @@ struct gpu_arena {
 	int64_t *function_id; /* StringIds.id + 1 by function */
 	size_t pending;       /* bytes */
 	uint64_t waiting;     /* records */
-	bool has_changed;     /* what recover needs to know */
-	uint64_t saved_pending;
+	/* For recover. */
+	bool has_changed;
+	struct gpu_segment *segments;
+	uint32_t last_segment;
+	uint64_t fresh;   /* records that came to wait since the last commit, and still do */
+	uint64_t unsaved; /* that wait without being kept */
 	/* Rows of the open transaction. */
 	uint64_t rows;
 	int64_t first_ns, last_ns;
@@ -170,8 +182,22 @@ struct gpu_look {
 void *gpu_queue_add(struct gpu_queue *q, size_t bytes);
 /* The process with this number in the arena; made when new. NULL: no memory. */
 struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, int64_t now);
+void gpu_waits_no_more(struct gpu_arena *g, const struct gpu_saved *s, size_t bytes);
 int64_t gpu_session_ns(const struct arenas *as, uint64_t mono);
 void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end);
+
+/* What a previous collector kept. */
+void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
+		      const void *record, size_t bytes);
+void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
+		     const void *record);
+void gpu_restore_work(struct gpu_process *p, const void *record, size_t bytes);
+
+/* ---- gpu_state.c ---- */
+
+/* The record waits no longer. */
+void gpu_saved_done(struct gpu_arena *g, const struct gpu_saved *s);
+void gpu_state_release(struct arenas *as, struct arena *a);
 
 /* ---- gpu_match.c ---- */
 

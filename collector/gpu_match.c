@@ -379,8 +379,7 @@ static void clean_hooks(struct gpu_arena *g, struct gpu_thread *th)
 		if (at < th->open_at)
 			open_at = to;
 		if (h->is_done) {
-			g->pending -= bytes;
-			g->waiting--;
+			gpu_waits_no_more(g, &h->saved, bytes);
 			continue;
 		}
 		if (h->end < th->oldest)
@@ -401,8 +400,7 @@ static void clean_apis(struct gpu_arena *g, struct gpu_thread *th)
 
 	for (size_t i = 0; i < th->api_cnt; i++) {
 		if (th->api[i].is_done) {
-			g->pending -= sizeof(th->api[i]);
-			g->waiting--;
+			gpu_waits_no_more(g, &th->api[i].saved, sizeof(th->api[i]));
 			continue;
 		}
 		if (th->api[i].end < th->oldest)

@@ -178,6 +178,8 @@ int positions_save(struct arenas *as)
 			err = save_files(as, a);
 		if (!err)
 			err = strings_save(as->db, a);
+		if (!err)
+			err = gpu_save(as, a);
 	}
 	return err;
 }

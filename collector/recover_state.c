@@ -4,6 +4,8 @@
  */
 #include "collector/recover_state.h"
 
+#include "collector/gpu.h"
+
 #include "collector/strings.h"
 
 #include <errno.h>
@@ -123,6 +125,7 @@ void state_arena(struct arenas *as, struct arena *a)
 	a->state = blob;
 	a->state_len = len;
 	strings_load(as->db, a);
+	gpu_restore(as, a);
 	snprintf(key, sizeof(key), "files.%u", a->id);
 	if (db_state_get(as->db, key, &blob, &len) == 0) {
 		load_files(as, a, blob, len);

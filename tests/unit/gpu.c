@@ -425,6 +425,104 @@ static void losses_and_troubles_are_said(void **state)
 	gpu_end(&f);
 }
 
+/*
+ * The collector is killed while calls and kernels wait, some of a commit written and some not; the next one has each of
+ * them once. @moment: 0 before the positions are noted, 1 before the commit, 2 after it.
+ */
+static void die_and_recover(int moment)
+{
+	struct gpu_fixture f;
+
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint32_t i = 1; i <= 300; i++) {
+		uint64_t at = i * 100000;
+
+		API(&f.r, f.program, cudaLaunchKernel, at, at + 4000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1,
+		    i, 0);
+		gpu_api(&f.r, f.cupti, at + 200, at + 3800, i, NAME_LAUNCH, false);
+		gpu_kernel(&f.r, f.cupti, at + 5000, at + 6000, i, NAME_KERNEL);
+		if (i == 100) {
+			gpu_flushed(&f.r, f.cupti,
+				    at + 5000 + 270000000); /* kernels 1..70 or so, too */
+			gpu_tick(&f);
+		}
+		if (i == 200)
+			gpu_tick(&f);
+	}
+	side_drain(&f.s);
+	gpu_settle(&f.s.arenas, f.a, false);
+	if (moment >= 1)
+		assert_int_equal(positions_save(&f.s.arenas), 0);
+	if (moment >= 2)
+		assert_int_equal(db_commit(f.s.db, 2), 0); /* and not positions_release() */
+	side_die(&f.s);
+	side_open(&f.s, true);
+	f.a = side_attach(&f.s, &f.r, true);
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) || ' ' || count(DISTINCT start) || ' ' || "
+				"count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_RUNTIME"),
+			    "300 300 300");
+	assert_string_equal(joined(), "300/300");
+	assert_string_equal(ask("SELECT count(*) FROM SL_GPU_ARGUMENTS WHERE position = 7 AND "
+				"callId = value"),
+			    "300");
+	assert_string_equal(
+		ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = "
+		    "shortName WHERE value = 'axpy'"),
+		"300");
+	assert_string_equal(ask("SELECT count(*) FROM SL_STATE WHERE key GLOB 'gpu.1.*'"), "0");
+	gpu_end(&f);
+}
+
+static void killed_before_the_positions(void **state)
+{
+	(void)state;
+	die_and_recover(0);
+}
+
+static void killed_before_the_commit(void **state)
+{
+	(void)state;
+	die_and_recover(1);
+}
+
+static void killed_after_the_commit(void **state)
+{
+	(void)state;
+	die_and_recover(2);
+}
+
+/* What was too much to be kept is said to be missing. */
+static void what_was_not_kept_is_counted(void **state)
+{
+	enum {
+		CALLS = 60000
+	};
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint32_t i = 0; i < CALLS; i++)
+		API(&f.r, f.program, cudaLaunchKernel, i * 10000, i * 10000 + 4000, 0, 0, 0xf, 4, 2,
+		    1, 128, 1, 1, i, 0);
+	gpu_tick(&f);
+	side_die(&f.s);
+	side_open(&f.s, true);
+	f.a = side_attach(&f.s, &f.r, true);
+	gpu_settle(&f.s.arenas, f.a, true);
+	side_commit(&f.s);
+	assert_string_equal(
+		ask("SELECT (SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME) + (SELECT count "
+		    "FROM SL_LOST_EVENTS WHERE what LIKE 'GPU records: waited%')"),
+		"60000");
+	assert_string_equal(ask("SELECT count(*) > 20000 FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "1");
+	gpu_end(&f);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -443,6 +541,10 @@ int main(void)
 		TEST(calls_in_a_row_find_their_own),
 		TEST(what_is_inside_may_be_told_later),
 		TEST(losses_and_troubles_are_said),
+		TEST(killed_before_the_positions),
+		TEST(killed_before_the_commit),
+		TEST(killed_after_the_commit),
+		TEST(what_was_not_kept_is_counted),
 	};
 
 	return cmocka_run_group_tests_name("gpu", tests, NULL, NULL);
