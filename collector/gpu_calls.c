@@ -264,7 +264,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 {
 	const struct gpu_function *f = hook ? gpu_function(hook->function) : NULL;
 	const char *told = api ? string_find(a, api->name) : NULL;
-	bool is_driver = f ? f->library == SL_GPU_cuda : api->is_driver;
+	bool is_driver = f ? f->library == SL_GPU_cuda : api && api->is_driver;
 	int64_t start = hook ? hook->start : api->start, end = hook ? hook->end : api->end;
 	int64_t id =
 		api && api->correlation ? told_id(as, p, th, api->correlation) : gpu_hook_id(as, p);

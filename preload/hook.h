@@ -44,7 +44,8 @@ struct sl_tls {
 	uint32_t busy;     /* our own code runs: a signal handler must not enter it */
 	char *outer_frame; /* canonical frame address of the outermost of them */
 	struct sl_slot *slot;
-	uint32_t gpu_inside; /* families of GPU libraries that this thread is inside of (gpu_entry.c) */
+	uint32_t
+		gpu_inside; /* families of GPU libraries that this thread is inside of (gpu_entry.c) */
 	uint32_t dropping; /* the ring was full and waiting did not help; reset by the next chunk */
 	uint32_t vfork_pid;    /* who called vfork, see hook.c */
 	uint64_t saved_cookie; /* cookie to go back to after vfork */
@@ -67,10 +68,11 @@ struct sl_proc {
 extern struct sl_proc *sl_proc;
 
 enum {
-	SL_COOKIE_NONE = 0,  /* threads not set up; processes after fork */
-	SL_COOKIE_OFF = 1,   /* process: not (yet, or no longer) tracing */
-	SL_COOKIE_SCAN = 3,  /* thread: look at what is loaded first (gpu_bind.c) */
-	SL_COOKIE_QUIET = 4, /* thread: runs the tracer's own companion libraries: nothing is recorded */
+	SL_COOKIE_NONE = 0, /* threads not set up; processes after fork */
+	SL_COOKIE_OFF = 1,  /* process: not (yet, or no longer) tracing */
+	SL_COOKIE_SCAN = 3, /* thread: look at what is loaded first (gpu_bind.c) */
+	SL_COOKIE_QUIET =
+		4, /* thread: runs the tracer's own companion libraries: nothing is recorded */
 	SL_COOKIE_VFORK = 2, /* thread: between vfork and the first call of the parent after it */
 	SL_COOKIE_FIRST = 16,
 };

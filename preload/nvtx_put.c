@@ -60,7 +60,7 @@ void sl_nvtx_copy(char *to, const struct sl_nvtx_text *t, size_t len)
 {
 	if (t->wide && t->at)
 		copy_wide(to, t->at, len);
-	else if (len)
+	else if (t->at && len)
 		memcpy(to, t->at, len);
 }
 

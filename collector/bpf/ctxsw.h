@@ -103,7 +103,7 @@ _Static_assert(sizeof(struct rec_life) == 48, "rec_life");
 
 /* Shared memory (.bss): the user half writes follow_pid, the kernel half the rest. */
 struct ctxsw_shared {
-	ctxsw_u64 lost; /* rows that found no room, those of full struct ctxsw_ring apart */
+	ctxsw_u64 lost;  /* rows that found no room, those of full struct ctxsw_ring apart */
 	ctxsw_u64 lives; /* records put into the map "lives", ever */
 	ctxsw_u64
 		regs_offset; /* x86: of the registers of user mode from the base of a kernel stack */

@@ -18,7 +18,7 @@ enum standin_kind {
 	STANDIN_MEMSET,
 	STANDIN_SYNC,
 	STANDIN_EVENT,
-	STANDIN_GRAPH,      /* a whole graph launch; its nodes are told as kernels and copies with graph_node set */
+	STANDIN_GRAPH, /* a whole graph launch; its nodes are told as kernels and copies with graph_node set */
 	STANDIN_ALLOC,
 	STANDIN_FREE,
 	STANDIN_CONTEXT,    /* made */
@@ -36,7 +36,7 @@ struct standin_activity {
 	const char *name; /* kernels: mangled */
 	uint32_t grid[3], block[3], shared, registers;
 	uint64_t bytes, address;
-	uint32_t value;                  /* memset */
+	uint32_t value; /* memset */
 	uint8_t copy_kind, src_kind, dst_kind, memory_kind;
 	uint32_t sync_type, event;
 	uint64_t graph_node, original_node;
@@ -56,7 +56,8 @@ struct standin_observer {
  * api: the stand-in runtime tells of its calls through this one; returns the correlation id in force.
  */
 int standin_observe(const struct standin_observer *observer);
-uint32_t standin_api(int is_exit, int is_driver, const char *name, uint32_t correlation, int result);
+uint32_t standin_api(int is_exit, int is_driver, const char *name, uint32_t correlation,
+		     int result);
 
 /*
  * How long the next kernels of this thread take: kernels of the stand-in have no code. A kernel whose mangled name
