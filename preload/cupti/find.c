@@ -89,7 +89,7 @@ static bool try_folder(struct search *s, const char *folder)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		int major = major_of(e->d_name), r = s->major && major == s->major ? 1000 : major;
 
-		if (strncmp(e->d_name, "libcupti", 8) ||
+		if (strncmp(e->d_name, "libcupti", 8) != 0 ||
 		    (e->d_name[8] != '.' && e->d_name[8] != '-') || !strstr(e->d_name, ".so") ||
 		    r <= rank)
 			continue;
@@ -127,7 +127,7 @@ static int note_folder(struct dl_phdr_info *info, size_t size, void *data)
 
 	(void)size;
 	for (size_t i = 0; name && i < sizeof(neighbours) / sizeof(*neighbours); i++) {
-		if (strncmp(name + 1, neighbours[i], strlen(neighbours[i])))
+		if (strncmp(name + 1, neighbours[i], strlen(neighbours[i])) != 0)
 			continue;
 		if (!f->search->major)
 			f->search->major = major_of(name);

@@ -35,15 +35,17 @@
 			_exit(1);                                                       \
 		}                                                                       \
 	} while (0)
-#define CHECK_EQUAL(got, want)                                                                     \
-	do {                                                                                       \
-		uint64_t got_ = (uint64_t)(got), want_ = (uint64_t)(want);                         \
-		if (got_ != want_) {                                                               \
-			fprintf(stderr, "%s:%d: %s is %#lx, not %#lx\n", __FILE__, __LINE__, #got, \
-				(unsigned long)got_, (unsigned long)want_);                        \
-			_exit(1);                                                                  \
-		}                                                                                  \
-	} while (0)
+static inline void check_equal(uint64_t got, uint64_t want, const char *what, const char *file,
+			       int line)
+{
+	if (got == want)
+		return;
+	fprintf(stderr, "%s:%d: %s is %#lx, not %#lx\n", file, line, what, (unsigned long)got,
+		(unsigned long)want);
+	_exit(1);
+}
+#define CHECK_EQUAL(got, want) \
+	check_equal((uint64_t)(got), (uint64_t)(want), #got, __FILE__, __LINE__)
 
 /* ---- the host ---- */
 

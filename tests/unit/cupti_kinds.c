@@ -55,27 +55,26 @@ static uint64_t value_of(enum standin_field f)
 	}
 }
 
-static struct standin_value values[FIELD_CNT];
+static const char *const shapes[] = {
+#define FIELD(shape, field, offset, bytes, version, member) #shape,
+#include "preload/cupti/layout.def"
+};
 static uint64_t begun;
 
 static void emit_kind(enum cupti_kind kind, const char *shape, enum standin_field start_field,
 		      enum standin_field end_field)
 {
+	struct standin_value values[FIELD_CNT];
 	struct standin_emit e = {.kind = kind,
+				 .values = values,
 				 .start_field = start_field,
 				 .end_field = end_field,
 				 .start = begun - 2000,
 				 .end = begun - 1000};
-	unsigned n = 0;
 
-#define FIELD(shape_, field_, offset_, bytes_, version_, member_)              \
-	if (!strcmp(shape, #shape_) && F_##shape_##_##field_ != start_field && \
-	    F_##shape_##_##field_ != end_field)                                \
-		values[n++] = (struct standin_value){F_##shape_##_##field_,    \
-						     value_of(F_##shape_##_##field_)};
-#include "preload/cupti/layout.def"
-	e.values = values;
-	e.cnt = n;
+	for (enum standin_field f = 0; f < FIELD_CNT; f++)
+		if (!strcmp(shapes[f], shape) && ((f != start_field && f != end_field) || !f))
+			values[e.cnt++] = (struct standin_value){f, value_of(f)};
 	emit(&e);
 }
 

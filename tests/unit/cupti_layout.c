@@ -51,21 +51,35 @@
 #define NEWEST_CONTEXT  CUpti_ActivityContext3
 #define NEWEST_STREAM   CUpti_ActivityStream
 
-#define SAME(type, member, at, size)                                 \
-	do {                                                         \
-		assert_int_equal(offsetof(type, member), at);        \
-		assert_int_equal(sizeof(((type *)0)->member), size); \
-	} while (0)
+/* Where a field is and how wide, by the headers and by the table. */
+struct place {
+	const char *name;
+	size_t offset, bytes, want_offset, want_bytes;
+};
+#define PLACE(type, member, at, size) \
+	{#type "." #member, offsetof(type, member), sizeof(((type *)0)->member), at, size},
+
+static void compare(const struct place *p, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++, p++)
+		if (p->offset != p->want_offset || p->bytes != p->want_bytes)
+			fail_msg("%s: at %zu, %zu bytes, not at %zu, %zu", p->name, p->offset,
+				 p->bytes, p->want_offset, p->want_bytes);
+}
 
 static void fields_lie_where_the_table_says(void **state)
 {
-	(void)state;
+	static const struct place places[] = {
 #define FIELD(shape, field, offset, bytes, version, member) \
-	SAME(NEWEST_##shape, member, offset, bytes);
+	PLACE(NEWEST_##shape, member, offset, bytes)
 #include "preload/cupti/layout.def"
+	};
+
+	(void)state;
+	compare(places, sizeof(places) / sizeof(*places));
 }
 
-#define FIELD_15(shape, member, at, size) SAME(OLDEST_##shape, member, at, size);
+#define FIELD_15(shape, member, at, size) PLACE(OLDEST_##shape, member, at, size)
 #define FIELD_17(shape, member, at, size)
 #define FIELD_18(shape, member, at, size)
 #define FIELD_19(shape, member, at, size)
@@ -75,10 +89,14 @@ static void fields_lie_where_the_table_says(void **state)
 
 static void older_structures_are_the_same_up_to_their_end(void **state)
 {
-	(void)state;
+	static const struct place places[] = {
 #define FIELD(shape, field, offset, bytes, version, member) \
 	FIELD_##version(shape, member, offset, bytes)
 #include "preload/cupti/layout.def"
+	};
+
+	(void)state;
+	compare(places, sizeof(places) / sizeof(*places));
 }
 
 static void structures_have_the_sizes_of_their_versions(void **state)
@@ -136,30 +154,38 @@ static void what_callbacks_get_is_laid_out_alike(void **state)
 
 #endif
 
+/* Every field is inside the structure of its version, and beyond the one before it. */
 static void table_is_sound(void **state)
 {
-	uint32_t size[64] = {0}, n = 0;
-
-	(void)state;
-	/* Every field is inside the structure of its version, and beyond the one before it. */
-#define STRUCT(shape, version_, bytes_, name) \
-	assert_true((bytes_) % 8 == 0);       \
-	size[n++] = bytes_;
-#include "preload/cupti/layout.def"
-	assert_true(n < 64 && size[0] == 40);
-#define STRUCT(shape, version_, bytes_, name) {#shape, version_, bytes_},
 	static const struct {
 		const char *shape;
 		uint32_t version, bytes;
 	} structs[] = {
+#define STRUCT(shape, version, bytes, name) {#shape, version, bytes},
 #include "preload/cupti/layout.def"
 	};
-#define FIELD(shape_, field_, offset_, bytes_, version_, member_)          \
-	for (unsigned i = 0; i < n; i++)                                   \
-		if (!strcmp(structs[i].shape, #shape_))                    \
-			assert_int_equal(structs[i].version >= (version_), \
-					 (offset_) + (bytes_) <= structs[i].bytes);
+	static const struct {
+		const char *shape, *name;
+		uint32_t version, end;
+	} fields[] = {
+#define FIELD(shape, field, offset, bytes, version, member) \
+	{#shape, #field, version, (offset) + (bytes)},
 #include "preload/cupti/layout.def"
+	};
+	size_t found = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(structs) / sizeof(*structs); i++)
+		for (size_t j = 0; j < sizeof(fields) / sizeof(*fields); j++) {
+			if (strcmp(structs[i].shape, fields[j].shape) != 0)
+				continue;
+			found++;
+			if ((structs[i].version >= fields[j].version) !=
+			    (fields[j].end <= structs[i].bytes))
+				fail_msg("%s.%s and version %u", fields[j].shape, fields[j].name,
+					 structs[i].version);
+		}
+	assert_true(found >= sizeof(fields) / sizeof(*fields));
 }
 
 int main(void)
