@@ -3,7 +3,8 @@
  * F(type, name, (parameters)) for each function it uses, includes this, and calls them as CALL(name, arguments).
  *
  * With BY_DLSYM (the library's name) nothing is linked: the library is opened RTLD_LOCAL and asked for every function,
- * as Python's ctypes does. At the end tally_print says "call NAME COUNT".
+ * as Python's ctypes does; with BY_PROC the program fills tally_addresses. At the end tally_print says
+ * "call NAME COUNT".
  */
 #ifndef GPU_TALLY_H
 #define GPU_TALLY_H
@@ -13,24 +14,25 @@
 #include <stdlib.h>
 
 /* One more round of expansion, for names that are macros themselves (_ptsz). */
-#define TALLY_INDEX(type, name, parameters) TALLY_INDEX_(name)
-#define TALLY_INDEX_(name)                  T_##name,
-#define TALLY_NAME(type, name, parameters)  TALLY_NAME_(name)
-#define TALLY_NAME_(name)                   #name,
+#define TALLY_INDEX(type, name, parameters, ...) TALLY_INDEX_(name)
+#define TALLY_INDEX_(name)                       T_##name,
+#define TALLY_NAME(type, name, parameters, ...)  TALLY_NAME_(name)
+#define TALLY_NAME_(name)                        #name,
 enum {
 	FUNCTIONS(TALLY_INDEX) TALLY_CNT
 };
 static const char *const tally_names[] = {FUNCTIONS(TALLY_NAME)};
 static unsigned long tally[TALLY_CNT];
 
-#ifdef BY_DLSYM
-#define TALLY_POINTER(type, name, parameters)  TALLY_POINTER_(type, name, parameters)
-#define TALLY_POINTER_(type, name, parameters) static type(*p_##name) parameters;
+#if defined(BY_DLSYM) || defined(BY_PROC)
+#define TALLY_POINTER(type, name, parameters, ...) TALLY_POINTER_(type, name, parameters)
+#define TALLY_POINTER_(type, name, parameters)     static type(*p_##name) parameters;
 FUNCTIONS(TALLY_POINTER)
-#define TALLY_ADDRESS(type, name, parameters) TALLY_ADDRESS_(name)
-#define TALLY_ADDRESS_(name)                  (void **)&p_##name,
+#define TALLY_ADDRESS(type, name, parameters, ...) TALLY_ADDRESS_(name)
+#define TALLY_ADDRESS_(name)                       (void **)&p_##name,
 static void **const tally_addresses[] = {FUNCTIONS(TALLY_ADDRESS)};
 
+#ifdef BY_DLSYM
 /* The destructor of a library that was closed may not call it any more: it stays open. */
 __attribute__((constructor)) static void tally_open(void)
 {
@@ -45,12 +47,13 @@ __attribute__((constructor)) static void tally_open(void)
 		}
 	}
 }
+#endif
 #define TALLY_CALL(name) p_##name
 #else
-#define TALLY_DECLARE(type, name, parameters)  TALLY_DECLARE_(type, name, parameters)
-#define TALLY_DECLARE_(type, name, parameters) type name parameters;
+#define TALLY_DECLARE(type, name, parameters, ...) TALLY_DECLARE_(type, name, parameters)
+#define TALLY_DECLARE_(type, name, parameters)     type name parameters;
 FUNCTIONS(TALLY_DECLARE)
-#define TALLY_CALL(name)                       name
+#define TALLY_CALL(name)                           name
 #endif
 
 #define CALL(name, ...) CALL_(name, __VA_ARGS__)

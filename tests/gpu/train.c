@@ -7,7 +7,7 @@
  *   copy KIND COUNT BYTES        copies, by direction
  *   memset COUNT BYTES
  *   graph COUNT; node-kernel NAME COUNT NS; node-copy KIND COUNT BYTES: what launches of a graph did
- *   thread COUNT                 threads that called
+ *   thread COUNT                 threads that called; like calls, also told by the child of a fork
  *
  * Options: -n iterations, -s streams, -t threads, -c bytes of a batch, -g record an iteration as a graph and launch
  * that, -l launch as nvcc 13's <<<>>> does, -f fork once everything is going (the child must be refused, not harmed),
@@ -331,7 +331,7 @@ static void try_child(void)
 		void *p;
 		int r = TALLY_CALL(cudaMalloc)(&p, 100);
 
-		printf("child: %d\n", r);
+		printf("child: %d\ncall cudaMalloc 1\nthread 1\n", r);
 		fflush(stdout);
 		_exit(r == CUDA_NOT_INITIALIZED ? 0 : 1);
 	}
@@ -420,7 +420,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < threads; i++)
 		wrong += all[i].wrong;
 	free(all);
-	printf("devices %d\nwrong %d\nthread %d\n", devices, wrong, threads);
+	printf("devices %d\nwrong %d\nthread %d\n", devices, wrong, threads > 1 ? threads + 1 : 1);
 	tally_print();
 	print_work(&stream_work, "");
 	if (graph_launches)

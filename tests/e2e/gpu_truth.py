@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""gpu_truth.py REPORT SAID [WHAT...]: a report against what a program of tests/gpu said it did.
+
+calls       one row for each call that was made, none for others, no row twice
+static      the first call into a static runtime is seen as what it asks of the driver: CUPTI is not there yet
+partial     as calls, but the program told only some of the names that it called
+activity    kernels, copies and fills: counts, bytes, durations on the stand-in
+graph       graphs are told as wholes; node: their nodes are
+joined      everything on the GPU leads to a call
+"""
+import collections
+import os
+import re
+import sqlite3
+import sys
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 9: "HtoH"}
+CALLS = {
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "returnValue",
+    "CUDNN_EVENTS": "returnValue",
+    "CUBLAS_EVENTS": "returnValue",
+    "SL_LIBRARY_API": "returnValue",
+}
+WORK = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
+BUS, DEVICE, LEAST = 16, 512, 500  # tests/standin/cuda_time.h
+wrong = 0
+
+
+def bad(*what):
+    global wrong
+    wrong += 1
+    print(*what)
+
+
+def skipped():
+    """Names that have no rows by design."""
+    names = set()
+    folder = os.path.join(TOP, "preload", "gpu")
+    for name in os.listdir(folder):
+        if name.endswith(".def"):
+            with open(os.path.join(folder, name), encoding="ascii") as f:
+                names.update(re.findall(r'^GPU\((\w+), "[^"]*", "skip"\)', f.read(), re.M))
+    return names
+
+
+class Said:
+    def __init__(self, path):
+        self.calls = collections.Counter()
+        self.inner = collections.Counter()
+        self.kernels, self.copies, self.memset = {}, {}, None
+        self.node_kernels, self.node_copies, self.node_memset = {}, {}, None
+        self.graphs = self.threads = 0
+        self.kernel_cnt = None
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                self.line(line.split())
+
+    def line(self, words):
+        if len(words) < 2:
+            return
+        key, rest = words[0], words[1:]
+        if key == "call":
+            self.calls[rest[0]] += int(rest[1])
+        elif key == "inner":
+            self.inner[rest[0]] += int(rest[1])
+        elif key == "kernel":
+            self.kernels[rest[0]] = (int(rest[1]), int(rest[2]))
+        elif key == "node-kernel":
+            self.node_kernels[rest[0]] = (int(rest[1]), int(rest[2]))
+        elif key == "copy":
+            self.copies[rest[0]] = (int(rest[1]), int(rest[2]))
+        elif key == "node-copy":
+            self.node_copies[rest[0]] = (int(rest[1]), int(rest[2]))
+        elif key == "memset":
+            self.memset = (int(rest[0]), int(rest[1]))
+        elif key == "node-memset":
+            self.node_memset = (int(rest[0]), int(rest[1]))
+        elif key == "graph":
+            self.graphs = int(rest[0])
+        elif key == "kernels":
+            self.kernel_cnt = int(rest[0])
+        elif key == "thread":
+            self.threads += int(rest[0])
+
+
+class Report:
+    def __init__(self, path):
+        self.db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
+        self.tables = {r[0] for r in self.db.execute("SELECT name FROM sqlite_master")}
+
+    def rows(self, table, sql):
+        return list(self.db.execute(sql)) if table in self.tables else []
+
+    def calls(self):
+        got = []
+        for table in CALLS:
+            got += self.rows(
+                table,
+                "SELECT s.value, t.globalTid, t.start, t.end FROM %s t JOIN StringIds s ON s.id = t.nameId" % table,
+            )
+        # CUPTI's names of the runtime end in the version at which the function appeared.
+        return [(re.sub(r"_v\d{4,5}$", "", n), t, b, e) for n, t, b, e in got]
+
+
+def add(a, b):
+    """What streams did and what graphs did, together."""
+    total = dict(a)
+    for k, (n, x) in b.items():
+        total[k] = (total.get(k, (0, 0))[0] + n, total.get(k, (0, 0))[1] + x)
+    return total
+
+
+def check_calls(report, said, what):
+    skip = skipped()
+    rows = report.calls()
+    got = collections.Counter(r[0] for r in rows)
+    want = said.calls + said.inner
+    if "static" in what and got["cuInit"] == 1:
+        want["cuInit"] = 1
+    for name in sorted(want):
+        if name not in skip and got[name] != want[name]:
+            bad("%s: %d rows, %d calls" % (name, got[name], want[name]))
+    for name in sorted(got):
+        if name in skip:
+            bad("%s: rows, though it is not recorded" % name)
+        elif name not in want and "partial" not in what:
+            bad("%s: %d rows, never called" % (name, got[name]))
+    for row, n in collections.Counter(rows).items():
+        if n > 1:
+            bad("%s: the same row %d times" % (row[0], n))
+    threads = len({r[1] for r in rows})
+    if threads != said.threads:
+        bad("%d threads called, %d have rows" % (said.threads, threads))
+    if "CUPTI_ACTIVITY_KIND_RUNTIME" in report.tables:
+        for (n,) in report.db.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME GROUP BY correlationId HAVING count(*) > 1)"
+        ):
+            if n:
+                bad("%d correlation ids stand for several calls" % n)
+    print("%d rows of calls, %d names" % (len(rows), len(got)))
+
+
+def compare(what, got, want):
+    for key in sorted(set(got) | set(want), key=str):
+        if got.get(key) != want.get(key):
+            bad("%s %s: %s in the report, %s asked for" % (what, key, got.get(key), want.get(key)))
+
+
+def check_activity(report, said, mode):
+    nodes = mode == "node"
+    kernels = report.rows(
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+        "SELECT s.value, count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL"
+        " LEFT JOIN StringIds s ON s.id = mangledName GROUP BY 1",
+    )
+    if said.kernel_cnt is not None:
+        if sum(r[1] for r in kernels) != said.kernel_cnt:
+            bad("%d kernels, %d launched" % (sum(r[1] for r in kernels), said.kernel_cnt))
+    else:
+        compare(
+            "kernel",
+            {r[0]: (r[1], r[2]) for r in kernels},
+            add(said.kernels, said.node_kernels if nodes else {}),
+        )
+    copies = report.rows(
+        "CUPTI_ACTIVITY_KIND_MEMCPY",
+        "SELECT copyKind, count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY 1",
+    )
+    compare(
+        "copy",
+        {COPY_KINDS.get(r[0], r[0]): (r[1], r[2]) for r in copies},
+        add(said.copies, said.node_copies if nodes else {}),
+    )
+    for kind, size, time in report.rows(
+        "CUPTI_ACTIVITY_KIND_MEMCPY", "SELECT DISTINCT copyKind, bytes, end - start FROM CUPTI_ACTIVITY_KIND_MEMCPY"
+    ):
+        if time != max(LEAST, size // (DEVICE if kind == 8 else BUS)):
+            bad("a copy of %d bytes, kind %d, took %d ns" % (size, kind, time))
+    memset = report.rows("CUPTI_ACTIVITY_KIND_MEMSET", "SELECT count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET")
+    want = [said.memset] + ([said.node_memset] if nodes else [])
+    want = [w for w in want if w]
+    compare(
+        "memset",
+        {0: tuple(memset[0])} if memset else {},
+        {0: (sum(w[0] for w in want), sum(w[1] for w in want))} if want else {},
+    )
+    graphs = report.rows("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
+    if (graphs[0][0] if graphs else 0) != (0 if nodes else said.graphs):
+        bad("graphs: %s in the report, %d launched" % (graphs, said.graphs))
+    print("%d names of kernels, %d kinds of copies" % (len(kernels), len(copies)))
+
+
+def check_joined(report):
+    for kind in WORK:
+        table = "CUPTI_ACTIVITY_KIND_" + kind
+        for cnt, alone, early in report.rows(
+            table,
+            "SELECT count(*), sum(r.start IS NULL), sum(g.start < r.start) FROM %s g LEFT JOIN"
+            " CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = g.correlationId"
+            " AND r.globalTid >> 24 = g.globalPid >> 24" % table,
+        ):
+            if alone:
+                bad("%s: %d of %d rows lead to no call" % (table, alone, cnt))
+            if early:
+                bad("%s: %d rows begin before they were asked for" % (table, early))
+
+
+def main():
+    report, said, what = Report(sys.argv[1]), Said(sys.argv[2]), sys.argv[3:]
+    if not said.calls:
+        bad("the program said nothing")
+    if "calls" in what or "partial" in what:
+        check_calls(report, said, what)
+    if "activity" in what:
+        check_activity(report, said, "node" if "node" in what else "graph")
+    if "joined" in what:
+        check_joined(report)
+    sys.exit(1 if wrong else 0)
+
+
+main()
