@@ -18,6 +18,7 @@
 
 #define OBJECT_MAX 2048u
 #define HASH_SIZE  8192u
+#define CUPTI_BIT  (1u << 31) /* in sets of libraries: libcupti */
 
 /* An object that was there when we looked. */
 struct seen {
@@ -330,6 +331,21 @@ static bool leads_to(const struct seen *s, uintptr_t now, const void *real, bool
 	return now == (uintptr_t)real || (is_plt && now >= s->base && now < s->end);
 }
 
+/* Where references by this name are to lead instead of to @real; NULL: they stay as they are. */
+static void *entry_by_name(const char *name, void **real)
+{
+	int n = sl_gpu_number(name);
+	void *special;
+
+	if (n < 0)
+		return strncmp(name, "cupti", 5) == 0 ? sl_gpu_asking(name, real) : NULL;
+	*real = tables->state[n].real;
+	special = sl_gpu_special((unsigned)n);
+	if (!*real || (tables->state[n].is_quiet && !special))
+		return NULL;
+	return special ? special : sl_gpu_entry((unsigned)n);
+}
+
 static void patch_one(const struct seen *s, const struct sl_object *o, const ElfW(Rela) * r,
 		      struct relro *relro)
 {
@@ -344,22 +360,16 @@ static void patch_one(const struct seen *s, const struct sl_object *o, const Elf
 		is_plt || type == R_AARCH64_GLOB_DAT || (type == R_AARCH64_ABS64 && !r->r_addend);
 #endif
 	uintptr_t *slot = (uintptr_t *)(o->base + r->r_offset);
-	void *entry;
-	int n;
+	void *entry, *real;
 
 	if (!is_wanted || !symbol || o->symtab[symbol].st_shndx != SHN_UNDEF)
 		return;
-	n = sl_gpu_number(o->strtab + o->symtab[symbol].st_name);
-	if (n < 0 || !tables->state[n].real ||
-	    !leads_to(s, __atomic_load_n(slot, __ATOMIC_RELAXED), tables->state[n].real, is_plt))
-		return;
-	entry = sl_gpu_special((unsigned)n);
-	if (!entry && tables->state[n].is_quiet)
+	entry = entry_by_name(o->strtab + o->symtab[symbol].st_name, &real);
+	if (!entry || !leads_to(s, __atomic_load_n(slot, __ATOMIC_RELAXED), real, is_plt))
 		return;
 	if (!relro->is_open && (ElfW(Addr))slot >= relro->from && (ElfW(Addr))slot < relro->to)
 		relro_protect(relro, PROT_READ | PROT_WRITE);
-	__atomic_store_n(slot, (uintptr_t)(entry ? entry : sl_gpu_entry((unsigned)n)),
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(slot, (uintptr_t)entry, __ATOMIC_RELEASE);
 }
 
 static void patch_object(struct seen *s, const struct sl_object *o, const struct dl_phdr_info *info)
@@ -429,8 +439,11 @@ static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_ob
 			s->end = s->base + p->p_vaddr + p->p_memsz;
 	}
 	s->is_ours = is_companion(name);
-	if (strncmp(name, "libcupti.so", 11) == 0)
+	if (strncmp(name, "libcupti.so", 11) == 0) {
 		sl_gpu_seen.cupti = info->dlpi_name;
+		if (sl_gpu_cupti_found(o))
+			sl_gpu_seen.bound |= CUPTI_BIT;
+	}
 	s->library = (int8_t)which_library(name);
 	if (s->library < 0)
 		s->library = (int8_t)which_library(base_name(info->dlpi_name));

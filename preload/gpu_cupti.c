@@ -162,6 +162,17 @@ static void flush(bool final)
 	errno = error;
 }
 
+void sl_gpu_yield(void)
+{
+	uint64_t kept = sl_tls.cookie;
+
+	if (!guest.yield || guest_pid != sl_proc->pid || !ring_is_ready())
+		return;
+	sl_tls.cookie = SL_COOKIE_QUIET;
+	guest.yield();
+	sl_tls.cookie = kept;
+}
+
 /* CUPTI must hand over what it has before the driver's own exit handler takes the context away. */
 static void at_exit(void *unused)
 {

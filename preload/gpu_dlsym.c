@@ -17,8 +17,10 @@ static void *entry_for(void *real)
 	int n = real ? sl_gpu_by_address(real) : -1;
 	void *special;
 
-	if (n < 0)
-		return real;
+	if (n < 0) {
+		special = sl_gpu_asking_at(real);
+		return special ? special : real;
+	}
 	special = sl_gpu_special((unsigned)n);
 	if (special)
 		return special;

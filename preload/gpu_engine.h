@@ -73,7 +73,19 @@ bool sl_gpu_is_inside(const void *code, bool and_bound);
 /* What to hand out instead of @number's entry: functions that return functions are wrapped by hand. NULL: none. */
 void *sl_gpu_special(unsigned number);
 
+/* ---- gpu_yield.c ---- */
+
+struct sl_object;
+/* libcupti: remembers where the functions are by which a program asks for it. False: had one already. */
+bool sl_gpu_cupti_found(const struct sl_object *o);
+/* Our entry for the function of this name, and where the real one is; NULL: none of them. */
+void *sl_gpu_asking(const char *name, void **real);
+void *sl_gpu_asking_at(const void *real);
+
 /* ---- gpu_cupti.c ---- */
+
+/* Gives CUPTI up to the program; does nothing the second time. */
+void sl_gpu_yield(void);
 
 enum sl_gpu_cupti {
 	SL_GPU_CUPTI_NOT_YET = 0,
