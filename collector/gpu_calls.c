@@ -262,35 +262,35 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 		       struct gpu_thread *th, const struct gpu_hook *hook,
 		       const struct gpu_api *api)
 {
+	static const struct gpu_api silence;
 	const struct gpu_function *f = hook ? gpu_function(hook->function) : NULL;
-	const char *told = api ? string_find(a, api->name) : NULL;
-	bool is_driver = f ? f->library == SL_GPU_cuda : api && api->is_driver;
-	int64_t start = hook ? hook->start : api->start, end = hook ? hook->end : api->end;
-	int64_t id =
-		api && api->correlation ? told_id(as, p, th, api->correlation) : gpu_hook_id(as, p);
-	int64_t name = told ? gpu_name(as, a, api->name, true)->mangled
-		       : f  ? function_name(as, a->gpu, hook->function)
-			    : gpu_name(as, a, 0, true)->mangled;
-	int64_t *row = db_row(as->db, DB_RUNTIME);
+	struct gpu_written w = {.is_told = api != NULL};
+	int64_t name, *row;
 
-	row[RT_START] = start;
-	row[RT_END] = end;
-	row[RT_EVENT_CLASS] = is_driver ? CLASS_DRIVER : CLASS_RUNTIME;
+	if (!api)
+		api = &silence;
+	w.start = hook ? hook->start : api->start;
+	w.end = hook ? hook->end : api->end;
+	w.canon = f ? f->canon : gpu_canon_string(a, api->name);
+	w.id = api->correlation ? told_id(as, p, th, api->correlation) : gpu_hook_id(as, p);
+	/* CUPTI's name has the version, as nsys does. */
+	name = f && !string_find(a, api->name) ? function_name(as, a->gpu, hook->function)
+					       : gpu_name(as, a, api->name, true)->mangled;
+	row = db_row(as->db, DB_RUNTIME);
+	row[RT_START] = w.start;
+	row[RT_END] = w.end;
+	row[RT_EVENT_CLASS] =
+		(f ? f->library == SL_GPU_cuda : api->is_driver) ? CLASS_DRIVER : CLASS_RUNTIME;
 	row[RT_GLOBAL_TID] = th->global_tid;
-	row[RT_CORRELATION_ID] = id;
+	row[RT_CORRELATION_ID] = w.id;
 	row[RT_NAME_ID] = name;
 	row[RT_RETURN_VALUE] = hook ? hook->result : api->result;
 	row[RT_CALLCHAIN_ID] = DB_NULL;
 	if (hook)
-		write_arguments(as, hook, id);
-	gpu_remember(th,
-		     &(struct gpu_written){.start = start,
-					   .end = end,
-					   .id = id,
-					   .canon = f ? f->canon : gpu_canon_string(a, api->name),
-					   .is_told = api != NULL});
-	gpu_count_row(a->gpu, start, end);
-	return id;
+		write_arguments(as, hook, w.id);
+	gpu_remember(th, &w);
+	gpu_count_row(a->gpu, w.start, w.end);
+	return w.id;
 }
 
 static void library_row(struct arenas *as, struct gpu_arena *g, const struct gpu_hook *h,
