@@ -29,7 +29,7 @@ struct CUstream_st *stream_make(struct CUctx_st *context, unsigned flags, int pr
 					.context = context->id,
 					.stream = id,
 					.value = (uint32_t)priority,
-					.sync_type = flags});
+					.sync_type = context->null ? flags : 2});
 	return s;
 }
 

@@ -220,7 +220,7 @@ static void stream(const struct standin_activity *a)
 						 (void *)(uintptr_t)a->stream, NULL};
 
 	EMIT(STREAM, 0, 0, 0, 0, V(STREAM_context, a->context), V(STREAM_id, a->stream),
-	     V(STREAM_priority, a->value), V(STREAM_flag, 1));
+	     V(STREAM_priority, a->value), V(STREAM_flag, 1 + a->sync_type));
 	standin_resource(3, &data);
 }
 

@@ -21,8 +21,8 @@ enum standin_kind {
 	STANDIN_GRAPH, /* a whole graph launch; its nodes are told as kernels and copies with graph_node set */
 	STANDIN_ALLOC,
 	STANDIN_FREE,
-	STANDIN_CONTEXT,    /* made */
-	STANDIN_STREAM,     /* made */
+	STANDIN_CONTEXT, /* made */
+	STANDIN_STREAM, /* made; value: priority, sync_type: 0 plain, 1 does not block, 2 the default stream */
 	STANDIN_GRAPH_NODE, /* made */
 	STANDIN_MODULE,     /* loaded: start, end of the loading (overhead) */
 };
