@@ -21,7 +21,8 @@ count() { # TABLE [CONDITION]
 }
 
 # ---- every way to call, every kind of work ----
-for program in train 'train -t4 -s3' 'train -g' 'train -l' train_12 'train_dlopen -t2' 'train_static -t2'; do
+# One thread: what others do while the first call sets CUPTI up, CUPTI does not see.
+for program in train 'train -s3' 'train -g' 'train -l' train_12 train_dlopen train_static; do
 	calls=calls
 	case $program in train_static*) calls='calls static' ;; esac
 	profile work -t cuda,cublas,cudnn,nccl $GPU/$program >said 2>err

@@ -7,7 +7,7 @@
 
 #include "collector/embed.h"
 
-static void copies_fills_and_waits(void **state)
+static void copies(void **state)
 {
 	struct gpu_fixture f;
 
@@ -35,18 +35,6 @@ static void copies_fills_and_waits(void **state)
 				      .src_context = 3,
 				      .dst_context = 4,
 				      .copies = 1});
-	RECORD(&f.r, f.cupti, SL_GPU_REC_MEMSET,
-	       (struct sl_gpu_memset){.start = t0 + 6000,
-				      .end = t0 + 7000,
-				      .bytes = 64,
-				      .value = 255,
-				      .memory_kind = 3});
-	RECORD(&f.r, f.cupti, SL_GPU_REC_SYNC,
-	       (struct sl_gpu_sync){.start = t0 + 7000,
-				    .end = t0 + 8000,
-				    .stream = SL_GPU_NONE,
-				    .type = 4,
-				    .event = SL_GPU_NONE});
 	RECORD(&f.r, f.cupti, SL_GPU_REC_UM,
 	       (struct sl_gpu_um){.start = t0 + 9000,
 				  .end = t0 + 9500,
@@ -56,17 +44,6 @@ static void copies_fills_and_waits(void **state)
 				  .src = 1,
 				  .dst = SL_GPU_NONE,
 				  .flags = 2});
-	RECORD(&f.r, f.cupti, SL_GPU_REC_UM,
-	       (struct sl_gpu_um){
-		       .start = t0 + 9000, .kind = 3, .address = 0x10000, .value = 0x401000});
-	RECORD(&f.r, f.cupti, SL_GPU_REC_UM,
-	       (struct sl_gpu_um){.start = t0 + 9000,
-				  .end = t0 + 9900,
-				  .kind = 4,
-				  .address = 0x20000,
-				  .value = 3,
-				  .src = 1,
-				  .flags = 1});
 	gpu_tell(&f);
 	assert_string_equal(ask("SELECT group_concat(t, ', ') FROM (SELECT e.label || ' ' || bytes "
 				"|| ' ' || s.label || '>' || "
@@ -80,6 +57,28 @@ static void copies_fills_and_waits(void **state)
 			    "Host-to-Device 1048576 Pinned>Device --- 0, Peer-to-Peer 512 "
 			    "Unknown>Device 14- 0, "
 			    "Unified Device-to-Host 65536 Unknown>Unknown --2 1");
+	gpu_end(&f);
+}
+
+static void fills_and_waits(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	RECORD(&f.r, f.cupti, SL_GPU_REC_MEMSET,
+	       (struct sl_gpu_memset){.start = t0 + 6000,
+				      .end = t0 + 7000,
+				      .bytes = 64,
+				      .value = 255,
+				      .memory_kind = 3});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_SYNC,
+	       (struct sl_gpu_sync){.start = t0 + 7000,
+				    .end = t0 + 8000,
+				    .stream = SL_GPU_NONE,
+				    .type = 4,
+				    .event = SL_GPU_NONE});
+	gpu_tell(&f);
 	assert_string_equal(ask("SELECT value || ' ' || bytes || ' ' || memKind FROM "
 				"CUPTI_ACTIVITY_KIND_MEMSET"),
 			    "255 64 2");
@@ -87,6 +86,27 @@ static void copies_fills_and_waits(void **state)
 				"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION JOIN ENUM_CUPTI_SYNC_TYPE ON "
 				"id = syncType"),
 			    "Context sync 4294967295 4294967295");
+	gpu_end(&f);
+}
+
+static void page_faults_of_unified_memory(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	RECORD(&f.r, f.cupti, SL_GPU_REC_UM,
+	       (struct sl_gpu_um){
+		       .start = t0 + 9000, .kind = 3, .address = 0x10000, .value = 0x401000});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_UM,
+	       (struct sl_gpu_um){.start = t0 + 9000,
+				  .end = t0 + 9900,
+				  .kind = 4,
+				  .address = 0x20000,
+				  .value = 3,
+				  .src = 1,
+				  .flags = 1});
+	gpu_tell(&f);
 	assert_string_equal(ask("SELECT originalFaultPc || ' ' || value FROM "
 				"CUDA_UM_CPU_PAGE_FAULT_EVENTS JOIN "
 				"StringIds ON id = CpuInstruction"),
@@ -98,7 +118,7 @@ static void copies_fills_and_waits(void **state)
 	gpu_end(&f);
 }
 
-static void devices_graphs_and_memory(void **state)
+static void devices_contexts_and_streams(void **state)
 {
 	struct gpu_fixture f;
 	struct sl_gpu_device gpu = {.uuid = {0xab, 0xcd},
@@ -118,6 +138,31 @@ static void devices_graphs_and_memory(void **state)
 	       (struct sl_gpu_context){.id = 1, .null_stream = 7});
 	RECORD(&f.r, f.cupti, SL_GPU_REC_STREAM,
 	       (struct sl_gpu_stream){.context = 1, .id = 13, .priority = (uint32_t)-5, .flag = 2});
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT id || ' ' || name || ' ' || busLocation || ' ' || smCount "
+				"|| ' ' || uuid || "
+				"' ' || totalMemory || ' ' || clockRate || ' ' || computeMajor "
+				"FROM TARGET_INFO_GPU"),
+			    "0 A GPU 0000:1b:00.0 132 abcd0000-0000-0000-0000-000000000000 "
+			    "85899345920 1980000000 9");
+	assert_string_equal(
+		ask("SELECT gpuId || cudaId || numMultiprocessors FROM TARGET_INFO_CUDA_DEVICE"),
+		"00132");
+	assert_string_equal(ask("SELECT nullStreamId || ' ' || contextId || isGreenContext FROM "
+				"TARGET_INFO_CUDA_CONTEXT_INFO"),
+			    "7 10");
+	assert_string_equal(ask("SELECT streamId || ' ' || priority || ' ' || flag FROM "
+				"TARGET_INFO_CUDA_STREAM"),
+			    "13 4294967291 2");
+	gpu_end(&f);
+}
+
+static void graphs_and_events(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
 	RECORD(&f.r, f.cupti, SL_GPU_REC_GRAPH,
 	       (struct sl_gpu_graph){
 		       .start = t0 + 1000, .end = t0 + 2000, .graph = 3, .graph_exec = 4});
@@ -126,6 +171,32 @@ static void devices_graphs_and_memory(void **state)
 		       .time = t0 + 500, .node = 21, .graph = 3, .thread = (uint32_t)gettid()});
 	RECORD(&f.r, f.cupti, SL_GPU_REC_NODE,
 	       (struct sl_gpu_node){.time = t0 + 600, .kind = 3, .graph = 3, .graph_exec = 4});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_EVENT,
+	       (struct sl_gpu_event){
+		       .timestamp = t0 + 900, .stream = 13, .event = 2, .event_sync = 5});
+	gpu_tell(&f);
+	assert_string_equal(
+		ask("SELECT graphId || ' ' || graphExecId FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
+		"3 4");
+	assert_string_equal(ask("SELECT eventClass || ' ' || graphNodeId || ' ' || "
+				"coalesce(originalGraphNodeId, '-') "
+				"FROM CUDA_GRAPH_NODE_EVENTS"),
+			    "77 21 -");
+	assert_string_equal(ask("SELECT eventClass || ' ' || graphId || ' ' || graphExecId FROM "
+				"CUDA_GRAPH_EVENTS"),
+			    "94 3 4");
+	assert_string_equal(
+		ask("SELECT eventId || ' ' || eventSyncId FROM CUPTI_ACTIVITY_KIND_CUDA_EVENT"),
+		"2 5");
+	gpu_end(&f);
+}
+
+static void memory_and_what_cuda_spends(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
 	RECORD(&f.r, f.cupti, SL_GPU_REC_MEMORY,
 	       (struct sl_gpu_memory){.time = t0 + 700,
 				      .address = 0x7000,
@@ -144,35 +215,7 @@ static void devices_graphs_and_memory(void **state)
 	       (struct sl_gpu_overhead){.start = t0 + 100, .end = t0 + 200, .kind = 1 << 16});
 	RECORD(&f.r, f.cupti, SL_GPU_REC_JIT,
 	       (struct sl_gpu_jit){.start = t0 + 100, .end = t0 + 200, .entry = 1, .operation = 3});
-	RECORD(&f.r, f.cupti, SL_GPU_REC_EVENT,
-	       (struct sl_gpu_event){
-		       .timestamp = t0 + 900, .stream = 13, .event = 2, .event_sync = 5});
 	gpu_tell(&f);
-	assert_string_equal(ask("SELECT id || ' ' || name || ' ' || busLocation || ' ' || smCount "
-				"|| ' ' || uuid || "
-				"' ' || totalMemory || ' ' || clockRate || ' ' || computeMajor "
-				"FROM TARGET_INFO_GPU"),
-			    "0 A GPU 0000:1b:00.0 132 abcd0000-0000-0000-0000-000000000000 "
-			    "85899345920 1980000000 9");
-	assert_string_equal(
-		ask("SELECT gpuId || cudaId || numMultiprocessors FROM TARGET_INFO_CUDA_DEVICE"),
-		"00132");
-	assert_string_equal(ask("SELECT nullStreamId || ' ' || contextId || isGreenContext FROM "
-				"TARGET_INFO_CUDA_CONTEXT_INFO"),
-			    "7 10");
-	assert_string_equal(ask("SELECT streamId || ' ' || priority || ' ' || flag FROM "
-				"TARGET_INFO_CUDA_STREAM"),
-			    "13 4294967291 2");
-	assert_string_equal(
-		ask("SELECT graphId || ' ' || graphExecId FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
-		"3 4");
-	assert_string_equal(ask("SELECT eventClass || ' ' || graphNodeId || ' ' || "
-				"coalesce(originalGraphNodeId, '-') "
-				"FROM CUDA_GRAPH_NODE_EVENTS"),
-			    "77 21 -");
-	assert_string_equal(ask("SELECT eventClass || ' ' || graphId || ' ' || graphExecId FROM "
-				"CUDA_GRAPH_EVENTS"),
-			    "94 3 4");
 	assert_string_equal(ask("SELECT memKind || ' ' || memoryOperationType || ' ' || bytes || ' "
 				"' || streamId || ' ' "
 				"|| localMemoryPoolSize || ' ' || "
@@ -193,9 +236,6 @@ static void devices_graphs_and_memory(void **state)
 				"JOIN ENUM_CUPTI_JIT_ENTRY_TYPE e ON e.id = jitEntryType JOIN "
 				"ENUM_CUPTI_JIT_OPERATION_TYPE o ON o.id = jitOperationType"),
 			    "PTX to cubin Compile 2");
-	assert_string_equal(
-		ask("SELECT eventId || ' ' || eventSyncId FROM CUPTI_ACTIVITY_KIND_CUDA_EVENT"),
-		"2 5");
 	gpu_end(&f);
 }
 
@@ -241,8 +281,12 @@ static void reports_of_nsys_run_on_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(copies_fills_and_waits),
-		TEST(devices_graphs_and_memory),
+		TEST(copies),
+		TEST(fills_and_waits),
+		TEST(page_faults_of_unified_memory),
+		TEST(devices_contexts_and_streams),
+		TEST(graphs_and_events),
+		TEST(memory_and_what_cuda_spends),
 		TEST(reports_of_nsys_run_on_it),
 	};
 
