@@ -123,7 +123,7 @@ struct sl_gpu_pool {
 
 struct sl_gpu_overhead {
 	uint64_t start, end;
-	uint32_t kind; /* CUPTI's: 0 unknown, 1 driver compiler, 1 << 16 buffer flush, 2 << 16 instrumentation, ... */
+	uint32_t kind; /* CUPTI's: 0 unknown, 1 compiler, 1 << 16 buffer flush, 2 << 16 ... */
 	uint32_t thread, correlation, reserved;
 };
 
