@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 
 #include "collector/clock_map.h"
 #include "collector/cmd.h"
+#include "collector/launch.h"
 #include "collector/sched.h"
 #include "collector/session.h"
 #include "preload/clock.h"
@@ -340,9 +342,62 @@ static void check_disk(struct finding *f)
 	found(f, mib < 1024 ? LIMITED : OK, "%" PRIu64 " MiB free for reports in this folder", mib);
 }
 
+/* A libcupti that a program without one of its own would get: as libtrace-cuda.so looks for it. */
+static const char *find_cupti(char *path, size_t len)
+{
+	static const char *const below[] = {"lib64", "extras/CUPTI/lib64", "targets/*/lib"};
+	const char *given = getenv("SIGHTLINE_CUPTI"), *home = getenv("CUDA_HOME");
+	const char *roots[] = {home ? home : "/usr/local/cuda", "/usr/local/cuda*"};
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	path[0] = '\0';
+	if (given && access(given, R_OK) == 0)
+		snprintf(path, len, "%s", given);
+	for (size_t r = 0; r < sizeof(roots) / sizeof(*roots); r++)
+		for (size_t i = 0; !path[0] && i < sizeof(below) / sizeof(*below); i++) {
+			snprintf(pattern, sizeof(pattern), "%s/%s/libcupti.so*", roots[r],
+				 below[i]);
+			if (glob(pattern, 0, NULL, &found))
+				continue;
+			snprintf(path, len, "%s", found.gl_pathv[found.gl_pathc - 1]);
+			globfree(&found);
+		}
+	return path;
+}
+
+/* Calls and NVTX need nothing; what the GPU does needs the driver, CUPTI and our library for it. */
 static void check_cuda(struct finding *f)
 {
-	found(f, NO, "GPU work is not recorded yet");
+	char driver[160], cupti[200], ours[PATH_MAX];
+	const char *kernel, *slash;
+	char *shim;
+
+	read_line("/proc/driver/nvidia/version", driver, sizeof(driver));
+	if (!driver[0]) {
+		found(f, NO,
+		      "no NVIDIA driver is loaded; calls into CUDA and NVTX ranges would be "
+		      "recorded");
+		return;
+	}
+	kernel = strstr(driver, "Kernel Module");
+	find_cupti(cupti, sizeof(cupti));
+	shim = launch_preload();
+	slash = shim ? strrchr(shim, '/') : NULL;
+	snprintf(ours, sizeof(ours), "%.*s/libtrace-cuda.so", slash ? (int)(slash - shim) : 0,
+		 shim ? shim : "");
+	free(shim);
+	if (access(ours, R_OK) < 0) {
+		found(f, LIMITED, "calls only: libtrace-cuda.so is not beside libtrace.so");
+	} else if (!cupti[0]) {
+		found(f, LIMITED,
+		      "calls, and what the GPU does where the program brings a libcupti (PyTorch "
+		      "does)");
+		FIX(f, "SIGHTLINE_CUPTI=/path/to/libcupti.so, or install the CUDA toolkit");
+	} else {
+		found(f, OK, "calls and what the GPU does: %s; %s", cupti,
+		      kernel ? kernel : driver);
+	}
 }
 
 static struct check {
