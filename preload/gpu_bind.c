@@ -601,6 +601,12 @@ void sl_gpu_scan(void)
 	}
 }
 
+void sl_gpu_forked(void)
+{
+	/* Another thread of the parent may have been at it. */
+	scan_lock = 0;
+}
+
 void sl_gpu_scan_soon(void)
 {
 	if (!is_wanted() || sl_tls.cookie != sl_proc->cookie)

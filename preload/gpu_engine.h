@@ -57,6 +57,8 @@ void *sl_gpu_entry(unsigned number);
 void sl_gpu_scan(void);
 /* From now on this thread's next traced call scans: for what is loaded out of our sight, or runs while loading. */
 void sl_gpu_scan_soon(void);
+/* In the child of a fork, which has one thread. */
+void sl_gpu_forked(void);
 extern struct sl_gpu_seen {
 	uint32_t bound;    /* libraries, a bit for each enum sl_gpu_library */
 	const char *cupti; /* path of a loaded libcupti, NULL none */

@@ -374,6 +374,7 @@ bool sl_process_child(void)
 		parent = 0;
 	}
 	fill_proc(sl_proc, parent);
+	sl_gpu_forked();
 	return true;
 }
 
