@@ -605,6 +605,8 @@ void sl_gpu_forked(void)
 {
 	/* Another thread of the parent may have been at it. */
 	scan_lock = 0;
+	if (sl_gpu_cupti_state == SL_GPU_CUPTI_LOADING)
+		sl_gpu_cupti_state = SL_GPU_CUPTI_DONE;
 }
 
 void sl_gpu_scan_soon(void)

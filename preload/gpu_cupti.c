@@ -122,6 +122,22 @@ static void load(void)
 	start(&host, &guest);
 }
 
+/*
+ * What other threads do before CUPTI listens would be lost: they wait. Not for ever: whoever loads may need a lock of
+ * the loader that is held here.
+ */
+static void wait_until_loaded(void)
+{
+	struct timespec step = {0, 200000};
+
+	if (sl_tls.cookie == SL_COOKIE_QUIET)
+		return;
+	for (int i = 0; i < 5000 && __atomic_load_n(&sl_gpu_cupti_state, __ATOMIC_ACQUIRE) ==
+					    SL_GPU_CUPTI_LOADING;
+	     i++)
+		sl_sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &step, NULL);
+}
+
 void sl_gpu_start_cupti(void)
 {
 	uint32_t none = 0;
@@ -133,10 +149,13 @@ void sl_gpu_start_cupti(void)
 		sl_gpu_cupti_state = SL_GPU_CUPTI_DONE;
 		return;
 	}
-	if (!ring_is_ready() ||
-	    !__atomic_compare_exchange_n(&sl_gpu_cupti_state, &none, SL_GPU_CUPTI_LOADING, 0,
-					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (!ring_is_ready())
 		return;
+	if (!__atomic_compare_exchange_n(&sl_gpu_cupti_state, &none, SL_GPU_CUPTI_LOADING, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		wait_until_loaded();
+		return;
+	}
 	/* What CUPTI does now (files it opens, threads it starts) is not the program's doing. */
 	kept = sl_tls.cookie;
 	sl_tls.cookie = SL_COOKIE_QUIET;

@@ -48,7 +48,9 @@ void *sl_gpu_enter(struct frame *f)
 			return fn->real;
 		sl_tls.gpu_inside = 0;
 	}
-	if (sl_unlikely(sl_gpu_cupti_state == SL_GPU_CUPTI_NOT_YET) && fn->is_cuda)
+	if (sl_unlikely(__atomic_load_n(&sl_gpu_cupti_state, __ATOMIC_RELAXED) <=
+			SL_GPU_CUPTI_LOADING) &&
+	    fn->is_cuda)
 		sl_gpu_start_cupti();
 	if (!sl_enter(&f->call))
 		return fn->real;
