@@ -280,6 +280,23 @@ static bool is_due(const struct gpu_look *look)
 	       p->looked_at + LOOK_NS <= look->now;
 }
 
+/* Killed, or left by _exit: what CUPTI still had is gone with the process. */
+static void note_missing(struct arenas *as, struct gpu_process *p)
+{
+	char text[200];
+
+	if (p->cupti != GPU_CUPTI_ON || p->is_told_all || p->is_said_missing ||
+	    p->last_call <= p->until || p->last_call <= p->next_until ||
+	    p->last_call <= p->last_until)
+		return;
+	p->is_said_missing = true;
+	snprintf(text, sizeof(text),
+		 "Process %u ended before CUPTI had handed everything over: the GPU's work of its "
+		 "last moments is missing",
+		 p->pid);
+	db_diagnostic(as->db, p->last_call, SOURCE_SHIM, SEVERITY_WRN, text, p->global_pid);
+}
+
 void gpu_settle(struct arenas *as, struct arena *a, bool all)
 {
 	struct gpu_arena *g = a->gpu;
@@ -308,6 +325,8 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 		p->is_hurried = false;
 		if (is_due(&look))
 			look_at_process(&look);
+		if (over)
+			note_missing(as, p);
 		if (!over || all) {
 			at = &p->next;
 			continue;
@@ -436,6 +455,8 @@ void gpu_call(struct arenas *as, struct thread *t, const struct call *c)
 		return;
 	}
 	th->used_at = copy.h.end;
+	if (copy.h.end > p->last_call)
+		p->last_call = copy.h.end;
 	add_hook(as, a, p, th, &copy.h);
 	hurry(as, p);
 }
@@ -486,6 +507,8 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 		    uint64_t tick)
 {
 	int64_t until = gpu_session_ns(as, f->until), before = p->until;
+
+	p->is_told_all |= f->is_last != 0;
 
 	if (f->dropped) {
 		db_lost(as->db, before == INT64_MIN ? p->first_ns : before, until, p->global_pid,

@@ -27,7 +27,8 @@
 #define GPU_PENDING    (192u << 20) /* bytes that may wait, of an arena */
 #define GPU_CLOCK_NS   2000         /* by which CUPTI's times and ours may differ */
 #define GPU_SLACK_NS   250000000ll /* a driver call is inside a runtime call that returns so soon */
-#define GPU_GRACE_NS   1000000000ll  /* from its first call on CUPTI must have said something */
+#define GPU_GRACE_NS   1000000000ll /* from its first call on CUPTI must have said something */
+#define GPU_CONTEXTS   64u
 #define GPU_FOREVER_NS 60000000000ll /* longest wait where CUPTI is not asked for its records */
 
 /* A growing buffer of records of several sizes, taken from the front. */
@@ -126,6 +127,10 @@ struct gpu_process {
 	struct gpu_queue work;
 	bool is_hurried; /* too much waits */
 	int64_t looked_at;
+	int64_t last_call;             /* end of the latest that a hook told */
+	bool is_told_all;              /* CUPTI has handed over the last */
+	bool is_said_missing;          /* ... has not, and that was said */
+	uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
 };
 
 struct gpu_name {

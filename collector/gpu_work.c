@@ -309,13 +309,21 @@ static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[SET_MEM_KIND] = memory_kind(m->memory_kind);
 }
 
+/* Where CUPTI's record has no device, that of the context. */
+static int64_t device_of(const struct gpu_process *p, uint32_t device, uint32_t context)
+{
+	if (device != SL_GPU_NONE)
+		return device;
+	return context < GPU_CONTEXTS && p->device[context] ? p->device[context] - 1 : 0;
+}
+
 static void synchronization(struct arenas *as, struct gpu_process *p, const struct sl_gpu_sync *s)
 {
 	int64_t *row = db_row(as->db, DB_SYNCHRONIZATION);
 
 	row[SYNC_START] = gpu_session_ns(as, s->start);
 	row[SYNC_END] = gpu_session_ns(as, s->end);
-	row[SYNC_DEVICE_ID] = s->device;
+	row[SYNC_DEVICE_ID] = device_of(p, s->device, s->context);
 	row[SYNC_CONTEXT_ID] = s->context;
 	row[SYNC_GREEN_CONTEXT_ID] = DB_NULL;
 	row[SYNC_STREAM_ID] = s->stream;
@@ -332,7 +340,7 @@ static void event(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	int64_t *row = db_row(as->db, DB_CUDA_EVENT);
 
 	row[EVT_TIMESTAMP] = gpu_session_ns(as, e->timestamp);
-	row[EVT_DEVICE_ID] = e->device;
+	row[EVT_DEVICE_ID] = device_of(p, e->device, e->context);
 	row[EVT_CONTEXT_ID] = e->context;
 	row[EVT_GREEN_CONTEXT_ID] = DB_NULL;
 	row[EVT_STREAM_ID] = e->stream;
@@ -543,6 +551,8 @@ static void context(struct arenas *as, struct gpu_process *p, const struct sl_gp
 			       c->is_green ? (int64_t)c->parent : DB_NULL,
 			       c->is_green != 0};
 
+	if (c->id < GPU_CONTEXTS)
+		p->device[c->id] = c->device + 1;
 	db_gpu_row(as->db, DB_GPU_CONTEXT, row, NULL);
 }
 

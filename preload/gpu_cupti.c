@@ -5,7 +5,10 @@
 #include "preload/gpu_engine.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "preload/cupti/cupti.h"
 #include "preload/sys.h"
@@ -13,6 +16,7 @@
 uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 static struct sl_cuda_guest guest;
 static uint32_t guest_pid;
+static bool is_on; /* CUPTI delivers */
 
 /* Called by CUPTI's threads, and by the program's while they are quiet: the ring is ready in both cases, or made so. */
 static bool ring_is_ready(void)
@@ -119,7 +123,7 @@ static void load(void)
 	host.flags = sl_global.session->cuda_flags;
 	host.flush_ms = sl_global.session->cuda_flush_ms;
 	guest_pid = (uint32_t)sl_getpid();
-	start(&host, &guest);
+	is_on = start(&host, &guest) == 0;
 }
 
 /*
@@ -199,6 +203,45 @@ static void at_exit(void *unused)
 	flush(true);
 }
 
+/*
+ * CUPTI's own worker hands over full buffers only. So this thread asks for the rest, flush_ms apart: the only one that
+ * is ever started in a program, in those alone that use CUDA, where the driver has started several before.
+ */
+static void *worker(void *unused)
+{
+	uint32_t ms = sl_global.session->cuda_flush_ms;
+	struct timespec period = {ms / 1000, ms % 1000 * 1000000L};
+
+	(void)unused;
+	sl_sys2(SYS_prctl, PR_SET_NAME, "[Sightline]");
+	if (!ring_is_ready())
+		return NULL;
+	sl_tls.cookie = SL_COOKIE_QUIET;
+	while (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON &&
+	       guest_pid == sl_proc->pid && !sl_global.restricted) {
+		sl_sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &period, NULL);
+		guest.flush(false);
+	}
+	return NULL;
+}
+
+static void start_worker(void)
+{
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+		sl_get_real(SL_H_pthread_create);
+	uint64_t all = ~0ull, before;
+	uint64_t kept = sl_tls.cookie;
+	pthread_t thread;
+
+	/* The program's signals are for its own threads. */
+	sl_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	sl_tls.cookie = SL_COOKIE_QUIET;
+	if (create)
+		create(&thread, NULL, worker, NULL);
+	sl_tls.cookie = kept;
+	sl_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(all));
+}
+
 /* Handlers run last come, first served: ours must come after the driver's, hence after the first call. */
 extern int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
 
@@ -208,37 +251,10 @@ void sl_gpu_after_first_call(void)
 
 	if (!__atomic_compare_exchange_n(&sl_gpu_cupti_state, &loaded, SL_GPU_CUPTI_DONE, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
-	    !guest.flush)
+	    !is_on)
 		return;
 	__cxa_atexit(at_exit, NULL, NULL);
-	__atomic_store_n(&sl_gpu_flush_at, 0, __ATOMIC_RELAXED);
-	sl_gpu_flush();
-}
-
-/*
- * CUPTI's own worker hands over full buffers only, and the shim starts no thread: whoever calls CUDA when the time has
- * come does it. A program that stops calling has its last records handed over at its end.
- */
-uint64_t sl_gpu_flush_at = UINT64_MAX;
-
-void sl_gpu_flush(void)
-{
-	static uint64_t first_ticks, first_ns;
-	uint64_t due = __atomic_load_n(&sl_gpu_flush_at, __ATOMIC_RELAXED), ticks = sl_ticks();
-	uint64_t now = sl_mono_ns(), period = sl_global.session->cuda_flush_ms * 1000000ull;
-
-	if (due > ticks || !__atomic_compare_exchange_n(&sl_gpu_flush_at, &due, UINT64_MAX, 0,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
+	/* Some kinds can be enabled only now. */
 	flush(false);
-	if (!first_ns) {
-		first_ticks = ticks;
-		first_ns = now;
-		/* The rate of the ticks shows from the next time on. */
-		period = period < 1000000 ? period : 1000000;
-		__atomic_store_n(&sl_gpu_flush_at, ticks + period, __ATOMIC_RELEASE);
-		return;
-	}
-	period = (uint64_t)((unsigned __int128)period * (ticks - first_ticks) / (now - first_ns));
-	__atomic_store_n(&sl_gpu_flush_at, ticks + period, __ATOMIC_RELEASE);
+	start_worker();
 }

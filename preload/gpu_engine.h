@@ -99,9 +99,6 @@ extern uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 /* Before a process's first call into CUDA, and after. */
 void sl_gpu_start_cupti(void);
 void sl_gpu_after_first_call(void);
-/* Time to hand over what CUPTI has, in ticks; and doing it. */
-extern uint64_t sl_gpu_flush_at;
-void sl_gpu_flush(void);
 
 #pragma GCC visibility pop
 #endif

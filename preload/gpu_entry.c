@@ -112,10 +112,6 @@ void sl_gpu_leave(struct frame *f)
 	sl_end_write();
 	if (sl_unlikely(sl_gpu_cupti_state == SL_GPU_CUPTI_LOADED) && fn->is_cuda)
 		sl_gpu_after_first_call();
-	if (sl_unlikely(f->call.start + f->call.duration >=
-			__atomic_load_n(&sl_gpu_flush_at, __ATOMIC_RELAXED)) &&
-	    fn->is_cuda)
-		sl_gpu_flush();
 }
 
 #if defined(__x86_64__)

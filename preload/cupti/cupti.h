@@ -36,8 +36,7 @@ struct sl_cuda_host {
 struct sl_cuda_guest {
 	/*
 	 * Hands over what CUPTI has; @final: the process is about to exit normally. Does nothing in a forked child.
-	 * CUPTI's own worker hands over full buffers only, and there is no thread here: call it from a hook of a CUDA
-	 * function, after the real one has returned, whenever flush_ms have passed since the last time, and once after
+	 * CUPTI's own worker hands over full buffers only: to be called whenever flush_ms have passed, and once after
 	 * the first call (unified memory counters cannot be enabled before cuInit).
 	 */
 	void (*flush)(bool final);
