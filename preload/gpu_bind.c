@@ -105,97 +105,6 @@ int sl_gpu_number(const char *name)
 
 /* ---- a library: where its functions are, and how they take what is recorded ---- */
 
-#if defined(__x86_64__)
-#define INT_REGISTERS 6u
-#define SSE_REGISTERS 8u
-#else
-#define INT_REGISTERS 8u
-#define SSE_REGISTERS 8u
-#endif
-
-/* Where each argument is (enum: registers, then stack words), by the rules of the processor's ABI. */
-static bool place(const char *abi, uint8_t where[SL_GPU_PARAMETERS + 1], uint8_t *stack_words,
-		  bool *sse)
-{
-	struct sl_gpu_type types[SL_GPU_PARAMETERS + 1];
-	unsigned regs = 0, floats = 0, stack = 0;
-	int cnt = sl_gpu_types(abi, types);
-
-	if (cnt < 0 || types[0].class == SL_GPU_MEMORY)
-		return false;
-	for (int i = 1; i <= cnt; i++) {
-		unsigned words = types[i].words, class = types[i].class;
-
-#if defined(__aarch64__)
-		/* Large structures travel as a pointer to a copy; complex numbers as two floats. */
-		if (class == SL_GPU_MEMORY) {
-			class = SL_GPU_WORD;
-			words = 1;
-		} else if (types[i].letter == 'x') {
-			words = 2;
-		}
-#endif
-		where[i] = UINT8_MAX;
-		if (class == SL_GPU_WORD && regs + words <= INT_REGISTERS) {
-			where[i] = (uint8_t)regs;
-			regs += words;
-		} else if (class == SL_GPU_FLOAT && floats + words <= SSE_REGISTERS) {
-			floats += words;
-		} else {
-			where[i] = (uint8_t)(SL_GPU_STACK + stack);
-			stack += types[i].letter == 'x' ? 1 : words;
-#if defined(__aarch64__)
-			if (class == SL_GPU_WORD)
-				regs = INT_REGISTERS;
-			else
-				floats = SSE_REGISTERS;
-#endif
-		}
-	}
-	/* The same symbol of another CUDA version may take an argument or two more. */
-	if (regs == INT_REGISTERS)
-		stack += 2;
-	*stack_words = (uint8_t)stack;
-	*sse = floats > 0;
-	return stack < 64;
-}
-
-static void place_uses(struct sl_gpu_function_state *f, const char *roles, const uint8_t *where)
-{
-	struct sl_gpu_use uses[SL_GPU_ARGS];
-	int cnt = sl_gpu_uses(roles, uses);
-
-	f->is_quiet = cnt == SL_GPU_SKIP;
-	for (int i = 0; i < cnt; i++) {
-		struct sl_gpu_arg *a = &f->arg[f->arg_cnt];
-		uint8_t at = where[uses[i].argument];
-
-		if (at == UINT8_MAX)
-			continue;
-		a->where = (uint8_t)(at + (uses[i].part == 2));
-		a->how = SL_GPU_HOW_WORD;
-		if (uses[i].is_pointer)
-			a->how = uses[i].is_int ? SL_GPU_HOW_INT_AT : SL_GPU_HOW_AT;
-		f->arg_cnt++;
-	}
-}
-
-/* 32 bits of what is narrower than a register, and of the parts of a dim3. */
-static void narrow(struct sl_gpu_function_state *f, const struct sl_gpu_line *line)
-{
-	struct sl_gpu_type types[SL_GPU_PARAMETERS + 1];
-	struct sl_gpu_use uses[SL_GPU_ARGS];
-	int cnt = sl_gpu_uses(line->roles, uses);
-
-	sl_gpu_types(line->abi, types);
-	for (int i = 0; i < cnt && i < f->arg_cnt; i++) {
-		char letter = types[uses[i].argument].letter;
-
-		if (f->arg[i].how == SL_GPU_HOW_WORD && (letter == 'i' || letter == '2'))
-			f->arg[i].how = uses[i].part == 1 ? SL_GPU_HOW_HIGH : SL_GPU_HOW_LOW;
-	}
-}
-
 static void bind_function(unsigned number, enum sl_gpu_library library, const struct sl_object *o)
 {
 	static const uint8_t family[SL_GPU_LIBRARY_CNT] = {
@@ -205,21 +114,16 @@ static void bind_function(unsigned number, enum sl_gpu_library library, const st
 		[SL_GPU_cufile] = 128,
 	};
 	struct sl_gpu_function_state *f = &tables->state[number];
-	uint8_t where[SL_GPU_PARAMETERS + 1], stack;
 	struct sl_gpu_line line;
-	bool sse;
 	void *real;
 
 	sl_gpu_next(sl_gpu_text + tables->text_at[number], &line);
 	real = sl_object_find(o, line.name);
 	memset(f, 0, sizeof(*f));
-	if (!real || !place(line.abi, where, &stack, &sse))
+	if (!real || !sl_gpu_place(&line, f, &sl_gpu_stack_words[number]))
 		return;
 	f->family = family[library];
 	f->is_cuda = f->family == 1;
-	place_uses(f, line.roles, where);
-	narrow(f, &line);
-	sl_gpu_stack_words[number] = (uint8_t)(stack | (sse ? SL_GPU_SSE : 0));
 	/* Release: whoever finds the function sees how it is called. */
 	__atomic_store_n(&f->real, real, __ATOMIC_RELEASE);
 }

@@ -174,11 +174,12 @@ void sl_gpu_start_cupti(void)
 /* What CUPTI opens and starts is not the program's doing. */
 static void flush(bool final)
 {
-	uint64_t kept = sl_tls.cookie;
 	int error = errno;
+	uint64_t kept;
 
 	if (!guest.flush || guest_pid != sl_proc->pid || !ring_is_ready())
 		return;
+	kept = sl_tls.cookie;
 	sl_tls.cookie = SL_COOKIE_QUIET;
 	guest.flush(final);
 	sl_tls.cookie = kept;
@@ -187,10 +188,11 @@ static void flush(bool final)
 
 void sl_gpu_yield(void)
 {
-	uint64_t kept = sl_tls.cookie;
+	uint64_t kept;
 
 	if (!guest.yield || guest_pid != sl_proc->pid || !ring_is_ready())
 		return;
+	kept = sl_tls.cookie;
 	sl_tls.cookie = SL_COOKIE_QUIET;
 	guest.yield();
 	sl_tls.cookie = kept;
@@ -256,5 +258,7 @@ void sl_gpu_after_first_call(void)
 	__cxa_atexit(at_exit, NULL, NULL);
 	/* Some kinds can be enabled only now. */
 	flush(false);
-	start_worker();
+	/* 0: until buffers are full. */
+	if (sl_global.session->cuda_flush_ms)
+		start_worker();
 }

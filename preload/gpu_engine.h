@@ -2,6 +2,7 @@
  * gpu_engine.h - inside of the GPU half of the shim: how calls of GPU libraries are caught and recorded.
  *
  *   gpu_bind.c     finds the libraries, points the references of all loaded objects at our entries
+ *   gpu_place.c    knows how each function takes its arguments
  *   gpu_dlsym.c    hands our entries out: dlsym, cuGetProcAddress and the like
  *   gpu_entry.c    the entries: one forwarder in assembly for all functions, and what it records
  *   gpu_cupti.c    loads libtrace-cuda.so, serves it
@@ -69,6 +70,13 @@ int sl_gpu_number(const char *name);
 int sl_gpu_by_address(const void *real);
 /* Is it code of the tracer's own companions (CUPTI), or of a library that is bound? */
 bool sl_gpu_is_inside(const void *code, bool and_bound);
+
+/* ---- gpu_place.c ---- */
+
+struct sl_gpu_line;
+/* Fills in what of @f depends on its line; false: its arguments cannot be passed on. @stack_words: as above. */
+bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *f,
+		  uint8_t *stack_words);
 
 /* ---- gpu_dlsym.c ---- */
 

@@ -25,7 +25,6 @@ struct frame {
 	uint64_t is_recorded;  /* 80 */
 	uint64_t result[2];    /* 88 */
 	struct sl_call call;   /* 104 */
-	uint64_t spare;
 };
 _Static_assert(offsetof(struct frame, stack) == 64, "known to the assembly");
 _Static_assert(offsetof(struct frame, number) == 72, "known to the assembly");

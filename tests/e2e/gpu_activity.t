@@ -77,6 +77,16 @@ is "$(sqlite3 "$R" "SELECT count(*), count(DISTINCT deviceId), max(deviceId) FRO
 is "$(q "$R" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k, ANALYSIS_DETAILS a WHERE k.start < 0 OR k.end > a.duration" 2>&1)" 0 \
 	'the work lies inside the session'
 
+# ---- the one thread that is started, and only where it has something to do ----
+workers() {
+	q "$R" "SELECT count(*) FROM ThreadNames JOIN StringIds ON id = nameId WHERE value = '[Sightline]'" 2>&1
+}
+profile worker -t cuda "$GPU/train" -n 3 -w 100 >said 2>err
+is "$(workers)" 1 'CUPTI has a worker'
+profile worker -t cuda --cuda-flush-interval=0 "$GPU/train" -n 3 -w 100 >said 2>err
+is "$(workers)" 0 'none where buffers go as they are full'
+check 'everything is there at the end all the same' "$PY" "$E2E/gpu_truth.py" "$R" said calls activity joined
+
 # ---- killed: all calls are there, and what the GPU did up to the last flush; the loss is said ----
 profile killed -t cuda --cuda-flush-interval=300 "$GPU/train" -n 20 -w 2000 -k >said 2>err
 is $? 137 'killed'
