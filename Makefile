@@ -41,7 +41,7 @@ CUPTI_OBJ := $(CUPTI_SRC:%.c=$(B)/%.o)
 
 # ---- the command ----
 MAIN_SRC := collector/main.c
-LIB_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard collector/*.c exporters/*.c)))
+LIB_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard collector/*.c exporters/*.c exporters/*/*.c)))
 BPF_SRC := $(sort $(wildcard collector/bpf/*.bpf.c))
 HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/dev/null 2>&1 && $(PKG_CONFIG) --exists libbpf && echo 1)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/gen/embed.o
