@@ -24,7 +24,7 @@ CALLS = {
     "SL_LIBRARY_API": "returnValue",
 }
 WORK = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
-BUS, DEVICE, LEAST = 16, 512, 500  # tests/standin/cuda_time.h
+BUS, PAGEABLE, DEVICE, LEAST = 16, 4, 512, 500  # tests/standin/cuda_time.h
 wrong = 0
 
 
@@ -173,10 +173,12 @@ def check_activity(report, said, what):
         {COPY_KINDS.get(r[0], r[0]): (r[1], r[2]) for r in copies},
         add(said.copies, said.node_copies if nodes else {}),
     )
-    for kind, size, time in report.rows(
-        "CUPTI_ACTIVITY_KIND_MEMCPY", "SELECT DISTINCT copyKind, bytes, end - start FROM CUPTI_ACTIVITY_KIND_MEMCPY"
+    for kind, size, time, pageable in report.rows(
+        "CUPTI_ACTIVITY_KIND_MEMCPY",
+        "SELECT DISTINCT copyKind, bytes, end - start, 0 IN (srcKind, dstKind) FROM CUPTI_ACTIVITY_KIND_MEMCPY",
     ):
-        if not real and time != max(LEAST, size // (DEVICE if kind == 8 else BUS)):
+        rate = DEVICE if kind == 8 else PAGEABLE if pageable else BUS
+        if not real and time != max(LEAST, size // rate):
             bad("a copy of %d bytes, kind %d, took %d ns" % (size, kind, time))
     memset = report.rows("CUPTI_ACTIVITY_KIND_MEMSET", "SELECT count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET")
     want = [said.memset] + ([said.node_memset] if nodes else [])

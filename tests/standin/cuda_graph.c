@@ -416,6 +416,7 @@ static int launch(CUgraphExec exec, struct CUstream_st *s)
 	a.graph = exec->graph.original;
 	a.graph_exec = exec->graph.id;
 	tell(&a);
+	wait_until(now() + STANDIN_LAUNCH_CALL_NS);
 	return CUDA_OK;
 }
 

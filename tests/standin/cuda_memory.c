@@ -136,21 +136,41 @@ static int release(uint64_t address, bool host, const struct CUstream_st *s)
 	return CUDA_OK;
 }
 
+/* As make, without a pool: the driver asks the kernel, and that takes its time. */
+static int make_slowly(uint64_t *address, size_t bytes, int type)
+{
+	uint64_t entry = now(), ns = STANDIN_ALLOC_NS;
+	int r = make(address, bytes, type, NULL, NULL);
+
+	if (type == CUDA_MEMORY_HOST)
+		ns += (bytes >> 10) * STANDIN_PIN_NS_PER_MIB >> 10;
+	if (!r)
+		wait_until(entry + ns);
+	return r;
+}
+
 /* Freeing waits for what may still use the memory. */
 static int release_sync(uint64_t address)
 {
 	struct CUctx_st *c = context_current();
+	const struct CUstream_st *s;
+	uint64_t end = 0;
 
 	if (!c)
 		return CUDA_INVALID_CONTEXT;
-	if (address)
-		wait_until(c->null->end);
+	if (!memory_find(address)) /* NULL, or a mistake */
+		return release(address, false, NULL);
+	for (s = c->streams; s; s = s->next)
+		if (s->end > end)
+			end = s->end;
+	wait_until(end);
+	wait_until(now() + STANDIN_ALLOC_NS);
 	return release(address, false, NULL);
 }
 
 int cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 {
-	return CALL(make(address, bytes, CUDA_MEMORY_DEVICE, NULL, NULL));
+	return CALL(make_slowly(address, bytes, CUDA_MEMORY_DEVICE));
 }
 
 int cuMemFree_v2(CUdeviceptr address)
@@ -161,7 +181,7 @@ int cuMemFree_v2(CUdeviceptr address)
 int cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
 {
 	(void)flags;
-	return CALL(make(address, bytes, CUDA_MEMORY_UNIFIED, NULL, NULL));
+	return CALL(make_slowly(address, bytes, CUDA_MEMORY_UNIFIED));
 }
 
 static int alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t height)
@@ -169,7 +189,7 @@ static int alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t
 	if (!pitch)
 		return CUDA_INVALID_VALUE;
 	*pitch = (width + 511) & ~(size_t)511;
-	return make(address, *pitch * height, CUDA_MEMORY_DEVICE, NULL, NULL);
+	return make_slowly(address, *pitch * height, CUDA_MEMORY_DEVICE);
 }
 
 int cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
@@ -181,13 +201,13 @@ int cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t
 
 int cuMemAllocHost_v2(void **p, size_t bytes)
 {
-	return CALL(make((uint64_t *)(void *)p, bytes, CUDA_MEMORY_HOST, NULL, NULL));
+	return CALL(make_slowly((uint64_t *)(void *)p, bytes, CUDA_MEMORY_HOST));
 }
 
 int cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
 {
 	(void)flags;
-	return CALL(make((uint64_t *)(void *)p, bytes, CUDA_MEMORY_HOST, NULL, NULL));
+	return CALL(make_slowly((uint64_t *)(void *)p, bytes, CUDA_MEMORY_HOST));
 }
 
 int cuMemFreeHost(void *p)

@@ -1,4 +1,7 @@
-/* cuda_module.c - the stand-in driver: modules, libraries, kernels and their launch. Images are not looked into. */
+/*
+ * cuda_module.c - the stand-in driver: modules, libraries, kernels and their launch. Of images, all that is looked at is
+ * whether they are text: PTX has to be compiled.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,15 +9,29 @@
 
 /* ---- modules and libraries ---- */
 
+static bool is_ptx(const char *image)
+{
+	return !strncmp(image, ".version", 8) || !strncmp(image, "//", 2);
+}
+
 static int load(struct CUmod_st **module, const void *image, enum object_kind kind)
 {
 	struct standin_activity a = {.kind = STANDIN_MODULE, .start = now()};
+	struct standin_activity jit = {.kind = STANDIN_COMPILE, .start = a.start};
+	struct CUctx_st *c = context_current();
 
 	if (!module || !image)
 		return CUDA_INVALID_VALUE;
-	if (kind == OBJECT_MODULE && !context_current())
+	if (kind == OBJECT_MODULE && !c)
 		return CUDA_INVALID_CONTEXT;
 	*module = object_make(kind, sizeof(**module));
+	if (is_ptx(image)) {
+		wait_until(a.start + STANDIN_COMPILE_NS);
+		jit.device = c ? (uint32_t)c->device : 0;
+		jit.end = a.start = now();
+		tell(&jit);
+	}
+	wait_until(a.start + STANDIN_LOAD_NS);
 	a.end = now();
 	tell(&a);
 	return CUDA_OK;

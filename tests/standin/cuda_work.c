@@ -101,6 +101,8 @@ static void fill(const struct cuda_memset_node *m)
 
 static uint64_t run_copy(struct standin_activity *a, const struct cuda_copy3d *c)
 {
+	uint64_t rows = c->height * c->depth, ns;
+
 	a->kind = STANDIN_MEMCPY;
 	a->bytes = c->width * c->height * c->depth;
 	a->src_kind = place(src_address(c));
@@ -108,8 +110,14 @@ static uint64_t run_copy(struct standin_activity *a, const struct cuda_copy3d *c
 	a->copy_kind = copy_kind(a->dst_kind, a->src_kind);
 	a->address = dst_address(c);
 	move(c);
-	return duration(a->bytes,
-			a->copy_kind == 8 ? STANDIN_DEVICE_BYTES_PER_NS : STANDIN_BUS_BYTES_PER_NS);
+	if (a->copy_kind == 8)
+		return duration(a->bytes, STANDIN_DEVICE_BYTES_PER_NS);
+	ns = duration(a->bytes, a->src_kind == 1 || a->dst_kind == 1 ? STANDIN_PAGEABLE_BYTES_PER_NS
+								     : STANDIN_BUS_BYTES_PER_NS);
+	if (rows > 1 && (c->width < c->src_pitch || c->width < c->dst_pitch) &&
+	    ns < rows * STANDIN_ROW_NS)
+		ns = rows * STANDIN_ROW_NS;
+	return ns;
 }
 
 static uint64_t run_fill(struct standin_activity *a, const struct cuda_memset_node *m)
@@ -170,13 +178,30 @@ uint64_t work_run(struct CUstream_st *stream, const struct work *w, uint64_t sta
 	return a.end;
 }
 
+/*
+ * Asynchronous copies that are not: towards pageable memory until they are over, from it until it has been read
+ * (small ones fit into the driver's buffer).
+ */
+static bool is_staged(const struct work *w)
+{
+	uint64_t bytes = w->copy.width * w->copy.height * w->copy.depth;
+
+	if (w->kind != NODE_MEMCPY)
+		return false;
+	return place(dst_address(&w->copy)) == 1 ||
+	       (place(src_address(&w->copy)) == 1 && bytes > STANDIN_STAGED_BYTES);
+}
+
 int work_submit(struct CUstream_st *stream, const struct work *w, bool wait)
 {
+	uint64_t entry = now();
+
 	if (stream->capture)
 		return wait ? CUDA_CAPTURE_UNSUPPORTED : capture_add(stream, w);
 	stream->end = work_run(stream, w, stream_begin(stream), NULL);
-	if (wait)
+	if (wait || is_staged(w))
 		stream_wait(stream);
+	wait_until(entry + STANDIN_LAUNCH_CALL_NS);
 	return CUDA_OK;
 }
 

@@ -296,6 +296,12 @@ static void activity(const struct standin_activity *a)
 		     V(OVERHEAD_kind, 4 << 16), V(OVERHEAD_object_kind, CUPTI_OBJECT_THREAD),
 		     V(OVERHEAD_thread, this_thread()), V(OVERHEAD_correlation, a->correlation));
 		break;
+	case STANDIN_COMPILE:
+		EMIT(JIT, F_JIT_start, F_JIT_end, a->start, a->end, V(JIT_entry, 1),
+		     V(JIT_operation, 3), V(JIT_device, a->device),
+		     V(JIT_correlation, a->correlation),
+		     V(JIT_operation_correlation, a->correlation), V(JIT_thread, this_thread()));
+		break;
 	}
 }
 

@@ -5,7 +5,7 @@
  *
  * Time is CLOCK_MONOTONIC ns. A stream executes one thing after the other; a kernel takes the time that the program
  * asked for (see standin_kernel_ns), a copy bytes / bandwidth. Nothing sleeps: times are computed, synchronising
- * waits until they are over.
+ * waits until they are over; calls that are slow on a real GPU are as slow here (cuda_time.h).
  */
 #ifndef STANDIN_H
 #define STANDIN_H
@@ -25,6 +25,7 @@ enum standin_kind {
 	STANDIN_STREAM, /* made; value: priority, sync_type: 0 plain, 1 does not block, 2 the default stream */
 	STANDIN_GRAPH_NODE, /* made */
 	STANDIN_MODULE,     /* loaded: start, end of the loading (overhead) */
+	STANDIN_COMPILE,    /* PTX became machine code */
 };
 
 /* Fields that a kind does not have are 0; enumerations are those of CUPTI's public headers. */
