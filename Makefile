@@ -97,8 +97,8 @@ $(B)/exporters/%.o: exporters/%.c
 	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
 $(LIB_OBJ) $(B)/collector/main.o: | $(SKEL)
 
-# SQL texts travel inside the binary: schema and reports, as NUL-terminated strings in one table.
-EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/reports/*.sql))
+# SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
+EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/reports/*.sql exporters/rules/*.sql exporters/rules/shared/*.sql))
 $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)

@@ -215,7 +215,7 @@ static void explain(sqlite3 *db, const struct report *r, int rc, char *why, size
 		more = " (no room for temporary files: point SQLITE_TMPDIR to a larger folder)";
 	else if ((rc & 0xFF) == SQLITE_CORRUPT)
 		more = " (the file is damaged)";
-	snprintf(why, why_len, "report %s: %s%s", r->name,
+	snprintf(why, why_len, "%s %s: %s%s", r->kind->noun, r->name,
 		 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db), more);
 }
 
@@ -246,6 +246,7 @@ long long query_run(sqlite3 *db, const struct report *r, const struct time_unit 
 		sqlite3_finalize(stmt);
 	}
 	if (rows < 0)
-		snprintf(why, why_len, "report %s: its last statement gives no table", r->name);
+		snprintf(why, why_len, "%s %s: its last statement gives no table", r->kind->noun,
+			 r->name);
 	return rows;
 }

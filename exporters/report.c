@@ -12,6 +12,20 @@
 
 #define SQL_MAX (1 << 20)
 
+static const char *const no_args[] = {NULL};
+static const char *const rule_args[] = {
+	"rows=50, at most so many rows of evidence; -1: all",
+	"start=<ns>, only what happens from here on",
+	"end=<ns>, only what happens before",
+	"nvtx=<range[@domain]>, only what happens inside these NVTX ranges",
+	NULL,
+};
+
+const struct report_kind report_kind = {"reports/", "report",         "Reports",
+					"stats",    "--help-reports", no_args};
+const struct report_kind rule_kind = {"rules/",  "rule",         "Rules",
+				      "analyze", "--help-rules", rule_args};
+
 bool report_field(const char *sql, const char *key, unsigned idx, char *buf, size_t len)
 {
 	size_t key_len = strlen(key);
@@ -45,14 +59,24 @@ static bool name_of(const char *file, char *name, size_t len)
 	return true;
 }
 
-static const char *embedded(const char *name)
+const char *report_embedded(const struct report_kind *kind, size_t idx, char name[64])
+{
+	const char *file = sl_embedded[idx].name;
+	size_t len = strlen(kind->folder);
+
+	if (strncmp(file, kind->folder, len) != 0 || strchr(file + len, '/') ||
+	    !name_of(file, name, 64))
+		return NULL;
+	return name;
+}
+
+static const char *embedded(const struct report_kind *kind, const char *name)
 {
 	for (size_t i = 0; sl_embedded[i].name; i++) {
 		const char *sql = sl_embedded[i].text;
 		char own[64], alias[64];
 
-		if (!report_field(sql, "title", 0, alias, sizeof(alias)) ||
-		    !name_of(sl_embedded[i].name, own, sizeof(own)))
+		if (!report_embedded(kind, i, own))
 			continue;
 		if (strcmp(own, name) == 0)
 			return sql;
@@ -121,14 +145,14 @@ static void nearest_in(const char *name, const char *candidate, char *near, size
 		snprintf(near, len, "%s", candidate);
 }
 
-static void nearest(const char *name, const char *dirs, char *near, size_t len)
+static void nearest(const struct report_kind *kind, const char *name, const char *dirs, char *near,
+		    size_t len)
 {
 	char dir[4096], own[64];
 
 	near[0] = '\0';
 	for (size_t i = 0; sl_embedded[i].name; i++)
-		if (report_field(sl_embedded[i].text, "title", 0, own, sizeof(own)) &&
-		    name_of(sl_embedded[i].name, own, sizeof(own)))
+		if (report_embedded(kind, i, own))
 			nearest_in(name, own, near, len);
 	while (next_word(&dirs, dir, sizeof(dir))) {
 		DIR *d = opendir(dir);
@@ -165,7 +189,25 @@ static size_t name_length(const char *spec)
 	return strcspn(spec, ":");
 }
 
-/* Are all words of @args in the head's list? */
+/* The @idx-th argument that it takes: its own, then those of its kind. */
+static bool arg_field(const struct report *r, unsigned idx, char *buf, size_t len)
+{
+	unsigned own = 0;
+
+	if (report_field(r->sql, "arg", idx, buf, len))
+		return true;
+	while (report_field(r->sql, "arg", own, buf, len))
+		own++;
+	for (unsigned i = 0; r->kind->common_args[i]; i++) {
+		if (own + i == idx) {
+			snprintf(buf, len, "%s", r->kind->common_args[i]);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Are all words of @args among them? */
 static int check_args(const struct report *r, char *why, size_t why_len)
 {
 	char *copy = strdup(r->args), *rest = copy, *word;
@@ -176,7 +218,7 @@ static int check_args(const struct report *r, char *why, size_t why_len)
 		char arg[256], all[256] = "";
 		bool known = len == 0;
 
-		for (unsigned i = 0; report_field(r->sql, "arg", i, arg, sizeof(arg)); i++) {
+		for (unsigned i = 0; arg_field(r, i, arg, sizeof(arg)); i++) {
 			size_t arg_len = strcspn(arg, "=, ");
 
 			known |= arg_len == len && memcmp(arg, word, len) == 0 &&
@@ -185,8 +227,8 @@ static int check_args(const struct report *r, char *why, size_t why_len)
 				 *all ? ", " : "", (int)strcspn(arg, ", "), arg);
 		}
 		if (!known) {
-			snprintf(why, why_len, "report %s does not take ':%s'; it takes %s",
-				 r->name, word, *all ? all : "no arguments");
+			snprintf(why, why_len, "%s %s does not take ':%s'; it takes %s",
+				 r->kind->noun, r->name, word, *all ? all : "no arguments");
 			rc = SL_EXIT_USAGE;
 		}
 	}
@@ -194,7 +236,28 @@ static int check_args(const struct report *r, char *why, size_t why_len)
 	return rc;
 }
 
-int report_load(const char *spec, const char *dirs, struct report *r, char *why, size_t why_len)
+/* Puts the defaults before what was given: of a name that stands twice the last value counts. */
+static int add_defaults(struct report *r)
+{
+	char arg[256];
+	char *with;
+
+	for (unsigned i = 0; arg_field(r, i, arg, sizeof(arg)); i++) {
+		char *value = strchr(arg, '=');
+
+		arg[strcspn(arg, ", ")] = '\0';
+		if (!value || value[1] == '<' || !value[1])
+			continue;
+		if (asprintf(&with, "%s%s%s", arg, *r->args ? ":" : "", r->args) < 0)
+			return -1;
+		free(r->args);
+		r->args = with;
+	}
+	return 0;
+}
+
+int report_load(const struct report_kind *kind, const char *spec, const char *dirs,
+		struct report *r, char *why, size_t why_len)
 {
 	size_t len = name_length(spec);
 	char *name = strndup(spec, len);
@@ -203,6 +266,7 @@ int report_load(const char *spec, const char *dirs, struct report *r, char *why,
 	int rc = SL_EXIT_FAIL;
 
 	memset(r, 0, sizeof(*r));
+	r->kind = kind;
 	*why = '\0';
 	r->args = strdup(spec + len + (spec[len] == ':'));
 	if (!name || !r->args) {
@@ -214,16 +278,16 @@ int report_load(const char *spec, const char *dirs, struct report *r, char *why,
 	} else {
 		r->sql = r->owned = in_dirs(name, dirs, why, why_len);
 		if (!r->sql && !*why)
-			r->sql = embedded(name);
+			r->sql = embedded(kind, name);
 		if (r->sql && !r->owned)
 			file = embedded_file(r->sql);
 		if (!name_of(file, r->name, sizeof(r->name)))
 			snprintf(r->name, sizeof(r->name), "%s", name);
 	}
 	if (!r->sql && !*why) {
-		nearest(name, dirs, near, sizeof(near));
-		snprintf(why, why_len, "no report is called '%s'%s%s%s (see --help-reports)", name,
-			 *near ? "; did you mean '" : "", near, *near ? "'?" : "");
+		nearest(kind, name, dirs, near, sizeof(near));
+		snprintf(why, why_len, "no %s is called '%s'%s%s%s (see %s)", kind->noun, name,
+			 *near ? "; did you mean '" : "", near, *near ? "'?" : "", kind->help);
 		rc = SL_EXIT_USAGE;
 	}
 	if (!r->sql)
@@ -233,6 +297,10 @@ int report_load(const char *spec, const char *dirs, struct report *r, char *why,
 	free(name);
 	name = NULL;
 	rc = check_args(r, why, why_len);
+	if (rc == 0 && add_defaults(r) < 0) {
+		snprintf(why, why_len, "out of memory");
+		rc = SL_EXIT_FAIL;
+	}
 	if (rc == 0)
 		return 0;
 fail:
@@ -250,7 +318,7 @@ void report_free(struct report *r)
 
 /* ---- the default set ---- */
 
-char *report_defaults(void)
+char *report_defaults(const struct report_kind *kind)
 {
 	size_t len = 1;
 	char *list, *p, own[64], place[64];
@@ -264,7 +332,8 @@ char *report_defaults(void)
 		size_t which = 0;
 
 		for (size_t i = 0; sl_embedded[i].name; i++) {
-			if (!report_field(sl_embedded[i].text, "default", 0, place, sizeof(place)))
+			if (!report_embedded(kind, i, own) ||
+			    !report_field(sl_embedded[i].text, "default", 0, place, sizeof(place)))
 				continue;
 			long n = strtol(place, NULL, 10);
 
@@ -276,7 +345,7 @@ char *report_defaults(void)
 		if (best < 0)
 			break;
 		last = best;
-		if (name_of(sl_embedded[which].name, own, sizeof(own)))
+		if (report_embedded(kind, which, own))
 			p += sprintf(p, "%s%s", p == list ? "" : ",", own);
 	}
 	return list;
@@ -307,27 +376,36 @@ static void help_fields(FILE *out, const char *sql, const char *key, const char 
 	}
 }
 
+static void help_args(FILE *out, const struct report *r)
+{
+	char arg[512];
+
+	for (unsigned i = 0; arg_field(r, i, arg, sizeof(arg)); i++)
+		fprintf(out, "%s    %s\n", i ? "" : "\n  Arguments, behind a colon:\n", arg);
+}
+
 static void help_one(FILE *out, const struct report *r)
 {
 	fprintf(out, "%s -- %s\n\n", r->name, r->title);
 	help_fields(out, r->sql, "about", NULL);
-	help_fields(out, r->sql, "arg", "Arguments, behind a colon");
+	help_args(out, r);
 	help_fields(out, r->sql, "column", "Columns");
 	help_fields(out, r->sql, "needs", "Reads");
 	fputc('\n', out);
 }
 
-static void help_list(FILE *out, const char *dirs)
+static void help_list(const struct report_kind *kind, FILE *out, const char *dirs)
 {
 	char own[64], title[128], dir[4096];
 
-	fputs("Reports (--help-reports=NAME tells more, * = run when no -r is given):\n\n", out);
+	fprintf(out, "%s (%s=NAME tells more, * = run when no -r is given):\n\n", kind->nouns,
+		kind->help);
 	for (size_t i = 0; sl_embedded[i].name; i++) {
 		const char *sql = sl_embedded[i].text;
 		char place[16];
 
-		if (report_field(sql, "title", 0, title, sizeof(title)) &&
-		    name_of(sl_embedded[i].name, own, sizeof(own)))
+		if (report_embedded(kind, i, own) &&
+		    report_field(sql, "title", 0, title, sizeof(title)))
 			fprintf(out, "  %c %-24s %s\n",
 				report_field(sql, "default", 0, place, sizeof(place)) ? '*' : ' ',
 				own, title);
@@ -343,29 +421,28 @@ static void help_list(FILE *out, const char *dirs)
 	}
 }
 
-int report_help(FILE *out, const char *name, const char *dirs)
+int report_help(const struct report_kind *kind, FILE *out, const char *name, const char *dirs)
 {
 	struct report r;
 	char own[64], why[512];
 	int rc;
 
 	if (!name || !*name) {
-		help_list(out, dirs);
+		help_list(kind, out, dirs);
 		return 0;
 	}
 	if (strcasecmp(name, "ALL") != 0) {
-		rc = report_load(name, dirs, &r, why, sizeof(why));
+		rc = report_load(kind, name, dirs, &r, why, sizeof(why));
 		if (rc == 0)
 			help_one(out, &r);
 		else
-			sl_warn("stats: %s", why);
+			sl_warn("%s: %s", kind->command, why);
 		report_free(&r);
 		return rc;
 	}
 	for (size_t i = 0; sl_embedded[i].name; i++) {
-		if (!report_field(sl_embedded[i].text, "title", 0, own, sizeof(own)) ||
-		    !name_of(sl_embedded[i].name, own, sizeof(own)) ||
-		    report_load(own, NULL, &r, why, sizeof(why)) != 0)
+		if (!report_embedded(kind, i, own) ||
+		    report_load(kind, own, NULL, &r, why, sizeof(why)) != 0)
 			continue;
 		help_one(out, &r);
 		report_free(&r);

@@ -37,20 +37,25 @@ static void loading(void **state)
 	struct report r;
 
 	(void)state;
-	assert_int_equal(report_load("osrt_sum", NULL, &r, why, sizeof(why)), 0);
+	assert_int_equal(report_load(&report_kind, "osrt_sum", NULL, &r, why, sizeof(why)), 0);
 	assert_string_equal(r.name, "osrt_sum");
 	assert_string_equal(r.title, "OS Runtime Summary");
 	report_free(&r);
-	assert_int_equal(report_load("gpukernsum:base", NULL, &r, why, sizeof(why)), 0);
+	assert_int_equal(report_load(&report_kind, "gpukernsum:base", NULL, &r, why, sizeof(why)),
+			 0);
 	assert_string_equal(r.name, "cuda_gpu_kern_sum"); /* by an older name */
 	assert_string_equal(r.args, "base");
 	report_free(&r);
-	assert_int_equal(report_load("osrt_sum:base", NULL, &r, why, sizeof(why)), SL_EXIT_USAGE);
-	assert_int_equal(report_load("osrtsums", NULL, &r, why, sizeof(why)), SL_EXIT_USAGE);
+	assert_int_equal(report_load(&report_kind, "osrt_sum:base", NULL, &r, why, sizeof(why)),
+			 SL_EXIT_USAGE);
+	assert_int_equal(report_load(&report_kind, "osrtsums", NULL, &r, why, sizeof(why)),
+			 SL_EXIT_USAGE);
 	assert_non_null(strstr(why, "'osrt_sum'"));
-	assert_int_equal(report_load("/no/such.sql", NULL, &r, why, sizeof(why)), SL_EXIT_FAIL);
-	assert_int_equal(report_load("schema", NULL, &r, why, sizeof(why)), SL_EXIT_USAGE);
-	assert_int_equal(report_load("", NULL, &r, why, sizeof(why)), SL_EXIT_USAGE);
+	assert_int_equal(report_load(&report_kind, "/no/such.sql", NULL, &r, why, sizeof(why)),
+			 SL_EXIT_FAIL);
+	assert_int_equal(report_load(&report_kind, "schema", NULL, &r, why, sizeof(why)),
+			 SL_EXIT_USAGE);
+	assert_int_equal(report_load(&report_kind, "", NULL, &r, why, sizeof(why)), SL_EXIT_USAGE);
 }
 
 static bool documented(const char *sql, const char *heading)
@@ -115,9 +120,9 @@ static void every_report(void **state)
 	(void)state;
 	for (size_t i = 0; sl_embedded[i].name; i++) {
 		const char *sql = sl_embedded[i].text;
-		char field[512];
+		char field[512], name[64];
 
-		if (strcmp(sl_embedded[i].name, "schema.sql") == 0)
+		if (!report_embedded(&report_kind, i, name))
 			continue;
 		cnt++;
 		assert_true(report_field(sql, "title", 0, field, sizeof(field)));
@@ -132,13 +137,13 @@ static void every_report(void **state)
 
 static void default_set(void **state)
 {
-	char *list = report_defaults(), *rest = list, *word;
+	char *list = report_defaults(&report_kind), *rest = list, *word;
 	struct report r;
 
 	(void)state;
 	assert_int_equal(strncmp(list, "nvtx_sum,osrt_sum,cuda_api_sum,cuda_gpu_kern_sum,", 48), 0);
 	while ((word = strsep(&rest, ",")) != NULL) {
-		assert_int_equal(report_load(word, NULL, &r, why, sizeof(why)), 0);
+		assert_int_equal(report_load(&report_kind, word, NULL, &r, why, sizeof(why)), 0);
 		assert_int_equal(report_quiet(&r), strcmp(word, "thread_cpu_sum") == 0 ||
 							   strcmp(word, "file_access_sum") == 0);
 		report_free(&r);
