@@ -75,8 +75,14 @@ static int bind_args(sqlite3_stmt *stmt, const char *args)
 			continue; /* of another statement of the same report */
 		long long n = value ? strtoll(value, &end, 10) : 1;
 
-		if (!value || (*value && !*end))
+		if (!value || (*value && !*end)) {
 			sqlite3_bind_int64(stmt, at, n);
+			continue;
+		}
+		double x = strtod(value, &end);
+
+		if (*value && !*end)
+			sqlite3_bind_double(stmt, at, x);
 		else
 			sqlite3_bind_text(stmt, at, value, -1, SQLITE_TRANSIENT);
 	}
@@ -219,8 +225,24 @@ static void explain(sqlite3 *db, const struct report *r, int rc, char *why, size
 		 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db), more);
 }
 
-long long query_run(sqlite3 *db, const struct report *r, const struct time_unit *unit,
-		    const struct format *format, struct sheet *s, char *why, size_t why_len)
+static int run_aside(sqlite3_stmt *stmt, const struct query_listener *listener)
+{
+	bool heard = listener && sqlite3_column_count(stmt) > 0 &&
+		     strcmp(sqlite3_column_name(stmt, 0), listener->column) == 0;
+	int rc;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int err = heard ? listener->row(listener->ctx, stmt) : 0;
+
+		if (err)
+			return err;
+	}
+	return rc;
+}
+
+long long query_listen(sqlite3 *db, const struct report *r, const struct time_unit *unit,
+		       const struct format *format, struct sheet *s,
+		       const struct query_listener *listener, char *why, size_t why_len)
 {
 	const char *sql = r->sql;
 	long long rows = -1;
@@ -232,12 +254,12 @@ long long query_run(sqlite3 *db, const struct report *r, const struct time_unit 
 
 		if (rc == SQLITE_OK && stmt)
 			rc = bind_args(stmt, r->args);
-		if (rc == SQLITE_OK && stmt && last && sqlite3_column_count(stmt) > 0) {
+		if (rc == SQLITE_OK && stmt && last && !format)
+			rows = 0;
+		else if (rc == SQLITE_OK && stmt && last && sqlite3_column_count(stmt) > 0)
 			rows = run_last(stmt, unit, format, s, &rc);
-		} else if (rc == SQLITE_OK && stmt) {
-			while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
-				;
-		}
+		else if (rc == SQLITE_OK && stmt)
+			rc = run_aside(stmt, listener);
 		if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW) {
 			explain(db, r, rc, why, why_len);
 			sqlite3_finalize(stmt);
@@ -249,4 +271,10 @@ long long query_run(sqlite3 *db, const struct report *r, const struct time_unit 
 		snprintf(why, why_len, "%s %s: its last statement gives no table", r->kind->noun,
 			 r->name);
 	return rows;
+}
+
+long long query_run(sqlite3 *db, const struct report *r, const struct time_unit *unit,
+		    const struct format *format, struct sheet *s, char *why, size_t why_len)
+{
+	return query_listen(db, r, unit, format, s, NULL, why, why_len);
 }

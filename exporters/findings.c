@@ -1,0 +1,315 @@
+/* findings.c - runs rules and collects what they say. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/embed.h"
+#include "exporters/db_read.h"
+#include "exporters/findings.h"
+
+const char *const severity_names[SEVERITY_CNT] = {"info", "bad", "severe"};
+
+/* ---- figures in sentences ---- */
+
+/* Three digits that count, and the unit that leaves one to three of them before the point. */
+static void scaled(double value, const char *const *units, char *buf, size_t len)
+{
+	double size = value < 0 ? -value : value;
+	int digits;
+
+	for (; size >= 999.5 && units[1]; units++) {
+		size /= 1000;
+		value /= 1000;
+	}
+	digits = size >= 99.95 || value == (long long)value ? 0 : size >= 9.995 ? 1 : 2;
+	snprintf(buf, len, "%.*f %s", digits, value, *units);
+}
+
+static void grouped(long long n, char *buf, size_t len)
+{
+	struct cell c = {.kind = CELL_INT, .num = n};
+	char text[CELL_NUMBER_MAX];
+
+	cell_number_people(&c, 0, true, text);
+	snprintf(buf, len, "%.60s", text);
+}
+
+static void bytes(long long n, char *buf, size_t len)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", NULL};
+
+	scaled((double)n, units, buf, len);
+}
+
+void findings_time(long long ns, char *buf, size_t len)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
+
+	scaled((double)ns, units, buf, len);
+}
+
+/* {N ns}, {N B}, {N} at @p: how long it is; 0: something else. */
+static size_t figure(const char *p, char *buf, size_t len)
+{
+	char *end;
+	double value = strtod(p + 1, &end);
+	long long n = (long long)value;
+
+	if (end == p + 1 || value > 9e18 || value < -9e18)
+		return 0;
+	if (strncmp(end, " ns}", 4) == 0)
+		findings_time(n, buf, len);
+	else if (strncmp(end, " B}", 3) == 0)
+		bytes(n, buf, len);
+	else if (*end == '}')
+		grouped(n, buf, len);
+	else
+		return 0;
+	return (size_t)(strchr(end, '}') + 1 - p);
+}
+
+/* A sentence for people: figures, and nothing that could upset a terminal. */
+static char *sentence(const char *text)
+{
+	char *whole = NULL, *clean;
+	size_t len, width;
+	FILE *out = open_memstream(&whole, &len);
+
+	if (!out)
+		return NULL;
+	while (*text) {
+		char buf[64];
+		size_t skip = *text == '{' ? figure(text, buf, sizeof(buf)) : 0;
+
+		if (skip)
+			fputs(buf, out);
+		else
+			fputc(*text, out);
+		text += skip ? skip : 1;
+	}
+	if (fclose(out) != 0) {
+		free(whole);
+		return NULL;
+	}
+	clean = text_people(whole, len, 0, &width);
+	free(whole);
+	return clean;
+}
+
+/* ---- one report ---- */
+
+static const char *shared_step(const char *name)
+{
+	char file[96];
+
+	snprintf(file, sizeof(file), "rules/shared/%s.sql", name);
+	for (size_t i = 0; sl_embedded[i].name; i++)
+		if (strcmp(sl_embedded[i].name, file) == 0)
+			return sl_embedded[i].text;
+	return NULL;
+}
+
+/* Runs what rules/shared/ has under each of the @names, unless that was done before. */
+static int run_steps(struct analysis *a, const char *names, char *why, size_t why_len)
+{
+	char name[64], mark[72], more[512], *used;
+
+	while (*names) {
+		size_t len = strcspn(names, ", ");
+		const char *sql;
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, names);
+		names += len + strspn(names + len, ", ");
+		snprintf(mark, sizeof(mark), ",%s,", name);
+		if (strstr(a->used, mark))
+			continue;
+		sql = shared_step(name);
+		if (!sql) {
+			snprintf(why, why_len, "there is no shared step called '%s'", name);
+			return -1;
+		}
+		for (unsigned i = 0; report_field(sql, "uses", i, more, sizeof(more)); i++)
+			if (run_steps(a, more, why, why_len) < 0)
+				return -1;
+		if (sqlite3_exec(a->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+			snprintf(why, why_len, "%s: %s", a->input, sqlite3_errmsg(a->db));
+			return -1;
+		}
+		if (asprintf(&used, "%s%s,", a->used, name) < 0) {
+			snprintf(why, why_len, "out of memory");
+			return -1;
+		}
+		free(a->used);
+		a->used = used;
+	}
+	return 0;
+}
+
+static long long wall_ns(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	long long ns = 0;
+
+	if (sqlite3_prepare_v2(db, "SELECT ns FROM temp.wall", -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		ns = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return ns;
+}
+
+int analysis_open(struct analysis *a, const char *input, char *why, size_t why_len)
+{
+	memset(a, 0, sizeof(*a));
+	a->input = input;
+	a->used = strdup(",");
+	a->db = db_read_open(input, why, why_len);
+	if (a->db && !a->used)
+		snprintf(why, why_len, "out of memory");
+	if (!a->db || !a->used || run_steps(a, "wall", why, why_len) < 0) {
+		analysis_close(a);
+		return -1;
+	}
+	a->wall_ns = wall_ns(a->db);
+	return 0;
+}
+
+void analysis_close(struct analysis *a)
+{
+	sqlite3_close(a->db);
+	free(a->used);
+	memset(a, 0, sizeof(*a));
+}
+
+/* ---- rules ---- */
+
+struct hearing {
+	struct analysis *a;
+	const struct report *rule;
+	struct findings *fs;
+	const char *wrong; /* with the verdict */
+};
+
+/* The head's lines of advice as one text. */
+static char *head_advice(const struct report *rule)
+{
+	char *whole = NULL, line[512];
+	size_t len;
+	FILE *out = open_memstream(&whole, &len);
+
+	if (!out)
+		return NULL;
+	for (unsigned i = 0; report_field(rule->sql, "advice", i, line, sizeof(line)); i++)
+		fprintf(out, "%s%s", i ? " " : "", line);
+	if (fclose(out) != 0) {
+		free(whole);
+		return NULL;
+	}
+	return whole;
+}
+
+static int column_called(sqlite3_stmt *stmt, const char *name)
+{
+	for (int i = 0; i < sqlite3_column_count(stmt); i++)
+		if (strcmp(sqlite3_column_name(stmt, i), name) == 0)
+			return i;
+	return -1;
+}
+
+static const char *text_of(sqlite3_stmt *stmt, const char *name)
+{
+	int col = column_called(stmt, name);
+
+	return col < 0 ? NULL : (const char *)sqlite3_column_text(stmt, col);
+}
+
+static int find_severity(const char *name)
+{
+	for (int i = 0; name && i < SEVERITY_CNT; i++)
+		if (strcmp(severity_names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+static int hear(void *ctx, sqlite3_stmt *stmt)
+{
+	struct hearing *h = ctx;
+	struct finding *more = reallocarray(h->fs->list, h->fs->cnt + 1, sizeof(*more)), *f;
+	int severity = find_severity(text_of(stmt, "severity")), cost = column_called(stmt, "cost");
+	const char *text = text_of(stmt, "finding"), *advice = text_of(stmt, "advice");
+
+	if (!more)
+		return SQLITE_NOMEM;
+	h->fs->list = more;
+	if (severity < 0 || cost < 0 || !text) {
+		h->wrong = severity < 0 ? "severity" : cost < 0 ? "cost" : "finding";
+		return SQLITE_MISMATCH;
+	}
+	f = &more[h->fs->cnt];
+	*f = (struct finding){
+		.input = h->a->input,
+		.severity = (enum severity)severity,
+		.cost_ns = sqlite3_column_type(stmt, cost) == SQLITE_NULL
+				   ? -1
+				   : sqlite3_column_int64(stmt, cost),
+		.share = -1,
+		.text = sentence(text),
+		.advice = advice ? sentence(advice) : head_advice(h->rule),
+		.order = h->fs->cnt,
+	};
+	if (f->cost_ns >= 0 && h->a->wall_ns > 0)
+		f->share = (double)f->cost_ns / (double)h->a->wall_ns;
+	snprintf(f->rule, sizeof(f->rule), "%s", h->rule->name);
+	snprintf(f->title, sizeof(f->title), "%s", h->rule->title);
+	h->fs->cnt++;
+	return f->text && f->advice ? 0 : SQLITE_NOMEM;
+}
+
+long long findings_run(struct analysis *a, const struct report *rule, const struct time_unit *unit,
+		       const struct format *format, struct sheet *s, struct findings *fs, char *why,
+		       size_t why_len)
+{
+	struct hearing h = {.a = a, .rule = rule, .fs = fs};
+	const struct query_listener listener = {"severity", hear, &h};
+	char uses[512];
+	long long rows;
+
+	for (unsigned i = 0; report_field(rule->sql, "uses", i, uses, sizeof(uses)); i++)
+		if (run_steps(a, uses, why, why_len) < 0)
+			return -1;
+	/* What the rule leaves in the temp schema goes away with the savepoint. */
+	sqlite3_exec(a->db, "SAVEPOINT rule", NULL, NULL, NULL);
+	rows = query_listen(a->db, rule, unit, format, s, &listener, why, why_len);
+	if (rows < 0 && h.wrong)
+		snprintf(why, why_len, "rule %s: its verdict has no good %s", rule->name, h.wrong);
+	sqlite3_exec(a->db, "ROLLBACK TO rule; RELEASE rule", NULL, NULL, NULL);
+	return rows;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+
+	if (x->share != y->share)
+		return x->share < y->share ? 1 : -1;
+	if (x->cost_ns != y->cost_ns)
+		return x->cost_ns < y->cost_ns ? 1 : -1;
+	if (x->severity != y->severity)
+		return x->severity < y->severity ? 1 : -1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void findings_rank(struct findings *fs)
+{
+	if (fs->cnt > 0)
+		qsort(fs->list, fs->cnt, sizeof(*fs->list), by_cost);
+}
+
+void findings_free(struct findings *fs)
+{
+	for (size_t i = 0; i < fs->cnt; i++) {
+		free(fs->list[i].text);
+		free(fs->list[i].advice);
+	}
+	free(fs->list);
+	memset(fs, 0, sizeof(*fs));
+}
