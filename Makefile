@@ -50,7 +50,7 @@ STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite
 LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
 ifeq ($(HAVE_BPF),1)
 BASE += -DSL_HAVE_BPF=1
-SKEL := $(BPF_SRC:collector/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
+SKEL := $(BPF_SRC:collector/bpf/%.bpf.c=$(B)/bpf/%.skel.h) $(B)/bpf/ctxsw.lskel.h
 LIBS += -lbpf -lelf -lz
 endif
 # For one function, which demangles names of kernels: from the archive, so that nothing new is needed to run.
@@ -113,6 +113,8 @@ $(B)/bpf/%.bpf.o: collector/bpf/%.bpf.c $(wildcard collector/bpf/*.h)
 		-I. -I/usr/include/$(shell $(CC) -print-multiarch) -Wall -Werror -c -o $@ $<
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
+$(B)/bpf/%.lskel.h: $(B)/bpf/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton -L $< name $*_light >$@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 -include tests/Makefile.inc

@@ -7,6 +7,8 @@
 #include "collector/collect.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +29,13 @@
 #define LOOK_NS         100000000ll
 #define COMMIT_ROWS \
 	16384u /* from here on chunks are worth giving back, to be used again while warm */
-#define COMMIT_NS    200000000ll
-#define SECOND_NS    1000000000ll
-#define IDLE_NS      (10 * SECOND_NS)
-#define REAP_NS      250000000ll
-#define TICK_NS      20000000ll /* a tick under load ends after this, so that others are heard */
-#define DRAIN_END_NS (60 * SECOND_NS)
+#define COMMIT_NS     200000000ll
+#define COMMIT_END_NS 2000000ll
+#define SECOND_NS     1000000000ll
+#define IDLE_NS       (10 * SECOND_NS)
+#define REAP_NS       250000000ll
+#define TICK_NS       20000000ll /* a tick under load ends after this, so that others are heard */
+#define DRAIN_END_NS  (60 * SECOND_NS)
 
 static int64_t mono_now(void)
 {
@@ -173,17 +176,54 @@ static void tell_keeper(struct collector *c)
 	keeper_send(c->keeper, &m, c->session.listen_fd);
 }
 
-static void open_sched(struct collector *c)
-{
-	char why[512] = "";
+/* ---- the kernel's side is opened while the report is: on two processors that hides the shorter of both ---- */
 
-	if (c->options->cpuctxsw == SCHED_MODE_NONE)
+struct sched_opening {
+	enum sched_mode mode;
+	struct sched *sched;
+	char why[512];
+	pthread_t thread;
+	bool has_thread;
+};
+
+static void *sched_opening_run(void *what)
+{
+	struct sched_opening *o = what;
+
+	o->sched = sched_open(o->mode, SCHED_BACKEND_BPF, o->why, sizeof(o->why));
+	return NULL;
+}
+
+static void sched_opening_begin(struct sched_opening *o, enum sched_mode mode)
+{
+	sigset_t all, before;
+
+	*o = (struct sched_opening){.mode = mode};
+	if (mode == SCHED_MODE_NONE)
 		return;
-	c->sched = sched_open(c->options->cpuctxsw, SCHED_BACKEND_BPF, why, sizeof(why));
+	/* Signals are for the main thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	o->has_thread = pthread_create(&o->thread, NULL, sched_opening_run, o) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static struct sched *sched_opening_end(struct sched_opening *o)
+{
+	if (o->has_thread)
+		pthread_join(o->thread, NULL);
+	else if (o->mode != SCHED_MODE_NONE)
+		sched_opening_run(o);
+	return o->sched;
+}
+
+static void take_sched(struct collector *c, struct sched_opening *o)
+{
+	c->sched = sched_opening_end(o);
 	c->model.has_kernel_events = c->sched != NULL;
-	c->model.keep_all_switches = c->options->cpuctxsw == SCHED_MODE_SYSTEM;
-	if (why[0])
-		notes_say(c, 2, "%s", why);
+	c->model.keep_all_switches = o->mode == SCHED_MODE_SYSTEM;
+	if (o->why[0])
+		notes_say(c, 2, "%s", o->why);
 }
 
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
@@ -191,6 +231,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	uint32_t mode = clock_mode_detect();
 	struct sl_session control;
 	struct clock_snapshot zero = clock_snapshot_take(mode, true);
+	struct sched_opening opening;
 	struct db_open how = {.path = ask->report,
 			      .overwrite = ask->options->force_overwrite,
 			      .utc_epoch_ns = zero.real,
@@ -208,8 +249,12 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return -errno;
+	sched_opening_begin(&opening, ask->options->cpuctxsw);
 	c->db = db_open(&how, why, why_len);
 	if (!c->db) {
+		c->sched = sched_opening_end(&opening);
+		if (c->sched)
+			sched_close(c->sched);
 		close(c->epoll);
 		return -EIO;
 	}
@@ -217,6 +262,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	control = settings(ask, mode, clock_calibrate(mode, &zero, 3));
 	err = session_create(&c->session, &control, ask->report, why, why_len);
 	if (err) {
+		c->sched = sched_opening_end(&opening);
 		collect_abandon(c, false);
 		return err;
 	}
@@ -236,7 +282,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	notes_begin(c);
 	save_setup(c, zero.real);
 	note_clocks(c);
-	open_sched(c);
+	take_sched(c, &opening);
 	collect_commit(c);
 	return 0;
 }
@@ -437,6 +483,14 @@ bool collect_can_wait(struct collector *c)
 	return true;
 }
 
+/* At the end somebody waits, and arenas are not over before the commit that gives their slots back. */
+static int64_t commit_period(const struct collector *c)
+{
+	if (c->root_is_gone && c->model.alive == 0)
+		return COMMIT_END_NS;
+	return c->is_busy ? COMMIT_NS : SECOND_NS;
+}
+
 size_t collect_tick(struct collector *c)
 {
 	int64_t begun = mono_now();
@@ -462,8 +516,7 @@ size_t collect_tick(struct collector *c)
 	relieve(c);
 	housekeeping(c);
 	c->is_busy |= all > 0;
-	if ((c->now - c->committed_at >= (c->is_busy ? COMMIT_NS : SECOND_NS) ||
-	     db_pending(c->db) >= COMMIT_ROWS) &&
+	if ((c->now - c->committed_at >= commit_period(c) || db_pending(c->db) >= COMMIT_ROWS) &&
 	    has_news(c))
 		collect_commit(c);
 	return all;

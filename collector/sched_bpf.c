@@ -2,8 +2,6 @@
  * sched_bpf.c - user half of bpf/ctxsw.bpf.c: loads it, follows processes, takes its records out.
  *
  * Two kinds of record, two kinds of ring (see there); sched_merge() puts them into one order of time.
- * Rule easy to break: loading is start-up time of every traced program. libbpf looks through all of
- * the kernel's BTF for each struct and program named, so every one of them costs a millisecond.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,12 +20,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "collector/bpf/ctxsw.h"
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-#include "ctxsw.skel.h"
-#include "ctxsw_old.skel.h"
-#pragma GCC diagnostic pop
+#include "collector/sched_load.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -41,7 +34,6 @@
 #define RECORDS_TOTAL  131072u                       /* of switches, all CPUs together: 6 MiB */
 #define RECORDS_MIN    8192u /* per CPU: 10 ms at 800,000 switches per second */
 #define TAKEN_AT_MOST  256u  /* records read before their slots are given back */
-#define PROGRAM_CNT    7
 
 union life {
 	struct rec_head head;
@@ -50,8 +42,7 @@ union life {
 };
 
 struct bpf {
-	struct bpf_object *object;
-	struct bpf_link *links[PROGRAM_CNT], *iterator;
+	struct ctxsw_loaded loaded;
 	struct ctxsw_shared *shared;
 	struct ctxsw_ring *rings;
 	const struct rec_switch *switches;
@@ -67,15 +58,6 @@ struct bpf {
 };
 
 static char bpf_log[200]; /* libbpf's first complaint */
-
-static int log_first(enum libbpf_print_level level, const char *format, va_list args)
-{
-	if (level == LIBBPF_WARN && !*bpf_log) {
-		vsnprintf(bpf_log, sizeof(bpf_log), format, args);
-		bpf_log[strcspn(bpf_log, "\n")] = 0;
-	}
-	return 0;
-}
 
 static int kernel_version(void)
 {
@@ -113,57 +95,23 @@ static int check_machine(char *why, size_t why_len, char *fix, size_t fix_len)
 	return 0;
 }
 
-/* Opens and loads one of the objects. 0 or -errno. */
-static int load(struct sched *s, struct bpf *b, bool old, bool state_argument)
+static int load(struct sched *s, struct bpf *b)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "ctxsw");
-	struct ctxsw_config *config;
-	const void *elf;
-	size_t len;
+	struct ctxsw_ask ask = {
+		.config = {.system_wide = s->mode == SCHED_MODE_SYSTEM,
+			   .map_ids = s->must_announce,
+			   .slot_shift = (uint8_t)__builtin_ctz(b->slots)},
+		.rings = s->cpu_cnt,
+		.switches = s->cpu_cnt * b->slots,
+		.lives = sched_tuning.records_per_cpu ? 4096 : LIVES_BYTES,
+		.skip = sched_tuning.bpf_way,
+	};
 
-	*bpf_log = 0;
-	elf = old ? ctxsw_old__elf_bytes(&len) : ctxsw__elf_bytes(&len);
-	b->object = bpf_object__open_mem(elf, len, &opts);
-	if (!b->object)
-		return -errno;
-	config = (struct ctxsw_config *)bpf_map__initial_value(
-		bpf_object__find_map_by_name(b->object, ".rodata"), &len);
-	config->system_wide = s->mode == SCHED_MODE_SYSTEM;
-	config->map_ids = s->must_announce;
-	config->state_argument = state_argument;
-	config->slot_shift = (uint8_t)__builtin_ctz(b->slots);
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(b->object, "lives"),
-				 sched_tuning.records_per_cpu ? 4096 : LIVES_BYTES);
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(b->object, "rings"), s->cpu_cnt);
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(b->object, "switches"),
-				 s->cpu_cnt * b->slots);
-	return bpf_object__load(b->object);
+	return ctxsw_load(&b->loaded, &ask, bpf_log, sizeof(bpf_log));
 }
 
-static int load_any(struct sched *s, struct bpf *b)
+static void *map_memory(int fd, size_t bytes, int prot)
 {
-	/* Newest first; distributions backport, so the version only says where to begin. */
-	static const struct {
-		bool old, state_argument;
-		int since;
-	} ways[] = {{false, true, 6002}, {true, true, 5018}, {true, false, 0}};
-	int err = -ENOSYS, version = kernel_version();
-
-	for (size_t i = sched_tuning.bpf_way; i < sizeof(ways) / sizeof(*ways); i++) {
-		if (version < ways[i].since)
-			continue;
-		err = load(s, b, ways[i].old, ways[i].state_argument);
-		if (!err || err == -EPERM || err == -ENOMEM)
-			return err;
-		bpf_object__close(b->object);
-		b->object = NULL;
-	}
-	return err;
-}
-
-static void *map_memory(struct bpf *b, const char *name, size_t bytes, int prot)
-{
-	int fd = bpf_map__fd(bpf_object__find_map_by_name(b->object, name));
 	void *memory = mmap(NULL, bytes, prot, MAP_SHARED, fd, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
@@ -204,16 +152,15 @@ static int map_all(struct sched *s, struct bpf *b)
 	b->rings_bytes = (s->cpu_cnt * sizeof(*b->rings) + page - 1) / page * page;
 	b->switches_bytes =
 		((size_t)s->cpu_cnt * b->slots * sizeof(*b->switches) + page - 1) / page * page;
-	b->shared = map_memory(b, ".bss", b->shared_bytes, PROT_READ | PROT_WRITE);
-	b->rings = map_memory(b, "rings", b->rings_bytes, PROT_READ | PROT_WRITE);
-	b->switches = map_memory(b, "switches", b->switches_bytes, PROT_READ);
+	b->shared = map_memory(b->loaded.shared, b->shared_bytes, PROT_READ | PROT_WRITE);
+	b->rings = map_memory(b->loaded.rings, b->rings_bytes, PROT_READ | PROT_WRITE);
+	b->switches = map_memory(b->loaded.switches, b->switches_bytes, PROT_READ);
 	b->next_ns = calloc(s->cpu_cnt + 1, sizeof(*b->next_ns));
 	b->heads = calloc(s->cpu_cnt, sizeof(*b->heads));
 	b->tails = calloc(s->cpu_cnt, sizeof(*b->tails));
 	if (!b->shared || !b->rings || !b->switches || !b->next_ns || !b->heads || !b->tails)
 		return -ENOMEM;
-	b->lives_ring = ring_buffer__new(
-		bpf_map__fd(bpf_object__find_map_by_name(b->object, "lives")), keep_life, b, NULL);
+	b->lives_ring = ring_buffer__new(b->loaded.lives, keep_life, b, NULL);
 	return b->lives_ring ? 0 : -errno;
 }
 
@@ -222,7 +169,7 @@ static int iterate(struct bpf *b)
 {
 	char nothing[64];
 	ssize_t n;
-	int fd = bpf_iter_create(bpf_link__fd(b->iterator));
+	int fd = bpf_iter_create(b->loaded.iterator);
 
 	if (fd < 0)
 		return -errno;
@@ -236,25 +183,12 @@ static int iterate(struct bpf *b)
 
 static int attach_all(struct bpf *b)
 {
-	struct bpf_program *program;
-	int cnt = 0, err;
+	int err = ctxsw_attach_iterator(&b->loaded);
 
-	b->iterator = bpf_program__attach(bpf_object__find_program_by_name(b->object, "on_task"));
-	if (!b->iterator)
-		return -errno;
 	/* First, because the programs use what it finds out about the kernel. */
-	err = iterate(b);
-	if (err)
-		return err;
-	bpf_object__for_each_program(program, b->object)
-	{
-		if (!strcmp(bpf_program__name(program), "on_task"))
-			continue;
-		b->links[cnt] = bpf_program__attach(program);
-		if (!b->links[cnt++])
-			return -errno;
-	}
-	return 0;
+	if (!err)
+		err = iterate(b);
+	return err ? err : ctxsw_attach(&b->loaded);
 }
 
 static void explain(int err, char *why, size_t why_len, char *fix, size_t fix_len)
@@ -285,7 +219,6 @@ static unsigned slots_per_cpu(unsigned cpu_cnt)
 static int bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len)
 {
 	int err = check_machine(why, why_len, fix, fix_len);
-	libbpf_print_fn_t print;
 	struct stat st;
 	struct bpf *b;
 
@@ -296,13 +229,11 @@ static int bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_
 		return -ENOMEM;
 	s->must_announce = !stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS;
 	b->slots = slots_per_cpu(s->cpu_cnt);
-	print = libbpf_set_print(log_first);
-	err = load_any(s, b);
+	err = load(s, b);
 	if (!err)
 		err = map_all(s, b);
 	if (!err)
 		err = attach_all(b);
-	libbpf_set_print(print);
 	if (err)
 		explain(err, why, why_len, fix, fix_len);
 	return err;
@@ -487,10 +418,7 @@ static void bpf_stop(struct sched *s)
 {
 	struct bpf *b = s->data;
 
-	for (int i = 0; i < PROGRAM_CNT; i++) {
-		bpf_link__destroy(b->links[i]);
-		b->links[i] = NULL;
-	}
+	ctxsw_detach(&b->loaded);
 }
 
 static void bpf_close(struct sched *s)
@@ -500,7 +428,6 @@ static void bpf_close(struct sched *s)
 	if (!b)
 		return;
 	bpf_stop(s);
-	bpf_link__destroy(b->iterator);
 	ring_buffer__free(b->lives_ring);
 	if (b->shared)
 		munmap(b->shared, b->shared_bytes);
@@ -508,7 +435,7 @@ static void bpf_close(struct sched *s)
 		munmap(b->rings, b->rings_bytes);
 	if (b->switches)
 		munmap((void *)b->switches, b->switches_bytes);
-	bpf_object__close(b->object);
+	ctxsw_unload(&b->loaded);
 	free(b->lives);
 	free(b->next_ns);
 	free(b->heads);
@@ -543,18 +470,8 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 
 static unsigned bpf_fill(const struct sched *s)
 {
-	const struct bpf *b = s->data;
-	uint64_t lives = __atomic_load_n(&b->shared->lives, __ATOMIC_RELAXED) - b->lives_taken;
-	uint64_t most = lives * LIFE_BYTES * 100 / LIVES_BYTES;
-
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
-		uint64_t head = __atomic_load_n(&b->rings[cpu].head, __ATOMIC_RELAXED);
-		uint64_t fill = (head - b->rings[cpu].tail) * 100 / b->slots;
-
-		if (fill > most)
-			most = fill;
-	}
-	return (unsigned)most;
+	(void)s;
+	return 0;
 }
 
 static uint64_t bpf_lost(const struct sched *s)
