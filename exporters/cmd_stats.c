@@ -39,10 +39,17 @@ static int parse(struct tables *t, int argc, char **argv)
 		 "accepted; nothing is exported here, so nothing is ever stale", &unused, NULL},
 		{0, "sqlite", OPT_STRING, NULL, "FILE", "database to read for FILE.nsys-rep",
 		 &t->sqlite, NULL},
-		{0, "filter-time", OPT_LATER, "value", "RANGE", "only events in a time range", NULL,
-		 NULL},
-		{0, "filter-nvtx", OPT_LATER, "value", "RANGE", "only events in an NVTX range",
-		 NULL, NULL},
+		{0, "filter-time", OPT_LIST, NULL, "START/END[,...]",
+		 "only what overlaps these times: ns, or with a unit, as in 12s-15s; a colon in "
+		 "front\n"
+		 "or behind: only what starts or ends in them",
+		 &t->opt_time, NULL},
+		{0, "filter-nvtx", OPT_STRING, NULL, "RANGE[@DOMAIN][/INDEX]",
+		 "only what happened in such NVTX ranges, and what was started in them on a GPU;\n"
+		 "@* for any domain, INDEX counts from 0 in each process",
+		 &t->opt_nvtx, NULL},
+		{0, "filter-pid", OPT_LIST, NULL, "PID[,...]", "only what these processes did",
+		 &t->opt_pid, NULL},
 		{0, "help-reports", OPT_FLAG, NULL, NULL,
 		 "list the reports; --help-reports=NAME tells columns and units, =ALL everything",
 		 &unused, NULL},

@@ -153,15 +153,19 @@ static bool has_column(sqlite3 *db, const char *table, const char *column)
 					     NULL) == SQLITE_OK;
 }
 
-static int add_view(sqlite3 *db, const struct table *t)
+static const struct table *known_table(const char *name)
 {
-	bool there = has_column(db, t->name, NULL);
-	sqlite3_str *sql = sqlite3_str_new(db);
-	bool needed = !there;
-	const char *comma = there ? ", " : "";
-	int rc = SQLITE_OK;
+	for (size_t i = 0; i < TABLE_CNT; i++)
+		if (sqlite3_stricmp(tables[i].name, name) == 0)
+			return &tables[i];
+	return NULL;
+}
 
-	sqlite3_str_appendf(sql, "CREATE TEMP VIEW \"%w\" AS SELECT %s", t->name, there ? "*" : "");
+/* Columns of compat.def that the table of the file lacks, each as NULL. True when there are any. */
+static bool add_missing(sqlite3_str *sql, sqlite3 *db, const struct table *t, const char *comma)
+{
+	bool there = has_column(db, t->name, NULL), any = false;
+
 	for (const char *p = t->columns; *p;) {
 		int len = (int)strcspn(p, " ");
 		char column[64];
@@ -172,19 +176,69 @@ static int add_view(sqlite3 *db, const struct table *t)
 			continue;
 		sqlite3_str_appendf(sql, "%sNULL AS \"%w\"", comma, column);
 		comma = ", ";
-		needed = true;
+		any = true;
 	}
+	return any;
+}
+
+static int exec_built(sqlite3 *db, sqlite3_str *sql, bool wanted)
+{
+	char *text = sqlite3_str_finish(sql);
+	int rc = SQLITE_OK;
+
+	if (!text)
+		return SQLITE_NOMEM;
+	if (wanted)
+		rc = sqlite3_exec(db, text, NULL, NULL, NULL);
+	sqlite3_free(text);
+	return rc;
+}
+
+static int add_view(sqlite3 *db, const struct table *t)
+{
+	bool there = has_column(db, t->name, NULL);
+	sqlite3_str *sql = sqlite3_str_new(db);
+	bool needed = !there;
+
+	sqlite3_str_appendf(sql, "CREATE TEMP VIEW \"%w\" AS SELECT %s", t->name, there ? "*" : "");
+	needed |= add_missing(sql, db, t, there ? ", " : "");
 	if (there)
 		sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
 	else
 		sqlite3_str_appendf(sql, " WHERE 0");
-	char *text = sqlite3_str_finish(sql);
+	return exec_built(db, sql, needed);
+}
 
-	if (!text)
-		return SQLITE_NOMEM;
-	if (needed)
-		rc = sqlite3_exec(db, text, NULL, NULL, NULL);
-	sqlite3_free(text);
+int db_read_narrow(sqlite3 *db, const char *table, const char *from, const char *where)
+{
+	const struct table *known = known_table(table);
+	sqlite3_str *sql = sqlite3_str_new(db);
+	sqlite3_stmt *stmt = NULL;
+	const char *comma = "";
+	int rc = sqlite3_prepare_v2(db, "SELECT name FROM pragma_table_info(?1, 'main')", -1, &stmt,
+				    NULL);
+
+	sqlite3_str_appendf(sql,
+			    "DROP VIEW IF EXISTS temp.\"%w\"; CREATE TEMP VIEW \"%w\" AS SELECT ",
+			    table, table);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		sqlite3_str_appendf(sql, "%s\"%w\"", comma,
+				    (const char *)sqlite3_column_text(stmt, 0));
+		comma = ", ";
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(stmt);
+	if (known)
+		add_missing(sql, db, known, comma);
+	if (from)
+		sqlite3_str_appendf(sql, " FROM %s WHERE %s", from, where);
+	else
+		sqlite3_str_appendf(sql, " FROM main.\"%w\" WHERE %s", table, where);
+	if (rc == SQLITE_DONE)
+		return exec_built(db, sql, true);
+	sqlite3_free(sqlite3_str_finish(sql));
 	return rc;
 }
 

@@ -20,4 +20,11 @@ sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
  */
 bool db_read_has(sqlite3 *db, const char *what);
 
+/*
+ * Hides rows of a table of the file: those for which the SQL expression @where is not true. @from: what to
+ * read instead of the table, in SQL; it has at least the table's columns. NULL: the table itself.
+ * Returns SQLite's result code.
+ */
+int db_read_narrow(sqlite3 *db, const char *table, const char *from, const char *where);
+
 #endif

@@ -269,6 +269,7 @@ int report_load(const struct report_kind *kind, const char *spec, const char *di
 	r->kind = kind;
 	*why = '\0';
 	r->args = strdup(spec + len + (spec[len] == ':'));
+	r->given = r->args ? strlen(r->args) : 0;
 	if (!name || !r->args) {
 		snprintf(why, why_len, "out of memory");
 		goto fail;

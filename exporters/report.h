@@ -36,8 +36,9 @@ struct report {
 	char name[64];
 	char title[128];
 	const char *sql;
-	char *owned; /* the same when read from a file */
-	char *args;  /* "rows=5:base", "" none; defaults stand first */
+	char *owned;  /* the same when read from a file */
+	char *args;   /* "rows=5:base", "" none; defaults stand first */
+	size_t given; /* so many of its last bytes were asked for, the rest are defaults */
 };
 
 /*

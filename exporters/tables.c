@@ -119,6 +119,18 @@ int tables_help_reports(const struct report_kind *kind, int argc, char **argv, c
 	return report_help(kind, stdout, name, dirs);
 }
 
+static int add_filters(struct tables *t)
+{
+	char why[TABLES_WHY];
+
+	if (db_filter_time(&t->filter, t->opt_time, why, sizeof(why)) == 0 &&
+	    db_filter_nvtx(&t->filter, t->opt_nvtx, why, sizeof(why)) == 0 &&
+	    db_filter_pid(&t->filter, t->opt_pid, why, sizeof(why)) == 0)
+		return 0;
+	sl_warn("%s: %s", t->kind->command, why);
+	return SL_EXIT_USAGE;
+}
+
 /* Options may also stand behind the files: there is no program here whose options they could be. */
 int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv)
 {
@@ -129,6 +141,7 @@ int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv
 		int n;
 
 		t->opt_reports = t->opt_formats = t->opt_outputs = t->opt_dirs = NULL;
+		t->opt_time = t->opt_pid = t->opt_nvtx = NULL;
 		n = opt_parse(opts, argc - at, argv + at, t->kind->command);
 		if (n == OPT_HELP_SHOWN)
 			return n;
@@ -140,8 +153,12 @@ int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv
 		    add_list(&t->spec_f, t->opt_formats) < 0 ||
 		    add_list(&t->spec_o, t->opt_outputs) < 0)
 			rc = no_memory(t);
+		if (rc == 0)
+			rc = add_filters(t);
 		if (t->opt_dirs)
 			t->dirs = t->opt_dirs;
+		if (t->opt_nvtx)
+			t->nvtx = t->opt_nvtx;
 		do {
 			if (rc == 0 && at < argc &&
 			    add_word(&t->inputs, argv[at], strlen(argv[at])) < 0)
@@ -209,10 +226,23 @@ static int resolve_input(struct tables *t, char **input)
 	return 0;
 }
 
-int tables_check_inputs(struct tables *t)
+sqlite3 *tables_open(const struct tables *t, const char *input)
 {
 	char why[TABLES_WHY];
+	sqlite3 *db = db_read_open(input, why, sizeof(why));
 
+	if (!db) {
+		sl_warn("%s: %s", t->kind->command, why);
+	} else if (db_filter_apply(db, &t->filter, why, sizeof(why)) < 0) {
+		sl_warn("%s: %s: %s", t->kind->command, input, why);
+		sqlite3_close(db);
+		db = NULL;
+	}
+	return db;
+}
+
+int tables_check_inputs(struct tables *t)
+{
 	if (t->inputs.cnt == 0) {
 		sl_warn("%s: no report is named: %s", t->kind->command, t->usage);
 		return SL_EXIT_USAGE;
@@ -224,11 +254,9 @@ int tables_check_inputs(struct tables *t)
 
 		if (rc)
 			return rc;
-		db = db_read_open(*input, why, sizeof(why));
-		if (!db) {
-			sl_warn("%s: %s", t->kind->command, why);
+		db = tables_open(t, *input);
+		if (!db)
 			return SL_EXIT_FAIL;
-		}
 		sqlite3_close(db);
 	}
 	return 0;
@@ -261,14 +289,34 @@ int tables_check_file(const struct tables *t, const char *path)
 	return SL_EXIT_FAIL;
 }
 
+/* As with nsys, the arguments of a report are part of its file's name, and so is the range. */
+static char *target_name(const struct tables *t, const struct table_job *job)
+{
+	const struct report *r = job->report;
+	const char *given = r->args + strlen(r->args) - r->given;
+	const char *range = t->nvtx;
+	char *name;
+
+	if (asprintf(&name, "%s%s%s%s%s", r->name, *given ? "_" : "", given, range ? "_nvtx=" : "",
+		     range ? range : "") < 0)
+		return NULL;
+	for (char *p = name; *p; p++)
+		*p = *p == ':' ? '_' : *p == '/' ? '-' : *p;
+	return name;
+}
+
 static int plan_target(struct tables *t, struct table_job *job, const char *output)
 {
+	char *name;
+
 	if (job->kind == OUTPUT_CONSOLE)
 		return 0;
-	job->target = job->kind == OUTPUT_COMMAND
+	name = target_name(t, job);
+	job->target = !name ? NULL
+		      : job->kind == OUTPUT_COMMAND
 			      ? strdup(output + 1)
-			      : tables_file(output, job->input, job->report->name,
-					    job->format->extension);
+			      : tables_file(output, job->input, name, job->format->extension);
+	free(name);
 	if (!job->target) {
 		return no_memory(t);
 	}
@@ -434,12 +482,10 @@ static int run_job(struct tables *t, const struct table_job *job)
 	char why[TABLES_WHY];
 	long long rows = -1;
 	int rc = 0;
-	sqlite3 *db = db_read_open(job->input, why, sizeof(why));
+	sqlite3 *db = tables_open(t, job->input);
 
-	if (!db) {
-		sl_warn("%s: %s", t->kind->command, why);
+	if (!db)
 		return -1;
-	}
 	if (query_has_data(db, job->report, why, sizeof(why))) {
 		tables_say_start(log, job);
 		rc = write_table(t, job, db, &rows);
@@ -471,6 +517,7 @@ void tables_free(struct tables *t)
 		report_free(&t->report[i]);
 	free(t->jobs);
 	free(t->report);
+	db_filter_free(&t->filter);
 	free_words(&t->inputs);
 	free_words(&t->spec_r);
 	free_words(&t->spec_f);

@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 
 #include "collector/cmd.h"
+#include "exporters/db_filter.h"
 #include "exporters/output.h"
 #include "exporters/query.h"
 
@@ -38,9 +39,12 @@ struct tables {
 	const char *usage;
 	const char *opt_reports, *opt_formats, *opt_outputs, *opt_dirs; /* targets of OPT_LIST */
 	const char *timeunit, *sqlite;
+	const char *opt_time, *opt_pid,
+		*opt_nvtx; /* targets of OPT_LIST, the last one of OPT_STRING */
 	bool force_overwrite, quiet;
 	/* by tables_parse() */
-	const char *dirs;
+	const char *dirs, *nvtx;
+	struct db_filter filter;
 	struct words inputs, spec_r, spec_f, spec_o;
 	/* by tables_plan() */
 	const struct time_unit *unit;
@@ -63,9 +67,11 @@ int tables_help_formats(const struct report_kind *kind, const char *name);
 
 /* Options and inputs in any order. Also OPT_HELP_SHOWN. */
 int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv);
-/* Opens each input once. */
+/* Opens each input once, and looks for what the filter names. */
 int tables_check_inputs(struct tables *t);
 int tables_plan(struct tables *t);
+/* An input, filtered; NULL after one line on stderr. */
+sqlite3 *tables_open(const struct tables *t, const char *input);
 
 /* Lines about what is going on go here; NULL: nowhere. */
 FILE *tables_log(const struct tables *t, const struct table_job *job);
