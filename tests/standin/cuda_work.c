@@ -94,7 +94,9 @@ static void fill(const struct cuda_memset_node *m)
 	for (y = 0; y < m->height; y++) {
 		char *row = (char *)(uintptr_t)m->dst + y * m->pitch;
 
-		for (x = 0; x < m->width; x++)
+		if (m->element_bytes == 1)
+			memset(row, (int)m->value, m->width);
+		for (x = 0; m->element_bytes > 1 && x < m->width; x++)
 			memcpy(row + x * m->element_bytes, &m->value, m->element_bytes);
 	}
 }

@@ -1,0 +1,98 @@
+-- title: CPU Load Imbalance
+-- about: Threads or processes that share a job, and wait for the one that has the most of it: at barriers, in
+-- about: pthread_join, or for processes to end.
+-- needs: OSRT_API or SCHED_EVENTS = OS Runtime trace or context switch
+-- uses: sched_spans, names
+-- default: 450
+-- arg: ratio=0.5, CPU time of the least busy to that of the busiest below which a job is badly divided
+-- advice: Divide by cost and not by number of items: smaller pieces that threads fetch when they are ready
+-- advice: (OpenMP schedule(dynamic), a queue, chunksize=1 of a pool), the largest first.
+-- column: CPU Time (ns) = time it ran on CPUs
+-- column: Of Busiest (%) = the same as share of the busiest of its group
+-- column: Barrier Wait (ns) = time in pthread_barrier_wait
+-- column: Pid = process
+-- column: Tid = thread; empty for processes
+-- column: Name = of the thread or process
+-- column: Group = what is compared: threads of a process, or processes with the same parent
+
+-- Threads of one process that have the same name, or processes that lived side by side with one parent. Those that did
+-- next to nothing belong to something else.
+CREATE TEMP TABLE peer AS
+WITH thread AS MATERIALIZED (
+	SELECT globalTid, sum(end - start) AS ran
+	FROM sched_spans
+	WHERE what = 'run'
+	GROUP BY 1
+), waits AS MATERIALIZED (
+	SELECT globalTid, sum(end - start) AS ns
+	FROM OSRT_API JOIN StringIds ON StringIds.id = nameId
+	WHERE value = 'pthread_barrier_wait' AND end >= start
+	GROUP BY 1
+), child AS (
+	SELECT globalPid, max(parentGlobalPid) AS parent, min(start) AS start,
+		coalesce(max(end), (SELECT end FROM wall)) AS end, max(CASE WHEN kind = 2 THEN exe ELSE '' END) AS exe
+	FROM SL_PROCESS_TREE
+	WHERE parentGlobalPid IS NOT NULL
+	GROUP BY globalPid
+), crew AS (
+	SELECT parent, exe FROM child GROUP BY 1, 2 HAVING count(*) > 1 AND max(start) < min(end)
+), every AS (
+	SELECT 'threads' AS what, t.globalTid / 0x1000000 || ' ' || coalesce(name, '') AS job, t.globalTid, name,
+		ran, waits.ns AS barrier
+	FROM thread AS t LEFT JOIN thread_names USING (globalTid) LEFT JOIN waits USING (globalTid)
+	-- the first thread of a process only where it takes part
+	WHERE t.globalTid / 0x1000000 % 0x1000000 <> t.globalTid % 0x1000000 OR waits.ns IS NOT NULL
+	UNION ALL
+	SELECT 'processes', c.parent || ' ' || c.exe, c.globalPid,
+		(SELECT name FROM process_names WHERE pid = c.globalPid / 0x1000000), sum(ran), NULL
+	FROM child AS c JOIN crew ON crew.parent = c.parent AND crew.exe = c.exe
+		JOIN thread AS t ON t.globalTid / 0x1000000 = c.globalPid / 0x1000000
+	GROUP BY c.globalPid
+)
+SELECT what, job, globalTid, name, ran, barrier, busiest
+FROM (SELECT *, max(ran) OVER (PARTITION BY what, job) AS busiest FROM every)
+WHERE 50 * ran >= busiest OR barrier IS NOT NULL;
+
+CREATE TEMP TABLE job AS
+SELECT what, job, count(*) AS n, max(name) AS name, min(ran) AS least, max(ran) AS most, avg(ran) AS mean,
+	count(barrier) AS meeting, coalesce(avg(barrier), 0) AS barrier,
+	max(CASE what WHEN 'processes' THEN 1e18 ELSE (
+		SELECT total(end - start) FROM OSRT_API JOIN StringIds ON StringIds.id = nameId
+		WHERE value = 'pthread_join' AND OSRT_API.globalTid / 0x1000000 = peer.globalTid / 0x1000000) END) AS joined,
+	max(globalTid) / 0x1000000 % 0x1000000 AS pid
+FROM peer
+GROUP BY what, job
+HAVING count(*) > 1;
+
+-- Each step is as long as the largest share; with even ones it would be as long as the mean. At barriers the mean of
+-- the waits is just that.
+SELECT
+	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
+	CAST(cost AS INTEGER) AS cost,
+	n || ' ' || what || coalesce(' (' || name || ')', '')
+		|| CASE what WHEN 'threads' THEN ' of process ' || pid ELSE '' END
+		|| ' share a job badly: the busiest ran for {' || most || ' ns}, the least busy for {' || least || ' ns}'
+		|| CASE WHEN meeting > 0 THEN '; they waited for each other at barriers for {' || CAST(barrier AS INTEGER)
+			|| ' ns} each' ELSE '' END || '.' AS finding
+FROM (
+	SELECT *, CASE WHEN meeting > 1 THEN barrier ELSE min(most - mean, joined) END AS cost,
+		(SELECT ns FROM wall) AS wall
+	FROM job
+	WHERE least < :ratio * most
+	ORDER BY cost DESC
+	LIMIT 1
+)
+WHERE cost >= 5000000 AND 50 * cost > wall;
+
+SELECT
+	ran AS "CPU Time (ns)",
+	round(100.0 * ran / busiest, 1) AS "Of Busiest (%)",
+	barrier AS "Barrier Wait (ns)",
+	globalTid / 0x1000000 % 0x1000000 AS "Pid",
+	CASE what WHEN 'threads' THEN globalTid & 0xFFFFFF END AS "Tid",
+	name AS "Name",
+	what AS "Group"
+FROM peer
+WHERE job IN (SELECT job FROM job WHERE least < :ratio * most)
+ORDER BY busiest DESC, job, ran DESC, globalTid
+LIMIT :rows;

@@ -1,0 +1,79 @@
+-- title: Oversubscribed CPUs
+-- about: Times in which more threads of the program wanted to run than there were CPUs for them, from context
+-- about: switches. CPUs are those that it was ever seen on, so that a smaller set (taskset, containers) counts.
+-- needs: SCHED_EVENTS = context switch
+-- uses: sched_spans, names
+-- default: 440
+-- arg: factor=1.5, threads per CPU above which there are too many
+-- arg: share=10, per cent of the wall time from which on it is a finding
+-- advice: Start no more threads that compute than there are CPUs: OMP_NUM_THREADS, torch.set_num_threads,
+-- advice: fewer DataLoader workers or make jobs; libraries that start a pool each (OpenMP, BLAS, OpenCV)
+-- advice: multiply with the processes. Give the thread that feeds the GPU a CPU of its own.
+-- column: Run Wait (ns) = time the thread was able to run but had no CPU
+-- column: CPU Time (ns) = time it ran
+-- column: Wait (%) = Run Wait as share of both
+-- column: Preempted = times it was able to go on, but lost the CPU
+-- column: Pid = process
+-- column: Tid = thread
+-- column: Process = name of the process
+-- column: Thread Name = name of the thread
+CREATE TEMP TABLE level AS
+WITH edge AS (
+	SELECT start AS time, 1 AS step FROM sched_spans WHERE what IN ('run', 'wait') AND end > start
+	UNION ALL
+	SELECT end, -1 FROM sched_spans WHERE what IN ('run', 'wait') AND end > start
+), moment AS (
+	SELECT time, sum(step) AS step FROM edge GROUP BY time
+)
+SELECT time AS start, sum(step) OVER (ORDER BY time ROWS UNBOUNDED PRECEDING) AS threads,
+	lead(time) OVER (ORDER BY time) AS end
+FROM moment;
+
+CREATE TEMP TABLE thread AS
+SELECT globalTid,
+	total(end - start) FILTER (WHERE what = 'run') AS ran,
+	total(end - start) FILTER (WHERE what = 'wait') AS waited
+FROM sched_spans
+GROUP BY globalTid;
+
+CREATE TEMP TABLE machine AS
+SELECT count(*) AS cpus
+FROM (SELECT DISTINCT cpu FROM SCHED_EVENTS WHERE isSchedIn AND globalTid IN (SELECT globalTid FROM sched_spans));
+
+-- Threads that compute lose little by queueing, as a whole: the CPUs are busy. One that feeds a GPU keeps that waiting.
+SELECT
+	CASE WHEN 10 * feeder_wait > wall THEN 'severe' ELSE 'bad' END AS severity,
+	CASE WHEN 50 * feeder_wait > wall THEN feeder_wait END AS cost,
+	'For {' || crowded || ' ns}, ' || CAST(min(100, 100.0 * crowded / wall) AS INTEGER)
+		|| ' % of the run, more threads wanted to run than the ' || cpus || ' CPU' || CASE cpus WHEN 1 THEN '' ELSE 's' END
+		|| ' could take: ' || round(1.0 * area / crowded, 1) || ' on average, ' || most
+		|| ' at most. Threads stood in the queue for {' || waited || ' ns} and ran for {' || ran || ' ns}'
+		|| coalesce('; one that calls CUDA stood there for {' || feeder_wait || ' ns}', '') || '.' AS finding
+FROM (
+	SELECT sum(end - start) AS crowded, sum((end - start) * threads) AS area, max(threads) AS most,
+		(SELECT cpus FROM machine) AS cpus, (SELECT ns FROM wall) AS wall,
+		(SELECT CAST(sum(waited) AS INTEGER) FROM thread) AS waited,
+		(SELECT CAST(sum(ran) AS INTEGER) FROM thread) AS ran,
+		(SELECT CAST(max(waited) AS INTEGER) FROM thread
+			WHERE globalTid IN (SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME)) AS feeder_wait
+	FROM level
+	WHERE threads > :factor * (SELECT cpus FROM machine)
+)
+WHERE crowded >= 50000000 AND 100 * crowded > :share * wall;
+
+SELECT
+	CAST(waited AS INTEGER) AS "Run Wait (ns)",
+	CAST(ran AS INTEGER) AS "CPU Time (ns)",
+	round(100 * waited / nullif(waited + ran, 0), 1) AS "Wait (%)",
+	(SELECT count(*) FROM SCHED_EVENTS AS e LEFT JOIN SL_SCHED_DETAIL AS d
+			ON d.start = e.start AND d.globalTid = e.globalTid AND d.preempted IS NOT NULL
+		WHERE e.globalTid = thread.globalTid AND NOT isSchedIn AND coalesce(preempted, threadState = 1) = 1)
+		AS "Preempted",
+	thread.globalTid / 0x1000000 % 0x1000000 AS "Pid",
+	thread.globalTid & 0xFFFFFF AS "Tid",
+	(SELECT name FROM process_names WHERE pid = thread.globalTid / 0x1000000) AS "Process",
+	name AS "Thread Name"
+FROM thread LEFT JOIN thread_names USING (globalTid)
+WHERE waited > 0
+ORDER BY waited DESC, globalTid
+LIMIT :rows;

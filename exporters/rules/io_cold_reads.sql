@@ -1,0 +1,89 @@
+-- title: Reads from Disk
+-- about: Opens and reads of files that were not in memory, so that the thread had to wait for the disk.
+-- about: From context switches: time asleep in the uninterruptible state, inside such calls. Where there
+-- about: are none: reads that took longer than 0.1 ms and were slower than 500 MB/s.
+-- needs: OSRT_API or OSRT_FILE_ACCESS_EVENTS = OS Runtime trace
+-- uses: file_calls, sched_spans, names
+-- default: 420
+-- advice: Read ahead while something else is being computed: a prefetching thread, posix_fadvise
+-- advice: (POSIX_FADV_WILLNEED) or readahead for the files that come next, larger pieces, several reads
+-- advice: at a time. Copy data that is used again to a faster disk or to memory before the run. A first
+-- advice: run after a start of the machine is always cold.
+-- column: Disk Wait (ns) = time waited for the disk
+-- column: Calls = calls that waited
+-- column: Avg (ns) = waiting per such call
+-- column: Max (ns) = longest call that waited
+-- column: Bytes = bytes that these calls brought
+-- column: Pid = process
+-- column: Tid = thread
+-- column: Function = function called
+-- column: Path = file
+CREATE TEMP TABLE fetch AS
+-- Opening a file that is also written may wait for what was written.
+SELECT * FROM file_calls
+WHERE what IN ('read', 'stat')
+	OR what = 'open' AND path NOT IN (SELECT path FROM file_calls WHERE what IN ('write', 'sync'));
+
+CREATE TEMP TABLE cold AS
+WITH slept AS MATERIALIZED (
+	SELECT globalTid, start, end FROM sched_spans WHERE what = 'disk'
+), point AS (
+	-- sleeps and calls of a thread in turn: a sleep is inside the call that began last, if inside any
+	SELECT globalTid, start, NULL AS call, end - start AS ns FROM slept
+	UNION ALL
+	SELECT globalTid, start, start, NULL FROM fetch
+	WHERE globalTid IN (SELECT globalTid FROM slept)
+), placed AS (
+	SELECT globalTid, start, ns, max(call) OVER (PARTITION BY globalTid ORDER BY start, call IS NULL
+		ROWS UNBOUNDED PRECEDING) AS call
+	FROM point
+), inside AS MATERIALIZED (
+	SELECT p.globalTid, p.call, sum(ns) AS ns
+	FROM placed AS p JOIN (
+		SELECT globalTid, start, max(end) AS end FROM fetch GROUP BY 1, 2
+	) AS c ON c.globalTid = p.globalTid AND c.start = p.call
+	WHERE p.ns IS NOT NULL AND p.start + p.ns <= c.end
+	GROUP BY 1, 2
+)
+SELECT i.globalTid, c.start, c.end, c.nameId, c.path, c.bytes, i.ns
+FROM inside AS i JOIN fetch AS c ON c.globalTid = i.globalTid AND c.start = i.call
+UNION ALL
+SELECT globalTid, start, end, nameId, path, bytes, end - start
+FROM fetch
+WHERE what = 'read' AND NOT EXISTS (SELECT 1 FROM sched_spans)
+	AND end - start > 100000 AND bytes < 0.5 * (end - start);
+
+SELECT
+	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
+	cost,
+	'Thread ' || (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '') || ' waited {' || cost
+		|| ' ns} for the disk in {' || n || '} calls on files that were not in memory ({' || bytes || ' B})'
+		|| CASE WHEN threads > 1 THEN '; so did ' || (threads - 1) || ' other threads, for less' ELSE '' END
+		|| coalesce('. Most of it was for ' || path, '') || '.' AS finding
+FROM (
+	SELECT globalTid, sum(ns) AS cost, count(*) AS n, total(bytes) AS bytes, count(*) OVER () AS threads,
+		(SELECT path FROM cold AS c WHERE c.globalTid = cold.globalTid GROUP BY path
+			ORDER BY sum(ns) DESC LIMIT 1) AS path,
+		(SELECT name FROM thread_names AS t WHERE t.globalTid = cold.globalTid) AS name,
+		(SELECT ns FROM wall) AS wall
+	FROM cold
+	GROUP BY globalTid
+	ORDER BY cost DESC
+	LIMIT 1
+)
+WHERE cost >= 5000000 AND 50 * cost > wall;
+
+SELECT
+	sum(ns) AS "Disk Wait (ns)",
+	count(*) AS "Calls",
+	round(1.0 * sum(ns) / count(*), 1) AS "Avg (ns)",
+	max(end - start) AS "Max (ns)",
+	sum(bytes) AS "Bytes",
+	globalTid / 0x1000000 % 0x1000000 AS "Pid",
+	globalTid & 0xFFFFFF AS "Tid",
+	value AS "Function",
+	path AS "Path"
+FROM cold LEFT JOIN StringIds ON StringIds.id = nameId
+GROUP BY globalTid, nameId, path
+ORDER BY 1 DESC, globalTid, path
+LIMIT :rows;

@@ -1,0 +1,86 @@
+-- title: Small Reads
+-- about: Files that are read in so small pieces that the calls cost more than the data.
+-- needs: OSRT_API or OSRT_FILE_ACCESS_EVENTS = OS Runtime trace
+-- uses: file_calls, names
+-- default: 400
+-- arg: small=4096, bytes per call below which a read is small
+-- arg: calls=1000, reads of a thread from which on they are looked at
+-- advice: Read larger pieces, 64 KiB or more, and take the small ones from memory: a buffered stream
+-- advice: (fopen, io.BufferedReader, std::ifstream), a larger buffer (setvbuf, buffering=), or mmap.
+-- column: Time (ns) = time in these reads
+-- column: Reads = how many
+-- column: Bytes = bytes read
+-- column: Avg (bytes) = bytes per read
+-- column: Avg (ns) = time per read
+-- column: Pid = process
+-- column: Tid = thread
+-- column: Function = function called
+-- column: Path = file; empty for calls that were too short for a row of their own
+CREATE TEMP TABLE small AS
+WITH file AS (
+	-- a file that is read once or twice may well be small itself
+	SELECT globalTid, nameId, path, count(*) AS n, sum(bytes) AS bytes, sum(end - start) AS ns
+	FROM file_calls
+	WHERE what = 'read'
+	GROUP BY 1, 2, 3
+	HAVING n >= 100 AND sum(bytes) < :small * n
+), other AS MATERIALIZED (
+	-- read() serves pipes and sockets as well: threads that read files with it, mostly, are meant
+	SELECT globalTid FROM (
+		SELECT o.globalTid, count(*) AS n,
+			count(*) FILTER (WHERE pathId IN (SELECT id FROM StringIds WHERE value LIKE '/_%'
+				AND value NOT GLOB '/dev/*' AND value NOT GLOB '/proc/*' AND value NOT GLOB '/sys/*')) AS files
+		FROM OSRT_API AS o JOIN StringIds AS s ON s.id = o.nameId
+		WHERE s.value IN ('read', '__read_chk', 'readv')
+		GROUP BY 1
+	)
+	WHERE 2 * files < n
+), short AS (
+	SELECT globalTid, nameId, NULL AS path, sum(count) AS n, sum(bytes) AS bytes, sum(totalNs) AS ns
+	FROM SL_OSRT_TOTALS AS t JOIN StringIds AS s ON s.id = t.nameId
+	WHERE s.value IN ('read', '__read_chk', 'readv', 'pread', 'pread64', '__pread_chk', '__pread64_chk',
+			'preadv', 'preadv64', 'preadv2', 'preadv64v2')
+		AND (s.value LIKE '%pread%' OR globalTid NOT IN other)
+	GROUP BY 1, 2
+	HAVING n >= :calls AND sum(bytes) < :small * n
+)
+SELECT * FROM file
+UNION ALL
+SELECT * FROM short;
+
+-- What larger pieces would win: all but one call for each 64 KiB. Threads wait side by side.
+SELECT
+	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
+	cost,
+	'{' || n || '} reads of {' || (bytes / n) || ' B} on average took {' || ns || ' ns} of thread '
+		|| (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '')
+		|| CASE WHEN threads > 1 THEN ', and there are ' || (threads - 1) || ' more such threads' ELSE '' END
+		|| coalesce('; most of them were of ' || path, '') || '.' AS finding
+FROM (
+	SELECT globalTid, sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, count(*) OVER () AS threads,
+		CAST(sum(ns) * (1 - (sum(bytes) / 65536 + 1.0) / sum(n)) AS INTEGER) AS cost,
+		(SELECT path FROM small AS p WHERE p.globalTid = small.globalTid AND path IS NOT NULL
+			ORDER BY p.ns DESC LIMIT 1) AS path,
+		(SELECT name FROM thread_names AS t WHERE t.globalTid = small.globalTid) AS name,
+		(SELECT ns FROM wall) AS wall
+	FROM small
+	GROUP BY globalTid
+	HAVING sum(n) >= :calls
+	ORDER BY cost DESC
+	LIMIT 1
+)
+WHERE cost >= 5000000 AND 50 * cost > wall;
+
+SELECT
+	ns AS "Time (ns)",
+	n AS "Reads",
+	bytes AS "Bytes",
+	round(1.0 * bytes / n, 1) AS "Avg (bytes)",
+	round(1.0 * ns / n, 1) AS "Avg (ns)",
+	globalTid / 0x1000000 % 0x1000000 AS "Pid",
+	globalTid & 0xFFFFFF AS "Tid",
+	value AS "Function",
+	path AS "Path"
+FROM small LEFT JOIN StringIds ON StringIds.id = nameId
+ORDER BY ns DESC, globalTid, path
+LIMIT :rows;

@@ -1,0 +1,94 @@
+-- title: Lock Contention
+-- about: Threads that waited for mutexes, read-write locks and locked files that others held. Who held a lock is
+-- about: known from context switches: the thread that woke the one that waited.
+-- needs: OSRT_API = OS Runtime trace
+-- uses: names
+-- default: 430
+-- advice: Hold the lock for less: compute, allocate and do I/O before taking it. Split it (one for each
+-- advice: part of the data, or for each thread, merged at the end), or use atomics. Where most only read,
+-- advice: a read-write lock or copies of what is read.
+-- column: Wait (ns) = time waited
+-- column: Waits = calls that had to wait
+-- column: Avg (ns) = mean
+-- column: Max (ns) = longest
+-- column: Woken by Tid = the thread that woke it, most of the time: it had held the lock; empty if not known
+-- column: Holder Name = name of that thread
+-- column: Pid = process
+-- column: Tid = thread that waited
+-- column: Thread Name = its name
+-- column: Function = function that waited
+CREATE TEMP TABLE lock_wait AS
+SELECT globalTid, start, end, nameId
+FROM OSRT_API JOIN StringIds ON StringIds.id = nameId
+WHERE value IN ('pthread_mutex_lock', 'pthread_mutex_timedlock', 'pthread_mutex_clocklock',
+		'pthread_rwlock_rdlock', 'pthread_rwlock_wrlock', 'pthread_rwlock_timedrdlock',
+		'pthread_rwlock_timedwrlock', 'pthread_rwlock_clockrdlock', 'pthread_rwlock_clockwrlock',
+		'pthread_spin_lock', 'mtx_lock', 'mtx_timedlock', 'flockfile', 'flock', 'lockf', 'lockf64')
+	AND end > start;
+
+CREATE TEMP TABLE held AS
+WITH point AS (
+	-- waits and wakeups of a thread in turn; of the wakeups in a wait, the last one ended it
+	SELECT globalTid, end AS time, NULL AS woken, start FROM lock_wait
+	UNION ALL
+	SELECT globalTid, start, start, NULL FROM SL_SCHED_DETAIL
+	WHERE wakerTid IS NOT NULL AND globalTid IN (SELECT globalTid FROM lock_wait)
+), last AS (
+	SELECT globalTid, time, start, max(woken) OVER (PARTITION BY globalTid ORDER BY time, start IS NOT NULL
+		ROWS UNBOUNDED PRECEDING) AS woken
+	FROM point
+)
+SELECT w.globalTid, w.nameId, w.start, w.end - w.start AS ns, (
+		SELECT max(wakerTid) FROM SL_SCHED_DETAIL AS d
+		WHERE d.globalTid = last.globalTid AND d.start = last.woken AND last.woken >= last.start
+	) AS holder
+FROM lock_wait AS w LEFT JOIN last
+	ON last.globalTid = w.globalTid AND last.start = w.start AND last.time = w.end;
+
+SELECT
+	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
+	cost,
+	CASE WHEN threads = 1 THEN 'Thread ' ELSE threads || ' threads waited {' || whole
+		|| ' ns} for locks altogether; thread ' END || (globalTid & 0xFFFFFF)
+		|| coalesce(' (' || name || ')', '') || ' waited {' || cost || ' ns} in {' || n || '} calls, mostly of '
+		|| function || coalesce(', for what thread ' || (holder & 0xFFFFFF)
+		|| coalesce(' (' || holder_name || ')', '') || ' held', '') || '.' AS finding
+FROM (
+	SELECT *, (SELECT name FROM thread_names AS t WHERE t.globalTid = holder) AS holder_name
+	FROM (
+		SELECT globalTid, sum(ns) AS cost, count(*) AS n, count(*) OVER () AS threads,
+			sum(sum(ns)) OVER () AS whole,
+			(SELECT value FROM held AS h JOIN StringIds ON StringIds.id = nameId
+				WHERE h.globalTid = held.globalTid GROUP BY nameId ORDER BY sum(ns) DESC LIMIT 1) AS function,
+			(SELECT holder FROM held AS h WHERE h.globalTid = held.globalTid AND holder IS NOT NULL
+				GROUP BY holder ORDER BY sum(ns) DESC, holder LIMIT 1) AS holder,
+			(SELECT name FROM thread_names AS t WHERE t.globalTid = held.globalTid) AS name,
+			(SELECT ns FROM wall) AS wall
+		FROM held
+		GROUP BY globalTid
+		ORDER BY cost DESC, globalTid
+		LIMIT 1
+	)
+)
+WHERE cost >= 5000000 AND 50 * cost > wall;
+
+SELECT
+	ns AS "Wait (ns)",
+	n AS "Waits",
+	round(1.0 * ns / n, 1) AS "Avg (ns)",
+	longest AS "Max (ns)",
+	holder & 0xFFFFFF AS "Woken by Tid",
+	(SELECT name FROM thread_names AS t WHERE t.globalTid = holder) AS "Holder Name",
+	globalTid / 0x1000000 % 0x1000000 AS "Pid",
+	globalTid & 0xFFFFFF AS "Tid",
+	(SELECT name FROM thread_names AS t WHERE t.globalTid = w.globalTid) AS "Thread Name",
+	value AS "Function"
+FROM (
+	SELECT globalTid, nameId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest,
+		(SELECT holder FROM held AS h WHERE h.globalTid = held.globalTid AND h.nameId = held.nameId
+			AND holder IS NOT NULL GROUP BY holder ORDER BY sum(ns) DESC, holder LIMIT 1) AS holder
+	FROM held
+	GROUP BY globalTid, nameId
+) AS w LEFT JOIN StringIds ON StringIds.id = nameId
+ORDER BY ns DESC, globalTid, nameId
+LIMIT :rows;
