@@ -31,12 +31,13 @@ static const char help_tail[] =
 	"First steps:\n"
 	"  sightline profile -o run python3 train.py\n"
 	"  sightline stats run.sqlite\n"
+	"  sightline analyze run.sqlite\n"
 	"  sightline status              what works on this machine\n";
 
 /* What nsys has and we do not have yet: said as such, since scripts written for nsys will ask. */
-static const char *const nsys_cmds[] = {"launch",   "start",  "stop",    "cancel",  "sessions",
-					"export",   "import", "analyze", "recipe",  "shutdown",
-					"finalize", "nvprof", "plugins", "service", NULL};
+static const char *const nsys_cmds[] = {"launch", "start",   "stop",    "cancel",   "sessions",
+					"export", "import",  "recipe",  "shutdown", "finalize",
+					"nvprof", "plugins", "service", NULL};
 
 static const struct cmd *find(const char *name)
 {

@@ -157,27 +157,134 @@ static long long wall_ns(sqlite3 *db)
 	return ns;
 }
 
-int analysis_open(struct analysis *a, const char *input, char *why, size_t why_len)
+/* Of a filter by time the wall is at most that time: what overlaps its ends is kept in full. */
+static int cut_wall(struct analysis *a)
 {
-	memset(a, 0, sizeof(*a));
-	a->input = input;
+	int64_t start = INT64_MAX, end = INT64_MIN;
+	char *sql;
+	int rc;
+
+	for (size_t i = 0; i < a->shown.time_cnt; i++) {
+		start = a->shown.time[i].start < start ? a->shown.time[i].start : start;
+		end = a->shown.time[i].end > end ? a->shown.time[i].end : end;
+	}
+	if (a->shown.time_cnt == 0)
+		return SQLITE_OK;
+	sql = sqlite3_mprintf("UPDATE temp.wall SET start = max(start, %lld), end = min(end, %lld);"
+			      "UPDATE temp.wall SET ns = max(end - start, 0)",
+			      (long long)start, (long long)end);
+	rc = sql ? sqlite3_exec(a->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	return rc;
+}
+
+static void close_db(struct analysis *a)
+{
+	sqlite3_close(a->db);
+	db_filter_free(&a->own);
+	free(a->used);
+	free(a->own_text);
+	a->db = NULL;
+	a->used = a->own_text = NULL;
+	memset(&a->own, 0, sizeof(a->own));
+}
+
+/* (Re)opens the report: the views of a filter can be put up only once. */
+static int open_db(struct analysis *a, const char *time, const char *nvtx, char *why,
+		   size_t why_len)
+{
+	close_db(a);
 	a->used = strdup(",");
-	a->db = db_read_open(input, why, why_len);
-	if (a->db && !a->used)
+	if (!a->used || asprintf(&a->own_text, "%s\n%s", time ? time : "", nvtx ? nvtx : "") < 0) {
+		a->own_text = NULL;
 		snprintf(why, why_len, "out of memory");
-	if (!a->db || !a->used || run_steps(a, "wall", why, why_len) < 0) {
-		analysis_close(a);
+		return -1;
+	}
+	if (db_filter_time(&a->own, time, why, why_len) < 0 ||
+	    db_filter_nvtx(&a->own, nvtx, why, why_len) < 0)
+		return -1;
+	a->shown = a->base ? *a->base : (struct db_filter){0};
+	if (time) {
+		a->shown.time = a->own.time;
+		a->shown.time_cnt = a->own.time_cnt;
+	}
+	if (nvtx) {
+		a->shown.nvtx = a->own.nvtx;
+		a->shown.nvtx_cnt = a->own.nvtx_cnt;
+	}
+	a->db = db_read_open(a->input, why, why_len);
+	if (!a->db || db_filter_apply(a->db, &a->shown, why, why_len) < 0 ||
+	    run_steps(a, "wall", why, why_len) < 0)
+		return -1;
+	if (cut_wall(a) != SQLITE_OK) {
+		snprintf(why, why_len, "%s: %s", a->input, sqlite3_errmsg(a->db));
 		return -1;
 	}
 	a->wall_ns = wall_ns(a->db);
 	return 0;
 }
 
+int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, char *why,
+		  size_t why_len)
+{
+	memset(a, 0, sizeof(*a));
+	a->input = input;
+	a->base = filter;
+	if (open_db(a, NULL, NULL, why, why_len) == 0)
+		return 0;
+	close_db(a);
+	return -1;
+}
+
 void analysis_close(struct analysis *a)
 {
-	sqlite3_close(a->db);
-	free(a->used);
+	close_db(a);
 	memset(a, 0, sizeof(*a));
+}
+
+/* The value of @name among a rule's arguments, malloc'd; NULL: not given. The last one counts. */
+static char *argument(const struct report *rule, const char *name)
+{
+	size_t len = strlen(name);
+	char *value = NULL;
+
+	for (const char *p = rule->args; *p;) {
+		size_t word = strcspn(p, ":");
+
+		if (strncmp(p, name, len) == 0 && p[len] == '=') {
+			free(value);
+			value = strndup(p + len + 1, word - len - 1);
+		}
+		p += word + (p[word] == ':');
+	}
+	return value;
+}
+
+/* :start, :end and :nvtx of a rule stand in for the filters of the whole call. */
+static int focus(struct analysis *a, const struct report *rule, char *why, size_t why_len)
+{
+	char *start = argument(rule, "start"), *end = argument(rule, "end");
+	char *nvtx = argument(rule, "nvtx"), *time = NULL, *text = NULL;
+	int rc = 0;
+
+	if ((start || end) && asprintf(&time, "%s/%s", start ? start : "", end ? end : "") < 0)
+		time = NULL;
+	if (asprintf(&text, "%s\n%s", time ? time : "", nvtx ? nvtx : "") < 0)
+		text = NULL;
+	if (!text || ((start || end) && !time)) {
+		snprintf(why, why_len, "out of memory");
+		rc = -1;
+	} else if (!a->db || strcmp(text, a->own_text) != 0) {
+		rc = open_db(a, time, nvtx, why, why_len);
+		if (rc < 0)
+			close_db(a);
+	}
+	free(start);
+	free(end);
+	free(nvtx);
+	free(time);
+	free(text);
+	return rc;
 }
 
 /* ---- rules ---- */
@@ -273,6 +380,10 @@ long long findings_run(struct analysis *a, const struct report *rule, const stru
 	char uses[512];
 	long long rows;
 
+	if (focus(a, rule, why, why_len) < 0)
+		return -1;
+	if (!query_has_data(a->db, rule, why, why_len))
+		return FINDINGS_NO_DATA;
 	for (unsigned i = 0; report_field(rule->sql, "uses", i, uses, sizeof(uses)); i++)
 		if (run_steps(a, uses, why, why_len) < 0)
 			return -1;

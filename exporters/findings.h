@@ -32,6 +32,7 @@
 
 #include <sqlite3.h>
 
+#include "exporters/db_filter.h"
 #include "exporters/query.h"
 
 enum severity {
@@ -63,19 +64,25 @@ struct findings {
 struct analysis {
 	sqlite3 *db;
 	const char *input;
+	const struct db_filter *base; /* of the whole call */
+	struct db_filter own,
+		shown;  /* a rule's :start, :end, :nvtx; what @db shows because of both */
+	char *own_text; /* @own as its arguments say it */
 	long long wall_ns;
 	char *used; /* shared steps that have run: ",wall,gpu_busy," */
 };
 
-/* 0, or -1 after one sentence in @why. @input must outlive the findings. */
-int analysis_open(struct analysis *a, const char *input, char *why, size_t why_len);
+/* @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. */
+int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, char *why,
+		  size_t why_len);
 void analysis_close(struct analysis *a);
 
 /*
- * Runs a rule (of rule_kind, report_load()), whose data the report holds (query_has_data(a->db, ...)):
- * adds what it finds to @fs and writes its evidence. @s as for query_run(); @format NULL: no evidence.
- * Returns rows of evidence, or -1 after one sentence in @why.
+ * Runs a rule (of rule_kind, report_load()): adds what it finds to @fs and writes its evidence. @s as for
+ * query_run(); @format NULL: no evidence. Returns rows of evidence, or -1 after one sentence in @why, or
+ * FINDINGS_NO_DATA with @why = what the data that is missing is called.
  */
+#define FINDINGS_NO_DATA (-2)
 long long findings_run(struct analysis *a, const struct report *rule, const struct time_unit *unit,
 		       const struct format *format, struct sheet *s, struct findings *fs, char *why,
 		       size_t why_len);

@@ -8,7 +8,7 @@
 
 #include "exporters/format.h"
 
-static void put_string(FILE *out, const char *text, size_t len)
+void json_string(FILE *out, const char *text, size_t len)
 {
 	putc('"', out);
 	for (size_t pos = 0; pos < len;) {
@@ -48,10 +48,10 @@ static int row(struct sheet *s, const struct cell *cells)
 
 		if (i > 0)
 			fputs(", ", s->out);
-		put_string(s->out, s->heads[i], strlen(s->heads[i]));
+		json_string(s->out, s->heads[i], strlen(s->heads[i]));
 		fputs(": ", s->out);
 		if (cells[i].kind == CELL_TEXT)
-			put_string(s->out, cells[i].text, cells[i].len);
+			json_string(s->out, cells[i].text, cells[i].len);
 		else
 			fputs(cell_number(&cells[i], number) ? number : "null", s->out);
 	}

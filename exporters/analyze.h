@@ -1,0 +1,39 @@
+/* analyze.h - what rules gave, on its way to the reader: kept until the ranking is known. */
+#ifndef SL_ANALYZE_H
+#define SL_ANALYZE_H
+
+#include "exporters/findings.h"
+#include "exporters/tables.h"
+
+enum outcome {
+	OUTCOME_DONE,
+	OUTCOME_NO_DATA,
+	OUTCOME_FAILED
+};
+
+/* Of one job of the plan: a rule of an input. */
+struct evidence {
+	enum outcome outcome;
+	char *text; /* the table in the job's format */
+	size_t len;
+	long long rows;
+	size_t first, found; /* findings: the order of the first, how many */
+	char missing[128];   /* NO_DATA: what such data is called */
+	long long wall_ns;
+};
+
+struct analyze {
+	struct tables t;
+	struct evidence *ev; /* one per job */
+	struct findings fs;
+	const char *fail_on;
+};
+
+/* The ranked list of @input's findings, of all for NULL. 0, or -1 when memory ran out. */
+int analyze_list(const struct analyze *a, const struct format *format,
+		 const struct format_options *opt, const char *input, FILE *out, bool console);
+
+/* The job whose evidence a finding rests on. */
+size_t analyze_job_of(const struct analyze *a, const struct finding *f);
+
+#endif

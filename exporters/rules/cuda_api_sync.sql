@@ -1,0 +1,41 @@
+-- title: CUDA Synchronization APIs
+-- about: Calls that block the calling thread until all work of a stream, a context or the device is done.
+-- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
+-- default: 40
+-- advice: Wait for less, later and less often: for an event (cudaEventSynchronize) where the result is needed, and let
+-- advice: streams wait for each other on the device (cudaStreamWaitEvent). What it costs: rule cuda_sync_idle.
+-- column: Duration (ns) = time in the call
+-- column: Start (ns) = when it began
+-- column: PID = process
+-- column: TID = thread
+-- column: API Name = function
+CREATE TEMP TABLE found AS
+SELECT start, end - start AS ns, globalTid, nameId
+FROM CUPTI_ACTIVITY_KIND_RUNTIME
+WHERE end >= start AND nameId IN (
+	SELECT id FROM StringIds
+	WHERE value GLOB 'cudaDeviceSynchronize*' OR value GLOB 'cudaStreamSynchronize*' OR value GLOB 'cudaThreadSynchronize*'
+		OR value GLOB 'cuCtxSynchronize*' OR value GLOB 'cuStreamSynchronize*');
+
+-- To wait is no loss as long as the GPU works: what can be won is another rule's matter.
+SELECT
+	'info' AS severity,
+	NULL AS cost,
+	'{' || sum(n) || '} calls waited for all work of a stream or device, the thread that waited longest for {' || max(ns)
+		|| ' ns} (' || printf('%.1f', 100.0 * max(ns) / (SELECT ns FROM wall)) || ' % of the time).' AS finding
+FROM (
+	SELECT sum(ns) AS ns, count(*) AS n
+	FROM found
+	GROUP BY globalTid
+)
+HAVING sum(n) > 0;
+
+SELECT
+	ns AS "Duration (ns)",
+	start AS "Start (ns)",
+	globalTid / 0x1000000 % 0x1000000 AS "PID",
+	globalTid % 0x1000000 AS "TID",
+	value AS "API Name"
+FROM found LEFT JOIN StringIds ON StringIds.id = nameId
+ORDER BY ns DESC, start
+LIMIT :rows;

@@ -1,0 +1,57 @@
+-- title: CUDA Async Memcpy with Pageable Memory
+-- about: Copies that were asked for asynchronously but from or to pageable memory: such a call stages the data and
+-- about: does not return at once.
+-- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
+-- uses: copies, mem_kind
+-- default: 10
+-- advice: Use pinned memory: cudaMallocHost(), cudaHostRegister(), pin_memory=True in PyTorch.
+-- column: Duration (ns) = time of the copy on the GPU
+-- column: Start (ns) = when it began
+-- column: Src Kind = memory it came from
+-- column: Dst Kind = memory it went to
+-- column: Bytes (MB) = size, 10^6 bytes
+-- column: PID = process
+-- column: Device ID = CUDA ordinal in the process
+-- column: Context ID = CUDA context
+-- column: Green Context ID = green context; empty: none
+-- column: Stream ID = CUDA stream
+-- column: API Name = call that asked for it
+CREATE TEMP TABLE found AS
+SELECT *, end - start AS ns
+FROM copies
+WHERE (srcKind = 0 OR dstKind = 0) AND NOT blocking;
+
+-- A thread could go on during the copy, or during the call where that is shorter.
+SELECT
+	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
+	cost,
+	'{' || n || '} copies of {' || bytes || ' B} altogether were asked for asynchronously, but used pageable memory: '
+		|| 'the calls took {' || calls || ' ns}.' AS finding
+FROM (
+	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall
+	FROM (
+		SELECT sum(min(ns, callEnd - callStart)) AS cost, count(*) AS n, sum(bytes) AS bytes,
+			sum(callEnd - callStart) AS calls
+		FROM found
+		GROUP BY globalTid
+	)
+)
+WHERE n > 0;
+
+SELECT
+	ns AS "Duration (ns)",
+	start AS "Start (ns)",
+	coalesce(src.label, srcKind) AS "Src Kind",
+	coalesce(dst.label, dstKind) AS "Dst Kind",
+	round(bytes / 1e6, 3) AS "Bytes (MB)",
+	globalPid / 0x1000000 % 0x1000000 AS "PID",
+	deviceId AS "Device ID",
+	contextId AS "Context ID",
+	greenContextId AS "Green Context ID",
+	streamId AS "Stream ID",
+	name AS "API Name"
+FROM found
+	LEFT JOIN mem_kind AS src ON src.id = srcKind
+	LEFT JOIN mem_kind AS dst ON dst.id = dstKind
+ORDER BY ns DESC, start
+LIMIT :rows;

@@ -1,0 +1,60 @@
+-- title: CUDA Synchronous Memcpy
+-- about: Copies that block the calling thread until they are done. Not those within a device, nor those of up to
+-- about: 64000 bytes to a device, for which the call does not wait.
+-- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
+-- uses: copies, mem_kind
+-- default: 20
+-- advice: Use cudaMemcpyAsync() with pinned memory in a stream of its own, so that the host and other kernels go on
+-- advice: meanwhile; wait for it where the data is needed.
+-- column: Duration (ns) = time of the copy on the GPU
+-- column: Start (ns) = when it began
+-- column: Src Kind = memory it came from
+-- column: Dst Kind = memory it went to
+-- column: Bytes (MB) = size, 10^6 bytes
+-- column: PID = process
+-- column: Device ID = CUDA ordinal in the process
+-- column: Context ID = CUDA context
+-- column: Green Context ID = green context; empty: none
+-- column: Stream ID = CUDA stream
+-- column: API Name = call that asked for it
+CREATE TEMP TABLE found AS
+SELECT *, end - start AS ns
+FROM copies
+WHERE blocking AND NOT (kind = 1 AND bytes <= 64000)
+	AND NOT (kind = 8 AND srcDeviceId IS dstDeviceId);
+
+-- A thread could go on during the copy, or during the call where that is shorter.
+SELECT
+	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
+	cost,
+	'{' || n || '} synchronous copies of {' || bytes || ' B} altogether blocked their threads for {' || calls
+		|| ' ns}; the copies themselves took {' || ns || ' ns}.' AS finding
+FROM (
+	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, sum(ns) AS ns,
+		(SELECT ns FROM wall) AS wall
+	FROM (
+		SELECT sum(min(ns, callEnd - callStart)) AS cost, count(*) AS n, sum(bytes) AS bytes,
+			sum(callEnd - callStart) AS calls, sum(ns) AS ns
+		FROM found
+		GROUP BY globalTid
+	)
+)
+WHERE n > 0;
+
+SELECT
+	ns AS "Duration (ns)",
+	start AS "Start (ns)",
+	coalesce(src.label, srcKind) AS "Src Kind",
+	coalesce(dst.label, dstKind) AS "Dst Kind",
+	round(bytes / 1e6, 3) AS "Bytes (MB)",
+	globalPid / 0x1000000 % 0x1000000 AS "PID",
+	deviceId AS "Device ID",
+	contextId AS "Context ID",
+	greenContextId AS "Green Context ID",
+	streamId AS "Stream ID",
+	name AS "API Name"
+FROM found
+	LEFT JOIN mem_kind AS src ON src.id = srcKind
+	LEFT JOIN mem_kind AS dst ON dst.id = dstKind
+ORDER BY ns DESC, start
+LIMIT :rows;
