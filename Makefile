@@ -117,6 +117,7 @@ $(B)/bpf/%.lskel.h: $(B)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton -L $< name $*_light >$@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include exporters/html/Makefile.inc
 -include tests/Makefile.inc
 -include scripts/Makefile.inc
 

@@ -1,0 +1,146 @@
+/* findings_html.c - what the rules found, what costs most first, each with its evidence. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/findings.h"
+#include "exporters/html/html_text.h"
+#include "exporters/html/tables_html.h"
+
+#define EVIDENCE_ROWS 10
+
+struct ruling {
+	struct page *page;
+	struct analysis analysis; /* with a connection of its own: rules leave tables behind */
+	struct findings findings;
+	struct {
+		char rule[64];
+		char *table; /* evidence */
+	} * evidence;
+	size_t evidence_cnt;
+	size_t run; /* rules that had their data */
+};
+
+static long long run_rule(void *ctx, const struct report *rule, const struct format *format,
+			  struct sheet *s, char *why, size_t why_len)
+{
+	struct ruling *r = ctx;
+
+	return findings_run(&r->analysis, rule, &time_units[0], format, s, &r->findings, why,
+			    why_len);
+}
+
+static int apply(struct ruling *r, const char *name)
+{
+	struct page *p = r->page;
+	void *more = reallocarray(r->evidence, r->evidence_cnt + 1, sizeof(*r->evidence));
+	struct report rule;
+	long long rows;
+	size_t len;
+	FILE *f;
+
+	if (more)
+		r->evidence = more;
+	f = more ? open_memstream(&r->evidence[r->evidence_cnt].table, &len) : NULL;
+	if (!f) {
+		snprintf(p->why, sizeof(p->why), "out of memory");
+		return -1;
+	}
+	snprintf(r->evidence[r->evidence_cnt++].rule, sizeof(r->evidence->rule), "%s", name);
+	rows = -1;
+	if (report_load(&rule_kind, name, NULL, &rule, p->why, sizeof(p->why)) == 0) {
+		rows = table_of(NULL, &rule, EVIDENCE_ROWS, f, run_rule, r, p->why, sizeof(p->why));
+		report_free(&rule);
+	}
+	fclose(f);
+	r->run += rows != FINDINGS_NO_DATA;
+	return rows < 0 && rows != FINDINGS_NO_DATA ? -1 : 0;
+}
+
+/* The evidence of a rule, once: a second finding of the same rule refers to the first. */
+static char *take_evidence(struct ruling *r, const char *rule)
+{
+	for (size_t i = 0; i < r->evidence_cnt; i++) {
+		if (strcmp(r->evidence[i].rule, rule) == 0) {
+			char *table = r->evidence[i].table;
+
+			r->evidence[i].table = NULL;
+			return table;
+		}
+	}
+	return NULL;
+}
+
+static void put_finding(struct ruling *r, const struct finding *f)
+{
+	FILE *out = r->page->out;
+	char text[HUMAN_MAX];
+	char *table = take_evidence(r, f->rule);
+
+	fprintf(out, "<li class=\"finding %s\"><h3>", severity_names[f->severity]);
+	html_str(out, f->title);
+	fprintf(out, "</h3><p class=\"cost\"><span class=\"badge\">%s</span> ",
+		severity_names[f->severity]);
+	if (f->share >= 0)
+		fprintf(out, "<b>%.1f %%</b> of the wall time", 100 * f->share);
+	if (f->cost_ns >= 0)
+		fprintf(out, "%s%s could be won", f->share >= 0 ? ", " : "",
+			human_time(text, (double)f->cost_ns));
+	fputs("</p>\n<p>", out);
+	html_str(out, f->text);
+	fputs("</p>\n", out);
+	if (f->advice && *f->advice) {
+		fputs("<p class=\"advice\">", out);
+		html_str(out, f->advice);
+		fputs("</p>\n", out);
+	}
+	if (table && *table)
+		fprintf(out, "<details><summary>Evidence <code>%s</code></summary>%s</details>\n",
+			f->rule, table);
+	else
+		fprintf(out, "<p class=\"note\"><code>%s</code></p>\n", f->rule);
+	fputs("</li>\n", out);
+	free(table);
+}
+
+static void put_findings(struct ruling *r)
+{
+	struct page *p = r->page;
+
+	page_section(p, "findings", "Findings",
+		     r->findings.cnt
+			     ? "What costs most stands first. The time that could be won is an "
+			       "estimate on the careful side."
+			     : NULL);
+	if (r->findings.cnt == 0)
+		fprintf(p->out, "<p>None of the %zu rules that apply here found anything.</p>\n",
+			r->run);
+	else
+		fputs("<ol class=\"findings\">\n", p->out);
+	for (size_t i = 0; i < r->findings.cnt; i++)
+		put_finding(r, &r->findings.list[i]);
+	if (r->findings.cnt > 0)
+		fputs("</ol>\n", p->out);
+	page_section_end(p);
+}
+
+int page_findings(struct page *p)
+{
+	struct ruling r = {.page = p};
+	char *names = report_defaults(&rule_kind), *rest = names, *name;
+	int rc = analysis_open(&r.analysis, p->input, p->filter, p->why, sizeof(p->why));
+
+	while (rest && rc == 0 && (name = strsep(&rest, ",")) != NULL)
+		if (*name)
+			rc = apply(&r, name);
+	if (rc == 0 && r.run > 0) {
+		findings_rank(&r.findings);
+		put_findings(&r);
+	}
+	for (size_t i = 0; i < r.evidence_cnt; i++)
+		free(r.evidence[i].table);
+	free(r.evidence);
+	findings_free(&r.findings);
+	analysis_close(&r.analysis);
+	free(names);
+	return rc;
+}

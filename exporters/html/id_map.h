@@ -1,0 +1,23 @@
+/* id_map.h - numbers in the order of their first appearance: 64-bit ids to 0, 1, 2, ... */
+#ifndef SL_ID_MAP_H
+#define SL_ID_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct id_map {
+	int64_t *ids; /* ids[i] got number i */
+	size_t cnt;
+	/* the rest is its own */
+	uint32_t *slots; /* number + 1; 0: free */
+	size_t slot_cnt; /* a power of two, or 0 */
+	size_t room;     /* in ids */
+};
+
+/* The number of @id, a new one if it has none; -1: out of memory. */
+long id_map_add(struct id_map *m, int64_t id);
+/* The number of @id, or -1. */
+long id_map_find(const struct id_map *m, int64_t id);
+void id_map_free(struct id_map *m);
+
+#endif

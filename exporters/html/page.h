@@ -1,0 +1,87 @@
+/*
+ * page.h - the HTML summary: one file that needs nothing else.
+ *
+ * The page is static: every figure and table is text that a browser shows, and a printer prints,
+ * without JavaScript. Scripts draw the charts from numbers that stand in the page, and sort tables.
+ * A Content-Security-Policy forbids whatever is not in the file, and any script but these two.
+ */
+#ifndef SL_HTML_PAGE_H
+#define SL_HTML_PAGE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "exporters/db_filter.h"
+#include "exporters/html/scan.h"
+
+#define PAGE_WHY 1024
+
+struct page {
+	/* set by the command */
+	sqlite3 *db; /* the report, with the filter on */
+	const struct db_filter *filter;
+	const char *input; /* path of the report */
+	const char *title; /* heading; NULL: name of the file */
+	int rows;          /* of a table at most */
+	bool findings;     /* run the rules */
+
+	/* its own */
+	FILE *out;  /* the body, while it is being made */
+	FILE *data; /* numbers of the charts, as JSON */
+	struct scan scan;
+	bool charts;               /* the library is built in */
+	int chart_cnt, series_cnt; /* charts so far; series of the current one */
+	struct {
+		const char *id, *title;
+	} sections[32];
+	int section_cnt;
+	char why[PAGE_WHY];
+};
+
+/* Writes the page. 0, or -1 after one sentence in why. */
+int page_write(struct page *p, FILE *out);
+
+/* A text of the binary, from exporters/html or the build; NULL: not built in. */
+const char *page_asset(const char *name);
+
+/* ---- parts, in the order of the page. They return 0, or -1 after one sentence in why. ---- */
+
+/* Opens a section that the contents list; @about may be NULL. Title and id are constants. */
+void page_section(struct page *p, const char *id, const char *title, const char *about);
+void page_section_end(struct page *p);
+/* "python3 (1234)"; @gpid: globalPid >> 24. Returns @buf. */
+const char *page_process_name(struct page *p, int64_t gpid, char *buf, size_t len);
+/* Takes over what @p->scan says is wrong. Always -1. */
+int page_scan_failed(struct page *p);
+
+int page_figures(struct page *p);
+int page_findings(struct page *p);
+int page_over_time(struct page *p);
+int page_distributions(struct page *p);
+int page_tables(struct page *p);
+int page_flame(struct page *p);
+int page_processes(struct page *p);
+int page_recording(struct page *p);
+
+/* ---- charts.c, for the two parts with charts ---- */
+
+/* What the values of a chart are; the script formats axis and tooltip by it. */
+#define UNIT_PERCENT "percent"
+#define UNIT_COUNT   "count"
+#define UNIT_BYTES   "bytes"
+#define UNIT_RATE    "rate"
+
+/* Begins a figure: heading and one line that says the same in words (both escaped here). */
+void chart_begin(struct page *p, const char *id, const char *kind, const char *unit, double max,
+		 const char *title, const char *words);
+/* Labels of a histogram's slots, before its series. */
+void chart_labels(struct page *p, double (*edge)(int), const char *(*human)(char *, double),
+		  int first, int last);
+/* @colour: 0..7 */
+void chart_series(struct page *p, const char *name, int colour, bool fill, const double *values,
+		  int cnt);
+void chart_end(struct page *p);
+
+#endif

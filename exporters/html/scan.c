@@ -1,0 +1,221 @@
+/* scan.c - the span of time that is looked at, and what the passes share. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/db_read.h"
+#include "exporters/html/scan.h"
+
+/* ---- shared ---- */
+
+int scan_fail(struct scan *s, int rc)
+{
+	rc &= 0xFF;
+	if (rc == 0 || rc == SQLITE_NOMEM)
+		snprintf(s->why, sizeof(s->why), "out of memory");
+	else
+		snprintf(s->why, sizeof(s->why), "%s%s", sqlite3_errmsg(s->db),
+			 rc == SQLITE_CORRUPT ? " (the file is damaged)" : "");
+	return -1;
+}
+
+sqlite3_stmt *scan_prepare(struct scan *s, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+
+	if (rc != SQLITE_OK) {
+		scan_fail(s, rc);
+		return NULL;
+	}
+	return stmt;
+}
+
+int scan_number(struct scan *s, const char *sql, int64_t none, int64_t *value)
+{
+	sqlite3_stmt *stmt = scan_prepare(s, sql);
+	int rc;
+
+	*value = none;
+	if (!stmt)
+		return -1;
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+		*value = sqlite3_column_int64(stmt, 0);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		scan_fail(s, rc);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
+}
+
+struct process *scan_process(struct scan *s, int64_t gpid)
+{
+	long i = id_map_add(&s->pids, gpid);
+
+	if (i < 0)
+		return NULL;
+	if ((size_t)i == s->process_cnt) {
+		/* Doubling: the count is a power of two exactly when there is no room. */
+		if ((s->process_cnt & (s->process_cnt - 1)) == 0) {
+			size_t room = s->process_cnt ? 2 * s->process_cnt : 1;
+			struct process *more = reallocarray(s->processes, room, sizeof(*more));
+
+			if (!more)
+				return NULL;
+			s->processes = more;
+		}
+		memset(&s->processes[i], 0, sizeof(s->processes[i]));
+		s->processes[i].pid = gpid;
+		s->process_cnt++;
+	}
+	return &s->processes[i];
+}
+
+/* ---- the axis ---- */
+
+/* Widens [from, to] by what a table holds. */
+static int widen(struct scan *s, const char *table, const char *start, const char *end,
+		 int64_t *from, int64_t *to)
+{
+	char sql[256];
+	sqlite3_stmt *stmt;
+	int rc;
+
+	if (!db_read_has(s->db, table))
+		return 0;
+	snprintf(sql, sizeof(sql), "SELECT min(%s), max(%s) FROM %s", start, end, table);
+	stmt = scan_prepare(s, sql);
+	if (!stmt)
+		return -1;
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		if (sqlite3_column_type(stmt, 0) != SQLITE_NULL &&
+		    sqlite3_column_int64(stmt, 0) < *from)
+			*from = sqlite3_column_int64(stmt, 0);
+		if (sqlite3_column_type(stmt, 1) != SQLITE_NULL &&
+		    sqlite3_column_int64(stmt, 1) > *to)
+			*to = sqlite3_column_int64(stmt, 1);
+		rc = SQLITE_DONE;
+	}
+	if (rc != SQLITE_DONE)
+		scan_fail(s, rc);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+static int find_events(struct scan *s, int64_t *from, int64_t *to)
+{
+	static const struct {
+		const char *table, *start, *end;
+	} events[] = {
+		{"CUPTI_ACTIVITY_KIND_KERNEL", "start", "end"},
+		{"CUPTI_ACTIVITY_KIND_MEMCPY", "start", "end"},
+		{"CUPTI_ACTIVITY_KIND_MEMSET", "start", "end"},
+		{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start", "end"},
+		{"CUPTI_ACTIVITY_KIND_RUNTIME", "start", "end"},
+		{"OSRT_API", "start", "end"},
+		{"SYSCALL", "start", "end"},
+		{"SCHED_EVENTS", "start", "start"},
+		{"COMPOSITE_EVENTS", "start", "start"},
+		{"CUDA_GPU_MEMORY_USAGE_EVENTS", "start", "start"},
+		{"OSRT_FILE_ACCESS_EVENTS", "startedAt", "endedAt"},
+		{"SL_PROCESS_TREE", "start", "end"},
+		/* Ranges may have been opened long before anything else was recorded: only if alone. */
+		{"NVTX_EVENTS", "start", "coalesce(end, start)"},
+	};
+	size_t cnt = sizeof(events) / sizeof(events[0]);
+
+	*from = INT64_MAX;
+	*to = INT64_MIN;
+	for (size_t i = 0; i < cnt; i++) {
+		if (i + 1 == cnt && *from <= *to)
+			break;
+		if (widen(s, events[i].table, events[i].start, events[i].end, from, to) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * The session where it is mostly covered by events; else (a part cut out of a report, a capture range)
+ * the events: shares of a span in which nothing was recorded would say nothing.
+ */
+static int find_axis(struct scan *s)
+{
+	int64_t from, to;
+
+	if (scan_number(s, "SELECT max(duration) FROM ANALYSIS_DETAILS", 0, &s->session_ns) < 0 ||
+	    find_events(s, &from, &to) < 0)
+		return -1;
+	if (from > to) {
+		from = 0;
+		to = s->session_ns;
+	}
+	s->whole = !s->part && s->session_ns > 0 && to - from >= s->session_ns / 4;
+	if (s->whole && from > 0)
+		from = 0;
+	if (s->whole && to < s->session_ns)
+		to = s->session_ns;
+	if (to <= from)
+		to = from + 1;
+	s->axis = (struct axis){from, to, (double)(to - from) / CURVE_BINS};
+	return 0;
+}
+
+/* Processes that only made calls, where no process tree tells of them. */
+static int find_callers(struct scan *s)
+{
+	static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS",
+					     "OSRT_API", "SYSCALL"};
+	int rc = SQLITE_DONE;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && rc == SQLITE_DONE; i++) {
+		char sql[128];
+		int64_t last = -1;
+		sqlite3_stmt *stmt;
+
+		if (!db_read_has(s->db, tables[i]))
+			continue;
+		snprintf(sql, sizeof(sql), "SELECT globalTid >> 24 FROM %s WHERE globalTid > 0",
+			 tables[i]);
+		stmt = scan_prepare(s, sql);
+		if (!stmt)
+			return -1;
+		while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+			int64_t gpid = sqlite3_column_int64(stmt, 0);
+
+			if (gpid != last && !scan_process(s, gpid)) {
+				rc = SQLITE_NOMEM;
+				break;
+			}
+			last = gpid;
+		}
+		if (rc != SQLITE_DONE)
+			scan_fail(s, rc);
+		sqlite3_finalize(stmt);
+	}
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+int scan_report(struct scan *s)
+{
+	if (find_axis(s) < 0 || scan_gpu(s) < 0 || scan_cpu(s) < 0 || scan_io(s) < 0)
+		return -1;
+	return db_read_has(s->db, "SL_PROCESS_TREE") ? 0 : find_callers(s);
+}
+
+void scan_free(struct scan *s)
+{
+	for (size_t i = 0; i < s->gpu_cnt; i++) {
+		curve_free(&s->gpus[i].kernels);
+		curve_free(&s->gpus[i].copies);
+		free(s->gpus[i].memory);
+	}
+	for (size_t i = 0; i < s->process_cnt; i++)
+		curve_free(&s->processes[i].cpu);
+	free(s->gpus);
+	free(s->processes);
+	id_map_free(&s->pids);
+	curve_free(&s->read_curve);
+	curve_free(&s->write_curve);
+}

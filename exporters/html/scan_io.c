@@ -1,0 +1,189 @@
+/*
+ * scan_io.c - bytes that went in and out, and in pieces of which size.
+ *
+ * OSRT_FILE_ACCESS_EVENTS has every call on a file where it was recorded; else OSRT_API has those at or
+ * above the threshold. The totals also count the shorter ones, which have no row (SL_OSRT_TOTALS).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/db_read.h"
+#include "exporters/html/scan.h"
+
+enum direction {
+	NONE,
+	IN,
+	OUT
+};
+
+struct pass {
+	struct scan *scan;
+	struct id_map names;
+	enum direction *way; /* by the number of the name */
+};
+
+/* Functions by what they do with bytes; file_access_sum.sql has the same words. */
+static const char in_words[] = " read pread readv preadv preadv2 preadvv2 sendfile copy_file_range "
+			       "splice tee getdents recv "
+			       "recvfrom recvmsg recvmmsg fread fread_unlocked fgets "
+			       "fgets_unlocked getline getdelim fgetc "
+			       "getc ";
+static const char out_words[] = " write pwrite writev pwritev pwritev2 pwritevv2 vmsplice send "
+				"sendto sendmsg sendmmsg fwrite "
+				"fwrite_unlocked fputs fputs_unlocked puts fprintf printf vfprintf "
+				"vprintf dprintf fputc putc ";
+
+/* Takes @part out of @word wherever it stands. */
+static void strip(char *word, const char *part)
+{
+	for (char *at; (at = strstr(word, part)) != NULL;)
+		memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
+}
+
+/* __pread64_chk is pread. */
+static enum direction direction_of(const char *function)
+{
+	char word[64 + 2];
+	size_t len = strlen(function);
+
+	if (len == 0 || len >= 60 || strchr(function, ' '))
+		return NONE;
+	snprintf(word, sizeof(word), " %s ", function);
+	strip(word, "__");
+	strip(word, "_chk");
+	strip(word, "64");
+	return strstr(in_words, word) ? IN : strstr(out_words, word) ? OUT : NONE;
+}
+
+static int read_names(struct pass *p)
+{
+	/* Only names that the words above can match: there may be millions of others. */
+	sqlite3_stmt *stmt =
+		scan_prepare(p->scan, "SELECT id, value FROM StringIds WHERE length(value) < 60");
+	int rc;
+
+	if (!stmt)
+		return -1;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 1);
+		enum direction way = name ? direction_of(name) : NONE;
+		enum direction *more;
+		long i;
+
+		if (way == NONE)
+			continue;
+		i = id_map_add(&p->names, sqlite3_column_int64(stmt, 0));
+		more = i < 0 ? NULL : reallocarray(p->way, p->names.cnt, sizeof(*p->way));
+		if (!more) {
+			sqlite3_finalize(stmt);
+			return scan_fail(p->scan, 0);
+		}
+		p->way = more;
+		p->way[i] = way;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : scan_fail(p->scan, rc);
+}
+
+static enum direction way_of(const struct pass *p, int64_t name_id)
+{
+	long i = id_map_find(&p->names, name_id);
+
+	return i < 0 ? NONE : p->way[i];
+}
+
+static int draw(struct scan *s, enum direction way, int64_t start, int64_t end, int64_t bytes)
+{
+	s->has_io |= bytes > 0;
+	histogram_add_pow4(way == IN ? &s->read_size : &s->write_size, bytes);
+	return curve_spread(way == IN ? &s->read_curve : &s->write_curve, &s->axis, start, end,
+			    (double)bytes) < 0
+		       ? scan_fail(s, 0)
+		       : 0;
+}
+
+/* Rows of start, end, who says what it is, bytes. */
+static int draw_rows(struct pass *p, const char *sql, bool by_name)
+{
+	sqlite3_stmt *stmt = scan_prepare(p->scan, sql);
+	int rc, err = 0;
+
+	if (!stmt)
+		return -1;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && err == 0) {
+		int64_t what = sqlite3_column_int64(stmt, 2);
+		enum direction way = by_name ? way_of(p, what) : what == 3 ? IN : OUT;
+
+		if (way != NONE)
+			err = draw(p->scan, way, sqlite3_column_int64(stmt, 0),
+				   sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 3));
+	}
+	sqlite3_finalize(stmt);
+	return err == 0 && rc != SQLITE_DONE ? scan_fail(p->scan, rc) : err;
+}
+
+/* Rows of name, calls, bytes. */
+static int add_totals(struct pass *p, const char *sql)
+{
+	sqlite3_stmt *stmt = scan_prepare(p->scan, sql);
+	struct scan *s = p->scan;
+	int rc;
+
+	if (!stmt)
+		return -1;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		enum direction way = way_of(p, sqlite3_column_int64(stmt, 0));
+
+		if (way == NONE)
+			continue;
+		*(way == IN ? &s->read_calls : &s->write_calls) += sqlite3_column_double(stmt, 1);
+		*(way == IN ? &s->read_bytes : &s->write_bytes) += sqlite3_column_double(stmt, 2);
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : scan_fail(s, rc);
+}
+
+static int scan_calls(struct pass *p, bool files)
+{
+	struct scan *s = p->scan;
+
+	if (!files && draw_rows(p,
+				"SELECT start, end, nameId, bytesDone FROM OSRT_API "
+				"WHERE bytesDone IS NOT NULL",
+				true) < 0)
+		return -1;
+	s->io_known = true;
+	if (add_totals(p, "SELECT nameId, count(*), total(bytesDone) FROM OSRT_API "
+			  "WHERE bytesDone IS NOT NULL GROUP BY 1") < 0)
+		return -1;
+	return add_totals(p,
+			  "SELECT nameId, sum(count), sum(bytes) FROM SL_OSRT_TOTALS GROUP BY 1");
+}
+
+int scan_io(struct scan *s)
+{
+	struct pass p = {.scan = s};
+	bool files = db_read_has(s->db, "OSRT_FILE_ACCESS_EVENTS");
+	bool calls =
+		db_read_has(s->db, "OSRT_API.bytesDone") || db_read_has(s->db, "SL_OSRT_TOTALS");
+	int rc = 0;
+
+	if (files)
+		rc = draw_rows(&p,
+			       "SELECT startedAt, endedAt, eventType, bytesProcessed FROM "
+			       "OSRT_FILE_ACCESS_EVENTS WHERE eventType IN (3, 4)",
+			       false);
+	if (rc == 0 && calls)
+		rc = read_names(&p) < 0 ? -1 : scan_calls(&p, files);
+	if (rc == 0 && files && !calls) {
+		s->io_known = true;
+		s->read_calls = (double)s->read_size.all;
+		s->read_bytes = s->read_size.total;
+		s->write_calls = (double)s->write_size.all;
+		s->write_bytes = s->write_size.total;
+	}
+	id_map_free(&p.names);
+	free(p.way);
+	return rc;
+}

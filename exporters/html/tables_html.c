@@ -1,0 +1,349 @@
+/* tables_html.c - tables of the page, made by the reports that stats prints, written for people. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/embed.h"
+#include "exporters/db_read.h"
+#include "exporters/html/html_text.h"
+#include "exporters/html/tables_html.h"
+#include "exporters/query.h"
+
+/* ---- the format: a table of at most so many rows ---- */
+
+enum unit {
+	AS_IT_IS,
+	TIME,
+	BYTES,
+	MEGABYTES,
+	PERCENT,
+	ID
+};
+
+struct state {
+	int rows, rows_max;
+	int lead; /* this column stands first: the name that all others are about */
+	int bar;  /* this one gets a bar; -1: none */
+	enum unit units[FORMAT_WIDTHS_MAX];
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+static enum unit unit_of(const char *head)
+{
+	static const char *const ids[] = {"Pid", "PID",  "Tid", "TID", "PPid", "CPU",
+					  "ID",  "Row#", "FD",  "Id",  "Rank"};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (ends_with(head, ids[i]))
+			return ID;
+	return ends_with(head, "(ns)")                                    ? TIME
+	       : ends_with(head, "(%)")                                   ? PERCENT
+	       : ends_with(head, "(bytes)") || strcmp(head, "Bytes") == 0 ? BYTES
+	       : ends_with(head, "(MB)")                                  ? MEGABYTES
+									  : AS_IT_IS;
+}
+
+/* The column that tells rows apart stands last in reports, where long names do no harm; here first. */
+static int lead_of(const struct sheet *s)
+{
+	static const char *const names[] = {"Name", "Range", "Operation", "Path",      "Function",
+					    "What", "File",  "Kernel",    "Statistics"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (ends_with(s->heads[s->cols - 1], names[i]))
+			return s->cols - 1;
+	return 0;
+}
+
+/* The i-th column as the page shows them. */
+static int place(const struct state *st, int i)
+{
+	return i == 0 ? st->lead : i <= st->lead ? i - 1 : i;
+}
+
+static void put_head(FILE *out, const char *head, enum unit unit)
+{
+	size_t len = strlen(head);
+
+	if (unit == TIME || unit == BYTES || unit == MEGABYTES || unit == PERCENT)
+		while (len > 0 && head[len - 1] == ')') {
+			size_t open = len;
+
+			while (open > 0 && head[open - 1] != '(')
+				open--;
+			len = open > 1 ? open - 2 : len;
+			break;
+		}
+	html_text(out, head, len);
+}
+
+static int begin(struct sheet *s)
+{
+	struct state *st = s->state;
+
+	if (s->cols > FORMAT_WIDTHS_MAX)
+		s->cols = FORMAT_WIDTHS_MAX;
+	st->lead = lead_of(s);
+	st->bar = -1;
+	for (int i = 0; i < s->cols; i++) {
+		st->units[i] = unit_of(s->heads[i]);
+		if (st->units[i] == PERCENT && st->bar < 0)
+			st->bar = i;
+	}
+	fputs("<thead><tr>", s->out);
+	for (int i = 0; i < s->cols; i++) {
+		int col = place(st, i);
+
+		fputs("<th scope=\"col\">", s->out);
+		put_head(s->out, s->heads[col], st->units[col]);
+		fputs("</th>", s->out);
+	}
+	fputs("</tr></thead>\n<tbody>\n", s->out);
+	return 0;
+}
+
+static double value_of(const struct cell *c)
+{
+	return c->kind == CELL_INT ? (double)c->num : c->real;
+}
+
+static void put_number(FILE *out, const struct cell *c, enum unit unit, bool bar)
+{
+	char exact[CELL_NUMBER_MAX], text[HUMAN_MAX], people[CELL_NUMBER_MAX];
+	double v = value_of(c);
+	size_t len = cell_number(c, exact);
+
+	fprintf(out, "<td class=\"n\" data-v=\"%.*s\">", (int)len, exact);
+	if (bar)
+		fprintf(out,
+			"<svg class=\"bar\" aria-hidden=\"true\"><rect width=\"%.1f%%\" "
+			"height=\"100%%\"/></svg>",
+			v < 0     ? 0
+			: v > 100 ? 100
+				  : v);
+	switch (unit) {
+	case TIME:
+		fputs(human_time(text, v), out);
+		break;
+	case BYTES:
+		fputs(human_bytes(text, v), out);
+		break;
+	case MEGABYTES:
+		fputs(human_bytes(text, v * 1e6), out);
+		break;
+	case PERCENT:
+		fputs(human_percent(text, v), out);
+		break;
+	case ID:
+		fwrite(exact, 1, len, out);
+		break;
+	case AS_IT_IS:
+		fwrite(people, 1,
+		       cell_number_people(c, c->kind == CELL_INT ? 0 : cell_decimals(c), true,
+					  people),
+		       out);
+	}
+}
+
+static void put_text(FILE *out, const struct cell *c, bool lead)
+{
+	fputs(lead ? "<span class=\"name\">" : "<td>", out);
+	html_text(out, c->text, c->len);
+	if (lead)
+		fputs("</span>", out);
+}
+
+static int row(struct sheet *s, const struct cell *cells)
+{
+	struct state *st = s->state;
+
+	if (st->rows++ >= st->rows_max)
+		return 0;
+	fputs("<tr>", s->out);
+	for (int i = 0; i < s->cols; i++) {
+		int col = place(st, i);
+		const struct cell *c = &cells[col];
+		bool lead = i == 0 && c->kind == CELL_TEXT;
+
+		if (lead)
+			fputs("<th scope=\"row\">", s->out);
+		if (c->kind == CELL_TEXT)
+			put_text(s->out, c, lead);
+		else if (c->kind == CELL_NULL)
+			fputs("<td class=\"n\">", s->out);
+		else
+			put_number(s->out, c, st->units[col], col == st->bar);
+		fputs(lead ? "</th>" : "</td>", s->out);
+	}
+	fputs("</tr>\n", s->out);
+	return 0;
+}
+
+static int end(struct sheet *s)
+{
+	fputs("</tbody>\n", s->out);
+	return 0;
+}
+
+static const struct format page_table = {
+	.name = "page",
+	.extension = "html",
+	.modifiers = "",
+	.begin = begin,
+	.row = row,
+	.end = end,
+};
+
+/* ---- one table ---- */
+
+void table_begin(FILE *out, const char *about)
+{
+	fputs("<div class=\"scroll\" tabindex=\"0\"><table>\n<caption>", out);
+	html_str(out, about);
+	fputs("</caption>\n", out);
+}
+
+void table_end(FILE *out)
+{
+	fputs("</table></div>\n", out);
+}
+
+/* All lines of a key in the head of a report, as one text. */
+static void join_field(const char *sql, const char *key, char *buf, size_t len)
+{
+	char line[512];
+	size_t at = 0;
+
+	*buf = '\0';
+	for (unsigned i = 0; report_field(sql, key, i, line, sizeof(line)) && at < len; i++)
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", i ? " " : "", line);
+}
+
+long long table_of(sqlite3 *db, const struct report *r, int rows_max, FILE *out, table_runner run,
+		   void *ctx, char *why, size_t why_len)
+{
+	struct state st = {.rows_max = rows_max};
+	struct sheet sheet = {.title = r->title, .name = r->name, .console = false, .state = &st};
+	char *text = NULL, about[1024];
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	long long rows = -1;
+
+	if (!f) {
+		snprintf(why, why_len, "out of memory");
+		return -1;
+	}
+	sheet.out = f;
+	rows = run ? run(ctx, r, &page_table, &sheet, why, why_len)
+		   : query_run(db, r, &time_units[0], &page_table, &sheet, why, why_len);
+	if (fclose(f) != 0 && rows >= 0) {
+		snprintf(why, why_len, "out of memory");
+		rows = -1;
+	}
+	if (rows > 0) {
+		join_field(r->sql, "about", about, sizeof(about));
+		table_begin(out, about);
+		fwrite(text, 1, len, out);
+		table_end(out);
+	}
+	free(text);
+	return rows;
+}
+
+/* ---- those of the page ---- */
+
+static bool known(const char *name)
+{
+	char own[64];
+
+	for (size_t i = 0; sl_embedded[i].name; i++) {
+		const char *is = report_embedded(&report_kind, i, own);
+
+		if (is && strcmp(is, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The table of a report, if its data is there. Opens the section with the first one. */
+static int put_report(struct page *p, const char *name, const char *id, const char *title,
+		      bool *opened)
+{
+	char what[256], count[HUMAN_MAX], *text = NULL;
+	struct report r;
+	size_t len;
+	long long rows = 0;
+	FILE *f;
+
+	if (report_load(&report_kind, name, NULL, &r, p->why, sizeof(p->why)) != 0)
+		return -1;
+	f = query_has_data(p->db, &r, what, sizeof(what)) ? open_memstream(&text, &len) : NULL;
+	if (f) {
+		rows = table_of(p->db, &r, p->rows, f, NULL, NULL, p->why, sizeof(p->why));
+		fclose(f);
+	}
+	if (rows > 0) {
+		if (!*opened)
+			page_section(p, id, title, NULL);
+		*opened = true;
+		fprintf(p->out, "<h3 id=\"%s\">", name);
+		html_str(p->out, r.title);
+		fprintf(p->out, "</h3>\n%s", text);
+		if (rows > p->rows) {
+			fprintf(p->out,
+				"<p class=\"note\">The first %d of %s rows. All of them: "
+				"<code>sightline stats -r %s ",
+				p->rows, human_count(count, (double)rows), name);
+			html_str(p->out, p->input);
+			fputs("</code></p>\n", p->out);
+		}
+	}
+	free(text);
+	report_free(&r);
+	return rows < 0 ? -1 : 0;
+}
+
+int page_tables(struct page *p)
+{
+	/* Tables in a row with the same id stand in one section. */
+	static const struct {
+		const char *id, *title, *report;
+		const char *only, *unless; /* where the report has, or lacks, such a table */
+	} list[] = {
+		{"gpu", "GPU work", "cuda_gpu_kern_sum", NULL, NULL},
+		{"gpu", "GPU work", "cuda_gpu_mem_time_sum", NULL, NULL},
+		{"gpu", "GPU work", "cuda_gpu_mem_size_sum", NULL, NULL},
+		{"api", "CUDA calls", "cuda_api_sum", NULL, NULL},
+		{"nvtx", "NVTX ranges", "nvtx_sum", NULL, NULL},
+		{"mpi", "MPI", "mpi_event_sum", NULL, NULL},
+		{"openmp", "OpenMP", "openmp_sum", NULL, NULL},
+		{"openacc", "OpenACC", "openacc_sum", NULL, NULL},
+		{"os", "Operating system", "osrt_exact_sum", "SL_OSRT_TOTALS", NULL},
+		{"os", "Operating system", "osrt_sum", NULL, "SL_OSRT_TOTALS"},
+		{"os", "Operating system", "syscall_sum", NULL, NULL},
+		{"files", "Files", "file_access_sum", NULL, NULL},
+		{"threads", "Threads", "thread_cpu_sum", NULL, NULL},
+	};
+	bool opened = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && rc == 0; i++) {
+		if (i > 0 && strcmp(list[i].id, list[i - 1].id) != 0) {
+			if (opened)
+				page_section_end(p);
+			opened = false;
+		}
+		if (!known(list[i].report) || (list[i].only && !db_read_has(p->db, list[i].only)) ||
+		    (list[i].unless && db_read_has(p->db, list[i].unless)))
+			continue;
+		rc = put_report(p, list[i].report, list[i].id, list[i].title, &opened);
+	}
+	if (opened)
+		page_section_end(p);
+	return rc;
+}
