@@ -37,7 +37,7 @@ WITH thread AS MATERIALIZED (
 ), crew AS (
 	SELECT parent, exe FROM child GROUP BY 1, 2 HAVING count(*) > 1 AND max(start) < min(end)
 ), every AS (
-	SELECT 'threads' AS what, t.globalTid / 0x1000000 || ' ' || coalesce(name, '') AS job, t.globalTid, name,
+	SELECT 'threads' AS what, (t.globalTid / 0x1000000) || ' ' || coalesce(name, '') AS job, t.globalTid, name,
 		ran, waits.ns AS barrier
 	FROM thread AS t LEFT JOIN thread_names USING (globalTid) LEFT JOIN waits USING (globalTid)
 	-- the first thread of a process only where it takes part

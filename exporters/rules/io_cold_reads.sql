@@ -58,7 +58,8 @@ SELECT
 	cost,
 	'Thread ' || (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '') || ' waited {' || cost
 		|| ' ns} for the disk in {' || n || '} calls on files that were not in memory ({' || bytes || ' B})'
-		|| CASE WHEN threads > 1 THEN '; so did ' || (threads - 1) || ' other threads, for less' ELSE '' END
+		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN '; so did another thread, for less'
+			ELSE '; so did ' || (threads - 1) || ' other threads, for less' END
 		|| coalesce('. Most of it was for ' || path, '') || '.' AS finding
 FROM (
 	SELECT globalTid, sum(ns) AS cost, count(*) AS n, total(bytes) AS bytes, count(*) OVER () AS threads,

@@ -42,7 +42,7 @@ WITH file AS (
 			'preadv', 'preadv64', 'preadv2', 'preadv64v2')
 		AND (s.value LIKE '%pread%' OR globalTid NOT IN other)
 	GROUP BY 1, 2
-	HAVING n >= :calls AND sum(bytes) < :small * n
+	HAVING n >= 100 AND sum(bytes) < :small * n
 )
 SELECT * FROM file
 UNION ALL
@@ -54,7 +54,8 @@ SELECT
 	cost,
 	'{' || n || '} reads of {' || (bytes / n) || ' B} on average took {' || ns || ' ns} of thread '
 		|| (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '')
-		|| CASE WHEN threads > 1 THEN ', and there are ' || (threads - 1) || ' more such threads' ELSE '' END
+		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN ', and there is another such thread'
+			ELSE ', and there are ' || (threads - 1) || ' more such threads' END
 		|| coalesce('; most of them were of ' || path, '') || '.' AS finding
 FROM (
 	SELECT globalTid, sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, count(*) OVER () AS threads,

@@ -1,0 +1,156 @@
+#!/bin/sh
+# analyze_host.t - the rules on what happens outside the GPU: databases written by hand (tests/golden/rules/, with the
+# arithmetic in their heads), what each rule must say of them, and what it must leave alone at the edges.
+. tests/lib.sh
+command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'no python3'
+sqlite3 empty.sqlite <"$TOP/collector/schema.sql" || exit 1
+cat >show.py <<'END'
+import json, sys
+report = json.load(sys.stdin)
+for f in report["findings"]:
+    print(f["severity"], f["cost_ns"], f["finding"])
+    for row in f["evidence"]:
+        print("|".join("" if v is None else str(v) for v in row.values()))
+print(*[r["result"] for r in report["rules"] if r["result"] != "finding"])
+END
+
+begin() { # RULE: the database that the next checks are about
+	rule=$1
+	cp empty.sqlite base.sqlite
+	sqlite3 base.sqlite <"$TOP/tests/golden/rules/$rule.sql" || exit 1
+}
+says() { # NAME WANT [SQL [ARGS]]: what the rule says after a change of the database
+	cp base.sqlite run.sqlite
+	sqlite3 run.sqlite "PRAGMA synchronous=off; ${3-}" >/dev/null || exit 1
+	is "$("$BIN" analyze -q -f json -r "$rule${4-}" run.sqlite 2>&1 | "$PY" show.py 2>&1 | sed 's/ *$//; /^$/d')" "$2" "$rule: $1"
+}
+TID='(1<<48)+(100<<24)+101'
+
+# ---- small reads ----
+begin io_small_reads
+says 'of one thread, by file and those without a row' 'bad 49950000 2,000 reads of 64 B on average took 50 ms of thread 101 (loader); most of them were of /data/a.bin.
+30000000|1800|115200|64.0|16666.7|100|101|pread64|
+20000000|200|12800|64.0|100000.0|100|101|pread64|/data/a.bin'
+says 'too few' silent 'UPDATE SL_OSRT_TOTALS SET count = 799 WHERE count = 1800'
+says 'just enough' 'severe 199800000 1,000 reads of 64 B on average took 200 ms of thread 101 (loader); most of them were of /data/a.bin.
+180000000|800|51200|64.0|225000.0|100|101|pread64|
+20000000|200|12800|64.0|100000.0|100|101|pread64|/data/a.bin' \
+	'UPDATE SL_OSRT_TOTALS SET count = 800, totalNs = 180000000, bytes = 51200 WHERE count = 1800'
+says 'of 4096 bytes are not small' silent 'UPDATE SL_OSRT_TOTALS SET bytes = 4096 * count; UPDATE OSRT_API SET bytesDone = 4096 WHERE pathId = 4'
+says 'of 4096 bytes are small where that is asked for' 'bad 46850000 2,000 reads of 4.10 kB on average took 50 ms of thread 101 (loader); most of them were of /data/a.bin.
+30000000|1800|7372800|4096.0|16666.7|100|101|pread64|
+20000000|200|819200|4096.0|100000.0|100|101|pread64|/data/a.bin' \
+	'UPDATE SL_OSRT_TOTALS SET bytes = 4096 * count; UPDATE OSRT_API SET bytesDone = 4096 WHERE pathId = 4' :small=4097
+says 'that take 2 % are not worth it' silent 'UPDATE SL_OSRT_TOTALS SET totalNs = 20019 WHERE count = 1800'
+says 'of pipes are not meant' silent "DELETE FROM SL_OSRT_TOTALS WHERE count = 1800"
+
+# ---- syncs ----
+begin io_syncs
+says 'in a loop' 'bad 57000000 Thread 101 (writer) waited 60 ms in 20 syncs, 3 ms each, 20 per second; most are of /data/journal.
+60000000|20|3000000.0|3000000|21.0|100|101|fsync|/data/journal'
+says 'too few' silent 'DELETE FROM OSRT_API WHERE pathId = 3 AND start = 0'
+says '10 per second' 'bad 57000000 Thread 101 (writer) waited 60 ms in 20 syncs, 3 ms each, 10 per second; most are of /data/journal.
+60000000|20|3000000.0|3000000|10.0|100|101|fsync|/data/journal' \
+	'UPDATE OSRT_API SET start = 1997000000, end = 2000000000 WHERE pathId = 3 AND start = 950000000'
+says 'less than 10 per second' silent 'UPDATE OSRT_API SET start = 1997000001, end = 2000000001 WHERE pathId = 3 AND start = 950000000'
+says 'that name no file' 'bad 57000000 Thread 101 (writer) waited 60 ms in 20 syncs, 3 ms each, 20 per second.
+60000000|20|3000000.0|3000000|21.0|100|101|msync|' 'UPDATE OSRT_API SET pathId = NULL, nameId = 5 WHERE pathId = 3'
+
+# ---- cold files ----
+begin io_cold_reads
+says 'sleeps for the disk inside reads' 'bad 60000000 Thread 101 (reader) waited 60 ms for the disk in 10 calls on files that were not in memory (10 MB). Most of it was for /data/cold.bin.
+60000000|10|6000000.0|10000000|10000000|100|101|read|/data/cold.bin'
+says 'little of it' silent 'DELETE FROM SCHED_EVENTS WHERE start >= 60000000; DELETE FROM SL_SCHED_DETAIL WHERE start >= 60000000'
+says 'without context switches: slow reads' 'severe 110000000 Thread 101 (reader) waited 110 ms for the disk in 11 calls on files that were not in memory (11 MB); so did another thread, for less. Most of it was for /data/cold.bin.
+110000000|11|10000000.0|10000000|11000000|100|101|read|/data/cold.bin
+100000000|10|10000000.0|10000000|10000000|100|102|read|/data/warm.bin' 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL'
+says 'without context switches: 500 MB/s are not slow' silent 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL;
+	UPDATE OSRT_API SET bytesDone = 5000000 WHERE nameId = 2'
+says 'without context switches: 0.1 ms is not long' silent 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL;
+	UPDATE OSRT_API SET end = start + 100000 WHERE nameId = 2'
+
+# ---- locks ----
+begin lock_contention
+says 'who waits, for whom' 'bad 70000000 2 threads waited 80 ms for locks altogether; thread 101 (alice) waited 70 ms in 2 calls, mostly of pthread_mutex_lock, for what thread 102 (bob) held.
+70000000|2|35000000.0|40000000|102|bob|100|101|alice|pthread_mutex_lock
+10000000|1|10000000.0|10000000|101|alice|100|102|bob|pthread_mutex_lock'
+says 'holder not known' 'bad 70000000 2 threads waited 80 ms for locks altogether; thread 101 (alice) waited 70 ms in 2 calls, mostly of pthread_mutex_lock.
+70000000|2|35000000.0|40000000|||100|101|alice|pthread_mutex_lock
+10000000|1|10000000.0|10000000|||100|102|bob|pthread_mutex_lock' 'DROP TABLE SL_SCHED_DETAIL'
+says 'one thread, 10 % and a little' 'severe 100000001 Thread 101 (alice) waited 100 ms in 2 calls, mostly of pthread_mutex_lock, for what thread 102 (bob) held.
+100000001|2|50000000.5|70000001|102|bob|100|101|alice|pthread_mutex_lock' \
+	'DELETE FROM OSRT_API WHERE start = 300000000; UPDATE OSRT_API SET end = 270000001 WHERE start = 200000000'
+says '2 % are not worth it' silent 'DELETE FROM OSRT_API WHERE start = 200000000; UPDATE OSRT_API SET end = 120000000 WHERE start = 100000000'
+
+# ---- CPUs ----
+begin cpu_oversubscribed
+says 'four threads on two CPUs' 'bad None For 400 ms, 40 % of the run, more threads wanted to run than the 2 CPUs could take: 4.0 on average, 4 at most. Threads stood in the queue for 800 ms and ran for 1.40 s.
+200000000|400000000|33.3|1|100|101|job|worker
+200000000|400000000|33.3|1|100|102|job|worker
+200000000|300000000|40.0|1|100|103|job|worker
+200000000|300000000|40.0|1|100|104|job|worker'
+says 'one that calls CUDA among them' 'severe 200000000 For 400 ms, 40 % of the run, more threads wanted to run than the 2 CPUs could take: 4.0 on average, 4 at most. Threads stood in the queue for 800 ms and ran for 1.40 s; one that calls CUDA stood there for 200 ms.
+200000000|400000000|33.3|1|100|101|job|worker
+200000000|400000000|33.3|1|100|102|job|worker
+200000000|300000000|40.0|1|100|103|job|worker
+200000000|300000000|40.0|1|100|104|job|worker' "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1, 2, 0, $TID, 1, 1, 0, NULL)"
+says 'three threads on two CPUs are few enough' silent 'DELETE FROM SCHED_EVENTS WHERE globalTid % 256 = 104 % 256'
+says 'three are too many where that is asked for' 'bad None For 400 ms, 40 % of the run, more threads wanted to run than the 2 CPUs could take: 3.0 on average, 3 at most. Threads stood in the queue for 600 ms and ran for 1.10 s.
+200000000|400000000|33.3|1|100|101|job|worker
+200000000|400000000|33.3|1|100|102|job|worker
+200000000|300000000|40.0|1|100|103|job|worker' 'DELETE FROM SCHED_EVENTS WHERE globalTid % 256 = 104 % 256' :factor=1.49
+says 'threads asleep want no CPU' silent 'UPDATE SCHED_EVENTS SET threadState = 2 WHERE threadState = 1'
+says 'a tenth of the time' silent 'UPDATE OSRT_API SET end = 4000000000'
+
+begin cpu_imbalance
+says 'threads that are waited for' 'bad 100000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
+300000000|100.0||100|101|worker|threads
+200000000|66.7||100|102|worker|threads
+100000000|33.3||100|103|worker|threads'
+says 'half as much is even enough' silent 'UPDATE SCHED_EVENTS SET start = 150000000 WHERE start = 100000000'
+says 'nobody waits for them' silent 'DELETE FROM OSRT_API WHERE nameId = 4'
+says 'at barriers' 'severe 150000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms; they waited for each other at barriers for 150 ms each.
+300000000|100.0|0|100|101|worker|threads
+200000000|66.7|150000000|100|102|worker|threads
+100000000|33.3|300000000|100|103|worker|threads' \
+	"INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, callchainId, argumentsId)
+	VALUES(400000000, 400000000, 27, $TID, 5, 0, 0, 0), (250000000, 400000000, 27, $TID + 1, 5, 0, 0, 0),
+	(100000000, 400000000, 27, $TID + 2, 5, 0, 0, 0)"
+says 'processes side by side' 'severe 125000000 2 processes (rank) share a job badly: the busiest ran for 300 ms, the least busy for 50 ms.
+300000000|100.0||200||rank|processes
+50000000|16.7||201||rank|processes' \
+	"DELETE FROM OSRT_API WHERE nameId = 4; DELETE FROM SCHED_EVENTS;
+	INSERT INTO SCHED_EVENTS VALUES(0, 0, 1, (1<<48)+(200<<24)+200, NULL, NULL), (300000000, 0, 0, (1<<48)+(200<<24)+200, 2, NULL),
+	(0, 1, 1, (1<<48)+(201<<24)+201, NULL, NULL), (50000000, 1, 0, (1<<48)+(201<<24)+201, 2, NULL);
+	INSERT INTO SL_PROCESS_TREE VALUES((1<<48)+(200<<24), (1<<48)+(100<<24), 0, 400000000, 1, 1, '/bin/job', 'job', 0),
+	((1<<48)+(201<<24), (1<<48)+(100<<24), 100, 400000000, 1, 1, '/bin/job', 'job', 0)"
+says 'processes one after the other' silent \
+	"DELETE FROM OSRT_API WHERE nameId = 4; DELETE FROM SCHED_EVENTS;
+	INSERT INTO SCHED_EVENTS VALUES(0, 0, 1, (1<<48)+(200<<24)+200, NULL, NULL), (300000000, 0, 0, (1<<48)+(200<<24)+200, 2, NULL),
+	(300000000, 1, 1, (1<<48)+(201<<24)+201, NULL, NULL), (350000000, 1, 0, (1<<48)+(201<<24)+201, 2, NULL);
+	INSERT INTO SL_PROCESS_TREE VALUES((1<<48)+(200<<24), (1<<48)+(100<<24), 0, 300000000, 1, 1, '/bin/job', 'job', 0),
+	((1<<48)+(201<<24), (1<<48)+(100<<24), 300000000, 400000000, 1, 1, '/bin/job', 'job', 0)"
+
+# ---- processes ----
+begin cpu_short_processes
+says 'one program for every item' 'bad 100000000 /bin/sed was started 50 times, 101 per second, for 4 ms each; one or another of them was there for 198 ms.
+198000000|50|4000000.0|101.2|/bin/sed'
+says 'too few' silent "DELETE FROM SL_PROCESS_TREE WHERE globalPid = (1<<48)+(1007<<24)"
+says 'that live for 50 ms are not short' silent "UPDATE SL_PROCESS_TREE SET end = start + 50000000 WHERE exe = '/bin/sed'"
+says '5 % are not worth it' silent "UPDATE SL_PROCESS_TREE SET end = start + 1000000 WHERE exe = '/bin/sed'"
+
+# ---- data for the GPU ----
+begin data_loading
+says 'the GPU is idle while a worker reads' 'bad 78000000 GPU 0 of process 100 had nothing to do for 78 ms while files were read for it, 13 % of the time it was in use: 20 calls on 2 files, most of them in /data/a/.
+40000000|20|2|20000|10000.0|200|/data/a/'
+says 'what a worker waits for is not reading' silent "INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, callchainId, argumentsId)
+	SELECT end + 100, start + 3900000, 27, globalTid, 1, 0, 0, 0 FROM (SELECT start, start + 2000000 AS end, globalTid FROM OSRT_API WHERE pathId IN (3, 4))"
+says 'a tenth of the time' silent 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 780000000 WHERE end = 600000000 AND start > 0'
+says 'a little more than a tenth' 'bad 78000000 GPU 0 of process 100 had nothing to do for 78 ms while files were read for it, 10 % of the time it was in use: 20 calls on 2 files, most of them in /data/a/.
+40000000|20|2|20000|10000.0|200|/data/a/' 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 779000000 WHERE end = 600000000 AND start > 0'
+says 'three times as much' 'severe 78000000 GPU 0 of process 100 had nothing to do for 78 ms while files were read for it, 13 % of the time it was in use: 20 calls on 2 files, most of them in /data/a/.
+40000000|20|2|20000|10000.0|200|/data/a/' '' :share=4
+says 'processes of somebody else' silent "DELETE FROM SL_PROCESS_TREE"
+says 'without GPU work: no data' 'no data' 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL'
+done_testing

@@ -1,0 +1,18 @@
+-- Thread 101 (alice) waits for a mutex from ms 100 to 130 and from 200 to 240, both times until 102 (bob) lets it go; bob
+-- waits from 300 to 310 for alice. Together 80 ms, the one who waits most: 70 ms. A wakeup before the wait, one of
+-- pthread_cond_wait, and a semaphore are something else.
+INSERT INTO StringIds VALUES(1,'nanosleep'),(2,'pthread_mutex_lock'),(3,'pthread_cond_wait'),(4,'alice'),(5,'bob'),(6,'sem_wait');
+INSERT INTO ThreadNames VALUES(4,20,(1<<48)+(100<<24)+101),(5,20,(1<<48)+(100<<24)+102);
+INSERT INTO OSRT_API VALUES
+	(0,1000000000,27,(1<<48)+(100<<24)+100,1,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL,NULL),
+	(10000000,90000000,27,(1<<48)+(100<<24)+101,3,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL,NULL),
+	(400000000,900000000,27,(1<<48)+(100<<24)+101,6,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL,NULL),
+	(100000000,130000000,27,(1<<48)+(100<<24)+101,2,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL,NULL),
+	(200000000,240000000,27,(1<<48)+(100<<24)+101,2,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL,NULL),
+	(300000000,310000000,27,(1<<48)+(100<<24)+102,2,0,0,0,0,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO SL_SCHED_DETAIL VALUES
+	(89000000,(1<<48)+(100<<24)+101,NULL,88000000,(1<<48)+(100<<24)+103,120),
+	(110000000,(1<<48)+(100<<24)+101,NULL,109000000,(1<<48)+(100<<24)+103,120),
+	(129000000,(1<<48)+(100<<24)+101,NULL,128000000,(1<<48)+(100<<24)+102,120),
+	(238000000,(1<<48)+(100<<24)+101,NULL,237000000,(1<<48)+(100<<24)+102,120),
+	(309000000,(1<<48)+(100<<24)+102,NULL,308000000,(1<<48)+(100<<24)+101,120);
