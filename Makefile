@@ -53,6 +53,19 @@ BASE += -DSL_HAVE_BPF=1
 SKEL := $(BPF_SRC:collector/bpf/%.bpf.c=$(B)/bpf/%.skel.h) $(B)/bpf/ctxsw.lskel.h
 LIBS += -lbpf -lelf -lz
 endif
+# Compression of exports, where there is a library for it.
+has_header = $(shell printf '\043include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
+PACK_LIBS :=
+ifeq ($(call has_header,zlib.h),1)
+BASE += -DSL_HAVE_ZLIB=1
+PACK_LIBS += -lz
+endif
+ifeq ($(call has_header,zstd.h),1)
+BASE += -DSL_HAVE_ZSTD=1
+STATIC_ZSTD := $(firstword $(wildcard $(shell $(CC) -print-file-name=libzstd.a)))
+PACK_LIBS += $(if $(STATIC_ZSTD),$(STATIC_ZSTD),-lzstd)
+endif
+LIBS += $(PACK_LIBS)
 # For one function, which demangles names of kernels: from the archive, so that nothing new is needed to run.
 STATIC_CXX := $(firstword $(wildcard $(shell $(CC) -print-file-name=libstdc++.a)))
 LIBS += $(if $(STATIC_CXX),$(STATIC_CXX),-lstdc++) -lm -lpthread -ldl

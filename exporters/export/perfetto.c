@@ -317,7 +317,7 @@ static void put_first(struct perfetto *pf)
 
 static int run(struct export_job *job, char *why, size_t why_len)
 {
-	static const struct tl_sink sink = {on_track, on_event};
+	static const struct tl_sink sink = {.track = on_track, .event = on_event};
 	struct perfetto *pf = calloc(1, sizeof(*pf));
 	int64_t events = -1;
 

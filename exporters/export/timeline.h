@@ -8,7 +8,7 @@
  *   - Events come by ascending ts; at the same ts the longer first, and what is outside before what is inside
  *     (NVTX, then library calls, then CUDA's, then libc's).
  *   - Slices of a track nest properly. What overlaps a slice of its track only partly goes to another lane:
- *     a track of the same kind, process and thread with lane > 0. On streams and CPUs nothing nests:
+ *     a track of the same kind, process and thread with lane > 0. On streams nothing nests:
  *     whatever overlaps goes to another lane.
  *   - Tracks, events, names and arguments are valid during the call only, tracks until the end.
  */
@@ -56,7 +56,7 @@ struct tl_track {
 	/*
 	 * For formats that know processes and threads only: every track has numbers of its own. Processes and
 	 * threads have the kernel's (a second process with the same pid, of another machine, a made-up one),
-	 * devices are processes from 1 << 24 on, the machine is process 0, streams are threads of their device.
+	 * devices and the machine are processes from 1 << 24 on, streams are threads of their device.
 	 */
 	int64_t pid, tid;
 	int64_t global;      /* packed globalPid or globalTid as in the report; process, thread */
@@ -179,6 +179,8 @@ struct tl_sink {
 	/* Both return 0, or -1 to stop (the output says why). */
 	int (*track)(void *self, struct tl_track *track);
 	int (*event)(void *self, const struct tl_event *event);
+	/* After the last event, also after a failure, while tracks are still there. May be NULL. */
+	int (*end)(void *self);
 };
 
 struct tl_options {

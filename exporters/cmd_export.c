@@ -1,0 +1,648 @@
+/*
+ * cmd_export.c - sightline export: a report in another format.
+ *
+ * Everything is checked first; the result is written beside its name and renamed when it is whole. A signal
+ * stops the exporter at its next step, so that every kind of result can be tidied up in one place.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/cmd.h"
+#include "exporters/db_filter.h"
+#include "exporters/db_read.h"
+#include "exporters/export/export.h"
+#include "exporters/output.h"
+
+#define WHY 2048
+
+#define EXPORTER(name) extern const struct exporter exporter_##name;
+#include "exporters/export/exporters.def"
+#undef EXPORTER
+
+const struct exporter *const exporter_list[] = {
+#define EXPORTER(name) &exporter_##name,
+#include "exporters/export/exporters.def"
+#undef EXPORTER
+	NULL,
+};
+
+struct export
+{
+	const char *type, *output, *activities, *tables, *times, *time, *nvtx, *pid, *shift,
+		*dynamic;
+	bool force, append, lazy, normalize, blobs, json, separate, anonymize, quiet;
+	char *input, *target; /* target: "-" is stdout */
+	const struct exporter *exporter;
+	enum out_packing packing;
+	struct db_filter filter;
+	struct export_job job;
+	struct timespec began, told;
+	bool show; /* progress */
+	char why[WHY];
+};
+
+static const char usage[] = "sightline export [options] REPORT.sqlite";
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t signalled;
+
+static void on_signal(int sig)
+{
+	signalled = sig;
+}
+
+static void catch_signals(void)
+{
+	static const int sigs[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction sa = {.sa_handler = on_signal}, old;
+
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++)
+		if (sigaction(sigs[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+			sigaction(sigs[i], &sa, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a write shall fail, so that we tidy up */
+}
+
+/* SQLite asks now and then, also in the middle of a long sort. */
+static int on_sqlite(void *unused)
+{
+	(void)unused;
+	return signalled != 0;
+}
+
+/* ---- progress ---- */
+
+static double seconds_since(const struct timespec *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+}
+
+static int on_progress(void *self, uint64_t done, uint64_t total)
+{
+	struct export *x = self;
+
+	if (signalled)
+		return -1;
+	if (!x->show || seconds_since(&x->told) < 0.2)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &x->told);
+	double part = total > 0 && done < total ? 100.0 * (double)done / (double)total : 100;
+
+	fprintf(stderr, "\r%s: %.1f M events, %.0f %%, %.2f M/s \033[K", x->target,
+		(double)done / 1e6, part, (double)done / 1e6 / (seconds_since(&x->began) + 1e-9));
+	return 0;
+}
+
+static void end_progress(struct export *x, bool good)
+{
+	double took = seconds_since(&x->began);
+
+	if (!x->show)
+		return;
+	fputs("\r\033[K", stderr);
+	if (good && x->job.events > 0)
+		fprintf(stderr, "%s: %llu events in %.1f s (%.2f M/s)\n", x->target,
+			(unsigned long long)x->job.events, took,
+			(double)x->job.events / 1e6 / (took + 1e-9));
+}
+
+/* ---- options ---- */
+
+static char *examples_text(void)
+{
+	static const char examples[] =
+		"Examples:\n"
+		"  sightline export run.sqlite -t chrome                      run.json, for "
+		"ui.perfetto.dev\n"
+		"  sightline export -t chrome -o run.json.gz run.sqlite       the same, packed; "
+		".zst too\n"
+		"  sightline export -t chrome --activities=kernel,nvtx-kernel,cuda-api run.sqlite\n"
+		"  sightline export -t jsonlines -o - run.sqlite | jq .       into a pipe\n"
+		"  sightline export -t csv --tables='CUPTI.*' run.sqlite      a folder with a file "
+		"per table\n"
+		"  sightline export --time=12s-15s -o part.sqlite run.sqlite  a report of three "
+		"seconds\n";
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	fputs("Types:\n", f);
+	for (const struct exporter *const *e = exporter_list; *e; e++)
+		fprintf(f, "  %-12s %s\n", (*e)->name, (*e)->about);
+	fputs("\nActivities:\n", f);
+	for (const struct tl_activity_name *a = tl_activities; a->name; a++)
+		if (a->about)
+			fprintf(f, "  %-12s %s\n", a->name, a->about);
+	fprintf(f, "\n%s", examples);
+	fclose(f);
+	return text;
+}
+
+/* What to complete --type with. */
+static const char *type_names(void)
+{
+	static char names[256];
+	char *p = names;
+
+	for (const struct exporter *const *e = exporter_list; *e && p == names + strlen(names); e++)
+		p += snprintf(p, sizeof(names) - (size_t)(p - names), "%s%s", p == names ? "" : ",",
+			      (*e)->name);
+	return names;
+}
+
+static int add_input(struct export *x, char *word)
+{
+	if (x->input) {
+		sl_warn("export: one report at a time: %s and %s are two", x->input, word);
+		return SL_EXIT_USAGE;
+	}
+	x->input = strdup(word);
+	return x->input ? 0 : SL_EXIT_FAIL;
+}
+
+static int parse(struct export *x, int argc, char **argv)
+{
+	char *about = examples_text();
+	const struct opt opts[] = {
+		{0, NULL, OPT_ABOUT, usage, NULL, about ? about : "", NULL, NULL},
+		{'t', "type", OPT_STRING, type_names(), "TYPE",
+		 "the format (default: the first below)", &x->type, NULL},
+		{'o', "output", OPT_STRING, NULL, "FILE",
+		 "name of the result; - is stdout; .gz and .zst at its end pack it", &x->output,
+		 NULL},
+		{'f', "force-overwrite", OPT_BOOL, NULL, "true|false", "replace what is there",
+		 &x->force, NULL},
+		{'q', "quiet", OPT_BOOL, NULL, "true|false", "only errors", &x->quiet, NULL},
+		{0, NULL, OPT_GROUP, NULL, NULL, "What is exported:", NULL, NULL},
+		{'a', "activities", OPT_LIST, NULL, "LIST",
+		 "of timelines: kinds of events, see below", &x->activities, NULL},
+		{0, "tables", OPT_LIST, NULL, "REGEX[,...]",
+		 "of tables: those whose whole name fits one of these regular expressions",
+		 &x->tables, NULL},
+		{0, "time", OPT_LIST, NULL, "RANGE[,...]", "what happened in a time, as in 12s-15s",
+		 &x->time, NULL},
+		{0, "times", OPT_LIST, NULL, "START/END[,...]",
+		 "the same in ns; a colon in front or behind: began "
+		 "or ended in it",
+		 &x->times, NULL},
+		{0, "nvtx", OPT_STRING, NULL, "RANGE[@DOMAIN][/INDEX]",
+		 "what happened in an NVTX range", &x->nvtx, NULL},
+		{0, "pid", OPT_LIST, NULL, "PID[,...]", "what these processes did", &x->pid, NULL},
+		{'l', "lazy", OPT_BOOL, NULL, "true|false",
+		 "of tables: leave out empty ones (default true)", &x->lazy, NULL},
+		{0, "include-blobs", OPT_BOOL, NULL, "true|false",
+		 "of tables: NVTX payloads as bytes", &x->blobs, NULL},
+		{0, "include-json", OPT_BOOL, NULL, "true|false",
+		 "of tables: NVTX payloads as JSON", &x->json, NULL},
+		{0, "anonymize", OPT_BOOL, NULL, "true|false",
+		 "sqlite: without paths, host, user, command lines, environment", &x->anonymize,
+		 NULL},
+		{0, NULL, OPT_GROUP, NULL, NULL, "Times:", NULL, NULL},
+		{0, "ts-normalize", OPT_BOOL, NULL, "true|false", "times as ns since 1970, UTC",
+		 &x->normalize, NULL},
+		{0, "ts-shift", OPT_STRING, NULL, "NS", "added to all times", &x->shift, NULL},
+		{0, NULL, OPT_GROUP, NULL, NULL, "Known from nsys:", NULL, NULL},
+		{0, "append", OPT_LATER, "bool", "true|false", "add to an existing file", NULL,
+		 NULL},
+		{0, "dynamic-tables", OPT_LATER, "none|all|REGEX", "VALUE",
+		 "tables of NVTX payloads", NULL, NULL},
+		{0, "separate-strings", OPT_BOOL, NULL, "true|false",
+		 "accepted; strings are always a table", &x->separate, NULL},
+		{0},
+	};
+	int at = 0, rc = 0;
+
+	while (rc == 0 && at < argc) {
+		int n = opt_parse(opts, argc - at, argv + at, "export");
+
+		if (n < 0) {
+			free(about);
+			return n == OPT_HELP_SHOWN ? n : -n;
+		}
+		at += n;
+		if (at < argc)
+			rc = add_input(x, argv[at]);
+	}
+	free(about);
+	return rc;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len > end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+static int find_type(struct export *x)
+{
+	static const char *const not_here[] = {"hdf",        "hdf5", "arrow", "arrowdir",
+					       "parquetdir", "info", NULL};
+	const char *near = NULL;
+
+	x->exporter = exporter_list[0];
+	if (!x->type)
+		return 0;
+	for (const struct exporter *const *e = exporter_list; *e; e++) {
+		near = sl_nearest(x->type, near, (*e)->name);
+		if (strcmp((*e)->name, x->type) == 0) {
+			x->exporter = *e;
+			return 0;
+		}
+	}
+	for (const char *const *n = not_here; *n; n++)
+		if (strcmp(*n, x->type) == 0) {
+			sl_warn("export: type %s is not written here; there are %s", x->type,
+				type_names());
+			return SL_EXIT_USAGE;
+		}
+	sl_warn("export: no type is called '%s'%s%s%s; there are %s", x->type,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", type_names());
+	return SL_EXIT_USAGE;
+}
+
+/* x.nsys-rep stands for the database beside it. */
+static int find_input(struct export *x)
+{
+	char *sqlite = NULL;
+
+	if (!x->input) {
+		sl_warn("export: no report is named: %s", usage);
+		return SL_EXIT_USAGE;
+	}
+	if (!ends_with(x->input, ".nsys-rep"))
+		return 0;
+	if (asprintf(&sqlite, "%.*s.sqlite", (int)(strlen(x->input) - strlen(".nsys-rep")),
+		     x->input) < 0)
+		return SL_EXIT_FAIL;
+	if (access(sqlite, F_OK) != 0) {
+		sl_warn("export: %s cannot be read itself, and there is no %s; make it with: nsys "
+			"export --type "
+			"sqlite %s",
+			x->input, sqlite, x->input);
+		free(sqlite);
+		return SL_EXIT_FAIL;
+	}
+	if (!x->quiet)
+		fprintf(stderr, "sightline: using %s for %s\n", sqlite, x->input);
+	free(x->input);
+	x->input = sqlite;
+	return 0;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
+}
+
+static int find_target(struct export *x)
+{
+	const char *slash = strrchr(x->input, '/'), *name = slash ? slash + 1 : x->input;
+	const char *dot = strrchr(name, '.');
+	int len = dot && dot > name ? (int)(dot - x->input) : (int)strlen(x->input);
+
+	if (x->output)
+		x->target = strdup(x->output);
+	else if (asprintf(&x->target, "%.*s.%s", len, x->input, x->exporter->extension) < 0)
+		x->target = NULL;
+	/* A report is never its own export. */
+	if (x->target && !x->output && same_file(x->target, x->input)) {
+		free(x->target);
+		if (asprintf(&x->target, "%.*s_export.%s", len, x->input, x->exporter->extension) <
+		    0)
+			x->target = NULL;
+	}
+	if (!x->target) {
+		sl_warn("export: out of memory");
+		return SL_EXIT_FAIL;
+	}
+	if (same_file(x->target, x->input)) {
+		sl_warn("export: %s is the report itself; name another -o", x->target);
+		return SL_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int check_target(struct export *x)
+{
+	bool console = strcmp(x->target, "-") == 0;
+	struct stat st;
+
+	if (console && x->exporter->shape != EXPORT_STREAM) {
+		sl_warn("export: %s is %s and cannot go to stdout", x->exporter->name,
+			x->exporter->shape == EXPORT_FOLDER ? "a folder" : "a database");
+		return SL_EXIT_USAGE;
+	}
+	if (!out_packing_of(x->target, &x->packing, x->why, WHY)) {
+		sl_warn("export: %s", x->why);
+		return SL_EXIT_FAIL;
+	}
+	if (x->packing != OUT_PLAIN && x->exporter->shape != EXPORT_STREAM) {
+		sl_warn("export: %s cannot be packed: %s", x->exporter->name, x->target);
+		return SL_EXIT_USAGE;
+	}
+	if (console || stat(x->target, &st) < 0)
+		return 0;
+	if (!x->force) {
+		sl_warn("export: %s exists already; --force-overwrite=true replaces it", x->target);
+		return SL_EXIT_FAIL;
+	}
+	if (S_ISDIR(st.st_mode) != (x->exporter->shape == EXPORT_FOLDER)) {
+		sl_warn("export: %s is %s folder", x->target, S_ISDIR(st.st_mode) ? "a" : "no");
+		return SL_EXIT_FAIL;
+	}
+	return 0;
+}
+
+static int check_shift(struct export *x)
+{
+	char *end = NULL;
+
+	if (!x->shift)
+		return 0;
+	errno = 0;
+	x->job.opt.shift = strtoll(x->shift, &end, 10);
+	if (*x->shift && !*end && errno == 0)
+		return 0;
+	sl_warn("export: --ts-shift takes a whole number of ns, not '%s'", x->shift);
+	return SL_EXIT_USAGE;
+}
+
+static int check_filters(struct export *x)
+{
+	int rc = 0;
+
+	if (x->time)
+		rc = db_filter_time(&x->filter, x->time, x->why, WHY);
+	if (x->times && rc == 0)
+		rc = db_filter_time(&x->filter, x->times, x->why, WHY);
+	if (x->nvtx && rc == 0)
+		rc = db_filter_nvtx(&x->filter, x->nvtx, x->why, WHY);
+	if (x->pid && rc == 0)
+		rc = db_filter_pid(&x->filter, x->pid, x->why, WHY);
+	x->job.opt.activities = x->exporter->activities;
+	if (x->activities && rc == 0) {
+		x->job.opt.activities = tl_activities_parse(x->activities, x->why, WHY);
+		rc = x->job.opt.activities ? 0 : -1;
+	}
+	if (rc == 0)
+		return 0;
+	sl_warn("export: %s", x->why);
+	return SL_EXIT_USAGE;
+}
+
+/* ---- the report ---- */
+
+static int open_report(struct export *x)
+{
+	sqlite3 *db = db_read_open(x->input, x->why, WHY);
+	sqlite3_stmt *stmt = NULL;
+	int64_t utc = 0;
+
+	if (!db) {
+		sl_warn("export: %s", x->why);
+		return SL_EXIT_FAIL;
+	}
+	x->job.db = db;
+	sqlite3_progress_handler(db, 1000000, on_sqlite, NULL);
+	if (db_filter_any(&x->filter) && db_filter_apply(db, &x->filter, x->why, WHY) < 0) {
+		sl_warn("export: %s: %s", x->input, x->why);
+		return SL_EXIT_FAIL;
+	}
+	if (!x->normalize)
+		return 0;
+	if (sqlite3_prepare_v2(db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", -1,
+			       &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		utc = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	if (utc == 0) {
+		sl_warn("export: %s does not tell when it began: --ts-normalize is not possible",
+			x->input);
+		return SL_EXIT_FAIL;
+	}
+	x->job.opt.shift += utc;
+	return 0;
+}
+
+static void fill_job(struct export *x)
+{
+	struct export_options *o = &x->job.opt;
+
+	x->job.input = x->input;
+	x->job.output = x->target;
+	o->tables = x->tables;
+	o->lazy = x->lazy;
+	o->include_blobs = x->blobs;
+	o->include_json = x->json;
+	o->anonymize = x->anonymize;
+	o->normalize = x->normalize;
+	o->quiet = x->quiet;
+	o->time = x->time;
+	o->times = x->times;
+	o->nvtx = x->nvtx;
+	o->pid = x->pid;
+	o->given_shift = x->shift;
+	x->job.timeline = (struct tl_options){
+		.activities = o->activities,
+		.shift = o->shift,
+		.progress = on_progress,
+		.of_progress = x,
+	};
+	x->show = !x->quiet && isatty(STDERR_FILENO);
+	clock_gettime(CLOCK_MONOTONIC, &x->began);
+	x->told = x->began;
+}
+
+/* ---- the result ---- */
+
+static int run_exporter(struct export *x)
+{
+	int rc = x->exporter->run(&x->job, x->why, WHY);
+
+	if (signalled)
+		snprintf(x->why, WHY, "interrupted");
+	return signalled ? -1 : rc;
+}
+
+static int to_stream(struct export *x)
+{
+	struct output output = {
+		.kind = strcmp(x->target, "-") == 0 ? OUTPUT_CONSOLE : OUTPUT_FILE,
+		.target = x->target,
+		.overwrite = x->force,
+	};
+	char why[WHY];
+	struct out out;
+	int rc, err, fd;
+
+	if (output_open(&output, x->why, WHY) < 0)
+		return -1;
+	fd = output.kind == OUTPUT_CONSOLE ? STDOUT_FILENO : dup(fileno(output.f));
+	err = fd < 0 ? -errno : out_open(&out, fd, x->packing);
+	if (err < 0) {
+		snprintf(x->why, WHY, "cannot write %s: %s", x->target, strerror(-err));
+		output_close(&output, false, why, sizeof(why));
+		return -1;
+	}
+	x->job.out = &out;
+	rc = run_exporter(x);
+	err = out_close(&out);
+	if (err < 0 && !signalled) {
+		snprintf(x->why, WHY, "cannot write %s: %s",
+			 output.kind == OUTPUT_FILE ? x->target : "to stdout", strerror(-err));
+		rc = -1;
+	}
+	if (output_close(&output, rc == 0, rc == 0 ? x->why : why, WHY) < 0)
+		rc = -1;
+	return rc;
+}
+
+/* Removes the folder's files, if @extension only those with it; then the folder, if it is empty. */
+static void remove_folder(const char *path, const char *extension)
+{
+	DIR *d = opendir(path);
+	char file[4096 + 256];
+
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+		if (e->d_name[0] == '.' || (extension && !ends_with(e->d_name, extension)))
+			continue;
+		snprintf(file, sizeof(file), "%s/%s", path, e->d_name);
+		unlink(file);
+	}
+	if (d)
+		closedir(d);
+	rmdir(path);
+}
+
+static int to_folder(struct export *x)
+{
+	mode_t mask = umask(0);
+	char *aside = NULL;
+	int rc;
+
+	umask(mask);
+	if (asprintf(&aside, "%s.XXXXXX", x->target) < 0 || !mkdtemp(aside) ||
+	    chmod(aside, 0777 & ~mask) < 0) {
+		snprintf(x->why, WHY, "cannot make %s: %s", x->target, strerror(errno));
+		free(aside);
+		return -1;
+	}
+	x->job.path = aside;
+	rc = run_exporter(x);
+	if (rc == 0) {
+		/* What is no table of an export stays, and then there is an error: nobody's files get lost. */
+		if (x->force)
+			remove_folder(x->target, ".csv");
+		rc = rename(aside, x->target);
+		if (rc < 0)
+			snprintf(x->why, WHY, "cannot replace %s: %s", x->target, strerror(errno));
+	}
+	if (rc < 0)
+		remove_folder(aside, NULL);
+	free(aside);
+	return rc;
+}
+
+static int to_file(struct export *x)
+{
+	char *aside = NULL;
+	int rc, fd;
+
+	if (asprintf(&aside, "%s.XXXXXX", x->target) < 0)
+		return -1;
+	fd = mkostemp(aside, O_CLOEXEC);
+	if (fd < 0 || unlink(aside) < 0) {
+		snprintf(x->why, WHY, "cannot write %s: %s", x->target, strerror(errno));
+		free(aside);
+		return -1;
+	}
+	close(fd);
+	x->job.path = aside;
+	rc = run_exporter(x);
+	if (rc == 0 && !x->force)
+		rc = renameat2(AT_FDCWD, aside, AT_FDCWD, x->target, RENAME_NOREPLACE);
+	if (rc < 0 && !*x->why && (errno == EINVAL || errno == ENOSYS))
+		rc = link(aside, x->target) == 0 ? unlink(aside) : -1;
+	if (rc == 0 && x->force)
+		rc = rename(aside, x->target);
+	if (rc < 0 && !*x->why)
+		snprintf(x->why, WHY, "cannot write %s: %s", x->target, strerror(errno));
+	if (rc < 0)
+		unlink(aside);
+	free(aside);
+	return rc;
+}
+
+static int write_result(struct export *x)
+{
+	int rc;
+
+	catch_signals();
+	fill_job(x);
+	*x->why = '\0';
+	switch (x->exporter->shape) {
+	case EXPORT_STREAM:
+		rc = to_stream(x);
+		break;
+	case EXPORT_FOLDER:
+		rc = to_folder(x);
+		break;
+	default:
+		rc = to_file(x);
+	}
+	end_progress(x, rc == 0);
+	if (rc == 0)
+		return 0;
+	if (!signalled)
+		sl_warn("export: %s: %s", x->input, *x->why ? x->why : "failed");
+	return SL_EXIT_FAIL;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export x = {.lazy = true};
+	int rc = parse(&x, argc, argv);
+
+	if (rc == 0)
+		rc = find_type(&x);
+	if (rc == 0)
+		rc = find_input(&x);
+	if (rc == 0)
+		rc = find_target(&x);
+	if (rc == 0)
+		rc = check_target(&x);
+	if (rc == 0)
+		rc = check_shift(&x);
+	if (rc == 0)
+		rc = check_filters(&x);
+	if (rc == 0)
+		rc = open_report(&x);
+	if (rc == 0)
+		rc = write_result(&x);
+	sqlite3_close(x.job.db);
+	db_filter_free(&x.filter);
+	free(x.input);
+	free(x.target);
+	if (signalled) { /* ended by it, as whoever waits for us wants to know */
+		signal(signalled, SIG_DFL);
+		raise(signalled);
+	}
+	return rc == OPT_HELP_SHOWN ? 0 : rc;
+}

@@ -1,0 +1,419 @@
+/*
+ * tl_source.c - one table as rows in the order of their start.
+ *
+ * Tables of nsys and most of ours lie in that order already. One look at the times tells; only where they do
+ * not, SQLite sorts, through temporary files.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/export/tl_internal.h"
+
+const struct tl_source_def tl_source_defs[] = {
+#define SOURCE(table, activity, place, category, times, keys, correlation, name, args) \
+	{#table, TL_ACT_##activity, TL_AT_##place, category, times, keys, correlation, name, args},
+#include "exporters/export/timeline.def"
+#undef SOURCE
+	{0},
+};
+
+/* The temporary tables that the timeline makes are not in the file. */
+static const char *schema_of(const char *table)
+{
+	return strncmp(table, "SL_TL_", 6) == 0 ? "temp" : "main";
+}
+
+bool tl_has_column(sqlite3 *db, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(db, schema_of(table), table, column, NULL, NULL, NULL,
+					     NULL, NULL) == SQLITE_OK;
+}
+
+/* Appends a column, or NULL for one that is not there. Returns its place. */
+static int add_column(sqlite3 *db, sqlite3_str *sql, const char *table, const char *column, int len,
+		      int *cols)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", len, column);
+	if (tl_has_column(db, table, name))
+		sqlite3_str_appendf(sql, "%s\"%w\"", *cols > 0 ? ", " : "", name);
+	else
+		sqlite3_str_appendf(sql, "%sNULL", *cols > 0 ? ", " : "");
+	return (*cols)++;
+}
+
+/* The words of a list, as columns. Returns how many. */
+static int add_columns(sqlite3 *db, sqlite3_str *sql, const char *table, const char *list, int len,
+		       int *cols)
+{
+	const char *end = list + len;
+	int cnt = 0;
+
+	while (list < end) {
+		int word = 0;
+
+		while (list + word < end && list[word] != ' ')
+			word++;
+		if (word > 0) {
+			add_column(db, sql, table, list, word, cols);
+			cnt++;
+		}
+		list += word + 1;
+	}
+	return cnt;
+}
+
+/* "key:kind=column" or "key:@ENUM=column". */
+static void add_arg(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, const char *text,
+		    int len, int *cols)
+{
+	struct tl_arg_def *a = &s->args[s->arg_cnt];
+	int key = (int)strcspn(text, ":"), eq = (int)strcspn(text, "=");
+
+	snprintf(a->key, sizeof(a->key), "%.*s", key, text);
+	a->kind = text[key + 1];
+	if (a->kind == '@') {
+		snprintf(a->table, sizeof(a->table), "%.*s", eq - key - 2, text + key + 2);
+		a->at = (int)(s->def - tl_source_defs) * 4 + s->arg_cnt % 4;
+	}
+	a->col = *cols;
+	/* A column that is not there needs no place among the arguments. */
+	int first = eq + 1, word = first;
+
+	while (word < len && text[word] != ' ')
+		word++;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", word - first, text + first);
+	if (!tl_has_column(r->db, s->def->table, name))
+		return;
+	add_columns(r->db, sql, s->def->table, text + first, len - first, cols);
+	s->arg_cnt++;
+}
+
+static int add_args(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, int *cols)
+{
+	const char *p = s->def->args;
+	int cnt = 1;
+
+	for (const char *c = p; *c; c++)
+		cnt += *c == ',';
+	s->args = calloc((size_t)cnt, sizeof(*s->args));
+	if (!s->args)
+		return -1;
+	while (*p && (r->args_for & s->def->activity)) {
+		int len = (int)strcspn(p, ",");
+
+		add_arg(r, sql, s, p, len, cols);
+		p += len;
+		p += strspn(p, ", ");
+	}
+	return 0;
+}
+
+static void add_name(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, int *cols)
+{
+	static const struct {
+		const char *word;
+		tl_maker *make;
+	} makers[] = {
+		{"memcpy", tl_make_memcpy}, {"memset", tl_make_memset}, {"sync", tl_make_sync}};
+	const char *name = s->def->name;
+	size_t word = strcspn(name, ":");
+
+	s->name_col = *cols;
+	if (name[0] == '=') {
+		s->name_kind = '=';
+		s->constant = (struct tl_text){0, name + 1, strlen(name + 1)};
+		return;
+	}
+	s->name_kind = word == 1 ? name[0] : 'm';
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+		if (strlen(makers[i].word) == word && strncmp(makers[i].word, name, word) == 0) {
+			s->make = makers[i].make;
+			s->maker = (int)i + 1;
+		}
+	s->name_cols = add_columns(r->db, sql, s->def->table, name + word + 1,
+				   (int)strlen(name + word + 1), cols);
+}
+
+/* 1: the rows lie in the order of the timeline, 0: they do not, -1: failed. */
+int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end)
+{
+	char *sql = end ? sqlite3_mprintf("SELECT \"%w\", \"%w\" FROM \"%w\"", start, end, table)
+			: sqlite3_mprintf("SELECT \"%w\" FROM \"%w\"", start, table);
+	sqlite3_stmt *stmt = NULL;
+	int64_t last = INT64_MIN, last_end = INT64_MAX;
+	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+	bool good = true;
+
+	sqlite3_free(sql);
+	while (rc == SQLITE_OK && good && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t ts = sqlite3_column_int64(stmt, 0), to = INT64_MAX;
+
+		if (end && sqlite3_column_type(stmt, 1) != SQLITE_NULL)
+			to = sqlite3_column_int64(stmt, 1);
+		good = ts > last || (ts == last && to <= last_end);
+		last = ts;
+		last_end = to;
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_OK || rc == SQLITE_DONE ? good : -1;
+}
+
+static int prepare(struct tl_run *r, struct tl_source *s, sqlite3_str *sql, const char *start,
+		   const char *end)
+{
+	const char *table = s->def->table;
+	int order = s->def->place == TL_AT_PROJECTED ? 0 : tl_in_order(r->db, table, start, end),
+	    rc;
+	char *text;
+
+	sqlite3_str_appendf(sql, " FROM \"%w\"", table);
+	if (s->def->place == TL_AT_NVTX)
+		sqlite3_str_appendall(sql, " WHERE eventType IN (34, 59, 60)");
+	if (order == 0)
+		sqlite3_str_appendf(sql, " ORDER BY \"%w\"", start);
+	if (order == 0 && end)
+		sqlite3_str_appendf(sql, ", ifnull(\"%w\", 0x7FFFFFFFFFFFFFFF) DESC", end);
+	/* What encloses another range is written behind it (tl_project.c), also where both take the same time. */
+	if (s->def->place == TL_AT_PROJECTED)
+		sqlite3_str_appendall(sql, ", rowid DESC");
+	text = sqlite3_str_finish(sql);
+	if (order < 0 || !text) {
+		sqlite3_free(text);
+		return -1;
+	}
+	rc = sqlite3_prepare_v2(r->db, text, -1, &s->stmt, NULL);
+	sqlite3_free(text);
+	return rc == SQLITE_OK ? 0 : -1;
+}
+
+int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_source *s)
+{
+	const char *table = def->table;
+	int start_len = (int)strcspn(def->times, " "), cols = 0;
+	char start[32], end[32];
+	sqlite3_str *sql;
+
+	memset(s, 0, sizeof(*s));
+	s->def = def;
+	snprintf(start, sizeof(start), "%.*s", start_len, def->times);
+	snprintf(end, sizeof(end), "%s", def->times + start_len + (def->times[start_len] == ' '));
+	s->instant = !end[0];
+	if (!tl_has_column(r->db, table, start))
+		return 0;
+	if (end[0] && !tl_has_column(r->db, table, end))
+		return 0;
+	sql = sqlite3_str_new(r->db);
+	sqlite3_str_appendall(sql, "SELECT ");
+	add_column(r->db, sql, table, start, (int)strlen(start), &cols);
+	add_column(r->db, sql, table, end[0] ? end : "-", end[0] ? (int)strlen(end) : 1, &cols);
+	s->key_col = cols;
+	add_columns(r->db, sql, table, def->keys, (int)strlen(def->keys), &cols);
+	s->corr_col = cols;
+	if (def->correlation[0])
+		add_columns(r->db, sql, table, def->correlation + 2,
+			    (int)strlen(def->correlation + 2), &cols);
+	add_name(r, sql, s, &cols);
+	if (add_args(r, sql, s, &cols) < 0) {
+		sqlite3_free(sqlite3_str_finish(sql));
+		return -1;
+	}
+	if (prepare(r, s, sql, start, end[0] ? end : NULL) < 0)
+		return -1;
+	return tl_source_step(s);
+}
+
+void tl_source_close(struct tl_source *s)
+{
+	sqlite3_finalize(s->stmt);
+	free(s->args);
+	s->stmt = NULL;
+	s->args = NULL;
+}
+
+int tl_source_step(struct tl_source *s)
+{
+	int64_t end;
+	int rc;
+
+	do {
+		rc = sqlite3_step(s->stmt);
+		if (rc != SQLITE_ROW)
+			return rc == SQLITE_DONE ? 0 : -1;
+	} while (sqlite3_column_type(s->stmt, 0) == SQLITE_NULL);
+	s->ts = sqlite3_column_int64(s->stmt, 0);
+	if (s->instant) {
+		s->dur = 0;
+		s->end = s->ts;
+	} else if (sqlite3_column_type(s->stmt, 1) == SQLITE_NULL) {
+		s->dur = TL_OPEN;
+		s->end = INT64_MAX;
+	} else {
+		end = sqlite3_column_int64(s->stmt, 1);
+		/* Clocks that ran backwards, and what is beyond all sense. */
+		if (__builtin_sub_overflow(end, s->ts, &s->dur) || s->dur < 0)
+			s->dur = 0;
+		s->end = s->ts + s->dur;
+	}
+	return 1;
+}
+
+/* ---- columns to names and arguments ---- */
+
+static struct tl_text column_text(struct tl_source *s, int col)
+{
+	struct tl_text t = {0, (const char *)sqlite3_column_blob(s->stmt, col), 0};
+
+	t.len = (size_t)sqlite3_column_bytes(s->stmt, col);
+	if (!t.text)
+		t.text = "";
+	return t;
+}
+
+static int64_t made_key(struct tl_source *s)
+{
+	int64_t key = 0;
+
+	for (int i = 0; i < s->name_cols; i++) {
+		int col = s->name_col + i;
+		/* 7: unknown, of kinds of memory */
+		int64_t part = sqlite3_column_type(s->stmt, col) == SQLITE_NULL
+				       ? 7
+				       : sqlite3_column_int64(s->stmt, col);
+
+		key = key << 8 | (part >= 0 && part < 256 ? part : 255);
+	}
+	return key;
+}
+
+struct tl_text tl_source_name(struct tl_run *r, struct tl_source *s)
+{
+	int col = s->name_col;
+
+	switch (s->name_kind) {
+	case '=':
+		return s->constant;
+	case 'm':
+		return tl_name_made(r->names, s->maker, s->make, made_key(s));
+	case 'n':
+		if (sqlite3_column_type(s->stmt, col) == SQLITE_NULL &&
+		    sqlite3_column_type(s->stmt, col + 1) != SQLITE_NULL)
+			return tl_name(r->names, sqlite3_column_int64(s->stmt, col + 1), false);
+		return column_text(s, col);
+	case 't':
+		return column_text(s, col);
+	default:
+		if (sqlite3_column_type(s->stmt, col) == SQLITE_NULL)
+			return (struct tl_text){0, "", 0};
+		return tl_name(r->names, sqlite3_column_int64(s->stmt, col), s->name_kind == 'a');
+	}
+}
+
+static bool domain_text(struct tl_run *r, struct tl_source *s, char kind, struct tl_text *text)
+{
+	int64_t process = TL_PROCESS_OF(tl_key(s, s->def->place == TL_AT_NVTX ? 1 : 0));
+	int64_t domain = tl_key(s, 2), category = tl_key(s, 3);
+	uint64_t *at;
+
+	if (s->def->place != TL_AT_NVTX)
+		return false;
+	if (domain == TL_NONE)
+		domain = 0;
+	if (kind == 'D')
+		at = tl_map_at(&r->domains, tl_hash((uint64_t)process) ^ (uint64_t)domain, false);
+	else
+		at = tl_map_at(&r->categories,
+			       tl_hash(tl_hash((uint64_t)process) ^ (uint64_t)domain) ^
+				       (uint64_t)category,
+			       false);
+	if (!at)
+		return false;
+	text->id = 0;
+	text->text = r->texts[*at - 1];
+	text->len = strlen(text->text);
+	return true;
+}
+
+/* One argument; false when there is nothing to say. */
+static bool get_arg(struct tl_run *r, struct tl_source *s, const struct tl_arg_def *d,
+		    struct tl_arg *a)
+{
+	int col = d->col;
+	int64_t num;
+
+	if (sqlite3_column_type(s->stmt, col) == SQLITE_NULL)
+		return false;
+	a->key = d->key;
+	a->kind = TL_INT;
+	switch (d->kind) {
+	case 's':
+		a->kind = TL_TEXT;
+		a->text = tl_name(r->names, sqlite3_column_int64(s->stmt, col), false);
+		return true;
+	case 't':
+	case 'j':
+		a->kind = d->kind == 't' ? TL_TEXT : TL_JSON;
+		a->text = column_text(s, col);
+		return true;
+	case '@':
+		a->kind = TL_TEXT;
+		a->text =
+			tl_name_enum(r->names, d->at, d->table, sqlite3_column_int64(s->stmt, col));
+		return true;
+	case 'r':
+		a->kind = TL_REAL;
+		a->real = sqlite3_column_double(s->stmt, col);
+		return true;
+	case 'v':
+		a->kind = TL_VECTOR;
+		for (int i = 0; i < 3; i++)
+			a->vector[i] = sqlite3_column_int64(s->stmt, col + i);
+		return true;
+	case 'D':
+	case 'C':
+		a->kind = TL_TEXT;
+		return domain_text(r, s, d->kind, &a->text);
+	}
+	num = sqlite3_column_int64(s->stmt, col);
+	a->num = num;
+	switch (d->kind) {
+	case 'n':
+		return num != 0;
+	case 'x':
+		a->kind = TL_HEX;
+		break;
+	case 'u': /* stored as if it had a sign */
+		a->kind = num < 0 ? TL_HEX : TL_INT;
+		break;
+	case 'b':
+		a->kind = TL_BOOL;
+		break;
+	case 'S': /* nsys: no stream in particular */
+		return num != UINT32_MAX;
+	case 'T':
+		a->num = TL_TID(num);
+		return num != tl_key(s, 1);
+	}
+	return true;
+}
+
+void tl_source_args(struct tl_run *r, struct tl_source *s, struct tl_event *e)
+{
+	uint32_t cnt = 0;
+
+	for (int i = 0; i < s->arg_cnt && cnt < TL_ARGS_MAX; i++) {
+		if (!get_arg(r, s, &s->args[i], &r->args[cnt]))
+			continue;
+		/* A payload may be there as several types. */
+		if (cnt > 0 && strcmp(r->args[cnt - 1].key, r->args[cnt].key) == 0)
+			continue;
+		cnt++;
+	}
+	e->args = r->args;
+	e->arg_cnt = cnt;
+}
