@@ -48,7 +48,23 @@ void findings_time(long long ns, char *buf, size_t len)
 	scaled((double)ns, units, buf, len);
 }
 
-/* {N ns}, {N B}, {N} at @p: how long it is; 0: something else. */
+/* "one|many}" behind a number: the word that goes with it. 0: something else. */
+static int noun(const char *p, long long n, char *buf, size_t len)
+{
+	size_t one = strcspn(p, "|}"), many;
+
+	if (p[one] != '|')
+		return 0;
+	many = strcspn(p + one + 1, "}");
+	if (!p[one + 1 + many])
+		return 0;
+	grouped(n, buf, len);
+	snprintf(buf + strlen(buf), len - strlen(buf), " %.*s", (int)(n == 1 ? one : many),
+		 n == 1 ? p : p + one + 1);
+	return 1;
+}
+
+/* {N ns}, {N B}, {N one|many}, {N} at @p: how long it is; 0: something else. */
 static size_t figure(const char *p, char *buf, size_t len)
 {
 	char *end;
@@ -63,6 +79,8 @@ static size_t figure(const char *p, char *buf, size_t len)
 		bytes(n, buf, len);
 	else if (*end == '}')
 		grouped(n, buf, len);
+	else if (*end == ' ' && noun(end + 1, n, buf, len))
+		;
 	else
 		return 0;
 	return (size_t)(strchr(end, '}') + 1 - p);
@@ -78,7 +96,7 @@ static char *sentence(const char *text)
 	if (!out)
 		return NULL;
 	while (*text) {
-		char buf[64];
+		char buf[128];
 		size_t skip = *text == '{' ? figure(text, buf, sizeof(buf)) : 0;
 
 		if (skip)

@@ -14,7 +14,8 @@
  *     severity  'info', 'bad' or 'severe'
  *     cost      wall time that could be won, ns, as an estimate that errs on the small side; what goes
  *               on in parallel (processes, GPUs, threads) counts once. NULL: cannot be told
- *     finding   one sentence with figures. {N ns}, {N B} and {N} are written for people: 12.3 ms, 4.56 MB, 7,890
+ *     finding   one sentence with figures. {N ns}, {N B}, {N} and {N gap|gaps} are written for people:
+ *               12.3 ms, 4.56 MB, 7,890, 1 gap
  *     advice    (may be left out) instead of the one in the head
  *   A row is a finding; no row: the rule is silent. It says nothing where there is nothing to win, and
  *   then its evidence is not shown either unless the rule was asked for by name.

@@ -21,7 +21,7 @@ WHERE end >= start AND nameId IN (
 SELECT
 	'info' AS severity,
 	NULL AS cost,
-	'{' || sum(n) || '} calls waited for all work of a stream or device, the thread that waited longest for {' || max(ns)
+	'{' || sum(n) || ' call|calls} waited for all work of a stream or device, the thread that waited longest for {' || max(ns)
 		|| ' ns} (' || printf('%.1f', 100.0 * max(ns) / (SELECT ns FROM wall)) || ' % of the time).' AS finding
 FROM (
 	SELECT sum(ns) AS ns, count(*) AS n

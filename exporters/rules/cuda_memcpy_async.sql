@@ -25,8 +25,8 @@ WHERE (srcKind = 0 OR dstKind = 0) AND NOT blocking;
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
-	'{' || n || '} copies of {' || bytes || ' B} altogether were asked for asynchronously, but used pageable memory: '
-		|| 'the calls took {' || calls || ' ns}.' AS finding
+	'{' || n || ' copy|copies} of {' || bytes || ' B} altogether, asked for asynchronously, used pageable memory: the '
+		|| 'calls took {' || calls || ' ns}.' AS finding
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall
 	FROM (

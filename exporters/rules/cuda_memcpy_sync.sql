@@ -27,7 +27,7 @@ WHERE blocking AND NOT (kind = 1 AND bytes <= 64000)
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
-	'{' || n || '} synchronous copies of {' || bytes || ' B} altogether blocked their threads for {' || calls
+	'{' || n || ' synchronous copy|synchronous copies} of {' || bytes || ' B} altogether blocked their threads for {' || calls
 		|| ' ns}; the copies themselves took {' || ns || ' ns}.' AS finding
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, sum(ns) AS ns,

@@ -31,7 +31,7 @@ WHERE memKind IN (1, 4, 6) AND m.end >= m.start;
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
-	'{' || n || '} synchronous fills of {' || bytes || ' B} of pinned or managed memory blocked their threads for {'
+	'{' || n || ' synchronous fill|synchronous fills} of {' || bytes || ' B} of pinned or managed memory blocked their threads for {'
 		|| calls || ' ns}.' AS finding
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall

@@ -1,6 +1,6 @@
 -- title: GPU Gaps
 -- about: Times in which a GPU had nothing to do for a process, between the first and the last thing it
--- about: did for it.
+-- about: did for it. Time that the tracer itself took is left out.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = GPU work
 -- uses: gpu_busy
 -- default: 50
@@ -9,24 +9,34 @@
 -- advice: NVTX ranges around the steps of the program tell where the gaps come from.
 -- column: Row# = rank by duration
 -- column: Duration (ns) = length of the gap
--- column: Start (ns) = end of the work before it
+-- column: Start (ns) = its start
 -- column: PID = process
 -- column: Device ID = CUDA ordinal in the process
--- column: Context ID = CUDA context; empty where several were in use
+-- column: Context ID = CUDA context; empty where it is not known
+-- Time that the tracer took from a thread is no fault of the program: it ends a gap, or begins one.
 CREATE TEMP TABLE gap AS
-SELECT *, next - end AS ns
-FROM (
-	SELECT globalPid, deviceId, contextId, end,
-		lead(start) OVER (PARTITION BY globalPid, deviceId ORDER BY start) AS next
-	FROM gpu_busy
+WITH gpu AS (
+	SELECT globalPid, deviceId, min(start) AS start, max(end) AS end FROM gpu_busy GROUP BY globalPid, deviceId
+), used AS (
+	SELECT globalPid, deviceId, contextId, start, end FROM gpu_busy
+	UNION ALL
+	SELECT globalPid, deviceId, NULL, max(o.start, gpu.start), min(o.end, gpu.end)
+	FROM PROFILER_OVERHEAD AS o JOIN gpu ON globalPid >> 24 = globalTid >> 24
+	WHERE o.end > gpu.start AND o.start < gpu.end
+), before AS (
+	SELECT globalPid, deviceId, contextId, start, max(end) OVER (PARTITION BY globalPid, deviceId
+		ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS free
+	FROM used
 )
-WHERE next - end > :gap * 1000000;
+SELECT globalPid, deviceId, contextId, free AS start, start - free AS ns
+FROM before
+WHERE start - free > :gap * 1000000;
 
 -- GPUs are idle side by side: what one of them could win is what can be won.
 SELECT
 	CASE WHEN 10 * ns > wall THEN 'severe' WHEN 50 * ns > wall THEN 'bad' ELSE 'info' END AS severity,
 	ns AS cost,
-	'GPU ' || deviceId || ' had nothing to do for {' || ns || ' ns} in {' || n || '} gaps of more than '
+	'GPU ' || deviceId || ' had nothing to do for {' || ns || ' ns} in {' || n || ' gap|gaps} of more than '
 		|| :gap || ' ms, the longest {' || longest || ' ns}.' AS finding
 FROM (
 	SELECT deviceId, sum(ns) AS ns, count(*) AS n, max(ns) AS longest, (SELECT wall.ns FROM wall) AS wall
@@ -37,9 +47,9 @@ FROM (
 );
 
 SELECT
-	row_number() OVER (ORDER BY ns DESC, end) AS "Row#",
+	row_number() OVER (ORDER BY ns DESC, start) AS "Row#",
 	ns AS "Duration (ns)",
-	end AS "Start (ns)",
+	start AS "Start (ns)",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
 	deviceId AS "Device ID",
 	contextId AS "Context ID"

@@ -1,0 +1,72 @@
+-- title: Copies below the Bandwidth
+-- about: Copies that are slow for their size: of memory with gaps between rows (2D, 3D), in pageable memory, over a
+-- about: detour. Measured against the best that copies the same way did.
+-- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
+-- uses: copies, mem_kind
+-- default: 130
+-- arg: size=1000000, bytes from which on a copy is looked at (2D and 3D copies from a sixteenth of that)
+-- arg: efficiency=50, per cent of the bandwidth below which they are slow
+-- arg: link=6000000000, bytes per second between host and device that any link does
+-- advice: Keep what is copied together in memory, or pack it on the device first; pad rows to the pitch that
+-- advice: cudaMallocPitch() gives; use pinned memory.
+-- column: Saved (ns) = time beyond what the bandwidth would need
+-- column: Total Time (ns) = time of the copies
+-- column: Copies = how many
+-- column: Bytes (MB) = together, 10^6 bytes
+-- column: GB/s = 10^9 bytes per second
+-- column: Best GB/s = of any such copy in this direction
+-- column: Efficiency (%) = GB/s by Best GB/s
+-- column: Direction = from where to where
+-- column: Src Kind = memory it came from
+-- column: Dst Kind = memory it went to
+-- column: PID = process
+-- column: Device ID = CUDA ordinal in the process
+-- column: API Name = call that asked for it
+CREATE TEMP TABLE found AS
+WITH big AS MATERIALIZED (
+	SELECT globalPid, deviceId, kind, srcKind, dstKind, name, count(*) AS n, sum(bytes) AS bytes, sum(end - start) AS ns,
+		max(1e9 * bytes / (end - start)) AS best
+	FROM copies
+	WHERE kind IN (1, 2, 8, 10) AND end > start
+		AND bytes >= CASE WHEN name GLOB '*[23]D*' THEN :size / 16 ELSE :size END
+	GROUP BY 1, 2, 3, 4, 5, 6
+)
+SELECT b.*, bytes / speed * 1e9 AS useful, speed, (SELECT wall.ns FROM wall) AS wall
+FROM (
+	SELECT *, max(max(best) OVER (PARTITION BY globalPid, deviceId, kind), CASE WHEN kind IN (1, 2) THEN :link ELSE 0 END) AS speed
+	FROM big
+) AS b;
+
+SELECT
+	CASE WHEN 10 * ns - 10 * useful > wall THEN 'severe' WHEN 50 * ns - 50 * useful > wall THEN 'bad' ELSE 'info' END AS severity,
+	CAST(ns - useful AS INTEGER) AS cost,
+	'{' || n || '} copies ' || CASE kind WHEN 1 THEN 'to' WHEN 2 THEN 'from' WHEN 8 THEN 'within' ELSE 'between GPUs, on' END
+		|| ' GPU ' || deviceId || coalesce(' by ' || name, '') || ' moved ' || printf('%.2f', 1.0 * bytes / ns)
+		|| ' GB/s, ' || printf('%.0f', 100.0 * useful / ns) || ' % of the ' || printf('%.2f', speed / 1e9)
+		|| ' GB/s that the way allows.' AS finding
+FROM found
+WHERE 100.0 * useful < :efficiency * ns AND 100 * (ns - useful) > wall
+ORDER BY ns - useful DESC
+LIMIT 1;
+
+SELECT
+	CAST(ns - useful AS INTEGER) AS "Saved (ns)",
+	ns AS "Total Time (ns)",
+	n AS "Copies",
+	round(bytes / 1e6, 3) AS "Bytes (MB)",
+	round(1.0 * bytes / ns, 2) AS "GB/s",
+	round(speed / 1e9, 2) AS "Best GB/s",
+	round(100.0 * useful / ns, 1) AS "Efficiency (%)",
+	CASE kind WHEN 1 THEN 'Host-to-Device' WHEN 2 THEN 'Device-to-Host' WHEN 8 THEN 'Device-to-Device' ELSE 'Peer-to-Peer' END
+		AS "Direction",
+	coalesce(src.label, srcKind) AS "Src Kind",
+	coalesce(dst.label, dstKind) AS "Dst Kind",
+	globalPid / 0x1000000 % 0x1000000 AS "PID",
+	deviceId AS "Device ID",
+	name AS "API Name"
+FROM found
+	LEFT JOIN mem_kind AS src ON src.id = srcKind
+	LEFT JOIN mem_kind AS dst ON dst.id = dstKind
+WHERE 100.0 * useful < :efficiency * ns
+ORDER BY ns - useful DESC
+LIMIT :rows;

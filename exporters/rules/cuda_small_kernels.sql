@@ -1,0 +1,64 @@
+-- title: Many Small Kernels
+-- about: Kernels that run for less time than it takes to launch one: the GPU waits between them for the next.
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
+-- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
+-- uses: gpu_busy
+-- default: 100
+-- arg: share=50, per cent of the kernels that must be small
+-- arg: gap=50, microseconds; a pause of the GPU up to so long counts as waiting for a launch
+-- advice: Do more in one launch: fuse kernels (torch.compile, XLA), make batches larger, or record the steps into a CUDA
+-- advice: graph and launch that.
+-- column: Kernels = how many ran
+-- column: Small = how many of them took less time than a launch
+-- column: Avg (ns) = mean duration of all
+-- column: Launch (ns) = what a launch takes in this process, on average
+-- column: Total Time (ns) = time of all
+-- column: PID = process
+-- column: Kernel = its name
+CREATE TEMP TABLE launch AS
+SELECT globalTid >> 24 AS pid, 1.0 * sum(end - start) / count(*) AS ns
+FROM CUPTI_ACTIVITY_KIND_RUNTIME
+WHERE end >= start AND nameId IN (
+	SELECT id FROM StringIds WHERE value GLOB 'cudaLaunchKernel*' OR value GLOB 'cuLaunchKernel*'
+		OR value GLOB 'cudaLaunchCooperativeKernel*' OR value GLOB 'cuLaunchCooperativeKernel*')
+GROUP BY 1;
+
+CREATE TEMP TABLE kernel AS
+SELECT globalPid, shortName, launch.ns AS launch, count(*) AS n, sum(end - start < launch.ns) AS small, sum(end - start) AS ns
+FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN launch ON launch.pid = globalPid >> 24
+WHERE end >= start
+GROUP BY globalPid, shortName;
+
+SELECT
+	CASE WHEN 10 * pause > wall THEN 'severe' ELSE 'bad' END AS severity,
+	pause AS cost,
+	'{' || small || '} of {' || n || '} kernels ran for less time than their launch took ({' || CAST(launch AS INTEGER)
+		|| ' ns}); GPU ' || deviceId || ' waited {' || pause || ' ns} in {' || pauses
+		|| '} pauses between kernels.' AS finding
+FROM (
+	SELECT globalPid, deviceId, sum(ns) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
+	FROM (
+		SELECT globalPid, deviceId, lead(start) OVER (PARTITION BY globalPid, deviceId ORDER BY start) - end AS ns
+		FROM gpu_busy
+	)
+	WHERE ns BETWEEN 1 AND :gap * 1000
+	GROUP BY globalPid, deviceId
+) JOIN (
+	SELECT globalPid AS kernelPid, sum(small) AS small, sum(n) AS n, max(launch) AS launch FROM kernel GROUP BY 1
+) ON kernelPid = globalPid
+WHERE 100 * small >= :share * n AND 50 * pause > wall
+ORDER BY pause DESC
+LIMIT 1;
+
+SELECT
+	n AS "Kernels",
+	small AS "Small",
+	round(1.0 * ns / n, 1) AS "Avg (ns)",
+	round(launch, 1) AS "Launch (ns)",
+	ns AS "Total Time (ns)",
+	globalPid / 0x1000000 % 0x1000000 AS "PID",
+	coalesce(value, '[unknown ' || shortName || ']') AS "Kernel"
+FROM kernel LEFT JOIN StringIds ON StringIds.id = shortName
+WHERE small > 0
+ORDER BY small DESC, n DESC, "Kernel"
+LIMIT :rows;

@@ -1,0 +1,76 @@
+-- title: GPU Time Utilization
+-- about: Stretches of time in which a GPU was busy for a process for less than a share of the time. The time from the
+-- about: first to the last thing it did for the process is cut into equal chunks; neighbours that fall below are joined.
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_MEMSET or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = GPU work
+-- uses: gpu_busy
+-- default: 60
+-- arg: threshold=50, per cent of the time below which a chunk counts
+-- arg: chunks=30, how many, 1 to 1000
+-- advice: See what the host did meanwhile: context switches, calls that block and NVTX ranges show whether it was busy
+-- advice: itself, waited, or sent work too late.
+-- column: Row# = rank, least busy first
+-- column: In-Use (%) = share of the time with at least one operation
+-- column: Duration (ns) = length of the stretch
+-- column: Start (ns) = its start
+-- column: PID = process
+-- column: Device ID = CUDA ordinal in the process
+-- column: Context ID = CUDA context; empty where several were in use
+CREATE TEMP TABLE chunk AS
+WITH RECURSIVE gpu AS (
+	SELECT globalPid, deviceId, CASE WHEN min(contextId) = max(contextId) THEN min(contextId) END AS contextId,
+		min(start) AS start, max(end) AS end,
+		max((max(end) - min(start) + max(1, min(1000, :chunks)) - 1) / max(1, min(1000, :chunks)), 1) AS size
+	FROM gpu_busy
+	GROUP BY globalPid, deviceId
+), piece AS (
+	-- an interval that reaches over the end of a chunk gives one piece to each that it touches
+	SELECT b.globalPid, b.deviceId, (b.start - g.start) / size AS nr, b.start, b.end, g.start AS zero, size
+	FROM gpu_busy AS b JOIN gpu AS g ON g.globalPid IS b.globalPid AND g.deviceId = b.deviceId
+	UNION ALL
+	SELECT globalPid, deviceId, nr + 1, start, end, zero, size FROM piece WHERE end > zero + (nr + 1) * size
+), busy AS (
+	SELECT globalPid, deviceId, nr, sum(min(end, zero + (nr + 1) * size) - max(start, zero + nr * size)) AS ns
+	FROM piece
+	GROUP BY globalPid, deviceId, nr
+), number AS (
+	SELECT globalPid, deviceId, contextId, start, end, size, 0 AS nr FROM gpu
+	UNION ALL
+	SELECT globalPid, deviceId, contextId, start, end, size, nr + 1 FROM number WHERE start + (nr + 1) * size < end
+)
+SELECT n.globalPid, n.deviceId, contextId, n.nr, start + n.nr * size AS start,
+	min(end, start + (n.nr + 1) * size) AS end, coalesce(ns, 0) AS ns
+FROM number AS n LEFT JOIN busy AS b ON b.globalPid IS n.globalPid AND b.deviceId = n.deviceId AND b.nr = n.nr;
+
+CREATE TEMP TABLE low AS
+SELECT globalPid, deviceId, contextId, min(start) AS start, max(end) - min(start) AS ns, sum(ns) AS busy
+FROM (
+	SELECT *, nr - row_number() OVER (PARTITION BY globalPid, deviceId ORDER BY nr) AS island
+	FROM chunk
+	WHERE 100.0 * ns < :threshold * (end - start)
+)
+GROUP BY globalPid, deviceId, island;
+
+SELECT
+	CASE WHEN 10 * idle > wall THEN 'severe' WHEN 50 * idle > wall THEN 'bad' ELSE 'info' END AS severity,
+	idle AS cost,
+	'GPU ' || deviceId || ' was busy for less than ' || :threshold || ' % of the time in {' || n
+		|| ' stretch|stretches} of {' || ns || ' ns} altogether, of which it was idle for {' || idle || ' ns}.' AS finding
+FROM (
+	SELECT deviceId, count(*) AS n, sum(ns) AS ns, sum(ns - busy) AS idle, (SELECT wall.ns FROM wall) AS wall
+	FROM low
+	GROUP BY globalPid, deviceId
+	ORDER BY idle DESC
+	LIMIT 1
+);
+
+SELECT
+	row_number() OVER (ORDER BY 1.0 * busy / ns, start) AS "Row#",
+	round(100.0 * busy / ns, 1) AS "In-Use (%)",
+	ns AS "Duration (ns)",
+	start AS "Start (ns)",
+	globalPid / 0x1000000 % 0x1000000 AS "PID",
+	deviceId AS "Device ID",
+	contextId AS "Context ID"
+FROM low
+ORDER BY 1
+LIMIT :rows;

@@ -1,0 +1,52 @@
+-- title: Uneven Load of Streams
+-- about: Streams that share out the same kernels, of which one gets far more than another.
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
+-- default: 120
+-- arg: ratio=0.5, least busy by most busy below which the load is uneven
+-- advice: Hand out the next part to the stream that is done first, or cut the work into more and smaller parts.
+-- column: Busy (%) = share of the wall time
+-- column: Busy Time (ns) = time of the kernels that other streams run, too
+-- column: Kernels = how many
+-- column: PID = process
+-- column: Device ID = CUDA ordinal in the process
+-- column: Stream ID = CUDA stream
+CREATE TEMP TABLE load AS
+WITH part AS MATERIALIZED (
+	SELECT globalPid, deviceId, streamId, shortName, count(*) AS n, sum(end - start) AS ns
+	FROM CUPTI_ACTIVITY_KIND_KERNEL
+	WHERE end >= start
+	GROUP BY 1, 2, 3, 4
+), shared AS (
+	SELECT globalPid, deviceId, shortName FROM part GROUP BY 1, 2, 3 HAVING count(*) > 1
+)
+SELECT part.globalPid, part.deviceId, streamId, sum(n) AS n, sum(ns) AS ns, (SELECT wall.ns FROM wall) AS wall
+FROM part JOIN shared ON shared.globalPid IS part.globalPid AND shared.deviceId = part.deviceId
+	AND shared.shortName = part.shortName
+GROUP BY 1, 2, 3;
+
+-- Evenly spread, the busiest would have the mean.
+SELECT
+	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
+	cost,
+	'Of {' || n || '} streams of GPU ' || deviceId || ' that share kernels the least busy ran them for {' || least
+		|| ' ns}, the busiest for {' || most || ' ns}: a ratio of ' || printf('%.2f', 1.0 * least / most) || '.' AS finding
+FROM (
+	SELECT deviceId, count(*) AS n, min(ns) AS least, max(ns) AS most,
+		CAST(max(ns) - 1.0 * sum(ns) / count(*) AS INTEGER) AS cost, max(wall) AS wall
+	FROM load
+	GROUP BY globalPid, deviceId
+)
+WHERE n > 1 AND least < :ratio * most AND 50 * cost > wall
+ORDER BY cost DESC
+LIMIT 1;
+
+SELECT
+	round(100.0 * ns / wall, 1) AS "Busy (%)",
+	ns AS "Busy Time (ns)",
+	n AS "Kernels",
+	globalPid / 0x1000000 % 0x1000000 AS "PID",
+	deviceId AS "Device ID",
+	streamId AS "Stream ID"
+FROM load
+ORDER BY ns DESC, globalPid, deviceId, streamId
+LIMIT :rows;
