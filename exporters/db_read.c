@@ -128,8 +128,9 @@ static char *immutable_uri(const char *path)
 static int open_file(const char *path, bool immutable, sqlite3 **db)
 {
 	char *uri = immutable ? immutable_uri(path) : NULL;
-	int rc = sqlite3_open_v2(uri ? uri : path, db,
-				 SQLITE_OPEN_READONLY | (uri ? SQLITE_OPEN_URI : 0), NULL);
+	int rc = sqlite3_open_v2(
+		uri ? uri : path, db,
+		SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (uri ? SQLITE_OPEN_URI : 0), NULL);
 
 	free(uri);
 	if (rc != SQLITE_OK)
