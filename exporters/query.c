@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exporters/db_read.h"
+#include "exporters/hist.h"
 #include "exporters/query.h"
 
 const struct time_unit time_units[] = {
@@ -12,7 +13,7 @@ const struct time_unit time_units[] = {
 
 bool query_has_data(sqlite3 *db, const struct report *r, char *what, size_t what_len)
 {
-	char needs[512], table[128];
+	char needs[2048], table[128];
 
 	for (unsigned i = 0; report_field(r->sql, "needs", i, needs, sizeof(needs)); i++) {
 		char *sep = strstr(needs, " = ");
@@ -244,9 +245,15 @@ long long query_listen(sqlite3 *db, const struct report *r, const struct time_un
 		       const struct format *format, struct sheet *s,
 		       const struct query_listener *listener, char *why, size_t why_len)
 {
-	const char *sql = r->sql;
+	char *text = hist_rewrite(r->sql, r->percent, true);
+	const char *sql = text;
 	long long rows = -1;
 
+	if (!text || hist_register(db, r->percent) != SQLITE_OK) {
+		snprintf(why, why_len, "out of memory");
+		free(text);
+		return -1;
+	}
 	while (more_sql(sql)) {
 		sqlite3_stmt *stmt = NULL;
 		int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
@@ -263,10 +270,12 @@ long long query_listen(sqlite3 *db, const struct report *r, const struct time_un
 		if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW) {
 			explain(db, r, rc, why, why_len);
 			sqlite3_finalize(stmt);
+			free(text);
 			return -1;
 		}
 		sqlite3_finalize(stmt);
 	}
+	free(text);
 	if (rows < 0)
 		snprintf(why, why_len, "%s %s: its last statement gives no table", r->kind->noun,
 			 r->name);

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct percentiles;
+
 struct report_kind {
 	const char *folder;             /* of the texts in the binary: "reports/" */
 	const char *noun, *nouns;       /* "report", "Reports" */
@@ -38,6 +40,7 @@ struct report {
 	const char *sql;
 	char *owned;  /* the same when read from a file */
 	char *args;   /* "rows=5:base", "" none; defaults stand first */
+	const struct percentiles *percent; /* to add to the figures; NULL: none */
 	size_t given; /* so many of its last bytes were asked for, the rest are defaults */
 };
 

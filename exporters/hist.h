@@ -1,0 +1,42 @@
+/*
+ * hist.h - the figures of *_sum reports, fast, and their percentiles.
+ *
+ * Reports count values with "count(*) AS n ... GROUP BY" and then rank them in three steps named total,
+ * ranked and spread (see osrt_sum.sql). SQLite sorts all rows for that, several times. Texts that are
+ * written in this way are run with functions of ours in place of those steps, which count in a hash table
+ * and sort only each group's values; what is written differently runs as it stands. Both give the same.
+ *
+ * Percentiles: "-- percentiles: TEXT" in a comment of the SQL that is not a line of its head,
+ * as in "/ * percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} * /",
+ * stands for nothing, and for TEXT once per percentile that was asked for: {i} is its place from 0 on,
+ * {p} the figure as it was written (99.9), and {num} / {den} the same as a fraction of one.
+ * By nearest rank: the smallest value that so many per cent of all do not exceed.
+ */
+#ifndef SL_HIST_H
+#define SL_HIST_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PERCENTILES_MAX 16
+
+struct percentiles {
+	struct percentile {
+		char text[16];
+		int64_t num, den;
+	} each[PERCENTILES_MAX];
+	size_t cnt;
+};
+
+/* "90,99,99.9", added; NULL adds nothing. 0, or -1 after one sentence in @why. */
+int percentiles_parse(struct percentiles *p, const char *text, char *why, size_t why_len);
+
+/* Functions that texts of hist_rewrite() call. SQLite's result code. */
+int hist_register(sqlite3 *db, const struct percentiles *p);
+
+/* The SQL to run for a report's; malloc'd, NULL without memory. @fast: with functions of ours. */
+char *hist_rewrite(const char *sql, const struct percentiles *p, bool fast);
+
+#endif

@@ -1,0 +1,74 @@
+/* hist_internal.h - what hist.c counts and hist_rows.c reads out. */
+#ifndef SL_HIST_INTERNAL_H
+#define SL_HIST_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "exporters/hist.h"
+
+#define HIST_KEYS 8
+
+/* ---- values: a number, or the number of a text; two are equal when both fields are ---- */
+
+enum value_type {
+	V_NULL,
+	V_INT,
+	V_REAL,
+	V_TEXT,
+	V_BLOB
+};
+
+struct pool { /* texts, numbered */
+	struct text {
+		char *data;
+		uint32_t len;
+	} * text;
+	uint32_t cnt, room;
+	uint32_t *slot, slots;
+};
+
+struct hist {
+	struct hist *next;
+	int64_t number;
+	struct hist_of_db *of;
+	unsigned keys;
+	int64_t *key;   /* keys per row */
+	uint32_t *type; /* 4 bits per key */
+	uint32_t *count;
+	uint32_t cnt, room;
+	uint32_t *slot, slots;
+	struct pool pool;
+	FILE *spilled; /* rows that did not fit: keys, types, count */
+	int64_t spilled_cnt;
+	struct group *group; /* of figures: one per row */
+	uint32_t groups;
+};
+
+struct group {
+	int64_t calls, nulls; /* calls counts those without a value too */
+	int64_t sum;
+	double real_sum;
+	bool real;
+	struct pair {
+		int64_t value; /* or the bits of a double */
+		int64_t n;
+	} * pair;
+	size_t cnt, room;
+};
+
+/* What a connection has: its tables, the percentiles that are wanted. */
+struct hist_of_db {
+	struct hist *first;
+	int64_t last_number;
+	struct percentiles percent;
+};
+
+void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type);
+double hist_real(int64_t bits);
+int64_t hist_bits(double d);
+
+/* The tables of rows, as modules. */
+extern const sqlite3_module hist_rows_module, hist_figures_module;
+
+#endif
