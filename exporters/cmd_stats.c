@@ -39,6 +39,9 @@ static int parse(struct tables *t, int argc, char **argv)
 		 "accepted; nothing is exported here, so nothing is ever stale", &unused, NULL},
 		{0, "sqlite", OPT_STRING, NULL, "FILE", "database to read for FILE.nsys-rep",
 		 &t->sqlite, NULL},
+		{0, "percentiles", OPT_LIST, NULL, "P[,...]",
+		 "more columns behind each standard deviation: 90,99,99.9 (nearest rank)",
+		 &t->opt_percentiles, NULL},
 		{0, "filter-time", OPT_LIST, NULL, "START/END[,...]",
 		 "only what overlaps these times: ns, or with a unit, as in 12s-15s; a colon in "
 		 "front\n"

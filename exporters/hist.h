@@ -6,10 +6,10 @@
  * written in this way are run with functions of ours in place of those steps, which count in a hash table
  * and sort only each group's values; what is written differently runs as it stands. Both give the same.
  *
- * Percentiles: "-- percentiles: TEXT" in a comment of the SQL that is not a line of its head,
- * as in "/ * percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} * /",
- * stands for nothing, and for TEXT once per percentile that was asked for: {i} is its place from 0 on,
- * {p} the figure as it was written (99.9), and {num} / {den} the same as a fraction of one.
+ * Percentiles: a comment of the C kind that begins with "percentiles:" stands for nothing, and for the text
+ * behind the colon once per percentile that was asked for. In the text, {i} is its place from 0 on, {p} the
+ * figure as it was written (99.9), and {num} / {den} the same as a fraction of one. The step named spread
+ * gives p{i} beside med: see osrt_sum.sql.
  * By nearest rank: the smallest value that so many per cent of all do not exceed.
  */
 #ifndef SL_HIST_H

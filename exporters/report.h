@@ -11,6 +11,7 @@
  *   column:   heading = meaning
  *
  * The last statement gives the table. It also runs as it is in the sqlite3 shell.
+ * Reports of figures are written as osrt_sum.sql is, which makes them fast and gives them percentiles (hist.h).
  *
  * A rule (exporters/rules/, findings.h) is such a text too; it judges as well.
  */

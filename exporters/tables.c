@@ -125,7 +125,8 @@ static int add_filters(struct tables *t)
 
 	if (db_filter_time(&t->filter, t->opt_time, why, sizeof(why)) == 0 &&
 	    db_filter_nvtx(&t->filter, t->opt_nvtx, why, sizeof(why)) == 0 &&
-	    db_filter_pid(&t->filter, t->opt_pid, why, sizeof(why)) == 0)
+	    db_filter_pid(&t->filter, t->opt_pid, why, sizeof(why)) == 0 &&
+	    percentiles_parse(&t->percent, t->opt_percentiles, why, sizeof(why)) == 0)
 		return 0;
 	sl_warn("%s: %s", t->kind->command, why);
 	return SL_EXIT_USAGE;
@@ -141,7 +142,7 @@ int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv
 		int n;
 
 		t->opt_reports = t->opt_formats = t->opt_outputs = t->opt_dirs = NULL;
-		t->opt_time = t->opt_pid = t->opt_nvtx = NULL;
+		t->opt_time = t->opt_pid = t->opt_nvtx = t->opt_percentiles = NULL;
 		n = opt_parse(opts, argc - at, argv + at, t->kind->command);
 		if (n == OPT_HELP_SHOWN)
 			return n;
@@ -380,6 +381,7 @@ static int load_reports(struct tables *t)
 	for (size_t i = 0; i < t->per_input && rc == 0; i++) {
 		rc = report_load(t->kind, word_at(&t->spec_r, i, ""), t->dirs, &t->report[i], why,
 				 sizeof(why));
+		t->report[i].percent = &t->percent;
 		if (rc)
 			sl_warn("%s: %s", t->kind->command, why);
 	}

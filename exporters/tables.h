@@ -13,6 +13,7 @@
 
 #include "collector/cmd.h"
 #include "exporters/db_filter.h"
+#include "exporters/hist.h"
 #include "exporters/output.h"
 #include "exporters/query.h"
 
@@ -39,12 +40,14 @@ struct tables {
 	const char *usage;
 	const char *opt_reports, *opt_formats, *opt_outputs, *opt_dirs; /* targets of OPT_LIST */
 	const char *timeunit, *sqlite;
+	const char *opt_percentiles; /* target of OPT_LIST */
 	const char *opt_time, *opt_pid,
 		*opt_nvtx; /* targets of OPT_LIST, the last one of OPT_STRING */
 	bool force_overwrite, quiet;
 	/* by tables_parse() */
 	const char *dirs, *nvtx;
 	struct db_filter filter;
+	struct percentiles percent;
 	struct words inputs, spec_r, spec_f, spec_o;
 	/* by tables_plan() */
 	const struct time_unit *unit;

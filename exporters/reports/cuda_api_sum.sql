@@ -38,6 +38,7 @@ WITH hist AS MATERIALIZED (
 ), spread AS (
 	SELECT t.name, sum(n * (dur - mean) * (dur - mean)) AS squares,
 		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
+		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
 	FROM ranked AS r JOIN total AS t ON t.name = r.name
 	GROUP BY t.name
 )
@@ -50,6 +51,7 @@ SELECT
 	least AS "Min (ns)",
 	most AS "Max (ns)",
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
+	/* percentiles: p{i} AS "P{p} (ns)", */
 	name AS "Name"
 FROM total JOIN spread USING (name)
 ORDER BY time DESC, name;

@@ -35,6 +35,7 @@ WITH hist AS MATERIALIZED (
 ), spread AS (
 	SELECT t.nameId, sum(n * (dur - mean) * (dur - mean)) AS squares,
 		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
+		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
 	FROM ranked AS r JOIN total AS t ON t.nameId = r.nameId
 	GROUP BY t.nameId
 )
@@ -47,6 +48,7 @@ SELECT
 	least AS "Min (ns)",
 	most AS "Max (ns)",
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
+	/* percentiles: p{i} AS "P{p} (ns)", */
 	coalesce(value, '[unknown ' || total.nameId || ']') AS "Name"
 FROM total JOIN spread USING (nameId) LEFT JOIN StringIds ON StringIds.id = total.nameId
 ORDER BY time DESC, "Name";

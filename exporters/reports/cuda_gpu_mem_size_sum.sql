@@ -33,6 +33,7 @@ WITH hist AS MATERIALIZED (
 ), spread AS (
 	SELECT t.kind, sum(n * (size - mean) * (size - mean)) AS squares,
 		(min(size) FILTER (WHERE 2 * upto >= calls) + min(size) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
+		/* percentiles: , min(size) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
 	FROM ranked AS r JOIN total AS t ON t.kind = r.kind
 	GROUP BY t.kind
 )
@@ -44,6 +45,7 @@ SELECT
 	round(least / 1e6, 3) AS "Min (MB)",
 	round(most / 1e6, 3) AS "Max (MB)",
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END / 1e6, 3) AS "StdDev (MB)",
+	/* percentiles: round(p{i} / 1e6, 3) AS "P{p} (MB)", */
 	CASE WHEN kind = -1 THEN '[CUDA memset]'
 		ELSE '[CUDA memcpy ' || coalesce(label, kind) || ']' END AS "Operation"
 FROM total JOIN spread USING (kind) LEFT JOIN ENUM_CUDA_MEMCPY_OPER ON id = kind

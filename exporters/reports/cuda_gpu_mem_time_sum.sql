@@ -36,6 +36,7 @@ WITH hist AS MATERIALIZED (
 ), spread AS (
 	SELECT t.kind, sum(n * (dur - mean) * (dur - mean)) AS squares,
 		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
+		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
 	FROM ranked AS r JOIN total AS t ON t.kind = r.kind
 	GROUP BY t.kind
 )
@@ -48,6 +49,7 @@ SELECT
 	least AS "Min (ns)",
 	most AS "Max (ns)",
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
+	/* percentiles: p{i} AS "P{p} (ns)", */
 	CASE WHEN kind = -1 THEN '[CUDA memset]'
 		ELSE '[CUDA memcpy ' || coalesce(label, kind) || ']' END AS "Operation"
 FROM total JOIN spread USING (kind) LEFT JOIN ENUM_CUDA_MEMCPY_OPER ON id = kind

@@ -43,6 +43,7 @@ WITH domain AS MATERIALIZED (
 ), spread AS (
 	SELECT t.name, sum(n * (dur - mean) * (dur - mean)) AS squares,
 		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
+		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
 	FROM ranked AS r JOIN total AS t ON t.name = r.name
 	GROUP BY t.name
 )
@@ -55,6 +56,7 @@ SELECT
 	least AS "Min (ns)",
 	most AS "Max (ns)",
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
+	/* percentiles: p{i} AS "P{p} (ns)", */
 	CASE json_extract(name, '$[0]') WHEN 59 THEN 'PushPop' ELSE 'StartEnd' END AS "Style",
 	json_extract(name, '$[1]') AS "Range"
 FROM total JOIN spread USING (name)
