@@ -58,12 +58,12 @@ static int figure_processes(struct page *p)
 			0, &traced) < 0 ||
 	    scan_number(
 		    s,
-		    "SELECT count(DISTINCT globalPid) FROM SL_PROCESS_TREE WHERE exitStatus <> 0",
+		    "SELECT count(DISTINCT globalPid) FROM SL_PROCESS_TREE WHERE exitStatus & 127",
 		    0, &failed) < 0 ||
 	    scan_number(s, "SELECT count(DISTINCT globalTid) FROM ThreadNames", 0, &threads) < 0)
 		return page_scan_failed(p);
 	if (failed > 0)
-		snprintf(more, sizeof(more), ", %lld ended badly", (long long)failed);
+		snprintf(more, sizeof(more), ", %lld ended by a signal", (long long)failed);
 	snprintf(sub, sizeof(sub), "%lld traced, %lld threads%s", (long long)traced,
 		 (long long)threads, more);
 	figure(p, "processes", "Processes", (double)cnt, human_count(value, (double)cnt), sub,
@@ -161,8 +161,9 @@ static int figure_quality(struct page *p)
 		figure(p, "lost", "Lost events", (double)lost, human_count(value, (double)lost),
 		       "see Recording", true);
 	if (errors + warnings > 0) {
-		snprintf(sub, sizeof(sub), "%lld errors, %lld warnings; see Recording",
-			 (long long)errors, (long long)warnings);
+		snprintf(sub, sizeof(sub), "%lld error%s, %lld warning%s; see Recording",
+			 (long long)errors, errors == 1 ? "" : "s", (long long)warnings,
+			 warnings == 1 ? "" : "s");
 		figure(p, "diagnostics", "Diagnostics", (double)(errors + warnings),
 		       human_count(value, (double)(errors + warnings)), sub, errors > 0);
 	}

@@ -81,7 +81,8 @@ static void put_finding(struct ruling *r, const struct finding *f)
 	fprintf(out, "</h3><p class=\"cost\"><span class=\"badge\">%s</span> ",
 		severity_names[f->severity]);
 	if (f->share >= 0)
-		fprintf(out, "<b>%.1f %%</b> of the wall time", 100 * f->share);
+		fprintf(out, "<b>%s%.1f %%</b> of the wall time", f->share < 0.0005 ? "&lt; " : "",
+			f->share < 0.0005 ? 0.1 : 100 * f->share);
 	if (f->cost_ns >= 0)
 		fprintf(out, "%s%s could be won", f->share >= 0 ? ", " : "",
 			human_time(text, (double)f->cost_ns));

@@ -153,10 +153,14 @@ static void draw_io(struct page *p)
 		 human_bytes(in, s->read_size.total / span),
 		 human_bytes(out, s->write_size.total / span));
 	chart_begin(p, "io", "time", UNIT_RATE, 0, "Reading and writing", words);
-	fill(&s->read_curve, per_second, values);
-	chart_series(p, "read", 2, true, values, CURVE_BINS);
-	fill(&s->write_curve, per_second, values);
-	chart_series(p, "written", 3, false, values, CURVE_BINS);
+	if (s->read_size.total > 0) {
+		fill(&s->read_curve, per_second, values);
+		chart_series(p, "read", 2, true, values, CURVE_BINS);
+	}
+	if (s->write_size.total > 0) {
+		fill(&s->write_curve, per_second, values);
+		chart_series(p, "written", 3, p->series_cnt == 0, values, CURVE_BINS);
+	}
 	chart_end(p);
 }
 

@@ -201,8 +201,7 @@ static void put_status(FILE *out, int64_t status)
 	else if (status & 0x7F)
 		fprintf(out, "<td class=\"alarm\">signal %d</td>", (int)(status & 0x7F));
 	else
-		fprintf(out, "<td%s>%d</td>", status >> 8 & 0xFF ? " class=\"alarm\"" : "",
-			(int)(status >> 8 & 0xFF));
+		fprintf(out, "<td>%d</td>", (int)(status >> 8 & 0xFF));
 }
 
 static void put_node(struct tree *t, const struct node *n, int depth)

@@ -103,8 +103,8 @@ static int draw(struct scan *s, enum direction way, int64_t start, int64_t end, 
 		       : 0;
 }
 
-/* Rows of start, end, who says what it is, bytes. */
-static int draw_rows(struct pass *p, const char *sql, bool by_name)
+/* Rows of start, end, name, bytes. */
+static int draw_rows(struct pass *p, const char *sql)
 {
 	sqlite3_stmt *stmt = scan_prepare(p->scan, sql);
 	int rc, err = 0;
@@ -112,8 +112,7 @@ static int draw_rows(struct pass *p, const char *sql, bool by_name)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && err == 0) {
-		int64_t what = sqlite3_column_int64(stmt, 2);
-		enum direction way = by_name ? way_of(p, what) : what == 3 ? IN : OUT;
+		enum direction way = way_of(p, sqlite3_column_int64(stmt, 2));
 
 		if (way != NONE)
 			err = draw(p->scan, way, sqlite3_column_int64(stmt, 0),
@@ -144,16 +143,18 @@ static int add_totals(struct pass *p, const char *sql)
 	return rc == SQLITE_DONE ? 0 : scan_fail(s, rc);
 }
 
-static int scan_calls(struct pass *p, bool files)
+static int draw_all(struct pass *p, bool files)
 {
-	struct scan *s = p->scan;
+	/* Of the types, only 3 and 4 move bytes; not all calls of theirs do (fflush). */
+	return draw_rows(p, files ? "SELECT startedAt, endedAt, apiCallId, bytesProcessed "
+				    "FROM OSRT_FILE_ACCESS_EVENTS WHERE eventType IN (3, 4)"
+				  : "SELECT start, end, nameId, bytesDone FROM OSRT_API "
+				    "WHERE bytesDone IS NOT NULL");
+}
 
-	if (!files && draw_rows(p,
-				"SELECT start, end, nameId, bytesDone FROM OSRT_API "
-				"WHERE bytesDone IS NOT NULL",
-				true) < 0)
-		return -1;
-	s->io_known = true;
+static int add_calls(struct pass *p)
+{
+	p->scan->io_known = true;
 	if (add_totals(p, "SELECT nameId, count(*), total(bytesDone) FROM OSRT_API "
 			  "WHERE bytesDone IS NOT NULL GROUP BY 1") < 0)
 		return -1;
@@ -169,14 +170,11 @@ int scan_io(struct scan *s)
 		db_read_has(s->db, "OSRT_API.bytesDone") || db_read_has(s->db, "SL_OSRT_TOTALS");
 	int rc = 0;
 
-	if (files)
-		rc = draw_rows(&p,
-			       "SELECT startedAt, endedAt, eventType, bytesProcessed FROM "
-			       "OSRT_FILE_ACCESS_EVENTS WHERE eventType IN (3, 4)",
-			       false);
-	if (rc == 0 && calls)
-		rc = read_names(&p) < 0 ? -1 : scan_calls(&p, files);
-	if (rc == 0 && files && !calls) {
+	if (files || calls)
+		rc = read_names(&p) < 0 ? -1 : draw_all(&p, files);
+	if (rc == 0 && calls) {
+		rc = add_calls(&p);
+	} else if (rc == 0 && files) {
 		s->io_known = true;
 		s->read_calls = (double)s->read_size.all;
 		s->read_bytes = s->read_size.total;
