@@ -111,7 +111,7 @@ $(B)/exporters/%.o: exporters/%.c
 $(LIB_OBJ) $(B)/collector/main.o: | $(SKEL)
 
 # SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
-EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/reports/*.sql exporters/rules/*.sql exporters/rules/shared/*.sql))
+EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/reports/*.sql exporters/rules/*.sql exporters/compare/*.sql exporters/rules/shared/*.sql))
 $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)

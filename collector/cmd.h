@@ -2,7 +2,8 @@
  * cmd.h - commands of the sightline binary. main.c knows this table and nothing of what is behind it.
  *
  * Exit statuses of every command: 0 done, 1 failed (one line on stderr says why), 2 wrong use (the line
- * names the nearest valid spelling); `profile` returns the program's, or 126/127 as a shell does.
+ * names the nearest valid spelling), 3 done, and what --fail-on names was found; `profile` returns the
+ * program's, or 126/127 as a shell does.
  */
 #ifndef SL_CMD_H
 #define SL_CMD_H
@@ -11,6 +12,7 @@
 
 #define SL_EXIT_FAIL     1
 #define SL_EXIT_USAGE    2
+#define SL_EXIT_FOUND    3
 #define SL_EXIT_NOEXEC   126
 #define SL_EXIT_NOTFOUND 127
 

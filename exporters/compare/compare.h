@@ -1,0 +1,176 @@
+/*
+ * compare.h - what became slower: two or more sets of reports, side by side.
+ *
+ * What is compared is a kind: one file, exporters/compare/NAME.sql, a text as described in report.h with
+ * title, about, needs and
+ *
+ *   unit:     ns or bytes
+ *   default:  place in the output; "single" behind it: one figure of the whole report, shown in the summary
+ *
+ * Its last statement gives samples in groups: name, alike (NULL: made from the name), value, count; ordered
+ * by name, then by value. A figure of the whole report is one sample with an empty name.
+ *
+ * Ids differ from run to run, so names match. What is left over is matched by likeness: a kernel by its bare
+ * function name, the rest by names without their numbers. One of a likeness in the base and one in another set
+ * are the same thing; where most names of a likeness are left over, they only count (op_id = 17), and all of
+ * them become one row.
+ */
+#ifndef SL_COMPARE_H
+#define SL_COMPARE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "exporters/db_filter.h"
+
+enum compare_metric {
+	METRIC_TOTAL,
+	METRIC_COUNT,
+	METRIC_MEAN,
+	METRIC_MEDIAN,
+	METRIC_P99, /* nearest rank */
+	METRIC_MIN,
+	METRIC_MAX,
+	METRIC_CNT
+};
+
+extern const char *const compare_metric_names[METRIC_CNT];
+
+struct compare_kind {
+	char name[32], title[64];
+	const char *sql;
+	bool is_bytes; /* else ns */
+	bool is_single;
+};
+
+struct compare_sample {
+	double value, n; /* so many of that value */
+};
+
+#define COMPARE_FEW 64
+
+/* One name in one report. */
+struct compare_item {
+	char *name, *alike;
+	double metric[METRIC_CNT];
+	struct compare_sample
+		*few; /* what the metrics are made from; NULL: more than COMPARE_FEW */
+	size_t few_cnt;
+};
+
+/* One report; items by kind. */
+struct compare_run {
+	const char *path;
+	struct compare_item **items; /* [kind] */
+	size_t *cnt;                 /* [kind] */
+};
+
+/* The runs of one variant. Its first is also its label unless there are several. */
+struct compare_set {
+	char *label;
+	struct compare_run *runs;
+	size_t cnt;
+};
+
+/* A row has a figure per set: the median of its runs. */
+struct compare_figure {
+	bool is_there; /* in any run */
+	double value[METRIC_CNT];
+	double p[METRIC_CNT]; /* of its runs and the base's being the same; -1: too few runs to tell */
+	const struct compare_item **items; /* [run of the set], NULL where it is absent */
+};
+
+struct compare_row {
+	const struct compare_kind *kind;
+	const char *name;
+	const char *other; /* the name in the first set that calls it otherwise, or NULL */
+	struct compare_figure *figure; /* [set] */
+};
+
+struct comparison {
+	struct compare_kind *kinds;
+	size_t kind_cnt;
+	struct compare_set *sets; /* the first is the base */
+	size_t set_cnt;
+	struct compare_row
+		*rows; /* by kind in the order of kinds, within by the greatest change of total */
+	size_t row_cnt;
+	struct db_filter filter;
+	struct compare_gate *gates;
+	size_t gate_cnt;
+	struct compare_item **pooled; /* made while matching */
+	size_t pooled_cnt;
+};
+
+/* How rows are shown. */
+struct compare_view {
+	double min_change; /* per cent: rows below are left out; of total, median and p99 one is enough */
+	double alpha;
+	long top; /* rows of a kind; -1: all */
+	bool colour;
+};
+
+/* Kinds of the comma list, or all when it is NULL. 0, or an exit status after one sentence in @why. */
+int compare_kinds(struct comparison *c, const char *list, char *why, size_t why_len);
+/* Reads a report. 0, or -1 after one sentence in @why. */
+int compare_read(const struct comparison *c, struct compare_run *run, char *why, size_t why_len);
+/* Makes the rows from what was read. 0 or -1: no memory. */
+int compare_match(struct comparison *c);
+void compare_free(struct comparison *c);
+
+/* The metrics of samples in order of value, at least one. */
+void compare_summarize(const struct compare_sample *list, size_t cnt, double metric[METRIC_CNT]);
+
+/* Makes one row of each likeness of which most is left over; for compare_match(). 0 or -1. */
+int compare_pool(struct comparison *c, size_t first);
+/* A new row behind the others, without figures; NULL: no memory. */
+struct compare_row *compare_new_row(struct comparison *c, const struct compare_kind *kind,
+				    const char *name);
+void compare_free_item(struct compare_item *item);
+
+/* The name without what changes from run to run: numbers as '#'. malloc'd. */
+char *compare_alike(const char *name);
+
+/* Two-sided probability, by ranks, that two samples are from the same; -1: fewer than four in one. */
+double compare_same(const double *a, size_t a_cnt, const double *b, size_t b_cnt);
+
+/* Change in per cent; infinite from 0, NaN where one side is absent. */
+double compare_change(const struct compare_figure *base, const struct compare_figure *now,
+		      enum compare_metric m);
+
+struct compare_format {
+	const char *name;
+	int (*write)(const struct comparison *c, const struct compare_view *v, FILE *out);
+};
+extern const struct compare_format compare_text, compare_markdown, compare_json;
+
+/* ---- --fail-on ---- */
+
+struct compare_gate {
+	const char *text; /* as it was given */
+	char kind[32];
+	char *pattern; /* of names (GLOB), NULL: none was given */
+	enum compare_metric metric;
+	char op;        /* '>', 'g' (>=), '<', 'l' (<=) */
+	bool is_change; /* a sign was given */
+	bool is_percent;
+	double limit;     /* per cent, ns or bytes, or a number */
+	bool was_checked; /* false: there is nothing of the kind to look at */
+	bool fired;
+	const struct compare_row *worst; /* NULL: all of the kind together */
+	size_t set;                      /* where it fired */
+	double found;                    /* what was compared with limit */
+};
+
+/* "step.median > +3%", "kernel[*gemm*].total > +2ms", "gpu_memory > 70GB". 0, or -1 after one sentence. */
+int compare_gate_parse(const struct comparison *c, const char *text, struct compare_gate *g,
+		       char *why, size_t why_len);
+void compare_gate_check(const struct comparison *c, const struct compare_view *v,
+			struct compare_gate *g);
+/* One line about one that fired. */
+void compare_gate_tell(const struct comparison *c, const struct compare_gate *g, FILE *out);
+void compare_gate_free(struct compare_gate *g);
+
+#endif

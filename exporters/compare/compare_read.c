@@ -1,0 +1,274 @@
+/* compare_read.c - kinds, and a report's items of each. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/cmd.h"
+#include "collector/embed.h"
+#include "exporters/compare/compare.h"
+#include "exporters/db_read.h"
+#include "exporters/query.h"
+#include "exporters/report.h"
+
+static const char *const no_args[] = {NULL};
+static const struct report_kind text_kind = {"compare/", "kind",   "Kinds",
+					     "compare",  "--help", no_args};
+
+/* ---- kinds ---- */
+
+static bool in_list(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = list; p && *p;) {
+		size_t n = strcspn(p, ",");
+
+		if (n == len && memcmp(p, name, len) == 0)
+			return true;
+		p += n + (p[n] == ',');
+	}
+	return false;
+}
+
+static long place_of(const struct compare_kind *k)
+{
+	char place[64] = "";
+
+	report_field(k->sql, "default", 0, place, sizeof(place));
+	return strtol(place, NULL, 10);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	long x = place_of(a), y = place_of(b);
+
+	return (x > y) - (x < y);
+}
+
+static void describe(struct compare_kind *k, const char *name, const char *sql)
+{
+	char unit[16] = "", place[64] = "";
+
+	k->sql = sql;
+	snprintf(k->name, sizeof(k->name), "%s", name);
+	report_field(sql, "title", 0, k->title, sizeof(k->title));
+	report_field(sql, "unit", 0, unit, sizeof(unit));
+	report_field(sql, "default", 0, place, sizeof(place));
+	k->is_bytes = strcmp(unit, "bytes") == 0;
+	k->is_single = strstr(place, "single") != NULL;
+}
+
+/* Is every word of the list a kind? */
+static int check_list(const char *list, char *why, size_t why_len)
+{
+	char word[64], name[64];
+
+	for (const char *p = list; p && *p;) {
+		size_t n = strcspn(p, ",");
+		const char *near = NULL;
+		bool known = false;
+
+		snprintf(word, sizeof(word), "%.*s", (int)n, p);
+		for (size_t i = 0; sl_embedded[i].name; i++)
+			if (report_embedded(&text_kind, i, name)) {
+				known |= strcmp(name, word) == 0;
+				if (sl_nearest(word, near, name) == name)
+					near = sl_embedded[i].name;
+			}
+		if (!known && *word) {
+			snprintf(why, why_len, "'%s' is nothing that is compared%s%.*s%s", word,
+				 near ? "; did you mean '" : "",
+				 near ? (int)(strlen(near) - strlen("compare/.sql")) : 0,
+				 near ? near + strlen("compare/") : "", near ? "'?" : "");
+			return SL_EXIT_USAGE;
+		}
+		p += n + (p[n] == ',');
+	}
+	return 0;
+}
+
+int compare_kinds(struct comparison *c, const char *list, char *why, size_t why_len)
+{
+	char name[64];
+	size_t cnt = 0;
+
+	if (check_list(list, why, why_len) != 0)
+		return SL_EXIT_USAGE;
+	for (size_t i = 0; sl_embedded[i].name; i++)
+		cnt += report_embedded(&text_kind, i, name) != NULL;
+	c->kinds = calloc(cnt ? cnt : 1, sizeof(*c->kinds));
+	if (!c->kinds) {
+		snprintf(why, why_len, "out of memory");
+		return SL_EXIT_FAIL;
+	}
+	for (size_t i = 0; sl_embedded[i].name; i++)
+		if (report_embedded(&text_kind, i, name) && (!list || in_list(list, name)))
+			describe(&c->kinds[c->kind_cnt++], name, sl_embedded[i].text);
+	qsort(c->kinds, c->kind_cnt, sizeof(*c->kinds), by_place);
+	return 0;
+}
+
+/* ---- items ---- */
+
+/* The samples of one name, in order of value. */
+struct samples {
+	struct compare_sample *list;
+	size_t cnt, max;
+};
+
+static int add_sample(struct samples *s, double value, double n)
+{
+	if (s->cnt == s->max) {
+		size_t max = s->max * 2 + 64;
+		struct compare_sample *more = reallocarray(s->list, max, sizeof(*more));
+
+		if (!more)
+			return -1;
+		s->list = more;
+		s->max = max;
+	}
+	s->list[s->cnt++] = (struct compare_sample){value, n};
+	return 0;
+}
+
+void compare_summarize(const struct compare_sample *list, size_t cnt, double metric[METRIC_CNT])
+{
+	double n = 0, total = 0, upto = 0, low = NAN, high = NAN, p99 = NAN;
+
+	for (size_t i = 0; i < cnt; i++) {
+		n += list[i].n;
+		total += list[i].value * list[i].n;
+	}
+	/* counts are whole: the middle one or two, and the 99th hundredth's last */
+	for (size_t i = 0; i < cnt; i++) {
+		upto += list[i].n;
+		if (isnan(low) && 2 * upto >= n)
+			low = list[i].value;
+		if (isnan(high) && 2 * upto > n)
+			high = list[i].value;
+		if (isnan(p99) && 100 * upto >= 99 * n)
+			p99 = list[i].value;
+	}
+	metric[METRIC_TOTAL] = total;
+	metric[METRIC_COUNT] = n;
+	metric[METRIC_MEAN] = total / n;
+	metric[METRIC_MEDIAN] = (low + high) / 2;
+	metric[METRIC_P99] = p99;
+	metric[METRIC_MIN] = list[0].value;
+	metric[METRIC_MAX] = list[cnt - 1].value;
+}
+
+/* Room for one item more; NULL: no memory. */
+static struct compare_item *new_item(struct compare_item **items, size_t *cnt)
+{
+	struct compare_item *more;
+
+	/* doubles whenever the count is a power of two */
+	if ((*cnt & (*cnt - 1)) == 0) {
+		more = reallocarray(*items, *cnt ? *cnt * 2 : 1, sizeof(*more));
+		if (!more)
+			return NULL;
+		*items = more;
+	}
+	memset(&(*items)[*cnt], 0, sizeof(**items));
+	return &(*items)[(*cnt)++];
+}
+
+static const char *text_of(sqlite3_stmt *stmt, int col)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, col);
+
+	return text ? text : "";
+}
+
+static int begin_item(sqlite3_stmt *stmt, struct compare_item **items, size_t *cnt)
+{
+	struct compare_item *item = new_item(items, cnt);
+
+	if (!item)
+		return -1;
+	item->name = strdup(text_of(stmt, 0));
+	item->alike = sqlite3_column_type(stmt, 1) == SQLITE_NULL ? compare_alike(text_of(stmt, 0))
+								  : strdup(text_of(stmt, 1));
+	return item->name && item->alike ? 0 : -1;
+}
+
+static int end_item(struct compare_item *item, struct samples *s)
+{
+	if (!s->cnt)
+		return 0;
+	compare_summarize(s->list, s->cnt, item->metric);
+	if (s->cnt <= COMPARE_FEW) {
+		item->few = calloc(s->cnt, sizeof(*item->few));
+		if (!item->few)
+			return -1;
+		memcpy(item->few, s->list, s->cnt * sizeof(*item->few));
+		item->few_cnt = s->cnt;
+	}
+	s->cnt = 0;
+	return 0;
+}
+
+/* All rows of the statement. SQLITE_DONE, or what went wrong. */
+static int read_items(sqlite3_stmt *stmt, struct compare_item **items, size_t *cnt)
+{
+	struct samples s = {0};
+	bool ok = true;
+	int rc;
+
+	while (ok && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (sqlite3_column_type(stmt, 2) == SQLITE_NULL)
+			continue;
+		if (!*cnt || strcmp((*items)[*cnt - 1].name, text_of(stmt, 0)) != 0) {
+			ok = !*cnt || end_item(&(*items)[*cnt - 1], &s) == 0;
+			ok = ok && begin_item(stmt, items, cnt) == 0;
+		}
+		ok = ok && add_sample(&s, sqlite3_column_double(stmt, 2),
+				      sqlite3_column_double(stmt, 3)) == 0;
+	}
+	ok = ok && (!*cnt || end_item(&(*items)[*cnt - 1], &s) == 0);
+	free(s.list);
+	return ok ? rc : SQLITE_NOMEM;
+}
+
+static int read_kind(sqlite3 *db, const struct compare_kind *k, struct compare_item **items,
+		     size_t *cnt)
+{
+	struct report r = {.kind = &text_kind, .sql = k->sql};
+	sqlite3_stmt *stmt = NULL;
+	char what[128];
+	int rc;
+
+	if (!query_has_data(db, &r, what, sizeof(what)))
+		return SQLITE_OK;
+	rc = sqlite3_prepare_v2(db, k->sql, -1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = read_items(stmt, items, cnt);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int compare_read(const struct comparison *c, struct compare_run *run, char *why, size_t why_len)
+{
+	sqlite3 *db = db_read_open(run->path, why, why_len);
+	int rc = SQLITE_OK;
+
+	if (!db)
+		return -1;
+	if (db_filter_any(&c->filter) && db_filter_apply(db, &c->filter, why, why_len) != 0) {
+		sqlite3_close(db);
+		return -1;
+	}
+	run->items = calloc(c->kind_cnt + 1, sizeof(*run->items));
+	run->cnt = calloc(c->kind_cnt + 1, sizeof(*run->cnt));
+	if (!run->items || !run->cnt)
+		rc = SQLITE_NOMEM;
+	for (size_t i = 0; i < c->kind_cnt && rc == SQLITE_OK; i++) {
+		rc = read_kind(db, &c->kinds[i], &run->items[i], &run->cnt[i]);
+		if (rc != SQLITE_OK)
+			snprintf(why, why_len, "%s: %s: %s", run->path, c->kinds[i].name,
+				 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db));
+	}
+	sqlite3_close(db);
+	return rc == SQLITE_OK ? 0 : -1;
+}

@@ -1,0 +1,32 @@
+-- title: Steps
+-- about: The outermost NVTX ranges that repeat: of those whose names differ in numbers only, and that came at least
+-- about: three times on one thread, the ones with most time.
+-- needs: NVTX_EVENTS = NVTX
+-- unit: ns
+-- default: 100
+WITH range AS (
+	SELECT globalTid, start, end, coalesce(text, (SELECT value FROM StringIds WHERE id = textId), '') AS name,
+		max(end) OVER (PARTITION BY globalTid ORDER BY start, end DESC
+			ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+	FROM NVTX_EVENTS
+	WHERE eventType = 59 AND end > start
+), outer_range AS (
+	SELECT globalTid, end - start AS dur,
+		-- numbers as '#': digits first, then runs of them
+		replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+			name, '0', '#'), '1', '#'), '2', '#'), '3', '#'), '4', '#'), '5', '#'), '6', '#'),
+			'7', '#'), '8', '#'), '9', '#'), '####', '#'), '##', '#'), '##', '#') AS name
+	FROM range
+	WHERE before IS NULL OR start >= before
+), best AS (
+	SELECT globalTid, name
+	FROM outer_range
+	GROUP BY globalTid, name
+	HAVING count(*) >= 3
+	ORDER BY sum(dur) DESC
+	LIMIT 1
+)
+SELECT name, name, dur, count(*)
+FROM outer_range JOIN best USING (globalTid, name)
+GROUP BY dur
+ORDER BY dur;
