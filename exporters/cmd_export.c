@@ -411,7 +411,8 @@ static int check_filters(struct export *x)
 
 static int open_report(struct export *x)
 {
-	sqlite3 *db = db_read_open(x->input, x->why, WHY);
+	sqlite3 *db = x->exporter->repairs ? db_read_open_damaged(x->input, x->why, WHY)
+					   : db_read_open(x->input, x->why, WHY);
 	sqlite3_stmt *stmt = NULL;
 	int64_t utc = 0;
 

@@ -64,7 +64,7 @@ static bool has_wal(const char *path)
 }
 
 /* Reads the file header. *immutable: it says WAL, but there is none to read or make. */
-static int look(const char *path, bool *immutable, char *why, size_t why_len)
+static int look(const char *path, bool damaged, bool *immutable, char *why, size_t why_len)
 {
 	unsigned char head[100] = {0};
 	struct stat st;
@@ -91,7 +91,8 @@ static int look(const char *path, bool *immutable, char *why, size_t why_len)
 		goto fail;
 	}
 	*immutable = head[18] == 2 && !has_wal(path);
-	if (got < (ssize_t)sizeof(head) || (truncated(head, st.st_size, &want) && !has_wal(path))) {
+	if (got < (ssize_t)sizeof(head) ||
+	    (!damaged && truncated(head, st.st_size, &want) && !has_wal(path))) {
 		if (got < (ssize_t)sizeof(head))
 			want = sizeof(head);
 		snprintf(why, why_len, "%s is cut off: %lld of at least %lld bytes are there", path,
@@ -125,7 +126,7 @@ static char *immutable_uri(const char *path)
 	return uri;
 }
 
-static int open_file(const char *path, bool immutable, sqlite3 **db)
+static int open_file(const char *path, bool damaged, bool immutable, sqlite3 **db)
 {
 	char *uri = immutable ? immutable_uri(path) : NULL;
 	int rc = sqlite3_open_v2(
@@ -139,7 +140,10 @@ static int open_file(const char *path, bool immutable, sqlite3 **db)
 	sqlite3_busy_timeout(*db, BUSY_MS);
 	/* The file may come from anywhere: nothing in its schema may run functions with effects. */
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, !damaged, NULL);
+	/* With this SQLite does not refuse a file that ends too early. It is read-only all the same. */
+	if (damaged)
+		sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 	rc = sqlite3_exec(*db, settings, NULL, NULL, NULL);
 	return rc != SQLITE_OK ? rc
 			       : sqlite3_exec(*db, "SELECT count(*) FROM main.sqlite_master", NULL,
@@ -275,15 +279,15 @@ bool db_read_has(sqlite3 *db, const char *what)
 	return has;
 }
 
-sqlite3 *db_read_open(const char *path, char *why, size_t why_len)
+static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t why_len)
 {
 	bool immutable = false;
 	sqlite3 *db = NULL;
 	int rc;
 
-	if (look(path, &immutable, why, why_len) < 0)
+	if (look(path, damaged, &immutable, why, why_len) < 0)
 		return NULL;
-	rc = open_file(path, immutable, &db);
+	rc = open_file(path, damaged, immutable, &db);
 	if (rc == SQLITE_OK && !has_column(db, "StringIds", NULL)) {
 		snprintf(why, why_len,
 			 "%s is an SQLite database, but no report: it has no table StringIds",
@@ -308,4 +312,14 @@ sqlite3 *db_read_open(const char *path, char *why, size_t why_len)
 fail:
 	sqlite3_close(db);
 	return NULL;
+}
+
+sqlite3 *db_read_open(const char *path, char *why, size_t why_len)
+{
+	return open_report(path, false, why, why_len);
+}
+
+sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len)
+{
+	return open_report(path, true, why, why_len);
 }

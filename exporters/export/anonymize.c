@@ -277,6 +277,20 @@ static size_t ipv6(const char *p, size_t len, bool bracket)
 	return digits > 0 && colons >= (bracket ? 2 : 5) ? at : 0;
 }
 
+/* Bytes of 12345678-1234-1234-1234-123456789abc; 0: none. */
+static size_t uuid_at(const char *p, size_t len)
+{
+	if (len < 36 || (len > 36 && isalnum((unsigned char)p[36])))
+		return 0;
+	for (size_t i = 0; i < 36; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? p[i] != '-' : !isxdigit((unsigned char)p[i]))
+			return 0;
+	}
+	return 36;
+}
+
 static void put_address(struct anonymizer *a, const char *p, size_t len)
 {
 	if (is(p, len, "127.0.0.1") || is(p, len, "0.0.0.0") || is(p, len, "::1"))
@@ -350,6 +364,8 @@ static void put_text(struct anonymizer *a, const char *text, size_t len)
 		} else if (k) {
 			n = k->len;
 			put_known(a, k->kind, k->text, k->len);
+		} else if (isxdigit((unsigned char)*p) && (n = uuid_at(p, left)) > 0) {
+			put_known(a, UUID, p, n);
 		} else if (begins && isdigit((unsigned char)*p) && (n = ipv4(p, left)) > 0) {
 			put_address(a, p, n);
 		} else if (begins && (isxdigit((unsigned char)*p) || *p == ':') &&
@@ -413,6 +429,7 @@ enum anonymize_how anonymize_column(const char *table, const char *column)
 		{"CUPTI_ACTIVITY_KIND_JIT", "cachePath", ANON_PATH},
 		{"NVTX_EVENTS", "jsonText", ANON_DROP},
 		{"NVTX_EVENTS", "binaryData", ANON_DROP},
+		{"TARGET_INFO_SESSION_START_TIME", "localTime", ANON_DROP},
 		{NULL, "uuid", ANON_UUID},
 		{NULL, "luid", ANON_UUID},
 		{NULL, "filename", ANON_PATH},
@@ -456,6 +473,7 @@ enum anonymize_how anonymize_setting(const char *name, const char *value)
 					       "Nv",
 					       "Cuda",
 					       "Supports",
+					       "Supported",
 					       "Has",
 					       "KernelVersion",
 					       "HardwarePlatform",
@@ -470,6 +488,8 @@ enum anonymize_how anonymize_setting(const char *name, const char *value)
 
 	if (strspn(value, "0123456789.-") == strlen(value) && !arg)
 		return ipv4(value, strlen(value)) ? ANON_WHOLE : ANON_KEEP;
+	if (strcmp(name, "EXPORT_TIME_LOCAL") == 0)
+		return ANON_WHOLE; /* it tells the time zone */
 	if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
 		return ANON_KEEP;
 	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)

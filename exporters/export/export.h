@@ -47,6 +47,7 @@ struct exporter {
 	const char *about;
 	enum export_shape shape;
 	uint32_t activities; /* default of --activities; 0: takes none */
+	bool repairs;        /* also takes a damaged report */
 	/* 0, or -1 after one sentence in @why ("" when job->out->err says it). */
 	int (*run)(struct export_job *job, char *why, size_t why_len);
 };
