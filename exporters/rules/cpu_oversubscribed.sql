@@ -12,7 +12,7 @@
 -- column: Run Wait (ns) = time the thread was able to run but had no CPU
 -- column: CPU Time (ns) = time it ran
 -- column: Wait (%) = Run Wait as share of both
--- column: Preempted = times it was able to go on, but lost the CPU
+-- column: Preempted = times it was able to go on, but lost the CPU for a while
 -- column: Pid = process
 -- column: Tid = thread
 -- column: Process = name of the process
@@ -32,7 +32,8 @@ FROM moment;
 CREATE TEMP TABLE thread AS
 SELECT globalTid,
 	total(end - start) FILTER (WHERE what = 'run') AS ran,
-	total(end - start) FILTER (WHERE what = 'wait') AS waited
+	total(end - start) FILTER (WHERE what = 'wait') AS waited,
+	count(*) FILTER (WHERE what = 'wait' AND preempted) AS preempted
 FROM sched_spans
 GROUP BY globalTid;
 
@@ -65,10 +66,7 @@ SELECT
 	CAST(waited AS INTEGER) AS "Run Wait (ns)",
 	CAST(ran AS INTEGER) AS "CPU Time (ns)",
 	round(100 * waited / nullif(waited + ran, 0), 1) AS "Wait (%)",
-	(SELECT count(*) FROM SCHED_EVENTS AS e LEFT JOIN SL_SCHED_DETAIL AS d
-			ON d.start = e.start AND d.globalTid = e.globalTid AND d.preempted IS NOT NULL
-		WHERE e.globalTid = thread.globalTid AND NOT isSchedIn AND coalesce(preempted, threadState = 1) = 1)
-		AS "Preempted",
+	preempted AS "Preempted",
 	thread.globalTid / 0x1000000 % 0x1000000 AS "Pid",
 	thread.globalTid & 0xFFFFFF AS "Tid",
 	(SELECT name FROM process_names WHERE pid = thread.globalTid / 0x1000000) AS "Process",

@@ -18,59 +18,70 @@
 -- column: Tid = thread
 -- column: Function = function called
 -- column: Path = file
+-- Opening a file that is also written may wait for what was written. In the order of threads and time: of the calls of
+-- a thread, the one that began last has the highest rowid.
 CREATE TEMP TABLE fetch AS
--- Opening a file that is also written may wait for what was written.
 SELECT * FROM file_calls
 WHERE what IN ('read', 'stat')
-	OR what = 'open' AND path NOT IN (SELECT path FROM file_calls WHERE what IN ('write', 'sync'));
+	OR what = 'open' AND path NOT IN (SELECT path FROM file_calls WHERE what IN ('write', 'sync'))
+ORDER BY globalTid, start;
 
 CREATE TEMP TABLE cold AS
 WITH slept AS MATERIALIZED (
 	SELECT globalTid, start, end FROM sched_spans WHERE what = 'disk'
 ), point AS (
 	-- sleeps and calls of a thread in turn: a sleep is inside the call that began last, if inside any
-	SELECT globalTid, start, NULL AS call, end - start AS ns FROM slept
+	SELECT globalTid, start, end, NULL AS call FROM slept
 	UNION ALL
-	SELECT globalTid, start, start, NULL FROM fetch
-	WHERE globalTid IN (SELECT globalTid FROM slept)
+	SELECT globalTid, start, NULL, rowid FROM fetch WHERE globalTid IN (SELECT globalTid FROM slept)
 ), placed AS (
-	SELECT globalTid, start, ns, max(call) OVER (PARTITION BY globalTid ORDER BY start, call IS NULL
+	SELECT start, end, max(call) OVER (PARTITION BY globalTid ORDER BY start, call IS NULL
 		ROWS UNBOUNDED PRECEDING) AS call
 	FROM point
-), inside AS MATERIALIZED (
-	SELECT p.globalTid, p.call, sum(ns) AS ns
-	FROM placed AS p JOIN (
-		SELECT globalTid, start, max(end) AS end FROM fetch GROUP BY 1, 2
-	) AS c ON c.globalTid = p.globalTid AND c.start = p.call
-	WHERE p.ns IS NOT NULL AND p.start + p.ns <= c.end
-	GROUP BY 1, 2
+), inside AS (
+	SELECT call, sum(p.end - p.start) AS ns
+	FROM placed AS p CROSS JOIN fetch AS c ON c.rowid = p.call
+	WHERE p.end <= c.end
+	GROUP BY call
 )
-SELECT i.globalTid, c.start, c.end, c.nameId, c.path, c.bytes, i.ns
-FROM inside AS i JOIN fetch AS c ON c.globalTid = i.globalTid AND c.start = i.call
+SELECT globalTid, start, end, nameId, path, bytes, ns
+FROM inside CROSS JOIN fetch ON fetch.rowid = inside.call
 UNION ALL
 SELECT globalTid, start, end, nameId, path, bytes, end - start
 FROM fetch
 WHERE what = 'read' AND NOT EXISTS (SELECT 1 FROM sched_spans)
 	AND end - start > 100000 AND bytes < 0.5 * (end - start);
 
+CREATE TEMP TABLE file AS
+SELECT globalTid, path, rtrim(path, replace(path, '/', '')) AS folder, sum(ns) AS ns, count(*) AS n, sum(bytes) AS bytes
+FROM cold
+GROUP BY globalTid, path;
+
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
 	cost,
 	'Thread ' || (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '') || ' waited {' || cost
-		|| ' ns} for the disk in {' || n || '} calls on files that were not in memory ({' || bytes || ' B})'
+		|| ' ns} for the disk in {' || n || '} calls on files that were not in memory'
+		|| CASE WHEN bytes > 0 THEN ' ({' || bytes || ' B})' ELSE '' END
 		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN '; so did another thread, for less'
 			ELSE '; so did ' || (threads - 1) || ' other threads, for less' END
-		|| coalesce('. Most of it was for ' || path, '') || '.' AS finding
+		|| CASE WHEN 2 * path_ns > cost THEN '. Most of it was for ' || path
+			ELSE '. There are {' || files || '} such files, most in ' || folder END || '.' AS finding
 FROM (
-	SELECT globalTid, sum(ns) AS cost, count(*) AS n, total(bytes) AS bytes, count(*) OVER () AS threads,
-		(SELECT path FROM cold AS c WHERE c.globalTid = cold.globalTid GROUP BY path
-			ORDER BY sum(ns) DESC LIMIT 1) AS path,
-		(SELECT name FROM thread_names AS t WHERE t.globalTid = cold.globalTid) AS name,
-		(SELECT ns FROM wall) AS wall
-	FROM cold
-	GROUP BY globalTid
-	ORDER BY cost DESC
-	LIMIT 1
+	SELECT *, (SELECT ns FROM wall) AS wall,
+		(SELECT path FROM file WHERE file.globalTid = thread.globalTid ORDER BY ns DESC, path LIMIT 1) AS path,
+		(SELECT max(ns) FROM file WHERE file.globalTid = thread.globalTid) AS path_ns,
+		(SELECT folder FROM file WHERE file.globalTid = thread.globalTid
+			GROUP BY folder ORDER BY sum(ns) DESC, folder LIMIT 1) AS folder,
+		(SELECT name FROM thread_names AS t WHERE t.globalTid = thread.globalTid) AS name
+	FROM (
+		SELECT globalTid, sum(ns) AS cost, sum(n) AS n, total(bytes) AS bytes, count(*) AS files,
+			count(*) OVER () AS threads
+		FROM file
+		GROUP BY globalTid
+		ORDER BY cost DESC, globalTid
+		LIMIT 1
+	) AS thread
 )
 WHERE cost >= 5000000 AND 50 * cost > wall;
 

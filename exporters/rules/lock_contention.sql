@@ -26,24 +26,26 @@ WHERE value IN ('pthread_mutex_lock', 'pthread_mutex_timedlock', 'pthread_mutex_
 		'pthread_spin_lock', 'mtx_lock', 'mtx_timedlock', 'flockfile', 'flock', 'lockf', 'lockf64')
 	AND end > start;
 
+-- In the order of threads and time: of the wakeups before a moment, the last one has the highest rowid.
+CREATE TEMP TABLE wakeup AS
+SELECT globalTid, start, wakerTid FROM SL_SCHED_DETAIL
+WHERE wakerTid IS NOT NULL AND globalTid IN (SELECT globalTid FROM lock_wait)
+ORDER BY globalTid, start;
+
 CREATE TEMP TABLE held AS
 WITH point AS (
-	-- waits and wakeups of a thread in turn; of the wakeups in a wait, the last one ended it
-	SELECT globalTid, end AS time, NULL AS woken, start FROM lock_wait
+	-- waits, by their ends, and wakeups of a thread in turn
+	SELECT globalTid, end AS time, NULL AS wakeup, rowid AS wait FROM lock_wait
 	UNION ALL
-	SELECT globalTid, start, start, NULL FROM SL_SCHED_DETAIL
-	WHERE wakerTid IS NOT NULL AND globalTid IN (SELECT globalTid FROM lock_wait)
-), last AS (
-	SELECT globalTid, time, start, max(woken) OVER (PARTITION BY globalTid ORDER BY time, start IS NOT NULL
-		ROWS UNBOUNDED PRECEDING) AS woken
+	SELECT globalTid, start, rowid, NULL FROM wakeup
+), placed AS (
+	SELECT wait, max(wakeup) OVER (PARTITION BY globalTid ORDER BY time, wait IS NOT NULL
+		ROWS UNBOUNDED PRECEDING) AS wakeup
 	FROM point
 )
-SELECT w.globalTid, w.nameId, w.start, w.end - w.start AS ns, (
-		SELECT max(wakerTid) FROM SL_SCHED_DETAIL AS d
-		WHERE d.globalTid = last.globalTid AND d.start = last.woken AND last.woken >= last.start
-	) AS holder
-FROM lock_wait AS w LEFT JOIN last
-	ON last.globalTid = w.globalTid AND last.start = w.start AND last.time = w.end;
+SELECT w.globalTid, w.nameId, w.end - w.start AS ns, wakerTid AS holder
+FROM placed AS p CROSS JOIN lock_wait AS w ON w.rowid = p.wait
+	LEFT JOIN wakeup ON wakeup.rowid = p.wakeup AND wakeup.start >= w.start;
 
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,

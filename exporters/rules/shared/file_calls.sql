@@ -19,7 +19,8 @@ WITH plain(word, what) AS (
 		('sync', 'sync'), ('msync', 'sync'), ('close', 'close'), ('fclose', 'close')
 )
 SELECT id, what
-FROM StringIds JOIN plain ON word = replace(replace(replace(value, '__', ''), '_chk', ''), '64', '');
+FROM StringIds CROSS JOIN plain ON word = replace(replace(replace(value, '__', ''), '_chk', ''), '64', '')
+WHERE length(value) < 24; -- names of functions, not all the paths
 
 CREATE TEMP TABLE file_calls AS
 WITH path AS MATERIALIZED (

@@ -1,7 +1,8 @@
--- sched_spans(globalTid, what, start, end): what threads did between context switches: 'run' on a CPU, 'wait'
+-- sched_spans(globalTid, what, start, end, preempted): what threads did between context switches: 'run' on a CPU, 'wait'
 -- able to run but without a CPU, 'sleep' until they were woken, 'disk' the same in the state that the kernel
 -- calls uninterruptible. Where wakeups were not recorded, waiting after a sleep counts as part of it. Spans
--- whose end was not seen are left out, save the last run of a thread. Of a machine that was recorded as a whole,
+-- whose end was not seen are left out, save the last run of a thread. preempted: 1 where a thread that waits had to
+-- give up the CPU, 0 where it had been woken. Of a machine that was recorded as a whole,
 -- the traced processes and what they started.
 CREATE TEMP TABLE sched_spans AS
 WITH mine AS MATERIALIZED (
@@ -24,11 +25,11 @@ WITH mine AS MATERIALIZED (
 	SELECT globalTid,
 		CASE WHEN isSchedIn THEN 'run' WHEN preempted = 1 THEN 'wait' WHEN threadState = 3 THEN 'disk'
 			ELSE 'sleep' END AS what,
-		start, coalesce(next, max(start, (SELECT end FROM wall))) AS end,
+		start, coalesce(next, max(start, (SELECT end FROM wall))) AS end, preempted = 1 AS preempted,
 		CASE WHEN NOT isSchedIn AND preempted IS NOT 1 AND wakeup BETWEEN start AND next THEN wakeup END AS woken
 	FROM pair
 	WHERE next_in = NOT isSchedIn OR (next IS NULL AND isSchedIn)
 )
-SELECT globalTid, what, start, coalesce(woken, end) AS end FROM span
+SELECT globalTid, what, start, coalesce(woken, end) AS end, preempted FROM span
 UNION ALL
-SELECT globalTid, 'wait', woken, end FROM span WHERE woken < end;
+SELECT globalTid, 'wait', woken, end, 0 FROM span WHERE woken < end;
