@@ -36,7 +36,9 @@ static int parse(struct tables *t, int argc, char **argv)
 		{0, "force-overwrite", OPT_BOOL, NULL, "true|false", "replace existing files",
 		 &t->force_overwrite, NULL},
 		{0, "force-export", OPT_BOOL, NULL, "true|false",
-		 "accepted; nothing is exported here, so nothing is ever stale", &unused, NULL},
+		 "accepted; nothing is exported here, and a database older than its .nsys-rep is "
+		 "refused",
+		 &unused, NULL},
 		{0, "sqlite", OPT_STRING, NULL, "FILE", "database to read for FILE.nsys-rep",
 		 &t->sqlite, NULL},
 		{0, "percentiles", OPT_LIST, NULL, "P[,...]",

@@ -198,7 +198,21 @@ static bool ends_with(const char *text, const char *end)
 	return len > end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* x.nsys-rep stands for the database beside it; we say so. */
+/* Was @path written before @than? Not if either is not there. */
+static bool is_older(const char *path, const char *than)
+{
+	struct stat a, b;
+
+	if (stat(path, &a) < 0 || stat(than, &b) < 0)
+		return false;
+	return a.st_mtim.tv_sec != b.st_mtim.tv_sec ? a.st_mtim.tv_sec < b.st_mtim.tv_sec
+						    : a.st_mtim.tv_nsec < b.st_mtim.tv_nsec;
+}
+
+/*
+ * x.nsys-rep stands for the database beside it, and we say so; but not for one that was made of an earlier
+ * x.nsys-rep: figures of another run would be worse than none.
+ */
 static int resolve_input(struct tables *t, char **input)
 {
 	char *sqlite;
@@ -217,6 +231,13 @@ static int resolve_input(struct tables *t, char **input)
 		sl_warn("%s: %s cannot be read itself, and there is no %s; make it with: nsys "
 			"export --type sqlite %s",
 			t->kind->command, *input, sqlite, *input);
+		free(sqlite);
+		return SL_EXIT_FAIL;
+	}
+	if (is_older(sqlite, *input)) {
+		sl_warn("%s: %s is older than %s; make it anew with: nsys export --type sqlite "
+			"--force-overwrite true %s (or name %s to read it as it is)",
+			t->kind->command, sqlite, *input, *input, sqlite);
 		free(sqlite);
 		return SL_EXIT_FAIL;
 	}

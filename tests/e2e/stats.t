@@ -249,9 +249,12 @@ st -q -r osrt_sum -o out/bad ours.sqlite half.sqlite >/dev/null 2>&1
 is "$? $(ls out)" '1 x.sqlite' 'one bad input of two: nothing is written'
 
 # ---- what stands for another file, and what is still being written ----
-cp ours.sqlite run.sqlite && : >run.nsys-rep
+: >run.nsys-rep && cp ours.sqlite run.sqlite
 is "$(st -f csv:nohdr -r lost_events run.nsys-rep 2>&1 | head -n 1)" 'sightline: using run.sqlite for run.nsys-rep' 'x.nsys-rep is x.sqlite'
-is "$(st -q -f csv:nohdr -r lost_events --sqlite ours.sqlite run.nsys-rep 2>&1 | wc -l)" 3 '--sqlite names it'
+is "$(st -q -f csv:nohdr -r lost_events --sqlite run.sqlite run.nsys-rep 2>&1 | wc -l)" 3 '--sqlite names it'
+touch -d '1 hour ago' run.sqlite
+bad run.nsys-rep 'run.sqlite is older than run.nsys-rep; make it anew' 'a database of an earlier recording'
+is "$(st -q -f csv:nohdr -r lost_events --force-export=true run.sqlite 2>&1 | wc -l)" 3 'named itself, it is read'
 cp ours.sqlite 'odd ?%23#name.sqlite' && sqlite3 'odd ?%23#name.sqlite' 'PRAGMA journal_mode=wal' >wal
 is "$(st -q -f csv:nohdr -r lost_events 'odd ?%23#name.sqlite' | wc -l) $(ls odd* | wc -l)" '3 1' 'WAL mode without a log, odd name'
 cat >live.py <<'EOF'
