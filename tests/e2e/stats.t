@@ -50,16 +50,23 @@ sqlite3 all.sqlite 'ALTER TABLE OSRT_API RENAME TO old; ALTER TABLE SCHED_EVENTS
 sed -n '/^CREATE TABLE OSRT_API /,/^);/p; /^CREATE TABLE SCHED_EVENTS /,/^);/p' "$TOP/collector/schema.sql" | sqlite3 all.sqlite
 sqlite3 all.sqlite "INSERT INTO OSRT_API SELECT *, 0, 3, NULL, NULL, NULL, NULL, NULL, NULL FROM old;
 	INSERT INTO SCHED_EVENTS SELECT *, NULL, NULL FROM old2"
+# The shell has no views for tables that are not there: the rest of the schema, empty.
+"$PY" - "$TOP/exporters/compat.def" <<'EOF' | sqlite3 all.sqlite
+import re, sys
+for name, columns in re.findall(r'TABLE\((\w+),((?:\s*"[^"]*")+)\)', open(sys.argv[1]).read()):
+    columns = ', '.join('"%s"' % c for c in ''.join(re.findall('"([^"]*)"', columns)).split())
+    print('CREATE TABLE IF NOT EXISTS %s(%s);' % (name, columns))
+EOF
 for sql in "$TOP"/exporters/reports/*.sql; do
 	r=$(basename "$sql" .sql)
-	check "$r has a golden file" sh -c 'ls "$1"/*"$2".txt' - "$GOLD" "$r"
+	check "$r has a golden file" sh -c 'ls "$1"/*"$2".txt 2>/dev/null || ls "$1"/../reports/*"$2"[.+]*' - "$GOLD" "$r"
 	sqlite3 -readonly -csv -header all.sqlite <"$sql" 2>&1 | tr -d '\r' | "$PY" -c '
 import csv, sys
 for row in csv.reader(sys.stdin): print(row)' >shell.rows
 	st -q -r "$r" -f csv all.sqlite | sed '/^$/d' | "$PY" -c '
 import csv, sys
 for row in csv.reader(sys.stdin): print(row)' >ours.rows
-	if [ -s ours.rows ]; then
+	if [ "$(wc -l <ours.rows)" -gt 1 ]; then # a heading alone is nothing to the shell
 		check "$r: the shell gives the same" diff -u shell.rows ours.rows
 	else
 		check "$r runs in the shell" sh -c '! grep -i error shell.rows'
