@@ -18,6 +18,7 @@
  *   grid=2      dim3 by value: three words, x y z
  *   *addr=1     the word that the argument points to, read after success only
  *   *n=5:i      the int that it points to
+ *   *m=1:i+12   the int 12 bytes behind that; *grid=1:i three of them
  * Role names: SL_GPU_ROLE below. "skip" instead: known, but not recorded (asks for errors, versions, strings).
  *
  * One .def file per library under gpu/, without include guard; lines in alphabetical order.

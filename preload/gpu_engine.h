@@ -27,8 +27,9 @@ enum sl_gpu_how {
 	SL_GPU_HOW_INT_AT, /* the int it points to, after success */
 };
 struct sl_gpu_arg {
-	uint8_t where; /* 0.. integer registers, then words of the stack from SL_GPU_STACK on */
-	uint8_t how;   /* enum sl_gpu_how */
+	uint8_t where;  /* 0.. integer registers, then words of the stack from SL_GPU_STACK on */
+	uint8_t how;    /* enum sl_gpu_how */
+	uint8_t offset; /* from where the argument points to, for the hows that read there */
 };
 #define SL_GPU_STACK     16u
 #define SL_GPU_ENTRY_MAX 4096 /* entries made; a plain number, the assembler reads it */

@@ -78,10 +78,10 @@ static void put_args(const struct frame *f, const struct sl_gpu_function_state *
 			v >>= 32;
 			break;
 		case SL_GPU_HOW_AT:
-			v = ok && v ? *(const uint64_t *)v : 0;
+			v = ok && v ? *(const uint64_t *)(v + fn->arg[i].offset) : 0;
 			break;
 		case SL_GPU_HOW_INT_AT:
-			v = ok && v ? *(const uint32_t *)v : 0;
+			v = ok && v ? *(const uint32_t *)(v + fn->arg[i].offset) : 0;
 			break;
 		}
 		to[i] = v;

@@ -128,6 +128,7 @@ struct sl_gpu_use {
 	uint8_t part;     /* grid, block: which 32 bits of the dim3 */
 	bool is_pointer;  /* what it points to is meant: to be read after success */
 	bool is_int;      /* 32 bits of that */
+	uint8_t offset;   /* bytes from there */
 };
 
 /* The names of the roles, in order, each with its NUL: no pointers here either. */
@@ -169,11 +170,11 @@ static inline unsigned sl_gpu_role_find(const char *text, size_t len)
 	return role;
 }
 
-/* One "*ROLE=ARGUMENT:i"; a dim3 makes three uses of one. Returns their number, or -1. @next: what follows. */
+/* One "*ROLE=ARGUMENT:i+OFFSET"; a dim3 makes three uses of one. Returns their number, or -1. @next: what follows. */
 static inline int sl_gpu_use(const char *text, const char **next, struct sl_gpu_use use[3])
 {
 	struct sl_gpu_use u = {.is_pointer = *text == '*'};
-	unsigned argument = 0, cnt = 1;
+	unsigned argument = 0, offset = 0, cnt = 1;
 	const char *name;
 	size_t len;
 
@@ -195,13 +196,19 @@ static inline int sl_gpu_use(const char *text, const char **next, struct sl_gpu_
 		u.is_int = true;
 		text += 2;
 	}
+	if (u.is_pointer && *text == '+')
+		for (text++; *text >= '0' && *text <= '9' && offset < 1000; text++)
+			offset = offset * 10 + (unsigned)(*text - '0');
+	if (offset > 240)
+		return -1;
 	if (!argument || argument > SL_GPU_PARAMETERS || (*text && *text != ' '))
 		return -1;
 	u.argument = (uint8_t)argument;
 	for (unsigned i = 0; i < cnt; i++) {
 		use[i] = u;
 		use[i].role = (uint8_t)(u.role + i);
-		use[i].part = (uint8_t)i;
+		use[i].part = u.is_pointer ? 0 : (uint8_t)i;
+		use[i].offset = (uint8_t)(offset + (u.is_pointer ? 4 * i : 0));
 	}
 	*next = *text ? text + 1 : text;
 	return (int)cnt;

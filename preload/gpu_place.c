@@ -84,7 +84,8 @@ bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *
 			continue;
 		f->arg[f->arg_cnt++] = (struct sl_gpu_arg){
 			.where = (uint8_t)(at + (uses[i].part == 2)),
-			.how = (uint8_t)how(&uses[i], types[uses[i].argument].letter)};
+			.how = (uint8_t)how(&uses[i], types[uses[i].argument].letter),
+			.offset = uses[i].offset};
 	}
 	return true;
 }

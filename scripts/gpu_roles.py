@@ -176,4 +176,7 @@ def guess(library, name, function):
         said = [f"{r}={i + 1}" for i, r in enumerate("kernel gridx gridy gridz blockx blocky blockz shared stream".split())]
     if library == "cudart" and re.match(r"(__)?cudaLaunch(Cooperative)?Kernel(_ptsz)?$", name):
         said = ["kernel=1", "grid=2", "block=3", "shared=5", "stream=6"]
+    if re.match(r"(cuLaunchKernelEx|cudaLaunchKernelExC)(_ptsz)?$", name):  # CUlaunchConfig, cudaLaunchConfig_t
+        shared = "*shared=1:i+24" if library == "cuda" else "*shared=1+24"
+        said = ["kernel=2", "*grid=1:i", "*block=1:i+12", shared, "*stream=1+32"]
     return " ".join(said[:WORDS])

@@ -93,6 +93,15 @@ is "$(q "$R" "SELECT count(*) || ' ' || sum(a.value) FROM SL_GPU_ARGUMENTS a JOI
 is "$(q "$R" "SELECT s.value || ' ' || r.returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId
 	WHERE r.returnValue != 0" 2>&1 | sed 's/_v[0-9]* / /')" 'cudaFree 1' 'a call that failed says why'
 
+profile structure -t cuda "$GPU/driver" >said 2>err
+is "$(q "$R" "SELECT DISTINCT e.name || ' ' || a.value FROM SL_GPU_ARGUMENTS a JOIN ENUM_SL_GPU_ROLE e ON e.id = a.role
+	JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = a.callId JOIN StringIds s ON s.id = r.nameId
+	WHERE s.value = 'cuLaunchKernelEx' AND e.name NOT IN ('kernel', 'stream') ORDER BY e.id" 2>&1 | tr '\n' ' ')" \
+	"gridx 3 gridy 1 gridz 1 blockx 32 blocky 2 blockz 1 shared 0 " 'a launch whose grid lies in a structure'
+is "$(q "$R" "SELECT count(DISTINCT a.value) || ' ' || count(DISTINCT s.value) FROM SL_GPU_ARGUMENTS a JOIN ENUM_SL_GPU_ROLE e ON e.id = a.role
+	JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = a.callId JOIN StringIds s ON s.id = r.nameId
+	WHERE s.value LIKE 'cuLaunchKernel%' AND e.name = 'stream' AND a.value != 0" 2>&1)" '1 2' 'on the stream of the other launches'
+
 # ---- no CUDA: nothing changes, and nothing of it appears ----
 (unset LD_LIBRARY_PATH && exec "$GPU/weak") >want
 (unset LD_LIBRARY_PATH && profile weak -t cuda,nvtx,osrt,cudnn,cublas,nccl "$GPU/weak" >said 2>err)

@@ -179,7 +179,15 @@ static void roles_are_told_apart(void **state)
 	assert_true(u[0].is_pointer && !u[0].is_int);
 	assert_true(u[1].is_pointer && u[1].is_int);
 	assert_int_equal(u[1].argument, 15);
+	assert_int_equal(
+		sl_gpu_uses("kernel=2 *grid=1:i *block=1:i+12 *shared=1:i+24 *stream=1+32", u), 9);
+	assert_true(u[3].role == SL_GPU_ROLE_gridz && u[3].is_int && u[3].offset == 8 &&
+		    !u[3].part);
+	assert_true(u[6].role == SL_GPU_ROLE_blockz && u[6].offset == 20);
+	assert_true(u[8].role == SL_GPU_ROLE_stream && !u[8].is_int && u[8].offset == 32);
 	/* None of these can be read. */
+	assert_int_equal(sl_gpu_uses("bytes=1+8", u), -1);
+	assert_int_equal(sl_gpu_uses("*bytes=1+999", u), -1);
 	assert_int_equal(sl_gpu_uses("byte=1", u), -1);
 	assert_int_equal(sl_gpu_uses("bytess=1", u), -1);
 	assert_int_equal(sl_gpu_uses("bytes", u), -1);
