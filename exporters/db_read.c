@@ -1,8 +1,5 @@
 /*
- * db_read.c - opens a database read-only, says what is wrong with it, and evens out its schema.
- *
- * A view in the temp schema hides the table of the same name, so views are made only where the
- * table is absent or lacks a column: reports on a complete database read its tables directly.
+ * db_read.c - opens a database read-only, and says what is wrong with it. db_views.c evens out its schema.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/cmd.h"
 #include "exporters/db_read.h"
+#include "exporters/db_views.h"
 
 #define BUSY_MS 5000
 
@@ -23,17 +22,6 @@
  */
 static const char settings[] =
 	"PRAGMA temp_store=FILE; PRAGMA cache_size=-4096; PRAGMA query_only=OFF;";
-
-static const struct table {
-	const char *name;
-	const char *columns; /* separated by spaces */
-} tables[] = {
-#define TABLE(name, columns) {#name, columns},
-#include "exporters/compat.def"
-#undef TABLE
-};
-
-#define TABLE_CNT (sizeof(tables) / sizeof(tables[0]))
 
 /* ---- what kind of file is it ---- */
 
@@ -54,17 +42,28 @@ static bool truncated(const unsigned char *head, off_t size, long long *want)
 	return big32(head + 24) == big32(head + 92) && pages > 0 && size < *want;
 }
 
-static bool has_wal(const char *path)
+static bool has_beside(const char *path, const char *suffix)
 {
-	char wal[4096 + 8];
+	char name[4096 + 8];
 	struct stat st;
 
-	snprintf(wal, sizeof(wal), "%s-wal", path);
-	return stat(wal, &st) == 0;
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	return stat(name, &st) == 0;
 }
 
-/* Reads the file header. *immutable: it says WAL, but there is none to read or make. */
-static int look(const char *path, bool damaged, bool *immutable, char *why, size_t why_len)
+/*
+ * How to open it so that nothing appears beside it. A database in WAL mode without a log needs none; with
+ * a log, but no index of it (-shm), nobody has it open, and the index is made in memory, which SQLite does for
+ * who has the file to himself.
+ */
+enum opening {
+	OPEN_PLAIN,
+	OPEN_IMMUTABLE,
+	OPEN_ALONE
+};
+
+/* Reads the file header. */
+static int look(const char *path, bool damaged, enum opening *how, char *why, size_t why_len)
 {
 	unsigned char head[100] = {0};
 	struct stat st;
@@ -90,9 +89,12 @@ static int look(const char *path, bool damaged, bool *immutable, char *why, size
 		snprintf(why, why_len, "%s is not an SQLite database", path);
 		goto fail;
 	}
-	*immutable = head[18] == 2 && !has_wal(path);
+	*how = head[18] != 2               ? OPEN_PLAIN
+	       : !has_beside(path, "-wal") ? OPEN_IMMUTABLE
+	       : !has_beside(path, "-shm") ? OPEN_ALONE
+					   : OPEN_PLAIN;
 	if (got < (ssize_t)sizeof(head) ||
-	    (!damaged && truncated(head, st.st_size, &want) && !has_wal(path))) {
+	    (!damaged && truncated(head, st.st_size, &want) && !has_beside(path, "-wal"))) {
 		if (got < (ssize_t)sizeof(head))
 			want = sizeof(head);
 		snprintf(why, why_len, "%s is cut off: %lld of at least %lld bytes are there", path,
@@ -107,10 +109,10 @@ fail:
 	return -1;
 }
 
-/* file:PATH?immutable=1, with everything special escaped. */
-static char *immutable_uri(const char *path)
+/* file:PATH?@what, with everything special escaped. */
+static char *make_uri(const char *path, const char *what)
 {
-	char *uri = malloc(strlen(path) * 3 + sizeof("file:?immutable=1"));
+	char *uri = malloc(strlen(path) * 3 + strlen(what) + sizeof("file:?"));
 	char *p = uri;
 
 	if (!uri)
@@ -122,13 +124,15 @@ static char *immutable_uri(const char *path)
 		else
 			*p++ = *path;
 	}
-	memcpy(p, "?immutable=1", sizeof("?immutable=1"));
+	sprintf(p, "?%s", what);
 	return uri;
 }
 
-static int open_file(const char *path, bool damaged, bool immutable, sqlite3 **db)
+static int open_file(const char *path, bool damaged, enum opening how, sqlite3 **db)
 {
-	char *uri = immutable ? immutable_uri(path) : NULL;
+	char *uri = how == OPEN_IMMUTABLE ? make_uri(path, "immutable=1")
+		    : how == OPEN_ALONE   ? make_uri(path, "vfs=unix-none")
+					  : NULL;
 	int rc = sqlite3_open_v2(
 		uri ? uri : path, db,
 		SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (uri ? SQLITE_OPEN_URI : 0), NULL);
@@ -144,161 +148,91 @@ static int open_file(const char *path, bool damaged, bool immutable, sqlite3 **d
 	/* With this SQLite does not refuse a file that ends too early. It is read-only all the same. */
 	if (damaged)
 		sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+	/* Before anything is read: then it is too late. */
+	if (how == OPEN_ALONE)
+		sqlite3_exec(*db, "PRAGMA locking_mode=EXCLUSIVE", NULL, NULL, NULL);
 	rc = sqlite3_exec(*db, settings, NULL, NULL, NULL);
 	return rc != SQLITE_OK ? rc
 			       : sqlite3_exec(*db, "SELECT count(*) FROM main.sqlite_master", NULL,
 					      NULL, NULL);
 }
 
-/* ---- one schema for all ---- */
+/* ---- version ---- */
 
-static bool has_column(sqlite3 *db, const char *table, const char *column)
+#define SCHEMA_MAJOR 3 /* of the export schema of nsys that is known here, in full 3.28.1 */
+#define SCHEMA_MINOR 28
+
+/* Of META_DATA_EXPORT; zeros where there is none, as in reports from before 2022. */
+static void read_version(sqlite3 *db, int *major, int *minor)
 {
-	return sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
-					     NULL) == SQLITE_OK;
-}
-
-static const struct table *known_table(const char *name)
-{
-	for (size_t i = 0; i < TABLE_CNT; i++)
-		if (sqlite3_stricmp(tables[i].name, name) == 0)
-			return &tables[i];
-	return NULL;
-}
-
-/* Columns of compat.def that the table of the file lacks, each as NULL. True when there are any. */
-static bool add_missing(sqlite3_str *sql, sqlite3 *db, const struct table *t, const char *comma)
-{
-	bool there = has_column(db, t->name, NULL), any = false;
-
-	for (const char *p = t->columns; *p;) {
-		int len = (int)strcspn(p, " ");
-		char column[64];
-
-		snprintf(column, sizeof(column), "%.*s", len, p);
-		p += len + (p[len] == ' ');
-		if (there && has_column(db, t->name, column))
-			continue;
-		sqlite3_str_appendf(sql, "%sNULL AS \"%w\"", comma, column);
-		comma = ", ";
-		any = true;
-	}
-	return any;
-}
-
-static int exec_built(sqlite3 *db, sqlite3_str *sql, bool wanted)
-{
-	char *text = sqlite3_str_finish(sql);
-	int rc = SQLITE_OK;
-
-	if (!text)
-		return SQLITE_NOMEM;
-	if (wanted)
-		rc = sqlite3_exec(db, text, NULL, NULL, NULL);
-	sqlite3_free(text);
-	return rc;
-}
-
-static int add_view(sqlite3 *db, const struct table *t)
-{
-	bool there = has_column(db, t->name, NULL);
-	sqlite3_str *sql = sqlite3_str_new(db);
-	bool needed = !there;
-
-	sqlite3_str_appendf(sql, "CREATE TEMP VIEW \"%w\" AS SELECT %s", t->name, there ? "*" : "");
-	needed |= add_missing(sql, db, t, there ? ", " : "");
-	if (there)
-		sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
-	else
-		sqlite3_str_appendf(sql, " WHERE 0");
-	return exec_built(db, sql, needed);
-}
-
-int db_read_narrow(sqlite3 *db, const char *table, const char *from, const char *where)
-{
-	const struct table *known = known_table(table);
-	sqlite3_str *sql = sqlite3_str_new(db);
 	sqlite3_stmt *stmt = NULL;
-	const char *comma = "";
-	int rc = sqlite3_prepare_v2(db, "SELECT name FROM pragma_table_info(?1, 'main')", -1, &stmt,
-				    NULL);
+	const char *text;
 
-	sqlite3_str_appendf(sql,
-			    "DROP VIEW IF EXISTS temp.\"%w\"; CREATE TEMP VIEW \"%w\" AS SELECT ",
-			    table, table);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		sqlite3_str_appendf(sql, "%s\"%w\"", comma,
-				    (const char *)sqlite3_column_text(stmt, 0));
-		comma = ", ";
-		rc = SQLITE_OK;
+	*major = *minor = 0;
+	if (sqlite3_prepare_v2(
+		    db, "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'",
+		    -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW &&
+	    (text = (const char *)sqlite3_column_text(stmt, 0)) &&
+	    sscanf(text, "%d.%d", major, minor) < 1)
+		*major = *minor = 0;
+	sqlite3_finalize(stmt);
+}
+
+/*
+ * Another major version means tables of another shape: reading them as what they were would give wrong
+ * figures, so whoever wants that has to say so. Of a later minor version all that is known by name is right; it
+ * is said once per file, as what was renamed since reads as absent.
+ */
+static int check_version(sqlite3 *db, const char *path, char *why, size_t why_len)
+{
+	static char *said;
+	int major, minor;
+
+	read_version(db, &major, &minor);
+	if (major <= SCHEMA_MAJOR && (major < SCHEMA_MAJOR || minor <= SCHEMA_MINOR))
+		return 0;
+	if (major > SCHEMA_MAJOR && !getenv("SIGHTLINE_ANY_SCHEMA")) {
+		snprintf(why, why_len,
+			 "%s has schema %d.%d, which is newer than %d.%d known here; "
+			 "SIGHTLINE_ANY_SCHEMA=1 "
+			 "reads it nevertheless",
+			 path, major, minor, SCHEMA_MAJOR, SCHEMA_MINOR);
+		return -1;
 	}
-	sqlite3_finalize(stmt);
-	if (known)
-		add_missing(sql, db, known, comma);
-	if (from)
-		sqlite3_str_appendf(sql, " FROM %s WHERE %s", from, where);
-	else
-		sqlite3_str_appendf(sql, " FROM main.\"%w\" WHERE %s", table, where);
-	if (rc == SQLITE_DONE)
-		return exec_built(db, sql, true);
-	sqlite3_free(sqlite3_str_finish(sql));
-	return rc;
-}
-
-static int add_views(sqlite3 *db)
-{
-	int rc = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
-
-	for (size_t i = 0; i < TABLE_CNT && rc == SQLITE_OK; i++)
-		rc = add_view(db, &tables[i]);
-	return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;
-}
-
-bool db_read_has(sqlite3 *db, const char *what)
-{
-	size_t len = strcspn(what, ".");
-	const char *column = what[len] ? what + len + 1 : NULL;
-	char table[128];
-	sqlite3_stmt *stmt = NULL;
-	bool has = false;
-	char *sql;
-
-	snprintf(table, sizeof(table), "%.*s", (int)len, what);
-	if (!has_column(db, table, column))
-		return false;
-	sql = column ? sqlite3_mprintf("SELECT 1 FROM main.\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1",
-				       table, column)
-		     : sqlite3_mprintf("SELECT 1 FROM main.\"%w\" LIMIT 1", table);
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK)
-		has = sqlite3_step(stmt) !=
-		      SQLITE_DONE; /* an error shows again in the report itself */
-	sqlite3_finalize(stmt);
-	sqlite3_free(sql);
-	return has;
+	if (!said || strcmp(said, path) != 0) {
+		sl_warn("%s has schema %d.%d, which is newer than %d.%d known here: what has new "
+			"names in it "
+			"reads as absent",
+			path, major, minor, SCHEMA_MAJOR, SCHEMA_MINOR);
+		free(said);
+		said = strdup(path);
+	}
+	return 0;
 }
 
 static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t why_len)
 {
-	bool immutable = false;
+	enum opening how = OPEN_PLAIN;
 	sqlite3 *db = NULL;
 	int rc;
 
-	if (look(path, damaged, &immutable, why, why_len) < 0)
+	if (look(path, damaged, &how, why, why_len) < 0)
 		return NULL;
-	rc = open_file(path, damaged, immutable, &db);
-	if (rc == SQLITE_OK && !has_column(db, "StringIds", NULL)) {
+	rc = open_file(path, damaged, how, &db);
+	if (rc == SQLITE_OK && !db_read_has_column(db, "StringIds", NULL)) {
 		snprintf(why, why_len,
 			 "%s is an SQLite database, but no report: it has no table StringIds",
 			 path);
 		goto fail;
 	}
+	if (rc == SQLITE_OK && check_version(db, path, why, why_len) < 0)
+		goto fail;
 	if (rc == SQLITE_OK)
-		rc = add_views(db);
+		rc = db_read_add_views(db);
 	if (rc == SQLITE_OK)
 		return db;
-	if ((rc & 0xFF) == SQLITE_CANTOPEN && has_wal(path))
+	if ((rc & 0xFF) == SQLITE_CANTOPEN && has_beside(path, "-wal"))
 		snprintf(why, why_len,
 			 "%s is not finished and its folder cannot be written to: copy it and "
 			 "%s-wal "

@@ -1,0 +1,14 @@
+/* db_views.h - what db_read.c needs of db_views.c. */
+#ifndef SL_DB_VIEWS_H
+#define SL_DB_VIEWS_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+/* Does the file itself have the table (@column NULL), or a column of it? */
+bool db_read_has_column(sqlite3 *db, const char *table, const char *column);
+
+/* SQLite's result code. */
+int db_read_add_views(sqlite3 *db);
+
+#endif
