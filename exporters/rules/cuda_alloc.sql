@@ -59,14 +59,16 @@ SELECT
 	CASE WHEN 100.0 * cost > :severe * loop THEN 'severe' WHEN 100.0 * cost > :bad * loop THEN 'bad'
 		ELSE 'info' END AS severity,
 	cost,
-	'Memory was allocated and freed {' || n || '} times while kernels ran (' || printf('%.1f', 1e9 * n / loop)
-		|| ' per second), which took ' || printf('%.1f', 100.0 * cost / loop) || ' % of that time, {' || cost || ' ns}'
-		|| coalesce('; allocated GPU memory went up and down {' || nullif(teeth, 0) || '} times', '') || '.' AS finding
+	'Memory was allocated and freed {' || n || ' time|times} while kernels ran (' || printf('%.1f', 1e9 * n / loop)
+		|| ' per second); one thread spent ' || printf('%.1f', 100.0 * cost / loop) || ' % of that time on it, {' || cost
+		|| ' ns}' || coalesce('; allocated GPU memory went up and down {' || nullif(teeth, 0) || ' time|times}', '')
+		|| '.' AS finding
 FROM (
-	SELECT sum(ns) AS cost, sum(n) AS n, max(loop) AS loop,
-		(SELECT max(n) FROM teeth WHERE globalPid >> 24 = globalTid >> 24) AS teeth
-	FROM found
-	GROUP BY globalTid
+	SELECT max(ns) AS cost, sum(n) AS n, max(loop) AS loop, (SELECT max(n) FROM teeth WHERE globalPid >> 24 = pid) AS teeth
+	FROM (
+		SELECT globalTid >> 24 AS pid, sum(ns) AS ns, sum(n) AS n, max(loop) AS loop FROM found GROUP BY globalTid
+	)
+	GROUP BY pid
 	ORDER BY cost DESC
 	LIMIT 1
 )

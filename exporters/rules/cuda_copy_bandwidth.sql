@@ -31,7 +31,7 @@ WITH big AS MATERIALIZED (
 		AND bytes >= CASE WHEN name GLOB '*[23]D*' THEN :size / 16 ELSE :size END
 	GROUP BY 1, 2, 3, 4, 5, 6
 )
-SELECT b.*, bytes / speed * 1e9 AS useful, speed, (SELECT wall.ns FROM wall) AS wall
+SELECT b.*, 1e9 * bytes / speed AS useful, speed, (SELECT wall.ns FROM wall) AS wall
 FROM (
 	SELECT *, max(max(best) OVER (PARTITION BY globalPid, deviceId, kind), CASE WHEN kind IN (1, 2) THEN :link ELSE 0 END) AS speed
 	FROM big
@@ -40,7 +40,7 @@ FROM (
 SELECT
 	CASE WHEN 10 * ns - 10 * useful > wall THEN 'severe' WHEN 50 * ns - 50 * useful > wall THEN 'bad' ELSE 'info' END AS severity,
 	CAST(ns - useful AS INTEGER) AS cost,
-	'{' || n || '} copies ' || CASE kind WHEN 1 THEN 'to' WHEN 2 THEN 'from' WHEN 8 THEN 'within' ELSE 'between GPUs, on' END
+	'{' || n || ' copy|copies} ' || CASE kind WHEN 1 THEN 'to' WHEN 2 THEN 'from' WHEN 8 THEN 'within' ELSE 'between GPUs, on' END
 		|| ' GPU ' || deviceId || coalesce(' by ' || name, '') || ' moved ' || printf('%.2f', 1.0 * bytes / ns)
 		|| ' GB/s, ' || printf('%.0f', 100.0 * useful / ns) || ' % of the ' || printf('%.2f', speed / 1e9)
 		|| ' GB/s that the way allows.' AS finding

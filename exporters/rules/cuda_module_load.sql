@@ -38,7 +38,7 @@ FROM late;
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
 	cost,
-	'Code was loaded or compiled {' || n || '} times after the first kernel had begun, which took {' || cost
+	'Code was loaded or compiled {' || n || ' time|times} after the first kernel had begun, which took {' || cost
 		|| ' ns} in one thread.' AS finding
 FROM (
 	SELECT sum(own) AS cost, count(*) AS n, (SELECT ns FROM wall) AS wall

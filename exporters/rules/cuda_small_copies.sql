@@ -42,8 +42,8 @@ WHERE n > 1 AND 1e9 * n > :rate * span;
 SELECT
 	CASE WHEN 100.0 * ns > :severe * wall THEN 'severe' WHEN 100.0 * ns > :bad * wall THEN 'bad' ELSE 'info' END AS severity,
 	CAST(ns - useful AS INTEGER) AS cost,
-	'{' || n || '} copies ' || CASE kind WHEN 1 THEN 'to' ELSE 'from' END || ' GPU ' || deviceId || ' of less than {'
-		|| :size || ' B} ({' || bytes / n || ' B} on average, ' || printf('%.0f', 1e9 * n / span)
+	'{' || n || ' copy|copies} ' || CASE kind WHEN 1 THEN 'to' ELSE 'from' END || ' GPU ' || deviceId || ' of less than {'
+		|| :size || ' B} ({' || (bytes / n) || ' B} on average, ' || printf('%.0f', 1e9 * n / span)
 		|| ' per second) took {' || ns || ' ns}, ' || printf('%.1f', 100.0 * ns / wall)
 		|| ' % of the time; the bytes alone would take {' || CAST(useful AS INTEGER) || ' ns}.' AS finding
 FROM (

@@ -34,7 +34,7 @@ SELECT
 	pause AS cost,
 	'{' || small || '} of {' || n || '} kernels ran for less time than their launch took ({' || CAST(launch AS INTEGER)
 		|| ' ns}); GPU ' || deviceId || ' waited {' || pause || ' ns} in {' || pauses
-		|| '} pauses between kernels.' AS finding
+		|| ' pause|pauses} between kernels.' AS finding
 FROM (
 	SELECT globalPid, deviceId, sum(ns) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
 	FROM (

@@ -50,8 +50,8 @@ GROUP BY globalPid, deviceId, gapStart;
 SELECT
 	CASE WHEN 10 * ns > wall THEN 'severe' ELSE 'bad' END AS severity,
 	ns AS cost,
-	'GPU ' || deviceId || ' ran empty {' || n || '} times (' || printf('%.0f', 1e9 * n / wall)
-		|| ' per second) because a thread waited for it, and was idle for {' || ns || ' ns} in all, {' || ns / n
+	'GPU ' || deviceId || ' ran empty {' || n || ' time|times} (' || printf('%.0f', 1e9 * n / wall)
+		|| ' per second) because a thread waited for it, and was idle for {' || ns || ' ns} in all, {' || (ns / n)
 		|| ' ns} each time on average.' AS finding
 FROM (
 	SELECT deviceId, sum(ns) AS ns, count(*) AS n, (SELECT wall.ns FROM wall) AS wall

@@ -39,7 +39,7 @@ HAVING sum(nccl) > 0;
 SELECT
 	CASE WHEN 10 * exposed > wall THEN 'severe' ELSE 'bad' END AS severity,
 	exposed AS cost,
-	'GPU ' || deviceId || ' ran nothing but {' || n || '} NCCL kernels for {' || exposed || ' ns}; '
+	'GPU ' || deviceId || ' ran nothing but {' || n || ' NCCL kernel|NCCL kernels} for {' || exposed || ' ns}; '
 		|| printf('%.0f', 100 - 100.0 * exposed / ns) || ' % of their time was hidden behind other work.' AS finding
 FROM load
 WHERE 50 * exposed > wall

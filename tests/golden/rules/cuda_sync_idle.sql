@@ -1,0 +1,8 @@
+-- A wall of 1 s: 20 steps of 50 ms, a kernel of 40 ms and then nothing for 10 ms, because the thread waited from 1 to
+-- 40.1 ms of the step: in steps 0, 2, ... for the device, in 1, 3, ... for the stream. After the last nothing follows.
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 1000, 0x100000A00000A, 901, 1), (999999000, 1000000000, 0x100000A00000A, 902, 1);
+WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 19)
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME
+SELECT i * 50000000 + 1000000, i * 50000000 + 40100000, 0x100000A00000A, 100 + i, CASE i % 2 WHEN 0 THEN 8 ELSE 17 END FROM n;
+WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 19)
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i * 50000000, i * 50000000 + 40000000, 0, 1, 7, i, 0x100000A000000, 31, 30 FROM n;
