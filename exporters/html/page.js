@@ -142,7 +142,7 @@ function time_chart(chart, place, page) {
 		width: place.clientWidth,
 		height: chart.kind.includes("stacked") ? 220 : 150,
 		legend: {show: false},
-		padding: [8, 8, 0, 0],
+		padding: [8, 22, 0, 0],
 		cursor: {y: false, points: {show: false}, sync: {key: "time"}, drag: {x: true, y: false}},
 		scales: {x: {time: false}, y: {range: value_range(chart)}},
 		axes: [

@@ -163,24 +163,32 @@ static int choose(struct tree *t)
 
 /* ---- writing ---- */
 
+static double percent_of(const struct axis *a, int64_t at)
+{
+	double percent = 100 * (double)(at - a->from) / (double)(a->to - a->from);
+
+	return percent < 0 ? 0 : percent > 100 ? 100 : percent;
+}
+
 static void put_life(struct tree *t, const struct node *n)
 {
 	const struct axis *a = &t->page->scan.axis;
-	double span = (double)(a->to - a->from);
-	int64_t end = n->end == INT64_MAX || n->end > a->to ? a->to : n->end;
-	double from = 100 * (double)(n->start - a->from) / span, to;
+	double from, to;
 
 	if (n->start == INT64_MIN) {
 		fputs("<td></td>", t->page->out);
 		return;
 	}
-	from = from < 0 ? 0 : from > 100 ? 100 : from;
-	to = 100 * (double)(end - a->from) / span;
-	to = to > 100 ? 100 : to < from + 0.4 ? from + 0.4 : to;
-	fprintf(t->page->out,
-		"<td class=\"life\" data-v=\"%lld\"><svg aria-hidden=\"true\"><rect x=\"%.2f%%\" "
-		"width=\"%.2f%%\" height=\"100%%\"/></svg></td>",
-		(long long)n->start, from, to - from);
+	fprintf(t->page->out, "<td class=\"life\" data-v=\"%lld\"><svg aria-hidden=\"true\">",
+		(long long)n->start);
+	if (n->start <= a->to && n->end >= a->from) {
+		from = percent_of(a, n->start);
+		to = percent_of(a, n->end);
+		to = to < from + 0.5 ? from + 0.5 : to; /* as wide as can be seen */
+		fprintf(t->page->out, "<rect x=\"%.2f%%\" width=\"%.2f%%\" height=\"100%%\"/>",
+			from, to - from);
+	}
+	fputs("</svg></td>", t->page->out);
 }
 
 static void put_time(FILE *out, bool known, int64_t ns)

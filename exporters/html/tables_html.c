@@ -203,9 +203,9 @@ static const struct format page_table = {
 
 void table_begin(FILE *out, const char *about)
 {
-	fputs("<div class=\"scroll\" tabindex=\"0\"><table>\n<caption>", out);
+	fputs("<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><span>", out);
 	html_str(out, about);
-	fputs("</caption>\n", out);
+	fputs("</span></caption>\n", out);
 }
 
 void table_end(FILE *out)
