@@ -77,6 +77,9 @@ int tl_emit(struct tl_run *r, struct tl_event *e)
 {
 	if (__builtin_add_overflow(e->ts, r->opt->shift, &e->ts))
 		e->ts = r->opt->shift < 0 ? INT64_MIN : INT64_MAX;
+	e->ts = e->ts > TL_TIME_MAX ? TL_TIME_MAX : e->ts < -TL_TIME_MAX ? -TL_TIME_MAX : e->ts;
+	if (e->dur > TL_TIME_MAX - e->ts)
+		e->dur = TL_TIME_MAX - e->ts;
 	r->events++;
 	if (r->events % PROGRESS_EVERY == 0 && r->opt->progress &&
 	    r->opt->progress(r->opt->of_progress, r->events, r->total) < 0) {

@@ -143,6 +143,8 @@ extern const struct tl_activity_name
 uint32_t tl_activities_parse(const char *list, char *why, size_t why_len);
 
 #define TL_ARGS_MAX 32
+/* Times, and times plus durations, lie between -TL_TIME_MAX and this: what is beyond is damage, and cut to it. */
+#define TL_TIME_MAX (INT64_MAX / 2)
 #define TL_OPEN     (-1) /* duration of what had not ended when the recording did */
 
 struct tl_event {

@@ -121,14 +121,14 @@ struct tl_names *tl_names_new(sqlite3 *db)
 	if (!n)
 		return NULL;
 	n->db = db;
-	n->next_id = 1;
+	n->next_id = INT64_MAX / 2;
 	if (sqlite3_prepare_v2(db, "SELECT value FROM StringIds WHERE id = ?1", -1, &n->lookup,
 			       NULL) != SQLITE_OK ||
 	    sqlite3_prepare_v2(db, "SELECT max(id) FROM StringIds", -1, &max, NULL) != SQLITE_OK) {
 		tl_names_free(n);
 		return NULL;
 	}
-	if (sqlite3_step(max) == SQLITE_ROW)
+	if (sqlite3_step(max) == SQLITE_ROW && sqlite3_column_int64(max, 0) < INT64_MAX / 4)
 		n->next_id = sqlite3_column_int64(max, 0) + 2;
 	sqlite3_finalize(max);
 	return n;
@@ -205,7 +205,7 @@ struct tl_text tl_name(struct tl_names *n, int64_t string_id, bool api)
 	const char *text = NULL;
 	struct tl_text result;
 	char unknown[40];
-	int64_t id = string_id + 1;
+	int64_t id = string_id >= 0 && string_id < INT64_MAX / 2 ? string_id + 1 : 0;
 	size_t len = 0;
 
 	if (slot && *slot)

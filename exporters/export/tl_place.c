@@ -204,7 +204,7 @@ static int at_memory(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	sum = e->track ? tl_map_at(&r->sums, e->track->id, true) : NULL;
 	if (!sum)
 		return -1;
-	*sum += tl_key(s, 4) == MEMORY_FREE ? (uint64_t)-bytes : (uint64_t)bytes;
+	*sum += tl_key(s, 4) == MEMORY_FREE ? -(uint64_t)bytes : (uint64_t)bytes;
 	e->kind = TL_VALUE;
 	e->value = (int64_t)*sum;
 	return tl_emit(r, e);

@@ -189,7 +189,7 @@ struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global)
 		return NULL;
 	name_id = tl_map_at(&t->thread_names, (uint64_t)global, false);
 	if (name_id)
-		name = tl_name(t->names, (int64_t)*name_id - 1, false);
+		name = tl_name(t->names, (int64_t)(*name_id - 1), false);
 	made = make(TL_THREAD, process, name.text, name.len);
 	if (!made)
 		return NULL;
