@@ -103,14 +103,15 @@ static uint64_t constant_iid(struct perfetto *pf, struct pf_constants *c, unsign
 	while (c->key[at] && c->key[at] != text)
 		at = (at + 1) % PF_CONSTANTS;
 	if (!c->key[at]) {
-		if (++c->cnt == PF_CONSTANTS) { /* never: then they are no constants. Starts anew */
-			memset(c, 0, sizeof(*c));
-			c->cnt = 1;
+		if (c->cnt == PF_CONSTANTS - 1) { /* never: then they are no constants */
+			pf->failed = true;
+			return 1;
 		}
 		c->key[at] = text;
-		define_key(pf, kind, at + 1, text);
+		c->iid[at] = (uint8_t)++c->cnt;
+		define_key(pf, kind, c->iid[at], text);
 	}
-	return at + 1;
+	return c->iid[at];
 }
 
 /* ---- arguments ---- */

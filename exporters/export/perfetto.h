@@ -45,6 +45,8 @@ enum { /* InternedData */
 #define PF_CONSTANTS 256 /* a power of two */
 struct pf_constants {
 	const char *key[PF_CONSTANTS];
+	uint8_t iid
+		[PF_CONSTANTS]; /* in order of use, so that the same report gives the same bytes */
 	unsigned cnt;
 };
 
@@ -89,7 +91,7 @@ static inline void pf_begin_at(struct perfetto *pf, int64_t ts)
 	struct proto *m = &pf->packet;
 
 	pf_begin(pf);
-	proto_uint(m, PF_TIMESTAMP, (uint64_t)(ts + pf->base));
+	proto_uint(m, PF_TIMESTAMP, (uint64_t)ts + (uint64_t)pf->base);
 	proto_uint(m, PF_SEQUENCE_ID, PF_SEQUENCE);
 	proto_uint(m, PF_SEQUENCE_FLAGS, 2); /* needs what the sequence defined before */
 }

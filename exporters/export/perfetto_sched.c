@@ -10,11 +10,13 @@
 #include <stdlib.h>
 
 #include "exporters/export/perfetto.h"
+#include "exporters/export/tl_internal.h"
 
-#define CPUS_MAX 1024 /* Perfetto takes no more */
-#define BATCH    128  /* switches per packet */
-#define COMMS    64   /* names per packet */
-#define PRIORITY 120  /* of an ordinary thread */
+#define CPUS_MAX  1024 /* Perfetto takes no more */
+#define BATCH     128  /* switches per packet */
+#define COMMS     64   /* names per packet */
+#define PRIORITY  120  /* of an ordinary thread */
+#define COMM_SIZE 16   /* the kernel's names are no longer */
 
 enum { /* FtraceEventBundle */
 	FB_CPU = 1,
@@ -62,9 +64,11 @@ struct cpu {
 	const struct tl_track *out;    /* who left it at out_ts, while we look who follows */
 	int64_t out_ts;
 	int out_state;
+	bool begun;
 	unsigned cnt, name_cnt;
 	struct change change[BATCH];
-	const char *name[COMMS];
+	const struct tl_track *named[COMMS];
+	char name[COMMS][COMM_SIZE]; /* of them: tracks are gone when the last packet is written */
 };
 
 struct detail { /* a row of SL_SCHED_DETAIL */
@@ -110,10 +114,14 @@ static void read_ahead(struct pf_sched *s)
 struct pf_sched *pf_sched_new(struct perfetto *pf)
 {
 	static const char sql[] = "SELECT start, globalTid, preempted, wakeupTime, wakerTid, "
-				  "priority FROM SL_SCHED_DETAIL ORDER BY start";
+				  "priority FROM SL_SCHED_DETAIL";
+	static const char sorted[] = "SELECT start, globalTid, preempted, wakeupTime, wakerTid, "
+				     "priority FROM SL_SCHED_DETAIL ORDER BY start";
 	struct pf_sched *s = calloc(1, sizeof(*s));
+	bool in_order = tl_in_order(pf->job->db, "SL_SCHED_DETAIL", "start", NULL) == 1;
 
-	if (s && sqlite3_prepare_v2(pf->job->db, sql, -1, &s->stmt, NULL) == SQLITE_OK)
+	if (s && sqlite3_prepare_v2(pf->job->db, in_order ? sql : sorted, -1, &s->stmt, NULL) ==
+			 SQLITE_OK)
 		read_ahead(s);
 	return s;
 }
@@ -212,20 +220,29 @@ static void flush_cpu(struct perfetto *pf, int64_t number)
 
 /* ---- switches ---- */
 
+static const char *name_of(const struct tl_track *thread)
+{
+	if (!thread)
+		return "swapper";
+	return *thread->name || !thread->parent ? thread->name : thread->parent->name;
+}
+
 /* @to NULL: to the idle task. */
 static void put_switch(struct perfetto *pf, int64_t number, int64_t ts, int state,
 		       const struct tl_track *to, int priority)
 {
 	struct cpu *c = pf->sched->cpu[number];
-	const char *name = to ? to->name : "swapper";
 	unsigned i = 0;
 
 	if (c->cnt == BATCH || c->name_cnt == COMMS)
 		flush_cpu(pf, number);
-	while (i < c->name_cnt && c->name[i] != name)
+	while (i < c->name_cnt && c->named[i] != to)
 		i++;
-	if (i == c->name_cnt)
-		c->name[c->name_cnt++] = name;
+	if (i == c->name_cnt) {
+		c->named[i] = to;
+		snprintf(c->name[i], COMM_SIZE, "%s", name_of(to));
+		c->name_cnt++;
+	}
 	c->change[c->cnt++] = (struct change){ts, to ? to->tid : 0, state, priority, i};
 	c->before = c->in;
 	c->in = to;
@@ -325,6 +342,10 @@ void pf_sched_event(struct perfetto *pf, const struct tl_event *e)
 		return;
 	}
 	settle(pf, e->cpu);
+	/* Readers take the first switch of a CPU only for who has it from then on. */
+	if (!c->begun)
+		put_switch(pf, e->cpu, e->ts, RUNNABLE, NULL, PRIORITY);
+	c->begun = true;
 	put_switch(pf, e->cpu, e->ts, c->in ? INTERRUPTIBLE : RUNNABLE, e->track, priority);
 }
 

@@ -199,7 +199,7 @@ static void put_thread(struct perfetto *pf, const struct tl_track *t)
 static struct tl_track *first_lane(struct perfetto *pf, struct tl_track *t)
 {
 	for (size_t i = pf->thread_cnt; t->lane > 0 && i-- > 0;)
-		if (pf->threads[i]->pid == t->pid && pf->threads[i]->tid == t->tid)
+		if (pf->threads[i]->global == t->global)
 			return pf->threads[i];
 	if (pf->thread_cnt == pf->thread_max) {
 		size_t max = pf->thread_max ? 2 * pf->thread_max : 64;
@@ -261,7 +261,7 @@ static void describe(struct perfetto *pf, struct tl_track *t)
 {
 	static const char *const unnamed[TL_TRACK_KINDS] = {
 		[TL_ASYNC] = "ranges",    [TL_DEVICE] = "GPU",      [TL_STREAM] = "stream",
-		[TL_NVTX_GPU] = "ranges", [TL_MACHINE] = "machine", [TL_COUNTER] = "counter",
+		[TL_NVTX_GPU] = "ranges", [TL_COUNTER] = "counter",
 	};
 	struct proto *m = &pf->packet;
 
@@ -276,7 +276,11 @@ static void describe(struct perfetto *pf, struct tl_track *t)
 	if (t->parent)
 		proto_uint(m, TD_PARENT, t->parent->id);
 	/* Lanes have the same name: the viewer shows siblings with one name as one track. */
-	put_text(m, TD_NAME, *t->name ? t->name : unnamed[t->kind]);
+	if (t->kind ==
+	    TL_MACHINE) /* CPUs have their own place here; what is left is said about all */
+		put_text(m, TD_NAME, "Machine");
+	else
+		put_text(m, TD_NAME, *t->name ? t->name : unnamed[t->kind]);
 	if (t->kind == TL_DEVICE || t->kind == TL_MACHINE)
 		proto_uint(m, TD_ORDER, ORDER_EXPLICIT);
 	proto_uint(m, TD_RANK, (uint64_t)(int64_t)t->sort);
