@@ -1,0 +1,49 @@
+-- title: OpenGL KHR_debug Range Summary
+-- about: Time of closed debug groups (KHR_debug) on the CPU, per text.
+-- needs: KHR_DEBUG_EVENTS = KHR Extension (KHR_DEBUG)
+-- default: 110 quiet
+-- alias: khrdebugsum
+-- column: Time (%) = share of the Total Time of all listed rows
+-- column: Total Time (ns) = time of all ranges of the text
+-- column: Instances = how many
+-- column: Avg (ns) = mean duration
+-- column: Med (ns) = median duration
+-- column: Min (ns) = shortest
+-- column: Max (ns) = longest
+-- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- column: Range = text of the range
+--
+-- The first step sorts all rows once into a histogram (key, value, how many), from which all figures follow.
+WITH hist AS MATERIALIZED (
+	SELECT coalesce(value, '[unknown ' || textId || ']') AS name, end - start AS dur, count(*) AS n
+	FROM KHR_DEBUG_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
+	WHERE eventClass = 62 AND end IS NOT NULL
+	GROUP BY 1, 2
+), total AS MATERIALIZED (
+	SELECT name, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
+		1.0 * sum(n * dur) / sum(n) AS mean
+	FROM hist
+	GROUP BY name
+), ranked AS (
+	SELECT name, dur, n, sum(n) OVER (PARTITION BY name ORDER BY dur) AS upto
+	FROM hist
+), spread AS (
+	SELECT t.name, sum(n * (dur - mean) * (dur - mean)) AS squares,
+		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
+		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
+	FROM ranked AS r JOIN total AS t ON t.name = r.name
+	GROUP BY t.name
+)
+SELECT
+	round(100.0 * time / sum(time) OVER (), 1) AS "Time (%)",
+	time AS "Total Time (ns)",
+	calls AS "Instances",
+	round(mean, 1) AS "Avg (ns)",
+	round(med, 1) AS "Med (ns)",
+	least AS "Min (ns)",
+	most AS "Max (ns)",
+	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
+	/* percentiles: p{i} AS "P{p} (ns)", */
+	name AS "Range"
+FROM total JOIN spread USING (name)
+ORDER BY time DESC, name;

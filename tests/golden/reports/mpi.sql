@@ -1,0 +1,23 @@
+-- Two ranks; a thread that has no rank of its own, and a call that never returned.
+CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE MPI_RANKS(globalTid INTEGER NOT NULL, rank INTEGER NOT NULL);
+CREATE TABLE MPI_P2P_EVENTS(start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER,
+	tag INTEGER, remoteRank INTEGER, size INTEGER, requestHandle INTEGER);
+CREATE TABLE MPI_COLLECTIVES_EVENTS(start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER,
+	rootRank INTEGER, size INTEGER, recvSize INTEGER, requestHandle INTEGER);
+CREATE TABLE MPI_START_WAIT_EVENTS(start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, requestHandle INTEGER);
+CREATE TABLE MPI_OTHER_EVENTS(start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER);
+INSERT INTO StringIds VALUES (1, 'MPI_Init'), (2, 'MPI_Send'), (3, 'MPI_Recv'), (4, 'MPI_Irecv'), (5, 'MPI_Allreduce'),
+	(6, 'MPI_Bcast'), (7, 'MPI_Wait');
+INSERT INTO MPI_RANKS VALUES ((1<<48)+(10<<24)+10, 0), ((1<<48)+(20<<24)+20, 1);
+INSERT INTO MPI_P2P_EVENTS VALUES
+	(100, 150, (1<<48)+(10<<24)+10, 2, 1, 7, 1, 1000, NULL),
+	(110, 180, (1<<48)+(20<<24)+20, 3, 1, 7, 0, 1000, NULL),
+	(300, 330, (1<<48)+(10<<24)+11, 2, 1, 8, 1, 500, NULL),
+	(400, NULL, (1<<48)+(20<<24)+20, 4, 1, 9, 0, 64, 3);
+INSERT INTO MPI_COLLECTIVES_EVENTS VALUES
+	(200, 260, (1<<48)+(10<<24)+10, 5, 1, NULL, 64, 64, NULL),
+	(205, 260, (1<<48)+(20<<24)+20, 5, 1, NULL, 64, 64, NULL),
+	(500, 520, (1<<48)+(10<<24)+10, 6, 1, 0, 32, NULL, NULL);
+INSERT INTO MPI_START_WAIT_EVENTS VALUES (190, 199, (1<<48)+(20<<24)+20, 7, 3);
+INSERT INTO MPI_OTHER_EVENTS VALUES (0, 90, (1<<48)+(10<<24)+10, 1), (0, 80, (1<<48)+(20<<24)+20, 1);
