@@ -1,7 +1,7 @@
 -- title: Syscall Summary
 -- about: Time in system calls as the kernel saw them, per call.
 -- needs: SYSCALL = syscall
--- default: 190
+-- default: 230
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time in all calls
 -- column: Num Calls = how many

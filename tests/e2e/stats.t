@@ -45,17 +45,21 @@ done
 cp nsys34.sqlite all.sqlite
 grep -v '^INSERT INTO ENUM' "$TOP/collector/schema.sql" | sed 's/^CREATE TABLE /CREATE TABLE IF NOT EXISTS /' |
 	sed '/^    ([-0-9]*,/d' | sqlite3 all.sqlite
-sqlite3 all.sqlite 'ALTER TABLE OSRT_API RENAME TO old; ALTER TABLE SCHED_EVENTS RENAME TO old2;
-	ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD mangledName INTEGER'
+sqlite3 all.sqlite 'ALTER TABLE OSRT_API RENAME TO old; ALTER TABLE SCHED_EVENTS RENAME TO old2'
 sed -n '/^CREATE TABLE OSRT_API /,/^);/p; /^CREATE TABLE SCHED_EVENTS /,/^);/p' "$TOP/collector/schema.sql" | sqlite3 all.sqlite
 sqlite3 all.sqlite "INSERT INTO OSRT_API SELECT *, 0, 3, NULL, NULL, NULL, NULL, NULL, NULL FROM old;
 	INSERT INTO SCHED_EVENTS SELECT *, NULL, NULL FROM old2"
-# The shell has no views for tables that are not there: the rest of the schema, empty.
-"$PY" - "$TOP/exporters/compat.def" <<'EOF' | sqlite3 all.sqlite
-import re, sys
+# The shell has no views for tables and columns that are not there: the rest of the schema, empty.
+"$PY" - "$TOP/exporters/compat.def" all.sqlite <<'EOF'
+import re, sqlite3, sys
+db = sqlite3.connect(sys.argv[2])
 for name, columns in re.findall(r'TABLE\((\w+),((?:\s*"[^"]*")+)\)', open(sys.argv[1]).read()):
-    columns = ', '.join('"%s"' % c for c in ''.join(re.findall('"([^"]*)"', columns)).split())
-    print('CREATE TABLE IF NOT EXISTS %s(%s);' % (name, columns))
+    columns = ''.join(re.findall('"([^"]*)"', columns)).split()
+    db.execute('CREATE TABLE IF NOT EXISTS %s(%s)' % (name, ', '.join('"%s"' % c for c in columns)))
+    have = [r[1] for r in db.execute('PRAGMA table_info(%s)' % name)]
+    for c in columns:
+        if c not in have: db.execute('ALTER TABLE %s ADD "%s"' % (name, c))
+db.commit()
 EOF
 for sql in "$TOP"/exporters/reports/*.sql; do
 	r=$(basename "$sql" .sql)
