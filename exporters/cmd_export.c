@@ -384,6 +384,27 @@ static int check_shift(struct export *x)
 	return SL_EXIT_USAGE;
 }
 
+/* What is asked for and would be done by nobody, above all leaving out private data. */
+static int check_use(const struct export *x)
+{
+	const struct exporter *e = x->exporter;
+	const char *option = NULL, *types = "tables";
+
+	if (x->activities && e->activities == 0) {
+		option = "--activities";
+		types = "timelines";
+	} else if (x->tables && e->activities != 0) {
+		option = "--tables";
+	} else if (x->anonymize && strcmp(e->name, "sqlite") != 0) {
+		option = "--anonymize";
+		types = "type sqlite, whose result can then be exported further";
+	}
+	if (!option)
+		return 0;
+	sl_warn("export: %s is for %s, not for type %s", option, types, e->name);
+	return SL_EXIT_USAGE;
+}
+
 static int check_filters(struct export *x)
 {
 	int rc = 0;
@@ -631,6 +652,8 @@ int cmd_export(int argc, char **argv)
 		rc = check_target(&x);
 	if (rc == 0)
 		rc = check_shift(&x);
+	if (rc == 0)
+		rc = check_use(&x);
 	if (rc == 0)
 		rc = check_filters(&x);
 	if (rc == 0)

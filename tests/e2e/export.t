@@ -130,6 +130,9 @@ wrong 2 'two' 'two reports' -t chrome small.sqlite run.sqlite
 wrong 2 'no report is named' 'no report' -t chrome
 wrong 2 'cannot go to stdout' 'a folder to stdout' -t csv -o - small.sqlite
 wrong 2 'is the report itself' 'into the report' -t chrome -f true -o ./small.sqlite small.sqlite
+wrong 2 'is for timelines' 'activities of tables' -t json -a kernel -o x.json small.sqlite
+wrong 2 'is for tables' 'tables of a timeline' -t chrome --tables=OSRT_API -o x.json small.sqlite
+wrong 2 'is for type sqlite' 'private data would stay' -t chrome --anonymize=true -o x.json small.sqlite
 wrong 2 '--ts-shift' 'a shift that is none' -t chrome --ts-shift=x -o x.json small.sqlite
 wrong 1 'no regular expression' 'a regular expression that is none' -t json --tables='(' -o x.json small.sqlite
 wrong 1 'no table' 'tables that are not there' -t json --tables='nix' -o x.json small.sqlite
