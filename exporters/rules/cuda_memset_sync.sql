@@ -14,7 +14,8 @@
 -- column: Green Context ID = green context; empty: none
 -- column: Stream ID = CUDA stream
 -- column: API Name = call that asked for it
-CREATE TEMP TABLE call(pid, correlationId, start, end, globalTid, nameId, PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
+CREATE TEMP TABLE call(pid INTEGER, correlationId INTEGER, start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER,
+	PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO call
 SELECT globalTid >> 24, correlationId, start, end, globalTid, nameId
 FROM CUPTI_ACTIVITY_KIND_RUNTIME

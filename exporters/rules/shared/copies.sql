@@ -3,7 +3,8 @@
 -- copyKind) and the call that asked for it; what nobody asked for (unified memory) or a graph did has no call.
 -- correlation ids are unique within a process only. blocking: 1 the call returns when the copy is done, 0 it may
 -- return before.
-CREATE TEMP TABLE copies_call(pid, correlationId, start, end, globalTid, nameId,
+-- (Columns have types so that the index serves a comparison with columns that have them.)
+CREATE TEMP TABLE copies_call(pid INTEGER, correlationId INTEGER, start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER,
 	PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO copies_call
 SELECT globalTid >> 24, correlationId, start, end, globalTid, nameId
