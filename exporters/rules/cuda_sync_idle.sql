@@ -5,6 +5,7 @@
 -- uses: gpu_busy
 -- default: 90
 -- arg: rate=10, waits per second above which they are frequent
+-- arg: count=10, waits from which on they are a habit and not the ends of a program's parts
 -- advice: Send the next work before waiting for the last: wait for an event of the step before, check results (loss,
 -- advice: convergence) every so many steps, leave .item(), .cpu() and print() of device values out of the loop.
 -- column: Time (%) = share of the wall time that the GPU was idle
@@ -60,7 +61,7 @@ FROM (
 	ORDER BY 2 DESC
 	LIMIT 1
 )
-WHERE 50 * ns > wall AND 1e9 * n > :rate * wall;
+WHERE 50 * ns > wall AND 1e9 * n > :rate * wall AND n >= :count;
 
 SELECT
 	round(100.0 * ns / (SELECT wall.ns FROM wall), 1) AS "Time (%)",

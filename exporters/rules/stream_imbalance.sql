@@ -12,17 +12,28 @@
 -- column: Stream ID = CUDA stream
 CREATE TEMP TABLE load AS
 WITH part AS MATERIALIZED (
-	SELECT globalPid, deviceId, streamId, shortName, count(*) AS n, sum(end - start) AS ns
+	SELECT globalPid, deviceId, streamId, shortName, count(*) AS n, sum(end - start) AS ns, min(start) AS first,
+		max(end) AS last
 	FROM CUPTI_ACTIVITY_KIND_KERNEL
 	WHERE end >= start
 	GROUP BY 1, 2, 3, 4
 ), shared AS (
 	SELECT globalPid, deviceId, shortName FROM part GROUP BY 1, 2, 3 HAVING count(*) > 1
 )
-SELECT part.globalPid, part.deviceId, streamId, sum(n) AS n, sum(ns) AS ns, (SELECT wall.ns FROM wall) AS wall
-FROM part JOIN shared ON shared.globalPid IS part.globalPid AND shared.deviceId = part.deviceId
-	AND shared.shortName = part.shortName
-GROUP BY 1, 2, 3;
+SELECT *, (SELECT wall.ns FROM wall) AS wall
+FROM (
+	SELECT *, first_value(first) OVER busiest AS from_time, first_value(last) OVER busiest AS to_time
+	FROM (
+		SELECT part.globalPid, part.deviceId, streamId, sum(n) AS n, sum(ns) AS ns, min(first) AS first,
+			max(last) AS last
+		FROM part JOIN shared ON shared.globalPid IS part.globalPid AND shared.deviceId = part.deviceId
+			AND shared.shortName = part.shortName
+		GROUP BY 1, 2, 3
+	)
+	WINDOW busiest AS (PARTITION BY globalPid, deviceId ORDER BY ns DESC, streamId)
+)
+-- Streams of another part of the program (training, then testing) share no job with the busiest one.
+WHERE 2 * (min(last, to_time) - max(first, from_time)) > min(last - first, to_time - from_time);
 
 -- Evenly spread, the busiest would have the mean.
 SELECT

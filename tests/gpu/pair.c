@@ -27,13 +27,14 @@ int cudaLaunchKernel(const void *, struct cuda_dim3, struct cuda_dim3, void **, 
 int cudaMalloc(void **, size_t);
 int cudaMallocHost(void **, size_t);
 int cudaFree(void *);
-int cudaMemcpy(void *, const void *, size_t, int);
 int cudaMemcpyAsync(void *, const void *, size_t, int, CUstream);
 int cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_t, int, CUstream);
 int cudaMemsetAsync(void *, int, size_t, CUstream);
-int cudaStreamCreate(CUstream *);
 int cudaStreamCreateWithFlags(CUstream *, unsigned);
 int cudaStreamSynchronize(CUstream);
+int cudaEventCreateWithFlags(CUevent *, unsigned);
+int cudaEventRecord(CUevent, CUstream);
+int cudaEventSynchronize(CUevent);
 int cudaDeviceSynchronize(void);
 int cuModuleLoadData(CUmodule *, const void *);
 int cuModuleGetFunction(CUfunction *, CUmodule, const char *);
@@ -145,7 +146,7 @@ static void transfer(int bad)
 {
 	enum {
 		ROW = 2 * KIB,
-		ROWS = 1024
+		ROWS = 512
 	};
 	char *host = pinned_memory(ROW * ROWS), *device = device_memory(ROW * ROWS);
 	CUstream s = stream_make();
@@ -171,7 +172,7 @@ static void synchronisation(int bad)
 	CUstream s = stream_make();
 	int i;
 
-	for (i = 0; i < 4000; i++) {
+	for (i = 0; i < 6000; i++) {
 		launch(SHORT, s);
 		if (bad)
 			DO(cudaDeviceSynchronize());
@@ -185,7 +186,7 @@ static void kernels(int bad)
 	CUstream s = stream_make();
 	int step, i;
 
-	for (step = 0; step < 50; step++) {
+	for (step = 0; step < 20; step++) {
 		if (bad)
 			for (i = 0; i < 1000; i++)
 				launch(TINY, s);
@@ -196,21 +197,19 @@ static void kernels(int bad)
 	DO(cudaStreamSynchronize(s));
 }
 
-/* Four streams, of which one has most of the work. */
+/* Four streams that share the same kind of work: one gets most of it, or each as much as the others. */
 static void imbalance(int bad)
 {
 	CUstream s[4];
-	int step, i;
+	int step, i, n;
 
 	for (i = 0; i < 4; i++)
 		s[i] = stream_make();
-	for (step = 0; step < 50; step++) {
+	for (step = 0; step < 50; step++)
 		for (i = 0; i < 4; i++)
-			launch(!bad ? MIDDLE : i ? SMALL : LARGE, s[i]);
-		/* Results of all of them are needed before the next step. */
-		for (i = 0; i < 4; i++)
-			DO(cudaStreamSynchronize(s[i]));
-	}
+			for (n = !bad ? 10 : i ? 2 : 34; n > 0; n--)
+				launch(SMALL, s[i]);
+	DO(cudaDeviceSynchronize());
 }
 
 /* One column of a wide table, 16 bytes from each row; gathered by the CPU first. */
@@ -271,20 +270,25 @@ static void pageable(int bad)
 	DO(cudaStreamSynchronize(s));
 }
 
-/* Two streams that a fill of the default stream keeps from running at the same time. */
+/* To the GPU, work, back: one after the other in the default stream; in two that take turns, side by side. */
 static void default_stream(int bad)
 {
-	char *scratch = device_memory(MIB);
-	CUstream s[2];
-	int step, i;
+	enum {
+		BYTES = 4 * MIB
+	};
+	char *in = pinned_memory(BYTES), *out = pinned_memory(BYTES), *device[2];
+	CUstream s[2] = {NULL, NULL};
+	int step;
 
-	for (i = 0; i < 2; i++)
-		DO(cudaStreamCreate(&s[i]));
-	for (step = 0; step < 60; step++)
-		for (i = 0; i < 2; i++) {
-			launch(LARGE, s[i]);
-			DO(cudaMemsetAsync(scratch, 0, MIB, bad ? NULL : s[i]));
-		}
+	device[0] = device_memory(BYTES);
+	device[1] = device_memory(BYTES);
+	for (step = 0; !bad && step < 2; step++)
+		s[step] = stream_make();
+	for (step = 0; step < 80; step++) {
+		DO(cudaMemcpyAsync(device[step & 1], in, BYTES, CUDA_HOST_TO_DEVICE, s[step & 1]));
+		launch(MIDDLE, s[step & 1]);
+		DO(cudaMemcpyAsync(out, device[step & 1], BYTES, CUDA_DEVICE_TO_HOST, s[step & 1]));
+	}
 	DO(cudaDeviceSynchronize());
 }
 
@@ -369,41 +373,63 @@ static void *reader(void *unused)
 	return unused;
 }
 
-static void loader(int bad)
+/* Reads, then computes, then reads. */
+static void load_in_turn(char *batch, char *device, CUstream s)
 {
-	char *device = device_memory(BATCH * SAMPLE), *batch;
-	CUstream s = stream_make();
-	pthread_t thread;
 	char path[64];
 	int i;
 
-	mkdir("samples", 0755);
-	for (i = 0; bad && i < BATCH; i++) {
+	for (i = 0; i < BATCH; i++) {
 		sample_path(path, sizeof(path), i);
 		write_file(path, SAMPLE);
 	}
-	if (!bad)
-		write_file("samples/all.bin", BATCH * SAMPLE);
-	prefetch.batches[0] = pinned_memory(BATCH * SAMPLE);
+	for (i = 0; i < STEPS; i++) {
+		read_files(batch);
+		DO(cudaMemcpyAsync(device, batch, BATCH * SAMPLE, CUDA_HOST_TO_DEVICE, s));
+		launch(SMALL, s);
+		launch(SMALL, s);
+		DO(cudaStreamSynchronize(s));
+	}
+}
+
+/* The GPU works on a batch while the next one is on its way and the one after that is being read. */
+static void load_ahead(char *batch, char *device, CUstream s)
+{
+	CUevent done[2];
+	pthread_t thread;
+	int i;
+
+	write_file("samples/all.bin", BATCH * SAMPLE);
+	prefetch.batches[0] = batch;
 	prefetch.batches[1] = pinned_memory(BATCH * SAMPLE);
 	sem_init(&prefetch.empty, 0, 2);
 	sem_init(&prefetch.full, 0, 0);
-	if (!bad && pthread_create(&thread, NULL, reader, NULL))
+	if (pthread_create(&thread, NULL, reader, NULL))
 		exit(1);
+	DO(cudaEventCreateWithFlags(&done[0], CUDA_EVENT_DISABLE_TIMING));
+	DO(cudaEventCreateWithFlags(&done[1], CUDA_EVENT_DISABLE_TIMING));
 	for (i = 0; i < STEPS; i++) {
-		batch = prefetch.batches[bad ? 0 : i & 1];
-		if (bad)
-			read_files(batch);
-		else
-			sem_wait(&prefetch.full);
-		DO(cudaMemcpyAsync(device, batch, BATCH * SAMPLE, CUDA_HOST_TO_DEVICE, s));
-		launch(bad ? SMALL : LARGE, s);
-		launch(bad ? SMALL : LARGE, s);
-		DO(cudaStreamSynchronize(s));
-		sem_post(&prefetch.empty);
+		sem_wait(&prefetch.full);
+		DO(cudaMemcpyAsync(device, prefetch.batches[i & 1], BATCH * SAMPLE,
+				   CUDA_HOST_TO_DEVICE, s));
+		launch(LARGE, s);
+		launch(LARGE, s);
+		DO(cudaEventRecord(done[i & 1], s));
+		if (i > 0) {
+			DO(cudaEventSynchronize(done[(i - 1) & 1]));
+			sem_post(&prefetch.empty);
+		}
 	}
-	if (!bad)
-		pthread_join(thread, NULL);
+	DO(cudaStreamSynchronize(s));
+	pthread_join(thread, NULL);
+}
+
+static void loader(int bad)
+{
+	char *batch = pinned_memory(BATCH * SAMPLE), *device = device_memory(BATCH * SAMPLE);
+
+	mkdir("samples", 0755);
+	(bad ? load_in_turn : load_ahead)(batch, device, stream_make());
 }
 
 int main(int argc, char **argv)

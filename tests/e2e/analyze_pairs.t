@@ -1,0 +1,71 @@
+#!/bin/sh
+# analyze_pairs.t - each problem that `analyze` knows, in a program that has it and in its twin that does the same work
+# well (tests/gpu/pair.c, tests/prog/pair_host.c), traced as a user would: the rule finds it in the one, and nothing of
+# the kind in the other.
+. tests/lib.sh
+[ -x "$PY" ] || skip_all 'no python3'
+GPU=$B/tests/gpu/pair HOST=$PROG/pair_host
+STANDIN=$B/tests/standin
+if [ ! -x "$GPU" ] || [ ! -f "$STANDIN/libcupti.so.13" ]; then skip_all 'the stand-ins are not built'; fi
+LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13 # whatever toolkit is installed here
+export LD_LIBRARY_PATH SIGHTLINE_CUPTI
+
+found() { # REPORT: "RULE SEVERITY" of each finding
+	"$BIN" analyze -q -f json "$1" >"$1.json" 2>&1
+	"$PY" -c 'import json, sys
+for f in json.load(open(sys.argv[1]))["findings"]:
+    print(f["rule"], f["severity"])' "$1.json"
+}
+# Each rule fires on bad, none on good. What is bad may be a mere remark where it is one of several things.
+pair() { # PROGRAM PROBLEM RULE...
+	program=$1 problem=$2 more=$#
+	shift 2
+	for how in bad good; do
+		profile "$problem-$how" -t cuda,nvtx,osrt "$program" "$problem" $how >log 2>&1 ||
+			result 1 "$problem $how: runs" || diag <log
+		found "$R" >"$problem-$how.found" 2>&1
+	done
+	for rule; do
+		if [ "$more" -gt 3 ]; then severity='.*'; else severity='\(bad\|severe\)'; fi
+		check "$rule: finds $problem" grep -qx "$rule $severity" "$problem-bad.found" || explain "$problem-bad"
+		check "$rule: finds nothing where it is done well" sh -c '! grep -qx "$0 \(bad\|severe\)" "$1"' "$rule" "$problem-good.found" ||
+			explain "$problem-good"
+	done
+}
+explain() { # what else it said
+	"$PY" -c 'import json, sys
+report = json.load(open(sys.argv[1]))
+print("wall", [r["wall_ns"] for r in report["reports"]])
+for f in report["findings"]:
+    print(f["rule"], f["severity"], f["time_percent"], f["finding"])' "$1.sqlite.json" 2>&1 | diag
+}
+
+pair "$HOST" reads io_small_reads
+pair "$HOST" locks lock_contention
+pair "$HOST" processes cpu_short_processes
+if [ "$(sqlite3 -readonly "$R" 'SELECT count(*) > 0 FROM SCHED_EVENTS' 2>&1)" = 1 ]; then
+	pair "$HOST" crowd cpu_oversubscribed
+	pair "$HOST" imbalance cpu_imbalance
+else
+	skip 'crowd, imbalance' 'no context switches are recorded here'
+fi
+case $(stat -f -c %T .) in
+tmpfs | ramfs) skip 'syncs, cold' "there is no disk behind $W" ;;
+*)
+	pair "$HOST" syncs io_syncs
+	pair "$HOST" cold io_cold_reads
+	;;
+esac
+pair "$GPU" allocation cuda_alloc
+pair "$GPU" transfer cuda_small_copies
+pair "$GPU" synchronisation cuda_sync_idle
+pair "$GPU" kernels cuda_small_kernels
+pair "$GPU" imbalance stream_imbalance
+pair "$GPU" access cuda_copy_bandwidth
+pair "$GPU" combined cuda_alloc cuda_small_copies cuda_sync_idle cuda_small_kernels stream_imbalance cuda_copy_bandwidth
+pair "$GPU" pageable cuda_memcpy_async
+pair "$GPU" default-stream cuda_default_stream
+pair "$GPU" compiling cuda_module_load
+pair "$GPU" loader data_loading
+done_testing
