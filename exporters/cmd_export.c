@@ -1,13 +1,9 @@
 /*
  * cmd_export.c - sightline export: a report in another format.
  *
- * Everything is checked first; the result is written beside its name and renamed when it is whole. A signal
- * stops the exporter at its next step, so that every kind of result can be tidied up in one place.
+ * Everything is checked first, then written (target.c).
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +15,7 @@
 #include "exporters/db_filter.h"
 #include "exporters/db_read.h"
 #include "exporters/export/export.h"
-#include "exporters/output.h"
+#include "exporters/export/target.h"
 
 #define WHY 2048
 
@@ -51,33 +47,6 @@ struct export
 
 static const char usage[] = "sightline export [options] REPORT.sqlite";
 
-/* ---- signals ---- */
-
-static volatile sig_atomic_t signalled;
-
-static void on_signal(int sig)
-{
-	signalled = sig;
-}
-
-static void catch_signals(void)
-{
-	static const int sigs[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction sa = {.sa_handler = on_signal}, old;
-
-	for (size_t i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++)
-		if (sigaction(sigs[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-			sigaction(sigs[i], &sa, NULL);
-	signal(SIGXFSZ, SIG_IGN); /* a write shall fail, so that we tidy up */
-}
-
-/* SQLite asks now and then, also in the middle of a long sort. */
-static int on_sqlite(void *unused)
-{
-	(void)unused;
-	return signalled != 0;
-}
-
 /* ---- progress ---- */
 
 static double seconds_since(const struct timespec *t)
@@ -92,7 +61,7 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 {
 	struct export *x = self;
 
-	if (signalled)
+	if (target_signal())
 		return -1;
 	if (!x->show || seconds_since(&x->told) < 0.2)
 		return 0;
@@ -430,6 +399,12 @@ static int check_filters(struct export *x)
 
 /* ---- the report ---- */
 
+static int on_sqlite(void *unused)
+{
+	(void)unused;
+	return target_signal() != 0;
+}
+
 static int open_report(struct export *x)
 {
 	sqlite3 *db = x->exporter->repairs ? db_read_open_damaged(x->input, x->why, WHY)
@@ -442,6 +417,8 @@ static int open_report(struct export *x)
 		return SL_EXIT_FAIL;
 	}
 	x->job.db = db;
+	/* A signal shall also stop it in the middle of a long sort. */
+	target_catch_signals();
 	sqlite3_progress_handler(db, 1000000, on_sqlite, NULL);
 	if (db_filter_any(&x->filter) && db_filter_apply(db, &x->filter, x->why, WHY) < 0) {
 		sl_warn("export: %s: %s", x->input, x->why);
@@ -492,147 +469,18 @@ static void fill_job(struct export *x)
 	x->told = x->began;
 }
 
-/* ---- the result ---- */
-
-static int run_exporter(struct export *x)
-{
-	int rc = x->exporter->run(&x->job, x->why, WHY);
-
-	if (signalled)
-		snprintf(x->why, WHY, "interrupted");
-	return signalled ? -1 : rc;
-}
-
-static int to_stream(struct export *x)
-{
-	struct output output = {
-		.kind = strcmp(x->target, "-") == 0 ? OUTPUT_CONSOLE : OUTPUT_FILE,
-		.target = x->target,
-		.overwrite = x->force,
-	};
-	char why[WHY];
-	struct out out;
-	int rc, err, fd;
-
-	if (output_open(&output, x->why, WHY) < 0)
-		return -1;
-	fd = output.kind == OUTPUT_CONSOLE ? STDOUT_FILENO : dup(fileno(output.f));
-	err = fd < 0 ? -errno : out_open(&out, fd, x->packing);
-	if (err < 0) {
-		snprintf(x->why, WHY, "cannot write %s: %s", x->target, strerror(-err));
-		output_close(&output, false, why, sizeof(why));
-		return -1;
-	}
-	x->job.out = &out;
-	rc = run_exporter(x);
-	err = out_close(&out);
-	if (err < 0 && !signalled) {
-		snprintf(x->why, WHY, "cannot write %s: %s",
-			 output.kind == OUTPUT_FILE ? x->target : "to stdout", strerror(-err));
-		rc = -1;
-	}
-	if (output_close(&output, rc == 0, rc == 0 ? x->why : why, WHY) < 0)
-		rc = -1;
-	return rc;
-}
-
-/* Removes the folder's files, if @extension only those with it; then the folder, if it is empty. */
-static void remove_folder(const char *path, const char *extension)
-{
-	DIR *d = opendir(path);
-	char file[4096 + 256];
-
-	for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-		if (e->d_name[0] == '.' || (extension && !ends_with(e->d_name, extension)))
-			continue;
-		snprintf(file, sizeof(file), "%s/%s", path, e->d_name);
-		unlink(file);
-	}
-	if (d)
-		closedir(d);
-	rmdir(path);
-}
-
-static int to_folder(struct export *x)
-{
-	mode_t mask = umask(0);
-	char *aside = NULL;
-	int rc;
-
-	umask(mask);
-	if (asprintf(&aside, "%s.XXXXXX", x->target) < 0 || !mkdtemp(aside) ||
-	    chmod(aside, 0777 & ~mask) < 0) {
-		snprintf(x->why, WHY, "cannot make %s: %s", x->target, strerror(errno));
-		free(aside);
-		return -1;
-	}
-	x->job.path = aside;
-	rc = run_exporter(x);
-	if (rc == 0) {
-		/* What is no table of an export stays, and then there is an error: nobody's files get lost. */
-		if (x->force)
-			remove_folder(x->target, ".csv");
-		rc = rename(aside, x->target);
-		if (rc < 0)
-			snprintf(x->why, WHY, "cannot replace %s: %s", x->target, strerror(errno));
-	}
-	if (rc < 0)
-		remove_folder(aside, NULL);
-	free(aside);
-	return rc;
-}
-
-static int to_file(struct export *x)
-{
-	char *aside = NULL;
-	int rc, fd;
-
-	if (asprintf(&aside, "%s.XXXXXX", x->target) < 0)
-		return -1;
-	fd = mkostemp(aside, O_CLOEXEC);
-	if (fd < 0 || unlink(aside) < 0) {
-		snprintf(x->why, WHY, "cannot write %s: %s", x->target, strerror(errno));
-		free(aside);
-		return -1;
-	}
-	close(fd);
-	x->job.path = aside;
-	rc = run_exporter(x);
-	if (rc == 0 && !x->force)
-		rc = renameat2(AT_FDCWD, aside, AT_FDCWD, x->target, RENAME_NOREPLACE);
-	if (rc < 0 && !*x->why && (errno == EINVAL || errno == ENOSYS))
-		rc = link(aside, x->target) == 0 ? unlink(aside) : -1;
-	if (rc == 0 && x->force)
-		rc = rename(aside, x->target);
-	if (rc < 0 && !*x->why)
-		snprintf(x->why, WHY, "cannot write %s: %s", x->target, strerror(errno));
-	if (rc < 0)
-		unlink(aside);
-	free(aside);
-	return rc;
-}
-
 static int write_result(struct export *x)
 {
+	const struct target target = {
+		.name = x->target, .overwrite = x->force, .packing = x->packing};
 	int rc;
 
-	catch_signals();
 	fill_job(x);
-	*x->why = '\0';
-	switch (x->exporter->shape) {
-	case EXPORT_STREAM:
-		rc = to_stream(x);
-		break;
-	case EXPORT_FOLDER:
-		rc = to_folder(x);
-		break;
-	default:
-		rc = to_file(x);
-	}
+	rc = target_write(&target, x->exporter, &x->job, x->why, WHY);
 	end_progress(x, rc == 0);
 	if (rc == 0)
 		return 0;
-	if (!signalled)
+	if (!target_signal())
 		sl_warn("export: %s: %s", x->input, *x->why ? x->why : "failed");
 	return SL_EXIT_FAIL;
 }
@@ -664,9 +512,6 @@ int cmd_export(int argc, char **argv)
 	db_filter_free(&x.filter);
 	free(x.input);
 	free(x.target);
-	if (signalled) { /* ended by it, as whoever waits for us wants to know */
-		signal(signalled, SIG_DFL);
-		raise(signalled);
-	}
+	target_end_by_signal();
 	return rc == OPT_HELP_SHOWN ? 0 : rc;
 }
