@@ -28,17 +28,23 @@ pair() { # PROGRAM PROBLEM RULE...
 	done
 	for rule; do
 		if [ "$more" -gt 3 ]; then severity='.*'; else severity='\(bad\|severe\)'; fi
-		check "$rule: finds $problem" grep -qx "$rule $severity" "$problem-bad.found" || explain "$problem-bad"
-		check "$rule: finds nothing where it is done well" sh -c '! grep -qx "$0 \(bad\|severe\)" "$1"' "$rule" "$problem-good.found" ||
-			explain "$problem-good"
+		check "$rule: finds $problem" finds "$problem-bad" "$rule $severity"
+		check "$rule: finds nothing where it is done well" finds_not "$problem-good" "$rule \(bad\|severe\)"
 	done
 }
-explain() { # what else it said
+finds() { # NAME PATTERN
+	grep -qx "$2" "$1.found" || explain "$1"
+}
+finds_not() {
+	! grep -qx "$2" "$1.found" || explain "$1"
+}
+explain() { # what it said, as a failure
 	"$PY" -c 'import json, sys
 report = json.load(open(sys.argv[1]))
 print("wall", [r["wall_ns"] for r in report["reports"]])
 for f in report["findings"]:
-    print(f["rule"], f["severity"], f["time_percent"], f["finding"])' "$1.sqlite.json" 2>&1 | diag
+    print(f["rule"], f["severity"], f["time_percent"], f["finding"])' "$1.sqlite.json"
+	return 1
 }
 
 pair "$HOST" reads io_small_reads
