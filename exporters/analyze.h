@@ -33,7 +33,23 @@ struct analyze {
 int analyze_list(const struct analyze *a, const struct format *format,
 		 const struct format_options *opt, const char *input, FILE *out, bool console);
 
-/* The job whose evidence a finding rests on. */
+/* The job whose evidence a finding rests on; job_cnt: none. */
 size_t analyze_job_of(const struct analyze *a, const struct finding *f);
+
+/* How busy each GPU of each report was, and what follows from that. 0, or -1 (@why, or no memory). */
+struct rank {
+	const char *input;
+	long long ns;
+	int device;
+};
+
+struct ranks {
+	struct rank *list;
+	size_t cnt;
+	long long wall_ns;
+};
+
+int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len);
+int ranks_judge(const struct ranks *r, struct findings *fs);
 
 #endif

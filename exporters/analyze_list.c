@@ -8,7 +8,7 @@
 
 static bool of_input(const char *name, const char *input)
 {
-	return !input || strcmp(name, input) == 0;
+	return !input || !*name || strcmp(name, input) == 0;
 }
 
 /* ---- for people ---- */
@@ -63,7 +63,7 @@ static void put_finding(const struct analyze *a, const struct finding *f, size_t
 		fprintf(out, "%.1f %% of the time, %s: ", 100 * f->share, cost);
 	}
 	fprintf(out, "%s (%s)", f->title, f->rule);
-	if (a->t.inputs.cnt > 1)
+	if (a->t.inputs.cnt > 1 && *f->input)
 		fprintf(out, " in %s", f->input);
 	putc('\n', out);
 	put_wrapped(out, "     ", f->text, width);
@@ -169,7 +169,8 @@ static int put_table(const struct analyze *a, const struct format *format,
 		set_text(&c[4], f->rule);
 		set_text(&c[5], f->text);
 		set_text(&c[6], f->advice);
-		set_text(&c[7], f->input);
+		if (*f->input)
+			set_text(&c[7], f->input);
 		rc = format->row(&s, c);
 	}
 	return format->end(&s) < 0 ? -1 : rc;
@@ -185,11 +186,13 @@ static void put_text(FILE *out, const char *before, const char *key, const char 
 
 static void put_json_finding(const struct analyze *a, const struct finding *f, FILE *out)
 {
-	const struct evidence *ev = &a->ev[analyze_job_of(a, f)];
-	const struct table_job *job = &a->t.jobs[analyze_job_of(a, f)];
+	size_t i = analyze_job_of(a, f);
 
 	fputs("    {", out);
-	put_text(out, "", "report", f->input);
+	if (*f->input)
+		put_text(out, "", "report", f->input);
+	else
+		fputs("\"report\": null", out);
 	put_text(out, ", ", "rule", f->rule);
 	put_text(out, ", ", "title", f->title);
 	put_text(out, ", ", "severity", severity_names[f->severity]);
@@ -201,8 +204,8 @@ static void put_json_finding(const struct analyze *a, const struct finding *f, F
 	put_text(out, "", "finding", f->text);
 	fputs(",\n     ", out);
 	put_text(out, "", "advice", f->advice);
-	if (job->format == &format_json && ev->len > 0)
-		fprintf(out, ",\n     \"evidence\": %.*s", (int)ev->len - 1, ev->text);
+	if (i < a->t.job_cnt && a->t.jobs[i].format == &format_json && a->ev[i].len > 0)
+		fprintf(out, ",\n     \"evidence\": %.*s", (int)a->ev[i].len - 1, a->ev[i].text);
 	putc('}', out);
 }
 

@@ -189,28 +189,54 @@ static int run_rule(struct analyze *a, struct analysis *an, size_t i)
 	return 0;
 }
 
-static int run_rules(struct analyze *a)
+/* Is the load of ranks asked about? */
+static bool wants_ranks(const struct analyze *a)
 {
-	char why[TABLES_WHY];
+	for (size_t i = 0; a->t.inputs.cnt > 1 && i < a->t.per_input; i++)
+		if (strcmp(a->t.report[i].name, "gpu_imbalance") == 0)
+			return true;
+	return false;
+}
+
+static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
+{
+	struct analysis an;
+	char why[TABLES_WHY] = "out of memory";
 	int rc = 0;
 
-	for (size_t in = 0; in < a->t.inputs.cnt; in++) {
-		struct analysis an;
-
-		if (analysis_open(&an, a->t.inputs.word[in], &a->t.filter, why, sizeof(why)) < 0) {
-			sl_warn("analyze: %s", why);
-			for (size_t i = 0; i < a->t.per_input; i++)
-				a->ev[in * a->t.per_input + i].outcome = OUTCOME_FAILED;
-			rc = SL_EXIT_FAIL;
-			continue;
-		}
-		for (size_t i = in * a->t.per_input; i < (in + 1) * a->t.per_input; i++) {
-			say_progress(a, &a->t.jobs[i]);
-			if (run_rule(a, &an, i) < 0)
-				rc = SL_EXIT_FAIL;
-		}
-		analysis_close(&an);
+	if (analysis_open(&an, a->t.inputs.word[in], &a->t.filter, why, sizeof(why)) < 0) {
+		sl_warn("analyze: %s", why);
+		for (size_t i = 0; i < a->t.per_input; i++)
+			a->ev[in * a->t.per_input + i].outcome = OUTCOME_FAILED;
+		return SL_EXIT_FAIL;
 	}
+	for (size_t i = in * a->t.per_input; i < (in + 1) * a->t.per_input; i++) {
+		say_progress(a, &a->t.jobs[i]);
+		if (run_rule(a, &an, i) < 0)
+			rc = SL_EXIT_FAIL;
+	}
+	if (ranks && rc == 0 && ranks_add(ranks, &an, why, sizeof(why)) < 0) {
+		sl_warn("analyze: %s: %s", an.input, why);
+		rc = SL_EXIT_FAIL;
+	}
+	analysis_close(&an);
+	return rc;
+}
+
+static int run_rules(struct analyze *a)
+{
+	struct ranks ranks = {0};
+	bool with_ranks = wants_ranks(a);
+	int rc = 0;
+
+	for (size_t in = 0; in < a->t.inputs.cnt; in++)
+		if (run_input(a, in, with_ranks ? &ranks : NULL) != 0)
+			rc = SL_EXIT_FAIL;
+	if (ranks_judge(&ranks, &a->fs) < 0) {
+		sl_warn("analyze: out of memory");
+		rc = SL_EXIT_FAIL;
+	}
+	free(ranks.list);
 	say_progress(a, NULL);
 	findings_rank(&a->fs);
 	return rc;
@@ -220,7 +246,7 @@ size_t analyze_job_of(const struct analyze *a, const struct finding *f)
 {
 	size_t i = 0;
 
-	while (i + 1 < a->t.job_cnt &&
+	while (i < a->t.job_cnt &&
 	       (f->order < a->ev[i].first || f->order >= a->ev[i].first + a->ev[i].found))
 		i++;
 	return i;
@@ -317,7 +343,7 @@ static int write_evidence(const struct analyze *a)
 		size_t i = k < a->fs.cnt ? analyze_job_of(a, &a->fs.list[k]) : k - a->fs.cnt;
 		const struct table_job *job = &a->t.jobs[i];
 
-		if (done[i] || !worth_it(a, i))
+		if (i == a->t.job_cnt || done[i] || !worth_it(a, i))
 			continue;
 		done[i] = true;
 		if (job->kind == OUTPUT_CONSOLE && a->t.inputs.cnt > 1 && job->format->for_people)
@@ -345,8 +371,8 @@ static int verdict(const struct analyze *a)
 			    : share >= 0  ? f->share < share
 					  : strcmp(f->rule, word) != 0)
 				continue;
-			sl_warn("analyze: --fail-on=%s: %s: %s: %s", word, f->input, f->rule,
-				f->text);
+			sl_warn("analyze: --fail-on=%s: %s%s%s: %s", word, f->input,
+				*f->input ? ": " : "", f->rule, f->text);
 			return SL_EXIT_FAIL;
 		}
 	}

@@ -254,6 +254,17 @@ int analysis_open(struct analysis *a, const char *input, const struct db_filter 
 	return -1;
 }
 
+int analysis_use(struct analysis *a, const char *steps, char *why, size_t why_len)
+{
+	/* of all that the call is about, whatever the last rule looked at */
+	if ((!a->db || strcmp(a->own_text, "\n") != 0) &&
+	    open_db(a, NULL, NULL, why, why_len) < 0) {
+		close_db(a);
+		return -1;
+	}
+	return run_steps(a, steps, why, why_len);
+}
+
 void analysis_close(struct analysis *a)
 {
 	close_db(a);
@@ -355,38 +366,47 @@ static int find_severity(const char *name)
 	return -1;
 }
 
+int findings_add(struct findings *fs, const struct finding *f)
+{
+	struct finding *more = reallocarray(fs->list, fs->cnt + 1, sizeof(*more)), *new;
+
+	if (!more)
+		return -1;
+	fs->list = more;
+	new = &more[fs->cnt];
+	*new = *f;
+	new->text = sentence(f->text);
+	new->advice = sentence(f->advice);
+	new->order = fs->cnt++;
+	return new->text &&new->advice ? 0 : -1;
+}
+
 static int hear(void *ctx, sqlite3_stmt *stmt)
 {
 	struct hearing *h = ctx;
-	struct finding *more = reallocarray(h->fs->list, h->fs->cnt + 1, sizeof(*more)), *f;
 	int severity = find_severity(text_of(stmt, "severity")), cost = column_called(stmt, "cost");
 	const char *text = text_of(stmt, "finding"), *advice = text_of(stmt, "advice");
+	char *own = advice ? NULL : head_advice(h->rule);
+	struct finding f = {.input = h->a->input, .cost_ns = -1, .share = -1};
+	int rc;
 
-	if (!more)
-		return SQLITE_NOMEM;
-	h->fs->list = more;
 	if (severity < 0 || cost < 0 || !text) {
 		h->wrong = severity < 0 ? "severity" : cost < 0 ? "cost" : "finding";
+		free(own);
 		return SQLITE_MISMATCH;
 	}
-	f = &more[h->fs->cnt];
-	*f = (struct finding){
-		.input = h->a->input,
-		.severity = (enum severity)severity,
-		.cost_ns = sqlite3_column_type(stmt, cost) == SQLITE_NULL
-				   ? -1
-				   : sqlite3_column_int64(stmt, cost),
-		.share = -1,
-		.text = sentence(text),
-		.advice = advice ? sentence(advice) : head_advice(h->rule),
-		.order = h->fs->cnt,
-	};
-	if (f->cost_ns >= 0 && h->a->wall_ns > 0)
-		f->share = (double)f->cost_ns / (double)h->a->wall_ns;
-	snprintf(f->rule, sizeof(f->rule), "%s", h->rule->name);
-	snprintf(f->title, sizeof(f->title), "%s", h->rule->title);
-	h->fs->cnt++;
-	return f->text && f->advice ? 0 : SQLITE_NOMEM;
+	f.severity = (enum severity)severity;
+	if (sqlite3_column_type(stmt, cost) != SQLITE_NULL)
+		f.cost_ns = sqlite3_column_int64(stmt, cost);
+	if (f.cost_ns >= 0 && h->a->wall_ns > 0)
+		f.share = (double)f.cost_ns / (double)h->a->wall_ns;
+	snprintf(f.rule, sizeof(f.rule), "%s", h->rule->name);
+	snprintf(f.title, sizeof(f.title), "%s", h->rule->title);
+	f.text = (char *)(uintptr_t)text;
+	f.advice = advice ? (char *)(uintptr_t)advice : own;
+	rc = f.advice && findings_add(h->fs, &f) == 0 ? SQLITE_OK : SQLITE_NOMEM;
+	free(own);
+	return rc;
 }
 
 long long findings_run(struct analysis *a, const struct report *rule, const struct time_unit *unit,

@@ -46,7 +46,7 @@ enum severity {
 extern const char *const severity_names[SEVERITY_CNT];
 
 struct finding {
-	const char *input;
+	const char *input; /* "": several reports together */
 	char rule[64], title[128];
 	enum severity severity;
 	long long cost_ns; /* -1: not known */
@@ -77,6 +77,8 @@ struct analysis {
 int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, char *why,
 		  size_t why_len);
 void analysis_close(struct analysis *a);
+/* Makes what @steps of rules/shared/ make, unless that was done before. 0 or -1 likewise. */
+int analysis_use(struct analysis *a, const char *steps, char *why, size_t why_len);
 
 /*
  * Runs a rule (of rule_kind, report_load()): adds what it finds to @fs and writes its evidence. @s as for
@@ -87,6 +89,9 @@ void analysis_close(struct analysis *a);
 long long findings_run(struct analysis *a, const struct report *rule, const struct time_unit *unit,
 		       const struct format *format, struct sheet *s, struct findings *fs, char *why,
 		       size_t why_len);
+
+/* Adds a finding; its text and advice are copied, figures in them written for people. 0, or -1: no memory. */
+int findings_add(struct findings *fs, const struct finding *f);
 
 /* What costs most first. */
 void findings_rank(struct findings *fs);

@@ -2,6 +2,7 @@
 -- about: GPUs (or processes on them, as of an MPI or torchrun job) of which one works far less than another: the others
 -- about: wait for the slowest.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = CUDA kernel
+-- uses: gpu_load
 -- default: 110
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven
 -- advice: Cut the work into parts of equal time rather than equal size: balance long and short inputs between ranks,
@@ -12,22 +13,6 @@
 -- column: Kernels = how many
 -- column: PID = process
 -- column: Device ID = CUDA ordinal in the process
-CREATE TEMP TABLE load AS
-WITH op AS (
-	SELECT globalPid, deviceId, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL
-	WHERE end >= start AND shortName NOT IN (SELECT id FROM StringIds WHERE value GLOB 'nccl*')
-	UNION ALL
-	SELECT globalPid, deviceId, start, end FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE end >= start
-), fresh AS (
-	-- of each, the part that none before it covers
-	SELECT globalPid, deviceId, end - max(start, coalesce(max(end) OVER (PARTITION BY globalPid, deviceId
-		ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start)) AS ns
-	FROM op
-)
-SELECT globalPid, deviceId, count(*) AS n, sum(max(ns, 0)) AS ns, (SELECT wall.ns FROM wall) AS wall
-FROM fresh
-GROUP BY globalPid, deviceId;
-
 -- Evenly spread, the busiest would have the mean.
 SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
@@ -37,17 +22,17 @@ SELECT
 FROM (
 	SELECT count(*) AS n, min(ns) AS least, max(ns) AS most, CAST(max(ns) - 1.0 * sum(ns) / count(*) AS INTEGER) AS cost,
 		max(wall) AS wall
-	FROM load
+	FROM gpu_load
 )
 WHERE n > 1 AND least < :ratio * most AND 100 * cost > wall;
 
 SELECT
 	round(100.0 * ns / wall, 1) AS "Busy (%)",
 	ns AS "Busy Time (ns)",
-	CAST(ns - (SELECT 1.0 * sum(ns) / count(*) FROM load) AS INTEGER) AS "Behind (ns)",
+	CAST(ns - (SELECT 1.0 * sum(ns) / count(*) FROM gpu_load) AS INTEGER) AS "Behind (ns)",
 	n AS "Kernels",
 	globalPid / 0x1000000 % 0x1000000 AS "PID",
 	deviceId AS "Device ID"
-FROM load
+FROM gpu_load
 ORDER BY ns DESC, globalPid, deviceId
 LIMIT :rows;

@@ -59,6 +59,22 @@ an run.sqlite other.sqlite >out
 is "$(grep -cE '^ +[0-9]+\. .* in (run|other).sqlite$' out)" 10 'several reports, one list'
 is "$(grep -cE '^(run|other).sqlite:$' out)" 10 'and evidence of each'
 
+# Ranks: 600 and 200 ms of kernels in 1 s; the mean is 400. What each did alone is even.
+for rank in 0 1; do
+	cat "$GOLD/tables.sql" | sqlite3 rank$rank.sqlite
+	sqlite3 rank$rank.sqlite "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 1000, 0xA00000A, 1, 1), (999999000, 1000000000, 0xA00000A, 2, 1);
+		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 600000000 - $rank * 400000000, 0, 1, 7, 1, 0xA000000, 31, 30)"
+done
+is "$(an -q -r gpu_imbalance rank0.sqlite rank1.sqlite | head -5)" '
+  1. severe  20.0 % of the time, 200 ms: Uneven Load of Ranks (gpu_imbalance)
+     Of 2 GPUs in all reports the least busy, GPU 0 of rank1.sqlite, ran kernels for 200 ms, the
+     busiest, GPU 0 of rank0.sqlite, for 600 ms: a ratio of 0.33.
+     > Cut the work into parts of equal time rather than equal size: the ranks wait for the slowest.' 'ranks of a job'
+is "$(an -q -f json -r gpu_imbalance rank0.sqlite rank1.sqlite | "$PY" -c '
+import json, sys
+for f in json.load(sys.stdin)["findings"]: print(f["report"], f["cost_ns"], f["time_percent"], "evidence" in f)')" 'None 200000000 20.0 False' 'ranks as json'
+is "$(an -q -r gpu_imbalance rank0.sqlite other.sqlite | grep -c 'Ranks') $(an -q -r gpu_imbalance rank0.sqlite rank0.sqlite | grep -c Ranks)" '1 0' 'even ranks'
+
 # ---- formats and places ----
 an -q -f json run.sqlite other.sqlite >doc.json
 check 'json: list, evidence and what else ran' "$PY" -c '
