@@ -335,14 +335,22 @@ static size_t path_at(const char *p, size_t len)
 	return at;
 }
 
-/* Behind "://": who stands before the path. */
-static size_t url_host(const char *p, size_t len)
+/* "://", who stands behind it, port and path. Returns how much that is. */
+static size_t put_url(struct anonymizer *a, const char *p, size_t len)
 {
-	size_t at = 0;
+	size_t at = 3, port, path;
 
 	while (at < len && (in_word(p[at]) || strchr("-.@", p[at])))
 		at++;
-	return at;
+	put(a, p, 3);
+	if (at > 3)
+		put_known(a, HOST, p + 3, at - 3);
+	for (port = at; port < len && (isdigit((unsigned char)p[port]) || p[port] == ':'); port++)
+		;
+	put(a, p + at, port - at);
+	path = port < len ? path_at(p + port, len - port) : 0;
+	put_path(a, p + port, path);
+	return port + path;
 }
 
 static void put_text(struct anonymizer *a, const char *text, size_t len)
@@ -354,10 +362,7 @@ static void put_text(struct anonymizer *a, const char *text, size_t len)
 		const struct known *k = at == 0 || !in_word(p[-1]) ? word_at(a, p, left) : NULL;
 
 		if (left > 3 && memcmp(p, "://", 3) == 0) {
-			n = 3 + url_host(p + 3, left - 3);
-			put(a, p, 3);
-			if (n > 3)
-				put_known(a, HOST, p + 3, n - 3);
+			n = put_url(a, p, left);
 		} else if (begins && (*p == '/' || *p == '~' || *p == '.') &&
 			   (n = path_at(p, left)) > 0) {
 			put_path(a, p, n);

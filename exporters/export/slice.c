@@ -107,6 +107,9 @@ static int turn_of(const char *name)
 {
 	static const char *const late[] = {"ThreadNames", "PROCESSES", "SL_PROCESS_TREE", NULL};
 
+	if (strstr(name, "_CALLCHAINS"))
+		return 1;
+
 	if (strcmp(name, "StringIds") == 0)
 		return 2;
 	for (int i = 0; late[i]; i++)
@@ -443,6 +446,7 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	tl_map_free(&s.strings);
 	tl_map_free(&s.paths);
 	tl_map_free(&s.processes);
+	tl_map_free(&s.chains);
 	return rc;
 }
 

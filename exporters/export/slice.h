@@ -13,6 +13,7 @@ enum slice_role { /* of a column of numbers */
 	SLICE_STRING,  /* -> StringIds.id */
 	SLICE_PATH,    /* likewise, and the text is a path */
 	SLICE_PROCESS, /* globalPid or globalTid */
+	SLICE_CHAIN,   /* -> a table of callchains */
 };
 
 struct slice_column {
@@ -26,7 +27,7 @@ struct slice_table {
 	const char *sql; /* CREATE TABLE */
 	int cols;
 	struct slice_column col[SLICE_COLS_MAX];
-	bool keyed;    /* StringIds, and those of processes: rows nobody refers to are left out */
+	bool keyed;    /* StringIds, processes, callchains: rows nobody refers to are left out */
 	bool settings; /* names and values */
 	bool made;     /* in the copy */
 	sqlite3_stmt *get; /* column 0 is the rowid where it can be had */
@@ -41,7 +42,8 @@ struct slice {
 	bool filtered;        /* the views of the source show a part */
 	bool prune_strings;   /* keep only what rows refer to */
 	bool prune_processes; /* likewise */
-	struct tl_map strings, paths, processes;
+	struct tl_map strings, paths, processes, chains;
+	int chain; /* kind of callchains that the current table has to do with; 0: none */
 	struct anonymizer *anon;
 	uint64_t rows, total;
 	uint64_t lost;

@@ -98,6 +98,22 @@ static int time_of(const char *table, const char *column)
 	return 0;
 }
 
+/* Which kind of callchains a table has, or refers to; 0: none. */
+static int chains_of(const char *table)
+{
+	static const char *const kinds[][2] = {
+		{"OSRT_CALLCHAINS", "OSRT_API"},
+		{"CUDA_CALLCHAINS", "CUPTI_ACTIVITY_KIND_RUNTIME"},
+		{"SYSCALL_CALLCHAINS", "SYSCALL"},
+		{"SAMPLING_CALLCHAINS", "COMPOSITE_EVENTS"},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(table, kinds[i][0]) == 0 || strcmp(table, kinds[i][1]) == 0)
+			return (int)i + 1;
+	return 0;
+}
+
 static void describe(struct slice_table *t, const char *column)
 {
 	struct slice_column *c = &t->col[t->cols];
@@ -106,6 +122,13 @@ static void describe(struct slice_table *t, const char *column)
 		return;
 	snprintf(c->name, sizeof(c->name), "%s", column);
 	c->role = role_of(t->sql, column);
+	if (chains_of(t->name) &&
+	    (strcmp(column, "callchainId") == 0 ||
+	     (strcmp(column, "id") == 0 && strcmp(t->name, "COMPOSITE_EVENTS") == 0)))
+		c->role = SLICE_CHAIN;
+	/* Messages are kept whoever they are about: that alone keeps nobody. */
+	if (strcmp(t->name, "DIAGNOSTIC_EVENT") == 0)
+		c->role = SLICE_PLAIN;
 	c->how = anonymize_column(t->name, column);
 	t->cols++;
 }
@@ -196,6 +219,12 @@ static int prepare_put(struct slice *s, struct slice_table *t)
 
 /* ---- rows ---- */
 
+/* Callchains of different kinds of events have numbers of their own. */
+static uint64_t chain_key(const struct slice *s, int64_t id)
+{
+	return (uint64_t)id << 3 | (uint64_t)s->chain;
+}
+
 /* False: a row of names that nobody refers to. */
 static bool is_wanted(struct slice *s, const struct slice_table *t)
 {
@@ -203,6 +232,9 @@ static bool is_wanted(struct slice *s, const struct slice_table *t)
 		return true;
 	if (strcmp(t->name, "StringIds") == 0)
 		return slice_is_used(&s->strings, sqlite3_column_int64(t->get, 1));
+	if (s->chain)
+		return slice_is_used(&s->chains,
+				     (int64_t)chain_key(s, sqlite3_column_int64(t->get, 1)));
 	for (int i = 0; i < t->cols; i++)
 		if (t->col[i].role == SLICE_PROCESS)
 			return slice_is_used(&s->processes,
@@ -214,9 +246,11 @@ static int use(struct slice *s, enum slice_role role, int64_t id)
 {
 	uint64_t *at = &(uint64_t){0};
 
+	if (role == SLICE_CHAIN && s->filtered)
+		at = tl_map_at(&s->chains, chain_key(s, id), true);
 	if (role == SLICE_PROCESS && s->prune_processes)
 		at = tl_map_at(&s->processes, (uint64_t)TL_PROCESS_OF(id), true);
-	if (role >= SLICE_STRING && role <= SLICE_PATH && s->prune_strings)
+	if ((role == SLICE_STRING || role == SLICE_PATH) && s->prune_strings)
 		at = tl_map_at(&s->strings, (uint64_t)id, true);
 	if (role == SLICE_PATH && s->anon && at)
 		at = tl_map_at(&s->paths, (uint64_t)id, true);
@@ -355,31 +389,33 @@ static int row_behind(struct slice *s, const struct slice_table *t, int64_t rowi
 
 /*
  * Where reading can go on behind @last, the last row that could be read: steps away from it that double until
- * something can be read, then the nearest such place between. The same returns.
+ * something can be read, then the nearest such place between. 1: from row *found on; 0: it is the end, and
+ * behind *found there is nothing; -1: nothing can be read any more.
  */
 static int behind_damage(struct slice *s, const struct slice_table *t, int64_t last, int64_t *found)
 {
-	int64_t bad = last, good, step = 1;
+	int64_t bad = last, good = last, step = 1, row = 0;
 	int got = -1;
 
-	for (good = last; got < 0; step *= 2) {
+	for (; got < 0; step *= 2) {
 		if (step > INT64_MAX / 4 || __builtin_add_overflow(last, step, &good))
-			return 0;
-		got = row_behind(s, t, good, found);
+			return -1;
+		got = row_behind(s, t, good, &row);
 		if (got < 0)
 			bad = good;
 	}
+	*found = got ? row : good;
 	while (good - bad > 1) {
-		int64_t mid = bad + (good - bad) / 2, row;
+		int64_t mid = bad + (good - bad) / 2;
 		int at = row_behind(s, t, mid, &row);
 
 		if (at < 0) {
 			bad = mid;
-		} else {
-			good = mid;
-			got = at;
-			*found = row;
+			continue;
 		}
+		good = mid;
+		got = at;
+		*found = got ? row : good;
 	}
 	return got;
 }
@@ -417,11 +453,13 @@ static int copy_rows(struct slice *s, struct slice_table *t)
 	}
 	while ((rc = copy_stretch(s, t, by_rowid, &last)) == 0) {
 		sqlite3_reset(t->get);
-		if (!by_rowid || behind_damage(s, t, last, &next) != 1) {
-			t->lost_more = true;
+		int more = by_rowid ? behind_damage(s, t, last, &next) : -1;
+
+		t->lost_more = more < 0;
+		if (more >= 0)
+			t->lost += (uint64_t)(next - last - more);
+		if (more <= 0)
 			return 0;
-		}
-		t->lost += (uint64_t)(next - last - 1);
 		last = next - 1;
 	}
 	return rc < 0 ? -1 : 0;
@@ -440,7 +478,9 @@ int slice_table(struct slice *s, const char *name, const char *sql)
 	t->sql = sql;
 	t->settings =
 		strncmp(name, "META_DATA_", 10) == 0 || strcmp(name, "TARGET_INFO_SYSTEM_ENV") == 0;
-	t->keyed = (s->prune_strings && strcmp(name, "StringIds") == 0) ||
+	s->chain = chains_of(name);
+	t->keyed = (s->filtered && s->chain && strstr(name, "_CALLCHAINS")) ||
+		   (s->prune_strings && strcmp(name, "StringIds") == 0) ||
 		   (s->prune_processes &&
 		    (strcmp(name, "PROCESSES") == 0 || strcmp(name, "ThreadNames") == 0 ||
 		     strcmp(name, "SL_PROCESS_TREE") == 0));
