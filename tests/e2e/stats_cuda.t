@@ -63,7 +63,7 @@ for r in $reports; do
 		"$r says that there is no data"
 done
 sqlite3 cuda.sqlite .schema | sqlite3 empty.sqlite
-is "$(for r in $reports; do "$BIN" stats -r "$r" empty.sqlite; done | grep -c SKIPPED)" "$(echo $reports | wc -w)" 'nor in tables without rows'
+is "$(for r in $reports; do "$BIN" stats -r "$r" empty.sqlite; done | grep -c SKIPPED)" "$(echo "$reports" | wc -w)" 'nor in tables without rows'
 
 # ---- parts that reports have in common ----
 for f in cuda_api_gpu_sum cuda_gpu_kern_gb_sum cuda_gpu_kern_sum cuda_gpu_sum cuda_gpu_trace cuda_kern_exec_sum cuda_kern_exec_trace; do
