@@ -103,22 +103,20 @@ function value_axis(chart) {
 	}, chart.unit === "bytes" || chart.unit === "rate" ? {incrs: powers} : {}));
 }
 
-/* Zero at the bottom; the top as the page says, or a little above what is there. */
+/* Zero at the bottom; the top as the page says, unless there is more than rounding above it. */
 function value_range(chart) {
-	return (u, least, most) => [0, Math.max(chart.max, most * (chart.max && most <= chart.max ? 1 : 1.05), 1e-9)];
+	return (u, least, most) => [0, most <= chart.max * 1.01 ? Math.max(chart.max, most) : most * 1.05 || 1];
 }
 
-/* Stacked values: what is shown is piled up from the last to the first. */
+/* Stacked values: each series stands on those before it. */
 function pile(chart, shown) {
 	const sum = new Array(chart.series[0].values.length).fill(0);
-	const piled = [];
 
-	for (let k = chart.series.length - 1; k >= 0; k--) {
+	return chart.series.map((s, k) => {
 		if (shown[k])
-			chart.series[k].values.forEach((v, i) => { sum[i] += v; });
-		piled[k] = sum.slice();
-	}
-	return piled;
+			s.values.forEach((v, i) => { sum[i] += v; });
+		return sum.slice();
+	});
 }
 
 function time_chart(chart, place, page) {
@@ -132,7 +130,9 @@ function time_chart(chart, place, page) {
 		xs.push(page.from + i * page.width);
 	for (const s of chart.series)
 		s.values.push(s.values[s.values.length - 1]);
-	const data = () => [xs, ...(stacked ? pile(chart, shown) : chart.series.map((s) => s.values))];
+	/* Of a stack the highest is painted first: the lower ones cover what is theirs. */
+	const order = stacked ? (list) => list.reverse() : (list) => list;
+	const data = () => [xs, ...order(stacked ? pile(chart, shown) : chart.series.map((s) => s.values))];
 	const at = (u, i) => [
 		[time(xs[i], page.width, largest)],
 		...chart.series.map((s, k) => [s.name + ": " + formats[chart.unit](s.values[i]), s.colour])
@@ -153,14 +153,14 @@ function time_chart(chart, place, page) {
 			}),
 			value_axis(chart),
 		],
-		series: [{}, ...chart.series.map((s) => ({
+		series: [{}, ...order(chart.series.map((s) => ({
 			label: s.name,
 			stroke: () => colour(s.colour),
 			fill: s.fill ? () => colour(s.colour) + (stacked ? "" : "40") : undefined,
 			width: stacked ? 0 : 1.25,
 			paths: uPlot.paths.stepped({align: 1}),
 			points: {show: false},
-		}))],
+		})))],
 		plugins: [tip(at)],
 	}, data(), place);
 
@@ -168,7 +168,7 @@ function time_chart(chart, place, page) {
 		shown[k] = !shown[k];
 		if (stacked)
 			u.setData(data(), false);
-		u.setSeries(k + 1, {show: shown[k]});
+		u.setSeries(stacked ? chart.series.length - k : k + 1, {show: shown[k]});
 		return shown[k];
 	}};
 }

@@ -6,12 +6,14 @@ pictures: browser.py PAGE.html OUT.png [WIDTH [HEIGHT [dark]]]
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
+PATIENCE = 30  # seconds
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome')
 
 
@@ -50,7 +52,7 @@ class Browser:
     def close(self):
         try:
             self.call('Browser.close')
-        except (OSError, EOFError):
+        except (OSError, EOFError, RuntimeError):
             pass
         try:
             self.process.wait(10)
@@ -69,6 +71,8 @@ class Browser:
 
     def message(self):
         while b'\0' not in self.rest:
+            if not select.select([self.inp], [], [], PATIENCE)[0]:
+                raise TimeoutError('the browser does not answer')
             more = os.read(self.inp, 1 << 20)
             if not more:
                 raise EOFError('the browser has gone')
@@ -100,12 +104,13 @@ class Browser:
         self.call('Emulation.setScriptExecutionDisabled', value=not scripts)
         url = 'file://' + os.path.abspath(path)
         self.call('Page.navigate', url=url)
-        deadline = time.time() + 30
+        deadline = time.time() + PATIENCE
         while not any(e.get('method') == 'Page.loadEventFired' for e in self.events):
             self.events.append(self.message())
             if time.time() > deadline:
                 raise TimeoutError(path)
-        self.settle()
+        if scripts:
+            self.settle()
         return url
 
     def settle(self):
