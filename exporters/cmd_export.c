@@ -461,6 +461,7 @@ static void fill_job(struct export *x)
 	x->job.timeline = (struct tl_options){
 		.activities = o->activities,
 		.shift = o->shift,
+		.filtered = db_filter_any(&x->filter),
 		.progress = on_progress,
 		.of_progress = x,
 	};

@@ -188,6 +188,7 @@ struct tl_sink {
 struct tl_options {
 	uint32_t activities;
 	int64_t shift; /* added to every time */
+	bool filtered; /* db_filter_apply() was at work on the database */
 	bool no_args;  /* sinks that show none: reads less */
 	/* Called every few thousand events; may be NULL. @total: an estimate. Returns -1 to stop. */
 	int (*progress)(void *of_progress, uint64_t done, uint64_t total);

@@ -121,11 +121,19 @@ struct tl_arg_def {
 	int col;        /* of the statement */
 	char table[48]; /* of '@' */
 	int at;         /* place of '@' among all enumerations */
+	bool again;     /* the same key as the one before: only one of them counts */
 };
 
 struct tl_source {
 	const struct tl_source_def *def;
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt;         /* on the current row: one of these two */
+	sqlite3_stmt *scan, *fetch; /* all rows; the one with a number */
+	struct tl_late *late;       /* rows that lie behind their place in time, by time */
+	size_t late_cnt, late_at;
+	uint64_t *is_late; /* by the number of the row */
+	int64_t late_row;  /* the last one */
+	bool scan_done;
+	bool has_scan;   /* scan is on a row whose turn has not come */
 	int64_t ts, dur; /* of the current row, without shift */
 	int64_t end;     /* as merged: INT64_MAX when open */
 	bool instant, done;
@@ -183,8 +191,17 @@ static inline int64_t tl_key(const struct tl_source *s, int i)
 
 /* Puts the current row on its track and hands it to the sink. 0, or -1. (tl_place.c) */
 bool tl_has_column(sqlite3 *db, const char *table, const char *column);
-/* 1: the rows lie in the order of the timeline, 0: they do not, -1: failed. */
+/* 1: the rows lie in the order of the timeline (@end may be NULL), 0: they do not, -1: failed. */
 int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end);
+/* tl_late.c: finds late rows. 1: few enough to be fetched one by one, 0: not, -1: failed. */
+int tl_late_find(sqlite3 *db, struct tl_source *s, const char *start, const char *end);
+static inline bool tl_is_late(const struct tl_source *s, int64_t row)
+{
+	return s->is_late[row >> 6] >> (row & 63) & 1;
+}
+/* The row that comes next becomes s->stmt. SQLITE_ROW, SQLITE_DONE, an error. */
+int tl_late_step(struct tl_source *s);
+void tl_late_free(struct tl_source *s);
 int tl_place_row(struct tl_run *r, struct tl_source *s);
 int tl_emit(struct tl_run *r, struct tl_event *e);
 int tl_names_of_domains(struct tl_run *r);

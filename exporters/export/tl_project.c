@@ -266,6 +266,7 @@ int tl_project(struct tl_run *r)
 				     "textId, domain); SAVEPOINT projection";
 	struct tl_options opt = {
 		.activities = TL_ACT_NVTX | TL_ACT_CUDA_API | TL_ACT_KERNEL | TL_ACT_GPU_MEM,
+		.filtered = r->opt->filtered,
 	};
 	struct projector p = {0};
 	struct tl_run inner = {

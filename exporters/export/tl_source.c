@@ -1,14 +1,17 @@
 /*
  * tl_source.c - one table as rows in the order of their start.
  *
- * Tables of nsys and most of ours lie in that order already. One look at the times tells; only where they do
- * not, SQLite sorts, through temporary files.
+ * Tables lie in about that order already; how the exceptions are dealt with is told in tl_late.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporters/export/tl_internal.h"
+
+/* Columns of every statement; keys follow. */
+#define START 1
+#define END   2
 
 const struct tl_source_def tl_source_defs[] = {
 #define SOURCE(table, activity, place, category, times, keys, correlation, name, args) \
@@ -38,9 +41,9 @@ static int add_column(sqlite3 *db, sqlite3_str *sql, const char *table, const ch
 
 	snprintf(name, sizeof(name), "%.*s", len, column);
 	if (tl_has_column(db, table, name))
-		sqlite3_str_appendf(sql, "%s\"%w\"", *cols > 0 ? ", " : "", name);
+		sqlite3_str_appendf(sql, ", \"%w\"", name);
 	else
-		sqlite3_str_appendf(sql, "%sNULL", *cols > 0 ? ", " : "");
+		sqlite3_str_appendall(sql, ", NULL");
 	return (*cols)++;
 }
 
@@ -74,6 +77,7 @@ static void add_arg(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, con
 
 	snprintf(a->key, sizeof(a->key), "%.*s", key, text);
 	a->kind = text[key + 1];
+	a->again = s->arg_cnt > 0 && strcmp(a[-1].key, a->key) == 0;
 	if (a->kind == '@') {
 		snprintf(a->table, sizeof(a->table), "%.*s", eq - key - 2, text + key + 2);
 		a->at = (int)(s->def - tl_source_defs) * 4 + s->arg_cnt % 4;
@@ -139,55 +143,54 @@ static void add_name(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, in
 				   (int)strlen(name + word + 1), cols);
 }
 
-/* 1: the rows lie in the order of the timeline, 0: they do not, -1: failed. */
-int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end)
+/* Ranges and marks, not what names domains and the like. */
+static const char nvtx_events[] = "eventType IN (34, 59, 60)";
+
+static char *select_text(struct tl_source *s, sqlite3_str *sql, bool whole, bool sorted,
+			 const char *start, const char *end)
 {
-	char *sql = end ? sqlite3_mprintf("SELECT \"%w\", \"%w\" FROM \"%w\"", start, end, table)
-			: sqlite3_mprintf("SELECT \"%w\" FROM \"%w\"", start, table);
-	sqlite3_stmt *stmt = NULL;
-	int64_t last = INT64_MIN, last_end = INT64_MAX;
-	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
-	bool good = true;
-
-	sqlite3_free(sql);
-	while (rc == SQLITE_OK && good && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		int64_t ts = sqlite3_column_int64(stmt, 0), to = INT64_MAX;
-
-		if (end && sqlite3_column_type(stmt, 1) != SQLITE_NULL)
-			to = sqlite3_column_int64(stmt, 1);
-		good = ts > last || (ts == last && to <= last_end);
-		last = ts;
-		last_end = to;
-		rc = SQLITE_OK;
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_OK || rc == SQLITE_DONE ? good : -1;
-}
-
-static int prepare(struct tl_run *r, struct tl_source *s, sqlite3_str *sql, const char *start,
-		   const char *end)
-{
-	const char *table = s->def->table;
-	int order = s->def->place == TL_AT_PROJECTED ? 0 : tl_in_order(r->db, table, start, end),
-	    rc;
-	char *text;
-
-	sqlite3_str_appendf(sql, " FROM \"%w\"", table);
+	sqlite3_str_appendf(sql, whole ? " FROM %s.\"%w\"" : " FROM %.0s\"%w\"",
+			    schema_of(s->def->table), s->def->table);
 	if (s->def->place == TL_AT_NVTX)
-		sqlite3_str_appendall(sql, " WHERE eventType IN (34, 59, 60)");
-	if (order == 0)
+		sqlite3_str_appendf(sql, " WHERE %s", nvtx_events);
+	if (!sorted)
 		sqlite3_str_appendf(sql, " ORDER BY \"%w\"", start);
-	if (order == 0 && end)
+	if (!sorted && end)
 		sqlite3_str_appendf(sql, ", ifnull(\"%w\", 0x7FFFFFFFFFFFFFFF) DESC", end);
 	/* What encloses another range is written behind it (tl_project.c), also where both take the same time. */
 	if (s->def->place == TL_AT_PROJECTED)
 		sqlite3_str_appendall(sql, ", rowid DESC");
-	text = sqlite3_str_finish(sql);
-	if (order < 0 || !text) {
+	return sqlite3_str_finish(sql);
+}
+
+/* Filters are views, which have no row numbers: what they leave is sorted by SQLite. */
+static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, const char *start,
+		   const char *end)
+{
+	bool whole = !r->opt->filtered && s->def->place != TL_AT_PROJECTED;
+	int late = whole ? tl_late_find(r->db, s, start, end) : 0;
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+	char *text;
+	int rc;
+
+	sqlite3_str_appendall(sql, "SELECT ");
+	sqlite3_str_appendall(sql, late == 1 ? "rowid" : "NULL");
+	sqlite3_str_appendall(sql, columns);
+	text = select_text(s, sql, whole, late == 1, start, end);
+	if (late < 0 || !text) {
 		sqlite3_free(text);
 		return -1;
 	}
-	rc = sqlite3_prepare_v2(r->db, text, -1, &s->stmt, NULL);
+	rc = sqlite3_prepare_v2(r->db, text, -1, &s->scan, NULL);
+	if (rc == SQLITE_OK && s->late_cnt > 0) {
+		char *one = sqlite3_mprintf(
+			"SELECT rowid%s FROM main.\"%w\" WHERE rowid = ?1 AND %s", columns,
+			s->def->table, s->def->place == TL_AT_NVTX ? nvtx_events : "1");
+
+		rc = one ? sqlite3_prepare_v2(r->db, one, -1, &s->fetch, NULL) : SQLITE_NOMEM;
+		sqlite3_free(one);
+	}
+	s->stmt = s->scan;
 	sqlite3_free(text);
 	return rc == SQLITE_OK ? 0 : -1;
 }
@@ -196,8 +199,9 @@ int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_
 {
 	const char *table = def->table;
 	int start_len = (int)strcspn(def->times, " "), cols = 0;
-	char start[32], end[32];
+	char start[32], end[32], *columns;
 	sqlite3_str *sql;
+	int rc;
 
 	memset(s, 0, sizeof(*s));
 	s->def = def;
@@ -209,7 +213,7 @@ int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_
 	if (end[0] && !tl_has_column(r->db, table, end))
 		return 0;
 	sql = sqlite3_str_new(r->db);
-	sqlite3_str_appendall(sql, "SELECT ");
+	cols = 1; /* the row's number */
 	add_column(r->db, sql, table, start, (int)strlen(start), &cols);
 	add_column(r->db, sql, table, end[0] ? end : "-", end[0] ? (int)strlen(end) : 1, &cols);
 	s->key_col = cols;
@@ -219,20 +223,21 @@ int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_
 		add_columns(r->db, sql, table, def->correlation + 2,
 			    (int)strlen(def->correlation + 2), &cols);
 	add_name(r, sql, s, &cols);
-	if (add_args(r, sql, s, &cols) < 0) {
-		sqlite3_free(sqlite3_str_finish(sql));
-		return -1;
-	}
-	if (prepare(r, s, sql, start, end[0] ? end : NULL) < 0)
-		return -1;
-	return tl_source_step(s);
+	rc = add_args(r, sql, s, &cols);
+	columns = sqlite3_str_finish(sql);
+	if (rc == 0)
+		rc = columns ? prepare(r, s, columns, start, end[0] ? end : NULL) : -1;
+	sqlite3_free(columns);
+	return rc < 0 ? -1 : tl_source_step(s);
 }
 
 void tl_source_close(struct tl_source *s)
 {
-	sqlite3_finalize(s->stmt);
+	sqlite3_finalize(s->scan);
+	sqlite3_finalize(s->fetch);
+	tl_late_free(s);
 	free(s->args);
-	s->stmt = NULL;
+	s->scan = s->fetch = s->stmt = NULL;
 	s->args = NULL;
 }
 
@@ -242,19 +247,19 @@ int tl_source_step(struct tl_source *s)
 	int rc;
 
 	do {
-		rc = sqlite3_step(s->stmt);
+		rc = s->late_cnt > 0 ? tl_late_step(s) : sqlite3_step(s->stmt);
 		if (rc != SQLITE_ROW)
 			return rc == SQLITE_DONE ? 0 : -1;
-	} while (sqlite3_column_type(s->stmt, 0) == SQLITE_NULL);
-	s->ts = sqlite3_column_int64(s->stmt, 0);
+	} while (sqlite3_column_type(s->stmt, START) == SQLITE_NULL);
+	s->ts = sqlite3_column_int64(s->stmt, START);
 	if (s->instant) {
 		s->dur = 0;
 		s->end = s->ts;
-	} else if (sqlite3_column_type(s->stmt, 1) == SQLITE_NULL) {
+	} else if (sqlite3_column_type(s->stmt, END) == SQLITE_NULL) {
 		s->dur = TL_OPEN;
 		s->end = INT64_MAX;
 	} else {
-		end = sqlite3_column_int64(s->stmt, 1);
+		end = sqlite3_column_int64(s->stmt, END);
 		/* Clocks that ran backwards, and what is beyond all sense. */
 		if (__builtin_sub_overflow(end, s->ts, &s->dur) || s->dur < 0)
 			s->dur = 0;
@@ -410,9 +415,9 @@ void tl_source_args(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 		if (!get_arg(r, s, &s->args[i], &r->args[cnt]))
 			continue;
 		/* A payload may be there as several types. */
-		if (cnt > 0 && strcmp(r->args[cnt - 1].key, r->args[cnt].key) == 0)
-			continue;
-		cnt++;
+		if (!s->args[i].again || cnt == 0 ||
+		    strcmp(r->args[cnt - 1].key, r->args[cnt].key) != 0)
+			cnt++;
 	}
 	e->args = r->args;
 	e->arg_cnt = cnt;
