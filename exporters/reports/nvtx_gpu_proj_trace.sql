@@ -33,7 +33,7 @@ ORDER BY tid, domain, style, start, end DESC;
 -- The calls that gave the GPU work, in order of thread and time.
 CREATE TEMP TABLE op(id INTEGER PRIMARY KEY, n INTEGER, first INTEGER, last INTEGER);
 INSERT INTO op
-SELECT (coalesce(globalPid, lone) >> 24 & 0x7FFFFFFF) << 32 | correlationId, count(*), min(start), max(end)
+SELECT (coalesce(globalPid, lone) >> 24 & 0x7FFFFFFF) << 32 | correlationId, 1, start, end
 FROM (
 	SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL
 	UNION ALL
@@ -44,7 +44,8 @@ FROM (
 	SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
 ) CROSS JOIN (SELECT min(globalTid) AS lone FROM CUPTI_ACTIVITY_KIND_RUNTIME)
 WHERE correlationId IS NOT NULL AND end IS NOT NULL
-GROUP BY 1;
+-- a launch of a graph may have many; the rest comes about in order, which a sort would not make better
+ON CONFLICT (id) DO UPDATE SET n = n + 1, first = min(first, excluded.first), last = max(last, excluded.last);
 
 CREATE TEMP TABLE call AS
 SELECT globalTid AS tid, c.start, c.end, n, first, last

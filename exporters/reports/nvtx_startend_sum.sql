@@ -18,23 +18,23 @@ WITH domain AS MATERIALIZED (
 	FROM NVTX_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
 	WHERE eventType = 75
 	GROUP BY 1, 2
-), raw AS MATERIALIZED (
+), hist AS MATERIALIZED (
 	SELECT globalTid >> 24 AS process, domainId, textId, text, end - start AS dur, count(*) AS n
 	FROM NVTX_EVENTS
 	WHERE eventType = 60 AND end IS NOT NULL
 	GROUP BY 1, 2, 3, 4, 5
-), hist AS MATERIALIZED (
+), named AS MATERIALIZED (
 	SELECT coalesce(domain.name, '') || ':' || coalesce(text, value, '') AS name, dur, sum(n) AS n
-	FROM raw LEFT JOIN domain USING (process, domainId) LEFT JOIN StringIds ON StringIds.id = textId
+	FROM hist LEFT JOIN domain USING (process, domainId) LEFT JOIN StringIds ON StringIds.id = textId
 	GROUP BY 1, 2
 ), total AS MATERIALIZED (
 	SELECT name, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
 		1.0 * sum(n * dur) / sum(n) AS mean
-	FROM hist
+	FROM named
 	GROUP BY name
 ), ranked AS (
 	SELECT name, dur, n, sum(n) OVER (PARTITION BY name ORDER BY dur) AS upto
-	FROM hist
+	FROM named
 ), spread AS (
 	SELECT t.name, sum(n * (dur - mean) * (dur - mean)) AS squares,
 		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med

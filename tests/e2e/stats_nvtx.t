@@ -92,6 +92,15 @@ done
 for a in nvtxppsum=nvtx_pushpop_sum nvtxpptrace=nvtx_pushpop_trace nvtxkernsum=nvtx_kern_sum nvtxgpuproj=nvtx_gpu_proj_trace; do
 	is "$(st -r "${a%=*}" nvtx.sqlite | md5sum)" "$(st -r "${a#*=}" nvtx.sqlite | md5sum)" "${a%=*} is ${a#*=}"
 done
+for r in cuda_api_gpu_sum cuda_api_sum cuda_api_trace cuda_gpu_kern_gb_sum cuda_gpu_kern_sum cuda_gpu_mem_size_sum cuda_gpu_mem_time_sum \
+	cuda_gpu_sum cuda_gpu_trace cuda_kern_exec_sum cuda_kern_exec_trace dx11_pix_sum dx12_gpu_marker_sum dx12_pix_sum mpi_event_sum \
+	mpi_event_trace mpi_msg_size_sum network_congestion nvtx_gpu_proj_sum nvtx_gpu_proj_trace nvtx_kern_sum nvtx_pushpop_sum \
+	nvtx_pushpop_trace nvtx_startend_sum nvtx_sum nvvideo_api_sum openacc_sum opengl_khr_gpu_range_sum opengl_khr_range_sum openmp_sum \
+	osrt_sum syscall_sum um_cpu_page_faults_sum um_sum um_total_sum vulkan_api_sum vulkan_api_trace vulkan_gpu_marker_sum \
+	vulkan_marker_sum wddm_queue_sum; do
+	"$BIN" stats "--help-reports=$r" >>names.log 2>&1 || echo "$r" >>missing
+done
+is "$(grep -c ' -- ' names.log) $(cat missing 2>/dev/null)" '40 ' 'all 40 reports of nsys'
 sqlite3 none.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
 for f in "$GOLD"/nvtx-*.csv "$GOLD"/[smdg]*-*.csv; do
 	r=$(basename "$f" .csv)
