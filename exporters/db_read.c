@@ -238,6 +238,13 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 			 "%s-wal "
 			 "elsewhere",
 			 path, path);
+	else if (((rc & 0xFF) == SQLITE_READONLY || (rc & 0xFF) == SQLITE_CANTOPEN) &&
+		 has_beside(path, "-journal"))
+		snprintf(why, why_len,
+			 "%s was being changed when its writer was killed: copy it and %s-journal, "
+			 "and "
+			 "open the copy with sqlite3 once, which undoes that",
+			 path, path);
 	else if ((rc & 0xFF) == SQLITE_CORRUPT || (rc & 0xFF) == SQLITE_NOTADB)
 		snprintf(why, why_len, "%s is damaged: %s", path, db ? sqlite3_errmsg(db) : "");
 	else
