@@ -76,7 +76,7 @@ struct sl_arena {
 	uint64_t hook_hash; /* of all hook names in order: both sides were built together */
 	uint32_t chunk_bytes, chunk_cnt, slot_cnt, header_bytes;
 	uint32_t creator_pid, clock_mode;
-	uint64_t born; /* ticks */
+	uint64_t born; /* ticks, before it was made */
 
 	_Alignas(64) uint64_t free_chunks; /* A: sl_ref | change count << 32: head of the pool */
 	uint32_t fresh_chunk;              /* A: chunks handed out for the first time so far */

@@ -232,11 +232,15 @@ static struct sl_arena *make_arena(long *memfd)
 static bool join(void)
 {
 	struct sl_arena *a;
+	uint64_t begun;
 	long memfd, sock, sent;
 
+	/* sl_ticks() asks the process's page, which comes after this. */
+	begun = sl_global.session->clock_mode == SL_CLOCK_TSC ? sl_counter() : sl_mono_ns();
 	a = make_arena(&memfd);
 	if (!a)
 		return false;
+	a->born = begun;
 	sock = session_connect();
 	sent = sock < 0 ? sock : send_hello(sock, SL_HELLO_ARENA, (int)memfd);
 	if (sock >= 0)

@@ -21,3 +21,5 @@ SELECT 'calls in an untraced process ' || globalTid FROM OSRT_API
  WHERE globalTid & ~0xffffff NOT IN (SELECT globalPid FROM SL_PROCESS_TREE WHERE traced = 1) LIMIT 5;
 SELECT 'rows in ANALYSIS_DETAILS: ' || n FROM (SELECT count(*) AS n FROM ANALYSIS_DETAILS) WHERE n <> 1;
 SELECT 'two strings are one: ' || value FROM StringIds GROUP BY value HAVING count(*) > 1 LIMIT 5;
+SELECT 'PROFILER_OVERHEAD outside the session ' || start FROM PROFILER_OVERHEAD
+ WHERE start < 0 OR end < start OR end > (SELECT duration FROM ANALYSIS_DETAILS) LIMIT 5;
