@@ -25,8 +25,8 @@ WITH thread AS MATERIALIZED (
 	GROUP BY 1
 ), waits AS MATERIALIZED (
 	SELECT globalTid, sum(end - start) AS ns
-	FROM OSRT_API JOIN StringIds ON StringIds.id = nameId
-	WHERE value = 'pthread_barrier_wait' AND end >= start
+	FROM OSRT_API
+	WHERE nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_barrier_wait') AND end >= start
 	GROUP BY 1
 ), child AS (
 	SELECT globalPid, max(parentGlobalPid) AS parent, min(start) AS start,
@@ -54,13 +54,17 @@ FROM (SELECT *, max(ran) OVER (PARTITION BY what, job) AS busiest FROM every)
 WHERE 50 * ran >= busiest OR barrier IS NOT NULL;
 
 CREATE TEMP TABLE job AS
+WITH joins AS MATERIALIZED (
+	SELECT globalTid / 0x1000000 AS pid, sum(end - start) AS ns
+	FROM OSRT_API
+	WHERE nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_join')
+	GROUP BY 1
+)
 SELECT what, job, count(*) AS n, max(name) AS name, min(ran) AS least, max(ran) AS most, avg(ran) AS mean,
 	count(barrier) AS meeting, coalesce(avg(barrier), 0) AS barrier,
-	max(CASE what WHEN 'processes' THEN 1e18 ELSE (
-		SELECT total(end - start) FROM OSRT_API JOIN StringIds ON StringIds.id = nameId
-		WHERE value = 'pthread_join' AND OSRT_API.globalTid / 0x1000000 = peer.globalTid / 0x1000000) END) AS joined,
+	max(CASE what WHEN 'processes' THEN 1e18 ELSE coalesce(joins.ns, 0) END) AS joined,
 	max(globalTid) / 0x1000000 % 0x1000000 AS pid
-FROM peer
+FROM peer LEFT JOIN joins ON joins.pid = globalTid / 0x1000000
 GROUP BY what, job
 HAVING count(*) > 1;
 
