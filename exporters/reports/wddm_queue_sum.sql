@@ -62,6 +62,7 @@ SELECT
 	max(f.dur) AS "Max (ns)",
 	round(CASE WHEN count(*) > 1 THEN sqrt(sum((f.dur - mean) * (f.dur - mean)) / (count(*) - 1)) ELSE 0 END, 1)
 		AS "StdDev (ns)",
+	/* percentiles: min(f.dur) FILTER (WHERE at * {den} >= cnt * {num}) AS "P{p} (ns)", */
 	c.friendlyName AS "Name",
 	type AS "Q Type",
 	CASE type WHEN 1 THEN 'queue' WHEN 2 THEN 'dma' ELSE 'paging' END AS "Q Name",
