@@ -12,7 +12,7 @@
 
 #include "exporters/export/tl_internal.h"
 
-#define LATE_MAX (1u << 20) /* 16 MiB */
+#define LATE_MAX (1u << 18) /* 4 MiB */
 #define ROWS_MAX ((int64_t)1 << 32)
 
 struct tl_late {

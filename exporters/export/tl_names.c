@@ -11,6 +11,7 @@
 #include "exporters/export/tl_internal.h"
 
 #define KEPT_MAX (48u << 20)
+#define DIRECT   8192
 
 struct kept {
 	int64_t id;
@@ -21,8 +22,9 @@ struct kept {
 struct tl_names {
 	sqlite3 *db;
 	sqlite3_stmt *lookup;
-	struct tl_map plain, api; /* StringIds.id -> struct kept * */
-	struct tl_map made;       /* (maker, key) -> struct kept * */
+	struct tl_map plain, api;     /* StringIds.id -> struct kept * */
+	struct kept *near[2][DIRECT]; /* the same for small ids: most are; [1]: api */
+	struct tl_map made;           /* (maker, key) -> struct kept * */
 	size_t bytes;
 	int64_t next_id; /* of texts that are not in StringIds */
 	bool no_memory;
@@ -159,6 +161,7 @@ void tl_names_trim(struct tl_names *n)
 		return;
 	forget(&n->plain);
 	forget(&n->api);
+	memset(n->near, 0, sizeof(n->near));
 	n->bytes = 0;
 }
 
@@ -199,7 +202,7 @@ static size_t without_version(const char *text, size_t len)
 										      : len;
 }
 
-struct tl_text tl_name(struct tl_names *n, int64_t string_id, bool api)
+static struct tl_text look_up(struct tl_names *n, int64_t string_id, bool api)
 {
 	uint64_t *slot = tl_map_at(api ? &n->api : &n->plain, (uint64_t)string_id, true);
 	const char *text = NULL;
@@ -230,6 +233,19 @@ struct tl_text tl_name(struct tl_names *n, int64_t string_id, bool api)
 	result = keep(n, slot, id, text, len);
 	sqlite3_reset(n->lookup);
 	return result;
+}
+
+struct tl_text tl_name(struct tl_names *n, int64_t string_id, bool api)
+{
+	struct tl_text t;
+
+	if (string_id >= 0 && string_id < DIRECT && n->near[api][string_id])
+		return as_text(n->near[api][string_id]);
+	t = look_up(n, string_id, api);
+	if (string_id >= 0 && string_id < DIRECT && t.id != 0)
+		n->near[api][string_id] = (struct kept *)(uintptr_t)*tl_map_at(
+			api ? &n->api : &n->plain, (uint64_t)string_id, false);
+	return t;
 }
 
 struct tl_text tl_name_made(struct tl_names *n, int maker, tl_maker *make, int64_t key)

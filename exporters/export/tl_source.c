@@ -250,16 +250,14 @@ int tl_source_step(struct tl_source *s)
 		rc = s->late_cnt > 0 ? tl_late_step(s) : sqlite3_step(s->stmt);
 		if (rc != SQLITE_ROW)
 			return rc == SQLITE_DONE ? 0 : -1;
-	} while (sqlite3_column_type(s->stmt, START) == SQLITE_NULL);
-	s->ts = sqlite3_column_int64(s->stmt, START);
+	} while (!tl_number(s->stmt, START, &s->ts));
 	if (s->instant) {
 		s->dur = 0;
 		s->end = s->ts;
-	} else if (sqlite3_column_type(s->stmt, END) == SQLITE_NULL) {
+	} else if (!tl_number(s->stmt, END, &end)) {
 		s->dur = TL_OPEN;
 		s->end = INT64_MAX;
 	} else {
-		end = sqlite3_column_int64(s->stmt, END);
 		/* Clocks that ran backwards, and what is beyond all sense. */
 		if (__builtin_sub_overflow(end, s->ts, &s->dur) || s->dur < 0)
 			s->dur = 0;
@@ -299,6 +297,7 @@ static int64_t made_key(struct tl_source *s)
 struct tl_text tl_source_name(struct tl_run *r, struct tl_source *s)
 {
 	int col = s->name_col;
+	int64_t num;
 
 	switch (s->name_kind) {
 	case '=':
@@ -313,9 +312,9 @@ struct tl_text tl_source_name(struct tl_run *r, struct tl_source *s)
 	case 't':
 		return column_text(s, col);
 	default:
-		if (sqlite3_column_type(s->stmt, col) == SQLITE_NULL)
+		if (!tl_number(s->stmt, col, &num))
 			return (struct tl_text){0, "", 0};
-		return tl_name(r->names, sqlite3_column_int64(s->stmt, col), s->name_kind == 'a');
+		return tl_name(r->names, num, s->name_kind == 'a');
 	}
 }
 
@@ -351,14 +350,15 @@ static bool get_arg(struct tl_run *r, struct tl_source *s, const struct tl_arg_d
 	int col = d->col;
 	int64_t num;
 
-	if (sqlite3_column_type(s->stmt, col) == SQLITE_NULL)
+	if (!tl_number(s->stmt, col, &num))
 		return false;
 	a->key = d->key;
 	a->kind = TL_INT;
+	a->num = num;
 	switch (d->kind) {
 	case 's':
 		a->kind = TL_TEXT;
-		a->text = tl_name(r->names, sqlite3_column_int64(s->stmt, col), false);
+		a->text = tl_name(r->names, num, false);
 		return true;
 	case 't':
 	case 'j':
@@ -384,8 +384,6 @@ static bool get_arg(struct tl_run *r, struct tl_source *s, const struct tl_arg_d
 		a->kind = TL_TEXT;
 		return domain_text(r, s, d->kind, &a->text);
 	}
-	num = sqlite3_column_int64(s->stmt, col);
-	a->num = num;
 	switch (d->kind) {
 	case 'n':
 		return num != 0;

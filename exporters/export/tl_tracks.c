@@ -12,6 +12,7 @@
 
 /* Pids and tids have 24 bits, so numbers from here on are nobody's. */
 #define MADE_UP (1 << 24)
+#define RECENT  64
 
 struct track {
 	struct tl_track pub; /* first: sinks have pointers to it */
@@ -26,6 +27,8 @@ struct tl_tracks {
 	struct tl_names *names;
 	const struct tl_sink *sink;
 	void *self;
+	/* Threads and streams found last: few are busy at a time. */
+	struct track *recent[2][RECENT];
 	struct tl_map by_key;       /* hash of the key -> struct track *; see find() */
 	struct tl_map thread_names; /* globalTid -> nameId + 1 */
 	struct tl_map pids, tids;   /* numbers taken; tids by (pid, tid) */
@@ -173,7 +176,7 @@ struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global)
 	return announce(t, made, hash);
 }
 
-struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global)
+static struct tl_track *thread(struct tl_tracks *t, int64_t global)
 {
 	struct key key = {{TL_THREAD, global, -1, -1, -1, 0}};
 	struct tl_text name = {0, "", 0};
@@ -198,6 +201,15 @@ struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global)
 	/* The main thread first. */
 	made->pub.sort = TL_TID(global) == TL_PID(global) ? 0 : (int)TL_TID(global);
 	return announce(t, made, hash);
+}
+
+struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global)
+{
+	struct track **recent = &t->recent[0][(global ^ global >> 24) & (RECENT - 1)];
+
+	if (!*recent || (*recent)->pub.global != global)
+		*recent = (struct track *)thread(t, global);
+	return *recent ? &(*recent)->pub : NULL;
 }
 
 struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global)
@@ -274,8 +286,8 @@ struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t de
 	return announce(t, made, hash);
 }
 
-struct tl_track *tl_track_stream(struct tl_tracks *t, int64_t global, int64_t device,
-				 int64_t context, int64_t stream)
+static struct tl_track *make_stream(struct tl_tracks *t, int64_t global, int64_t device,
+				    int64_t context, int64_t stream)
 {
 	struct key key = {{TL_STREAM, TL_PROCESS_OF(global), device, context, stream, 0}};
 	struct tl_track *parent;
@@ -303,6 +315,20 @@ struct tl_track *tl_track_stream(struct tl_tracks *t, int64_t global, int64_t de
 	made->pub.tid = number(t, &t->tids, parent->id, stream);
 	made->pub.sort = stream == TL_SYNC_STREAM ? MADE_UP : (int)(stream & 0xFFFFFF) * 2;
 	return announce(t, made, hash);
+}
+
+struct tl_track *tl_track_stream(struct tl_tracks *t, int64_t global, int64_t device,
+				 int64_t context, int64_t stream)
+{
+	uint64_t at = (uint64_t)global >> 24 ^ (uint64_t)stream * 5 ^ (uint64_t)device * 11 ^
+		      (uint64_t)context * 23;
+	struct track **recent = &t->recent[1][at & (RECENT - 1)];
+	const struct tl_track *p = *recent ? &(*recent)->pub : NULL;
+
+	if (!p || p->global != TL_PROCESS_OF(global) || p->stream != stream ||
+	    p->device != device || p->context != context)
+		*recent = (struct track *)make_stream(t, global, device, context, stream);
+	return *recent ? &(*recent)->pub : NULL;
 }
 
 struct tl_track *tl_track_projected(struct tl_tracks *t, int64_t thread, int64_t global,

@@ -7,6 +7,7 @@ import sys
 import time
 from statistics import median
 
+from export_part import part_export
 from tracers import Broken, counts, has_table, none, ours, shim, sqlite, usable_peers, without_collector
 
 FLOOD = int(os.environ.get("FLOOD", "20000000"))
@@ -277,4 +278,4 @@ def part_bytes(bench, table):
 
 
 PARTS = {"pread": part_pread, "below": part_below, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python,
-         "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes}
+         "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes, "export": part_export}
