@@ -1,7 +1,7 @@
 -- title: CPU Load Imbalance
 -- about: Threads or processes that share a job, and wait for the one that has the most of it: at barriers, in
 -- about: pthread_join, or for processes to end.
--- needs: OSRT_API or SCHED_EVENTS = OS Runtime trace or context switch
+-- needs: SCHED_EVENTS = context switch
 -- uses: sched_spans, names
 -- default: 450
 -- arg: ratio=0.5, CPU time of the least busy to that of the busiest below which a job is badly divided

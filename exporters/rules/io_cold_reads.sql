@@ -2,7 +2,7 @@
 -- about: Opens and reads of files that were not in memory, so that the thread had to wait for the disk.
 -- about: From context switches: time asleep in the uninterruptible state, inside such calls. Where there
 -- about: are none: reads that took longer than 0.1 ms and were slower than 500 MB/s.
--- needs: OSRT_API or OSRT_FILE_ACCESS_EVENTS = OS Runtime trace
+-- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS = file access
 -- uses: file_calls, sched_spans, names
 -- default: 420
 -- advice: Read ahead while something else is being computed: a prefetching thread, posix_fadvise

@@ -1,6 +1,6 @@
 -- title: Small Reads
 -- about: Files that are read in so small pieces that the calls cost more than the data.
--- needs: OSRT_API or OSRT_FILE_ACCESS_EVENTS = OS Runtime trace
+-- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS or SL_OSRT_TOTALS = file access
 -- uses: file_calls, names
 -- default: 400
 -- arg: small=4096, bytes per call below which a read is small

@@ -83,6 +83,16 @@ says 'one thread, 10 % and a little' 'severe 100000001 Thread 101 (alice) waited
 	'DELETE FROM OSRT_API WHERE start = 300000000; UPDATE OSRT_API SET end = 270000001 WHERE start = 200000000'
 says '2 % are not worth it' silent 'DELETE FROM OSRT_API WHERE start = 200000000; UPDATE OSRT_API SET end = 120000000 WHERE start = 100000000'
 
+begin python_gil
+says 'threads that wait for it' 'bad 60000000 2 threads of process 100 (python3) waited 172 ms altogether for Python'"'"'s interpreter lock, thread 101 120 ms.
+120000000|20|20|6000000|100|101|python3
+52000000|12|10|5000000|100|100|'
+says 'on one CPU it is not to blame' silent 'UPDATE TARGET_INFO_SYSTEM_ENV SET value = 1'
+says 'a thread alone has it' silent "DELETE FROM OSRT_API WHERE nameId = 2 AND globalTid = $TID"
+says 'a few waits are nothing' silent "DELETE FROM OSRT_API WHERE nameId = 2 AND start >= 40000000"
+says 'other conditions are not it' silent "UPDATE OSRT_API SET end = start + 4899999 WHERE nameId = 2"
+says '2 % are not worth it' silent "UPDATE OSRT_API SET end = 2000000000 + 1000000000 WHERE nameId = 1"
+
 # ---- CPUs ----
 begin cpu_oversubscribed
 says 'four threads on two CPUs' 'bad None For 400 ms, 40 % of the run, more threads wanted to run than the 2 CPUs could take: 4.0 on average, 4 at most. Threads stood in the queue for 800 ms and ran for 1.40 s.

@@ -62,6 +62,24 @@ for f in report["findings"]:
 
 pair "$HOST" reads io_small_reads
 pair "$HOST" locks lock_contention
+# Four threads that compute in Python, or one.
+{
+	echo "#!$PY"
+	cat <<'END'
+import sys, threading
+def count():
+    for i in range(1000000): "%d" % i
+threads = [threading.Thread(target=count) for _ in range(4 if sys.argv[2] == "bad" else 1)]
+for t in threads: t.start()
+for t in threads: t.join()
+END
+} >gil.py
+chmod +x gil.py
+if ! "$PY" -c 'import sys; sys.exit(not getattr(sys, "_is_gil_enabled", lambda: True)())'; then
+	skip 'gil' "$PY has no such lock"
+else
+	pair ./gil.py gil python_gil
+fi
 pair "$HOST" processes cpu_short_processes
 if [ "$(sqlite3 -readonly "$R" 'SELECT count(*) > 0 FROM SCHED_EVENTS' 2>&1)" = 1 ]; then
 	pair "$HOST" crowd cpu_oversubscribed

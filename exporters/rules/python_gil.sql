@@ -1,0 +1,65 @@
+-- title: Python's Interpreter Lock
+-- about: Python threads that wait for each other because one at a time may run Python code. Whoever wants the lock asks
+-- about: again every 5 ms: calls of pthread_cond_timedwait that end without success after that time give it away.
+-- needs: OSRT_API = OS Runtime trace
+-- uses: names
+-- default: 435
+-- arg: waits=5, of a thread that lasted 5 ms, from which on it is looked at
+-- advice: Processes instead of threads for what computes in Python (multiprocessing, DataLoader workers,
+-- advice: ProcessPoolExecutor), or code that lets go of the lock: NumPy, PyTorch, C extensions, larger pieces per call.
+-- advice: Free-threaded builds (python3.13t and later) have no such lock.
+-- column: Wait (ns) = time waited for the lock
+-- column: Waits = calls
+-- column: 5 ms Waits = calls that gave up after 5 ms and asked again
+-- column: Max (ns) = longest call
+-- column: Pid = process
+-- column: Tid = thread
+-- column: Thread Name = its name
+CREATE TEMP TABLE gil AS
+WITH python AS MATERIALIZED (
+	SELECT globalPid / 0x1000000 AS pid FROM SL_PROCESS_TREE WHERE exe GLOB '*/python*' OR exe GLOB '*/pypy*'
+	UNION
+	SELECT globalPid / 0x1000000 FROM PROCESSES WHERE name GLOB '*python*' OR name GLOB 'pypy*' OR name GLOB 'pt_*'
+)
+SELECT globalTid, count(*) AS n, sum(end - start) AS ns, max(end - start) AS longest,
+	count(*) FILTER (WHERE returnValue = 110 AND end - start BETWEEN 4900000 AND 10000000) AS again
+FROM OSRT_API
+WHERE nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_cond_timedwait') AND end > start
+	AND globalTid / 0x1000000 IN python
+GROUP BY globalTid
+-- other conditions have other times
+HAVING again >= :waits AND 2 * again >= count(*) FILTER (WHERE returnValue = 110);
+
+-- Without the lock they would share the CPUs: with two, half of the waiting would still be waiting for one of these.
+SELECT
+	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
+	cost,
+	n || ' threads of process ' || (globalTid / 0x1000000 % 0x1000000)
+		|| coalesce(' (' || (SELECT name FROM process_names WHERE pid = globalTid / 0x1000000) || ')', '')
+		|| ' waited {' || whole || ' ns} altogether for Python''s interpreter lock, thread ' || (globalTid % 0x1000000)
+		|| ' {' || longest || ' ns}.' AS finding
+FROM (
+	SELECT *, CAST(longest * (1 - 1.0 / max(1, min(n, cpus))) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall
+	FROM (
+		SELECT globalTid, count(*) AS n, sum(ns) AS whole, max(ns) AS longest,
+			coalesce((SELECT max(CAST(value AS INTEGER)) FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CpuCores'), 1000000) AS cpus
+		FROM gil
+		GROUP BY globalTid / 0x1000000
+	)
+	WHERE n > 1
+	ORDER BY cost DESC, globalTid
+	LIMIT 1
+)
+WHERE cost >= 5000000 AND 50 * cost > wall;
+
+SELECT
+	ns AS "Wait (ns)",
+	n AS "Waits",
+	again AS "5 ms Waits",
+	longest AS "Max (ns)",
+	globalTid / 0x1000000 % 0x1000000 AS "Pid",
+	globalTid % 0x1000000 AS "Tid",
+	name AS "Thread Name"
+FROM gil LEFT JOIN thread_names USING (globalTid)
+ORDER BY ns DESC, globalTid
+LIMIT :rows;
