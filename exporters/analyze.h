@@ -41,6 +41,7 @@ struct rank {
 	const char *input;
 	long long ns;
 	int device;
+	long long kernels;
 };
 
 struct ranks {
@@ -50,6 +51,6 @@ struct ranks {
 };
 
 int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len);
-int ranks_judge(const struct ranks *r, struct findings *fs);
+int ranks_judge(struct ranks *r, struct findings *fs);
 
 #endif

@@ -8,7 +8,9 @@
 
 #include "exporters/analyze.h"
 
-#define RATIO 0.5 /* least busy by most busy; the rule's own is about one report */
+/* As the rule's own are without arguments. */
+#define RATIO 0.5  /* least busy by most busy */
+#define PART  0.05 /* of the most kernels; with fewer, a process has another job */
 
 static const char advice[] = "Cut the work into parts of equal time rather than equal size: the "
 			     "ranks wait for the slowest.";
@@ -20,7 +22,7 @@ int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len)
 
 	if (analysis_use(a, "gpu_load", why, why_len) < 0)
 		return -1;
-	rc = sqlite3_prepare_v2(a->db, "SELECT ns, deviceId FROM gpu_load", -1, &stmt, NULL);
+	rc = sqlite3_prepare_v2(a->db, "SELECT ns, deviceId, n FROM gpu_load", -1, &stmt, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct rank *more = reallocarray(r->list, r->cnt + 1, sizeof(*more));
 
@@ -28,8 +30,9 @@ int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len)
 		if (!more)
 			break;
 		r->list = more;
-		more[r->cnt++] = (struct rank){a->input, sqlite3_column_int64(stmt, 0),
-					       sqlite3_column_int(stmt, 1)};
+		more[r->cnt++] =
+			(struct rank){a->input, sqlite3_column_int64(stmt, 0),
+				      sqlite3_column_int(stmt, 1), sqlite3_column_int64(stmt, 2)};
 	}
 	if (rc != SQLITE_DONE)
 		snprintf(why, why_len, "%s", sqlite3_errmsg(a->db));
@@ -39,13 +42,28 @@ int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len)
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
-int ranks_judge(const struct ranks *r, struct findings *fs)
+/* Leaves those that share the job. */
+static void drop_others(struct ranks *r)
+{
+	long long most = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->cnt; i++)
+		most = r->list[i].kernels > most ? r->list[i].kernels : most;
+	for (size_t i = 0; i < r->cnt; i++)
+		if ((double)r->list[i].kernels >= PART * (double)most)
+			r->list[kept++] = r->list[i];
+	r->cnt = kept;
+}
+
+int ranks_judge(struct ranks *r, struct findings *fs)
 {
 	const struct rank *least = r->list, *most = r->list;
 	struct finding f = {.input = "", .rule = "gpu_imbalance", .title = "Uneven Load of Ranks"};
 	double mean = 0;
 	int rc;
 
+	drop_others(r);
 	for (size_t i = 0; i < r->cnt; i++) {
 		least = r->list[i].ns < least->ns ? &r->list[i] : least;
 		most = r->list[i].ns > most->ns ? &r->list[i] : most;

@@ -409,7 +409,8 @@ static int plan(struct analyze *a)
 		rc = check_fail_on(a);
 	if (rc == 0 && a->t.jobs)
 		rc = shorten(a);
-	for (size_t in = 0; in < a->t.inputs.cnt && rc == 0 && a->t.per_input > 0; in++) {
+	for (size_t in = 0; in < a->t.inputs.cnt && rc == 0 && a->t.jobs && a->t.per_input > 0;
+	     in++) {
 		char *file = list_file(a, in);
 
 		if (a->t.jobs[in * a->t.per_input].kind == OUTPUT_FILE)

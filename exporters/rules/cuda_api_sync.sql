@@ -21,14 +21,13 @@ WHERE end >= start AND nameId IN (
 SELECT
 	'info' AS severity,
 	NULL AS cost,
-	'{' || sum(n) || ' call|calls} waited for all work of a stream or device, the thread that waited longest for {' || max(ns)
-		|| ' ns} (' || printf('%.1f', 100.0 * max(ns) / (SELECT ns FROM wall)) || ' % of the time).' AS finding
+	'{' || n || ' call|calls} waited for all work of a stream or device, the thread that waited longest for {' || most
+		|| ' ns} (' || printf('%.1f', 100.0 * most / (SELECT ns FROM wall)) || ' % of the time).' AS finding
 FROM (
-	SELECT sum(ns) AS ns, count(*) AS n
-	FROM found
-	GROUP BY globalTid
+	SELECT sum(n) AS n, max(ns) AS most
+	FROM (SELECT sum(ns) AS ns, count(*) AS n FROM found GROUP BY globalTid)
 )
-HAVING sum(n) > 0;
+WHERE n > 0;
 
 SELECT
 	ns AS "Duration (ns)",

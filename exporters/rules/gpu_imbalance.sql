@@ -5,6 +5,7 @@
 -- uses: gpu_load
 -- default: 110
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven
+-- arg: part=5, per cent of the most kernels that any ran; with fewer, a process has another job
 -- advice: Cut the work into parts of equal time rather than equal size: balance long and short inputs between ranks,
 -- advice: give slower devices less, hand out small parts on demand.
 -- column: Busy (%) = share of the wall time that its kernels ran
@@ -23,6 +24,7 @@ FROM (
 	SELECT count(*) AS n, min(ns) AS least, max(ns) AS most, CAST(max(ns) - 1.0 * sum(ns) / count(*) AS INTEGER) AS cost,
 		max(wall) AS wall
 	FROM gpu_load
+	WHERE 100 * n >= :part * (SELECT max(n) FROM gpu_load)
 )
 WHERE n > 1 AND least < :ratio * most AND 100 * cost > wall;
 

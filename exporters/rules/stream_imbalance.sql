@@ -3,6 +3,7 @@
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
 -- default: 120
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven
+-- arg: part=5, per cent of the most such kernels that any ran; with fewer, a stream has another job
 -- advice: Hand out the next part to the stream that is done first, or cut the work into more and smaller parts.
 -- column: Busy (%) = share of the wall time
 -- column: Busy Time (ns) = time of the kernels that other streams run, too
@@ -44,7 +45,8 @@ SELECT
 FROM (
 	SELECT deviceId, count(*) AS n, min(ns) AS least, max(ns) AS most,
 		CAST(max(ns) - 1.0 * sum(ns) / count(*) AS INTEGER) AS cost, max(wall) AS wall
-	FROM load
+	FROM (SELECT *, max(n) OVER (PARTITION BY globalPid, deviceId) AS most_n FROM load)
+	WHERE 100 * n >= :part * most_n
 	GROUP BY globalPid, deviceId
 )
 WHERE n > 1 AND least < :ratio * most AND 50 * cost > wall
