@@ -72,11 +72,20 @@ static bool documented(const char *sql, const char *heading)
 /* Each column that a report gives is in its head, in the same order and number. */
 static void check_columns(sqlite3 *db, const char *name, const char *sql)
 {
-	sqlite3_stmt *stmt = NULL;
+	sqlite3_stmt *stmt = NULL, *next;
+	const char *rest = sql;
 	char field[512];
 	unsigned cnt = 0;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+	/* what goes before the last statement is made and dropped again */
+	sqlite3_exec(db, "SAVEPOINT report", NULL, NULL, NULL);
+	while (sqlite3_prepare_v2(db, rest, -1, &next, &rest) == SQLITE_OK && next) {
+		sqlite3_finalize(stmt);
+		stmt = next;
+		if (sqlite3_column_count(stmt) == 0)
+			sqlite3_step(stmt);
+	}
+	if (sqlite3_errcode(db) != SQLITE_OK && sqlite3_errcode(db) != SQLITE_DONE)
 		fail_msg("%s: %s", name, sqlite3_errmsg(db));
 	for (int i = 0; i < sqlite3_column_count(stmt); i++)
 		if (!documented(sql, sqlite3_column_name(stmt, i)))
@@ -86,6 +95,7 @@ static void check_columns(sqlite3 *db, const char *name, const char *sql)
 		cnt++;
 	assert_int_equal(cnt, sqlite3_column_count(stmt));
 	sqlite3_finalize(stmt);
+	sqlite3_exec(db, "ROLLBACK TO report; RELEASE report", NULL, NULL, NULL);
 }
 
 static sqlite3 *every_table(void)
@@ -120,7 +130,7 @@ static void every_report(void **state)
 	(void)state;
 	for (size_t i = 0; sl_embedded[i].name; i++) {
 		const char *sql = sl_embedded[i].text;
-		char field[512], name[64];
+		char field[1024], name[64];
 
 		if (!report_embedded(&report_kind, i, name))
 			continue;
@@ -144,8 +154,12 @@ static void default_set(void **state)
 	assert_int_equal(strncmp(list, "nvtx_sum,osrt_sum,cuda_api_sum,cuda_gpu_kern_sum,", 48), 0);
 	while ((word = strsep(&rest, ",")) != NULL) {
 		assert_int_equal(report_load(&report_kind, word, NULL, &r, why, sizeof(why)), 0);
-		assert_int_equal(report_quiet(&r), strcmp(word, "thread_cpu_sum") == 0 ||
-							   strcmp(word, "file_access_sum") == 0);
+		/* what every program has, or should have, is missed aloud */
+		if (strcmp(word, "nvtx_sum") == 0 || strcmp(word, "osrt_sum") == 0 ||
+		    strcmp(word, "cuda_api_sum") == 0 || strcmp(word, "cuda_gpu_kern_sum") == 0)
+			assert_false(report_quiet(&r));
+		if (strcmp(word, "thread_cpu_sum") == 0 || strcmp(word, "dx12_pix_sum") == 0)
+			assert_true(report_quiet(&r));
 		report_free(&r);
 	}
 	free(list);
