@@ -32,9 +32,10 @@ WHERE eventType IN (59, 60) AND end IS NOT NULL
 ORDER BY tid, domain, style, start, end DESC;
 
 -- The calls that gave the GPU work, in order of thread and time.
-CREATE TEMP TABLE op(id INTEGER PRIMARY KEY, n INTEGER, first INTEGER, last INTEGER);
+CREATE TEMP TABLE op(process INTEGER, correlationId INTEGER, n INTEGER, first INTEGER, last INTEGER,
+	PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
 INSERT INTO op
-SELECT (coalesce(globalPid, lone) >> 24 & 0x7FFFFFFF) << 32 | correlationId, 1, start, end
+SELECT coalesce(globalPid, lone) >> 24, correlationId, 1, start, end
 FROM (
 	SELECT globalPid, correlationId, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL
 	UNION ALL
@@ -46,12 +47,12 @@ FROM (
 ) CROSS JOIN (SELECT min(globalTid) AS lone FROM CUPTI_ACTIVITY_KIND_RUNTIME)
 WHERE correlationId IS NOT NULL AND end IS NOT NULL
 -- a launch of a graph may have many; the rest comes about in order, which a sort would not make better
-ON CONFLICT (id) DO UPDATE SET n = n + 1, first = min(first, excluded.first), last = max(last, excluded.last);
+ON CONFLICT DO UPDATE SET n = n + 1, first = min(first, excluded.first), last = max(last, excluded.last);
 
 CREATE TEMP TABLE call AS
 SELECT globalTid AS tid, c.start, c.end, n, first, last
 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS c
-	CROSS JOIN op ON op.id = (globalTid >> 24 & 0x7FFFFFFF) << 32 | c.correlationId
+	CROSS JOIN op ON op.process = globalTid >> 24 AND op.correlationId = c.correlationId
 ORDER BY tid, c.start;
 CREATE INDEX temp.call_start ON call(tid, start, end);
 

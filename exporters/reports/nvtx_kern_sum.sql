@@ -22,9 +22,10 @@
 --
 -- Nothing here compares ranges with calls pair by pair: a range is two places in the order of its thread's
 -- calls, found through an index.
-CREATE TEMP TABLE launch(id INTEGER PRIMARY KEY, tid INTEGER, start INTEGER, end INTEGER);
+CREATE TEMP TABLE launch(process INTEGER, correlationId INTEGER, tid INTEGER, start INTEGER, end INTEGER,
+	PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO launch
-SELECT (globalTid >> 24 & 0x7FFFFFFF) << 32 | correlationId, globalTid, start, end FROM CUPTI_ACTIVITY_KIND_RUNTIME
+SELECT globalTid >> 24, correlationId, globalTid, start, end FROM CUPTI_ACTIVITY_KIND_RUNTIME
 WHERE correlationId IS NOT NULL;
 
 -- before: where the thread launched the kernel the last time. The first launch in a range is one whose "before" is
@@ -37,7 +38,7 @@ FROM (
 			ELSE demangledName END AS kernel,
 		row_number() OVER (ORDER BY l.tid, l.start) AS at
 	FROM CUPTI_ACTIVITY_KIND_KERNEL AS k CROSS JOIN (SELECT min(globalTid) AS lone FROM CUPTI_ACTIVITY_KIND_RUNTIME)
-		CROSS JOIN launch AS l ON l.id = (coalesce(globalPid, lone) >> 24 & 0x7FFFFFFF) << 32 | correlationId
+		CROSS JOIN launch AS l ON l.process = coalesce(globalPid, lone) >> 24 AND l.correlationId = k.correlationId
 )
 ORDER BY at;
 CREATE INDEX temp.call_start ON call(tid, start, end);

@@ -39,11 +39,11 @@ def make(path):
         nvtx[at] = (start, end, 59, name, tid, None, 51 if name is None else None, domain)
         return end + rnd.randrange(3)
 
-    corr = {}
+    corr = {}  # the same in every process, and beyond 32 bits, as in a report of many processes
 
     def launch(t, tid):
         process = tid >> 24
-        c = corr[process] = corr.get(process, 0) + 1
+        c = corr[process] = corr.get(process, 1 << 32) + 1
         calls.append((t, t + 5, tid, c, 50))
         for _ in range(rnd.choice([0, 1, 1, 1, 3])):
             at = t + rnd.randrange(500)
@@ -55,7 +55,7 @@ def make(path):
         return t + rnd.randrange(5, 9)
 
     host = 1 << 48
-    for pid, tid in ((100, 100), (100, 101), (200, 200)):
+    for pid, tid in ((100, 100), (100, 102), (101, 101)):
         tid = host + (pid << 24) + tid
         for domain in (0, 1):
             t = 10
