@@ -203,21 +203,27 @@ static struct pf_end take_end(struct perfetto *pf)
 	return first;
 }
 
+/* Every slice has one, and it is short: so it goes straight into the output. */
+static void put_end(struct perfetto *pf, struct pf_end end)
+{
+	char *start = out_room(pf->out, 128), *p = start, *packet, *event;
+
+	p = proto_put(p, PROTO_TAG(PF_PACKET, PROTO_LEN)) + 1;
+	packet = p;
+	p = pf_put_head(p, end.ts + pf->base);
+	p = proto_put(p, PROTO_TAG(PF_TRACK_EVENT, PROTO_LEN)) + 1;
+	event = p;
+	p = proto_put(proto_put(p, PROTO_TAG(TE_TYPE, PROTO_VARINT)), SLICE_END);
+	p = proto_put(proto_put(p, PROTO_TAG(TE_TRACK, PROTO_VARINT)), end.track);
+	event[-1] = (char)(p - event);
+	packet[-1] = (char)(p - packet);
+	pf->out->p = p;
+}
+
 static void put_ends(struct perfetto *pf, int64_t until)
 {
-	struct proto *m = &pf->packet;
-
-	while (pf->end_cnt > 0 && pf->ends[0].ts <= until) {
-		struct pf_end end = take_end(pf);
-		size_t at;
-
-		pf_begin_at(pf, end.ts);
-		at = proto_open(m, PF_TRACK_EVENT);
-		proto_uint(m, TE_TYPE, SLICE_END);
-		proto_uint(m, TE_TRACK, end.track);
-		proto_close(m, at);
-		pf_send(pf);
-	}
+	while (pf->end_cnt > 0 && pf->ends[0].ts <= until)
+		put_end(pf, take_end(pf));
 }
 
 /* ---- the sink ---- */

@@ -85,15 +85,22 @@ static inline void pf_begin(struct perfetto *pf)
 	proto_reset(&pf->interned);
 }
 
+/* Time, sequence, and that it needs what the sequence defined before; at most 2 * PROTO_SCALAR_MAX bytes. */
+static inline char *pf_put_head(char *p, int64_t ts)
+{
+	p = proto_put(proto_put(p, PROTO_TAG(PF_TIMESTAMP, PROTO_VARINT)), (uint64_t)ts);
+	p = proto_put(proto_put(p, PROTO_TAG(PF_SEQUENCE_ID, PROTO_VARINT)), PF_SEQUENCE);
+	return proto_put(proto_put(p, PROTO_TAG(PF_SEQUENCE_FLAGS, PROTO_VARINT)), 2);
+}
+
 /* One with a time, on our sequence. */
 static inline void pf_begin_at(struct perfetto *pf, int64_t ts)
 {
 	struct proto *m = &pf->packet;
 
 	pf_begin(pf);
-	proto_uint(m, PF_TIMESTAMP, (uint64_t)ts + (uint64_t)pf->base);
-	proto_uint(m, PF_SEQUENCE_ID, PF_SEQUENCE);
-	proto_uint(m, PF_SEQUENCE_FLAGS, 2); /* needs what the sequence defined before */
+	proto_room(m, 2 * PROTO_SCALAR_MAX);
+	m->p = pf_put_head(m->p, ts + pf->base);
 }
 
 void pf_send(struct perfetto *pf);
