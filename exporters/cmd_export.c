@@ -280,6 +280,14 @@ static bool same_file(const char *a, const char *b)
 	       sa.st_ino == sb.st_ino;
 }
 
+static char *derived(const struct export *x, int len, const char *more)
+{
+	char *name = NULL;
+
+	return asprintf(&name, "%.*s%s.%s", len, x->input, more, x->exporter->extension) < 0 ? NULL
+											     : name;
+}
+
 static int find_target(struct export *x)
 {
 	const char *slash = strrchr(x->input, '/'), *name = slash ? slash + 1 : x->input;
@@ -288,14 +296,12 @@ static int find_target(struct export *x)
 
 	if (x->output)
 		x->target = strdup(x->output);
-	else if (asprintf(&x->target, "%.*s.%s", len, x->input, x->exporter->extension) < 0)
-		x->target = NULL;
+	else
+		x->target = derived(x, len, "");
 	/* A report is never its own export. */
 	if (x->target && !x->output && same_file(x->target, x->input)) {
 		free(x->target);
-		if (asprintf(&x->target, "%.*s_export.%s", len, x->input, x->exporter->extension) <
-		    0)
-			x->target = NULL;
+		x->target = derived(x, len, "_export");
 	}
 	if (!x->target) {
 		sl_warn("export: out of memory");
@@ -311,6 +317,7 @@ static int find_target(struct export *x)
 static int check_target(struct export *x)
 {
 	bool console = strcmp(x->target, "-") == 0;
+	enum out_packing packing;
 	struct stat st;
 
 	if (console && x->exporter->shape != EXPORT_STREAM) {
@@ -318,10 +325,11 @@ static int check_target(struct export *x)
 			x->exporter->shape == EXPORT_FOLDER ? "a folder" : "a database");
 		return SL_EXIT_USAGE;
 	}
-	if (!out_packing_of(x->target, &x->packing, x->why, WHY)) {
+	if (!out_packing_of(x->target, &packing, x->why, WHY)) {
 		sl_warn("export: %s", x->why);
 		return SL_EXIT_FAIL;
 	}
+	x->packing = packing; /* NOLINT(clang-analyzer-unix.Malloc): cmd_export() frees */
 	if (x->packing != OUT_PLAIN && x->exporter->shape != EXPORT_STREAM) {
 		sl_warn("export: %s cannot be packed: %s", x->exporter->name, x->target);
 		return SL_EXIT_USAGE;
