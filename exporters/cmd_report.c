@@ -134,6 +134,7 @@ static int write_page(const struct summary *sum, sqlite3 *db, char *target)
 		.title = sum->title,
 		.rows = (int)sum->rows,
 		.findings = sum->findings,
+		.progress = !sum->quiet && isatty(STDERR_FILENO),
 	};
 	char why[WHY], ignored[WHY];
 

@@ -38,6 +38,7 @@ static int apply(struct ruling *r, const char *name)
 	size_t len;
 	FILE *f;
 
+	page_progress(p, "rule: ", name);
 	if (more)
 		r->evidence = more;
 	f = more ? open_memstream(&r->evidence[r->evidence_cnt].table, &len) : NULL;

@@ -98,7 +98,7 @@ const char *human_time(char buf[HUMAN_MAX], double ns)
 	} units[] = {
 		{999.5e6, 1e9, "s"}, {999.5e3, 1e6, "ms"}, {999.5, 1e3, "\u00b5s"}, {0, 1, "ns"}};
 	double size = fabs(ns);
-	int minutes = (int)(size / 60e9);
+	int minutes = size < 1e18 ? (int)(size / 60e9) : 0;
 
 	if (size >= 3600e9 && size < 1e18) {
 		snprintf(buf, HUMAN_MAX, "%s%d h %02d min", ns < 0 ? "-" : "", minutes / 60,

@@ -44,6 +44,14 @@ void page_section_end(struct page *p)
 	fputs("</section>\n", p->out);
 }
 
+void page_progress(const struct page *p, const char *what, const char *name)
+{
+	if (p->progress && what)
+		fprintf(stderr, "\r\033[K%s%s", what, name);
+	else if (p->progress)
+		fputs("\r\033[K", stderr);
+}
+
 /* ---- the frame around the parts ---- */
 
 static const char *title_of(const struct page *p)
@@ -150,16 +158,24 @@ static void put_scripts(const struct page *p, const char *data, FILE *out)
 
 static int make_parts(struct page *p)
 {
+	struct page_tables *tables = page_tables_start(p);
+	int rc = -1;
+
+	if (!tables)
+		return -1;
+	page_progress(p, "reading events", "");
 	p->scan.db = p->db;
 	p->scan.part = db_filter_any(p->filter);
 	if (scan_report(&p->scan) < 0)
-		return page_scan_failed(p);
-	return page_figures(p) < 0 || (p->findings && page_findings(p) < 0) ||
-			       page_over_time(p) < 0 || page_distributions(p) < 0 ||
-			       page_tables(p) < 0 || page_flame(p) < 0 || page_processes(p) < 0 ||
-			       page_recording(p) < 0
-		       ? -1
-		       : 0;
+		page_scan_failed(p);
+	else if (page_figures(p) == 0 && (!p->findings || page_findings(p) == 0) &&
+		 page_over_time(p) == 0 && page_distributions(p) == 0 &&
+		 page_tables(p, tables) == 0 && page_flame(p) == 0 && page_processes(p) == 0 &&
+		 page_recording(p) == 0)
+		rc = 0;
+	page_tables_end(tables);
+	page_progress(p, NULL, NULL);
+	return rc;
 }
 
 /* The contents stand before the parts and follow from them: so the body is made first. */

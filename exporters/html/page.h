@@ -25,6 +25,7 @@ struct page {
 	const char *input; /* path of the report */
 	const char *title; /* heading; NULL: name of the file */
 	int rows;          /* of a table at most */
+	bool progress;     /* say on stderr, a terminal, what is going on */
 	bool findings;     /* run the rules */
 
 	/* its own */
@@ -40,6 +41,8 @@ struct page {
 	char why[PAGE_WHY];
 };
 
+struct page_tables;
+
 /* Writes the page. 0, or -1 after one sentence in why. */
 int page_write(struct page *p, FILE *out);
 
@@ -53,6 +56,8 @@ void page_section(struct page *p, const char *id, const char *title, const char 
 void page_section_end(struct page *p);
 /* "python3 (1234)"; @gpid: globalPid >> 24. Returns @buf. */
 const char *page_process_name(struct page *p, int64_t gpid, char *buf, size_t len);
+/* For who waits: one line that the next one replaces; NULL takes it away. */
+void page_progress(const struct page *p, const char *what, const char *name);
 /* Takes over what @p->scan says is wrong. Always -1. */
 int page_scan_failed(struct page *p);
 
@@ -60,10 +65,14 @@ int page_figures(struct page *p);
 int page_findings(struct page *p);
 int page_over_time(struct page *p);
 int page_distributions(struct page *p);
-int page_tables(struct page *p);
+int page_tables(struct page *p, struct page_tables *t);
 int page_flame(struct page *p);
 int page_processes(struct page *p);
 int page_recording(struct page *p);
+
+/* Begins to make the tables that page_tables() writes. NULL after one sentence in why. */
+struct page_tables *page_tables_start(struct page *p);
+void page_tables_end(struct page_tables *t);
 
 /* ---- charts.c, for the two parts with charts ---- */
 

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/embed.h"
-#include "exporters/db_read.h"
 #include "exporters/html/html_text.h"
 #include "exporters/html/tables_html.h"
 #include "exporters/query.h"
@@ -253,97 +251,4 @@ long long table_of(sqlite3 *db, const struct report *r, int rows_max, FILE *out,
 	}
 	free(text);
 	return rows;
-}
-
-/* ---- those of the page ---- */
-
-static bool known(const char *name)
-{
-	char own[64];
-
-	for (size_t i = 0; sl_embedded[i].name; i++) {
-		const char *is = report_embedded(&report_kind, i, own);
-
-		if (is && strcmp(is, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The table of a report, if its data is there. Opens the section with the first one. */
-static int put_report(struct page *p, const char *name, const char *id, const char *title,
-		      bool *opened)
-{
-	char what[256], count[HUMAN_MAX], *text = NULL;
-	struct report r;
-	size_t len;
-	long long rows = 0;
-	FILE *f;
-
-	if (report_load(&report_kind, name, NULL, &r, p->why, sizeof(p->why)) != 0)
-		return -1;
-	f = query_has_data(p->db, &r, what, sizeof(what)) ? open_memstream(&text, &len) : NULL;
-	if (f) {
-		rows = table_of(p->db, &r, p->rows, f, NULL, NULL, p->why, sizeof(p->why));
-		fclose(f);
-	}
-	if (rows > 0) {
-		if (!*opened)
-			page_section(p, id, title, NULL);
-		*opened = true;
-		fprintf(p->out, "<h3 id=\"%s\">", name);
-		html_str(p->out, r.title);
-		fprintf(p->out, "</h3>\n%s", text);
-		if (rows > p->rows) {
-			fprintf(p->out,
-				"<p class=\"note\">The first %d of %s rows. All of them: "
-				"<code>sightline stats -r %s ",
-				p->rows, human_count(count, (double)rows), name);
-			html_str(p->out, p->input);
-			fputs("</code></p>\n", p->out);
-		}
-	}
-	free(text);
-	report_free(&r);
-	return rows < 0 ? -1 : 0;
-}
-
-int page_tables(struct page *p)
-{
-	/* Tables in a row with the same id stand in one section. */
-	static const struct {
-		const char *id, *title, *report;
-		const char *only, *unless; /* where the report has, or lacks, such a table */
-	} list[] = {
-		{"gpu", "GPU work", "cuda_gpu_kern_sum", NULL, NULL},
-		{"gpu", "GPU work", "cuda_gpu_mem_time_sum", NULL, NULL},
-		{"gpu", "GPU work", "cuda_gpu_mem_size_sum", NULL, NULL},
-		{"api", "CUDA calls", "cuda_api_sum", NULL, NULL},
-		{"nvtx", "NVTX ranges", "nvtx_sum", NULL, NULL},
-		{"mpi", "MPI", "mpi_event_sum", NULL, NULL},
-		{"openmp", "OpenMP", "openmp_sum", NULL, NULL},
-		{"openacc", "OpenACC", "openacc_sum", NULL, NULL},
-		{"os", "Operating system", "osrt_exact_sum", "SL_OSRT_TOTALS", NULL},
-		{"os", "Operating system", "osrt_sum", NULL, "SL_OSRT_TOTALS"},
-		{"os", "Operating system", "syscall_sum", NULL, NULL},
-		{"files", "Files", "file_access_sum", NULL, NULL},
-		{"threads", "Threads", "thread_cpu_sum", NULL, NULL},
-	};
-	bool opened = false;
-	int rc = 0;
-
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && rc == 0; i++) {
-		if (i > 0 && strcmp(list[i].id, list[i - 1].id) != 0) {
-			if (opened)
-				page_section_end(p);
-			opened = false;
-		}
-		if (!known(list[i].report) || (list[i].only && !db_read_has(p->db, list[i].only)) ||
-		    (list[i].unless && db_read_has(p->db, list[i].unless)))
-			continue;
-		rc = put_report(p, list[i].report, list[i].id, list[i].title, &opened);
-	}
-	if (opened)
-		page_section_end(p);
-	return rc;
 }
