@@ -88,6 +88,21 @@ for f in nsysai_h100_2gpu_1s nsysai_mfu_2gpu_before nsysai_mfu_2gpu_after; do
 	fi
 done
 
+# ---- what we record ourselves: two threads, per step a copy in load, kernels in forward, backward and update, a copy back ----
+if [ -x "$B/tests/gpu/steps" ] && [ -f "$B/tests/standin/libcupti.so.13" ]; then
+	(
+		export LD_LIBRARY_PATH="$B/tests/standin" SIGHTLINE_CUPTI="$B/tests/standin/libcupti.so.13"
+		profile own -t cuda,nvtx "$B/tests/gpu/steps" 20 >/dev/null 2>&1
+	)
+	is "$(st -r nvtx_gpu_proj_sum own.sqlite | cut -d, -f1,2,5,11-14 | LC_ALL=C sort | tr '\n' ' ')" ':backward,PushPop,40,80,2.0,1.0,1.0 '\
+':forward,PushPop,40,40,1.0,1.0,0.0 :load,PushPop,40,40,1.0,1.0,0.0 :step,PushPop,40,200,5.0,0.0,3.0 :update,PushPop,40,40,1.0,2.0,0.0 '\
+'Range,Style,Range Instances,Total GPU Ops,Avg GPU Ops,Avg Range Lvl,Avg Num Child ' 'our own report: work per range'
+	is "$(st -r step_sum own.sqlite | cut -d, -f1,15 | tr '\n' ' ')" 'Steps,Range 20,:step 20,:step ' 'our own report: steps'
+	against own.sqlite nvtx_pushpop_trace nvtx_gpu_proj_trace nvtx_kern_sum
+else
+	skip 'our own report: work per range, steps' 'the stand-ins are not built'
+fi
+
 # ---- names, and what is said without data ----
 for a in nvtxppsum=nvtx_pushpop_sum nvtxpptrace=nvtx_pushpop_trace nvtxkernsum=nvtx_kern_sum nvtxgpuproj=nvtx_gpu_proj_trace; do
 	is "$(st -r "${a%=*}" nvtx.sqlite | md5sum)" "$(st -r "${a#*=}" nvtx.sqlite | md5sum)" "${a%=*} is ${a#*=}"
