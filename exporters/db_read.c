@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,6 +187,7 @@ static void read_version(sqlite3 *db, int *major, int *minor)
  */
 static int check_version(sqlite3 *db, const char *path, char *why, size_t why_len)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static char *said;
 	int major, minor;
 
@@ -200,6 +202,7 @@ static int check_version(sqlite3 *db, const char *path, char *why, size_t why_le
 			 path, major, minor, SCHEMA_MAJOR, SCHEMA_MINOR);
 		return -1;
 	}
+	pthread_mutex_lock(&lock); /* tables are made by several threads */
 	if (!said || strcmp(said, path) != 0) {
 		sl_warn("%s has schema %d.%d, which is newer than %d.%d known here: what has new "
 			"names in it "
@@ -208,6 +211,7 @@ static int check_version(sqlite3 *db, const char *path, char *why, size_t why_le
 		free(said);
 		said = strdup(path);
 	}
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 

@@ -248,18 +248,26 @@ static int resolve_input(struct tables *t, char **input)
 	return 0;
 }
 
-sqlite3 *tables_open(const struct tables *t, const char *input)
+sqlite3 *tables_open_quietly(const struct tables *t, const char *input, char *why, size_t why_len)
 {
-	char why[TABLES_WHY];
-	sqlite3 *db = db_read_open(input, why, sizeof(why));
+	char reason[TABLES_WHY / 2];
+	sqlite3 *db = db_read_open(input, why, why_len);
 
-	if (!db) {
-		sl_warn("%s: %s", t->kind->command, why);
-	} else if (db_filter_apply(db, &t->filter, why, sizeof(why)) < 0) {
-		sl_warn("%s: %s: %s", t->kind->command, input, why);
+	if (db && db_filter_apply(db, &t->filter, reason, sizeof(reason)) < 0) {
+		snprintf(why, why_len, "%s: %s", input, reason);
 		sqlite3_close(db);
 		db = NULL;
 	}
+	return db;
+}
+
+sqlite3 *tables_open(const struct tables *t, const char *input)
+{
+	char why[TABLES_WHY];
+	sqlite3 *db = tables_open_quietly(t, input, why, sizeof(why));
+
+	if (!db)
+		sl_warn("%s: %s", t->kind->command, why);
 	return db;
 }
 
@@ -417,118 +425,6 @@ int tables_plan(struct tables *t)
 
 	for (size_t i = 0; i < t->job_cnt && rc == 0; i++)
 		rc = plan_job(t, &t->jobs[i], i % t->per_input, t->inputs.word[i / t->per_input]);
-	return rc;
-}
-
-/* ---- running ---- */
-
-/*
- * Lines about what is going on. They go to stdout among tables for people, as with nsys, and to
- * stderr where a program may be reading stdout.
- */
-FILE *tables_log(const struct tables *t, const struct table_job *job)
-{
-	if (t->quiet)
-		return NULL;
-	return job->kind == OUTPUT_CONSOLE && !job->format->for_people ? stderr : stdout;
-}
-
-void tables_say_start(FILE *log, const struct table_job *job)
-{
-	if (!log)
-		return;
-	fprintf(log, "Processing [%s] with [%s]", job->input, job->report->name);
-	if (job->kind != OUTPUT_CONSOLE)
-		fprintf(log, " to [%s%s]", job->kind == OUTPUT_COMMAND ? "@" : "", job->target);
-	fprintf(log, "...%s", job->kind == OUTPUT_CONSOLE ? "\n" : " ");
-	fflush(log);
-}
-
-void tables_say_skipped(FILE *log, const struct table_job *job, const char *what)
-{
-	if (log)
-		fprintf(log, "%sSKIPPED: %s does not contain %s data.\n\n",
-			job->kind == OUTPUT_CONSOLE ? "" : "\n", job->input, what);
-}
-
-void tables_say_end(FILE *log, const struct table_job *job, long long rows)
-{
-	if (!log || rows < 0)
-		return;
-	if (job->kind != OUTPUT_CONSOLE)
-		fprintf(log, "PROCESSED%s\n", rows == 0 ? " (EMPTY RESULTS)" : "");
-	fflush(log);
-}
-
-static int write_table(const struct tables *t, const struct table_job *job, sqlite3 *db,
-		       long long *rows)
-{
-	struct output out = {
-		.kind = job->kind,
-		.target = job->target,
-		.overwrite = t->force_overwrite,
-	};
-	struct sheet sheet = {
-		.title = job->report->title,
-		.name = job->report->name,
-		.console = job->kind == OUTPUT_CONSOLE,
-		.opt = job->opt,
-	};
-	char why[TABLES_WHY] = "";
-	int rc = output_open(&out, why, sizeof(why));
-
-	if (rc == 0) {
-		sheet.out = out.f;
-		*rows = query_run(db, job->report, t->unit, job->format, &sheet, why, sizeof(why));
-		if (*rows < 0) {
-			char ignored[TABLES_WHY];
-
-			output_close(&out, false, ignored, sizeof(ignored));
-			rc = -1;
-		} else {
-			rc = output_close(&out, true, why, sizeof(why));
-		}
-	}
-	if (rc < 0) {
-		if (!t->quiet && job->kind != OUTPUT_CONSOLE) {
-			putchar('\n');
-			fflush(stdout);
-		}
-		sl_warn("%s: %s: %s", t->kind->command, job->input, why);
-	}
-	return rc;
-}
-
-static int run_job(struct tables *t, const struct table_job *job)
-{
-	FILE *log = tables_log(t, job);
-	char why[TABLES_WHY];
-	long long rows = -1;
-	int rc = 0;
-	sqlite3 *db = tables_open(t, job->input);
-
-	if (!db)
-		return -1;
-	if (query_has_data(db, job->report, why, sizeof(why))) {
-		tables_say_start(log, job);
-		rc = write_table(t, job, db, &rows);
-		if (rc == 0)
-			tables_say_end(log, job, rows);
-	} else if (!t->all_defaults || !report_quiet(job->report)) {
-		tables_say_start(log, job);
-		tables_say_skipped(log, job, why);
-	}
-	sqlite3_close(db);
-	return rc;
-}
-
-int tables_run(struct tables *t)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < t->job_cnt; i++)
-		if (run_job(t, &t->jobs[i]) < 0)
-			rc = SL_EXIT_FAIL;
 	return rc;
 }
 

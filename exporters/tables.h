@@ -75,6 +75,8 @@ int tables_check_inputs(struct tables *t);
 int tables_plan(struct tables *t);
 /* An input, filtered; NULL after one line on stderr. */
 sqlite3 *tables_open(const struct tables *t, const char *input);
+/* The same, with the line in @why. */
+sqlite3 *tables_open_quietly(const struct tables *t, const char *input, char *why, size_t why_len);
 
 /* Lines about what is going on go here; NULL: nowhere. */
 FILE *tables_log(const struct tables *t, const struct table_job *job);

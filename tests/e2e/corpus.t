@@ -201,7 +201,7 @@ check 'one that is let go in time is read' timeout 20 "$BIN" info locked.sqlite
 
 # A file that goes away while it is read: what was opened is there to the end.
 cp db/3.25.0.sqlite gone.sqlite && chmod 644 gone.sqlite
-is "$("$BIN" stats -q -f csv:nohdr -r cuda_gpu_kern_sum,cuda_api_sum -o '@rm -f gone.sqlite; cat >/dev/null' gone.sqlite 2>&1; echo $?)" \
+is "$("$BIN" stats -q -f csv:nohdr -r osrt_trace,cuda_api_trace -o '@rm -f gone.sqlite; cat >/dev/null' gone.sqlite 2>&1; echo $?)" \
 	'sightline: stats: gone.sqlite: No such file or directory
 1' 'a file that vanishes between two tables is one line'
 done_testing
