@@ -1,6 +1,7 @@
 -- title: Oversubscribed CPUs
 -- about: Times in which more threads of the program wanted to run than there were CPUs for them, from context
--- about: switches. CPUs are those that it was ever seen on, so that a smaller set (taskset, containers) counts.
+-- about: switches. CPUs are those that it was ever seen on, so that a smaller set (taskset, containers) counts, or
+-- about: all of the machine where other programs kept it from them.
 -- needs: SCHED_EVENTS = context switch
 -- uses: sched_spans, names
 -- default: 440
@@ -19,14 +20,15 @@
 -- column: Thread Name = name of the thread
 CREATE TEMP TABLE level AS
 WITH edge AS (
-	SELECT start AS time, 1 AS step FROM sched_spans WHERE what IN ('run', 'wait') AND end > start
+	SELECT start AS time, 1 AS wants, what = 'run' AS runs FROM sched_spans WHERE what IN ('run', 'wait') AND end > start
 	UNION ALL
-	SELECT end, -1 FROM sched_spans WHERE what IN ('run', 'wait') AND end > start
+	SELECT end, -1, -(what = 'run') FROM sched_spans WHERE what IN ('run', 'wait') AND end > start
 ), moment AS (
-	SELECT time, sum(step) AS step FROM edge GROUP BY time
+	SELECT time, sum(wants) AS wants, sum(runs) AS runs FROM edge GROUP BY time
 )
-SELECT time AS start, sum(step) OVER (ORDER BY time ROWS UNBOUNDED PRECEDING) AS threads,
-	lead(time) OVER (ORDER BY time) AS end
+SELECT time AS start, lead(time) OVER (ORDER BY time) AS end,
+	sum(wants) OVER (ORDER BY time ROWS UNBOUNDED PRECEDING) AS threads,
+	sum(runs) OVER (ORDER BY time ROWS UNBOUNDED PRECEDING) AS running
 FROM moment;
 
 CREATE TEMP TABLE thread AS
@@ -37,9 +39,16 @@ SELECT globalTid,
 FROM sched_spans
 GROUP BY globalTid;
 
+-- Where it did not get even those CPUs while it had threads for all of them, somebody else had them.
 CREATE TEMP TABLE machine AS
-SELECT count(*) AS cpus
-FROM (SELECT DISTINCT cpu FROM SCHED_EVENTS WHERE isSchedIn AND globalTid IN (SELECT globalTid FROM sched_spans));
+WITH seen AS (
+	SELECT count(*) AS cpus
+	FROM (SELECT DISTINCT cpu FROM SCHED_EVENTS WHERE isSchedIn AND globalTid IN (SELECT globalTid FROM sched_spans))
+)
+SELECT CASE WHEN (SELECT 1.0 * sum((end - start) * running) / sum(end - start) FROM level WHERE threads >= cpus) < 0.7 * cpus
+	THEN max(cpus, coalesce((SELECT max(CAST(value AS INTEGER)) FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CpuCores'), 0))
+	ELSE cpus END AS cpus
+FROM seen;
 
 -- Threads that compute lose little by queueing, as a whole: the CPUs are busy. One that feeds a GPU keeps that waiting.
 SELECT
@@ -49,9 +58,11 @@ SELECT
 		|| ' % of the run, more threads wanted to run than the ' || cpus || ' CPU' || CASE cpus WHEN 1 THEN '' ELSE 's' END
 		|| ' could take: ' || round(1.0 * area / crowded, 1) || ' on average, ' || most
 		|| ' at most. Threads stood in the queue for {' || waited || ' ns} and ran for {' || ran || ' ns}'
-		|| coalesce('; one that calls CUDA stood there for {' || feeder_wait || ' ns}', '') || '.' AS finding
+		|| coalesce('; one that calls CUDA stood there for {' || feeder_wait || ' ns}', '') || '.'
+		|| CASE WHEN got < 0.7 * cpus THEN ' Other programs had ' || printf('%.0f', 100 - 100.0 * got / cpus)
+			|| ' % of the CPUs meanwhile.' ELSE '' END AS finding
 FROM (
-	SELECT sum(end - start) AS crowded, sum((end - start) * threads) AS area, max(threads) AS most,
+	SELECT sum(end - start) AS crowded, 1.0 * sum((end - start) * running) / sum(end - start) AS got, sum((end - start) * threads) AS area, max(threads) AS most,
 		(SELECT cpus FROM machine) AS cpus, (SELECT ns FROM wall) AS wall,
 		(SELECT CAST(sum(waited) AS INTEGER) FROM thread) AS waited,
 		(SELECT CAST(sum(ran) AS INTEGER) FROM thread) AS ran,

@@ -61,7 +61,9 @@ says 'that name no file' 'bad 57000000 Thread 101 (writer) waited 60 ms in 20 sy
 begin io_cold_reads
 says 'sleeps for the disk inside reads' 'bad 60000000 Thread 101 (reader) waited 60 ms for the disk in 10 calls on files that were not in memory (10 MB). Most of it was for /data/cold.bin.
 60000000|10|6000000.0|10000000|10000000|100|101|read|/data/cold.bin'
-says 'little of it' silent 'DELETE FROM SCHED_EVENTS WHERE start >= 60000000; DELETE FROM SL_SCHED_DETAIL WHERE start >= 60000000'
+says '5 % is not much' silent "UPDATE OSRT_API SET end = 1200000000 WHERE nameId = 1"
+says 'a little more than 5 %' 'bad 60000000 Thread 101 (reader) waited 60 ms for the disk in 10 calls on files that were not in memory (10 MB). Most of it was for /data/cold.bin.
+60000000|10|6000000.0|10000000|10000000|100|101|read|/data/cold.bin' "UPDATE OSRT_API SET end = 1199999999 WHERE nameId = 1"
 says 'without context switches: slow reads' 'severe 110000000 Thread 101 (reader) waited 110 ms for the disk in 11 calls on files that were not in memory (11 MB); so did another thread, for less. Most of it was for /data/cold.bin.
 110000000|11|10000000.0|10000000|11000000|100|101|read|/data/cold.bin
 100000000|10|10000000.0|10000000|10000000|100|102|read|/data/warm.bin' 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL'
@@ -112,6 +114,18 @@ says 'three are too many where that is asked for' 'bad None For 400 ms, 40 % of 
 200000000|300000000|40.0|1|100|103|job|worker' 'DELETE FROM SCHED_EVENTS WHERE globalTid % 256 = 104 % 256' :factor=1.49
 says 'threads asleep want no CPU' silent 'UPDATE SCHED_EVENTS SET threadState = 2 WHERE threadState = 1'
 says 'a tenth of the time' silent 'UPDATE OSRT_API SET end = 4000000000'
+# 101 and 103 alone, one CPU: between 200 and 600 ms both want it.
+one="DELETE FROM SCHED_EVENTS WHERE cpu = 1; INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES(1<<48, 'Local (CLI)', 'CpuCores', 4, '4')"
+says 'two on the one CPU that they may use' 'bad None For 400 ms, 40 % of the run, more threads wanted to run than the 1 CPU could take: 2.0 on average, 2 at most. Threads stood in the queue for 400 ms and ran for 700 ms.
+200000000|400000000|33.3|1|100|101|job|worker
+200000000|300000000|40.0|1|100|103|job|worker' "$one"
+# 103 loses the CPU at 250 and 101 gets it at 500: of 700 ms, they have it for 450, less than 0.7 of them; of the 400 for 150.
+others="$one; UPDATE SCHED_EVENTS SET start = 250000000 WHERE start = 400000000 AND isSchedIn = 0;
+	UPDATE SCHED_EVENTS SET start = 500000000 WHERE start = 400000000"
+says 'one of several CPUs, which others are on' silent "$others"
+says 'the only CPU, which others are on' 'bad None For 400 ms, 40 % of the run, more threads wanted to run than the 1 CPU could take: 2.0 on average, 2 at most. Threads stood in the queue for 650 ms and ran for 450 ms. Other programs had 63 % of the CPUs meanwhile.
+350000000|150000000|70.0|1|100|103|job|worker
+300000000|300000000|50.0|1|100|101|job|worker' "$others; UPDATE TARGET_INFO_SYSTEM_ENV SET value = '1'"
 
 begin cpu_imbalance
 says 'threads that are waited for' 'bad 100000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
@@ -153,6 +167,15 @@ says 'the luckiest do not count' 'severe 150000000 /bin/sed was started 50 times
 186000000|50|4000000.0|101.2|/bin/sed' "UPDATE SL_PROCESS_TREE SET end = start + 2000000 WHERE exe = '/bin/sed' AND start < 40000000;
 	UPDATE SL_PROCESS_TREE SET end = start + 3000000 WHERE exe = '/bin/sed' AND start BETWEEN 40000000 AND 90000000"
 says '5 % are not worth it' silent "UPDATE SL_PROCESS_TREE SET end = start + 1000000 WHERE exe = '/bin/sed'"
+
+begin cpu_short_threads
+says 'one for every item' 'bad 45000000 Thread 101 (server) made 500 threads, 500 per second, and was busy with that alone for 45 ms.
+45000000|500|90000.0|500.0|100|101|server'
+says 'too few' silent 'UPDATE SL_OSRT_TOTALS SET count = 99'
+says '100 per second are few' silent 'UPDATE OSRT_API SET end = 5000000000 WHERE nameId = 1; UPDATE SL_OSRT_TOTALS SET totalNs = 900000000'
+says '2 % are not worth it' silent 'UPDATE OSRT_API SET end = 2250000000 WHERE nameId = 1'
+says 'a little more than 2 %' 'bad 45000000 Thread 101 (server) made 500 threads, 222 per second, and was busy with that alone for 45 ms.
+45000000|500|90000.0|222.2|100|101|server' 'UPDATE OSRT_API SET end = 2249999999 WHERE nameId = 1'
 
 # ---- data for the GPU ----
 begin data_loading

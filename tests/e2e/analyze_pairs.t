@@ -81,6 +81,7 @@ else
 	pair ./gil.py gil python_gil
 fi
 pair "$HOST" processes cpu_short_processes
+pair "$HOST" threads cpu_short_threads
 if [ "$(sqlite3 -readonly "$R" 'SELECT count(*) > 0 FROM SCHED_EVENTS' 2>&1)" = 1 ]; then
 	pair "$HOST" crowd cpu_oversubscribed
 	pair "$HOST" imbalance cpu_imbalance

@@ -231,15 +231,34 @@ static void processes(int bad)
 		compute(50000);
 }
 
+/* ---- a thread for every item ---- */
+
+static void *item(void *unused)
+{
+	compute(5);
+	return unused;
+}
+
+static void threads(int bad)
+{
+	int i;
+
+	for (i = 0; i < 3200; i += 32)
+		if (bad)
+			run_threads(32, item);
+	for (i = 0; i < 3200 && !bad; i++)
+		item(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(int bad);
 	} problems[] = {
-		{"reads", reads},         {"syncs", syncs}, {"locks", locks},
-		{"crowd", crowd},         {"cold", cold},   {"imbalance", imbalance},
-		{"processes", processes},
+		{"reads", reads},         {"syncs", syncs},     {"locks", locks},
+		{"crowd", crowd},         {"cold", cold},       {"imbalance", imbalance},
+		{"processes", processes}, {"threads", threads},
 	};
 	size_t i;
 
