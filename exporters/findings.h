@@ -27,6 +27,8 @@
  * Where a rule has no threshold of its own, a cost above 10 % of the wall time is severe, above 2 % bad.
  *
  * Always there: temp.wall, one row (start, end, ns): from the first event to the last.
+ *
+ * In the sqlite3 shell: .read the shared steps that it uses, .parameter set its arguments, .read the rule.
  */
 #ifndef SL_FINDINGS_H
 #define SL_FINDINGS_H

@@ -390,6 +390,7 @@ static void help_one(FILE *out, const struct report *r)
 	fprintf(out, "%s -- %s\n\n", r->name, r->title);
 	help_fields(out, r->sql, "about", NULL);
 	help_args(out, r);
+	help_fields(out, r->sql, "advice", "Advice");
 	help_fields(out, r->sql, "column", "Columns");
 	help_fields(out, r->sql, "needs", "Reads");
 	fputc('\n', out);

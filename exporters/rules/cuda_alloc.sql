@@ -1,6 +1,7 @@
 -- title: Memory Allocation in the Loop
 -- about: Calls that allocate and free memory of the GPU, or pinned memory, while kernels come and go: from the start
--- about: of a process's first kernel to the end of its last. Most of them wait for the device.
+-- about: of a process's first kernel to the end of its last. Most of them wait for the device; those that take from a
+-- about: pool (cudaMallocAsync) do not, and do not count.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
 -- uses: gpu_span
 -- default: 70
@@ -24,12 +25,12 @@ SELECT r.globalTid, nameId, count(*) AS n, sum(r.end - r.start) AS ns, max(r.end
 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r JOIN gpu_span AS g ON g.pid = r.globalTid >> 24
 WHERE r.start >= g.start AND r.start < g.end AND r.end >= r.start AND nameId IN (
 	SELECT id FROM StringIds
-	WHERE value GLOB 'cudaMalloc*' OR value GLOB 'cudaFree*' OR value GLOB 'cudaHostAlloc*'
+	WHERE value NOT GLOB '*Async*' AND (value GLOB 'cudaMalloc*' OR value GLOB 'cudaFree*' OR value GLOB 'cudaHostAlloc*'
 		OR value GLOB 'cudaHostRegister*' OR value GLOB 'cudaHostUnregister*'
 		OR value GLOB 'cuMemAlloc*' OR value GLOB 'cuMemFree*' OR value GLOB 'cuMemHostAlloc*'
 		OR value GLOB 'cuMemHostRegister*' OR value GLOB 'cuMemHostUnregister*'
 		OR value GLOB 'cuMemCreate*' OR value GLOB 'cuMemRelease*' OR value GLOB 'cuMemMap*'
-		OR value GLOB 'cuMemUnmap*')
+		OR value GLOB 'cuMemUnmap*'))
 GROUP BY r.globalTid, nameId;
 
 -- How often what is allocated fell from a peak by at least a fifth of the highest level and rose again by as much.

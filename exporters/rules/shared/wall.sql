@@ -9,6 +9,7 @@ WITH span(first, last) AS (
 	UNION ALL SELECT min(start), max(end) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
 	UNION ALL SELECT min(start), max(max(start), max(end)) FROM OSRT_API
 	UNION ALL SELECT min(start), coalesce(max(max(start), max(end)), max(start)) FROM NVTX_EVENTS
+		WHERE eventType IN (34, 59, 60) -- marks and ranges; names of domains and categories are no events
 	UNION ALL SELECT min(start), max(end) FROM MPI_COLLECTIVES_EVENTS
 	UNION ALL SELECT min(start), max(end) FROM MPI_P2P_EVENTS
 ), event AS (
