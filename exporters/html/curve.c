@@ -111,8 +111,9 @@ void histogram_add_125(struct histogram *h, int64_t value)
 double histogram_edge_125(int slot)
 {
 	static const double step[] = {1, 2, 5};
+	int decade = (slot - 1) / 3;
 
-	return slot == 0 ? 0 : step[(slot - 1) % 3] * pow(10, (slot - 1) / 3);
+	return slot == 0 ? 0 : step[(slot - 1) % 3] * pow(10, decade);
 }
 
 void histogram_add_pow4(struct histogram *h, int64_t value)

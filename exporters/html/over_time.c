@@ -127,7 +127,7 @@ static void draw_memory(struct page *p)
 		snprintf(words + len, sizeof(words) - len, "%s%s on GPU %lld", colour++ ? ", " : "",
 			 human_bytes(bytes, g->memory->peak), (long long)g->id);
 	}
-	strcat(words, ".");
+	snprintf(words + strlen(words), sizeof(words) - strlen(words), ".");
 	chart_begin(p, "gpu-memory", "time", UNIT_BYTES, most, "GPU memory", words);
 	colour = 0;
 	for (size_t i = 0; i < s->gpu_cnt && colour < GPUS_MAX; i++) {

@@ -90,7 +90,7 @@ static enum direction way_of(const struct pass *p, int64_t name_id)
 {
 	long i = id_map_find(&p->names, name_id);
 
-	return i < 0 ? NONE : p->way[i];
+	return i < 0 || !p->way ? NONE : p->way[i];
 }
 
 static int draw(struct scan *s, enum direction way, int64_t start, int64_t end, int64_t bytes)

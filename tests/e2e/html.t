@@ -1,7 +1,7 @@
 #!/bin/sh
 # html.t - the HTML summary: a page that needs nothing else, whose figures are those of the report, and in
 # which no name can do anything. html_page.py looks at the page, html_truth.py at the figures.
-# shellcheck disable=SC2012,SC2016
+# shellcheck disable=SC2010,SC2012,SC2016
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
