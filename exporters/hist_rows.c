@@ -100,18 +100,17 @@ static int figures_best(sqlite3_vtab *v, sqlite3_index_info *info)
 
 static int rows_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
-	struct rows_cursor *c = sqlite3_malloc(sizeof(*c));
+	struct rows_cursor *c = calloc(1, sizeof(*c)); /* aligned to 16, as sqlite3_malloc() is not */
 
 	(void)v;
 	if (!c)
 		return SQLITE_NOMEM;
-	memset(c, 0, sizeof(*c));
 	*out = &c->base;
 	return SQLITE_OK;
 }
 static int rows_close(sqlite3_vtab_cursor *c)
 {
-	sqlite3_free(c);
+	free(c);
 	return SQLITE_OK;
 }
 static int rows_eof(sqlite3_vtab_cursor *base)
