@@ -104,6 +104,8 @@ pair "$GPU" access cuda_copy_bandwidth
 pair "$GPU" combined cuda_alloc cuda_small_copies cuda_sync_idle cuda_small_kernels stream_imbalance cuda_copy_bandwidth
 pair "$GPU" pageable cuda_memcpy_async
 pair "$GPU" default-stream cuda_default_stream
+pair "$GPU" blocking cuda_memcpy_sync
+pair "$GPU" devices gpu_imbalance
 pair "$GPU" compiling cuda_module_load
 pair "$GPU" loader data_loading
 done_testing

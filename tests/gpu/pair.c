@@ -27,6 +27,8 @@ int cudaLaunchKernel(const void *, struct cuda_dim3, struct cuda_dim3, void **, 
 int cudaMalloc(void **, size_t);
 int cudaMallocHost(void **, size_t);
 int cudaFree(void *);
+int cudaSetDevice(int);
+int cudaMemcpy(void *, const void *, size_t, int);
 int cudaMemcpyAsync(void *, const void *, size_t, int, CUstream);
 int cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_t, int, CUstream);
 int cudaMemsetAsync(void *, int, size_t, CUstream);
@@ -292,6 +294,45 @@ static void default_stream(int bad)
 	DO(cudaDeviceSynchronize());
 }
 
+/* Copies that the thread waits for, though what it does next has nothing to do with them. */
+static void blocking(int bad)
+{
+	enum {
+		BYTES = 2 * MIB
+	};
+	char *host = pinned_memory(BYTES), *device = device_memory(BYTES);
+	CUstream s = stream_make();
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		if (bad)
+			DO(cudaMemcpy(device, host, BYTES, CUDA_HOST_TO_DEVICE));
+		else
+			DO(cudaMemcpyAsync(device, host, BYTES, CUDA_HOST_TO_DEVICE, s));
+		launch(SHORT, s);
+	}
+	DO(cudaStreamSynchronize(s));
+}
+
+/* Two GPUs, one of which has most of the work. */
+static void devices(int bad)
+{
+	CUstream s[2];
+	int step, i;
+
+	for (i = 0; i < 2; i++) {
+		DO(cudaSetDevice(i));
+		s[i] = stream_make();
+	}
+	for (step = 0; step < 60; step++)
+		for (i = 0; i < 2; i++) {
+			DO(cudaSetDevice(i));
+			launch(!bad ? MIDDLE : i ? SMALL : LARGE, s[i]);
+		}
+	for (i = 0; i < 2; i++)
+		DO(cudaStreamSynchronize(s[i]));
+}
+
 /* Code that is compiled again for every step. */
 static void compiling(int bad)
 {
@@ -447,6 +488,8 @@ int main(int argc, char **argv)
 		{"combined", combined},
 		{"pageable", pageable},
 		{"default-stream", default_stream},
+		{"blocking", blocking},
+		{"devices", devices},
 		{"compiling", compiling},
 		{"loader", loader},
 	};
@@ -455,6 +498,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && (!strcmp(argv[2], "bad") || !strcmp(argv[2], "good")))
 		for (i = 0; i < sizeof(problems) / sizeof(*problems); i++)
 			if (!strcmp(argv[1], problems[i].name)) {
+				setenv("STANDIN_DEVICES", "2", 0);
 				register_kernels();
 				problems[i].run(!strcmp(argv[2], "bad"));
 				return 0;
