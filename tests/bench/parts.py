@@ -8,6 +8,7 @@ import time
 from statistics import median
 
 from export_part import part_export
+from stats_part import part_stats
 from tracers import Broken, counts, has_table, none, ours, shim, sqlite, usable_peers, without_collector
 
 FLOOD = int(os.environ.get("FLOOD", "20000000"))
@@ -278,4 +279,4 @@ def part_bytes(bench, table):
 
 
 PARTS = {"pread": part_pread, "below": part_below, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python,
-         "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes, "export": part_export}
+         "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes, "export": part_export, "stats": part_stats}

@@ -1,0 +1,46 @@
+"""stats_part.py - how fast the default set of tables is made of ten million events, and in how much memory.
+
+The reference is the sqlite3 shell with the same reports, which are plain SQL: what a report costs without what we
+do to make it faster. "info" reads every event once.
+"""
+import os
+import re
+from statistics import median
+
+from export_part import report_of
+
+EVENTS = int(os.environ.get("STATS_EVENTS", "10000000"))
+REPORTS = os.path.join(os.path.dirname(__file__), "..", "..", "exporters", "reports")
+# Those of the default set that find something in what bigreport makes.
+USED = ("nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum",
+        "thread_cpu_sum")
+
+
+def shell(path):
+    """One call of the shell for all: compat.def's views for what the report lacks, then each text."""
+    argv = ["sqlite3", "-readonly", "-csv", path]
+    for table in "SL_SCHED_DETAIL", "PROFILER_OVERHEAD":
+        columns = re.search(r'TABLE\(%s,\s*"([^)]*)"\)' % table,
+                            open(os.path.join(REPORTS, "..", "compat.def")).read()).group(1).replace('"', " ").split()
+        argv.append("CREATE TEMP VIEW %s AS SELECT %s WHERE 0" % (table, ", ".join("NULL AS " + c for c in columns)))
+    return argv + [".read '%s'" % os.path.join(REPORTS, name + ".sql") for name in USED]
+
+
+def part_stats(bench, table):
+    path = report_of(bench, EVENTS)
+    ours, info, texts = [], [], []
+    for _ in range(min(bench.rounds, 3)):
+        ours.append(bench.command([bench.sightline, "stats", "-q", "-f", "csv", path]))
+        info.append(bench.command([bench.sightline, "info", path]))
+        texts.append(bench.command(shell(path)))
+
+    def mid(runs, what):
+        return median(wall if what == "wall" else getattr(usage, what) for _, usage, wall in runs)
+
+    events = "%d M events" % (EVENTS // 1000000)
+    table.add("stats, default set of %s" % events, mid(ours, "wall"), mid(texts, "wall"), "the same SQL in the shell", "s",
+              "<= 5")
+    table.add("stats, CPU time of it", mid(ours, "cpu"), mid(texts, "cpu"), "the same SQL in the shell", "s")
+    table.add("stats, memory", mid(ours, "rss_kib") / 1024, mid(texts, "rss_kib") / 1024, "the same SQL in the shell", "MiB",
+              "<= 300")
+    table.add("info, %s" % events, mid(info, "wall"), unit="s")
