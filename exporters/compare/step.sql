@@ -1,6 +1,6 @@
 -- title: Steps
 -- about: The outermost NVTX ranges that repeat: of those whose names differ in numbers only, and that came at least
--- about: three times on one thread, the ones with most time.
+-- about: three times on one thread, the ones that are called step, iteration or batch, and of them those with most time.
 -- needs: NVTX_EVENTS = NVTX
 -- unit: ns
 -- default: 100
@@ -23,7 +23,7 @@ WITH range AS (
 	FROM outer_range
 	GROUP BY globalTid, name
 	HAVING count(*) >= 3
-	ORDER BY sum(dur) DESC
+	ORDER BY name LIKE '%step%' OR name LIKE '%iter%' OR name LIKE '%batch%' DESC, sum(dur) DESC
 	LIMIT 1
 )
 SELECT name, name, dur, count(*)
