@@ -85,12 +85,12 @@ WITH hist AS MATERIALIZED (
 	WHERE end IS NOT NULL
 	GROUP BY 2, 3
 ), named AS MATERIALIZED (
-	SELECT json_array(category, CASE
+	SELECT category || CASE
 			WHEN category = 2 AND hist.name = -1 THEN '[CUDA memset]'
 			WHEN category = 2 THEN '[CUDA memcpy ' || coalesce(label, hist.name) || ']'
 			WHEN typeof(hist.name) = 'text' THEN hist.name
 			WHEN category = 3 AND s.value GLOB '*_v[0-9][0-9][0-9][0-9]' THEN substr(s.value, 1, length(s.value) - 6)
-			ELSE coalesce(s.value, '[unknown ' || hist.name || ']') END) AS key,
+			ELSE coalesce(s.value, '[unknown ' || hist.name || ']') END AS key,
 		dur, sum(n) AS n
 	FROM hist
 		LEFT JOIN StringIds AS s ON category <> 2 AND s.id = hist.name
@@ -121,7 +121,7 @@ SELECT
 	most AS "Max (ns)",
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
 	/* percentiles: p{i} AS "P{p} (ns)", */
-	CASE json_extract(key, '$[0]') WHEN 1 THEN 'CUDA_KERNEL' WHEN 2 THEN 'MEMORY_OPER' ELSE 'CUDA_API' END AS "Category",
-	json_extract(key, '$[1]') AS "Operation"
+	CASE substr(key, 1, 1) WHEN '1' THEN 'CUDA_KERNEL' WHEN '2' THEN 'MEMORY_OPER' ELSE 'CUDA_API' END AS "Category",
+	substr(key, 2) AS "Operation"
 FROM total JOIN spread USING (key)
 ORDER BY time DESC, key;

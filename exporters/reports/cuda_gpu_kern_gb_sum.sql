@@ -70,9 +70,8 @@ WITH hist AS MATERIALIZED (
 	WHERE :nvtx_name AND end IS NOT NULL
 	GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
 ), named AS MATERIALIZED (
-	SELECT json_array(
-			CASE typeof(name) WHEN 'text' THEN name ELSE coalesce(value, '[unknown ' || name || ']') END,
-			printf('%4d %4d %4d', gridX, gridY, gridZ), printf('%4d %4d %4d', blockX, blockY, blockZ)) AS key,
+	SELECT printf('%4d %4d %4d|%4d %4d %4d|', gridX, gridY, gridZ, blockX, blockY, blockZ)
+			|| CASE typeof(name) WHEN 'text' THEN name ELSE coalesce(value, '[unknown ' || name || ']') END AS key,
 		dur, sum(n) AS n
 	FROM hist LEFT JOIN StringIds ON StringIds.id = name
 	GROUP BY 1, 2
@@ -101,8 +100,8 @@ SELECT
 	most AS "Max (ns)",
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
 	/* percentiles: p{i} AS "P{p} (ns)", */
-	json_extract(key, '$[1]') AS "GridXYZ",
-	json_extract(key, '$[2]') AS "BlockXYZ",
-	json_extract(key, '$[0]') AS "Name"
-FROM total JOIN spread USING (key)
+	substr(key, 1, instr(key, '|') - 1) AS "GridXYZ",
+	substr(rest, 1, instr(rest, '|') - 1) AS "BlockXYZ",
+	substr(rest, instr(rest, '|') + 1) AS "Name"
+FROM (SELECT *, substr(key, instr(key, '|') + 1) AS rest FROM total) JOIN spread USING (key)
 ORDER BY time DESC, "Name", "GridXYZ", "BlockXYZ";

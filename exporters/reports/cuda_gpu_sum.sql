@@ -52,51 +52,40 @@ FROM (
 ) AS call JOIN edge ON edge.rowid = open AND edge.end >= call.end
 ORDER BY process, correlationId, at DESC, edge.end, domain;
 -- [end]
+-- key: a text with the range before it, or 4 * id + 1 for a kernel, 4 * kind + 2 for a copy (-1: set)
 WITH hist AS MATERIALIZED (
-	SELECT 1 AS category,
-		coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END,
-			demangledName) AS name,
+	SELECT 4 * coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END,
+			demangledName) + 1 AS key,
 		end - start AS dur, count(*) AS n
 	FROM CUPTI_ACTIVITY_KIND_KERNEL
 	WHERE NOT coalesce(:nvtx_name, 0) AND end IS NOT NULL
-	GROUP BY 2, 3
+	GROUP BY 1, 2
 	UNION ALL
-	SELECT 1, coalesce(l.text || '/', '') || coalesce(s.value, '[unknown ' || k.nameId || ']'), end - start, count(*)
+	SELECT coalesce(l.text || '/', '') || coalesce(s.value, '[unknown ' || k.nameId || ']'), end - start, count(*)
 	FROM (SELECT *, coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END,
 				demangledName) AS nameId FROM CUPTI_ACTIVITY_KIND_KERNEL) AS k
 		LEFT JOIN launch AS l ON l.process = k.globalPid >> 24 AND l.correlationId = k.correlationId
 		LEFT JOIN StringIds AS s ON s.id = k.nameId
 	WHERE :nvtx_name AND end IS NOT NULL
-	GROUP BY 2, 3
+	GROUP BY 1, 2
 	UNION ALL
-	SELECT 2, copyKind, end - start, count(*)
+	SELECT 4 * copyKind + 2, end - start, count(*)
 	FROM CUPTI_ACTIVITY_KIND_MEMCPY
 	WHERE end IS NOT NULL
-	GROUP BY 2, 3
+	GROUP BY 1, 2
 	UNION ALL
-	SELECT 2, -1, end - start, count(*)
+	SELECT -2, end - start, count(*)
 	FROM CUPTI_ACTIVITY_KIND_MEMSET
 	WHERE end IS NOT NULL
-	GROUP BY 3
-), named AS MATERIALIZED (
-	SELECT json_array(category, CASE
-			WHEN category = 2 AND hist.name = -1 THEN '[CUDA memset]'
-			WHEN category = 2 THEN '[CUDA memcpy ' || coalesce(label, hist.name) || ']'
-			WHEN typeof(hist.name) = 'text' THEN hist.name
-			ELSE coalesce(s.value, '[unknown ' || hist.name || ']') END) AS key,
-		dur, sum(n) AS n
-	FROM hist
-		LEFT JOIN StringIds AS s ON category <> 2 AND s.id = hist.name
-		LEFT JOIN ENUM_CUDA_MEMCPY_OPER AS o ON category = 2 AND o.id = hist.name
-	GROUP BY 1, 2
+	GROUP BY 2
 ), total AS MATERIALIZED (
 	SELECT key, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
 		1.0 * sum(n * dur) / sum(n) AS mean
-	FROM named
+	FROM hist
 	GROUP BY key
 ), ranked AS (
 	SELECT key, dur, n, sum(n) OVER (PARTITION BY key ORDER BY dur) AS upto
-	FROM named
+	FROM hist
 ), spread AS (
 	SELECT t.key, sum(n * (dur - mean) * (dur - mean)) AS squares,
 		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
@@ -114,7 +103,12 @@ SELECT
 	most AS "Max (ns)",
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
 	/* percentiles: p{i} AS "P{p} (ns)", */
-	CASE json_extract(key, '$[0]') WHEN 1 THEN 'CUDA_KERNEL' ELSE 'MEMORY_OPER' END AS "Category",
-	json_extract(key, '$[1]') AS "Operation"
+	CASE WHEN typeof(key) = 'text' OR key & 3 = 1 THEN 'CUDA_KERNEL' ELSE 'MEMORY_OPER' END AS "Category",
+	CASE WHEN typeof(key) = 'text' THEN key
+		WHEN key & 3 = 1 THEN coalesce(value, '[unknown ' || (key >> 2) || ']')
+		WHEN key < 0 THEN '[CUDA memset]'
+		ELSE '[CUDA memcpy ' || coalesce(label, key >> 2) || ']' END AS "Operation"
 FROM total JOIN spread USING (key)
-ORDER BY time DESC, key;
+	LEFT JOIN StringIds AS s ON key & 3 = 1 AND s.id = key >> 2
+	LEFT JOIN ENUM_CUDA_MEMCPY_OPER AS o ON key & 3 = 2 AND o.id = key >> 2
+ORDER BY time DESC, "Category", "Operation";
