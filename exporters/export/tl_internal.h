@@ -70,6 +70,8 @@ struct tl_tracks;
 struct tl_tracks *tl_tracks_new(sqlite3 *db, struct tl_names *names, const struct tl_sink *sink,
 				void *self);
 void tl_tracks_free(struct tl_tracks *t);
+/* What the program itself calls a thread. */
+int tl_tracks_name_thread(struct tl_tracks *t, int64_t global, const char *name);
 /* All announce what is new. NULL: no memory, or the sink stopped. */
 struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global);

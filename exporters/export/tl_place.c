@@ -9,11 +9,12 @@
 #define NVTX_MARK     34
 #define NVTX_CATEGORY 33
 #define NVTX_RANGE    60 /* start/end */
+#define NVTX_THREAD   39
 #define NVTX_DOMAIN   75
 #define CLASS_DRIVER  1
 #define MEMORY_FREE   1
 
-/* ---- names of NVTX domains and categories: some rows among those of ranges ---- */
+/* ---- names of NVTX domains, categories and threads: some rows among those of ranges ---- */
 
 static int keep_text(struct tl_run *r, uint64_t *slot, const char *text)
 {
@@ -34,7 +35,7 @@ int tl_names_of_domains(struct tl_run *r)
 	static const char sql[] = "SELECT eventType, globalTid, ifnull(domainId, 0), category, "
 				  "coalesce(text, s.value) "
 				  "FROM NVTX_EVENTS LEFT JOIN StringIds AS s ON s.id = textId "
-				  "WHERE eventType IN (33, 75)";
+				  "WHERE eventType IN (33, 39, 75)";
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL);
 
@@ -47,6 +48,12 @@ int tl_names_of_domains(struct tl_run *r)
 		rc = SQLITE_OK;
 		if (!text || !*text)
 			continue;
+		if (sqlite3_column_int(stmt, 0) == NVTX_THREAD) {
+			if (tl_tracks_name_thread(r->tracks, sqlite3_column_int64(stmt, 1), text) <
+			    0)
+				rc = SQLITE_NOMEM;
+			continue;
+		}
 		if (sqlite3_column_int(stmt, 0) == NVTX_CATEGORY) {
 			m = &r->categories;
 			key = tl_hash(key) ^ (uint64_t)sqlite3_column_int64(stmt, 3);

@@ -31,6 +31,7 @@ struct tl_tracks {
 	struct track *recent[2][RECENT];
 	struct tl_map by_key;       /* hash of the key -> struct track *; see find() */
 	struct tl_map thread_names; /* globalTid -> nameId + 1 */
+	struct tl_map given_names;  /* globalTid -> char *: by the program */
 	struct tl_map pids, tids;   /* numbers taken; tids by (pid, tid) */
 	struct track *first, *last;
 	uint32_t cnt;
@@ -190,9 +191,14 @@ static struct tl_track *thread(struct tl_tracks *t, int64_t global)
 	process = tl_track_process(t, global);
 	if (!process)
 		return NULL;
-	name_id = tl_map_at(&t->thread_names, (uint64_t)global, false);
-	if (name_id)
+	/* What the program calls a thread is more telling than what the kernel does. */
+	name_id = tl_map_at(&t->given_names, (uint64_t)global, false);
+	if (name_id) {
+		name.text = (const char *)(uintptr_t)*name_id;
+		name.len = strlen(name.text);
+	} else if ((name_id = tl_map_at(&t->thread_names, (uint64_t)global, false)) != NULL) {
 		name = tl_name(t->names, (int64_t)(*name_id - 1), false);
+	}
 	made = make(TL_THREAD, process, name.text, name.len);
 	if (!made)
 		return NULL;
@@ -474,28 +480,33 @@ struct tl_track *tl_track_lane(struct tl_tracks *t, struct tl_track *track, int6
 
 static int load_thread_names(struct tl_tracks *t)
 {
-	/* What the program calls a thread through NVTX is more telling than what the kernel calls it. */
-	static const char *const sql[] = {
-		"SELECT globalTid, nameId FROM ThreadNames WHERE globalTid IS NOT NULL",
-	};
+	static const char sql[] =
+		"SELECT globalTid, nameId FROM ThreadNames WHERE globalTid IS NOT NULL";
 	sqlite3_stmt *stmt = NULL;
-	int rc = SQLITE_DONE;
+	int rc = sqlite3_prepare_v2(t->db, sql, -1, &stmt, NULL);
 
-	for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && rc == SQLITE_DONE; i++) {
-		rc = sqlite3_prepare_v2(t->db, sql[i], -1, &stmt, NULL);
-		while (rc == SQLITE_OK || rc == SQLITE_ROW) {
-			rc = sqlite3_step(stmt);
-			if (rc != SQLITE_ROW)
-				break;
-			uint64_t *slot = tl_map_at(&t->thread_names,
-						   (uint64_t)sqlite3_column_int64(stmt, 0), true);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		uint64_t *slot =
+			tl_map_at(&t->thread_names, (uint64_t)sqlite3_column_int64(stmt, 0), true);
 
-			if (slot)
-				*slot = (uint64_t)sqlite3_column_int64(stmt, 1) + 1;
-		}
-		sqlite3_finalize(stmt);
+		if (slot)
+			*slot = (uint64_t)sqlite3_column_int64(stmt, 1) + 1;
+		rc = SQLITE_OK;
 	}
+	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+int tl_tracks_name_thread(struct tl_tracks *t, int64_t global, const char *name)
+{
+	uint64_t *slot = tl_map_at(&t->given_names, (uint64_t)global, true);
+	char *text = slot ? strdup(name) : NULL;
+
+	if (!text)
+		return -1;
+	free((void *)(uintptr_t)*slot);
+	*slot = (uintptr_t)text;
+	return 0;
 }
 
 struct tl_tracks *tl_tracks_new(sqlite3 *db, struct tl_names *names, const struct tl_sink *sink,
@@ -529,6 +540,10 @@ void tl_tracks_free(struct tl_tracks *t)
 	if (t) {
 		tl_map_free(&t->by_key);
 		tl_map_free(&t->thread_names);
+		for (size_t i = 0; i < t->given_names.size; i++)
+			if (t->given_names.slot[i].used)
+				free((void *)(uintptr_t)t->given_names.slot[i].value);
+		tl_map_free(&t->given_names);
 		tl_map_free(&t->pids);
 		tl_map_free(&t->tids);
 	}

@@ -38,6 +38,11 @@ is "$(cat count)" 5 '--pid: a call, what it started, a time on a CPU, and all me
 ex -t chrome -a cuda-api --time 2.25us-2.405us -o - small.sqlite | grep -c '"ph":"X"' >count
 is "$(cat count)" 1 '--time'
 
+cp small.sqlite named.sqlite
+sqlite3 named.sqlite "INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, eventId) VALUES(0, 39, 'loader', 281478332154056, 90)"
+ex -t chrome -a cuda-api -o - named.sqlite | grep -q '"pid":200,"tid":200,"name":"thread_name","args":{"name":"loader"}'
+is $? 0 'a thread that was named through NVTX'
+
 # ---- the order in which rows lie in a table does not matter ----
 "$PY" - <<'EOT'
 import random, sqlite3
