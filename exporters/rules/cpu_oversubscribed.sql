@@ -45,7 +45,8 @@ WITH seen AS (
 	SELECT count(*) AS cpus
 	FROM (SELECT DISTINCT cpu FROM SCHED_EVENTS WHERE isSchedIn AND globalTid IN (SELECT globalTid FROM sched_spans))
 )
-SELECT CASE WHEN (SELECT 1.0 * sum((end - start) * running) / sum(end - start) FROM level WHERE threads >= cpus) < 0.7 * cpus
+SELECT CASE
+	WHEN (SELECT 1.0 * sum((end - start) * running) / sum(end - start) FROM level WHERE threads >= cpus) < 0.7 * cpus
 	THEN max(cpus, coalesce((SELECT max(CAST(value AS INTEGER)) FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CpuCores'), 0))
 	ELSE cpus END AS cpus
 FROM seen;
@@ -62,7 +63,8 @@ SELECT
 		|| CASE WHEN got < 0.7 * cpus THEN ' Other programs had ' || printf('%.0f', 100 - 100.0 * got / cpus)
 			|| ' % of the CPUs meanwhile.' ELSE '' END AS finding
 FROM (
-	SELECT sum(end - start) AS crowded, 1.0 * sum((end - start) * running) / sum(end - start) AS got, sum((end - start) * threads) AS area, max(threads) AS most,
+	SELECT sum(end - start) AS crowded, 1.0 * sum((end - start) * running) / sum(end - start) AS got,
+		sum((end - start) * threads) AS area, max(threads) AS most,
 		(SELECT cpus FROM machine) AS cpus, (SELECT ns FROM wall) AS wall,
 		(SELECT CAST(sum(waited) AS INTEGER) FROM thread) AS waited,
 		(SELECT CAST(sum(ran) AS INTEGER) FROM thread) AS ran,

@@ -1,9 +1,9 @@
--- sched_spans(globalTid, what, start, end, preempted): what threads did between context switches: 'run' on a CPU, 'wait'
--- able to run but without a CPU, 'sleep' until they were woken, 'disk' the same in the state that the kernel
--- calls uninterruptible. Where wakeups were not recorded, waiting after a sleep counts as part of it. Spans
--- whose end was not seen are left out, save the last run of a thread. preempted: 1 where a thread that waits had to
--- give up the CPU, 0 where it had been woken. Of a machine that was recorded as a whole,
--- the traced processes and what they started.
+-- sched_spans(globalTid, what, start, end, preempted): what threads did between context switches: 'run' on a
+-- CPU, 'wait' able to run but without a CPU, 'sleep' until they were woken, 'disk' the same in the state that the
+-- kernel calls uninterruptible. Where wakeups were not recorded, waiting after a sleep counts as part of it. Spans
+-- whose end was not seen are left out, save the last run of a thread. preempted: 1 where a thread that waits had
+-- to give up the CPU, 0 where it had been woken. Of a machine that was recorded as a whole: the traced processes
+-- and what they started.
 CREATE TEMP TABLE sched_spans AS
 WITH mine AS MATERIALIZED (
 	SELECT globalPid FROM SL_PROCESS_TREE WHERE traced = 1 OR kind <> 0
