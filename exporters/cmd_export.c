@@ -243,7 +243,17 @@ static int find_type(struct export *x)
 	return SL_EXIT_USAGE;
 }
 
-/* x.nsys-rep stands for the database beside it. */
+static bool is_older(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	if (stat(a, &sa) < 0 || stat(b, &sb) < 0)
+		return false;
+	return sa.st_mtim.tv_sec != sb.st_mtim.tv_sec ? sa.st_mtim.tv_sec < sb.st_mtim.tv_sec
+						      : sa.st_mtim.tv_nsec < sb.st_mtim.tv_nsec;
+}
+
+/* x.nsys-rep stands for the database beside it, unless that was made of an earlier x.nsys-rep. */
 static int find_input(struct export *x)
 {
 	char *sqlite = NULL;
@@ -262,6 +272,13 @@ static int find_input(struct export *x)
 			"export --type "
 			"sqlite %s",
 			x->input, sqlite, x->input);
+		free(sqlite);
+		return SL_EXIT_FAIL;
+	}
+	if (is_older(sqlite, x->input)) {
+		sl_warn("export: %s is older than %s; make it anew with: nsys export --type sqlite "
+			"--force-overwrite true %s (or name %s to read it as it is)",
+			sqlite, x->input, x->input, sqlite);
 		free(sqlite);
 		return SL_EXIT_FAIL;
 	}

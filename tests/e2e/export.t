@@ -116,6 +116,9 @@ is "$(ls names | wc -l)" 4 'nothing else is left'
 : >run.nsys-rep && cp small.sqlite run.sqlite
 is "$(ex -t text -a kernel -o - run.nsys-rep 2>&1 | head -n 1)" 'sightline: using run.sqlite for run.nsys-rep' 'x.nsys-rep is x.sqlite'
 
+touch -d '2 days ago' run.sqlite
+is "$(ex -t text -a kernel -o - run.nsys-rep 2>&1 | cut -d' ' -f 1-9)" 'sightline: export: run.sqlite is older than run.nsys-rep; make it' 'not one of an earlier recording'
+
 # ---- wrong use, bad input ----
 wrong() { # STATUS MESSAGE-PART NAME ARGUMENT...
 	want_status=$1 part=$2 name=$3
