@@ -123,7 +123,7 @@ SELECT
 	cost,
 	'GPU ' || deviceId || ' of process ' || (globalPid / 0x1000000 % 0x1000000) || ' had nothing to do for {' || cost
 		|| ' ns} while files were read for it, ' || CAST(100 * cost / span AS INTEGER)
-		|| ' % of the time it was in use: {' || calls || '} calls on {' || files || '} files'
+		|| ' % of the time it was in use: {' || calls || '} calls on {' || files || ' file|files}'
 		|| coalesce(', most of them in ' || folder, '') || '.' AS finding
 FROM (
 	SELECT globalPid, deviceId, ns AS cost,

@@ -61,7 +61,7 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' ELSE 'bad' END AS severity,
 	cost,
 	'Thread ' || (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '') || ' waited {' || cost
-		|| ' ns} for the disk in {' || n || '} calls on files that were not in memory'
+		|| ' ns} for the disk in {' || n || ' call|calls} on files that were not in memory'
 		|| CASE WHEN bytes > 0 THEN ' ({' || bytes || ' B})' ELSE '' END
 		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN '; so did another thread, for less'
 			ELSE '; so did ' || (threads - 1) || ' other threads, for less' END

@@ -52,7 +52,7 @@ SELECT
 	cost,
 	CASE WHEN threads = 1 THEN 'Thread ' ELSE threads || ' threads waited {' || whole
 		|| ' ns} for locks altogether; thread ' END || (globalTid & 0xFFFFFF)
-		|| coalesce(' (' || name || ')', '') || ' waited {' || cost || ' ns} in {' || n || '} calls, mostly of '
+		|| coalesce(' (' || name || ')', '') || ' waited {' || cost || ' ns} in {' || n || ' call|calls}, mostly of '
 		|| function || coalesce(', for what thread ' || (holder & 0xFFFFFF)
 		|| coalesce(' (' || holder_name || ')', '') || ' held', '') || '.' AS finding
 FROM (

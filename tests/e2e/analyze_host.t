@@ -83,6 +83,9 @@ says 'holder not known' 'bad 70000000 2 threads waited 80 ms for locks altogethe
 says 'one thread, 10 % and a little' 'severe 100000001 Thread 101 (alice) waited 100 ms in 2 calls, mostly of pthread_mutex_lock, for what thread 102 (bob) held.
 100000001|2|50000000.5|70000001|102|bob|100|101|alice|pthread_mutex_lock' \
 	'DELETE FROM OSRT_API WHERE start = 300000000; UPDATE OSRT_API SET end = 270000001 WHERE start = 200000000'
+says 'one call is one call' 'bad 20000001 Thread 101 (alice) waited 20.0 ms in 1 call, mostly of pthread_mutex_lock.
+20000001|1|20000001.0|20000001|||100|101|alice|pthread_mutex_lock' \
+	'DELETE FROM OSRT_API WHERE start IN (200000000, 300000000); UPDATE OSRT_API SET end = 120000001 WHERE start = 100000000; DROP TABLE SL_SCHED_DETAIL'
 says '2 % are not worth it' silent 'DELETE FROM OSRT_API WHERE start = 200000000; UPDATE OSRT_API SET end = 120000000 WHERE start = 100000000'
 
 begin python_gil
