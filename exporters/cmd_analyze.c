@@ -17,7 +17,7 @@ static const char examples[] =
 	"  sightline analyze rank*.sqlite                    all ranks in one list\n"
 	"  sightline analyze --filter-nvtx step run.sqlite   only what happened in these ranges\n"
 	"  sightline analyze -q -f json run.sqlite | jq .findings\n"
-	"  sightline analyze --fail-on=severe run.sqlite     a check for CI: exit status 1\n"
+	"  sightline analyze --fail-on=severe run.sqlite     a check for CI: exit status 3\n"
 	"  sightline analyze -r ./mine.sql run.sqlite        your own rule (see --help-rules)\n";
 
 /* ---- options ---- */
@@ -44,7 +44,7 @@ static int parse(struct analyze *a, int argc, char **argv)
 		{'q', "quiet", OPT_FLAG, NULL, NULL, "only errors besides findings and tables",
 		 &t->quiet, NULL},
 		{0, "fail-on", OPT_LIST, NULL, "SEVERITY|PERCENT%|RULE[,...]",
-		 "exit status 1 when there is a finding of this severity (info, bad, severe) or "
+		 "exit status 3 when there is a finding of this severity (info, bad, severe) or "
 		 "worse, of at least so much of the time, or of this rule",
 		 &a->fail_on, NULL},
 		{0, "filter-time", OPT_LIST, NULL, "START/END[,...]",
@@ -355,7 +355,7 @@ static int write_evidence(const struct analyze *a)
 	return rc;
 }
 
-/* 1 after one line on stderr when --fail-on asked for it. */
+/* An exit status after one line on stderr when --fail-on asked for it. */
 static int verdict(const struct analyze *a)
 {
 	for (size_t i = 0; i < a->fs.cnt; i++) {
@@ -373,7 +373,7 @@ static int verdict(const struct analyze *a)
 				continue;
 			sl_warn("analyze: --fail-on=%s: %s%s%s: %s", word, f->input,
 				*f->input ? ": " : "", f->rule, f->text);
-			return SL_EXIT_FAIL;
+			return SL_EXIT_FOUND;
 		}
 	}
 	return 0;

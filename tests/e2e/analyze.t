@@ -117,14 +117,14 @@ status() { # WANT OPTION...
 	is "$?" "$want" "analyze $*"
 }
 status 0 run.sqlite
-status 1 --fail-on=severe run.sqlite
+status 3 --fail-on=severe run.sqlite
 is "$(cat err)" 'sightline: analyze: --fail-on=severe: run.sqlite: gpu_time_util: GPU 0 was busy for less than 50 % of the time in 2 stretches of 1 s altogether, of which it was idle for 1 s.' \
 	'it says which'
-status 1 --fail-on info -r cuda_api_sync run.sqlite
+status 3 --fail-on info -r cuda_api_sync run.sqlite
 status 0 --fail-on bad -r cuda_api_sync run.sqlite
-status 1 --fail-on 44.5% -r gpu_gaps run.sqlite
+status 3 --fail-on 44.5% -r gpu_gaps run.sqlite
 status 0 --fail-on 44.6% -r gpu_gaps run.sqlite
-status 1 --fail-on cuda_memcpy_sync,gpu_gaps run.sqlite
+status 3 --fail-on cuda_memcpy_sync,gpu_gaps run.sqlite
 status 0 --fail-on cuda_memcpy_sync run.sqlite
 status 2 --fail-on sever run.sqlite
 is "$(cat err)" "sightline: analyze: --fail-on: 'sever' is no severity, no percentage and no rule that runs here; did you mean 'severe'?" 'a slip of the pen'
