@@ -17,7 +17,10 @@ struct ruling {
 		char *table; /* evidence */
 	} * evidence;
 	size_t evidence_cnt;
-	size_t run; /* rules that had their data */
+	size_t run;   /* rules that had their data */
+	char *failed; /* what others say that could not be run over what stands in the report */
+	size_t failed_len;
+	FILE *failures; /* writes it */
 };
 
 static long long run_rule(void *ctx, const struct report *rule, const struct format *format,
@@ -53,8 +56,16 @@ static int apply(struct ruling *r, const char *name)
 		report_free(&rule);
 	}
 	fclose(f);
-	r->run += rows != FINDINGS_NO_DATA;
-	return rows < 0 && rows != FINDINGS_NO_DATA ? -1 : 0;
+	if (rows == FINDINGS_NO_DATA)
+		return 0;
+	if (rows < 0 && page_tolerates(p->why)) {
+		fputs("<p class=\"note\">Not run: ", r->failures);
+		html_str(r->failures, p->why);
+		fputs(".</p>\n", r->failures);
+		return 0;
+	}
+	r->run++;
+	return rows < 0 ? -1 : 0;
 }
 
 /* The evidence of a rule, once: a second finding of the same rule refers to the first. */
@@ -122,6 +133,7 @@ static void put_findings(struct ruling *r)
 		put_finding(r, &r->findings.list[i]);
 	if (r->findings.cnt > 0)
 		fputs("</ol>\n", p->out);
+	fputs(r->failed, p->out);
 	page_section_end(p);
 }
 
@@ -131,16 +143,24 @@ int page_findings(struct page *p)
 	char *names = report_defaults(&rule_kind), *rest = names, *name;
 	int rc = analysis_open(&r.analysis, p->input, p->filter, p->why, sizeof(p->why));
 
+	r.failures = open_memstream(&r.failed, &r.failed_len);
+	if (!r.failures) {
+		snprintf(p->why, sizeof(p->why), "out of memory");
+		rc = -1;
+	}
 	while (rest && rc == 0 && (name = strsep(&rest, ",")) != NULL)
 		if (*name)
 			rc = apply(&r, name);
-	if (rc == 0 && r.run > 0) {
+	if (r.failures && fclose(r.failures) != 0)
+		rc = -1;
+	if (rc == 0 && (r.run > 0 || r.failed_len > 0)) {
 		findings_rank(&r.findings);
 		put_findings(&r);
 	}
 	for (size_t i = 0; i < r.evidence_cnt; i++)
 		free(r.evidence[i].table);
 	free(r.evidence);
+	free(r.failed);
 	findings_free(&r.findings);
 	analysis_close(&r.analysis);
 	free(names);

@@ -176,6 +176,8 @@ int page_over_time(struct page *p)
 		     p->charts ? "Drag over a stretch to look closer, in all charts at once; "
 				 "double-click to see the whole again."
 			       : NULL);
+	if (page_from(p) < (double)s->axis.from)
+		fputs("<p class=\"note\">Times count from the first event.</p>\n", p->out);
 	if (s->has_gpu_work)
 		for (size_t i = 0; i < s->gpu_cnt && i < GPUS_MAX; i++)
 			draw_gpu(p, &s->gpus[i]);

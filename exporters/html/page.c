@@ -44,6 +44,18 @@ void page_section_end(struct page *p)
 	fputs("</section>\n", p->out);
 }
 
+/* By the words of query.c and SQLite: the code of the error is gone when a rule has tidied up. */
+bool page_tolerates(const char *why)
+{
+	static const char *const grave[] = {"damaged", "malformed",     "disk I/O error",
+					    "no room", "out of memory", "interrupted"};
+
+	for (size_t i = 0; i < sizeof(grave) / sizeof(grave[0]); i++)
+		if (strstr(why, grave[i]))
+			return false;
+	return true;
+}
+
 void page_progress(const struct page *p, const char *what, const char *name)
 {
 	if (p->progress && what)
@@ -140,6 +152,12 @@ static void put_foot(const struct page *p, FILE *out)
 	fputs("</footer>\n", out);
 }
 
+/* Times since 1970 are of no use on an axis of seconds. */
+double page_from(const struct page *p)
+{
+	return p->scan.axis.from > 1000000000000000 ? 0 : (double)p->scan.axis.from;
+}
+
 static void put_scripts(const struct page *p, const char *data, FILE *out)
 {
 	const struct axis *a = &p->scan.axis;
@@ -147,9 +165,9 @@ static void put_scripts(const struct page *p, const char *data, FILE *out)
 	if (p->charts)
 		fprintf(out,
 			"<script type=\"application/json\" "
-			"id=\"data\">{\"from\":%.9g,\"width\":%.12g,"
+			"id=\"data\">{\"from\":%.17g,\"width\":%.17g,"
 			"\"bins\":%d,\"charts\":[%s]}</script>\n<script>%s</script>\n",
-			(double)a->from / 1e9, a->width / 1e9, CURVE_BINS, data,
+			page_from(p) / 1e9, a->width / 1e9, CURVE_BINS, data,
 			page_asset("uplot.js"));
 	fprintf(out, "<script>%s</script>\n</body>\n</html>\n", page_asset("page.js"));
 }

@@ -56,6 +56,11 @@ void page_section(struct page *p, const char *id, const char *title, const char 
 void page_section_end(struct page *p);
 /* "python3 (1234)"; @gpid: globalPid >> 24. Returns @buf. */
 const char *page_process_name(struct page *p, int64_t gpid, char *buf, size_t len);
+/* Where the time axis begins, ns as the charts show it. */
+double page_from(const struct page *p);
+/* Is it what stands in the report that a table or rule failed over, not the file or this machine? Then the rest is
+ * still worth having. */
+bool page_tolerates(const char *why);
 /* For who waits: one line that the next one replaces; NULL takes it away. */
 void page_progress(const struct page *p, const char *what, const char *name);
 /* Takes over what @p->scan says is wrong. Always -1. */

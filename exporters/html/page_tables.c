@@ -159,7 +159,14 @@ static void put(struct page *p, const struct made *m)
 
 	fprintf(p->out, "<h3 id=\"%s\">", m->report.name);
 	html_str(p->out, m->report.title);
-	fprintf(p->out, "</h3>\n%s", m->text);
+	fputs("</h3>\n", p->out);
+	if (m->rows < 0) {
+		fputs("<p class=\"note\">This table cannot be made: ", p->out);
+		html_str(p->out, m->why);
+		fputs(".</p>\n", p->out);
+		return;
+	}
+	fputs(m->text, p->out);
 	if (m->rows <= p->rows)
 		return;
 	fprintf(p->out,
@@ -185,7 +192,7 @@ int page_tables(struct page *p, struct page_tables *t)
 	for (size_t i = 0; i < TABLE_CNT; i++) {
 		const struct made *m = &t->made[i];
 
-		if (m->rows < 0) {
+		if (m->rows < 0 && !page_tolerates(m->why)) {
 			snprintf(p->why, sizeof(p->why), "%s", m->why);
 			return -1;
 		}

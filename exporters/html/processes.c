@@ -12,7 +12,7 @@
 struct node {
 	int64_t gpid, parent; /* globalPid >> 24; parent -1: not known */
 	int64_t start, end;   /* end INT64_MAX: not seen; start INT64_MIN: neither */
-	int64_t cpu_ns, kernel_ns;
+	double cpu_ns, kernel_ns;
 	int64_t status; /* wait status; -1: not known */
 	long up;        /* its parent's index; -1: none */
 	bool shown, done;
@@ -90,9 +90,9 @@ static int read_tree(struct tree *t)
 			break;
 		if (sqlite3_column_type(stmt, 1) != SQLITE_NULL)
 			n->parent = sqlite3_column_int64(stmt, 1);
-		n->start = sqlite3_column_int64(stmt, 2);
+		n->start = scan_time(stmt, 2);
 		if (sqlite3_column_type(stmt, 3) != SQLITE_NULL)
-			n->end = sqlite3_column_int64(stmt, 3);
+			n->end = scan_time(stmt, 3);
 		if (sqlite3_column_type(stmt, 4) != SQLITE_NULL)
 			n->status = sqlite3_column_int64(stmt, 4);
 		t->lives = true;
@@ -124,7 +124,7 @@ static int add_costs(struct tree *t)
 
 /* ---- choosing ---- */
 
-static int64_t weight(const struct node *n)
+static double weight(const struct node *n)
 {
 	return n->cpu_ns + n->kernel_ns;
 }
@@ -191,13 +191,12 @@ static void put_life(struct tree *t, const struct node *n)
 	fputs("</svg></td>", t->page->out);
 }
 
-static void put_time(FILE *out, bool known, int64_t ns)
+static void put_time(FILE *out, bool known, double ns)
 {
 	char text[HUMAN_MAX];
 
 	if (known)
-		fprintf(out, "<td class=\"n\" data-v=\"%lld\">%s</td>", (long long)ns,
-			human_time(text, (double)ns));
+		fprintf(out, "<td class=\"n\" data-v=\"%.15g\">%s</td>", ns, human_time(text, ns));
 	else
 		fputs("<td class=\"n\"></td>", out);
 }
@@ -229,7 +228,7 @@ static void put_node(struct tree *t, const struct node *n, int depth)
 		int64_t end = n->end == INT64_MAX ? t->page->scan.axis.to : n->end;
 
 		put_life(t, n);
-		put_time(out, n->start != INT64_MIN, end - n->start);
+		put_time(out, n->start != INT64_MIN, (double)end - (double)n->start);
 	}
 	if (t->cpu)
 		put_time(out, true, n->cpu_ns);

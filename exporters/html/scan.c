@@ -48,6 +48,13 @@ int scan_number(struct scan *s, const char *sql, int64_t none, int64_t *value)
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
 }
 
+int64_t scan_time(sqlite3_stmt *stmt, int column)
+{
+	int64_t most = INT64_MAX / 4, at = sqlite3_column_int64(stmt, column);
+
+	return at > most ? most : at < -most ? -most : at;
+}
+
 struct process *scan_process(struct scan *s, int64_t gpid)
 {
 	long i = id_map_add(&s->pids, gpid);
@@ -89,12 +96,10 @@ static int widen(struct scan *s, const char *table, const char *start, const cha
 		return -1;
 	rc = sqlite3_step(stmt);
 	if (rc == SQLITE_ROW) {
-		if (sqlite3_column_type(stmt, 0) != SQLITE_NULL &&
-		    sqlite3_column_int64(stmt, 0) < *from)
-			*from = sqlite3_column_int64(stmt, 0);
-		if (sqlite3_column_type(stmt, 1) != SQLITE_NULL &&
-		    sqlite3_column_int64(stmt, 1) > *to)
-			*to = sqlite3_column_int64(stmt, 1);
+		if (sqlite3_column_type(stmt, 0) != SQLITE_NULL && scan_time(stmt, 0) < *from)
+			*from = scan_time(stmt, 0);
+		if (sqlite3_column_type(stmt, 1) != SQLITE_NULL && scan_time(stmt, 1) > *to)
+			*to = scan_time(stmt, 1);
 		rc = SQLITE_DONE;
 	}
 	if (rc != SQLITE_DONE)
@@ -140,8 +145,8 @@ static int find_events(struct scan *s, int64_t *from, int64_t *to)
 }
 
 /*
- * The session where it is mostly covered by events; else (a part cut out of a report, a capture range)
- * the events: shares of a span in which nothing was recorded would say nothing.
+ * The session where it is mostly covered by events; else (a part cut out of a report, a capture range,
+ * times since 1970) the events: shares of a span in which nothing was recorded would say nothing.
  */
 static int find_axis(struct scan *s)
 {
@@ -150,11 +155,13 @@ static int find_axis(struct scan *s)
 	if (scan_number(s, "SELECT max(duration) FROM ANALYSIS_DETAILS", 0, &s->session_ns) < 0 ||
 	    find_events(s, &from, &to) < 0)
 		return -1;
+	s->session_ns = s->session_ns > INT64_MAX / 4 ? 0 : s->session_ns;
 	if (from > to) {
 		from = 0;
 		to = s->session_ns;
 	}
-	s->whole = !s->part && s->session_ns > 0 && to - from >= s->session_ns / 4;
+	s->whole = !s->part && s->session_ns > 0 && to - from >= s->session_ns / 4 &&
+		   from < s->session_ns && to - s->session_ns <= s->session_ns / 4;
 	if (s->whole && from > 0)
 		from = 0;
 	if (s->whole && to < s->session_ns)

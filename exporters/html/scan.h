@@ -19,8 +19,8 @@ struct gpu {
 	int64_t id; /* TARGET_INFO_GPU.id where the report tells it, else the CUDA ordinal */
 	char name[64];
 	struct curve kernels, copies; /* ns per bin in which at least one was running */
-	int64_t kernel_ns, copy_ns;   /* together, overlaps counted once */
-	int64_t busy_ns;              /* either of them */
+	/* ns, exact as long as they stay below 104 days: together, overlaps counted once */
+	double kernel_ns, copy_ns, busy_ns; /* busy: either of them */
 	int64_t kernel_end, copy_end, busy_end;
 	uint64_t kernel_cnt;
 	struct level *memory; /* bytes allocated; NULL: not recorded */
@@ -28,7 +28,7 @@ struct gpu {
 
 struct process {
 	int64_t pid; /* with the ids of machine and VM above it: globalPid >> 24 */
-	int64_t cpu_ns, kernel_ns, first, last;
+	double cpu_ns, kernel_ns;
 	struct curve cpu; /* ns per bin */
 };
 
@@ -45,13 +45,13 @@ struct scan {
 	struct histogram kernel_time;
 	uint64_t copy_cnt;
 	double copy_bytes;
-	int64_t kernel_sum_ns; /* of all kernels, overlaps counted each */
+	double kernel_sum_ns; /* of all kernels, overlaps counted each */
 
 	struct process *processes;
 	size_t process_cnt;
 	struct id_map pids;
 	bool has_cpu;
-	int64_t cpu_ns;
+	double cpu_ns;
 	uint64_t switches;
 	int cpu_cnt; /* processors of the machine; 0: not known */
 
@@ -76,6 +76,11 @@ struct process *scan_process(struct scan *s, int64_t gpid);
 sqlite3_stmt *scan_prepare(struct scan *s, const char *sql);
 /* One number out of a query; @none without a row or for NULL. -1 after a sentence in why. */
 int scan_number(struct scan *s, const char *sql, int64_t none, int64_t *value);
+/*
+ * A time out of a row. Nonsense from a broken or hostile file is cut to what can be added and
+ * subtracted; times of nsys may be ns since 1970.
+ */
+int64_t scan_time(sqlite3_stmt *stmt, int column);
 /* sqlite3_step() said something else than ROW and DONE, or memory ran out (0). Always -1. */
 int scan_fail(struct scan *s, int rc);
 

@@ -21,8 +21,8 @@ struct pass {
 
 static int count_run(struct scan *s, struct process *p, int64_t start, int64_t end)
 {
-	p->cpu_ns += end - start;
-	s->cpu_ns += end - start;
+	p->cpu_ns += (double)(end - start);
+	s->cpu_ns += (double)(end - start);
 	return curve_spread(&p->cpu, &s->axis, start, end, (double)(end - start)) < 0
 		       ? scan_fail(s, 0)
 		       : 0;
@@ -104,7 +104,7 @@ static int run(struct pass *p, bool sorted)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && err == 0 && (sorted || !p->late))
-		err = take(p, sqlite3_column_int64(stmt, 0), sqlite3_column_int(stmt, 1) != 0,
+		err = take(p, scan_time(stmt, 0), sqlite3_column_int(stmt, 1) != 0,
 			   sqlite3_column_int64(stmt, 2));
 	sqlite3_finalize(stmt);
 	return err == 0 && rc != SQLITE_DONE && rc != SQLITE_ROW ? scan_fail(p->scan, rc) : err;

@@ -157,10 +157,10 @@ static int count_row(struct scan *s, const struct row *r)
 	bool kernel = r->work == KERNEL || r->work == GRAPH;
 	int64_t from = r->start, ns;
 
-	g->busy_ns += fresh(&from, r->end, &g->busy_end);
+	g->busy_ns += (double)fresh(&from, r->end, &g->busy_end);
 	from = r->start;
 	ns = fresh(&from, r->end, kernel ? &g->kernel_end : &g->copy_end);
-	*(kernel ? &g->kernel_ns : &g->copy_ns) += ns;
+	*(kernel ? &g->kernel_ns : &g->copy_ns) += (double)ns;
 	if (ns > 0 &&
 	    curve_spread(kernel ? &g->kernels : &g->copies, &s->axis, from, r->end, (double)ns) < 0)
 		return scan_fail(s, 0);
@@ -200,7 +200,7 @@ static int drain(struct pass *p, size_t cnt)
 static int take(struct pass *p, struct source *from)
 {
 	struct scan *s = p->scan;
-	int64_t end = sqlite3_column_int64(from->stmt, 1);
+	int64_t end = scan_time(from->stmt, 1);
 	int64_t gpid = sqlite3_column_int64(from->stmt, 3);
 	long gpu = gpu_index(p, gpid, sqlite3_column_int64(from->stmt, 2));
 	struct process *process = scan_process(s, gpid);
@@ -209,8 +209,8 @@ static int take(struct pass *p, struct source *from)
 		return scan_fail(s, 0);
 	if (from->work == KERNEL) {
 		histogram_add_125(&s->kernel_time, end - from->start);
-		s->kernel_sum_ns += end - from->start;
-		process->kernel_ns += end - from->start;
+		s->kernel_sum_ns += (double)(end - from->start);
+		process->kernel_ns += (double)(end - from->start);
 		s->gpus[gpu].kernel_cnt++;
 	} else if (from->work == COPY) {
 		s->copy_cnt++;
@@ -226,7 +226,7 @@ static int step(struct scan *s, struct source *from)
 
 	from->more = rc == SQLITE_ROW;
 	if (from->more)
-		from->start = sqlite3_column_int64(from->stmt, 0);
+		from->start = scan_time(from->stmt, 0);
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : scan_fail(s, rc);
 }
 
@@ -317,7 +317,7 @@ static int take_memory(struct pass *p, sqlite3_stmt *stmt)
 	if (sqlite3_column_int(stmt, 4) ==
 	    1) /* freed; what was there before the recording is not known */
 		bytes = bytes > l->now ? -l->now : -bytes;
-	level_set(l, &s->axis, sqlite3_column_int64(stmt, 0), l->now + bytes);
+	level_set(l, &s->axis, scan_time(stmt, 0), l->now + bytes);
 	s->has_memory = true;
 	return 0;
 }

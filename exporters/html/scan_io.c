@@ -115,8 +115,8 @@ static int draw_rows(struct pass *p, const char *sql)
 		enum direction way = way_of(p, sqlite3_column_int64(stmt, 2));
 
 		if (way != NONE)
-			err = draw(p->scan, way, sqlite3_column_int64(stmt, 0),
-				   sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 3));
+			err = draw(p->scan, way, scan_time(stmt, 0), scan_time(stmt, 1),
+				   sqlite3_column_int64(stmt, 3));
 	}
 	sqlite3_finalize(stmt);
 	return err == 0 && rc != SQLITE_DONE ? scan_fail(p->scan, rc) : err;

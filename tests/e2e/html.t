@@ -46,6 +46,13 @@ titles = [e['text'] for e in page.all('title')]
 assert titles[0] == 'all.sqlite', titles[0]
 EOP
 
+"$PY" "$E2E/html_make.py" "$SCHEMA" since1970.sqlite since1970 && "$PY" "$E2E/html_make.py" "$SCHEMA" nonsense.sqlite nonsense
+check 'times since 1970: makes a page' page since1970.sqlite
+good since1970
+check 'times since 1970: the axis begins with the first event' grep -q '"from":0,' since1970.html
+check 'nonsense: makes a page' page nonsense.sqlite
+check 'nonsense: a page' "$PY" "$E2E/html_page.py" nonsense.html
+
 # ---- what a report may lack ----
 sqlite3 empty.sqlite <"$SCHEMA"
 sqlite3 bare.sqlite 'CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)'

@@ -1,7 +1,8 @@
-"""html_make.py SCHEMA.sql OUT.sqlite [shuffled] - a report with something for every part of the HTML summary.
+"""html_make.py SCHEMA.sql OUT.sqlite [shuffled|since1970|nonsense] - a report with something for every part of the HTML summary.
 
 Two processes with two GPUs between them, kernels that overlap, memory, context switches, input and output,
-samples, a process tree; and names that try to get out of the page. "shuffled": the same rows in another order.
+samples, a process tree; and names that try to get out of the page. "shuffled": the same rows in another order; "since1970": other times, as nsys exports on request; "nonsense": numbers
+that nobody measured.
 """
 import random
 import sqlite3
@@ -28,7 +29,7 @@ CREATE TABLE IF NOT EXISTS SAMPLING_CALLCHAINS (id INTEGER NOT NULL, symbol INTE
 """
 
 
-def build(schema, out, shuffled):
+def build(schema, out, how):
     r = random.Random(4)
     db = sqlite3.connect(out)
     db.executescript(open(schema, encoding='utf-8').read())
@@ -143,20 +144,28 @@ def build(schema, out, shuffled):
     for k, (name, value) in enumerate((('Hostname', 'box"<'), ('CpuCores', '4'), ('CpuArchitecture', 'x86_64'))):
         add('TARGET_INFO_SYSTEM_ENV', globalVid=VM, devStateName='Local (CLI)', name=name, nameEnum=k, value=value)
     db.execute("INSERT OR REPLACE INTO StringIds VALUES (0, '')")
-    db.executemany('INSERT INTO StringIds VALUES (?, ?)', [(i, t) for t, i in strings.items()])
+    db.executemany('INSERT OR REPLACE INTO StringIds VALUES (?, ?)', [(i, t) for t, i in strings.items()])
     # Bytes that are no UTF-8 at all.
     db.execute("UPDATE StringIds SET value = CAST(x'fffe3c623e80c3' AS TEXT) WHERE value = 'reduce'")
     for table, rows in tables.items():
-        if shuffled:
+        for row in rows if how else ():
+            for k in ('start', 'end', 'startedAt', 'endedAt', 'timestamp'):
+                if k in row and how == 'since1970' and table != 'ANALYSIS_DETAILS':
+                    row[k] += 1800000000 * 1000 * MS
+            if how == 'nonsense':
+                for k, v in row.items():
+                    if isinstance(v, int) and k not in ('id', 'PRIMARY') and r.random() < 0.05:
+                        row[k] = r.choice([-1, 0, 2**63 - 1, -2**63, 2**62, -2**62, 2**53 + 1, 10**18])
+        if how == 'shuffled':
             random.Random(9).shuffle(rows)
-        elif 'start' in rows[0] and table not in ('SAMPLING_CALLCHAINS',):
+        elif 'start' in rows[0] and not how and table not in ('SAMPLING_CALLCHAINS',):
             # As a collector would write them: nearly in order.
             rows.sort(key=lambda row: row['start'] // (20 * MS) if table != 'SCHED_EVENTS' else row['start'])
         # Columns that may not be NULL and play no part here are 0.
         columns = {c[1]: 0 if c[3] else None for c in db.execute('PRAGMA table_info(%s)' % table)}
         for row in rows:
             assert set(row) <= set(columns), (table, set(row) - set(columns))
-        db.executemany('INSERT INTO %s VALUES (%s)' % (table, ','.join('?' * len(columns))),
+        db.executemany('INSERT OR IGNORE INTO %s VALUES (%s)' % (table, ','.join('?' * len(columns))),
                        [[row.get(c, none) for c, none in columns.items()] for row in rows])
     # Reports have only the tables that have rows.
     for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
@@ -165,4 +174,4 @@ def build(schema, out, shuffled):
     db.commit()
 
 
-build(sys.argv[1], sys.argv[2], len(sys.argv) > 3)
+build(sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else '')

@@ -67,7 +67,7 @@ if not events:
         events += [t for t in (a, b) if t is not None]
 session = max([r[0] for r in rows('ANALYSIS_DETAILS', 'duration')] or [0])
 lo, hi = (min(events), max(events)) if events else (0, session)
-whole = session > 0 and hi - lo >= session / 4
+whole = session > 0 and hi - lo >= session / 4 and lo < session and hi <= session * 1.25
 if whole:
     lo, hi = min(lo, 0), max(hi, session)
 if hi <= lo:
