@@ -5,9 +5,14 @@
 -- alias: umcpupagefaults
 -- column: CPU Page Faults = how many
 -- column: CPU Instruction Address = function the instruction is in, or its address where that is not known
+-- The address itself stands in StringIds where the symbol was not looked up.
+WITH fault AS (
+	SELECT CpuInstruction AS place, count(*) AS n
+	FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS
+	GROUP BY place
+)
 SELECT
-	count(*) AS "CPU Page Faults",
-	coalesce(value, '[unknown ' || CpuInstruction || ']') AS "CPU Instruction Address"
-FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS LEFT JOIN StringIds ON id = CpuInstruction
-GROUP BY CpuInstruction
-ORDER BY 1 DESC, 2;
+	n AS "CPU Page Faults",
+	coalesce((SELECT value FROM StringIds WHERE id = place), '[unknown ' || place || ']') AS "CPU Instruction Address"
+FROM fault
+ORDER BY n DESC, 2;

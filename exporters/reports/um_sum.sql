@@ -1,5 +1,5 @@
 -- title: Unified Memory Analysis Summary
--- about: Migrations and page faults of unified memory, per address, largest first. 1 MB is 1,000,000 bytes.
+-- about: Migrations and page faults of unified memory, per address, those that moved most first. 1 MB is 1,000,000 bytes.
 -- needs: CUDA_UM_CPU_PAGE_FAULT_EVENTS or CUDA_UM_GPU_PAGE_FAULT_EVENTS or CUPTI_ACTIVITY_KIND_MEMCPY.virtualAddress = CUDA Unified Memory CPU page faults
 -- default: 190 quiet
 -- alias: unifiedmemory
@@ -10,32 +10,27 @@
 -- column: CPU Page Faults = faults by the CPU; empty where the report has none at all
 -- column: GPU Page Faults = faults by GPUs; empty where the report has none at all
 -- column: Migration Throughput (MB/s) = both sizes by the time the migrations took
-WITH part AS (
-	SELECT virtualAddress AS address, total(bytes) FILTER (WHERE copyKind = 11) AS h2d,
-		total(bytes) FILTER (WHERE copyKind = 12) AS d2h, total(end - start) AS time, 0 AS cpu, 0 AS gpu
+WITH piece(address, down, up, ns, cpu, gpu) AS (
+	-- what is known of an address, one kind at a time
+	SELECT virtualAddress, bytes * (copyKind = 11), bytes * (copyKind = 12), end - start, NULL, NULL
 	FROM CUPTI_ACTIVITY_KIND_MEMCPY
 	WHERE copyKind IN (11, 12)
-	GROUP BY 1
 	UNION ALL
-	SELECT address, 0, 0, 0, count(*), 0
-	FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS
-	GROUP BY 1
+	SELECT address, 0, 0, 0, 1, NULL FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS
 	UNION ALL
-	SELECT address, 0, 0, 0, 0, sum(coalesce(numberOfPageFaults, 1))
-	FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS
-	GROUP BY 1
-), page AS (
-	SELECT address, sum(h2d) AS h2d, sum(d2h) AS d2h, sum(time) AS time, sum(cpu) AS cpu, sum(gpu) AS gpu
-	FROM part
-	GROUP BY 1
+	SELECT address, 0, 0, 0, NULL, numberOfPageFaults FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS
+), recorded AS MATERIALIZED (
+	SELECT count(cpu) > 0 AS cpu, count(gpu) > 0 AS gpu FROM piece
 )
 SELECT
-	printf('0x%X', address) AS "Virtual Address",
-	round(h2d / 1e6, 3) AS "HtoD Migration Size (MB)",
-	round(d2h / 1e6, 3) AS "DtoH Migration Size (MB)",
-	CASE WHEN EXISTS (SELECT 1 FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS) THEN cpu END AS "CPU Page Faults",
-	CASE WHEN EXISTS (SELECT 1 FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS) THEN gpu END AS "GPU Page Faults",
-	round(1000 * (h2d + d2h) / time, 3) AS "Migration Throughput (MB/s)"
-FROM page
-ORDER BY h2d + d2h DESC, cpu + gpu DESC, address
+	printf('0x%llX', address) AS "Virtual Address",
+	round(sum(down) / 1e6, 3) AS "HtoD Migration Size (MB)",
+	round(sum(up) / 1e6, 3) AS "DtoH Migration Size (MB)",
+	CASE WHEN recorded.cpu THEN coalesce(sum(piece.cpu), 0) END AS "CPU Page Faults",
+	CASE WHEN recorded.gpu THEN coalesce(sum(piece.gpu), 0) END AS "GPU Page Faults",
+	round((sum(down) + sum(up)) * 1e3 / nullif(sum(ns), 0), 3) AS "Migration Throughput (MB/s)"
+FROM piece, recorded
+WHERE address IS NOT NULL
+GROUP BY address
+ORDER BY sum(down) + sum(up) DESC, address
 LIMIT coalesce(:rows, 10);

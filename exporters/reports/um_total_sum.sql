@@ -7,24 +7,27 @@
 -- column: Total DtoH Migration Size (MB) = moved from device to host; empty where nothing was moved
 -- column: Total CPU Page Faults = faults by the CPU; empty where there are none
 -- column: Total GPU PageFaults = faults by GPUs; empty where there are none
--- column: Minimum Virtual Address = lowest address of a migration, or of a fault where there are no migrations
+-- column: Minimum Virtual Address = lowest address of a migration or fault
 -- column: Maximum Virtual Address = highest
-WITH moved AS MATERIALIZED (
-	SELECT sum(bytes) FILTER (WHERE copyKind = 11) AS h2d, sum(bytes) FILTER (WHERE copyKind = 12) AS d2h,
+WITH moved AS (
+	SELECT sum(bytes) FILTER (WHERE copyKind = 11) AS down, sum(bytes) FILTER (WHERE copyKind = 12) AS up,
 		min(virtualAddress) AS low, max(virtualAddress) AS high
 	FROM CUPTI_ACTIVITY_KIND_MEMCPY
-	WHERE copyKind IN (11, 12, 13)
-), cpu AS MATERIALIZED (
+	WHERE copyKind IN (11, 12)
+), cpu AS (
 	SELECT nullif(count(*), 0) AS faults, min(address) AS low, max(address) AS high FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS
-), gpu AS MATERIALIZED (
-	SELECT sum(coalesce(numberOfPageFaults, 1)) AS faults, min(address) AS low, max(address) AS high
+), gpu AS (
+	SELECT sum(numberOfPageFaults) AS faults, min(address) AS low, max(address) AS high
 	FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS
+), ends(low, high) AS (
+	SELECT low, high FROM moved UNION ALL SELECT low, high FROM cpu UNION ALL SELECT low, high FROM gpu
 )
 SELECT
-	round(h2d / 1e6, 3) AS "Total HtoD Migration Size (MB)",
-	round(d2h / 1e6, 3) AS "Total DtoH Migration Size (MB)",
+	round(down / 1e6, 3) AS "Total HtoD Migration Size (MB)",
+	round(up / 1e6, 3) AS "Total DtoH Migration Size (MB)",
 	cpu.faults AS "Total CPU Page Faults",
 	gpu.faults AS "Total GPU PageFaults",
-	printf('0x%X', coalesce(moved.low, min(cpu.low, gpu.low), cpu.low, gpu.low)) AS "Minimum Virtual Address",
-	printf('0x%X', coalesce(moved.high, max(cpu.high, gpu.high), cpu.high, gpu.high)) AS "Maximum Virtual Address"
-FROM moved, cpu, gpu;
+	(SELECT printf('0x%llX', min(low)) FROM ends WHERE low IS NOT NULL HAVING count(*) > 0) AS "Minimum Virtual Address",
+	(SELECT printf('0x%llX', max(high)) FROM ends WHERE high IS NOT NULL HAVING count(*) > 0) AS "Maximum Virtual Address"
+FROM moved, cpu, gpu
+WHERE EXISTS (SELECT 1 FROM ends WHERE low IS NOT NULL);
