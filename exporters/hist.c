@@ -11,9 +11,8 @@
 
 #include "exporters/hist_internal.h"
 
-#define BYTES_MAX (64u << 20) /* of one table in memory; more go to a file */
-#define NO_ENTRY  UINT32_MAX
-#define PURE      (SQLITE_UTF8 | SQLITE_INNOCUOUS)
+#define NO_ENTRY UINT32_MAX
+#define PURE     (SQLITE_UTF8 | SQLITE_INNOCUOUS)
 
 static uint64_t scramble(uint64_t x)
 {
@@ -153,6 +152,8 @@ void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number,
 		sqlite3_result_null(out);
 	}
 }
+
+size_t hist_bytes_max = 64 << 20;
 
 /* ---- a table of equal rows and their counts ---- */
 
@@ -321,7 +322,7 @@ static void hist_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 		fail(out, rc);
 	else if (h && ++h->count[row] == UINT32_MAX)
 		fail(out, hist_spill(h));
-	else if (h && h->cnt == h->room && h->room * (8 * h->keys + 16) >= BYTES_MAX &&
+	else if (h && h->cnt == h->room && h->room * (8 * h->keys + 16) >= hist_bytes_max &&
 		 (rc = hist_spill(h)) != SQLITE_OK)
 		fail(out, rc);
 }

@@ -64,6 +64,9 @@ struct hist_of_db {
 	struct percentiles percent;
 };
 
+/* What a table may take in memory; the rows beyond go to a file. Tests make it small. */
+extern size_t hist_bytes_max;
+
 void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type);
 double hist_real(int64_t bits);
 int64_t hist_bits(double d);
