@@ -101,7 +101,8 @@ static int figure_gpu(struct page *p)
 			 human_time(text, (double)s->kernel_sum_ns));
 		figure(p, "kernels", "Kernels", (double)kernels,
 		       human_count(value, (double)kernels), sub, false);
-		snprintf(sub, sizeof(sub), "in %s copies", human_count(text, (double)s->copy_cnt));
+		snprintf(sub, sizeof(sub), "in %s cop%s", human_count(text, (double)s->copy_cnt),
+			 s->copy_cnt == 1 ? "y" : "ies");
 		figure(p, "copied", "Copied by GPUs", s->copy_bytes,
 		       human_bytes(value, s->copy_bytes), sub, false);
 	}
@@ -135,11 +136,13 @@ static int figure_io(struct page *p)
 	const struct scan *s = &p->scan;
 	char value[HUMAN_MAX], sub[128], n[HUMAN_MAX];
 
-	if (!s->io_known)
+	if (!s->io_known || s->read_calls + s->write_calls == 0)
 		return 0;
-	snprintf(sub, sizeof(sub), "in %s calls", human_count(n, s->read_calls));
+	snprintf(sub, sizeof(sub), "in %s call%s", human_count(n, s->read_calls),
+		 s->read_calls == 1 ? "" : "s");
 	figure(p, "read", "Read", s->read_bytes, human_bytes(value, s->read_bytes), sub, false);
-	snprintf(sub, sizeof(sub), "in %s calls", human_count(n, s->write_calls));
+	snprintf(sub, sizeof(sub), "in %s call%s", human_count(n, s->write_calls),
+		 s->write_calls == 1 ? "" : "s");
 	figure(p, "written", "Written", s->write_bytes, human_bytes(value, s->write_bytes), sub,
 	       false);
 	return 0;

@@ -152,6 +152,9 @@ const char *human_count(char buf[HUMAN_MAX], double n)
 
 const char *human_percent(char buf[HUMAN_MAX], double percent)
 {
-	snprintf(buf, HUMAN_MAX, "%.1f %%", percent);
+	if (percent > 0 && percent < 0.05)
+		snprintf(buf, HUMAN_MAX, "%s", "< 0.1 %");
+	else
+		snprintf(buf, HUMAN_MAX, "%.1f %%", percent);
 	return buf;
 }

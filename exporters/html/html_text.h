@@ -27,7 +27,7 @@ const char *human_time(char buf[HUMAN_MAX], double ns);
 const char *human_bytes(char buf[HUMAN_MAX], double bytes);
 /* "12,345"; from ten million on "12.3 M". */
 const char *human_count(char buf[HUMAN_MAX], double n);
-/* "12.3 %" */
+/* "12.3 %", "< 0.1 %" */
 const char *human_percent(char buf[HUMAN_MAX], double percent);
 
 #endif

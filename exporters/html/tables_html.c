@@ -135,7 +135,7 @@ static void put_number(FILE *out, const struct cell *c, enum unit unit, bool bar
 		fputs(human_bytes(text, v * 1e6), out);
 		break;
 	case PERCENT:
-		fputs(human_percent(text, v), out);
+		html_str(out, human_percent(text, v));
 		break;
 	case ID:
 		fwrite(exact, 1, len, out);

@@ -233,12 +233,12 @@ totals = [(way(n), b) for n, b in rows('SL_OSRT_TOTALS', 'nameId bytes')]
 files = [(way(n), s, e, b) for n, s, e, b, t in rows('OSRT_FILE_ACCESS_EVENTS', 'apiCallId startedAt endedAt bytesProcessed eventType')
          if t in (3, 4)]
 for name, direction in (('read', 'in'), ('written', 'out')):
-    if calls or totals:
-        same(name, figure(name), sum(c[3] for c in calls if c[0] == direction) + sum(b for w, b in totals if w == direction))
-    elif 'OSRT_FILE_ACCESS_EVENTS' in tables and rows('OSRT_FILE_ACCESS_EVENTS', 'startedAt'):
-        same(name, figure(name), sum(c[3] for c in files if c[0] == direction))
-    else:
+    if not any(c[0] for c in calls + totals + ([] if calls or totals else files)):
         same(name, figure(name), None)
+    elif calls or totals:
+        same(name, figure(name), sum(c[3] for c in calls if c[0] == direction) + sum(b for w, b in totals if w == direction))
+    else:
+        same(name, figure(name), sum(c[3] for c in files if c[0] == direction))
 drawn = [c for c in (files if rows('OSRT_FILE_ACCESS_EVENTS', 'startedAt', 'LIMIT 1') else calls) if c[0]]
 if drawn and page.data():
     used = slots([c[3] for c in drawn], edges(4))

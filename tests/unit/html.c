@@ -92,6 +92,8 @@ static void numbers(void **state)
 		{human_count, 12345678, "12.3 M"},
 		{human_count, 3e9, "3 G"},
 		{human_percent, 12.345, "12.3 %"},
+		{human_percent, 0, "0.0 %"},
+		{human_percent, 0.01, "< 0.1 %"},
 	};
 	char buf[HUMAN_MAX];
 
