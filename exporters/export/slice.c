@@ -372,6 +372,15 @@ static int copy_others(struct slice *s)
 
 /* ---- all of it ---- */
 
+/* SQLite asks now and then, also while it makes an index. */
+static int on_sqlite(void *self)
+{
+	const struct slice *s = self;
+	const struct tl_options *o = &s->job->timeline;
+
+	return o->progress && o->progress(o->of_progress, s->rows, s->total) < 0;
+}
+
 static int open_copy(struct slice *s)
 {
 	static const char settings[] =
@@ -385,6 +394,7 @@ static int open_copy(struct slice *s)
 		return slice_fail_dst(s);
 	sqlite3_extended_result_codes(s->dst, 1);
 	sqlite3_db_config(s->dst, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_progress_handler(s->dst, 1000000, on_sqlite, s);
 	return slice_exec(s, settings);
 }
 
