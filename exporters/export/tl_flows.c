@@ -11,6 +11,7 @@
 #include "exporters/export/tl_internal.h"
 
 #define PAGE_BITS  15
+#define RECENT     64
 #define PAGE_WORDS ((1u << PAGE_BITS) / 64)
 
 /* One bit says that there is work, the other that its call came by. */
@@ -23,42 +24,63 @@ struct tl_flows {
 	struct tl_map pages;     /* (process, id >> PAGE_BITS) -> struct page * */
 	struct tl_map several;   /* flow -> pieces of work, where more than one */
 	int64_t only_process;    /* of GPU work that has none */
-	uint64_t last_key;
-	struct page *last; /* the page used last: ids come in order */
+	/* Found last: a few processes take turns, and ids of each come in order. */
+	struct {
+		int64_t global;
+		uint64_t number;
+	} process[RECENT];
+	struct {
+		uint64_t key;
+		struct page *page;
+	} page[RECENT];
 };
+
+static uint64_t process_of(struct tl_flows *f, int64_t global, bool add)
+{
+	size_t at = (size_t)(global >> 24) & (RECENT - 1);
+	uint64_t *number;
+
+	if (f->process[at].number && f->process[at].global == global)
+		return f->process[at].number;
+	number = tl_map_at(&f->processes, (uint64_t)global, add);
+	if (!number)
+		return 0;
+	if (*number == 0)
+		*number = f->processes.cnt;
+	f->process[at].global = global;
+	f->process[at].number = *number;
+	return *number;
+}
 
 /* 0 where the numbers do not fit what JavaScript can tell apart: such a flow is left out. */
 static uint64_t flow_of(struct tl_flows *f, int64_t global, int64_t correlation, bool add)
 {
-	uint64_t *process;
+	uint64_t process;
 
 	if (global == TL_NONE)
 		global = f->only_process;
 	if (correlation <= 0 || correlation > UINT32_MAX)
 		return 0;
-	process = tl_map_at(&f->processes, (uint64_t)TL_PROCESS_OF(global), add);
-	if (!process)
-		return 0;
-	if (*process == 0)
-		*process = f->processes.cnt;
-	return *process < 1u << 20 ? *process << 32 | (uint64_t)correlation : 0;
+	process = process_of(f, TL_PROCESS_OF(global), add);
+	return process > 0 && process < 1u << 20 ? process << 32 | (uint64_t)correlation : 0;
 }
 
 static struct page *page_of(struct tl_flows *f, uint64_t flow, bool add)
 {
 	uint64_t key = flow >> PAGE_BITS;
+	size_t at = (size_t)(key + (flow >> 32) * 7) & (RECENT - 1);
 	uint64_t *slot;
 
-	if (f->last && f->last_key == key)
-		return f->last;
+	if (f->page[at].page && f->page[at].key == key)
+		return f->page[at].page;
 	slot = tl_map_at(&f->pages, key, add);
 	if (slot && !*slot)
 		*slot = (uintptr_t)calloc(1, sizeof(struct page));
 	if (!slot || !*slot)
 		return NULL;
-	f->last_key = key;
-	f->last = (struct page *)(uintptr_t)*slot;
-	return f->last;
+	f->page[at].key = key;
+	f->page[at].page = (struct page *)(uintptr_t)*slot;
+	return f->page[at].page;
 }
 
 static bool test_bit(const uint64_t *words, uint64_t flow)
@@ -81,9 +103,9 @@ static int add_work(struct tl_flows *f, sqlite3 *db, const char *table)
 		rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
 	sqlite3_free(sql);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		int64_t global = sqlite3_column_type(stmt, 0) == SQLITE_NULL
-					 ? TL_NONE
-					 : sqlite3_column_int64(stmt, 0);
+		int64_t global = TL_NONE;
+
+		tl_number(stmt, 0, &global);
 		uint64_t flow = flow_of(f, global, sqlite3_column_int64(stmt, 1), true);
 		struct page *page = flow ? page_of(f, flow, true) : NULL;
 

@@ -101,22 +101,21 @@ static int find(sqlite3_stmt *stmt, struct tl_source *s, bool has_end)
 	int rc;
 
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		int64_t row = sqlite3_column_int64(stmt, 0), ts = sqlite3_column_int64(stmt, 1);
+		int64_t row, ts, end;
 		uint32_t dur = 0;
 
+		if (!tl_number(stmt, 1, &ts))
+			continue;
 		if (has_end)
-			dur = sqlite3_column_type(stmt, 2) == SQLITE_NULL
-				      ? UINT32_MAX
-				      : dur_of(ts, sqlite3_column_int64(stmt, 2));
+			dur = tl_number(stmt, 2, &end) ? dur_of(ts, end) : UINT32_MAX;
 		if (ts > last || (ts == last && dur <= last_dur)) {
 			last = ts;
 			last_dur = dur;
 			continue;
 		}
+		row = sqlite3_column_int64(stmt, 0);
 		if (row < 0 || row >= ROWS_MAX || s->late_cnt >= LATE_MAX)
 			return 0;
-		if (sqlite3_column_type(stmt, 1) == SQLITE_NULL)
-			continue;
 		if (mark(s, &room, &words, &(struct tl_late){ts, (uint32_t)row, dur}) < 0)
 			return -1;
 	}
