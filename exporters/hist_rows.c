@@ -100,7 +100,8 @@ static int figures_best(sqlite3_vtab *v, sqlite3_index_info *info)
 
 static int rows_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
-	struct rows_cursor *c = calloc(1, sizeof(*c)); /* aligned to 16, as sqlite3_malloc() is not */
+	struct rows_cursor *c =
+		calloc(1, sizeof(*c)); /* aligned to 16, as sqlite3_malloc() is not */
 
 	(void)v;
 	if (!c)

@@ -39,8 +39,8 @@ struct report {
 	char name[64];
 	char title[128];
 	const char *sql;
-	char *owned;  /* the same when read from a file */
-	char *args;   /* "rows=5:base", "" none; defaults stand first */
+	char *owned;                       /* the same when read from a file */
+	char *args;                        /* "rows=5:base", "" none; defaults stand first */
 	const struct percentiles *percent; /* to add to the figures; NULL: none */
 	size_t given; /* so many of its last bytes were asked for, the rest are defaults */
 };

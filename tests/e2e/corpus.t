@@ -167,7 +167,7 @@ rm -f bad/journal bad/journal-journal
 touch so err ls.before ls.after
 for f in nope fifo folder empty text half corrupt foreign major torn; do
 	for c in stats info analyze export compare report; do
-		case " $(echo $commands) " in *" $c "*) ;; *) continue ;; esac
+		echo "$commands" | grep -qx "$c" || continue
 		ls bad . >ls.before
 		case $c in
 		compare) timeout 20 "$BIN" $c "bad/$f" db/3.25.0.sqlite >so 2>err ;;

@@ -16,10 +16,10 @@ sed '1s/([0-9.]* KiB)/(N)/' text >got.txt
 sed '1s/([0-9.]* KiB)/(N)/' "$GOLD/info.txt" >want.txt
 check 'text' diff -u want.txt got.txt
 is "$(sed -n '1s/.*(\([0-9]*\)\.\([0-9]\) KiB)/\1\2/p' text | awk -v s="$size" '{ d = s - $1; print (d >= 0 && d < 6) }')" 1 'size of the file'
-"$BIN" info -f json info.sqlite >json
+"$BIN" info -f json info.sqlite >out.json
 check 'JSON' "$PY" -c '
 import json
-i = json.load(open("json"))
+i = json.load(open("out.json"))
 P = 1 << 48
 assert [i[k] for k in ("file", "product", "version", "schema", "complete", "duration", "utcEpochNs", "host", "command", "folder")] == [
     "info.sqlite", "Sightline", "9.8.7", "3.28.1", False, 2500000000, 10**18, "box", "prog ten last", "/home/me"], i
@@ -37,7 +37,7 @@ assert i["losses"] == [{"start": 10**9, "end": 1500000000, "pid": 10, "count": 1
 assert [d["text"] for d in i["diagnostics"]] == ["Profiling has started.", "careful\x1b[1m", "broken"]
 assert i["gpus"][0]["memory"] == 85899345920 and i["gpus"][0]["multiprocessors"] == 132
 assert "hunter2" not in json.dumps(i)'
-check 'no secrets of the environment' sh -c '! grep -q hunter2 text json'
+check 'no secrets of the environment' sh -c '! grep -q hunter2 text out.json'
 "$BIN" info -f json info.sqlite info.sqlite >two
 check 'several reports are an array' "$PY" -c 'import json; assert [i["host"] for i in json.load(open("two"))] == ["box", "box"]'
 sqlite3 bare.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
@@ -61,10 +61,10 @@ for f in "$NSYS"/*.sqlite; do
 		continue
 	fi
 	cp "$f" real.sqlite && chmod 644 real.sqlite
-	"$BIN" info -f json real.sqlite >json
+	"$BIN" info -f json real.sqlite >out.json
 	check "$(basename "$f"): rows and times are those of python" "$PY" -c '
 import json, sqlite3
-i = json.load(open("json"))
+i = json.load(open("out.json"))
 db = sqlite3.connect("real.sqlite")
 names = [n for n, in db.execute("SELECT name FROM sqlite_master WHERE type = \"table\" AND name NOT LIKE \"ENUM%\" AND name NOT LIKE \"sqlite%\"")]
 assert sorted(names) == sorted(t["name"] for t in i["tables"])

@@ -141,25 +141,24 @@ static void reports_are_found(void **state)
 
 static void the_rest_stays(void **state)
 {
-	static const char *const texts[] =
-		{
-			"SELECT a, count(*) AS n FROM t GROUP BY 1", /* not called hist */
-			"WITH hist AS (SELECT a, count(*) AS m FROM t GROUP BY 1) SELECT * FROM "
-			"hist",
-			"WITH hist AS (SELECT a, b, count(*) AS n FROM t GROUP BY 1) SELECT * FROM "
-			"hist", /* b is left out */
-			"WITH hist AS (SELECT a, count(*) AS n FROM t GROUP BY 1 HAVING n > 1) "
-			"SELECT * FROM hist",
-			"WITH hist AS (SELECT a, count(*) AS n FROM t GROUP BY a) SELECT * FROM "
-			"hist",
-			"SELECT 'hist AS (SELECT a, count(*) AS n FROM t GROUP BY 1)'",
-			"-- hist AS (SELECT a, count(*) AS n FROM t GROUP BY 1)\nSELECT 1",
-			"",
-			"SELECT '",
-			"SELECT \"a",
-			"/* ",
-			"WITH hist AS (SELECT count(*) AS n FROM",
-		};
+	static const char *const texts[] = {
+		"SELECT a, count(*) AS n FROM t GROUP BY 1", /* not called hist */
+		"WITH hist AS (SELECT a, count(*) AS m FROM t GROUP BY 1) SELECT * FROM "
+		"hist",
+		"WITH hist AS (SELECT a, b, count(*) AS n FROM t GROUP BY 1) SELECT * FROM "
+		"hist", /* b is left out */
+		"WITH hist AS (SELECT a, count(*) AS n FROM t GROUP BY 1 HAVING n > 1) "
+		"SELECT * FROM hist",
+		"WITH hist AS (SELECT a, count(*) AS n FROM t GROUP BY a) SELECT * FROM "
+		"hist",
+		"SELECT 'hist AS (SELECT a, count(*) AS n FROM t GROUP BY 1)'",
+		"-- hist AS (SELECT a, count(*) AS n FROM t GROUP BY 1)\nSELECT 1",
+		"",
+		"SELECT '",
+		"SELECT \"a",
+		"/* ",
+		"WITH hist AS (SELECT count(*) AS n FROM",
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
