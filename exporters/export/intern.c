@@ -4,7 +4,7 @@
 
 #include "exporters/export/intern.h"
 
-/* Reads eight bytes at a time; the steps are those of MurmurHash's finisher, which mixes every bit into every other. */
+/* The steps of MurmurHash's finisher: every bit gets into every other. */
 static uint64_t mix(uint64_t x)
 {
 	x ^= x >> 33;

@@ -143,7 +143,7 @@ static int use_parents(struct slice *s)
 		-1, &stmt, NULL);
 
 	while (more && rc == SQLITE_OK) {
-		for (more = false; (rc = sqlite3_step(stmt)) == SQLITE_ROW;) {
+		for (more = false; sqlite3_step(stmt) == SQLITE_ROW;) {
 			int64_t child = sqlite3_column_int64(stmt, 0);
 			int64_t parent = sqlite3_column_int64(stmt, 1);
 
