@@ -87,7 +87,6 @@ for db in db/*.sqlite; do
 done
 
 # ---- what is known of the versions ----
-first() { "$BIN" stats -q -f csv:nohdr -r "$2" "db/$1.sqlite" 2>&1 | grep . | head -n 1; }
 for v in 2021 3.4.0 3.13.2 3.16.1 3.24.0 3.25.0 3.28.1 ids; do
 	is "$("$BIN" stats -q -f json -r cuda_gpu_kern_sum db/$v.sqlite | "$PY" -c '
 import json, sys
