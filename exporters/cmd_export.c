@@ -120,15 +120,30 @@ static char *examples_text(void)
 	return text;
 }
 
-/* What to complete --type with. */
+/* What --type and --activities may be. */
 static const char *type_names(void)
 {
 	static char names[256];
-	char *p = names;
+	bool done = *names;
 
-	for (const struct exporter *const *e = exporter_list; *e && p == names + strlen(names); e++)
-		p += snprintf(p, sizeof(names) - (size_t)(p - names), "%s%s", p == names ? "" : ",",
-			      (*e)->name);
+	for (const struct exporter *const *e = exporter_list; *e && !done; e++) {
+		size_t len = strlen(names);
+
+		snprintf(names + len, sizeof(names) - len, "%s%s", len ? "," : "", (*e)->name);
+	}
+	return names;
+}
+
+static const char *activity_names(void)
+{
+	static char names[512];
+	bool done = *names;
+
+	for (const struct tl_activity_name *a = tl_activities; a->name && !done; a++) {
+		size_t len = strlen(names);
+
+		snprintf(names + len, sizeof(names) - len, "%s%s", len ? "," : "", a->name);
+	}
 	return names;
 }
 
@@ -147,7 +162,7 @@ static int parse(struct export *x, int argc, char **argv)
 	char *about = examples_text();
 	const struct opt opts[] = {
 		{0, NULL, OPT_ABOUT, usage, NULL, about ? about : "", NULL, NULL},
-		{'t', "type", OPT_STRING, type_names(), "TYPE",
+		{'t', "type", OPT_ENUM, type_names(), "TYPE",
 		 "the format (default: the first below)", &x->type, NULL},
 		{'o', "output", OPT_STRING, NULL, "FILE",
 		 "name of the result; - is stdout; .gz and .zst at its end pack it", &x->output,
@@ -156,7 +171,7 @@ static int parse(struct export *x, int argc, char **argv)
 		 &x->force, NULL},
 		{'q', "quiet", OPT_BOOL, NULL, "true|false", "only errors", &x->quiet, NULL},
 		{0, NULL, OPT_GROUP, NULL, NULL, "What is exported:", NULL, NULL},
-		{'a', "activities", OPT_LIST, NULL, "LIST",
+		{'a', "activities", OPT_LIST, activity_names(), "LIST",
 		 "of timelines: kinds of events, see below", &x->activities, NULL},
 		{0, "tables", OPT_LIST, NULL, "REGEX[,...]",
 		 "of tables: those whose whole name fits one of these regular expressions",
@@ -216,31 +231,12 @@ static bool ends_with(const char *text, const char *end)
 	return len > end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-static int find_type(struct export *x)
+static void find_type(struct export *x)
 {
-	static const char *const not_here[] = {"hdf",        "hdf5", "arrow", "arrowdir",
-					       "parquetdir", "info", NULL};
-	const char *near = NULL;
-
 	x->exporter = exporter_list[0];
-	if (!x->type)
-		return 0;
-	for (const struct exporter *const *e = exporter_list; *e; e++) {
-		near = sl_nearest(x->type, near, (*e)->name);
-		if (strcmp((*e)->name, x->type) == 0) {
+	for (const struct exporter *const *e = exporter_list; x->type && *e; e++)
+		if (strcmp((*e)->name, x->type) == 0)
 			x->exporter = *e;
-			return 0;
-		}
-	}
-	for (const char *const *n = not_here; *n; n++)
-		if (strcmp(*n, x->type) == 0) {
-			sl_warn("export: type %s is not written here; there are %s", x->type,
-				type_names());
-			return SL_EXIT_USAGE;
-		}
-	sl_warn("export: no type is called '%s'%s%s%s; there are %s", x->type,
-		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", type_names());
-	return SL_EXIT_USAGE;
 }
 
 static bool is_older(const char *a, const char *b)
@@ -516,10 +512,10 @@ int cmd_export(int argc, char **argv)
 	struct export x = {.lazy = true};
 	int rc = parse(&x, argc, argv);
 
-	if (rc == 0)
-		rc = find_type(&x);
-	if (rc == 0)
+	if (rc == 0) {
+		find_type(&x);
 		rc = find_input(&x);
+	}
 	if (rc == 0)
 		rc = find_target(&x);
 	if (rc == 0)

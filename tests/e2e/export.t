@@ -132,7 +132,7 @@ wrong() { # STATUS MESSAGE-PART NAME ARGUMENT...
 }
 touch so se ls.before ls.after
 wrong 2 "did you mean 'chrome'" 'a type that is misspelt' -t chrom small.sqlite
-wrong 2 'type arrow is not written here' 'a type of nsys that is not here' -t arrow small.sqlite
+wrong 2 "does not know 'arrow'" 'a type of nsys that is not here' -t arrow small.sqlite
 wrong 2 "did you mean 'kernel'" 'an activity that is misspelt' -t chrome -a kernl -o x.json small.sqlite
 wrong 2 'two' 'two reports' -t chrome small.sqlite run.sqlite
 wrong 2 'no report is named' 'no report' -t chrome
@@ -213,5 +213,7 @@ done
 check 'no report was changed' md5sum -c before.md5
 
 ex --help >help
+"$BIN" export --completion-data >table
+is "$(grep -c '^[ta].*[,	]\(chrome\|nvtx-kernel\),' table)" 2 'completion knows types and activities'
 is "$(grep -c -e '^  chrome ' -e '^  nvtx-kernel ' -e '--force-overwrite' help)" 3 '--help names types, activities, options'
 done_testing
