@@ -55,7 +55,7 @@ static const char examples[] =
 	"\"kernel\")'\n";
 
 static const struct compare_format *const formats[] = {&compare_text, &compare_markdown,
-						       &compare_json};
+						       &compare_json, NULL};
 
 /* ---- sets ---- */
 
@@ -270,7 +270,7 @@ static int base_first(struct compare *o)
 
 static int write_out(struct compare *o)
 {
-	const struct compare_format *format = formats[0];
+	const struct compare_format *format = &compare_text;
 	bool to_file = o->output && strcmp(o->output, "-") != 0;
 	struct output out = {.kind = to_file ? OUTPUT_FILE : OUTPUT_CONSOLE,
 			     .target = o->output,
@@ -278,9 +278,9 @@ static int write_out(struct compare *o)
 	char why[WHY];
 	int rc;
 
-	for (size_t i = 0; o->format && i < sizeof(formats) / sizeof(*formats); i++)
-		if (strcmp(formats[i]->name, o->format) == 0)
-			format = formats[i];
+	for (const struct compare_format *const *f = formats; o->format && *f; f++)
+		if (strcmp((*f)->name, o->format) == 0)
+			format = *f;
 	rc = output_open(&out, why, sizeof(why));
 	if (rc == 0) {
 		rc = format->write(&o->c, &o->view, out.f);

@@ -263,7 +263,7 @@ static double median(double *values, size_t cnt)
 static void check_all(const struct comparison *c, const struct compare_view *v,
 		      struct compare_gate *g)
 {
-	size_t most = 0;
+	size_t most = 1;
 	double *base, *now;
 
 	for (size_t s = 0; s < c->set_cnt; s++)

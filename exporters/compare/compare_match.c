@@ -165,7 +165,7 @@ static int by_name(const void *a, const void *b)
 struct compare_row *compare_new_row(struct comparison *c, const struct compare_kind *kind,
 				    const char *name)
 {
-	struct compare_row *more = c->rows, *row;
+	struct compare_row *more, *row;
 
 	if ((c->row_cnt & (c->row_cnt - 1)) == 0) {
 		more = reallocarray(c->rows, c->row_cnt ? c->row_cnt * 2 : 1, sizeof(*more));
@@ -177,7 +177,8 @@ struct compare_row *compare_new_row(struct comparison *c, const struct compare_k
 	*row = (struct compare_row){.kind = kind, .name = name};
 	row->figure = calloc(c->set_cnt, sizeof(*row->figure));
 	for (size_t s = 0; row->figure && s < c->set_cnt; s++) {
-		row->figure[s].items = calloc(c->sets[s].cnt + 1, sizeof(*row->figure[s].items));
+		row->figure[s].items =
+			calloc(c->sets[s].cnt + 1, sizeof(const struct compare_item *));
 		if (!row->figure[s].items)
 			return NULL;
 	}
@@ -194,7 +195,7 @@ static int rows_by_name(struct comparison *c, const struct compare_kind *kind,
 
 		if (!row || strcmp(row->name, p->item->name) != 0)
 			row = compare_new_row(c, kind, p->item->name);
-		if (!row)
+		if (!row || !row->figure[p->set].items)
 			return -1;
 		row->figure[p->set].items[p->run] = p->item;
 		row->figure[p->set].is_there = true;

@@ -72,7 +72,7 @@ static int pool_run(struct comparison *c, const struct member *m, size_t cnt, si
 	}
 	if (!samples)
 		return 0;
-	more = reallocarray(c->pooled, c->pooled_cnt + 1, sizeof(*more));
+	more = reallocarray(c->pooled, c->pooled_cnt + 1, sizeof(struct compare_item *));
 	if (!more)
 		return -1;
 	c->pooled = more;

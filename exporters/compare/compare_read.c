@@ -50,7 +50,7 @@ static void describe(struct compare_kind *k, const char *name, const char *sql)
 	char unit[16] = "", place[64] = "";
 
 	k->sql = sql;
-	snprintf(k->name, sizeof(k->name), "%s", name);
+	snprintf(k->name, sizeof(k->name), "%.31s", name);
 	report_field(sql, "title", 0, k->title, sizeof(k->title));
 	report_field(sql, "unit", 0, unit, sizeof(unit));
 	report_field(sql, "default", 0, place, sizeof(place));
@@ -259,7 +259,7 @@ int compare_read(const struct comparison *c, struct compare_run *run, char *why,
 		sqlite3_close(db);
 		return -1;
 	}
-	run->items = calloc(c->kind_cnt + 1, sizeof(*run->items));
+	run->items = calloc(c->kind_cnt + 1, sizeof(struct compare_item *));
 	run->cnt = calloc(c->kind_cnt + 1, sizeof(*run->cnt));
 	if (!run->items || !run->cnt)
 		rc = SQLITE_NOMEM;

@@ -36,7 +36,7 @@ static void names_without_numbers(void **state)
 /* All ways to choose which ranks are the first sample's, looked at one by one. */
 static double by_hand(const double *all, unsigned cnt, unsigned n)
 {
-	double rank[16], sum = 0, far = 0, ways = 0, mean;
+	double rank[16] = {0}, sum = 0, far = 0, ways = 0, mean;
 
 	for (unsigned i = 0; i < cnt; i++) {
 		unsigned less = 0, same = 0;
