@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +57,7 @@ static bool read_time(const char **at, int64_t *out)
 	if (value * ns >= 9.2e18)
 		return false;
 	/* Whole ns have more digits than a double keeps. */
-	*out = ns == 1 && !strchr(number, '.') ? strtoll(number, NULL, 10)
-					       : (int64_t)(value * ns + 0.5);
+	*out = ns == 1 && !strchr(number, '.') ? strtoll(number, NULL, 10) : llround(value * ns);
 	if (**at == '-')
 		*out = -*out;
 	*at = p + len + word;

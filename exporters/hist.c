@@ -276,7 +276,7 @@ static int hist_find(struct hist *h, const int64_t *key, uint32_t type, uint32_t
 
 static struct hist *hist_of(sqlite3_context *out, unsigned keys)
 {
-	struct hist **at = sqlite3_aggregate_context(out, sizeof(*at));
+	struct hist **at = sqlite3_aggregate_context(out, sizeof(struct hist *));
 
 	if (at && !*at) {
 		*at = calloc(1, sizeof(**at));

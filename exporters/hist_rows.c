@@ -146,7 +146,7 @@ static int rows_load(struct rows_cursor *c)
 	struct hist *h = c->h;
 	size_t i;
 
-	if (rows_eof(&c->base))
+	if (!h || rows_eof(&c->base))
 		return SQLITE_OK;
 	if (c->at < h->spilled_cnt)
 		return fread(c->key, sizeof(*c->key), h->keys, h->spilled) == h->keys &&
