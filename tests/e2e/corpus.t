@@ -36,7 +36,7 @@ listing() { (cd db && ls -lA --time-style=full-iso . && md5sum ./*); }
 listing >before
 
 names() { "$BIN" "$1" "--help-$2" | sed -n 's/^  [* ] \([a-z0-9_]\{1,\}\) .*/\1/p' | paste -sd, -; }
-reports=$(names stats reports) rules=$(names analyze rules) types=$("$BIN" export --type '?' db/bare.sqlite 2>&1 | sed -n 's/.*there are //p' | tr , ' ')
+reports=$(names stats reports) rules=$(names analyze rules) types=$("$BIN" export --type '?' db/bare.sqlite 2>&1 | sed -n 's/.*it takes \([a-z,]*\).*/\1/p' | tr , ' ')
 check 'reports, rules and types are known' test "$(echo "$reports" | tr , '\n' | wc -l)" -gt 10 -a -n "$rules" -a -n "$types"
 
 try() { # COMMAND DATABASE: 2 when there is no way to try it

@@ -264,15 +264,14 @@ static void reports_of_nsys_run_on_it(void **state)
 	       (struct sl_gpu_memcpy){
 		       .start = t0 + 1000, .end = t0 + 3000, .bytes = 2000000, .kind = 1});
 	gpu_tell(&f);
-	assert_string_equal(ask(report("cuda_api_sum.sql")), "100.0");
-	assert_string_equal(ask(report("cuda_gpu_kern_sum.sql")), "100.0");
-	assert_string_equal(ask(report("cuda_gpu_mem_time_sum.sql")),
+	assert_string_equal(ask(report("reports/cuda_api_sum.sql")), "100.0");
+	assert_string_equal(ask(report("reports/cuda_gpu_mem_time_sum.sql")),
 			    "error: no such table: CUPTI_ACTIVITY_KIND_MEMSET");
 	RECORD(&f.r, f.cupti, SL_GPU_REC_MEMSET,
 	       (struct sl_gpu_memset){.start = t0 + 6000, .end = t0 + 7000, .bytes = 64});
 	gpu_tell(&f);
-	assert_string_equal(ask(report("cuda_gpu_mem_time_sum.sql")), "66.7");
-	assert_string_equal(ask(report("cuda_gpu_mem_size_sum.sql")), "2.0");
+	assert_string_equal(ask(report("reports/cuda_gpu_mem_time_sum.sql")), "66.7");
+	assert_string_equal(ask(report("reports/cuda_gpu_mem_size_sum.sql")), "2.0");
 	gpu_end(&f);
 }
 
