@@ -316,6 +316,26 @@ static int judge(struct compare *o)
 	return rc;
 }
 
+/* May the result be written where it shall? */
+static int check_output(const struct compare *o)
+{
+	if (!o->output || strcmp(o->output, "-") == 0)
+		return 0;
+	for (size_t s = 0; s < o->c.set_cnt; s++)
+		for (size_t i = 0; i < o->c.sets[s].cnt; i++)
+			if (output_same_file(o->output, o->c.sets[s].runs[i].path)) {
+				sl_warn("compare: %s is one of the reports; name another -o",
+					o->output);
+				return SL_EXIT_USAGE;
+			}
+	if (!o->force_overwrite && access(o->output, F_OK) == 0) {
+		sl_warn("compare: %s exists already; --force-overwrite=true replaces it",
+			o->output);
+		return SL_EXIT_FAIL;
+	}
+	return 0;
+}
+
 static int run(struct compare *o)
 {
 	char why[WHY];
@@ -341,13 +361,9 @@ static int run(struct compare *o)
 		sl_warn("compare: two reports or more are needed: %s", usage);
 		return SL_EXIT_USAGE;
 	}
-	if (o->output && !o->force_overwrite && strcmp(o->output, "-") != 0 &&
-	    access(o->output, F_OK) == 0) {
-		sl_warn("compare: %s exists already; --force-overwrite=true replaces it",
-			o->output);
-		return SL_EXIT_FAIL;
-	}
-	rc = read_all(&o->c);
+	rc = check_output(o);
+	if (rc == 0)
+		rc = read_all(&o->c);
 	if (rc)
 		return rc;
 	if (compare_match(&o->c) != 0)

@@ -16,6 +16,7 @@
 #include "exporters/db_read.h"
 #include "exporters/export/export.h"
 #include "exporters/export/target.h"
+#include "exporters/output.h"
 
 #define WHY 2048
 
@@ -285,14 +286,6 @@ static int find_input(struct export *x)
 	return 0;
 }
 
-static bool same_file(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
-	       sa.st_ino == sb.st_ino;
-}
-
 static char *derived(const struct export *x, int len, const char *more)
 {
 	char *name = NULL;
@@ -312,7 +305,7 @@ static int find_target(struct export *x)
 	else
 		x->target = derived(x, len, "");
 	/* A report is never its own export. */
-	if (x->target && !x->output && same_file(x->target, x->input)) {
+	if (x->target && !x->output && output_same_file(x->target, x->input)) {
 		free(x->target);
 		x->target = derived(x, len, "_export");
 	}
@@ -320,7 +313,7 @@ static int find_target(struct export *x)
 		sl_warn("export: out of memory");
 		return SL_EXIT_FAIL;
 	}
-	if (same_file(x->target, x->input)) {
+	if (output_same_file(x->target, x->input)) {
 		sl_warn("export: %s is the report itself; name another -o", x->target);
 		return SL_EXIT_USAGE;
 	}

@@ -157,6 +157,10 @@ static int run(struct summary *sum, char *target)
 	char why[WHY];
 	int rc;
 
+	if (output_same_file(target, sum->input)) {
+		sl_warn("report: %s is the report itself; name another -o", target);
+		return SL_EXIT_USAGE;
+	}
 	if (strcmp(target, "-") != 0 && !sum->overwrite && access(target, F_OK) == 0) {
 		sl_warn("report: %s exists already; --force-overwrite=true replaces it", target);
 		return SL_EXIT_FAIL;

@@ -166,3 +166,11 @@ int output_close(struct output *o, bool keep, char *why, size_t why_len)
 	o->f = NULL;
 	return rc;
 }
+
+bool output_same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
+}

@@ -5,6 +5,7 @@
 command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
 GOLD=$TOP/tests/golden/compare
 cmp() { "$BIN" compare "$@"; }
+cmp_bytes() { command cmp "$@"; }
 
 for d in base other; do sqlite3 $d.sqlite <"$GOLD/$d.sql" || exit 1; done
 chmod 444 base.sqlite other.sqlite
@@ -151,6 +152,10 @@ cmp -o out.txt base.sqlite other.sqlite 2>err
 is "$?$(grep -c force-overwrite err)" 11 '-o: replaces nothing unasked'
 cmp -o out.txt --force-overwrite=true base.sqlite base.sqlite
 is $? 0 '-o --force-overwrite=true'
+cp base.sqlite mine.sqlite && ln -s mine.sqlite link.txt
+cmp -o link.txt --force-overwrite=true other.sqlite mine.sqlite 2>err
+is "$?$(cat err)" '2sightline: compare: link.txt is one of the reports; name another -o' '-o: never a report, by whatever name'
+check 'which is as it was' cmp_bytes base.sqlite mine.sqlite
 cmp base.sqlite 2>err
 is "$?$(grep -c 'two reports or more' err)" 21 'one report alone'
 cmp base.sqlite nothing.sqlite >out 2>err

@@ -94,6 +94,9 @@ done
 # ---- options ----
 mkdir out && cp all.sqlite out/x.sqlite
 is "$("$BIN" report out/x.sqlite | sed 's/[0-9.]* KiB/N KiB/')" 'out/x.html: N KiB' 'says what it wrote'
+"$BIN" report -f true -o out/x.sqlite out/x.sqlite 2>err
+is "$?$(cat err)" '2sightline: report: out/x.sqlite is the report itself; name another -o' '-o: never the report'
+check 'which is as it was' cmp all.sqlite out/x.sqlite
 "$BIN" report -q -o out/y out/x.sqlite && "$BIN" report -q -o out/z.htm --title 'A <title>' --rows 3 out/x.sqlite
 "$BIN" report -o - out/x.sqlite >out/stdout
 is "$(cd out && ls)" 'stdout
