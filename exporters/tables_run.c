@@ -82,6 +82,17 @@ static long long write_rows(const struct tables *t, const struct table_job *job,
 	return query_run(db, job->report, t->unit, job->format, &sheet, why, why_len);
 }
 
+/* One line for one trouble: a report that vanished, or a console that is full, fails every table alike. */
+static void complain(const struct tables *t, const char *line)
+{
+	static char last[TABLES_WHY];
+
+	if (strcmp(line, last) == 0)
+		return;
+	snprintf(last, sizeof(last), "%s", line);
+	sl_warn("%s: %s", t->kind->command, line);
+}
+
 /* Opens the output, and writes what was made ahead, or makes it. */
 static int write_table(const struct tables *t, const struct table_job *job, struct made *m,
 		       sqlite3 *db)
@@ -92,6 +103,7 @@ static int write_table(const struct tables *t, const struct table_job *job, stru
 		.overwrite = t->force_overwrite,
 	};
 	int rc = m->rows < 0 ? -1 : output_open(&out, m->why, sizeof(m->why));
+	char *line;
 
 	if (rc == 0) {
 		if (m->text)
@@ -112,7 +124,10 @@ static int write_table(const struct tables *t, const struct table_job *job, stru
 			putchar('\n');
 			fflush(stdout);
 		}
-		sl_warn("%s: %s: %s", t->kind->command, job->input, m->why);
+		if (asprintf(&line, "%s: %s", job->input, m->why) < 0)
+			line = NULL;
+		complain(t, line ? line : m->why);
+		free(line);
 	}
 	return rc;
 }
@@ -150,7 +165,7 @@ static int finish(const struct tables *t, const struct table_job *job, struct ma
 	int rc = 0;
 
 	if (!m->opened) {
-		sl_warn("%s: %s", t->kind->command, m->why);
+		complain(t, m->why);
 		return -1;
 	}
 	if (m->has_data) {

@@ -183,6 +183,8 @@ printf -- '-- needs: OSRT_API = x\nSELECT 1 AS a UNION ALL SELECT abs(-922337203
 st -q -r ./late.sql -o out/x ours.sqlite 2>err
 is "$? $(cat err) $(ls out)" '1 sightline: stats: ours.sqlite: report late: integer overflow x.sqlite' 'a report that fails midway leaves no file'
 check 'a full disk on the console is an error' sh -c '[ -w /dev/full ] || exit 0; "$1" stats -q -r osrt_sum ours.sqlite >/dev/full; [ $? -eq 1 ]' - "$BIN"
+check 'of many tables too, which is said once' sh -c '[ -w /dev/full ] || exit 0
+	"$1" stats -r osrt_sum,osrt_trace,process_tree ours.sqlite >/dev/full 2>full.err; [ $? -eq 1 ] && [ "$(grep -c stdout full.err)" -eq 1 ]' - "$BIN"
 
 # ---- own reports ----
 cat >my.sql <<'EOF'
