@@ -131,8 +131,9 @@ static void put_number(FILE *out, const struct cell *c, enum unit unit, bool bar
 	case BYTES:
 		fputs(human_bytes(text, v), out);
 		break;
-	case MEGABYTES:
-		fputs(human_bytes(text, v * 1e6), out);
+	case MEGABYTES: /* rounded by the report: what is small must not look more exact than it is */
+		fwrite(people, 1, cell_number_people(c, 3, true, people), out);
+		fputs(" MB", out);
 		break;
 	case PERCENT:
 		html_str(out, human_percent(text, v));

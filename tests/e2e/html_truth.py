@@ -268,6 +268,11 @@ if kernel_ns:
     time = collections.Counter()
     for s, e, n in rows('CUPTI_ACTIVITY_KIND_KERNEL', 'start end demangledName'):
         time[names.get(n)] += e - s
+    # bytes in the unit of the report, which has rounded them
+    for r in page.table('cuda_gpu_mem_size_sum') or []:
+        for text, v in r[1:2] + r[3:]:
+            if text.replace(',', '') != '%.3f MB' % v:
+                wrong.append('size of copies: %r for %r' % (text, v))
     got = page.table('cuda_gpu_kern_sum')
     want = [t for n, t in time.most_common(30)]
     if [r[2][1] for r in got] != want:
