@@ -5,7 +5,8 @@
  * title, about, needs and
  *
  *   unit:     ns or bytes
- *   default:  place in the output; "single" behind it: one figure of the whole report, shown in the summary
+ *   default:  place in the output; "single" behind it: one figure of the whole report, shown in the summary;
+ *             "whole": nothing that a time or a range has, so left out where only such a part is compared
  *
  * Its last statement gives samples in groups: name, alike (NULL: made from the name), value, count; ordered
  * by name, then by value. A figure of the whole report is one sample with an empty name.
@@ -42,7 +43,7 @@ struct compare_kind {
 	char name[32], title[64];
 	const char *sql;
 	bool is_bytes; /* else ns */
-	bool is_single;
+	bool is_single, is_whole;
 };
 
 struct compare_sample {

@@ -56,6 +56,7 @@ static void describe(struct compare_kind *k, const char *name, const char *sql)
 	report_field(sql, "default", 0, place, sizeof(place));
 	k->is_bytes = strcmp(unit, "bytes") == 0;
 	k->is_single = strstr(place, "single") != NULL;
+	k->is_whole = strstr(place, "whole") != NULL;
 }
 
 /* Is every word of the list a kind? */
@@ -264,6 +265,8 @@ int compare_read(const struct comparison *c, struct compare_run *run, char *why,
 	if (!run->items || !run->cnt)
 		rc = SQLITE_NOMEM;
 	for (size_t i = 0; i < c->kind_cnt && rc == SQLITE_OK; i++) {
+		if (c->kinds[i].is_whole && (c->filter.time_cnt || c->filter.nvtx_cnt))
+			continue;
 		rc = read_kind(db, &c->kinds[i], &run->items[i], &run->cnt[i]);
 		if (rc != SQLITE_OK)
 			snprintf(why, why_len, "%s: %s: %s", run->path, c->kinds[i].name,

@@ -23,7 +23,8 @@ def is_(kind, name, metric, base, now, change):
     assert got == [base, now], (kind, name, metric, got, base, now)
     if change is not None:
         assert abs(r['sets'][1]['change_percent'][metric] - change) < 1e-9, (kind, name, r['sets'][1])
-is_('wall', '', 'total', 1000000, 1500000, 50)
+# no process tells how long it lived: from 0 to the last call
+is_('wall', '', 'total', 3000, 4500, 50)
 # busy: 0-200, 400-700, 800-810, 900-920; then 0-200, 400-800, 800-830, 900-920
 is_('gpu_busy', '', 'total', 530, 650, 100 * 120 / 530)
 is_('gpu_idle', '', 'total', 200 + 100 + 90, 200 + 70, -100 * 120 / 390)
@@ -61,7 +62,7 @@ assert units['io'] == 'bytes' and units['wall'] == 'ns'
 PY
 cmp base.sqlite other.sqlite >text 2>err
 is "$?$(cat err)" 0 'text: no complaint'
-is "$(grep -c 'gemm' text) $(awk '/Wall time/' text | tr -s ' ')" '1  1.00 ms 1.50 ms +50.0 % Wall time' 'text: figures for people'
+is "$(grep -c 'gemm' text) $(awk '/Wall time/' text | tr -s ' ')" '1  3.00 us 4.50 us +50.0 % Wall time' 'text: figures for people'
 is "$(awk '/relu/ { print $1 }' text)" gone 'text: what is no more'
 is "$(grep -c 'changed by less than 1 %' text)" 3 'text: what hardly changed is counted, not shown'
 is "$(cmp --min-change 0 base.sqlite other.sqlite | grep -c ' -> /data/run-18/a.bin')" 1 'text: both names of one thing'
@@ -109,6 +110,17 @@ is "$(cmp -f json 'with,comma.sqlite' other.sqlite | "$PY" -c 'import json, sys;
 	"['with,comma.sqlite']" 'a comma in the name of a file'
 is "$(cmp -f json --base base.sqlite other.sqlite | "$PY" -c 'import json, sys; print([s["label"] for s in json.load(sys.stdin)["sets"]])')" \
 	"['base.sqlite', 'other.sqlite']" '--base'
+
+is "$(cmp -k wall,kernel --filter-time 0/1000 base.sqlite other.sqlite | sed -n 's/^\(Summary\|Kernels\)$/\1/p')" Kernels \
+	'a part of the time: nothing is said of the time of it all'
+cp base.sqlite session.sqlite && chmod 644 session.sqlite
+sqlite3 session.sqlite 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL; DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME; DELETE FROM NVTX_EVENTS;
+	DELETE FROM OSRT_API'
+sqlite3 base.sqlite .dump | sqlite3 tree.sqlite
+sqlite3 tree.sqlite 'CREATE TABLE SL_PROCESS_TREE(globalPid, start, end, traced, kind);
+	INSERT INTO SL_PROCESS_TREE VALUES (16777216, 100, 2500, 1, 0), (33554432, 1000, 2600, 1, 1), (50331648, 0, 9000, 0, 0)'
+is "$(cmp -f json -k wall session.sqlite tree.sqlite | "$PY" -c 'import json, sys; print([s["total"] for s in json.load(sys.stdin)["kinds"][0]["rows"][0]["sets"]])')" \
+	'[1000000, 2500]' 'wall time: of the processes where they are known, of the session where nothing else is'
 
 # ---- conditions ----
 gate() { # WANT CONDITION...
