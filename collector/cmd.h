@@ -47,7 +47,8 @@ struct opt {
 	const char *name; /* long, without -- */
 	enum opt_kind kind;
 	/*
-	 * ENUM, LIST: allowed, comma separated (LIST: NULL allows anything). INT: "min:max".
+	 * ENUM, LIST: allowed, comma separated. LIST: NULL allows anything, and so does a list with a comma in
+	 * front, which is what to complete with. INT: "min:max".
 	 * LATER: "" takes no value, "bool" as BOOL, anything else takes a value and is shown as what it may be.
 	 */
 	const char *values;

@@ -228,7 +228,7 @@ static int set_list(const struct parser *ps, const struct opt *o, const char *wo
 	const char **target = o->target;
 	const char *joined;
 
-	for (const char *p = word; o->values && *p;) {
+	for (const char *p = word; o->values && *o->values != ',' && *p;) {
 		size_t len = strcspn(p, ",");
 
 		if (len > 0 && !in_list(o->values, p, len))
@@ -537,7 +537,7 @@ static void show_table(const struct opt *opts)
 		if (is_option(o))
 			printf("%c\t%s\t%s\t%s\t%s\n", o->short_name ? o->short_name : '-',
 			       o->name ? o->name : "-", takes[appetite(o)],
-			       plain && o->values ? o->values : "-",
+			       plain && o->values ? o->values + (*o->values == ',') : "-",
 			       o->kind == OPT_LATER ? "later"
 			       : o->help            ? "listed"
 						    : "hidden");

@@ -28,9 +28,9 @@ static int parse(struct analyze *a, int argc, char **argv)
 	bool unused;
 	const struct opt opts[] = {
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
-		{'r', "rule", OPT_LIST, NULL, "NAME[:ARG...][,...]",
+		{'r', "rule", OPT_LIST, report_names(&rule_kind), "NAME[:ARG...][,...]",
 		 "rules to apply, or paths of .sql files", &t->opt_reports, NULL},
-		{'f', "format", OPT_LIST, NULL, "FORMAT[:MODIFIER...][,...]",
+		{'f', "format", OPT_LIST, TABLES_FORMATS, "FORMAT[:MODIFIER...][,...]",
 		 "column, table, csv, tsv, json, hdoc, htable, or . (column on the console, else "
 		 "csv)",
 		 &t->opt_formats, NULL},

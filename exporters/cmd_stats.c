@@ -16,9 +16,9 @@ static int parse(struct tables *t, int argc, char **argv)
 	bool unused;
 	const struct opt opts[] = {
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
-		{'r', "report", OPT_LIST, NULL, "NAME[:ARG...][,...]",
+		{'r', "report", OPT_LIST, report_names(&report_kind), "NAME[:ARG...][,...]",
 		 "reports to print, or paths of .sql files", &t->opt_reports, NULL},
-		{'f', "format", OPT_LIST, NULL, "FORMAT[:MODIFIER...][,...]",
+		{'f', "format", OPT_LIST, TABLES_FORMATS, "FORMAT[:MODIFIER...][,...]",
 		 "column, table, csv, tsv, json, hdoc, htable, or . (column on the console, else "
 		 "csv)",
 		 &t->opt_formats, NULL},

@@ -70,6 +70,19 @@ const char *report_embedded(const struct report_kind *kind, size_t idx, char nam
 	return name;
 }
 
+const char *report_names(const struct report_kind *kind)
+{
+	static char names[4096];
+	char name[64];
+	size_t len = 0;
+
+	*names = '\0';
+	for (size_t i = 0; sl_embedded[i].name && len < sizeof(names); i++)
+		if (report_embedded(kind, i, name))
+			len += (size_t)snprintf(names + len, sizeof(names) - len, ",%s", name);
+	return names;
+}
+
 static const char *embedded(const struct report_kind *kind, const char *name)
 {
 	for (size_t i = 0; sl_embedded[i].name; i++) {

@@ -59,6 +59,8 @@ bool report_field(const char *sql, const char *key, unsigned idx, char *buf, siz
 /* The name of the @idx-th text in the binary if it is one of the kind, else NULL. */
 const char *report_embedded(const struct report_kind *kind, size_t idx, char name[64]);
 
+/* ",NAME,NAME...": of all in the binary, to complete with (struct opt). Valid until asked for another kind. */
+const char *report_names(const struct report_kind *kind);
 /* Names of the default set in its order, comma separated; malloc'd. */
 char *report_defaults(const struct report_kind *kind);
 /* True when the report is one that says nothing if its data is absent (in the default set). */

@@ -57,7 +57,8 @@ struct tables {
 	bool all_defaults; /* no -r was given */
 };
 
-#define TABLES_UNITS "nsec,usec,msec,seconds,ns,us,ms,s,nanoseconds,microseconds,milliseconds"
+#define TABLES_FORMATS ",column,table,csv,tsv,json,hdoc,htable" /* modifiers may stand behind */
+#define TABLES_UNITS   "nsec,usec,msec,seconds,ns,us,ms,s,nanoseconds,microseconds,milliseconds"
 
 /*
  * True when @option, one that takes a name or nothing, was given; *name as in the words. Here the name

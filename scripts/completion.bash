@@ -20,6 +20,8 @@ _sightline_value() { # VALUES CUR
 	[[ $2 == *,* ]] && before=${2%,*},
 	_sightline_words "${1//,/ }" "${2##*,}" "$before"
 	compopt -o nospace 2>/dev/null
+	# Where names are expected there may be files too (reports of one's own).
+	((${#COMPREPLY[@]})) || compopt -o default 2>/dev/null
 }
 
 _sightline() {
@@ -51,7 +53,7 @@ _sightline() {
 		_sightline_value "${values_of[${COMP_WORDS[i]}]:--}" "$cur"
 		return
 	fi
-	# What follows the program's name is the program's.
+	# What follows the program's name is the program's; of other commands, options may follow reports.
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
 		--)
@@ -66,7 +68,7 @@ _sightline() {
 				i=$((i + 1))
 			fi
 			;;
-		*) break ;;
+		*) [[ $command == profile ]] && break ;;
 		esac
 	done
 	if ((i == COMP_CWORD + 1)) || [[ ${takes_of[$prev]} == bool && $i -eq $COMP_CWORD && $cur != -* ]]; then

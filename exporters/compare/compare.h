@@ -113,6 +113,8 @@ struct compare_view {
 	bool colour;
 };
 
+/* As report_names(). */
+const char *compare_kind_names(void);
 /* Kinds of the comma list, or all when it is NULL. 0, or an exit status after one sentence in @why. */
 int compare_kinds(struct comparison *c, const char *list, char *why, size_t why_len);
 /* Reads a report. 0, or -1 after one sentence in @why. */

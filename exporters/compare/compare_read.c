@@ -16,6 +16,11 @@ static const struct report_kind text_kind = {"compare/", "kind",   "Kinds",
 
 /* ---- kinds ---- */
 
+const char *compare_kind_names(void)
+{
+	return report_names(&text_kind);
+}
+
 static bool in_list(const char *list, const char *name)
 {
 	size_t len = strlen(name);

@@ -145,6 +145,13 @@ if command -v bash >/dev/null; then
 	completes 'osrt,nvtx' profile -t osrt,nvt
 	completes '--output' profile -f true --outp
 	completes 'json text' status --format ''
+	completes 'cuda_gpu_kern_gb_sum cuda_gpu_kern_sum' stats -r cuda_gpu_kern
+	completes 'osrt_sum,nvtx_kern_sum' stats --report = osrt_sum,nvtx_k
+	completes '--filter-nvtx --filter-pid --filter-time' stats run.sqlite --filter
+	completes 'gpu_gaps' analyze run.sqlite -q -r gpu_ga
+	completes 'hdoc htable' analyze -f h
+	completes 'kernel' compare a.sqlite b.sqlite -k ker
+	completes 'perfetto' export run.sqlite -t perf
 else
 	skip completion 'bash is not installed'
 fi
