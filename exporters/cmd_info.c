@@ -42,19 +42,26 @@ int cmd_info(int argc, char **argv)
 		 "text, or json: an object, an array of them for several reports", &format, NULL},
 		{0},
 	};
-	int n = opt_parse(opts, argc, argv, "info"), shown = 0, rc = 0;
-	bool json = strcmp(format, "json") == 0;
+	int cnt = 0, shown = 0, rc = 0;
+	bool json;
 
-	if (n < 0)
-		return n == OPT_HELP_SHOWN ? 0 : -n;
-	if (n == argc) {
+	/* Options may also stand behind reports, whose names are moved to the front. */
+	for (int at = 0; at < argc;) {
+		int n = opt_parse(opts, argc - at, argv + at, "info");
+
+		if (n < 0)
+			return n == OPT_HELP_SHOWN ? 0 : -n;
+		at += n;
+		if (at < argc)
+			argv[cnt++] = argv[at];
+	}
+	json = strcmp(format, "json") == 0;
+	if (cnt == 0) {
 		sl_warn("info: no report is named: %s", usage);
 		return SL_EXIT_USAGE;
 	}
-	for (int i = n; i < argc; i++) {
-		const char *before = shown > 0              ? (json ? ",\n" : "\n")
-				     : json && argc - n > 1 ? "["
-							    : "";
+	for (int i = 0; i < cnt; i++) {
+		const char *before = shown > 0 ? (json ? ",\n" : "\n") : json && cnt > 1 ? "[" : "";
 
 		if (show(argv[i], json, before) == 0)
 			shown++;
@@ -62,6 +69,6 @@ int cmd_info(int argc, char **argv)
 			rc = SL_EXIT_FAIL;
 	}
 	if (json && shown > 0)
-		fputs(argc - n > 1 ? "]\n" : "\n", stdout);
+		fputs(cnt > 1 ? "]\n" : "\n", stdout);
 	return rc;
 }

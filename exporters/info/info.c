@@ -104,12 +104,26 @@ static char *command_line(sqlite3 *db)
 	return line;
 }
 
-static void read_head(sqlite3 *db, struct info *i)
+/* With what waits beside it: while a report is written, nearly all of it does. */
+static int64_t size_of(const char *path)
 {
 	struct stat st;
+	char *wal = NULL;
+	int64_t bytes = stat(path, &st) == 0 ? st.st_size : INFO_NONE;
+
+	if (bytes != INFO_NONE && asprintf(&wal, "%s-wal", path) >= 0) {
+		if (stat(wal, &st) == 0)
+			bytes += st.st_size;
+		free(wal);
+	}
+	return bytes;
+}
+
+static void read_head(sqlite3 *db, struct info *i)
+{
 	char *complete;
 
-	i->bytes = stat(i->path, &st) == 0 ? st.st_size : INFO_NONE;
+	i->bytes = size_of(i->path);
 	i->product = value_of(db, "META_DATA_EXPORT", "EXPORT_PRODUCT_NAME");
 	i->version = value_of(db, "META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION");
 	i->schema = value_of(db, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION");

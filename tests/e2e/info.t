@@ -50,6 +50,17 @@ Tables:
 "$BIN" info -f json bare.sqlite info.sqlite nope.sqlite >three 2>err
 is "$? $(cat err)" '1 sightline: info: nope.sqlite: No such file or directory' 'one of three is missing'
 check 'the other two are shown' "$PY" -c 'import json; assert len(json.load(open("three"))) == 2'
+is "$("$BIN" info info.sqlite -f json bare.sqlite | "$PY" -c 'import json, sys; print([i["file"] for i in json.load(sys.stdin)])')" \
+	"['info.sqlite', 'bare.sqlite']" 'options between reports'
+# A report that is being written: most of it waits in the file beside.
+"$PY" - "$BIN" <<'END' >live
+import os, sqlite3, subprocess, sys, json
+db = sqlite3.connect('live.sqlite', isolation_level=None)
+db.executescript("PRAGMA journal_mode = wal; CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'x')")
+told = json.loads(subprocess.check_output([sys.argv[1], 'info', '-f', 'json', 'live.sqlite']))['bytes']
+print(told == os.stat('live.sqlite').st_size + os.stat('live.sqlite-wal').st_size)
+END
+is "$(tail -1 live)" True 'the size of one that is being written'
 is "$("$BIN" info 2>&1; echo $?)" 'sightline: info: no report is named: sightline info [options] REPORT.sqlite...
 2' 'no report named'
 check 'a full disk is an error' sh -c '[ -w /dev/full ] || exit 0; "$1" info info.sqlite >/dev/full 2>err; [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ]' - "$BIN"
