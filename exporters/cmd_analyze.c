@@ -12,13 +12,13 @@
 static const char usage[] = "sightline analyze [options] REPORT.sqlite...";
 static const char examples[] =
 	"Examples:\n"
-	"  sightline analyze run.sqlite                      what costs most, with the evidence\n"
-	"  sightline analyze -r gpu_gaps:gap=10 run.sqlite   this rule: gaps from 10 ms on\n"
-	"  sightline analyze rank*.sqlite                    all ranks in one list\n"
-	"  sightline analyze --filter-nvtx step run.sqlite   only what happened in these ranges\n"
+	"  sightline analyze run.sqlite                      # what costs most, with the evidence\n"
+	"  sightline analyze -r gpu_gaps:gap=10 run.sqlite   # this rule: gaps from 10 ms on\n"
+	"  sightline analyze rank*.sqlite                    # all ranks in one list\n"
+	"  sightline analyze --filter-nvtx step run.sqlite   # only what happened in these ranges\n"
 	"  sightline analyze -q -f json run.sqlite | jq .findings\n"
-	"  sightline analyze --fail-on=severe run.sqlite     a check for CI: exit status 3\n"
-	"  sightline analyze -r ./mine.sql run.sqlite        your own rule (see --help-rules)\n";
+	"  sightline analyze --fail-on=severe run.sqlite     # a check for CI: exit status 3\n"
+	"  sightline analyze -r ./mine.sql run.sqlite        # your own rule (see --help-rules)\n";
 
 /* ---- options ---- */
 

@@ -93,15 +93,16 @@ static char *examples_text(void)
 {
 	static const char examples[] =
 		"Examples:\n"
-		"  sightline export run.sqlite -t chrome                      run.json, for "
+		"  sightline export run.sqlite -t chrome                      # run.json, for "
 		"ui.perfetto.dev\n"
-		"  sightline export -t chrome -o run.json.gz run.sqlite       the same, packed; "
+		"  sightline export -t chrome -o run.json.gz run.sqlite       # the same, packed; "
 		".zst too\n"
 		"  sightline export -t chrome --activities=kernel,nvtx-kernel,cuda-api run.sqlite\n"
-		"  sightline export -t jsonlines -o - run.sqlite | jq .       into a pipe\n"
-		"  sightline export -t csv --tables='CUPTI.*' run.sqlite      a folder with a file "
+		"  sightline export -t jsonlines -o - run.sqlite | jq .       # into a pipe\n"
+		"  sightline export -t csv --tables='CUPTI.*' run.sqlite      # a folder with a "
+		"file "
 		"per table\n"
-		"  sightline export --time=12s-15s -o part.sqlite run.sqlite  a report of three "
+		"  sightline export --time=12s-15s -o part.sqlite run.sqlite  # a report of three "
 		"seconds\n";
 	char *text = NULL;
 	size_t len = 0;

@@ -10,7 +10,7 @@
 static const char usage[] = "sightline info [options] REPORT.sqlite...";
 static const char examples[] =
 	"Examples:\n"
-	"  sightline info run.sqlite                                   all of it\n"
+	"  sightline info run.sqlite                                   # all of it\n"
 	"  sightline info -f json run.sqlite | jq '.tables[] | select(.rows > 1000)'\n"
 	"  sightline info -f json *.sqlite | jq -r '.[] | [.file, .duration] | @tsv'\n";
 

@@ -22,11 +22,13 @@ struct summary {
 static const char usage[] = "sightline report [options] REPORT.sqlite";
 static const char examples[] =
 	"Examples:\n"
-	"  sightline report run.sqlite                             into run.html\n"
-	"  sightline report -o - run.sqlite | ssh host 'cat >x.html'  to stdout\n"
-	"  sightline report --filter-time 12s-15s -o part run.sqlite  three seconds of it, into "
+	"  sightline report run.sqlite                                # into run.html\n"
+	"  sightline report -o - run.sqlite | ssh host 'cat >x.html'  # to stdout\n"
+	"  sightline report --filter-time 12s-15s -o part run.sqlite  # three seconds of it, into "
 	"part.html\n"
-	"  sightline report --rows 100 -f true run.sqlite          longer tables, over the page of "
+	"  sightline report --rows 100 -f true run.sqlite             # longer tables, over the "
+	"page "
+	"of "
 	"before\n";
 
 static int parse(struct summary *sum, int argc, char **argv)

@@ -4,12 +4,12 @@
 static const char usage[] = "sightline stats [options] REPORT.sqlite...";
 static const char examples[] =
 	"Examples:\n"
-	"  sightline stats run.sqlite                              the default reports\n"
-	"  sightline stats -r osrt_sum,file_access_sum run.sqlite  these two\n"
-	"  sightline stats -r osrt_trace -f csv -o . run.sqlite    into run_osrt_trace.csv\n"
-	"  sightline stats -r osrt_sum -f json -q run.sqlite | jq  for other programs\n"
-	"  sightline stats -r ./my.sql run.sqlite                  your own SQL\n"
-	"  sightline stats -f csv,column -o .,- run.sqlite         position by position\n";
+	"  sightline stats run.sqlite                                # the default reports\n"
+	"  sightline stats -r osrt_sum,file_access_sum run.sqlite    # these two\n"
+	"  sightline stats -r osrt_trace -f csv -o . run.sqlite      # into run_osrt_trace.csv\n"
+	"  sightline stats -r osrt_sum -f json -q run.sqlite | jq .  # for other programs\n"
+	"  sightline stats -r ./my.sql run.sqlite                    # your own SQL\n"
+	"  sightline stats -f csv,column -o .,- run.sqlite           # position by position\n";
 
 static int parse(struct tables *t, int argc, char **argv)
 {
