@@ -174,44 +174,42 @@ static bool before(const struct tl_source *a, const struct tl_source *b)
 	return a->ts != b->ts ? a->ts < b->ts : a->end != b->end ? a->end > b->end : a < b;
 }
 
-/* The source whose row comes first, and the one that comes next after it. */
-static struct tl_source *first_of(struct tl_run *r, struct tl_source **next)
+/* Puts the first of @cnt sources behind those whose rows come before its own. */
+static void settle(struct tl_source **order, size_t cnt)
 {
-	struct tl_source *first = NULL;
+	struct tl_source *s = order[0];
+	size_t at = 0;
 
-	*next = NULL;
-	for (size_t i = 0; i < r->source_cnt; i++) {
-		struct tl_source *s = &r->source[i];
-
-		if (s->done)
-			continue;
-		if (!first || before(s, first)) {
-			*next = first;
-			first = s;
-		} else if (!*next || before(s, *next)) {
-			*next = s;
-		}
-	}
-	return first;
+	for (; at + 1 < cnt && before(order[at + 1], s); at++)
+		order[at] = order[at + 1];
+	order[at] = s;
 }
 
+/* Sources in the order of their next rows: the first has the event to be told. */
 static int merge(struct tl_run *r)
 {
-	struct tl_source *s, *next;
+	struct tl_source **order = calloc(r->source_cnt + 1, sizeof(struct tl_source *));
+	size_t cnt = r->source_cnt;
+	int rc = order ? 0 : -1;
 
-	while ((s = first_of(r, &next)) != NULL) {
-		do {
-			int rc = tl_place_row(r, s);
-
-			if (rc == 0)
-				rc = s->def->place == TL_AT_IO ? tl_io_step(s) : tl_source_step(s);
-			if (rc < 0)
-				return -1;
-			s->done = rc == 0;
-			tl_names_trim(r->names);
-		} while (!s->done && (!next || before(s, next)));
+	for (size_t i = cnt; order && i-- > 0;) {
+		order[i] = &r->source[i];
+		settle(order + i, cnt - i);
 	}
-	return 0;
+	while (rc >= 0 && cnt > 0) {
+		struct tl_source *s = order[0];
+
+		rc = tl_place_row(r, s);
+		if (rc == 0)
+			rc = s->def->place == TL_AT_IO ? tl_io_step(s) : tl_source_step(s);
+		tl_names_trim(r->names);
+		if (rc > 0)
+			settle(order, cnt);
+		else if (rc == 0)
+			memmove(order, order + 1, --cnt * sizeof(struct tl_source *));
+	}
+	free(order);
+	return rc < 0 ? -1 : 0;
 }
 
 static void close_run(struct tl_run *r)

@@ -20,10 +20,11 @@ struct page {
 };
 
 struct tl_flows {
-	struct tl_map processes; /* globalPid -> number from 1 */
-	struct tl_map pages;     /* (process, id >> PAGE_BITS) -> struct page * */
-	struct tl_map several;   /* flow -> pieces of work, where more than one */
-	int64_t only_process;    /* of GPU work that has none */
+	struct tl_map
+		processes; /* globalPid, with what its correlation ids have above 32 bits -> number from 1 */
+	struct tl_map pages;   /* (process, id >> PAGE_BITS) -> struct page * */
+	struct tl_map several; /* flow -> pieces of work, where more than one */
+	int64_t only_process;  /* of GPU work that has none */
 	/* Found last: a few processes take turns, and ids of each come in order. */
 	struct {
 		int64_t global;
@@ -37,7 +38,7 @@ struct tl_flows {
 
 static uint64_t process_of(struct tl_flows *f, int64_t global, bool add)
 {
-	size_t at = (size_t)(global >> 24) & (RECENT - 1);
+	size_t at = (size_t)(global >> 24 ^ global) & (RECENT - 1);
 	uint64_t *number;
 
 	if (f->process[at].number && f->process[at].global == global)
@@ -59,10 +60,11 @@ static uint64_t flow_of(struct tl_flows *f, int64_t global, int64_t correlation,
 
 	if (global == TL_NONE)
 		global = f->only_process;
-	if (correlation <= 0 || correlation > UINT32_MAX)
+	if (correlation <= 0 || correlation >> 32 > 0xFFFFFF)
 		return 0;
-	process = process_of(f, TL_PROCESS_OF(global), add);
-	return process > 0 && process < 1u << 20 ? process << 32 | (uint64_t)correlation : 0;
+	/* Our own ids have a number of the process above the 32 bits that CUPTI counts with. */
+	process = process_of(f, TL_PROCESS_OF(global) | correlation >> 32, add);
+	return process > 0 && process < 1u << 20 ? process << 32 | (uint32_t)correlation : 0;
 }
 
 static struct page *page_of(struct tl_flows *f, uint64_t flow, bool add)

@@ -138,7 +138,7 @@ struct tl_source {
 	bool has_scan;   /* scan is on a row whose turn has not come */
 	int64_t ts, dur; /* of the current row, without shift */
 	int64_t end;     /* as merged: INT64_MAX when open */
-	bool instant, done;
+	bool instant;
 	int key_col, corr_col, name_col, name_cols;
 	char name_kind;
 	int maker;

@@ -33,23 +33,41 @@ bool tl_has_column(sqlite3 *db, const char *table, const char *column)
 					     NULL, NULL) == SQLITE_OK;
 }
 
+/* What is selected; columns are looked up again by those that want one that is there already. */
+struct columns {
+	sqlite3 *db;
+	sqlite3_str *sql;
+	const char *table;
+	int cnt;
+	char name[64][64];
+};
+
 /* Appends a column, or NULL for one that is not there. Returns its place. */
-static int add_column(sqlite3 *db, sqlite3_str *sql, const char *table, const char *column, int len,
-		      int *cols)
+static int add_column(struct columns *c, const char *column, int len)
 {
 	char name[64];
 
 	snprintf(name, sizeof(name), "%.*s", len, column);
-	if (tl_has_column(db, table, name))
-		sqlite3_str_appendf(sql, ", \"%w\"", name);
+	if (c->cnt < (int)(sizeof(c->name) / sizeof(c->name[0])))
+		memcpy(c->name[c->cnt], name, sizeof(name));
+	if (tl_has_column(c->db, c->table, name))
+		sqlite3_str_appendf(c->sql, ", \"%w\"", name);
 	else
-		sqlite3_str_appendall(sql, ", NULL");
-	return (*cols)++;
+		sqlite3_str_appendall(c->sql, ", NULL");
+	return c->cnt++;
 }
 
-/* The words of a list, as columns. Returns how many. */
-static int add_columns(sqlite3 *db, sqlite3_str *sql, const char *table, const char *list, int len,
-		       int *cols)
+/* The same, but each row's value is decoded once only. */
+static int find_column(struct columns *c, const char *name)
+{
+	for (int i = 1; i < c->cnt && i < (int)(sizeof(c->name) / sizeof(c->name[0])); i++)
+		if (strcmp(c->name[i], name) == 0)
+			return i;
+	return add_column(c, name, (int)strlen(name));
+}
+
+/* The words of a list, as columns side by side. Returns how many. */
+static int add_columns(struct columns *c, const char *list, int len)
 {
 	const char *end = list + len;
 	int cnt = 0;
@@ -60,7 +78,7 @@ static int add_columns(sqlite3 *db, sqlite3_str *sql, const char *table, const c
 		while (list + word < end && list[word] != ' ')
 			word++;
 		if (word > 0) {
-			add_column(db, sql, table, list, word, cols);
+			add_column(c, list, word);
 			cnt++;
 		}
 		list += word + 1;
@@ -69,8 +87,7 @@ static int add_columns(sqlite3 *db, sqlite3_str *sql, const char *table, const c
 }
 
 /* "key:kind=column" or "key:@ENUM=column". */
-static void add_arg(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, const char *text,
-		    int len, int *cols)
+static void add_arg(struct tl_source *s, struct columns *c, const char *text, int len)
 {
 	struct tl_arg_def *a = &s->args[s->arg_cnt];
 	int key = (int)strcspn(text, ":"), eq = (int)strcspn(text, "=");
@@ -82,7 +99,6 @@ static void add_arg(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, con
 		snprintf(a->table, sizeof(a->table), "%.*s", eq - key - 2, text + key + 2);
 		a->at = (int)(s->def - tl_source_defs) * 4 + s->arg_cnt % 4;
 	}
-	a->col = *cols;
 	/* A column that is not there needs no place among the arguments. */
 	int first = eq + 1, word = first;
 
@@ -91,13 +107,17 @@ static void add_arg(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, con
 	char name[64];
 
 	snprintf(name, sizeof(name), "%.*s", word - first, text + first);
-	if (!tl_has_column(r->db, s->def->table, name))
+	if (!tl_has_column(c->db, c->table, name))
 		return;
-	add_columns(r->db, sql, s->def->table, text + first, len - first, cols);
+	a->col = c->cnt;
+	if (word == len)
+		a->col = find_column(c, name);
+	else
+		add_columns(c, text + first, len - first);
 	s->arg_cnt++;
 }
 
-static int add_args(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, int *cols)
+static int add_args(struct tl_run *r, struct tl_source *s, struct columns *columns)
 {
 	const char *p = s->def->args;
 	int cnt = 1;
@@ -110,14 +130,14 @@ static int add_args(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, int
 	while (*p && (r->args_for & s->def->activity)) {
 		int len = (int)strcspn(p, ",");
 
-		add_arg(r, sql, s, p, len, cols);
+		add_arg(s, columns, p, len);
 		p += len;
 		p += strspn(p, ", ");
 	}
 	return 0;
 }
 
-static void add_name(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, int *cols)
+static void add_name(struct tl_source *s, struct columns *c)
 {
 	static const struct {
 		const char *word;
@@ -127,7 +147,7 @@ static void add_name(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, in
 	const char *name = s->def->name;
 	size_t word = strcspn(name, ":");
 
-	s->name_col = *cols;
+	s->name_col = c->cnt;
 	if (name[0] == '=') {
 		s->name_kind = '=';
 		s->constant = (struct tl_text){0, name + 1, strlen(name + 1)};
@@ -139,8 +159,7 @@ static void add_name(struct tl_run *r, sqlite3_str *sql, struct tl_source *s, in
 			s->make = makers[i].make;
 			s->maker = (int)i + 1;
 		}
-	s->name_cols = add_columns(r->db, sql, s->def->table, name + word + 1,
-				   (int)strlen(name + word + 1), cols);
+	s->name_cols = add_columns(c, name + word + 1, (int)strlen(name + word + 1));
 }
 
 /* Ranges and marks, not what names domains and the like. */
@@ -198,10 +217,10 @@ static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, c
 int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_source *s)
 {
 	const char *table = def->table;
-	int start_len = (int)strcspn(def->times, " "), cols = 0;
+	int start_len = (int)strcspn(def->times, " "), rc;
+	struct columns c = {
+		.db = r->db, .table = table, .cnt = 1}; /* the first: the row's number */
 	char start[32], end[32], *columns;
-	sqlite3_str *sql;
-	int rc;
 
 	memset(s, 0, sizeof(*s));
 	s->def = def;
@@ -212,19 +231,17 @@ int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_
 		return 0;
 	if (end[0] && !tl_has_column(r->db, table, end))
 		return 0;
-	sql = sqlite3_str_new(r->db);
-	cols = 1; /* the row's number */
-	add_column(r->db, sql, table, start, (int)strlen(start), &cols);
-	add_column(r->db, sql, table, end[0] ? end : "-", end[0] ? (int)strlen(end) : 1, &cols);
-	s->key_col = cols;
-	add_columns(r->db, sql, table, def->keys, (int)strlen(def->keys), &cols);
-	s->corr_col = cols;
+	c.sql = sqlite3_str_new(r->db);
+	add_column(&c, start, (int)strlen(start));
+	add_column(&c, end[0] ? end : "-", end[0] ? (int)strlen(end) : 1);
+	s->key_col = c.cnt;
+	add_columns(&c, def->keys, (int)strlen(def->keys));
+	s->corr_col = c.cnt;
 	if (def->correlation[0])
-		add_columns(r->db, sql, table, def->correlation + 2,
-			    (int)strlen(def->correlation + 2), &cols);
-	add_name(r, sql, s, &cols);
-	rc = add_args(r, sql, s, &cols);
-	columns = sqlite3_str_finish(sql);
+		add_columns(&c, def->correlation + 2, (int)strlen(def->correlation + 2));
+	add_name(s, &c);
+	rc = add_args(r, s, &c);
+	columns = sqlite3_str_finish(c.sql);
 	if (rc == 0)
 		rc = columns ? prepare(r, s, columns, start, end[0] ? end : NULL) : -1;
 	sqlite3_free(columns);

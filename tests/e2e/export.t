@@ -216,4 +216,17 @@ ex --help >help
 "$BIN" export --completion-data >table
 is "$(grep -c '^[ta].*[,	]\(chrome\|nvtx-kernel\),' table)" 2 'completion knows types and activities'
 is "$(grep -c -e '^  chrome ' -e '^  nvtx-kernel ' -e '--force-overwrite' help)" 3 '--help names types, activities, options'
+
+# ---- ids of our own reports: unique in all processes, the number of the process above 32 bits ----
+sqlite3 many.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'launch'), (2, 'k');
+	CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, eventClass, globalTid, correlationId, nameId, returnValue);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, contextId, streamId, correlationId, globalPid, demangledName, shortName);
+	WITH p(n) AS (VALUES (0), (1), (2)) INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 10, 20, 0, (1 << 48) + ((7 + n) << 24) + 7 + n, (n << 32) + 5, 1, 0 FROM p;
+	WITH p(n) AS (VALUES (0), (1), (2)) INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 30, 40, 0, 1, 7, (n << 32) + 5, (1 << 48) + ((7 + n) << 24), 2, 2 FROM p"
+"$BIN" export -t chrome -o many.json many.sqlite 2>/dev/null
+is "$("$PY" -c 'import json
+e = json.load(open("many.json"))["traceEvents"]
+s, f = ({x["id"]: x["pid"] for x in e if x["ph"] == p} for p in "sf")
+print(len(s), len(f), s.keys() == f.keys())')" '3 3 True' 'arrows of the second and third process'
+
 done_testing
