@@ -77,7 +77,7 @@ static void change(struct line *l, size_t col, const struct compare_row *row, si
 {
 	const struct compare_figure *base = &row->figure[0], *now = &row->figure[set];
 	double percent = compare_change(base, now, m);
-	bool chance = now->p[m] >= v->alpha;
+	bool chance = now->p[m] >= v->alpha && percent != 0;
 	char *cell = l->cell[col];
 
 	if (!base->is_there || !now->is_there)
