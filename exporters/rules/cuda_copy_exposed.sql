@@ -1,0 +1,83 @@
+-- title: Copies that Nothing Hides
+-- about: Time in which a GPU did nothing but copy between its memory and the host's.
+-- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
+-- uses: gpu_ops, gpu_busy
+-- default: 155
+-- arg: share=20, per cent of the wall time from which on it is a finding
+-- advice: Leave on the GPU what is used there again: weights and optimizer states that are offloaded, intermediate
+-- advice: results, inputs of every epoch. Copy less: the type that is computed in, only what changed. Copy what remains
+-- advice: while kernels run: pinned memory, cudaMemcpyAsync(), a stream of its own, one step ahead.
+-- column: Time (%) = share of the wall time
+-- column: Exposed (ns) = time without any kernel, fill or other copy on the GPU
+-- column: Copy Time (ns) = time with at least one copy from or to the host
+-- column: Hidden (%) = share of Copy Time with other work beside it
+-- column: Kernel Time (ns) = time of all kernels
+-- column: To Device (bytes) = copied from the host
+-- column: To Host (bytes) = copied to the host
+-- column: Copies = copies from or to the host
+-- column: PID = process
+-- column: Device ID = CUDA ordinal in the process
+CREATE TEMP TABLE moved AS
+SELECT globalPid, deviceId, count(*) AS n, sum(max(0, fresh)) AS ns, sum(bytes) FILTER (WHERE copyKind IN (1, 3)) AS up,
+	sum(bytes) FILTER (WHERE copyKind IN (2, 4)) AS down
+FROM (
+	-- what a union gains by another row is what none before it covers
+	SELECT globalPid, deviceId, bytes, copyKind, end - max(start, coalesce(max(end) OVER (PARTITION BY globalPid, deviceId
+		ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start)) AS fresh
+	FROM CUPTI_ACTIVITY_KIND_MEMCPY
+	WHERE end >= start AND copyKind BETWEEN 1 AND 4 -- between host and device, arrays among them
+)
+GROUP BY globalPid, deviceId;
+
+-- Exposed is what is left of the time in which the GPU did anything, without that in which it did anything else.
+CREATE TEMP TABLE load AS
+WITH op AS (
+	SELECT globalPid, deviceId, start, end, what <> 'memcpy' AND what <> 'memset' AS is_kernel
+	FROM gpu_ops
+	WHERE what <> 'memcpy'
+	UNION ALL
+	SELECT globalPid, deviceId, start, end, 0 FROM CUPTI_ACTIVITY_KIND_MEMCPY
+	WHERE end >= start AND copyKind NOT BETWEEN 1 AND 4
+), other AS (
+	SELECT globalPid, deviceId, sum(max(0, fresh)) AS ns, coalesce(sum(length) FILTER (WHERE is_kernel), 0) AS kernels
+	FROM (
+		SELECT globalPid, deviceId, is_kernel, end - start AS length, end - max(start, coalesce(max(end) OVER (
+			PARTITION BY globalPid, deviceId ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+			start)) AS fresh
+		FROM op
+		WHERE EXISTS (SELECT 1 FROM moved)
+	)
+	GROUP BY globalPid, deviceId
+), busy AS (
+	SELECT globalPid, deviceId, sum(end - start) AS ns FROM gpu_busy GROUP BY globalPid, deviceId
+)
+SELECT moved.*, busy.ns - coalesce(other.ns, 0) AS exposed, coalesce(kernels, 0) AS kernels, (SELECT wall.ns FROM wall) AS wall
+FROM moved
+	JOIN busy ON busy.globalPid IS moved.globalPid AND busy.deviceId = moved.deviceId
+	LEFT JOIN other ON other.globalPid IS moved.globalPid AND other.deviceId = moved.deviceId;
+
+SELECT
+	CASE WHEN 100 * exposed > 30 * wall THEN 'severe' ELSE 'bad' END AS severity,
+	exposed AS cost,
+	'GPU ' || deviceId || ' did nothing but copy from and to the host for {' || exposed || ' ns}, {' || n
+		|| ' copy|copies} of {' || (coalesce(up, 0) + coalesce(down, 0)) || ' B}; kernels took {' || kernels || ' ns}.' AS finding
+FROM load
+WHERE 100 * exposed > :share * wall
+ORDER BY exposed DESC
+LIMIT 1;
+
+SELECT
+	round(100.0 * exposed / wall, 1) AS "Time (%)",
+	exposed AS "Exposed (ns)",
+	ns AS "Copy Time (ns)",
+	round(100 - 100.0 * exposed / ns, 1) AS "Hidden (%)",
+	kernels AS "Kernel Time (ns)",
+	coalesce(up, 0) AS "To Device (bytes)",
+	coalesce(down, 0) AS "To Host (bytes)",
+	n AS "Copies",
+	globalPid / 0x1000000 % 0x1000000 AS "PID",
+	deviceId AS "Device ID"
+FROM load
+WHERE exposed > 0
+ORDER BY exposed DESC, globalPid, deviceId
+LIMIT :rows;
