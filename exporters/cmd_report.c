@@ -143,8 +143,10 @@ static int write_page(const struct summary *sum, sqlite3 *db, char *target)
 	if (output_open(&out, why, sizeof(why)) < 0)
 		return fail("", why);
 	if (page_write(&page, out.f) < 0) {
+		bool named = strncmp(page.why, sum->input, strlen(sum->input)) == 0;
+
 		output_close(&out, false, ignored, sizeof(ignored));
-		return fail(sum->input, page.why);
+		return fail(named ? "" : sum->input, page.why);
 	}
 	if (output_close(&out, true, why, sizeof(why)) < 0)
 		return fail("", why);

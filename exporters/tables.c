@@ -390,6 +390,11 @@ static int load_reports(struct tables *t)
 	char why[TABLES_WHY];
 	int rc = 0;
 
+	/* nsys analyze spells its default, too */
+	if (t->kind == &rule_kind && t->spec_r.cnt == 1 && strcmp(t->spec_r.word[0], "all") == 0) {
+		free_words(&t->spec_r);
+		t->spec_r = (struct words){0};
+	}
 	t->all_defaults = t->spec_r.cnt == 0;
 	if (t->all_defaults) {
 		defaults = report_defaults(t->kind);

@@ -197,6 +197,8 @@ use() { # WANT WORDS OPTION...
 	check "analyze $*: one line that says why" sh -c '[ "$(wc -l <err)" = 1 ] && grep -qF "$1" err && [ ! -s out ]' - "$words"
 }
 use 2 'no report is named'
+an run.sqlite >out && an -r all run.sqlite >all
+check '-r all: the same as without' cmp out all
 use 2 "no rule is called 'gpu_gap'; did you mean 'gpu_gaps'?" -r gpu_gap run.sqlite
 use 2 "rule gpu_gaps does not take ':gab=1'; it takes gap=500, rows=50, start=<ns>, end=<ns>, nvtx=<range[@domain]>" -r gpu_gaps:gab=1 run.sqlite
 use 2 "no format is called 'xml'" -f xml run.sqlite
