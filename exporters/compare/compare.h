@@ -6,7 +6,7 @@
  *
  *   unit:     ns or bytes
  *   default:  place in the output; "single" behind it: one figure of the whole report, shown in the summary;
- *             "whole": nothing that a time or a range has, so left out where only such a part is compared
+ *             "whole": nothing that a part has, so left out with a filter
  *
  * Its last statement gives samples in groups: name, alike (NULL: made from the name), value, count; ordered
  * by name, then by value. A figure of the whole report is one sample with an empty name.

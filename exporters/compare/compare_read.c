@@ -270,7 +270,7 @@ int compare_read(const struct comparison *c, struct compare_run *run, char *why,
 	if (!run->items || !run->cnt)
 		rc = SQLITE_NOMEM;
 	for (size_t i = 0; i < c->kind_cnt && rc == SQLITE_OK; i++) {
-		if (c->kinds[i].is_whole && (c->filter.time_cnt || c->filter.nvtx_cnt))
+		if (c->kinds[i].is_whole && db_filter_any(&c->filter))
 			continue;
 		rc = read_kind(db, &c->kinds[i], &run->items[i], &run->cnt[i]);
 		if (rc != SQLITE_OK)
