@@ -1,6 +1,7 @@
 -- title: Steps
 -- about: The outermost NVTX ranges that repeat: of those whose names differ in numbers only, and that came at least
--- about: three times on one thread, the ones that are called step, iteration or batch, and of them those with most time.
+-- about: three times on one thread, the ones that are called step, iteration or batch, else those with most time if
+-- about: that is a tenth at least of what NVTX covers.
 -- needs: NVTX_EVENTS = NVTX
 -- unit: ns
 -- default: 100
@@ -10,6 +11,8 @@ WITH range AS (
 			ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
 	FROM NVTX_EVENTS
 	WHERE eventType = 59 AND end > start
+		-- what PyTorch says of its operators is no step
+		AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %'
 ), outer_range AS (
 	SELECT globalTid, end - start AS dur,
 		-- numbers as '#': digits first, then runs of them
@@ -22,7 +25,8 @@ WITH range AS (
 	SELECT globalTid, name
 	FROM outer_range
 	GROUP BY globalTid, name
-	HAVING count(*) >= 3
+	HAVING count(*) >= 3 AND (name LIKE '%step%' OR name LIKE '%iter%' OR name LIKE '%batch%'
+		OR 10 * sum(dur) >= (SELECT max(end) - min(start) FROM range))
 	ORDER BY name LIKE '%step%' OR name LIKE '%iter%' OR name LIKE '%batch%' DESC, sum(dur) DESC
 	LIMIT 1
 )

@@ -25,15 +25,21 @@ static void figure(struct page *p, const char *id, const char *label, double exa
 	fputs("</div>\n", p->out);
 }
 
+double page_wall(const struct page *p)
+{
+	const struct scan *s = &p->scan;
+	double span = s->whole ? (double)s->session_ns : (double)(s->axis.to - s->axis.from);
+
+	return span > 0 ? span : 1;
+}
+
 static int figure_time(struct page *p)
 {
 	const struct scan *s = &p->scan;
 	char value[HUMAN_MAX], sub[128] = "", part[HUMAN_MAX];
-	double span = (double)(s->axis.to - s->axis.from);
+	double span = page_wall(p);
 
-	if (s->whole) {
-		span = (double)s->session_ns;
-	} else if (s->session_ns > 0) {
+	if (!s->whole && s->session_ns > 0) {
 		snprintf(sub, sizeof(sub), "with events, of a session of %s",
 			 human_time(part, (double)s->session_ns));
 	}

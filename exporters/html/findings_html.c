@@ -87,16 +87,19 @@ static void put_finding(struct ruling *r, const struct finding *f)
 	FILE *out = r->page->out;
 	char text[HUMAN_MAX];
 	char *table = take_evidence(r, f->rule);
+	/* Of the time that stands above, which may be more than from the first to the last event. */
+	double share =
+		f->share < 0 || f->cost_ns < 0 ? f->share : (double)f->cost_ns / page_wall(r->page);
 
 	fprintf(out, "<li class=\"finding %s\"><h3>", severity_names[f->severity]);
 	html_str(out, f->title);
 	fprintf(out, "</h3><p class=\"cost\"><span class=\"badge\">%s</span> ",
 		severity_names[f->severity]);
-	if (f->share >= 0)
-		fprintf(out, "<b>%s%.1f %%</b> of the wall time", f->share < 0.0005 ? "&lt; " : "",
-			f->share < 0.0005 ? 0.1 : 100 * f->share);
+	if (share >= 0)
+		fprintf(out, "<b>%s%.1f %%</b> of the wall time", share < 0.0005 ? "&lt; " : "",
+			share < 0.0005 ? 0.1 : 100 * share);
 	if (f->cost_ns >= 0)
-		fprintf(out, "%s%s could be won", f->share >= 0 ? ", " : "",
+		fprintf(out, "%s%s could be won", share >= 0 ? ", " : "",
 			human_time(text, (double)f->cost_ns));
 	fputs("</p>\n<p>", out);
 	html_str(out, f->text);

@@ -98,4 +98,7 @@ void chart_series(struct page *p, const char *name, int colour, bool fill, const
 		  int cnt);
 void chart_end(struct page *p);
 
+/* The time that is called the wall time, ns, at least 1. */
+double page_wall(const struct page *p);
+
 #endif

@@ -38,7 +38,8 @@ WITH domain AS MATERIALIZED (
 	WHERE CASE WHEN :range IS NOT NULL THEN name LIKE :range OR domainName || ':' || name LIKE :range
 		-- what libraries and the tracer say of themselves are no steps
 		ELSE eventType = 59 AND (tid & 0xFFFFFF = tid >> 24 & 0xFFFFFF) = there
-			AND domainName NOT IN ('GIL Trace', 'NCCL', 'MPI', 'UCX', 'CCCL', 'cuBLAS', 'cuDNN') END
+			AND domainName NOT IN ('GIL Trace', 'NCCL', 'MPI', 'UCX', 'CCCL', 'cuBLAS', 'cuDNN')
+			AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %' END
 )
 SELECT tid, domain, start, end, name, CASE
 		WHEN name LIKE '%optimizer%' THEN 0
@@ -83,6 +84,8 @@ FROM (
 	SELECT 'outermost', stem, CASE WHEN likely > 0 THEN 4 ELSE 2 END, sum(end - start)
 	FROM outermost
 	GROUP BY stem
+	-- what takes little of the time and does not call itself a step is none
+	HAVING likely > 0 OR 10 * sum(end - start) >= (SELECT max(end) - min(start) FROM named)
 	UNION ALL
 	SELECT 'optimizer', stem, 3, sum(end - start) FROM optimizer GROUP BY stem HAVING count(start) > 1
 	UNION ALL
