@@ -40,6 +40,30 @@ static uint32_t frame_of(struct fold *f, const char *text, size_t len)
 	return f->frame_cnt - 1;
 }
 
+/*
+ * PyTorch numbers its ranges, "aten::item, op_id = 17": such numbers are '#', or nothing would ever sum up.
+ * Other numbers ("layer 3") tell apart what should be.
+ */
+static uint32_t frame_of_name(struct fold *f, const char *text, size_t len)
+{
+	char buf[512];
+	size_t out = 0;
+
+	if (len >= sizeof(buf) || !memmem(text, len, " = ", 3))
+		return frame_of(f, text, len);
+	for (size_t i = 0; i < len;) {
+		bool number = i >= 3 && memcmp(text + i - 3, " = ", 3) == 0;
+		size_t digits = 0;
+
+		while (number && i + digits < len && text[i + digits] >= '0' &&
+		       text[i + digits] <= '9')
+			digits++;
+		buf[out++] = digits ? '#' : text[i];
+		i += digits ? digits : 1;
+	}
+	return frame_of(f, buf, out);
+}
+
 static uint32_t frame_of_text(struct fold *f, const struct tl_text *t)
 {
 	uint64_t *at = t->id > 0 ? tl_map_at(&f->by_id, (uint64_t)t->id, true) : NULL;
@@ -47,7 +71,7 @@ static uint32_t frame_of_text(struct fold *f, const struct tl_text *t)
 
 	if (at && *at)
 		return (uint32_t)*at - 1;
-	frame = t->len ? frame_of(f, t->text, t->len) : frame_of(f, "(no name)", 9);
+	frame = t->len ? frame_of_name(f, t->text, t->len) : frame_of(f, "(no name)", 9);
 	if (at)
 		*at = (uint64_t)frame + 1;
 	return frame;

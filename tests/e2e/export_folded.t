@@ -88,4 +88,12 @@ else
 	skip 'sums of real reports' 'there are none here'
 fi
 check 'no report was changed' md5sum -c before.md5
+
+# ---- numbers that PyTorch gives its operators ----
+sqlite3 ops.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); CREATE TABLE NVTX_EVENTS(start, end, eventType, text, globalTid);
+	INSERT INTO NVTX_EVENTS VALUES (0, 10, 59, 'aten::add, seq = 4, op_id = 1001', 16777217), (20, 25, 59, 'aten::add, seq = 31, op_id = 9', 16777217),
+		(30, 37, 59, 'layer 3', 16777217), (40, 48, 59, 'layer 4', 16777217), (50, 51, 59, 'x = y', 16777217)"
+is "$(ex folded -o - ops.sqlite 2>/dev/null | sed 's/.*;//' | sort | tr '\n' '|')" 'aten::add, seq = #, op_id = # 15|layer 3 7|layer 4 8|x = y 1|' \
+	'operators sum up, layers stay apart'
+
 done_testing
