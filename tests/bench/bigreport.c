@@ -1,10 +1,11 @@
 /*
- * bigreport OUT.sqlite N [PROCESSES] - a report of N events as a busy training run leaves one.
+ * bigreport OUT.sqlite N [PROCESSES [launch]] - a report of N events as a busy training run leaves one.
  *
  * Of the events, 30 % are CUDA calls, 20 % kernels, 4 % copies, 1 % sets, 10 % nested NVTX ranges, 20 % calls of
  * libc and 15 % context switches. Tables and columns are those of nsys, filled so that reports, rules and
  * exporters find what they join: correlation ids (which repeat between processes, as with nsys), names, threads,
- * streams, devices. Each table is in order of start. The same N gives the same file.
+ * streams, devices. Each table is in order of start, as nsys writes them, or, with "launch", work on GPUs in the
+ * order in which it was asked for, as it is recorded. The same N gives the same file.
  *
  * A thread's calls follow from its own random numbers alone: so every table runs the programs anew and keeps
  * what it is about, and nothing has to be kept in memory.
@@ -13,6 +14,7 @@
 #include "tests/bench/bigreport.h"
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -537,14 +539,22 @@ static void add_rest(sqlite3 *db)
 			(long long)last_end, (long long)last_end + 350000000));
 }
 
+static bool is_gpu_work(const struct source *s)
+{
+	return s->row == row_kernel || s->row == row_copy || s->row == row_set;
+}
+
 int main(int argc, char **argv)
 {
 	sqlite3 *db = NULL;
+	bool by_launch;
 
 	total = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 	procs = argc > 3 ? atoi(argv[3]) : procs;
+	by_launch = argc > 4 && strcmp(argv[4], "launch") == 0;
 	if (argc < 3 || total < 1 || procs < 1 || procs > PROC_MAX) {
-		fprintf(stderr, "usage: bigreport OUT.sqlite EVENTS [PROCESSES (1 to %d)]\n",
+		fprintf(stderr,
+			"usage: bigreport OUT.sqlite EVENTS [PROCESSES (1 to %d) [launch]]\n",
 			PROC_MAX);
 		return 2;
 	}
@@ -580,8 +590,9 @@ int main(int argc, char **argv)
 			pace = pace * 88 / 100;
 		sqlite3_create_module(db, "source", &module, NULL);
 		run(db, sqlite3_mprintf("CREATE VIRTUAL TABLE temp.source USING source"));
-		run(db, sqlite3_mprintf("INSERT INTO %s SELECT %s FROM source", src->table,
-					src->select));
+		run(db, sqlite3_mprintf(
+				"INSERT INTO %s SELECT %s FROM source%s", src->table, src->select,
+				is_gpu_work(src) && !by_launch ? " ORDER BY 1, 2 DESC" : ""));
 		run(db, sqlite3_mprintf("DROP TABLE temp.source"));
 	}
 	add_rest(db);
