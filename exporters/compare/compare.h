@@ -136,6 +136,9 @@ void compare_free_item(struct compare_item *item);
 /* The name without what changes from run to run: numbers as '#'. malloc'd. */
 char *compare_alike(const char *name);
 
+/* Sorts them; NaN of none. */
+double compare_median(double *values, size_t cnt);
+
 /* Two-sided probability, by ranks, that two samples are from the same; -1: fewer than four in one. */
 double compare_same(const double *a, size_t a_cnt, const double *b, size_t b_cnt);
 

@@ -247,19 +247,6 @@ static void sums_of(const struct comparison *c, const struct compare_gate *g, si
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t cnt)
-{
-	qsort(values, cnt, sizeof(*values), by_number);
-	return (values[(cnt - 1) / 2] + values[cnt / 2]) / 2;
-}
-
 static void check_all(const struct comparison *c, const struct compare_view *v,
 		      struct compare_gate *g)
 {
@@ -281,8 +268,8 @@ static void check_all(const struct comparison *c, const struct compare_view *v,
 		g->was_checked = true;
 		if (!is_chance(g, v, p))
 			note(g, NULL, s,
-			     found_in(g, median(base, c->sets[0].cnt),
-				      median(now, c->sets[s].cnt)));
+			     found_in(g, compare_median(base, c->sets[0].cnt),
+				      compare_median(now, c->sets[s].cnt)));
 	}
 	free(base);
 }

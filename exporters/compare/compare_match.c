@@ -345,7 +345,7 @@ static size_t values_of(const struct compare_figure *f, const struct compare_set
 	return cnt;
 }
 
-static double median(double *values, size_t cnt)
+double compare_median(double *values, size_t cnt)
 {
 	qsort(values, cnt, sizeof(*values), by_number);
 	return cnt ? (values[(cnt - 1) / 2] + values[cnt / 2]) / 2 : NAN;
@@ -368,7 +368,7 @@ static int fill_figures(struct comparison *c, struct compare_row *row)
 			size_t b = values_of(&row->figure[s], &c->sets[s], m, now);
 
 			row->figure[s].p[m] = s ? compare_same(base, a, now, b) : -1;
-			row->figure[s].value[m] = median(now, b);
+			row->figure[s].value[m] = compare_median(now, b);
 		}
 	free(base);
 	return 0;
