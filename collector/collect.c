@@ -103,6 +103,8 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.quota_chunks = (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
 		.collector_pid = (uint32_t)getpid(),
 		.state = SL_SESSION_ON,
+		.gate = 1,
+		.epoch = 1,
 		.root_pid = ask->root,
 		.root_waits = ask->root != 0,
 	};

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "collector/arenas.h"
+#include "collector/capture.h"
 #include "collector/profile_options.h"
 #include "collector/session.h"
 

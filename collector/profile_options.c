@@ -31,6 +31,7 @@ static struct {
 	const char *trace, *cpuctxsw, *wait, *kill, *on_full, *export, *command_file;
 	const char *cuda_graph_trace, *cuda_event_trace;
 	bool cuda_memory_usage;
+	struct capture_words capture;
 } raw;
 
 #define GROUP(title)                {.kind = OPT_GROUP, .help = title},
@@ -69,6 +70,8 @@ void profile_options_init(struct profile_options *options)
 		.stop_on_exit = true,
 		.on_full = SL_FULL_WAIT,
 		.buffer_mib = 64,
+		.flush_on_profiler_stop = true,
+		.capture = {.end = CAPTURE_END_STOP_SHUTDOWN, .hotkey = "F12"},
 	};
 }
 
@@ -219,6 +222,8 @@ static int settle(struct profile_options *options)
 		rc = read_cuda();
 	if (rc == 0)
 		rc = read_env();
+	if (rc == 0)
+		rc = capture_options_read(&o->capture, &raw.capture, "profile");
 	if (rc < 0)
 		return rc;
 	if (!o->stop_on_exit && o->duration_s == 0) {

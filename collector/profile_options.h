@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/capture_options.h"
 #include "collector/sched.h"
 #include "preload/session.h"
 
@@ -34,6 +35,11 @@ struct profile_options {
 	int64_t duration_s; /* 0: until the program ends */
 	enum sl_on_full on_full;
 	int64_t buffer_mib; /* backlog of records per process image */
+	struct capture_options capture;
+	const char *session_new;  /* name of the session, NULL: made up */
+	const char *python_steps; /* --python-step: MODULE:FUNC,... NULL none */
+	const char *pytorch;      /* --pytorch, NULL none */
+	bool flush_on_profiler_stop;
 };
 
 /* What holds when nothing is asked. */

@@ -66,7 +66,8 @@ struct sl_slot {
 		nested_cnt; /* T: calls from signal handlers that hit the tracer itself: no record */
 	char comm[SL_COMM_BYTES]; /* T: thread name; may be torn while it changes */
 	uint32_t parent_process;  /* T: process number of the process that forked this one, or 0 */
-	uint32_t reserved[9];
+	uint32_t epoch; /* T: of the session when its totals began; released after they are zero */
+	uint32_t reserved[8];
 };
 _Static_assert(sizeof(struct sl_slot) == 128, "sl_slot is two cache lines");
 

@@ -5,7 +5,8 @@
  *   control   one struct sl_session, mapped read-only by every traced process, written by the
  *             collector alone: settings, on/off, liveness;
  *   socket    SOCK_SEQPACKET, to which a process sends one struct sl_hello with its arena's memfd
- *             (SCM_RIGHTS) and hangs up. Nothing is answered: start-up never waits for the collector.
+ *             (SCM_RIGHTS) and hangs up. Nothing is answered: start-up never waits for the collector;
+ *   command   SOCK_STREAM, for the commands that steer a session (collector/control.h).
  *
  * Environment of traced processes:
  *   SIGHTLINE_SESSION    that directory; absent: the constructor starts a collector (bare preload)
@@ -52,6 +53,14 @@ enum {
 	SL_CUDA_NO_CUPTI = 16,    /* calls only */
 };
 
+/* Which calls ask the collector to begin and end a capture (struct sl_session.capture_by). */
+enum {
+	SL_CAPTURE_BY_CUDA = 1,    /* cudaProfilerStart, cuProfilerStart; ...Stop */
+	SL_CAPTURE_BY_NVTX = 2,    /* a range with the message nvtx_range in nvtx_domain */
+	SL_CAPTURE_NVTX_PLAIN = 4, /* its message need not be a registered string */
+};
+#define SL_CAPTURE_NAME_BYTES 120u
+
 struct sl_session {
 	uint64_t magic;
 	uint32_t wire_version;
@@ -72,10 +81,21 @@ struct sl_session {
 	uint32_t cuda_flags; /* SL_CUDA_* */
 	uint32_t
 		cuda_flush_ms; /* longest time that CUPTI may keep records (--cuda-flush-interval) */
-	uint32_t reserved[2];
+	/*
+	 * Odd while calls are recorded. The collector raises it with every change, and wakes who waits for one (a
+	 * futex word, not private). What tells who is who is written regardless: process images, execs, names and
+	 * all of NVTX, of which the collector keeps what concerns the captures.
+	 */
+	uint32_t gate;
+	/* Number of the report that calls go to. A thread whose totals are of an earlier one begins them anew. */
+	uint32_t epoch;
+	uint32_t capture_by; /* SL_CAPTURE_* */
+	uint32_t reserved;
+	char nvtx_range[SL_CAPTURE_NAME_BYTES];
+	char nvtx_domain[SL_CAPTURE_NAME_BYTES]; /* "": the default one; "*": whichever */
 	char preload_path[256]; /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
 };
-_Static_assert(sizeof(struct sl_session) == 344, "sl_session");
+_Static_assert(sizeof(struct sl_session) == 592, "sl_session");
 
 enum sl_session_state {
 	SL_SESSION_ON = 1,
@@ -87,6 +107,9 @@ enum sl_session_state {
 enum sl_hello_kind {
 	SL_HELLO_ARENA = 1,   /* here is my arena (one descriptor attached) */
 	SL_HELLO_LEAVING = 2, /* the root process runs its exit handlers: commit, then hang up */
+	/* A capture range opened or closed: the collector hangs up when the gate is as it should be. */
+	SL_HELLO_OPEN = 3,
+	SL_HELLO_CLOSE = 4,
 };
 
 struct sl_hello {
@@ -94,7 +117,8 @@ struct sl_hello {
 	uint32_t wire_version;
 	uint32_t kind; /* enum sl_hello_kind */
 	uint32_t pid; /* as the process sees itself; the kernel's credentials give the other view */
-	uint32_t reserved;
+	uint32_t
+		range; /* OPEN, CLOSE: 0 cudaProfilerStart/Stop; else the NVTX range's number in this process */
 };
 _Static_assert(sizeof(struct sl_hello) == 24, "sl_hello");
 
