@@ -70,7 +70,7 @@ static struct sched_thread *thread_of(struct sched *s, uint32_t key, uint32_t pi
 	struct sched_thread *t = thread_get(s, key);
 
 	if (!t || (!(t->flags & THREAD_KNOWN) && s->must_announce)) {
-		s->dropped++;
+		s->dropped += !s->is_off;
 		return NULL;
 	}
 	if (!(t->flags & THREAD_KNOWN)) {
@@ -94,6 +94,10 @@ static void emit(struct sched *s, struct sched_thread *t, struct sched_switch *r
 	t->since_ns = row->time_ns;
 	t->cpu = (uint16_t)row->cpu;
 	t->flags = (uint16_t)(row->is_in ? t->flags | THREAD_IN : t->flags & ~THREAD_IN);
+	if (row->cpu < s->cpu_cnt)
+		s->moved_ns[row->cpu] = row->time_ns;
+	if (s->is_off)
+		return;
 	s->handled++;
 	if (s->ops->on_switch)
 		s->ops->on_switch(s->ctx, row);
@@ -119,12 +123,11 @@ static void emit_out(struct sched *s, struct sched_thread *t, uint64_t ns, uint8
 static void mend_out(struct sched *s, struct sched_thread *t, uint64_t ns)
 {
 	t->flags &= (uint16_t)~THREAD_BLOCKED;
-	s->mended++;
+	s->mended += !s->is_off;
 	emit_out(s, t, ns, SCHED_STATE_UNKNOWN, -1, -1);
 }
 
-/* @t leaves a CPU that it never entered: the in was lost. */
-static void mend_in(struct sched *s, struct sched_thread *t, uint64_t ns, unsigned cpu)
+static void emit_in(struct sched *s, struct sched_thread *t, uint64_t ns, unsigned cpu)
 {
 	struct sched_switch row = {
 		.time_ns = ns > t->since_ns ? ns : t->since_ns,
@@ -134,8 +137,21 @@ static void mend_in(struct sched *s, struct sched_thread *t, uint64_t ns, unsign
 		.priority = -1,
 	};
 
-	s->mended++;
 	emit(s, t, &row);
+}
+
+/* @t leaves a CPU that it never entered: the in was lost. */
+static void mend_in(struct sched *s, struct sched_thread *t, uint64_t ns, unsigned cpu)
+{
+	s->mended += !s->is_off;
+	emit_in(s, t, ns, cpu);
+}
+
+/* @t leaves a CPU that it has had since before recording began. */
+static bool was_running(const struct sched *s, const struct sched_thread *t, unsigned cpu)
+{
+	return s->on_ns && !(t->flags & THREAD_IN) && t->since_ns < s->on_ns && cpu < s->cpu_cnt &&
+	       s->moved_ns[cpu] <= s->on_ns;
 }
 
 /* Whoever is said to be on @cpu besides @key is not any more. */
@@ -180,6 +196,8 @@ void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_ou
 		return;
 	if ((t->flags & THREAD_IN) && t->cpu != cpu)
 		mend_out(s, t, ns);
+	if (was_running(s, t, cpu))
+		emit_in(s, t, s->on_ns, cpu);
 	if ((t->flags & (THREAD_IN | THREAD_COMPLETE | THREAD_ENDED)) == THREAD_COMPLETE)
 		mend_in(s, t, ns, cpu);
 	if (t->flags & THREAD_IN)
@@ -211,7 +229,8 @@ void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in 
 	if (t->flags & THREAD_IN)
 		mend_out(s, t, ns);
 	/* A thread that was preempted had no wake-up: what the record says is from before. */
-	if (in->wakeup_ns && (t->flags & (THREAD_BLOCKED | THREAD_COMPLETE)) != THREAD_COMPLETE) {
+	if (in->wakeup_ns > s->on_ns &&
+	    (t->flags & (THREAD_BLOCKED | THREAD_COMPLETE)) != THREAD_COMPLETE) {
 		row.wakeup_ns = in->wakeup_ns;
 		row.waker_pid = in->waker_pid;
 		row.waker_tid = in->waker_tid;
@@ -244,6 +263,8 @@ void track_task(struct sched *s, uint64_t ns, const struct track_task *task)
 			mend_out(s, t, ns);
 		t->flags = THREAD_COMPLETE | THREAD_BLOCKED;
 	}
+	if (task->is_born || !(t->flags & THREAD_KNOWN))
+		t->since_ns = ns;
 	t->flags |= THREAD_KNOWN;
 	t->pid = task->pid;
 	t->tid = task->tid;
@@ -348,6 +369,8 @@ void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32
 		t->flags |= THREAD_GROUP_EXITED;
 	}
 	report_exit(s, t, ns, exit_code);
+	if (leaves_cpu && was_running(s, t, t->cpu))
+		emit_in(s, t, s->on_ns, t->cpu);
 	if (leaves_cpu && (t->flags & (THREAD_IN | THREAD_COMPLETE)) == THREAD_COMPLETE)
 		mend_in(s, t, ns, t->cpu); /* it runs, or it could not end */
 	if (leaves_cpu && (t->flags & THREAD_IN)) {
@@ -356,6 +379,69 @@ void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32
 	}
 	if (leaves_cpu)
 		t->flags |= THREAD_CUT;
+}
+
+/* ---- recording begins and ends ---- */
+
+static struct sched_thread *holder_of(struct sched *s, unsigned cpu)
+{
+	struct sched_thread *t = s->running[cpu] ? thread_find(s, s->running[cpu]) : NULL;
+
+	return t && (t->flags & THREAD_IN) && t->cpu == cpu ? t : NULL;
+}
+
+/* They stay where they are: only their rows end. */
+void track_off(struct sched *s, uint64_t ns)
+{
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		struct sched_thread *t = holder_of(s, cpu);
+		uint32_t key = s->running[cpu];
+
+		if (!t)
+			continue;
+		emit_out(s, t, ns, SCHED_STATE_UNKNOWN, -1, -1);
+		t->flags |= THREAD_IN;
+		s->running[cpu] = key;
+	}
+	s->is_off = true;
+}
+
+void track_running(struct sched *s, unsigned cpu, uint32_t key, uint32_t pid, uint32_t tid)
+{
+	struct sched_thread *t = thread_of(s, key, pid, tid);
+
+	if (!t || cpu >= s->cpu_cnt || (t->flags & (THREAD_IN | THREAD_CUT | THREAD_ENDED)))
+		return;
+	emit_in(s, t, s->on_ns, cpu);
+	t->flags = (uint16_t)((t->flags | THREAD_COMPLETE) & ~THREAD_BLOCKED);
+	s->running[cpu] = key;
+}
+
+/* Nothing has been heard of switches since the last edge: who is where is asked anew. */
+static void forget_running(struct sched *s)
+{
+	for (unsigned i = 0; i < SCHED_KEY_LIMIT / SCHED_CHUNK; i++)
+		for (unsigned k = 0; s->chunks[i] && k < SCHED_CHUNK; k++)
+			s->chunks[i][k].flags =
+				(uint16_t)((s->chunks[i][k].flags & ~THREAD_IN) | THREAD_BLOCKED);
+	memset(s->running, 0, s->cpu_cnt * sizeof(*s->running));
+}
+
+void track_on(struct sched *s, const struct sched_edge *edge)
+{
+	s->is_off = false;
+	s->on_ns = edge->ns;
+	if (s->driver->enter) {
+		forget_running(s);
+		s->driver->enter(s, edge);
+		return;
+	}
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		struct sched_thread *t = holder_of(s, cpu);
+
+		if (t)
+			emit_in(s, t, edge->ns, cpu);
+	}
 }
 
 /* ---- merging ---- */
@@ -389,9 +475,13 @@ void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t hori
 	for (unsigned i = cnt / 2; i-- > 0;)
 		sift_down(heap, cnt, i, next_ns);
 	while (next_ns[heap[0]] <= horizon_ns && next_ns[heap[0]] != SCHED_DRAINED) {
+		if (s->edges)
+			sched_pass(s, next_ns[heap[0]]);
 		next_ns[heap[0]] = take(s, heap[0]);
 		sift_down(heap, cnt, 0, next_ns);
 	}
+	if (s->edges)
+		sched_pass(s, horizon_ns);
 	free(heap);
 }
 
@@ -449,9 +539,12 @@ static struct sched *open_with(const struct sched_driver *driver, enum sched_mod
 		s->driver = driver;
 		s->cpu_cnt = sched_cpu_cnt();
 		s->running = calloc(s->cpu_cnt, sizeof(*s->running));
+		s->moved_ns = calloc(s->cpu_cnt, sizeof(*s->moved_ns));
 	}
-	if (!s || !s->running) {
+	if (!s || !s->running || !s->moved_ns) {
 		snprintf(why, why_len, "out of memory");
+		if (s)
+			free(s->running);
 		free(s);
 		return NULL;
 	}
@@ -538,7 +631,9 @@ void sched_close(struct sched *s)
 	s->driver->close(s);
 	for (unsigned i = 0; i < SCHED_KEY_LIMIT / SCHED_CHUNK; i++)
 		free(s->chunks[i]);
+	sched_edges_free(s);
 	free(s->running);
+	free(s->moved_ns);
 	free(s);
 }
 

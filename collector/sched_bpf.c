@@ -46,6 +46,7 @@ struct bpf {
 	struct ctxsw_shared *shared;
 	struct ctxsw_ring *rings;
 	const struct rec_switch *switches;
+	const uint8_t *flags; /* enum ctxsw_flag of each thread */
 	size_t shared_bytes, rings_bytes, switches_bytes;
 	unsigned slots; /* per CPU; a power of two */
 	struct ring_buffer *lives_ring;
@@ -155,10 +156,12 @@ static int map_all(struct sched *s, struct bpf *b)
 	b->shared = map_memory(b->loaded.shared, b->shared_bytes, PROT_READ | PROT_WRITE);
 	b->rings = map_memory(b->loaded.rings, b->rings_bytes, PROT_READ | PROT_WRITE);
 	b->switches = map_memory(b->loaded.switches, b->switches_bytes, PROT_READ);
+	b->flags = map_memory(b->loaded.flags, CTXSW_PID_LIMIT, PROT_READ);
 	b->next_ns = calloc(s->cpu_cnt + 1, sizeof(*b->next_ns));
 	b->heads = calloc(s->cpu_cnt, sizeof(*b->heads));
 	b->tails = calloc(s->cpu_cnt, sizeof(*b->tails));
-	if (!b->shared || !b->rings || !b->switches || !b->next_ns || !b->heads || !b->tails)
+	if (!b->shared || !b->rings || !b->switches || !b->flags || !b->next_ns || !b->heads ||
+	    !b->tails)
 		return -ENOMEM;
 	b->lives_ring = ring_buffer__new(b->loaded.lives, keep_life, b, NULL);
 	return b->lives_ring ? 0 : -errno;
@@ -388,6 +391,49 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 	return 0;
 }
 
+/* Who has each CPU is read after records may be written: whoever leaves from then on has one. */
+static void bpf_record(struct sched *s, bool on, struct sched_edge *edge)
+{
+	struct bpf *b = s->data;
+
+	__atomic_store_n(&b->shared->is_paused, !on, __ATOMIC_SEQ_CST);
+	for (unsigned cpu = 0; on && cpu < s->cpu_cnt; cpu++) {
+		const struct ctxsw_ring *ring = &b->rings[cpu];
+		struct sched_holder *h = &edge->holders[cpu];
+
+		do {
+			/* Pairs with hold() in ctxsw.bpf.c: who is there has a record below head. */
+			h->tid = __atomic_load_n(&ring->tid, __ATOMIC_ACQUIRE);
+			h->pid = __atomic_load_n(&ring->pid, __ATOMIC_ACQUIRE);
+			h->head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+		} while (__atomic_load_n(&ring->tid, __ATOMIC_RELAXED) != h->tid);
+	}
+}
+
+static bool is_wanted(const struct sched *s, uint32_t tid)
+{
+	const struct bpf *b = s->data;
+
+	return tid && tid < SCHED_KEY_LIMIT &&
+	       (s->mode == SCHED_MODE_SYSTEM || (b->flags[tid] & CTXSW_MEMBER));
+}
+
+/* The first record since tells who left; where there was none yet, the holder had been there before. */
+static void bpf_enter(struct sched *s, const struct sched_edge *edge)
+{
+	struct bpf *b = s->data;
+
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		const struct sched_holder *h = &edge->holders[cpu];
+		const struct rec_switch *r = slot_at(b, cpu, b->tails[cpu]);
+
+		if (b->tails[cpu] >= h->head && is_wanted(s, h->tid))
+			track_running(s, cpu, h->tid, h->pid, h->tid);
+		else if (b->tails[cpu] < h->head && (r->side & CTXSW_OUT))
+			track_running(s, cpu, r->prev_tid, r->prev_pid, r->prev_tid);
+	}
+}
+
 static unsigned bpf_fill(const struct sched *s)
 {
 	const struct bpf *b = s->data;
@@ -435,6 +481,8 @@ static void bpf_close(struct sched *s)
 		munmap(b->rings, b->rings_bytes);
 	if (b->switches)
 		munmap((void *)b->switches, b->switches_bytes);
+	if (b->flags)
+		munmap((void *)b->flags, CTXSW_PID_LIMIT);
 	ctxsw_unload(&b->loaded);
 	free(b->lives);
 	free(b->next_ns);
@@ -445,6 +493,9 @@ static void bpf_close(struct sched *s)
 }
 
 #else /* built without libbpf */
+
+#define bpf_record NULL
+#define bpf_enter  NULL
 
 static int bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len)
 {
@@ -499,6 +550,8 @@ const struct sched_driver sched_driver_bpf = {
 	.poll = bpf_poll,
 	.fill = bpf_fill,
 	.lost = bpf_lost,
+	.record = bpf_record,
+	.enter = bpf_enter,
 	.stop = bpf_stop,
 	.close = bpf_close,
 };

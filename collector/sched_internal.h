@@ -24,6 +24,17 @@ struct sched_tuning {
 };
 extern struct sched_tuning sched_tuning;
 
+/* Recording begins or ends; in order of time, until the records up to it have been taken. */
+struct sched_edge {
+	struct sched_edge *next;
+	uint64_t ns;
+	bool is_on;
+	struct sched_holder {
+		uint64_t head; /* records that its CPU had written */
+		uint32_t tid, pid;
+	} holders[]; /* who has each CPU, for the driver */
+};
+
 struct sched_driver {
 	enum sched_backend id;
 	/* 0, or -errno, a sentence in @why and a command in @fix. Sets s->data. */
@@ -32,13 +43,20 @@ struct sched_driver {
 	int (*poll)(struct sched *s, uint64_t horizon_ns);
 	unsigned (*fill)(const struct sched *s); /* per cent of the fullest buffer */
 	uint64_t (*lost)(const struct sched *s); /* what the kernel dropped */
+	/*
+	 * NULL: switches come, and are followed unseen, while recording is off. Else none come then: @record
+	 * says what may be sent, and notes, when it begins, who has each CPU; @enter tells it by
+	 * track_running() when all that was recorded before the edge has been taken.
+	 */
+	void (*record)(struct sched *s, bool on, struct sched_edge *edge);
+	void (*enter)(struct sched *s, const struct sched_edge *edge);
 	void (*stop)(struct sched *s);
 	void (*close)(struct sched *s); /* also after a failed open */
 };
 extern const struct sched_driver sched_driver_bpf, sched_driver_perf;
 
 struct sched_thread {
-	uint64_t since_ns; /* of its last row */
+	uint64_t since_ns; /* of its last row, or of the first word of it */
 	uint32_t pid, tid; /* 0: outside the collector's PID namespace */
 	uint16_t cpu;      /* of its last row */
 	uint16_t flags;
@@ -52,9 +70,14 @@ struct sched {
 	bool must_announce; /* switches of threads that track_task() never named cannot be mapped */
 	unsigned cpu_cnt;   /* highest CPU number + 1 */
 	uint32_t *running;  /* key of the thread on each CPU as far as we know, 0 none */
-	uint64_t dropped;   /* rows of threads that cannot be told */
-	uint64_t mended;    /* rows put in for missing ones */
-	int handled;        /* by the current poll */
+	uint64_t *moved_ns; /* when each CPU changed hands last */
+	struct sched_edge *edges; /* that lie ahead of what was handed over, the next one first */
+	bool is_off;              /* what is being handed over is not to be recorded */
+	bool is_paused;           /* behind the last edge */
+	uint64_t on_ns;           /* of the last edge that began recording, 0: the session did */
+	uint64_t dropped;         /* rows of threads that cannot be told */
+	uint64_t mended;          /* rows put in for missing ones */
+	int handled;              /* by the current poll */
 	const struct sched_ops *ops;
 	void *ctx;
 	struct sched_thread *chunks[SCHED_KEY_LIMIT / SCHED_CHUNK];
@@ -90,6 +113,16 @@ void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint
 /* @leaves_cpu: there will be no switch that says so. @exit_code: see sched_ops. */
 void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
 		int exit_code, bool leaves_cpu);
+
+/* @key has had @cpu since recording began. */
+void track_running(struct sched *s, unsigned cpu, uint32_t key, uint32_t pid, uint32_t tid);
+/* Recording begins or ends at @ns: rows for who runs. */
+void track_off(struct sched *s, uint64_t ns);
+void track_on(struct sched *s, const struct sched_edge *edge);
+
+/* Passes the edges up to @ns (inclusive). */
+void sched_pass(struct sched *s, uint64_t ns);
+void sched_edges_free(struct sched *s);
 
 /*
  * Hands over the records of @cnt streams in order of time, up to @horizon_ns. next_ns[i] is the time

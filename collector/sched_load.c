@@ -73,6 +73,7 @@ static int load_light(struct ctxsw_loaded *l, const struct ctxsw_ask *ask,
 	l->lives = l->light->maps.lives.map_fd;
 	l->rings = l->light->maps.rings.map_fd;
 	l->switches = l->light->maps.switches.map_fd;
+	l->flags = l->light->maps.flags.map_fd;
 	l->shared = l->light->maps.bss.map_fd;
 	return 0;
 }
@@ -113,6 +114,7 @@ static int load_full(struct ctxsw_loaded *l, const struct ctxsw_ask *ask,
 	l->lives = fd_of(l, "lives");
 	l->rings = fd_of(l, "rings");
 	l->switches = fd_of(l, "switches");
+	l->flags = fd_of(l, "flags");
 	l->shared = fd_of(l, ".bss");
 	return 0;
 }

@@ -111,6 +111,7 @@ struct {
 } rings SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, CTXSW_PID_LIMIT / CTXSW_FLAG_BLOCK);
 	__type(key, __u32);
 	__type(value, struct flag_block);
@@ -414,7 +415,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 {
 	__u32 tid = task->pid;
 
-	if (!wanted(tid))
+	if (*(volatile __u32 *)&shared.is_paused || !wanted(tid))
 		return 0;
 	/* Wakers outside the tree need their ids mapped as well. */
 	if (config.map_ids) {
@@ -466,47 +467,42 @@ static __always_inline __u32 sides(struct task_struct *prev, struct task_struct 
 	return (p & CTXSW_MEMBER) | (n & CTXSW_MEMBER) << 1;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
+/* Behind its record: user space that sees the thread sees the record, too (bpf_enter()). */
+static __always_inline void hold(struct ctxsw_ring *ring, struct task_struct *next)
 {
-	__u32 side = sides(prev, next), tid = next->pid, pid = next->tgid, cpu, state, slot;
-	struct ctxsw_ring *ring;
+	asm volatile("" ::: "memory");
+	ring->tid = next->pid;
+	ring->pid = next->tgid;
+	ring->stack = (__u64)next->stack;
+}
+
+static __always_inline void record(unsigned long long *ctx, struct ctxsw_ring *ring, __u32 cpu,
+				   __u32 side, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 tid = next->pid, state, slot;
+	__u64 head = ring->head;
 	struct rec_switch *r;
 	struct wake *w;
-	__u64 head;
 
-	cpu = bpf_get_smp_processor_id();
-	ring = bpf_map_lookup_elem(&rings, &cpu);
-	if (!ring) { /* a CPU that was plugged in since */
-		if (side)
-			count_lost(rows_of(side));
-		return 0;
-	}
-	ring->tid = tid;
-	ring->pid = pid;
-	ring->stack = (__u64)next->stack;
-	if (!side)
-		return 0;
-	head = ring->head;
 	slot = cpu << config.slot_shift | (head & ((1u << config.slot_shift) - 1));
 	r = bpf_map_lookup_elem(&switches, &slot);
 	/* Pairs with the store of tail in take_switches(): a slot was read before it is given back. */
 	if (!r || (head - *(volatile __u64 *)&ring->tail) >> config.slot_shift) {
 		ring->lost += rows_of(side);
-		return 0;
+		return;
 	}
 	r->ns = bpf_ktime_get_ns();
 	r->kind = CTXSW_SWITCH;
 	r->side = side;
 	r->cpu = cpu;
-	state = preempt ? 0 : state_of(ctx, prev);
+	state = (_Bool)ctx[0] ? 0 : state_of(ctx, prev); /* preempted? */
 	r->state = state | (state >> 16 ? 0x8000 : 0);
 	r->prev_prio = prev->prio;
 	r->next_prio = next->prio;
 	r->prev_tid = prev->pid;
 	r->prev_pid = prev->tgid;
 	r->next_tid = tid;
-	r->next_pid = pid;
+	r->next_pid = next->tgid;
 	slot = tid % CTXSW_WAKE_SLOTS;
 	w = bpf_map_lookup_elem(&wakes, &slot);
 	if (w && w->tid == tid) {
@@ -518,5 +514,23 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 		r->waker_tid = r->waker_pid = 0;
 	}
 	publish(&ring->head, head + 1);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), side = 0;
+	struct ctxsw_ring *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (!*(volatile __u32 *)&shared.is_paused)
+		side = sides(prev, next);
+	if (!ring) { /* a CPU that was plugged in since */
+		if (side)
+			count_lost(rows_of(side));
+		return 0;
+	}
+	if (side)
+		record(ctx, ring, cpu, side, prev, next);
+	hold(ring, next);
 	return 0;
 }

@@ -69,7 +69,7 @@ struct ctxsw_ring {
 	ctxsw_u64 head;     /* written by the kernel half: records put in */
 	ctxsw_u64 lost;     /* likewise: rows (a record has up to two) that found no room */
 	ctxsw_u64 stack;    /* likewise: kernel stack, */
-	ctxsw_u32 tid, pid; /* and ids of the thread that has this CPU; for note_waker() */
+	ctxsw_u32 tid, pid; /* and ids of the thread that has this CPU, also while paused */
 	ctxsw_u64 reserved1[4];
 	ctxsw_u64 tail; /* written by the user half: records taken out */
 	ctxsw_u64 reserved2[7];
@@ -101,7 +101,7 @@ struct rec_life {
 };
 _Static_assert(sizeof(struct rec_life) == 48, "rec_life");
 
-/* Shared memory (.bss): the user half writes follow_pid, the kernel half the rest. */
+/* Shared memory (.bss): the user half writes follow_pid and is_paused, the kernel half the rest. */
 struct ctxsw_shared {
 	ctxsw_u64 lost;  /* rows that found no room, those of full struct ctxsw_ring apart */
 	ctxsw_u64 lives; /* records put into the map "lives", ever */
@@ -111,8 +111,9 @@ struct ctxsw_shared {
 	ctxsw_u32 ns_level;  /* its depth */
 	ctxsw_u32
 		follow_pid; /* process that the next run of the iterator adds; 0: just look for pid_ns */
-	ctxsw_u32 found;   /* threads that the iterator added, ever */
-	ctxsw_u32 present; /* threads of follow_pid that the iterator met, ever */
+	ctxsw_u32 found;     /* threads that the iterator added, ever */
+	ctxsw_u32 present;   /* threads of follow_pid that the iterator met, ever */
+	ctxsw_u32 is_paused; /* no records of switches and wake-ups */
 };
 
 /* Constants (.rodata) that cut out what a session does not need. */
