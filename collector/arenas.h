@@ -106,6 +106,8 @@ struct arenas {
 	struct db *db;
 	struct clock_map *clock;
 	struct arena *first;
+	/* Calls that ended later stay in the rings, ticks (flight recorder); 0: none does. */
+	uint64_t hold;
 	uint32_t last_id;
 	int64_t uses;                              /* threads seen */
 	uint64_t refused;                          /* hellos that were no good */

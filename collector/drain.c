@@ -140,6 +140,16 @@ static void take_record(struct arenas *as, struct thread *t, const struct call *
 	}
 }
 
+/*
+ * Held back by the flight recorder? A process's first word is not: who is who must be known at once. The thread's
+ * first record it is, so nothing is read out of turn.
+ */
+static bool is_held(const struct arenas *as, const struct call *c)
+{
+	return as->hold && c->end > as->hold &&
+	       !(c->shape == SL_SHAPE_META && c->hook == SL_META_IMAGE);
+}
+
 /* Records of one chunk up to @committed. True: stopped at a record that is too new. */
 static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chunk *chunk,
 			uint32_t committed, size_t limit, size_t *taken)
@@ -160,6 +170,8 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 			if (c.end - until < FAR_TICKS)
 				return true;
 			c.start = c.end = until;
+		} else if (is_held(as, &c)) {
+			return true;
 		}
 		t->pos += words * 8;
 		++*taken;
@@ -233,7 +245,8 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 		t->has_moved = true;
 	/* Nothing was left, or only what is newer. */
 	if (taken < limit)
-		t->read_to = as->clock->newest;
+		t->read_to = as->hold && as->hold < as->clock->newest ? as->hold
+								      : as->clock->newest;
 	return taken;
 }
 

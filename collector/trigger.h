@@ -1,0 +1,83 @@
+/*
+ * trigger.h - "--trigger 'nvtx:step > 1.5x median'": what is written, and when it has happened.
+ *
+ *   nvtx:RANGE[@DOMAIN] > LIMIT     a range took so long; @*: in any domain
+ *   osrt:FUNCTION > LIMIT           a call into the C library did
+ *   cuda:FUNCTION > LIMIT           a call into a GPU library did
+ *   gpu-idle > N% [over TIME]       a GPU that was in use did nothing for so much of the last second, or TIME
+ *   exit                            the program ended, however well
+ *   exit != 0                       it failed (the flight recorder looks at that anyway)
+ *
+ * LIMIT is a TIME (100ms, 2.5s, 80us), or a number of medians (1.5x median) of the last TRIGGER_MEDIAN of them. Names
+ * may end in *.
+ */
+#ifndef SL_TRIGGER_H
+#define SL_TRIGGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRIGGER_MAX        16u
+#define TRIGGER_MEDIAN     101u
+#define TRIGGER_MEDIAN_MIN 5u /* a median of fewer says nothing */
+#define TRIGGER_NAME       128u
+
+enum trigger_kind {
+	TRIGGER_NVTX,
+	TRIGGER_OSRT,
+	TRIGGER_CUDA,
+	TRIGGER_GPU_IDLE,
+	TRIGGER_EXIT,
+	TRIGGER_EXIT_BAD,
+};
+
+struct trigger {
+	enum trigger_kind kind;
+	char text[2 * TRIGGER_NAME]; /* as it was written */
+	char name[TRIGGER_NAME];
+	char domain[TRIGGER_NAME]; /* "": the default one; "*": any */
+	int64_t limit_ns;          /* 0: of medians */
+	double medians;
+	double idle; /* GPU_IDLE: 0..1 */
+	int64_t over_ns;
+	/* The last durations, in the order in which they came, and sorted. */
+	int64_t last[TRIGGER_MEDIAN], sorted[TRIGGER_MEDIAN];
+	uint64_t seen; /* ever */
+};
+
+struct triggers {
+	struct trigger at[TRIGGER_MAX];
+	uint32_t cnt;
+};
+
+/*
+ * Takes apart a comma separated list ("\," is a comma of a name). 0; else -SL_EXIT_USAGE after one line that names @cmd
+ * and the column where it goes wrong.
+ */
+int triggers_read(struct triggers *ts, const char *text, const char *cmd);
+
+static inline bool triggers_have(const struct triggers *ts, enum trigger_kind kind)
+{
+	for (uint32_t i = 0; i < ts->cnt; i++)
+		if (ts->at[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* @name as @pattern has it, which may end in *. */
+bool trigger_matches(const char *pattern, const char *name);
+
+/*
+ * Something took so long. True: longer than it may; then @why has a sentence about it, with the @name that it had.
+ * What comes later is compared with this one, too.
+ */
+bool trigger_duration(struct trigger *t, const char *name, int64_t ns, char *why, size_t why_len);
+
+/* "312.4 ms" */
+const char *trigger_time(int64_t ns, char *text, size_t len);
+
+/* "30", "30s", "500ms", "80us", "2m": ns; 0: not that. Nothing is behind it, or only what @end is set to. */
+int64_t time_read(const char *text, const char **end);
+
+#endif
