@@ -40,6 +40,7 @@ enum opt_kind {
 	OPT_LATER, /* an option of nsys that is accepted with a warning: "not yet" */
 	OPT_GROUP, /* no option: .help is a heading in --help */
 	OPT_ABOUT, /* no option: .values is the usage line, .help what stands below the options (examples) */
+	OPT_ELSEWHERE, /* not taken here, but by the command .values: the message says so */
 };
 
 struct opt {
@@ -70,6 +71,9 @@ struct opt {
  */
 int opt_parse(const struct opt *opts, int argc, char **argv, const char *cmd);
 #define OPT_HELP_SHOWN (-1000)
+/* The same, and @given, one byte per entry of the table, is set where the option was met. */
+int opt_parse_given(const struct opt *opts, int argc, char **argv, const char *cmd,
+		    unsigned char *given);
 
 /* True and *@value set when the word is a truth value: true, false, yes, no, 1, 0. */
 bool opt_truth(const char *word, bool *value);

@@ -303,6 +303,7 @@ static int set_value(struct parser *ps, const struct opt *o, const char *word)
 		break;
 	case OPT_GROUP:
 	case OPT_ABOUT:
+	case OPT_ELSEWHERE:
 		break;
 	}
 	if (rc == 0) {
@@ -344,6 +345,11 @@ static int take(struct parser *ps, const struct opt *o, const char *attached)
 	char name[80];
 	bool ignored;
 
+	if (o->kind == OPT_ELSEWHERE) {
+		sl_warn("%s: option '%s' belongs to 'sightline %s' %s", ps->cmd, spelling(o, name),
+			o->values, ps->see);
+		return -SL_EXIT_USAGE;
+	}
 	switch (appetite(o)) {
 	case TAKES_NONE:
 		if (!attached)
@@ -534,7 +540,7 @@ static void show_table(const struct opt *opts)
 	for (const struct opt *o = opts; !is_end(o); o++) {
 		bool plain = o->kind == OPT_ENUM || o->kind == OPT_LIST;
 
-		if (is_option(o))
+		if (is_option(o) && o->kind != OPT_ELSEWHERE)
 			printf("%c\t%s\t%s\t%s\t%s\n", o->short_name ? o->short_name : '-',
 			       o->name ? o->name : "-", takes[appetite(o)],
 			       plain && o->values ? o->values + (*o->values == ',') : "-",
@@ -545,6 +551,12 @@ static void show_table(const struct opt *opts)
 }
 
 int opt_parse(const struct opt *opts, int argc, char **argv, const char *cmd)
+{
+	return opt_parse_given(opts, argc, argv, cmd, NULL);
+}
+
+int opt_parse_given(const struct opt *opts, int argc, char **argv, const char *cmd,
+		    unsigned char *given)
 {
 	struct parser ps = {.opts = opts, .cmd = cmd, .argc = argc, .argv = argv, .pos = 1};
 	size_t cnt = 0;
@@ -582,6 +594,8 @@ int opt_parse(const struct opt *opts, int argc, char **argv, const char *cmd)
 	}
 	if (rc == 0 && ps.later[0])
 		sl_warn("%s: accepted, but not yet in effect: %s", cmd, ps.later);
+	for (size_t i = 0; given && i < cnt; i++)
+		given[i] |= ps.given[i];
 	free(ps.given);
 	return rc < 0 ? rc : ps.pos;
 }

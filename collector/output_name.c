@@ -266,3 +266,63 @@ char *output_name(const struct output_ask *ask, char *why, size_t why_len)
 		sl_warn("the report is SQLite: it will be '%s'", nm.path);
 	return strdup(nm.path);
 }
+
+char *output_name_expand(const char *pattern, pid_t pid, char *why, size_t why_len)
+{
+	struct naming nm = {.why = why, .why_len = why_len};
+	struct output_ask ask = {.pid = pid};
+
+	return expand(&nm, &ask, pattern, 1) < 0 ? NULL : strdup(nm.path);
+}
+
+/* As text that expand() leaves as it is. */
+static int append_plain(struct naming *nm, const char *text)
+{
+	int rc = 0;
+
+	for (; *text && rc == 0; text++)
+		rc = append(nm, *text == '%' ? "%%" : text, *text == '%' ? 2 : 1);
+	return rc;
+}
+
+/* @p stands behind a percent sign; *@end gets what follows. */
+static int append_sendable(struct naming *nm, const char *p, const char **end)
+{
+	struct naming part = {.why = nm->why, .why_len = nm->why_len};
+	char again[3] = {'%', *p, 0};
+
+	*end = p + (*p != 0);
+	if (*p != 'q' && *p != 'h')
+		return append(nm, again, strlen(again));
+	if ((*p == 'q' ? append_variable(&part, p, end) : append_host(&part)) < 0)
+		return -1;
+	return append_plain(nm, part.path);
+}
+
+char *output_name_send(const char *pattern, char *why, size_t why_len)
+{
+	struct naming nm = {.why = why, .why_len = why_len};
+	const char *p = pattern ? pattern : "";
+	char cwd[PATH_MAX];
+	int rc = 0;
+
+	if (*p != '/') {
+		if (!getcwd(cwd, sizeof(cwd))) {
+			refuse(&nm, "this folder's name is unknown: %s (give -o an absolute path)",
+			       strerror(errno));
+			return NULL;
+		}
+		rc = append_plain(&nm, cwd);
+		if (rc == 0)
+			rc = append(&nm, "/", 1);
+	}
+	while (*p && rc == 0) {
+		size_t plain = strcspn(p, "%");
+
+		rc = append(&nm, p, plain);
+		p += plain;
+		if (*p && rc == 0)
+			rc = append_sendable(&nm, p + 1, &p);
+	}
+	return rc < 0 ? NULL : strdup(nm.path);
+}

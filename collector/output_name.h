@@ -23,4 +23,13 @@ struct output_ask {
  */
 char *output_name(const struct output_ask *ask, char *why, size_t why_len);
 
+/* @pattern with %p %h %q{VAR} %% put in, for other names than a report's; malloc'd. NULL and a sentence in @why. */
+char *output_name_expand(const char *pattern, pid_t pid, char *why, size_t why_len);
+
+/*
+ * The same pattern for a process in another folder with another environment: absolute, variables and the host's name
+ * put in, %p and %n left. malloc'd. NULL and a sentence in @why.
+ */
+char *output_name_send(const char *pattern, char *why, size_t why_len);
+
 #endif

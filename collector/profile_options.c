@@ -4,7 +4,6 @@
  * Everything is parsed into one static place that the table points to, then checked and copied out:
  * nothing half-parsed ever reaches the caller.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,8 @@
 #include "collector/profile_options.h"
 
 #include "collector/cmd.h"
+#include "collector/output_name.h"
+#include "collector/words.h"
 
 /* Kinds of --trace; the first two have an effect. */
 static const char trace_kinds[] =
@@ -32,19 +33,110 @@ static struct {
 	const char *cuda_graph_trace, *cuda_event_trace;
 	bool cuda_memory_usage;
 	struct capture_words capture;
+	const char *session;
+	/* Of this parse. */
+	enum option_side side;
+	bool is_more; /* over what was parsed before */
 } raw;
 
+#define PROFILE                     OPTIONS_PROFILE
+#define LAUNCH                      OPTIONS_LAUNCH
+#define START                       OPTIONS_START
+#define FOR(sides)                  {.kind = OPT_GROUP, .short_name = (char)(sides)},
 #define GROUP(title)                {.kind = OPT_GROUP, .help = title},
 #define LATER(letter, name, values) {letter, name, OPT_LATER, values, NULL, "", NULL, NULL},
 #define OLD(letter, name, values)   {letter, name, OPT_LATER, values, NULL, NULL, NULL, NULL},
-static const struct opt table[] = {
+static const struct opt all_options[] = {
 #include "collector/profile_options.def"
 	{0},
 };
+#define OPTION_CNT (sizeof(all_options) / sizeof(all_options[0]))
 
-static void raw_init(void)
+static const struct command_side {
+	enum option_side side;
+	const char *cmd, *usage, *examples;
+} sides[] = {
+	{OPTIONS_PROFILE, "profile", "sightline profile [options] PROGRAM [ARGUMENTS...]",
+	 "Example:\n"
+	 "  sightline profile -o run-%h python3 train.py --epochs 2\n"
+	 "  sightline stats run-$(hostname).sqlite\n"
+	 "The exit status is the program's; 127 when it is not found, 126 when it cannot be "
+	 "executed."},
+	{OPTIONS_LAUNCH, "launch", "sightline launch [options] PROGRAM [ARGUMENTS...]",
+	 "Example:\n"
+	 "  sightline launch --session-new=train python3 train.py      # in one terminal\n"
+	 "  sightline start --session=train -o steps                   # in another, when it is "
+	 "time\n"
+	 "  sightline stop --session=train\n"
+	 "The exit status is the program's; 127 when it is not found, 126 when it cannot be "
+	 "executed."},
+	{OPTIONS_START, "start", "sightline start [options]",
+	 "Example:\n"
+	 "  sightline start -o steps && sleep 10 && sightline stop\n"
+	 "Without a session, one is made that waits for 'sightline launch'."},
+};
+
+static const struct command_side *side_now(void)
+{
+	size_t i = 0;
+
+	while (sides[i].side != raw.side)
+		i++;
+	return &sides[i];
+}
+
+static const char *taken_by(int mask)
+{
+	return mask & OPTIONS_PROFILE && !(mask & ~OPTIONS_PROFILE) ? "profile"
+	       : mask & OPTIONS_LAUNCH                              ? "launch"
+								    : "start";
+}
+
+/* The lines of one command; others' stay known, to say whose they are. A heading comes with its first line. */
+static void make_table(struct opt *to, const struct command_side *c)
+{
+	const struct opt *group = NULL;
+	int mask = 0;
+
+	*to++ = (struct opt){.kind = OPT_ABOUT, .values = c->usage, .help = c->examples};
+	for (const struct opt *o = all_options; o < all_options + OPTION_CNT - 1; o++) {
+		if (o->kind == OPT_GROUP && !o->help) {
+			mask = o->short_name;
+		} else if (o->kind == OPT_GROUP) {
+			group = o;
+		} else if (mask & (int)c->side) {
+			if (group && o->kind != OPT_LATER && o->help)
+				*to++ = *group;
+			group = o->kind != OPT_LATER && o->help ? NULL : group;
+			*to++ = *o;
+		} else if (c->side != OPTIONS_PROFILE) {
+			*to = *o;
+			to->kind = OPT_ELSEWHERE;
+			to->values = taken_by(mask);
+			to->help = NULL;
+			to++;
+		}
+	}
+	*to = (struct opt){0};
+}
+
+static struct opt tables[3][OPTION_CNT + 2];
+static unsigned char given[OPTION_CNT + 2]; /* by entry of the table in use */
+
+static struct opt *table_now(void)
+{
+	struct opt *t = tables[side_now() - sides];
+
+	if (!t[0].kind)
+		make_table(t, side_now());
+	return t;
+}
+
+static void raw_init(enum option_side side)
 {
 	memset(&raw, 0, sizeof(raw));
+	memset(given, 0, sizeof(given));
+	raw.side = side;
 	profile_options_init(&raw.o);
 	raw.trace = "cuda,nvtx,osrt";
 	raw.cpuctxsw = "process-tree";
@@ -123,10 +215,19 @@ static void read_trace(void)
 		p += len + (p[len] == ',');
 	}
 	if (later[0])
-		sl_warn("profile: not yet traced: %s", later);
+		sl_warn("%s: not yet traced: %s", side_now()->cmd, later);
 }
 
-static int read_kill(void)
+static int wrong(const char *option, const char *takes, const char *got)
+{
+	const char *cmd = side_now()->cmd;
+
+	sl_warn("%s: option '--%s' takes %s, not '%s' (see 'sightline %s --help')", cmd, option,
+		takes, got, cmd);
+	return -SL_EXIT_USAGE;
+}
+
+int profile_kill_signal(const char *word)
 {
 	static const struct {
 		const char *name;
@@ -135,22 +236,19 @@ static int read_kill(void)
 	char *end;
 	long n;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcasecmp(raw.kill, names[i].name) == 0) {
-			raw.o.kill_signal = names[i].number;
-			return 0;
-		}
-	}
-	n = strtol(raw.kill, &end, 10);
-	if (end == raw.kill || *end || n < 1 || n > SIGRTMAX) {
-		sl_warn("profile: option '--kill' takes none, sigkill, sigterm or a signal's "
-			"number, not '%s' "
-			"(see 'sightline profile --help')",
-			raw.kill);
-		return -SL_EXIT_USAGE;
-	}
-	raw.o.kill_signal = (int)n;
-	return 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcasecmp(word, names[i].name) == 0)
+			return names[i].number;
+	n = strtol(word, &end, 10);
+	return end == word || *end || n < 1 || n > SIGRTMAX ? -1 : (int)n;
+}
+
+static int read_kill(void)
+{
+	raw.o.kill_signal = profile_kill_signal(raw.kill);
+	if (raw.o.kill_signal >= 0)
+		return 0;
+	return wrong("kill", "none, sigkill, sigterm or a signal's number", raw.kill);
 }
 
 /*
@@ -172,12 +270,8 @@ static int read_cuda(void)
 		for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 			is_known |= strlen(more[i]) == len && memcmp(p, more[i], len) == 0;
 	}
-	if (!is_known) {
-		sl_warn("profile: option '--cuda-graph-trace' takes graph or node, not '%s' (see "
-			"'sightline profile --help')",
-			raw.cuda_graph_trace);
-		return -SL_EXIT_USAGE;
-	}
+	if (!is_known)
+		return wrong("cuda-graph-trace", "graph or node", raw.cuda_graph_trace);
 	raw.o.cuda_flags = (is_node ? SL_CUDA_GRAPH_NODES : 0u) |
 			   (raw.cuda_memory_usage ? SL_CUDA_MEMORY_USAGE : 0u) |
 			   (raw.cuda_event_trace[0] == 't' ? SL_CUDA_EVENTS : 0u) |
@@ -193,15 +287,25 @@ static int read_env(void)
 
 	while (rc == 0 && (entry = profile_env_next(&cursor))) {
 		if (!strchr(entry, '=') || entry[0] == '=') {
-			sl_warn("profile: option '--env-var' takes NAME=VALUE,..., not '%s' (a "
-				"comma inside a "
-				"value is written \\,)",
-				entry);
-			rc = -SL_EXIT_USAGE;
+			rc = wrong("env-var",
+				   "NAME=VALUE,... (a comma inside a value is written \\,)", entry);
 		}
 		free(entry);
 	}
 	return rc;
+}
+
+/* The name of the range is the program's matter, when it counts the collection's: `launch` and `start` have a half each. */
+static int read_capture(void)
+{
+	struct capture_words w = raw.capture;
+	bool by_nvtx = w.range && strcasecmp(w.range, "nvtx") == 0;
+
+	if (raw.side == OPTIONS_LAUNCH || (raw.is_more && !by_nvtx))
+		w.nvtx = NULL;
+	if (raw.side == OPTIONS_START && !raw.is_more && by_nvtx && !w.nvtx)
+		w.nvtx = "as launch was told";
+	return capture_options_read(&raw.o.capture, &w, side_now()->cmd);
 }
 
 /* From words to struct profile_options; the table has checked ENUM and LIST words already. */
@@ -223,19 +327,25 @@ static int settle(struct profile_options *options)
 	if (rc == 0)
 		rc = read_env();
 	if (rc == 0)
-		rc = capture_options_read(&o->capture, &raw.capture, "profile");
+		rc = read_capture();
+	if (rc == 0 && o->session_new && !*o->session_new) {
+		sl_warn("%s: option '--session-new' needs a name (see 'sightline %s --help')",
+			side_now()->cmd, side_now()->cmd);
+		rc = -SL_EXIT_USAGE;
+	}
 	if (rc < 0)
 		return rc;
 	if (!o->stop_on_exit && o->duration_s == 0) {
-		sl_warn("profile: '--stop-on-exit=false' needs an end: give --duration=SECONDS "
-			"too");
+		sl_warn("%s: '--stop-on-exit=false' needs an end: give --duration=SECONDS "
+			"too",
+			side_now()->cmd);
 		return -SL_EXIT_USAGE;
 	}
 	read_trace();
 	if (strcmp(raw.export, "sqlite") != 0 && strcmp(raw.export, "none") != 0)
-		sl_warn("profile: accepted, but not yet in effect: --export=%s (the report is "
+		sl_warn("%s: accepted, but not yet in effect: --export=%s (the report is "
 			"SQLite)",
-			raw.export);
+			side_now()->cmd, raw.export);
 	*options = *o;
 	return 0;
 }
@@ -263,71 +373,6 @@ char *profile_env_next(const char **cursor)
 	return entry;
 }
 
-/* ---- texts to words ---- */
-
-struct words {
-	char *text; /* holds all words, NUL after each */
-	char **argv;
-	int argc;
-};
-
-static void words_release(struct words *w)
-{
-	free(w->text);
-	free(w->argv);
-}
-
-/* Copies one word from @in to *@out with quotes taken off; returns what follows, NULL when a quote never ends. */
-static const char *take_word(const char *in, char **out)
-{
-	char quote = 0;
-	char *to = *out;
-
-	for (; *in && (quote || !isspace((unsigned char)*in)); in++) {
-		if (quote && *in == quote)
-			quote = 0;
-		else if (!quote && (*in == '\'' || *in == '"'))
-			quote = *in;
-		else if (*in == '\\' && quote != '\'' && in[1] &&
-			 (!quote || in[1] == '"' || in[1] == '\\'))
-			*to++ = *++in;
-		else
-			*to++ = *in;
-	}
-	*to++ = '\0';
-	*out = to;
-	return quote ? NULL : in;
-}
-
-/* argv[0] is @source, as a program's would be. 0, or -errno (-EINVAL: a quote without end). */
-static int split(struct words *w, const char *source, const char *text)
-{
-	size_t len = strlen(text);
-	char *to;
-
-	*w = (struct words){0};
-	w->text = malloc(2 * len + strlen(source) + 2);
-	w->argv = calloc(len / 2 + 3, sizeof(*w->argv));
-	if (!w->text || !w->argv)
-		return -ENOMEM;
-	to = stpcpy(w->text, source) + 1;
-	w->argv[w->argc++] = w->text;
-	for (;;) {
-		while (isspace((unsigned char)*text))
-			text++;
-		if (*text == '#') {
-			text += strcspn(text, "\n");
-			continue;
-		}
-		if (!*text)
-			return 0;
-		w->argv[w->argc++] = to;
-		text = take_word(text, &to);
-		if (!text)
-			return -EINVAL;
-	}
-}
-
 /*
  * Parses @text into raw, over what is there. The words stay allocated: options point into them, and there
  * are at most two such texts in the life of a process.
@@ -341,9 +386,9 @@ static int parse_text(const char *text, const char *source)
 	int rc;
 
 	words_release(w);
-	rc = split(w, source, text);
+	rc = words_split(w, source, text);
 	if (rc < 0) {
-		sl_warn("profile: %s: %s", source,
+		sl_warn("%s: %s: %s", side_now()->cmd, source,
 			rc == -EINVAL ? "a quote is never closed" : "out of memory");
 		return -SL_EXIT_USAGE;
 	}
@@ -351,16 +396,17 @@ static int parse_text(const char *text, const char *source)
 	for (int i = 1; i < w->argc; i++) {
 		if (strcmp(w->argv[i], "--help") == 0 || strcmp(w->argv[i], "-h") == 0 ||
 		    strcmp(w->argv[i], "--completion-data") == 0) {
-			sl_warn("profile: %s: '%s' makes no sense here", source, w->argv[i]);
+			sl_warn("%s: %s: '%s' makes no sense here", side_now()->cmd, source,
+				w->argv[i]);
 			return -SL_EXIT_USAGE;
 		}
 	}
-	snprintf(cmd, sizeof(cmd), "profile: %s", source);
-	rc = opt_parse(table, w->argc, w->argv, cmd);
+	snprintf(cmd, sizeof(cmd), "%s: %s", side_now()->cmd, source);
+	rc = opt_parse_given(table_now(), w->argc, w->argv, cmd, given);
 	if (rc >= 0 && rc < w->argc) {
-		sl_warn("profile: %s: '%s' is no option; programs are named on the command line "
+		sl_warn("%s: %s: '%s' is no option; programs are named on the command line "
 			"only",
-			source, w->argv[rc]);
+			side_now()->cmd, source, w->argv[rc]);
 		rc = -SL_EXIT_USAGE;
 	}
 	return rc < 0 ? rc : 0;
@@ -382,15 +428,18 @@ static int parse_file(const char *path)
 		len = fread(text, 1, COMMAND_FILE_MAX + 1, f);
 	}
 	if (!text || ferror(f)) {
-		sl_warn("profile: cannot read the command file '%s': %s", path, strerror(errno));
+		sl_warn("%s: cannot read the command file '%s': %s", side_now()->cmd, path,
+			strerror(errno));
 	} else if (len > COMMAND_FILE_MAX || memchr(text, 0, len)) {
-		sl_warn("profile: '%s' is no command file (more than 64 KiB, or binary)", path);
+		sl_warn("%s: '%s' is no command file (more than 64 KiB, or binary)",
+			side_now()->cmd, path);
 	} else {
 		text[len] = '\0';
 		raw.command_file = NULL;
 		rc = parse_text(text, path);
 		if (rc == 0 && raw.command_file) {
-			sl_warn("profile: %s: a command file cannot name another one", path);
+			sl_warn("%s: %s: a command file cannot name another one", side_now()->cmd,
+				path);
 			rc = -SL_EXIT_USAGE;
 		}
 	}
@@ -400,28 +449,141 @@ static int parse_file(const char *path)
 	return rc;
 }
 
-int profile_options_parse(struct profile_options *options, int argc, char **argv)
+int profile_options_parse_for(struct profile_options *options, enum option_side side, int argc,
+			      char **argv, const char **session)
 {
 	const char *file;
 	int first, rc;
 
-	raw_init();
-	first = opt_parse(table, argc, argv, "profile");
+	raw_init(side);
+	first = opt_parse_given(table_now(), argc, argv, side_now()->cmd, given);
 	if (first < 0)
 		return first;
 	file = raw.command_file;
 	if (file) {
 		/* Again from the start, the file first, so that the command line has the last word. */
-		raw_init();
+		raw_init(side);
 		rc = parse_file(file);
 		if (rc < 0)
 			return rc;
-		first = opt_parse(table, argc, argv, "profile");
+		first = opt_parse_given(table_now(), argc, argv, side_now()->cmd, given);
 		if (first < 0)
 			return first;
 	}
 	rc = settle(options);
+	if (session)
+		*session = raw.session;
 	return rc < 0 ? rc : first;
+}
+
+int profile_options_parse(struct profile_options *options, int argc, char **argv)
+{
+	return profile_options_parse_for(options, OPTIONS_PROFILE, argc, argv, NULL);
+}
+
+/* ---- from process to process ---- */
+
+/* "--name=value" of what the option has become; false: nothing to send. */
+static bool as_word(const struct opt *o, char **word)
+{
+	const char *text = NULL;
+	int len = -1;
+
+	if (!o->name || !o->target || o->target == &raw.session || o->target == &raw.command_file)
+		return false;
+	if (o->kind == OPT_BOOL || o->kind == OPT_FLAG)
+		text = *(const bool *)o->target ? "true" : "false";
+	else if (o->kind == OPT_STRING || o->kind == OPT_ENUM || o->kind == OPT_LIST)
+		text = *(const char *const *)o->target;
+	if (o->kind == OPT_INT)
+		len = asprintf(word, "--%s=%lld", o->name, (long long)*(const int64_t *)o->target);
+	else if (text)
+		len = asprintf(word, "--%s=%s", o->name, text);
+	return len >= 0;
+}
+
+static int send_output(void (*take)(void *to, const char *word), void *to)
+{
+	char why[1024], *pattern, *word;
+	int len;
+
+	pattern = output_name_send(raw.o.output, why, sizeof(why));
+	if (!pattern) {
+		sl_warn("%s: %s", side_now()->cmd, why);
+		return -SL_EXIT_USAGE;
+	}
+	len = asprintf(&word, "--output=%s", pattern);
+	free(pattern);
+	if (len < 0)
+		return -SL_EXIT_FAIL;
+	take(to, word);
+	free(word);
+	return 0;
+}
+
+int profile_options_send(void (*take)(void *to, const char *word), void *to)
+{
+	const struct opt *t = table_now();
+	char *word;
+
+	for (size_t i = 0; i < OPTION_CNT + 2; i++) {
+		if (!given[i] || t[i].target == &raw.o.output || !as_word(&t[i], &word))
+			continue;
+		take(to, word);
+		free(word);
+	}
+	return raw.side == OPTIONS_LAUNCH ? 0 : send_output(take, to);
+}
+
+/* Options point into the words for as long as the process lives. */
+static char **keep_words(char **words, int *cnt)
+{
+	static struct kept_words {
+		struct kept_words *next;
+		char *word[];
+	} * all;
+	struct kept_words *k;
+
+	*cnt = 0;
+	while (words[*cnt])
+		++*cnt;
+	k = calloc(1, sizeof(*k) + ((size_t)*cnt + 2) * sizeof(*k->word));
+	if (!k)
+		return NULL;
+	k->next = all;
+	all = k;
+	k->word[0] = (char *)(uintptr_t)side_now()->cmd;
+	for (int i = 0; i < *cnt; i++) {
+		k->word[i + 1] = strdup(words[i]);
+		if (!k->word[i + 1])
+			return NULL;
+	}
+	++*cnt;
+	return k->word;
+}
+
+int profile_options_add(struct profile_options *options, enum option_side side, char **words)
+{
+	struct profile_options settled = *options;
+	__typeof__(raw) before = raw;
+	int cnt, rc = -SL_EXIT_USAGE;
+	char **kept;
+
+	if (!raw.side)
+		raw_init(side);
+	raw.side = side;
+	raw.is_more = true;
+	kept = keep_words(words, &cnt);
+	if (kept)
+		rc = opt_parse(table_now(), cnt, kept, side_now()->cmd);
+	if (rc >= 0)
+		rc = rc < cnt ? -SL_EXIT_USAGE : settle(&settled);
+	if (rc < 0) {
+		raw = before;
+		return -SL_EXIT_USAGE;
+	}
+	*options = settled;
+	return 0;
 }
 
 int profile_options_from_string(struct profile_options *options, const char *text,
@@ -430,11 +592,11 @@ int profile_options_from_string(struct profile_options *options, const char *tex
 	const char *file;
 	int rc;
 
-	raw_init();
+	raw_init(OPTIONS_PROFILE);
 	rc = parse_text(text, source);
 	file = raw.command_file;
 	if (rc == 0 && file) {
-		raw_init();
+		raw_init(OPTIONS_PROFILE);
 		rc = parse_file(file);
 		if (rc == 0)
 			rc = parse_text(text, source);

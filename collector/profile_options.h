@@ -36,17 +36,42 @@ struct profile_options {
 	enum sl_on_full on_full;
 	int64_t buffer_mib; /* backlog of records per process image */
 	struct capture_options capture;
-	const char *session_new;  /* name of the session, NULL: made up */
-	const char *python_steps; /* --python-step: MODULE:FUNC,... NULL none */
-	const char *pytorch;      /* --pytorch, NULL none */
+	const char *session_new;                /* name of the session, NULL: made up */
+	const char *after_start, *after_report; /* commands for sh; NULL none */
+	const char *python_steps;               /* --python-step: MODULE:FUNC,... NULL none */
+	const char *pytorch;                    /* --pytorch, NULL none */
 	bool flush_on_profiler_stop;
 };
 
 /* What holds when nothing is asked. */
 void profile_options_init(struct profile_options *options);
 
+/* Which commands take an option: `launch` what concerns the program, `start` what concerns one collection. */
+enum option_side {
+	OPTIONS_PROFILE = 1,
+	OPTIONS_LAUNCH = 2,
+	OPTIONS_START = 4,
+};
+
 /* As opt_parse(): index of the program's name in @argv, -SL_EXIT_USAGE or OPT_HELP_SHOWN. Calls init itself. */
 int profile_options_parse(struct profile_options *options, int argc, char **argv);
+
+/* The same for the options of another command; @session: what --session said, or NULL. */
+int profile_options_parse_for(struct profile_options *options, enum option_side side, int argc,
+			      char **argv, const char **session);
+
+/*
+ * For another process, which reads them with profile_options_add(): the options that were given to the last
+ * profile_options_parse_for(), each as one word. -o is among them in any case, and means the same there.
+ * 0, or -SL_EXIT_USAGE after one line on stderr.
+ */
+int profile_options_send(void (*take)(void *to, const char *word), void *to);
+
+/*
+ * More options, over those that were parsed before in this process: @words end with NULL, and are copied. On trouble
+ * (-SL_EXIT_USAGE) all is as it was; there is nobody to be told on stderr, the sender has checked them.
+ */
+int profile_options_add(struct profile_options *options, enum option_side side, char **words);
 
 /*
  * Options in one string, taken apart as a shell does with blanks, quotes and backslashes (no variables, no
@@ -54,6 +79,9 @@ int profile_options_parse(struct profile_options *options, int argc, char **argv
  */
 int profile_options_from_string(struct profile_options *options, const char *text,
 				const char *source);
+
+/* What --kill may say: a signal, 0 for none, -1: something else. */
+int profile_kill_signal(const char *word);
 
 /*
  * The next NAME=VALUE of options->env_vars: malloc'd, NULL at the end. *@cursor starts as env_vars.

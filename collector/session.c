@@ -77,7 +77,7 @@ static int make_socket(struct session *s)
 
 void session_unlink(const char *dir)
 {
-	static const char *const names[] = {"control", "socket", "keeper"};
+	static const char *const names[] = {"control", "socket", "keeper", "command", "name"};
 	char path[SESSION_DIR_MAX + 16];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

@@ -314,10 +314,9 @@ static void profile_takes_a_command_line_of_nsys(void **state)
 	assert_int_equal(po.trace, SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT | SL_TRACE_CUDNN |
 					   SL_TRACE_CUBLAS);
 	assert_int_equal(po.kill_signal, 0);
-	assert_string_equal(said,
-			    "sightline: profile: accepted, but not yet in effect: --capture-range, "
-			    "--gpu-metrics-device, --trace-fork-before-exec\n"
-			    "sightline: profile: not yet traced: opengl, vulkan\n");
+	assert_string_equal(said, "sightline: profile: accepted, but not yet in effect: "
+				  "--gpu-metrics-device, --trace-fork-before-exec\n"
+				  "sightline: profile: not yet traced: opengl, vulkan\n");
 }
 
 static void profile_reads_its_words(void **state)
@@ -452,6 +451,124 @@ static void the_command_line_overrides_a_command_file(void **state)
 	assert_non_null(strstr(said, "No such file"));
 }
 
+#define FOR_SIDE(side, ...) for_side(side, (char *[]){(char *)"x", __VA_ARGS__, NULL})
+
+static const char *session;
+
+static int for_side(enum option_side side, char **argv)
+{
+	int argc = 0, rc;
+
+	while (argv[argc])
+		argc++;
+	capture(STDERR_FILENO);
+	rc = profile_options_parse_for(&po, side, argc, argv, &session);
+	captured();
+	return rc;
+}
+
+static void launch_and_start_have_a_half_each(void **state)
+{
+	(void)state;
+	assert_int_equal(FOR_SIDE(OPTIONS_LAUNCH, (char *)"-t", (char *)"osrt",
+				  (char *)"--session-new=a", (char *)"p"),
+			 4);
+	assert_string_equal(po.session_new, "a");
+	assert_int_equal(FOR_SIDE(OPTIONS_LAUNCH, (char *)"-o", (char *)"x", (char *)"p"),
+			 -SL_EXIT_USAGE);
+	assert_string_equal(said,
+			    "sightline: launch: option '--output' belongs to 'sightline start' "
+			    "(see 'sightline launch --help')\n");
+	assert_int_equal(FOR_SIDE(OPTIONS_START, (char *)"--trace=osrt"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "start: option '--trace' belongs to 'sightline launch'"));
+	assert_int_equal(FOR_SIDE(OPTIONS_START, (char *)"--start-later"), -SL_EXIT_USAGE);
+	assert_non_null(strstr(said, "belongs to 'sightline profile'"));
+	assert_int_equal(
+		FOR_SIDE(OPTIONS_START, (char *)"--session=b", (char *)"-c", (char *)"nvtx"), 4);
+	assert_string_equal(session, "b");
+}
+
+static char *sent[32];
+static int sent_cnt;
+
+static void take_word(void *to, const char *word)
+{
+	assert_null(to);
+	sent[sent_cnt++] = strdup(word);
+	sent[sent_cnt] = NULL;
+}
+
+static void forget_sent(void)
+{
+	while (sent_cnt)
+		free(sent[--sent_cnt]);
+	sent[0] = NULL;
+}
+
+/* `start` in one process, the collector in another: what comes out is what went in, over what launch had said. */
+static void options_travel(void **state)
+{
+	struct profile_options there;
+
+	(void)state;
+	assert_int_equal(FOR_SIDE(OPTIONS_START, (char *)"-o", (char *)"/r/%p", (char *)"-f",
+				  (char *)"true", (char *)"-c", (char *)"nvtx", (char *)"-d",
+				  (char *)"5", (char *)"--after-report-ready=echo a b"),
+			 10);
+	assert_int_equal(profile_options_send(take_word, NULL), 0);
+	assert_int_equal(for_side(OPTIONS_LAUNCH,
+				  (char *[]){(char *)"x", (char *)"-p", (char *)"step@*",
+					     (char *)"-t", (char *)"nvtx", (char *)"p", NULL}),
+			 5);
+	there = po;
+	assert_int_equal(profile_options_add(&there, OPTIONS_START, sent), 0);
+	assert_string_equal(there.output, "/r/%p");
+	assert_true(there.force_overwrite);
+	assert_int_equal(there.duration_s, 5);
+	assert_string_equal(there.after_report, "echo a b");
+	assert_int_equal(there.trace, SL_TRACE_NVTX);
+	assert_int_equal(there.capture.by, SL_CAPTURE_BY_NVTX);
+	assert_string_equal(there.capture.nvtx_range, "step");
+	assert_string_equal(there.capture.nvtx_domain, "*");
+	forget_sent();
+	/* Nothing of what is refused stays, and what was agreed before does. */
+	capture(STDERR_FILENO);
+	assert_int_equal(profile_options_add(
+				 &there, OPTIONS_START,
+				 (char *[]){(char *)"--duration=9", (char *)"--trace=osrt", NULL}),
+			 -SL_EXIT_USAGE);
+	captured();
+	assert_int_equal(there.duration_s, 5);
+	assert_int_equal(profile_options_add(&there, OPTIONS_START,
+					     (char *[]){(char *)"--capture-range=none", NULL}),
+			 0);
+	assert_int_equal(there.capture.by, 0);
+	assert_int_equal(there.duration_s, 5);
+}
+
+/* The collector is in another folder, with other variables. */
+static void output_travels_as_what_it_means_here(void **state)
+{
+	char folder[] = "/tmp/sl-100%-XXXXXX", want[128], cwd[4096];
+	struct profile_options there;
+
+	(void)state;
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	setenv("SL_TEST_STEP", "5%0", 1);
+	assert_int_equal(FOR_SIDE(OPTIONS_START, (char *)"-o", (char *)"r%q{SL_TEST_STEP}-%n"), 3);
+	assert_int_equal(profile_options_send(take_word, NULL), 0);
+	assert_int_equal(chdir(cwd), 0);
+	unsetenv("SL_TEST_STEP");
+	profile_options_init(&there);
+	assert_int_equal(profile_options_add(&there, OPTIONS_START, sent), 0);
+	snprintf(want, sizeof(want), "/tmp/sl-100%%%s/r5%%%%0-%%n", folder + strlen("/tmp/sl-100"));
+	assert_string_equal(there.output, want);
+	forget_sent();
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -473,6 +590,9 @@ int main(void)
 		cmocka_unit_test(variables_are_taken_apart_at_commas),
 		cmocka_unit_test(a_string_is_split_as_a_shell_does),
 		cmocka_unit_test(the_command_line_overrides_a_command_file),
+		cmocka_unit_test(launch_and_start_have_a_half_each),
+		cmocka_unit_test(options_travel),
+		cmocka_unit_test(output_travels_as_what_it_means_here),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
