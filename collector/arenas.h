@@ -15,6 +15,12 @@
 #include "collector/model.h"
 #include "preload/arena.h"
 
+/* Somewhere in a thread's ring. */
+struct place {
+	sl_ref chunk;
+	uint32_t pos, seq;
+};
+
 /* One use of a slot. */
 struct thread {
 	uint32_t instance; /* of the slot */
@@ -27,6 +33,7 @@ struct thread {
 	sl_ref chunk; /* where reading goes on */
 	uint32_t pos;
 	uint32_t seq;      /* of chunk */
+	struct place watched; /* up to here triggers have seen it (trigger_watch.h) */
 	bool has_moved;    /* since the last commit */
 	bool is_over;      /* gone, drained, written: the slot can be given back after the commit */
 	bool is_seen_gone; /* it was gone before the last reading of its ring */
