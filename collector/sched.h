@@ -92,6 +92,7 @@ int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx);
  * Nothing is recorded between pause and resume, and with eBPF nothing is sent either; only the tree (fork, exec, exit)
  * is followed. @ns: CLOCK_MONOTONIC, when calls stopped or began to be recorded: rows lie within, exactly. A thread
  * that is running then gets an out or an in of that time, with state UNKNOWN, preempted -1. Both are idempotent.
+ * A fork of the caller must call sched_close() at once: the kernel detaches with the last descriptor only.
  */
 void sched_pause(struct sched *s, uint64_t ns);
 void sched_resume(struct sched *s, uint64_t ns);

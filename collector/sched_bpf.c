@@ -32,8 +32,9 @@
 #define LIVES_BYTES    (1u << 20)
 #define LIFE_BYTES     (sizeof(struct rec_task) + 8) /* with the header that the kernel adds */
 #define RECORDS_TOTAL  131072u                       /* of switches, all CPUs together: 6 MiB */
-#define RECORDS_MIN    8192u /* per CPU: 10 ms at 800,000 switches per second */
-#define TAKEN_AT_MOST  256u  /* records read before their slots are given back */
+#define RECORDS_MIN    8192u       /* per CPU: 10 ms at 800,000 switches per second */
+#define DETACH_NS      1000000000u /* who pauses for long pays nothing, who does not resumes at once */
+#define TAKEN_AT_MOST  256u        /* records read before their slots are given back */
 
 union life {
 	struct rec_head head;
@@ -56,6 +57,9 @@ struct bpf {
 	uint64_t lives_dropped;  /* for lack of memory */
 	uint64_t *next_ns;       /* per CPU, then of lives: see sched_merge() */
 	uint64_t *heads, *tails; /* per CPU: what this poll may read, and has read */
+	uint64_t paused_ns;      /* since when; 0: not, or no matter */
+	bool is_cold;            /* the programs of the hot path are detached */
+	uint64_t dead_windows;   /* in which they could not be attached */
 };
 
 static char bpf_log[200]; /* libbpf's first complaint */
@@ -368,6 +372,20 @@ static uint64_t take(struct sched *s, unsigned stream)
 						   : SCHED_DRAINED;
 }
 
+/* Nothing is attached any more after a pause of some length, if one can ask who runs (Linux 5.10). */
+static void cool_down(struct sched *s, struct bpf *b)
+{
+	uint64_t after = sched_tuning.detach_ns ? sched_tuning.detach_ns : DETACH_NS;
+
+	if (!b->paused_ns || b->is_cold || sched_now() - b->paused_ns < after)
+		return;
+	b->paused_ns = 0; /* once */
+	if (ctxsw_ask_holders(&b->loaded, s->cpu_cnt))
+		return;
+	ctxsw_attach_hot(&b->loaded, false);
+	b->is_cold = true;
+}
+
 static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 {
 	struct bpf *b = s->data;
@@ -388,7 +406,18 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 		memmove(b->lives, b->lives + b->lives_at, b->lives_cnt * sizeof(*b->lives));
 		b->lives_at = 0;
 	}
+	cool_down(s, b);
 	return 0;
+}
+
+static void warm_up(struct sched *s, struct bpf *b)
+{
+	if (!b->is_cold)
+		return;
+	if (ctxsw_attach_hot(&b->loaded, true))
+		b->dead_windows++;
+	b->is_cold = false;
+	ctxsw_ask_holders(&b->loaded, s->cpu_cnt);
 }
 
 /* Who has each CPU is read after records may be written: whoever leaves from then on has one. */
@@ -397,12 +426,15 @@ static void bpf_record(struct sched *s, bool on, struct sched_edge *edge)
 	struct bpf *b = s->data;
 
 	__atomic_store_n(&b->shared->is_paused, !on, __ATOMIC_SEQ_CST);
+	b->paused_ns = on ? 0 : sched_now();
+	if (on)
+		warm_up(s, b);
 	for (unsigned cpu = 0; on && cpu < s->cpu_cnt; cpu++) {
 		const struct ctxsw_ring *ring = &b->rings[cpu];
 		struct sched_holder *h = &edge->holders[cpu];
 
 		do {
-			/* Pairs with hold() in ctxsw.bpf.c: who is there has a record below head. */
+			/* Pairs with the order in on_switch: who is there has a record below head. */
 			h->tid = __atomic_load_n(&ring->tid, __ATOMIC_ACQUIRE);
 			h->pid = __atomic_load_n(&ring->pid, __ATOMIC_ACQUIRE);
 			h->head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -453,7 +485,7 @@ static unsigned bpf_fill(const struct sched *s)
 static uint64_t bpf_lost(const struct sched *s)
 {
 	const struct bpf *b = s->data;
-	uint64_t lost = b->shared->lost + b->lives_dropped;
+	uint64_t lost = b->shared->lost + b->lives_dropped + b->dead_windows;
 
 	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++)
 		lost += b->rings[cpu].lost;

@@ -21,6 +21,7 @@ struct sched_tuning {
 	unsigned records_per_cpu; /* a power of two */
 	unsigned pages_per_cpu;   /* perf: a power of two */
 	unsigned bpf_way;         /* how many of the ways of loading to leave out */
+	uint64_t detach_ns;       /* after a pause of this length nothing is attached */
 };
 extern struct sched_tuning sched_tuning;
 

@@ -175,9 +175,10 @@ int ctxsw_attach_iterator(struct ctxsw_loaded *l)
 static int attach_light(struct ctxsw_light *light)
 {
 	static int (*const attach[])(struct ctxsw_light *) = {
-		ctxsw_light__on_newtask__attach, ctxsw_light__on_exec__attach,
-		ctxsw_light__on_rename__attach,  ctxsw_light__on_exit__attach,
-		ctxsw_light__on_waking__attach,  ctxsw_light__on_switch__attach,
+		ctxsw_light__on_newtask__attach,
+		ctxsw_light__on_exec__attach,
+		ctxsw_light__on_rename__attach,
+		ctxsw_light__on_exit__attach,
 	};
 
 	for (size_t i = 0; i < sizeof(attach) / sizeof(*attach); i++)
@@ -186,20 +187,95 @@ static int attach_light(struct ctxsw_light *light)
 	return 0;
 }
 
-int ctxsw_attach(struct ctxsw_loaded *l)
+static bool is_hot(const struct bpf_program *program)
+{
+	return !strcmp(bpf_program__name(program), "on_switch") ||
+	       !strcmp(bpf_program__name(program), "on_waking");
+}
+
+static bool is_called(const struct bpf_program *program)
+{
+	return !strcmp(bpf_program__name(program), "on_task") ||
+	       !strcmp(bpf_program__name(program), "on_ask");
+}
+
+/* links[] in the order of programs. */
+static int attach_full(struct ctxsw_loaded *l, bool hot)
 {
 	struct bpf_program *program;
-	int cnt = 0;
+	int at = 0;
 
-	if (l->light)
-		return attach_light(l->light);
 	bpf_object__for_each_program(program, l->object)
 	{
-		if (!strcmp(bpf_program__name(program), "on_task"))
-			continue;
-		l->links[cnt] = bpf_program__attach(program);
-		if (!l->links[cnt++])
-			return -errno;
+		if (!is_called(program) && is_hot(program) == hot && !l->links[at]) {
+			l->links[at] = bpf_program__attach(program);
+			if (!l->links[at])
+				return -errno;
+		}
+		at++;
+	}
+	return 0;
+}
+
+static void detach_light(int *fd)
+{
+	if (*fd > 0)
+		close(*fd);
+	*fd = 0; /* 0 is "none" there */
+}
+
+static void detach_hot(struct ctxsw_loaded *l)
+{
+	struct bpf_program *program;
+	int at = 0;
+
+	if (l->light) {
+		detach_light(&l->light->links.on_waking_fd);
+		detach_light(&l->light->links.on_switch_fd);
+		return;
+	}
+	bpf_object__for_each_program(program, l->object)
+	{
+		if (is_hot(program)) {
+			bpf_link__destroy(l->links[at]);
+			l->links[at] = NULL;
+		}
+		at++;
+	}
+}
+
+int ctxsw_attach_hot(struct ctxsw_loaded *l, bool on)
+{
+	if (!on) {
+		detach_hot(l);
+		return 0;
+	}
+	if (!l->light)
+		return attach_full(l, true);
+	if (ctxsw_light__on_waking__attach(l->light) < 0 ||
+	    ctxsw_light__on_switch__attach(l->light) < 0)
+		return -errno;
+	return 0;
+}
+
+int ctxsw_attach(struct ctxsw_loaded *l)
+{
+	int err = l->light ? attach_light(l->light) : attach_full(l, false);
+
+	return err ? err : ctxsw_attach_hot(l, true);
+}
+
+int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus)
+{
+	int fd = l->light ? l->light->progs.on_ask.prog_fd
+			  : bpf_program__fd(bpf_object__find_program_by_name(l->object, "on_ask"));
+
+	for (unsigned cpu = 0; cpu < cpus; cpu++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
+		int err = bpf_prog_test_run_opts(fd, &opts);
+
+		if (err && err != -ENXIO) /* CPU is offline */
+			return err;
 	}
 	return 0;
 }
@@ -207,17 +283,11 @@ int ctxsw_attach(struct ctxsw_loaded *l)
 void ctxsw_detach(struct ctxsw_loaded *l)
 {
 	if (l->light) {
-		int *const fds[] = {
-			&l->light->links.on_newtask_fd, &l->light->links.on_exec_fd,
-			&l->light->links.on_rename_fd,  &l->light->links.on_exit_fd,
-			&l->light->links.on_waking_fd,  &l->light->links.on_switch_fd,
-		};
-
-		for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
-			if (*fds[i] > 0)
-				close(*fds[i]);
-			*fds[i] = 0; /* 0 is "none" there */
-		}
+		detach_hot(l);
+		detach_light(&l->light->links.on_newtask_fd);
+		detach_light(&l->light->links.on_exec_fd);
+		detach_light(&l->light->links.on_rename_fd);
+		detach_light(&l->light->links.on_exit_fd);
 	}
 	for (int i = 0; i < PROGRAM_CNT; i++) {
 		bpf_link__destroy(l->links[i]);

@@ -7,7 +7,7 @@
 
 #include "collector/bpf/ctxsw.h"
 
-#define PROGRAM_CNT 7
+#define PROGRAM_CNT 8
 
 struct ctxsw_ask {
 	struct ctxsw_config config;      /* state_argument is found out */
@@ -28,6 +28,13 @@ int ctxsw_load(struct ctxsw_loaded *l, const struct ctxsw_ask *ask, char *log, s
 /* First the iterator, because the programs use what it finds out; then they. 0 or -errno. */
 int ctxsw_attach_iterator(struct ctxsw_loaded *l);
 int ctxsw_attach(struct ctxsw_loaded *l);
+/*
+ * Attached, the two programs of the hot path cost every switch even when they do nothing. Quick, if they have been
+ * off for a while: the kernel makes who hurries wait 10 ms. 0 or -errno.
+ */
+int ctxsw_attach_hot(struct ctxsw_loaded *l, bool on);
+/* Fills in who has each of @cpus CPUs. 0 or -errno (-EINVAL before Linux 5.10). */
+int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus);
 void ctxsw_detach(struct ctxsw_loaded *l); /* the programs; the iterator stays */
 void ctxsw_unload(struct ctxsw_loaded *l);
 

@@ -467,15 +467,6 @@ static __always_inline __u32 sides(struct task_struct *prev, struct task_struct 
 	return (p & CTXSW_MEMBER) | (n & CTXSW_MEMBER) << 1;
 }
 
-/* Behind its record: user space that sees the thread sees the record, too (bpf_enter()). */
-static __always_inline void hold(struct ctxsw_ring *ring, struct task_struct *next)
-{
-	asm volatile("" ::: "memory");
-	ring->tid = next->pid;
-	ring->pid = next->tgid;
-	ring->stack = (__u64)next->stack;
-}
-
 static __always_inline void record(unsigned long long *ctx, struct ctxsw_ring *ring, __u32 cpu,
 				   __u32 side, struct task_struct *prev, struct task_struct *next)
 {
@@ -531,6 +522,26 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 	}
 	if (side)
 		record(ctx, ring, cpu, side, prev, next);
-	hold(ring, next);
+	/* Behind its record: user space that sees the thread sees the record, too (bpf_record()). */
+	asm volatile("" ::: "memory");
+	ring->tid = next->pid;
+	ring->pid = next->tgid;
+	ring->stack = (__u64)next->stack;
+	return 0;
+}
+
+/* Never attached: user space has it run on each CPU to learn who is there when on_switch has not been. */
+SEC("raw_tp/sched_switch")
+int on_ask(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct ctxsw_ring *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (!ring)
+		return 0;
+	ring->tid = BPF_CORE_READ(task, pid);
+	ring->pid = BPF_CORE_READ(task, tgid);
+	ring->stack = (__u64)BPF_CORE_READ(task, stack);
 	return 0;
 }

@@ -2,8 +2,8 @@
  * ctxsw ROUND_TRIPS ROUNDS - what recording a context switch costs the program.
  *
  * Two threads on one CPU hand a token to and fro; each hand-over is a switch and a wake-up. Untraced,
- * under the minimal ring-buffer program (ctxsw_min.bpf.o, next to this program) and under ours, in
- * turn, round by round; figures are medians over the rounds of the difference to the untraced run of
+ * under the minimal ring-buffer program (ctxsw_min.bpf.o, next to this program), under ours, and under ours
+ * between two captures: paused a moment ago, and for longer; in turn, round by round; figures are medians over the rounds of the difference to the untraced run of
  * the same round. Time is the program's CPU time, which other programs do not disturb much. Needs root.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "collector/sched.h"
+#include "collector/sched_internal.h"
 
 #define POLL_US    10000
 #define ROUNDS_MAX 101
@@ -30,6 +30,8 @@ enum variant {
 	UNTRACED,
 	MINIMAL,
 	OURS,
+	PAUSED,
+	LONG_PAUSED,
 	VARIANT_CNT
 };
 
@@ -116,16 +118,23 @@ static void die(const char *what)
 	exit(1);
 }
 
+static bool is_ours(enum variant v)
+{
+	return v == OURS || v == PAUSED || v == LONG_PAUSED;
+}
+
 static void tracer_open(enum variant v, pid_t pid)
 {
 	char self[512] = "", path[600], why[256];
 	double start = seconds(CLOCK_MONOTONIC);
 
-	if (v == OURS) {
+	if (is_ours(v)) {
 		ours = sched_open(SCHED_MODE_TREE, SCHED_BACKEND_BPF, why, sizeof(why));
 		open_ms = (seconds(CLOCK_MONOTONIC) - start) * 1e3;
 		if (sched_backend(ours) != SCHED_BACKEND_BPF || sched_follow(ours, pid))
 			die(why);
+		if (v != OURS)
+			sched_pause(ours, (uint64_t)(seconds(CLOCK_MONOTONIC) * 1e9));
 	} else if (v == MINIMAL) {
 		if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 			die("/proc/self/exe");
@@ -147,7 +156,10 @@ static void tracer_poll(enum variant v)
 {
 	double start = seconds(CLOCK_THREAD_CPUTIME_ID);
 
-	if (v == OURS) {
+	if (v == PAUSED || v == LONG_PAUSED) {
+		sched_tuning.detach_ns = v == LONG_PAUSED ? 1 : 0;
+		sched_poll(ours, &ops, NULL);
+	} else if (v == OURS) {
 		sched_poll(ours, &ops, NULL);
 		poll_s += seconds(CLOCK_THREAD_CPUTIME_ID) - start;
 	} else if (v == MINIMAL) {
@@ -157,7 +169,7 @@ static void tracer_poll(enum variant v)
 
 static void tracer_close(enum variant v)
 {
-	if (v == OURS) {
+	if (is_ours(v)) {
 		sched_stop(ours);
 		tracer_poll(v);
 		lost += sched_lost(ours);
@@ -183,6 +195,7 @@ static double measure(enum variant v)
 	if (pid < 0)
 		die("fork");
 	tracer_open(v, pid);
+	tracer_poll(v);
 	if (write(go[1], "x", 1) != 1)
 		die("write");
 	while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -214,9 +227,10 @@ static double median(double *values, int cnt)
 
 int main(int argc, char **argv)
 {
-	static double base[ROUNDS_MAX], min_over[ROUNDS_MAX], our_over[ROUNDS_MAX];
+	static double base[ROUNDS_MAX], min_over[ROUNDS_MAX], our_over[ROUNDS_MAX],
+		paused_over[ROUNDS_MAX], long_over[ROUNDS_MAX];
 	int rounds = argc > 2 ? atoi(argv[2]) : 15;
-	double b, m, o;
+	double b, m, o, p, l;
 
 	if (argc > 1)
 		round_trips = atol(argv[1]);
@@ -229,13 +243,17 @@ int main(int argc, char **argv)
 		base[r] = measure(UNTRACED);
 		min_over[r] = measure(MINIMAL) - base[r];
 		our_over[r] = measure(OURS) - base[r];
+		paused_over[r] = measure(PAUSED) - base[r];
+		long_over[r] = measure(LONG_PAUSED) - base[r];
 	}
 	b = median(base, rounds);
 	m = median(min_over, rounds);
 	o = median(our_over, rounds);
-	printf("untraced_ns %.0f minimal_over_ns %.1f ours_over_ns %.1f ratio %.2f rows %lu lost "
-	       "%lu "
-	       "poll_ns_per_row %.1f open_ms %.1f\n",
-	       b, m, o, o / m, rows, lost, rows ? poll_s * 1e9 / (double)rows : 0, open_ms);
+	p = median(paused_over, rounds);
+	l = median(long_over, rounds);
+	printf("untraced_ns %.0f minimal_over_ns %.1f ours_over_ns %.1f ratio %.2f paused_over_ns "
+	       "%.1f long_paused_over_ns %.1f rows %lu lost "
+	       "%lu poll_ns_per_row %.1f open_ms %.1f\n",
+	       b, m, o, o / m, p, l, rows, lost, rows ? poll_s * 1e9 / (double)rows : 0, open_ms);
 	return 0;
 }

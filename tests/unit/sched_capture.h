@@ -151,7 +151,10 @@ static inline pid_t start_child(int (*work)(void), int *go)
 	assert_int_equal(pipe(pipe_fd), 0);
 	pid = fork();
 	if (!pid) {
-		close(pipe_fd[1]);
+		/* As exec would: what is attached goes with the last descriptor of it. */
+		for (int fd = 3; fd < 1024; fd++)
+			if (fd != pipe_fd[0])
+				close(fd);
 		if (read(pipe_fd[0], &c, 1) != 1)
 			_exit(99);
 		close(pipe_fd[0]);

@@ -85,12 +85,12 @@ static void run_windows(struct sched *s, int (*work)(void), int cnt, unsigned on
 		sched_resume(s, w->from);
 		sched_resume(s, w->from + 1); /* has no effect */
 		usleep(on_us);
-		if (i % 3) /* else there is more than one edge between two polls */
-			sched_poll(s, &ops, &cap);
 		w->to = sched_now();
 		w->cpu_s += cpu_clock(cap.child);
 		sched_pause(s, w->to);
 		sched_pause(s, w->to + 1);
+		if (i % 3) /* else there is more than one edge between two polls */
+			sched_poll(s, &ops, &cap);
 	}
 	*stop_word = 1;
 	waitpid(cap.child, &cap.status, 0);
@@ -162,9 +162,10 @@ static void check_spinner(enum sched_backend backend, int cnt, unsigned on_us, u
 	}
 	print_message("# %.1f ms by its clock, %.1f by the rows, in %d of %d windows\n",
 		      clock_s * 1e3, rows_s * 1e3, seen, cnt);
+	/* An in that the kernel does not trace hides what follows: see run_on(). */
 	assert_true(seen >= cnt * 3 / 4);
 	assert_true(rows_s <= clock_s * 1.1 + cnt * 0.0002);
-	assert_true(rows_s >= clock_s * 0.8 - cnt * 0.0002);
+	assert_true(rows_s >= clock_s * 0.75 - cnt * 0.0002);
 }
 
 static void spinner_bpf(void **state)
@@ -175,6 +176,18 @@ static void spinner_bpf(void **state)
 		check_spinner(SCHED_BACKEND_BPF, 20, 20000, 3000);
 		sched_tuning.bpf_way = 0;
 	}
+}
+
+/* Long pauses: the programs are detached, and who has a CPU when they come back must be asked. */
+static void spinner_detached(void **state)
+{
+	(void)state;
+	sched_tuning.detach_ns = 1;
+	for (unsigned way = 0; way <= 3; way++) {
+		sched_tuning.bpf_way = way;
+		check_spinner(SCHED_BACKEND_BPF, 10, 20000, 20000);
+	}
+	memset(&sched_tuning, 0, sizeof(sched_tuning));
 }
 
 static void spinner_perf(void **state)
@@ -229,9 +242,9 @@ static void never_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spinner_bpf), cmocka_unit_test(spinner_perf),
-		cmocka_unit_test(tree_bpf),    cmocka_unit_test(tree_perf),
-		cmocka_unit_test(never_on),
+		cmocka_unit_test(spinner_bpf),  cmocka_unit_test(spinner_detached),
+		cmocka_unit_test(spinner_perf), cmocka_unit_test(tree_bpf),
+		cmocka_unit_test(tree_perf),    cmocka_unit_test(never_on),
 	};
 
 	if (!capture_init())
