@@ -95,7 +95,6 @@ static int read_range_end(struct capture_options *o, const char *text, const cha
 /* "range", "range@domain", "range@*"; an @ that belongs to the range is written \@. */
 static int read_nvtx(struct capture_options *o, const char *text, const char *cmd)
 {
-	const char *plain = getenv("SIGHTLINE_NVTX_REGISTER_ONLY");
 	char *to = o->nvtx_range;
 	size_t at = 0;
 
@@ -115,11 +114,26 @@ static int read_nvtx(struct capture_options *o, const char *text, const char *cm
 	to[at] = 0;
 	if (!o->nvtx_range[0])
 		return wrong(cmd, "nvtx-capture", "RANGE, RANGE@DOMAIN or RANGE@*", text);
-	if (!plain)
-		plain = getenv("NSYS_NVTX_PROFILER_REGISTER_ONLY");
-	if (plain && strcmp(plain, "0") == 0)
-		o->by |= SL_CAPTURE_NVTX_PLAIN;
 	return 0;
+}
+
+bool capture_is_any_nvtx(const char *name, const char *value)
+{
+	return (strcmp(name, "SIGHTLINE_NVTX_REGISTER_ONLY") == 0 ||
+		strcmp(name, "NSYS_NVTX_PROFILER_REGISTER_ONLY") == 0) &&
+	       value && strcmp(value, "0") == 0;
+}
+
+/* As the program would see it: in our environment, or by --env-var. */
+static bool is_any_nvtx(const struct capture_words *w)
+{
+	static const char *const names[] = {"SIGHTLINE_NVTX_REGISTER_ONLY",
+					    "NSYS_NVTX_PROFILER_REGISTER_ONLY"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (capture_is_any_nvtx(names[i], getenv(names[i])))
+			return true;
+	return w->any_nvtx;
 }
 
 /* "30", "30s", "500ms", "2m": ns. 0: not that. */
@@ -225,6 +239,8 @@ int capture_options_read(struct capture_options *o, const struct capture_words *
 		rc = read_range_end(o, w->range_end, cmd);
 	if (!rc && w->nvtx && o->by & SL_CAPTURE_BY_NVTX)
 		rc = read_nvtx(o, w->nvtx, cmd);
+	if (o->by & SL_CAPTURE_BY_NVTX && is_any_nvtx(w))
+		o->by |= SL_CAPTURE_NVTX_PLAIN;
 	if (!rc && w->hotkey)
 		rc = read_hotkey(o, w->hotkey, cmd);
 	if (!rc)

@@ -46,6 +46,7 @@ struct capture_options {
 /* As they were typed; NULL: not given. */
 struct capture_words {
 	const char *range, *range_end, *nvtx, *hotkey, *flight, *flight_size, *triggers;
+	bool any_nvtx; /* the program is given ..._REGISTER_ONLY=0 */
 	int64_t delay_s;
 	bool start_later;
 };
@@ -53,6 +54,9 @@ struct capture_words {
 /* 0; -SL_EXIT_USAGE after one line that names @cmd ("profile"). Strings live as long as @words' do. */
 int capture_options_read(struct capture_options *o, const struct capture_words *words,
 			 const char *cmd);
+
+/* Is @name=@value the variable that makes messages of NVTX count that are no registered strings? */
+bool capture_is_any_nvtx(const char *name, const char *value);
 
 /* True: something other than the program's start begins the first capture. */
 static inline bool capture_waits(const struct capture_options *o)

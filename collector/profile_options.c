@@ -289,6 +289,11 @@ static int read_env(void)
 		if (!strchr(entry, '=') || entry[0] == '=') {
 			rc = wrong("env-var",
 				   "NAME=VALUE,... (a comma inside a value is written \\,)", entry);
+		} else {
+			char *value = strchr(entry, '=');
+
+			*value++ = 0;
+			raw.capture.any_nvtx |= capture_is_any_nvtx(entry, value);
 		}
 		free(entry);
 	}
