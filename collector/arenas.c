@@ -119,10 +119,13 @@ void arena_detach(struct arenas *as, struct arena *a)
 
 		a->images = im->next;
 		file_close_all(as->model, im, im->proc->is_gone ? im->proc->end_ns : im->end_ns);
-		model_image_free(im);
+		model_image_free(as->model, im);
 	}
-	for (uint32_t i = 0; i < a->threads; i++)
+	for (uint32_t i = 0; i < a->threads; i++) {
+		if (a->thread[i])
+			live_thread_free(a->thread[i]);
 		free(a->thread[i]);
+	}
 	free(a->thread);
 	free(a->spent);
 	free(a->state);

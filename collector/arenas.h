@@ -40,6 +40,7 @@ struct thread {
 	char comm[SL_COMM_BYTES];
 	uint64_t agg_sum;                      /* of all counts when the totals were written last */
 	uint64_t lost_written, nested_written; /* open spans of losses that were reported */
+	struct live_thread_calls live;
 	/* Rows of the open transaction, in case it fails; and those that failed. */
 	uint64_t rows, dead_rows;
 	int64_t first_ns, last_ns, dead_first_ns, dead_last_ns;
@@ -149,6 +150,8 @@ void drain_reap(struct arenas *as, bool all);
 bool drain_is_pressed(const struct arenas *as);
 /* Totals of live threads that changed. @final: also losses that no record tells of. */
 void drain_totals(struct arenas *as, bool final);
+/* Losses that neither a row nor a record tells of yet. */
+uint64_t drain_open_losses(const struct arena *a);
 bool drain_is_idle(const struct arenas *as);
 /* Ticks: whatever the arena's threads had written by then has been taken. */
 uint64_t drain_read_to(const struct arena *a);

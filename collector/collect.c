@@ -402,6 +402,11 @@ static void relieve(struct collector *c)
 	collect_commit(c);
 }
 
+static bool gate_is_open(const struct collector *c)
+{
+	return c->session.control && c->session.control->gate & 1;
+}
+
 static void housekeeping(struct collector *c)
 {
 	/* At the end somebody waits for the last of them to be noticed. */
@@ -415,6 +420,7 @@ static void housekeeping(struct collector *c)
 	if (c->now - c->totals_at >= SECOND_NS) {
 		c->totals_at = c->now;
 		drain_totals(&c->arenas, false);
+		c->is_busy |= live_flush(&c->arenas, c->sched, c->now, gate_is_open(c));
 	}
 	if (c->now - c->clock_at >= (c->is_busy ? SECOND_NS : IDLE_NS))
 		note_clocks(c);

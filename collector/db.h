@@ -131,6 +131,9 @@ size_t db_pending(const struct db *db); /* rows waiting in all batches */
  */
 int64_t db_string(struct db *db, const char *text, size_t len);
 
+/* Its text as it is stored, until the report is closed; NULL: no such id. */
+const char *db_string_text(const struct db *db, int64_t id, uint32_t *len);
+
 int db_process(struct db *db, int64_t global_pid, int64_t pid,
 	       const char *name); /* insert or rename */
 int db_thread_name(struct db *db, int64_t global_tid, const char *name,
@@ -168,6 +171,17 @@ struct db_total {
 	int64_t count, total_ns, min_ns, max_ns, bytes, err_count, lost_count, lost_total_ns;
 };
 int db_total(struct db *db, const struct db_total *total);
+
+/* SL_LIVE_*: a row, by its id, replaces what was there. @numbers: its columns, but for a text at the end. */
+enum db_live_table {
+	DB_LIVE_SESSION,
+	DB_LIVE_THREADS,
+	DB_LIVE_CALLS,
+	DB_LIVE_FILES,
+	DB_LIVE_GPUS,
+};
+int db_live_row(struct db *db, enum db_live_table table, const int64_t *numbers, const char *text,
+		size_t len);
 
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
 	    int64_t count);

@@ -59,7 +59,7 @@ int db_finish(struct db *db, int64_t duration_ns)
 	err = marked = db_commit(db, duration_ns);
 	if (err == -ENOSPC)
 		marked = finish_full(db, duration_ns, pending);
-	if (!marked && !db_begin(db))
+	if (!marked && !db_begin(db) && !db_schema_drop_live(db, false))
 		db_fail(db, sqlite3_exec(db->sql, "DROP TABLE main.SL_STATE; COMMIT", NULL, NULL,
 					 NULL));
 	leave_wal(db);
@@ -137,6 +137,9 @@ int db_resume(struct db *db)
 		err = db_ops_load(db);
 	if (!err)
 		err = db_nvtx_load(db);
+	/* Its sums were in memory: they begin anew. */
+	if (!err)
+		err = db_schema_drop_live(db, true);
 	if (!err)
 		err = db_prepare(db, "SELECT startTime, duration FROM main.ANALYSIS_DETAILS",
 				 &stmt);

@@ -31,6 +31,7 @@
 enum db_when {
 	DB_ALWAYS,
 	DB_LAZY,
+	DB_LIVE,
 	DB_PRIVATE
 };
 
@@ -56,6 +57,8 @@ int db_schema_create_all(struct db *db); /* the always and private ones */
 int db_schema_scan(struct db *db);       /* which tables does the open file have? */
 int db_schema_model(struct db *db, sqlite3 *model,
 		    const char *name); /* makes the table in @model */
+/* Takes tables away that only a growing report has; @empty: their rows. In the open transaction. */
+int db_schema_drop_live(struct db *db, bool empty);
 bool db_table_exists(const struct db *db, const char *name);
 int db_table_need(struct db *db, const char *name); /* makes the table when it is not there yet */
 

@@ -19,7 +19,8 @@
 /* clang-format off */
 enum { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
        OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_LOST, OP_CLOCK,
-       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP, OP_CNT };
+       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP,
+       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CNT };
 _Static_assert(OP_CNT <= DB_STMTS, "one statement per operation");
 
 /* args: i integer (DB_NULL = NULL), t text (NULL = NULL), b blob. */
@@ -57,6 +58,16 @@ static const struct {
 		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},
 	[OP_STATE] = {"SL_STATE", "tb", "INSERT OR REPLACE INTO main.SL_STATE VALUES(?, ?)"},
 	[OP_STATE_DROP] = {"SL_STATE", "t", "DELETE FROM main.SL_STATE WHERE key = ?"},
+	[OP_LIVE_SESSION] = {"SL_LIVE_SESSION", "iiiiiiiii",
+		"INSERT OR REPLACE INTO main.SL_LIVE_SESSION VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_LIVE_THREAD] = {"SL_LIVE_THREADS", "iiiiiiiiiii",
+		"INSERT OR REPLACE INTO main.SL_LIVE_THREADS VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_LIVE_CALLS] = {"SL_LIVE_CALLS", "iiiiiiiii",
+		"INSERT OR REPLACE INTO main.SL_LIVE_CALLS VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_LIVE_FILE] = {"SL_LIVE_FILES", "iiiiiiiit",
+		"INSERT OR REPLACE INTO main.SL_LIVE_FILES VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_LIVE_GPU] = {"SL_LIVE_GPUS", "iiiiiiiiii",
+		"INSERT OR REPLACE INTO main.SL_LIVE_GPUS VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	[OP_GPU_TARGET] = {"TARGET_INFO_GPU", "iittiiiiiitiiiiiiiiiiiii",
 		"INSERT INTO main.TARGET_INFO_GPU(vmId, id, name, busLocation, isDiscrete, l2CacheSize,"
 		" totalMemory, memoryBandwidth, clockRate, smCount, uuid, cuDevice, constantMemory,"
@@ -438,6 +449,19 @@ int db_gpu_row(struct db *db, enum db_gpu_table table, const int64_t *numbers,
 			texts++;
 		}
 	}
+	return finish(ops, start, &head, err);
+}
+
+int db_live_row(struct db *db, enum db_live_table table, const int64_t *numbers, const char *text,
+		size_t len)
+{
+	struct db_ops *ops = &db->ops;
+	size_t start = ops->len;
+	struct op_head head = {OP_LIVE_SESSION + (uint32_t)table, 0};
+	int err = put_int(ops, 0);
+
+	for (const char *a = OP[head.op].args; *a && !err; a++)
+		err = *a == 'i' ? put_int(ops, *numbers++) : put_bytes(ops, text, len);
 	return finish(ops, start, &head, err);
 }
 

@@ -36,6 +36,7 @@ int db_schema_init(struct db *db)
 		    sscanf(at + strlen(mark), "%63s %15s", sec->name, when) != 2)
 			return -EINVAL;
 		sec->when = !strcmp(when, "lazy")      ? DB_LAZY
+			    : !strcmp(when, "live")    ? DB_LIVE
 			    : !strcmp(when, "private") ? DB_PRIVATE
 						       : DB_ALWAYS;
 		sec->sql = at;
@@ -86,7 +87,8 @@ int db_schema_create_all(struct db *db)
 	int err = db_begin(db);
 
 	for (int i = 0; i < db->schema.cnt && !err; i++)
-		if (db->schema.section[i].when != DB_LAZY)
+		if (db->schema.section[i].when == DB_ALWAYS ||
+		    db->schema.section[i].when == DB_PRIVATE)
 			err = create(db, i);
 	return err;
 }
@@ -96,6 +98,22 @@ int db_schema_model(struct db *db, sqlite3 *model, const char *name)
 	int i = find(&db->schema, name);
 
 	return i < 0 ? -EINVAL : db_errno(run(model, &db->schema.section[i]));
+}
+
+int db_schema_drop_live(struct db *db, bool empty)
+{
+	struct db_schema *s = &db->schema;
+	char sql[128];
+	int err = 0;
+
+	for (int i = 0; i < s->cnt && !err; i++) {
+		if (s->section[i].when != DB_LIVE || !s->exists.section[i])
+			continue;
+		snprintf(sql, sizeof(sql), "%s main.%s", empty ? "DELETE FROM" : "DROP TABLE",
+			 s->section[i].name);
+		err = db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+	}
+	return err;
 }
 
 bool db_table_exists(const struct db *db, const char *name)

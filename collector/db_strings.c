@@ -128,6 +128,16 @@ int64_t db_string(struct db *db, const char *text, size_t len)
 	return add(t, slot, clean, len, h);
 }
 
+const char *db_string_text(const struct db *db, int64_t id, uint32_t *len)
+{
+	const struct db_strings *t = &db->strings;
+
+	if (id < 0 || id >= t->cnt || !t->list[id].text)
+		return NULL;
+	*len = t->list[id].len;
+	return t->list[id].text;
+}
+
 int db_strings_init(struct db *db)
 {
 	return grow(&db->strings) ? 0 : -ENOMEM;

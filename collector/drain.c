@@ -245,8 +245,8 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 		t->has_moved = true;
 	/* Nothing was left, or only what is newer. */
 	if (taken < limit)
-		t->read_to = as->hold && as->hold < as->clock->newest ? as->hold
-								      : as->clock->newest;
+		t->read_to =
+			as->hold && as->hold < as->clock->newest ? as->hold : as->clock->newest;
 	return taken;
 }
 
@@ -319,7 +319,7 @@ static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
 	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS);
 }
 
-static void write_totals(struct arenas *as, const struct thread *t, const struct sl_agg *agg)
+static void write_totals(struct arenas *as, struct thread *t, const struct sl_agg *agg)
 {
 	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++) {
 		const struct sl_agg *g = &agg[hook];
@@ -343,6 +343,11 @@ static void write_totals(struct arenas *as, const struct thread *t, const struct
 			.lost_total_ns = duration_ns(as, g->lost_total),
 		};
 		db_total(as->db, &total);
+		live_short(as, t,
+			   &(struct live_short){hook, count + g->lost_count,
+						(uint64_t)(total.total_ns + total.lost_total_ns),
+						g->bytes, g->err_count},
+			   total.name_id);
 	}
 }
 
@@ -363,13 +368,12 @@ static uint64_t agg_sum(const struct sl_agg *agg)
 	return sum;
 }
 
-static void thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
+static void thread_aggregates(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
 {
 	sl_ref ref = a->map->slot[idx].agg_chunk;
 	const struct sl_agg *agg;
 	uint64_t sum;
 
-	name_thread(as, t, &a->map->slot[idx]);
 	if (!chunk_ok(a, ref))
 		return;
 	agg = (const struct sl_agg *)sl_chunk_at(a->map, ref);
@@ -378,6 +382,32 @@ static void thread_totals(struct arenas *as, struct arena *a, uint32_t idx, stru
 		return;
 	t->agg_sum = sum;
 	write_totals(as, t, agg);
+}
+
+static void thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
+			  bool over)
+{
+	name_thread(as, t, &a->map->slot[idx]);
+	thread_aggregates(as, a, idx, t);
+	live_thread(as, t, over);
+}
+
+uint64_t drain_open_losses(const struct arena *a)
+{
+	uint64_t sum =
+		__atomic_load_n(&a->map->unslotted_cnt, __ATOMIC_RELAXED) - a->unslotted_written;
+
+	for (uint32_t i = 0; i < a->threads; i++) {
+		const struct thread *t = a->thread[i];
+		const struct sl_slot *slot = &a->map->slot[i];
+
+		if (t && !t->is_over)
+			sum += __atomic_load_n(&slot->lost_cnt, __ATOMIC_RELAXED) -
+			       t->lost_written +
+			       __atomic_load_n(&slot->nested_cnt, __ATOMIC_RELAXED) -
+			       t->nested_written + t->dead_rows;
+	}
+	return sum;
 }
 
 /* Losses that no record in the ring tells of. */
@@ -430,7 +460,7 @@ void drain_totals(struct arenas *as, bool final)
 
 			if (!t || t->is_over)
 				continue;
-			thread_totals(as, a, i, t);
+			thread_totals(as, a, i, t, false);
 			if (final || t->dead_rows)
 				open_losses(as, a, i, t);
 		}
@@ -466,7 +496,7 @@ static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct
 
 	/* Gone before the last round began, and nothing was left then: nothing can come any more. */
 	if (t->is_seen_gone && ring_is_empty(a, t)) {
-		thread_totals(as, a, idx, t);
+		thread_totals(as, a, idx, t, true);
 		open_losses(as, a, idx, t);
 		t->is_over = t->has_moved = true;
 		return;
@@ -496,7 +526,7 @@ static bool reap_images(struct arenas *as, struct arena *a)
 		} else if (!im->threads && im->idle_rounds > IMAGE_ROUNDS) {
 			/* By now no slot of this image can turn up any more. */
 			*at = im->next;
-			model_image_free(im);
+			model_image_free(as->model, im);
 			continue;
 		}
 		at = &im->next;

@@ -154,8 +154,9 @@ static void thread_free(struct gpu_arena *g, struct gpu_thread *th)
 	free(th);
 }
 
-static void process_free(struct gpu_arena *g, struct gpu_process *p)
+static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_process *p)
 {
+	live_calls_end(&as->model->live, &p->live);
 	for (unsigned i = 0; i < GPU_THREADS; i++)
 		while (p->thread[i]) {
 			struct gpu_thread *th = p->thread[i];
@@ -248,6 +249,8 @@ static void look_at_process(struct gpu_look *look)
 	p->horizon = p->until < look->read_to ? p->until : look->read_to;
 	if (p->work.len)
 		write_work(look);
+	if (p->until != INT64_MIN)
+		gpu_work_told(look->as, p);
 }
 
 /* CUPTI's word holds once everything that was handed over before it has been read. True: it does now. */
@@ -334,7 +337,7 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 		*at = p->next;
 		if (g->last == p)
 			g->last = NULL;
-		process_free(g, p);
+		process_free(as, g, p);
 	}
 }
 
@@ -358,7 +361,7 @@ void gpu_release(struct arenas *as, struct arena *a)
 		struct gpu_process *p = g->first;
 
 		g->first = p->next;
-		process_free(g, p);
+		process_free(as, g, p);
 	}
 	gpu_state_release(as, a);
 	free(g->name);

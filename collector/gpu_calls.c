@@ -286,6 +286,8 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	row[RT_NAME_ID] = name;
 	row[RT_RETURN_VALUE] = hook ? hook->result : api->result;
 	row[RT_CALLCHAIN_ID] = DB_NULL;
+	live_named(&as->model->live, &p->live, p->global_pid, LIVE_CUDA, name, w.end - w.start,
+		   row[RT_RETURN_VALUE] != 0);
 	if (hook)
 		write_arguments(as, hook, w.id);
 	gpu_remember(th, &w);
@@ -293,7 +295,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	return w.id;
 }
 
-static void library_row(struct arenas *as, struct gpu_arena *g, const struct gpu_hook *h,
+static void library_row(struct arenas *as, const struct gpu_hook *h, int64_t name,
 			const char *library, int64_t global_tid, int64_t id, unsigned nesting)
 {
 	int64_t *row = db_row(as->db, DB_SL_LIBRARY_API);
@@ -302,7 +304,7 @@ static void library_row(struct arenas *as, struct gpu_arena *g, const struct gpu
 	row[LIB_END] = h->end;
 	row[LIB_GLOBAL_TID] = global_tid;
 	row[LIB_LIBRARY] = db_string(as->db, library, strlen(library));
-	row[LIB_NAME_ID] = function_name(as, g, h->function);
+	row[LIB_NAME_ID] = name;
 	row[LIB_CALL_ID] = id;
 	row[LIB_RETURN_VALUE] = h->result;
 	row[LIB_NESTING_LEVEL] = nesting;
@@ -321,6 +323,7 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 	};
 	unsigned library = gpu_function(h->function)->library;
 	int64_t id = gpu_hook_id(as, p), *row;
+	int64_t name = function_name(as, a->gpu, h->function);
 
 	if (library == SL_GPU_cublas || library == SL_GPU_cublaslt || library == SL_GPU_cudnn) {
 		row = db_row(as->db, library == SL_GPU_cudnn ? DB_CUDNN_EVENTS : DB_CUBLAS_EVENTS);
@@ -328,12 +331,14 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 		row[BLAS_END] = h->end;
 		row[BLAS_EVENT_CLASS] = library == SL_GPU_cudnn ? CLASS_CUDNN : CLASS_CUBLAS;
 		row[BLAS_GLOBAL_TID] = th->global_tid;
-		row[BLAS_NAME_ID] = function_name(as, a->gpu, h->function);
+		row[BLAS_NAME_ID] = name;
 		row[BLAS_CALL_ID] = id;
 		row[BLAS_RETURN_VALUE] = h->result;
 	} else {
-		library_row(as, a->gpu, h, names[library], th->global_tid, id, nesting);
+		library_row(as, h, name, names[library], th->global_tid, id, nesting);
 	}
+	live_named(&as->model->live, &p->live, p->global_pid, LIVE_LIBRARY, name, h->end - h->start,
+		   h->result != 0);
 	write_arguments(as, h, id);
 	gpu_count_row(a->gpu, h->start, h->end);
 }

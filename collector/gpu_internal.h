@@ -29,6 +29,7 @@
 #define GPU_SLACK_NS   250000000ll /* a driver call is inside a runtime call that returns so soon */
 #define GPU_GRACE_NS   1000000000ll /* from its first call on CUPTI must have said something */
 #define GPU_CONTEXTS   64u
+#define GPU_DEVICES    64u
 #define GPU_FOREVER_NS 60000000000ll /* longest wait where CUPTI is not asked for its records */
 
 /* A growing buffer of records of several sizes, taken from the front. */
@@ -128,6 +129,8 @@ struct gpu_process {
 	bool is_hurried; /* too much waits */
 	int64_t looked_at;
 	int64_t last_call;             /* end of the latest that a hook told */
+	struct live_calls *live;       /* sums of its calls, NULL: none yet */
+	uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
 	bool is_told_all;              /* CUPTI has handed over the last */
 	bool is_said_missing;          /* ... has not, and that was said */
 	uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
@@ -241,6 +244,8 @@ int64_t gpu_work_end(const struct arenas *as, unsigned kind, const void *payload
 bool gpu_work_is_named(const struct arena *a, unsigned kind, const void *payload);
 void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
 		    const void *payload);
+/* CUPTI has told of all that the process's GPUs did before p->until, and it has been written. */
+void gpu_work_told(struct arenas *as, const struct gpu_process *p);
 
 /* ---- gpu_names.c ---- */
 

@@ -152,6 +152,32 @@ static int64_t thread_of(const struct gpu_process *p, uint32_t ns_tid)
 	return p->global_pid | ns_tid;
 }
 
+/* ---- running sums ---- */
+
+static bool gpu_of(const struct gpu_process *p, int64_t device, int64_t *number)
+{
+	bool is_known = device >= 0 && device < GPU_DEVICES && p->gpu[device];
+
+	*number = is_known ? p->gpu[device] - 1 : device;
+	return is_known;
+}
+
+static void add_up(struct arenas *as, const struct gpu_process *p, enum live_work what,
+		   int64_t device, int64_t start, int64_t end, uint64_t bytes)
+{
+	int64_t number;
+	bool is_known = gpu_of(p, device, &number);
+
+	live_gpu_work(&as->model->live, number, is_known, what, start, end, bytes);
+}
+
+void gpu_work_told(struct arenas *as, const struct gpu_process *p)
+{
+	for (unsigned i = 0; i < GPU_DEVICES; i++)
+		if (p->gpu[i])
+			live_gpu_until(&as->model->live, p->gpu[i] - 1, true, p->until);
+}
+
 /* ---- rows ---- */
 
 static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
@@ -196,6 +222,7 @@ static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
 	row[KRN_MAX_POTENTIAL_CLUSTER_SIZE] = or_null(k->max_cluster);
 	row[KRN_MAX_ACTIVE_CLUSTERS] = or_null(k->max_active_clusters);
 	row[KRN_SHARED_MEMORY_REQUESTED_PERCENTAGE] = DB_NULL;
+	add_up(as, p, LIVE_KERNEL, k->device, row[KRN_START], row[KRN_END], 0);
 }
 
 static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_memcpy *m)
@@ -223,6 +250,7 @@ static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[CPY_GRAPH_NODE_ID] = or_null(m->graph_node);
 	row[CPY_VIRTUAL_ADDRESS] = DB_NULL;
 	row[CPY_COPY_COUNT] = m->copies ? m->copies : 1;
+	add_up(as, p, LIVE_COPY, m->device, row[CPY_START], row[CPY_END], m->bytes);
 }
 
 static void moved(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u)
@@ -247,6 +275,7 @@ static void moved(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	row[CPY_MIGRATION_CAUSE] = u->flags;
 	row[CPY_VIRTUAL_ADDRESS] = (int64_t)u->address;
 	row[CPY_COPY_COUNT] = 1;
+	add_up(as, p, LIVE_COPY, row[CPY_DEVICE_ID], row[CPY_START], row[CPY_END], u->value);
 }
 
 static void unified_memory(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u)
@@ -307,6 +336,7 @@ static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[SET_BYTES] = (int64_t)m->bytes;
 	row[SET_GRAPH_NODE_ID] = or_null(m->graph_node);
 	row[SET_MEM_KIND] = memory_kind(m->memory_kind);
+	add_up(as, p, LIVE_OTHER, m->device, row[SET_START], row[SET_END], 0);
 }
 
 /* Where CUPTI's record has no device, that of the context. */
@@ -364,6 +394,7 @@ static void graph(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	row[GRT_GLOBAL_PID] = p->global_pid;
 	row[GRT_GRAPH_ID] = g->graph;
 	row[GRT_GRAPH_EXEC_ID] = g->graph_exec;
+	add_up(as, p, LIVE_OTHER, g->device, row[GRT_START], row[GRT_END], 0);
 }
 
 static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl_gpu_node *n)
@@ -537,6 +568,8 @@ static void device(struct arenas *as, struct arena *a, struct gpu_process *p,
 		 u[15]);
 	if (d->pci_bus == SL_GPU_NONE)
 		texts[1] = NULL;
+	if (d->id < GPU_DEVICES)
+		p->gpu[d->id] = (uint8_t)(id + 1);
 	if (is_new)
 		db_gpu_row(as->db, DB_GPU_TARGET, gpu, texts);
 	db_gpu_row(as->db, DB_GPU_DEVICE, of_process, of_device);

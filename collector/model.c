@@ -26,6 +26,9 @@ void model_init(struct model *m, struct db *db, struct clock_map *clock)
 	memset(m, 0, sizeof(*m));
 	m->db = db;
 	m->clock = clock;
+	m->live.db = db;
+	m->live.report = 1;
+	m->live.state = -1;
 }
 
 static void proc_free(struct proc *p)
@@ -45,6 +48,7 @@ static void proc_free(struct proc *p)
 
 void model_release(struct model *m)
 {
+	live_release(&m->live);
 	while (m->procs) {
 		struct proc *p = m->procs;
 
@@ -162,8 +166,9 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	return im;
 }
 
-void model_image_free(struct image *im)
+void model_image_free(struct model *m, struct image *im)
 {
+	live_calls_end(&m->live, &im->live);
 	if (im->proc->image == im)
 		im->proc->image = NULL;
 	file_release(im);

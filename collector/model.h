@@ -14,6 +14,7 @@
 #include "collector/clock_map.h"
 #include "collector/db.h"
 #include "collector/decode.h"
+#include "collector/live.h"
 #include "collector/sched.h"
 #include "preload/hooks.h"
 
@@ -56,7 +57,9 @@ struct proc {
 struct file {
 	uint32_t id; /* fileAccessId, 0: none yet */
 	uint16_t is_open, has_row;
-	int64_t path_id; /* StringIds.id, DB_NULL unknown */
+	uint32_t live,
+		live_report; /* where its sums stand (0: nowhere yet), in which report (struct live) */
+	int64_t path_id;     /* StringIds.id, DB_NULL unknown */
 };
 
 struct image {
@@ -73,6 +76,7 @@ struct image {
 	uint32_t file_pages;
 	uint32_t *fd_serial; /* what each descriptor means at present */
 	uint32_t fd_cnt;
+	struct live_calls *live; /* NULL: no calls yet */
 };
 
 struct model {
@@ -91,7 +95,8 @@ struct model {
 	uint32_t alive;         /* processes of the tree that are not gone */
 	uint32_t forks;         /* whose rows are not written yet */
 	uint32_t traced_images; /* ever */
-	uint64_t sched_rows;    /* since the last commit */
+	struct live live;
+	uint64_t sched_rows; /* since the last commit */
 	int64_t sched_first, sched_last;
 	void (*watch)(void *ctx, struct proc *p); /* a process became known: give it a pidfd */
 	void *watch_ctx;
@@ -111,7 +116,7 @@ struct proc *model_at(struct model *m, uint32_t pid, int64_t ns);
 /* A traced image of @arena appeared; ends the one that the process had before. */
 struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
 			      uint32_t ns_pid, int64_t ns);
-void model_image_free(struct image *im);
+void model_image_free(struct model *m, struct image *im);
 /* It will write no more: exec or exit. Closes its files. */
 void model_image_end(struct model *m, struct image *im, int64_t ns);
 static inline bool model_image_is_over(const struct image *im)

@@ -200,10 +200,47 @@ static void file_event(struct arenas *as, struct thread *t, const struct call *c
 	row[FACC_BYTES] = bytes_done(c) == DB_NULL ? 0 : bytes_done(c);
 }
 
+/* For who watches; see live.h. */
+static void add_up(struct model *m, struct thread *t, const struct call *c, struct file *f,
+		   int64_t ns, int64_t bytes)
+{
+	struct image *im = t->image;
+	struct live_sum *sum = live_sum_of(&m->live, &im->live, GLOBAL_PID(im->proc->pid), c->hook,
+					   m->name_id[c->hook] - 1);
+	uint8_t io = sl_hook_info[c->hook].io;
+	struct live_file *file;
+
+	t->live.calls++;
+	t->live.ns += c->level ? 0 : ns;
+	if (bytes < 0)
+		bytes = 0;
+	if (sum) {
+		sum->calls++;
+		sum->ns += (uint64_t)ns;
+		sum->bytes += (uint64_t)bytes;
+		sum->errors += c->failed;
+	}
+	if (!f || f->path_id == DB_NULL)
+		return;
+	if (f->live_report != m->live.report) {
+		f->live = live_file_of(&m->live, GLOBAL_PID(im->proc->pid), f->path_id);
+		f->live_report = m->live.report;
+	}
+	if (!f->live)
+		return;
+	file = &m->live.files.list[f->live - 1];
+	file->operations++;
+	file->ns += (uint64_t)ns;
+	if (io == SL_IO_READ)
+		file->read += (uint64_t)bytes;
+	else if (io == SL_IO_WRITE)
+		file->written += (uint64_t)bytes;
+}
+
 void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct model *m = as->model;
-	int64_t start, end, path_id = DB_NULL;
+	int64_t start, end, bytes, path_id = DB_NULL;
 	struct file *f = NULL;
 	int64_t *row;
 
@@ -213,6 +250,7 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 	}
 	if (m->no_osrt)
 		return;
+	bytes = bytes_done(c);
 	start = clock_map_ns(as->clock, c->start);
 	end = c->end == c->start ? start : clock_map_ns(as->clock, c->end);
 	if (c->serial || c->bytes)
@@ -231,7 +269,7 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 	row[OSRT_FILE_ACCESS_ID] = f ? (int64_t)f->id : DB_NULL;
 	row[OSRT_PATH_ID] = path_id;
 	row[OSRT_BYTES_ASKED] = c->asked;
-	row[OSRT_BYTES_DONE] = bytes_done(c);
+	row[OSRT_BYTES_DONE] = bytes;
 	row[OSRT_FILE_OFFSET] = c->offset;
 	row[OSRT_ERRNUM] = c->failed ? c->ret : DB_NULL;
 	if (c->failed && is_exec(c->hook))
@@ -239,6 +277,7 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 	if (!t->rows++)
 		t->first_ns = start;
 	t->last_ns = end;
+	add_up(m, t, c, f, end - start, bytes);
 	if (!f)
 		return;
 	if (m->file_access)

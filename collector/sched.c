@@ -89,6 +89,8 @@ static uint32_t running_on(const struct sched *s, unsigned cpu)
 
 static void emit(struct sched *s, struct sched_thread *t, struct sched_switch *row)
 {
+	uint64_t before_ns = t->since_ns;
+
 	row->pid = t->pid;
 	row->tid = t->tid;
 	t->since_ns = row->time_ns;
@@ -98,6 +100,7 @@ static void emit(struct sched *s, struct sched_thread *t, struct sched_switch *r
 		s->moved_ns[row->cpu] = row->time_ns;
 	if (s->is_off)
 		return;
+	sched_count(s, t, before_ns, row);
 	s->handled++;
 	if (s->ops->on_switch)
 		s->ops->on_switch(s->ctx, row);

@@ -97,6 +97,19 @@ int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx);
 void sched_pause(struct sched *s, uint64_t ns);
 void sched_resume(struct sched *s, uint64_t ns);
 
+/*
+ * What has been handed over of a thread since the last call, for live.h. One that goes on running, or waiting, is
+ * where it has been since @since_ns.
+ */
+struct sched_sum {
+	uint32_t pid, tid;
+	uint32_t switches;
+	uint64_t cpu_ns, off_ns, since_ns;
+	bool is_on, is_over;
+};
+typedef void sched_sum_fn(void *ctx, const struct sched_sum *sum);
+void sched_sums(struct sched *s, sched_sum_fn *fn, void *ctx); /* @fn NULL: forgets it */
+
 /* How full the fullest of the kernel's buffers is, in per cent: what tells how long a poll can wait. */
 unsigned sched_fill(const struct sched *s);
 

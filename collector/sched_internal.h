@@ -61,6 +61,11 @@ struct sched_thread {
 	uint32_t pid, tid; /* 0: outside the collector's PID namespace */
 	uint16_t cpu;      /* of its last row */
 	uint16_t flags;
+	/* Since sched_sums() was called last. */
+	uint32_t switches;
+	bool is_counted, is_on, is_over;
+	uint64_t cpu_ns, off_ns;
+	struct sched_thread *next_counted;
 };
 
 struct sched {
@@ -81,6 +86,7 @@ struct sched {
 	int handled;              /* by the current poll */
 	const struct sched_ops *ops;
 	void *ctx;
+	struct sched_thread *counted; /* those with rows since sched_sums() was called last */
 	struct sched_thread *chunks[SCHED_KEY_LIMIT / SCHED_CHUNK];
 };
 
@@ -102,6 +108,10 @@ struct track_task {
 	bool is_born;                                /* now; else it was there before */
 	const char *comm;                            /* NULL unknown */
 };
+
+/* sched_sums.c: a row is told of @t, whose last one before was at @before_ns (0: none). */
+void sched_count(struct sched *s, struct sched_thread *t, uint64_t before_ns,
+		 const struct sched_switch *row);
 
 void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_out *out);
 void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in *in);

@@ -4,7 +4,8 @@
 -- that tools made for it read our reports; what it has no table for stands in tables named SL_*.
 -- The file runs as it is in the sqlite3 shell. Rules when changing it:
 --   * "-- @table NAME WHEN" starts the section of one table. WHEN: always = in every report,
---     lazy = made with its first row, private = the collector's own, dropped when a report is finished.
+--     lazy = made with its first row, live = the same, and dropped when a report is finished,
+--     private = the collector's own, dropped likewise.
 --   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
 --   * Tables that take batches (enum db_table in db.h) have INTEGER columns only, save one TEXT at the
 --     end that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (db_batch.c says why).
@@ -630,6 +631,84 @@ CREATE TABLE SL_STATE (
     -- The collector's own notes, by which `recover` goes on; gone in a finished report.
     key   TEXT NOT NULL PRIMARY KEY, -- name
     value BLOB NOT NULL              -- contents
+);
+
+-- @table SL_LIVE_SESSION live
+CREATE TABLE SL_LIVE_SESSION (
+    -- Only while the report grows, about once a second: the recording as a whole. SL_LIVE_* hold sums since the
+    -- report began, of what the rows say one by one; who reads them twice knows what went on between.
+    id        INTEGER PRIMARY KEY, -- 1
+    changed   INTEGER NOT NULL,    -- number of the last round of writing; rows of SL_LIVE_* that changed in it carry it
+    since     INTEGER NOT NULL,    -- when the sums began, ns
+    resumed   INTEGER NOT NULL,    -- when recording went on last, ns
+    time      INTEGER NOT NULL,    -- up to when the sums reach, ns
+    recording INTEGER NOT NULL,    -- 1: events are recorded, 0: not at present
+    events    INTEGER NOT NULL,    -- records and context switches read
+    lost      INTEGER NOT NULL,    -- events lost, also those that SL_LOST_EVENTS does not have yet
+    processes INTEGER NOT NULL     -- processes that live
+);
+
+-- @table SL_LIVE_THREADS live
+CREATE TABLE SL_LIVE_THREADS (
+    -- Only while the report grows: sums by thread.
+    id        INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
+    changed   INTEGER NOT NULL,    -- in which round (SL_LIVE_SESSION.changed)
+    globalTid INTEGER NOT NULL,    -- packed id of the thread; ids that are used again share a row
+    cpuNs     INTEGER NOT NULL,    -- on a CPU, up to its last context switch, ns
+    offCpuNs  INTEGER NOT NULL,    -- not on one, likewise, ns
+    switches  INTEGER NOT NULL,    -- context switches, counted on both sides
+    isOnCpu   INTEGER,             -- 1 since the last switch it has been on a CPU, 0 it has not; NULL: no switches are known
+    switched  INTEGER,             -- when that was, ns
+    isOver    INTEGER NOT NULL,    -- 1: it has ended
+    calls     INTEGER NOT NULL,    -- calls into the C library, short ones too
+    callNs    INTEGER NOT NULL     -- time in them; of calls inside others only short ones count twice, ns
+);
+CREATE INDEX SL_LIVE_THREADS_changed ON SL_LIVE_THREADS(changed);
+
+-- @table SL_LIVE_CALLS live
+CREATE TABLE SL_LIVE_CALLS (
+    -- Only while the report grows: sums by process and function, short calls and those whose row was lost included.
+    id         INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
+    changed    INTEGER NOT NULL,    -- in which round (SL_LIVE_SESSION.changed)
+    globalPid  INTEGER NOT NULL,    -- packed id of the process; several rows where it called exec
+    kind       INTEGER NOT NULL,    -- 0 C library, 1 CUDA runtime and driver, 2 libraries on top of it
+    nameId     INTEGER NOT NULL,    -- -> StringIds.id, name of the function
+    calls      INTEGER NOT NULL,    -- how many
+    totalNs    INTEGER NOT NULL,    -- their time, ns
+    bytes      INTEGER NOT NULL,    -- bytes they moved
+    errorCount INTEGER NOT NULL     -- how many of them failed
+);
+CREATE INDEX SL_LIVE_CALLS_changed ON SL_LIVE_CALLS(changed);
+
+-- @table SL_LIVE_FILES live
+CREATE TABLE SL_LIVE_FILES (
+    -- Only while the report grows: sums by process and path. Past a few thousand files what is new is summed up
+    -- by folder.
+    id           INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
+    changed      INTEGER NOT NULL,    -- in which round (SL_LIVE_SESSION.changed)
+    globalPid    INTEGER NOT NULL,    -- packed id of the process; several rows where it called exec
+    isFolder     INTEGER NOT NULL,    -- 1: path is a folder, for those files in it that have no row ("": all others)
+    operations   INTEGER NOT NULL,    -- calls on it
+    bytesRead    INTEGER NOT NULL,    -- bytes they read
+    bytesWritten INTEGER NOT NULL,    -- bytes they wrote
+    totalNs      INTEGER NOT NULL,    -- their time, ns
+    path         TEXT                 -- NULL: reads and writes below the threshold, whose files are not known
+);
+CREATE INDEX SL_LIVE_FILES_changed ON SL_LIVE_FILES(changed);
+
+-- @table SL_LIVE_GPUS live
+CREATE TABLE SL_LIVE_GPUS (
+    -- Only while the report grows: sums by GPU.
+    id       INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
+    changed  INTEGER NOT NULL,    -- in which round (SL_LIVE_SESSION.changed)
+    gpu      INTEGER NOT NULL,    -- -> TARGET_INFO_GPU.id; number of the device in its process where isKnown is 0
+    isKnown  INTEGER NOT NULL,    -- 1: CUPTI has told of the device
+    busyNs   INTEGER NOT NULL,    -- time in which at least one kernel, copy or other work ran, ns
+    until    INTEGER,             -- up to when all work is known, ns; NULL: not known yet
+    kernels  INTEGER NOT NULL,    -- how many have run
+    kernelNs INTEGER NOT NULL,    -- their time, side by side, ns
+    copies   INTEGER NOT NULL,    -- copies between or on memories
+    bytes    INTEGER NOT NULL     -- copied by them
 );
 
 -- @table NVTX_EVENTS lazy

@@ -61,7 +61,7 @@ static void end(struct side *s, struct arena *a, struct arena *b)
 			struct image *im = both[i]->images;
 
 			both[i]->images = im->next;
-			model_image_free(im);
+			model_image_free(&s->model, im);
 		}
 		file_names_release(&both[i]->names);
 	}
