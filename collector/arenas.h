@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "collector/model.h"
+#include "collector/windows.h"
 #include "preload/arena.h"
 
 /* Somewhere in a thread's ring. */
@@ -121,7 +122,9 @@ struct arenas {
 	uint64_t refused;                          /* hellos that were no good */
 	uint64_t lost_full, lost_other, lost_disk; /* for the last line */
 	uint64_t corrupt;
-	uint64_t rows; /* ever */
+	uint64_t rows;                 /* ever */
+	const struct windows *windows; /* NULL: all is kept */
+	uint32_t epoch;                /* number of the report; 0 any */
 	struct gpu_report gpu;
 };
 

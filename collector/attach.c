@@ -69,5 +69,6 @@ int attach_receive(int sock, struct hello *hello)
 	hello->pid = (uint32_t)cred.pid;
 	hello->claimed = h.pid;
 	hello->uid = cred.uid;
+	hello->range = h.range;
 	return 1;
 }

@@ -11,7 +11,8 @@ struct hello {
 	uint32_t pid;     /* who sent it, our view */
 	uint32_t claimed; /* its own view */
 	uint32_t uid;
-	int fd; /* the arena, or -1 */
+	uint32_t range; /* OPEN, CLOSE: see struct sl_hello */
+	int fd;         /* the arena, or -1 */
 };
 
 /* A connection of the listening socket, non-blocking. -1: none waits. */

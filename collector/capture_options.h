@@ -64,4 +64,10 @@ static inline bool capture_waits(const struct capture_options *o)
 	return o->by || o->by_hotkey || o->delay_s || o->start_later;
 }
 
+/* True: reports are base.1.sqlite, base.2.sqlite, ... as nsys names them. */
+static inline bool capture_is_numbered(const struct capture_options *o)
+{
+	return o->end == CAPTURE_END_REPEAT || o->end == CAPTURE_END_REPEAT_SHUTDOWN;
+}
+
 #endif

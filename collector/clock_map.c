@@ -200,3 +200,35 @@ int64_t clock_map_find(struct clock_map *map, uint64_t ticks)
 	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)s->slope >>
 				 CLOCK_SLOPE_BITS);
 }
+
+uint64_t clock_map_ticks(const struct clock_map *map, int64_t mono)
+{
+	int64_t ns = mono - map->zero, away;
+	const struct clock_segment *s;
+	size_t i = map->cnt;
+	uint64_t slope;
+
+	if (!map->cnt)
+		return map->mode == SL_CLOCK_MONO ? (uint64_t)mono : 0;
+	while (i > 1 && map->segment[i - 1].ns > ns)
+		i--;
+	s = &map->segment[i - 1];
+	/* The last one has no slope of its own. */
+	slope = s->slope ? s->slope : i > 1 ? map->segment[i - 2].slope : 0;
+	away = ns - s->ns;
+	if (!slope)
+		return s->ticks;
+	if (away >= 0)
+		return s->ticks +
+		       (uint64_t)(((unsigned __int128)(uint64_t)away << CLOCK_SLOPE_BITS) / slope);
+	return s->ticks -
+	       (uint64_t)(((unsigned __int128)(uint64_t)-away << CLOCK_SLOPE_BITS) / slope);
+}
+
+void clock_map_shift(struct clock_map *map, int64_t shift)
+{
+	map->zero += shift;
+	map->ns -= shift;
+	for (size_t i = 0; i < map->cnt; i++)
+		map->segment[i].ns -= shift;
+}

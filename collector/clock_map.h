@@ -60,6 +60,12 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, int64_t mono);
 
 int64_t clock_map_find(struct clock_map *map, uint64_t ticks);
 
+/* Ticks at CLOCK_MONOTONIC @mono, which lies between snapshots (or a little beside them). */
+uint64_t clock_map_ticks(const struct clock_map *map, int64_t mono);
+
+/* Session time 0 moves by @shift ns. */
+void clock_map_shift(struct clock_map *map, int64_t shift);
+
 /* Session time of @ticks. */
 static inline int64_t clock_map_ns(struct clock_map *map, uint64_t ticks)
 {

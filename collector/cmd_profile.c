@@ -55,7 +55,10 @@ char *absolute_path(const char *path)
 /* Where the report goes: absolute, malloc'd. NULL after one line on stderr. */
 static char *choose_report(const struct profile_options *o, pid_t pid)
 {
-	struct output_ask ask = {.pattern = o->output, .overwrite = o->force_overwrite, .pid = pid};
+	struct output_ask ask = {.pattern = o->output,
+				 .overwrite = o->force_overwrite,
+				 .pid = pid,
+				 .number = capture_is_numbered(&o->capture)};
 	char why[1024], *name, *full;
 
 	name = output_name(&ask, why, sizeof(why));
@@ -181,9 +184,12 @@ static int profile(const struct profile_options *o, int argc, char **argv, const
 		return not_found(argv[0]);
 	}
 	status = collect_program(&c, o, &l);
-	sl_warn("report: %s", report);
-	if (o->stats)
-		run_stats(report);
+	for (size_t i = 0; i < c.capture.reports; i++) {
+		sl_warn("report: %s", c.capture.report[i]);
+		if (o->stats)
+			run_stats(c.capture.report[i]);
+	}
+	capture_release(&c);
 	free(report);
 	return launch_exit_as(status);
 }

@@ -103,7 +103,7 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.quota_chunks = (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
 		.collector_pid = (uint32_t)getpid(),
 		.state = SL_SESSION_ON,
-		.gate = 1,
+		.gate = !capture_waits(&o->capture) || o->capture.flight_ns,
 		.epoch = 1,
 		.root_pid = ask->root,
 		.root_waits = ask->root != 0,
@@ -127,12 +127,12 @@ static void read_line(const char *path, char *text, size_t size)
 }
 
 /* What recover needs to go on; in the first transaction. */
-static void save_setup(struct collector *c, int64_t zero_real)
+static void save_setup(struct collector *c)
 {
 	struct saved_setup s = {.version = SAVED_VERSION,
 				.root_pid = c->root,
 				.zero_mono = c->clock.zero,
-				.zero_real = zero_real,
+				.zero_real = c->zero_real,
 				.clock_mode = c->clock.mode,
 				.file_access = c->model.file_access,
 				.no_osrt = c->model.no_osrt};
@@ -140,6 +140,8 @@ static void save_setup(struct collector *c, int64_t zero_real)
 	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
 	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));
 	db_state_set(c->db, "session", &s, sizeof(s));
+	db_state_set(c->db, "windows", c->capture.windows.list,
+		     c->capture.windows.cnt * sizeof(struct window));
 }
 
 static void gpu_warning(void *to, const char *text)
@@ -171,11 +173,24 @@ static void tell_keeper(struct collector *c)
 	if (c->keeper < 0)
 		return;
 	memcpy(m.dir, c->session.dir, sizeof(c->session.dir));
-	if (strlen(c->report) < sizeof(m.report))
+	if (!c->capture.is_session && strlen(c->report) < sizeof(m.report))
 		memcpy(m.report, c->report, strlen(c->report) + 1);
 	keeper_send(c->keeper, &m, -1);
-	m.kind = KEEPER_LISTEN;
-	keeper_send(c->keeper, &m, c->session.listen_fd);
+}
+
+static void give_keeper_socket(struct collector *c)
+{
+	struct keeper_message m = {.kind = KEEPER_LISTEN};
+
+	if (c->keeper >= 0)
+		keeper_send(c->keeper, &m, c->session.listen_fd);
+}
+
+void collect_setup_changed(struct collector *c)
+{
+	tell_keeper(c);
+	save_setup(c);
+	note_clocks(c);
 }
 
 /* ---- the kernel's side is opened while the report is: on two processors that hides the shorter of both ---- */
@@ -228,44 +243,63 @@ static void take_sched(struct collector *c, struct sched_opening *o)
 		notes_say(c, 2, "%s", o->why);
 }
 
+static int open_db(struct collector *c, const struct collect_ask *ask,
+		   const struct clock_snapshot *zero, char *why, size_t why_len)
+{
+	struct db_open how = {.path = c->report,
+			      .overwrite = c->capture.is_session || ask->options->force_overwrite,
+			      .utc_epoch_ns = zero->real,
+			      .system_clock_ns = zero->mono};
+
+	c->db = db_open(&how, why, why_len);
+	return c->db ? 0 : -EIO;
+}
+
+/* The report, and the session's folder; where nothing is recorded yet, the one is in the other. */
+static int open_places(struct collector *c, const struct collect_ask *ask,
+		       const struct clock_snapshot *zero, uint32_t mode, char *why, size_t why_len)
+{
+	struct sl_session control;
+	int err;
+
+	c->report = ask->report;
+	c->capture.is_session = !ask->report;
+	err = ask->report ? open_db(c, ask, zero, why, why_len) : 0;
+	if (err)
+		return err;
+	/* Opening the report has taken most of the time that this needs. */
+	control = settings(ask, mode, clock_calibrate(mode, zero, 3));
+	err = session_create(&c->session, &control, ask->report, why, why_len);
+	if (err || ask->report)
+		return err;
+	c->report = c->capture.path = session_db_path(&c->session);
+	return c->report ? open_db(c, ask, zero, why, why_len) : -ENOMEM;
+}
+
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
-	struct sl_session control;
 	struct clock_snapshot zero = clock_snapshot_take(mode, true);
 	struct sched_opening opening;
-	struct db_open how = {.path = ask->report,
-			      .overwrite = ask->options->force_overwrite,
-			      .utc_epoch_ns = zero.real,
-			      .system_clock_ns = zero.mono};
 	int err;
 
 	memset(c, 0, sizeof(*c));
 	c->options = ask->options;
-	c->report = ask->report;
 	c->is_quiet = ask->is_quiet;
 	c->keeper = ask->keeper;
 	c->signal_fd = -1;
 	c->root_status = -1;
+	c->zero_real = zero.real;
+	c->session.listen_fd = -1;
 	c->uptime = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return -errno;
 	sched_opening_begin(&opening, ask->options->cpuctxsw);
-	c->db = db_open(&how, why, why_len);
-	if (!c->db) {
-		c->sched = sched_opening_end(&opening);
-		if (c->sched)
-			sched_close(c->sched);
-		close(c->epoll);
-		return -EIO;
-	}
-	/* Opening the report has taken most of the time that this needs. */
-	control = settings(ask, mode, clock_calibrate(mode, &zero, 3));
-	err = session_create(&c->session, &control, ask->report, why, why_len);
+	err = open_places(c, ask, &zero, mode, why, why_len);
 	if (err) {
 		c->sched = sched_opening_end(&opening);
-		collect_abandon(c, false);
+		collect_abandon(c, !c->db);
 		return err;
 	}
 	clock_map_init(&c->clock, mode, zero.mono);
@@ -277,16 +311,38 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->model.watch_ctx = c;
 	set_arenas(c);
 	c->root = c->model.root_pid = ask->root;
-	if (ask->options->duration_s)
-		c->stop_at = ask->options->duration_s * SECOND_NS;
-	tell_keeper(c);
+	give_keeper_socket(c);
 	loop_add(c, c->session.listen_fd, LOOP_LISTEN, NULL);
 	notes_begin(c);
-	save_setup(c, zero.real);
-	note_clocks(c);
 	take_sched(c, &opening);
+	err = capture_open(c);
+	if (err) {
+		collect_abandon(c, false);
+		return err;
+	}
+	if (!capture_is_on(c))
+		collect_setup_changed(c);
 	collect_commit(c);
 	return 0;
+}
+
+/* What the collector before was recording, if it says so. */
+static void resume_windows(struct collector *c)
+{
+	struct windows *w = &c->capture.windows;
+	void *list;
+	size_t bytes;
+
+	w->hold = UINT64_MAX;
+	c->capture.state = CAPTURE_OVER;
+	c->capture.has_begun = true;
+	c->capture.ended = CAPTURE_SOURCE_EXIT;
+	if (db_state_get(c->db, "windows", &list, &bytes) != 0)
+		return;
+	w->list = list;
+	w->cnt = w->cap = bytes / sizeof(struct window);
+	c->arenas.windows = w;
+	c->capture.has_begun = w->cnt > 0;
 }
 
 void collect_resume(struct collector *c, int listen_fd)
@@ -294,12 +350,14 @@ void collect_resume(struct collector *c, int listen_fd)
 	c->model.watch = loop_watch_proc;
 	c->model.watch_ctx = c;
 	set_arenas(c);
+	resume_windows(c);
 	c->session.listen_fd = listen_fd;
 	if (listen_fd >= 0)
 		loop_add(c, listen_fd, LOOP_LISTEN, NULL);
 	if (c->session.control) {
 		c->session.control->collector_pid = (uint32_t)getpid();
 		tell_keeper(c);
+		give_keeper_socket(c);
 	}
 }
 
@@ -479,7 +537,7 @@ bool collect_can_wait(struct collector *c)
 {
 	const struct patience *p;
 
-	if (c->root_is_gone || c->leaving_cnt || !c->session.control)
+	if (c->root_is_gone || c->leaving_cnt || !c->session.control || capture_is_urgent(c))
 		return false;
 	look_for_free_cpu(c);
 	p = c->free_looks < FREE_LOOKS ? &when_full : &when_free;
@@ -527,6 +585,7 @@ size_t collect_tick(struct collector *c)
 	if ((c->now - c->committed_at >= commit_period(c) || db_pending(c->db) >= COMMIT_ROWS) &&
 	    has_news(c))
 		collect_commit(c);
+	capture_tick(c);
 	return all;
 }
 
@@ -539,7 +598,7 @@ static void write_dead_switches(struct collector *c)
 }
 
 /* Records up to the newest snapshot, from everybody; bounded, though programs may go on. */
-static void drain_all(struct collector *c)
+void collect_drain(struct collector *c)
 {
 	int64_t begun = mono_now();
 
@@ -550,39 +609,45 @@ static void drain_all(struct collector *c)
 			collect_commit(c);
 }
 
-int collect_finish(struct collector *c)
+/* What is only known now: losses, totals, ends. */
+static void complete(struct collector *c)
 {
-	struct keeper_message done = {.kind = KEEPER_DONE};
-	int err;
-
-	if (c->session.control)
-		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
-	if (c->sched) {
-		sched_stop(c->sched);
-		sched_poll(c->sched, &model_sched_ops, &c->model);
-	}
-	drain_all(c);
-	drain_reap(&c->arenas, true);
-	drain_all(c);
-	drain_reap(&c->arenas, true);
 	drain_totals(&c->arenas, true);
-	for (struct arena *a = c->arenas.first; a; a = a->next)
-		gpu_settle(&c->arenas, a, true);
+	capture_report_contents(c);
 	model_settle(&c->model, c->now, true);
 	if (c->sched)
-		c->sched_lost = sched_lost(c->sched);
+		c->sched_lost = sched_lost(c->sched) - c->sched_lost_before;
 	note_clocks(c);
 	collect_commit(c);
 	/* What the last commit may have lost is told in one more. */
 	drain_totals(&c->arenas, true);
 	write_dead_switches(c);
 	notes_end(c);
+}
+
+int collect_finish(struct collector *c)
+{
+	struct keeper_message done = {.kind = KEEPER_DONE};
+	int err;
+
+	capture_close(c);
+	if (c->session.control)
+		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	if (c->sched) {
+		sched_stop(c->sched);
+		sched_poll(c->sched, &model_sched_ops, &c->model);
+	}
+	collect_drain(c);
+	drain_reap(&c->arenas, true);
+	collect_drain(c);
+	drain_reap(&c->arenas, true);
+	if (!c->capture.is_session)
+		complete(c);
 	while (c->arenas.first)
 		arena_detach(&c->arenas, c->arenas.first);
 	if (c->sched)
 		sched_close(c->sched);
-	err = db_finish(c->db, c->now);
-	c->db = NULL;
+	err = capture_report_close(c, capture_report_length(c));
 	session_remove(&c->session);
 	if (c->keeper >= 0) {
 		keeper_send(c->keeper, &done, -1);
@@ -604,13 +669,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 		db_abandon(c->db);
 	c->db = NULL;
 	if (!keep_report) {
-		static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
-		char path[4200];
-
-		for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-			snprintf(path, sizeof(path), "%s%s", c->report, ends[i]);
-			unlink(path);
-		}
+		db_unlink(c->report);
 	}
 	session_remove(&c->session);
 	if (c->sched)

@@ -46,11 +46,13 @@ struct collector {
 	bool is_over;       /* the loop shall end */
 	bool was_cut;       /* by --duration or a signal: the program may still run */
 	bool said_disk_full;
-	uint64_t sched_lost, sched_dead;
+	uint64_t sched_lost, sched_dead; /* of this report */
+	uint64_t sched_lost_before;      /* of those before */
 	int64_t sched_dead_first, sched_dead_last;
 	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at,
 		alone_at; /* session ns */
-	int64_t stop_at;  /* --duration; 0 none */
+	struct capture capture;
+	int64_t zero_real; /* Unix time at session time 0, ns */
 	unsigned idle_rounds;
 	int uptime;          /* /proc/uptime, -1 none */
 	unsigned free_looks; /* consecutive looks at it that found a processor free */
@@ -59,7 +61,7 @@ struct collector {
 
 struct collect_ask {
 	const struct profile_options *options;
-	const char *report;
+	const char *report;  /* NULL: nothing is recorded before somebody says where to */
 	const char *preload; /* libtrace.so */
 	uint32_t root;       /* pid of the first process, 0 not known yet */
 	bool is_quiet;
@@ -86,6 +88,10 @@ bool collect_can_wait(struct collector *c);
 size_t collect_tick(struct collector *c);
 /* Brings c->now up to date. */
 void collect_now(struct collector *c);
+/* The report, or its time 0, is another: what recover and the keeper need to know. */
+void collect_setup_changed(struct collector *c);
+/* Records up to this moment, from everybody. */
+void collect_drain(struct collector *c);
 /* Commits now. */
 void collect_commit(struct collector *c);
 

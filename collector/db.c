@@ -277,6 +277,15 @@ static void unlink_with(const char *path, const char *suffix)
 	free(name);
 }
 
+void db_unlink(const char *path)
+{
+	/* The log first: it must never meet a new file of this name. */
+	unlink_with(path, "-wal");
+	unlink_with(path, "-shm");
+	unlink_with(path, "-journal");
+	unlink_with(path, "");
+}
+
 /*
  * One collector writes a report. flock, which SQLite does not use: its own locks are held only while it
  * commits, and would be dropped by the first close of any other descriptor of the file. A collector that
@@ -402,24 +411,37 @@ static void iso_time(char *out, size_t len, time_t t, bool utc)
 		out[0] = '\0';
 }
 
-static void first_rows(struct db *db, const struct db_open *how)
+int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns)
 {
-	char utc[32], local[32], number[2][24], *abs = realpath(db->path, NULL),
-						host[HOST_NAME_MAX + 1];
-	const char *slash = strrchr(db->path, '/');
+	char utc[32], local[32], number[2][24];
 	char *sql;
+	int err;
 
-	iso_time(utc, sizeof(utc), how->utc_epoch_ns / 1000000000, true);
-	iso_time(local, sizeof(local), how->utc_epoch_ns / 1000000000, false);
-	snprintf(number[0], sizeof(number[0]), "%lld", (long long)how->utc_epoch_ns);
-	snprintf(number[1], sizeof(number[1]), "%lld", (long long)how->system_clock_ns);
-	sql = sqlite3_mprintf("INSERT INTO main.TARGET_INFO_SESSION_START_TIME "
+	iso_time(utc, sizeof(utc), utc_epoch_ns / 1000000000, true);
+	iso_time(local, sizeof(local), utc_epoch_ns / 1000000000, false);
+	snprintf(number[0], sizeof(number[0]), "%lld", (long long)utc_epoch_ns);
+	snprintf(number[1], sizeof(number[1]), "%lld", (long long)system_clock_ns);
+	sql = sqlite3_mprintf("DELETE FROM main.TARGET_INFO_SESSION_START_TIME;"
+			      "DELETE FROM main.ANALYSIS_DETAILS;"
+			      "INSERT INTO main.TARGET_INFO_SESSION_START_TIME "
 			      "VALUES(%s, %Q, %Q, %s, NULL);"
 			      "INSERT INTO main.ANALYSIS_DETAILS VALUES(%lld, 0, %s, %s)",
 			      number[0], utc, local, number[1], (long long)DB_GLOBAL_VID, number[1],
 			      number[1]);
-	db_fail(db, sql ? sqlite3_exec(db->sql, sql, NULL, NULL, NULL) : SQLITE_NOMEM);
+	err = db_fail(db, sql ? sqlite3_exec(db->sql, sql, NULL, NULL, NULL) : SQLITE_NOMEM);
 	sqlite3_free(sql);
+	db->start_clock_ns = system_clock_ns;
+	return err;
+}
+
+static void first_rows(struct db *db, const struct db_open *how)
+{
+	char utc[32], local[32], *abs = realpath(db->path, NULL), host[HOST_NAME_MAX + 1];
+	const char *slash = strrchr(db->path, '/');
+
+	db_session_start(db, how->utc_epoch_ns, how->system_clock_ns);
+	iso_time(utc, sizeof(utc), how->utc_epoch_ns / 1000000000, true);
+	iso_time(local, sizeof(local), how->utc_epoch_ns / 1000000000, false);
 	if (gethostname(host, sizeof(host)))
 		host[0] = '\0';
 	host[HOST_NAME_MAX] = '\0';
@@ -453,7 +475,6 @@ static int fill_new(struct db *db, const struct db_open *how)
 	if (err)
 		return err;
 	db_string(db, "", 0); /* id 0 */
-	db->start_clock_ns = how->system_clock_ns;
 	first_rows(db, how);
 	return db_commit(db, 0);
 }
@@ -509,9 +530,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 out:
 	db_abandon(db);
 	if (!how->resume) { /* nothing is better than half a report */
-		unlink_with(how->path, "-wal");
-		unlink_with(how->path, "-shm");
-		unlink(how->path);
+		db_unlink(how->path);
 	}
 	return NULL;
 }

@@ -117,6 +117,26 @@ struct db_open {
 /* NULL and a sentence in @why (why_len bytes) when the report cannot be created. */
 struct db *db_open(const struct db_open *how, char *why, size_t why_len);
 
+/* What comes along besides. */
+enum {
+	DB_NEXT_SAID = 1,  /* diagnostics: @old has no events that they were about */
+	DB_NEXT_FILES = 2, /* files that are open: descriptors still mean what they did */
+};
+
+/*
+ * A report that goes on where @old stands: names, processes, threads, devices and the like come along with the numbers
+ * they have, events do not. @old must be committed; afterwards it can only be closed (db_abandon()), also where
+ * somebody else is to finish it. NULL and a sentence in @why: @old is as before.
+ */
+struct db *db_next(struct db *old, const struct db_open *how, unsigned also, char *why,
+		   size_t why_len);
+
+/* Session time 0 moves by @shift ns, to the given clocks: for a report without events so far. Commits. */
+int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system_clock_ns);
+
+/* Removes a report with what SQLite has beside it. */
+void db_unlink(const char *path);
+
 /*
  * The next row of @table's batch; every column must be set before the next call for that table. Never
  * NULL: after about a million rows without db_commit() it commits by itself. DB_NULL in a column that
@@ -142,6 +162,8 @@ int db_diagnostic(struct db *db, int64_t ns, int source, int severity, const cha
 		  int64_t global_pid);
 int db_overhead(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *name);
 int db_meta_capture(struct db *db, const char *name, const char *value);
+/* A row of SL_CAPTURES. */
+int db_capture(struct db *db, int64_t number, int64_t start, int64_t end);
 int db_system_env(struct db *db, const char *name, int name_enum, const char *value);
 
 /* A row of OSRT_FILE_ACCESS_DESCRIPTORS. closed = 0 while open; set again by db_file_closed. */

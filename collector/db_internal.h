@@ -8,6 +8,7 @@
  *   db_nvtx.c     rows of NVTX tables
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
+ *   db_next.c     one report after another
  *
  * Rule easy to break: whatever the collector's memory believes to be in the file must survive a
  * rolled back transaction. Batches are dropped then; strings, rows of db_ops.c and the list of
@@ -160,6 +161,7 @@ void db_nvtx_done(struct db *db);
 void db_nvtx_failed(struct db *db);
 int db_nvtx_load(struct db *db);
 void db_nvtx_free(struct db *db);
+void db_nvtx_move(struct db *db, struct db *old); /* ids given out, ranges that were left open */
 size_t db_nvtx_pending(const struct db *db);
 
 /* ---- db.c ---- */
@@ -198,6 +200,8 @@ int db_begin(
 		*db); /* opens the transaction when there is none; 0, or the error it failed with */
 int db_exec(struct db *db, const char *sql);
 int db_errno(int sqlite_rc);
+/* Unix time and CLOCK_MONOTONIC at session time 0. */
+int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns);
 /* Rolls back and remembers the error until db_commit reports it. Returns it. */
 int db_fail(struct db *db, int sqlite_rc);
 int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);

@@ -52,6 +52,8 @@ static const struct {
 	[DB_NVTX_NAME] = {"SL_NVTX_NAMES", "iiiiit",
 		"INSERT INTO main.SL_NVTX_NAMES(start, globalTid, domainId, type, identifier, name)"
 		" VALUES(?, ?, ?, ?, ?, ?)"},
+	[DB_NVTX_CLIPPED] = {"SL_NVTX_CLIPPED", "iii",
+		"INSERT OR REPLACE INTO main.SL_NVTX_CLIPPED(eventId, start, end) VALUES(?, ?, ?)"},
 	/* clang-format on */
 };
 #define FIRST_PAYLOAD 14 /* parameter before the first payload column */
@@ -343,6 +345,20 @@ void db_nvtx_free(struct db *db)
 	free(n->left);
 	free(n);
 	db->nvtx = NULL;
+}
+
+void db_nvtx_move(struct db *db, struct db *old)
+{
+	struct db_nvtx *n = old->nvtx ? get(db) : NULL;
+
+	if (!n)
+		return;
+	n->last_id = old->nvtx->last_id;
+	n->left = old->nvtx->left;
+	n->left_cnt = old->nvtx->left_cnt;
+	n->left_cap = old->nvtx->left_cap;
+	old->nvtx->left = NULL;
+	old->nvtx->left_cnt = old->nvtx->left_cap = 0;
 }
 
 /* ---- resume ---- */

@@ -20,7 +20,7 @@
 enum { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
        OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_LOST, OP_CLOCK,
        OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP,
-       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CNT };
+       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_CNT };
 _Static_assert(OP_CNT <= DB_STMTS, "one statement per operation");
 
 /* args: i integer (DB_NULL = NULL), t text (NULL = NULL), b blob. */
@@ -57,6 +57,7 @@ static const struct {
 	[OP_CLOCK] = {"SL_CLOCK_SNAPSHOTS", "iiii",
 		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},
 	[OP_STATE] = {"SL_STATE", "tb", "INSERT OR REPLACE INTO main.SL_STATE VALUES(?, ?)"},
+	[OP_CAPTURES] = {"SL_CAPTURES", "iii", "INSERT OR REPLACE INTO main.SL_CAPTURES VALUES(?, ?, ?)"},
 	[OP_STATE_DROP] = {"SL_STATE", "t", "DELETE FROM main.SL_STATE WHERE key = ?"},
 	[OP_LIVE_SESSION] = {"SL_LIVE_SESSION", "iiiiiiiii",
 		"INSERT OR REPLACE INTO main.SL_LIVE_SESSION VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"},
@@ -367,6 +368,11 @@ int db_overhead(struct db *db, int64_t start, int64_t end, int64_t global_tid, c
 int db_meta_capture(struct db *db, const char *name, const char *value)
 {
 	return record(db, OP_CAPTURE, name, value);
+}
+
+int db_capture(struct db *db, int64_t number, int64_t start, int64_t end)
+{
+	return record(db, OP_CAPTURES, number, start, end);
 }
 
 int db_meta_export(struct db *db, const char *name, const char *value)

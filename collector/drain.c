@@ -127,7 +127,8 @@ static void take_record(struct arenas *as, struct thread *t, const struct call *
 		rows_meta(as, t, c);
 		break;
 	case SL_SHAPE_API:
-		gpu_call(as, t, c);
+		if (windows_have(as->windows, c->start))
+			gpu_call(as, t, c);
 		break;
 	case SL_SHAPE_GPU:
 		gpu_record(as, t, c);
@@ -136,7 +137,8 @@ static void take_record(struct arenas *as, struct thread *t, const struct call *
 		nvtx_record(as, t, c);
 		break;
 	default:
-		rows_call(as, t, c);
+		if (windows_have(as->windows, c->start))
+			rows_call(as, t, c);
 	}
 }
 
@@ -173,6 +175,8 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 		} else if (is_held(as, &c)) {
 			return true;
 		}
+		if (as->windows && c.start >= as->windows->hold)
+			return true;
 		t->pos += words * 8;
 		++*taken;
 		take_record(as, t, &c);
@@ -368,13 +372,21 @@ static uint64_t agg_sum(const struct sl_agg *agg)
 	return sum;
 }
 
+/* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
+static bool totals_count(const struct arenas *as, const struct sl_slot *slot)
+{
+	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
+
+	return (!as->windows || as->windows->cnt) && (!as->epoch || !epoch || epoch == as->epoch);
+}
+
 static void thread_aggregates(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
 {
 	sl_ref ref = a->map->slot[idx].agg_chunk;
 	const struct sl_agg *agg;
 	uint64_t sum;
 
-	if (!chunk_ok(a, ref))
+	if (!chunk_ok(a, ref) || !totals_count(as, &a->map->slot[idx]))
 		return;
 	agg = (const struct sl_agg *)sl_chunk_at(a->map, ref);
 	sum = agg_sum(agg);

@@ -192,6 +192,18 @@ void file_close_all(struct model *m, struct image *im, int64_t ns)
 				file_close(m, im, i * FILE_PAGE + k, ns);
 }
 
+void file_forget_all(struct arena *a)
+{
+	for (struct image *im = a->images; im; im = im->next) {
+		for (uint32_t i = 0; i < im->file_pages; i++)
+			if (im->file[i])
+				memset(im->file[i], 0, FILE_PAGE * sizeof(*im->file[i]));
+		if (im->fd_serial)
+			memset(im->fd_serial, 0, im->fd_cnt * sizeof(*im->fd_serial));
+	}
+	a->files_changed = true;
+}
+
 void file_release(struct image *im)
 {
 	for (uint32_t i = 0; i < im->file_pages; i++)

@@ -267,7 +267,7 @@ static bool take_watermark(struct gpu_process *p, uint64_t read_to)
 }
 
 /* Has the process ended, and has everything that it left been read? */
-static bool is_over(const struct arena *a, const struct gpu_process *p)
+bool gpu_is_over(const struct arena *a, const struct gpu_process *p)
 {
 	for (const struct image *im = a->images; im; im = im->next)
 		if (im->number == p->number)
@@ -316,7 +316,7 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 	look.read_to = clock_map_ns(as->clock, read_to);
 	for (at = &g->first; *at;) {
 		struct gpu_process *p = *at;
-		bool over = all || is_over(a, p);
+		bool over = all || gpu_is_over(a, p);
 
 		look.process = p;
 		look.is_news = take_watermark(p, read_to);
@@ -493,8 +493,11 @@ static void add_api(struct arenas *as, struct arena *a, struct gpu_process *p,
 			      .name = r->name,
 			      .result = r->result,
 			      .is_driver = r->is_driver != 0};
-	struct gpu_thread *th = thread_of(p, r->thread, 0);
+	struct gpu_thread *th;
 
+	if (!windows_have_ns(as->windows, as->clock->zero, api.start))
+		return;
+	th = thread_of(p, r->thread, 0);
 	if (th && !th->global_tid) {
 		uint32_t tid = a->is_foreign ? pidns_thread(p->pid, r->thread) : r->thread;
 
@@ -563,11 +566,29 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 		warn(as, line);
 }
 
+/*
+ * What the GPU did outlasts the calls that asked for it: all that was over after recording began is kept, for CUPTI
+ * tells only of what was asked for while it was on. Devices, contexts, graphs are no events.
+ */
+static bool is_wanted(const struct arenas *as, unsigned kind, const void *payload, int64_t end)
+{
+	const struct windows *w = as->windows;
+
+	if (kind == SL_GPU_REC_UM)
+		end = gpu_session_ns(as, ((const struct sl_gpu_um *)payload)->start);
+	if (!w || end == INT64_MIN)
+		return true;
+	return w->cnt && end + as->clock->zero >= w->list[0].from_mono;
+}
+
 static void add_work(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
 		     const void *payload, size_t size, int64_t ns)
 {
 	struct gpu_work *w;
 	int64_t end = gpu_work_end(as, kind, payload);
+
+	if (!is_wanted(as, kind, payload, end))
+		return;
 
 	if (end == INT64_MIN && gpu_work_is_named(a, kind, payload)) {
 		gpu_work_write(as, a, p, kind, payload);

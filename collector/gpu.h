@@ -16,6 +16,10 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c);
 
 /* Once per tick, after the rings: rows whose waiting is over. @all: the session ends, or this arena's processes have. */
 void gpu_settle(struct arenas *as, struct arena *a, bool all);
+/* Has CUPTI told of everything that ended before @ns (session time), in all processes in which it is on? */
+bool gpu_has_told(const struct arena *a, int64_t ns);
+/* Session time 0 moves by so many ns, and a new report begins. After gpu_settle() of all. */
+void gpu_shift(struct arena *a, int64_t shift);
 /* Frees what the arena has here (struct arena.gpu). */
 void gpu_release(struct arenas *as, struct arena *a);
 

@@ -7,6 +7,7 @@
  *   gpu_work.c   rows of what the GPU did
  *   gpu_names.c  names of kernels and functions
  *   gpu_state.c  what recover needs
+ *   gpu_next.c   one report after another
  *
  * Ids: CUPTI's correlation ids begin anew in every process. In the report each process has a block of 2^32 ids for
  * them, and another one for calls that CUPTI does not know; the first process's block is 0, so that in most reports
@@ -186,6 +187,8 @@ struct gpu_look {
 
 /* ---- gpu.c ---- */
 
+/* Has the process ended, and been read? */
+bool gpu_is_over(const struct arena *a, const struct gpu_process *p);
 /* Room for @bytes more at the end, NULL: no memory. */
 void *gpu_queue_add(struct gpu_queue *q, size_t bytes);
 /* The process with this number in the arena; made when new. NULL: no memory. */

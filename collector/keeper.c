@@ -344,7 +344,8 @@ static void keep_alone(struct keeper *k)
 			break;
 	}
 	snprintf(dir, sizeof(dir), "%s" KEEPER_RINGS, k->report);
-	if (k->cnt && write_rings(k, dir) < 0) {
+	/* No report: nothing was being recorded. */
+	if (k->report[0] && k->cnt && write_rings(k, dir) < 0) {
 		snprintf(dir, sizeof(dir), "%s/rings", k->dir);
 		write_rings(k, dir);
 		return; /* the session directory stays: it has what is left */

@@ -29,7 +29,7 @@ struct keeper_message {
 	uint32_t kind;                      /* enum keeper_kind */
 	uint32_t id, peer_pid, claimed_pid; /* ARENA, GONE */
 	char dir[96];                       /* SETUP */
-	char report[3900];                  /* SETUP */
+	char report[3900];                  /* SETUP; "": nothing is recorded */
 };
 
 /* Starts it; the socket that talks to it, or -errno. Call before anything big is in memory. */

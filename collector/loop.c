@@ -90,6 +90,11 @@ static void on_peer(struct collector *c, int sock)
 		close(h.fd);
 		return;
 	}
+	if (h.kind == SL_HELLO_OPEN || h.kind == SL_HELLO_CLOSE) {
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, sock, NULL);
+		capture_asked(c, sock, &h);
+		return;
+	}
 	/* The root of a bare preload waits on this connection; answered after the commit. */
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, sock, NULL);
 	if (c->leaving_cnt < (int)(sizeof(c->leaving) / sizeof(*c->leaving)))
@@ -270,10 +275,6 @@ static void check_end(struct collector *c)
 {
 	bool tree_is_gone = c->model.alive == 0 && (c->sched || arenas_are_over(c));
 
-	if (c->stop_at && c->now >= c->stop_at) {
-		c->is_over = c->was_cut = true;
-		return;
-	}
 	/* Where it is no child of ours: the kernel's event may come first, and then its pidfd is closed unread. */
 	if (!c->root_is_gone && !c->child) {
 		const struct proc *root = model_find_newest(&c->model, (uint32_t)c->root);
@@ -284,7 +285,7 @@ static void check_end(struct collector *c)
 		return;
 	if (c->options->wait_all && !tree_is_gone)
 		return;
-	if (!c->options->stop_on_exit && c->stop_at)
+	if (!c->options->stop_on_exit && capture_is_on(c))
 		return;
 	/* Somebody may be on the way: connected, forked without a call yet. Look twice; the kernel's word is quicker. */
 	if (c->options->wait_all && !c->alone_at) {

@@ -428,3 +428,19 @@ void model_settle(struct model *m, int64_t now_ns, bool all)
 			settle(m, p);
 	}
 }
+
+void model_shift(struct model *m, int64_t shift)
+{
+	for (struct proc *p = m->procs; p; p = p->next) {
+		int64_t *const times[] = {&p->start_ns, &p->end_ns, &p->exe_ns};
+		int64_t *const if_any[] = {&p->exec_ns, &p->late_ns};
+
+		for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+			*times[i] -= shift;
+		for (size_t i = 0; i < sizeof(if_any) / sizeof(if_any[0]); i++)
+			if (*if_any[i])
+				*if_any[i] -= shift;
+		if (p->image_ns != INT64_MIN)
+			p->image_ns -= shift;
+	}
+}

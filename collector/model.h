@@ -132,6 +132,9 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
 void model_on_exec_failed(struct image *im);
 
+/* Session time 0 moves by so many ns. Images are the caller's, by arena. */
+void model_shift(struct model *m, int64_t shift);
+
 /* Does a living process share this arena? */
 bool model_has_guests(const struct model *m, uint32_t arena_id);
 
@@ -181,6 +184,8 @@ void file_restore(struct model *m, struct image *im, uint32_t serial, uint32_t i
 void file_close(struct model *m, struct image *im, uint32_t serial, int64_t ns);
 void file_close_all(struct model *m, struct image *im, int64_t ns);
 void file_release(struct image *im);
+/* Descriptors may mean something else by now: each is a new file from here on. */
+void file_forget_all(struct arena *a);
 void file_names_release(struct file_names *names);
 /* Gives @serial a name, unless it has one. */
 void file_name_set(struct file_names *names, uint32_t serial, const char *text, uint32_t len);

@@ -88,11 +88,10 @@ void notes_begin(struct collector *c)
 	static const char *const scopes[] = {"none", "process-tree", "system-wide"};
 	const struct profile_options *o = c->options;
 
-	db_diagnostic(c->db, 0, SOURCE_DAEMON, INFO, "Profiling has started.", GLOBAL_VID);
+	if (!capture_waits(&o->capture))
+		db_diagnostic(c->db, 0, SOURCE_DAEMON, INFO, "Profiling has started.", GLOBAL_VID);
 	system_env(c);
 	db_meta_capture(c->db, "CAPTURE_EVENT_TYPE", o->trace & SL_TRACE_OSRT ? "osrt" : "none");
-	db_meta_capture(c->db, "START_TRIGGER", "IMMEDIATE");
-	db_meta_capture(c->db, "STOP_TRIGGER", o->duration_s ? "TIMEOUT" : "PROCESS_EXIT");
 	if (o->duration_s)
 		number(c, "RUN_DURATION_MS", o->duration_s * 1000);
 	db_meta_capture(c->db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE", scopes[o->cpuctxsw]);

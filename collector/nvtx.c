@@ -469,6 +469,61 @@ void nvtx_save(struct arenas *as, struct arena *a)
 		sweep(as, a);
 }
 
+static void each_open(struct nvtx_arena *n,
+		      void (*what)(void *to, struct nvtx_event *e, int type, int64_t global_tid),
+		      void *to)
+{
+	for (unsigned i = 0; i < NVTX_STACK_BUCKETS; i++)
+		for (struct nvtx_stack *s = n->stack[i]; s; s = s->next)
+			for (uint32_t k = 0; k < s->cnt; k++)
+				what(to, &s->event[k], NVTX_PUSH_POP, s->global_tid);
+	for (unsigned i = 0; i < NVTX_RANGE_BUCKETS; i++)
+		for (struct nvtx_range *r = n->range[i]; r; r = r->next)
+			if (!r->is_early)
+				what(to, &r->event, NVTX_START_END, r->global_tid);
+}
+
+struct leaving {
+	struct arenas *as;
+	struct arena *arena;
+	int64_t ns;
+};
+
+static void leave_one(void *to, struct nvtx_event *e, int type, int64_t global_tid)
+{
+	struct leaving *l = to;
+
+	/* Begun since: it is of the next report. */
+	if (e->start < l->ns)
+		nvtx_leave(l->as, l->arena, e, type, global_tid, l->ns);
+}
+
+void nvtx_leave_report(struct arenas *as, struct arena *a, int64_t end)
+{
+	struct leaving l = {as, a, end};
+
+	if (a->nvtx)
+		each_open(a->nvtx, leave_one, &l);
+}
+
+static void shift_one(void *to, struct nvtx_event *e, int type, int64_t global_tid)
+{
+	(void)type;
+	(void)global_tid;
+	e->start -= *(const int64_t *)to;
+}
+
+void nvtx_shift(struct arena *a, int64_t shift)
+{
+	if (!a->nvtx)
+		return;
+	each_open(a->nvtx, shift_one, &shift);
+	for (unsigned i = 0; i < NVTX_RANGE_BUCKETS; i++)
+		for (struct nvtx_range *r = a->nvtx->range[i]; r; r = r->next)
+			if (r->is_early)
+				r->end -= shift;
+}
+
 void nvtx_settle(struct arenas *as, struct arena *a)
 {
 	nvtx_save(as, a);

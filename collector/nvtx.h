@@ -14,6 +14,10 @@ void nvtx_ahead(struct arena *a, const struct call *c);
 void nvtx_save(struct arenas *as, struct arena *a);
 /* The session ends, or this arena's processes have: ranges still open become rows without an end. */
 void nvtx_settle(struct arenas *as, struct arena *a);
+/* A report ends at @end (session ns) while the programs go on: open ranges are cut there, and go on in the next. */
+void nvtx_leave_report(struct arenas *as, struct arena *a, int64_t end);
+/* Session time 0 moves by so many ns. */
+void nvtx_shift(struct arena *a, int64_t shift);
 /* Frees what the arena has here (struct arena.nvtx). */
 void nvtx_release(struct arena *a);
 

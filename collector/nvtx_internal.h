@@ -120,6 +120,9 @@ void nvtx_free_event(struct nvtx_event *e);
 /* The thing ends at @end (DB_NULL: open, or no range). Rows that exist already are completed. */
 void nvtx_row(struct arenas *as, struct arena *a, struct nvtx_event *e, int type,
 	      int64_t global_tid, int64_t end, int64_t end_global_tid);
+/* The report ends at @end, and the range is open: its row is cut there; the next report has one of its own. */
+void nvtx_leave(struct arenas *as, struct arena *a, struct nvtx_event *e, int type,
+		int64_t global_tid, int64_t end);
 /* A row that only names something. */
 void nvtx_name_row(struct arenas *as, int type, int64_t ns, int64_t global_tid, uint32_t domain,
 		   int64_t category, const char *text, size_t len);

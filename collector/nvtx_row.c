@@ -61,18 +61,57 @@ static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 	return n->text_id[string] - 1;
 }
 
+/* Cuts [e->start, *end] to what is recorded. False: nothing of it is. *@end may be DB_NULL: open. */
+static bool cut(const struct arenas *as, const struct nvtx_event *e, int64_t *start, int64_t *end)
+{
+	int64_t until = *end == DB_NULL ? INT64_MAX - as->clock->zero : *end;
+	bool is_open = *end == DB_NULL;
+
+	*start = e->start;
+	if (!windows_cut(as->windows, as->clock->zero, start, &until))
+		return false;
+	*end = is_open ? DB_NULL : until;
+	return true;
+}
+
+/* Says when the range of row @id really was, where its row had to be cut. */
+static void note_cut(struct arenas *as, const struct nvtx_event *e, int64_t id, int64_t start,
+		     int64_t end, int64_t true_end)
+{
+	int64_t numbers[] = {id, e->start, true_end};
+
+	if (start != e->start || end != true_end)
+		db_nvtx_row(as->db, DB_NVTX_CLIPPED, numbers, NULL);
+}
+
+/* The row is there, from a commit while the range was open. */
+static void end_row(struct arenas *as, const struct nvtx_event *e, int64_t end,
+		    int64_t end_global_tid)
+{
+	int64_t start, until = end;
+
+	if (!cut(as, e, &start, &until))
+		until = end;
+	db_nvtx_end(as->db, e->row, until, end_global_tid, e->json.len ? e->json.at : NULL);
+	note_cut(as, e, e->row, start, until, end);
+}
+
 void nvtx_row(struct arenas *as, struct arena *a, struct nvtx_event *e, int type,
 	      int64_t global_tid, int64_t end, int64_t end_global_tid)
 {
 	struct db_nvtx_event row;
+	int64_t start = e->start, until = end;
 
 	if (e->row) {
-		db_nvtx_end(as->db, e->row, end, end_global_tid, e->json.len ? e->json.at : NULL);
+		end_row(as, e, end, end_global_tid);
 		return;
 	}
+	if (type == NVTX_MARK ? !windows_have_ns(as->windows, as->clock->zero, start)
+			      : !cut(as, e, &start, &until))
+		return;
 	row = (struct db_nvtx_event){
-		.start = e->start,
-		.end = end,
+		.start = start,
+		.end = until,
 		.type = type,
 		.range_id = type == NVTX_START_END ? (int64_t)e->range_id : DB_NULL,
 		.category = e->category ? (int64_t)e->category : DB_NULL,
@@ -97,6 +136,23 @@ void nvtx_row(struct arenas *as, struct arena *a, struct nvtx_event *e, int type
 	if (type != NVTX_MARK && end == DB_NULL)
 		e->row = row.id;
 	db_nvtx_event(as->db, &row);
+	if (type != NVTX_MARK)
+		note_cut(as, e, row.id, start, until, end);
+}
+
+void nvtx_leave(struct arenas *as, struct arena *a, struct nvtx_event *e, int type,
+		int64_t global_tid, int64_t end)
+{
+	int64_t numbers[] = {e->row, e->start, DB_NULL};
+
+	if (!e->row)
+		nvtx_row(as, a, e, type, global_tid, DB_NULL, DB_NULL);
+	if (!e->row)
+		return;
+	numbers[0] = e->row;
+	db_nvtx_end(as->db, e->row, end, DB_NULL, NULL);
+	db_nvtx_row(as->db, DB_NVTX_CLIPPED, numbers, NULL);
+	e->row = 0;
 }
 
 void nvtx_name_row(struct arenas *as, int type, int64_t ns, int64_t global_tid, uint32_t domain,

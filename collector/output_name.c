@@ -139,15 +139,28 @@ static bool ends_with(const struct naming *nm, const char *end)
 	       strcmp(nm->path + nm->len - len, end) == 0;
 }
 
+static int append_capture(struct naming *nm, int number, const char *extension)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), ".%d", number);
+	return append(nm, text, strlen(text)) < 0 ? -1 : append(nm, extension, strlen(extension));
+}
+
 /* @said: the name nsys would have used, once it was mentioned that ours differs. */
-static int extend(struct naming *nm, bool *said)
+static int extend(struct naming *nm, int number, bool *said)
 {
 	static const char *const ours[] = {".sqlite", ".sqlite3", ".db"};
 	static const char *const theirs[] = {".nsys-rep", ".qdrep"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		if (ends_with(nm, ours[i]))
-			return 0;
+		if (ends_with(nm, ours[i])) {
+			if (!number)
+				return 0;
+			nm->len -= strlen(ours[i]);
+			nm->path[nm->len] = '\0';
+			return append_capture(nm, number, ours[i]);
+		}
 	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++) {
 		if (!ends_with(nm, theirs[i]))
 			continue;
@@ -155,6 +168,8 @@ static int extend(struct naming *nm, bool *said)
 		nm->path[nm->len] = '\0';
 		*said = true;
 	}
+	if (number)
+		return append_capture(nm, number, ".sqlite");
 	return append(nm, ".sqlite", strlen(".sqlite"));
 }
 
@@ -226,7 +241,7 @@ static int choose(struct naming *nm, const struct output_ask *ask, const char *p
 	struct stat st;
 
 	for (long number = 1; number <= NUMBER_MAX; number++) {
-		if (expand(nm, ask, pattern, number) < 0 || extend(nm, said) < 0)
+		if (expand(nm, ask, pattern, number) < 0 || extend(nm, ask->number, said) < 0)
 			return -1;
 		if (!nm->numbered || lstat(nm->path, &st) < 0)
 			return 0;

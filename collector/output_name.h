@@ -12,6 +12,7 @@ struct output_ask {
 	const char *pattern; /* of -o: %p %h %n %q{VAR} %%; NULL or "": report%n */
 	bool overwrite;      /* -f: an existing report may be replaced */
 	pid_t pid;           /* for %p: the program's process */
+	int number;          /* 1..: before the extension, as base.1.sqlite; 0: none */
 };
 
 /*

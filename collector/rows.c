@@ -350,7 +350,8 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 			  decode_sockaddr(raw, m.len, text, sizeof(text)), ns);
 		break;
 	case SL_META_LOST:
-		lost(as, t, c, &m);
+		if (windows_have(as->windows, c->start))
+			lost(as, t, c, &m);
 		break;
 	case SL_META_EXEC:
 		m.len = copy_text(m.bytes, m.len, raw);
@@ -365,6 +366,8 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 		note(as, t, &m, ns);
 		break;
 	case SL_META_OVERHEAD:
+		if (m.kind != SL_OVERHEAD_START && !windows_have(as->windows, c->start))
+			break;
 		db_overhead(as->db, ns, clock_map_ns(as->clock, m.last), t->global_tid,
 			    m.kind == SL_OVERHEAD_START ? "start of tracing" : "ring full");
 		break;

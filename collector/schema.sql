@@ -806,6 +806,23 @@ CREATE TABLE SL_NVTX_NAMES (
     name       TEXT              -- the name
 );
 
+-- @table SL_CAPTURES lazy
+CREATE TABLE SL_CAPTURES (
+    -- When it was recorded, of reports that do not tell of a whole run; several with --capture-range-end=pause.
+    number INTEGER PRIMARY KEY, -- from 1
+    start  INTEGER NOT NULL,    -- ns, session axis; the first begins at 0
+    end    INTEGER NOT NULL     -- ns
+);
+
+-- @table SL_NVTX_CLIPPED lazy
+CREATE TABLE SL_NVTX_CLIPPED (
+    -- Ranges of NVTX_EVENTS that began before, or ended after, what was recorded: there they are cut to it; here is when
+    -- they really were.
+    eventId INTEGER PRIMARY KEY, -- -> NVTX_EVENTS.eventId
+    start   INTEGER NOT NULL,    -- ns, session axis: negative where it began before the recording
+    end     INTEGER              -- ns; NULL: it was open when recording ended
+);
+
 -- @table ENUM_NSYS_EVENT_TYPE always
 CREATE TABLE ENUM_NSYS_EVENT_TYPE (
     -- Kinds of events a report can hold.

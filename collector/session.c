@@ -75,9 +75,24 @@ static int make_socket(struct session *s)
 	return 0;
 }
 
+char *session_db_path(const struct session *s)
+{
+	char *path;
+
+	return asprintf(&path, "%s/next.sqlite", s->dir) < 0 ? NULL : path;
+}
+
 void session_unlink(const char *dir)
 {
-	static const char *const names[] = {"control", "socket", "keeper", "command", "name"};
+	static const char *const names[] = {"control",
+					    "socket",
+					    "keeper",
+					    "command",
+					    "name",
+					    "next.sqlite",
+					    "next.sqlite-wal",
+					    "next.sqlite-shm",
+					    "next.sqlite-journal"};
 	char path[SESSION_DIR_MAX + 16];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -123,7 +138,7 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 	const char *runtime =
 		is_for_all() ? NULL : getenv("XDG_RUNTIME_DIR"); /* root's is for root alone */
 	const char *base[] = {runtime, getenv("TMPDIR"), "/tmp", "/dev/shm", folder};
-	const char *slash = strrchr(report, '/');
+	const char *slash = report ? strrchr(report, '/') : NULL;
 	int err = -ENOENT;
 
 	memset(s, 0, sizeof(*s));

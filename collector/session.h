@@ -31,6 +31,9 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 /* Maps the control file of a session that another collector has left behind; no listening socket. */
 int session_adopt(struct session *s, const char *dir);
 
+/* Where in it the collector keeps what it knows while nothing is recorded. malloc'd. */
+char *session_db_path(const struct session *s);
+
 /* Tells the processes that it is over, and removes the directory. */
 void session_remove(struct session *s);
 

@@ -59,7 +59,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 	compare) "$BIN" compare "$2" "$2" && "$BIN" compare -f json "$2" db/3.25.0.sqlite | "$PY" -m json.tool ;;
 	report) "$BIN" report -o out/r.html "$2" ;;
 	# These read no report, or none that is finished.
-	profile | status | recover | collect | help | version | launch | start | stop | cancel | sessions | shutdown) ;;
+	profile | status | recover | collect | finish | help | version | launch | start | stop | cancel | sessions | shutdown) ;;
 	*) return 2 ;;
 	esac
 }

@@ -1,0 +1,557 @@
+/*
+ * capture.c - see capture.h: the states of a session, who begins a capture and who ends it.
+ */
+#include "collector/collect.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/attach.h"
+#include "collector/cmd.h"
+#include "collector/gpu.h"
+#include "collector/pidns.h"
+
+#define SECOND_NS    INT64_C(1000000000)
+#define READ_WAIT_NS (5 * SECOND_NS) /* for rings to be read up to the end of a capture */
+#define GPU_WAIT_NS  (3 * SECOND_NS) /* for CUPTI's last word on it */
+
+static int64_t mono_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
+}
+
+bool capture_is_on(const struct collector *c)
+{
+	return c->capture.state == CAPTURE_ON;
+}
+
+/* ---- the gate ---- */
+
+/* A moment, in both clocks. */
+static struct clock_snapshot moment(const struct collector *c)
+{
+	return clock_snapshot_take(c->clock.mode, false);
+}
+
+static void set_gate(struct collector *c, bool open)
+{
+	struct sl_session *s = c->session.control;
+	uint32_t gate = __atomic_load_n(&s->gate, __ATOMIC_RELAXED);
+
+	/* The flight recorder never stops. */
+	if ((gate & 1) == open || c->options->capture.flight_ns)
+		return;
+	__atomic_store_n(&s->gate, gate + 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &s->gate, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Calls that begin after this are recorded. The moment comes first: none of them may lie before it. */
+static struct clock_snapshot open_gate(struct collector *c, bool new_report)
+{
+	struct clock_snapshot now = moment(c);
+
+	if (new_report && c->capture.cnt && !c->options->capture.flight_ns)
+		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
+	set_gate(c, true);
+	if (c->sched && !c->options->capture.flight_ns)
+		sched_resume(c->sched, (uint64_t)now.mono);
+	return now;
+}
+
+/* Here, too: a call that began before that moment has seen the gate open. */
+static struct clock_snapshot close_gate(struct collector *c)
+{
+	struct clock_snapshot now = moment(c);
+
+	set_gate(c, false);
+	if (c->sched && !c->options->capture.flight_ns)
+		sched_pause(c->sched, (uint64_t)now.mono);
+	return now;
+}
+
+/* ---- begin ---- */
+
+static void note_begin(struct collector *c, const struct capture_ask *ask, int64_t mono)
+{
+	struct capture *p = &c->capture;
+
+	p->state = CAPTURE_ON;
+	p->begun = ask->source;
+	p->began_mono = mono;
+	p->stop_mono = ask->duration_ns ? mono + ask->duration_ns : 0;
+}
+
+static int resume_paused(struct collector *c, const struct capture_ask *ask)
+{
+	struct clock_snapshot now = open_gate(c, false);
+
+	if (windows_add(&c->capture.windows, now.ticks, now.mono)) {
+		close_gate(c);
+		return -ENOMEM;
+	}
+	note_begin(c, ask, now.mono);
+	return 0;
+}
+
+/* The report before is being completed: what is recorded now waits in the rings. */
+static int begin_behind(struct collector *c, const struct capture_ask *ask)
+{
+	struct capture *p = &c->capture;
+	struct clock_snapshot now;
+
+	if (p->has_next || p->is_shutting_down)
+		return p->has_next ? -EBUSY : -ESHUTDOWN;
+	p->next_report = ask->report ? strdup(ask->report) : NULL;
+	p->next = *ask;
+	p->next.report = p->next_report;
+	now = open_gate(c, true);
+	p->next_from = p->windows.hold = now.ticks;
+	p->next_from_mono = now.mono;
+	p->has_next = true;
+	p->cnt++;
+	return 0;
+}
+
+static int begin_report(struct collector *c, const struct capture_ask *ask, uint64_t from,
+			int64_t from_mono, char *why, size_t why_len)
+{
+	struct capture *p = &c->capture;
+	int err;
+
+	p->windows.cnt = 0;
+	p->windows.hold = UINT64_MAX;
+	p->began_mono = from_mono;
+	err = windows_add(&p->windows, from, from_mono);
+	if (!err)
+		err = capture_report_begin(c, ask, why, why_len);
+	if (err) {
+		p->windows.cnt = 0;
+		close_gate(c);
+		p->state = CAPTURE_IDLE;
+		return err;
+	}
+	note_begin(c, ask, from_mono);
+	return 0;
+}
+
+int capture_begin(struct collector *c, const struct capture_ask *ask, char *why, size_t why_len)
+{
+	struct capture *p = &c->capture;
+	struct clock_snapshot now;
+	int64_t past = ask->past_ns;
+
+	why[0] = 0;
+	switch (p->state) {
+	case CAPTURE_ON:
+		return -EALREADY;
+	case CAPTURE_OVER:
+		return -ESHUTDOWN;
+	case CAPTURE_ENDING:
+		return begin_behind(c, ask);
+	case CAPTURE_PAUSED:
+		return resume_paused(c, ask);
+	case CAPTURE_IDLE:
+		break;
+	}
+	now = open_gate(c, true);
+	p->cnt++;
+	if (past)
+		return begin_report(c, ask, clock_map_ticks(&c->clock, now.mono - past),
+				    now.mono - past, why, why_len);
+	return begin_report(c, ask, now.ticks, now.mono, why, why_len);
+}
+
+/* ---- end ---- */
+
+/* By the program's doing, and so subject to --capture-range-end. */
+static bool is_range(enum capture_source source)
+{
+	return source == CAPTURE_SOURCE_CUDA || source == CAPTURE_SOURCE_NVTX ||
+	       source == CAPTURE_SOURCE_HOTKEY;
+}
+
+/* What --capture-range-end says of the end of a capture that @source brought about. */
+static void settle_end(struct capture *p, enum capture_source source)
+{
+	const struct capture_options *o = p->options;
+	bool is_last = o->repeat && p->cnt >= o->repeat;
+
+	if (source == CAPTURE_SOURCE_DURATION && !o->by && !o->by_hotkey) {
+		/* --duration alone ends the session, as ever; a capture begun by command just ends. */
+		p->is_shutting_down = p->begun != CAPTURE_SOURCE_COMMAND;
+		return;
+	}
+	if (!is_range(source) && source != CAPTURE_SOURCE_DURATION)
+		return;
+	p->is_shutting_down = o->end == CAPTURE_END_STOP_SHUTDOWN ||
+			      (o->end == CAPTURE_END_REPEAT_SHUTDOWN && is_last);
+}
+
+/* What follows once the report is complete. */
+static enum capture_state state_after(const struct capture *p)
+{
+	const struct capture_options *o = p->options;
+
+	if (p->is_shutting_down)
+		return CAPTURE_OVER;
+	if (!is_range(p->ended) && p->ended != CAPTURE_SOURCE_DURATION)
+		return CAPTURE_IDLE;
+	switch (o->end) {
+	case CAPTURE_END_REPEAT:
+	case CAPTURE_END_REPEAT_SHUTDOWN:
+		return o->repeat && p->cnt >= o->repeat ? CAPTURE_OVER : CAPTURE_IDLE;
+	default:
+		return CAPTURE_OVER;
+	}
+}
+
+int capture_end(struct collector *c, enum capture_source source)
+{
+	struct capture *p = &c->capture;
+	struct window *last;
+	struct clock_snapshot now;
+
+	if (p->state == CAPTURE_PAUSED && source == CAPTURE_SOURCE_COMMAND) {
+		p->ended = source;
+		p->state = CAPTURE_ENDING;
+		return 0;
+	}
+	if (p->state != CAPTURE_ON)
+		return -EALREADY;
+	now = close_gate(c);
+	last = &p->windows.list[p->windows.cnt - 1];
+	last->to = now.ticks;
+	last->to_mono = now.mono;
+	p->ended = source;
+	p->ended_mono = now.mono;
+	p->stop_mono = 0;
+	p->openers = 0;
+	settle_end(p, source);
+	p->state = is_range(source) && p->options->end == CAPTURE_END_PAUSE ? CAPTURE_PAUSED
+									    : CAPTURE_ENDING;
+	return 0;
+}
+
+int capture_cancel(struct collector *c)
+{
+	int err = capture_end(c, CAPTURE_SOURCE_COMMAND);
+
+	if (!err)
+		c->capture.is_cancelled = true;
+	return err;
+}
+
+/* Everything from before the end of the capture has come in; or has not, for longer than can be waited. */
+static bool is_read(const struct collector *c)
+{
+	const struct capture *p = &c->capture;
+	uint64_t to = p->windows.cnt ? p->windows.list[p->windows.cnt - 1].to : 0;
+	int64_t waited = mono_now() - p->ended_mono;
+
+	if (c->clock.newest < to || waited > READ_WAIT_NS)
+		return c->clock.newest >= to;
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		if (drain_read_to(a) < to)
+			return false;
+	for (const struct arena *a = c->arenas.first; a && waited < GPU_WAIT_NS; a = a->next)
+		if (!gpu_has_told(a, p->ended_mono - c->clock.zero))
+			return false;
+	return true;
+}
+
+static void answer(struct collector *c)
+{
+	struct capture *p = &c->capture;
+
+	while (p->waiting_cnt)
+		close(p->waiting[--p->waiting_cnt]);
+}
+
+/* The report is on its way; what began meanwhile gets its own. */
+static void after_report(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	char why[512];
+
+	p->state = p->is_stuck ? CAPTURE_OVER : state_after(p);
+	if (!p->has_next)
+		return;
+	p->has_next = false;
+	if (p->state == CAPTURE_OVER) {
+		close_gate(c);
+		p->windows.hold = UINT64_MAX;
+	} else if (begin_report(c, &p->next, p->next_from, p->next_from_mono, why, sizeof(why))) {
+		sl_warn("nothing is recorded: %s", why);
+	}
+	free(p->next_report);
+	p->next_report = NULL;
+}
+
+/* ---- what the program asks for ---- */
+
+static bool opener_is(const struct capture_opener *o, uint32_t pid, uint32_t range)
+{
+	return o->pid == pid && o->range == range;
+}
+
+static void add_opener(struct capture *p, uint32_t pid, uint32_t range)
+{
+	for (size_t i = 0; i < p->openers; i++)
+		if (opener_is(&p->opener[i], pid, range))
+			return;
+	if (p->openers == p->opener_cap) {
+		size_t cap = p->opener_cap ? p->opener_cap * 2 : 8;
+		struct capture_opener *more = realloc(p->opener, cap * sizeof(*more));
+
+		if (!more)
+			return;
+		p->opener = more;
+		p->opener_cap = cap;
+	}
+	p->opener[p->openers++] = (struct capture_opener){pid, range};
+}
+
+static bool drop_opener(struct capture *p, uint32_t pid, uint32_t range)
+{
+	for (size_t i = 0; i < p->openers; i++) {
+		if (!opener_is(&p->opener[i], pid, range))
+			continue;
+		p->opener[i] = p->opener[--p->openers];
+		return true;
+	}
+	return false;
+}
+
+static void asked_to_open(struct collector *c, const struct hello *h)
+{
+	struct capture *p = &c->capture;
+	struct capture_ask ask = {.source = h->range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA,
+				  .duration_ns = c->options->duration_s * SECOND_NS};
+	char why[512];
+	int err;
+
+	/* Before --delay is over, nothing counts. */
+	if (p->delay_until && mono_now() < p->delay_until)
+		return;
+	err = capture_begin(c, &ask, why, sizeof(why));
+	if (!err || err == -EALREADY)
+		add_opener(p, h->pid, h->range);
+	else if (why[0])
+		sl_warn("nothing is recorded: %s", why);
+}
+
+/*
+ * The capture ends when all who opened it have closed it: several ranks may each have their own steps. A
+ * cudaProfilerStop of a process that has opened nothing (a launcher, say) is meant for everybody.
+ */
+static bool asked_to_close(struct collector *c, const struct hello *h)
+{
+	struct capture *p = &c->capture;
+	bool was_opener;
+
+	if (p->state != CAPTURE_ON || p->options->end == CAPTURE_END_NONE)
+		return false;
+	was_opener = drop_opener(p, h->pid, h->range);
+	if ((was_opener && p->openers) || (!was_opener && h->range))
+		return false;
+	return capture_end(c, h->range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA) == 0;
+}
+
+static bool keep_waiting(struct capture *p, int sock)
+{
+	int *more = realloc(p->waiting, (p->waiting_cnt + 1) * sizeof(*more));
+
+	if (!more)
+		return false;
+	p->waiting = more;
+	p->waiting[p->waiting_cnt++] = sock;
+	return true;
+}
+
+void capture_asked(struct collector *c, int sock, const struct hello *h)
+{
+	struct capture *p = &c->capture;
+	uint32_t wanted = h->range ? SL_CAPTURE_BY_NVTX : SL_CAPTURE_BY_CUDA;
+	bool has_ended = false;
+
+	if (!(p->options->by & wanted) || !c->session.control) {
+		close(sock);
+		return;
+	}
+	if (h->kind == SL_HELLO_OPEN)
+		asked_to_open(c, h);
+	else
+		has_ended = asked_to_close(c, h);
+	if (has_ended && p->state == CAPTURE_ENDING && p->options->wait == CAPTURE_WAIT_SYNC &&
+	    keep_waiting(p, sock))
+		return;
+	close(sock);
+}
+
+/* Processes that have ended have closed what they opened. */
+static void drop_gone(struct collector *c)
+{
+	struct capture *p = &c->capture;
+
+	for (size_t i = 0; i < p->openers;) {
+		if (model_find(&c->model, p->opener[i].pid))
+			i++;
+		else
+			p->opener[i] = p->opener[--p->openers];
+	}
+	/* The last one that was inside its range has died there: nobody else would end it. */
+	if (!p->openers && p->state == CAPTURE_ON && p->options->end != CAPTURE_END_NONE &&
+	    c->model.alive)
+		capture_end(c, p->begun);
+}
+
+/* ---- with the session ---- */
+
+static void set_program_side(struct collector *c)
+{
+	const struct capture_options *o = c->capture.options;
+	struct sl_session *s = c->session.control;
+
+	s->capture_by = o->by;
+	memcpy(s->nvtx_range, o->nvtx_range, sizeof(s->nvtx_range));
+	memcpy(s->nvtx_domain, o->nvtx_domain, sizeof(s->nvtx_domain));
+}
+
+int capture_open(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	const struct capture_options *o = &c->options->capture;
+	struct capture_ask ask = {.source = CAPTURE_SOURCE_START,
+				  .duration_ns = c->options->duration_s * SECOND_NS};
+	char why[512];
+
+	p->options = o;
+	p->windows.hold = UINT64_MAX;
+	c->arenas.windows = &p->windows;
+	set_program_side(c);
+	if (!p->is_session)
+		p->first_report = strdup(c->report);
+	if (o->delay_s)
+		p->delay_until = mono_now() + o->delay_s * SECOND_NS;
+	if (!capture_waits(o) && !o->flight_ns) {
+		/* All there is: nothing was before. */
+		p->cnt++;
+		if (windows_add(&p->windows, 0, 0))
+			return -ENOMEM;
+		c->arenas.epoch = c->session.control->epoch;
+		note_begin(c, &ask, c->clock.zero);
+		if (capture_report_begin(c, &ask, why, sizeof(why)))
+			return -EIO;
+		return 0;
+	}
+	p->state = CAPTURE_IDLE;
+	if (c->sched && !o->flight_ns)
+		sched_pause(c->sched, (uint64_t)c->clock.zero);
+	return 0;
+}
+
+void capture_close(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	struct window *last = p->windows.cnt ? &p->windows.list[p->windows.cnt - 1] : NULL;
+
+	/* Whatever began while a report was being completed becomes one, too. */
+	if (p->has_next && p->state == CAPTURE_ENDING) {
+		collect_drain(c);
+		capture_report_end(c);
+		after_report(c);
+	}
+	if (p->state == CAPTURE_ON || p->state == CAPTURE_PAUSED) {
+		p->ended = c->was_cut ? CAPTURE_SOURCE_COMMAND : CAPTURE_SOURCE_EXIT;
+		last = &p->windows.list[p->windows.cnt - 1];
+		if (p->state == CAPTURE_ON && c->was_cut) {
+			struct clock_snapshot now = close_gate(c);
+
+			last->to = now.ticks;
+			last->to_mono = now.mono;
+		}
+	}
+	p->state = CAPTURE_OVER;
+}
+
+void capture_release(struct collector *c)
+{
+	struct capture *p = &c->capture;
+
+	answer(c);
+	windows_release(&p->windows);
+	free(p->opener);
+	free(p->waiting);
+	free(p->next_report);
+	free(p->first_report);
+	free(p->path);
+	for (size_t i = 0; i < p->reports; i++)
+		free(p->report[i]);
+	free(p->report);
+	memset(p, 0, sizeof(*p));
+}
+
+static void delay_is_over(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	struct capture_ask ask = {.source = CAPTURE_SOURCE_DELAY,
+				  .duration_ns = c->options->duration_s * SECOND_NS};
+	char why[512];
+
+	p->delay_until = 0;
+	if (p->options->by || p->options->by_hotkey || p->options->start_later)
+		return;
+	if (capture_begin(c, &ask, why, sizeof(why)) && why[0])
+		sl_warn("nothing is recorded: %s", why);
+}
+
+bool capture_is_urgent(const struct collector *c)
+{
+	const struct capture *p = &c->capture;
+	int64_t now;
+
+	if (p->state == CAPTURE_ENDING)
+		return true;
+	if (!p->delay_until && !p->stop_mono)
+		return false;
+	now = mono_now();
+	return (p->delay_until && now >= p->delay_until) || (p->stop_mono && now >= p->stop_mono);
+}
+
+void capture_tick(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	int64_t now;
+
+	if (!p->options || !c->session.control)
+		return;
+	if (p->delay_until || p->stop_mono) {
+		now = mono_now();
+		if (p->delay_until && now >= p->delay_until)
+			delay_is_over(c);
+		if (p->stop_mono && now >= p->stop_mono)
+			capture_end(c, CAPTURE_SOURCE_DURATION);
+	}
+	if (p->openers)
+		drop_gone(c);
+	if (p->state == CAPTURE_ENDING && p->is_shutting_down) {
+		/* The last report: it is completed with the session. */
+		p->state = CAPTURE_OVER;
+		c->is_over = c->was_cut = true;
+	} else if (p->state == CAPTURE_ENDING && is_read(c)) {
+		capture_report_end(c);
+		answer(c);
+		after_report(c);
+	}
+	capture_report_done(c, false);
+}
