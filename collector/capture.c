@@ -79,6 +79,32 @@ static struct clock_snapshot close_gate(struct collector *c)
 	return now;
 }
 
+/* By the program's doing, and so subject to --capture-range-end. */
+static bool is_range(enum capture_source source)
+{
+	return source == CAPTURE_SOURCE_CUDA || source == CAPTURE_SOURCE_NVTX ||
+	       source == CAPTURE_SOURCE_HOTKEY;
+}
+
+/* What follows once the report is complete. */
+static enum capture_state state_after(const struct capture *p)
+{
+	const struct capture_options *o = p->options;
+
+	if (p->is_shutting_down)
+		return CAPTURE_OVER;
+	if (!is_range(p->ended) && p->ended != CAPTURE_SOURCE_DURATION)
+		return CAPTURE_IDLE;
+	switch (o->end) {
+	case CAPTURE_END_REPEAT:
+	case CAPTURE_END_REPEAT_SHUTDOWN:
+		return o->repeat && p->ended_cnt >= o->repeat && !p->has_next ? CAPTURE_OVER
+									      : CAPTURE_IDLE;
+	default:
+		return CAPTURE_OVER;
+	}
+}
+
 /* ---- begin ---- */
 
 static void note_begin(struct collector *c, const struct capture_ask *ask, int64_t mono)
@@ -109,14 +135,18 @@ static int begin_behind(struct collector *c, const struct capture_ask *ask)
 	struct capture *p = &c->capture;
 	struct clock_snapshot now;
 
-	if (p->has_next || p->is_shutting_down)
-		return p->has_next ? -EBUSY : -ESHUTDOWN;
+	if (p->is_shutting_down || state_after(p) == CAPTURE_OVER ||
+	    (p->options->repeat && p->cnt >= p->options->repeat))
+		return -ESHUTDOWN;
+	if (p->has_next)
+		return -EBUSY;
 	p->next_report = ask->report ? strdup(ask->report) : NULL;
 	p->next = *ask;
 	p->next.report = p->next_report;
 	now = open_gate(c, true);
 	p->next_from = p->windows.hold = now.ticks;
 	p->next_from_mono = now.mono;
+	p->next_to = 0;
 	p->has_next = true;
 	p->cnt++;
 	return 0;
@@ -173,18 +203,11 @@ int capture_begin(struct collector *c, const struct capture_ask *ask, char *why,
 
 /* ---- end ---- */
 
-/* By the program's doing, and so subject to --capture-range-end. */
-static bool is_range(enum capture_source source)
-{
-	return source == CAPTURE_SOURCE_CUDA || source == CAPTURE_SOURCE_NVTX ||
-	       source == CAPTURE_SOURCE_HOTKEY;
-}
-
 /* What --capture-range-end says of the end of a capture that @source brought about. */
 static void settle_end(struct capture *p, enum capture_source source)
 {
 	const struct capture_options *o = p->options;
-	bool is_last = o->repeat && p->cnt >= o->repeat;
+	bool is_last = o->repeat && p->ended_cnt >= o->repeat;
 
 	if (source == CAPTURE_SOURCE_DURATION && !o->by && !o->by_hotkey) {
 		/* --duration alone ends the session, as ever; a capture begun by command just ends. */
@@ -197,28 +220,38 @@ static void settle_end(struct capture *p, enum capture_source source)
 			      (o->end == CAPTURE_END_REPEAT_SHUTDOWN && is_last);
 }
 
-/* What follows once the report is complete. */
-static enum capture_state state_after(const struct capture *p)
+/* The capture that waits for the report before ends before it has come to its own. */
+static int end_behind(struct collector *c, enum capture_source source)
 {
-	const struct capture_options *o = p->options;
+	struct capture *p = &c->capture;
+	struct clock_snapshot now = close_gate(c);
 
-	if (p->is_shutting_down)
-		return CAPTURE_OVER;
-	if (!is_range(p->ended) && p->ended != CAPTURE_SOURCE_DURATION)
-		return CAPTURE_IDLE;
-	switch (o->end) {
-	case CAPTURE_END_REPEAT:
-	case CAPTURE_END_REPEAT_SHUTDOWN:
-		return o->repeat && p->cnt >= o->repeat ? CAPTURE_OVER : CAPTURE_IDLE;
-	default:
-		return CAPTURE_OVER;
-	}
+	p->next_to = now.ticks;
+	p->next_to_mono = now.mono;
+	p->next_ended = source;
+	p->openers = 0;
+	return 0;
+}
+
+/* The window ends there. */
+static void note_end(struct capture *p, enum capture_source source, uint64_t to, int64_t to_mono)
+{
+	struct window *last = &p->windows.list[p->windows.cnt - 1];
+
+	last->to = to;
+	last->to_mono = to_mono;
+	p->ended = source;
+	p->ended_mono = to_mono;
+	p->stop_mono = 0;
+	p->ended_cnt++;
+	settle_end(p, source);
+	p->state = is_range(source) && p->options->end == CAPTURE_END_PAUSE ? CAPTURE_PAUSED
+									    : CAPTURE_ENDING;
 }
 
 int capture_end(struct collector *c, enum capture_source source)
 {
 	struct capture *p = &c->capture;
-	struct window *last;
 	struct clock_snapshot now;
 
 	if (p->state == CAPTURE_PAUSED && source == CAPTURE_SOURCE_COMMAND) {
@@ -226,19 +259,13 @@ int capture_end(struct collector *c, enum capture_source source)
 		p->state = CAPTURE_ENDING;
 		return 0;
 	}
+	if (p->state == CAPTURE_ENDING && p->has_next && !p->next_to)
+		return end_behind(c, source);
 	if (p->state != CAPTURE_ON)
 		return -EALREADY;
 	now = close_gate(c);
-	last = &p->windows.list[p->windows.cnt - 1];
-	last->to = now.ticks;
-	last->to_mono = now.mono;
-	p->ended = source;
-	p->ended_mono = now.mono;
-	p->stop_mono = 0;
 	p->openers = 0;
-	settle_end(p, source);
-	p->state = is_range(source) && p->options->end == CAPTURE_END_PAUSE ? CAPTURE_PAUSED
-									    : CAPTURE_ENDING;
+	note_end(p, source, now.ticks, now.mono);
 	return 0;
 }
 
@@ -292,6 +319,8 @@ static void after_report(struct collector *c)
 		p->windows.hold = UINT64_MAX;
 	} else if (begin_report(c, &p->next, p->next_from, p->next_from_mono, why, sizeof(why))) {
 		sl_warn("nothing is recorded: %s", why);
+	} else if (p->next_to) {
+		note_end(p, p->next_ended, p->next_to, p->next_to_mono);
 	}
 	free(p->next_report);
 	p->next_report = NULL;
@@ -332,22 +361,55 @@ static bool drop_opener(struct capture *p, uint32_t pid, uint32_t range)
 	return false;
 }
 
-static void asked_to_open(struct collector *c, const struct hello *h)
+/* A capture is under way, or waits for the report before. */
+static bool is_going_on(const struct capture *p)
+{
+	return p->state == CAPTURE_ON || (p->state == CAPTURE_ENDING && p->has_next && !p->next_to);
+}
+
+/* -EBUSY: ask again later. */
+static int asked_to_open(struct collector *c, uint32_t pid, uint32_t range)
 {
 	struct capture *p = &c->capture;
-	struct capture_ask ask = {.source = h->range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA,
+	struct capture_ask ask = {.source = range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA,
 				  .duration_ns = c->options->duration_s * SECOND_NS};
 	char why[512];
 	int err;
 
 	/* Before --delay is over, nothing counts. */
 	if (p->delay_until && mono_now() < p->delay_until)
-		return;
-	err = capture_begin(c, &ask, why, sizeof(why));
+		return 0;
+	err = is_going_on(p) ? -EALREADY : capture_begin(c, &ask, why, sizeof(why));
 	if (!err || err == -EALREADY)
-		add_opener(p, h->pid, h->range);
+		add_opener(p, pid, range);
 	else if (why[0])
 		sl_warn("nothing is recorded: %s", why);
+	return err;
+}
+
+static bool hold(struct capture *p, int sock, const struct hello *h)
+{
+	struct capture_held *more = realloc(p->held, (p->held_cnt + 1) * sizeof(*more));
+
+	if (!more)
+		return false;
+	p->held = more;
+	p->held[p->held_cnt++] = (struct capture_held){sock, h->pid, h->range};
+	return true;
+}
+
+static void ask_again(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	size_t left = 0;
+
+	for (size_t i = 0; i < p->held_cnt; i++) {
+		if (asked_to_open(c, p->held[i].pid, p->held[i].range) == -EBUSY)
+			p->held[left++] = p->held[i];
+		else
+			close(p->held[i].sock);
+	}
+	p->held_cnt = left;
 }
 
 /*
@@ -359,7 +421,7 @@ static bool asked_to_close(struct collector *c, const struct hello *h)
 	struct capture *p = &c->capture;
 	bool was_opener;
 
-	if (p->state != CAPTURE_ON || p->options->end == CAPTURE_END_NONE)
+	if (!is_going_on(p) || p->options->end == CAPTURE_END_NONE)
 		return false;
 	was_opener = drop_opener(p, h->pid, h->range);
 	if ((was_opener && p->openers) || (!was_opener && h->range))
@@ -388,10 +450,10 @@ void capture_asked(struct collector *c, int sock, const struct hello *h)
 		close(sock);
 		return;
 	}
-	if (h->kind == SL_HELLO_OPEN)
-		asked_to_open(c, h);
-	else
+	if (h->kind == SL_HELLO_CLOSE)
 		has_ended = asked_to_close(c, h);
+	else if (asked_to_open(c, h->pid, h->range) == -EBUSY && hold(p, sock, h))
+		return;
 	if (has_ended && p->state == CAPTURE_ENDING && p->options->wait == CAPTURE_WAIT_SYNC &&
 	    keep_waiting(p, sock))
 		return;
@@ -489,6 +551,9 @@ void capture_release(struct collector *c)
 	struct capture *p = &c->capture;
 
 	answer(c);
+	while (p->held_cnt)
+		close(p->held[--p->held_cnt].sock);
+	free(p->held);
 	windows_release(&p->windows);
 	free(p->opener);
 	free(p->waiting);
@@ -552,6 +617,7 @@ void capture_tick(struct collector *c)
 		capture_report_end(c);
 		answer(c);
 		after_report(c);
+		ask_again(c);
 	}
 	capture_report_done(c, false);
 }

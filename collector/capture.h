@@ -91,9 +91,10 @@ struct capture {
 	bool has_next;
 	struct capture_ask next;
 	char *next_report;
-	uint64_t next_from;
-	int64_t next_from_mono;
-	uint32_t cnt; /* captures begun */
+	uint64_t next_from, next_to; /* to: 0 while it goes on */
+	int64_t next_from_mono, next_to_mono;
+	enum capture_source next_ended;
+	uint32_t cnt, ended_cnt; /* captures begun, and ended */
 	int64_t began_mono, ended_mono;
 	int64_t delay_until; /* CLOCK_MONOTONIC, 0 none */
 	int64_t stop_mono;   /* the capture ends by itself, 0 none */
@@ -101,6 +102,12 @@ struct capture {
 	size_t openers, opener_cap;
 	int *waiting; /* sockets of programs that wait for the report (:sync) */
 	size_t waiting_cnt;
+	/* Who wants to begin while two reports are under way: asked again when one of them is done. */
+	struct capture_held {
+		int sock;
+		uint32_t pid, range;
+	} * held;
+	size_t held_cnt;
 	struct capture_finish *finishing; /* oldest first */
 	char **report;                    /* those that are complete, for the user */
 	size_t reports;

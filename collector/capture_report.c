@@ -21,6 +21,7 @@
 
 #include "collector/cmd.h"
 #include "collector/gpu.h"
+#include "collector/live.h"
 #include "collector/nvtx.h"
 #include "collector/output_name.h"
 #include "collector/run_command.h"
@@ -125,7 +126,7 @@ static void forget_totals(struct collector *c)
 
 static void use_db(struct collector *c, struct db *db)
 {
-	c->db = c->model.db = c->arenas.db = db;
+	c->db = c->model.db = c->arenas.db = c->model.live.db = db;
 }
 
 /* What there is so far becomes the report at @path. */
@@ -207,6 +208,7 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 			file_forget_all(a);
 	c->arenas.epoch = c->session.control->epoch;
 	forget_totals(c);
+	live_begin(&c->arenas, c->sched, 0);
 	p->has_begun = true;
 	p->begun = ask->source;
 	db_meta_capture(c->db, "START_TRIGGER", source_words[ask->source]);
@@ -271,7 +273,7 @@ void capture_report_contents(struct collector *c)
 						  : "nobody said 'sightline start'");
 }
 
-static void finish_in_child(struct collector *c, char *report)
+static void finish_in_child(struct collector *c, char *report, int64_t ns)
 {
 	struct capture_finish *f = calloc(1, sizeof(*f)), **at = &c->capture.finishing;
 	static char exe[] = "/proc/self/exe", command[] = "finish";
@@ -285,7 +287,7 @@ static void finish_in_child(struct collector *c, char *report)
 		return;
 	}
 	f->report = report;
-	snprintf(length, sizeof(length), "%lld", (long long)capture_report_length(c));
+	snprintf(length, sizeof(length), "%lld", (long long)ns);
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
@@ -330,6 +332,7 @@ void capture_report_end(struct collector *c)
 {
 	struct capture *p = &c->capture;
 	struct db *old = c->db, *next;
+	int64_t length = capture_report_length(c);
 	char *report, *path;
 
 	say_range(c, p->ended, "ended");
@@ -361,7 +364,7 @@ void capture_report_end(struct collector *c)
 	if (p->is_cancelled || !report)
 		free(report);
 	else
-		finish_in_child(c, report);
+		finish_in_child(c, report, length);
 	p->is_cancelled = false;
 	collect_setup_changed(c);
 }
