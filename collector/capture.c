@@ -149,6 +149,8 @@ static int begin_behind(struct collector *c, const struct capture_ask *ask)
 	p->next_to = 0;
 	p->has_next = true;
 	p->cnt++;
+	if (c->sched)
+		sched_limit(c->sched, (uint64_t)now.mono - 1);
 	return 0;
 }
 
@@ -290,6 +292,8 @@ static bool is_read(const struct collector *c)
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		if (drain_read_to(a) < to)
 			return false;
+	if (c->sched && !sched_has_told(c->sched, (uint64_t)p->ended_mono))
+		return false;
 	for (const struct arena *a = c->arenas.first; a && waited < GPU_WAIT_NS; a = a->next)
 		if (!gpu_has_told(a, p->ended_mono - c->clock.zero))
 			return false;
@@ -314,6 +318,8 @@ static void after_report(struct collector *c)
 	if (!p->has_next)
 		return;
 	p->has_next = false;
+	if (c->sched)
+		sched_limit(c->sched, UINT64_MAX);
 	if (p->state == CAPTURE_OVER) {
 		close_gate(c);
 		p->windows.hold = UINT64_MAX;

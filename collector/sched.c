@@ -485,6 +485,7 @@ void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t hori
 	}
 	if (s->edges)
 		sched_pass(s, horizon_ns);
+	s->told_ns = horizon_ns;
 	free(heap);
 }
 
@@ -540,6 +541,7 @@ static struct sched *open_with(const struct sched_driver *driver, enum sched_mod
 	if (s) {
 		s->mode = mode;
 		s->driver = driver;
+		s->limit_ns = UINT64_MAX;
 		s->cpu_cnt = sched_cpu_cnt();
 		s->running = calloc(s->cpu_cnt, sizeof(*s->running));
 		s->moved_ns = calloc(s->cpu_cnt, sizeof(*s->moved_ns));
@@ -600,10 +602,13 @@ int sched_follow(struct sched *s, pid_t pid)
 
 int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx)
 {
+	uint64_t horizon;
+
 	s->ops = ops;
 	s->ctx = ctx;
 	s->handled = 0;
-	s->driver->poll(s, s->is_stopped ? SCHED_DRAINED - 1 : sched_now() - SETTLE_NS);
+	horizon = s->is_stopped ? SCHED_DRAINED - 1 : sched_now() - SETTLE_NS;
+	s->driver->poll(s, horizon < s->limit_ns ? horizon : s->limit_ns);
 	return s->handled;
 }
 

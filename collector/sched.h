@@ -110,6 +110,13 @@ struct sched_sum {
 typedef void sched_sum_fn(void *ctx, const struct sched_sum *sum);
 void sched_sums(struct sched *s, sched_sum_fn *fn, void *ctx); /* @fn NULL: forgets it */
 
+/*
+ * Reports follow each other: what is later than @ns (UINT64_MAX: nothing) stays where it is until the report that it
+ * belongs to is there. And whether all up to @ns has been handed over.
+ */
+void sched_limit(struct sched *s, uint64_t ns);
+bool sched_has_told(const struct sched *s, uint64_t ns);
+
 /* How full the fullest of the kernel's buffers is, in per cent: what tells how long a poll can wait. */
 unsigned sched_fill(const struct sched *s);
 

@@ -40,6 +40,16 @@ void sched_resume(struct sched *s, uint64_t ns)
 	add_edge(s, ns, true);
 }
 
+void sched_limit(struct sched *s, uint64_t ns)
+{
+	s->limit_ns = ns;
+}
+
+bool sched_has_told(const struct sched *s, uint64_t ns)
+{
+	return s->told_ns >= ns;
+}
+
 void sched_pass(struct sched *s, uint64_t ns)
 {
 	while (s->edges && s->edges->ns <= ns) {

@@ -80,6 +80,8 @@ struct sched {
 	struct sched_edge *edges; /* that lie ahead of what was handed over, the next one first */
 	bool is_off;              /* what is being handed over is not to be recorded */
 	bool is_paused;           /* behind the last edge */
+	uint64_t limit_ns;        /* nothing later is handed over */
+	uint64_t told_ns;         /* all up to here has been */
 	uint64_t on_ns;           /* of the last edge that began recording, 0: the session did */
 	uint64_t dropped;         /* rows of threads that cannot be told */
 	uint64_t mended;          /* rows put in for missing ones */
