@@ -7,8 +7,6 @@
 #include "collector/collect.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +62,7 @@ void collect_now(struct collector *c)
 		c->now = mono_now() - c->clock.zero;
 }
 
-static void note_clocks(struct collector *c)
+void collect_clocks(struct collector *c)
 {
 	struct clock_snapshot s = clock_snapshot_take(c->clock.mode, true);
 
@@ -73,292 +71,6 @@ static void note_clocks(struct collector *c)
 	clock_map_add(&c->clock, s.ticks, s.mono);
 	db_clock_snapshot(c->db, (int64_t)s.ticks, s.mono, s.real, s.boot);
 	c->clock_at = c->now = s.mono - c->clock.zero;
-}
-
-/* @ticks_per_ns: fixed point, 32 bits behind the point. */
-static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)
-{
-	return (uint64_t)((unsigned __int128)(uint64_t)ns * ticks_per_ns >> 32);
-}
-
-static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
-				  uint64_t ticks_per_ns)
-{
-	const struct profile_options *o = ask->options;
-	int64_t signal_ns = o->osrt_threshold_ns > 1000 ? o->osrt_threshold_ns : 1000;
-	struct sl_session s = {
-		.magic = SL_SESSION_MAGIC,
-		.wire_version = SL_WIRE_VERSION,
-		.bytes = sizeof(s),
-		.clock_mode = mode,
-		.trace = o->trace | (o->osrt_file_access ? SL_TRACE_FILE_ACCESS : 0u),
-		.threshold_ticks = o->trace & SL_TRACE_OSRT
-					   ? ticks(o->osrt_threshold_ns, ticks_per_ns)
-					   : UINT64_MAX,
-		.cuda_flags = o->cuda_flags,
-		.cuda_flush_ms = (uint32_t)o->cuda_flush_ms,
-		.signal_threshold_ticks = ticks(signal_ns, ticks_per_ns),
-		.on_full = o->on_full,
-		.wait_ms = 1000,
-		.quota_chunks = (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
-		.collector_pid = (uint32_t)getpid(),
-		.state = SL_SESSION_ON,
-		.gate = !capture_waits(&o->capture) || o->capture.flight_ns,
-		.epoch = 1,
-		.root_pid = ask->root,
-		.root_waits = ask->root != 0,
-	};
-
-	if (ask->preload && strlen(ask->preload) < sizeof(s.preload_path))
-		memcpy(s.preload_path, ask->preload, strlen(ask->preload) + 1);
-	return s;
-}
-
-static void read_line(const char *path, char *text, size_t size)
-{
-	FILE *f = fopen(path, "re");
-
-	text[0] = 0;
-	if (!f)
-		return;
-	if (fgets(text, (int)size, f))
-		text[strcspn(text, "\n")] = 0;
-	fclose(f);
-}
-
-/* What recover needs to go on; in the first transaction. */
-static void save_setup(struct collector *c)
-{
-	struct saved_setup s = {.version = SAVED_VERSION,
-				.root_pid = c->root,
-				.zero_mono = c->clock.zero,
-				.zero_real = c->zero_real,
-				.clock_mode = c->clock.mode,
-				.file_access = c->model.file_access,
-				.no_osrt = c->model.no_osrt};
-
-	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
-	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));
-	db_state_set(c->db, "session", &s, sizeof(s));
-	db_state_set(c->db, "windows", c->capture.windows.list,
-		     c->capture.windows.cnt * sizeof(struct window));
-}
-
-static void gpu_warning(void *to, const char *text)
-{
-	const struct collector *c = to;
-
-	if (!c->is_quiet)
-		sl_warn("%s", text);
-}
-
-static void set_arenas(struct collector *c)
-{
-	const struct profile_options *o = c->options;
-
-	c->arenas = (struct arenas){.model = &c->model,
-				    .db = c->db,
-				    .clock = &c->clock,
-				    .gpu = {.flush_ns = o->cuda_flush_ms * 1000000,
-					    .no_um_cpu_faults = !o->cuda_um_cpu_faults,
-					    .no_um_gpu_faults = !o->cuda_um_gpu_faults,
-					    .warn = gpu_warning,
-					    .warn_to = c}};
-}
-
-static void tell_keeper(struct collector *c)
-{
-	struct keeper_message m = {.kind = KEEPER_SETUP};
-
-	if (c->keeper < 0)
-		return;
-	memcpy(m.dir, c->session.dir, sizeof(c->session.dir));
-	if (!c->capture.is_session && strlen(c->report) < sizeof(m.report))
-		memcpy(m.report, c->report, strlen(c->report) + 1);
-	keeper_send(c->keeper, &m, -1);
-}
-
-static void give_keeper_socket(struct collector *c)
-{
-	struct keeper_message m = {.kind = KEEPER_LISTEN};
-
-	if (c->keeper >= 0)
-		keeper_send(c->keeper, &m, c->session.listen_fd);
-}
-
-void collect_setup_changed(struct collector *c)
-{
-	tell_keeper(c);
-	save_setup(c);
-	note_clocks(c);
-}
-
-/* ---- the kernel's side is opened while the report is: on two processors that hides the shorter of both ---- */
-
-struct sched_opening {
-	enum sched_mode mode;
-	struct sched *sched;
-	char why[512];
-	pthread_t thread;
-	bool has_thread;
-};
-
-static void *sched_opening_run(void *what)
-{
-	struct sched_opening *o = what;
-
-	o->sched = sched_open(o->mode, SCHED_BACKEND_BPF, o->why, sizeof(o->why));
-	return NULL;
-}
-
-static void sched_opening_begin(struct sched_opening *o, enum sched_mode mode)
-{
-	sigset_t all, before;
-
-	*o = (struct sched_opening){.mode = mode};
-	if (mode == SCHED_MODE_NONE)
-		return;
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	o->has_thread = pthread_create(&o->thread, NULL, sched_opening_run, o) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static struct sched *sched_opening_end(struct sched_opening *o)
-{
-	if (o->has_thread)
-		pthread_join(o->thread, NULL);
-	else if (o->mode != SCHED_MODE_NONE)
-		sched_opening_run(o);
-	return o->sched;
-}
-
-static void take_sched(struct collector *c, struct sched_opening *o)
-{
-	c->sched = sched_opening_end(o);
-	c->model.has_kernel_events = c->sched != NULL;
-	c->model.keep_all_switches = o->mode == SCHED_MODE_SYSTEM;
-	if (o->why[0])
-		notes_say(c, 2, "%s", o->why);
-}
-
-static int open_db(struct collector *c, const struct collect_ask *ask,
-		   const struct clock_snapshot *zero, char *why, size_t why_len)
-{
-	struct db_open how = {.path = c->report,
-			      .overwrite = c->capture.is_session || ask->options->force_overwrite,
-			      .utc_epoch_ns = zero->real,
-			      .system_clock_ns = zero->mono};
-
-	c->db = db_open(&how, why, why_len);
-	return c->db ? 0 : -EIO;
-}
-
-/* The report, and the session's folder; where nothing is recorded yet, the one is in the other. */
-static int open_places(struct collector *c, const struct collect_ask *ask,
-		       const struct clock_snapshot *zero, uint32_t mode, char *why, size_t why_len)
-{
-	struct sl_session control;
-	int err;
-
-	c->report = ask->report;
-	c->capture.is_session = !ask->report;
-	err = ask->report ? open_db(c, ask, zero, why, why_len) : 0;
-	if (err)
-		return err;
-	/* Opening the report has taken most of the time that this needs. */
-	control = settings(ask, mode, clock_calibrate(mode, zero, 3));
-	err = session_create(&c->session, &control, ask->report, why, why_len);
-	if (err || ask->report)
-		return err;
-	c->report = c->capture.path = session_db_path(&c->session);
-	return c->report ? open_db(c, ask, zero, why, why_len) : -ENOMEM;
-}
-
-int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
-{
-	uint32_t mode = clock_mode_detect();
-	struct clock_snapshot zero = clock_snapshot_take(mode, true);
-	struct sched_opening opening;
-	int err;
-
-	memset(c, 0, sizeof(*c));
-	c->options = ask->options;
-	c->is_quiet = ask->is_quiet;
-	c->keeper = ask->keeper;
-	c->signal_fd = -1;
-	c->root_status = -1;
-	c->zero_real = zero.real;
-	c->session.listen_fd = -1;
-	c->uptime = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
-	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (c->epoll < 0)
-		return -errno;
-	sched_opening_begin(&opening, ask->options->cpuctxsw);
-	err = open_places(c, ask, &zero, mode, why, why_len);
-	if (err) {
-		c->sched = sched_opening_end(&opening);
-		collect_abandon(c, !c->db);
-		return err;
-	}
-	clock_map_init(&c->clock, mode, zero.mono);
-	clock_map_add(&c->clock, zero.ticks, zero.mono);
-	model_init(&c->model, c->db, &c->clock);
-	c->model.file_access = ask->options->osrt_file_access;
-	c->model.no_osrt = !(ask->options->trace & SL_TRACE_OSRT);
-	c->model.watch = loop_watch_proc;
-	c->model.watch_ctx = c;
-	set_arenas(c);
-	c->root = c->model.root_pid = ask->root;
-	give_keeper_socket(c);
-	loop_add(c, c->session.listen_fd, LOOP_LISTEN, NULL);
-	notes_begin(c);
-	take_sched(c, &opening);
-	err = capture_open(c);
-	if (err) {
-		collect_abandon(c, false);
-		return err;
-	}
-	if (!capture_is_on(c))
-		collect_setup_changed(c);
-	collect_commit(c);
-	return 0;
-}
-
-/* What the collector before was recording, if it says so. */
-static void resume_windows(struct collector *c)
-{
-	struct windows *w = &c->capture.windows;
-	void *list;
-	size_t bytes;
-
-	w->hold = UINT64_MAX;
-	c->capture.state = CAPTURE_OVER;
-	c->capture.has_begun = true;
-	c->capture.ended = CAPTURE_SOURCE_EXIT;
-	if (db_state_get(c->db, "windows", &list, &bytes) != 0)
-		return;
-	w->list = list;
-	w->cnt = w->cap = bytes / sizeof(struct window);
-	c->arenas.windows = w;
-	c->capture.has_begun = w->cnt > 0;
-}
-
-void collect_resume(struct collector *c, int listen_fd)
-{
-	c->model.watch = loop_watch_proc;
-	c->model.watch_ctx = c;
-	set_arenas(c);
-	resume_windows(c);
-	c->session.listen_fd = listen_fd;
-	if (listen_fd >= 0)
-		loop_add(c, listen_fd, LOOP_LISTEN, NULL);
-	if (c->session.control) {
-		c->session.control->collector_pid = (uint32_t)getpid();
-		tell_keeper(c);
-		give_keeper_socket(c);
-	}
 }
 
 void collect_watch(struct collector *c, uint32_t root, bool is_child)
@@ -481,7 +193,7 @@ static void housekeeping(struct collector *c)
 		c->is_busy |= live_flush(&c->arenas, c->sched, c->now, gate_is_open(c));
 	}
 	if (c->now - c->clock_at >= (c->is_busy ? SECOND_NS : IDLE_NS))
-		note_clocks(c);
+		collect_clocks(c);
 }
 
 /* An idle session writes nothing. */
@@ -617,7 +329,7 @@ static void complete(struct collector *c)
 	model_settle(&c->model, c->now, true);
 	if (c->sched)
 		c->sched_lost = sched_lost(c->sched) - c->sched_lost_before;
-	note_clocks(c);
+	collect_clocks(c);
 	collect_commit(c);
 	/* What the last commit may have lost is told in one more. */
 	drain_totals(&c->arenas, true);

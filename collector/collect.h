@@ -90,6 +90,8 @@ size_t collect_tick(struct collector *c);
 void collect_now(struct collector *c);
 /* The report, or its time 0, is another: what recover and the keeper need to know. */
 void collect_setup_changed(struct collector *c);
+/* Notes all clocks in the report, and in the map from ticks. */
+void collect_clocks(struct collector *c);
 /* Records up to this moment, from everybody. */
 void collect_drain(struct collector *c);
 /* Commits now. */

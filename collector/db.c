@@ -523,7 +523,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	if (!err)
 		err = how->resume ? db_resume(db) : fill_new(db, how);
 	if (!err) {
-		db->ballast_fd = ballast_make(db);
+		db->ballast_fd = how->is_scratch ? -1 : ballast_make(db);
 		return db;
 	}
 	refuse(why, why_len, how->path, err == -ENOSPC ? "no room on the disk" : strerror(-err));
@@ -558,6 +558,10 @@ void db_close(struct db *db)
 
 void db_abandon(struct db *db)
 {
-	if (db)
-		db_close(db);
+	if (!db)
+		return;
+	/* The log stays as it is: for whoever finishes the report, or it goes with the file. */
+	if (db->sql)
+		sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+	db_close(db);
 }

@@ -110,6 +110,7 @@ struct db_open {
 	const char *path; /* report; must not exist unless overwrite */
 	bool overwrite; /* replace an existing regular file: it is gone as soon as this succeeds */
 	bool resume;    /* open an unfinished report of ours again (recover) */
+	bool is_scratch; /* nobody will finish it: no room is kept for that */
 	int64_t utc_epoch_ns;    /* Unix time at session time 0 */
 	int64_t system_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
 };
