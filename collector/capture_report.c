@@ -305,8 +305,10 @@ static void finish_in_child(struct collector *c, char *report, int64_t ns)
 /* The session's own database, in its folder: nothing but who is who. NULL: it cannot be. */
 static char *make_session_db(struct collector *c, struct db **db)
 {
-	struct db_open how = {
-		.overwrite = true, .utc_epoch_ns = c->zero_real, .system_clock_ns = c->clock.zero};
+	struct db_open how = {.is_scratch = true,
+			      .overwrite = true,
+			      .utc_epoch_ns = c->zero_real,
+			      .system_clock_ns = c->clock.zero};
 	unsigned also = c->options->capture.flight_ns ? DB_NEXT_FILES : 0u;
 	char *path = session_db_path(&c->session), why[512] = "";
 

@@ -30,6 +30,31 @@ static void times_between_snapshots_are_interpolated(void **state)
 	clock_map_release(&m);
 }
 
+static void a_moment_has_its_ticks_and_time_zero_can_move(void **state)
+{
+	struct clock_map m;
+
+	(void)state;
+	clock_map_init(&m, SL_CLOCK_TSC, 1000000);
+	clock_map_add(&m, 5000, 1000000);
+	clock_map_add(&m, 7000, 1001000);
+	clock_map_add(&m, 8000, 1003000);
+	assert_int_equal(clock_map_ticks(&m, 1000000), 5000);
+	assert_int_equal(clock_map_ticks(&m, 1000500), 6000);
+	assert_int_equal(clock_map_ticks(&m, 1002000), 7500);
+	assert_int_equal(clock_map_ticks(&m, 1003000), 8000);
+	assert_int_equal(clock_map_ticks(&m, 1004000), 8500); /* the last slope goes on */
+	assert_int_equal(clock_map_ticks(&m, 999500), 4000);
+	assert_int_equal(clock_map_ns(&m, 7500), 2000);
+	clock_map_shift(&m, 1500);
+	assert_int_equal(clock_map_ns(&m, 7500), 500);
+	assert_int_equal(clock_map_ns(&m, 6000), -1000);
+	assert_int_equal(clock_map_ticks(&m, 1002000), 7500);
+	clock_map_add(&m, 9000, 1004000);
+	assert_int_equal(clock_map_ns(&m, 8500), 2000);
+	clock_map_release(&m);
+}
+
 static void a_snapshot_that_does_not_advance_is_ignored(void **state)
 {
 	struct clock_map m;
@@ -98,6 +123,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_between_snapshots_are_interpolated),
+		cmocka_unit_test(a_moment_has_its_ticks_and_time_zero_can_move),
 		cmocka_unit_test(a_snapshot_that_does_not_advance_is_ignored),
 		cmocka_unit_test(long_sessions_stay_small_and_exact),
 		cmocka_unit_test(this_machine_is_measured_right),
