@@ -452,7 +452,7 @@ void capture_asked(struct collector *c, int sock, const struct hello *h)
 	uint32_t wanted = h->range ? SL_CAPTURE_BY_NVTX : SL_CAPTURE_BY_CUDA;
 	bool has_ended = false;
 
-	if (!(p->options->by & wanted) || !c->session.control) {
+	if (!p->options || !(p->options->by & wanted) || !c->session.control) {
 		close(sock);
 		return;
 	}
@@ -604,6 +604,7 @@ void capture_tick(struct collector *c)
 	struct capture *p = &c->capture;
 	int64_t now;
 
+	/* Without options it is recover, which only reads on. */
 	if (!p->options || !c->session.control)
 		return;
 	if (p->delay_until || p->stop_mono) {

@@ -247,6 +247,20 @@ static void note_windows(struct collector *c)
 							   : w->list[i].to_mono - c->clock.zero);
 }
 
+static const char *why_none(const struct capture *p)
+{
+	if (!p->options)
+		return "its collector was killed before";
+	if (p->options->by & SL_CAPTURE_BY_CUDA)
+		return "--capture-range=cudaProfilerApi, and no process called cudaProfilerStart";
+	if (p->options->by & SL_CAPTURE_BY_NVTX)
+		return "--capture-range=nvtx, and no process opened that range";
+	if (p->options->by_hotkey)
+		return "--capture-range=hotkey, and nobody pressed it";
+	return p->delay_until ? "the program ended before --delay was over"
+			      : "nobody said 'sightline start'";
+}
+
 void capture_report_contents(struct collector *c)
 {
 	struct capture *p = &c->capture;
@@ -263,14 +277,7 @@ void capture_report_contents(struct collector *c)
 		notes_say(c, 2,
 			  "nothing was recorded: no capture began (%s); the report has the "
 			  "processes only",
-			  p->options->by & SL_CAPTURE_BY_CUDA
-				  ? "--capture-range=cudaProfilerApi, and no process called "
-				    "cudaProfilerStart"
-			  : p->options->by & SL_CAPTURE_BY_NVTX
-				  ? "--capture-range=nvtx, and no process opened that range"
-			  : p->options->by_hotkey ? "--capture-range=hotkey, and nobody pressed it"
-			  : p->delay_until        ? "the program ended before --delay was over"
-						  : "nobody said 'sightline start'");
+			  why_none(p));
 }
 
 static void finish_in_child(struct collector *c, char *report, int64_t ns)
