@@ -117,6 +117,7 @@ struct arenas {
 	struct arena *first;
 	/* Calls that ended later stay in the rings, ticks (flight recorder); 0: none does. */
 	uint64_t hold;
+	bool follows_files; /* in calls that have no row, too (flight recorder) */
 	uint32_t last_id;
 	int64_t uses;                              /* threads seen */
 	uint64_t refused;                          /* hellos that were no good */

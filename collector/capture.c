@@ -15,11 +15,13 @@
 
 #include "collector/attach.h"
 #include "collector/cmd.h"
+#include "collector/flight.h"
 #include "collector/gpu.h"
 #include "collector/pidns.h"
 
 #define SECOND_NS    INT64_C(1000000000)
 #define READ_WAIT_NS (5 * SECOND_NS) /* for rings to be read up to the end of a capture */
+#define FLIGHT_WAIT_NS (60 * SECOND_NS) /* the same, where they hold all there is */
 #define GPU_WAIT_NS  (3 * SECOND_NS) /* for CUPTI's last word on it */
 
 static int64_t mono_now(void)
@@ -287,7 +289,9 @@ static bool is_read(const struct collector *c)
 	uint64_t to = p->windows.cnt ? p->windows.list[p->windows.cnt - 1].to : 0;
 	int64_t waited = mono_now() - p->ended_mono;
 
-	if (c->clock.newest < to || waited > READ_WAIT_NS)
+	if (!flight_is_read(c))
+		return false;
+	if (c->clock.newest < to || waited > (c->flight ? FLIGHT_WAIT_NS : READ_WAIT_NS))
 		return c->clock.newest >= to;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		if (drain_read_to(a) < to)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "collector/cmd.h"
+#include "collector/flight.h"
 #include "collector/gpu.h"
 #include "collector/live.h"
 #include "collector/nvtx.h"
@@ -271,6 +272,7 @@ void capture_report_contents(struct collector *c)
 		if (cut)
 			nvtx_leave_report(&c->arenas, a, capture_report_length(c));
 	}
+	flight_contents(c);
 	if (p->has_begun)
 		note_windows(c);
 	else

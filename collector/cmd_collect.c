@@ -98,7 +98,8 @@ int cmd_collect(int argc, char **argv)
 		answer(ready, "!", why);
 		return SL_EXIT_FAIL;
 	}
-	ask.report = report;
+	/* The flight recorder's have their names when there is a reason for them. */
+	ask.report = o.capture.flight_ns ? NULL : report;
 	ask.preload = preload;
 	ask.root = root;
 	err = collect_open(&c, &ask, why, sizeof(why));

@@ -163,8 +163,9 @@ static int profile(const struct profile_options *o, int argc, char **argv, const
 		return SL_EXIT_FAIL;
 	}
 	keeper = keeper_start();
-	report = choose_report(o, l.pid);
-	if (!report || open_collection(&c, o, preload, report, keeper) != 0) {
+	/* The flight recorder's have their names when there is a reason for them. */
+	report = o->capture.flight_ns ? NULL : choose_report(o, l.pid);
+	if ((!report && !o->capture.flight_ns) || open_collection(&c, o, preload, report, keeper) != 0) {
 		launch_cancel(&l);
 		free(report);
 		return SL_EXIT_FAIL;

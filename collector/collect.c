@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "collector/cmd.h"
+#include "collector/flight.h"
 #include "collector/gpu.h"
 #include "collector/keeper.h"
 #include "collector/positions.h"
@@ -251,6 +252,8 @@ bool collect_can_wait(struct collector *c)
 
 	if (c->root_is_gone || c->leaving_cnt || !c->session.control || capture_is_urgent(c))
 		return false;
+	if (c->flight)
+		return flight_can_wait(c, mono_now() - c->tick_at);
 	look_for_free_cpu(c);
 	p = c->free_looks < FREE_LOOKS ? &when_full : &when_free;
 	if (mono_now() - c->tick_at > p->ns || (c->sched && sched_fill(c->sched) > LAZY_FILL))
@@ -269,6 +272,13 @@ static int64_t commit_period(const struct collector *c)
 	return c->is_busy ? COMMIT_NS : SECOND_NS;
 }
 
+int collect_poll(struct collector *c)
+{
+	if (!c->sched)
+		return 0;
+	return c->flight ? flight_poll(c) : sched_poll(c->sched, &model_sched_ops, &c->model);
+}
+
 size_t collect_tick(struct collector *c)
 {
 	int64_t begun = mono_now();
@@ -278,11 +288,11 @@ size_t collect_tick(struct collector *c)
 	add_snapshot(c);
 	if (c->session.control)
 		beat(c);
-	if (c->sched)
-		c->sched_rows = (size_t)sched_poll(c->sched, &model_sched_ops, &c->model);
+	c->sched_rows = (size_t)collect_poll(c);
 	all += c->sched_rows;
 	/* Whoever forked in what was just polled had said hello before. */
 	loop_accept(c);
+	flight_before(c);
 	do {
 		taken = drain_round(&c->arenas, ROWS_PER_ROUND);
 		all += taken;
@@ -298,6 +308,7 @@ size_t collect_tick(struct collector *c)
 	    has_news(c))
 		collect_commit(c);
 	capture_tick(c);
+	flight_after(c);
 	return all;
 }
 
@@ -342,12 +353,13 @@ int collect_finish(struct collector *c)
 	struct keeper_message done = {.kind = KEEPER_DONE};
 	int err;
 
+	flight_close(c);
 	capture_close(c);
 	if (c->session.control)
 		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
 	if (c->sched) {
 		sched_stop(c->sched);
-		sched_poll(c->sched, &model_sched_ops, &c->model);
+		collect_poll(c);
 	}
 	collect_drain(c);
 	drain_reap(&c->arenas, true);
@@ -360,6 +372,7 @@ int collect_finish(struct collector *c)
 	if (c->sched)
 		sched_close(c->sched);
 	err = capture_report_close(c, capture_report_length(c));
+	flight_release(c);
 	session_remove(&c->session);
 	if (c->keeper >= 0) {
 		keeper_send(c->keeper, &done, -1);

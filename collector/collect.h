@@ -19,6 +19,8 @@
 #include "collector/profile_options.h"
 #include "collector/session.h"
 
+struct flight;
+
 struct collector {
 	int64_t tick_at;   /* CLOCK_MONOTONIC of the last round */
 	size_t sched_rows; /* context switches it had */
@@ -52,6 +54,7 @@ struct collector {
 	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at,
 		alone_at; /* session ns */
 	struct capture capture;
+	struct flight *flight; /* NULL: no recorder */
 	int64_t zero_real; /* Unix time at session time 0, ns */
 	unsigned idle_rounds;
 	int uptime;          /* /proc/uptime, -1 none */
@@ -86,6 +89,8 @@ void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint3
 /* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
 bool collect_can_wait(struct collector *c);
 size_t collect_tick(struct collector *c);
+/* What the kernel has to say; events handled. */
+int collect_poll(struct collector *c);
 /* Brings c->now up to date. */
 void collect_now(struct collector *c);
 /* The report, or its time 0, is another: what recover and the keeper need to know. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/cmd.h"
+#include "collector/flight.h"
 #include "collector/keeper.h"
 #include "collector/positions.h"
 
@@ -43,7 +44,9 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.signal_threshold_ticks = ticks(signal_ns, ticks_per_ns),
 		.on_full = o->on_full,
 		.wait_ms = 1000,
-		.quota_chunks = (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
+		.quota_chunks = o->capture.flight_ns
+					? flight_quota(o)
+					: (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
 		.collector_pid = (uint32_t)getpid(),
 		.state = SL_SESSION_ON,
 		.gate = !capture_waits(&o->capture) || o->capture.flight_ns,
@@ -259,6 +262,8 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	notes_begin(c);
 	take_sched(c, &opening);
 	err = capture_open(c);
+	if (!err)
+		err = flight_open(c);
 	if (err) {
 		collect_abandon(c, false);
 		return err;

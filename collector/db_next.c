@@ -52,11 +52,11 @@ static const struct {
 };
 #define SAID_CNT (sizeof(SAID) / sizeof(SAID[0]))
 
-/* Of processes that have ended, only those remain that living ones descend from. */
+/* Of processes that had ended before the report began, only those remain that others descend from. */
 static const char prune[] =
-	"DELETE FROM main.SL_PROCESS_TREE WHERE end IS NOT NULL AND globalPid NOT IN ("
-	"WITH RECURSIVE kept(pid) AS (SELECT globalPid FROM main.SL_PROCESS_TREE WHERE end IS NULL "
-	"UNION"
+	"DELETE FROM main.SL_PROCESS_TREE WHERE end < %lld AND globalPid NOT IN ("
+	"WITH RECURSIVE kept(pid) AS (SELECT globalPid FROM main.SL_PROCESS_TREE "
+	"WHERE end IS NULL OR end >= %lld UNION"
 	" SELECT t.parentGlobalPid FROM main.SL_PROCESS_TREE t JOIN kept ON t.globalPid = kept.pid"
 	" WHERE t.parentGlobalPid IS NOT NULL) SELECT pid FROM kept)";
 static const char prune_names[] = "DELETE FROM main.%s WHERE (%s >> 24) NOT IN (SELECT globalPid "
@@ -131,13 +131,13 @@ static int shift_all(struct db *db, int64_t shift)
 	return err;
 }
 
-static int prune_all(struct db *db)
+static int prune_all(struct db *db, int64_t begin)
 {
 	int err;
 
 	if (!db_table_exists(db, "SL_PROCESS_TREE"))
 		return 0;
-	err = run(db, sqlite3_mprintf("%s", prune));
+	err = run(db, sqlite3_mprintf(prune, (long long)begin, (long long)begin));
 	if (!err && db_table_exists(db, "PROCESSES"))
 		err = run(db, sqlite3_mprintf(prune_names, "PROCESSES", "globalPid"));
 	if (!err && db_table_exists(db, "ThreadNames"))
@@ -188,7 +188,7 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 	if (!err)
 		err = db_begin(db);
 	if (!err)
-		err = prune_all(db);
+		err = prune_all(db, shift);
 	if (!err)
 		err = shift_all(db, shift);
 	if (!err)

@@ -139,6 +139,8 @@ static void take_record(struct arenas *as, struct thread *t, const struct call *
 	default:
 		if (windows_have(as->windows, c->start))
 			rows_call(as, t, c);
+		else if (as->follows_files)
+			rows_call_unseen(as, t, c);
 	}
 }
 

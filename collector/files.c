@@ -60,8 +60,59 @@ void file_name_set(struct file_names *names, uint32_t serial, const char *text, 
 	n->path_id = DB_NULL;
 }
 
+/* A page of files of which none has a name or is open. */
+static void drop_page(struct arena *a, uint32_t page)
+{
+	struct file_names *names = &a->names;
+
+	for (uint32_t k = 0; k < FILE_PAGE; k++)
+		if (names->page[page][k].text)
+			return;
+	for (struct image *im = a->images; im; im = im->next)
+		for (uint32_t k = 0; page < im->file_pages && im->file[page] && k < FILE_PAGE; k++)
+			if (im->file[page][k].is_open)
+				return;
+	for (struct image *im = a->images; im; im = im->next)
+		if (page < im->file_pages) {
+			free(im->file[page]);
+			im->file[page] = NULL;
+		}
+	free(names->page[page]);
+	names->page[page] = NULL;
+}
+
+static void drop_name(struct arena *a, uint32_t serial)
+{
+	struct file_name *n = file_name_find(&a->names, serial);
+
+	if (!n)
+		return;
+	free(n->text);
+	*n = (struct file_name){0};
+	/* Serials are given out one after the other, and closed in about that order. */
+	if (serial % 64 == 0)
+		drop_page(a, serial / FILE_PAGE);
+}
+
+void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64_t ns)
+{
+	struct file_names *names = &im->arena->names;
+	uint32_t *slot;
+
+	file_close(m, im, serial, ns);
+	if (!names->closed)
+		names->closed = calloc(FILE_CLOSED, sizeof(*names->closed));
+	if (!names->closed)
+		return;
+	slot = &names->closed[names->closed_cnt++ % FILE_CLOSED];
+	drop_name(im->arena, *slot);
+	*slot = serial;
+}
+
 void file_names_release(struct file_names *names)
 {
+	free(names->closed);
+	names->closed = NULL;
 	for (uint32_t i = 0; i < names->pages; i++) {
 		if (!names->page[i])
 			continue;

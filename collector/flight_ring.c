@@ -154,22 +154,42 @@ static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct fli
 	}
 }
 
+#define SLOTS_MOST (SL_SLOT_CNT * 3 / 4)
+
+static uint32_t spare_chunks(const struct arena *a)
+{
+	return a->map->chunk_cnt / 8 < SPARE_CHUNKS ? a->map->chunk_cnt / 8 : SPARE_CHUNKS;
+}
+
+/* How many chunks there are too many. */
+static uint32_t chunks_over(const struct arena *a)
+{
+	uint32_t used = backlog(a) + 2 * threads_of(a), room = a->map->chunk_cnt - spare_chunks(a);
+
+	return used > room ? used - room : 0;
+}
+
+bool flight_is_short(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		if (!a->is_bad && (chunks_over(a) || threads_of(a) > SLOTS_MOST))
+			return true;
+	return false;
+}
+
 /* Up to when this arena's part of @ages, from @first on, has to be read; 0: it has room. */
 static uint64_t shortage(struct arena *a, struct flight_ages *ages, size_t first,
 			 struct flight_ages *gone)
 {
-	uint32_t threads = threads_of(a), used = backlog(a) + 2 * threads;
-	uint32_t spare =
-		a->map->chunk_cnt / 8 < SPARE_CHUNKS ? a->map->chunk_cnt / 8 : SPARE_CHUNKS;
-	uint32_t room = a->map->chunk_cnt - spare, slots = SL_SLOT_CNT * 3 / 4;
+	uint32_t threads = threads_of(a), over = chunks_over(a);
 	uint64_t ticks = 0, more;
 
-	if (used > room)
+	if (over)
 		ticks = flight_ages_pick(ages, first,
-					 (uint64_t)(used - room + spare / 2) * SL_CHUNK_BYTES);
-	if (threads <= slots)
+					 (uint64_t)(over + spare_chunks(a) / 2) * SL_CHUNK_BYTES);
+	if (threads <= SLOTS_MOST)
 		return ticks;
-	more = flight_ages_pick(gone, 0, (uint64_t)(threads - slots + 256) * THREAD_BYTES);
+	more = flight_ages_pick(gone, 0, (uint64_t)(threads - SLOTS_MOST + 256) * THREAD_BYTES);
 	return more > ticks ? more : ticks;
 }
 

@@ -30,6 +30,9 @@ uint64_t flight_ages_pick(struct flight_ages *ages, size_t first, uint64_t bytes
 /* Bytes of the chunks that threads have, all arenas together; and those of them that cannot be taken from them. */
 uint64_t flight_used(const struct arenas *as, uint64_t *fixed);
 
+/* Is an arena about to run out of chunks or slots? */
+bool flight_is_short(const struct arenas *as);
+
 /*
  * Adds the chunks of all rings to @ages. Ticks: to be read up to so that no arena runs out of chunks or slots; 0: none
  * is about to.

@@ -149,8 +149,7 @@ static void on_child(struct collector *c)
 		}
 		c->root_is_gone = true;
 		c->root_status = status;
-		if (c->sched)
-			sched_poll(c->sched, &model_sched_ops, &c->model);
+		collect_poll(c);
 		p = model_find_newest(&c->model, (uint32_t)pid);
 		if (p)
 			model_exit(&c->model, p, c->now, status);
@@ -196,8 +195,7 @@ static void on_proc(struct collector *c, struct proc *p)
 	if (p->is_gone || p->pidfd < 0)
 		return;
 	/* The kernel's event has the exit status: let it come first. */
-	if (c->sched)
-		sched_poll(c->sched, &model_sched_ops, &c->model);
+	collect_poll(c);
 	if (c->child && p->pid == (uint32_t)c->child)
 		on_child(c);
 	else

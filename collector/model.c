@@ -186,8 +186,12 @@ void model_image_end(struct model *m, struct image *im, int64_t ns)
 
 void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
 {
+	bool is_news = status >= 0 && p->status < 0;
+
 	if (status >= 0)
 		p->status = status;
+	if (is_news && m->ended)
+		m->ended(m->watch_ctx, p);
 	if (p->is_gone) {
 		if (status >= 0 && !p->is_forked)
 			db_process_ended(m->db, GLOBAL_PID(p->pid), p->end_ns, status);

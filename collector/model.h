@@ -99,6 +99,7 @@ struct model {
 	uint64_t sched_rows; /* since the last commit */
 	int64_t sched_first, sched_last;
 	void (*watch)(void *ctx, struct proc *p); /* a process became known: give it a pidfd */
+	void (*ended)(void *ctx, struct proc *p); /* how it ended became known; NULL: nobody asks */
 	void *watch_ctx;
 };
 
@@ -158,10 +159,14 @@ struct file_name {
 	int64_t path_id; /* DB_NULL not interned yet */
 };
 
+#define FILE_CLOSED 65536u /* names that are kept, though their files were closed in calls that have no row */
+
 /* What an arena knows of the serials it gave out. */
 struct file_names {
 	struct file_name **page;
 	uint32_t pages;
+	uint32_t *closed; /* [FILE_CLOSED], a ring; NULL none */
+	uint32_t closed_cnt;
 };
 
 static inline struct file *file_find(const struct image *im, uint32_t serial)
@@ -186,6 +191,11 @@ void file_close_all(struct model *m, struct image *im, int64_t ns);
 void file_release(struct image *im);
 /* Descriptors may mean something else by now: each is a new file from here on. */
 void file_forget_all(struct arena *a);
+/*
+ * @serial was closed by a call that has no row (flight recorder): its name may go in a while, so that a program that opens
+ * files for ever takes no memory for ever. Others may still have it: those that forked, calls not read yet.
+ */
+void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64_t ns);
 void file_names_release(struct file_names *names);
 /* Gives @serial a name, unless it has one. */
 void file_name_set(struct file_names *names, uint32_t serial, const char *text, uint32_t len);

@@ -8,6 +8,7 @@
 #include "collector/strings.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -286,6 +287,41 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 		file_close(m, t->image, c->serial, end);
 }
 
+void rows_call_unseen(struct arenas *as, struct thread *t, const struct call *c)
+{
+	struct arena *a = t->image->arena;
+	const struct sl_hook_info *hook = &sl_hook_info[c->hook];
+	char text[64];
+	int n;
+
+	if (c->hook >= SL_HOOK_CNT || as->model->no_osrt || c->failed)
+		return;
+	if (c->bytes || c->new_serial) {
+		rows_name_ahead(a, c);
+	} else if (c->serial && hook->io == SL_IO_OPEN) {
+		n = snprintf(text, sizeof(text), "%s:", hook->name);
+		file_name_set(&a->names, c->serial, text, (uint32_t)n);
+	} else if (c->serial && hook->io == SL_IO_CLOSE) {
+		file_close_unseen(as->model, t->image, c->serial,
+				  clock_map_ns(as->clock, c->start));
+	}
+}
+
+/* Of a descriptor, between two windows. True: that is all there is to it. */
+static bool meta_unseen(struct arenas *as, struct thread *t, const struct call *c,
+			const struct meta *m, int64_t ns)
+{
+	if (!as->follows_files || windows_have(as->windows, c->start))
+		return false;
+	if (c->hook == SL_META_CLOSE)
+		file_close_unseen(as->model, t->image, m->serial, ns);
+	else if (c->hook == SL_META_FILE || c->hook == SL_META_SOCKET || c->hook == SL_META_DUP)
+		rows_name_ahead(t->image->arena, c);
+	else
+		return false;
+	return true;
+}
+
 static void lost(struct arenas *as, struct thread *t, const struct call *c, const struct meta *m)
 {
 	unsigned kind =
@@ -326,6 +362,8 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 	if (m.serial && as->model->no_osrt)
 		return;
 	ns = clock_map_ns(as->clock, c->start);
+	if (meta_unseen(as, t, c, &m, ns))
+		return;
 	switch (c->hook) {
 	case SL_META_IMAGE:
 		m.len = copy_text(m.bytes, m.len, raw);

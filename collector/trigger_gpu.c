@@ -217,7 +217,7 @@ static void judge(struct trigger_gpu *g, struct gpu *gpu, uint32_t k, uint64_t u
 	snprintf(why, sizeof(why), "trigger '%s': GPU %u was idle for %.1f %% of %s (process %u)",
 		 t->text, (uint32_t)(gpu - g->gpu), idle * 100,
 		 trigger_time(t->over_ns, over, sizeof(over)), gpu->pid);
-	g->fire(g->to, why, gpu->pid);
+	g->fire(g->to, why, 0);
 }
 
 static void on_flushed(struct trigger_gpu *g, uint32_t arena, uint32_t image,

@@ -131,7 +131,8 @@ static int64_t ns_of(const struct arenas *as, uint64_t ticks)
 	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS);
 }
 
-static void took(const struct at *at, uint32_t which, const char *name, uint64_t ticks)
+static void took(const struct at *at, uint32_t which, const char *name, uint64_t start,
+		 uint64_t ticks)
 {
 	char why[400], text[480];
 
@@ -141,7 +142,7 @@ static void took(const struct at *at, uint32_t which, const char *name, uint64_t
 			continue;
 		snprintf(text, sizeof(text), "%s (process %u, thread %u)", why,
 			 at->thread->image->proc->pid, at->thread->tid);
-		at->w->fire(at->w->to, text, at->thread->image->proc->pid);
+		at->w->fire(at->w->to, text, start);
 	}
 }
 
@@ -286,7 +287,7 @@ static void ended(const struct at *at, const struct open_range *r, uint64_t tick
 
 	for (uint32_t i = 0; i < at->w->ts->cnt; i++)
 		if (which >> i & 1)
-			took(at, 1u << i, text ? text : at->w->ts->at[i].name, ticks);
+			took(at, 1u << i, text ? text : at->w->ts->at[i].name, r->ticks, ticks);
 }
 
 static void on_begin(const struct at *at, const struct call *c)
@@ -404,7 +405,7 @@ static void on_call(const struct at *at, const uint64_t *w, uint32_t head, unsig
 		name = which ? sl_hook_info[hook].name : NULL;
 	}
 	if (which)
-		took(at, which, name, ticks);
+		took(at, which, name, w[0], ticks);
 }
 
 static void on_other(const struct at *at, const struct call *c)

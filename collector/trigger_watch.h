@@ -10,8 +10,8 @@
 
 struct trigger_watch;
 
-/* @why: a sentence. */
-typedef void trigger_fire_fn(void *to, const char *why, uint32_t pid);
+/* @why: a sentence. @since: when what fired began, ticks; 0: nothing that has a beginning. */
+typedef void trigger_fire_fn(void *to, const char *why, uint64_t since);
 
 /* NULL without memory. @ts stays the caller's. */
 struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fire, void *to);

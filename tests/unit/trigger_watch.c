@@ -10,10 +10,10 @@
 
 static char fired[8192];
 
-static void fire(void *to, const char *why, uint32_t pid)
+static void fire(void *to, const char *why, uint64_t since)
 {
 	(void)to;
-	assert_int_equal(pid, getpid());
+	(void)since;
 	snprintf(fired + strlen(fired), sizeof(fired) - strlen(fired), "%s\n", why);
 }
 

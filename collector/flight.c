@@ -1,0 +1,536 @@
+/* flight.c - see flight.h: what is held back, when a report is due, and why. */
+#include "collector/flight.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/cmd.h"
+#include "collector/collect.h"
+#include "collector/flight_sched.h"
+#include "collector/trigger_watch.h"
+
+#define SECOND_NS   INT64_C(1000000000)
+#define SETTLE_NS   2000000ll            /* switches are told so late (sched.h) */
+#define CRASH_NS    100000000ll          /* so long others may end with it */
+#define RESIDENT_NS SECOND_NS            /* between two looks at what memory there is */
+#define WATCH_NS    20000000ll           /* triggers look so often */
+#define REST_NS     200000000ll          /* without triggers */
+#define SLACK       (UINT64_C(16) << 20) /* pages that nobody uses, before they go back to the system */
+#define AHEAD       (UINT64_C(48) << 20) /* what a program may write before we get to look */
+#define ALWAYS      (UINT64_C(8) << 20)  /* kept however much threads take by themselves */
+#define LAZY_FILL   25u                  /* per cent of the kernel's buffers that may wait */
+
+enum flight_state {
+	FLIGHT_READY,
+	FLIGHT_DUMPING, /* a report is being written */
+	FLIGHT_OVER,    /* nothing can be written any more */
+};
+
+/* What limits a window. */
+enum flight_limit {
+	LIMIT_TIME,
+	LIMIT_START, /* of the session */
+	LIMIT_DUMP,  /* what came before is in the report before */
+	LIMIT_MEMORY,
+};
+static const char *const limit_words[] = {"time", "start", "previous report", "memory"};
+
+/* A report that somebody wants. */
+struct wish {
+	bool is_there, overwrite;
+	enum capture_source source;
+	int64_t due;       /* CLOCK_MONOTONIC */
+	int64_t since;     /* what it is about began then, 0: nothing has to be in it */
+	char reason[1024]; /* several, if they came together */
+	char *report;
+};
+
+struct flight {
+	enum flight_state state;
+	int64_t ns;
+	uint64_t bytes;
+	/* Everything that ended later is there. */
+	int64_t whole; /* CLOCK_MONOTONIC */
+	enum flight_limit limit;
+	bool is_full; /* memory is being made: chunks go back at once */
+	struct triggers triggers;
+	struct trigger_watch *watch;
+	struct flight_sched sched;
+	struct flight_ages ages; /* scratch */
+	int64_t resident_at;
+	struct wish wish, running;
+	uint64_t to;    /* ticks: end of the window that is being written */
+	bool reads_all; /* while it is: what came since is not kept */
+	enum flight_limit running_limit;
+	int64_t running_whole;   /* ns */
+	int64_t dumped, crashed; /* CLOCK_MONOTONIC of the last; 0 none */
+	uint64_t dumps, held_off;
+	bool has_ended; /* every process of the program has */
+	bool failed_said;
+};
+
+static int64_t mono_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
+}
+
+/* ---- reasons ---- */
+
+static void wish_clear(struct wish *w)
+{
+	free(w->report);
+	memset(w, 0, sizeof(*w));
+}
+
+/* Those that come together are one. */
+static void wish_add(struct flight *f, enum capture_source source, const char *reason, int64_t due)
+{
+	struct wish *w = &f->wish;
+	size_t len = strlen(w->reason);
+
+	if (!w->is_there) {
+		w->source = source;
+		w->due = due;
+	} else if (due < w->due) {
+		w->due = due;
+	}
+	w->is_there = true;
+	if (len + strlen(reason) + 3 < sizeof(w->reason))
+		snprintf(w->reason + len, sizeof(w->reason) - len, "%s%s", len ? "; " : "", reason);
+	else if (len + 6 < sizeof(w->reason) &&
+		 (len < 5 || strcmp(w->reason + len - 5, "; ...") != 0))
+		memcpy(w->reason + len, "; ...", 6);
+}
+
+int flight_dump(struct collector *c, const char *reason, const char *report, bool overwrite)
+{
+	struct flight *f = c->flight;
+
+	if (!f)
+		return -ENOTSUP;
+	if (f->state == FLIGHT_OVER)
+		return -ESHUTDOWN;
+	wish_add(f, CAPTURE_SOURCE_COMMAND, reason, mono_now());
+	if (report && !f->wish.report) {
+		f->wish.report = strdup(report);
+		f->wish.overwrite = overwrite;
+	}
+	return f->state == FLIGHT_DUMPING;
+}
+
+/* A trigger_fire_fn. */
+static void triggered(void *to, const char *why, uint64_t since)
+{
+	struct collector *c = to;
+	struct flight *f = c->flight;
+	int64_t now = mono_now();
+
+	/* Too soon after a report, or of a kind with what is about to be written. */
+	if ((f->dumps && now - f->dumped < f->ns) || f->state == FLIGHT_DUMPING ||
+	    f->wish.is_there) {
+		f->held_off++;
+		return;
+	}
+	wish_add(f, CAPTURE_SOURCE_TRIGGER, why, now);
+	if (since)
+		f->wish.since = clock_map_ns(&c->clock, since) + c->clock.zero;
+}
+
+static const char *name_of(struct model *m, const struct proc *p)
+{
+	for (int i = 0; p && !p->exe && i < 64; i++)
+		p = p->parent_pid ? model_find_newest(m, p->parent_pid) : NULL;
+	if (!p || !p->exe)
+		return "?";
+	return strrchr(p->exe, '/') ? strrchr(p->exe, '/') + 1 : p->exe;
+}
+
+static const struct {
+	int sig;
+	const char *name;
+} crashes[] = {
+	{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"},
+	{SIGBUS, "SIGBUS"},   {SIGILL, "SIGILL"},
+	{SIGFPE, "SIGFPE"},   {SIGSYS, "SIGSYS"},
+	{SIGTRAP, "SIGTRAP"}, {SIGXCPU, "SIGXCPU"},
+	{SIGXFSZ, "SIGXFSZ"}, {SIGKILL, "SIGKILL (by somebody, or because memory had run out)"}};
+
+/* Of a signal that nobody sends for a good end; NULL: another one. */
+static const char *crash_name(int sig)
+{
+	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+		if (crashes[i].sig == sig)
+			return crashes[i].name;
+	return NULL;
+}
+
+/* For model.ended. */
+static void process_ended(void *ctx, struct proc *p)
+{
+	struct collector *c = ctx;
+	struct flight *f = c->flight;
+	bool is_root = p->pid == c->root;
+	int64_t now = mono_now();
+	char why[256];
+
+	if (!f || !p->in_tree || c->was_cut || f->state == FLIGHT_OVER)
+		return;
+	if (WIFSIGNALED(p->status) && crash_name(WTERMSIG(p->status)))
+		snprintf(why, sizeof(why), "process %u (%s) was killed by %s", p->pid,
+			 name_of(&c->model, p), crash_name(WTERMSIG(p->status)));
+	else if (WIFSIGNALED(p->status) && is_root)
+		snprintf(why, sizeof(why), "the program was killed by signal %d",
+			 WTERMSIG(p->status));
+	else if (WIFEXITED(p->status) && WEXITSTATUS(p->status) && is_root)
+		snprintf(why, sizeof(why), "the program ended with exit status %d",
+			 WEXITSTATUS(p->status));
+	else
+		return;
+	/* A tree of processes that crash all the time; but what the program itself fails of is always told. */
+	if (!is_root && f->crashed && now - f->crashed < f->ns && !f->wish.is_there) {
+		f->held_off++;
+		return;
+	}
+	f->crashed = now;
+	wish_add(f, CAPTURE_SOURCE_EXIT, why, now + CRASH_NS);
+}
+
+/* ---- begin and end ---- */
+
+uint32_t flight_quota(const struct profile_options *o)
+{
+	uint64_t chunks = ((uint64_t)o->capture.flight_bytes + AHEAD) / SL_CHUNK_BYTES;
+
+	return chunks < SL_CHUNK_CNT ? (uint32_t)chunks : SL_CHUNK_CNT;
+}
+
+int flight_open(struct collector *c)
+{
+	const struct capture_options *o = &c->options->capture;
+	struct flight *f;
+
+	if (!o->flight_ns)
+		return 0;
+	c->flight = f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->ns = o->flight_ns;
+	f->bytes = (uint64_t)o->flight_bytes;
+	f->whole = c->clock.zero;
+	f->limit = LIMIT_START;
+	f->sched.model = &c->model;
+	c->model.ended = process_ended;
+	c->arenas.hold = 1;
+	c->arenas.follows_files = true;
+	if (!o->triggers)
+		return 0;
+	if (triggers_read(&f->triggers, o->triggers, "profile"))
+		return -EINVAL;
+	f->watch = trigger_watch_new(&f->triggers, triggered, c);
+	return f->watch ? 0 : -ENOMEM;
+}
+
+void flight_release(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (!f)
+		return;
+	trigger_watch_free(f->watch);
+	flight_sched_release(&f->sched);
+	wish_clear(&f->wish);
+	wish_clear(&f->running);
+	free(f->ages.at);
+	free(f);
+	c->flight = NULL;
+}
+
+/* ---- memory ---- */
+
+static void set_whole(struct flight *f, int64_t mono, enum flight_limit limit)
+{
+	if (mono <= f->whole)
+		return;
+	f->whole = mono;
+	f->limit = limit;
+}
+
+/* On their way to the pool already. */
+static uint64_t spent(const struct arenas *as)
+{
+	uint64_t bytes = 0;
+
+	for (const struct arena *a = as->first; a; a = a->next)
+		bytes += a->spent_cnt * SL_CHUNK_BYTES;
+	return bytes;
+}
+
+/* What there is more than may be; and whether there is. */
+static uint64_t too_much(struct collector *c)
+{
+	struct flight *f = c->flight;
+	uint64_t fixed, used = flight_used(&c->arenas, &fixed) + f->sched.bytes;
+	uint64_t limit = fixed + ALWAYS > f->bytes ? fixed + ALWAYS : f->bytes;
+
+	used -= spent(&c->arenas) < used ? spent(&c->arenas) : used;
+	return used > limit ? used - limit : 0;
+}
+
+/* Moves the moment on before which things are let go. */
+static void let_go(struct collector *c)
+{
+	struct flight *f = c->flight;
+	struct arenas *as = &c->arenas;
+	int64_t mono = c->now + c->clock.zero - f->ns;
+	uint64_t ticks = mono > 0 ? clock_map_ticks(&c->clock, mono) : 1, more = too_much(c), full;
+
+	if (ticks > as->hold)
+		as->hold = ticks;
+	set_whole(f, mono, LIMIT_TIME);
+	f->is_full = more || flight_is_short(as);
+	if (f->is_full) {
+		f->ages.cnt = 0;
+		full = flight_look(as, &f->ages);
+		flight_sched_look(&f->sched, &f->ages);
+		if (more)
+			ticks = flight_ages_pick(&f->ages, 0, more + f->bytes / 16);
+		if (full > ticks)
+			ticks = full;
+		if (ticks > as->hold) {
+			as->hold = ticks;
+			set_whole(f, clock_map_ns(&c->clock, ticks) + c->clock.zero, LIMIT_MEMORY);
+		}
+	}
+	flight_sched_forget(&f->sched, as->hold);
+}
+
+/* Chunks that came back from one program are no use to another. */
+static void give_back(struct collector *c)
+{
+	struct flight *f = c->flight;
+	uint64_t resident;
+	int64_t now = mono_now();
+
+	if (now - f->resident_at < RESIDENT_NS)
+		return;
+	f->resident_at = now;
+	resident = flight_resident(&c->arenas) + f->sched.bytes;
+	if (resident > f->bytes + SLACK)
+		flight_trim(&c->arenas, resident - f->bytes);
+}
+
+/* ---- a report ---- */
+
+static bool has_gpu(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		if (a->gpu)
+			return true;
+	return false;
+}
+
+static void cannot(struct collector *c, const char *why)
+{
+	notes_say(c, 2, "flight recorder: no report could be written (%s): %s",
+		  c->flight->running.reason, why);
+}
+
+/* The window is the past, up to now. */
+static void begin_dump(struct collector *c)
+{
+	struct flight *f = c->flight;
+	int64_t now = mono_now(), past = now - f->whole;
+	struct capture_ask ask;
+	char why[512] = "";
+	int err;
+
+	wish_clear(&f->running);
+	f->running = f->wish;
+	memset(&f->wish, 0, sizeof(f->wish));
+	f->running_limit = past < f->ns ? f->limit : LIMIT_TIME;
+	f->running_whole = past = past < f->ns ? past : f->ns;
+	/* What fired a trigger is in the report, though it be longer: not all of what else happened meanwhile is. */
+	if (f->running.since && now - f->running.since > past)
+		past = now - f->running.since;
+	ask = (struct capture_ask){.source = f->running.source,
+				   .report = f->running.report,
+				   .overwrite = f->running.overwrite,
+				   .past_ns = past > 0 ? past : 1};
+	err = capture_begin(c, &ask, why, sizeof(why));
+	if (!err)
+		err = capture_end(c, f->running.source);
+	if (err) {
+		cannot(c, why[0] ? why : strerror(-err));
+		wish_clear(&f->running);
+		return;
+	}
+	f->state = FLIGHT_DUMPING;
+	f->to = c->capture.windows.list[c->capture.windows.cnt - 1].to;
+	/* What the GPU did is told when it has been done for a while: that must be read then. */
+	f->reads_all = has_gpu(&c->arenas);
+	c->arenas.hold = f->reads_all ? 0 : f->to;
+}
+
+/* It is written; the recorder goes on where the window ended. */
+static void end_dump(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	f->state = c->capture.state == CAPTURE_OVER ? FLIGHT_OVER : FLIGHT_READY;
+	f->dumps++;
+	f->dumped = mono_now();
+	c->arenas.hold = f->reads_all ? c->clock.newest : f->to;
+	set_whole(f, clock_map_ns(&c->clock, c->arenas.hold) + c->clock.zero, LIMIT_DUMP);
+	flight_sched_forget(&f->sched, f->to);
+	wish_clear(&f->running);
+}
+
+/* Every process has ended: nobody will write any more. */
+static void program_ended(struct flight *f)
+{
+	f->has_ended = true;
+	if (triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
+		wish_add(f, CAPTURE_SOURCE_EXIT, "the program has ended (trigger 'exit')", 0);
+}
+
+void flight_before(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (!f || f->state == FLIGHT_OVER)
+		return;
+	if (f->watch)
+		trigger_watch_round(f->watch, &c->arenas);
+	if (!f->has_ended && c->root_is_gone && !c->model.alive)
+		program_ended(f);
+	if (f->state == FLIGHT_DUMPING)
+		return;
+	if (f->wish.is_there && (f->has_ended || mono_now() >= f->wish.due))
+		begin_dump(c);
+	if (f->state != FLIGHT_READY)
+		return;
+	if (f->has_ended)
+		c->arenas.hold = 0;
+	else
+		let_go(c);
+}
+
+void flight_after(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (!f || f->state == FLIGHT_OVER)
+		return;
+	if (f->is_full)
+		collect_commit(c);
+	if (f->state == FLIGHT_DUMPING && c->capture.state != CAPTURE_ENDING)
+		end_dump(c);
+	give_back(c);
+}
+
+bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
+{
+	struct flight *f = c->flight;
+
+	if (f->state != FLIGHT_READY || f->wish.is_there)
+		return false;
+	if (since_tick_ns > (f->watch ? WATCH_NS : REST_NS))
+		return false;
+	return (!c->sched || sched_fill(c->sched) <= LAZY_FILL) && !too_much(c) &&
+	       !flight_is_short(&c->arenas);
+}
+
+int flight_poll(struct collector *c)
+{
+	return sched_poll(c->sched, &flight_sched_ops, &c->flight->sched);
+}
+
+bool flight_is_read(const struct collector *c)
+{
+	const struct flight *f = c->flight;
+
+	return !f || !c->sched || c->now + c->clock.zero > c->capture.ended_mono + SETTLE_NS;
+}
+
+/* ---- what the report says ---- */
+
+static void number(struct collector *c, const char *name, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	db_meta_capture(c->db, name, text);
+}
+
+void flight_contents(struct collector *c)
+{
+	struct flight *f = c->flight;
+	const struct window *w;
+	char whole[32], asked[32];
+
+	if (!f || !f->running.is_there || !c->capture.windows.cnt)
+		return;
+	w = &c->capture.windows.list[c->capture.windows.cnt - 1];
+	if (c->sched)
+		flight_sched_tell(&f->sched, (uint64_t)w->from_mono, (uint64_t)w->to_mono);
+	if (f->sched.lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "context switches: no memory",
+			(int64_t)f->sched.lost);
+	f->sched.lost = 0;
+	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_REASON", f->running.reason);
+	number(c, "SL_CAPTURE_FLIGHT_ASKED_NS", f->ns);
+	number(c, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->running_whole);
+	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_LIMIT", limit_words[f->running_limit]);
+	number(c, "SL_CAPTURE_FLIGHT_SIZE", (int64_t)f->bytes);
+	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_TOTALS", "since the threads began");
+	trigger_time(f->running_whole, whole, sizeof(whole));
+	if (f->running_limit == LIMIT_MEMORY)
+		notes_say(c, 2,
+			  "flight recorder: %s; the report has the last %s, not %s, for memory was "
+			  "used up (a larger --flight-size keeps more)",
+			  f->running.reason, whole, trigger_time(f->ns, asked, sizeof(asked)));
+	else
+		notes_say(c, 1, "flight recorder: %s; the report has the last %s",
+			  f->running.reason, whole);
+}
+
+/* ---- the end ---- */
+
+void flight_close(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (!f)
+		return;
+	/* The report that is being written, and then the last one. */
+	while (f->state == FLIGHT_DUMPING) {
+		collect_tick(c);
+		usleep(1000);
+	}
+	if (c->was_cut && triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
+		wish_add(f, CAPTURE_SOURCE_EXIT, "the collection has ended (trigger 'exit')", 0);
+	if (f->state == FLIGHT_READY && f->wish.is_there)
+		begin_dump(c);
+	c->arenas.hold = 0;
+	if (f->held_off && !c->is_quiet)
+		sl_warn("flight recorder: %llu further reason%s came too soon after a report for "
+			"one "
+			"of %s own",
+			(unsigned long long)f->held_off, f->held_off == 1 ? "" : "s",
+			f->held_off == 1 ? "its" : "their");
+	if (!f->dumps && f->state == FLIGHT_READY && !c->is_quiet)
+		sl_warn("flight recorder: no report, for nothing went wrong%s, and nobody asked "
+			"for "
+			"one (sightline dump; --trigger=exit writes one at the end)",
+			f->triggers.cnt ? ", no trigger fired" : "");
+}

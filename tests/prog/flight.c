@@ -1,0 +1,133 @@
+/*
+ * flight.c - a program for the flight recorder: threads that read one byte each at offset 0, 1, 2, ... of a sparse file,
+ * and say at the end how far they came; so a report can be compared with what was done, call by call.
+ *
+ *   flight THREADS SECONDS PER_MS END     PER_MS: calls per ms and thread, 0: as fast as they can
+ *   END: ok, exit3, segv, abort, kill, child-segv, child-kill, slow (a call of 200 ms in the middle), threads (new ones
+ *   all the time)
+ * Says on stdout: "THREAD LAST ENDED", ENDED as CLOCK_MONOTONIC ns.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int fd, per_ms;
+static int64_t until;
+
+static int64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+static void *work(void *arg)
+{
+	int64_t number = (intptr_t)arg, i, t = now(), begun = t;
+	off_t base = (off_t)number << 36;
+	char byte;
+
+	for (i = 0; t < until; i++) {
+		if (pread(fd, &byte, 1, base + i) < 0)
+			abort();
+		if (i % 64)
+			continue;
+		t = now();
+		if (per_ms && i > (t - begun) / 1000000 * per_ms)
+			usleep(1000);
+	}
+	printf("%lld %lld %lld\n", (long long)number, (long long)i - 1, (long long)now());
+	fflush(stdout);
+	return NULL;
+}
+
+static void *one_call(void *arg)
+{
+	char byte;
+
+	if (pread(fd, &byte, 1, (off_t)1 << 40 | (intptr_t)arg) < 0)
+		abort();
+	return NULL;
+}
+
+/* Threads that make one call each, one after the other. */
+static void many_threads(void)
+{
+	intptr_t i;
+	pthread_t t;
+
+	for (i = 0; now() < until; i++) {
+		if (pthread_create(&t, NULL, one_call, (void *)i))
+			abort();
+		pthread_join(t, NULL);
+		if (per_ms)
+			usleep(1000u / (unsigned)per_ms);
+	}
+	printf("%lld %lld %lld\n", 1ll << 4, (long long)i - 1, (long long)now());
+	fflush(stdout);
+}
+
+static void end(const char *how)
+{
+	if (!strcmp(how, "exit3"))
+		exit(3);
+	if (!strcmp(how, "segv"))
+		*(volatile int *)8 = 1;
+	if (!strcmp(how, "abort"))
+		abort();
+	if (!strcmp(how, "kill"))
+		kill(getpid(), SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+	char name[] = "/tmp/sightline-flight.XXXXXX";
+	pthread_t thread[64];
+	int threads, is_child, status;
+	const char *how;
+
+	if (argc < 5)
+		return 2;
+	threads = atoi(argv[1]);
+	per_ms = atoi(argv[3]);
+	how = argv[4];
+	until = now() + (int64_t)(atof(argv[2]) * 1e9);
+	fd = mkstemp(name);
+	unlink(name);
+	is_child = !strncmp(how, "child-", 6);
+	if (is_child) {
+		pid_t pid = fork();
+
+		if (pid) {
+			waitpid(pid, &status, 0);
+			sleep(1);
+			return 0;
+		}
+		how += 6;
+	}
+	if (!strcmp(how, "threads")) {
+		many_threads();
+		return 0;
+	}
+	for (intptr_t i = 0; i < threads && i < 64; i++)
+		pthread_create(&thread[i], NULL, work, (void *)i);
+	if (!strcmp(how, "slow")) {
+		struct timespec half = {.tv_nsec = 200000000};
+
+		usleep((useconds_t)(atof(argv[2]) * 5e5));
+		nanosleep(&half, NULL);
+	}
+	for (int i = 0; i < threads && i < 64; i++)
+		pthread_join(thread[i], NULL);
+	end(how);
+	return 0;
+}
