@@ -95,7 +95,8 @@ static enum capture_state state_after(const struct capture *p)
 
 	if (p->is_shutting_down)
 		return CAPTURE_OVER;
-	if (!is_range(p->ended) && p->ended != CAPTURE_SOURCE_DURATION)
+	if (!is_range(p->ended) &&
+	    (p->ended != CAPTURE_SOURCE_DURATION || p->begun == CAPTURE_SOURCE_COMMAND))
 		return CAPTURE_IDLE;
 	switch (o->end) {
 	case CAPTURE_END_REPEAT:
@@ -138,7 +139,7 @@ static int begin_behind(struct collector *c, const struct capture_ask *ask)
 	struct clock_snapshot now;
 
 	if (p->is_shutting_down || state_after(p) == CAPTURE_OVER ||
-	    (p->options->repeat && p->cnt >= p->options->repeat))
+	    (p->options->repeat && p->cnt - p->cnt_before >= p->options->repeat))
 		return -ESHUTDOWN;
 	if (p->has_next)
 		return -EBUSY;
@@ -494,9 +495,11 @@ static void set_program_side(struct collector *c)
 	const struct capture_options *o = c->capture.options;
 	struct sl_session *s = c->session.control;
 
-	s->capture_by = o->by;
+	/* Nobody looks at the names while nothing asks for them. */
+	__atomic_store_n(&s->capture_by, 0, __ATOMIC_RELEASE);
 	memcpy(s->nvtx_range, o->nvtx_range, sizeof(s->nvtx_range));
 	memcpy(s->nvtx_domain, o->nvtx_domain, sizeof(s->nvtx_domain));
+	__atomic_store_n(&s->capture_by, o->by, __ATOMIC_RELEASE);
 }
 
 int capture_open(struct collector *c)
@@ -530,6 +533,32 @@ int capture_open(struct collector *c)
 	if (c->sched && !o->flight_ns)
 		sched_pause(c->sched, (uint64_t)c->clock.zero);
 	return 0;
+}
+
+int capture_arm(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	bool is_over = p->is_shutting_down || c->is_over;
+
+	if (is_over || p->state == CAPTURE_ON || p->state == CAPTURE_PAUSED)
+		return is_over ? -ESHUTDOWN : -EALREADY;
+	if (p->state == CAPTURE_OVER)
+		p->state = CAPTURE_IDLE;
+	/* Another name to number, and another count of repetitions. */
+	free(p->first_report);
+	p->first_report = NULL;
+	p->cnt_before = p->cnt;
+	p->ended_cnt = 0;
+	p->openers = 0;
+	p->delay_until = p->options->delay_s ? mono_now() + p->options->delay_s * SECOND_NS : 0;
+	set_program_side(c);
+	return 0;
+}
+
+void capture_disarm(struct collector *c)
+{
+	c->capture.delay_until = 0;
+	__atomic_store_n(&c->session.control->capture_by, 0, __ATOMIC_RELEASE);
 }
 
 void capture_close(struct collector *c)

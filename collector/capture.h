@@ -94,6 +94,7 @@ struct capture {
 	uint64_t next_from, next_to; /* to: 0 while it goes on */
 	int64_t next_from_mono, next_to_mono;
 	enum capture_source next_ended;
+	uint32_t cnt_before; /* captures begun before the options were changed */
 	uint32_t cnt, ended_cnt; /* captures begun, and ended */
 	int64_t began_mono, ended_mono;
 	int64_t delay_until; /* CLOCK_MONOTONIC, 0 none */
@@ -117,6 +118,10 @@ struct capture {
 
 /* With the session: begins to record, or waits for what the options name. 0 or -errno. */
 int capture_open(struct collector *c);
+/* The options are others (`sightline start`): what they name begins the next capture. -ESHUTDOWN, -EALREADY. */
+int capture_arm(struct collector *c);
+/* Nothing but a command begins the next one. */
+void capture_disarm(struct collector *c);
 /* Once per tick: what is due. */
 void capture_tick(struct collector *c);
 /* Must the rings be read now? */

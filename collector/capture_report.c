@@ -80,7 +80,9 @@ static char *next_name(struct collector *c, char *why, size_t why_len)
 	char *name, *full;
 
 	if (p->first_report) {
-		name = capture_is_numbered(&o->capture) ? numbered(p->first_report, p->cnt) : NULL;
+		name = capture_is_numbered(&o->capture)
+			       ? numbered(p->first_report, p->cnt - p->cnt_before)
+			       : NULL;
 		if (name && (o->force_overwrite || access(name, F_OK) < 0))
 			return name;
 		free(name);
@@ -192,7 +194,7 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 		for (struct arena *a = c->arenas.first; a; a = a->next)
 			gpu_settle(&c->arenas, a, true);
 		collect_commit(c);
-		if (p->is_session)
+		if (p->is_session || (ask->report && strcmp(ask->report, c->report) != 0))
 			err = name_report(c, ask, why, why_len);
 	}
 	if (err)
@@ -217,6 +219,7 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 		db_diagnostic(c->db, 0, 2, 1, "Profiling has started.", INT64_C(1) << 48);
 	collect_setup_changed(c);
 	say_range(c, ask->source, "started");
+	steer_began(c);
 	return err;
 }
 
@@ -372,6 +375,8 @@ void capture_report_end(struct collector *c)
 	begin_counting(c);
 	if (p->is_cancelled)
 		db_unlink(report);
+	if (p->is_cancelled && p->on_report && report)
+		p->on_report(p->on_report_to, report, -ECANCELED);
 	if (p->is_cancelled || !report)
 		free(report);
 	else
@@ -441,6 +446,8 @@ int capture_report_close(struct collector *c, int64_t length)
 	} else if (p->is_cancelled) {
 		db_abandon(c->db);
 		db_unlink(c->report);
+		if (p->on_report)
+			p->on_report(p->on_report_to, c->report, -ECANCELED);
 	} else {
 		err = db_finish(c->db, length);
 		note_report(p, c->report, err);

@@ -20,7 +20,7 @@
 #include "collector/output_name.h"
 #include "collector/run_command.h"
 
-static int not_found(const char *name)
+int program_not_found(const char *name)
 {
 	if (errno == EACCES) {
 		sl_warn("%s: cannot be executed", name);
@@ -72,33 +72,44 @@ static char *choose_report(const struct profile_options *o, pid_t pid)
 }
 
 /* Opens the collection for the waiting program. 0, or an exit status after one line. */
-static int open_collection(struct collector *c, const struct profile_options *o,
-			   const char *preload, const char *report, int keeper)
+static int open_collection(struct collector *c, struct profile_options *o, const char *preload,
+			   const char *report, int keeper)
 {
 	struct collect_ask ask = {
 		.options = o, .report = report, .preload = preload, .keeper = keeper};
+	struct steer_ask steer = {
+		.options = o, .kind = "profile", .name = o->session_new, .pid = getpid()};
 	char why[1024] = "";
 	int err = collect_open(c, &ask, why, sizeof(why));
 
-	if (!err)
-		return 0;
+	if (!err) {
+		err = steer_open(c, &steer, why, sizeof(why));
+		if (!err)
+			return 0;
+		collect_abandon(c, false);
+	}
 	sl_warn("%s", why[0] ? why : strerror(-err));
 	return SL_EXIT_FAIL;
 }
 
-/* What still runs when collection ended before the program: --kill, then wait as asked. */
-static int end_program(struct collector *c, const struct profile_options *o)
+void end_tree(struct collector *c, int sig)
+{
+	/* Stop recording first: the end we bring about is not the program's own doing. */
+	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	for (struct proc *p = c->model.procs; p && sig; p = p->next)
+		if (!p->is_gone && p->in_tree)
+			kill((pid_t)p->pid, sig);
+}
+
+/* Collection ended before the program: --kill, then wait as asked. */
+static int end_program(struct collector *c, int sig)
 {
 	int status;
 
-	if (o->kill_signal) {
-		for (struct proc *p = c->model.procs; p; p = p->next)
-			if (!p->is_gone && p->in_tree)
-				kill((pid_t)p->pid, o->kill_signal);
-	}
+	end_tree(c, sig);
 	if (c->root_is_gone)
 		return c->root_status;
-	if (!o->kill_signal)
+	if (!sig)
 		return 0; /* left running, as asked */
 	while (waitpid(c->child, &status, 0) < 0)
 		if (errno != EINTR)
@@ -123,12 +134,11 @@ static int collect_program(struct collector *c, const struct profile_options *o,
 	loop_run(c);
 	(void)l;
 	status = c->root_status;
-	if (c->was_cut) {
-		/* Stop recording first: the end we bring about is not the program's own doing. */
-		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
-		status = end_program(c, o);
-	}
+	if (c->was_cut)
+		status = end_program(c, c->steer.has_shut_down ? c->steer.kill_signal
+							       : o->kill_signal);
 	err = collect_finish(c);
+	steer_end(c, err);
 	if (err)
 		sl_warn("the report could not be completed: %s (try 'sightline recover %s')",
 			strerror(-err), c->report);
@@ -149,10 +159,10 @@ static char *join(int argc, char **argv)
 	return line;
 }
 
-static int profile(const struct profile_options *o, int argc, char **argv, const char *program,
+static int profile(struct profile_options *o, int argc, char **argv, const char *program,
 		   const char *preload)
 {
-	struct collector c;
+	static struct collector c;
 	struct launch l;
 	char *report;
 	int keeper, err, status;
@@ -182,7 +192,7 @@ static int profile(const struct profile_options *o, int argc, char **argv, const
 		collect_abandon(&c, false);
 		errno = -err;
 		free(report);
-		return not_found(argv[0]);
+		return program_not_found(argv[0]);
 	}
 	status = collect_program(&c, o, &l);
 	for (size_t i = 0; i < c.capture.reports; i++) {
@@ -212,7 +222,7 @@ int cmd_profile(int argc, char **argv)
 	}
 	program = launch_find(argv[first]);
 	if (!program)
-		return not_found(argv[first]);
+		return program_not_found(argv[first]);
 	preload = launch_preload();
 	if (!preload) {
 		sl_warn("libtrace.so not found beside this binary or in ../lib; set "

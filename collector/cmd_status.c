@@ -25,6 +25,7 @@
 #include "collector/launch.h"
 #include "collector/sched.h"
 #include "collector/session.h"
+#include "collector/session_list.h"
 #include "preload/clock.h"
 
 enum state {
@@ -477,24 +478,58 @@ static void print_json(const struct finding *findings)
 	printf("\n]}\n");
 }
 
+/* ---- sessions ---- */
+
+static int tell_session(const char *name, bool json)
+{
+	struct session_info s = {0};
+	int status = session_choose(name, "status", &s.at);
+
+	if (status)
+		return status;
+	session_info_ask(&s);
+	if (json)
+		session_list_json(&s, 1);
+	else
+		session_info_text(&s);
+	return 0;
+}
+
+static void tell_sessions(void)
+{
+	struct session_info *list = NULL;
+	size_t cnt = session_list(&list, false);
+
+	for (size_t i = 0; i < cnt; i++) {
+		session_info_text(&list[i]);
+		putchar('\n');
+	}
+	if (!cnt)
+		printf("No sessions\n\n");
+	free(list);
+}
+
 int cmd_status(int argc, char **argv)
 {
 	static struct finding findings[CHECK_CNT];
-	static const char *format = "text";
-	static bool environment;
+	static const char *format = "text", *session;
+	static bool environment, all;
 	static const struct opt opts[] = {
 		{.kind = OPT_ABOUT,
 		 .values = "sightline status [options]",
 		 .help = "States: ok, limited (a run goes on with less), no.\n"
-			 "The exit status is 1 when library calls cannot be recorded here."},
+			 "The exit status is 1 when library calls cannot be recorded here.\n"
+			 "Example:\n"
+			 "  sightline status --session=train"},
 		{.kind = OPT_GROUP, .help = "Options:"},
 		{'e', "environment", OPT_FLAG, NULL, NULL,
 		 "what works on this machine (the default)", &environment, NULL},
 		{0, "format", OPT_ENUM, "text,json", "FORMAT", "text or json (default: text)",
 		 &format, NULL},
 		{'n', "network", OPT_LATER, "", NULL, "", NULL, NULL},
-		{0, "all", OPT_LATER, "", NULL, "", NULL, NULL},
-		{0, "session", OPT_LATER, "NAME", NULL, "", NULL, NULL},
+		{0, "session", OPT_STRING, NULL, "NAME", "tell about this session instead",
+		 &session, NULL},
+		{0, "all", OPT_FLAG, NULL, NULL, "tell about all sessions, too", &all, NULL},
 		{0},
 	};
 	int first = opt_parse(opts, argc, argv, "status");
@@ -506,6 +541,10 @@ int cmd_status(int argc, char **argv)
 		sl_warn("status: '%s' is too much (see 'sightline status --help')", argv[first]);
 		return SL_EXIT_USAGE;
 	}
+	if (session)
+		return tell_session(session, strcmp(format, "json") == 0);
+	if (all && strcmp(format, "text") == 0)
+		tell_sessions();
 	for (size_t i = 0; i < CHECK_CNT; i++) {
 		struct finding *f = &findings[i];
 

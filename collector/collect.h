@@ -18,6 +18,7 @@
 #include "collector/capture.h"
 #include "collector/profile_options.h"
 #include "collector/session.h"
+#include "collector/steer.h"
 
 struct flight;
 
@@ -55,6 +56,7 @@ struct collector {
 		alone_at; /* session ns */
 	struct capture capture;
 	struct flight *flight; /* NULL: no recorder */
+	struct steer steer;
 	int64_t zero_real; /* Unix time at session time 0, ns */
 	unsigned idle_rounds;
 	int uptime;          /* /proc/uptime, -1 none */
@@ -113,7 +115,9 @@ enum {
 	LOOP_LISTEN = 1,
 	LOOP_SIGNAL,
 	LOOP_PEER,
-	LOOP_PROC
+	LOOP_PROC,
+	LOOP_COMMAND,
+	LOOP_KEY
 };
 
 void loop_add(struct collector *c, int fd, unsigned kind, void *what);

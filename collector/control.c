@@ -133,6 +133,17 @@ void control_keep(struct control *k, int client, int waits_for, const char *what
 	cl->what = what ? strdup(what) : NULL;
 }
 
+int control_take(struct control *k, int client)
+{
+	struct control_client *cl = &k->client[client];
+	int fd = cl->fd;
+
+	epoll_ctl(k->epoll, EPOLL_CTL_DEL, fd, NULL);
+	free(cl->what);
+	*cl = (struct control_client){.fd = -1};
+	return fd;
+}
+
 int control_answer_kept(struct control *k, int waits_for, const char *what, int status,
 			const char *text)
 {

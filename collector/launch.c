@@ -20,6 +20,7 @@
 
 #include "collector/cmd.h"
 #include "collector/elf_needs.h"
+#include "collector/pidns.h"
 #include "preload/session.h"
 
 #define PRELOAD_ENV "LD_PRELOAD"
@@ -239,6 +240,42 @@ int launch_signals(void)
 	signal(SIGTTOU, SIG_IGN); /* our last line may come while another job has the terminal */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static bool is_stopped(pid_t program)
+{
+	return proc_state((uint32_t)program) == 'T';
+}
+
+void launch_pass_on(pid_t program, const struct signalfd_siginfo *si)
+{
+	switch (si->ssi_signo) {
+	case SIGCONT:
+		/* Usually the whole group gets it. */
+		if (is_stopped(program))
+			kill(program, SIGCONT);
+		break;
+	case SIGTSTP:
+	case SIGINT:
+	case SIGQUIT:
+		/* The terminal sends these to the program as well; a kill is for it alone. */
+		if (si->ssi_code != SI_KERNEL)
+			kill(program, (int)si->ssi_signo);
+		break;
+	default:
+		kill(program, (int)si->ssi_signo);
+	}
+}
+
+/*
+ * A stop that the shell would have seen is one it must see of us. A SIGSTOP by hand to the program
+ * alone is not: nobody would continue us. (The terminal's stop reaches the whole group.)
+ */
+bool launch_stops_us(pid_t program, int sig)
+{
+	bool foreground = getpgid(program) == getpgrp() && tcgetpgrp(STDIN_FILENO) == getpgrp();
+
+	return (sig != SIGSTOP || foreground) && is_stopped(program);
 }
 
 void launch_stop_as(int sig)

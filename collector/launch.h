@@ -36,6 +36,11 @@ void launch_cancel(struct launch *l);
 
 /* Blocks what the loop handles, ignores what would end us; a signalfd. */
 int launch_signals(void);
+struct signalfd_siginfo;
+/* Gives the running program a signal that came to us and was meant for it. */
+void launch_pass_on(pid_t program, const struct signalfd_siginfo *si);
+/* The program was stopped by @sig: must the shell see us stopped, too? */
+bool launch_stops_us(pid_t program, int sig);
 /* Stops ourselves as the program was stopped; returns when continued. */
 void launch_stop_as(int sig);
 /* Ends as the program did: the same exit status, or the same signal. */

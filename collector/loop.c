@@ -115,20 +115,9 @@ void loop_accept(struct collector *c)
 	}
 }
 
-static bool child_is_stopped(const struct collector *c)
-{
-	return c->child && !c->root_is_gone && proc_state((uint32_t)c->child) == 'T';
-}
-
-/*
- * A stop that the shell would have seen is one it must see of us. A SIGSTOP by hand to the program
- * alone is not: nobody would continue us. (The terminal's stop reaches the whole group.)
- */
 static void mirror_stop(struct collector *c, int sig)
 {
-	bool foreground = getpgid(c->child) == getpgrp() && tcgetpgrp(STDIN_FILENO) == getpgrp();
-
-	if ((sig == SIGSTOP && !foreground) || !child_is_stopped(c))
+	if (!launch_stops_us(c->child, sig))
 		return;
 	collect_tick(c);
 	collect_commit(c);
@@ -162,30 +151,18 @@ static void on_signal(struct collector *c)
 	struct signalfd_siginfo si;
 
 	while (read(c->signal_fd, &si, sizeof(si)) == sizeof(si)) {
-		switch (si.ssi_signo) {
-		case SIGCHLD:
-			if (c->child && !c->root_is_gone)
+		int sig = (int)si.ssi_signo;
+
+		if (steer_signal(c, sig))
+			continue;
+		if (c->child && !c->root_is_gone) {
+			if (sig == SIGCHLD)
 				on_child(c);
-			break;
-		case SIGCONT:
-			/* Usually the whole group gets it. */
-			if (child_is_stopped(c))
-				kill(c->child, SIGCONT);
-			break;
-		case SIGTSTP:
-		case SIGINT:
-		case SIGQUIT:
-			/* The terminal sends these to the program as well; a kill is for it alone. */
-			if (si.ssi_code != SI_KERNEL && c->child && !c->root_is_gone)
-				kill(c->child, (int)si.ssi_signo);
-			else if (c->root_is_gone && si.ssi_signo != SIGTSTP)
-				c->is_over = c->was_cut = true;
-			break;
-		default:
-			if (c->child && !c->root_is_gone)
-				kill(c->child, (int)si.ssi_signo);
-			else if (si.ssi_signo == SIGTERM || si.ssi_signo == SIGHUP)
-				c->is_over = c->was_cut = true;
+			else
+				launch_pass_on(c->child, &si);
+		} else if (c->root_is_gone &&
+			   (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP)) {
+			c->is_over = c->was_cut = true;
 		}
 	}
 }
@@ -222,6 +199,9 @@ static void dispatch(struct collector *c, const struct epoll_event *ev)
 		break;
 	case LOOP_PROC:
 		on_proc(c, (struct proc *)(uintptr_t)value);
+		break;
+	case LOOP_COMMAND:
+		steer_serve(c);
 		break;
 	}
 }

@@ -35,9 +35,8 @@ static const char help_tail[] =
 	"  sightline status              what works on this machine\n";
 
 /* What nsys has and we do not have yet: said as such, since scripts written for nsys will ask. */
-static const char *const nsys_cmds[] = {"launch", "start",   "stop",    "cancel",   "sessions",
-					"export", "import",  "recipe",  "shutdown", "finalize",
-					"nvprof", "plugins", "service", NULL};
+static const char *const nsys_cmds[] = {"import",  "recipe",  "finalize", "nvprof",
+					"plugins", "service", NULL};
 
 static const struct cmd *find(const char *name)
 {

@@ -36,8 +36,9 @@ static struct {
 	const char *session;
 	/* Of this parse. */
 	enum option_side side;
-	bool is_more; /* over what was parsed before */
-} raw;
+	bool is_more;   /* over what was parsed before */
+	bool is_joined; /* the program's half is known, too */
+} raw, raw_base;        /* _base: before the first `start` */
 
 #define PROFILE                     OPTIONS_PROFILE
 #define LAUNCH                      OPTIONS_LAUNCH
@@ -306,10 +307,10 @@ static int read_capture(void)
 	struct capture_words w = raw.capture;
 	bool by_nvtx = w.range && strcasecmp(w.range, "nvtx") == 0;
 
-	if (raw.side == OPTIONS_LAUNCH || (raw.is_more && !by_nvtx))
+	if (!by_nvtx && (raw.side == OPTIONS_LAUNCH || raw.is_more))
 		w.nvtx = NULL;
-	if (raw.side == OPTIONS_START && !raw.is_more && by_nvtx && !w.nvtx)
-		w.nvtx = "as launch was told";
+	if (by_nvtx && !w.nvtx && raw.side == OPTIONS_START && !raw.is_joined)
+		w.nvtx = "as launch will tell";
 	return capture_options_read(&raw.o.capture, &w, side_now()->cmd);
 }
 
@@ -567,6 +568,28 @@ static char **keep_words(char **words, int *cnt)
 	return k->word;
 }
 
+/* Each `start` begins anew: what the one before had said of its collection is as it was before the first. */
+static void forget_start(void)
+{
+	int mask = 0;
+
+	if (!raw_base.side) {
+		raw_base = raw;
+		return;
+	}
+	for (const struct opt *o = all_options; o < all_options + OPTION_CNT - 1; o++) {
+		size_t at = (size_t)((const char *)o->target - (const char *)&raw);
+
+		if (o->kind == OPT_GROUP && !o->help)
+			mask = o->short_name;
+		else if (o->target && mask & OPTIONS_START && !(mask & OPTIONS_LAUNCH))
+			memcpy((char *)&raw + at, (const char *)&raw_base + at,
+			       o->kind == OPT_BOOL || o->kind == OPT_FLAG ? sizeof(bool)
+			       : o->kind == OPT_INT                       ? sizeof(int64_t)
+									  : sizeof(char *));
+	}
+}
+
 int profile_options_add(struct profile_options *options, enum option_side side, char **words)
 {
 	struct profile_options settled = *options;
@@ -576,8 +599,12 @@ int profile_options_add(struct profile_options *options, enum option_side side, 
 
 	if (!raw.side)
 		raw_init(side);
+	raw.is_joined |= side == OPTIONS_LAUNCH || raw.side == OPTIONS_PROFILE;
 	raw.side = side;
 	raw.is_more = true;
+	if (side == OPTIONS_START)
+		forget_start();
+	raw.capture.start_later = false;
 	kept = keep_words(words, &cnt);
 	if (kept)
 		rc = opt_parse(table_now(), cnt, kept, side_now()->cmd);

@@ -6,6 +6,12 @@ int cmd_profile(int argc, char **argv);
 int cmd_collect(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 
+struct collector;
+
+/* One line on stderr by errno, and the exit status of a shell. */
+int program_not_found(const char *name);
+/* Stops recording and sends @sig (0: none) to what still runs. */
+void end_tree(struct collector *c, int sig);
 void raise_descriptor_limit(void);
 /* malloc'd */
 char *absolute_path(const char *path);

@@ -235,6 +235,17 @@ size_t sessions_scan(struct session_entry **list, bool all)
 	return sc.cnt;
 }
 
+size_t sessions_alive(void)
+{
+	struct session_entry *list = NULL;
+	size_t cnt = sessions_scan(&list, false), alive = 0;
+
+	while (alive < cnt && list[alive].is_alive)
+		alive++;
+	free(list);
+	return alive;
+}
+
 /* ---- names ---- */
 
 int session_name_check(const char *name, char *why, size_t why_len)
@@ -323,12 +334,13 @@ static int write_name(const struct session *s, const char *name)
 	return err;
 }
 
+/* The live session of that name; @but_dir: but this one, and what this process was before (lobby.h). */
 static const struct session_entry *find(const struct session_entry *list, size_t cnt,
 					const char *name, const char *but_dir)
 {
 	for (size_t i = 0; i < cnt; i++)
 		if (list[i].is_alive && strcmp(list[i].name, name) == 0 &&
-		    !(but_dir && strcmp(list[i].dir, but_dir) == 0))
+		    !(but_dir && (strcmp(list[i].dir, but_dir) == 0 || list[i].pid == getpid())))
 			return &list[i];
 	return NULL;
 }

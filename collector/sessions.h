@@ -43,6 +43,9 @@ int session_name_take(const struct session *s, const char *pattern, const char *
  */
 size_t sessions_scan(struct session_entry **list, bool all);
 
+/* How many of this user's sessions are alive. */
+size_t sessions_alive(void);
+
 /*
  * The one that is meant: by its name, its directory or, with @name NULL, the only live one. 0, or an exit status
  * after one line on stderr that names those there are. @cmd: the command's name.

@@ -68,7 +68,7 @@ _sightline() {
 				i=$((i + 1))
 			fi
 			;;
-		*) [[ $command == profile ]] && break ;;
+		*) [[ $command == profile || $command == launch ]] && break ;;
 		esac
 	done
 	if ((i == COMP_CWORD + 1)) || [[ ${takes_of[$prev]} == bool && $i -eq $COMP_CWORD && $cur != -* ]]; then
@@ -77,7 +77,9 @@ _sightline() {
 	fi
 	if [[ $cur == -* && $i -ge $COMP_CWORD ]]; then
 		_sightline_words "$listed" "$cur"
-	elif [[ $command != profile ]]; then
+	elif [[ $command == sessions && COMP_CWORD -eq 2 ]]; then
+		_sightline_words list "$cur"
+	elif [[ $command != profile && $command != launch ]]; then
 		compopt -o default 2>/dev/null
 	elif ((i < COMP_CWORD)) && declare -F _command_offset >/dev/null; then
 		_command_offset "$i"

@@ -35,7 +35,7 @@ check 'a full disk is no success' says 1 'No space left' sh -c "'$BIN' --help >/
 # ---- misspellings ----
 check 'a command misspelt' says 2 "unknown command 'porfile'; did you mean 'profile'?" "$BIN" porfile
 check 'a command unknown' says 2 "unknown command 'xyzzy' (see 'sightline --help')" "$BIN" xyzzy
-check 'a command of nsys that is missing' says 2 "'launch' of nsys does not exist here yet" "$BIN" launch
+check 'a command of nsys that is missing' says 2 "'recipe' of nsys does not exist here yet" "$BIN" recipe
 check 'an option of the whole misspelt' says 2 "did you mean '--version'?" "$BIN" --verison
 check 'help of an unknown command' says 2 "unknown command 'nope'" "$BIN" help nope
 check 'an option misspelt' says 2 \
@@ -87,7 +87,7 @@ check 'status leaves nothing behind' sh -c \
 options_of() { # COMMAND KIND...: long names in the table
 	"$BIN" "$1" --completion-data | awk -F '\t' -v kinds=" $2 " '$2 != "-" && index(kinds, " " $5 " ") { print $2 }' | sort -u
 }
-for c in profile stats status recover; do
+for c in profile stats status recover stop cancel shutdown dump sessions; do
 	page=$TOP/scripts/man/sightline-$c.1
 	sed -n 's/^\.It .*Fl -\([a-z0-9-]*\).*/\1/p' "$page" | sort -u >documented
 	{
@@ -134,7 +134,7 @@ if command -v bash >/dev/null; then
 		shift
 		is "$(bash complete.bash "$TOP/scripts/completion.bash" "$BIN" "$@")" "$want " "completion: sightline $*"
 	}
-	completes 'stats status' sta
+	completes 'start stats status' sta
 	completes '--version' --v
 	completes 'recover' help rec
 	completes '--osrt-file-access --osrt-threshold' profile --osrt

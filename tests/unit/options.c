@@ -543,7 +543,10 @@ static void options_travel(void **state)
 					     (char *[]){(char *)"--capture-range=none", NULL}),
 			 0);
 	assert_int_equal(there.capture.by, 0);
-	assert_int_equal(there.duration_s, 5);
+	/* Each `start` begins anew; what launch had said holds. */
+	assert_int_equal(there.duration_s, 0);
+	assert_null(there.after_report);
+	assert_int_equal(there.trace, SL_TRACE_NVTX);
 }
 
 /* The collector is in another folder, with other variables. */

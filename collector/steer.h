@@ -1,0 +1,59 @@
+/*
+ * steer.h - what commands, keys and signals do to a running collection (struct collector).
+ *
+ * Questions come in through control.h; recording begins and ends through capture.h. A command that asks for a report
+ * is answered when that report is complete.
+ */
+#ifndef SL_STEER_H
+#define SL_STEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/control.h"
+#include "collector/sessions.h"
+
+struct collector;
+struct profile_options;
+
+struct steer {
+	struct control control;
+	struct profile_options *options; /* the collector's: `start` adds to them */
+	const char *kind;                /* "profile", "launch", ...: what began the session */
+	char name[SESSION_NAME_MAX];
+	int64_t since_s;     /* CLOCK_REALTIME, when the session began */
+	bool is_armed;       /* something other than a command begins the next capture */
+	bool has_shut_down;  /* by a command: */
+	int kill_signal;     /* its --kill */
+	uint32_t report_cnt; /* complete ones */
+	char *reports;       /* paths of those that no `stop` was told, a line each; malloc'd */
+	uint32_t refused_said;
+};
+
+struct steer_ask {
+	struct profile_options *options;
+	const char *kind;
+	const char *name; /* pattern, NULL: made up */
+	pid_t pid;        /* for a name that is made up, and %p */
+};
+
+/* From here on commands are heard. 0, or -errno and a sentence in @why. */
+int steer_open(struct collector *c, const struct steer_ask *ask, char *why, size_t why_len);
+/* Everything that waits is served. */
+void steer_serve(struct collector *c);
+/* True: the signal was for us (--capture-range=hotkey, --flight), and has been obeyed. */
+bool steer_signal(struct collector *c, int sig);
+/* The hotkey: begins to record, or ends it. */
+void steer_toggle(struct collector *c);
+/* The session is over, reports are complete (@err 0): whoever waits is told. To be called after collect_finish(). */
+void steer_end(struct collector *c, int err);
+
+/* ---- called by capture.c ---- */
+
+/* Recording has begun. */
+void steer_began(struct collector *c);
+/* A capture_report_fn; @to: the collector. */
+void steer_report(void *to, const char *report, int err);
+
+#endif
