@@ -215,8 +215,7 @@ static int collect(struct start *s, struct profile_options *o, int keeper)
 		report = choose_report(o, s->root, why, sizeof(why));
 		err = report ? 0 : -EINVAL;
 	}
-	/* The flight recorder's have their names when there is a reason for them. */
-	ask.report = o.capture.flight_ns ? NULL : report;
+	ask.report = report;
 	ask.preload = preload;
 	if (!err)
 		err = open_collection(&c, s, o, &ask, why, sizeof(why));
