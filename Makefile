@@ -70,11 +70,15 @@ LIBS += $(PACK_LIBS)
 STATIC_CXX := $(firstword $(wildcard $(shell $(CC) -print-file-name=libstdc++.a)))
 LIBS += $(if $(STATIC_CXX),$(STATIC_CXX),-lstdc++) -lm -lpthread -ldl
 
+# Python's side of --python-step and --pytorch: beside libtrace.so, here as where it is installed.
+PYTHON_SRC := $(sort $(wildcard scripts/python/*.py scripts/python/_sightline/*.py))
+PYTHON_OUT := $(PYTHON_SRC:scripts/%=$(B)/%)
+
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o
 .DEFAULT_GOAL := all
 
-all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
+all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so $(PYTHON_OUT) ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
 	$(if $(HAVE_BPF),,@echo 'built without eBPF (needs clang, bpftool and libbpf-dev): context switches come from perf_event_open')
 
 $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
@@ -86,6 +90,10 @@ $(B)/libtrace-cuda.so: $(CUPTI_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--hash-style=gnu \
 		-Wl,-soname,libtrace-cuda.so $(LDFLAGS) -o $@ $(CUPTI_OBJ)
+
+$(PYTHON_OUT): $(B)/%: scripts/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 $(B)/preload/%.o: preload/%.c
 	$(call say,CC,$@)

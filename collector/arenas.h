@@ -127,6 +127,7 @@ struct arenas {
 	const struct windows *windows; /* NULL: all is kept */
 	uint32_t epoch;                /* number of the report; 0 any */
 	struct gpu_report gpu;
+	struct python *python; /* NULL: not asked for */
 };
 
 /* Checks and maps the arena in @fd (which stays the caller's). NULL: refused. */

@@ -19,6 +19,7 @@
 #include "collector/flight.h"
 #include "collector/gpu.h"
 #include "collector/keeper.h"
+#include "collector/python.h"
 #include "collector/positions.h"
 
 #define ROWS_PER_ROUND  65536u
@@ -345,6 +346,7 @@ static void complete(struct collector *c)
 	/* What the last commit may have lost is told in one more. */
 	drain_totals(&c->arenas, true);
 	write_dead_switches(c);
+	python_end(c);
 	notes_end(c);
 }
 
@@ -374,6 +376,7 @@ int collect_finish(struct collector *c)
 	err = capture_report_close(c, capture_report_length(c));
 	flight_release(c);
 	session_remove(&c->session);
+	python_close(c);
 	if (c->keeper >= 0) {
 		keeper_send(c->keeper, &done, -1);
 		close(c->keeper);

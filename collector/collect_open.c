@@ -18,6 +18,7 @@
 #include "collector/flight.h"
 #include "collector/keeper.h"
 #include "collector/positions.h"
+#include "collector/python.h"
 
 /* @ticks_per_ns: fixed point, 32 bits behind the point. */
 static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)
@@ -260,6 +261,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	give_keeper_socket(c);
 	loop_add(c, c->session.listen_fd, LOOP_LISTEN, NULL);
 	notes_begin(c);
+	python_open(c, ask->preload);
 	take_sched(c, &opening);
 	err = capture_open(c);
 	if (!err)

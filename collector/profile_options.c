@@ -14,6 +14,7 @@
 
 #include "collector/cmd.h"
 #include "collector/output_name.h"
+#include "collector/python.h"
 #include "collector/words.h"
 
 /* Kinds of --trace; the first two have an effect. */
@@ -332,6 +333,8 @@ static int settle(struct profile_options *options)
 		rc = read_cuda();
 	if (rc == 0)
 		rc = read_env();
+	if (rc == 0)
+		rc = python_options_check(o, side_now()->cmd);
 	if (rc == 0)
 		rc = read_capture();
 	if (rc == 0 && o->session_new && !*o->session_new) {

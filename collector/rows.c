@@ -5,6 +5,7 @@
 #include "collector/rows.h"
 
 #include "collector/nvtx.h"
+#include "collector/python.h"
 #include "collector/strings.h"
 
 #include <errno.h>
@@ -346,6 +347,10 @@ static void note(struct arenas *as, struct thread *t, const struct meta *m, int6
 		at = sizeof(deepbind) - 1;
 	}
 	copy_text(m->bytes, m->len, text + at);
+	if (m->kind == SL_NOTE_PYTHON) {
+		python_note(as->python, text);
+		return;
+	}
 	db_diagnostic(as->db, ns, 1, 2, text, t->image->proc ? GLOBAL_PID(t->image->proc->pid) : 0);
 }
 

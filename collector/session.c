@@ -89,6 +89,7 @@ void session_unlink(const char *dir)
 					    "keeper",
 					    "command",
 					    "name",
+					    "python",
 					    "next.sqlite",
 					    "next.sqlite-wal",
 					    "next.sqlite-shm",

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "preload/object.h"
+#include "preload/python_api.h"
 #include "preload/sys.h"
 
 static const char variable[] = "NVTX_INJECTION64_PATH";
@@ -115,6 +116,8 @@ SL_EXPORT char *sl_w_getenv(const char *name)
 	if (sl_unlikely(name[0] == 'N' && name[1] == 'V' && strcmp(name, variable) == 0) &&
 	    is_traced())
 		return (char *)(uintptr_t)sl_global.path;
+	if (sl_unlikely(name[0] == 'P' && name[1] == 'Y' && strcmp(name, "PYTHONPATH") == 0))
+		return sl_python_path(real_getenv(name));
 	return real_getenv(name);
 }
 

@@ -183,6 +183,10 @@ void sl_nvtx_put_event(enum sl_nvtx kind, const struct sl_nvtx_event *e);
 
 void *sl_nvtx_alloc(size_t bytes); /* zeroed, never freed; NULL: none */
 
+/* For ranges that are not the program's (python_range.c). NULL: no memory. */
+struct sl_nvtx_domain *sl_nvtx_domain_new(struct sl_nvtx_text name);
+struct sl_nvtx_string *sl_nvtx_string_new(struct sl_nvtx_domain *d, struct sl_nvtx_text text);
+
 /* Ours by the handle that the program has. */
 struct sl_nvtx_domain *sl_nvtx_domain(const void *handle); /* NULL: the default one */
 struct sl_nvtx_string *sl_nvtx_string(const void *handle);
@@ -213,6 +217,8 @@ void sl_nvtx_end(struct sl_nvtx_domain *d, uint64_t id, const struct nvtx_blob *
 		 unsigned blobs);
 void sl_nvtx_event_of(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
 		      const struct nvtx_event *from);
+void sl_nvtx_event_of_string(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
+			     struct sl_nvtx_string *s);
 
 #pragma GCC visibility pop
 #endif

@@ -45,24 +45,35 @@ SL_HOT void add_text(struct sl_nvtx_event *e, struct sl_nvtx_text text)
 	e->text = text;
 }
 
-static void add_message(struct sl_nvtx_event *e, int32_t type, const void *message)
+static void add_string(struct sl_nvtx_event *e, struct sl_nvtx_string *s, const void *handle)
 {
-	struct sl_nvtx_string *s;
-	uint32_t id;
+	uint32_t id = sl_nvtx_string_id(s, handle);
 
-	if (type == 1 && message)
-		add_text(e, sl_nvtx_chars(message));
-	else if (type == 2 && message)
-		add_text(e, sl_nvtx_wide(message));
-	if (type != 3 || !(s = sl_nvtx_string(message)))
-		return;
-	id = sl_nvtx_string_id(s, message);
 	if (sl_likely(id)) {
 		e->word[1] |= (uint64_t)SL_NVTX_HAS_STRING << 32;
 		e->word[e->words++] = id;
 	} else {
 		add_text(e, (struct sl_nvtx_text){.at = s->text, .len = s->len});
 	}
+}
+
+static void add_message(struct sl_nvtx_event *e, int32_t type, const void *message)
+{
+	struct sl_nvtx_string *s;
+
+	if (type == 1 && message)
+		add_text(e, sl_nvtx_chars(message));
+	else if (type == 2 && message)
+		add_text(e, sl_nvtx_wide(message));
+	if (type == 3 && (s = sl_nvtx_string(message)))
+		add_string(e, s, message);
+}
+
+void sl_nvtx_event_of_string(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
+			     struct sl_nvtx_string *s)
+{
+	begin_event(e, d);
+	add_string(e, s, s);
 }
 
 void sl_nvtx_event_of(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,

@@ -164,6 +164,15 @@ static struct sl_nvtx_string *intern(uint32_t domain, const struct sl_nvtx_text 
 	return s;
 }
 
+struct sl_nvtx_string *sl_nvtx_string_new(struct sl_nvtx_domain *d, struct sl_nvtx_text text)
+{
+	struct sl_nvtx_string *s = intern(d->id, &text);
+
+	if (s)
+		sl_nvtx_string_id(s, s);
+	return s;
+}
+
 static void *register_string(void *domain, void *theirs, struct sl_nvtx_text text)
 {
 	struct sl_nvtx_domain *d = sl_nvtx_domain(domain);
@@ -199,24 +208,31 @@ static void *string_w(void *domain, const wchar_t *text)
 
 /* ---- domains ---- */
 
-static void *create_domain(void *theirs, struct sl_nvtx_text name)
+struct sl_nvtx_domain *sl_nvtx_domain_new(struct sl_nvtx_text name)
 {
 	static uint32_t created;
 	struct sl_nvtx_domain *d = sl_nvtx_alloc(sizeof(*d));
-	void *handle = theirs ? theirs : d;
 	uint64_t word;
 
 	if (!d)
-		return theirs;
+		return NULL;
 	d->magic = DOMAIN_MAGIC;
 	d->index = __atomic_add_fetch(&created, 1, __ATOMIC_RELAXED);
 	d->id = sl_global.arena
 			? __atomic_add_fetch(&sl_global.arena->nvtx_serial, 1, __ATOMIC_RELAXED)
 			: d->index;
-	if (sl_nvtx_chained)
-		sl_nvtx_alias(handle, d);
 	word = d->id;
 	sl_nvtx_put(SL_NVTX_DOMAIN, &word, 1, &name);
+	return d;
+}
+
+static void *create_domain(void *theirs, struct sl_nvtx_text name)
+{
+	struct sl_nvtx_domain *d = sl_nvtx_domain_new(name);
+	void *handle = theirs ? theirs : d;
+
+	if (d && sl_nvtx_chained)
+		sl_nvtx_alias(handle, d);
 	return handle;
 }
 

@@ -6,7 +6,8 @@
  *             collector alone: settings, on/off, liveness;
  *   socket    SOCK_SEQPACKET, to which a process sends one struct sl_hello with its arena's memfd
  *             (SCM_RIGHTS) and hangs up. Nothing is answered: start-up never waits for the collector;
- *   command   SOCK_STREAM, for the commands that steer a session (collector/control.h).
+ *   command   SOCK_STREAM, for the commands that steer a session (collector/control.h);
+ *   python    with --python-step and --pytorch: what is to stand before PYTHONPATH (python.h).
  *
  * Environment of traced processes:
  *   SIGHTLINE_SESSION    that directory; absent: the constructor starts a collector (bare preload)
@@ -90,7 +91,7 @@ struct sl_session {
 	/* Number of the report that calls go to. A thread whose totals are of an earlier one begins them anew. */
 	uint32_t epoch;
 	uint32_t capture_by; /* SL_CAPTURE_* */
-	uint32_t reserved;
+	uint32_t python;     /* 1: there is a file "python" */
 	char nvtx_range[SL_CAPTURE_NAME_BYTES];
 	char nvtx_domain[SL_CAPTURE_NAME_BYTES]; /* "": the default one; "*": whichever */
 	char preload_path[256]; /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */

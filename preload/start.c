@@ -6,6 +6,7 @@
  * where the user started the tracing (bare preload); children of a session that is gone are silent.
  */
 #include "preload/gpu_engine.h"
+#include "preload/python_api.h"
 #include "preload/start.h"
 
 #include <fcntl.h>
@@ -478,6 +479,7 @@ static void constructor(void)
 	if (sl_find_env(SL_CLEAN_ENV) >= 0)
 		clean_environment();
 	sl_gpu_scan();
+	sl_python_start();
 }
 
 /*

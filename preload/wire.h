@@ -97,7 +97,8 @@ enum sl_loss {
 };
 enum sl_note {
 	SL_NOTE_DEEPBIND = 0,
-	SL_NOTE_OTHER = 1
+	SL_NOTE_OTHER = 1,
+	SL_NOTE_PYTHON = 2, /* of our Python modules: python.h */
 };
 enum sl_overhead {
 	SL_OVERHEAD_START = 0,

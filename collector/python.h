@@ -1,0 +1,21 @@
+/*
+ * python.h - --python-step and --pytorch on the collector's side: what programs find in their session, and what becomes
+ * of what was asked. How it gets into them: preload/python.h.
+ */
+#ifndef SL_PYTHON_MODULES_H
+#define SL_PYTHON_MODULES_H
+
+#include "collector/collect.h"
+
+/* 0; -SL_EXIT_USAGE after one line that names @cmd. */
+int python_options_check(struct profile_options *o, const char *cmd);
+
+/* Puts the options into the session for programs to find; @preload: libtrace.so, beside which our modules are. */
+void python_open(struct collector *c, const char *preload);
+/* SL_NOTE_PYTHON: what our modules say. @p may be NULL. */
+void python_note(struct python *p, const char *text);
+/* At the very end: what never turned up, as a diagnostic and a line on stderr. */
+void python_end(struct collector *c);
+void python_close(struct collector *c);
+
+#endif

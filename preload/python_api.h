@@ -1,0 +1,23 @@
+/* python_api.h - between python.c and python_range.c: functions of Python's stable interface, found by name. */
+#ifndef SL_PYTHON_API_H
+#define SL_PYTHON_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+/* The definition of @name in whatever the process has loaded, or NULL. */
+void *sl_python_find(const char *name);
+
+/* Before Python's main(): makes our built-in module known to it. */
+void sl_python_add_module(void);
+bool sl_python_has_module(void);
+
+/* The answer to getenv("PYTHONPATH"), @theirs being what the environment says (NULL: nothing). */
+char *sl_python_path(char *theirs);
+/* At the start of the process: says so where options of this Python keep us out. */
+void sl_python_start(void);
+
+#pragma GCC visibility pop
+#endif

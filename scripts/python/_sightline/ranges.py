@@ -1,0 +1,63 @@
+"""What stands in functions as a constant and marks their calls.
+
+A call of a plain function is a range from its first to its last moment, pushed and popped in its thread. What can be
+suspended (generators, coroutines) has a range of its own for each call, from the first step to the end, whichever
+threads run it and whatever runs in between.
+"""
+
+import _sightline_trace as trace
+
+PUSH, POP, PUSH_TEXT, START, END = range(5)
+
+
+def _null():
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+class Constant:
+    """Copies by value (cloudpickle) go where we may not be: there, nothing is marked."""
+
+    __slots__ = ()
+
+    def __reduce__(self):
+        from contextlib import nullcontext
+
+        return nullcontext, ()
+
+
+def range_of(domain, text):
+    return trace.range(domain, text.encode("utf-8", "replace").decode())
+
+
+def plain(domain, text):
+    it = range_of(domain, text)
+    # Functions of C are found in the type and, being no descriptors, called without self.
+    body = {"__slots__": (), "__enter__": trace.function(it, PUSH), "__exit__": trace.function(it, POP)}
+    return type("range", (Constant,), body)()
+
+
+class _Call:
+    __slots__ = ("start", "end", "id")
+
+    def __init__(self, start, end):
+        self.start = start
+        self.end = end
+
+    def __enter__(self):
+        self.id = self.start()
+
+    def __exit__(self, *unused):
+        self.end(self.id)
+
+
+def suspended(domain, text):
+    it = range_of(domain, text)
+    start, end = trace.function(it, START), trace.function(it, END)
+    body = {"__slots__": (), "call": property(lambda self: _Call(start, end))}
+    return type("range", (Constant,), body)()
+
+
+def calling(call):
+    return type("call", (Constant,), {"__slots__": (), "call": staticmethod(call)})()

@@ -1,0 +1,233 @@
+#!/bin/sh
+# --python-step: calls of Python functions as ranges, in every Python that is installed; the program notices nothing.
+# shellcheck disable=SC2016
+. tests/lib.sh
+[ -x "$PY" ] || skip_all 'no python3'
+# Those of the system, of pyenv, and what is called python3.x in PATH, each once.
+pythons=$(for p in "$PY" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 $(IFS=:; for d in $PATH; do ls "$d"/python3.[0-9] "$d"/python3.[0-9][0-9] 2>/dev/null; done); do
+	[ -x "$p" ] && "$p" -c 'import os, sys
+if sys.version_info >= (3, 8): print(os.path.realpath(sys.executable))' 2>/dev/null
+done | sort -u)
+# start, type, name and number of calls; nesting as the depth in which push and pop were.
+calls='SELECT eventType, value, count(*), sum(end >= start) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType IN (59, 60) GROUP BY 1, 2 ORDER BY 2'
+twice() { # NAME PROGRAM...: what it prints and returns is the same with and without; options are in $opts
+	twice_name=$1
+	shift
+	"$@" >plain.out 2>plain.err
+	plain=$?
+	# shellcheck disable=SC2086
+	profile r -t nvtx $opts "$@" >out 2>err
+	is "$?" "$plain" "$twice_name: exit status"
+	check "$twice_name: same output" diff plain.out out
+	grep -v '^sightline: ' err >theirs
+	check "$twice_name: same messages and traceback" diff plain.err theirs
+}
+
+# ---- functions of every kind ----
+cat >impl.py <<'END'
+import functools
+def helper(i): return i
+def twice(f):
+    @functools.wraps(f)
+    def call(*a): return f(f(*a))
+    return call
+@twice
+def doubled(i): return i + 1
+@functools.lru_cache(None)
+def cached(i): return i
+def generate(n):
+    """Yields."""
+    for i in range(n): yield i
+def doc_only():
+    """Does nothing."""
+make = lambda i: i
+class Base:
+    def fwd(self, i): return super().__repr__()[:0], i
+class Model(Base):
+    kind = "model"
+    def __init__(self, x: int = 3, *, y="k") -> None: self.__secret = x
+    def get(self): return self.__secret
+    @property
+    def prop(self): return self.__secret
+    class Inner:
+        @staticmethod
+        def stat(a, b=2): return a + b
+        @classmethod
+        def cls(cls): return cls.__name__
+END
+cat >train.py <<'END'
+from __future__ import annotations
+import asyncio, inspect, pickle, sys, threading, copy
+import impl
+from impl import helper, Model
+before = helper
+def step(i: int, *more, key: Later = 1, **kw) -> "int":
+    """The step."""
+    if i > 0: return step(i - 1)  # recursion
+    return i
+class Trainer:
+    def step(self, i):
+        if i == 2: raise ValueError("two")
+        yield_free = i
+        return yield_free
+    async def astep(self, i):
+        await asyncio.sleep(0)
+        return i
+    async def agen(self, n):
+        for i in range(n):
+            await asyncio.sleep(0)
+            yield i
+def outer():
+    y = 5
+    def inner(i): return y + i
+    return inner
+async def main():
+    t = Trainer()
+    print(await asyncio.gather(*(t.astep(i) for i in range(5))))
+    print([i async for i in t.agen(3)])
+if __name__ == "__main__":
+    print(inspect.signature(step), step.__doc__, step.__qualname__, step.__module__, step.__annotations__)
+    print(inspect.signature(Model), inspect.getsource(Model.Inner.stat), Model.Inner.stat(1), Model.Inner.cls(), Model().get(), Model().prop)
+    print(pickle.loads(pickle.dumps(helper)) is helper is before is impl.helper, pickle.loads(pickle.dumps(step)) is step, copy.deepcopy(step) is step)
+    print(pickle.loads(pickle.dumps(Model.Inner.stat)) is Model.Inner.stat, Model.fwd is Model.fwd, Model.__dict__["fwd"] if "fwd" in Model.__dict__ else "inherited")
+    print(step(3), helper(1), impl.doubled(1), impl.cached(1), impl.cached(1), impl.doc_only(), impl.make(4), Model().fwd(3))
+    print(list(impl.generate(3)), outer()(1), outer()(2))
+    g = impl.generate(2); next(g); g.close()
+    asyncio.run(main())
+    threads = [threading.Thread(target=step, args=(1,)) for _ in range(4)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    for i in range(3):
+        try: Trainer().step(i)
+        except ValueError as e: print(repr(e), len(inspect.trace()))
+    print(sorted(m for m in sys.modules if "sitecustomize" in m), [p for p in sys.path if "sightline" in p or "+" in p], sys.flags)
+    import os; print("PYTHONPATH" in os.environ, sorted(k for k in os.environ if k.startswith("PY")))
+    import late
+    late.lazy(); late.lazy()
+    sys.stdout.flush()
+    Trainer().step(2)
+END
+cat >late.py <<'END'
+def lazy(): pass
+END
+steps=train:step,impl:helper,impl:doubled,impl:cached,impl:generate,impl:doc_only,impl:make,train:Model.fwd,impl:Model.__init__,impl:Model.prop
+steps=$steps,impl:Model.Inner.stat,impl:Model.Inner.cls,__main__:Trainer.step,train:Trainer.astep,train:Trainer.agen,train:outer.inner,late:lazy,math:floor
+want='59|__main__:Trainer.step|4|4
+59|impl:Model.Inner.cls|1|1
+59|impl:Model.Inner.stat|1|1
+59|impl:Model.__init__|3|3
+59|impl:Model.prop|1|1
+59|impl:cached|1|1
+59|impl:doc_only|1|1
+59|impl:doubled|2|2
+60|impl:generate|2|2
+59|impl:helper|1|1
+59|impl:make|1|1
+59|late:lazy|2|2
+60|train:Trainer.agen|1|1
+60|train:Trainer.astep|5|5
+59|train:Model.fwd|1|1
+59|train:outer.inner|2|2
+59|train:step|12|12'
+for p in $pythons; do
+	v=$("$p" -c 'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)')
+	opts=--python-step=$steps
+	twice "$v" "$p" train.py
+	is "$(q "$R" "$calls" | sort)" "$(echo "$want" | sort)" "$v: every call is a range, each with its name"
+	is "$(grep -c 'python-step' err)" 0 "$v: nothing is missing"
+	is "$(q "$R" "SELECT count(DISTINCT globalTid), count(DISTINCT domainId) FROM NVTX_EVENTS WHERE eventType = 59")" '5|1' "$v: threads"
+	is "$(q "$R" "SELECT text FROM NVTX_EVENTS WHERE eventType = 75")" python-step "$v: the domain"
+	# -m, from a folder, from an archive, -c
+	opts='--python-step=s=train:step'
+	for how in '-m train' '-u train.py'; do
+		# shellcheck disable=SC2086
+		twice "$v $how" "$p" $how
+		is "$(q "$R" "$calls")" '59|s|12|12' "$v $how: the main program under its name"
+	done
+	mkdir -p app && printf 'def go(i): return i\nprint([go(i) for i in range(3)])\n' >app/__main__.py
+	(cd app && "$p" -m zipfile -c ../app.pyz __main__.py)
+	opts=--python-step=__main__:go
+	for how in app app.pyz; do
+		twice "$v $how" "$p" $how
+		is "$(q "$R" "$calls")" '59|__main__:go|3|3' "$v $how: __main__ of a folder or an archive"
+	done
+	twice "$v -c" "$p" -c 'def go(): pass
+go(); go()'
+	is "$(q "$R" "$calls")" '59|__main__:go|2|2' "$v -c"
+done
+
+# ---- processes ----
+cat >procs.py <<'END'
+import multiprocessing as mp, os, subprocess, sys
+def step(i): return i * 2
+def work(i): return step(i) + step(i)
+if __name__ == "__main__":
+    how = sys.argv[1]
+    if how == "exec":
+        print(subprocess.run([sys.executable, "-c", "import procs; print(procs.step(4))"], env={}, stdout=-1).stdout)
+    elif how == "env":
+        print(subprocess.run(["env", "-i", sys.executable, "-c", "import os, procs; print(procs.step(4), sorted(os.environ))"], stdout=-1).stdout)
+    else:
+        with mp.get_context(how).Pool(2) as p: print(p.map(work, range(10), 1))
+END
+opts=--python-step=procs:step
+for how in fork spawn forkserver; do
+	twice "$how" "$PY" procs.py $how
+	is "$(q "$R" "SELECT count(*), min(globalTid >> 24 != (SELECT min(globalPid) >> 24 FROM PROCESSES WHERE name LIKE '%python%')) FROM NVTX_EVENTS WHERE eventType = 59")" '20|1' "$how: calls in children"
+	is "$(grep -c 'python-step' err)" 0 "$how: nothing is missing"
+done
+for how in exec env; do
+	twice "$how" "$PY" procs.py $how
+	is "$(q "$R" "$calls")" '59|procs:step|1|1' "$how: a child with an empty environment"
+done
+mkdir -p venv-home && if "$PY" -m venv --without-pip venv >/dev/null 2>&1; then
+	twice 'venv' venv/bin/python3 -c 'import procs, sys; procs.step(1); print(sys.prefix, sys.path)'
+	is "$(q "$R" "$calls")" '59|procs:step|1|1' 'in a virtual environment'
+	mkdir -p site && echo 'print("theirs"); import procs; procs.step(0)' >site/sitecustomize.py
+	PYTHONPATH=site:. twice 'sitecustomize' "$PY" -c 'import os, sys, procs; print(os.environ["PYTHONPATH"], sys.path, sys.modules["sitecustomize"].__file__, sys.modules["sitecustomize"].__spec__.origin)'
+	is "$(head -1 out)$(q "$R" "$calls")" 'theirs59|procs:step|1|1' "the program's own sitecustomize runs"
+	echo 'raise OSError("broken")' >site/sitecustomize.py
+	PYTHONPATH=site:. twice 'broken sitecustomize' "$PY" -c 'print(1)'
+fi
+
+# ---- bare preload ----
+"$PY" procs.py fork >plain.out
+SIGHTLINE_OPTIONS='-t osrt --python-step=procs:step' bare b "$PY" procs.py fork >out 2>err
+is "$?$(cat err)" 0 'bare preload: runs'
+check 'bare preload: same output' diff plain.out out
+wait_for 10 finished "$R"
+is "$(q "$R" "$calls")" '59|procs:step|20|20' 'bare preload, without -t nvtx'
+
+# ---- what does not turn up ----
+opts='--python-step=procs:stop,procs:Nothing.at.all,nowhere:f,__main__:mein,train:outer.innen'
+printf 'def main(): pass\nimport procs, train\nmain()\n' >prog.py
+twice 'missing' "$PY" prog.py
+is "$(grep -o 'python-step: .*' err)" 'python-step: no function stop in module procs; nearest is step
+python-step: no function Nothing.at.all in module procs
+python-step: module nowhere was never imported
+python-step: no function mein in module __main__; nearest is main
+python-step: no function outer.innen in module train; nearest is outer.inner' 'missing: one line each, with the nearest'
+is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '--python-step:%'")" 5 'and in the report'
+opts=--python-step=procs:step
+for flag in -I -E -S; do
+	twice "python $flag" "$PY" $flag prog.py
+	is "$(grep -c "^sightline: python $flag: this option" err)" "1" "python $flag: said once"
+done
+twice 'no Python' sh -c 'echo hi'
+is "$(cat err)" "sightline: report: $R" 'no Python: nothing to say'
+cat >compiled.py <<'END'
+def jit(f): return f
+@jit
+def fast(i): return f"{i}"
+print(fast(1), [c for c in fast.__code__.co_consts if not isinstance(c, (str, type(None)))])
+END
+opts=--python-step=__main__:fast
+twice 'a function that a decorator compiles' "$PY" compiled.py
+is "$(grep -o 'python-step: .*' err)" 'python-step: fast in module __main__ cannot be marked: a decorator compiles it' 'it is left alone, and said'
+
+# ---- wrong use ----
+for bad in train train: :step train:step:x 'train:a b' a=b train:1x =train:step; do
+	"$BIN" profile "--python-step=$bad" true >out 2>err
+	is "$? $(wc -l <err) $(grep -c 'MODULE:FUNCTION' err)" '2 1 1' "refused: $bad"
+done
+done_testing
