@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "collector/cmd.h"
+#include "collector/trigger.h"
 
 #define FLIGHT_BYTES (INT64_C(256) << 20)
+#define FLIGHT_MIN   INT64_C(10000000)
+#define FLIGHT_MAX   (86400 * INT64_C(1000000000))
 
 static int wrong(const char *cmd, const char *option, const char *takes, const char *got)
 {
@@ -136,24 +139,6 @@ static bool is_any_nvtx(const struct capture_words *w)
 	return w->any_nvtx;
 }
 
-/* "30", "30s", "500ms", "2m": ns. 0: not that. */
-static int64_t read_time(const char *text)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"min", 60e9}};
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || !(value > 0) || value > 1e6)
-		return 0;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(end, units[i].unit) == 0)
-			return (int64_t)(value * units[i].ns);
-	return 0;
-}
-
 /* "256M", "1G", "65536K"; a bare number is MiB. 0: not that. */
 static int64_t read_size(const char *text)
 {
@@ -186,12 +171,17 @@ static int64_t read_size(const char *text)
 
 static int read_flight(struct capture_options *o, const struct capture_words *w, const char *cmd)
 {
+	static struct triggers triggers;
+	const char *end;
+
 	o->triggers = w->triggers;
 	o->flight_bytes = FLIGHT_BYTES;
 	if (w->flight) {
-		o->flight_ns = read_time(w->flight);
-		if (!o->flight_ns)
-			return wrong(cmd, "flight", "a time such as 30s, 500ms or 2m", w->flight);
+		o->flight_ns = time_read(w->flight, &end);
+		if (!o->flight_ns || *end || o->flight_ns < FLIGHT_MIN || o->flight_ns > FLIGHT_MAX)
+			return wrong(cmd, "flight",
+				     "a time such as 30s, 500ms or 2m, from 10ms to 24 hours",
+				     w->flight);
 	}
 	if (w->flight_size) {
 		o->flight_bytes = read_size(w->flight_size);
@@ -204,14 +194,16 @@ static int read_flight(struct capture_options *o, const struct capture_words *w,
 			w->flight_size ? "flight-size" : "trigger");
 		return -SL_EXIT_USAGE;
 	}
-	if (o->flight_ns && (o->by || o->by_hotkey)) {
-		sl_warn("%s: '--flight' and '--capture-range' exclude each other: the recorder "
-			"runs all the "
+	if (o->flight_ns && (o->by || o->by_hotkey || o->delay_s || o->start_later)) {
+		sl_warn("%s: '--flight' and '--%s' exclude each other: the recorder runs all the "
 			"time (see --trigger)",
-			cmd);
+			cmd,
+			o->by || o->by_hotkey ? "capture-range"
+			: o->delay_s          ? "delay"
+					      : "start-later");
 		return -SL_EXIT_USAGE;
 	}
-	return 0;
+	return w->triggers ? triggers_read(&triggers, w->triggers, cmd) : 0;
 }
 
 static int read_hotkey(struct capture_options *o, const char *text, const char *cmd)

@@ -65,6 +65,7 @@ struct flight {
 	struct flight_sched sched;
 	struct flight_ages ages; /* scratch */
 	int64_t resident_at;
+	int64_t stop; /* --duration, CLOCK_MONOTONIC; 0 none */
 	struct wish wish, running;
 	uint64_t to;    /* ticks: end of the window that is being written */
 	bool reads_all; /* while it is: what came since is not kept */
@@ -229,6 +230,8 @@ int flight_open(struct collector *c)
 	f->whole = c->clock.zero;
 	f->limit = LIMIT_START;
 	f->sched.model = &c->model;
+	if (c->options->duration_s)
+		f->stop = c->clock.zero + c->options->duration_s * SECOND_NS;
 	c->model.ended = process_ended;
 	c->arenas.hold = 1;
 	c->arenas.follows_files = true;
@@ -409,6 +412,8 @@ void flight_before(struct collector *c)
 
 	if (!f || f->state == FLIGHT_OVER)
 		return;
+	if (f->stop && mono_now() >= f->stop)
+		c->is_over = c->was_cut = true;
 	if (f->watch)
 		trigger_watch_round(f->watch, &c->arenas);
 	if (!f->has_ended && c->root_is_gone && !c->model.alive)

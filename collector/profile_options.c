@@ -15,6 +15,7 @@
 #include "collector/cmd.h"
 #include "collector/output_name.h"
 #include "collector/python.h"
+#include "collector/trigger.h"
 #include "collector/words.h"
 
 /* Kinds of --trace; the first two have an effect. */
@@ -315,6 +316,18 @@ static int read_capture(void)
 	return capture_options_read(&raw.o.capture, &w, side_now()->cmd);
 }
 
+static int check_triggers(const struct profile_options *o)
+{
+	static struct triggers ts;
+	const char *cmd = side_now()->cmd;
+
+	if (!o->capture.triggers)
+		return 0;
+	if (triggers_read(&ts, o->capture.triggers, cmd))
+		return -SL_EXIT_USAGE;
+	return triggers_check(&ts, o->trace, o->osrt_threshold_ns, cmd);
+}
+
 /* From words to struct profile_options; the table has checked ENUM and LIST words already. */
 static int settle(struct profile_options *options)
 {
@@ -351,6 +364,8 @@ static int settle(struct profile_options *options)
 		return -SL_EXIT_USAGE;
 	}
 	read_trace();
+	if (check_triggers(o))
+		return -SL_EXIT_USAGE;
 	if (strcmp(raw.export, "sqlite") != 0 && strcmp(raw.export, "none") != 0)
 		sl_warn("%s: accepted, but not yet in effect: --export=%s (the report is "
 			"SQLite)",

@@ -9,6 +9,7 @@
 #include "collector/cmd.h"
 #include "collector/gpu_internal.h"
 #include "preload/hooks.h"
+#include "preload/session.h"
 
 #define OVER_NS INT64_C(1000000000)
 
@@ -297,6 +298,37 @@ int triggers_read(struct triggers *ts, const char *text, const char *cmd)
 	}
 	free(copy);
 	return rc;
+}
+
+int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_ns, const char *cmd)
+{
+	static const struct {
+		uint32_t trace;
+		const char *name;
+	} needs[] = {
+		[TRIGGER_NVTX] = {SL_TRACE_NVTX, "nvtx"},
+		[TRIGGER_OSRT] = {SL_TRACE_OSRT, "osrt"},
+		[TRIGGER_CUDA] = {~(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX), "cuda"},
+		[TRIGGER_GPU_IDLE] = {SL_TRACE_CUDA, "cuda"},
+		[TRIGGER_EXIT] = {UINT32_MAX, NULL},
+		[TRIGGER_EXIT_BAD] = {UINT32_MAX, NULL}};
+
+	for (uint32_t i = 0; i < ts->cnt; i++) {
+		const struct trigger *t = &ts->at[i];
+
+		if (needs[t->kind].name && !(trace & needs[t->kind].trace)) {
+			sl_warn("%s: option '--trigger': '%s' needs %s in --trace", cmd, t->text,
+				needs[t->kind].name);
+			return -SL_EXIT_USAGE;
+		}
+		if (t->kind == TRIGGER_OSRT && t->limit_ns && t->limit_ns < threshold_ns) {
+			sl_warn("%s: option '--trigger': '%s' would miss calls, for those below "
+				"--osrt-threshold (%lld ns) are only counted",
+				cmd, t->text, (long long)threshold_ns);
+			return -SL_EXIT_USAGE;
+		}
+	}
+	return 0;
 }
 
 /* ---- what has happened ---- */

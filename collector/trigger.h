@@ -57,6 +57,13 @@ struct triggers {
  */
 int triggers_read(struct triggers *ts, const char *text, const char *cmd);
 
+/*
+ * Can they ever fire? @trace: SL_TRACE_*; calls into the C library that are shorter than @threshold_ns are not seen one by
+ * one. 0; else -SL_EXIT_USAGE after one line.
+ */
+int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_ns,
+		   const char *cmd);
+
 static inline bool triggers_have(const struct triggers *ts, enum trigger_kind kind)
 {
 	for (uint32_t i = 0; i < ts->cnt; i++)
