@@ -86,6 +86,9 @@ int command_receive(int sock, struct command *p, int timeout_ms)
 	if (err)
 		return err;
 	n = recv(sock, p->text, sizeof(p->text), MSG_DONTWAIT | MSG_TRUNC);
+	/* Hung up on with our question unread: that is said first, what the other side had to say comes after it. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recv(sock, p->text, sizeof(p->text), MSG_DONTWAIT | MSG_TRUNC);
 	if (n < 0)
 		return -errno;
 	return n ? command_read(p, (size_t)n) : -ECONNRESET;
@@ -133,7 +136,8 @@ int command_ask(const char *dir, uid_t owner, struct command *p, int timeout_ms)
 	if (sock < 0)
 		return sock;
 	err = command_send(sock, p);
-	if (!err)
+	/* Hung up on before we could ask: why is there to be read. */
+	if (!err || err == -EPIPE)
 		err = command_receive(sock, p, timeout_ms);
 	close(sock);
 	return err ? err : command_status(p);

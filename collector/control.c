@@ -58,6 +58,7 @@ int control_open(struct control *k, const char *dir, control_fn *ask, void *to)
 	int err;
 
 	memset(k, 0, sizeof(*k));
+	k->silent_ms = CONTROL_SILENT_MS;
 	k->ask = ask;
 	k->to = to;
 	for (int i = 0; i < CONTROL_CLIENTS; i++)
@@ -203,7 +204,7 @@ static void set_timer(struct control *k)
 	int i = longest_silent(k);
 
 	if (i >= 0) {
-		int64_t left = k->client[i].since_ms + CONTROL_SILENT_MS - now_ms();
+		int64_t left = k->client[i].since_ms + k->silent_ms - now_ms();
 
 		left = left < 1 ? 1 : left;
 		at.it_value.tv_sec = left / 1000;
@@ -220,7 +221,7 @@ static void on_timer(struct control *k)
 
 	if (read(k->timer, &times, sizeof(times)) < 0)
 		return;
-	while ((i = longest_silent(k)) >= 0 && k->client[i].since_ms + CONTROL_SILENT_MS <= now) {
+	while ((i = longest_silent(k)) >= 0 && k->client[i].since_ms + k->silent_ms <= now) {
 		k->nonsense++;
 		hang_up(k, i);
 	}

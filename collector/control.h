@@ -33,6 +33,7 @@ typedef void control_fn(void *to, int client, int cnt, char **word);
 
 struct control {
 	bool is_open;
+	int silent_ms; /* CONTROL_SILENT_MS */
 	int listen_fd, epoll, timer;
 	control_fn *ask;
 	void *to;

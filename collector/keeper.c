@@ -314,7 +314,9 @@ static int listen_for_recover(const struct keeper *k)
 		return -1;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.96s/keeper", k->dir);
 	unlink(addr.sun_path);
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, 4) < 0) {
+	/* Others can enter the folders of root's sessions (session.c): the rings are root's all the same. */
+	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    listen(fd, 4) < 0) {
 		close(fd);
 		return -1;
 	}

@@ -96,8 +96,8 @@ static bool owner_of(const char *base, uid_t *uid)
 	return true;
 }
 
-/* False: no session, or not one to be seen. */
-static bool look(struct session_entry *e, const char *dir, bool all)
+/* False: no session, not one to be seen, or (@name not NULL) not of that name. */
+static bool look(struct session_entry *e, const char *dir, bool all, const char *name)
 {
 	const char *slash = strrchr(dir, '/');
 	struct stat st;
@@ -110,11 +110,13 @@ static bool look(struct session_entry *e, const char *dir, bool all)
 	if (e->owner != geteuid() && !(all && geteuid() == 0))
 		return false;
 	snprintf(e->dir, sizeof(e->dir), "%s", dir);
+	read_name(e);
+	if (name && strcmp(name, e->name) != 0)
+		return false;
 	fd = command_connect(dir, e->owner);
 	e->is_alive = fd >= 0 || fd == -EAGAIN; /* as many wait as can: it is busy */
 	if (fd >= 0)
 		close(fd);
-	read_name(e);
 	read_pid(e);
 	if (e->is_alive)
 		return true;
@@ -134,6 +136,7 @@ struct scan {
 	struct session_entry *list;
 	size_t cnt, cap;
 	bool all;
+	const char *name; /* only these; NULL: whatever they are called */
 };
 
 static void add(struct scan *sc, const char *dir)
@@ -143,7 +146,7 @@ static void add(struct scan *sc, const char *dir)
 	for (size_t i = 0; i < sc->cnt; i++)
 		if (strcmp(sc->list[i].dir, dir) == 0)
 			return;
-	if (!look(&e, dir, sc->all))
+	if (!look(&e, dir, sc->all, sc->name))
 		return;
 	if (sc->cnt == sc->cap) {
 		size_t cap = sc->cap ? 2 * sc->cap : 16;
@@ -219,9 +222,9 @@ static int by_life_and_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-size_t sessions_scan(struct session_entry **list, bool all)
+static size_t scan(struct session_entry **list, bool all, const char *name)
 {
-	struct scan sc = {.all = all};
+	struct scan sc = {.all = all, .name = name};
 
 	scan_folder(&sc, getenv("XDG_RUNTIME_DIR"));
 	scan_runtime(&sc);
@@ -233,6 +236,11 @@ size_t sessions_scan(struct session_entry **list, bool all)
 		qsort(sc.list, sc.cnt, sizeof(*sc.list), by_life_and_name);
 	*list = sc.list;
 	return sc.cnt;
+}
+
+size_t sessions_scan(struct session_entry **list, bool all)
+{
+	return scan(list, all, NULL);
 }
 
 size_t sessions_alive(void)
@@ -334,47 +342,63 @@ static int write_name(const struct session *s, const char *name)
 	return err;
 }
 
-/* The live session of that name; @but_dir: but this one, and what this process was before (lobby.h). */
 static const struct session_entry *find(const struct session_entry *list, size_t cnt,
-					const char *name, const char *but_dir)
+					const char *name)
 {
 	for (size_t i = 0; i < cnt; i++)
-		if (list[i].is_alive && strcmp(list[i].name, name) == 0 &&
-		    !(but_dir && (strcmp(list[i].dir, but_dir) == 0 || list[i].pid == getpid())))
+		if (list[i].is_alive && strcmp(list[i].name, name) == 0)
 			return &list[i];
 	return NULL;
+}
+
+/* The pid of another session's collector that has the name, 0: it is free. What this process was before counts as
+ * this one (lobby.h). */
+static pid_t has_name(const struct session *s, const char *name)
+{
+	struct session_entry *list = NULL;
+	size_t cnt = scan(&list, false, name);
+	pid_t pid = 0;
+
+	for (size_t i = 0; i < cnt && !pid; i++)
+		if (list[i].is_alive && list[i].pid != getpid() && strcmp(list[i].dir, s->dir) != 0)
+			pid = list[i].pid ? list[i].pid : -1;
+	free(list);
+	return pid;
+}
+
+/* Nobody else comes to that name at the same moment: it has a process's number in it. */
+static void make_up(const struct session *s, const char *kind, pid_t pid, char *name)
+{
+	snprintf(name, SESSION_NAME_MAX, "%.32s-%d", kind, (int)pid);
+	for (int n = 2; n < 1000 && has_name(s, name); n++)
+		snprintf(name, SESSION_NAME_MAX, "%.32s-%d-%d", kind, (int)pid, n);
 }
 
 int session_name_take(const struct session *s, const char *pattern, const char *kind, pid_t pid,
 		      char *name, char *why, size_t why_len)
 {
-	struct session_entry *list = NULL;
-	const struct session_entry *other;
+	bool is_asked = pattern && *pattern;
 	char *asked = NULL, lock_path[LOCK_PATH_MAX];
-	size_t cnt;
-	int lock, err = 0;
+	int lock = -1, err = 0;
+	pid_t other = 0;
 
-	if (pattern && *pattern) {
+	if (is_asked) {
 		asked = output_name_expand(pattern, pid, why, why_len);
-		if (!asked)
-			return -EINVAL;
-		err = session_name_check(asked, why, why_len);
+		err = asked ? session_name_check(asked, why, why_len) : -EINVAL;
 		if (err)
 			goto free_asked;
 		snprintf(name, SESSION_NAME_MAX, "%s", asked);
+		lock = lock_names(lock_path);
+		other = has_name(s, name);
 	} else {
-		snprintf(name, SESSION_NAME_MAX, "%.32s-%d", kind, (int)pid);
+		make_up(s, kind, pid, name);
 	}
-	lock = lock_names(lock_path);
-	cnt = sessions_scan(&list, false);
-	for (int n = 2; (other = find(list, cnt, name, s->dir)) && !asked; n++)
-		snprintf(name, SESSION_NAME_MAX, "%.32s-%d-%d", kind, (int)pid, n);
 	if (other) {
 		snprintf(why, why_len,
 			 "a session is called '%s' already (process %d); choose another name, or "
 			 "end "
 			 "it: sightline shutdown --session=%s",
-			 name, (int)other->pid, name);
+			 name, (int)other, name);
 		err = -EEXIST;
 	} else {
 		err = write_name(s, name);
@@ -382,7 +406,6 @@ int session_name_take(const struct session *s, const char *pattern, const char *
 			snprintf(why, why_len, "the session's name cannot be written to %s: %s",
 				 s->dir, strerror(-err));
 	}
-	free(list);
 	unlock_names(lock, lock_path);
 free_asked:
 	free(asked);
@@ -435,7 +458,7 @@ static int choose(const struct session_entry *list, size_t cnt, const char *name
 	while (alive < cnt && list[alive].is_alive)
 		alive++;
 	if (name) {
-		e = find(list, cnt, name, NULL);
+		e = find(list, cnt, name);
 		if (!e)
 			return none_such(cmd, name, list, cnt);
 	} else if (alive == 1) {
@@ -460,7 +483,7 @@ int session_choose(const char *name, const char *cmd, struct session_entry *foun
 
 	/* By its directory: wherever that is, and for root also when it is another user's. */
 	if (name && name[0] == '/') {
-		if (look(found, name, true) && found->is_alive)
+		if (look(found, name, true, NULL) && found->is_alive)
 			return 0;
 		sl_warn("%s: no session is in '%s'", cmd, name);
 		return SL_EXIT_FAIL;

@@ -6,7 +6,8 @@
  *             collector alone: settings, on/off, liveness;
  *   socket    SOCK_SEQPACKET, to which a process sends one struct sl_hello with its arena's memfd
  *             (SCM_RIGHTS) and hangs up. Nothing is answered: start-up never waits for the collector;
- *   command   SOCK_STREAM, for the commands that steer a session (collector/control.h);
+ *   command   SOCK_SEQPACKET, for the commands that steer a session (collector/command.h);
+ *   name      what it is called;
  *   python    with --python-step and --pytorch: what is to stand before PYTHONPATH (python.h).
  *
  * Environment of traced processes:
