@@ -38,6 +38,7 @@ static struct tables {
 	uint16_t hash[HASH_SIZE];              /* number + 1 */
 	uint16_t by_address[SL_GPU_FUNCTION_CNT];
 	uint32_t by_address_cnt;
+	ElfW(Addr) bound_base[SL_GPU_LIBRARY_CNT]; /* of the copy whose functions these are */
 	struct sl_gpu_function_state state[SL_GPU_FUNCTION_CNT];
 } * tables;
 
@@ -175,7 +176,7 @@ static void note_copy(const char *path)
 
 	memcpy(note, text, sizeof(text) - 1);
 	memcpy(note + sizeof(text) - 1, path, len);
-	if (sl_tls.chunk && sl_tls.cookie == sl_proc->cookie)
+	if (sl_tls.chunk && sl_tls.cookie == sl_proc.cookie)
 		sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, note, sizeof(text) - 1 + len);
 }
 
@@ -186,7 +187,9 @@ static void bind_library(enum sl_gpu_library library, const struct sl_object *o,
 		return;
 	}
 	for (unsigned n = sl_gpu_first[library]; n < sl_gpu_first[library + 1]; n++)
-		bind_function(n, library, o);
+		if (library_info[library].flag & sl_global.session->trace || sl_gpu_profiler(n))
+			bind_function(n, library, o);
+	tables->bound_base[library] = o->base;
 	sort_addresses();
 	sl_gpu_state = tables->state;
 	sl_gpu_seen.bound |= 1u << library;
@@ -206,9 +209,17 @@ static bool is_library(const char *name, const char *soname)
 	return strncmp(name, ".so", 3) == 0 && (!name[3] || name[3] == '.');
 }
 
+/* What is looked for: SL_TRACE_*. Where CUDA's calls are not recorded, some may still begin and end a capture. */
+static uint32_t wanted(void)
+{
+	const struct sl_session *s = sl_global.session;
+
+	return s->trace | (s->capture_by & SL_CAPTURE_BY_CUDA ? SL_TRACE_CUDA : 0);
+}
+
 static int which_library(const char *name)
 {
-	uint32_t trace = sl_global.session->trace;
+	uint32_t trace = wanted();
 
 	for (int i = 0; i < SL_GPU_LIBRARY_CNT; i++)
 		if (library_info[i].flag & trace && is_library(name, library_info[i].soname))
@@ -407,9 +418,7 @@ static void forget_gone(void)
 	for (uint32_t i = 0; i < tables->seen_cnt; i++) {
 		struct seen *s = &tables->seen[i];
 
-		if (!s->is_there && s->library >= 0 &&
-		    (uintptr_t)tables->state[sl_gpu_first[s->library]].real - s->base <
-			    s->end - s->base) {
+		if (!s->is_there && s->library >= 0 && tables->bound_base[s->library] == s->base) {
 			for (unsigned n = sl_gpu_first[s->library];
 			     n < sl_gpu_first[s->library + 1]; n++)
 				__atomic_store_n(&tables->state[n].real, NULL, __ATOMIC_RELAXED);
@@ -485,9 +494,8 @@ static void scan(void)
 static bool is_wanted(void)
 {
 	return sl_global.session &&
-	       sl_global.session->trace &
-		       ~(uint32_t)(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX) &&
-	       sl_proc->cookie >= SL_COOKIE_FIRST && !sl_global.restricted;
+	       wanted() & ~(uint32_t)(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX) &&
+	       sl_proc.cookie >= SL_COOKIE_FIRST && !sl_global.restricted;
 }
 
 void sl_gpu_scan(void)
@@ -509,16 +517,14 @@ void sl_gpu_forked(void)
 {
 	/* Another thread of the parent may have been at it. */
 	scan_lock = 0;
-	if (sl_gpu_cupti_state == SL_GPU_CUPTI_LOADING)
-		sl_gpu_cupti_state = SL_GPU_CUPTI_DONE;
+	sl_gpu_cupti_forked();
 }
 
 void sl_gpu_scan_soon(void)
 {
-	if (!is_wanted() || sl_tls.cookie != sl_proc->cookie)
+	if (!is_wanted() || sl_tls.cookie != sl_proc.cookie)
 		return;
-	sl_tls.saved_cookie = sl_tls.cookie;
-	sl_tls.cookie = SL_COOKIE_SCAN;
+	sl_tls.saved_cookie = sl_set_cookie(SL_COOKIE_SCAN);
 }
 
 bool sl_gpu_is_inside(const void *code, bool and_bound)

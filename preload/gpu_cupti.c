@@ -5,6 +5,7 @@
 #include "preload/gpu_engine.h"
 
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -17,15 +18,15 @@ uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 static struct sl_cuda_guest guest;
 static uint32_t guest_pid;
 static bool is_on; /* CUPTI delivers */
+uint32_t sl_gpu_followed;
+static uint32_t following; /* somebody is at it */
 
 /* Called by CUPTI's threads, and by the program's while they are quiet: the ring is ready in both cases, or made so. */
 static bool ring_is_ready(void)
 {
-	if (sl_proc->cookie < SL_COOKIE_FIRST)
+	if (sl_proc.cookie < SL_COOKIE_FIRST)
 		return false;
-	if (sl_tls.cookie == SL_COOKIE_QUIET || sl_tls.cookie == sl_proc->cookie)
-		return sl_tls.chunk != NULL;
-	return sl_enter_slow();
+	return sl_tls.cookie == SL_COOKIE_QUIET ? sl_tls.chunk != NULL : sl_ready();
 }
 
 static void host_record(enum sl_gpu_record kind, const void *payload, size_t bytes)
@@ -105,6 +106,7 @@ static void load(void)
 	static struct sl_cuda_host host;
 	const char *slash = sl_global.path ? strrchr(sl_global.path, '/') : NULL;
 	static const char name[] = "libtrace-cuda.so";
+	uint32_t gate = __atomic_load_n(&sl_global.session->gate, __ATOMIC_ACQUIRE);
 	char path[512];
 	sl_cuda_start_fn *start;
 	void *library;
@@ -122,8 +124,10 @@ static void load(void)
 	host = host_template;
 	host.flags = sl_global.session->cuda_flags;
 	host.flush_ms = sl_global.session->cuda_flush_ms;
+	host.recording = gate & 1;
 	guest_pid = (uint32_t)sl_getpid();
 	is_on = start(&host, &guest) == 0;
+	__atomic_store_n(&sl_gpu_followed, gate, __ATOMIC_RELAXED);
 }
 
 /*
@@ -161,10 +165,9 @@ void sl_gpu_start_cupti(void)
 		return;
 	}
 	/* What CUPTI does now (files it opens, threads it starts) is not the program's doing. */
-	kept = sl_tls.cookie;
-	sl_tls.cookie = SL_COOKIE_QUIET;
+	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	load();
-	sl_tls.cookie = kept;
+	sl_set_cookie(kept);
 	__atomic_store_n(&sl_gpu_cupti_state, SL_GPU_CUPTI_LOADED, __ATOMIC_RELEASE);
 	/* It may have brought libraries. */
 	sl_gpu_scan();
@@ -177,12 +180,58 @@ static void flush(bool final)
 	int error = errno;
 	uint64_t kept;
 
-	if (!guest.flush || guest_pid != sl_proc->pid || !ring_is_ready())
+	if (!guest.flush || guest_pid != sl_proc.pid || !ring_is_ready())
 		return;
-	kept = sl_tls.cookie;
-	sl_tls.cookie = SL_COOKIE_QUIET;
+	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	guest.flush(final);
-	sl_tls.cookie = kept;
+	sl_set_cookie(kept);
+	errno = error;
+}
+
+void sl_gpu_flush(void)
+{
+	flush(false);
+}
+
+void sl_gpu_cupti_forked(void)
+{
+	/* Another thread of the parent may have been at it. */
+	following = 0;
+	if (sl_gpu_cupti_state == SL_GPU_CUPTI_LOADING)
+		sl_gpu_cupti_state = SL_GPU_CUPTI_DONE;
+}
+
+/* True: this thread alone changes what CUPTI records. Not for ever: another one may be held up inside CUPTI. */
+static bool begin_following(void)
+{
+	struct timespec step = {0, 200000};
+
+	for (int i = 0; i < 2500; i++) {
+		if (!__atomic_exchange_n(&following, 1, __ATOMIC_ACQUIRE))
+			return true;
+		sl_sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &step, NULL);
+	}
+	return false;
+}
+
+void sl_gpu_follow(void)
+{
+	const uint32_t *gate = &sl_global.session->gate;
+	int error = errno;
+	uint64_t kept;
+	uint32_t to;
+
+	if (__atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED) ==
+		    __atomic_load_n(gate, __ATOMIC_ACQUIRE) ||
+	    sl_tls.busy || !ring_is_ready() || !begin_following())
+		return;
+	kept = sl_set_cookie(SL_COOKIE_QUIET);
+	to = __atomic_load_n(gate, __ATOMIC_ACQUIRE);
+	if (is_on && guest_pid == sl_proc.pid && to != sl_gpu_followed)
+		guest.record(to & 1);
+	__atomic_store_n(&sl_gpu_followed, to, __ATOMIC_RELEASE);
+	sl_set_cookie(kept);
+	__atomic_store_n(&following, 0, __ATOMIC_RELEASE);
 	errno = error;
 }
 
@@ -190,12 +239,11 @@ void sl_gpu_yield(void)
 {
 	uint64_t kept;
 
-	if (!guest.yield || guest_pid != sl_proc->pid || !ring_is_ready())
+	if (!guest.yield || guest_pid != sl_proc.pid || !ring_is_ready())
 		return;
-	kept = sl_tls.cookie;
-	sl_tls.cookie = SL_COOKIE_QUIET;
+	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	guest.yield();
-	sl_tls.cookie = kept;
+	sl_set_cookie(kept);
 }
 
 /* CUPTI must hand over what it has before the driver's own exit handler takes the context away. */
@@ -205,24 +253,43 @@ static void at_exit(void *unused)
 	flush(true);
 }
 
+/* Until the gate changes or so long has passed. The collector wakes from its own mapping: not FUTEX_PRIVATE. */
+static void wait_for_gate(uint64_t until)
+{
+	const struct sl_session *s = sl_global.session;
+	uint64_t now = sl_mono_ns(), rest = until > now ? until - now : 0;
+	struct timespec limit = {(time_t)(rest / 1000000000u), (long)(rest % 1000000000u)};
+
+	if (rest)
+		sl_sys4(SYS_futex, &s->gate, FUTEX_WAIT,
+			__atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED), &limit);
+}
+
 /*
- * CUPTI's own worker hands over full buffers only. So this thread asks for the rest, flush_ms apart: the only one that
- * is ever started in a program, in those alone that use CUDA, where the driver has started several before.
+ * CUPTI's own worker hands over full buffers only. So this thread asks for the rest, flush_ms apart (0: it does not), and
+ * has CUPTI record while the gate is open: the only one that is ever started in a program, in those alone that use
+ * CUDA, where the driver has started several before.
  */
 static void *worker(void *unused)
 {
 	uint32_t ms = sl_global.session->cuda_flush_ms;
-	struct timespec period = {ms / 1000, ms % 1000 * 1000000L};
+	uint64_t period = (ms ? ms : 1000) * (uint64_t)1000000, next;
 
 	(void)unused;
 	sl_sys2(SYS_prctl, PR_SET_NAME, "[Sightline]");
 	if (!ring_is_ready())
 		return NULL;
-	sl_tls.cookie = SL_COOKIE_QUIET;
+	sl_set_cookie(SL_COOKIE_QUIET);
+	next = sl_mono_ns() + period;
 	while (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON &&
-	       guest_pid == sl_proc->pid && !sl_global.restricted) {
-		sl_sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &period, NULL);
-		guest.flush(false);
+	       guest_pid == sl_proc.pid && !sl_global.restricted) {
+		wait_for_gate(next);
+		sl_gpu_follow();
+		if (sl_mono_ns() < next)
+			continue;
+		if (ms)
+			guest.flush(false);
+		next = sl_mono_ns() + period;
 	}
 	return NULL;
 }
@@ -232,15 +299,15 @@ static void start_worker(void)
 	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
 		sl_get_real(SL_H_pthread_create);
 	uint64_t all = ~0ull, before;
-	uint64_t kept = sl_tls.cookie;
 	pthread_t thread;
+	uint64_t kept;
 
 	/* The program's signals are for its own threads. */
 	sl_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
-	sl_tls.cookie = SL_COOKIE_QUIET;
+	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	if (create)
 		create(&thread, NULL, worker, NULL);
-	sl_tls.cookie = kept;
+	sl_set_cookie(kept);
 	sl_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(all));
 }
 
@@ -249,6 +316,7 @@ extern int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
 
 void sl_gpu_after_first_call(void)
 {
+	const struct sl_session *s = sl_global.session;
 	uint32_t loaded = SL_GPU_CUPTI_LOADED;
 
 	if (!__atomic_compare_exchange_n(&sl_gpu_cupti_state, &loaded, SL_GPU_CUPTI_DONE, 0,
@@ -258,7 +326,7 @@ void sl_gpu_after_first_call(void)
 	__cxa_atexit(at_exit, NULL, NULL);
 	/* Some kinds can be enabled only now. */
 	flush(false);
-	/* 0: until buffers are full. */
-	if (sl_global.session->cuda_flush_ms)
+	/* Where buffers go as they are full and the gate stays open, every call looks at the gate: that is enough. */
+	if (s->cuda_flush_ms || s->capture_by || !(s->gate & 1))
 		start_worker();
 }

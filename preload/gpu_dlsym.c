@@ -69,7 +69,7 @@ static void *absent(void)
 static bool is_plain(const void *handle, const char *name, const void *caller)
 {
 	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || !may_be_ours(name) ||
-	       sl_proc->cookie < SL_COOKIE_FIRST || sl_gpu_is_inside(caller, false);
+	       sl_proc.cookie < SL_COOKIE_FIRST || sl_gpu_is_inside(caller, false);
 }
 
 __attribute__((used, visibility("hidden"))) void *sl_plan_dlsym(const void *handle,
@@ -175,6 +175,6 @@ void *sl_gpu_special(unsigned number)
 	case SL_G_cudaGetDriverEntryPointByVersion_ptsz:
 		return (void *)special_cudaGetDriverEntryPointByVersion_ptsz;
 	default:
-		return NULL;
+		return sl_gpu_profiler(number);
 	}
 }

@@ -5,6 +5,7 @@
  *   gpu_place.c    knows how each function takes its arguments
  *   gpu_dlsym.c    hands our entries out: dlsym, cuGetProcAddress and the like
  *   gpu_entry.c    the entries: one forwarder in assembly for all functions, and what it records
+ *   gpu_profiler.c the calls that begin and end a capture
  *   gpu_cupti.c    loads libtrace-cuda.so, serves it
  *
  * Nothing of these libraries is exported by name: a program that does not have them, or has weak references to them,
@@ -79,6 +80,11 @@ struct sl_gpu_line;
 bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *f,
 		  uint8_t *stack_words);
 
+/* ---- gpu_profiler.c ---- */
+
+/* cudaProfilerStart and its kin: what to hand out instead of @number's entry. NULL: none of them. */
+void *sl_gpu_profiler(unsigned number);
+
 /* ---- gpu_dlsym.c ---- */
 
 /* What to hand out instead of @number's entry: functions that return functions are wrapped by hand. NULL: none. */
@@ -105,6 +111,13 @@ enum sl_gpu_cupti {
 	SL_GPU_CUPTI_DONE,   /* or not wanted */
 };
 extern uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
+/* CUPTI records while the gate is open: brings it up to date, in this thread. */
+void sl_gpu_follow(void);
+extern uint32_t sl_gpu_followed; /* the gate as CUPTI knows it */
+/* Hands over what CUPTI has. */
+void sl_gpu_flush(void);
+/* In the child of a fork. */
+void sl_gpu_cupti_forked(void);
 /* Before a process's first call into CUDA, and after. */
 void sl_gpu_start_cupti(void);
 void sl_gpu_after_first_call(void);

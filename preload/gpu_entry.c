@@ -39,6 +39,8 @@ __attribute__((used, visibility("hidden"))) void sl_gpu_leave(struct frame *f);
 void *sl_gpu_enter(struct frame *f)
 {
 	struct sl_gpu_function_state *fn = &sl_gpu_state[f->number];
+	bool is_second =
+		__atomic_load_n(&sl_gpu_cupti_state, __ATOMIC_RELAXED) == SL_GPU_CUPTI_LOADED;
 
 	f->is_recorded = 0;
 	if (sl_unlikely(sl_tls.gpu_inside & fn->family)) {
@@ -51,8 +53,14 @@ void *sl_gpu_enter(struct frame *f)
 			SL_GPU_CUPTI_LOADING) &&
 	    fn->is_cuda)
 		sl_gpu_start_cupti();
-	if (!sl_enter(&f->call))
+	else if (sl_unlikely(__atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED) != sl_gate()))
+		sl_gpu_follow();
+	if (!sl_enter(&f->call)) {
+		/* Calls that pass through do not come back here: the first one has, when there is a second. */
+		if (sl_unlikely(is_second) && fn->is_cuda)
+			sl_gpu_after_first_call();
 		return fn->real;
+	}
 	sl_tls.gpu_inside |= fn->family;
 	f->is_recorded = 1;
 	return fn->real;
@@ -98,7 +106,7 @@ void sl_gpu_leave(struct frame *f)
 	sl_stop(&f->call);
 	sl_tls.gpu_inside &= ~(uint32_t)fn->family;
 	/* In the child of a fork inside the call nothing here is ours. */
-	if (sl_proc->cookie < SL_COOKIE_FIRST || !sl_begin_write())
+	if (sl_proc.cookie < SL_COOKIE_FIRST || !sl_begin_write())
 		return;
 	words = 3u + fn->arg_cnt + (f->call.duration >> 32 != 0);
 	w = sl_room(words, SL_HOOK_CNT, &f->call);

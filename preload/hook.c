@@ -1,6 +1,6 @@
 /*
- * hook.c - the slow half of the hot path: a thread's first call, a full chunk, a signal in our own
- * code, the children of fork and vfork, records with strings.
+ * hook.c - the slow half of the hot path: a thread's beginning, a full chunk, a signal in our own
+ * code, records with strings.
  *
  * Everything here runs inside the program's calls: no locks, no allocation, no libc; system calls are
  * made directly so that errno and cancellation are untouched.
@@ -15,11 +15,15 @@
 
 #include "preload/sys.h"
 
-__thread struct sl_tls sl_tls;
+#define NEW_THREAD                                                      \
+	{                                                               \
+		.pass = (uint32_t)SL_PASS_NONE, .cookie = SL_COOKIE_NEW \
+	}
+__thread struct sl_tls sl_tls = NEW_THREAD;
 
-/* Until the process is set up, and for good when it cannot be: nothing matches this cookie. */
-static struct sl_proc off_proc = {.cookie = SL_COOKIE_OFF};
-struct sl_proc *sl_proc = &off_proc;
+struct sl_proc sl_proc;
+struct sl_control sl_control;
+const volatile uint32_t sl_no_gate = (uint32_t)SL_NO_GATE;
 struct sl_global sl_global;
 
 /* ---- slots and chunks ---- */
@@ -296,20 +300,34 @@ static bool wait_for_outfit(struct sl_arena *a, struct outfit *o)
 	return ok;
 }
 
-static bool thread_start(void)
+static void forget_thread(void)
+{
+	static const struct sl_tls fresh = NEW_THREAD;
+	uint32_t busy = sl_tls.busy;
+
+	sl_tls = fresh;
+	sl_tls.busy = busy;
+}
+
+bool sl_thread_start(void)
 {
 	const struct sl_session *s = sl_global.session;
 	struct sl_arena *a = sl_global.arena;
 	struct sl_slot *slot;
 	struct outfit o;
 
-	if (!wait_for_outfit(a, &o))
+	/* What there is may be the parent's. */
+	forget_thread();
+	if (!wait_for_outfit(a, &o)) {
+		count_unslotted(a);
 		return false;
+	}
 	slot = &a->slot[o.slot - 1];
-	slot->pid = sl_proc->pid;
+	slot->pid = sl_proc.pid;
 	slot->tid = (uint32_t)sl_gettid();
-	slot->process = sl_proc->number;
-	slot->parent_process = sl_proc->parent_number;
+	slot->process = sl_proc.number;
+	slot->parent_process = sl_proc.parent_number;
+	slot->epoch = sl_tls.epoch = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);
 	slot->agg_chunk = o.agg;
 	slot->first_chunk = o.first;
 	slot->born = sl_ticks();
@@ -325,77 +343,13 @@ static bool thread_start(void)
 	sl_tls.threshold = s->threshold_ticks;
 	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
 	sl_tls.signal_threshold = s->signal_threshold_ticks;
-	sl_tls.depth = sl_proc->clock_mode == SL_CLOCK_TSC ? 0 : SL_DEPTH_MONO;
+	sl_tls.depth = sl_proc.clock_mode == SL_CLOCK_TSC ? 0 : SL_DEPTH_MONO;
 	sl_tls.dropping = 0;
-	__atomic_add_fetch(&sl_proc->thread_cnt, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&sl_proc.thread_cnt, 1, __ATOMIC_RELAXED);
 	/* Release: pairs with the collector's acquire of state. */
 	__atomic_store_n(&slot->state, SL_SLOT_LIVE, __ATOMIC_RELEASE);
+	sl_tls.cookie = sl_proc.cookie;
 	return true;
-}
-
-void sl_thread_reset(void)
-{
-	uint32_t busy = sl_tls.busy;
-
-	memset(&sl_tls, 0, sizeof(sl_tls));
-	sl_tls.busy = busy;
-}
-
-/* In the time between vfork and the child's exec, parent and child share everything but the pid. */
-static bool back_from_vfork(void)
-{
-	if ((uint32_t)sl_getpid() != sl_tls.vfork_pid)
-		return false;
-	sl_tls.cookie = sl_tls.saved_cookie;
-	return true;
-}
-
-static bool set_up(void)
-{
-	if (sl_proc->cookie == SL_COOKIE_OFF && !sl_process_start())
-		return false;
-	if (sl_proc->cookie == SL_COOKIE_NONE && !sl_process_child())
-		return false;
-	if (sl_proc->cookie == SL_COOKIE_OFF)
-		return false;
-	sl_thread_reset();
-	if (!thread_start()) {
-		count_unslotted(sl_global.arena);
-		return false;
-	}
-	sl_tls.cookie = sl_proc->cookie;
-	if (!sl_proc->announced) {
-		sl_proc->announced = 1;
-		sl_announce();
-	}
-	return true;
-}
-
-bool sl_enter_slow(void)
-{
-	bool ok;
-
-	if (sl_tls.cookie == SL_COOKIE_VFORK &&
-	    (!back_from_vfork() || sl_tls.cookie == sl_proc->cookie))
-		return sl_tls.cookie != SL_COOKIE_VFORK;
-	if (sl_tls.cookie == SL_COOKIE_QUIET && sl_proc->cookie >= SL_COOKIE_FIRST)
-		return false;
-	if (sl_tls.cookie == SL_COOKIE_SCAN) {
-		sl_tls.cookie = sl_tls.saved_cookie;
-		sl_gpu_scan();
-		if (sl_tls.cookie == sl_proc->cookie)
-			return true;
-	}
-	if (sl_tls.busy) {
-		sl_count_nested();
-		return false;
-	}
-	sl_tls.busy = 1;
-	sl_barrier();
-	ok = set_up();
-	sl_barrier();
-	sl_tls.busy = 0;
-	return ok;
 }
 
 uint64_t sl_enter_nested(char *frame)

@@ -8,7 +8,8 @@
  *  - A signal handler may interrupt anything here and call wrappers itself. While `busy` is set it
  *    only counts (sl_slot.nested_cnt) and passes through.
  *  - The process may have forked since this thread's state was set up, or this may be a vfork child
- *    that shares our memory: `cookie` differs then and the slow path sorts it out (hook.c).
+ *    that shares our memory, or recording was begun or ended: `pass` differs then from the gate and
+ *    the slow path sorts it out (gate.c).
  *  - Publish before returning: after sl_commit() a SIGKILL loses nothing.
  */
 #ifndef SL_HOOK_H
@@ -33,7 +34,10 @@
 
 /* State of one thread. Plain TLS of a preloaded library: lives and dies with the thread. */
 struct sl_tls {
-	uint64_t cookie;           /* equals sl_proc->cookie while everything here is valid */
+	uint32_t pass;  /* equals the gate while everything here is valid for it, see sl_gate() */
+	uint32_t epoch; /* of the session when the totals began */
+	uint64_t
+		cookie; /* equals sl_proc.cookie while this thread is set up; change: sl_set_cookie() */
 	uint64_t *cur, *end;       /* where the next record goes; end of the chunk */
 	struct sl_chunk *chunk;    /* the chunk being written */
 	struct sl_agg *agg;        /* by hook */
@@ -52,11 +56,19 @@ struct sl_tls {
 };
 extern __thread struct sl_tls sl_tls __attribute__((tls_model("initial-exec")));
 
+#if defined(__aarch64__)
+#define SL_PAGE_MAX 65536
+#else
+#define SL_PAGE_MAX 4096
+#endif
+
 /*
  * State of the process, in a page that the kernel empties in a forked child (MADV_WIPEONFORK): a
- * child is recognised by its cookie of 0 however it was made.
+ * child is recognised by its zeros however it was made.
  */
 struct sl_proc {
+	/* Where the session's gate is, from sl_no_gate on; 0: not set up. */
+	_Alignas(SL_PAGE_MAX) int64_t gate_at;
 	uint64_t cookie; /* SL_COOKIE_*, or a number no thread has before it is set up */
 	uint32_t clock_mode;
 	uint32_t number; /* process number in the arena */
@@ -65,17 +77,68 @@ struct sl_proc {
 	uint32_t announced;  /* the IMAGE record has been written */
 	uint32_t thread_cnt; /* threads of this process that have made a traced call so far */
 };
-extern struct sl_proc *sl_proc;
+extern struct sl_proc sl_proc;
 
 enum {
-	SL_COOKIE_NONE = 0, /* threads not set up; processes after fork */
-	SL_COOKIE_OFF = 1,  /* process: not (yet, or no longer) tracing */
+	SL_COOKIE_NONE = 0, /* process: not set up, or forked since */
+	SL_COOKIE_OFF = 1,  /* process: gave up */
 	SL_COOKIE_SCAN = 3, /* thread: look at what is loaded first (gpu_bind.c) */
 	SL_COOKIE_QUIET =
 		4, /* thread: runs the tracer's own companion libraries: nothing is recorded */
 	SL_COOKIE_VFORK = 2, /* thread: between vfork and the first call of the parent after it */
+	SL_COOKIE_NEW = 5,   /* thread: not set up */
 	SL_COOKIE_FIRST = 16,
 };
+
+/*
+ * The gate: one word that the collector changes and all threads look at. Odd: calls are recorded. A thread whose pass
+ * is another number first follows it (gate.c): so one comparison finds everything that is unusual, and the lowest bit
+ * tells whether to record. Both are numbers that the session's gate never takes.
+ */
+enum {
+	SL_PASS_NONE = (int)0x80000000, /* of threads that have something to sort out first */
+	SL_NO_GATE = (int)0x80000001,   /* where there is no session, or none yet */
+};
+extern const volatile uint32_t sl_no_gate;
+
+/* The session's control page is mapped here, over zeros: to read the gate is one instruction. */
+struct sl_control {
+	_Alignas(SL_PAGE_MAX) struct sl_session session;
+};
+extern struct sl_control sl_control;
+
+SL_HOT uint32_t sl_gate(void)
+{
+	return __atomic_load_n(
+		(const uint32_t *)((uintptr_t)&sl_no_gate + (uintptr_t)sl_proc.gate_at),
+		__ATOMIC_RELAXED);
+}
+
+/* Follows the gate; returns it as this thread knows it then, or SL_PASS_NONE: nothing may be written now. */
+SL_COLD uint32_t sl_sync(void);
+
+/* May this thread write records that are not for the gate to stop (names, images, NVTX)? */
+SL_HOT bool sl_ready(void)
+{
+	return sl_likely(sl_tls.pass == sl_gate()) || sl_sync() != (uint32_t)SL_PASS_NONE;
+}
+
+/* The first question of wrappers that cost little: nothing is recorded, and there is nothing to sort out. */
+SL_HOT bool sl_is_closed(void)
+{
+	return sl_unlikely(!(__atomic_load_n(&sl_control.session.gate, __ATOMIC_RELAXED) & 1)) &&
+	       sl_tls.pass == sl_gate();
+}
+
+/* Returns what it was. The next call looks at what the change means. */
+SL_HOT uint64_t sl_set_cookie(uint64_t cookie)
+{
+	uint64_t was = sl_tls.cookie;
+
+	sl_tls.cookie = cookie;
+	sl_tls.pass = (uint32_t)SL_PASS_NONE;
+	return was;
+}
 
 /* The real functions, in the order of enum sl_hook; NULL until resolved (resolve.c). */
 extern void *sl_real[SL_HOOK_CNT];
@@ -92,7 +155,7 @@ SL_HOT void *sl_get_real(enum sl_hook hook)
 SL_HOT uint64_t sl_ticks(void)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
-	if (sl_likely(sl_proc->clock_mode == SL_CLOCK_TSC))
+	if (sl_likely(sl_proc.clock_mode == SL_CLOCK_TSC))
 		return sl_counter();
 #endif
 	return sl_mono_ns();
@@ -107,7 +170,6 @@ struct sl_call {
 	uint32_t depth;           /* of the calls around it; with SL_DEPTH_MONO */
 };
 
-SL_COLD bool sl_enter_slow(void);
 /* The rest of sl_enter() inside another call, or without the counter. @frame: of the wrapper. */
 SL_COLD uint64_t sl_enter_nested(char *frame);
 
@@ -120,20 +182,38 @@ SL_HOT void sl_stop(struct sl_call *call)
 	sl_tls.depth = call->depth;
 }
 
-/* False: pass the call through and record nothing. */
-SL_HOT bool sl_enter(struct sl_call *call)
+/* The call begins now. */
+SL_HOT void sl_begin(struct sl_call *call)
 {
-	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
-		return false;
 	if (sl_unlikely(sl_tls.depth)) {
 		call->start = sl_enter_nested(__builtin_dwarf_cfa());
 		call->depth = sl_tls.depth - 1;
-		return true;
+		return;
 	}
 	sl_tls.outer_frame = __builtin_dwarf_cfa();
 	sl_tls.depth = 1;
 	call->depth = 0;
 	call->start = sl_counter();
+}
+
+/* False: pass the call through and record nothing. */
+SL_HOT bool sl_enter(struct sl_call *call)
+{
+	uint32_t gate = sl_gate();
+
+	if (sl_unlikely(sl_tls.pass != gate))
+		gate = sl_sync();
+	if (sl_unlikely(!(gate & 1)))
+		return false;
+	sl_begin(call);
+	return true;
+}
+/* The same where the gate has just been found open (SL_PASSING). */
+SL_HOT bool sl_enter_open(struct sl_call *call)
+{
+	if (sl_unlikely(sl_tls.pass != sl_gate()) && !(sl_sync() & 1))
+		return false;
+	sl_begin(call);
 	return true;
 }
 
@@ -394,11 +474,12 @@ void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigne
 /* A call that is only counted, without looking at the clock (uncontended locks, buffered characters). */
 SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 {
+	uint32_t gate = sl_gate();
 	struct sl_agg *a;
 
-	if (sl_unlikely(sl_tls.cookie != sl_proc->cookie) && !sl_enter_slow())
-		return;
-	if (!sl_begin_write())
+	if (sl_unlikely(sl_tls.pass != gate))
+		gate = sl_sync();
+	if (sl_unlikely(!(gate & 1)) || !sl_begin_write())
 		return;
 	a = &sl_tls.agg[hook];
 	a->bytes += bytes;
@@ -406,12 +487,13 @@ SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 	sl_end_write();
 }
 
-/* ---- start.c, process.c ---- */
+/* ---- start.c, gate.c ---- */
 
 struct sl_global {
 	struct sl_arena *arena;
 	const struct sl_session *session;
 	uint64_t last_cookie;
+	uint32_t period;     /* the gate for which the table of descriptors was begun */
 	uint32_t root;       /* this process started the session (bare preload) */
 	uint32_t number;     /* this process in the arena */
 	uint32_t restricted; /* a seccomp filter was installed: no system calls of our own */
@@ -423,10 +505,10 @@ struct sl_global {
 };
 extern struct sl_global sl_global;
 
-bool sl_process_start(void);       /* idempotent; false when this process is not traced */
-bool sl_process_child(void);       /* in a forked child: a new process number, same arena */
-void sl_thread_reset(void);        /* forget the parent's slot */
-void sl_announce(void);            /* writes the IMAGE record */
+bool sl_process_start(void); /* idempotent; false when this process is not traced */
+bool sl_process_child(void); /* in a forked child: a new process number, same arena */
+bool sl_thread_start(void);  /* a slot and first chunks; false: there are none, which is counted */
+void sl_announce(void);      /* writes the IMAGE record */
 int sl_find_env(const char *name); /* index in environ, or -1 */
 
 #pragma GCC visibility pop

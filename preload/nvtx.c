@@ -18,7 +18,7 @@
 
 static const char variable[] = "NVTX_INJECTION64_PATH";
 
-bool sl_nvtx_chained;
+bool sl_nvtx_chained, sl_nvtx_silent;
 nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
 intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
 
@@ -101,8 +101,15 @@ static char *early_getenv(const char *name)
 
 static bool is_traced(void)
 {
-	return (sl_tls.cookie == sl_proc->cookie || sl_enter_slow()) &&
-	       sl_global.session->trace & SL_TRACE_NVTX && sl_global.path;
+	const struct sl_session *s = sl_global.session;
+
+	if (!sl_ready() || !sl_global.path)
+		return false;
+	if (s->trace & SL_TRACE_NVTX)
+		return true;
+	/* Python's ranges come the same way, and are wanted. */
+	sl_nvtx_silent = !s->python;
+	return s->capture_by & SL_CAPTURE_BY_NVTX;
 }
 
 SL_EXPORT char *sl_w_getenv(const char *name) __asm__("getenv");

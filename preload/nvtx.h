@@ -3,6 +3,7 @@
  *
  *   nvtx.c          how NVTX finds us, and the tables of callbacks; the injection the program had itself
  *   nvtx_event.c    marks, ranges
+ *   nvtx_ask.c      ranges that begin and end a capture
  *   nvtx_name.c     domains, strings, categories, names of threads and GPU things
  *   nvtx_payload.c  the payload extension: schemas, enumerations, events with blobs
  *   nvtx_put.c      records; texts as UTF-8; memory
@@ -144,6 +145,7 @@ struct sl_nvtx_domain {
 	uint64_t magic;
 	uint32_t id;    /* in the arena */
 	uint32_t index; /* in the process: of its level; NVTX_LEVELS and above: not counted */
+	char name[SL_CAPTURE_NAME_BYTES]; /* cut where it is longer than any that is looked for */
 };
 
 struct sl_nvtx_string {
@@ -175,11 +177,15 @@ struct sl_nvtx_event {
 	uint64_t word[6]; /* the words before the text */
 	unsigned words;
 	bool has_text;
+	bool wanted; /* has the message of the ranges that begin a capture */
 	struct sl_nvtx_text text;
 	const struct nvtx_blob *blob;
 	unsigned blobs;
 };
 void sl_nvtx_put_event(enum sl_nvtx kind, const struct sl_nvtx_event *e);
+
+/* Nothing is recorded: NVTX is here for its capture ranges alone. */
+extern bool sl_nvtx_silent;
 
 void *sl_nvtx_alloc(size_t bytes); /* zeroed, never freed; NULL: none */
 
@@ -212,13 +218,33 @@ extern const intptr_t sl_nvtx_ext[NVTX_EXT_SLOTS];
 /* nvtx_event.c, for the payload extension: what push, pop, start and end are, apart from their arguments. */
 int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e);
 int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned blobs);
-uint64_t sl_nvtx_start(struct sl_nvtx_event *e, uint64_t id);
+uint64_t sl_nvtx_start(struct sl_nvtx_domain *d, struct sl_nvtx_event *e, uint64_t id);
 void sl_nvtx_end(struct sl_nvtx_domain *d, uint64_t id, const struct nvtx_blob *blob,
 		 unsigned blobs);
 void sl_nvtx_event_of(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
 		      const struct nvtx_event *from);
 void sl_nvtx_event_of_string(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
 			     struct sl_nvtx_string *s);
+
+/* ---- nvtx_ask.c ---- */
+
+/* Is this the message that is looked for? The second one looks at the session's flags too. */
+bool sl_nvtx_is_session_range(const char *text, size_t len);
+bool sl_nvtx_is_session_text(const struct sl_nvtx_text *text);
+/* Around the records of a range: before its beginning and after its end, so that the capture holds all of it. */
+SL_COLD void sl_nvtx_ask_push(const struct sl_nvtx_domain *d, bool wanted);
+SL_COLD void sl_nvtx_ask_pop(const struct sl_nvtx_domain *d);
+SL_COLD void sl_nvtx_ask_start(const struct sl_nvtx_domain *d, uint64_t id);
+SL_COLD void sl_nvtx_ask_end(const struct sl_nvtx_domain *d, uint64_t id);
+/* So many are open: pushes, pops and ends are looked at only then. Of this thread; of all. */
+extern __thread uint32_t sl_nvtx_nested __attribute__((tls_model("initial-exec")));
+extern uint32_t sl_nvtx_started;
+
+SL_HOT bool sl_nvtx_may_ask(void)
+{
+	return sl_unlikely(__atomic_load_n(&sl_global.session->capture_by, __ATOMIC_RELAXED) &
+			   SL_CAPTURE_BY_NVTX);
+}
 
 #pragma GCC visibility pop
 #endif

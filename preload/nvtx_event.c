@@ -35,6 +35,7 @@ SL_HOT void begin_event(struct sl_nvtx_event *e, const struct sl_nvtx_domain *d)
 	e->word[1] = (uint64_t)SL_NVTX_LEVEL_UNKNOWN << 48;
 	e->words = 2;
 	e->has_text = false;
+	e->wanted = false;
 	e->blobs = 0;
 }
 
@@ -43,6 +44,8 @@ SL_HOT void add_text(struct sl_nvtx_event *e, struct sl_nvtx_text text)
 	e->word[1] |= (uint64_t)SL_NVTX_HAS_TEXT << 32;
 	e->has_text = true;
 	e->text = text;
+	if (sl_nvtx_may_ask())
+		e->wanted = sl_nvtx_is_session_text(&text);
 }
 
 static void add_string(struct sl_nvtx_event *e, struct sl_nvtx_string *s, const void *handle)
@@ -55,6 +58,8 @@ static void add_string(struct sl_nvtx_event *e, struct sl_nvtx_string *s, const 
 	} else {
 		add_text(e, (struct sl_nvtx_text){.at = s->text, .len = s->len});
 	}
+	if (sl_nvtx_may_ask())
+		e->wanted = sl_nvtx_is_session_range(s->text, s->len);
 }
 
 static void add_message(struct sl_nvtx_event *e, int32_t type, const void *message)
@@ -120,6 +125,8 @@ int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e)
 			e->word[1] = (e->word[1] & ~(UINT64_C(0xffff) << 48)) | (uint64_t)level
 											<< 48;
 	}
+	if (sl_unlikely(e->wanted | sl_nvtx_nested))
+		sl_nvtx_ask_push(d, e->wanted);
 	sl_nvtx_put_event(SL_NVTX_PUSH, e);
 	return level;
 }
@@ -145,10 +152,12 @@ int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned
 	e.blob = blob;
 	e.blobs = blobs;
 	sl_nvtx_put_event(SL_NVTX_POP, &e);
+	if (sl_unlikely(sl_nvtx_nested))
+		sl_nvtx_ask_pop(d);
 	return level;
 }
 
-uint64_t sl_nvtx_start(struct sl_nvtx_event *e, uint64_t id)
+uint64_t sl_nvtx_start(struct sl_nvtx_domain *d, struct sl_nvtx_event *e, uint64_t id)
 {
 	unsigned last = e->words;
 
@@ -160,6 +169,8 @@ uint64_t sl_nvtx_start(struct sl_nvtx_event *e, uint64_t id)
 	}
 	e->word[last] = id;
 	e->words++;
+	if (sl_unlikely(e->wanted))
+		sl_nvtx_ask_start(d, id);
 	sl_nvtx_put_event(SL_NVTX_START, e);
 	return id;
 }
@@ -177,6 +188,8 @@ void sl_nvtx_end(struct sl_nvtx_domain *d, uint64_t id, const struct nvtx_blob *
 	e.blob = blob;
 	e.blobs = blobs;
 	sl_nvtx_put_event(SL_NVTX_END, &e);
+	if (sl_unlikely(__atomic_load_n(&sl_nvtx_started, __ATOMIC_RELAXED)))
+		sl_nvtx_ask_end(d, id);
 }
 
 /* ---- the callbacks. Each calls the program's own injection too ---- */
@@ -245,14 +258,15 @@ static uint64_t domain_start(void *domain, const struct nvtx_event *from)
 {
 	uint64_t (*chain)(void *, const struct nvtx_event *) =
 		(uint64_t(*)(void *, const struct nvtx_event *))CHAIN_CORE2(CORE2_START_EX);
+	struct sl_nvtx_domain *d = sl_nvtx_domain(domain);
 	uint64_t id = 0;
 	struct nvtx_event copy;
 	struct sl_nvtx_event e;
 
 	if (sl_unlikely(chain))
 		id = chain(sl_nvtx_theirs(domain), for_chain(from, &copy));
-	sl_nvtx_event_of(&e, sl_nvtx_domain(domain), from);
-	return sl_nvtx_start(&e, id);
+	sl_nvtx_event_of(&e, d, from);
+	return sl_nvtx_start(d, &e, id);
 }
 
 static void domain_end(void *domain, uint64_t id)
@@ -312,7 +326,7 @@ static uint64_t start_ex(const struct nvtx_event *from)
 	if (sl_unlikely(chain))
 		id = chain(for_chain(from, &copy));
 	sl_nvtx_event_of(&e, NULL, from);
-	return sl_nvtx_start(&e, id);
+	return sl_nvtx_start(NULL, &e, id);
 }
 
 static void end(uint64_t id)
@@ -353,7 +367,7 @@ static uint64_t start_text(const void *message, struct sl_nvtx_text text, unsign
 	struct sl_nvtx_event e;
 
 	event_of_text(&e, text);
-	return sl_nvtx_start(&e, id);
+	return sl_nvtx_start(NULL, &e, id);
 }
 
 static void mark_a(const char *s)

@@ -221,6 +221,10 @@ struct sl_nvtx_domain *sl_nvtx_domain_new(struct sl_nvtx_text name)
 	d->id = sl_global.arena
 			? __atomic_add_fetch(&sl_global.arena->nvtx_serial, 1, __ATOMIC_RELAXED)
 			: d->index;
+	if (name.len < sizeof(d->name))
+		sl_nvtx_copy(d->name, &name, name.len);
+	else
+		sl_nvtx_copy(d->name, &name, sizeof(d->name) - 1);
 	word = d->id;
 	sl_nvtx_put(SL_NVTX_DOMAIN, &word, 1, &name);
 	return d;

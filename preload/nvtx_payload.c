@@ -189,9 +189,9 @@ static uint64_t start_blobs(void *domain, const struct nvtx_blob *blob, size_t c
 		(uint64_t(*)(void *, const struct nvtx_blob *, size_t))sl_nvtx_chain_ext[EXT_START];
 	uint64_t id = chain ? chain(sl_nvtx_theirs(domain), blob, cnt) : 0;
 	struct sl_nvtx_event e;
+	struct sl_nvtx_domain *d = event_of_blobs(&e, domain, blob, cnt);
 
-	event_of_blobs(&e, domain, blob, cnt);
-	return sl_nvtx_start(&e, id);
+	return sl_nvtx_start(d, &e, id);
 }
 
 static void end_blobs(void *domain, uint64_t id, const struct nvtx_blob *blob, size_t cnt)

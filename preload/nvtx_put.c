@@ -83,7 +83,7 @@ static size_t fitting(const struct sl_nvtx_text *t, size_t room, unsigned *flags
 /* True: between this and sl_end_write() a record may be written. */
 SL_HOT bool may_write(void)
 {
-	return (sl_likely(sl_tls.cookie == sl_proc->cookie) || sl_enter_slow()) && sl_begin_write();
+	return sl_likely(!sl_nvtx_silent) && sl_ready() && sl_begin_write();
 }
 
 /*

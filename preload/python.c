@@ -99,7 +99,7 @@ static bool is_python(void)
 
 static bool is_asked_for(void)
 {
-	return (sl_tls.cookie == sl_proc->cookie || sl_enter_slow()) && sl_global.session->python;
+	return sl_ready() && sl_global.session->python;
 }
 
 void sl_python_start(void)
@@ -167,6 +167,6 @@ SL_EXPORT void sightline_python_note(const char *text)
 	size_t len = strlen(text);
 
 	/* Never cut a record in two: reasons are short, and what is longer is nobody's reason. */
-	if (sl_tls.cookie == sl_proc->cookie || sl_enter_slow())
+	if (sl_ready())
 		sl_meta(SL_META_NOTE, sl_ticks(), &kind, 1, text, len < 4000 ? len : 4000);
 }

@@ -49,7 +49,7 @@ SL_EXPORT void *sightline_range(const char *domain, const char *name)
 {
 	struct range *r;
 
-	if (sl_tls.cookie != sl_proc->cookie && !sl_enter_slow())
+	if (!sl_ready())
 		return NULL;
 	r = sl_nvtx_alloc(sizeof(*r));
 	if (!r)
@@ -102,7 +102,7 @@ SL_EXPORT uint64_t sightline_range_start(const void *range)
 	struct sl_nvtx_event e;
 
 	event_of_range(&e, r);
-	return sl_nvtx_start(&e, 0);
+	return sl_nvtx_start(r->domain, &e, 0);
 }
 
 SL_EXPORT void sightline_range_end(const void *range, uint64_t id)

@@ -104,6 +104,7 @@ static const struct sl_session *map_session(const char *dir)
 	char path[256];
 	size_t len = strlen(dir);
 	const struct sl_session *s;
+	bool ok;
 	long fd, m;
 
 	if (len + sizeof("/control") > sizeof(path))
@@ -114,25 +115,31 @@ static const struct sl_session *map_session(const char *dir)
 	if (fd < 0)
 		return NULL;
 	m = sl_sys6(SYS_mmap, 0, sizeof(*s), PROT_READ, MAP_SHARED, fd, 0);
-	sl_sys1(SYS_close, fd);
-	if (m < 0 && m > -4096)
-		return NULL;
-	s = (const struct sl_session *)m;
-	if (s->magic != SL_SESSION_MAGIC || s->wire_version != SL_WIRE_VERSION ||
-	    s->bytes != sizeof(*s) || s->state != SL_SESSION_ON) {
-		sl_sys2(SYS_munmap, m, sizeof(*s));
+	if (m < 0 && m > -4096) {
+		sl_sys1(SYS_close, fd);
 		return NULL;
 	}
-	return s;
+	s = (const struct sl_session *)m;
+	ok = s->magic == SL_SESSION_MAGIC && s->wire_version == SL_WIRE_VERSION &&
+	     s->bytes == sizeof(*s) && s->state == SL_SESSION_ON;
+	sl_sys2(SYS_munmap, m, sizeof(*s));
+	/* Once more, where wrappers look for the gate. */
+	if (ok)
+		m = sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ,
+			    MAP_SHARED | MAP_FIXED, fd, 0);
+	sl_sys1(SYS_close, fd);
+	return ok && m == (long)&sl_control ? &sl_control.session : NULL;
 }
 
-/* Connects to the session's socket; the descriptor, or a negative errno. */
-static long session_connect(void)
+long sl_session_connect(unsigned limit_ms)
 {
 	static const char name[] = "/socket";
 	const char *dir = strchr(sl_global.session_env, '=') + 1;
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	size_t len = strlen(dir);
+	struct {
+		long sec, usec;
+	} limit = {limit_ms / 1000, limit_ms % 1000 * 1000L};
 	long fd, err;
 
 	if (len + sizeof(name) > sizeof(addr.sun_path))
@@ -142,6 +149,8 @@ static long session_connect(void)
 	fd = sl_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
+	if (limit_ms)
+		sl_sys5(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	err = sl_sys3(SYS_connect, fd, &addr, sizeof(addr));
 	if (err < 0) {
 		sl_sys1(SYS_close, fd);
@@ -150,12 +159,13 @@ static long session_connect(void)
 	return fd;
 }
 
-static long send_hello(long sock, enum sl_hello_kind kind, int fd)
+long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd)
 {
 	struct sl_hello hello = {.magic = SL_HELLO_MAGIC,
 				 .wire_version = SL_WIRE_VERSION,
 				 .kind = kind,
-				 .pid = (uint32_t)sl_getpid()};
+				 .pid = (uint32_t)sl_getpid(),
+				 .range = range};
 	struct iovec iov = {&hello, sizeof(hello)};
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
@@ -242,8 +252,8 @@ static bool join(void)
 	if (!a)
 		return false;
 	a->born = begun;
-	sock = session_connect();
-	sent = sock < 0 ? sock : send_hello(sock, SL_HELLO_ARENA, (int)memfd);
+	sock = sl_session_connect(0);
+	sent = sock < 0 ? sock : sl_send_hello(sock, SL_HELLO_ARENA, 0, (int)memfd);
 	if (sock >= 0)
 		sl_sys1(SYS_close, sock);
 	sl_sys1(SYS_close, memfd);
@@ -255,20 +265,10 @@ static bool join(void)
 	return true;
 }
 
-/* The page that the kernel empties for children. Without that (Linux < 4.14) the fork wrapper does it. */
-static struct sl_proc *make_proc(void)
+static void fill_proc(uint32_t parent_number)
 {
-	long m = sl_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			 0);
+	struct sl_proc *p = &sl_proc;
 
-	if (m < 0 && m > -4096)
-		return NULL;
-	sl_sys3(SYS_madvise, m, 4096, MADV_WIPEONFORK);
-	return (struct sl_proc *)m;
-}
-
-static void fill_proc(struct sl_proc *p, uint32_t parent_number)
-{
 	p->clock_mode = sl_global.session->clock_mode;
 	p->pid = (uint32_t)sl_getpid();
 	p->parent_number = parent_number;
@@ -278,7 +278,11 @@ static void fill_proc(struct sl_proc *p, uint32_t parent_number)
 	/* A number that no thread's state, copied from the parent, can have. */
 	sl_global.last_cookie = sl_global.last_cookie < SL_COOKIE_FIRST ? SL_COOKIE_FIRST
 									: sl_global.last_cookie + 1;
+	/* Release: whoever sees one of the two sees a page that is filled in. */
 	__atomic_store_n(&p->cookie, sl_global.last_cookie, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->gate_at,
+			 (int64_t)((intptr_t)&sl_global.session->gate - (intptr_t)&sl_no_gate),
+			 __ATOMIC_RELEASE);
 }
 
 static const char *session_dir(const char **why)
@@ -311,7 +315,6 @@ static uint32_t find_cond_wrefs(void)
 static bool start(void)
 {
 	const char *why, *dir;
-	struct sl_proc *p;
 	size_t len;
 
 	sl_global.path = own_path();
@@ -327,17 +330,17 @@ static bool start(void)
 	memcpy(sl_global.session_env, SL_SESSION_ENV "=", sizeof(SL_SESSION_ENV));
 	memcpy(sl_global.session_env + sizeof(SL_SESSION_ENV), dir, len + 1);
 	sl_global.session = map_session(dir);
-	p = sl_global.session ? make_proc() : NULL;
-	if (!p || !join()) {
+	if (!sl_global.session || !join()) {
 		if (sl_global.root)
 			sl_say("not tracing",
 			       "the collector cannot be reached, or there is no memory");
 		return false;
 	}
-	p->clock_mode = sl_global.session->clock_mode;
-	fill_proc(p, 0);
-	/* Release: whoever sees the pointer sees a page that is filled in. */
-	__atomic_store_n(&sl_proc, p, __ATOMIC_RELEASE);
+	/* The page that the kernel empties for children. Without that (Linux < 4.14) the fork wrapper does it. */
+	sl_sys3(SYS_madvise, &sl_proc, sizeof(sl_proc), MADV_WIPEONFORK);
+	/* Nothing is known of descriptors yet: nothing to forget. */
+	sl_global.period = sl_global.session->gate;
+	fill_proc(0);
 	return true;
 }
 
@@ -373,12 +376,12 @@ bool sl_process_child(void)
 		/* The collector must learn this process's pid from the kernel, not from the parent's arena. */
 		sl_fd_forget_range(0, UINT32_MAX);
 		if (!join()) {
-			sl_proc->cookie = SL_COOKIE_OFF;
+			sl_proc.cookie = SL_COOKIE_OFF;
 			return false;
 		}
 		parent = 0;
 	}
-	fill_proc(sl_proc, parent);
+	fill_proc(parent);
 	sl_gpu_forked();
 	return true;
 }
@@ -388,7 +391,7 @@ void sl_announce(void)
 {
 	char text[4096];
 	uint64_t p[2] = {(uint32_t)sl_getpid() | (uint64_t)sl_sys0(SYS_getppid) << 32,
-			 sl_proc->parent_number ? SL_IMAGE_FORK : SL_IMAGE_START};
+			 sl_proc.parent_number ? SL_IMAGE_FORK : SL_IMAGE_START};
 	long n = 0, fd, got;
 
 	if (p[1] == SL_IMAGE_START) {
@@ -461,15 +464,11 @@ static void absolute_preload(void)
 
 static void constructor(void)
 {
-	struct sl_call call;
-
 	/* Joins, unless an earlier constructor's call already did, and takes the first thread's slot. */
-	if (sl_enter(&call)) {
-		uint64_t p[2] = {0, SL_OVERHEAD_START};
+	if (sl_ready()) {
+		uint64_t p[2] = {sl_ticks(), SL_OVERHEAD_START};
 
-		sl_stop(&call);
-		p[0] = sl_ticks();
-		if (sl_proc->parent_number == 0)
+		if (sl_tls.pass & 1 && sl_proc.parent_number == 0)
 			sl_meta(SL_META_OVERHEAD, sl_global.arena->born, p, 2, NULL, 0);
 		if (sl_global.root) {
 			sl_publish_session(sl_global.session_env);
@@ -494,17 +493,17 @@ static void destructor(void)
 	char byte;
 	long sock;
 
-	if (!sl_global.arena || (uint32_t)sl_getpid() != sl_proc->pid)
+	if (!sl_global.arena || (uint32_t)sl_getpid() != sl_proc.pid)
 		return;
 	/* The root is still the root after an exec, though another image has started the collector. */
 	if (!sl_global.root &&
-	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc->pid))
+	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc.pid))
 		return;
-	sock = session_connect();
+	sock = sl_session_connect(0);
 	if (sock < 0)
 		return;
 	sl_sys5(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	if (send_hello(sock, SL_HELLO_LEAVING, -1) > 0)
+	if (sl_send_hello(sock, SL_HELLO_LEAVING, 0, -1) > 0)
 		sl_sys3(SYS_read, sock, &byte, 1); /* the collector hangs up when it is done */
 	sl_sys1(SYS_close, sock);
 }

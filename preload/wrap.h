@@ -41,6 +41,23 @@
 	SL_EXPORT ret sl_w_##name params __asm__(#name); \
 	SL_EXPORT ret sl_w_##name params
 
+/*
+ * The same for functions that cost little themselves. While nothing is recorded the call goes on to the real function
+ * with stack and registers as they are; what follows is the body for when something is, with sl_enter_open().
+ */
+#define SL_PASSING(ret, name, params, args)                         \
+	static __attribute__((noinline)) ret sl_open_##name params; \
+	SL_WRAPPER(ret, name, params)                               \
+	{                                                           \
+		if (sl_is_closed()) {                               \
+			ret(*real) params = sl_real[SL_H_##name];   \
+			if (sl_likely(real))                        \
+				return real args;                   \
+		}                                                   \
+		return sl_open_##name args;                         \
+	}                                                           \
+	static ret sl_open_##name params
+
 /* The first lines of a wrapper written by hand: `real`, and the answer when there is none. */
 #define SL_REAL(fail, ret, name, params)              \
 	ret(*real) params = sl_get_real(SL_H_##name); \

@@ -92,17 +92,18 @@ static void fill_env(char *const envp[], const struct env_plan *p, char **out, c
 		env = full;                                                   \
 	}
 
-/* exec does not come back: what is known is told before. */
+/* exec does not come back: what is known is told before, however the gate stands. */
 static bool announce_exec(struct sl_call *call, const char *path)
 {
+	bool traced = sl_enter(call);
 	uint64_t zero = 0;
 
-	if (!sl_enter(call))
-		return false;
 	if ((uintptr_t)path < 65536)
 		path = NULL;
-	sl_meta(SL_META_EXEC, call->start, &zero, 1, path ? path : "", path ? strlen(path) : 0);
-	return true;
+	if (sl_ready())
+		sl_meta(SL_META_EXEC, traced ? call->start : sl_ticks(), &zero, 1, path ? path : "",
+			path ? strlen(path) : 0);
+	return traced;
 }
 
 #define WRAP_EXEC(name, real_name, params, real_params, real_args, path, envp) \

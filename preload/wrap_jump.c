@@ -32,11 +32,10 @@ static void *absent_pointer(void)
 /* From now on this thread's calls may be the vfork child's: hook.c tells them apart by the pid. */
 static void mark_vfork(void)
 {
-	if (sl_tls.cookie != sl_proc->cookie)
+	if (sl_tls.cookie != sl_proc.cookie)
 		return;
-	sl_tls.saved_cookie = sl_tls.cookie;
-	sl_tls.vfork_pid = sl_proc->pid;
-	sl_tls.cookie = SL_COOKIE_VFORK;
+	sl_tls.vfork_pid = sl_proc.pid;
+	sl_tls.saved_cookie = sl_set_cookie(SL_COOKIE_VFORK);
 }
 
 /* ---- vfork ---- */
@@ -125,15 +124,16 @@ static void *timed_dlopen(const char *path, int flags)
 {
 	void *(*real)(const char *, int) = sl_get_real(SL_H_dlopen);
 	struct sl_call call;
+	bool traced = sl_enter(&call);
 	void *rc;
 
-	if (!sl_enter(&call))
-		return real(path, flags);
 	/* Constructors run in there, and may call what has just been loaded. */
 	sl_gpu_scan_soon();
 	rc = real(path, flags);
-	sl_stop(&call);
-	sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, path);
+	if (traced) {
+		sl_stop(&call);
+		sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, path);
+	}
 	sl_gpu_scan();
 	return rc;
 }
@@ -169,13 +169,11 @@ static int find_caller(struct dl_phdr_info *info, size_t size, void *arg)
 /* RTLD_DEEPBIND objects bind past this library: what they call is not seen, and the report says so. */
 static void note_deepbind(const char *path)
 {
-	struct sl_call call;
 	uint64_t what = SL_NOTE_DEEPBIND;
 
-	if (!sl_enter(&call))
-		return;
-	sl_stop(&call);
-	sl_meta(SL_META_NOTE, call.start, &what, 1, path ? path : "", path ? strlen(path) : 0);
+	if (sl_ready())
+		sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, path ? path : "",
+			path ? strlen(path) : 0);
 }
 
 __attribute__((used, visibility("hidden"))) void *sl_plan_dlopen(const char *path, int flags,

@@ -17,7 +17,7 @@
  */
 static inline bool is_alone(const void *mutex)
 {
-	return sl_proc->thread_cnt == 1 && sl_tls.cookie == sl_proc->cookie &&
+	return sl_proc.thread_cnt == 1 && sl_tls.cookie == sl_proc.cookie &&
 	       ((const pthread_mutex_t *)mutex)->__data.__kind == PTHREAD_MUTEX_TIMED_NP;
 }
 
@@ -34,7 +34,7 @@ static inline bool is_alone(const void *mutex)
 		sl_leave_always(&call, SL_H_##name, rc, false);      \
 		return rc;                                           \
 	}                                                            \
-	SL_WRAPPER(int, name, params)                                \
+	SL_PASSING(int, name, params, args)                          \
 	{                                                            \
 		int (*try)(void *);                                  \
 		int rc;                                              \
@@ -67,7 +67,7 @@ WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l, false)
 
 /* The try functions themselves never wait: counted. */
 #define WRAP_TRY(name)                             \
-	SL_WRAPPER(int, name, (void *l))           \
+	SL_PASSING(int, name, (void *l), (l))      \
 	{                                          \
 		SL_REAL(NUM, int, name, (void *)); \
 		sl_count_only(SL_H_##name, 0);     \
@@ -78,7 +78,7 @@ WRAP_TRY(pthread_rwlock_tryrdlock)
 WRAP_TRY(pthread_rwlock_trywrlock)
 WRAP_TRY(pthread_spin_trylock)
 
-SL_WRAPPER(int, sem_trywait, (void *s))
+SL_PASSING(int, sem_trywait, (void *s), (s))
 {
 	SL_REAL(NEG, int, sem_trywait, (void *));
 	sl_count_only(SL_H_sem_trywait, 0);
@@ -87,7 +87,7 @@ SL_WRAPPER(int, sem_trywait, (void *s))
 
 /* Semaphores report through errno: the failed try must not leave its EAGAIN behind. */
 #define WRAP_SEM(name, params, args)                                \
-	SL_WRAPPER(int, name, params)                               \
+	SL_PASSING(int, name, params, args)                         \
 	{                                                           \
 		SL_REAL(NEG, int, name, params);                    \
 		int (*try)(void *) = sl_get_real(SL_H_sem_trywait); \
@@ -114,12 +114,12 @@ WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
  * bound to the older one passes us by.
  */
 #define WRAP_COND(name, params, args)                         \
-	SL_WRAPPER(int, name, params)                         \
+	SL_PASSING(int, name, params, args)                   \
 	{                                                     \
 		SL_REAL(NUM, int, name, params);              \
 		struct sl_call call;                          \
 		int rc;                                       \
-		if (!sl_enter(&call))                         \
+		if (!sl_enter_open(&call))                    \
 			return real args;                     \
 		rc = real args;                               \
 		sl_stop(&call);                               \
@@ -152,7 +152,7 @@ static inline bool nobody_wants(const void *sem)
 }
 
 #define WRAP_SIGNAL(fail, name, is_idle)                                                 \
-	SL_WRAPPER(int, name, (void *c))                                                 \
+	SL_PASSING(int, name, (void *c), (c))                                            \
 	{                                                                                \
 		SL_REAL(fail, int, name, (void *));                                      \
 		struct sl_call call;                                                     \
@@ -179,15 +179,17 @@ SL_WRAPPER(int, pthread_setname_np, (pthread_t t, const char *name))
 {
 	SL_REAL(NUM, int, pthread_setname_np, (pthread_t, const char *));
 	struct sl_call call;
+	bool traced;
 	int rc;
 
-	if (!sl_enter(&call))
-		return real(t, name);
+	traced = sl_enter(&call);
 	rc = real(t, name);
-	sl_stop(&call);
-	/* Another thread's name reaches the report from the kernel's side. */
-	if (rc == 0 && pthread_self() == t)
+	if (traced)
+		sl_stop(&call);
+	/* However the gate stands. Another thread's name reaches the report from the kernel's side. */
+	if (rc == 0 && pthread_self() == t && sl_ready())
 		strncpy(sl_tls.slot->comm, name, SL_COMM_BYTES - 1);
-	sl_leave_call(&call, SL_H_pthread_setname_np, rc, false);
+	if (traced)
+		sl_leave_call(&call, SL_H_pthread_setname_np, rc, false);
 	return rc;
 }

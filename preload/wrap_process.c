@@ -8,8 +8,9 @@
 static void in_child(void)
 {
 	/* The kernel has emptied the page (MADV_WIPEONFORK) unless it is older than 4.14. */
-	if (sl_proc->cookie != SL_COOKIE_OFF)
-		sl_proc->cookie = SL_COOKIE_NONE;
+	if (sl_proc.cookie != SL_COOKIE_OFF)
+		sl_proc.cookie = SL_COOKIE_NONE;
+	sl_proc.gate_at = 0;
 	sl_tls.depth = 0;
 }
 
@@ -57,13 +58,12 @@ SL_WRAPPER(int, clone, (int (*fn)(void *), void *stack, int flags, void *arg, ..
 	if (flags & CLONE_NEWPID)
 		sl_global.private_pid_ns = 1;
 	if (shares) {
-		kept = sl_tls.cookie;
-		sl_tls.cookie = SL_COOKIE_VFORK;
+		kept = sl_set_cookie(SL_COOKIE_VFORK);
 		sl_tls.vfork_pid = 0;
 	}
 	rc = real(fn, stack, flags, arg, ptid, tls, ctid);
 	if (shares && (rc == -1 || flags & CLONE_VFORK))
-		sl_tls.cookie = kept;
+		sl_set_cookie(kept);
 	if (traced && sl_tls.cookie != SL_COOKIE_VFORK) {
 		sl_stop(&call);
 		sl_leave_call(&call, SL_H_clone, rc, rc == -1);
@@ -76,18 +76,20 @@ SL_WRAPPER(int, unshare, (int flags))
 {
 	SL_REAL(NEG, int, unshare, (int));
 	struct sl_call call;
+	bool traced;
 	int rc;
 
-	if (!sl_enter(&call))
-		return real(flags);
+	traced = sl_enter(&call);
 	rc = real(flags);
-	sl_stop(&call);
+	if (traced)
+		sl_stop(&call);
 	if (rc == 0 && flags & CLONE_NEWPID)
 		sl_global.private_pid_ns = 1;
 	/* The thread has its own directory now. */
 	if (rc == 0 && flags & (CLONE_FS | CLONE_NEWNS | CLONE_NEWUSER))
 		sl_cwd_never();
-	sl_leave_call(&call, SL_H_unshare, rc, rc == -1);
+	if (traced)
+		sl_leave_call(&call, SL_H_unshare, rc, rc == -1);
 	return rc;
 }
 
@@ -95,16 +97,16 @@ SL_WRAPPER(int, setns, (int fd, int type))
 {
 	SL_REAL(NEG, int, setns, (int, int));
 	struct sl_call call;
-	int rc;
+	bool traced = sl_enter(&call);
+	int rc = real(fd, type);
 
-	if (!sl_enter(&call))
-		return real(fd, type);
-	rc = real(fd, type);
-	sl_stop(&call);
+	if (traced)
+		sl_stop(&call);
 	if (rc == 0 && (type == 0 || type & CLONE_NEWPID))
 		sl_global.private_pid_ns = 1;
 	sl_cwd_forget();
-	sl_leave_fd(&call, SL_H_setns, rc, rc == -1, fd);
+	if (traced)
+		sl_leave_fd(&call, SL_H_setns, rc, rc == -1, fd);
 	return rc;
 }
 
@@ -113,6 +115,7 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	SL_REAL(NEG, int, prctl, (int, ...));
 	unsigned long a[4];
 	struct sl_call call;
+	bool traced;
 	va_list ap;
 	int rc;
 
@@ -123,13 +126,15 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	/* Before the call: the filter may kill for what it does not know. */
 	if (option == PR_SET_SECCOMP)
 		sl_global.restricted = 1;
-	if (!sl_enter(&call))
-		return real(option, a[0], a[1], a[2], a[3]);
+	traced = sl_enter(&call);
 	rc = real(option, a[0], a[1], a[2], a[3]);
-	sl_stop(&call);
-	if (option == PR_SET_NAME && rc == 0)
+	if (traced)
+		sl_stop(&call);
+	/* Names are kept however the gate stands. */
+	if (option == PR_SET_NAME && rc == 0 && sl_ready())
 		strncpy(sl_tls.slot->comm, (const char *)a[0], SL_COMM_BYTES - 1);
-	sl_leave_arg(&call, SL_H_prctl, rc, rc == -1, option);
+	if (traced)
+		sl_leave_arg(&call, SL_H_prctl, rc, rc == -1, option);
 	return rc;
 }
 

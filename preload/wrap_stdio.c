@@ -146,7 +146,7 @@ static inline bool has_room(const FILE *f)
 }
 
 #define WRAP_CHAR(name, params, args, stream, ready)                               \
-	SL_WRAPPER(int, name, params)                                              \
+	SL_PASSING(int, name, params, args)                                        \
 	{                                                                          \
 		SL_REAL(END, int, name, params);                                   \
 		FILE *file = stream;                                               \

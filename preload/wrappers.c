@@ -8,12 +8,12 @@
 #include <time.h>
 
 #define HOOK_CALL(fail, ret, name, params, args)                                     \
-	SL_WRAPPER(ret, name, params)                                                \
+	SL_PASSING(ret, name, params, args)                                          \
 	{                                                                            \
 		SL_REAL(fail, ret, name, params);                                    \
 		struct sl_call call;                                                 \
 		ret rc;                                                              \
-		if (!sl_enter(&call))                                                \
+		if (!sl_enter_open(&call))                                           \
 			return real args;                                            \
 		rc = real args;                                                      \
 		sl_stop(&call);                                                      \
@@ -38,12 +38,12 @@
 	}
 
 #define HOOK_ARG(fail, ret, name, params, args, arg)                               \
-	SL_WRAPPER(ret, name, params)                                              \
+	SL_PASSING(ret, name, params, args)                                        \
 	{                                                                          \
 		SL_REAL(fail, ret, name, params);                                  \
 		struct sl_call call;                                               \
 		ret rc;                                                            \
-		if (!sl_enter(&call))                                              \
+		if (!sl_enter_open(&call))                                         \
 			return real args;                                          \
 		rc = real args;                                                    \
 		sl_stop(&call);                                                    \
@@ -53,12 +53,12 @@
 	}
 
 #define HOOK_FD(fail, io, ret, name, params, args, fd)                                 \
-	SL_WRAPPER(ret, name, params)                                                  \
+	SL_PASSING(ret, name, params, args)                                            \
 	{                                                                              \
 		SL_REAL(fail, ret, name, params);                                      \
 		struct sl_call call;                                                   \
 		ret rc;                                                                \
-		if (!sl_enter(&call))                                                  \
+		if (!sl_enter_open(&call))                                             \
 			return real args;                                              \
 		rc = real args;                                                        \
 		sl_stop(&call);                                                        \
@@ -67,12 +67,12 @@
 	}
 
 #define HOOK_IO(io, ret, name, params, args, fd, asked, off)                       \
-	SL_WRAPPER(ret, name, params)                                              \
+	SL_PASSING(ret, name, params, args)                                        \
 	{                                                                          \
 		SL_REAL(NEG, ret, name, params);                                   \
 		struct sl_call call;                                               \
 		ret rc;                                                            \
-		if (!sl_enter(&call))                                              \
+		if (!sl_enter_open(&call))                                         \
 			return real args;                                          \
 		rc = real args;                                                    \
 		sl_stop(&call);                                                    \
@@ -81,12 +81,12 @@
 	}
 
 #define HOOK_PATH(fail, io, ret, name, params, args, path)                                 \
-	SL_WRAPPER(ret, name, params)                                                      \
+	SL_PASSING(ret, name, params, args)                                                \
 	{                                                                                  \
 		SL_REAL(fail, ret, name, params);                                          \
 		struct sl_call call;                                                       \
 		ret rc;                                                                    \
-		if (!sl_enter(&call))                                                      \
+		if (!sl_enter_open(&call))                                                 \
 			return real args;                                                  \
 		rc = real args;                                                            \
 		sl_stop(&call);                                                            \
@@ -131,12 +131,12 @@
 	}
 
 #define HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)           \
-	SL_WRAPPER(ret, name, params)                                                 \
+	SL_PASSING(ret, name, params, args)                                           \
 	{                                                                             \
 		SL_REAL(fail, ret, name, params);                                     \
 		struct sl_call call;                                                  \
 		ret rc;                                                               \
-		if (!sl_enter(&call))                                                 \
+		if (!sl_enter_open(&call))                                            \
 			return real args;                                             \
 		rc = real args;                                                       \
 		sl_stop(&call);                                                       \

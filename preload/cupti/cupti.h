@@ -20,6 +20,8 @@ struct sl_cuda_host {
 	uint32_t wire_version; /* SL_WIRE_VERSION: both libraries come from one build */
 	uint32_t flags;        /* SL_CUDA_* (session.h) */
 	uint32_t flush_ms;
+	uint32_t recording; /* 0: what the GPU does is wanted from record(true) on */
+	uint32_t reserved;
 	/* Writes a SL_SHAPE_GPU record into the calling thread's ring; @bytes: multiple of 8. */
 	void (*record)(enum sl_gpu_record kind, const void *payload, size_t bytes);
 	/* Tells a text under a new id. The same text again is another id: intern before. 0: no room. */
@@ -40,6 +42,11 @@ struct sl_cuda_guest {
 	 * the first call (unified memory counters cannot be enabled before cuInit).
 	 */
 	void (*flush)(bool final);
+	/*
+	 * From now on what the GPU does is wanted, or not: work that is launched later. What exists (devices, contexts,
+	 * streams) is told of in any case. Off: hands over what there is. One caller at a time.
+	 */
+	void (*record)(bool on);
 	/* The program is about to subscribe itself (torch.profiler, ...): give the slot up. True: it is free now. */
 	bool (*yield)(void);
 };

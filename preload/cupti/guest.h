@@ -22,7 +22,9 @@ struct guest {
 	uint32_t wall_clock;  /* atomic: the clock is somebody else's again, see yield */
 	uint32_t um_pending;  /* unified memory counters wait for the driver */
 	int64_t clock_offset; /* to CLOCK_MONOTONIC, for versions that cannot be given a clock */
-	uint64_t kinds;       /* bit per enabled kind */
+	uint32_t recording;   /* atomic: the kinds that tell of work are enabled */
+	uint64_t kinds;       /* atomic: bit per enabled kind */
+	uint64_t refused;     /* bit per kind that CUPTI does not record: said once */
 	void *subscriber;
 	char path[4096]; /* of libcupti */
 };
@@ -34,9 +36,13 @@ bool guest_is_ours(void); /* false in a forked child */
 bool find_cupti(char *why, size_t size);
 const char *find_version_text(char *to, size_t size);
 
-/* kinds.c: enables what the session wants. Returns 0, or the result that makes all of it pointless. */
+/*
+ * kinds.c: enables what the session wants: what lasts (devices, contexts, streams), and with guest.recording what tells of
+ * work. Returns 0, or the result that makes all of it pointless.
+ */
 int kinds_enable(void);
 void kinds_disable(void);
+void kinds_disable_work(void);
 void kinds_enable_late(void);
 
 /* buffers.c */

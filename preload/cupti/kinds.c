@@ -25,13 +25,16 @@ static bool wanted(const struct kind *k)
 	return !k->flag || flags & k->flag;
 }
 
+/* What work refers to: told of whether or not work is recorded. */
+static bool lasts(int kind)
+{
+	return kind == CUPTI_KIND_DEVICE || kind == CUPTI_KIND_CONTEXT || kind == CUPTI_KIND_STREAM;
+}
+
 /* What exists already is told too: the program may have been at work before the first call that we saw. */
 static int enable(int kind)
 {
-	bool lasting = kind == CUPTI_KIND_DEVICE || kind == CUPTI_KIND_CONTEXT ||
-		       kind == CUPTI_KIND_STREAM;
-
-	if (lasting && guest.cupti.ActivityEnableAndDump &&
+	if (lasts(kind) && guest.cupti.ActivityEnableAndDump &&
 	    guest.cupti.ActivityEnableAndDump(kind) == CUPTI_OK)
 		return CUPTI_OK;
 	return guest.cupti.ActivityEnable(kind);
@@ -39,6 +42,7 @@ static int enable(int kind)
 
 static void tell_failed(const struct kind *k, int result)
 {
+	guest.refused |= 1ull << k->number;
 	status_tell(SL_GPU_STATUS_KIND_FAILED, result,
 		    "CUPTI does not record %s (%s, %d); the rest is recorded", k->name,
 		    status_name(result), result);
@@ -65,7 +69,8 @@ int kinds_enable(void)
 		const struct kind *k = &kinds[i];
 		int result;
 
-		if (!wanted(k))
+		if (!wanted(k) || (guest.kinds | guest.refused) >> k->number & 1 ||
+		    (!guest.recording && !lasts(k->number)))
 			continue;
 		if (k->number == CUPTI_KIND_UNIFIED_MEMORY_COUNTER) {
 			guest.um_pending = 1;
@@ -73,7 +78,7 @@ int kinds_enable(void)
 		}
 		result = enable(k->number);
 		if (result == CUPTI_OK)
-			guest.kinds |= 1ull << k->number;
+			__atomic_or_fetch(&guest.kinds, 1ull << k->number, __ATOMIC_RELAXED);
 		else if (!guest.kinds && status_is_final(result))
 			return result;
 		else
@@ -91,7 +96,7 @@ void kinds_enable_late(void)
 				       0, 0};
 	int result;
 
-	if (!guest.um_pending)
+	if (!guest.um_pending || !__atomic_load_n(&guest.recording, __ATOMIC_RELAXED))
 		return;
 	result = enable_um();
 	/* 15: cuInit has not been called yet. */
@@ -99,15 +104,28 @@ void kinds_enable_late(void)
 		return;
 	guest.um_pending = 0;
 	if (result == CUPTI_OK)
-		guest.kinds |= 1ull << um.number;
+		__atomic_or_fetch(&guest.kinds, 1ull << um.number, __ATOMIC_RELAXED);
 	else
 		tell_failed(&um, result);
 }
 
+static void disable(bool all)
+{
+	uint64_t on = __atomic_load_n(&guest.kinds, __ATOMIC_RELAXED);
+
+	for (int kind = 0; kind < 64; kind++)
+		if (on >> kind & 1 && (all || !lasts(kind))) {
+			guest.cupti.ActivityDisable(kind);
+			__atomic_and_fetch(&guest.kinds, ~(1ull << kind), __ATOMIC_RELAXED);
+		}
+}
+
 void kinds_disable(void)
 {
-	for (int kind = 0; kind < 64; kind++)
-		if (guest.kinds >> kind & 1)
-			guest.cupti.ActivityDisable(kind);
-	guest.kinds = 0;
+	disable(true);
+}
+
+void kinds_disable_work(void)
+{
+	disable(false);
 }

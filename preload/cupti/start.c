@@ -190,6 +190,25 @@ static void flush(bool final)
 	errno = kept;
 }
 
+/* What has been handed over is flushed once more: by the last buffers of work that was launched before. */
+static void record(bool on)
+{
+	int kept = errno;
+
+	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE) || !guest_is_ours() ||
+	    __atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&guest.recording, on, __ATOMIC_RELAXED);
+	if (on) {
+		kinds_enable();
+		kinds_enable_late();
+	} else {
+		kinds_disable_work();
+		flush(false);
+	}
+	errno = kept;
+}
+
 /*
  * No cuptiFinalize: it is safe at the end of a CUDA call only, and who asks for the place is not in one. What is given
  * back here is all that the next client could trip over.
@@ -231,7 +250,9 @@ __attribute__((visibility("default"))) int sl_cuda_start(const struct sl_cuda_ho
 		return -1;
 	guest.host = host;
 	guest.pid = sl_getpid();
+	guest.recording = host->recording;
 	to->flush = flush;
+	to->record = record;
 	to->yield = yield;
 	if (host->flags & SL_CUDA_NO_CUPTI)
 		return -1;

@@ -160,6 +160,8 @@ int main(int argc, char **argv)
 				      .trace = SL_TRACE_OSRT,
 				      .cuda_flags = SL_CUDA_NO_CUPTI,
 				      .on_full = SL_FULL_DROP,
+				      .gate = 1,
+				      .epoch = 1,
 				      .quota_chunks = 2048,
 				      .collector_pid = (uint32_t)getpid(),
 				      .state = SL_SESSION_ON};

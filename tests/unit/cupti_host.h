@@ -146,6 +146,7 @@ static inline void *host_symbol(void *handle, const char *name)
 static struct sl_cuda_host host = {.bytes = sizeof(host),
 				   .wire_version = SL_WIRE_VERSION,
 				   .flush_ms = 1000,
+				   .recording = 1,
 				   .record = host_record,
 				   .string = host_string,
 				   .now = host_now,
