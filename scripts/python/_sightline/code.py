@@ -114,28 +114,54 @@ def _at(node, like):
     return node
 
 
-def _put_range(node, is_suspended):
-    """`with PLACE:` around the body, behind the docstring."""
+def _parts(node):
+    """(docstring, the rest) of its statements."""
     body = node.body
     has_doc = isinstance(body[0], _ast.Expr) and isinstance(getattr(body[0].value, "value", None), str)
-    rest = body[has_doc:] or [_at(_ast.Pass(), body[0])]
-    place = _at(_ast.Constant(value=_PLACE, kind=None), rest[0])
-    if is_suspended:
-        place = _at(_ast.Attribute(value=place, attr="call", ctx=_ast.Load()), rest[0])
-    item = _ast.withitem(context_expr=place, optional_vars=None)
-    node.body = body[:has_doc] + [_at(_ast.With(items=[item], body=rest, type_comment=None), rest[0])]
+    return body[:has_doc], body[has_doc:] or [_at(_ast.Pass(), body[0])]
 
 
-def _put_call(node):
-    """`PLACE.call(FIRST ARGUMENT)` before the body."""
-    body = node.body
-    has_doc = isinstance(body[0], _ast.Expr) and isinstance(getattr(body[0].value, "value", None), str)
-    like = body[-1] if has_doc else body[0]
+def _place(like, attribute=None):
     place = _at(_ast.Constant(value=_PLACE, kind=None), like)
-    function = _at(_ast.Attribute(value=place, attr="call", ctx=_ast.Load()), like)
-    first = _at(_ast.Name(id=node.args.args[0].arg, ctx=_ast.Load()), like)
-    call = _at(_ast.Call(func=function, args=[first], keywords=[]), like)
-    node.body = body[:has_doc] + [_at(_ast.Expr(value=call), like)] + body[has_doc:]
+    return _at(_ast.Attribute(value=place, attr=attribute, ctx=_ast.Load()), like) if attribute else place
+
+
+def _name(text, like):
+    return _at(_ast.Name(id=text, ctx=_ast.Load()), like)
+
+
+def _put_with(node, make):
+    doc, rest = _parts(node)
+    item = _ast.withitem(context_expr=make(rest[0]), optional_vars=None)
+    node.body = doc + [_at(_ast.With(items=[item], body=rest, type_comment=None), rest[0])]
+
+
+def put_range(node):
+    """`with PLACE:` around the body, behind the docstring."""
+    _put_with(node, _place)
+
+
+def put_suspended(node):
+    """`with PLACE.call:`"""
+    _put_with(node, lambda like: _place(like, "call"))
+
+
+def put_range_of(node):
+    """`with PLACE.call(SELF, ARGS, KWARGS):` in a method(self, *args, **kwargs)."""
+    names = [node.args.args[0].arg, node.args.vararg.arg, node.args.kwarg.arg]
+
+    def make(like):
+        return _at(_ast.Call(func=_place(like, "call"), args=[_name(n, like) for n in names], keywords=[]), like)
+
+    _put_with(node, make)
+
+
+def put_call(node):
+    """`PLACE.call(FIRST ARGUMENT)` before the body."""
+    doc, rest = _parts(node)
+    like = rest[0]
+    call = _ast.Call(func=_place(like, "call"), args=[_name(node.args.args[0].arg, like)], keywords=[])
+    node.body = doc + [_at(_ast.Expr(value=_at(call, like)), like)] + rest
 
 
 def _again(module, code, same):
@@ -164,8 +190,40 @@ def changed(code, names, constant, put, check=None):
     return new.replace(co_consts=tuple(constant if c == _PLACE else c for c in new.co_consts))
 
 
+_before = {}  # code with a range: what it was
+
+
 def is_changed(code):
     return any(isinstance(c, ranges.Constant) for c in code.co_consts)
+
+
+def take_back(function):
+    """True: it had a range, and is as it was."""
+    old = _before.get(getattr(function, "__code__", None))
+    if old is not None:
+        function.__code__ = old
+    return old is not None
+
+
+_compiled = []  # call(model) for each use of torch.compile
+
+
+def when_compiled(torch, call):
+    """call(model) before torch.compile(model), from now on. Old versions have none."""
+    function = getattr(torch, "compile", None)
+    if not isinstance(function, type(put_call)):
+        return
+    if not _compiled:
+        function.__code__ = changed(function.__code__, function.__globals__, ranges.calling(_call_all), put_call)
+    _compiled.append(call)
+
+
+def _call_all(model):
+    for call in _compiled:
+        try:
+            call(model)
+        except Exception:  # never the program's trouble
+            pass
 
 
 def with_range(code, names, domain, text, is_decorated_later=False):
@@ -175,14 +233,12 @@ def with_range(code, names, domain, text, is_decorated_later=False):
         if is_decorated_later and any(_compiles(d) for d in node.decorator_list):
             raise Compiled
 
-    is_suspended = bool(code.co_flags & SUSPENDED)
-    make = ranges.suspended if is_suspended else ranges.plain
-    return changed(code, names, make(domain, text), lambda node: _put_range(node, is_suspended), check)
-
-
-def with_call(code, names, call):
-    """@code that first calls call(its first argument)."""
-    return changed(code, names, ranges.calling(call), _put_call)
+    if code.co_flags & SUSPENDED:
+        new = changed(code, names, ranges.suspended(domain, text), put_suspended, check)
+    else:
+        new = changed(code, names, ranges.plain(domain, text), put_range, check)
+    _before[new] = code
+    return new
 
 
 # ---- code inside code ----

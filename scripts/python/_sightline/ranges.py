@@ -10,12 +10,6 @@ import _sightline_trace as trace
 PUSH, POP, PUSH_TEXT, START, END = range(5)
 
 
-def _null():
-    from contextlib import nullcontext
-
-    return nullcontext()
-
-
 class Constant:
     """Copies by value (cloudpickle) go where we may not be: there, nothing is marked."""
 
@@ -57,6 +51,32 @@ def suspended(domain, text):
     start, end = trace.function(it, START), trace.function(it, END)
     body = {"__slots__": (), "call": property(lambda self: _Call(start, end))}
     return type("range", (Constant,), body)()
+
+
+class Text:
+    """One call with a message of its own."""
+
+    __slots__ = ("names", "text")
+
+    def __init__(self, names, text):
+        self.names = names
+        self.text = text
+
+    def __enter__(self):
+        self.names.push(self.text)
+
+    def __exit__(self, *unused):
+        self.names.pop()
+
+
+def around(before, after):
+    """No range: before() and after()."""
+
+    def leave(*unused):
+        after()
+
+    body = {"__slots__": (), "__enter__": lambda self: before and before(), "__exit__": staticmethod(leave)}
+    return type("around", (Constant,), body)()
 
 
 def calling(call):

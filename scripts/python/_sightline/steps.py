@@ -228,8 +228,20 @@ def _watch(steps):
     trace.watch(executed)
 
 
+def _leave_to_compiler():
+    """What torch.compile gets must be what was written: it reads the code."""
+
+    def compiled(model):
+        function = model if isinstance(model, FunctionType) else getattr(type(model), "forward", None)
+        if code.take_back(function):
+            trace.note("say --python-step: %s is given to torch.compile: not marked any more" % function.__qualname__)
+
+    when_imported("torch", lambda torch: code.when_compiled(torch, compiled))
+
+
 def begin(texts):
     steps = [Step(text) for text in texts]
+    _leave_to_compiler()
     for step in steps:
         if step.module != "__main__":
             when_imported(step.module, lambda module, step=step: _mark(step, module))

@@ -1,0 +1,172 @@
+#!/bin/sh
+# --pytorch: ranges of PyTorch as the program's truth says; its results are what they are without.
+. tests/lib.sh
+"$PY" -c 'import torch' 2>/dev/null || skip_all 'no python3-torch'
+cat >train.py <<'END'
+import copy, io, pickle, sys, torch
+from torch.utils.data import DataLoader, Dataset
+class Data(Dataset):
+    def __len__(self): return 32
+    def __getitem__(self, i): return torch.full((8,), i / 32.0), torch.tensor([float(i % 2)])
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(8, 16)
+        self.b = torch.nn.Linear(16, 1)
+    def forward(self, x):
+        """In between."""
+        return self.b(torch.nn.functional.relu(self.a(x)))
+def step(net, opt, x, y):
+    opt.zero_grad()
+    loss = torch.nn.functional.mse_loss(net(x), y)
+    loss.backward()
+    opt.step()
+    return loss.item()
+if __name__ == "__main__":
+    torch.manual_seed(1); torch.set_num_threads(1)
+    net = Net(); opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    how = None if sys.argv[1] == "alone" else sys.argv[1]
+    for epoch in range(2):
+        for x, y in DataLoader(Data(), batch_size=8, num_workers=2 if how else 0, multiprocessing_context=how):
+            print(step(net, opt, x, y).hex())
+    if len(sys.argv) > 2:
+        one = torch.ones(1, 8)
+        scripted, traced = torch.jit.script(net), torch.jit.trace(net, one)
+        @torch.jit.script
+        def function(x: torch.Tensor):
+            with torch.autograd.profiler.record_function("scripted"):
+                return torch.nn.functional.relu(torch.matmul(x, x.t()))
+        print(scripted(one).item(), traced(one).item(), function(torch.ones(2, 2)), scripted.code, traced.code)
+        print([n.kind() for n in traced.inlined_graph.nodes()], torch.fx.symbolic_trace(net).code)
+        again = pickle.loads(pickle.dumps(net))
+        print(again(one).item(), copy.deepcopy(net)(one).item(), torch.func if hasattr(torch, "func") else "")
+        file = io.BytesIO(); torch.save(net, file); file.seek(0)
+        print({k: v.sum().item() for k, v in torch.load(file).state_dict().items()})
+        with torch.autograd.profiler.profile() as p: net(one)
+        print([e.key for e in p.key_averages() if "linear" in e.key])
+        with torch.autograd.profiler.record_function("by the program"): torch.add(one, 1)
+        import inspect
+        print(inspect.signature(torch.nn.Module.__call__), torch.nn.Module.__call__.__name__, inspect.signature(torch.nn.functional.linear) if 0 else "")
+        sys.stdout.flush()
+        net("wrong")
+END
+twice() { # NAME OPTION PROGRAM...
+	twice_name=$1 opts=$2
+	shift 2
+	"$PY" "$@" >plain.out 2>plain.err
+	plain=$?
+	profile r -t nvtx "$opts" "$PY" "$@" >out 2>err
+	is "$?" "$plain" "$twice_name: exit status"
+	check "$twice_name: same losses, same code" diff plain.out out
+	grep -v '^sightline: ' err >theirs
+	check "$twice_name: same messages" diff plain.err theirs
+}
+rows="WITH r AS (SELECT e.*, coalesce(e.text, value) AS name, globalTid >> 24 & 0xffffff AS pid FROM NVTX_EVENTS e LEFT JOIN StringIds ON id = textId WHERE eventType = 59)"
+main='(SELECT pid FROM r WHERE name LIKE '"'Net%'"' LIMIT 1)'
+for kind in functions-trace functions-trace-shapes; do
+	for how in alone fork spawn; do
+		twice "$kind, $how" --pytorch=$kind train.py $how
+		cut='substr(name, 1, instr(name || '"', sizes'"', '"', sizes'"') - 1)'
+		is "$(q "$R" "$rows SELECT $cut AS n, count(*), min(end >= start) FROM r WHERE pid = $main AND n IN ('Net', 'Linear', 'torch.nn.functional.relu', 'torch.nn.functional.linear',
+			'torch.nn.functional.mse_loss', 'torch.Tensor.backward', 'Optimizer.step#SGD.step', 'Optimizer.zero_grad#SGD.zero_grad') GROUP BY 1 ORDER BY 1")" \
+			'Linear|16|1
+Net|8|1
+Optimizer.step#SGD.step|8|1
+Optimizer.zero_grad#SGD.zero_grad|8|1
+torch.Tensor.backward|8|1
+torch.nn.functional.linear|16|1
+torch.nn.functional.mse_loss|8|1
+torch.nn.functional.relu|8|1' "$kind, $how: what a step does, eight times"
+		is "$(q "$R" "$rows SELECT count(*) FROM r a JOIN r b ON b.globalTid = a.globalTid AND b.start >= a.start AND b.end <= a.end
+			WHERE a.name LIKE 'Net%' AND (b.name LIKE 'Linear%' OR b.name LIKE 'torch.nn.functional.relu%' OR b.name LIKE 'torch.nn.functional.linear%')")" 40 \
+			"$kind, $how: nested in the forward pass"
+		is "$(q "$R" "$rows SELECT count(*) FROM r WHERE name LIKE 'enumerate(DataLoader)#%.__next__' AND pid = $main")" 10 "$kind, $how: the data loader"
+		[ $how = alone ] || is "$(q "$R" "$rows SELECT count(DISTINCT pid), sum(name LIKE 'torch.stack%' OR name LIKE 'torch.full%') > 0 FROM r WHERE pid <> $main")" '4|1' "$kind, $how: workers"
+		is "$(q "$R" "SELECT text FROM NVTX_EVENTS WHERE eventType = 75 LIMIT 1")" pytorch "$kind, $how: the domain"
+	done
+done
+is "$(q "$R" "$rows SELECT DISTINCT name FROM r WHERE pid = $main AND (name LIKE 'Net%' OR name LIKE 'torch.nn.functional.linear%') ORDER BY 1")" \
+	'Net, sizes = [[8, 8]]
+torch.nn.functional.linear, sizes = [[8, 16], [1, 16], [1]]
+torch.nn.functional.linear, sizes = [[8, 8], [16, 8], [16]]' 'shapes'
+for kind in functions-trace functions-trace-shapes; do
+	twice "$kind, jit and pickles" --pytorch=$kind train.py alone all
+	is "$(q "$R" "$rows SELECT name, count(*) FROM r WHERE name = 'by the program'")" 'by the program|1' "$kind: the program's own record_function"
+done
+twice 'autograd-nvtx' --pytorch=autograd-nvtx,functions-trace train.py alone
+if [ "$("$PY" -c 'import torch; print(torch.version.cuda)')" = None ]; then
+	is "$(grep -c '^sightline: --pytorch=autograd-nvtx: this PyTorch (.*) is built without CUDA' err)" 1 'autograd-nvtx without CUDA: said once'
+fi
+is "$(q "$R" "$rows SELECT count(*) FROM r WHERE name = 'Net'")" 8 'and functions-trace goes on'
+
+# ---- with a step, and bare ----
+SIGHTLINE_OPTIONS='-t nvtx --pytorch=functions-trace --python-step=step=train:step' bare b "$PY" train.py fork >out 2>err
+is "$?$(cat err)" 0 'bare preload: runs'
+"$PY" train.py fork >plain.out
+check 'bare preload: same losses' diff plain.out out
+wait_for 10 finished "$R"
+is "$(q "$R" "$rows SELECT count(*), sum((SELECT count(*) FROM r b WHERE b.name = 'Net' AND b.globalTid = a.globalTid AND b.start >= a.start AND b.end <= a.end)) FROM r a WHERE name = 'step'")" \
+	'8|8' 'a forward pass in each step'
+
+# ---- torch.compile: what it reads is what was written (a stand-in for it: PyTorch 1.13 has none) ----
+mkdir fake && mkdir fake/torch
+cat >fake/torch/__init__.py <<'END'
+__version__ = "9.9"
+class autograd:
+    class profiler:
+        class record_function:
+            def __init__(self, name): self.name = name
+            def __enter__(self): return self
+            def __exit__(self, *exc): return None
+class nn:
+    class Module:
+        def _call_impl(self, *args, **kwargs):
+            return self.forward(*args, **kwargs)
+        __call__ = _call_impl
+class _C:
+    _get_tracing_state = None
+    _get_torch_function_mode = staticmethod(lambda: overrides.stack[-1])
+class overrides:
+    stack = []
+    class TorchFunctionMode:
+        def __enter__(self): overrides.stack.append(self)
+        def __exit__(self, *exc): overrides.stack.remove(self)
+def compile(model=None, *, mode=None):
+    """Reads the code."""
+    f = model if callable(getattr(model, "__code__", None) and model) else type(model).forward
+    print(f.__code__.co_consts, f.__code__.co_names, nn.Module._call_impl.__code__.co_consts, overrides.stack, mode)
+    return model
+END
+cat >compiles.py <<'END'
+import torch
+def step(i):
+    return i + 1
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x
+if __name__ == "__main__":
+    net = Net()
+    print(step(1), net(2))
+    with torch.autograd.profiler.record_function("before"): pass
+    torch.compile(step, mode="fast"), torch.compile(net)
+    print(step(1), net(2))
+    with torch.autograd.profiler.record_function("after"): pass
+END
+PYTHONPATH=fake "$PY" compiles.py >plain.out 2>&1
+PYTHONPATH=fake profile r -t nvtx --pytorch=functions-trace --python-step=compiles:step,__main__:Net.forward "$PY" compiles.py >out 2>err
+check 'torch.compile reads code as it was written' diff plain.out out
+is "$(q "$R" "$rows SELECT name FROM r ORDER BY start")" 'compiles:step
+Net
+__main__:Net.forward
+before
+after' 'what is compiled is marked before, and not afterwards'
+is "$(grep -c 'torch.compile' err)" 3 'and that is said'
+
+# ---- wrong use ----
+"$BIN" profile --pytorch=functions true >out 2>err
+is "$? $(wc -l <err)" '2 1' 'an unknown word is refused'
+profile r --pytorch=none "$PY" -c 'print(1)' >out 2>err
+is "$(cat err)" "sightline: report: $R" 'none: nothing'
+profile r --pytorch=functions-trace "$PY" -c 'print(1)' >out 2>err
+is "$(cat err)" "sightline: report: $R" 'no PyTorch in the program: nothing to say'
+done_testing
