@@ -66,6 +66,13 @@ STATIC_ZSTD := $(firstword $(wildcard $(shell $(CC) -print-file-name=libzstd.a))
 PACK_LIBS += $(if $(STATIC_ZSTD),$(STATIC_ZSTD),-lzstd)
 endif
 LIBS += $(PACK_LIBS)
+# The screen of `sightline top`.
+ifeq ($(call has_header,ncursesw/curses.h),1)
+BASE += -DSL_HAVE_NCURSES=1
+static_or = $(or $(firstword $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))),-l$(1))
+SCREEN_LIBS := $(call static_or,ncursesw) $(call static_or,tinfo)
+endif
+LIBS += $(SCREEN_LIBS)
 # For one function, which demangles names of kernels: from the archive, so that nothing new is needed to run.
 STATIC_CXX := $(firstword $(wildcard $(shell $(CC) -print-file-name=libstdc++.a)))
 LIBS += $(if $(STATIC_CXX),$(STATIC_CXX),-lstdc++) -lm -lpthread -ldl

@@ -174,9 +174,10 @@ static void relieve(struct collector *c)
 	collect_commit(c);
 }
 
-static bool gate_is_open(const struct collector *c)
+/* Is there a report whose sums anybody could watch? */
+static bool is_watched(const struct collector *c)
 {
-	return c->session.control && c->session.control->gate & 1;
+	return c->capture.state != CAPTURE_IDLE && c->capture.state != CAPTURE_OVER;
 }
 
 static void housekeeping(struct collector *c)
@@ -192,7 +193,8 @@ static void housekeeping(struct collector *c)
 	if (c->now - c->totals_at >= SECOND_NS) {
 		c->totals_at = c->now;
 		drain_totals(&c->arenas, false);
-		c->is_busy |= live_flush(&c->arenas, c->sched, c->now, gate_is_open(c));
+		if (is_watched(c))
+			c->is_busy |= live_flush(&c->arenas, c->sched, c->now, capture_is_on(c));
 	}
 	if (c->now - c->clock_at >= (c->is_busy ? SECOND_NS : IDLE_NS))
 		collect_clocks(c);

@@ -10,51 +10,13 @@
 
 #include "exporters/db_read.h"
 #include "exporters/html/scan.h"
-
-enum direction {
-	NONE,
-	IN,
-	OUT
-};
+#include "exporters/io_way.h"
 
 struct pass {
 	struct scan *scan;
 	struct id_map names;
-	enum direction *way; /* by the number of the name */
+	enum io_way *way; /* by the number of the name */
 };
-
-/* Functions by what they do with bytes; file_access_sum.sql has the same words. */
-static const char in_words[] = " read pread readv preadv preadv2 preadvv2 sendfile copy_file_range "
-			       "splice tee getdents recv "
-			       "recvfrom recvmsg recvmmsg fread fread_unlocked fgets "
-			       "fgets_unlocked getline getdelim fgetc "
-			       "getc ";
-static const char out_words[] = " write pwrite writev pwritev pwritev2 pwritevv2 vmsplice send "
-				"sendto sendmsg sendmmsg fwrite "
-				"fwrite_unlocked fputs fputs_unlocked puts fprintf printf vfprintf "
-				"vprintf dprintf fputc putc ";
-
-/* Takes @part out of @word wherever it stands. */
-static void strip(char *word, const char *part)
-{
-	for (char *at; (at = strstr(word, part)) != NULL;)
-		memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
-}
-
-/* __pread64_chk is pread. */
-static enum direction direction_of(const char *function)
-{
-	char word[64 + 2];
-	size_t len = strlen(function);
-
-	if (len == 0 || len >= 60 || strchr(function, ' '))
-		return NONE;
-	snprintf(word, sizeof(word), " %s ", function);
-	strip(word, "__");
-	strip(word, "_chk");
-	strip(word, "64");
-	return strstr(in_words, word) ? IN : strstr(out_words, word) ? OUT : NONE;
-}
 
 static int read_names(struct pass *p)
 {
@@ -67,11 +29,11 @@ static int read_names(struct pass *p)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(stmt, 1);
-		enum direction way = name ? direction_of(name) : NONE;
-		enum direction *more;
+		enum io_way way = name ? io_way_of(name) : IO_NONE;
+		enum io_way *more;
 		long i;
 
-		if (way == NONE)
+		if (way == IO_NONE)
 			continue;
 		i = id_map_add(&p->names, sqlite3_column_int64(stmt, 0));
 		more = i < 0 ? NULL : reallocarray(p->way, p->names.cnt, sizeof(*p->way));
@@ -86,18 +48,18 @@ static int read_names(struct pass *p)
 	return rc == SQLITE_DONE ? 0 : scan_fail(p->scan, rc);
 }
 
-static enum direction way_of(const struct pass *p, int64_t name_id)
+static enum io_way way_of(const struct pass *p, int64_t name_id)
 {
 	long i = id_map_find(&p->names, name_id);
 
-	return i < 0 || !p->way ? NONE : p->way[i];
+	return i < 0 || !p->way ? IO_NONE : p->way[i];
 }
 
-static int draw(struct scan *s, enum direction way, int64_t start, int64_t end, int64_t bytes)
+static int draw(struct scan *s, enum io_way way, int64_t start, int64_t end, int64_t bytes)
 {
 	s->has_io |= bytes > 0;
-	histogram_add_pow4(way == IN ? &s->read_size : &s->write_size, bytes);
-	return curve_spread(way == IN ? &s->read_curve : &s->write_curve, &s->axis, start, end,
+	histogram_add_pow4(way == IO_IN ? &s->read_size : &s->write_size, bytes);
+	return curve_spread(way == IO_IN ? &s->read_curve : &s->write_curve, &s->axis, start, end,
 			    (double)bytes) < 0
 		       ? scan_fail(s, 0)
 		       : 0;
@@ -112,9 +74,9 @@ static int draw_rows(struct pass *p, const char *sql)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && err == 0) {
-		enum direction way = way_of(p, sqlite3_column_int64(stmt, 2));
+		enum io_way way = way_of(p, sqlite3_column_int64(stmt, 2));
 
-		if (way != NONE)
+		if (way != IO_NONE)
 			err = draw(p->scan, way, scan_time(stmt, 0), scan_time(stmt, 1),
 				   sqlite3_column_int64(stmt, 3));
 	}
@@ -132,12 +94,14 @@ static int add_totals(struct pass *p, const char *sql)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		enum direction way = way_of(p, sqlite3_column_int64(stmt, 0));
+		enum io_way way = way_of(p, sqlite3_column_int64(stmt, 0));
 
-		if (way == NONE)
+		if (way == IO_NONE)
 			continue;
-		*(way == IN ? &s->read_calls : &s->write_calls) += sqlite3_column_double(stmt, 1);
-		*(way == IN ? &s->read_bytes : &s->write_bytes) += sqlite3_column_double(stmt, 2);
+		*(way == IO_IN ? &s->read_calls : &s->write_calls) +=
+			sqlite3_column_double(stmt, 1);
+		*(way == IO_IN ? &s->read_bytes : &s->write_bytes) +=
+			sqlite3_column_double(stmt, 2);
 	}
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? 0 : scan_fail(s, rc);
@@ -147,7 +111,7 @@ static int draw_all(struct pass *p, bool files)
 {
 	/* Of the types, only 3 and 4 move bytes; not all calls of theirs do (fflush). */
 	return draw_rows(p, files ? "SELECT startedAt, endedAt, apiCallId, bytesProcessed "
-				    "FROM OSRT_FILE_ACCESS_EVENTS WHERE eventType IN (3, 4)"
+				    "FROM OSRT_FILE_ACCESS_EVENTS WHERE eventType IO_IN (3, 4)"
 				  : "SELECT start, end, nameId, bytesDone FROM OSRT_API "
 				    "WHERE bytesDone IS NOT NULL");
 }

@@ -1,0 +1,270 @@
+/*
+ * top_totals.c - of a finished report nobody kept sums: its rows are added up. The same for reports of nsys, as far as
+ * they have such rows.
+ */
+#include "exporters/top/top.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/db_read.h"
+#include "exporters/io_way.h"
+
+static char *text_of(sqlite3_stmt *stmt, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	return text ? strdup(text) : NULL;
+}
+
+/* Packed ids of threads and processes become what people know. */
+#define PID(column) column " >> 24 & 0xffffff"
+
+/* ---- threads ---- */
+
+/* A thread is on a CPU from its ins to its outs; of one that is on at the end, to the end of the recording. */
+static const char switches[] =
+	"SELECT globalTid, sum(CASE isSchedIn WHEN 1 THEN -start ELSE start END) + "
+	"CASE WHEN sum(CASE isSchedIn WHEN 1 THEN 1 ELSE -1 END) > 0 THEN ?1 ELSE 0 END, "
+	"min(start), "
+	"max(start), sum(CASE isSchedIn WHEN 1 THEN 1 ELSE -1 END) > 0, count(*) "
+	"FROM SCHED_EVENTS WHERE globalTid & 0xffffff000000 GROUP BY globalTid";
+/* Calls inside others are in those. */
+static const char thread_calls[] =
+	"SELECT globalTid, sum(n), sum(ns) FROM (SELECT globalTid, count(*) AS n, "
+	"sum(CASE WHEN nestingLevel > 0 THEN 0 ELSE end - start END) AS ns FROM OSRT_API GROUP BY "
+	"1 "
+	"UNION ALL SELECT globalTid, sum(count + lostCount), sum(totalNs + lostTotalNs) FROM "
+	"SL_OSRT_TOTALS GROUP BY 1) GROUP BY 1";
+
+static struct top_item *thread_item(struct top *t, sqlite3_stmt *s)
+{
+	int64_t tid = sqlite3_column_int64(s, 0);
+	struct top_item *i = top_item(&t->set[TOP_THREAD], tid);
+
+	if (!i)
+		return NULL;
+	i->pid = tid >> 24 & 0xffffff;
+	i->tid = tid & 0xffffff;
+	i->is_over = true;
+	return i;
+}
+
+static void take_switches(struct top *t, sqlite3_stmt *s)
+{
+	struct top_item *i = thread_item(t, s);
+	int64_t cpu = sqlite3_column_int64(s, 1), first = sqlite3_column_int64(s, 2);
+	int64_t last = sqlite3_column_int(s, 4) ? t->time : sqlite3_column_int64(s, 3);
+
+	if (!i)
+		return;
+	i->has_switches = true;
+	i->now[THREAD_CPU] = cpu;
+	i->now[THREAD_OFF] = last - first - cpu;
+	i->now[THREAD_SWITCHES] = sqlite3_column_int64(s, 5);
+}
+
+static void take_thread_calls(struct top *t, sqlite3_stmt *s)
+{
+	struct top_item *i = thread_item(t, s);
+
+	if (!i)
+		return;
+	i->now[THREAD_CALLS] = sqlite3_column_int64(s, 1);
+	i->now[THREAD_CALL_NS] = sqlite3_column_int64(s, 2);
+}
+
+/* ---- calls ---- */
+
+static const char osrt_calls[] = "SELECT " PID(
+	"globalTid") " AS pid, 0, sum(n), sum(ns), sum(bytes), sum(bad), value FROM ("
+		     "SELECT globalTid, nameId, count(*) AS n, sum(end - start) AS ns, "
+		     "sum(bytesDone) AS bytes, "
+		     "count(errnum) AS bad FROM OSRT_API GROUP BY 1, 2 "
+		     "UNION ALL SELECT globalTid, nameId, sum(count + lostCount), sum(totalNs + "
+		     "lostTotalNs), "
+		     "sum(bytes), sum(errorCount) FROM SL_OSRT_TOTALS GROUP BY 1, 2) "
+		     "LEFT JOIN StringIds ON StringIds.id = nameId GROUP BY pid, nameId";
+#define LIBRARY_CALLS(table, kind)                                                      \
+	"SELECT " PID("globalTid") " AS pid, " kind ", count(*), sum(end - start), 0, " \
+				   "sum(returnValue <> 0), value FROM " table           \
+				   " LEFT JOIN StringIds ON StringIds.id = nameId "     \
+				   "GROUP BY pid, nameId"
+
+static void take_call(struct top *t, sqlite3_stmt *s)
+{
+	struct top_item *i = top_item(&t->set[TOP_CALL], -1 - (int64_t)t->set[TOP_CALL].cnt);
+
+	if (!i)
+		return;
+	i->pid = sqlite3_column_int64(s, 0);
+	i->part = (uint8_t)sqlite3_column_int(s, 1);
+	for (int k = 0; k < 4; k++)
+		i->now[k] = sqlite3_column_int64(s, 2 + k);
+	i->text = text_of(s, 6);
+}
+
+/* ---- files ---- */
+
+static const char file_calls[] = "SELECT " PID(
+	"o.globalTid") " AS pid, pathId, f.value, p.value, count(*), sum(bytesDone), "
+		       "sum(end - start) FROM OSRT_API o JOIN StringIds p ON p.id = pathId JOIN "
+		       "StringIds f ON "
+		       "f.id = nameId WHERE fileAccessId IS NOT NULL GROUP BY pid, pathId, nameId";
+static const char short_file_calls[] =
+	"SELECT " PID("globalTid") " AS pid, -1, value, NULL, sum(count + lostCount), sum(bytes), "
+				   "sum(totalNs + lostTotalNs) FROM SL_OSRT_TOTALS JOIN StringIds "
+				   "ON StringIds.id = nameId "
+				   "GROUP BY pid, nameId";
+
+static void take_file(struct top *t, sqlite3_stmt *s)
+{
+	int64_t pid = sqlite3_column_int64(s, 0), path = sqlite3_column_int64(s, 1);
+	const char *function = (const char *)sqlite3_column_text(s, 2);
+	enum io_way way = function ? io_way_of(function) : IO_NONE;
+	struct top_item *i;
+
+	/* Of short calls, those that can only be about files; sockets have the same functions. */
+	if (path < 0 && way == IO_NONE)
+		return;
+	i = top_item(&t->set[TOP_FILE], path * (INT64_C(1) << 24) + pid);
+	if (!i)
+		return;
+	i->pid = pid;
+	i->part = path < 0 ? 2 : 0;
+	if (!i->text)
+		i->text = text_of(s, 3);
+	i->now[FILE_CNT] += sqlite3_column_int64(s, 4);
+	if (way != IO_NONE)
+		i->now[way == IO_IN ? FILE_READ : FILE_WRITTEN] += sqlite3_column_int64(s, 5);
+	i->now[FILE_NS] += sqlite3_column_int64(s, 6);
+}
+
+/* ---- GPUs ---- */
+
+/* Kernels, copies and the rest of each device in the order of time. */
+static const char gpu_work[] =
+	"SELECT coalesce(d.gpuId, w.deviceId), g.name, w.start, w.end, w.what, w.bytes FROM ("
+	"SELECT deviceId, globalPid, start, end, 1 AS what, 0 AS bytes FROM "
+	"CUPTI_ACTIVITY_KIND_KERNEL "
+	"UNION ALL SELECT deviceId, globalPid, start, end, 2, bytes FROM "
+	"CUPTI_ACTIVITY_KIND_MEMCPY "
+	"UNION ALL SELECT deviceId, globalPid, start, end, 0, 0 FROM CUPTI_ACTIVITY_KIND_MEMSET "
+	"UNION ALL SELECT deviceId, globalPid, start, end, 0, 0 FROM "
+	"CUPTI_ACTIVITY_KIND_GRAPH_TRACE) w "
+	"LEFT JOIN TARGET_INFO_CUDA_DEVICE d ON d.cudaId = w.deviceId AND "
+	"d.pid = (w.globalPid >> 24 & 0xffffff) LEFT JOIN TARGET_INFO_GPU g ON g.id = d.gpuId "
+	"ORDER BY 1, w.start";
+
+static void take_gpu(struct top *t, sqlite3_stmt *s)
+{
+	int64_t gpu = sqlite3_column_int64(s, 0), start = sqlite3_column_int64(s, 2);
+	int64_t end = sqlite3_column_int64(s, 3), what = sqlite3_column_int64(s, 4);
+	struct top_item *i = top_item(&t->set[TOP_GPU], gpu);
+
+	if (!i)
+		return;
+	i->pid = gpu;
+	if (!i->text)
+		i->text = text_of(s, 1);
+	i->now[GPU_KERNELS] += what == 1;
+	i->now[GPU_KERNEL_NS] += what == 1 ? end - start : 0;
+	i->now[GPU_COPIES] += what == 2;
+	i->now[GPU_BYTES] += sqlite3_column_int64(s, 5);
+	/* Busy up to there. */
+	if (start < i->until)
+		start = i->until;
+	if (end > start) {
+		i->now[GPU_BUSY] += end - start;
+		i->until = end;
+	}
+}
+
+/* ---- all ---- */
+
+static const struct {
+	const char *table; /* which must be there; NULL: a view stands for it */
+	const char *sql;
+	void (*take)(struct top *t, sqlite3_stmt *s);
+} sources[] = {
+	{NULL, switches, take_switches},
+	{NULL, thread_calls, take_thread_calls},
+	{NULL, osrt_calls, take_call},
+	{NULL, LIBRARY_CALLS("CUPTI_ACTIVITY_KIND_RUNTIME", "1"), take_call},
+	{"CUDNN_EVENTS", LIBRARY_CALLS("CUDNN_EVENTS", "2"), take_call},
+	{"CUBLAS_EVENTS", LIBRARY_CALLS("CUBLAS_EVENTS", "2"), take_call},
+	{"SL_LIBRARY_API", LIBRARY_CALLS("SL_LIBRARY_API", "2"), take_call},
+	{NULL, file_calls, take_file},
+	{NULL, short_file_calls, take_file},
+	{NULL, gpu_work, take_gpu},
+};
+
+static int64_t one_number(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t n = 0;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		n = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return n;
+}
+
+/* What the report does not have, so that nobody takes it for nothing. */
+static void say_missing(struct top *t, sqlite3 *db)
+{
+	const char *comma = "";
+	static const struct {
+		const char *what, *name;
+	} wanted[] = {
+		{"SCHED_EVENTS", "context switches (CPU, off CPU)"},
+		{"OSRT_API", "calls into the C library"},
+		{"OSRT_API.pathId", "files"},
+	};
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted) && at < sizeof(t->said); i++) {
+		if (db_read_has(db, wanted[i].what))
+			continue;
+		at += (size_t)snprintf(t->said + at, sizeof(t->said) - at, "%s%s",
+				       at ? ", " : "not in this report: ", wanted[i].name);
+		comma = ", ";
+	}
+	if (t->is_foreign && at < sizeof(t->said))
+		snprintf(t->said + at, sizeof(t->said) - at, "%s%s",
+			 *comma ? ", " : "not in this report: ", "calls below the threshold");
+}
+
+int top_read_totals(struct top *t, sqlite3 *db, char *why, size_t why_len)
+{
+	t->has_totals = true;
+	t->before = 0;
+	t->time = one_number(db, "SELECT duration FROM ANALYSIS_DETAILS");
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		sqlite3_stmt *stmt = NULL;
+		int rc;
+
+		if (sources[i].table && !db_read_has(db, sources[i].table))
+			continue;
+		rc = sqlite3_prepare_v2(db, sources[i].sql, -1, &stmt, NULL);
+		if (rc == SQLITE_OK)
+			sqlite3_bind_int64(stmt, 1, t->time);
+		while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+			sources[i].take(t, stmt);
+			rc = SQLITE_OK;
+		}
+		sqlite3_finalize(stmt);
+		if (rc == SQLITE_DONE)
+			continue;
+		snprintf(why, why_len, "%s: %s", t->path, sqlite3_errmsg(db));
+		return -1;
+	}
+	top_read_names(t, db);
+	t->lost = one_number(db, "SELECT sum(count) FROM SL_LOST_EVENTS");
+	t->is_sampled = true;
+	say_missing(t, db);
+	return 0;
+}
