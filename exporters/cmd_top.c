@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "collector/cmd.h"
+#include "collector/session_now.h"
 #include "exporters/top/top.h"
 
 #define WHY 2048
@@ -14,7 +15,7 @@
 #define LOOK_NS   INT64_C(50000000)
 #define LINE_WIDE 160
 
-static const char usage[] = "sightline top [options] REPORT.sqlite";
+static const char usage[] = "sightline top [options] [REPORT.sqlite | --session=NAME]";
 static const char examples[] =
 	"Keys: 1 2 3 4, Tab  processes, functions, files, CUDA and GPUs    t  threads; apart by "
 	"process\n"
@@ -24,7 +25,8 @@ static const char examples[] =
 	"      h             help                                   q      quit\n"
 	"\n"
 	"Examples:\n"
-	"  sightline top run.sqlite                       # what is recorded at the moment\n"
+	"  sightline top                                  # what is recorded at the moment\n"
+	"  sightline top --session=train                  # where there are several sessions\n"
 	"  sightline top --once run.sqlite                # the same as text; of a finished "
 	"report, totals\n"
 	"  sightline top --once --view=functions --sort=calls_per_second run.sqlite\n"
@@ -32,7 +34,7 @@ static const char examples[] =
 	".cpu_percent]'\n";
 
 struct asked {
-	const char *view, *sort, *filter, *format, *interval;
+	const char *session, *view, *sort, *filter, *format, *interval;
 	int64_t count, rows;
 	bool once, totals, reverse, by_process;
 };
@@ -181,14 +183,29 @@ static int watch_as_text(struct top *t, const struct asked *a, const struct top_
 
 /* ---- the command ---- */
 
-static int run(struct top *t, const struct asked *a)
+static int next_report(void *to, char **path)
 {
-	struct top_watch w = {.top = t};
+	struct session_now *s = to;
+
+	if (session_now_again(s) < 0)
+		return -1;
+	*path = *s->report ? strdup(s->report) : NULL;
+	return *path != NULL;
+}
+
+static int run(struct top *t, const struct asked *a, struct session_now *session)
+{
+	struct top_watch w = {.top = t, .next = session ? next_report : NULL, .next_to = session};
 	bool as_text = a->once || strcmp(a->format, "json") == 0;
 	int rc = read_ask(a, &w);
 
 	if (rc)
 		return rc;
+	if (as_text && !t->path) {
+		sl_warn("top: the session '%s' records nothing at present (sightline start begins)",
+			t->session);
+		return SL_EXIT_FAIL;
+	}
 	if (as_text)
 		return watch_as_text(t, a, &w);
 	if (!top_has_screen()) {
@@ -207,6 +224,8 @@ int cmd_top(int argc, char **argv)
 	struct asked a = {.view = "processes", .format = "text", .interval = "1", .rows = 20};
 	const struct opt opts[] = {
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
+		{0, "session", OPT_STRING, NULL, "NAME",
+		 "the report that this session writes, then its next", &a.session, NULL},
 		{0, "once", OPT_FLAG, NULL, NULL, "print one table as text, and end", &a.once,
 		 NULL},
 		{'f', "format", OPT_ENUM, "text,json", "FORMAT",
@@ -232,7 +251,9 @@ int cmd_top(int argc, char **argv)
 		{0},
 	};
 	const char *report = NULL;
+	struct session_now now;
 	struct top t;
+	char *path;
 	int rc;
 
 	/* Options may also stand behind the report. */
@@ -250,12 +271,19 @@ int cmd_top(int argc, char **argv)
 		if (at < argc)
 			report = argv[at];
 	}
-	if (!report) {
-		sl_warn("top: no report is named: %s", usage);
+	if (report && a.session) {
+		sl_warn("top: either a report or --session=%s", a.session);
 		return SL_EXIT_USAGE;
 	}
-	top_init(&t, report);
-	rc = run(&t, &a);
+	rc = report ? 0 : session_now(a.session, "top", &now);
+	if (rc)
+		return rc;
+	/* What the session answers later must not change under the first report's name. */
+	path = report ? strdup(report) : *now.report ? strdup(now.report) : NULL;
+	top_init(&t, path);
+	t.session = report ? NULL : now.name;
+	rc = run(&t, &a, report ? NULL : &now);
 	top_free(&t);
+	free(path);
 	return rc;
 }

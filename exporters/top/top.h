@@ -97,7 +97,8 @@ enum top_status {
 };
 
 struct top {
-	const char *path;
+	const char *path;    /* NULL: none at present */
+	const char *session; /* that writes it; NULL: not known */
 	char *program;
 	enum top_status status;
 	bool is_foreign;              /* written by nsys: no short calls, no files */
@@ -119,6 +120,8 @@ struct top {
 
 void top_init(struct top *t, const char *path);
 void top_free(struct top *t);
+/* Forgets all of the report; the next one is @path. */
+void top_restart(struct top *t, const char *path);
 
 /* Looks at the report. 0: done (also when nothing is new); -1: cannot be read, and a sentence in @why. */
 int top_read(struct top *t, char *why, size_t why_len);
@@ -218,8 +221,11 @@ struct top_watch {
 	struct top_ask ask;
 	double interval; /* s */
 	int64_t count;   /* looks, 0: until q */
-	/* The report that follows when this one is finished, malloc'd; NULL: none. May be NULL. */
-	char *(*next)(void *to);
+	/*
+	 * The report that a session writes at the moment, malloc'd in @path. 1; 0: none at present; -1: the session
+	 * has ended. NULL: one report is watched, and no other.
+	 */
+	int (*next)(void *to, char **path);
 	void *next_to;
 };
 /* An exit status. */

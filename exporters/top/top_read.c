@@ -52,6 +52,15 @@ void top_free(struct top *t)
 	memset(t, 0, sizeof(*t));
 }
 
+void top_restart(struct top *t, const char *path)
+{
+	const char *session = t->session;
+
+	top_free(t);
+	top_init(t, path);
+	t->session = session;
+}
+
 /* ---- items ---- */
 
 static size_t slot_of(const struct top_set *set, int64_t id)

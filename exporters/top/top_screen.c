@@ -199,39 +199,50 @@ static void draw(struct screen *s)
 
 /* ---- looking ---- */
 
-static bool follow(struct screen *s)
+/* To the report that the session writes now, if it is another one. */
+static void follow(struct screen *s)
 {
-	char *path = s->w->next ? s->w->next(s->w->next_to) : NULL;
+	char *path = NULL;
+	int now = s->w->next ? s->w->next(s->w->next_to, &path) : -1;
 
-	if (!path)
-		return false;
-	if (strcmp(path, s->t->path) == 0) {
+	if (now <= 0 || (s->t->path && strcmp(path, s->t->path) == 0)) {
+		if (now < 0 && s->w->next) {
+			s->w->next = NULL;
+			snprintf(s->said, sizeof(s->said), "The session has ended; q quits.");
+		}
 		free(path);
-		return false;
+		return;
 	}
-	top_free(s->t);
+	top_restart(s->t, path);
 	free(s->path);
 	s->path = path;
-	top_init(s->t, path);
-	return true;
+	s->w->ask.totals = false;
+	s->said[0] = 0;
+}
+
+static bool is_over(const struct top *t)
+{
+	return !t->path || t->status == TOP_FINISHED || t->status == TOP_LEFT;
 }
 
 /* False: the report cannot be read any more. */
 static bool look(struct screen *s, char *why)
 {
-	bool was_over = s->t->status == TOP_FINISHED;
+	bool was_over = is_over(s->t);
 
-	if (was_over && !follow(s))
+	if (was_over)
+		follow(s);
+	s->looks++;
+	if (!s->t->path || (was_over && is_over(s->t)))
 		return true;
 	if (top_read(s->t, why, WHY) < 0)
 		return false;
-	s->looks++;
-	if (s->t->status == TOP_FINISHED && !s->t->has_totals && !was_over) {
+	if (s->t->status == TOP_FINISHED && !s->t->has_totals) {
 		/* What was seen last stays, as sums: rates are those of something that is over. */
 		s->w->ask.totals = true;
 		snprintf(s->said, sizeof(s->said),
-			 "The recording is finished. These are the sums up to its last "
-			 "second; q quits.");
+			 "The recording is finished. These are the sums up to its last second; q "
+			 "quits.");
 	}
 	return true;
 }
@@ -496,7 +507,7 @@ int top_screen(struct top_watch *w)
 	int rc;
 
 	/* What is wrong with the report is said before the screen is another one. */
-	if (top_read(w->top, why, sizeof(why)) < 0) {
+	if (w->top->path && top_read(w->top, why, sizeof(why)) < 0) {
 		sl_warn("top: %s", why);
 		return SL_EXIT_FAIL;
 	}
@@ -523,7 +534,7 @@ int top_screen(struct top_watch *w)
 	if (rc)
 		sl_warn("top: %s", why);
 	if (s.path) {
-		top_free(w->top);
+		top_restart(w->top, NULL);
 		free(s.path);
 	}
 	if (ended_by) {

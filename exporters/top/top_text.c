@@ -169,7 +169,7 @@ static const char *status_text(const struct top *t)
 {
 	switch (t->status) {
 	case TOP_WAITING:
-		return "nothing has been recorded yet";
+		return t->path ? "nothing has been recorded yet" : "nothing is recorded at present";
 	case TOP_RECORDING:
 		return t->is_idle ? "recording, nothing happens" : "recording";
 	case TOP_PAUSED:
@@ -216,9 +216,17 @@ bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *wa
 	size_t at;
 
 	*warn = false;
+	if (!t->path && i > 0) {
+		text[0] = 0;
+		return i < 5;
+	}
 	switch (i) {
 	case 0:
-		snprintf(text, size, "%s: %s", t->path, status_text(t));
+		snprintf(text, size, "%s%s%s%s%s", t->session ? "session " : "",
+			 t->session ? t->session : "", t->session ? ": " : "",
+			 t->path ? t->path : "", t->path ? ": " : "");
+		at = strlen(text);
+		snprintf(text + at, size - at, "%s", status_text(t));
 		*warn = t->status == TOP_LEFT;
 		return true;
 	case 1:
