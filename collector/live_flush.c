@@ -309,6 +309,9 @@ bool live_flush(struct arenas *as, struct sched *sched, int64_t ns, bool is_reco
 	any |= write_gpus(l);
 	events = as->rows + l->switches;
 	lost = losses(as, sched);
+	/* Between the slot of a thread and its ring a loss is nowhere for a moment. */
+	if (lost < l->lost)
+		lost = l->lost;
 	any |= lost != l->lost || l->processes != as->model->alive || l->state != is_recording;
 	if (!any)
 		return false;
@@ -359,7 +362,7 @@ void live_begin(struct arenas *as, struct sched *sched, int64_t ns)
 	if (sched)
 		sched_sums(sched, NULL, NULL);
 	new.events_before = as->rows;
-	new.lost_before = losses(as, sched);
+	new.lost = new.lost_before = losses(as, sched);
 	forget(l);
 	*l = new;
 	for (struct arena *a = as->first; a; a = a->next)
