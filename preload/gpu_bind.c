@@ -187,7 +187,7 @@ static void bind_library(enum sl_gpu_library library, const struct sl_object *o,
 		return;
 	}
 	for (unsigned n = sl_gpu_first[library]; n < sl_gpu_first[library + 1]; n++)
-		if (library_info[library].flag & sl_global.session->trace || sl_gpu_profiler(n))
+		if (library_info[library].flag & sl_global.session->trace || sl_gpu_special(n))
 			bind_function(n, library, o);
 	tables->bound_base[library] = o->base;
 	sort_addresses();

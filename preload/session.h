@@ -86,10 +86,13 @@ struct sl_session {
 	/*
 	 * Odd while calls are recorded. The collector raises it with every change, and wakes who waits for one (a
 	 * futex word, not private). What tells who is who is written regardless: process images, execs, names and
-	 * all of NVTX, of which the collector keeps what concerns the captures.
+	 * all of NVTX, of which the collector keeps what concerns the captures. The programs' side: preload/gate.c.
 	 */
 	uint32_t gate;
-	/* Number of the report that calls go to. A thread whose totals are of an earlier one begins them anew. */
+	/*
+	 * Number of the report that calls go to. A thread whose totals are of an earlier one begins them anew, when it
+	 * first finds the gate open: changed while it is closed, and not before the totals have been read.
+	 */
 	uint32_t epoch;
 	uint32_t capture_by; /* SL_CAPTURE_* */
 	uint32_t python;     /* 1: there is a file "python" */
@@ -109,7 +112,10 @@ enum sl_session_state {
 enum sl_hello_kind {
 	SL_HELLO_ARENA = 1,   /* here is my arena (one descriptor attached) */
 	SL_HELLO_LEAVING = 2, /* the root process runs its exit handlers: commit, then hang up */
-	/* A capture range opened or closed: the collector hangs up when the gate is as it should be. */
+	/*
+	 * A capture range opened or closed: the collector hangs up when the gate is as it should be. The program's
+	 * thread waits for that: two seconds for OPEN, for CLOSE as long as the heartbeat goes on, a minute at most.
+	 */
 	SL_HELLO_OPEN = 3,
 	SL_HELLO_CLOSE = 4,
 };
