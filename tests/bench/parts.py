@@ -9,6 +9,7 @@ from statistics import median
 
 from export_part import part_export
 from stats_part import part_stats
+from step_part import part_step
 from tracers import Broken, counts, has_table, none, ours, shim, sqlite, usable_peers, without_collector
 
 FLOOD = int(os.environ.get("FLOOD", "20000000"))
@@ -281,5 +282,5 @@ def part_bytes(bench, table):
     table.add("lost events of a million calls", lost + spans, None, "")
 
 
-PARTS = {"pread": part_pread, "below": part_below, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python,
+PARTS = {"pread": part_pread, "below": part_below, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
          "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes, "export": part_export, "stats": part_stats}

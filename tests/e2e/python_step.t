@@ -198,6 +198,56 @@ check 'bare preload: same output' diff plain.out out
 wait_for 10 finished "$R"
 is "$(q "$R" "$calls")" '59|procs:step|20|20' 'bare preload, without -t nvtx'
 
+# ---- a step is what is recorded ----
+cat >cap.py <<'END'
+import asyncio, multiprocessing, os, sys
+def look(name):
+    try: os.stat("/nowhere/" + name)
+    except OSError: pass
+def step(i): look("in step %d" % i)
+async def astep(i):
+    look("in step %d" % i)
+    await asyncio.sleep(0)
+    look("later in step %d" % i)
+async def several():
+    for i in range(3): await astep(i)
+def gen():
+    for i in range(3):
+        look("in step %d" % i)
+        yield i
+def run():
+    for i in range(3):
+        look("before %d" % i); step(i); look("after %d" % i)
+if __name__ == "__main__":
+    look("at first")
+    if sys.argv[1] == "spawn":
+        p = multiprocessing.get_context("spawn").Process(target=run); p.start(); p.join()
+    elif sys.argv[1] == "plain": run()
+    elif sys.argv[1] == "gen": print(list(gen()))
+    else: asyncio.run(several())
+    print("end")
+END
+looked="SELECT group_concat(path, ',') FROM (SELECT substr(path, 10) AS path FROM call WHERE path LIKE '/nowhere/%' ORDER BY start)"
+for how in plain spawn; do
+	rm -f c.*sqlite
+	"$BIN" profile -f true -o c --osrt-file-access=true --python-step=step=cap:step -c nvtx -p step@python-step --capture-range-end=repeat "$PY" cap.py $how >out 2>err
+	is "$?$(cat out)$(ls c.*sqlite | tr '\n' ' ')" '0endc.1.sqlite c.2.sqlite c.3.sqlite ' "capture, $how: a report for each step"
+	for i in 1 2 3; do
+		is "$(q c.$i.sqlite "$looked")" "in step $((i - 1))" "capture, $how: what step $i did, alone"
+	done
+done
+for how in async gen; do
+	name=gen
+	[ $how = gen ] || name=astep
+	"$BIN" profile -f true -o c --osrt-file-access=true --python-step=cap:$name -c nvtx -p cap:$name@python-step --capture-range-end=stop "$PY" cap.py $how >out 2>err
+	is "$?$(tail -1 out)" 0end "capture, $how: runs on"
+	is "$(q c.sqlite "$looked")" "$([ $how = gen ] && echo 'in step 0,in step 1,in step 2' || echo 'in step 0,later in step 0')" "capture, $how: from the first step to the end"
+done
+"$BIN" profile -f true -o c --python-step=cap:stop -c nvtx -p cap:stop@python-step "$PY" cap.py plain >out 2>err
+is "$?$(cat out)" 0end 'capture, a function that is not there: runs'
+check 'and a report' intact c.sqlite
+is "$(q c.sqlite "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '--python-step: no function stop%nearest is step'")" 1 'that says so'
+
 # ---- what does not turn up ----
 opts='--python-step=procs:stop,procs:Nothing.at.all,nowhere:f,__main__:mein,train:outer.innen'
 printf 'def main(): pass\nimport procs, train\nmain()\n' >prog.py
