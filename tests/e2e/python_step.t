@@ -77,6 +77,9 @@ class Trainer:
         for i in range(n):
             await asyncio.sleep(0)
             yield i
+@impl.twice
+def decorated(i):
+    return i + 1
 def outer():
     y = 5
     def inner(i): return y + i
@@ -104,6 +107,8 @@ if __name__ == "__main__":
     import os; print("PYTHONPATH" in os.environ, sorted(k for k in os.environ if k.startswith("PY")))
     import late
     late.lazy(); late.lazy()
+    import math, only
+    print(math.floor(1.5), only.compiled(3), inspect.signature(only.compiled), pickle.loads(pickle.dumps(math.floor)) is math.floor, decorated(2))
     sys.stdout.flush()
     Trainer().step(2)
 END
@@ -111,7 +116,7 @@ cat >late.py <<'END'
 def lazy(): pass
 END
 steps=train:step,impl:helper,impl:doubled,impl:cached,impl:generate,impl:doc_only,impl:make,train:Model.fwd,impl:Model.__init__,impl:Model.prop
-steps=$steps,impl:Model.Inner.stat,impl:Model.Inner.cls,__main__:Trainer.step,train:Trainer.astep,train:Trainer.agen,train:outer.inner,late:lazy,math:floor
+steps=$steps,impl:Model.Inner.stat,impl:Model.Inner.cls,__main__:Trainer.step,train:Trainer.astep,train:Trainer.agen,train:outer.inner,late:lazy,math:floor,only:compiled,train:decorated
 want='59|__main__:Trainer.step|4|4
 59|impl:Model.Inner.cls|1|1
 59|impl:Model.Inner.stat|1|1
@@ -124,6 +129,9 @@ want='59|__main__:Trainer.step|4|4
 59|impl:helper|1|1
 59|impl:make|1|1
 59|late:lazy|2|2
+59|math:floor|1|1
+59|only:compiled|1|1
+59|train:decorated|2|2
 60|train:Trainer.agen|1|1
 60|train:Trainer.astep|5|5
 59|train:Model.fwd|1|1
@@ -132,6 +140,9 @@ want='59|__main__:Trainer.step|4|4
 for p in $pythons; do
 	v=$("$p" -c 'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)')
 	opts=--python-step=$steps
+	# A module without its source.
+	printf 'def compiled(i, *, k=2):\n    return i * k\n' >only.py
+	rm -f only.pyc && "$p" -c 'import py_compile; py_compile.compile("only.py", "only.pyc")' && rm only.py
 	twice "$v" "$p" train.py
 	is "$(q "$R" "$calls" | sort)" "$(echo "$want" | sort)" "$v: every call is a range, each with its name"
 	is "$(grep -c 'python-step' err)" 0 "$v: nothing is missing"
