@@ -535,7 +535,7 @@ int capture_open(struct collector *c)
 	return 0;
 }
 
-int capture_arm(struct collector *c)
+int capture_arm(struct collector *c, bool new_output)
 {
 	struct capture *p = &c->capture;
 	bool is_over = p->is_shutting_down || c->is_over;
@@ -545,8 +545,10 @@ int capture_arm(struct collector *c)
 	if (p->state == CAPTURE_OVER)
 		p->state = CAPTURE_IDLE;
 	/* Another name to number, and another count of repetitions. */
-	free(p->first_report);
-	p->first_report = NULL;
+	if (new_output) {
+		free(p->first_report);
+		p->first_report = NULL;
+	}
 	p->cnt_before = p->cnt;
 	p->ended_cnt = 0;
 	p->openers = 0;

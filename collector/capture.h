@@ -118,8 +118,11 @@ struct capture {
 
 /* With the session: begins to record, or waits for what the options name. 0 or -errno. */
 int capture_open(struct collector *c);
-/* The options are others (`sightline start`): what they name begins the next capture. -ESHUTDOWN, -EALREADY. */
-int capture_arm(struct collector *c);
+/*
+ * The options are others (`sightline start`): what they name begins the next capture. @new_output: -o is another, too.
+ * 0, -ESHUTDOWN, -EALREADY.
+ */
+int capture_arm(struct collector *c, bool new_output);
 /* Nothing but a command begins the next one. */
 void capture_disarm(struct collector *c);
 /* Once per tick: what is due. */

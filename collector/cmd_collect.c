@@ -97,8 +97,7 @@ static int read_environment(struct profile_options *o, struct start *s, char *wh
 
 	s->kind = "preload";
 	s->records = true;
-	profile_options_init(o);
-	if (text && profile_options_from_string(o, text, "SIGHTLINE_OPTIONS") != 0) {
+	if (profile_options_from_string(o, text ? text : "", "SIGHTLINE_OPTIONS") != 0) {
 		snprintf(why, why_len,
 			 "SIGHTLINE_OPTIONS is not understood: '%s' (see 'sightline profile "
 			 "--help')",
@@ -106,7 +105,7 @@ static int read_environment(struct profile_options *o, struct start *s, char *wh
 		return -EINVAL;
 	}
 	if (name && *name)
-		o->output = name;
+		profile_options_set_output(o, name);
 	return 0;
 }
 

@@ -194,6 +194,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return program_not_found(argv[0]);
 	}
+	steer_take_key(&c);
 	status = collect_program(&c, o, &l);
 	for (size_t i = 0; i < c.capture.reports; i++) {
 		sl_warn("report: %s", c.capture.report[i]);

@@ -121,6 +121,7 @@ static void mirror_stop(struct collector *c, int sig)
 		return;
 	collect_tick(c);
 	collect_commit(c);
+	steer_yield(c);
 	launch_stop_as(sig);
 }
 
@@ -202,6 +203,9 @@ static void dispatch(struct collector *c, const struct epoll_event *ev)
 		break;
 	case LOOP_COMMAND:
 		steer_serve(c);
+		break;
+	case LOOP_KEY:
+		steer_key(c);
 		break;
 	}
 }
@@ -321,6 +325,7 @@ void loop_run(struct collector *c)
 		wait = collect_can_wait(c) ? PERIOD_LOOK_MS : period(c, collect_tick(c));
 		answer_leaving(c);
 		check_processes(c);
+		steer_tick(c);
 		check_end(c);
 	}
 }

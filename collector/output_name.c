@@ -73,7 +73,7 @@ static int append_variable(struct naming *nm, const char *p, const char **end)
 	value = getenv(name);
 	if (!value || !*value)
 		return refuse(
-			nm, "the report's name uses the environment variable %s, which is not set",
+			nm, "the name uses the environment variable %s, which is not set",
 			name);
 	*end = close + 1;
 	return append(nm, value, strlen(value));

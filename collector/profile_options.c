@@ -636,6 +636,11 @@ int profile_options_add(struct profile_options *options, enum option_side side, 
 	return 0;
 }
 
+void profile_options_set_output(struct profile_options *options, const char *pattern)
+{
+	options->output = raw.o.output = pattern;
+}
+
 int profile_options_from_string(struct profile_options *options, const char *text,
 				const char *source)
 {

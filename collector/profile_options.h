@@ -80,6 +80,9 @@ int profile_options_add(struct profile_options *options, enum option_side side, 
 int profile_options_from_string(struct profile_options *options, const char *text,
 				const char *source);
 
+/* As if -o had said so, also to profile_options_add(). */
+void profile_options_set_output(struct profile_options *options, const char *pattern);
+
 /* What --kill may say: a signal, 0 for none, -1: something else. */
 int profile_kill_signal(const char *word);
 

@@ -132,6 +132,13 @@ static int create_in(struct session *s, const struct sl_session *settings, const
 	return err;
 }
 
+const char *session_base(void)
+{
+	const char *base = getenv("SIGHTLINE_SESSIONS");
+
+	return base && base[0] == '/' ? base : NULL;
+}
+
 int session_create(struct session *s, const struct sl_session *settings, const char *report,
 		   char *why, size_t why_len)
 {
@@ -146,6 +153,16 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 	s->listen_fd = -1;
 	if (slash && (size_t)(slash - report) < sizeof(folder))
 		memcpy(folder, report, (size_t)(slash - report));
+	if (session_base()) {
+		err = create_in(s, settings, session_base());
+		if (err)
+			snprintf(why, why_len,
+				 "no session can be made in the folder that SIGHTLINE_SESSIONS "
+				 "names, "
+				 "%s: %s",
+				 session_base(), strerror(-err));
+		return err;
+	}
 	for (size_t i = 0; i < sizeof(base) / sizeof(*base); i++) {
 		err = create_in(s, settings, base[i]);
 		if (!err)

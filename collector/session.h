@@ -28,6 +28,9 @@ struct session {
 int session_create(struct session *s, const struct sl_session *settings, const char *report,
 		   char *why, size_t why_len);
 
+/* SIGHTLINE_SESSIONS: the one folder in which sessions are made and looked for; NULL: the usual ones. */
+const char *session_base(void);
+
 /* Maps the control file of a session that another collector has left behind; no listening socket. */
 int session_adopt(struct session *s, const char *dir);
 

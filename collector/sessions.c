@@ -226,12 +226,16 @@ static size_t scan(struct session_entry **list, bool all, const char *name)
 {
 	struct scan sc = {.all = all, .name = name};
 
-	scan_folder(&sc, getenv("XDG_RUNTIME_DIR"));
-	scan_runtime(&sc);
-	scan_folder(&sc, getenv("TMPDIR"));
-	scan_folder(&sc, "/tmp");
-	scan_folder(&sc, "/dev/shm");
-	scan_sockets(&sc);
+	if (session_base()) {
+		scan_folder(&sc, session_base());
+	} else {
+		scan_folder(&sc, getenv("XDG_RUNTIME_DIR"));
+		scan_runtime(&sc);
+		scan_folder(&sc, getenv("TMPDIR"));
+		scan_folder(&sc, "/tmp");
+		scan_folder(&sc, "/dev/shm");
+		scan_sockets(&sc);
+	}
 	if (sc.cnt)
 		qsort(sc.list, sc.cnt, sizeof(*sc.list), by_life_and_name);
 	*list = sc.list;
@@ -273,7 +277,7 @@ int session_name_check(const char *name, char *why, size_t why_len)
 	return -EINVAL;
 }
 
-#define LOCK_PATH_MAX 80
+#define LOCK_PATH_MAX 4200
 
 /* The descriptor; -EAGAIN: it was removed meanwhile, as its holder does at the end. */
 static int lock_file(const char *path)
@@ -304,7 +308,7 @@ static int lock_names(char *path)
 {
 	unsigned uid = (unsigned)geteuid();
 	char runtime[40];
-	const char *const bases[] = {runtime, "/tmp", "/dev/shm"};
+	const char *const bases[] = {session_base() ? session_base() : runtime, "/tmp", "/dev/shm"};
 	int fd = -1;
 
 	snprintf(runtime, sizeof(runtime), "/run/user/%u", uid);

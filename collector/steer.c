@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -139,7 +140,7 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 		if (!report)
 			return -EINVAL;
 	}
-	err = capture_arm(c);
+	err = capture_arm(c, is_output_new);
 	c->steer.is_armed = !err && capture_waits(&c->steer.options->capture);
 	if (!err && !c->steer.is_armed)
 		err = begin(c, CAPTURE_SOURCE_COMMAND, report, why, why_len);
@@ -334,6 +335,58 @@ void steer_toggle(struct collector *c)
 		begin_by_key(c);
 }
 
+/* The loop watches the terminal while it is ours. */
+static void watch_key(struct collector *c)
+{
+	struct steer *st = &c->steer;
+	int fd = hotkey_fd(&st->hotkey);
+
+	if (fd == st->hotkey_fd)
+		return;
+	if (fd >= 0)
+		loop_add(c, fd, LOOP_KEY, NULL);
+	else
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, st->hotkey_fd, NULL);
+	st->hotkey_fd = fd;
+}
+
+void steer_tick(struct collector *c)
+{
+	struct steer *st = &c->steer;
+
+	if (!st->hotkey.is_open)
+		return;
+	if (!c->root_is_gone) {
+		hotkey_look(&st->hotkey, (pid_t)c->root);
+		watch_key(c);
+	} else {
+		hotkey_yield(&st->hotkey);
+		watch_key(c);
+		hotkey_close(&st->hotkey);
+	}
+}
+
+void steer_take_key(struct collector *c)
+{
+	const struct capture_options *o = &c->options->capture;
+
+	/* Without a terminal there are signals and commands. */
+	if (o->by_hotkey && hotkey_open(&c->steer.hotkey, o->hotkey) == 0)
+		steer_tick(c);
+}
+
+void steer_key(struct collector *c)
+{
+	for (int n = hotkey_read(&c->steer.hotkey); n > 0; n--)
+		steer_toggle(c);
+}
+
+void steer_yield(struct collector *c)
+{
+	hotkey_yield(&c->steer.hotkey);
+	watch_key(c);
+}
+
 bool steer_signal(struct collector *c, int sig)
 {
 	const struct capture_options *o = &c->options->capture;
@@ -356,6 +409,7 @@ int steer_open(struct collector *c, const struct steer_ask *ask_for, char *why, 
 	struct steer *st = &c->steer;
 	int err;
 
+	st->hotkey_fd = -1;
 	st->options = ask_for->options;
 	st->kind = ask_for->kind;
 	st->since_s = time(NULL);
@@ -450,6 +504,7 @@ void steer_end(struct collector *c, int err)
 	struct steer *st = &c->steer;
 	const char *all = st->reports ? st->reports : "";
 
+	hotkey_close(&st->hotkey);
 	if (!st->options)
 		return;
 	control_answer_kept(&st->control, WAITS_REPORT, NULL, SL_EXIT_FAIL,

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "collector/control.h"
+#include "collector/hotkey.h"
 #include "collector/sessions.h"
 
 struct collector;
@@ -29,6 +30,8 @@ struct steer {
 	uint32_t report_cnt; /* complete ones */
 	char *reports;       /* paths of those that no `stop` was told, a line each; malloc'd */
 	uint32_t refused_said;
+	struct hotkey hotkey; /* of our terminal, if we have one */
+	int hotkey_fd;        /* what the loop watches of it, -1 */
 };
 
 struct steer_ask {
@@ -42,6 +45,14 @@ struct steer_ask {
 int steer_open(struct collector *c, const struct steer_ask *ask, char *why, size_t why_len);
 /* Everything that waits is served. */
 void steer_serve(struct collector *c);
+/* Takes the hotkey from our terminal, which is the program's, too (--capture-range=hotkey). */
+void steer_take_key(struct collector *c);
+/* Something was typed. */
+void steer_key(struct collector *c);
+/* Once per round of the loop. */
+void steer_tick(struct collector *c);
+/* We are going to be stopped: the terminal is given back. */
+void steer_yield(struct collector *c);
 /* True: the signal was for us (--capture-range=hotkey, --flight), and has been obeyed. */
 bool steer_signal(struct collector *c, int sig);
 /* The hotkey: begins to record, or ends it. */
