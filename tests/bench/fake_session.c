@@ -1,10 +1,11 @@
 /*
- * fake_session [-r] [-g] [-t ns] [-q chunks] LIBTRACE PROGRAM [ARGUMENTS...] - runs a program with our
+ * fake_session [-r] [-g] [-c] [-t ns] [-q chunks] LIBTRACE PROGRAM [ARGUMENTS...] - runs a program with our
  * library and rings, but without a collector: what the program itself pays.
  *
  *   -r  gives full chunks back at once, unread: rings as warm as with an infinitely fast collector.
  *       Without it nothing is ever drained: the rings fill and then calls are dropped and counted.
  *   -g  calls of the CUDA runtime and driver (without CUPTI), not those of libc
+ *   -c  the gate is closed: nothing is recorded
  *   -t  threshold in ns (0: every call gets a record), -q  chunks per arena (default 2048: 64 MiB)
  *
  * Figures: records, bytes of them, lost records. Exit status: the program's.
@@ -171,9 +172,11 @@ int main(int argc, char **argv)
 	char why[512], *lib;
 	int c, rc;
 
-	while ((c = getopt(argc, argv, "+rgt:q:")) != -1) {
+	while ((c = getopt(argc, argv, "+rgct:q:")) != -1) {
 		if (c == 'r')
 			recycle = true;
+		else if (c == 'c')
+			settings.gate = 2;
 		else if (c == 'g')
 			settings.trace = SL_TRACE_CUDA;
 		else if (c == 't')

@@ -103,6 +103,27 @@ def part_below(bench, table):
                   over(runs, "limit", "forward"), "limit shim", "ns", "<= 1.2")
 
 
+def part_off(bench, table):
+    """While the gate is closed: the whole of a call, through us and through a library that forwards and no more."""
+    def check(name, r):
+        if name == "ours":
+            # The one that tells of the process.
+            expect("calls recorded while the gate is closed", r.recorded, 1)
+
+    for function, n in ("pread", 1000000), ("write", 2000000), ("lseek", 2000000), ("lock", 20000000):
+        runs = interleave(bench, {"base": none, "forward": shim("forward"), "ours": without_collector("-r", "-c")},
+                          [bench.bin("off"), function, str(n), "40"], check=check,
+                          tries=dict.fromkeys(("base", "forward", "ours"), 3))
+        label = "gate closed, %s: " % ("a free mutex, locked and unlocked" if function == "lock" else function)
+        table.add(label + "forward-only", mid(runs, "forward"), mid(runs, "base"), "untraced", "ns")
+        table.add(label + "ours", mid(runs, "ours"), mid(runs, "forward"), "forward-only", "ns", "<= 1.1")
+    where = os.path.dirname(bench.bin("gpu_calls"))
+    runs = interleave(bench, {"base": none, "off": without_collector("-r", "-g", "-c"), "on": without_collector("-r", "-g")},
+                      [bench.bin("gpu_calls"), "1000000", "20", where], tries={"base": 3, "off": 3, "on": 3})
+    table.add("gate closed, a CUDA call with five arguments: over untraced", over(runs, "off", "base"),
+              over(runs, "on", "base"), "gate open", "ns")
+
+
 def part_gpu(bench, table):
     """A call into a GPU library that does nothing, without CUPTI, against what the limit shim adds to a pread."""
     where = os.path.dirname(bench.bin("gpu_calls"))
@@ -282,5 +303,5 @@ def part_bytes(bench, table):
     table.add("lost events of a million calls", lost + spans, None, "")
 
 
-PARTS = {"pread": part_pread, "below": part_below, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
+PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
          "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes, "export": part_export, "stats": part_stats}
