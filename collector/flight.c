@@ -18,6 +18,7 @@
 
 #define SECOND_NS   INT64_C(1000000000)
 #define SETTLE_NS   2000000ll            /* switches are told so late (sched.h) */
+#define EDGE_NS     1000000ll            /* of a window before what has to be in it */
 #define CRASH_NS    100000000ll          /* so long others may end with it */
 #define RESIDENT_NS SECOND_NS            /* between two looks at what memory there is */
 #define WATCH_NS    20000000ll           /* triggers look so often */
@@ -363,8 +364,8 @@ static void begin_dump(struct collector *c)
 	f->running_limit = past < f->ns ? f->limit : LIMIT_TIME;
 	f->running_whole = past = past < f->ns ? past : f->ns;
 	/* What fired a trigger is in the report, though it be longer: not all of what else happened meanwhile is. */
-	if (f->running.since && now - f->running.since > past)
-		past = now - f->running.since;
+	if (f->running.since && now + EDGE_NS - f->running.since > past)
+		past = now + EDGE_NS - f->running.since;
 	ask = (struct capture_ask){.source = f->running.source,
 				   .report = f->running.report,
 				   .overwrite = f->running.overwrite,

@@ -3,6 +3,7 @@
  * and say at the end how far they came; so a report can be compared with what was done, call by call.
  *
  *   flight THREADS SECONDS PER_MS END     PER_MS: calls per ms and thread, 0: as fast as they can
+ *   flight STEPS MS steps N MS     steps of so many ms in NVTX ranges "step"; every Nth takes MS instead
  *   END: ok, exit3, segv, abort, kill, child-segv, child-kill, slow (a call of 200 ms in the middle), threads (new ones
  *   all the time)
  * Says on stdout: "THREAD LAST ENDED", ENDED as CLOCK_MONOTONIC ns.
@@ -18,6 +19,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/prog/nvtx_loader.h"
 
 static int fd, per_ms;
 static int64_t until;
@@ -76,6 +79,19 @@ static void many_threads(void)
 	fflush(stdout);
 }
 
+static void steps(char **argv)
+{
+	int cnt = atoi(argv[1]), ms = atoi(argv[2]), each = atoi(argv[4]), slow = atoi(argv[5]);
+
+	if (!nvtx_load())
+		exit(1);
+	for (int i = 1; i <= cnt; i++) {
+		push("step");
+		usleep(1000u * (unsigned)(i % each ? ms : slow));
+		pop();
+	}
+}
+
 static void end(const char *how)
 {
 	if (!strcmp(how, "exit3"))
@@ -97,6 +113,10 @@ int main(int argc, char **argv)
 
 	if (argc < 5)
 		return 2;
+	if (argc > 5) {
+		steps(argv);
+		return 0;
+	}
 	threads = atoi(argv[1]);
 	per_ms = atoi(argv[3]);
 	how = argv[4];

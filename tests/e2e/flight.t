@@ -1,0 +1,136 @@
+#!/bin/sh
+# flight.t - the flight recorder: what the last moments held, whatever ended them, and in how much memory.
+# shellcheck shell=sh disable=SC2034,SC2086
+. tests/lib.sh
+
+P=$PROG/flight
+# 2 threads that read a byte at offset 0, 1, 2, ... each; they say how far they came.
+fly() { # REPORT OPTIONS -- ARGUMENTS
+	fly_to=$1
+	shift
+	R=$W/$fly_to.sqlite
+	"$BIN" profile -f true -o "$W/$fly_to" --osrt-threshold=0 --flight=1s "$@" >"$W/out" 2>"$W/err"
+}
+ask() { sqlite3 -batch -readonly -cmd '.timeout 10000' "$R" "$1"; }
+meta() { ask "SELECT value FROM META_DATA_CAPTURE WHERE name = 'SL_CAPTURE_FLIGHT_$1'"; }
+# No offset is missing between a thread's first and last one, and the last is what the program says it was.
+whole() {
+	ask "SELECT fileOffset >> 36, max(fileOffset & 0xfffffffff) FROM OSRT_API WHERE fileOffset >> 40 = 0
+	     GROUP BY 1 HAVING count(*) = max(fileOffset) - min(fileOffset) + 1 ORDER BY 1" | tr '|' ' ' >"$W/got"
+	sort "$W/out" | cut -d' ' -f1,2 >"$W/want"
+	[ -s "$W/want" ] && cmp "$W/want" "$W/got" && intact "$R" &&
+		[ "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'calls%'")" = 0 ]
+}
+# The calls of the last second before the end, to the last one.
+last_second() {
+	whole || return 1
+	ask "SELECT min(start) / 1e9, max(end) / 1e9 FROM OSRT_API WHERE fileOffset IS NOT NULL" | tr '|' ' ' >"$W/span"
+	read -r first last <"$W/span"
+	cat "$W/span"
+	[ "$(meta LIMIT)" = time ] && [ "$(meta ASKED_NS)" = 1000000000 ] &&
+		awk "BEGIN { exit !($first >= 0 && $first < 0.3 && $last - $first > 0.5 && $last < 1.3) }"
+}
+left_nothing() { [ "$(find "$W" -name '*.sqlite*' | wc -l)" = 0 ] && [ "$(find /tmp -maxdepth 1 -name "sightline-$(id -u)-*" -newer "$W/begun" | wc -l)" = 0 ]; }
+
+touch "$W/begun"
+fly nothing -- "$P" 1 0.3 20 ok
+is $? 0 'a run that ends well: its exit status'
+check 'and no report' left_nothing
+check 'which is said, and why' grep -q '^sightline: flight recorder: no report, for nothing went wrong' "$W/err"
+is "$(wc -l <"$W/err")" 1 'in one line'
+
+for how in segv abort kill exit3; do
+	fly $how -- "$P" 2 2.2 20 $how
+	status=$?
+	case $how in
+	segv) want=139 why='was killed by SIGSEGV' ;;
+	abort) want=134 why='was killed by SIGABRT' ;;
+	kill) want=137 why='was killed by SIGKILL' ;;
+	exit3) want=3 why='the program ended with exit status 3' ;;
+	esac
+	is $status $want "$how: the program's end is the command's"
+	check "$how: the last second is there, every call" last_second
+	check "$how: and the reason" sh -c 'case $1 in *"$2"*) ;; *) exit 1 ;; esac' x "$(meta REASON)" "$why"
+	is "$(ask "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'flight recorder: %$why%'")" 1 "$how: also for people"
+done
+
+fly child -- "$P" 2 2.2 20 child-segv
+is $? 0 'a child that crashes, and a parent that does not mind'
+check 'the last second of the child' whole
+is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'and which it was'
+is "$(ask "SELECT count(*) FROM SL_PROCESS_TREE WHERE exitStatus & 127 = 11")" 1 'it is among the processes, with its end'
+
+fly python -- "$PY" -c 'import os, time
+t = time.time()
+while time.time() - t < 1.5:
+    os.stat("/"); time.sleep(0.001)
+os.abort()'
+is $? 134 'Python that aborts'
+is "$(ask "SELECT count(*) > 300 FROM OSRT_API JOIN StringIds ON id = nameId WHERE value LIKE '%stat%' OR value LIKE '%nanosleep'")" 1 'its last calls'
+
+# What the kernel does when memory is gone, by hand: it cannot be caught, and comes from outside.
+"$BIN" profile -f true -o "$W/oom" --osrt-threshold=0 --flight=1s "$P" 2 10 20 ok >"$W/out" 2>"$W/err" &
+sleep 2
+kill -KILL "$(pgrep -P $!)"
+wait $!
+is $? 137 'killed from outside'
+R=$W/oom.sqlite
+check 'its calls, without a hole' sh -c "[ $(ask 'SELECT count(*) FROM (SELECT 1 FROM OSRT_API WHERE fileOffset IS NOT NULL GROUP BY fileOffset >> 36 HAVING count(*) = max(fileOffset) - min(fileOffset) + 1)') = 2 ]"
+
+# Triggers
+fly slow --trigger='osrt:nanosleep > 150ms' -- "$P" 2 2 20 slow
+is $? 0 'a call that is slow'
+is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'is in its report, whole'
+check 'which says so' sh -c 'case $1 in "trigger '"'osrt:nanosleep > 150ms'"': nanosleep took 2"*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
+fly short --flight=50ms --trigger='osrt:nanosleep > 150ms' -- "$P" 1 1 20 slow
+is "$(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'nanosleep' AND end - start > 150e6 AND start >= 0")" 1 'also when it took longer than what is kept'
+fly steps --trigger='nvtx:step > 3x median' -- "$P" 40 5 steps 25 60
+is $? 0 'steps, one of which takes long'
+check 'the slow one' sh -c 'case $1 in "trigger '"'nvtx:step > 3x median'"': step took "*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
+is "$(ask "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'step' AND end - start > 50e6")" 1 'and it is whole'
+check 'later ones were too soon for a report of their own' grep -q 'further reason' "$W/err"
+fly ends --trigger=exit -- "$P" 1 0.3 20 ok
+check 'a report at the end, if one is asked for' whole
+is "$(meta LIMIT)" start 'of the whole run, as it was shorter'
+
+# On demand, while it runs
+"$BIN" profile -f true -o "$W/live" --session-new=flight-$$ --osrt-threshold=0 --flight=1s "$P" 2 4 20 ok >"$W/out" 2>"$W/err" &
+pid=$!
+sleep 1.5
+check 'dump' "$BIN" dump --session=flight-$$
+check 'its report is there when it returns' intact "$W/live.sqlite"
+kill -USR2 $pid
+wait_for 10 intact "$W/live.2.sqlite"
+is $? 0 'SIGUSR2'
+wait $pid
+is $? 0 'the program has not noticed'
+R=$W/live.sqlite
+first=$(ask 'SELECT max(fileOffset) FROM OSRT_API WHERE fileOffset >> 36 = 0')
+R=$W/live.2.sqlite
+is "$(ask "SELECT min(fileOffset) - $first FROM OSRT_API WHERE fileOffset >> 36 = 0")" 1 'the second begins with the call after the last of the first'
+is "$(meta LIMIT)" 'previous report' 'and says why it is shorter'
+is "$(find "$W" -name 'live*.sqlite' | wc -l)" 2 'two reports, no more'
+check 'paths of files that were opened long before' sh -c "[ $(ask "SELECT count(*) FROM OSRT_API JOIN StringIds ON id = pathId WHERE fileOffset IS NOT NULL AND value LIKE '/tmp/sightline-flight.%'") -gt 100 ]"
+check 'context switches: in and out, in turn' sh -c "[ $(q "$R" "SELECT count(*) FROM (SELECT isSchedIn, lag(isSchedIn) OVER (PARTITION BY globalTid ORDER BY start, rowid) AS before FROM SCHED_EVENTS) WHERE isSchedIn = before") = 0 ]"
+
+# More than memory has
+fly full --flight=60s --flight-size=8M -- "$P" 2 2 0 abort
+check 'as fast as it can, in 8 MiB: the last calls are there' whole
+is "$(meta LIMIT)" memory 'memory was the limit'
+check 'which is said' grep -q 'not 60.00 s, for memory was used up' "$W/err"
+is "$(ask "SELECT count(*) > 50000 AND count(*) < 400000 FROM OSRT_API")" 1 'about as many as fit'
+
+# A thread for each call
+fly threads --flight=60s --trigger=exit -- "$P" 1 2 0 threads
+is "$(ask "SELECT max(fileOffset & 0xfffffffff) FROM OSRT_API WHERE fileOffset >> 40 = 1")" "$(cut -d' ' -f2 "$W/out")" 'many threads: the last ones'
+is "$(ask "SELECT count(*) - (max(fileOffset) - min(fileOffset) + 1) FROM OSRT_API WHERE fileOffset >> 40 = 1")" 0 'without a hole'
+
+# Wrong use
+for bad in '--flight=fast' '--flight=1ms' '--flight-size=1G' '--trigger=exit' '--flight=1s --flight-size=1K' \
+	'--flight=1s --trigger=osrt:fsnyc>5ms' '--flight=1s -t nvtx --trigger=osrt:fsync>5ms' \
+	'--flight=1s --trigger=osrt:fsync>500ns' '--flight=1s --capture-range=cudaProfilerApi' '--flight=1s --delay=1'; do
+	"$BIN" profile $bad -o "$W/bad" "$P" 1 1 1 ok >/dev/null 2>"$W/err"
+	is "$?-$(wc -l <"$W/err")" 2-1 "$bad: status 2, one line"
+done
+check 'the column is told' sh -c "! '$BIN' profile --flight=1s --trigger='exit,osrt:fsync > 5 ms' true 2>&1 | grep -vq \"'osrt:fsync > 5 ms', column 16: \""
+done_testing
