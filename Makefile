@@ -125,6 +125,17 @@ $(B)/exporters/%.o: exporters/%.c
 	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
 $(LIB_OBJ) $(B)/collector/main.o: | $(SKEL)
 
+# Names of system calls are those of the kernel's headers.
+$(B)/gen/syscall_names.h: scripts/syscall-names
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)sh scripts/syscall-names asm/unistd.h $(CC) >$@
+$(B)/gen/syscall_names_32.h: scripts/syscall-names
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)sh scripts/syscall-names asm/unistd_32.h $(CC) >$@
+$(B)/collector/sched_names.o: $(B)/gen/syscall_names.h $(B)/gen/syscall_names_32.h
+
 # SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
 EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/reports/*.sql exporters/rules/*.sql exporters/compare/*.sql exporters/rules/shared/*.sql))
 $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)

@@ -53,8 +53,27 @@ struct sched_switch {
 	uint32_t waker_pid, waker_tid; /* in: who did, 0 unknown or interrupt */
 };
 
+/* A system call that has returned. */
+struct sched_call {
+	uint64_t start_ns, end_ns;
+	uint32_t pid, tid;
+	unsigned number;
+	bool is_compat; /* by a 32-bit program: the number is of that table */
+	int64_t result; /* -errno where it failed */
+};
+
+/* Calls of one thread and number that were shorter than the threshold, since they were told last. */
+struct sched_call_sum {
+	uint32_t pid, tid;
+	unsigned number;
+	bool is_compat;
+	uint64_t count, total_ns, min_ns, max_ns, errors;
+};
+
 /* Any callback may be NULL. */
 struct sched_ops {
+	void (*on_call)(void *ctx, const struct sched_call *call);
+	void (*on_call_sum)(void *ctx, const struct sched_call_sum *sum);
 	void (*on_switch)(void *ctx, const struct sched_switch *sw);
 	void (*on_fork)(void *ctx, uint64_t ns, uint32_t parent_pid, uint32_t parent_tid,
 			uint32_t pid, uint32_t tid);
@@ -66,6 +85,22 @@ struct sched_ops {
 };
 
 struct sched;
+
+/* What is wanted beside the lives of processes. */
+struct sched_ask {
+	enum sched_mode mode;        /* whose context switches; NONE: nobody's */
+	enum sched_backend want;     /* highest backend to try (SCHED_BACKEND_BPF normally) */
+	bool calls;                  /* system calls of the tree: needs eBPF */
+	uint64_t calls_threshold_ns; /* shorter ones are added up */
+};
+
+/* As sched_open(). System calls that cannot be had are told in @why, behind what is said of switches. */
+struct sched *sched_open_for(const struct sched_ask *ask, char *why, size_t why_len);
+bool sched_has_calls(const struct sched *s);
+/* System calls lost so far (total, monotonic). */
+uint64_t sched_calls_lost(const struct sched *s);
+/* "read"; of a number that the kernel's headers did not know at build time "syscall_500". */
+const char *sched_call_name(unsigned number, bool is_compat, char buffer[32]);
 
 /*
  * Starts watching. SCHED_MODE_TREE: nothing until sched_follow(). @why gets one sentence whenever the

@@ -20,6 +20,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/sched_calls.h"
 #include "collector/sched_load.h"
 
 #ifndef CAP_PERFMON
@@ -55,7 +56,8 @@ struct bpf {
 	size_t lives_cnt, lives_at, lives_max;
 	uint64_t lives_taken;    /* out of lives_ring, ever */
 	uint64_t lives_dropped;  /* for lack of memory */
-	uint64_t *next_ns;       /* per CPU, then of lives: see sched_merge() */
+	struct calls *calls;     /* NULL: not asked for, or not to be had */
+	uint64_t *next_ns;       /* per CPU, of lives, per CPU of calls: see sched_merge() */
 	uint64_t *heads, *tails; /* per CPU: what this poll may read, and has read */
 	uint64_t paused_ns;      /* since when; 0: not, or no matter */
 	bool is_cold;            /* the programs of the hot path are detached */
@@ -161,7 +163,7 @@ static int map_all(struct sched *s, struct bpf *b)
 	b->rings = map_memory(b->loaded.rings, b->rings_bytes, PROT_READ | PROT_WRITE);
 	b->switches = map_memory(b->loaded.switches, b->switches_bytes, PROT_READ);
 	b->flags = map_memory(b->loaded.flags, CTXSW_PID_LIMIT, PROT_READ);
-	b->next_ns = calloc(s->cpu_cnt + 1, sizeof(*b->next_ns));
+	b->next_ns = calloc(2 * s->cpu_cnt + 1, sizeof(*b->next_ns));
 	b->heads = calloc(s->cpu_cnt, sizeof(*b->heads));
 	b->tails = calloc(s->cpu_cnt, sizeof(*b->tails));
 	if (!b->shared || !b->rings || !b->switches || !b->flags || !b->next_ns || !b->heads ||
@@ -188,14 +190,14 @@ static int iterate(struct bpf *b)
 	return (int)n;
 }
 
-static int attach_all(struct bpf *b)
+static int attach_all(struct bpf *b, bool no_switches)
 {
 	int err = ctxsw_attach_iterator(&b->loaded);
 
 	/* First, because the programs use what it finds out about the kernel. */
 	if (!err)
 		err = iterate(b);
-	return err ? err : ctxsw_attach(&b->loaded);
+	return err ? err : ctxsw_attach(&b->loaded, !no_switches);
 }
 
 static void explain(int err, char *why, size_t why_len, char *fix, size_t fix_len)
@@ -240,9 +242,12 @@ static int bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_
 	if (!err)
 		err = map_all(s, b);
 	if (!err)
-		err = attach_all(b);
+		err = attach_all(b, s->no_switches);
 	if (err)
 		explain(err, why, why_len, fix, fix_len);
+	else if (s->wants_calls)
+		b->calls = calls_open(s, b->loaded.flags, s->calls_why, sizeof(s->calls_why));
+	s->has_calls = b->calls != NULL;
 	return err;
 }
 
@@ -363,6 +368,8 @@ static uint64_t take(struct sched *s, unsigned stream)
 		take_life(s, &b->lives[b->lives_at++]);
 		return b->lives_at < b->lives_cnt ? b->lives[b->lives_at].head.ns : SCHED_DRAINED;
 	}
+	if (stream > s->cpu_cnt)
+		return calls_take(s, b->calls, stream - s->cpu_cnt - 1);
 	take_switch(s, slot_at(b, stream, b->tails[stream]));
 	b->tails[stream]++;
 	/* Pairs with the load of tail in on_switch: a slot was read before it is given back. */
@@ -398,7 +405,13 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 	}
 	ring_buffer__consume(b->lives_ring);
 	b->next_ns[s->cpu_cnt] = b->lives_cnt ? b->lives[0].head.ns : SCHED_DRAINED;
-	sched_merge(s, b->next_ns, s->cpu_cnt + 1, horizon_ns, take);
+	for (unsigned cpu = 0; b->calls && cpu < s->cpu_cnt; cpu++)
+		b->next_ns[s->cpu_cnt + 1 + cpu] = calls_begin(b->calls, cpu);
+	sched_merge(s, b->next_ns, s->cpu_cnt * (b->calls ? 2 : 1) + 1, horizon_ns, take);
+	if (b->calls) {
+		calls_end(b->calls);
+		calls_tell_sums(s, b->calls, s->is_stopped);
+	}
 	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++)
 		__atomic_store_n(&b->rings[cpu].tail, b->tails[cpu], __ATOMIC_RELEASE);
 	if (b->lives_at) {
@@ -425,6 +438,10 @@ static void bpf_record(struct sched *s, bool on, struct sched_edge *edge)
 {
 	struct bpf *b = s->data;
 
+	if (b->calls)
+		calls_record(b->calls, on, edge->ns);
+	if (s->no_switches)
+		return;
 	__atomic_store_n(&b->shared->is_paused, !on, __ATOMIC_SEQ_CST);
 	b->paused_ns = on ? 0 : sched_now();
 	if (on)
@@ -455,7 +472,7 @@ static void bpf_enter(struct sched *s, const struct sched_edge *edge)
 {
 	struct bpf *b = s->data;
 
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+	for (unsigned cpu = 0; !s->no_switches && cpu < s->cpu_cnt; cpu++) {
 		const struct sched_holder *h = &edge->holders[cpu];
 		const struct rec_switch *r = slot_at(b, cpu, b->tails[cpu]);
 
@@ -464,6 +481,21 @@ static void bpf_enter(struct sched *s, const struct sched_edge *edge)
 		else if (b->tails[cpu] < h->head && (r->side & CTXSW_OUT))
 			track_running(s, cpu, r->prev_tid, r->prev_pid, r->prev_tid);
 	}
+}
+
+static void bpf_leave(struct sched *s)
+{
+	struct bpf *b = s->data;
+
+	if (b->calls)
+		calls_tell_sums(s, b->calls, true);
+}
+
+static uint64_t bpf_calls_lost(const struct sched *s)
+{
+	const struct bpf *b = s->data;
+
+	return b->calls ? calls_lost(b->calls) : 0;
 }
 
 static unsigned bpf_fill(const struct sched *s)
@@ -479,6 +511,8 @@ static unsigned bpf_fill(const struct sched *s)
 		if (fill > most)
 			most = fill;
 	}
+	if (b->calls && calls_fill(b->calls) > most)
+		most = calls_fill(b->calls);
 	return (unsigned)most;
 }
 
@@ -497,6 +531,8 @@ static void bpf_stop(struct sched *s)
 	struct bpf *b = s->data;
 
 	ctxsw_detach(&b->loaded);
+	if (b->calls)
+		calls_stop(b->calls);
 }
 
 static void bpf_close(struct sched *s)
@@ -506,6 +542,8 @@ static void bpf_close(struct sched *s)
 	if (!b)
 		return;
 	bpf_stop(s);
+	if (b->calls)
+		calls_close(b->calls);
 	ring_buffer__free(b->lives_ring);
 	if (b->shared)
 		munmap(b->shared, b->shared_bytes);
@@ -526,8 +564,10 @@ static void bpf_close(struct sched *s)
 
 #else /* built without libbpf */
 
-#define bpf_record NULL
-#define bpf_enter  NULL
+#define bpf_record     NULL
+#define bpf_enter      NULL
+#define bpf_leave      NULL
+#define bpf_calls_lost NULL
 
 static int bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len)
 {
@@ -584,6 +624,8 @@ const struct sched_driver sched_driver_bpf = {
 	.lost = bpf_lost,
 	.record = bpf_record,
 	.enter = bpf_enter,
+	.leave = bpf_leave,
+	.calls_lost = bpf_calls_lost,
 	.stop = bpf_stop,
 	.close = bpf_close,
 };

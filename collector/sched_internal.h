@@ -21,6 +21,7 @@ struct sched_tuning {
 	unsigned records_per_cpu; /* a power of two */
 	unsigned pages_per_cpu;   /* perf: a power of two */
 	unsigned bpf_way;         /* how many of the ways of loading to leave out */
+	unsigned call_slots;      /* for threads in a system call; a power of two */
 	uint64_t detach_ns;       /* after a pause of this length nothing is attached */
 };
 extern struct sched_tuning sched_tuning;
@@ -44,6 +45,8 @@ struct sched_driver {
 	int (*poll)(struct sched *s, uint64_t horizon_ns);
 	unsigned (*fill)(const struct sched *s); /* per cent of the fullest buffer */
 	uint64_t (*lost)(const struct sched *s); /* what the kernel dropped */
+	/* System calls; NULL: none. */
+	uint64_t (*calls_lost)(const struct sched *s);
 	/*
 	 * NULL: switches come, and are followed unseen, while recording is off. Else none come then: @record
 	 * says what may be sent, and notes, when it begins, who has each CPU; @enter tells it by
@@ -51,6 +54,8 @@ struct sched_driver {
 	 */
 	void (*record)(struct sched *s, bool on, struct sched_edge *edge);
 	void (*enter)(struct sched *s, const struct sched_edge *edge);
+	/* NULL or: the window that is told is over. */
+	void (*leave)(struct sched *s);
 	void (*stop)(struct sched *s);
 	void (*close)(struct sched *s); /* also after a failed open */
 };
@@ -70,6 +75,10 @@ struct sched_thread {
 
 struct sched {
 	enum sched_mode mode;
+	bool no_switches; /* the tree, and system calls */
+	bool wants_calls, has_calls;
+	uint64_t calls_threshold_ns;
+	char calls_why[200]; /* there are none */
 	const struct sched_driver *driver;
 	void *data; /* the driver's */
 	bool is_stopped;
@@ -82,6 +91,7 @@ struct sched {
 	bool is_paused;           /* behind the last edge */
 	uint64_t limit_ns;        /* nothing later is handed over */
 	uint64_t told_ns;         /* all up to here has been */
+	uint32_t window;          /* of recording, counted by track_on() */
 	uint64_t on_ns;           /* of the last edge that began recording, 0: the session did */
 	uint64_t dropped;         /* rows of threads that cannot be told */
 	uint64_t mended;          /* rows put in for missing ones */
@@ -127,6 +137,9 @@ void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint
 void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
 		int exit_code, bool leaves_cpu);
 
+/* Ids and, for calls that began before recording did, whether they count, are found out there. */
+void track_call(struct sched *s, uint32_t key, uint32_t pid, struct sched_call *call);
+void track_call_sum(struct sched *s, uint32_t key, uint32_t pid, struct sched_call_sum *sum);
 /* @key has had @cpu since recording began. */
 void track_running(struct sched *s, unsigned cpu, uint32_t key, uint32_t pid, uint32_t tid);
 /* Recording begins or ends at @ns: rows for who runs. */

@@ -258,11 +258,11 @@ int ctxsw_attach_hot(struct ctxsw_loaded *l, bool on)
 	return 0;
 }
 
-int ctxsw_attach(struct ctxsw_loaded *l)
+int ctxsw_attach(struct ctxsw_loaded *l, bool hot)
 {
 	int err = l->light ? attach_light(l->light) : attach_full(l, false);
 
-	return err ? err : ctxsw_attach_hot(l, true);
+	return err || !hot ? err : ctxsw_attach_hot(l, true);
 }
 
 int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus)

@@ -27,7 +27,7 @@ struct ctxsw_loaded {
 int ctxsw_load(struct ctxsw_loaded *l, const struct ctxsw_ask *ask, char *log, size_t log_len);
 /* First the iterator, because the programs use what it finds out; then they. 0 or -errno. */
 int ctxsw_attach_iterator(struct ctxsw_loaded *l);
-int ctxsw_attach(struct ctxsw_loaded *l);
+int ctxsw_attach(struct ctxsw_loaded *l, bool hot); /* @hot: also the two of the hot path */
 /*
  * Attached, the two programs of the hot path cost every switch even when they do nothing. Quick, if they have been
  * off for a while: the kernel makes who hurries wait 10 ms. 0 or -errno.

@@ -286,7 +286,7 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	if (!f)
 		return 0;
 	/* Always written: the id may have been a member's in an earlier life. */
-	*f = wanted((__u32)parent) ? CTXSW_MEMBER : 0;
+	*f = (wanted((__u32)parent) ? CTXSW_MEMBER : 0) | (flags_of((__u32)parent) & CTXSW_TREE);
 	if (!*f)
 		return 0;
 	announce(task, parent, 1);
@@ -400,10 +400,10 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	shared.present++;
 	f = flag_of(task->pid);
-	if (!f || (*f & CTXSW_MEMBER))
+	if (!f || (*f & CTXSW_TREE))
 		return 0;
 	shared.found++;
-	*f = CTXSW_MEMBER;
+	*f |= CTXSW_MEMBER | CTXSW_TREE;
 	announce(task, 0, 0);
 	return 0;
 }

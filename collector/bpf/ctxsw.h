@@ -28,8 +28,9 @@ typedef uint64_t ctxsw_u64;
 #define CTXSW_COMM_LEN   16
 
 enum ctxsw_flag {
-	CTXSW_MEMBER = 1,    /* the thread belongs to the tree */
+	CTXSW_MEMBER = 1,    /* the thread is recorded */
 	CTXSW_ANNOUNCED = 2, /* user space has its struct rec_task */
+	CTXSW_TREE = 4,      /* it belongs to the tree, though all threads are recorded */
 };
 
 enum ctxsw_kind {

@@ -151,6 +151,7 @@ static inline pid_t start_child(int (*work)(void), int *go)
 	assert_int_equal(pipe(pipe_fd), 0);
 	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* when a test fails */
 		/* As exec would: what is attached goes with the last descriptor of it. */
 		for (int fd = 3; fd < 1024; fd++)
 			if (fd != pipe_fd[0])
