@@ -338,6 +338,7 @@ static void begin_counting(struct collector *c)
 	c->arenas.lost_full = c->arenas.lost_other = c->arenas.lost_disk = 0;
 	c->arenas.gpu.dropped = c->arenas.gpu.hurried = 0;
 	c->sched_lost_before += c->sched_lost;
+	c->calls_lost_before += c->calls_lost;
 	c->sched_dead = 0;
 	c->said_disk_full = false;
 }
@@ -352,8 +353,7 @@ void capture_report_end(struct collector *c)
 	say_range(c, p->ended, "ended");
 	drain_totals(&c->arenas, true);
 	model_settle(&c->model, c->now, false);
-	if (c->sched)
-		c->sched_lost = sched_lost(c->sched) - c->sched_lost_before;
+	collect_losses(c);
 	capture_report_contents(c);
 	notes_end(c);
 	collect_commit(c);

@@ -335,14 +335,21 @@ void collect_drain(struct collector *c)
 			collect_commit(c);
 }
 
+void collect_losses(struct collector *c)
+{
+	if (!c->sched)
+		return;
+	c->sched_lost = sched_lost(c->sched) - c->sched_lost_before;
+	c->calls_lost = sched_calls_lost(c->sched) - c->calls_lost_before;
+}
+
 /* What is only known now: losses, totals, ends. */
 static void complete(struct collector *c)
 {
 	drain_totals(&c->arenas, true);
 	capture_report_contents(c);
 	model_settle(&c->model, c->now, true);
-	if (c->sched)
-		c->sched_lost = sched_lost(c->sched) - c->sched_lost_before;
+	collect_losses(c);
 	collect_clocks(c);
 	collect_commit(c);
 	/* What the last commit may have lost is told in one more. */

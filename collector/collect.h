@@ -49,8 +49,9 @@ struct collector {
 	bool is_over;       /* the loop shall end */
 	bool was_cut;       /* by --duration or a signal: the program may still run */
 	bool said_disk_full;
-	uint64_t sched_lost, sched_dead; /* of this report */
-	uint64_t sched_lost_before;      /* of those before */
+	uint64_t sched_lost, sched_dead;        /* of this report */
+	uint64_t sched_lost_before;             /* of those before */
+	uint64_t calls_lost, calls_lost_before; /* system calls, likewise */
 	int64_t sched_dead_first, sched_dead_last;
 	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at,
 		alone_at; /* session ns */
@@ -93,6 +94,8 @@ bool collect_can_wait(struct collector *c);
 size_t collect_tick(struct collector *c);
 /* What the kernel has to say; events handled. */
 int collect_poll(struct collector *c);
+/* What the kernel has lost of this report. */
+void collect_losses(struct collector *c);
 /* Brings c->now up to date. */
 void collect_now(struct collector *c);
 /* The report, or its time 0, is another: what recover and the keeper need to know. */

@@ -143,7 +143,7 @@ void collect_setup_changed(struct collector *c)
 /* ---- the kernel's side is opened while the report is: on two processors that hides the shorter of both ---- */
 
 struct sched_opening {
-	enum sched_mode mode;
+	struct sched_ask ask;
 	struct sched *sched;
 	char why[512];
 	pthread_t thread;
@@ -154,16 +154,25 @@ static void *sched_opening_run(void *what)
 {
 	struct sched_opening *o = what;
 
-	o->sched = sched_open(o->mode, SCHED_BACKEND_BPF, o->why, sizeof(o->why));
+	o->sched = sched_open_for(&o->ask, o->why, sizeof(o->why));
 	return NULL;
 }
 
-static void sched_opening_begin(struct sched_opening *o, enum sched_mode mode)
+static bool is_nothing(const struct sched_ask *ask)
+{
+	return ask->mode == SCHED_MODE_NONE && !ask->calls;
+}
+
+static void sched_opening_begin(struct sched_opening *o, const struct profile_options *options)
 {
 	sigset_t all, before;
 
-	*o = (struct sched_opening){.mode = mode};
-	if (mode == SCHED_MODE_NONE)
+	*o = (struct sched_opening){
+		.ask = {.mode = options->cpuctxsw,
+			.want = SCHED_BACKEND_BPF,
+			.calls = options->syscalls,
+			.calls_threshold_ns = (uint64_t)options->syscall_threshold_ns}};
+	if (is_nothing(&o->ask))
 		return;
 	/* Signals are for the main thread. */
 	sigfillset(&all);
@@ -176,7 +185,7 @@ static struct sched *sched_opening_end(struct sched_opening *o)
 {
 	if (o->has_thread)
 		pthread_join(o->thread, NULL);
-	else if (o->mode != SCHED_MODE_NONE)
+	else if (!is_nothing(&o->ask))
 		sched_opening_run(o);
 	return o->sched;
 }
@@ -185,7 +194,7 @@ static void take_sched(struct collector *c, struct sched_opening *o)
 {
 	c->sched = sched_opening_end(o);
 	c->model.has_kernel_events = c->sched != NULL;
-	c->model.keep_all_switches = o->mode == SCHED_MODE_SYSTEM;
+	c->model.keep_all_switches = o->ask.mode == SCHED_MODE_SYSTEM;
 	if (o->why[0])
 		notes_say(c, 2, "%s", o->why);
 }
@@ -242,7 +251,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return -errno;
-	sched_opening_begin(&opening, ask->options->cpuctxsw);
+	sched_opening_begin(&opening, ask->options);
 	err = open_places(c, ask, &zero, mode, why, why_len);
 	if (err) {
 		c->sched = sched_opening_end(&opening);

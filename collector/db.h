@@ -31,6 +31,7 @@ enum db_table {
 	DB_FILE_ACCESS_EVENTS,
 	DB_SCHED_EVENTS,
 	DB_SL_SCHED_DETAIL,
+	DB_SYSCALL,
 	/* Columns: db_gpu.h. */
 	DB_RUNTIME,
 	DB_KERNEL,
@@ -106,10 +107,23 @@ enum {
 	SCHD_COL_CNT
 };
 
+/* SYSCALL: the six columns of nsys, then ours. */
+enum {
+	CALL_START,
+	CALL_END,
+	CALL_EVENT_CLASS,
+	CALL_GLOBAL_TID,
+	CALL_NAME_ID,
+	CALL_CALLCHAIN_ID,
+	CALL_RETURN_VALUE,
+	CALL_ERRNUM, /* of a failed call, else NULL */
+	CALL_COL_CNT
+};
+
 struct db_open {
 	const char *path; /* report; must not exist unless overwrite */
-	bool overwrite; /* replace an existing regular file: it is gone as soon as this succeeds */
-	bool resume;    /* open an unfinished report of ours again (recover) */
+	bool overwrite;  /* replace an existing regular file: it is gone as soon as this succeeds */
+	bool resume;     /* open an unfinished report of ours again (recover) */
 	bool is_scratch; /* nobody will finish it: no room is kept for that */
 	int64_t utc_epoch_ns;    /* Unix time at session time 0 */
 	int64_t system_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
@@ -205,6 +219,9 @@ enum db_live_table {
 };
 int db_live_row(struct db *db, enum db_live_table table, const int64_t *numbers, const char *text,
 		size_t len);
+
+/* SL_SYSCALL_TOTALS: adds up; @total->instance, bytes and losses have no meaning there. */
+int db_call_total(struct db *db, const struct db_total *total);
 
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
 	    int64_t count);

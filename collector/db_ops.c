@@ -18,7 +18,7 @@
 
 /* clang-format off */
 enum { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
-       OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_LOST, OP_CLOCK,
+       OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_CALL_TOTAL, OP_LOST, OP_CLOCK,
        OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP,
        OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_CNT };
 _Static_assert(OP_CNT <= DB_STMTS, "one statement per operation");
@@ -53,6 +53,11 @@ static const struct {
 		"UPDATE main.SL_PROCESS_TREE SET end = ?2, exitStatus = ?3 WHERE rowid = ?1"},
 	[OP_TOTAL] = {"SL_OSRT_TOTALS", "iiiiiiiiiii",
 		"INSERT OR REPLACE INTO main.SL_OSRT_TOTALS VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_CALL_TOTAL] = {"SL_SYSCALL_TOTALS", "iiiiiii",
+		"INSERT INTO main.SL_SYSCALL_TOTALS VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+		" count = count + excluded.count, totalNs = totalNs + excluded.totalNs,"
+		" minNs = min(minNs, excluded.minNs), maxNs = max(maxNs, excluded.maxNs),"
+		" errorCount = errorCount + excluded.errorCount"},
 	[OP_LOST] = {"SL_LOST_EVENTS", "iiiti", "INSERT INTO main.SL_LOST_EVENTS VALUES(?, ?, ?, ?, ?)"},
 	[OP_CLOCK] = {"SL_CLOCK_SNAPSHOTS", "iiii",
 		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},
@@ -421,6 +426,12 @@ int db_total(struct db *db, const struct db_total *t)
 	return record(db, OP_TOTAL, t->global_tid, t->instance, t->name_id, t->count, t->total_ns,
 		      t->min_ns, t->max_ns, t->bytes, t->err_count, t->lost_count,
 		      t->lost_total_ns);
+}
+
+int db_call_total(struct db *db, const struct db_total *t)
+{
+	return record(db, OP_CALL_TOTAL, t->global_tid, t->name_id, t->count, t->total_ns,
+		      t->min_ns, t->max_ns, t->err_count);
 }
 
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,

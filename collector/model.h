@@ -90,6 +90,7 @@ struct model {
 	char *root_exe, *root_command; /* what was started, in case it is over before we can look */
 	uint32_t file_ids;             /* last fileAccessId */
 	int64_t name_id[SL_HOOK_MAX];  /* by hook; 0 not interned yet */
+	int64_t call_id[2][512];       /* of system calls: native, 32-bit; by number; 0 likewise */
 	struct proc *procs;
 	struct proc *hash[1024];
 	uint32_t alive;         /* processes of the tree that are not gone */
@@ -159,7 +160,8 @@ struct file_name {
 	int64_t path_id; /* DB_NULL not interned yet */
 };
 
-#define FILE_CLOSED 65536u /* names that are kept, though their files were closed in calls that have no row */
+#define FILE_CLOSED \
+	65536u /* names that are kept, though their files were closed in calls that have no row */
 
 /* What an arena knows of the serials it gave out. */
 struct file_names {

@@ -96,6 +96,8 @@ void notes_begin(struct collector *c)
 		number(c, "RUN_DURATION_MS", o->duration_s * 1000);
 	db_meta_capture(c->db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE", scopes[o->cpuctxsw]);
 	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
+	if (o->syscalls)
+		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
 	db_meta_capture(c->db, "OSRT_OPTIONS:FILE_ACCESS", o->osrt_file_access ? "true" : "false");
 	cuda_settings(c);
 }
@@ -159,6 +161,15 @@ static void say_losses(struct collector *c)
 			  "%s context-switch events were not told by the kernel (its buffer was "
 			  "full, or it skipped them)",
 			  grouped(c->sched_lost, n));
+	}
+	if (c->calls_lost) {
+		db_lost(c->db, 0, c->now, DB_NULL, "system calls: the kernel's buffer was full",
+			(int64_t)c->calls_lost);
+		notes_say(
+			c, WARNING,
+			"%s system calls were not recorded: the kernel's buffer was full; a higher "
+			"--syscall-threshold avoids it",
+			grouped(c->calls_lost, n));
 	}
 	if (as->gpu.dropped)
 		notes_say(c, WARNING,

@@ -31,7 +31,7 @@ static const char trace_kinds[] =
 
 static struct {
 	struct profile_options o;
-	const char *trace, *cpuctxsw, *wait, *kill, *on_full, *export, *command_file;
+	const char *trace, *cpuctxsw, *syscall, *wait, *kill, *on_full, *export, *command_file;
 	const char *cuda_graph_trace, *cuda_event_trace;
 	bool cuda_memory_usage;
 	struct capture_words capture;
@@ -143,6 +143,7 @@ static void raw_init(enum option_side side)
 	profile_options_init(&raw.o);
 	raw.trace = "cuda,nvtx,osrt";
 	raw.cpuctxsw = "process-tree";
+	raw.syscall = "none";
 	raw.wait = "all";
 	raw.kill = "sigterm";
 	raw.on_full = "wait";
@@ -158,6 +159,7 @@ void profile_options_init(struct profile_options *options)
 		.osrt_threshold_ns = 1000,
 		.cuda_flush_ms = 1000,
 		.cpuctxsw = SCHED_MODE_TREE,
+		.syscall_threshold_ns = 1000,
 		.inherit_environment = true,
 		.show_output = true,
 		.kill_signal = SIGTERM,
@@ -212,7 +214,9 @@ static void read_trace(void)
 		uint32_t kind = trace_kind(p, len);
 
 		raw.o.trace |= kind;
-		if (!kind && len > 0 && !(len == 4 && memcmp(p, "none", 4) == 0))
+		if (len == 7 && memcmp(p, "syscall", 7) == 0)
+			raw.o.syscalls = true;
+		else if (!kind && len > 0 && !(len == 4 && memcmp(p, "none", 4) == 0))
 			snprintf(later + used, sizeof(later) - used, "%s%.*s", used ? ", " : "",
 				 (int)len, p);
 		p += len + (p[len] == ',');
@@ -337,6 +341,10 @@ static int settle(struct profile_options *options)
 	o->cpuctxsw = raw.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
 		      : raw.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 					       : SCHED_MODE_NONE;
+	o->syscalls = raw.syscall[0] == 'p';
+	if (raw.syscall[1] == 'i')
+		sl_warn("%s: --syscall=pid-namespace: those of the process tree are recorded",
+			side_now()->cmd);
 	o->wait_all = raw.wait[0] == 'a';
 	o->on_full = raw.on_full[0] == 'w'   ? SL_FULL_WAIT
 		     : raw.on_full[0] == 'd' ? SL_FULL_DROP
@@ -364,6 +372,11 @@ static int settle(struct profile_options *options)
 		return -SL_EXIT_USAGE;
 	}
 	read_trace();
+	if (o->syscalls && o->capture.flight_ns) {
+		sl_warn("%s: system calls are not kept by --flight: --syscall has no effect",
+			side_now()->cmd);
+		o->syscalls = false;
+	}
 	if (check_triggers(o))
 		return -SL_EXIT_USAGE;
 	if (strcmp(raw.export, "sqlite") != 0 && strcmp(raw.export, "none") != 0)

@@ -24,6 +24,8 @@ struct profile_options {
 	bool cuda_um_cpu_faults, cuda_um_gpu_faults;
 	int64_t cuda_flush_ms; /* 0: when buffers are full */
 	enum sched_mode cpuctxsw;
+	bool syscalls; /* of the tree, seen by the kernel */
+	int64_t syscall_threshold_ns;
 	const char
 		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
 	bool inherit_environment;

@@ -187,6 +187,34 @@ CREATE TABLE SL_OSRT_TOTALS (
     PRIMARY KEY (globalTid, instance, nameId)
 ) WITHOUT ROWID;
 
+-- @table SYSCALL lazy
+CREATE TABLE SYSCALL (
+    -- System calls as the kernel saw them (--syscall) that took at least --syscall-threshold and returned while it
+    -- was recorded. Shorter ones are summed up in SL_SYSCALL_TOTALS. The first six columns are those of Nsight Systems.
+    start       INTEGER NOT NULL, -- entry, ns
+    end         INTEGER NOT NULL, -- return, ns
+    eventClass  INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 107
+    globalTid   INTEGER,          -- packed id of the calling thread
+    nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the system call
+    callchainId INTEGER NOT NULL, -- 0: none
+    returnValue INTEGER,          -- what the kernel returned; -errno of a failed call
+    errnum      INTEGER           -- errno of a failed call; NULL: it succeeded
+);
+
+-- @table SL_SYSCALL_TOTALS lazy
+CREATE TABLE SL_SYSCALL_TOTALS (
+    -- Exact totals of the system calls that have no row in SYSCALL because they were shorter than the threshold.
+    -- Totals of all calls = these + the rows.
+    globalTid  INTEGER NOT NULL, -- packed id of the thread (of all threads that had it, one after the other)
+    nameId     INTEGER NOT NULL, -- -> StringIds.id, name of the system call
+    count      INTEGER NOT NULL, -- how many calls
+    totalNs    INTEGER NOT NULL, -- their time, ns
+    minNs      INTEGER NOT NULL, -- shortest, ns
+    maxNs      INTEGER NOT NULL, -- longest, ns
+    errorCount INTEGER NOT NULL, -- how many of them failed
+    PRIMARY KEY (globalTid, nameId)
+) WITHOUT ROWID;
+
 -- @table SL_LOST_EVENTS lazy
 CREATE TABLE SL_LOST_EVENTS (
     -- Spans in which events were lost. No row: nothing was.

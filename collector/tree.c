@@ -5,6 +5,7 @@
  */
 #include "collector/model.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,61 @@ static void on_switch(void *ctx, const struct sched_switch *sw)
 	row[SCHD_WAKER_TID] =
 		sw->is_in && sw->waker_tid ? GLOBAL_TID(sw->waker_pid, sw->waker_tid) : DB_NULL;
 	row[SCHD_PRIORITY] = sw->priority >= 0 ? sw->priority : DB_NULL;
+}
+
+#define EVENT_CLASS_SYSCALL 107
+
+static int64_t call_name(struct model *m, unsigned number, bool is_compat)
+{
+	int64_t none = 0, *id = number < 512 ? &m->call_id[is_compat][number] : &none;
+	char buffer[32];
+	const char *name;
+
+	if (!*id) {
+		name = sched_call_name(number, is_compat, buffer);
+		*id = db_string(m->db, name, strlen(name)) + 1;
+	}
+	return *id - 1;
+}
+
+/* ERESTARTSYS and its like (512 to 516) are the kernel's own: a signal came, and the call may begin anew. */
+static int64_t call_errno(int64_t result)
+{
+	if (result >= 0 || result < -4095)
+		return DB_NULL;
+	return result <= -512 && result >= -516 ? EINTR : -result;
+}
+
+static void on_call(void *ctx, const struct sched_call *call)
+{
+	struct model *m = ctx;
+	int64_t *row = db_row(m->db, DB_SYSCALL);
+
+	row[CALL_START] = session_ns(m, call->start_ns);
+	row[CALL_END] = session_ns(m, call->end_ns);
+	row[CALL_EVENT_CLASS] = EVENT_CLASS_SYSCALL;
+	row[CALL_GLOBAL_TID] = GLOBAL_TID(call->pid, call->tid);
+	row[CALL_NAME_ID] = call_name(m, call->number, call->is_compat);
+	row[CALL_CALLCHAIN_ID] = 0;
+	row[CALL_RETURN_VALUE] = call->result;
+	row[CALL_ERRNUM] = call_errno(call->result);
+	count_row(m, session_ns(m, call->end_ns));
+}
+
+static void on_call_sum(void *ctx, const struct sched_call_sum *sum)
+{
+	struct model *m = ctx;
+	struct db_total total = {
+		.global_tid = GLOBAL_TID(sum->pid, sum->tid),
+		.name_id = call_name(m, sum->number, sum->is_compat),
+		.count = (int64_t)sum->count,
+		.total_ns = (int64_t)sum->total_ns,
+		.min_ns = (int64_t)sum->min_ns,
+		.max_ns = (int64_t)sum->max_ns,
+		.err_count = (int64_t)sum->errors,
+	};
+
+	db_call_total(m->db, &total);
 }
 
 static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t parent_tid,
@@ -132,6 +188,8 @@ static void on_exit_event(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, 
 }
 
 const struct sched_ops model_sched_ops = {
+	.on_call = on_call,
+	.on_call_sum = on_call_sum,
 	.on_switch = on_switch,
 	.on_fork = on_fork,
 	.on_comm = on_comm,
