@@ -32,10 +32,13 @@
 #define COMMIT_NS     200000000ll
 #define COMMIT_END_NS 2000000ll
 #define SECOND_NS     1000000000ll
-#define IDLE_NS       (10 * SECOND_NS)
-#define REAP_NS       250000000ll
-#define TICK_NS       20000000ll /* a tick under load ends after this, so that others are heard */
-#define DRAIN_END_NS  (60 * SECOND_NS)
+/* Where programs wait for a capture to begin or to end, nothing that they wait behind takes long. */
+#define PROMPT_ROWS  4096u
+#define PROMPT_NS    5000000ll
+#define IDLE_NS      (10 * SECOND_NS)
+#define REAP_NS      250000000ll
+#define TICK_NS      20000000ll /* a tick under load ends after this, so that others are heard */
+#define DRAIN_END_NS (60 * SECOND_NS)
 
 static int64_t mono_now(void)
 {
@@ -284,8 +287,9 @@ int collect_poll(struct collector *c)
 
 size_t collect_tick(struct collector *c)
 {
+	bool is_prompt = c->capture.options && c->capture.options->by;
+	size_t round = is_prompt ? PROMPT_ROWS : ROWS_PER_ROUND, taken, all = 0;
 	int64_t begun = mono_now();
-	size_t taken, all = 0;
 
 	c->tick_at = begun;
 	add_snapshot(c);
@@ -297,11 +301,13 @@ size_t collect_tick(struct collector *c)
 	loop_accept(c);
 	flight_before(c);
 	do {
-		taken = drain_round(&c->arenas, ROWS_PER_ROUND);
+		taken = drain_round(&c->arenas, round);
 		all += taken;
-		if (db_pending(c->db) >= ROWS_PER_COMMIT)
+		if (db_pending(c->db) >= (is_prompt ? PROMPT_ROWS : ROWS_PER_COMMIT))
 			collect_commit(c);
-	} while (taken >= ROWS_PER_ROUND / 4 && mono_now() - begun < TICK_NS);
+		if (is_prompt)
+			loop_accept(c);
+	} while (taken >= round / 4 && mono_now() - begun < (is_prompt ? PROMPT_NS : TICK_NS));
 	for (struct arena *a = c->arenas.first; a; a = a->next)
 		gpu_settle(&c->arenas, a, false);
 	relieve(c);
