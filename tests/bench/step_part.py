@@ -1,5 +1,6 @@
-"""step_part.py - what --python-step costs: a marked call, others, the start of the interpreter."""
+"""step_part.py - what --python-step and --pytorch cost: a marked call, others, the start of the interpreter."""
 import os
+import subprocess
 import sys
 from statistics import median
 
@@ -34,5 +35,28 @@ def part_step(bench, table):
         argv = [bench.sightline, "profile", "-f", "true", "-o", report, "-t", "nvtx", *options, sys.executable, "-c", "pass"]
         return bench.command(argv)[2] * 1e3
 
-    extra = [start("--python-step=no_such_module:step") - start() for _ in range(bench.rounds * 3)]
-    table.add("start of Python, nothing to mark: over without", median(extra), 2, "bar", "ms", "<= 1")
+    both = [(start("--python-step=no_such_module:step"), start()) for _ in range(bench.rounds * 4)]
+    # The least of each: what else the machine does only ever adds.
+    extra = min(b[0] for b in both) - min(b[1] for b in both)
+    table.add("start of Python, nothing to mark: over without", extra, 2, "bar", "ms", "<= 1")
+    torch_costs(bench, table)
+
+
+def torch_costs(bench, table):
+    # Debian's PyTorch is the system's Python's.
+    have = [p for p in (sys.executable, "/usr/bin/python3")
+            if subprocess.run([p, "-c", "import torch"], capture_output=True, check=False).returncode == 0]
+    if not have:
+        print("skipped PyTorch: not installed", file=sys.stderr)
+        return
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "marked_torch.py")
+    runs = {"without": [], "functions-trace": [], "functions-trace-shapes": []}
+    for _ in range(bench.rounds):
+        for kind, figures in runs.items():
+            options = [] if kind == "without" else ["--pytorch=" + kind]
+            run = ours("-t", "nvtx", "--on-full=block", *options, function=None)
+            figures.append(run(bench, [have[0], program, "10000"]).figures[0])
+    for column, what in enumerate(("torch.add of two numbers", "forward pass of a small Linear", "a step, 3 layers of 256 by 256")):
+        base = median(r[column] for r in runs["without"])
+        for kind in "functions-trace", "functions-trace-shapes":
+            table.add("PyTorch %s: %s" % (kind, what), median(r[column] for r in runs[kind]) / 1e3, base / 1e3, "without", "us")

@@ -274,6 +274,13 @@ for flag in -I -E -S; do
 	twice "python $flag" "$PY" $flag prog.py
 	is "$(grep -c "^sightline: python $flag: this option" err)" "1" "python $flag: said once"
 done
+opts=--python-step=own:step
+printf 'import sys\ndef step(): pass\nstep(); print(sys.argv)\n' >own.py
+for how in '-W ignore -Xdev own.py -S -I' '-bB own.py -E' '-m own -S'; do
+	# shellcheck disable=SC2086
+	twice "python $how" "$PY" $how
+	is "$(q "$R" "$calls")" '59|own:step|1|1' "python $how: options of the program are its own"
+done
 twice 'no Python' sh -c 'echo hi'
 is "$(cat err)" "sightline: report: $R" 'no Python: nothing to say'
 cat >compiled.py <<'END'
