@@ -7,6 +7,7 @@
 #include "exporters/top/top.h"
 
 #ifdef SL_HAVE_NCURSES
+#include <langinfo.h>
 #include <locale.h>
 #include <ncursesw/curses.h>
 #include <poll.h>
@@ -69,11 +70,30 @@ bool top_has_screen(void)
 
 /* ---- drawing ---- */
 
+/* Where the terminal has no UTF-8, a character beyond ASCII becomes '?', and the mark of what was cut '~'. */
+static void to_ascii(char *text)
+{
+	char *to = text;
+
+	for (const char *p = text; *p;) {
+		size_t len = strlen(p);
+		bool is_mark = strncmp(p, "\xe2\x80\xa6", 3) == 0;
+		int32_t cp;
+
+		len = utf8_next(p, len, &cp);
+		*to++ = cp >= 0 && cp < 128 ? (char)cp : is_mark ? '~' : '?';
+		p += len;
+	}
+	*to = 0;
+}
+
 static void put_line(int y, const char *text, attr_t attributes, short colour)
 {
 	size_t used;
 	char *shown = text_people(text, strlen(text), COLS > 0 ? (size_t)COLS : 1, &used);
 
+	if (shown && strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+		to_ascii(shown);
 	attr_set(attributes, colour, NULL);
 	if (shown)
 		mvaddstr(y, 0, shown);

@@ -1,0 +1,267 @@
+#!/bin/sh
+# `sightline top`: what it shows of a running program is what the program does; on a terminal, as text, as JSON, and
+# of reports that end, vanish or are none.
+# shellcheck disable=SC2086,SC2016
+. tests/lib.sh
+[ -x "$PY" ] || skip_all 'no python3'
+
+top() { "$BIN" top "$@"; }
+# EXPRESSION over d, the last look in FILE.
+json() { "$PY" -c '
+import json, sys
+d = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+def one(table, **what):
+    found = [r for r in d[table] if all(r[k] == v for k, v in what.items())]
+    assert len(found) == 1, (table, what, found)
+    return found[0]
+print(eval(sys.argv[2]))' "$1" "$2"; }
+
+# ---- a program that does what it is told ----
+mkfifo ask
+start() { # REPORT OPTION...
+	R=$W/$1.sqlite
+	start_to=$W/$1
+	shift
+	"$BIN" profile -f true -o "$start_to" "$@" "$PROG/steady" data <ask >said 2>err &
+	profiler=$!
+	exec 3>ask
+}
+tell() {
+	tell_lines=$(wc -l <said)
+	echo "$1" >&3
+	[ "$1" = go ] || wait_for 20 test "$(wc -l <said)" -gt "$tell_lines" -o -n "$(sleep 0.1)"
+}
+finish() {
+	echo end >&3
+	exec 3>&-
+	wait "$profiler"
+}
+said_cnt() { [ "$(wc -l <said)" -ge "$1" ]; }
+
+for threshold in 0 1000000; do
+	start live$threshold --osrt-threshold=$threshold
+	echo 3000 >&3
+	wait_for 20 said_cnt 1
+	check "threshold $threshold: looks" top -f json -n 3 "$R"
+	# By now all that was done is in the sums.
+	top -f json -n 1 "$R" >look 2>err.top
+	is "$(json look 'one("functions", function="pwrite")["calls"], one("functions", function="pwrite")["mb"]')" \
+		'(3000, 12.288)' "threshold $threshold: every pwrite, and its bytes"
+	is "$(json look '[one("functions", function="close")[k] >= 3000 for k in ("calls", "errors")]')" '[True, True]' \
+		"threshold $threshold: every close, and that it failed"
+	is "$(json look 'sum(f["read_mb"] for f in d["files"] if f["path"] in (None, "'"$W"'/data")) >= 6.144, one("processes", process="steady")["written_mb"] >= 12.288')" \
+		'(True, True)' "threshold $threshold: bytes by file and process"
+	is "$(json look 'one("threads", process="steady")["calls"] >= 9000')" True "threshold $threshold: calls of the thread"
+	finish
+	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name LIKE 'SL_LIVE%'")" 0 "threshold $threshold: no sums in a finished report"
+	check "threshold $threshold: intact" intact "$R"
+	top -f json "$R" >total 2>err.top
+	is "$(json total 'd["state"], one("functions", function="pwrite")["calls"], one("functions", function="pwrite")["mb"]')" \
+		"('finished', 3000, 12.288)" "threshold $threshold: the same totals of the finished report"
+	is "$(json total 'one("functions", function="close")["errors"] == one("functions", function="close")["calls"] or one("functions", function="close")["errors"]')" \
+		"$(json look 'one("functions", function="close")["errors"] == one("functions", function="close")["calls"] or one("functions", function="close")["errors"]')" \
+		"threshold $threshold: errors of the finished report"
+done
+is "$(json look 'one("files", path=None)["operations"] >= 6000')" True 'short calls stand in a line of their own'
+
+# ---- rates ----
+start rates --osrt-threshold=0
+tell spin
+tell go
+sleep 1.5
+top -f json -n 2 -i 2 "$R" >look 2>err.top
+is $? 0 'two looks'
+is "$(wc -l <look)" 2 'one object per look'
+is "$(json look 'd["state"], d["interval_seconds"] > 0.5, d["processes_alive"]')" "('recording', True, 1)" 'a recording'
+is "$(json look 'round(one("files", path="'"$W"'/data")["written_mb_per_second"] / one("functions", function="pwrite")["calls_per_second"] * 1e6)')" \
+	4096 'bytes per second are those of the calls per second'
+is "$(json look 'abs(one("functions", function="pread")["calls_per_second"] / one("functions", function="close")["calls_per_second"] - 1) < 0.05')" \
+	True 'functions that are called in turn have one rate'
+is "$(json look 'one("functions", function="pread")["calls_per_second"] < one("functions", function="pread")["calls"]')" True \
+	'a rate is not the total'
+if [ "$(json look 'max(t["cpu_percent"] is not None for t in d["threads"])')" = True ]; then
+	is "$(json look 'sorted(d["threads"], key=lambda t: -t["cpu_percent"])[0]["calls_per_second"] < 1')" True \
+		'who takes most CPU is the thread that makes no calls'
+	is "$(json look 'all(t["cpu_percent"] + t["off_cpu_percent"] < 101 for t in d["threads"])')" True \
+		'no thread has more time than there is'
+	is "$(json look 'round(max(t["cpu_percent"] + t["off_cpu_percent"] for t in d["threads"]))')" 100 'all of it is accounted for'
+else
+	skip 'CPU' 'no context switches here'
+fi
+
+# ---- text ----
+top --once --view=functions --sort=name "$R" >text
+is "$(awk 'f && NF > 1 { print $NF } / >?FUNCTION/ { f = 1 }' text | sort | tr '\n' ' ')" "$(awk 'f && NF > 1 { print $NF } / >?FUNCTION/ { f = 1 }' text | tr '\n' ' ')" \
+	'--sort=name'
+check 'functions are there' grep -q ' pwrite$' text
+top --once --view=functions --sort=average_us --reverse "$R" >text
+is "$(awk 'f && NF > 1 { print $3 } / FUNCTION/ { f = 1 }' text | sort -g | tr '\n' ' ')" "$(awk 'f && NF > 1 { print $3 } / FUNCTION/ { f = 1 }' text | tr '\n' ' ')" \
+	'--sort=average_us --reverse'
+check 'the column is marked' grep -qF '^AVG us' text
+top --once --view=functions --filter=PRE "$R" >text
+is "$(awk 'f { print $NF } / FUNCTION/ { f = 1 }' text)" pread '--filter, in letters of either case'
+top --once --view=files --rows=1 --by-process "$R" >text
+check '--by-process' grep -qF "data  (steady)" text
+top --once --session=none "$R" 2>err.top
+is $? 2 'a report and a session: wrong use'
+name=$("$BIN" sessions list --format=json | "$PY" -c '
+import json, sys
+print(*[s["name"] for s in json.load(sys.stdin) if s["report"] == sys.argv[1]])' "$R")
+check 'by session' sh -c "'$BIN' top --once --session='$name' | grep -qF 'session $name: '"
+
+# ---- the writer is not held up ----
+top -f json -n 1000 "$R" >look 2>err.top &
+watcher=$!
+sleep 1.2
+finish
+wait_for 5 sh -c "! kill -0 $watcher 2>/dev/null"
+check 'watched to its end: the report is one file' finished "$R"
+check 'a finished report ends the looks' sh -c "! kill -0 $watcher"
+is "$(json look 'd["state"]')" finished 'and the last look says so'
+
+# ---- reports that are none ----
+for bad in none.sqlite ask said "$W"; do
+	top --once "$bad" >out 2>err.top
+	is $? 1 "$bad: fails"
+	is "$(wc -l <err.top) $(wc -c <out)" '1 0' "$bad: in one line"
+done
+: >empty.sqlite
+top --once empty.sqlite 2>err.top
+is "$? $(cat err.top)" '1 sightline: top: empty.sqlite is empty' 'an empty file'
+top --once --interval=0.2 "$R" 2>err.top
+is $? 2 'too short an interval'
+top --once --sort=speed "$R" 2>err.top
+is $? 2 'no such column'
+check 'which names those there are' grep -q cpu_percent err.top
+top "$R" </dev/null >out 2>err.top
+is "$?" 1 'no terminal'
+check 'which names the way out' grep -q -e --once err.top
+cp "$R" nsys.sqlite
+sqlite3 nsys.sqlite "UPDATE META_DATA_EXPORT SET value = 'NVIDIA Nsight Systems' WHERE name = 'EXPORT_PRODUCT_NAME';
+	DROP TABLE IF EXISTS SL_OSRT_TOTALS; DROP TABLE IF EXISTS SCHED_EVENTS"
+top --once --view=functions nsys.sqlite >text
+is $? 0 'a report of nsys'
+check 'says what it does not have' grep -q 'not in this report: context switches.*, calls below the threshold' text
+check 'and shows what it has' grep -q 'pwrite$' text
+
+# ---- on a terminal ----
+command -v tmux >/dev/null 2>&1 || {
+	skip 'on a terminal' 'no tmux'
+	done_testing
+}
+"$BIN" top "$R" 2>&1 </dev/null | grep -q 'without ncurses' && {
+	skip 'on a terminal' 'built without ncurses'
+	done_testing
+}
+server=0
+mux() { tmux -L "sightline-$$-$server" "$@"; }
+at_exit='mux kill-server 2>/dev/null'
+screen() { mux capture-pane -p; }
+shows() { screen | grep -q -e "$1"; }
+shows_not() { ! shows "$1"; }
+open_screen() { # COMMAND
+	mux kill-server 2>/dev/null
+	server=$((server + 1)) # one that ends may still be there under the old name
+	TERM=xterm-256color LC_ALL=C mux -u -f /dev/null new-session -d -x 110 -y 30 "trap : INT; stty -a >before; $1; echo \"status \$?\"; stty -a >after; sleep 600"
+}
+press() { mux send-keys "$@"; }
+
+start screen --osrt-threshold=0
+tell go
+open_screen "'$BIN' top '$R'"
+check 'screen: the processes' wait_for 20 shows 'CPU %.*PROCESS'
+check 'screen: the state of the recording' wait_for 20 shows ': recording'
+check 'screen: events per second' wait_for 10 shows '[1-9][0-9]* events/s: .*steady data'
+check 'screen: the program' wait_for 10 shows '^ *[0-9][0-9]* .* steady$'
+check 'screen: the tables' shows '^1 Processes  2 Functions  3 Files  4 CUDA and GPUs$'
+press t
+check 'screen: threads' wait_for 10 shows 'TID.*THREAD'
+press 2
+check 'screen: functions' wait_for 10 shows '>CALLS/s .*FUNCTION'
+check 'screen: those that are called' wait_for 10 shows ' pwrite$'
+is "$(screen | awk 'f && NF > 4 { print $1 } /FUNCTION/ { f = 1 }' | sort -gr | tr '\n' ' ')" \
+	"$(screen | awk 'f && NF > 4 { print $1 } /FUNCTION/ { f = 1 }' | tr '\n' ' ')" 'screen: the most called come first'
+press '>'
+check 'screen: sorts by the next column' wait_for 10 shows '>ms/s'
+press r
+check 'screen: the other way round' wait_for 10 shows '\^ms/s'
+press /
+press wri
+check 'screen: what is typed is seen' wait_for 10 shows 'filter: wri_'
+press Enter
+check 'screen: the filter leaves others out' wait_for 10 shows_not ' pread$'
+check 'screen: and lets its own in' shows ' pwrite$'
+press / BSpace BSpace BSpace Enter
+check 'screen: without a filter all are back' wait_for 10 shows ' pread$'
+press c
+check 'screen: totals' wait_for 10 shows 'TIME s'
+press c
+press Tab
+check 'screen: files' wait_for 10 shows "OPS/s.*PATH"
+check 'screen: the file' wait_for 10 shows " $W/data\$"
+press h
+check 'screen: help' wait_for 10 shows 'threads instead of processes'
+press h
+press Space
+check 'screen: pause' wait_for 10 shows '^PAUSED'
+press Space
+check 'screen: goes on' wait_for 10 shows_not '^PAUSED'
+press +
+check 'screen: the interval' wait_for 10 shows 'every 2 s'
+press -
+mux resize-window -x 46 -y 9
+check 'screen: narrow: the path stays, numbers give way' wait_for 10 shows 'OPS/s.*PATH$'
+check 'screen: narrow: and is cut' shows '~$'
+mux resize-window -x 12 -y 3
+sleep 0.3
+mux resize-window -x 110 -y 30
+check 'screen: wide again' wait_for 10 shows 'WRITE MB/s  PATH'
+press q
+check 'screen: q ends it' wait_for 10 shows '^status 0'
+check 'screen: nothing of it is left' shows_not PATH
+wait_for 5 test -s after
+check 'screen: the terminal is as it was' cmp before after
+for signal in TERM INT HUP; do
+	rm -f after
+	open_screen "'$BIN' top '$R'"
+	wait_for 20 shows PROCESS
+	pkill -$signal -f -x "$BIN top $R"
+	check "screen: SIG$signal ends it" wait_for 10 shows "^status 1[0-9][0-9]"
+	wait_for 5 test -s after
+	check "screen: and gives the terminal back" cmp before after
+done
+open_screen "TERM=nonesuch '$BIN' top '$R'"
+check 'screen: a terminal that nobody knows' wait_for 10 shows "kind 'nonesuch'"
+check 'screen: fails' wait_for 5 shows '^status 1$'
+open_screen "NO_COLOR=1 '$BIN' top '$R' -n 2"
+check 'screen: --count' wait_for 10 shows '^status 0'
+if locale -a 2>/dev/null | grep -qix 'c.utf-\?8'; then
+	open_screen "LC_ALL=C.UTF-8 '$BIN' top '$R' --view=files"
+	check 'screen: characters beyond ASCII' wait_for 10 shows "$W"
+	mux resize-window -x 46 -y 9
+	check 'screen: where the terminal has them' wait_for 10 shows '…$'
+else
+	skip 'screen: characters beyond ASCII' 'no locale for them'
+fi
+
+# ---- the end, while somebody looks ----
+open_screen "'$BIN' top '$R' --view=functions"
+check 'end: watched' wait_for 10 shows ' pwrite$'
+sleep 1.5
+finish
+check 'end: says that it is finished' wait_for 10 shows 'The recording is finished'
+check 'end: stays' shows ' pwrite$'
+check 'end: the report is one file' finished "$R"
+press q
+check 'end: q' wait_for 10 shows '^status 0'
+start gone
+tell go
+open_screen "'$BIN' top '$R'"
+check 'gone: watched' wait_for 10 shows ': recording'
+mv "$R" elsewhere.sqlite
+mv "$R-wal" elsewhere.sqlite-wal
+mv "$R-shm" elsewhere.sqlite-shm
+check 'gone: says so and ends' wait_for 10 shows 'No such file'
+check 'gone: fails' wait_for 5 shows '^status 1$'
+finish
+done_testing
