@@ -19,10 +19,10 @@
 #include "collector/gpu.h"
 #include "collector/pidns.h"
 
-#define SECOND_NS    INT64_C(1000000000)
-#define READ_WAIT_NS (5 * SECOND_NS) /* for rings to be read up to the end of a capture */
+#define SECOND_NS      INT64_C(1000000000)
+#define READ_WAIT_NS   (5 * SECOND_NS)  /* for rings to be read up to the end of a capture */
 #define FLIGHT_WAIT_NS (60 * SECOND_NS) /* the same, where they hold all there is */
-#define GPU_WAIT_NS  (3 * SECOND_NS) /* for CUPTI's last word on it */
+#define GPU_WAIT_NS    (3 * SECOND_NS)  /* for CUPTI's last word on it */
 
 static int64_t mono_now(void)
 {
@@ -283,6 +283,15 @@ int capture_cancel(struct collector *c)
 	return err;
 }
 
+/* CUPTI of every process has said that it has handed over what was before the end of the capture. */
+static bool gpu_is_read(const struct collector *c)
+{
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		if (!gpu_has_told(a, c->capture.ended_mono - c->clock.zero))
+			return false;
+	return true;
+}
+
 /* Everything from before the end of the capture has come in; or has not, for longer than can be waited. */
 static bool is_read(const struct collector *c)
 {
@@ -299,10 +308,7 @@ static bool is_read(const struct collector *c)
 			return false;
 	if (c->sched && !sched_has_told(c->sched, (uint64_t)p->ended_mono))
 		return false;
-	for (const struct arena *a = c->arenas.first; a && waited < GPU_WAIT_NS; a = a->next)
-		if (!gpu_has_told(a, p->ended_mono - c->clock.zero))
-			return false;
-	return true;
+	return waited >= GPU_WAIT_NS || gpu_is_read(c);
 }
 
 static void answer(struct collector *c)
@@ -390,6 +396,9 @@ static int asked_to_open(struct collector *c, uint32_t pid, uint32_t range)
 	/* Before --delay is over, nothing counts. */
 	if (p->delay_until && mono_now() < p->delay_until)
 		return 0;
+	/* Behind the beginning of the next capture nothing is read, and so not what CUPTI has to say of this one. */
+	if (p->state == CAPTURE_ENDING && !p->has_next && !gpu_is_read(c))
+		return -EBUSY;
 	err = is_going_on(p) ? -EALREADY : capture_begin(c, &ask, why, sizeof(why));
 	if (!err || err == -EALREADY)
 		add_opener(p, pid, range);
@@ -652,6 +661,9 @@ void capture_tick(struct collector *c)
 	if (p->openers)
 		drop_gone(c);
 	if (p->state == CAPTURE_ENDING && p->is_shutting_down) {
+		/* CUPTI has its last word while there is a process to say it. */
+		if (mono_now() - p->ended_mono < GPU_WAIT_NS && !gpu_is_read(c))
+			return;
 		/* The last report: it is completed with the session. */
 		p->state = CAPTURE_OVER;
 		c->is_over = c->was_cut = true;

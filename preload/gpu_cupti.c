@@ -14,6 +14,8 @@
 #include "preload/cupti/cupti.h"
 #include "preload/sys.h"
 
+#define MARGIN_NS 20000000u
+
 uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 static struct sl_cuda_guest guest;
 static uint32_t guest_pid;
@@ -267,13 +269,14 @@ static void wait_for_gate(uint64_t until)
 
 /*
  * CUPTI's own worker hands over full buffers only. So this thread asks for the rest, flush_ms apart (0: it does not), and
- * has CUPTI record while the gate is open: the only one that is ever started in a program, in those alone that use
- * CUDA, where the driver has started several before.
+ * when a capture has ended; and it has CUPTI record while the gate is open. The only one that is ever started in a
+ * program, in those alone that use CUDA, where the driver has started several before.
  */
 static void *worker(void *unused)
 {
-	uint32_t ms = sl_global.session->cuda_flush_ms;
+	uint32_t ms = sl_global.session->cuda_flush_ms, gate = sl_gpu_followed;
 	uint64_t period = (ms ? ms : 1000) * (uint64_t)1000000, next;
+	bool has_ended = false;
 
 	(void)unused;
 	sl_sys2(SYS_prctl, PR_SET_NAME, "[Sightline]");
@@ -285,10 +288,20 @@ static void *worker(void *unused)
 	       guest_pid == sl_proc.pid && !sl_global.restricted) {
 		wait_for_gate(next);
 		sl_gpu_follow();
+		if (gate != __atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED)) {
+			uint64_t soon = sl_mono_ns() + SL_CUDA_SLACK_NS + MARGIN_NS;
+
+			/* Whoever completes the report waits to hear that everything from before has come. */
+			has_ended |= gate & 1;
+			if (gate & 1 && soon < next)
+				next = soon;
+			gate = __atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED);
+		}
 		if (sl_mono_ns() < next)
 			continue;
-		if (ms)
+		if (ms || has_ended)
 			guest.flush(false);
+		has_ended = false;
 		next = sl_mono_ns() + period;
 	}
 	return NULL;

@@ -14,6 +14,12 @@
 
 #include "preload/gpu_wire.h"
 
+/*
+ * Between the end of something and its record lies the time that a thread may have been off the CPU: what ended so long
+ * before a flush has been handed over with it.
+ */
+#define SL_CUDA_SLACK_NS 100000000u
+
 /* What libtrace.so offers; from any thread, at any time; nothing blocks for longer than the session's --on-full. */
 struct sl_cuda_host {
 	uint32_t bytes;        /* of this structure */

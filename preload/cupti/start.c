@@ -15,9 +15,6 @@
 #include "preload/sys.h"
 #include "preload/wire.h"
 
-/* Between the end of something and its record lies the time that a thread may have been off the CPU. */
-#define SLACK_NS 100000000u
-
 /* Of an unknown version so many records are looked at. */
 #define CHECKED 256u
 
@@ -149,7 +146,7 @@ static void tell_flushed(uint64_t begun, bool final)
 
 	if (until > begun)
 		until = begun;
-	until = final ? guest.host->now() : until > SLACK_NS ? until - SLACK_NS : 0;
+	until = final ? guest.host->now() : until > SL_CUDA_SLACK_NS ? until - SL_CUDA_SLACK_NS : 0;
 	if (until > told_until)
 		told_until = until;
 	f.until = told_until;
