@@ -57,14 +57,15 @@ static void set_gate(struct collector *c, bool open)
 	syscall(SYS_futex, &s->gate, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Calls that begin after this are recorded. The moment comes first: none of them may lie before it. */
+/* Calls that begin after this are recorded: the gate is open by then. What began just before is dropped. */
 static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 {
-	struct clock_snapshot now = moment(c);
+	struct clock_snapshot now;
 
 	if (new_report && c->capture.cnt && !c->options->capture.flight_ns)
 		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
 	set_gate(c, true);
+	now = moment(c);
 	if (c->sched && !c->options->capture.flight_ns)
 		sched_resume(c->sched, (uint64_t)now.mono);
 	return now;
@@ -146,6 +147,9 @@ static int begin_behind(struct collector *c, const struct capture_ask *ask)
 	p->next_report = ask->report ? strdup(ask->report) : NULL;
 	p->next = *ask;
 	p->next.report = p->next_report;
+	/* Threads begin their totals anew with the first call behind the gate: take over what they have so far. */
+	collect_drain(c);
+	drain_totals(&c->arenas, true);
 	now = open_gate(c, true);
 	p->next_from = p->windows.hold = now.ticks;
 	p->next_from_mono = now.mono;
@@ -390,7 +394,7 @@ static int asked_to_open(struct collector *c, uint32_t pid, uint32_t range)
 	struct capture *p = &c->capture;
 	struct capture_ask ask = {.source = range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA,
 				  .duration_ns = c->options->duration_s * SECOND_NS};
-	char why[512];
+	char why[512] = "";
 	int err;
 
 	/* Before --delay is over, nothing counts. */
@@ -630,13 +634,16 @@ static void delay_is_over(struct collector *c)
 		sl_warn("nothing is recorded: %s", why);
 }
 
-bool capture_is_urgent(const struct collector *c)
+bool capture_is_urgent(struct collector *c)
 {
 	const struct capture *p = &c->capture;
 	int64_t now;
 
 	if (p->state == CAPTURE_ENDING)
 		return true;
+	for (size_t i = 0; i < p->openers; i++)
+		if (!model_find(&c->model, p->opener[i].pid))
+			return true;
 	if (!p->delay_until && !p->stop_mono)
 		return false;
 	now = mono_now();

@@ -128,7 +128,7 @@ void capture_disarm(struct collector *c);
 /* Once per tick: what is due. */
 void capture_tick(struct collector *c);
 /* Must the rings be read now? */
-bool capture_is_urgent(const struct collector *c);
+bool capture_is_urgent(struct collector *c);
 /* The session ends: nothing is recorded from here on. Call capture_report_close() when all is read. */
 void capture_close(struct collector *c);
 void capture_release(struct collector *c);

@@ -376,6 +376,8 @@ void capture_report_end(struct collector *c)
 	p->has_begun = false;
 	p->is_session = true;
 	begin_counting(c);
+	/* Its sums are in the old database; who ends from here on adds to none. */
+	live_begin(&c->arenas, c->sched, c->now);
 	if (p->is_cancelled)
 		db_unlink(report);
 	if (p->is_cancelled && p->on_report && report)

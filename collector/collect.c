@@ -368,6 +368,7 @@ static void complete(struct collector *c)
 int collect_finish(struct collector *c)
 {
 	struct keeper_message done = {.kind = KEEPER_DONE};
+	int64_t length;
 	int err;
 
 	flight_close(c);
@@ -382,13 +383,14 @@ int collect_finish(struct collector *c)
 	drain_reap(&c->arenas, true);
 	collect_drain(c);
 	drain_reap(&c->arenas, true);
+	length = capture_report_length(c);
 	if (!c->capture.is_session)
 		complete(c);
 	while (c->arenas.first)
 		arena_detach(&c->arenas, c->arenas.first);
 	if (c->sched)
 		sched_close(c->sched);
-	err = capture_report_close(c, capture_report_length(c));
+	err = capture_report_close(c, length);
 	flight_release(c);
 	session_remove(&c->session);
 	python_close(c);

@@ -191,6 +191,10 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 		err = prune_all(db, shift);
 	if (!err)
 		err = shift_all(db, shift);
+	/* What the tracer did before has no place on the time axis; what it said then has. */
+	if (!err && db_table_exists(db, "PROFILER_OVERHEAD"))
+		err = run(db,
+			  sqlite3_mprintf("DELETE FROM main.PROFILER_OVERHEAD WHERE start < 0"));
 	if (!err)
 		err = db_session_start(db, utc_epoch_ns, system_clock_ns);
 	db->end_ns = 0;

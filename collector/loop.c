@@ -140,6 +140,8 @@ static void on_child(struct collector *c)
 		c->root_is_gone = true;
 		c->root_status = status;
 		collect_poll(c);
+		/* Not the time of the round: since then a report may have begun that it lived to see. */
+		collect_now(c);
 		p = model_find_newest(&c->model, (uint32_t)pid);
 		if (p)
 			model_exit(&c->model, p, c->now, status);
@@ -174,10 +176,12 @@ static void on_proc(struct collector *c, struct proc *p)
 		return;
 	/* The kernel's event has the exit status: let it come first. */
 	collect_poll(c);
-	if (c->child && p->pid == (uint32_t)c->child)
+	if (c->child && p->pid == (uint32_t)c->child) {
 		on_child(c);
-	else
+	} else {
+		collect_now(c);
 		model_exit(&c->model, p, c->now, -1);
+	}
 	if (p->pid == c->root)
 		c->root_is_gone = true;
 	if (p->pidfd >= 0 && !p->is_gone)
@@ -231,6 +235,7 @@ static void check_processes(struct collector *c)
 	if (!c->has_unwatched)
 		return;
 	c->has_unwatched = false;
+	collect_now(c);
 	for (struct proc *p = c->model.procs; p; p = p->next) {
 		char state = p->is_gone || p->pidfd >= 0 ? 'R' : proc_state(p->pid);
 

@@ -511,6 +511,8 @@ static void shift_one(void *to, struct nvtx_event *e, int type, int64_t global_t
 	(void)type;
 	(void)global_tid;
 	e->start -= *(const int64_t *)to;
+	if (e->row == NVTX_ROW_LEFT)
+		e->row = 0;
 }
 
 void nvtx_shift(struct arena *a, int64_t shift)

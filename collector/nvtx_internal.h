@@ -36,7 +36,8 @@ void nvtx_text_free(struct nvtx_text *t);
 /* What a record says of an event. */
 struct nvtx_event {
 	int64_t start;
-	int64_t row; /* eventId of a row that was written before the event ended; 0 none */
+	int64_t row; /* eventId of a row that was written before the event ended; 0 none, or */
+#define NVTX_ROW_LEFT (-1) /* its row is complete, in a report that it has outlived */
 	uint64_t range_id, payload_bits;
 	uint32_t domain, category, color, string; /* string: id, 0 none */
 	uint16_t level;

@@ -102,7 +102,7 @@ void nvtx_row(struct arenas *as, struct arena *a, struct nvtx_event *e, int type
 	struct db_nvtx_event row;
 	int64_t start = e->start, until = end;
 
-	if (e->row) {
+	if (e->row > 0) {
 		end_row(as, e, end, end_global_tid);
 		return;
 	}
@@ -147,12 +147,12 @@ void nvtx_leave(struct arenas *as, struct arena *a, struct nvtx_event *e, int ty
 
 	if (!e->row)
 		nvtx_row(as, a, e, type, global_tid, DB_NULL, DB_NULL);
-	if (!e->row)
-		return;
-	numbers[0] = e->row;
-	db_nvtx_end(as->db, e->row, end, DB_NULL, NULL);
-	db_nvtx_row(as->db, DB_NVTX_CLIPPED, numbers, NULL);
-	e->row = 0;
+	if (e->row > 0) {
+		numbers[0] = e->row;
+		db_nvtx_end(as->db, e->row, end, DB_NULL, NULL);
+		db_nvtx_row(as->db, DB_NVTX_CLIPPED, numbers, NULL);
+	}
+	e->row = NVTX_ROW_LEFT;
 }
 
 void nvtx_name_row(struct arenas *as, int type, int64_t ns, int64_t global_tid, uint32_t domain,
