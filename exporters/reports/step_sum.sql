@@ -1,6 +1,6 @@
 -- title: Step Summary
 -- about: Time of the steps of a program (of a training, a solver, ...), per thread that makes them.
--- about: Steps are the ranges that range= names, or else what looks most like steps: of the outermost push/pop
+-- about: Steps are the ranges that range= names, or else what profile --python-step marked, or what looks most like steps: of the outermost push/pop
 -- about: ranges of main threads whose names, digits aside, repeat, those called step, iteration or batch (else epoch) that
 -- about: take most time; else the times from the end of an optimizer's step to the end of its next; else those
 -- about: outermost ranges that take most time; else the times between cudaProfilerStart and cudaProfilerStop.
@@ -46,7 +46,10 @@ WITH domain AS MATERIALIZED (
 		-- what libraries and the tracer say of themselves are no steps
 		ELSE eventType = 59 AND (tid & 0xFFFFFF = tid >> 24 & 0xFFFFFF) = there
 			AND domainName NOT IN ('GIL Trace', 'NCCL', 'MPI', 'UCX', 'CCCL', 'cuBLAS', 'cuDNN')
-			AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %' END
+			AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %'
+			AND (domainName <> 'pytorch' OR name LIKE 'Optimizer.step#%')
+			-- what the user says is the step
+			AND (domainName = 'python-step' OR NOT EXISTS (SELECT 1 FROM domain AS d WHERE d.name = 'python-step')) END
 )
 SELECT tid, domain, start, end, name, CASE
 		WHEN name LIKE '%optimizer%' THEN 0

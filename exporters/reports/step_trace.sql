@@ -39,7 +39,10 @@ WITH domain AS MATERIALIZED (
 		-- what libraries and the tracer say of themselves are no steps
 		ELSE eventType = 59 AND (tid & 0xFFFFFF = tid >> 24 & 0xFFFFFF) = there
 			AND domainName NOT IN ('GIL Trace', 'NCCL', 'MPI', 'UCX', 'CCCL', 'cuBLAS', 'cuDNN')
-			AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %' END
+			AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %'
+			AND (domainName <> 'pytorch' OR name LIKE 'Optimizer.step#%')
+			-- what the user says is the step
+			AND (domainName = 'python-step' OR NOT EXISTS (SELECT 1 FROM domain AS d WHERE d.name = 'python-step')) END
 )
 SELECT tid, domain, start, end, name, CASE
 		WHEN name LIKE '%optimizer%' THEN 0

@@ -107,6 +107,9 @@ check 'bare preload: same losses' diff plain.out out
 wait_for 10 finished "$R"
 is "$(q "$R" "$rows SELECT count(*), sum((SELECT count(*) FROM r b WHERE b.name = 'Net' AND b.globalTid = a.globalTid AND b.start >= a.start AND b.end <= a.end)) FROM r a WHERE name = 'step'")" \
 	'8|8' 'a forward pass in each step'
+is "$("$BIN" stats -r step_sum -f csv "$R" 2>/dev/null | awk -F, 'NR > 1 && NF { print $1, $15 }')" '8 python-step:step' 'step_sum: the steps are what the user says'
+"$BIN" compare -k step --fail-on 'step[step].count > 7' "$R" "$R" >out 2>&1
+is "$?" 3 'and so compare has it'
 
 # ---- torch.compile: what it reads is what was written (a stand-in for it: PyTorch 1.13 has none) ----
 mkdir fake && mkdir fake/torch
@@ -161,6 +164,34 @@ __main__:Net.forward
 before
 after' 'what is compiled is marked before, and not afterwards'
 is "$(grep -c 'torch.compile' err)" 3 'and that is said'
+
+# ---- emit_nvtx begins when CUDA does (a stand-in again) ----
+mkdir -p cuda/torch
+cat >cuda/torch/__init__.py <<'END'
+__version__ = "9.9"
+class version: cuda = "99"
+class autograd:
+    class profiler:
+        class emit_nvtx:
+            def __init__(self, record_shapes=False): self.shapes = record_shapes
+            def __enter__(self): print("emit_nvtx, shapes:", self.shapes); cuda.synchronize()
+END
+cat >cuda/torch/cuda.py <<'END'
+ready = False
+def is_initialized(): return ready
+def synchronize(): _lazy_init()
+def _lazy_init():
+    global ready
+    if ready: return
+    print("CUDA begins")
+    ready = True
+END
+echo 'from . import cuda' >>cuda/torch/__init__.py
+printf 'import torch\nprint("before")\ntorch.cuda.synchronize(); torch.cuda.synchronize()\nprint("after")\n' >uses.py
+for kind in autograd-nvtx autograd-shapes-nvtx; do
+	PYTHONPATH=cuda profile r -t nvtx --pytorch=$kind "$PY" uses.py >out 2>err
+	is "$(tr '\n' ' ' <out)" "before CUDA begins emit_nvtx, shapes: $([ $kind = autograd-nvtx ] && echo False || echo True) after " "$kind: entered once, when CUDA has begun"
+done
 
 # ---- wrong use ----
 "$BIN" profile --pytorch=functions true >out 2>err
