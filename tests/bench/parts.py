@@ -10,6 +10,7 @@ from statistics import median
 from export_part import part_export
 from stats_part import part_stats
 from step_part import part_step
+from toggle_part import part_toggle
 from top_part import part_top
 from tracers import Broken, counts, has_table, none, ours, shim, sqlite, usable_peers, without_collector
 
@@ -305,4 +306,4 @@ def part_bytes(bench, table):
 
 
 PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
-         "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes, "export": part_export, "stats": part_stats, "top": part_top}
+         "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes, "toggle": part_toggle, "export": part_export, "stats": part_stats, "top": part_top}
