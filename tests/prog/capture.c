@@ -23,6 +23,7 @@
  *
  * Nothing of NVTX or CUDA is needed unless a step is about it.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -123,6 +124,9 @@ static void map_flags(void)
 	raw_close(fd);
 }
 
+static pthread_t threads[64];
+static int thread_cnt;
+
 /* ---- CUDA, opened with the first step that needs it ---- */
 
 static void *cuda_function(const char *library, const char *name)
@@ -136,12 +140,25 @@ static void *cuda_function(const char *library, const char *name)
 #define RUNTIME(name, ...) \
 	(((int (*)(__VA_ARGS__))(uintptr_t)cuda_function("libcudart.so.13", name)))
 
+/* The lowest free descriptor: what asks the collector must give back its own, and may not have it for long. */
+static long free_fd(void)
+{
+	long fd = raw3(SYS_fcntl, 0, F_DUPFD, 0);
+
+	raw_close((int)fd);
+	return fd;
+}
+
 static void profiler(const char *library, const char *name, int kind)
 {
 	int (*fn)(void) = (int (*)(void))(uintptr_t)cuda_function(library, name);
+	long fd = free_fd();
 	struct log_note *note = log_begin(kind, 0, name);
 
+	errno = 12345;
 	log_done(note, fn());
+	if (errno != 12345 || (!thread_cnt && free_fd() != fd))
+		fail(name, "errno or the table of descriptors is another");
 }
 
 static char kernel; /* its address is what nvcc makes a handle of */
@@ -274,9 +291,6 @@ static void pop_step(const char *text)
 }
 
 /* ---- threads and processes ---- */
-
-static pthread_t threads[64];
-static int thread_cnt;
 
 struct thread_ask {
 	struct steps s;
