@@ -290,8 +290,15 @@ int capture_cancel(struct collector *c)
 /* CUPTI of every process has said that it has handed over what was before the end of the capture. */
 static bool gpu_is_read(const struct collector *c)
 {
+	const struct sl_session *s = c->session.control;
+	const struct capture *p = &c->capture;
+
+	if (!(s->trace & SL_TRACE_CUDA) || s->cuda_flags & SL_CUDA_NO_CUPTI)
+		return true;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
-		if (!gpu_has_told(a, c->capture.ended_mono - c->clock.zero))
+		/* Whether there is a CUPTI stands in the rings, too. */
+		if (drain_read_to(a) < p->windows.list[p->windows.cnt - 1].to ||
+		    !gpu_has_told(a, p->ended_mono - c->clock.zero))
 			return false;
 	return true;
 }

@@ -111,7 +111,7 @@ struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, 
 		p->pid = pid;
 		p->global_pid = GLOBAL_PID(pid);
 		p->first_ns = now;
-		p->until = p->next_until = p->last_until = p->horizon = INT64_MIN;
+		p->until = p->next_until = p->last_until = p->horizon = p->last_call = INT64_MIN;
 		p->cupti_block = p->hook_block = -1;
 		p->next = g->first;
 		g->first = p;

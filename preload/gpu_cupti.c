@@ -14,7 +14,7 @@
 #include "preload/cupti/cupti.h"
 #include "preload/sys.h"
 
-#define MARGIN_NS 20000000u
+#define SOON_NS (SL_CUDA_SLACK_NS + 20000000u)
 
 uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 static struct sl_cuda_guest guest;
@@ -276,20 +276,21 @@ static void *worker(void *unused)
 {
 	uint32_t ms = sl_global.session->cuda_flush_ms, gate = sl_gpu_followed;
 	uint64_t period = (ms ? ms : 1000) * (uint64_t)1000000, next;
-	bool has_ended = false;
+	/* A capture that was over before this thread was there has ended, too. */
+	bool has_ended = true;
 
 	(void)unused;
 	sl_sys2(SYS_prctl, PR_SET_NAME, "[Sightline]");
 	if (!ring_is_ready())
 		return NULL;
 	sl_set_cookie(SL_COOKIE_QUIET);
-	next = sl_mono_ns() + period;
+	next = sl_mono_ns() + (period < SOON_NS ? period : SOON_NS);
 	while (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON &&
 	       guest_pid == sl_proc.pid && !sl_global.restricted) {
 		wait_for_gate(next);
 		sl_gpu_follow();
 		if (gate != __atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED)) {
-			uint64_t soon = sl_mono_ns() + SL_CUDA_SLACK_NS + MARGIN_NS;
+			uint64_t soon = sl_mono_ns() + SOON_NS;
 
 			/* Whoever completes the report waits to hear that everything from before has come. */
 			has_ended |= gate & 1;
