@@ -44,6 +44,7 @@ struct collector {
 	int root_status;    /* wait status, -1 unknown */
 	bool has_unwatched; /* processes without a pidfd */
 	bool is_busy;       /* something came in since the last commit */
+	bool is_attached;   /* to processes that are no children of ours: signals end the collection */
 	bool is_past;       /* what is read is over: no snapshots */
 	bool is_quiet;      /* nobody reads our stderr */
 	bool is_over;       /* the loop shall end */

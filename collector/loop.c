@@ -163,7 +163,7 @@ static void on_signal(struct collector *c)
 				on_child(c);
 			else
 				launch_pass_on(c->child, &si);
-		} else if (c->root_is_gone &&
+		} else if ((c->root_is_gone || c->is_attached) &&
 			   (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP)) {
 			c->is_over = c->was_cut = true;
 		}

@@ -129,6 +129,9 @@ static inline bool model_image_is_over(const struct image *im)
 /* The process has ended. @status: wait status, -1 unknown. */
 void model_exit(struct model *m, struct proc *p, int64_t ns, int status);
 
+/* A process that ran already at @start_ns, which is before the session. Its row is written by model_settle(). */
+void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t start_ns);
+
 /* SL_META_IMAGE and SL_META_EXEC of @im. */
 void model_on_image(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
 void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns);

@@ -134,6 +134,20 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 	m->forks++;
 }
 
+void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t start_ns)
+{
+	struct proc *p = model_get(m, pid, start_ns);
+
+	if (p->is_known || p->exec_ns)
+		return;
+	p->start_ns = start_ns;
+	p->parent_pid = parent_pid;
+	p->has_fork = true;
+	p->exec_ns = start_ns;
+	p->exec_exe = proc_exe(pid);
+	p->exec_command = proc_command_line(pid);
+}
+
 static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 {
 	struct proc *p;

@@ -87,7 +87,7 @@ check 'status leaves nothing behind' sh -c \
 options_of() { # COMMAND KIND...: long names in the table
 	"$BIN" "$1" --completion-data | awk -F '\t' -v kinds=" $2 " '$2 != "-" && index(kinds, " " $5 " ") { print $2 }' | sort -u
 }
-for c in profile stats status recover stop cancel shutdown dump sessions; do
+for c in profile attach stats status recover stop cancel shutdown dump sessions; do
 	page=$TOP/scripts/man/sightline-$c.1
 	sed -n 's/^\.It .*Fl -\([a-z0-9-]*\).*/\1/p' "$page" | sort -u >documented
 	{
