@@ -111,7 +111,7 @@ static int draw_all(struct pass *p, bool files)
 {
 	/* Of the types, only 3 and 4 move bytes; not all calls of theirs do (fflush). */
 	return draw_rows(p, files ? "SELECT startedAt, endedAt, apiCallId, bytesProcessed "
-				    "FROM OSRT_FILE_ACCESS_EVENTS WHERE eventType IO_IN (3, 4)"
+				    "FROM OSRT_FILE_ACCESS_EVENTS WHERE eventType IN (3, 4)"
 				  : "SELECT start, end, nameId, bytesDone FROM OSRT_API "
 				    "WHERE bytesDone IS NOT NULL");
 }
