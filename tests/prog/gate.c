@@ -12,6 +12,8 @@
  *   gate nvtx-fork     a child pops what its parent pushed, and pushes itself
  *   gate cuda NAMES    cudaProfilerStart and Stop, from the library or the function (driver) that gives them
  *   gate cuda-fork     the same, in a child
+ *   gate cuda-seccomp  the same, after the program has asked for a filter of system calls
+ *   gate cuda-vfork    the same, in a vfork child: which is not traced
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -341,6 +343,34 @@ static void cuda_fork(void)
 	cuda("runtime");
 }
 
+static void cuda_seccomp(void)
+{
+	int (*start)(void) = (int (*)(void))find("runtime", "ProfilerStart");
+	int (*stop)(void) = (int (*)(void))find("runtime", "ProfilerStop");
+
+	/* Not that there is such a filter: to ask for one is what counts. */
+	prctl(PR_SET_SECCOMP, 99, 0, 0, 0);
+	errno = 4321;
+	for (int i = 0; i < 3; i++) {
+		start();
+		inside("/closed");
+		stop();
+	}
+}
+
+static void cuda_vfork(void)
+{
+	int (*start)(void) = (int (*)(void))find("runtime", "ProfilerStart");
+	int pid = vfork();
+
+	if (!pid) {
+		start();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	access("/closed", F_OK);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -365,6 +395,10 @@ int main(int argc, char **argv)
 		cuda(argv[2]);
 	else if (!strcmp(what, "cuda-fork"))
 		cuda_fork();
+	else if (!strcmp(what, "cuda-seccomp"))
+		cuda_seccomp();
+	else if (!strcmp(what, "cuda-vfork"))
+		cuda_vfork();
 	else if (strcmp(what, "nothing") != 0)
 		return 2;
 	return 0;

@@ -16,7 +16,8 @@ struct story {
 	uint32_t serial[64]; /* of META_FILE and opened paths */
 	char name[64][64];
 	int names;
-	unsigned images, forks, execs;
+	unsigned images, forks, execs, notes;
+	char note[256];
 };
 
 static void add(struct story *s, const char *format, ...)
@@ -50,6 +51,11 @@ static void tell_meta(struct story *s, const struct record *r)
 	s->images += r->hook == SL_META_IMAGE && r->payload[1] == SL_IMAGE_START;
 	s->forks += r->hook == SL_META_IMAGE && r->payload[1] == SL_IMAGE_FORK;
 	s->execs += r->hook == SL_META_EXEC;
+	if (r->hook == SL_META_NOTE) {
+		s->notes++;
+		snprintf(s->note, sizeof(s->note), "%.*s", (int)(r->payload[1] & 0xffff),
+			 (const char *)&r->payload[2]);
+	}
 	if (r->hook == SL_META_FILE)
 		learn(s, r->payload[0], r->payload + 1);
 }
@@ -244,6 +250,23 @@ static void find_stray(void *to, const struct record *r)
 	s->late++;
 }
 
+static void assert_no_loss(const struct host *h)
+{
+	for (int i = 0; i < h->arenas; i++) {
+		struct sl_arena *a = h->arena[i];
+
+		assert_int_equal(a->unslotted_cnt, 0);
+		for (uint32_t k = 0; k < a->fresh_slot; k++) {
+			const struct sl_agg *agg =
+				(const struct sl_agg *)sl_chunk_at(a, a->slot[k].agg_chunk);
+
+			assert_int_equal(a->slot[k].lost_cnt | a->slot[k].nested_cnt, 0);
+			for (int n = 0; n < SL_HOOK_CNT; n++)
+				assert_int_equal(agg[n].lost_count, 0);
+		}
+	}
+}
+
 static void eight_threads_a_thousand_times(void **state)
 {
 	struct strays s = {0};
@@ -257,6 +280,7 @@ static void eight_threads_a_thousand_times(void **state)
 	s.host = &h;
 	host_records(&h, find_stray, &s);
 	assert_true(s.records > 1000);
+	assert_no_loss(&h);
 	print_message("%lu records, %lu of them a little late\n", (unsigned long)s.records,
 		      (unsigned long)s.late);
 	host_end(&h);
@@ -458,6 +482,33 @@ static void nobody_answers(void **state)
 	s = story_of(&h);
 	assert_string_equal(s.text, "");
 	assert_string_equal(asked(&h), "+0-0");
+	/* Which the user is told, once. */
+	assert_int_equal(s.notes, 1);
+	assert_non_null(strstr(s.note, "does not answer"));
+	host_end(&h);
+}
+
+static void nobody_asks_behind_a_filter(void **state)
+{
+	struct host h;
+	struct story s = run(&h, by_cuda(0), "cuda-seccomp", NULL);
+
+	(void)state;
+	assert_string_equal(s.text, "");
+	assert_string_equal(asked(&h), "");
+	assert_int_equal(s.notes, 1);
+	assert_non_null(strstr(s.note, "seccomp"));
+	host_end(&h);
+}
+
+static void nobody_asks_in_a_vfork_child(void **state)
+{
+	struct host h;
+	struct story s = run(&h, by_cuda(0), "cuda-vfork", NULL);
+
+	(void)state;
+	assert_string_equal(s.text, "");
+	assert_string_equal(asked(&h), "");
 	host_end(&h);
 }
 
@@ -481,6 +532,8 @@ int main(void)
 		cmocka_unit_test(cuda_profiler),
 		cmocka_unit_test(cuda_profiler_of_several_processes),
 		cmocka_unit_test(nobody_answers),
+		cmocka_unit_test(nobody_asks_behind_a_filter),
+		cmocka_unit_test(nobody_asks_in_a_vfork_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
