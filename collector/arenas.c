@@ -102,6 +102,13 @@ struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, u
 	return model_image_new(as->model, a, number, pid, ns_pid, clock_map_ns(as->clock, born));
 }
 
+void arena_thread_free(struct thread *t)
+{
+	live_thread_free(t);
+	free(t->past);
+	free(t);
+}
+
 void arena_detach(struct arenas *as, struct arena *a)
 {
 	struct arena **at = &as->first;
@@ -123,8 +130,7 @@ void arena_detach(struct arenas *as, struct arena *a)
 	}
 	for (uint32_t i = 0; i < a->threads; i++) {
 		if (a->thread[i])
-			live_thread_free(a->thread[i]);
-		free(a->thread[i]);
+			arena_thread_free(a->thread[i]);
 	}
 	free(a->thread);
 	free(a->spent);

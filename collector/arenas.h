@@ -34,6 +34,7 @@ struct thread {
 	sl_ref chunk; /* where reading goes on */
 	uint32_t pos;
 	uint32_t seq;      /* of chunk */
+	struct agg_past *past; /* flight_totals.h; NULL none */
 	struct place watched; /* up to here triggers have seen it (trigger_watch.h) */
 	bool has_moved;    /* since the last commit */
 	bool is_over;      /* gone, drained, written: the slot can be given back after the commit */
@@ -134,6 +135,8 @@ struct arenas {
 struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
 			   uint32_t claimed_pid);
 void arena_detach(struct arenas *as, struct arena *a);
+
+void arena_thread_free(struct thread *t);
 
 /* Notes that @chunk of the thread in @slot has been read and goes back after the commit. False: no memory. */
 bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);

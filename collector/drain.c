@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/flight_totals.h"
 #include "collector/pidns.h"
 #include "collector/gpu.h"
 #include "collector/nvtx.h"
@@ -328,11 +329,18 @@ static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
 static void write_totals(struct arenas *as, struct thread *t, const struct sl_agg *agg)
 {
 	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++) {
-		const struct sl_agg *g = &agg[hook];
-		uint64_t count = __atomic_load_n(&g->count, __ATOMIC_ACQUIRE);
+		uint64_t count = __atomic_load_n(&agg[hook].count, __ATOMIC_ACQUIRE);
+		struct sl_agg copy, *g = &copy;
 		struct db_total total;
 
-		if ((!count && !g->lost_count) || as->model->no_osrt)
+		if ((!count && !agg[hook].lost_count) || as->model->no_osrt)
+			continue;
+		copy = agg[hook];
+		copy.count = count;
+		if (t->past && as->windows && as->windows->cnt)
+			flight_totals_since(t, as->windows->list[0].from_mono, hook, g);
+		count = g->count;
+		if (!count && !g->lost_count)
 			continue;
 		total = (struct db_total){
 			.global_tid = t->global_tid,

@@ -14,12 +14,14 @@
 #include "collector/cmd.h"
 #include "collector/collect.h"
 #include "collector/flight_sched.h"
+#include "collector/flight_totals.h"
 #include "collector/trigger_watch.h"
 
 #define SECOND_NS   INT64_C(1000000000)
 #define SETTLE_NS   2000000ll            /* switches are told so late (sched.h) */
 #define EDGE_NS     1000000ll            /* of a window before what has to be in it */
 #define CRASH_NS    100000000ll          /* so long others may end with it */
+#define TOTALS_NS   50000000ll           /* between two notes of totals, at least */
 #define RESIDENT_NS SECOND_NS            /* between two looks at what memory there is */
 #define WATCH_NS    20000000ll           /* triggers look so often */
 #define REST_NS     200000000ll          /* without triggers */
@@ -65,7 +67,7 @@ struct flight {
 	struct trigger_watch *watch;
 	struct flight_sched sched;
 	struct flight_ages ages; /* scratch */
-	int64_t resident_at;
+	int64_t resident_at, totals_at;
 	int64_t stop; /* --duration, CLOCK_MONOTONIC; 0 none */
 	struct wish wish, running;
 	uint64_t to;    /* ticks: end of the window that is being written */
@@ -290,6 +292,17 @@ static uint64_t too_much(struct collector *c)
 	return used > limit ? used - limit : 0;
 }
 
+static void note_totals(struct collector *c)
+{
+	struct flight *f = c->flight;
+	int64_t now = mono_now();
+
+	if (now - f->totals_at < f->ns / FLIGHT_TOTALS || now - f->totals_at < TOTALS_NS)
+		return;
+	f->totals_at = now;
+	flight_totals_note(&c->arenas, now);
+}
+
 /* Moves the moment on before which things are let go. */
 static void let_go(struct collector *c)
 {
@@ -316,6 +329,7 @@ static void let_go(struct collector *c)
 		}
 	}
 	flight_sched_forget(&f->sched, as->hold);
+	note_totals(c);
 }
 
 /* Chunks that came back from one program are no use to another. */
@@ -498,7 +512,9 @@ void flight_contents(struct collector *c)
 	number(c, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->running_whole);
 	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_LIMIT", limit_words[f->running_limit]);
 	number(c, "SL_CAPTURE_FLIGHT_SIZE", (int64_t)f->bytes);
-	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_TOTALS", "since the threads began");
+	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_TOTALS",
+			"from up to an eighth of the time asked for before the report's beginning; "
+			"shortest and longest: since the thread began");
 	trigger_time(f->running_whole, whole, sizeof(whole));
 	if (f->running_limit == LIMIT_MEMORY)
 		notes_say(c, 2,

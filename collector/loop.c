@@ -180,7 +180,7 @@ static void on_proc(struct collector *c, struct proc *p)
 		on_child(c);
 	} else {
 		collect_now(c);
-		model_exit(&c->model, p, c->now, -1);
+		model_exit(&c->model, p, c->now, proc_exit_status(p->pid, p->pidfd));
 	}
 	if (p->pid == c->root)
 		c->root_is_gone = true;

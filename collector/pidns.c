@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define COMMAND_MAX 4096
@@ -246,4 +247,47 @@ bool proc_thread_lives(uint32_t pid, uint32_t tid)
 	/* A main thread that left by pthread_exit, or a process not waited for: a zombie still answers. */
 	state = state_of(pid, tid);
 	return state != 'Z' && state != 'X';
+}
+
+/* The first part of the kernel's struct pidfd_info: headers of distributions are older than the kernels that have it. */
+struct exit_info {
+	uint64_t mask, cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+_Static_assert(sizeof(struct exit_info) == 64, "PIDFD_INFO_SIZE_VER0");
+#define GET_INFO  _IOWR(0xff, 11, struct exit_info)
+#define INFO_EXIT 8u
+
+/* The last field of /proc/PID/stat of a zombie. */
+static int zombie_status(uint32_t pid)
+{
+	char path[32], text[1024];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	text[strcspn(text, "\n")] = 0;
+	if (!strstr(text, ") Z ") || !strrchr(text, ' '))
+		return -1;
+	return (int)strtol(strrchr(text, ' ') + 1, NULL, 10);
+}
+
+int proc_exit_status(uint32_t pid, int pidfd)
+{
+	struct exit_info info = {.mask = INFO_EXIT};
+	int status = zombie_status(pid);
+
+	/* 0 it says as well where we may not know. */
+	if (status > 0)
+		return status;
+	if (ioctl(pidfd, GET_INFO, &info) < 0 || !(info.mask & INFO_EXIT))
+		return -1;
+	return info.exit_code;
 }

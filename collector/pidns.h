@@ -25,4 +25,10 @@ uint32_t proc_parent(uint32_t pid);
 /* Is there such a thread that is not a zombie's remainder? */
 bool proc_thread_lives(uint32_t pid, uint32_t tid);
 
+/*
+ * Wait status of process @pid, which has ended, and is waited for or (Linux 6.15, by @pidfd) was; -1: not known. Neither
+ * takes it from its parent.
+ */
+int proc_exit_status(uint32_t pid, int pidfd);
+
 #endif

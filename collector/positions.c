@@ -213,8 +213,7 @@ static void free_slot(struct arena *a, uint32_t idx, struct thread *t)
 	if (first - 1 < SL_CHUNK_CNT)
 		give_back(m, first);
 	t->image->threads--;
-	live_thread_free(t);
-	free(t);
+	arena_thread_free(t);
 	a->thread[idx] = NULL;
 	__atomic_store_n(&slot->state, SL_SLOT_FREE, __ATOMIC_RELEASE);
 	sl_stack_push(&m->free_slots, m->slot_link, idx + 1);
@@ -248,8 +247,7 @@ static void release_arena(struct arena *a)
 			freed = true;
 		} else if (t->is_over) {
 			t->image->threads--;
-			live_thread_free(t);
-			free(t);
+			arena_thread_free(t);
 			a->thread[i] = NULL;
 		}
 	}

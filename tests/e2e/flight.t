@@ -60,6 +60,9 @@ check 'the last second of the child' whole
 is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'and which it was'
 is "$(ask "SELECT count(*) FROM SL_PROCESS_TREE WHERE exitStatus & 127 = 11")" 1 'it is among the processes, with its end'
 
+fly notold --cpuctxsw=none -- "$P" 2 2.2 20 child-segv
+is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'also where the kernel tells nothing of its own accord'
+
 fly python -- "$PY" -c 'import os, time
 t = time.time()
 while time.time() - t < 1.5:
@@ -89,6 +92,9 @@ is $? 0 'steps, one of which takes long'
 check 'the slow one' sh -c 'case $1 in "trigger '"'nvtx:step > 3x median'"': step took "*) ;; *) exit 1 ;; esac' x "$(meta REASON)"
 is "$(ask "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'step' AND end - start > 50e6")" 1 'and it is whole'
 check 'later ones were too soon for a report of their own' grep -q 'further reason' "$W/err"
+fly totals --osrt-threshold=1000000 -- "$P" 1 4 20 exit3
+is "$(ask "SELECT CASE WHEN sum(count) BETWEEN 0.2 * $(cut -d' ' -f2 "$W/out") AND 0.5 * $(cut -d' ' -f2 "$W/out") THEN 'about a quarter' ELSE sum(count) END
+	FROM SL_OSRT_TOTALS JOIN StringIds ON id = nameId WHERE value = 'pread'")" 'about a quarter' 'totals of short calls are about those of the window'
 fly ends --trigger=exit -- "$P" 1 0.3 20 ok
 check 'a report at the end, if one is asked for' whole
 is "$(meta LIMIT)" start 'of the whole run, as it was shorter'
