@@ -58,7 +58,7 @@ static const struct opt opts[] = {
 	 &ask.cpuctxsw, &ask.has_cpuctxsw},
 	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
 	 "system calls of process-tree or none (default: none). Each\n"
-	 "costs the program about 0.2 us",
+	 "costs the program about 0.3 us",
 	 &ask.syscall, &ask.has_syscall},
 	{0, "syscall-threshold", OPT_INT, "0:1000000000000", "NS",
 	 "shorter ones get no row of their own; they are counted exactly,\n"

@@ -1,6 +1,7 @@
 """parts.py - the parts of the benchmark: each measures one thing and adds rows to the table."""
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from stats_part import part_stats
 from step_part import part_step
 from toggle_part import part_toggle
 from top_part import part_top
-from tracers import Broken, counts, has_table, none, ours, shim, sqlite, usable_peers, without_collector
+from tracers import Broken, Run, counts, has_table, none, ours, shim, sqlite, usable_peers, without_collector
 
 FLOOD = int(os.environ.get("FLOOD", "20000000"))
 FILES = int(os.environ.get("FILES", "20000"))
@@ -291,6 +292,35 @@ def part_ctxsw(bench, table):
     table.add("a context switch: rows, and lost", float(got["rows"]), float(got["lost"]), "lost", ratio=0.0)
 
 
+def part_syscall(bench, table):
+    """System calls seen by the kernel: what one costs the program, against what strace makes of it."""
+    if os.geteuid():
+        print("skipped syscall: needs root", file=sys.stderr)
+        return
+
+    def strace(bench_, argv):
+        figures, usage, wall = bench_.command(["strace", "-f", "-o", "/dev/null"] + argv)
+        return Run(figures, None, None, usage, wall)
+
+    def rows_of(count):
+        report = os.path.join(bench.tmp, "ours.sqlite")
+        rows = sqlite(report, "SELECT count(*) FROM SYSCALL JOIN StringIds ON id = nameId WHERE value = 'pread64'")[0][0]
+        if has_table(report, "SL_SYSCALL_TOTALS"):
+            rows += sqlite(report, "SELECT total(count) FROM SL_SYSCALL_TOTALS JOIN StringIds ON id = nameId"
+                                   " WHERE value = 'pread64'")[0][0]
+        expect("system calls recorded", int(rows), count)
+
+    options = ("-t", "none", "--cpuctxsw=none", "--syscall=process-tree")
+    for label, threshold in ("with a row", 0), ("below the threshold", 1000000000):
+        runs = interleave(bench, {"base": none, "ours": ours(*options, "--syscall-threshold=%d" % threshold, function=None)},
+                          [bench.bin("calls"), "1000000", "1", "20", "30"], check=lambda name, r: name == "ours" and rows_of(1000000))
+        cost, reference = over(runs, "ours", "base"), None
+        if threshold == 0 and shutil.which("strace"):
+            slow = interleave(bench, {"base": none, "strace": strace}, [bench.bin("calls"), "20000", "1", "1"], rounds=3)
+            reference = over(slow, "strace", "base", WALL)
+        table.add("a system call %s: over untraced" % label, cost, reference, "strace", "ns", "<= 0.05" if reference else None)
+
+
 def part_bytes(bench, table):
     run = bench.command([bench.bin("fake_session"), "-q", "8192", bench.library, bench.bin("calls"), "1000000", "1"])
     records, size, lost = run[0][-1]
@@ -306,4 +336,4 @@ def part_bytes(bench, table):
 
 
 PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
-         "start": part_start, "ctxsw": part_ctxsw, "bytes": part_bytes, "toggle": part_toggle, "export": part_export, "stats": part_stats, "top": part_top}
+         "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes, "toggle": part_toggle, "export": part_export, "stats": part_stats, "top": part_top}
