@@ -308,7 +308,8 @@ def part_syscall(bench, table):
         if has_table(report, "SL_SYSCALL_TOTALS"):
             rows += sqlite(report, "SELECT total(count) FROM SL_SYSCALL_TOTALS JOIN StringIds ON id = nameId"
                                    " WHERE value = 'pread64'")[0][0]
-        expect("system calls recorded", int(rows), count)
+        if not count <= rows <= count + 10:  # the dynamic linker makes some, too
+            raise Broken("system calls recorded: %d, not %d" % (rows, count))
 
     options = ("-t", "none", "--cpuctxsw=none", "--syscall=process-tree")
     for label, threshold in ("with a row", 0), ("below the threshold", 1000000000):

@@ -1,7 +1,7 @@
 #!/bin/sh
 # sightline attach: what the kernel saw of processes that ran already, compared with what it counted for them and with
 # what they know to have done. Nothing is done to them.
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2086,SC2317
 . tests/lib.sh
 
 cat >target.py <<'END'
@@ -45,9 +45,6 @@ for t in threads: t.join()
 sys.exit(5)
 END
 mkfifo go
-ends() { # PID: waits until it is gone
-	wait_for 20 sh -c "! kill -0 $1"
-}
 attach() { # NAME OPTION...: in the background; its number is $A
 	R=$W/$1.sqlite
 	attach_to=$1
