@@ -115,6 +115,14 @@ END
 cat >late.py <<'END'
 def lazy(): pass
 END
+cat >deep.py <<'END'
+def step(i): return step(i + 1)
+def after(): pass
+for _ in range(3):
+    try: step(0)
+    except RecursionError: print("limit")
+after()
+END
 steps=train:step,impl:helper,impl:doubled,impl:cached,impl:generate,impl:doc_only,impl:make,train:Model.fwd,impl:Model.__init__,impl:Model.prop
 steps=$steps,impl:Model.Inner.stat,impl:Model.Inner.cls,__main__:Trainer.step,train:Trainer.astep,train:Trainer.agen,train:outer.inner,late:lazy,math:floor,only:compiled,train:decorated
 want='59|__main__:Trainer.step|4|4
@@ -157,6 +165,10 @@ for p in $pythons; do
 	done
 	mkdir -p app && printf 'def go(i): return i\nprint([go(i) for i in range(3)])\n' >app/__main__.py
 	(cd app && "$p" -m zipfile -c ../app.pyz __main__.py)
+	opts=--python-step=deep:step,deep:after
+	twice "$v recursion" "$p" deep.py
+	is "$(q "$R" "SELECT sum(value LIKE '%step') > 2900, count(end) = count(*), max(CASE WHEN value LIKE '%step' THEN end END) < max(CASE WHEN value LIKE '%after' THEN start END)
+		FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType = 59")" '1|1|1' "$v: down to the limit of recursion, and all the way back"
 	opts=--python-step=__main__:go
 	for how in app app.pyz; do
 		twice "$v $how" "$p" $how
