@@ -66,7 +66,9 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
 	set_gate(c, true);
 	now = moment(c);
-	if (c->sched && !c->options->capture.flight_ns)
+	/* `start` may have said to leave switches out. */
+	if (c->sched && !c->options->capture.flight_ns &&
+	    (c->options->cpuctxsw != SCHED_MODE_NONE || c->options->syscalls))
 		sched_resume(c->sched, (uint64_t)now.mono);
 	return now;
 }

@@ -16,11 +16,13 @@
 
 #include "collector/cmd.h"
 #include "collector/daemon.h"
+#include "collector/hotkey.h"
 #include "collector/launch.h"
 #include "collector/run_command.h"
 #include "collector/sessions.h"
 
 #define ANSWER_MS 20000
+#define KEY_MS    100 /* between two looks at the terminal */
 
 static void add_word(void *to, const char *word)
 {
@@ -113,6 +115,8 @@ struct watch {
 	int status;
 	struct command end;
 	int end_err;
+	const char *dir;
+	struct hotkey key; /* the terminal is ours, not the collector's */
 };
 
 static void on_child(struct watch *w)
@@ -124,6 +128,7 @@ static void on_child(struct watch *w)
 			w->status = status;
 			w->has_ended = true;
 		} else if (launch_stops_us(w->program, WSTOPSIG(status))) {
+			hotkey_yield(&w->key);
 			launch_stop_as(WSTOPSIG(status));
 		}
 	}
@@ -143,28 +148,55 @@ static void on_signals(struct watch *w)
 	}
 }
 
+/* The last word of the session, or that there is a key to be taken now ("": not any more). */
 static void on_session(struct watch *w)
 {
 	w->end_err = command_receive(w->session, &w->end, 0);
 	if (w->end_err == -ETIMEDOUT || w->end_err == -EAGAIN)
 		return;
+	if (!w->end_err && w->end.cnt == 2 && strcmp(w->end.word[0], "hotkey") == 0) {
+		hotkey_close(&w->key);
+		if (w->end.word[1][0])
+			hotkey_open(&w->key, w->end.word[1]);
+		return;
+	}
 	close(w->session);
 	w->session = -1;
+	hotkey_close(&w->key);
+}
+
+static void on_key(struct watch *w)
+{
+	static struct command p;
+
+	for (int n = hotkey_read(&w->key); n > 0; n--) {
+		command_begin(&p);
+		command_add(&p, "toggle");
+		command_ask(w->dir, geteuid(), &p, ANSWER_MS);
+	}
 }
 
 static void wait_for_both(struct watch *w)
 {
 	while (!w->is_weary && (!w->has_ended || w->session >= 0)) {
-		struct pollfd p[2] = {{.fd = w->signals, .events = POLLIN},
-				      {.fd = w->session, .events = POLLIN}};
+		struct pollfd p[3] = {{.fd = w->signals, .events = POLLIN},
+				      {.fd = w->session, .events = POLLIN},
+				      {.fd = hotkey_fd(&w->key), .events = POLLIN}};
 
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			return;
+		if (poll(p, 3, w->key.is_open ? KEY_MS : -1) < 0 && errno != EINTR)
+			break;
 		if (p[0].revents)
 			on_signals(w);
 		if (p[1].revents)
 			on_session(w);
+		if (p[2].revents)
+			on_key(w);
+		if (w->has_ended)
+			hotkey_close(&w->key);
+		else
+			hotkey_look(&w->key, w->program);
 	}
+	hotkey_close(&w->key);
 }
 
 /* What became of the session. */
@@ -182,8 +214,7 @@ static void say_end(struct watch *w, const char *name)
 	} else if (command_status(&w->end) != 0) {
 		sl_warn("%s", w->end.cnt == 2 ? w->end.word[1] : "the session failed");
 	} else {
-		for (char *path = strtok(w->end.word[1], "\n"); path; path = strtok(NULL, "\n"))
-			sl_warn("report: %s", path);
+		say_reports(w->end.word[1]);
 	}
 }
 
@@ -231,6 +262,7 @@ static int run(const struct profile_options *o, const struct session_entry *e, c
 		return status;
 	}
 	w.program = l.pid;
+	w.dir = dir;
 	w.signals = launch_signals();
 	w.session = ask_for_end(dir);
 	w.end_err = w.session < 0 ? -ECONNRESET : 0;

@@ -117,7 +117,7 @@ static int end_program(struct collector *c, int sig)
 	return status;
 }
 
-static int run_stats(const char *report)
+int print_stats(const char *report)
 {
 	char stats[] = "stats", *argv[] = {stats, (char *)(uintptr_t)report, NULL};
 
@@ -175,7 +175,8 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	keeper = keeper_start();
 	/* The flight recorder's have their names when there is a reason for them. */
 	report = o->capture.flight_ns ? NULL : choose_report(o, l.pid);
-	if ((!report && !o->capture.flight_ns) || open_collection(&c, o, preload, report, keeper) != 0) {
+	if ((!report && !o->capture.flight_ns) ||
+	    open_collection(&c, o, preload, report, keeper) != 0) {
 		launch_cancel(&l);
 		free(report);
 		return SL_EXIT_FAIL;
@@ -199,7 +200,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	for (size_t i = 0; i < c.capture.reports; i++) {
 		sl_warn("report: %s", c.capture.report[i]);
 		if (o->stats)
-			run_stats(c.capture.report[i]);
+			print_stats(c.capture.report[i]);
 	}
 	capture_release(&c);
 	free(report);

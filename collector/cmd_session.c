@@ -4,15 +4,23 @@
 
 #include "collector/cmd.h"
 #include "collector/profile_options.h"
+#include "collector/run_command.h"
 #include "collector/sessions.h"
 
 #define QUICK_MS 20000
 
-/* What `report: ` stands before: a path per line. */
-static void say_reports(char *paths)
+void say_reports(char *lines)
 {
-	for (char *path = strtok(paths, "\n"); path; path = strtok(NULL, "\n"))
-		sl_warn("report: %s", path);
+	char *report = NULL, *rest = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (strcmp(line, "--stats") == 0) {
+			print_stats(report);
+			continue;
+		}
+		report = line;
+		sl_warn("report: %s", report);
+	}
 }
 
 /* Options are read, nothing may follow: asks, and says what was answered. */

@@ -5,6 +5,7 @@
  * hangs up. Both are words, a NUL after each, COMMAND_VERSION first:
  *   question   VERSION VERB ARGUMENT...
  *   answer     VERSION STATUS TEXT      an exit status of a command, and what it says; lines of key=value for "status"
+ * To "wait" the answer comes when the session ends; before it, "hotkey" KEY may come ("": none any more).
  * A packet is whole or it is refused: there is nothing to resume.
  */
 #ifndef SL_COMMAND_H

@@ -134,6 +134,16 @@ void control_keep(struct control *k, int client, int waits_for, const char *what
 	cl->what = what ? strdup(what) : NULL;
 }
 
+void control_tell(struct control *k, int waits_for, const char *what, const char *text)
+{
+	command_begin(&k->reply);
+	command_add(&k->reply, what);
+	command_add(&k->reply, text);
+	for (int i = 0; k->is_open && i < CONTROL_CLIENTS; i++)
+		if (k->client[i].fd >= 0 && k->client[i].waits_for == waits_for)
+			command_send(k->client[i].fd, &k->reply);
+}
+
 int control_take(struct control *k, int client)
 {
 	struct control_client *cl = &k->client[client];

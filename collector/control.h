@@ -56,6 +56,8 @@ void control_close(struct control *k);
 void control_answer(struct control *k, int client, int status, const char *text);
 /* Lets it wait for @waits_for (not 0) and @what, which is copied; NULL: anything. */
 void control_keep(struct control *k, int client, int waits_for, const char *what);
+/* Says something to all that wait for it, who go on waiting: two words. */
+void control_tell(struct control *k, int waits_for, const char *what, const char *text);
 /* Its socket, for the caller to answer and close; it is no client any more. */
 int control_take(struct control *k, int client);
 /* Answers all that wait for it (@what NULL: whatever they wait for). How many. */

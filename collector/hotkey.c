@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,7 +90,7 @@ static bool is_terminal(pid_t pid, unsigned long fd, dev_t tty)
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%lu", (int)pid, fd);
 	return stat(path, &st) == 0 && S_ISCHR(st.st_mode) &&
-	       (st.st_rdev == tty || st.st_rdev == 0x500 /* /dev/tty */);
+	       (st.st_rdev == tty || st.st_rdev == makedev(5, 0) /* /dev/tty */);
 }
 
 static bool read_text(const char *path, char *text, size_t size)
@@ -149,9 +150,12 @@ static bool tree_reads(pid_t pid, dev_t tty, int *left)
 static bool program_reads(const struct hotkey *h, pid_t program)
 {
 	int left = TREE_MOST;
-	struct stat st;
+	unsigned number; /* of the terminal itself: /dev/tty has one of its own */
 
-	return fstat(h->tty, &st) < 0 || tree_reads(program, st.st_rdev, &left);
+	return ioctl(h->tty, TIOCGDEV, &number) < 0 ||
+	       tree_reads(program,
+			  makedev(number >> 8 & 0xfff, (number & 0xff) | (number >> 12 & 0xfff00)),
+			  &left);
 }
 
 /* ---- the terminal ---- */
@@ -163,7 +167,7 @@ static void on_crash(int sig)
 {
 	if (taken && taken->has_taken)
 		tcsetattr(taken->tty, TCSANOW, &taken->theirs);
-	(void)sig; /* SA_RESETHAND: it strikes again */
+	raise(sig); /* as it would have been: SA_RESETHAND */
 }
 
 static void watch_crashes(bool on)

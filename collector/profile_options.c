@@ -599,50 +599,63 @@ static char **keep_words(char **words, int *cnt)
 	return k->word;
 }
 
-/* Each `start` begins anew: what the one before had said of its collection is as it was before the first. */
-static void forget_start(void)
+static int add_words(enum option_side side, int cnt, char **words)
 {
-	int mask = 0;
+	int rc;
 
-	if (!raw_base.side) {
+	raw.side = side;
+	raw.is_more = true;
+	raw.capture.start_later = false;
+	raw.is_joined |= side == OPTIONS_LAUNCH;
+	rc = opt_parse(table_now(), cnt, words, side_now()->cmd);
+	return rc < 0 || rc < cnt ? -SL_EXIT_USAGE : 0;
+}
+
+/*
+ * Each `start` begins anew, from what held before the first one. What launch says afterwards (lobby.h) belongs to
+ * that, too.
+ */
+static int add_over_base(enum option_side side, int cnt, char **words)
+{
+	__typeof__(raw) with_start = raw;
+	int rc;
+
+	if (side == OPTIONS_START) {
+		if (raw_base.side)
+			raw = raw_base;
+		else
+			raw_base = raw;
+	} else if (raw_base.side) {
+		raw = raw_base;
+		rc = add_words(side, cnt, words);
+		if (rc < 0)
+			return rc;
 		raw_base = raw;
-		return;
+		raw = with_start;
 	}
-	for (const struct opt *o = all_options; o < all_options + OPTION_CNT - 1; o++) {
-		size_t at = (size_t)((const char *)o->target - (const char *)&raw);
-
-		if (o->kind == OPT_GROUP && !o->help)
-			mask = o->short_name;
-		else if (o->target && mask & OPTIONS_START && !(mask & OPTIONS_LAUNCH))
-			memcpy((char *)&raw + at, (const char *)&raw_base + at,
-			       o->kind == OPT_BOOL || o->kind == OPT_FLAG ? sizeof(bool)
-			       : o->kind == OPT_INT                       ? sizeof(int64_t)
-									  : sizeof(char *));
-	}
+	return add_words(side, cnt, words);
 }
 
 int profile_options_add(struct profile_options *options, enum option_side side, char **words)
 {
 	struct profile_options settled = *options;
-	__typeof__(raw) before = raw;
+	__typeof__(raw) before, base_before = raw_base;
 	int cnt, rc = -SL_EXIT_USAGE;
 	char **kept;
 
 	if (!raw.side)
 		raw_init(side);
-	raw.is_joined |= side == OPTIONS_LAUNCH || raw.side == OPTIONS_PROFILE;
+	before = raw;
+	raw.is_joined |= raw.side == OPTIONS_PROFILE;
 	raw.side = side;
-	raw.is_more = true;
-	if (side == OPTIONS_START)
-		forget_start();
-	raw.capture.start_later = false;
 	kept = keep_words(words, &cnt);
 	if (kept)
-		rc = opt_parse(table_now(), cnt, kept, side_now()->cmd);
-	if (rc >= 0)
-		rc = rc < cnt ? -SL_EXIT_USAGE : settle(&settled);
+		rc = add_over_base(side, cnt, kept);
+	if (rc == 0)
+		rc = settle(&settled);
 	if (rc < 0) {
 		raw = before;
+		raw_base = base_before;
 		return -SL_EXIT_USAGE;
 	}
 	*options = settled;

@@ -12,6 +12,10 @@ struct collector;
 int program_not_found(const char *name);
 /* Stops recording and sends @sig (0: none) to what still runs. */
 void end_tree(struct collector *c, int sig);
+/* A line each for what a collector names as complete; "--stats" below one asks for its tables. */
+void say_reports(char *lines);
+/* The default tables. */
+int print_stats(const char *report);
 void raise_descriptor_limit(void);
 /* malloc'd */
 char *absolute_path(const char *path);

@@ -87,8 +87,7 @@ static void do_status(struct collector *c, int client, char **word)
 	put_line(f, "report", capture_is_on(c) ? c->report : "");
 	fprintf(f, "reports=%u\nlost=%llu\nrefused=%u\nnonsense=%u\n", st->report_cnt,
 		(unsigned long long)lost_so_far(c), st->control.refused, st->control.nonsense);
-	fprintf(f, "hotkey=%s\n",
-		st->options->capture.by_hotkey ? st->options->capture.hotkey : "");
+	put_line(f, "hotkey", st->options->capture.by_hotkey ? st->options->capture.hotkey : "");
 	if (fclose(f) == 0)
 		control_answer(&st->control, client, 0, text);
 	else
@@ -279,17 +278,38 @@ static void do_dump(struct collector *c, int client, char **word)
 		       "session '%s' is ending: nothing is dumped any more", c->steer.name);
 }
 
+static bool key_counts(const struct collector *c)
+{
+	const struct steer *st = &c->steer;
+
+	return st->is_armed && st->options->capture.by_hotkey && c->capture.state != CAPTURE_OVER &&
+	       !c->root_is_gone;
+}
+
+/* `launch` has the terminal: it takes the key for us. */
+static void tell_key(struct collector *c)
+{
+	struct steer *st = &c->steer;
+
+	if (!st->options || st->has_told_key == key_counts(c))
+		return;
+	st->has_told_key = !st->has_told_key;
+	control_tell(&st->control, WAITS_END, "hotkey",
+		     st->has_told_key ? st->options->capture.hotkey : "");
+}
+
 static void do_wait(struct collector *c, int client, char **word)
 {
 	(void)word;
 	control_keep(&c->steer.control, client, WAITS_END, NULL);
+	c->steer.has_told_key = false;
+	tell_key(c);
 }
 
 static void do_toggle(struct collector *c, int client, char **word)
 {
 	(void)word;
-	if (c->steer.options->capture.by_hotkey)
-		steer_toggle(c);
+	steer_toggle(c);
 	answer(c, client, 0, "%s", "");
 }
 
@@ -329,6 +349,8 @@ static void begin_by_key(struct collector *c)
 
 void steer_toggle(struct collector *c)
 {
+	if (!key_counts(c))
+		return;
 	if (capture_is_on(c))
 		capture_end(c, CAPTURE_SOURCE_HOTKEY);
 	else
@@ -354,6 +376,7 @@ void steer_tick(struct collector *c)
 {
 	struct steer *st = &c->steer;
 
+	tell_key(c);
 	if (!st->hotkey.is_open)
 		return;
 	if (!c->root_is_gone) {
@@ -393,12 +416,12 @@ bool steer_signal(struct collector *c, int sig)
 
 	if (sig == SIGUSR2 && o->flight_ns)
 		flight_dump(c, "SIGUSR2", NULL, false);
-	else if (sig == SIGUSR1 && o->by_hotkey)
-		begin_by_key(c);
-	else if (sig == SIGUSR2 && o->by_hotkey)
-		capture_end(c, CAPTURE_SOURCE_HOTKEY);
-	else
+	else if (!o->by_hotkey || (sig != SIGUSR1 && sig != SIGUSR2))
 		return false;
+	else if (key_counts(c) && sig == SIGUSR1)
+		begin_by_key(c);
+	else if (key_counts(c))
+		capture_end(c, CAPTURE_SOURCE_HOTKEY);
 	return true;
 }
 
@@ -452,7 +475,9 @@ void steer_began(struct collector *c)
 {
 	const char *command = c->steer.options ? c->steer.options->after_start : NULL;
 
-	c->steer.is_armed = false;
+	/* A range may come again, a delay is over once. */
+	if (!c->options->capture.by && !c->options->capture.by_hotkey)
+		c->steer.is_armed = false;
 	if (command)
 		callback_run(command, "after-collection-start", c->steer.name, c->report);
 }
@@ -493,8 +518,9 @@ void steer_report(void *to, const char *report, int err)
 		return;
 	}
 	st->report_cnt++;
-	if (!control_answer_kept(&st->control, WAITS_REPORT, report, 0, report))
-		remember(st, report);
+	snprintf(text, sizeof(text), "%s%s", report, st->options->stats ? "\n--stats" : "");
+	if (!control_answer_kept(&st->control, WAITS_REPORT, report, 0, text))
+		remember(st, text);
 	if (st->options->after_report)
 		callback_run(st->options->after_report, "after-report-ready", st->name, report);
 }

@@ -25,6 +25,7 @@ struct steer {
 	char name[SESSION_NAME_MAX];
 	int64_t since_s;     /* CLOCK_REALTIME, when the session began */
 	bool is_armed;       /* something other than a command begins the next capture */
+	bool has_told_key;   /* whoever waits for the end knows of the hotkey */
 	bool has_shut_down;  /* by a command: */
 	int kill_signal;     /* its --kill */
 	uint32_t report_cnt; /* complete ones */

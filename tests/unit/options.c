@@ -546,6 +546,20 @@ static void options_travel(void **state)
 	/* Each `start` begins anew; what launch had said holds. */
 	assert_int_equal(there.duration_s, 0);
 	assert_null(there.after_report);
+	assert_string_equal(there.capture.hotkey, "F12");
+	/* Launch may come after start, and what it says holds for later ones. */
+	assert_int_equal(profile_options_add(&there, OPTIONS_LAUNCH,
+					     (char *[]){(char *)"--hotkey-capture=x", NULL}),
+			 0);
+	assert_int_equal(profile_options_add(&there, OPTIONS_START,
+					     (char *[]){(char *)"--hotkey-capture=y",
+							(char *)"--cpuctxsw=none", NULL}),
+			 0);
+	assert_string_equal(there.capture.hotkey, "y");
+	assert_int_equal(there.cpuctxsw, SCHED_MODE_NONE);
+	assert_int_equal(profile_options_add(&there, OPTIONS_START, (char *[]){NULL}), 0);
+	assert_string_equal(there.capture.hotkey, "x");
+	assert_int_equal(there.cpuctxsw, SCHED_MODE_TREE);
 	assert_int_equal(there.trace, SL_TRACE_NVTX);
 }
 
