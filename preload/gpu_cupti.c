@@ -277,14 +277,14 @@ static void *worker(void *unused)
 	uint32_t ms = sl_global.session->cuda_flush_ms, gate = sl_gpu_followed;
 	uint64_t period = (ms ? ms : 1000) * (uint64_t)1000000, next;
 	/* A capture that was over before this thread was there has ended, too. */
-	bool has_ended = true;
+	bool has_ended = !(gate & 1);
 
 	(void)unused;
 	sl_sys2(SYS_prctl, PR_SET_NAME, "[Sightline]");
 	if (!ring_is_ready())
 		return NULL;
 	sl_set_cookie(SL_COOKIE_QUIET);
-	next = sl_mono_ns() + (period < SOON_NS ? period : SOON_NS);
+	next = sl_mono_ns() + (has_ended && SOON_NS < period ? SOON_NS : period);
 	while (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON &&
 	       guest_pid == sl_proc.pid && !sl_global.restricted) {
 		wait_for_gate(next);

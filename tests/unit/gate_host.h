@@ -156,10 +156,9 @@ static inline void host_accept(struct host *h)
 		close(peer);
 		return;
 	}
-	if (hello.kind == SL_HELLO_ARENA) {
+	if (hello.kind == SL_HELLO_ARENA && CMSG_FIRSTHDR(&msg)) {
 		void *p;
 
-		assert_non_null(CMSG_FIRSTHDR(&msg));
 		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
 		p = mmap(NULL, SL_ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		assert_ptr_not_equal(p, MAP_FAILED);
