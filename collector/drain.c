@@ -287,6 +287,25 @@ size_t drain_round(struct arenas *as, size_t limit)
 	return taken;
 }
 
+/* Names in the records of @c from @pos on; where they end. */
+static uint32_t names_in(struct arena *a, const struct sl_chunk *c, uint32_t pos)
+{
+	uint32_t end = __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE);
+	struct call call;
+
+	while (end <= DATA_BYTES && pos < end) {
+		unsigned words = decode_record(c->data + pos / 8, (end - pos) / 8, &call);
+
+		if (!words)
+			break;
+		if (call.bytes || call.new_serial || call.shape == SL_SHAPE_META ||
+		    call.shape == SL_SHAPE_NVTX)
+			rows_name_ahead(a, &call);
+		pos += words * 8;
+	}
+	return pos;
+}
+
 void arena_look_for_names(struct arena *a)
 {
 	uint32_t fresh = fresh_slots(a);
@@ -295,29 +314,28 @@ void arena_look_for_names(struct arena *a)
 		return;
 	a->names_looked_for = true;
 	for (uint32_t i = 0; i < fresh; i++) {
-		const struct thread *t = i < a->threads ? a->thread[i] : NULL;
+		struct thread *t = i < a->threads ? a->thread[i] : NULL;
 		const struct sl_slot *slot = &a->map->slot[i];
 		bool is_new = !t && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE;
-		sl_ref ref = t ? t->chunk : is_new ? slot->first_chunk : 0;
-		uint32_t pos = t ? t->pos : 0;
+		struct place p = {is_new ? slot->first_chunk : 0, 0, 0};
 
-		for (unsigned hops = 0; chunk_ok(a, ref) && hops < SL_CHUNK_CNT; hops++) {
-			struct sl_chunk *c = sl_chunk_at(a->map, ref);
+		/* What was looked at once is not again: with the flight recorder it may be a great deal. */
+		if (t)
+			p = t->named.seq > t->seq ||
+					    (t->named.seq == t->seq && t->named.pos > t->pos)
+				    ? t->named
+				    : (struct place){t->chunk, t->pos, t->seq};
+		for (unsigned hops = 0; chunk_ok(a, p.chunk) && hops < SL_CHUNK_CNT; hops++) {
+			struct sl_chunk *c = sl_chunk_at(a->map, p.chunk);
 			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
-			uint32_t end = __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE);
-			struct call call;
-			unsigned words = 1;
 
-			for (; end <= DATA_BYTES && pos < end && words; pos += words * 8) {
-				words = decode_record(c->data + pos / 8, (end - pos) / 8, &call);
-				if (words &&
-				    (call.bytes || call.new_serial || call.shape == SL_SHAPE_META ||
-				     call.shape == SL_SHAPE_NVTX))
-					rows_name_ahead(a, &call);
-			}
-			ref = next;
-			pos = 0;
+			p.pos = names_in(a, c, p.pos);
+			if (!chunk_ok(a, next))
+				break;
+			p = (struct place){next, 0, p.seq + 1};
 		}
+		if (t)
+			t->named = p;
 	}
 }
 

@@ -9,6 +9,7 @@ import time
 from statistics import median
 
 from export_part import part_export
+from flight_part import part_flight
 from stats_part import part_stats
 from step_part import part_step
 from toggle_part import part_toggle
@@ -337,4 +338,4 @@ def part_bytes(bench, table):
 
 
 PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
-         "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes, "toggle": part_toggle, "export": part_export, "stats": part_stats, "top": part_top}
+         "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes, "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top}
