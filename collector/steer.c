@@ -128,11 +128,28 @@ static int begin(struct collector *c, enum capture_source source, const char *re
 	return capture_begin(c, &ask, why, why_len);
 }
 
+/* The kernel is asked once, before the program begins: later, what it tells can only be left out. */
+static bool kernel_can(const struct steer *st)
+{
+	const struct profile_options *o = st->options;
+
+	return (o->cpuctxsw == SCHED_MODE_NONE || o->cpuctxsw == st->cpuctxsw) &&
+	       (!o->syscalls || st->syscalls);
+}
+
 /* What `start` asks for, once its options are taken over. */
 static int start(struct collector *c, bool is_output_new, char *why, size_t why_len)
 {
 	char *report = NULL;
 	int err = 0;
+
+	if (!kernel_can(&c->steer)) {
+		snprintf(why, why_len,
+			 "context switches and system calls are settled when the program begins: "
+			 "give "
+			 "--cpuctxsw and --syscall to launch (or profile)");
+		return -EINVAL;
+	}
 
 	if (is_output_new) {
 		report = asked_report(c, why, why_len);
@@ -435,6 +452,8 @@ int steer_open(struct collector *c, const struct steer_ask *ask_for, char *why, 
 	st->hotkey_fd = -1;
 	st->options = ask_for->options;
 	st->kind = ask_for->kind;
+	st->cpuctxsw = ask_for->options->cpuctxsw;
+	st->syscalls = ask_for->options->syscalls;
 	st->since_s = time(NULL);
 	st->is_armed =
 		capture_waits(&ask_for->options->capture) && !ask_for->options->capture.start_later;

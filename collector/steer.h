@@ -13,6 +13,7 @@
 
 #include "collector/control.h"
 #include "collector/hotkey.h"
+#include "collector/sched.h"
 #include "collector/sessions.h"
 
 struct collector;
@@ -23,6 +24,8 @@ struct steer {
 	struct profile_options *options; /* the collector's: `start` adds to them */
 	const char *kind;                /* "profile", "launch", ...: what began the session */
 	char name[SESSION_NAME_MAX];
+	enum sched_mode cpuctxsw; /* what the kernel was asked for when the session began */
+	bool syscalls;
 	int64_t since_s;     /* CLOCK_REALTIME, when the session began */
 	bool is_armed;       /* something other than a command begins the next capture */
 	bool has_told_key;   /* whoever waits for the end knows of the hotkey */

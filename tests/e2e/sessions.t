@@ -216,6 +216,13 @@ is "$(state arm)" DelayedCollection 'waits for it'
 check 'stop says that nothing has begun' says 1 'nothing had been recorded yet' sl stop
 is "$(state arm)" Active 'and disarms'
 check 'options of the other side' says 2 "option '--trace' belongs to 'sightline launch'" sl start --trace=osrt
+check 'what the kernel was not asked for' says 1 'are settled when the program begins' sl start --syscall=process-tree
+check 'what concerns the program' says 2 "option '--env-var' belongs to 'sightline launch'" sl start --env-var=A=1
+check 'start without context switches' silent sl start --cpuctxsw=none -o calls
+phase z
+check 'stop' says 0 "report: $W/calls.sqlite" sl stop
+is "$(sqlite3 calls.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'SCHED_EVENTS'")" 0 'none are in the report'
+is "$(phases_in calls.sqlite)" 'z ' 'calls are'
 check 'of a range without a name' says 2 'needs --nvtx-capture' sl start -c nvtx
 check 'start with a hotkey' silent sl start -c hotkey --capture-range-end=repeat -o sig
 phase a
