@@ -5,6 +5,7 @@
  *   db_schema.c   tables by name from schema.sql, made with their first row
  *   db_batch.c    high-volume rows of integers
  *   db_ops.c      everything else, row by row
+ *   db_map.c      ids to rowids
  *   db_nvtx.c     rows of NVTX tables
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
@@ -117,6 +118,10 @@ struct db_map {
 	int64_t *key, *val;
 	uint32_t cap, cnt;
 };
+
+/* Place of the value of @key, 0 when it is new: rowids start at 1. NULL: out of memory. */
+int64_t *db_map_get(struct db_map *m, int64_t key);
+void db_map_free(struct db_map *m);
 
 struct db_state {
 	struct db_state *next;

@@ -293,52 +293,11 @@ void db_ops_failed(struct db *db)
 	ops->cnt = 0;
 }
 
-/* ---- maps from ids to rowids ---- */
-
-static int64_t *map_at(struct db_map *m, int64_t key)
-{
-	uint32_t mask = m->cap - 1,
-		 i = (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & mask;
-
-	while (m->val[i] && m->key[i] != key)
-		i = (i + 1) & mask;
-	m->key[i] = key;
-	return &m->val[i];
-}
-
-/* Place of the value of @key, 0 when it is new: rowids start at 1. NULL: out of memory. */
-static int64_t *map_get(struct db_map *m, int64_t key)
-{
-	struct db_map bigger = {.cap = m->cap ? m->cap * 2 : 64};
-	int64_t *v;
-
-	if (m->cnt * 2 >= m->cap) {
-		bigger.key = calloc(bigger.cap, sizeof(int64_t));
-		bigger.val = calloc(bigger.cap, sizeof(int64_t));
-		if (!bigger.key || !bigger.val) {
-			free(bigger.key);
-			free(bigger.val);
-			return NULL;
-		}
-		for (uint32_t i = 0; i < m->cap; i++)
-			if (m->val[i])
-				*map_at(&bigger, m->key[i]) = m->val[i];
-		bigger.cnt = m->cnt;
-		free(m->key);
-		free(m->val);
-		*m = bigger;
-	}
-	v = map_at(m, key);
-	if (!*v)
-		m->cnt++;
-	return v;
-}
-
 /* ---- the calls ---- */
 
 int db_process(struct db *db, int64_t global_pid, int64_t pid, const char *name)
 {
-	int64_t *row = map_get(&db->ops.process, global_pid);
+	int64_t *row = db_map_get(&db->ops.process, global_pid);
 
 	if (!row)
 		return -ENOMEM;
@@ -349,7 +308,7 @@ int db_process(struct db *db, int64_t global_pid, int64_t pid, const char *name)
 
 int db_thread_name(struct db *db, int64_t global_tid, const char *name, int priority)
 {
-	int64_t *row = map_get(&db->ops.thread, global_tid);
+	int64_t *row = db_map_get(&db->ops.thread, global_tid);
 
 	if (!row)
 		return -ENOMEM;
@@ -489,7 +448,7 @@ int db_live_row(struct db *db, enum db_live_table table, const int64_t *numbers,
 int db_image(struct db *db, const struct db_image *image)
 {
 	struct db_ops *ops = &db->ops;
-	int64_t *row = map_get(&ops->image, image->global_pid);
+	int64_t *row = db_map_get(&ops->image, image->global_pid);
 	int err = 0;
 
 	if (!row)
@@ -519,11 +478,11 @@ int db_image(struct db *db, const struct db_image *image)
 
 int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status)
 {
-	int64_t *row = map_get(&db->ops.image, global_pid);
+	int64_t *row = db_map_get(&db->ops.image, global_pid);
 
 	if (!row)
 		return -ENOMEM;
-	if (!*row) { /* map_get() counted it as new */
+	if (!*row) { /* db_map_get() counted it as new */
 		db->ops.image.cnt--;
 		return -ENOENT;
 	}
@@ -618,7 +577,7 @@ static int load_map(struct db *db, const char *sql, struct db_map *map, int64_t 
 	if (err)
 		return err;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		int64_t *row = map_get(map, sqlite3_column_int64(stmt, 1));
+		int64_t *row = db_map_get(map, sqlite3_column_int64(stmt, 1));
 
 		if (!row)
 			break;
@@ -684,12 +643,6 @@ int db_ops_load(struct db *db)
 	return err;
 }
 
-static void map_free(struct db_map *m)
-{
-	free(m->key);
-	free(m->val);
-}
-
 void db_ops_free(struct db *db)
 {
 	struct db_ops *ops = &db->ops;
@@ -702,9 +655,9 @@ void db_ops_free(struct db *db)
 		free(s->blob);
 		free(s);
 	}
-	map_free(&ops->process);
-	map_free(&ops->thread);
-	map_free(&ops->image);
+	db_map_free(&ops->process);
+	db_map_free(&ops->thread);
+	db_map_free(&ops->image);
 	free(ops->image_start);
 	free(ops->buf);
 }
