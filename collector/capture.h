@@ -14,6 +14,7 @@
  * next capture can begin: its records wait in the rings.
  *
  *   capture.c          the states, who begins and ends
+ *   capture_ask.c      programs that begin and end them
  *   capture_report.c   from one report to the next
  */
 #ifndef SL_CAPTURE_H
@@ -149,6 +150,15 @@ int capture_cancel(struct collector *c);
 void capture_asked(struct collector *c, int sock, const struct hello *h);
 /* A process has ended: what it opened is closed. */
 void capture_process_gone(struct collector *c, uint32_t pid);
+
+/* A capture is under way, or waits for the report before. */
+bool capture_is_going_on(const struct capture *p);
+/* Has CUPTI told of everything up to the end of the capture? */
+bool capture_gpu_is_read(const struct collector *c);
+/* Those who had to wait for a report. */
+void capture_ask_again(struct collector *c);
+/* Processes that have ended have closed what they opened. */
+void capture_drop_gone(struct collector *c);
 
 /* Is it being recorded at this moment? */
 bool capture_is_on(const struct collector *c);

@@ -838,7 +838,7 @@ CREATE TABLE SL_NVTX_NAMES (
 CREATE TABLE SL_CAPTURES (
     -- When it was recorded, of reports that do not tell of a whole run; several with --capture-range-end=pause.
     number INTEGER PRIMARY KEY, -- from 1
-    start  INTEGER NOT NULL,    -- ns, session axis; the first begins at 0
+    start  INTEGER NOT NULL,    -- ns, session axis; the first begins at 0, but for some ns
     end    INTEGER NOT NULL     -- ns
 );
 

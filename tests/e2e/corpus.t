@@ -57,9 +57,10 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 		done
 		;;
 	compare) "$BIN" compare "$2" "$2" && "$BIN" compare -f json "$2" db/3.25.0.sqlite | "$PY" -m json.tool ;;
+	top) "$BIN" top --once "$2" && "$BIN" top --once -f json "$2" | "$PY" -m json.tool ;;
 	report) "$BIN" report -o out/r.html "$2" ;;
 	# These read no report, or none that is finished.
-	profile | status | recover | collect | finish | help | version | launch | start | stop | cancel | sessions | shutdown) ;;
+	profile | status | recover | collect | finish | help | version | launch | start | stop | cancel | sessions | shutdown | dump | attach) ;;
 	*) return 2 ;;
 	esac
 }
