@@ -170,7 +170,7 @@ static char *choose_report(const struct profile_options *o, uint32_t root, char 
 	return full;
 }
 
-/* Signals that may be meant for a capture; others have their effect, as on any daemon. */
+/* Signals that may be meant for a capture, and those that ask a daemon to end. */
 static void take_signals(struct collector *c)
 {
 	sigset_t set;
@@ -178,6 +178,9 @@ static void take_signals(struct collector *c)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (c->signal_fd >= 0)
@@ -222,6 +225,8 @@ static int collect(struct start *s, struct profile_options *o, int keeper)
 		lobby_close(s->lobby);
 	if (err) {
 		answer(s, SL_EXIT_FAIL, why[0] ? why : strerror(-err));
+		free(report);
+		free(preload);
 		return SL_EXIT_FAIL;
 	}
 	raise_descriptor_limit();

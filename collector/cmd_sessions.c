@@ -16,7 +16,7 @@ static const struct opt opts[] = {
 	 .values = "sightline sessions list [options]",
 	 .help = "States: Available (waits for 'sightline launch'), Active (nothing is recorded),\n"
 		 "DelayedCollection (what begins it has not happened yet), Collection, Finishing,\n"
-		 "Dead (its collector was killed: sightline recover).\n"
+		 "Flight (sightline dump), Dead (its collector was killed: sightline recover).\n"
 		 "Example:\n"
 		 "  sightline sessions list --format=json"},
 	{.kind = OPT_GROUP, .help = "Options:"},

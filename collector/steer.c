@@ -46,7 +46,7 @@ static const char *state_of(const struct collector *c)
 		return "Finishing";
 	if (c->steer.is_armed && c->capture.state != CAPTURE_OVER)
 		return "DelayedCollection";
-	return "Active";
+	return c->flight ? "Flight" : "Active";
 }
 
 /* Control characters would act on the terminal of who asks, and end the line. */
@@ -234,6 +234,10 @@ static void do_stop(struct collector *c, int client, char **word)
 	(void)word;
 	if (!err)
 		control_keep(&c->steer.control, client, WAITS_REPORT, report);
+	else if (c->flight)
+		answer(c, client, SL_EXIT_FAIL,
+		       "session '%s' is a flight recorder: 'sightline dump' writes a report",
+		       c->steer.name);
 	else if (was_armed)
 		answer(c, client, SL_EXIT_FAIL,
 		       "nothing had been recorded yet: what was to begin it has not happened; it "
@@ -431,6 +435,14 @@ bool steer_signal(struct collector *c, int sig)
 {
 	const struct capture_options *o = &c->options->capture;
 
+	/* A collector in the background that is told to end does so properly; the program is not its affair. */
+	if (!c->child && !c->root_is_gone && (sig == SIGTERM || sig == SIGINT || sig == SIGHUP)) {
+		capture_end(c, CAPTURE_SOURCE_COMMAND);
+		c->steer.has_shut_down = true;
+		c->steer.kill_signal = 0;
+		c->is_over = c->was_cut = true;
+		return true;
+	}
 	if (sig == SIGUSR2 && o->flight_ns)
 		flight_dump(c, "SIGUSR2", NULL, false);
 	else if (!o->by_hotkey || (sig != SIGUSR1 && sig != SIGUSR2))

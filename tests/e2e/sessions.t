@@ -262,6 +262,19 @@ check 'launch ends as it did' wait_for 20 test -s status
 is "$(cat status)" 137 'by SIGKILL'
 check 'the report is whole' intact k2.sqlite
 is "$(phases_in k2.sqlite)" 'a b ' 'up to the end'
+begin --session-new=k4
+check 'the collector is to be ended' wait_for 20 in_state k4 Active
+phase a
+check 'it records' silent sl start -o k4
+phase b
+kill "$(value k4 id)"
+check 'at SIGTERM it completes the report' wait_for 20 none
+check 'which is whole' intact k4.sqlite
+is "$(phases_in k4.sqlite)" 'a b ' 'and has what was recorded'
+check 'the program runs on' phase c
+finish
+is "$(cat status)" 7 'to its end'
+is "$(cat launch.err)" "sightline: report: $W/k4.sqlite" 'launch names the report'
 begin --session-new=k3
 check 'the collector is to be killed' wait_for 20 in_state k3 Active
 phase a
