@@ -568,7 +568,8 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 
 /*
  * What the GPU did outlasts the calls that asked for it: all that was over after recording began is kept, for CUPTI
- * tells only of what was asked for while it was on. Devices, contexts, graphs are no events.
+ * tells only of what was asked for while it was on; with the flight recorder it always is, and what began after the
+ * report's end is not its. Devices, contexts, graphs are no events.
  */
 static bool is_wanted(const struct arenas *as, unsigned kind, const void *payload, int64_t end)
 {
@@ -578,6 +579,10 @@ static bool is_wanted(const struct arenas *as, unsigned kind, const void *payloa
 		end = gpu_session_ns(as, ((const struct sl_gpu_um *)payload)->start);
 	if (!w || end == INT64_MIN)
 		return true;
+	/* When it was or began is the first thing that each of them tells. */
+	if (as->follows_files && w->cnt &&
+	    *(const int64_t *)payload >= w->list[w->cnt - 1].to_mono)
+		return false;
 	return w->cnt && end + as->clock->zero >= w->list[0].from_mono;
 }
 

@@ -204,7 +204,7 @@ static void judge(struct trigger_gpu *g, struct gpu *gpu, uint32_t k, uint64_t u
 	char why[400], over[32];
 	double idle;
 
-	if (last < PARTS || (last - PARTS) * len < gpu->first ||
+	if (!gpu->first || last < PARTS || (last - PARTS) * len < gpu->first ||
 	    until < gpu->fired[k] + (uint64_t)t->over_ns)
 		return;
 	for (uint64_t part = last - PARTS; part < last; part++)

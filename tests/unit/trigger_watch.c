@@ -304,6 +304,8 @@ static void a_gpu_that_two_processes_share(void **state)
 	(void)state;
 	open_world(&w, "gpu-idle > 50% over 1s");
 	gpu_word(&w, SL_GPU_REC_DEVICE, &d, sizeof(d));
+	/* It was not used so far. */
+	assert_int_equal(flushed(&w, 900), 0);
 	d.id = 1;
 	gpu_word(&w, SL_GPU_REC_DEVICE, &d, sizeof(d));
 	/* One after the other, each 40 %. */
