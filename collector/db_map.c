@@ -14,27 +14,32 @@ static int64_t *place_of(struct db_map *m, int64_t key)
 	return &m->val[i];
 }
 
+static bool grow(struct db_map *m)
+{
+	struct db_map bigger = {.cap = m->cap ? m->cap * 2 : 64, .cnt = m->cnt};
+
+	bigger.key = calloc(bigger.cap, sizeof(int64_t));
+	bigger.val = calloc(bigger.cap, sizeof(int64_t));
+	if (!bigger.key || !bigger.val) {
+		db_map_free(&bigger);
+		return false;
+	}
+	for (uint32_t i = 0; i < m->cap; i++)
+		if (m->val[i])
+			*place_of(&bigger, m->key[i]) = m->val[i];
+	db_map_free(m);
+	m->key = bigger.key;
+	m->val = bigger.val;
+	m->cap = bigger.cap;
+	return true;
+}
+
 int64_t *db_map_get(struct db_map *m, int64_t key)
 {
-	struct db_map bigger = {.cap = m->cap ? m->cap * 2 : 64};
 	int64_t *v;
 
-	if (m->cnt * 2 >= m->cap) {
-		bigger.key = calloc(bigger.cap, sizeof(int64_t));
-		bigger.val = calloc(bigger.cap, sizeof(int64_t));
-		if (!bigger.key || !bigger.val) {
-			free(bigger.key);
-			free(bigger.val);
-			return NULL;
-		}
-		for (uint32_t i = 0; i < m->cap; i++)
-			if (m->val[i])
-				*place_of(&bigger, m->key[i]) = m->val[i];
-		bigger.cnt = m->cnt;
-		free(m->key);
-		free(m->val);
-		*m = bigger;
-	}
+	if (m->cnt * 2 >= m->cap && !grow(m))
+		return NULL;
 	v = place_of(m, key);
 	if (!*v)
 		m->cnt++;

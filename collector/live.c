@@ -108,7 +108,7 @@ static uint32_t hash_of(const struct live_file *f)
 {
 	uint64_t h = (uint64_t)f->global_pid * 0x9e3779b97f4a7c15u + f->is_folder;
 
-	for (uint32_t i = 0; i < f->len; i++)
+	for (uint32_t i = 0; f->path && i < f->len; i++)
 		h = (h ^ (unsigned char)f->path[i]) * 0x100000001b3u;
 	return (uint32_t)(h ^ h >> 32);
 }

@@ -149,10 +149,8 @@ static void draw_help(int y)
 {
 	static const char *const lines[] = {
 		"1 2 3 4, Tab   processes, functions, files, CUDA and GPUs",
-		"t              threads instead of processes; functions and files apart for each "
-		"process",
-		"< >  s         sort by the column to the left, to the right; s: the next one, or "
-		"the name",
+		"t              threads, not processes; functions and files by process",
+		"< >  s         sort by the column to the left, to the right, the next",
 		"r              the other way round",
 		"c              totals since the recording began, or what happens per second",
 		"/              show only rows with this text in a name, path or id",

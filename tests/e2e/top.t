@@ -109,6 +109,28 @@ import json, sys
 print(*[s["name"] for s in json.load(sys.stdin) if s["report"] == sys.argv[1]])' "$R")
 check 'by session' sh -c "'$BIN' top --once --session='$name' | grep -qF 'session $name: '"
 
+# ---- CUDA and GPUs, on the stand-ins ----
+if [ -x "$B/tests/gpu/train" ] && [ -f "$B/tests/standin/libcupti.so.13" ]; then
+	LD_LIBRARY_PATH=$B/tests/standin SIGHTLINE_CUPTI=$B/tests/standin/libcupti.so.13 "$BIN" profile -f true -o gpu -t cuda \
+		--cuda-flush-interval=100 "$B/tests/gpu/train" -w 4000 >gpu.said 2>gpu.err &
+	gpu=$!
+	wait_for 20 grep -q '^wrong' gpu.said
+	sleep 2
+	top -f json gpu.sqlite >look 2>err.top
+	is "$(json look '[(f["library"], f["calls"]) for f in d["cuda"] if f["function"].startswith("cudaDeviceSynchronize")]')" \
+		"[('cuda', $(awk '$2 == "cudaDeviceSynchronize" { print $3 }' gpu.said))]" 'calls into CUDA'
+	wait "$gpu"
+	top -f json gpu.sqlite >total 2>err.top
+	is "$(json look '[(g["gpu"], g["name"], g["kernels"], g["copies"], g["copied_mb"], round(g["busy_seconds"], 6)) for g in d["gpus"]]')" \
+		"$(json total '[(g["gpu"], g["name"], g["kernels"], g["copies"], g["copied_mb"], round(g["busy_seconds"], 6)) for g in d["gpus"]]')" \
+		'what the GPU did: the sums while it is recorded are those of the rows'
+	is "$(json total 'd["gpus"][0]["kernels"] > 0 and 0 < d["gpus"][0]["busy_seconds"] <= d["gpus"][0]["kernel_seconds"] * 10')" True \
+		'and it did something'
+	check 'the GPU stands above the table' sh -c "'$BIN' top --once --view=cuda gpu.sqlite | grep -q '^GPU 0: busy [0-9]* %'"
+else
+	skip 'CUDA and GPUs' 'the stand-ins are not built'
+fi
+
 # ---- the writer is not held up ----
 top -f json -n 1000 "$R" >look 2>err.top &
 watcher=$!
@@ -200,7 +222,7 @@ press Tab
 check 'screen: files' wait_for 10 shows "OPS/s.*PATH"
 check 'screen: the file' wait_for 10 shows " $W/data\$"
 press h
-check 'screen: help' wait_for 10 shows 'threads instead of processes'
+check 'screen: help' wait_for 10 shows 'threads, not processes'
 press h
 press Space
 check 'screen: pause' wait_for 10 shows '^PAUSED'
@@ -254,6 +276,33 @@ check 'end: stays' shows ' pwrite$'
 check 'end: the report is one file' finished "$R"
 press q
 check 'end: q' wait_for 10 shows '^status 0'
+
+# ---- a session, from one report to the next ----
+"$BIN" launch --session-new="top-$$" "$PROG/steady" data <ask >said 2>err &
+profiler=$!
+exec 3>ask
+wait_for 10 sh -c "'$BIN' sessions list | grep -q 'top-$$'"
+top --once --session="top-$$" >out 2>err.top
+is "$? $(cat err.top)" "1 sightline: top: the session 'top-$$' records nothing at present (sightline start begins)" \
+	'session: nothing is recorded'
+open_screen "'$BIN' top --session=top-$$"
+check 'session: nothing is recorded, on the screen' wait_for 10 shows "session top-$$: nothing is recorded"
+echo go >&3
+"$BIN" start --session="top-$$" -o "$W/one" 2>/dev/null
+check 'session: the first report' wait_for 15 shows 'one.sqlite: recording'
+"$BIN" stop --session="top-$$" >/dev/null 2>&1
+check 'session: is finished' wait_for 10 shows 'one.sqlite: finished'
+"$BIN" start --session="top-$$" -o "$W/two" 2>/dev/null
+check 'session: the next one follows' wait_for 15 shows 'two.sqlite: recording'
+sleep 1.2
+top -f json --session="top-$$" >look 2>err.top
+is "$(json look 'one("functions", function="pwrite")["calls"] == one("functions", function="pread")["calls"], d["time_seconds"] < 60')" '(True, True)' \
+	'session: its sums'
+finish
+check 'session: has ended' wait_for 10 shows 'two.sqlite: finished'
+press q
+check 'session: q' wait_for 10 shows '^status 0'
+
 start gone
 tell go
 open_screen "'$BIN' top '$R'"
