@@ -88,7 +88,7 @@ static int read_pids(void)
 		unsigned long pid = strtoul(p, &end, 10);
 		bool is_known = false;
 
-		if (!len || *p < '0' || *p > '9' || end != p + len || !pid || pid > 1u << 22)
+		if (!len || *p < '0' || *p > '9' || end != p + len || !pid || pid > INT32_MAX)
 			return wrong_pid(p, len);
 		for (size_t i = 0; i < ask.cnt; i++)
 			is_known |= ask.pid[i] == pid;

@@ -210,7 +210,8 @@ static void check_tree(enum sched_backend backend)
 		gone += cap.lives[i].kind == GONE;
 	}
 	assert_true(born > 4);
-	assert_in_range(gone, born + 1, born + 3); /* those that were there when it was followed */
+	/* Those that were there when it was followed; perf may miss the end of one that began just then. */
+	assert_in_range(gone, born + (backend == SCHED_BACKEND_BPF), born + 3);
 	assert_int_equal(cap.lost, 0);
 }
 
