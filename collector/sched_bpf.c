@@ -33,9 +33,13 @@
 #define LIVES_BYTES    (1u << 20)
 #define LIFE_BYTES     (sizeof(struct rec_task) + 8) /* with the header that the kernel adds */
 #define RECORDS_TOTAL  131072u                       /* of switches, all CPUs together: 6 MiB */
-#define RECORDS_MIN    8192u       /* per CPU: 10 ms at 800,000 switches per second */
-#define DETACH_NS      1000000000u /* who pauses for long pays nothing, who does not resumes at once */
-#define TAKEN_AT_MOST  256u        /* records read before their slots are given back */
+#define RECORDS_MIN    8192u /* per CPU: 10 ms at 800,000 switches per second */
+/*
+ * Who pauses for long pays nothing, who does not resumes at once. To attach again within 100 ms takes 10 (the kernel
+ * waits for all CPUs), so not after whole seconds, as people choose for --delay.
+ */
+#define DETACH_NS     2500000000u
+#define TAKEN_AT_MOST 256u /* records read before their slots are given back */
 
 union life {
 	struct rec_head head;

@@ -287,7 +287,7 @@ def part_ctxsw(bench, table):
         raise Broken("ctxsw: %s" % (out.stderr or out.stdout)[-300:].strip())
     table.add("a context switch: over untraced", float(got["ours_over_ns"]), float(got["minimal_over_ns"]),
               "minimal BPF ring", "ns", "<= 1.3")
-    table.add("the same between two captures, in the first second", float(got["paused_over_ns"]), float(got["minimal_over_ns"]),
+    table.add("the same between two captures, in the first seconds", float(got["paused_over_ns"]), float(got["minimal_over_ns"]),
               "minimal BPF ring", "ns", "<= 1")
     table.add("the same, later", float(got["long_paused_over_ns"]), float(got["untraced_ns"]), "untraced", "ns", "<= 0.03")
     table.add("a context switch: rows, and lost", float(got["rows"]), float(got["lost"]), "lost", ratio=0.0)
