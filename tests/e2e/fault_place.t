@@ -141,7 +141,7 @@ fi
 # ---- limits ----
 n=0
 for how in bare profile; do
-	for limit in '-n 16' '-v 300000' '-v 60000' '-l 0' '-f 100000' '-f 8' '-t 20' '-s 64'; do
+	for limit in '-n 24' '-v 300000' '-v 60000' '-l 0' '-f 100000' '-f 8' '-t 20' '-s 64'; do
 		n=$((n + 1))
 		case $how in
 		bare) (ulimit $limit && SIGHTLINE_OPTIONS=--osrt-threshold=0 bare l$n "$PROG/repeat" "$W/data" $N) >out 2>err ;;
