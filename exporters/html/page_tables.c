@@ -32,7 +32,8 @@ static const struct {
 	{"openacc", "OpenACC", "openacc_sum", NULL, NULL},
 	{"os", "Operating system", "osrt_exact_sum", "SL_OSRT_TOTALS", NULL},
 	{"os", "Operating system", "osrt_sum", NULL, "SL_OSRT_TOTALS"},
-	{"os", "Operating system", "syscall_sum", NULL, NULL},
+	{"os", "Operating system", "syscall_exact_sum", "SL_SYSCALL_TOTALS", NULL},
+	{"os", "Operating system", "syscall_sum", NULL, "SL_SYSCALL_TOTALS"},
 	{"files", "Files", "file_access_sum", NULL, NULL},
 	{"threads", "Threads", "thread_cpu_sum", NULL, NULL},
 };

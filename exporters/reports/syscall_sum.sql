@@ -1,5 +1,6 @@
 -- title: Syscall Summary
--- about: Time in system calls as the kernel saw them, per call.
+-- about: Time in system calls as the kernel saw them, per call. Only calls with a row (those that took at least the
+-- about: threshold) count; syscall_exact_sum adds the shorter ones.
 -- needs: SYSCALL = syscall
 -- default: 230
 -- column: Time (%) = share of the Total Time of all listed rows

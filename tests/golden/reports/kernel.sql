@@ -1,0 +1,9 @@
+-- System calls: rows, totals of the shorter ones, failures.
+CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO StringIds VALUES (1, 'read'), (2, 'futex'), (3, 'getpid');
+CREATE TABLE SYSCALL (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL,
+	callchainId INTEGER NOT NULL, returnValue INTEGER, errnum INTEGER);
+INSERT INTO SYSCALL VALUES (0, 3000, 107, 1, 1, 0, 5, NULL), (10, 2010, 107, 2, 1, 0, -4, 4), (0, 4000, 107, 1, 2, 0, 0, NULL);
+CREATE TABLE SL_SYSCALL_TOTALS (globalTid INTEGER NOT NULL, nameId INTEGER NOT NULL, count INTEGER NOT NULL, totalNs INTEGER NOT NULL,
+	minNs INTEGER NOT NULL, maxNs INTEGER NOT NULL, errorCount INTEGER NOT NULL);
+INSERT INTO SL_SYSCALL_TOTALS VALUES (1, 1, 3, 600, 100, 300, 1), (2, 1, 1, 400, 400, 400, 0), (1, 3, 10, 0, 0, 0, 0);
