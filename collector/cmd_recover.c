@@ -201,7 +201,7 @@ static void set_up(struct recovery *r, struct db *db)
 	struct collector *c = &r->c;
 
 	c->db = db;
-	c->keeper = c->signal_fd = c->uptime = -1;
+	c->keeper = c->signal_fd = c->uptime = c->reserve_fd = -1;
 	c->root_status = -1;
 	c->options = &r->options;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -400,6 +400,8 @@ int collect_finish(struct collector *c)
 	}
 	model_release(&c->model);
 	clock_map_release(&c->clock);
+	if (c->reserve_fd >= 0)
+		close(c->reserve_fd);
 	if (c->uptime >= 0)
 		close(c->uptime);
 	close(c->epoll);

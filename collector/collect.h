@@ -44,11 +44,11 @@ struct collector {
 	int root_status;    /* wait status, -1 unknown */
 	bool has_unwatched; /* processes without a pidfd */
 	bool is_busy;       /* something came in since the last commit */
-	bool is_attached;   /* to processes that are no children of ours: signals end the collection */
-	bool is_past;       /* what is read is over: no snapshots */
-	bool is_quiet;      /* nobody reads our stderr */
-	bool is_over;       /* the loop shall end */
-	bool was_cut;       /* by --duration or a signal: the program may still run */
+	bool is_attached; /* to processes that are no children of ours: signals end the collection */
+	bool is_past;     /* what is read is over: no snapshots */
+	bool is_quiet;    /* nobody reads our stderr */
+	bool is_over;     /* the loop shall end */
+	bool was_cut;     /* by --duration or a signal: the program may still run */
 	bool said_disk_full;
 	uint64_t sched_lost, sched_dead;        /* of this report */
 	uint64_t sched_lost_before;             /* of those before */
@@ -61,8 +61,10 @@ struct collector {
 	struct steer steer;
 	int64_t zero_real; /* Unix time at session time 0, ns */
 	unsigned idle_rounds;
-	int uptime;          /* /proc/uptime, -1 none */
-	unsigned free_looks; /* consecutive looks at it that found a processor free */
+	int reserve_fd;       /* given up to turn away whom there is no descriptor for */
+	uint64_t turned_away; /* hellos for which there was none */
+	int uptime;           /* /proc/uptime, -1 none */
+	unsigned free_looks;  /* consecutive looks at it that found a processor free */
 	int64_t looked_at, idle_ns;
 };
 

@@ -247,6 +247,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->root_status = -1;
 	c->zero_real = zero.real;
 	c->session.listen_fd = -1;
+	c->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	c->uptime = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)

@@ -7,6 +7,7 @@
 #include "collector/collect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -103,16 +104,34 @@ static void on_peer(struct collector *c, int sock)
 		close(sock);
 }
 
+/* No descriptor is left: whoever knocks goes untraced, and is counted; else the knocking would never end. */
+static bool turn_away(struct collector *c)
+{
+	int sock;
+
+	if ((errno != EMFILE && errno != ENFILE) || c->reserve_fd < 0)
+		return false;
+	close(c->reserve_fd);
+	sock = attach_accept(c->session.listen_fd);
+	if (sock >= 0)
+		close(sock);
+	c->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	c->turned_away += sock >= 0;
+	return sock >= 0;
+}
+
 void loop_accept(struct collector *c)
 {
 	int sock;
 
 	if (c->session.listen_fd < 0)
 		return;
-	while ((sock = attach_accept(c->session.listen_fd)) >= 0) {
-		loop_add(c, sock, LOOP_PEER, NULL);
-		on_peer(c, sock);
-	}
+	do {
+		while ((sock = attach_accept(c->session.listen_fd)) >= 0) {
+			loop_add(c, sock, LOOP_PEER, NULL);
+			on_peer(c, sock);
+		}
+	} while (turn_away(c));
 }
 
 static void mirror_stop(struct collector *c, int sig)

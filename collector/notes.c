@@ -188,6 +188,11 @@ static void say_losses(struct collector *c)
 			  "%s records made no sense and were left out (did the program "
 			  "overwrite shared memory?)",
 			  grouped(as->corrupt, n));
+	if (c->turned_away)
+		notes_say(c, WARNING,
+			  "%s programs were not traced: the collector had no descriptors left "
+			  "(ulimit -n)",
+			  grouped(c->turned_away, n));
 	if (as->refused)
 		notes_say(c, WARNING,
 			  "%s processes were refused: their libtrace.so is of another build",

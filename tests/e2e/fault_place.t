@@ -160,6 +160,18 @@ for how in bare profile; do
 		esac
 	done
 done
+(
+	ulimit -n 30
+	profile crowd sh -c 'for i in $(seq 60); do sleep 0.5 & done; wait; echo done' >out 2>err
+	echo $? >rc
+)
+is "$(cat rc out)" "0
+done" '60 processes, 30 descriptors: the program works'
+R=$W/crowd.sqlite
+check '... sound report' intact "$R"
+[ "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE exe LIKE '%/sleep' AND traced")" = 60 ] ||
+	grep -q 'programs were not traced: the collector had no descriptors left' err
+result $? '... and whom there was no descriptor for is counted, and said'
 "$PROG/closed" want.txt
 profile fds --osrt-threshold=0 sh -c 'ulimit -n 4; exec "$@"' sh "$PROG/closed" "$W/got.txt"
 is "$(cat got.txt)" "$(cat want.txt)" 'four descriptors are enough for a program that needs four'
