@@ -89,6 +89,16 @@ else
 	skip 'CPU' 'no context switches here'
 fi
 
+# ---- a report that was left behind ----
+rm -f left.sqlite
+sqlite3 -readonly "$R" "VACUUM INTO 'left.sqlite'"
+top --once --view=functions left.sqlite >text
+is $? 0 'left behind: shown'
+check 'left behind: said' grep -q 'left.sqlite: its collector is gone' text
+check 'left behind: its last sums' grep -q ' pwrite$' text
+"$BIN" export -t sqlite -o copy.sqlite "$R" >out 2>err.top
+is "$(sqlite3 copy.sqlite "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'SL_LIVE%'")" 0 'sums do not go into copies'
+
 # ---- text ----
 top --once --view=functions --sort=name "$R" >text
 is "$(awk 'f && NF > 1 { print $NF } / >?FUNCTION/ { f = 1 }' text | sort | tr '\n' ' ')" "$(awk 'f && NF > 1 { print $NF } / >?FUNCTION/ { f = 1 }' text | tr '\n' ' ')" \
