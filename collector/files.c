@@ -65,6 +65,8 @@ static void drop_page(struct arena *a, uint32_t page)
 {
 	struct file_names *names = &a->names;
 
+	if (!names->page[page])
+		return;
 	for (uint32_t k = 0; k < FILE_PAGE; k++)
 		if (names->page[page][k].text)
 			return;
@@ -89,9 +91,9 @@ static void drop_name(struct arena *a, uint32_t serial)
 		return;
 	free(n->text);
 	*n = (struct file_name){0};
-	/* Serials are given out one after the other, and closed in about that order. */
-	if (serial % 64 == 0)
-		drop_page(a, serial / FILE_PAGE);
+	/* Serials are given out one after the other, and closed in about that order: the page before this one is done. */
+	if (serial % 64 == 0 && serial >= FILE_PAGE)
+		drop_page(a, serial / FILE_PAGE - 1);
 }
 
 void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64_t ns)

@@ -227,6 +227,54 @@ static void unused_memory_goes_back(void **state)
 	side_die(&s);
 }
 
+/* A program that opens files for ever: what calls without rows say of them takes no memory for ever. */
+static void names_of_files_that_were_closed_go(void **state)
+{
+	struct windows none = {.hold = UINT64_MAX};
+	struct ring r = ring_new();
+	uint32_t slot = me(&r);
+	struct arena *a;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	a = side_attach(&s, &r, false);
+	s.arenas.windows = &none;
+	s.arenas.follows_files = true;
+	for (uint32_t i = 1; i <= 100000; i++) {
+		struct sl_chunk *c;
+		uint64_t *w;
+
+		ring_path(&r, slot, SL_H_open, 5, 0, 5, i, "/some/file");
+		if (i == 100)
+			continue; /* this one stays open */
+		w = ring_room(&r, slot, 4, &c);
+		w[0] = sl_mono_ns() - 100;
+		w[1] = 50 | (uint64_t)sl_head(SL_H_close, 4, 0, SL_SHAPE_FD, 0) << 32;
+		w[2] = 0;
+		w[3] = sl_fd_serial(5, i);
+		c->committed += 32;
+		if (i % 5000 == 0) {
+			side_drain(&s);
+			side_commit(&s);
+		}
+	}
+	assert_string_equal(file_name_find(&a->names, 100)->text, "/some/file");
+	assert_string_equal(file_name_find(&a->names, 100000)->text, "/some/file");
+	assert_null(file_name_find(&a->names, 101));
+	assert_null(a->names.page[10]);
+	assert_non_null(a->names.page[0]);
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_master WHERE name = 'OSRT_API'"), "0");
+	/* In a report, the one that is open has its name. */
+	s.arenas.windows = NULL;
+	ring_io(&r, slot, SL_H_read, 1, 1, 5, 100);
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT value FROM OSRT_API JOIN StringIds ON id = pathId"),
+			    "/some/file");
+	side_die(&s);
+}
+
 /* ---- context switches ---- */
 
 static void switch_at(struct flight_sched *q, uint64_t ns, uint32_t cpu, uint32_t tid, bool is_in)
@@ -330,6 +378,7 @@ int main(void)
 		TEST(an_arena_runs_short),
 		TEST(threads_that_are_gone_go_by_age),
 		TEST(unused_memory_goes_back),
+		TEST(names_of_files_that_were_closed_go),
 		TEST(switches_of_a_window_are_whole_pairs),
 		TEST(forgotten_switches_still_tell_who_runs),
 	};
