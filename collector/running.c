@@ -75,7 +75,7 @@ static uint32_t inside_container(uint32_t number)
 	uint32_t found = 0;
 	int cnt = running_all(&list);
 
-	for (int i = 0; i < cnt && !found; i++)
+	for (int i = 0; list && i < cnt && !found; i++)
 		if (status_number(list[i].pid, "NSpid") == number && list[i].pid != number)
 			found = list[i].pid;
 	if (cnt >= 0)
@@ -179,12 +179,11 @@ bool running_session(uint32_t pid, char *dir, size_t size)
 	char path[32], *line = NULL;
 	size_t room = 0;
 	bool found = false;
-	ssize_t len;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
 	f = fopen(path, "re");
-	while (f && !found && (len = getdelim(&line, &room, 0, f)) > 0) {
+	while (f && !found && getdelim(&line, &room, 0, f) > 0) {
 		if (strncmp(line, key, sizeof(key) - 1) != 0)
 			continue;
 		snprintf(dir, size, "%s", line + sizeof(key) - 1);

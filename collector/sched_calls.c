@@ -40,12 +40,12 @@ struct sum {
 };
 
 struct calls {
-	struct syscalls *skeleton;
+	struct bpf_object *object;
 	struct bpf_link *links[LINK_CNT];
 	struct calls_shared *shared;
 	struct ctxsw_ring *rings;
 	const struct rec_call *records;
-	size_t rings_bytes, records_bytes;
+	size_t shared_bytes, rings_bytes, records_bytes;
 	unsigned cpus, slots; /* per CPU; a power of two */
 	uint64_t *heads, *tails;
 	uint32_t
@@ -58,9 +58,19 @@ struct calls {
 	uint64_t lost_sums;
 };
 
-static void *map_memory(const struct bpf_map *map, size_t bytes, int prot)
+static struct bpf_map *map_of(const struct calls *c, const char *name)
 {
-	void *memory = mmap(NULL, bytes, prot, MAP_SHARED, bpf_map__fd(map), 0);
+	return bpf_object__find_map_by_name(c->object, name);
+}
+
+static struct bpf_program *program_of(const struct calls *c, const char *name)
+{
+	return bpf_object__find_program_by_name(c->object, name);
+}
+
+static void *map_memory(const struct calls *c, const char *name, size_t bytes, int prot)
+{
+	void *memory = mmap(NULL, bytes, prot, MAP_SHARED, bpf_map__fd(map_of(c, name)), 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
@@ -74,44 +84,47 @@ static size_t whole_pages(size_t bytes)
 
 static int load(struct calls *c, int flags, uint64_t threshold_ns)
 {
-	struct syscalls *k = c->skeleton = syscalls__open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "syscalls");
+	struct calls_config config = {
+		.threshold_ns = threshold_ns,
+		.slot_mask = (sched_tuning.call_slots ? sched_tuning.call_slots : CALLS_SLOTS) - 1,
+		.slot_shift = (uint8_t)__builtin_ctz(c->slots),
+	};
+	size_t len;
+	const void *elf = syscalls__elf_bytes(&len);
 	int err;
 
-	if (!k)
+	c->object = bpf_object__open_mem(elf, len, &opts);
+	if (!c->object)
 		return -errno;
-	k->rodata->config.threshold_ns = threshold_ns;
-	k->rodata->config.slot_mask =
-		(sched_tuning.call_slots ? sched_tuning.call_slots : CALLS_SLOTS) - 1;
-	k->rodata->config.slot_shift = (uint8_t)__builtin_ctz(c->slots);
-	bpf_map__set_max_entries(k->maps.rings, c->cpus);
-	bpf_map__set_max_entries(k->maps.records, c->cpus * c->slots);
-	err = bpf_map__reuse_fd(k->maps.flags, flags);
-	return err ? err : syscalls__load(k);
+	memcpy((void *)(uintptr_t)bpf_map__initial_value(map_of(c, ".rodata"), &len), &config,
+	       sizeof(config));
+	bpf_map__set_max_entries(map_of(c, "rings"), c->cpus);
+	bpf_map__set_max_entries(map_of(c, "records"), c->cpus * c->slots);
+	err = bpf_map__reuse_fd(map_of(c, "flags"), flags);
+	return err ? err : bpf_object__load(c->object);
 }
 
 static int map_all(struct calls *c)
 {
-	const struct syscalls *k = c->skeleton;
-
+	c->shared_bytes = whole_pages(sizeof(*c->shared));
 	c->rings_bytes = whole_pages(c->cpus * sizeof(*c->rings));
 	c->records_bytes = whole_pages((size_t)c->cpus * c->slots * sizeof(*c->records));
-	c->shared = &k->bss->shared;
-	c->rings = map_memory(k->maps.rings, c->rings_bytes, PROT_READ | PROT_WRITE);
-	c->records = map_memory(k->maps.records, c->records_bytes, PROT_READ);
+	c->shared = map_memory(c, ".bss", c->shared_bytes, PROT_READ | PROT_WRITE);
+	c->rings = map_memory(c, "rings", c->rings_bytes, PROT_READ | PROT_WRITE);
+	c->records = map_memory(c, "records", c->records_bytes, PROT_READ);
 	c->heads = calloc(c->cpus, sizeof(*c->heads));
 	c->tails = calloc(c->cpus, sizeof(*c->tails));
-	return c->rings && c->records && c->heads && c->tails ? 0 : -ENOMEM;
+	return c->shared && c->rings && c->records && c->heads && c->tails ? 0 : -ENOMEM;
 }
 
 static int attach(struct calls *c)
 {
-	const struct syscalls *k = c->skeleton;
 	/* Ends first: whoever gets a slot gives it back. */
-	struct bpf_program *const programs[LINK_CNT] = {k->progs.on_end, k->progs.on_exec,
-							k->progs.on_exit, k->progs.on_enter};
+	static const char *const programs[LINK_CNT] = {"on_end", "on_exec", "on_exit", "on_enter"};
 
 	for (int i = 0; i < LINK_CNT; i++) {
-		c->links[i] = bpf_program__attach(programs[i]);
+		c->links[i] = bpf_program__attach(program_of(c, programs[i]));
 		if (!c->links[i])
 			return -errno;
 	}
@@ -224,8 +237,7 @@ static void read_sums(struct calls *c)
 {
 	static struct calls_key keys[BATCH];
 	static struct calls_sum sums[BATCH];
-	const struct syscalls *k = c->skeleton;
-	int map = bpf_map__fd(c->shared->phase ? k->maps.sums_0 : k->maps.sums_1), err = 0;
+	int map = bpf_map__fd(map_of(c, c->shared->phase ? "sums_0" : "sums_1")), err = 0;
 	uint32_t at[4], cnt;
 
 	if (!c->turned_ns)
@@ -336,7 +348,7 @@ static uint64_t missed(const struct bpf_program *program)
 uint64_t calls_lost(const struct calls *c)
 {
 	uint64_t lost = c->shared->lost + c->shared->lost_sum + c->lost_sums +
-			missed(c->skeleton->progs.on_exit);
+			missed(program_of(c, "on_exit"));
 
 	for (unsigned cpu = 0; cpu < c->cpus; cpu++)
 		lost += c->rings[cpu].lost;
@@ -354,11 +366,13 @@ void calls_stop(struct calls *c)
 void calls_close(struct calls *c)
 {
 	calls_stop(c);
+	if (c->shared)
+		munmap(c->shared, c->shared_bytes);
 	if (c->rings)
 		munmap(c->rings, c->rings_bytes);
 	if (c->records)
 		munmap((void *)c->records, c->records_bytes);
-	syscalls__destroy(c->skeleton);
+	bpf_object__close(c->object);
 	free(c->heads);
 	free(c->tails);
 	free(c->sums);
