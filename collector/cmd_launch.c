@@ -115,7 +115,7 @@ struct watch {
 	int status;
 	struct command end;
 	int end_err;
-	const char *dir;
+	char dir[SESSION_DIR_MAX];
 	struct hotkey key; /* the terminal is ours, not the collector's */
 };
 
@@ -262,7 +262,7 @@ static int run(const struct profile_options *o, const struct session_entry *e, c
 		return status;
 	}
 	w.program = l.pid;
-	w.dir = dir;
+	memcpy(w.dir, dir, sizeof(dir));
 	w.signals = launch_signals();
 	w.session = ask_for_end(dir);
 	w.end_err = w.session < 0 ? -ECONNRESET : 0;

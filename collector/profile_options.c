@@ -104,7 +104,7 @@ static void make_table(struct opt *to, const struct command_side *c)
 	*to++ = (struct opt){.kind = OPT_ABOUT, .values = c->usage, .help = c->examples};
 	for (const struct opt *o = all_options; o < all_options + OPTION_CNT - 1; o++) {
 		if (o->kind == OPT_GROUP && !o->help) {
-			mask = o->short_name;
+			mask = (unsigned char)o->short_name;
 		} else if (o->kind == OPT_GROUP) {
 			group = o;
 		} else if (mask & (int)c->side) {

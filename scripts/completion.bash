@@ -77,7 +77,7 @@ _sightline() {
 	fi
 	if [[ $cur == -* && $i -ge $COMP_CWORD ]]; then
 		_sightline_words "$listed" "$cur"
-	elif [[ $command == sessions && COMP_CWORD -eq 2 ]]; then
+	elif [[ $command == sessions ]] && ((COMP_CWORD == 2)); then
 		_sightline_words list "$cur"
 	elif [[ $command != profile && $command != launch ]]; then
 		compopt -o default 2>/dev/null

@@ -5,7 +5,7 @@
 mkdir tmp
 SIGHTLINE_SESSIONS=$W/tmp
 export SIGHTLINE_SESSIONS
-at_exit='[ ! -e phase ] || for f in */phase; do echo end >"$f"; done'
+at_exit='for d in "$W"/*/; do echo end >"$d/phase"; done'
 
 scenario() { # NAME WHAT
 	mkdir "$1"
