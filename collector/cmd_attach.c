@@ -115,6 +115,7 @@ static int read_options(int argc, char **argv)
 	profile_options_init(&ask.o);
 	ask.o.trace = 0;
 	ask.o.kill_signal = 0;
+	ask.o.capture.start_later = true; /* when they have been followed */
 	ask.cpuctxsw = "process-tree";
 	ask.syscall = "none";
 	first = opt_parse(opts, argc, argv, "attach");
@@ -325,31 +326,33 @@ static int not_permitted(const struct collector *c, int err)
 }
 
 /* 0, or an exit status after one line. */
-static int follow_all(struct collector *c)
+static int follow_all(struct collector *c, const char *report)
 {
-	struct clock_snapshot now;
+	struct capture_ask begin = {.source = CAPTURE_SOURCE_DELAY,
+				    .report = report,
+				    .overwrite = ask.o.force_overwrite,
+				    .duration_ns = ask.o.duration_s * INT64_C(1000000000)};
 	size_t followed = 0;
-	int err;
+	int err = follow_children(c, &followed);
+	char why[512] = "";
 
-	now = clock_snapshot_take(c->clock.mode, false);
-	sched_pause(c->sched, (uint64_t)now.mono);
-	err = follow_children(c, &followed);
 	if (err)
 		return not_permitted(c, err);
 	if (!followed) {
 		sl_warn("attach: process %u has ended", ask.pid[0]);
 		return SL_EXIT_FAIL;
 	}
-	/* Who is running now is known only when recording begins behind that. */
-	now = clock_snapshot_take(c->clock.mode, false);
-	sched_resume(c->sched, (uint64_t)now.mono);
-	return 0;
+	/* Behind that, so that it is known who runs at time 0. */
+	err = capture_begin(c, &begin, why, sizeof(why));
+	if (!err)
+		return 0;
+	sl_warn("attach: %s", why[0] ? why : strerror(-err));
+	return SL_EXIT_FAIL;
 }
 
-static int open_collection(struct collector *c, const char *report, char *why, size_t why_len)
+static int open_collection(struct collector *c, char *why, size_t why_len)
 {
-	struct collect_ask open = {
-		.options = &ask.o, .report = report, .root = ask.pid[0], .keeper = keeper_start()};
+	struct collect_ask open = {.options = &ask.o, .root = ask.pid[0], .keeper = keeper_start()};
 	struct steer_ask steer = {.options = &ask.o, .kind = "attach", .pid = getpid()};
 	int err = collect_open(c, &open, why, why_len);
 
@@ -372,7 +375,7 @@ static int record(void)
 {
 	static struct collector c;
 	char why[1024] = "", *report = choose_report(why, sizeof(why)), *command;
-	int err = report ? open_collection(&c, report, why, sizeof(why)) : -EIO;
+	int err = report ? open_collection(&c, why, sizeof(why)) : -EIO;
 
 	if (err) {
 		sl_warn("attach: %s", why[0] ? why : strerror(-err));
@@ -383,7 +386,7 @@ static int record(void)
 	c.signal_fd = take_signals();
 	c.is_attached = true;
 	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
-	err = follow_all(&c);
+	err = follow_all(&c, report);
 	if (err) {
 		collect_abandon(&c, false);
 		free(report);
