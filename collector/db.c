@@ -62,7 +62,7 @@ static void wal_trim(struct db *db)
 {
 	sqlite3_file *wal = NULL;
 
-	if (db->wal &&
+	if (db->wal && db->wal_frames >= 0 &&
 	    sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) ==
 		    SQLITE_OK &&
 	    wal && wal->pMethods)

@@ -131,6 +131,10 @@ int db_resume(struct db *db)
 	sqlite3_stmt *stmt;
 	int err = db_schema_scan(db);
 
+	/* What is in the WAL is not ours, and must not be trimmed with the first commit that finds no room. */
+	if (db->wal)
+		sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE,
+					  &db->wal_frames, NULL);
 	if (!err)
 		err = db_strings_load(db);
 	if (!err)

@@ -193,7 +193,7 @@ struct db {
 	int failed;    /* error of this transaction, which is rolled back already */
 	int early_err; /* of a commit made by db_row */
 	bool wal;
-	int wal_frames; /* in the WAL after the last commit */
+	int wal_frames; /* in the WAL after the last commit; -1: not known */
 	int page_size;
 	int64_t last_restart_ns;
 	int ballast_fd;
