@@ -274,7 +274,7 @@ static void wait_for_gate(uint64_t until)
  */
 static void *worker(void *unused)
 {
-	uint32_t ms = sl_global.session->cuda_flush_ms, gate = sl_gpu_followed;
+	uint32_t ms = sl_global.session->cuda_flush_ms, gate = sl_gpu_followed, now;
 	uint64_t period = (ms ? ms : 1000) * (uint64_t)1000000, next;
 	/* A capture that was over before this thread was there has ended, too. */
 	bool has_ended = !(gate & 1);
@@ -289,14 +289,17 @@ static void *worker(void *unused)
 	       guest_pid == sl_proc.pid && !sl_global.restricted) {
 		wait_for_gate(next);
 		sl_gpu_follow();
-		if (gate != __atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED)) {
+		now = __atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED);
+		if (gate != now) {
 			uint64_t soon = sl_mono_ns() + SOON_NS;
+			/* A capture may begin and end between two looks. */
+			bool is_end = gate & 1 || !(now & 1);
 
 			/* Whoever completes the report waits to hear that everything from before has come. */
-			has_ended |= gate & 1;
-			if (gate & 1 && soon < next)
+			has_ended |= is_end;
+			if (is_end && soon < next)
 				next = soon;
-			gate = __atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED);
+			gate = now;
 		}
 		if (sl_mono_ns() < next)
 			continue;
