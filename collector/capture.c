@@ -45,16 +45,21 @@ static struct clock_snapshot moment(const struct collector *c)
 	return clock_snapshot_take(c->clock.mode, false);
 }
 
-static void set_gate(struct collector *c, bool open)
+/* Returns the moment: of opening, just after it; of closing, just before. */
+static struct clock_snapshot set_gate(struct collector *c, bool open)
 {
 	struct sl_session *s = c->session.control;
 	uint32_t gate = __atomic_load_n(&s->gate, __ATOMIC_RELAXED);
+	struct clock_snapshot now = moment(c);
 
 	/* The flight recorder never stops. */
 	if ((gate & 1) == open || c->options->capture.flight_ns)
-		return;
+		return now;
 	__atomic_store_n(&s->gate, gate + 1, __ATOMIC_SEQ_CST);
+	if (open)
+		now = moment(c);
 	syscall(SYS_futex, &s->gate, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	return now;
 }
 
 /* Calls that begin after this are recorded: the gate is open by then. What began just before is dropped. */
@@ -64,8 +69,7 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 
 	if (new_report && c->capture.cnt && !c->options->capture.flight_ns)
 		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
-	set_gate(c, true);
-	now = moment(c);
+	now = set_gate(c, true);
 	/* `start` may have said to leave switches out. */
 	if (c->sched && !c->options->capture.flight_ns &&
 	    (c->options->cpuctxsw != SCHED_MODE_NONE || c->options->syscalls))
@@ -76,9 +80,8 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 /* Here, too: a call that began before that moment has seen the gate open. */
 static struct clock_snapshot close_gate(struct collector *c)
 {
-	struct clock_snapshot now = moment(c);
+	struct clock_snapshot now = set_gate(c, false);
 
-	set_gate(c, false);
 	if (c->sched && !c->options->capture.flight_ns)
 		sched_pause(c->sched, (uint64_t)now.mono);
 	return now;
@@ -146,12 +149,17 @@ static int begin_behind(struct collector *c, const struct capture_ask *ask)
 		return -ESHUTDOWN;
 	if (p->has_next)
 		return -EBUSY;
-	p->next_report = ask->report ? strdup(ask->report) : NULL;
-	p->next = *ask;
-	p->next.report = p->next_report;
 	/* Threads begin their totals anew with the first call behind the gate: take over what they have so far. */
 	collect_drain(c);
 	drain_totals(&c->arenas, true);
+	/* Who was heard meanwhile may have been quicker. */
+	if (p->has_next)
+		return p->next_to ? -EBUSY : -EALREADY;
+	if (p->is_shutting_down)
+		return -ESHUTDOWN;
+	p->next_report = ask->report ? strdup(ask->report) : NULL;
+	p->next = *ask;
+	p->next.report = p->next_report;
 	now = open_gate(c, true);
 	p->next_from = p->windows.hold = now.ticks;
 	p->next_from_mono = now.mono;

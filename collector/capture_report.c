@@ -190,10 +190,17 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 	if (ask->source == CAPTURE_SOURCE_START) {
 		shift = 0;
 	} else {
-		/* What is in the rings so far is not of this report; names and the like are. */
+		size_t windows = p->windows.cnt;
+
+		/*
+		 * What is in the rings so far is not of this report; names and the like are. Ranges that are open get
+		 * their rows when time 0 is where it will be.
+		 */
+		p->windows.cnt = 0;
 		for (struct arena *a = c->arenas.first; a; a = a->next)
 			gpu_settle(&c->arenas, a, true);
 		collect_commit(c);
+		p->windows.cnt = windows;
 		if (p->is_session || (ask->report && strcmp(ask->report, c->report) != 0))
 			err = name_report(c, ask, why, why_len);
 	}

@@ -533,13 +533,21 @@ bool drain_is_idle(const struct arenas *as)
 	return true;
 }
 
+/* Its totals belong to a report that does not exist yet. */
+static bool is_of_next(const struct arenas *as, const struct sl_slot *slot)
+{
+	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
+
+	return as->epoch && (int32_t)(epoch - as->epoch) > 0;
+}
+
 static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
 			bool all)
 {
 	bool done = __atomic_load_n(&a->map->slot[idx].state, __ATOMIC_ACQUIRE) == SL_SLOT_DONE;
 
 	/* Gone before the last round began, and nothing was left then: nothing can come any more. */
-	if (t->is_seen_gone && ring_is_empty(a, t)) {
+	if (t->is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
 		thread_totals(as, a, idx, t, true);
 		open_losses(as, a, idx, t);
 		t->is_over = t->has_moved = true;

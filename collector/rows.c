@@ -411,8 +411,10 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 	case SL_META_OVERHEAD:
 		if (m.kind != SL_OVERHEAD_START && !windows_have(as->windows, c->start))
 			break;
-		db_overhead(as->db, ns, clock_map_ns(as->clock, m.last), t->global_tid,
-			    m.kind == SL_OVERHEAD_START ? "start of tracing" : "ring full");
+		/* What the tracer did before time 0 has no place on the axis (read late, when a report has begun since). */
+		if (ns >= 0)
+			db_overhead(as->db, ns, clock_map_ns(as->clock, m.last), t->global_tid,
+				    m.kind == SL_OVERHEAD_START ? "start of tracing" : "ring full");
 		break;
 	}
 }
