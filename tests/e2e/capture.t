@@ -91,7 +91,7 @@ try 'not all of them are it' "$NVTX --capture-range-end=repeat" \
 	'push =step@train push =load@train call 4 pop @train call 6 pop @train push =load@train call 9 pop @train' 10
 
 # ---- ranges that reach over an edge ----
-edges='push all@d push before range r1 call 2 start call 3 sleep 1 pop push within call 1 pop range r2 sleep 1 stop
+edges='push all@d push before range r1 sleep 150 call 2 start call 3 sleep 1 pop push within call 1 pop range r2 sleep 1 stop
 	call 1 end r1 sleep 1 start call 3 sleep 1 end r2 push late sleep 1 stop call 1 pop pop @d'
 try 'ranges open before, after, and all the time' "$CUDA --capture-range-end=repeat" \
 	"$edges" '4 3'
@@ -113,7 +113,7 @@ try 'opened by a thread, closed by another' "$CUDA --capture-range-end=stop" 'th
 try 'who opened it ends: so does the capture' "$CUDA --capture-range-end=repeat" \
 	'call 1 fork { start call 4 exit 0 } wait sleep 300 call 8 start call 2 stop' '4 2'
 try 'the program execs in its range' "$CUDA --capture-range-end=stop" 'call 1 start call 2 exec { call 4 stop call 8 }' 6
-try 'a daemon has a range' "$CUDA --capture-range-end=stop" 'daemon { call 2 start call 4 stop call 8 raise a } call 16 await a' 4
+try 'a daemon has a range' "$CUDA --capture-range-end=stop" 'daemon { call 2 start call 4 stop call 8 raise a } await a call 16' 4
 for make in fork spawn; do
 	rank='{ repeat 2 { call 5 meet a 2 start call 10 meet b 2 stop meet c 2 } call 7 }'
 	try "two ranks by $make, each with its range at the same time" "$CUDA --capture-range-end=repeat" \
@@ -130,9 +130,12 @@ for make in fork spawn; do
 		"$make { push =step@train call 10 raise a await b pop @train } $make { await a push =step@train call 7 pop @train raise b } wait call 3" 17
 done
 cat >launch.py <<'EOF'
-import os, subprocess, sys
+import os, signal, subprocess, sys
 ranks = [subprocess.Popen([sys.argv[1], sys.argv[2]], env=dict(os.environ, RANK=str(i), WORLD_SIZE="2")) for i in (0, 1)]
-sys.exit(max(r.wait() for r in ranks))
+ends = [r.wait() for r in ranks]
+if min(ends) < 0:
+    os.kill(os.getpid(), signal.SIGTERM)
+sys.exit(max(ends))
 EOF
 T=cuda,nvtx,osrt
 PLAIN_PROG=$PROG

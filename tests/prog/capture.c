@@ -341,6 +341,7 @@ static void fork_step(struct steps s, int is_daemon)
 		if (is_daemon && (setsid() < 0 || fork() != 0))
 			_exit(0);
 		run(s);
+		log_begin(LOG_GONE, 0, NULL);
 		exit(0);
 	}
 	note->number = pid;
@@ -469,9 +470,9 @@ static int word_step(const char *w, const char *arg)
 	else if (is(w, "say"))
 		printf("%s\n", arg), fflush(stdout);
 	else if (is(w, "die"))
-		raise(atoi(arg));
+		log_begin(LOG_GONE, 0, w), raise(atoi(arg));
 	else if (is(w, "exit"))
-		_exit(atoi(arg));
+		log_begin(LOG_GONE, 0, w), _exit(atoi(arg));
 	else
 		return 0;
 	return 1;
@@ -544,5 +545,6 @@ int main(int argc, char **argv)
 	run(s);
 	join();
 	wait_step();
+	log_begin(LOG_GONE, 0, NULL);
 	return 0;
 }

@@ -31,6 +31,7 @@ enum {
 	LOG_LAUNCH = 'k', /* cudaLaunchKernel */
 	LOG_CHILD = 'f',  /* number: pid */
 	LOG_NAME = 'n',   /* the thread's name from here on */
+	LOG_GONE = 'g',   /* the process ends */
 };
 
 struct log_note {
