@@ -72,12 +72,14 @@ def volume(bench, table):
 
 def part_flight(bench, table):
     runs = {}
-    variants = {"base": none, "forward": shim("forward"), "profile": ours("--osrt-threshold=0", "--on-full=block"), "flight": flight()}
+    variants = {"base": none, "forward": shim("forward"), "profile": ours("--osrt-threshold=0", "--on-full=block"),
+                "first": flight(), "flight": flight("--flight-size=16M")}
     for _ in range(bench.rounds):
         for name, run in variants.items():
             runs.setdefault(name, []).append(run(bench, [bench.bin("calls"), str(CALLS), "2", "20", "30"]))
-    over = {n: median(a.figures[0][0] - b.figures[0][0] for a, b in zip(runs[n], runs["forward"])) for n in ("profile", "flight")}
+    over = {n: median(a.figures[0][0] - b.figures[0][0] for a, b in zip(runs[n], runs["forward"])) for n in ("profile", "first", "flight")}
     table.add("flight recorder, a recorded pread, 2 threads: over forward-only", over["flight"], over["profile"], "profile", "ns")
+    table.add("the same, while its memory is used for the first time", over["first"], over["profile"], "profile", "ns")
     table.add("the same: wall time of the call", median(r.figures[0][1] for r in runs["flight"]),
               median(r.figures[0][1] for r in runs["base"]), "untraced", "ns")
     table.add("the same: CPU time of the collector", median(r.usage.cpu for r in runs["flight"]),
