@@ -57,6 +57,8 @@ int attach_receive(int sock, struct hello *hello)
 	if (n <= 0)
 		return -1;
 	hello->fd = take_fd(&msg);
+	if (hello->fd < 0 && msg.msg_flags & MSG_CTRUNC)
+		return -2;
 	if (n != sizeof(h) || msg.msg_flags & MSG_TRUNC || h.magic != SL_HELLO_MAGIC ||
 	    h.wire_version != SL_WIRE_VERSION ||
 	    getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 || cred.pid <= 0 ||

@@ -17,7 +17,7 @@ struct hello {
 
 /* A connection of the listening socket, non-blocking. -1: none waits. */
 int attach_accept(int listen_fd);
-/* What came over it: 1 a hello, 0 nothing yet, -1 hung up, or garbage. */
+/* What came over it: 1 a hello, 0 nothing yet, -1 hung up, or garbage, -2 its descriptor found no place here. */
 int attach_receive(int sock, struct hello *hello);
 
 #endif

@@ -76,6 +76,7 @@ static void on_peer(struct collector *c, int sock)
 		return;
 	if (got < 0) {
 		/* Most simply hang up after their hello. */
+		c->turned_away += got == -2;
 		close(sock);
 		return;
 	}
