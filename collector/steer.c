@@ -397,6 +397,9 @@ void steer_tick(struct collector *c)
 {
 	struct steer *st = &c->steer;
 
+	/* Somebody may wait for it, and the rings may have long to wait yet. */
+	if (c->capture.finishing)
+		capture_report_done(c, false);
 	tell_key(c);
 	if (!st->hotkey.is_open)
 		return;

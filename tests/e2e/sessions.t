@@ -107,7 +107,7 @@ check 'the second of two' wait_for 20 in_state b_x Active
 check 'which one?' says 2 'which session? Name it with --session=: a-1, b_x' sl stop
 check 'no such session' says 1 "there is no session 'c'; there are: a-1, b_x" sl start --session=c
 check 'one name for two sessions: launch' says 1 "a session is called 'a-1' already (process " sl launch --session-new=a-1 true
-check 'profile' says 1 "a session is called 'a-1' already (process " sl profile --session-new=a-1 touch ran
+check 'profile' says 1 "a session is called 'a-1' already (process " sl profile --cpuctxsw=none --session-new=a-1 touch ran
 check 'start' says 1 "a session is called 'a-1' already (process " sl start --session-new=a-1
 is "$(ls ran 2>/dev/null)" '' 'nothing was run'
 check 'no name' says 1 "is no name for a session" sl launch --session-new='a b' true
