@@ -19,7 +19,7 @@ int64_t time_read(const char *text, const char **end)
 		const char *unit;
 		double ns;
 	} units[] = {{"min", 60e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"s", 1e9}, {"m", 60e9}};
-	char *at;
+	char *at = (char *)(uintptr_t)text;
 	double value = isdigit((unsigned char)*text) ? strtod(text, &at) : 0;
 
 	if (!(value > 0) || value > 1e9)
@@ -114,6 +114,7 @@ static int take_limit(struct parser *p, struct trigger *t)
 
 	skip_blanks(p);
 	begin = p->at;
+	number = (char *)(uintptr_t)begin;
 	t->medians = isdigit((unsigned char)*begin) ? strtod(begin, &number) : 0;
 	if (t->medians > 0 && *number == 'x') {
 		p->at = number + 1;
@@ -209,6 +210,7 @@ static int take_idle(struct parser *p, struct trigger *t)
 		return wrong(p, p->at, "'>' is expected");
 	skip_blanks(p);
 	begin = p->at;
+	end = (char *)(uintptr_t)begin;
 	t->idle = isdigit((unsigned char)*begin) ? strtod(begin, &end) / 100 : -1;
 	if (t->idle < 0 || t->idle >= 1 || *end != '%')
 		return wrong(p, begin, "a share such as 50% is expected, below 100%");
