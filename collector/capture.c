@@ -442,7 +442,7 @@ void capture_disarm(struct collector *c)
 void capture_close(struct collector *c)
 {
 	struct capture *p = &c->capture;
-	struct window *last = p->windows.cnt ? &p->windows.list[p->windows.cnt - 1] : NULL;
+	struct window *last;
 
 	/* Whatever began while a report was being completed becomes one, too. */
 	if (p->has_next && p->state == CAPTURE_ENDING) {

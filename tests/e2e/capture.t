@@ -2,7 +2,7 @@
 # Captures: what begins and ends one, in which process of which layout, and what stands in the reports. One line per
 # combination: its options, what the program does (tests/prog/capture.c) and the calls that each report must hold.
 # capture_truth.py compares each report with the program's log: no more, no less, in the right place and time.
-# shellcheck disable=SC2086
+# shellcheck disable=SC2046,SC2086
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 S=$B/tests/standin

@@ -1,7 +1,7 @@
 #!/bin/sh
 # On and off again, a thousand times, while eight threads go on: each call that began while it was on is there, once,
 # and no other is; nothing is torn; the program notices nothing.
-# shellcheck disable=SC2086
+# shellcheck disable=SC2046,SC2086
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 S=$B/tests/standin
