@@ -28,6 +28,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "collector/pidns.h"
 #include "collector/sched_internal.h"
 
 /* Small enough for a ring to hold them all, however late the reader gets the CPU. */
@@ -164,6 +165,9 @@ static inline pid_t start_child(int (*work)(void), int *go)
 	assert_true(pid > 0);
 	close(pipe_fd[0]);
 	*go = pipe_fd[1];
+	/* Who is followed while it runs has its first out left out: it has to wait by then. */
+	for (int i = 0; i < 5000 && proc_state((uint32_t)pid) != 'S'; i++)
+		usleep(1000);
 	return pid;
 }
 
