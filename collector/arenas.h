@@ -33,11 +33,11 @@ struct thread {
 	struct image *image;
 	sl_ref chunk; /* where reading goes on */
 	uint32_t pos;
-	uint32_t seq;      /* of chunk */
+	uint32_t seq;          /* of chunk */
 	struct agg_past *past; /* flight_totals.h; NULL none */
-	struct place named; /* up to here names were looked for, if further than chunk and pos */
-	struct place watched; /* up to here triggers have seen it (trigger_watch.h) */
-	bool has_moved;    /* since the last commit */
+	struct place named;    /* up to here names were looked for, if further than chunk and pos */
+	struct place watched;  /* up to here triggers have seen it (trigger_watch.h) */
+	bool has_moved;        /* since the last commit */
 	bool is_over;      /* gone, drained, written: the slot can be given back after the commit */
 	bool is_seen_gone; /* it was gone before the last reading of its ring */
 	char comm[SL_COMM_BYTES];

@@ -95,7 +95,7 @@ struct capture {
 	uint64_t next_from, next_to; /* to: 0 while it goes on */
 	int64_t next_from_mono, next_to_mono;
 	enum capture_source next_ended;
-	uint32_t cnt_before; /* captures begun before the options were changed */
+	uint32_t cnt_before;     /* captures begun before the options were changed */
 	uint32_t cnt, ended_cnt; /* captures begun, and ended */
 	int64_t began_mono, ended_mono;
 	int64_t delay_until; /* CLOCK_MONOTONIC, 0 none */

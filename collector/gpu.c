@@ -580,8 +580,7 @@ static bool is_wanted(const struct arenas *as, unsigned kind, const void *payloa
 	if (!w || end == INT64_MIN)
 		return true;
 	/* When it was or began is the first thing that each of them tells. */
-	if (as->follows_files && w->cnt &&
-	    *(const int64_t *)payload >= w->list[w->cnt - 1].to_mono)
+	if (as->follows_files && w->cnt && *(const int64_t *)payload >= w->list[w->cnt - 1].to_mono)
 		return false;
 	return w->cnt && end + as->clock->zero >= w->list[0].from_mono;
 }

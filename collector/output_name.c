@@ -72,9 +72,8 @@ static int append_variable(struct naming *nm, const char *p, const char **end)
 	name[len] = '\0';
 	value = getenv(name);
 	if (!value || !*value)
-		return refuse(
-			nm, "the name uses the environment variable %s, which is not set",
-			name);
+		return refuse(nm, "the name uses the environment variable %s, which is not set",
+			      name);
 	*end = close + 1;
 	return append(nm, value, strlen(value));
 }
