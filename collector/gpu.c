@@ -266,15 +266,6 @@ static bool take_watermark(struct gpu_process *p, uint64_t read_to)
 	return true;
 }
 
-/* Has the process ended, and has everything that it left been read? */
-bool gpu_is_over(const struct arena *a, const struct gpu_process *p)
-{
-	for (const struct image *im = a->images; im; im = im->next)
-		if (im->number == p->number)
-			return model_image_is_over(im) && !im->threads;
-	return true;
-}
-
 static bool is_due(const struct gpu_look *look)
 {
 	const struct gpu_process *p = look->process;

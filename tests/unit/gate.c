@@ -294,8 +294,8 @@ static struct sl_session by_nvtx(const char *range, const char *domain, uint32_t
 
 	s.trace |= SL_TRACE_NVTX;
 	s.capture_by = SL_CAPTURE_BY_NVTX | flags;
-	strcpy(s.nvtx_range, range);
-	strcpy(s.nvtx_domain, domain);
+	snprintf(s.nvtx_range, sizeof(s.nvtx_range), "%s", range);
+	snprintf(s.nvtx_domain, sizeof(s.nvtx_domain), "%s", domain);
 	return s;
 }
 
