@@ -177,7 +177,8 @@ static void count_until(struct trigger_gpu *g, struct gpu *gpu, uint64_t until)
 {
 	size_t left = 0;
 
-	qsort(gpu->piece, gpu->pieces, sizeof(*gpu->piece), by_start);
+	if (gpu->pieces)
+		qsort(gpu->piece, gpu->pieces, sizeof(*gpu->piece), by_start);
 	for (size_t i = 0; i < gpu->pieces; i++) {
 		struct piece p = gpu->piece[i];
 		uint64_t end = p.end < until ? p.end : until;
