@@ -1,8 +1,8 @@
 /*
  * cmd_attach.c - sightline attach: what the kernel sees of processes that run already, until they end or one has enough.
  *
- * Nothing is done to the processes: no ptrace, no signal, no code inside. That leaves context switches and system
- * calls. A process that has libtrace.so inside belongs to a session, which can record everything: then that is asked.
+ * Nothing is done to the processes: no ptrace, no signal, no code inside. That leaves context switches, system calls
+ * and CPU samples. A process that has libtrace.so inside belongs to a session, which can record everything: then that is asked.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,14 +21,16 @@
 #include "collector/pidns.h"
 #include "collector/run_command.h"
 #include "collector/running.h"
+#include "collector/sample.h"
 #include "collector/session_list.h"
 
 #define PIDS_MAX 256
 
 static struct {
 	struct profile_options o;
-	const char *pids, *cpuctxsw, *syscall;
-	bool has_cpuctxsw, has_syscall;
+	const char *pids, *cpuctxsw, *syscall, *sample;
+	bool has_cpuctxsw, has_syscall, has_sample;
+	int64_t frequency;
 	uint32_t pid[PIDS_MAX];
 	size_t cnt;
 } ask;
@@ -36,9 +38,9 @@ static struct {
 static const struct opt opts[] = {
 	{.kind = OPT_ABOUT,
 	 .values = "sightline attach -p PID[,PID...] [options]",
-	 .help = "Records context switches and system calls of processes that run already, and of "
-		 "all that they\nhave started or will, until they end, --duration is over, or "
-		 "Ctrl-C. Nothing is done to them.\n"
+	 .help = "Records context switches, CPU samples and system calls of processes that run "
+		 "already, and of all\nthat they have started or will, until they end, --duration "
+		 "is over, or Ctrl-C. Nothing is done to them.\n"
 		 "Example:\n"
 		 "  sightline attach -p $(pgrep -d, redis-server) -d 10 --syscall=process-tree\n"
 		 "  sightline stats -r syscall_sum report1.sqlite"},
@@ -56,6 +58,11 @@ static const struct opt opts[] = {
 	{0, "cpuctxsw", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
 	 "context switches of process-tree, system-wide or none\n(default: process-tree)",
 	 &ask.cpuctxsw, &ask.has_cpuctxsw},
+	{'s', "sample", OPT_ENUM, "process-tree,none", "SCOPE",
+	 "CPU samples with stacks of process-tree or none\n(default: process-tree)", &ask.sample,
+	 &ask.has_sample},
+	{0, "sampling-frequency", OPT_INT, "100:8000", "HZ",
+	 "samples per second of CPU time (default: 1000)", &ask.frequency, NULL},
 	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
 	 "system calls of process-tree or none (default: none). Each\n"
 	 "costs the program about 0.3 us",
@@ -118,6 +125,8 @@ static int read_options(int argc, char **argv)
 	ask.o.capture.start_later = true; /* when they have been followed */
 	ask.cpuctxsw = "process-tree";
 	ask.syscall = "none";
+	ask.sample = "process-tree";
+	ask.frequency = 1000;
 	first = opt_parse(opts, argc, argv, "attach");
 	if (first == OPT_HELP_SHOWN)
 		return 1;
@@ -133,9 +142,10 @@ static int read_options(int argc, char **argv)
 			 : ask.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 						  : SCHED_MODE_NONE;
 	ask.o.syscalls = ask.syscall[0] == 'p';
-	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls) {
-		sl_warn("attach: nothing to record: neither context switches nor system calls "
-			"(see 'sightline attach --help')");
+	ask.o.sample_hz = ask.sample[0] == 'p' ? ask.frequency : 0;
+	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls && !ask.o.sample_hz) {
+		sl_warn("attach: nothing to record: neither context switches, nor system calls, "
+			"nor CPU samples (see 'sightline attach --help')");
 		return SL_EXIT_USAGE + 1;
 	}
 	rc = read_pids();
@@ -263,6 +273,16 @@ static char *choose_report(char *why, size_t why_len)
 	return full;
 }
 
+/* Without them the recording goes on. */
+static void follow_samples(struct collector *c, const struct running *r)
+{
+	int err = sample_follow(c->sample, (pid_t)r->pid);
+
+	if (err && err != -ESRCH)
+		notes_say(c, 2, "no CPU samples of all of process %u: %s%s", r->pid, strerror(-err),
+			  err == -EPERM ? " (locked memory: ulimit -l)" : "");
+}
+
 /* One process with its threads. 0, -ESRCH: it has just ended, or -errno. */
 static int follow(struct collector *c, const struct running *r)
 {
@@ -270,6 +290,8 @@ static int follow(struct collector *c, const struct running *r)
 
 	if (!err)
 		model_found(&c->model, r->pid, r->parent, r->start_ns - c->clock.zero);
+	if (!err && c->sample)
+		follow_samples(c, r);
 	return err;
 }
 
@@ -358,8 +380,8 @@ static int open_collection(struct collector *c, char *why, size_t why_len)
 
 	if (err)
 		return err;
-	if (!c->sched ||
-	    (ask.o.syscalls && ask.o.cpuctxsw == SCHED_MODE_NONE && !sched_has_calls(c->sched))) {
+	if (!c->sched || (ask.o.cpuctxsw == SCHED_MODE_NONE &&
+			  !(ask.o.syscalls && sched_has_calls(c->sched)) && !c->sample)) {
 		/* Why, has been said. */
 		snprintf(why, why_len, "nothing can be recorded here (see 'sightline status -e')");
 		collect_abandon(c, false);
@@ -431,7 +453,7 @@ int cmd_attach(int argc, char **argv)
 			ask.pid[i], session.at.name, session.state, session.at.name);
 		/* One that is recording already, or whose time is over, leaves the kernel's side to us. */
 		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has_syscall &&
-		    !ask.has_cpuctxsw)
+		    !ask.has_cpuctxsw && !ask.has_sample)
 			return record_in_session(&session);
 	}
 	return record();

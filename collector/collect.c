@@ -21,12 +21,14 @@
 #include "collector/keeper.h"
 #include "collector/python.h"
 #include "collector/positions.h"
+#include "collector/sample.h"
 
 #define ROWS_PER_ROUND  65536u
 #define ROWS_PER_COMMIT 262144u
 #define LAZY_FILL       25u /* per cent of the kernel's buffers that may wait */
 #define FREE_LOOKS      4u  /* so often in a row a processor must have been free */
 #define LOOK_NS         100000000ll
+#define SAMPLES_NS      100000000ll /* so late is asked what lies at their addresses: processes end */
 #define COMMIT_ROWS \
 	16384u /* from here on chunks are worth giving back, to be used again while warm */
 #define COMMIT_NS     200000000ll
@@ -262,7 +264,9 @@ bool collect_can_wait(struct collector *c)
 		return flight_can_wait(c, mono_now() - c->tick_at);
 	look_for_free_cpu(c);
 	p = c->free_looks < FREE_LOOKS ? &when_full : &when_free;
-	if (mono_now() - c->tick_at > p->ns || (c->sched && sched_fill(c->sched) > LAZY_FILL))
+	if (mono_now() - c->tick_at > p->ns || (c->sched && sched_fill(c->sched) > LAZY_FILL) ||
+	    (c->sample &&
+	     (sample_fill(c->sample) > LAZY_FILL || mono_now() - c->tick_at > SAMPLES_NS)))
 		return false;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		if (!arena_can_wait(a->map, c->session.control->quota_chunks, p->chunks))
@@ -278,8 +282,26 @@ static int64_t commit_period(const struct collector *c)
 	return c->is_busy ? COMMIT_NS : SECOND_NS;
 }
 
+void collect_samples(struct collector *c)
+{
+	struct sample_rows rows;
+
+	if (!c->sample)
+		return;
+	rows = sample_poll(c->sample, c->db, &c->capture.windows, c->clock.zero);
+	if (!rows.cnt)
+		return;
+	c->is_busy = true;
+	/* In case the disk is full. */
+	if (!c->model.sched_rows)
+		c->model.sched_first = rows.first;
+	c->model.sched_last = rows.last;
+	c->model.sched_rows += rows.cnt;
+}
+
 int collect_poll(struct collector *c)
 {
+	collect_samples(c);
 	if (!c->sched)
 		return 0;
 	return c->flight ? flight_poll(c) : sched_poll(c->sched, &model_sched_ops, &c->model);
@@ -343,6 +365,8 @@ void collect_drain(struct collector *c)
 
 void collect_losses(struct collector *c)
 {
+	if (c->sample)
+		c->samples_lost = sample_lost(c->sample) - c->samples_lost_before;
 	if (!c->sched)
 		return;
 	c->sched_lost = sched_lost(c->sched) - c->sched_lost_before;
@@ -390,6 +414,7 @@ int collect_finish(struct collector *c)
 		arena_detach(&c->arenas, c->arenas.first);
 	if (c->sched)
 		sched_close(c->sched);
+	sample_close(c->sample);
 	err = capture_report_close(c, length);
 	flight_release(c);
 	session_remove(&c->session);
@@ -421,6 +446,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 	session_remove(&c->session);
 	if (c->sched)
 		sched_close(c->sched);
+	sample_close(c->sample);
 	if (c->keeper >= 0) {
 		keeper_send(c->keeper, &done, -1);
 		close(c->keeper);

@@ -21,6 +21,7 @@
 #include "collector/steer.h"
 
 struct flight;
+struct sample;
 
 struct collector {
 	int64_t tick_at;   /* CLOCK_MONOTONIC of the last round */
@@ -33,7 +34,8 @@ struct collector {
 	struct model model;
 	struct arenas arenas;
 	struct sched *sched;
-	int keeper; /* socket, -1 none */
+	struct sample *sample; /* CPU samples; NULL: none */
+	int keeper;            /* socket, -1 none */
 	int epoll;
 	int signal_fd;  /* -1: signals are not ours to handle (bare preload) */
 	int leaving[8]; /* connections of roots that wait for the commit */
@@ -53,6 +55,7 @@ struct collector {
 	uint64_t sched_lost, sched_dead;        /* of this report */
 	uint64_t sched_lost_before;             /* of those before */
 	uint64_t calls_lost, calls_lost_before; /* system calls, likewise */
+	uint64_t samples_lost, samples_lost_before;
 	int64_t sched_dead_first, sched_dead_last;
 	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at,
 		alone_at; /* session ns */
@@ -97,6 +100,8 @@ bool collect_can_wait(struct collector *c);
 size_t collect_tick(struct collector *c);
 /* What the kernel has to say; events handled. */
 int collect_poll(struct collector *c);
+/* CPU samples up to this moment. */
+void collect_samples(struct collector *c);
 /* What the kernel has lost of this report. */
 void collect_losses(struct collector *c);
 /* Brings c->now up to date. */

@@ -19,6 +19,7 @@
 #include "collector/keeper.h"
 #include "collector/positions.h"
 #include "collector/python.h"
+#include "collector/sample.h"
 
 /* @ticks_per_ns: fixed point, 32 bits behind the point. */
 static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)
@@ -160,7 +161,7 @@ static void *sched_opening_run(void *what)
 
 static bool is_nothing(const struct sched_ask *ask)
 {
-	return ask->mode == SCHED_MODE_NONE && !ask->calls;
+	return ask->mode == SCHED_MODE_NONE && !ask->calls && !ask->lives;
 }
 
 static void sched_opening_begin(struct sched_opening *o, const struct profile_options *options)
@@ -171,6 +172,7 @@ static void sched_opening_begin(struct sched_opening *o, const struct profile_op
 		.ask = {.mode = options->cpuctxsw,
 			.want = SCHED_BACKEND_BPF,
 			.calls = options->syscalls,
+			.lives = options->sample_hz > 0,
 			.calls_threshold_ns = (uint64_t)options->syscall_threshold_ns}};
 	if (is_nothing(&o->ask))
 		return;
@@ -197,6 +199,17 @@ static void take_sched(struct collector *c, struct sched_opening *o)
 	c->model.keep_all_switches = o->ask.mode == SCHED_MODE_SYSTEM;
 	if (o->why[0])
 		notes_say(c, 2, "%s", o->why);
+}
+
+static void open_samples(struct collector *c)
+{
+	char why[512];
+
+	if (!c->options->sample_hz)
+		return;
+	c->sample = sample_open(c->options->sample_hz, why, sizeof(why));
+	if (why[0])
+		notes_say(c, 2, "%s", why);
 }
 
 static int open_db(struct collector *c, const struct collect_ask *ask,
@@ -273,6 +286,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	notes_begin(c);
 	python_open(c, ask->preload);
 	take_sched(c, &opening);
+	open_samples(c);
 	err = capture_open(c);
 	if (!err)
 		err = flight_open(c);

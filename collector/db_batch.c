@@ -10,7 +10,8 @@
  *
  * Rule easy to break: the optimisation applies only while both tables have the same columns (types,
  * NOT NULL, defaults) and the target has no INTEGER PRIMARY KEY, unique index or trigger. Else SQLite
- * still copies the rows rightly, but slowly. NOT NULL is not checked on this way, so encode() does.
+ * still copies the rows rightly, but slowly (CPU samples, which have the keys of nsys). NOT NULL is not
+ * checked on this way, so encode() does.
  */
 #include "collector/db_gpu.h"
 #include "collector/db_internal.h"
@@ -45,6 +46,8 @@ static const struct {
 	[DB_SCHED_EVENTS] = {"SCHED_EVENTS", SCHED_COL_CNT, NULL},
 	[DB_SL_SCHED_DETAIL] = {"SL_SCHED_DETAIL", SCHD_COL_CNT, NULL},
 	[DB_SYSCALL] = {"SYSCALL", CALL_COL_CNT, NULL},
+	[DB_COMPOSITE_EVENTS] = {"COMPOSITE_EVENTS", SAMPLE_COL_CNT, NULL},
+	[DB_SAMPLING_CALLCHAINS] = {"SAMPLING_CALLCHAINS", CHAIN_COL_CNT, NULL},
 	[DB_RUNTIME] = {"CUPTI_ACTIVITY_KIND_RUNTIME", RT_COL_CNT, NULL},
 	[DB_KERNEL] = {"CUPTI_ACTIVITY_KIND_KERNEL", KRN_COL_CNT, "[]"},
 	[DB_MEMCPY] = {"CUPTI_ACTIVITY_KIND_MEMCPY", CPY_COL_CNT, NULL},

@@ -98,6 +98,8 @@ void notes_begin(struct collector *c)
 	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
 	if (o->syscalls)
 		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
+	if (o->sample_hz)
+		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
 	db_meta_capture(c->db, "OSRT_OPTIONS:FILE_ACCESS", o->osrt_file_access ? "true" : "false");
 	cuda_settings(c);
 }
@@ -170,6 +172,14 @@ static void say_losses(struct collector *c)
 			"%s system calls were not recorded: the kernel's buffer was full; a higher "
 			"--syscall-threshold avoids it",
 			grouped(c->calls_lost, n));
+	}
+	if (c->samples_lost) {
+		db_lost(c->db, 0, c->now, DB_NULL, "CPU samples: the kernel's buffer was full",
+			(int64_t)c->samples_lost);
+		notes_say(c, WARNING,
+			  "%s CPU samples were lost: the kernel's buffer was full; a lower "
+			  "--sampling-frequency avoids it",
+			  grouped(c->samples_lost, n));
 	}
 	if (as->gpu.dropped)
 		notes_say(c, WARNING,

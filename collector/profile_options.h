@@ -26,6 +26,7 @@ struct profile_options {
 	enum sched_mode cpuctxsw;
 	bool syscalls; /* of the tree, seen by the kernel */
 	int64_t syscall_threshold_ns;
+	int64_t sample_hz; /* CPU samples of the tree, per second of CPU time; 0: none */
 	const char
 		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
 	bool inherit_environment;

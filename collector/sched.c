@@ -165,7 +165,8 @@ struct sched *sched_open_for(const struct sched_ask *ask, char *why, size_t why_
 
 	if (why_len)
 		*why = 0;
-	if ((ask->mode == SCHED_MODE_NONE && !ask->calls) || ask->want == SCHED_BACKEND_NONE) {
+	if ((ask->mode == SCHED_MODE_NONE && !ask->calls && !ask->lives) ||
+	    ask->want == SCHED_BACKEND_NONE) {
 		snprintf(why, why_len, "context switches are not asked for");
 		return NULL;
 	}

@@ -91,6 +91,7 @@ struct sched_ask {
 	enum sched_mode mode;        /* whose context switches; NONE: nobody's */
 	enum sched_backend want;     /* highest backend to try (SCHED_BACKEND_BPF normally) */
 	bool calls;                  /* system calls of the tree: needs eBPF */
+	bool lives;                  /* the lives of processes, though nothing else is asked */
 	uint64_t calls_threshold_ns; /* shorter ones are added up */
 };
 

@@ -215,6 +215,34 @@ CREATE TABLE SL_SYSCALL_TOTALS (
     PRIMARY KEY (globalTid, nameId)
 ) WITHOUT ROWID;
 
+-- @table COMPOSITE_EVENTS lazy
+CREATE TABLE COMPOSITE_EVENTS (
+    -- CPU samples (sightline attach --sample): what a thread was doing at one moment of its CPU time. The stack is in
+    -- SAMPLING_CALLCHAINS.
+    id          INTEGER NOT NULL PRIMARY KEY, -- number of the sample
+    start       INTEGER NOT NULL,             -- ns
+    cpu         INTEGER,                      -- number of the CPU
+    threadState INTEGER,                      -- -> ENUM_SAMPLING_THREAD_STATE.id, always 1
+    globalTid   INTEGER,                      -- packed id of the thread
+    cpuCycles   INTEGER NOT NULL              -- 1: a periodic sample
+);
+
+-- @table SAMPLING_CALLCHAINS lazy
+CREATE TABLE SAMPLING_CALLCHAINS (
+    -- Stacks of CPU samples, one row per frame.
+    id           INTEGER NOT NULL, -- -> COMPOSITE_EVENTS.id
+    symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
+    module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; [vdso], [anonymous], [Unknown], [kernel.kallsyms]
+    kernelMode   INTEGER,          -- 1: in the kernel
+    thumbCode    INTEGER,          -- always 0
+    unresolved   INTEGER,          -- 1: the symbol is an address
+    specialEntry INTEGER,          -- 1: no function, but a remark such as [Max depth]
+    originalIP   INTEGER,          -- address
+    unwindMethod INTEGER,          -- -> ENUM_STACK_UNWIND_METHOD.id
+    stackDepth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
+    PRIMARY KEY (id, stackDepth)
+);
+
 -- @table SL_LOST_EVENTS lazy
 CREATE TABLE SL_LOST_EVENTS (
     -- Spans in which events were lost. No row: nothing was.
@@ -1304,7 +1332,7 @@ INSERT INTO ENUM_STACK_UNWIND_METHOD VALUES
 
 -- @table ENUM_SAMPLING_THREAD_STATE always
 CREATE TABLE ENUM_SAMPLING_THREAD_STATE (
-    -- Values of SCHED_EVENTS.threadState.
+    -- Values of SCHED_EVENTS.threadState and COMPOSITE_EVENTS.threadState.
     id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
     name  TEXT,                         -- symbol
     label TEXT                          -- text for people

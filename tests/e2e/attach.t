@@ -205,7 +205,7 @@ refused 1 'no process 4194000' 'a process that is not there' -p 4194000
 refused 2 'numbers of processes' 'a name' -p python3
 refused 2 'numbers of processes' 'a negative number' -p -5
 refused 2 'no process given' 'nothing'
-refused 2 'nothing to record' 'asking for nothing' -p 1 --cpuctxsw=none
+refused 2 'nothing to record' 'asking for nothing' -p 1 --cpuctxsw=none --sample=none
 sh -c "exec \"$BIN\" attach -p \$\$ -o bad" 2>err
 is $? 1 'oneself is refused'
 check 'oneself: is named' grep -q 'this command itself' err
