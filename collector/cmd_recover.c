@@ -281,6 +281,7 @@ static int finish(struct recovery *r)
 			  "not read when it died is missing");
 	r->c.options = &r->options;
 	err = collect_finish(&r->c);
+	capture_release(&r->c);
 	if (err) {
 		sl_warn("%s: cannot be finished: %s", r->c.report, strerror(-err));
 		return SL_EXIT_FAIL;
