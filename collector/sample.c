@@ -444,6 +444,7 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 	row[SAMPLE_THREAD_STATE] = SCHED_STATE_RUNNING;
 	row[SAMPLE_GLOBAL_TID] = GLOBAL_TID(r->pid, r->tid);
 	row[SAMPLE_CPU_CYCLES] = 1;
+	row[SAMPLE_STACK_ID] = DB_NULL;
 	write_chain(s, to->db, r, (int64_t)s->rows);
 	if (!to->rows.cnt++)
 		to->rows.first = ns;

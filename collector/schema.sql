@@ -224,7 +224,59 @@ CREATE TABLE COMPOSITE_EVENTS (
     cpu         INTEGER,                      -- number of the CPU
     threadState INTEGER,                      -- -> ENUM_SAMPLING_THREAD_STATE.id, always 1
     globalTid   INTEGER,                      -- packed id of the thread
-    cpuCycles   INTEGER NOT NULL              -- 1: a periodic sample
+    cpuCycles   INTEGER NOT NULL,             -- 1: a periodic sample; 0: taken when the thread came back to a CPU
+    stackId     INTEGER                       -- -> SL_STACKS.id; NULL: none
+);
+
+-- @table OSRT_CALLCHAINS lazy
+CREATE TABLE OSRT_CALLCHAINS (
+    -- Stacks of calls in OSRT_API. Made when the report is finished. One row per frame.
+    id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
+    symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
+    module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; of Python the source file; [vdso], [anonymous], ...
+    kernelMode   INTEGER,          -- 1: in the kernel
+    thumbCode    INTEGER,          -- always 0
+    unresolved   INTEGER,          -- 1: the symbol is an address
+    specialEntry INTEGER,          -- 1: no function, but a remark such as [Max depth]
+    originalIP   INTEGER,          -- address; NULL: Python
+    unwindMethod INTEGER,          -- -> ENUM_STACK_UNWIND_METHOD.id
+    stackDepth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
+    file         INTEGER,          -- -> StringIds.id, source file; NULL: not known
+    line         INTEGER           -- line in it; NULL: not known
+);
+
+-- @table CUDA_CALLCHAINS lazy
+CREATE TABLE CUDA_CALLCHAINS (
+    -- Stacks of calls in CUPTI_ACTIVITY_KIND_RUNTIME. Made when the report is finished. One row per frame.
+    id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
+    symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
+    module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; of Python the source file; [vdso], [anonymous], ...
+    kernelMode   INTEGER,          -- 1: in the kernel
+    thumbCode    INTEGER,          -- always 0
+    unresolved   INTEGER,          -- 1: the symbol is an address
+    specialEntry INTEGER,          -- 1: no function, but a remark such as [Max depth]
+    originalIP   INTEGER,          -- address; NULL: Python
+    unwindMethod INTEGER,          -- -> ENUM_STACK_UNWIND_METHOD.id
+    stackDepth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
+    file         INTEGER,          -- -> StringIds.id, source file; NULL: not known
+    line         INTEGER           -- line in it; NULL: not known
+);
+
+-- @table SYSCALL_CALLCHAINS lazy
+CREATE TABLE SYSCALL_CALLCHAINS (
+    -- Stacks of system calls in SYSCALL. Made when the report is finished. One row per frame.
+    id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
+    symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
+    module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; of Python the source file; [vdso], [anonymous], ...
+    kernelMode   INTEGER,          -- 1: in the kernel
+    thumbCode    INTEGER,          -- always 0
+    unresolved   INTEGER,          -- 1: the symbol is an address
+    specialEntry INTEGER,          -- 1: no function, but a remark such as [Max depth]
+    originalIP   INTEGER,          -- address; NULL: Python
+    unwindMethod INTEGER,          -- -> ENUM_STACK_UNWIND_METHOD.id
+    stackDepth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
+    file         INTEGER,          -- -> StringIds.id, source file; NULL: not known
+    line         INTEGER           -- line in it; NULL: not known
 );
 
 -- @table SAMPLING_CALLCHAINS lazy
@@ -241,6 +293,72 @@ CREATE TABLE SAMPLING_CALLCHAINS (
     unwindMethod INTEGER,          -- -> ENUM_STACK_UNWIND_METHOD.id
     stackDepth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
     PRIMARY KEY (id, stackDepth)
+);
+
+-- @table SL_STACKS lazy
+CREATE TABLE SL_STACKS (
+    -- Every distinct stack of calls and samples, once, one row per frame. Made when the report is finished.
+    id      INTEGER NOT NULL, -- what callchainId of calls and COMPOSITE_EVENTS.stackId hold
+    depth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
+    frameId INTEGER NOT NULL, -- -> SL_FRAMES.id
+    PRIMARY KEY (id, depth)
+) WITHOUT ROWID;
+
+-- @table SL_FRAMES lazy
+CREATE TABLE SL_FRAMES (
+    -- Every distinct frame of them.
+    id           INTEGER NOT NULL PRIMARY KEY,
+    kind         INTEGER NOT NULL, -- 0 native, 1 Python, 2 kernel, 3 made at run time (JIT), 4 a remark
+    symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
+    module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; of Python the source file; [vdso], [anonymous], ...
+    file         INTEGER,          -- -> StringIds.id, source file; NULL: not known
+    line         INTEGER,          -- line in it; NULL: not known
+    inlined      INTEGER NOT NULL, -- 1: has no frame of its own, but is part of the one that follows in a stack
+    kernelMode   INTEGER,          -- 1: in the kernel
+    unresolved   INTEGER,          -- 1: the symbol is an address
+    specialEntry INTEGER,          -- 1: no function, but a remark such as [Max depth]
+    originalIP   INTEGER,          -- address; NULL: Python
+    unwindMethod INTEGER           -- -> ENUM_STACK_UNWIND_METHOD.id
+);
+
+-- @table SL_MODULES lazy
+CREATE TABLE SL_MODULES (
+    -- Files whose code was met in stacks, where they were mapped.
+    space   INTEGER NOT NULL, -- -> SL_SPACES.id
+    start   INTEGER NOT NULL, -- address
+    end     INTEGER NOT NULL, -- address behind it
+    bias    INTEGER NOT NULL, -- address - address in the file
+    since   INTEGER NOT NULL, -- when it was first met there, ns
+    path    INTEGER NOT NULL, -- -> StringIds.id
+    buildId TEXT              -- hexadecimal; NULL: none
+);
+
+-- @table SL_SPACES lazy
+CREATE TABLE SL_SPACES (
+    -- Address spaces that stacks are from: memory of process images.
+    id        INTEGER NOT NULL PRIMARY KEY,
+    parent    INTEGER, -- -> SL_SPACES.id, of which it was a copy (fork); NULL: none
+    globalPid INTEGER  -- packed id of the process
+);
+
+-- @table SL_RAW_STACKS live
+CREATE TABLE SL_RAW_STACKS (
+    -- Stacks as they were taken; a finished report has SL_STACKS in place of it.
+    id     INTEGER NOT NULL PRIMARY KEY, -- SL_STACKS.id
+    space  INTEGER NOT NULL,             -- -> SL_SPACES.id
+    since  INTEGER NOT NULL,             -- ns
+    frames BLOB    NOT NULL              -- 64-bit words of the machine's byte order, innermost first
+);
+
+-- @table SL_CODES live
+CREATE TABLE SL_CODES (
+    -- Code objects of Python that raw stacks name.
+    id        INTEGER NOT NULL PRIMARY KEY,
+    file      TEXT    NOT NULL, -- source file
+    name      TEXT    NOT NULL, -- function, qualified
+    firstLine INTEGER NOT NULL, -- of the function
+    version   INTEGER NOT NULL, -- of the line table: 0x030b is that of Python 3.11
+    lines     BLOB              -- line table
 );
 
 -- @table SL_LOST_EVENTS lazy

@@ -63,6 +63,27 @@ enum {
 };
 #define SL_CAPTURE_NAME_BYTES 120u
 
+/* Which stacks go with calls (struct sl_session.stack_kinds). */
+enum {
+	SL_STACK_OSRT_NATIVE = 1, /* with calls that lasted at least stack_ticks */
+	SL_STACK_OSRT_PYTHON = 2,
+	SL_STACK_GPU_NATIVE = 4, /* with calls into GPU libraries, by the class of the function */
+	SL_STACK_GPU_PYTHON = 8,
+};
+/* Classes of functions of GPU libraries, as --cudabacktrace names them. */
+enum sl_stack_class {
+	SL_STACK_CLASS_KERNEL = 0,
+	SL_STACK_CLASS_MEMORY,
+	SL_STACK_CLASS_SYNC,
+	SL_STACK_CLASS_OTHER,
+	SL_STACK_CLASS_CNT
+};
+/* What of the interpreter itself is recorded (struct sl_session.python_trace). */
+enum {
+	SL_PYTHON_GIL = 1, /* who holds the global lock, who waits for it */
+	SL_PYTHON_GC = 2,  /* garbage collections */
+};
+
 struct sl_session {
 	uint64_t magic;
 	uint32_t wire_version;
@@ -98,9 +119,15 @@ struct sl_session {
 	uint32_t python;     /* 1: there is a file "python" */
 	char nvtx_range[SL_CAPTURE_NAME_BYTES];
 	char nvtx_domain[SL_CAPTURE_NAME_BYTES]; /* "": the default one; "*": whichever */
+	uint64_t stack_ticks; /* calls of the OS runtime as long as this get a stack */
+	uint64_t stack_gpu_ticks[SL_STACK_CLASS_CNT]; /* likewise, by class; UINT64_MAX: none do */
+	uint32_t stack_kinds;                       /* SL_STACK_* */
+	uint32_t stack_depth;  /* frames of a stack at most, of each language */
+	uint32_t python_trace; /* SL_PYTHON_* */
+	uint32_t reserved;
 	char preload_path[256]; /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
 };
-_Static_assert(sizeof(struct sl_session) == 592, "sl_session");
+_Static_assert(sizeof(struct sl_session) == 648, "sl_session");
 
 enum sl_session_state {
 	SL_SESSION_ON = 1,

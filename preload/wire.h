@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   3u
+#define SL_WIRE_VERSION   4u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -84,6 +84,20 @@ enum sl_meta {
 	SL_META_CLOSE,
 	/* A text that later records name by its id, unique in the arena. [0] id, [1] length, [2..] text */
 	SL_META_STRING,
+	/* The call record that follows in this ring has this stack; start is that call's. [0] stack id */
+	SL_META_CHAIN,
+	/* A stack that later records name by its id, unique in the arena. [0] id | frames << 32, [1..] frames, the
+	 * innermost first, native ones before those of Python: frame.h */
+	SL_META_STACK,
+	/* Code that frames lie in: an object became known. [0] first address, [1] end, [2] address - address in the
+	 * file, [3] length of the build id, [4] length, [5..] build id, path as the loader has it ("": the executable) */
+	SL_META_MODULE,
+	/* A code object of Python that frames name by its id, unique in the arena. [0] id, [1] first line | version of
+	 * the line table << 32 (0x030b: that of 3.11), [2] bytes of the line table, [3] length, [4..] file '\0' name
+	 * '\0' line table, as much of it as fits */
+	SL_META_CODE,
+	/* More of a line table. [0] id of the code, [1] position, [2] length, [3..] bytes */
+	SL_META_CODE_LINES,
 };
 
 enum sl_image {

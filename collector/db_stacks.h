@@ -1,0 +1,47 @@
+/*
+ * db_stacks.h - stacks in the report: raw while it grows, with names when it is finished.
+ *
+ * db_finish() calls db_stacks_finish(): frames get their functions, files and lines (symbols.h), Python's frames take the
+ * place of its interpreter's, inlined functions become frames of their own; the result is SL_FRAMES, SL_STACKS and
+ * the tables of callchains that nsys has. What is raw goes away then.
+ */
+#ifndef SL_DB_STACKS_H
+#define SL_DB_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct db;
+
+/* An address space: the memory of one process image. Known already: nothing happens, but for the pid. */
+int db_space(struct db *db, int64_t space, int64_t parent, int64_t global_pid);
+
+struct db_module {
+	int64_t space;
+	uint64_t start, end; /* addresses */
+	uint64_t bias;       /* address - address in the file's own terms (p_vaddr) */
+	int64_t since;       /* session ns */
+	const char *path;    /* absolute, or "[vdso]", "[anonymous]" and the like */
+	const uint8_t *build_id;
+	size_t build_id_len; /* 0: none */
+};
+int db_module(struct db *db, const struct db_module *m);
+
+struct db_code {
+	int64_t id; /* STACK_ID() of the code's number */
+	const char *file, *name;
+	int first_line;
+	int version; /* of the line table: 0x030b */
+	const uint8_t *lines;
+	size_t lines_len;
+};
+int db_code(struct db *db, const struct db_code *c);
+
+/* @frames: preload/frame.h. Code ids in it are those of the arena that @id is of. Known already: nothing happens. */
+int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
+	     size_t cnt);
+
+/* What is known by then is in the report (open transaction, nothing pending). 0 or -errno; the report is whole in any case. */
+int db_stacks_finish(struct db *db);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * pystack.h - the Python stack of the calling thread: read from the interpreter's memory, without its lock and without
+ * touching anything that it counts.
+ *
+ * Where things lie is in a table by version (pylayout.h), or in _Py_DebugOffsets where the interpreter has it (3.13 and
+ * later). The thread's own frames do not change while it is in a call, so nothing here can tear.
+ */
+#ifndef SL_PYSTACK_H
+#define SL_PYSTACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/frame.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Is there a Python in this process that we know? Cheap; looks again when objects were loaded. */
+bool sl_pystack_has(void);
+
+/*
+ * Frames of the thread's Python, at most @depth, then a remark; @room >= @depth + 1. Returns how many words; 0 when the
+ * thread runs no Python. Code objects that had not been met before: their number is added to *@fresh.
+ */
+unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *fresh);
+
+/* A code object to be told. Texts are UTF-8, in memory that is valid until the next call. */
+struct sl_pycode {
+	uint32_t id;
+	uint32_t first_line;
+	uint32_t version;        /* of the line table, 0x030b for 3.11 */
+	const char *file, *name; /* name: the qualified one where there is one */
+	const uint8_t *lines;    /* in the interpreter's memory */
+	uint32_t lines_len;
+};
+/* Takes one that was met by this thread and not told yet. False: none. */
+bool sl_pystack_next_code(struct sl_pycode *c);
+
+#pragma GCC visibility pop
+#endif

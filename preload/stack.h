@@ -1,0 +1,24 @@
+/*
+ * stack.h - stacks of calls: taken after the call, told once (SL_META_STACK), named by number in front of the call's
+ * record (SL_META_CHAIN).
+ *
+ * A stack that the process has had before costs taking it, a hash and three words. Numbers are kept by hash, for the whole
+ * process, lock-free; forked children go on with their parent's.
+ */
+#ifndef SL_STACK_H
+#define SL_STACK_H
+
+#include "preload/hook.h"
+
+#pragma GCC visibility push(hidden)
+
+enum sl_stack_of {
+	SL_STACK_OF_OSRT,
+	SL_STACK_OF_GPU,
+};
+
+/* To be called in the busy section, right before the record of @call is written. */
+SL_COLD void sl_stack_put(const struct sl_call *call, enum sl_stack_of of);
+
+#pragma GCC visibility pop
+#endif
