@@ -89,6 +89,8 @@ void opt_help(const struct opt *opts, const char *usage, const char *examples);
 
 /* One line on stderr: "sightline: ..." */
 void sl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The text as a JSON string, quotes and all, to stdout. */
+void sl_put_json(const char *text);
 /* True when stdout (1) or stderr (2) may be coloured: a terminal, NO_COLOR unset, TERM not dumb. */
 bool sl_colour(int fd);
 

@@ -17,6 +17,7 @@
 #include "collector/cmd.h"
 #include "collector/collect.h"
 #include "collector/keeper.h"
+#include "collector/limits.h"
 #include "collector/output_name.h"
 #include "collector/pidns.h"
 #include "collector/run_command.h"
@@ -404,7 +405,7 @@ static int record(void)
 		free(report);
 		return SL_EXIT_FAIL;
 	}
-	raise_descriptor_limit();
+	limits_raise_descriptors();
 	c.signal_fd = take_signals();
 	c.is_attached = true;
 	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);

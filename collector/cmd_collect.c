@@ -20,6 +20,7 @@
 #include "collector/daemon.h"
 #include "collector/keeper.h"
 #include "collector/launch.h"
+#include "collector/limits.h"
 #include "collector/lobby.h"
 #include "collector/output_name.h"
 #include "collector/pidns.h"
@@ -229,7 +230,7 @@ static int collect(struct start *s, struct profile_options *o, int keeper)
 		free(preload);
 		return SL_EXIT_FAIL;
 	}
-	raise_descriptor_limit();
+	limits_raise_descriptors();
 	take_signals(&c);
 	collect_watch(&c, s->root, false);
 	command_of(&c, s->root);

@@ -301,10 +301,8 @@ int cmd_launch(int argc, char **argv)
 	program = launch_find(argv[first]);
 	if (!program)
 		return program_not_found(argv[first]);
-	preload = launch_preload();
+	preload = launch_preload_or_say();
 	if (!preload) {
-		sl_warn("libtrace.so not found beside this binary or in ../lib; set "
-			"SIGHTLINE_PRELOAD to its path");
 		free(program);
 		return SL_EXIT_FAIL;
 	}

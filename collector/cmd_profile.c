@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "collector/collect.h"
 #include "collector/keeper.h"
 #include "collector/launch.h"
+#include "collector/limits.h"
 #include "collector/output_name.h"
 #include "collector/run_command.h"
 
@@ -28,17 +28,6 @@ int program_not_found(const char *name)
 	}
 	sl_warn("%s: program not found", name);
 	return SL_EXIT_NOTFOUND;
-}
-
-/* One descriptor per process of the tree: the soft limit (often 1024) is the program's, not ours. */
-void raise_descriptor_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
 }
 
 char *absolute_path(const char *path)
@@ -181,7 +170,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return SL_EXIT_FAIL;
 	}
-	raise_descriptor_limit();
+	limits_raise_descriptors();
 	c.signal_fd = launch_signals();
 	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
 	collect_watch(&c, (uint32_t)l.pid, true);
@@ -225,11 +214,8 @@ int cmd_profile(int argc, char **argv)
 	program = launch_find(argv[first]);
 	if (!program)
 		return program_not_found(argv[first]);
-	preload = launch_preload();
+	preload = launch_preload_or_say();
 	if (!preload) {
-		sl_warn("libtrace.so not found beside this binary or in ../lib; set "
-			"SIGHTLINE_PRELOAD to its "
-			"path");
 		free(program);
 		return SL_EXIT_FAIL;
 	}

@@ -23,6 +23,7 @@
 #include "collector/collect.h"
 #include "collector/keeper.h"
 #include "collector/launch.h"
+#include "collector/limits.h"
 #include "collector/pidns.h"
 #include "collector/recover_state.h"
 #include "collector/run_command.h"
@@ -323,7 +324,7 @@ static int recover(const char *report, bool is_now)
 		free(r);
 		return SL_EXIT_FAIL;
 	}
-	raise_descriptor_limit();
+	limits_raise_descriptors();
 	set_up(r, db);
 	if (err == 0) {
 		r->c.signal_fd = launch_signals();

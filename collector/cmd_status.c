@@ -443,22 +443,6 @@ static void print_text(const struct finding *findings)
 	}
 }
 
-static void print_json_string(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20)
-			printf("\\u%04x", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
-}
-
 static void print_json(const struct finding *findings)
 {
 	printf("{\"version\": \"%s\", \"checks\": [", SL_VERSION);
@@ -467,10 +451,10 @@ static void print_json(const struct finding *findings)
 
 		printf("%s\n  {\"name\": \"%s\", \"state\": \"%s\", \"detail\": ", i ? "," : "",
 		       f->key, state_names[f->state]);
-		print_json_string(f->detail);
+		sl_put_json(f->detail);
 		printf(", \"fix\": ");
 		if (f->fix[0])
-			print_json_string(f->fix);
+			sl_put_json(f->fix);
 		else
 			printf("null");
 		putchar('}');

@@ -91,6 +91,16 @@ char *launch_preload(void)
 	return NULL;
 }
 
+char *launch_preload_or_say(void)
+{
+	char *preload = launch_preload();
+
+	if (!preload)
+		sl_warn("libtrace.so not found beside this binary or in ../lib; set "
+			"SIGHTLINE_PRELOAD to its path");
+	return preload;
+}
+
 /* Sanitizers insist on coming first: theirs, ours, then what was there. */
 static void set_preload(const char *program, const char *preload)
 {

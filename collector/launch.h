@@ -25,6 +25,7 @@ char *launch_find(const char *name);
 
 /* libtrace.so that belongs to this binary; malloc'd, NULL when there is none. */
 char *launch_preload(void);
+char *launch_preload_or_say(void); /* that there is none, on stderr */
 
 /* Forks; the child waits. 0 or -errno. */
 int launch_fork(struct launch *l, const struct profile_options *options, const char *program,

@@ -1,5 +1,5 @@
 /*
- * message.c - what the commands say on stderr, and whether it may be coloured.
+ * message.c - what the commands say on stderr, whether it may be coloured, and texts in JSON.
  *
  * One call is one write, so lines of several processes on one terminal never mix.
  */
@@ -41,6 +41,22 @@ void sl_warn(const char *format, ...)
 		done += (size_t)n;
 	}
 	errno = saved;
+}
+
+void sl_put_json(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < 0x20)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
 }
 
 bool sl_colour(int fd)

@@ -16,11 +16,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/limits.h"
 #include "collector/sched_internal.h"
 
 #define PAGES_MOST  128u /* what perf_event_mlock_kb (516) grants per CPU without privileges */
@@ -198,17 +198,6 @@ static int event_join(struct perf *p, unsigned cpu, int fd)
 	return err ? err : keep_fd(p, fd);
 }
 
-/* As many descriptors as the hard limit allows; children were started before and keep theirs. */
-static bool raise_nofile(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
-		return false;
-	limit.rlim_cur = limit.rlim_max;
-	return !setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Events for thread @tid (-1: all) on every CPU. 0 also when the thread is gone. */
 static int watch(struct sched *s, pid_t tid)
 {
@@ -221,7 +210,7 @@ static int watch(struct sched *s, pid_t tid)
 			p->counts_lost = false; /* before Linux 6.0 */
 			fd = event_open(p, tid, (int)cpu);
 		}
-		if (fd == -EMFILE && raise_nofile())
+		if (fd == -EMFILE && limits_raise_descriptors())
 			fd = event_open(p, tid, (int)cpu);
 		if (fd == -ENODEV) /* CPU is offline */
 			continue;

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/cmd.h"
+
 #define ANSWER_MS 3000
 
 static int64_t number_of(const char *text, const char *key)
@@ -83,26 +85,10 @@ void session_list_text(const struct session_info *list, size_t cnt, bool header)
 		       list[i].at.name);
 }
 
-static void put_json(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20)
-			printf("\\u%04x", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
-}
-
 static void put_text(const char *key, const char *value)
 {
 	printf(", \"%s\": ", key);
-	put_json(value);
+	sl_put_json(value);
 }
 
 void session_list_json(const struct session_info *list, size_t cnt)

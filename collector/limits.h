@@ -1,0 +1,14 @@
+/* limits.h - limits that the kernel sets for this process. */
+#ifndef SL_LIMITS_H
+#define SL_LIMITS_H
+
+#include <stdbool.h>
+
+/*
+ * As many descriptors as the hard limit allows: one per process of the tree, or per thread and CPU, is more than the soft
+ * limit (often 1024), which is meant for programs that use select(). Children inherit it: start those before that should
+ * keep theirs. True: there is more room than before.
+ */
+bool limits_raise_descriptors(void);
+
+#endif
