@@ -94,19 +94,27 @@ int command_receive(int sock, struct command *p, int timeout_ms)
 	return n ? command_read(p, (size_t)n) : -ECONNRESET;
 }
 
-int command_connect(const char *dir, uid_t owner)
+int command_socket(const char *dir, struct sockaddr_un *addr)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	struct ucred cred = {0};
-	socklen_t len = sizeof(cred);
-	int fd, err;
+	int fd;
 
-	if ((size_t)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/command", dir) >=
-	    sizeof(addr.sun_path))
+	*addr = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if ((size_t)snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/command", dir) >=
+	    sizeof(addr->sun_path))
 		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+int command_connect(const char *dir, uid_t owner)
+{
+	struct sockaddr_un addr;
+	struct ucred cred = {0};
+	socklen_t len = sizeof(cred);
+	int fd = command_socket(dir, &addr), err;
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		err = -errno;
 	else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)

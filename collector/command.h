@@ -40,6 +40,9 @@ int command_send(int sock, const struct command *p);
 /* The next packet within @timeout_ms (-1: however long it takes). 0, -ETIMEDOUT, -ECONNRESET (hung up), -EPROTO, ... */
 int command_receive(int sock, struct command *p, int timeout_ms);
 
+struct sockaddr_un;
+/* A socket, not yet bound or connected, and the address of the session in @dir. A descriptor or -errno. */
+int command_socket(const char *dir, struct sockaddr_un *addr);
 /* Connects to the session in @dir, which must be @owner's (or root's). A descriptor or -errno. */
 int command_connect(const char *dir, uid_t owner);
 

@@ -36,15 +36,11 @@ static int watch(const struct control *k, int fd, uint32_t key)
 /* The mode is set before the name exists: no moment in which others could connect. */
 static int make_socket(const char *dir)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd, err;
+	struct sockaddr_un addr;
+	int fd = command_socket(dir, &addr), err;
 
-	if ((size_t)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/command", dir) >=
-	    sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fchmod(fd, 0600) == 0 && bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
 	    listen(fd, BACKLOG) == 0)
 		return fd;

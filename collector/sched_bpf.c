@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -70,20 +69,10 @@ struct bpf {
 
 static char bpf_log[200]; /* libbpf's first complaint */
 
-static int kernel_version(void)
-{
-	struct utsname u;
-	int major = 0, minor = 0;
-
-	if (uname(&u) || sscanf(u.release, "%d.%d", &major, &minor) != 2)
-		return 0;
-	return major * 1000 + minor;
-}
-
 /* Says early, without loading anything, what stands in the way. */
 static int check_machine(char *why, size_t why_len, char *fix, size_t fix_len)
 {
-	int version = kernel_version();
+	int version = ctxsw_kernel_version();
 
 	if (version < 5008) {
 		snprintf(why, why_len, "eBPF needs Linux 5.8, this is %d.%d", version / 1000,

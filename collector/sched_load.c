@@ -40,7 +40,7 @@ static int log_first(enum libbpf_print_level level, const char *format, va_list 
 	return 0;
 }
 
-static int kernel_version(void)
+int ctxsw_kernel_version(void)
 {
 	struct utsname u;
 	int major = 0, minor = 0;
@@ -133,7 +133,7 @@ int ctxsw_load(struct ctxsw_loaded *l, const struct ctxsw_ask *ask, char *log, s
 	};
 	libbpf_print_fn_t print = libbpf_set_print(log_first);
 	struct ctxsw_config config = ask->config;
-	int err = -ENOSYS, version = kernel_version();
+	int err = -ENOSYS, version = ctxsw_kernel_version();
 
 	memset(l, 0, sizeof(*l));
 	l->iterator = -1;

@@ -23,6 +23,8 @@ struct ctxsw_loaded {
 	struct bpf_link *links[PROGRAM_CNT], *iterator_link;
 };
 
+/* 5008 for Linux 5.8; 0: not known. */
+int ctxsw_kernel_version(void);
 /* 0, or -errno, and libbpf's first complaint (may be "") in @log. */
 int ctxsw_load(struct ctxsw_loaded *l, const struct ctxsw_ask *ask, char *log, size_t log_len);
 /* First the iterator, because the programs use what it finds out; then they. 0 or -errno. */
