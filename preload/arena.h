@@ -90,7 +90,7 @@ struct sl_arena {
 	uint32_t waiter_cnt;    /* A: threads in that futex: C wakes only if not 0 */
 	uint32_t string_serial; /* A: last id of SL_META_STRING given out */
 	uint32_t nvtx_serial;   /* A: last number of an NVTX domain or payload schema given out */
-	uint32_t reserved;
+	uint32_t code_serial;   /* A: last id of SL_META_CODE given out */
 	uint64_t unslotted_cnt; /* A: calls that found no slot or no first chunk: lost */
 	uint64_t unslotted_first, unslotted_last; /* A: ticks */
 

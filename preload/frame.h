@@ -15,7 +15,8 @@
 	(UINT64_C(1) << 62) /* found by the frame pointer; else by an unwinding table */
 #define SL_FRAME_REMARK \
 	(UINT64_C(1) << 61) /* no frame: enum sl_remark, where the stack is not as it should be */
-/* Python: code id | instruction's offset in bytes / 2 << 32 (24 bits). 0xffffff: it has not begun. */
+/* Python: code id | instruction's offset in bytes / 2 << 32 (24 bits). 0xffffff: it has not begun. Code id 0, with ENTRY:
+ * the interpreter's loop runs, but no frame of Python's (it lets go of what one held): stands for one native frame. */
 #define SL_FRAME_PYTHON (UINT64_C(1) << 60)
 /* Python: C code entered the interpreter for this frame, so this frame stands for one native frame of the interpreter's
  * loop together with those before it that have no such mark. */

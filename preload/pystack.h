@@ -15,12 +15,15 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Is there a Python in this process that we know? Cheap; looks again when objects were loaded. */
+/* Is there a Python in this process that we know? Cheap; looks again after sl_pystack_look_again(). */
 bool sl_pystack_has(void);
+/* Objects have come or gone; @is_loading: or will, without our seeing the end of it. Any thread, at any time. */
+void sl_pystack_look_again(bool is_loading);
+void sl_pystack_forked(void);
 
 /*
  * Frames of the thread's Python, at most @depth, then a remark; @room >= @depth + 1. Returns how many words; 0 when the
- * thread runs no Python. Code objects that had not been met before: their number is added to *@fresh.
+ * thread runs no Python. Those whose code object has not been told yet: their number is added to *@fresh.
  */
 unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *fresh);
 
@@ -33,7 +36,10 @@ struct sl_pycode {
 	const uint8_t *lines;    /* in the interpreter's memory */
 	uint32_t lines_len;
 };
-/* Takes one that was met by this thread and not told yet. False: none. */
+/*
+ * Takes one that this thread met in its last sl_pystack() and that nobody told yet. False: none. To be called before the
+ * thread goes back into Python. What is not taken is fresh again when it is next met; two threads may tell the same one.
+ */
 bool sl_pystack_next_code(struct sl_pycode *c);
 
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
  * where the user started the tracing (bare preload); children of a session that is gone are silent.
  */
 #include "preload/gpu_engine.h"
+#include "preload/pystack.h"
 #include "preload/python_api.h"
 #include "preload/start.h"
 
@@ -383,6 +384,7 @@ bool sl_process_child(void)
 	}
 	fill_proc(parent);
 	sl_gpu_forked();
+	sl_pystack_forked();
 	return true;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 
 #include "preload/gpu_engine.h"
+#include "preload/pystack.h"
 #include "preload/sys.h"
 
 static long absent(void)
@@ -130,6 +131,7 @@ static void *timed_dlopen(const char *path, int flags)
 	/* Constructors run in there, and may call what has just been loaded. */
 	sl_gpu_scan_soon();
 	rc = real(path, flags);
+	sl_pystack_look_again(false);
 	if (traced) {
 		sl_stop(&call);
 		sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, path);
@@ -191,6 +193,7 @@ void *sl_plan_dlopen(const char *path, int flags, void *caller)
 	if (!dl_iterate_phdr(find_caller, &c) || c.has_path || (path && strchr(path, '$'))) {
 		sl_count_only(SL_H_dlopen, 0);
 		sl_gpu_scan_soon();
+		sl_pystack_look_again(true);
 		return real;
 	}
 	return (void *)timed_dlopen;

@@ -1,0 +1,39 @@
+/* pyfind.h - the Python of the process, and what it knows of the calling thread. */
+#ifndef SL_PYFIND_H
+#define SL_PYFIND_H
+
+#include "preload/pylayout.h"
+
+#pragma GCC visibility push(hidden)
+
+struct sl_python {
+	struct sl_pylayout at;
+	const char *runtime;   /* _PyRuntime */
+	const void *code_type; /* PyCode_Type */
+	void *(*of_thread)(
+		void); /* PyGILState_GetThisThreadState: a look into a slot of the thread, no more */
+	void *(*current)(
+		void); /* up to 3.11: of the thread that holds the lock; may be another's */
+};
+
+/* NULL: there is none that we know. What was once returned stays as it is. */
+const struct sl_python *sl_python_get(void);
+
+/*
+ * The innermost frame of the calling thread, NULL: it runs no Python. *@then: where more frames begin behind the
+ * outermost of those: an interpreter in which the thread is, too, NULL: none.
+ */
+const char *sl_python_frame(const struct sl_python *py, const char **then);
+
+static inline const char *sl_python_load(const char *at)
+{
+	return *(const char *const *)at;
+}
+/* Not one that can never be right: what is read this way is the thread's own, but may be damaged. */
+static inline bool sl_python_is_pointer(const void *p)
+{
+	return (uintptr_t)p % 8 == 0 && (uintptr_t)p >= 65536 && (uintptr_t)p >> 47 == 0;
+}
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,171 @@
+/*
+ * pystack.c - Python stacks without the rest of the tracer: preloaded into an interpreter, it makes os.read(9999, n)
+ * (called without the interpreter's lock) and os.getlogin() (called with it) return the stack that the caller has, as
+ *
+ *   frames F entries E loops N untold U
+ *   name \t file \t line       of each frame, the innermost first; "-" a run of the loop without frames, "!N" a remark
+ *
+ * E being the frames for which C code entered the interpreter, N how many runs of its loop are on the native stack, U
+ * what is still not told of when all was taken. The
+ * environment's PYSTACK_DEPTH is how many frames are asked for; with PYSTACK_REPEAT, "ns X" follows: what a frame costs.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "collector/pylines.c"
+#include "preload/pyfind.c"
+#include "preload/pylayout.c"
+#include "preload/pystack.c"
+
+/* ---- in place of the rest of the tracer ---- */
+
+static struct sl_arena arena;
+struct sl_global sl_global = {.arena = &arena, .session = (const struct sl_session *)&arena};
+void *sl_real[SL_HOOK_CNT];
+static char notes[4096];
+
+void *sl_resolve(enum sl_hook hook)
+{
+	return dlsym(RTLD_NEXT, hook == SL_H_sem_post ? "sem_post" : "sem_trywait");
+}
+
+bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
+{
+	(void)info;
+	memset(o, 0, sizeof(*o));
+	return true;
+}
+
+void *sl_object_find(const struct sl_object *o, const char *name)
+{
+	(void)o;
+	return dlsym(RTLD_DEFAULT, name);
+}
+
+void sightline_python_note(const char *text)
+{
+	strncat(notes, text, sizeof(notes) - strlen(notes) - 2);
+	strcat(notes, "\n");
+}
+
+/* ---- what was told of code objects ---- */
+
+#define TOLD_MAX 20000
+static struct sl_pycode told[TOLD_MAX];
+
+static void tell_all(void)
+{
+	struct sl_pycode c;
+
+	while (sl_pystack_next_code(&c)) {
+		uint8_t *lines = malloc(c.lines_len + 1);
+
+		if (c.id >= TOLD_MAX)
+			abort();
+		memcpy(lines, c.lines, c.lines_len);
+		c.lines = lines;
+		c.file = strdup(c.file);
+		c.name = strdup(c.name);
+		told[c.id] = c;
+	}
+}
+
+/* ---- the interpreter's loop on the native stack ---- */
+
+static _Unwind_Reason_Code count_loop(struct _Unwind_Context *context, void *arg)
+{
+	char *address = (char *)_Unwind_GetIP(context) - 1;
+	const Elf64_Sym *symbol;
+	Dl_info info;
+
+	if (address && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	    info.dli_sname && strcmp(info.dli_sname, "_PyEval_EvalFrameDefault") == 0 &&
+	    address < (char *)info.dli_saddr + symbol->st_size)
+		++*(unsigned *)arg;
+	return _URC_NO_REASON;
+}
+
+static size_t put_frame(char *text, size_t room, uint64_t f)
+{
+	const struct sl_pycode *c = &told[sl_frame_code(f)];
+
+	if (f & SL_FRAME_REMARK)
+		return (size_t)snprintf(text, room, "!%u\n", (unsigned)f);
+	if (!sl_frame_code(f))
+		return (size_t)snprintf(text, room, "-\n");
+	if (!c->name)
+		return (size_t)snprintf(text, room, "nobody told\n");
+	return (size_t)snprintf(text, room, "%s\t%s\t%d\n", c->name, c->file,
+				pylines_at((int)c->version, c->lines, c->lines_len,
+					   (int)c->first_line, sl_frame_offset(f)));
+}
+
+static size_t put_cost(char *text, size_t room, unsigned depth)
+{
+	const char *repeat = getenv("PYSTACK_REPEAT");
+	uint64_t frames[SL_FRAME_MAX];
+	struct timespec a, b;
+	unsigned fresh = 0, cnt = 0;
+
+	if (!repeat)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (int i = atoi(repeat); i; i--)
+		cnt += sl_pystack(frames, SL_FRAME_MAX, depth, &fresh);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	return (size_t)snprintf(text, room, "ns %.1f\n",
+				((double)(b.tv_sec - a.tv_sec) * 1e9 +
+				 (double)(b.tv_nsec - a.tv_nsec)) /
+					cnt);
+}
+
+static size_t put_stack(char *text, size_t room)
+{
+	const char *asked = getenv("PYSTACK_DEPTH");
+	unsigned depth = asked ? (unsigned)atoi(asked) : SL_FRAME_MAX - 1;
+	unsigned fresh = 0, entries = 0, loops = 0, cnt;
+	uint64_t frames[SL_FRAME_MAX];
+	size_t len;
+
+	cnt = sl_pystack_has() ? sl_pystack(frames, SL_FRAME_MAX, depth, &fresh) : 0;
+	tell_all();
+	fresh = 0;
+	if (cnt)
+		sl_pystack(frames, SL_FRAME_MAX, depth, &fresh);
+	for (unsigned i = 0; i < cnt; i++)
+		entries += (frames[i] & SL_FRAME_ENTRY) != 0;
+	_Unwind_Backtrace(count_loop, &loops);
+	len = (size_t)snprintf(text, room, "frames %u entries %u loops %u untold %u\n%s", cnt,
+			       entries, loops, fresh, notes);
+	for (unsigned i = 0; i < cnt && len < room; i++)
+		len += put_frame(text + len, room - len, frames[i]);
+	if (len < room)
+		len += put_cost(text + len, room - len, depth);
+	return len < room ? len : room;
+}
+
+__attribute__((visibility("default"))) ssize_t read(int fd, void *to, size_t n)
+{
+	static ssize_t (*real)(int, void *, size_t);
+
+	if (fd == 9999)
+		return (ssize_t)put_stack(to, n);
+	if (!real)
+		real = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+	return real(fd, to, n);
+}
+
+__attribute__((visibility("default"))) char *getlogin(void)
+{
+	static char text[65536];
+
+	text[put_stack(text, sizeof(text) - 1)] = 0;
+	return text;
+}
