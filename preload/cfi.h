@@ -29,6 +29,9 @@ enum sl_row_kind {
 	SL_ROW_FP,       /* CFA = frame pointer + cfa */
 	SL_ROW_END,      /* the outermost frame: there is no caller */
 	SL_ROW_FULL,     /* anything else: expressions, signal frames, other registers */
+	/* CFA = *(frame pointer + cfa), and the caller's frame pointer is at frame pointer + fp: functions that align
+	 * their stack, main() among them. x86-64. */
+	SL_ROW_FP_AT,
 };
 
 /*
@@ -49,8 +52,19 @@ _Static_assert(sizeof(struct sl_row) == 16, "sl_row");
 /* The row for the instruction at @pc. False (and SL_ROW_NONE): there is none, or the table makes no sense. */
 bool sl_cfi_row(const struct sl_cfi *table, uint64_t pc, struct sl_row *row);
 
-/* Registers by DWARF number; x86-64: 7 stack pointer, 6 frame pointer, 16 return address; aarch64: 31, 29, 30. */
+/* Registers by DWARF number. */
 #define SL_REG_CNT 32u
+enum {
+#if defined(__aarch64__)
+	SL_REG_FP = 29,
+	SL_REG_RA = 30,
+	SL_REG_SP = 31,
+#else
+	SL_REG_FP = 6,
+	SL_REG_SP = 7,
+	SL_REG_RA = 16,
+#endif
+};
 struct sl_regs {
 	uint64_t pc, value[SL_REG_CNT];
 	uint32_t known; /* bit per register */
@@ -59,7 +73,10 @@ struct sl_regs {
 /* Reads a word of the stack's memory. False: it cannot be read. */
 typedef bool sl_cfi_read(void *ctx, uint64_t address, uint64_t *value);
 
-/* The caller's registers in place of @regs, by the full rules. False: they cannot be found. *is_signal as in a row. */
+/*
+ * The caller's registers in place of @regs, by the full rules for the instruction at @pc. False: they cannot be found.
+ * *is_signal as in a row. regs->pc is 0 where there is no caller.
+ */
 bool sl_cfi_step(const struct sl_cfi *table, uint64_t pc, struct sl_regs *regs, sl_cfi_read *read,
 		 void *ctx, bool *is_signal);
 

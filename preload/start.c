@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "preload/sys.h"
+#include "preload/unwind.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -321,6 +322,7 @@ static bool start(void)
 	sl_global.path = own_path();
 	sl_global.cond_wrefs_at = find_cond_wrefs();
 	sl_resolve_all();
+	sl_unwind_start();
 	dir = session_dir(&why);
 	len = dir ? strlen(dir) : 0;
 	if (!dir || len + sizeof(SL_SESSION_ENV) + 1 > sizeof(sl_global.session_env)) {

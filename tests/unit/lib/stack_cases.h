@@ -1,0 +1,53 @@
+/*
+ * stack_cases.h - programs whose stacks are known: each function notes where it returns to, so that the chain of the
+ * innermost must be what was noted.
+ */
+#ifndef STACK_CASES_H
+#define STACK_CASES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/unwind.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+/* unwind_shim.c */
+unsigned shim_unwind(uint64_t *frames, unsigned room, unsigned depth, unsigned *fresh);
+bool shim_next_module(struct sl_module *m);
+void shim_forget(void);
+void shim_restrict(bool on);
+#pragma GCC visibility pop
+
+struct stack_truth {
+	uint64_t address[1024]; /* the outermost first */
+	unsigned cnt;
+	void (*probe)(void); /* what the innermost function calls */
+};
+extern struct stack_truth truth;
+
+#define NOTE() ((void)(truth.address[truth.cnt++] = (uint64_t)__builtin_return_address(0)))
+/* Keeps a call from becoming a jump, and the function from being inlined or cloned. */
+#define HERE() __asm__ volatile("" ::: "memory")
+#define CASE   __attribute__((noinline, noclone))
+
+CASE void case_plain(int depth);
+CASE void case_recursion(int depth);
+CASE void case_alloca(int bytes);
+CASE void case_vla(int cnt);
+CASE void case_aligned(int cnt);
+CASE void case_many_registers(int cnt);
+CASE void case_qsort(int cnt);
+CASE void case_noreturn(int unused);
+CASE void case_virtual(int depth);
+CASE void case_exception(int depth);
+CASE void case_inlined(int depth);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
