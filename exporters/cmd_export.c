@@ -34,7 +34,7 @@ const struct exporter *const exporter_list[] = {
 struct export
 {
 	const char *type, *output, *activities, *tables, *times, *time, *nvtx, *pid, *shift,
-		*dynamic;
+		*dynamic, *flame, *frames;
 	bool force, append, lazy, normalize, blobs, json, separate, anonymize, quiet;
 	char *input, *target; /* target: "-" is stdout */
 	const struct exporter *exporter;
@@ -102,6 +102,8 @@ static char *examples_text(void)
 		"  sightline export -t csv --tables='CUPTI.*' run.sqlite      # a folder with a "
 		"file "
 		"per table\n"
+		"  sightline export -t folded --flame=gpu -o - run.sqlite     # the GPU's time by "
+		"the code that launched it\n"
 		"  sightline export --time=12s-15s -o part.sqlite run.sqlite  # a report of three "
 		"seconds\n";
 	char *text = NULL;
@@ -117,6 +119,9 @@ static char *examples_text(void)
 	for (const struct tl_activity_name *a = tl_activities; a->name; a++)
 		if (a->about)
 			fprintf(f, "  %-12s %s\n", a->name, a->about);
+	fputs("\nWeights:\n", f);
+	for (int i = 0; i < WEIGH_CNT; i++)
+		fprintf(f, "  %-14s %s\n", weigh_kinds[i].name, weigh_kinds[i].about);
 	fprintf(f, "\n%s", examples);
 	fclose(f);
 	return text;
@@ -149,6 +154,20 @@ static const char *activity_names(void)
 	return names;
 }
 
+static const char *flame_names(void)
+{
+	static char names[256];
+	bool done = *names;
+
+	for (int i = 0; i < WEIGH_CNT && !done; i++) {
+		size_t len = strlen(names);
+
+		snprintf(names + len, sizeof(names) - len, "%s%s", len ? "," : "",
+			 weigh_kinds[i].name);
+	}
+	return names;
+}
+
 static int add_input(struct export *x, char *word)
 {
 	if (x->input) {
@@ -175,6 +194,14 @@ static int parse(struct export *x, int argc, char **argv)
 		{0, NULL, OPT_GROUP, NULL, NULL, "What is exported:", NULL, NULL},
 		{'a', "activities", OPT_LIST, activity_names(), "LIST",
 		 "of timelines: kinds of events, see below", &x->activities, NULL},
+		{0, "flame", OPT_LIST, flame_names(), "WHAT[,...]",
+		 "of folded, speedscope, pprof: by which weight stacks are added up, see below",
+		 &x->flame, NULL},
+		{0, "frames", OPT_ENUM, "function,line,module", "HOW",
+		 "of folded, speedscope: frames are called function, function (file:line), "
+		 "function "
+		 "(module)",
+		 &x->frames, NULL},
 		{0, "tables", OPT_LIST, NULL, "REGEX[,...]",
 		 "of tables: those whose whole name fits one of these regular expressions",
 		 &x->tables, NULL},
@@ -336,7 +363,10 @@ static int check_target(struct export *x)
 		sl_warn("export: %s", x->why);
 		return SL_EXIT_FAIL;
 	}
-	x->packing = packing; /* NOLINT(clang-analyzer-unix.Malloc): cmd_export() frees */
+	if (packing == OUT_PLAIN && x->exporter->packs &&
+	    !out_packing_of("x.gz", &packing, x->why, WHY))
+		packing = OUT_PLAIN; /* readers take both */
+	x->packing = packing;        /* NOLINT(clang-analyzer-unix.Malloc): cmd_export() frees */
 	if (x->packing != OUT_PLAIN && x->exporter->shape != EXPORT_STREAM) {
 		sl_warn("export: %s cannot be packed: %s", x->exporter->name, x->target);
 		return SL_EXIT_USAGE;
@@ -377,8 +407,11 @@ static int check_use(const struct export *x)
 	if (x->activities && e->activities == 0) {
 		option = "--activities";
 		types = "timelines";
-	} else if (x->tables && e->activities != 0) {
+	} else if (x->tables && (e->activities != 0 || e->flames)) {
 		option = "--tables";
+	} else if ((x->flame || x->frames) && !e->flames) {
+		option = x->flame ? "--flame" : "--frames";
+		types = "types folded, speedscope and pprof";
 	} else if (x->anonymize && strcmp(e->name, "sqlite") != 0) {
 		option = "--anonymize";
 		types = "type sqlite, whose result can then be exported further";
@@ -386,6 +419,30 @@ static int check_use(const struct export *x)
 	if (!option)
 		return 0;
 	sl_warn("export: %s is for %s, not for type %s", option, types, e->name);
+	return SL_EXIT_USAGE;
+}
+
+static int check_flame(struct export *x)
+{
+	static const char *const words[] = {"function", "line", "module"};
+	int rc = 0;
+
+	if (x->flame && x->activities) {
+		sl_warn("export: --activities is for ranges and calls as they nest, --flame for "
+			"stacks: "
+			"name one of them");
+		return SL_EXIT_USAGE;
+	}
+	if (x->flame) {
+		x->job.opt.flame = weigh_parse(x->flame, x->why, WHY);
+		rc = x->job.opt.flame ? 0 : -1;
+	}
+	for (int i = 0; x->frames && i < 3; i++)
+		if (strcmp(words[i], x->frames) == 0)
+			x->job.opt.frames = (enum weigh_frames)i;
+	if (rc == 0)
+		return 0;
+	sl_warn("export: %s", x->why);
 	return SL_EXIT_USAGE;
 }
 
@@ -518,6 +575,8 @@ int cmd_export(int argc, char **argv)
 		rc = check_shift(&x);
 	if (rc == 0)
 		rc = check_use(&x);
+	if (rc == 0)
+		rc = check_flame(&x);
 	if (rc == 0)
 		rc = check_filters(&x);
 	if (rc == 0)

@@ -346,7 +346,8 @@ static void add_pids(sqlite3_str *sql, const struct db_filter *f)
 static bool is_description(const char *table)
 {
 	static const char *const names[] = {"DIAGNOSTIC_EVENT", "SL_PROCESS_TREE", "PROCESSES",
-					    "ThreadNames",      "ProcessStreams",  "StringIds"};
+					    "ThreadNames",      "ProcessStreams",  "StringIds",
+					    "SL_MODULES"}; /* start and end of addresses */
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(names[i], table) == 0)

@@ -22,10 +22,32 @@ static const struct table {
 
 #define TABLE_CNT (sizeof(tables) / sizeof(tables[0]))
 
+/* Views count as tables; SQLite's function for it knows only these. */
+static bool view_has_column(sqlite3 *db, const char *view, const char *column)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool has = false;
+
+	if (sqlite3_prepare_v2(
+		    db,
+		    "SELECT 1 FROM pragma_table_info(?1, 'main') WHERE ?2 IS NULL OR name "
+		    "= ?2 COLLATE NOCASE LIMIT 1",
+		    -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_bind_text(stmt, 1, view, -1, SQLITE_STATIC) == SQLITE_OK &&
+	    sqlite3_bind_text(stmt, 2, column, -1, SQLITE_STATIC) == SQLITE_OK)
+		has = sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_finalize(stmt);
+	return has;
+}
+
 bool db_read_has_column(sqlite3 *db, const char *table, const char *column)
 {
-	return sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
-					     NULL) == SQLITE_OK;
+	if (sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
+					  NULL) == SQLITE_OK)
+		return true;
+	return (!column || sqlite3_table_column_metadata(db, "main", table, NULL, NULL, NULL, NULL,
+							 NULL, NULL) != SQLITE_OK) &&
+	       view_has_column(db, table, column);
 }
 
 static const struct table *known_table(const char *name)
@@ -198,6 +220,8 @@ int db_read_add_views(sqlite3 *db)
 
 	for (size_t i = 0; i < TABLE_CNT && rc == SQLITE_OK; i++)
 		rc = add_view(db, &tables[i]);
+	if (rc == SQLITE_OK)
+		rc = db_read_add_stack_views(db);
 	return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;
 }
 

@@ -397,8 +397,13 @@ const char *anonymize(struct anonymizer *a, enum anonymize_how how, const char *
 		put_text(a, text, *len);
 		break;
 	case ANON_PATH:
-		/* "socket:[123]", "anon_inode:[eventpoll]", "10.1.2.3:80" have no slash; a bare name is a file. */
-		if (memchr(text, ':', *len) && !memchr(text, '/', *len))
+		/*
+		 * "socket:[123]", "anon_inode:[eventpoll]", "10.1.2.3:80" have no slash; a bare name is a file,
+		 * but for "[vdso]" and "<string>". "[fe80::1]:443" is an address.
+		 */
+		if (*len > 0 && (text[0] == '<' || (text[0] == '[' && !memchr(text, ':', *len))))
+			put(a, text, *len);
+		else if (memchr(text, ':', *len) && !memchr(text, '/', *len))
 			put_text(a, text, *len);
 		else
 			put_path(a, text, *len);
@@ -505,5 +510,7 @@ enum anonymize_how anonymize_setting(const char *name, const char *value)
 
 bool anonymize_leaves_out(const char *table)
 {
-	return strcmp(table, "ANALYSIS_FILE") == 0 || strcmp(table, "ProcessStreams") == 0;
+	/* The last two are of a report that is not finished: paths, in bytes. */
+	return strcmp(table, "ANALYSIS_FILE") == 0 || strcmp(table, "ProcessStreams") == 0 ||
+	       strcmp(table, "SL_RAW_STACKS") == 0 || strcmp(table, "SL_CODES") == 0;
 }

@@ -9,6 +9,7 @@
 
 #include "exporters/export/out.h"
 #include "exporters/export/timeline.h"
+#include "exporters/weigh.h"
 
 enum export_shape {
 	EXPORT_STREAM, /* bytes: into job->out; may be compressed and go to stdout */
@@ -25,6 +26,8 @@ struct export_options {
 	int64_t shift;  /* ns, added to times; --ts-normalize is in it */
 	bool normalize; /* it was asked for: shift holds it already */
 	bool quiet;
+	unsigned flame;           /* WEIGH_BIT()s; 0: not said */
+	enum weigh_frames frames; /* how frames are called */
 	/* As they were given, for those who note it down; the views of @db follow them already. NULL: none. */
 	const char *time, *nvtx, *pid, *times;
 	const char *given_shift; /* --ts-shift */
@@ -48,6 +51,8 @@ struct exporter {
 	enum export_shape shape;
 	uint32_t activities; /* default of --activities; 0: takes none */
 	bool repairs;        /* also takes a damaged report */
+	bool flames;         /* takes --flame and --frames */
+	bool packs;          /* is gzip whatever its name */
 	/* 0, or -1 after one sentence in @why ("" when job->out->err says it). */
 	int (*run)(struct export_job *job, char *why, size_t why_len);
 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/cmd.h"
 #include "exporters/db_read.h"
 #include "exporters/export/fold.h"
 #include "exporters/export/intern.h"
@@ -238,6 +239,42 @@ static int on_event(void *self, const struct tl_event *e)
 		on_stack(f, t, e);
 	}
 	return f->failed || (f->job->out && f->job->out->err) ? -1 : 0;
+}
+
+/* Which options record what has no stacks, or is not there at all. */
+static void say_missing(const struct weigh *w, const struct export_job *job)
+{
+	for (int what = 0; what < WEIGH_CNT; what++) {
+		const struct weigh_kind *k = &weigh_kinds[what];
+
+		if (!(w->what & WEIGH_BIT(what)) || (w->has_stack & WEIGH_BIT(what)))
+			continue;
+		if (w->has & WEIGH_BIT(what))
+			sl_warn("export: %s: %s: no stacks were recorded; sightline profile %s "
+				"does",
+				job->input, k->name, k->record);
+		else
+			sl_warn("export: %s: %s: there is nothing of it; sightline profile %s "
+				"records it",
+				job->input, k->name, k->record);
+	}
+}
+
+int fold_weigh(struct weigh *w, struct export_job *job, char *why, size_t why_len)
+{
+	unsigned asked = job->opt.flame;
+
+	w->db = job->db;
+	w->what = asked ? asked : WEIGH_ALL;
+	if (weigh_run(w, why, why_len) < 0)
+		return -1;
+	if (asked && !job->opt.quiet)
+		say_missing(w, job);
+	else if (!w->has_stack && !job->opt.quiet)
+		sl_warn("export: %s: no stacks were recorded; sightline profile %s does, or %s",
+			job->input, weigh_kinds[WEIGH_CPU].record, weigh_kinds[WEIGH_GPU].record);
+	job->events = w->entry_cnt;
+	return 0;
 }
 
 int fold_run(struct fold *f, struct export_job *job, char *why, size_t why_len)

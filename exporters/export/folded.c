@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/db_read.h"
 #include "exporters/export/fold.h"
 
 struct node {
@@ -118,11 +119,58 @@ static void put_stack(struct folded *d, uint32_t node)
 	out_text(o, weight);
 }
 
+/* ---- weights ---- */
+
+static void put_weighed(struct weigh *w, struct out *o, const struct weigh_entry *e, int64_t value)
+{
+	const struct weigh_owner *owner = &w->owner[e->owner];
+	uint32_t path[FOLD_DEPTH_MAX + 8];
+	unsigned cnt = 0;
+	char weight[32];
+
+	for (uint32_t n = e->node; n && cnt < sizeof(path) / sizeof(path[0]); n = w->node[n].parent)
+		path[cnt++] = w->node[n].frame;
+	put_frame(o, owner->process);
+	out_literal(o, ";");
+	put_frame(o, owner->thread);
+	while (cnt-- > 0) {
+		out_literal(o, ";");
+		put_frame(o, w->frame[path[cnt]].text);
+	}
+	snprintf(weight, sizeof(weight), " %" PRId64 "\n", value);
+	out_text(o, weight);
+}
+
+static int run_weighed(struct export_job *job, enum weigh_what what, char *why, size_t why_len)
+{
+	struct weigh w = {.frames = job->opt.frames, .by = WEIGH_BY_NAME};
+	unsigned asked = job->opt.flame;
+	int rc;
+
+	job->opt.flame = WEIGH_BIT(what);
+	rc = fold_weigh(&w, job, why, why_len);
+	job->opt.flame = asked;
+	for (size_t i = 0; i < w.entry_cnt && rc == 0; i++)
+		if (w.entry[i].value[what] > 0)
+			put_weighed(&w, job->out, &w.entry[i], w.entry[i].value[what]);
+	weigh_free(&w);
+	return rc;
+}
+
 static int run(struct export_job *job, char *why, size_t why_len)
 {
 	struct folded d = {0};
 	int rc;
 
+	if (job->opt.flame & (job->opt.flame - 1)) {
+		snprintf(why, why_len, "folded shows one thing at a time; pprof takes several");
+		return -1;
+	}
+	if (job->opt.flame)
+		return run_weighed(job, (enum weigh_what)__builtin_ctz(job->opt.flame), why,
+				   why_len);
+	if ((job->timeline.activities & TL_ACT_SAMPLE) && db_read_has(job->db, "COMPOSITE_EVENTS"))
+		return run_weighed(job, WEIGH_CPU, why, why_len);
 	d.fold.self = &d;
 	d.fold.on_open = on_open;
 	d.fold.on_close = on_close;
@@ -143,5 +191,6 @@ const struct exporter exporter_folded = {
 	.about = "stacks for flame graphs: samples if there are some, else ns in ranges and calls",
 	.shape = EXPORT_STREAM,
 	.activities = FOLD_ACTIVITIES,
+	.flames = true,
 	.run = run,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/embed.h"
+#include "exporters/db_views.h"
 #include "exporters/export/rows.h"
 #include "exporters/export/table_list.h"
 
@@ -36,8 +37,10 @@ static int list_tables(struct rows *r, sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(
-		db, "SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY rowid", -1,
-		&stmt, NULL);
+		db,
+		"SELECT name FROM main.sqlite_master WHERE type = 'table' OR name = "
+		"'SAMPLING_CALLCHAINS' ORDER BY rowid",
+		-1, &stmt, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(stmt, 0);
@@ -76,11 +79,13 @@ static int open_schema(struct rows *r)
 
 /* ---- which columns ---- */
 
-static bool is_time(const char *column)
+static bool is_time(const char *table, const char *column)
 {
 	static const char *const times[] = {"start",   "end",      "timestamp", "startedAt",
 					    "endedAt", "openedAt", "closedAt",  "wakeupTime"};
 
+	if (strcmp(table, "SL_MODULES") == 0) /* start and end are addresses */
+		return strcmp(column, "since") == 0;
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		if (strcmp(times[i], column) == 0)
 			return true;
@@ -107,7 +112,7 @@ static char *select_of(struct rows *r, sqlite3 *db, const char *table)
 		comma = ", ";
 		if ((json && !o->include_json) || (blob && !o->include_blobs))
 			sqlite3_str_appendf(sql, "NULL AS \"%w\"", name);
-		else if (o->shift != 0 && is_time(name) && strncmp(table, "ENUM_", 5) != 0)
+		else if (o->shift != 0 && is_time(table, name) && strncmp(table, "ENUM_", 5) != 0)
 			/* 0 stands for "not known" where files were opened and closed. */
 			sqlite3_str_appendf(sql,
 					    strstr(name, "edAt") && name[0] != 's' && name[0] != 'e'
@@ -160,8 +165,7 @@ static int run_table(struct rows *r, const char *table)
 	char *sql;
 	int rc;
 
-	if (sqlite3_table_column_metadata(db, "main", table, NULL, NULL, NULL, NULL, NULL, NULL) !=
-	    SQLITE_OK)
+	if (!db_read_has_column(db, table, NULL))
 		db = r->schema;
 	sql = select_of(r, db, table);
 	rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;

@@ -34,9 +34,23 @@ static bool exists(struct slice *s, const char *table, const char *column)
 					     NULL) == SQLITE_OK;
 }
 
+/* Views, which SQLite's function for tables does not know, are there, too. */
+static bool has_view(struct slice *s, const char *name)
+{
+	char *sql = sqlite3_mprintf("SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = %Q",
+				    name);
+	sqlite3_stmt *stmt = NULL;
+	bool has = sql && sqlite3_prepare_v2(s->dst, sql, -1, &stmt, NULL) == SQLITE_OK &&
+		   sqlite3_step(stmt) == SQLITE_ROW;
+
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+	return has;
+}
+
 int slice_make(struct slice *s, const char *name, const char *sql)
 {
-	return exists(s, name, NULL) ? 0 : slice_exec(s, sql);
+	return exists(s, name, NULL) || has_view(s, name) ? 0 : slice_exec(s, sql);
 }
 
 /* ---- lists ---- */
@@ -102,16 +116,19 @@ static void count_rows(struct slice *s, const struct entries *tables)
 
 /* ---- tables ---- */
 
-/* When a table's turn is: 0 events and descriptions, 1 who did it, 2 names. */
+/* When a table's turn is: 0 events and descriptions, 1 who did it and where, 2 frames, 3 names. */
+#define TURNS 4
 static int turn_of(const char *name)
 {
-	static const char *const late[] = {"ThreadNames", "PROCESSES", "SL_PROCESS_TREE", NULL};
-
-	if (strstr(name, "_CALLCHAINS"))
-		return 1;
+	static const char *const late[] = {"ThreadNames", "PROCESSES", "SL_PROCESS_TREE",
+					   "SL_STACKS",   "SL_SPACES", NULL};
 
 	if (strcmp(name, "StringIds") == 0)
+		return 3;
+	if (strcmp(name, "SL_FRAMES") == 0 || strcmp(name, "SL_MODULES") == 0)
 		return 2;
+	if (strstr(name, "_CALLCHAINS"))
+		return 1;
 	for (int i = 0; late[i]; i++)
 		if (strcmp(name, late[i]) == 0)
 			return 1;
@@ -165,7 +182,7 @@ static int copy_tables(struct slice *s, const struct entries *tables,
 {
 	int rc = 0;
 
-	for (int turn = 0; turn < 3 && rc == 0; turn++) {
+	for (int turn = 0; turn < TURNS && rc == 0; turn++) {
 		for (size_t i = 0; i < tables->cnt && rc == 0; i++) {
 			const struct entry *e = &tables->entry[i];
 
@@ -331,8 +348,9 @@ static bool has_columns(struct slice *s, const char *table, const char *columns)
 
 static int make_indexes(struct slice *s, const struct entries *tables)
 {
-	static const char *const no_events[] = {"TARGET_INFO_", "META_DATA_",  "ENUM_", "StringIds",
-						"ANALYSIS_",    "DIAGNOSTIC_", NULL};
+	static const char *const no_events[] = {"TARGET_INFO_", "META_DATA_", "ENUM_",
+						"StringIds",    "ANALYSIS_",  "DIAGNOSTIC_",
+						"SL_MODULES",   NULL};
 	int rc = 0;
 
 	for (size_t i = 0; i < tables->cnt; i++) {
@@ -360,14 +378,33 @@ static int make_indexes(struct slice *s, const struct entries *tables)
 	return rc == 0 ? slice_exec(s, "PRAGMA analysis_limit = 1000; ANALYZE") : rc;
 }
 
+/* SQLite makes views of tables that are not there. */
+static int drop_if_broken(struct slice *s, const char *view)
+{
+	char *ask = sqlite3_mprintf("SELECT * FROM \"%w\"", view);
+	char *drop = sqlite3_mprintf("DROP VIEW \"%w\"", view);
+	sqlite3_stmt *stmt = NULL;
+	int rc = ask && drop ? 0 : -1;
+
+	if (rc == 0 && sqlite3_prepare_v2(s->dst, ask, -1, &stmt, NULL) != SQLITE_OK)
+		rc = slice_exec(s, drop);
+	sqlite3_finalize(stmt);
+	sqlite3_free(ask);
+	sqlite3_free(drop);
+	return rc;
+}
+
 /* What users have added; what does not fit any more (a table is left out) is left out too. */
 static int copy_others(struct slice *s)
 {
 	struct entries list = {0};
 	int rc = read_entries(s, "'index', 'view'", &list);
 
-	for (size_t i = 0; i < list.cnt && rc == 0; i++)
+	for (size_t i = 0; i < list.cnt && rc == 0; i++) {
 		sqlite3_exec(s->dst, list.entry[i].sql, NULL, NULL, NULL);
+		if (has_view(s, list.entry[i].name))
+			rc = drop_if_broken(s, list.entry[i].name);
+	}
 	free_entries(&list);
 	return rc;
 }
@@ -418,12 +455,16 @@ static int copy(struct slice *s)
 		rc = copy_tables(s, &tables, &wanted);
 	if (rc == 0 && s->lost)
 		rc = make_tables(s, &tables, &wanted, ENUMS);
-	if (rc == 0 && !s->job->opt.lazy)
-		rc = make_tables(s, &tables, &wanted, ALL);
-	if (rc == 0)
-		rc = put_notes(s);
+	/* A view of our own stands for a table of the schema, so it comes first; others may need all tables. */
 	if (rc == 0)
 		rc = copy_others(s);
+	if (rc == 0 && !s->job->opt.lazy) {
+		rc = make_tables(s, &tables, &wanted, ALL);
+		if (rc == 0)
+			rc = copy_others(s);
+	}
+	if (rc == 0)
+		rc = put_notes(s);
 	if (rc == 0)
 		rc = make_indexes(s, &tables);
 	if (rc == 0)
@@ -459,6 +500,8 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	tl_map_free(&s.paths);
 	tl_map_free(&s.processes);
 	tl_map_free(&s.chains);
+	tl_map_free(&s.frames);
+	tl_map_free(&s.spaces);
 	return rc;
 }
 

@@ -13,7 +13,10 @@ enum slice_role { /* of a column of numbers */
 	SLICE_STRING,  /* -> StringIds.id */
 	SLICE_PATH,    /* likewise, and the text is a path */
 	SLICE_PROCESS, /* globalPid or globalTid */
-	SLICE_CHAIN,   /* -> a table of callchains */
+	SLICE_CHAIN,   /* -> a table of callchains, or SL_STACKS.id */
+	SLICE_STACK,   /* -> SL_STACKS.id */
+	SLICE_FRAME,   /* -> SL_FRAMES.id */
+	SLICE_SPACE,   /* -> SL_SPACES.id */
 };
 
 struct slice_column {
@@ -27,9 +30,9 @@ struct slice_table {
 	const char *sql; /* CREATE TABLE */
 	int cols;
 	struct slice_column col[SLICE_COLS_MAX];
-	bool keyed;    /* StringIds, processes, callchains: rows nobody refers to are left out */
-	bool settings; /* names and values */
-	bool made;     /* in the copy */
+	bool keyed;        /* StringIds, processes, stacks: rows nobody refers to are left out */
+	bool settings;     /* names and values */
+	bool made;         /* in the copy */
 	sqlite3_stmt *get; /* column 0 is the rowid where it can be had */
 	sqlite3_stmt *put;
 	uint64_t rows, lost;
@@ -42,7 +45,7 @@ struct slice {
 	bool filtered;        /* the views of the source show a part */
 	bool prune_strings;   /* keep only what rows refer to */
 	bool prune_processes; /* likewise */
-	struct tl_map strings, paths, processes, chains;
+	struct tl_map strings, paths, processes, chains, frames, spaces;
 	int chain; /* kind of callchains that the current table has to do with; 0: none */
 	struct anonymizer *anon;
 	uint64_t rows, total;
@@ -58,6 +61,8 @@ struct slice {
 int slice_table(struct slice *s, const char *name, const char *sql);
 /* Makes an empty table of the name in the copy; what exists stays. */
 int slice_make(struct slice *s, const char *name, const char *sql);
+/* Does the table have frames of stacks? */
+bool slice_is_chains(const char *table);
 int slice_exec(struct slice *s, const char *sql);
 /* Keeps what @error of the copy says. -1. */
 int slice_fail_dst(struct slice *s);

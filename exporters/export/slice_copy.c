@@ -55,7 +55,12 @@ static bool says_string(const char *sql, const char *column)
 	return false;
 }
 
-static enum slice_role role_of(const char *sql, const char *column)
+bool slice_is_chains(const char *table)
+{
+	return strstr(table, "_CALLCHAINS") || strcmp(table, "SL_FRAMES") == 0;
+}
+
+static enum slice_role role_of(const char *table, const char *sql, const char *column)
 {
 	static const char *const paths[] = {"pathId", "filenameId", "sourceFile", NULL};
 	static const char *const strings[] = {
@@ -68,6 +73,17 @@ static enum slice_role role_of(const char *sql, const char *column)
 	for (int i = 0; paths[i]; i++)
 		if (strcmp(column, paths[i]) == 0)
 			return SLICE_PATH;
+	if (slice_is_chains(table) &&
+	    (strcmp(column, "module") == 0 || strcmp(column, "file") == 0))
+		return SLICE_PATH;
+	if (strcmp(table, "SL_MODULES") == 0 && strcmp(column, "path") == 0)
+		return SLICE_PATH;
+	if (strcmp(column, "stackId") == 0)
+		return SLICE_STACK;
+	if (strcmp(column, "frameId") == 0)
+		return SLICE_FRAME;
+	if (strcmp(table, "SL_SPACES") == 0 && strcmp(column, "id") == 0)
+		return SLICE_SPACE;
 	for (int i = 0; processes[i]; i++)
 		if (strcmp(column, processes[i]) == 0)
 			return SLICE_PROCESS;
@@ -84,6 +100,9 @@ static int time_of(const char *table, const char *column)
 						"ANALYSIS_",    "SL_CLOCK_SNAPSHOTS", NULL};
 	static const char *const times[] = {"start",   "end",        "timestamp", "startedAt",
 					    "endedAt", "wakeupTime", NULL};
+
+	if (strcmp(table, "SL_MODULES") == 0) /* start and end are addresses */
+		return strcmp(column, "since") == 0;
 
 	for (int i = 0; no_events[i]; i++)
 		if (strncmp(table, no_events[i], strlen(no_events[i])) == 0)
@@ -106,6 +125,7 @@ static int chains_of(const char *table)
 		{"CUDA_CALLCHAINS", "CUPTI_ACTIVITY_KIND_RUNTIME"},
 		{"SYSCALL_CALLCHAINS", "SYSCALL"},
 		{"SAMPLING_CALLCHAINS", "COMPOSITE_EVENTS"},
+		{"SL_STACKS", "SL_STACKS"},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -121,7 +141,7 @@ static void describe(struct slice_table *t, const char *column)
 	if (t->cols == SLICE_COLS_MAX)
 		return;
 	snprintf(c->name, sizeof(c->name), "%s", column);
-	c->role = role_of(t->sql, column);
+	c->role = role_of(t->name, t->sql, column);
 	if (chains_of(t->name) &&
 	    (strcmp(column, "callchainId") == 0 ||
 	     (strcmp(column, "id") == 0 && strcmp(t->name, "COMPOSITE_EVENTS") == 0)))
@@ -219,10 +239,25 @@ static int prepare_put(struct slice *s, struct slice_table *t)
 
 /* ---- rows ---- */
 
-/* Callchains of different kinds of events have numbers of their own. */
-static uint64_t chain_key(const struct slice *s, int64_t id)
+#define SHARED 5 /* chains_of("SL_STACKS") */
+
+/* Callchains of different kinds of events have numbers of their own; SL_STACKS has those of all. */
+static uint64_t chain_key(int chain, int64_t id)
 {
-	return (uint64_t)id << 3 | (uint64_t)s->chain;
+	return (uint64_t)id << 3 | (uint64_t)chain;
+}
+
+/* Which of what nobody names is left out. */
+static bool is_keyed(const struct slice *s, const char *name)
+{
+	if (strcmp(name, "StringIds") == 0)
+		return s->prune_strings;
+	if (slice_is_chains(name) || strcmp(name, "SL_STACKS") == 0)
+		return s->filtered;
+	return s->prune_processes &&
+	       (strcmp(name, "PROCESSES") == 0 || strcmp(name, "ThreadNames") == 0 ||
+		strcmp(name, "SL_PROCESS_TREE") == 0 || strcmp(name, "SL_SPACES") == 0 ||
+		strcmp(name, "SL_MODULES") == 0);
 }
 
 /* False: a row of names that nobody refers to. */
@@ -230,11 +265,16 @@ static bool is_wanted(struct slice *s, const struct slice_table *t)
 {
 	if (!t->keyed)
 		return true;
+	int64_t first = sqlite3_column_int64(t->get, 1);
+
 	if (strcmp(t->name, "StringIds") == 0)
-		return slice_is_used(&s->strings, sqlite3_column_int64(t->get, 1));
+		return slice_is_used(&s->strings, first);
+	if (strcmp(t->name, "SL_FRAMES") == 0)
+		return slice_is_used(&s->frames, first);
+	if (strcmp(t->name, "SL_MODULES") == 0)
+		return slice_is_used(&s->spaces, first);
 	if (s->chain)
-		return slice_is_used(&s->chains,
-				     (int64_t)chain_key(s, sqlite3_column_int64(t->get, 1)));
+		return slice_is_used(&s->chains, (int64_t)chain_key(s->chain, first));
 	for (int i = 0; i < t->cols; i++)
 		if (t->col[i].role == SLICE_PROCESS)
 			return slice_is_used(&s->processes,
@@ -247,7 +287,16 @@ static int use(struct slice *s, enum slice_role role, int64_t id)
 	uint64_t *at = &(uint64_t){0};
 
 	if (role == SLICE_CHAIN && s->filtered)
-		at = tl_map_at(&s->chains, chain_key(s, id), true);
+		at = tl_map_at(&s->chains, chain_key(s->chain, id), true);
+	/* The number of a sample is none of a stack. */
+	if ((role == SLICE_STACK ||
+	     (role == SLICE_CHAIN && s->chain != chains_of("COMPOSITE_EVENTS"))) &&
+	    s->filtered && at)
+		at = tl_map_at(&s->chains, chain_key(SHARED, id), true);
+	if (role == SLICE_FRAME && s->filtered)
+		at = tl_map_at(&s->frames, (uint64_t)id, true);
+	if (role == SLICE_SPACE && s->prune_processes)
+		at = tl_map_at(&s->spaces, (uint64_t)id, true);
 	if (role == SLICE_PROCESS && s->prune_processes)
 		at = tl_map_at(&s->processes, (uint64_t)TL_PROCESS_OF(id), true);
 	if ((role == SLICE_STRING || role == SLICE_PATH) && s->prune_strings)
@@ -297,11 +346,10 @@ static int bind_value(struct slice *s, const struct slice_table *t, int i)
 	switch (sqlite3_column_type(get, i + 1)) {
 	case SQLITE_INTEGER:
 		num = sqlite3_column_int64(get, i + 1);
-		rc = t->col[i].role == SLICE_PLAIN || t->keyed ? SQLITE_OK
-							       : use(s, t->col[i].role, num);
-		/* Threads' names are texts, too, of the threads that are kept. */
-		if (t->keyed && t->col[i].role == SLICE_STRING)
-			rc = use(s, SLICE_STRING, num);
+		/* Threads' names are texts, too, of the threads that are kept; but their rows keep no thread. */
+		rc = t->col[i].role == SLICE_PLAIN || (t->keyed && t->col[i].role == SLICE_PROCESS)
+			     ? SQLITE_OK
+			     : use(s, t->col[i].role, num);
 		return rc == SQLITE_OK ? sqlite3_bind_int64(put, i + 1, num) : rc;
 	case SQLITE_FLOAT:
 		return sqlite3_bind_double(put, i + 1, sqlite3_column_double(get, i + 1));
@@ -479,11 +527,7 @@ int slice_table(struct slice *s, const char *name, const char *sql)
 	t->settings =
 		strncmp(name, "META_DATA_", 10) == 0 || strcmp(name, "TARGET_INFO_SYSTEM_ENV") == 0;
 	s->chain = chains_of(name);
-	t->keyed = (s->filtered && s->chain && strstr(name, "_CALLCHAINS")) ||
-		   (s->prune_strings && strcmp(name, "StringIds") == 0) ||
-		   (s->prune_processes &&
-		    (strcmp(name, "PROCESSES") == 0 || strcmp(name, "ThreadNames") == 0 ||
-		     strcmp(name, "SL_PROCESS_TREE") == 0));
+	t->keyed = is_keyed(s, name);
 	rc = find_columns(s, t);
 	if (rc == 0)
 		rc = copy_rows(s, t);

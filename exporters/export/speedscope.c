@@ -189,10 +189,10 @@ static void put_profile(struct speedscope *s, struct fold_track *t)
 	out_literal(o, "}");
 }
 
-static void put_file(struct speedscope *s)
+static void put_head(const struct export_job *job)
 {
-	const char *input = s->fold.job->input, *slash = strrchr(input, '/');
-	struct out *o = s->fold.job->out;
+	const char *input = job->input, *slash = strrchr(input, '/');
+	struct out *o = job->out;
 
 	out_literal(
 		o,
@@ -200,6 +200,13 @@ static void put_file(struct speedscope *s)
 		"\"sightline " SL_VERSION "\",\"name\":");
 	json_out_text(o, slash ? slash + 1 : input, strlen(slash ? slash + 1 : input));
 	out_literal(o, ",\"activeProfileIndex\":0,\"profiles\":[");
+}
+
+static void put_file(struct speedscope *s)
+{
+	struct out *o = s->fold.job->out;
+
+	put_head(s->fold.job);
 	for (struct fold_track *t = s->fold.tracks; t; t = t->next)
 		put_profile(s, t);
 	out_literal(o, "],\n\"shared\":{\"frames\":[");
@@ -211,11 +218,109 @@ static void put_file(struct speedscope *s)
 	out_literal(o, "]}}\n");
 }
 
+/* ---- weights: a profile for each thing that was asked for ---- */
+
+static void put_path(struct weigh *w, struct out *o, const struct weigh_entry *e)
+{
+	uint32_t path[FOLD_DEPTH_MAX];
+	unsigned cnt = 0;
+
+	for (uint32_t n = e->node; n && cnt < FOLD_DEPTH_MAX; n = w->node[n].parent)
+		path[cnt++] = w->node[n].frame;
+	/* Owners stand behind all frames: process, then thread. */
+	json_out_int(o, (int64_t)w->frame_cnt + 2 * (int64_t)e->owner);
+	out_literal(o, ",");
+	json_out_int(o, (int64_t)w->frame_cnt + 2 * (int64_t)e->owner + 1);
+	while (cnt-- > 0) {
+		out_literal(o, ",");
+		json_out_int(o, path[cnt]);
+	}
+}
+
+static void put_weights(struct weigh *w, struct out *o, enum weigh_what what)
+{
+	const char *unit = weigh_kinds[what].unit;
+	bool first = true;
+
+	out_literal(o, "{\"name\":\"");
+	out_text(o, weigh_kinds[what].name);
+	out_literal(o, "\",\"type\":\"sampled\",\"unit\":\"");
+	out_text(o, *unit == 'n' || *unit == 'b' ? unit : "none");
+	out_literal(o, "\",\"samples\":[");
+	for (size_t i = 0; i < w->entry_cnt; i++) {
+		if (w->entry[i].value[what] <= 0)
+			continue;
+		out_text(o, first ? "\n[" : ",\n[");
+		first = false;
+		put_path(w, o, &w->entry[i]);
+		out_literal(o, "]");
+	}
+	out_literal(o, "],\"weights\":[");
+	first = true;
+	for (size_t i = 0; i < w->entry_cnt; i++) {
+		if (w->entry[i].value[what] <= 0)
+			continue;
+		if (!first)
+			out_literal(o, ",");
+		first = false;
+		json_out_int(o, w->entry[i].value[what]);
+	}
+	out_literal(o, "],\"startValue\":0,\"endValue\":");
+	json_out_int(o, w->total[what]);
+	out_literal(o, "}");
+}
+
+static void put_name(struct out *o, const char *name)
+{
+	out_literal(o, "\n{\"name\":");
+	json_out_text(o, name, strlen(name));
+	out_literal(o, "}");
+}
+
+static int run_weighed(struct export_job *job, char *why, size_t why_len)
+{
+	struct weigh w = {.frames = job->opt.frames, .by = WEIGH_BY_NAME};
+	struct out *o = job->out;
+	const char *comma = "\n";
+
+	if (fold_weigh(&w, job, why, why_len) < 0) {
+		weigh_free(&w);
+		return -1;
+	}
+	put_head(job);
+	for (int what = 0; what < WEIGH_CNT; what++) {
+		if (!(w.what & WEIGH_BIT(what)))
+			continue;
+		out_text(o, comma);
+		comma = ",\n";
+		put_weights(&w, o, (enum weigh_what)what);
+	}
+	out_literal(o, "],\n\"shared\":{\"frames\":[");
+	for (uint32_t i = 0; i < w.frame_cnt; i++) {
+		if (i)
+			out_literal(o, ",");
+		put_name(o, w.frame[i].text);
+	}
+	for (uint32_t i = 0; i < w.owner_cnt; i++) {
+		if (i + w.frame_cnt)
+			out_literal(o, ",");
+		put_name(o, w.owner[i].process);
+		out_literal(o, ",");
+		put_name(o, w.owner[i].thread);
+	}
+	out_literal(o, "]}}\n");
+	weigh_free(&w);
+	return 0;
+}
+
 static int run(struct export_job *job, char *why, size_t why_len)
 {
-	struct speedscope s = {.tmp = tmpfile()};
+	struct speedscope s = {.tmp = NULL};
 	int rc = -1;
 
+	if (job->opt.flame)
+		return run_weighed(job, why, why_len);
+	s.tmp = tmpfile();
 	if (!s.tmp) {
 		snprintf(why, why_len, "cannot make a temporary file: %s", strerror(errno));
 		return -1;
@@ -246,5 +351,6 @@ const struct exporter exporter_speedscope = {
 		 "ranges and calls",
 	.shape = EXPORT_STREAM,
 	.activities = FOLD_ACTIVITIES,
+	.flames = true,
 	.run = run,
 };

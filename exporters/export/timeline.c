@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "collector/cmd.h"
+#include "exporters/db_read.h"
 #include "exporters/export/tl_internal.h"
 
 #define PROGRESS_EVERY 16384
@@ -93,18 +94,26 @@ int tl_emit(struct tl_run *r, struct tl_event *e)
 	return 0;
 }
 
-/* Frames of samples, by the id of the sample; needs an index, which old files lack. */
+/* Frames of samples, by the id of the sample; needs an index, which old files lack. Ours have it twice over. */
 static int open_chain(struct tl_run *r)
 {
-	static const char select[] =
-		"SELECT symbol, module, ifnull(kernelMode, 0), ifnull(originalIP, 0) FROM %s "
-		"WHERE id = ?1 ORDER BY stackDepth";
+	static const char select[] = "SELECT symbol, module, ifnull(kernelMode, 0), "
+				     "ifnull(originalIP, 0), file, line FROM %s "
+				     "WHERE id = ?1 ORDER BY stackDepth";
+	static const char by_stack[] =
+		"SELECT symbol, module, kind = 2, ifnull(ip, 0), file, line FROM SL_CHAIN_FRAMES "
+		"WHERE stack = (SELECT stackId FROM COMPOSITE_EVENTS WHERE id = ?1) ORDER BY depth";
 	const char *table = "SAMPLING_CALLCHAINS";
 	sqlite3_stmt *stmt = NULL;
 	bool indexed = false;
 	char sql[256];
 
-	if (!(r->opt->activities & TL_ACT_SAMPLE) || !tl_has_column(r->db, table, "id"))
+	if (!(r->opt->activities & TL_ACT_SAMPLE))
+		return 0;
+	if (db_read_has(r->db, "SL_STACKS"))
+		return sqlite3_prepare_v2(r->db, by_stack, -1, &r->chain, NULL) == SQLITE_OK ? 0
+											     : -1;
+	if (!tl_has_column(r->db, table, "id"))
 		return 0;
 	if (sqlite3_prepare_v2(r->db, "PRAGMA main.index_list(SAMPLING_CALLCHAINS)", -1, &stmt,
 			       NULL) == SQLITE_OK)

@@ -194,4 +194,38 @@ if [ -d "$REAL" ]; then
 else
 	skip 'copies of real reports' 'there are none here'
 fi
+# ---- stacks: shared by calls and samples, or with numbers of their own ----
+cat "$TOP/collector/schema.sql" "$GOLD/export/chains.sql" | sqlite3 -bail chains.sqlite || exit 1
+cat "$TOP/collector/schema.sql" "$GOLD/export/chains.sql" "$GOLD/export/chains_nsys.sql" | sqlite3 -bail nsys.sqlite || exit 1
+flames() { for what in cpu off-cpu gpu bytes-read allocations; do "$BIN" export -q -t folded --flame=$what -o - "$1" | LC_ALL=C sort; done; }
+for db in chains nsys; do
+	"$BIN" export -q -f true -o copy.sqlite $db.sqlite
+	is "$(flames copy.sqlite)" "$(flames $db.sqlite)" "$db: a copy has the same stacks"
+	"$BIN" export -q -f true --time=1.55us-1.95us -o part.sqlite $db.sqlite
+	is "$(flames part.sqlite)" 'python;python;Py_RunMain;train;load;pread64 300
+python;python;Py_RunMain;train;load;pread64;/data/b.bin 200' "$db: a part has its stacks"
+	is "$(sqlite3 part.sqlite 'SELECT count(*) FROM OSRT_CALLCHAINS')" 3 "$db: and no others"
+done
+"$BIN" export -q -f true --time=1.55us-1.95us -o part.sqlite chains.sqlite
+is "$(sqlite3 part.sqlite "SELECT (SELECT group_concat(DISTINCT id) FROM SL_STACKS), (SELECT group_concat(id) FROM SL_FRAMES),
+	(SELECT count(*) FROM SL_SPACES), (SELECT count(*) FROM SL_MODULES), (SELECT count(*) FROM StringIds WHERE value LIKE '%libtorch%')")" \
+	'2|3,7,9|1|3|1' 'only stacks, frames and texts that are referred to'
+is "$(sqlite3 chains.sqlite 'SELECT start, end FROM SL_MODULES')" "$("$BIN" export -q -f true --ts-shift=1000 -o moved.sqlite chains.sqlite
+	sqlite3 moved.sqlite 'SELECT start, end FROM SL_MODULES')" 'addresses are no times'
+is "$(sqlite3 moved.sqlite 'SELECT count(*) FROM SAMPLING_CALLCHAINS')" "$(sqlite3 chains.sqlite 'SELECT count(*) FROM SAMPLING_CALLCHAINS')" 'the view is there'
+"$BIN" export -q -f true --tables=OSRT_API -o few.sqlite chains.sqlite
+is "$(sqlite3 few.sqlite "SELECT count(*) FROM sqlite_master WHERE type = 'view'")" 0 'but not without its tables'
+"$BIN" export -q -f true --lazy=false -o eager.sqlite chains.sqlite
+is "$(sqlite3 eager.sqlite 'SELECT count(*) > 0 FROM SAMPLING_CALLCHAINS')" 1 'all tables, and the view'
+for db in chains nsys; do
+	"$BIN" export -q -f true --anonymize -o anon.sqlite $db.sqlite
+	is "$(sqlite3 anon.sqlite .dump | grep -c -e eva -e libtorch -e libfoo -e train.py)" 0 "$db: --anonymize takes paths"
+	is "$(flames anon.sqlite | grep -v data | sed 's/;\[x[0-9]*\.so\]//g; s#;/[a-z]*/x[0-9]*\.bin##')" \
+		"$(flames $db.sqlite | grep -v data | sed 's/;\[libfoo.so\]//g')" "$db: and keeps functions"
+done
+"$BIN" export -q -f true -t jsonlines -o rows.jsonl chains.sqlite
+is "$(grep -c -e '"table":"SL_STACKS"' rows.jsonl),$(grep -c -e '"table":"SL_FRAMES"' rows.jsonl),$(grep -c -e '"table":"SAMPLING_CALLCHAINS"' rows.jsonl)" \
+	"$(sqlite3 chains.sqlite "SELECT (SELECT count(*) FROM SL_STACKS) || ',' || (SELECT count(*) FROM SL_FRAMES) || ',' || (SELECT count(*) FROM SAMPLING_CALLCHAINS)")" \
+	'rows of all of them'
+
 done_testing

@@ -30,7 +30,7 @@ for p in f['profiles']:
                 assert e['type'] == 'C' and stack.pop() == e['frame'], e
         assert not stack
     else:
-        assert p['type'] == 'sampled' and p['unit'] == 'none'
+        assert p['type'] == 'sampled' and p['unit'] in ('none', 'nanoseconds', 'bytes')
         assert set(p) == {'type', 'name', 'unit', 'startValue', 'endValue', 'samples', 'weights'}
         assert len(p['samples']) == len(p['weights']) and sum(p['weights']) == p['endValue'] - p['startValue']
         for s, w in zip(p['samples'], p['weights']):
