@@ -51,7 +51,7 @@ LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
 ifeq ($(HAVE_BPF),1)
 BASE += -DSL_HAVE_BPF=1
 SKEL := $(BPF_SRC:collector/bpf/%.bpf.c=$(B)/bpf/%.skel.h) $(B)/bpf/ctxsw.lskel.h
-LIBS += -lbpf -lelf -lz
+LIBS += -lbpf -lz
 endif
 # Compression of exports, where there is a library for it.
 has_header = $(shell printf '\043include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
@@ -66,13 +66,25 @@ STATIC_ZSTD := $(firstword $(wildcard $(shell $(CC) -print-file-name=libzstd.a))
 PACK_LIBS += $(if $(STATIC_ZSTD),$(STATIC_ZSTD),-lzstd)
 endif
 LIBS += $(PACK_LIBS)
+static_or = $(or $(firstword $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))),-l$(1))
+# Debug information: functions that were inlined, files and lines in stacks. From the archive, so that the program runs
+# where elfutils is not installed; what it needs of libelf is of its own version. Without: names of functions only.
+ifeq ($(call has_header,elfutils/libdw.h),1)
+BASE += -DSL_HAVE_LIBDW=1
+HAVE_LIBDW := 1
+# Not for others: libbpf brings a libelf of its own, which must not find half of it here.
+DW_LIBS := -Wl,--exclude-libs,libdw.a:libelf.a $(call static_or,dw) $(call static_or,elf) -lz
+endif
+ifeq ($(call has_header,lzma.h),1)
+BASE += -DSL_HAVE_LZMA=1
+DW_LIBS += $(call static_or,lzma)
+endif
 # The screen of `sightline top`.
 ifeq ($(call has_header,ncursesw/curses.h),1)
 BASE += -DSL_HAVE_NCURSES=1
-static_or = $(or $(firstword $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))),-l$(1))
 SCREEN_LIBS := $(call static_or,ncursesw) $(call static_or,tinfo)
 endif
-LIBS += $(SCREEN_LIBS)
+LIBS += $(SCREEN_LIBS) $(DW_LIBS)
 # For one function, which demangles names of kernels: from the archive, so that nothing new is needed to run.
 STATIC_CXX := $(firstword $(wildcard $(shell $(CC) -print-file-name=libstdc++.a)))
 LIBS += $(if $(STATIC_CXX),$(STATIC_CXX),-lstdc++) -lm -lpthread -ldl
@@ -87,6 +99,7 @@ PYTHON_OUT := $(PYTHON_SRC:scripts/%=$(B)/%)
 
 all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so $(PYTHON_OUT) ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
 	$(if $(HAVE_BPF),,@echo 'built without eBPF (needs clang, bpftool and libbpf-dev): context switches come from perf_event_open')
+	$(if $(HAVE_LIBDW),,@echo 'built without libdw (libdw-dev): stacks have names of functions, but no lines')
 
 $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
 	$(call say,LD,$@)

@@ -219,7 +219,7 @@ int db_commit(struct db *db, int64_t now)
  * by db_finish() so that names, totals and the diagnosis fit on a disk that is full. Not earlier:
  * whatever filled the disk would take it.
  */
-static int ballast_make(struct db *db)
+static int ballast_open(struct db *db)
 {
 	char *dir = strdup(db->path), *slash = dir ? strrchr(dir, '/') : NULL;
 	uint64_t bytes = BALLAST_BYTES;
@@ -241,6 +241,12 @@ static int ballast_make(struct db *db)
 		fd = -1;
 	}
 	return fd;
+}
+
+void db_ballast_make(struct db *db)
+{
+	if (db->ballast_fd < 0)
+		db->ballast_fd = ballast_open(db);
 }
 
 void db_ballast_drop(struct db *db)
@@ -523,7 +529,8 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	if (!err)
 		err = how->resume ? db_resume(db) : fill_new(db, how);
 	if (!err) {
-		db->ballast_fd = how->is_scratch ? -1 : ballast_make(db);
+		if (!how->is_scratch)
+			db_ballast_make(db);
 		return db;
 	}
 	refuse(why, why_len, how->path, err == -ENOSPC ? "no room on the disk" : strerror(-err));

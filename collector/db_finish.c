@@ -6,6 +6,7 @@
  * asks for single rows again and again can make one. nsys has none either.
  */
 #include "collector/db_internal.h"
+#include "collector/db_stacks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,8 +56,18 @@ int db_finish(struct db *db, int64_t duration_ns)
 
 	db_ballast_drop(db); /* this is what it was kept for */
 	db->end_ns = 0;
+	err = db_commit(db, duration_ns);
+	if (!err) {
+		/* Names take more room than all that is left to do then, and must not take what that needs. */
+		pending = 0;
+		db_ballast_make(db);
+		db->keeps_raw = db_stacks_finish(db) < 0;
+		db_ballast_drop(db);
+	}
 	db_meta_export_set(db, "SL_COMPLETE", "1");
-	err = marked = db_commit(db, duration_ns);
+	marked = db_commit(db, duration_ns);
+	if (!err)
+		err = marked;
 	if (err == -ENOSPC)
 		marked = finish_full(db, duration_ns, pending);
 	if (!marked && !db_begin(db) && !db_schema_drop_live(db, false))

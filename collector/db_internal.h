@@ -9,6 +9,7 @@
  *   db_nvtx.c     rows of NVTX tables
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
+ *   db_stacks_finish.c, db_frames.c   names of stacks
  *   db_next.c     one report after another
  *
  * Rule easy to break: whatever the collector's memory believes to be in the file must survive a
@@ -197,6 +198,7 @@ struct db {
 	int page_size;
 	int64_t last_restart_ns;
 	int ballast_fd;
+	bool keeps_raw; /* stacks could not be given names: the raw ones stay */
 	int lock_fd; /* of the report: one writer at a time, see db_lock() */
 };
 
@@ -212,6 +214,7 @@ int db_fail(struct db *db, int sqlite_rc);
 int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
 void db_close(struct db *db);
 void db_checkpoint(struct db *db);
+void db_ballast_make(struct db *db);
 void db_ballast_drop(struct db *db);
 
 /* db_finish.c: is there an unfinished report of ours? 0, or -1 and a sentence; then continue it */

@@ -107,10 +107,14 @@ int db_schema_drop_live(struct db *db, bool empty)
 	int err = 0;
 
 	for (int i = 0; i < s->cnt && !err; i++) {
+		const char *name = s->section[i].name;
+
 		if (s->section[i].when != DB_LIVE || !s->exists.section[i])
 			continue;
+		if (db->keeps_raw && (!strcmp(name, "SL_RAW_STACKS") || !strcmp(name, "SL_CODES")))
+			continue;
 		snprintf(sql, sizeof(sql), "%s main.%s", empty ? "DELETE FROM" : "DROP TABLE",
-			 s->section[i].name);
+			 name);
 		err = db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
 	}
 	return err;

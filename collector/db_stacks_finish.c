@@ -1,8 +1,262 @@
-/* db_stacks_finish.c - the names of stacks, when the report is finished. Not yet: stacks stay raw. */
+/*
+ * db_stacks_finish.c - the names of stacks, when the report is finished: raw stacks become SL_STACKS and the tables of
+ * callchains.
+ *
+ * One transaction for the stacks, one for each table of callchains: whatever goes wrong, the raw stacks are as they
+ * were, and the report opens.
+ */
 #include "collector/db_stacks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/db_frames.h"
+#include "collector/db_internal.h"
+#include "preload/frame.h"
+
+/* Rows that name stacks, and the table that nsys has for those. */
+static const struct refers {
+	const char *table, *column, *chains;
+} REFERS[] = {
+	{"OSRT_API", "callchainId", "OSRT_CALLCHAINS"},
+	{"CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId", "CUDA_CALLCHAINS"},
+	{"SYSCALL", "callchainId", "SYSCALL_CALLCHAINS"},
+	{"COMPOSITE_EVENTS", "stackId", NULL},
+};
+#define REFERS_CNT (sizeof(REFERS) / sizeof(REFERS[0]))
+
+struct ids {
+	int64_t *list;
+	size_t cnt, cap;
+};
+
+struct work {
+	struct db *db;
+	struct ids named[REFERS_CNT]; /* stacks that rows name, by table */
+	struct db_frames *frames;
+	sqlite3_stmt *insert;
+	struct stack_part part[2][SL_FRAME_MAX], merged[2 * SL_FRAME_MAX];
+};
+
+static int insert_frames(struct work *w, int64_t id, size_t parts)
+{
+	const int64_t *ids = db_frames_ids(w->frames);
+	int64_t depth = 0;
+	int err = 0;
+
+	for (size_t p = 0; p < parts && !err; p++)
+		for (uint32_t i = 0; i < w->merged[p].cnt && !err; i++) {
+			sqlite3_bind_int64(w->insert, 1, id);
+			sqlite3_bind_int64(w->insert, 2, depth++);
+			sqlite3_bind_int64(w->insert, 3, ids[w->merged[p].first + i]);
+			sqlite3_step(w->insert);
+			err = db_fail(w->db, sqlite3_reset(w->insert));
+		}
+	return err;
+}
+
+/* A remark belongs to the frames before it. */
+static int add_stack(struct work *w, const struct db_stack_of *stack, const uint64_t *frames,
+		     size_t cnt)
+{
+	size_t cnts[2] = {0};
+	bool is_python = false;
+
+	for (size_t i = 0; i < cnt && i < SL_FRAME_MAX; i++) {
+		uint64_t remark = frames[i] & SL_FRAME_REMARK ? sl_frame_address(frames[i]) : 0;
+		struct stack_part part = db_frames_part(w->frames, stack, frames[i]);
+
+		if (!part.cnt)
+			return w->db->failed ? w->db->failed : -ENOMEM;
+		is_python |= frames[i] & SL_FRAME_PYTHON || remark == SL_REMARK_PYTHON ||
+			     remark == SL_REMARK_PYTHON_BROKEN;
+		w->part[is_python][cnts[is_python]++] = part;
+	}
+	return insert_frames(w, stack->id,
+			     stack_merge(w->part[0], cnts[0], w->part[1], cnts[1], w->merged));
+}
+
+static int each_raw(struct work *w)
+{
+	uint64_t frames[SL_FRAME_MAX];
+	sqlite3_stmt *stmt;
+	int rc, err = db_prepare(
+			w->db,
+			"SELECT id, space, since, frames FROM main.SL_RAW_STACKS ORDER BY id",
+			&stmt);
+
+	if (err)
+		return err;
+	while (!err && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct db_stack_of stack = {.id = sqlite3_column_int64(stmt, 0),
+					    .space = sqlite3_column_int64(stmt, 1),
+					    .since = sqlite3_column_int64(stmt, 2)};
+		const void *blob = sqlite3_column_blob(stmt, 3);
+		size_t len = (size_t)sqlite3_column_bytes(stmt, 3);
+
+		if (len > sizeof(frames))
+			len = sizeof(frames);
+		if (blob)
+			memcpy(frames, blob, len);
+		err = add_stack(w, &stack, frames, len / sizeof(frames[0]));
+	}
+	rc = sqlite3_finalize(stmt);
+	return err ? err : db_fail(w->db, rc);
+}
+
+/* One pass over what may be the largest tables of the report. */
+static int read_ids(struct db *db, const struct refers *r, struct ids *ids)
+{
+	sqlite3_stmt *stmt;
+	char sql[128];
+	int rc, err;
+
+	if (!db_table_exists(db, r->table))
+		return 0;
+	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM main.%s WHERE %s <> 0 ORDER BY 1",
+		 r->column, r->table, r->column);
+	err = db_fail(db, sqlite3_prepare_v2(db->sql, sql, -1, &stmt, NULL));
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (ids->cnt == ids->cap) {
+			size_t cap = ids->cap * 2 + 64;
+			int64_t *more = realloc(ids->list, cap * sizeof(*more));
+
+			if (!more) {
+				rc = SQLITE_NOMEM;
+				break;
+			}
+			ids->list = more;
+			ids->cap = cap;
+		}
+		ids->list[ids->cnt++] = sqlite3_column_int64(stmt, 0);
+	}
+	sqlite3_finalize(stmt);
+	return db_fail(db, rc == SQLITE_DONE ? SQLITE_OK : rc);
+}
+
+static bool is_there(sqlite3_stmt *stmt, int64_t id)
+{
+	bool is;
+
+	sqlite3_bind_int64(stmt, 1, id);
+	is = sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_reset(stmt);
+	return is;
+}
+
+/* Stacks that rows name and nobody told of: their records were lost. */
+static int add_lost(struct work *w, const struct ids *ids)
+{
+	uint64_t frame = SL_FRAME_REMARK | SL_REMARK_LOST;
+	struct db_stack_of stack = {0};
+	sqlite3_stmt *stmt;
+	int err = db_prepare(w->db, "SELECT 1 FROM main.SL_STACKS WHERE id = ?", &stmt);
+
+	for (size_t i = 0; i < ids->cnt && !err; i++) {
+		stack.id = ids->list[i];
+		if (!is_there(stmt, stack.id))
+			err = add_stack(w, &stack, &frame, 1);
+	}
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+static int add_stacks(struct work *w)
+{
+	struct db *db = w->db;
+	int err = db_begin(db);
+
+	if (!err)
+		err = db_table_need(db, "SL_FRAMES");
+	if (!err)
+		err = db_table_need(db, "SL_STACKS");
+	if (!err)
+		err = db_frames_open(db, &w->frames);
+	if (!err)
+		err = db_prepare(db, "INSERT INTO main.SL_STACKS VALUES(?, ?, ?)", &w->insert);
+	if (!err)
+		err = each_raw(w);
+	for (size_t i = 0; i < REFERS_CNT && !err; i++) {
+		err = read_ids(db, &REFERS[i], &w->named[i]);
+		if (!err)
+			err = add_lost(w, &w->named[i]);
+	}
+	sqlite3_finalize(w->insert);
+	db_frames_close(w->frames);
+	return err;
+}
+
+static int add_chains(struct db *db, const char *chains, const struct ids *ids)
+{
+	sqlite3_stmt *stmt = NULL;
+	char sql[640];
+	int err = db_begin(db);
+
+	if (!err)
+		err = db_table_need(db, chains);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO main.%s(id, symbol, module, kernelMode, thumbCode, unresolved,"
+		 " specialEntry, originalIP, unwindMethod, stackDepth, file, line)"
+		 " SELECT s.id, f.symbol, f.module, f.kernelMode, 0, f.unresolved,"
+		 " f.specialEntry, f.originalIP, f.unwindMethod, s.depth, f.file, f.line"
+		 " FROM main.SL_STACKS s JOIN main.SL_FRAMES f ON f.id = s.frameId"
+		 " WHERE s.id = ? ORDER BY s.depth",
+		 chains);
+	if (!err)
+		err = db_fail(db, sqlite3_prepare_v2(db->sql, sql, -1, &stmt, NULL));
+	for (size_t i = 0; i < ids->cnt && !err; i++) {
+		sqlite3_bind_int64(stmt, 1, ids->list[i]);
+		sqlite3_step(stmt);
+		err = db_fail(db, sqlite3_reset(stmt));
+	}
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+static int finish(struct work *w)
+{
+	struct db *db = w->db;
+	int err = add_stacks(w), done;
+
+	/* Errors of ours, not of SQLite's, leave a transaction that must not be committed. */
+	if (err && !db->failed)
+		db_fail(db, SQLITE_NOMEM);
+	done = db_commit(db, 0);
+	err = err ? err : done;
+	for (size_t i = 0; i < REFERS_CNT && !err; i++) {
+		if (!REFERS[i].chains || !w->named[i].cnt)
+			continue;
+		err = add_chains(db, REFERS[i].chains, &w->named[i]);
+		done = db_commit(db, 0);
+		err = err ? err : done;
+	}
+	return err;
+}
 
 int db_stacks_finish(struct db *db)
 {
-	(void)db;
-	return 0;
+	struct work *w;
+	char text[160];
+	int err = -ENOMEM;
+
+	if (!db_table_exists(db, "SL_RAW_STACKS"))
+		return 0;
+	w = calloc(1, sizeof(*w));
+	if (w) {
+		w->db = db;
+		err = finish(w);
+		for (size_t i = 0; i < REFERS_CNT; i++)
+			free(w->named[i].list);
+		free(w);
+	}
+	if (!err)
+		return 0;
+	snprintf(text, sizeof(text), "Stacks are left as they were taken, without names: %s.",
+		 err == -ENOSPC ? "no room on the disk" : strerror(-err));
+	db_diagnostic(db, db->end_ns, 2, 2, text, DB_NULL);
+	return err;
 }

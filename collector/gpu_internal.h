@@ -259,7 +259,5 @@ uint32_t gpu_hash(const char *name);
 uint32_t gpu_canon(const char *name);
 /* The latter of a string; 0: not known. */
 uint32_t gpu_canon_string(struct arena *a, uint32_t string);
-/* The name of a function without its scope, template arguments and parameters; its length. */
-size_t gpu_base_name(const char *demangled, const char **begin);
 
 #endif

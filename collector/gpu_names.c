@@ -1,102 +1,15 @@
 /*
  * gpu_names.c - names of kernels, in the three forms of the report; names of functions, comparable.
  *
- * Symbols are demangled by the C++ library that gcc brings (its licence lets compiled programs use it freely); the
- * archive contributes this one function, and only libc under it. Each kernel's names are worked out once.
+ * Each kernel's names are worked out once.
  */
 #include "collector/gpu_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/demangle.h"
 #include "collector/strings.h"
-
-/* <cxxabi.h> is C++ only. */
-char *__cxa_demangle(const char *symbol, char *out, size_t *len, int *status);
-
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$';
-}
-
-static char closing(char c)
-{
-	return c == '(' ? ')' : c == '<' ? '>' : c == '{' ? '}' : c == '[' ? ']' : 0;
-}
-
-/* Behind the bracket that closes the one at @p; at the end of the text when none does. */
-static const char *skip_brackets(const char *p)
-{
-	char open = *p, close = closing(open);
-	int depth = 0;
-
-	for (; *p; p++) {
-		/* Comparisons stand in parentheses of their own; those are passed over whole. */
-		if (*p == '(' && open == '<') {
-			p = skip_brackets(p);
-			if (!*p)
-				return p;
-		}
-		if (*p == open)
-			depth++;
-		else if (*p == close && !(close == '>' && p[-1] == '-'))
-			depth--;
-		if (!depth)
-			return p + 1;
-	}
-	return p;
-}
-
-/* "operator()", "operator<<": up to where its template arguments or parameters begin. */
-static const char *skip_operator(const char *p)
-{
-	p += strlen("operator");
-	if (p[0] == '(' && p[1] == ')')
-		return p + 2;
-	while (*p && *p != '(' && !(*p == '<' && is_word(p[1])))
-		p++;
-	return p;
-}
-
-/*
- * "void at::native::(anonymous namespace)::fill<float, 4>(int, float*)": names are joined by "::", a blank outside of
- * brackets ends the type that is returned, and the first other bracket "(" begins the parameters.
- */
-size_t gpu_base_name(const char *text, const char **begin)
-{
-	static const char anonymous[] = "(anonymous namespace)";
-	const char *end = NULL, *p = text;
-
-	*begin = text;
-	while (*p) {
-		if (p[0] == ':' && p[1] == ':') {
-			p += 2;
-			*begin = p;
-			end = NULL;
-		} else if (*p == ' ') {
-			*begin = ++p;
-			end = NULL;
-		} else if (strncmp(p, "operator", 8) == 0 && p == *begin && !is_word(p[8])) {
-			end = p = skip_operator(p);
-		} else if (strncmp(p, anonymous, sizeof(anonymous) - 1) == 0) {
-			p += sizeof(anonymous) - 1;
-		} else if (*p == '(' && strncmp(p + 1, "anonymous", 9) != 0 && p > *begin) {
-			break;
-		} else if (closing(*p)) {
-			if (!end && *p == '<')
-				end = p;
-			p = skip_brackets(p);
-		} else {
-			p++;
-		}
-	}
-	if (!end)
-		end = p;
-	while (end > *begin && end[-1] == ' ')
-		end--;
-	return (size_t)(end - *begin);
-}
 
 static int64_t intern(struct arenas *as, const char *text)
 {
@@ -105,15 +18,14 @@ static int64_t intern(struct arenas *as, const char *text)
 
 static void work_out(struct arenas *as, const char *symbol, struct gpu_name *n)
 {
-	char *text =
-		strncmp(symbol, "_Z", 2) == 0 ? __cxa_demangle(symbol, NULL, NULL, NULL) : NULL;
+	char *text = demangle_full(symbol);
 	const char *begin;
 	size_t len;
 
 	n->mangled = n->demangled = n->base = intern(as, symbol);
 	if (!text)
 		return;
-	len = gpu_base_name(text, &begin);
+	len = demangle_base(text, &begin);
 	n->demangled = intern(as, text);
 	if (len)
 		n->base = db_string(as->db, begin, len);

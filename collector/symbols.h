@@ -1,6 +1,6 @@
 /*
- * symbols.h - from an address in a file to functions, files and lines: elfutils' libdwfl, with what it finds (symbol
- * tables, debug information beside the file or elsewhere by build id, debuginfod where that is configured).
+ * symbols.h - from an address in a file to functions, files and lines: by symbol tables and debug information, in the
+ * file, beside it, or elsewhere by build id. Without libdw (elfutils) names come from symbol tables alone.
  */
 #ifndef SL_SYMBOLS_H
 #define SL_SYMBOLS_H
@@ -20,7 +20,7 @@ struct symbols_frame {
 	bool is_interpreter;  /* the loop of CPython's interpreter */
 };
 
-struct symbols *symbols_open(void); /* NULL: no memory, or built without libdw */
+struct symbols *symbols_open(void); /* NULL: no memory */
 void symbols_close(struct symbols *s);
 
 /* A file as it was when the program ran: another build id means that it is not the same, and nothing is found in it. */
@@ -34,8 +34,12 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
 		  struct symbols_frame *frame, size_t room);
 
-/* Code that was made while the program ran: /tmp/perf-PID.map and jitdump. NULL: nothing there. */
-struct symbols_module *symbols_jit(struct symbols *s, int64_t pid);
+/*
+ * Code that was made while the program ran, as /tmp/perf-PID.map and jitdump tell of it: what was there at the given
+ * time (CLOCK_MONOTONIC). False: not known.
+ */
+bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_ns,
+		 struct symbols_frame *frame);
 
 /* In the kernel; @module is set to that of the function, "[kernel.kallsyms]" where it is in none. */
 bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *frame,

@@ -1,0 +1,654 @@
+/*
+ * db_frames.c - see db_frames.h: where a frame lies, what is there, and each distinct one once in SL_FRAMES.
+ *
+ * Stacks have most of their frames in common, so that what a frame is made of is found once for each address in a
+ * mapped file, and otherwise looked up.
+ */
+#include "collector/db_frames.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/db_internal.h"
+#include "collector/symbols.h"
+#include "preload/frame.h"
+
+#define INLINED_MOST 32u
+#define NONE         UINT32_MAX
+
+enum {
+	KIND_NATIVE,
+	KIND_PYTHON,
+	KIND_KERNEL,
+	KIND_JIT,
+	KIND_REMARK
+};
+enum {
+	BY_UNKNOWN,
+	BY_FRAME_POINTER,
+	BY_KERNEL = 5,
+	BY_DWARF = 6
+}; /* ENUM_STACK_UNWIND_METHOD */
+
+struct module {
+	int64_t space;
+	uint64_t start, end, bias;
+	uint64_t until; /* the largest end of it and those before, in its space */
+	int64_t since, path_id;
+	const char *path;
+	struct symbols_module *symbols;
+	bool has_file, is_python;
+};
+
+struct space {
+	int64_t id, parent, pid;
+	uint32_t first, cnt; /* modules */
+};
+
+/* A row of SL_FRAMES, less its id; 0 stands for NULL where there is one. */
+struct row {
+	int64_t kind, symbol, module, file, line, inlined, kernel, unresolved, special, ip, method;
+};
+
+struct slot { /* of what is known of an address */
+	int64_t where;
+	uint64_t frame;
+	struct stack_part part; /* cnt 0: free */
+};
+
+struct db_frames {
+	struct db *db;
+	struct symbols *symbols;
+	bool resolve;
+	struct module *module;
+	uint32_t modules;
+	struct space *space;
+	uint32_t spaces;
+	struct slot *slot; /* open addressing */
+	size_t slots, slots_used;
+	struct row *row; /* by id - 1 */
+	size_t rows, row_cap;
+	uint32_t *by_row; /* open addressing: id */
+	size_t by_rows;
+	int64_t *ids; /* of parts */
+	size_t id_cnt, id_cap;
+	sqlite3_stmt *insert, *code;
+	int err;
+};
+
+static int64_t text_id(struct db_frames *f, const char *text)
+{
+	return db_string(f->db, text, strlen(text));
+}
+
+/* ---- rows ---- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+static size_t row_hash(const struct row *r)
+{
+	uint64_t h = mix((uint64_t)r->kind, (uint64_t)r->symbol);
+
+	h = mix(mix(h, (uint64_t)r->module), (uint64_t)r->file);
+	h = mix(mix(h, (uint64_t)r->line), (uint64_t)r->ip);
+	return (size_t)(h ^ h >> 32);
+}
+
+static bool grow_rows(struct db_frames *f)
+{
+	size_t cap = f->row_cap ? f->row_cap * 2 : 4096;
+	struct row *rows = realloc(f->row, cap * sizeof(*rows));
+	uint32_t *by = rows ? calloc(cap * 2, sizeof(*by)) : NULL;
+
+	if (rows)
+		f->row = rows;
+	if (!by)
+		return false;
+	for (size_t i = 0; i < f->rows; i++) {
+		size_t at = row_hash(&rows[i]);
+
+		while (by[at &= cap * 2 - 1])
+			at++;
+		by[at] = (uint32_t)i + 1;
+	}
+	free(f->by_row);
+	f->by_row = by;
+	f->row_cap = cap;
+	f->by_rows = cap * 2;
+	return true;
+}
+
+static void bind_or_null(sqlite3_stmt *stmt, int at, int64_t value)
+{
+	if (value)
+		sqlite3_bind_int64(stmt, at, value);
+	else
+		sqlite3_bind_null(stmt, at);
+}
+
+static void insert(struct db_frames *f, int64_t id, const struct row *r)
+{
+	sqlite3_stmt *stmt = f->insert;
+
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, r->kind);
+	sqlite3_bind_int64(stmt, 3, r->symbol);
+	sqlite3_bind_int64(stmt, 4, r->module);
+	bind_or_null(stmt, 5, r->file);
+	bind_or_null(stmt, 6, r->line);
+	sqlite3_bind_int64(stmt, 7, r->inlined);
+	sqlite3_bind_int64(stmt, 8, r->kernel);
+	sqlite3_bind_int64(stmt, 9, r->unresolved);
+	sqlite3_bind_int64(stmt, 10, r->special);
+	bind_or_null(stmt, 11, r->ip);
+	sqlite3_bind_int64(stmt, 12, r->method);
+	sqlite3_step(stmt);
+	f->err = db_fail(f->db, sqlite3_reset(stmt));
+}
+
+/* SL_FRAMES.id of the row, which is written when it is a new one. */
+static int64_t row_id(struct db_frames *f, const struct row *r)
+{
+	size_t at = row_hash(r);
+
+	if (f->err)
+		return 0;
+	if (f->rows == f->row_cap && !grow_rows(f)) {
+		f->err = -ENOMEM;
+		return 0;
+	}
+	for (; f->by_row[at &= f->by_rows - 1]; at++)
+		if (memcmp(&f->row[f->by_row[at] - 1], r, sizeof(*r)) == 0)
+			return f->by_row[at];
+	f->row[f->rows++] = *r;
+	f->by_row[at] = (uint32_t)f->rows;
+	insert(f, (int64_t)f->rows, r);
+	return (int64_t)f->rows;
+}
+
+static void add_id(struct db_frames *f, struct stack_part *part, const struct row *r)
+{
+	if (f->id_cnt == f->id_cap) {
+		size_t cap = f->id_cap ? f->id_cap * 2 : 4096;
+		int64_t *more = realloc(f->ids, cap * sizeof(*more));
+
+		if (!more) {
+			f->err = -ENOMEM;
+			return;
+		}
+		f->ids = more;
+		f->id_cap = cap;
+	}
+	if (!part->cnt)
+		part->first = (uint32_t)f->id_cnt;
+	f->ids[f->id_cnt++] = row_id(f, r);
+	part->cnt++;
+}
+
+const int64_t *db_frames_ids(const struct db_frames *f)
+{
+	return f->ids;
+}
+
+/* ---- where an address lies ---- */
+
+static struct space *find_space(struct db_frames *f, int64_t id)
+{
+	uint32_t low = 0, high = f->spaces;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (f->space[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < f->spaces && f->space[low].id == id ? &f->space[low] : NULL;
+}
+
+/* What was there at the time: the youngest. One that was told of a little late is better than none. */
+static uint32_t module_in(const struct db_frames *f, const struct space *s, uint64_t address,
+			  int64_t ns)
+{
+	const struct module *list = f->module + s->first, *best = NULL;
+	uint32_t low = 0, high = s->cnt;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (list[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low && list[low - 1].until > address; low--) {
+		const struct module *m = &list[low - 1];
+
+		if (address >= m->end)
+			continue;
+		if (!best || (m->since <= ns) != (best->since <= ns) ? !best || m->since <= ns
+		    : m->since <= ns                                 ? m->since > best->since
+								     : m->since < best->since)
+			best = m;
+	}
+	return best ? (uint32_t)(best - f->module) : NONE;
+}
+
+/* A process that was forked has what its parent had, as long as it does not tell of its own. */
+static uint32_t find_module(struct db_frames *f, int64_t space, uint64_t address, int64_t ns)
+{
+	struct space *s = find_space(f, space);
+	uint32_t found = NONE;
+
+	for (int depth = 0; s && depth < 64 && found == NONE; depth++) {
+		found = module_in(f, s, address, ns);
+		s = s->parent ? find_space(f, s->parent) : NULL;
+	}
+	return found;
+}
+
+/* ---- what is there ---- */
+
+static struct row unresolved(struct db_frames *f, int kind, uint64_t address, int64_t module)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	return (struct row){.kind = kind,
+			    .symbol = text_id(f, text),
+			    .module = module,
+			    .kernel = kind == KIND_KERNEL,
+			    .unresolved = 1,
+			    .ip = (int64_t)address};
+}
+
+static void place(struct db_frames *f, struct row *r, const struct symbols_frame *at)
+{
+	r->file = at->file ? text_id(f, at->file) : 0;
+	r->line = at->file ? at->line : 0;
+	r->inlined = at->is_inlined;
+	if (!at->function)
+		return;
+	r->symbol = text_id(f, at->function);
+	r->unresolved = 0;
+}
+
+static void kernel_part(struct db_frames *f, uint64_t frame, struct stack_part *part)
+{
+	uint64_t address = sl_frame_address(frame);
+	struct symbols_frame at = {0};
+	const char *module = "[kernel.kallsyms]";
+	struct row r = unresolved(f, KIND_KERNEL, address, 0);
+
+	if (f->resolve &&
+	    symbols_kernel(f->symbols, address - !(frame & SL_FRAME_EXACT), &at, &module))
+		place(f, &r, &at);
+	r.module = text_id(f, module);
+	r.method = BY_KERNEL;
+	add_id(f, part, &r);
+}
+
+static int64_t method_of(uint64_t frame)
+{
+	return frame & SL_FRAME_BY_FP ? BY_FRAME_POINTER : BY_DWARF;
+}
+
+static void module_part(struct db_frames *f, struct module *m, uint64_t frame,
+			struct stack_part *part)
+{
+	uint64_t address = sl_frame_address(frame);
+	uint64_t in_file = address - m->bias - !(frame & SL_FRAME_EXACT);
+	struct symbols_frame at[INLINED_MOST];
+	size_t cnt = 0;
+	struct row r = unresolved(f, KIND_NATIVE, address, m->path_id), plain = r;
+
+	if (m->symbols)
+		cnt = symbols_at(f->symbols, m->symbols, in_file, at, INLINED_MOST);
+	for (size_t i = 0; i < cnt; i++) {
+		r = plain;
+		place(f, &r, &at[i]);
+		r.method = method_of(frame);
+		add_id(f, part, &r);
+	}
+	if (cnt && at[cnt - 1].function)
+		part->role = stack_role(at[cnt - 1].function);
+	else
+		part->role = STACK_UNNAMED;
+	if (!cnt) {
+		r.method = method_of(frame);
+		add_id(f, part, &r);
+	}
+}
+
+/* In no file: perhaps made by the program. @is_kept: the answer is the same at any time. */
+static void other_part(struct db_frames *f, const struct db_stack_of *stack, uint64_t frame,
+		       const struct module *m, struct stack_part *part, bool *is_kept)
+{
+	uint64_t address = sl_frame_address(frame);
+	struct space *s = find_space(f, stack->space);
+	struct symbols_frame at = {0};
+	struct row r;
+
+	if (f->resolve && s && s->pid > 0 &&
+	    symbols_jit(f->symbols, s->pid, address - !(frame & SL_FRAME_EXACT),
+			stack->since + f->db->start_clock_ns, &at)) {
+		r = unresolved(f, KIND_JIT, address, text_id(f, "[JIT]"));
+		place(f, &r, &at);
+		*is_kept = false;
+	} else {
+		r = unresolved(f, KIND_NATIVE, address, m ? m->path_id : text_id(f, "[Unknown]"));
+	}
+	r.method = method_of(frame);
+	add_id(f, part, &r);
+}
+
+static void remark_part(struct db_frames *f, uint64_t frame, struct stack_part *part)
+{
+	static const char *const texts[] = {
+		[SL_REMARK_NONE] = "[Unknown]",
+		[SL_REMARK_DEPTH] = "[Max depth]",
+		[SL_REMARK_NO_TABLE] = "[No unwind table]",
+		[SL_REMARK_BROKEN] = "[Broken backtraces]",
+		[SL_REMARK_MEMORY] = "[Unreadable stack]",
+		[SL_REMARK_PYTHON] = "[Unknown Python]",
+		[SL_REMARK_PYTHON_BROKEN] = "[Broken Python frames]",
+		[SL_REMARK_LOST] = "[Lost stack]",
+	};
+	uint64_t remark = sl_frame_address(frame);
+	int64_t text = text_id(f, texts[remark < sizeof(texts) / sizeof(texts[0]) ? remark : 0]);
+	struct row r = {.kind = KIND_REMARK, .symbol = text, .module = text, .special = 1};
+
+	part->role = STACK_REMARK;
+	add_id(f, part, &r);
+}
+
+static const char *column_text(sqlite3_stmt *stmt, int at)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, at);
+
+	return text ? text : "";
+}
+
+static void python_part(struct db_frames *f, int64_t code, uint64_t frame, struct stack_part *part)
+{
+	struct row r = {.kind = KIND_PYTHON};
+	char text[32];
+
+	part->role = frame & SL_FRAME_ENTRY ? STACK_ENTRY : STACK_PYTHON;
+	sqlite3_bind_int64(f->code, 1, code);
+	if (f->code && sqlite3_step(f->code) == SQLITE_ROW) {
+		r.file = r.module = text_id(f, column_text(f->code, 0));
+		r.symbol = text_id(f, column_text(f->code, 1));
+		r.line = sqlite3_column_int64(f->code, 2);
+	} else {
+		snprintf(text, sizeof(text), "[Python code %" PRIu32 "]", sl_frame_code(frame));
+		r.symbol = text_id(f, text);
+		r.module = text_id(f, "[Unknown]");
+		r.unresolved = 1;
+	}
+	sqlite3_reset(f->code);
+	add_id(f, part, &r);
+}
+
+/* ---- each once ---- */
+
+static size_t slot_at(const struct slot *list, size_t cap, int64_t where, uint64_t frame)
+{
+	size_t at = (size_t)mix(mix(0, (uint64_t)where), frame);
+
+	while (list[at &= cap - 1].part.cnt && (list[at].where != where || list[at].frame != frame))
+		at++;
+	return at;
+}
+
+static struct slot *find_slot(struct db_frames *f, int64_t where, uint64_t frame)
+{
+	if (f->slots_used * 2 >= f->slots) {
+		size_t cap = f->slots ? f->slots * 2 : 8192;
+		struct slot *list = calloc(cap, sizeof(*list));
+
+		if (!list) {
+			f->err = -ENOMEM;
+			return NULL;
+		}
+		for (size_t i = 0; i < f->slots; i++)
+			if (f->slot[i].part.cnt)
+				list[slot_at(list, cap, f->slot[i].where, f->slot[i].frame)] =
+					f->slot[i];
+		free(f->slot);
+		f->slot = list;
+		f->slots = cap;
+	}
+	return &f->slot[slot_at(f->slot, f->slots, where, frame)];
+}
+
+/* What a frame's meaning depends on besides its own bits: code objects are numbered by arena, addresses by module. */
+#define WHERE_FIXED  INT64_MIN
+#define WHERE_PYTHON (INT64_C(1) << 62)
+#define WHERE_SPACE  (INT64_C(1) << 61)
+
+struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *stack,
+				 uint64_t frame)
+{
+	struct stack_part none = {0}, part = {0};
+	int64_t where = WHERE_FIXED, arena = stack->id >> 32;
+	uint32_t module = NONE;
+	bool is_kept = true;
+	struct slot *slot;
+
+	if (frame & SL_FRAME_PYTHON) {
+		where = WHERE_PYTHON | arena;
+	} else if (!(frame & (SL_FRAME_KERNEL | SL_FRAME_REMARK))) {
+		module = find_module(f, stack->space,
+				     sl_frame_address(frame) - !(frame & SL_FRAME_EXACT),
+				     stack->since);
+		where = module != NONE && f->module[module].has_file ? module
+								     : WHERE_SPACE ^ stack->space;
+	}
+	slot = f->err ? NULL : find_slot(f, where, frame);
+	if (!slot)
+		return none;
+	if (slot->part.cnt)
+		return slot->part;
+	if (frame & SL_FRAME_REMARK)
+		remark_part(f, frame, &part);
+	else if (frame & SL_FRAME_PYTHON)
+		python_part(f, arena << 32 | sl_frame_code(frame), frame, &part);
+	else if (frame & SL_FRAME_KERNEL)
+		kernel_part(f, frame, &part);
+	else if (module != NONE && f->module[module].has_file)
+		module_part(f, &f->module[module], frame, &part);
+	else
+		other_part(f, stack, frame, module != NONE ? &f->module[module] : NULL, &part,
+			   &is_kept);
+	if (f->err)
+		return none;
+	if (is_kept) {
+		*slot = (struct slot){where, frame, part};
+		f->slots_used++;
+	}
+	return part;
+}
+
+/* ---- what the report has ---- */
+
+static size_t from_hex(const char *text, uint8_t *to, size_t room)
+{
+	size_t cnt = 0;
+	unsigned byte;
+
+	for (; text && cnt < room && sscanf(text, "%2x", &byte) == 1 && text[1]; text += 2)
+		to[cnt++] = (uint8_t)byte;
+	return cnt;
+}
+
+/* Code in memory that is no file, as /proc/PID/maps calls it. */
+static bool has_file(const char *path)
+{
+	return (path[0] == '/' && strncmp(path, "/memfd:", 7) != 0 &&
+		strncmp(path, "/dev/", 5) != 0 && strncmp(path, "//anon", 6) != 0) ||
+	       strcmp(path, "[vdso]") == 0;
+}
+
+static void read_module(struct db_frames *f, sqlite3_stmt *stmt)
+{
+	struct module *m = &f->module[f->modules++];
+	uint8_t id[64];
+	size_t id_len = from_hex((const char *)sqlite3_column_text(stmt, 6), id, sizeof(id));
+	uint32_t len;
+
+	*m = (struct module){.space = sqlite3_column_int64(stmt, 0),
+			     .start = (uint64_t)sqlite3_column_int64(stmt, 1),
+			     .end = (uint64_t)sqlite3_column_int64(stmt, 2),
+			     .bias = (uint64_t)sqlite3_column_int64(stmt, 3),
+			     .since = sqlite3_column_int64(stmt, 4),
+			     .path_id = sqlite3_column_int64(stmt, 5)};
+	m->path = db_string_text(f->db, m->path_id, &len);
+	m->until = m->end;
+	if (f->modules > 1 && m[-1].space == m->space && m[-1].until > m->until)
+		m->until = m[-1].until;
+	m->has_file = m->path && has_file(m->path);
+	if (m->has_file && f->resolve)
+		m->symbols = symbols_module(f->symbols, m->path, id, id_len);
+}
+
+static int count(struct db_frames *f, const char *table, int64_t *cnt)
+{
+	sqlite3_stmt *stmt;
+	char sql[64];
+	int err;
+
+	*cnt = 0;
+	if (!db_table_exists(f->db, table))
+		return 0;
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM main.%s", table);
+	err = db_prepare(f->db, sql, &stmt);
+	if (err)
+		return err;
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		*cnt = sqlite3_column_int64(stmt, 0);
+	return db_errno(sqlite3_finalize(stmt));
+}
+
+static int read_modules(struct db_frames *f)
+{
+	sqlite3_stmt *stmt;
+	int64_t cnt;
+	int rc, err = count(f, "SL_MODULES", &cnt);
+
+	if (err || !cnt)
+		return err;
+	f->module = calloc((size_t)cnt, sizeof(*f->module));
+	/* By address as the machine sees it: the highest are negative numbers here, but no program is there. */
+	err = f->module ? db_prepare(f->db,
+				     "SELECT space, start, end, bias, since, path, buildId"
+				     " FROM main.SL_MODULES ORDER BY space, start, since",
+				     &stmt)
+			: -ENOMEM;
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && f->modules < cnt)
+		read_module(f, stmt);
+	return db_errno(sqlite3_finalize(stmt));
+}
+
+static int read_spaces(struct db_frames *f)
+{
+	sqlite3_stmt *stmt;
+	uint32_t at = 0;
+	int64_t cnt;
+	int err = count(f, "SL_SPACES", &cnt);
+
+	if (err || !cnt)
+		return err;
+	f->space = calloc((size_t)cnt, sizeof(*f->space));
+	err = f->space ? db_prepare(f->db,
+				    "SELECT id, parent, globalPid FROM main.SL_SPACES ORDER BY id",
+				    &stmt)
+		       : -ENOMEM;
+	if (err)
+		return err;
+	while (sqlite3_step(stmt) == SQLITE_ROW && f->spaces < cnt) {
+		struct space *s = &f->space[f->spaces++];
+
+		*s = (struct space){.id = sqlite3_column_int64(stmt, 0),
+				    .parent = sqlite3_column_int64(stmt, 1),
+				    .pid = sqlite3_column_int64(stmt, 2) >> 24 & 0xffffff};
+		while (at < f->modules && f->module[at].space < s->id)
+			at++;
+		s->first = at;
+		while (at < f->modules && f->module[at].space == s->id)
+			at++;
+		s->cnt = at - s->first;
+	}
+	return db_errno(sqlite3_finalize(stmt));
+}
+
+/* --resolve-symbols=false */
+static bool wants_names(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	bool is_off = false;
+
+	if (db_prepare(db,
+		       "SELECT 1 FROM main.META_DATA_CAPTURE"
+		       " WHERE name = 'SL_RESOLVE_SYMBOLS' AND value = 'false'",
+		       &stmt))
+		return true;
+	is_off = sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_finalize(stmt);
+	return !is_off;
+}
+
+int db_frames_open(struct db *db, struct db_frames **out)
+{
+	struct db_frames *f = calloc(1, sizeof(*f));
+	int err = f ? 0 : -ENOMEM;
+
+	*out = f;
+	if (!f)
+		return err;
+	f->db = db;
+	f->resolve = wants_names(db);
+	f->symbols = symbols_open();
+	if (!f->symbols)
+		err = -ENOMEM;
+	if (!err)
+		err = read_modules(f);
+	if (!err)
+		err = read_spaces(f);
+	if (!err && db_table_exists(db, "SL_CODES"))
+		err = db_prepare(db,
+				 "SELECT file, name, firstLine, version, lines FROM main.SL_CODES"
+				 " WHERE id = ?",
+				 &f->code);
+	if (!err)
+		err = db_prepare(
+			db, "INSERT INTO main.SL_FRAMES VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			&f->insert);
+	return err;
+}
+
+void db_frames_close(struct db_frames *f)
+{
+	if (!f)
+		return;
+	sqlite3_finalize(f->insert);
+	sqlite3_finalize(f->code);
+	symbols_close(f->symbols);
+	free(f->module);
+	free(f->space);
+	free(f->slot);
+	free(f->row);
+	free(f->by_row);
+	free(f->ids);
+	free(f);
+}

@@ -1,0 +1,26 @@
+/*
+ * db_frames.h - frames of stacks, with names: what db_stacks_finish.c makes SL_STACKS of. Only db*.c include it.
+ */
+#ifndef SL_DB_FRAMES_H
+#define SL_DB_FRAMES_H
+
+#include "collector/stack_merge.h"
+
+struct db;
+struct db_frames;
+
+/* Reads spaces, modules and code objects of the report. 0 or -errno. */
+int db_frames_open(struct db *db, struct db_frames **f);
+void db_frames_close(struct db_frames *f);
+
+/* A frame (preload/frame.h) of a stack: its part of the report's frames, which are in SL_FRAMES by then. */
+struct db_stack_of {
+	int64_t id, space, since;
+};
+struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *stack,
+				 uint64_t frame);
+
+/* SL_FRAMES.id of the frames of parts. */
+const int64_t *db_frames_ids(const struct db_frames *f);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * demangle.h - names of functions as people write them.
+ */
+#ifndef SL_DEMANGLE_H
+#define SL_DEMANGLE_H
+
+#include <stddef.h>
+
+/* With all that the symbol tells; NULL when it is no C++ name. To be freed. */
+char *demangle_full(const char *symbol);
+
+/* In a demangled text the name without its scope, template arguments and parameters; its length. */
+size_t demangle_base(const char *demangled, const char **begin);
+
+/*
+ * For stacks: scope, name and template arguments, but neither parameters nor what is returned, so that a function has
+ * one short name; file and line tell overloads apart. C++ and Rust (the older of its two manglings); of all others the
+ * symbol, less what compilers add to parts and variants of functions (".cold", ".isra.0"). To be freed; NULL: no memory.
+ */
+char *demangle_function(const char *symbol);
+
+#endif

@@ -1,0 +1,590 @@
+/*
+ * symbols_dwarf.c - debug information, read by elfutils' libdw.
+ *
+ * libdw can look addresses up itself, but walks a whole compilation unit for each. Here a unit's functions are put in
+ * order when something in it is asked for the first time, and of units only their ranges are read before: the first
+ * question to a large library takes milliseconds, not seconds. Units are asked for their ranges directly, since not
+ * every compiler writes .debug_aranges.
+ */
+#include "collector/symbols_internal.h"
+
+#if SL_HAVE_LIBDW
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/demangle.h"
+
+#define NESTED_MOST 64 /* scopes within each other */
+
+struct function {
+	uint64_t from, to;
+	Dwarf_Die die;
+};
+
+struct unit {
+	Dwarf_Die die; /* has the ranges and the table of lines */
+	Dwarf_Die
+		split; /* has the functions, where they are in another file; addr NULL: in the same */
+	bool is_read;
+	struct function *list;
+	size_t cnt, cap;
+};
+
+struct range {
+	uint64_t from, to, until; /* until: the largest end of it and those before */
+	uint32_t unit;
+};
+
+struct name {
+	const void *die; /* NULL: free */
+	const char *text;
+};
+
+struct symbols_dwarf {
+	Elf *elf;
+	Dwarf *dw;
+	struct unit *unit;
+	size_t unit_cnt, unit_cap;
+	struct range *range;
+	size_t range_cnt, range_cap;
+	struct name *name; /* open addressing */
+	size_t name_cnt, name_cap;
+};
+
+/* Room for one more element of a list that grows. */
+static bool room(void *list, size_t cnt, size_t *cap, size_t size)
+{
+	size_t more = *cap ? *cap * 2 : 64;
+	void *grown;
+
+	if (cnt < *cap)
+		return true;
+	grown = realloc(*(void **)list, more * size);
+	if (!grown)
+		return false;
+	*(void **)list = grown;
+	*cap = more;
+	return true;
+}
+
+/* ---- units ---- */
+
+static void add_range(struct symbols_dwarf *d, uint64_t from, uint64_t to, size_t unit)
+{
+	/* Code that the linker threw away is at 0, or at the end of everything. */
+	if (!from || from >= to || to >= UINT64_MAX - 1 ||
+	    !room(&d->range, d->range_cnt, &d->range_cap, sizeof(*d->range)))
+		return;
+	d->range[d->range_cnt++] = (struct range){from, to, 0, (uint32_t)unit};
+}
+
+static void read_unit(struct unit *u);
+
+static void add_unit(struct symbols_dwarf *d, const Dwarf_Die *die, const Dwarf_Die *split)
+{
+	size_t number = d->unit_cnt, before = d->range_cnt;
+	Dwarf_Addr base, from, to;
+	struct unit *u;
+
+	if (!room(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
+		return;
+	u = &d->unit[d->unit_cnt++];
+	*u = (struct unit){.die = *die};
+	if (split)
+		u->split = *split;
+	for (ptrdiff_t at = 0; (at = dwarf_ranges(&u->die, at, &base, &from, &to)) > 0;)
+		add_range(d, from, to, number);
+	if (d->range_cnt > before)
+		return;
+	read_unit(u); /* it does not tell: as its functions do */
+	for (size_t i = 0; i < u->cnt; i++)
+		add_range(d, u->list[i].from, u->list[i].to, number);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *one = a, *other = b;
+
+	return one->from < other->from ? -1 : one->from > other->from;
+}
+
+static void read_units(struct symbols_dwarf *d)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Half version;
+	uint8_t type;
+	Dwarf_Die die, split;
+	uint64_t until = 0;
+
+	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, &split) == 0) {
+		if (type == DW_UT_compile)
+			add_unit(d, &die, NULL);
+		else if (type == DW_UT_skeleton)
+			add_unit(d, &die, dwarf_tag(&split) == DW_TAG_compile_unit ? &split : NULL);
+	}
+	if (!d->range_cnt)
+		return;
+	qsort(d->range, d->range_cnt, sizeof(*d->range), by_start);
+	for (size_t i = 0; i < d->range_cnt; i++) {
+		until = d->range[i].to > until ? d->range[i].to : until;
+		d->range[i].until = until;
+	}
+}
+
+static struct unit *find_unit(struct symbols_dwarf *d, uint64_t address)
+{
+	size_t low = 0, high = d->range_cnt;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (d->range[mid].from <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low && d->range[low - 1].until > address; low--)
+		if (address < d->range[low - 1].to)
+			return &d->unit[d->range[low - 1].unit];
+	return NULL;
+}
+
+/* ---- functions of a unit ---- */
+
+static void add_function(struct unit *u, Dwarf_Die *die)
+{
+	Dwarf_Addr base, from, to;
+
+	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &from, &to)) > 0;) {
+		if (!from || from >= to || !room(&u->list, u->cnt, &u->cap, sizeof(*u->list)))
+			continue;
+		u->list[u->cnt++] = (struct function){from, to, *die};
+	}
+}
+
+/* Functions may be in namespaces, in classes, and in classes within functions. */
+static bool may_hold_functions(int tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type: /* Rust */
+	case DW_TAG_interface_type:
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void walk(struct unit *u, Dwarf_Die *parent, int depth) /* NOLINT(misc-no-recursion) */
+{
+	Dwarf_Die die;
+
+	if (depth > NESTED_MOST || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_subprogram)
+			add_function(u, &die);
+		if (may_hold_functions(tag) && dwarf_haschildren(&die) > 0)
+			walk(u, &die, depth + 1);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static int function_order(const void *a, const void *b)
+{
+	const struct function *one = a, *other = b;
+
+	if (one->from != other->from)
+		return one->from < other->from ? -1 : 1;
+	return one->to > other->to ? -1 : one->to < other->to;
+}
+
+static void read_unit(struct unit *u)
+{
+	u->is_read = true;
+	walk(u, u->split.addr ? &u->split : &u->die, 0);
+	if (u->cnt)
+		qsort(u->list, u->cnt, sizeof(*u->list), function_order);
+}
+
+static struct function *find_function(struct unit *u, uint64_t address)
+{
+	size_t low = 0, high;
+
+	if (!u->is_read)
+		read_unit(u);
+	for (high = u->cnt; low < high;) {
+		size_t mid = (low + high) / 2;
+
+		if (u->list[mid].from <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* One within another is rare, and then not far from it. */
+	for (int i = 0; low && i < 16; i++, low--)
+		if (address < u->list[low - 1].to)
+			return &u->list[low - 1];
+	return NULL;
+}
+
+/* ---- names ---- */
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	const char *name;
+
+	if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &a) &&
+	    !dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a))
+		return NULL;
+	name = dwarf_formstring(&a);
+	return name && *name ? name : NULL;
+}
+
+/* Where a function is declared: it stands in its class there. */
+static void declaration(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die next;
+
+	for (int i = 0; i < 8; i++) {
+		if (!dwarf_attr(die, DW_AT_abstract_origin, &a) &&
+		    !dwarf_attr(die, DW_AT_specification, &a))
+			return;
+		if (!dwarf_formref_die(&a, &next))
+			return;
+		*die = next;
+	}
+}
+
+static bool is_scope(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_enumeration_type || tag == DW_TAG_interface_type;
+}
+
+/* "space::Class::name", for what has no linkage name: constructors that were inlined, for one. */
+static const char *scoped_name(struct symbols *s, Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+	Dwarf_Die *scopes = NULL;
+	char text[1024];
+	size_t len = 0;
+	int cnt;
+
+	if (!name)
+		return NULL;
+	declaration(die);
+	cnt = dwarf_getscopes_die(die, &scopes);
+	for (int i = cnt; i-- > 1;) {
+		int tag = dwarf_tag(&scopes[i]);
+		const char *scope = is_scope(tag) ? dwarf_diename(&scopes[i]) : NULL;
+
+		if (!scope && tag == DW_TAG_namespace)
+			scope = "(anonymous namespace)";
+		if (scope && len + strlen(scope) + 3 < sizeof(text) / 2) {
+			memcpy(text + len, scope, strlen(scope));
+			len += strlen(scope);
+			memcpy(text + len, "::", 2);
+			len += 2;
+		}
+	}
+	if (cnt > 0)
+		free(scopes);
+	if (strlen(name) >= sizeof(text) - len)
+		return symbols_text(s, name);
+	memcpy(text + len, name, strlen(name) + 1);
+	return symbols_text(s, text);
+}
+
+static bool is_language_with_scopes(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static const char *find_name(struct symbols *s, struct unit *u, Dwarf_Die *function)
+{
+	const char *symbol = linkage_name(function), *name;
+	Dwarf_Die die = *function;
+
+	if (symbol) {
+		/* What cannot be demangled has its name and its scope all the same. */
+		name = strncmp(symbol, "_R", 2) == 0 ? NULL : symbols_demangled(s, symbol);
+		if (name)
+			return name;
+	}
+	if (is_language_with_scopes(&u->die) && (name = scoped_name(s, &die)))
+		return name;
+	return dwarf_diename(function);
+}
+
+static bool grow_names(struct symbols_dwarf *d)
+{
+	size_t cap = d->name_cap ? d->name_cap * 2 : 1024;
+	struct name *list = calloc(cap, sizeof(*list));
+
+	if (!list)
+		return false;
+	for (size_t i = 0; i < d->name_cap; i++) {
+		size_t at = (size_t)((uintptr_t)d->name[i].die * 0x9e3779b97f4a7c15u >> 20);
+
+		if (!d->name[i].die)
+			continue;
+		while (list[at &= cap - 1].die)
+			at++;
+		list[at] = d->name[i];
+	}
+	free(d->name);
+	d->name = list;
+	d->name_cap = cap;
+	return true;
+}
+
+/* Of a function, or of one that was inlined: what they have in common is named once. */
+static const char *name_of(struct symbols *s, struct symbols_dwarf *d, struct unit *u,
+			   Dwarf_Die *die)
+{
+	Dwarf_Die origin = *die;
+	Dwarf_Attribute a;
+	size_t at;
+
+	if (dwarf_attr(die, DW_AT_abstract_origin, &a) && !linkage_name(die) &&
+	    !dwarf_formref_die(&a, &origin))
+		origin = *die;
+	if (d->name_cnt * 2 >= d->name_cap && !grow_names(d))
+		return find_name(s, u, die);
+	at = (size_t)((uintptr_t)origin.addr * 0x9e3779b97f4a7c15u >> 20);
+	while (d->name[at &= d->name_cap - 1].die) {
+		if (d->name[at].die == origin.addr)
+			return d->name[at].text;
+		at++;
+	}
+	d->name[at] = (struct name){origin.addr, find_name(s, u, die)};
+	d->name_cnt++;
+	return d->name[at].text;
+}
+
+/* ---- places ---- */
+
+/* "./io/../sysdeps/read.c" is "./sysdeps/read.c". */
+static const char *tidy(struct symbols *s, const char *path)
+{
+	char text[4096];
+	size_t len = 0;
+
+	if (!path || (!strstr(path, "/../") && !strstr(path, "/./")) ||
+	    strlen(path) >= sizeof(text))
+		return path;
+	for (const char *p = path; *p;) {
+		size_t n = strcspn(p + 1, "/") + 1; /* "/part", at the beginning perhaps "part" */
+
+		if (n == 2 && memcmp(p, "/.", 2) == 0) {
+			p += n;
+			continue;
+		}
+		if (n == 3 && memcmp(p, "/..", 3) == 0 && len) {
+			size_t back = len;
+
+			while (back && text[back - 1] != '/')
+				back--;
+			/* Not over the root, nor over what is itself a step up, or "here". */
+			if (back > 1 && text[back] != '.') {
+				len = back - 1;
+				p += n;
+				continue;
+			}
+		}
+		memcpy(text + len, p, n);
+		len += n;
+		p += n;
+	}
+	text[len] = 0;
+	return symbols_text(s, text);
+}
+
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *inlined)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word number;
+	Dwarf_Files *files;
+	size_t cnt;
+
+	if (!dwarf_attr(inlined, DW_AT_call_file, &a) || dwarf_formudata(&a, &number) != 0 ||
+	    dwarf_getsrcfiles(unit, &files, &cnt) != 0 || number >= cnt)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
+static int call_line(Dwarf_Die *inlined)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word line;
+
+	if (!dwarf_attr(inlined, DW_AT_call_line, &a) || dwarf_formudata(&a, &line) != 0)
+		return 0;
+	return line <= INT32_MAX ? (int)line : 0;
+}
+
+/* Those that were inlined at @address, the outermost first. */
+static size_t find_inlined(Dwarf_Die *function, uint64_t address, Dwarf_Die *list, size_t most)
+{
+	Dwarf_Die parent = *function, die;
+	size_t cnt = 0;
+	bool found = true;
+
+	for (int depth = 0; found && depth < NESTED_MOST && cnt < most; depth++) {
+		found = false;
+		if (dwarf_child(&parent, &die) != 0)
+			break;
+		do {
+			int tag = dwarf_tag(&die);
+
+			if ((tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) ||
+			    dwarf_haspc(&die, address) <= 0)
+				continue;
+			if (tag == DW_TAG_inlined_subroutine)
+				list[cnt++] = die;
+			parent = die;
+			found = true;
+			break;
+		} while (dwarf_siblingof(&die, &die) == 0);
+	}
+	return cnt;
+}
+
+static void find_line(Dwarf_Die *unit, uint64_t address, struct symbols_frame *frame)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+
+	if (!line)
+		return;
+	frame->file = dwarf_linesrc(line, NULL, NULL);
+	if (dwarf_lineno(line, &frame->line) != 0)
+		frame->line = 0;
+}
+
+size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
+			struct symbols_frame *frame, size_t room_cnt, uint64_t *entry)
+{
+	struct unit *u = find_unit(d, address);
+	struct function *f = u ? find_function(u, address) : NULL;
+	Dwarf_Die inlined[SYMBOLS_FRAMES_MAX];
+	size_t cnt, used = 0;
+	Dwarf_Addr begin;
+
+	*entry = 0;
+	if (!u || !room_cnt)
+		return 0;
+	frame[0] = (struct symbols_frame){0};
+	find_line(&u->die, address, &frame[0]);
+	frame[0].file = tidy(s, frame[0].file);
+	if (!f)
+		return frame[0].file ? 1 : 0;
+	cnt = find_inlined(&f->die, address, inlined, SYMBOLS_FRAMES_MAX);
+	/* No room for all: the innermost are left out. */
+	if (cnt >= room_cnt) {
+		frame[0].file = tidy(s, call_file(&u->die, &inlined[room_cnt - 1]));
+		frame[0].line = call_line(&inlined[room_cnt - 1]);
+		cnt = room_cnt - 1;
+	}
+	for (size_t i = cnt; i--; used++) {
+		frame[used].function = name_of(s, d, u, &inlined[i]);
+		frame[used].is_inlined = true;
+		frame[used + 1] = (struct symbols_frame){
+			.file = tidy(s, call_file(&u->die, &inlined[i])),
+			.line = call_line(&inlined[i]),
+		};
+	}
+	frame[used].function = name_of(s, d, u, &f->die);
+	*entry = dwarf_entrypc(&f->die, &begin) == 0 ? begin : f->from;
+	return used + 1;
+}
+
+/* ---- session ---- */
+
+struct symbols_dwarf *symbols_dwarf_open(const char *path)
+{
+	struct symbols_dwarf *d = calloc(1, sizeof(*d));
+	int fd = d ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	if (fd >= 0) {
+		elf_version(EV_CURRENT);
+		d->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+		d->dw = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
+		/* Nothing reads from it any more: a program may have more files than we descriptors. */
+		if (d->elf)
+			elf_cntl(d->elf, ELF_C_FDDONE);
+		close(fd);
+	}
+	if (d && d->dw)
+		read_units(d);
+	if (d && d->range_cnt)
+		return d;
+	symbols_dwarf_close(d);
+	return NULL;
+}
+
+void symbols_dwarf_close(struct symbols_dwarf *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->unit_cnt; i++)
+		free(d->unit[i].list);
+	free(d->unit);
+	free(d->range);
+	free(d->name);
+	if (d->dw)
+		dwarf_end(d->dw);
+	if (d->elf)
+		elf_end(d->elf);
+	free(d);
+}
+
+#else /* without libdw: names by symbol tables alone */
+
+struct symbols_dwarf *symbols_dwarf_open(const char *path)
+{
+	(void)path;
+	return NULL;
+}
+
+void symbols_dwarf_close(struct symbols_dwarf *d)
+{
+	(void)d;
+}
+
+size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
+			struct symbols_frame *frame, size_t room, uint64_t *entry)
+{
+	(void)s;
+	(void)d;
+	(void)address;
+	(void)frame;
+	(void)room;
+	*entry = 0;
+	return 0;
+}
+
+#endif

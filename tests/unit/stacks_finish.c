@@ -1,0 +1,353 @@
+/* stacks_finish.c - raw stacks get names: by hand-made raw tables about this very program. */
+#include "tests/unit/db_test.h"
+
+#include <link.h>
+#include <sys/auxv.h>
+
+#include "collector/db_internal.h"
+#include "collector/db_stacks.h"
+#include "preload/frame.h"
+
+#define SPACE      INT64_C(0x100000001)
+#define STACK(n)   (INT64_C(0x100000000) + (n))
+#define GPID(pid)  (INT64_C(1) << 48 | (int64_t)(pid) << 24)
+#define EXACT(at)  (SL_FRAME_EXACT | (uint64_t)(uintptr_t)(at))
+#define BEHIND(at) ((uint64_t)(uintptr_t)(at) + 1)
+
+static volatile int sink;
+static uint64_t bias;
+static char self[512];
+
+/* What an interpreter's loop is called; and functions around it. */
+void _PyEval_EvalFrameDefault(void);
+void Py_RunMain(void);
+void leaf(void);
+__attribute__((noinline)) void _PyEval_EvalFrameDefault(void)
+{
+	sink = 1;
+}
+__attribute__((noinline)) void Py_RunMain(void)
+{
+	sink = 2;
+}
+__attribute__((noinline)) void leaf(void)
+{
+	sink = 3;
+}
+
+static __attribute__((noinline)) uint64_t behind(void)
+{
+	return (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+static int caller_line;
+uint64_t caller(void);
+__attribute__((noinline)) uint64_t caller(void)
+{
+	caller_line = __LINE__ + 1;
+	uint64_t at = behind();
+
+	sink = 4;
+	return at;
+}
+
+static int first_object(struct dl_phdr_info *info, size_t size, void *to)
+{
+	(void)size;
+	*(uint64_t *)to = info->dlpi_addr;
+	return 1;
+}
+
+static int setup(void **state)
+{
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	dl_iterate_phdr(first_object, &bias);
+	return len > 0 ? test_setup(state) : -1;
+}
+
+/* ---- raw tables ---- */
+
+static void run(struct db *db, const char *format, ...)
+{
+	va_list ap;
+	char *sql;
+
+	va_start(ap, format);
+	sql = sqlite3_vmprintf(format, ap);
+	va_end(ap);
+	assert_int_equal(db_exec(db, sql), 0);
+	sqlite3_free(sql);
+}
+
+static struct db *begin(void)
+{
+	static const char *const tables[] = {"SL_SPACES", "SL_MODULES", "SL_RAW_STACKS",
+					     "SL_CODES"};
+	struct db *db = test_open(false);
+
+	assert_int_equal(db_begin(db), 0);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		assert_int_equal(db_table_need(db, tables[i]), 0);
+	run(db, "INSERT INTO SL_SPACES VALUES(%lld, NULL, %lld)", SPACE, GPID(77));
+	return db;
+}
+
+static void module(struct db *db, int64_t space, uint64_t start, uint64_t end, uint64_t at_bias,
+		   int64_t since, const char *path)
+{
+	run(db, "INSERT INTO SL_MODULES VALUES(%lld, %lld, %lld, %lld, %lld, %lld, NULL)", space,
+	    (int64_t)start, (int64_t)end, (int64_t)at_bias, since,
+	    db_string(db, path, strlen(path)));
+}
+
+static void self_module(struct db *db, int64_t space)
+{
+	module(db, space, bias, bias + (1u << 24), bias, 0, self);
+}
+
+static void raw(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
+		size_t cnt)
+{
+	sqlite3_stmt *stmt;
+
+	assert_int_equal(db_prepare(db, "INSERT INTO SL_RAW_STACKS VALUES(?, ?, ?, ?)", &stmt), 0);
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, space);
+	sqlite3_bind_int64(stmt, 3, since);
+	sqlite3_bind_blob(stmt, 4, frames, (int)(cnt * sizeof(*frames)), SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
+	sqlite3_finalize(stmt);
+}
+#define RAW(db, id, ...)                                         \
+	raw(db, id, SPACE, 100, (const uint64_t[]){__VA_ARGS__}, \
+	    sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static void code(struct db *db, int64_t id, const char *file, const char *name, int line)
+{
+	run(db, "INSERT INTO SL_CODES VALUES(%lld, %Q, %Q, %d, 0, NULL)", id, file, name, line);
+}
+
+static void call(struct db *db, int64_t chain)
+{
+	int64_t *r = db_row(db, DB_OSRT_API);
+
+	for (int i = 0; i < OSRT_COL_CNT; i++)
+		r[i] = DB_NULL;
+	r[OSRT_START] = 1;
+	r[OSRT_END] = 2;
+	r[OSRT_EVENT_CLASS] = 27;
+	r[OSRT_CALLCHAIN_ID] = chain;
+}
+
+static void end(struct db *db)
+{
+	assert_int_equal(db_commit(db, 1000), 0);
+	assert_int_equal(db_finish(db, 1000), 0);
+}
+
+/* "symbol|symbol|..." of a stack, the innermost first. */
+static const char *symbols_of(int64_t id)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT group_concat(value, '|') FROM (SELECT value FROM SL_STACKS s"
+		 " JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol"
+		 " WHERE s.id = %lld ORDER BY depth)",
+		 (long long)id);
+	return ask(sql);
+}
+
+/* ---- tests ---- */
+
+static void functions_have_names_files_and_lines(void **state)
+{
+	char where[600];
+	struct db *db = begin();
+
+	(void)state;
+	self_module(db, SPACE);
+	RAW(db, STACK(1), caller(), BEHIND(Py_RunMain) | SL_FRAME_BY_FP, 0x10);
+	call(db, STACK(1));
+	call(db, 0);
+	end(db);
+	assert_string_equal(symbols_of(STACK(1)), "caller|Py_RunMain|0x10");
+#if SL_HAVE_LIBDW
+	snprintf(where, sizeof(where), "%s:%d", "stacks_finish.c", caller_line);
+	assert_string_equal(ask("SELECT replace(value, rtrim(value, replace(value, '/', '')), '')"
+				" || ':' || line FROM SL_FRAMES f JOIN StringIds s ON s.id = f.file"
+				" WHERE f.id = 1"),
+			    where);
+#endif
+	snprintf(where, sizeof(where), "%s|[Unknown]", self);
+	assert_string_equal(ask("SELECT group_concat(value, '|') FROM (SELECT DISTINCT value FROM"
+				" SL_FRAMES f JOIN StringIds s ON s.id = f.module ORDER BY f.id)"),
+			    where);
+	assert_string_equal(ask("SELECT group_concat(unwindMethod || unresolved || kind, ' ')"
+				" FROM SL_FRAMES"),
+			    "600 100 610");
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_CALLCHAINS WHERE id = 4294967297"), "3");
+	assert_string_equal(ask("SELECT group_concat(c.stackDepth || s.value, ' ') FROM OSRT_API o"
+				" JOIN OSRT_CALLCHAINS c ON c.id = o.callchainId JOIN StringIds s"
+				" ON s.id = c.symbol"),
+			    "0caller 1Py_RunMain 20x10");
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name IN"
+				" ('SL_RAW_STACKS', 'SL_CODES', 'CUDA_CALLCHAINS')"),
+			    "0");
+}
+
+static void python_takes_the_place_of_its_interpreter(void **state)
+{
+	const uint64_t loop = BEHIND(_PyEval_EvalFrameDefault);
+	struct db *db = begin();
+
+	(void)state;
+	self_module(db, SPACE);
+	code(db, STACK(1), "/a.py", "inner", 5);
+	code(db, STACK(2), "/a.py", "outer", 9);
+	code(db, STACK(3), "/a.py", "<module>", 1);
+	/* 3.10: a loop for each. */
+	RAW(db, STACK(1), EXACT(leaf), loop, loop, loop, BEHIND(Py_RunMain),
+	    sl_frame_python(1, 4) | SL_FRAME_ENTRY, sl_frame_python(2, 4) | SL_FRAME_ENTRY,
+	    sl_frame_python(3, 4) | SL_FRAME_ENTRY);
+	/* 3.11: one for all. */
+	RAW(db, STACK(2), EXACT(leaf), loop, BEHIND(Py_RunMain), sl_frame_python(1, 4),
+	    sl_frame_python(2, 4), sl_frame_python(3, 4) | SL_FRAME_ENTRY);
+	/* Only Python's. */
+	RAW(db, STACK(3), sl_frame_python(1, 4), sl_frame_python(3, 4) | SL_FRAME_ENTRY);
+	/* Cut at its depth. */
+	RAW(db, STACK(4), EXACT(leaf), loop, SL_FRAME_REMARK | SL_REMARK_DEPTH,
+	    sl_frame_python(1, 4) | SL_FRAME_ENTRY, sl_frame_python(2, 4) | SL_FRAME_ENTRY);
+	/* A Python that is not known, and a code object that nobody told of. */
+	RAW(db, STACK(5), EXACT(leaf), loop, SL_FRAME_REMARK | SL_REMARK_PYTHON);
+	RAW(db, STACK(6), sl_frame_python(9, 4) | SL_FRAME_ENTRY);
+	end(db);
+	assert_string_equal(symbols_of(STACK(1)), "leaf|inner|outer|<module>|Py_RunMain");
+	assert_string_equal(symbols_of(STACK(2)), "leaf|inner|outer|<module>|Py_RunMain");
+	assert_string_equal(symbols_of(STACK(3)), "inner|<module>");
+	assert_string_equal(symbols_of(STACK(4)), "leaf|inner|[Max depth]|outer");
+	assert_string_equal(symbols_of(STACK(5)), "leaf|[Unknown Python]|_PyEval_EvalFrameDefault");
+	assert_string_equal(symbols_of(STACK(6)), "[Python code 9]");
+	assert_string_equal(ask("SELECT group_concat(n.value || ' ' || m.value || ':' || line, ' ')"
+				" FROM SL_FRAMES f JOIN StringIds n ON n.id = f.symbol"
+				" JOIN StringIds m ON m.id = f.file WHERE kind = 1"
+				" AND f.file = f.module AND originalIP IS NULL"),
+			    "inner /a.py:5 outer /a.py:9 <module> /a.py:1");
+}
+
+static void a_space_has_what_its_parent_had_and_what_came_later(void **state)
+{
+	const int64_t child = SPACE + 1;
+	const uint64_t frame[] = {EXACT(leaf)};
+	struct db *db = begin();
+
+	(void)state;
+	run(db, "INSERT INTO SL_SPACES VALUES(%lld, %lld, %lld)", child, SPACE, GPID(78));
+	module(db, SPACE, bias, bias + (1u << 24), 0, 10, "/nowhere/old.so");
+	module(db, SPACE, bias, bias + (1u << 24), bias, 50, self);
+	raw(db, STACK(1), SPACE, 20, frame, 1); /* while the old one was there */
+	raw(db, STACK(2), SPACE, 60, frame, 1);
+	raw(db, STACK(3), child, 60, frame, 1);
+	raw(db, STACK(4), SPACE, 5, frame, 1); /* told a little late */
+	end(db);
+	assert_ptr_equal(strstr(symbols_of(STACK(1)), "0x"), symbols_of(STACK(1)));
+	assert_string_equal(symbols_of(STACK(2)), "leaf");
+	assert_string_equal(symbols_of(STACK(3)), "leaf");
+	assert_string_equal(ask("SELECT value FROM SL_STACKS s JOIN SL_FRAMES f ON f.id = s.frameId"
+				" JOIN StringIds n ON n.id = f.module WHERE s.id = 4294967300"),
+			    "/nowhere/old.so");
+}
+
+static void what_was_not_told_is_said(void **state)
+{
+	struct db *db = begin();
+
+	(void)state;
+	RAW(db, STACK(1), SL_FRAME_REMARK | SL_REMARK_BROKEN);
+	call(db, STACK(1));
+	call(db, STACK(7));
+	call(db, STACK(7));
+	end(db);
+	assert_string_equal(symbols_of(STACK(7)), "[Lost stack]");
+	assert_string_equal(ask("SELECT count(*) || sum(specialEntry) FROM OSRT_CALLCHAINS"), "22");
+}
+
+static void names_may_not_be_wanted(void **state)
+{
+	struct db *db = begin();
+
+	(void)state;
+	self_module(db, SPACE);
+	db_meta_capture(db, "SL_RESOLVE_SYMBOLS", "false");
+	code(db, STACK(1), "/a.py", "f", 5);
+	RAW(db, STACK(1), EXACT(leaf), SL_FRAME_KERNEL | 0x1000,
+	    sl_frame_python(1, 0) | SL_FRAME_ENTRY);
+	end(db);
+	assert_string_equal(ask("SELECT group_concat(unresolved, '') FROM SL_FRAMES"), "110");
+}
+
+static void the_kernel_says_so(void **state)
+{
+	struct db *db = begin();
+
+	(void)state;
+	RAW(db, STACK(1), EXACT(SL_FRAME_KERNEL | 0xffff0000000010));
+	end(db);
+	assert_string_equal(
+		ask("SELECT kernelMode || unwindMethod || kind || value FROM SL_FRAMES f"
+		    " JOIN StringIds s ON s.id = f.module"),
+		"152[kernel.kallsyms]");
+}
+
+/* A report that fails half way keeps its raw stacks and says so. */
+static void what_fails_leaves_the_raw_stacks(void **state)
+{
+	struct db *db = begin();
+
+	(void)state;
+	self_module(db, SPACE);
+	RAW(db, STACK(1), EXACT(leaf));
+	RAW(db, STACK(2), EXACT(Py_RunMain));
+	call(db, STACK(1));
+	assert_int_equal(db_commit(db, 1000), 0);
+	/* Somebody has made a table of that name: as good as a damaged file. */
+	run(db, "CREATE TABLE OSRT_CALLCHAINS(a)");
+	assert_int_equal(db_finish(db, 1000), 0);
+	assert_string_equal(ask("SELECT count(*) FROM SL_RAW_STACKS"), "2");
+	assert_string_equal(ask("SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'Stacks%'"),
+			    "1");
+	assert_string_equal(ask("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'"),
+			    "1");
+	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
+}
+
+static void a_thousand_stacks_share_frames(void **state)
+{
+	struct db *db = begin();
+
+	(void)state;
+	self_module(db, SPACE);
+	for (int i = 0; i < 1000; i++)
+		RAW(db, STACK(1 + i), EXACT(leaf), BEHIND(Py_RunMain), 0x1000 + (uint64_t)i);
+	end(db);
+	assert_string_equal(ask("SELECT count(*) FROM SL_STACKS"), "3000");
+	assert_string_equal(ask("SELECT count(*) FROM SL_FRAMES"), "1002");
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, test_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(functions_have_names_files_and_lines),
+		T(python_takes_the_place_of_its_interpreter),
+		T(a_space_has_what_its_parent_had_and_what_came_later),
+		T(what_was_not_told_is_said),
+		T(names_may_not_be_wanted),
+		T(the_kernel_says_so),
+		T(what_fails_leaves_the_raw_stacks),
+		T(a_thousand_stacks_share_frames),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
