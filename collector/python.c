@@ -192,11 +192,15 @@ static void say_once(struct python *p, const char *text)
 		p->said[p->saids++] = strdup(text);
 }
 
-void python_note(struct python *p, const char *text)
+void python_note(struct python **all, const char *text)
 {
 	const char *rest = strchr(text, ' '), *end;
+	struct python *p = *all;
 	struct step *s;
 
+	/* What is said may be about stacks: nothing of ours need run there. */
+	if (!p && strncmp(text, "say ", 4) == 0)
+		p = *all = calloc(1, sizeof(*p));
 	if (!p)
 		return;
 	if (strcmp(text, "here") == 0)

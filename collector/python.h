@@ -12,8 +12,8 @@ int python_options_check(struct profile_options *o, const char *cmd);
 
 /* Puts the options into the session for programs to find; @preload: libtrace.so, beside which our modules are. */
 void python_open(struct collector *c, const char *preload);
-/* SL_NOTE_PYTHON: what our modules say. @p may be NULL. */
-void python_note(struct python *p, const char *text);
+/* SL_NOTE_PYTHON: what our modules say, and what is said of stacks. *@all may be NULL. */
+void python_note(struct python **all, const char *text);
 /* At the very end: what never turned up, as a diagnostic and a line on stderr. */
 void python_end(struct collector *c);
 void python_close(struct collector *c);

@@ -348,7 +348,7 @@ static void note(struct arenas *as, struct thread *t, const struct meta *m, int6
 	}
 	copy_text(m->bytes, m->len, text + at);
 	if (m->kind == SL_NOTE_PYTHON) {
-		python_note(as->python, text);
+		python_note(&as->python, text);
 		return;
 	}
 	db_diagnostic(as->db, ns, 1, 2, text, t->image->proc ? GLOBAL_PID(t->image->proc->pid) : 0);

@@ -63,6 +63,7 @@ static struct sl_pycode told[TOLD_MAX];
 static void tell_all(void)
 {
 	struct sl_pycode c;
+	const char *name;
 
 	while (sl_pystack_next_code(&c)) {
 		uint8_t *lines = malloc(c.lines_len + 1);
@@ -72,8 +73,10 @@ static void tell_all(void)
 		memcpy(lines, c.lines, c.lines_len);
 		c.lines = lines;
 		c.file = strdup(c.file);
-		c.name = strdup(c.name);
+		name = strdup(c.name);
+		c.name = NULL;
 		told[c.id] = c;
+		__atomic_store_n(&told[c.id].name, name, __ATOMIC_RELEASE);
 	}
 }
 
@@ -100,6 +103,9 @@ static size_t put_frame(char *text, size_t room, uint64_t f)
 		return (size_t)snprintf(text, room, "!%u\n", (unsigned)f);
 	if (!sl_frame_code(f))
 		return (size_t)snprintf(text, room, "-\n");
+	/* Another thread may be about to tell. */
+	for (int i = 0; !__atomic_load_n(&c->name, __ATOMIC_ACQUIRE) && i < 10000; i++)
+		usleep(100);
 	if (!c->name)
 		return (size_t)snprintf(text, room, "nobody told\n");
 	return (size_t)snprintf(text, room, "%s\t%s\t%d\n", c->name, c->file,
@@ -120,10 +126,9 @@ static size_t put_cost(char *text, size_t room, unsigned depth)
 	for (int i = atoi(repeat); i; i--)
 		cnt += sl_pystack(frames, SL_FRAME_MAX, depth, &fresh);
 	clock_gettime(CLOCK_MONOTONIC, &b);
-	return (size_t)snprintf(text, room, "ns %.1f\n",
-				((double)(b.tv_sec - a.tv_sec) * 1e9 +
-				 (double)(b.tv_nsec - a.tv_nsec)) /
-					cnt);
+	return (size_t)snprintf(
+		text, room, "ns %.1f\n",
+		((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / cnt);
 }
 
 static size_t put_stack(char *text, size_t room)
@@ -168,4 +173,46 @@ __attribute__((visibility("default"))) char *getlogin(void)
 
 	text[put_stack(text, sizeof(text) - 1)] = 0;
 	return text;
+}
+
+/* What is known of this interpreter, as tests/e2e/pylayout.c prints it; 0 where it is not known. */
+__attribute__((visibility("default"))) int pystack_layout(void);
+int pystack_layout(void)
+{
+	const struct sl_python *py = sl_python_get();
+
+	if (!py)
+		return 0;
+#define PUT(name) printf(#name " %u\n", (unsigned)py->at.name)
+	PUT(version);
+	PUT(finalizing);
+	PUT(lock);
+	PUT(interpreters);
+	PUT(next_interpreter);
+	PUT(threads);
+	PUT(next_thread);
+	PUT(thread_id);
+	PUT(current);
+	PUT(cframe_current);
+	PUT(previous);
+	PUT(code);
+	PUT(instruction);
+	PUT(is_entry);
+	PUT(owner);
+	PUT(copy_number);
+	PUT(name);
+	PUT(qualified_name);
+	PUT(file);
+	PUT(first_line);
+	PUT(line_table);
+	PUT(bytecode);
+	PUT(copies);
+	PUT(type);
+	PUT(bytes_size);
+	PUT(bytes);
+	PUT(text_length);
+	PUT(text_state);
+	PUT(text_ascii);
+	PUT(text_compact);
+	return fflush(stdout) == 0;
 }
