@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "collector/db_internal.h"
+#include "collector/pylines.h"
 #include "collector/symbols.h"
 #include "preload/frame.h"
 
@@ -387,7 +388,9 @@ static void python_part(struct db_frames *f, int64_t code, uint64_t frame, struc
 	if (f->code && sqlite3_step(f->code) == SQLITE_ROW) {
 		r.file = r.module = text_id(f, column_text(f->code, 0));
 		r.symbol = text_id(f, column_text(f->code, 1));
-		r.line = sqlite3_column_int64(f->code, 2);
+		r.line = pylines_at(sqlite3_column_int(f->code, 3), sqlite3_column_blob(f->code, 4),
+				    (size_t)sqlite3_column_bytes(f->code, 4),
+				    sqlite3_column_int(f->code, 2), sl_frame_offset(frame));
 	} else {
 		snprintf(text, sizeof(text), "[Python code %" PRIu32 "]", sl_frame_code(frame));
 		r.symbol = text_id(f, text);
@@ -444,6 +447,9 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 	bool is_kept = true;
 	struct slot *slot;
 
+	/* A run of the interpreter's loop in which no frame of Python's is left: it only takes the loop's place. */
+	if (frame & SL_FRAME_PYTHON && !sl_frame_code(frame))
+		return (struct stack_part){.role = STACK_ENTRY};
 	if (frame & SL_FRAME_PYTHON) {
 		where = WHERE_PYTHON | arena;
 	} else if (!(frame & (SL_FRAME_KERNEL | SL_FRAME_REMARK))) {

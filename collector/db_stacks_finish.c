@@ -68,7 +68,7 @@ static int add_stack(struct work *w, const struct db_stack_of *stack, const uint
 		uint64_t remark = frames[i] & SL_FRAME_REMARK ? sl_frame_address(frames[i]) : 0;
 		struct stack_part part = db_frames_part(w->frames, stack, frames[i]);
 
-		if (!part.cnt)
+		if (!part.cnt && part.role != STACK_ENTRY)
 			return w->db->failed ? w->db->failed : -ENOMEM;
 		is_python |= frames[i] & SL_FRAME_PYTHON || remark == SL_REMARK_PYTHON ||
 			     remark == SL_REMARK_PYTHON_BROKEN;

@@ -221,6 +221,11 @@ static void python_takes_the_place_of_its_interpreter(void **state)
 	/* A Python that is not known, and a code object that nobody told of. */
 	RAW(db, STACK(5), EXACT(leaf), loop, SL_FRAME_REMARK | SL_REMARK_PYTHON);
 	RAW(db, STACK(6), sl_frame_python(9, 4) | SL_FRAME_ENTRY);
+	/* A run of the loop in which no frame is left, and lines by the table: 4 bytes of no line, then 2 further on. */
+	run(db, "INSERT INTO SL_CODES VALUES(%lld, '/b.py', 'lined', 20, 779, X'F9E70000')",
+	    STACK(4));
+	RAW(db, STACK(7), EXACT(leaf), loop, loop, BEHIND(Py_RunMain),
+	    sl_frame_python(0, 0x1fffffe) | SL_FRAME_ENTRY, sl_frame_python(4, 4) | SL_FRAME_ENTRY);
 	end(db);
 	assert_string_equal(symbols_of(STACK(1)), "leaf|inner|outer|<module>|Py_RunMain");
 	assert_string_equal(symbols_of(STACK(2)), "leaf|inner|outer|<module>|Py_RunMain");
@@ -228,11 +233,12 @@ static void python_takes_the_place_of_its_interpreter(void **state)
 	assert_string_equal(symbols_of(STACK(4)), "leaf|inner|[Max depth]|outer");
 	assert_string_equal(symbols_of(STACK(5)), "leaf|[Unknown Python]|_PyEval_EvalFrameDefault");
 	assert_string_equal(symbols_of(STACK(6)), "[Python code 9]");
+	assert_string_equal(symbols_of(STACK(7)), "leaf|lined|Py_RunMain");
 	assert_string_equal(ask("SELECT group_concat(n.value || ' ' || m.value || ':' || line, ' ')"
 				" FROM SL_FRAMES f JOIN StringIds n ON n.id = f.symbol"
 				" JOIN StringIds m ON m.id = f.file WHERE kind = 1"
 				" AND f.file = f.module AND originalIP IS NULL"),
-			    "inner /a.py:5 outer /a.py:9 <module> /a.py:1");
+			    "inner /a.py:5 outer /a.py:9 <module> /a.py:1 lined /b.py:22");
 }
 
 static void a_space_has_what_its_parent_had_and_what_came_later(void **state)
