@@ -348,6 +348,17 @@ static int find_target(struct export *x)
 	return 0;
 }
 
+/* By the name; some types are always packed, which their readers know. */
+static bool find_packing(struct export *x, enum out_packing *packing)
+{
+	if (!out_packing_of(x->target, packing, x->why, WHY))
+		return false;
+	if (*packing == OUT_PLAIN && x->exporter->packs &&
+	    !out_packing_of("x.gz", packing, x->why, WHY))
+		*packing = OUT_PLAIN; /* not built in */
+	return true;
+}
+
 static int check_target(struct export *x)
 {
 	bool console = strcmp(x->target, "-") == 0;
@@ -359,14 +370,11 @@ static int check_target(struct export *x)
 			x->exporter->shape == EXPORT_FOLDER ? "a folder" : "a database");
 		return SL_EXIT_USAGE;
 	}
-	if (!out_packing_of(x->target, &packing, x->why, WHY)) {
+	if (!find_packing(x, &packing)) {
 		sl_warn("export: %s", x->why);
 		return SL_EXIT_FAIL;
 	}
-	if (packing == OUT_PLAIN && x->exporter->packs &&
-	    !out_packing_of("x.gz", &packing, x->why, WHY))
-		packing = OUT_PLAIN; /* readers take both */
-	x->packing = packing;        /* NOLINT(clang-analyzer-unix.Malloc): cmd_export() frees */
+	x->packing = packing; /* NOLINT(clang-analyzer-unix.Malloc): cmd_export() frees */
 	if (x->packing != OUT_PLAIN && x->exporter->shape != EXPORT_STREAM) {
 		sl_warn("export: %s cannot be packed: %s", x->exporter->name, x->target);
 		return SL_EXIT_USAGE;

@@ -1,0 +1,48 @@
+#!/bin/sh
+# stats_stacks.t - reports on stacks: a database written by hand, as ours and as nsys writes it, against figures worked
+# out by hand in tests/golden/reports/stacks_DATABASE-REPORT.csv (where nsys says the same, there is one); and that sums
+# are those of plain SQL.
+. tests/lib.sh
+GOLD=$TOP/tests/golden
+command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+
+st() { "$BIN" stats -q -f csv "$@" | sed '/^$/d'; }
+cat "$TOP/collector/schema.sql" "$GOLD/export/chains.sql" | sqlite3 -bail chains.sqlite || exit 1
+cat "$TOP/collector/schema.sql" "$GOLD/export/chains.sql" "$GOLD/export/chains_nsys.sql" | sqlite3 -bail nsys.sqlite || exit 1
+md5sum ./*.sqlite >before.md5
+for f in "$GOLD"/reports/stacks_chains-*.csv; do
+	n=$(basename "$f" .csv)
+	n=${n#stacks_chains-}
+	r=$(echo "$n" | tr + : | sed 's/:skip$/:skip=*.py|libfoo*/')
+	for db in chains nsys; do
+		want=$f
+		[ $db = nsys ] && [ -f "$GOLD/reports/stacks_nsys-$n.csv" ] && want=$GOLD/reports/stacks_nsys-$n.csv
+		st -r "$r" $db.sqlite >got
+		check "$r of $db.sqlite" diff -u "$want" got
+	done
+done
+
+# ---- sums, and what a known program did ----
+st -r python_sum chains.sqlite >python.csv
+sum() { "$PY" -c 'import csv, sys; print(sum(int(r[sys.argv[1]]) for r in csv.DictReader(sys.stdin)))' "$1" <python.csv; }
+is "$(sum 'GPU Time (ns)')" "$(sqlite3 chains.sqlite 'SELECT sum(d) FROM (SELECT sum(end - start) AS d FROM CUPTI_ACTIVITY_KIND_KERNEL
+	UNION ALL SELECT sum(end - start) FROM CUPTI_ACTIVITY_KIND_MEMCPY)')" 'GPU time: all of it'
+is "$(($(sum 'Read (bytes)') + $(sum 'Written (bytes)')))" "$(sqlite3 chains.sqlite 'SELECT sum(bytesDone) FROM OSRT_API')" 'bytes: all of them'
+is "$(sum 'OS Time (ns)')" "$(sqlite3 chains.sqlite 'SELECT sum(end - start) FROM OSRT_API WHERE nestingLevel = 0')" 'time in the C library: all of it'
+is "$(sum Self)" "$(sqlite3 chains.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles = 1')" 'samples: all of them'
+is "$(st -r python_sum --filter-time 7us/7.35us chains.sqlite | sed 1d)" '0,0,1,300,0,0,0,0,step,/home/eva/train.py:20' 'a filter: the launch outside it still has its line'
+
+# ---- what is not there ----
+sqlite3 none.sqlite <"$TOP/collector/schema.sql"
+for r in python_sum callers_sum sample_sum; do
+	"$BIN" stats -r $r -f csv none.sqlite >out 2>&1
+	check "$r without stacks says so" grep -q -e 'stacks' -e 'CPU samples' out
+done
+# Calls with stacks, but none of Python.
+sqlite3 chains.sqlite .dump | sqlite3 native.sqlite
+sqlite3 native.sqlite 'DELETE FROM SL_STACKS WHERE frameId IN (SELECT id FROM SL_FRAMES WHERE kind = 1); DELETE FROM SL_FRAMES WHERE kind = 1'
+is "$(st -r python_sum native.sqlite | grep -c 'no Python')" 0 'no Python, no rows'
+is "$(st -r callers_sum native.sqlite | grep -e ',cudaMemcpyAsync,' -e ',write,' | cut -d, -f2,9-)" '700,write,[libfoo.so]
+40,cudaMemcpyAsync,Py_RunMain (python3.11)' 'without Python the caller is the innermost frame outside of libraries of the system'
+check 'no report was changed' md5sum -c before.md5
+done_testing
