@@ -128,7 +128,7 @@ static void run_register(struct machine *m, uint8_t op)
 		set(m, reg, CFI_AT, factored(m, cfi_sleb(&m->in)));
 		break;
 	case DW_CFA_GNU_negative_offset_extended:
-		set(m, reg, CFI_AT, factored(m, -(int64_t)cfi_uleb(&m->in)));
+		set(m, reg, CFI_AT, factored(m, (int64_t)(0 - cfi_uleb(&m->in))));
 		break;
 	case DW_CFA_val_offset:
 		set(m, reg, CFI_IS, factored(m, (int64_t)cfi_uleb(&m->in)));
