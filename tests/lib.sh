@@ -64,6 +64,13 @@ done_testing() {
 	exit
 }
 
+# Sends SIGNAL to processes of which there must be one: a list that is empty is a failure, not a usage message.
+send() { # SIGNAL PID...
+	send_signal=$1
+	shift
+	check "somebody to send SIG$send_signal to" test -n "$*" && kill -"$send_signal" "$@"
+}
+
 # The two ways to trace. The report is $R; both set it from their first argument.
 profile() { # REPORT [OPTION...] PROGRAM [ARG...]
 	R=$W/$1.sqlite

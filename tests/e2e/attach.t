@@ -113,20 +113,21 @@ is $? 5 'the process ends as it would have'
 if [ "$(id -u)" = 0 ]; then
 	cat >family.py <<'END'
 import os, time, sys
-def spin(s):
-    end = time.monotonic() + s
-    while time.monotonic() < end: pass
+def spin(name):
+    open("family." + name, "w").close()
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not os.path.exists("family.end"): pass
 pids = []
 for i in range(3):
     pid = os.fork()
     if pid == 0:
-        if i == 0 and os.fork() == 0: spin(3); os._exit(0)
-        spin(3); os._exit(0)
-spin(3)
+        if i == 0 and os.fork() == 0: spin("grandchild"); os._exit(0)
+        spin("child%d" % i); os._exit(0)
+spin("parent")
 END
 	"$PY" -S -E family.py &
 	F=$!
-	sleep 0.3
+	wait_for 20 test -e family.child0 -a -e family.child1 -a -e family.child2 -a -e family.grandchild -a -e family.parent
 	check 'attaches to a family' attach f -p $F -d 1
 	wait $A
 	is $? 0 '--duration ends it'
@@ -134,7 +135,8 @@ END
 	is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE c JOIN SL_PROCESS_TREE p ON c.parentGlobalPid = p.globalPid")" 4 'and who is whose'
 	is "$(q "$R" "SELECT count(DISTINCT globalTid >> 24) FROM SCHED_EVENTS WHERE isSchedIn")" 5 'all of them had a CPU, also who never sleeps'
 	check 'time on CPUs is that of the CPUs' [ "$(q "$R" "SELECT sum(CASE WHEN isSchedIn THEN -start ELSE start END) / 1000000 FROM SCHED_EVENTS WHERE rowid <= (SELECT max(rowid) FROM SCHED_EVENTS WHERE NOT isSchedIn)")" -lt $(($(nproc) * 1500)) ]
-	kill $F
+	: >family.end
+	wait $F
 	# ---- one that is stopped, several at once, one that ends ----
 	sleep 30 &
 	S1=$!
@@ -154,8 +156,10 @@ END
 	wait $A
 	is $? 0 'ends when all have ended'
 	is "$(q "$R" "SELECT group_concat(exitStatus) FROM SL_PROCESS_TREE")" '15,15' 'exit statuses'
-	sleep 0.5 &
+	mkfifo soon
+	cat soon &
 	check 'attaches to one that ends soon' attach e -p $!
+	: >soon
 	wait $A
 	is $? 0 'and ends with it'
 	if command -v redis-server >/dev/null; then
@@ -184,7 +188,12 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	check 'no report is left' [ ! -e theirs.sqlite ]
 	kill $S
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
-		setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "sleep 0.8 & exec '$BIN' attach -p \$! -o own" 2>err
+		mkfifo own.fifo && chmod 666 own.fifo
+		setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "cat own.fifo & exec '$BIN' attach -p \$! -o own" 2>err &
+		A=$!
+		wait_for 20 grep -q 'attached to' err
+		: >own.fifo
+		wait $A
 		is $? 0 "one's own can be followed without"
 		check 'and it is said what is missing' grep -q 'perf_event_open' err
 		check 'the report is sound' intact own.sqlite
@@ -221,17 +230,20 @@ P=$!
 wait_for 20 test -s tid
 refused 1 'thread of process' 'a thread' -p "$(cat tid)"
 kill $P
-sh -c 'sleep 0.1 & exec sleep 5' &
+sh -c 'sleep 0.1 & exec sleep 60' &
 P=$!
-sleep 0.5
-zombie=$(awk -v p=$P '$4 == p && $3 == "Z" { print $1 }' /proc/[0-9]*/stat 2>/dev/null)
+find_zombie() {
+	zombie=$(cat /proc/[0-9]*/stat 2>/dev/null | awk -v p=$P '$4 == p && $3 == "Z" { print $1 }')
+	[ -n "$zombie" ]
+}
+wait_for 10 find_zombie
 if [ -n "$zombie" ]; then refused 1 'has ended' 'a zombie' -p "$zombie"; else skip 'a zombie' 'there is none'; fi
 kill $P
 check 'refusals leave nothing behind' [ ! -e bad.sqlite ]
 
 # ---- a process that carries libtrace.so ----
 "$BIN" launch --session-new="attach-$$" -t osrt "$PY" -S -E -c 'import time, os
-for i in range(60): os.getppid(); open("/dev/null").close(); time.sleep(0.1)' >launch.log 2>&1 &
+for i in range(600): os.getppid(); open("/dev/null").close(); time.sleep(0.1)' >launch.log 2>&1 &
 L=$!
 inside=
 find_inside() {

@@ -111,7 +111,7 @@ try 'opened by the parent, closed by a child' "$CUDA --capture-range-end=stop" \
 	'call 1 start call 2 fork { call 4 stop call 8 } wait call 16' 6
 try 'opened by a thread, closed by another' "$CUDA --capture-range-end=stop" 'thread a { start call 2 } join thread b { call 3 stop } join call 8' 5
 try 'who opened it ends: so does the capture' "$CUDA --capture-range-end=repeat" \
-	'call 1 fork { start call 4 exit 0 } wait sleep 300 call 8 start call 2 stop' '4 2'
+	'call 1 fork { start call 4 exit 0 } wait gone case.1.sqlite-wal call 8 start call 2 stop' '4 2'
 try 'the program execs in its range' "$CUDA --capture-range-end=stop" 'call 1 start call 2 exec { call 4 stop call 8 }' 6
 try 'a daemon has a range' "$CUDA --capture-range-end=stop" 'daemon { call 2 start call 4 stop call 8 raise a } await a call 16' 4
 for make in fork spawn; do
@@ -178,12 +178,12 @@ try 'kernels of NVTX ranges' "$NVTX --capture-range-end=repeat" 'launch 5 repeat
 T=nvtx,osrt
 
 # ---- time ----
-try '--delay: nothing before, then the rest' '-y 1' 'call 5 sleep 1200 call 10' 10
+try '--delay: nothing before, then the rest' '-y 1' 'call 5 sleep 1800 call 10' 10
 try '--delay, longer than the run' '-y 30' 'call 5' -
-try '--delay with a range: the first one after it' "$CUDA -y 1 --capture-range-end=repeat" 'start call 5 stop sleep 1200 start call 7 stop' 7
-try '--duration ends a range, too' "$CUDA -d 1 --capture-range-end=stop" 'start call 5 sleep 1200 call 7 stop' 5
+try '--delay with a range: the first one after it' "$CUDA -y 1 --capture-range-end=repeat" 'start call 5 stop sleep 1800 start call 7 stop' 7
+try '--duration ends a range, too' "$CUDA -d 1 --capture-range-end=stop" 'start call 5 sleep 1800 call 7 stop' 5
 try '--duration with stop-shutdown' "$CUDA -d 1" 'start call 5 sleep 20000 call 7 stop' 5 143
-try '--delay and --duration' '-y 1 -d 1 --kill=none' 'call 5 sleep 1300 call 7 sleep 1200 call 9' 7
+try '--delay and --duration' '-y 1 -d 2 --kill=none' 'call 5 sleep 1800 call 7 sleep 2200 call 9' 7
 
 # ---- nothing ----
 try 'a range that never opens' "$CUDA" 'call 5 push =step pop call 3' -

@@ -47,17 +47,16 @@ try 'the program is killed in its range' "$REPEAT" 'call 1 start call 50 die 9' 
 try 'the program is killed after its range' "$REPEAT" 'call 1 start call 50 stop call 7 die 9' 50 137
 try 'the program crashes in its range' "$C" 'call 1 push all start call 50 die 11' 50 139
 try 'a worker is killed in its range: the next range is another report' "$REPEAT" \
-	'fork { start call 5 die 9 } wait sleep 300 call 7 start call 2 stop' '5 2'
+	'fork { start call 5 die 9 } wait gone case.1.sqlite-wal call 7 start call 2 stop' '5 2'
 try 'one of two ranks is killed in the range of both' "$REPEAT" \
 	'fork { start call 5 meet a 2 die 9 } spawn { start call 6 meet a 2 sleep 300 call 3 stop call 1 } wait' 14
 try 'a daemon is made in a range, which goes on without it' "$REPEAT" \
-	'call 1 start call 2 daemon { call 4 raise a sleep 100 call 8 } await a call 16 stop call 32 sleep 200' 22
+	'call 1 start call 2 daemon { call 4 raise a await b call 8 raise c } await a call 16 stop raise b call 32 await c' 22
 
 # ---- SIGKILL of the collector ----
 begin "$C" 'call 1 start call 50 raise a await b call 7 stop call 3 start call 1 stop say done'
 await a && sleep 0.3
-check 'SIGKILL while recording: there is a collector' test -n "$(ours)"
-kill -9 $(ours)
+send KILL $(ours)
 raise b
 goes_on 'SIGKILL while recording'
 check 'SIGKILL while recording: recover' "$BIN" recover case.sqlite
@@ -68,7 +67,7 @@ check 'SIGKILL while recording: the tools read it' "$BIN" stats case.sqlite
 
 begin "$C" 'call 1 raise a await b call 7 start call 4 stop call 3 say done'
 await a
-kill -9 $(ours)
+send KILL $(ours)
 raise b
 goes_on 'SIGKILL before a range'
 check 'SIGKILL before a range: recover' "$BIN" recover case.sqlite
@@ -77,9 +76,8 @@ is "$(calls case.sqlite)" 0 'SIGKILL before a range: and empty'
 
 begin "$REPEAT" 'call 1 start call 5 stop raise a await b call 7 start call 4 stop call 3 say done'
 await a
-wait_for 10 "$BIN" stats case.1.sqlite
-sleep 0.3
-kill -9 $(ours)
+wait_for 20 finished case.1.sqlite
+send KILL $(ours)
 raise b
 goes_on 'SIGKILL between two ranges'
 is "$(reports) $(calls case.1.sqlite)" './case.1.sqlite 5' 'SIGKILL between two ranges: the first report is whole'
@@ -87,7 +85,7 @@ check 'SIGKILL between two ranges: sound' intact case.1.sqlite
 
 begin "$REPEAT" 'thread w { flood z 50 100 } start call 1000 sleep 200 stop raise a await b start call 4 stop raise z say done'
 await a
-kill -9 $(ours)
+send KILL $(ours)
 raise b
 goes_on 'SIGKILL while a report is completed'
 [ -e case.1.sqlite-wal ] || q case.1.sqlite "SELECT 1 FROM SL_STATE" >/dev/null 2>&1 && "$BIN" recover case.1.sqlite >/dev/null 2>&1
@@ -98,11 +96,11 @@ check 'SIGKILL while a report is completed: the calls are there' test "$(calls c
 begin "$C --capture-range-end=stop" 'call 1 raise a await b call 7 start call 4 stop call 3 say done'
 await a
 victims=$(ours)
-kill -STOP $victims
+send STOP $victims
 raise b
 wait_for 20 grep -q '^done' out
 result $? 'a stopped collector: the call that opens a range comes back all the same'
-kill -CONT $victims
+send CONT $victims
 wait $job
 is $? 0 'a stopped collector: its status'
 check 'a stopped collector: a sound report' intact case.sqlite
@@ -127,17 +125,19 @@ is "$? $(calls case.1.sqlite) $(calls case.2.sqlite)" '0 3 4' 'force-overwrite r
 
 # ---- Ctrl-C, and nothing left ----
 cat >group.py <<'EOF'
+# Ctrl-C when the program has raised flag a.
 import os, signal, subprocess, sys, time
-p = subprocess.Popen(sys.argv[2:], start_new_session=True)
-time.sleep(float(sys.argv[1]))
+p = subprocess.Popen(sys.argv[1:], start_new_session=True)
+while not (os.path.exists("log.flags") and open("log.flags", "rb").read(1) not in (b"", b"\0")):
+    time.sleep(0.02)
 os.killpg(p.pid, signal.SIGINT)
 print(p.wait())
 EOF
 rm -f case* log.*
-is "$("$PY" group.py 0.4 "$BIN" profile -t cuda,osrt -y 30 -o case "$PROG/capture" 'call 5 sleep 20000' 2>err)" -2 'Ctrl-C while --delay waits'
+is "$("$PY" group.py "$BIN" profile -t cuda,osrt -y 30 -o case "$PROG/capture" 'call 5 raise a sleep 20000' 2>err)" -2 'Ctrl-C while --delay waits'
 check 'Ctrl-C while --delay waits: a report that says so' eval 'intact case.sqlite && q case.sqlite "SELECT text FROM DIAGNOSTIC_EVENT" | grep -q delay'
 rm -f case* log.*
-is "$("$PY" group.py 0.4 "$BIN" profile -t cuda,osrt --osrt-threshold=0 $REPEAT -o case "$PROG/capture" 'start call 3 stop start call 5 sleep 20000' 2>err)" -2 'Ctrl-C in a range'
+is "$("$PY" group.py "$BIN" profile -t cuda,osrt --osrt-threshold=0 $REPEAT -o case "$PROG/capture" 'start call 3 stop start call 5 raise a sleep 20000' 2>err)" -2 'Ctrl-C in a range'
 is "$(for r in $(reports); do calls "$r"; done | tr '\n' ' ')" '3 5 ' 'Ctrl-C in a range: both reports'
 
 # ---- no room ----

@@ -52,9 +52,7 @@ for how in profile bare; do
 	R=$W/c.sqlite
 	[ $how = profile ] || R=$W/cb.sqlite
 	wait_for 10 test -f data.done || result 1 "the program works, $how"
-	victims=$(collector_of)
-	check "there is a collector, $how" test -n "$victims"
-	[ "$victims" ] && kill -9 $victims
+	send KILL $(collector_of)
 	touch data.go
 	wait_for 10 test -s out
 	is "$(cat out)" "bytes $((64 * 40000))" "SIGKILL of the collector: the program goes on, $how"
@@ -76,13 +74,15 @@ is "$("$BIN" recover /dev/null 2>&1 | wc -l)" 1 'recover of something else: one 
 for policy in wait drop block; do
 	rm -f out
 	R=$W/s.sqlite
-	profile s --osrt-threshold=0 --on-full=$policy --buffer-size=1 "$PROG/repeat" "$W/data" 300000 slow >out 2>err &
+	rm -f data.done data.go
+	profile s --osrt-threshold=0 --on-full=$policy --buffer-size=1 "$PROG/repeat" "$W/data" 150000 wait >out 2>err &
 	job=$!
-	sleep 0.7
-	wait_for 3 eval '[ "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE \"pread%\"" 2>/dev/null)" -gt 1000 ]'
+	wait_for 20 test -f data.done
+	wait_for 20 eval '[ "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE \"pread%\"" 2>/dev/null)" -gt 1000 ]'
 	result $? "$policy: the report is there while the program runs"
 	victim=$(collector_of | head -1)
-	[ "$victim" ] && kill -STOP "$victim"
+	send STOP $victim
+	touch data.go
 	case $policy in
 	block)
 		sleep 3
@@ -92,7 +92,7 @@ for policy in wait drop block; do
 		check "$policy: the program gets through with a stopped collector" wait_for 25 test -s out
 		;;
 	esac
-	[ "$victim" ] && kill -CONT "$victim"
+	send CONT $victim
 	wait $job
 	works $? out 300000 "$policy: the program works"
 	check "$policy: sound report" intact "$R"
@@ -119,14 +119,12 @@ done
 for policy in wait block drop; do
 	R=$W/tiny-$policy.sqlite
 	(ulimit -f 30000 && SIGHTLINE_OPTIONS="--osrt-threshold=0 --on-full=$policy" SIGHTLINE_OUTPUT=$R LD_PRELOAD=$SHIM \
-		exec timeout 50 sh -c 'echo ready >tiny; sleep 1; exec "$@"' sh "$PROG/repeat" "$W/data" 600000) >out 2>err &
+		exec timeout 100 sh -c 'echo ready >tiny; while [ -e tiny ]; do sleep 0.05; done; exec "$@"' sh "$PROG/repeat" "$W/data" 600000) >out 2>err &
 	pid=$!
 	wait_for 20 test -s tiny
-	victims=$(collector_of)
-	# shellcheck disable=SC2086
-	kill -KILL $victims
+	send KILL $(collector_of)
+	rm -f tiny
 	wait $pid
 	is "$? $(cat out)" "0 bytes $((64 * 600000))" "a small full ring without a collector, --on-full=$policy: the program ends"
-	rm -f tiny
 done
 done_testing

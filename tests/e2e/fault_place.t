@@ -103,7 +103,7 @@ if [ $root ] && unshare -m true 2>/dev/null; then
 			bare) SIGHTLINE_OPTIONS=--osrt-threshold=0 SIGHTLINE_OUTPUT=$W/full/r.sqlite LD_PRELOAD=$SHIM "$@" ;;
 			esac
 			echo $? >"$W/status"
-			sleep 0.2
+			for i in $(seq 100); do [ -e full/r.sqlite-wal ] || break; sleep 0.1; done
 			cp full/* "$W/small/"' sh "$W" $where "$PROG/repeat" "$W/data" 300000 >out 2>err
 		is "$(cat status) $(cat out)" "0 bytes $((64 * 300000))" "full disk, $where: the program works"
 		check "full disk, $where: sound report" intact small/r.sqlite

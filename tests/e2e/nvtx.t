@@ -73,8 +73,7 @@ for sig in KILL TERM; do
 	job=$!
 	wait_for 10 grep -q ready ready
 	pid=$(pgrep -f "^$NVTX open" | head -1)
-	sleep 0.5
-	kill -$sig "$pid"
+	send $sig $pid
 	wait $job
 	R=$W/kill$sig.sqlite
 	is "$(q "$R" "SELECT eventType, text, end IS NULL FROM NVTX_EVENTS WHERE eventType IN (59, 60) ORDER BY text")" '59|closed|0
@@ -94,8 +93,7 @@ result $? 'open ranges can be seen while the program runs'
 victims=$(for p in /proc/[0-9]*; do
 	[ "$(readlink "$p/exe")" = "$BIN" ] && tr '\0' '\n' <"$p/environ" 2>/dev/null | grep -qF "$W" && echo "${p#/proc/}"
 done)
-check 'there is a collector' test -n "$victims"
-[ "$victims" ] && kill -9 $victims
+send KILL $victims
 touch go
 wait $job
 check 'recover works' "$BIN" recover "$R"

@@ -123,8 +123,10 @@ finish
 check 'both are gone' none
 # Many that want one name: one gets it.
 for i in 1 2 3 4 5 6; do
-	(sl launch --session-new=only sh -c 'sleep 1' >/dev/null 2>"race.$i"; echo $? >"race.$i.status") &
+	(sl launch --session-new=only sh -c 'while [ ! -e race.go ]; do sleep 0.05; done' >/dev/null 2>"race.$i"; echo $? >"race.$i.status") &
 done
+wait_for 60 sh -c '[ "$(cat race.*.status | wc -l)" -ge 5 ]'
+: >race.go
 wait
 is "$(cat race.*.status | sort | uniq -c | tr -s ' \n' ' ')" ' 1 0 5 1 ' 'of six at once, one gets the name'
 is "$(ls /tmp/sightline-*.lock "/run/user/$(id -u)/"sightline-*.lock 2>/dev/null)" '' 'no lock stays behind'
@@ -231,7 +233,7 @@ check 'SIGUSR1 to the collector begins' wait_for 20 in_state arm Collection
 phase b
 kill -USR2 "$(value arm id)"
 check 'SIGUSR2 ends' wait_for 20 intact sig.1.sqlite
-check 'start for a second' sh -c "sleep 0.2; '$BIN' start -d 1 -o timed"
+check 'start for three seconds' sh -c "sleep 0.2; '$BIN' start -d 3 -o timed"
 is "$(state arm)" Collection 'records'
 check 'and ends by itself' wait_for 20 in_state arm Active
 check 'with a report' wait_for 20 intact timed.sqlite
@@ -315,7 +317,7 @@ except PermissionError:
 raise SystemExit(1)' "$dir/command"
 	finish
 	mkdir theirs && chmod 777 theirs
-	(cd theirs && as_nobody "$BIN" launch --session-new=theirs sleep 3 >launch.out 2>&1) &
+	(cd theirs && as_nobody "$BIN" launch --session-new=theirs sleep 60 >launch.out 2>&1) &
 	check 'root sees those of others with --all' wait_for 20 sh -c "'$BIN' sessions list --all | grep -q ' theirs$'"
 	is "$(state theirs)" '' 'and not without'
 	dir=$(sl sessions list --all --format=json | sed -n 's/.*"name": "theirs".*"directory": "\([^"]*\)".*/\1/p')

@@ -16,6 +16,7 @@
  *   thread NAME { }   in a thread; join: all threads of this process
  *   sleep MS          without a call
  *   raise FLAG await FLAG meet FLAG N   letters, of all processes; until N have met
+ *   gone FILE         until there is no such file
  *   repeat N { }      N times
  *   file NAME         opens a file, the next calls read it
  *   say TEXT          to stdout
@@ -463,6 +464,9 @@ static int word_step(const char *w, const char *arg)
 		*flag_of(arg) = 1;
 	else if (is(w, "await"))
 		await(arg);
+	else if (is(w, "gone"))
+		while (raw3(SYS_faccessat, AT_FDCWD, arg, 0) == 0)
+			raw_sleep_ms(5);
 	else if (is(w, "file"))
 		file_step(arg);
 	else if (is(w, "name"))
