@@ -11,9 +11,10 @@
 
 /*
  * A row in a word: kind, whether the code is our own, and where things are, in words from the CFA:
- * bits 0-2 kind, 3 own, 8-19 return address, 20-31 frame pointer, 32-63 CFA in bytes.
+ * bits 0-2 kind, 3 own, 4 exact, 8-19 return address, 20-31 frame pointer, 32-63 CFA in bytes.
  */
-#define ROW_OWN 8u
+#define ROW_OWN   8u
+#define ROW_EXACT 16u /* the address is where a function begins, and no call ends before it */
 enum {
 	ROW_SIGRETURN =
 		6, /* the kernel's signal frame is on top of the stack, and no table says so */
@@ -139,6 +140,21 @@ static bool is_behind_call(uint64_t pc)
 #endif
 }
 
+/*
+ * An address to return to that has no table right before it may have been put on the stack by hand: by the kernel for a
+ * signal handler, by makecontext() and its like for the first function of a stack.
+ */
+static uint64_t row_of_made_address(const struct unwind_object *o, uint64_t pc)
+{
+	struct sl_row r;
+
+	if (is_sigreturn(pc))
+		return ROW_SIGRETURN;
+	if (sl_cfi_row(&o->cfi, pc, &r) && !is_behind_call(pc))
+		return SL_ROW_END | ROW_EXACT;
+	return SL_ROW_NONE;
+}
+
 /* ---- the walk ---- */
 
 struct walk {
@@ -175,8 +191,8 @@ static SL_COLD uint64_t find_row(struct walk *w, uint64_t pc, bool is_exact, uin
 	} else {
 		sl_cfi_row(&o.cfi, look, &r);
 		row = pack(&r);
-		if (row == SL_ROW_NONE && !is_exact && is_sigreturn(pc))
-			row = ROW_SIGRETURN;
+		if (row == SL_ROW_NONE && !is_exact)
+			row = row_of_made_address(&o, pc);
 		if (o.is_own)
 			row |= ROW_OWN;
 		else
@@ -349,9 +365,10 @@ static unsigned walk(struct walk *w)
 		if (!(row & ROW_OWN)) {
 			if (w->cnt == w->depth)
 				return SL_REMARK_DEPTH;
-			w->frames[w->cnt++] = (w->pc & ~SL_FRAME_MARKS) |
-					      (w->is_exact ? SL_FRAME_EXACT : 0) |
-					      (w->is_by_fp ? SL_FRAME_BY_FP : 0);
+			w->frames[w->cnt++] =
+				(w->pc & ~SL_FRAME_MARKS) |
+				(w->is_exact || row & ROW_EXACT ? SL_FRAME_EXACT : 0) |
+				(w->is_by_fp ? SL_FRAME_BY_FP : 0);
 		}
 		w->is_by_fp = false;
 		if (sl_likely((kind == SL_ROW_SP || kind == SL_ROW_FP || kind == SL_ROW_FP_AT) &&

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stack_truth truth;
+__thread struct stack_truth truth;
 
 CASE static void innermost(void)
 {
@@ -89,11 +89,11 @@ CASE void case_many_registers(int cnt)
 	__asm__ volatile("" ::"r"(a), "r"(b), "r"(c), "r"(d), "r"(e), "r"(f));
 }
 
+static __thread int compared;
+
 static int compare(const void *a, const void *b)
 {
-	static int calls;
-
-	if (!calls++) {
+	if (!compared++) {
 		NOTE();
 		innermost();
 	}
@@ -106,6 +106,7 @@ CASE void case_qsort(int cnt)
 	int v[64];
 
 	NOTE();
+	compared = 0;
 	for (int i = 0; i < cnt; i++)
 		v[i] = cnt - i;
 	qsort(v, (size_t)cnt, sizeof(v[0]), compare);
@@ -135,3 +136,129 @@ CASE void case_noreturn(int unused)
 		to_leave();
 	HERE();
 }
+
+/* ---- interrupted ---- */
+
+#if defined(__x86_64__)
+#define TRAP "ud2"
+#else
+#define TRAP ".inst 0"
+#endif
+
+extern const char trap_here[], trap_first[];
+void trap_first_function(void) __asm__("trap_first");
+
+static void note_exact(const char *at)
+{
+	truth.address[truth.cnt++] = (uint64_t)at | SL_FRAME_EXACT;
+}
+
+CASE void case_trap(int unused)
+{
+	(void)unused;
+	NOTE();
+	note_exact(trap_here);
+	__asm__ volatile(".globl trap_here\n"
+			 "trap_here: " TRAP ::
+				 : "memory");
+}
+
+__asm__(".text\n"
+	".globl trap_first\n"
+	".type trap_first, %function\n"
+	"trap_first:\n"
+	".cfi_startproc\n" TRAP "\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size trap_first, .-trap_first\n");
+
+/* What the function returns to is noted by its caller's caller alone: it is found by what follows the call. */
+CASE void case_trap_first(int unused)
+{
+	(void)unused;
+	NOTE();
+	note_exact(trap_first);
+	trap_first_function();
+	HERE();
+}
+
+/* ---- by hand ---- */
+
+#if defined(__x86_64__)
+/* Each notes in *rsi where it returns to, and calls rdi. */
+#define BEGIN(name)         \
+	".globl " name "\n" \
+	".type " name ", @function\n" name ":\n"
+#define RETURN_NOTED         \
+	"mov (%rsp), %rax\n" \
+	"mov %rax, (%rsi)\n"
+#define END(name) ".size " name ", .-" name "\n"
+
+void by_rbx(void (*f)(void), uint64_t *note);
+void with_fp(void (*f)(void), uint64_t *note);
+void without_fp(void (*f)(void), uint64_t *note);
+
+__asm__(".text\n" BEGIN("by_rbx") ".cfi_startproc\n" RETURN_NOTED "push %rbx\n"
+				  ".cfi_def_cfa_offset 16\n"
+				  ".cfi_offset rbx, -16\n"
+				  "mov %rsp, %rbx\n"
+				  ".cfi_def_cfa rbx, 16\n"
+				  "sub $80, %rsp\n"
+				  "and $-64, %rsp\n"
+				  "call *%rdi\n"
+				  "mov %rbx, %rsp\n"
+				  ".cfi_def_cfa rsp, 16\n"
+				  "pop %rbx\n"
+				  ".cfi_def_cfa_offset 8\n"
+				  "ret\n"
+				  ".cfi_endproc\n" END("by_rbx") BEGIN("with_fp") RETURN_NOTED
+	"push %rbp\n"
+	"mov %rsp, %rbp\n"
+	"sub $48, %rsp\n"
+	"call *%rdi\n"
+	"leave\n"
+	"ret\n" END("with_fp") BEGIN("without_fp") RETURN_NOTED
+	"push %rbp\n"
+	"mov $1, %ebp\n"
+	"call *%rdi\n"
+	"pop %rbp\n"
+	"ret\n" END("without_fp")
+		BEGIN("smash_return") ".cfi_startproc\n"
+				      "sub $8, %rsp\n"
+				      ".cfi_def_cfa_offset 16\n"
+				      "mov %rsi, 8(%rsp)\n"
+				      "call *%rdi\n"
+				      "ud2\n"
+				      ".cfi_endproc\n" END("smash_return")
+					      BEGIN("smash_fp") ".cfi_startproc\n"
+								"push %rbp\n"
+								".cfi_def_cfa_offset 16\n"
+								".cfi_offset rbp, -16\n"
+								"mov %rsi, %rbp\n"
+								".cfi_def_cfa_register rbp\n"
+								"call *%rdi\n"
+								"ud2\n"
+								".cfi_endproc\n" END("smash_fp"));
+
+static void more_registers(void)
+{
+	NOTE();
+	case_many_registers(3);
+	HERE();
+}
+
+CASE void case_by_rbx(int unused)
+{
+	(void)unused;
+	NOTE();
+	by_rbx(more_registers, &truth.address[truth.cnt++]);
+	HERE();
+}
+
+CASE void case_no_table(int has_fp)
+{
+	NOTE();
+	(has_fp ? with_fp : without_fp)(innermost, &truth.address[truth.cnt++]);
+	HERE();
+}
+#endif

@@ -27,7 +27,7 @@ struct stack_truth {
 	unsigned cnt;
 	void (*probe)(void); /* what the innermost function calls */
 };
-extern struct stack_truth truth;
+extern __thread struct stack_truth truth;
 
 #define NOTE() ((void)(truth.address[truth.cnt++] = (uint64_t)__builtin_return_address(0)))
 /* Keeps a call from becoming a jump, and the function from being inlined or cloned. */
@@ -45,6 +45,24 @@ CASE void case_noreturn(int unused);
 CASE void case_virtual(int depth);
 CASE void case_exception(int depth);
 CASE void case_inlined(int depth);
+
+/* Interrupted by SIGILL at a known place: in the middle of a function, at the first instruction of one. */
+CASE void case_trap(int unused);
+CASE void case_trap_first(int unused);
+#define TRAP_BYTES (sizeof(void *) == 8 && TRAP_IS_X86 ? 2 : 4)
+
+#if defined(__x86_64__)
+#define TRAP_IS_X86 1
+/* In assembler, noting where they return to. The CFA is in a register that functions keep. */
+CASE void case_by_rbx(int unused);
+/* Without a table: with a frame pointer, and with nothing that could be one. */
+CASE void case_no_table(int with_fp);
+/* Call @f with their return address, or the frame pointer that their frame is found by, overwritten by @value. */
+void smash_return(void (*f)(void), uint64_t value);
+void smash_fp(void (*f)(void), uint64_t value);
+#else
+#define TRAP_IS_X86 0
+#endif
 
 #ifdef __cplusplus
 }
