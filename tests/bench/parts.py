@@ -15,6 +15,7 @@ from step_part import part_step
 from toggle_part import part_toggle
 from top_part import part_top
 from tracers import Broken, Run, counts, has_table, none, ours, shim, sqlite, usable_peers, without_collector
+from unwind_part import part_unwind
 
 FLOOD = int(os.environ.get("FLOOD", "20000000"))
 FILES = int(os.environ.get("FILES", "20000"))
@@ -339,4 +340,4 @@ def part_bytes(bench, table):
 
 
 PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
-         "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes, "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top}
+         "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes, "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top, "unwind": part_unwind}

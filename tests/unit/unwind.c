@@ -611,7 +611,7 @@ static void *open_lib(const char *name, void (**function)(void (*)(void), uint64
 
 	assert_true(n > 0);
 	path[n] = 0;
-	strcpy(strrchr(path, '/') + 1, name);
+	snprintf(strrchr(path, '/') + 1, 32, "%s", name);
 	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	assert_non_null(lib);
 	*(void **)function = dlsym(lib, "stack_lib_call");
