@@ -378,6 +378,16 @@ static const char *column_text(sqlite3_stmt *stmt, int at)
 	return text ? text : "";
 }
 
+/* Without a table at least where the function is. */
+static int python_line(sqlite3_stmt *code, uint32_t offset)
+{
+	int first = sqlite3_column_int(code, 2), version = sqlite3_column_int(code, 3);
+	const uint8_t *table = sqlite3_column_blob(code, 4);
+	size_t len = (size_t)sqlite3_column_bytes(code, 4);
+
+	return table ? pylines_at(version, table, len, first, offset) : first;
+}
+
 static void python_part(struct db_frames *f, int64_t code, uint64_t frame, struct stack_part *part)
 {
 	struct row r = {.kind = KIND_PYTHON};
@@ -388,9 +398,7 @@ static void python_part(struct db_frames *f, int64_t code, uint64_t frame, struc
 	if (f->code && sqlite3_step(f->code) == SQLITE_ROW) {
 		r.file = r.module = text_id(f, column_text(f->code, 0));
 		r.symbol = text_id(f, column_text(f->code, 1));
-		r.line = pylines_at(sqlite3_column_int(f->code, 3), sqlite3_column_blob(f->code, 4),
-				    (size_t)sqlite3_column_bytes(f->code, 4),
-				    sqlite3_column_int(f->code, 2), sl_frame_offset(frame));
+		r.line = python_line(f->code, sl_frame_offset(frame));
 	} else {
 		snprintf(text, sizeof(text), "[Python code %" PRIu32 "]", sl_frame_code(frame));
 		r.symbol = text_id(f, text);

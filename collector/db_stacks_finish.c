@@ -165,6 +165,23 @@ static int add_lost(struct work *w, const struct ids *ids)
 	return err;
 }
 
+/* nsys has them in a table, with a row for each frame of each sample; here many samples have one stack. */
+static int add_sample_view(struct db *db)
+{
+	static const char sql[] =
+		"CREATE VIEW IF NOT EXISTS main.SAMPLING_CALLCHAINS AS"
+		" SELECT c.id AS id, f.symbol AS symbol, f.module AS module,"
+		" f.kernelMode AS kernelMode, 0 AS thumbCode, f.unresolved AS unresolved,"
+		" f.specialEntry AS specialEntry, f.originalIP AS originalIP,"
+		" f.unwindMethod AS unwindMethod, s.depth AS stackDepth, f.file AS file,"
+		" f.line AS line FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId"
+		" JOIN SL_FRAMES f ON f.id = s.frameId";
+
+	if (db_table_exists(db, "SAMPLING_CALLCHAINS"))
+		return 0;
+	return db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+}
+
 static int add_stacks(struct work *w)
 {
 	struct db *db = w->db;
@@ -184,6 +201,8 @@ static int add_stacks(struct work *w)
 		err = read_ids(db, &REFERS[i], &w->named[i]);
 		if (!err)
 			err = add_lost(w, &w->named[i]);
+		if (!err && w->named[i].cnt && !REFERS[i].chains)
+			err = add_sample_view(db);
 	}
 	sqlite3_finalize(w->insert);
 	db_frames_close(w->frames);
@@ -245,6 +264,8 @@ int db_stacks_finish(struct db *db)
 
 	if (!db_table_exists(db, "SL_RAW_STACKS"))
 		return 0;
+	/* Frames are looked up in no order. */
+	db_exec(db, "PRAGMA main.cache_size = -65536");
 	w = calloc(1, sizeof(*w));
 	if (w) {
 		w->db = db;
@@ -253,6 +274,7 @@ int db_stacks_finish(struct db *db)
 			free(w->named[i].list);
 		free(w);
 	}
+	db_exec(db, "PRAGMA main.cache_size = -8192");
 	if (!err)
 		return 0;
 	snprintf(text, sizeof(text), "Stacks are left as they were taken, without names: %s.",

@@ -241,6 +241,23 @@ static void python_takes_the_place_of_its_interpreter(void **state)
 			    "inner /a.py:5 outer /a.py:9 <module> /a.py:1 lined /b.py:22");
 }
 
+static void lines_of_python_are_those_of_its_instructions(void **state)
+{
+	struct db *db = begin();
+
+	(void)state;
+	/* 3.10: 4 bytes of code of the line after the first, 6 more of two lines on. */
+	run(db, "INSERT INTO SL_CODES VALUES(%lld, '/a.py', 'f', 5, %d, x'04010602')", STACK(1),
+	    0x030a);
+	RAW(db, STACK(1), sl_frame_python(1, 2) | SL_FRAME_ENTRY,
+	    sl_frame_python(1, 4) | SL_FRAME_ENTRY,
+	    sl_frame_python(1, 2 * 0xffffff) | SL_FRAME_ENTRY,
+	    sl_frame_python(1, 100) | SL_FRAME_ENTRY);
+	end(db);
+	assert_string_equal(ask("SELECT group_concat(ifnull(line, 'none'), ' ') FROM SL_FRAMES"),
+			    "6 8 5 none");
+}
+
 static void a_space_has_what_its_parent_had_and_what_came_later(void **state)
 {
 	const int64_t child = SPACE + 1;
@@ -347,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(functions_have_names_files_and_lines),
 		T(python_takes_the_place_of_its_interpreter),
+		T(lines_of_python_are_those_of_its_instructions),
 		T(a_space_has_what_its_parent_had_and_what_came_later),
 		T(what_was_not_told_is_said),
 		T(names_may_not_be_wanted),
