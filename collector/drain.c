@@ -541,6 +541,14 @@ static bool is_of_next(const struct arenas *as, const struct sl_slot *slot)
 	return as->epoch && (int32_t)(epoch - as->epoch) > 0;
 }
 
+/* DB_NULL: its process goes on. */
+static int64_t image_end(const struct image *im)
+{
+	if (!model_image_is_over(im))
+		return DB_NULL;
+	return im->proc->is_gone ? im->proc->end_ns : im->end_ns;
+}
+
 static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
 			bool all)
 {
@@ -550,6 +558,7 @@ static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct
 	if (t->is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
 		thread_totals(as, a, idx, t, true);
 		open_losses(as, a, idx, t);
+		nvtx_gil_end(as, t, image_end(t->image));
 		t->is_over = t->has_moved = true;
 		return;
 	}

@@ -36,14 +36,21 @@ static struct nvtx_stack **stack_bucket(struct nvtx_arena *n, int64_t use, uint3
 	return &n->stack[(h >> 40) % NVTX_STACK_BUCKETS];
 }
 
-/* What @t has open in @domain; made when it first does anything there. */
-static struct nvtx_stack *stack_of(struct arenas *as, struct thread *t, uint32_t domain, int64_t ns)
+struct nvtx_stack *nvtx_stack_find(struct nvtx_arena *n, int64_t use, uint32_t domain)
+{
+	struct nvtx_stack *s = *stack_bucket(n, use, domain);
+
+	while (s && (s->use != use || s->domain != domain))
+		s = s->next;
+	return s;
+}
+
+struct nvtx_stack *nvtx_stack_of(struct arenas *as, struct thread *t, uint32_t domain, int64_t ns)
 {
 	struct nvtx_arena *n = t->image->arena->nvtx;
-	struct nvtx_stack **bucket = stack_bucket(n, t->use, domain), *s = *bucket;
+	struct nvtx_stack **bucket = stack_bucket(n, t->use, domain);
+	struct nvtx_stack *s = nvtx_stack_find(n, t->use, domain);
 
-	while (s && (s->use != t->use || s->domain != domain))
-		s = s->next;
 	if (s)
 		return s;
 	s = calloc(1, sizeof(*s));
@@ -60,8 +67,7 @@ static struct nvtx_stack *stack_of(struct arenas *as, struct thread *t, uint32_t
 	return s;
 }
 
-/* The next event of @s, with the memory that the place had before. */
-static struct nvtx_event *stack_next(struct nvtx_stack *s)
+struct nvtx_event *nvtx_stack_next(struct nvtx_stack *s)
 {
 	if (s->cnt == NESTED_MAX)
 		return NULL;
@@ -100,11 +106,11 @@ static void on_push(struct arenas *as, struct thread *t, const struct call *c)
 		as->corrupt++;
 		return;
 	}
-	s = stack_of(as, t, scratch->domain, scratch->start);
+	s = nvtx_stack_of(as, t, scratch->domain, scratch->start);
 	if (!s)
 		return;
 	close_above(as, a, s, scratch->level);
-	e = stack_next(s);
+	e = nvtx_stack_next(s);
 	if (!e) {
 		/* So deep, or no memory: it is told now, without an end. */
 		nvtx_row(as, a, scratch, NVTX_PUSH_POP, t->global_tid, DB_NULL, DB_NULL);
@@ -116,8 +122,7 @@ static void on_push(struct arenas *as, struct thread *t, const struct call *c)
 	s->cnt++;
 }
 
-/* Is this the end of a range that a previous collector left in the report without one? */
-static bool end_left(struct arenas *as, int type, const struct thread *t, int64_t which, int64_t ns)
+bool nvtx_end_left(struct arenas *as, int type, const struct thread *t, int64_t which, int64_t ns)
 {
 	int64_t row = db_nvtx_left_open(as->db, type, t->global_tid, which);
 
@@ -134,7 +139,7 @@ static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 	unsigned blobs = (unsigned)nvtx_word(&r), level = first >> 32 & 0xffff;
 	int64_t ns = clock_map_ns(as->clock, c->start);
 	struct arena *a = t->image->arena;
-	struct nvtx_stack *s = stack_of(as, t, (uint32_t)first, ns);
+	struct nvtx_stack *s = nvtx_stack_of(as, t, (uint32_t)first, ns);
 	struct nvtx_event *e;
 
 	if (!s)
@@ -143,7 +148,7 @@ static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 		close_above(as, a, s, level + 1);
 	if (!s->cnt) {
 		/* Read by a previous collector; or pushed before a fork, by the parent. */
-		end_left(as, NVTX_PUSH_POP, t, (uint32_t)first, ns);
+		nvtx_end_left(as, NVTX_PUSH_POP, t, (uint32_t)first, ns);
 		return;
 	}
 	e = &s->event[s->cnt - 1];
@@ -201,7 +206,7 @@ static void on_start(struct arenas *as, struct thread *t, const struct call *c)
 		as->corrupt++;
 		return;
 	}
-	stack_of(as, t, e->domain, e->start);
+	nvtx_stack_of(as, t, e->domain, e->start);
 	at = range_at(a->nvtx, t->image->number, e->range_id);
 	if (*at && (*at)->is_early) {
 		nvtx_row(as, a, e, NVTX_START_END, t->global_tid, (*at)->end,
@@ -240,7 +245,8 @@ static void on_end(struct arenas *as, struct thread *t, const struct call *c)
 		range_drop(a->nvtx, at);
 		return;
 	}
-	if (r || end_left(as, NVTX_START_END, t, (int64_t)id, ns) || a->nvtx->early >= EARLY_MAX)
+	if (r || nvtx_end_left(as, NVTX_START_END, t, (int64_t)id, ns) ||
+	    a->nvtx->early >= EARLY_MAX)
 		return;
 	r = range_add(a->nvtx, t->image->number, id);
 	if (!r)
@@ -281,7 +287,7 @@ static void on_domain(struct arenas *as, struct thread *t, const struct call *c,
 			      0);
 		break;
 	default:
-		stack_of(as, t, (uint32_t)first, ns);
+		nvtx_stack_of(as, t, (uint32_t)first, ns);
 		nvtx_name_row(as, NVTX_CATEGORY, ns, t->global_tid, (uint32_t)first,
 			      (int64_t)(first >> 32), text->at, text->len);
 		nvtx_name_given(a->nvtx, t->image->number, (uint32_t)first, true,
@@ -364,7 +370,7 @@ void nvtx_record(struct arenas *as, struct thread *t, const struct call *c)
 			as->corrupt++;
 			break;
 		}
-		stack_of(as, t, a->nvtx->scratch.domain, a->nvtx->scratch.start);
+		nvtx_stack_of(as, t, a->nvtx->scratch.domain, a->nvtx->scratch.start);
 		nvtx_row(as, a, &a->nvtx->scratch, NVTX_MARK, t->global_tid, DB_NULL, DB_NULL);
 		break;
 	case SL_NVTX_PUSH:
@@ -394,6 +400,11 @@ void nvtx_record(struct arenas *as, struct thread *t, const struct call *c)
 	case SL_NVTX_ENUM:
 	case SL_NVTX_ENUM_VALUE:
 		nvtx_schema_record(as->db, a, c);
+		break;
+	case SL_NVTX_GIL_WAIT:
+	case SL_NVTX_GIL_TAKE:
+	case SL_NVTX_GIL_DROP:
+		nvtx_gil_record(as, t, c);
 		break;
 	default:
 		as->corrupt++;
@@ -502,8 +513,10 @@ void nvtx_leave_report(struct arenas *as, struct arena *a, int64_t end)
 {
 	struct leaving l = {as, a, end};
 
-	if (a->nvtx)
-		each_open(a->nvtx, leave_one, &l);
+	if (!arena_of(a))
+		return;
+	each_open(a->nvtx, leave_one, &l);
+	nvtx_gil_leave(as, a, end);
 }
 
 static void shift_one(void *to, struct nvtx_event *e, int type, int64_t global_tid)

@@ -18,6 +18,8 @@ void nvtx_settle(struct arenas *as, struct arena *a);
 void nvtx_leave_report(struct arenas *as, struct arena *a, int64_t end);
 /* Session time 0 moves by so many ns. */
 void nvtx_shift(struct arena *a, int64_t shift);
+/* The thread is gone, and all its records are read: what it had of Python's interpreter lock ended at @ns (DB_NULL: unknown). */
+void nvtx_gil_end(struct arenas *as, struct thread *t, int64_t ns);
 /* Frees what the arena has here (struct arena.nvtx). */
 void nvtx_release(struct arena *a);
 

@@ -2,6 +2,7 @@
  * nvtx_internal.h - what the parts of the NVTX side (nvtx*.c) share; nobody else includes it.
  *
  *   nvtx.c          what pairs with what
+ *   nvtx_gil.c      ranges of Python's interpreter lock
  *   nvtx_read.c     records taken apart
  *   nvtx_row.c      rows
  *   nvtx_schema.c   layouts of payloads
@@ -98,6 +99,23 @@ struct nvtx_arena {
 	struct nvtx_event scratch; /* of the record being read */
 	bool looked;               /* ahead, for something that never came */
 };
+
+/* ---- nvtx.c ---- */
+
+/* What @t has open in @domain; made when it first does anything there. */
+struct nvtx_stack *nvtx_stack_of(struct arenas *as, struct thread *t, uint32_t domain, int64_t ns);
+struct nvtx_stack *nvtx_stack_find(struct nvtx_arena *n, int64_t use, uint32_t domain);
+/* The next event of @s, with the memory that the place had before. NULL: so deep, or no memory. */
+struct nvtx_event *nvtx_stack_next(struct nvtx_stack *s);
+/* Is this the end of a range that a previous collector left in the report without one? */
+bool nvtx_end_left(struct arenas *as, int type, const struct thread *t, int64_t which, int64_t ns);
+
+/* ---- nvtx_gil.c ---- */
+
+/* SL_NVTX_GIL_*. */
+void nvtx_gil_record(struct arenas *as, struct thread *t, const struct call *c);
+/* A report ends at @end: holdings of which nothing was told yet. */
+void nvtx_gil_leave(struct arenas *as, struct arena *a, int64_t end);
 
 /* ---- nvtx_read.c ---- */
 

@@ -24,7 +24,8 @@ static const char trace_kinds[] =
 	"verbose,"
 	"cusolver,cusolver-verbose,cusparse,cusparse-verbose,cudla,cudla-verbose,openacc,openmp,"
 	"mpi,"
-	"nccl,ucx,oshmem,openxr,openxr-annotations,python-gil,gds,s3,s3-verbose,syscall,tegra-"
+	"nccl,ucx,oshmem,openxr,openxr-annotations,python-gil,python-gc,gds,s3,s3-verbose,syscall,"
+	"tegra-"
 	"accelerators,"
 	"vulkan,vulkan-annotations,dx11,dx11-annotations,dx12,dx12-annotations,wddm,nvvideo,"
 	"nvmedia";
@@ -196,6 +197,8 @@ static uint32_t trace_kind(const char *name, size_t len)
 		{"cusolver", SL_TRACE_CUSOLVER},
 		{"cusolver-verbose", SL_TRACE_CUSOLVER},
 		{"gds", SL_TRACE_GDS},
+		{"python-gil", SL_TRACE_PYTHON_GIL},
+		{"python-gc", SL_TRACE_PYTHON_GC},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -307,13 +307,14 @@ int triggers_check(const struct triggers *ts, uint32_t trace, int64_t threshold_
 	static const struct {
 		uint32_t trace;
 		const char *name;
-	} needs[] = {
-		[TRIGGER_NVTX] = {SL_TRACE_NVTX, "nvtx"},
-		[TRIGGER_OSRT] = {SL_TRACE_OSRT, "osrt"},
-		[TRIGGER_CUDA] = {~(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX), "cuda"},
-		[TRIGGER_GPU_IDLE] = {SL_TRACE_CUDA, "cuda"},
-		[TRIGGER_EXIT] = {UINT32_MAX, NULL},
-		[TRIGGER_EXIT_BAD] = {UINT32_MAX, NULL}};
+	} needs[] = {[TRIGGER_NVTX] = {SL_TRACE_NVTX, "nvtx"},
+		     [TRIGGER_OSRT] = {SL_TRACE_OSRT, "osrt"},
+		     [TRIGGER_CUDA] = {~(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX |
+					 SL_TRACE_PYTHON_GIL | SL_TRACE_PYTHON_GC),
+				       "cuda"},
+		     [TRIGGER_GPU_IDLE] = {SL_TRACE_CUDA, "cuda"},
+		     [TRIGGER_EXIT] = {UINT32_MAX, NULL},
+		     [TRIGGER_EXIT_BAD] = {UINT32_MAX, NULL}};
 
 	for (uint32_t i = 0; i < ts->cnt; i++) {
 		const struct trigger *t = &ts->at[i];

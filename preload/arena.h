@@ -67,7 +67,11 @@ struct sl_slot {
 	char comm[SL_COMM_BYTES]; /* T: thread name; may be torn while it changes */
 	uint32_t parent_process;  /* T: process number of the process that forked this one, or 0 */
 	uint32_t epoch; /* T: of the session when its totals began; released after they are zero */
-	uint32_t reserved[8];
+	/* T: Python's interpreter lock, python_gil.c: holds it, waits for it since (ticks; 0: does not); the gate
+	 * when it took it, and whether these are in records. C reads gil_since. */
+	uint64_t gil_since, gil_wait;
+	uint32_t gil_pass, gil_told;
+	uint32_t reserved[2];
 };
 _Static_assert(sizeof(struct sl_slot) == 128, "sl_slot is two cache lines");
 
@@ -91,6 +95,10 @@ struct sl_arena {
 	uint32_t string_serial; /* A: last id of SL_META_STRING given out */
 	uint32_t nvtx_serial;   /* A: last number of an NVTX domain or payload schema given out */
 	uint32_t code_serial;   /* A: last id of SL_META_CODE given out */
+	/* T: of the ranges of Python's interpreter lock. The domain, 0: there is none; before it was stored, the
+	 * messages, ids of SL_META_STRING. */
+	uint32_t gil_domain, gil_hold, gil_wait;
+	uint32_t reserved;
 	uint64_t unslotted_cnt; /* A: calls that found no slot or no first chunk: lost */
 	uint64_t unslotted_first, unslotted_last; /* A: ticks */
 

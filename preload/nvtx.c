@@ -24,42 +24,13 @@ intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
 
 /* ---- getenv ---- */
 
-struct search {
-	bool after_us;
-	void *found;
-};
-
-/* As resolve.c finds functions, for one that is no hook: it makes no row. */
-static int find_getenv(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct search *s = arg;
-	struct sl_object o;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum && !s->after_us; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		ElfW(Addr) us = (ElfW(Addr)) & sl_nvtx_chained;
-
-		if (p->p_type == PT_LOAD && us - info->dlpi_addr - p->p_vaddr < p->p_memsz) {
-			s->after_us = true;
-			return 0;
-		}
-	}
-	if (s->after_us && sl_object_open(&o, info))
-		s->found = sl_object_find(&o, "getenv");
-	return s->found != NULL;
-}
-
 static char *real_getenv(const char *name)
 {
 	static char *(*real)(const char *);
 	char *(*f)(const char *) = __atomic_load_n(&real, __ATOMIC_RELAXED);
 
 	if (sl_unlikely(!f)) {
-		struct search s = {0};
-
-		dl_iterate_phdr(find_getenv, &s);
-		f = (char *(*)(const char *))s.found;
+		f = (char *(*)(const char *))sl_object_next("getenv");
 		__atomic_store_n(&real, f, __ATOMIC_RELAXED);
 	}
 	return f ? f(name) : NULL;
@@ -108,7 +79,7 @@ static bool is_traced(void)
 	if (s->trace & SL_TRACE_NVTX)
 		return true;
 	/* Python's ranges come the same way, and are wanted. */
-	sl_nvtx_silent = !s->python;
+	sl_nvtx_silent = !s->python && !(s->trace & SL_TRACE_PYTHON_GIL);
 	return s->capture_by & SL_CAPTURE_BY_NVTX;
 }
 

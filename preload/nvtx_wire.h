@@ -38,6 +38,14 @@ enum sl_nvtx {
 	SL_NVTX_ENUM,
 	/* [0] domain | index << 32, [1] schema id, [2] value, [3] is a flag, text: its name */
 	SL_NVTX_ENUM_VALUE,
+	/*
+	 * Python's interpreter lock (python_gil.h): the thread begins to wait for it, has taken it, has let go. Their
+	 * ranges are pushed and popped in the domain and with the strings that sl_arena names. [0] number of the lock
+	 * in its process; absent for the first, that of the main interpreter. start may lie before records above.
+	 */
+	SL_NVTX_GIL_WAIT,
+	SL_NVTX_GIL_TAKE,
+	SL_NVTX_GIL_DROP,
 	SL_NVTX_CNT
 };
 

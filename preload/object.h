@@ -24,6 +24,8 @@ struct sl_object {
 bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info);
 /* The default version of @name in @o (the one whose version is not hidden), or NULL. */
 void *sl_object_find(const struct sl_object *o, const char *name);
+/* The definition of @name that comes after this library's, for what is no hook; NULL. */
+void *sl_object_next(const char *name);
 
 #pragma GCC visibility pop
 #endif

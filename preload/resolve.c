@@ -116,9 +116,24 @@ void *sl_object_find(const struct sl_object *o, const char *name)
 }
 
 struct search {
-	bool after_us; /* the walk has passed this library */
-	int only;      /* a hook, or -1 for all */
+	bool after_us;    /* the walk has passed this library */
+	int only;         /* a hook, or -1 for all */
+	const char *name; /* instead: this one, for what is no hook */
+	void *found;
 };
+
+static bool is_us(const struct dl_phdr_info *info)
+{
+	ElfW(Addr) us = (ElfW(Addr)) & sl_real;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && us - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+			return true;
+	}
+	return false;
+}
 
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -127,18 +142,15 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	if (!s->after_us) {
-		ElfW(Addr) us = (ElfW(Addr)) & sl_real;
-
-		for (int i = 0; i < info->dlpi_phnum; i++) {
-			const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-			if (p->p_type == PT_LOAD && us - info->dlpi_addr - p->p_vaddr < p->p_memsz)
-				s->after_us = true;
-		}
+		s->after_us = is_us(info);
 		return 0;
 	}
 	if (!sl_object_open(&o, info))
 		return 0;
+	if (s->name) {
+		s->found = sl_object_find(&o, s->name);
+		return s->found != NULL;
+	}
 	for (int i = 0; i < SL_HOOK_CNT; i++)
 		if ((s->only < 0 || s->only == i) && !sl_real[i]) {
 			void *p = sl_object_find(&o, sl_hook_info[i].name);
@@ -147,6 +159,14 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 				__atomic_store_n(&sl_real[i], p, __ATOMIC_RELEASE);
 		}
 	return 0;
+}
+
+void *sl_object_next(const char *name)
+{
+	struct search s = {.name = name};
+
+	dl_iterate_phdr(visit, &s);
+	return s.found;
 }
 
 void *sl_resolve(enum sl_hook hook)

@@ -8,7 +8,7 @@
  *             (SCM_RIGHTS) and hangs up. Nothing is answered: start-up never waits for the collector;
  *   command   SOCK_SEQPACKET, for the commands that steer a session (collector/command.h);
  *   name      what it is called;
- *   python    with --python-step and --pytorch: what is to stand before PYTHONPATH (python.h).
+ *   python    with --python-step, --pytorch and the like: what is to stand before PYTHONPATH (python.h).
  *
  * Environment of traced processes:
  *   SIGHTLINE_SESSION    that directory; absent: the constructor starts a collector (bare preload)
@@ -44,6 +44,9 @@ enum {
 	SL_TRACE_CUSPARSE = 256,
 	SL_TRACE_CUSOLVER = 512,
 	SL_TRACE_GDS = 1024, /* cuFile */
+	/* Of Python's interpreter itself. */
+	SL_TRACE_PYTHON_GIL = 2048, /* who holds the global lock, who waits for it */
+	SL_TRACE_PYTHON_GC = 4096,  /* garbage collections */
 };
 
 /* How CUPTI is asked (struct sl_session.cuda_flags). */
@@ -78,12 +81,6 @@ enum sl_stack_class {
 	SL_STACK_CLASS_OTHER,
 	SL_STACK_CLASS_CNT
 };
-/* What of the interpreter itself is recorded (struct sl_session.python_trace). */
-enum {
-	SL_PYTHON_GIL = 1, /* who holds the global lock, who waits for it */
-	SL_PYTHON_GC = 2,  /* garbage collections */
-};
-
 struct sl_session {
 	uint64_t magic;
 	uint32_t wire_version;
@@ -121,10 +118,9 @@ struct sl_session {
 	char nvtx_domain[SL_CAPTURE_NAME_BYTES]; /* "": the default one; "*": whichever */
 	uint64_t stack_ticks; /* calls of the OS runtime as long as this get a stack */
 	uint64_t stack_gpu_ticks[SL_STACK_CLASS_CNT]; /* likewise, by class; UINT64_MAX: none do */
-	uint32_t stack_kinds;                       /* SL_STACK_* */
-	uint32_t stack_depth;  /* frames of a stack at most, of each language */
-	uint32_t python_trace; /* SL_PYTHON_* */
-	uint32_t reserved;
+	uint32_t stack_kinds;                         /* SL_STACK_* */
+	uint32_t stack_depth; /* frames of a stack at most, of each language */
+	uint64_t reserved;
 	char preload_path[256]; /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
 };
 _Static_assert(sizeof(struct sl_session) == 648, "sl_session");

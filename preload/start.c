@@ -8,6 +8,7 @@
 #include "preload/gpu_engine.h"
 #include "preload/pystack.h"
 #include "preload/python_api.h"
+#include "preload/python_gil.h"
 #include "preload/start.h"
 
 #include <fcntl.h>
@@ -499,6 +500,7 @@ static void destructor(void)
 
 	if (!sl_global.arena || (uint32_t)sl_getpid() != sl_proc.pid)
 		return;
+	sl_gil_end();
 	/* The root is still the root after an exec, though another image has started the collector. */
 	if (!sl_global.root &&
 	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc.pid))

@@ -45,11 +45,13 @@
  * The same for functions that cost little themselves. While nothing is recorded the call goes on to the real function
  * with stack and registers as they are; what follows is the body for when something is, with sl_enter_open().
  */
-#define SL_PASSING(ret, name, params, args)                         \
+#define SL_PASSING(ret, name, params, args) SL_PASSING_UNLESS(false, ret, name, params, args)
+/* The same, but where @wanted the body is called also then: it asks again whether to record. */
+#define SL_PASSING_UNLESS(wanted, ret, name, params, args)          \
 	static __attribute__((noinline)) ret sl_open_##name params; \
 	SL_WRAPPER(ret, name, params)                               \
 	{                                                           \
-		if (sl_is_closed()) {                               \
+		if (sl_is_closed() && !(wanted)) {                  \
 			ret(*real) params = sl_real[SL_H_##name];   \
 			if (sl_likely(real))                        \
 				return real args;                   \

@@ -6,6 +6,7 @@
  * function either takes the lock as the blocking one would (also with EOWNERDEAD), or fails; on EBUSY the
  * blocking function decides (EDEADLK for an owner, for instance).
  */
+#include "preload/python_gil.h"
 #include "preload/wrap.h"
 
 #include <pthread.h>
@@ -113,21 +114,24 @@ WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
  * Condition variables: the export carries the version of the ABI that this is (libtrace.map); a program
  * bound to the older one passes us by.
  */
-#define WRAP_COND(name, params, args)                         \
-	SL_PASSING(int, name, params, args)                   \
+#define WRAP_COND(name, params, args, is_gil, note)           \
+	SL_PASSING_UNLESS(is_gil, int, name, params, args)    \
 	{                                                     \
 		SL_REAL(NUM, int, name, params);              \
 		struct sl_call call;                          \
 		int rc;                                       \
-		if (!sl_enter_open(&call))                    \
+		if (is_gil)                                   \
+			note;                                 \
+		if (!sl_enter(&call))                         \
 			return real args;                     \
 		rc = real args;                               \
 		sl_stop(&call);                               \
 		sl_leave_call(&call, SL_H_##name, rc, false); \
 		return rc;                                    \
 	}
-WRAP_COND(pthread_cond_wait, (void *c, void *m), (c, m))
-WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t))
+WRAP_COND(pthread_cond_wait, (void *c, void *m), (c, m), false, (void)0)
+WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t), sl_gil_is_known(),
+	  sl_gil_waits(c))
 
 /*
  * Calls that wake others never wait, and most are made with nobody to wake (every hand-over of Python's global
@@ -151,13 +155,15 @@ static inline bool nobody_wants(const void *sem)
 	return __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 == 0;
 }
 
-#define WRAP_SIGNAL(fail, name, is_idle)                                                 \
-	SL_PASSING(int, name, (void *c), (c))                                            \
+#define WRAP_SIGNAL(fail, name, is_idle, is_gil)                                         \
+	SL_PASSING_UNLESS(is_gil, int, name, (void *c), (c))                             \
 	{                                                                                \
 		SL_REAL(fail, int, name, (void *));                                      \
 		struct sl_call call;                                                     \
 		bool failed;                                                             \
 		int rc;                                                                  \
+		if (is_gil)                                                              \
+			sl_gil_signals(c);                                               \
 		if (sl_likely(is_idle(c))) {                                             \
 			sl_count_only(SL_H_##name, 0);                                   \
 			return real(c);                                                  \
@@ -171,9 +177,9 @@ static inline bool nobody_wants(const void *sem)
 			sl_leave_always(&call, SL_H_##name, rc, failed);                 \
 		return rc;                                                               \
 	}
-WRAP_SIGNAL(NUM, pthread_cond_signal, nobody_waits)
-WRAP_SIGNAL(NUM, pthread_cond_broadcast, nobody_waits)
-WRAP_SIGNAL(NEG, sem_post, nobody_wants)
+WRAP_SIGNAL(NUM, pthread_cond_signal, nobody_waits, sl_gil_is_known())
+WRAP_SIGNAL(NUM, pthread_cond_broadcast, nobody_waits, false)
+WRAP_SIGNAL(NEG, sem_post, nobody_wants, false)
 
 SL_WRAPPER(int, pthread_setname_np, (pthread_t t, const char *name))
 {
