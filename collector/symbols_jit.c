@@ -209,6 +209,7 @@ static void read_dump(struct symbols_jit *j, const struct text_map *m)
 		since = h.flags & DUMP_ARCH_CLOCK ? INT64_MIN : (int64_t)r.time;
 		if (r.id == DUMP_LOAD) {
 			dump_loaded(j, body, len, since, &lines);
+			lines = (struct function){0}; /* they are of the one that follows */
 		} else if (r.id == DUMP_MOVE) {
 			dump_moved(j, body, len, since);
 		} else if (r.id == DUMP_LINES && len >= sizeof(struct dump_lines)) {

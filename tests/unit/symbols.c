@@ -1,0 +1,625 @@
+/*
+ * symbols.c - functions, files and lines: exactly what tests/prog/symbols.cc says of itself, with debug information in
+ * every place where it can be; and what cannot be known is not made up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "collector/symbols_internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PLACES 64
+#define ROOM   16
+
+static char dir[64], prog[512], source[PATH_MAX];
+static struct truth {
+	uint64_t at;
+	char chain[256];
+} truth[PLACES];
+static unsigned truths;
+
+/* ---- what to look at ---- */
+
+static int sh(const char *format, ...)
+{
+	char command[2048];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(command, sizeof(command), format, ap);
+	va_end(ap);
+	return system(command);
+}
+
+static char *in_dir(const char *name)
+{
+	static char path[4][256];
+	static unsigned turn;
+
+	turn = (turn + 1) % 4;
+	snprintf(path[turn], sizeof(path[turn]), "%s/%s", dir, name);
+	return path[turn];
+}
+
+static int ask_program(const char *path)
+{
+	char line[512];
+	FILE *f = popen(path, "re");
+
+	truths = 0;
+	while (f && truths < PLACES && fgets(line, sizeof(line), f)) {
+		struct truth *t = &truth[truths++];
+		char *end;
+
+		line[strcspn(line, "\n")] = 0;
+		t->at = strtoull(line, &end, 16);
+		snprintf(t->chain, sizeof(t->chain), "%s", end + 1);
+	}
+	return f && pclose(f) == 0 && truths > 10 ? 0 : -1;
+}
+
+static int setup(void **state)
+{
+	char self[400];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	(void)state;
+	if (len < 0)
+		return -1;
+	self[len] = 0;
+	snprintf(prog, sizeof(prog), "%.*s/../prog/symbols", (int)(strrchr(self, '/') - self),
+		 self);
+	/* Tests run where the tree begins. */
+	if (!realpath("tests/prog/symbols.cc", source))
+		source[0] = 0;
+	snprintf(dir, sizeof(dir), "/tmp/sl-symbols-XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	return ask_program(prog);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return sh("rm -rf '%s'", dir);
+}
+
+/* ---- what is found ---- */
+
+enum want {
+	ALL,
+	NAMES_ONLY, /* of the function that is there as such, without its place */
+};
+
+static const char *base(const char *path)
+{
+	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+}
+
+/* "function:line|function:line"; files must be shapes.cc, in the folder where it was compiled. */
+static const char *chain_at(struct symbols *s, struct symbols_module *m, uint64_t at)
+{
+	static char text[1024];
+	struct symbols_frame frame[ROOM];
+	size_t cnt = symbols_at(s, m, at, frame, ROOM), len = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i ? "|" : "",
+					frame[i].function ? frame[i].function : "?");
+		if (frame[i].line)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, ":%d",
+						frame[i].line);
+		if (frame[i].file) {
+			assert_string_equal(base(frame[i].file), "shapes.cc");
+			assert_int_equal(frame[i].file[0], '/');
+		}
+		assert_int_equal(frame[i].is_inlined, i + 1 < cnt);
+	}
+	return text;
+}
+
+static void check_with(const char *path, const uint8_t *id, size_t id_len, enum want want)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_module *m = symbols_module(s, path, id, id_len);
+
+	for (int round = 0; round < 2; round++) /* as it is found, and as it was kept */
+		for (unsigned i = 0; i < truths; i++) {
+			char expected[256];
+
+			snprintf(expected, sizeof(expected), "%s", truth[i].chain);
+			if (want == NAMES_ONLY) {
+				char *last = strrchr(expected, '|');
+
+				last = last ? last + 1 : expected;
+				*strrchr(last, ':') = 0;
+				memmove(expected, last, strlen(last) + 1);
+			}
+			if (strstr(chain_at(s, m, truth[i].at), "::$_0::")) {
+				/* clang numbers what has no name */
+				assert_non_null(strstr(expected, "{lambda(int)#1}"));
+				continue;
+			}
+			assert_string_equal(chain_at(s, m, truth[i].at), expected);
+		}
+	symbols_close(s);
+}
+
+static void check(const char *path, enum want want)
+{
+#if !SL_HAVE_LIBDW
+	want = NAMES_ONLY;
+#endif
+	check_with(path, NULL, 0, want);
+}
+
+static void check_nothing(const char *path, const uint8_t *id, size_t id_len)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_module *m = symbols_module(s, path, id, id_len);
+	struct symbols_frame frame[ROOM];
+
+	for (unsigned i = 0; i < truths; i++)
+		assert_int_equal(symbols_at(s, m, truth[i].at, frame, ROOM), 0);
+	symbols_close(s);
+}
+
+static size_t build_id_of(const char *path, uint8_t *id)
+{
+	struct elf_image e;
+	struct elf_part part;
+	size_t len;
+
+	assert_true(elf_image_open(&e, path));
+	part = elf_image_build_id(&e);
+	len = part.size;
+	assert_true(len > 0 && len <= 64);
+	memcpy(id, part.at, len);
+	elf_image_close(&e);
+	return len;
+}
+
+static void functions_files_and_lines_are_exact(void **state)
+{
+	uint8_t id[64];
+	size_t len = build_id_of(prog, id);
+
+	(void)state;
+	check(prog, ALL);
+	check_with(prog, id, len, SL_HAVE_LIBDW ? ALL : NAMES_ONLY);
+}
+
+/* Little room: the functions that are there as such come before those that were inlined. */
+static void little_room_is_for_the_outermost(void **state)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_module *m = symbols_module(s, prog, NULL, 0);
+	struct symbols_frame frame[ROOM];
+
+	(void)state;
+	assert_int_equal(symbols_at(s, m, truth[0].at, frame, 1), 1);
+	assert_string_equal(frame[0].function, "geo::outer");
+	assert_false(frame[0].is_inlined);
+	symbols_close(s);
+}
+
+/* What was split off is found by its name beside the file, in .debug, and not when it is another one. */
+static void debug_information_may_be_in_another_file(void **state)
+{
+	(void)state;
+	assert_int_equal(sh("cd %s && objcopy --only-keep-debug %s p.debug && strip -o p %s && "
+			    "objcopy --add-gnu-debuglink=p.debug p",
+			    dir, prog, prog),
+			 0);
+	check(in_dir("p"), ALL);
+	assert_int_equal(sh("cd %s && mkdir -p .debug && mv p.debug .debug", dir), 0);
+	check(in_dir("p"), ALL);
+	/* Without build ids its checksum says whether it is the right one. */
+	assert_int_equal(sh("cd %s && objcopy -R .note.gnu.build-id %s q0 && objcopy "
+			    "--only-keep-debug q0 q.debug 2>/dev/null && strip -o q q0 && objcopy "
+			    "--add-gnu-debuglink=q.debug q",
+			    dir, prog),
+			 0);
+	check(in_dir("q"), ALL);
+	assert_int_equal(sh("cd %s && printf x >>q.debug", dir), 0);
+	check_nothing(in_dir("q"), NULL, 0);
+	/* Another build. */
+	assert_int_equal(sh("cd %s && objcopy --only-keep-debug /proc/%d/exe .debug/p.debug", dir,
+			    (int)getpid()),
+			 0);
+	check_nothing(in_dir("p"), NULL, 0);
+}
+
+static void sections_may_be_compressed(void **state)
+{
+	(void)state;
+	assert_int_equal(sh("objcopy --compress-debug-sections=zlib %s %s", prog, in_dir("z")), 0);
+	check(in_dir("z"), ALL);
+	assert_int_equal(sh("objcopy --compress-debug-sections=zlib-gnu %s %s", prog, in_dir("zg")),
+			 0);
+	check(in_dir("zg"), ALL);
+}
+
+static void without_debug_information_there_are_names(void **state)
+{
+	(void)state;
+	assert_int_equal(sh("strip -g -o %s %s", in_dir("names"), prog), 0);
+	check(in_dir("names"), NAMES_ONLY);
+}
+
+/* What a stripped file still exports tells nothing of what lies between. */
+static void without_symbols_nothing_is_made_up(void **state)
+{
+	(void)state;
+	assert_int_equal(sh("strip -o %s %s", in_dir("bare"), prog), 0);
+	check_nothing(in_dir("bare"), NULL, 0);
+}
+
+static void a_small_table_may_be_packed(void **state)
+{
+	(void)state;
+#if SL_HAVE_LZMA
+	if (sh("command -v xz >/dev/null") != 0)
+		skip();
+	assert_int_equal(
+		sh("cd %s && strip -o m %s && strip -g -o mini %s && xz -kf mini && objcopy "
+		   "--add-section .gnu_debugdata=mini.xz m",
+		   dir, prog, prog),
+		0);
+	check(in_dir("m"), NAMES_ONLY);
+#else
+	skip();
+#endif
+}
+
+static void another_file_of_that_name_tells_nothing(void **state)
+{
+	uint8_t id[64];
+	size_t len = build_id_of(prog, id);
+	char gone[600];
+
+	(void)state;
+	id[0] ^= 1;
+	check_nothing(prog, id, len);
+	check_nothing("/nowhere/at/all", id, len);
+	check_nothing("/dev/null", NULL, 0);
+	check_nothing("/proc/self/maps", NULL, 0);
+	check_nothing(dir, NULL, 0);
+	check_nothing("[heap]", NULL, 0);
+	/* Deleted, and something else there: only a build id can say that it is the same again. */
+	snprintf(gone, sizeof(gone), "%s (deleted)", prog);
+	check_nothing(gone, NULL, 0);
+	id[0] ^= 1;
+	check_with(gone, id, len, SL_HAVE_LIBDW ? ALL : NAMES_ONLY);
+}
+
+/* The same program by other compilers, other versions of DWARF, and with its functions in a file beside it. */
+static void every_form_of_debug_information_will_do(void **state)
+{
+	static const char *const ways[] = {
+		"g++ -O2 -gdwarf-4",
+		"g++ -O2 -gdwarf-5 -fdebug-types-section",
+		"g++ -O2 -gsplit-dwarf -gdwarf-5",
+		"g++ -O2 -gsplit-dwarf -gdwarf-4",
+		"g++ -O0 -g",
+		"g++ -O3 -g -flto -ffat-lto-objects",
+		"g++ -O2 -g -ffunction-sections -Wl,--gc-sections",
+		"clang++ -O2 -g -fno-optimize-sibling-calls",
+	};
+	int tried = 0;
+
+	(void)state;
+#if SL_HAVE_LIBDW
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		char *path = in_dir("way");
+
+		if (sh("cd %s && cp %s . && %s -c symbols.cc 2>/dev/null && "
+		       "%s -o way symbols.o 2>/dev/null",
+		       dir, source, ways[i], ways[i]) != 0)
+			continue;
+		assert_int_equal(ask_program(path), 0);
+		check(path, ALL);
+		tried++;
+	}
+	assert_int_equal(ask_program(prog), 0);
+	if (!tried)
+		skip();
+#else
+	(void)ways;
+	(void)tried;
+	skip();
+#endif
+}
+
+/* Files that are no ELF files any more, or hardly: whatever comes out, it comes out. */
+static void damage_does_no_harm(void **state)
+{
+	struct stat st;
+	uint8_t *image;
+	uint32_t random = 12345;
+	int fd = open(prog, O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(fstat(fd, &st), 0);
+	image = malloc((size_t)st.st_size);
+	for (int round = 0; round < 150; round++) {
+		struct symbols_frame frame[ROOM];
+		struct symbols *s = symbols_open();
+		struct symbols_module *m = symbols_module(s, in_dir("damaged"), NULL, 0);
+		off_t len = st.st_size;
+		FILE *f;
+
+		assert_int_equal(pread(fd, image, (size_t)st.st_size, 0), st.st_size);
+		for (int i = 0; i < 1 << round % 10; i++) {
+			random = random * 1664525 + 1013904223;
+			/* Everywhere; in the header; in the sections' headers. */
+			if (round % 3 == 1)
+				image[(random >> 4) % 64] = (uint8_t)(random >> 24);
+			else if (round % 3 == 2)
+				image[st.st_size - 1 - (random >> 4) % 3000] =
+					(uint8_t)(random >> 24);
+			else
+				image[(random >> 4) % (uint32_t)st.st_size] =
+					(uint8_t)(random >> 24);
+		}
+		if (round % 7 == 0)
+			len = (off_t)((random >> 4) % (uint32_t)st.st_size);
+		f = fopen(in_dir("damaged"), "we");
+		assert_int_equal(fwrite(image, 1, (size_t)len, f), len);
+		fclose(f);
+		for (unsigned i = 0; i < truths; i++)
+			assert_true(symbols_at(s, m, truth[i].at, frame, ROOM) <= ROOM);
+		symbols_close(s);
+	}
+	free(image);
+	close(fd);
+}
+
+/* ---- what has no file of its own ---- */
+
+static bool take_symbol(void *to, const struct elf_symbol *s)
+{
+	if (!strstr(s->name, "clock_gettime") && !strstr(s->name, "kernel_clock"))
+		return true;
+	*(struct elf_symbol *)to = *s;
+	return false;
+}
+
+static void the_vdso_is_our_own(void **state)
+{
+	const uint8_t wrong[20] = {0};
+	struct elf_symbol found = {0};
+	struct symbols_frame frame[ROOM];
+	struct symbols_file f;
+	struct symbols *s = symbols_open();
+
+	(void)state;
+	symbols_file_open(&f, "[vdso]", NULL, 0);
+	if (!f.image.at)
+		skip();
+	elf_image_symbols(&f.image, SHT_DYNSYM, take_symbol, &found);
+	assert_non_null(found.name);
+	assert_int_equal(
+		symbols_at(s, symbols_module(s, "[vdso]", NULL, 0), found.at + 1, frame, ROOM), 1);
+	assert_non_null(strstr(frame[0].function, "clock_gettime"));
+	assert_int_equal(symbols_at(s, symbols_module(s, "[vdso]", wrong, sizeof(wrong)),
+				    found.at + 1, frame, ROOM),
+			 0);
+	symbols_close(s);
+	symbols_file_close(&f);
+}
+
+static void a_map_tells_of_code_made_at_run_time(void **state)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame;
+	char path[64];
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs("7f0000001000 100 first\n"
+	      "0x7f0000001080 80 second with blanks (int)\n"
+	      "nonsense\n7f0000002000\n7f0000003000 zz x\n\n"
+	      "7f0000004000 10 _ZN3geo5outerEi\n"
+	      "7f0000005000 10 cut",
+	      f);
+	fclose(f);
+	assert_true(symbols_jit(s, getpid(), 0x7f0000001010, 5, &frame));
+	assert_string_equal(frame.function, "first");
+	assert_null(frame.file);
+	assert_true(symbols_jit(s, getpid(), 0x7f00000010ff, 5, &frame));
+	assert_string_equal(frame.function, "second with blanks (int)");
+	assert_true(symbols_jit(s, getpid(), 0x7f0000004000, 5, &frame));
+	assert_string_equal(frame.function, "geo::outer");
+	assert_false(symbols_jit(s, getpid(), 0x7f0000001100, 5, &frame));
+	assert_false(symbols_jit(s, getpid(), 0x7f0000000fff, 5, &frame));
+	assert_false(
+		symbols_jit(s, getpid(), 0x7f0000005000, 5, &frame)); /* not written to its end */
+	assert_false(symbols_jit(s, 1 << 30, 0x7f0000001010, 5, &frame));
+	symbols_close(s);
+	unlink(path);
+}
+
+struct record {
+	uint32_t id, size;
+	uint64_t time;
+};
+
+static void put_record(FILE *f, uint32_t id, uint64_t time, const void *body, size_t len,
+		       const char *name, size_t code)
+{
+	struct record r = {id, (uint32_t)(sizeof(r) + len + (name ? strlen(name) + 1 : 0) + code),
+			   time};
+	uint8_t nop[16] = {0};
+
+	fwrite(&r, sizeof(r), 1, f);
+	fwrite(body, len, 1, f);
+	if (name)
+		fwrite(name, strlen(name) + 1, 1, f);
+	fwrite(nop, code, 1, f);
+}
+
+static void put_load(FILE *f, uint64_t time, uint64_t at, const char *name)
+{
+	struct {
+		uint32_t pid, tid;
+		uint64_t vma, at, size, index;
+	} load = {1, 1, at, at, 16, time};
+
+	put_record(f, 0, time, &load, sizeof(load), name, 16);
+}
+
+static void put_lines(FILE *f, uint64_t time, uint64_t at)
+{
+	uint8_t body[128];
+	size_t len = 0;
+	uint64_t head[2] = {at, 3};
+	static const char *const names[] = {"/src/f.js", "\xff", "/src/g.js"};
+
+	memcpy(body, head, 16);
+	len = 16;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t where = at + i * 4;
+		uint32_t line[2] = {10 + i, 0};
+
+		memcpy(body + len, &where, 8);
+		memcpy(body + len + 8, line, 8);
+		memcpy(body + len + 16, names[i], strlen(names[i]) + 1);
+		len += 16 + strlen(names[i]) + 1;
+	}
+	put_record(f, 2, time, body, len, NULL, 0);
+}
+
+/* The same memory holds one function after the other; the time says which. */
+static void a_dump_tells_what_was_there_when(void **state)
+{
+	struct {
+		uint32_t magic, version, size, machine, pad, pid;
+		uint64_t time, flags;
+	} head = {0x4a695444, 1, sizeof(head), 62, 0, 1, 0, 0};
+	struct {
+		uint32_t pid, tid;
+		uint64_t vma, from, to, size, index;
+	} move = {1, 1, 0, 0x1000, 0x5000, 16, 1};
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame;
+	char path[64];
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", (int)getpid());
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fwrite(&head, sizeof(head), 1, f);
+	put_lines(f, 100, 0x1000);
+	put_load(f, 100, 0x1000, "one");
+	put_load(f, 200, 0x1000, "two");
+	put_record(f, 1, 300, &move, sizeof(move), NULL, 0);
+	put_record(f, 9, 300, "unknown", 8, NULL, 0);
+	put_load(f, 400, 0x3000, "cut");
+	fseek(f, -4, SEEK_END);
+	assert_int_equal(fflush(f), 0);
+	assert_int_equal(ftruncate(fileno(f), ftell(f)), 0);
+	fclose(f);
+	assert_true(symbols_jit(s, getpid(), 0x1009, 150, &frame));
+	assert_string_equal(frame.function, "one");
+	assert_string_equal(frame.file, "/src/g.js");
+	assert_int_equal(frame.line, 12);
+	assert_true(symbols_jit(s, getpid(), 0x1005, 150, &frame));
+	assert_string_equal(frame.file, "/src/f.js");
+	assert_int_equal(frame.line, 11);
+	assert_true(symbols_jit(s, getpid(), 0x1000, 250, &frame));
+	assert_string_equal(frame.function, "two");
+	assert_null(frame.file);
+	assert_true(symbols_jit(s, getpid(), 0x1000, 50, &frame)); /* told a little late */
+	assert_string_equal(frame.function, "one");
+	assert_true(symbols_jit(s, getpid(), 0x5000, 350, &frame));
+	assert_string_equal(frame.function, "two");
+	assert_false(symbols_jit(s, getpid(), 0x3000, 500, &frame));
+	symbols_close(s);
+	unlink(path);
+}
+
+static void the_kernel_has_names_where_it_tells_them(void **state)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame;
+	char line[256], type, name[160], *end;
+	uint64_t at = 0, wanted = 0;
+	const char *module;
+
+	(void)state;
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strtoull(line, &end, 16);
+		if (sscanf(end, " %c %159s", &type, name) == 2 && strcmp(name, "schedule") == 0)
+			wanted = at;
+	}
+	if (f)
+		fclose(f);
+	if (!wanted) {
+		assert_false(symbols_kernel(s, 0xffffffff81000000, &frame, &module));
+		assert_string_equal(module, "[kernel.kallsyms]");
+		symbols_close(s);
+		skip();
+	}
+	assert_true(symbols_kernel(s, wanted + 1, &frame, &module));
+	assert_string_equal(frame.function, "schedule");
+	assert_string_equal(module, "[kernel.kallsyms]");
+	assert_false(symbols_kernel(s, 16, &frame, &module));
+	symbols_close(s);
+}
+
+static void the_loop_of_the_interpreter_is_known(void **state)
+{
+	(void)state;
+	assert_true(symbols_is_interpreter("_PyEval_EvalFrameDefault"));
+	assert_true(symbols_is_interpreter("_PyEval_EvalFrameDefault.cold"));
+	assert_true(symbols_is_interpreter("_PyEval_EvalFrameDefault.constprop.0"));
+	assert_true(symbols_is_interpreter("_TAIL_CALL_CALL_FUNCTION_EX"));
+	assert_false(symbols_is_interpreter("_PyEval_EvalFrameDefaultly"));
+	assert_false(symbols_is_interpreter("_PyEval_Vector"));
+	assert_false(symbols_is_interpreter(""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_files_and_lines_are_exact),
+		cmocka_unit_test(little_room_is_for_the_outermost),
+		cmocka_unit_test(debug_information_may_be_in_another_file),
+		cmocka_unit_test(sections_may_be_compressed),
+		cmocka_unit_test(without_debug_information_there_are_names),
+		cmocka_unit_test(without_symbols_nothing_is_made_up),
+		cmocka_unit_test(a_small_table_may_be_packed),
+		cmocka_unit_test(another_file_of_that_name_tells_nothing),
+		cmocka_unit_test(every_form_of_debug_information_will_do),
+		cmocka_unit_test(damage_does_no_harm),
+		cmocka_unit_test(the_vdso_is_our_own),
+		cmocka_unit_test(a_map_tells_of_code_made_at_run_time),
+		cmocka_unit_test(a_dump_tells_what_was_there_when),
+		cmocka_unit_test(the_kernel_has_names_where_it_tells_them),
+		cmocka_unit_test(the_loop_of_the_interpreter_is_known),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
