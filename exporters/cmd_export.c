@@ -351,6 +351,7 @@ static int find_target(struct export *x)
 /* By the name; some types are always packed, which their readers know. */
 static bool find_packing(struct export *x, enum out_packing *packing)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): cmd_export() frees */
 	if (!out_packing_of(x->target, packing, x->why, WHY))
 		return false;
 	if (*packing == OUT_PLAIN && x->exporter->packs &&
@@ -374,7 +375,7 @@ static int check_target(struct export *x)
 		sl_warn("export: %s", x->why);
 		return SL_EXIT_FAIL;
 	}
-	x->packing = packing; /* NOLINT(clang-analyzer-unix.Malloc): cmd_export() frees */
+	x->packing = packing;
 	if (x->packing != OUT_PLAIN && x->exporter->shape != EXPORT_STREAM) {
 		sl_warn("export: %s cannot be packed: %s", x->exporter->name, x->target);
 		return SL_EXIT_USAGE;

@@ -168,8 +168,8 @@ static void add(struct weigh *w, enum weigh_what what, int64_t global, uint32_t 
 		w->entry[w->entry_cnt] = (struct weigh_entry){.owner = owner, .node = node};
 		*at = ++w->entry_cnt;
 	}
-	w->entry[*at - 1].value[what] += value;
-	w->total[what] += value;
+	w->entry[*at - 1].value[what] = weigh_sum(w->entry[*at - 1].value[what], value);
+	w->total[what] = weigh_sum(w->total[what], value);
 }
 
 /* ---- the sources ---- */
@@ -345,7 +345,8 @@ static void on_away(struct weigh *w, struct away *a, sqlite3_stmt *stmt)
 		a->node = WEIGH_NO_NODE;
 		break;
 	case AWAY_IN:
-		a->len = a->gone ? at - a->out : -1;
+		if (!a->gone || __builtin_sub_overflow(at, a->out, &a->len))
+			a->len = -1;
 		a->gone = false;
 		break;
 	default:

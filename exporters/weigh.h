@@ -112,6 +112,14 @@ struct weigh {
 	size_t why_len;
 };
 
+/* Nonsense in a report shall not wrap around. */
+static inline int64_t weigh_sum(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 /* 0, or -1 after one sentence in @why. */
 int weigh_run(struct weigh *w, char *why, size_t why_len);
 void weigh_free(struct weigh *w);

@@ -276,9 +276,14 @@ static void put_sample(struct pprof *p, const struct weigh_entry *e)
 	message = proto_open(&p->m, PR_SAMPLE);
 	for (unsigned i = 0; i < locations; i++)
 		proto_uint(&p->m, SA_LOCATIONS, location[i]);
-	for (unsigned i = 0; i < p->column_cnt; i++)
-		proto_uint(&p->m, SA_VALUES,
-			   (uint64_t)(e->value[p->column[i].what] * p->column[i].factor));
+	for (unsigned i = 0; i < p->column_cnt; i++) {
+		int64_t value;
+
+		if (__builtin_mul_overflow(e->value[p->column[i].what], p->column[i].factor,
+					   &value))
+			value = INT64_MAX;
+		proto_uint(&p->m, SA_VALUES, (uint64_t)value);
+	}
 	put_labels(p, &p->w.owner[e->owner]);
 	proto_close(&p->m, message);
 	send(p);

@@ -1,38 +1,34 @@
-/* flame.h - call stacks of samples, added up into a tree. */
+/* flame.h - what stacks cost, added up into a tree of frames below their processes. */
 #ifndef SL_HTML_FLAME_H
 #define SL_HTML_FLAME_H
 
-#include "exporters/html/scan.h"
+#include "exporters/weigh.h"
 
 #define FLAME_DEPTH_MAX 256 /* frames of a stack; the innermost of deeper ones are left out */
 
-/* A function, a module (for addresses without a symbol), a process: what a frame is called. */
-enum frame_kind {
-	FRAME_SYMBOL,
-	FRAME_MODULE,
-	FRAME_PROCESS
-};
-#define FRAME_KEY(id, kind) ((int64_t)((uint64_t)(id) << 2 | (kind)))
-#define FRAME_ID(key)       ((key) >> 2)
-#define FRAME_KIND(key)     ((enum frame_kind)((key)&3))
-
 struct flame_node {
 	uint32_t parent; /* 0: the root, which is node 0 */
-	uint32_t label;  /* number in labels */
-	uint32_t cnt;    /* samples that went through it */
-	uint32_t self;   /* and ended in it */
+	uint32_t label;  /* frame of w; behind these its owners */
+	int64_t cnt;     /* what went through it */
+	int64_t self;    /* and ended in it */
 };
 
 struct flame {
-	struct id_map labels; /* FRAME_KEY()s */
-	bool *kernel;         /* by label: ran in the kernel */
-	struct id_map edges;  /* parent and label; its number + 1 is the node */
+	const struct weigh *w;
+	enum weigh_what what;
+	struct tl_map edges; /* parent and label to node */
 	struct flame_node *nodes;
-	size_t node_cnt, node_room, kernel_room;
+	size_t node_cnt, node_room;
+	uint32_t label_cnt;
 };
 
-/* Reads all samples. 0, or -1 after one sentence in s->why. */
-int flame_read(struct flame *f, struct scan *s);
+static inline bool flame_is_process(const struct flame *f, uint32_t label)
+{
+	return label >= f->w->frame_cnt;
+}
+
+/* The tree of one weight. False: no memory. */
+bool flame_build(struct flame *f, const struct weigh *w, enum weigh_what what);
 void flame_free(struct flame *f);
 
 #endif

@@ -16,18 +16,41 @@
 #define FRAME_NAME 200
 #define ROW        18
 
+/* The graphs of the section, in this order, a tab each; their shares are of @all. */
+static const struct graph {
+	enum weigh_what what;
+	const char *id, *tab, *before, *behind; /* the last two: of all of it, in words */
+	const char *table, *self;
+} graphs[] = {
+	{WEIGH_CPU, "", "CPU samples", "Where the processors were, from ", " samples", "samples",
+	 "samples in the function itself"},
+	{WEIGH_OFF_CPU, "-off-cpu", "Off CPU", "Where threads spent ",
+	 " in calls of the C library, or away from a CPU", "time off the CPU",
+	 "time in calls it made itself"},
+	{WEIGH_GPU, "-gpu", "GPU time", "Where ", " of work on GPUs came from", "GPU time",
+	 "time of what it launched itself"},
+	{WEIGH_READ, "-read", "Bytes read", "Where ", " were read", "bytes read",
+	 "bytes it read itself"},
+	{WEIGH_WRITTEN, "-written", "Bytes written", "Where ", " were written", "bytes written",
+	 "bytes it wrote itself"},
+	{WEIGH_ALLOCATIONS, "-allocations", "GPU memory", "Where ", " of GPU memory were allocated",
+	 "GPU memory", "bytes it allocated itself"},
+};
+#define GRAPHS (sizeof(graphs) / sizeof(graphs[0]))
+
 struct draw {
 	struct page *page;
 	struct flame *flame;
+	const struct graph *graph;
 	uint32_t *order; /* nodes by parent, the largest first */
 	uint32_t *
 		first; /* by node: its children begin there in order; there is one more at the end */
-	uint32_t least; /* smaller ones are left out */
-	int depth;      /* of the deepest that is drawn */
+	int64_t least; /* smaller ones are left out */
+	int depth;     /* of the deepest that is drawn */
 	size_t drawn;
-	uint32_t *total, *self,
-		*open; /* by label: samples with it in the stack, at its end; how often on the path */
-	sqlite3_stmt *name;
+	int64_t *total, *self; /* by label: with it in the stack, at its end */
+	uint32_t *open;        /* how often on the path */
+	unsigned kinds;        /* 1 << enum weigh_frame_kind, of what is drawn */
 };
 
 static const struct flame_node *sorted;
@@ -47,41 +70,53 @@ static int by_parent(const void *a, const void *b)
 /* The name of a label; the process for one. */
 static const char *name_of(struct draw *d, uint32_t label, char buf[FRAME_NAME + 8])
 {
-	int64_t key = d->flame->labels.ids[label];
-	const char *text = NULL;
+	const struct weigh *w = d->flame->w;
 
-	if (FRAME_KIND(key) == FRAME_PROCESS)
-		return page_process_name(d->page, FRAME_ID(key), buf, FRAME_NAME);
-	sqlite3_bind_int64(d->name, 1, FRAME_ID(key));
-	if (sqlite3_step(d->name) == SQLITE_ROW)
-		text = (const char *)sqlite3_column_text(d->name, 0);
-	if (FRAME_KIND(key) == FRAME_MODULE && text) {
-		const char *base = strrchr(text, '/');
-
-		snprintf(buf, FRAME_NAME, "[%s]", base && base[1] ? base + 1 : text);
-	} else {
-		snprintf(buf, FRAME_NAME, "%s", text && *text ? text : "[unknown]");
-	}
-	sqlite3_reset(d->name);
+	if (flame_is_process(d->flame, label))
+		return page_process_name(d->page, w->owner[label - w->frame_cnt].global >> 24, buf,
+					 FRAME_NAME);
+	snprintf(buf, FRAME_NAME, "%s", w->frame[label].text);
 	return buf;
 }
 
-/* Adds up by function: one that calls itself counts once per stack. */
-static void add_up(struct draw *d, uint32_t node, int depth)
+static const char *human_weight(const struct draw *d, char buf[HUMAN_MAX], double value)
+{
+	switch (weigh_kinds[d->flame->what].unit[0]) {
+	case 'n':
+		return human_time(buf, value);
+	case 'b':
+		return human_bytes(buf, value);
+	default:
+		return human_count(buf, value);
+	}
+}
+
+/* Not the calls, kernels and files that stand below the innermost function: they are its own. */
+static bool is_function(const struct draw *d, uint32_t label)
+{
+	return !flame_is_process(d->flame, label) && d->flame->w->frame[label].kind < WEIGH_CALL;
+}
+
+/* Adds up by function, of which @own is the innermost so far: one that calls itself counts once per stack. */
+static void add_up(struct draw *d, uint32_t node, int depth, uint32_t own)
 {
 	const struct flame_node *n = &d->flame->nodes[node];
 
 	if (node != 0) {
-		d->self[n->label] += n->self;
+		if (is_function(d, n->label))
+			own = n->label;
+		d->self[own] = weigh_sum(d->self[own], n->self);
 		if (d->open[n->label]++ == 0)
-			d->total[n->label] += n->cnt;
+			d->total[n->label] = weigh_sum(d->total[n->label], n->cnt);
 		if (n->cnt >= d->least) {
+			if (!flame_is_process(d->flame, n->label))
+				d->kinds |= 1u << d->flame->w->frame[n->label].kind;
 			d->drawn++;
 			d->depth = depth > d->depth ? depth : d->depth;
 		}
 	}
 	for (uint32_t i = d->first[node]; i < d->first[node + 1]; i++)
-		add_up(d, d->order[i], depth + 1);
+		add_up(d, d->order[i], depth + 1, own);
 	if (node != 0)
 		d->open[n->label]--;
 }
@@ -89,7 +124,7 @@ static void add_up(struct draw *d, uint32_t node, int depth)
 static int prepare(struct draw *d)
 {
 	struct flame *f = d->flame;
-	size_t labels = f->labels.cnt + 1;
+	size_t labels = f->label_cnt + 1;
 
 	d->order = malloc(f->node_cnt * sizeof(*d->order));
 	d->first = calloc(f->node_cnt + 2, sizeof(*d->first));
@@ -115,7 +150,7 @@ static int prepare(struct draw *d)
 		if (shown > FRAMES_MAX)
 			d->least += d->least / 2 + 1;
 	}
-	add_up(d, 0, -1);
+	add_up(d, 0, -1, f->label_cnt);
 	return 0;
 }
 
@@ -128,32 +163,44 @@ static unsigned colour_of(const char *name)
 	return h % 6;
 }
 
+/* Colours tell the kinds of frames apart; within a kind, shades tell functions. */
+static void put_class(struct draw *d, uint32_t label, const char *name)
+{
+	static const char *const kinds[] = {
+		[WEIGH_NATIVE] = "f", [WEIGH_PYTHON] = "y",  [WEIGH_KERNEL] = "fk",
+		[WEIGH_JIT] = "fj",   [WEIGH_REMARK] = "fr", [WEIGH_CALL] = "fc",
+		[WEIGH_WORK] = "fg",  [WEIGH_FILE] = "fr"};
+	enum weigh_frame_kind kind = WEIGH_REMARK;
+
+	if (!flame_is_process(d->flame, label))
+		kind = d->flame->w->frame[label].kind;
+	if (flame_is_process(d->flame, label))
+		fputs("fp", d->page->out);
+	else if (kind == WEIGH_NATIVE || kind == WEIGH_PYTHON)
+		fprintf(d->page->out, "%s%u", kinds[kind], colour_of(name));
+	else
+		fputs(kind <= WEIGH_FILE ? kinds[kind] : "fr", d->page->out);
+}
+
 static void put_frame(struct draw *d, uint32_t node, int depth, double x)
 {
 	const struct flame_node *n = &d->flame->nodes[node];
-	double all = d->flame->nodes[0].cnt, w = 100 * n->cnt / all;
+	double all = (double)d->flame->nodes[0].cnt, w = 100 * (double)n->cnt / all;
 	char name[FRAME_NAME + 8], count[HUMAN_MAX];
 	FILE *out = d->page->out;
 
 	if (n->cnt < d->least)
 		return;
 	if (node != 0) {
-		int64_t key = d->flame->labels.ids[n->label];
-
 		name_of(d, n->label, name);
 		fprintf(out, "<svg class=\"");
-		if (FRAME_KIND(key) == FRAME_PROCESS)
-			fputs("fp", out);
-		else if (d->flame->kernel[n->label])
-			fputs("fk", out);
-		else
-			fprintf(out, "f%u", colour_of(name));
+		put_class(d, n->label, name);
 		fprintf(out, "\" x=\"%.3f%%\" y=\"%d\" width=\"%.3f%%\" height=\"%d\"><title>", x,
 			depth * ROW, w, ROW - 1);
 		html_str(out, name);
-		fprintf(out,
-			"\n%s samples, %.1f %%</title><rect width=\"100%%\" height=\"100%%\"/>",
-			human_count(count, n->cnt), w);
+		fprintf(out, "\n%s%s, %.1f %%</title><rect width=\"100%%\" height=\"100%%\"/>",
+			human_weight(d, count, (double)n->cnt),
+			d->flame->what == WEIGH_CPU ? " samples" : "", w);
 		if (w > 1.5) {
 			fputs("<text x=\"4\" y=\"13\">", out);
 			html_str(out, name);
@@ -163,11 +210,11 @@ static void put_frame(struct draw *d, uint32_t node, int depth, double x)
 	}
 	for (uint32_t i = d->first[node]; i < d->first[node + 1]; i++) {
 		put_frame(d, d->order[i], depth + 1, x);
-		x += 100 * d->flame->nodes[d->order[i]].cnt / all;
+		x += 100 * (double)d->flame->nodes[d->order[i]].cnt / all;
 	}
 }
 
-static const uint32_t *sort_self, *sort_total;
+static const int64_t *sort_self, *sort_total;
 
 static int by_self(const void *a, const void *b)
 {
@@ -180,24 +227,24 @@ static int by_self(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void put_share(FILE *out, uint32_t cnt, double all, bool bar)
+static void put_share(FILE *out, int64_t cnt, double all, bool bar)
 {
-	fprintf(out, "<td class=\"n\" data-v=\"%u\">", cnt);
+	fprintf(out, "<td class=\"n\" data-v=\"%lld\">", (long long)cnt);
 	if (bar)
 		fprintf(out,
 			"<svg class=\"bar\" aria-hidden=\"true\"><rect width=\"%.1f%%\" "
 			"height=\"100%%\"/></svg>",
-			100 * cnt / all);
-	fprintf(out, "%.1f %%</td>", 100 * cnt / all);
+			100 * (double)cnt / all);
+	fprintf(out, "%.1f %%</td>", 100 * (double)cnt / all);
 }
 
 static int put_functions(struct draw *d)
 {
-	size_t cnt = d->flame->labels.cnt, shown = 0;
+	size_t cnt = d->flame->label_cnt, shown = 0;
 	uint32_t *order = malloc((cnt + 1) * sizeof(*order));
-	double all = d->flame->nodes[0].cnt;
+	double all = (double)d->flame->nodes[0].cnt;
 	FILE *out = d->page->out;
-	char name[FRAME_NAME + 8];
+	char name[FRAME_NAME + 8], about[160];
 
 	if (!order)
 		return scan_fail(&d->page->scan, 0);
@@ -206,13 +253,15 @@ static int put_functions(struct draw *d)
 	sort_self = d->self;
 	sort_total = d->total;
 	qsort(order, cnt, sizeof(*order), by_self);
-	fputs("<h3 id=\"functions\">Functions by samples</h3>\n", out);
-	table_begin(out, "Self: samples in the function itself; total: also in what it called.");
+	fprintf(out, "<h3 id=\"functions%s\">Functions by %s</h3>\n", d->graph->id,
+		d->graph->table);
+	snprintf(about, sizeof(about), "Self: %s; total: also in what it called.", d->graph->self);
+	table_begin(out, about);
 	fputs("<thead><tr><th scope=\"col\">Function</th><th scope=\"col\">Self</th>"
 	      "<th scope=\"col\">Total</th></tr></thead>\n<tbody>\n",
 	      out);
 	for (size_t i = 0; i < cnt && shown < (size_t)d->page->rows; i++) {
-		if (FRAME_KIND(d->flame->labels.ids[order[i]]) == FRAME_PROCESS)
+		if (!is_function(d, order[i]) || d->total[order[i]] == 0)
 			continue;
 		fputs("<tr><th scope=\"row\"><span class=\"name\">", out);
 		html_str(out, name_of(d, order[i], name));
@@ -228,53 +277,126 @@ static int put_functions(struct draw *d)
 	return 0;
 }
 
-static int put_flame(struct draw *d)
+static void put_legend(const struct draw *d)
 {
-	char about[256], count[HUMAN_MAX];
+	static const struct {
+		enum weigh_frame_kind kind;
+		const char *look, *name;
+	} all[] = {{WEIGH_PYTHON, "y1", "Python"},
+		   {WEIGH_NATIVE, "f1", "native"},
+		   {WEIGH_JIT, "fj", "made at run time"},
+		   {WEIGH_KERNEL, "fk", "kernel"},
+		   {WEIGH_CALL, "fc", "call"},
+		   {WEIGH_WORK, "fg", "GPU work"}};
+
+	fputs("<p class=\"flame-legend\">", d->page->out);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (d->kinds & 1u << all[i].kind)
+			fprintf(d->page->out,
+				"<span><svg class=\"swatch %s\" aria-hidden=\"true\"><rect "
+				"width=\"100%%\" height=\"100%%\"/></svg> %s</span>\n",
+				all[i].look, all[i].name);
+	fputs("</p>\n", d->page->out);
+}
+
+static void put_flame(struct draw *d)
+{
+	char count[HUMAN_MAX];
 	FILE *out = d->page->out;
 
-	snprintf(about, sizeof(about),
-		 "Where the processors were, from %s samples: callers above, what they called "
-		 "below, "
-		 "as wide as their share of all samples.",
-		 human_count(count, d->flame->nodes[0].cnt));
-	page_section(d->page, "flame", "Flame graph", about);
-	fprintf(out, "<svg id=\"flame-graph\" class=\"flame\" width=\"100%%\" height=\"%d\">\n",
-		(d->depth + 1) * ROW);
+	human_weight(d, count, (double)d->flame->nodes[0].cnt);
+	fprintf(out,
+		"<p class=\"about\">%s%s%s: callers above, what they called below, as wide as "
+		"their "
+		"share of all.</p>\n",
+		d->graph->before, count, d->graph->behind);
+	put_legend(d);
+	fprintf(out, "<svg id=\"flame-graph%s\" class=\"flame\" width=\"100%%\" height=\"%d\">\n",
+		d->graph->id, (d->depth + 1) * ROW);
 	put_frame(d, 0, -1, 0);
 	fputs("</svg>\n", out);
 	if (d->drawn < d->flame->node_cnt - 1)
-		fprintf(out,
-			"<p class=\"note\">Frames with fewer than %u samples are left out.</p>\n",
-			d->least);
-	return 0;
+		fprintf(out, "<p class=\"note\">Frames with fewer than %s%s are left out.</p>\n",
+			human_weight(d, count, (double)d->least),
+			d->flame->what == WEIGH_CPU ? " samples" : "");
 }
 
-int page_flame(struct page *p)
+static int draw_graph(struct page *p, const struct weigh *w, const struct graph *graph)
 {
 	struct flame flame = {0};
-	struct draw d = {.page = p, .flame = &flame};
-	int rc = 0;
+	struct draw d = {.page = p, .flame = &flame, .graph = graph};
+	int rc = flame_build(&flame, w, graph->what) ? 0 : scan_fail(&p->scan, 0);
 
-	if (!db_read_has(p->db, "COMPOSITE_EVENTS") || !db_read_has(p->db, "SAMPLING_CALLCHAINS"))
-		return 0;
-	rc = flame_read(&flame, &p->scan);
-	if (rc == 0 && flame.nodes[0].cnt > 0) {
-		d.name = scan_prepare(&p->scan, "SELECT value FROM StringIds WHERE id = ?1");
-		rc = d.name ? prepare(&d) : -1;
-		if (rc == 0)
-			rc = put_flame(&d);
-		if (rc == 0)
-			rc = put_functions(&d);
-		if (rc == 0)
-			page_section_end(p);
+	if (rc == 0)
+		rc = prepare(&d);
+	if (rc == 0) {
+		put_flame(&d);
+		rc = put_functions(&d);
 	}
-	sqlite3_finalize(d.name);
 	free(d.order);
 	free(d.first);
 	free(d.total);
 	free(d.self);
 	free(d.open);
 	flame_free(&flame);
+	return rc;
+}
+
+/* Tabs are radio buttons: they need no script, and on paper all of them are there. */
+static int put_graphs(struct page *p, const struct weigh *w, unsigned shown)
+{
+	bool tabs = (shown & (shown - 1)) != 0, first = true;
+	int rc = 0;
+
+	page_section(p, "flame", "Flame graph", NULL);
+	if (tabs)
+		fputs("<div class=\"tabs\">\n", p->out);
+	for (size_t i = 0; i < GRAPHS && tabs; i++) {
+		if (!(shown & WEIGH_BIT(graphs[i].what)))
+			continue;
+		fprintf(p->out,
+			"<input type=\"radio\" name=\"flame-tab\" id=\"flame-tab%s\"%s><label "
+			"for=\"flame-tab%s\">%s</label>\n",
+			graphs[i].id, first ? " checked" : "", graphs[i].id, graphs[i].tab);
+		first = false;
+	}
+	for (size_t i = 0; i < GRAPHS && rc == 0; i++) {
+		if (!(shown & WEIGH_BIT(graphs[i].what)))
+			continue;
+		if (tabs)
+			fprintf(p->out, "<div class=\"tab\"><h3 class=\"tab-title\">%s</h3>\n",
+				graphs[i].tab);
+		rc = draw_graph(p, w, &graphs[i]);
+		if (tabs)
+			fputs("</div>\n", p->out);
+	}
+	if (tabs)
+		fputs("</div>\n", p->out);
+	page_section_end(p);
+	return rc;
+}
+
+int page_flame(struct page *p)
+{
+	static const char *const tables[] = {"SL_STACKS", "SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS",
+					     "CUDA_CALLCHAINS", "SYSCALL_CALLCHAINS"};
+	struct weigh w = {.db = p->db, .by = WEIGH_BY_PROCESS};
+	unsigned shown;
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		any |= db_read_has(p->db, tables[i]);
+	if (!any)
+		return 0;
+	for (size_t i = 0; i < GRAPHS; i++)
+		w.what |= WEIGH_BIT(graphs[i].what);
+	rc = weigh_run(&w, p->scan.why, sizeof(p->scan.why));
+	shown = w.has_stack;
+	for (int i = 0; i < WEIGH_CNT; i++)
+		shown &= w.total[i] > 0 ? ~0u : ~WEIGH_BIT(i);
+	if (rc == 0 && shown)
+		rc = put_graphs(p, &w, shown);
+	weigh_free(&w);
 	return rc < 0 ? page_scan_failed(p) : 0;
 }

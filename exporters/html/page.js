@@ -338,6 +338,33 @@ function zoomable(graph) {
 	}
 	for (const f of frames)
 		f.box.addEventListener("click", () => zoom(f === zoomed ? null : f));
+	searchable(graph, frames);
+}
+
+/* What does not match fades; how much does: a match below another is part of it. */
+function searchable(graph, frames) {
+	const line = document.createElement("p"), input = document.createElement("input");
+	const found = document.createElement("output");
+
+	input.type = "search";
+	input.placeholder = "Find functions";
+	input.setAttribute("aria-label", "Find functions");
+	line.className = "flame-search";
+	line.append(input, " ", found);
+	graph.before(line);
+	input.addEventListener("input", () => {
+		const word = input.value.trim().toLowerCase(), hits = [];
+
+		for (const f of frames) {
+			const name = f.box.querySelector("title").textContent.split("\n")[0].toLowerCase();
+			const hit = word && name.includes(word);
+
+			f.box.classList.toggle("miss", Boolean(word) && !hit);
+			if (hit && !hits.some((h) => f.y > h.y && f.x >= h.x - 1e-6 && f.x + f.w <= h.x + h.w + 1e-6))
+				hits.push(f);
+		}
+		found.textContent = word ? hits.reduce((sum, f) => sum + f.w, 0).toFixed(1) + " %" : "";
+	});
 }
 
 /* ---- the rest ---- */

@@ -237,6 +237,22 @@ def flame(b):
     over = b.ask('''(() => { const g = document.getElementById("flame-graph").getBoundingClientRect();
         return [...document.querySelectorAll("#flame-graph svg")].filter(f => (r => r.bottom > g.bottom + 1)(f.getBoundingClientRect())).length; })()''')
     ok(over == 0, 'the graph is as high as it is deep')
+    # Tabs.
+    shown = 'document.querySelector("#flame-graph%s").checkVisibility()'
+    ok(b.ask(shown % '') and not b.ask(shown % '-off-cpu'), 'of two graphs, one is there')
+    b.ask('document.querySelector("label[for=flame-tab-off-cpu]").click()')
+    ok(not b.ask(shown % '') and b.ask(shown % '-off-cpu'), 'and the other after a click on its tab')
+    b.ask('document.querySelector("label[for=flame-tab]").click()')
+    # Search.
+    find = """(() => { const i = document.querySelector(".tab .flame-search input"); i.value = %s;
+        i.dispatchEvent(new Event("input")); return [document.querySelector(".tab .flame-search output").textContent,
+        document.querySelectorAll("#flame-graph svg.miss").length, document.querySelectorAll("#flame-graph svg").length]; })()"""
+    text, miss, every = b.ask(find % '"FORWARD"')
+    tops = [f for f in before if 'forward' in f[0]]
+    outer = [f for f in tops if not any(g[3] < f[3] and g[1] <= f[1] + 1e-6 and f[1] + f[2] <= g[1] + g[2] + 1e-6 for g in tops)]
+    ok(miss == every - len(tops) and text == '%.1f %%' % sum(f[2] for f in outer), 'search: what does not match fades, how much matches',
+       (text, miss, every))
+    ok(b.ask(find % '""') == ['', 0, every], 'and all is as it was')
 
 
 def plain(b):
@@ -245,7 +261,8 @@ def plain(b):
     ok(b.requests() == [url] and b.complaints() == [], 'without scripts: no complaint', b.complaints())
     b.call('Emulation.setScriptExecutionDisabled', value=False)  # for our questions only: the page is loaded
     ok(b.ask('document.documentElement.className') == '', 'without scripts: really')
-    seen = b.ask('''[...document.querySelectorAll("table")].filter(t => !t.closest("details")).map(t =>
+    seen = b.ask('''[...document.querySelectorAll("table")].filter(t => !t.closest("details") &&
+        !(t.closest(".tab") && !t.closest(".tab").checkVisibility())).map(t =>
         [t.caption.textContent, t.getBoundingClientRect().width, t.getBoundingClientRect().height, t.tBodies[0].rows.length])''')
     ok(len(seen) >= 10 and all(w > 300 and h > 20 * n for _, w, h, n in seen), 'without scripts: tables can be read', seen)
     ok(b.ask('[...document.querySelectorAll(".plot")].every(p => p.getBoundingClientRect().height === 0)'), 'without scripts: no empty charts')

@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 
 VOID = {'meta', 'br', 'link', 'img', 'hr', 'input', 'base', 'col'}
 ALLOWED = set('''html head meta title style body header h1 h2 h3 p code nav ul ol li a main section dl div dt dd figure figcaption
-    table caption thead tbody tr th td span b svg rect text details summary footer pre script noscript'''.split())
+    table caption thead tbody tr th td span b svg rect text details summary footer pre script noscript input label'''.split())
 ATTRIBUTES = set('''lang charset name content http-equiv class id href aria-label aria-hidden scope data-v tabindex type
-    width height x y viewbox'''.split())
+    width height x y viewbox for checked'''.split())
 
 
 class Page(HTMLParser):
@@ -113,6 +113,7 @@ def check(page):
         if e['tag'] == '!':
             continue
         want(e['tag'] in ALLOWED, 'an element that should not be there: <%s>' % e['tag'])
+        want(e['tag'] != 'input' or e['attrs'].get('type') == 'radio', 'an input that is no tab')
         for k in e['attrs']:
             want(k in ATTRIBUTES, 'an attribute that should not be there: <%s %s>' % (e['tag'], k))
     ids = [e['attrs']['id'] for e in page.elements if 'id' in e['attrs']]
