@@ -56,7 +56,7 @@ static uint32_t unit_of(const struct sl_pylayout *at, const char *frame, const c
 		return at->version < 0x030a ? (uint32_t)last / 2 : (uint32_t)last;
 	}
 	copies = at->copies ? sl_python_load(code + at->copies) : NULL;
-	if (sl_python_is_pointer(copies)) {
+	if (copies && sl_python_is_pointer(copies)) {
 		int32_t number = *(const int32_t *)(frame + at->copy_number);
 
 		if (number >= 0 && number < *(const int64_t *)copies)
