@@ -138,6 +138,7 @@ static struct code codes[CODE_CNT];
 
 static void read_code(const struct sl_pylayout *at, const char *code, struct code *c)
 {
+	c->id = 0;
 	c->code = code;
 	c->name = sl_python_load(code + (at->qualified_name ? at->qualified_name : at->name));
 	c->file = sl_python_load(code + at->file);

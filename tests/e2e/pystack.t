@@ -52,7 +52,7 @@ time.sleep(0.02)
 import atexit
 atexit.register(os.read, 9999, 100000)
 END
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		stacks "$py" end.py >end.log 2>&1 || break
 	done
 	is $? 0 "$v: no trouble at its end" || diag <end.log
