@@ -15,6 +15,7 @@
 #include "collector/gpu.h"
 #include "collector/nvtx.h"
 #include "collector/pidns.h"
+#include "collector/stacks.h"
 #include "collector/strings.h"
 
 #define PROCESS_MAX (1u << 22)
@@ -121,6 +122,7 @@ void arena_detach(struct arenas *as, struct arena *a)
 	nvtx_settle(as, a);
 	gpu_release(as, a);
 	nvtx_release(a);
+	stacks_release(a);
 	while (a->images) {
 		struct image *im = a->images;
 

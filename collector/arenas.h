@@ -37,6 +37,8 @@ struct thread {
 	struct agg_past *past; /* flight_totals.h; NULL none */
 	struct place named;    /* up to here names were looked for, if further than chunk and pos */
 	struct place watched;  /* up to here triggers have seen it (trigger_watch.h) */
+	uint64_t chain_start;  /* a call that began then (ticks) has this stack: */
+	uint32_t chain;        /* 0 none */
 	bool has_moved;        /* since the last commit */
 	bool is_over;      /* gone, drained, written: the slot can be given back after the commit */
 	bool is_seen_gone; /* it was gone before the last reading of its ring */
@@ -65,6 +67,7 @@ struct strings {
 
 struct gpu_arena;
 struct nvtx_arena;
+struct stacks;
 
 struct arena {
 	struct arena *next;
@@ -87,6 +90,7 @@ struct arena {
 	struct strings strings;
 	struct gpu_arena *gpu;   /* gpu.c; NULL: no GPU record yet */
 	struct nvtx_arena *nvtx; /* nvtx.c; likewise */
+	struct stacks *stacks;   /* stacks.c; likewise */
 	struct spent *spent;
 	size_t spent_cnt, spent_cap;
 	uint64_t unslotted_written;

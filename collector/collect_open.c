@@ -57,6 +57,7 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 		.root_waits = ask->root != 0,
 	};
 
+	stack_options_tell(&o->stacks, ticks_per_ns, &s);
 	if (ask->preload && strlen(ask->preload) < sizeof(s.preload_path))
 		memcpy(s.preload_path, ask->preload, strlen(ask->preload) + 1);
 	return s;

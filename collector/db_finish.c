@@ -152,6 +152,8 @@ int db_resume(struct db *db)
 		err = db_ops_load(db);
 	if (!err)
 		err = db_nvtx_load(db);
+	if (!err)
+		err = db_stacks_load(db);
 	/* Its sums were in memory: they begin anew. */
 	if (!err)
 		err = db_schema_drop_live(db, true);

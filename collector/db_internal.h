@@ -6,6 +6,7 @@
  *   db_batch.c    high-volume rows of integers
  *   db_ops.c      everything else, row by row
  *   db_map.c      ids to rowids
+ *   db_stacks.c   stacks as they come
  *   db_nvtx.c     rows of NVTX tables
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
@@ -34,7 +35,8 @@
 enum db_when {
 	DB_ALWAYS,
 	DB_LAZY,
-	DB_LIVE,
+	DB_LIVE, /* only while the report grows: sums of its collector's */
+	DB_RAW,  /* likewise, but not made anew by who goes on with it */
 	DB_PRIVATE
 };
 
@@ -60,7 +62,7 @@ int db_schema_create_all(struct db *db); /* the always and private ones */
 int db_schema_scan(struct db *db);       /* which tables does the open file have? */
 int db_schema_model(struct db *db, sqlite3 *model,
 		    const char *name); /* makes the table in @model */
-/* Takes tables away that only a growing report has; @empty: their rows. In the open transaction. */
+/* Takes tables away that only a growing report has; @empty: the rows of its sums. In the open transaction. */
 int db_schema_drop_live(struct db *db, bool empty);
 bool db_table_exists(const struct db *db, const char *name);
 int db_table_need(struct db *db, const char *name); /* makes the table when it is not there yet */
@@ -122,6 +124,8 @@ struct db_map {
 
 /* Place of the value of @key, 0 when it is new: rowids start at 1. NULL: out of memory. */
 int64_t *db_map_get(struct db_map *m, int64_t key);
+/* The same of a map that has something in it, to read only. */
+const int64_t *db_map_peek(const struct db_map *m, int64_t key);
 void db_map_free(struct db_map *m);
 
 struct db_state {
@@ -151,6 +155,18 @@ struct db_ops {
 	struct db_opened recent[DB_RECENT]; /* by id */
 };
 
+/* clang-format off */
+enum db_op { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
+       OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_CALL_TOTAL, OP_LOST, OP_CLOCK,
+       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP,
+       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_SPACE, OP_MODULE, OP_CODE, OP_STACK, OP_CNT };
+/* clang-format on */
+
+/*
+ * Arguments by the operation: i int64_t, t const char *, b const void * and size_t. The last text of
+ * OP_FILE_OPENED may hold NULs: there the length follows.
+ */
+int db_record(struct db *db, uint32_t op, ...);
 int db_ops_run(struct db *db);
 void db_ops_done(struct db *db);   /* after commit */
 void db_ops_failed(struct db *db); /* after rollback: keeps them, within bounds */
@@ -159,6 +175,16 @@ int db_state_keep(struct db *db, const char *key, const void *blob, size_t len);
 void db_ops_free(struct db *db);
 int db_meta_export(struct db *db, const char *name, const char *value);
 int db_meta_export_set(struct db *db, const char *name, const char *value);
+
+/* ---- db_stacks.c ---- */
+
+/* What of stacks is in this report; by id. */
+struct db_stacks_there {
+	struct db_map stack, code, space;
+};
+
+int db_stacks_load(struct db *db);    /* resume */
+void db_stacks_forget(struct db *db); /* anything may be given again, and is written again */
 
 /* ---- db_nvtx.c: as db_ops.c ---- */
 
@@ -172,7 +198,7 @@ size_t db_nvtx_pending(const struct db *db);
 
 /* ---- db.c ---- */
 
-#define DB_STMTS 32
+#define DB_STMTS 40
 
 struct db {
 	sqlite3 *sql;
@@ -184,6 +210,7 @@ struct db {
 	uint32_t image_change; /* version of the image, for SQLite's page cache */
 	struct db_strings strings;
 	struct db_ops ops;
+	struct db_stacks_there stacks;
 	struct db_nvtx *nvtx; /* NULL: no NVTX row yet */
 	sqlite3_stmt *stmt[DB_STMTS];
 	char *scratch;

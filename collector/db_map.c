@@ -3,15 +3,27 @@
 
 #include <stdlib.h>
 
-static int64_t *place_of(struct db_map *m, int64_t key)
+static uint32_t find(const struct db_map *m, int64_t key)
 {
 	uint32_t mask = m->cap - 1,
 		 i = (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & mask;
 
 	while (m->val[i] && m->key[i] != key)
 		i = (i + 1) & mask;
+	return i;
+}
+
+static int64_t *place_of(struct db_map *m, int64_t key)
+{
+	uint32_t i = find(m, key);
+
 	m->key[i] = key;
 	return &m->val[i];
+}
+
+const int64_t *db_map_peek(const struct db_map *m, int64_t key)
+{
+	return &m->val[find(m, key)];
 }
 
 static bool grow(struct db_map *m)

@@ -52,6 +52,15 @@ static const struct {
 };
 #define SAID_CNT (sizeof(SAID) / sizeof(SAID[0]))
 
+/* Written before anything referred to them. */
+static const struct {
+	const char *name, *times[2];
+} AHEAD[] = {
+	{"SL_RAW_STACKS", {"since"}},
+	{"SL_MODULES", {"since"}},
+};
+#define AHEAD_CNT (sizeof(AHEAD) / sizeof(AHEAD[0]))
+
 /* Of processes that had ended before the report began, only those remain that others descend from. */
 static const char prune[] =
 	"DELETE FROM main.SL_PROCESS_TREE WHERE end < %lld AND globalPid NOT IN ("
@@ -128,6 +137,8 @@ static int shift_all(struct db *db, int64_t shift)
 		err = shift_table(db, KEPT[i].name, KEPT[i].times, shift);
 	for (size_t i = 0; i < SAID_CNT && !err; i++)
 		err = shift_table(db, SAID[i].name, SAID[i].times, shift);
+	for (size_t i = 0; i < AHEAD_CNT && !err; i++)
+		err = shift_table(db, AHEAD[i].name, AHEAD[i].times, shift);
 	return err;
 }
 

@@ -16,13 +16,9 @@
 
 #define KEEP_BYTES (32u << 20) /* how much is kept while the disk is full */
 
-/* clang-format off */
-enum { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
-       OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_CALL_TOTAL, OP_LOST, OP_CLOCK,
-       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP,
-       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_CNT };
-_Static_assert(OP_CNT <= DB_STMTS, "one statement per operation");
+_Static_assert((int)OP_CNT <= DB_STMTS, "one statement per operation");
 
+/* clang-format off */
 /* args: i integer (DB_NULL = NULL), t text (NULL = NULL), b blob. */
 static const struct {
 	const char *table, *args, *sql;
@@ -92,6 +88,10 @@ static const struct {
 		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	[OP_GPU_JIT] = {"CUPTI_ACTIVITY_KIND_JIT", "iiiiiiiiiiiit",
 		"INSERT INTO main.CUPTI_ACTIVITY_KIND_JIT VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[OP_SPACE] = {"SL_SPACES", "iii", "INSERT OR REPLACE INTO main.SL_SPACES VALUES(?, ?, ?)"},
+	[OP_MODULE] = {"SL_MODULES", "iiiiiit", "INSERT INTO main.SL_MODULES VALUES(?, ?, ?, ?, ?, ?, ?)"},
+	[OP_CODE] = {"SL_CODES", "ittiib", "INSERT OR REPLACE INTO main.SL_CODES VALUES(?, ?, ?, ?, ?, ?)"},
+	[OP_STACK] = {"SL_RAW_STACKS", "iiib", "INSERT OR IGNORE INTO main.SL_RAW_STACKS VALUES(?, ?, ?, ?)"},
 };
 /* clang-format on */
 
@@ -168,11 +168,7 @@ static int finish(struct db_ops *ops, size_t start, struct op_head *head, int er
 	return 0;
 }
 
-/*
- * Arguments by OP[].args: i int64_t, t const char *, b const void * and size_t. The last text of
- * OP_FILE_OPENED may hold NULs: there the length follows.
- */
-static int record(struct db *db, uint32_t op, ...)
+int db_record(struct db *db, uint32_t op, ...)
 {
 	struct db_ops *ops = &db->ops;
 	size_t start = ops->len;
@@ -291,6 +287,7 @@ void db_ops_failed(struct db *db)
 	ops->dropped += ops->cnt;
 	ops->len = 0;
 	ops->cnt = 0;
+	db_stacks_forget(db);
 }
 
 /* ---- the calls ---- */
@@ -303,7 +300,7 @@ int db_process(struct db *db, int64_t global_pid, int64_t pid, const char *name)
 		return -ENOMEM;
 	if (!*row)
 		*row = ++db->ops.process_cnt;
-	return record(db, OP_PROCESS, *row, global_pid, pid, name);
+	return db_record(db, OP_PROCESS, *row, global_pid, pid, name);
 }
 
 int db_thread_name(struct db *db, int64_t global_tid, const char *name, int priority)
@@ -314,44 +311,46 @@ int db_thread_name(struct db *db, int64_t global_tid, const char *name, int prio
 		return -ENOMEM;
 	if (!*row)
 		*row = ++db->ops.thread_cnt;
-	return record(db, OP_THREAD, *row, db_string(db, name, strlen(name)), (int64_t)priority,
-		      global_tid);
+	return db_record(db, OP_THREAD, *row, db_string(db, name, strlen(name)), (int64_t)priority,
+			 global_tid);
 }
 
 int db_diagnostic(struct db *db, int64_t ns, int source, int severity, const char *text,
 		  int64_t global_pid)
 {
-	return record(db, OP_DIAGNOSTIC, ns, (int64_t)source, (int64_t)severity, text, global_pid);
+	return db_record(db, OP_DIAGNOSTIC, ns, (int64_t)source, (int64_t)severity, text,
+			 global_pid);
 }
 
 int db_overhead(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *name)
 {
-	return record(db, OP_OVERHEAD, start, end, global_tid, db_string(db, name, strlen(name)));
+	return db_record(db, OP_OVERHEAD, start, end, global_tid,
+			 db_string(db, name, strlen(name)));
 }
 
 int db_meta_capture(struct db *db, const char *name, const char *value)
 {
-	return record(db, OP_CAPTURE, name, value);
+	return db_record(db, OP_CAPTURE, name, value);
 }
 
 int db_capture(struct db *db, int64_t number, int64_t start, int64_t end)
 {
-	return record(db, OP_CAPTURES, number, start, end);
+	return db_record(db, OP_CAPTURES, number, start, end);
 }
 
 int db_meta_export(struct db *db, const char *name, const char *value)
 {
-	return record(db, OP_EXPORT, name, value);
+	return db_record(db, OP_EXPORT, name, value);
 }
 
 int db_meta_export_set(struct db *db, const char *name, const char *value)
 {
-	return record(db, OP_EXPORT_SET, name, value);
+	return db_record(db, OP_EXPORT_SET, name, value);
 }
 
 int db_system_env(struct db *db, const char *name, int name_enum, const char *value)
 {
-	return record(db, OP_ENV, DB_GLOBAL_VID, name, (int64_t)name_enum, value);
+	return db_record(db, OP_ENV, DB_GLOBAL_VID, name, (int64_t)name_enum, value);
 }
 
 int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, const char *path,
@@ -360,7 +359,7 @@ int db_file_opened(struct db *db, int64_t id, int64_t pid, int64_t opened_ns, co
 	struct db_opened *recent = &db->ops.recent[(uint64_t)id % DB_RECENT];
 
 	*recent = (struct db_opened){id, db->ops.len};
-	return record(db, OP_FILE_OPENED, id, pid, opened_ns, INT64_C(0), path, len);
+	return db_record(db, OP_FILE_OPENED, id, pid, opened_ns, INT64_C(0), path, len);
 }
 
 int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
@@ -377,31 +376,31 @@ int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
 			return 0;
 		}
 	}
-	return record(db, OP_FILE_CLOSED, id, closed_ns);
+	return db_record(db, OP_FILE_CLOSED, id, closed_ns);
 }
 
 int db_total(struct db *db, const struct db_total *t)
 {
-	return record(db, OP_TOTAL, t->global_tid, t->instance, t->name_id, t->count, t->total_ns,
-		      t->min_ns, t->max_ns, t->bytes, t->err_count, t->lost_count,
-		      t->lost_total_ns);
+	return db_record(db, OP_TOTAL, t->global_tid, t->instance, t->name_id, t->count,
+			 t->total_ns, t->min_ns, t->max_ns, t->bytes, t->err_count, t->lost_count,
+			 t->lost_total_ns);
 }
 
 int db_call_total(struct db *db, const struct db_total *t)
 {
-	return record(db, OP_CALL_TOTAL, t->global_tid, t->name_id, t->count, t->total_ns,
-		      t->min_ns, t->max_ns, t->err_count);
+	return db_record(db, OP_CALL_TOTAL, t->global_tid, t->name_id, t->count, t->total_ns,
+			 t->min_ns, t->max_ns, t->err_count);
 }
 
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
 	    int64_t count)
 {
-	return record(db, OP_LOST, start, end, global_tid, what, count);
+	return db_record(db, OP_LOST, start, end, global_tid, what, count);
 }
 
 int db_clock_snapshot(struct db *db, int64_t ticks, int64_t mono, int64_t real, int64_t boot)
 {
-	return record(db, OP_CLOCK, ticks, mono, real, boot);
+	return db_record(db, OP_CLOCK, ticks, mono, real, boot);
 }
 
 int db_gpu_row(struct db *db, enum db_gpu_table table, const int64_t *numbers,
@@ -464,16 +463,16 @@ int db_image(struct db *db, const struct db_image *image)
 			ops->image_cap = cap;
 		}
 		if (*row && image->kind == 2)
-			err = record(db, OP_IMAGE_END, *row, image->start_ns, DB_NULL);
+			err = db_record(db, OP_IMAGE_END, *row, image->start_ns, DB_NULL);
 		ops->image_start[ops->image_cnt++] = image->start_ns;
 		*row = ops->image_cnt;
 	}
 	if (err)
 		return err;
-	return record(db, OP_IMAGE, *row, image->global_pid,
-		      image->parent_global_pid ? image->parent_global_pid : DB_NULL,
-		      image->start_ns, (int64_t)image->kind, (int64_t)image->traced, image->exe,
-		      image->command_line);
+	return db_record(db, OP_IMAGE, *row, image->global_pid,
+			 image->parent_global_pid ? image->parent_global_pid : DB_NULL,
+			 image->start_ns, (int64_t)image->kind, (int64_t)image->traced, image->exe,
+			 image->command_line);
 }
 
 int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit_status)
@@ -486,8 +485,8 @@ int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit
 		db->ops.image.cnt--;
 		return -ENOENT;
 	}
-	return record(db, OP_IMAGE_END, *row, end_ns,
-		      exit_status < 0 ? DB_NULL : (int64_t)exit_status);
+	return db_record(db, OP_IMAGE_END, *row, end_ns,
+			 exit_status < 0 ? DB_NULL : (int64_t)exit_status);
 }
 
 /* ---- private notes: held in memory, so that reading one back needs no committed row ---- */
@@ -532,7 +531,7 @@ int db_state_set(struct db *db, const char *key, const void *blob, size_t len)
 {
 	int err = db_state_keep(db, key, blob, len);
 
-	return err ? err : record(db, OP_STATE, key, len ? blob : (const void *)"", len);
+	return err ? err : db_record(db, OP_STATE, key, len ? blob : (const void *)"", len);
 }
 
 int db_state_drop(struct db *db, const char *key)
@@ -548,7 +547,7 @@ int db_state_drop(struct db *db, const char *key)
 	free(s->key);
 	free(s->blob);
 	free(s);
-	return record(db, OP_STATE_DROP, key);
+	return db_record(db, OP_STATE_DROP, key);
 }
 
 int db_state_get(struct db *db, const char *key, void **blob, size_t *len)
@@ -660,4 +659,5 @@ void db_ops_free(struct db *db)
 	db_map_free(&ops->image);
 	free(ops->image_start);
 	free(ops->buf);
+	db_stacks_forget(db);
 }

@@ -37,6 +37,7 @@ int db_schema_init(struct db *db)
 			return -EINVAL;
 		sec->when = !strcmp(when, "lazy")      ? DB_LAZY
 			    : !strcmp(when, "live")    ? DB_LIVE
+			    : !strcmp(when, "raw")     ? DB_RAW
 			    : !strcmp(when, "private") ? DB_PRIVATE
 						       : DB_ALWAYS;
 		sec->sql = at;
@@ -107,14 +108,12 @@ int db_schema_drop_live(struct db *db, bool empty)
 	int err = 0;
 
 	for (int i = 0; i < s->cnt && !err; i++) {
-		const char *name = s->section[i].name;
+		bool is_raw = s->section[i].when == DB_RAW && !empty && !db->keeps_raw;
 
-		if (s->section[i].when != DB_LIVE || !s->exists.section[i])
-			continue;
-		if (db->keeps_raw && (!strcmp(name, "SL_RAW_STACKS") || !strcmp(name, "SL_CODES")))
+		if ((s->section[i].when != DB_LIVE && !is_raw) || !s->exists.section[i])
 			continue;
 		snprintf(sql, sizeof(sql), "%s main.%s", empty ? "DELETE FROM" : "DROP TABLE",
-			 name);
+			 s->section[i].name);
 		err = db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
 	}
 	return err;

@@ -8,6 +8,7 @@
 #ifndef SL_DB_STACKS_H
 #define SL_DB_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,11 +36,27 @@ struct db_code {
 	const uint8_t *lines;
 	size_t lines_len;
 };
+/* Known already: nothing happens, unless more of its lines are. */
 int db_code(struct db *db, const struct db_code *c);
 
 /* @frames: preload/frame.h. Code ids in it are those of the arena that @id is of. Known already: nothing happens. */
 int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
 	     size_t cnt);
+
+/* Is it in this report? Parents, modules and codes are the caller's to think of. */
+bool db_has_stack(const struct db *db, int64_t id);
+bool db_has_space(const struct db *db, int64_t space);
+
+/* Of an unfinished report, everything with ids from @first to @last. Texts and frames are valid during the call. */
+struct db_stacks_reader {
+	void *to;
+	void (*space)(void *to, int64_t space, int64_t parent, int64_t global_pid);
+	void (*module)(void *to, const struct db_module *m);
+	void (*code)(void *to, const struct db_code *c);
+	void (*stack)(void *to, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
+		      size_t cnt);
+};
+int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_stacks_reader *r);
 
 /* What is known by then is in the report (open transaction, nothing pending). 0 or -errno; the report is whole in any case. */
 int db_stacks_finish(struct db *db);

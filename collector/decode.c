@@ -177,6 +177,46 @@ bool decode_meta(const struct call *c, struct meta *m)
 	return true;
 }
 
+bool decode_stack_meta(const struct call *c, struct stack_meta *m)
+{
+	static const uint8_t min[] = {1, 1, 5, 4, 3};
+	const uint64_t *p = c->payload;
+	uint64_t first, second;
+
+	memset(m, 0, sizeof(*m));
+	if (c->hook < SL_META_CHAIN || c->hook > SL_META_CODE_LINES ||
+	    c->payload_words < min[c->hook - SL_META_CHAIN])
+		return false;
+	first = p[0];
+	m->id = (uint32_t)first;
+	switch (c->hook) {
+	case SL_META_STACK:
+		m->cnt = (uint32_t)(first >> 32);
+		m->frames = p + 1;
+		return m->id && m->cnt && m->cnt <= SL_FRAME_MAX && m->cnt <= c->payload_words - 1;
+	case SL_META_MODULE:
+		m->start = first;
+		m->end = p[1];
+		m->bias = p[2];
+		m->build_id_len = (uint32_t)p[3];
+		take_bytes(p, c->payload_words, 4, &m->len, &m->bytes);
+		return m->start < m->end && m->build_id_len <= m->len;
+	case SL_META_CODE:
+		second = p[1];
+		m->first_line = (uint32_t)second;
+		m->version = (uint32_t)(second >> 32);
+		m->lines_len = (uint32_t)p[2];
+		take_bytes(p, c->payload_words, 3, &m->len, &m->bytes);
+		return m->id && m->lines_len <= DECODE_LINES_MAX;
+	case SL_META_CODE_LINES:
+		m->position = (uint32_t)p[1];
+		take_bytes(p, c->payload_words, 2, &m->len, &m->bytes);
+		return m->id && m->position <= DECODE_LINES_MAX;
+	default:
+		return m->id != 0;
+	}
+}
+
 /* unix: paths end at a NUL or with the address; a leading NUL means the abstract name space. */
 static unsigned unix_text(const char *path, unsigned len, char *text, unsigned size)
 {

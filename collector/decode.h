@@ -11,9 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/frame.h"
 #include "preload/wire.h"
 
 #define DECODE_NONE INT64_MIN /* this call has no such field; equals DB_NULL */
+
+#define DECODE_LINES_MAX (1u << 24) /* bytes of a line table: more makes no sense */
 
 /* A record, by shape. Fields that the shape lacks hold DECODE_NONE, 0 or NULL. */
 struct call {
@@ -44,11 +47,27 @@ struct meta {
 	const char *bytes; /* in shared memory */
 };
 
+/* Those of stacks: SL_META_CHAIN to CODE_LINES. What lies in shared memory is to be copied before use. */
+struct stack_meta {
+	uint32_t id; /* CHAIN, STACK: of the stack; CODE, CODE_LINES: of the code */
+	uint32_t cnt;
+	const uint64_t *frames; /* STACK; in shared memory */
+	uint64_t start, end, bias;
+	uint32_t build_id_len; /* MODULE: the first of the bytes */
+	uint32_t first_line, version, lines_len;
+	uint32_t position; /* CODE_LINES */
+	uint32_t len;
+	const char *bytes; /* in shared memory */
+};
+
 /* Takes the record at @w, of which @words may be read. Its length in words; 0: this is no record. */
 unsigned decode_record(const uint64_t *w, unsigned words, struct call *c);
 
 /* The payload of a SL_SHAPE_META record; false when it is too short for its kind. */
 bool decode_meta(const struct call *c, struct meta *m);
+
+/* The payload of one of those that stack_meta is for; false: it makes no sense. */
+bool decode_stack_meta(const struct call *c, struct stack_meta *m);
 
 /* Text of a struct sockaddr, "tcp:127.0.0.1:80" or "unix:/path" or the like; its length. */
 unsigned decode_sockaddr(const char *addr, unsigned len, char *text, unsigned size);

@@ -17,6 +17,7 @@
 #include "collector/pidns.h"
 #include "collector/gpu.h"
 #include "collector/nvtx.h"
+#include "collector/stacks.h"
 #include "collector/rows.h"
 
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
@@ -87,6 +88,8 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 		free(t);
 		return NULL;
 	}
+	t->image->parent = slot->parent_process;
+	stacks_image(as, t->image);
 	tid = a->is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
 	t->ns_tid = slot->tid;
 	t->tid = tid ? tid : slot->tid;
@@ -181,7 +184,8 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 		if (as->windows && c.start >= as->windows->hold)
 			return true;
 		t->pos += words * 8;
-		++*taken;
+		/* The number of a stack is taken together with the call behind it. */
+		*taken += c.shape != SL_SHAPE_META || c.hook != SL_META_CHAIN;
 		take_record(as, t, &c);
 	}
 	return false;
@@ -288,7 +292,7 @@ size_t drain_round(struct arenas *as, size_t limit)
 }
 
 /* Names in the records of @c from @pos on; where they end. */
-static uint32_t names_in(struct arena *a, const struct sl_chunk *c, uint32_t pos)
+static uint32_t names_in(struct arena *a, uint32_t process, const struct sl_chunk *c, uint32_t pos)
 {
 	uint32_t end = __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE);
 	struct call call;
@@ -298,8 +302,10 @@ static uint32_t names_in(struct arena *a, const struct sl_chunk *c, uint32_t pos
 
 		if (!words)
 			break;
-		if (call.bytes || call.new_serial || call.shape == SL_SHAPE_META ||
-		    call.shape == SL_SHAPE_NVTX)
+		if (call.shape == SL_SHAPE_META && call.hook >= SL_META_CHAIN)
+			stacks_ahead(a, process, &call);
+		else if (call.bytes || call.new_serial || call.shape == SL_SHAPE_META ||
+			 call.shape == SL_SHAPE_NVTX)
 			rows_name_ahead(a, &call);
 		pos += words * 8;
 	}
@@ -329,7 +335,7 @@ void arena_look_for_names(struct arena *a)
 			struct sl_chunk *c = sl_chunk_at(a->map, p.chunk);
 			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
 
-			p.pos = names_in(a, c, p.pos);
+			p.pos = names_in(a, slot->process, c, p.pos);
 			if (!chunk_ok(a, next))
 				break;
 			p = (struct place){next, 0, p.seq + 1};

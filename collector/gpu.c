@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "collector/pidns.h"
+#include "collector/stacks.h"
 #include "collector/strings.h"
 
 #define SECOND_NS    1000000000ll
@@ -438,6 +439,7 @@ void gpu_call(struct arenas *as, struct thread *t, const struct call *c)
 	}
 	copy.h.start = clock_map_ns(as->clock, c->start);
 	copy.h.end = c->end == c->start ? copy.h.start : clock_map_ns(as->clock, c->end);
+	copy.h.stack = stacks_take(as, t, c->start);
 	copy.h.result = (int32_t)(uint32_t)first;
 	copy.h.words = (uint8_t)words;
 	copy.h.bytes = (uint32_t)(sizeof(copy.h) + words * 8);

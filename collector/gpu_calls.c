@@ -285,7 +285,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	row[RT_CORRELATION_ID] = w.id;
 	row[RT_NAME_ID] = name;
 	row[RT_RETURN_VALUE] = hook ? hook->result : api->result;
-	row[RT_CALLCHAIN_ID] = DB_NULL;
+	row[RT_CALLCHAIN_ID] = hook && hook->stack ? hook->stack : DB_NULL;
 	live_named(&as->model->live, &p->live, p->global_pid, LIVE_CUDA, name, w.end - w.start,
 		   row[RT_RETURN_VALUE] != 0);
 	if (hook)

@@ -51,6 +51,7 @@ struct gpu_hook {
 	uint16_t function;
 	uint8_t level, words;
 	int64_t start, end;
+	int64_t stack; /* STACK_ID(), 0 none */
 	int32_t result;
 	bool is_done;
 	uint64_t word[];

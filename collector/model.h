@@ -67,6 +67,7 @@ struct image {
 	struct arena *arena;
 	struct proc *proc;
 	uint32_t number; /* in the arena */
+	uint32_t parent; /* of the image that it was forked from, 0 none */
 	uint32_t ns_pid; /* as it sees itself */
 	int64_t start_ns, end_ns;
 	bool is_named;

@@ -45,6 +45,6 @@ struct saved_setup {
 	uint32_t clock_mode, file_access;
 	uint32_t no_osrt, reserved;
 };
-#define SAVED_VERSION 2u
+#define SAVED_VERSION 3u
 
 #endif

@@ -36,6 +36,7 @@ static struct {
 	const char *cuda_graph_trace, *cuda_event_trace;
 	bool cuda_memory_usage;
 	struct capture_words capture;
+	struct stack_words stacks;
 	const char *session;
 	/* Of this parse. */
 	enum option_side side;
@@ -151,6 +152,8 @@ static void raw_init(enum option_side side)
 	raw.export = "sqlite";
 	raw.cuda_graph_trace = "graph";
 	raw.cuda_event_trace = "auto";
+	raw.stacks.osrt_ns = raw.o.stacks.osrt_ns;
+	raw.stacks.depth = raw.o.stacks.depth;
 }
 
 void profile_options_init(struct profile_options *options)
@@ -170,6 +173,12 @@ void profile_options_init(struct profile_options *options)
 		.buffer_mib = 64,
 		.flush_on_profiler_stop = true,
 		.capture = {.end = CAPTURE_END_STOP_SHUTDOWN, .hotkey = "F12"},
+		.stacks = {.kinds = SL_STACK_OSRT_NATIVE | SL_STACK_OSRT_PYTHON,
+			   .osrt_ns = 80000,
+			   .gpu_ns = {-1, -1, -1, -1},
+			   .depth = STACK_DEPTH,
+			   .is_native = true},
+		.resolve_symbols = true,
 	};
 }
 
@@ -361,6 +370,8 @@ static int settle(struct profile_options *options)
 		rc = python_options_check(o, side_now()->cmd);
 	if (rc == 0)
 		rc = read_capture();
+	if (rc == 0)
+		rc = stack_options_read(&o->stacks, &raw.stacks, side_now()->cmd);
 	if (rc == 0 && o->session_new && !*o->session_new) {
 		sl_warn("%s: option '--session-new' needs a name (see 'sightline %s --help')",
 			side_now()->cmd, side_now()->cmd);

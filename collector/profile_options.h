@@ -12,6 +12,7 @@
 
 #include "collector/capture_options.h"
 #include "collector/sched.h"
+#include "collector/stack_options.h"
 #include "preload/session.h"
 
 struct profile_options {
@@ -39,6 +40,8 @@ struct profile_options {
 	enum sl_on_full on_full;
 	int64_t buffer_mib; /* backlog of records per process image */
 	struct capture_options capture;
+	struct stack_options stacks;
+	bool resolve_symbols; /* find the functions and lines of native frames */
 	const char *session_new;                /* name of the session, NULL: made up */
 	const char *after_start, *after_report; /* commands for sh; NULL none */
 	const char *python_steps;               /* --python-step: MODULE:FUNC,... NULL none */

@@ -6,6 +6,7 @@
 
 #include "collector/gpu.h"
 
+#include "collector/stacks.h"
 #include "collector/strings.h"
 
 #include <errno.h>
@@ -125,6 +126,7 @@ void state_arena(struct arenas *as, struct arena *a)
 	a->state = blob;
 	a->state_len = len;
 	strings_load(as->db, a);
+	stacks_load(as, a);
 	gpu_restore(as, a);
 	snprintf(key, sizeof(key), "files.%u", a->id);
 	if (db_state_get(as->db, key, &blob, &len) == 0) {

@@ -6,6 +6,7 @@
 
 #include "collector/nvtx.h"
 #include "collector/python.h"
+#include "collector/stacks.h"
 #include "collector/strings.h"
 
 #include <errno.h>
@@ -265,7 +266,7 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 	row[OSRT_NAME_ID] = hook_name(m, c->hook);
 	row[OSRT_RETURN_VALUE] = return_value(c);
 	row[OSRT_NESTING_LEVEL] = c->level;
-	row[OSRT_CALLCHAIN_ID] = 0;
+	row[OSRT_CALLCHAIN_ID] = stacks_take(as, t, c->start);
 	row[OSRT_ARGUMENTS_ID] = 0;
 	row[OSRT_FD] = c->fd;
 	row[OSRT_FILE_ACCESS_ID] = f ? (int64_t)f->id : DB_NULL;
@@ -360,6 +361,10 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 	struct meta m;
 	int64_t ns;
 
+	if (c->hook >= SL_META_CHAIN) {
+		stacks_meta(as, t, c);
+		return;
+	}
 	if (!decode_meta(c, &m)) {
 		as->corrupt++;
 		return;
@@ -373,6 +378,8 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 	case SL_META_IMAGE:
 		m.len = copy_text(m.bytes, m.len, raw);
 		m.bytes = raw;
+		if (m.image == SL_IMAGE_START)
+			stacks_exe(t->image->arena, raw);
 		model_on_image(as->model, t->image, &m, ns);
 		break;
 	case SL_META_FILE:

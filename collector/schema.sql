@@ -341,7 +341,7 @@ CREATE TABLE SL_SPACES (
     globalPid INTEGER  -- packed id of the process
 );
 
--- @table SL_RAW_STACKS live
+-- @table SL_RAW_STACKS raw
 CREATE TABLE SL_RAW_STACKS (
     -- Stacks as they were taken; a finished report has SL_STACKS in place of it.
     id     INTEGER NOT NULL PRIMARY KEY, -- SL_STACKS.id
@@ -350,7 +350,7 @@ CREATE TABLE SL_RAW_STACKS (
     frames BLOB    NOT NULL              -- 64-bit words of the machine's byte order, innermost first
 );
 
--- @table SL_CODES live
+-- @table SL_CODES raw
 CREATE TABLE SL_CODES (
     -- Code objects of Python that raw stacks name.
     id        INTEGER NOT NULL PRIMARY KEY,

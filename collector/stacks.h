@@ -1,6 +1,7 @@
 /*
  * stacks.h - stacks that records tell of: kept by arena, written to the report raw (SL_RAW_STACKS, SL_MODULES, SL_CODES)
- * the first time that something in it refers to them. Names are found when the report is finished (db_stacks.h).
+ * when they come, and again into each report that refers to them. Names are found when the report is finished
+ * (db_stacks.h).
  *
  * Numbers: a stack of an arena is arena id << 32 | its id there, so nothing has to be remembered for recover. Stacks of
  * samples are numbered by their taker, as if of arena 0.
@@ -17,7 +18,19 @@
 /* SL_META_CHAIN, STACK, MODULE, CODE and CODE_LINES. */
 void stacks_meta(struct arenas *as, struct thread *t, const struct call *c);
 
+/* One of these that is read ahead of its turn, in the ring of a thread of process @number. */
+void stacks_ahead(struct arena *a, uint32_t number, const struct call *c);
+
 /* For the row of a call that began at @start (ticks): its stack, or 0. To be asked once for each record. */
 int64_t stacks_take(struct arenas *as, struct thread *t, uint64_t start);
+
+/* The image has a thread: whose memory it is, and of whose it is a copy. */
+void stacks_image(struct arenas *as, const struct image *im);
+/* What the arena's processes run, as they see it. */
+void stacks_exe(struct arena *a, const char *path);
+
+/* What a previous collector has written (recover). */
+void stacks_load(struct arenas *as, struct arena *a);
+void stacks_release(struct arena *a);
 
 #endif

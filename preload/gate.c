@@ -94,11 +94,11 @@ uint32_t sl_sync(void)
 			sl_count_nested();
 		return gate;
 	}
-	sl_tls.busy = 1;
+	sl_tls.busy = SL_BUSY_SETTING_UP;
 	sl_barrier();
 	if (sl_tls.cookie == sl_proc.cookie || set_up())
 		gate = follow_gate();
 	sl_barrier();
-	sl_tls.busy = 0;
+	sl_tls.busy = SL_BUSY_NOT;
 	return gate;
 }

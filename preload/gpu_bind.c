@@ -14,6 +14,7 @@
 
 #include "preload/gpu_parse.h"
 #include "preload/object.h"
+#include "preload/stack.h"
 #include "preload/sys.h"
 
 #define OBJECT_MAX 2048u
@@ -106,6 +107,15 @@ int sl_gpu_number(const char *name)
 
 /* ---- a library: where its functions are, and how they take what is recorded ---- */
 
+static uint64_t stack_ticks(const char *function)
+{
+	const struct sl_session *s = sl_global.session;
+
+	return s->stack_kinds & (SL_STACK_GPU_NATIVE | SL_STACK_GPU_PYTHON)
+		       ? s->stack_gpu_ticks[sl_stack_class_of(function)]
+		       : UINT64_MAX;
+}
+
 static void bind_function(unsigned number, enum sl_gpu_library library, const struct sl_object *o)
 {
 	static const uint8_t family[SL_GPU_LIBRARY_CNT] = {
@@ -125,6 +135,7 @@ static void bind_function(unsigned number, enum sl_gpu_library library, const st
 		return;
 	f->family = family[library];
 	f->is_cuda = f->family == 1;
+	f->stack_ticks = stack_ticks(line.name);
 	/* Release: whoever finds the function sees how it is called. */
 	__atomic_store_n(&f->real, real, __ATOMIC_RELEASE);
 }

@@ -42,6 +42,7 @@ struct sl_gpu_function_state {
 	uint8_t arg_cnt;  /* words in the record */
 	uint8_t is_cuda;  /* runtime or driver */
 	uint8_t is_quiet; /* known, but not recorded */
+	uint64_t stack_ticks; /* calls as long as this get a stack; UINT64_MAX: none do */
 	struct sl_gpu_arg arg[SL_GPU_ARGS];
 };
 extern struct sl_gpu_function_state *sl_gpu_state; /* by function number; NULL: nothing is bound */

@@ -7,6 +7,7 @@
  * words on the stack (gpu.h: abi), keeps a frame that unwinders understand, and never replaces a return address.
  */
 #include "preload/gpu_engine.h"
+#include "preload/stack.h"
 
 #include <string.h>
 
@@ -109,6 +110,8 @@ void sl_gpu_leave(struct frame *f)
 	if (sl_proc.cookie < SL_COOKIE_FIRST || !sl_begin_write())
 		return;
 	words = 3u + fn->arg_cnt + (f->call.duration >> 32 != 0);
+	if (sl_unlikely(f->call.duration >= fn->stack_ticks))
+		sl_stack_put(&f->call, SL_STACK_OF_GPU, words);
 	w = sl_room(words, SL_HOOK_CNT, &f->call);
 	if (w) {
 		w = sl_put_head(w, (enum sl_hook)f->number, words, &f->call, SL_SHAPE_API, 0);

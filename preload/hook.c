@@ -7,6 +7,7 @@
  */
 #include "preload/hook.h"
 #include "preload/gpu_engine.h"
+#include "preload/stack.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -242,6 +243,15 @@ uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *
 	return (size_t)((char *)sl_tls.end - (char *)sl_tls.cur) >= words * 8u ? sl_tls.cur : NULL;
 }
 
+uint64_t *sl_room_or_none(unsigned words)
+{
+	if (!sl_tls.chunk)
+		return NULL;
+	if ((size_t)((char *)sl_tls.end - (char *)sl_tls.cur) >= words * 8u)
+		return sl_tls.cur;
+	return next_chunk() ? sl_tls.cur : NULL;
+}
+
 void sl_count_nested(void)
 {
 	if (sl_tls.slot)
@@ -347,6 +357,10 @@ bool sl_thread_start(void)
 	sl_tls.signal_threshold = s->signal_threshold_ticks;
 	sl_tls.depth = sl_proc.clock_mode == SL_CLOCK_TSC ? 0 : SL_DEPTH_MONO;
 	sl_tls.dropping = 0;
+	sl_tls.stack_ticks = s->stack_kinds & (SL_STACK_OSRT_NATIVE | SL_STACK_OSRT_PYTHON)
+				     ? s->stack_ticks
+				     : UINT64_MAX;
+	sl_tls.long_ticks = sl_tls.stack_ticks >> 32 ? UINT64_C(1) << 32 : sl_tls.stack_ticks;
 	__atomic_add_fetch(&sl_proc.thread_cnt, 1, __ATOMIC_RELAXED);
 	/* Release: pairs with the collector's acquire of state. */
 	__atomic_store_n(&slot->state, SL_SLOT_LIVE, __ATOMIC_RELEASE);
@@ -388,6 +402,8 @@ void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shap
 
 	if (!sl_begin_write())
 		return;
+	if (call->duration >= sl_tls.stack_ticks)
+		sl_stack_put(call, SL_STACK_OF_OSRT, words);
 	w = sl_room(words, hook, call);
 	if (w) {
 		w = sl_put_head(w, hook, words, call, shape, failed ? SL_REC_ERR : 0);
@@ -473,6 +489,8 @@ void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shap
 	words = head + 3 + n;
 	if (!sl_begin_write())
 		return;
+	if (sl_unlikely(call->duration >= sl_tls.stack_ticks))
+		sl_stack_put(call, SL_STACK_OF_OSRT, words);
 	w = sl_room(words, hook, call);
 	if (w) {
 		uint64_t result = sl_result(ret, failed);
@@ -491,7 +509,7 @@ void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigne
 	struct sl_call call = {.start = start};
 	unsigned flags = 0, n = bytes ? byte_words(&len, 3 + cnt, &flags) : 0;
 	unsigned words = 2 + cnt + (bytes ? 1 + n : 0);
-	bool nested = sl_tls.busy;
+	bool nested = sl_tls.busy == SL_BUSY_SETTING_UP;
 	uint64_t *w;
 
 	/* Called from wrappers (not busy) and from set-up (busy, the ring is ready). */

@@ -44,17 +44,26 @@ struct sl_tls {
 	uint64_t threshold;        /* ticks */
 	uint64_t file_threshold;   /* ticks, for calls on files: 0 with --osrt-file-access */
 	uint64_t signal_threshold; /* ticks, for calls that wake other threads */
+	uint64_t long_ticks;       /* calls as long as this take the slow path: stack_ticks, or 2^32 */
+	uint64_t stack_ticks;      /* such calls of the OS runtime get a stack; UINT64_MAX: none do */
 	uint32_t depth;    /* traced calls that this thread is inside of; with SL_DEPTH_MONO */
-	uint32_t busy;     /* our own code runs: a signal handler must not enter it */
+	uint32_t busy;     /* enum sl_busy: our own code runs, a signal handler must not enter it */
 	char *outer_frame; /* canonical frame address of the outermost of them */
 	struct sl_slot *slot;
 	uint32_t
 		gpu_inside; /* families of GPU libraries that this thread is inside of (gpu_entry.c) */
 	uint32_t dropping; /* the ring was full and waiting did not help; reset by the next chunk */
 	uint32_t vfork_pid;    /* who called vfork, see hook.c */
+	uint32_t codes_due;    /* code objects of Python that this thread has met and not told (stack.c) */
 	uint64_t saved_cookie; /* cookie to go back to after vfork */
 };
 extern __thread struct sl_tls sl_tls __attribute__((tls_model("initial-exec")));
+
+enum sl_busy {
+	SL_BUSY_NOT = 0,
+	SL_BUSY_WRITING,   /* nobody else may touch the ring */
+	SL_BUSY_SETTING_UP /* gate.c, which writes by sl_meta() */
+};
 
 #if defined(__aarch64__)
 #define SL_PAGE_MAX 65536
@@ -225,6 +234,8 @@ SL_HOT bool sl_enter_open(struct sl_call *call)
 SL_COLD void sl_count_nested(void);
 /* Room for @words words when the chunk is full, or NULL after counting the loss. */
 SL_COLD uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call);
+/* The same for what is no loss when there is none. */
+SL_COLD uint64_t *sl_room_or_none(unsigned words);
 
 /* The compiler must not move ring writes out of the busy section; the CPU needs no fence for that. */
 #define sl_barrier() __asm__ volatile("" ::: "memory")
@@ -235,14 +246,14 @@ SL_HOT bool sl_begin_write(void)
 		sl_count_nested();
 		return false;
 	}
-	sl_tls.busy = 1;
+	sl_tls.busy = SL_BUSY_WRITING;
 	sl_barrier();
 	return true;
 }
 SL_HOT void sl_end_write(void)
 {
 	sl_barrier();
-	sl_tls.busy = 0;
+	sl_tls.busy = SL_BUSY_NOT;
 }
 
 SL_HOT void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, bool failed)
@@ -316,7 +327,7 @@ SL_HOT uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call
 	return w;
 }
 
-/* The record of a call of more than a second, or of one that seven others are around. */
+/* The record of a call that is long enough for a stack, or that seven others are around. */
 SL_COLD void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape,
 			    bool failed, const uint64_t *payload, unsigned payload_words);
 
@@ -331,8 +342,9 @@ SL_HOT void sl_record(const struct sl_call *call, enum sl_hook hook, unsigned sh
 	unsigned words = 2 + payload_words;
 	uint64_t *w;
 
-	/* A duration of more than 32 bits, a level of more than seven, no counter: one test for all. */
-	if (sl_unlikely((call->duration | (uint64_t)call->depth << 29) >> 32)) {
+	/* A stack, a duration of more than 32 bits, a level of more than seven, no counter: one test for all. */
+	if (sl_unlikely((call->duration | (uint64_t)(call->depth & ~7u) << 29) >=
+			sl_tls.long_ticks)) {
 		struct sl_call copy = *call;
 		uint64_t p[4];
 

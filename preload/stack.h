@@ -17,8 +17,14 @@ enum sl_stack_of {
 	SL_STACK_OF_GPU,
 };
 
-/* To be called in the busy section, right before the record of @call is written. */
-SL_COLD void sl_stack_put(const struct sl_call *call, enum sl_stack_of of);
+/*
+ * To be called in the busy section, right before the record of @call, of @words words, is written: then that has room,
+ * and goes out together with the number of its stack.
+ */
+SL_COLD void sl_stack_put(const struct sl_call *call, enum sl_stack_of of, unsigned words);
+
+/* By its name, as --cudabacktrace tells functions apart. */
+enum sl_stack_class sl_stack_class_of(const char *function);
 
 #pragma GCC visibility pop
 #endif

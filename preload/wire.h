@@ -84,7 +84,8 @@ enum sl_meta {
 	SL_META_CLOSE,
 	/* A text that later records name by its id, unique in the arena. [0] id, [1] length, [2..] text */
 	SL_META_STRING,
-	/* The call record that follows in this ring has this stack; start is that call's. [0] stack id */
+	/* The call record that follows in this ring has this stack; start and duration are that call's, so both are
+	 * read together. [0] stack id */
 	SL_META_CHAIN,
 	/* A stack that later records name by its id, unique in the arena. [0] id | frames << 32, [1..] frames, the
 	 * innermost first, native ones before those of Python: frame.h */

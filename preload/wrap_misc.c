@@ -1,23 +1,41 @@
-/* wrap_misc.c - variadic calls that fit nowhere else. */
+/* wrap_misc.c - variadic calls that fit nowhere else, and dlclose. */
+#include "preload/pystack.h"
+#include "preload/unwind.h"
 #include "preload/wrap.h"
 
 #include <fcntl.h>
+#include <link.h>
 
-#include "preload/pystack.h"
-#include "preload/unwind.h"
+static int take_subs(struct dl_phdr_info *info, size_t size, void *subs)
+{
+	if (size < offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		return 1;
+	*(unsigned long long *)subs = info->dlpi_subs;
+	return 1;
+}
 
-/* What has been found in the code that goes is void: told before the stack of this call is taken. */
+/*
+ * When an object has really gone, what is known of its code goes, too. Not with every dlclose: all stacks would be told
+ * anew. Afterwards: its destructors may have had stacks.
+ */
 SL_WRAPPER(int, dlclose, (void *handle))
 {
 	SL_REAL(NEV, int, dlclose, (void *));
+	unsigned long long before = 0, after = 0;
 	struct sl_call call;
-	bool traced = sl_enter(&call);
-	int rc = real(handle);
+	bool traced;
+	int rc;
 
+	dl_iterate_phdr(take_subs, &before);
+	traced = sl_enter(&call);
+	rc = real(handle);
 	if (traced)
 		sl_stop(&call);
-	sl_unwind_forget();
-	sl_pystack_look_again(false);
+	dl_iterate_phdr(take_subs, &after);
+	if (after != before) {
+		sl_unwind_forget();
+		sl_pystack_look_again(false);
+	}
 	if (traced)
 		sl_leave_call(&call, SL_H_dlclose, rc, false);
 	return rc;

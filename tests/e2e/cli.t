@@ -137,7 +137,7 @@ if command -v bash >/dev/null; then
 	completes 'start stats status' sta
 	completes '--version' --v
 	completes 'recover' help rec
-	completes '--osrt-file-access --osrt-threshold' profile --osrt
+	completes '--osrt-backtrace-depth --osrt-backtrace-stack-size --osrt-backtrace-threshold --osrt-file-access --osrt-threshold' profile --osrt
 	completes 'process-tree' profile --cpuctxsw p
 	completes 'system-wide' profile --cpuctxsw = sys
 	completes 'block drop wait' profile --on-full = ''
