@@ -127,14 +127,6 @@ static int has_changed(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-void sl_pystack_look_again(bool is_loading)
-{
-	/* Pairs with the exchange in sl_python_get(). */
-	__atomic_store_n(&is_stale, 1, __ATOMIC_RELEASE);
-	if (is_loading)
-		__atomic_store_n(&is_watching, 1, __ATOMIC_RELAXED);
-}
-
 const struct sl_python *sl_python_get(void)
 {
 	const struct sl_python *py = __atomic_load_n(&python, __ATOMIC_ACQUIRE);
@@ -144,13 +136,33 @@ const struct sl_python *sl_python_get(void)
 		return py;
 	if (!changed)
 		dl_iterate_phdr(has_changed, &changed);
-	/* Another thread is at it: this stack is without. */
-	if (!changed || __atomic_exchange_n(&is_looking, 1, __ATOMIC_ACQUIRE))
+	if (!changed)
 		return py;
+	/* Another thread is at it: this stack is without. */
+	if (__atomic_exchange_n(&is_looking, 1, __ATOMIC_ACQUIRE))
+		return NULL;
 	__atomic_store_n(&is_stale, 0, __ATOMIC_SEQ_CST);
 	look();
 	__atomic_store_n(&is_looking, 0, __ATOMIC_RELEASE);
 	return __atomic_load_n(&python, __ATOMIC_ACQUIRE);
+}
+
+static bool is_wanted(void)
+{
+	const uint32_t kinds = SL_STACK_OSRT_PYTHON | SL_STACK_GPU_PYTHON;
+
+	return sl_global.session && sl_global.session->stack_kinds & kinds;
+}
+
+void sl_pystack_look_again(bool is_loading)
+{
+	/* Release: whoever looks sees what was loaded before. */
+	__atomic_store_n(&is_stale, 1, __ATOMIC_RELEASE);
+	if (is_loading)
+		__atomic_store_n(&is_watching, 1, __ATOMIC_RELAXED);
+	else if (is_wanted())
+		/* Now rather than within some call: it takes the loader's lock. */
+		sl_python_get();
 }
 
 void sl_pystack_forked(void)

@@ -17,7 +17,10 @@
 
 /* Is there a Python in this process that we know? Cheap; looks again after sl_pystack_look_again(). */
 bool sl_pystack_has(void);
-/* Objects have come or gone; @is_loading: or will, without our seeing the end of it. Any thread, at any time. */
+/*
+ * Objects have come or gone: looks now, if stacks of Python are wanted. @is_loading: they will come without our seeing
+ * the end of it. Any thread, outside of the tracer's own work.
+ */
 void sl_pystack_look_again(bool is_loading);
 void sl_pystack_forked(void);
 

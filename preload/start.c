@@ -484,6 +484,7 @@ static void constructor(void)
 		clean_environment();
 	sl_gpu_scan();
 	sl_python_start();
+	sl_pystack_look_again(false);
 }
 
 /*

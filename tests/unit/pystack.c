@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "preload/pyfind.c" /* NOLINT(bugprone-suspicious-include) */
+#include "preload/pyfind.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "preload/pylayout.c" /* NOLINT(bugprone-suspicious-include) */
-#include "preload/pystack.c" /* NOLINT(bugprone-suspicious-include) */
+#include "preload/pystack.c"  /* NOLINT(bugprone-suspicious-include) */
 
 #include <cmocka.h>
 
