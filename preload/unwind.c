@@ -182,8 +182,11 @@ static SL_COLD uint64_t find_row(struct walk *w, uint64_t pc, bool is_exact, uin
 	uint64_t look = pc - !is_exact, row;
 
 	if (!unwind_object(look, &o)) {
-		row = is_behind_call(pc) || (is_exact && unwind_readable(pc)) ? SL_ROW_NONE
-									      : ROW_NO_CODE;
+		row = ROW_NO_CODE;
+		if (is_exact ? unwind_readable(pc) : is_behind_call(pc))
+			row = SL_ROW_NONE;
+		else if (!is_exact && is_sigreturn(pc))
+			row = ROW_SIGRETURN;
 		if (sl_global.restricted)
 			return row;
 	} else if (!o.is_code) {

@@ -21,10 +21,12 @@ enum {
 /* What this thread's own stack was found to be, and another that it was found on. */
 static __thread uint64_t own_low, own_high, other_low, other_high;
 static uint64_t main_high;
+static bool is_emulated;
 
 void unwind_memory_start(void)
 {
 	main_high = getauxval(AT_EXECFN) & ~UINT64_C(7);
+	is_emulated = unwind_readable(-(uint64_t)PAGE);
 }
 
 static uint64_t thread_pointer(void)
@@ -43,6 +45,11 @@ bool unwind_readable(uint64_t address)
 {
 	if (sl_global.restricted)
 		return false;
+	if (sl_unlikely(is_emulated)) {
+		unsigned char resident;
+
+		return sl_sys3(SYS_mincore, address & ~(uint64_t)(PAGE - 1), 1, &resident) == 0;
+	}
 	return sl_sys4(SYS_rt_sigprocmask, -1, (uintptr_t)address, 0, 8) == -EINVAL;
 }
 

@@ -449,7 +449,9 @@ static void a_copy_says_the_same(void **state)
 			assert_int_equal(a.cfa, b.cfa);
 		}
 	}
-	assert_true(found > 15000); /* nearly all of it is code with a table */
+	assert_true(
+		found >
+		10000); /* most of it is code with a table; the segment may hold more than code */
 }
 
 static bool read_any(void *ctx, uint64_t address, uint64_t *value)
