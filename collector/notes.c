@@ -100,6 +100,9 @@ void notes_begin(struct collector *c)
 		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
 	if (o->sample_hz)
 		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
+	/* db_frames.c looks for it, perhaps in another process. */
+	if (!o->resolve_symbols)
+		db_meta_capture(c->db, "SL_RESOLVE_SYMBOLS", "false");
 	db_meta_capture(c->db, "OSRT_OPTIONS:FILE_ACCESS", o->osrt_file_access ? "true" : "false");
 	cuda_settings(c);
 }

@@ -7,7 +7,8 @@
  */
 #include "collector/symbols_internal.h"
 
-#include <stdio.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ struct symbols_module {
 	char *path;
 	uint8_t build_id[64];
 	size_t build_id_len;
-	bool is_open;
+	bool is_open, is_broken;
 	struct symbols_file file;
 	struct symbols_table table;
 	struct symbols_dwarf *dwarf;
@@ -61,7 +62,9 @@ struct symbols {
 	struct symbols_module *module[MODULES];
 	struct jit *jit[PIDS];
 	struct symbols_kernel *kernel;
-	bool has_kernel; /* was tried */
+	bool has_kernel;   /* was tried */
+	int debuginfod_ms; /* left */
+	struct sigaction old_action;
 };
 
 static size_t hash_text(const char *text)
@@ -174,11 +177,40 @@ bool symbols_is_interpreter(const char *symbol)
 	       strncmp(symbol, tail, sizeof(tail) - 1) == 0;
 }
 
+/* ---- files that shrink ---- */
+
+/*
+ * Files are read where they are mapped. One that is being built anew may lose its end meanwhile, and the kernel sends
+ * SIGBUS for what is not there any more: then nothing more is looked up in that file.
+ */
+static sigjmp_buf escape;
+static volatile sig_atomic_t is_guarded;
+
+static void on_bus_error(int number)
+{
+	if (is_guarded)
+		siglongjmp(escape, 1);
+	signal(number, SIG_DFL); /* not ours: it comes again */
+}
+
+static void guard(struct symbols *s)
+{
+	struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
+
+	sigaction(SIGBUS, &action, &s->old_action);
+}
+
 /* ---- session ---- */
 
 struct symbols *symbols_open(void)
 {
-	return calloc(1, sizeof(struct symbols));
+	struct symbols *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->debuginfod_ms = symbols_debuginfod_ms;
+	guard(s);
+	return s;
 }
 
 static void module_free(struct symbols_module *m)
@@ -197,6 +229,7 @@ void symbols_close(struct symbols *s)
 {
 	if (!s)
 		return;
+	sigaction(SIGBUS, &s->old_action, NULL);
 	for (unsigned i = 0; i < MODULES; i++)
 		for (struct symbols_module *m = s->module[i], *next; m; m = next) {
 			next = m->next;
@@ -244,10 +277,10 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 	return m;
 }
 
-static void module_open(struct symbols_module *m)
+static void module_open(struct symbols *s, struct symbols_module *m)
 {
 	m->is_open = true;
-	symbols_file_open(&m->file, m->path, m->build_id, m->build_id_len);
+	symbols_file_open(&m->file, m->path, m->build_id, m->build_id_len, &s->debuginfod_ms);
 	symbols_table_fill(&m->table, &m->file);
 	if (m->file.debug.at)
 		m->dwarf = symbols_dwarf_open(m->file.debug_path);
@@ -279,6 +312,25 @@ static size_t look_up(struct symbols *s, struct symbols_module *m, uint64_t addr
 		outer->function = symbols_demangled(s, e->name);
 	outer->is_interpreter = (e && symbols_is_interpreter(e->name)) ||
 				(outer->function && symbols_is_interpreter(outer->function));
+	return cnt;
+}
+
+static size_t look_up_guarded(struct symbols *s, struct symbols_module *m, uint64_t address,
+			      struct symbols_frame *frame, size_t room)
+{
+	size_t cnt = 0;
+
+	if (sigsetjmp(escape, 0)) {
+		m->is_broken = true;
+		is_guarded = 0;
+		return 0;
+	}
+	is_guarded = 1;
+	if (!m->is_open)
+		module_open(s, m);
+	if (m->table.cnt || m->dwarf)
+		cnt = look_up(s, m, address, frame, room);
+	is_guarded = 0;
 	return cnt;
 }
 
@@ -332,17 +384,13 @@ size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
 	struct answer *a;
 	size_t cnt;
 
-	if (!m || !room)
-		return 0;
-	if (!m->is_open)
-		module_open(m);
-	if (!m->table.cnt && !m->dwarf)
+	if (!m || !room || m->is_broken || (m->is_open && !m->table.cnt && !m->dwarf))
 		return 0;
 	if (m->answers * 2 >= m->answer_cap && !grow_answers(m))
 		return 0;
 	a = &m->answer[place(m, address)];
 	if (!a->first) {
-		cnt = look_up(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
+		cnt = look_up_guarded(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
 		if (!keep_frames(m, found, cnt))
 			return 0;
 		a->address = address;

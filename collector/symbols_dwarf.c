@@ -337,7 +337,8 @@ static const char *find_name(struct symbols *s, struct unit *u, Dwarf_Die *funct
 	}
 	if (is_language_with_scopes(&u->die) && (name = scoped_name(s, &die)))
 		return name;
-	return dwarf_diename(function);
+	name = dwarf_diename(function);
+	return name ? symbols_text(s, name) : NULL;
 }
 
 static bool grow_names(struct symbols_dwarf *d)

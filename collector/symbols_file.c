@@ -18,6 +18,7 @@
 #define DEBUG_ROOT "/usr/lib/debug"
 #define MINI_MOST  (256u << 20) /* bytes of an unpacked .gnu_debugdata */
 #define VDSO_MOST  (1u << 16)
+#define ID_MOST    64u /* bytes of a build id */
 
 static bool same_id(const struct elf_part *a, const uint8_t *id, size_t len)
 {
@@ -121,17 +122,31 @@ static bool try_debug(struct symbols_file *f, const struct wanted *w, const char
 	return f->debug_path;
 }
 
+static void to_hex(const struct wanted *w, char *hex)
+{
+	for (size_t i = 0; i < w->id_len; i++)
+		sprintf(hex + 2 * i, "%02x", w->id[i]);
+}
+
 static bool debug_by_id(struct symbols_file *f, const struct wanted *w)
 {
-	char path[PATH_MAX], *p = path;
+	char path[PATH_MAX], hex[2 * ID_MOST + 1];
 
-	if (!w->id || w->id_len < 2 || w->id_len > 64)
+	if (!w->id || w->id_len < 2 || w->id_len > ID_MOST)
 		return false;
-	p += sprintf(p, DEBUG_ROOT "/.build-id/%02x/", w->id[0]);
-	for (size_t i = 1; i < w->id_len; i++)
-		p += sprintf(p, "%02x", w->id[i]);
-	memcpy(p, ".debug", sizeof(".debug"));
+	to_hex(w, hex);
+	snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
 	return try_debug(f, w, path);
+}
+
+static bool debug_by_server(struct symbols_file *f, const struct wanted *w, int *left_ms)
+{
+	char path[PATH_MAX], hex[2 * ID_MOST + 1];
+
+	if (!w->id || w->id_len < 2 || w->id_len > ID_MOST)
+		return false;
+	to_hex(w, hex);
+	return symbols_debuginfod(hex, left_ms, path, sizeof(path)) && try_debug(f, w, path);
 }
 
 static bool debug_by_link(struct symbols_file *f, struct wanted *w)
@@ -158,13 +173,13 @@ static bool debug_by_link(struct symbols_file *f, struct wanted *w)
 	return false;
 }
 
-static void open_debug(struct symbols_file *f, const uint8_t *id, size_t id_len)
+static void open_debug(struct symbols_file *f, const uint8_t *id, size_t id_len, int *left_ms)
 {
 	struct elf_part has = elf_image_build_id(&f->image);
 	struct wanted w = {.id = id_len ? id : has.at, .id_len = id_len ? id_len : has.size};
 
-	if (has_dwarf(&f->image) || debug_by_id(f, &w) || debug_by_link(f, &w))
-		return;
+	if (!has_dwarf(&f->image) && !debug_by_id(f, &w) && !debug_by_link(f, &w))
+		debug_by_server(f, &w, left_ms);
 }
 
 /* ---- a small symbol table, packed, that some distributions leave in stripped files ---- */
@@ -206,14 +221,14 @@ static void open_mini(struct symbols_file *f)
 #endif
 
 void symbols_file_open(struct symbols_file *f, const char *path, const uint8_t *build_id,
-		       size_t build_id_len)
+		       size_t build_id_len, int *left_ms)
 {
 	*f = (struct symbols_file){.path = strdup(path)};
 	if (!f->path)
 		return;
 	open_image(f, build_id, build_id_len);
 	if (f->path[0] == '/' && (f->image.at || build_id_len))
-		open_debug(f, build_id, build_id_len);
+		open_debug(f, build_id, build_id_len, left_ms);
 	if (f->image.at)
 		open_mini(f);
 }

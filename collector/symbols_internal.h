@@ -3,6 +3,7 @@
  *
  *   symbols.c         the session: modules, texts, what was asked before
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
+ *   symbols_debuginfod.c  debug information from a server
  *   symbols_table.c   symbol tables
  *   symbols_dwarf.c   debug information (libdw)
  *   symbols_jit.c     code made at run time
@@ -31,9 +32,16 @@ struct symbols_file {
 	struct elf_image mini;   /* .gnu_debugdata, unpacked */
 	char *path, *debug_path; /* of those; NULL: none */
 };
+/* *@left_ms: time left for a debuginfod server. */
 void symbols_file_open(struct symbols_file *f, const char *path, const uint8_t *build_id,
-		       size_t build_id_len);
+		       size_t build_id_len, int *left_ms);
 void symbols_file_close(struct symbols_file *f);
+
+/* ---- symbols_debuginfod.c ---- */
+
+extern int symbols_debuginfod_ms; /* what a session has for it */
+/* The file with debug information of that build id (hexadecimal). */
+bool symbols_debuginfod(const char *hex, int *left_ms, char *path, size_t room);
 
 /* ---- symbols_table.c ---- */
 

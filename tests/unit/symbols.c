@@ -309,6 +309,72 @@ static void another_file_of_that_name_tells_nothing(void **state)
 	check_with(gone, id, len, SL_HAVE_LIBDW ? ALL : NAMES_ONLY);
 }
 
+static void put_script(const char *name, const char *text)
+{
+	FILE *f = fopen(in_dir(name), "we");
+
+	fprintf(f, "#!/bin/sh\n%s\n", text);
+	fclose(f);
+	chmod(in_dir(name), 0755);
+}
+
+/* A server is asked by a program, which a stand-in takes the place of here; it may be slow, silent or lie. */
+static void a_server_may_have_it(void **state)
+{
+	char *old_path = strdup(getenv("PATH")), path[PATH_MAX], script[512];
+
+	(void)state;
+	assert_int_equal(sh("cd %s && rm -rf .debug && objcopy --only-keep-debug %s served && "
+			    "strip -o s %s && objcopy --only-keep-debug /proc/%d/exe wrong",
+			    dir, prog, prog, (int)getpid()),
+			 0);
+	snprintf(path, sizeof(path), "%s:%s", dir, old_path);
+	setenv("PATH", path, 1);
+	setenv("DEBUGINFOD_CACHE_PATH", in_dir("no-cache"), 1);
+	snprintf(script, sizeof(script), "[ \"$1\" = debuginfo ] && echo %s/served", dir);
+	put_script("debuginfod-find", script);
+	unsetenv("DEBUGINFOD_URLS");
+	check_nothing(in_dir("s"), NULL, 0);
+	setenv("DEBUGINFOD_URLS", "http://localhost:1", 1);
+	check(in_dir("s"), ALL);
+	snprintf(script, sizeof(script), "echo %s/wrong", dir);
+	put_script("debuginfod-find", script);
+	check_nothing(in_dir("s"), NULL, 0);
+	put_script("debuginfod-find", "exit 1");
+	check_nothing(in_dir("s"), NULL, 0);
+	put_script("debuginfod-find", "exec sleep 1000");
+	symbols_debuginfod_ms = 100;
+	check_nothing(in_dir("s"), NULL, 0);
+	/* What was fetched before needs no server. */
+	setenv("DEBUGINFOD_CACHE_PATH", in_dir("cache"), 1);
+	assert_int_equal(sh("cd %s && id=$(readelf -n s | sed -n 's/.*Build ID: //p') && "
+			    "mkdir -p cache/$id && cp served cache/$id/debuginfo",
+			    dir),
+			 0);
+	check(in_dir("s"), ALL);
+	unsetenv("DEBUGINFOD_URLS");
+	setenv("PATH", old_path, 1);
+	free(old_path);
+}
+
+/* Somebody builds the program anew while its names are being looked up. */
+static void a_file_may_shrink_meanwhile(void **state)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame[ROOM];
+	struct symbols_module *m;
+
+	(void)state;
+	assert_int_equal(sh("cp %s %s", prog, in_dir("shrinks")), 0);
+	m = symbols_module(s, in_dir("shrinks"), NULL, 0);
+	assert_true(symbols_at(s, m, truth[0].at, frame, ROOM) > 0);
+	assert_int_equal(truncate(in_dir("shrinks"), 0), 0);
+	for (unsigned i = 1; i < truths; i++)
+		assert_true(symbols_at(s, m, truth[i].at, frame, ROOM) <= ROOM);
+	assert_true(symbols_at(s, symbols_module(s, prog, NULL, 0), truth[1].at, frame, ROOM) > 0);
+	symbols_close(s);
+}
+
 /* The same program by other compilers, other versions of DWARF, and with its functions in a file beside it. */
 static void every_form_of_debug_information_will_do(void **state)
 {
@@ -408,9 +474,10 @@ static void the_vdso_is_our_own(void **state)
 	struct symbols_frame frame[ROOM];
 	struct symbols_file f;
 	struct symbols *s = symbols_open();
+	int left_ms = 0;
 
 	(void)state;
-	symbols_file_open(&f, "[vdso]", NULL, 0);
+	symbols_file_open(&f, "[vdso]", NULL, 0, &left_ms);
 	if (!f.image.at)
 		skip();
 	elf_image_symbols(&f.image, SHT_DYNSYM, take_symbol, &found);
@@ -612,6 +679,8 @@ int main(void)
 		cmocka_unit_test(without_symbols_nothing_is_made_up),
 		cmocka_unit_test(a_small_table_may_be_packed),
 		cmocka_unit_test(another_file_of_that_name_tells_nothing),
+		cmocka_unit_test(a_server_may_have_it),
+		cmocka_unit_test(a_file_may_shrink_meanwhile),
 		cmocka_unit_test(every_form_of_debug_information_will_do),
 		cmocka_unit_test(damage_does_no_harm),
 		cmocka_unit_test(the_vdso_is_our_own),
