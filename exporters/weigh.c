@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/db_read.h"
 #include "exporters/export/intern.h"
 #include "exporters/io_way.h"
 #include "exporters/weigh.h"
@@ -453,20 +454,33 @@ static int exec(struct weigh *w, const char *sql)
 	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : weigh_fail(w);
 }
 
+static int load(struct weigh *w, char *why, size_t why_len)
+{
+	w->why = why;
+	w->why_len = why_len;
+	if (sqlite3_prepare_v2(w->db, "SELECT value FROM StringIds WHERE id = ?1", -1, &w->string,
+			       NULL) != SQLITE_OK)
+		return weigh_fail(w);
+	return weigh_read_stacks(w);
+}
+
+int weigh_load(struct weigh *w, uint32_t activities, char *why, size_t why_len)
+{
+	bool any = db_read_has(w->db, "SL_STACKS") &&
+		   (activities & (TL_ACT_OSRT | TL_ACT_CUDA_API | TL_ACT_SYSCALL));
+
+	any |= (activities & TL_ACT_OSRT) && db_read_has(w->db, "OSRT_CALLCHAINS");
+	any |= (activities & TL_ACT_CUDA_API) && db_read_has(w->db, "CUDA_CALLCHAINS");
+	any |= (activities & TL_ACT_SYSCALL) && db_read_has(w->db, "SYSCALL_CALLCHAINS");
+	return any ? load(w, why, why_len) : 0;
+}
+
 int weigh_run(struct weigh *w, char *why, size_t why_len)
 {
 	static const char drop[] = "DROP TABLE IF EXISTS temp.SL_WEIGH_LAUNCH";
 	const unsigned launched = WEIGH_BIT(WEIGH_GPU) | WEIGH_BIT(WEIGH_ALLOCATIONS);
-	int rc;
+	int rc = load(w, why, why_len);
 
-	w->why = why;
-	w->why_len = why_len;
-	rc = sqlite3_prepare_v2(w->db, "SELECT value FROM StringIds WHERE id = ?1", -1, &w->string,
-				NULL) == SQLITE_OK
-		     ? 0
-		     : weigh_fail(w);
-	if (rc == 0)
-		rc = weigh_read_stacks(w);
 	if (rc == 0 && (w->what & launched))
 		rc = exec(w, drop) < 0 ? -1 : exec(w, launches);
 	if (rc == 0 && (w->what & WEIGH_BIT(WEIGH_CPU)))

@@ -129,6 +129,15 @@ void weigh_free(struct weigh *w);
 #define WEIGH_NO_NODE UINT32_MAX
 /* All stacks of the report (weigh_stacks.c). */
 int weigh_read_stacks(struct weigh *w);
+/* For who shows events one by one: the stacks alone, where @activities (TL_ACT_*) have any. 0, or -1 as above. */
+int weigh_load(struct weigh *w, uint32_t activities, char *why, size_t why_len);
+/* The innermost frame of a stack in the tree; 0: there is none. */
+static inline uint32_t weigh_node(struct weigh *w, int64_t stack)
+{
+	uint64_t *at = tl_map_at(&w->node_of, (uint64_t)stack, false);
+
+	return at ? (uint32_t)*at : 0;
+}
 /* A text of StringIds, kept; "" when there is none. */
 const char *weigh_string(struct weigh *w, int64_t id);
 /* A frame of no stack, below @parent. */

@@ -37,6 +37,8 @@ struct place {
 struct chrome {
 	struct out *out;
 	struct place *places;
+	struct weigh stacks;
+	bool *used; /* by node of stacks; NULL: there are none */
 };
 
 static const char *const state_name[] = {
@@ -323,6 +325,47 @@ static int async_begin(struct chrome *c, struct place *place, const struct tl_ev
 	return place->pending[place->pending_cnt++].name ? 0 : -1;
 }
 
+/* Its number in stackFrames, which stand at the end, once each. */
+static void put_stack(struct chrome *c, const struct tl_event *e)
+{
+	uint32_t node = e->stack && c->used ? weigh_node(&c->stacks, e->stack) : 0;
+
+	if (!node)
+		return;
+	out_literal(c->out, ",\"sf\":");
+	json_out_int(c->out, node);
+	for (; node && !c->used[node]; node = c->stacks.node[node].parent)
+		c->used[node] = true;
+}
+
+static void put_frames(struct chrome *c)
+{
+	const struct weigh *w = &c->stacks;
+	const char *comma = "";
+
+	if (!c->used)
+		return;
+	out_literal(c->out, ",\"stackFrames\":{");
+	for (uint32_t i = 1; i < w->node_cnt; i++) {
+		const struct weigh_frame *f = &w->frame[w->node[i].frame];
+
+		if (!c->used[i])
+			continue;
+		out_text(c->out, comma);
+		comma = ",";
+		out_literal(c->out, "\n\"");
+		json_out_int(c->out, i);
+		out_literal(c->out, "\":{\"name\":");
+		json_out_text(c->out, f->text, strlen(f->text));
+		out_literal(c->out, ",\"category\":");
+		json_out_text(c->out, f->module, strlen(f->module));
+		if (w->node[i].parent)
+			number_member(c->out, ",\"parent\":", w->node[i].parent);
+		out_literal(c->out, "}");
+	}
+	out_literal(c->out, "}");
+}
+
 static int slice(struct chrome *c, const struct tl_event *e)
 {
 	struct place *place = e->track->of_sink;
@@ -338,6 +381,7 @@ static int slice(struct chrome *c, const struct tl_event *e)
 	}
 	o->p = p;
 	cat_and_name(o, e->category, &e->name);
+	put_stack(c, e);
 	args(o, e);
 	end_event(o);
 	if (e->flow_out)
@@ -520,17 +564,25 @@ static void tail(struct chrome *c)
 	/* Behind the last event there is no comma; what was written last is still in the buffer. */
 	if (o->p - o->buf >= 2 && o->p[-2] == ',')
 		o->p -= 2;
-	out_literal(o, "\n]}\n");
+	out_literal(o, "\n]");
+	put_frames(c);
+	out_literal(o, "}\n");
+	free(c->used);
+	weigh_free(&c->stacks);
 }
 
 static int run(struct export_job *job, char *why, size_t why_len)
 {
 	static const struct tl_sink sink = {on_track, on_event, on_end};
-	struct chrome c = {.out = job->out};
-	int64_t events;
+	struct chrome c = {.out = job->out, .stacks = {.db = job->db, .frames = WEIGH_LINE}};
+	int64_t events = -1;
 
 	head(job);
-	events = timeline_run(job->db, &job->timeline, &sink, &c, why, why_len);
+	if (weigh_load(&c.stacks, job->timeline.activities, why, why_len) == 0) {
+		if (c.stacks.node_cnt > 1)
+			c.used = calloc(c.stacks.node_cnt, sizeof(*c.used));
+		events = timeline_run(job->db, &job->timeline, &sink, &c, why, why_len);
+	}
 	tail(&c);
 	job->events = events < 0 ? 0 : (uint64_t)events;
 	return events < 0 ? -1 : 0;

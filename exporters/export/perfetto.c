@@ -20,6 +20,7 @@ enum { /* TrackEvent */
 	TE_COUNTER = 30,
 	TE_COUNTER_DOUBLE = 44,
 	TE_FLOW = 47,
+	TE_CALLSTACK = 56,
 
 	SLICE_BEGIN = 1,
 	SLICE_END,
@@ -231,6 +232,7 @@ static void put_ends(struct perfetto *pf, int64_t until)
 static void put_event(struct perfetto *pf, const struct tl_event *e, int type)
 {
 	struct proto *m = &pf->packet;
+	uint64_t stack;
 	size_t at;
 
 	pf_begin_at(pf, e->ts);
@@ -253,6 +255,8 @@ static void put_event(struct perfetto *pf, const struct tl_event *e, int type)
 			proto_fixed64(m, TE_FLOW, e->flow_out);
 		if (e->flow_in && e->flow_in != e->flow_out)
 			proto_fixed64(m, TE_FLOW, e->flow_in);
+		if (e->stack && (stack = pf_callstack(pf, e)) != 0)
+			proto_uint(m, TE_CALLSTACK, stack);
 	}
 	proto_close(m, at);
 	pf_send(pf);
@@ -306,6 +310,8 @@ static void perfetto_free(struct perfetto *pf)
 	intern_free(&pf->frames);
 	intern_free(&pf->stacks);
 	pf_sched_free(pf->sched);
+	free(pf->stack_iid);
+	weigh_free(&pf->calls);
 	sqlite3_finalize(pf->tree);
 	free(pf->threads);
 	free(pf->ends);
@@ -322,6 +328,19 @@ static void put_first(struct perfetto *pf)
 	pf_send(pf);
 }
 
+static int load_stacks(struct perfetto *pf, char *why, size_t why_len)
+{
+	pf->calls.db = pf->job->db;
+	pf->calls.frames = WEIGH_LINE; /* frames have no place for lines */
+	if (weigh_load(&pf->calls, pf->job->timeline.activities, why, why_len) < 0)
+		return -1;
+	if (pf->calls.node_cnt > 1) {
+		pf->stack_iid = calloc(pf->calls.node_cnt, sizeof(*pf->stack_iid));
+		pf->failed |= !pf->stack_iid;
+	}
+	return 0;
+}
+
 static int run(struct export_job *job, char *why, size_t why_len)
 {
 	static const struct tl_sink sink = {.track = on_track, .event = on_event};
@@ -336,7 +355,8 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	}
 	if (pf && pf->sched && !pf->failed) {
 		put_first(pf);
-		events = timeline_run(job->db, &job->timeline, &sink, pf, why, why_len);
+		if (load_stacks(pf, why, why_len) == 0)
+			events = timeline_run(job->db, &job->timeline, &sink, pf, why, why_len);
 	}
 	if (events >= 0) {
 		put_ends(pf, INT64_MAX);

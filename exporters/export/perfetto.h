@@ -71,6 +71,8 @@ struct perfetto {
 	struct intern names, strings, functions, modules, frames, stacks;
 	struct tl_track **threads; /* their first lanes */
 	size_t thread_cnt, thread_max;
+	struct weigh calls;  /* their stacks */
+	uint64_t *stack_iid; /* by node of these; 0: not defined yet; NULL: there are none */
 	struct pf_sched *sched;
 	sqlite3_stmt *tree; /* command line and parent of a process */
 	bool failed;        /* no memory */
@@ -119,5 +121,7 @@ void pf_sched_end(struct perfetto *pf); /* writes what is left */
 void pf_sched_free(struct pf_sched *s);
 
 void pf_sample(struct perfetto *pf, const struct tl_event *e);
+/* The number of the callstack of a slice; defined in the packet that is being made. 0: it has none. */
+uint64_t pf_callstack(struct perfetto *pf, const struct tl_event *e);
 
 #endif

@@ -79,16 +79,16 @@ static uint64_t frame_iid(struct perfetto *pf, const struct tl_frame *f)
 	return iid;
 }
 
-static uint64_t stack_iid(struct perfetto *pf, const struct tl_event *e)
+static uint64_t stack_iid(struct perfetto *pf, const struct tl_frame *frames, uint32_t frame_cnt)
 {
 	struct proto *m = &pf->interned;
 	uint64_t frame[FRAMES_MAX], iid;
-	uint32_t cnt = e->frame_cnt < FRAMES_MAX ? e->frame_cnt : FRAMES_MAX;
+	uint32_t cnt = frame_cnt < FRAMES_MAX ? frame_cnt : FRAMES_MAX;
 	bool fresh;
 	size_t at;
 
 	for (uint32_t i = 0; i < cnt; i++)
-		frame[i] = frame_iid(pf, &e->frames[i]);
+		frame[i] = frame_iid(pf, &frames[i]);
 	iid = intern_hashed(&pf->stacks, intern_hash(2, frame, cnt * sizeof(*frame)), &fresh);
 	if (fresh) {
 		at = proto_open(m, PF_CALLSTACKS);
@@ -98,6 +98,27 @@ static uint64_t stack_iid(struct perfetto *pf, const struct tl_event *e)
 		proto_close(m, at);
 	}
 	return iid;
+}
+
+uint64_t pf_callstack(struct perfetto *pf, const struct tl_event *e)
+{
+	const struct weigh *w = &pf->calls;
+	uint32_t node = e->stack && pf->stack_iid ? weigh_node(&pf->calls, e->stack) : 0;
+	struct tl_frame frames[FRAMES_MAX];
+	uint32_t cnt = 0;
+
+	if (!node || pf->stack_iid[node])
+		return node ? pf->stack_iid[node] : 0;
+	for (uint32_t n = node; n && cnt < FRAMES_MAX; n = w->node[n].parent) {
+		const struct weigh_frame *f = &w->frame[w->node[n].frame];
+
+		frames[cnt++] = (struct tl_frame){
+			.symbol = {0, f->text, strlen(f->text)},
+			.module = {0, f->module, strlen(f->module)},
+			.kernel = f->kind == WEIGH_KERNEL,
+		};
+	}
+	return pf->stack_iid[node] = stack_iid(pf, frames, cnt);
 }
 
 void pf_sample(struct perfetto *pf, const struct tl_event *e)
@@ -112,7 +133,7 @@ void pf_sample(struct perfetto *pf, const struct tl_event *e)
 	proto_uint(m, PS_PID, (uint64_t)e->track->pid);
 	proto_uint(m, PS_TID, (uint64_t)e->track->tid);
 	if (e->frame_cnt > 0) {
-		proto_uint(m, PS_STACK, stack_iid(pf, e));
+		proto_uint(m, PS_STACK, stack_iid(pf, e->frames, e->frame_cnt));
 		proto_uint(m, PS_MODE, e->frames[0].kernel ? MODE_KERNEL : MODE_USER);
 	}
 	proto_close(m, at);

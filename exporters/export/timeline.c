@@ -108,9 +108,10 @@ static int open_chain(struct tl_run *r)
 	bool indexed = false;
 	char sql[256];
 
+	r->own_stacks = db_read_has(r->db, "SL_STACKS");
 	if (!(r->opt->activities & TL_ACT_SAMPLE))
 		return 0;
-	if (db_read_has(r->db, "SL_STACKS"))
+	if (r->own_stacks)
 		return sqlite3_prepare_v2(r->db, by_stack, -1, &r->chain, NULL) == SQLITE_OK ? 0
 											     : -1;
 	if (!tl_has_column(r->db, table, "id"))

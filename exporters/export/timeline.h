@@ -45,6 +45,7 @@ enum tl_track_kind {
 	TL_MACHINE,  /* parent of CPUs and counters of the whole machine */
 	TL_CPU,      /* which thread ran; only named by events of kind TL_SCHED */
 	TL_COUNTER,  /* parent: process, device or machine */
+	TL_GIL,      /* when a thread held Python's lock, or waited for it; parent: the thread */
 	TL_TRACK_KINDS
 };
 
@@ -162,6 +163,7 @@ struct tl_event {
 	uint64_t flow_out, flow_in;
 	uint32_t arg_cnt;
 	const struct tl_arg *args;
+	int64_t stack; /* SLICE: where the call came from, as in SL_CHAIN_FRAMES; 0: not known */
 	/* VALUE */
 	bool is_real;
 	int64_t value;

@@ -75,6 +75,7 @@ int tl_tracks_name_thread(struct tl_tracks *t, int64_t global, const char *name)
 /* All announce what is new. NULL: no memory, or the sink stopped. */
 struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global);
+struct tl_track *tl_track_gil(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global);
 struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t device);
 #define TL_SYNC_STREAM (-2) /* of a context: all waits */
@@ -95,6 +96,7 @@ struct tl_track *tl_track_lane(struct tl_tracks *t, struct tl_track *track, int6
 
 enum tl_place {
 	TL_AT_THREAD,
+	TL_AT_CALL, /* likewise, with a stack */
 	TL_AT_CUDA_CALL,
 	TL_AT_NVTX,
 	TL_AT_STREAM,
@@ -162,6 +164,8 @@ struct tl_run {
 	size_t text_cnt;
 	struct tl_map sums, metrics; /* GPU memory in use by counter; (type, metric) -> counter */
 	sqlite3_stmt *chain;         /* frames of a sample */
+	bool own_stacks;             /* all kinds of events share the numbers of stacks */
+	bool has_gil;                /* there is the domain of Python's lock */
 	struct tl_frame *frames;
 	size_t frame_max;
 	struct tl_source *source;

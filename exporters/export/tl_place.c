@@ -13,6 +13,7 @@
 #define NVTX_DOMAIN   75
 #define CLASS_DRIVER  1
 #define MEMORY_FREE   1
+#define GIL_DOMAIN    "GIL Trace"
 
 /* ---- names of NVTX domains, categories and threads: some rows among those of ranges ---- */
 
@@ -58,6 +59,7 @@ int tl_names_of_domains(struct tl_run *r)
 			m = &r->categories;
 			key = tl_hash(key) ^ (uint64_t)sqlite3_column_int64(stmt, 3);
 		}
+		r->has_gil |= m == &r->domains && strcmp(text, GIL_DOMAIN) == 0;
 		if (keep_text(r, tl_map_at(m, key, true), text) < 0)
 			rc = SQLITE_NOMEM;
 	}
@@ -84,18 +86,45 @@ static int instant(struct tl_run *r, struct tl_event *e, struct tl_track *track)
 	return track ? tl_emit(r, e) : -1;
 }
 
+/* The number of a stack, as the view SL_CHAIN_FRAMES has it. */
+static int64_t stack_of(const struct tl_run *r, const struct tl_source *s, int64_t chain)
+{
+	int kind = s->def->activity == TL_ACT_OSRT       ? 1
+		   : s->def->activity == TL_ACT_CUDA_API ? 2
+							 : 3;
+
+	if (chain == TL_NONE || chain <= 0 || chain > INT64_MAX / 8)
+		return 0;
+	return r->own_stacks ? chain : chain * 4 + kind;
+}
+
 static int at_call(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	int64_t thread = tl_key(s, 0);
 
 	if (thread == TL_NONE)
 		thread = 0;
+	if (s->def->place != TL_AT_THREAD)
+		e->stack = stack_of(r, s, tl_key(s, 1));
 	if (s->def->place == TL_AT_CUDA_CALL) {
-		if (tl_key(s, 1) == CLASS_DRIVER)
+		if (tl_key(s, 2) == CLASS_DRIVER)
 			e->category = "cuda_driver";
-		e->flow_out = tl_flow_out(r->flows, thread, tl_key(s, 2));
+		e->flow_out = tl_flow_out(r->flows, thread, tl_key(s, 3));
 	}
 	return slice(r, s, e, tl_track_thread(r->tracks, thread));
+}
+
+/* Is the current range one of Python's lock? */
+static bool is_gil(struct tl_run *r, struct tl_source *s, int64_t thread)
+{
+	int64_t domain = tl_key(s, 2);
+	uint64_t *at;
+
+	if (!r->has_gil || domain == TL_NONE)
+		return false;
+	at = tl_map_at(&r->domains, tl_hash((uint64_t)TL_PROCESS_OF(thread)) ^ (uint64_t)domain,
+		       false);
+	return at && *at && strcmp(r->texts[*at - 1], GIL_DOMAIN) == 0;
 }
 
 static int at_nvtx(struct tl_run *r, struct tl_source *s, struct tl_event *e)
@@ -104,6 +133,9 @@ static int at_nvtx(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 
 	if (thread == TL_NONE)
 		thread = 0;
+	/* It is held across calls and ranges of any kind: among those it would nest with nothing. */
+	if (type != NVTX_MARK && is_gil(r, s, thread))
+		return slice(r, s, e, tl_track_gil(r->tracks, thread));
 	if (type == NVTX_MARK)
 		return instant(r, e, tl_track_thread(r->tracks, thread));
 	if (type == NVTX_RANGE)
@@ -292,6 +324,7 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 		tl_source_args(r, s, &e);
 	switch (s->def->place) {
 	case TL_AT_THREAD:
+	case TL_AT_CALL:
 	case TL_AT_CUDA_CALL:
 		return at_call(r, s, &e);
 	case TL_AT_NVTX:

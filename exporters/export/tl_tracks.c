@@ -218,6 +218,25 @@ struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global)
 	return *recent ? &(*recent)->pub : NULL;
 }
 
+struct tl_track *tl_track_gil(struct tl_tracks *t, int64_t global)
+{
+	struct key key = {{TL_GIL, global, -1, -1, -1, 0}};
+	struct tl_track *parent;
+	struct track *made;
+	uint64_t hash;
+
+	made = find(t, &key, &hash);
+	if (made)
+		return &made->pub;
+	parent = tl_track_thread(t, global);
+	made = parent ? make(TL_GIL, parent, "GIL", 3) : NULL;
+	if (!made)
+		return NULL;
+	made->pub.tid = number(t, &t->tids, parent->id, -1);
+	made->pub.sort = parent->sort;
+	return announce(t, made, hash);
+}
+
 struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global)
 {
 	struct key key = {{TL_ASYNC, TL_PROCESS_OF(global), -1, -1, -1, 0}};

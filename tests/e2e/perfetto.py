@@ -83,7 +83,7 @@ class Reader:
             self.event(p.timestamp, p.track_event)
         if p.HasField('perf_sample'):
             s = p.perf_sample
-            frames = [self.tables['frames'][f] for f in self.tables['callstacks'][s.callstack_iid].frame_ids]
+            frames = [self.tables['frames'][f] for f in self.tables['callstacks'][s.callstack_iid].frame_ids] if s.callstack_iid else []
             self.samples.append((p.timestamp, s.cpu, s.pid, s.tid, s.cpu_mode, ';'.join(
                 self.name('function_names', f.function_name_id) + '@' + self.name(
                     'mapping_paths', self.tables['mappings'][f.mapping_id].path_string_ids[0]) for f in frames)))
@@ -127,6 +127,9 @@ class Reader:
             return
         s = Slice(ts, -1, track, len(stack), self.name('event_categories', e.category_iids[0]),
                   self.name('event_names', e.name_iid), self.args(e), sorted(e.flow_ids))
+        if e.callstack_iid:
+            frames = [self.tables['frames'][f] for f in self.tables['callstacks'][e.callstack_iid].frame_ids]
+            s.args['callstack'] = ';'.join(self.name('function_names', f.function_name_id) for f in frames)
         if e.type == TYPE.INSTANT:
             self.instants.append(s._replace(dur=0))
         else:
