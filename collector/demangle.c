@@ -237,15 +237,17 @@ static void without_variant(char *name)
 
 char *demangle_function(const char *symbol)
 {
-	char *name = demangle_full(symbol);
+	/* "name@@VERSION" */
+	char *plain = strndup(symbol, strcspn(symbol + (*symbol != 0), "@") + (*symbol != 0));
+	char *name = plain ? demangle_full(plain) : NULL;
 	size_t len;
 
 	if (!name) {
-		name = strdup(symbol);
-		if (name)
-			without_variant(name);
-		return name;
+		if (plain)
+			without_variant(plain);
+		return plain;
 	}
+	free(plain);
 	len = strlen(name);
 	if (is_rust(name, len)) {
 		name[len - 19] = 0;

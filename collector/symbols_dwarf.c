@@ -13,6 +13,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -389,15 +390,25 @@ static const char *name_of(struct symbols *s, struct symbols_dwarf *d, struct un
 
 /* ---- places ---- */
 
-/* "./io/../sysdeps/read.c" is "./sysdeps/read.c". */
-static const char *tidy(struct symbols *s, const char *path)
+/* Where the unit was compiled. */
+static const char *folder(Dwarf_Die *unit)
 {
-	char text[4096];
+	Dwarf_Attribute a;
+
+	return dwarf_attr(unit, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
+}
+
+/* Whole, and "/io/../sysdeps/./read.c" is "/sysdeps/read.c". */
+static const char *tidy(struct symbols *s, Dwarf_Die *unit, const char *path)
+{
+	char text[4096], whole[4096];
+	const char *in = path && path[0] != '/' ? folder(unit) : NULL;
 	size_t len = 0;
 
-	if (!path || (!strstr(path, "/../") && !strstr(path, "/./")) ||
-	    strlen(path) >= sizeof(text))
-		return path;
+	if (in && snprintf(whole, sizeof(whole), "%s/%s", in, path) < (int)sizeof(whole))
+		path = whole;
+	if (!path || strlen(path) >= sizeof(text))
+		return path ? symbols_text(s, path) : NULL;
 	for (const char *p = path; *p;) {
 		size_t n = strcspn(p + 1, "/") + 1; /* "/part", at the beginning perhaps "part" */
 
@@ -500,13 +511,13 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 		return 0;
 	frame[0] = (struct symbols_frame){0};
 	find_line(&u->die, address, &frame[0]);
-	frame[0].file = tidy(s, frame[0].file);
+	frame[0].file = tidy(s, &u->die, frame[0].file);
 	if (!f)
 		return frame[0].file ? 1 : 0;
 	cnt = find_inlined(&f->die, address, inlined, SYMBOLS_FRAMES_MAX);
 	/* No room for all: the innermost are left out. */
 	if (cnt >= room_cnt) {
-		frame[0].file = tidy(s, call_file(&u->die, &inlined[room_cnt - 1]));
+		frame[0].file = tidy(s, &u->die, call_file(&u->die, &inlined[room_cnt - 1]));
 		frame[0].line = call_line(&inlined[room_cnt - 1]);
 		cnt = room_cnt - 1;
 	}
@@ -514,7 +525,7 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 		frame[used].function = name_of(s, d, u, &inlined[i]);
 		frame[used].is_inlined = true;
 		frame[used + 1] = (struct symbols_frame){
-			.file = tidy(s, call_file(&u->die, &inlined[i])),
+			.file = tidy(s, &u->die, call_file(&u->die, &inlined[i])),
 			.line = call_line(&inlined[i]),
 		};
 	}

@@ -30,6 +30,15 @@ static void functions_of_c_are_what_they_are(void **state)
 	check("with.dot", "with.dot");
 }
 
+static void versions_go(void **state)
+{
+	(void)state;
+	check("__libc_start_main@@GLIBC_2.34", "__libc_start_main");
+	check("memcpy@GLIBC_2.2.5", "memcpy");
+	check("_ZNSo3putEc@@GLIBCXX_3.4", "std::ostream::put");
+	check("@", "@");
+}
+
 static void what_compilers_add_goes(void **state)
 {
 	(void)state;
@@ -92,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_c_are_what_they_are),
+		cmocka_unit_test(versions_go),
 		cmocka_unit_test(what_compilers_add_goes),
 		cmocka_unit_test(parameters_and_results_go_scopes_stay),
 		cmocka_unit_test(operators_keep_their_brackets),
