@@ -1,11 +1,16 @@
 """Compares the stacks that tests/prog/lib/pystack.c takes with what Python says of them, in every kind of code.
 
-Each probe prints a line "ok" or "not ok"; the last line is "probes N wrong M". Runs on every Python from 3.8 on.
+Each probe that is wrong prints a line "not ok"; the last line is "probes N wrong M". Runs on every Python from 3.8 on.
+
+With "trace FILE", probes are calls of open() instead, each with a path of its own, and FILE is to say (JSON) what stack
+each has: for pystack_report.py.
 """
 import asyncio
 import collections
 import contextlib
 import functools
+import itertools
+import json
 import os
 import re
 import sys
@@ -58,9 +63,29 @@ def both(text, frame, hidden=0):
             fail("entries", head, want, got)
 
 
-def probe():
-    both(os.read(9999, 1 << 20), sys._getframe())
-    both(os.getlogin(), sys._getframe())
+truth = {}
+numbers = itertools.count()
+
+
+def told(frame):
+    number = next(numbers)
+    truth[number] = chain(frame)
+    return number
+
+
+if "trace" in sys.argv:
+
+    def probe():
+        try:
+            os.open("/probe/%d" % told(sys._getframe()), 0)
+        except OSError:
+            pass
+
+else:
+
+    def probe():
+        both(os.read(9999, 1 << 20), sys._getframe())
+        both(os.getlogin(), sys._getframe())
 
 
 def recurse(n):
@@ -371,9 +396,6 @@ def subinterpreters():
 
 
 if __name__ == "__main__":
-    if "fail" in sys.argv:
-        text = os.read(9999, 1 << 20)
-        both(text, sys._getframe())
     many_kinds()
     threads = [threading.Thread(target=many_kinds) for _ in range(3)]
     for t in threads:
@@ -386,4 +408,8 @@ if __name__ == "__main__":
         t.start()
         t.join()
     probe()
-    print("probes %d wrong %d" % (probes, wrong))
+    if truth:
+        with open(sys.argv[2], "w") as f:
+            json.dump(truth, f)
+    else:
+        print("probes %d wrong %d" % (probes, wrong))
