@@ -93,5 +93,7 @@ void sl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sl_put_json(const char *text);
 /* True when stdout (1) or stderr (2) may be coloured: a terminal, NO_COLOR unset, TERM not dumb. */
 bool sl_colour(int fd);
+/* On a terminal: how far the names of stacks are, in a line that is written over; -1: it goes (db_stacks_progress()). */
+void sl_say_names(int percent);
 
 #endif

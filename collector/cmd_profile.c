@@ -14,6 +14,7 @@
 
 #include "collector/cmd.h"
 #include "collector/collect.h"
+#include "collector/db_stacks.h"
 #include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
@@ -126,6 +127,8 @@ static int collect_program(struct collector *c, const struct profile_options *o,
 	if (c->was_cut)
 		status = end_program(c, c->steer.has_shut_down ? c->steer.kill_signal
 							       : o->kill_signal);
+	if (isatty(STDERR_FILENO))
+		db_stacks_progress(sl_say_names);
 	err = collect_finish(c);
 	steer_end(c, err);
 	if (err)

@@ -21,6 +21,7 @@
 
 #include "collector/cmd.h"
 #include "collector/collect.h"
+#include "collector/db_stacks.h"
 #include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
@@ -281,6 +282,8 @@ static int finish(struct recovery *r)
 			  "the rings of the traced processes are gone: what their collector had "
 			  "not read when it died is missing");
 	r->c.options = &r->options;
+	if (isatty(STDERR_FILENO))
+		db_stacks_progress(sl_say_names);
 	err = collect_finish(&r->c);
 	capture_release(&r->c);
 	if (err) {

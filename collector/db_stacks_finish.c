@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/db_frames.h"
 #include "collector/db_internal.h"
@@ -27,6 +28,24 @@ static const struct refers {
 };
 #define REFERS_CNT (sizeof(REFERS) / sizeof(REFERS[0]))
 
+#define TELL_AFTER_NS INT64_C(2000000000)
+#define TELL_EVERY_NS INT64_C(500000000)
+
+static void (*tell)(int percent);
+
+void db_stacks_progress(void (*told)(int percent))
+{
+	tell = told;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 struct ids {
 	int64_t *list;
 	size_t cnt, cap;
@@ -37,6 +56,8 @@ struct work {
 	struct ids named[REFERS_CNT]; /* stacks that rows name, by table */
 	struct db_frames *frames;
 	sqlite3_stmt *insert;
+	int64_t tell_ns, steps, of; /* when to tell of the progress; done; to be done, in stacks */
+	bool has_told;
 	struct stack_part part[2][SL_FRAME_MAX], merged[2 * SL_FRAME_MAX];
 };
 
@@ -55,6 +76,30 @@ static int insert_frames(struct work *w, int64_t id, size_t parts)
 			err = db_fail(w->db, sqlite3_reset(w->insert));
 		}
 	return err;
+}
+
+static void step(struct work *w)
+{
+	int64_t now;
+
+	if (!tell || w->steps++ % 64 || (now = now_ns()) < w->tell_ns)
+		return;
+	w->tell_ns = now + TELL_EVERY_NS;
+	w->has_told = true;
+	tell((int)(w->of ? w->steps * 100 / w->of : 0));
+}
+
+static int64_t count_raw(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	int64_t cnt = 0;
+
+	if (db_prepare(db, "SELECT count(*) FROM main.SL_RAW_STACKS", &stmt))
+		return 0;
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		cnt = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return cnt;
 }
 
 /* A remark belongs to the frames before it. */
@@ -101,6 +146,7 @@ static int each_raw(struct work *w)
 		if (blob)
 			memcpy(frames, blob, len);
 		err = add_stack(w, &stack, frames, len / sizeof(frames[0]));
+		step(w);
 	}
 	rc = sqlite3_finalize(stmt);
 	return err ? err : db_fail(w->db, rc);
@@ -209,8 +255,9 @@ static int add_stacks(struct work *w)
 	return err;
 }
 
-static int add_chains(struct db *db, const char *chains, const struct ids *ids)
+static int add_chains(struct work *w, const char *chains, const struct ids *ids)
 {
+	struct db *db = w->db;
 	sqlite3_stmt *stmt = NULL;
 	char sql[640];
 	int err = db_begin(db);
@@ -231,6 +278,7 @@ static int add_chains(struct db *db, const char *chains, const struct ids *ids)
 		sqlite3_bind_int64(stmt, 1, ids->list[i]);
 		sqlite3_step(stmt);
 		err = db_fail(db, sqlite3_reset(stmt));
+		step(w);
 	}
 	sqlite3_finalize(stmt);
 	return err;
@@ -249,7 +297,7 @@ static int finish(struct work *w)
 	for (size_t i = 0; i < REFERS_CNT && !err; i++) {
 		if (!REFERS[i].chains || !w->named[i].cnt)
 			continue;
-		err = add_chains(db, REFERS[i].chains, &w->named[i]);
+		err = add_chains(w, REFERS[i].chains, &w->named[i]);
 		done = db_commit(db, 0);
 		err = err ? err : done;
 	}
@@ -269,7 +317,11 @@ int db_stacks_finish(struct db *db)
 	w = calloc(1, sizeof(*w));
 	if (w) {
 		w->db = db;
+		w->tell_ns = now_ns() + TELL_AFTER_NS;
+		w->of = count_raw(db) * 2; /* and as many for the tables of callchains */
 		err = finish(w);
+		if (w->has_told)
+			tell(-1);
 		for (size_t i = 0; i < REFERS_CNT; i++)
 			free(w->named[i].list);
 		free(w);

@@ -70,3 +70,17 @@ bool sl_colour(int fd)
 		return false;
 	return isatty(fd);
 }
+
+void sl_say_names(int percent)
+{
+	char line[64];
+	int len;
+
+	if (percent < 0)
+		len = snprintf(line, sizeof(line), "\r%*s\r", 50, "");
+	else
+		len = snprintf(line, sizeof(line), "\r" PREFIX "names of stacks: %3d %%",
+			       percent > 100 ? 100 : percent);
+	if (write(STDERR_FILENO, line, (size_t)len) < 0)
+		return; /* nobody left to tell */
+}

@@ -1,0 +1,95 @@
+#!/bin/sh
+# Stacks of a real run have the functions, files and lines that the source has, wherever the debug information is.
+# shellcheck disable=SC2016
+. tests/lib.sh
+command -v g++ >/dev/null || skip_all 'no C++ compiler'
+
+cat >nap.cc <<'END'
+#include <ctime>
+namespace app {
+template <int N> struct Clock {
+	__attribute__((always_inline)) void nap() const
+	{
+		timespec t = {0, N};
+		nanosleep(&t, nullptr); // NAP
+	}
+};
+namespace {
+__attribute__((noinline)) int work(int n)
+{
+	Clock<20000000>().nap(); // WORK
+	return n + 1;
+}
+} // namespace
+} // namespace app
+int main()
+{
+	int n = app::work(0); // MAIN
+	return n - 1;
+}
+END
+line() { grep -n "// $1" nap.cc | cut -d: -f1; }
+chain() { # of the only nanosleep: "function file:line", the innermost first, up to main
+	sqlite3 "$R" "SELECT n.value || ifnull(' ' || f.value || ':' || c.line, '') FROM OSRT_API o
+		JOIN StringIds a ON a.id = o.nameId AND a.value LIKE '%nanosleep'
+		JOIN OSRT_CALLCHAINS c ON c.id = o.callchainId JOIN StringIds n ON n.id = c.symbol
+		LEFT JOIN StringIds f ON f.id = c.file
+		WHERE c.stackDepth <= (SELECT min(d.stackDepth) FROM OSRT_CALLCHAINS d JOIN StringIds m ON m.id = d.symbol
+			WHERE d.id = c.id AND m.value = 'main') ORDER BY c.stackDepth"
+}
+whole="app::Clock<20000000>::nap $W/nap.cc:$(line NAP)
+app::(anonymous namespace)::work $W/nap.cc:$(line WORK)
+main $W/nap.cc:$(line MAIN)"
+names='app::(anonymous namespace)::work
+main'
+# Built without libdw there are names alone.
+check 'it runs' sh -c 'g++ -O2 -g -o nap nap.cc'
+check 'traced' profile nap ./nap
+[ "$(chain)" = "$names" ] && whole=$names
+is "$(chain)" "$whole" 'functions, also inlined, files and lines'
+is "$(sqlite3 "$R" "SELECT group_concat(inlined, '') FROM (SELECT inlined FROM OSRT_API o JOIN StringIds a ON a.id = o.nameId
+	JOIN SL_STACKS s ON s.id = o.callchainId JOIN SL_FRAMES f ON f.id = s.frameId
+	WHERE a.value LIKE '%nanosleep' ORDER BY depth LIMIT 3)")" "$([ "$whole" = "$names" ] && echo 000 || echo 100)" 'what is inlined says so'
+is "$(sqlite3 "$R" "SELECT DISTINCT m.value FROM OSRT_CALLCHAINS c JOIN StringIds n ON n.id = c.symbol AND n.value = 'main'
+	JOIN StringIds m ON m.id = c.module")" "$W/nap" 'the module is the file'
+is "$(sqlite3 "$R" "SELECT count(*) FROM sqlite_schema WHERE name IN ('SL_RAW_STACKS', 'SL_CODES')")" 0 'nothing raw is left'
+check 'bare' bare bare "$W/nap"
+wait_for 20 finished "$R"
+is "$(chain)" "$whole" 'the same by LD_PRELOAD alone'
+
+# The debug information goes elsewhere while the program is as it was.
+check 'split' sh -c 'objcopy --only-keep-debug nap nap.debug && strip nap && objcopy --add-gnu-debuglink=nap.debug nap'
+check 'traced, split' profile split ./nap
+is "$(chain)" "$whole" 'debug information beside the file'
+check 'moved' sh -c 'mkdir .debug && mv nap.debug .debug'
+check 'traced, moved' profile moved ./nap
+is "$(chain)" "$whole" 'in .debug'
+check 'names only' sh -c 'g++ -O2 -o nap nap.cc'
+check 'traced, no debug information' profile names ./nap
+is "$(chain)" "$names" 'names without debug information'
+
+# Stripped, unwanted, gone, and another one by the time that names are looked for: addresses, never another's names.
+addresses() {
+	sqlite3 "$R" "SELECT count(*) || ' ' || sum(c.unresolved) || ' ' || sum(n.value LIKE '0x%') FROM OSRT_API o
+		JOIN StringIds a ON a.id = o.nameId AND a.value LIKE '%nanosleep' JOIN OSRT_CALLCHAINS c ON c.id = o.callchainId
+		JOIN StringIds n ON n.id = c.symbol JOIN StringIds m ON m.id = c.module WHERE m.value LIKE '$W/nap%'"
+}
+check 'stripped' sh -c 'strip nap'
+check 'traced, stripped' profile stripped ./nap
+is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'stripped: addresses'
+check 'some' test "$(addresses | cut -d' ' -f1)" -ge 2
+check 'with names again' sh -c 'g++ -O2 -g -o nap nap.cc && cp nap kept'
+check 'not wanted' profile off --resolve-symbols=false ./nap
+is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" '--resolve-symbols=false: addresses'
+check 'gone' profile gone sh -c './nap; rm nap'
+is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'a file that is gone: addresses'
+cp kept nap
+check 'another' profile another sh -c './nap; rm nap; cp /bin/true nap'
+is "$(addresses | cut -d' ' -f2-)" "$(addresses | awk '{print $1, $1}')" 'another file of that name: addresses'
+cp kept nap
+check 'the same again' profile again sh -c './nap; rm nap; cp kept nap'
+is "$(chain)" "$whole" 'the same build again: names'
+cp kept nap
+check 'shrunk' profile shrunk sh -c './nap; : >nap'
+check 'whole' intact "$R"
+done_testing
