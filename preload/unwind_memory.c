@@ -1,10 +1,13 @@
 /*
  * unwind_memory.c - which of the memory that a walk wants is there.
  *
- * A thread's own stack ends where glibc put the thread's control block, main()'s at what the kernel wrote above it. Once
- * per thread, and again where it has grown, every page from the stack pointer to that end is asked for: a gap means that
- * this is some other stack (of signals, of coroutines). On those, each page is asked for in each walk. Asking is a system
- * call with a wrong argument: rt_sigprocmask reads the word it is pointed to before it looks at the rest.
+ * main()'s stack ends at what the kernel wrote above it, and nothing else is near: the kernel keeps at least 128 MiB
+ * below it free of mappings. A thread's own stack ends where glibc put the thread's control block. Once per thread, and
+ * again where it has grown, every page from the stack pointer to that end is asked for: a gap means that this is some
+ * other stack (of signals, of coroutines). On those, each page is asked for in each walk.
+ *
+ * Asking is a system call with a wrong argument: rt_sigprocmask reads the word it is pointed to before it looks at the
+ * rest. Emulators may look at the rest first: there mincore has to do, which does not see that a page is a guard.
  */
 #include "preload/unwind_internal.h"
 
@@ -14,12 +17,17 @@
 
 enum {
 	PAGE = 4096, /* no larger than the kernel's */
-	/* Asked for before a walk, 1 MiB. A stack that is used to more at once is asked for page by page. */
+	/* Asked for before a walk at most, 1 MiB: the next walk goes on from there. */
 	VERIFY_MAX = 256 * PAGE,
+	MAIN_MAX = 64 << 20,
 };
 
-/* What this thread's own stack was found to be, and another that it was found on. */
+/*
+ * What this thread's own stack was found to be, and memory that it was found on and that does not reach up to it; or
+ * not yet, while that is open.
+ */
 static __thread uint64_t own_low, own_high, other_low, other_high;
+static __thread bool other_is_open;
 static uint64_t main_high;
 static bool is_emulated;
 
@@ -70,33 +78,53 @@ bool unwind_memory_ask(struct unwind_memory *m, uint64_t address)
 	return true;
 }
 
+/* Is everything there from @low, which is, to @end, which is too? What is known already is skipped. */
+static bool reaches(uint64_t low, uint64_t end)
+{
+	uint64_t at = low + PAGE, limit = at + VERIFY_MAX;
+
+	while (at < end - end % PAGE) {
+		if (end == own_high && at >= own_low)
+			return true;
+		if (other_is_open && at >= other_low && at < other_high) {
+			limit += other_high - at;
+			at = other_high;
+			continue;
+		}
+		if (at >= limit || !unwind_readable(at)) {
+			if (sl_global.restricted)
+				return false;
+			other_low = low;
+			other_high = at;
+			other_is_open = at >= limit;
+			return false;
+		}
+		at += PAGE;
+	}
+	return true;
+}
+
 void unwind_memory_begin(struct unwind_memory *m, uint64_t sp)
 {
-	uint64_t end = thread_pointer(), page = sp & ~(uint64_t)(PAGE - 1), at = page;
+	uint64_t end = thread_pointer(), low = sp - sp % PAGE;
 
-	m->page = 0;
+	m->page = low;
 	m->low = own_low;
 	m->high = own_high;
 	if (sl_likely(sp >= own_low && sp < own_high))
 		return;
 	m->low = m->high = 0;
-	if (sp >= other_low && sp < other_high)
-		return;
-	if (sp >= end || (sp < main_high && main_high < end))
+	if (sp < main_high && main_high - sp < MAIN_MAX) {
 		end = main_high;
-	if (sp >= end)
-		return;
-	/* What is known joins on above. */
-	while (at < end && !(end == own_high && at >= own_low)) {
-		if (at - page >= VERIFY_MAX || !unwind_readable(at)) {
-			if (sl_global.restricted)
+	} else {
+		if (sp >= other_low && sp < other_high) {
+			if (!other_is_open)
 				return;
-			other_low = page - (at - page >= VERIFY_MAX ? VERIFY_MAX : 0);
-			other_high = at;
-			return;
+			low = other_low;
 		}
-		at += PAGE;
+		if (sp >= end || !reaches(low, end))
+			return;
 	}
-	own_low = m->low = page;
+	own_low = m->low = low;
 	own_high = m->high = end;
 }
