@@ -32,9 +32,9 @@ static const struct {
 		" endGlobalTid, textId, domainId, eventId, text, jsonText, binaryData, uint64Value, int64Value,"
 		" doubleValue, uint32Value, int32Value, floatValue)"
 		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-	[NV_END] = {"NVTX_EVENTS", "iiit",
-		"UPDATE main.NVTX_EVENTS SET end = ?2, endGlobalTid = ?3, jsonText = coalesce(?4, jsonText)"
-		" WHERE eventId = ?1"},
+	[NV_END] = {"NVTX_EVENTS", "iiiit",
+		"UPDATE main.NVTX_EVENTS SET end = ?2, endGlobalTid = ?3, int64Value = coalesce(?4, int64Value),"
+		" jsonText = coalesce(?5, jsonText) WHERE eventId = ?1"},
 	[DB_NVTX_SCHEMA] = {"NVTX_PAYLOAD_SCHEMAS", "iiiiiiit",
 		"INSERT INTO main.NVTX_PAYLOAD_SCHEMAS(domainId, schemaId, type, flags, numEntries, payloadSize,"
 		" alignTo, name) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
@@ -193,9 +193,10 @@ int db_nvtx_event(struct db *db, const struct db_nvtx_event *e)
 	return put(db, &h, numbers, texts, lens);
 }
 
-int db_nvtx_end(struct db *db, int64_t id, int64_t end, int64_t end_global_tid, const char *json)
+int db_nvtx_end(struct db *db, int64_t id, int64_t end, int64_t end_global_tid, int64_t value,
+		const char *json)
 {
-	int64_t numbers[] = {id, end, end_global_tid};
+	int64_t numbers[] = {id, end, end_global_tid, value};
 	struct head h = {.op = NV_END};
 
 	return put(db, &h, numbers, &json, NULL);

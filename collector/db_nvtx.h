@@ -18,7 +18,8 @@ struct db_nvtx_event {
 int64_t db_nvtx_id(struct db *db); /* a new eventId */
 int db_nvtx_event(struct db *db, const struct db_nvtx_event *e);
 /* A row that was written before its end was known. @json: more payload, or NULL. */
-int db_nvtx_end(struct db *db, int64_t id, int64_t end, int64_t end_global_tid, const char *json);
+int db_nvtx_end(struct db *db, int64_t id, int64_t end, int64_t end_global_tid, int64_t value,
+		const char *json);
 
 enum db_nvtx_table {
 	DB_NVTX_SCHEMA =

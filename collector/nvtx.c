@@ -128,15 +128,16 @@ bool nvtx_end_left(struct arenas *as, int type, const struct thread *t, int64_t 
 
 	if (row)
 		db_nvtx_end(as->db, row, ns, type == NVTX_START_END ? t->global_tid : DB_NULL,
-			    NULL);
+			    DB_NULL, NULL);
 	return row != 0;
 }
 
 static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct nvtx_reader r = {.at = c->payload, .left = c->payload_words};
-	uint64_t first = nvtx_word(&r);
-	unsigned blobs = (unsigned)nvtx_word(&r), level = first >> 32 & 0xffff;
+	uint64_t first = nvtx_word(&r), second = nvtx_word(&r);
+	uint64_t value = second & SL_NVTX_POP_VALUE ? nvtx_word(&r) : 0;
+	unsigned blobs = (unsigned)second, level = first >> 32 & 0xffff;
 	int64_t ns = clock_map_ns(as->clock, c->start);
 	struct arena *a = t->image->arena;
 	struct nvtx_stack *s = nvtx_stack_of(as, t, (uint32_t)first, ns);
@@ -156,6 +157,10 @@ static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 	    e->level != SL_NVTX_LEVEL_UNKNOWN)
 		return; /* its push was lost */
 	s->cnt--;
+	if (second & SL_NVTX_POP_VALUE) {
+		e->payload = SL_NVTX_PAYLOAD_I64;
+		e->payload_bits = value;
+	}
 	if (blobs)
 		nvtx_read_blobs(a, &r, blobs, e);
 	nvtx_row(as, a, e, NVTX_PUSH_POP, t->global_tid, ns, DB_NULL);

@@ -92,7 +92,9 @@ static void end_row(struct arenas *as, const struct nvtx_event *e, int64_t end,
 
 	if (!cut(as, e, &start, &until))
 		until = end;
-	db_nvtx_end(as->db, e->row, until, end_global_tid, e->json.len ? e->json.at : NULL);
+	db_nvtx_end(as->db, e->row, until, end_global_tid,
+		    e->payload == SL_NVTX_PAYLOAD_I64 ? (int64_t)e->payload_bits : DB_NULL,
+		    e->json.len ? e->json.at : NULL);
 	note_cut(as, e, e->row, start, until, end);
 }
 
@@ -149,7 +151,7 @@ void nvtx_leave(struct arenas *as, struct arena *a, struct nvtx_event *e, int ty
 		nvtx_row(as, a, e, type, global_tid, DB_NULL, DB_NULL);
 	if (e->row > 0) {
 		numbers[0] = e->row;
-		db_nvtx_end(as->db, e->row, end, DB_NULL, NULL);
+		db_nvtx_end(as->db, e->row, end, DB_NULL, DB_NULL, NULL);
 		db_nvtx_row(as->db, DB_NVTX_CLIPPED, numbers, NULL);
 	}
 	e->row = NVTX_ROW_LEFT;

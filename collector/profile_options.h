@@ -45,6 +45,7 @@ struct profile_options {
 	const char *session_new;                /* name of the session, NULL: made up */
 	const char *after_start, *after_report; /* commands for sh; NULL none */
 	const char *python_steps;               /* --python-step: MODULE:FUNC,... NULL none */
+	const char *python_functions;           /* --python-functions-trace: file, NULL none */
 	const char *pytorch;                    /* --pytorch, NULL none */
 	bool flush_on_profiler_stop;
 };

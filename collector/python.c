@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/cmd.h"
+#include "collector/python_functions.h"
 
 #define STEPS_MAX 64
 #define SAID_MAX  8
@@ -19,23 +20,27 @@
 #define INFO      1
 
 struct step {
-	char *text; /* as it was given */
+	char *text; /* as it was given; of --python-functions-trace: @MODULE:FUNCTION */
 	bool is_found;
 	char *reason; /* why not, as the last process that looked put it; NULL: none looked */
 };
 
 struct python {
-	struct step step[STEPS_MAX];
-	unsigned steps;
+	struct step *step;
+	size_t steps;
 	char *said[SAID_MAX]; /* by the modules; each once */
 	unsigned saids;
-	bool is_in; /* our modules ran in some process */
+	bool is_in;    /* our modules ran in some process */
+	bool is_asked; /* they were to */
 };
+
+/* Of the options that were checked last. */
+static struct python_functions functions;
 
 /* ---- options ---- */
 
 /* Dotted names; Python's may have letters of every script. */
-static bool is_dotted(const char *text, size_t len)
+bool python_is_dotted(const char *text, size_t len)
 {
 	bool expect = true;
 
@@ -56,8 +61,8 @@ static bool is_step(const char *text, size_t len)
 	const char *module = equals ? equals + 1 : text;
 	const char *colon = memchr(module, ':', (size_t)(end - module));
 
-	return equals != text && colon && is_dotted(module, (size_t)(colon - module)) &&
-	       is_dotted(colon + 1, (size_t)(end - colon - 1));
+	return equals != text && colon && python_is_dotted(module, (size_t)(colon - module)) &&
+	       python_is_dotted(colon + 1, (size_t)(end - colon - 1));
 }
 
 int python_options_check(struct profile_options *o, const char *cmd)
@@ -82,16 +87,15 @@ int python_options_check(struct profile_options *o, const char *cmd)
 	}
 	if (o->pytorch && strcmp(o->pytorch, "none") == 0)
 		o->pytorch = NULL;
-	return 0;
+	python_functions_free(&functions);
+	return o->python_functions ? python_functions_read(&functions, o->python_functions, cmd)
+				   : 0;
 }
 
 /* ---- into the session ---- */
 
-static void put_encoded(FILE *f, const char *name, const char *value)
+static void put_text(FILE *f, const char *value)
 {
-	if (!value)
-		return;
-	fprintf(f, "&%s=", name);
 	for (; *value; value++)
 		/* Nothing that means something in a path or in a list of paths. */
 		if (strchr("_,", *value) || isalnum((unsigned char)*value))
@@ -100,9 +104,45 @@ static void put_encoded(FILE *f, const char *name, const char *value)
 			fprintf(f, "%%%02X", (unsigned char)*value);
 }
 
+static void put_encoded(FILE *f, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	fprintf(f, "&%s=", name);
+	put_text(f, value);
+}
+
+/* One line for functions of one module that look alike: domain, color, module, functions, with tabs between them. */
+static void put_functions(FILE *f)
+{
+	const struct python_function *last = NULL;
+	char color[16];
+
+	if (functions.cnt)
+		fprintf(f, "&functions=");
+	for (size_t i = 0; i < functions.cnt; i++) {
+		const struct python_function *one = &functions.at[i];
+
+		if (last && last->color == one->color && strcmp(last->module, one->module) == 0 &&
+		    strcmp(last->domain, one->domain) == 0) {
+			put_text(f, ",");
+		} else {
+			snprintf(color, sizeof(color), "\t%u\t", one->color);
+			put_text(f, last ? "\n" : "");
+			put_text(f, one->domain);
+			put_text(f, color);
+			put_text(f, one->module);
+			put_text(f, "\t");
+		}
+		put_text(f, one->name);
+		last = one;
+	}
+}
+
 static int put_file(const struct collector *c, const char *folder)
 {
 	char path[SESSION_DIR_MAX + 16];
+	bool is_long;
 	int fd, bad;
 	FILE *f;
 
@@ -120,8 +160,13 @@ static int put_file(const struct collector *c, const char *folder)
 	fprintf(f, "%s:%s/", folder, folder);
 	put_encoded(f, "steps", c->options->python_steps);
 	put_encoded(f, "pytorch", c->options->pytorch);
+	if (c->options->trace & SL_TRACE_PYTHON_GC)
+		put_encoded(f, "gc", "1");
+	put_functions(f);
+	/* What fits into a search path: preload/python.c. */
+	is_long = ftell(f) >= 59000;
 	bad = ferror(f);
-	return fclose(f) || bad ? -EIO : 0;
+	return fclose(f) || bad ? -EIO : is_long ? -E2BIG : 0;
 }
 
 /* python/ beside libtrace.so, where both the build and the installation put it. */
@@ -137,34 +182,57 @@ static bool find_folder(const char *preload, char *folder, size_t room)
 	return access(main_file, R_OK) == 0 && !strchr(folder, ':');
 }
 
-void python_open(struct collector *c, const char *preload)
-{
-	char folder[PATH_MAX];
-	struct python *p;
-	int err;
+#define WHAT "--python-step, --python-functions-trace, --pytorch, --trace=python-gc"
 
-	if (!c->options->trace || (!c->options->python_steps && !c->options->pytorch))
-		return;
-	if (!find_folder(preload, folder, sizeof(folder))) {
-		notes_say(c, WARNING,
-			  "--python-step, --pytorch: the modules for Python are not beside %s",
-			  preload);
-		return;
-	}
-	p = calloc(1, sizeof(*p));
-	err = p ? put_file(c, folder) : -ENOMEM;
-	if (err) {
-		notes_say(c, WARNING, "--python-step, --pytorch: %s", strerror(-err));
-		free(p);
-		return;
-	}
-	for (const char *s = c->options->python_steps; s && *s;) {
+static bool wants_modules(const struct profile_options *o)
+{
+	return o->python_steps || o->pytorch || functions.cnt || o->trace & SL_TRACE_PYTHON_GC;
+}
+
+/* What is to be found. False: no memory. */
+static bool note_steps(struct python *p, const char *steps)
+{
+	p->step = calloc(STEPS_MAX + functions.cnt, sizeof(*p->step));
+	for (const char *s = steps; p->step && s && *s;) {
 		size_t len = strcspn(s, ",");
 
 		p->step[p->steps++].text = strndup(s, len);
 		s += len + (s[len] == ',');
 	}
+	for (size_t i = 0; p->step && i < functions.cnt; i++)
+		if (asprintf(&p->step[p->steps++].text, "@%s:%s", functions.at[i].module,
+			     functions.at[i].name) < 0)
+			p->step[p->steps - 1].text = NULL;
+	return p->step != NULL;
+}
+
+void python_open(struct collector *c, const char *preload)
+{
+	const struct profile_options *o = c->options;
+	char folder[PATH_MAX];
+	struct python *p;
+	int err = 0;
+
+	if (!o->trace || !(wants_modules(o) || o->trace & SL_TRACE_PYTHON_GIL))
+		return;
+	p = calloc(1, sizeof(*p));
+	if (!p || !note_steps(p, o->python_steps)) {
+		free(p);
+		return;
+	}
 	c->arenas.python = p;
+	if (!wants_modules(o))
+		return;
+	if (!find_folder(preload, folder, sizeof(folder))) {
+		notes_say(c, WARNING, WHAT ": the modules for Python are not beside %s", preload);
+		return;
+	}
+	err = put_file(c, folder);
+	if (err) {
+		notes_say(c, WARNING, WHAT ": %s", strerror(-err));
+		return;
+	}
+	p->is_asked = true;
 	/* Release: whoever sees it finds the file. */
 	__atomic_store_n(&c->session.control->python, 1, __ATOMIC_RELEASE);
 }
@@ -173,7 +241,7 @@ void python_open(struct collector *c, const char *preload)
 
 static struct step *find_step(struct python *p, const char *text, const char *end)
 {
-	for (unsigned i = 0; i < p->steps; i++) {
+	for (size_t i = 0; i < p->steps; i++) {
 		const char *have = p->step[i].text;
 
 		if (have && strlen(have) == (size_t)(end - text) &&
@@ -238,7 +306,8 @@ static void say(struct collector *c, int severity, const char *what, const char 
 
 static void say_missing(struct collector *c, const struct step *s)
 {
-	const char *module = strchr(s->text, '='), *colon;
+	bool is_function = *s->text == '@';
+	const char *module = is_function ? s->text : strchr(s->text, '='), *colon;
 	char text[512];
 
 	module = module ? module + 1 : s->text;
@@ -248,7 +317,7 @@ static void say_missing(struct collector *c, const struct step *s)
 	else
 		snprintf(text, sizeof(text), "module %.*s was never imported",
 			 (int)(colon - module), module);
-	say(c, WARNING, "--python-step: ", text);
+	say(c, WARNING, is_function ? "--python-functions-trace: " : "--python-step: ", text);
 }
 
 void python_end(struct collector *c)
@@ -260,25 +329,26 @@ void python_end(struct collector *c)
 	for (unsigned i = 0; i < p->saids; i++)
 		if (p->said[i])
 			say(c, WARNING, "", p->said[i]);
-	for (unsigned i = 0; i < p->steps && p->is_in; i++)
+	for (size_t i = 0; i < p->steps && p->is_in; i++)
 		if (p->step[i].text && !p->step[i].is_found)
 			say_missing(c, &p->step[i]);
-	if (!p->is_in && !p->saids)
+	if (p->is_asked && !p->is_in && !p->saids)
 		say(c, INFO, "",
-		    "--python-step, --pytorch: no program was a Python from 3.8 on that could be "
-		    "entered");
+		    WHAT ": no program was a Python from 3.8 on that could be entered");
 }
 
 void python_close(struct collector *c)
 {
 	struct python *p = c->arenas.python;
 
-	for (unsigned i = 0; p && i < p->steps; i++) {
+	for (size_t i = 0; p && i < p->steps; i++) {
 		free(p->step[i].text);
 		free(p->step[i].reason);
 	}
 	for (unsigned i = 0; p && i < p->saids; i++)
 		free(p->said[i]);
+	if (p)
+		free(p->step);
 	free(p);
 	c->arenas.python = NULL;
 }

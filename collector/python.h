@@ -1,11 +1,14 @@
 /*
- * python.h - --python-step and --pytorch on the collector's side: what programs find in their session, and what becomes
+ * python.h - --python-step, --python-functions-trace, --pytorch and what --trace has of Python, on the collector's side: what programs find in their session, and what becomes
  * of what was asked. How it gets into them: preload/python.h.
  */
 #ifndef SL_PYTHON_MODULES_H
 #define SL_PYTHON_MODULES_H
 
 #include "collector/collect.h"
+
+/* Dotted names; Python's may have letters of every script. */
+bool python_is_dotted(const char *text, size_t len);
 
 /* 0; -SL_EXIT_USAGE after one line that names @cmd. */
 int python_options_check(struct profile_options *o, const char *cmd);

@@ -218,6 +218,8 @@ extern const intptr_t sl_nvtx_ext[NVTX_EXT_SLOTS];
 /* nvtx_event.c, for the payload extension: what push, pop, start and end are, apart from their arguments. */
 int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e);
 int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned blobs);
+/* With a value that became known by now; negative: none. */
+int sl_nvtx_pop_value(struct sl_nvtx_domain *d, int64_t value);
 uint64_t sl_nvtx_start(struct sl_nvtx_domain *d, struct sl_nvtx_event *e, uint64_t id);
 void sl_nvtx_end(struct sl_nvtx_domain *d, uint64_t id, const struct nvtx_blob *blob,
 		 unsigned blobs);

@@ -131,7 +131,8 @@ int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e)
 	return level;
 }
 
-int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned blobs)
+SL_HOT int pop_with(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned blobs,
+		    int64_t value)
 {
 	uint32_t index = d ? d->index : 0;
 	int level = NVTX_NO_LEVEL;
@@ -148,6 +149,10 @@ int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned
 	e.word[0] = (d ? d->id : 0) | said << 32;
 	e.word[1] = blobs;
 	e.words = 2;
+	if (value >= 0) {
+		e.word[1] |= SL_NVTX_POP_VALUE;
+		e.word[e.words++] = (uint64_t)value;
+	}
 	e.has_text = false;
 	e.blob = blob;
 	e.blobs = blobs;
@@ -155,6 +160,16 @@ int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned
 	if (sl_unlikely(sl_nvtx_nested))
 		sl_nvtx_ask_pop(d);
 	return level;
+}
+
+int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned blobs)
+{
+	return pop_with(d, blob, blobs, -1);
+}
+
+int sl_nvtx_pop_value(struct sl_nvtx_domain *d, int64_t value)
+{
+	return pop_with(d, NULL, 0, value);
 }
 
 uint64_t sl_nvtx_start(struct sl_nvtx_domain *d, struct sl_nvtx_event *e, uint64_t id)

@@ -14,9 +14,11 @@
 #include <stdint.h>
 
 enum sl_nvtx {
-	SL_NVTX_MARK = 1,   /* event */
-	SL_NVTX_PUSH,       /* event */
-	SL_NVTX_POP,        /* [0] domain | level << 32, [1] number of blobs, blobs */
+	SL_NVTX_MARK = 1, /* event */
+	SL_NVTX_PUSH,     /* event */
+	/* [0] domain | level << 32, [1] number of blobs | SL_NVTX_POP_VALUE, with that [2] the range's payload, a signed
+	 * number, blobs */
+	SL_NVTX_POP,
 	SL_NVTX_START,      /* event */
 	SL_NVTX_END,        /* [0] domain, [1] range id, [2] number of blobs, blobs */
 	SL_NVTX_DOMAIN,     /* [0] domain, text: its name */
@@ -62,6 +64,7 @@ enum {
 	SL_NVTX_BLOBS_SHIFT = 8,   /* eight bits */
 };
 #define SL_NVTX_LEVEL_UNKNOWN 0xffffu
+#define SL_NVTX_POP_VALUE     (UINT64_C(1) << 32)
 #define SL_NVTX_BLOBS_MAX     16u
 
 /* As NVTX numbers the types of a payload's value. */

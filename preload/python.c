@@ -108,6 +108,12 @@ void sl_python_start(void)
 		      "--pytorch out";
 	char option;
 
+	if (sl_ready() && sl_global.session->trace & SL_TRACE_PYTHON_GIL &&
+	    sl_python_find("_Py_DecRefShared"))
+		sightline_python_note(
+			"say --trace=python-gil: this Python is built without the "
+			"interpreter lock; there are ranges only where it is told to use one "
+			"(PYTHON_GIL=1)");
 	if (!is_asked_for() || !is_python())
 		return;
 	option = is_kept_out();

@@ -8,9 +8,10 @@
  * is found without us. Before main(), a built-in module _sightline_trace is added to the interpreter:
  *
  *   abi                          SIGHTLINE_PYTHON_ABI
- *   range(domain, name) -> int   below; 0: not traced
+ *   range(domain, name[, color]) -> int   below; 0: not traced
  *   function(range, which)       PUSH: f(), POP: f(*anything), PUSH_TEXT: f(str), START: f() -> int, END: f(int)
  *   note(text)                   below
+ *   collects(phase, info)        for gc.callbacks
  *   watch(callable)              callable((code,)) before code is executed as a module or by exec(): Python runs the main
  *                                program without asking any loader. Through an audit hook: each other audited event costs
  *                                a comparison.
@@ -33,6 +34,8 @@ int sightline_python_abi(void);
 
 /* A range with this message, as a registered string, in this domain. Lives as long as the process. NULL: not traced. */
 void *sightline_range(const char *domain, const char *name);
+/* In this color, ARGB; 0: none. */
+void *sightline_range_colored(const char *domain, const char *name, uint32_t color);
 void sightline_range_push(const void *range);
 /* The same domain, this message, which is not registered. */
 void sightline_range_push_text(const void *range, const char *text);
@@ -43,7 +46,7 @@ void sightline_range_end(const void *range, uint64_t id);
 
 /*
  * "here": our modules run. "found STEP" and "missing STEP\tREASON": what became of an entry of --python-step, as it was
- * given. "say TEXT": anything else that the user must know.
+ * given, or @MODULE:FUNCTION of --python-functions-trace. "say TEXT": anything else that the user must know.
  */
 void sightline_python_note(const char *text);
 

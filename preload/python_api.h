@@ -14,6 +14,10 @@ void *sl_python_find(const char *name);
 void sl_python_add_module(void);
 bool sl_python_has_module(void);
 
+/* A garbage collection begins; has ended, having freed so many objects (-1: unknown). */
+void sl_python_collect(long generation);
+void sl_python_collected(long objects);
+
 /* The answer to getenv("PYTHONPATH"), @theirs being what the environment says (NULL: nothing). */
 char *sl_python_path(char *theirs);
 /* At the start of the process: says so where options of this Python keep us out. */

@@ -48,6 +48,8 @@ struct module {
 	X(unsigned long long, PyLong_AsUnsignedLongLong, (void *))                  \
 	X(const char *, PyUnicode_AsUTF8, (void *))                                 \
 	X(int, PyArg_ParseTuple, (void *, const char *, ...))                       \
+	X(void *, PyDict_GetItemString, (void *, const char *))                     \
+	X(long, PyLong_AsLong, (void *))                                            \
 	X(void *, PyErr_Occurred, (void))                                           \
 	X(void, PyErr_Clear, (void))                                                \
 	X(void *, PyObject_CallFunctionObjArgs, (void *, ...))                      \
@@ -184,11 +186,12 @@ static void *module_note(void *self, void *text)
 static void *module_range(void *self, void *args)
 {
 	const char *domain, *name;
+	unsigned color = 0;
 
 	(void)self;
-	if (!py.PyArg_ParseTuple(args, "ss", &domain, &name))
+	if (!py.PyArg_ParseTuple(args, "ss|I", &domain, &name, &color))
 		return NULL;
-	return py.PyLong_FromVoidPtr(sightline_range(domain, name));
+	return py.PyLong_FromVoidPtr(sightline_range_colored(domain, name, color));
 }
 
 static void *module_function(void *self, void *args)
@@ -225,6 +228,32 @@ static void *module_replace(void *self, void *args)
 	return new;
 }
 
+/* What a collection says of itself; -1: nothing. */
+static long said(void *info, const char *what)
+{
+	void *value = py.PyDict_GetItemString(info, what);
+	long number = value ? py.PyLong_AsLong(value) : -1;
+
+	if (number < 0)
+		py.PyErr_Clear();
+	return number;
+}
+
+/* Of gc.callbacks: (phase, info). */
+static void *module_collects(void *self, void *const *args, intptr_t cnt)
+{
+	const char *phase = cnt == 2 ? py.PyUnicode_AsUTF8(args[0]) : NULL;
+
+	(void)self;
+	if (!phase)
+		py.PyErr_Clear();
+	else if (strcmp(phase, "start") == 0)
+		sl_python_collect(said(args[1], "generation"));
+	else
+		sl_python_collected(said(args[1], "collected"));
+	return none();
+}
+
 static void *make_module(void)
 {
 	static struct method methods[] = {
@@ -233,6 +262,7 @@ static void *make_module(void)
 		{"note", (void *)module_note, METH_O, NULL},
 		{"watch", (void *)module_watch, METH_O, NULL},
 		{"replace", (void *)module_replace, METH_VARARGS, NULL},
+		{"collects", (void *)module_collects, METH_FASTCALL, NULL},
 		{NULL, NULL, 0, NULL},
 	};
 	static struct module module = {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "preload/nvtx.h"
+#include "preload/python_api.h"
 
 struct domain {
 	struct domain *next;
@@ -19,6 +20,7 @@ struct domain {
 struct range {
 	struct sl_nvtx_domain *domain;
 	struct sl_nvtx_string *string;
+	uint32_t color; /* ARGB, 0 none */
 };
 
 /* One domain by each name: whoever registers the first range in it makes it. */
@@ -47,6 +49,11 @@ static struct sl_nvtx_domain *domain_by_name(const char *name)
 
 SL_EXPORT void *sightline_range(const char *domain, const char *name)
 {
+	return sightline_range_colored(domain, name, 0);
+}
+
+SL_EXPORT void *sightline_range_colored(const char *domain, const char *name, uint32_t color)
+{
 	struct range *r;
 
 	if (!sl_ready())
@@ -55,6 +62,7 @@ SL_EXPORT void *sightline_range(const char *domain, const char *name)
 	if (!r)
 		return NULL;
 	r->domain = domain_by_name(domain);
+	r->color = color;
 	r->string = r->domain ? sl_nvtx_string_new(r->domain, sl_nvtx_chars(name)) : NULL;
 	return r->string ? r : NULL;
 }
@@ -70,6 +78,8 @@ static struct nvtx_event event_of(int type, const void *message)
 static void event_of_range(struct sl_nvtx_event *e, const struct range *r)
 {
 	sl_nvtx_event_of_string(e, r->domain, r->string);
+	if (r->color)
+		e->word[1] |= r->color | (uint64_t)SL_NVTX_HAS_COLOR << 32;
 }
 
 SL_EXPORT void sightline_range_push(const void *range)
@@ -108,4 +118,35 @@ SL_EXPORT uint64_t sightline_range_start(const void *range)
 SL_EXPORT void sightline_range_end(const void *range, uint64_t id)
 {
 	sl_nvtx_end(((const struct range *)range)->domain, id, NULL, 0);
+}
+
+/* ---- garbage collections ---- */
+
+#define GENERATIONS 3
+
+static __thread const void *collecting __attribute__((tls_model("initial-exec")));
+
+void sl_python_collect(long generation)
+{
+	static void *ranges[GENERATIONS];
+	char name[] = "Generation ?";
+
+	if (generation < 0 || generation >= GENERATIONS)
+		return;
+	name[sizeof(name) - 2] = (char)('0' + generation);
+	/* The interpreter's lock is held. */
+	if (!ranges[generation])
+		ranges[generation] = sightline_range("GC Trace", name);
+	collecting = ranges[generation];
+	if (collecting)
+		sightline_range_push(collecting);
+}
+
+void sl_python_collected(long objects)
+{
+	const struct range *r = collecting;
+
+	collecting = NULL;
+	if (r)
+		sl_nvtx_pop_value(r->domain, objects);
 }

@@ -1,4 +1,5 @@
-"""Sightline inside a Python program: ranges for functions (steps.py) and for PyTorch (pytorch.py).
+"""Sightline inside a Python program: ranges for functions (steps.py), for PyTorch (pytorch.py)
+and for garbage collections.
 
 Loaded by sitecustomize.py with what was asked for; talks to libtrace.so through the built-in module _sightline_trace
 (preload/python.h). CPython 3.8 and later, nothing but builtins until something is found: the program pays for what
@@ -29,10 +30,16 @@ def begin(options):
         # Bytes of UTF-8, one by one.
         asked[name] = _decode(value).encode("latin-1").decode("utf-8", "replace")
     trace.note("here")
-    if asked.get("steps"):
+    if asked.get("gc"):
+        import gc
+
+        gc.callbacks.append(trace.collects)
+    if asked.get("steps") or asked.get("functions"):
         from . import steps
 
-        steps.begin(asked["steps"].split(","))
+        wanted = list(steps.of_option(asked["steps"])) if asked.get("steps") else []
+        wanted += steps.of_file(asked["functions"]) if asked.get("functions") else []
+        steps.begin(wanted)
     if asked.get("pytorch"):
         from . import pytorch
 

@@ -226,17 +226,17 @@ def _call_all(model):
             pass
 
 
-def with_range(code, names, domain, text, is_decorated_later=False):
-    """@code with a range around its body; @is_decorated_later: its decorators have not run."""
+def with_range(code, names, step, is_decorated_later=False):
+    """@code with the range of @step around its body; @is_decorated_later: its decorators have not run."""
 
     def check(node):
         if is_decorated_later and any(_compiles(d) for d in node.decorator_list):
             raise Compiled
 
     if code.co_flags & SUSPENDED:
-        new = changed(code, names, ranges.suspended(domain, text), put_suspended, check)
+        new = changed(code, names, ranges.suspended(step.domain, step.message, step.color), put_suspended, check)
     else:
-        new = changed(code, names, ranges.plain(domain, text), put_range, check)
+        new = changed(code, names, ranges.plain(step.domain, step.message, step.color), put_range, check)
     _before[new] = code
     return new
 

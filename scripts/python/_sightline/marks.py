@@ -1,17 +1,15 @@
-"""Marks the functions of --python-step.
+"""Marks the functions of --python-step and --python-functions-trace.
 
 Functions of imported modules get other code when their module has been imported (code.py). Those of the main program
 are called before it ends, so there the code is exchanged among the constants of the program's own, just before it runs.
 """
 
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 
 import _sightline_trace as trace
 
 from . import code
 from .imports import when_imported
-
-DOMAIN = "python-step"
 
 
 def _not_there(step, names):
@@ -57,13 +55,13 @@ def _body_of(thing):
             return thing
 
 
-def _wrapped(function, message):
+def _wrapped(function, step):
     """For what has no code, or none that can be compiled again."""
     import functools
 
     from . import ranges
 
-    mark = ranges.plain(DOMAIN, message)
+    mark = ranges.plain(step.domain, step.message, step.color)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -78,11 +76,13 @@ def _wrap(step, holder, name, stored):
     is_plain = stored is function or isinstance(stored, (staticmethod, classmethod))
     if not is_plain or not callable(function) or not hasattr(type(function), "__name__"):
         return step.not_markable("it is no function")
-    if not isinstance(function, FunctionType) and "builtin" not in type(function).__name__:
-        return step.not_markable("it is no function but of type " + type(function).__name__)
+    kind = type(function).__name__
+    # Of the interpreter, of Cython, of NumPy.
+    if not isinstance(function, FunctionType) and not ("builtin" in kind or "unction" in kind):
+        return step.not_markable("it is no function but of type " + kind)
     if isinstance(function, FunctionType) and function.__code__.co_flags & code.SUSPENDED:
         return step.not_markable("its source was not found")
-    new = _wrapped(function, step.message)
+    new = _wrapped(function, step)
     try:
         setattr(holder, name, type(stored)(new) if stored is not function else new)
     except (TypeError, AttributeError):
@@ -94,9 +94,26 @@ def _mark_inside(step, function, path):
     """Of a function that is defined inside another one."""
     for outer, inner in code.inside(function.__code__, path):
         if not code.is_changed(inner):
-            new = code.with_range(inner, function.__globals__, DOMAIN, step.message, True)
+            new = code.with_range(inner, function.__globals__, step, True)
             code.exchange(outer, inner, new)
         step.found()
+
+
+def _wait_inside(step, module):
+    """random.rand of numpy is rand of numpy.random, once that is there."""
+    inner = Inside(step)
+    when_imported("%s.%s" % (module.__name__, step.path[0]), lambda module: mark(inner, module))
+
+
+class Inside:
+    """A step whose function is in a module inside of the one that was named."""
+
+    def __init__(self, step):
+        self._step = step
+        self.path = step.path[1:]
+
+    def __getattr__(self, name):
+        return getattr(self._step, name)
 
 
 def mark(step, module):
@@ -104,12 +121,15 @@ def mark(step, module):
     for depth, name in enumerate(step.path):
         owner, stored = _look_up(holder, name)
         if owner is None:
-            return _not_there(step, _names(module))
+            _not_there(step, _names(module))
+            return _wait_inside(step, module) if holder is module and depth + 1 < len(step.path) else None
         function = _body_of(stored)
         if depth + 1 < len(step.path):
             if isinstance(function, FunctionType):
                 _mark_inside(step, function, step.path[depth + 1 :])
                 return None if step.is_found else _not_there(step, code.defined(function.__code__, name + "."))
+            if isinstance(stored, ModuleType):
+                return _wait_inside(step, module)
             if not isinstance(stored, type):
                 return _not_there(step, _names(module))
             holder = stored
@@ -117,7 +137,7 @@ def mark(step, module):
         return _wrap(step, owner, name, stored)
     if not code.is_changed(function.__code__):
         try:
-            function.__code__ = code.with_range(function.__code__, function.__globals__, DOMAIN, step.message)
+            function.__code__ = code.with_range(function.__code__, function.__globals__, step)
         except code.NotSame:
             return _wrap(step, owner, name, stored)
     step.found()
@@ -147,7 +167,7 @@ def _imported_as(tree, name):
 def mark_main(step, program, names):
     for outer, inner in list(code.inside(program, step.path)):
         try:
-            new = code.with_range(inner, names, DOMAIN, step.message, True)
+            new = code.with_range(inner, names, step, True)
             code.exchange(outer, inner, new)
             step.found()
         except code.NotSame:

@@ -21,12 +21,12 @@ class Constant:
         return nullcontext, ()
 
 
-def range_of(domain, text):
-    return trace.range(domain, text.encode("utf-8", "replace").decode())
+def range_of(domain, text, color=0):
+    return trace.range(domain, text.encode("utf-8", "replace").decode(), color)
 
 
-def plain(domain, text):
-    it = range_of(domain, text)
+def plain(domain, text, color=0):
+    it = range_of(domain, text, color)
     # Functions of C are found in the type and, being no descriptors, called without self.
     body = {"__slots__": (), "__enter__": trace.function(it, PUSH), "__exit__": trace.function(it, POP)}
     return type("range", (Constant,), body)()
@@ -46,8 +46,8 @@ class _Call:
         self.end(self.id)
 
 
-def suspended(domain, text):
-    it = range_of(domain, text)
+def suspended(domain, text, color=0):
+    it = range_of(domain, text, color)
     start, end = trace.function(it, START), trace.function(it, END)
     body = {"__slots__": (), "call": property(lambda self: _Call(start, end))}
     return type("range", (Constant,), body)()

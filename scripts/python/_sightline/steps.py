@@ -1,4 +1,4 @@
-"""--python-step: a range for every call of a function, named [NAME=]MODULE:FUNC.
+"""--python-step and --python-functions-trace: a range for every call of a function.
 
 Waits for the modules and for the main program; marks.py does the rest. Kept small: every Python that starts pays for it.
 """
@@ -11,12 +11,13 @@ from .imports import when_imported
 
 
 class Step:
-    def __init__(self, text):
-        self.text = text
-        name, equals, rest = text.partition("=")
-        self.module, _, function = (rest if equals else text).partition(":")
+    def __init__(self, text, module, function, message, domain="python-step", color=0):
+        self.text = text  # how it is called in notes
+        self.module = module
         self.path = function.split(".")
-        self.message = name if equals else text
+        self.message = message
+        self.domain = domain
+        self.color = color
         self.is_found = False
 
     def found(self):
@@ -88,8 +89,23 @@ def _leave_to_compiler(torch):
     marks.leave_to_compiler(torch)
 
 
-def begin(texts):
-    steps = [Step(text) for text in texts]
+def of_option(texts):
+    """[NAME=]MODULE:FUNC,..."""
+    for text in texts.split(","):
+        name, equals, rest = text.partition("=")
+        module, _, function = (rest if equals else text).partition(":")
+        yield Step(text, module, function, name if equals else text)
+
+
+def of_file(lines):
+    """Lines of --python-functions-trace: domain, color, module, functions."""
+    for line in lines.split("\n"):
+        domain, color, module, functions = line.split("\t")
+        for function in functions.split(","):
+            yield Step("@%s:%s" % (module, function), module, function, module + "." + function, domain, int(color))
+
+
+def begin(steps):
     when_imported("torch", _leave_to_compiler)
     for step in steps:
         if step.module != "__main__":
