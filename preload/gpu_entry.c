@@ -100,18 +100,22 @@ static void put_args(const struct frame *f, const struct sl_gpu_function_state *
 void sl_gpu_leave(struct frame *f)
 {
 	const struct sl_gpu_function_state *fn = &sl_gpu_state[f->number];
-	uint32_t result = (uint32_t)f->result[0];
+	uint32_t result = (uint32_t)f->result[0], stack = 0;
 	unsigned words;
 	uint64_t *w;
 
 	sl_stop(&f->call);
 	sl_tls.gpu_inside &= ~(uint32_t)fn->family;
 	/* In the child of a fork inside the call nothing here is ours. */
-	if (sl_proc.cookie < SL_COOKIE_FIRST || !sl_begin_write())
+	if (sl_proc.cookie < SL_COOKIE_FIRST)
+		return;
+	if (sl_unlikely(f->call.duration >= fn->stack_ticks))
+		stack = sl_stack_take(&f->call, SL_STACK_OF_GPU);
+	if (!sl_begin_write())
 		return;
 	words = 3u + fn->arg_cnt + (f->call.duration >> 32 != 0);
-	if (sl_unlikely(f->call.duration >= fn->stack_ticks))
-		sl_stack_put(&f->call, SL_STACK_OF_GPU, words);
+	if (sl_unlikely(stack))
+		sl_stack_put(&f->call, stack, words);
 	w = sl_room(words, SL_HOOK_CNT, &f->call);
 	if (w) {
 		w = sl_put_head(w, (enum sl_hook)f->number, words, &f->call, SL_SHAPE_API, 0);

@@ -398,12 +398,14 @@ void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shap
 		    const uint64_t *payload, unsigned payload_words)
 {
 	unsigned words = 2 + (call->duration >> 32 != 0) + payload_words;
+	uint32_t stack =
+		call->duration >= sl_tls.stack_ticks ? sl_stack_take(call, SL_STACK_OF_OSRT) : 0;
 	uint64_t *w;
 
 	if (!sl_begin_write())
 		return;
-	if (call->duration >= sl_tls.stack_ticks)
-		sl_stack_put(call, SL_STACK_OF_OSRT, words);
+	if (stack)
+		sl_stack_put(call, stack, words);
 	w = sl_room(words, hook, call);
 	if (w) {
 		w = sl_put_head(w, hook, words, call, shape, failed ? SL_REC_ERR : 0);
@@ -476,6 +478,7 @@ void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shap
 		    bool failed, uint64_t word1, const void *bytes, size_t len, bool is_file)
 {
 	unsigned head = 2 + (call->duration >> 32 != 0), flags, n, words;
+	uint32_t stack = 0;
 	uint64_t *w;
 
 	if (sl_short(call, hook, is_file, 0, failed)) {
@@ -487,10 +490,12 @@ void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shap
 	}
 	n = byte_words(&len, head + 3, &flags);
 	words = head + 3 + n;
+	if (sl_unlikely(call->duration >= sl_tls.stack_ticks))
+		stack = sl_stack_take(call, SL_STACK_OF_OSRT);
 	if (!sl_begin_write())
 		return;
-	if (sl_unlikely(call->duration >= sl_tls.stack_ticks))
-		sl_stack_put(call, SL_STACK_OF_OSRT, words);
+	if (sl_unlikely(stack))
+		sl_stack_put(call, stack, words);
 	w = sl_room(words, hook, call);
 	if (w) {
 		uint64_t result = sl_result(ret, failed);

@@ -44,17 +44,19 @@ struct sl_tls {
 	uint64_t threshold;        /* ticks */
 	uint64_t file_threshold;   /* ticks, for calls on files: 0 with --osrt-file-access */
 	uint64_t signal_threshold; /* ticks, for calls that wake other threads */
-	uint64_t long_ticks;       /* calls as long as this take the slow path: stack_ticks, or 2^32 */
-	uint64_t stack_ticks;      /* such calls of the OS runtime get a stack; UINT64_MAX: none do */
-	uint32_t depth;    /* traced calls that this thread is inside of; with SL_DEPTH_MONO */
+	uint64_t long_ticks;  /* calls as long as this take the slow path: stack_ticks, or 2^32 */
+	uint64_t stack_ticks; /* such calls of the OS runtime get a stack; UINT64_MAX: none do */
+	uint32_t depth;       /* traced calls that this thread is inside of; with SL_DEPTH_MONO */
 	uint32_t busy;     /* enum sl_busy: our own code runs, a signal handler must not enter it */
 	char *outer_frame; /* canonical frame address of the outermost of them */
 	struct sl_slot *slot;
 	uint32_t
 		gpu_inside; /* families of GPU libraries that this thread is inside of (gpu_entry.c) */
 	uint32_t dropping; /* the ring was full and waiting did not help; reset by the next chunk */
-	uint32_t vfork_pid;    /* who called vfork, see hook.c */
-	uint32_t codes_due;    /* code objects of Python that this thread has met and not told (stack.c) */
+	uint32_t vfork_pid; /* who called vfork, see hook.c */
+	const char *taking; /* a stack is being taken in this frame (stack.c) */
+	uint32_t
+		codes_due; /* code objects of Python that this thread has met and not told (stack.c) */
 	uint64_t saved_cookie; /* cookie to go back to after vfork */
 };
 extern __thread struct sl_tls sl_tls __attribute__((tls_model("initial-exec")));

@@ -1,11 +1,9 @@
 /*
  * stack.c - stacks of calls: taken, looked up, told when they are new.
  *
- * A stack is built where its record would be, in the ring behind what is published; one that is known is written over
- * by what comes next. Known ones are in a table of the process: hash to number, in levels that are mapped when the
- * level before is full, so that a program with few different stacks touches a few pages. Entries are never taken out,
- * and whoever searches stops at the first free place: so a place that was free may be taken by another thread, but
- * nothing moves.
+ * Known ones are in a table of the process: hash to number, in levels that are mapped when the level before is full, so
+ * that a program with few different stacks touches a few pages. Entries are never taken out, and whoever searches stops
+ * at the first free place: so a place that was free may be taken by another thread, but nothing moves.
  *
  * A forked child goes on with a copy of the table: what the parent has told it need not tell again. Addresses mean the
  * same in both.
@@ -214,7 +212,8 @@ static void tell_lines(const struct sl_pycode *c, uint32_t from, uint64_t start)
 
 static void tell_code(const struct sl_pycode *c, uint64_t start)
 {
-	size_t room = (SL_REC_MAX_WORDS - 2 - 4) * 8, file = strnlen(c->file, PATH_MAX_), name, lines;
+	size_t room = (SL_REC_MAX_WORDS - 2 - 4) * 8, file = strnlen(c->file, PATH_MAX_), name,
+	       lines;
 	uint64_t p[3] = {c->id, c->first_line | (uint64_t)c->version << 32, c->lines_len};
 
 	room -= file + 2;
@@ -222,7 +221,8 @@ static void tell_code(const struct sl_pycode *c, uint64_t start)
 	room -= name;
 	lines = c->lines_len < room ? c->lines_len : room;
 	put_record(SL_META_CODE, start, p, 3,
-		   (struct piece[]){{c->file, file}, {"", 1}, {c->name, name}, {"", 1}, {c->lines, lines}},
+		   (struct piece[]){
+			   {c->file, file}, {"", 1}, {c->name, name}, {"", 1}, {c->lines, lines}},
 		   5);
 	tell_lines(c, (uint32_t)lines, start);
 }
@@ -247,7 +247,7 @@ struct fresh {
 	unsigned modules, codes;
 };
 
-/* The frames of the calling thread at @to, where there is room for them. */
+/* The frames of the calling thread at @to. */
 static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh *fresh)
 {
 	unsigned cnt = 0;
@@ -259,44 +259,83 @@ static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh 
 	return cnt;
 }
 
-/* The number of this thread's stack, told if it is new. 0: there is none to be had. */
-static uint32_t number_of_stack(const struct sl_call *call, uint32_t kinds)
+/* Tells it, and what is new of code in it. Its number; 0: there was no room. */
+static uint32_t tell(const struct sl_call *call, const uint64_t *frames, unsigned cnt,
+		     const struct fresh *fresh, uint32_t id)
 {
-	unsigned most = SL_FRAME_MAX / 2 - 1, depth = sl_global.session->stack_depth, cnt;
-	struct fresh fresh = {0};
-	uint64_t hash, *w;
-	uint32_t id;
+	uint64_t *w;
 
-	if (depth > most)
-		depth = most;
-	w = has_table() ? sl_room_or_none(HEAD_WORDS + 2 * (depth + 1)) : NULL;
-	cnt = w ? take(w + HEAD_WORDS, kinds, depth, &fresh) : 0;
-	if (!cnt)
-		return 0;
-	hash = hash_of(w + HEAD_WORDS, cnt);
-	id = known(hash);
-	if (id && !fresh.modules && !fresh.codes)
+	if (!sl_begin_write())
 		return id;
-	if (!id) {
+	w = id ? NULL : sl_room_or_none(HEAD_WORDS + cnt);
+	if (w) {
 		id = __atomic_add_fetch(&sl_global.arena->stack_serial, 1, __ATOMIC_RELAXED);
-		put_head(w, SL_META_STACK, call->start, HEAD_WORDS + cnt);
-		w[2] = id | (uint64_t)cnt << 32;
-		sl_commit(w + HEAD_WORDS + cnt);
+		w = put_head(w, SL_META_STACK, call->start, HEAD_WORDS + cnt);
+		w[0] = id | (uint64_t)cnt << 32;
+		memcpy(w + 1, frames, cnt * sizeof(*frames));
+		sl_commit(w + 1 + cnt);
 	}
-	if (fresh.modules || __atomic_load_n(&modules_due, __ATOMIC_RELAXED))
+	if (fresh->modules || __atomic_load_n(&modules_due, __ATOMIC_RELAXED))
 		tell_modules(call->start);
-	if (fresh.codes || sl_tls.codes_due)
+	if (fresh->codes || sl_tls.codes_due)
 		tell_codes(call->start);
-	remember(hash, id);
+	sl_end_write();
 	return id;
 }
 
-void sl_stack_put(const struct sl_call *call, enum sl_stack_of of, unsigned words)
+/*
+ * Where a thread's frames are put together: behind its totals, which do not fill their chunk. Not in the ring, for a
+ * signal may come meanwhile, and what its handler does is to be recorded.
+ */
+#define SCRATCH_AT (SL_HOOK_MAX - SL_FRAME_MAX * 8 / sizeof(struct sl_agg))
+_Static_assert(SL_HOOK_CNT <= SCRATCH_AT, "there is room behind the totals");
+
+static uint32_t number_of_stack(const struct sl_call *call, uint32_t kinds, const char *here)
+{
+	unsigned most = SL_FRAME_MAX / 2 - 1, depth = sl_global.session->stack_depth, cnt;
+	uint64_t *frames = (uint64_t *)(sl_tls.agg + SCRATCH_AT), hash;
+	struct fresh fresh = {0};
+	uint32_t id;
+
+	cnt = take(frames, kinds, depth < most ? depth : most, &fresh);
+	hash = hash_of(frames, cnt);
+	id = cnt ? known(hash) : 0;
+	sl_barrier();
+	/* Another one was taken meanwhile, which found this one left behind: see below. */
+	if (!cnt || sl_tls.taking != here)
+		return 0;
+	if (id && !fresh.modules && !fresh.codes)
+		return id;
+	id = tell(call, frames, cnt, &fresh, id);
+	if (id)
+		remember(hash, id);
+	return id;
+}
+
+uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of)
 {
 	/* The bits of both are in the same order. */
-	uint32_t kinds = sl_global.session->stack_kinds >> (of == SL_STACK_OF_GPU ? 2 : 0) & 3;
-	uint32_t id = kinds ? number_of_stack(call, kinds) : 0;
-	uint64_t *w = id ? sl_room_or_none(CHAIN_WORDS + words) : NULL;
+	uint32_t kinds = sl_global.session->stack_kinds >> (of == SL_STACK_OF_GPU ? 2 : 0) & 3, id;
+	const char *here = __builtin_frame_address(0);
+
+	/*
+	 * Not in a handler that interrupted the taking of another one. That may have been left by longjmp() and never
+	 * end: then it was begun further down the stack than we are.
+	 */
+	if (!kinds || !sl_tls.agg || sl_tls.busy || (sl_tls.taking && here < sl_tls.taking) ||
+	    !has_table())
+		return 0;
+	sl_tls.taking = here;
+	sl_barrier();
+	id = number_of_stack(call, kinds, here);
+	sl_barrier();
+	sl_tls.taking = NULL;
+	return id;
+}
+
+void sl_stack_put(const struct sl_call *call, uint32_t id, unsigned words)
+{
+	uint64_t *w = sl_room_or_none(CHAIN_WORDS + words);
 
 	if (!w)
 		return;
@@ -321,7 +360,8 @@ static bool begins(const char *name, const char *part)
 
 enum sl_stack_class sl_stack_class_of(const char *f)
 {
-	bool is_cuda = begins(f, "cuda"), is_driver = !is_cuda && begins(f, "cu") && f[2] >= 'A' && f[2] <= 'Z';
+	bool is_cuda = begins(f, "cuda"),
+	     is_driver = !is_cuda && begins(f, "cu") && f[2] >= 'A' && f[2] <= 'Z';
 
 	if (!is_cuda && !is_driver && !begins(f, "__cuda"))
 		return SL_STACK_CLASS_OTHER;

@@ -17,11 +17,13 @@ enum sl_stack_of {
 	SL_STACK_OF_GPU,
 };
 
+/* The number of the calling thread's stack, told if it is new; 0: there is none. Outside of the busy section. */
+SL_COLD uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of);
 /*
- * To be called in the busy section, right before the record of @call, of @words words, is written: then that has room,
- * and goes out together with the number of its stack.
+ * In the busy section, right before the record of @call, of @words words, is written: then that has room, and goes out
+ * together with the number of its stack.
  */
-SL_COLD void sl_stack_put(const struct sl_call *call, enum sl_stack_of of, unsigned words);
+SL_COLD void sl_stack_put(const struct sl_call *call, uint32_t id, unsigned words);
 
 /* By its name, as --cudabacktrace tells functions apart. */
 enum sl_stack_class sl_stack_class_of(const char *function);
