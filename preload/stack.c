@@ -252,6 +252,10 @@ static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh 
 {
 	unsigned cnt = 0;
 
+	if (!sl_unwind_has_room()) {
+		*to = SL_FRAME_REMARK | SL_REMARK_MEMORY;
+		return 1;
+	}
 	if (kinds & SL_STACK_OSRT_NATIVE)
 		cnt = sl_unwind(to, depth + 1, depth, &fresh->modules);
 	if (kinds & SL_STACK_OSRT_PYTHON && sl_pystack_has())

@@ -32,6 +32,9 @@ struct sl_module {
  */
 unsigned sl_unwind(uint64_t *frames, unsigned room, unsigned depth, unsigned *fresh);
 
+/* Is enough of the stack left for all this? The program may have had a few hundred bytes, for the call itself. */
+bool sl_unwind_has_room(void);
+
 /* Takes one object that was met and not told yet. False: none. Each is given once per process image. */
 bool sl_unwind_next_module(struct sl_module *m);
 

@@ -20,6 +20,8 @@ enum {
 	/* Asked for before a walk at most, 1 MiB: the next walk goes on from there. */
 	VERIFY_MAX = 256 * PAGE,
 	MAIN_MAX = 64 << 20,
+	/* What a walk and the telling of it take of the stack, at most. No more than a page, so one look is enough. */
+	STACK_NEED = PAGE,
 };
 
 /*
@@ -28,6 +30,7 @@ enum {
  */
 static __thread uint64_t own_low, own_high, other_low, other_high;
 static __thread bool other_is_open;
+static __thread uint64_t own_room; /* what is there below it, 0: not known */
 static uint64_t main_high;
 static bool is_emulated;
 
@@ -127,4 +130,33 @@ void unwind_memory_begin(struct unwind_memory *m, uint64_t sp)
 	}
 	own_low = m->low = low;
 	own_high = m->high = end;
+}
+
+/* On a stack for signals, which may lie amid other memory, its own end counts. */
+static bool is_at_end_for_signals(uint64_t sp)
+{
+	struct {
+		uint64_t low;
+		int32_t flags, unused;
+		uint64_t size;
+	} s = {0};
+
+	return sl_sys2(SYS_sigaltstack, 0, (long)(uintptr_t)&s) == 0 && sp > s.low &&
+	       sp - s.low < s.size && sp - s.low < STACK_NEED;
+}
+
+bool sl_unwind_has_room(void)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0), low = sp - STACK_NEED;
+	bool is_own = sp >= own_low && sp < own_high;
+
+	if (sl_likely(is_own && own_room && low >= own_room))
+		return true;
+	if (sl_global.restricted)
+		return true; /* nothing can be asked for */
+	if (is_at_end_for_signals(sp) || !unwind_readable(low & ~UINT64_C(7)))
+		return false;
+	if (is_own && (!own_room || low < own_room))
+		own_room = low & ~(uint64_t)(PAGE - 1);
+	return true;
 }
