@@ -1,6 +1,7 @@
 /*
  * kernel.c FILE - does a known amount of I/O and blocking and prints what the kernel counted meanwhile:
- * /proc/self/io (rchar wchar syscr syscw) and getrusage's voluntary and involuntary switches.
+ * /proc/self/io (rchar wchar syscr syscw) and getrusage's voluntary and involuntary switches, with the times
+ * (CLOCK_MONOTONIC) from which and to which it counted these.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/prog/raw.h"
@@ -37,12 +39,15 @@ int main(int argc, char **argv)
 	struct iovec v[2] = {{buf, 1000}, {buf, 500}};
 	struct counters a, b;
 	long own;
-	struct rusage ru;
-	char line[200];
+	struct rusage before, after;
+	struct timespec from, to;
+	char line[400];
 	int fd = raw_open(argc > 1 ? argv[1] : "", O_RDWR | O_CREAT | O_TRUNC, 0600), p[2];
 
 	if (fd < 0 || pipe(p) < 0)
 		return 2;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	getrusage(RUSAGE_SELF, &before);
 	own = counters(&a);
 	a.rchar += own;
 	a.syscr++;
@@ -58,12 +63,16 @@ int main(int argc, char **argv)
 	counters(&b);
 	for (int i = 0; i < 20; i++)
 		usleep(1000);
-	getrusage(RUSAGE_SELF, &ru);
+	getrusage(RUSAGE_SELF, &after);
+	clock_gettime(CLOCK_MONOTONIC, &to);
 	raw_write(1, line,
 		  (unsigned long)sprintf(
 			  line,
-			  "rchar %ld\nwchar %ld\nsyscr %ld\nsyscw %ld\nnvcsw %ld\nnivcsw %ld\n",
+			  "rchar %ld\nwchar %ld\nsyscr %ld\nsyscw %ld\nnvcsw %ld\nnivcsw %ld\n"
+			  "from %ld%09ld\nto %ld%09ld\n",
 			  b.rchar - a.rchar, b.wchar - a.wchar, b.syscr - a.syscr,
-			  b.syscw - a.syscw, ru.ru_nvcsw, ru.ru_nivcsw));
+			  b.syscw - a.syscw, after.ru_nvcsw - before.ru_nvcsw,
+			  after.ru_nivcsw - before.ru_nivcsw, from.tv_sec, from.tv_nsec, to.tv_sec,
+			  to.tv_nsec));
 	return 0;
 }
