@@ -351,9 +351,9 @@ static int find_target(struct export *x)
 /* By the name; some types are always packed, which their readers know. */
 static bool find_packing(struct export *x, enum out_packing *packing)
 {
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): cmd_export() frees */
 	if (!out_packing_of(x->target, packing, x->why, WHY))
 		return false;
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): cmd_export() frees */
 	if (*packing == OUT_PLAIN && x->exporter->packs &&
 	    !out_packing_of("x.gz", packing, x->why, WHY))
 		*packing = OUT_PLAIN; /* not built in */

@@ -115,4 +115,4 @@ FROM listed AS l LEFT JOIN cost AS c ON c.place IS l.place LEFT JOIN total AS t 
 	LEFT JOIN place AS p ON p.id = l.place LEFT JOIN StringIds AS f ON f.id = p.symbol
 	LEFT JOIN StringIds AS w ON w.id = p.file
 WHERE EXISTS (SELECT 1 FROM py_frame)
-ORDER BY coalesce(gpu, 0) + coalesce(os, 0) DESC, "Total" DESC, "Calls" DESC, "Function", "Line";
+ORDER BY p.id IS NULL, coalesce(gpu, 0) + coalesce(os, 0) DESC, "Total" DESC, "Calls" DESC, "Function", "Line";
