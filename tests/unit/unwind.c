@@ -2,7 +2,6 @@
  * unwind.c - native stacks against what is known of them: functions that note where they return to (stack_cases.c), and
  * glibc's own backtrace().
  */
-#include <dlfcn.h>
 #include <execinfo.h>
 #include <limits.h>
 #include <pthread.h>
@@ -22,73 +21,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/lib/stack_cases.h"
-
-static __thread uint64_t frames[SL_FRAME_MAX + 1];
-static __thread unsigned frame_cnt;
-static unsigned depth_asked = SL_FRAME_MAX;
-static __thread void *theirs[SL_FRAME_MAX];
-static __thread int their_cnt;
-static bool ask_glibc = true;
-
-static void probe(void)
-{
-	unsigned fresh = 0;
-
-	NOTE();
-	frame_cnt = shim_unwind(frames, SL_FRAME_MAX + 1, depth_asked, &fresh);
-	HERE();
-	if (ask_glibc)
-		their_cnt = backtrace(theirs, SL_FRAME_MAX);
-}
-
-__attribute__((noinline)) static void run(void (*function)(int), int arg)
-{
-	truth.cnt = 0;
-	truth.probe = probe;
-	function(arg);
-	HERE();
-}
-
-static uint64_t remark(enum sl_remark what)
-{
-	return SL_FRAME_REMARK | what;
-}
-
-/* The innermost frame is the return address in probe(); what was noted follows, @skip of it all not asked for. */
-static bool is_noted(unsigned skip)
-{
-	for (unsigned i = 0; i < truth.cnt - skip; i++)
-		if (i + 1 >= frame_cnt ||
-		    (frames[i + 1] & ~SL_FRAME_BY_FP) != truth.address[truth.cnt - 1 - i])
-			return false;
-	return true;
-}
-
-/* All that was noted, in this order, whatever else is between. */
-static bool is_noted_in_parts(void)
-{
-	unsigned at = 1;
-
-	for (unsigned i = truth.cnt; i-- > 0;) {
-		while (at < frame_cnt && frames[at] != truth.address[i])
-			at++;
-		if (at++ >= frame_cnt)
-			return false;
-	}
-	return true;
-}
-
-/* backtrace() has the function itself in front, at another place; all else is the same. */
-static bool is_like_glibc(void)
-{
-	if (frame_cnt != (unsigned)their_cnt)
-		return false;
-	for (unsigned i = 1; i < frame_cnt; i++)
-		if (sl_frame_address(frames[i]) != (uint64_t)theirs[i])
-			return false;
-	return true;
-}
+#include "tests/unit/unwind_test.h"
 
 static bool is_right(void (*function)(int), int arg)
 {
@@ -547,114 +480,9 @@ static void whatever_is_on_the_stack(void **state)
 }
 #endif
 
-/* ---- modules ---- */
-
-static unsigned take_modules(struct sl_module *m, unsigned room)
-{
-	unsigned n = 0;
-
-	while (n < room && shim_next_module(&m[n]))
-		n++;
-	return n;
-}
-
-static const struct sl_module *module_of(const struct sl_module *m, unsigned n, const void *address)
-{
-	for (unsigned i = 0; i < n; i++)
-		if ((uint64_t)address >= m[i].start && (uint64_t)address < m[i].end)
-			return &m[i];
-	return NULL;
-}
-
-/* Before all others: nothing has been met yet. */
-static void objects_are_told_once(void **state)
-{
-	struct sl_module m[16];
-	const struct sl_module *p;
-	unsigned n, fresh = 0;
-	int status;
-	pid_t pid;
-
-	(void)state;
-	assert_false(shim_next_module(&m[0]));
-	frame_cnt = shim_unwind(frames, SL_FRAME_MAX + 1, SL_FRAME_MAX, &fresh);
-	n = take_modules(m, 16);
-	assert_int_equal(n, fresh);
-	p = module_of(m, n, (void *)objects_are_told_once);
-	assert_non_null(p);
-	assert_string_equal(p->path, "");
-	assert_int_equal(p->build_id_len, 20);
-	p = module_of(m, n, (void *)qsort);
-	assert_non_null(p);
-	assert_non_null(strstr(p->path, "/libc.so"));
-	assert_null(module_of(m, n, (void *)shim_unwind)); /* it is left out itself */
-	shim_unwind(frames, SL_FRAME_MAX + 1, SL_FRAME_MAX, &fresh);
-	assert_int_equal(fresh, n);
-	shim_forget();
-	shim_unwind(frames, SL_FRAME_MAX + 1, SL_FRAME_MAX, &fresh);
-	assert_int_equal(fresh, n);
-	assert_int_equal(take_modules(m, 16), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		shim_unwind(frames, SL_FRAME_MAX + 1, SL_FRAME_MAX, &fresh);
-		_exit(take_modules(m, 16) != 0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-static void *open_lib(const char *name, void (**function)(void (*)(void), uint64_t *))
-{
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
-	void *lib;
-
-	assert_true(n > 0);
-	path[n] = 0;
-	snprintf(strrchr(path, '/') + 1, 32, "%s", name);
-	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	assert_non_null(lib);
-	*(void **)function = dlsym(lib, "stack_lib_call");
-	assert_non_null(*function);
-	return lib;
-}
-
-/* Two libraries with functions at the same place and frames of different sizes. */
-static void another_library_at_the_same_address(void **state)
-{
-	static const char *const names[] = {"stack_lib_a.so", "stack_lib_b.so", "stack_lib_a.so"};
-	void (*call)(void (*)(void), uint64_t *), (*first)(void (*)(void), uint64_t *) = NULL;
-	struct sl_module m[16];
-
-	(void)state;
-	run(case_plain, 0);
-	take_modules(m, 16);
-	for (int i = 0; i < 3; i++) {
-		void *lib = open_lib(names[i], &call);
-		const struct sl_module *p;
-		unsigned n;
-
-		first = first ? first : call;
-		if (call != first)
-			skip(); /* it has gone elsewhere */
-		truth.cnt = 0;
-		call(probe, &truth.address[truth.cnt++]);
-		assert_true(is_noted(0));
-		assert_true(is_like_glibc());
-		n = take_modules(m, 16);
-		p = module_of(m, n, (void *)call);
-		assert_non_null(p);
-		assert_non_null(strstr(p->path, names[i]));
-		dlclose(lib);
-		shim_forget();
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects_are_told_once),
 		cmocka_unit_test(c_functions),
 		cmocka_unit_test(cxx_functions),
 		cmocka_unit_test(through_libraries),
@@ -671,7 +499,6 @@ int main(void)
 		cmocka_unit_test(damaged_stacks_end_with_a_remark),
 		cmocka_unit_test(whatever_is_on_the_stack),
 #endif
-		cmocka_unit_test(another_library_at_the_same_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
