@@ -556,7 +556,7 @@ static int read_modules(struct db_frames *f)
 {
 	sqlite3_stmt *stmt;
 	int64_t cnt;
-	int rc, err = count(f, "SL_MODULES", &cnt);
+	int err = count(f, "SL_MODULES", &cnt);
 
 	if (err || !cnt)
 		return err;
@@ -569,7 +569,7 @@ static int read_modules(struct db_frames *f)
 			: -ENOMEM;
 	if (err)
 		return err;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && f->modules < cnt)
+	while (sqlite3_step(stmt) == SQLITE_ROW && f->modules < cnt)
 		read_module(f, stmt);
 	return db_errno(sqlite3_finalize(stmt));
 }

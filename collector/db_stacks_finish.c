@@ -134,12 +134,12 @@ static int each_raw(struct work *w)
 
 	if (err)
 		return err;
-	while (!err && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (!err && sqlite3_step(stmt) == SQLITE_ROW) {
 		struct db_stack_of stack = {.id = sqlite3_column_int64(stmt, 0),
 					    .space = sqlite3_column_int64(stmt, 1),
 					    .since = sqlite3_column_int64(stmt, 2)};
 		const void *blob = sqlite3_column_blob(stmt, 3);
-		size_t len = (size_t)sqlite3_column_bytes(stmt, 3);
+		size_t len = blob ? (size_t)sqlite3_column_bytes(stmt, 3) : 0;
 
 		if (len > sizeof(frames))
 			len = sizeof(frames);

@@ -23,6 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SL_HAVE_LIBDW
+#define SL_HAVE_LIBDW 0
+#endif
 #define PLACES 64
 #define ROOM   16
 
