@@ -165,6 +165,7 @@ static void random_bytes_do_no_harm(void **state)
 	for (int round = 0; round < 300000; round++) {
 		unsigned words = (unsigned)rand() % 20, got;
 		uint64_t *w = malloc(words * 8 + 1);
+		struct stack_meta sm;
 		struct call c;
 		struct meta m;
 
@@ -182,6 +183,14 @@ static void random_bytes_do_no_harm(void **state)
 		}
 		if (got && c.shape == SL_SHAPE_META && decode_meta(&c, &m) && m.bytes)
 			assert_true(m.bytes + m.len <= (char *)(w + got));
+		c.hook = (uint16_t)(SL_META_CHAIN + rand() % 6);
+		if (words > 3 && rand() % 2)
+			w[2] = (uint64_t)(rand() % 20) << 32 | 1;
+		if (got && c.shape == SL_SHAPE_META && decode_stack_meta(&c, &sm)) {
+			assert_true(!sm.bytes || sm.bytes + sm.len <= (char *)(w + got));
+			assert_true(!sm.frames || sm.frames + sm.cnt <= w + got);
+			assert_true(sm.build_id_len <= sm.len);
+		}
 		free(w);
 	}
 }
