@@ -120,10 +120,10 @@ static bool read_dotted(const struct list *l, const struct value *v, const char 
 
 	if (!read_text(l, v, key, to))
 		return false;
-	if (python_is_dotted(*to, strlen(*to)))
+	if (*to && python_is_dotted(*to, strlen(*to)))
 		return true;
 	snprintf(text, sizeof(text), "%s: names with dots between them are expected, not '%.200s'",
-		 key, *to);
+		 key, v->text);
 	return wrong(l, v->line, v->column, text);
 }
 

@@ -113,14 +113,17 @@ static bool put_utf8(struct bytes *b, uint32_t c)
 
 static bool read_hex(struct reader *r, unsigned digits, uint32_t *to)
 {
+	static const char hex[] = "0123456789abcdef";
+
 	*to = 0;
 	while (digits--) {
 		char c = peek(r);
 
-		if (!isxdigit((unsigned char)c))
+		const char *digit = c ? strchr(hex, c | (c > '9' ? 32 : 0)) : NULL;
+
+		if (!digit)
 			return fail(r, "a hexadecimal digit is expected");
-		*to = *to << 4 |
-		      (uint32_t)(isdigit((unsigned char)c) ? c - '0' : (c | 32) - 'a' + 10);
+		*to = *to << 4 | (uint32_t)(digit - hex);
 		step(r);
 	}
 	return true;

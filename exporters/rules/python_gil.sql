@@ -1,7 +1,8 @@
 -- title: Python's Interpreter Lock
 -- about: Python threads that wait for each other because one at a time may run Python code. Whoever wants the lock asks
 -- about: again every 5 ms: calls of pthread_cond_timedwait that end without success after that time give it away.
--- needs: OSRT_API = OS Runtime trace
+-- about: With --trace=python-gil the waiting itself is recorded, and looked at instead.
+-- needs: OSRT_API or NVTX_EVENTS = OS Runtime trace
 -- uses: names
 -- default: 435
 -- arg: waits=5, of a thread that lasted 5 ms, from which on it is looked at
@@ -9,23 +10,32 @@
 -- advice: ProcessPoolExecutor), or code that lets go of the lock: NumPy, PyTorch, C extensions, larger pieces per call.
 -- advice: Free-threaded builds (python3.13t and later) have no such lock.
 -- column: Wait (ns) = time waited for the lock
--- column: Waits = calls
--- column: 5 ms Waits = calls that gave up after 5 ms and asked again
--- column: Max (ns) = longest call
+-- column: Waits = calls; with --trace=python-gil, how often it waited, however often it asked again
+-- column: 5 ms Waits = those of 5 ms or more, after which one asks again
+-- column: Max (ns) = longest of them
 -- column: Pid = process
 -- column: Tid = thread
 -- column: Thread Name = its name
 CREATE TEMP TABLE gil AS
-WITH python AS MATERIALIZED (
+WITH traced AS MATERIALIZED (
+	SELECT globalTid, end - start AS ns
+	FROM NVTX_EVENTS
+	WHERE eventType = 59 AND end > start AND textId IN (SELECT id FROM StringIds WHERE value = 'Waiting for GIL')
+), python AS MATERIALIZED (
 	SELECT globalPid / 0x1000000 AS pid FROM SL_PROCESS_TREE WHERE exe GLOB '*/python*' OR exe GLOB '*/pypy*'
 	UNION
 	SELECT globalPid / 0x1000000 FROM PROCESSES WHERE name GLOB '*python*' OR name GLOB 'pypy*' OR name GLOB 'pt_*'
 )
+SELECT globalTid, count(*) AS n, sum(ns) AS ns, max(ns) AS longest, count(*) FILTER (WHERE ns >= 4900000) AS again
+FROM traced
+GROUP BY globalTid
+HAVING again >= :waits
+UNION ALL
 SELECT globalTid, count(*) AS n, sum(end - start) AS ns, max(end - start) AS longest,
 	count(*) FILTER (WHERE returnValue = 110 AND end - start BETWEEN 4900000 AND 10000000) AS again
 FROM OSRT_API
 WHERE nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_cond_timedwait') AND end > start
-	AND globalTid / 0x1000000 IN python
+	AND globalTid / 0x1000000 IN python AND NOT EXISTS (SELECT 1 FROM traced)
 GROUP BY globalTid
 -- other conditions have other times
 HAVING again >= :waits AND 2 * again >= count(*) FILTER (WHERE returnValue = 110);

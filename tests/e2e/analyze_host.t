@@ -92,6 +92,19 @@ begin python_gil
 says 'threads that wait for it' 'bad 60000000 2 threads of process 100 (python3) waited 172 ms altogether for Python'"'"'s interpreter lock, thread 101 120 ms.
 120000000|20|20|6000000|100|101|python3
 52000000|12|10|5000000|100|100|'
+# 100 waits 6 times for 10 ms, 101 8 times and twice for 1 ms, 102 100 times for 1 ms. The calls do not matter then.
+traced="INSERT INTO StringIds VALUES(4, 'Waiting for GIL');
+WITH RECURSIVE i(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 99)
+INSERT INTO NVTX_EVENTS(start, end, eventType, globalTid, textId, domainId)
+SELECT i * 10000000, (i + 1) * 10000000, 59, $TID - 1, 4, 1 FROM i WHERE i < 6 UNION ALL
+SELECT i * 10000000, i * 10000000 + CASE WHEN i < 8 THEN 10000000 ELSE 1000000 END, 59, $TID, 4, 1 FROM i WHERE i < 10 UNION ALL
+SELECT i * 10000000, i * 10000000 + 1000000, 59, $TID + 1, 4, 1 FROM i"
+says 'recorded as such' 'bad 41000000 2 threads of process 100 (python3) waited 142 ms altogether for Python'"'"'s interpreter lock, thread 101 82 ms.
+82000000|10|8|10000000|100|101|python3
+60000000|6|6|10000000|100|100|' "$traced"
+says 'recorded as such, without the calls' 'bad 41000000 2 threads of process 100 (python3) waited 142 ms altogether for Python'"'"'s interpreter lock, thread 101 82 ms.
+82000000|10|8|10000000|100|101|python3
+60000000|6|6|10000000|100|100|' "$traced; DROP TABLE OSRT_API"
 says 'on one CPU it is not to blame' silent 'UPDATE TARGET_INFO_SYSTEM_ENV SET value = 1'
 says 'a thread alone has it' silent "DELETE FROM OSRT_API WHERE nameId = 2 AND globalTid = $TID"
 says 'a few waits are nothing' silent "DELETE FROM OSRT_API WHERE nameId = 2 AND start >= 40000000"
