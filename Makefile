@@ -44,7 +44,9 @@ MAIN_SRC := collector/main.c
 LIB_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard collector/*.c exporters/*.c exporters/*/*.c)))
 BPF_SRC := $(sort $(wildcard collector/bpf/*.bpf.c))
 HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/dev/null 2>&1 && $(PKG_CONFIG) --exists libbpf && echo 1)
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/gen/embed.o
+# Tables of files are read there, too: samples bring along what the shim sees by itself.
+CFI_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard preload/cfi*.c)))
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(CFI_OBJ) $(B)/gen/embed.o
 STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite3.a)))
 # The static archive is the faster one (no PLT) and makes the binary relocatable; the shared one works too.
 LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)

@@ -349,7 +349,9 @@ static void begin_counting(struct collector *c)
 	c->arenas.gpu.dropped = c->arenas.gpu.hurried = 0;
 	c->sched_lost_before += c->sched_lost;
 	c->calls_lost_before += c->calls_lost;
-	c->samples_lost_before += c->samples_lost;
+	c->samples_before = c->samples;
+	if (c->sample)
+		sample_renew(c->sample);
 	c->sched_dead = 0;
 	c->said_disk_full = false;
 }
@@ -362,7 +364,7 @@ void capture_report_end(struct collector *c)
 	char *report, *path;
 
 	say_range(c, p->ended, "ended");
-	collect_samples(c);
+	collect_samples(c, true);
 	drain_totals(&c->arenas, true);
 	model_settle(&c->model, c->now, false);
 	collect_losses(c);

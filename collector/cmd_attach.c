@@ -143,8 +143,10 @@ static int read_options(int argc, char **argv)
 			 : ask.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 						  : SCHED_MODE_NONE;
 	ask.o.syscalls = ask.syscall[0] == 'p';
-	ask.o.sample_hz = ask.sample[0] == 'p' ? ask.frequency : 0;
-	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls && !ask.o.sample_hz) {
+	ask.o.sample = ask.sample[0] == 'p' ? SCHED_MODE_TREE : SCHED_MODE_NONE;
+	ask.o.sample_hz = ask.frequency;
+	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls &&
+	    ask.o.sample == SCHED_MODE_NONE) {
 		sl_warn("attach: nothing to record: neither context switches, nor system calls, "
 			"nor CPU samples (see 'sightline attach --help')");
 		return SL_EXIT_USAGE + 1;
@@ -277,7 +279,7 @@ static char *choose_report(char *why, size_t why_len)
 /* Without them the recording goes on. */
 static void follow_samples(struct collector *c, const struct running *r)
 {
-	int err = sample_follow(c->sample, (pid_t)r->pid);
+	int err = sample_follow(c->sample, (pid_t)r->pid, false);
 
 	if (err && err != -ESRCH)
 		notes_say(c, 2, "no CPU samples of all of process %u: %s%s", r->pid, strerror(-err),

@@ -28,7 +28,6 @@
 #define LAZY_FILL       25u /* per cent of the kernel's buffers that may wait */
 #define FREE_LOOKS      4u  /* so often in a row a processor must have been free */
 #define LOOK_NS         100000000ll
-#define SAMPLES_NS      100000000ll /* so late is asked what lies at their addresses: processes end */
 #define COMMIT_ROWS \
 	16384u /* from here on chunks are worth giving back, to be used again while warm */
 #define COMMIT_NS     200000000ll
@@ -80,6 +79,16 @@ void collect_clocks(struct collector *c)
 	c->clock_at = c->now = s.mono - c->clock.zero;
 }
 
+/* Without them the recording goes on. */
+static void watch_samples(struct collector *c, uint32_t root, bool is_child)
+{
+	int err = c->sample ? sample_follow(c->sample, (pid_t)root, is_child) : 0;
+
+	if (err && err != -ESRCH)
+		notes_say(c, 2, "no CPU samples: following process %u failed: %s%s", root,
+			  strerror(-err), err == -EPERM ? " (locked memory: ulimit -l)" : "");
+}
+
 void collect_watch(struct collector *c, uint32_t root, bool is_child)
 {
 	int err;
@@ -88,6 +97,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child)
 	c->session.control->root_pid = root;
 	c->child = is_child ? (pid_t)root : 0;
 	model_get(&c->model, root, c->now);
+	watch_samples(c, root, is_child);
 	if (!c->sched)
 		return;
 	err = sched_follow(c->sched, (pid_t)root);
@@ -265,8 +275,7 @@ bool collect_can_wait(struct collector *c)
 	look_for_free_cpu(c);
 	p = c->free_looks < FREE_LOOKS ? &when_full : &when_free;
 	if (mono_now() - c->tick_at > p->ns || (c->sched && sched_fill(c->sched) > LAZY_FILL) ||
-	    (c->sample &&
-	     (sample_fill(c->sample) > LAZY_FILL || mono_now() - c->tick_at > SAMPLES_NS)))
+	    (c->sample && sample_fill(c->sample) > LAZY_FILL))
 		return false;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		if (!arena_can_wait(a->map, c->session.control->quota_chunks, p->chunks))
@@ -282,13 +291,17 @@ static int64_t commit_period(const struct collector *c)
 	return c->is_busy ? COMMIT_NS : SECOND_NS;
 }
 
-void collect_samples(struct collector *c)
+void collect_samples(struct collector *c, bool all)
 {
+	static const struct windows none;
+	/* `start` may have said to leave them out. */
+	const struct windows *windows =
+		c->options->sample != SCHED_MODE_NONE ? &c->capture.windows : &none;
 	struct sample_rows rows;
 
 	if (!c->sample)
 		return;
-	rows = sample_poll(c->sample, c->db, &c->capture.windows, c->clock.zero);
+	rows = sample_poll(c->sample, c->db, windows, c->clock.zero, all);
 	if (!rows.cnt)
 		return;
 	c->is_busy = true;
@@ -301,7 +314,7 @@ void collect_samples(struct collector *c)
 
 int collect_poll(struct collector *c)
 {
-	collect_samples(c);
+	collect_samples(c, false);
 	if (!c->sched)
 		return 0;
 	return c->flight ? flight_poll(c) : sched_poll(c->sched, &model_sched_ops, &c->model);
@@ -366,7 +379,7 @@ void collect_drain(struct collector *c)
 void collect_losses(struct collector *c)
 {
 	if (c->sample)
-		c->samples_lost = sample_lost(c->sample) - c->samples_lost_before;
+		c->samples = sample_losses(c->sample);
 	if (!c->sched)
 		return;
 	c->sched_lost = sched_lost(c->sched) - c->sched_lost_before;
@@ -399,6 +412,10 @@ int collect_finish(struct collector *c)
 	capture_close(c);
 	if (c->session.control)
 		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	if (c->sample) {
+		sample_stop(c->sample);
+		collect_samples(c, true);
+	}
 	if (c->sched) {
 		sched_stop(c->sched);
 		collect_poll(c);

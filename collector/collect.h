@@ -17,11 +17,11 @@
 #include "collector/arenas.h"
 #include "collector/capture.h"
 #include "collector/profile_options.h"
+#include "collector/sample.h"
 #include "collector/session.h"
 #include "collector/steer.h"
 
 struct flight;
-struct sample;
 
 struct collector {
 	int64_t tick_at;   /* CLOCK_MONOTONIC of the last round */
@@ -55,7 +55,7 @@ struct collector {
 	uint64_t sched_lost, sched_dead;        /* of this report */
 	uint64_t sched_lost_before;             /* of those before */
 	uint64_t calls_lost, calls_lost_before; /* system calls, likewise */
-	uint64_t samples_lost, samples_lost_before;
+	struct sample_losses samples, samples_before; /* CPU samples, likewise */
 	int64_t sched_dead_first, sched_dead_last;
 	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at,
 		alone_at; /* session ns */
@@ -100,8 +100,8 @@ bool collect_can_wait(struct collector *c);
 size_t collect_tick(struct collector *c);
 /* What the kernel has to say; events handled. */
 int collect_poll(struct collector *c);
-/* CPU samples up to this moment. */
-void collect_samples(struct collector *c);
+/* CPU samples, but for the youngest; @all: up to this moment. */
+void collect_samples(struct collector *c, bool all);
 /* What the kernel has lost of this report. */
 void collect_losses(struct collector *c);
 /* Brings c->now up to date. */
@@ -128,11 +128,13 @@ enum {
 	LOOP_PEER,
 	LOOP_PROC,
 	LOOP_COMMAND,
-	LOOP_KEY
+	LOOP_KEY,
+	LOOP_SAMPLE
 };
 
 void loop_add(struct collector *c, int fd, unsigned kind, void *what);
 void loop_watch_proc(void *ctx, struct proc *p); /* for model.watch */
+void loop_watch_ring(void *ctx, int fd);         /* for sample_ask.on_ring */
 void loop_run(struct collector *c);
 /* Accepts every hello that waits. */
 void loop_accept(struct collector *c);

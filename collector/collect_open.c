@@ -19,7 +19,6 @@
 #include "collector/keeper.h"
 #include "collector/positions.h"
 #include "collector/python.h"
-#include "collector/sample.h"
 
 /* @ticks_per_ns: fixed point, 32 bits behind the point. */
 static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)
@@ -173,7 +172,7 @@ static void sched_opening_begin(struct sched_opening *o, const struct profile_op
 		.ask = {.mode = options->cpuctxsw,
 			.want = SCHED_BACKEND_BPF,
 			.calls = options->syscalls,
-			.lives = options->sample_hz > 0,
+			.lives = options->sample != SCHED_MODE_NONE,
 			.calls_threshold_ns = (uint64_t)options->syscall_threshold_ns}};
 	if (is_nothing(&o->ask))
 		return;
@@ -204,11 +203,17 @@ static void take_sched(struct collector *c, struct sched_opening *o)
 
 static void open_samples(struct collector *c)
 {
+	struct sample_ask ask = {.scope = c->options->sample,
+				 .frequency = c->options->sample_hz,
+				 .per_stack = (unsigned)c->options->samples_per_stack,
+				 .stack_bytes = SAMPLE_STACK_BYTES,
+				 .on_ring = loop_watch_ring,
+				 .ctx = c};
 	char why[512];
 
-	if (!c->options->sample_hz)
+	if (c->options->sample == SCHED_MODE_NONE)
 		return;
-	c->sample = sample_open(c->options->sample_hz, why, sizeof(why));
+	c->sample = sample_open(&ask, why, sizeof(why));
 	if (why[0])
 		notes_say(c, 2, "%s", why);
 }

@@ -211,23 +211,6 @@ static int add_lost(struct work *w, const struct ids *ids)
 	return err;
 }
 
-/* nsys has them in a table, with a row for each frame of each sample; here many samples have one stack. */
-static int add_sample_view(struct db *db)
-{
-	static const char sql[] =
-		"CREATE VIEW IF NOT EXISTS main.SAMPLING_CALLCHAINS AS"
-		" SELECT c.id AS id, f.symbol AS symbol, f.module AS module,"
-		" f.kernelMode AS kernelMode, 0 AS thumbCode, f.unresolved AS unresolved,"
-		" f.specialEntry AS specialEntry, f.originalIP AS originalIP,"
-		" f.unwindMethod AS unwindMethod, s.depth AS stackDepth, f.file AS file,"
-		" f.line AS line FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId"
-		" JOIN SL_FRAMES f ON f.id = s.frameId";
-
-	if (db_table_exists(db, "SAMPLING_CALLCHAINS"))
-		return 0;
-	return db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
-}
-
 static int add_stacks(struct work *w)
 {
 	struct db *db = w->db;
@@ -248,7 +231,7 @@ static int add_stacks(struct work *w)
 		if (!err)
 			err = add_lost(w, &w->named[i]);
 		if (!err && w->named[i].cnt && !REFERS[i].chains)
-			err = add_sample_view(db);
+			err = db_table_need(db, "SAMPLING_CALLCHAINS"); /* a view */
 	}
 	sqlite3_finalize(w->insert);
 	db_frames_close(w->frames);

@@ -41,6 +41,17 @@ void loop_add(struct collector *c, int fd, unsigned kind, void *what)
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev);
 }
 
+/* Edge-triggered: a ring whose first thread has ended is ready for ever. */
+void loop_watch_ring(void *ctx, int fd)
+{
+	struct collector *c = ctx;
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET,
+				 .data.u64 = (uint64_t)(uint32_t)fd | (uint64_t)LOOP_SAMPLE
+									      << KIND_SHIFT};
+
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
 void loop_watch_proc(void *ctx, struct proc *p)
 {
 	struct collector *c = ctx;
@@ -227,6 +238,9 @@ static void dispatch(struct collector *c, const struct epoll_event *ev)
 		break;
 	case LOOP_COMMAND:
 		steer_serve(c);
+		break;
+	case LOOP_SAMPLE:
+		collect_samples(c, false);
 		break;
 	case LOOP_KEY:
 		steer_key(c);

@@ -98,7 +98,7 @@ void notes_begin(struct collector *c)
 	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
 	if (o->syscalls)
 		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
-	if (o->sample_hz)
+	if (o->sample != SCHED_MODE_NONE)
 		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
 	/* db_frames.c looks for it, perhaps in another process. */
 	if (!o->resolve_symbols)
@@ -136,6 +136,36 @@ static const char *grouped(uint64_t n, char *text)
 	}
 	text[at] = 0;
 	return text;
+}
+
+static void say_samples(struct collector *c)
+{
+	struct sample_losses now = c->samples, before = c->samples_before;
+	uint64_t lost = now.lost - before.lost, cut = now.truncated - before.truncated,
+		 broken = now.broken - before.broken, all = now.samples - before.samples;
+	char n[32];
+
+	if (lost) {
+		db_lost(c->db, 0, c->now, DB_NULL, "CPU samples: the kernel's buffer was full",
+			(int64_t)lost);
+		notes_say(c, WARNING,
+			  "%s CPU samples were lost: the kernel's buffer was full; a lower "
+			  "--sampling-frequency avoids it",
+			  grouped(lost, n));
+	}
+	if (cut)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"callers in stacks of CPU samples: deeper than what comes along",
+			(int64_t)cut);
+	if (broken)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"callers in stacks of CPU samples: no unwinding table, or a damaged stack",
+			(int64_t)broken);
+	/* Code that is made at run time has neither tables nor, mostly, frame pointers: that is worth a word if it is much. */
+	if ((cut + broken) * 100 > all)
+		notes_say(c, INFO,
+			  "%s of the CPU samples lack their outer callers (see SL_LOST_EVENTS)",
+			  grouped(cut + broken, n));
 }
 
 static void say_losses(struct collector *c)
@@ -176,14 +206,7 @@ static void say_losses(struct collector *c)
 			"--syscall-threshold avoids it",
 			grouped(c->calls_lost, n));
 	}
-	if (c->samples_lost) {
-		db_lost(c->db, 0, c->now, DB_NULL, "CPU samples: the kernel's buffer was full",
-			(int64_t)c->samples_lost);
-		notes_say(c, WARNING,
-			  "%s CPU samples were lost: the kernel's buffer was full; a lower "
-			  "--sampling-frequency avoids it",
-			  grouped(c->samples_lost, n));
-	}
+	say_samples(c);
 	if (as->gpu.dropped)
 		notes_say(c, WARNING,
 			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "

@@ -32,7 +32,8 @@ static const char trace_kinds[] =
 
 static struct {
 	struct profile_options o;
-	const char *trace, *cpuctxsw, *syscall, *wait, *kill, *on_full, *export, *command_file;
+	const char *trace, *cpuctxsw, *syscall, *sample, *wait, *kill, *on_full, *export,
+		*command_file;
 	const char *cuda_graph_trace, *cuda_event_trace;
 	bool cuda_memory_usage;
 	struct capture_words capture;
@@ -146,6 +147,7 @@ static void raw_init(enum option_side side)
 	raw.trace = "cuda,nvtx,osrt";
 	raw.cpuctxsw = "process-tree";
 	raw.syscall = "none";
+	raw.sample = "none";
 	raw.wait = "all";
 	raw.kill = "sigterm";
 	raw.on_full = "wait";
@@ -164,6 +166,8 @@ void profile_options_init(struct profile_options *options)
 		.cuda_flush_ms = 1000,
 		.cpuctxsw = SCHED_MODE_TREE,
 		.syscall_threshold_ns = 1000,
+		.sample_hz = 1000,
+		.samples_per_stack = 1,
 		.inherit_environment = true,
 		.show_output = true,
 		.kill_signal = SIGTERM,
@@ -353,6 +357,9 @@ static int settle(struct profile_options *options)
 	o->cpuctxsw = raw.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
 		      : raw.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 					       : SCHED_MODE_NONE;
+	o->sample = raw.sample[0] == 's'   ? SCHED_MODE_SYSTEM
+		    : raw.sample[0] == 'n' ? SCHED_MODE_NONE
+					   : SCHED_MODE_TREE;
 	o->syscalls = raw.syscall[0] == 'p';
 	if (raw.syscall[1] == 'i')
 		sl_warn("%s: --syscall=pid-namespace: those of the process tree are recorded",

@@ -27,7 +27,9 @@ struct profile_options {
 	enum sched_mode cpuctxsw;
 	bool syscalls; /* of the tree, seen by the kernel */
 	int64_t syscall_threshold_ns;
-	int64_t sample_hz; /* CPU samples of the tree, per second of CPU time; 0: none */
+	enum sched_mode sample;    /* whose CPU samples */
+	int64_t sample_hz;         /* per second of CPU time */
+	int64_t samples_per_stack; /* every so many of a thread's have their stack */
 	const char
 		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
 	bool inherit_environment;

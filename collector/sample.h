@@ -1,7 +1,9 @@
 /*
- * sample.h - CPU samples: where the threads of a process tree are, so many times per second of their CPU time.
+ * sample.h - CPU samples: where threads are, so many times per second of their CPU time, with their stacks.
  *
- * perf_event_open's clock, which runs while a thread does; stacks by frame pointers. Nothing is done to the processes.
+ * perf_event_open's clock, which runs while a thread does. A sample brings the registers and the upper part of the stack
+ * along, from which its callers are found here (sample_unwind.h): programs need no frame pointers, and nothing is done to
+ * the processes. The kernel's part of a stack comes from the kernel.
  */
 #ifndef SL_SAMPLE_H
 #define SL_SAMPLE_H
@@ -11,9 +13,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/sched.h"
+
+#define SAMPLE_STACK_BYTES 16384u
+
 struct db;
 struct windows;
 struct sample;
+
+struct sample_ask {
+	enum sched_mode scope;
+	int64_t frequency;
+	unsigned per_stack;   /* every so many of a thread's samples have a whole stack */
+	uint32_t stack_bytes; /* so much memory comes along with each */
+	/* Descriptors of rings, to be polled edge-triggered: readable when it is time for sample_poll(). May be NULL. */
+	void (*on_ring)(void *ctx, int fd);
+	void *ctx;
+};
 
 /* What the rows of a poll were. */
 struct sample_rows {
@@ -21,20 +37,37 @@ struct sample_rows {
 	int64_t first, last; /* session ns */
 };
 
+/* Totals, monotonic. */
+struct sample_losses {
+	uint64_t samples;   /* written */
+	uint64_t lost;      /* the kernel had no room */
+	uint64_t truncated; /* the stack is deeper than the memory that came along */
+	uint64_t broken;    /* callers could not be found otherwise */
+};
+
 /* NULL: there are none to be had. One sentence in @why then, and where the kernel's part is missing; else "". */
-struct sample *sample_open(int64_t frequency, char *why, size_t why_len);
+struct sample *sample_open(const struct sample_ask *ask, char *why, size_t why_len);
 
-/* The threads of @pid, and what they will start. 0 or -errno; -ESRCH: it is gone. */
-int sample_follow(struct sample *s, pid_t pid);
+/*
+ * The threads of @pid, and what they will start; system-wide they are sampled anyway. @at_exec: it waits, and will exec:
+ * nothing before that counts. 0 or -errno; -ESRCH: it is gone.
+ */
+int sample_follow(struct sample *s, pid_t pid, bool at_exec);
 
-/* Samples that lie in @windows become rows; @zero: CLOCK_MONOTONIC at session time 0. */
+/*
+ * Samples that lie in @windows become rows; @zero: CLOCK_MONOTONIC at session time 0. What is younger than a millisecond
+ * waits, so that the order over all CPUs is right; @all: not even that.
+ */
 struct sample_rows sample_poll(struct sample *s, struct db *db, const struct windows *windows,
-			       int64_t zero);
+			       int64_t zero, bool all);
 
 /* How full the fullest ring is, in per cent. */
 unsigned sample_fill(const struct sample *s);
-/* Samples lost so far (total, monotonic). */
-uint64_t sample_lost(const struct sample *s);
+struct sample_losses sample_losses(const struct sample *s);
+/* Reports follow each other: the next one has no stacks yet. */
+void sample_renew(struct sample *s);
+/* No more samples are taken; what was taken can still be polled. */
+void sample_stop(struct sample *s);
 void sample_close(struct sample *s);
 
 #endif

@@ -217,7 +217,7 @@ CREATE TABLE SL_SYSCALL_TOTALS (
 
 -- @table COMPOSITE_EVENTS lazy
 CREATE TABLE COMPOSITE_EVENTS (
-    -- CPU samples (sightline attach --sample): what a thread was doing at one moment of its CPU time. The stack is in
+    -- CPU samples (--sample): what a thread was doing at one moment of its CPU time. The stack is in SL_STACKS, and in
     -- SAMPLING_CALLCHAINS.
     id          INTEGER NOT NULL PRIMARY KEY, -- number of the sample
     start       INTEGER NOT NULL,             -- ns
@@ -280,20 +280,13 @@ CREATE TABLE SYSCALL_CALLCHAINS (
 );
 
 -- @table SAMPLING_CALLCHAINS lazy
-CREATE TABLE SAMPLING_CALLCHAINS (
-    -- Stacks of CPU samples, one row per frame.
-    id           INTEGER NOT NULL, -- -> COMPOSITE_EVENTS.id
-    symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
-    module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; [vdso], [anonymous], [Unknown], [kernel.kallsyms]
-    kernelMode   INTEGER,          -- 1: in the kernel
-    thumbCode    INTEGER,          -- always 0
-    unresolved   INTEGER,          -- 1: the symbol is an address
-    specialEntry INTEGER,          -- 1: no function, but a remark such as [Max depth]
-    originalIP   INTEGER,          -- address
-    unwindMethod INTEGER,          -- -> ENUM_STACK_UNWIND_METHOD.id
-    stackDepth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
-    PRIMARY KEY (id, stackDepth)
-);
+CREATE VIEW SAMPLING_CALLCHAINS AS
+    -- Stacks of CPU samples, one row per frame: columns as in OSRT_CALLCHAINS, but id -> COMPOSITE_EVENTS.id. A view, as
+    -- many samples share a stack.
+    SELECT c.id AS id, f.symbol AS symbol, f.module AS module, f.kernelMode AS kernelMode, 0 AS thumbCode,
+           f.unresolved AS unresolved, f.specialEntry AS specialEntry, f.originalIP AS originalIP,
+           f.unwindMethod AS unwindMethod, s.depth AS stackDepth, f.file AS file, f.line AS line
+    FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId;
 
 -- @table SL_STACKS lazy
 CREATE TABLE SL_STACKS (

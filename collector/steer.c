@@ -134,6 +134,7 @@ static bool kernel_can(const struct steer *st)
 	const struct profile_options *o = st->options;
 
 	return (o->cpuctxsw == SCHED_MODE_NONE || o->cpuctxsw == st->cpuctxsw) &&
+	       (o->sample == SCHED_MODE_NONE || o->sample == st->sample) &&
 	       (!o->syscalls || st->syscalls);
 }
 
@@ -145,9 +146,9 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 
 	if (!kernel_can(&c->steer)) {
 		snprintf(why, why_len,
-			 "context switches and system calls are settled when the program begins: "
-			 "give "
-			 "--cpuctxsw and --syscall to launch (or profile)");
+			 "context switches, CPU samples and system calls are settled when the "
+			 "program begins: give --cpuctxsw, --sample and --syscall to launch (or "
+			 "profile)");
 		return -EINVAL;
 	}
 
@@ -468,6 +469,7 @@ int steer_open(struct collector *c, const struct steer_ask *ask_for, char *why, 
 	st->options = ask_for->options;
 	st->kind = ask_for->kind;
 	st->cpuctxsw = ask_for->options->cpuctxsw;
+	st->sample = ask_for->options->sample;
 	st->syscalls = ask_for->options->syscalls;
 	st->since_s = time(NULL);
 	st->is_armed =

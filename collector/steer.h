@@ -24,7 +24,7 @@ struct steer {
 	struct profile_options *options; /* the collector's: `start` adds to them */
 	const char *kind;                /* "profile", "launch", ...: what began the session */
 	char name[SESSION_NAME_MAX];
-	enum sched_mode cpuctxsw; /* what the kernel was asked for when the session began */
+	enum sched_mode cpuctxsw, sample; /* what the kernel was asked for when the session began */
 	bool syscalls;
 	int64_t since_s;     /* CLOCK_REALTIME, when the session began */
 	bool is_armed;       /* something other than a command begins the next capture */

@@ -51,7 +51,6 @@ static void fill_rows(struct db *db, int64_t first)
 		[DB_SL_SCHED_DETAIL] = SCHD_COL_CNT,
 		[DB_SYSCALL] = CALL_COL_CNT,
 		[DB_COMPOSITE_EVENTS] = SAMPLE_COL_CNT,
-		[DB_SAMPLING_CALLCHAINS] = CHAIN_COL_CNT,
 		[DB_RUNTIME] = RT_COL_CNT,
 		[DB_KERNEL] = KRN_COL_CNT,
 		[DB_MEMCPY] = CPY_COL_CNT,
@@ -304,8 +303,7 @@ static void rows_are_copied_as_cells(void **state)
 
 		/* Those with keys cannot, for nsys has the keys. */
 		assert_in_range(steps, ROWS,
-				(t == DB_COMPOSITE_EVENTS || t == DB_SAMPLING_CALLCHAINS ? 50 : 5) *
-					ROWS);
+				(t == DB_COMPOSITE_EVENTS ? 50 : 5) * ROWS);
 	}
 	assert_int_equal(db_finish(db, 0), 0);
 }

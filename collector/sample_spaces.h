@@ -1,0 +1,53 @@
+/*
+ * sample_spaces.h - what is mapped in the processes that are sampled, and their stacks in the report.
+ *
+ * What happens to processes is to be told in the order of time. A space is the memory of one process image; a fork's is
+ * a copy of its parent's. Mappings of code alone count. Of what the kernel has not told (processes that ran already,
+ * records that were lost) /proc/PID/maps is read, as long as the process is there.
+ */
+#ifndef SL_SAMPLE_SPACES_H
+#define SL_SAMPLE_SPACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/sample_files.h"
+
+struct db;
+struct sample_space;
+struct sample_spaces;
+
+struct sample_range {
+	uint64_t from, to;
+	uint64_t bias;            /* address - address in the file */
+	struct sample_file *file; /* NULL: memory of no file */
+	const char *path;         /* "[anonymous]" and the like, too */
+	uint64_t device, inode, offset;
+	uint64_t since; /* CLOCK_MONOTONIC; 0: before we came */
+	bool is_told;   /* the report has it */
+};
+
+struct sample_spaces *sample_spaces_new(struct sample_files *files); /* NULL: no memory */
+void sample_spaces_free(struct sample_spaces *ss);
+/* So long after the end of a process somebody may still ask for its stacks. */
+void sample_spaces_keep(struct sample_spaces *ss, uint64_t ns);
+
+void sample_spaces_forked(struct sample_spaces *ss, uint32_t pid, uint32_t parent);
+void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid);
+void sample_spaces_ended(struct sample_spaces *ss, uint32_t pid);
+void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *what, uint64_t ns);
+
+/* That of a process, read from /proc where nothing was told of it. NULL: no memory. */
+struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, uint64_t ns);
+/* What lies at @address; NULL: nothing that is known. Valid until the next call of any function here. */
+const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,
+					     uint64_t address, uint64_t ns);
+
+/* Number of the stack (SL_STACKS.id), which the report has from here on; @zero: session time 0. */
+int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s, struct db *db,
+			   uint64_t ns, int64_t zero, const uint64_t *frames, size_t cnt);
+/* Another report: it has no stacks yet. */
+void sample_spaces_renew(struct sample_spaces *ss);
+
+#endif

@@ -1,0 +1,336 @@
+#!/bin/sh
+# CPU samples of sightline profile: stacks of programs without frame pointers, compared with programs that know where they
+# are; what goes wrong in processes while they are sampled; scopes, captures, sessions and rights.
+# shellcheck disable=SC2016,SC2086
+. tests/lib.sh
+
+command -v gcc >/dev/null || skip_all 'no gcc'
+[ "$(uname -m)" = x86_64 ] || skip_all 'its programs are for x86-64'
+cat >where.c <<'END'
+/* Spends CPU time in known places: the first argument says where, the second how long, in seconds. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#define LEAF __attribute__((noinline, noclone))
+static volatile unsigned sink;
+static double seconds;
+static double cpu(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+LEAF void seven(unsigned n) { for (unsigned i = 0; i < n; i++) sink += i; __asm__ volatile(""); }
+LEAF void two(unsigned n) { for (unsigned i = 0; i < n; i++) sink += i; __asm__ volatile(""); }
+LEAF void one(unsigned n) { for (unsigned i = 0; i < n; i++) sink += i; __asm__ volatile(""); }
+LEAF void made(unsigned n) { for (unsigned i = 0; i < n; i++) __asm__ volatile(""); }
+LEAF void after_made(void) { sink++; }
+LEAF void work(double s)
+{
+	for (double end = cpu() + s; cpu() < end;) { seven(70000); two(20000); one(10000); }
+	sink++;
+}
+LEAF void caller(double s) { volatile char room[300]; room[0] = 1; work(s); sink += room[0]; }
+static void *thread(void *arg) { (void)arg; caller(seconds); return NULL; }
+static void threads(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, thread, NULL);
+	caller(seconds);
+	pthread_join(t, NULL);
+}
+LEAF void deep(int n, double s) { volatile char room[100]; room[0] = 1; if (n) deep(n - 1, s); else work(s); sink += room[0]; }
+/* Its room is made as it goes: its table needs the frame pointer, or worse. */
+LEAF void growing(unsigned n)
+{
+	char *room = __builtin_alloca(n);
+	room[0] = 1;
+	__asm__ volatile("" : : "r"(room) : "memory");
+	caller(seconds);
+	sink += room[0];
+}
+static void on_signal(int sig) { (void)sig; work(seconds); }
+LEAF void signalled(int on_stack)
+{
+	struct sigaction a = {.sa_handler = on_signal, .sa_flags = on_stack ? SA_ONSTACK : 0};
+	stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};
+	if (on_stack) sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &a, NULL);
+	raise(SIGUSR1);
+	sink++;
+}
+static void in_made_code(void)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (code == MAP_FAILED) exit(1);
+	memcpy(code, (void *)made, 256);
+	for (double end = cpu() + seconds; cpu() < end;) ((void (*)(unsigned))code)(100000);
+}
+/* All that lies above is overwritten while it spins, and put back before anybody needs it. */
+LEAF void damaged(unsigned n)
+{
+	static char kept[2048];
+	char *here = __builtin_frame_address(0);
+	for (unsigned i = 0; i < sizeof(kept); i++) kept[i] = ((volatile char *)here)[i];
+	for (unsigned i = 0; i < sizeof(kept); i++) ((volatile char *)here)[i] = 0x5a;
+	for (register unsigned i = 0; i < n; i++) sink += i;
+	for (unsigned i = 0; i < sizeof(kept); i++) ((volatile char *)here)[i] = kept[i];
+}
+static void in_damage(void)
+{
+	volatile char room[4096];
+	room[0] = 1;
+	for (double end = cpu() + seconds; cpu() < end;) damaged(100000);
+	sink += room[0];
+}
+static void libraries(void)
+{
+	for (int round = 0; round < 4; round++) {
+		void *lib = dlopen(round % 2 ? "./second.so" : "./first.so", RTLD_NOW);
+		void (*spin)(double) = lib ? (void (*)(double))dlsym(lib, round % 2 ? "second_spin" : "first_spin") : NULL;
+		if (!spin) exit(1);
+		spin(seconds / 4);
+		dlclose(lib);
+	}
+}
+static void *brief(void *arg) { (void)arg; work(0.004); return NULL; }
+static void brief_threads(void)
+{
+	for (double left = seconds; left > 0; left -= 0.004) {
+		pthread_t t;
+		pthread_create(&t, NULL, brief, NULL);
+		pthread_join(t, NULL);
+	}
+}
+static void children(void)
+{
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+		if (!child) { caller(seconds / 20); _exit(0); }
+		waitpid(child, NULL, 0);
+	}
+}
+static void in_kernel(void)
+{
+	char *room = mmap(NULL, 1 << 24, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open("/dev/zero", O_RDONLY);
+	for (double end = cpu() + seconds; cpu() < end;)
+		if (read(fd, room, 1 << 24) < 0) exit(1);
+}
+int main(int argc, char **argv)
+{
+	if (argc < 3) return 1;
+	seconds = atof(argv[2]);
+	switch (argv[1][0]) {
+	case 't': threads(); break;
+	case 'd': deep(60, seconds); break;
+	case 'D': deep(400, seconds); break;
+	case 'g': growing(5000); break;
+	case 's': signalled(0); break;
+	case 'a': signalled(1); break;
+	case 'j': in_made_code(); break;
+	case 'x': in_damage(); break;
+	case 'l': libraries(); break;
+	case 'b': brief_threads(); break;
+	case 'c': children(); break;
+	case 'k': in_kernel(); break;
+	case 'e': execl("./other", "other", "m", argv[2], NULL); return 1;
+	case 'w': caller(seconds); kill(getpid(), SIGKILL); break;
+	default: caller(seconds);
+	}
+	sink++;
+	return 3;
+}
+END
+for lib in first second; do
+	cat >$lib.c <<END
+#include <time.h>
+static volatile unsigned sink;
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+void ${lib}_spin(double s) { for (double end = cpu() + s; cpu() < end;) for (unsigned i = 0; i < 100000; i++) sink += i; sink++; }
+END
+	gcc -O2 -fomit-frame-pointer -fPIC -shared -o $lib.so $lib.c || exit 1
+done
+check 'the program is made' gcc -O2 -fomit-frame-pointer -fno-toplevel-reorder -fno-optimize-sibling-calls -pthread -o where where.c -ldl
+cp where other
+strip -o stripped where
+
+"$BIN" profile -t none --cpuctxsw=none -s process-tree -f true -o probe ./where m 0.3 2>err
+if grep -q 'no CPU samples' err; then
+	skip_all "$(grep -m1 'no CPU samples' err)"
+fi
+
+# NAME WHERE SECONDS [OPTION...]: the program in one place, $all samples; $PROGRAM another one, $WANT its exit status
+sampled() {
+	name=$1 where=$2 how_long=$3
+	shift 3
+	profile "$name" -t none --cpuctxsw=none -s process-tree "$@" "${PROGRAM:-./where}" "$where" "$how_long" 2>err
+	is $? "${WANT:-3}" "$name: the program ends as it would have"
+	check "$name: the report is sound" intact "$R"
+	all=$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS")
+	sqlite3 -readonly "$R" "SELECT ' ' || group_concat(name, ' ') || ' ' || max(special) FROM (
+		SELECT c.id AS id, s.value AS name, c.specialEntry AS special FROM SAMPLING_CALLCHAINS c
+		JOIN StringIds s ON s.id = c.symbol WHERE NOT ifnull(kernelMode, 0) ORDER BY c.id, c.stackDepth) GROUP BY id" >chains
+	check "$name: $all samples" [ "$all" -ge "$(awk "BEGIN { print int($how_long * 700) }")" ]
+}
+# PERCENT PATTERN WHAT: at least so many samples have a chain like that: functions of the program, the innermost first; at
+# its end 0, or 1 where there is a remark
+most() {
+	got=$(grep -Ec -- "$2" chains)
+	check "$name: $3: $got of $all" [ $((got * 100)) -ge $((all * $1)) ]
+}
+lacking() { q "$R" "SELECT ifnull(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE '%stacks of CPU samples%'"; }
+
+# ---- where threads are ----
+sampled threads t 1.5
+check 'threads: both are' [ "$all" -gt 2000 ]
+is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM COMPOSITE_EVENTS")" 2 'threads: there are two'
+most 97 ' work caller ' 'callers are found'
+most 98 ' 0$' 'down to the outermost'
+is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'CPU samples%'")" 0 'threads: no sample was lost'
+for part in 'seven 70' 'two 20' 'one 10'; do
+	set -- $part
+	got=$(q "$R" "SELECT CAST(100.0 * sum(s.value = '$1') / count(*) + 0.5 AS INT) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE s.value IN ('seven', 'two', 'one')")
+	check "threads: $got % are in the function that takes $2 %" [ $((got >= $2 - 5 && got <= $2 + 5)) = 1 ]
+done
+is "$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS c WHERE stackDepth > 0 AND NOT EXISTS (SELECT 1 FROM SAMPLING_CALLCHAINS d WHERE d.id = c.id AND d.stackDepth = c.stackDepth - 1)")" 0 'threads: chains have no gaps'
+check 'threads: many samples share a stack' [ "$(q "$R" 'SELECT 4 * count(DISTINCT stackId) < count(*) FROM COMPOSITE_EVENTS')" = 1 ]
+check 'threads: stacks without names are gone' [ -z "$(q "$R" "SELECT 1 FROM sqlite_master WHERE name = 'SL_RAW_STACKS'")" ]
+is "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE start < 0 OR start > (SELECT max(stopTime - startTime, 0) FROM ANALYSIS_DETAILS)')" 0 'threads: all lie within the report'
+
+sampled deep d 0.5
+most 97 ' work (deep ){61}main .* 0$' 'all 61 of them'
+sampled deeper D 0.5
+most 90 ' work (deep ){90}.* 1$' 'what came along of a stack that is too deep, with a remark'
+check 'deeper: which is counted' [ "$(lacking)" -ge $((all * 9 / 10)) ]
+check 'deeper: and said' grep -q 'lack their outer callers' err
+sampled growing g 0.5
+most 97 ' work caller growing main .* 0$' 'through a frame of no fixed size'
+sampled signal s 0.5
+most 90 ' work on_signal .* signalled main .* 0$' 'through a signal'
+sampled altstack a 0.5
+most 90 ' work on_signal .* 1$' 'on a stack of its own: with a remark'
+
+# ---- processes change while they are sampled ----
+sampled exec e 0.5
+most 95 ' work caller main ' 'after an exec'
+module=$(q "$R" "SELECT s.value, count(*) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = module JOIN StringIds t ON t.id = symbol WHERE t.value = 'work' GROUP BY 1" | sort -t'|' -k2nr | head -1)
+is "${module%|*}" "$W/other" 'exec: in the program that it became'
+sampled children c 1
+most 90 ' work caller children main .* 0$' 'of children that are gone'
+is "$(q "$R" "SELECT count(DISTINCT globalTid) > 15 FROM COMPOSITE_EVENTS")" 1 'children: each has its own'
+sampled brief b 1
+most 85 ' work brief .* 0$' 'of threads that are gone'
+sampled libraries l 1
+first=$(grep -c ' first_spin libraries main ' chains) second=$(grep -c ' second_spin libraries main ' chains)
+check "libraries: one after the other at the same place: $first and $second of $all" [ $((first * 100 >= all * 40 && second * 100 >= all * 40)) = 1 ]
+WANT=137 sampled killed w 0.5
+most 95 ' work caller main ' 'of one that is killed'
+
+# ---- what has no callers that could be found: marked, and nobody falls ----
+sampled made j 0.5
+got=$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS JOIN StringIds s ON s.id = module WHERE value = '[anonymous]' AND stackDepth = 0")
+check "made: code in memory: $got of $all" [ $((got * 100)) -ge $((all * 80)) ]
+sampled damaged x 0.5
+most 70 ' damaged .* 1$' 'a damaged stack has a remark'
+check 'damaged: which is counted' [ "$(lacking)" -ge $((all * 7 / 10)) ]
+PROGRAM=./stripped sampled stripped m 0.5
+got=$(q "$R" "SELECT count(*) FROM (SELECT c.id FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = module WHERE value = '$W/stripped' GROUP BY c.id HAVING count(*) >= 4)")
+check "stripped: callers without names: $got of $all" [ $((got * 100)) -ge $((all * 95)) ]
+most 95 ' 0$' 'down to the outermost'
+sampled kernel k 0.5
+if grep -q 'lack what the kernel does' err; then
+	skip 'kernel: its part of the stack' 'not permitted'
+else
+	got=$(q "$R" "SELECT count(DISTINCT id) FROM SAMPLING_CALLCHAINS WHERE kernelMode AND unwindMethod = 5")
+	check "kernel: its part of the stack: $got of $all" [ $((got * 100)) -ge $((all * 80)) ]
+	most 70 ' in_kernel main .* 0$' 'with who called it'
+fi
+
+# ---- how often, whom, when ----
+profile seldom -t none --cpuctxsw=none -s cpu --sampling-frequency=250 ./where m 1 2>err
+got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
+check "a quarter as often: $got in a second" [ $((got >= 175 && got <= 325)) = 1 ]
+profile none -t none --cpuctxsw=none -s none ./where m 0.2 2>err
+is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name IN ('COMPOSITE_EVENTS', 'SAMPLING_CALLCHAINS', 'SL_STACKS')")" 0 'none: no tables'
+profile window -t none --cpuctxsw=none -s process-tree -d 1 ./where m 2 2>err
+check '--duration: rows lie within' [ "$(q "$R" 'SELECT count(*) > 20 AND max(start) <= 1000000000 FROM COMPOSITE_EVENTS')" = 1 ]
+profile shim -s process-tree ./where t 0.5 2>err
+is $? 3 'with everything else, too'
+got=$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE s.value = 'caller'")
+check "stacks go through libtrace.so: $got" [ "$got" -gt 700 ]
+is "$(q "$R" "SELECT count(*) FROM PROCESSES")" 1 'one process'
+if [ "$(id -u)" = 0 ]; then
+	./where m 2 &
+	beside=$!
+	profile system -t none --cpuctxsw=none -s system-wide ./where m 0.5 2>err
+	is $? 3 'system-wide'
+	check 'others are there, too' [ "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid & 0xffffff = $beside")" -gt 20 ]
+	check 'with their stacks' [ "$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS c JOIN COMPOSITE_EVENTS e ON e.id = c.id JOIN StringIds s ON s.id = symbol WHERE globalTid & 0xffffff = $beside AND value = 'caller'")" -gt 20 ]
+	wait $beside
+else
+	skip 'system-wide' 'needs root'
+fi
+
+# ---- sessions ----
+SIGHTLINE_SESSIONS=$W/sessions
+export SIGHTLINE_SESSIONS
+mkdir sessions
+"$BIN" launch -t none --cpuctxsw=none -s process-tree --session-new=sampled ./where m 4 2>launch.err &
+launched=$!
+wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q sampled"
+check 'start' "$BIN" start --session=sampled -s process-tree -f true -o steered
+sleep 1
+check 'stop' "$BIN" stop --session=sampled
+R=$W/steered.sqlite
+check 'a session has samples between start and stop' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 20 ]
+check 'start without' "$BIN" start --session=sampled -s none --cpuctxsw=none -f true -o without
+check 'stop' "$BIN" stop --session=sampled
+is "$(q "$W/without.sqlite" "SELECT count(*) FROM COMPOSITE_EVENTS")" 0 'has none'
+"$BIN" start --session=sampled -s system-wide -f true -o never 2>err
+is $? 1 'what launch has not asked for cannot be had later'
+check 'which is said' grep -q -- '--sample' err
+check 'start again' "$BIN" start --session=sampled -s process-tree -f true -o again
+sleep 0.5
+check 'stop' "$BIN" stop --session=sampled
+R=$W/again.sqlite
+check 'the next report has its stacks, too' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 10 ]
+is "$(q "$R" "SELECT count(*) FROM SL_STACKS s WHERE s.id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS)")" 0 'and none of the first'
+wait $launched
+
+# ---- rights ----
+if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] && command -v setpriv >/dev/null; then
+	mkdir theirs && chmod 777 theirs
+	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$BIN" profile -t none -s process-tree -o theirs/theirs ./where m 0.5 2>err
+	is $? 3 'without rights'
+	is "$(grep -c 'CPU samples lack what the kernel does' err)" 1 'what is missing is said once'
+	R=$W/theirs/theirs.sqlite
+	check 'there are samples, with stacks' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 250 ]
+	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE kernelMode')" 0 'none of the kernel'
+	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$BIN" profile -t none -s system-wide -o theirs/wide ./where m 0.1 2>err
+	is $? 3 'system-wide without rights: the program runs'
+	check 'and what would help is said' grep -q 'CAP_PERFMON' err
+else
+	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
+fi
+
+# ---- bad input ----
+for bad in 99 8001 0 -1 fast; do
+	"$BIN" profile -s process-tree --sampling-frequency=$bad -o bad true 2>err
+	is $? 2 "--sampling-frequency=$bad is refused"
+	check 'which is said in one line, with what it may be' sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
+done
+"$BIN" profile -s everybody -o bad true 2>err
+is $? 2 '-s everybody is refused'
+check 'refusals leave nothing behind' [ ! -e bad.sqlite ]
+done_testing
