@@ -43,20 +43,24 @@ static void *work(void *to)
 {
 	struct share *s = to;
 	double begun = cpu_s(), t[4];
+	unsigned r = 1, n;
 
 	for (long i = 0; i < rounds; i++) {
+		/* Never twice the same length: no lockstep with the clock that samples. */
+		r = r * 1103515245 + 12345;
+		n = 500 + (r >> 16) % 1000;
 		if (i % 16) {
-			seven(70000);
-			two(20000);
-			one(10000);
+			seven(70 * n);
+			two(20 * n);
+			one(10 * n);
 			continue;
 		}
 		t[0] = cpu_s();
-		seven(70000);
+		seven(70 * n);
 		t[1] = cpu_s();
-		two(20000);
+		two(20 * n);
 		t[2] = cpu_s();
-		one(10000);
+		one(10 * n);
 		t[3] = cpu_s();
 		for (int k = 0; k < 3; k++)
 			s->part[k] += t[k + 1] - t[k];
