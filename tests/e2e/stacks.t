@@ -1,0 +1,90 @@
+#!/bin/sh
+# Stacks of calls: the same place has one number, others have others; over threads, forks, execs, captures, and when the
+# collector is killed.
+# shellcheck disable=SC2046,SC2086
+. tests/lib.sh
+# Whatever a call takes, it has a stack.
+ALL=--osrt-backtrace-threshold=0
+
+# Sleeps by process, oldest first: how many, with how many different stacks.
+sleeps="SELECT globalTid >> 24, count(*) n, count(DISTINCT callchainId) stacks FROM OSRT_API o JOIN StringIds s ON
+s.id = nameId WHERE s.value = 'usleep' GROUP BY 1 ORDER BY min(start)"
+sums() { sqlite3 "$1" "SELECT group_concat(n || '/' || stacks, ' ') FROM ($sleeps)"; }
+# Calls that have no stack, or one that nobody has told.
+orphans() {
+	sqlite3 "$1" "SELECT count(*) FROM OSRT_API o JOIN StringIds s ON s.id = nameId WHERE s.value = 'usleep' AND
+	NOT EXISTS (SELECT 1 FROM SL_STACKS k WHERE k.id = callchainId)"
+}
+# Functions of the program in the stacks of sleeps, each with its number of calls.
+places() {
+	sqlite3 "$1" "SELECT group_concat(name || ' ' || n, ' ') FROM (SELECT f.value name, count(DISTINCT o.rowid) n FROM OSRT_API o
+	JOIN StringIds s ON s.id = o.nameId JOIN SL_STACKS k ON k.id = callchainId JOIN SL_FRAMES r ON r.id = frameId
+	JOIN StringIds f ON f.id = symbol WHERE s.value = 'usleep' AND f.value GLOB 'place_*' GROUP BY 1 ORDER BY 1)"
+}
+
+# ---- places ----
+profile one $ALL "$PROG/stacks" a b a a b >out 2>err
+is "$?" 0 'a program with stacks: status'
+is "$(sums "$R")" 5/2 'five calls, two places'
+is "$(places "$R")" 'place_a 3 place_b 2' 'whose they are'
+is "$(orphans "$R")" 0 'all of them are there'
+is "$(sqlite3 "$R" "SELECT count(*) FROM (SELECT k.id, count(*) n FROM SL_STACKS k JOIN SL_FRAMES r ON r.id = frameId
+	JOIN StringIds f ON f.id = symbol WHERE f.value = 'deep' GROUP BY k.id HAVING n = 6)")" 2 'all frames of a recursion'
+profile threads $ALL "$PROG/stacks" t >out 2>err
+is "$(sums "$R")" 80/2 'eighty calls of four threads, two places'
+is "$(places "$R")" 'place_a 40 place_b 40' 'whose they are'
+is "$(orphans "$R")" 0 'all of them are there'
+
+# ---- processes ----
+profile fork $ALL "$PROG/stacks" t f f >out 2>err
+is "$(sums "$R")" '80/2 3/3 3/3' 'children have stacks of their own'
+is "$(places "$R")" 'place_a 42 place_b 42 place_of_child 2' 'whose they are'
+is "$(orphans "$R")" 0 'all of them are there'
+profile exec $ALL "$PROG/stacks" a x b b >out 2>err
+is "$(places "$R")" 'place_a 1 place_b 2' 'before and after an exec'
+is "$(orphans "$R")" 0 'all of them are there'
+
+# ---- options ----
+profile none $ALL -b none --python-backtrace=none "$PROG/stacks" a >out 2>err
+is "$(sqlite3 "$R" 'SELECT count(*) FROM OSRT_API WHERE callchainId')" 0 'none: no stack'
+profile short --osrt-backtrace-threshold=1000000000000 "$PROG/stacks" a b >out 2>err
+is "$(sqlite3 "$R" 'SELECT count(*) FROM OSRT_API WHERE callchainId')" 0 'calls below the threshold have none'
+profile depth $ALL --osrt-backtrace-depth=4 "$PROG/stacks" a >out 2>err
+is "$(sqlite3 "$R" "SELECT max(n) FROM (SELECT count(*) n FROM SL_STACKS GROUP BY id)")" 5 'as deep as was asked for, and a remark'
+profile lbr -b lbr true >out 2>err
+is "$(grep -c 'backtrace=lbr' err)" 1 'lbr: one line'
+for wrong in --cudabacktrace=kernel:x --cudabacktrace=kernel: --cudabacktrace=all,none,some --cudabacktrace=none:5 \
+	--python-backtrace=perl --osrt-backtrace-depth=0 --osrt-backtrace-threshold=-1 -bframes --resolve-symbols=perhaps; do
+	"$BIN" profile -o wrong $wrong true >out 2>err
+	is "$? $(wc -l <err) $(grep -c -e "--[a-z-]*" err)" '2 1 1' "wrong: $wrong"
+done
+
+# ---- captures: each report holds what it names ----
+S=$B/tests/standin
+if [ -f "$S/libcupti.so.13" ]; then
+	LD_LIBRARY_PATH=$S CAPTURE_LOG=$W/log "$BIN" profile -t nvtx,osrt $ALL -o case -c nvtx -p step@train --capture-range-end=repeat \
+		"$PROG/capture" 'long 2 push =step@train long 2 pop @train long 2 push =step@train long 2 long 2 pop @train' >out 2>err
+	is "$(ls case*.sqlite)" "$(printf 'case.1.sqlite\ncase.2.sqlite')" 'two captures'
+	for n in 1 2; do
+		is "$(sqlite3 case.$n.sqlite "SELECT count(*) FROM ($sleeps) WHERE n = $n AND stacks > 0")" 1 "capture $n: its calls"
+		is "$(orphans case.$n.sqlite)" 0 "capture $n: all stacks are there"
+		is "$(sqlite3 case.$n.sqlite "SELECT count(*) FROM SL_STACKS k JOIN SL_FRAMES r ON r.id = frameId JOIN StringIds f ON
+			f.id = symbol WHERE f.value = 'main' AND r.unresolved = 0 AND k.id IN (SELECT callchainId FROM OSRT_API)")" 1 \
+			"capture $n: with names"
+	done
+else
+	skip 'captures' 'the stand-ins are not built'
+fi
+
+# ---- SIGKILL of the collector ----
+profile killed $ALL "$PROG/stacks" t done="$W/done" await="$W/go" a b t >out 2>err &
+R=$W/killed.sqlite
+wait_for 20 test -f done
+wait_for 20 sh -c '[ "$(sqlite3 -readonly "$0" "SELECT count(*) FROM SL_RAW_STACKS")" -ge 2 ]' "$R"
+send KILL $(pgrep -f "profile -f true -o $W/killed " | head -1)
+touch go
+check 'recover' "$BIN" recover "$R"
+is "$(sums "$R")" '162/4' 'calls before and after, and their places'
+is "$(places "$R")" 'place_a 81 place_b 81' 'whose they are'
+is "$(orphans "$R")" 0 'all of them are there'
+done_testing
