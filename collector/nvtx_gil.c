@@ -39,6 +39,14 @@ static void end_all(struct arenas *as, struct arena *a, struct nvtx_stack *s, in
 	}
 }
 
+/* If not, the record of its end was lost, and nobody knows when that was. */
+static bool is_end_of(const struct arena *a, const struct nvtx_stack *s, unsigned hook)
+{
+	bool is_wait = s->cnt && s->event[s->cnt - 1].string == a->map->gil_wait;
+
+	return hook == (is_wait ? SL_NVTX_GIL_TAKE : SL_NVTX_GIL_DROP);
+}
+
 void nvtx_gil_record(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct arena *a = t->image->arena;
@@ -57,8 +65,7 @@ void nvtx_gil_record(struct arenas *as, struct thread *t, const struct call *c)
 		return;
 	if (!s->cnt && !is_wait)
 		nvtx_end_left(as, NVTX_PUSH_POP, t, domain, ns);
-	/* One that is open although another begins has lost its end with a record. */
-	end_all(as, a, s, ns);
+	end_all(as, a, s, is_end_of(a, s, c->hook) ? ns : DB_NULL);
 	if (c->hook == SL_NVTX_GIL_DROP)
 		return;
 	e = nvtx_stack_next(s);

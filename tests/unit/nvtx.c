@@ -98,6 +98,76 @@ static void a_lost_pop_spoils_one_range(void **state)
 	assert_string_equal(answer(ROWS), "a10-60 b20-open c40-50");
 }
 
+static void gil(int thread_no, unsigned kind, uint64_t at, uint64_t number)
+{
+	arena.map->gil_domain = 7;
+	arena.map->gil_hold = 1;
+	arena.map->gil_wait = 2;
+	record(thread_no, kind, at, &number, number != 0);
+}
+
+#define GIL_ROWS                                                                               \
+	"SELECT group_concat((globalTid & 1) || ':' || start || '-' || coalesce(end, 'open') " \
+	"|| coalesce('#' || uint64Value, ''), ' ') FROM (SELECT * FROM NVTX_EVENTS WHERE "     \
+	"eventType = 59 AND domainId = 7 ORDER BY globalTid, start)"
+
+static void waiting_ends_where_holding_begins(void **state)
+{
+	(void)state;
+	begin();
+	gil(0, SL_NVTX_GIL_TAKE, 10, 0);
+	gil(1, SL_NVTX_GIL_WAIT, 15, 0);
+	gil(0, SL_NVTX_GIL_DROP, 20, 0);
+	gil(1, SL_NVTX_GIL_TAKE, 25, 0);
+	gil(1, SL_NVTX_GIL_DROP, 30, 0);
+	gil(1, SL_NVTX_GIL_DROP, 35, 0); /* makes no sense */
+	gil(1, SL_NVTX_GIL_TAKE, 40, 3); /* another lock; held at the end */
+	assert_string_equal(answer(GIL_ROWS), "0:10-20 1:15-25 1:25-30 1:40-open#3");
+}
+
+static void lost_records_of_the_lock_spoil_one_range(void **state)
+{
+	(void)state;
+	begin();
+	gil(0, SL_NVTX_GIL_TAKE, 10, 0); /* never let go */
+	gil(0, SL_NVTX_GIL_TAKE, 20, 0);
+	gil(0, SL_NVTX_GIL_DROP, 30, 0);
+	gil(0, SL_NVTX_GIL_WAIT, 40, 0); /* never taken */
+	gil(0, SL_NVTX_GIL_DROP, 50, 0);
+	gil(0, SL_NVTX_GIL_WAIT, 60, 0);
+	gil(0, SL_NVTX_GIL_TAKE, 70, 0);
+	gil(0, SL_NVTX_GIL_DROP, 80, 0);
+	assert_string_equal(answer(GIL_ROWS), "0:10-open 0:20-30 0:40-open 0:60-70 0:70-80");
+}
+
+static void the_end_of_a_thread_ends_what_it_holds(void **state)
+{
+	(void)state;
+	begin();
+	gil(0, SL_NVTX_GIL_TAKE, 10, 0);
+	nvtx_gil_end(&all, &thread[0], 50);
+	gil(1, SL_NVTX_GIL_TAKE, 60, 0);
+	nvtx_gil_end(&all, &thread[1], 55); /* a clock that is a little behind */
+	assert_string_equal(answer(GIL_ROWS), "0:10-50 1:60-60");
+}
+
+static void a_value_can_come_with_the_end(void **state)
+{
+	uint64_t w[] = {0, SL_NVTX_POP_VALUE, 42};
+
+	(void)state;
+	begin();
+	push(10, 0, 'a');
+	record(0, SL_NVTX_POP, 20, w, 3);
+	push(30, 0, 'b');
+	nvtx_save(&all, &arena); /* it has a row by now */
+	w[2] = 43;
+	record(0, SL_NVTX_POP, 40, w, 3);
+	assert_string_equal(answer("SELECT group_concat(text || int64Value || '-' || end, ' ') "
+				   "FROM NVTX_EVENTS"),
+			    "a42-20 b43-40");
+}
+
 static void a_lost_push_spoils_one_range(void **state)
 {
 	(void)state;
@@ -196,6 +266,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(nested_ranges_pair_up, test_setup, test_teardown),
 		cmocka_unit_test_setup_teardown(a_lost_pop_spoils_one_range, test_setup,
+						test_teardown),
+		cmocka_unit_test_setup_teardown(waiting_ends_where_holding_begins, test_setup,
+						test_teardown),
+		cmocka_unit_test_setup_teardown(lost_records_of_the_lock_spoil_one_range,
+						test_setup, test_teardown),
+		cmocka_unit_test_setup_teardown(the_end_of_a_thread_ends_what_it_holds, test_setup,
+						test_teardown),
+		cmocka_unit_test_setup_teardown(a_value_can_come_with_the_end, test_setup,
 						test_teardown),
 		cmocka_unit_test_setup_teardown(a_lost_push_spoils_one_range, test_setup,
 						test_teardown),
