@@ -111,6 +111,8 @@ int db_strings_init(struct db *db);
 int db_strings_load(struct db *db); /* resume */
 int db_strings_flush(struct db *db);
 void db_strings_free(struct db *db);
+/* Takes back what was given out since the last commit: for who knows that nobody else uses it. */
+void db_strings_forget(struct db *db);
 /* Text as it is stored: @text itself when it is clean UTF-8, else an escaped copy in db->scratch. */
 const char *db_clean(struct db *db, const char *text, size_t len, size_t *clean_len);
 
@@ -226,7 +228,7 @@ struct db {
 	int64_t last_restart_ns;
 	int ballast_fd;
 	bool keeps_raw; /* stacks could not be given names: the raw ones stay */
-	int lock_fd; /* of the report: one writer at a time, see db_lock() */
+	int lock_fd;    /* of the report: one writer at a time, see db_lock() */
 };
 
 int db_begin(

@@ -312,6 +312,8 @@ int db_stacks_finish(struct db *db)
 	db_exec(db, "PRAGMA main.cache_size = -8192");
 	if (!err)
 		return 0;
+	/* Everything else was committed before; texts of frames would take the room that is left. */
+	db_strings_forget(db);
 	snprintf(text, sizeof(text), "Stacks are left as they were taken, without names: %s.",
 		 err == -ENOSPC ? "no room on the disk" : strerror(-err));
 	db_diagnostic(db, db->end_ns, 2, 2, text, DB_NULL);

@@ -111,6 +111,23 @@ static int64_t add(struct db_strings *t, uint32_t *slot, const char *text, size_
 	return t->cnt++;
 }
 
+void db_strings_forget(struct db *db)
+{
+	struct db_strings *t = &db->strings;
+
+	t->cnt = t->saved;
+	memset(t->slot, 0, t->slots * sizeof(*t->slot));
+	for (int64_t id = 0; id < t->cnt; id++) {
+		uint32_t i = t->list[id].hash & (t->slots - 1);
+
+		if (!t->list[id].text)
+			continue;
+		while (t->slot[i])
+			i = (i + 1) & (t->slots - 1);
+		t->slot[i] = (uint32_t)id + 1;
+	}
+}
+
 int64_t db_string(struct db *db, const char *text, size_t len)
 {
 	struct db_strings *t = &db->strings;

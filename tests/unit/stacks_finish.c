@@ -1,8 +1,9 @@
 /* stacks_finish.c - raw stacks get names: by hand-made raw tables about this very program. */
 #include "tests/unit/db_test.h"
 
+#include <fcntl.h>
 #include <link.h>
-#include <sys/auxv.h>
+#include <sys/mount.h>
 
 #include "collector/db_internal.h"
 #include "collector/db_stacks.h"
@@ -344,6 +345,50 @@ static void what_fails_leaves_the_raw_stacks(void **state)
 	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
 }
 
+/* No room for names: the report is complete without them. */
+static void a_full_disk_leaves_the_raw_stacks(void **state)
+{
+	uint64_t frames[100];
+	char path[160], block[4096] = "";
+	struct db *db;
+	int fd;
+
+	(void)state;
+	if (mount("tmpfs", test_dir, "tmpfs", 0, "size=24m"))
+		skip();
+	db = begin();
+	self_module(db, SPACE);
+	for (uint64_t i = 0; i < 4000; i++) {
+		for (uint64_t k = 0; k < 100; k++)
+			frames[k] = 0x1000 + (i * 100 + k) * 16;
+		raw(db, STACK((int64_t)i), SPACE, 100, frames, 100);
+	}
+	assert_int_equal(db_commit(db, 1000), 0);
+	snprintf(path, sizeof(path), "%s/other-data", test_dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	close(fd);
+	assert_int_equal(db_finish(db, 1000), 0);
+	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
+	assert_string_equal(ask("SELECT count(*) FROM SL_RAW_STACKS"), "4000");
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name IN"
+				" ('SL_STACKS', 'SL_FRAMES')"),
+			    "0");
+	assert_string_equal(
+		ask("SELECT text FROM DIAGNOSTIC_EVENT"),
+		"Stacks are left as they were taken, without names: no room on the disk.");
+	assert_string_equal(ask("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'"),
+			    "1");
+	assert_int_equal(umount(test_dir), 0);
+}
+
+static int unmount_and_clean(void **state)
+{
+	umount2(test_dir, MNT_DETACH); /* still mounted when a test failed */
+	return test_teardown(state);
+}
+
 static void a_thousand_stacks_share_frames(void **state)
 {
 	struct db *db = begin();
@@ -357,7 +402,7 @@ static void a_thousand_stacks_share_frames(void **state)
 	assert_string_equal(ask("SELECT count(*) FROM SL_FRAMES"), "1002");
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, test_teardown)
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, unmount_and_clean)
 
 int main(void)
 {
@@ -370,6 +415,7 @@ int main(void)
 		T(names_may_not_be_wanted),
 		T(the_kernel_says_so),
 		T(what_fails_leaves_the_raw_stacks),
+		T(a_full_disk_leaves_the_raw_stacks),
 		T(a_thousand_stacks_share_frames),
 	};
 
