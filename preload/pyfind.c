@@ -147,6 +147,13 @@ const struct sl_python *sl_python_get(void)
 	return __atomic_load_n(&python, __ATOMIC_ACQUIRE);
 }
 
+const struct sl_python *sl_python_known(void)
+{
+	return __atomic_load_n(&is_stale, __ATOMIC_RELAXED)
+		       ? NULL
+		       : __atomic_load_n(&python, __ATOMIC_ACQUIRE);
+}
+
 static bool is_wanted(void)
 {
 	const uint32_t kinds = SL_STACK_OSRT_PYTHON | SL_STACK_GPU_PYTHON;

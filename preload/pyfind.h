@@ -18,6 +18,8 @@ struct sl_python {
 
 /* NULL: there is none that we know. What was once returned stays as it is. */
 const struct sl_python *sl_python_get(void);
+/* The same, without looking for one. */
+const struct sl_python *sl_python_known(void);
 
 /*
  * The innermost frame of the calling thread, NULL: it runs no Python. *@then: where more frames begin behind the

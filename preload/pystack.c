@@ -228,6 +228,40 @@ static struct code *find_code(struct code *c)
 /* Where the thread's last stack begins, or how far its code objects have been told. */
 static __thread struct walk last_walk __attribute__((tls_model("initial-exec")));
 
+/* Frames that are about to go, or gone, up to the one that stays. */
+static __thread struct {
+	const char *first, *stays;
+} going __attribute__((tls_model("initial-exec")));
+
+void sl_pystack_unmapping(const void *at, size_t bytes)
+{
+	const struct sl_python *py = sl_python_known();
+	const char *frame, *first, *then;
+	uint32_t left = WALK_MAX;
+
+	if (!py || py->at.version < 0x030b)
+		return;
+	first = frame = sl_python_frame(py, &then);
+	while (frame && sl_python_is_pointer(frame) && left--) {
+		const char *code = sl_python_load(frame + py->at.code);
+
+		/* A code object that goes with it may be what fills the memory. */
+		if ((uintptr_t)frame - (uintptr_t)at >= bytes &&
+		    (uintptr_t)code - (uintptr_t)at >= bytes)
+			break;
+		frame = sl_python_load(frame + py->at.previous);
+	}
+	if (frame != first) {
+		going.first = first;
+		going.stays = frame;
+	}
+}
+
+void sl_pystack_unmapped(void)
+{
+	going.first = NULL;
+}
+
 bool sl_pystack_has(void)
 {
 	return sl_python_get() != NULL;
@@ -254,6 +288,8 @@ unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *f
 	if (!w.py || !room)
 		return 0;
 	w.frame = sl_python_frame(w.py, &w.then);
+	if (w.frame && w.frame == going.first)
+		w.frame = going.stays;
 	if (!w.frame && !w.then)
 		return 0;
 	last_walk = w;

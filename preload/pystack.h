@@ -9,6 +9,7 @@
 #define SL_PYSTACK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "preload/frame.h"
@@ -44,6 +45,13 @@ struct sl_pycode {
  * thread goes back into Python. What is not taken is fresh again when it is next met; two threads may tell the same one.
  */
 bool sl_pystack_next_code(struct sl_pycode *c);
+
+/*
+ * Around munmap(): what lies there is left out of a stack that is taken in between. From 3.11 on, the memory of the frame
+ * that makes a generator is given back while it still is the thread's present one.
+ */
+void sl_pystack_unmapping(const void *at, size_t bytes);
+void sl_pystack_unmapped(void);
 
 #pragma GCC visibility pop
 #endif

@@ -41,6 +41,22 @@ SL_WRAPPER(int, dlclose, (void *handle))
 	return rc;
 }
 
+SL_PASSING(int, munmap, (void *at, size_t bytes), (at, bytes))
+{
+	SL_REAL(NEG, int, munmap, (void *, size_t));
+	struct sl_call call;
+	int rc;
+
+	if (!sl_enter_open(&call))
+		return real(at, bytes);
+	sl_pystack_unmapping(at, bytes);
+	rc = real(at, bytes);
+	sl_stop(&call);
+	sl_leave_call(&call, SL_H_munmap, rc, rc == -1);
+	sl_pystack_unmapped();
+	return rc;
+}
+
 SL_WRAPPER(int, semctl, (int id, int num, int cmd, ...))
 {
 	SL_REAL(NEG, int, semctl, (int, int, int, ...));

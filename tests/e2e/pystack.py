@@ -95,6 +95,12 @@ def recurse(n):
     return 0
 
 
+def down(n):
+    generator(0)  # its frame may be the first in memory that goes when the generator has been made
+    leaf().close()
+    return down(n - 1) if n else None
+
+
 def generator(n):
     for i in range(n):
         probe()
@@ -313,6 +319,8 @@ def local_import():
 def many_kinds():
     probe()
     recurse(20)
+    for n in range(590, 600):
+        down(n)
     list(generator(2))
     list(delegating(2))
     g = generator(2)
