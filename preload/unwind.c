@@ -11,10 +11,11 @@
 
 /*
  * A row in a word: kind, whether the code is our own, and where things are, in words from the CFA:
- * bits 0-2 kind, 3 own, 4 exact, 8-19 return address, 20-31 frame pointer, 32-63 CFA in bytes.
+ * bits 0-2 kind, 3 own, 4 exact, 5 call, 8-19 return address, 20-31 frame pointer, 32-63 CFA in bytes.
  */
 #define ROW_OWN   8u
 #define ROW_EXACT 16u /* the address is where a function begins, and no call ends before it */
+#define ROW_CALL  32u /* of SL_ROW_NONE: a call ends before it */
 enum {
 	ROW_SIGRETURN =
 		6, /* the kernel's signal frame is on top of the stack, and no table says so */
@@ -152,7 +153,7 @@ static uint64_t row_of_made_address(const struct unwind_object *o, uint64_t pc)
 		return ROW_SIGRETURN;
 	if (sl_cfi_row(&o->cfi, pc, &r) && !is_behind_call(pc))
 		return SL_ROW_END | ROW_EXACT;
-	return SL_ROW_NONE;
+	return SL_ROW_NONE | (is_behind_call(pc) ? ROW_CALL : 0);
 }
 
 /* ---- the walk ---- */
@@ -184,7 +185,7 @@ static SL_COLD uint64_t find_row(struct walk *w, uint64_t pc, bool is_exact, uin
 	if (!unwind_object(look, &o)) {
 		row = ROW_NO_CODE;
 		if (is_exact ? unwind_readable(pc) : is_behind_call(pc))
-			row = SL_ROW_NONE;
+			row = SL_ROW_NONE | ROW_CALL;
 		else if (!is_exact && is_sigreturn(pc))
 			row = ROW_SIGRETURN;
 		if (sl_global.restricted)
@@ -288,6 +289,17 @@ static SL_COLD unsigned step_full(struct walk *w, unsigned kind)
 	return SL_REMARK_NONE;
 }
 
+/* Stricter than with a table: the register may hold anything, and the stack is full of old addresses. */
+static bool is_return_address(struct walk *w, uint64_t pc)
+{
+	uint64_t row = get_row(w, pc, false);
+
+	if (row_kind(row) == ROW_NO_CODE)
+		return false;
+	return row & ROW_CALL || sl_global.restricted ||
+	       (row_kind(row) != SL_ROW_NONE && is_behind_call(pc));
+}
+
 /* Without a table: the frame pointer, if what it points to may be a frame. */
 static SL_COLD unsigned step_by_fp(struct walk *w)
 {
@@ -299,7 +311,7 @@ static SL_COLD unsigned step_by_fp(struct walk *w)
 #if defined(__aarch64__)
 	pc &= (UINT64_C(1) << 48) - 1;
 #endif
-	if (pc && row_kind(get_row(w, pc, false)) == ROW_NO_CODE)
+	if (pc ? !is_return_address(w, pc) : saved != 0)
 		return SL_REMARK_NO_TABLE;
 	w->pc = pc;
 	w->sp = fp + 16;

@@ -197,6 +197,7 @@ CASE void case_trap_first(int unused)
 void by_rbx(void (*f)(void), uint64_t *note);
 void with_fp(void (*f)(void), uint64_t *note);
 void without_fp(void (*f)(void), uint64_t *note);
+void false_fp(void (*f)(void), uint64_t *note);
 
 __asm__(".text\n" BEGIN("by_rbx") ".cfi_startproc\n" RETURN_NOTED "push %rbx\n"
 				  ".cfi_def_cfa_offset 16\n"
@@ -222,7 +223,16 @@ __asm__(".text\n" BEGIN("by_rbx") ".cfi_startproc\n" RETURN_NOTED "push %rbx\n"
 	"mov $1, %ebp\n"
 	"call *%rdi\n"
 	"pop %rbp\n"
-	"ret\n" END("without_fp")
+	"ret\n" END("without_fp") BEGIN("false_fp") RETURN_NOTED
+	"push %rbp\n"
+	"sub $16, %rsp\n"
+	"lea case_plain(%rip), %rax\n"
+	"mov %rax, 8(%rsp)\n"
+	"mov %rsp, %rbp\n"
+	"call *%rdi\n"
+	"add $16, %rsp\n"
+	"pop %rbp\n"
+	"ret\n" END("false_fp")
 		BEGIN("smash_return") ".cfi_startproc\n"
 				      "sub $8, %rsp\n"
 				      ".cfi_def_cfa_offset 16\n"
@@ -255,10 +265,12 @@ CASE void case_by_rbx(int unused)
 	HERE();
 }
 
-CASE void case_no_table(int has_fp)
+CASE void case_no_table(int way)
 {
+	static void (*const ways[])(void (*)(void), uint64_t *) = {without_fp, with_fp, false_fp};
+
 	NOTE();
-	(has_fp ? with_fp : without_fp)(innermost, &truth.address[truth.cnt++]);
+	ways[way](innermost, &truth.address[truth.cnt++]);
 	HERE();
 }
 #endif

@@ -55,8 +55,8 @@ CASE void case_trap_first(int unused);
 #define TRAP_IS_X86 1
 /* In assembler, noting where they return to. The CFA is in a register that functions keep. */
 CASE void case_by_rbx(int unused);
-/* Without a table: with a frame pointer, and with nothing that could be one. */
-CASE void case_no_table(int with_fp);
+/* Without a table: nothing that could be a frame pointer, one, something that looks like one. */
+CASE void case_no_table(int way);
 /* Call @f with their return address, or the frame pointer that their frame is found by, overwritten by @value. */
 void smash_return(void (*f)(void), uint64_t value);
 void smash_fp(void (*f)(void), uint64_t value);
