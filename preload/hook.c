@@ -394,12 +394,17 @@ void sl_leave_close(const struct sl_call *call, enum sl_hook hook, int64_t ret, 
 		sl_meta(SL_META_CLOSE, call->start, p + 1, 1, NULL, 0);
 }
 
+static enum sl_stack_of stack_of(enum sl_hook hook)
+{
+	return sl_unlikely(hook == SL_H_munmap) ? SL_STACK_OF_UNMAP : SL_STACK_OF_OSRT;
+}
+
 void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 		    const uint64_t *payload, unsigned payload_words)
 {
 	unsigned words = 2 + (call->duration >> 32 != 0) + payload_words;
 	uint32_t stack =
-		call->duration >= sl_tls.stack_ticks ? sl_stack_take(call, SL_STACK_OF_OSRT) : 0;
+		call->duration >= sl_tls.stack_ticks ? sl_stack_take(call, stack_of(hook)) : 0;
 	uint64_t *w;
 
 	if (!sl_begin_write())
@@ -491,7 +496,7 @@ void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shap
 	n = byte_words(&len, head + 3, &flags);
 	words = head + 3 + n;
 	if (sl_unlikely(call->duration >= sl_tls.stack_ticks))
-		stack = sl_stack_take(call, SL_STACK_OF_OSRT);
+		stack = sl_stack_take(call, stack_of(hook));
 	if (!sl_begin_write())
 		return;
 	if (sl_unlikely(stack))

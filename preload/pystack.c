@@ -11,6 +11,7 @@
 
 #include "preload/hook.h"
 #include "preload/pyfind.h"
+#include "preload/unwind_internal.h"
 
 #define NOT_BEGUN 0xffffffu /* as struct frame.h has it: offset / 2 */
 #define WALK_MAX  100000u   /* frames: more are a circle */
@@ -265,6 +266,16 @@ void sl_pystack_unmapped(void)
 bool sl_pystack_has(void)
 {
 	return sl_python_get() != NULL;
+}
+
+bool sl_pystack_is_there(void)
+{
+	struct walk w = {.py = sl_python_get()};
+
+	if (!w.py)
+		return true;
+	w.frame = sl_python_frame(w.py, &w.then);
+	return !w.frame || unwind_readable((uint64_t)(uintptr_t)w.frame & ~UINT64_C(7));
 }
 
 static uint64_t word_of(const struct walk *w, const struct frame *f, unsigned *fresh)

@@ -26,6 +26,11 @@ void sl_pystack_look_again(bool is_loading);
 void sl_pystack_forked(void);
 
 /*
+ * Is its innermost frame in memory? Python 3.11 gives the memory of a frame back before it takes the frame from its list:
+ * to be asked after a call that may be this one. A system call.
+ */
+bool sl_pystack_is_there(void);
+/*
  * Frames of the thread's Python, at most @depth, then a remark; @room >= @depth + 1. Returns how many words; 0 when the
  * thread runs no Python. Those whose code object has not been told yet: their number is added to *@fresh.
  */

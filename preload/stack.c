@@ -247,6 +247,8 @@ struct fresh {
 	unsigned modules, codes;
 };
 
+#define LOOK_FIRST 4u /* beside the kinds: whether Python's frames are there */
+
 /* The frames of the calling thread at @to. */
 static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh *fresh)
 {
@@ -258,7 +260,9 @@ static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh 
 	}
 	if (kinds & SL_STACK_OSRT_NATIVE)
 		cnt = sl_unwind(to, depth + 1, depth, &fresh->modules);
-	if (kinds & SL_STACK_OSRT_PYTHON && sl_pystack_has())
+	if (kinds & LOOK_FIRST && kinds & SL_STACK_OSRT_PYTHON && !sl_pystack_is_there())
+		to[cnt++] = SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN;
+	else if (kinds & SL_STACK_OSRT_PYTHON && sl_pystack_has())
 		cnt += sl_pystack(to + cnt, depth + 1, depth, &fresh->codes);
 	return cnt;
 }
@@ -326,6 +330,8 @@ uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of)
 	 * Not in a handler that interrupted the taking of another one. That may have been left by longjmp() and never
 	 * end: then it was begun further down the stack than we are.
 	 */
+	if (kinds && of == SL_STACK_OF_UNMAP)
+		kinds |= LOOK_FIRST;
 	if (!kinds || !sl_tls.agg || sl_tls.busy || (sl_tls.taking && here < sl_tls.taking) ||
 	    !has_table())
 		return 0;

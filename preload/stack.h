@@ -15,6 +15,7 @@
 enum sl_stack_of {
 	SL_STACK_OF_OSRT,
 	SL_STACK_OF_GPU,
+	SL_STACK_OF_UNMAP, /* a call of the C library that has taken memory away */
 };
 
 /* The number of the calling thread's stack, told if it is new; 0: there is none. Outside of the busy section. */

@@ -191,6 +191,11 @@ def long_lines(n):
     return a + n
 
 
+def deep(n):
+    """Python's own stack grows by chunks, which it unmaps on the way back."""
+    return deep(n - 1) + 1 if n else 0
+
+
 def calls_c(n):
     push(); lib.library_call(shadow, n); pop()
 
@@ -216,6 +221,7 @@ def round_of_calls(i):
     catches(i)
     sorts()
     long_lines(i)
+    deep(600)
     calls_c(i)
     there_and_back(i % 4)
     (lambda: os.pread(null, 1, note()))()

@@ -28,6 +28,11 @@ void *sl_resolve(enum sl_hook hook)
 	return NULL;
 }
 
+bool unwind_readable(uint64_t address)
+{
+	return address != 0;
+}
+
 void sightline_python_note(const char *text)
 {
 	snprintf(said, sizeof(said), "%s", text);
