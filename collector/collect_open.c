@@ -205,7 +205,9 @@ static void open_samples(struct collector *c)
 {
 	struct sample_ask ask = {.scope = c->options->sample,
 				 .frequency = c->options->sample_hz,
-				 .per_stack = (unsigned)c->options->samples_per_stack,
+				 .per_stack = c->options->stacks.is_native
+						      ? (unsigned)c->options->samples_per_stack
+						      : 0,
 				 .stack_bytes = SAMPLE_STACK_BYTES,
 				 .on_ring = loop_watch_ring,
 				 .ctx = c};

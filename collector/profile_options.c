@@ -367,6 +367,11 @@ static int settle(struct profile_options *options)
 			side_now()->cmd);
 		o->syscalls = false;
 	}
+	if (o->sample != SCHED_MODE_NONE && o->capture.flight_ns) {
+		sl_warn("%s: CPU samples are not kept by --flight: --sample has no effect",
+			side_now()->cmd);
+		o->sample = SCHED_MODE_NONE;
+	}
 	if (check_triggers(o))
 		return -SL_EXIT_USAGE;
 	if (strcmp(raw.export, "sqlite") != 0 && strcmp(raw.export, "none") != 0)

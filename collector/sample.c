@@ -43,6 +43,8 @@ struct sample {
 	struct sample_spaces *spaces;
 	struct sample_losses losses;
 	uint64_t frames[SL_FRAME_MAX];
+	uint8_t since_whole
+		[4096]; /* samples of a thread since it had a whole stack, by its number */
 };
 
 struct sample *sample_open(const struct sample_ask *ask, char *why, size_t why_len)
@@ -118,6 +120,32 @@ static void count_end(struct sample *s, unsigned end)
 	s->losses.broken += end == SL_REMARK_BROKEN || end == SL_REMARK_NO_TABLE;
 }
 
+/* Threads that share a place share the count: each still has its part of the stacks. */
+static bool is_whole(struct sample *s, uint32_t tid)
+{
+	uint8_t *since = &s->since_whole[tid % sizeof(s->since_whole)];
+
+	if (s->ask.per_stack == 1)
+		return true;
+	if (!s->ask.per_stack || ++*since < s->ask.per_stack)
+		return false;
+	*since = 0;
+	return true;
+}
+
+/* Where the thread was, and no more. */
+static unsigned make_short(struct sample *s, const struct sample_record *r)
+{
+	unsigned cnt = kernel_part(r, s->frames, 1);
+	struct sample_user user;
+
+	if (!cnt && user_part(r, &user))
+		s->frames[cnt++] = (r->ip & ~SL_FRAME_MARKS) | SL_FRAME_EXACT;
+	if (cnt)
+		s->frames[cnt++] = SL_FRAME_REMARK | SL_REMARK_DEPTH;
+	return cnt;
+}
+
 static unsigned make_stack(struct sample *s, struct sample_space *space,
 			   const struct sample_record *r)
 {
@@ -154,7 +182,7 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 	if (sample_events_is_double(s->events, r->tid, r->id))
 		return;
 	space = sample_space_get(s->spaces, r->pid, r->ns);
-	cnt = space ? make_stack(s, space, r) : 0;
+	cnt = !space ? 0 : is_whole(s, r->tid) ? make_stack(s, space, r) : make_short(s, r);
 	if (cnt)
 		stack = sample_space_stack(s->spaces, space, to->db, r->ns, to->zero, s->frames,
 					   cnt);

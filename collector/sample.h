@@ -24,7 +24,7 @@ struct sample;
 struct sample_ask {
 	enum sched_mode scope;
 	int64_t frequency;
-	unsigned per_stack;   /* every so many of a thread's samples have a whole stack */
+	unsigned per_stack;   /* every so many of a thread's samples have a whole stack; 0: none */
 	uint32_t stack_bytes; /* so much memory comes along with each */
 	/* Descriptors of rings, to be polled edge-triggered: readable when it is time for sample_poll(). May be NULL. */
 	void (*on_ring)(void *ctx, int fd);

@@ -448,7 +448,8 @@ static void tell(struct sample_spaces *ss, struct sample_space *s, struct db *db
 {
 	struct ranges *rs = own(s, 0);
 
-	if (s->told_to != ss->report) {
+	/* What a full disk has taken is told again. */
+	if (s->told_to != ss->report || !db_has_space(db, SPACE_ID(0, s->number))) {
 		s->told_to = ss->report;
 		for (size_t i = 0; rs && i < rs->cnt; i++)
 			rs->list[i].is_told = false;
@@ -474,7 +475,7 @@ int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s, str
 
 	if (!number)
 		return DB_NULL;
-	if (is_new) {
+	if (is_new || !db_has_stack(db, STACK_ID(0, number))) {
 		tell(ss, s, db, zero, frames, cnt);
 		db_stack(db, STACK_ID(0, number), SPACE_ID(0, s->number), (int64_t)ns - zero,
 			 frames, cnt);

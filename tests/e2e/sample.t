@@ -263,6 +263,11 @@ fi
 profile seldom -t none --cpuctxsw=none -s cpu --sampling-frequency=250 ./where m 1 2>err
 got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
 check "a quarter as often: $got in a second" [ $((got >= 175 && got <= 325)) = 1 ]
+sampled parts m 1 --samples-per-backtrace=10
+got=$(grep -c ' work caller ' chains)
+check "parts: a tenth have their callers: $got of $all" [ $((got * 100 >= all * 8 && got * 100 <= all * 12)) = 1 ]
+sampled alone m 0.5 --backtrace=none
+most 95 '^ [^ ]+ [^ ]+ [^ ]+ 1$' 'the function alone'
 profile none -t none --cpuctxsw=none -s none ./where m 0.2 2>err
 is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name IN ('COMPOSITE_EVENTS', 'SAMPLING_CALLCHAINS', 'SL_STACKS')")" 0 'none: no tables'
 profile window -t none --cpuctxsw=none -s process-tree -d 1 ./where m 2 2>err
@@ -325,6 +330,10 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] &
 else
 	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
 fi
+
+"$BIN" profile -t osrt -s process-tree --flight=1s -f true -o flight ./where m 0.1 2>err
+is $? 3 'a flight recorder keeps no samples'
+check 'and says so' grep -q 'CPU samples are not kept by --flight' err
 
 # ---- bad input ----
 for bad in 99 8001 0 -1 fast; do
