@@ -23,19 +23,21 @@ SELECT stack, CASE WHEN coalesce(:module, 0) OR unresolved = 1 THEN -1 ELSE symb
 FROM SL_CHAIN_FRAMES JOIN sampled USING (stack)
 GROUP BY 1, 2, 3, 4;
 
+-- Where each stack ended.
+DROP TABLE IF EXISTS temp.spot_top;
+CREATE TEMP TABLE spot_top (stack INTEGER PRIMARY KEY, depth INTEGER, n INTEGER);
+INSERT INTO spot_top SELECT stack, min(depth), n FROM spot GROUP BY stack;
+
 WITH everything AS MATERIALIZED (
-	SELECT count(*) AS n FROM SL_CHAIN_SAMPLES WHERE periodic
-), top AS MATERIALIZED (
-	SELECT stack, min(depth) AS depth FROM spot GROUP BY stack
-), total AS (
+	SELECT count(*) AS n, count(*) - (SELECT coalesce(sum(n), 0) FROM spot_top) AS lost
+	FROM SL_CHAIN_SAMPLES
+	WHERE periodic
+), total AS MATERIALIZED (
 	SELECT symbol, module, kind, sum(s.n) AS total, sum(iif(s.depth = t.depth, s.n, 0)) AS self
-	FROM spot AS s JOIN top AS t USING (stack)
+	FROM spot AS s CROSS JOIN spot_top AS t ON t.stack = s.stack
 	GROUP BY 1, 2, 3
 	UNION ALL
-	SELECT NULL, NULL, 4, n, n
-	FROM (SELECT count(*) AS n FROM SL_CHAIN_SAMPLES
-		WHERE periodic AND (stack IS NULL OR stack NOT IN (SELECT stack FROM top)))
-	WHERE n > 0
+	SELECT NULL, NULL, 4, lost, lost FROM everything WHERE lost > 0
 )
 SELECT
 	round(100.0 * self / e.n, 1) AS "Self (%)",

@@ -1,6 +1,7 @@
 #!/bin/sh
 # export_flame.t - stacks by what they cost: a database written by hand against sums worked out by hand, as ours and as
 # nsys writes it, in all formats that take --flame; and that sums are those of plain SQL.
+# shellcheck disable=SC2034,SC2154 # what is wanted is named by what is asked for
 . tests/lib.sh
 GOLD=$TOP/tests/golden/export
 command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
