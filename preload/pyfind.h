@@ -31,10 +31,17 @@ static inline const char *sl_python_load(const char *at)
 {
 	return *(const char *const *)at;
 }
+#if defined(__x86_64__)
+#define SL_PYTHON_ADDRESS_BITS 47
+#else
+#define SL_PYTHON_ADDRESS_BITS 52
+#endif
+
 /* Not one that can never be right: what is read this way is the thread's own, but may be damaged. */
 static inline bool sl_python_is_pointer(const void *p)
 {
-	return (uintptr_t)p % 8 == 0 && (uintptr_t)p >= 65536 && (uintptr_t)p >> 47 == 0;
+	return (uintptr_t)p % 8 == 0 && (uintptr_t)p >= 65536 &&
+	       (uintptr_t)p >> SL_PYTHON_ADDRESS_BITS == 0;
 }
 
 #pragma GCC visibility pop
