@@ -9,6 +9,7 @@
 
 #include "collector/cmd.h"
 #include "collector/embed.h"
+#include "exporters/db_views.h"
 #include "exporters/report.h"
 
 static char why[512];
@@ -119,6 +120,7 @@ static sqlite3 *every_table(void)
 		memcpy(p, "\")", sizeof("\")"));
 		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	}
+	assert_int_equal(db_read_add_stack_views(db), SQLITE_OK);
 	return db;
 }
 

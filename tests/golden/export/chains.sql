@@ -48,11 +48,6 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId, streamI
     (8100, 8170, 0, 1, 7, 13, 281476654432256, 4096, 1, 0, 0, 2);
 INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS (start, globalPid, deviceId, contextId, address, pc, bytes, memKind, memoryOperationType, correlationId) VALUES
     (6610, 281476654432256, 0, 1, 0, 0, 512, 2, 0, 16), (9000, 281476654432256, 0, 1, 0, 0, 512, 2, 1, 16);
-DROP TABLE IF EXISTS SAMPLING_CALLCHAINS;
-DROP VIEW IF EXISTS SAMPLING_CALLCHAINS;
-CREATE VIEW SAMPLING_CALLCHAINS AS SELECT c.id, f.symbol, f.module, f.kernelMode, 0 AS thumbCode, f.unresolved, f.specialEntry, f.originalIP,
-    f.unwindMethod, s.depth AS stackDepth, f.file, f.line
-    FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId;
 INSERT INTO OSRT_CALLCHAINS SELECT s.id, symbol, module, kernelMode, 0, unresolved, specialEntry, originalIP, unwindMethod, depth, file, line
     FROM SL_STACKS s JOIN SL_FRAMES f ON f.id = frameId WHERE s.id IN (SELECT callchainId FROM OSRT_API);
 INSERT INTO CUDA_CALLCHAINS SELECT s.id, symbol, module, kernelMode, 0, unresolved, specialEntry, originalIP, unwindMethod, depth, file, line
