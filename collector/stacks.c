@@ -242,7 +242,8 @@ static struct module *learn_module(struct arena *a, uint32_t number, uint64_t si
 	len = m->len - m->build_id_len;
 	memcpy(text, m->bytes + m->build_id_len, len < sizeof(text) ? len : sizeof(text) - 1);
 	path = absolute(s, sp->pid ? sp->pid : a->peer_pid, text);
-	k = calloc(1, sizeof(*k) + strlen(path ? path : "") + 1);
+	len = path ? strlen(path) : 0;
+	k = calloc(1, sizeof(*k) + len + 1);
 	if (k) {
 		k->start = m->start;
 		k->end = m->end;
@@ -250,7 +251,7 @@ static struct module *learn_module(struct arena *a, uint32_t number, uint64_t si
 		k->since = since;
 		k->build_id_len = m->build_id_len <= 64 ? m->build_id_len : 0;
 		memcpy(k->build_id, m->bytes, k->build_id_len);
-		strcpy(k->path, path ? path : "");
+		memcpy(k->path, path ? path : "", len);
 		*sp->last = k;
 		sp->last = &k->next;
 		s->modules++;

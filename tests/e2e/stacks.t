@@ -79,7 +79,7 @@ fi
 # ---- SIGKILL of the collector ----
 profile killed $ALL "$PROG/stacks" t done="$W/done" await="$W/go" a b t >out 2>err &
 R=$W/killed.sqlite
-wait_for 20 test -f done
+wait_for 20 test -f 'done'
 wait_for 20 sh -c '[ "$(sqlite3 -readonly "$0" "SELECT count(*) FROM SL_RAW_STACKS")" -ge 2 ]' "$R"
 send KILL $(pgrep -f "profile -f true -o $W/killed " | head -1)
 touch go
