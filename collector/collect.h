@@ -52,9 +52,9 @@ struct collector {
 	bool is_over;     /* the loop shall end */
 	bool was_cut;     /* by --duration or a signal: the program may still run */
 	bool said_disk_full;
-	uint64_t sched_lost, sched_dead;        /* of this report */
-	uint64_t sched_lost_before;             /* of those before */
-	uint64_t calls_lost, calls_lost_before; /* system calls, likewise */
+	uint64_t sched_lost, sched_dead;              /* of this report */
+	uint64_t sched_lost_before;                   /* of those before */
+	uint64_t calls_lost, calls_lost_before;       /* system calls, likewise */
 	struct sample_losses samples, samples_before; /* CPU samples, likewise */
 	int64_t sched_dead_first, sched_dead_last;
 	int64_t now, committed_at, reaped_at, totals_at, clock_at, beat_at,

@@ -138,7 +138,8 @@ int db_table_need(struct db *db, const char *name)
 int db_schema_scan(struct db *db)
 {
 	sqlite3_stmt *stmt;
-	int err = db_prepare(db, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')", &stmt);
+	int err = db_prepare(db, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
+			     &stmt);
 	int rc;
 
 	if (err)

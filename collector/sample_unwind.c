@@ -102,7 +102,8 @@ static enum sl_remark step_row(struct walk *w, const struct sl_row *row)
 	} else if (!read_word(w, cfa + (uint64_t)(int64_t)row->ra, &pc)) {
 		return failed(w);
 	}
-	if ((row->fp || row->kind == SL_ROW_FP_AT) && !read_word(w, fp_at, &fp))
+	/* Below the stack pointer: at its end a function has it back already, which tables do not say. */
+	if ((row->fp || row->kind == SL_ROW_FP_AT) && fp_at >= sp && !read_word(w, fp_at, &fp))
 		return failed(w);
 	w->regs.known = 1u << SL_REG_SP | (w->regs.known & 1u << SL_REG_FP);
 	w->regs.value[SL_REG_SP] = cfa;

@@ -260,6 +260,28 @@ static void callers_are_found_without_frame_pointers(void **state)
 	assert_int_equal(taken.walk.end, SL_REMARK_NONE);
 }
 
+/* Interrupted behind the pops, where the table still has the frame pointer in memory. */
+void ending(void);
+extern const char ending_here[];
+__asm__(".text\n.type ending, @function\nending:\n.cfi_startproc\n"
+	"push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+	"pop %rbp\n.cfi_def_cfa_offset 8\nending_here: ret\n.cfi_endproc\n"
+	".size ending, . - ending\n");
+
+static void what_is_popped_already_is_not_read(void **state)
+{
+	uint64_t stack[64] = {(uintptr_t)inner + 4};
+
+	(void)state;
+	memset(taken.regs, 0, sizeof(taken.regs));
+	taken.regs[7] = (uintptr_t)stack;
+	taken.regs[8] = (uintptr_t)ending_here;
+	taken.user = (struct sample_user){taken.regs, (uint8_t *)stack, sizeof(stack)};
+	unwind();
+	assert_true(taken.walk.cnt >= 2);
+	assert_int_equal(taken.frames[1], (uintptr_t)inner + 4);
+}
+
 static void a_stack_that_goes_on_behind_what_we_have_is_cut(void **state)
 {
 	(void)state;
@@ -387,6 +409,7 @@ int main(void)
 		TEST(numbers_hold_when_there_are_many),
 #if defined(__x86_64__)
 		TEST(callers_are_found_without_frame_pointers),
+		TEST(what_is_popped_already_is_not_read),
 		TEST(a_stack_that_goes_on_behind_what_we_have_is_cut),
 		TEST(no_more_than_was_asked_for),
 		TEST(a_damaged_stack_ends_the_walk),
