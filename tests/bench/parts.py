@@ -12,6 +12,7 @@ from export_part import part_export
 from flight_part import part_flight
 from sample_part import part_sample
 from stats_part import part_stats
+from stack_part import part_stack
 from step_part import part_step
 from toggle_part import part_toggle
 from top_part import part_top
@@ -341,4 +342,4 @@ def part_bytes(bench, table):
 
 
 PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
-         "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes, "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top, "unwind": part_unwind, "sample": part_sample}
+         "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes, "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top, "unwind": part_unwind, "stack": part_stack, "sample": part_sample}
