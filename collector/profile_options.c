@@ -21,15 +21,11 @@
 
 /* Kinds of --trace; the first two have an effect. */
 static const char trace_kinds[] =
-	"osrt,none,cuda,cuda-hw,cuda-sw,nvtx,cufft,opengl,opengl-annotations,cudnn,cublas,cublas-"
-	"verbose,"
-	"cusolver,cusolver-verbose,cusparse,cusparse-verbose,cudla,cudla-verbose,openacc,openmp,"
-	"mpi,"
-	"nccl,ucx,oshmem,openxr,openxr-annotations,python-gil,python-gc,gds,s3,s3-verbose,syscall,"
-	"tegra-"
-	"accelerators,"
-	"vulkan,vulkan-annotations,dx11,dx11-annotations,dx12,dx12-annotations,wddm,nvvideo,"
-	"nvmedia";
+	"osrt,none,cuda,cuda-hw,cuda-sw,nvtx,cufft,opengl,opengl-annotations,cudnn,cublas,"
+	"cublas-verbose,cusolver,cusolver-verbose,cusparse,cusparse-verbose,cudla,"
+	"cudla-verbose,openacc,openmp,mpi,nccl,ucx,oshmem,openxr,openxr-annotations,python-gil,"
+	"python-gc,gds,s3,s3-verbose,syscall,tegra-accelerators,vulkan,vulkan-annotations,dx11,"
+	"dx11-annotations,dx12,dx12-annotations,wddm,nvvideo,nvmedia";
 
 static struct {
 	struct profile_options o;
@@ -155,8 +151,7 @@ static void raw_init(enum option_side side)
 	raw.export = "sqlite";
 	raw.cuda_graph_trace = "graph";
 	raw.cuda_event_trace = "auto";
-	raw.stacks.osrt_ns = raw.o.stacks.osrt_ns;
-	raw.stacks.depth = raw.o.stacks.depth;
+	raw.stacks = (struct stack_words){.osrt_ns = STACK_OSRT_NS, .depth = STACK_DEPTH};
 }
 
 void profile_options_init(struct profile_options *options)
@@ -178,11 +173,7 @@ void profile_options_init(struct profile_options *options)
 		.buffer_mib = 64,
 		.flush_on_profiler_stop = true,
 		.capture = {.end = CAPTURE_END_STOP_SHUTDOWN, .hotkey = "F12"},
-		.stacks = {.kinds = SL_STACK_OSRT_NATIVE | SL_STACK_OSRT_PYTHON,
-			   .osrt_ns = 80000,
-			   .gpu_ns = {-1, -1, -1, -1},
-			   .depth = STACK_DEPTH,
-			   .is_native = true},
+		.stacks = STACK_OPTIONS_DEFAULT,
 		.resolve_symbols = true,
 	};
 }

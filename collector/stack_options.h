@@ -9,14 +9,21 @@
 
 #include "preload/session.h"
 
-#define STACK_DEPTH 128 /* frames of each language, where nothing else is asked for */
+/* Where nothing else is asked for. */
+#define STACK_DEPTH   128 /* frames of each language */
+#define STACK_OSRT_NS 80000
+#define STACK_OPTIONS_DEFAULT                                                                   \
+	{                                                                                       \
+		.kinds = SL_STACK_OSRT_NATIVE | SL_STACK_OSRT_PYTHON, .osrt_ns = STACK_OSRT_NS, \
+		.gpu_ns = {-1, -1, -1, -1}, .depth = STACK_DEPTH, .is_native = true,            \
+	}
 
 struct stack_options {
-	uint32_t kinds;                      /* SL_STACK_* */
-	int64_t osrt_ns;                     /* shorter calls get none */
-	int64_t gpu_ns[SL_STACK_CLASS_CNT];  /* likewise; -1: none of that class do */
-	int64_t depth;                       /* frames of each language at most */
-	bool is_native;                      /* --backtrace is not none: of samples, too */
+	uint32_t kinds;                     /* SL_STACK_* */
+	int64_t osrt_ns;                    /* shorter calls get none */
+	int64_t gpu_ns[SL_STACK_CLASS_CNT]; /* likewise; -1: none of that class do */
+	int64_t depth;                      /* frames of each language at most */
+	bool is_native;                     /* --backtrace is not none: of samples, too */
 };
 
 /* As they were typed; NULL: not given. */
