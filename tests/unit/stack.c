@@ -66,6 +66,7 @@ static __thread unsigned native_cnt, python_cnt, new_modules, new_codes;
 static __thread void (*meanwhile)(void);
 static unsigned modules_left, codes_left, module_tries;
 static uint32_t generation, code_lines;
+static bool no_room, python_is_gone;
 
 static unsigned give(uint64_t *to, unsigned room, unsigned depth, const uint64_t *from,
 		     unsigned cnt)
@@ -105,6 +106,16 @@ bool sl_unwind_next_module(struct sl_module *m)
 uint32_t sl_unwind_generation(void)
 {
 	return generation;
+}
+
+bool sl_unwind_has_room(void)
+{
+	return !no_room;
+}
+
+bool sl_pystack_is_there(void)
+{
+	return !python_is_gone;
 }
 
 bool sl_pystack_has(void)
@@ -212,6 +223,7 @@ static int begin(void **state)
 	modules_left = codes_left = module_tries = code_lines = 0;
 	modules_due = 0;
 	session.stack_depth = 128;
+	no_room = python_is_gone = false;
 	begin_thread();
 	/* What other tests have told is another's. */
 	last_place += 1u << 24;
@@ -308,6 +320,40 @@ static void nobody_is_home(void **state)
 	(void)state;
 	assert_int_equal(call_for(100), 0);
 	assert_int_equal(sl_tls.chunk->committed, 0);
+}
+
+static void where_no_room_is_left_a_remark_stands(void **state)
+{
+	const uint64_t *at = ring->chunk.data;
+	struct record r;
+
+	(void)state;
+	no_room = true;
+	assert_int_not_equal(call_from(last_place), 0);
+	assert_true(next(&at, &r));
+	assert_int_equal(r.payload[0] >> 32, 1);
+	assert_true(r.payload[1] == (SL_FRAME_REMARK | SL_REMARK_MEMORY));
+}
+
+static void what_was_unmapped_is_not_read(void **state)
+{
+	const struct sl_call call = {.start = 1000, .duration = 100};
+	const uint64_t *at = ring->chunk.data;
+	struct record r;
+
+	(void)state;
+	native[0] = last_place;
+	native_cnt = python_cnt = 1;
+	python[0] = sl_frame_python(5, 20);
+	python_is_gone = true;
+	assert_int_not_equal(sl_stack_take(&call, SL_STACK_OF_UNMAP), 0);
+	assert_true(next(&at, &r));
+	assert_int_equal(r.payload[0] >> 32, 2);
+	assert_true(r.payload[2] == (SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN));
+	/* Other calls unmap nothing, and do not ask. */
+	assert_int_not_equal(sl_stack_take(&call, SL_STACK_OF_OSRT), 0);
+	assert_true(next(&at, &r));
+	assert_true(r.payload[2] == python[0]);
 }
 
 static void what_was_voided_is_told_anew(void **state)
@@ -636,6 +682,8 @@ int main(void)
 		TEST(frames_of_python_follow),
 		TEST(depth_is_bounded),
 		TEST(nobody_is_home),
+		TEST(where_no_room_is_left_a_remark_stands),
+		TEST(what_was_unmapped_is_not_read),
 		TEST(what_was_voided_is_told_anew),
 		TEST(a_full_ring_costs_the_stack_only),
 		TEST(objects_are_told_behind_the_stack),
