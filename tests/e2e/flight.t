@@ -102,7 +102,7 @@ check 'a report at the end, if one is asked for' whole
 is "$(meta LIMIT)" start 'of the whole run, as it was shorter'
 
 # On demand, while it runs
-"$BIN" profile -f true -o "$W/live" --session-new=flight-$$ --osrt-threshold=0 --flight=1s "$P" 2 8 20 ok >"$W/out" 2>"$W/err" &
+"$BIN" profile -f true -o "$W/live" --session-new=flight-$$ --osrt-threshold=0 --flight=4s "$P" 2 8 20 ok >"$W/out" 2>"$W/err" &
 pid=$!
 sleep 1.5
 check 'dump' "$BIN" dump --session=flight-$$
