@@ -36,6 +36,11 @@ void *sl_resolve(enum sl_hook hook)
 	return dlsym(RTLD_NEXT, hook == SL_H_sem_post ? "sem_post" : "sem_trywait");
 }
 
+bool unwind_readable(uint64_t address)
+{
+	return address != 0;
+}
+
 bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
 {
 	(void)info;
