@@ -271,7 +271,7 @@ class Check:
         r = self.r
         for table in sorted(r.tables):
             columns = {c[1] for c in r.db.execute("PRAGMA table_info(%s)" % table)}
-            if not {"start", "end"} <= columns or table in ("SL_PROCESS_TREE", "SL_CAPTURES", "SL_NVTX_CLIPPED"):
+            if not {"start", "end"} <= columns or table in ("SL_PROCESS_TREE", "SL_CAPTURES", "SL_NVTX_CLIPPED", "SL_MODULES"):
                 continue
             low, high = r.db.execute('SELECT min(start), max(coalesce("end", start)) FROM %s%s' % (
                 table, EVENTS if table == "NVTX_EVENTS" else "")).fetchone()
