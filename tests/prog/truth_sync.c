@@ -53,10 +53,35 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
+/* The other thread has been seen asleep, or it has had two seconds to get there. */
+static void until_asleep(const volatile int *tid)
+{
+	char path[64], text[512], *at;
+
+	for (int i = 0; i < 1000; i++, raw_sleep_ms(2)) {
+		int fd;
+		long n;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", *tid);
+		fd = *tid ? raw_open(path, O_RDONLY, 0) : -1;
+		if (fd < 0)
+			continue;
+		n = raw3(SYS_read, fd, text, sizeof(text) - 1);
+		raw_close(fd);
+		text[n > 0 ? n : 0] = 0;
+		at = strrchr(text, ')');
+		if (at && at[1] == ' ' && at[2] == 'S')
+			return;
+	}
+}
+
 /* A lock that is surely contended: held for 20 ms while the other thread waits. */
+static volatile int waiter;
+
 static void *waits(void *arg)
 {
 	(void)arg;
+	waiter = (int)raw3(SYS_gettid, 0, 0, 0);
 	pthread_mutex_lock(&held);
 	pthread_mutex_unlock(&held);
 	return NULL;
@@ -128,6 +153,7 @@ int main(void)
 		raw_puts(2, "the mutex does not exclude\n");
 	pthread_mutex_lock(&held);
 	pthread_create(&t[0], NULL, waits, NULL);
+	until_asleep(&waiter);
 	raw_sleep_ms(20);
 	pthread_mutex_unlock(&held);
 	pthread_join(t[0], NULL);
