@@ -73,7 +73,7 @@ is "$(sqlite3 -readonly "$R" "SELECT count(DISTINCT globalPid) || ' ' || (SELECT
 # ---- SIGKILL of the program: calls are there to the last, the GPU's work up to the last flush ----
 profile kill -t cuda --cuda-flush-interval=50 "$GPU/train" -n 300 -k >said 2>err
 is $? 137 'SIGKILL of the program'
-truth 'SIGKILL: every call has its row, and work leads to it' calls joined
+truth 'SIGKILL: every call has its row, and work leads to it' calls joined killed
 have=$(count CUPTI_ACTIVITY_KIND_KERNEL)
 check "SIGKILL: $have kernels of 900 were flushed in time" test "$have" -gt 300
 
