@@ -311,6 +311,7 @@ static void perfetto_free(struct perfetto *pf)
 	intern_free(&pf->stacks);
 	pf_sched_free(pf->sched);
 	free(pf->stack_iid);
+	tl_map_free(&pf->sample_iid);
 	weigh_free(&pf->calls);
 	sqlite3_finalize(pf->tree);
 	free(pf->threads);

@@ -71,8 +71,9 @@ struct perfetto {
 	struct intern names, strings, functions, modules, frames, stacks;
 	struct tl_track **threads; /* their first lanes */
 	size_t thread_cnt, thread_max;
-	struct weigh calls;  /* their stacks */
-	uint64_t *stack_iid; /* by node of these; 0: not defined yet; NULL: there are none */
+	struct weigh calls;       /* their stacks */
+	uint64_t *stack_iid;      /* by node of these; 0: not defined yet; NULL: there are none */
+	struct tl_map sample_iid; /* by number of a sample's stack */
 	struct pf_sched *sched;
 	sqlite3_stmt *tree; /* command line and parent of a process */
 	bool failed;        /* no memory */

@@ -121,6 +121,18 @@ uint64_t pf_callstack(struct perfetto *pf, const struct tl_event *e)
 	return pf->stack_iid[node] = stack_iid(pf, frames, cnt);
 }
 
+/* Defined once where samples share stacks, however many there are. */
+static uint64_t sample_stack_iid(struct perfetto *pf, const struct tl_event *e)
+{
+	uint64_t *at = e->stack ? tl_map_at(&pf->sample_iid, (uint64_t)e->stack, true) : NULL;
+
+	if (!at)
+		return stack_iid(pf, e->frames, e->frame_cnt);
+	if (*at == 0)
+		*at = stack_iid(pf, e->frames, e->frame_cnt);
+	return *at;
+}
+
 void pf_sample(struct perfetto *pf, const struct tl_event *e)
 {
 	struct proto *m = &pf->packet;
@@ -133,7 +145,7 @@ void pf_sample(struct perfetto *pf, const struct tl_event *e)
 	proto_uint(m, PS_PID, (uint64_t)e->track->pid);
 	proto_uint(m, PS_TID, (uint64_t)e->track->tid);
 	if (e->frame_cnt > 0) {
-		proto_uint(m, PS_STACK, stack_iid(pf, e->frames, e->frame_cnt));
+		proto_uint(m, PS_STACK, sample_stack_iid(pf, e));
 		proto_uint(m, PS_MODE, e->frames[0].kernel ? MODE_KERNEL : MODE_USER);
 	}
 	proto_close(m, at);

@@ -94,46 +94,6 @@ int tl_emit(struct tl_run *r, struct tl_event *e)
 	return 0;
 }
 
-/* Frames of samples, by the id of the sample; needs an index, which old files lack. Ours have it twice over. */
-static int open_chain(struct tl_run *r)
-{
-	static const char select[] = "SELECT symbol, module, ifnull(kernelMode, 0), "
-				     "ifnull(originalIP, 0), file, line FROM %s "
-				     "WHERE id = ?1 ORDER BY stackDepth";
-	static const char by_stack[] =
-		"SELECT symbol, module, kind = 2, ifnull(ip, 0), file, line FROM SL_CHAIN_FRAMES "
-		"WHERE stack = (SELECT stackId FROM COMPOSITE_EVENTS WHERE id = ?1) ORDER BY depth";
-	const char *table = "SAMPLING_CALLCHAINS";
-	sqlite3_stmt *stmt = NULL;
-	bool indexed = false;
-	char sql[256];
-
-	r->own_stacks = db_read_has(r->db, "SL_STACKS");
-	if (!(r->opt->activities & TL_ACT_SAMPLE))
-		return 0;
-	if (r->own_stacks)
-		return sqlite3_prepare_v2(r->db, by_stack, -1, &r->chain, NULL) == SQLITE_OK ? 0
-											     : -1;
-	if (!tl_has_column(r->db, table, "id"))
-		return 0;
-	if (sqlite3_prepare_v2(r->db, "PRAGMA main.index_list(SAMPLING_CALLCHAINS)", -1, &stmt,
-			       NULL) == SQLITE_OK)
-		indexed = sqlite3_step(stmt) == SQLITE_ROW;
-	sqlite3_finalize(stmt);
-	if (!indexed) {
-		table = "SL_TL_CHAINS";
-		if (sqlite3_exec(
-			    r->db,
-			    "CREATE TEMP TABLE SL_TL_CHAINS AS SELECT * FROM SAMPLING_CALLCHAINS "
-			    "ORDER BY id, stackDepth;"
-			    "CREATE INDEX temp.SL_TL_CHAINS_ID ON SL_TL_CHAINS(id, stackDepth)",
-			    NULL, NULL, NULL) != SQLITE_OK)
-			return -1;
-	}
-	snprintf(sql, sizeof(sql), select, table);
-	return sqlite3_prepare_v2(r->db, sql, -1, &r->chain, NULL) == SQLITE_OK ? 0 : -1;
-}
-
 /* About how many rows there are: row numbers cost nothing to ask for. */
 static uint64_t rows_of(sqlite3 *db, const char *table)
 {
@@ -212,7 +172,7 @@ static int merge(struct tl_run *r)
 		rc = tl_place_row(r, s);
 		if (rc == 0)
 			rc = s->def->place == TL_AT_IO ? tl_io_step(s) : tl_source_step(s);
-		tl_names_trim(r->names);
+		tl_stacks_trim(r, tl_names_trim(r->names));
 		if (rc > 0)
 			settle(order, cnt);
 		else if (rc == 0)
@@ -231,8 +191,7 @@ static void close_run(struct tl_run *r)
 			tl_source_close(&r->source[i]);
 	}
 	free(r->source);
-	sqlite3_finalize(r->chain);
-	free(r->frames);
+	tl_stacks_close(r);
 	for (size_t i = 0; i < r->text_cnt; i++)
 		free(r->texts[i]);
 	free(r->texts);
@@ -272,7 +231,7 @@ int tl_run(struct tl_run *r)
 	r->names = tl_names_new(r->db);
 	r->tracks = r->names ? tl_tracks_new(r->db, r->names, r->sink, r->self) : NULL;
 	r->flows = r->tracks ? tl_flows_new(r->db, activities) : NULL;
-	if (r->flows && tl_names_of_domains(r) == 0 && open_chain(r) == 0 &&
+	if (r->flows && tl_names_of_domains(r) == 0 && tl_stacks_open(r) == 0 &&
 	    (!(activities & TL_ACT_NVTX_KERNEL) || tl_project(r) == 0) && open_sources(r) == 0)
 		rc = merge(r);
 	if (r->tracks && r->sink->end && r->sink->end(r->self) < 0)

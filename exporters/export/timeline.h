@@ -163,7 +163,11 @@ struct tl_event {
 	uint64_t flow_out, flow_in;
 	uint32_t arg_cnt;
 	const struct tl_arg *args;
-	int64_t stack; /* SLICE: where the call came from, as in SL_CHAIN_FRAMES; 0: not known */
+	/*
+	 * SLICE: where the call came from, as in SL_CHAIN_FRAMES; 0: not known. SAMPLE: what has the same number has
+	 * the same frames; 0: the report has no such numbers.
+	 */
+	int64_t stack;
 	/* VALUE */
 	bool is_real;
 	int64_t value;

@@ -37,8 +37,8 @@ uint64_t tl_hash(uint64_t x);
 struct tl_names;
 struct tl_names *tl_names_new(sqlite3 *db);
 void tl_names_free(struct tl_names *n);
-/* Between events: forgets all when they have become too many. */
-void tl_names_trim(struct tl_names *n);
+/* Between events: forgets all when they have become too many. True: it did. */
+bool tl_names_trim(struct tl_names *n);
 /* The text of a StringIds id; without the version behind it where @api. */
 struct tl_text tl_name(struct tl_names *n, int64_t string_id, bool api);
 /* A text that @make writes for @key; @maker tells makers apart (a small number). Made once. */
@@ -163,11 +163,9 @@ struct tl_run {
 	char **texts;
 	size_t text_cnt;
 	struct tl_map sums, metrics; /* GPU memory in use by counter; (type, metric) -> counter */
-	sqlite3_stmt *chain;         /* frames of a sample */
+	struct tl_stacks *stacks;    /* of samples; NULL: they are not asked for */
 	bool own_stacks;             /* all kinds of events share the numbers of stacks */
 	bool has_gil;                /* there is the domain of Python's lock */
-	struct tl_frame *frames;
-	size_t frame_max;
 	struct tl_source *source;
 	size_t source_cnt;
 	uint64_t events, total;
@@ -220,6 +218,15 @@ void tl_late_free(struct tl_source *s);
 int tl_place_row(struct tl_run *r, struct tl_source *s);
 int tl_emit(struct tl_run *r, struct tl_event *e);
 int tl_names_of_domains(struct tl_run *r);
+
+/* ---- frames of samples (tl_stacks.c) ---- */
+int tl_stacks_open(struct tl_run *r); /* 0, or -1 */
+void tl_stacks_close(struct tl_run *r);
+bool tl_stacks_any(const struct tl_run *r); /* the report has stacks of samples */
+/* Frames, and the number of the stack where samples share them, into @e. 0, or -1. */
+int tl_stacks_frames(struct tl_run *r, int64_t sample, int64_t stack, struct tl_event *e);
+/* Between events: forgets all when it has become too much, or when the texts of the frames are gone. */
+void tl_stacks_trim(struct tl_run *r, bool no_texts);
 
 /* ---- bytes per second (tl_io.c) ---- */
 int tl_io_open(struct tl_run *r, struct tl_source *s); /* as tl_source_open */

@@ -155,14 +155,15 @@ void tl_names_free(struct tl_names *n)
 	free(n);
 }
 
-void tl_names_trim(struct tl_names *n)
+bool tl_names_trim(struct tl_names *n)
 {
 	if (n->bytes <= KEPT_MAX)
-		return;
+		return false;
 	forget(&n->plain);
 	forget(&n->api);
 	memset(n->near, 0, sizeof(n->near));
 	n->bytes = 0;
+	return true;
 }
 
 static struct tl_text as_text(const struct kept *k)

@@ -181,47 +181,18 @@ static int at_sched(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	return e->track && e->cpu_track ? tl_emit(r, e) : -1;
 }
 
-static int read_frames(struct tl_run *r, struct tl_event *e)
-{
-	int rc;
-
-	while ((rc = sqlite3_step(r->chain)) == SQLITE_ROW) {
-		if (e->frame_cnt == r->frame_max) {
-			size_t more = r->frame_max ? r->frame_max * 2 : 64;
-			struct tl_frame *frames = reallocarray(r->frames, more, sizeof(*frames));
-
-			if (!frames)
-				return -1;
-			r->frames = frames;
-			r->frame_max = more;
-		}
-		r->frames[e->frame_cnt++] = (struct tl_frame){
-			.symbol = tl_name(r->names, sqlite3_column_int64(r->chain, 0), false),
-			.module = tl_name(r->names, sqlite3_column_int64(r->chain, 1), false),
-			.kernel = sqlite3_column_int(r->chain, 2) == 1,
-			.ip = (uint64_t)sqlite3_column_int64(r->chain, 3),
-		};
-	}
-	e->frames = r->frames;
-	return rc == SQLITE_DONE ? 0 : -1;
-}
-
 static int at_sample(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	int64_t thread = tl_key(s, 0), cpu = tl_key(s, 1);
-	int rc;
 
-	if (thread == TL_NONE || !r->chain)
+	if (thread == TL_NONE || !tl_stacks_any(r))
 		return 0;
 	e->kind = TL_SAMPLE;
 	e->cpu = cpu == TL_NONE ? -1 : cpu;
 	e->track = tl_track_thread(r->tracks, thread);
-	if (!e->track)
+	if (!e->track || tl_stacks_frames(r, tl_key(s, 2), tl_key(s, 3), e) < 0)
 		return -1;
-	sqlite3_bind_int64(r->chain, 1, tl_key(s, 2));
-	rc = read_frames(r, e);
-	sqlite3_reset(r->chain);
-	return rc < 0 ? -1 : tl_emit(r, e);
+	return tl_emit(r, e);
 }
 
 /* Memory in use, as the sum of what was allocated and freed so far. */

@@ -83,6 +83,39 @@ thread 100:101 loader/GIL: Holding GIL' "perfetto, $db: the lock"
 else
 	skip 'perfetto' 'needs protoc and python3-protobuf'
 fi
+# More stacks than a table of fixed size has room for, each of several samples, far apart.
+cat "$TOP/collector/schema.sql" - <<'EOS' | sqlite3 -bail many.sqlite || exit 1
+CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 26999) SELECT i FROM n;
+INSERT INTO StringIds SELECT i + 1, 'f' || i FROM n WHERE i < 9000;
+INSERT INTO StringIds VALUES (9001, '/opt/lib/liba.so'), (9002, '[kernel.kallsyms]');
+INSERT INTO SL_FRAMES (id, kind, symbol, module, inlined, kernelMode, unresolved, specialEntry, originalIP, unwindMethod)
+    SELECT i + 7, 2 * (i % 5 = 0), i + 1, 9001 + (i % 5 = 0), 0, i % 5 = 0, 0, 0, 4096 + i, 6 FROM n WHERE i < 9000;
+INSERT INTO SL_STACKS SELECT i + 1, d.column1, 7 + (i * (d.column1 + 1) + d.column1) % 9000 FROM n JOIN (VALUES (0), (1), (2)) d
+    WHERE i < 9000 AND (i % 3 <> 1 OR d.column1 < 2);
+INSERT INTO SL_STACKS VALUES (9, 3, 99999); -- a frame that is not there
+INSERT INTO COMPOSITE_EVENTS SELECT i + 1, i * 10, 0, 1, 281476654432356, 1, CASE WHEN i % 1000 <> 999 OR i > 9000 THEN i % 9000 + 1 END FROM n;
+EOS
+"$BIN" export -q -t text -o - many.sqlite | sed -n 's/.* sample  *//p' >many.got
+sqlite3 many.sqlite "SELECT ifnull(group_concat(value, ' < '), '') FROM (SELECT e.id, value FROM COMPOSITE_EVENTS e
+	LEFT JOIN SAMPLING_CALLCHAINS c ON c.id = e.id LEFT JOIN StringIds s ON s.id = symbol ORDER BY e.id, stackDepth) GROUP BY id" >many.want
+is "$(wc -l <many.got)" 27000 'many stacks: every sample'
+check 'with its own stack' cmp many.got many.want
+"$BIN" export -q -t chrome -o - many.sqlite | sed -n 's/.*"cat":"sample".*"stack":\[\(.*\)\].*/\1/p' | sed 's/","/ < /g; s/"//g' >many.chrome
+check 'chrome: likewise' cmp many.chrome many.want
+if [ -f perfetto_pb2.py ]; then
+	"$BIN" export -q -t perfetto -o many.pf many.sqlite
+	"$PY" "$E2E/perfetto.py" . many.pf dump | sed -n 's/^sample.* mode=[0-9]* *//p' | sed 's/@[^;]*//g' | "$PY" -c '
+import sys
+for line in sys.stdin:
+    print(" < ".join(reversed(line.strip().split(";"))))' >many.perfetto
+	check 'perfetto: likewise' cmp many.perfetto many.want
+	is "$("$PY" -c 'import perfetto_pb2 as p
+t = p.Trace()
+t.ParseFromString(open("many.pf", "rb").read())
+print(sum(len(k.interned_data.callstacks) for k in t.packet))')" 9000 'perfetto: each is defined once'
+else
+	skip 'perfetto: many stacks' 'needs protoc and python3-protobuf'
+fi
 is "$("$BIN" export -q -t folded -a nvtx -o - chains.sqlite | LC_ALL=C sort)" 'python;loader;GIL;Holding GIL 850
 python;python;GIL;Holding GIL 300
 python;python;GIL;Waiting for GIL 500
