@@ -17,14 +17,16 @@
 #include "collector/db_internal.h"
 #include "preload/frame.h"
 
-/* Rows that name stacks, and the table that nsys has for those. */
+/* Rows that name stacks, and the table that nsys has for those: each stack once, whoever shares it. */
 static const struct refers {
-	const char *table, *column, *chains;
+	const char *chains, *column, *table[4];
 } REFERS[] = {
-	{"OSRT_API", "callchainId", "OSRT_CALLCHAINS"},
-	{"CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId", "CUDA_CALLCHAINS"},
-	{"SYSCALL", "callchainId", "SYSCALL_CALLCHAINS"},
-	{"COMPOSITE_EVENTS", "stackId", NULL},
+	{"OSRT_CALLCHAINS", "callchainId", {"OSRT_API"}},
+	{"CUDA_CALLCHAINS",
+	 "callchainId",
+	 {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUBLAS_EVENTS", "CUDNN_EVENTS", "SL_LIBRARY_API"}},
+	{"SYSCALL_CALLCHAINS", "callchainId", {"SYSCALL"}},
+	{NULL, "stackId", {"COMPOSITE_EVENTS"}},
 };
 #define REFERS_CNT (sizeof(REFERS) / sizeof(REFERS[0]))
 
@@ -53,7 +55,7 @@ struct ids {
 
 struct work {
 	struct db *db;
-	struct ids named[REFERS_CNT]; /* stacks that rows name, by table */
+	struct ids named[REFERS_CNT]; /* stacks that rows name */
 	struct db_frames *frames;
 	sqlite3_stmt *insert;
 	int64_t tell_ns, steps, of; /* when to tell of the progress; done; to be done, in stacks */
@@ -155,14 +157,23 @@ static int each_raw(struct work *w)
 /* One pass over what may be the largest tables of the report. */
 static int read_ids(struct db *db, const struct refers *r, struct ids *ids)
 {
+	const char *any = "";
 	sqlite3_stmt *stmt;
-	char sql[128];
+	char sql[512];
+	size_t len = 0;
 	int rc, err;
 
-	if (!db_table_exists(db, r->table))
+	for (size_t i = 0; i < sizeof(r->table) / sizeof(r->table[0]) && r->table[i]; i++) {
+		if (!db_table_exists(db, r->table[i]))
+			continue;
+		len += (size_t)snprintf(sql + len, sizeof(sql) - len,
+					"%sSELECT DISTINCT %s FROM main.%s WHERE %s <> 0", any,
+					r->column, r->table[i], r->column);
+		any = " UNION ";
+	}
+	if (!len)
 		return 0;
-	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM main.%s WHERE %s <> 0 ORDER BY 1",
-		 r->column, r->table, r->column);
+	snprintf(sql + len, sizeof(sql) - len, " ORDER BY 1");
 	err = db_fail(db, sqlite3_prepare_v2(db->sql, sql, -1, &stmt, NULL));
 	if (err)
 		return err;

@@ -247,7 +247,8 @@ CREATE TABLE OSRT_CALLCHAINS (
 
 -- @table CUDA_CALLCHAINS lazy
 CREATE TABLE CUDA_CALLCHAINS (
-    -- Stacks of calls in CUPTI_ACTIVITY_KIND_RUNTIME. Made when the report is finished. One row per frame.
+    -- Stacks of calls in CUPTI_ACTIVITY_KIND_RUNTIME, CUBLAS_EVENTS, CUDNN_EVENTS and SL_LIBRARY_API. Made when the
+    -- report is finished. One row per frame.
     id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
     symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
     module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; of Python the source file; [vdso], [anonymous], ...
@@ -665,7 +666,8 @@ CREATE TABLE CUDNN_EVENTS (
     globalTid   INTEGER,          -- packed id of the calling thread
     nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
     callId      INTEGER NOT NULL, -- unique among all calls into GPU libraries: SL_GPU_ARGUMENTS.callId
-    returnValue INTEGER NOT NULL  -- cudnnStatus_t; 0: success
+    returnValue INTEGER NOT NULL, -- cudnnStatus_t; 0: success
+    callchainId INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );
 
 -- @table CUBLAS_EVENTS lazy
@@ -678,7 +680,8 @@ CREATE TABLE CUBLAS_EVENTS (
     globalTid   INTEGER,          -- packed id of the calling thread
     nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
     callId      INTEGER NOT NULL, -- unique among all calls into GPU libraries: SL_GPU_ARGUMENTS.callId
-    returnValue INTEGER NOT NULL  -- cublasStatus_t; 0: success
+    returnValue INTEGER NOT NULL, -- cublasStatus_t; 0: success
+    callchainId INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );
 
 -- @table SL_LIBRARY_API lazy
@@ -691,7 +694,8 @@ CREATE TABLE SL_LIBRARY_API (
     nameId       INTEGER NOT NULL, -- -> StringIds.id, name of the function
     callId       INTEGER NOT NULL, -- unique among all calls into GPU libraries: SL_GPU_ARGUMENTS.callId
     returnValue  INTEGER NOT NULL, -- the library's result; 0: success
-    nestingLevel INTEGER NOT NULL  -- 0 = called by the program, 1 = by a recorded call of a library of level 0, ...
+    nestingLevel INTEGER NOT NULL, -- 0 = called by the program, 1 = by a recorded call of a library of level 0, ...
+    callchainId  INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );
 
 -- @table SL_GPU_ARGUMENTS lazy

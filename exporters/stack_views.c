@@ -6,13 +6,19 @@
  *   SL_CHAIN_CALLS(source, start, end, globalTid, nameId, level, result, correlationId, bytes, pathId, stack)
  *   SL_CHAIN_LAUNCHES(globalTid, correlationId, nameId, stack)
  *
- * The last has calls of CUDA also where a filter hides them: what they launched may be shown. stack is NULL where there is none. source: 1 libc, 2 CUDA, 3 system calls. kind: as in SL_FRAMES.
+ * The last has calls of CUDA also where a filter hides them: what they launched may be shown. stack is NULL where there
+ * is none. source: 1 libc, 2 CUDA, 3 system calls, 4 libraries above CUDA; a call of these is made up of calls of CUDA,
+ * with rows of their own. kind: as in SL_FRAMES.
  *
  * Our reports have every distinct stack once, and all events share their numbers. nsys has a table for each kind of
  * event, with numbers of its own, so there the number of the table is made part of the stack's.
  */
 #include "exporters/db_read.h"
 #include "exporters/db_views.h"
+
+#define LIBRARY(table, level, cuda)                                                                \
+	" UNION ALL SELECT 4, start, end, globalTid, nameId, " level ", returnValue, NULL, NULL, " \
+	"NULL, " cuda " FROM " #table
 
 #define CALLS(osrt, cuda, syscall)                                                                \
 	"CREATE TEMP VIEW SL_CHAIN_CALLS AS "                                                     \
@@ -22,7 +28,8 @@
 	"SELECT 2, start, end, globalTid, nameId, 0, returnValue, correlationId, NULL, "          \
 	"NULL, " cuda " FROM CUPTI_ACTIVITY_KIND_RUNTIME UNION ALL "                              \
 	"SELECT 3, start, end, globalTid, nameId, 0, returnValue, NULL, NULL, NULL, " syscall     \
-	" FROM SYSCALL;"
+	" FROM SYSCALL" LIBRARY(CUBLAS_EVENTS, "0", cuda) LIBRARY(CUDNN_EVENTS, "0", cuda)        \
+		LIBRARY(SL_LIBRARY_API, "nestingLevel", cuda) ";"
 
 /* Stacks with cpuCycles 0 were taken when a thread was switched, not when time had passed. */
 #define SAMPLES(stack)                                                                        \

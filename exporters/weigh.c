@@ -20,7 +20,7 @@ const struct weigh_kind weigh_kinds[WEIGH_CNT] = {
 			   "--trace=osrt --osrt-backtrace-threshold"},
 	[WEIGH_ALLOCATIONS] = {"allocations", "bytes", "GPU memory allocated",
 			       "--trace=cuda --cudabacktrace=all"},
-	[WEIGH_CALLS] = {"calls", "calls", "calls of the C library and CUDA",
+	[WEIGH_CALLS] = {"calls", "calls", "calls of the C library, CUDA and its libraries",
 			 "--trace=osrt,cuda --cudabacktrace=all"},
 };
 
@@ -287,7 +287,8 @@ static int read_blocked(struct weigh *w)
 static int read_calls(struct weigh *w)
 {
 	return each_row(w, WEIGH_CALLS,
-			"SELECT coalesce(globalTid, 0), stack, nameId, 1 " OUTER " OR source = 2",
+			"SELECT coalesce(globalTid, 0), stack, nameId, 1 " OUTER
+			" OR level = 0 AND source IN (2, 4)",
 			on_call);
 }
 
@@ -467,10 +468,11 @@ static int load(struct weigh *w, char *why, size_t why_len)
 int weigh_load(struct weigh *w, uint32_t activities, char *why, size_t why_len)
 {
 	bool any = db_read_has(w->db, "SL_STACKS") &&
-		   (activities & (TL_ACT_OSRT | TL_ACT_CUDA_API | TL_ACT_SYSCALL));
+		   (activities & (TL_ACT_OSRT | TL_ACT_CUDA_API | TL_ACT_LIBRARY | TL_ACT_SYSCALL));
 
 	any |= (activities & TL_ACT_OSRT) && db_read_has(w->db, "OSRT_CALLCHAINS");
-	any |= (activities & TL_ACT_CUDA_API) && db_read_has(w->db, "CUDA_CALLCHAINS");
+	any |= (activities & (TL_ACT_CUDA_API | TL_ACT_LIBRARY)) &&
+	       db_read_has(w->db, "CUDA_CALLCHAINS");
 	any |= (activities & TL_ACT_SYSCALL) && db_read_has(w->db, "SYSCALL_CALLCHAINS");
 	return any ? load(w, why, why_len) : 0;
 }

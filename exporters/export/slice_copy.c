@@ -120,17 +120,19 @@ static int time_of(const char *table, const char *column)
 /* Which kind of callchains a table has, or refers to; 0: none. */
 static int chains_of(const char *table)
 {
-	static const char *const kinds[][2] = {
+	static const char *const kinds[][5] = {
 		{"OSRT_CALLCHAINS", "OSRT_API"},
-		{"CUDA_CALLCHAINS", "CUPTI_ACTIVITY_KIND_RUNTIME"},
+		{"CUDA_CALLCHAINS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUBLAS_EVENTS", "CUDNN_EVENTS",
+		 "SL_LIBRARY_API"},
 		{"SYSCALL_CALLCHAINS", "SYSCALL"},
 		{"SAMPLING_CALLCHAINS", "COMPOSITE_EVENTS"},
-		{"SL_STACKS", "SL_STACKS"},
+		{"SL_STACKS"},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(table, kinds[i][0]) == 0 || strcmp(table, kinds[i][1]) == 0)
-			return (int)i + 1;
+		for (size_t j = 0; j < sizeof(kinds[0]) / sizeof(kinds[0][0]) && kinds[i][j]; j++)
+			if (strcmp(table, kinds[i][j]) == 0)
+				return (int)i + 1;
 	return 0;
 }
 

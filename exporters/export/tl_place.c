@@ -89,9 +89,7 @@ static int instant(struct tl_run *r, struct tl_event *e, struct tl_track *track)
 /* The number of a stack, as the view SL_CHAIN_FRAMES has it. */
 static int64_t stack_of(const struct tl_run *r, const struct tl_source *s, int64_t chain)
 {
-	int kind = s->def->activity == TL_ACT_OSRT       ? 1
-		   : s->def->activity == TL_ACT_CUDA_API ? 2
-							 : 3;
+	int kind = s->def->activity == TL_ACT_OSRT ? 1 : s->def->activity == TL_ACT_SYSCALL ? 3 : 2;
 
 	if (chain == TL_NONE || chain <= 0 || chain > INT64_MAX / 8)
 		return 0;

@@ -1,7 +1,9 @@
 -- title: Callers Summary
--- about: Who makes which calls: for each function of the C library, CUDA or the kernel, the frames that called it, with time
+-- about: Who makes which calls: for each function of the C library, CUDA, its libraries or the kernel, the frames that called it, with time
 -- about: and bytes. The caller is the innermost frame of Python in the stack; without Python the innermost one that is not
 -- about: in libc, CUDA or PyTorch. skip= names libraries to look through instead, Python or not.
+-- about: A call and those of another kind that it makes are rows of their own: the time of cublasSgemm_v2 has that of its
+-- about: cudaLaunchKernel in it.
 -- needs: SL_STACKS or OSRT_CALLCHAINS or CUDA_CALLCHAINS or SYSCALL_CALLCHAINS = stacks
 -- arg: skip=<glob[|glob]...>, look through libraries and files of such names, as in skip=libc.so*|libtorch*
 -- column: Time (%) = share of the Total Time of all listed rows
@@ -11,7 +13,7 @@
 -- column: Min (ns) = shortest
 -- column: Max (ns) = longest
 -- column: Bytes = bytes they moved
--- column: Kind = osrt, cuda or syscall
+-- column: Kind = osrt, cuda, library or syscall
 -- column: Name = function
 -- column: Caller = function (file:line), or function (library) where the line is not known
 --
@@ -20,6 +22,7 @@ DROP TABLE IF EXISTS temp.skipped;
 CREATE TEMP TABLE skipped AS
 WITH RECURSIVE word(glob, rest) AS (
 	SELECT '', coalesce(:skip, 'libc.so*|libc-*|libpthread*|libdl*|ld-linux*|libcuda.*|libcudart*|libcublas*|libcudnn*|libnccl*|'
+		|| 'libcufft*|libcusparse*|libcusolver*|libcufile*|'
 		|| 'libtorch*|libc10*|libstdc++*|libtrace*.so*|[[]vdso]|[[]kernel*') || '|'
 	UNION ALL
 	SELECT substr(rest, 1, instr(rest, '|') - 1), substr(rest, instr(rest, '|') + 1) FROM word WHERE rest <> ''
@@ -78,7 +81,7 @@ SELECT
 	min(least) AS "Min (ns)",
 	max(most) AS "Max (ns)",
 	CAST(sum(bytes) AS INTEGER) AS "Bytes",
-	CASE source WHEN 1 THEN 'osrt' WHEN 2 THEN 'cuda' ELSE 'syscall' END AS "Kind",
+	CASE source WHEN 1 THEN 'osrt' WHEN 2 THEN 'cuda' WHEN 3 THEN 'syscall' ELSE 'library' END AS "Kind",
 	coalesce(api, '[unknown]') AS "Name",
 	caller AS "Caller"
 FROM plain

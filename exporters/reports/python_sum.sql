@@ -4,7 +4,7 @@
 -- about: its stack, or no stack, is in one row of its own.
 -- needs: SL_STACKS or OSRT_CALLCHAINS or CUDA_CALLCHAINS or SAMPLING_CALLCHAINS = stacks
 -- arg: function, sum up by function, whatever the line
--- column: Calls = calls of the C library and CUDA
+-- column: Calls = calls of the C library, CUDA and its libraries
 -- column: OS Time (ns) = time in calls of the C library
 -- column: GPU Ops = kernels, copies, fills and graphs that were launched
 -- column: GPU Time (ns) = time of these on the GPU
@@ -58,9 +58,9 @@ WITH plain(word, type) AS (
 	FROM StringIds JOIN plain ON word = replace(replace(replace(value, '__', ''), '_chk', ''), '64', '')
 ), called AS (
 	-- A call within a call is part of it; where there are none of the C library, system calls stand for them.
-	SELECT stack, nameId, count(*) AS calls, total(end - start) FILTER (WHERE source <> 2) AS os
+	SELECT stack, nameId, count(*) AS calls, total(end - start) FILTER (WHERE source IN (1, 3)) AS os
 	FROM SL_CHAIN_CALLS
-	WHERE level = 0 AND (source < 3 OR NOT EXISTS (SELECT 1 FROM OSRT_API))
+	WHERE level = 0 AND (source <> 3 OR NOT EXISTS (SELECT 1 FROM OSRT_API))
 	GROUP BY 1, 2
 ), moved AS (
 	SELECT stack, type, sum(bytes) AS bytes

@@ -75,7 +75,7 @@ for f in json jsonlines csv; do
 done
 check 'json: json.tool reads it' "$PY" -m json.tool every.json
 ex -t csv -o all.csv --lazy=false small.sqlite
-is "$(ls all.csv | wc -l) $(cat all.csv/CUBLAS_EVENTS.csv)" "$(grep -cE '^CREATE (TABLE|VIEW)' "$TOP/collector/schema.sql") start,end,eventClass,globalTid,nameId,callId,returnValue$(printf '\r')" 'csv: --lazy=false has empty tables too'
+is "$(ls all.csv | wc -l) $(cat all.csv/CUBLAS_EVENTS.csv)" "$(grep -cE '^CREATE (TABLE|VIEW)' "$TOP/collector/schema.sql") start,end,eventClass,globalTid,nameId,callId,returnValue,callchainId$(printf '\r')" 'csv: --lazy=false has empty tables too'
 ex -t jsonlines --tables='OSRT_API' --ts-shift=-1 -o - small.sqlite | head -n 1 | grep -q '"start":14999999,"end":24999999'
 is $? 0 'jsonlines: --ts-shift'
 

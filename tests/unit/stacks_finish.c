@@ -5,6 +5,7 @@
 #include <link.h>
 #include <sys/mount.h>
 
+#include "collector/db_gpu.h"
 #include "collector/db_internal.h"
 #include "collector/db_stacks.h"
 #include "preload/frame.h"
@@ -140,6 +141,16 @@ static void call(struct db *db, int64_t chain)
 	r[OSRT_CALLCHAIN_ID] = chain;
 }
 
+/* A call of CUDA or a library above it. */
+static void gpu_call(struct db *db, enum db_table table, int cols, int column, int64_t chain)
+{
+	int64_t *r = db_row(db, table);
+
+	for (int i = 0; i < cols; i++)
+		r[i] = 0;
+	r[column] = chain;
+}
+
 static void end(struct db *db)
 {
 	assert_int_equal(db_commit(db, 1000), 0);
@@ -240,6 +251,30 @@ static void python_takes_the_place_of_its_interpreter(void **state)
 				" JOIN StringIds m ON m.id = f.file WHERE kind = 1"
 				" AND f.file = f.module AND originalIP IS NULL"),
 			    "inner /a.py:5 outer /a.py:9 <module> /a.py:1 lined /b.py:22");
+}
+
+/* A line of Python that calls CUDA and cuBLAS has one stack; what only a library refers to is there, too. */
+static void calls_of_libraries_share_the_table_of_cuda(void **state)
+{
+	struct db *db = begin();
+
+	(void)state;
+	self_module(db, SPACE);
+	RAW(db, STACK(1), EXACT(leaf), BEHIND(Py_RunMain));
+	RAW(db, STACK(2), EXACT(Py_RunMain));
+	RAW(db, STACK(3), EXACT(leaf));
+	gpu_call(db, DB_RUNTIME, RT_COL_CNT, RT_CALLCHAIN_ID, STACK(1));
+	gpu_call(db, DB_CUBLAS_EVENTS, BLAS_COL_CNT, BLAS_CALLCHAIN_ID, STACK(1));
+	gpu_call(db, DB_CUBLAS_EVENTS, BLAS_COL_CNT, BLAS_CALLCHAIN_ID, STACK(2));
+	gpu_call(db, DB_CUDNN_EVENTS, DNN_COL_CNT, DNN_CALLCHAIN_ID, STACK(3));
+	gpu_call(db, DB_CUDNN_EVENTS, DNN_COL_CNT, DNN_CALLCHAIN_ID, DB_NULL);
+	gpu_call(db, DB_SL_LIBRARY_API, LIB_COL_CNT, LIB_CALLCHAIN_ID, STACK(4));
+	end(db);
+	assert_string_equal(
+		ask("SELECT group_concat((id - 4294967296) || '.' || stackDepth || value,"
+		    " ' ') FROM (SELECT * FROM CUDA_CALLCHAINS c JOIN StringIds s"
+		    " ON s.id = c.symbol ORDER BY c.id, stackDepth)"),
+		"1.0leaf 1.1Py_RunMain 2.0Py_RunMain 3.0leaf 4.0[Lost stack]");
 }
 
 static void lines_of_python_are_those_of_its_instructions(void **state)
@@ -410,6 +445,7 @@ int main(void)
 		T(functions_have_names_files_and_lines),
 		T(python_takes_the_place_of_its_interpreter),
 		T(lines_of_python_are_those_of_its_instructions),
+		T(calls_of_libraries_share_the_table_of_cuda),
 		T(a_space_has_what_its_parent_had_and_what_came_later),
 		T(what_was_not_told_is_said),
 		T(names_may_not_be_wanted),

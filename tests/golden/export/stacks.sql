@@ -20,7 +20,7 @@ INSERT INTO SAMPLING_CALLCHAINS (id, symbol, module, stackDepth) VALUES (1, 4, 5
 -- a second step [2000,2500) with nothing in it; on the other thread fread [0,50)
 INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId, eventId) VALUES
     (0, 1000, 59, 'step', 281476654432356, 0, 1), (600, 700, 59, 'inner', 281476654432356, 0, 2), (2000, 2500, 59, 'step', 281476654432356, 0, 3);
-INSERT INTO CUBLAS_EVENTS VALUES (100, 400, 29, 281476654432356, 10, 1, 0);
+INSERT INTO CUBLAS_EVENTS VALUES (100, 400, 29, 281476654432356, 10, 1, 0, NULL);
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (150, 250, 0, 281476654432356, 2, 11, 0, NULL);
 INSERT INTO OSRT_API (start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId, argumentsId) VALUES
     (500, 900, 27, 281476654432356, 7, 0, 0, 0, 0), (0, 50, 27, 281476654432357, 8, 0, 0, 0, 0);
