@@ -10,7 +10,8 @@
  *             name to 1. What is not given and has no DEFAULT is NULL
  *   column:   heading = meaning
  *
- * The last statement gives the table. It also runs as it is in the sqlite3 shell.
+ * The last statement gives the table. It also runs as it is in the sqlite3 shell, but for what asks the views of
+ * stack_views.c.
  * Reports of figures are written as osrt_sum.sql is, which makes them fast and gives them percentiles (hist.h).
  *
  * A rule (exporters/rules/, findings.h) is such a text too; it judges as well.

@@ -50,7 +50,7 @@ sed -n '/^CREATE TABLE OSRT_API /,/^);/p; /^CREATE TABLE SCHED_EVENTS /,/^);/p' 
 sqlite3 all.sqlite "INSERT INTO OSRT_API SELECT *, 0, 3, NULL, NULL, NULL, NULL, NULL, NULL FROM old;
 	INSERT INTO SCHED_EVENTS SELECT *, NULL, NULL FROM old2"
 # The shell has no views for tables and columns that are not there: the rest of the schema, empty.
-"$PY" - "$TOP/exporters/compat.def" all.sqlite <<'EOF'
+"$PY" - "$TOP/exporters/compat.def" all.sqlite "$TOP/exporters/stack_views.c" <<'EOF'
 import re, sqlite3, sys
 db = sqlite3.connect(sys.argv[2])
 for name, columns in re.findall(r'TABLE\((\w+),((?:\s*"[^"]*")+)\)', open(sys.argv[1]).read()):
@@ -59,6 +59,9 @@ for name, columns in re.findall(r'TABLE\((\w+),((?:\s*"[^"]*")+)\)', open(sys.ar
     have = [r[1] for r in db.execute('PRAGMA table_info(%s)' % name)]
     for c in columns:
         if c not in have: db.execute('ALTER TABLE %s ADD "%s"' % (name, c))
+# Nor those of stacks, which its comment lists.
+for name, columns in re.findall(r'^ \*\s+(SL_CHAIN_\w+)\(([^)]*)\)$', open(sys.argv[3]).read(), re.M):
+    db.execute('CREATE TABLE %s(%s)' % (name, ', '.join('"%s"' % c for c in columns.split(', '))))
 db.commit()
 EOF
 for sql in "$TOP"/exporters/reports/*.sql; do
