@@ -118,8 +118,10 @@ static const char *const documented[][2] = {
 	 "unresolvedFaultPc:0 sourceFile:0 sourceLine:0"},
 	{"CUDA_UM_GPU_PAGE_FAULT_EVENTS",
 	 "start:1 end:1 globalPid:1 deviceId:1 address:1 numberOfPageFaults:1 faultAccessType:1"},
-	{"CUDNN_EVENTS", "start:1 end:1 eventClass:1 globalTid:0 nameId:1 callId:1 returnValue:1 callchainId:0"},
-	{"CUBLAS_EVENTS", "start:1 end:1 eventClass:1 globalTid:0 nameId:1 callId:1 returnValue:1 callchainId:0"},
+	{"CUDNN_EVENTS",
+	 "start:1 end:1 eventClass:1 globalTid:0 nameId:1 callId:1 returnValue:1 callchainId:0"},
+	{"CUBLAS_EVENTS",
+	 "start:1 end:1 eventClass:1 globalTid:0 nameId:1 callId:1 returnValue:1 callchainId:0"},
 	{"TARGET_INFO_GPU",
 	 "vmId:1 id:1 name:0t busLocation:0t isDiscrete:0 l2CacheSize:0 totalMemory:0 "
 	 "memoryBandwidth:0 clockRate:0 smCount:0 pwGpuId:0 uuid:0t luid:0 chipName:0t cuDevice:0 "
