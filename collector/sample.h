@@ -15,7 +15,13 @@
 
 #include "collector/sched.h"
 
-#define SAMPLE_STACK_BYTES 16384u
+/*
+ * As much of the stack as a record can hold (the kernel takes off what the rest of it needs): interpreters that import
+ * modules nest deeper than 32 KiB. No more is copied than there is: it ends where the stack does. What lies further up is
+ * not read from the process later: a thread that runs has perhaps returned and called something else, and where the same
+ * function calls itself, words at the border that are the same do not show that those behind them are.
+ */
+#define SAMPLE_STACK_BYTES 65528u
 
 struct db;
 struct windows;

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,14 @@
 #include "collector/sample_unwind.h"
 #include "collector/sched_internal.h"
 
-#define RINGS_MOST   (64u << 20) /* of all CPUs together */
-#define RING_MOST    (4u << 20)  /* of each; unprivileged users get less */
-#define RING_LEAST   (4u << 12)
-#define STACKS_LEAST 16u /* so many samples fit at least, or they bring less memory along */
+#define RINGS_LEAST  ((size_t)64 << 20) /* of all CPUs together; more where there is much memory */
+#define RINGS_MOST   ((size_t)512 << 20)
+#define RINGS_PART   128u               /* of the machine's memory */
+#define RING_MOST    ((size_t)16 << 20) /* of each CPU; unprivileged users get less */
+#define RING_LEAST   ((size_t)4 << 12)
+#define STACK_COMMON 16384u /* bytes that nearly all stacks fit into */
+#define DEEP_LEAST   64u    /* so many samples with more than that fit, or they bring less along */
+#define STACKS_LEAST 16u    /* the same of those with less */
 #define RECORD_MOST  65536u
 #define FORMAT_LOST  (1u << 4) /* PERF_FORMAT_LOST, Linux 6.0 */
 #define SAMPLE_TYPE                                                                               \
@@ -153,8 +158,10 @@ static void probe_ring(struct sample_events *es, int fd)
 		if (memory != MAP_FAILED || errno != EPERM)
 			break;
 	}
-	while (es->ask.stack_bytes > 1024 && es->ring_bytes / es->ask.stack_bytes < STACKS_LEAST)
-		es->ask.stack_bytes /= 2;
+	while (es->ask.stack_bytes > 1024 &&
+	       es->ring_bytes / es->ask.stack_bytes <
+		       (es->ask.stack_bytes > STACK_COMMON ? DEEP_LEAST : STACKS_LEAST))
+		es->ask.stack_bytes = es->ask.stack_bytes / 16 * 8;
 }
 
 /* Does it work here, and with the kernel's part? */
@@ -185,11 +192,28 @@ static int probe(struct sample_events *es, char *why, size_t why_len)
 	return 0;
 }
 
+/* Of all rings together; what context switches need is left. */
+static size_t may_lock(unsigned cpus)
+{
+	struct rlimit most;
+	size_t free = (size_t)setting("/proc/sys/kernel/perf_event_mlock_kb", 516) * 1024 * cpus;
+
+	if (sched_has_cap(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &most) ||
+	    most.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	return most.rlim_cur > free ? free / 2 + (size_t)most.rlim_cur / 2 : free;
+}
+
 static size_t ring_size(unsigned cpus)
 {
-	size_t bytes = RING_MOST;
+	size_t bytes = RING_MOST, page = (size_t)sysconf(_SC_PAGESIZE), lock = may_lock(cpus),
+	       all = (size_t)sysconf(_SC_PHYS_PAGES) / RINGS_PART * page;
 
-	while (bytes > RING_LEAST && bytes * cpus > RINGS_MOST)
+	if (all < RINGS_LEAST)
+		all = RINGS_LEAST;
+	if (all > RINGS_MOST)
+		all = RINGS_MOST;
+	while (bytes > RING_LEAST && (bytes * cpus > all || (bytes + page) * cpus > lock))
 		bytes /= 2;
 	return bytes;
 }
