@@ -20,6 +20,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "collector/sample_crt.h"
+
 #define BUCKETS      1024u
 #define ROWS         16384u /* kept, by address */
 #define SEGMENTS_MAX 64u
@@ -40,6 +42,7 @@ struct sample_file {
 	struct sl_cfi table; /* in the file's addresses */
 	struct segment segment[SEGMENTS_MAX];
 	unsigned segment_cnt;
+	struct sample_crt crt;
 	const uint8_t *build_id;
 	size_t build_id_len;
 };
@@ -183,10 +186,46 @@ static void find_table(struct sample_file *f, uint64_t header)
 	}
 }
 
+static const uint8_t *bytes_at(const void *ctx, uint64_t address, size_t bytes)
+{
+	const struct sample_file *f = ctx;
+
+	for (unsigned i = 0; i < f->segment_cnt; i++) {
+		const struct segment *s = &f->segment[i];
+
+		if (address >= s->address && bytes <= s->bytes &&
+		    address - s->address <= s->bytes - bytes)
+			return f->data + s->offset + (address - s->address);
+	}
+	return NULL;
+}
+
+static void find_crt(struct sample_file *f, uint64_t offset, uint64_t bytes)
+{
+	struct sample_crt_ask ask = {.at = bytes_at, .ctx = f};
+
+	for (uint64_t at = 0; bytes - at >= sizeof(ElfW(Dyn)); at += sizeof(ElfW(Dyn))) {
+		ElfW(Dyn) d;
+
+		memcpy(&d, f->data + offset + at, sizeof(d));
+		if (d.d_tag == DT_NULL)
+			break;
+		if (d.d_tag == DT_INIT)
+			ask.init = d.d_un.d_ptr;
+		else if (d.d_tag == DT_FINI)
+			ask.fini = d.d_un.d_ptr;
+		else if (d.d_tag == DT_INIT_ARRAY)
+			ask.init_array = d.d_un.d_ptr;
+		else if (d.d_tag == DT_FINI_ARRAY)
+			ask.fini_array = d.d_un.d_ptr;
+	}
+	sample_crt_find(&f->crt, &ask);
+}
+
 static void parse(struct sample_file *f)
 {
 	const ElfW(Ehdr) *e = (const void *)f->data;
-	uint64_t header = 0;
+	uint64_t header = 0, dynamic = 0, dynamic_bytes = 0;
 
 	if (f->size < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phentsize != sizeof(ElfW(Phdr)) ||
@@ -205,7 +244,12 @@ static void parse(struct sample_file *f)
 			header = p.p_vaddr;
 		else if (p.p_type == PT_NOTE)
 			read_notes(f, p.p_offset, p.p_filesz);
+		else if (p.p_type == PT_DYNAMIC) {
+			dynamic = p.p_offset;
+			dynamic_bytes = p.p_filesz;
+		}
 	}
+	find_crt(f, dynamic, dynamic_bytes);
 	if (header)
 		find_table(f, header);
 }
@@ -329,7 +373,8 @@ bool sample_file_row(struct sample_files *fs, const struct sample_file *f, uint6
 	if (kept->file != f || kept->address != address) {
 		kept->file = f;
 		kept->address = address;
-		if (!f->has_table || !sl_cfi_row(&f->table, address, &kept->row))
+		if ((!f->has_table || !sl_cfi_row(&f->table, address, &kept->row)) &&
+		    !sample_crt_row(&f->crt, address, &kept->row))
 			kept->row = (struct sl_row){.kind = SL_ROW_NONE};
 	}
 	*row = kept->row;

@@ -23,6 +23,8 @@ struct walk {
 	uint64_t low; /* address of user->stack */
 	struct sl_regs regs;
 	bool is_past; /* something behind the piece that we have was asked for */
+	bool is_full; /* all registers are followed, not only those that nearly all frames need */
+	bool is_lacking; /* a frame needs registers that were not */
 };
 
 static void begin(struct walk *w, const struct sample_user *user)
@@ -137,8 +139,10 @@ static enum sl_remark step_full(struct walk *w, const struct sample_file *f, uin
 {
 	uint64_t sp = w->regs.value[SL_REG_SP];
 
-	if (!sample_file_step(f, address, &w->regs, read_word, w, is_signal))
+	if (!sample_file_step(f, address, &w->regs, read_word, w, is_signal)) {
+		w->is_lacking = !w->is_full;
 		return failed(w);
+	}
 	w->regs.pc = plain(w->regs.pc);
 	/* On another stack: what we have is all of this one. */
 	w->is_past |= *is_signal && w->regs.value[SL_REG_SP] - w->low >= w->user->stack_bytes;
@@ -164,37 +168,69 @@ static enum sl_remark step(struct walk *w, struct sample_files *files, const str
 	*is_exact = row.is_signal;
 	if (row.kind == SL_ROW_FULL)
 		return step_full(w, r->file, address, is_exact);
+	if (w->is_full) {
+		struct sl_regs before = w->regs;
+
+		/* Else it is one of sample_crt.h. */
+		if (step_full(w, r->file, address, is_exact) == SL_REMARK_NONE)
+			return SL_REMARK_NONE;
+		w->regs = before;
+		*is_exact = row.is_signal;
+	}
 	return step_row(w, &row);
 }
 
-struct sample_walk sample_unwind(struct sample_spaces *ss, struct sample_files *files,
-				 struct sample_space *s, const struct sample_user *user,
-				 uint64_t ns, uint64_t *frames, unsigned depth)
+static struct sample_walk walk_all(struct walk *w, struct sample_spaces *ss,
+				   struct sample_files *files, struct sample_space *s, uint64_t ns,
+				   uint64_t *frames, unsigned depth)
 {
 	struct sample_walk walk = {.end = SL_REMARK_NONE};
 	bool by_pointer = false, is_exact = true, is_end = false;
-	struct walk w;
 
-	begin(&w, user);
-	while (!is_end && w.regs.pc && walk.end == SL_REMARK_NONE) {
+	while (!is_end && w->regs.pc && walk.end == SL_REMARK_NONE) {
 		const struct sample_range *r;
 
 		if (walk.cnt == depth) {
 			walk.end = SL_REMARK_DEPTH;
 			break;
 		}
-		r = sample_space_find(ss, s, w.regs.pc - !is_exact, ns);
+		r = sample_space_find(ss, s, w->regs.pc - !is_exact, ns);
 		/* A return address that is none: whoever said so was wrong. */
 		if (!r && walk.cnt) {
 			walk.end = by_pointer ? SL_REMARK_NO_TABLE : SL_REMARK_BROKEN;
 			break;
 		}
-		frames[walk.cnt++] = (w.regs.pc & ~SL_FRAME_MARKS) |
+		frames[walk.cnt++] = (w->regs.pc & ~SL_FRAME_MARKS) |
 				     (is_exact ? SL_FRAME_EXACT : 0) |
 				     (by_pointer ? SL_FRAME_BY_FP : 0);
-		walk.end = step(&w, files, r, &by_pointer, &is_exact, &is_end);
+		walk.end = step(w, files, r, &by_pointer, &is_exact, &is_end);
 	}
 	if (walk.end != SL_REMARK_NONE)
 		frames[walk.cnt++] = SL_FRAME_REMARK | walk.end;
 	return walk;
+}
+
+/*
+ * Few frames need more than the stack and the frame pointer: that of ld.so which binds a function at its first call is
+ * found by rbx, which those inside have saved. Then once more, with all registers. That way has its own trouble (what is
+ * popped already): what it does not get further with, it is not asked for.
+ */
+struct sample_walk sample_unwind(struct sample_spaces *ss, struct sample_files *files,
+				 struct sample_space *s, const struct sample_user *user,
+				 uint64_t ns, uint64_t *frames, unsigned depth)
+{
+	struct sample_walk walk, first;
+	struct walk w;
+
+	begin(&w, user);
+	first = walk_all(&w, ss, files, s, ns, frames, depth);
+	if (!w.is_lacking)
+		return first;
+	begin(&w, user);
+	w.is_full = true;
+	walk = walk_all(&w, ss, files, s, ns, frames, depth);
+	if (walk.cnt > first.cnt || walk.end == SL_REMARK_NONE)
+		return walk;
+	begin(&w, user);
+	return walk_all(&w, ss, files, s, ns, frames, depth);
 }

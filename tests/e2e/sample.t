@@ -180,6 +180,33 @@ void ${lib}_spin(double s) { for (double end = cpu() + s; cpu() < end;) for (uns
 END
 	gcc -O2 -fomit-frame-pointer -fPIC -shared -o $lib.so $lib.c || exit 1
 done
+# What libraries do before and while they are bound: functions that are chosen at the first call, by code that spins, and
+# calls in _init, which has no unwinding table.
+cat >bound.c <<'END'
+#include <time.h>
+static volatile unsigned sink;
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static __attribute__((noinline)) void spin(double s) { for (double end = cpu() + s; cpu() < end;) for (unsigned i = 0; i < 100000; i++) sink += i; sink++; }
+#ifdef AT_INIT
+__attribute__((used)) static void init_calls(void) { spin(0.5); sink++; }
+__asm__(".pushsection .init, \"ax\"; call init_calls; .popsection");
+#else
+static void chosen(void) { sink++; }
+__attribute__((used)) static void (*choose(void))(void) { spin(0.5); sink++; return chosen; }
+void bound(void) __attribute__((ifunc("choose")));
+#endif
+END
+cat >binds.c <<'END'
+#include <dlfcn.h>
+void bound(void);
+static volatile int sink;
+__attribute__((noinline)) static void binds(void) { bound(); sink++; }
+__attribute__((noinline)) static void opens(void) { if (!dlopen("./init.so", RTLD_NOW)) __builtin_trap(); sink++; }
+int main(int argc, char **argv) { (void)argc; if (argv[1][0] == 'i') opens(); else binds(); sink++; return 3; }
+END
+gcc -O2 -fomit-frame-pointer -fPIC -shared -Wl,-z,lazy -o libbound.so bound.c || exit 1
+gcc -O2 -fomit-frame-pointer -fPIC -shared -DAT_INIT -o init.so bound.c || exit 1
+gcc -O2 -fomit-frame-pointer -Wl,-z,lazy -o binds binds.c -L. -lbound -Wl,-rpath,"$W" -ldl || exit 1
 check 'the program is made' gcc -O2 -fomit-frame-pointer -fno-toplevel-reorder -fno-optimize-sibling-calls -pthread -o where where.c -ldl
 cp where other
 strip -o stripped where
@@ -265,6 +292,10 @@ most 85 ' work brief .* 0$' 'of threads that are gone'
 sampled libraries l 1
 first=$(grep -c ' first_spin libraries main ' chains) second=$(grep -c ' second_spin libraries main ' chains)
 check "libraries: one after the other at the same place: $first and $second of $all" [ $((first * 100 >= all * 40 && second * 100 >= all * 40)) = 1 ]
+PROGRAM=./binds sampled bound b 0.5
+most 90 ' spin (choose|bound) .* binds main .* 0$' 'through what binds a function'
+PROGRAM=./binds sampled init i 0.5
+most 90 ' spin init_calls .* opens main .* 0$' 'through _init, which has no table'
 WANT=137 sampled killed w 0.5
 most 95 ' work caller main ' 'of one that is killed'
 
