@@ -261,6 +261,21 @@ static void collect_rings(struct recovery *r)
 	free(list);
 }
 
+/* What is recorded until programs end comes from themselves. */
+static void say_what_ends(struct recovery *r)
+{
+	static const char *const names[] = {"CPU samples", "context switches", "system calls"};
+	char list[64] = "";
+	size_t len = 0;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (r->setup.from_kernel >> i & 1)
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+						len ? ", " : "", names[i]);
+	if (len)
+		notes_say(&r->c, 2, "%s end where the collector was killed", list);
+}
+
 static int finish(struct recovery *r)
 {
 	uint64_t rows;
@@ -269,6 +284,7 @@ static int finish(struct recovery *r)
 
 	collect_tick(&r->c);
 	running = r->c.is_past ? 0 : r->c.model.alive;
+	say_what_ends(r);
 	if (running && !r->is_now) {
 		sl_warn("%u of the traced processes still run; recording them until they end "
 			"(Ctrl-C or --now: "

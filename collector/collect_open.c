@@ -74,6 +74,20 @@ static void read_line(const char *path, char *text, size_t size)
 	fclose(f);
 }
 
+static uint32_t from_kernel(const struct collector *c)
+{
+	const struct profile_options *o = c->options;
+	uint32_t what = 0;
+
+	if (c->sample && o->sample != SCHED_MODE_NONE)
+		what |= FROM_KERNEL_SAMPLES;
+	if (c->sched && o->cpuctxsw != SCHED_MODE_NONE)
+		what |= FROM_KERNEL_SWITCHES;
+	if (c->sched && o->syscalls)
+		what |= FROM_KERNEL_CALLS;
+	return what;
+}
+
 /* What recover needs to go on; in the first transaction. */
 static void save_setup(struct collector *c)
 {
@@ -83,7 +97,8 @@ static void save_setup(struct collector *c)
 				.zero_real = c->zero_real,
 				.clock_mode = c->clock.mode,
 				.file_access = c->model.file_access,
-				.no_osrt = c->model.no_osrt};
+				.no_osrt = c->model.no_osrt,
+				.from_kernel = from_kernel(c)};
 
 	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
 	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));

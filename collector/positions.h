@@ -35,6 +35,13 @@ struct saved_file {
 	uint32_t number, serial, id, has_row, len;
 };
 
+/* What the kernel told the collector itself: nobody goes on with it. */
+enum {
+	FROM_KERNEL_SAMPLES = 1,
+	FROM_KERNEL_SWITCHES = 2,
+	FROM_KERNEL_CALLS = 4
+};
+
 /* Key "session": where things stand, for recover. */
 struct saved_setup {
 	uint32_t version; /* SAVED_VERSION */
@@ -43,7 +50,7 @@ struct saved_setup {
 	char boot_id[40];
 	char dir[96]; /* session directory */
 	uint32_t clock_mode, file_access;
-	uint32_t no_osrt, reserved;
+	uint32_t no_osrt, from_kernel; /* FROM_KERNEL_* */
 };
 #define SAVED_VERSION 3u
 

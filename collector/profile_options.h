@@ -43,7 +43,7 @@ struct profile_options {
 	int64_t buffer_mib; /* backlog of records per process image */
 	struct capture_options capture;
 	struct stack_options stacks;
-	bool resolve_symbols; /* find the functions and lines of native frames */
+	bool resolve_symbols;                   /* find the functions and lines of native frames */
 	const char *session_new;                /* name of the session, NULL: made up */
 	const char *after_start, *after_report; /* commands for sh; NULL none */
 	const char *python_steps;               /* --python-step: MODULE:FUNC,... NULL none */

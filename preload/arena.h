@@ -101,7 +101,7 @@ struct sl_arena {
 	uint32_t reserved;
 	uint64_t unslotted_cnt; /* A: calls that found no slot or no first chunk: lost */
 	uint64_t unslotted_first, unslotted_last; /* A: ticks */
-	uint32_t stack_serial; /* A: last id of SL_META_STACK given out */
+	uint32_t stack_serial;                    /* A: last id of SL_META_STACK given out */
 
 	_Alignas(64) struct sl_slot slot[SL_SLOT_CNT];
 	sl_ref chunk_link[SL_CHUNK_CNT]; /* A: links of the pool of chunks */

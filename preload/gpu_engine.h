@@ -38,10 +38,10 @@ struct sl_gpu_arg {
 /* A function of a library that is bound. Made at that time, in memory that other processes never touch. */
 struct sl_gpu_function_state {
 	void *real;
-	uint8_t family;   /* one bit: calls inside calls of one family are not recorded */
-	uint8_t arg_cnt;  /* words in the record */
-	uint8_t is_cuda;  /* runtime or driver */
-	uint8_t is_quiet; /* known, but not recorded */
+	uint8_t family;       /* one bit: calls inside calls of one family are not recorded */
+	uint8_t arg_cnt;      /* words in the record */
+	uint8_t is_cuda;      /* runtime or driver */
+	uint8_t is_quiet;     /* known, but not recorded */
 	uint64_t stack_ticks; /* calls as long as this get a stack; UINT64_MAX: none do */
 	struct sl_gpu_arg arg[SL_GPU_ARGS];
 };

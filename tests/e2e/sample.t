@@ -375,6 +375,19 @@ check 'the next report has its stacks, too' [ "$(q "$R" "SELECT count(DISTINCT c
 is "$(q "$R" "SELECT count(*) FROM SL_STACKS s WHERE s.id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS)")" 0 'and none of the first'
 wait $launched
 
+# ---- SIGKILL of the collector ----
+unset SIGHTLINE_SESSIONS
+profile killed -t none --cpuctxsw=none -s process-tree ./where m 3 2>err &
+R=$W/killed.sqlite
+wait_for 20 sh -c '[ "$(sqlite3 -readonly "$0" "SELECT count(*) FROM COMPOSITE_EVENTS")" -ge 200 ]' "$R" 2>/dev/null
+send KILL "$(pgrep -f "profile -f true -o $W/killed " | head -1)"
+check 'recover' "$BIN" recover --now "$R"
+is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text = 'CPU samples end where the collector was killed'")" 1 'recover says where samples end'
+check 'those before have their stacks' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE s.value = 'caller'")" -ge 50 ]
+wait
+SIGHTLINE_SESSIONS=$W/sessions
+export SIGHTLINE_SESSIONS
+
 # ---- rights ----
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] && command -v setpriv >/dev/null; then
 	mkdir theirs && chmod 777 theirs

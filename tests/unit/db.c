@@ -302,8 +302,7 @@ static void rows_are_copied_as_cells(void **state)
 		int steps = sqlite3_stmt_status(db->batch[t].stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
 
 		/* Those with keys cannot, for nsys has the keys. */
-		assert_in_range(steps, ROWS,
-				(t == DB_COMPOSITE_EVENTS ? 50 : 5) * ROWS);
+		assert_in_range(steps, ROWS, (t == DB_COMPOSITE_EVENTS ? 50 : 5) * ROWS);
 	}
 	assert_int_equal(db_finish(db, 0), 0);
 }
