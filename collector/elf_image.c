@@ -41,7 +41,7 @@ static bool is_elf(const struct elf_image *e, Elf64_Ehdr *h)
 	       h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_ident[EI_DATA] == OUR_ORDER;
 }
 
-bool elf_image_memory(struct elf_image *e, const void *at, size_t size)
+bool elf_image_memory(struct elf_image *e, void *at, size_t size)
 {
 	Elf64_Ehdr h;
 

@@ -16,7 +16,7 @@ struct elf_image {
 
 /* Maps the file; false (and nothing is to be closed) when it is no 64-bit ELF file of this machine's byte order. */
 bool elf_image_open(struct elf_image *e, const char *path);
-bool elf_image_memory(struct elf_image *e, const void *at, size_t size);
+bool elf_image_memory(struct elf_image *e, void *at, size_t size);
 void elf_image_close(struct elf_image *e);
 
 struct elf_part {

@@ -35,7 +35,7 @@ static bool has_dwarf(const struct elf_image *e)
 /* It has no file; ours is that of every process, as long as the build id is the same. */
 static bool open_vdso(struct elf_image *e)
 {
-	const uint8_t *at = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	uint8_t *at = (uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	Elf64_Ehdr h;
 
 	if (!at)

@@ -279,7 +279,7 @@ static uint32_t tell(const struct sl_call *call, const uint64_t *frames, unsigne
 	if (w) {
 		id = __atomic_add_fetch(&sl_global.arena->stack_serial, 1, __ATOMIC_RELAXED);
 		w = put_head(w, SL_META_STACK, call->start, HEAD_WORDS + cnt);
-		w[0] = id | (uint64_t)cnt << 32;
+		w[0] = id + cnt * (UINT64_C(1) << 32);
 		memcpy(w + 1, frames, cnt * sizeof(*frames));
 		sl_commit(w + 1 + cnt);
 	}
