@@ -156,6 +156,8 @@ static unsigned make_stack(struct sample *s, struct sample_space *space,
 
 	if (!user_part(r, &user))
 		return cnt;
+	if (cnt && !sample_space_has_begun(s->spaces, space, user.regs[SAMPLE_REG_PC], r->ns))
+		return cnt;
 	walk = sample_unwind(s->spaces, s->files, space, &user, r->ns, s->frames + cnt, depth);
 	count_end(s, walk.end);
 	return cnt + walk.cnt;

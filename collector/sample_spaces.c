@@ -38,6 +38,7 @@ struct sample_space {
 	uint32_t told_to;        /* report that has it */
 	uint64_t read_ns, ended_ns;
 	struct ranges *ranges;
+	bool is_fresh; /* after an exec, nothing of it seen yet */
 };
 
 struct path {
@@ -216,6 +217,7 @@ static struct sample_space *space_begin(struct sample_spaces *ss, uint32_t pid)
 	s->told_to = 0;
 	s->generation++;
 	s->read_ns = s->ended_ns = 0;
+	s->is_fresh = false;
 	return s;
 }
 
@@ -258,7 +260,10 @@ void sample_spaces_forked(struct sample_spaces *ss, uint32_t pid, uint32_t paren
 
 void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid)
 {
-	space_begin(ss, pid);
+	struct sample_space *s = space_begin(ss, pid);
+
+	if (s)
+		s->is_fresh = true;
 }
 
 /* Those that ended long ago go. */
@@ -416,6 +421,13 @@ const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sa
 		return r;
 	read_maps(ss, s, s->ranges ? ns : 0);
 	return range_at(s, address);
+}
+
+bool sample_space_has_begun(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
+			    uint64_t ns)
+{
+	s->is_fresh = s->is_fresh && !sample_space_find(ss, s, address, ns);
+	return !s->is_fresh;
 }
 
 /* ---- into the report ---- */

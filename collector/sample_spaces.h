@@ -44,6 +44,13 @@ struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, ui
 const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,
 					     uint64_t address, uint64_t ns);
 
+/*
+ * False: the kernel is still at its exec, and @address (where the user's part is) that of the caller of exec, in an image
+ * that is gone.
+ */
+bool sample_space_has_begun(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
+			    uint64_t ns);
+
 /* Number of the stack (SL_STACKS.id), which the report has from here on; @zero: session time 0. */
 int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s, struct db *db,
 			   uint64_t ns, int64_t zero, const uint64_t *frames, size_t cnt);

@@ -138,6 +138,7 @@ static enum sl_remark step_full(struct walk *w, const struct sample_file *f, uin
 				bool *is_signal)
 {
 	uint64_t sp = w->regs.value[SL_REG_SP];
+	bool is_first = sp == w->low;
 
 	if (!sample_file_step(f, address, &w->regs, read_word, w, is_signal)) {
 		w->is_lacking = !w->is_full;
@@ -147,7 +148,10 @@ static enum sl_remark step_full(struct walk *w, const struct sample_file *f, uin
 	/* On another stack: what we have is all of this one. */
 	w->is_past |= *is_signal && w->regs.value[SL_REG_SP] - w->low >= w->user->stack_bytes;
 	/* What a signal has interrupted may have another stack; all else grows one way. */
-	return *is_signal || w->regs.value[SL_REG_SP] > sp ? SL_REMARK_NONE : SL_REMARK_BROKEN;
+	if (*is_signal || w->regs.value[SL_REG_SP] > sp)
+		return SL_REMARK_NONE;
+	/* vfork() has its return address in a register while the child uses the stack. */
+	return is_first && w->regs.value[SL_REG_SP] == sp ? SL_REMARK_NONE : SL_REMARK_BROKEN;
 }
 
 /* To the caller. *by_pointer, *is_exact: how it was found, and what its address is. */

@@ -13,9 +13,11 @@
 #if defined(__x86_64__)
 #define SAMPLE_REGS    UINT64_C(0xff0fff) /* those that perf has on 64 bits */
 #define SAMPLE_REG_CNT 20u
+#define SAMPLE_REG_PC  8u
 #elif defined(__aarch64__)
 #define SAMPLE_REGS    UINT64_C(0x1ffffffff)
 #define SAMPLE_REG_CNT 33u
+#define SAMPLE_REG_PC  32u
 #endif
 
 struct sample_user {
