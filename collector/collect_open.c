@@ -224,13 +224,16 @@ static void open_samples(struct collector *c)
 						      ? (unsigned)c->options->samples_per_stack
 						      : 0,
 				 .stack_bytes = SAMPLE_STACK_BYTES,
+				 .python = c->options->python_sampling,
 				 .on_ring = loop_watch_ring,
 				 .ctx = c};
-	char why[512];
+	char why[512], no_python[512];
 
 	if (c->options->sample == SCHED_MODE_NONE)
 		return;
-	c->sample = sample_open(&ask, why, sizeof(why));
+	c->sample = sample_open(&ask, why, no_python, sizeof(why));
+	if (no_python[0])
+		notes_say(c, 2, "%s", no_python);
 	if (why[0])
 		notes_say(c, 2, "%s", why);
 }

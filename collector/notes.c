@@ -138,6 +138,20 @@ static const char *grouped(uint64_t n, char *text)
 	return text;
 }
 
+static void say_python_samples(struct collector *c, uint64_t lost)
+{
+	uint32_t version = c->sample ? sample_unknown_python(c->sample) : 0;
+
+	if (lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "Python's frames of CPU samples: no room",
+			(int64_t)lost);
+	if (version)
+		notes_say(c, WARNING,
+			  "Python %u.%u: where its stacks lie is not known, so samples are without "
+			  "its functions",
+			  version >> 8, version & 0xff);
+}
+
 static void say_samples(struct collector *c)
 {
 	struct sample_losses now = c->samples, before = c->samples_before;
@@ -161,6 +175,7 @@ static void say_samples(struct collector *c)
 		db_lost(c->db, 0, c->now, DB_NULL,
 			"callers in stacks of CPU samples: no unwinding table, or a damaged stack",
 			(int64_t)broken);
+	say_python_samples(c, now.python - before.python);
 	/* Code that is made at run time has neither tables nor, mostly, frame pointers: that is worth a word if it is much. */
 	if ((cut + broken) * 100 > all)
 		notes_say(c, INFO,

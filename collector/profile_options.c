@@ -33,6 +33,8 @@ static struct {
 		*command_file;
 	const char *cuda_graph_trace, *cuda_event_trace;
 	bool cuda_memory_usage;
+	int64_t python_hz; /* 0: not said */
+	bool has_sample_hz;
 	struct capture_words capture;
 	struct stack_words stacks;
 	const char *session;
@@ -41,6 +43,7 @@ static struct {
 	bool is_more;   /* over what was parsed before */
 	bool is_joined; /* the program's half is known, too */
 } raw, raw_base;        /* _base: before the first `start` */
+static const char sample_unsaid[] = "none";
 
 #define PROFILE                     OPTIONS_PROFILE
 #define LAUNCH                      OPTIONS_LAUNCH
@@ -144,7 +147,7 @@ static void raw_init(enum option_side side)
 	raw.trace = "cuda,nvtx,osrt";
 	raw.cpuctxsw = "process-tree";
 	raw.syscall = "none";
-	raw.sample = "none";
+	raw.sample = sample_unsaid;
 	raw.wait = "all";
 	raw.kill = "sigterm";
 	raw.on_full = "wait";
@@ -308,6 +311,24 @@ static int check_triggers(const struct profile_options *o)
 	return triggers_check(&ts, o->trace, o->osrt_threshold_ns, cmd);
 }
 
+/* Python's frames come with CPU samples, so there is one frequency for both. */
+static void read_samples(void)
+{
+	struct profile_options *o = &raw.o;
+
+	o->sample = raw.sample[0] == 's'   ? SCHED_MODE_SYSTEM
+		    : raw.sample[0] == 'n' ? SCHED_MODE_NONE
+					   : SCHED_MODE_TREE;
+	if (!o->python_sampling)
+		return;
+	if (raw.sample == sample_unsaid)
+		o->sample = SCHED_MODE_TREE;
+	else if (o->sample == SCHED_MODE_NONE)
+		sl_warn("%s: --sample=none: --python-sampling has no effect", side_now()->cmd);
+	if (raw.python_hz && !raw.has_sample_hz)
+		o->sample_hz = raw.python_hz;
+}
+
 /* From words to struct profile_options; the table has checked ENUM and LIST words already. */
 static int settle(struct profile_options *options)
 {
@@ -317,9 +338,7 @@ static int settle(struct profile_options *options)
 	o->cpuctxsw = raw.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
 		      : raw.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 					       : SCHED_MODE_NONE;
-	o->sample = raw.sample[0] == 's'   ? SCHED_MODE_SYSTEM
-		    : raw.sample[0] == 'n' ? SCHED_MODE_NONE
-					   : SCHED_MODE_TREE;
+	read_samples();
 	o->syscalls = raw.syscall[0] == 'p';
 	if (raw.syscall[1] == 'i')
 		sl_warn("%s: --syscall=pid-namespace: those of the process tree are recorded",

@@ -30,6 +30,7 @@ struct profile_options {
 	enum sched_mode sample;    /* whose CPU samples */
 	int64_t sample_hz;         /* per second of CPU time */
 	int64_t samples_per_stack; /* every so many of a thread's have their stack */
+	bool python_sampling;      /* with Python's frames */
 	const char
 		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
 	bool inherit_environment;

@@ -11,6 +11,7 @@
 #include "collector/model.h"
 #include "collector/sample_events.h"
 #include "collector/sample_files.h"
+#include "collector/sample_python.h"
 #include "collector/sample_spaces.h"
 #include "collector/sample_unwind.h"
 #include "collector/windows.h"
@@ -41,23 +42,29 @@ struct sample {
 	struct sample_events *events;
 	struct sample_files *files;
 	struct sample_spaces *spaces;
+	struct sample_python *python; /* NULL: not wanted, or not to be had */
 	struct sample_losses losses;
+	uint64_t python_frames[SAMPLE_PYTHON_WORDS];
 	uint64_t frames[SL_FRAME_MAX];
 	uint8_t since_whole
 		[4096]; /* samples of a thread since it had a whole stack, by its number */
 };
 
-struct sample *sample_open(const struct sample_ask *ask, char *why, size_t why_len)
+struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_python, size_t why_len)
 {
 	struct sample *s = calloc(1, sizeof(*s));
 
-	*why = 0;
+	*why = *no_python = 0;
 	if (!s)
 		return NULL;
 	s->ask = *ask;
 	s->files = sample_files_new();
 	s->spaces = s->files ? sample_spaces_new(s->files) : NULL;
-	s->events = s->spaces ? sample_events_open(ask, why, why_len) : NULL;
+	if (s->spaces && ask->python)
+		s->python = sample_python_open(ask, s->files, no_python, why_len);
+	if (s->spaces)
+		s->events = sample_events_open(
+			ask, s->python ? sample_python_program(s->python) : -1, why, why_len);
 	if (s->events)
 		return s;
 	sample_close(s);
@@ -146,11 +153,12 @@ static unsigned make_short(struct sample *s, const struct sample_record *r)
 	return cnt;
 }
 
+/* @python: words of s->python_frames, which come behind all others. */
 static unsigned make_stack(struct sample *s, struct sample_space *space,
-			   const struct sample_record *r)
+			   const struct sample_record *r, unsigned python)
 {
-	unsigned cnt = kernel_part(r, s->frames, SL_FRAME_MAX / 2);
-	unsigned depth = SL_FRAME_MAX - 1 - cnt;
+	unsigned cnt = kernel_part(r, s->frames, (SL_FRAME_MAX - SAMPLE_PYTHON_WORDS) / 2);
+	unsigned depth = SL_FRAME_MAX - 1 - cnt - python;
 	struct sample_user user;
 	struct sample_walk walk;
 
@@ -160,7 +168,9 @@ static unsigned make_stack(struct sample *s, struct sample_space *space,
 		return cnt;
 	walk = sample_unwind(s->spaces, s->files, space, &user, r->ns, s->frames + cnt, depth);
 	count_end(s, walk.end);
-	return cnt + walk.cnt;
+	cnt += walk.cnt;
+	memcpy(s->frames + cnt, s->python_frames, python * sizeof(*s->frames));
+	return cnt + python;
 }
 
 /* ---- records ---- */
@@ -172,11 +182,19 @@ struct round {
 	struct sample_rows rows;
 };
 
+static unsigned python_part(struct sample *s, const struct round *to, const struct sample_record *r)
+{
+	const struct sample_python_of of = {
+		.cpu = r->cpu, .pid = r->pid, .tid = r->tid, .ns = r->ns};
+
+	return s->python ? sample_python_frames(s->python, to->db, &of, s->python_frames) : 0;
+}
+
 static void take_sample(struct sample *s, struct round *to, const struct sample_record *r)
 {
 	int64_t ns = (int64_t)r->ns - to->zero, *row, stack = DB_NULL;
 	struct sample_space *space;
-	unsigned cnt;
+	unsigned cnt = 0;
 
 	/* 0: outside our PID namespace; ~0: a thread that is being reaped */
 	if (!r->tid || r->tid > SAMPLE_TID_MOST || !windows_have_ns(to->windows, to->zero, ns))
@@ -184,7 +202,9 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 	if (sample_events_is_double(s->events, r->tid, r->id))
 		return;
 	space = sample_space_get(s->spaces, r->pid, r->ns);
-	cnt = !space ? 0 : is_whole(s, r->tid) ? make_stack(s, space, r) : make_short(s, r);
+	if (space)
+		cnt = is_whole(s, r->tid) ? make_stack(s, space, r, python_part(s, to, r))
+					  : make_short(s, r);
 	if (cnt)
 		stack = sample_space_stack(s->spaces, space, to->db, r->ns, to->zero, s->frames,
 					   cnt);
@@ -219,6 +239,9 @@ static void take_mmap(struct sample *s, const struct mmap_record *m)
 				     .offset = m->offset};
 
 	sample_spaces_mapped(s->spaces, &what, time_of(&m->header));
+	/* One that is loaded late; of others nothing needs to be known. */
+	if (s->python && strstr(m->path, "python"))
+		sample_python_mapped(s->python, m->pid);
 }
 
 static void take_exit(struct sample *s, const struct task_record *t)
@@ -226,6 +249,8 @@ static void take_exit(struct sample *s, const struct task_record *t)
 	sample_events_ended(s->events, t->tid);
 	if (t->pid == t->tid)
 		sample_spaces_ended(s->spaces, t->pid);
+	if (s->python && t->pid == t->tid)
+		sample_python_ended(s->python, t->pid);
 }
 
 static void take(struct sample *s, struct round *to, const struct perf_event_header *record)
@@ -271,9 +296,13 @@ struct sample_rows sample_poll(struct sample *s, struct db *db, const struct win
 	const struct perf_event_header *record;
 
 	sample_events_look(s->events);
+	if (s->python)
+		sample_python_look(s->python);
 	while ((record = sample_events_next(s->events, until)))
 		take(s, &to, record);
 	sample_events_done(s->events);
+	if (s->python)
+		sample_python_done(s->python);
 	return to.rows;
 }
 
@@ -287,7 +316,13 @@ struct sample_losses sample_losses(const struct sample *s)
 	struct sample_losses l = s->losses;
 
 	l.lost = sample_events_lost(s->events);
+	l.python = s->python ? sample_python_lost(s->python) : 0;
 	return l;
+}
+
+uint32_t sample_unknown_python(struct sample *s)
+{
+	return s->python ? sample_python_unknown(s->python) : 0;
 }
 
 void sample_renew(struct sample *s)
@@ -305,6 +340,7 @@ void sample_close(struct sample *s)
 	if (!s)
 		return;
 	sample_events_close(s->events);
+	sample_python_close(s->python);
 	sample_spaces_free(s->spaces);
 	sample_files_free(s->files);
 	free(s);

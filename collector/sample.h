@@ -32,6 +32,7 @@ struct sample_ask {
 	int64_t frequency;
 	unsigned per_stack;   /* every so many of a thread's samples have a whole stack; 0: none */
 	uint32_t stack_bytes; /* so much memory comes along with each */
+	bool python;          /* with Python's frames, where they are to be had */
 	/* Descriptors of rings, to be polled edge-triggered: readable when it is time for sample_poll(). May be NULL. */
 	void (*on_ring)(void *ctx, int fd);
 	void *ctx;
@@ -49,10 +50,15 @@ struct sample_losses {
 	uint64_t lost;      /* the kernel had no room */
 	uint64_t truncated; /* the stack is deeper than the memory that came along */
 	uint64_t broken;    /* callers could not be found otherwise */
+	uint64_t python;    /* Python's frames are missing: there was no room for them */
 };
 
-/* NULL: there are none to be had. One sentence in @why then, and where the kernel's part is missing; else "". */
-struct sample *sample_open(const struct sample_ask *ask, char *why, size_t why_len);
+/*
+ * NULL: there are none to be had. One sentence in @why then, and where the kernel's part is missing; else "". In @no_python
+ * likewise, if Python's frames were asked for.
+ */
+struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_python,
+			   size_t why_len);
 
 /*
  * The threads of @pid, and what they will start; system-wide they are sampled anyway. @at_exec: it waits, and will exec:
@@ -70,6 +76,8 @@ struct sample_rows sample_poll(struct sample *s, struct db *db, const struct win
 /* How full the fullest ring is, in per cent. */
 unsigned sample_fill(const struct sample *s);
 struct sample_losses sample_losses(const struct sample *s);
+/* Of a Python that was met and is not known, once: 0x030f for 3.15; 0: none. */
+uint32_t sample_unknown_python(struct sample *s);
 /* Reports follow each other: the next one has no stacks yet. */
 void sample_renew(struct sample *s);
 /* No more samples are taken; what was taken can still be polled. */

@@ -51,6 +51,7 @@ struct event {
 
 struct sample_events {
 	struct sample_ask ask;
+	int program; /* -1: none */
 	bool has_kernel;
 	bool counts_lost; /* the kernel has counters of that */
 	struct ring *rings;
@@ -292,6 +293,9 @@ static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int 
 		err = ring_map(es, r, fd);
 	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd))
 		err = -errno;
+	/* Whoever inherits the event, has the program with it. */
+	if (!err && es->program >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program))
+		err = -errno;
 	if (!err)
 		es->events[es->event_cnt++] = e;
 	return err;
@@ -370,7 +374,8 @@ int sample_events_follow(struct sample_events *es, pid_t pid, bool at_exec)
 
 /* ---- open and close ---- */
 
-struct sample_events *sample_events_open(const struct sample_ask *ask, char *why, size_t why_len)
+struct sample_events *sample_events_open(const struct sample_ask *ask, int program, char *why,
+					 size_t why_len)
 {
 	struct sample_events *es = calloc(1, sizeof(*es));
 	int err = -ENOMEM;
@@ -378,6 +383,7 @@ struct sample_events *sample_events_open(const struct sample_ask *ask, char *why
 	if (!es)
 		return NULL;
 	es->ask = *ask;
+	es->program = program;
 	es->cpu_cnt = sched_cpu_cnt();
 	es->ring_bytes = ring_size(es->cpu_cnt);
 	es->rings = calloc(es->cpu_cnt, sizeof(*es->rings));

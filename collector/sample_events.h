@@ -37,8 +37,9 @@ struct sample_record { /* PERF_RECORD_SAMPLE for our sample_type */
 
 struct sample_events;
 
-/* NULL: there are none to be had; @why as sample_open(). */
-struct sample_events *sample_events_open(const struct sample_ask *ask, char *why, size_t why_len);
+/* NULL: there are none to be had; @why as sample_open(). @program: eBPF to be run at each sample, -1 none. */
+struct sample_events *sample_events_open(const struct sample_ask *ask, int program, char *why,
+					 size_t why_len);
 void sample_events_close(struct sample_events *es);
 /* All threads of @pid. @at_exec: it will exec, nothing before counts. 0 or -errno; -ESRCH: it is gone. */
 int sample_events_follow(struct sample_events *es, pid_t pid, bool at_exec);

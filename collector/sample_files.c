@@ -45,6 +45,7 @@ struct sample_file {
 	struct sample_crt crt;
 	const uint8_t *build_id;
 	size_t build_id_len;
+	uint64_t dynamic, dynamic_bytes; /* where the loader's list is in the file; 0: none */
 };
 
 struct kept_row {
@@ -225,7 +226,7 @@ static void find_crt(struct sample_file *f, uint64_t offset, uint64_t bytes)
 static void parse(struct sample_file *f)
 {
 	const ElfW(Ehdr) *e = (const void *)f->data;
-	uint64_t header = 0, dynamic = 0, dynamic_bytes = 0;
+	uint64_t header = 0;
 
 	if (f->size < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phentsize != sizeof(ElfW(Phdr)) ||
@@ -245,11 +246,11 @@ static void parse(struct sample_file *f)
 		else if (p.p_type == PT_NOTE)
 			read_notes(f, p.p_offset, p.p_filesz);
 		else if (p.p_type == PT_DYNAMIC) {
-			dynamic = p.p_offset;
-			dynamic_bytes = p.p_filesz;
+			f->dynamic = p.p_offset;
+			f->dynamic_bytes = p.p_filesz;
 		}
 	}
-	find_crt(f, dynamic, dynamic_bytes);
+	find_crt(f, f->dynamic, f->dynamic_bytes);
 	if (header)
 		find_table(f, header);
 }
@@ -385,4 +386,82 @@ bool sample_file_step(const struct sample_file *f, uint64_t address, struct sl_r
 		      sl_cfi_read *read, void *ctx, bool *is_signal)
 {
 	return f->has_table && sl_cfi_step(&f->table, address, regs, read, ctx, is_signal);
+}
+
+/* ---- what a file exports ---- */
+
+static uint32_t word_at(const struct sample_file *f, uint64_t address)
+{
+	const uint8_t *at = bytes_at(f, address, sizeof(uint32_t));
+	uint32_t word = 0;
+
+	if (at)
+		memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+static bool is_named(const struct sample_file *f, uint64_t address, const char *name)
+{
+	const uint8_t *at = bytes_at(f, address, strlen(name) + 1);
+
+	return at && memcmp(at, name, strlen(name) + 1) == 0;
+}
+
+struct exports {
+	uint64_t hash, symbols, texts;
+};
+
+static bool find_exports(const struct sample_file *f, struct exports *e)
+{
+	const uint8_t *at = f->dynamic ? f->data + f->dynamic : NULL;
+
+	*e = (struct exports){0};
+	for (uint64_t i = 0; at && i < f->dynamic_bytes / sizeof(ElfW(Dyn)); i++) {
+		ElfW(Dyn) d;
+
+		memcpy(&d, at + i * sizeof(d), sizeof(d));
+		if (d.d_tag == DT_GNU_HASH)
+			e->hash = d.d_un.d_ptr;
+		else if (d.d_tag == DT_SYMTAB)
+			e->symbols = d.d_un.d_ptr;
+		else if (d.d_tag == DT_STRTAB)
+			e->texts = d.d_un.d_ptr;
+	}
+	return e->hash && e->symbols && e->texts;
+}
+
+bool sample_file_symbol(const struct sample_file *f, const char *name, uint64_t *address)
+{
+	uint64_t buckets, chains, cnt, first, bloom;
+	struct exports e;
+	uint32_t h = 5381, i;
+
+	for (const char *p = name; *p; p++)
+		h = h * 33 + (unsigned char)*p;
+	if (!find_exports(f, &e))
+		return false;
+	cnt = word_at(f, e.hash);
+	first = word_at(f, e.hash + 4);
+	bloom = word_at(f, e.hash + 8);
+	buckets = e.hash + 16 + bloom * 8;
+	chains = buckets + cnt * 4;
+	i = cnt ? word_at(f, buckets + h % cnt * 4) : 0;
+	if (!i || i < first)
+		return false;
+	for (uint32_t hash = 0; !(hash & 1) && bytes_at(f, chains + (uint64_t)(i - first) * 4, 4);
+	     i++) {
+		const uint8_t *at =
+			bytes_at(f, e.symbols + i * sizeof(ElfW(Sym)), sizeof(ElfW(Sym)));
+		ElfW(Sym) s;
+
+		hash = word_at(f, chains + (uint64_t)(i - first) * 4);
+		if ((hash | 1) != (h | 1) || !at)
+			continue;
+		memcpy(&s, at, sizeof(s));
+		if (s.st_shndx != SHN_UNDEF && is_named(f, e.texts + s.st_name, name)) {
+			*address = s.st_value;
+			return true;
+		}
+	}
+	return false;
 }

@@ -36,6 +36,9 @@ uint64_t sample_file_bias(const struct sample_file *f, const struct sample_mappe
 /* 0: none. */
 size_t sample_file_build_id(const struct sample_file *f, const uint8_t **id);
 
+/* Address in the file of what it exports as @name, found by the table that the loader uses. */
+bool sample_file_symbol(const struct sample_file *f, const char *name, uint64_t *address);
+
 /* How the caller of the instruction at @address (in the file) is found; false: it has no table. */
 bool sample_file_row(struct sample_files *fs, const struct sample_file *f, uint64_t address,
 		     struct sl_row *row);

@@ -357,7 +357,7 @@ void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *
 	put_range(s, &r);
 }
 
-static bool parse_line(char *line, struct sample_mapped *what)
+bool sample_mapped_parse(char *line, struct sample_mapped *what)
 {
 	unsigned device[2];
 	char may[5];
@@ -387,7 +387,7 @@ static void read_maps(struct sample_spaces *ss, struct sample_space *s, uint64_t
 	while (f && getline(&line, &size, f) > 0) {
 		struct sample_mapped what = {.pid = s->pid};
 
-		if (parse_line(line, &what)) {
+		if (sample_mapped_parse(line, &what)) {
 			struct sample_range r = make(ss, &what, since);
 
 			put_range(s, &r);

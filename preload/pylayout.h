@@ -12,9 +12,9 @@
 /* Offsets in bytes; 0 is also that of what a version does not have. */
 struct sl_pylayout {
 	uint32_t version; /* 0x030b for 3.11 */
-	/* _PyRuntime: who ends it; up to 3.11: the lock of the list of interpreters, and its head */
+	/* _PyRuntime: who ends it; up to 3.11: the lock of the list of interpreters; its head */
 	uint32_t finalizing, lock, interpreters;
-	/* PyInterpreterState and PyThreadState, up to 3.11 */
+	/* PyInterpreterState and PyThreadState */
 	uint32_t next_interpreter, threads, next_thread, thread_id;
 	uint32_t current; /* PyThreadState: its frame; with has_cframe what points at it */
 	bool has_cframe;

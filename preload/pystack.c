@@ -11,6 +11,7 @@
 
 #include "preload/hook.h"
 #include "preload/pyfind.h"
+#include "preload/pytext.h"
 #include "preload/unwind_internal.h"
 
 #define NOT_BEGUN 0xffffffu /* as struct frame.h has it: offset / 2 */
@@ -323,36 +324,6 @@ unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *f
 
 /* ---- texts ---- */
 
-static char *put_char(char *at, uint32_t ch)
-{
-	/* Half of a pair: how Python keeps a byte of a file name that is no UTF-8. */
-	if (ch >= 0xd800 && ch < 0xe000)
-		ch = 0xfffd;
-	if (ch < 0x80) {
-		*at++ = (char)ch;
-	} else if (ch < 0x800) {
-		*at++ = (char)(0xc0 | ch >> 6);
-		*at++ = (char)(0x80 | (ch & 0x3f));
-	} else if (ch < 0x10000) {
-		*at++ = (char)(0xe0 | ch >> 12);
-		*at++ = (char)(0x80 | (ch >> 6 & 0x3f));
-		*at++ = (char)(0x80 | (ch & 0x3f));
-	} else {
-		*at++ = (char)(0xf0 | (ch >> 18 & 7));
-		*at++ = (char)(0x80 | (ch >> 12 & 0x3f));
-		*at++ = (char)(0x80 | (ch >> 6 & 0x3f));
-		*at++ = (char)(0x80 | (ch & 0x3f));
-	}
-	return at;
-}
-
-static uint32_t char_at(const char *data, uint32_t kind, size_t i)
-{
-	if (kind == 1)
-		return ((const uint8_t *)data)[i];
-	return kind == 2 ? ((const uint16_t *)data)[i] : ((const uint32_t *)data)[i];
-}
-
 /* In @room (TEXT_ROOM bytes) where it is not ASCII. */
 static const char *text_of(const struct sl_pylayout *at, const char *object, char *room)
 {
@@ -364,22 +335,20 @@ static const char *text_of(const struct sl_pylayout *at, const char *object, cha
 	*room = 0;
 	if (!sl_python_is_pointer(object))
 		return room;
-	/* Bits: interned (2 of 2; in 3.14 perhaps of 8 or 16), kind (3, never 0), compact, ascii. */
-	state = *(const uint32_t *)(object + at->text_state);
-	state >>= state >> 2 & 7 ? 2 : state >> 8 & 7 ? 8 : 16;
+	state = sl_pytext_state(*(const uint32_t *)(object + at->text_state));
 	kind = state & 7;
 	len = *(const int64_t *)(object + at->text_length);
 	/* Without "compact", a subclass. */
-	if (!(state & 8))
+	if (!(state & SL_PYTEXT_COMPACT))
 		data = sl_python_load(object + at->text_compact);
 	else
-		data = object + (state & 16 ? at->text_ascii : at->text_compact);
+		data = object + (state & SL_PYTEXT_ASCII ? at->text_ascii : at->text_compact);
 	if ((kind != 1 && kind != 2 && kind != 4) || len < 0 || !data)
 		return room;
-	if (kind == 1 && (state & 24) == 24)
+	if (kind == 1 && (state & 24) == (SL_PYTEXT_COMPACT | SL_PYTEXT_ASCII))
 		return data;
 	for (int64_t i = 0; i < len && end + 4 < room + TEXT_ROOM; i++)
-		end = put_char(end, char_at(data, kind, (size_t)i));
+		end = sl_pytext_put(end, sl_pytext_at(data, kind, (size_t)i));
 	*end = 0;
 	return room;
 }

@@ -31,6 +31,7 @@ static void put_state(void)
 #endif
 #if PY_VERSION_HEX < 0x030c0000
 	PUT(lock, _PyRuntimeState, interpreters.mutex);
+#endif
 	PUT(interpreters, _PyRuntimeState, interpreters.head);
 	PUT(next_interpreter, PyInterpreterState, next);
 #if PY_VERSION_HEX < 0x030b0000
@@ -40,7 +41,6 @@ static void put_state(void)
 #endif
 	PUT(next_thread, PyThreadState, next);
 	PUT(thread_id, PyThreadState, thread_id);
-#endif
 }
 
 static void put_frame(void)

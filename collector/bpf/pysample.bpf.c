@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pysample.bpf.c - Python's frames of a thread that is being sampled.
+ *
+ * Runs where perf's clock has interrupted the thread, before perf writes its sample. The interpreter's memory is read as
+ * it is just then: it cannot change meanwhile. Where things are in it user space has told, per process; an unknown
+ * process is asked about. Records go into a ring per CPU: with interrupts off, each has one writer.
+ */
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "collector/bpf/pysample.h"
+
+#define RELOC         __attribute__((preserve_access_index))
+#define PF_KTHREAD    0x200000u
+#define STATES_MAX    8192
+#define KEEP_SAMPLE   1 /* what perf asks for: 0 would drop it */
+#define ASKS_OF_IMAGE 256u
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct thread_struct {
+	unsigned long fsbase;
+} RELOC;
+struct task_struct {
+	unsigned int flags;
+	struct task_struct *group_leader;
+	__u64 start_time;
+	__u64 self_exec_id;
+	struct thread_struct thread;
+} RELOC;
+struct perf_sample_data {
+	__u64 sample_flags; /* what is filled in; Linux 6.2 */
+	__u64 time;
+} RELOC;
+struct bpf_perf_event_data_kern { /* what the context is to the kernel itself */
+	struct perf_sample_data *data;
+} RELOC;
+
+const volatile struct pysample_config config;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PYSAMPLE_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct pysample_process);
+} processes SEC(".maps");
+struct { /* thread -> its PyThreadState, when last seen */
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, __u64);
+} states SEC(".maps");
+struct { /* code objects that user space was told of */
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u64);
+	__type(value, __u8);
+} met SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 65536);
+} asks SEC(".maps");
+/* The sizes of these two are set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pysample_ring);
+} rings SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} words SEC(".maps");
+
+struct walk {
+	const struct pysample_process *py;
+	__u64 me;                         /* what the C library calls this thread */
+	__u64 interpreter, thread, state; /* looked at; found */
+	__u64 frame;
+	__u64 head; /* where the next word goes */
+	__u64 ns, marks;
+	__u32 cpu, cnt;
+	__u32 is_fresh; /* a code object is new */
+};
+
+static __always_inline __u64 load(__u64 at)
+{
+	__u64 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)at);
+	return value;
+}
+
+static __always_inline void put(const struct walk *w, __u64 at, __u64 value)
+{
+	__u32 key = w->cpu << config.ring_shift | (at & ((1u << config.ring_shift) - 1));
+	__u64 *word = bpf_map_lookup_elem(&words, &key);
+
+	if (word)
+		*word = value;
+}
+
+static __always_inline void ask(__u64 image, __u32 pid, __u32 is_code)
+{
+	struct pysample_ask a = {.image = image, .pid = pid, .is_code = is_code};
+
+	bpf_ringbuf_output(&asks, &a, sizeof(a), BPF_RB_FORCE_WAKEUP);
+}
+
+/* ---- which process ---- */
+
+static __always_inline __u64 image_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, group_leader, start_time) ^ BPF_CORE_READ(task, self_exec_id)
+								       << 56;
+}
+
+/* What is known of the process; 0: it has no Python. Asks where that is new; again later, for libraries may come. */
+static __always_inline const struct pysample_process *process_of(__u32 pid, __u64 image)
+{
+	struct pysample_process *p = bpf_map_lookup_elem(&processes, &pid), none = {.image = image};
+
+	if (!p || p->image != image) {
+		bpf_map_update_elem(&processes, &pid, &none, BPF_ANY);
+		ask(image, pid, 0);
+		return 0;
+	}
+	if (p->runtime)
+		return p;
+	p->asked++;
+	if (p->asked <= ASKS_OF_IMAGE && !(p->asked & (p->asked - 1)))
+		ask(image, pid, 0);
+	return 0;
+}
+
+/* ---- the thread's state ---- */
+
+static __always_inline __u64 frame_of(const struct pysample_process *py, __u64 state)
+{
+	__u64 at = load(state + py->current);
+
+	return py->has_cframe && at ? load(at + py->cframe_current) : at;
+}
+
+static long look_at_state(__u32 i, struct walk *w)
+{
+	const struct pysample_process *py = w->py;
+	__u64 frame;
+
+	if (!w->thread) {
+		w->interpreter = load(w->interpreter + py->next_interpreter);
+		if (!w->interpreter)
+			return 1;
+		w->thread = load(w->interpreter + py->threads);
+		return 0;
+	}
+	if (load(w->thread + py->thread_id) == w->me && (frame = frame_of(py, w->thread))) {
+		w->frame = frame;
+		w->state = w->thread;
+		return 1;
+	}
+	w->thread = load(w->thread + py->next_thread);
+	return 0;
+}
+
+/*
+ * The frame that the thread is in; 0: none. A thread has a state for each interpreter that it has been in; of those with
+ * frames the youngest interpreter's counts. With one interpreter, the state stays where it was.
+ */
+static __always_inline __u64 find_frame(struct walk *w, __u32 tid)
+{
+	const struct pysample_process *py = w->py;
+	__u64 head = load(py->runtime + py->interpreters), ends, *kept = 0;
+	int is_one = head && !load(head + py->next_interpreter);
+
+	if (!head)
+		return 0;
+	if (is_one)
+		kept = bpf_map_lookup_elem(&states, &tid);
+	if (kept && *kept && load(*kept + py->thread_id) == w->me) {
+		w->state = *kept;
+		w->frame = frame_of(py, w->state);
+	}
+	if (!w->frame) {
+		w->interpreter = head;
+		w->thread = load(head + py->threads);
+		bpf_loop(STATES_MAX, look_at_state, w, 0);
+		if (w->frame && is_one)
+			bpf_map_update_elem(&states, &tid, &w->state, BPF_ANY);
+	}
+	/* Once a thread ends Python, it frees what the others have. */
+	ends = load(py->runtime + py->finalizing);
+	return ends && ends != w->state ? 0 : w->frame;
+}
+
+/* ---- frames ---- */
+
+static __always_inline void meet(struct walk *w, __u64 code, __u64 check)
+{
+	__u64 key = code ^ check << 7 ^ w->py->image << 21;
+	__u8 yes = 1;
+
+	if (bpf_map_lookup_elem(&met, &key))
+		return;
+	bpf_map_update_elem(&met, &key, &yes, BPF_ANY);
+	w->is_fresh = 1;
+}
+
+static long each_frame(__u32 i, struct walk *w)
+{
+	const struct pysample_process *py = w->py;
+	__u64 frame = w->frame, code, check;
+	__u8 flag = 0;
+
+	if (!frame)
+		return 1;
+	if (bpf_probe_read_user(&code, sizeof(code), (void *)(frame + py->code))) {
+		w->marks |= PYSAMPLE_BROKEN;
+		return 1;
+	}
+	/* The lowest bits may be marks of a reference. */
+	code &= ~7ull;
+	if (py->flag)
+		bpf_probe_read_user(&flag, sizeof(flag), (void *)(frame + py->flag));
+	check = pysample_check(load(code + py->name), load(code + py->line_table));
+	put(w, w->head++, (code & ~(0xffull << 56)) | (__u64)flag << 56);
+	put(w, w->head++, load(frame + py->instruction));
+	put(w, w->head++, check);
+	meet(w, code, check);
+	w->cnt++;
+	w->frame = load(frame + py->previous);
+	return 0;
+}
+
+static __always_inline void record(struct walk *w, __u64 pid_tid)
+{
+	const __u64 most = PYSAMPLE_HEAD_WORDS + PYSAMPLE_FRAME_WORDS * PYSAMPLE_DEPTH;
+	struct pysample_ring *ring = bpf_map_lookup_elem(&rings, &w->cpu);
+	__u64 from, room = 1ull << config.ring_shift;
+
+	if (!ring)
+		return;
+	from = ring->head;
+	if (from - *(volatile __u64 *)&ring->tail + most > room) {
+		ring->lost++;
+		return;
+	}
+	w->head = from + PYSAMPLE_HEAD_WORDS;
+	bpf_loop(PYSAMPLE_DEPTH, each_frame, w, 0);
+	if (w->frame && !(w->marks & PYSAMPLE_BROKEN))
+		w->marks |= PYSAMPLE_DEEPER;
+	put(w, from + PYSAMPLE_HEAD_NS, w->ns);
+	put(w, from + PYSAMPLE_HEAD_THREAD, pid_tid);
+	put(w, from + PYSAMPLE_HEAD_CNT, w->cnt | w->marks);
+	put(w, from + PYSAMPLE_HEAD_IMAGE, w->py->image);
+	/* Atomic with a result: orders. Pairs with the load of head in sample_python.c: words below it are whole. */
+	__sync_lock_test_and_set(&ring->head, w->head);
+}
+
+/* Newer kernels have filled in the sample before they ask us. */
+static __always_inline void find_time(struct walk *w, struct bpf_perf_event_data_kern *ctx)
+{
+	struct perf_sample_data *data = BPF_CORE_READ(ctx, data);
+
+	if (bpf_core_field_exists(data->sample_flags) &&
+	    BPF_CORE_READ(data, sample_flags) & PERF_SAMPLE_TIME) {
+		w->ns = BPF_CORE_READ(data, time);
+		w->marks = PYSAMPLE_EXACT;
+	} else {
+		w->ns = bpf_ktime_get_ns();
+	}
+}
+
+SEC("perf_event")
+int on_sample(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct bpf_pidns_info id;
+	struct walk w = {};
+
+	find_time(&w, ctx);
+	/* Gone from its namespace, or in none that we see; or the kernel's own. */
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD ||
+	    bpf_get_ns_current_pid_tgid(config.ns_dev, config.ns_ino, &id, sizeof(id)) || !id.tgid)
+		return KEEP_SAMPLE;
+	w.py = process_of(id.tgid, image_of(task));
+	if (!w.py)
+		return KEEP_SAMPLE;
+	w.cpu = bpf_get_smp_processor_id();
+	w.me = BPF_CORE_READ(task, thread.fsbase);
+	if (w.cpu >= config.cpus || !find_frame(&w, id.pid))
+		return KEEP_SAMPLE;
+	record(&w, (__u64)id.tgid << 32 | id.pid);
+	if (w.is_fresh)
+		ask(w.py->image, id.tgid, 1);
+	return KEEP_SAMPLE;
+}

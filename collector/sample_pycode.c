@@ -1,0 +1,196 @@
+/* sample_pycode.c - see sample_pycode.h. */
+#include "collector/sample_pycode.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "collector/bpf/pysample.h"
+#include "collector/db_stacks.h"
+#include "collector/stacks.h"
+#include "preload/pytext.h"
+
+#define SLOTS_FIRST 256u
+#define OBJECT_MOST 512u
+#define TEXT_CHARS  1023
+#define CODES_MOST  262144u /* then it begins anew: a program that goes on making code */
+#define LINES_MOST  (4u << 20)
+
+bool pycode_read(uint32_t pid, uint64_t address, void *to, size_t bytes)
+{
+	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+
+	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+static uint64_t word_in(const uint8_t *object, uint32_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, object + offset, sizeof(word));
+	return word;
+}
+
+/* A str; NULL: it cannot be read, or is none. */
+static char *read_text(const struct pycode_from *from, uint64_t address)
+{
+	const struct sl_pylayout *at = &from->at;
+	uint8_t object[OBJECT_MOST];
+	uint32_t state, kind;
+	uint64_t data, len;
+	char *text, *end;
+	uint8_t *chars;
+
+	if (!address || at->text_compact + sizeof(data) > sizeof(object) ||
+	    !pycode_read(from->pid, address, object, at->text_ascii))
+		return NULL;
+	memcpy(&state, object + at->text_state, sizeof(state));
+	state = sl_pytext_state(state);
+	kind = state & 7;
+	len = word_in(object, at->text_length);
+	if (kind != 1 && kind != 2 && kind != 4)
+		return NULL;
+	data = address + (state & SL_PYTEXT_ASCII ? at->text_ascii : at->text_compact);
+	if (!(state & SL_PYTEXT_COMPACT) &&
+	    !pycode_read(from->pid, address + at->text_compact, &data, sizeof(data)))
+		return NULL;
+	if (len > TEXT_CHARS)
+		len = TEXT_CHARS;
+	chars = malloc((len + 1) * kind);
+	text = end = malloc(len * 4 + 1);
+	if (!chars || !text || (len && !pycode_read(from->pid, data, chars, len * kind))) {
+		free(chars);
+		free(text);
+		return NULL;
+	}
+	for (uint64_t i = 0; i < len; i++)
+		end = sl_pytext_put(end, sl_pytext_at((const char *)chars, kind, i));
+	*end = 0;
+	free(chars);
+	return text;
+}
+
+static void read_lines(const struct pycode_from *from, uint64_t address, struct pycode *c)
+{
+	uint64_t len;
+
+	if (!pycode_read(from->pid, address + from->at.bytes_size, &len, sizeof(len)) || !len ||
+	    len > LINES_MOST)
+		return;
+	c->lines = malloc(len);
+	if (c->lines && pycode_read(from->pid, address + from->at.bytes, c->lines, len))
+		c->lines_len = (uint32_t)len;
+}
+
+static size_t size_of(const struct sl_pylayout *at)
+{
+	size_t most = at->first_line;
+
+	most = at->line_table > most ? at->line_table : most;
+	most = at->name > most ? at->name : most;
+	most = at->file > most ? at->file : most;
+	most = at->qualified_name > most ? at->qualified_name : most;
+	return most + sizeof(uint64_t);
+}
+
+/*
+ * What lies there may be another one by now, or nothing: then the frame has a line without a name. What never was a code
+ * object has no number.
+ */
+static void read_code(struct pycode *c, const struct pycode_from *from, uint32_t *serial)
+{
+	const struct sl_pylayout *at = &from->at;
+	uint8_t object[OBJECT_MOST];
+	size_t size = size_of(at);
+	uint64_t name, file, table;
+
+	c->number = ++*serial;
+	if (size > sizeof(object) || !pycode_read(from->pid, c->address, object, size))
+		return;
+	name = word_in(object, at->name);
+	file = word_in(object, at->file);
+	table = word_in(object, at->line_table);
+	if (pysample_check(name, table) != c->check)
+		return;
+	if (word_in(object, at->type) != from->code_type) {
+		c->number = 0;
+		return;
+	}
+	c->is_hidden = at->owner && name == file;
+	memcpy(&c->first_line, object + at->first_line, sizeof(c->first_line));
+	c->name = read_text(from, at->qualified_name ? word_in(object, at->qualified_name) : name);
+	c->file = read_text(from, file);
+	read_lines(from, table, c);
+}
+
+static struct pycode *slot_of(const struct pycodes *cs, uint64_t address, uint64_t check)
+{
+	uint64_t hash = (address ^ check << 7) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = hash >> 32 & (cs->slots - 1);
+
+	while (cs->slot[i].address &&
+	       (cs->slot[i].address != address || cs->slot[i].check != check))
+		i = (i + 1) & (cs->slots - 1);
+	return &cs->slot[i];
+}
+
+static bool grow(struct pycodes *cs)
+{
+	struct pycodes grown = {.slots = cs->slots ? cs->slots * 2 : SLOTS_FIRST, .cnt = cs->cnt};
+
+	grown.slot = calloc(grown.slots, sizeof(*grown.slot));
+	if (!grown.slot)
+		return false;
+	for (size_t i = 0; i < cs->slots; i++)
+		if (cs->slot[i].address)
+			*slot_of(&grown, cs->slot[i].address, cs->slot[i].check) = cs->slot[i];
+	free(cs->slot);
+	*cs = grown;
+	return true;
+}
+
+const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
+				uint64_t address, uint64_t check, uint32_t *serial)
+{
+	static const struct pycode none;
+	struct pycode *c;
+
+	if (!address)
+		return &none;
+	if (cs->cnt == CODES_MOST)
+		pycodes_release(cs);
+	if (cs->cnt * 4 >= cs->slots * 3 && !grow(cs))
+		return NULL;
+	c = slot_of(cs, address, check);
+	if (c->address)
+		return c;
+	cs->cnt++;
+	c->address = address;
+	c->check = check;
+	read_code(c, from, serial);
+	return c;
+}
+
+void pycode_tell(const struct pycode *c, uint32_t version, struct db *db)
+{
+	struct db_code told = {.id = STACK_ID(0, c->number),
+			       .file = c->file ? c->file : "[unknown]",
+			       .name = c->name ? c->name : "[unknown]",
+			       .first_line = (int)c->first_line,
+			       .version = (int)version,
+			       .lines = c->lines,
+			       .lines_len = c->lines_len};
+
+	db_code(db, &told);
+}
+
+void pycodes_release(struct pycodes *cs)
+{
+	for (size_t i = 0; i < cs->slots; i++) {
+		free(cs->slot[i].file);
+		free(cs->slot[i].name);
+		free(cs->slot[i].lines);
+	}
+	free(cs->slot);
+	memset(cs, 0, sizeof(*cs));
+}

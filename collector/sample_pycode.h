@@ -1,0 +1,43 @@
+/* sample_pycode.h - code objects of sampled Pythons, read from the process. */
+#ifndef SL_SAMPLE_PYCODE_H
+#define SL_SAMPLE_PYCODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/pylayout.h"
+
+struct db;
+
+struct pycode {
+	uint64_t address, check; /* bpf/pysample.h: pysample_check() */
+	uint32_t number;         /* 0: none, its address is no code object's */
+	bool is_hidden;          /* of frames that Python shows to nobody */
+	uint32_t first_line;
+	char *file, *name; /* NULL: the process was gone, or the code object */
+	uint8_t *lines;
+	uint32_t lines_len;
+};
+
+struct pycodes { /* of one process image */
+	struct pycode *slot;
+	size_t slots, cnt;
+};
+
+struct pycode_from {
+	uint32_t pid;
+	struct sl_pylayout at;
+	uint64_t code_type;
+};
+
+/* Reads it when it is new, and counts *@serial up. NULL: no memory. */
+const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
+				uint64_t address, uint64_t check, uint32_t *serial);
+void pycode_tell(const struct pycode *c, uint32_t version, struct db *db);
+void pycodes_release(struct pycodes *cs);
+
+/* @bytes of the process @pid; false: not all of them are there. */
+bool pycode_read(uint32_t pid, uint64_t address, void *to, size_t bytes);
+
+#endif

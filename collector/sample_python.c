@@ -1,0 +1,654 @@
+/*
+ * sample_python.c - see sample_python.h: loads bpf/pysample.bpf.c, tells it of processes, pairs its records with samples.
+ *
+ * The record of a sample has its time. Where the kernel does not tell that (before 6.2), perf takes the time just behind
+ * the program: it is the last one of its CPU that is older.
+ */
+#include "collector/sample_python.h"
+
+#include <stdio.h>
+
+/* How a thread is known: bpf/pysample.bpf.c has it from a register of x86-64. */
+#if defined(SL_HAVE_BPF) && defined(__x86_64__)
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "collector/bpf/pysample.h"
+#include "collector/sample_pycode.h"
+#include "collector/sample_spaces.h"
+#include "collector/sched_internal.h"
+#include "preload/frame.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#include "pysample.skel.h"
+#pragma GCC diagnostic pop
+
+#define BUCKETS    256u
+#define RING_WORDS 65536u /* of each CPU */
+#define RING_LEAST 8192u
+#define RINGS_MOST (1u << 22) /* words of all together: 32 MiB */
+#define NOT_BEGUN  0xffffffu
+#define KINDS      64u                   /* different files of Python */
+#define KEEP_NS    UINT64_C(10000000000) /* what has ended may still be asked for */
+#define MAPPINGS   "/proc/%" PRIu32 "/maps"
+
+struct process {
+	struct process *next;
+	uint64_t image;
+	struct pycode_from from; /* at.version 0: no Python */
+	struct pycodes codes;
+	uint64_t last_ns; /* of its records */
+	bool has_ended;   /* its first thread has; others may go on */
+};
+
+/* What a file has; it is looked for once. */
+struct exported {
+	const struct sample_file *file;
+	uint64_t runtime, code_type;
+	uint64_t version; /* where Py_Version is; 0: nowhere */
+	uint32_t hex;     /* by what else it exports; 0: no Python */
+};
+
+struct sample_python {
+	struct sample_files *files;
+	struct bpf_object *object;
+	struct ring_buffer *asks;
+	int processes; /* the map */
+	struct pysample_ring *rings;
+	const uint64_t *words;
+	size_t rings_bytes, words_bytes;
+	unsigned cpus, shift;
+	uint64_t *tails, *seen; /* paired up to; code objects known up to */
+	struct process *bucket[BUCKETS];
+	struct exported kinds[KINDS];
+	unsigned kind_cnt;
+	uint32_t serial; /* of code objects */
+	uint32_t unknown;
+};
+
+/* ---- loading ---- */
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static struct bpf_map *map_of(const struct sample_python *sp, const char *name)
+{
+	return bpf_object__find_map_by_name(sp->object, name);
+}
+
+static int load(struct sample_python *sp)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "pysample");
+	struct pysample_config config = {.ring_shift = sp->shift, .cpus = sp->cpus};
+	const void *elf;
+	struct stat st;
+	size_t len;
+
+	if (stat("/proc/self/ns/pid", &st))
+		return -errno;
+	config.ns_dev = st.st_dev;
+	config.ns_ino = st.st_ino;
+	elf = pysample__elf_bytes(&len);
+	sp->object = bpf_object__open_mem(elf, len, &opts);
+	if (!sp->object)
+		return -errno;
+	memcpy((void *)(uintptr_t)bpf_map__initial_value(map_of(sp, ".rodata"), &len), &config,
+	       sizeof(config));
+	bpf_map__set_max_entries(map_of(sp, "rings"), sp->cpus);
+	bpf_map__set_max_entries(map_of(sp, "words"), sp->cpus << sp->shift);
+	return bpf_object__load(sp->object);
+}
+
+static void *map_memory(const struct sample_python *sp, const char *name, size_t *bytes, int prot)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory;
+
+	*bytes = (*bytes + page - 1) / page * page;
+	memory = mmap(NULL, *bytes, prot, MAP_SHARED, bpf_map__fd(map_of(sp, name)), 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int on_ask(void *ctx, void *data, size_t size);
+
+static int map_all(struct sample_python *sp)
+{
+	sp->processes = bpf_map__fd(map_of(sp, "processes"));
+	sp->rings_bytes = sp->cpus * sizeof(*sp->rings);
+	sp->words_bytes = ((size_t)sp->cpus << sp->shift) * sizeof(*sp->words);
+	sp->rings = map_memory(sp, "rings", &sp->rings_bytes, PROT_READ | PROT_WRITE);
+	sp->words = map_memory(sp, "words", &sp->words_bytes, PROT_READ);
+	sp->tails = calloc(sp->cpus, sizeof(*sp->tails));
+	sp->seen = calloc(sp->cpus, sizeof(*sp->seen));
+	sp->asks = ring_buffer__new(bpf_map__fd(map_of(sp, "asks")), on_ask, sp, NULL);
+	return sp->rings && sp->words && sp->tails && sp->seen && sp->asks ? 0 : -ENOMEM;
+}
+
+struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
+					 char *why, size_t why_len)
+{
+	libbpf_print_fn_t print = libbpf_set_print(quiet);
+	struct sample_python *sp = calloc(1, sizeof(*sp));
+	int err = sp ? 0 : -ENOMEM;
+
+	if (sp) {
+		sp->files = files;
+		sp->cpus = sched_cpu_cnt();
+		sp->shift = (unsigned)__builtin_ctz(RING_WORDS);
+		while (1u << sp->shift > RING_LEAST && sp->cpus << sp->shift > RINGS_MOST)
+			sp->shift--;
+		err = load(sp);
+	}
+	if (!err)
+		err = map_all(sp);
+	libbpf_set_print(print);
+	if (!err) {
+		if (ask->on_ring)
+			ask->on_ring(ask->ctx, bpf_map__fd(map_of(sp, "asks")));
+		return sp;
+	}
+	if (err == -EPERM || err == -EACCES)
+		snprintf(why, why_len,
+			 "Python's frames in samples need eBPF (root, or CAP_BPF and "
+			 "CAP_PERFMON)");
+	else
+		snprintf(why, why_len,
+			 "Python's frames in samples need eBPF of Linux 5.17 or later: %s",
+			 strerror(-err));
+	sample_python_close(sp);
+	return NULL;
+}
+
+int sample_python_program(const struct sample_python *sp)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(sp->object, "on_sample"));
+}
+
+static void process_free(struct process *p)
+{
+	pycodes_release(&p->codes);
+	free(p);
+}
+
+void sample_python_close(struct sample_python *sp)
+{
+	if (!sp)
+		return;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct process *p = sp->bucket[i], *next; p; p = next) {
+			next = p->next;
+			process_free(p);
+		}
+	ring_buffer__free(sp->asks);
+	if (sp->rings)
+		munmap(sp->rings, sp->rings_bytes);
+	if (sp->words)
+		munmap((void *)(uintptr_t)sp->words, sp->words_bytes);
+	bpf_object__close(sp->object);
+	free(sp->tails);
+	free(sp->seen);
+	free(sp);
+}
+
+/* ---- which Python a process has ---- */
+
+static bool has(const struct sample_file *f, const char *name)
+{
+	uint64_t address;
+
+	return sample_file_symbol(f, name, &address);
+}
+
+/* Before 3.11 it is only said by a function: so by what came with which version. */
+static uint32_t version_by_exports(const struct sample_file *f)
+{
+	return has(f, "Py_Version")                  ? 0
+	       : has(f, "PyModule_AddObjectRef")     ? 0x030a00f0
+	       : has(f, "PyFrame_GetCode")           ? 0x030900f0
+	       : has(f, "PyCode_NewWithPosOnlyArgs") ? 0x030800f0
+						     : 0x030700f0;
+}
+
+static const struct exported *exported_by(struct sample_python *sp, const struct sample_file *f)
+{
+	static struct exported other;
+	struct exported *e = NULL;
+
+	for (unsigned i = 0; i < sp->kind_cnt; i++)
+		if (sp->kinds[i].file == f)
+			return &sp->kinds[i];
+	if (!has(f, "_PyRuntime") || sp->kind_cnt == KINDS)
+		return &other;
+	e = &sp->kinds[sp->kind_cnt++];
+	*e = (struct exported){.file = f};
+	if (!sample_file_symbol(f, "_PyRuntime", &e->runtime) ||
+	    !sample_file_symbol(f, "PyCode_Type", &e->code_type))
+		return e;
+	if (!sample_file_symbol(f, "Py_Version", &e->version))
+		e->version = 0;
+	e->hex = e->version ? 1 : version_by_exports(f);
+	return e;
+}
+
+/* @what has a Python: how does it look? 0: it is none that is known; else the address of _PyRuntime. */
+static uint64_t read_python(struct sample_python *sp, const struct sample_mapped *what,
+			    const struct exported *e, struct pycode_from *from)
+{
+	uint64_t bias = sample_file_bias(e->file, what), head[128], runtime = bias + e->runtime;
+	unsigned long version = e->hex;
+
+	if (e->version && !pycode_read(what->pid, bias + e->version, &version, sizeof(version)))
+		return 0;
+	if (!pycode_read(what->pid, runtime, head, sizeof(head)))
+		return 0;
+	*from = (struct pycode_from){.pid = what->pid, .code_type = bias + e->code_type};
+	if (sl_pylayout_get(&from->at, (uint32_t)version, head))
+		return runtime;
+	sp->unknown = (uint32_t)(version >> 16);
+	return 0;
+}
+
+static struct process *process_find(const struct sample_python *sp, uint32_t pid)
+{
+	struct process *p = sp->bucket[pid % BUCKETS];
+
+	while (p && p->from.pid != pid)
+		p = p->next;
+	return p;
+}
+
+static void tell_kernel(struct sample_python *sp, const struct process *p, uint64_t runtime)
+{
+	const struct sl_pylayout *at = &p->from.at;
+	struct pysample_process told = {
+		.image = p->image,
+		.runtime = runtime,
+		.finalizing = at->finalizing,
+		.interpreters = at->interpreters,
+		.next_interpreter = at->next_interpreter,
+		.threads = at->threads,
+		.next_thread = at->next_thread,
+		.thread_id = at->thread_id,
+		.current = at->current,
+		.has_cframe = at->has_cframe,
+		.cframe_current = at->cframe_current,
+		.previous = at->previous,
+		.code = at->code,
+		.instruction = at->instruction,
+		.flag = at->is_entry ? at->is_entry : at->owner,
+		.name = at->name,
+		.line_table = at->line_table,
+	};
+
+	bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);
+}
+
+static void look_into(struct sample_python *sp, struct process *p)
+{
+	uint64_t runtime = 0;
+	char path[32], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), MAPPINGS, p->from.pid);
+	f = fopen(path, "re");
+	while (f && !runtime && getline(&line, &size, f) > 0) {
+		struct sample_mapped what = {.pid = p->from.pid};
+		const struct sample_file *file;
+		const struct exported *e;
+		struct pycode_from from;
+
+		if (!sample_mapped_parse(line, &what) || what.path[0] != '/')
+			continue;
+		file = sample_file_get(sp->files, &what);
+		e = file ? exported_by(sp, file) : NULL;
+		runtime = e && e->hex ? read_python(sp, &what, e, &from) : 0;
+		if (runtime)
+			p->from = from;
+	}
+	if (runtime)
+		tell_kernel(sp, p, runtime);
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* A process, or another image in it. */
+static struct process *process_of(struct sample_python *sp, uint32_t pid, uint64_t image)
+{
+	struct process *p = process_find(sp, pid);
+
+	if (p && p->image == image)
+		return p;
+	if (p) {
+		pycodes_release(&p->codes);
+	} else {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return NULL;
+		p->next = sp->bucket[pid % BUCKETS];
+		sp->bucket[pid % BUCKETS] = p;
+	}
+	p->from = (struct pycode_from){.pid = pid};
+	p->image = image;
+	p->last_ns = sched_now();
+	p->has_ended = false;
+	return p;
+}
+
+static int on_ask(void *ctx, void *data, size_t size)
+{
+	const struct pysample_ask *ask = data;
+	struct sample_python *sp = ctx;
+	struct process *p;
+
+	if (size < sizeof(*ask) || ask->is_code)
+		return 0;
+	p = process_of(sp, ask->pid, ask->image);
+	if (p)
+		look_into(sp, p);
+	return 0;
+}
+
+void sample_python_mapped(struct sample_python *sp, uint32_t pid)
+{
+	struct process *p = process_find(sp, pid);
+
+	if (p && !p->from.at.version)
+		look_into(sp, p);
+}
+
+void sample_python_ended(struct sample_python *sp, uint32_t pid)
+{
+	struct process *p = process_find(sp, pid);
+	uint64_t now = sched_now();
+
+	if (p)
+		p->has_ended = true;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct process **at = &sp->bucket[i]; (p = *at);) {
+			if (!p->has_ended || p->last_ns + KEEP_NS > now) {
+				at = &p->next;
+				continue;
+			}
+			*at = p->next;
+			process_free(p);
+		}
+}
+
+/* ---- records ---- */
+
+static uint64_t word(const struct sample_python *sp, unsigned cpu, uint64_t at)
+{
+	return sp->words[(size_t)cpu << sp->shift | (at & ((UINT64_C(1) << sp->shift) - 1))];
+}
+
+static uint32_t frame_cnt(const struct sample_python *sp, unsigned cpu, uint64_t at)
+{
+	return (uint32_t)word(sp, cpu, at + PYSAMPLE_HEAD_CNT);
+}
+
+static uint64_t behind(const struct sample_python *sp, unsigned cpu, uint64_t at)
+{
+	return at + PYSAMPLE_HEAD_WORDS + (uint64_t)PYSAMPLE_FRAME_WORDS * frame_cnt(sp, cpu, at);
+}
+
+struct frame {
+	uint64_t code, instruction, check;
+	uint8_t flag;
+};
+
+static struct frame frame_at(const struct sample_python *sp, unsigned cpu, uint64_t record,
+			     uint32_t i)
+{
+	uint64_t at = record + PYSAMPLE_HEAD_WORDS + (uint64_t)PYSAMPLE_FRAME_WORDS * i,
+		 code = word(sp, cpu, at);
+
+	return (struct frame){.code = code & (UINT64_MAX >> 8),
+			      .instruction = word(sp, cpu, at + 1),
+			      .check = word(sp, cpu, at + 2),
+			      .flag = (uint8_t)(code >> 56)};
+}
+
+static bool is_c(const struct process *p, const struct frame *f)
+{
+	return p->from.at.owner && f->flag >= SL_PYLAYOUT_OWNED_BY_C;
+}
+
+static struct process *process_at(const struct sample_python *sp, unsigned cpu, uint64_t record)
+{
+	struct process *p =
+		process_find(sp, (uint32_t)(word(sp, cpu, record + PYSAMPLE_HEAD_THREAD) >> 32));
+
+	return p && p->image == word(sp, cpu, record + PYSAMPLE_HEAD_IMAGE) ? p : NULL;
+}
+
+/* Code objects get their names while the process is there. */
+static void meet(struct sample_python *sp, unsigned cpu, uint64_t record)
+{
+	struct process *p = process_at(sp, cpu, record);
+	uint32_t cnt = frame_cnt(sp, cpu, record);
+
+	if (p)
+		p->last_ns = word(sp, cpu, record + PYSAMPLE_HEAD_NS);
+	for (uint32_t i = 0; p && i < cnt; i++) {
+		struct frame f = frame_at(sp, cpu, record, i);
+
+		if (!is_c(p, &f))
+			pycode_get(&p->codes, &p->from, f.code, f.check, &sp->serial);
+	}
+}
+
+void sample_python_look(struct sample_python *sp)
+{
+	ring_buffer__consume(sp->asks);
+	for (unsigned cpu = 0; cpu < sp->cpus; cpu++) {
+		/* Pairs with record() in pysample.bpf.c: what is below head is whole. */
+		uint64_t head = __atomic_load_n(&sp->rings[cpu].head, __ATOMIC_ACQUIRE);
+
+		while (sp->seen[cpu] < head) {
+			meet(sp, cpu, sp->seen[cpu]);
+			sp->seen[cpu] = behind(sp, cpu, sp->seen[cpu]);
+		}
+	}
+}
+
+static uint32_t unit_of(const struct sl_pylayout *at, const struct frame *f)
+{
+	uint64_t unit;
+
+	if (!at->bytecode) {
+		int32_t last = (int32_t)f->instruction;
+
+		return last < 0 ? NOT_BEGUN : (uint32_t)last / (at->version < 0x030a ? 2 : 1);
+	}
+	/* Of copies (3.14 without GIL) the address says nothing here. */
+	unit = (f->instruction - f->code - at->bytecode) / 2;
+	return unit < NOT_BEGUN && !at->copies ? (uint32_t)unit : NOT_BEGUN;
+}
+
+/* As pystack.c has it; @is_last: the outermost frame. */
+static bool is_entry(const struct process *p, const struct frame *f, const struct frame *previous,
+		     bool is_last)
+{
+	if (p->from.at.is_entry)
+		return f->flag != 0;
+	return !p->from.at.owner || is_last || (previous && is_c(p, previous));
+}
+
+static unsigned make(struct sample_python *sp, struct db *db, struct process *p, unsigned cpu,
+		     uint64_t record, uint64_t *frames)
+{
+	uint64_t marks = word(sp, cpu, record + PYSAMPLE_HEAD_CNT);
+	uint32_t cnt = (uint32_t)marks;
+	bool is_whole = !(marks & (PYSAMPLE_DEEPER | PYSAMPLE_BROKEN)), had = false;
+	unsigned words = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct frame f = frame_at(sp, cpu, record, i), previous;
+		const struct pycode *c;
+		bool has_previous = i + 1 < cnt;
+
+		if (is_c(p, &f)) {
+			if (!had)
+				frames[words++] =
+					sl_frame_python(0, NOT_BEGUN * 2) | SL_FRAME_ENTRY;
+			had = false;
+			continue;
+		}
+		c = pycode_get(&p->codes, &p->from, f.code, f.check, &sp->serial);
+		if (!c || !c->number) {
+			frames[words++] = SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN;
+			return words;
+		}
+		if (c->is_hidden)
+			continue;
+		had = true;
+		if (has_previous)
+			previous = frame_at(sp, cpu, record, i + 1);
+		pycode_tell(c, p->from.at.version, db);
+		frames[words++] =
+			sl_frame_python(c->number, unit_of(&p->from.at, &f) * 2) |
+			(is_entry(p, &f, has_previous ? &previous : NULL, !has_previous && is_whole)
+				 ? SL_FRAME_ENTRY
+				 : 0);
+	}
+	if (marks & PYSAMPLE_BROKEN)
+		frames[words++] = SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN;
+	else if (marks & PYSAMPLE_DEEPER)
+		frames[words++] = SL_FRAME_REMARK | SL_REMARK_DEPTH;
+	return words;
+}
+
+unsigned sample_python_frames(struct sample_python *sp, struct db *db,
+			      const struct sample_python_of *sample, uint64_t *frames)
+{
+	uint64_t *at, record = UINT64_MAX;
+	struct process *p;
+	unsigned cpu = sample->cpu;
+
+	if (cpu >= sp->cpus)
+		return 0;
+	at = &sp->tails[cpu];
+	while (*at < sp->seen[cpu] && word(sp, cpu, *at + PYSAMPLE_HEAD_NS) <= sample->ns) {
+		record = *at;
+		*at = behind(sp, cpu, *at);
+	}
+	if (record != UINT64_MAX && word(sp, cpu, record + PYSAMPLE_HEAD_CNT) & PYSAMPLE_EXACT &&
+	    word(sp, cpu, record + PYSAMPLE_HEAD_NS) != sample->ns)
+		return 0;
+	if (record == UINT64_MAX || word(sp, cpu, record + PYSAMPLE_HEAD_THREAD) !=
+					    ((uint64_t)sample->pid << 32 | sample->tid))
+		return 0;
+	p = process_at(sp, cpu, record);
+	return p ? make(sp, db, p, cpu, record, frames) : 0;
+}
+
+void sample_python_done(struct sample_python *sp)
+{
+	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
+		/* Pairs with the load of tail in record(): words were read before their room is given. */
+		__atomic_store_n(&sp->rings[cpu].tail, sp->tails[cpu], __ATOMIC_RELEASE);
+}
+
+uint64_t sample_python_lost(const struct sample_python *sp)
+{
+	uint64_t lost = 0;
+
+	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
+		lost += sp->rings[cpu].lost;
+	return lost;
+}
+
+uint32_t sample_python_unknown(struct sample_python *sp)
+{
+	uint32_t version = sp->unknown;
+
+	sp->unknown = 0;
+	return version;
+}
+
+#else
+
+struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
+					 char *why, size_t why_len)
+{
+	(void)ask;
+	(void)files;
+	snprintf(why, why_len,
+		 "Python's frames in samples need x86-64 and eBPF, for which sightline was not "
+		 "built");
+	return NULL;
+}
+
+void sample_python_close(struct sample_python *sp)
+{
+	(void)sp;
+}
+
+int sample_python_program(const struct sample_python *sp)
+{
+	(void)sp;
+	return -1;
+}
+
+void sample_python_look(struct sample_python *sp)
+{
+	(void)sp;
+}
+
+void sample_python_mapped(struct sample_python *sp, uint32_t pid)
+{
+	(void)sp;
+	(void)pid;
+}
+
+void sample_python_ended(struct sample_python *sp, uint32_t pid)
+{
+	(void)sp;
+	(void)pid;
+}
+
+unsigned sample_python_frames(struct sample_python *sp, struct db *db,
+			      const struct sample_python_of *sample, uint64_t *frames)
+{
+	(void)sp;
+	(void)db;
+	(void)sample;
+	(void)frames;
+	return 0;
+}
+
+void sample_python_done(struct sample_python *sp)
+{
+	(void)sp;
+}
+
+uint64_t sample_python_lost(const struct sample_python *sp)
+{
+	(void)sp;
+	return 0;
+}
+
+uint32_t sample_python_unknown(struct sample_python *sp)
+{
+	(void)sp;
+	return 0;
+}
+
+#endif
