@@ -11,4 +11,7 @@
  */
 bool limits_raise_descriptors(void);
 
+/* How many more descriptors this process may open. */
+unsigned limits_free_descriptors(void);
+
 #endif

@@ -19,6 +19,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/limits.h"
 #include "collector/sched_calls.h"
 #include "collector/sched_load.h"
 
@@ -27,12 +28,13 @@
 #define CAP_BPF     39
 #endif
 
-#define VMLINUX_BTF    "/sys/kernel/btf/vmlinux"
-#define INITIAL_PID_NS 0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
-#define LIVES_BYTES    (1u << 20)
-#define LIFE_BYTES     (sizeof(struct rec_task) + 8) /* with the header that the kernel adds */
-#define RECORDS_TOTAL  131072u                       /* of switches, all CPUs together: 6 MiB */
-#define RECORDS_MIN    8192u /* per CPU: 10 ms at 800,000 switches per second */
+#define VMLINUX_BTF       "/sys/kernel/btf/vmlinux"
+#define INITIAL_PID_NS    0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
+#define NEEDS_DESCRIPTORS 64 /* its programs, maps and links, and what a collection opens besides */
+#define LIVES_BYTES       (1u << 20)
+#define LIFE_BYTES        (sizeof(struct rec_task) + 8) /* with the header that the kernel adds */
+#define RECORDS_TOTAL     131072u                       /* of switches, all CPUs together: 6 MiB */
+#define RECORDS_MIN       8192u /* per CPU: 10 ms at 800,000 switches per second */
 /*
  * Who pauses for long pays nothing, who does not resumes at once. To attach again within 100 ms takes 10 (the kernel
  * waits for all CPUs), so not after whole seconds, as people choose for --delay.
@@ -226,6 +228,13 @@ static int bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_
 
 	if (err)
 		return err;
+	/* Else it may come to stand, and leave none for the rest of the collection. */
+	if (limits_free_descriptors() < NEEDS_DESCRIPTORS) {
+		snprintf(why, why_len, "eBPF needs %d descriptors, of which too few are left",
+			 NEEDS_DESCRIPTORS);
+		snprintf(fix, fix_len, "ulimit -n 1024");
+		return -EMFILE;
+	}
 	b = s->data = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
