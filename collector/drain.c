@@ -350,8 +350,19 @@ static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
 	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS);
 }
 
-static void write_totals(struct arenas *as, struct thread *t, const struct sl_agg *agg)
+/* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
+static bool epoch_counts(const struct arenas *as, uint32_t epoch)
 {
+	return (!as->windows || as->windows->cnt) && (!as->epoch || !epoch || epoch == as->epoch);
+}
+
+static void write_totals(struct arenas *as, struct thread *t, const struct sl_slot *slot,
+			 const struct sl_agg *agg)
+{
+	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
+
+	if (!epoch_counts(as, epoch))
+		return;
 	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++) {
 		uint64_t count = __atomic_load_n(&agg[hook].count, __ATOMIC_ACQUIRE);
 		struct sl_agg copy, *g = &copy;
@@ -361,6 +372,10 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_ag
 			continue;
 		copy = agg[hook];
 		copy.count = count;
+		/* The thread may have begun those of the next report since: what was taken before that is right. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) != epoch)
+			return;
 		if (t->past && as->windows && as->windows->cnt)
 			flight_totals_since(t, as->windows->list[0].from_mono, hook, g);
 		count = g->count;
@@ -406,28 +421,21 @@ static uint64_t agg_sum(const struct sl_agg *agg)
 	return sum;
 }
 
-/* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
-static bool totals_count(const struct arenas *as, const struct sl_slot *slot)
-{
-	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
-
-	return (!as->windows || as->windows->cnt) && (!as->epoch || !epoch || epoch == as->epoch);
-}
-
 static void thread_aggregates(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
 {
 	sl_ref ref = a->map->slot[idx].agg_chunk;
+	const struct sl_slot *slot = &a->map->slot[idx];
 	const struct sl_agg *agg;
 	uint64_t sum;
 
-	if (!chunk_ok(a, ref) || !totals_count(as, &a->map->slot[idx]))
+	if (!chunk_ok(a, ref) || !epoch_counts(as, __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE)))
 		return;
 	agg = (const struct sl_agg *)sl_chunk_at(a->map, ref);
 	sum = agg_sum(agg);
 	if (sum == t->agg_sum)
 		return;
 	t->agg_sum = sum;
-	write_totals(as, t, agg);
+	write_totals(as, t, slot, agg);
 }
 
 static void thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
@@ -542,9 +550,9 @@ bool drain_is_idle(const struct arenas *as)
 /* Its totals belong to a report that does not exist yet. */
 static bool is_of_next(const struct arenas *as, const struct sl_slot *slot)
 {
-	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
+	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE) & ~SL_EPOCH_CHANGES;
 
-	return as->epoch && (int32_t)(epoch - as->epoch) > 0;
+	return as->epoch && epoch > as->epoch;
 }
 
 /* DB_NULL: its process goes on. */

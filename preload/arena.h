@@ -51,6 +51,8 @@ enum sl_slot_state {
 	SL_SLOT_DONE = 2, /* T: the thread is about to end; it may still write until it is gone */
 };
 
+#define SL_EPOCH_CHANGES (1u << 31)
+
 struct sl_slot {
 	uint32_t state;     /* T: enum sl_slot_state; C sets FREE when thread is gone and drained */
 	uint32_t instance;  /* A: counts the uses of this slot, from 1 */
@@ -66,7 +68,8 @@ struct sl_slot {
 		nested_cnt; /* T: calls from signal handlers that hit the tracer itself: no record */
 	char comm[SL_COMM_BYTES]; /* T: thread name; may be torn while it changes */
 	uint32_t parent_process;  /* T: process number of the process that forked this one, or 0 */
-	uint32_t epoch; /* T: of the session when its totals began; released after they are zero */
+	uint32_t
+		epoch; /* T: of the session when its totals began; with SL_EPOCH_CHANGES: about to */
 	/* T: Python's interpreter lock, python_gil.c: holds it, waits for it since (ticks; 0: does not); the gate
 	 * when it took it, and whether these are in records. C reads gil_since. */
 	uint64_t gil_since, gil_wait;

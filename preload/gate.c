@@ -33,9 +33,18 @@ static bool set_up(void)
 	return true;
 }
 
-/* The totals of another report begin. Zeros that nobody wrote to stay pages that nobody has touched. */
+/*
+ * The totals of another report begin. Zeros that nobody wrote to stay pages that nobody has touched.
+ *
+ * The slot's number frames them as a sequence lock does: whoever reads it before and after the totals and finds the
+ * same (collector/drain.c) has those of one report.
+ */
 static void begin_totals(uint32_t epoch)
 {
+	uint32_t *number = &sl_tls.slot->epoch;
+
+	__atomic_store_n(number, epoch | SL_EPOCH_CHANGES, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	for (unsigned i = 0; i < SL_HOOK_CNT; i++) {
 		struct sl_agg *a = &sl_tls.agg[i];
 
@@ -43,8 +52,7 @@ static void begin_totals(uint32_t epoch)
 			memset(a, 0, sizeof(*a));
 	}
 	sl_tls.epoch = epoch;
-	/* Release: whoever reads this number reads totals that began with it (collector/drain.c). */
-	__atomic_store_n(&sl_tls.slot->epoch, epoch, __ATOMIC_RELEASE);
+	__atomic_store_n(number, epoch, __ATOMIC_RELEASE);
 }
 
 /*
