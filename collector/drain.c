@@ -264,10 +264,17 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 uint64_t drain_read_to(const struct arena *a)
 {
 	uint64_t read_to = UINT64_MAX;
+	uint32_t fresh = fresh_slots(a);
 
-	for (uint32_t i = 0; i < a->threads; i++)
-		if (a->thread[i] && !a->thread[i]->is_over && a->thread[i]->read_to < read_to)
-			read_to = a->thread[i]->read_to;
+	for (uint32_t i = 0; i < fresh && !a->is_bad; i++) {
+		const struct thread *t = i < a->threads ? a->thread[i] : NULL;
+
+		/* One that nobody has looked at yet may have written since long ago. */
+		if (!t && __atomic_load_n(&a->map->slot[i].state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE)
+			return 0;
+		if (t && !t->is_over && t->read_to < read_to)
+			read_to = t->read_to;
+	}
 	return read_to;
 }
 

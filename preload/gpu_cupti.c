@@ -15,6 +15,8 @@
 #include "preload/sys.h"
 
 #define SOON_NS (SL_CUDA_SLACK_NS + 20000000u)
+#define LOOK_NS 1000000000u
+#define NEVER   (UINT64_MAX / 2) /* a time to which one can be added */
 
 uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 static struct sl_cuda_guest guest;
@@ -260,11 +262,24 @@ static void wait_for_gate(uint64_t until)
 {
 	const struct sl_session *s = sl_global.session;
 	uint64_t now = sl_mono_ns(), rest = until > now ? until - now : 0;
-	struct timespec limit = {(time_t)(rest / 1000000000u), (long)(rest % 1000000000u)};
+	struct timespec limit;
+
+	/* Whether the session goes on is looked at now and then. */
+	rest = rest < LOOK_NS ? rest : LOOK_NS;
+	limit = (struct timespec){(time_t)(rest / 1000000000u), (long)(rest % 1000000000u)};
 
 	if (rest)
 		sl_sys4(SYS_futex, &s->gate, FUTEX_WAIT,
 			__atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED), &limit);
+}
+
+/*
+ * A capture has ended: whoever completes the report waits to hear that everything from before has come. That can be
+ * asked for a little later only; of ends that are close together the first is not put off and the last not forgotten.
+ */
+static void note_end(uint64_t ends[2])
+{
+	ends[ends[0] != NEVER] = sl_mono_ns() + SOON_NS;
 }
 
 /*
@@ -275,38 +290,36 @@ static void wait_for_gate(uint64_t until)
 static void *worker(void *unused)
 {
 	uint32_t ms = sl_global.session->cuda_flush_ms, gate = sl_gpu_followed, now;
-	uint64_t period = (ms ? ms : 1000) * (uint64_t)1000000, next;
-	/* A capture that was over before this thread was there has ended, too. */
-	bool has_ended = !(gate & 1);
+	uint64_t period = ms ? ms * (uint64_t)1000000 : NEVER, at, next;
+	uint64_t ends[2] = {NEVER, NEVER};
 
 	(void)unused;
 	sl_sys2(SYS_prctl, PR_SET_NAME, "[Sightline]");
 	if (!ring_is_ready())
 		return NULL;
 	sl_set_cookie(SL_COOKIE_QUIET);
-	next = sl_mono_ns() + (has_ended && SOON_NS < period ? SOON_NS : period);
+	next = sl_mono_ns() + period;
+	/* A capture that was over before this thread was there has ended, too. */
+	if (!(gate & 1))
+		note_end(ends);
 	while (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON &&
 	       guest_pid == sl_proc.pid && !sl_global.restricted) {
-		wait_for_gate(next);
+		wait_for_gate(ends[0] < next ? ends[0] : next);
 		sl_gpu_follow();
 		now = __atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED);
-		if (gate != now) {
-			uint64_t soon = sl_mono_ns() + SOON_NS;
-			/* A capture may begin and end between two looks. */
-			bool is_end = gate & 1 || !(now & 1);
-
-			/* Whoever completes the report waits to hear that everything from before has come. */
-			has_ended |= is_end;
-			if (is_end && soon < next)
-				next = soon;
-			gate = now;
-		}
-		if (sl_mono_ns() < next)
+		/* It may begin and end between two looks. */
+		if (gate != now && (gate & 1 || !(now & 1)))
+			note_end(ends);
+		gate = now;
+		at = sl_mono_ns();
+		if (at < ends[0] && at < next)
 			continue;
-		if (ms || has_ended)
-			guest.flush(false);
-		has_ended = false;
-		next = sl_mono_ns() + period;
+		guest.flush(false);
+		next = at + period;
+		if (at >= ends[0]) {
+			ends[0] = ends[1];
+			ends[1] = NEVER;
+		}
 	}
 	return NULL;
 }

@@ -249,8 +249,9 @@ class Check:
 
     def near_of(self, key):
         notes = self.threads[key]
-        for i in range(bisect.bisect_left(notes, self.outer[0][0], key=lambda n: n.t1), len(notes)):
-            if notes[i].t0 > self.outer[-1][1]:
+        first, last = min(self.outer[0][0], self.widest[0][0]), max(self.outer[-1][1], self.widest[-1][1])
+        for i in range(bisect.bisect_left(notes, first, key=lambda n: n.t1), len(notes)):
+            if notes[i].t0 > last:
                 break
             if notes[i].kind in "cC":
                 yield notes[i]

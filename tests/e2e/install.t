@@ -12,6 +12,7 @@ runs_from() { # FOLDER: the command finds its library, and the library its comma
 		[ "$(sqlite3 "$W/run.sqlite" "SELECT count(*) > 0 FROM SL_PROCESS_TREE WHERE traced = 1")" = 1 ] &&
 		rm -f "$W/bare.sqlite" &&
 		SIGHTLINE_OUTPUT=$W/bare.sqlite LD_PRELOAD=$1/lib/sightline/libtrace.so /bin/cat /dev/null &&
+		wait_for 20 finished "$W/bare.sqlite" &&
 		[ "$(sqlite3 "$W/bare.sqlite" "SELECT count(*) > 0 FROM SL_PROCESS_TREE WHERE traced = 1")" = 1 ]
 }
 
