@@ -360,7 +360,8 @@ static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
 /* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
 static bool epoch_counts(const struct arenas *as, uint32_t epoch)
 {
-	return (!as->windows || as->windows->cnt) && (!as->epoch || !epoch || epoch == as->epoch);
+	return !(epoch & SL_EPOCH_CHANGES) && (!as->windows || as->windows->cnt) &&
+	       (!as->epoch || !epoch || epoch == as->epoch);
 }
 
 static void write_totals(struct arenas *as, struct thread *t, const struct sl_slot *slot,
