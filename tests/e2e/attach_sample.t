@@ -177,14 +177,14 @@ if [ "$(id -u)" = 0 ] && [ -n "$kinds" ] && [ "$level" = 2 ] && command -v setpr
 	cat >theirs.sh <<'END'
 ./spin 1 &
 T=$!
-for i in $(seq 100); do [ -s ready ] || sleep 0.2; done
+for _ in $(seq 100); do [ -s ready ] || sleep 0.2; done
 [ -s ready ] || exit 9
 "$1" attach -p $T -o theirs 2>theirs.err &
 A=$!
-for i in $(seq 100); do grep -q 'attached to' theirs.err || sleep 0.2; done
+for _ in $(seq 100); do grep -q 'attached to' theirs.err || sleep 0.2; done
 cat theirs.err >&2
 echo $T >theirs.pid
-for i in $(seq 100); do [ -e root.ready ] || sleep 0.2; done
+for _ in $(seq 100); do [ -e root.ready ] || sleep 0.2; done
 echo x >go
 for i in $(seq 300); do [ -e "done" ] || sleep 0.2; done
 echo x >go
@@ -193,9 +193,9 @@ wait $A
 END
 	# Root looks on: how much of its time a program is found in the kernel depends on the machine.
 	(
-		for i in $(seq 100); do [ -s theirs.pid ] || sleep 0.2; done
+		for _ in $(seq 100); do [ -s theirs.pid ] || sleep 0.2; done
 		"$BIN" attach -p "$(cat theirs.pid)" -o root 2>root.err &
-		for i in $(seq 100); do grep -q 'attached to' root.err || sleep 0.2; done
+		for _ in $(seq 100); do grep -q 'attached to' root.err || sleep 0.2; done
 		: >root.ready
 		wait
 	) &

@@ -116,10 +116,10 @@ default cpu time 1700000000000000000 duration 100000' 'pprof: types, totals'
 		eval "want=\$want_$(echo $what | sed 's/samples/cpu/' | tr - _)"
 		is "$(pp all.pb.gz folded $what | LC_ALL=C sort)" "$want" "pprof, $what"
 	done
-	is "$(pp all.pb.gz mappings | LC_ALL=C sort)" '0-0 [kernel.kallsyms] 
+	is "$(pp all.pb.gz mappings | sed 's/ $//' | LC_ALL=C sort)" '0-0 [kernel.kallsyms]
 10000-20000 /opt/torch/lib/libtorch_cpu.so abcdef0123456789
 400000-800000 /usr/bin/python3.11 00ff
-7f0000000000-7f0000002000 /opt/lib/libfoo.so ' 'pprof: files and build ids'
+7f0000000000-7f0000002000 /opt/lib/libfoo.so' 'pprof: files and build ids'
 	is "$(pp all.pb.gz lines | grep -e gemm.h -e 'train .*:11' -e libfoo)" \
 		'10500 /opt/torch/lib/libtorch_cpu.so: inner<int> gemm.h:7 < at::native::gemm gemm.cpp:70
 0 -: train /home/eva/train.py:11

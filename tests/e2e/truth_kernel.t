@@ -84,7 +84,7 @@ if "$BIN" status -e 2>/dev/null | grep -qi 'bpf.*\(yes\|works\|ok\)'; then
 	from=$(sed -n 's/^from //p' want) to=$(sed -n 's/^to //p' want)
 	out=$(q "$R" "SELECT count(*) FROM SCHED_EVENTS WHERE isSchedIn = 0 AND globalTid = $main AND start + $zero BETWEEN $from AND $to")
 	kept=$(q "$R" "SELECT CAST(total(count) AS INT) FROM SL_LOST_EVENTS WHERE what LIKE 'context switches%'")
-	check "context switches: $out rows, the kernel counted $vol + $invol" \
+	check "context switches: $out rows, $kept lost, the kernel counted $vol + $invol" \
 		eval '[ "$((out + kept))" -ge $((vol + invol)) ] && [ "$out" -le $((vol + invol + 10)) ]'
 	is "$(q "$R" "SELECT count(*) FROM (SELECT isSchedIn i, lag(isSchedIn) OVER (PARTITION BY globalTid ORDER BY start, rowid) p
 		FROM SCHED_EVENTS) WHERE i = p")" 0 'in and out alternate for every thread'
