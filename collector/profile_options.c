@@ -1,11 +1,11 @@
 /*
- * profile_options.c - the table of `sightline profile` and what its words mean.
+ * profile_options.c - the table of `sightline profile`, and where its words come from: command lines, command files,
+ * the environment, other processes. What they mean: profile_words.c.
  *
  * Everything is parsed into one static place that the table points to, then checked and copied out:
  * nothing half-parsed ever reaches the caller.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,7 @@
 
 #include "collector/cmd.h"
 #include "collector/output_name.h"
-#include "collector/python.h"
-#include "collector/trace_kind.h"
-#include "collector/trigger.h"
+#include "collector/profile_words.h"
 #include "collector/words.h"
 
 /* Kinds of --trace; the first two have an effect. */
@@ -27,23 +25,7 @@ static const char trace_kinds[] =
 	"python-gc,gds,s3,s3-verbose,syscall,tegra-accelerators,vulkan,vulkan-annotations,dx11,"
 	"dx11-annotations,dx12,dx12-annotations,wddm,nvvideo,nvmedia";
 
-static struct {
-	struct profile_options o;
-	const char *trace, *cpuctxsw, *syscall, *sample, *wait, *kill, *on_full, *export,
-		*command_file;
-	const char *cuda_graph_trace, *cuda_event_trace;
-	bool cuda_memory_usage;
-	int64_t python_hz; /* 0: not said */
-	bool has_sample_hz;
-	struct capture_words capture;
-	struct stack_words stacks;
-	const char *session;
-	/* Of this parse. */
-	enum option_side side;
-	bool is_more;   /* over what was parsed before */
-	bool is_joined; /* the program's half is known, too */
-} raw, raw_base;        /* _base: before the first `start` */
-static const char sample_unsaid[] = "none";
+static struct profile_words raw, raw_base; /* _base: before the first `start` */
 
 #define PROFILE                     OPTIONS_PROFILE
 #define LAUNCH                      OPTIONS_LAUNCH
@@ -140,279 +122,8 @@ static struct opt *table_now(void)
 
 static void raw_init(enum option_side side)
 {
-	memset(&raw, 0, sizeof(raw));
 	memset(given, 0, sizeof(given));
-	raw.side = side;
-	profile_options_init(&raw.o);
-	raw.trace = "cuda,nvtx,osrt";
-	raw.cpuctxsw = "process-tree";
-	raw.syscall = "none";
-	raw.sample = sample_unsaid;
-	raw.wait = "all";
-	raw.kill = "sigterm";
-	raw.on_full = "wait";
-	raw.export = "sqlite";
-	raw.cuda_graph_trace = "graph";
-	raw.cuda_event_trace = "auto";
-	raw.stacks = (struct stack_words){.osrt_ns = STACK_OSRT_NS, .depth = STACK_DEPTH};
-}
-
-void profile_options_init(struct profile_options *options)
-{
-	*options = (struct profile_options){
-		.trace = SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT,
-		.osrt_threshold_ns = 1000,
-		.cuda_flush_ms = 1000,
-		.cpuctxsw = SCHED_MODE_TREE,
-		.syscall_threshold_ns = 1000,
-		.sample_hz = 1000,
-		.samples_per_stack = 1,
-		.inherit_environment = true,
-		.show_output = true,
-		.kill_signal = SIGTERM,
-		.wait_all = true,
-		.stop_on_exit = true,
-		.on_full = SL_FULL_WAIT,
-		.buffer_mib = 64,
-		.flush_on_profiler_stop = true,
-		.capture = {.end = CAPTURE_END_STOP_SHUTDOWN, .hotkey = "F12"},
-		.stacks = STACK_OPTIONS_DEFAULT,
-		.resolve_symbols = true,
-	};
-}
-
-/* ---- meaning of values that are no plain number or truth ---- */
-
-static void read_trace(void)
-{
-	char later[512] = "";
-
-	raw.o.trace = 0;
-	for (const char *p = raw.trace; *p;) {
-		size_t len = strcspn(p, ","), used = strlen(later);
-		uint32_t kind = trace_kind_find(p, len);
-
-		raw.o.trace |= kind;
-		if (len == 7 && memcmp(p, "syscall", 7) == 0)
-			raw.o.syscalls = true;
-		else if (!kind && len > 0 && !(len == 4 && memcmp(p, "none", 4) == 0))
-			snprintf(later + used, sizeof(later) - used, "%s%.*s", used ? ", " : "",
-				 (int)len, p);
-		p += len + (p[len] == ',');
-	}
-	if (later[0])
-		sl_warn("%s: not yet traced: %s", side_now()->cmd, later);
-}
-
-static int wrong(const char *option, const char *takes, const char *got)
-{
-	const char *cmd = side_now()->cmd;
-
-	sl_warn("%s: option '--%s' takes %s, not '%s' (see 'sightline %s --help')", cmd, option,
-		takes, got, cmd);
-	return -SL_EXIT_USAGE;
-}
-
-int profile_kill_signal(const char *word)
-{
-	static const struct {
-		const char *name;
-		int number;
-	} names[] = {{"none", 0}, {"sigkill", SIGKILL}, {"sigterm", SIGTERM}, {"sigint", SIGINT}};
-	char *end;
-	long n;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcasecmp(word, names[i].name) == 0)
-			return names[i].number;
-	n = strtol(word, &end, 10);
-	return end == word || *end || n < 1 || n > SIGRTMAX ? -1 : (int)n;
-}
-
-static int read_kill(void)
-{
-	raw.o.kill_signal = profile_kill_signal(raw.kill);
-	if (raw.o.kill_signal >= 0)
-		return 0;
-	return wrong("kill", "none, sigkill, sigterm or a signal's number", raw.kill);
-}
-
-/*
- * graph or node, and behind colons what nsys has besides: how graphs that run on the device are traced, and NVTX
- * ranges around nodes. There is one way here, so these are taken and have no effect.
- */
-static int read_cuda(void)
-{
-	static const char *const more[] = {"host-only", "host-and-device", "nvtx-live",
-					   "nvtx-precapture"};
-	const char *p = raw.cuda_graph_trace;
-	size_t len = strcspn(p, ":");
-	bool is_node = len == 4 && memcmp(p, "node", 4) == 0;
-	bool is_known = is_node || (len == 5 && memcmp(p, "graph", 5) == 0);
-
-	for (p += len; *p && is_known; p += len) {
-		len = strcspn(++p, ":");
-		is_known = false;
-		for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-			is_known |= strlen(more[i]) == len && memcmp(p, more[i], len) == 0;
-	}
-	if (!is_known)
-		return wrong("cuda-graph-trace", "graph or node", raw.cuda_graph_trace);
-	raw.o.cuda_flags = (is_node ? SL_CUDA_GRAPH_NODES : 0u) |
-			   (raw.cuda_memory_usage ? SL_CUDA_MEMORY_USAGE : 0u) |
-			   (raw.cuda_event_trace[0] == 't' ? SL_CUDA_EVENTS : 0u) |
-			   (raw.o.cuda_um_cpu_faults || raw.o.cuda_um_gpu_faults ? SL_CUDA_UM : 0u);
-	return 0;
-}
-
-static int read_env(void)
-{
-	const char *cursor = raw.o.env_vars;
-	int rc = 0;
-	char *entry;
-
-	while (rc == 0 && (entry = profile_env_next(&cursor))) {
-		if (!strchr(entry, '=') || entry[0] == '=') {
-			rc = wrong("env-var",
-				   "NAME=VALUE,... (a comma inside a value is written \\,)", entry);
-		} else {
-			char *value = strchr(entry, '=');
-
-			*value++ = 0;
-			raw.capture.any_nvtx |= capture_is_any_nvtx(entry, value);
-		}
-		free(entry);
-	}
-	return rc;
-}
-
-/* The name of the range is the program's matter, when it counts the collection's: `launch` and `start` have a half each. */
-static int read_capture(void)
-{
-	struct capture_words w = raw.capture;
-	bool by_nvtx = w.range && strcasecmp(w.range, "nvtx") == 0;
-
-	if (!by_nvtx && (raw.side == OPTIONS_LAUNCH || raw.is_more))
-		w.nvtx = NULL;
-	if (by_nvtx && !w.nvtx && raw.side == OPTIONS_START && !raw.is_joined)
-		w.nvtx = "as launch will tell";
-	return capture_options_read(&raw.o.capture, &w, side_now()->cmd);
-}
-
-static int check_triggers(const struct profile_options *o)
-{
-	static struct triggers ts;
-	const char *cmd = side_now()->cmd;
-
-	if (!o->capture.triggers)
-		return 0;
-	if (triggers_read(&ts, o->capture.triggers, cmd))
-		return -SL_EXIT_USAGE;
-	return triggers_check(&ts, o->trace, o->osrt_threshold_ns, cmd);
-}
-
-/* Python's frames come with CPU samples, so there is one frequency for both. */
-static void read_samples(void)
-{
-	struct profile_options *o = &raw.o;
-
-	o->sample = raw.sample[0] == 's'   ? SCHED_MODE_SYSTEM
-		    : raw.sample[0] == 'n' ? SCHED_MODE_NONE
-					   : SCHED_MODE_TREE;
-	if (!o->python_sampling)
-		return;
-	if (raw.sample == sample_unsaid)
-		o->sample = SCHED_MODE_TREE;
-	else if (o->sample == SCHED_MODE_NONE)
-		sl_warn("%s: --sample=none: --python-sampling has no effect", side_now()->cmd);
-	if (raw.python_hz && !raw.has_sample_hz)
-		o->sample_hz = raw.python_hz;
-}
-
-/* From words to struct profile_options; the table has checked ENUM and LIST words already. */
-static int settle(struct profile_options *options)
-{
-	struct profile_options *o = &raw.o;
-	int rc;
-
-	o->cpuctxsw = raw.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
-		      : raw.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
-					       : SCHED_MODE_NONE;
-	read_samples();
-	o->syscalls = raw.syscall[0] == 'p';
-	if (raw.syscall[1] == 'i')
-		sl_warn("%s: --syscall=pid-namespace: those of the process tree are recorded",
-			side_now()->cmd);
-	o->wait_all = raw.wait[0] == 'a';
-	o->on_full = raw.on_full[0] == 'w'   ? SL_FULL_WAIT
-		     : raw.on_full[0] == 'd' ? SL_FULL_DROP
-					     : SL_FULL_BLOCK;
-	rc = read_kill();
-	if (rc == 0)
-		rc = read_cuda();
-	if (rc == 0)
-		rc = read_env();
-	if (rc == 0)
-		rc = python_options_check(o, side_now()->cmd);
-	if (rc == 0)
-		rc = read_capture();
-	if (rc == 0)
-		rc = stack_options_read(&o->stacks, &raw.stacks, side_now()->cmd);
-	if (rc == 0 && o->session_new && !*o->session_new) {
-		sl_warn("%s: option '--session-new' needs a name (see 'sightline %s --help')",
-			side_now()->cmd, side_now()->cmd);
-		rc = -SL_EXIT_USAGE;
-	}
-	if (rc < 0)
-		return rc;
-	if (!o->stop_on_exit && o->duration_s == 0) {
-		sl_warn("%s: '--stop-on-exit=false' needs an end: give --duration=SECONDS "
-			"too",
-			side_now()->cmd);
-		return -SL_EXIT_USAGE;
-	}
-	read_trace();
-	if (o->syscalls && o->capture.flight_ns) {
-		sl_warn("%s: system calls are not kept by --flight: --syscall has no effect",
-			side_now()->cmd);
-		o->syscalls = false;
-	}
-	if (o->sample != SCHED_MODE_NONE && o->capture.flight_ns) {
-		sl_warn("%s: CPU samples are not kept by --flight: --sample has no effect",
-			side_now()->cmd);
-		o->sample = SCHED_MODE_NONE;
-	}
-	if (check_triggers(o))
-		return -SL_EXIT_USAGE;
-	if (strcmp(raw.export, "sqlite") != 0 && strcmp(raw.export, "none") != 0)
-		sl_warn("%s: accepted, but not yet in effect: --export=%s (the report is "
-			"SQLite)",
-			side_now()->cmd, raw.export);
-	*options = *o;
-	return 0;
-}
-
-char *profile_env_next(const char **cursor)
-{
-	const char *p = *cursor;
-	size_t len = 0;
-	char *entry;
-
-	while (p && *p == ',')
-		p++;
-	if (!p || !*p)
-		return NULL;
-	entry = malloc(strlen(p) + 1);
-	if (!entry)
-		return NULL;
-	for (; *p && *p != ','; p++) {
-		if (p[0] == '\\' && p[1] == ',')
-			p++;
-		entry[len++] = *p;
-	}
-	entry[len] = '\0';
-	*cursor = p;
-	return entry;
+	profile_words_init(&raw, side);
 }
 
 /*
@@ -512,7 +223,7 @@ int profile_options_parse_for(struct profile_options *options, enum option_side 
 		if (first < 0)
 			return first;
 	}
-	rc = settle(options);
+	rc = profile_words_settle(&raw, side_now()->cmd, options);
 	if (session)
 		*session = raw.session;
 	return rc < 0 ? rc : first;
@@ -622,7 +333,7 @@ static int add_words(enum option_side side, int cnt, char **words)
  */
 static int add_over_base(enum option_side side, int cnt, char **words)
 {
-	__typeof__(raw) with_start = raw;
+	struct profile_words with_start = raw;
 	int rc;
 
 	if (side == OPTIONS_START) {
@@ -644,7 +355,7 @@ static int add_over_base(enum option_side side, int cnt, char **words)
 int profile_options_add(struct profile_options *options, enum option_side side, char **words)
 {
 	struct profile_options settled = *options;
-	__typeof__(raw) before, base_before = raw_base;
+	struct profile_words before, base_before = raw_base;
 	int cnt, rc = -SL_EXIT_USAGE;
 	char **kept;
 
@@ -657,7 +368,7 @@ int profile_options_add(struct profile_options *options, enum option_side side, 
 	if (kept)
 		rc = add_over_base(side, cnt, kept);
 	if (rc == 0)
-		rc = settle(&settled);
+		rc = profile_words_settle(&raw, side_now()->cmd, &settled);
 	if (rc < 0) {
 		raw = before;
 		raw_base = base_before;
@@ -687,5 +398,5 @@ int profile_options_from_string(struct profile_options *options, const char *tex
 		if (rc == 0)
 			rc = parse_text(text, source);
 	}
-	return rc < 0 ? rc : settle(options);
+	return rc < 0 ? rc : profile_words_settle(&raw, side_now()->cmd, options);
 }
