@@ -1,5 +1,5 @@
 /*
- * db_frames.c - see db_frames.h: where a frame lies, what is there, and each distinct one once in SL_FRAMES.
+ * db_frames.c - see db_frames.h: what is where a frame lies (db_spaces.h), and each distinct one once in SL_FRAMES.
  *
  * Stacks have most of their frames in common, so that what a frame is made of is found once for each address in a
  * mapped file, and otherwise looked up.
@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include "collector/db_internal.h"
+#include "collector/db_spaces.h"
 #include "collector/pylines.h"
 #include "collector/symbols.h"
 #include "preload/frame.h"
 
 #define INLINED_MOST 32u
-#define NONE         UINT32_MAX
 
 enum {
 	KIND_NATIVE,
@@ -33,21 +33,6 @@ enum {
 	BY_KERNEL = 5,
 	BY_DWARF = 6
 }; /* ENUM_STACK_UNWIND_METHOD */
-
-struct module {
-	int64_t space;
-	uint64_t start, end, bias;
-	uint64_t until; /* the largest end of it and those before, in its space */
-	int64_t since, path_id;
-	const char *path;
-	struct symbols_module *symbols;
-	bool has_file, is_python;
-};
-
-struct space {
-	int64_t id, parent, pid;
-	uint32_t first, cnt; /* modules */
-};
 
 /* A row of SL_FRAMES, less its id; 0 stands for NULL where there is one. */
 struct row {
@@ -64,10 +49,7 @@ struct db_frames {
 	struct db *db;
 	struct symbols *symbols;
 	bool resolve;
-	struct module *module;
-	uint32_t modules;
-	struct space *space;
-	uint32_t spaces;
+	struct db_spaces *spaces;
 	struct slot *slot; /* open addressing */
 	size_t slots, slots_used;
 	struct row *row; /* by id - 1 */
@@ -198,64 +180,6 @@ const int64_t *db_frames_ids(const struct db_frames *f)
 	return f->ids;
 }
 
-/* ---- where an address lies ---- */
-
-static struct space *find_space(struct db_frames *f, int64_t id)
-{
-	uint32_t low = 0, high = f->spaces;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (f->space[mid].id < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < f->spaces && f->space[low].id == id ? &f->space[low] : NULL;
-}
-
-/* What was there at the time: the youngest. One that was told of a little late is better than none. */
-static uint32_t module_in(const struct db_frames *f, const struct space *s, uint64_t address,
-			  int64_t ns)
-{
-	const struct module *list = f->module + s->first, *best = NULL;
-	uint32_t low = 0, high = s->cnt;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (list[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low && list[low - 1].until > address; low--) {
-		const struct module *m = &list[low - 1];
-
-		if (address >= m->end)
-			continue;
-		if (!best || (m->since <= ns) != (best->since <= ns) ? !best || m->since <= ns
-		    : m->since <= ns                                 ? m->since > best->since
-								     : m->since < best->since)
-			best = m;
-	}
-	return best ? (uint32_t)(best - f->module) : NONE;
-}
-
-/* A process that was forked has what its parent had, as long as it does not tell of its own. */
-static uint32_t find_module(struct db_frames *f, int64_t space, uint64_t address, int64_t ns)
-{
-	struct space *s = find_space(f, space);
-	uint32_t found = NONE;
-
-	for (int depth = 0; s && depth < 64 && found == NONE; depth++) {
-		found = module_in(f, s, address, ns);
-		s = s->parent ? find_space(f, s->parent) : NULL;
-	}
-	return found;
-}
-
 /* ---- what is there ---- */
 
 static struct row unresolved(struct db_frames *f, int kind, uint64_t address, int64_t module)
@@ -302,7 +226,7 @@ static int64_t method_of(uint64_t frame)
 	return frame & SL_FRAME_BY_FP ? BY_FRAME_POINTER : BY_DWARF;
 }
 
-static void module_part(struct db_frames *f, struct module *m, uint64_t frame,
+static void module_part(struct db_frames *f, const struct db_module *m, uint64_t frame,
 			struct stack_part *part)
 {
 	uint64_t address = sl_frame_address(frame);
@@ -331,15 +255,15 @@ static void module_part(struct db_frames *f, struct module *m, uint64_t frame,
 
 /* In no file: perhaps made by the program. @is_kept: the answer is the same at any time. */
 static void other_part(struct db_frames *f, const struct db_stack_of *stack, uint64_t frame,
-		       const struct module *m, struct stack_part *part, bool *is_kept)
+		       const struct db_module *m, struct stack_part *part, bool *is_kept)
 {
 	uint64_t address = sl_frame_address(frame);
-	struct space *s = find_space(f, stack->space);
+	int64_t pid = db_spaces_pid(f->spaces, stack->space);
 	struct symbols_frame at = {0};
 	struct row r;
 
-	if (f->resolve && s && s->pid > 0 &&
-	    symbols_jit(f->symbols, s->pid, address - !(frame & SL_FRAME_EXACT),
+	if (f->resolve && pid > 0 &&
+	    symbols_jit(f->symbols, pid, address - !(frame & SL_FRAME_EXACT),
 			stack->since + f->db->start_clock_ns, &at)) {
 		r = unresolved(f, KIND_JIT, address, text_id(f, "[JIT]"));
 		place(f, &r, &at);
@@ -451,7 +375,7 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 {
 	struct stack_part none = {0}, part = {0};
 	int64_t where = WHERE_FIXED, arena = stack->id >> 32;
-	uint32_t module = NONE;
+	const struct db_module *m = NULL;
 	bool is_kept = true;
 	struct slot *slot;
 
@@ -461,11 +385,10 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 	if (frame & SL_FRAME_PYTHON) {
 		where = WHERE_PYTHON | arena;
 	} else if (!(frame & (SL_FRAME_KERNEL | SL_FRAME_REMARK))) {
-		module = find_module(f, stack->space,
+		m = db_spaces_module(f->spaces, stack->space,
 				     sl_frame_address(frame) - !(frame & SL_FRAME_EXACT),
 				     stack->since);
-		where = module != NONE && f->module[module].has_file ? module
-								     : WHERE_SPACE ^ stack->space;
+		where = m && m->has_file ? m->number : WHERE_SPACE ^ stack->space;
 	}
 	slot = f->err ? NULL : find_slot(f, where, frame);
 	if (!slot)
@@ -478,11 +401,10 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 		python_part(f, arena << 32 | sl_frame_code(frame), frame, &part);
 	else if (frame & SL_FRAME_KERNEL)
 		kernel_part(f, frame, &part);
-	else if (module != NONE && f->module[module].has_file)
-		module_part(f, &f->module[module], frame, &part);
+	else if (m && m->has_file)
+		module_part(f, m, frame, &part);
 	else
-		other_part(f, stack, frame, module != NONE ? &f->module[module] : NULL, &part,
-			   &is_kept);
+		other_part(f, stack, frame, m, &part, &is_kept);
 	if (f->err)
 		return none;
 	if (is_kept) {
@@ -493,118 +415,6 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 }
 
 /* ---- what the report has ---- */
-
-static size_t from_hex(const char *text, uint8_t *to, size_t room)
-{
-	size_t cnt = 0;
-	unsigned byte;
-
-	for (; text && cnt < room && sscanf(text, "%2x", &byte) == 1 && text[1]; text += 2)
-		to[cnt++] = (uint8_t)byte;
-	return cnt;
-}
-
-/* Code in memory that is no file, as /proc/PID/maps calls it. */
-static bool has_file(const char *path)
-{
-	return (path[0] == '/' && strncmp(path, "/memfd:", 7) != 0 &&
-		strncmp(path, "/dev/", 5) != 0 && strncmp(path, "//anon", 6) != 0) ||
-	       strcmp(path, "[vdso]") == 0;
-}
-
-static void read_module(struct db_frames *f, sqlite3_stmt *stmt)
-{
-	struct module *m = &f->module[f->modules++];
-	uint8_t id[64];
-	size_t id_len = from_hex((const char *)sqlite3_column_text(stmt, 6), id, sizeof(id));
-	uint32_t len;
-
-	*m = (struct module){.space = sqlite3_column_int64(stmt, 0),
-			     .start = (uint64_t)sqlite3_column_int64(stmt, 1),
-			     .end = (uint64_t)sqlite3_column_int64(stmt, 2),
-			     .bias = (uint64_t)sqlite3_column_int64(stmt, 3),
-			     .since = sqlite3_column_int64(stmt, 4),
-			     .path_id = sqlite3_column_int64(stmt, 5)};
-	m->path = db_string_text(f->db, m->path_id, &len);
-	m->until = m->end;
-	if (f->modules > 1 && m[-1].space == m->space && m[-1].until > m->until)
-		m->until = m[-1].until;
-	m->has_file = m->path && has_file(m->path);
-	if (m->has_file && f->resolve)
-		m->symbols = symbols_module(f->symbols, m->path, id, id_len);
-}
-
-static int count(struct db_frames *f, const char *table, int64_t *cnt)
-{
-	sqlite3_stmt *stmt;
-	char sql[64];
-	int err;
-
-	*cnt = 0;
-	if (!db_table_exists(f->db, table))
-		return 0;
-	snprintf(sql, sizeof(sql), "SELECT count(*) FROM main.%s", table);
-	err = db_prepare(f->db, sql, &stmt);
-	if (err)
-		return err;
-	if (sqlite3_step(stmt) == SQLITE_ROW)
-		*cnt = sqlite3_column_int64(stmt, 0);
-	return db_errno(sqlite3_finalize(stmt));
-}
-
-static int read_modules(struct db_frames *f)
-{
-	sqlite3_stmt *stmt;
-	int64_t cnt;
-	int err = count(f, "SL_MODULES", &cnt);
-
-	if (err || !cnt)
-		return err;
-	f->module = calloc((size_t)cnt, sizeof(*f->module));
-	/* By address as the machine sees it: the highest are negative numbers here, but no program is there. */
-	err = f->module ? db_prepare(f->db,
-				     "SELECT space, start, end, bias, since, path, buildId"
-				     " FROM main.SL_MODULES ORDER BY space, start, since",
-				     &stmt)
-			: -ENOMEM;
-	if (err)
-		return err;
-	while (sqlite3_step(stmt) == SQLITE_ROW && f->modules < cnt)
-		read_module(f, stmt);
-	return db_errno(sqlite3_finalize(stmt));
-}
-
-static int read_spaces(struct db_frames *f)
-{
-	sqlite3_stmt *stmt;
-	uint32_t at = 0;
-	int64_t cnt;
-	int err = count(f, "SL_SPACES", &cnt);
-
-	if (err || !cnt)
-		return err;
-	f->space = calloc((size_t)cnt, sizeof(*f->space));
-	err = f->space ? db_prepare(f->db,
-				    "SELECT id, parent, globalPid FROM main.SL_SPACES ORDER BY id",
-				    &stmt)
-		       : -ENOMEM;
-	if (err)
-		return err;
-	while (sqlite3_step(stmt) == SQLITE_ROW && f->spaces < cnt) {
-		struct space *s = &f->space[f->spaces++];
-
-		*s = (struct space){.id = sqlite3_column_int64(stmt, 0),
-				    .parent = sqlite3_column_int64(stmt, 1),
-				    .pid = sqlite3_column_int64(stmt, 2) >> 24 & 0xffffff};
-		while (at < f->modules && f->module[at].space < s->id)
-			at++;
-		s->first = at;
-		while (at < f->modules && f->module[at].space == s->id)
-			at++;
-		s->cnt = at - s->first;
-	}
-	return db_errno(sqlite3_finalize(stmt));
-}
 
 /* --resolve-symbols=false */
 static bool wants_names(struct db *db)
@@ -636,9 +446,7 @@ int db_frames_open(struct db *db, struct db_frames **out)
 	if (!f->symbols)
 		err = -ENOMEM;
 	if (!err)
-		err = read_modules(f);
-	if (!err)
-		err = read_spaces(f);
+		err = db_spaces_open(db, f->resolve ? f->symbols : NULL, &f->spaces);
 	if (!err && db_table_exists(db, "SL_CODES"))
 		err = db_prepare(db,
 				 "SELECT file, name, firstLine, version, lines FROM main.SL_CODES"
@@ -657,9 +465,8 @@ void db_frames_close(struct db_frames *f)
 		return;
 	sqlite3_finalize(f->insert);
 	sqlite3_finalize(f->code);
+	db_spaces_close(f->spaces);
 	symbols_close(f->symbols);
-	free(f->module);
-	free(f->space);
 	free(f->slot);
 	free(f->row);
 	free(f->by_row);

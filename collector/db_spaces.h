@@ -1,0 +1,40 @@
+/*
+ * db_spaces.h - which file lay at an address: SL_SPACES and SL_MODULES of a report, read. Only db*.c include it.
+ */
+#ifndef SL_DB_SPACES_H
+#define SL_DB_SPACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct db;
+struct db_spaces;
+struct symbols;
+struct symbols_module;
+
+struct db_module {
+	uint32_t number; /* among the report's */
+	bool has_file;
+	int64_t space;
+	uint64_t start, end, bias;
+	uint64_t until; /* the largest end of it and those before, in its space */
+	int64_t since, path_id;
+	const char *path;
+	struct symbols_module *symbols; /* NULL: no names */
+};
+
+/* Reads them. @symbols NULL: names are not wanted. 0 or -errno; to be closed either way. */
+int db_spaces_open(struct db *db, struct symbols *symbols, struct db_spaces **out);
+void db_spaces_close(struct db_spaces *all);
+
+/*
+ * What lay at @address at the time @ns; NULL: nothing known. A process that was forked has what its parent had, as long
+ * as it does not tell of its own.
+ */
+const struct db_module *db_spaces_module(const struct db_spaces *all, int64_t space,
+					 uint64_t address, int64_t ns);
+
+/* The process whose space it is; 0: not known. */
+int64_t db_spaces_pid(const struct db_spaces *all, int64_t space);
+
+#endif
