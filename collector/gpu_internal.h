@@ -1,13 +1,14 @@
 /*
  * gpu_internal.h - what the parts of gpu.h share; nobody else includes it.
  *
- *   gpu.c        records come in; processes, who is waited for and how long
- *   gpu_match.c  calls of a thread: which are the same, which are inside others, which can be written
- *   gpu_calls.c  rows of calls
- *   gpu_work.c   rows of what the GPU did
- *   gpu_names.c  names of kernels and functions
- *   gpu_state.c  what recover needs
- *   gpu_next.c   one report after another
+ *   gpu.c          processes and threads, who is waited for and how long
+ *   gpu_records.c  records come in
+ *   gpu_match.c    calls of a thread: which are the same, which are inside others, which can be written
+ *   gpu_calls.c    rows of calls
+ *   gpu_work.c     rows of what the GPU did
+ *   gpu_names.c    names of kernels and functions
+ *   gpu_state.c    what recover needs
+ *   gpu_next.c     one report after another
  *
  * Ids: CUPTI's correlation ids begin anew in every process. In the report each process has a block of 2^32 ids for
  * them, and another one for calls that CUPTI does not know; the first process's block is 0, so that in most reports
@@ -194,9 +195,18 @@ bool gpu_is_over(const struct arena *a, const struct gpu_process *p);
 void *gpu_queue_add(struct gpu_queue *q, size_t bytes);
 /* The process with this number in the arena; made when new. NULL: no memory. */
 struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, int64_t now);
+/* A thread of it; @global_tid 0: not known here. NULL: no memory. */
+struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid);
+/* A record of so many bytes waits, or no longer. */
+void gpu_waits(struct gpu_arena *g, size_t bytes);
 void gpu_waits_no_more(struct gpu_arena *g, const struct gpu_saved *s, size_t bytes);
 int64_t gpu_session_ns(const struct arenas *as, uint64_t mono);
 void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end);
+
+/* So much waits that something has to give: everything is written at the next look. */
+void gpu_hurry(struct arenas *as, const struct gpu_process *p);
+
+/* ---- gpu_records.c ---- */
 
 /* What a previous collector kept. */
 void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
