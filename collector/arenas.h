@@ -143,6 +143,20 @@ void arena_detach(struct arenas *as, struct arena *a);
 
 void arena_thread_free(struct thread *t);
 
+/* References into shared memory are the program's word: is there such a chunk? */
+static inline bool arena_has_chunk(const struct arena *a, sl_ref ref)
+{
+	return ref - 1 < a->map->chunk_cnt && ref - 1 < SL_CHUNK_CNT;
+}
+
+/* Slots below were used at some time; what is in one of them, its state tells. */
+static inline uint32_t arena_fresh_slots(const struct arena *a)
+{
+	uint32_t n = __atomic_load_n(&a->map->fresh_slot, __ATOMIC_ACQUIRE);
+
+	return n < SL_SLOT_CNT ? n : SL_SLOT_CNT;
+}
+
 /* Notes that @chunk of the thread in @slot has been read and goes back after the commit. False: no memory. */
 bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);
 

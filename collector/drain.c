@@ -1,11 +1,11 @@
 /*
- * drain.c - reads the rings: who has records, which may be taken, who is gone.
+ * drain.c - reads the rings: who has records, which may be taken, who is gone. Totals and losses: drain_totals.c.
  *
  * Pairings: state is read with acquire (the thread's release after filling its slot); committed with
  * acquire (release in sl_commit()); next with acquire (release after the last committed of the
  * chunk), so once next is seen, committed is final.
  */
-#include "collector/arenas.h"
+#include "collector/drain_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/flight_totals.h"
 #include "collector/pidns.h"
 #include "collector/gpu.h"
 #include "collector/nvtx.h"
@@ -22,33 +21,8 @@
 
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define FAR_TICKS    (1ull << 35) /* no record can end so long after the newest snapshot */
-#define PAGE         4096u
 #define IMAGE_ROUNDS 50
 #define MANY_SLOTS   256
-
-static bool chunk_ok(const struct arena *a, sl_ref ref)
-{
-	return ref - 1 < a->map->chunk_cnt && ref - 1 < SL_CHUNK_CNT;
-}
-
-static uint32_t fresh_slots(const struct arena *a)
-{
-	uint32_t n = __atomic_load_n(&a->map->fresh_slot, __ATOMIC_ACQUIRE);
-
-	return n < SL_SLOT_CNT ? n : SL_SLOT_CNT;
-}
-
-static void name_thread(struct arenas *as, struct thread *t, const struct sl_slot *slot)
-{
-	char comm[SL_COMM_BYTES];
-
-	memcpy(comm, slot->comm, sizeof(comm));
-	comm[sizeof(comm) - 1] = 0;
-	if (strcmp(comm, t->comm) == 0)
-		return;
-	memcpy(t->comm, comm, sizeof(comm));
-	db_thread_name(as->db, t->global_tid, comm, model_priority(t->tid));
-}
 
 /* Where reading begins. False: the slot makes no sense. */
 static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
@@ -56,7 +30,7 @@ static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
 	const struct saved_thread *saved = positions_find(a, idx, t->instance);
 
 	t->chunk = a->map->slot[idx].first_chunk;
-	if (chunk_ok(a, t->chunk)) {
+	if (arena_has_chunk(a, t->chunk)) {
 		const struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
 
 		t->seq = c->seq;
@@ -96,7 +70,7 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 	t->global_tid = GLOBAL_TID(t->image->proc->pid, t->tid);
 	t->has_moved = true;
 	t->image->threads++;
-	name_thread(as, t, slot);
+	drain_name_thread(as, t, slot);
 	return t;
 }
 
@@ -211,7 +185,7 @@ static bool move_on(struct arenas *as, struct arena *a, uint32_t idx, struct thr
 {
 	struct sl_chunk *c;
 
-	if (!chunk_ok(a, next))
+	if (!arena_has_chunk(a, next))
 		goto bad;
 	c = sl_chunk_at(a->map, next);
 	if (c->seq != t->seq + 1 || c->slot != idx + 1)
@@ -264,7 +238,7 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 uint64_t drain_read_to(const struct arena *a)
 {
 	uint64_t read_to = UINT64_MAX;
-	uint32_t fresh = fresh_slots(a);
+	uint32_t fresh = arena_fresh_slots(a);
 
 	for (uint32_t i = 0; i < fresh && !a->is_bad; i++) {
 		const struct thread *t = i < a->threads ? a->thread[i] : NULL;
@@ -283,7 +257,7 @@ size_t drain_round(struct arenas *as, size_t limit)
 	size_t taken = 0;
 
 	for (struct arena *a = as->first; a; a = a->next) {
-		uint32_t fresh = fresh_slots(a);
+		uint32_t fresh = arena_fresh_slots(a);
 
 		a->names_looked_for = false;
 		for (uint32_t i = 0; i < fresh && !a->is_bad && taken < limit; i++) {
@@ -321,7 +295,7 @@ static uint32_t names_in(struct arena *a, uint32_t process, const struct sl_chun
 
 void arena_look_for_names(struct arena *a)
 {
-	uint32_t fresh = fresh_slots(a);
+	uint32_t fresh = arena_fresh_slots(a);
 
 	if (a->names_looked_for)
 		return;
@@ -338,200 +312,18 @@ void arena_look_for_names(struct arena *a)
 					    (t->named.seq == t->seq && t->named.pos > t->pos)
 				    ? t->named
 				    : (struct place){t->chunk, t->pos, t->seq};
-		for (unsigned hops = 0; chunk_ok(a, p.chunk) && hops < SL_CHUNK_CNT; hops++) {
+		for (unsigned hops = 0; arena_has_chunk(a, p.chunk) && hops < SL_CHUNK_CNT;
+		     hops++) {
 			struct sl_chunk *c = sl_chunk_at(a->map, p.chunk);
 			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
 
 			p.pos = names_in(a, slot->process, c, p.pos);
-			if (!chunk_ok(a, next))
+			if (!arena_has_chunk(a, next))
 				break;
 			p = (struct place){next, 0, p.seq + 1};
 		}
 		if (t)
 			t->named = p;
-	}
-}
-
-static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
-{
-	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS);
-}
-
-/* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
-static bool epoch_counts(const struct arenas *as, uint32_t epoch)
-{
-	return !(epoch & SL_EPOCH_CHANGES) && (!as->windows || as->windows->cnt) &&
-	       (!as->epoch || !epoch || epoch == as->epoch);
-}
-
-static void write_totals(struct arenas *as, struct thread *t, const struct sl_slot *slot,
-			 const struct sl_agg *agg)
-{
-	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
-
-	if (!epoch_counts(as, epoch))
-		return;
-	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++) {
-		uint64_t count = __atomic_load_n(&agg[hook].count, __ATOMIC_ACQUIRE);
-		struct sl_agg copy, *g = &copy;
-		struct db_total total;
-
-		if ((!count && !agg[hook].lost_count) || as->model->no_osrt)
-			continue;
-		copy = agg[hook];
-		copy.count = count;
-		/* The thread may have begun those of the next report since: what was taken before that is right. */
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) != epoch)
-			return;
-		if (t->past && as->windows && as->windows->cnt)
-			flight_totals_since(t, as->windows->list[0].from_mono, hook, g);
-		count = g->count;
-		if (!count && !g->lost_count)
-			continue;
-		total = (struct db_total){
-			.global_tid = t->global_tid,
-			.instance = t->use,
-			.name_id = db_string(as->db, sl_hook_info[hook].name,
-					     strlen(sl_hook_info[hook].name)),
-			.count = (int64_t)count,
-			.total_ns = duration_ns(as, g->total),
-			.min_ns = duration_ns(as, g->min),
-			.max_ns = duration_ns(as, g->max),
-			.bytes = (int64_t)g->bytes,
-			.err_count = (int64_t)g->err_count,
-			.lost_count = (int64_t)g->lost_count,
-			.lost_total_ns = duration_ns(as, g->lost_total),
-		};
-		db_total(as->db, &total);
-		live_short(as, t,
-			   &(struct live_short){hook, count + g->lost_count,
-						(uint64_t)(total.total_ns + total.lost_total_ns),
-						g->bytes, g->err_count},
-			   total.name_id);
-	}
-}
-
-/*
- * Sum of all counts: what tells whether anything changed. Only pages that exist are looked at:
- * reading a hole of the memfd would allocate it.
- */
-static uint64_t agg_sum(const struct sl_agg *agg)
-{
-	unsigned char there[SL_CHUNK_BYTES / PAGE];
-	uint64_t sum = 0;
-
-	if (mincore((void *)(uintptr_t)agg, SL_CHUNK_BYTES, there) < 0)
-		memset(there, 1, sizeof(there));
-	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++)
-		if (there[hook * sizeof(*agg) / PAGE] & 1)
-			sum += agg[hook].count + agg[hook].lost_count;
-	return sum;
-}
-
-static void thread_aggregates(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
-{
-	sl_ref ref = a->map->slot[idx].agg_chunk;
-	const struct sl_slot *slot = &a->map->slot[idx];
-	const struct sl_agg *agg;
-	uint64_t sum;
-
-	if (!chunk_ok(a, ref) || !epoch_counts(as, __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE)))
-		return;
-	agg = (const struct sl_agg *)sl_chunk_at(a->map, ref);
-	sum = agg_sum(agg);
-	if (sum == t->agg_sum)
-		return;
-	t->agg_sum = sum;
-	write_totals(as, t, slot, agg);
-}
-
-static void thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
-			  bool over)
-{
-	name_thread(as, t, &a->map->slot[idx]);
-	thread_aggregates(as, a, idx, t);
-	live_thread(as, t, over);
-}
-
-static uint64_t above(const uint64_t *cnt, uint64_t written)
-{
-	uint64_t now = __atomic_load_n(cnt, __ATOMIC_RELAXED);
-
-	return now > written ? now - written : 0;
-}
-
-uint64_t drain_open_losses(const struct arena *a)
-{
-	uint64_t sum = above(&a->map->unslotted_cnt, a->unslotted_written);
-
-	for (uint32_t i = 0; i < a->threads; i++) {
-		const struct thread *t = a->thread[i];
-		const struct sl_slot *slot = &a->map->slot[i];
-
-		if (t && !t->is_over)
-			sum += above(&slot->lost_cnt, t->lost_written) +
-			       above(&slot->nested_cnt, t->nested_written) + t->dead_rows;
-	}
-	return sum;
-}
-
-/* Losses that no record in the ring tells of. */
-static void open_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
-{
-	struct sl_slot *slot = &a->map->slot[idx];
-	uint64_t cnt = __atomic_load_n(&slot->lost_cnt, __ATOMIC_ACQUIRE);
-	uint64_t nested = __atomic_load_n(&slot->nested_cnt, __ATOMIC_RELAXED);
-	int64_t now = clock_map_ns(as->clock, as->clock->newest);
-
-	if (cnt > t->lost_written) {
-		db_lost(as->db, clock_map_ns(as->clock, slot->lost_first),
-			clock_map_ns(as->clock, slot->lost_last), t->global_tid, rows_loss_full,
-			(int64_t)(cnt - t->lost_written));
-		as->lost_full += cnt - t->lost_written;
-		t->lost_written = cnt;
-	}
-	if (nested > t->nested_written) {
-		db_lost(as->db, clock_map_ns(as->clock, slot->born), now, t->global_tid,
-			rows_loss_nested, (int64_t)(nested - t->nested_written));
-		as->lost_other += nested - t->nested_written;
-		t->nested_written = nested;
-	}
-	if (t->dead_rows) {
-		db_lost(as->db, t->dead_first_ns, t->dead_last_ns, t->global_tid, rows_loss_disk,
-			(int64_t)t->dead_rows);
-		as->lost_disk += t->dead_rows;
-		t->dead_rows = 0;
-	}
-}
-
-static void unslotted(struct arenas *as, struct arena *a)
-{
-	uint64_t cnt = __atomic_load_n(&a->map->unslotted_cnt, __ATOMIC_RELAXED);
-
-	if (cnt <= a->unslotted_written)
-		return;
-	db_lost(as->db, clock_map_ns(as->clock, a->map->unslotted_first),
-		clock_map_ns(as->clock, a->map->unslotted_last), GLOBAL_PID(a->peer_pid),
-		rows_loss_no_slot, (int64_t)(cnt - a->unslotted_written));
-	as->lost_other += cnt - a->unslotted_written;
-	a->unslotted_written = cnt;
-}
-
-void drain_totals(struct arenas *as, bool final)
-{
-	for (struct arena *a = as->first; a; a = a->next) {
-		for (uint32_t i = 0; i < a->threads; i++) {
-			struct thread *t = a->thread[i];
-
-			if (!t || t->is_over)
-				continue;
-			thread_totals(as, a, i, t, false);
-			if (final || t->dead_rows)
-				open_losses(as, a, i, t);
-		}
-		if (final)
-			unslotted(as, a);
 	}
 }
 
@@ -578,8 +370,8 @@ static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct
 
 	/* Gone before the last round began, and nothing was left then: nothing can come any more. */
 	if (t->is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
-		thread_totals(as, a, idx, t, true);
-		open_losses(as, a, idx, t);
+		drain_thread_totals(as, a, idx, t, true);
+		drain_thread_losses(as, a, idx, t);
 		nvtx_gil_end(as, t, image_end(t->image));
 		t->is_over = t->has_moved = true;
 		return;
@@ -623,7 +415,7 @@ static bool reap_images(struct arenas *as, struct arena *a)
  */
 static bool has_user(struct arenas *as, struct arena *a, bool all)
 {
-	uint32_t fresh = fresh_slots(a);
+	uint32_t fresh = arena_fresh_slots(a);
 
 	for (uint32_t i = 0; i < a->threads; i++)
 		if (a->thread[i])
@@ -672,6 +464,6 @@ void drain_reap(struct arenas *as, bool all)
 			alive = has_user(as, a, all);
 		a->is_over = !alive;
 		if (a->is_over)
-			unslotted(as, a);
+			drain_unslotted(as, a);
 	}
 }

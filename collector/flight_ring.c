@@ -77,11 +77,6 @@ uint64_t flight_used(const struct arenas *as, uint64_t *fixed)
 	return used + *fixed;
 }
 
-static bool chunk_ok(const struct arena *a, sl_ref ref)
-{
-	return ref - 1 < a->map->chunk_cnt && ref - 1 < SL_CHUNK_CNT;
-}
-
 /* When the first call in @c ended; UINT64_MAX: there is none yet. */
 static uint64_t first_end(const struct sl_chunk *c)
 {
@@ -129,7 +124,7 @@ static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct fli
 	sl_ref ref = t->chunk, next;
 	uint32_t pos = t->pos;
 
-	for (unsigned hops = 0; chunk_ok(a, ref) && hops < SL_CHUNK_CNT; hops++) {
+	for (unsigned hops = 0; arena_has_chunk(a, ref) && hops < SL_CHUNK_CNT; hops++) {
 		struct sl_chunk *c = sl_chunk_at(a->map, ref);
 
 		next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
@@ -141,7 +136,7 @@ static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct fli
 			}
 			return;
 		}
-		if (!chunk_ok(a, next))
+		if (!arena_has_chunk(a, next))
 			return;
 		end = first_end(sl_chunk_at(a->map, next));
 		if (end > newest)
@@ -265,7 +260,7 @@ static uint64_t trim_arena(struct arena *a, uint64_t bytes)
 	while (taken && cnt < most) {
 		sl_ref ref = sl_stack_pop(&a->map->free_chunks, a->map->chunk_link);
 
-		if (!chunk_ok(a, ref))
+		if (!arena_has_chunk(a, ref))
 			break; /* all, or the program wrote over its links */
 		taken[cnt++] = ref;
 	}

@@ -252,9 +252,9 @@ void nvtx_name_given(struct nvtx_arena *n, uint32_t image, uint32_t domain, bool
 /* The process that forked number @image, as its threads' slots say; 0 unknown. */
 static uint32_t parent_of(const struct arena *a, uint32_t image)
 {
-	uint32_t fresh = __atomic_load_n(&a->map->fresh_slot, __ATOMIC_ACQUIRE);
+	uint32_t fresh = arena_fresh_slots(a);
 
-	for (uint32_t i = 0; i < fresh && i < SL_SLOT_CNT; i++)
+	for (uint32_t i = 0; i < fresh; i++)
 		if (__atomic_load_n(&a->map->slot[i].process, __ATOMIC_RELAXED) == image)
 			return __atomic_load_n(&a->map->slot[i].parent_process, __ATOMIC_RELAXED);
 	return 0;

@@ -37,7 +37,7 @@ static bool set_up(void)
  * The totals of another report begin. Zeros that nobody wrote to stay pages that nobody has touched.
  *
  * The slot's number frames them as a sequence lock does: whoever reads it before and after the totals and finds the
- * same (collector/drain.c) has those of one report.
+ * same (collector/drain_totals.c) has those of one report.
  */
 static void begin_totals(uint32_t epoch)
 {
