@@ -297,19 +297,22 @@ void collect_samples(struct collector *c, bool all)
 	/* `start` may have said to leave them out. */
 	const struct windows *windows =
 		c->options->sample != SCHED_MODE_NONE ? &c->capture.windows : &none;
-	struct sample_rows rows;
+	struct sample_report r = {
+		.db = c->db, .zero = c->clock.zero, .cnt = c->sample_cnt, .first = INT64_MIN};
+	const struct sample_sink sink = sample_report_sink(&r);
 
 	if (!c->sample)
 		return;
-	rows = sample_poll(c->sample, c->db, windows, c->clock.zero, all);
-	if (!rows.cnt)
+	sample_poll(c->sample, &sink, windows, all);
+	if (r.cnt == c->sample_cnt)
 		return;
 	c->is_busy = true;
 	/* In case the disk is full. */
 	if (!c->model.sched_rows)
-		c->model.sched_first = rows.first;
-	c->model.sched_last = rows.last;
-	c->model.sched_rows += rows.cnt;
+		c->model.sched_first = r.first;
+	c->model.sched_last = r.last;
+	c->model.sched_rows += r.cnt - c->sample_cnt;
+	c->sample_cnt = r.cnt;
 }
 
 int collect_poll(struct collector *c)

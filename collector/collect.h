@@ -35,6 +35,7 @@ struct collector {
 	struct arenas arenas;
 	struct sched *sched;
 	struct sample *sample; /* CPU samples; NULL: none */
+	uint64_t sample_cnt;   /* rows of them */
 	int keeper;            /* socket, -1 none */
 	int epoll;
 	int signal_fd;  /* -1: signals are not ours to handle (bare preload) */

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "collector/db.h"
-#include "collector/model.h"
 #include "collector/sample_events.h"
 #include "collector/sample_files.h"
 #include "collector/sample_python.h"
@@ -176,10 +175,8 @@ static unsigned make_stack(struct sample *s, struct sample_space *space,
 /* ---- records ---- */
 
 struct round {
-	struct db *db;
+	const struct sample_sink *sink;
 	const struct windows *windows;
-	int64_t zero;
-	struct sample_rows rows;
 };
 
 static unsigned python_part(struct sample *s, const struct round *to, const struct sample_record *r)
@@ -187,17 +184,18 @@ static unsigned python_part(struct sample *s, const struct round *to, const stru
 	const struct sample_python_of of = {
 		.cpu = r->cpu, .pid = r->pid, .tid = r->tid, .ns = r->ns};
 
-	return s->python ? sample_python_frames(s->python, to->db, &of, s->python_frames) : 0;
+	return s->python ? sample_python_frames(s->python, to->sink, &of, s->python_frames) : 0;
 }
 
 static void take_sample(struct sample *s, struct round *to, const struct sample_record *r)
 {
-	int64_t ns = (int64_t)r->ns - to->zero, *row, stack = DB_NULL;
+	struct sample_row row = {
+		.ns = r->ns, .cpu = r->cpu, .pid = r->pid, .tid = r->tid, .stack = DB_NULL};
 	struct sample_space *space;
 	unsigned cnt = 0;
 
 	/* 0: outside our PID namespace; ~0: a thread that is being reaped */
-	if (!r->tid || r->tid > SAMPLE_TID_MOST || !windows_have_ns(to->windows, to->zero, ns))
+	if (!r->tid || r->tid > SAMPLE_TID_MOST || !windows_have_ns(to->windows, 0, (int64_t)r->ns))
 		return;
 	if (sample_events_is_double(s->events, r->tid, r->id))
 		return;
@@ -206,19 +204,9 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 		cnt = is_whole(s, r->tid) ? make_stack(s, space, r, python_part(s, to, r))
 					  : make_short(s, r);
 	if (cnt)
-		stack = sample_space_stack(s->spaces, space, to->db, r->ns, to->zero, s->frames,
-					   cnt);
-	row = db_row(to->db, DB_COMPOSITE_EVENTS);
-	row[SAMPLE_ID] = (int64_t)++s->losses.samples;
-	row[SAMPLE_START] = ns;
-	row[SAMPLE_CPU] = r->cpu;
-	row[SAMPLE_THREAD_STATE] = SCHED_STATE_RUNNING;
-	row[SAMPLE_GLOBAL_TID] = GLOBAL_TID(r->pid, r->tid);
-	row[SAMPLE_CPU_CYCLES] = 1;
-	row[SAMPLE_STACK_ID] = stack;
-	if (!to->rows.cnt++)
-		to->rows.first = ns;
-	to->rows.last = ns;
+		row.stack = sample_space_stack(s->spaces, space, to->sink, r->ns, s->frames, cnt);
+	to->sink->ops->row(to->sink->to, &row);
+	s->losses.samples++;
 }
 
 static uint64_t time_of(const struct perf_event_header *record)
@@ -288,10 +276,10 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-struct sample_rows sample_poll(struct sample *s, struct db *db, const struct windows *windows,
-			       int64_t zero, bool all)
+void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,
+		 bool all)
 {
-	struct round to = {.db = db, .windows = windows, .zero = zero};
+	struct round to = {.sink = sink, .windows = windows};
 	uint64_t until = all ? UINT64_MAX : now_ns() - SETTLE_NS;
 	const struct perf_event_header *record;
 
@@ -303,7 +291,6 @@ struct sample_rows sample_poll(struct sample *s, struct db *db, const struct win
 	sample_events_done(s->events);
 	if (s->python)
 		sample_python_done(s->python);
-	return to.rows;
 }
 
 unsigned sample_fill(const struct sample *s)

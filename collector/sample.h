@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "collector/sched.h"
+#include "collector/sample_sink.h"
 
 /*
  * As much of the stack as a record can hold (the kernel takes off what the rest of it needs): interpreters that import
@@ -23,7 +24,6 @@
  */
 #define SAMPLE_STACK_BYTES 65528u
 
-struct db;
 struct windows;
 struct sample;
 
@@ -36,12 +36,6 @@ struct sample_ask {
 	/* Descriptors of rings, to be polled edge-triggered: readable when it is time for sample_poll(). May be NULL. */
 	void (*on_ring)(void *ctx, int fd);
 	void *ctx;
-};
-
-/* What the rows of a poll were. */
-struct sample_rows {
-	size_t cnt;
-	int64_t first, last; /* session ns */
 };
 
 /* Totals, monotonic. */
@@ -67,18 +61,18 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 int sample_follow(struct sample *s, pid_t pid, bool at_exec);
 
 /*
- * Samples that lie in @windows become rows; @zero: CLOCK_MONOTONIC at session time 0. What is younger than a millisecond
- * waits, so that the order over all CPUs is right; @all: not even that.
+ * Samples that lie in @windows (NULL: all) become rows. What is younger than a millisecond waits, so that the order over
+ * all CPUs is right; @all: not even that.
  */
-struct sample_rows sample_poll(struct sample *s, struct db *db, const struct windows *windows,
-			       int64_t zero, bool all);
+void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,
+		 bool all);
 
 /* How full the fullest ring is, in per cent. */
 unsigned sample_fill(const struct sample *s);
 struct sample_losses sample_losses(const struct sample *s);
 /* Of a Python that was met and is not known, once: 0x030f for 3.15; 0: none. */
 uint32_t sample_unknown_python(struct sample *s);
-/* Reports follow each other: the next one has no stacks yet. */
+/* Sinks follow each other: the next one has no stacks yet. */
 void sample_renew(struct sample *s);
 /* No more samples are taken; what was taken can still be polled. */
 void sample_stop(struct sample *s);

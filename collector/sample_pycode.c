@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 
 #include "collector/bpf/pysample.h"
-#include "collector/db_stacks.h"
+#include "collector/sample_sink.h"
 #include "collector/stacks.h"
 #include "preload/pytext.h"
 
@@ -171,7 +171,7 @@ const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *fr
 	return c;
 }
 
-void pycode_tell(const struct pycode *c, uint32_t version, struct db *db)
+void pycode_tell(const struct pycode *c, uint32_t version, const struct sample_sink *sink)
 {
 	struct db_code told = {.id = STACK_ID(0, c->number),
 			       .file = c->file ? c->file : "[unknown]",
@@ -181,7 +181,7 @@ void pycode_tell(const struct pycode *c, uint32_t version, struct db *db)
 			       .lines = c->lines,
 			       .lines_len = c->lines_len};
 
-	db_code(db, &told);
+	sink->ops->code(sink->to, &told);
 }
 
 void pycodes_release(struct pycodes *cs)

@@ -8,7 +8,7 @@
 
 #include "preload/pylayout.h"
 
-struct db;
+struct sample_sink;
 
 struct pycode {
 	uint64_t address, check; /* bpf/pysample.h: pysample_check() */
@@ -34,7 +34,7 @@ struct pycode_from {
 /* Reads it when it is new, and counts *@serial up. NULL: no memory. */
 const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
 				uint64_t address, uint64_t check, uint32_t *serial);
-void pycode_tell(const struct pycode *c, uint32_t version, struct db *db);
+void pycode_tell(const struct pycode *c, uint32_t version, const struct sample_sink *sink);
 void pycodes_release(struct pycodes *cs);
 
 /* @bytes of the process @pid; false: not all of them are there. */

@@ -491,8 +491,8 @@ static bool is_entry(const struct process *p, const struct frame *f, const struc
 	return !p->from.at.owner || is_last || (previous && is_c(p, previous));
 }
 
-static unsigned make(struct sample_python *sp, struct db *db, struct process *p, unsigned cpu,
-		     uint64_t record, uint64_t *frames)
+static unsigned make(struct sample_python *sp, const struct sample_sink *sink, struct process *p,
+		     unsigned cpu, uint64_t record, uint64_t *frames)
 {
 	uint64_t marks = word(sp, cpu, record + PYSAMPLE_HEAD_CNT);
 	uint32_t cnt = (uint32_t)marks;
@@ -521,7 +521,7 @@ static unsigned make(struct sample_python *sp, struct db *db, struct process *p,
 		had = true;
 		if (has_previous)
 			previous = frame_at(sp, cpu, record, i + 1);
-		pycode_tell(c, p->from.at.version, db);
+		pycode_tell(c, p->from.at.version, sink);
 		frames[words++] =
 			sl_frame_python(c->number, unit_of(&p->from.at, &f) * 2) |
 			(is_entry(p, &f, has_previous ? &previous : NULL, !has_previous && is_whole)
@@ -535,7 +535,7 @@ static unsigned make(struct sample_python *sp, struct db *db, struct process *p,
 	return words;
 }
 
-unsigned sample_python_frames(struct sample_python *sp, struct db *db,
+unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink *sink,
 			      const struct sample_python_of *sample, uint64_t *frames)
 {
 	uint64_t *at, record = UINT64_MAX;
@@ -556,7 +556,7 @@ unsigned sample_python_frames(struct sample_python *sp, struct db *db,
 					    ((uint64_t)sample->pid << 32 | sample->tid))
 		return 0;
 	p = process_at(sp, cpu, record);
-	return p ? make(sp, db, p, cpu, record, frames) : 0;
+	return p ? make(sp, sink, p, cpu, record, frames) : 0;
 }
 
 void sample_python_done(struct sample_python *sp)
@@ -624,11 +624,11 @@ void sample_python_ended(struct sample_python *sp, uint32_t pid)
 	(void)pid;
 }
 
-unsigned sample_python_frames(struct sample_python *sp, struct db *db,
+unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink *sink,
 			      const struct sample_python_of *sample, uint64_t *frames)
 {
 	(void)sp;
-	(void)db;
+	(void)sink;
 	(void)sample;
 	(void)frames;
 	return 0;

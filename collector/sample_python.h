@@ -13,7 +13,7 @@
 #include "collector/sample.h"
 #include "collector/sample_files.h"
 
-struct db;
+struct sample_sink;
 struct sample_python;
 
 #define SAMPLE_PYTHON_WORDS 258u /* of one sample at most */
@@ -36,8 +36,8 @@ struct sample_python_of {
 	uint32_t cpu, pid, tid;
 	uint64_t ns;
 };
-/* Its frames, as preload/frame.h has them, and @db knows their names. How many; 0: it was not in Python. */
-unsigned sample_python_frames(struct sample_python *sp, struct db *db,
+/* Its frames, as preload/frame.h has them, and @sink knows their names. How many; 0: it was not in Python. */
+unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink *sink,
 			      const struct sample_python_of *sample, uint64_t *frames);
 /* Gives the rings' room back. */
 void sample_python_done(struct sample_python *sp);

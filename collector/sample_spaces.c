@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "collector/db.h"
-#include "collector/db_stacks.h"
 #include "collector/model.h"
+#include "collector/sample_sink.h"
 #include "collector/sample_stacks.h"
 #include "collector/stacks.h"
 #include "preload/frame.h"
@@ -432,40 +432,39 @@ bool sample_space_has_begun(struct sample_spaces *ss, struct sample_space *s, ui
 
 /* ---- into the report ---- */
 
-static void tell_space(struct sample_spaces *ss, const struct sample_space *s, struct db *db)
+static void tell_space(const struct sample_space *s, const struct sample_sink *sink)
 {
-	(void)ss;
-	db_space(db, SPACE_ID(0, s->number), s->parent ? SPACE_ID(0, s->parent) : 0,
-		 GLOBAL_PID(s->pid));
+	sink->ops->space(sink->to, SPACE_ID(0, s->number), s->parent ? SPACE_ID(0, s->parent) : 0,
+			 GLOBAL_PID(s->pid));
 }
 
-static void tell_module(const struct sample_space *s, struct db *db, struct sample_range *r,
-			int64_t zero)
+static void tell_module(const struct sample_space *s, const struct sample_sink *sink,
+			struct sample_range *r)
 {
 	struct db_module m = {.space = SPACE_ID(0, s->number),
 			      .start = r->from,
 			      .end = r->to,
 			      .bias = r->bias,
-			      .since = (int64_t)r->since > zero ? (int64_t)r->since - zero : 0,
+			      .since = (int64_t)r->since,
 			      .path = r->path};
 
 	if (r->file)
 		m.build_id_len = sample_file_build_id(r->file, &m.build_id);
-	db_module(db, &m);
+	sink->ops->module(sink->to, &m);
 	r->is_told = true;
 }
 
-static void tell(struct sample_spaces *ss, struct sample_space *s, struct db *db, int64_t zero,
+static void tell(struct sample_spaces *ss, struct sample_space *s, const struct sample_sink *sink,
 		 const uint64_t *frames, size_t cnt)
 {
 	struct ranges *rs = own(s, 0);
 
 	/* What a full disk has taken is told again. */
-	if (s->told_to != ss->report || !db_has_space(db, SPACE_ID(0, s->number))) {
+	if (s->told_to != ss->report || !sink->ops->has_space(sink->to, SPACE_ID(0, s->number))) {
 		s->told_to = ss->report;
 		for (size_t i = 0; rs && i < rs->cnt; i++)
 			rs->list[i].is_told = false;
-		tell_space(ss, s, db);
+		tell_space(s, sink);
 	}
 	for (size_t i = 0; i < cnt; i++) {
 		struct sample_range *r;
@@ -474,12 +473,13 @@ static void tell(struct sample_spaces *ss, struct sample_space *s, struct db *db
 			continue;
 		r = range_at(s, sl_frame_address(frames[i]) - !(frames[i] & SL_FRAME_EXACT));
 		if (r && !r->is_told)
-			tell_module(s, db, r, zero);
+			tell_module(s, sink, r);
 	}
 }
 
-int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s, struct db *db,
-			   uint64_t ns, int64_t zero, const uint64_t *frames, size_t cnt)
+int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s,
+			   const struct sample_sink *sink, uint64_t ns, const uint64_t *frames,
+			   size_t cnt)
 {
 	bool is_new;
 	uint32_t number = sample_stacks_number(
@@ -487,10 +487,10 @@ int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s, str
 
 	if (!number)
 		return DB_NULL;
-	if (is_new || !db_has_stack(db, STACK_ID(0, number))) {
-		tell(ss, s, db, zero, frames, cnt);
-		db_stack(db, STACK_ID(0, number), SPACE_ID(0, s->number), (int64_t)ns - zero,
-			 frames, cnt);
+	if (is_new || !sink->ops->has_stack(sink->to, STACK_ID(0, number))) {
+		tell(ss, s, sink, frames, cnt);
+		sink->ops->stack(sink->to, STACK_ID(0, number), SPACE_ID(0, s->number), ns, frames,
+				 cnt);
 	}
 	return STACK_ID(0, number);
 }

@@ -14,7 +14,7 @@
 
 #include "collector/sample_files.h"
 
-struct db;
+struct sample_sink;
 struct sample_space;
 struct sample_spaces;
 
@@ -54,10 +54,11 @@ const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sa
 bool sample_space_has_begun(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
 			    uint64_t ns);
 
-/* Number of the stack (SL_STACKS.id), which the report has from here on; @zero: session time 0. */
-int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s, struct db *db,
-			   uint64_t ns, int64_t zero, const uint64_t *frames, size_t cnt);
-/* Another report: it has no stacks yet. */
+/* Number of the stack (SL_STACKS.id), which @sink has from here on. */
+int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s,
+			   const struct sample_sink *sink, uint64_t ns, const uint64_t *frames,
+			   size_t cnt);
+/* Another sink: it has no stacks yet. */
 void sample_spaces_renew(struct sample_spaces *ss);
 
 #endif
