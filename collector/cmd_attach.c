@@ -29,9 +29,9 @@
 
 static struct {
 	struct profile_options o;
-	const char *pids, *cpuctxsw, *syscall, *sample;
-	bool has_cpuctxsw, has_syscall, has_sample;
-	int64_t frequency;
+	const char *pids, *cpuctxsw, *syscall, *sample, *python_backtrace;
+	bool has_cpuctxsw, has_syscall, has_sample, has_frequency, has_python_backtrace;
+	int64_t frequency, python_frequency;
 	uint32_t pid[PIDS_MAX];
 	size_t cnt;
 } ask;
@@ -59,11 +59,18 @@ static const struct opt opts[] = {
 	{0, "cpuctxsw", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
 	 "context switches of process-tree, system-wide or none\n(default: process-tree)",
 	 &ask.cpuctxsw, &ask.has_cpuctxsw},
-	{'s', "sample", OPT_ENUM, "process-tree,none", "SCOPE",
-	 "CPU samples with stacks of process-tree or none\n(default: process-tree)", &ask.sample,
-	 &ask.has_sample},
+	{'s', "sample", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
+	 "CPU samples with stacks of process-tree, system-wide or none\n(default: process-tree)",
+	 &ask.sample, &ask.has_sample},
 	{0, "sampling-frequency", OPT_INT, "100:8000", "HZ",
-	 "samples per second of CPU time (default: 1000)", &ask.frequency, NULL},
+	 "samples per second of CPU time (default: 1000)", &ask.frequency, &ask.has_frequency},
+	{0, "python-sampling", OPT_BOOL, NULL, NULL,
+	 "CPU samples with Python's functions in their stacks\n(default: false)",
+	 &ask.o.python_sampling, NULL},
+	{0, "python-sampling-frequency", OPT_INT, "1:2000", "HZ",
+	 "the same as --sampling-frequency, which goes before it", &ask.python_frequency, NULL},
+	{0, "python-backtrace", OPT_STRING, NULL, NULL, NULL, &ask.python_backtrace,
+	 &ask.has_python_backtrace},
 	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
 	 "system calls of process-tree or none (default: none). Each\n"
 	 "costs the program about 0.3 us",
@@ -115,6 +122,17 @@ static int read_pids(void)
 	return SL_EXIT_USAGE;
 }
 
+static void read_samples(void)
+{
+	ask.o.sample = ask.sample[0] == 'p'   ? SCHED_MODE_TREE
+		       : ask.sample[0] == 's' ? SCHED_MODE_SYSTEM
+					      : SCHED_MODE_NONE;
+	ask.o.sample_hz =
+		ask.python_frequency && !ask.has_frequency ? ask.python_frequency : ask.frequency;
+	if (ask.o.python_sampling && ask.o.sample == SCHED_MODE_NONE)
+		sl_warn("attach: --sample=none: --python-sampling has no effect");
+}
+
 /* 0, or an exit status + 1. */
 static int read_options(int argc, char **argv)
 {
@@ -143,8 +161,13 @@ static int read_options(int argc, char **argv)
 			 : ask.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 						  : SCHED_MODE_NONE;
 	ask.o.syscalls = ask.syscall[0] == 'p';
-	ask.o.sample = ask.sample[0] == 'p' ? SCHED_MODE_TREE : SCHED_MODE_NONE;
-	ask.o.sample_hz = ask.frequency;
+	if (ask.has_python_backtrace) {
+		sl_warn("attach: --python-backtrace is for stacks of calls, which only a program "
+			"that was started with libtrace.so tells; --python-sampling=true shows "
+			"Python's functions in CPU samples");
+		return SL_EXIT_USAGE + 1;
+	}
+	read_samples();
 	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls &&
 	    ask.o.sample == SCHED_MODE_NONE) {
 		sl_warn("attach: nothing to record: neither context switches, nor system calls, "
@@ -456,7 +479,7 @@ int cmd_attach(int argc, char **argv)
 			ask.pid[i], session.at.name, session.state, session.at.name);
 		/* One that is recording already, or whose time is over, leaves the kernel's side to us. */
 		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has_syscall &&
-		    !ask.has_cpuctxsw && !ask.has_sample)
+		    !ask.has_cpuctxsw && !ask.has_sample && !ask.o.python_sampling)
 			return record_in_session(&session);
 	}
 	return record();

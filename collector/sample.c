@@ -72,6 +72,8 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 
 int sample_follow(struct sample *s, pid_t pid, bool at_exec)
 {
+	if (s->python && !at_exec)
+		sample_python_expect(s->python, (uint32_t)pid);
 	return sample_events_follow(s->events, pid, at_exec);
 }
 

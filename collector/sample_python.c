@@ -298,8 +298,10 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 	bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);
 }
 
+/* What was known of it, when it was expected, may be of an image that is gone. */
 static void look_into(struct sample_python *sp, struct process *p)
 {
+	bool was_known = p->from.at.version, is_there = false;
 	uint64_t runtime = 0;
 	char path[32], *line = NULL;
 	size_t size = 0;
@@ -313,6 +315,7 @@ static void look_into(struct sample_python *sp, struct process *p)
 		const struct exported *e;
 		struct pycode_from from;
 
+		is_there = true;
 		if (!sample_mapped_parse(line, &what) || what.path[0] != '/')
 			continue;
 		file = sample_file_get(sp->files, &what);
@@ -321,7 +324,9 @@ static void look_into(struct sample_python *sp, struct process *p)
 		if (runtime)
 			p->from = from;
 	}
-	if (runtime)
+	if (was_known && is_there && !runtime)
+		p->from = (struct pycode_from){.pid = p->from.pid};
+	if (runtime || (was_known && is_there))
 		tell_kernel(sp, p, runtime);
 	free(line);
 	if (f)
@@ -335,6 +340,10 @@ static struct process *process_of(struct sample_python *sp, uint32_t pid, uint64
 
 	if (p && p->image == image)
 		return p;
+	if (p && !p->image) {
+		p->image = image;
+		return p;
+	}
 	if (p) {
 		pycodes_release(&p->codes);
 	} else {
@@ -363,6 +372,14 @@ static int on_ask(void *ctx, void *data, size_t size)
 	if (p)
 		look_into(sp, p);
 	return 0;
+}
+
+void sample_python_expect(struct sample_python *sp, uint32_t pid)
+{
+	struct process *p = process_find(sp, pid) ? NULL : process_of(sp, pid, 0);
+
+	if (p)
+		look_into(sp, p);
 }
 
 void sample_python_mapped(struct sample_python *sp, uint32_t pid)
@@ -610,6 +627,12 @@ int sample_python_program(const struct sample_python *sp)
 void sample_python_look(struct sample_python *sp)
 {
 	(void)sp;
+}
+
+void sample_python_expect(struct sample_python *sp, uint32_t pid)
+{
+	(void)sp;
+	(void)pid;
 }
 
 void sample_python_mapped(struct sample_python *sp, uint32_t pid)

@@ -27,6 +27,8 @@ int sample_python_program(const struct sample_python *sp);
 
 /* What there is now: processes that are asked about, new code objects. Behind sample_events_look(). */
 void sample_python_look(struct sample_python *sp);
+/* A process that runs already and will be sampled: its first sample need not wait for us to look into it. */
+void sample_python_expect(struct sample_python *sp, uint32_t pid);
 /* Another library with Python's name has come. */
 void sample_python_mapped(struct sample_python *sp, uint32_t pid);
 void sample_python_ended(struct sample_python *sp, uint32_t pid);

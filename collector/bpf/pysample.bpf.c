@@ -121,11 +121,16 @@ static __always_inline __u64 image_of(struct task_struct *task)
 								       << 56;
 }
 
-/* What is known of the process; 0: it has no Python. Asks where that is new; again later, for libraries may come. */
+/*
+ * What is known of the process; 0: it has no Python. Asks where that is new; again later, for libraries may come. What was
+ * told before the process was ever sampled is taken for what it is now, and told back.
+ */
 static __always_inline const struct pysample_process *process_of(__u32 pid, __u64 image)
 {
 	struct pysample_process *p = bpf_map_lookup_elem(&processes, &pid), none = {.image = image};
 
+	if (p && !p->image && __sync_val_compare_and_swap(&p->image, 0, image) == 0)
+		ask(image, pid, 0);
 	if (!p || p->image != image) {
 		bpf_map_update_elem(&processes, &pid, &none, BPF_ANY);
 		ask(image, pid, 0);

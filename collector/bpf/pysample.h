@@ -12,7 +12,8 @@
 
 /*
  * A process, as user space has found it. Offsets are those of preload/pylayout.h, addresses those of the process.
- * @image tells one image of one process from all others that have its number: what it is of is asked anew.
+ * @image tells one image of one process from all others that have its number: what it is of is asked anew. 0: the process
+ * ran before and is expected; the first sample tells its image.
  */
 struct pysample_process {
 	ctxsw_u64 image;

@@ -219,8 +219,6 @@ for bad in 99 8001 0 -1 fast; do
 	is $? 2 "--sampling-frequency=$bad is refused"
 	check "which is said in one line, with what it may be" sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
 done
-"$BIN" attach -p $$ -s system-wide -o bad 2>err
-is $? 2 '-s system-wide is refused'
 for k in /proc/[0-9]*; do
 	k=${k#/proc/}
 	[ "$k" -gt 1 ] && grep -q '^Kthread:[[:space:]]*1' /proc/"$k"/status 2>/dev/null && break
