@@ -311,10 +311,12 @@ static void put_flame(struct draw *d)
 		"share of all.</p>\n",
 		d->graph->before, count, d->graph->behind);
 	put_legend(d);
-	fprintf(out, "<svg id=\"flame-graph%s\" class=\"flame\" width=\"100%%\" height=\"%d\">\n",
+	fprintf(out,
+		"<div class=\"flame-box\" tabindex=\"0\"><svg id=\"flame-graph%s\" class=\"flame\" "
+		"width=\"100%%\" height=\"%d\">\n",
 		d->graph->id, (d->depth + 1) * ROW);
 	put_frame(d, 0, -1, 0);
-	fputs("</svg>\n", out);
+	fputs("</svg></div>\n", out);
 	if (d->drawn < d->flame->node_cnt - 1)
 		fprintf(out, "<p class=\"note\">Frames with fewer than %s%s are left out.</p>\n",
 			human_weight(d, count, (double)d->least),

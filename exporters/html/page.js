@@ -351,7 +351,7 @@ function searchable(graph, frames) {
 	input.setAttribute("aria-label", "Find functions");
 	line.className = "flame-search";
 	line.append(input, " ", found);
-	graph.before(line);
+	graph.parentElement.before(line);
 	input.addEventListener("input", () => {
 		const word = input.value.trim().toLowerCase(), hits = [];
 

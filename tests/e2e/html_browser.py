@@ -237,6 +237,9 @@ def flame(b):
     over = b.ask('''(() => { const g = document.getElementById("flame-graph").getBoundingClientRect();
         return [...document.querySelectorAll("#flame-graph svg")].filter(f => (r => r.bottom > g.bottom + 1)(f.getBoundingClientRect())).length; })()''')
     ok(over == 0, 'the graph is as high as it is deep')
+    b.ask('document.getElementById("flame-graph").setAttribute("height", 9000)')
+    box = b.ask('(() => { const g = document.getElementById("flame-graph").parentElement; return [g.clientHeight, g.scrollHeight]; })()')
+    ok(box == [720, 9000], 'one that is deeper than the window is scrolled within it', box)
     # Tabs.
     shown = 'document.querySelector("#flame-graph%s").checkVisibility()'
     ok(b.ask(shown % '') and not b.ask(shown % '-off-cpu'), 'of two graphs, one is there')
