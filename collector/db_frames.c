@@ -52,7 +52,8 @@ struct db_frames {
 	struct db_spaces *spaces;
 	struct slot *slot; /* open addressing */
 	size_t slots, slots_used;
-	struct row *row; /* by id - 1 */
+	struct row *row;     /* by id - 1 */
+	uint8_t *is_written; /* likewise */
 	size_t rows, row_cap;
 	uint32_t *by_row; /* open addressing: id */
 	size_t by_rows;
@@ -88,12 +89,16 @@ static bool grow_rows(struct db_frames *f)
 {
 	size_t cap = f->row_cap ? f->row_cap * 2 : 4096;
 	struct row *rows = realloc(f->row, cap * sizeof(*rows));
-	uint32_t *by = rows ? calloc(cap * 2, sizeof(*by)) : NULL;
+	uint8_t *is_written = realloc(f->is_written, cap);
+	uint32_t *by = rows && is_written ? calloc(cap * 2, sizeof(*by)) : NULL;
 
 	if (rows)
 		f->row = rows;
+	if (is_written)
+		f->is_written = is_written;
 	if (!by)
 		return false;
+	memset(is_written + f->rows, 0, cap - f->rows);
 	for (size_t i = 0; i < f->rows; i++) {
 		size_t at = row_hash(&rows[i]);
 
@@ -136,7 +141,7 @@ static void insert(struct db_frames *f, int64_t id, const struct row *r)
 	f->err = db_fail(f->db, sqlite3_reset(stmt));
 }
 
-/* SL_FRAMES.id of the row, which is written when it is a new one. */
+/* SL_FRAMES.id of the row, which is written with its first use. */
 static int64_t row_id(struct db_frames *f, const struct row *r)
 {
 	size_t at = row_hash(r);
@@ -152,7 +157,6 @@ static int64_t row_id(struct db_frames *f, const struct row *r)
 			return f->by_row[at];
 	f->row[f->rows++] = *r;
 	f->by_row[at] = (uint32_t)f->rows;
-	insert(f, (int64_t)f->rows, r);
 	return (int64_t)f->rows;
 }
 
@@ -175,9 +179,15 @@ static void add_id(struct db_frames *f, struct stack_part *part, const struct ro
 	part->cnt++;
 }
 
-const int64_t *db_frames_ids(const struct db_frames *f)
+int64_t db_frames_use(struct db_frames *f, uint32_t at)
 {
-	return f->ids;
+	int64_t id = f->ids[at];
+
+	if (!f->err && !f->is_written[id - 1]) {
+		f->is_written[id - 1] = 1;
+		insert(f, id, &f->row[id - 1]);
+	}
+	return f->err ? 0 : id;
 }
 
 /* ---- what is there ---- */
@@ -469,6 +479,7 @@ void db_frames_close(struct db_frames *f)
 	symbols_close(f->symbols);
 	free(f->slot);
 	free(f->row);
+	free(f->is_written);
 	free(f->by_row);
 	free(f->ids);
 	free(f);

@@ -13,14 +13,14 @@ struct db_frames;
 int db_frames_open(struct db *db, struct db_frames **f);
 void db_frames_close(struct db_frames *f);
 
-/* A frame (preload/frame.h) of a stack: its part of the report's frames, which are in SL_FRAMES by then. */
+/* A frame (preload/frame.h) of a stack: its part of the report's frames. */
 struct db_stack_of {
 	int64_t id, space, since;
 };
 struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *stack,
 				 uint64_t frame);
 
-/* SL_FRAMES.id of the frames of parts. */
-const int64_t *db_frames_ids(const struct db_frames *f);
+/* SL_FRAMES.id of a part's frame, which is in that table from its first use on: not all parts are. 0: failed. */
+int64_t db_frames_use(struct db_frames *f, uint32_t at);
 
 #endif

@@ -65,15 +65,17 @@ struct work {
 
 static int insert_frames(struct work *w, int64_t id, size_t parts)
 {
-	const int64_t *ids = db_frames_ids(w->frames);
-	int64_t depth = 0;
+	int64_t depth = 0, frame;
 	int err = 0;
 
 	for (size_t p = 0; p < parts && !err; p++)
 		for (uint32_t i = 0; i < w->merged[p].cnt && !err; i++) {
 			sqlite3_bind_int64(w->insert, 1, id);
 			sqlite3_bind_int64(w->insert, 2, depth++);
-			sqlite3_bind_int64(w->insert, 3, ids[w->merged[p].first + i]);
+			frame = db_frames_use(w->frames, w->merged[p].first + i);
+			if (!frame)
+				return w->db->failed ? w->db->failed : -ENOMEM;
+			sqlite3_bind_int64(w->insert, 3, frame);
 			sqlite3_step(w->insert);
 			err = db_fail(w->db, sqlite3_reset(w->insert));
 		}

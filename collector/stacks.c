@@ -99,6 +99,17 @@ static bool may_keep(struct stacks *s, size_t bytes)
 
 /* ---- into the report ---- */
 
+/* A file as the kernel calls it in its maps, where samples find it: the loader may have it by a link's name. */
+static char *unlinked(const struct arena *a, char *path)
+{
+	char *real = path && *path == '/' && !a->is_foreign ? realpath(path, NULL) : NULL;
+
+	if (!real)
+		return path;
+	free(path);
+	return real;
+}
+
 /* @path as the program saw it, absolute: "" is its executable. malloc'd. */
 static char *absolute(const struct stacks *s, uint32_t pid, const char *path)
 {
@@ -241,7 +252,7 @@ static struct module *learn_module(struct arena *a, uint32_t number, uint64_t si
 		return NULL;
 	len = m->len - m->build_id_len;
 	memcpy(text, m->bytes + m->build_id_len, len < sizeof(text) ? len : sizeof(text) - 1);
-	path = absolute(s, sp->pid ? sp->pid : a->peer_pid, text);
+	path = unlinked(a, absolute(s, sp->pid ? sp->pid : a->peer_pid, text));
 	len = path ? strlen(path) : 0;
 	k = calloc(1, sizeof(*k) + len + 1);
 	if (k) {

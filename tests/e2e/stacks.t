@@ -33,6 +33,8 @@ is "$(sqlite3 "$R" "SELECT count(*) FROM (SELECT k.id, count(*) n FROM SL_STACKS
 profile threads $ALL "$PROG/stacks" t >out 2>err
 is "$(sums "$R")" 80/2 'eighty calls of four threads, two places'
 is "$(places "$R")" 'place_a 40 place_b 40' 'whose they are'
+is "$(sqlite3 "$R" "SELECT DISTINCT value FROM SL_MODULES JOIN StringIds s ON s.id = path WHERE value LIKE '%/libc.so%'")" \
+	"$(realpath "$(ldd "$PROG/stacks" | sed -n 's/.*libc\.so[^>]*> \([^ ]*\).*/\1/p')")" 'files have the names that samples find'
 is "$(orphans "$R")" 0 'all of them are there'
 
 # ---- processes ----

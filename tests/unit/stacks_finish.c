@@ -236,7 +236,7 @@ static void python_takes_the_place_of_its_interpreter(void **state)
 	/* A run of the loop in which no frame is left, and lines by the table: 4 bytes of no line, then 2 further on. */
 	run(db, "INSERT INTO SL_CODES VALUES(%lld, '/b.py', 'lined', 20, 779, X'F9E70000')",
 	    STACK(4));
-	RAW(db, STACK(7), EXACT(leaf), loop, loop, BEHIND(Py_RunMain),
+	RAW(db, STACK(7), EXACT(leaf), EXACT(_PyEval_EvalFrameDefault), loop, BEHIND(Py_RunMain),
 	    sl_frame_python(0, 0x1fffffe) | SL_FRAME_ENTRY, sl_frame_python(4, 4) | SL_FRAME_ENTRY);
 	end(db);
 	assert_string_equal(symbols_of(STACK(1)), "leaf|inner|outer|<module>|Py_RunMain");
@@ -251,6 +251,10 @@ static void python_takes_the_place_of_its_interpreter(void **state)
 				" JOIN StringIds m ON m.id = f.file WHERE kind = 1"
 				" AND f.file = f.module AND originalIP IS NULL"),
 			    "inner /a.py:5 outer /a.py:9 <module> /a.py:1 lined /b.py:22");
+	/* Of the interpreter there is what a stack shows. */
+	assert_string_equal(ask("SELECT count(*) FROM SL_FRAMES WHERE id NOT IN (SELECT frameId "
+				"FROM SL_STACKS)"),
+			    "0");
 }
 
 /* A line of Python that calls CUDA and cuBLAS has one stack; what only a library refers to is there, too. */
