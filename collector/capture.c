@@ -74,6 +74,7 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 	if (c->sched && !c->options->capture.flight_ns &&
 	    (c->options->cpuctxsw != SCHED_MODE_NONE || c->options->syscalls))
 		sched_resume(c->sched, (uint64_t)now.mono);
+	collect_counters_begin(c, now.mono);
 	return now;
 }
 
@@ -84,6 +85,7 @@ static struct clock_snapshot close_gate(struct collector *c)
 
 	if (c->sched && !c->options->capture.flight_ns)
 		sched_pause(c->sched, (uint64_t)now.mono);
+	collect_counters_end(c, now.mono);
 	return now;
 }
 

@@ -352,6 +352,7 @@ static void begin_counting(struct collector *c)
 	c->samples_before = c->samples;
 	if (c->sample)
 		sample_renew(c->sample);
+	collect_counters_renew(c);
 	c->sched_dead = 0;
 	c->said_disk_full = false;
 }
@@ -365,6 +366,7 @@ void capture_report_end(struct collector *c)
 
 	say_range(c, p->ended, "ended");
 	collect_samples(c, true);
+	collect_counters(c);
 	drain_totals(&c->arenas, true);
 	model_settle(&c->model, c->now, false);
 	collect_losses(c);

@@ -264,8 +264,9 @@ static void collect_rings(struct recovery *r)
 /* What is recorded until programs end comes from themselves. */
 static void say_what_ends(struct recovery *r)
 {
-	static const char *const names[] = {"CPU samples", "context switches", "system calls"};
-	char list[64] = "";
+	static const char *const names[] = {"CPU samples", "context switches", "system calls",
+					    "event counters"};
+	char list[96] = "";
 	size_t len = 0;
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -98,6 +98,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child)
 	c->child = is_child ? (pid_t)root : 0;
 	model_get(&c->model, root, c->now);
 	watch_samples(c, root, is_child);
+	collect_counters_follow(c, root, is_child);
 	if (!c->sched)
 		return;
 	err = sched_follow(c->sched, (pid_t)root);
@@ -318,6 +319,7 @@ void collect_samples(struct collector *c, bool all)
 int collect_poll(struct collector *c)
 {
 	collect_samples(c, false);
+	collect_counters(c);
 	if (!c->sched)
 		return 0;
 	return c->flight ? flight_poll(c) : sched_poll(c->sched, &model_sched_ops, &c->model);
@@ -413,6 +415,8 @@ int collect_finish(struct collector *c)
 
 	flight_close(c);
 	capture_close(c);
+	collect_counters_end(c, 0);
+	collect_counters(c);
 	if (c->session.control)
 		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
 	if (c->sample) {
@@ -435,6 +439,7 @@ int collect_finish(struct collector *c)
 	if (c->sched)
 		sched_close(c->sched);
 	sample_close(c->sample);
+	collect_counters_close(c);
 	err = capture_report_close(c, length);
 	flight_release(c);
 	session_remove(&c->session);
@@ -467,6 +472,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 	if (c->sched)
 		sched_close(c->sched);
 	sample_close(c->sample);
+	collect_counters_close(c);
 	if (c->keeper >= 0) {
 		keeper_send(c->keeper, &done, -1);
 		close(c->keeper);

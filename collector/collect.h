@@ -16,6 +16,7 @@
 
 #include "collector/arenas.h"
 #include "collector/capture.h"
+#include "collector/counters.h"
 #include "collector/profile_options.h"
 #include "collector/sample.h"
 #include "collector/session.h"
@@ -36,7 +37,10 @@ struct collector {
 	struct sched *sched;
 	struct sample *sample; /* CPU samples; NULL: none */
 	uint64_t sample_cnt;   /* rows of them */
-	int keeper;            /* socket, -1 none */
+	struct counters *counters;
+	int counters_timer;     /* -1: none */
+	uint64_t counters_lost; /* of the reports before */
+	int keeper;             /* socket, -1 none */
 	int epoll;
 	int signal_fd;  /* -1: signals are not ours to handle (bare preload) */
 	int leaving[8]; /* connections of roots that wait for the commit */
@@ -130,7 +134,8 @@ enum {
 	LOOP_PROC,
 	LOOP_COMMAND,
 	LOOP_KEY,
-	LOOP_SAMPLE
+	LOOP_SAMPLE,
+	LOOP_COUNTERS
 };
 
 void loop_add(struct collector *c, int fd, unsigned kind, void *what);
@@ -139,6 +144,21 @@ void loop_watch_ring(void *ctx, int fd);         /* for sample_ask.on_ring */
 void loop_run(struct collector *c);
 /* Accepts every hello that waits. */
 void loop_accept(struct collector *c);
+
+/* ---- collect_counters.c: event counters, if they are asked for; @mono: CLOCK_MONOTONIC, 0: now ---- */
+
+void collect_counters_open(struct collector *c);
+void collect_counters_follow(struct collector *c, uint32_t root, bool is_child);
+/* Recording begins, and ends. */
+void collect_counters_begin(struct collector *c, int64_t mono);
+void collect_counters_end(struct collector *c, int64_t mono);
+/* It is time to read them. */
+void collect_counters_tick(struct collector *c);
+/* What was read becomes rows. */
+void collect_counters(struct collector *c);
+/* The next report begins. */
+void collect_counters_renew(struct collector *c);
+void collect_counters_close(struct collector *c);
 
 /* ---- notes.c ---- */
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/cmd.h"
+#include "collector/event_list.h"
 #include "collector/flight.h"
 #include "collector/keeper.h"
 #include "collector/positions.h"
@@ -85,6 +86,8 @@ static uint32_t from_kernel(const struct collector *c)
 		what |= FROM_KERNEL_SWITCHES;
 	if (c->sched && o->syscalls)
 		what |= FROM_KERNEL_CALLS;
+	if (c->counters && o->events.scope != SCHED_MODE_NONE)
+		what |= FROM_KERNEL_COUNTERS;
 	return what;
 }
 
@@ -216,6 +219,35 @@ static void take_sched(struct collector *c, struct sched_opening *o)
 		notes_say(c, 2, "%s", o->why);
 }
 
+/* --sampling-period: by a counter of the CPU, if it has one. */
+static void set_period(struct collector *c, struct sample_ask *ask)
+{
+	uint64_t period = (uint64_t)c->options->sample_period;
+	struct event_def e;
+
+	char text[32];
+
+	if (!period)
+		return;
+	if (!event_of_samples(&e, period)) {
+		notes_say(c, 2,
+			  "--sampling-period: no hardware counter of cycles is to be had here (no "
+			  "PMU, "
+			  "or kernel.perf_event_paranoid, %d, hides it): samples are taken %lld "
+			  "times "
+			  "per second of CPU time instead",
+			  event_paranoid(), (long long)ask->frequency);
+		snprintf(text, sizeof(text), "%lld", (long long)ask->frequency);
+		db_meta_capture(c->db, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", text);
+		return;
+	}
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)period);
+	db_meta_capture(c->db, "LINUX_PERF_OPTIONS:SAMPLING_PERIOD", text);
+	ask->period = period;
+	ask->period_type = e.type;
+	ask->period_config = e.config[0];
+}
+
 static void open_samples(struct collector *c)
 {
 	struct sample_ask ask = {.scope = c->options->sample,
@@ -231,6 +263,7 @@ static void open_samples(struct collector *c)
 
 	if (c->options->sample == SCHED_MODE_NONE)
 		return;
+	set_period(c, &ask);
 	c->sample = sample_open(&ask, why, no_python, sizeof(why));
 	if (no_python[0])
 		notes_say(c, 2, "%s", no_python);
@@ -282,7 +315,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->options = ask->options;
 	c->is_quiet = ask->is_quiet;
 	c->keeper = ask->keeper;
-	c->signal_fd = -1;
+	c->signal_fd = c->counters_timer = -1;
 	c->root_status = -1;
 	c->zero_real = zero.real;
 	c->session.listen_fd = -1;
@@ -313,6 +346,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	python_open(c, ask->preload);
 	take_sched(c, &opening);
 	open_samples(c);
+	collect_counters_open(c);
 	err = capture_open(c);
 	if (!err)
 		err = flight_open(c);
@@ -322,6 +356,8 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	}
 	if (!capture_is_on(c))
 		collect_setup_changed(c);
+	else
+		collect_counters_begin(c, clock_snapshot_take(mode, false).mono);
 	collect_commit(c);
 	return 0;
 }

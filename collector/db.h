@@ -33,6 +33,8 @@ enum db_table {
 	DB_SL_SCHED_DETAIL,
 	DB_SYSCALL,
 	DB_COMPOSITE_EVENTS,
+	DB_PMU_EVENTS,
+	DB_PMU_EVENT_COUNTERS,
 	/* Columns: db_gpu.h. */
 	DB_RUNTIME,
 	DB_KERNEL,
@@ -131,6 +133,25 @@ enum {
 	SAMPLE_CPU_CYCLES,
 	SAMPLE_STACK_ID, /* SL_STACKS.id, DB_NULL none */
 	SAMPLE_COL_CNT
+};
+
+/* PMU_EVENTS: a CPU between two readings of its counters. */
+enum {
+	PMU_START,
+	PMU_END,
+	PMU_GLOBAL_VM,
+	PMU_CPU,
+	PMU_COUNTER_ID, /* PMU_EVENT_COUNTERS.id */
+	PMU_COL_CNT
+};
+
+/* PMU_EVENT_COUNTERS: what was counted there. */
+enum {
+	PMUC_ID,
+	PMUC_IDX, /* PMU_EVENT_REQUESTS.id */
+	PMUC_VALUE,
+	PMUC_COUNTED, /* for so many per cent of the time */
+	PMUC_COL_CNT
 };
 
 struct db_open {
@@ -235,6 +256,19 @@ int db_live_row(struct db *db, enum db_live_table table, const int64_t *numbers,
 
 /* SL_SYSCALL_TOTALS: adds up; @total->instance, bytes and losses have no meaning there. */
 int db_call_total(struct db *db, const struct db_total *total);
+
+/* A row of PMU_EVENT_REQUESTS: what is counted. */
+enum {
+	DB_EVENTS_CPU = 256, /* ENUM_PMU_EVENT_SOURCE.id */
+	DB_EVENTS_KERNEL,
+};
+struct db_event_request {
+	int64_t id, event_id, source; /* DB_EVENTS_* */
+	const char *name, *about;
+	bool is_system; /* of all processes */
+	bool no_kernel; /* without what happens in the kernel */
+};
+int db_event_request(struct db *db, const struct db_event_request *request);
 
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
 	    int64_t count);

@@ -91,6 +91,8 @@ static const struct {
 	[OP_SPACE] = {"SL_SPACES", "iii", "INSERT OR REPLACE INTO main.SL_SPACES VALUES(?, ?, ?)"},
 	[OP_MODULE] = {"SL_MODULES", "iiiiiit", "INSERT INTO main.SL_MODULES VALUES(?, ?, ?, ?, ?, ?, ?)"},
 	[OP_CODE] = {"SL_CODES", "ittiib", "INSERT OR REPLACE INTO main.SL_CODES VALUES(?, ?, ?, ?, ?, ?)"},
+	[OP_EVENT_REQUEST] = {"PMU_EVENT_REQUESTS", "iiittii",
+		"INSERT OR REPLACE INTO main.PMU_EVENT_REQUESTS VALUES(?1, ?2, ?3, 1, ?4, ?5, ?6, ?7)"},
 	[OP_STACK] = {"SL_RAW_STACKS", "iiib", "INSERT OR IGNORE INTO main.SL_RAW_STACKS VALUES(?, ?, ?, ?)"},
 };
 /* clang-format on */
@@ -336,6 +338,12 @@ int db_meta_capture(struct db *db, const char *name, const char *value)
 int db_capture(struct db *db, int64_t number, int64_t start, int64_t end)
 {
 	return db_record(db, OP_CAPTURES, number, start, end);
+}
+
+int db_event_request(struct db *db, const struct db_event_request *r)
+{
+	return db_record(db, OP_EVENT_REQUEST, r->id, r->event_id, r->source, r->name, r->about,
+			 (int64_t)r->is_system, (int64_t)r->no_kernel);
 }
 
 int db_meta_export(struct db *db, const char *name, const char *value)

@@ -242,6 +242,9 @@ static void dispatch(struct collector *c, const struct epoll_event *ev)
 	case LOOP_SAMPLE:
 		collect_samples(c, false);
 		break;
+	case LOOP_COUNTERS:
+		collect_counters_tick(c);
+		break;
 	case LOOP_KEY:
 		steer_key(c);
 		break;
@@ -357,10 +360,12 @@ void loop_run(struct collector *c)
 		int n = epoll_wait(c->epoll, ev, EVENTS, wait);
 
 		collect_now(c);
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < n; i++) {
 			dispatch(c, &ev[i]);
-		if (n > 0)
-			c->alone_at = 0;
+			/* A clock is nobody. */
+			if (ev[i].data.u64 >> KIND_SHIFT != LOOP_COUNTERS)
+				c->alone_at = 0;
+		}
 		wait = collect_can_wait(c) ? PERIOD_LOOK_MS : period(c, collect_tick(c));
 		answer_leaving(c);
 		check_processes(c);

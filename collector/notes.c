@@ -98,8 +98,11 @@ void notes_begin(struct collector *c)
 	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
 	if (o->syscalls)
 		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
-	if (o->sample != SCHED_MODE_NONE)
+	/* --sampling-period: whether that works is not known yet. */
+	if (o->sample != SCHED_MODE_NONE && !o->sample_period)
 		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
+	if (o->events.scope != SCHED_MODE_NONE)
+		number(c, "SL_EVENT_SAMPLING_INTERVAL_MS", o->event_ms);
 	/* db_frames.c looks for it, perhaps in another process. */
 	if (!o->resolve_symbols)
 		db_meta_capture(c->db, "SL_RESOLVE_SYMBOLS", "false");
@@ -222,6 +225,9 @@ static void say_losses(struct collector *c)
 			grouped(c->calls_lost, n));
 	}
 	say_samples(c);
+	if (c->counters && counters_lost(c->counters) > c->counters_lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "intervals of event counters: no memory",
+			(int64_t)(counters_lost(c->counters) - c->counters_lost));
 	if (as->gpu.dropped)
 		notes_say(c, WARNING,
 			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "

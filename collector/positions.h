@@ -39,7 +39,8 @@ struct saved_file {
 enum {
 	FROM_KERNEL_SAMPLES = 1,
 	FROM_KERNEL_SWITCHES = 2,
-	FROM_KERNEL_CALLS = 4
+	FROM_KERNEL_CALLS = 4,
+	FROM_KERNEL_COUNTERS = 8
 };
 
 /* Key "session": where things stand, for recover. */

@@ -223,7 +223,9 @@ int profile_options_parse_for(struct profile_options *options, enum option_side 
 		if (first < 0)
 			return first;
 	}
+	raw.may_help = true;
 	rc = profile_words_settle(&raw, side_now()->cmd, options);
+	raw.may_help = false;
 	if (session)
 		*session = raw.session;
 	return rc < 0 ? rc : first;

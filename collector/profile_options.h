@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "collector/capture_options.h"
+#include "collector/event_options.h"
 #include "collector/sched.h"
 #include "collector/stack_options.h"
 #include "preload/session.h"
@@ -27,10 +28,13 @@ struct profile_options {
 	enum sched_mode cpuctxsw;
 	bool syscalls; /* of the tree, seen by the kernel */
 	int64_t syscall_threshold_ns;
-	enum sched_mode sample;    /* whose CPU samples */
-	int64_t sample_hz;         /* per second of CPU time */
-	int64_t samples_per_stack; /* every so many of a thread's have their stack */
-	bool python_sampling;      /* with Python's frames */
+	enum sched_mode sample; /* whose CPU samples */
+	int64_t sample_hz;      /* per second of CPU time */
+	int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
+	int64_t samples_per_stack;   /* every so many of a thread's have their stack */
+	bool python_sampling;        /* with Python's frames */
+	struct event_options events; /* what is counted */
+	int64_t event_ms;            /* so often */
 	const char
 		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
 	bool inherit_environment;

@@ -25,6 +25,7 @@ void profile_options_init(struct profile_options *options)
 		.syscall_threshold_ns = 1000,
 		.sample_hz = 1000,
 		.samples_per_stack = 1,
+		.event_ms = 10,
 		.inherit_environment = true,
 		.show_output = true,
 		.kill_signal = SIGTERM,
@@ -184,21 +185,43 @@ static int check_triggers(const struct profile_options *o, const char *cmd)
 }
 
 /* Python's frames come with CPU samples, so there is one frequency for both. */
-static void read_samples(struct profile_words *w)
+static int read_samples(struct profile_words *w)
 {
 	struct profile_options *o = &w->o;
 
+	if (o->sample_period && w->has_sample_hz) {
+		sl_warn("%s: '--sampling-period' and '--sampling-frequency' exclude each other: "
+			"give "
+			"one of them (see 'sightline %s --help')",
+			w->cmd, w->cmd);
+		return -SL_EXIT_USAGE;
+	}
 	o->sample = w->sample[0] == 's'   ? SCHED_MODE_SYSTEM
 		    : w->sample[0] == 'n' ? SCHED_MODE_NONE
 					  : SCHED_MODE_TREE;
 	if (!o->python_sampling)
-		return;
+		return 0;
 	if (w->sample == sample_unsaid)
 		o->sample = SCHED_MODE_TREE;
 	else if (o->sample == SCHED_MODE_NONE)
 		sl_warn("%s: --sample=none: --python-sampling has no effect", w->cmd);
 	if (w->python_hz && !w->has_sample_hz)
 		o->sample_hz = w->python_hz;
+	return 0;
+}
+
+/* What the flight recorder does not keep. */
+static void leave_out(struct profile_options *o, const char *cmd)
+{
+	if (o->syscalls)
+		sl_warn("%s: system calls are not kept by --flight: --syscall has no effect", cmd);
+	if (o->sample != SCHED_MODE_NONE)
+		sl_warn("%s: CPU samples are not kept by --flight: --sample has no effect", cmd);
+	if (o->events.scope != SCHED_MODE_NONE)
+		sl_warn("%s: event counters are not kept by --flight: --event-sample has no effect",
+			cmd);
+	o->syscalls = false;
+	o->sample = o->events.scope = SCHED_MODE_NONE;
 }
 
 int profile_words_settle(struct profile_words *w, const char *cmd, struct profile_options *options)
@@ -210,7 +233,6 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 	o->cpuctxsw = w->cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
 		      : w->cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
 					      : SCHED_MODE_NONE;
-	read_samples(w);
 	o->syscalls = w->syscall[0] == 'p';
 	if (w->syscall[1] == 'i')
 		sl_warn("%s: --syscall=pid-namespace: those of the process tree are recorded",
@@ -219,7 +241,11 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 	o->on_full = w->on_full[0] == 'w'   ? SL_FULL_WAIT
 		     : w->on_full[0] == 'd' ? SL_FULL_DROP
 					    : SL_FULL_BLOCK;
-	rc = read_kill(w);
+	rc = read_samples(w);
+	if (rc == 0)
+		rc = event_options_read(&o->events, &w->events, w->may_help, w->cmd);
+	if (rc == 0)
+		rc = read_kill(w);
 	if (rc == 0)
 		rc = read_cuda(w);
 	if (rc == 0)
@@ -244,15 +270,8 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 		return -SL_EXIT_USAGE;
 	}
 	read_trace(w);
-	if (o->syscalls && o->capture.flight_ns) {
-		sl_warn("%s: system calls are not kept by --flight: --syscall has no effect",
-			w->cmd);
-		o->syscalls = false;
-	}
-	if (o->sample != SCHED_MODE_NONE && o->capture.flight_ns) {
-		sl_warn("%s: CPU samples are not kept by --flight: --sample has no effect", w->cmd);
-		o->sample = SCHED_MODE_NONE;
-	}
+	if (o->capture.flight_ns)
+		leave_out(o, w->cmd);
 	if (check_triggers(o, w->cmd))
 		return -SL_EXIT_USAGE;
 	if (strcmp(w->export, "sqlite") != 0 && strcmp(w->export, "none") != 0)

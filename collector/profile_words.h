@@ -17,6 +17,8 @@ struct profile_words {
 	bool has_sample_hz;
 	struct capture_words capture;
 	struct stack_words stacks;
+	struct event_words events;
+	bool may_help; /* lists may be printed: there is somebody to read them */
 	const char *session;
 	/* Of this parse. */
 	enum option_side side;

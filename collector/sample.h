@@ -30,6 +30,9 @@ struct sample;
 struct sample_ask {
 	enum sched_mode scope;
 	int64_t frequency;
+	uint64_t period;      /* 0, or instead: every so many of the event below */
+	uint32_t period_type; /* of perf_event_attr */
+	uint64_t period_config;
 	unsigned per_stack;   /* every so many of a thread's samples have a whole stack; 0: none */
 	uint32_t stack_bytes; /* so much memory comes along with each */
 	bool python;          /* with Python's frames, where they are to be had */

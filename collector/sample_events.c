@@ -96,8 +96,15 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		.watermark = 1,
 		.wakeup_watermark = (uint32_t)(es->ring_bytes / 4),
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd;
 
+	if (es->ask.period) {
+		attr.type = es->ask.period_type;
+		attr.config = es->ask.period_config;
+		attr.freq = 0;
+		attr.sample_period = es->ask.period;
+	}
+	fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
 }
 

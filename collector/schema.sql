@@ -228,6 +228,39 @@ CREATE TABLE COMPOSITE_EVENTS (
     stackId     INTEGER                       -- -> SL_STACKS.id; NULL: none
 );
 
+-- @table PMU_EVENTS lazy
+CREATE TABLE PMU_EVENTS (
+    -- Event counters (--cpu-core-events, --os-events): a CPU between two readings. There is no row where all of them were 0.
+    -- What was counted is in PMU_EVENT_COUNTERS, of what in PMU_EVENT_REQUESTS.
+    start      INTEGER NOT NULL, -- ns, the reading before
+    end        INTEGER NOT NULL, -- ns, this one
+    globalVm   INTEGER NOT NULL, -- 1 << 48: this machine
+    cpu        INTEGER NOT NULL, -- number of the CPU
+    counter_id INTEGER           -- -> PMU_EVENT_COUNTERS.id
+);
+
+-- @table PMU_EVENT_COUNTERS lazy
+CREATE TABLE PMU_EVENT_COUNTERS (
+    -- How often events happened in an interval of PMU_EVENTS. An event that had no turn there has no row.
+    id      INTEGER NOT NULL, -- the interval: PMU_EVENTS.counter_id
+    idx     INTEGER NOT NULL, -- -> PMU_EVENT_REQUESTS.id
+    value   INTEGER NOT NULL, -- events
+    counted INTEGER           -- per cent of the time in which it was counted; below 100 the value is scaled up
+);
+
+-- @table PMU_EVENT_REQUESTS lazy
+CREATE TABLE PMU_EVENT_REQUESTS (
+    -- Events that were counted.
+    id          INTEGER NOT NULL PRIMARY KEY, -- number in PMU_EVENT_COUNTERS.idx
+    eventid     INTEGER,                      -- number of the event in --cpu-core-events=help, --os-events=help
+    source      INTEGER NOT NULL,             -- -> ENUM_PMU_EVENT_SOURCE.id
+    unit_type   INTEGER NOT NULL,             -- -> ENUM_PMU_UNIT_TYPE.id, always 1: counted per CPU
+    event_name  TEXT,                         -- name of the event
+    description TEXT,                         -- what happens then
+    systemWide  INTEGER,                      -- 1: whoever ran on the CPU; 0: threads of the process tree alone
+    userOnly    INTEGER                       -- 1: without what happened in the kernel
+);
+
 -- @table OSRT_CALLCHAINS lazy
 CREATE TABLE OSRT_CALLCHAINS (
     -- Stacks of calls in OSRT_API. Made when the report is finished. One row per frame.
@@ -1641,7 +1674,8 @@ CREATE TABLE ENUM_PMU_EVENT_SOURCE (
 );
 INSERT INTO ENUM_PMU_EVENT_SOURCE VALUES
     (1,'ArmPmu','Arm PMU'),(2,'CarmelPmu','Carmel PMU'),(3,'T23XPmuScf','T23X PMU Scf'),
-    (4,'T23XPmuDsu','T23X PMU Dsu');
+    (4,'T23XPmuDsu','T23X PMU Dsu'),
+    (256,'SlCpuPmu','PMU of the CPU'),(257,'SlKernel','Counter of the kernel');
 
 -- @table ENUM_PMU_UNIT_TYPE always
 CREATE TABLE ENUM_PMU_UNIT_TYPE (

@@ -128,6 +128,11 @@ static int begin(struct collector *c, enum capture_source source, const char *re
 	return capture_begin(c, &ask, why, why_len);
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 /* The kernel is asked once, before the program begins: later, what it tells can only be left out. */
 static bool kernel_can(const struct steer *st)
 {
@@ -135,6 +140,9 @@ static bool kernel_can(const struct steer *st)
 
 	return (o->cpuctxsw == SCHED_MODE_NONE || o->cpuctxsw == st->cpuctxsw) &&
 	       (o->sample == SCHED_MODE_NONE || o->sample == st->sample) &&
+	       (o->events.scope == SCHED_MODE_NONE ||
+		(o->events.scope == st->events.scope && is_same(o->events.core, st->events.core) &&
+		 is_same(o->events.os, st->events.os))) &&
 	       (!o->syscalls || st->syscalls);
 }
 
@@ -146,9 +154,10 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 
 	if (!kernel_can(&c->steer)) {
 		snprintf(why, why_len,
-			 "context switches, CPU samples and system calls are settled when the "
-			 "program begins: give --cpuctxsw, --sample and --syscall to launch (or "
-			 "profile)");
+			 "context switches, CPU samples, event counters and system calls are "
+			 "settled "
+			 "when the program begins: give --cpuctxsw, --sample, --cpu-core-events, "
+			 "--os-events, --event-sample and --syscall to launch (or profile)");
 		return -EINVAL;
 	}
 
@@ -470,6 +479,7 @@ int steer_open(struct collector *c, const struct steer_ask *ask_for, char *why, 
 	st->kind = ask_for->kind;
 	st->cpuctxsw = ask_for->options->cpuctxsw;
 	st->sample = ask_for->options->sample;
+	st->events = ask_for->options->events;
 	st->syscalls = ask_for->options->syscalls;
 	st->since_s = time(NULL);
 	st->is_armed =

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "collector/control.h"
+#include "collector/event_options.h"
 #include "collector/hotkey.h"
 #include "collector/sched.h"
 #include "collector/sessions.h"
@@ -25,6 +26,7 @@ struct steer {
 	const char *kind;                /* "profile", "launch", ...: what began the session */
 	char name[SESSION_NAME_MAX];
 	enum sched_mode cpuctxsw, sample; /* what the kernel was asked for when the session began */
+	struct event_options events;
 	bool syscalls;
 	int64_t since_s;     /* CLOCK_REALTIME, when the session began */
 	bool is_armed;       /* something other than a command begins the next capture */
