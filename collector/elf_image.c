@@ -131,23 +131,39 @@ static bool names(const struct elf_image *e, const Elf64_Ehdr *h, struct elf_par
 	return p->at;
 }
 
-struct elf_part elf_image_section(const struct elf_image *e, const char *name)
+static bool section_named(const struct elf_image *e, const char *name, Elf64_Shdr *s)
 {
 	struct elf_part text = {0};
 	Elf64_Ehdr h;
-	Elf64_Shdr s;
 	unsigned cnt;
 
 	if (!e->at || !is_elf(e, &h) || !names(e, &h, &text))
-		return (struct elf_part){0};
+		return false;
 	cnt = section_cnt(e, &h);
-	for (unsigned i = 1; i < cnt && section(e, &h, i, &s); i++) {
-		const char *is = text_at(&text, s.sh_name);
+	for (unsigned i = 1; i < cnt && section(e, &h, i, s); i++) {
+		const char *is = text_at(&text, s->sh_name);
 
 		if (is && strcmp(is, name) == 0)
-			return contents(e, &s);
+			return true;
 	}
-	return (struct elf_part){0};
+	return false;
+}
+
+struct elf_part elf_image_section(const struct elf_image *e, const char *name)
+{
+	Elf64_Shdr s;
+
+	return section_named(e, name, &s) ? contents(e, &s) : (struct elf_part){0};
+}
+
+bool elf_image_section_address(const struct elf_image *e, const char *name, uint64_t *address)
+{
+	Elf64_Shdr s;
+
+	if (!section_named(e, name, &s) || !(s.sh_flags & SHF_ALLOC))
+		return false;
+	*address = s.sh_addr;
+	return true;
 }
 
 bool elf_image_has(const struct elf_image *e, const char *name)
@@ -212,29 +228,51 @@ static bool is_code(const Elf64_Sym *s, const char *name)
 	       (type == STT_NOTYPE && *name != '$' && strncmp(name, ".L", 2) != 0);
 }
 
-static bool each_symbol(const struct elf_image *e, const Elf64_Ehdr *h, const Elf64_Shdr *table,
+/* A table of symbols and its texts. */
+struct table {
+	struct elf_part list, text;
+};
+
+static bool table_open(const struct elf_image *e, const Elf64_Ehdr *h, const Elf64_Shdr *at,
+		       struct table *t)
+{
+	Elf64_Shdr link;
+
+	if (!section(e, h, at->sh_link, &link))
+		return false;
+	*t = (struct table){contents(e, at), contents(e, &link)};
+	/* Ends with a NUL, or it is no table of texts; then every offset in it is good. */
+	return t->list.at && t->text.at && t->text.size && !t->text.at[t->text.size - 1];
+}
+
+/* The symbol at *@at, which goes on to the next; its name, NULL: there are no more. */
+static const char *table_next(const struct table *t, size_t *at, Elf64_Sym *s)
+{
+	while (*at + sizeof(*s) <= t->list.size) {
+		memcpy(s, t->list.at + *at, sizeof(*s));
+		*at += sizeof(*s);
+		if (s->st_name < t->text.size)
+			return (const char *)t->text.at + s->st_name;
+	}
+	return NULL;
+}
+
+static bool each_symbol(const struct elf_image *e, const Elf64_Ehdr *h, const Elf64_Shdr *section,
 			bool (*found)(void *to, const struct elf_symbol *s), void *to)
 {
-	struct elf_part list = contents(e, table), text;
-	Elf64_Shdr link;
+	const char *name;
+	struct table t;
 	Elf64_Sym sym;
+	size_t at = 0;
 
-	if (!section(e, h, table->sh_link, &link))
+	if (!table_open(e, h, section, &t))
 		return true;
-	text = contents(e, &link);
-	/* Ends with a NUL, or it is no table of texts; then every offset in it is good. */
-	if (!list.at || !text.at || !text.size || text.at[text.size - 1])
-		return true;
-	for (size_t at = 0; at + sizeof(sym) <= list.size; at += sizeof(sym)) {
-		struct elf_symbol s;
+	while ((name = table_next(&t, &at, &sym))) {
+		struct elf_symbol s = {.at = sym.st_value,
+				       .size = sym.st_size,
+				       .name = name,
+				       .is_local = ELF64_ST_BIND(sym.st_info) == STB_LOCAL};
 
-		memcpy(&sym, list.at + at, sizeof(sym));
-		if (sym.st_name >= text.size)
-			continue;
-		s = (struct elf_symbol){.at = sym.st_value,
-					.size = sym.st_size,
-					.name = (const char *)text.at + sym.st_name,
-					.is_local = ELF64_ST_BIND(sym.st_info) == STB_LOCAL};
 		if (is_code(&sym, s.name) && !found(to, &s))
 			return false;
 	}
@@ -254,4 +292,27 @@ void elf_image_symbols(const struct elf_image *e, uint32_t kind,
 	for (unsigned i = 1; i < cnt && section(e, &h, i, &s); i++)
 		if (s.sh_type == kind && !each_symbol(e, &h, &s, found, to))
 			return;
+}
+
+void elf_image_find(const struct elf_image *e, const char *const *wanted, unsigned wanted_cnt,
+		    uint64_t *at)
+{
+	const char *name;
+	struct table t;
+	Elf64_Ehdr h;
+	Elf64_Shdr s;
+	Elf64_Sym sym;
+	unsigned cnt;
+
+	if (!e->at || !is_elf(e, &h))
+		return;
+	cnt = section_cnt(e, &h);
+	for (unsigned i = 1; i < cnt && section(e, &h, i, &s); i++) {
+		if (s.sh_type != SHT_SYMTAB || !table_open(e, &h, &s, &t))
+			continue;
+		for (size_t next = 0; (name = table_next(&t, &next, &sym));)
+			for (unsigned k = 0; sym.st_shndx != SHN_UNDEF && k < wanted_cnt; k++)
+				if (strcmp(name, wanted[k]) == 0)
+					at[k] = sym.st_value;
+	}
 }

@@ -26,6 +26,8 @@ struct elf_part {
 /* A section's bytes as they are in the file, compressed or not. */
 struct elf_part elf_image_section(const struct elf_image *e, const char *name);
 bool elf_image_has(const struct elf_image *e, const char *name);
+/* Where it is in memory, in the file's addresses; false: there is none, or it is not loaded. */
+bool elf_image_section_address(const struct elf_image *e, const char *name, uint64_t *address);
 struct elf_part elf_image_build_id(const struct elf_image *e);
 
 struct elf_symbol {
@@ -36,5 +38,11 @@ struct elf_symbol {
 /* Calls @found for each function in the tables of the given kind (SHT_SYMTAB, SHT_DYNSYM), until it returns false. */
 void elf_image_symbols(const struct elf_image *e, uint32_t kind,
 		       bool (*found)(void *to, const struct elf_symbol *s), void *to);
+/*
+ * Where symbols of these names are, functions or data, by the table of all of them (SHT_SYMTAB); those that are not there
+ * keep their place in @at as it is.
+ */
+void elf_image_find(const struct elf_image *e, const char *const *names, unsigned cnt,
+		    uint64_t *at);
 
 #endif

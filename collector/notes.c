@@ -148,11 +148,19 @@ static void say_python_samples(struct collector *c, uint64_t lost)
 	if (lost)
 		db_lost(c->db, 0, c->now, DB_NULL, "Python's frames of CPU samples: no room",
 			(int64_t)lost);
-	if (version)
+	if (version == SAMPLE_PYTHON_NAMELESS)
+		notes_say(c, WARNING,
+			  "a Python without symbols, whose version cannot be told: samples are "
+			  "without its functions");
+	else if (version)
 		notes_say(c, WARNING,
 			  "Python %u.%u: where its stacks lie is not known, so samples are without "
 			  "its functions",
 			  version >> 8, version & 0xff);
+	if (c->sample && sample_refused_python(c->sample))
+		notes_say(c, WARNING,
+			  "other users' processes may not be looked into, so samples of theirs are "
+			  "without Python's functions (needs root, or CAP_SYS_PTRACE)");
 }
 
 static void say_samples(struct collector *c)

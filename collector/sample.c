@@ -229,9 +229,8 @@ static void take_mmap(struct sample *s, const struct mmap_record *m)
 				     .offset = m->offset};
 
 	sample_spaces_mapped(s->spaces, &what, time_of(&m->header));
-	/* One that is loaded late; of others nothing needs to be known. */
-	if (s->python && strstr(m->path, "python"))
-		sample_python_mapped(s->python, m->pid);
+	if (s->python)
+		sample_python_mapped(s->python, &what);
 }
 
 static void take_exit(struct sample *s, const struct task_record *t)
@@ -312,6 +311,11 @@ struct sample_losses sample_losses(const struct sample *s)
 uint32_t sample_unknown_python(struct sample *s)
 {
 	return s->python ? sample_python_unknown(s->python) : 0;
+}
+
+bool sample_refused_python(struct sample *s)
+{
+	return s->python && sample_python_refused(s->python);
 }
 
 void sample_renew(struct sample *s)

@@ -73,8 +73,11 @@ void sample_poll(struct sample *s, const struct sample_sink *sink, const struct 
 /* How full the fullest ring is, in per cent. */
 unsigned sample_fill(const struct sample *s);
 struct sample_losses sample_losses(const struct sample *s);
-/* Of a Python that was met and is not known, once: 0x030f for 3.15; 0: none. */
+/* Of a Python that was met and is not known, once: 0x030f for 3.15; 0: none; or that it has no name. */
+#define SAMPLE_PYTHON_NAMELESS 1u
 uint32_t sample_unknown_python(struct sample *s);
+/* Whether there are processes in which Python could not be looked for, once. */
+bool sample_refused_python(struct sample *s);
 /* Sinks follow each other: the next one has no stacks yet. */
 void sample_renew(struct sample *s);
 /* No more samples are taken; what was taken can still be polled. */

@@ -20,6 +20,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "collector/elf_image.h"
 #include "collector/sample_crt.h"
 
 #define BUCKETS      1024u
@@ -46,6 +47,7 @@ struct sample_file {
 	const uint8_t *build_id;
 	size_t build_id_len;
 	uint64_t dynamic, dynamic_bytes; /* where the loader's list is in the file; 0: none */
+	void *note;
 };
 
 struct kept_row {
@@ -302,6 +304,7 @@ void sample_files_free(struct sample_files *fs)
 			if (f->is_mapped)
 				munmap((void *)(uintptr_t)f->data, f->size);
 			free(f->path);
+			free(f->note);
 			free(f);
 		}
 	free(fs);
@@ -386,6 +389,16 @@ bool sample_file_step(const struct sample_file *f, uint64_t address, struct sl_r
 		      sl_cfi_read *read, void *ctx, bool *is_signal)
 {
 	return f->has_table && sl_cfi_step(&f->table, address, regs, read, ctx, is_signal);
+}
+
+bool sample_file_image(const struct sample_file *f, struct elf_image *e)
+{
+	return elf_image_memory(e, (void *)(uintptr_t)f->data, f->size);
+}
+
+void **sample_file_note(struct sample_file *f)
+{
+	return &f->note;
 }
 
 /* ---- what a file exports ---- */

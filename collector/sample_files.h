@@ -13,6 +13,7 @@
 
 #include "preload/cfi.h"
 
+struct elf_image;
 struct sample_files;
 struct sample_file;
 
@@ -35,6 +36,11 @@ struct sample_file *sample_file_get(struct sample_files *fs, const struct sample
 uint64_t sample_file_bias(const struct sample_file *f, const struct sample_mapped *what);
 /* 0: none. */
 size_t sample_file_build_id(const struct sample_file *f, const uint8_t **id);
+
+/* The file as it is; false: it cannot be read. Not to be closed. */
+bool sample_file_image(const struct sample_file *f, struct elf_image *e);
+/* Room for what somebody else finds out about the file; goes with it, by free(). */
+void **sample_file_note(struct sample_file *f);
 
 /* Address in the file of what it exports as @name, found by the table that the loader uses. */
 bool sample_file_symbol(const struct sample_file *f, const char *name, uint64_t *address);

@@ -82,6 +82,20 @@ static void read_lines(const struct pycode_from *from, uint64_t address, struct 
 		c->lines_len = (uint32_t)len;
 }
 
+static bool is_code_type(const struct pycode_from *from, uint64_t type)
+{
+	/* Behind what each object with a size begins with. */
+	const uint64_t name_at = from->at.text_length + sizeof(uint64_t);
+	char name[] = "....";
+	uint64_t text;
+
+	if (from->code_type)
+		return type == from->code_type;
+	return pycode_read(from->pid, type + name_at, &text, sizeof(text)) &&
+	       pycode_read(from->pid, text, name, sizeof(name)) &&
+	       memcmp(name, "code", sizeof(name)) == 0;
+}
+
 static size_t size_of(const struct sl_pylayout *at)
 {
 	size_t most = at->first_line;
@@ -112,7 +126,7 @@ static void read_code(struct pycode *c, const struct pycode_from *from, uint32_t
 	table = word_in(object, at->line_table);
 	if (pysample_check(name, table) != c->check)
 		return;
-	if (word_in(object, at->type) != from->code_type) {
+	if (!is_code_type(from, word_in(object, at->type))) {
 		c->number = 0;
 		return;
 	}

@@ -28,7 +28,7 @@ struct pycodes { /* of one process image */
 struct pycode_from {
 	uint32_t pid;
 	struct sl_pylayout at;
-	uint64_t code_type;
+	uint64_t code_type; /* 0: not known where; then a type of that name */
 };
 
 /* Reads it when it is new, and counts *@serial up. NULL: no memory. */

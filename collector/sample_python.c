@@ -23,7 +23,7 @@
 
 #include "collector/bpf/pysample.h"
 #include "collector/sample_pycode.h"
-#include "collector/sample_spaces.h"
+#include "collector/sample_pyfind.h"
 #include "collector/sched_internal.h"
 #include "preload/frame.h"
 
@@ -38,9 +38,7 @@
 #define RING_LEAST 8192u
 #define RINGS_MOST (1u << 22) /* words of all together: 32 MiB */
 #define NOT_BEGUN  0xffffffu
-#define KINDS      64u                   /* different files of Python */
 #define KEEP_NS    UINT64_C(10000000000) /* what has ended may still be asked for */
-#define MAPPINGS   "/proc/%" PRIu32 "/maps"
 
 struct process {
 	struct process *next;
@@ -48,15 +46,8 @@ struct process {
 	struct pycode_from from; /* at.version 0: no Python */
 	struct pycodes codes;
 	uint64_t last_ns; /* of its records */
+	bool is_unknown;  /* has a Python of a version that is not known */
 	bool has_ended;   /* its first thread has; others may go on */
-};
-
-/* What a file has; it is looked for once. */
-struct exported {
-	const struct sample_file *file;
-	uint64_t runtime, code_type;
-	uint64_t version; /* where Py_Version is; 0: nowhere */
-	uint32_t hex;     /* by what else it exports; 0: no Python */
 };
 
 struct sample_python {
@@ -70,10 +61,9 @@ struct sample_python {
 	unsigned cpus, shift;
 	uint64_t *tails, *seen; /* paired up to; code objects known up to */
 	struct process *bucket[BUCKETS];
-	struct exported kinds[KINDS];
-	unsigned kind_cnt;
 	uint32_t serial; /* of code objects */
 	uint32_t unknown;
+	bool is_refused;
 };
 
 /* ---- loading ---- */
@@ -205,63 +195,7 @@ void sample_python_close(struct sample_python *sp)
 	free(sp);
 }
 
-/* ---- which Python a process has ---- */
-
-static bool has(const struct sample_file *f, const char *name)
-{
-	uint64_t address;
-
-	return sample_file_symbol(f, name, &address);
-}
-
-/* Before 3.11 it is only said by a function: so by what came with which version. */
-static uint32_t version_by_exports(const struct sample_file *f)
-{
-	return has(f, "Py_Version")                  ? 0
-	       : has(f, "PyModule_AddObjectRef")     ? 0x030a00f0
-	       : has(f, "PyFrame_GetCode")           ? 0x030900f0
-	       : has(f, "PyCode_NewWithPosOnlyArgs") ? 0x030800f0
-						     : 0x030700f0;
-}
-
-static const struct exported *exported_by(struct sample_python *sp, const struct sample_file *f)
-{
-	static struct exported other;
-	struct exported *e = NULL;
-
-	for (unsigned i = 0; i < sp->kind_cnt; i++)
-		if (sp->kinds[i].file == f)
-			return &sp->kinds[i];
-	if (!has(f, "_PyRuntime") || sp->kind_cnt == KINDS)
-		return &other;
-	e = &sp->kinds[sp->kind_cnt++];
-	*e = (struct exported){.file = f};
-	if (!sample_file_symbol(f, "_PyRuntime", &e->runtime) ||
-	    !sample_file_symbol(f, "PyCode_Type", &e->code_type))
-		return e;
-	if (!sample_file_symbol(f, "Py_Version", &e->version))
-		e->version = 0;
-	e->hex = e->version ? 1 : version_by_exports(f);
-	return e;
-}
-
-/* @what has a Python: how does it look? 0: it is none that is known; else the address of _PyRuntime. */
-static uint64_t read_python(struct sample_python *sp, const struct sample_mapped *what,
-			    const struct exported *e, struct pycode_from *from)
-{
-	uint64_t bias = sample_file_bias(e->file, what), head[128], runtime = bias + e->runtime;
-	unsigned long version = e->hex;
-
-	if (e->version && !pycode_read(what->pid, bias + e->version, &version, sizeof(version)))
-		return 0;
-	if (!pycode_read(what->pid, runtime, head, sizeof(head)))
-		return 0;
-	*from = (struct pycode_from){.pid = what->pid, .code_type = bias + e->code_type};
-	if (sl_pylayout_get(&from->at, (uint32_t)version, head))
-		return runtime;
-	sp->unknown = (uint32_t)(version >> 16);
-	return 0;
-}
+/* ---- processes ---- */
 
 static struct process *process_find(const struct sample_python *sp, uint32_t pid)
 {
@@ -298,39 +232,25 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 	bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);
 }
 
-/* What was known of it, when it was expected, may be of an image that is gone. */
+/*
+ * What was known of it when it was expected may be of an image that is gone. A version that is not known is so when we look
+ * for the second time: the first time it may not be whole yet.
+ */
 static void look_into(struct sample_python *sp, struct process *p)
 {
-	bool was_known = p->from.at.version, is_there = false;
-	uint64_t runtime = 0;
-	char path[32], *line = NULL;
-	size_t size = 0;
-	FILE *f;
+	bool was_known = p->from.at.version;
+	struct pyfind found;
 
-	snprintf(path, sizeof(path), MAPPINGS, p->from.pid);
-	f = fopen(path, "re");
-	while (f && !runtime && getline(&line, &size, f) > 0) {
-		struct sample_mapped what = {.pid = p->from.pid};
-		const struct sample_file *file;
-		const struct exported *e;
-		struct pycode_from from;
-
-		is_there = true;
-		if (!sample_mapped_parse(line, &what) || what.path[0] != '/')
-			continue;
-		file = sample_file_get(sp->files, &what);
-		e = file ? exported_by(sp, file) : NULL;
-		runtime = e && e->hex ? read_python(sp, &what, e, &from) : 0;
-		if (runtime)
-			p->from = from;
-	}
-	if (was_known && is_there && !runtime)
-		p->from = (struct pycode_from){.pid = p->from.pid};
-	if (runtime || (was_known && is_there))
-		tell_kernel(sp, p, runtime);
-	free(line);
-	if (f)
-		fclose(f);
+	pyfind_process(&found, sp->files, p->from.pid);
+	sp->is_refused |= found.is_refused;
+	if (!found.is_there)
+		return;
+	p->from = found.from;
+	if (found.runtime || was_known)
+		tell_kernel(sp, p, found.runtime);
+	if (found.unknown && p->is_unknown)
+		sp->unknown = found.unknown;
+	p->is_unknown = found.unknown;
 }
 
 /* A process, or another image in it. */
@@ -382,12 +302,22 @@ void sample_python_expect(struct sample_python *sp, uint32_t pid)
 		look_into(sp, p);
 }
 
-void sample_python_mapped(struct sample_python *sp, uint32_t pid)
+void sample_python_mapped(struct sample_python *sp, const struct sample_mapped *what)
 {
-	struct process *p = process_find(sp, pid);
+	struct process *p = process_find(sp, what->pid);
+	const struct pyfind_file *in;
+	struct sample_file *file;
 
-	if (p && !p->from.at.version)
-		look_into(sp, p);
+	if (!p || p->from.at.version || what->path[0] != '/')
+		return;
+	file = sample_file_get(sp->files, what);
+	in = file ? pyfind_file(file, false) : NULL;
+	if (!in || !in->has_python)
+		return;
+	look_into(sp, p);
+	/* It is being loaded just now: samples that come ask again. */
+	if (!p->from.at.version)
+		tell_kernel(sp, p, 0);
 }
 
 void sample_python_ended(struct sample_python *sp, uint32_t pid)
@@ -600,6 +530,14 @@ uint32_t sample_python_unknown(struct sample_python *sp)
 	return version;
 }
 
+bool sample_python_refused(struct sample_python *sp)
+{
+	bool was = sp->is_refused;
+
+	sp->is_refused = false;
+	return was;
+}
+
 #else
 
 struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
@@ -635,10 +573,10 @@ void sample_python_expect(struct sample_python *sp, uint32_t pid)
 	(void)pid;
 }
 
-void sample_python_mapped(struct sample_python *sp, uint32_t pid)
+void sample_python_mapped(struct sample_python *sp, const struct sample_mapped *what)
 {
 	(void)sp;
-	(void)pid;
+	(void)what;
 }
 
 void sample_python_ended(struct sample_python *sp, uint32_t pid)
@@ -672,6 +610,12 @@ uint32_t sample_python_unknown(struct sample_python *sp)
 {
 	(void)sp;
 	return 0;
+}
+
+bool sample_python_refused(struct sample_python *sp)
+{
+	(void)sp;
+	return false;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef SL_SAMPLE_PYTHON_H
 #define SL_SAMPLE_PYTHON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,8 +30,8 @@ int sample_python_program(const struct sample_python *sp);
 void sample_python_look(struct sample_python *sp);
 /* A process that runs already and will be sampled: its first sample need not wait for us to look into it. */
 void sample_python_expect(struct sample_python *sp, uint32_t pid);
-/* Another library with Python's name has come. */
-void sample_python_mapped(struct sample_python *sp, uint32_t pid);
+/* A file with code has been mapped: perhaps it brings a Python. */
+void sample_python_mapped(struct sample_python *sp, const struct sample_mapped *what);
 void sample_python_ended(struct sample_python *sp, uint32_t pid);
 
 /* One of perf's samples, to be asked for each, in the order of time. */
@@ -48,5 +49,7 @@ void sample_python_done(struct sample_python *sp);
 uint64_t sample_python_lost(const struct sample_python *sp);
 /* A version that is not known, to be said: 0x030f for 3.15; 0: none. */
 uint32_t sample_python_unknown(struct sample_python *sp);
+/* Whether there were processes into which we may not look, to be said. */
+bool sample_python_refused(struct sample_python *sp);
 
 #endif
