@@ -199,7 +199,6 @@ int capture_begin(struct collector *c, const struct capture_ask *ask, char *why,
 {
 	struct capture *p = &c->capture;
 	struct clock_snapshot now;
-	int64_t past = ask->past_ns;
 
 	why[0] = 0;
 	switch (p->state) {
@@ -216,9 +215,8 @@ int capture_begin(struct collector *c, const struct capture_ask *ask, char *why,
 	}
 	now = open_gate(c, true);
 	p->cnt++;
-	if (past)
-		return begin_report(c, ask, clock_map_ticks(&c->clock, now.mono - past),
-				    now.mono - past, why, why_len);
+	if (ask->from)
+		return begin_report(c, ask, ask->from, ask->from_mono, why, why_len);
 	return begin_report(c, ask, now.ticks, now.mono, why, why_len);
 }
 

@@ -55,7 +55,8 @@ struct capture_ask {
 	enum capture_source source;
 	const char *report; /* absolute path, copied; NULL: the next one by -o */
 	bool overwrite;
-	int64_t past_ns;     /* the window begins so long ago (flight recorder); 0: now */
+	uint64_t from;       /* ticks: the window began then (flight recorder); 0: it begins now */
+	int64_t from_mono;   /* the same */
 	int64_t duration_ns; /* ends by itself after that; 0: no bound */
 };
 

@@ -350,7 +350,7 @@ static void begin_counting(struct collector *c)
 	c->sched_lost_before += c->sched_lost;
 	c->calls_lost_before += c->calls_lost;
 	c->samples_before = c->samples;
-	if (c->sample)
+	if (c->sample && !c->flight)
 		sample_renew(c->sample);
 	collect_counters_renew(c);
 	c->sched_dead = 0;

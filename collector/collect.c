@@ -292,6 +292,19 @@ static int64_t commit_period(const struct collector *c)
 	return c->is_busy ? COMMIT_NS : SECOND_NS;
 }
 
+void collect_sampled(struct collector *c, const struct sample_report *r)
+{
+	if (r->cnt == c->sample_cnt)
+		return;
+	c->is_busy = true;
+	/* In case the disk is full. */
+	if (!c->model.sched_rows)
+		c->model.sched_first = r->first;
+	c->model.sched_last = r->last;
+	c->model.sched_rows += r->cnt - c->sample_cnt;
+	c->sample_cnt = r->cnt;
+}
+
 void collect_samples(struct collector *c, bool all)
 {
 	static const struct windows none;
@@ -304,16 +317,12 @@ void collect_samples(struct collector *c, bool all)
 
 	if (!c->sample)
 		return;
-	sample_poll(c->sample, &sink, windows, all);
-	if (r.cnt == c->sample_cnt)
+	if (c->flight) {
+		flight_poll_samples(c, all);
 		return;
-	c->is_busy = true;
-	/* In case the disk is full. */
-	if (!c->model.sched_rows)
-		c->model.sched_first = r.first;
-	c->model.sched_last = r.last;
-	c->model.sched_rows += r.cnt - c->sample_cnt;
-	c->sample_cnt = r.cnt;
+	}
+	sample_poll(c->sample, &sink, windows, all);
+	collect_sampled(c, &r);
 }
 
 int collect_poll(struct collector *c)
@@ -384,7 +393,7 @@ void collect_drain(struct collector *c)
 void collect_losses(struct collector *c)
 {
 	if (c->sample)
-		c->samples = sample_losses(c->sample);
+		c->samples = c->flight ? flight_sample_losses(c) : sample_losses(c->sample);
 	if (!c->sched)
 		return;
 	c->sched_lost = sched_lost(c->sched) - c->sched_lost_before;

@@ -107,6 +107,8 @@ size_t collect_tick(struct collector *c);
 int collect_poll(struct collector *c);
 /* CPU samples, but for the youngest; @all: up to this moment. */
 void collect_samples(struct collector *c, bool all);
+/* Rows of them have gone into the report: as many as @r counts. */
+void collect_sampled(struct collector *c, const struct sample_report *r);
 /* What the kernel has lost of this report. */
 void collect_losses(struct collector *c);
 /* Brings c->now up to date. */

@@ -257,6 +257,7 @@ static void open_samples(struct collector *c)
 						      : 0,
 				 .stack_bytes = SAMPLE_STACK_BYTES,
 				 .python = c->options->python_sampling,
+				 .stacks_most = flight_sample_most(c->options),
 				 .on_ring = loop_watch_ring,
 				 .ctx = c};
 	char why[512], no_python[512];

@@ -21,6 +21,7 @@
 #define SL_DB_INTERNAL_H
 
 #include "collector/db.h"
+#include "collector/db_map.h"
 
 #include <sqlite3.h>
 
@@ -117,18 +118,6 @@ void db_strings_forget(struct db *db);
 const char *db_clean(struct db *db, const char *text, size_t len, size_t *clean_len);
 
 /* ---- db_ops.c ---- */
-
-/* Map from a global id to a number (a rowid). */
-struct db_map {
-	int64_t *key, *val;
-	uint32_t cap, cnt;
-};
-
-/* Place of the value of @key, 0 when it is new: rowids start at 1. NULL: out of memory. */
-int64_t *db_map_get(struct db_map *m, int64_t key);
-/* The same of a map that has something in it, to read only. */
-const int64_t *db_map_peek(const struct db_map *m, int64_t key);
-void db_map_free(struct db_map *m);
 
 struct db_state {
 	struct db_state *next;

@@ -1,6 +1,7 @@
 /* db_map.c - from ids to rowids; open addressing, rowids start at 1. */
-#include "collector/db_internal.h"
+#include "collector/db_map.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 static uint32_t find(const struct db_map *m, int64_t key)

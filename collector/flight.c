@@ -13,12 +13,13 @@
 
 #include "collector/cmd.h"
 #include "collector/collect.h"
+#include "collector/flight_sample.h"
 #include "collector/flight_sched.h"
 #include "collector/flight_totals.h"
 #include "collector/trigger_watch.h"
 
 #define SECOND_NS   INT64_C(1000000000)
-#define SETTLE_NS   2000000ll            /* switches are told so late (sched.h) */
+#define SETTLE_NS   2000000ll            /* switches and samples are told so late (sched.h) */
 #define EDGE_NS     1000000ll            /* of a window before what has to be in it */
 #define CRASH_NS    100000000ll          /* so long others may end with it */
 #define TOTALS_NS   50000000ll           /* between two notes of totals, at least */
@@ -60,18 +61,21 @@ struct flight {
 	int64_t ns;
 	uint64_t bytes;
 	/* Everything that ended later is there. */
-	int64_t whole; /* CLOCK_MONOTONIC */
+	int64_t whole;        /* CLOCK_MONOTONIC */
+	uint64_t whole_ticks; /* the same, to the tick; 0: not so exactly */
 	enum flight_limit limit;
 	bool is_full; /* memory is being made: chunks go back at once */
 	struct triggers triggers;
 	struct trigger_watch *watch;
 	struct flight_sched sched;
+	struct flight_sample samples;
 	struct flight_ages ages; /* scratch */
 	int64_t resident_at, totals_at;
 	int64_t stop; /* --duration, CLOCK_MONOTONIC; 0 none */
 	struct wish wish, running;
-	uint64_t to;    /* ticks: end of the window that is being written */
-	bool reads_all; /* while it is: what came since is not kept */
+	uint64_t to;     /* ticks: end of the window that is being written */
+	int64_t to_mono; /* the same */
+	bool reads_all;  /* while it is: what came since is not kept */
 	enum flight_limit running_limit;
 	int64_t running_whole;   /* ns */
 	int64_t dumped, crashed; /* CLOCK_MONOTONIC of the last; 0 none */
@@ -211,6 +215,11 @@ static void process_ended(void *ctx, struct proc *p)
 
 /* ---- begin and end ---- */
 
+size_t flight_sample_most(const struct profile_options *o)
+{
+	return o->capture.flight_ns ? flight_sample_stacks((uint64_t)o->capture.flight_bytes) : 0;
+}
+
 uint32_t flight_quota(const struct profile_options *o)
 {
 	uint64_t chunks = ((uint64_t)o->capture.flight_bytes + AHEAD) / SL_CHUNK_BYTES;
@@ -233,6 +242,8 @@ int flight_open(struct collector *c)
 	f->whole = c->clock.zero;
 	f->limit = LIMIT_START;
 	f->sched.model = &c->model;
+	if (c->sample)
+		flight_sample_open(&f->samples, c->sample, f->ns, f->bytes);
 	if (c->options->duration_s)
 		f->stop = c->clock.zero + c->options->duration_s * SECOND_NS;
 	c->model.ended = process_ended;
@@ -254,6 +265,7 @@ void flight_release(struct collector *c)
 		return;
 	trigger_watch_free(f->watch);
 	flight_sched_release(&f->sched);
+	flight_sample_release(&f->samples);
 	wish_clear(&f->wish);
 	wish_clear(&f->running);
 	free(f->ages.at);
@@ -268,7 +280,22 @@ static void set_whole(struct flight *f, int64_t mono, enum flight_limit limit)
 	if (mono <= f->whole)
 		return;
 	f->whole = mono;
+	f->whole_ticks = 0;
 	f->limit = limit;
+}
+
+/* Everything that is not in the rings. */
+static uint64_t beside_rings(const struct flight *f)
+{
+	return f->sched.bytes + flight_sample_bytes(&f->samples);
+}
+
+static void forget(struct collector *c, uint64_t ticks)
+{
+	struct flight *f = c->flight;
+
+	flight_sched_forget(&f->sched, ticks);
+	flight_sample_forget(&f->samples, clock_map_ns(&c->clock, ticks) + c->clock.zero);
 }
 
 /* On their way to the pool already. */
@@ -285,7 +312,7 @@ static uint64_t spent(const struct arenas *as)
 static uint64_t too_much(struct collector *c)
 {
 	struct flight *f = c->flight;
-	uint64_t fixed, used = flight_used(&c->arenas, &fixed) + f->sched.bytes;
+	uint64_t fixed, used = flight_used(&c->arenas, &fixed) + beside_rings(f);
 	uint64_t limit = fixed + ALWAYS > f->bytes ? fixed + ALWAYS : f->bytes;
 
 	used -= spent(&c->arenas) < used ? spent(&c->arenas) : used;
@@ -319,6 +346,7 @@ static void let_go(struct collector *c)
 		f->ages.cnt = 0;
 		full = flight_look(as, &f->ages);
 		flight_sched_look(&f->sched, &f->ages);
+		flight_sample_look(&f->samples, &c->clock, &f->ages);
 		if (more)
 			ticks = flight_ages_pick(&f->ages, 0, more + f->bytes / 16);
 		if (full > ticks)
@@ -328,7 +356,7 @@ static void let_go(struct collector *c)
 			set_whole(f, clock_map_ns(&c->clock, ticks) + c->clock.zero, LIMIT_MEMORY);
 		}
 	}
-	flight_sched_forget(&f->sched, as->hold);
+	forget(c, as->hold);
 	note_totals(c);
 }
 
@@ -342,7 +370,7 @@ static void give_back(struct collector *c)
 	if (now - f->resident_at < RESIDENT_NS)
 		return;
 	f->resident_at = now;
-	resident = flight_resident(&c->arenas) + f->sched.bytes;
+	resident = flight_resident(&c->arenas) + beside_rings(f);
 	if (resident > f->bytes + SLACK)
 		flight_trim(&c->arenas, resident - f->bytes);
 }
@@ -367,7 +395,8 @@ static void cannot(struct collector *c, const char *why)
 static void begin_dump(struct collector *c)
 {
 	struct flight *f = c->flight;
-	int64_t now = mono_now(), past = now - f->whole;
+	int64_t now = mono_now(), from = f->whole;
+	uint64_t ticks = f->whole_ticks;
 	struct capture_ask ask;
 	char why[512] = "";
 	int err;
@@ -375,15 +404,22 @@ static void begin_dump(struct collector *c)
 	wish_clear(&f->running);
 	f->running = f->wish;
 	memset(&f->wish, 0, sizeof(f->wish));
-	f->running_limit = past < f->ns ? f->limit : LIMIT_TIME;
-	f->running_whole = past = past < f->ns ? past : f->ns;
+	f->running_limit = now - from < f->ns ? f->limit : LIMIT_TIME;
+	if (now - from > f->ns) {
+		from = now - f->ns;
+		ticks = 0;
+	}
+	f->running_whole = now - from;
 	/* What fired a trigger is in the report, though it be longer: not all of what else happened meanwhile is. */
-	if (f->running.since && now + EDGE_NS - f->running.since > past)
-		past = now + EDGE_NS - f->running.since;
+	if (f->running.since && f->running.since - EDGE_NS < from) {
+		from = f->running.since - EDGE_NS;
+		ticks = 0;
+	}
 	ask = (struct capture_ask){.source = f->running.source,
 				   .report = f->running.report,
 				   .overwrite = f->running.overwrite,
-				   .past_ns = past > 0 ? past : 1};
+				   .from = ticks ? ticks : clock_map_ticks(&c->clock, from),
+				   .from_mono = from};
 	err = capture_begin(c, &ask, why, sizeof(why));
 	if (!err)
 		err = capture_end(c, f->running.source);
@@ -394,6 +430,7 @@ static void begin_dump(struct collector *c)
 	}
 	f->state = FLIGHT_DUMPING;
 	f->to = c->capture.windows.list[c->capture.windows.cnt - 1].to;
+	f->to_mono = c->capture.windows.list[c->capture.windows.cnt - 1].to_mono;
 	/* What the GPU did is told when it has been done for a while: that must be read then. */
 	f->reads_all = has_gpu(&c->arenas);
 	c->arenas.hold = f->reads_all ? 0 : f->to;
@@ -408,8 +445,17 @@ static void end_dump(struct collector *c)
 	f->dumps++;
 	f->dumped = mono_now();
 	c->arenas.hold = f->reads_all ? c->clock.newest : f->to;
-	set_whole(f, clock_map_ns(&c->clock, c->arenas.hold) + c->clock.zero, LIMIT_DUMP);
+	/* To the tick and the nanosecond: nothing is between two reports, and nothing is in both. */
+	if (f->reads_all) {
+		set_whole(f, clock_map_ns(&c->clock, c->arenas.hold) + c->clock.zero, LIMIT_DUMP);
+	} else {
+		set_whole(f, f->to_mono, LIMIT_DUMP);
+		f->whole_ticks = f->to;
+	}
 	flight_sched_forget(&f->sched, f->to);
+	flight_sample_forget(&f->samples, f->whole);
+	if (f->state == FLIGHT_OVER && c->sample)
+		sample_stop(c->sample);
 	wish_clear(&f->running);
 }
 
@@ -466,7 +512,8 @@ bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
 		return false;
 	if (since_tick_ns > (f->watch ? WATCH_NS : REST_NS))
 		return false;
-	return (!c->sched || sched_fill(c->sched) <= LAZY_FILL) && !too_much(c) &&
+	return (!c->sched || sched_fill(c->sched) <= LAZY_FILL) &&
+	       (!c->sample || sample_fill(c->sample) <= LAZY_FILL) && !too_much(c) &&
 	       !flight_is_short(&c->arenas);
 }
 
@@ -475,11 +522,25 @@ int flight_poll(struct collector *c)
 	return sched_poll(c->sched, &flight_sched_ops, &c->flight->sched);
 }
 
+void flight_poll_samples(struct collector *c, bool all)
+{
+	struct flight *f = c->flight;
+
+	if (f->state != FLIGHT_OVER)
+		flight_sample_poll(&f->samples, mono_now(), all);
+}
+
+struct sample_losses flight_sample_losses(const struct collector *c)
+{
+	return c->flight->samples.told;
+}
+
 bool flight_is_read(const struct collector *c)
 {
 	const struct flight *f = c->flight;
 
-	return !f || !c->sched || c->now + c->clock.zero > c->capture.ended_mono + SETTLE_NS;
+	return !f || !(c->sched || c->sample) ||
+	       c->now + c->clock.zero > c->capture.ended_mono + SETTLE_NS;
 }
 
 /* ---- what the report says ---- */
@@ -490,6 +551,22 @@ static void number(struct collector *c, const char *name, int64_t value)
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
 	db_meta_capture(c->db, name, text);
+}
+
+static void tell_samples(struct collector *c, const struct window *w)
+{
+	struct flight *f = c->flight;
+	struct sample_report r = {
+		.db = c->db, .zero = c->clock.zero, .cnt = c->sample_cnt, .first = INT64_MIN};
+	const struct sample_sink sink = sample_report_sink(&r);
+
+	flight_sample_tell(&f->samples, w->from_mono, w->to_mono, &sink);
+	collect_sampled(c, &r);
+	c->samples = f->samples.told;
+	if (f->samples.lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "CPU samples: no memory",
+			(int64_t)f->samples.lost);
+	f->samples.lost = 0;
 }
 
 void flight_contents(struct collector *c)
@@ -503,6 +580,8 @@ void flight_contents(struct collector *c)
 	w = &c->capture.windows.list[c->capture.windows.cnt - 1];
 	if (c->sched)
 		flight_sched_tell(&f->sched, (uint64_t)w->from_mono, (uint64_t)w->to_mono);
+	if (c->sample)
+		tell_samples(c, w);
 	if (f->sched.lost)
 		db_lost(c->db, 0, c->now, DB_NULL, "context switches: no memory",
 			(int64_t)f->sched.lost);

@@ -4,7 +4,8 @@
  *
  * Calls are recorded always and the rings are read late (flight_ring.h): what is younger than --flight stays in them, as
  * long as all of it together takes no more than --flight-size. Older calls are read while no window is open: who is
- * who, names, and which ranges are open are kept, events are dropped. Context switches wait in flight_sched.h.
+ * who, names, and which ranges are open are kept, events are dropped. Context switches wait in flight_sched.h,
+ * CPU samples in flight_sample.h.
  *
  * A dump is a capture (capture.h) whose window began in the past and ends at once. What it has written is not in the
  * next one. Reasons: flight_dump(), a process that ended badly, a trigger (trigger.h).
@@ -13,7 +14,10 @@
 #define SL_FLIGHT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "collector/sample.h"
 
 struct collector;
 struct profile_options;
@@ -22,6 +26,8 @@ struct profile_options;
 int flight_open(struct collector *c);
 /* Chunks that an arena may have (struct sl_session.quota_chunks): more than are let grow old. */
 uint32_t flight_quota(const struct profile_options *o);
+/* Stacks of CPU samples that are known again; 0: there is no recorder. */
+size_t flight_sample_most(const struct profile_options *o);
 void flight_release(struct collector *c);
 
 /*
@@ -37,6 +43,10 @@ void flight_before(struct collector *c);
 void flight_after(struct collector *c);
 /* As sched_poll(): switches wait here. */
 int flight_poll(struct collector *c);
+/* As collect_samples(): they wait here, too. */
+void flight_poll_samples(struct collector *c, bool all);
+/* Of the samples that reports so far have. */
+struct sample_losses flight_sample_losses(const struct collector *c);
 /* As collect_can_wait(), of what holds the rings back. */
 bool flight_can_wait(struct collector *c, int64_t since_tick_ns);
 /* The session ends: a report if there is a reason. Before capture_close(). */

@@ -215,13 +215,11 @@ static void leave_out(struct profile_options *o, const char *cmd)
 {
 	if (o->syscalls)
 		sl_warn("%s: system calls are not kept by --flight: --syscall has no effect", cmd);
-	if (o->sample != SCHED_MODE_NONE)
-		sl_warn("%s: CPU samples are not kept by --flight: --sample has no effect", cmd);
 	if (o->events.scope != SCHED_MODE_NONE)
 		sl_warn("%s: event counters are not kept by --flight: --event-sample has no effect",
 			cmd);
 	o->syscalls = false;
-	o->sample = o->events.scope = SCHED_MODE_NONE;
+	o->events.scope = SCHED_MODE_NONE;
 }
 
 int profile_words_settle(struct profile_words *w, const char *cmd, struct profile_options *options)

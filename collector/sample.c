@@ -58,7 +58,7 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 		return NULL;
 	s->ask = *ask;
 	s->files = sample_files_new();
-	s->spaces = s->files ? sample_spaces_new(s->files) : NULL;
+	s->spaces = s->files ? sample_spaces_new(s->files, ask->stacks_most) : NULL;
 	if (s->spaces && ask->python)
 		s->python = sample_python_open(ask, s->files, no_python, why_len);
 	if (s->spaces)
@@ -321,6 +321,11 @@ bool sample_refused_python(struct sample *s)
 void sample_renew(struct sample *s)
 {
 	sample_spaces_renew(s->spaces);
+}
+
+size_t sample_bytes(const struct sample *s)
+{
+	return sample_spaces_bytes(s->spaces);
 }
 
 void sample_stop(struct sample *s)

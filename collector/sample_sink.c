@@ -16,7 +16,8 @@ static void put_module(void *to, const struct db_module *m)
 	const struct sample_report *r = to;
 	struct db_module told = *m;
 
-	told.since = m->since > r->zero ? m->since - r->zero : 0;
+	/* Before the report's time 0, too: of two at one place it tells which came first. */
+	told.since = m->since - r->zero;
 	db_module(r->db, &told);
 }
 

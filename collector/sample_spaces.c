@@ -63,7 +63,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-struct sample_spaces *sample_spaces_new(struct sample_files *files)
+struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stacks)
 {
 	struct sample_spaces *ss = calloc(1, sizeof(*ss));
 
@@ -72,6 +72,7 @@ struct sample_spaces *sample_spaces_new(struct sample_files *files)
 	ss->files = files;
 	ss->report = 1;
 	ss->keep_ns = LATE_NS;
+	ss->stacks.most = stacks;
 	return ss;
 }
 
@@ -498,5 +499,10 @@ int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s,
 void sample_spaces_renew(struct sample_spaces *ss)
 {
 	ss->report++;
-	sample_stacks_forget(&ss->stacks);
+	sample_stacks_renew(&ss->stacks);
+}
+
+size_t sample_spaces_bytes(const struct sample_spaces *ss)
+{
+	return ss->stacks.slots * sizeof(*ss->stacks.slot);
 }

@@ -28,7 +28,8 @@ struct sample_range {
 	bool is_told;   /* the report has it */
 };
 
-struct sample_spaces *sample_spaces_new(struct sample_files *files); /* NULL: no memory */
+/* @stacks: so many are known again, 0: a million. NULL: no memory. */
+struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stacks);
 void sample_spaces_free(struct sample_spaces *ss);
 /* So long after the end of a process somebody may still ask for its stacks. */
 void sample_spaces_keep(struct sample_spaces *ss, uint64_t ns);
@@ -60,5 +61,7 @@ int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s,
 			   size_t cnt);
 /* Another sink: it has no stacks yet. */
 void sample_spaces_renew(struct sample_spaces *ss);
+/* Memory by which stacks are known again. */
+size_t sample_spaces_bytes(const struct sample_spaces *ss);
 
 #endif

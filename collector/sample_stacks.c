@@ -5,8 +5,8 @@
 #include <string.h>
 
 #define SLOTS_FIRST 4096u
-#define STACKS_MOST \
-	(1u << 20) /* then it begins anew: a program that never is where it was before */
+#define STACKS_MOST (1u << 20) /* a program that never is where it was before */
+#define ROUNDS_KEPT 16u        /* without being told; then its room is for others */
 
 static uint64_t mix(uint64_t h)
 {
@@ -38,21 +38,36 @@ static struct sample_stack *slot_of(const struct sample_stacks *st, const uint64
 	return &st->slot[i];
 }
 
-static bool grow(struct sample_stacks *st)
+static bool is_kept(const struct sample_stacks *st, const struct sample_stack *s)
 {
-	struct sample_stacks grown = {.slots = st->slots ? st->slots * 2 : SLOTS_FIRST,
-				      .cnt = st->cnt,
-				      .numbers = st->numbers};
+	return s->number && st->round - s->round <= ROUNDS_KEPT;
+}
 
+/* Room for more: of those that are too old, or else in twice as much. */
+static bool make_room(struct sample_stacks *st)
+{
+	struct sample_stacks grown = *st;
+
+	grown.cnt = 0;
+	for (size_t i = 0; i < st->slots; i++)
+		grown.cnt += is_kept(st, &st->slot[i]);
+	if (grown.cnt * 2 >= st->slots)
+		grown.slots = st->slots ? st->slots * 2 : SLOTS_FIRST;
 	grown.slot = calloc(grown.slots, sizeof(*grown.slot));
 	if (!grown.slot)
 		return false;
 	for (size_t i = 0; i < st->slots; i++)
-		if (st->slot[i].number)
+		if (is_kept(st, &st->slot[i]))
 			*slot_of(&grown, st->slot[i].hash) = st->slot[i];
 	free(st->slot);
 	*st = grown;
 	return true;
+}
+
+static void forget(struct sample_stacks *st)
+{
+	memset(st->slot, 0, st->slots * sizeof(*st->slot));
+	st->cnt = 0;
 }
 
 uint32_t sample_stacks_number(struct sample_stacks *st, uint64_t where, const uint64_t *frames,
@@ -62,26 +77,25 @@ uint32_t sample_stacks_number(struct sample_stacks *st, uint64_t where, const ui
 	uint64_t hash[2];
 
 	*is_new = false;
-	if (st->cnt >= STACKS_MOST)
-		sample_stacks_forget(st);
-	if (st->cnt * 4 >= st->slots * 3 && !grow(st))
+	if (st->cnt >= (st->most ? st->most : STACKS_MOST))
+		forget(st);
+	if (st->cnt * 4 >= st->slots * 3 && !make_room(st))
 		return 0;
 	hash_of(where, frames, cnt, hash);
 	s = slot_of(st, hash);
+	*is_new = !s->number || s->round != st->round;
+	s->round = st->round;
 	if (s->number)
 		return s->number;
 	memcpy(s->hash, hash, sizeof(hash));
 	s->number = ++st->numbers;
 	st->cnt++;
-	*is_new = true;
 	return s->number;
 }
 
-void sample_stacks_forget(struct sample_stacks *st)
+void sample_stacks_renew(struct sample_stacks *st)
 {
-	if (st->slot)
-		memset(st->slot, 0, st->slots * sizeof(*st->slot));
-	st->cnt = 0;
+	st->round++;
 }
 
 void sample_stacks_release(struct sample_stacks *st)

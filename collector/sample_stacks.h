@@ -10,20 +10,21 @@
 struct sample_stack {
 	uint64_t hash[2];
 	uint32_t number; /* 0: free */
-	uint32_t reserved;
+	uint32_t round;  /* it was told in */
 };
 
 struct sample_stacks {
 	struct sample_stack *slot;
 	size_t slots, cnt;
-	uint32_t numbers;
+	size_t most; /* then it begins anew; 0: a million */
+	uint32_t numbers, round;
 };
 
-/* @where: frames mean the same only in the same place. 0: no memory. */
+/* @where: frames mean the same only in the same place. *@is_new: not told in this round. 0: no memory. */
 uint32_t sample_stacks_number(struct sample_stacks *st, uint64_t where, const uint64_t *frames,
 			      size_t cnt, bool *is_new);
-/* Each is new again. Numbers go on. */
-void sample_stacks_forget(struct sample_stacks *st);
+/* The next round: each is new again, and has the number that it had, unless that was many rounds ago. */
+void sample_stacks_renew(struct sample_stacks *st);
 void sample_stacks_release(struct sample_stacks *st);
 
 #endif

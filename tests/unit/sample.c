@@ -23,7 +23,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	files = sample_files_new();
-	spaces = sample_spaces_new(files);
+	spaces = sample_spaces_new(files, 0);
 	return files && spaces ? 0 : -1;
 }
 
@@ -141,11 +141,43 @@ static void the_same_stack_has_the_same_number(void **state)
 	assert_int_not_equal(sample_stacks_number(&st, 7, frames, 2, &is_new), first);
 	frames[2] = 4;
 	assert_int_not_equal(sample_stacks_number(&st, 7, frames, 3, &is_new), first);
-	/* Another report has none of them, and numbers are not used twice. */
-	sample_stacks_forget(&st);
+	/* Another report has none of them; the numbers stay. */
+	sample_stacks_renew(&st);
 	frames[2] = 3;
+	assert_int_equal(sample_stacks_number(&st, 7, frames, 3, &is_new), first);
+	assert_true(is_new);
+	assert_int_equal(sample_stacks_number(&st, 7, frames, 3, &is_new), first);
+	assert_false(is_new);
+	frames[2] = 5;
 	assert_int_equal(sample_stacks_number(&st, 7, frames, 3, &is_new), 5);
 	assert_true(is_new);
+	sample_stacks_release(&st);
+}
+
+/* One that all rounds have, and many that only one has. */
+static void stacks_that_nobody_tells_any_more_take_no_room(void **state)
+{
+	struct sample_stacks st = {0};
+	uint64_t always = 0, once = 0;
+	bool is_new;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		assert_int_equal(sample_stacks_number(&st, 0, &always, 1, &is_new), 1);
+		assert_true(is_new);
+		for (unsigned i = 0; i < 1000; i++) {
+			once++;
+			assert_int_equal(sample_stacks_number(&st, 0, &once, 1, &is_new), once + 1);
+			assert_true(is_new);
+		}
+		sample_stacks_renew(&st);
+	}
+	/* 17 rounds are kept, and as many again may be there before anybody looks. */
+	assert_in_range(st.slots, 17000, 65536);
+	st.most = st.cnt;
+	once++;
+	assert_int_equal(sample_stacks_number(&st, 0, &once, 1, &is_new), once + 1);
+	assert_int_equal(st.cnt, 1);
 	sample_stacks_release(&st);
 }
 
@@ -453,6 +485,7 @@ int main(void)
 		TEST(an_exec_begins_anew),
 		TEST(the_same_stack_has_the_same_number),
 		TEST(numbers_hold_when_there_are_many),
+		TEST(stacks_that_nobody_tells_any_more_take_no_room),
 #if defined(__x86_64__)
 		TEST(callers_are_found_without_frame_pointers),
 		TEST(what_is_popped_already_is_not_read),
