@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/demangle_internal.h"
+
 /* <cxxabi.h> is C++ only. */
 char *__cxa_demangle(const char *symbol, char *out, size_t *len, int *status);
 
@@ -240,8 +242,13 @@ char *demangle_function(const char *symbol)
 	/* "name@@VERSION" */
 	char *plain = strndup(symbol, strcspn(symbol + (*symbol != 0), "@") + (*symbol != 0));
 	char *name = plain ? demangle_full(plain) : NULL;
+	char *rust = plain && !name ? demangle_rust(plain) : NULL;
 	size_t len;
 
+	if (rust) {
+		free(plain);
+		return rust;
+	}
 	if (!name) {
 		if (plain)
 			without_variant(plain);

@@ -14,7 +14,7 @@ size_t demangle_base(const char *demangled, const char **begin);
 
 /*
  * For stacks: scope, name and template arguments, but neither parameters nor what is returned, so that a function has
- * one short name; file and line tell overloads apart. C++ and Rust (the older of its two manglings); of all others the
+ * one short name; file and line tell overloads apart. C++ and Rust (both of its manglings, without hashes); of all others the
  * symbol, less what compilers add to parts and variants of functions (".cold", ".isra.0"). To be freed; NULL: no memory.
  */
 char *demangle_function(const char *symbol);

@@ -1,0 +1,8 @@
+/* demangle_internal.h - what the parts of demangle.h share; nobody else includes it, but tests. */
+#ifndef SL_DEMANGLE_INTERNAL_H
+#define SL_DEMANGLE_INTERNAL_H
+
+/* "_R...". To be freed; NULL: it is none, or has no end. */
+char *demangle_rust(const char *symbol);
+
+#endif
