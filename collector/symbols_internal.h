@@ -5,6 +5,7 @@
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
  *   symbols_debuginfod.c  debug information from a server
  *   symbols_table.c   symbol tables
+ *   symbols_loop.c    the part of CPython's loop that has no name
  *   symbols_dwarf.c   debug information (libdw)
  *   symbols_jit.c     code made at run time
  *   symbols_kernel.c  the kernel's
@@ -57,6 +58,12 @@ struct symbols_table {
 void symbols_table_fill(struct symbols_table *t, const struct symbols_file *f);
 void symbols_table_free(struct symbols_table *t);
 const struct symbols_entry *symbols_table_find(const struct symbols_table *t, uint64_t address);
+
+/* ---- symbols_loop.c ---- */
+
+/* Where that lies, in a file whose other symbols are in @t. False: there is none, or it has a name. */
+bool symbols_loop_part(const struct symbols_table *t, const struct elf_image *e, uint64_t *at,
+		       uint64_t *size);
 
 /* ---- symbols_dwarf.c ---- */
 

@@ -51,21 +51,12 @@ static int compare(const void *one, const void *other)
 	return -strcmp(a->name, b->name);
 }
 
-void symbols_table_fill(struct symbols_table *t, const struct symbols_file *f)
+/* In order, each address once, and with a size. */
+static void arrange(struct symbols_table *t)
 {
 	uint64_t until = 0;
 	size_t last = 0;
 
-	/* The dynamic ones are a part of the others, where those are there. */
-	elf_image_symbols(&f->image, SHT_SYMTAB, add, t);
-	if (!t->cnt)
-		elf_image_symbols(&f->debug, SHT_SYMTAB, add, t);
-	if (!t->cnt) {
-		elf_image_symbols(&f->image, SHT_DYNSYM, add, t);
-		elf_image_symbols(&f->mini, SHT_SYMTAB, add, t);
-	}
-	if (!t->cnt)
-		return;
 	qsort(t->entry, t->cnt, sizeof(*t->entry), compare);
 	for (size_t i = 0; i < t->cnt; i++) {
 		struct symbols_entry *e = &t->entry[i];
@@ -87,6 +78,25 @@ void symbols_table_fill(struct symbols_table *t, const struct symbols_file *f)
 			until = e->at + e->size;
 		e->until = until;
 	}
+}
+
+void symbols_table_fill(struct symbols_table *t, const struct symbols_file *f)
+{
+	struct elf_symbol loop = {.name = "_PyEval_EvalFrameDefault.cold", .is_local = true};
+
+	/* The dynamic ones are a part of the others, where those are there. */
+	elf_image_symbols(&f->image, SHT_SYMTAB, add, t);
+	if (!t->cnt)
+		elf_image_symbols(&f->debug, SHT_SYMTAB, add, t);
+	if (!t->cnt) {
+		elf_image_symbols(&f->image, SHT_DYNSYM, add, t);
+		elf_image_symbols(&f->mini, SHT_SYMTAB, add, t);
+	}
+	if (!t->cnt)
+		return;
+	arrange(t);
+	if (symbols_loop_part(t, &f->image, &loop.at, &loop.size) && add(t, &loop))
+		arrange(t);
 }
 
 void symbols_table_free(struct symbols_table *t)

@@ -671,6 +671,42 @@ static void the_loop_of_the_interpreter_is_known(void **state)
 	assert_false(symbols_is_interpreter(""));
 }
 
+/* The part that the compiler has put apart, where only what it exports has a name. */
+static void the_loop_may_be_in_two_parts(void **state)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame[ROOM];
+	char line[512], lib[600], *end;
+	struct symbols_module *m;
+	uint64_t apart = 0, at;
+	FILE *nm;
+
+	(void)state;
+	snprintf(lib, sizeof(lib), "%.*s/lib/loop_apart.so", (int)(strrchr(prog, '/') - prog),
+		 prog);
+	snprintf(line, sizeof(line), "nm '%.480s'", lib);
+	nm = popen(line, "re");
+	while (nm && fgets(line, sizeof(line), nm)) {
+		at = strtoull(line, &end, 16);
+		if (strcmp(end, " t _PyEval_EvalFrameDefault.cold\n") == 0)
+			apart = at;
+	}
+	if (nm)
+		pclose(nm);
+	if (!apart) { /* another compiler's */
+		symbols_close(s);
+		skip();
+	}
+	assert_int_equal(sh("strip -o %s %s", in_dir("loop.so"), lib), 0);
+	m = symbols_module(s, in_dir("loop.so"), NULL, 0);
+	for (at = apart; at < apart + 16; at += 8) {
+		assert_int_equal(symbols_at(s, m, at, frame, ROOM), 1);
+		assert_true(frame->is_interpreter);
+		assert_string_equal(frame->function, "_PyEval_EvalFrameDefault");
+	}
+	symbols_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -691,6 +727,7 @@ int main(void)
 		cmocka_unit_test(a_dump_tells_what_was_there_when),
 		cmocka_unit_test(the_kernel_has_names_where_it_tells_them),
 		cmocka_unit_test(the_loop_of_the_interpreter_is_known),
+		cmocka_unit_test(the_loop_may_be_in_two_parts),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
