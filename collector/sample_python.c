@@ -219,6 +219,7 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 		.next_thread = at->next_thread,
 		.thread_id = at->thread_id,
 		.current = at->current,
+		.base = at->base,
 		.has_cframe = at->has_cframe,
 		.cframe_current = at->cframe_current,
 		.previous = at->previous,
@@ -424,7 +425,7 @@ static uint32_t unit_of(const struct sl_pylayout *at, const struct frame *f)
 
 		return last < 0 ? NOT_BEGUN : (uint32_t)last / (at->version < 0x030a ? 2 : 1);
 	}
-	/* Of copies (3.14 without GIL) the address says nothing here. */
+	/* Of copies (from 3.14 on, without GIL) the address says nothing here. */
 	unit = (f->instruction - f->code - at->bytecode) / 2;
 	return unit < NOT_BEGUN && !at->copies ? (uint32_t)unit : NOT_BEGUN;
 }
@@ -452,7 +453,8 @@ static unsigned make(struct sample_python *sp, const struct sample_sink *sink, s
 		bool has_previous = i + 1 < cnt;
 
 		if (is_c(p, &f)) {
-			if (!had)
+			/* The one behind all others stands for no run of the loop. */
+			if (!had && !(p->from.at.base && !has_previous && is_whole))
 				frames[words++] =
 					sl_frame_python(0, NOT_BEGUN * 2) | SL_FRAME_ENTRY;
 			had = false;

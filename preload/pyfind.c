@@ -185,6 +185,8 @@ static const char *frame_of(const struct sl_python *py, const char *thread)
 {
 	const char *p = sl_python_load(thread + py->at.current);
 
+	if (py->at.base && p == sl_python_load(thread + py->at.base))
+		return NULL;
 	if (!py->at.has_cframe)
 		return p;
 	return sl_python_is_pointer(p) ? sl_python_load(p + py->at.cframe_current) : NULL;

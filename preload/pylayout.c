@@ -70,19 +70,21 @@ static const struct sl_pylayout known[] = {
  */
 struct shape {
 	uint32_t version;
-	uint8_t interpreter, thread, frame, code, set; /* words of the groups that differ */
+	/* Words of the groups that differ: thread with what follows it, type with types on the heap. */
+	uint8_t interpreter, thread, frame, code, type, set;
+	uint8_t base, thread_id; /* which words of the thread; base 0: it has none */
 };
 static const struct shape shapes[] = {
-	{0x030d, 13, 9, 6, 10, 0}, {0x030e, 16, 9, 8, 11, 4},
-	{0x030e, 15, 9, 8, 11, 4}, /* candidates of 3.14 */
-	{0x030e, 14, 9, 8, 11, 4}, {0x030e, 14, 9, 7, 10, 4},
+	{0x030d, 13, 9, 6, 10, 4, 0, 0, 5},  {0x030e, 16, 9, 8, 11, 4, 4, 0, 5},
+	{0x030e, 15, 9, 8, 11, 4, 4, 0, 5}, /* candidates of 3.14 */
+	{0x030e, 14, 9, 8, 11, 4, 4, 0, 5},  {0x030e, 14, 9, 7, 10, 4, 4, 0, 5},
+	{0x030f, 16, 17, 8, 11, 8, 4, 5, 8},
 };
 
 enum {
 	HEAD_WORDS = 3, /* cookie, version, free-threaded */
 	RUNTIME_WORDS = 3,
 	OBJECT_WORDS = 2,
-	TYPE_WORDS = 4,
 	TUPLE_WORDS = 3,
 	LIST_WORDS = 3,
 	DICT_WORDS = 3,
@@ -107,7 +109,7 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 	const uint64_t *runtime = words + HEAD_WORDS, *interpreter = runtime + RUNTIME_WORDS;
 	const uint64_t *thread = interpreter + s->interpreter, *frame = thread + s->thread;
 	const uint64_t *code = frame + s->frame, *object = code + s->code;
-	const uint64_t *list = object + OBJECT_WORDS + TYPE_WORDS + TUPLE_WORDS;
+	const uint64_t *list = object + OBJECT_WORDS + s->type + TUPLE_WORDS;
 	const uint64_t *bytes = list + LIST_WORDS + s->set + DICT_WORDS + FLOAT_WORDS + LONG_WORDS;
 	const uint64_t *text = bytes + BYTES_WORDS;
 	bool free_threaded = words[2] == 1;
@@ -131,8 +133,9 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 		.next_interpreter = (uint32_t)interpreter[2],
 		.threads = (uint32_t)interpreter[3],
 		.next_thread = (uint32_t)thread[2],
-		.thread_id = (uint32_t)thread[5],
+		.thread_id = (uint32_t)thread[s->thread_id],
 		.current = (uint32_t)thread[4],
+		.base = s->base ? (uint32_t)thread[s->base] : 0,
 		.previous = (uint32_t)frame[1],
 		.code = (uint32_t)frame[2],
 		.instruction = (uint32_t)frame[3],

@@ -17,6 +17,8 @@ struct sl_pylayout {
 	/* PyInterpreterState and PyThreadState */
 	uint32_t next_interpreter, threads, next_thread, thread_id;
 	uint32_t current; /* PyThreadState: its frame; with has_cframe what points at it */
+	/* PyThreadState: a frame that is none, behind all others (3.15) */
+	uint32_t base;
 	bool has_cframe;
 	uint32_t cframe_current; /* _PyCFrame: the frame */
 	/* Frame. instruction: up to 3.10 the number of the last one that began, then its address */
@@ -24,10 +26,10 @@ struct sl_pylayout {
 	uint32_t is_entry; /* 3.11: C code called the interpreter for it */
 	uint32_t owner;    /* from 3.12 on: who has it */
 	uint32_t
-		copy_number; /* 3.14 without GIL: in which copy of the bytecode its instruction is */
+		copy_number; /* from 3.14 on, without GIL: in which copy of the bytecode its instruction is */
 	/* PyCodeObject */
 	uint32_t name, qualified_name, file, first_line, line_table, bytecode;
-	uint32_t copies; /* 3.14 without GIL: of the bytecode */
+	uint32_t copies; /* from 3.14 on, without GIL: of the bytecode */
 	/* PyObject, PyBytesObject, PyASCIIObject with its size; the end of PyCompactUnicodeObject */
 	uint32_t type, bytes_size, bytes, text_length, text_state, text_ascii, text_compact;
 };

@@ -101,6 +101,9 @@ static enum step step(struct walk *w, struct frame *f)
 		w->left--;
 		w->frame = sl_python_load(frame + at->previous);
 		if (is_c(at, frame)) {
+			/* The one behind all others stands for no run of the loop. */
+			if (at->base && !w->frame)
+				had = true;
 			w->had = false;
 			if (!had)
 				return STEP_LOOP;

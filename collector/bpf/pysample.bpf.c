@@ -150,6 +150,8 @@ static __always_inline __u64 frame_of(const struct pysample_process *py, __u64 s
 {
 	__u64 at = load(state + py->current);
 
+	if (py->base && at == load(state + py->base))
+		return 0;
 	return py->has_cframe && at ? load(at + py->cframe_current) : at;
 }
 

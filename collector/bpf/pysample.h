@@ -24,7 +24,7 @@ struct pysample_process {
 	ctxsw_u32 previous, code, instruction;
 	ctxsw_u32 flag; /* a byte of the frame that comes along; 0: none */
 	ctxsw_u32 name, line_table;
-	ctxsw_u32 reserved;
+	ctxsw_u32 base; /* where the thread has the frame that is none; 0: nowhere */
 };
 
 /* To user space, which wakes: something is to be read while it is there. */

@@ -63,6 +63,9 @@ static void put_frame(void)
 	PUT(code, _PyInterpreterFrame, f_executable);
 	PUT(instruction, _PyInterpreterFrame, instr_ptr);
 #endif
+#if PY_VERSION_HEX >= 0x030f0000
+	PUT(base, PyThreadState, base_frame);
+#endif
 #if PY_VERSION_HEX < 0x030c0000
 	PUT(is_entry, _PyInterpreterFrame, is_entry);
 #else

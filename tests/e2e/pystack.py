@@ -85,7 +85,7 @@ else:
 
     def probe():
         both(os.read(9999, 1 << 20), sys._getframe())
-        both(os.getlogin(), sys._getframe())
+        both(os.confstr(9999), sys._getframe())
 
 
 def recurse(n):
@@ -376,7 +376,7 @@ def subinterpreters():
         def f(n):
             if n:
                 return f(n - 1)
-            return [os.read(9999, 1 << 20).decode(), os.getlogin()]
+            return [os.read(9999, 1 << 20).decode(), os.confstr(9999)]
         with open({0!r}, "w") as out:
             out.write("=".join(f(3)))
     """

@@ -5,13 +5,6 @@
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 LIB=$PROG/lib/pystack.so
-# Those of the system and of pyenv, each once.
-pythons() { # CONDITION
-	for p in "$PY" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3; do
-		[ -x "$p" ] && "$p" -c 'import os, sys
-if sys.version_info[0] == 3 and '"$1"': print(os.path.realpath(sys.executable))' 2>/dev/null
-	done | sort -u
-}
 version() { "$1" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])'; }
 printf 'def run(f):\n    f()\n' >this_is_imported.py
 stacks() { PYTHONPATH=$W LD_PRELOAD=$LIB timeout 120 "$@"; }

@@ -2,10 +2,6 @@
 # --python-functions-trace and --trace=python-gc, in every Python that is installed.
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
-pythons=$(for p in "$PY" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3; do
-	[ -x "$p" ] && "$p" -c 'import os, sys, sysconfig
-if sys.version_info >= (3, 8) and not sysconfig.get_config_var("Py_GIL_DISABLED"): print(os.path.realpath(sys.executable))' 2>/dev/null
-done | sort -u)
 calls="SELECT eventType, value, printf('%x', color), (SELECT text FROM NVTX_EVENTS d WHERE d.eventType = 75 AND d.domainId = e.domainId AND d.globalTid / 0x1000000 = e.globalTid / 0x1000000), count(*), sum(end >= start)
 FROM NVTX_EVENTS e JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND value NOT LIKE 'Generation %' GROUP BY 1, 2, 3, 4 ORDER BY 2, 4"
 
@@ -93,7 +89,7 @@ cat >want <<'END2'
 59|pack.direct|ffe8b795|python-functions|1|1
 59|pack.inner.deep|ffe8b795|python-functions|2|2
 END2
-for python in $pythons; do
+for python in $(pythons 'sys.version_info >= (3, 8) and not is_free'); do
 	v=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	profile r -t nvtx,python-gc --python-functions-trace=list.json "$python" main.py >out 2>err
 	is "$?" 0 "$v: the program ends as it should"

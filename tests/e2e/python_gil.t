@@ -2,11 +2,6 @@
 # --trace=python-gil: who holds Python's interpreter lock and who waits for it, in every Python that is installed.
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
-# Those of the system and of pyenv, each once, that have a lock.
-pythons=$(for p in "$PY" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3; do
-	[ -x "$p" ] && "$p" -c 'import os, sys, sysconfig
-if sys.version_info >= (3, 8) and not sysconfig.get_config_var("Py_GIL_DISABLED"): print(os.path.realpath(sys.executable))' 2>/dev/null
-done | sort -u)
 
 cat >ranges.sql <<'END2'
 CREATE TEMP VIEW gil AS SELECT value = 'Holding GIL' AS is_hold, start, end, globalTid, globalTid / 0x1000000 AS pid, uint64Value AS number
@@ -57,7 +52,7 @@ go.set()
 for t in threads: t.join()
 for tid, held, slept, times in said: print(tid, time.monotonic_ns() - began - slept, held, times)
 END2
-for python in $pythons; do
+for python in $(pythons 'sys.version_info >= (3, 8) and not is_free'); do
 	v=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	profile "r$v" -t osrt,python-gil --osrt-threshold=0 "$python" threads.py >said 2>err
 	is "$?" 0 "$v: the program ends as it should"
@@ -123,7 +118,7 @@ threads = [threading.Thread(target=run) for k in range(3)]
 for t in threads: t.start()
 for t in threads: t.join()
 END2
-for python in $pythons; do
+for python in $(pythons 'sys.version_info >= (3, 8) and not is_free'); do
 	"$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' || continue
 	v=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	profile inter -t python-gil "$python" inter.py 2>err

@@ -3,11 +3,6 @@
 # shellcheck disable=SC2016
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
-# Those of the system, of pyenv, and what is called python3.x in PATH, each once.
-pythons=$(for p in "$PY" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 $(IFS=:; for d in $PATH; do ls "$d"/python3.[0-9] "$d"/python3.[0-9][0-9] 2>/dev/null; done); do
-	[ -x "$p" ] && "$p" -c 'import os, sys
-if sys.version_info >= (3, 8): print(os.path.realpath(sys.executable))' 2>/dev/null
-done | sort -u)
 # start, type, name and number of calls; nesting as the depth in which push and pop were.
 calls='SELECT eventType, value, count(*), sum(end >= start) FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE eventType IN (59, 60) GROUP BY 1, 2 ORDER BY 2'
 twice() { # NAME PROGRAM...: what it prints and returns is the same with and without; options are in $opts
@@ -145,7 +140,7 @@ want='59|__main__:Trainer.step|4|4
 59|train:Model.fwd|1|1
 59|train:outer.inner|2|2
 59|train:step|12|12'
-for p in $pythons; do
+for p in $(pythons 'sys.version_info >= (3, 8)'); do
 	v=$("$p" -c 'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)')
 	opts=--python-step=$steps
 	# A module without its source.

@@ -94,6 +94,12 @@ enum {
 	BYTECODE_AT = 192,
 };
 
+/* 3.15 tells more of threads and types; its threads have a frame behind all others. */
+static bool is_3_15;
+enum {
+	BASE = 240
+};
+
 /* As 3.14 has them, or will have had: groups may have grown. */
 static void describe(unsigned interpreter_words, bool free_threaded)
 {
@@ -104,6 +110,23 @@ static void describe(unsigned interpreter_words, bool free_threaded)
 			    16000,
 			    16008};
 	const uint64_t thread_words[] = {400, 0, 8, 16, 72, 152, 160, 232, 32};
+	const uint64_t thread_words_3_15[] = {400,
+					      0,
+					      8,
+					      16,
+					      72,
+					      BASE,
+					      248,
+					      256,
+					      152,
+					      160,
+					      232,
+					      32,
+					      40,
+					      44,
+					      88,
+					      96,
+					      /* exception */ 0};
 	const uint64_t frame_words[] = {88, 8, 0, 56, 80, 74, 64, free_threaded ? 72 : 0};
 	const uint64_t code_words[] = {240,
 				       head + FILE_AT,
@@ -116,37 +139,18 @@ static void describe(unsigned interpreter_words, bool free_threaded)
 				       head + 88,
 				       head + BYTECODE_AT,
 				       free_threaded ? head + COPIES_AT : 0};
-	const uint64_t rest[] = {head,
-				 head - 8,
-				 /* type */ 416,
-				 24,
-				 88,
-				 168,
-				 /* tuple */ head + 16,
-				 head + 8,
-				 head,
-				 /* list */ head + 24,
-				 head + 8,
-				 head,
-				 /* set */ 200,
-				 head,
-				 head + 16,
-				 head + 8,
-				 /* dict */ head + 32,
-				 head + 16,
-				 head + 24,
-				 /* float */ head + 8,
-				 head,
-				 /* long */ head + 16,
-				 head,
-				 head + 8,
-				 /* bytes */ head + 24,
-				 head,
-				 head + 16,
-				 /* text */ head + 48,
-				 head + 16,
-				 head,
-				 head + 24};
+	const uint64_t rest[] = {head,           head - 8,
+				 /* type */ 416, 24,       88, 168};
+	const uint64_t types_3_15[] = {32, 288, /* on the heap */ 880, 840};
+	const uint64_t more[] = {
+		/* tuple */ head + 16, head + 8,  head,
+		/* list */ head + 24,  head + 8,  head,
+		/* set */ 200,         head,      head + 16, head + 8,
+		/* dict */ head + 32,  head + 16, head + 24,
+		/* float */ head + 8,  head,
+		/* long */ head + 16,  head,      head + 8,
+		/* bytes */ head + 24, head,      head + 16,
+		/* text */ head + 48,  head + 16, head,      head + 24};
 	uint64_t *at = runtime;
 
 	memset(runtime, 0, sizeof(runtime));
@@ -157,10 +161,16 @@ static void describe(unsigned interpreter_words, bool free_threaded)
 	for (unsigned i = 1; i < interpreter_words; i++)
 		at[i] = 7000 + 8 * i;
 	at += interpreter_words;
-	ADD(thread_words);
+	if (is_3_15)
+		ADD(thread_words_3_15);
+	else
+		ADD(thread_words);
 	ADD(frame_words);
 	ADD(code_words);
 	ADD(rest);
+	if (is_3_15)
+		ADD(types_3_15);
+	ADD(more);
 }
 
 static char *make_text(const void *data, size_t len, unsigned kind, bool ascii, unsigned shift)
@@ -613,13 +623,39 @@ static void test_end_of_python(void **state)
 	assert_int_equal(take(), 1);
 }
 
+/* The frame behind all others is none, and no run of the loop. */
+static void test_base_frame(void **state)
+{
+	char *base, *frame;
+
+	(void)state;
+	is_3_15 = true;
+	begin(0x030f02f0, 16, false);
+	base = enter(NULL);
+	*(char **)(thread + BASE) = base;
+	run(base);
+	assert_true(sl_pystack_has());
+	assert_int_equal(take(), 0);
+	frame = make_frame(enter(base), make_code(ascii("a"), ascii("outer"), 1), 1, OWNER_THREAD);
+	run(frame);
+	assert_int_equal(take(), 1);
+	assert_true(words[0] & SL_FRAME_ENTRY);
+	run(enter(make_frame(frame, make_code(ascii("a"), ascii("inner"), 1), 1, OWNER_THREAD)));
+	assert_int_equal(take(), 3);
+	assert_int_equal(sl_frame_code(words[0]), 0);
+	assert_false(words[1] & SL_FRAME_ENTRY);
+	assert_true(words[2] & SL_FRAME_ENTRY);
+	is_3_15 = false;
+}
+
 static void test_unknown(void **state)
 {
 	static const struct {
 		unsigned long hex;
 		const char *said;
 	} list[] = {{0x030e00a3, "3.14"},
-		    {0x030f00f0, "3.15"},
+		    {0x030f00f0, "3.15"}, /* one that looks like 3.14 */
+		    {0x031000f0, "3.16"},
 		    {0x030700f0, "3.7"},
 		    {0x030c00b1, "3.12"}};
 
@@ -672,6 +708,7 @@ int main(void)
 		cmocka_unit_test(test_full_table),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_end_of_python),
+		cmocka_unit_test(test_base_frame),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_version_text),
 	};

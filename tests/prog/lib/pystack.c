@@ -1,6 +1,6 @@
 /*
  * pystack.c - Python stacks without the rest of the tracer: preloaded into an interpreter, it makes os.read(9999, n)
- * (called without the interpreter's lock) and os.getlogin() (called with it) return the stack that the caller has, as
+ * (called without the interpreter's lock) and os.confstr(9999) (called with it) return the stack that the caller has, as
  *
  *   frames F entries E loops N untold U
  *   name \t file \t line       of each frame, the innermost first; "-" a run of the loop without frames, "!N" a remark
@@ -87,16 +87,65 @@ static void tell_all(void)
 
 /* ---- the interpreter's loop on the native stack ---- */
 
-static _Unwind_Reason_Code count_loop(struct _Unwind_Context *context, void *arg)
+/*
+ * Most of it may lie apart, where a stripped interpreter has no name for it: in the entry of .eh_frame that the named
+ * part's jumps lead into the middle of.
+ */
+static const char *loop_apart(const char *at, size_t size)
 {
-	char *address = (char *)_Unwind_GetIP(context) - 1;
+	static const char *found;
+	static size_t looked;
+	struct {
+		const char *entry;
+		unsigned hits;
+	} parts[8] = {{0}}, *most = parts;
 	const Elf64_Sym *symbol;
 	Dl_info info;
 
-	if (address && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
-	    info.dli_sname && strcmp(info.dli_sname, "_PyEval_EvalFrameDefault") == 0 &&
-	    address < (char *)info.dli_saddr + symbol->st_size)
-		++*(unsigned *)arg;
+	if (looked == size)
+		return found;
+#if defined(__x86_64__)
+	for (size_t i = 0; i + 6 < size; i++) {
+		const unsigned char *p = (const unsigned char *)at + i;
+		size_t len = p[0] == 0xe9 ? 1 : p[0] == 0x0f && p[1] >> 4 == 8 ? 2 : 0;
+		const char *to, *entry;
+		unsigned k = 0;
+		int by;
+
+		if (!len)
+			continue;
+		memcpy(&by, p + len, sizeof(by));
+		to = (const char *)p + len + 4 + by;
+		entry = _Unwind_FindEnclosingFunction((char *)(uintptr_t)to + 1);
+		if ((size_t)(to - at) < size || !entry || entry == to ||
+		    (dladdr1(to, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+		     (size_t)(to - (char *)info.dli_saddr) < symbol->st_size))
+			continue;
+		while (k < 7 && parts[k].entry && parts[k].entry != entry)
+			k++;
+		parts[k].entry = entry;
+		if (++parts[k].hits > most->hits)
+			most = &parts[k];
+	}
+#endif
+	found = most->hits > 3 ? most->entry : NULL;
+	looked = size;
+	return found;
+}
+
+static _Unwind_Reason_Code count_loop(struct _Unwind_Context *context, void *arg)
+{
+	char *address = (char *)_Unwind_GetIP(context) - 1;
+	char *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	const char *apart;
+	const Elf64_Sym *symbol;
+	Dl_info info;
+
+	if (!address || !loop || !dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+		return _URC_NO_REASON;
+	apart = loop_apart(loop, symbol->st_size);
+	*(unsigned *)arg += (size_t)(address - loop) < symbol->st_size ||
+			    (apart && _Unwind_FindEnclosingFunction(address) == apart);
 	return _URC_NO_REASON;
 }
 
@@ -172,12 +221,21 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void *to, size_t n)
 	return real(fd, to, n);
 }
 
-__attribute__((visibility("default"))) char *getlogin(void)
+/* Called twice where the room of the first time does not suffice. */
+__attribute__((visibility("default"))) size_t confstr(int name, char *to, size_t n)
 {
-	static char text[65536];
+	static size_t (*real)(int, char *, size_t);
+	static __thread char text[65536];
+	size_t len;
 
-	text[put_stack(text, sizeof(text) - 1)] = 0;
-	return text;
+	if (!real)
+		real = (size_t(*)(int, char *, size_t))dlsym(RTLD_NEXT, "confstr");
+	if (name != 9999)
+		return real(name, to, n);
+	len = put_stack(text, sizeof(text) - 1);
+	text[len++] = 0;
+	memcpy(to, text, len < n ? len : n);
+	return len;
 }
 
 /* What is known of this interpreter, as tests/e2e/pylayout.c prints it; 0 where it is not known. */
@@ -198,6 +256,7 @@ int pystack_layout(void)
 	PUT(next_thread);
 	PUT(thread_id);
 	PUT(current);
+	PUT(base);
 	PUT(cframe_current);
 	PUT(previous);
 	PUT(code);
