@@ -91,7 +91,6 @@ static int load(struct sample_python *sp)
 
 	if (stat("/proc/self/ns/pid", &st))
 		return -errno;
-	config.ns_dev = st.st_dev;
 	config.ns_ino = st.st_ino;
 	elf = pysample__elf_bytes(&len);
 	sp->object = bpf_object__open_mem(elf, len, &opts);

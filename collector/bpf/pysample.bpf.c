@@ -14,18 +14,34 @@
 
 #define RELOC         __attribute__((preserve_access_index))
 #define PF_KTHREAD    0x200000u
+#define PID_LEVELS    33 /* of namespaces */
 #define STATES_MAX    8192
 #define KEEP_SAMPLE   1 /* what perf asks for: 0 would drop it */
 #define ASKS_OF_IMAGE 256u
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+struct ns_common {
+	unsigned int inum;
+} RELOC;
+struct pid_namespace {
+	struct ns_common ns;
+} RELOC;
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} RELOC;
 struct thread_struct {
 	unsigned long fsbase;
 } RELOC;
 struct task_struct {
 	unsigned int flags;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	__u64 start_time;
 	__u64 self_exec_id;
 	struct thread_struct thread;
@@ -114,6 +130,32 @@ static __always_inline void ask(__u64 image, __u32 pid, __u32 is_code)
 }
 
 /* ---- which process ---- */
+
+/*
+ * What the collector calls the thread; 0: gone from its namespace, or in none that it sees. There is a number for each
+ * level from the outermost namespace to the thread's own, which is a container's, perhaps: then the helper that tells
+ * those of the present thread is of no use.
+ */
+static __always_inline __u64 pid_tid_of(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid),
+		   *first = BPF_CORE_READ(task, group_leader, thread_pid);
+	__u32 deepest;
+
+	if (!pid || !first)
+		return 0;
+	deepest = BPF_CORE_READ(pid, level);
+	for (__u32 level = 0; level <= deepest && level < PID_LEVELS; level++) {
+		struct upid id = {}, first_id = {};
+
+		bpf_probe_read_kernel(&id, sizeof(id), &pid->numbers[level]);
+		if (BPF_CORE_READ(id.ns, ns.inum) != config.ns_ino)
+			continue;
+		bpf_probe_read_kernel(&first_id, sizeof(first_id), &first->numbers[level]);
+		return id.nr && first_id.nr ? (__u64)first_id.nr << 32 | id.nr : 0;
+	}
+	return 0;
+}
 
 static __always_inline __u64 image_of(struct task_struct *task)
 {
@@ -288,23 +330,24 @@ SEC("perf_event")
 int on_sample(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct bpf_pidns_info id;
 	struct walk w = {};
+	__u64 pid_tid;
 
 	find_time(&w, ctx);
-	/* Gone from its namespace, or in none that we see; or the kernel's own. */
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD ||
-	    bpf_get_ns_current_pid_tgid(config.ns_dev, config.ns_ino, &id, sizeof(id)) || !id.tgid)
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
 		return KEEP_SAMPLE;
-	w.py = process_of(id.tgid, image_of(task));
+	pid_tid = pid_tid_of(task);
+	if (!pid_tid)
+		return KEEP_SAMPLE;
+	w.py = process_of(pid_tid >> 32, image_of(task));
 	if (!w.py)
 		return KEEP_SAMPLE;
 	w.cpu = bpf_get_smp_processor_id();
 	w.me = BPF_CORE_READ(task, thread.fsbase);
-	if (w.cpu >= config.cpus || !find_frame(&w, id.pid))
+	if (w.cpu >= config.cpus || !find_frame(&w, (__u32)pid_tid))
 		return KEEP_SAMPLE;
-	record(&w, (__u64)id.tgid << 32 | id.pid);
+	record(&w, pid_tid);
 	if (w.is_fresh)
-		ask(w.py->image, id.tgid, 1);
+		ask(w.py->image, pid_tid >> 32, 1);
 	return KEEP_SAMPLE;
 }

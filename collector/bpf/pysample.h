@@ -61,8 +61,8 @@ static inline ctxsw_u64 pysample_check(ctxsw_u64 name, ctxsw_u64 line_table)
 }
 
 struct pysample_config {
-	ctxsw_u64 ns_dev, ns_ino; /* the PID namespace of the collector */
-	ctxsw_u32 ring_shift;     /* log2 of words per CPU */
+	ctxsw_u64 ns_ino;     /* the PID namespace of the collector */
+	ctxsw_u32 ring_shift; /* log2 of words per CPU */
 	ctxsw_u32 cpus;
 };
 

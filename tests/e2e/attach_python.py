@@ -1,5 +1,5 @@
 """attach_python.py GO PROGRAM SECONDS - waits for a line in the fifo GO, runs PROGRAM, then what is started when somebody looks on already."""
-import os, runpy, subprocess, sys, time
+import os, runpy, subprocess, sys, time, warnings
 
 go, program, seconds = sys.argv[1:]
 
@@ -21,6 +21,7 @@ def main():
     runpy.run_path(program)
     if float(seconds) < 0.5:
         return
+    warnings.simplefilter("ignore")  # threads of the program may not be quite gone yet
     if os.fork() == 0:
         forked()
         os._exit(0)

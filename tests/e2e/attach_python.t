@@ -172,9 +172,9 @@ mount --bind .. work
 exec chroot . /snake /work/attach_python.py /work/go /work/python_sample.py 0.4
 END
 snake=$(readlink -f /usr/bin/python3)
-if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null && ldd "$snake" | grep -qv pyenv; then
+if [ "$(id -u)" = 0 ] && unshare -mpf true 2>/dev/null && ldd "$snake" | grep -qv pyenv; then
 	cp "$E2E/attach_python.py" "$E2E/python_sample.py" .
-	attached box unshare -m sh box.sh "$snake"
+	attached box unshare -mpf sh box.sh "$snake"
 	check 'a container: every sample has the functions and lines it should' python3 "$E2E/python_sample_check.py" "$R" "$E2E/python_sample.py"
 	is "$(seen "$R" seven)" '2|/work/python_sample.py' 'and the file by the name that it has there'
 else
