@@ -121,7 +121,8 @@ static void count_rows(struct slice *s, const struct entries *tables)
 static int turn_of(const char *name)
 {
 	static const char *const late[] = {"ThreadNames", "PROCESSES", "SL_PROCESS_TREE",
-					   "SL_STACKS",   "SL_SPACES", NULL};
+					   "SL_STACKS",   "SL_SPACES", "PMU_EVENT_COUNTERS",
+					   NULL};
 
 	if (strcmp(name, "StringIds") == 0)
 		return 3;

@@ -15,6 +15,7 @@ enum slice_role { /* of a column of numbers */
 	SLICE_PROCESS, /* globalPid or globalTid */
 	SLICE_CHAIN,   /* -> a table of callchains, or SL_STACKS.id */
 	SLICE_STACK,   /* -> SL_STACKS.id */
+	SLICE_COUNTED, /* -> PMU_EVENT_COUNTERS.id */
 	SLICE_FRAME,   /* -> SL_FRAMES.id */
 	SLICE_SPACE,   /* -> SL_SPACES.id */
 };

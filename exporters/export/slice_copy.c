@@ -80,6 +80,8 @@ static enum slice_role role_of(const char *table, const char *sql, const char *c
 		return SLICE_PATH;
 	if (strcmp(column, "stackId") == 0)
 		return SLICE_STACK;
+	if (strcmp(column, "counter_id") == 0)
+		return SLICE_COUNTED;
 	if (strcmp(column, "frameId") == 0)
 		return SLICE_FRAME;
 	if (strcmp(table, "SL_SPACES") == 0 && strcmp(column, "id") == 0)
@@ -241,7 +243,8 @@ static int prepare_put(struct slice *s, struct slice_table *t)
 
 /* ---- rows ---- */
 
-#define SHARED 5 /* chains_of("SL_STACKS") */
+#define SHARED  5 /* chains_of("SL_STACKS") */
+#define COUNTED 6 /* no chain, but likewise: intervals of PMU_EVENTS */
 
 /* Callchains of different kinds of events have numbers of their own; SL_STACKS has those of all. */
 static uint64_t chain_key(int chain, int64_t id)
@@ -254,7 +257,8 @@ static bool is_keyed(const struct slice *s, const char *name)
 {
 	if (strcmp(name, "StringIds") == 0)
 		return s->prune_strings;
-	if (slice_is_chains(name) || strcmp(name, "SL_STACKS") == 0)
+	if (slice_is_chains(name) || strcmp(name, "SL_STACKS") == 0 ||
+	    strcmp(name, "PMU_EVENT_COUNTERS") == 0)
 		return s->filtered;
 	return s->prune_processes &&
 	       (strcmp(name, "PROCESSES") == 0 || strcmp(name, "ThreadNames") == 0 ||
@@ -275,6 +279,8 @@ static bool is_wanted(struct slice *s, const struct slice_table *t)
 		return slice_is_used(&s->frames, first);
 	if (strcmp(t->name, "SL_MODULES") == 0)
 		return slice_is_used(&s->spaces, first);
+	if (strcmp(t->name, "PMU_EVENT_COUNTERS") == 0)
+		return slice_is_used(&s->chains, (int64_t)chain_key(COUNTED, first));
 	if (s->chain)
 		return slice_is_used(&s->chains, (int64_t)chain_key(s->chain, first));
 	for (int i = 0; i < t->cols; i++)
@@ -295,6 +301,8 @@ static int use(struct slice *s, enum slice_role role, int64_t id)
 	     (role == SLICE_CHAIN && s->chain != chains_of("COMPOSITE_EVENTS"))) &&
 	    s->filtered && at)
 		at = tl_map_at(&s->chains, chain_key(SHARED, id), true);
+	if (role == SLICE_COUNTED && s->filtered)
+		at = tl_map_at(&s->chains, chain_key(COUNTED, id), true);
 	if (role == SLICE_FRAME && s->filtered)
 		at = tl_map_at(&s->frames, (uint64_t)id, true);
 	if (role == SLICE_SPACE && s->prune_processes)

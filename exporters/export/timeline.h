@@ -124,7 +124,7 @@ enum tl_activity {
 	TL_ACT_SAMPLE = 1u << 10,
 	TL_ACT_MEMORY = 1u << 11,     /* GPU memory in use */
 	TL_ACT_IO = 1u << 12,         /* bytes per second, from OSRT */
-	TL_ACT_METRIC = 1u << 13,     /* GPU metrics */
+	TL_ACT_METRIC = 1u << 13,     /* GPU metrics, event counters */
 	TL_ACT_OVERHEAD = 1u << 14,   /* the profiler's and CUDA's own */
 	TL_ACT_DIAGNOSTIC = 1u << 15, /* what the tracer had to say, losses */
 	TL_ACT_ALL = (1u << 16) - 1,

@@ -106,6 +106,7 @@ enum tl_place {
 	TL_AT_SAMPLE,
 	TL_AT_MEMORY,
 	TL_AT_METRIC,
+	TL_AT_COUNTED,
 	TL_AT_PROCESS,
 	TL_AT_LOST,
 	TL_AT_IO,
@@ -236,6 +237,9 @@ void tl_io_close(struct tl_source *s);
 
 /* The whole of a run; r->db, opt, sink, self, args_for, why are set. 0, or -1. (timeline.c) */
 int tl_run(struct tl_run *r);
+
+/* ---- event counters (tl_counters.c): fills the temporary table SL_TL_EVENTS. 0, or -1. ---- */
+int tl_counters(struct tl_run *r);
 
 /* ---- ranges on the GPU (tl_project.c): fills the temporary table SL_TL_NVTX_GPU ---- */
 int tl_project(struct tl_run *r);

@@ -257,6 +257,47 @@ static int at_metric(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 	return e->track ? tl_emit(r, e) : -1;
 }
 
+static void event_name(struct tl_run *r, int64_t event, int64_t cpu, char *buf, size_t len)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	snprintf(buf, len, "CPU %lld: event %lld per second", (long long)cpu, (long long)event);
+	if (sqlite3_prepare_v2(r->db, "SELECT event_name FROM PMU_EVENT_REQUESTS WHERE id = ?1", -1,
+			       &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(stmt, 1, event);
+		if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_bytes(stmt, 0) > 0)
+			snprintf(buf, len, "CPU %lld: %s per second", (long long)cpu,
+				 (const char *)sqlite3_column_text(stmt, 0));
+	}
+	sqlite3_finalize(stmt);
+}
+
+/* Among GPU metrics' names are none with these numbers. */
+#define EVENT_TYPE (INT64_C(1) << 62)
+
+static int at_counted(struct tl_run *r, struct tl_source *s, struct tl_event *e)
+{
+	int64_t event = tl_key(s, 0), cpu = tl_key(s, 1);
+	struct tl_track *machine = tl_track_machine(r->tracks);
+	uint64_t *at = tl_map_at(&r->metrics,
+				 tl_hash((uint64_t)(EVENT_TYPE | event)) ^ (uint64_t)cpu, true);
+	char name[160];
+
+	if (!machine || !at)
+		return -1;
+	if (*at == 0) {
+		event_name(r, event, cpu, name, sizeof(name));
+		*at = (uintptr_t)tl_track_counter(r->tracks, machine, (int64_t)r->metrics.cnt, name,
+						  "");
+	}
+	e->track = (struct tl_track *)(uintptr_t)*at;
+	e->kind = TL_VALUE;
+	e->value = tl_key(s, 2);
+	if (e->value == TL_NONE)
+		return 0;
+	return e->track ? tl_emit(r, e) : -1;
+}
+
 /* Ids with nothing in the place of the pid stand for the machine and for the analysis. */
 static int at_process(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
@@ -311,6 +352,8 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 		return at_memory(r, s, &e);
 	case TL_AT_METRIC:
 		return at_metric(r, s, &e);
+	case TL_AT_COUNTED:
+		return at_counted(r, s, &e);
 	case TL_AT_PROCESS:
 		return at_process(r, s, &e);
 	default:

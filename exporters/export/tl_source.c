@@ -182,11 +182,12 @@ static char *select_text(struct tl_source *s, sqlite3_str *sql, bool whole, bool
 	return sqlite3_str_finish(sql);
 }
 
-/* Filters are views, which have no row numbers: what they leave is sorted by SQLite. */
+/* Filters are views, which have no row numbers: what they leave is sorted by SQLite, and so is what the timeline makes. */
 static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, const char *start,
 		   const char *end)
 {
-	bool whole = !r->opt->filtered && s->def->place != TL_AT_PROJECTED;
+	bool is_temp = strcmp(schema_of(s->def->table), "temp") == 0;
+	bool whole = !r->opt->filtered && !is_temp;
 	int late = whole ? tl_late_find(r->db, s, start, end) : 0;
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 	char *text;

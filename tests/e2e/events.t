@@ -182,6 +182,9 @@ else
 	check 'system-wide: at least what the program did' [ "$(sum system.sqlite page-faults)" -ge 20000 ]
 	is "$(q system.sqlite 'SELECT systemWide FROM PMU_EVENT_REQUESTS')" 1 'and it is said to be'
 fi
+SIGHTLINE_OPTIONS='--os-events=page-faults -t none --cpuctxsw=none' bare bare ./happen p 20000
+wait_for 20 finished "$R"
+between 20000 "$(sum "$R" page-faults)" 21000 'LD_PRELOAD alone, with SIGHTLINE_OPTIONS'
 count off --os-events=page-faults --event-sample=none ./happen p 100
 is "$(q off.sqlite "SELECT count(*) FROM sqlite_master WHERE name LIKE 'PMU%'")" 0 '--event-sample=none'
 count flight --flight=5s --os-events=page-faults ./happen
@@ -279,4 +282,28 @@ done
 "$BIN" stats -q -r cpu_events -f csv -o - sleeps.sqlite >got
 check 'of a real one' grep -q "^$(sum sleeps.sqlite context-switches),.*,process tree,context-switches," got
 check 'it is one of the default tables' sh -c '"$0" stats sleeps.sqlite | grep -q "Event Counter Summary"' "$BIN"
+# ---- elsewhere ----
+if [ -x "$PY" ]; then
+	count pages --os-events=page-faults,context-switches ./happen p 20000 s 50 p 20000
+	check 'chrome' "$BIN" export -t chrome -f true -o pages.json pages.sqlite
+	cat >areas.py <<'EOF'
+import collections, json, sys
+trace, sums, last = json.load(open('pages.json')), collections.Counter(), {}
+for e in trace['traceEvents'] if isinstance(trace, dict) else trace:
+    if e['ph'] == 'C' and e['name'].startswith('CPU '):
+        ts, value = last.get(e['name'], (0, 0))
+        sums[e['name'].split(': ')[1]] += value * (e['ts'] - ts) / 1e6
+        last[e['name']] = e['ts'], e['args']['value']
+assert all(value == 0 for ts, value in last.values()), last
+want = {name + ' per second': int(n) for name, n in zip(sys.argv[1::2], sys.argv[2::2])}
+assert set(sums) == set(want) and all(abs(sums[k] - want[k]) <= 2 for k in want), (sums, want)
+EOF
+	check 'its areas are the sums' "$PY" areas.py context-switches "$(sum pages.sqlite context-switches)" page-faults "$(sum pages.sqlite page-faults)"
+	check 'perfetto' "$BIN" export -t perfetto -f true -o pages.pftrace pages.sqlite
+	check 'has the tracks' grep -aq 'page-faults per second' pages.pftrace
+fi
+half=$(q pages.sqlite 'SELECT (min(start) + max(end)) / 2 / 1e9 FROM PMU_EVENTS')
+check 'a part' "$BIN" export -t sqlite --time "0s-${half}s" -f true -o part.sqlite pages.sqlite
+is "$(q part.sqlite 'SELECT count(*) FROM PMU_EVENT_COUNTERS')" "$(q pages.sqlite "SELECT count(*) FROM PMU_EVENT_COUNTERS JOIN PMU_EVENTS ON counter_id = id WHERE start < $half * 1e9")" \
+	'has the values of its intervals, and no others'
 done_testing
