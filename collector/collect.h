@@ -158,6 +158,8 @@ void collect_counters_end(struct collector *c, int64_t mono);
 void collect_counters_tick(struct collector *c);
 /* What was read becomes rows. */
 void collect_counters(struct collector *c);
+/* What this report lacks. */
+void collect_counters_say(struct collector *c);
 /* The next report begins. */
 void collect_counters_renew(struct collector *c);
 void collect_counters_close(struct collector *c);

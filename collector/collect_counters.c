@@ -109,6 +109,22 @@ void collect_counters(struct collector *c)
 	c->model.sched_rows += rows.cnt;
 }
 
+void collect_counters_say(struct collector *c)
+{
+	char names[512];
+
+	if (!c->counters)
+		return;
+	if (counters_lost(c->counters) > c->counters_lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "intervals of event counters: no memory",
+			(int64_t)(counters_lost(c->counters) - c->counters_lost));
+	if (counters_never(c->counters, names, sizeof(names)))
+		notes_say(c, 2,
+			  "never counted, since the CPU's counters were taken by others (or by its "
+			  "watchdog, kernel.nmi_watchdog): %s; fewer events at a time may be",
+			  names);
+}
+
 void collect_counters_renew(struct collector *c)
 {
 	if (!c->counters)

@@ -17,6 +17,11 @@
 #include "collector/windows.h"
 
 #define INTERVALS_MOST 65536u /* that wait to be written */
+/*
+ * Events of a group. The kernel takes as many as the CPU has counters, also when somebody else (the NMI watchdog) keeps one
+ * of them for good: then such a group never has its turn.
+ */
+#define GROUP_MOST 4u
 
 struct counter {
 	int fd;
@@ -44,7 +49,9 @@ struct counters {
 	struct counted *cells; /* [cpu][event], of one reading */
 	char *waiting;         /* struct interval, one after another */
 	size_t waiting_cnt, waiting_cap;
-	int64_t rows; /* last PMU_EVENTS.counter_id */
+	bool had_turn[EVENT_MOST]; /* was counted at all, */
+	bool had_time[EVENT_MOST]; /* or should have been */
+	int64_t rows;              /* last PMU_EVENTS.counter_id */
 	uint64_t lost;
 };
 
@@ -81,10 +88,13 @@ static int keep(struct counters *cs, unsigned event, unsigned cpu, int fd)
  */
 static int open_on(struct counters *cs, struct event_how *how, unsigned *opened)
 {
+	unsigned members = 0;
 	int leader = -1, fd, err = 0;
 
 	for (unsigned i = 0; i < cs->choice.cnt && !err; i++) {
-		how->group = cs->choice.event[i].kind == EVENT_CORE ? leader : -1;
+		bool is_core = cs->choice.event[i].kind == EVENT_CORE;
+
+		how->group = is_core && members < GROUP_MOST ? leader : -1;
 		fd = open_one(cs, i, how);
 		if (fd < 0 && how->group >= 0 && fd != -ESRCH && fd != -EMFILE) {
 			how->group = -1;
@@ -97,8 +107,11 @@ static int open_on(struct counters *cs, struct event_how *how, unsigned *opened)
 			close(fd);
 		if (err)
 			break;
-		if (how->group < 0 && cs->choice.event[i].kind == EVENT_CORE)
+		if (is_core && how->group < 0) {
 			leader = fd;
+			members = 0;
+		}
+		members += is_core;
 		++*opened;
 	}
 	return err;
@@ -308,6 +321,8 @@ static void read_all(struct counters *cs)
 		cell->value += now[0] - one->last[0];
 		cell->enabled_ns += now[1] - one->last[1];
 		cell->running_ns += now[2] - one->last[2];
+		cs->had_time[one->event] |= now[1] > one->last[1];
+		cs->had_turn[one->event] |= now[2] > one->last[2];
 		memcpy(one->last, now, sizeof(now));
 	}
 	/* The kernel's own never take turns. */
@@ -474,8 +489,23 @@ struct counters_rows counters_write(struct counters *cs, struct db *db,
 	return rows;
 }
 
+bool counters_never(const struct counters *cs, char *names, size_t len)
+{
+	*names = 0;
+	for (unsigned i = 0; i < cs->choice.cnt; i++) {
+		size_t used = strlen(names);
+
+		if (cs->had_time[i] && !cs->had_turn[i] && cs->choice.event[i].kind == EVENT_CORE)
+			snprintf(names + used, len - used, "%s%s", used ? ", " : "",
+				 cs->choice.event[i].name);
+	}
+	return *names != 0;
+}
+
 void counters_renew(struct counters *cs)
 {
+	memset(cs->had_time, 0, sizeof(cs->had_time));
+	memset(cs->had_turn, 0, sizeof(cs->had_turn));
 	cs->has_told = false;
 	cs->rows = 0;
 }

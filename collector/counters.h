@@ -61,6 +61,8 @@ struct counters_rows counters_write(struct counters *cs, struct db *db,
 				    const struct windows *windows, int64_t zero, int64_t hold);
 /* Reports follow each other: the next one does not know yet what is counted. */
 void counters_renew(struct counters *cs);
+/* Events of this report that never had their turn; false: there are none. */
+bool counters_never(const struct counters *cs, char *names, size_t len);
 /* Intervals that there was no memory for; monotonic. */
 uint64_t counters_lost(const struct counters *cs);
 void counters_close(struct counters *cs);

@@ -233,9 +233,7 @@ static void say_losses(struct collector *c)
 			grouped(c->calls_lost, n));
 	}
 	say_samples(c);
-	if (c->counters && counters_lost(c->counters) > c->counters_lost)
-		db_lost(c->db, 0, c->now, DB_NULL, "intervals of event counters: no memory",
-			(int64_t)(counters_lost(c->counters) - c->counters_lost));
+	collect_counters_say(c);
 	if (as->gpu.dropped)
 		notes_say(c, WARNING,
 			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "

@@ -3,7 +3,7 @@
 -- needs: PMU_EVENTS or PMU_EVENT_REQUESTS = event counters
 -- arg: cpu, a row per event and CPU
 -- default: 905 quiet
--- column: Total = events in the whole recording
+-- column: Total = events in the whole recording; empty: it was never counted
 -- column: Rate (1/s) = Total per second of the recording
 -- column: Max Rate (1/s) = the same of the interval with the most
 -- column: Counted (%) = least share of an interval in which it was really counted; below 100 the figures are scaled up
@@ -24,12 +24,15 @@ WITH session AS MATERIALIZED (
 	SELECT idx, cpu, sum(value) AS value, max(1e9 * value / nullif(ns, 0)) AS most, min(counted) AS counted
 	FROM part
 	GROUP BY 1, 2
+	UNION ALL
+	-- nothing at all has happened
+	SELECT id, NULL, 0, 0, 100 FROM PMU_EVENT_REQUESTS WHERE NOT EXISTS (SELECT 1 FROM PMU_EVENT_COUNTERS)
 )
 SELECT
-	coalesce(t.value, 0) AS "Total",
-	round(1e9 * coalesce(t.value, 0) / nullif((SELECT ns FROM session), 0), 1) AS "Rate (1/s)",
-	round(coalesce(t.most, 0), 1) AS "Max Rate (1/s)",
-	coalesce(t.counted, 100) AS "Counted (%)",
+	t.value AS "Total",
+	round(1e9 * t.value / nullif((SELECT ns FROM session), 0), 1) AS "Rate (1/s)",
+	round(t.most, 1) AS "Max Rate (1/s)",
+	coalesce(t.counted, 0) AS "Counted (%)",
 	iif(coalesce(t.cpu, -1) < 0, 'all', t.cpu) AS "CPU",
 	iif(r.systemWide = 0, 'process tree', 'system') AS "Of",
 	coalesce(r.event_name, 'event ' || r.eventid) || iif(r.userOnly = 1, ' (user)', '') AS "Event",

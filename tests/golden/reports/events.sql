@@ -7,7 +7,7 @@ CREATE TABLE PMU_EVENT_COUNTERS (id INTEGER NOT NULL, idx INTEGER NOT NULL, valu
 CREATE TABLE PMU_EVENT_REQUESTS (id INTEGER NOT NULL PRIMARY KEY, eventid INTEGER, source INTEGER NOT NULL, unit_type INTEGER NOT NULL,
 	event_name TEXT, description TEXT, systemWide INTEGER, userOnly INTEGER);
 INSERT INTO PMU_EVENT_REQUESTS VALUES (0, 2, 256, 1, 'instructions', 'instructions retired', 0, 1),
-	(1, 4, 257, 1, 'context-switches', 'threads that left a CPU', 0, 0), (2, 1, 257, 1, 'page-faults', 'pages', 0, 0);
+	(1, 4, 257, 1, 'context-switches', 'threads that left a CPU', 0, 0), (2, 1, 257, 1, 'page-faults', 'pages', 0, 0), (3, 3, 256, 1, 'cache-misses', 'misses', 1, 0);
 INSERT INTO PMU_EVENTS VALUES (0, 1000000000, 281474976710656, 0, 1), (0, 1000000000, 281474976710656, 1, 2),
 	(1000000000, 1500000000, 281474976710656, 1, 3);
 INSERT INTO PMU_EVENT_COUNTERS VALUES (1, 0, 1000, 100), (1, 1, 5, 100), (1, 2, 0, 100), (2, 0, 500, 50), (2, 1, 0, 100),
