@@ -7,9 +7,10 @@
 #include "preload/frame.h"
 
 #if defined(__x86_64__)
-/* DWARF's number of each of perf's: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15 */
-static const uint8_t dwarf[SAMPLE_REG_CNT] = {0, 3, 2,  1,  4,  5,  6,  7, SL_REG_RA,
-					      8, 9, 10, 11, 12, 13, 14, 15};
+#define NONE 0xffu
+/* DWARF's number of each of perf's: ax, bx, cx, dx, si, di, bp, sp, ip; flags, cs, ss; r8 to r15 */
+static const uint8_t dwarf[SAMPLE_REG_CNT] = {0,    3,    2, 1, 4,  5,  6,  7,  SL_REG_RA, NONE,
+					      NONE, NONE, 8, 9, 10, 11, 12, 13, 14,        15};
 #elif defined(__aarch64__)
 #define REG_PC 0xfeu
 static const uint8_t dwarf[SAMPLE_REG_CNT] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
