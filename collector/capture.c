@@ -69,6 +69,9 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 
 	if (new_report && c->capture.cnt && !c->options->capture.flight_ns)
 		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
+	/* Before the gate: then samples are complete from its first moment on. */
+	if (c->sample && c->options->sample != SCHED_MODE_NONE)
+		sample_pause(c->sample, false);
 	now = set_gate(c, true);
 	/* `start` may have said to leave switches out. */
 	if (c->sched && !c->options->capture.flight_ns &&
@@ -83,6 +86,8 @@ static struct clock_snapshot close_gate(struct collector *c)
 {
 	struct clock_snapshot now = set_gate(c, false);
 
+	if (c->sample)
+		sample_pause(c->sample, true);
 	if (c->sched && !c->options->capture.flight_ns)
 		sched_pause(c->sched, (uint64_t)now.mono);
 	collect_counters_end(c, now.mono);

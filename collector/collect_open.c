@@ -250,16 +250,17 @@ static void set_period(struct collector *c, struct sample_ask *ask)
 
 static void open_samples(struct collector *c)
 {
-	struct sample_ask ask = {.scope = c->options->sample,
-				 .frequency = c->options->sample_hz,
-				 .per_stack = c->options->stacks.is_native
-						      ? (unsigned)c->options->samples_per_stack
-						      : 0,
-				 .stack_bytes = SAMPLE_STACK_BYTES,
-				 .python = c->options->python_sampling,
-				 .stacks_most = flight_sample_most(c->options),
-				 .on_ring = loop_watch_ring,
-				 .ctx = c};
+	struct sample_ask ask = {
+		.scope = c->options->sample,
+		.frequency = c->options->sample_hz,
+		.per_stack =
+			c->options->stacks.is_native ? (unsigned)c->options->samples_per_stack : 0,
+		.stack_bytes = SAMPLE_STACK_BYTES,
+		.python = c->options->python_sampling,
+		.pauses = capture_waits(&c->options->capture) && !c->options->capture.flight_ns,
+		.stacks_most = flight_sample_most(c->options),
+		.on_ring = loop_watch_ring,
+		.ctx = c};
 	char why[512], no_python[512];
 
 	if (c->options->sample == SCHED_MODE_NONE)

@@ -328,6 +328,11 @@ size_t sample_bytes(const struct sample *s)
 	return sample_spaces_bytes(s->spaces);
 }
 
+void sample_pause(struct sample *s, bool pause)
+{
+	sample_events_pause(s->events, pause);
+}
+
 void sample_stop(struct sample *s)
 {
 	sample_events_stop(s->events);

@@ -36,6 +36,7 @@ struct sample_ask {
 	unsigned per_stack;   /* every so many of a thread's samples have a whole stack; 0: none */
 	uint32_t stack_bytes; /* so much memory comes along with each */
 	bool python;          /* with Python's frames, where they are to be had */
+	bool pauses;          /* sample_pause() will be called: it begins paused */
 	size_t stacks_most;   /* so many are known again; 0: a million */
 	/* Descriptors of rings, to be polled edge-triggered: readable when it is time for sample_poll(). May be NULL. */
 	void (*on_ring)(void *ctx, int fd);
@@ -83,6 +84,11 @@ bool sample_refused_python(struct sample *s);
 void sample_renew(struct sample *s);
 /* Memory by which stacks are known again. */
 size_t sample_bytes(const struct sample *s);
+/*
+ * No samples are taken until sample_pause(s, false), which takes some microseconds per thread and CPU: from its return on
+ * every thread is sampled.
+ */
+void sample_pause(struct sample *s, bool pause);
 /* No more samples are taken; what was taken can still be polled. */
 void sample_stop(struct sample *s);
 void sample_close(struct sample *s);

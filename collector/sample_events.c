@@ -27,6 +27,7 @@
 #define STACKS_LEAST 16u    /* the same of those with less */
 #define RECORD_MOST  65536u
 #define FORMAT_LOST  (1u << 4) /* PERF_FORMAT_LOST, Linux 6.0 */
+#define AGAIN_NS     2000000u  /* so long a process may take to start another */
 #define SAMPLE_TYPE                                                                               \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
@@ -47,6 +48,7 @@ struct event {
 	uint64_t id; /* the kernel counts up */
 	uint32_t tid;
 	int fd;
+	bool has_samples; /* else it only tells what processes do */
 };
 
 struct sample_events {
@@ -54,6 +56,8 @@ struct sample_events {
 	int program; /* -1: none */
 	bool has_kernel;
 	bool counts_lost; /* the kernel has counters of that */
+	bool is_paused;
+	uint64_t again_ns; /* when pausing or going on is to be said once more; 0: not */
 	struct ring *rings;
 	struct ring *given; /* whose record was given last */
 	unsigned cpu_cnt;
@@ -65,7 +69,31 @@ struct sample_events {
 	char *scratch; /* a record that wraps around the ring's end */
 };
 
-static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool at_exec)
+/* Only what processes do: that goes on while samples pause. */
+static void make_teller(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->freq = 0;
+	attr->sample_period = 0;
+	attr->sample_type &=
+		~(uint64_t)(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+	attr->sample_regs_user = 0;
+	attr->sample_stack_user = 0;
+}
+
+/* It pauses, and another one tells what processes do. */
+static void make_pausing(struct perf_event_attr *attr, bool is_paused)
+{
+	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 0;
+	if (!is_paused)
+		return;
+	attr->disabled = 1;
+	attr->enable_on_exec = 0;
+}
+
+static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool at_exec,
+		      bool has_samples)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -104,6 +132,10 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		attr.freq = 0;
 		attr.sample_period = es->ask.period;
 	}
+	if (!has_samples)
+		make_teller(&attr);
+	else if (es->ask.pauses)
+		make_pausing(&attr, es->is_paused);
 	fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
 }
@@ -149,7 +181,7 @@ static void explain(const struct sample_events *es, int err, char *why, size_t w
 
 static int probe_open(const struct sample_events *es)
 {
-	return event_open(es, es->ask.scope == SCHED_MODE_SYSTEM ? -1 : 0, 0, true);
+	return event_open(es, es->ask.scope == SCHED_MODE_SYSTEM ? -1 : 0, 0, true, true);
 }
 
 /* The largest ring that may be locked; samples bring less along where it is small. */
@@ -281,10 +313,11 @@ static int ring_map(struct sample_events *es, struct ring *r, int fd)
 	return 0;
 }
 
-static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int fd)
+static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int fd,
+		      bool has_samples)
 {
 	struct ring *r = &es->rings[cpu];
-	struct event *grown, e = {.tid = tid, .fd = fd};
+	struct event *grown, e = {.tid = tid, .fd = fd, .has_samples = has_samples};
 	int err = 0;
 
 	if (es->event_cnt == es->event_cap) {
@@ -301,7 +334,8 @@ static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int 
 	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd))
 		err = -errno;
 	/* Whoever inherits the event, has the program with it. */
-	if (!err && es->program >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program))
+	if (!err && has_samples && es->program >= 0 &&
+	    ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program))
 		err = -errno;
 	if (!err)
 		es->events[es->event_cnt++] = e;
@@ -318,25 +352,34 @@ static bool raise_nofile(void)
 	return !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static int watch_on(struct sample_events *es, unsigned cpu, uint32_t tid, bool at_exec,
+		    bool has_samples)
+{
+	int err, fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, has_samples);
+
+	if (fd == -EMFILE && raise_nofile())
+		fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, has_samples);
+	if (fd < 0)
+		return fd;
+	err = event_join(es, cpu, tid, fd, has_samples);
+	if (err)
+		close(fd);
+	return err;
+}
+
 /* Events for @tid (-1: everybody) on every CPU. 0 also when the thread is gone. */
 static int watch(struct sample_events *es, uint32_t tid, bool at_exec)
 {
-	int fd, err, opened = 0;
+	int err, opened = 0;
 
 	for (unsigned cpu = 0; cpu < es->cpu_cnt; cpu++) {
-		fd = event_open(es, (pid_t)tid, (int)cpu, at_exec);
-		if (fd == -EMFILE && raise_nofile())
-			fd = event_open(es, (pid_t)tid, (int)cpu, at_exec);
-		if (fd == -ENODEV) /* CPU is offline */
+		err = es->ask.pauses ? watch_on(es, cpu, tid, at_exec, false) : 0;
+		if (!err)
+			err = watch_on(es, cpu, tid, at_exec, true);
+		if (err == -ENODEV) /* CPU is offline */
 			continue;
-		if (fd == -ESRCH)
-			return 0;
-		err = fd < 0 ? fd : event_join(es, cpu, tid, fd);
-		if (err) {
-			if (fd >= 0)
-				close(fd);
-			return err;
-		}
+		if (err)
+			return err == -ESRCH ? 0 : err;
 		opened++;
 	}
 	return opened ? 0 : -ENODEV;
@@ -391,6 +434,7 @@ struct sample_events *sample_events_open(const struct sample_ask *ask, int progr
 		return NULL;
 	es->ask = *ask;
 	es->program = program;
+	es->is_paused = ask->pauses;
 	es->cpu_cnt = sched_cpu_cnt();
 	es->ring_bytes = ring_size(es->cpu_cnt);
 	es->rings = calloc(es->cpu_cnt, sizeof(*es->rings));
@@ -407,8 +451,37 @@ struct sample_events *sample_events_open(const struct sample_ask *ask, int progr
 	return NULL;
 }
 
+/* Those that were inherited do the same. */
+static void say_pause(struct sample_events *es)
+{
+	unsigned long what = es->is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
+
+	for (size_t i = 0; i < es->event_cnt; i++)
+		if (es->events[i].has_samples)
+			ioctl(es->events[i].fd, what, 0);
+}
+
+/* A thread that was just being started may have inherited an event as it was before: so once more, a little later. */
+void sample_events_pause(struct sample_events *es, bool pause)
+{
+	if (!es->ask.pauses || es->is_paused == pause)
+		return;
+	es->is_paused = pause;
+	say_pause(es);
+	es->again_ns = sched_now() + AGAIN_NS;
+}
+
+static void say_again(struct sample_events *es)
+{
+	if (!es->again_ns || sched_now() < es->again_ns)
+		return;
+	es->again_ns = 0;
+	say_pause(es);
+}
+
 void sample_events_stop(struct sample_events *es)
 {
+	es->again_ns = 0;
 	/* Those that were inherited stop with the one that they are from. */
 	for (size_t i = 0; i < es->event_cnt; i++)
 		ioctl(es->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -466,6 +539,7 @@ static void look_ahead(struct sample_events *es, struct ring *r)
 
 void sample_events_look(struct sample_events *es)
 {
+	say_again(es);
 	es->given = NULL;
 	for (unsigned cpu = 0; cpu < es->cpu_cnt; cpu++) {
 		struct ring *r = &es->rings[cpu];

@@ -5,6 +5,10 @@
  * sched_perf.c, and the events of a CPU share its ring. A thread that is started while its process is being followed
  * may get two: that of its parent, and its own. A sample knows the event that it is from; who has one of his own
  * counts by that. System-wide there is one event per CPU.
+ *
+ * Where samples may pause, there are two of each: one takes samples or does not, the other tells what processes do (an
+ * event that is disabled tells nothing). Outside of captures that costs a context switch what an event that counts nothing
+ * costs, and else nothing.
  */
 #ifndef SL_SAMPLE_EVENTS_H
 #define SL_SAMPLE_EVENTS_H
@@ -56,6 +60,11 @@ bool sample_events_is_double(const struct sample_events *es, uint32_t tid, uint6
 void sample_events_ended(struct sample_events *es, uint32_t tid);
 uint64_t sample_events_lost(const struct sample_events *es);
 unsigned sample_events_fill(const struct sample_events *es);
+/*
+ * No samples are taken until it goes on (@pause false), in all threads and those that are started meanwhile; what
+ * processes do is told all the same. Where ask.pauses was not said, nothing happens.
+ */
+void sample_events_pause(struct sample_events *es, bool pause);
 /* Stops taking samples; what is there can still be read. */
 void sample_events_stop(struct sample_events *es);
 
