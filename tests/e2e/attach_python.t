@@ -207,7 +207,7 @@ END
 	cat >caps.sh <<'END'
 env -u SIGHTLINE_SESSIONS "$1" attach -p $$ -d 1 -s system-wide --cpuctxsw=none --python-sampling=true -o theirs/caps
 END
-	python3 -c 'while True: pass' &
+	"$PY" -c 'while True: pass' &
 	busy=$!
 	at_exit="kill $busy 2>/dev/null"
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon sh caps.sh "$BIN" 2>caps.err
