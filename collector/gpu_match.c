@@ -240,7 +240,8 @@ static bool is_ready(const struct gpu_look *look, const struct gpu_node *n)
 		return false;
 	if (is_driver)
 		return end + GPU_SLACK_NS <= p->until;
-	return n->api || end + GPU_CLOCK_NS <= p->until;
+	/* What it calls may be told much later, in another buffer: then it would have a row of its own. */
+	return end + GPU_CLOCK_NS <= p->until || (n->api && !look->as->gpu.flush_ns);
 }
 
 static void finish_node(struct gpu_node *n)
