@@ -213,7 +213,7 @@ static struct {
 
 #if defined(__x86_64__)
 /* As perf has them: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15. */
-static __attribute__((noinline)) void take(size_t bytes)
+static __attribute__((noinline, no_sanitize("address"))) void take(size_t bytes)
 {
 	size_t left;
 
@@ -228,7 +228,8 @@ static __attribute__((noinline)) void take(size_t bytes)
 	left = (size_t)((uintptr_t)environ - taken.regs[7]);
 	bytes = bytes < left ? bytes : left;
 	bytes = bytes < sizeof(taken.stack) ? bytes : sizeof(taken.stack);
-	memcpy(taken.stack, (void *)taken.regs[7], bytes);
+	for (size_t i = 0; i < bytes; i++)
+		taken.stack[i] = ((volatile uint8_t *)taken.regs[7])[i];
 	taken.user = (struct sample_user){taken.regs, taken.stack, bytes};
 }
 
