@@ -4,7 +4,7 @@
  * Compilers move what they take to be rarely run out of a function; with some profiles that is nearly the whole loop
  * (Debian's 3.13 to 3.15). Files without a full symbol table name only what is left. But from there jumps lead into the
  * other part, to the middle of something that has an entry of its own in .eh_frame, and no symbol, and from there others
- * lead back: no call and no jump to a function does that. (11 and 156 times at least, in those; 377 and 395 in Debian's
+ * lead back: no call and no jump to a function does that. (10 and 156 times at least, in those; 377 and 395 in Debian's
  * 3.11. Bytes that only look like jumps: once, and never back.)
  */
 #include "collector/symbols_internal.h"
