@@ -78,6 +78,8 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 	    (c->options->cpuctxsw != SCHED_MODE_NONE || c->options->syscalls))
 		sched_resume(c->sched, (uint64_t)now.mono);
 	collect_counters_begin(c, now.mono);
+	if (c->sample)
+		sample_record(c->sample, true);
 	return now;
 }
 
@@ -91,6 +93,8 @@ static struct clock_snapshot close_gate(struct collector *c)
 	if (c->sched && !c->options->capture.flight_ns)
 		sched_pause(c->sched, (uint64_t)now.mono);
 	collect_counters_end(c, now.mono);
+	if (c->sample && !c->options->capture.flight_ns)
+		sample_record(c->sample, false);
 	return now;
 }
 
@@ -413,6 +417,8 @@ int capture_open(struct collector *c)
 	p->state = CAPTURE_IDLE;
 	if (c->sched && !o->flight_ns)
 		sched_pause(c->sched, (uint64_t)c->clock.zero);
+	if (c->sample && !o->flight_ns)
+		sample_record(c->sample, false);
 	return 0;
 }
 

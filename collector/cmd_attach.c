@@ -20,6 +20,7 @@
 #include "collector/limits.h"
 #include "collector/output_name.h"
 #include "collector/pidns.h"
+#include "collector/profile_words.h"
 #include "collector/run_command.h"
 #include "collector/running.h"
 #include "collector/sample.h"
@@ -29,7 +30,7 @@
 
 static struct {
 	struct profile_options o;
-	const char *pids, *cpuctxsw, *syscall, *sample, *python_backtrace;
+	const char *pids, *cpuctxsw, *syscall, *sample, *off_cpu, *python_backtrace;
 	bool has_cpuctxsw, has_syscall, has_sample, has_frequency, has_python_backtrace;
 	int64_t frequency, python_frequency;
 	uint32_t pid[PIDS_MAX];
@@ -71,6 +72,11 @@ static const struct opt opts[] = {
 	 "the same as --sampling-frequency, which goes before it", &ask.python_frequency, NULL},
 	{0, "python-backtrace", OPT_STRING, NULL, NULL, NULL, &ask.python_backtrace,
 	 &ask.has_python_backtrace},
+	{0, "off-cpu-threshold", OPT_STRING, NULL, "NS",
+	 "threads that leave the CPU by themselves, and have none for so\n"
+	 "long, have the stack that they left it with; none, or e.g.\n"
+	 "80000 (default: none). Needs eBPF",
+	 &ask.off_cpu, NULL},
 	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
 	 "system calls of process-tree or none (default: none). Each\n"
 	 "costs the program about 0.3 us",
@@ -168,8 +174,10 @@ static int read_options(int argc, char **argv)
 		return SL_EXIT_USAGE + 1;
 	}
 	read_samples();
+	if (profile_read_off_cpu(ask.off_cpu, &ask.o.off_cpu_ns, "attach"))
+		return SL_EXIT_USAGE + 1;
 	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls &&
-	    ask.o.sample == SCHED_MODE_NONE) {
+	    ask.o.sample == SCHED_MODE_NONE && ask.o.off_cpu_ns < 0) {
 		sl_warn("attach: nothing to record: neither context switches, nor system calls, "
 			"nor CPU samples (see 'sightline attach --help')");
 		return SL_EXIT_USAGE + 1;
@@ -304,7 +312,7 @@ static void follow_samples(struct collector *c, const struct running *r)
 {
 	int err = sample_follow(c->sample, (pid_t)r->pid, false);
 
-	if (err && err != -ESRCH)
+	if (err && err != -ESRCH && ask.o.sample != SCHED_MODE_NONE)
 		notes_say(c, 2, "no CPU samples of all of process %u: %s%s", r->pid, strerror(-err),
 			  err == -EPERM ? " (locked memory: ulimit -l)" : "");
 }
@@ -479,7 +487,7 @@ int cmd_attach(int argc, char **argv)
 			ask.pid[i], session.at.name, session.state, session.at.name);
 		/* One that is recording already, or whose time is over, leaves the kernel's side to us. */
 		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has_syscall &&
-		    !ask.has_cpuctxsw && !ask.has_sample && !ask.o.python_sampling)
+		    !ask.has_cpuctxsw && !ask.has_sample && !ask.o.python_sampling && !ask.off_cpu)
 			return record_in_session(&session);
 	}
 	return record();

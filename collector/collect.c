@@ -84,7 +84,8 @@ static void watch_samples(struct collector *c, uint32_t root, bool is_child)
 {
 	int err = c->sample ? sample_follow(c->sample, (pid_t)root, is_child) : 0;
 
-	if (err && err != -ESRCH)
+	/* Where only stacks of threads without a CPU are wanted, what is mapped is read from /proc. */
+	if (err && err != -ESRCH && c->options->sample != SCHED_MODE_NONE)
 		notes_say(c, 2, "no CPU samples: following process %u failed: %s%s", root,
 			  strerror(-err), err == -EPERM ? " (locked memory: ulimit -l)" : "");
 }
@@ -307,10 +308,6 @@ void collect_sampled(struct collector *c, const struct sample_report *r)
 
 void collect_samples(struct collector *c, bool all)
 {
-	static const struct windows none;
-	/* `start` may have said to leave them out. */
-	const struct windows *windows =
-		c->options->sample != SCHED_MODE_NONE ? &c->capture.windows : &none;
 	struct sample_report r = {
 		.db = c->db, .zero = c->clock.zero, .cnt = c->sample_cnt, .first = INT64_MIN};
 	const struct sample_sink sink = sample_report_sink(&r);
@@ -321,7 +318,9 @@ void collect_samples(struct collector *c, bool all)
 		flight_poll_samples(c, all);
 		return;
 	}
-	sample_poll(c->sample, &sink, windows, all);
+	/* `start` may have said so. */
+	sample_leave_out(c->sample, c->options->sample == SCHED_MODE_NONE);
+	sample_poll(c->sample, &sink, &c->capture.windows, all);
 	collect_sampled(c, &r);
 }
 

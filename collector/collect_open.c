@@ -190,7 +190,7 @@ static void sched_opening_begin(struct sched_opening *o, const struct profile_op
 		.ask = {.mode = options->cpuctxsw,
 			.want = SCHED_BACKEND_BPF,
 			.calls = options->syscalls,
-			.lives = options->sample != SCHED_MODE_NONE,
+			.lives = options->sample != SCHED_MODE_NONE || options->off_cpu_ns >= 0,
 			.calls_threshold_ns = (uint64_t)options->syscall_threshold_ns}};
 	if (is_nothing(&o->ask))
 		return;
@@ -248,27 +248,43 @@ static void set_period(struct collector *c, struct sample_ask *ask)
 	ask->period_config = e.config[0];
 }
 
+/* Whose: those of the samples; without samples, those of the context switches. */
+static enum sched_mode sample_scope(const struct profile_options *o)
+{
+	if (o->sample != SCHED_MODE_NONE)
+		return o->sample;
+	return o->cpuctxsw != SCHED_MODE_NONE ? o->cpuctxsw : SCHED_MODE_TREE;
+}
+
 static void open_samples(struct collector *c)
 {
-	struct sample_ask ask = {
-		.scope = c->options->sample,
-		.frequency = c->options->sample_hz,
-		.per_stack =
-			c->options->stacks.is_native ? (unsigned)c->options->samples_per_stack : 0,
-		.stack_bytes = SAMPLE_STACK_BYTES,
-		.python = c->options->python_sampling,
-		.pauses = capture_waits(&c->options->capture) && !c->options->capture.flight_ns,
-		.stacks_most = flight_sample_most(c->options),
-		.on_ring = loop_watch_ring,
-		.ctx = c};
-	char why[512], no_python[512];
+	const struct profile_options *o = c->options;
+	char why[512], no_python[512], no_off_cpu[512] = "";
+	struct sched_maps maps;
+	struct sample_ask ask = {.scope = sample_scope(o),
+				 .frequency = o->sample != SCHED_MODE_NONE ? o->sample_hz : 0,
+				 .per_stack =
+					 o->stacks.is_native ? (unsigned)o->samples_per_stack : 0,
+				 .stack_bytes = SAMPLE_STACK_BYTES,
+				 .python = o->python_sampling,
+				 .off_cpu_ns = o->off_cpu_ns,
+				 .kernel = sched_maps(c->sched, &maps) ? &maps : NULL,
+				 .no_off_cpu = no_off_cpu,
+				 .pauses = o->sample != SCHED_MODE_NONE &&
+					   capture_waits(&o->capture) && !o->capture.flight_ns,
+				 .stacks_most = flight_sample_most(c->options),
+				 .on_ring = loop_watch_ring,
+				 .ctx = c};
 
-	if (c->options->sample == SCHED_MODE_NONE)
+	if (!ask.frequency && ask.off_cpu_ns < 0)
 		return;
-	set_period(c, &ask);
+	if (ask.frequency)
+		set_period(c, &ask);
 	c->sample = sample_open(&ask, why, no_python, sizeof(why));
 	if (no_python[0])
 		notes_say(c, 2, "%s", no_python);
+	if (no_off_cpu[0])
+		notes_say(c, 2, "%s", no_off_cpu);
 	if (why[0])
 		notes_say(c, 2, "%s", why);
 }

@@ -132,6 +132,7 @@ enum {
 	SAMPLE_GLOBAL_TID,
 	SAMPLE_CPU_CYCLES,
 	SAMPLE_STACK_ID, /* SL_STACKS.id, DB_NULL none */
+	SAMPLE_END,      /* DB_NULL: of samples */
 	SAMPLE_COL_CNT
 };
 

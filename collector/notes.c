@@ -98,6 +98,8 @@ void notes_begin(struct collector *c)
 	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
 	if (o->syscalls)
 		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
+	if (o->off_cpu_ns >= 0)
+		number(c, "SL_OFF_CPU_THRESHOLD_NS", o->off_cpu_ns);
 	/* --sampling-period: whether that works is not known yet. */
 	if (o->sample != SCHED_MODE_NONE && !o->sample_period)
 		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
@@ -194,6 +196,44 @@ static void say_samples(struct collector *c)
 			  grouped(cut + broken, n));
 }
 
+static void say_off_cpu(struct collector *c)
+{
+	const struct sample_losses *now = &c->samples, *before = &c->samples_before;
+	uint64_t full = now->away_full - before->away_full,
+		 crowd = now->away_crowd - before->away_crowd,
+		 cut = now->away_truncated - before->away_truncated,
+		 broken = now->away_broken - before->away_broken, all = now->away - before->away;
+	char n[32];
+
+	if (full)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"stacks of threads without a CPU: the kernel's buffer was full",
+			(int64_t)full);
+	if (crowd)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"stacks of threads without a CPU: too many threads", (int64_t)crowd);
+	if (full + crowd)
+		notes_say(c, WARNING,
+			  "%s stacks of threads without a CPU were lost: %s; a higher "
+			  "--off-cpu-threshold makes them fewer",
+			  grouped(full + crowd, n),
+			  full ? "the kernel's buffer was full" : "there were too many threads");
+	if (cut)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"callers in stacks of threads without a CPU: deeper than what is kept",
+			(int64_t)cut);
+	if (broken)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"callers in stacks of threads without a CPU: no unwinding table, or a "
+			"damaged stack",
+			(int64_t)broken);
+	if ((cut + broken) * 100 > all)
+		notes_say(c, INFO,
+			  "%s of the stacks of threads without a CPU lack their outer callers (see "
+			  "SL_LOST_EVENTS)",
+			  grouped(cut + broken, n));
+}
+
 static void say_losses(struct collector *c)
 {
 	static const char *const policy[] = {"wait", "drop", "block"};
@@ -234,6 +274,7 @@ static void say_losses(struct collector *c)
 	}
 	say_samples(c);
 	collect_counters_say(c);
+	say_off_cpu(c);
 	if (as->gpu.dropped)
 		notes_say(c, WARNING,
 			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "

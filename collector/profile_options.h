@@ -31,8 +31,9 @@ struct profile_options {
 	enum sched_mode sample; /* whose CPU samples */
 	int64_t sample_hz;      /* per second of CPU time */
 	int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
-	int64_t samples_per_stack;   /* every so many of a thread's have their stack */
-	bool python_sampling;        /* with Python's frames */
+	int64_t samples_per_stack; /* every so many of a thread's have their stack */
+	bool python_sampling;      /* with Python's frames */
+	int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
 	struct event_options events; /* what is counted */
 	int64_t event_ms;            /* so often */
 	const char

@@ -3,6 +3,7 @@
  */
 #include "collector/profile_words.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ void profile_options_init(struct profile_options *options)
 		.sample_hz = 1000,
 		.samples_per_stack = 1,
 		.event_ms = 10,
+		.off_cpu_ns = -1,
 		.inherit_environment = true,
 		.show_output = true,
 		.kill_signal = SIGTERM,
@@ -218,8 +220,33 @@ static void leave_out(struct profile_options *o, const char *cmd)
 	if (o->events.scope != SCHED_MODE_NONE)
 		sl_warn("%s: event counters are not kept by --flight: --event-sample has no effect",
 			cmd);
+	if (o->off_cpu_ns >= 0)
+		sl_warn("%s: stacks of threads without a CPU are not kept by --flight: "
+			"--off-cpu-threshold has no effect",
+			cmd);
 	o->syscalls = false;
 	o->events.scope = SCHED_MODE_NONE;
+	o->off_cpu_ns = -1;
+}
+
+int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd)
+{
+	char *end;
+	long long value;
+
+	*ns = -1;
+	if (!word || strcmp(word, "none") == 0)
+		return 0;
+	errno = 0;
+	value = strtoll(word, &end, 10);
+	if (*word >= '0' && *word <= '9' && !*end && !errno && value <= OFF_CPU_MOST_NS) {
+		*ns = value;
+		return 0;
+	}
+	sl_warn("%s: option '--off-cpu-threshold' takes nanoseconds or none, not '%s' (see "
+		"'sightline %s --help')",
+		cmd, word, cmd);
+	return -SL_EXIT_USAGE;
 }
 
 int profile_words_settle(struct profile_words *w, const char *cmd, struct profile_options *options)
@@ -250,6 +277,8 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 		rc = read_env(w);
 	if (rc == 0)
 		rc = python_options_check(o, w->cmd);
+	if (rc == 0)
+		rc = profile_read_off_cpu(w->off_cpu, &o->off_cpu_ns, w->cmd);
 	if (rc == 0)
 		rc = read_capture(w);
 	if (rc == 0)

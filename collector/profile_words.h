@@ -9,7 +9,7 @@
 /* What the table points to: as given, and in @o what needs no more reading. */
 struct profile_words {
 	struct profile_options o;
-	const char *trace, *cpuctxsw, *syscall, *sample, *wait, *kill, *on_full, *export,
+	const char *trace, *cpuctxsw, *syscall, *sample, *off_cpu, *wait, *kill, *on_full, *export,
 		*command_file;
 	const char *cuda_graph_trace, *cuda_event_trace;
 	bool cuda_memory_usage;
@@ -26,6 +26,11 @@ struct profile_words {
 	bool is_joined;  /* the program's half is known, too */
 	const char *cmd; /* for messages, while they are read */
 };
+
+#define OFF_CPU_MOST_NS 1000000000000
+
+/* What --off-cpu-threshold says, NULL: nothing. 0, or -SL_EXIT_USAGE after one line. */
+int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd);
 
 void profile_words_init(struct profile_words *w, enum option_side side);
 

@@ -10,9 +10,11 @@
 #include "collector/db.h"
 #include "collector/sample_events.h"
 #include "collector/sample_files.h"
+#include "collector/sample_offcpu.h"
 #include "collector/sample_python.h"
 #include "collector/sample_spaces.h"
 #include "collector/sample_unwind.h"
+#include "collector/sched_internal.h"
 #include "collector/windows.h"
 #include "preload/frame.h"
 
@@ -42,6 +44,8 @@ struct sample {
 	struct sample_files *files;
 	struct sample_spaces *spaces;
 	struct sample_python *python; /* NULL: not wanted, or not to be had */
+	struct sample_offcpu *offcpu; /* likewise */
+	bool no_samples;
 	struct sample_losses losses;
 	uint64_t python_frames[SAMPLE_PYTHON_WORDS];
 	uint64_t frames[SL_FRAME_MAX];
@@ -59,9 +63,14 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 	s->ask = *ask;
 	s->files = sample_files_new();
 	s->spaces = s->files ? sample_spaces_new(s->files, ask->stacks_most) : NULL;
-	if (s->spaces && ask->python)
+	if (ask->no_off_cpu)
+		*ask->no_off_cpu = 0;
+	if (s->spaces && ask->python && ask->frequency)
 		s->python = sample_python_open(ask, s->files, no_python, why_len);
-	if (s->spaces)
+	if (s->spaces && ask->off_cpu_ns >= 0)
+		s->offcpu = sample_offcpu_open(ask, ask->no_off_cpu, why_len);
+	/* Where no samples are wanted, these tell what is mapped. */
+	if (s->spaces && (ask->frequency || s->offcpu))
 		s->events = sample_events_open(
 			ask, s->python ? sample_python_program(s->python) : -1, why, why_len);
 	if (s->events)
@@ -174,9 +183,10 @@ static unsigned make_stack(struct sample *s, struct sample_space *space,
 	return cnt + python;
 }
 
-/* ---- records ---- */
+/* ---- samples ---- */
 
 struct round {
+	struct sample *of;
 	const struct sample_sink *sink;
 	const struct windows *windows;
 };
@@ -196,6 +206,8 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 	struct sample_space *space;
 	unsigned cnt = 0;
 
+	if (s->no_samples)
+		return;
 	/* 0: outside our PID namespace; ~0: a thread that is being reaped */
 	if (!r->tid || r->tid > SAMPLE_TID_MOST || !windows_have_ns(to->windows, 0, (int64_t)r->ns))
 		return;
@@ -211,8 +223,81 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 	s->losses.samples++;
 }
 
+/* ---- threads without a CPU ---- */
+
+static unsigned make_away(struct sample *s, struct sample_space *space,
+			  const struct offcpu_record *r)
+{
+	uint64_t regs[SAMPLE_REG_CNT];
+	struct sample_user user;
+	struct sample_walk walk;
+	unsigned cnt = 0;
+
+	while (cnt < r->kernel_cnt && cnt < OFFCPU_KERNEL) {
+		s->frames[cnt] = (r->kernel[cnt] & ~SL_FRAME_MARKS) | SL_FRAME_KERNEL;
+		cnt++;
+	}
+	/* Of one that is about to exec, what its image was is perhaps not known. */
+	if (!sample_offcpu_user(r, regs, &user) ||
+	    (cnt && !sample_space_find(s->spaces, space, regs[SAMPLE_REG_PC], r->out_ns)) ||
+	    !sample_space_has_begun(s->spaces, space, regs[SAMPLE_REG_PC], r->out_ns))
+		return cnt;
+	walk = sample_unwind(s->spaces, s->files, space, &user, r->out_ns, s->frames + cnt,
+			     SL_FRAME_MAX - 1 - cnt);
+	s->losses.away_truncated += walk.end == SL_REMARK_MEMORY;
+	s->losses.away_broken += walk.end == SL_REMARK_BROKEN || walk.end == SL_REMARK_NO_TABLE;
+	return cnt + walk.cnt;
+}
+
+/* What began in a window has its row; it ends with the window at the latest. */
+static void take_away(struct sample *s, const struct round *to, const struct offcpu_record *r)
+{
+	int64_t end = (int64_t)r->in_ns;
+	struct sample_row row = {.ns = r->out_ns,
+				 .cpu = r->cpu,
+				 .pid = r->pid,
+				 .tid = r->tid,
+				 .stack = DB_NULL,
+				 .state = sched_state(r->state)};
+	struct sample_space *space;
+	unsigned cnt;
+
+	if (!r->tid || r->tid > SAMPLE_TID_MOST ||
+	    !windows_have_ns(to->windows, 0, (int64_t)r->out_ns))
+		return;
+	windows_cut_end(to->windows, (int64_t)r->out_ns, &end);
+	row.end_ns = (uint64_t)end;
+	space = sample_space_get(s->spaces, r->pid, r->out_ns);
+	cnt = space ? make_away(s, space, r) : 0;
+	if (cnt)
+		row.stack =
+			sample_space_stack(s->spaces, space, to->sink, r->out_ns, s->frames, cnt);
+	to->sink->ops->row(to->sink->to, &row);
+	s->losses.away++;
+}
+
+static void take_away_until(struct sample *s, const struct round *to, uint64_t until)
+{
+	const struct offcpu_record *r;
+
+	while (s->offcpu && (r = sample_offcpu_next(s->offcpu, until)))
+		take_away(s, to, r);
+}
+
+/* They may come back later, too: but what they would then be told in is another report, where they did not leave. */
+static void take_waiting(void *arg, const struct offcpu_record *r)
+{
+	const struct round *to = arg;
+
+	take_away(to->of, to, r);
+}
+
+/* ---- records ---- */
+
 static uint64_t time_of(const struct perf_event_header *record)
 {
+	if (record->type == PERF_RECORD_SAMPLE)
+		return ((const struct sample_record *)record)->ns;
 	return ((const struct sample_id *)((const char *)record + record->size -
 					   sizeof(struct sample_id)))
 		->ns;
@@ -280,23 +365,46 @@ static uint64_t now_ns(void)
 void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,
 		 bool all)
 {
-	struct round to = {.sink = sink, .windows = windows};
-	uint64_t until = all ? UINT64_MAX : now_ns() - SETTLE_NS;
+	struct round to = {.of = s, .sink = sink, .windows = windows};
+	uint64_t now = now_ns(), until = all ? UINT64_MAX : now - SETTLE_NS;
 	const struct perf_event_header *record;
 
 	sample_events_look(s->events);
 	if (s->python)
 		sample_python_look(s->python);
-	while ((record = sample_events_next(s->events, until)))
+	if (s->offcpu)
+		sample_offcpu_look(s->offcpu);
+	while ((record = sample_events_next(s->events, until))) {
+		take_away_until(s, &to, time_of(record));
 		take(s, &to, record);
+	}
+	take_away_until(s, &to, until);
 	sample_events_done(s->events);
 	if (s->python)
 		sample_python_done(s->python);
+	if (s->offcpu)
+		sample_offcpu_done(s->offcpu);
+	if (s->offcpu && all)
+		sample_offcpu_waiting(s->offcpu, now, take_waiting, &to);
 }
 
 unsigned sample_fill(const struct sample *s)
 {
-	return sample_events_fill(s->events);
+	unsigned fill = sample_events_fill(s->events),
+		 away = s->offcpu ? sample_offcpu_fill(s->offcpu) : 0;
+
+	return fill > away ? fill : away;
+}
+
+void sample_leave_out(struct sample *s, bool samples)
+{
+	s->no_samples = samples;
+}
+
+void sample_record(struct sample *s, bool on)
+{
+	if (s->offcpu)
+		sample_offcpu_record(s->offcpu, on);
 }
 
 struct sample_losses sample_losses(const struct sample *s)
@@ -305,6 +413,8 @@ struct sample_losses sample_losses(const struct sample *s)
 
 	l.lost = sample_events_lost(s->events);
 	l.python = s->python ? sample_python_lost(s->python) : 0;
+	if (s->offcpu)
+		sample_offcpu_losses(s->offcpu, &l.away_full, &l.away_crowd);
 	return l;
 }
 
@@ -336,6 +446,8 @@ void sample_pause(struct sample *s, bool pause)
 void sample_stop(struct sample *s)
 {
 	sample_events_stop(s->events);
+	if (s->offcpu)
+		sample_offcpu_stop(s->offcpu);
 }
 
 void sample_close(struct sample *s)
@@ -344,6 +456,7 @@ void sample_close(struct sample *s)
 		return;
 	sample_events_close(s->events);
 	sample_python_close(s->python);
+	sample_offcpu_close(s->offcpu);
 	sample_spaces_free(s->spaces);
 	sample_files_free(s->files);
 	free(s);

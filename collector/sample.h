@@ -1,5 +1,6 @@
 /*
- * sample.h - CPU samples: where threads are, so many times per second of their CPU time, with their stacks.
+ * sample.h - CPU samples: where threads are, so many times per second of their CPU time, with their stacks; and where
+ * they were when they left the CPU for long.
  *
  * perf_event_open's clock, which runs while a thread does. A sample brings the registers and the upper part of the stack
  * along, from which its callers are found here (sample_unwind.h): programs need no frame pointers, and nothing is done to
@@ -29,7 +30,7 @@ struct sample;
 
 struct sample_ask {
 	enum sched_mode scope;
-	int64_t frequency;
+	int64_t frequency;    /* 0: no samples */
 	uint64_t period;      /* 0, or instead: every so many of the event below */
 	uint32_t period_type; /* of perf_event_attr */
 	uint64_t period_config;
@@ -38,6 +39,10 @@ struct sample_ask {
 	bool python;          /* with Python's frames, where they are to be had */
 	bool pauses;          /* sample_pause() will be called: it begins paused */
 	size_t stacks_most;   /* so many are known again; 0: a million */
+	/* Threads without a CPU for so long have the stack that they left it with; -1: none. */
+	int64_t off_cpu_ns;
+	const struct sched_maps *kernel; /* for that; NULL: there is no eBPF */
+	char *no_off_cpu;
 	/* Descriptors of rings, to be polled edge-triggered: readable when it is time for sample_poll(). May be NULL. */
 	void (*on_ring)(void *ctx, int fd);
 	void *ctx;
@@ -50,11 +55,13 @@ struct sample_losses {
 	uint64_t truncated; /* the stack is deeper than the memory that came along */
 	uint64_t broken;    /* callers could not be found otherwise */
 	uint64_t python;    /* Python's frames are missing: there was no room for them */
+	/* Of threads without a CPU: written; the ring was full; there were too many; as above. */
+	uint64_t away, away_full, away_crowd, away_truncated, away_broken;
 };
 
 /*
  * NULL: there are none to be had. One sentence in @why then, and where the kernel's part is missing; else "". In @no_python
- * likewise, if Python's frames were asked for.
+ * likewise, if Python's frames were asked for; and in @ask->no_off_cpu.
  */
 struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_python,
 			   size_t why_len);
@@ -67,10 +74,15 @@ int sample_follow(struct sample *s, pid_t pid, bool at_exec);
 
 /*
  * Samples that lie in @windows (NULL: all) become rows. What is younger than a millisecond waits, so that the order over
- * all CPUs is right; @all: not even that.
+ * all CPUs is right; @all: not even that, and threads that still have no CPU are told, too.
  */
 void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,
 		 bool all);
+
+/* CPU samples are left out, or no more; the others stay. */
+void sample_leave_out(struct sample *s, bool samples);
+/* Threads that leave their CPU while it is off will not be told. */
+void sample_record(struct sample *s, bool on);
 
 /* How full the fullest ring is, in per cent. */
 unsigned sample_fill(const struct sample *s);

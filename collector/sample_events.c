@@ -19,8 +19,9 @@
 
 #define RINGS_LEAST  ((size_t)64 << 20) /* of all CPUs together; more where there is much memory */
 #define RINGS_MOST   ((size_t)512 << 20)
-#define RINGS_PART   128u               /* of the machine's memory */
-#define RING_MOST    ((size_t)16 << 20) /* of each CPU; unprivileged users get less */
+#define RINGS_PART   128u                /* of the machine's memory */
+#define RING_MOST    ((size_t)16 << 20)  /* of each CPU; unprivileged users get less */
+#define RING_QUIET   ((size_t)256 << 10) /* of each where no samples are taken */
 #define RING_LEAST   ((size_t)4 << 12)
 #define STACK_COMMON 16384u /* bytes that nearly all stacks fit into */
 #define DEEP_LEAST   64u    /* so many samples with more than that fit, or they bring less along */
@@ -132,7 +133,7 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		attr.freq = 0;
 		attr.sample_period = es->ask.period;
 	}
-	if (!has_samples)
+	if (!has_samples || !es->ask.frequency)
 		make_teller(&attr);
 	else if (es->ask.pauses)
 		make_pausing(&attr, es->is_paused);
@@ -158,7 +159,10 @@ static void explain(const struct sample_events *es, int err, char *why, size_t w
 	long rate = setting("/proc/sys/kernel/perf_event_max_sample_rate", 0),
 	     level = setting("/proc/sys/kernel/perf_event_paranoid", 2);
 
-	if (err == -EINVAL && rate && rate < es->ask.frequency)
+	if (!es->ask.frequency)
+		snprintf(why, why_len, "no stacks of threads without a CPU: perf_event_open: %s",
+			 strerror(-err));
+	else if (err == -EINVAL && rate && rate < es->ask.frequency)
 		snprintf(why, why_len,
 			 "no CPU samples: kernel.perf_event_max_sample_rate is %ld; a lower "
 			 "--sampling-frequency, or sysctl, gives them",
@@ -437,6 +441,8 @@ struct sample_events *sample_events_open(const struct sample_ask *ask, int progr
 	es->is_paused = ask->pauses;
 	es->cpu_cnt = sched_cpu_cnt();
 	es->ring_bytes = ring_size(es->cpu_cnt);
+	if (!ask->frequency && es->ring_bytes > RING_QUIET)
+		es->ring_bytes = RING_QUIET;
 	es->rings = calloc(es->cpu_cnt, sizeof(*es->rings));
 	es->own = calloc(1, SAMPLE_TID_MOST / 8 + 1);
 	es->scratch = malloc(RECORD_MOST);

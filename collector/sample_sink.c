@@ -44,13 +44,15 @@ static void put_row(void *to, const struct sample_row *what)
 	row[SAMPLE_ID] = (int64_t)++r->cnt;
 	row[SAMPLE_START] = ns;
 	row[SAMPLE_CPU] = what->cpu;
-	row[SAMPLE_THREAD_STATE] = SCHED_STATE_RUNNING;
+	row[SAMPLE_THREAD_STATE] = what->end_ns ? what->state : SCHED_STATE_RUNNING;
 	row[SAMPLE_GLOBAL_TID] = GLOBAL_TID(what->pid, what->tid);
-	row[SAMPLE_CPU_CYCLES] = 1;
+	row[SAMPLE_CPU_CYCLES] = !what->end_ns;
 	row[SAMPLE_STACK_ID] = what->stack;
-	if (r->first == INT64_MIN)
+	row[SAMPLE_END] = what->end_ns ? (int64_t)what->end_ns - r->zero : DB_NULL;
+	if (r->first == INT64_MIN || ns < r->first)
 		r->first = ns;
-	r->last = ns;
+	if (r->last < ns || r->first == ns)
+		r->last = ns;
 }
 
 static bool has_space(void *to, int64_t space)

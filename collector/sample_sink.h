@@ -17,6 +17,9 @@ struct sample_row {
 	uint64_t ns;
 	uint32_t cpu, pid, tid;
 	int64_t stack; /* DB_NULL: none */
+	/* 0: a CPU sample. Else it left the CPU at @ns, and had one again; and SCHED_STATE_*. */
+	uint64_t end_ns;
+	uint8_t state;
 };
 
 struct sample_sink_ops {

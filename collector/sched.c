@@ -23,6 +23,22 @@ uint64_t sched_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint8_t sched_state(uint32_t bits)
+{
+	if (!bits)
+		return SCHED_STATE_RUNNING;
+	if (bits & (0x10 | 0x20 | 0x80)) /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+		return SCHED_STATE_TERMINATED;
+	if (bits & (0x4 | 0x8 | 0x40)) /* stopped, traced, parked */
+		return SCHED_STATE_STOPPED;
+	/* TASK_IDLE, a kernel thread without work, is 2 with TASK_NOLOAD so as not to count as load */
+	if (bits & 0x1 || (bits & 0x402) == 0x402)
+		return SCHED_STATE_INTERRUPTIBLE;
+	if (bits & (0x2 | 0x1000)) /* 0x1000: waits for a spinlock, PREEMPT_RT */
+		return SCHED_STATE_UNINTERRUPTIBLE;
+	return SCHED_STATE_UNKNOWN;
+}
+
 /* ---- merging ---- */
 
 static void sift_down(unsigned *heap, unsigned cnt, unsigned at, const uint64_t *next_ns)
@@ -192,6 +208,14 @@ struct sched *sched_open(enum sched_mode mode, enum sched_backend want, char *wh
 bool sched_has_calls(const struct sched *s)
 {
 	return s && s->has_calls;
+}
+
+bool sched_maps(const struct sched *s, struct sched_maps *maps)
+{
+	if (!s || !s->driver->maps)
+		return false;
+	s->driver->maps(s, maps);
+	return true;
 }
 
 uint64_t sched_calls_lost(const struct sched *s)

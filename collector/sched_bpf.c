@@ -273,22 +273,6 @@ static int bpf_follow(struct sched *s, pid_t pid)
 
 /* ---- records ---- */
 
-static uint8_t state_of(uint32_t bits)
-{
-	if (!bits)
-		return SCHED_STATE_RUNNING;
-	if (bits & (0x10 | 0x20 | 0x80)) /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
-		return SCHED_STATE_TERMINATED;
-	if (bits & (0x4 | 0x8 | 0x40)) /* stopped, traced, parked */
-		return SCHED_STATE_STOPPED;
-	/* TASK_IDLE, a kernel thread without work, is 2 with TASK_NOLOAD so as not to count as load */
-	if (bits & 0x1 || (bits & 0x402) == 0x402)
-		return SCHED_STATE_INTERRUPTIBLE;
-	if (bits & (0x2 | 0x1000)) /* 0x1000: waits for a spinlock, PREEMPT_RT */
-		return SCHED_STATE_UNINTERRUPTIBLE;
-	return SCHED_STATE_UNKNOWN;
-}
-
 static int priority_of(uint8_t prio)
 {
 	return prio == 255 ? -1 : prio; /* deadline threads have -1 in the kernel, too */
@@ -301,7 +285,7 @@ static void take_switch(struct sched *s, const struct rec_switch *r)
 			.key = r->prev_tid,
 			.pid = r->prev_pid,
 			.tid = r->prev_tid,
-			.state = state_of(r->state),
+			.state = sched_state(r->state),
 			.preempted = !r->state,
 			.priority = priority_of(r->prev_prio),
 		};
@@ -485,6 +469,17 @@ static void bpf_enter(struct sched *s, const struct sched_edge *edge)
 	}
 }
 
+static void bpf_maps(const struct sched *s, struct sched_maps *maps)
+{
+	const struct bpf *b = s->data;
+
+	*maps = (struct sched_maps){.flags = b->loaded.flags,
+				    .rings = b->loaded.rings,
+				    .switches = b->loaded.switches,
+				    .slots = b->slots,
+				    .has_switches = !s->no_switches};
+}
+
 static void bpf_leave(struct sched *s)
 {
 	struct bpf *b = s->data;
@@ -569,6 +564,7 @@ static void bpf_close(struct sched *s)
 #define bpf_record     NULL
 #define bpf_enter      NULL
 #define bpf_leave      NULL
+#define bpf_maps       NULL
 #define bpf_calls_lost NULL
 
 static int bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len)
@@ -627,6 +623,7 @@ const struct sched_driver sched_driver_bpf = {
 	.record = bpf_record,
 	.enter = bpf_enter,
 	.leave = bpf_leave,
+	.maps = bpf_maps,
 	.calls_lost = bpf_calls_lost,
 	.stop = bpf_stop,
 	.close = bpf_close,

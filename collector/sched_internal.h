@@ -54,6 +54,8 @@ struct sched_driver {
 	 */
 	void (*record)(struct sched *s, bool on, struct sched_edge *edge);
 	void (*enter)(struct sched *s, const struct sched_edge *edge);
+	/* NULL: see sched_maps(). */
+	void (*maps)(const struct sched *s, struct sched_maps *maps);
 	/* NULL or: the window that is told is over. */
 	void (*leave)(struct sched *s);
 	void (*stop)(struct sched *s);
@@ -159,6 +161,8 @@ void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t hori
 		 uint64_t (*take)(struct sched *s, unsigned stream));
 
 uint64_t sched_now(void);
+/* SCHED_STATE_* of the kernel's bits. */
+uint8_t sched_state(uint32_t bits);
 /* Highest number of an online CPU, plus one. */
 unsigned sched_cpu_cnt(void);
 /* Whether the effective capabilities hold @cap (a number of linux/capability.h). */

@@ -217,15 +217,16 @@ CREATE TABLE SL_SYSCALL_TOTALS (
 
 -- @table COMPOSITE_EVENTS lazy
 CREATE TABLE COMPOSITE_EVENTS (
-    -- CPU samples (--sample): what a thread was doing at one moment of its CPU time. The stack is in SL_STACKS, and in
-    -- SAMPLING_CALLCHAINS.
+    -- CPU samples (--sample): what a thread was doing at one moment of its CPU time. And with --off-cpu-threshold: where
+    -- it was when it left the CPU by itself, if it had none for so long. The stack is in SL_STACKS, and in SAMPLING_CALLCHAINS.
     id          INTEGER NOT NULL PRIMARY KEY, -- number of the sample
-    start       INTEGER NOT NULL,             -- ns
+    start       INTEGER NOT NULL,             -- ns; where cpuCycles is 0, when it left, as in SCHED_EVENTS
     cpu         INTEGER,                      -- number of the CPU
-    threadState INTEGER,                      -- -> ENUM_SAMPLING_THREAD_STATE.id, always 1
+    threadState INTEGER,                      -- -> ENUM_SAMPLING_THREAD_STATE.id; of samples always 1
     globalTid   INTEGER,                      -- packed id of the thread
-    cpuCycles   INTEGER NOT NULL,             -- 1: a periodic sample; 0: taken when the thread came back to a CPU
-    stackId     INTEGER                       -- -> SL_STACKS.id; NULL: none
+    cpuCycles   INTEGER NOT NULL,             -- 1: a periodic sample; 0: a thread that had no CPU
+    stackId     INTEGER,                      -- -> SL_STACKS.id; NULL: none
+    end         INTEGER                       -- when it had a CPU again, or the recording ended, ns; NULL: a sample
 );
 
 -- @table PMU_EVENTS lazy

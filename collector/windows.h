@@ -48,6 +48,20 @@ static inline bool windows_have_ns(const struct windows *w, int64_t zero, int64_
 /* What of [*start, *end] lies in windows: cuts both, session ns. False: nothing. */
 bool windows_cut(const struct windows *w, int64_t zero, int64_t *start, int64_t *end);
 
+/* Of what began at @start, which they have (both CLOCK_MONOTONIC): it ends with that window at the latest. */
+static inline void windows_cut_end(const struct windows *w, int64_t start, int64_t *end)
+{
+	for (size_t i = w ? w->cnt : 0; i > 0; i--) {
+		const struct window *one = &w->list[i - 1];
+
+		if (start < one->from_mono)
+			continue;
+		if (*end > one->to_mono)
+			*end = one->to_mono;
+		return;
+	}
+}
+
 /* A new window, after the others; -ENOMEM. */
 int windows_add(struct windows *w, uint64_t from, int64_t from_mono);
 void windows_release(struct windows *w);

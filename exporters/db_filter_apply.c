@@ -274,12 +274,14 @@ static struct shape shape_of(sqlite3 *db, const char *table)
 {
 	struct shape s = {0};
 	bool nvtx = strcmp(table, "NVTX_EVENTS") == 0;
+	/* Samples have no end, threads without a CPU do. */
+	bool either = strcmp(table, "COMPOSITE_EVENTS") == 0 && has(db, table, "end");
 
 	s.start = has(db, table, "start")       ? "start"
 		  : has(db, table, "startedAt") ? "startedAt"
 		  : has(db, table, "timestamp") ? "timestamp"
 						: NULL;
-	s.end = nvtx                        ? "coalesce(end, start)"
+	s.end = nvtx || either              ? "coalesce(end, start)"
 		: has(db, table, "end")     ? "end"
 		: has(db, table, "endedAt") ? "endedAt"
 					    : NULL;

@@ -21,6 +21,8 @@ sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len);
  * that column is not NULL.
  */
 bool db_read_has(sqlite3 *db, const char *what);
+/* CPU samples, and not only threads without a CPU. */
+bool db_read_has_samples(sqlite3 *db);
 
 /*
  * Hides rows of a table of the file: those for which the SQL expression @where is not true. @from: what to

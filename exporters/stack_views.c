@@ -2,7 +2,7 @@
  * stack_views.c - stacks and what they belong to, the same for all reports:
  *
  *   SL_CHAIN_FRAMES(stack, depth, frame, kind, symbol, module, file, line, inlined, unresolved, ip)
- *   SL_CHAIN_SAMPLES(id, start, globalTid, periodic, stack)
+ *   SL_CHAIN_SAMPLES(id, start, till, globalTid, periodic, stack)
  *   SL_CHAIN_CALLS(source, start, end, globalTid, nameId, level, result, correlationId, bytes, pathId, stack)
  *   SL_CHAIN_LAUNCHES(globalTid, correlationId, nameId, stack)
  *
@@ -31,10 +31,11 @@
 	" FROM SYSCALL" LIBRARY(CUBLAS_EVENTS, "0", cuda) LIBRARY(CUDNN_EVENTS, "0", cuda)        \
 		LIBRARY(SL_LIBRARY_API, "nestingLevel", cuda) ";"
 
-/* Stacks with cpuCycles 0 were taken when a thread was switched, not when time had passed. */
-#define SAMPLES(stack)                                                                        \
-	"CREATE TEMP VIEW SL_CHAIN_SAMPLES AS SELECT id, start, globalTid, cpuCycles > 0 OR " \
-	"NOT EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles > 0) AS periodic, " stack \
+/* Stacks with cpuCycles 0 were taken when a thread was switched, not when time had passed; ours say till when it was away. */
+#define SAMPLES(stack)                                                                           \
+	"CREATE TEMP VIEW SL_CHAIN_SAMPLES AS SELECT id, start, end AS till, globalTid, end IS " \
+	"NULL AND (cpuCycles > 0 OR "                                                            \
+	"NOT EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles > 0)) AS periodic, " stack   \
 	" AS stack FROM COMPOSITE_EVENTS;"
 
 static const char ours[] =
@@ -59,6 +60,17 @@ static const char theirs[] =
 								3) ";" SAMPLES("id * 4")
 		CALLS("nullif(callchainId, 0) * 4 + 1", "nullif(callchainId, 0) * 4 + 2",
 		      "nullif(callchainId, 0) * 4 + 3");
+
+bool db_read_has_samples(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool has = sqlite3_prepare_v2(db, "SELECT 1 FROM SL_CHAIN_SAMPLES WHERE periodic LIMIT 1",
+				      -1, &stmt, NULL) == SQLITE_OK &&
+		   sqlite3_step(stmt) == SQLITE_ROW;
+
+	sqlite3_finalize(stmt);
+	return has;
+}
 
 #define LAUNCHES                                                                                  \
 	"CREATE TEMP VIEW SL_CHAIN_LAUNCHES AS SELECT globalTid, correlationId, nameId, %s AS "   \

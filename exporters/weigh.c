@@ -11,7 +11,7 @@
 const struct weigh_kind weigh_kinds[WEIGH_CNT] = {
 	[WEIGH_CPU] = {"cpu", "samples", "samples of the CPU", "--sample=process-tree"},
 	[WEIGH_OFF_CPU] = {"off-cpu", "nanoseconds", "time in calls of the C library",
-			   "--trace=osrt --osrt-backtrace-threshold"},
+			   "--trace=osrt --osrt-backtrace-threshold, or --off-cpu-threshold"},
 	[WEIGH_GPU] = {"gpu", "nanoseconds", "time on GPUs of what was launched",
 		       "--trace=cuda --cudabacktrace=all"},
 	[WEIGH_READ] = {"bytes-read", "bytes", "bytes read",
@@ -300,15 +300,26 @@ static int read_bytes(struct weigh *w)
 			on_bytes);
 }
 
-/* ---- time without a CPU, where stacks were taken when threads came back to one ---- */
+/* ---- time without a CPU, where stacks were taken when threads left one, or came back to one ---- */
 
 /* State of one thread; rows come by thread and time. */
 struct away {
-	int64_t thread, call_end; /* until then the time is that of a call, and counted there */
-	int64_t out, len;         /* when it left; how long it was away, -1: not known yet */
-	uint32_t node;            /* WEIGH_NO_NODE: none yet */
+	int64_t thread;
+	int64_t call_end;  /* until then the time is that of a call, and counted there */
+	int64_t call_name; /* of one without a stack, -1: it has one */
+	int64_t out, len;  /* when it left; how long it was away, -1: not known yet */
+	uint32_t node;     /* WEIGH_NO_NODE: none yet */
 	bool gone, covered;
 };
+
+/* Of a call without a stack the time that a thread was away is where it was then. */
+static void move_from_call(struct weigh *w, const struct away *a)
+{
+	int64_t left = a->call_end - a->out, len = a->len < left ? a->len : left;
+
+	add(w, WEIGH_OFF_CPU, a->thread, call_leaf(w, weigh_no_stack(w), a->call_name), -len);
+	add(w, WEIGH_OFF_CPU, a->thread, a->node, len);
+}
 
 static void settle(struct weigh *w, struct away *a)
 {
@@ -316,6 +327,8 @@ static void settle(struct weigh *w, struct away *a)
 		return;
 	if (!a->covered)
 		add(w, WEIGH_OFF_CPU, a->thread, a->node, a->len);
+	else if (a->call_name >= 0)
+		move_from_call(w, a);
 	a->node = WEIGH_NO_NODE;
 	a->len = -1;
 }
@@ -329,15 +342,20 @@ enum {
 
 static void on_away(struct weigh *w, struct away *a, sqlite3_stmt *stmt)
 {
-	int64_t thread = sqlite3_column_int64(stmt, 0), at = sqlite3_column_int64(stmt, 1);
+	int64_t thread = sqlite3_column_int64(stmt, 0), at = sqlite3_column_int64(stmt, 1),
+		end = sqlite3_column_int64(stmt, 3);
 
 	if (thread != a->thread)
 		*a = (struct away){
 			.thread = thread, .call_end = INT64_MIN, .len = -1, .node = WEIGH_NO_NODE};
 	switch (sqlite3_column_int(stmt, 2)) {
 	case AWAY_CALL:
-		if (sqlite3_column_int64(stmt, 3) > a->call_end)
-			a->call_end = sqlite3_column_int64(stmt, 3);
+		if (end <= a->call_end)
+			break;
+		a->call_end = end;
+		a->call_name = sqlite3_column_type(stmt, 4) == SQLITE_NULL
+				       ? sqlite3_column_int64(stmt, 5)
+				       : -1;
 		break;
 	case AWAY_OUT:
 		a->out = at;
@@ -352,7 +370,13 @@ static void on_away(struct weigh *w, struct away *a, sqlite3_stmt *stmt)
 		a->gone = false;
 		break;
 	default:
-		a->node = node_at(w, WEIGH_OFF_CPU, stmt, 3);
+		a->node = node_at(w, WEIGH_OFF_CPU, stmt, 4);
+		if (sqlite3_column_type(stmt, 3) == SQLITE_NULL)
+			break;
+		/* It says itself how long it was. */
+		a->out = at;
+		a->len = end > at ? end - at : 0;
+		a->covered = at < a->call_end;
 		break;
 	}
 	settle(w, a);
@@ -361,12 +385,12 @@ static void on_away(struct weigh *w, struct away *a, sqlite3_stmt *stmt)
 static int read_away(struct weigh *w)
 {
 	static const char sql[] =
-		"SELECT globalTid, start, 0 AS what, end FROM SL_CHAIN_CALLS WHERE source = 1 "
-		"AND level = 0 AND EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles = 0) "
-		"UNION ALL SELECT globalTid, start, 2 - (coalesce(isSchedIn, 0) <> 1), NULL FROM "
-		"SCHED_EVENTS WHERE EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles = 0) "
-		"UNION ALL SELECT globalTid, start, 3, stack FROM SL_CHAIN_SAMPLES WHERE NOT "
-		"periodic ORDER BY 1, 2, 3";
+		"SELECT globalTid, start, 0 AS what, end, stack, nameId " OUTER
+		" AND EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles = 0) "
+		"UNION ALL SELECT globalTid, start, 2 - (coalesce(isSchedIn, 0) <> 1), NULL, NULL, "
+		"NULL FROM SCHED_EVENTS WHERE EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE "
+		"cpuCycles = 0) UNION ALL SELECT globalTid, start, 3, till, stack, NULL FROM "
+		"SL_CHAIN_SAMPLES WHERE NOT periodic ORDER BY 1, 2, 3";
 	struct away a = {.thread = INT64_MIN, .len = -1, .node = WEIGH_NO_NODE};
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL);

@@ -286,8 +286,7 @@ int fold_run(struct fold *f, struct export_job *job, char *why, size_t why_len)
 	f->job = job;
 	f->last = &f->tracks;
 	f->now = INT64_MIN;
-	f->samples =
-		(options.activities & TL_ACT_SAMPLE) && db_read_has(job->db, "COMPOSITE_EVENTS");
+	f->samples = (options.activities & TL_ACT_SAMPLE) && db_read_has_samples(job->db);
 	if (f->samples)
 		options.activities = TL_ACT_SAMPLE;
 	else if (options.activities != TL_ACT_SCHED)

@@ -169,7 +169,7 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	if (job->opt.flame)
 		return run_weighed(job, (enum weigh_what)__builtin_ctz(job->opt.flame), why,
 				   why_len);
-	if ((job->timeline.activities & TL_ACT_SAMPLE) && db_read_has(job->db, "COMPOSITE_EVENTS"))
+	if ((job->timeline.activities & TL_ACT_SAMPLE) && db_read_has_samples(job->db))
 		return run_weighed(job, WEIGH_CPU, why, why_len);
 	d.fold.self = &d;
 	d.fold.on_open = on_open;

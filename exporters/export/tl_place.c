@@ -183,7 +183,8 @@ static int at_sample(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	int64_t thread = tl_key(s, 0), cpu = tl_key(s, 1);
 
-	if (thread == TL_NONE || !tl_stacks_any(r))
+	/* One that says till when a thread was away is none of a CPU. */
+	if (thread == TL_NONE || tl_key(s, 4) != TL_NONE || !tl_stacks_any(r))
 		return 0;
 	e->kind = TL_SAMPLE;
 	e->cpu = cpu == TL_NONE ? -1 : cpu;

@@ -2,8 +2,9 @@
  * ctxsw ROUND_TRIPS ROUNDS - what recording a context switch costs the program.
  *
  * Two threads on one CPU hand a token to and fro; each hand-over is a switch and a wake-up. Untraced,
- * under the minimal ring-buffer program (ctxsw_min.bpf.o, next to this program), under ours, and under ours
- * between two captures: paused a moment ago, and for longer; in turn, round by round; figures are medians over the rounds of the difference to the untraced run of
+ * under the minimal ring-buffer program (ctxsw_min.bpf.o, next to this program), under ours, under ours with stacks of
+ * threads without a CPU (which these are too shortly to have one sent), of some hundred bytes and of as much as is kept,
+ * and under ours between two captures: paused a moment ago, and for longer; in turn, round by round; figures are medians over the rounds of the difference to the untraced run of
  * the same round. Time is the program's CPU time, which other programs do not disturb much. Needs root.
  */
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/sample_offcpu.h"
 #include "collector/sched_internal.h"
 
 #define POLL_US    10000
@@ -30,6 +32,8 @@ enum variant {
 	UNTRACED,
 	MINIMAL,
 	OURS,
+	STACKS,
+	DEEP_STACKS,
 	PAUSED,
 	LONG_PAUSED,
 	VARIANT_CNT
@@ -56,9 +60,31 @@ static void play(int who)
 	}
 }
 
+static bool is_deep;
+
+/* With more of the stack in use than is kept. */
+static void __attribute__((noinline)) play_deep(int who)
+{
+	volatile char below[2 * OFFCPU_STACK];
+
+	/* What was never written to has no memory, and ends what can be read. */
+	for (size_t i = 0; i < sizeof(below); i += 64)
+		below[i] = (char)i;
+	play(who);
+	below[1] = 0;
+}
+
+static void play_one(int who)
+{
+	if (is_deep)
+		play_deep(who);
+	else
+		play(who);
+}
+
 static void *play_second(void *arg)
 {
-	play(1);
+	play_one(1);
 	return arg;
 }
 
@@ -78,7 +104,7 @@ static _Noreturn void program(int go, int figure)
 	ns = seconds(CLOCK_PROCESS_CPUTIME_ID);
 	if (pthread_create(&thread, NULL, play_second, NULL))
 		_exit(1);
-	play(0);
+	play_one(0);
 	pthread_join(thread, NULL);
 	ns = (seconds(CLOCK_PROCESS_CPUTIME_ID) - ns) * 1e9 / (2.0 * (double)round_trips);
 	_exit(write(figure, &ns, sizeof(ns)) != sizeof(ns));
@@ -92,7 +118,8 @@ static struct {
 	struct ring_buffer *ring;
 } minimal;
 static struct sched *ours;
-static unsigned long rows, lost;
+static struct sample_offcpu *stacks;
+static unsigned long rows, lost, sent;
 static double open_ms, poll_s;
 
 static int count_record(void *ctx, void *data, size_t len)
@@ -120,7 +147,18 @@ static void die(const char *what)
 
 static bool is_ours(enum variant v)
 {
-	return v == OURS || v == PAUSED || v == LONG_PAUSED;
+	return v == OURS || v == STACKS || v == DEEP_STACKS || v == PAUSED || v == LONG_PAUSED;
+}
+
+static void stacks_open(void)
+{
+	struct sched_maps maps;
+	struct sample_ask ask = {.scope = SCHED_MODE_TREE, .off_cpu_ns = 80000, .kernel = &maps};
+	char why[256] = "no eBPF";
+
+	stacks = sched_maps(ours, &maps) ? sample_offcpu_open(&ask, why, sizeof(why)) : NULL;
+	if (!stacks)
+		die(why);
 }
 
 static void tracer_open(enum variant v, pid_t pid)
@@ -133,7 +171,9 @@ static void tracer_open(enum variant v, pid_t pid)
 		open_ms = (seconds(CLOCK_MONOTONIC) - start) * 1e3;
 		if (sched_backend(ours) != SCHED_BACKEND_BPF || sched_follow(ours, pid))
 			die(why);
-		if (v != OURS)
+		if (v == STACKS || v == DEEP_STACKS)
+			stacks_open();
+		if (v == PAUSED || v == LONG_PAUSED)
 			sched_pause(ours, (uint64_t)(seconds(CLOCK_MONOTONIC) * 1e9));
 	} else if (v == MINIMAL) {
 		if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
@@ -162,6 +202,12 @@ static void tracer_poll(enum variant v)
 	} else if (v == OURS) {
 		sched_poll(ours, &ops, NULL);
 		poll_s += seconds(CLOCK_THREAD_CPUTIME_ID) - start;
+	} else if (v == STACKS || v == DEEP_STACKS) {
+		sched_poll(ours, &ops, NULL);
+		sample_offcpu_look(stacks);
+		while (sample_offcpu_next(stacks, UINT64_MAX))
+			sent++;
+		sample_offcpu_done(stacks);
 	} else if (v == MINIMAL) {
 		ring_buffer__consume(minimal.ring);
 	}
@@ -173,6 +219,8 @@ static void tracer_close(enum variant v)
 		sched_stop(ours);
 		tracer_poll(v);
 		lost += sched_lost(ours);
+		sample_offcpu_close(stacks);
+		stacks = NULL;
 		sched_close(ours);
 	} else if (v == MINIMAL) {
 		bpf_link__destroy(minimal.link);
@@ -189,6 +237,7 @@ static double measure(enum variant v)
 
 	if (pipe(go) || pipe(figure))
 		die("pipe");
+	is_deep = v == DEEP_STACKS;
 	pid = fork();
 	if (!pid)
 		program(go[0], figure[1]);
@@ -228,9 +277,10 @@ static double median(double *values, int cnt)
 int main(int argc, char **argv)
 {
 	static double base[ROUNDS_MAX], min_over[ROUNDS_MAX], our_over[ROUNDS_MAX],
-		paused_over[ROUNDS_MAX], long_over[ROUNDS_MAX];
+		paused_over[ROUNDS_MAX], long_over[ROUNDS_MAX], stacks_over[ROUNDS_MAX],
+		deep_over[ROUNDS_MAX];
 	int rounds = argc > 2 ? atoi(argv[2]) : 15;
-	double b, m, o, p, l;
+	double b, m, o, p, l, st, d;
 
 	if (argc > 1)
 		round_trips = atol(argv[1]);
@@ -243,17 +293,23 @@ int main(int argc, char **argv)
 		base[r] = measure(UNTRACED);
 		min_over[r] = measure(MINIMAL) - base[r];
 		our_over[r] = measure(OURS) - base[r];
+		stacks_over[r] = measure(STACKS) - base[r];
+		deep_over[r] = measure(DEEP_STACKS) - base[r];
 		paused_over[r] = measure(PAUSED) - base[r];
 		long_over[r] = measure(LONG_PAUSED) - base[r];
 	}
 	b = median(base, rounds);
 	m = median(min_over, rounds);
 	o = median(our_over, rounds);
+	st = median(stacks_over, rounds);
+	d = median(deep_over, rounds);
 	p = median(paused_over, rounds);
 	l = median(long_over, rounds);
 	printf("untraced_ns %.0f minimal_over_ns %.1f ours_over_ns %.1f ratio %.2f paused_over_ns "
-	       "%.1f long_paused_over_ns %.1f rows %lu lost "
+	       "%.1f long_paused_over_ns %.1f stacks_over_ns %.1f deep_stacks_over_ns %.1f sent "
+	       "%lu rows %lu lost "
 	       "%lu poll_ns_per_row %.1f open_ms %.1f\n",
-	       b, m, o, o / m, p, l, rows, lost, rows ? poll_s * 1e9 / (double)rows : 0, open_ms);
+	       b, m, o, o / m, p, l, st, d, sent, rows, lost,
+	       rows ? poll_s * 1e9 / (double)rows : 0, open_ms);
 	return 0;
 }

@@ -290,6 +290,9 @@ def part_ctxsw(bench, table):
         raise Broken("ctxsw: %s" % (out.stderr or out.stdout)[-300:].strip())
     table.add("a context switch: over untraced", float(got["ours_over_ns"]), float(got["minimal_over_ns"]),
               "minimal BPF ring", "ns", "<= 1.3")
+    table.add("the same with --off-cpu-threshold: shallow stacks", float(got["stacks_over_ns"]), float(got["untraced_ns"]),
+              "untraced", "ns", "<= 0.25")
+    table.add("the same: 16 KiB of stack", float(got["deep_stacks_over_ns"]), float(got["untraced_ns"]), "untraced", "ns", "<= 0.4")
     table.add("the same between two captures, in the first seconds", float(got["paused_over_ns"]), float(got["minimal_over_ns"]),
               "minimal BPF ring", "ns", "<= 1")
     table.add("the same, later", float(got["long_paused_over_ns"]), float(got["untraced_ns"]), "untraced", "ns", "<= 0.03")

@@ -93,7 +93,7 @@ INSERT INTO SL_FRAMES (id, kind, symbol, module, inlined, kernelMode, unresolved
 INSERT INTO SL_STACKS SELECT i + 1, d.column1, 7 + (i * (d.column1 + 1) + d.column1) % 9000 FROM n JOIN (VALUES (0), (1), (2)) d
     WHERE i < 9000 AND (i % 3 <> 1 OR d.column1 < 2);
 INSERT INTO SL_STACKS VALUES (9, 3, 99999); -- a frame that is not there
-INSERT INTO COMPOSITE_EVENTS SELECT i + 1, i * 10, 0, 1, 281476654432356, 1, CASE WHEN i % 1000 <> 999 OR i > 9000 THEN i % 9000 + 1 END FROM n;
+INSERT INTO COMPOSITE_EVENTS (id, start, cpu, threadState, globalTid, cpuCycles, stackId) SELECT i + 1, i * 10, 0, 1, 281476654432356, 1, CASE WHEN i % 1000 <> 999 OR i > 9000 THEN i % 9000 + 1 END FROM n;
 EOS
 "$BIN" export -q -t text -o - many.sqlite | sed -n 's/.* sample  *//p' >many.got
 sqlite3 many.sqlite "SELECT ifnull(group_concat(value, ' < '), '') FROM (SELECT e.id, value FROM COMPOSITE_EVENTS e
