@@ -31,17 +31,6 @@ int program_not_found(const char *name)
 	return SL_EXIT_NOTFOUND;
 }
 
-char *absolute_path(const char *path)
-{
-	char cwd[4096], *full;
-
-	if (path[0] == '/')
-		return strdup(path);
-	if (!getcwd(cwd, sizeof(cwd)) || asprintf(&full, "%s/%s", cwd, path) < 0)
-		return NULL;
-	return full;
-}
-
 /* Where the report goes: absolute, malloc'd. NULL after one line on stderr. */
 static char *choose_report(const struct profile_options *o, pid_t pid)
 {

@@ -25,6 +25,7 @@
 #include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
+#include "collector/output_name.h"
 #include "collector/pidns.h"
 #include "collector/recover_state.h"
 #include "collector/run_command.h"

@@ -124,7 +124,8 @@ static int add_pmu(struct event_list *l, const char *pmu, const char *pmu_name, 
 			more = realloc(l->list, (l->cnt + 1) * sizeof(*more));
 			err = more ? 0 : -ENOMEM;
 			if (more) {
-				snprintf(e.name, sizeof(e.name), "%s", name);
+				snprintf(e.name, sizeof(e.name), "%.*s", (int)sizeof(e.name) - 1,
+					 name);
 				snprintf(e.about, sizeof(e.about), "event of this CPU (%.40s)",
 					 pmu_name);
 				l->list = more;

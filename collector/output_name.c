@@ -340,3 +340,14 @@ char *output_name_send(const char *pattern, char *why, size_t why_len)
 	}
 	return rc < 0 ? NULL : strdup(nm.path);
 }
+
+char *absolute_path(const char *path)
+{
+	char cwd[4096], *full;
+
+	if (path[0] == '/')
+		return strdup(path);
+	if (!getcwd(cwd, sizeof(cwd)) || asprintf(&full, "%s/%s", cwd, path) < 0)
+		return NULL;
+	return full;
+}

@@ -33,4 +33,7 @@ char *output_name_expand(const char *pattern, pid_t pid, char *why, size_t why_l
  */
 char *output_name_send(const char *pattern, char *why, size_t why_len);
 
+/* malloc'd; NULL: no memory, or no current folder. */
+char *absolute_path(const char *path);
+
 #endif

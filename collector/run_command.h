@@ -16,7 +16,5 @@ void end_tree(struct collector *c, int sig);
 void say_reports(char *lines);
 /* The default tables. */
 int print_stats(const char *report);
-/* malloc'd */
-char *absolute_path(const char *path);
 
 #endif
