@@ -457,10 +457,7 @@ static int record(void)
 	loop_run(&c);
 	err = collect_finish(&c);
 	steer_end(&c, err);
-	if (err)
-		sl_warn("the report could not be completed: %s (try 'sightline recover %s')",
-			strerror(-err), report);
-	else
+	if (!err)
 		sl_warn("report: %s", report);
 	if (!err && ask.o.stats)
 		run("stats", (char *[]){(char *)(uintptr_t) "stats", report, NULL});

@@ -120,9 +120,6 @@ static int collect_program(struct collector *c, const struct profile_options *o,
 		db_stacks_progress(sl_say_names);
 	err = collect_finish(c);
 	steer_end(c, err);
-	if (err)
-		sl_warn("the report could not be completed: %s (try 'sightline recover %s')",
-			strerror(-err), c->report);
 	return status;
 }
 

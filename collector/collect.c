@@ -374,7 +374,11 @@ static void write_dead_switches(struct collector *c)
 	if (!c->sched_dead)
 		return;
 	db_lost(c->db, c->sched_dead_first, c->sched_dead_last, DB_NULL,
-		"context switches: disk full", (int64_t)c->sched_dead);
+		!c->sample ? "context switches: disk full"
+		: c->options->cpuctxsw == SCHED_MODE_NONE
+			? "CPU samples: disk full"
+			: "context switches and CPU samples: disk full",
+		(int64_t)c->sched_dead);
 }
 
 /* Records up to the newest snapshot, from everybody; bounded, though programs may go on. */

@@ -70,6 +70,25 @@ static void wal_trim(struct db *db)
 							      (24 + (sqlite3_int64)db->page_size));
 }
 
+/*
+ * Is there room for the file to take what the WAL has? Half of it would fill the disk to the last page and free nothing:
+ * then what the end of the report has to say would not fit either.
+ */
+static bool wal_fits(struct db *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	struct statvfs vfs;
+	struct stat st;
+	int64_t size = 0;
+
+	if (sqlite3_prepare_v2(db->sql, "PRAGMA main.page_count", -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		size = sqlite3_column_int64(stmt, 0) * db->page_size;
+	sqlite3_finalize(stmt);
+	return size && !stat(db->path, &st) && !statvfs(db->path, &vfs) &&
+	       size - st.st_size < (int64_t)((uint64_t)vfs.f_bavail * vfs.f_frsize);
+}
+
 int db_fail(struct db *db, int rc)
 {
 	int err = db_errno(rc);
@@ -200,8 +219,9 @@ int db_commit(struct db *db, int64_t now)
 		db_nvtx_failed(db);
 		if (err == -ENOSPC) {
 			wal_trim(db);
-			sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
-						  NULL);
+			if (wal_fits(db))
+				sqlite3_wal_checkpoint_v2(db->sql, "main",
+							  SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 		}
 		return err;
 	}

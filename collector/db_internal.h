@@ -175,7 +175,9 @@ struct db_stacks_there {
 };
 
 int db_stacks_load(struct db *db);    /* resume */
-void db_stacks_forget(struct db *db); /* anything may be given again, and is written again */
+/* Stacks may be given again, and are written again; or all that belongs to them. */
+void db_stacks_forget_chains(struct db *db);
+void db_stacks_forget(struct db *db);
 
 /* ---- db_nvtx.c: as db_ops.c ---- */
 

@@ -280,10 +280,34 @@ void db_ops_done(struct db *db)
 	}
 }
 
+/*
+ * Stacks go with the rows that named them: they are large, and kept they would leave no room for what else there is to
+ * say. Rows to come bring theirs again.
+ */
+static void drop_stacks(struct db *db)
+{
+	struct db_ops *ops = &db->ops;
+	uint8_t *to = ops->buf;
+	struct op_head head;
+
+	for (const uint8_t *p = ops->buf, *end = p + ops->len; p < end; p += head.bytes) {
+		memcpy(&head, p, sizeof(head));
+		if (head.op == OP_STACK) {
+			ops->cnt--;
+			continue;
+		}
+		memmove(to, p, head.bytes);
+		to += head.bytes;
+	}
+	ops->len = (size_t)(to - ops->buf);
+	db_stacks_forget_chains(db);
+}
+
 void db_ops_failed(struct db *db)
 {
 	struct db_ops *ops = &db->ops;
 
+	drop_stacks(db);
 	if (ops->len <= KEEP_BYTES)
 		return;
 	ops->dropped += ops->cnt;

@@ -90,9 +90,14 @@ static void empty(struct db_map *m)
 	*m = (struct db_map){0};
 }
 
-void db_stacks_forget(struct db *db)
+void db_stacks_forget_chains(struct db *db)
 {
 	empty(&db->stacks.stack);
+}
+
+void db_stacks_forget(struct db *db)
+{
+	db_stacks_forget_chains(db);
 	empty(&db->stacks.code);
 	empty(&db->stacks.space);
 }

@@ -81,6 +81,8 @@ is "$(cat status)" 3 'full disk: the program has not noticed'
 R=$W/kept/r.sqlite
 check 'full disk: a sound report' intact "$R"
 check 'which is said' grep -q 'cannot write the report' err
+check 'at most once, each' sh -c '[ -z "$(grep -v "report: " err | sort | uniq -d)" ]'
+check 'what is lost is counted' [ "$(q "$R" "SELECT total(count) FROM SL_LOST_EVENTS WHERE what = 'CPU samples: disk full'")" != 0.0 ]
 # Names need more room than there was: where there is some, recover finds them.
 check 'copied to where there is room: recover' "$BIN" recover --now "$R"
 all=$(rows) got=$(with different)
