@@ -35,7 +35,6 @@ static bool value_of(struct rust_identifier hex, uint64_t *value)
 
 static void say_escaped(struct rust *r, uint32_t c, char quote)
 {
-	static const char hex[] = "0123456789abcdef";
 	char text[16];
 	size_t len = 0;
 
@@ -50,8 +49,8 @@ static void say_escaped(struct rust *r, uint32_t c, char quote)
 		memcpy(text, "\\u{", 3);
 		len = 3;
 		if (c >> 4)
-			text[len++] = hex[c >> 4];
-		text[len++] = hex[c & 15];
+			text[len++] = (char)('0' + (c >> 4));
+		text[len++] = "0123456789abcdef"[c & 15];
 		text[len++] = '}';
 	} else {
 		rust_say_character(r, c);

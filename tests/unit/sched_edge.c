@@ -212,7 +212,7 @@ static void check_tree(enum sched_backend backend)
 	struct sched *s = must_open(SCHED_MODE_TREE, backend);
 	size_t born = 0, gone = 0;
 
-	run_windows(s, come_and_go, 10, 2000, 10000);
+	run_windows(s, come_and_go, 30, 2000, 10000);
 	sched_close(s);
 	check_windows();
 	for (size_t i = 0; i < cap.life_cnt; i++) {
