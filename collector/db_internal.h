@@ -174,7 +174,7 @@ struct db_stacks_there {
 	struct db_map stack, code, space;
 };
 
-int db_stacks_load(struct db *db);    /* resume */
+int db_stacks_load(struct db *db); /* resume */
 /* Stacks may be given again, and are written again; or all that belongs to them. */
 void db_stacks_forget_chains(struct db *db);
 void db_stacks_forget(struct db *db);

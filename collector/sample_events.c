@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/limits.h"
 #include "collector/sample_unwind.h"
 #include "collector/sched_internal.h"
 
@@ -346,22 +347,12 @@ static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int 
 	return err;
 }
 
-static bool raise_nofile(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
-		return false;
-	limit.rlim_cur = limit.rlim_max;
-	return !setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int watch_on(struct sample_events *es, unsigned cpu, uint32_t tid, bool at_exec,
 		    bool has_samples)
 {
 	int err, fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, has_samples);
 
-	if (fd == -EMFILE && raise_nofile())
+	if (fd == -EMFILE && limits_raise_descriptors())
 		fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, has_samples);
 	if (fd < 0)
 		return fd;
