@@ -20,6 +20,8 @@ struct pt_regs; /* the kernel's own, not the one of the ptrace headers */
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "collector/bpf/ctxsw.h"
+#include "collector/bpf/maps.h"
+#include "collector/bpf/tree.h"
 
 #define RELOC __attribute__((preserve_access_index))
 
@@ -79,9 +81,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 const volatile struct ctxsw_config config;
 struct ctxsw_shared shared;
 
-struct flag_block {
-	__u8 of[CTXSW_FLAG_BLOCK];
-};
 struct wake {
 	__u64 ns;
 	__u32 tid; /* of the thread that was woken: slots are shared by many */
@@ -95,27 +94,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } lives SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rec_switch);
-} switches SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ctxsw_ring);
-} rings SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CTXSW_PID_LIMIT / CTXSW_FLAG_BLOCK);
-	__type(key, __u32);
-	__type(value, struct flag_block);
-} flags SEC(".maps");
+MAPPED_RECORDS(struct rec_switch) switches SEC(".maps");
+MAPPED_RECORDS(struct ctxsw_ring) rings SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, CTXSW_WAKE_SLOTS);

@@ -18,7 +18,9 @@ struct pt_regs; /* the kernel's own, not the one of the ptrace headers */
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
+#include "collector/bpf/maps.h"
 #include "collector/bpf/offcpu.h"
+#include "collector/bpf/tree.h"
 
 #define RELOC        __attribute__((preserve_access_index))
 #define PF_EXITING   0x4u
@@ -50,31 +52,9 @@ struct task_struct___old { /* before 5.14 */
 const volatile struct offcpu_config config;
 struct offcpu_shared shared;
 
-struct flag_block {
-	__u8 of[CTXSW_FLAG_BLOCK];
-};
-/* The first three are those of ctxsw.bpf.c. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CTXSW_PID_LIMIT / CTXSW_FLAG_BLOCK);
-	__type(key, __u32);
-	__type(value, struct flag_block);
-} flags SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ctxsw_ring);
-} rings SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rec_switch);
-} switches SEC(".maps");
+/* These two, and "flags", are those of ctxsw.bpf.c. */
+MAPPED_RECORDS(struct ctxsw_ring) rings SEC(".maps");
+MAPPED_RECORDS(struct rec_switch) switches SEC(".maps");
 /* The sizes of these two are set before loading. */
 struct { /* threads that have been without a CPU; those that end go */
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include "collector/bpf/maps.h"
 #include "collector/bpf/pysample.h"
 
 #define RELOC         __attribute__((preserve_access_index))
@@ -79,20 +80,8 @@ struct {
 	__uint(max_entries, 65536);
 } asks SEC(".maps");
 /* The sizes of these two are set before loading. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct pysample_ring);
-} rings SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} words SEC(".maps");
+MAPPED_RECORDS(struct pysample_ring) rings SEC(".maps");
+MAPPED_RECORDS(__u64) words SEC(".maps");
 
 struct walk {
 	const struct pysample_process *py;

@@ -10,7 +10,9 @@
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "collector/bpf/maps.h"
 #include "collector/bpf/syscalls.h"
+#include "collector/bpf/tree.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -22,32 +24,10 @@ struct running {
 	__u32 tid;   /* whose slot it is, until it ends */
 	__u32 number;
 };
-struct flag_block {
-	__u8 of[CTXSW_FLAG_BLOCK];
-};
 
 /* The sizes of rings and records are set before loading. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CTXSW_PID_LIMIT / CTXSW_FLAG_BLOCK);
-	__type(key, __u32);
-	__type(value, struct flag_block);
-} flags SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ctxsw_ring);
-} rings SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rec_call);
-} records SEC(".maps");
+MAPPED_RECORDS(struct ctxsw_ring) rings SEC(".maps");
+MAPPED_RECORDS(struct rec_call) records SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, CALLS_SLOTS);
