@@ -182,6 +182,8 @@ uint64_t drain_open_losses(const struct arena *a);
 bool drain_is_idle(const struct arenas *as);
 /* Ticks: whatever the arena's threads had written by then has been taken. */
 uint64_t drain_read_to(const struct arena *a);
+/* Ticks: the earliest beginning of the calls that are next in the rings; UINT64_MAX: there are none. */
+uint64_t drain_next_start(const struct arenas *as);
 
 /* ---- positions.c ---- */
 

@@ -252,6 +252,46 @@ uint64_t drain_read_to(const struct arena *a)
 	return read_to;
 }
 
+/* Of the next call, behind what the thread tells of itself. */
+static uint64_t next_start(const struct arena *a, const struct thread *t)
+{
+	sl_ref ref = t->chunk;
+	uint32_t pos = t->pos;
+
+	for (unsigned hops = 0; arena_has_chunk(a, ref) && hops < SL_CHUNK_CNT; hops++, pos = 0) {
+		const struct sl_chunk *chunk = sl_chunk_at(a->map, ref);
+		uint32_t end;
+		struct call c;
+		unsigned words;
+
+		ref = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
+		end = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
+		for (; end <= DATA_BYTES && pos < end; pos += words * 8) {
+			words = decode_record(chunk->data + pos / 8, (end - pos) / 8, &c);
+			if (!words)
+				break;
+			if (c.shape != SL_SHAPE_META)
+				return c.start;
+		}
+	}
+	return UINT64_MAX;
+}
+
+uint64_t drain_next_start(const struct arenas *as)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (const struct arena *a = as->first; a; a = a->next)
+		for (uint32_t i = 0; i < a->threads && !a->is_bad; i++) {
+			const struct thread *t = a->thread[i];
+			uint64_t start = t && !t->is_over ? next_start(a, t) : UINT64_MAX;
+
+			if (start < first)
+				first = start;
+		}
+	return first;
+}
+
 size_t drain_round(struct arenas *as, size_t limit)
 {
 	size_t taken = 0;

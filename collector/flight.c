@@ -396,7 +396,7 @@ static void begin_dump(struct collector *c)
 {
 	struct flight *f = c->flight;
 	int64_t now = mono_now(), from = f->whole;
-	uint64_t ticks = f->whole_ticks;
+	uint64_t ticks = f->whole_ticks, first = ticks ? drain_next_start(&c->arenas) : 0;
 	struct capture_ask ask;
 	char why[512] = "";
 	int err;
@@ -405,6 +405,11 @@ static void begin_dump(struct collector *c)
 	f->running = f->wish;
 	memset(&f->wish, 0, sizeof(f->wish));
 	f->running_limit = now - from < f->ns ? f->limit : LIMIT_TIME;
+	/* Calls that were under way when the report before ended are in this one. */
+	if (first < ticks) {
+		ticks = first;
+		from = clock_map_ns(&c->clock, ticks) + c->clock.zero;
+	}
 	if (now - from > f->ns) {
 		from = now - f->ns;
 		ticks = 0;
