@@ -52,7 +52,7 @@ static int finish_full(struct db *db, int64_t duration_ns, size_t lost)
 int db_finish(struct db *db, int64_t duration_ns)
 {
 	size_t pending = db_pending(db);
-	int err, marked;
+	int err, marked, unnamed;
 
 	db_ballast_drop(db); /* this is what it was kept for */
 	db->end_ns = 0;
@@ -61,16 +61,23 @@ int db_finish(struct db *db, int64_t duration_ns)
 		/* Names take more room than all that is left to do then, and must not take what that needs. */
 		pending = 0;
 		db_ballast_make(db);
-		db->keeps_raw = db_stacks_finish(db) < 0;
+		unnamed = db_stacks_finish(db);
 		db_ballast_drop(db);
+	} else {
+		unnamed = db_table_exists(db, "SL_RAW_STACKS") ? err : 0;
 	}
-	db_meta_export_set(db, "SL_COMPLETE", "1");
+	/* Where it was room that names lacked, `recover` gives them where there is some. */
+	db->keeps_raw = unnamed < 0;
+	if (unnamed != -ENOSPC)
+		db_meta_export_set(db, "SL_COMPLETE", "1");
 	marked = db_commit(db, duration_ns);
 	if (!err)
 		err = marked;
 	if (err == -ENOSPC)
 		marked = finish_full(db, duration_ns, pending);
-	if (!marked && !db_begin(db) && !db_schema_drop_live(db, false))
+	if (!err && unnamed == -ENOSPC)
+		err = unnamed;
+	if (unnamed != -ENOSPC && !marked && !db_begin(db) && !db_schema_drop_live(db, false))
 		db_fail(db, sqlite3_exec(db->sql, "DROP TABLE main.SL_STATE; COMMIT", NULL, NULL,
 					 NULL));
 	leave_wal(db);

@@ -224,10 +224,29 @@ static int add_lost(struct work *w, const struct ids *ids)
 	return err;
 }
 
+/* What an attempt before this one has left. */
+static int clear(struct db *db, const char *table)
+{
+	char sql[64];
+
+	if (!db_table_exists(db, table))
+		return 0;
+	snprintf(sql, sizeof(sql), "DELETE FROM main.%s", table);
+	return db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+}
+
 static int add_stacks(struct work *w)
 {
 	struct db *db = w->db;
 	int err = db_begin(db);
+
+	if (!err)
+		err = clear(db, "SL_FRAMES");
+	if (!err)
+		err = clear(db, "SL_STACKS");
+	for (size_t i = 0; i < REFERS_CNT && !err; i++)
+		if (REFERS[i].chains)
+			err = clear(db, REFERS[i].chains);
 
 	if (!err)
 		err = db_table_need(db, "SL_FRAMES");

@@ -20,7 +20,7 @@ struct story {
 	char note[256];
 };
 
-static void add(struct story *s, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct story *s, const char *format, ...)
 {
 	size_t at = strlen(s->text);
 	va_list ap;

@@ -38,7 +38,7 @@ static unsigned truths;
 
 /* ---- what to look at ---- */
 
-static int sh(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static int sh(const char *format, ...)
 {
 	char command[2048];
 	va_list ap;

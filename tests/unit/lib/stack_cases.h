@@ -32,7 +32,11 @@ extern __thread struct stack_truth truth;
 #define NOTE() ((void)(truth.address[truth.cnt++] = (uint64_t)__builtin_return_address(0)))
 /* Keeps a call from becoming a jump, and the function from being inlined or cloned. */
 #define HERE() __asm__ volatile("" ::: "memory")
-#define CASE   __attribute__((noinline, noclone))
+#ifdef __clang__
+#define CASE __attribute__((noinline))
+#else
+#define CASE __attribute__((noinline, noclone))
+#endif
 
 CASE void case_plain(int depth);
 CASE void case_recursion(int depth);

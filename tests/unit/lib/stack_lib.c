@@ -1,6 +1,10 @@
 /* stack_lib.c - a library that takes another's place: the same function, with a frame of WORDS words. */
 #include <stdint.h>
 
+#ifndef WORDS
+#define WORDS 4
+#endif
+
 __attribute__((noinline)) void stack_lib_call(void (*f)(void), uint64_t *note);
 
 void stack_lib_call(void (*f)(void), uint64_t *note)
