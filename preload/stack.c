@@ -80,8 +80,11 @@ static uint32_t known(uint64_t hash)
 	return 0;
 }
 
-/* From here on others use @id for it. It has been told. */
-static void remember(uint64_t hash, uint32_t id)
+/*
+ * It has been told: from here on others use @id for it. Returns the number to use: where another thread was quicker, its
+ * number, so that equal calls have equal ones; what is told under ours is then named by nobody.
+ */
+static uint32_t remember(uint64_t hash, uint32_t id)
 {
 	struct entry *e;
 
@@ -94,10 +97,12 @@ static void remember(uint64_t hash, uint32_t id)
 		    there != hash)
 			continue;
 		/* Also where another thread had the hash in and was interrupted, perhaps by a fork for ever. */
-		__atomic_compare_exchange_n(&e->id, &none, id, 0, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED);
-		return;
+		return __atomic_compare_exchange_n(&e->id, &none, id, 0, __ATOMIC_ACQ_REL,
+						   __ATOMIC_ACQUIRE)
+			       ? id
+			       : none;
 	}
+	return id;
 }
 
 /* Nothing at all can be remembered: then each stack would be told each time. */
@@ -267,22 +272,35 @@ static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh 
 	return cnt;
 }
 
-/* Tells it, and what is new of code in it. Its number; 0: there was no room. */
-static uint32_t tell(const struct sl_call *call, const uint64_t *frames, unsigned cnt,
-		     const struct fresh *fresh, uint32_t id)
+/* The number under which it is told now; 0: there was no room. */
+static uint32_t tell_stack(const struct sl_call *call, const uint64_t *frames, unsigned cnt,
+			   uint64_t hash)
 {
-	uint64_t *w;
+	uint64_t *w = sl_room_or_none(HEAD_WORDS + cnt);
+	uint32_t id;
 
+	if (!w)
+		return 0;
+	w = put_head(w, SL_META_STACK, call->start, HEAD_WORDS + cnt);
+	memcpy(w + 1, frames, cnt * sizeof(*frames));
+	/* Threads often come to a place together: the last look is as late as can be. */
+	id = known(hash);
+	if (id)
+		return id;
+	id = __atomic_add_fetch(&sl_global.arena->stack_serial, 1, __ATOMIC_RELAXED);
+	w[0] = id + cnt * (UINT64_C(1) << 32);
+	sl_commit(w + 1 + cnt);
+	return remember(hash, id);
+}
+
+/* Tells it, if it has no number @id yet, and what is new of code in it. Its number; 0: there was no room. */
+static uint32_t tell(const struct sl_call *call, const uint64_t *frames, unsigned cnt,
+		     const struct fresh *fresh, uint64_t hash, uint32_t id)
+{
 	if (!sl_begin_write())
 		return id;
-	w = id ? NULL : sl_room_or_none(HEAD_WORDS + cnt);
-	if (w) {
-		id = __atomic_add_fetch(&sl_global.arena->stack_serial, 1, __ATOMIC_RELAXED);
-		w = put_head(w, SL_META_STACK, call->start, HEAD_WORDS + cnt);
-		w[0] = id + cnt * (UINT64_C(1) << 32);
-		memcpy(w + 1, frames, cnt * sizeof(*frames));
-		sl_commit(w + 1 + cnt);
-	}
+	if (!id)
+		id = tell_stack(call, frames, cnt, hash);
 	if (fresh->modules || __atomic_load_n(&modules_due, __ATOMIC_RELAXED))
 		tell_modules(call->start);
 	if (fresh->codes || sl_tls.codes_due)
@@ -314,10 +332,7 @@ static uint32_t number_of_stack(const struct sl_call *call, uint32_t kinds, cons
 		return 0;
 	if (id && !fresh.modules && !fresh.codes)
 		return id;
-	id = tell(call, frames, cnt, &fresh, id);
-	if (id)
-		remember(hash, id);
-	return id;
+	return tell(call, frames, cnt, &fresh, hash, id);
 }
 
 uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of)

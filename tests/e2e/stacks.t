@@ -36,6 +36,13 @@ is "$(places "$R")" 'place_a 40 place_b 40' 'whose they are'
 is "$(sqlite3 "$R" "SELECT DISTINCT value FROM SL_MODULES JOIN StringIds s ON s.id = path WHERE value LIKE '%/libc.so%'")" \
 	"$(realpath "$(ldd "$PROG/stacks" | sed -n 's/.*libc\.so[^>]*> \([^ ]*\).*/\1/p')")" 'files have the names that samples find'
 is "$(orphans "$R")" 0 'all of them are there'
+# Threads that come to a place for the first time together agree on its number.
+got=
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	profile crowd $ALL "$PROG/stacks" t >out 2>err
+	got="$got$(sums "$R") $(orphans "$R"),"
+done
+is "$(echo "$got" | tr , '\n' | sort -u | tr '\n' ,)" ',80/2 0,' 'also where they come at once'
 
 # ---- processes ----
 profile fork $ALL "$PROG/stacks" t f f >out 2>err
