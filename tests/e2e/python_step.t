@@ -289,7 +289,7 @@ for how in '-W ignore -Xdev own.py -S -I' '-bB own.py -E' '-m own -S'; do
 	is "$(q "$R" "$calls")" '59|own:step|1|1' "python $how: options of the program are its own"
 done
 twice 'no Python' sh -c 'echo hi'
-is "$(cat err)" "sightline: report: $R" 'no Python: nothing to say'
+is "$(said err)" "sightline: report: $R" 'no Python: nothing to say'
 cat >compiled.py <<'END'
 def jit(f): return f
 @jit

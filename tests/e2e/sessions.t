@@ -86,7 +86,7 @@ phase h
 finish
 is "$(cat status)" 7 'the exit status is the program'"'"'s'
 is "$(cat launch.out)" '' 'launch prints nothing to stdout'
-is "$(cat launch.err)" "sightline: report: $W/last.sqlite" 'and the report that was not asked for by stop'
+is "$(said launch.err)" "sightline: report: $W/last.sqlite" 'and the report that was not asked for by stop'
 check 'the last report is complete when launch returns' intact last.sqlite
 check 'the session is gone' none
 is "$(ls -A tmp)" '' 'with all of its files'
@@ -142,7 +142,7 @@ check 'launch joins it' wait_for 20 in_state early Collection
 phase k
 finish
 is "$(cat status)" 7 'and is the program'"'"'s face to the shell'
-is "$(cat launch.err)" "sightline: report: $W/early.sqlite" 'the report is named'
+is "$(said launch.err)" "sightline: report: $W/early.sqlite" 'the report is named'
 is "$(phases_in early.sqlite)" 'k ' 'it has the program'
 is "$(q early.sqlite "SELECT count(*) > 0 FROM call WHERE path LIKE '%sessions_phases.py'")" 1 'from its beginning'
 check 'another waits' says 0 'a new session' sl start --session-new=never
@@ -276,7 +276,7 @@ is "$(phases_in k4.sqlite)" 'a b ' 'and has what was recorded'
 check 'the program runs on' phase c
 finish
 is "$(cat status)" 7 'to its end'
-is "$(cat launch.err)" "sightline: report: $W/k4.sqlite" 'launch names the report'
+is "$(said launch.err)" "sightline: report: $W/k4.sqlite" 'launch names the report'
 begin --session-new=k3
 check 'the collector is to be killed' wait_for 20 in_state k3 Active
 phase a

@@ -96,7 +96,7 @@ same() { # NAME HOW...: prints and ends as without us
 	stacks fault "$PROG/stack_fault" "$@"
 	is "$? $(cat out)" "$same_plain $(cat plain.out)" "$same_name: the program's output and status"
 	check "$same_name: sound report" intact "$R"
-	is "$(grep -v '^sightline: report:' err)" '' "$same_name: nothing is said"
+	is "$(said err | grep -v '^sightline: report:')" '' "$same_name: nothing is said"
 }
 for how in damaged noncanonical nonsense; do
 	same "$how stack" $how
