@@ -4,7 +4,7 @@
  *   db.c          open, commit, what happens on a full disk
  *   db_schema.c   tables by name from schema.sql, made with their first row
  *   db_batch.c    high-volume rows of integers
- *   db_ops.c      everything else, row by row
+ *   db_ops.c      everything else, row by row; db_rows.c: which values, db_state.c: private notes
  *   db_map.c      ids to rowids
  *   db_stacks.c   stacks as they come
  *   db_nvtx.c     rows of NVTX tables
@@ -162,8 +162,12 @@ int db_ops_run(struct db *db);
 void db_ops_done(struct db *db);   /* after commit */
 void db_ops_failed(struct db *db); /* after rollback: keeps them, within bounds */
 int db_ops_load(struct db *db);    /* resume */
-int db_state_keep(struct db *db, const char *key, const void *blob, size_t len);
 void db_ops_free(struct db *db);
+
+/* ---- db_state.c ---- */
+int db_state_keep(struct db *db, const char *key, const void *blob, size_t len);
+int db_state_load(struct db *db); /* resume */
+void db_state_free(struct db *db);
 int db_meta_export(struct db *db, const char *name, const char *value);
 int db_meta_export_set(struct db *db, const char *name, const char *value);
 

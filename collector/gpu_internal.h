@@ -6,6 +6,8 @@
  *   gpu_match.c    calls of a thread: which are the same, which are inside others, which can be written
  *   gpu_calls.c    rows of calls
  *   gpu_work.c     rows of what the GPU did
+ *   gpu_memory.c   rows of its memory
+ *   gpu_targets.c  rows of what there is: devices, contexts, streams
  *   gpu_names.c    names of kernels and functions
  *   gpu_state.c    what recover needs
  *   gpu_next.c     one report after another
@@ -258,8 +260,28 @@ int64_t gpu_work_end(const struct arenas *as, unsigned kind, const void *payload
 bool gpu_work_is_named(const struct arena *a, unsigned kind, const void *payload);
 void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
 		    const void *payload);
+#define GPU_MEMORY_UNKNOWN 7
+int64_t gpu_memory_kind(unsigned cupti);
+static inline int64_t gpu_or_null(uint64_t value)
+{
+	return value ? (int64_t)value : DB_NULL;
+}
+/* To the running sums. */
+void gpu_add_up(struct arenas *as, const struct gpu_process *p, enum live_work what, int64_t device,
+		int64_t start, int64_t end, uint64_t bytes);
 /* CUPTI has told of all that the process's GPUs did before p->until, and it has been written. */
 void gpu_work_told(struct arenas *as, const struct gpu_process *p);
+
+/* ---- gpu_memory.c, gpu_targets.c ---- */
+
+void gpu_memory_write(struct arenas *as, struct arena *a, struct gpu_process *p,
+		      const struct sl_gpu_memory *m);
+void gpu_pool_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_pool *m);
+void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u);
+void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
+		      const struct sl_gpu_device *d);
+void gpu_context_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_context *c);
+void gpu_stream_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_stream *s);
 
 /* ---- gpu_names.c ---- */
 

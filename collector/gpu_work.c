@@ -1,13 +1,11 @@
 /*
- * gpu_work.c - what the GPU did, and what there is of it: rows in nsys's numbers.
+ * gpu_work.c - what the GPU did: rows in nsys's numbers. Memory is in gpu_memory.c, what there is in gpu_targets.c.
  *
  * CUPTI and nsys number some things differently: kinds of memory are one lower in nsys (unknown is 7), kinds of
  * launches one higher, kinds of overhead stand in the upper half of CUPTI's word.
  */
 #include "collector/gpu_internal.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "collector/strings.h"
@@ -23,15 +21,6 @@ enum {
 enum {
 	OVERHEAD_COMPILER = 2 /* ENUM_CUPTI_OVERHEAD_TYPE */
 };
-enum { /* CUpti_ActivityUnifiedMemoryCounterKind */
-	UM_HTOD = 1,
-	UM_DTOH = 2,
-	UM_CPU_FAULT = 3,
-	UM_GPU_FAULT = 4,
-	UM_DTOD = 8
-};
-#define MEM_UNKNOWN 7
-#define GLOBAL_VM   (INT64_C(1) << 48)
 
 size_t gpu_work_size(unsigned kind)
 {
@@ -105,14 +94,9 @@ bool gpu_work_is_named(const struct arena *a, unsigned kind, const void *payload
 
 /* ---- CUPTI's numbers to nsys's ---- */
 
-static int64_t memory_kind(unsigned cupti)
+int64_t gpu_memory_kind(unsigned cupti)
 {
-	return cupti >= 1 && cupti <= MEM_UNKNOWN ? (int64_t)cupti - 1 : MEM_UNKNOWN;
-}
-
-static int64_t or_null(uint64_t value)
-{
-	return value ? (int64_t)value : DB_NULL;
+	return cupti >= 1 && cupti <= GPU_MEMORY_UNKNOWN ? (int64_t)cupti - 1 : GPU_MEMORY_UNKNOWN;
 }
 
 static int64_t peer_or_null(uint32_t value)
@@ -162,8 +146,8 @@ static bool gpu_of(const struct gpu_process *p, int64_t device, int64_t *number)
 	return is_known;
 }
 
-static void add_up(struct arenas *as, const struct gpu_process *p, enum live_work what,
-		   int64_t device, int64_t start, int64_t end, uint64_t bytes)
+void gpu_add_up(struct arenas *as, const struct gpu_process *p, enum live_work what, int64_t device,
+		int64_t start, int64_t end, uint64_t bytes)
 {
 	int64_t number;
 	bool is_known = gpu_of(p, device, &number);
@@ -212,17 +196,17 @@ static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
 	row[KRN_LOCAL_MEMORY_TOTAL] = (int64_t)k->local_total;
 	row[KRN_GRID_ID] = (int64_t)k->grid_id;
 	row[KRN_SHARED_MEMORY_EXECUTED] = k->shared_executed;
-	row[KRN_GRAPH_NODE_ID] = or_null(k->graph_node);
+	row[KRN_GRAPH_NODE_ID] = gpu_or_null(k->graph_node);
 	row[KRN_SHARED_MEMORY_LIMIT_CONFIG] = k->shared_limit;
 	row[KRN_QMD_BULK_RELEASE_DONE] = DB_NULL;
 	row[KRN_QMD_PREEXIT_DONE] = DB_NULL;
 	row[KRN_QMD_LAST_CTA_DONE] = DB_NULL;
-	row[KRN_GRAPH_ID] = or_null(k->graph);
+	row[KRN_GRAPH_ID] = gpu_or_null(k->graph);
 	row[KRN_CLUSTER_SCHEDULING_POLICY] = has_cluster ? k->cluster_policy : DB_NULL;
-	row[KRN_MAX_POTENTIAL_CLUSTER_SIZE] = or_null(k->max_cluster);
-	row[KRN_MAX_ACTIVE_CLUSTERS] = or_null(k->max_active_clusters);
+	row[KRN_MAX_POTENTIAL_CLUSTER_SIZE] = gpu_or_null(k->max_cluster);
+	row[KRN_MAX_ACTIVE_CLUSTERS] = gpu_or_null(k->max_active_clusters);
 	row[KRN_SHARED_MEMORY_REQUESTED_PERCENTAGE] = DB_NULL;
-	add_up(as, p, LIVE_KERNEL, k->device, row[KRN_START], row[KRN_END], 0);
+	gpu_add_up(as, p, LIVE_KERNEL, k->device, row[KRN_START], row[KRN_END], 0);
 }
 
 static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_memcpy *m)
@@ -240,84 +224,17 @@ static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[CPY_BYTES] = (int64_t)m->bytes;
 	row[CPY_COPY_KIND] = m->kind <= 10 ? m->kind : 0;
 	row[CPY_DEPRECATED_SRC_ID] = DB_NULL;
-	row[CPY_SRC_KIND] = memory_kind(m->src_kind);
-	row[CPY_DST_KIND] = memory_kind(m->dst_kind);
+	row[CPY_SRC_KIND] = gpu_memory_kind(m->src_kind);
+	row[CPY_DST_KIND] = gpu_memory_kind(m->dst_kind);
 	row[CPY_SRC_DEVICE_ID] = m->is_peer ? peer_or_null(m->src_device) : DB_NULL;
 	row[CPY_SRC_CONTEXT_ID] = m->is_peer ? peer_or_null(m->src_context) : DB_NULL;
 	row[CPY_DST_DEVICE_ID] = m->is_peer ? peer_or_null(m->dst_device) : DB_NULL;
 	row[CPY_DST_CONTEXT_ID] = m->is_peer ? peer_or_null(m->dst_context) : DB_NULL;
 	row[CPY_MIGRATION_CAUSE] = DB_NULL;
-	row[CPY_GRAPH_NODE_ID] = or_null(m->graph_node);
+	row[CPY_GRAPH_NODE_ID] = gpu_or_null(m->graph_node);
 	row[CPY_VIRTUAL_ADDRESS] = DB_NULL;
 	row[CPY_COPY_COUNT] = m->copies ? m->copies : 1;
-	add_up(as, p, LIVE_COPY, m->device, row[CPY_START], row[CPY_END], m->bytes);
-}
-
-static void moved(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u)
-{
-	int64_t *row = db_row(as->db, DB_MEMCPY);
-
-	for (int i = 0; i < CPY_COL_CNT; i++)
-		row[i] = DB_NULL;
-	row[CPY_START] = gpu_session_ns(as, u->start);
-	row[CPY_END] = gpu_session_ns(as, u->end);
-	/* The GPU's side of it; the other is the processor, or for copies between GPUs the source. */
-	row[CPY_DEVICE_ID] = u->kind == UM_DTOH ? u->src : u->dst;
-	row[CPY_CONTEXT_ID] = row[CPY_STREAM_ID] = 0;
-	row[CPY_GLOBAL_PID] = p->global_pid;
-	row[CPY_BYTES] = (int64_t)u->value;
-	row[CPY_COPY_KIND] = u->kind == UM_HTOD ? 11 : u->kind == UM_DTOH ? 12 : 13;
-	row[CPY_SRC_KIND] = row[CPY_DST_KIND] = MEM_UNKNOWN;
-	if (u->kind == UM_DTOD) {
-		row[CPY_SRC_DEVICE_ID] = u->src;
-		row[CPY_DST_DEVICE_ID] = u->dst;
-	}
-	row[CPY_MIGRATION_CAUSE] = u->flags;
-	row[CPY_VIRTUAL_ADDRESS] = (int64_t)u->address;
-	row[CPY_COPY_COUNT] = 1;
-	add_up(as, p, LIVE_COPY, row[CPY_DEVICE_ID], row[CPY_START], row[CPY_END], u->value);
-}
-
-static void unified_memory(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u)
-{
-	char pc[32];
-	int64_t *row;
-
-	switch (u->kind) {
-	case UM_HTOD:
-	case UM_DTOH:
-	case UM_DTOD:
-		moved(as, p, u);
-		break;
-	case UM_CPU_FAULT: /* value: the instruction's address */
-		if (as->gpu.no_um_cpu_faults)
-			break;
-		snprintf(pc, sizeof(pc), "0x%" PRIx64, u->value);
-		row = db_row(as->db, DB_UM_CPU_PAGE_FAULTS);
-		row[UMC_START] = gpu_session_ns(as, u->start);
-		row[UMC_GLOBAL_PID] = p->global_pid;
-		row[UMC_ADDRESS] = (int64_t)u->address;
-		row[UMC_ORIGINAL_FAULT_PC] = (int64_t)u->value;
-		row[UMC_CPU_INSTRUCTION] = text_id(as, pc);
-		row[UMC_MODULE] = text_id(as, "[Unknown]");
-		row[UMC_UNRESOLVED_FAULT_PC] = 1;
-		row[UMC_SOURCE_FILE] = row[UMC_SOURCE_LINE] = DB_NULL;
-		break;
-	case UM_GPU_FAULT:
-		if (as->gpu.no_um_gpu_faults)
-			break;
-		row = db_row(as->db, DB_UM_GPU_PAGE_FAULTS);
-		row[UMG_START] = gpu_session_ns(as, u->start);
-		row[UMG_END] = gpu_session_ns(as, u->end);
-		row[UMG_GLOBAL_PID] = p->global_pid;
-		row[UMG_DEVICE_ID] = u->src;
-		row[UMG_ADDRESS] = (int64_t)u->address;
-		row[UMG_NUMBER_OF_PAGE_FAULTS] = (int64_t)u->value;
-		row[UMG_FAULT_ACCESS_TYPE] = u->flags;
-		break;
-	default: /* thrashing, throttling, remote maps: nsys has no table for them */
-		break;
-	}
+	gpu_add_up(as, p, LIVE_COPY, m->device, row[CPY_START], row[CPY_END], m->bytes);
 }
 
 static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_memset *m)
@@ -334,9 +251,9 @@ static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[SET_GLOBAL_PID] = p->global_pid;
 	row[SET_VALUE] = m->value;
 	row[SET_BYTES] = (int64_t)m->bytes;
-	row[SET_GRAPH_NODE_ID] = or_null(m->graph_node);
-	row[SET_MEM_KIND] = memory_kind(m->memory_kind);
-	add_up(as, p, LIVE_OTHER, m->device, row[SET_START], row[SET_END], 0);
+	row[SET_GRAPH_NODE_ID] = gpu_or_null(m->graph_node);
+	row[SET_MEM_KIND] = gpu_memory_kind(m->memory_kind);
+	gpu_add_up(as, p, LIVE_OTHER, m->device, row[SET_START], row[SET_END], 0);
 }
 
 /* Where CUPTI's record has no device, that of the context. */
@@ -362,7 +279,7 @@ static void synchronization(struct arenas *as, struct gpu_process *p, const stru
 	row[SYNC_DEPRECATED_SYNC_TYPE] = DB_NULL;
 	row[SYNC_SYNC_TYPE] = s->type <= 4 ? s->type : 0;
 	row[SYNC_EVENT_ID] = s->event;
-	row[SYNC_EVENT_SYNC_ID] = or_null(s->event_sync);
+	row[SYNC_EVENT_SYNC_ID] = gpu_or_null(s->event_sync);
 }
 
 static void event(struct arenas *as, struct gpu_process *p, const struct sl_gpu_event *e)
@@ -377,7 +294,7 @@ static void event(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	row[EVT_CORRELATION_ID] = gpu_alias_find(as, p, e->correlation);
 	row[EVT_GLOBAL_PID] = p->global_pid;
 	row[EVT_EVENT_ID] = e->event;
-	row[EVT_EVENT_SYNC_ID] = or_null(e->event_sync);
+	row[EVT_EVENT_SYNC_ID] = gpu_or_null(e->event_sync);
 }
 
 static void graph(struct arenas *as, struct gpu_process *p, const struct sl_gpu_graph *g)
@@ -394,7 +311,7 @@ static void graph(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	row[GRT_GLOBAL_PID] = p->global_pid;
 	row[GRT_GRAPH_ID] = g->graph;
 	row[GRT_GRAPH_EXEC_ID] = g->graph_exec;
-	add_up(as, p, LIVE_OTHER, g->device, row[GRT_START], row[GRT_END], 0);
+	gpu_add_up(as, p, LIVE_OTHER, g->device, row[GRT_START], row[GRT_END], 0);
 }
 
 static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl_gpu_node *n)
@@ -414,7 +331,7 @@ static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl
 		row[GRN_GLOBAL_TID] = tid;
 		row[GRN_NAME_ID] = name;
 		row[GRN_GRAPH_NODE_ID] = (int64_t)n->node;
-		row[GRN_ORIGINAL_GRAPH_NODE_ID] = or_null(n->original);
+		row[GRN_ORIGINAL_GRAPH_NODE_ID] = gpu_or_null(n->original);
 		return;
 	}
 	row = db_row(as->db, DB_GRAPH_EVENTS);
@@ -422,55 +339,9 @@ static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl
 	row[GRE_EVENT_CLASS] = classes[kind];
 	row[GRE_GLOBAL_TID] = tid;
 	row[GRE_NAME_ID] = name;
-	row[GRE_GRAPH_ID] = or_null(n->graph);
-	row[GRE_ORIGINAL_GRAPH_ID] = or_null(n->original_graph);
-	row[GRE_GRAPH_EXEC_ID] = or_null(n->graph_exec);
-}
-
-static void memory(struct arenas *as, struct arena *a, struct gpu_process *p,
-		   const struct sl_gpu_memory *m)
-{
-	bool is_local = m->pool_type == 1, is_imported = m->pool_type == 2;
-	const char *name = string_find(a, m->name);
-	const int64_t row[] = {
-		gpu_session_ns(as, m->time),
-		p->global_pid,
-		m->device,
-		m->context,
-		(int64_t)m->address,
-		(int64_t)m->pc,
-		(int64_t)m->bytes,
-		memory_kind(m->kind),
-		m->operation == 2, /* 1 allocation, 2 release; nsys: 0, 1 */
-		gpu_alias_find(as, p, m->correlation),
-		m->is_async ? (int64_t)m->stream : DB_NULL,
-		is_local ? (int64_t)m->pool_address : DB_NULL,
-		is_local ? (int64_t)m->pool_threshold : DB_NULL,
-		is_local ? (int64_t)m->pool_size : DB_NULL,
-		is_local ? (int64_t)m->pool_used : DB_NULL,
-		is_imported ? (int64_t)m->pool_address : DB_NULL,
-		is_imported ? (int64_t)m->process : DB_NULL,
-	};
-
-	db_gpu_row(as->db, DB_GPU_MEMORY, row, &name);
-}
-
-static void pool(struct arenas *as, struct gpu_process *p, const struct sl_gpu_pool *m)
-{
-	bool is_local = m->type == 1;
-	int64_t *row = db_row(as->db, DB_MEMORY_POOL_EVENTS);
-
-	row[POOL_START] = gpu_session_ns(as, m->time);
-	row[POOL_GLOBAL_PID] = p->global_pid;
-	row[POOL_DEVICE_ID] = m->device;
-	row[POOL_ADDRESS] = (int64_t)m->address;
-	row[POOL_OPERATION_TYPE] = m->operation;
-	row[POOL_POOL_TYPE] = m->type;
-	row[POOL_CORRELATION_ID] = gpu_alias_find(as, p, m->correlation);
-	row[POOL_MIN_BYTES_TO_KEEP] = m->operation == 3 ? (int64_t)m->min_bytes_to_keep : DB_NULL;
-	row[POOL_LOCAL_MEMORY_POOL_RELEASE_THRESHOLD] = is_local ? (int64_t)m->threshold : DB_NULL;
-	row[POOL_LOCAL_MEMORY_POOL_SIZE] = is_local ? (int64_t)m->size : DB_NULL;
-	row[POOL_LOCAL_MEMORY_POOL_UTILIZED_SIZE] = is_local ? (int64_t)m->used : DB_NULL;
+	row[GRE_GRAPH_ID] = gpu_or_null(n->graph);
+	row[GRE_ORIGINAL_GRAPH_ID] = gpu_or_null(n->original_graph);
+	row[GRE_GRAPH_EXEC_ID] = gpu_or_null(n->graph_exec);
 }
 
 static void overhead(struct arenas *as, struct gpu_process *p, const struct sl_gpu_overhead *o)
@@ -511,91 +382,6 @@ static void compiled(struct arenas *as, struct arena *a, struct gpu_process *p,
 	db_gpu_row(as->db, DB_GPU_JIT, row, &path);
 }
 
-/* The number of the GPU in the report; *is_new: it was not there so far. */
-static int64_t gpu_number(struct arenas *as, const uint8_t uuid[16], bool *is_new)
-{
-	struct gpu_report *r = &as->gpu;
-
-	*is_new = false;
-	for (uint32_t i = 0; i < r->gpus; i++)
-		if (memcmp(r->uuid[i], uuid, 16) == 0)
-			return i;
-	*is_new = true;
-	r->has_changed = true;
-	if (r->gpus == sizeof(r->uuid) / sizeof(r->uuid[0]))
-		return r->gpus;
-	memcpy(r->uuid[r->gpus], uuid, 16);
-	return r->gpus++;
-}
-
-static void device(struct arenas *as, struct arena *a, struct gpu_process *p,
-		   const struct sl_gpu_device *d)
-{
-	char bus[32], uuid[40] = "";
-	const char *texts[] = {string_find(a, d->name), bus, uuid}, *const of_device[] = {uuid};
-	const uint8_t *u = d->uuid;
-	bool is_new;
-	int64_t id = gpu_number(as, d->uuid, &is_new);
-	const int64_t gpu[] = {
-		GLOBAL_VM,
-		id,
-		DB_NULL,
-		or_null(d->l2_bytes),
-		or_null(d->memory_bytes),
-		or_null((uint64_t)d->memory_bandwidth * 1000),
-		or_null((uint64_t)d->core_clock_khz * 1000),
-		or_null(d->sm_cnt),
-		d->id,
-		or_null(d->const_bytes),
-		or_null(d->max_registers_per_block),
-		or_null(d->max_shared_per_block),
-		or_null(d->warp_size),
-		or_null(d->copy_engines),
-		or_null(d->max_warps_per_sm),
-		or_null(d->max_blocks_per_sm),
-		or_null(d->max_threads_per_block),
-		d->major,
-		d->minor,
-		d->major,
-		d->minor,
-	};
-	const int64_t of_process[] = {id, d->id, p->pid, d->sm_cnt};
-
-	snprintf(bus, sizeof(bus), "%04x:%02x:%02x.0", d->pci_domain, d->pci_bus, d->pci_device);
-	snprintf(uuid, sizeof(uuid),
-		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
-		 u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
-		 u[15]);
-	if (d->pci_bus == SL_GPU_NONE)
-		texts[1] = NULL;
-	if (d->id < GPU_DEVICES)
-		p->gpu[d->id] = (uint8_t)(id + 1);
-	if (is_new)
-		db_gpu_row(as->db, DB_GPU_TARGET, gpu, texts);
-	db_gpu_row(as->db, DB_GPU_DEVICE, of_process, of_device);
-}
-
-static void context(struct arenas *as, struct gpu_process *p, const struct sl_gpu_context *c)
-{
-	const int64_t row[] = {c->null_stream,
-			       p->pid,
-			       c->device,
-			       c->id,
-			       c->is_green ? (int64_t)c->parent : DB_NULL,
-			       c->is_green != 0};
-
-	if (c->id < GPU_CONTEXTS)
-		p->device[c->id] = c->device + 1;
-	db_gpu_row(as->db, DB_GPU_CONTEXT, row, NULL);
-}
-
-static void stream(struct arenas *as, struct gpu_process *p, const struct sl_gpu_stream *s)
-{
-	const int64_t row[] = {s->id, p->pid, s->context, s->priority, s->flag <= 3 ? s->flag : 0};
-
-	db_gpu_row(as->db, DB_GPU_STREAM, row, NULL);
-}
-
 void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
 		    const void *payload)
 {
@@ -621,10 +407,10 @@ void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, u
 		graph(as, p, payload);
 		break;
 	case SL_GPU_REC_MEMORY:
-		memory(as, a, p, payload);
+		gpu_memory_write(as, a, p, payload);
 		break;
 	case SL_GPU_REC_POOL:
-		pool(as, p, payload);
+		gpu_pool_write(as, p, payload);
 		break;
 	case SL_GPU_REC_OVERHEAD:
 		overhead(as, p, payload);
@@ -633,16 +419,16 @@ void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, u
 		compiled(as, a, p, payload);
 		break;
 	case SL_GPU_REC_UM:
-		unified_memory(as, p, payload);
+		gpu_um_write(as, p, payload);
 		break;
 	case SL_GPU_REC_DEVICE:
-		device(as, a, p, payload);
+		gpu_device_write(as, a, p, payload);
 		break;
 	case SL_GPU_REC_CONTEXT:
-		context(as, p, payload);
+		gpu_context_write(as, p, payload);
 		break;
 	case SL_GPU_REC_STREAM:
-		stream(as, p, payload);
+		gpu_stream_write(as, p, payload);
 		break;
 	case SL_GPU_REC_NODE:
 		graph_made(as, p, payload);
