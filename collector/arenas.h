@@ -108,6 +108,7 @@ struct gpu_report {
 	bool has_changed;                        /* since it was saved for recover */
 	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI tells of them */
 	uint64_t dropped;                        /* records that CUPTI lost */
+	uint64_t untimed;                        /* ... that it had no times for */
 	uint64_t hurried; /* records that did not wait as long as they should have */
 	/* Says a line to the user, if there is one to say it to. */
 	void (*warn)(void *to, const char *text);

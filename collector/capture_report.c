@@ -346,7 +346,7 @@ static char *make_session_db(struct collector *c, struct db **db)
 static void begin_counting(struct collector *c)
 {
 	c->arenas.lost_full = c->arenas.lost_other = c->arenas.lost_disk = 0;
-	c->arenas.gpu.dropped = c->arenas.gpu.hurried = 0;
+	c->arenas.gpu.dropped = c->arenas.gpu.untimed = c->arenas.gpu.hurried = 0;
 	c->sched_lost_before += c->sched_lost;
 	c->calls_lost_before += c->calls_lost;
 	c->samples_before = c->samples;

@@ -16,6 +16,7 @@
 #define SEVERITY_WRN 2
 
 static const char loss_dropped[] = "GPU records: dropped by CUPTI, its buffers were full";
+static const char loss_untimed[] = "GPU work: CUPTI does not know when it was";
 
 static bool keep_hook(struct gpu_process *p, struct gpu_thread *th, const struct gpu_hook *h)
 {
@@ -212,12 +213,32 @@ static bool is_wanted(const struct arenas *as, unsigned kind, const void *payloa
 	return w->cnt && end + as->clock->zero >= w->list[0].from_mono;
 }
 
+/*
+ * What still runs when a process ends, or when another tool takes CUPTI over, is handed over as it is and never again;
+ * and the GPU may have had no room for a time. As a row it would last from before the beginning, or until then.
+ */
+static bool has_no_time(unsigned kind, const void *payload)
+{
+	const uint64_t *times = payload; /* start and end come first */
+
+	return (kind == SL_GPU_REC_KERNEL || kind == SL_GPU_REC_MEMCPY ||
+		kind == SL_GPU_REC_MEMSET || kind == SL_GPU_REC_GRAPH || kind == SL_GPU_REC_SYNC ||
+		kind == SL_GPU_REC_OVERHEAD || kind == SL_GPU_REC_JIT) &&
+	       (!times[0] || !times[1]);
+}
+
 static void add_work(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
 		     const void *payload, size_t size, int64_t ns)
 {
 	struct gpu_work *w;
 	int64_t end = gpu_work_end(as, kind, payload);
 
+	if (has_no_time(kind, payload)) {
+		end = gpu_session_ns(as, *(const uint64_t *)payload);
+		db_lost(as->db, end ? end : ns, end ? end : ns, p->global_pid, loss_untimed, 1);
+		as->gpu.untimed++;
+		return;
+	}
 	if (!is_wanted(as, kind, payload, end))
 		return;
 

@@ -286,7 +286,8 @@ static bool write_gpus(struct live *l)
 /* Also what no record has told of so far. */
 static uint64_t losses(const struct arenas *as, const struct sched *sched)
 {
-	uint64_t sum = as->lost_full + as->lost_other + as->lost_disk + as->gpu.dropped;
+	uint64_t sum =
+		as->lost_full + as->lost_other + as->lost_disk + as->gpu.dropped + as->gpu.untimed;
 
 	for (const struct arena *a = as->first; a; a = a->next)
 		sum += drain_open_losses(a);

@@ -234,6 +234,31 @@ static void say_off_cpu(struct collector *c)
 			  grouped(cut + broken, n));
 }
 
+static void say_gpus(struct collector *c)
+{
+	const struct gpu_report *r = &c->arenas.gpu;
+	char n[32];
+
+	if (r->dropped)
+		notes_say(c, WARNING,
+			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "
+			  "full "
+			  "(see SL_LOST_EVENTS)",
+			  grouped(r->dropped, n));
+	if (r->untimed)
+		notes_say(c, WARNING,
+			  "%s kernels, copies or the like have no row: CUPTI could not tell when "
+			  "they ran, or they still did when their process ended (see "
+			  "SL_LOST_EVENTS)",
+			  grouped(r->untimed, n));
+	if (r->hurried)
+		notes_say(c, WARNING,
+			  "%s calls and records of GPUs did not wait for each other, too many "
+			  "waited: some "
+			  "may stand twice, or without what they started",
+			  grouped(r->hurried, n));
+}
+
 static void say_losses(struct collector *c)
 {
 	static const char *const policy[] = {"wait", "drop", "block"};
@@ -275,18 +300,7 @@ static void say_losses(struct collector *c)
 	say_samples(c);
 	collect_counters_say(c);
 	say_off_cpu(c);
-	if (as->gpu.dropped)
-		notes_say(c, WARNING,
-			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "
-			  "full "
-			  "(see SL_LOST_EVENTS)",
-			  grouped(as->gpu.dropped, n));
-	if (as->gpu.hurried)
-		notes_say(c, WARNING,
-			  "%s calls and records of GPUs did not wait for each other, too many "
-			  "waited: some "
-			  "may stand twice, or without what they started",
-			  grouped(as->gpu.hurried, n));
+	say_gpus(c);
 	if (as->corrupt)
 		notes_say(c, WARNING,
 			  "%s records made no sense and were left out (did the program "

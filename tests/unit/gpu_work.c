@@ -277,6 +277,30 @@ static void reports_of_nsys_run_on_it(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
+/* It was still running when CUPTI handed everything over, or the GPU kept no time: no row that lasts for ever. */
+static void work_without_times_is_counted(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_string(&f.r, f.cupti, 1, "_Z3runv");
+	RECORD(&f.r, f.cupti, SL_GPU_REC_KERNEL,
+	       (struct sl_gpu_kernel){.start = t0 + 1000, .name = 1});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_MEMCPY, (struct sl_gpu_memcpy){.bytes = 8, .kind = 1});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_MEMSET,
+	       (struct sl_gpu_memset){.start = t0 + 6000, .end = t0 + 7000, .bytes = 64});
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_master WHERE name IN "
+				"('CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY')"),
+			    "0");
+	assert_string_equal(ask("SELECT sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET"), "64");
+	assert_string_equal(ask("SELECT what || ' ' || sum(count) FROM SL_LOST_EVENTS"),
+			    "GPU work: CUPTI does not know when it was 2");
+	assert_int_equal(f.s.arenas.gpu.untimed, 2);
+	gpu_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +310,7 @@ int main(void)
 		TEST(devices_contexts_and_streams),
 		TEST(graphs_and_events),
 		TEST(memory_and_what_cuda_spends),
+		TEST(work_without_times_is_counted),
 		TEST(reports_of_nsys_run_on_it),
 	};
 
