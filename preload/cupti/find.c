@@ -19,6 +19,7 @@ static const char *const neighbours[] = {"libcudart", "libcublas", "libcudnn", "
 /* Seen from such a library, or from the root of a toolkit: wheels, conda; toolkits, links in them. */
 static const char *const beside[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64",
 				     "/../../../extras/CUPTI/lib64", NULL};
+static const char *const wheels[] = {"/nvidia/cu13/lib", "/nvidia/cuda_cupti/lib", NULL};
 static const char *const below[] = {"/extras/CUPTI/lib64", "/lib64", "/lib", NULL};
 
 struct search {
@@ -27,12 +28,13 @@ struct search {
 	size_t why_size;
 };
 
-/* libNAME.so.12 -> 12; libNAME-8f2c.so.11.8 -> 11 */
+/* libNAME.so.12 -> 12; libNAME-8f2c.so.11.8 -> 11; libcupti.so.2025.3.1 -> 0: that is a year, the link to it tells */
 static int major_of(const char *file)
 {
 	const char *so = strstr(file, ".so.");
+	int major = so ? atoi(so + 4) : 0;
 
-	return so ? atoi(so + 4) : 0;
+	return major < 1000 ? major : 0;
 }
 
 static bool fill(void *handle)
@@ -118,7 +120,22 @@ struct folders {
 	struct search *search;
 	unsigned cnt;
 	char path[8][PATH];
+	char packages[PATH]; /* of the Python that runs */
 };
+
+/* /opt/venv/lib/python3.12/site-packages/jaxlib/x.so -> /opt/venv/lib/python3.12/site-packages */
+static void note_packages(struct folders *f, const char *path)
+{
+	static const char *const names[] = {"/site-packages/", "/dist-packages/"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !*f->packages; i++) {
+		const char *at = strstr(path, names[i]);
+
+		if (at)
+			snprintf(f->packages, PATH, "%.*s", (int)(at + strlen(names[i]) - 1 - path),
+				 path);
+	}
+}
 
 static int note_folder(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -126,6 +143,7 @@ static int note_folder(struct dl_phdr_info *info, size_t size, void *data)
 	const char *name = strrchr(info->dlpi_name, '/');
 
 	(void)size;
+	note_packages(f, info->dlpi_name);
 	for (size_t i = 0; name && i < sizeof(neighbours) / sizeof(*neighbours); i++) {
 		if (strncmp(name + 1, neighbours[i], strlen(neighbours[i])) != 0)
 			continue;
@@ -148,7 +166,8 @@ static bool try_neighbours(struct search *s)
 	for (unsigned i = 0; i < f.cnt; i++)
 		if (try_below(s, f.path[i], beside))
 			return true;
-	return false;
+	/* A Python program that has asked for the driver alone so far brings one all the same: so do its own tools. */
+	return try_below(s, f.packages, wheels);
 }
 
 /* /usr/local/cuda, else the newest of /usr/local/cuda-*. */

@@ -57,6 +57,39 @@ static void a_library_beside_the_runtime_in_a_process(void)
 }
 APART(a_library_beside_the_runtime)
 
+/* A program of Python that has called nothing but the driver so far: site-packages/nvidia/cu13/lib. */
+static void a_library_of_pythons_packages_in_a_process(void)
+{
+	char dir[] = "/tmp/sl-cupti-XXXXXX", from[9000], to[4300], cmd[64];
+
+	CHECK(mkdtemp(dir));
+	find_build();
+	for (const char *const *d =
+		     (const char *const[]){"site-packages", "site-packages/some",
+					   "site-packages/nvidia", "site-packages/nvidia/cu13",
+					   "site-packages/nvidia/cu13/lib", NULL};
+	     *d; d++) {
+		snprintf(to, sizeof(to), "%s/%s", dir, *d);
+		CHECK(!mkdir(to, 0700));
+	}
+	snprintf(from, sizeof(from), "%s/tests/standin/libcupti.so.13", build);
+	/* The year comes with the file itself, and is no version. */
+	snprintf(to, sizeof(to), "%s/site-packages/nvidia/cu13/lib/libcupti.so.2025.3.1", dir);
+	CHECK(!symlink("/nonexistent", to));
+	snprintf(to, sizeof(to), "%s/site-packages/nvidia/cu13/lib/libcupti.so.13", dir);
+	CHECK(!symlink(from, to));
+	snprintf(to, sizeof(to), "%s/site-packages/some/plugin.so", dir);
+	snprintf(from, sizeof(from), "cp '%s/libtrace-cuda.so' '%s'", build, to);
+	CHECK(!system(from));
+	CHECK(dlopen(to, RTLD_NOW | RTLD_LOCAL));
+	unsetenv("SIGHTLINE_CUPTI");
+	CHECK_EQUAL(start(NULL, 0), 0);
+	CHECK(status_says(SL_GPU_STATUS_ON, dir));
+	snprintf(cmd, sizeof(cmd), "rm -r '%s'", dir);
+	CHECK(!system(cmd));
+}
+APART(a_library_of_pythons_packages)
+
 static void a_version_too_old_in_a_process(void)
 {
 	setenv("STANDIN_CUPTI_VERSION", "12", 1);
@@ -200,6 +233,7 @@ int main(void)
 		cmocka_unit_test(no_library),
 		cmocka_unit_test(the_loaded_library),
 		cmocka_unit_test(a_library_beside_the_runtime),
+		cmocka_unit_test(a_library_of_pythons_packages),
 		cmocka_unit_test(a_version_too_old),
 		cmocka_unit_test(a_newer_version_that_only_grew),
 		cmocka_unit_test(a_newer_version_that_is_different),
