@@ -8,9 +8,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define BYTES (1u << 20) /* some 5,000 kernels. One per thread that calls CUDA, from CUPTI 13 on */
-#define HEAD  4096u      /* before it, so that it begins a page */
-#define WARM  8u         /* so many free ones keep their memory */
+#define BYTES \
+	(1u   \
+	 << 20) /* some 3,000 kernels with their calls. One per thread that calls CUDA, from CUPTI 13 on */
+#define LEAST (16u << 10) /* some 50 */
+#define HEAD  4096u       /* before it, so that it begins a page */
+#define WARM  8u          /* so many free ones keep their memory */
 
 enum state {
 	FREE,
@@ -21,6 +24,7 @@ enum state {
 struct buffer {
 	struct buffer *next; /* all there are; never taken out */
 	uint64_t since;      /* given out */
+	uint32_t bytes;      /* that CUPTI was told of */
 	uint32_t state;      /* atomic */
 };
 
@@ -49,6 +53,30 @@ static struct buffer *make(void)
 	return b;
 }
 
+/*
+ * How much of it CUPTI is told of. A flush brings no buffer in which something is not over yet, and where the GPU is
+ * kept busy the one that is being filled always has that: it comes when it is full, and with it the calls of this
+ * thread, which wait for their ids, and are lost when the program is killed. So a buffer is to be full a few times per
+ * period, as fast as this thread fills them now.
+ */
+static size_t bytes_for(uint64_t now)
+{
+	static __thread size_t bytes;
+	static __thread uint64_t before;
+	uint64_t period = guest.host->flush_ms * (uint64_t)1000000, took = now - before;
+
+	if (!period)
+		return BYTES;
+	if (!bytes)
+		bytes = 4 * LEAST;
+	else if (took < period / 8)
+		bytes = bytes < BYTES ? bytes * 2 : BYTES;
+	for (; before && took > period / 2 && bytes > LEAST; took /= 2)
+		bytes /= 2;
+	before = now;
+	return bytes;
+}
+
 void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
 	struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
@@ -65,10 +93,11 @@ void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
 	if (!b)
 		return;
 	b->since = guest.host->now();
+	b->bytes = (uint32_t)bytes_for(b->since);
 	/* Release: whoever sees it OUT sees since (buffers_oldest). */
 	__atomic_store_n(&b->state, OUT, __ATOMIC_RELEASE);
 	*buffer = (uint8_t *)b + HEAD;
-	*bytes = BYTES;
+	*bytes = b->bytes;
 }
 
 /* Clean again, before it is free: CUPTI counts on that (CUPTI_ATTRIBUTE_ZEROED). */
@@ -79,7 +108,7 @@ static void give_back(struct buffer *b)
 		    madvise(data, BYTES, MADV_DONTNEED) == 0;
 
 	if (!cold && guest.zeroed)
-		memset(data, 0, BYTES);
+		memset(data, 0, b->bytes);
 	/* Release: pairs with the acquire in grab(). */
 	__atomic_store_n(&b->state, FREE, __ATOMIC_RELEASE);
 }
@@ -96,9 +125,16 @@ void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t by
 	/* Not one of ours: another client's, before it took the callbacks over. */
 	if (!b || !grab(b, OUT))
 		return;
-	if (valid && valid <= BYTES && guest_is_ours())
+	if (valid && valid <= b->bytes && guest_is_ours())
 		convert_buffer(buffer, valid);
 	give_back(b);
+}
+
+/* It came zeroed, and every record begins with its kind: CUPTI has got it for a thread that has done nothing since. */
+static bool is_empty(const struct buffer *b)
+{
+	return guest.zeroed && __atomic_load_n(&b->state, __ATOMIC_ACQUIRE) == OUT &&
+	       !__atomic_load_n((const uint32_t *)((const uint8_t *)b + HEAD), __ATOMIC_RELAXED);
 }
 
 uint64_t buffers_oldest(void)
@@ -106,7 +142,8 @@ uint64_t buffers_oldest(void)
 	uint64_t oldest = UINT64_MAX;
 
 	for (const struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE); b; b = b->next)
-		if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != FREE && b->since < oldest)
+		if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != FREE && b->since < oldest &&
+		    !is_empty(b))
 			oldest = b->since;
 	return oldest;
 }

@@ -130,8 +130,6 @@ static bool set_up(void)
 	}
 	if (guest.host->flags & SL_CUDA_GRAPH_NODES)
 		graph_watch();
-	if (guest.cupti.ActivityFlushPeriod)
-		guest.cupti.ActivityFlushPeriod(guest.host->flush_ms);
 	status_tell(SL_GPU_STATUS_ON, 0, "CUPTI of CUDA %s (API %u), %s",
 		    find_version_text(version, sizeof(version)), guest.version, guest.path);
 	return true;
@@ -221,8 +219,6 @@ static bool yield(void)
 		return !guest.subscriber;
 	kinds_disable();
 	flush_all(true);
-	if (guest.cupti.ActivityFlushPeriod)
-		guest.cupti.ActivityFlushPeriod(0);
 	if (guest.cupti.SetThreadIdType)
 		guest.cupti.SetThreadIdType(CUPTI_THREAD_ID_DEFAULT);
 	__atomic_store_n(&guest.wall_clock, 1, __ATOMIC_RELAXED);

@@ -31,6 +31,7 @@ activity '' "$GPU/train_12"
 activity '' "$GPU/train_dlopen" -t2 -l
 activity '' "$GPU/train_static" -t2
 activity '' "$GPU/driver"
+activity calls "$GPU/ptx"
 activity '' "$GPU/driver_proc"
 activity '' "$GPU/libs" -n20
 activity '' "$GPU/train" -n2000 -c4096
@@ -86,6 +87,22 @@ is "$(workers)" 1 'CUPTI has a worker'
 profile worker -t cuda --cuda-flush-interval=0 "$GPU/train" -n 3 -w 100 >said 2>err
 is "$(workers)" 0 'none where buffers go as they are full'
 check 'everything is there at the end all the same' "$PY" "$E2E/gpu_truth.py" "$R" said calls activity joined
+
+# ---- a GPU that is never idle: CUPTI keeps back what lies in one buffer with something that still runs ----
+for OPTIONS in --cuda-flush-interval=100 --cuda-flush-interval=1000; do
+	activity calls "$GPU/ptx" ahead 1000
+	is "$(sqlite3 "$R" 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId >= 1 << 32' 2>&1)" 0 \
+		"never idle, $OPTIONS: every call has the id that CUPTI gave it"
+done
+OPTIONS=
+
+# ---- a kernel that still runs at the end: CUPTI has no times for it ----
+profile endless -t cuda "$GPU/ptx" endless >said 2>err
+is $? 0 'endless: works'
+is "$(sqlite3 "$R" "SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%'" 2>&1)" \
+	'GPU work: CUPTI does not know when it was|1' 'endless: the one that still ran is counted'
+is "$(sqlite3 "$R" 'SELECT count(*), sum(end <= start OR start <= 0) FROM CUPTI_ACTIVITY_KIND_KERNEL' 2>&1)" '30|0' 'endless: the others have their rows'
+check 'endless: it is said' grep -q 'CUPTI could not tell when' err
 
 # ---- killed: all calls are there, and what the GPU did up to the last flush; the loss is said ----
 profile killed -t cuda --cuda-flush-interval=300 "$GPU/train" -n 20 -w 2000 -k >said 2>err

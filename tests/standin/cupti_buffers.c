@@ -204,13 +204,30 @@ bool standin_enable(int kind, bool on)
 	return false;
 }
 
+static struct buffer *request(void);
+
+/* Some versions have the next buffer before there is anything to put into it. */
+static void request_ahead(void)
+{
+	struct buffer *b = standin_env("STANDIN_CUPTI_AHEAD", 0) ? request() : NULL;
+
+	if (!b)
+		return;
+	pthread_mutex_lock(&standin_lock);
+	b->next = spare;
+	spare = b;
+	pthread_mutex_unlock(&standin_lock);
+}
+
+/* A buffer in which something is not over yet stays where it is, and is filled further, unless @forced. */
 int standin_flush(bool forced)
 {
 	uint64_t late = standin_env("STANDIN_CUPTI_LATE", 0);
 	struct buffer *b;
+	bool is_news;
 
 	pthread_mutex_lock(&standin_lock);
-	if (current && current->cnt) {
+	if (current && current->cnt && (forced || complete(current, standin_now()))) {
 		current->next = full;
 		full = current;
 		current = NULL;
@@ -218,6 +235,7 @@ int standin_flush(bool forced)
 			full->not_before = standin_now() + late * 1000000;
 	}
 	b = take_complete(&full, forced);
+	is_news = b != NULL;
 	pthread_mutex_unlock(&standin_lock);
 	deliver_all(b);
 	/* It blocks until all is handed over, also what the worker has in hand. */
@@ -225,6 +243,8 @@ int standin_flush(bool forced)
 	while (delivering)
 		pthread_cond_wait(&delivered, &standin_lock);
 	pthread_mutex_unlock(&standin_lock);
+	if (is_news && !forced)
+		request_ahead();
 	return 0;
 }
 

@@ -188,6 +188,39 @@ static void a_flush_takes_what_is_over_in_a_process(void)
 }
 APART(a_flush_takes_what_is_over)
 
+/* What a thread has not written into, because it calls nothing any more, keeps nothing back. */
+static void an_empty_buffer_keeps_nothing_back_in_a_process(void)
+{
+	uint64_t flushed;
+
+	setenv("STANDIN_CUPTI_AHEAD", "1", 1);
+	CHECK_EQUAL(start("so.13", 0), 0);
+	launch("_Z4overv");
+	cuda.flush(false);
+	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1);
+	flushed = host_now();
+	usleep(SL_CUDA_SLACK_NS / 1000 + 50000);
+	cuda.flush(false);
+	CHECK(last(SL_GPU_REC_FLUSHED)->flushed.until > flushed);
+}
+APART(an_empty_buffer_keeps_nothing_back)
+
+/* Something always runs on a GPU that is kept busy: what is behind it comes all the same, soon after it is over. */
+static void a_busy_gpu_keeps_little_back_in_a_process(void)
+{
+	uint64_t now = host_now();
+
+	CHECK_EQUAL(start("so.13", 0), 0);
+	launch_at("_Z5stillv", now, now + 60000000000u);
+	for (int i = 0; i < 1000; i++)
+		launch("_Z4overv");
+	cuda.flush(false);
+	CHECK(count(SL_GPU_REC_KERNEL) > 0);
+	cuda.flush(true);
+	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1001);
+}
+APART(a_busy_gpu_keeps_little_back)
+
 static void full_buffers_come_by_themselves_in_a_process(void)
 {
 	CHECK_EQUAL(start("so.13", 0), 0);
@@ -385,6 +418,8 @@ int main(void)
 		cmocka_unit_test(nodes_of_graphs),
 		cmocka_unit_test(a_million_records),
 		cmocka_unit_test(a_flush_takes_what_is_over),
+		cmocka_unit_test(an_empty_buffer_keeps_nothing_back),
+		cmocka_unit_test(a_busy_gpu_keeps_little_back),
 		cmocka_unit_test(full_buffers_come_by_themselves),
 		cmocka_unit_test(buffers_after_the_end_are_taken),
 		cmocka_unit_test(losses_are_counted),

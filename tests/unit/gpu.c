@@ -324,6 +324,28 @@ static void waiting_ends(void **state)
 	gpu_end(&f);
 }
 
+/* As many calls as may lie in one buffer that CUPTI keeps back: told of after they have their rows, none gets a second. */
+static void many_calls_are_told_of_late(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint64_t i = 1; i <= 2000; i++)
+		API(&f.r, f.program, cudaMalloc, i * 10000, i * 10000 + 4000, 0, 0, i, 4096);
+	f.s.arenas.gpu.flush_ns = FAR_NS;
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "2000");
+	for (uint32_t i = 1; i <= 2000; i++)
+		gpu_api(&f.r, f.cupti, i * 10000ull + 200, i * 10000ull + 3800, i, NAME_MALLOC,
+			false);
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "2000");
+	gpu_end(&f);
+}
+
 /* The process is killed before CUPTI could say its last word. */
 static void a_process_that_ends_is_not_waited_for(void **state)
 {
@@ -537,6 +559,7 @@ int main(void)
 		TEST(work_without_a_call_is_written),
 		TEST(ids_are_unique_in_the_report),
 		TEST(waiting_ends),
+		TEST(many_calls_are_told_of_late),
 		TEST(a_process_that_ends_is_not_waited_for),
 		TEST(calls_in_a_row_find_their_own),
 		TEST(what_is_inside_may_be_told_later),
