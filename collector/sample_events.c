@@ -10,11 +10,11 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collector/limits.h"
+#include "collector/perf_rings.h"
 #include "collector/sample_unwind.h"
 #include "collector/sched_internal.h"
 
@@ -27,24 +27,10 @@
 #define STACK_COMMON 16384u /* bytes that nearly all stacks fit into */
 #define DEEP_LEAST   64u    /* so many samples with more than that fit, or they bring less along */
 #define STACKS_LEAST 16u    /* the same of those with less */
-#define RECORD_MOST  65536u
-#define FORMAT_LOST  (1u << 4) /* PERF_FORMAT_LOST, Linux 6.0 */
-#define AGAIN_NS     2000000u  /* so long a process may take to start another */
+#define AGAIN_NS     2000000u /* so long a process may take to start another */
 #define SAMPLE_TYPE                                                                               \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
-
-struct lost_record {
-	struct perf_event_header header;
-	uint64_t id, lost;
-};
-
-struct ring {
-	struct perf_event_mmap_page *page; /* NULL: CPU without events */
-	int fd;
-	uint64_t head, tail;
-	uint64_t next_ns; /* of its first record; UINT64_MAX: none */
-};
 
 struct event {
 	uint64_t id; /* the kernel counts up */
@@ -60,15 +46,13 @@ struct sample_events {
 	bool counts_lost; /* the kernel has counters of that */
 	bool is_paused;
 	uint64_t again_ns; /* when pausing or going on is to be said once more; 0: not */
-	struct ring *rings;
-	struct ring *given; /* whose record was given last */
-	unsigned cpu_cnt;
-	size_t ring_bytes;
+	struct perf_rings rings;
+	uint64_t *next_ns; /* of each ring's first record; UINT64_MAX: none */
+	int given;         /* the ring whose record was given last; -1: none */
 	struct event *events;
 	size_t event_cnt, event_cap;
 	uint8_t *own; /* a bit per thread that has an event of its own */
 	uint64_t lost;
-	char *scratch; /* a record that wraps around the ring's end */
 };
 
 /* Only what processes do: that goes on while samples pause. */
@@ -106,7 +90,7 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		.sample_type = SAMPLE_TYPE,
 		.sample_regs_user = SAMPLE_REGS,
 		.sample_stack_user = es->ask.stack_bytes,
-		.read_format = es->counts_lost ? FORMAT_LOST : 0,
+		.read_format = es->counts_lost ? PERF_RINGS_FORMAT_LOST : 0,
 		.sample_id_all = 1,
 		.inherit = tid != -1,
 		.disabled = at_exec,
@@ -124,9 +108,8 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = (uint32_t)(es->ring_bytes / 4),
+		.wakeup_watermark = (uint32_t)(es->rings.bytes / 4),
 	};
-	long fd;
 
 	if (es->ask.period) {
 		attr.type = es->ask.period_type;
@@ -138,27 +121,13 @@ static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool a
 		make_teller(&attr);
 	else if (es->ask.pauses)
 		make_pausing(&attr, es->is_paused);
-	fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static long setting(const char *path, long otherwise)
-{
-	FILE *f = fopen(path, "re");
-	long value;
-
-	if (!f)
-		return otherwise;
-	if (fscanf(f, "%ld", &value) != 1)
-		value = otherwise;
-	fclose(f);
-	return value;
+	return perf_rings_event(&attr, tid, cpu);
 }
 
 static void explain(const struct sample_events *es, int err, char *why, size_t why_len)
 {
-	long rate = setting("/proc/sys/kernel/perf_event_max_sample_rate", 0),
-	     level = setting("/proc/sys/kernel/perf_event_paranoid", 2);
+	long rate = perf_rings_setting("perf_event_max_sample_rate", 0),
+	     level = perf_rings_setting("perf_event_paranoid", 2);
 
 	if (!es->ask.frequency)
 		snprintf(why, why_len, "no stacks of threads without a CPU: perf_event_open: %s",
@@ -192,19 +161,20 @@ static int probe_open(const struct sample_events *es)
 /* The largest ring that may be locked; samples bring less along where it is small. */
 static void probe_ring(struct sample_events *es, int fd)
 {
+	struct perf_rings *rs = &es->rings;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	for (; es->ring_bytes > RING_LEAST; es->ring_bytes /= 2) {
-		void *memory = mmap(NULL, page + es->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-				    fd, 0);
+	for (; rs->bytes > RING_LEAST; rs->bytes /= 2) {
+		void *memory =
+			mmap(NULL, page + rs->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 		if (memory != MAP_FAILED)
-			munmap(memory, page + es->ring_bytes);
+			munmap(memory, page + rs->bytes);
 		if (memory != MAP_FAILED || errno != EPERM)
 			break;
 	}
 	while (es->ask.stack_bytes > 1024 &&
-	       es->ring_bytes / es->ask.stack_bytes <
+	       rs->bytes / es->ask.stack_bytes <
 		       (es->ask.stack_bytes > STACK_COMMON ? DEEP_LEAST : STACKS_LEAST))
 		es->ask.stack_bytes = es->ask.stack_bytes / 16 * 8;
 }
@@ -228,7 +198,7 @@ static int probe(struct sample_events *es, char *why, size_t why_len)
 				 "CPU samples lack what the kernel does: "
 				 "kernel.perf_event_paranoid is %ld (1 or lower, or CAP_PERFMON, "
 				 "shows it)",
-				 setting("/proc/sys/kernel/perf_event_paranoid", 2));
+				 perf_rings_setting("perf_event_paranoid", 2));
 	}
 	if (fd < 0)
 		return fd;
@@ -241,7 +211,7 @@ static int probe(struct sample_events *es, char *why, size_t why_len)
 static size_t may_lock(unsigned cpus)
 {
 	struct rlimit most;
-	size_t free = (size_t)setting("/proc/sys/kernel/perf_event_mlock_kb", 516) * 1024 * cpus;
+	size_t free = (size_t)perf_rings_setting("perf_event_mlock_kb", 516) * 1024 * cpus;
 
 	if (sched_has_cap(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &most) ||
 	    most.rlim_cur == RLIM_INFINITY)
@@ -296,34 +266,11 @@ void sample_events_ended(struct sample_events *es, uint32_t tid)
 		es->own[tid / 8] &= (uint8_t) ~(1u << tid % 8);
 }
 
-/* Maps @fd's ring; takes less when the limit on locked memory says so. */
-static int ring_map(struct sample_events *es, struct ring *r, int fd)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *memory;
-
-	for (;; es->ring_bytes /= 2) {
-		memory = mmap(NULL, page + es->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			      0);
-		if (memory != MAP_FAILED)
-			break;
-		/* Rings have one size: only the first may shrink it. */
-		if (errno != EPERM || es->event_cnt || es->ring_bytes <= RING_LEAST)
-			return -errno;
-	}
-	r->page = memory;
-	r->fd = fd;
-	if (es->ask.on_ring)
-		es->ask.on_ring(es->ask.ctx, fd);
-	return 0;
-}
-
 static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int fd,
 		      bool has_samples)
 {
-	struct ring *r = &es->rings[cpu];
 	struct event *grown, e = {.tid = tid, .fd = fd, .has_samples = has_samples};
-	int err = 0;
+	int err;
 
 	if (es->event_cnt == es->event_cap) {
 		grown = realloc(es->events, (es->event_cap * 2 + 64) * sizeof(*grown));
@@ -334,10 +281,12 @@ static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int 
 	}
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &e.id))
 		return -errno;
-	if (!r->page)
-		err = ring_map(es, r, fd);
-	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd))
-		err = -errno;
+	err = perf_rings_join(&es->rings, cpu, fd);
+	if (err > 0) {
+		if (es->ask.on_ring)
+			es->ask.on_ring(es->ask.ctx, fd);
+		err = 0;
+	}
 	/* Whoever inherits the event, has the program with it. */
 	if (!err && has_samples && es->program >= 0 &&
 	    ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program))
@@ -367,7 +316,7 @@ static int watch(struct sample_events *es, uint32_t tid, bool at_exec)
 {
 	int err, opened = 0;
 
-	for (unsigned cpu = 0; cpu < es->cpu_cnt; cpu++) {
+	for (unsigned cpu = 0; cpu < es->rings.cpus; cpu++) {
 		err = es->ask.pauses ? watch_on(es, cpu, tid, at_exec, false) : 0;
 		if (!err)
 			err = watch_on(es, cpu, tid, at_exec, true);
@@ -423,21 +372,24 @@ struct sample_events *sample_events_open(const struct sample_ask *ask, int progr
 					 size_t why_len)
 {
 	struct sample_events *es = calloc(1, sizeof(*es));
-	int err = -ENOMEM;
+	unsigned cpus = sched_cpu_cnt();
+	size_t bytes = ring_size(cpus);
+	int err;
 
 	if (!es)
 		return NULL;
 	es->ask = *ask;
 	es->program = program;
 	es->is_paused = ask->pauses;
-	es->cpu_cnt = sched_cpu_cnt();
-	es->ring_bytes = ring_size(es->cpu_cnt);
-	if (!ask->frequency && es->ring_bytes > RING_QUIET)
-		es->ring_bytes = RING_QUIET;
-	es->rings = calloc(es->cpu_cnt, sizeof(*es->rings));
+	es->given = -1;
+	err = perf_rings_init(&es->rings, cpus,
+			      !ask->frequency && bytes > RING_QUIET ? RING_QUIET : bytes,
+			      RING_LEAST);
+	es->next_ns = calloc(cpus, sizeof(*es->next_ns));
 	es->own = calloc(1, SAMPLE_TID_MOST / 8 + 1);
-	es->scratch = malloc(RECORD_MOST);
-	if (es->rings && es->own && es->scratch)
+	if (!es->next_ns || !es->own)
+		err = -ENOMEM;
+	if (!err)
 		err = probe(es, why, why_len);
 	if (!err && ask->scope == SCHED_MODE_SYSTEM)
 		err = watch(es, (uint32_t)-1, false);
@@ -488,124 +440,80 @@ void sample_events_close(struct sample_events *es)
 {
 	if (!es)
 		return;
-	for (unsigned cpu = 0; es->rings && cpu < es->cpu_cnt; cpu++)
-		if (es->rings[cpu].page)
-			munmap(es->rings[cpu].page, (size_t)sysconf(_SC_PAGESIZE) + es->ring_bytes);
+	perf_rings_release(&es->rings);
 	for (size_t i = 0; i < es->event_cnt; i++)
 		close(es->events[i].fd);
 	free(es->events);
-	free(es->rings);
+	free(es->next_ns);
 	free(es->own);
-	free(es->scratch);
 	free(es);
 }
 
 /* ---- records ---- */
 
-static const struct perf_event_header *record_at(struct sample_events *es, const struct ring *r)
+static void look_ahead(struct sample_events *es, unsigned cpu)
 {
-	char *data = (char *)r->page + r->page->data_offset;
-	size_t at = r->tail & (es->ring_bytes - 1);
-	const struct perf_event_header *record = (void *)(data + at);
+	const struct perf_event_header *record = perf_rings_first(&es->rings, cpu);
 
-	if (at + record->size > es->ring_bytes) {
-		size_t first = es->ring_bytes - at, size = record->size;
-
-		memcpy(es->scratch, record, first);
-		memcpy(es->scratch + first, data, size - first);
-		record = (void *)es->scratch;
-	}
-	return record;
-}
-
-static void look_ahead(struct sample_events *es, struct ring *r)
-{
-	const struct perf_event_header *record;
-
-	r->next_ns = UINT64_MAX;
-	if (r->tail == r->head)
+	es->next_ns[cpu] = UINT64_MAX;
+	if (!record)
 		return;
-	record = record_at(es, r);
 	if (record->type == PERF_RECORD_SAMPLE)
-		r->next_ns = ((const struct sample_record *)record)->ns;
+		es->next_ns[cpu] = ((const struct sample_record *)record)->ns;
 	else
-		r->next_ns = ((const struct sample_id *)((const char *)record + record->size -
-							 sizeof(struct sample_id)))
-				     ->ns;
+		es->next_ns[cpu] = ((const struct sample_id *)((const char *)record + record->size -
+							       sizeof(struct sample_id)))
+					   ->ns;
 }
 
 void sample_events_look(struct sample_events *es)
 {
 	say_again(es);
-	es->given = NULL;
-	for (unsigned cpu = 0; cpu < es->cpu_cnt; cpu++) {
-		struct ring *r = &es->rings[cpu];
-
-		r->next_ns = UINT64_MAX;
-		if (!r->page)
-			continue;
-		/* Pairs with the kernel's store of data_head behind a write barrier. */
-		r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-		look_ahead(es, r);
-	}
+	es->given = -1;
+	perf_rings_look(&es->rings);
+	for (unsigned cpu = 0; cpu < es->rings.cpus; cpu++)
+		look_ahead(es, cpu);
 }
 
 /* Over all CPUs, so that it is known what a process was when a sample was taken. */
 const struct perf_event_header *sample_events_next(struct sample_events *es, uint64_t until)
 {
 	const struct perf_event_header *record;
-	struct ring *first = &es->rings[0];
+	unsigned first = 0;
 
-	if (es->given) {
-		es->given->tail += record_at(es, es->given)->size;
-		look_ahead(es, es->given);
-		es->given = NULL;
+	if (es->given >= 0) {
+		perf_rings_take(&es->rings, (unsigned)es->given);
+		look_ahead(es, (unsigned)es->given);
+		es->given = -1;
 	}
-	for (unsigned cpu = 1; cpu < es->cpu_cnt; cpu++)
-		if (es->rings[cpu].next_ns < first->next_ns)
-			first = &es->rings[cpu];
-	if (first->next_ns == UINT64_MAX || first->next_ns > until)
+	for (unsigned cpu = 1; cpu < es->rings.cpus; cpu++)
+		if (es->next_ns[cpu] < es->next_ns[first])
+			first = cpu;
+	if (es->next_ns[first] == UINT64_MAX || es->next_ns[first] > until)
 		return NULL;
-	es->given = first;
-	record = record_at(es, first);
+	es->given = (int)first;
+	record = perf_rings_first(&es->rings, first);
 	if (record->type == PERF_RECORD_LOST)
-		es->lost += ((const struct lost_record *)record)->lost;
+		es->lost += ((const struct perf_lost_record *)record)->lost;
 	return record;
 }
 
 void sample_events_done(struct sample_events *es)
 {
-	for (unsigned cpu = 0; cpu < es->cpu_cnt; cpu++) {
-		struct ring *r = &es->rings[cpu];
-
-		/* Pairs with the kernel's load of data_tail: records were read before room is given. */
-		if (r->page)
-			__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
-	}
+	perf_rings_done(&es->rings);
 }
 
 unsigned sample_events_fill(const struct sample_events *es)
 {
-	uint64_t most = 0;
-
-	for (unsigned cpu = 0; cpu < es->cpu_cnt; cpu++) {
-		const struct ring *r = &es->rings[cpu];
-		uint64_t fill = 0;
-
-		if (r->page)
-			fill = __atomic_load_n(&r->page->data_head, __ATOMIC_RELAXED) - r->tail;
-		most = fill > most ? fill : most;
-	}
-	return (unsigned)(most * 100 / es->ring_bytes);
+	return perf_rings_fill(&es->rings);
 }
 
 uint64_t sample_events_lost(const struct sample_events *es)
 {
-	uint64_t counts[2], counted = 0; /* value, lost */
+	uint64_t counted = 0;
 
 	/* A LOST record needs room in the ring and a later event: the last ones may never come. */
 	for (size_t i = 0; es->counts_lost && i < es->event_cnt; i++)
-		if (read(es->events[i].fd, counts, sizeof(counts)) == sizeof(counts))
-			counted += counts[1];
+		counted += perf_rings_event_lost(es->events[i].fd);
 	return counted > es->lost ? counted : es->lost;
 }

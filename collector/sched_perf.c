@@ -10,23 +10,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collector/limits.h"
+#include "collector/perf_rings.h"
 #include "collector/sched_internal.h"
 
 #define PAGES_MOST  128u /* what perf_event_mlock_kb (516) grants per CPU without privileges */
 #define PAGES_LEAST 4u
-#define RECORD_MOST 65536u
-#define FORMAT_LOST (1u << 4) /* PERF_FORMAT_LOST, Linux 6.0 */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
@@ -49,17 +45,10 @@ struct comm_record {
 	uint32_t pid, tid;
 	char comm[];
 };
-struct lost_record {
-	struct perf_event_header header;
-	uint64_t id, lost;
-};
-
-struct ring {
-	struct perf_event_mmap_page *page; /* NULL: CPU without events */
-	int fd;                            /* of the event that owns it */
-	uint64_t head, tail;
-	uint32_t last_tid; /* of its last switch, and whether that was an out */
-	bool last_out;
+/* A CPU's last switch: of whom, and whether that was an out. */
+struct last {
+	uint32_t tid;
+	bool is_out;
 };
 
 /* A thread that was there when its process was followed. */
@@ -71,9 +60,9 @@ struct known {
 };
 
 struct perf {
-	struct ring *rings; /* per CPU */
+	struct perf_rings rings;
+	struct last *last; /* of each CPU */
 	uint64_t *next_ns;
-	size_t ring_bytes; /* of data; a power of two */
 	int *fds;
 	size_t fd_cnt, fd_max;
 	struct known *known;
@@ -81,7 +70,6 @@ struct perf {
 	uint64_t lost_records; /* by PERF_RECORD_LOST */
 	uint64_t lost_counted; /* by the events' own counters, after the end */
 	bool counts_lost;      /* the kernel has those */
-	char *scratch;         /* a record that wraps around the ring's end */
 };
 
 static int event_open(const struct perf *p, pid_t tid, int cpu)
@@ -91,7 +79,7 @@ static int event_open(const struct perf *p, pid_t tid, int cpu)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = SAMPLE_TYPE,
-		.read_format = p->counts_lost ? FORMAT_LOST : 0,
+		.read_format = p->counts_lost ? PERF_RINGS_FORMAT_LOST : 0,
 		.sample_id_all = 1,
 		.context_switch = 1,
 		.task = 1,
@@ -105,28 +93,15 @@ static int event_open(const struct perf *p, pid_t tid, int cpu)
 		.watermark = 1,
 		.wakeup_watermark = INT32_MAX, /* we poll: never wake */
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static int paranoid_level(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = 2;
-
-	if (!f)
-		return 99;
-	if (fscanf(f, "%d", &level) != 1)
-		level = 2;
-	fclose(f);
-	return level;
+	return perf_rings_event(&attr, tid, cpu);
 }
 
 static void explain(const struct sched *s, int err, char *why, size_t why_len, char *fix,
 		    size_t fix_len)
 {
-	int level = paranoid_level(), enough = s->mode == SCHED_MODE_SYSTEM ? 0 : 2;
+	int level = (int)perf_rings_setting("perf_event_paranoid", 99),
+	    enough = s->mode == SCHED_MODE_SYSTEM ? 0 : 2;
 
 	if (err == -ENOSYS || err == -ENOENT || level == 99) {
 		snprintf(why, why_len, "the kernel has no perf_event_open");
@@ -165,39 +140,6 @@ static int keep_fd(struct perf *p, int fd)
 	return 0;
 }
 
-/* Maps @fd's ring; takes fewer pages when the limit on locked memory says so. */
-static int ring_map(struct perf *p, struct ring *r, int fd)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *memory;
-
-	for (;; p->ring_bytes /= 2) {
-		memory =
-			mmap(NULL, page + p->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (memory != MAP_FAILED)
-			break;
-		/* Rings have one size: only the first may shrink it. */
-		if (errno != EPERM || p->fd_cnt || p->ring_bytes <= PAGES_LEAST * page)
-			return -errno;
-	}
-	r->page = memory;
-	r->fd = fd;
-	return 0;
-}
-
-/* Lets @fd of CPU @cpu write: into the ring of that CPU, which it may have to make. */
-static int event_join(struct perf *p, unsigned cpu, int fd)
-{
-	struct ring *r = &p->rings[cpu];
-	int err = 0;
-
-	if (!r->page)
-		err = ring_map(p, r, fd);
-	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd))
-		err = -errno;
-	return err ? err : keep_fd(p, fd);
-}
-
 /* Events for thread @tid (-1: all) on every CPU. 0 also when the thread is gone. */
 static int watch(struct sched *s, pid_t tid)
 {
@@ -218,7 +160,9 @@ static int watch(struct sched *s, pid_t tid)
 			return 0;
 		if (fd < 0)
 			return fd;
-		err = event_join(p, cpu, fd);
+		err = perf_rings_join(&p->rings, cpu, fd);
+		if (err >= 0)
+			err = keep_fd(p, fd);
 		if (err) {
 			close(fd);
 			return err;
@@ -232,16 +176,16 @@ static int perf_open(struct sched *s, char *why, size_t why_len, char *fix, size
 {
 	struct perf *p = s->data = calloc(1, sizeof(*p));
 	unsigned pages = sched_tuning.pages_per_cpu ? sched_tuning.pages_per_cpu : PAGES_MOST;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int err = -ENOMEM, fd;
 
 	if (!p)
 		goto failed;
 	p->counts_lost = true;
-	p->ring_bytes = pages * (size_t)sysconf(_SC_PAGESIZE);
-	p->rings = calloc(s->cpu_cnt, sizeof(*p->rings));
 	p->next_ns = calloc(s->cpu_cnt, sizeof(*p->next_ns));
-	p->scratch = malloc(RECORD_MOST);
-	if (!p->rings || !p->next_ns || !p->scratch)
+	p->last = calloc(s->cpu_cnt, sizeof(*p->last));
+	if (perf_rings_init(&p->rings, s->cpu_cnt, pages * page, PAGES_LEAST * page) ||
+	    !p->next_ns || !p->last)
 		goto failed;
 	if (s->mode == SCHED_MODE_SYSTEM) {
 		err = watch(s, -1);
@@ -331,28 +275,12 @@ static int perf_follow(struct sched *s, pid_t pid)
 
 /* ---- records ---- */
 
-static struct perf_event_header *record_at(struct perf *p, struct ring *r)
-{
-	char *data = (char *)r->page + r->page->data_offset;
-	size_t at = r->tail & (p->ring_bytes - 1);
-	struct perf_event_header *record = (void *)(data + at);
-
-	if (at + record->size > p->ring_bytes) {
-		size_t first = p->ring_bytes - at, size = record->size;
-
-		memcpy(p->scratch, record, first);
-		memcpy(p->scratch + first, data, size - first);
-		record = (void *)p->scratch;
-	}
-	return record;
-}
-
 static const struct sample_id *id_of(const struct perf_event_header *record)
 {
 	return (const void *)((const char *)record + record->size - sizeof(struct sample_id));
 }
 
-static void take_switch(struct sched *s, struct ring *r, const struct perf_event_header *record,
+static void take_switch(struct sched *s, struct last *last, const struct perf_event_header *record,
 			const struct sample_id *id)
 {
 	bool is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
@@ -361,10 +289,10 @@ static void take_switch(struct sched *s, struct ring *r, const struct perf_event
 	/* 0: the idle thread or one outside our PID namespace; ~0: a thread after its EXIT */
 	if (!id->tid || id->tid >= SCHED_KEY_LIMIT)
 		return;
-	if (r->last_tid == id->tid && r->last_out == is_out)
+	if (last->tid == id->tid && last->is_out == is_out)
 		return;
-	r->last_tid = id->tid;
-	r->last_out = is_out;
+	last->tid = id->tid;
+	last->is_out = is_out;
 	if (is_out) {
 		struct track_out out = {
 			.key = id->tid,
@@ -414,24 +342,24 @@ static void take_task(struct sched *s, const struct task_record *t, const struct
 		track_exit(s, id->ns, t->tid, t->pid, t->tid, -1, true);
 }
 
-/* Time of @r's first record that is not taken yet. */
-static uint64_t next_of(struct perf *p, struct ring *r)
+/* Time of @cpu's first record that is not taken yet. */
+static uint64_t next_of(struct perf *p, unsigned cpu)
 {
-	return r->page && r->tail != r->head ? id_of(record_at(p, r))->ns : SCHED_DRAINED;
+	const struct perf_event_header *record = perf_rings_first(&p->rings, cpu);
+
+	return record ? id_of(record)->ns : SCHED_DRAINED;
 }
 
 static uint64_t take(struct sched *s, unsigned stream)
 {
 	struct perf *p = s->data;
-	struct ring *r = &p->rings[stream];
-	const struct perf_event_header *record = record_at(p, r);
+	const struct perf_event_header *record = perf_rings_first(&p->rings, stream);
 	const struct sample_id *id = id_of(record);
-	uint64_t size = record->size;
 
 	switch (record->type) {
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
-		take_switch(s, r, record, id);
+		take_switch(s, &p->last[stream], record, id);
 		break;
 	case PERF_RECORD_COMM:
 		take_comm(s, (const void *)record, id);
@@ -441,14 +369,14 @@ static uint64_t take(struct sched *s, unsigned stream)
 		take_task(s, (const void *)record, id);
 		break;
 	case PERF_RECORD_LOST:
-		p->lost_records += ((const struct lost_record *)record)->lost;
-		r->last_tid = 0;
+		p->lost_records += ((const struct perf_lost_record *)record)->lost;
+		p->last[stream].tid = 0;
 		break;
 	default:
 		break;
 	}
-	r->tail += size;
-	return next_of(p, r);
+	perf_rings_take(&p->rings, stream);
+	return next_of(p, stream);
 }
 
 static void tell_known(struct sched *s)
@@ -471,40 +399,19 @@ static int perf_poll(struct sched *s, uint64_t horizon_ns)
 	struct perf *p = s->data;
 
 	tell_known(s);
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
-		struct ring *r = &p->rings[cpu];
-
-		/* Pairs with the kernel's store of data_head behind a write barrier. */
-		if (r->page)
-			r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-		p->next_ns[cpu] = next_of(p, r);
-	}
+	perf_rings_look(&p->rings);
+	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++)
+		p->next_ns[cpu] = next_of(p, cpu);
 	sched_merge(s, p->next_ns, s->cpu_cnt, horizon_ns, take);
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
-		struct ring *r = &p->rings[cpu];
-
-		/* Pairs with the kernel's load of data_tail: records were read before room is given. */
-		if (r->page)
-			__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
-	}
+	perf_rings_done(&p->rings);
 	return 0;
 }
 
 static unsigned perf_fill(const struct sched *s)
 {
 	const struct perf *p = s->data;
-	uint64_t most = 0;
 
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
-		const struct ring *r = &p->rings[cpu];
-		uint64_t fill = 0;
-
-		if (r->page)
-			fill = __atomic_load_n(&r->page->data_head, __ATOMIC_RELAXED) - r->tail;
-		if (fill > most)
-			most = fill;
-	}
-	return (unsigned)(most * 100 / p->ring_bytes);
+	return perf_rings_fill(&p->rings);
 }
 
 static uint64_t perf_lost(const struct sched *s)
@@ -517,15 +424,12 @@ static uint64_t perf_lost(const struct sched *s)
 static void perf_stop(struct sched *s)
 {
 	struct perf *p = s->data;
-	uint64_t counts[2]; /* value, lost */
 
 	for (size_t i = 0; i < p->fd_cnt; i++)
 		ioctl(p->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	/* A LOST record needs room in the ring and a later event: the last ones may never come. */
-	for (size_t i = 0; p->counts_lost && i < p->fd_cnt; i++) {
-		if (read(p->fds[i], counts, sizeof(counts)) == sizeof(counts))
-			p->lost_counted += counts[1];
-	}
+	for (size_t i = 0; p->counts_lost && i < p->fd_cnt; i++)
+		p->lost_counted += perf_rings_event_lost(p->fds[i]);
 }
 
 static void perf_close(struct sched *s)
@@ -534,17 +438,13 @@ static void perf_close(struct sched *s)
 
 	if (!p)
 		return;
-	for (unsigned cpu = 0; p->rings && cpu < s->cpu_cnt; cpu++) {
-		if (p->rings[cpu].page)
-			munmap(p->rings[cpu].page, (size_t)sysconf(_SC_PAGESIZE) + p->ring_bytes);
-	}
+	perf_rings_release(&p->rings);
 	for (size_t i = 0; i < p->fd_cnt; i++)
 		close(p->fds[i]);
 	free(p->fds);
 	free(p->known);
-	free(p->rings);
 	free(p->next_ns);
-	free(p->scratch);
+	free(p->last);
 	free(p);
 	s->data = NULL;
 }

@@ -1,0 +1,59 @@
+/*
+ * perf_rings.h - the rings that perf's events write into, one for each CPU: the events of a CPU share its ring.
+ *
+ * What a record's time is depends on the events: who reads puts the rings in order (sched_perf.c, sample_events.c).
+ */
+#ifndef SL_PERF_RINGS_H
+#define SL_PERF_RINGS_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PERF_RINGS_FORMAT_LOST (1u << 4) /* PERF_FORMAT_LOST, Linux 6.0 */
+
+struct perf_lost_record { /* PERF_RECORD_LOST */
+	struct perf_event_header header;
+	uint64_t id, lost;
+};
+
+struct perf_ring {
+	struct perf_event_mmap_page *page; /* NULL: CPU without events */
+	int fd;                            /* of the event that owns it */
+	uint64_t head, tail;
+};
+
+struct perf_rings {
+	struct perf_ring *ring;
+	unsigned cpus;
+	size_t bytes, least; /* of data in each; a power of two; no less will do */
+	bool is_mapped;      /* one is: the size stands */
+	char *scratch;       /* a record that wraps around the ring's end */
+};
+
+/* 0 or -ENOMEM. */
+int perf_rings_init(struct perf_rings *rs, unsigned cpus, size_t bytes, size_t least);
+void perf_rings_release(struct perf_rings *rs);
+
+/* The event, or -errno. */
+int perf_rings_event(struct perf_event_attr *attr, pid_t tid, int cpu);
+/* Records that it could not write (of events with PERF_RINGS_FORMAT_LOST), also those that no record tells of. */
+uint64_t perf_rings_event_lost(int fd);
+/* A number in /proc/sys/kernel. */
+long perf_rings_setting(const char *name, long otherwise);
+
+/* Lets an event of @cpu write into its ring. 1: that is new; 0; or -errno. */
+int perf_rings_join(struct perf_rings *rs, unsigned cpu, int fd);
+
+/* Looks at what is there now; then the first record of a CPU that was not taken yet, NULL: none. */
+void perf_rings_look(struct perf_rings *rs);
+const struct perf_event_header *perf_rings_first(struct perf_rings *rs, unsigned cpu);
+void perf_rings_take(struct perf_rings *rs, unsigned cpu);
+/* Gives the room of those that were taken back. */
+void perf_rings_done(struct perf_rings *rs);
+/* How full the fullest is, in per cent. */
+unsigned perf_rings_fill(const struct perf_rings *rs);
+
+#endif
