@@ -1,27 +1,20 @@
-/* flight.c - see flight.h: what is held back, when a report is due, and why. */
+/* flight.c - see flight.h: what is held back, and reports; when one is due, and why: flight_wish.c. */
 #include "collector/flight.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collector/cmd.h"
 #include "collector/collect.h"
-#include "collector/flight_sample.h"
-#include "collector/flight_sched.h"
+#include "collector/flight_internal.h"
 #include "collector/flight_totals.h"
-#include "collector/trigger_watch.h"
 
-#define SECOND_NS   INT64_C(1000000000)
 #define SETTLE_NS   2000000ll            /* switches and samples are told so late (sched.h) */
 #define EDGE_NS     1000000ll            /* of a window before what has to be in it */
-#define CRASH_NS    100000000ll          /* so long others may end with it */
 #define TOTALS_NS   50000000ll           /* between two notes of totals, at least */
 #define RESIDENT_NS SECOND_NS            /* between two looks at what memory there is */
 #define WATCH_NS    20000000ll           /* triggers look so often */
@@ -31,187 +24,7 @@
 #define ALWAYS      (UINT64_C(8) << 20)  /* kept however much threads take by themselves */
 #define LAZY_FILL   25u                  /* per cent of the kernel's buffers that may wait */
 
-enum flight_state {
-	FLIGHT_READY,
-	FLIGHT_DUMPING, /* a report is being written */
-	FLIGHT_OVER,    /* nothing can be written any more */
-};
-
-/* What limits a window. */
-enum flight_limit {
-	LIMIT_TIME,
-	LIMIT_START, /* of the session */
-	LIMIT_DUMP,  /* what came before is in the report before */
-	LIMIT_MEMORY,
-};
 static const char *const limit_words[] = {"time", "start", "previous report", "memory"};
-
-/* A report that somebody wants. */
-struct wish {
-	bool is_there, overwrite;
-	enum capture_source source;
-	int64_t due;       /* CLOCK_MONOTONIC */
-	int64_t since;     /* what it is about began then, 0: nothing has to be in it */
-	char reason[1024]; /* several, if they came together */
-	char *report;
-};
-
-struct flight {
-	enum flight_state state;
-	int64_t ns;
-	uint64_t bytes;
-	/* Everything that ended later is there. */
-	int64_t whole;        /* CLOCK_MONOTONIC */
-	uint64_t whole_ticks; /* the same, to the tick; 0: not so exactly */
-	enum flight_limit limit;
-	bool is_full; /* memory is being made: chunks go back at once */
-	struct triggers triggers;
-	struct trigger_watch *watch;
-	struct flight_sched sched;
-	struct flight_sample samples;
-	struct flight_ages ages; /* scratch */
-	int64_t resident_at, totals_at;
-	int64_t stop; /* --duration, CLOCK_MONOTONIC; 0 none */
-	struct wish wish, running;
-	uint64_t to;     /* ticks: end of the window that is being written */
-	int64_t to_mono; /* the same */
-	bool reads_all;  /* while it is: what came since is not kept */
-	enum flight_limit running_limit;
-	int64_t running_whole;   /* ns */
-	int64_t dumped, crashed; /* CLOCK_MONOTONIC of the last; 0 none */
-	uint64_t dumps, held_off;
-	bool has_ended; /* every process of the program has */
-	bool failed_said;
-};
-
-static int64_t mono_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
-}
-
-/* ---- reasons ---- */
-
-static void wish_clear(struct wish *w)
-{
-	free(w->report);
-	memset(w, 0, sizeof(*w));
-}
-
-/* Those that come together are one. */
-static void wish_add(struct flight *f, enum capture_source source, const char *reason, int64_t due)
-{
-	struct wish *w = &f->wish;
-	size_t len = strlen(w->reason);
-
-	if (!w->is_there) {
-		w->source = source;
-		w->due = due;
-	} else if (due < w->due) {
-		w->due = due;
-	}
-	w->is_there = true;
-	if (len + strlen(reason) + 3 < sizeof(w->reason))
-		snprintf(w->reason + len, sizeof(w->reason) - len, "%s%s", len ? "; " : "", reason);
-	else if (len + 6 < sizeof(w->reason) &&
-		 (len < 5 || strcmp(w->reason + len - 5, "; ...") != 0))
-		memcpy(w->reason + len, "; ...", 6);
-}
-
-int flight_dump(struct collector *c, const char *reason, const char *report, bool overwrite)
-{
-	struct flight *f = c->flight;
-
-	if (!f)
-		return -ENOTSUP;
-	if (f->state == FLIGHT_OVER)
-		return -ESHUTDOWN;
-	wish_add(f, CAPTURE_SOURCE_COMMAND, reason, mono_now());
-	if (report && !f->wish.report) {
-		f->wish.report = strdup(report);
-		f->wish.overwrite = overwrite;
-	}
-	return f->state == FLIGHT_DUMPING;
-}
-
-/* A trigger_fire_fn. */
-static void triggered(void *to, const char *why, uint64_t since)
-{
-	struct collector *c = to;
-	struct flight *f = c->flight;
-	int64_t now = mono_now();
-
-	/* Too soon after a report, or of a kind with what is about to be written. */
-	if ((f->dumps && now - f->dumped < f->ns) || f->state == FLIGHT_DUMPING ||
-	    f->wish.is_there) {
-		f->held_off++;
-		return;
-	}
-	wish_add(f, CAPTURE_SOURCE_TRIGGER, why, now);
-	if (since)
-		f->wish.since = clock_map_ns(&c->clock, since) + c->clock.zero;
-}
-
-static const char *name_of(struct model *m, const struct proc *p)
-{
-	for (int i = 0; p && !p->exe && i < 64; i++)
-		p = p->parent_pid ? model_find_newest(m, p->parent_pid) : NULL;
-	if (!p || !p->exe)
-		return "?";
-	return strrchr(p->exe, '/') ? strrchr(p->exe, '/') + 1 : p->exe;
-}
-
-static const struct {
-	int sig;
-	const char *name;
-} crashes[] = {
-	{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"},
-	{SIGBUS, "SIGBUS"},   {SIGILL, "SIGILL"},
-	{SIGFPE, "SIGFPE"},   {SIGSYS, "SIGSYS"},
-	{SIGTRAP, "SIGTRAP"}, {SIGXCPU, "SIGXCPU"},
-	{SIGXFSZ, "SIGXFSZ"}, {SIGKILL, "SIGKILL (by somebody, or because memory had run out)"}};
-
-/* Of a signal that nobody sends for a good end; NULL: another one. */
-static const char *crash_name(int sig)
-{
-	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
-		if (crashes[i].sig == sig)
-			return crashes[i].name;
-	return NULL;
-}
-
-/* For model.ended. */
-static void process_ended(void *ctx, struct proc *p)
-{
-	struct collector *c = ctx;
-	struct flight *f = c->flight;
-	bool is_root = p->pid == c->root;
-	int64_t now = mono_now();
-	char why[256];
-
-	if (!f || !p->in_tree || c->was_cut || f->state == FLIGHT_OVER)
-		return;
-	if (WIFSIGNALED(p->status) && crash_name(WTERMSIG(p->status)))
-		snprintf(why, sizeof(why), "process %u (%s) was killed by %s", p->pid,
-			 name_of(&c->model, p), crash_name(WTERMSIG(p->status)));
-	else if (WIFSIGNALED(p->status) && is_root)
-		snprintf(why, sizeof(why), "the program was killed by signal %d",
-			 WTERMSIG(p->status));
-	else if (WIFEXITED(p->status) && WEXITSTATUS(p->status) && is_root)
-		snprintf(why, sizeof(why), "the program ended with exit status %d",
-			 WEXITSTATUS(p->status));
-	else
-		return;
-	/* A tree of processes that crash all the time; but what the program itself fails of is always told. */
-	if (!is_root && f->crashed && now - f->crashed < f->ns && !f->wish.is_there) {
-		f->held_off++;
-		return;
-	}
-	f->crashed = now;
-	wish_add(f, CAPTURE_SOURCE_EXIT, why, now + CRASH_NS);
-}
 
 /* ---- begin and end ---- */
 
@@ -246,14 +59,14 @@ int flight_open(struct collector *c)
 		flight_sample_open(&f->samples, c->sample, f->ns, f->bytes);
 	if (c->options->duration_s)
 		f->stop = c->clock.zero + c->options->duration_s * SECOND_NS;
-	c->model.ended = process_ended;
+	c->model.ended = flight_process_ended;
 	c->arenas.hold = 1;
 	c->arenas.follows_files = true;
 	if (!o->triggers)
 		return 0;
 	if (triggers_read(&f->triggers, o->triggers, "profile"))
 		return -EINVAL;
-	f->watch = trigger_watch_new(&f->triggers, triggered, c);
+	f->watch = trigger_watch_new(&f->triggers, flight_triggered, c);
 	return f->watch ? 0 : -ENOMEM;
 }
 
@@ -266,8 +79,8 @@ void flight_release(struct collector *c)
 	trigger_watch_free(f->watch);
 	flight_sched_release(&f->sched);
 	flight_sample_release(&f->samples);
-	wish_clear(&f->wish);
-	wish_clear(&f->running);
+	flight_wish_clear(&f->wish);
+	flight_wish_clear(&f->running);
 	free(f->ages.at);
 	free(f);
 	c->flight = NULL;
@@ -322,7 +135,7 @@ static uint64_t too_much(struct collector *c)
 static void note_totals(struct collector *c)
 {
 	struct flight *f = c->flight;
-	int64_t now = mono_now();
+	int64_t now = flight_now();
 
 	if (now - f->totals_at < f->ns / FLIGHT_TOTALS || now - f->totals_at < TOTALS_NS)
 		return;
@@ -365,7 +178,7 @@ static void give_back(struct collector *c)
 {
 	struct flight *f = c->flight;
 	uint64_t resident;
-	int64_t now = mono_now();
+	int64_t now = flight_now();
 
 	if (now - f->resident_at < RESIDENT_NS)
 		return;
@@ -395,13 +208,13 @@ static void cannot(struct collector *c, const char *why)
 static void begin_dump(struct collector *c)
 {
 	struct flight *f = c->flight;
-	int64_t now = mono_now(), from = f->whole;
+	int64_t now = flight_now(), from = f->whole;
 	uint64_t ticks = f->whole_ticks, first = ticks ? drain_next_start(&c->arenas) : 0;
 	struct capture_ask ask;
 	char why[512] = "";
 	int err;
 
-	wish_clear(&f->running);
+	flight_wish_clear(&f->running);
 	f->running = f->wish;
 	memset(&f->wish, 0, sizeof(f->wish));
 	f->running_limit = now - from < f->ns ? f->limit : LIMIT_TIME;
@@ -430,7 +243,7 @@ static void begin_dump(struct collector *c)
 		err = capture_end(c, f->running.source);
 	if (err) {
 		cannot(c, why[0] ? why : strerror(-err));
-		wish_clear(&f->running);
+		flight_wish_clear(&f->running);
 		return;
 	}
 	f->state = FLIGHT_DUMPING;
@@ -448,7 +261,7 @@ static void end_dump(struct collector *c)
 
 	f->state = c->capture.state == CAPTURE_OVER ? FLIGHT_OVER : FLIGHT_READY;
 	f->dumps++;
-	f->dumped = mono_now();
+	f->dumped = flight_now();
 	c->arenas.hold = f->reads_all ? c->clock.newest : f->to;
 	/* To the tick and the nanosecond: nothing is between two reports, and nothing is in both. */
 	if (f->reads_all) {
@@ -461,7 +274,7 @@ static void end_dump(struct collector *c)
 	flight_sample_forget(&f->samples, f->whole);
 	if (f->state == FLIGHT_OVER && c->sample)
 		sample_stop(c->sample);
-	wish_clear(&f->running);
+	flight_wish_clear(&f->running);
 }
 
 /* Every process has ended: nobody will write any more. */
@@ -469,7 +282,7 @@ static void program_ended(struct flight *f)
 {
 	f->has_ended = true;
 	if (triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
-		wish_add(f, CAPTURE_SOURCE_EXIT, "the program has ended (trigger 'exit')", 0);
+		flight_wish(f, CAPTURE_SOURCE_EXIT, "the program has ended (trigger 'exit')", 0);
 }
 
 void flight_before(struct collector *c)
@@ -478,7 +291,7 @@ void flight_before(struct collector *c)
 
 	if (!f || f->state == FLIGHT_OVER)
 		return;
-	if (f->stop && mono_now() >= f->stop)
+	if (f->stop && flight_now() >= f->stop)
 		c->is_over = c->was_cut = true;
 	if (f->watch)
 		trigger_watch_round(f->watch, &c->arenas);
@@ -486,7 +299,7 @@ void flight_before(struct collector *c)
 		program_ended(f);
 	if (f->state == FLIGHT_DUMPING)
 		return;
-	if (f->wish.is_there && (f->has_ended || mono_now() >= f->wish.due))
+	if (f->wish.is_there && (f->has_ended || flight_now() >= f->wish.due))
 		begin_dump(c);
 	if (f->state != FLIGHT_READY)
 		return;
@@ -532,7 +345,7 @@ void flight_poll_samples(struct collector *c, bool all)
 	struct flight *f = c->flight;
 
 	if (f->state != FLIGHT_OVER)
-		flight_sample_poll(&f->samples, mono_now(), all);
+		flight_sample_poll(&f->samples, flight_now(), all);
 }
 
 struct sample_losses flight_sample_losses(const struct collector *c)
@@ -624,7 +437,7 @@ void flight_close(struct collector *c)
 		usleep(1000);
 	}
 	if (c->was_cut && triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
-		wish_add(f, CAPTURE_SOURCE_EXIT, "the collection has ended (trigger 'exit')", 0);
+		flight_wish(f, CAPTURE_SOURCE_EXIT, "the collection has ended (trigger 'exit')", 0);
 	if (f->state == FLIGHT_READY && f->wish.is_there)
 		begin_dump(c);
 	c->arenas.hold = 0;
