@@ -23,9 +23,9 @@
 
 #include "collector/bpf/pysample.h"
 #include "collector/sample_pycode.h"
+#include "collector/sample_pyframes.h"
 #include "collector/sample_pyfind.h"
 #include "collector/sched_internal.h"
-#include "preload/frame.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -36,8 +36,7 @@
 #define BUCKETS    256u
 #define RING_WORDS 65536u /* of each CPU */
 #define RING_LEAST 8192u
-#define RINGS_MOST (1u << 22) /* words of all together: 32 MiB */
-#define NOT_BEGUN  0xffffffu
+#define RINGS_MOST (1u << 22)            /* words of all together: 32 MiB */
 #define KEEP_NS    UINT64_C(10000000000) /* what has ended may still be asked for */
 
 struct process {
@@ -340,65 +339,45 @@ void sample_python_ended(struct sample_python *sp, uint32_t pid)
 
 /* ---- records ---- */
 
-static uint64_t word(const struct sample_python *sp, unsigned cpu, uint64_t at)
+static struct pyrecord record_at(const struct sample_python *sp, unsigned cpu, uint64_t at)
 {
-	return sp->words[(size_t)cpu << sp->shift | (at & ((UINT64_C(1) << sp->shift) - 1))];
-}
-
-static uint32_t frame_cnt(const struct sample_python *sp, unsigned cpu, uint64_t at)
-{
-	return (uint32_t)word(sp, cpu, at + PYSAMPLE_HEAD_CNT);
+	return (struct pyrecord){.words = sp->words + ((size_t)cpu << sp->shift),
+				 .at = at,
+				 .mask = (UINT64_C(1) << sp->shift) - 1};
 }
 
 static uint64_t behind(const struct sample_python *sp, unsigned cpu, uint64_t at)
 {
-	return at + PYSAMPLE_HEAD_WORDS + (uint64_t)PYSAMPLE_FRAME_WORDS * frame_cnt(sp, cpu, at);
+	const struct pyrecord r = record_at(sp, cpu, at);
+
+	return at + pyrecord_words(&r);
 }
 
-struct frame {
-	uint64_t code, instruction, check;
-	uint8_t flag;
-};
-
-static struct frame frame_at(const struct sample_python *sp, unsigned cpu, uint64_t record,
-			     uint32_t i)
-{
-	uint64_t at = record + PYSAMPLE_HEAD_WORDS + (uint64_t)PYSAMPLE_FRAME_WORDS * i,
-		 code = word(sp, cpu, at);
-
-	return (struct frame){.code = code & (UINT64_MAX >> 8),
-			      .instruction = word(sp, cpu, at + 1),
-			      .check = word(sp, cpu, at + 2),
-			      .flag = (uint8_t)(code >> 56)};
-}
-
-static bool is_c(const struct process *p, const struct frame *f)
-{
-	return p->from.at.owner && f->flag >= SL_PYLAYOUT_OWNED_BY_C;
-}
-
-static struct process *process_at(const struct sample_python *sp, unsigned cpu, uint64_t record)
+/* That of a record, as long as it has the same image. */
+static struct process *process_at(const struct sample_python *sp, const struct pyrecord *r)
 {
 	struct process *p =
-		process_find(sp, (uint32_t)(word(sp, cpu, record + PYSAMPLE_HEAD_THREAD) >> 32));
+		process_find(sp, (uint32_t)(pyrecord_word(r, PYSAMPLE_HEAD_THREAD) >> 32));
 
-	return p && p->image == word(sp, cpu, record + PYSAMPLE_HEAD_IMAGE) ? p : NULL;
+	return p && p->image == pyrecord_word(r, PYSAMPLE_HEAD_IMAGE) ? p : NULL;
+}
+
+static struct pyframes_of of(struct sample_python *sp, struct process *p)
+{
+	return (struct pyframes_of){.from = &p->from, .codes = &p->codes, .serial = &sp->serial};
 }
 
 /* Code objects get their names while the process is there. */
-static void meet(struct sample_python *sp, unsigned cpu, uint64_t record)
+static void meet(struct sample_python *sp, const struct pyrecord *r)
 {
-	struct process *p = process_at(sp, cpu, record);
-	uint32_t cnt = frame_cnt(sp, cpu, record);
+	struct process *p = process_at(sp, r);
+	struct pyframes_of whose;
 
-	if (p)
-		p->last_ns = word(sp, cpu, record + PYSAMPLE_HEAD_NS);
-	for (uint32_t i = 0; p && i < cnt; i++) {
-		struct frame f = frame_at(sp, cpu, record, i);
-
-		if (!is_c(p, &f))
-			pycode_get(&p->codes, &p->from, f.code, f.check, &sp->serial);
-	}
+	if (!p)
+		return;
+	p->last_ns = pyrecord_word(r, PYSAMPLE_HEAD_NS);
+	whose = of(sp, p);
+	pyframes_meet(&whose, r);
 }
 
 void sample_python_look(struct sample_python *sp)
@@ -409,102 +388,44 @@ void sample_python_look(struct sample_python *sp)
 		uint64_t head = __atomic_load_n(&sp->rings[cpu].head, __ATOMIC_ACQUIRE);
 
 		while (sp->seen[cpu] < head) {
-			meet(sp, cpu, sp->seen[cpu]);
+			const struct pyrecord r = record_at(sp, cpu, sp->seen[cpu]);
+
+			meet(sp, &r);
 			sp->seen[cpu] = behind(sp, cpu, sp->seen[cpu]);
 		}
 	}
 }
 
-static uint32_t unit_of(const struct sl_pylayout *at, const struct frame *f)
-{
-	uint64_t unit;
-
-	if (!at->bytecode) {
-		int32_t last = (int32_t)f->instruction;
-
-		return last < 0 ? NOT_BEGUN : (uint32_t)last / (at->version < 0x030a ? 2 : 1);
-	}
-	/* Of copies (from 3.14 on, without GIL) the address says nothing here. */
-	unit = (f->instruction - f->code - at->bytecode) / 2;
-	return unit < NOT_BEGUN && !at->copies ? (uint32_t)unit : NOT_BEGUN;
-}
-
-/* As pystack.c has it; @is_last: the outermost frame. */
-static bool is_entry(const struct process *p, const struct frame *f, const struct frame *previous,
-		     bool is_last)
-{
-	if (p->from.at.is_entry)
-		return f->flag != 0;
-	return !p->from.at.owner || is_last || (previous && is_c(p, previous));
-}
-
-static unsigned make(struct sample_python *sp, const struct sample_sink *sink, struct process *p,
-		     unsigned cpu, uint64_t record, uint64_t *frames)
-{
-	uint64_t marks = word(sp, cpu, record + PYSAMPLE_HEAD_CNT);
-	uint32_t cnt = (uint32_t)marks;
-	bool is_whole = !(marks & (PYSAMPLE_DEEPER | PYSAMPLE_BROKEN)), had = false;
-	unsigned words = 0;
-
-	for (uint32_t i = 0; i < cnt; i++) {
-		struct frame f = frame_at(sp, cpu, record, i), previous;
-		const struct pycode *c;
-		bool has_previous = i + 1 < cnt;
-
-		if (is_c(p, &f)) {
-			/* The one behind all others stands for no run of the loop. */
-			if (!had && !(p->from.at.base && !has_previous && is_whole))
-				frames[words++] =
-					sl_frame_python(0, NOT_BEGUN * 2) | SL_FRAME_ENTRY;
-			had = false;
-			continue;
-		}
-		c = pycode_get(&p->codes, &p->from, f.code, f.check, &sp->serial);
-		if (!c || !c->number) {
-			frames[words++] = SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN;
-			return words;
-		}
-		if (c->is_hidden)
-			continue;
-		had = true;
-		if (has_previous)
-			previous = frame_at(sp, cpu, record, i + 1);
-		pycode_tell(c, p->from.at.version, sink);
-		frames[words++] =
-			sl_frame_python(c->number, unit_of(&p->from.at, &f) * 2) |
-			(is_entry(p, &f, has_previous ? &previous : NULL, !has_previous && is_whole)
-				 ? SL_FRAME_ENTRY
-				 : 0);
-	}
-	if (marks & PYSAMPLE_BROKEN)
-		frames[words++] = SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN;
-	else if (marks & PYSAMPLE_DEEPER)
-		frames[words++] = SL_FRAME_REMARK | SL_REMARK_DEPTH;
-	return words;
-}
-
 unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink *sink,
 			      const struct sample_python_of *sample, uint64_t *frames)
 {
-	uint64_t *at, record = UINT64_MAX;
+	struct pyrecord r, found = {.words = NULL};
+	struct pyframes_of whose;
 	struct process *p;
 	unsigned cpu = sample->cpu;
 
 	if (cpu >= sp->cpus)
 		return 0;
-	at = &sp->tails[cpu];
-	while (*at < sp->seen[cpu] && word(sp, cpu, *at + PYSAMPLE_HEAD_NS) <= sample->ns) {
-		record = *at;
-		*at = behind(sp, cpu, *at);
+	while (sp->tails[cpu] < sp->seen[cpu]) {
+		r = record_at(sp, cpu, sp->tails[cpu]);
+		if (pyrecord_word(&r, PYSAMPLE_HEAD_NS) > sample->ns)
+			break;
+		found = r;
+		sp->tails[cpu] += pyrecord_words(&r);
 	}
-	if (record != UINT64_MAX && word(sp, cpu, record + PYSAMPLE_HEAD_CNT) & PYSAMPLE_EXACT &&
-	    word(sp, cpu, record + PYSAMPLE_HEAD_NS) != sample->ns)
+	if (!found.words)
 		return 0;
-	if (record == UINT64_MAX || word(sp, cpu, record + PYSAMPLE_HEAD_THREAD) !=
-					    ((uint64_t)sample->pid << 32 | sample->tid))
+	if (pyrecord_word(&found, PYSAMPLE_HEAD_CNT) & PYSAMPLE_EXACT &&
+	    pyrecord_word(&found, PYSAMPLE_HEAD_NS) != sample->ns)
 		return 0;
-	p = process_at(sp, cpu, record);
-	return p ? make(sp, sink, p, cpu, record, frames) : 0;
+	if (pyrecord_word(&found, PYSAMPLE_HEAD_THREAD) !=
+	    ((uint64_t)sample->pid << 32 | sample->tid))
+		return 0;
+	p = process_at(sp, &found);
+	if (!p)
+		return 0;
+	whose = of(sp, p);
+	return pyframes_make(&whose, &found, sink, frames);
 }
 
 void sample_python_done(struct sample_python *sp)
