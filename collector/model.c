@@ -6,10 +6,12 @@
  */
 #include "collector/model.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -222,6 +224,40 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/*
+ * What the program was started as: that name says more where it is a link (redis-server to redis-check-rdb, python3 to
+ * python3.11). The first argument may be anything, so it counts only where it leads to the same file.
+ */
+static const char *started_as(const struct proc *p, const char *exe, const char *command,
+			      char name[NAME_MAX + 1])
+{
+	const char *own = base_name(exe), *last;
+	size_t len = command ? strcspn(command, " ") : 0;
+	char first[PATH_MAX], path[2 * PATH_MAX];
+	struct stat a, b;
+
+	if (!len || len >= sizeof(first) || *exe != '/')
+		return own;
+	memcpy(first, command, len);
+	first[len] = 0;
+	last = base_name(first);
+	if (!*last || strlen(last) > NAME_MAX || !strcmp(last, own))
+		return own;
+	/* What was found in a folder of $PATH is a link to a file beside it mostly. */
+	if (*first == '/')
+		snprintf(path, sizeof(path), "%s", first);
+	else if (last == first)
+		snprintf(path, sizeof(path), "%.*s%s", (int)(own - exe), exe, first);
+	else
+		snprintf(path, sizeof(path), "/proc/%u/cwd/%s", p->pid, first);
+	/* Over already: most work where they were started. */
+	if ((stat(path, &a) && stat(first, &a)) || stat(exe, &b) || a.st_dev != b.st_dev ||
+	    a.st_ino != b.st_ino)
+		return own;
+	snprintf(name, NAME_MAX + 1, "%s", last);
+	return name;
+}
+
 /* For the children that are forked from it. */
 static void remember(struct proc *p, int64_t ns, const char *exe, const char *command)
 {
@@ -248,6 +284,7 @@ static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bo
 		.exe = exe,
 		.command_line = command,
 	};
+	char name[NAME_MAX + 1];
 
 	db_image(m->db, &image);
 	p->is_known = true;
@@ -255,7 +292,7 @@ static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bo
 	if (p->is_gone)
 		db_process_ended(m->db, image.global_pid, p->end_ns, p->status);
 	if (exe)
-		db_process(m->db, image.global_pid, p->pid, base_name(exe));
+		db_process(m->db, image.global_pid, p->pid, started_as(p, exe, command, name));
 	remember(p, ns, exe, command);
 }
 

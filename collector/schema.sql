@@ -81,7 +81,7 @@ CREATE TABLE PROCESSES (
     -- One row per process that was seen. Parents, command lines and ends: SL_PROCESS_TREE.
     globalPid INTEGER, -- packed id
     pid       INTEGER, -- plain pid, in the collector's PID namespace
-    name      TEXT     -- name after its last exec
+    name      TEXT     -- what it was last started as, if that is a link to its file; else the file's name
 );
 
 -- @table ThreadNames lazy

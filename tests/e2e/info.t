@@ -66,6 +66,19 @@ is "$("$BIN" info 2>&1; echo $?)" 'sightline: info: no report is named: sightlin
 check 'a full disk is an error' sh -c '[ -w /dev/full ] || exit 0; "$1" info info.sqlite >/dev/full 2>err; [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ]' - "$BIN"
 check 'not changed' md5sum -c before.md5
 
+# ---- what processes are called ----
+ln -sf "$PROG/repeat" known-as
+here=$(dirname "$PROG/repeat")
+: >data
+for link in ./known-as "$W/known-as"; do
+	profile name "$link" data 5 >out 2>err
+	is "$(q "$R" 'SELECT name FROM PROCESSES')" known-as "a link to a program: the name it was started by, ${link%%k*}"
+done
+if command -v bash >/dev/null; then
+	profile name bash -c 'exec -a "$1" "$0" data 5' "$here/repeat" "/no/such/liar" >out 2>err
+	is "$(q "$R" 'SELECT name FROM PROCESSES')" repeat 'a name that leads nowhere: that of the file'
+fi
+
 for f in "$NSYS"/*.sqlite; do
 	if [ ! -f "$f" ]; then
 		skip 'real reports' 'they are not here'
@@ -83,7 +96,7 @@ for t in i["tables"]:
     columns = [c[1] for c in db.execute("PRAGMA table_info(%s)" % t["name"])]
     assert t["rows"] == db.execute("SELECT count(*) FROM %s" % t["name"]).fetchone()[0], t
     if "start" in columns and "end" in columns:
-        assert (t["first"], t["last"]) == db.execute("SELECT min(start), max(end) FROM %s" % t["name"]).fetchone(), t
+        assert (t["first"], t["last"]) == db.execute("SELECT min(start), max(ifnull(end, start)) FROM %s" % t["name"]).fetchone(), t
 assert i["schema"] == db.execute("SELECT value FROM META_DATA_EXPORT WHERE name = \"EXPORT_SCHEMA_VERSION\"").fetchone()[0]
 assert i["duration"] == db.execute("SELECT duration FROM ANALYSIS_DETAILS").fetchone()[0]
 have = {n for n, in db.execute("SELECT name FROM sqlite_master")}
