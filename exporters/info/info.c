@@ -204,13 +204,15 @@ static int read_table(sqlite3 *db, struct info *i, const char *name)
 	struct query q;
 	char *sql;
 
-	/* Opened before the session began stands as 0: that is no time. */
-	if (begin && strcmp(begin, "openedAt") == 0)
+	/* Opened before the session began stands as 0: that is no time. Modules have addresses there. */
+	if (begin && (strcmp(begin, "openedAt") == 0 || strcmp(name, "SL_MODULES") == 0))
 		begin = NULL;
-	sql = sqlite3_mprintf("SELECT count(*), %s%s%s, %s%s%s, %s%s%s FROM main.\"%w\"",
+	/* What has no end (a sample) was over where it began. */
+	sql = sqlite3_mprintf("SELECT count(*), %s%s%s, %s%s%s%s%s, %s%s%s FROM main.\"%w\"",
 			      begin ? "min(" : "NULL", begin ? begin : "", begin ? ")" : "",
-			      begin ? "max(" : "NULL", begin ? end : "", begin ? ")" : "",
-			      id ? "sl_hist(" : "NULL", id ? id : "", id ? " >> 24)" : "", name);
+			      begin ? "max(ifnull(" : "NULL", begin ? end : "", begin ? ", " : "",
+			      begin ? begin : "", begin ? "))" : "", id ? "sl_hist(" : "NULL",
+			      id ? id : "", id ? " >> 24)" : "", name);
 	q = start(db, sql ? sql : "");
 	if (t && next(&q)) {
 		t->name = strdup(name);

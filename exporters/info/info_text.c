@@ -93,7 +93,7 @@ static void put_losses(FILE *out, const struct info *i)
 {
 	char n[CELL_NUMBER_MAX], a[32], b[32];
 
-	fprintf(out, "\nLost: %s\n", i->losses_cnt ? "" : "nothing that the report knows of");
+	fprintf(out, "\nLost:%s\n", i->losses_cnt ? "" : " nothing that the report knows of");
 	for (size_t k = 0; k < i->losses_cnt && k < SHOWN_MAX; k++) {
 		const struct info_loss *l = &i->losses[k];
 
