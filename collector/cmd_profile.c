@@ -150,6 +150,8 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		sl_warn("cannot start a process: %s", strerror(-err));
 		return SL_EXIT_FAIL;
 	}
+	/* The program has its own limit by now. */
+	limits_raise_descriptors();
 	keeper = keeper_start();
 	/* The flight recorder's have their names when there is a reason for them. */
 	report = o->capture.flight_ns ? NULL : choose_report(o, l.pid);
@@ -159,7 +161,6 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return SL_EXIT_FAIL;
 	}
-	limits_raise_descriptors();
 	c.signal_fd = launch_signals();
 	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
 	collect_watch(&c, (uint32_t)l.pid, true);
