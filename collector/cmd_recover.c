@@ -317,12 +317,50 @@ static int finish(struct recovery *r)
 	return 0;
 }
 
+/* What its programs still hold, or have left, came after the recording. */
+static void drop_rings(struct recovery *r)
+{
+	struct taken *list = NULL;
+	size_t cnt = 0;
+	struct keeper_message word = {.kind = KEEPER_TAKEN};
+
+	if (r->c.session.control && take_from_keeper(r, &list, &cnt))
+		keeper_send(r->old_keeper, &word, -1);
+	for (size_t i = 0; i < cnt; i++)
+		close(list[i].fd);
+	free(list);
+	find_rings(r);
+	if (r->rings[0])
+		each_ring(r, true);
+	if (r->setup.dir[0])
+		session_unlink(r->setup.dir);
+}
+
+/* The collector had read all, and found no room for the names of stacks, or was killed while it looked for them. */
+static int finish_names(struct recovery *r, struct db *db, int64_t length)
+{
+	int err;
+
+	drop_rings(r);
+	if (isatty(STDERR_FILENO))
+		db_stacks_progress(sl_say_names);
+	err = db_finish(db, length);
+	if (err) {
+		sl_warn("%s: cannot be finished: %s", r->c.report, strerror(-err));
+		return SL_EXIT_FAIL;
+	}
+	sl_warn("%s: all was recorded, and the stacks have their names now; the report is complete",
+		r->c.report);
+	return 0;
+}
+
 static int recover(const char *report, bool is_now)
 {
 	struct db_open how = {.path = report, .resume = true};
 	struct recovery *r = calloc(1, sizeof(*r));
 	char why[1024] = "";
 	struct db *db;
+	int64_t length;
 	int err;
 
 	if (!r)
@@ -346,6 +384,11 @@ static int recover(const char *report, bool is_now)
 		return SL_EXIT_FAIL;
 	}
 	limits_raise_descriptors();
+	if (state_is_recorded(db, &length)) {
+		err = finish_names(r, db, length);
+		free(r);
+		return err;
+	}
 	set_up(r, db);
 	if (err == 0) {
 		r->c.signal_fd = launch_signals();

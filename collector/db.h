@@ -291,6 +291,7 @@ int db_state_get(struct db *db, const char *key, void **blob, size_t *len); /* m
 
 /* Commits, marks the report complete, leaves WAL mode; frees @db, also when it fails. */
 int db_finish(struct db *db, int64_t duration_ns);
+#define DB_STATE_RECORDED "recorded" /* key: the length, once db_finish() has begun */
 /* Frees without finishing (error paths, tests). */
 void db_abandon(struct db *db);
 

@@ -49,6 +49,13 @@ static int finish_full(struct db *db, int64_t duration_ns, size_t lost)
 	return err;
 }
 
+/* All there was to read has been read: `recover` needs nothing but names. */
+static void note_recorded(struct db *db, int64_t duration_ns)
+{
+	if (db_table_exists(db, "SL_RAW_STACKS"))
+		db_state_set(db, DB_STATE_RECORDED, &duration_ns, sizeof(duration_ns));
+}
+
 int db_finish(struct db *db, int64_t duration_ns)
 {
 	size_t pending = db_pending(db);
@@ -56,6 +63,7 @@ int db_finish(struct db *db, int64_t duration_ns)
 
 	db_ballast_drop(db); /* this is what it was kept for */
 	db->end_ns = 0;
+	note_recorded(db, duration_ns);
 	err = db_commit(db, duration_ns);
 	if (!err) {
 		/* Names take more room than all that is left to do then, and must not take what that needs. */
@@ -65,6 +73,7 @@ int db_finish(struct db *db, int64_t duration_ns)
 		db_ballast_drop(db);
 	} else {
 		unnamed = db_table_exists(db, "SL_RAW_STACKS") ? err : 0;
+		note_recorded(db, duration_ns);
 	}
 	/* Where it was room that names lacked, `recover` gives them where there is some. */
 	db->keeps_raw = unnamed < 0;

@@ -224,6 +224,8 @@ static int add_lost(struct work *w, const struct ids *ids)
 	return err;
 }
 
+#define UNNAMED "Stacks are left as they were taken"
+
 /* What an attempt before this one has left. */
 static int clear(struct db *db, const char *table)
 {
@@ -248,6 +250,13 @@ static int add_stacks(struct work *w)
 		if (REFERS[i].chains)
 			err = clear(db, REFERS[i].chains);
 
+	if (!err && db_table_exists(db, "DIAGNOSTIC_EVENT"))
+		err = db_fail(
+			db,
+			sqlite3_exec(db->sql,
+				     "DELETE FROM main.DIAGNOSTIC_EVENT WHERE text LIKE '" UNNAMED
+				     "%'",
+				     NULL, NULL, NULL));
 	if (!err)
 		err = db_table_need(db, "SL_FRAMES");
 	if (!err)
@@ -346,7 +355,7 @@ int db_stacks_finish(struct db *db)
 		return 0;
 	/* Everything else was committed before; texts of frames would take the room that is left. */
 	db_strings_forget(db);
-	snprintf(text, sizeof(text), "Stacks are left as they were taken, without names: %s.",
+	snprintf(text, sizeof(text), UNNAMED ", without names: %s.",
 		 err == -ENOSPC ? "no room on the disk" : strerror(-err));
 	db_diagnostic(db, db->end_ns, 2, 2, text, DB_NULL);
 	return err;

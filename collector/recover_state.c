@@ -43,6 +43,11 @@ int state_setup(struct db *db, struct saved_setup *s)
 	return err;
 }
 
+bool state_is_recorded(struct db *db, int64_t *length)
+{
+	return fixed(db, DB_STATE_RECORDED, length, sizeof(*length)) == 0;
+}
+
 int state_counters(struct arenas *as)
 {
 	struct saved_session s;

@@ -7,6 +7,8 @@
 
 /* Key "session". 0, -ENOENT (finished, or no collector's report), -EPROTO (another version). */
 int state_setup(struct db *db, struct saved_setup *s);
+/* Had the collector read all there was, so that only names of stacks are missing? */
+bool state_is_recorded(struct db *db, int64_t *length);
 /* Key "position": counters, and the last snapshot as the first of the clock map. */
 int state_counters(struct arenas *as);
 /* Images, threads and open files of an arena that has been attached again. */

@@ -419,6 +419,7 @@ static void a_full_disk_leaves_the_raw_stacks(void **state)
 		"Stacks are left as they were taken, without names: no room on the disk.");
 	assert_string_equal(ask("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'"),
 			    "0");
+	assert_string_equal(ask("SELECT key FROM SL_STATE"), DB_STATE_RECORDED);
 	assert_int_equal(umount(test_dir), 0);
 }
 
