@@ -1,12 +1,47 @@
 #!/bin/sh
-# The checks for a real GPU cannot run here; that they are skipped where there is none, and parse, can be seen.
+# The checks for a real GPU cannot run here; that they are skipped where there is none, can. And on the stand-ins each of
+# them runs, so that none fails there for itself: of names, options and columns they know what a report has.
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
-[ -f "$B/tests/standin/libcuda.so.1" ] || skip_all 'the stand-ins are not built'
-LD_LIBRARY_PATH=$B/tests/standin "$PY" "$TOP/tests/gpu/check-gpu" -b "$B" -o results >out 2>err
+STANDIN=$B/tests/standin
+[ -f "$STANDIN/libcuda.so.1" ] || skip_all 'the stand-ins are not built'
+CHECK=$TOP/tests/gpu/check-gpu
+LD_LIBRARY_PATH=$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
+export LD_LIBRARY_PATH SIGHTLINE_CUPTI
+
+"$PY" "$CHECK" -b "$B" -o results >out 2>err
 is "$?$(cat err)" 0 'without a GPU check-gpu succeeds'
 is "$(cat out)" 'check-gpu: skipped: the driver is a stand-in' 'and says that it did nothing'
 check 'no results are written then' test ! -e results
+
+# ---- all of them, on the stand-ins ----
+"$PY" "$CHECK" --standin -b "$B" -d first >out 2>err
+is "$?$(cat err)" 0 'on the stand-ins all succeed' || diag <out
+"$PY" "$CHECK" -l >want
+sed -n 's/^| \([^|]*\) | passed | .* |$/\1/p' first/RESULTS.md >got
+check 'each of them did' cmp want got
+is "$(tar tzf first/details.tar.gz | grep -c 'machine.txt')" 1 'what the machine is comes along'
+check 'and is known' sh -c 'tar xzOf first/details.tar.gz 00-machine.txt | grep -q "^sightline status"'
+
+# ---- what fails, hangs or has no time is told, and the others go on ----
+mkdir broken broken/programs
+ln -s "$BIN" "$SHIM" "$B/libtrace-cuda.so" broken
+printf '#!/bin/sh\necho wrong 0\nexec sleep 1000\n' >broken/programs/ptx
+chmod +x broken/programs/ptx
+"$PY" "$CHECK" --standin -b broken -d second --limit 14 'driver calls, not' 'times' JAX >out 2>err
+is $? 1 'a check that fails is a failure'
+check 'one that hangs is ended' grep -q '^FAILED   driver calls, not traced: ptx still ran after' out || diag <out
+check 'where it hung is kept' sh -c 'tar xzOf second/details.tar.gz | grep -q "\[S (sleeping)\]"'
+is "$(grep -c '^not run .*no time left' out)" 2 'what there is no time for is not run' || diag <out
+
+# ---- results of several commands ----
+sed -i 's/^| JAX | passed | .* |/| JAX | FAILED | no luck |/' first/RESULTS.md
+"$PY" "$CHECK" -o merged --merge first/RESULTS.md second/RESULTS.md
+is "$(grep -c '| passed |' merged),$(sed -n 's/^| JAX | \(.*\) |$/\1/p' merged),$(grep -c 'still ran' merged)" \
+	"$(($(wc -l <want) - 2)),FAILED | no luck,1" 'become one file'
+check 'with the versions' grep -q '^| CUDA of the driver | ' merged
+
 for f in "$TOP"/tests/gpu/check/*.py; do
 	check "$(basename "$f") parses" "$PY" -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$f"
 done
@@ -18,7 +53,6 @@ for f in "$TOP"/tests/gpu/check/*.cu; do
 		skip "$(basename "$f") compiles" 'no CUDA toolkit'
 	fi
 done
-"$PY" "$TOP/tests/gpu/check-gpu" -l >want
 sed -n 's/^| \([^|]*\) | \(not run\|passed\|FAILED\) |.*/\1/p' "$TOP/tests/gpu/RESULTS.md" >got
 check 'RESULTS.md tells of every check' cmp want got
 done_testing

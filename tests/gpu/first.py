@@ -1,0 +1,206 @@
+"""first.py: the checks that come first: no toolkit, no Python package, a minute. What fails here explains the rest."""
+import ctypes
+import glob
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+
+from tools import Failed, NotRun, Report, read
+
+CHECKS = []
+
+
+def check(name):
+    def add(function):
+        CHECKS.append((name, function))
+        return function
+
+    return add
+
+
+def ask(*command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+        return (done.stdout + done.stderr).strip()
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return "(%s)" % e
+
+
+def copies():
+    """Every libcupti that a program may find."""
+    places = ["/usr/local/cuda*/extras/CUPTI/lib64", "/usr/local/cuda*/lib64", "/usr/local/cuda*/lib", "/usr/lib/*"]
+    places += [os.path.join(p, "nvidia", "*", "lib") for p in sys.path if p]
+    files = {os.path.realpath(f) for p in places for f in glob.glob(p + "/libcupti.so*")}
+    return sorted(files)
+
+
+@check("the machine")
+def machine(tools):
+    shm = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
+    facts = [
+        ("kernel", platform.release()),
+        ("processor", "%d x %s" % (os.cpu_count(), platform.machine())),
+        ("clock", read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        ("C library", " ".join(platform.libc_ver())),
+        ("Python", sys.version.split()[0]),
+        ("user", str(os.geteuid())),
+        ("/dev/shm", "%d MiB" % (shm.f_bavail * shm.f_frsize >> 20) if shm else "none"),
+        ("memory locked", ask("sh", "-c", "ulimit -l")),
+        ("driver", read("/proc/driver/nvidia/version").split("\n")[0]),
+        ("driver parameters", ask("sh", "-c", "grep -h Profiling /proc/driver/nvidia/params")),
+        ("nvidia-smi", ask("nvidia-smi", "--query-gpu=name,driver_version,mig.mode.current,memory.total", "--format=csv,noheader")),
+        ("libcupti", " ".join(copies()) or "none"),
+        ("debugger", shutil.which("cuda-gdb") or shutil.which("gdb") or "none"),
+        ("core pattern", read("/proc/sys/kernel/core_pattern")),
+        ("sightline status", "\n" + ask(tools.sightline, "status", "-e")),
+    ]
+    tools.keep("machine", "".join("%s: %s\n" % f for f in facts))
+    return "%s; CUPTI: %s" % (platform.release(), ", ".join(os.path.basename(f) for f in copies()) or "none found")
+
+
+def ptx(tools, *arguments, options=(), want=0, seconds=60):
+    report, out = tools.profile([tools.program("ptx"), *arguments], *options, want=want, trace="cuda", seconds=seconds)
+    return report, out
+
+
+@check("driver calls, not traced")
+def untraced(tools):
+    out = tools.run([tools.program("ptx")], "ptx", seconds=60)
+    if "wrong 0" not in out.splitlines():
+        raise Failed("the GPU computes something else: %s" % out.splitlines()[-1])
+    return "works"
+
+
+@check("driver calls")
+def driver(tools):
+    report, out = ptx(tools)
+    cupti = report.cupti()
+    tools.truth(report, out, "calls", "activity", "joined", *([] if tools.standin else ["real"]))
+    untold, cnt = report.untold()[1], report.untold()[0]
+    return "%s; %s; %d of %d calls without CUPTI's id" % (cupti, report.sound(), untold, cnt)
+
+
+@check("times")
+def times(tools):
+    """Kernels of 100 us by the GPU's clock; each between the call that asks for it and the end of the wait for all."""
+    report, out = ptx(tools)
+    elapsed = next(float(s.split()[1]) for s in out.splitlines() if s.startswith("elapsed"))
+    rows = report.rows(
+        "SELECT k.start, k.end, r.start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.mangledName AND"
+        " s.value = 'spin_us100_' JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) ORDER BY k.start",
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+        "CUPTI_ACTIVITY_KIND_RUNTIME",
+    )
+    wait = report.rows(
+        "SELECT r.end FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = nameId AND value = 'cuEventSynchronize'",
+        "CUPTI_ACTIVITY_KIND_RUNTIME",
+    )
+    if len(rows) != 20 or len(wait) != 1:
+        raise Failed("%d kernels of 20, %d waits of 1" % (len(rows), len(wait)))
+    length = sorted(end - start for start, end, _ in rows)
+    before = min(start - call for start, _, call in rows)
+    after = wait[0][0] - rows[-1][1]
+    together = rows[-1][1] - rows[0][0]
+    text = "a kernel of 100 us: %.1f to %.1f us; %d together %.1f us, events %.1f us; begins %.1f us after its call, ends %.1f us before the wait" % (
+        length[0] / 1e3, length[-1] / 1e3, len(rows), together / 1e3, elapsed / 1e3, before / 1e3, after / 1e3)
+    if length[0] < 98000 or length[10] > 130000:
+        raise Failed("lengths: " + text)
+    if before < -20000 or after < -20000:
+        raise Failed("GPU and processor do not agree on the time: " + text)
+    if not 0.9 * elapsed - 50000 < together < 1.1 * elapsed + 50000:
+        raise Failed("CUDA's events measure something else: " + text)
+    return text
+
+
+@check("nodes of graphs")
+def nodes(tools):
+    report, out = ptx(tools, options=("--cuda-graph-trace=node",))
+    tools.truth(report, out, "calls", "activity", "joined", "node", *([] if tools.standin else ["real"]))
+    known = report.rows("SELECT count(*) FROM CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_NODE_EVENTS")
+    return "%s; %d nodes have an origin" % (report.sound(), known[0][0] if known else 0)
+
+
+@check("memory, events, unified memory")
+def everything(tools):
+    """Kinds of records that are asked for seldom: none may be refused, or break the others."""
+    options = ("--cuda-memory-usage=true", "--cuda-event-trace=true", "--cuda-um-gpu-page-faults=true", "--cuda-um-cpu-page-faults=true")
+    report, out = ptx(tools, options=options)
+    tools.truth(report, out, "calls", "activity", "joined", *([] if tools.standin else ["real"]))
+    tables = ("CUDA_GPU_MEMORY_USAGE_EVENTS", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_OVERHEAD")
+    tables += ("CUPTI_ACTIVITY_KIND_JIT", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_STREAM")
+    counts = ["%s %d" % (t, report.rows("SELECT count(*) FROM " + t, t)[0][0]) for t in tables if t in report.tables]
+    refused = [d for d in report.diagnostics() if "CUPTI" in d]
+    if refused:
+        raise Failed("; ".join(refused))
+    return "%s; %s" % (report.sound(), ", ".join(counts))
+
+
+@check("a GPU that is never idle")
+def busy(tools):
+    """CUPTI keeps back a buffer in which something runs: the rest must not wait for it, nor stand twice."""
+    report, out = ptx(tools, "ahead", "1500", options=("--cuda-flush-interval=200",))
+    tools.truth(report, out, "calls", "activity", "joined", *([] if tools.standin else ["real"]))
+    cnt, untold = report.untold()
+    return "%s; %d of %d calls without CUPTI's id" % (report.sound(), untold, cnt)
+
+
+@check("killed")
+def killed(tools):
+    report, out = ptx(tools, "killed", options=("--cuda-flush-interval=300",), want=137)
+    tools.truth(report, out, "calls", "activity", "joined", *([] if tools.standin else ["real"]))
+    return report.sound()
+
+
+@check("a kernel that still runs at the end")
+def endless(tools):
+    report, out = ptx(tools, "endless")
+    kernels = sum(c for c, _ in report.kernels().values())
+    lost = dict(report.lost())
+    if set(lost) - {"GPU work: CUPTI does not know when it was"}:
+        raise Failed("lost: %s" % lost)
+    negative = report.rows("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE end <= start OR start <= 0", "CUPTI_ACTIVITY_KIND_KERNEL")
+    if negative and negative[0][0]:
+        raise Failed("%d kernels have no sensible times" % negative[0][0])
+    return "%d kernels, %d without times" % (kernels, sum(lost.values()))
+
+
+def finished(path):
+    """The program need not wait until its report is whole."""
+    return os.path.exists(path) and not os.path.exists(path + "-wal") and "ANALYSIS_DETAILS" in Report(path).tables
+
+
+@check("LD_PRELOAD alone")
+def preload(tools):
+    path = tools.path("bare.sqlite")
+    collector = {} if os.access(os.path.join(os.path.dirname(tools.shim), "sightline"), os.X_OK) else {"SIGHTLINE_COLLECTOR": tools.sightline}
+    out = tools.run([tools.program("ptx")], "ptx", {"LD_PRELOAD": tools.shim, "SIGHTLINE_OUTPUT": path, **collector}, seconds=60)
+    until = time.monotonic() + tools.left(20)
+    while not finished(path) and time.monotonic() < until:
+        time.sleep(0.05)
+    if not finished(path):
+        raise Failed("the report is not finished")
+    report = Report(path)
+    tools.truth(report, out, "activity", "joined", *([] if tools.standin else ["real"]))
+    return report.sound()
+
+
+@check("stacks of calls")
+def stacks(tools):
+    report, _ = ptx(tools, options=("--cudabacktrace=all",))
+    rows = report.rows("SELECT count(DISTINCT id) FROM CUDA_CALLCHAINS", "CUDA_CALLCHAINS")
+    if not rows or not rows[0][0]:
+        raise Failed("no call has a stack")
+    names = report.rows(
+        "SELECT count(*) FROM CUDA_CALLCHAINS JOIN StringIds s ON s.id = symbol WHERE s.value = 'main'", "CUDA_CALLCHAINS"
+    )
+    return "%d stacks, %d frames of main" % (rows[0][0], names[0][0])
+
+
+def driver_version():
+    cuda, number = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
+    if cuda.cuDriverGetVersion(ctypes.byref(number)):
+        raise NotRun("the driver does not answer")
+    return "%d.%d" % (number.value // 1000, number.value % 1000 // 10)
