@@ -23,6 +23,30 @@ bool pycode_read(uint32_t pid, uint64_t address, void *to, size_t bytes)
 	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
+/* A process's memory: what of it was copied in time, and the rest as it is now. */
+struct memory {
+	const struct pycode_from *from;
+	struct piece {
+		uint64_t address;
+		const uint8_t *bytes;
+		size_t len;
+	} piece[4];
+};
+
+static bool read_from(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+	for (unsigned i = 0; i < sizeof(m->piece) / sizeof(m->piece[0]); i++) {
+		const struct piece *p = &m->piece[i];
+		uint64_t at = address - p->address;
+
+		if (at < p->len && bytes <= p->len - at) {
+			memcpy(to, p->bytes + at, bytes);
+			return true;
+		}
+	}
+	return pycode_read(m->from->pid, address, to, bytes);
+}
+
 static uint64_t word_in(const uint8_t *object, uint32_t offset)
 {
 	uint64_t word;
@@ -32,9 +56,9 @@ static uint64_t word_in(const uint8_t *object, uint32_t offset)
 }
 
 /* A str; NULL: it cannot be read, or is none. */
-static char *read_text(const struct pycode_from *from, uint64_t address)
+static char *read_text(const struct memory *m, uint64_t address)
 {
-	const struct sl_pylayout *at = &from->at;
+	const struct sl_pylayout *at = &m->from->at;
 	uint8_t object[OBJECT_MOST];
 	uint32_t state, kind;
 	uint64_t data, len;
@@ -42,7 +66,7 @@ static char *read_text(const struct pycode_from *from, uint64_t address)
 	uint8_t *chars;
 
 	if (!address || at->text_compact + sizeof(data) > sizeof(object) ||
-	    !pycode_read(from->pid, address, object, at->text_ascii))
+	    !read_from(m, address, object, at->text_ascii))
 		return NULL;
 	memcpy(&state, object + at->text_state, sizeof(state));
 	state = sl_pytext_state(state);
@@ -52,13 +76,13 @@ static char *read_text(const struct pycode_from *from, uint64_t address)
 		return NULL;
 	data = address + (state & SL_PYTEXT_ASCII ? at->text_ascii : at->text_compact);
 	if (!(state & SL_PYTEXT_COMPACT) &&
-	    !pycode_read(from->pid, address + at->text_compact, &data, sizeof(data)))
+	    !read_from(m, address + at->text_compact, &data, sizeof(data)))
 		return NULL;
 	if (len > TEXT_CHARS)
 		len = TEXT_CHARS;
 	chars = malloc((len + 1) * kind);
 	text = end = malloc(len * 4 + 1);
-	if (!chars || !text || (len && !pycode_read(from->pid, data, chars, len * kind))) {
+	if (!chars || !text || (len && !read_from(m, data, chars, len * kind))) {
 		free(chars);
 		free(text);
 		return NULL;
@@ -70,15 +94,15 @@ static char *read_text(const struct pycode_from *from, uint64_t address)
 	return text;
 }
 
-static void read_lines(const struct pycode_from *from, uint64_t address, struct pycode *c)
+static void read_lines(const struct memory *m, uint64_t address, struct pycode *c)
 {
+	const struct sl_pylayout *at = &m->from->at;
 	uint64_t len;
 
-	if (!pycode_read(from->pid, address + from->at.bytes_size, &len, sizeof(len)) || !len ||
-	    len > LINES_MOST)
+	if (!read_from(m, address + at->bytes_size, &len, sizeof(len)) || !len || len > LINES_MOST)
 		return;
 	c->lines = malloc(len);
-	if (c->lines && pycode_read(from->pid, address + from->at.bytes, c->lines, len))
+	if (c->lines && read_from(m, address + at->bytes, c->lines, len))
 		c->lines_len = (uint32_t)len;
 }
 
@@ -111,30 +135,32 @@ static size_t size_of(const struct sl_pylayout *at)
  * What lies there may be another one by now, or nothing: then the frame has a line without a name. What never was a code
  * object has no number.
  */
-static void read_code(struct pycode *c, const struct pycode_from *from, uint32_t *serial)
+static void read_code(struct pycode *c, const struct memory *m, uint32_t *serial)
 {
-	const struct sl_pylayout *at = &from->at;
+	const struct sl_pylayout *at = &m->from->at;
 	uint8_t object[OBJECT_MOST];
 	size_t size = size_of(at);
 	uint64_t name, file, table;
+	uint32_t first_line;
 
 	c->number = ++*serial;
-	if (size > sizeof(object) || !pycode_read(from->pid, c->address, object, size))
+	if (size > sizeof(object) || !read_from(m, c->address, object, size))
 		return;
 	name = word_in(object, at->name);
 	file = word_in(object, at->file);
 	table = word_in(object, at->line_table);
-	if (pysample_check(name, table) != c->check)
+	memcpy(&first_line, object + at->first_line, sizeof(first_line));
+	if (pysample_check(name, table, file, first_line) != c->check)
 		return;
-	if (!is_code_type(from, word_in(object, at->type))) {
+	if (!is_code_type(m->from, word_in(object, at->type))) {
 		c->number = 0;
 		return;
 	}
 	c->is_hidden = at->owner && name == file;
-	memcpy(&c->first_line, object + at->first_line, sizeof(c->first_line));
-	c->name = read_text(from, at->qualified_name ? word_in(object, at->qualified_name) : name);
-	c->file = read_text(from, file);
-	read_lines(from, table, c);
+	c->first_line = first_line;
+	c->name = read_text(m, at->qualified_name ? word_in(object, at->qualified_name) : name);
+	c->file = read_text(m, file);
+	read_lines(m, table, c);
 }
 
 static struct pycode *slot_of(const struct pycodes *cs, uint64_t address, uint64_t check)
@@ -163,8 +189,8 @@ static bool grow(struct pycodes *cs)
 	return true;
 }
 
-const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
-				uint64_t address, uint64_t check, uint32_t *serial)
+static const struct pycode *get(struct pycodes *cs, const struct memory *m, uint64_t address,
+				uint64_t check, uint32_t *serial)
 {
 	static const struct pycode none;
 	struct pycode *c;
@@ -181,8 +207,30 @@ const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *fr
 	cs->cnt++;
 	c->address = address;
 	c->check = check;
-	read_code(c, from, serial);
+	read_code(c, m, serial);
 	return c;
+}
+
+const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
+				uint64_t address, uint64_t check, uint32_t *serial)
+{
+	return get(cs, &(struct memory){.from = from}, address, check, serial);
+}
+
+void pycode_copied(struct pycodes *cs, const struct pycode_from *from,
+		   const struct pysample_code *copy, size_t size, uint32_t *serial)
+{
+	const struct memory m = {
+		.from = from,
+		.piece = {{copy->code, copy->object_bytes, copy->object_len},
+			  {copy->name, copy->name_bytes, copy->name_len},
+			  {copy->file, copy->file_bytes, copy->file_len},
+			  {copy->lines, copy->lines_bytes, copy->lines_len}},
+	};
+
+	if (size < offsetof(struct pysample_code, lines_bytes) + copy->lines_len)
+		return;
+	get(cs, &m, copy->code, copy->check, serial);
 }
 
 void pycode_tell(const struct pycode *c, uint32_t version, const struct sample_sink *sink)

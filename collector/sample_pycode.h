@@ -9,6 +9,7 @@
 #include "preload/pylayout.h"
 
 struct sample_sink;
+struct pysample_code;
 
 struct pycode {
 	uint64_t address, check; /* bpf/pysample.h: pysample_check() */
@@ -34,6 +35,9 @@ struct pycode_from {
 /* Reads it when it is new, and counts *@serial up. NULL: no memory. */
 const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
 				uint64_t address, uint64_t check, uint32_t *serial);
+/* One that was copied when it was met, all of it @size bytes: has its names whatever has become of it since. */
+void pycode_copied(struct pycodes *cs, const struct pycode_from *from,
+		   const struct pysample_code *copy, size_t size, uint32_t *serial);
 void pycode_tell(const struct pycode *c, uint32_t version, const struct sample_sink *sink);
 void pycodes_release(struct pycodes *cs);
 

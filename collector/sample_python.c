@@ -59,6 +59,7 @@ struct sample_python {
 	size_t rings_bytes, words_bytes;
 	unsigned cpus, shift;
 	uint64_t *tails, *seen; /* paired up to; code objects known up to */
+	uint64_t *heads;        /* when last looked at */
 	struct process *bucket[BUCKETS];
 	uint32_t serial; /* of code objects */
 	uint32_t unknown;
@@ -123,8 +124,10 @@ static int map_all(struct sample_python *sp)
 	sp->words = map_memory(sp, "words", &sp->words_bytes, PROT_READ);
 	sp->tails = calloc(sp->cpus, sizeof(*sp->tails));
 	sp->seen = calloc(sp->cpus, sizeof(*sp->seen));
+	sp->heads = calloc(sp->cpus, sizeof(*sp->heads));
 	sp->asks = ring_buffer__new(bpf_map__fd(map_of(sp, "asks")), on_ask, sp, NULL);
-	return sp->rings && sp->words && sp->tails && sp->seen && sp->asks ? 0 : -ENOMEM;
+	return sp->rings && sp->words && sp->tails && sp->seen && sp->heads && sp->asks ? 0
+											: -ENOMEM;
 }
 
 struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
@@ -190,6 +193,7 @@ void sample_python_close(struct sample_python *sp)
 	bpf_object__close(sp->object);
 	free(sp->tails);
 	free(sp->seen);
+	free(sp->heads);
 	free(sp);
 }
 
@@ -225,7 +229,11 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 		.instruction = at->instruction,
 		.flag = at->is_entry ? at->is_entry : at->owner,
 		.name = at->name,
+		.file = at->file,
 		.line_table = at->line_table,
+		.first_line = at->first_line,
+		.shown_name = at->qualified_name ? at->qualified_name : at->name,
+		.bytes_size = at->bytes_size,
 	};
 
 	bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);
@@ -285,8 +293,15 @@ static int on_ask(void *ctx, void *data, size_t size)
 	struct sample_python *sp = ctx;
 	struct process *p;
 
-	if (size < sizeof(*ask) || ask->is_code)
+	if (size < sizeof(*ask))
 		return 0;
+	if (ask->is_code) {
+		p = process_find(sp, ask->pid);
+		if (p && p->image == ask->image &&
+		    size >= offsetof(struct pysample_code, lines_bytes))
+			pycode_copied(&p->codes, &p->from, data, size, &sp->serial);
+		return 0;
+	}
 	p = process_of(sp, ask->pid, ask->image);
 	if (p)
 		look_into(sp, p);
@@ -382,12 +397,12 @@ static void meet(struct sample_python *sp, const struct pyrecord *r)
 
 void sample_python_look(struct sample_python *sp)
 {
+	/* Pairs with record() in pysample.bpf.c: what is below head is whole, and its code objects have been told. */
+	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
+		sp->heads[cpu] = __atomic_load_n(&sp->rings[cpu].head, __ATOMIC_ACQUIRE);
 	ring_buffer__consume(sp->asks);
 	for (unsigned cpu = 0; cpu < sp->cpus; cpu++) {
-		/* Pairs with record() in pysample.bpf.c: what is below head is whole. */
-		uint64_t head = __atomic_load_n(&sp->rings[cpu].head, __ATOMIC_ACQUIRE);
-
-		while (sp->seen[cpu] < head) {
+		while (sp->seen[cpu] < sp->heads[cpu]) {
 			const struct pyrecord r = record_at(sp, cpu, sp->seen[cpu]);
 
 			meet(sp, &r);

@@ -77,8 +77,14 @@ struct { /* code objects that user space was told of */
 } met SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 1 << 20);
 } asks SEC(".maps");
+struct { /* where the next one to be told is put together */
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pysample_code);
+} copies SEC(".maps");
 /* The sizes of these two are set before loading. */
 MAPPED_RECORDS(struct pysample_ring) rings SEC(".maps");
 MAPPED_RECORDS(__u64) words SEC(".maps");
@@ -91,6 +97,7 @@ struct walk {
 	__u64 head; /* where the next word goes */
 	__u64 ns, marks;
 	__u32 cpu, cnt;
+	__u32 pid;
 	__u32 is_fresh; /* a code object is new */
 };
 
@@ -239,6 +246,44 @@ static __always_inline __u64 find_frame(struct walk *w, __u32 tid)
 
 /* ---- frames ---- */
 
+static __always_inline __u32 copy(void *to, __u32 bytes, __u64 from)
+{
+	return bpf_probe_read_user(to, bytes, (void *)from) ? 0 : bytes;
+}
+
+/* Wakes nobody: there is an ask behind it. */
+static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 check)
+{
+	const struct pysample_process *py = w->py;
+	__u32 zero = 0;
+	struct pysample_code *c = bpf_map_lookup_elem(&copies, &zero);
+	__u64 lines;
+
+	if (!c)
+		return;
+	c->ask.image = py->image;
+	c->ask.pid = w->pid;
+	c->ask.is_code = 1;
+	c->code = code;
+	c->check = check;
+	c->name = load(code + py->shown_name);
+	c->file = load(code + py->file);
+	c->lines = load(code + py->line_table);
+	c->object_len = copy(c->object_bytes, PYSAMPLE_OBJECT, code);
+	c->name_len = copy(c->name_bytes, PYSAMPLE_NAME, c->name);
+	c->file_len = copy(c->file_bytes, PYSAMPLE_FILE, c->file);
+	/* The object's head is less than 64 bytes, and so is what lies behind the last line. */
+	lines = load(c->lines + py->bytes_size) + 64;
+	if (lines > PYSAMPLE_LINES)
+		lines = 0;
+	c->lines_len = copy(c->lines_bytes, lines, c->lines);
+	lines = c->lines_len;
+	if (lines > PYSAMPLE_LINES)
+		return;
+	bpf_ringbuf_output(&asks, c, __builtin_offsetof(struct pysample_code, lines_bytes) + lines,
+			   BPF_RB_NO_WAKEUP);
+}
+
 static __always_inline void meet(struct walk *w, __u64 code, __u64 check)
 {
 	__u64 key = code ^ check << 7 ^ w->py->image << 21;
@@ -248,6 +293,7 @@ static __always_inline void meet(struct walk *w, __u64 code, __u64 check)
 		return;
 	bpf_map_update_elem(&met, &key, &yes, BPF_ANY);
 	w->is_fresh = 1;
+	tell_code(w, code, check);
 }
 
 static long each_frame(__u32 i, struct walk *w)
@@ -266,7 +312,8 @@ static long each_frame(__u32 i, struct walk *w)
 	code &= ~7ull;
 	if (py->flag)
 		bpf_probe_read_user(&flag, sizeof(flag), (void *)(frame + py->flag));
-	check = pysample_check(load(code + py->name), load(code + py->line_table));
+	check = pysample_check(load(code + py->name), load(code + py->line_table),
+			       load(code + py->file), load(code + py->first_line));
 	put(w, w->head++, (code & ~(0xffull << 56)) | (__u64)flag << 56);
 	put(w, w->head++, load(frame + py->instruction));
 	put(w, w->head++, check);
@@ -331,6 +378,7 @@ int on_sample(void *ctx)
 	w.py = process_of(pid_tid >> 32, image_of(task));
 	if (!w.py)
 		return KEEP_SAMPLE;
+	w.pid = pid_tid >> 32;
 	w.cpu = bpf_get_smp_processor_id();
 	w.me = BPF_CORE_READ(task, thread.fsbase);
 	if (w.cpu >= config.cpus || !find_frame(&w, (__u32)pid_tid))

@@ -23,7 +23,10 @@ struct pysample_process {
 	ctxsw_u32 current, has_cframe, cframe_current;
 	ctxsw_u32 previous, code, instruction;
 	ctxsw_u32 flag; /* a byte of the frame that comes along; 0: none */
-	ctxsw_u32 name, line_table;
+	ctxsw_u32 name, file, line_table, first_line;
+	ctxsw_u32
+		shown_name; /* of which the text is wanted: the qualified one where there is one */
+	ctxsw_u32 bytes_size;
 	ctxsw_u32 base; /* where the thread has the frame that is none; 0: nowhere */
 };
 
@@ -32,6 +35,25 @@ struct pysample_ask {
 	ctxsw_u64 image;
 	ctxsw_u32 pid;
 	ctxsw_u32 is_code; /* a code object was met; else: what is this process? */
+};
+
+/*
+ * To user space, too: a code object that was met, copied before the thread goes on. Half of what an import runs is gone by
+ * the time it is read from outside. Lengths: how much there is, 0 where it could not be read.
+ */
+#define PYSAMPLE_OBJECT 256u
+#define PYSAMPLE_NAME   256u
+#define PYSAMPLE_FILE   512u
+#define PYSAMPLE_LINES  8192u
+struct pysample_code {
+	struct pysample_ask ask;
+	ctxsw_u64 code, check;
+	ctxsw_u64 name, file, lines; /* where they lie */
+	ctxsw_u32 object_len, name_len, file_len, lines_len;
+	ctxsw_u8 object_bytes[PYSAMPLE_OBJECT];
+	ctxsw_u8 name_bytes[PYSAMPLE_NAME];
+	ctxsw_u8 file_bytes[PYSAMPLE_FILE];
+	ctxsw_u8 lines_bytes[PYSAMPLE_LINES]; /* lines_len of them are told */
 };
 
 /* A ring of 64-bit words per CPU. The kernel's half writes head and lost, the user half tail. */
@@ -55,9 +77,11 @@ enum {
 #define PYSAMPLE_BROKEN (1ull << 33) /* the next frame cannot be read */
 #define PYSAMPLE_EXACT  (1ull << 34) /* the time is that of perf's sample; else a little less */
 
-static inline ctxsw_u64 pysample_check(ctxsw_u64 name, ctxsw_u64 line_table)
+static inline ctxsw_u64 pysample_check(ctxsw_u64 name, ctxsw_u64 line_table, ctxsw_u64 file,
+				       ctxsw_u32 first_line)
 {
-	return name ^ (line_table << 17 | line_table >> 47);
+	return name ^ (line_table << 17 | line_table >> 47) ^ (file << 34 | file >> 30) ^
+	       (ctxsw_u64)first_line << 48;
 }
 
 struct pysample_config {

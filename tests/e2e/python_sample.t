@@ -34,6 +34,35 @@ check 'has its names, also where one lies in the place of another' [ "$(q made.s
 		JOIN StringIds n ON n.id = f.symbol WHERE value LIKE 'made_%' OR value = '[unknown]' GROUP BY 1)
 	SELECT count(*) >= 6 AND sum(cnt * (name LIKE 'made_%')) > sum(cnt * (name = '[unknown]')) * 9 FROM made")" = 1 ]
 
+# Gone before the collector can read it: it is stopped until then.
+cat >gone.py <<'END'
+import os, signal, time
+os.kill(os.getppid(), signal.SIGSTOP)
+files = ["gone_%d.py" % i for i in range(2)]  # those of modules stay, too
+for i in range(2):
+    exec(compile("""
+end = time.thread_time() + 0.04
+while time.thread_time() < end:
+    for _ in range(1000): pass
+""", files[i], "exec"))
+    exec(compile("""def also_%d():
+    end = time.thread_time() + 0.04
+    while time.thread_time() < end: pass
+""" % i, "also_%d.py" % i, "exec"))
+    globals().pop("also_%d" % i)()
+os.kill(os.getppid(), signal.SIGCONT)
+END
+"$BIN" profile -t none --python-sampling=true --python-sampling-frequency=100 -o gone -f true python3 gone.py 2>err
+is $? 0 'code that is gone at once: runs'
+is "$(q gone.sqlite "SELECT DISTINCT n.value, m.value FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId
+	JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol LEFT JOIN StringIds m ON m.id = f.file
+	WHERE (f.line BETWEEN 1 AND 4 AND (m.value LIKE 'gone/__.py' ESCAPE '/' OR m.value LIKE 'also%'))
+		OR n.value IN ('[unknown]', '[Broken Python frames]') ORDER BY m.value")" \
+	'also_0|also_0.py
+also_1|also_1.py
+<module>|gone_0.py
+<module>|gone_1.py' 'has its names and lines all the same'
+
 # ---- processes that start others ----
 cat >pool.py <<'END'
 import os, sys, time
