@@ -6,6 +6,7 @@
 #include "collector/embed.h"
 #include "exporters/db_read.h"
 #include "exporters/findings.h"
+#include "exporters/rules/native.h"
 
 const char *const severity_names[SEVERITY_CNT] = {"info", "bad", "severe"};
 
@@ -127,33 +128,65 @@ static const char *shared_step(const char *name)
 	return NULL;
 }
 
-/* Runs what rules/shared/ has under each of the @names, unless that was done before. */
+static int run_steps(struct analysis *a, const char *names, char *why, size_t why_len);
+
+/* What fails leaves nothing behind. */
+static int make_native(struct analysis *a, const struct native_steps *steps)
+{
+	int rc = sqlite3_exec(a->db, "SAVEPOINT step", NULL, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = steps->make(a->db);
+	sqlite3_exec(a->db, rc == SQLITE_OK ? "RELEASE step" : "ROLLBACK TO step; RELEASE step",
+		     NULL, NULL, NULL);
+	return rc;
+}
+
+/* Makes the step called @name; @made: those that are made with it. SQLite's result code, or -1 (@why). */
+static int make_step(struct analysis *a, const char *name, const char **made, char *why,
+		     size_t why_len)
+{
+	const struct native_steps *native = a->plain ? NULL : native_steps_for(name);
+	const char *sql = native ? NULL : shared_step(name);
+	char more[512];
+
+	*made = native ? native->names : name;
+	if (native)
+		return make_native(a, native);
+	if (!sql) {
+		snprintf(why, why_len, "there is no shared step called '%s'", name);
+		return -1;
+	}
+	for (unsigned i = 0; report_field(sql, "uses", i, more, sizeof(more)); i++)
+		if (run_steps(a, more, why, why_len) < 0)
+			return -1;
+	return sqlite3_exec(a->db, sql, NULL, NULL, NULL);
+}
+
+/* Makes what rules/shared/ has under each of the @names, unless that was done before. */
 static int run_steps(struct analysis *a, const char *names, char *why, size_t why_len)
 {
-	char name[64], mark[72], more[512], *used;
+	char name[64], mark[72], *used;
+	const char *made;
+	int rc;
 
 	while (*names) {
 		size_t len = strcspn(names, ", ");
-		const char *sql;
 
 		snprintf(name, sizeof(name), "%.*s", (int)len, names);
 		names += len + strspn(names + len, ", ");
 		snprintf(mark, sizeof(mark), ",%s,", name);
 		if (strstr(a->used, mark))
 			continue;
-		sql = shared_step(name);
-		if (!sql) {
-			snprintf(why, why_len, "there is no shared step called '%s'", name);
+		rc = make_step(a, name, &made, why, why_len);
+		if (rc > 0)
+			snprintf(why, why_len, "%s: %s%s", a->input,
+				 sqlite3_errcode(a->db) ? sqlite3_errmsg(a->db)
+							: sqlite3_errstr(rc),
+				 query_more(rc));
+		if (rc != SQLITE_OK)
 			return -1;
-		}
-		for (unsigned i = 0; report_field(sql, "uses", i, more, sizeof(more)); i++)
-			if (run_steps(a, more, why, why_len) < 0)
-				return -1;
-		if (sqlite3_exec(a->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-			snprintf(why, why_len, "%s: %s", a->input, sqlite3_errmsg(a->db));
-			return -1;
-		}
-		if (asprintf(&used, "%s%s,", a->used, name) < 0) {
+		if (asprintf(&used, "%s%s,", a->used, made) < 0) {
 			snprintf(why, why_len, "out of memory");
 			return -1;
 		}

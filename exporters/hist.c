@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exporters/hist_internal.h"
+#include "exporters/spill.h"
 
 #define NO_ENTRY UINT32_MAX
 #define PURE     (SQLITE_UTF8 | SQLITE_INNOCUOUS)
@@ -205,26 +206,6 @@ static int hist_grow(struct hist *h)
 		slot[at] = i;
 	}
 	return SQLITE_OK;
-}
-
-static FILE *spill_file(void)
-{
-	const char *dir = getenv("SQLITE_TMPDIR");
-	char path[4096];
-	int fd;
-	FILE *f;
-
-	if (!dir)
-		dir = getenv("TMPDIR");
-	snprintf(path, sizeof(path), "%s/sightline.XXXXXX", dir ? dir : "/tmp");
-	fd = mkstemp(path);
-	if (fd < 0)
-		return NULL;
-	unlink(path);
-	f = fdopen(fd, "w+");
-	if (!f)
-		close(fd);
-	return f;
 }
 
 /*

@@ -214,16 +214,22 @@ static long long run_last(sqlite3_stmt *stmt, const struct time_unit *unit,
 	return rows;
 }
 
+const char *query_more(int rc)
+{
+	switch (rc & 0xFF) {
+	case SQLITE_FULL:
+		return " (no room for temporary files: point SQLITE_TMPDIR to a larger folder)";
+	case SQLITE_CORRUPT:
+		return " (the file is damaged)";
+	default:
+		return "";
+	}
+}
+
 static void explain(sqlite3 *db, const struct report *r, int rc, char *why, size_t why_len)
 {
-	const char *more = "";
-
-	if ((rc & 0xFF) == SQLITE_FULL)
-		more = " (no room for temporary files: point SQLITE_TMPDIR to a larger folder)";
-	else if ((rc & 0xFF) == SQLITE_CORRUPT)
-		more = " (the file is damaged)";
 	snprintf(why, why_len, "%s %s: %s%s", r->kind->noun, r->name,
-		 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db), more);
+		 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db), query_more(rc));
 }
 
 static int run_aside(sqlite3_stmt *stmt, const struct query_listener *listener)

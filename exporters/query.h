@@ -27,6 +27,9 @@ bool query_has_data(sqlite3 *db, const struct report *r, char *what, size_t what
 long long query_run(sqlite3 *db, const struct report *r, const struct time_unit *unit,
 		    const struct format *format, struct sheet *s, char *why, size_t why_len);
 
+/* What to add to an error message: what this result code means for who reads a report; may be "". */
+const char *query_more(int rc);
+
 /*
  * The same with an ear for the statements before the last one: rows of those whose first column is
  * called @column go to @row, which returns 0 or an SQLite error code. @format NULL: the last statement

@@ -2,7 +2,7 @@
 -- about: Threads or processes that share a job, and wait for the one that has the most of it: at barriers, in
 -- about: pthread_join, or for processes to end.
 -- needs: SCHED_EVENTS = context switch
--- uses: sched_spans, names
+-- uses: sched_threads, names
 -- default: 450
 -- arg: ratio=0.5, CPU time of the least busy to that of the busiest below which a job is badly divided
 -- advice: Divide by cost and not by number of items: smaller pieces that threads fetch when they are ready
@@ -19,10 +19,7 @@
 -- next to nothing belong to something else.
 CREATE TEMP TABLE peer AS
 WITH thread AS MATERIALIZED (
-	SELECT globalTid, sum(end - start) AS ran
-	FROM sched_spans
-	WHERE what = 'run'
-	GROUP BY 1
+	SELECT globalTid, ran FROM sched_threads WHERE runs > 0
 ), waits AS MATERIALIZED (
 	SELECT globalTid, sum(end - start) AS ns
 	FROM OSRT_API

@@ -3,7 +3,7 @@
 -- about: switches. CPUs are those that it was ever seen on, so that a smaller set (taskset, containers) counts, or
 -- about: all of the machine where other programs kept it from them.
 -- needs: SCHED_EVENTS = context switch
--- uses: sched_spans, names
+-- uses: sched_threads, names
 -- default: 440
 -- arg: factor=1.5, threads per CPU above which there are too many
 -- arg: share=10, per cent of the wall time from which on it is a finding
@@ -18,35 +18,14 @@
 -- column: Tid = thread
 -- column: Process = name of the process
 -- column: Thread Name = name of the thread
-CREATE TEMP TABLE level AS
-WITH edge AS (
-	SELECT start AS time, 1 AS wants, what = 'run' AS runs FROM sched_spans WHERE what IN ('run', 'wait') AND end > start
-	UNION ALL
-	SELECT end, -1, -(what = 'run') FROM sched_spans WHERE what IN ('run', 'wait') AND end > start
-), moment AS (
-	SELECT time, sum(wants) AS wants, sum(runs) AS runs FROM edge GROUP BY time
-)
-SELECT time AS start, lead(time) OVER (ORDER BY time) AS end,
-	sum(wants) OVER (ORDER BY time ROWS UNBOUNDED PRECEDING) AS threads,
-	sum(runs) OVER (ORDER BY time ROWS UNBOUNDED PRECEDING) AS running
-FROM moment;
-
-CREATE TEMP TABLE thread AS
-SELECT globalTid,
-	total(end - start) FILTER (WHERE what = 'run') AS ran,
-	total(end - start) FILTER (WHERE what = 'wait') AS waited,
-	count(*) FILTER (WHERE what = 'wait' AND preempted) AS preempted
-FROM sched_spans
-GROUP BY globalTid;
-
 -- Where it did not get even those CPUs while it had threads for all of them, somebody else had them.
 CREATE TEMP TABLE machine AS
 WITH seen AS (
 	SELECT count(*) AS cpus
-	FROM (SELECT DISTINCT cpu FROM SCHED_EVENTS WHERE isSchedIn AND globalTid IN (SELECT globalTid FROM sched_spans))
+	FROM (SELECT DISTINCT cpu FROM SCHED_EVENTS WHERE isSchedIn AND globalTid IN (SELECT globalTid FROM sched_threads))
 )
 SELECT CASE
-	WHEN (SELECT 1.0 * sum((end - start) * running) / sum(end - start) FROM level WHERE threads >= cpus) < 0.7 * cpus
+	WHEN (SELECT 1.0 * sum(ns * running) / sum(ns) FROM sched_level WHERE threads >= cpus) < 0.7 * cpus
 	THEN max(cpus, coalesce((SELECT max(CAST(value AS INTEGER)) FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CpuCores'), 0))
 	ELSE cpus END AS cpus
 FROM seen;
@@ -63,28 +42,28 @@ SELECT
 		|| CASE WHEN got < 0.7 * cpus THEN ' Other programs had ' || printf('%.0f', 100 - 100.0 * got / cpus)
 			|| ' % of the CPUs meanwhile.' ELSE '' END AS finding
 FROM (
-	SELECT sum(end - start) AS crowded, 1.0 * sum((end - start) * running) / sum(end - start) AS got,
-		sum((end - start) * threads) AS area, max(threads) AS most,
+	SELECT sum(ns) AS crowded, 1.0 * sum(ns * running) / sum(ns) AS got,
+		sum(ns * threads) AS area, max(threads) AS most,
 		(SELECT cpus FROM machine) AS cpus, (SELECT ns FROM wall) AS wall,
-		(SELECT CAST(sum(waited) AS INTEGER) FROM thread) AS waited,
-		(SELECT CAST(sum(ran) AS INTEGER) FROM thread) AS ran,
-		(SELECT CAST(max(waited) AS INTEGER) FROM thread
+		(SELECT sum(waited) FROM sched_threads) AS waited,
+		(SELECT sum(ran) FROM sched_threads) AS ran,
+		(SELECT max(waited) FROM sched_threads
 			WHERE globalTid IN (SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME)) AS feeder_wait
-	FROM level
+	FROM sched_level
 	WHERE threads > :factor * (SELECT cpus FROM machine)
 )
 WHERE crowded >= 50000000 AND 100 * crowded > :share * wall;
 
 SELECT
-	CAST(waited AS INTEGER) AS "Run Wait (ns)",
-	CAST(ran AS INTEGER) AS "CPU Time (ns)",
-	round(100 * waited / nullif(waited + ran, 0), 1) AS "Wait (%)",
+	waited AS "Run Wait (ns)",
+	ran AS "CPU Time (ns)",
+	round(100.0 * waited / nullif(waited + ran, 0), 1) AS "Wait (%)",
 	preempted AS "Preempted",
-	thread.globalTid / 0x1000000 % 0x1000000 AS "Pid",
-	thread.globalTid & 0xFFFFFF AS "Tid",
-	(SELECT name FROM process_names WHERE pid = thread.globalTid / 0x1000000) AS "Process",
+	t.globalTid / 0x1000000 % 0x1000000 AS "Pid",
+	t.globalTid & 0xFFFFFF AS "Tid",
+	(SELECT name FROM process_names WHERE pid = t.globalTid / 0x1000000) AS "Process",
 	name AS "Thread Name"
-FROM thread LEFT JOIN thread_names USING (globalTid)
+FROM sched_threads AS t LEFT JOIN thread_names USING (globalTid)
 WHERE waited > 0
 ORDER BY waited DESC, globalTid
 LIMIT :rows;

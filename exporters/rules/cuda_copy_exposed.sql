@@ -1,7 +1,7 @@
 -- title: Copies that Nothing Hides
 -- about: Time in which a GPU did nothing but copy between its memory and the host's.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: gpu_ops, gpu_busy
+-- uses: gpu_cover, gpu_sums
 -- default: 155
 -- arg: share=20, per cent of the wall time from which on it is a finding
 -- advice: Leave on the GPU what is used there again: weights and optimizer states that are offloaded, intermediate
@@ -17,44 +17,25 @@
 -- column: Copies = copies from or to the host
 -- column: PID = process
 -- column: Device ID = CUDA ordinal in the process
-CREATE TEMP TABLE moved AS
-SELECT globalPid, deviceId, count(*) AS n, sum(max(0, fresh)) AS ns, sum(bytes) FILTER (WHERE copyKind IN (1, 3)) AS up,
-	sum(bytes) FILTER (WHERE copyKind IN (2, 4)) AS down
-FROM (
-	-- what a union gains by another row is what none before it covers
-	SELECT globalPid, deviceId, bytes, copyKind, end - max(start, coalesce(max(end) OVER (PARTITION BY globalPid, deviceId
-		ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start)) AS fresh
-	FROM CUPTI_ACTIVITY_KIND_MEMCPY
-	WHERE end >= start AND copyKind BETWEEN 1 AND 4 -- between host and device, arrays among them
-)
-GROUP BY globalPid, deviceId;
-
 -- Exposed is what is left of the time in which the GPU did anything, without that in which it did anything else.
 CREATE TEMP TABLE load AS
-WITH op AS (
-	SELECT globalPid, deviceId, start, end, what <> 'memcpy' AND what <> 'memset' AS is_kernel
-	FROM gpu_ops
-	WHERE what <> 'memcpy'
-	UNION ALL
-	SELECT globalPid, deviceId, start, end, 0 FROM CUPTI_ACTIVITY_KIND_MEMCPY
-	WHERE end >= start AND copyKind NOT BETWEEN 1 AND 4
-), other AS (
-	SELECT globalPid, deviceId, sum(max(0, fresh)) AS ns, coalesce(sum(length) FILTER (WHERE is_kernel), 0) AS kernels
-	FROM (
-		SELECT globalPid, deviceId, is_kernel, end - start AS length, end - max(start, coalesce(max(end) OVER (
-			PARTITION BY globalPid, deviceId ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-			start)) AS fresh
-		FROM op
-		WHERE EXISTS (SELECT 1 FROM moved)
-	)
+WITH bytes AS (
+	SELECT globalPid, deviceId, sum(bytes) FILTER (WHERE detail IN (1, 3)) AS up,
+		sum(bytes) FILTER (WHERE detail IN (2, 4)) AS down
+	FROM gpu_sums
+	WHERE what = 'memcpy'
 	GROUP BY globalPid, deviceId
-), busy AS (
-	SELECT globalPid, deviceId, sum(end - start) AS ns FROM gpu_busy GROUP BY globalPid, deviceId
 )
-SELECT moved.*, busy.ns - coalesce(other.ns, 0) AS exposed, coalesce(kernels, 0) AS kernels, (SELECT wall.ns FROM wall) AS wall
-FROM moved
-	JOIN busy ON busy.globalPid IS moved.globalPid AND busy.deviceId = moved.deviceId
-	LEFT JOIN other ON other.globalPid IS moved.globalPid AND other.deviceId = moved.deviceId;
+SELECT moved.globalPid, moved.deviceId, moved.n, moved.ns, up, down, busy.ns - coalesce(other.ns, 0) AS exposed,
+	coalesce(kernel.total, 0) AS kernels, (SELECT wall.ns FROM wall) AS wall
+FROM gpu_cover AS moved
+	JOIN gpu_cover AS busy ON busy.what = 'all' AND busy.globalPid IS moved.globalPid AND busy.deviceId = moved.deviceId
+	LEFT JOIN gpu_cover AS other ON other.what = 'not host copy' AND other.globalPid IS moved.globalPid
+		AND other.deviceId = moved.deviceId
+	LEFT JOIN gpu_cover AS kernel ON kernel.what = 'kernel' AND kernel.globalPid IS moved.globalPid
+		AND kernel.deviceId = moved.deviceId
+	LEFT JOIN bytes ON bytes.globalPid IS moved.globalPid AND bytes.deviceId = moved.deviceId
+WHERE moved.what = 'host copy';
 
 SELECT
 	CASE WHEN 100 * exposed > 30 * wall THEN 'severe' ELSE 'bad' END AS severity,

@@ -3,7 +3,7 @@
 -- about: does one thing at a time and makes other streams wait.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: gpu_busy
+-- uses: gpu_cover, gpu_sums
 -- default: 150
 -- arg: share=50, per cent of the GPU's work that must be in the default stream
 -- advice: Use streams made with cudaStreamNonBlocking, one for the copies of the next step and one for the kernels of
@@ -26,24 +26,9 @@ SELECT processId, contextId, streamId FROM TARGET_INFO_CUDA_STREAM WHERE flag = 
 -- Where a report does not tell, it is what was seen in others: 7 in context 1, 15 in context 2.
 CREATE TEMP TABLE load AS
 WITH part AS (
-	SELECT globalPid, deviceId, contextId, streamId, sum(end - start) AS kernels, 0 AS copies, sum(end - start) AS ns
-	FROM CUPTI_ACTIVITY_KIND_KERNEL
-	WHERE end >= start
-	GROUP BY 1, 2, 3, 4
-	UNION ALL
-	SELECT globalPid, deviceId, contextId, streamId, 0, sum(end - start) FILTER (WHERE copyKind IN (1, 2)), sum(end - start)
-	FROM CUPTI_ACTIVITY_KIND_MEMCPY
-	WHERE end >= start
-	GROUP BY 1, 2, 3, 4
-	UNION ALL
-	SELECT globalPid, deviceId, contextId, streamId, 0, 0, sum(end - start)
-	FROM CUPTI_ACTIVITY_KIND_MEMSET
-	WHERE end >= start
-	GROUP BY 1, 2, 3, 4
-	UNION ALL
-	SELECT globalPid, deviceId, contextId, streamId, sum(end - start), 0, sum(end - start)
-	FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
-	WHERE end >= start
+	SELECT globalPid, deviceId, contextId, streamId, sum(CASE WHEN what IN ('kernel', 'graph') THEN ns ELSE 0 END) AS kernels,
+		sum(ns) FILTER (WHERE what = 'memcpy' AND detail IN (1, 2)) AS copies, sum(ns) AS ns
+	FROM gpu_sums
 	GROUP BY 1, 2, 3, 4
 ), whole AS (
 	SELECT globalPid, deviceId, sum(kernels) AS kernels, coalesce(sum(copies), 0) AS copies, sum(ns) AS ns,
@@ -56,7 +41,7 @@ WITH part AS (
 )
 SELECT w.*, busy, w.ns - busy AS overlap, max(0, min(kernels, copies) - (w.ns - busy)) AS could, (SELECT wall.ns FROM wall) AS wall
 FROM whole AS w JOIN (
-	SELECT globalPid AS busyPid, deviceId AS busyDevice, sum(end - start) AS busy FROM gpu_busy GROUP BY 1, 2
+	SELECT globalPid AS busyPid, deviceId AS busyDevice, ns AS busy FROM gpu_cover WHERE what = 'all'
 ) ON busyPid IS globalPid AND busyDevice = deviceId;
 
 SELECT

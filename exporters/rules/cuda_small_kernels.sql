@@ -2,7 +2,7 @@
 -- about: Kernels that run for less time than it takes to launch one: the GPU waits between them for the next.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: gpu_busy
+-- uses: gpu_busy, gpu_sums, cuda_launch
 -- default: 100
 -- arg: share=50, per cent of the kernels that must be small
 -- arg: gap=50, microseconds; a pause of the GPU up to so long counts as waiting for a launch
@@ -15,19 +15,11 @@
 -- column: Total Time (ns) = time of all
 -- column: PID = process
 -- column: Kernel = its name
-CREATE TEMP TABLE launch AS
-SELECT globalTid >> 24 AS pid, 1.0 * sum(end - start) / count(*) AS ns
-FROM CUPTI_ACTIVITY_KIND_RUNTIME
-WHERE end >= start AND nameId IN (
-	SELECT id FROM StringIds WHERE value GLOB 'cudaLaunchKernel*' OR value GLOB 'cuLaunchKernel*'
-		OR value GLOB 'cudaLaunchCooperativeKernel*' OR value GLOB 'cuLaunchCooperativeKernel*')
-GROUP BY 1;
-
 CREATE TEMP TABLE kernel AS
-SELECT globalPid, shortName, launch.ns AS launch, count(*) AS n, sum(end - start < launch.ns) AS small, sum(end - start) AS ns
-FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN launch ON launch.pid = globalPid >> 24
-WHERE end >= start
-GROUP BY globalPid, shortName;
+SELECT globalPid, detail AS shortName, launch.ns AS launch, sum(n) AS n, sum(small) AS small, sum(gpu_sums.ns) AS ns
+FROM gpu_sums JOIN cuda_launch AS launch ON launch.pid = globalPid >> 24
+WHERE what = 'kernel'
+GROUP BY globalPid, detail;
 
 SELECT
 	CASE WHEN 10 * pause > wall THEN 'severe' ELSE 'bad' END AS severity,
@@ -36,13 +28,10 @@ SELECT
 		|| ' ns}); GPU ' || deviceId || ' waited {' || pause || ' ns} in {' || pauses
 		|| ' pause|pauses} between kernels.' AS finding
 FROM (
-	SELECT globalPid, deviceId, sum(ns) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
-	FROM (
-		SELECT globalPid, deviceId, lead(start) OVER (PARTITION BY globalPid, deviceId ORDER BY start) - end AS ns
-		FROM gpu_busy
-	)
-	WHERE ns BETWEEN 1 AND :gap * 1000
-	GROUP BY globalPid, deviceId
+	SELECT globalPid, deviceId, sum(next - end) AS pause, count(*) AS pauses, (SELECT wall.ns FROM wall) AS wall
+	FROM gpu_busy
+	WHERE next - end BETWEEN 1 AND :gap * 1000
+	GROUP BY gpu
 ) JOIN (
 	SELECT globalPid AS kernelPid, sum(small) AS small, sum(n) AS n, max(launch) AS launch FROM kernel GROUP BY 1
 ) ON kernelPid = globalPid

@@ -26,27 +26,18 @@ WHERE end > start AND globalTid IS NOT NULL AND nameId IN (
 		OR value GLOB 'cudaThreadSynchronize*' OR value GLOB 'cuCtxSynchronize*' OR value GLOB 'cuStreamSynchronize*'
 		OR value GLOB 'cuEventSynchronize*');
 
--- A gap is put down to a wait that began before the gap and ended in it: of several, to the last.
+-- A gap is put down to a wait that began before the gap and ended in it: of several, to the last. In which gap a wait
+-- ended, if in any, tells the last interval that was over by then.
 CREATE TEMP TABLE idle AS
-WITH gap AS (
-	SELECT globalPid, deviceId, end AS start, lead(start) OVER (PARTITION BY globalPid, deviceId ORDER BY start) AS end
-	FROM gpu_busy
-), point AS (
-	SELECT globalPid, deviceId, start AS time, start AS gapStart, end AS gapEnd, NULL AS since, NULL AS globalTid, NULL AS nameId
-	FROM gap
-	WHERE end > start
-	UNION ALL
-	SELECT d.globalPid, deviceId, end, NULL, NULL, start, globalTid, nameId
-	FROM wait JOIN (SELECT DISTINCT globalPid, deviceId FROM gpu_busy) AS d ON d.globalPid >> 24 = globalTid >> 24
-), last AS (
-	SELECT globalPid, deviceId, time, since, globalTid, nameId, max(gapStart) OVER gpu AS gapStart, max(gapEnd) OVER gpu AS gapEnd
-	FROM point
-	WINDOW gpu AS (PARTITION BY globalPid, deviceId ORDER BY time, since IS NOT NULL ROWS UNBOUNDED PRECEDING)
+WITH last AS (
+	SELECT gpu, w.start AS since, w.end AS time, globalTid, nameId,
+		(SELECT b.end FROM gpu_busy AS b WHERE b.gpu = d.gpu AND b.end <= w.end ORDER BY b.end DESC LIMIT 1) AS gapStart
+	FROM wait AS w CROSS JOIN (SELECT gpu, globalPid FROM gpu_busy GROUP BY gpu) AS d ON d.globalPid >> 24 = globalTid >> 24
 )
-SELECT globalPid, deviceId, gapStart AS start, gapEnd - gapStart AS ns, globalTid, nameId, max(time) AS time
-FROM last
-WHERE since < gapStart AND time <= gapEnd
-GROUP BY globalPid, deviceId, gapStart;
+SELECT globalPid, deviceId, gapStart AS start, next - gapStart AS ns, globalTid, nameId, max(time) AS time
+FROM last JOIN gpu_busy AS b ON b.gpu = last.gpu AND b.end = gapStart
+WHERE since < gapStart AND time <= next
+GROUP BY b.gpu, gapStart;
 
 SELECT
 	CASE WHEN 10 * ns > wall THEN 'severe' ELSE 'bad' END AS severity,

@@ -20,10 +20,7 @@
 -- column: Folder = where the files are
 CREATE TEMP TABLE idle AS
 SELECT globalPid, deviceId, end AS start, next AS end
-FROM (
-	SELECT globalPid, deviceId, end, lead(start) OVER (PARTITION BY globalPid, deviceId ORDER BY start) AS next
-	FROM gpu_busy
-)
+FROM gpu_busy
 WHERE next - end >= :gap * 1000;
 
 -- Whom a process works for: itself where it uses a GPU, else the next ancestor that does, else the only one there is.

@@ -16,9 +16,15 @@
 -- Time that the tracer took from a thread is no fault of the program: it ends a gap, or begins one.
 CREATE TEMP TABLE gap AS
 WITH gpu AS (
-	SELECT globalPid, deviceId, min(start) AS start, max(end) AS end FROM gpu_busy GROUP BY globalPid, deviceId
+	SELECT globalPid, deviceId, min(start) AS start, max(end) AS end FROM gpu_busy GROUP BY gpu
+), stretch AS (
+	-- in which there is no such gap
+	SELECT gpu, globalPid, deviceId, contextId, lag(next) OVER (PARTITION BY gpu ORDER BY end) AS start, end
+	FROM gpu_busy
+	WHERE next IS NULL OR next - end > :gap * 1000000
 ), used AS (
-	SELECT globalPid, deviceId, contextId, start, end FROM gpu_busy
+	SELECT s.globalPid, s.deviceId, contextId, coalesce(s.start, gpu.start) AS start, s.end
+	FROM stretch AS s JOIN gpu ON gpu.globalPid IS s.globalPid AND gpu.deviceId IS s.deviceId
 	UNION ALL
 	SELECT globalPid, deviceId, NULL, max(o.start, gpu.start), min(o.end, gpu.end)
 	FROM PROFILER_OVERHEAD AS o JOIN gpu ON globalPid >> 24 = globalTid >> 24

@@ -16,30 +16,27 @@
 -- column: Device ID = CUDA ordinal in the process
 -- column: Context ID = CUDA context; empty where several were in use
 CREATE TEMP TABLE chunk AS
-WITH RECURSIVE gpu AS (
-	SELECT globalPid, deviceId, CASE WHEN min(contextId) = max(contextId) THEN min(contextId) END AS contextId,
+WITH RECURSIVE whole AS (
+	SELECT gpu, globalPid, deviceId, CASE WHEN min(contextId) = max(contextId) THEN min(contextId) END AS contextId,
 		min(start) AS start, max(end) AS end,
 		max((max(end) - min(start) + max(1, min(1000, :chunks)) - 1) / max(1, min(1000, :chunks)), 1) AS size
 	FROM gpu_busy
-	GROUP BY globalPid, deviceId
-), piece AS (
-	-- an interval that reaches over the end of a chunk gives one piece to each that it touches
-	SELECT b.globalPid, b.deviceId, (b.start - g.start) / size AS nr, b.start, b.end, g.start AS zero, size
-	FROM gpu_busy AS b JOIN gpu AS g ON g.globalPid IS b.globalPid AND g.deviceId = b.deviceId
-	UNION ALL
-	SELECT globalPid, deviceId, nr + 1, start, end, zero, size FROM piece WHERE end > zero + (nr + 1) * size
-), busy AS (
-	SELECT globalPid, deviceId, nr, sum(min(end, zero + (nr + 1) * size) - max(start, zero + nr * size)) AS ns
-	FROM piece
-	GROUP BY globalPid, deviceId, nr
+	GROUP BY gpu
 ), number AS (
-	SELECT globalPid, deviceId, contextId, start, end, size, 0 AS nr FROM gpu
+	SELECT gpu, globalPid, deviceId, contextId, start, end, size, 0 AS nr FROM whole
 	UNION ALL
-	SELECT globalPid, deviceId, contextId, start, end, size, nr + 1 FROM number WHERE start + (nr + 1) * size < end
+	SELECT gpu, globalPid, deviceId, contextId, start, end, size, nr + 1 FROM number WHERE start + (nr + 1) * size < end
+), cut AS (
+	SELECT gpu, globalPid, deviceId, contextId, nr, start + nr * size AS start, min(end, start + (nr + 1) * size) AS end
+	FROM number
 )
-SELECT n.globalPid, n.deviceId, contextId, n.nr, start + n.nr * size AS start,
-	min(end, start + (n.nr + 1) * size) AS end, coalesce(ns, 0) AS ns
-FROM number AS n LEFT JOIN busy AS b ON b.globalPid IS n.globalPid AND b.deviceId = n.deviceId AND b.nr = n.nr;
+-- what ends inside of the chunk, and what reaches over its end
+SELECT globalPid, deviceId, contextId, nr, start, end,
+	coalesce((SELECT sum(b.end - max(b.start, cut.start)) FROM gpu_busy AS b
+		WHERE b.gpu = cut.gpu AND b.end > cut.start AND b.end <= cut.end), 0)
+	+ coalesce((SELECT max(0, cut.end - max(b.start, cut.start)) FROM gpu_busy AS b
+		WHERE b.gpu = cut.gpu AND b.end > cut.end ORDER BY b.end LIMIT 1), 0) AS ns
+FROM cut;
 
 CREATE TEMP TABLE low AS
 SELECT globalPid, deviceId, contextId, min(start) AS start, max(end) - min(start) AS ns, sum(ns) AS busy

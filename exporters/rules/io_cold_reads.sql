@@ -3,7 +3,7 @@
 -- about: From context switches: time asleep in the uninterruptible state, inside such calls. Where there
 -- about: are none: reads that took longer than 0.1 ms and were slower than 500 MB/s.
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS = file access
--- uses: file_calls, sched_spans, names
+-- uses: file_calls, sched_threads, names
 -- default: 420
 -- advice: Read ahead while something else is being computed: a prefetching thread, posix_fadvise
 -- advice: (POSIX_FADV_WILLNEED) or readahead for the files that come next, larger pieces, several reads
@@ -28,7 +28,7 @@ ORDER BY globalTid, start;
 
 CREATE TEMP TABLE cold AS
 WITH slept AS MATERIALIZED (
-	SELECT globalTid, start, end FROM sched_spans WHERE what = 'disk'
+	SELECT globalTid, start, end FROM sched_disk
 ), point AS (
 	-- sleeps and calls of a thread in turn: a sleep is inside the call that began last, if inside any
 	SELECT globalTid, start, end, NULL AS call FROM slept
@@ -49,7 +49,7 @@ FROM inside CROSS JOIN fetch ON fetch.rowid = inside.call
 UNION ALL
 SELECT globalTid, start, end, nameId, path, bytes, end - start
 FROM fetch
-WHERE what = 'read' AND NOT EXISTS (SELECT 1 FROM sched_spans)
+WHERE what = 'read' AND NOT EXISTS (SELECT 1 FROM sched_threads)
 	AND end - start > 100000 AND bytes < 0.5 * (end - start);
 
 CREATE TEMP TABLE file AS

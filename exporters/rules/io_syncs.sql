@@ -24,8 +24,8 @@ WHERE what = 'sync'
 UNION ALL
 -- those that name no file
 SELECT globalTid, nameId, NULL, start, end
-FROM OSRT_API JOIN io_functions ON io_functions.id = nameId
-WHERE what = 'sync' AND pathId IS NULL AND end >= start;
+FROM OSRT_API
+WHERE nameId IN (SELECT id FROM io_functions WHERE what = 'sync') AND pathId IS NULL AND end >= start;
 
 CREATE TEMP TABLE thread AS
 SELECT globalTid, count(*) AS n, sum(end - start) AS ns, max(end) - min(start) AS span

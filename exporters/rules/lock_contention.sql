@@ -19,11 +19,11 @@
 -- column: Function = function that waited
 CREATE TEMP TABLE lock_wait AS
 SELECT globalTid, start, end, nameId
-FROM OSRT_API JOIN StringIds ON StringIds.id = nameId
-WHERE value IN ('pthread_mutex_lock', 'pthread_mutex_timedlock', 'pthread_mutex_clocklock',
+FROM OSRT_API
+WHERE nameId IN (SELECT id FROM StringIds WHERE value IN ('pthread_mutex_lock', 'pthread_mutex_timedlock', 'pthread_mutex_clocklock',
 		'pthread_rwlock_rdlock', 'pthread_rwlock_wrlock', 'pthread_rwlock_timedrdlock',
 		'pthread_rwlock_timedwrlock', 'pthread_rwlock_clockrdlock', 'pthread_rwlock_clockwrlock',
-		'pthread_spin_lock', 'mtx_lock', 'mtx_timedlock', 'flockfile', 'flock', 'lockf', 'lockf64')
+		'pthread_spin_lock', 'mtx_lock', 'mtx_timedlock', 'flockfile', 'flock', 'lockf', 'lockf64'))
 	AND end > start;
 
 -- In the order of threads and time: of the wakeups before a moment, the last one has the highest rowid.

@@ -1,7 +1,7 @@
 -- title: Communication that Nothing Hides
 -- about: Time in which a GPU ran nothing but NCCL kernels.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
--- uses: gpu_ops, gpu_busy
+-- uses: gpu_cover
 -- default: 160
 -- advice: Start the communication of what is ready while the rest is computed (DDP's buckets, FSDP's prefetch); a rank
 -- advice: that arrives late makes the others wait in such kernels: see rule gpu_imbalance.
@@ -12,40 +12,15 @@
 -- column: Kernels = NCCL kernels
 -- column: PID = process
 -- column: Device ID = CUDA ordinal in the process
-CREATE TEMP TABLE nccl AS
-SELECT globalPid, deviceId, count(*) AS n, sum(max(0, fresh)) AS ns
-FROM (
-	-- what a union gains by another row is what none before it covers
-	SELECT globalPid, deviceId, end - max(start, coalesce(max(end) OVER (PARTITION BY globalPid, deviceId
-		ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start)) AS fresh
-	FROM CUPTI_ACTIVITY_KIND_KERNEL
-	WHERE end >= start AND shortName IN (SELECT id FROM StringIds WHERE value GLOB 'nccl*')
-)
-GROUP BY globalPid, deviceId;
-
 -- Exposed is what is left of the time in which the GPU did anything, without that in which it did anything else.
 CREATE TEMP TABLE load AS
-WITH op AS (
-	SELECT globalPid, deviceId, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL
-	WHERE end >= start AND shortName NOT IN (SELECT id FROM StringIds WHERE value GLOB 'nccl*')
-	UNION ALL
-	SELECT globalPid, deviceId, start, end FROM gpu_ops WHERE what <> 'kernel'
-), other AS (
-	SELECT globalPid, deviceId, sum(max(0, fresh)) AS ns
-	FROM (
-		SELECT globalPid, deviceId, end - max(start, coalesce(max(end) OVER (PARTITION BY globalPid, deviceId
-			ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start)) AS fresh
-		FROM op
-		WHERE EXISTS (SELECT 1 FROM nccl)
-	)
-	GROUP BY globalPid, deviceId
-), busy AS (
-	SELECT globalPid, deviceId, sum(end - start) AS ns FROM gpu_busy GROUP BY globalPid, deviceId
-)
-SELECT nccl.globalPid, nccl.deviceId, n, nccl.ns, busy.ns - coalesce(other.ns, 0) AS exposed, (SELECT wall.ns FROM wall) AS wall
-FROM nccl
-	JOIN busy ON busy.globalPid IS nccl.globalPid AND busy.deviceId = nccl.deviceId
-	LEFT JOIN other ON other.globalPid IS nccl.globalPid AND other.deviceId = nccl.deviceId;
+SELECT nccl.globalPid, nccl.deviceId, nccl.n, nccl.ns, busy.ns - coalesce(other.ns, 0) AS exposed,
+	(SELECT wall.ns FROM wall) AS wall
+FROM gpu_cover AS nccl
+	JOIN gpu_cover AS busy ON busy.what = 'all' AND busy.globalPid IS nccl.globalPid AND busy.deviceId = nccl.deviceId
+	LEFT JOIN gpu_cover AS other ON other.what = 'not nccl' AND other.globalPid IS nccl.globalPid
+		AND other.deviceId = nccl.deviceId
+WHERE nccl.what = 'nccl';
 
 SELECT
 	CASE WHEN 10 * exposed > wall THEN 'severe' ELSE 'bad' END AS severity,

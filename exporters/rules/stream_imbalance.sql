@@ -1,6 +1,7 @@
 -- title: Uneven Load of Streams
 -- about: Streams that share out the same kernels, of which one gets far more than another.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
+-- uses: gpu_sums
 -- default: 120
 -- arg: ratio=0.5, least busy by most busy below which the load is uneven
 -- arg: part=5, per cent of the most such kernels that any ran; with fewer, a stream has another job
@@ -13,10 +14,10 @@
 -- column: Stream ID = CUDA stream
 CREATE TEMP TABLE load AS
 WITH part AS MATERIALIZED (
-	SELECT globalPid, deviceId, streamId, shortName, count(*) AS n, sum(end - start) AS ns, min(start) AS first,
-		max(end) AS last
-	FROM CUPTI_ACTIVITY_KIND_KERNEL
-	WHERE end >= start
+	SELECT globalPid, deviceId, streamId, detail AS shortName, sum(n) AS n, sum(ns) AS ns, min(first) AS first,
+		max(last) AS last
+	FROM gpu_sums
+	WHERE what = 'kernel'
 	GROUP BY 1, 2, 3, 4
 ), shared AS (
 	SELECT globalPid, deviceId, shortName FROM part GROUP BY 1, 2, 3 HAVING count(*) > 1

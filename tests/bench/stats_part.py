@@ -7,7 +7,7 @@ import os
 import re
 from statistics import median
 
-from export_part import report_of
+from export_part import report_of, scan
 
 EVENTS = int(os.environ.get("STATS_EVENTS", "10000000"))
 REPORTS = os.path.join(os.path.dirname(__file__), "..", "..", "exporters", "reports")
@@ -28,11 +28,13 @@ def shell(path):
 
 def part_stats(bench, table):
     path = report_of(bench, EVENTS)
-    ours, info, texts = [], [], []
+    ours, info, texts, rules, read = [], [], [], [], []
     for _ in range(min(bench.rounds, 3)):
         ours.append(bench.command([bench.sightline, "stats", "-q", "-f", "csv", path]))
         info.append(bench.command([bench.sightline, "info", path]))
         texts.append(bench.command(shell(path)))
+        rules.append(bench.command([bench.sightline, "analyze", "-q", "-f", "csv", path]))
+        read.append(bench.command(["sqlite3", "-readonly", path, scan(path)]))
 
     def mid(runs, what):
         return median(wall if what == "wall" else getattr(usage, what) for _, usage, wall in runs)
@@ -44,3 +46,5 @@ def part_stats(bench, table):
     table.add("stats, memory", mid(ours, "rss_kib") / 1024, mid(texts, "rss_kib") / 1024, "the same SQL in the shell", "MiB",
               "<= 300")
     table.add("info, %s" % events, mid(info, "wall"), unit="s")
+    table.add("analyze, all rules, CPU time", mid(rules, "cpu"), mid(read, "cpu"), "columns read, no more", "s", "<= 8")
+    table.add("analyze, memory", mid(rules, "rss_kib") / 1024, unit="MiB", bar="<= 100")

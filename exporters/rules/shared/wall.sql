@@ -17,5 +17,5 @@ WITH span(first, last) AS (
 )
 SELECT start, end, end - start AS ns FROM event WHERE start IS NOT NULL
 UNION ALL
-SELECT min(start), max(start), max(start) - min(start) FROM SCHED_EVENTS
+SELECT * FROM (SELECT min(start) AS start, max(start) AS end, max(start) - min(start) FROM SCHED_EVENTS)
 WHERE (SELECT start FROM event) IS NULL;
