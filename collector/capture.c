@@ -22,7 +22,7 @@
 #define SECOND_NS      INT64_C(1000000000)
 #define READ_WAIT_NS   (5 * SECOND_NS)  /* for rings to be read up to the end of a capture */
 #define FLIGHT_WAIT_NS (60 * SECOND_NS) /* the same, where they hold all there is */
-#define GPU_WAIT_NS    (3 * SECOND_NS)  /* for CUPTI's last word on it */
+#define GPU_WAIT_NS    (10 * SECOND_NS) /* for CUPTI's last word on it, when all else has been read */
 
 static int64_t mono_now(void)
 {
@@ -270,6 +270,7 @@ static void note_end(struct capture *p, enum capture_source source, uint64_t to,
 	last->to_mono = to_mono;
 	p->ended = source;
 	p->ended_mono = to_mono;
+	p->read_mono = 0;
 	p->stop_mono = 0;
 	p->ended_cnt++;
 	settle_end(p, source);
@@ -323,9 +324,9 @@ bool capture_gpu_is_read(const struct collector *c)
 }
 
 /* Everything from before the end of the capture has come in; or has not, for longer than can be waited. */
-static bool is_read(const struct collector *c)
+static bool is_read(struct collector *c)
 {
-	const struct capture *p = &c->capture;
+	struct capture *p = &c->capture;
 	uint64_t to = p->windows.cnt ? p->windows.list[p->windows.cnt - 1].to : 0;
 	int64_t waited = mono_now() - p->ended_mono;
 
@@ -338,7 +339,10 @@ static bool is_read(const struct collector *c)
 			return false;
 	if (c->sched && !sched_has_told(c->sched, (uint64_t)p->ended_mono))
 		return false;
-	return waited >= GPU_WAIT_NS || capture_gpu_is_read(c);
+	/* Reading may have taken long, and who has to tell may have waited for a CPU as long. */
+	if (!p->read_mono)
+		p->read_mono = mono_now();
+	return mono_now() - p->read_mono >= GPU_WAIT_NS || capture_gpu_is_read(c);
 }
 
 static void answer(struct collector *c)

@@ -99,6 +99,7 @@ struct capture {
 	uint32_t cnt_before;     /* captures begun before the options were changed */
 	uint32_t cnt, ended_cnt; /* captures begun, and ended */
 	int64_t began_mono, ended_mono;
+	int64_t read_mono;   /* all but CUPTI's word on it has been read since then; 0: has not */
 	int64_t delay_until; /* CLOCK_MONOTONIC, 0 none */
 	int64_t stop_mono;   /* the capture ends by itself, 0 none */
 	struct capture_opener *opener;

@@ -1,8 +1,8 @@
 /*
  * clock_map.c - snapshots of two clocks and the straight lines between them.
  *
- * Two neighbouring snapshots make a segment; the last one has no segment yet, only an estimate for
- * the few callers that ask beyond it.
+ * Two neighbouring snapshots make a segment; what lies before the first and behind the last is an
+ * estimate, for the few callers that ask there.
  */
 #include "collector/clock_map.h"
 
@@ -18,6 +18,7 @@
 #define SEGMENTS_MAX   8192u
 #define SEGMENTS_DENSE 2048u
 #define NS_PER_S       1000000000ll
+#define EDGE_NS        100000000ll /* beyond an edge the clock runs as it did over so long */
 
 static bool file_has(const char *path, const char *first, const char *second)
 {
@@ -175,10 +176,31 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, int64_t mono)
 	return 0;
 }
 
+/*
+ * How time goes on before the first snapshot (@at_end: behind the last). Two may lie microseconds apart, and what each is off
+ * would grow with the distance; so not their slope, but that over some time.
+ */
+static uint64_t slope_beyond(const struct clock_map *map, bool at_end)
+{
+	const struct clock_segment *s = map->segment;
+	size_t a = 0, b = map->cnt - 1;
+
+	if (map->cnt < 2)
+		return s[0].slope;
+	if (at_end)
+		for (a = b - 1; a > 0 && s[b].ns - s[a].ns < EDGE_NS;)
+			a--;
+	else
+		for (b = 1; b + 1 < map->cnt && s[b].ns - s[a].ns < EDGE_NS;)
+			b++;
+	return slope_between(&s[a], &s[b]);
+}
+
 int64_t clock_map_find(struct clock_map *map, uint64_t ticks)
 {
 	size_t lo = 0, hi = map->cnt;
 	struct clock_segment *s;
+	uint64_t slope;
 
 	if (!map->cnt)
 		return 0;
@@ -197,7 +219,10 @@ int64_t clock_map_find(struct clock_map *map, uint64_t ticks)
 		map->ns = s->ns;
 		map->slope = s->slope;
 	}
-	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)s->slope >>
+	slope = s->slope;
+	if (ticks < s->ticks || (lo + 1 == map->cnt && ticks > s->ticks))
+		slope = slope_beyond(map, ticks > s->ticks);
+	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)slope >>
 				 CLOCK_SLOPE_BITS);
 }
 
@@ -213,9 +238,8 @@ uint64_t clock_map_ticks(const struct clock_map *map, int64_t mono)
 	while (i > 1 && map->segment[i - 1].ns > ns)
 		i--;
 	s = &map->segment[i - 1];
-	/* The last one has no slope of its own. */
-	slope = s->slope ? s->slope : i > 1 ? map->segment[i - 2].slope : 0;
 	away = ns - s->ns;
+	slope = away < 0 || i == map->cnt ? slope_beyond(map, away >= 0) : s->slope;
 	if (!slope)
 		return s->ticks;
 	if (away >= 0)

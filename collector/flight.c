@@ -249,9 +249,22 @@ static void begin_dump(struct collector *c)
 	f->state = FLIGHT_DUMPING;
 	f->to = c->capture.windows.list[c->capture.windows.cnt - 1].to;
 	f->to_mono = c->capture.windows.list[c->capture.windows.cnt - 1].to_mono;
-	/* What the GPU did is told when it has been done for a while: that must be read then. */
-	f->reads_all = has_gpu(&c->arenas);
-	c->arenas.hold = f->reads_all ? 0 : f->to;
+	f->reads_all = false;
+	c->arenas.hold = f->to;
+}
+
+/*
+ * What the GPU did is told when it has been done for a while: that must be read then. Whether there is a GPU may not be
+ * known before the rings have been read up to the end of the window.
+ */
+static void read_on_for_gpu(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (f->reads_all || !has_gpu(&c->arenas))
+		return;
+	f->reads_all = true;
+	c->arenas.hold = 0;
 }
 
 /* It is written; the recorder goes on where the window ended. */
@@ -297,10 +310,14 @@ void flight_before(struct collector *c)
 		trigger_watch_round(f->watch, &c->arenas);
 	if (!f->has_ended && c->root_is_gone && !c->model.alive)
 		program_ended(f);
-	if (f->state == FLIGHT_DUMPING)
+	if (f->state == FLIGHT_DUMPING) {
+		read_on_for_gpu(c);
 		return;
+	}
 	if (f->wish.is_there && (f->has_ended || flight_now() >= f->wish.due))
 		begin_dump(c);
+	if (f->state == FLIGHT_DUMPING)
+		read_on_for_gpu(c);
 	if (f->state != FLIGHT_READY)
 		return;
 	if (f->has_ended)

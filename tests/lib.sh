@@ -126,9 +126,10 @@ intact() { # REPORT
 finished() { # REPORT
 	[ -s "$1" ] && [ ! -e "$1-wal" ] && sqlite3 -readonly "$1" 'SELECT 1 FROM ANALYSIS_DETAILS' >/dev/null 2>&1
 }
-# Waits up to SECONDS until the command succeeds.
+# Waits until the command succeeds. SECONDS are those of a quiet machine: a busy one is given six times as many, which costs
+# nothing where all is well.
 wait_for() { # SECONDS COMMAND...
-	wait_left=$(($1 * 20))
+	wait_left=$(($1 * 120))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		wait_left=$((wait_left - 1))

@@ -142,8 +142,7 @@ END
 	S1=$!
 	sleep 30 &
 	S2=$!
-	wait_for 20 sh -c "grep -q sleep /proc/$S1/comm /proc/$S2/comm"
-	sleep 0.1
+	wait_for 20 sh -c "grep -q sleep /proc/$S1/comm && grep -q sleep /proc/$S2/comm"
 	kill -STOP $S1
 	check 'attaches to a stopped process and another' attach s -p $S1,$S2 -p $S2
 	sleep 0.3

@@ -2,7 +2,7 @@
  * flight.c - a program for the flight recorder: threads that read one byte each at offset 0, 1, 2, ... of a sparse file,
  * and say at the end how far they came; so a report can be compared with what was done, call by call.
  *
- *   flight THREADS SECONDS PER_MS END     PER_MS: calls per ms and thread, 0: as fast as they can
+ *   flight THREADS SECONDS PER_MS END     PER_MS: calls per ms and thread, 0: as fast as they can, and 250,000 at least
  *   flight STEPS MS steps N MS     steps of so many ms in NVTX ranges "step"; every Nth takes MS instead
  *   END: ok, exit3, segv, abort, kill, child-segv, child-kill, slow (a call of 200 ms in the middle), threads (new ones
  *   all the time)
@@ -22,6 +22,8 @@
 
 #include "tests/prog/nvtx_loader.h"
 
+#define MANY 250000
+
 static int fd, per_ms;
 static int64_t until;
 
@@ -39,7 +41,7 @@ static void *work(void *arg)
 	off_t base = (off_t)number << 36;
 	char byte;
 
-	for (i = 0; t < until; i++) {
+	for (i = 0; t < until || (!per_ms && i < MANY); i++) {
 		if (pread(fd, &byte, 1, base + i) < 0)
 			abort();
 		if (i % 64)
