@@ -155,4 +155,46 @@ if command -v bash >/dev/null; then
 else
 	skip completion 'bash is not installed'
 fi
+if command -v zsh >/dev/null; then
+	# The shell's side: what it would offer, one word a line; files and commands by a word of their own.
+	cat >complete.zsh <<-'END'
+		compdef() { :; }
+		compset() { PREFIX=${PREFIX##${~2}}; }
+		compadd() {
+			while [[ $1 == -* && $1 != -- && $1 != --* ]]; do [[ $1 == -S ]] && shift; shift; done
+			[[ $1 == -- ]] && shift
+			for word; do [[ $word == "$PREFIX"* ]] && print -r -- "$word"; done
+		}
+		_files() { print FILES; }
+		_command_names() { print COMMANDS; }
+		_normal() { print "PROGRAM $words[1] $CURRENT"; }
+		source "$1"
+		shift
+		words=("$@") CURRENT=$# PREFIX=${@[-1]}
+		_sightline | sort | tr '\n' ' '
+	END
+	completes() { # WANT WORD...
+		want=$1
+		shift
+		is "$(zsh -f complete.zsh "$TOP/scripts/completion.zsh" "$BIN" "$@")" "$want " "zsh: sightline $*"
+	}
+	completes 'start stats status' sta
+	completes '--version' --v
+	completes 'recover' help rec
+	completes '--osrt-backtrace-depth --osrt-backtrace-stack-size --osrt-backtrace-threshold --osrt-file-access --osrt-threshold' profile --osrt
+	completes 'process-tree' profile --cpuctxsw p
+	completes 'system-wide' profile --cpuctxsw=sys
+	completes 'nvtx' profile -t osrt,nvt
+	completes '--output' profile -f true --outp
+	completes 'COMMANDS FILES false true' profile -f ''
+	completes 'FILES' profile -o ''
+	completes 'PROGRAM python3 2' profile -o x python3 --py
+	completes 'json text' status --format ''
+	completes 'cuda_gpu_kern_gb_sum cuda_gpu_kern_sum' stats -r cuda_gpu_kern
+	completes '--filter-nvtx --filter-pid --filter-time' stats run.sqlite --filter
+	completes 'FILES' stats r
+	completes 'list' sessions l
+else
+	skip 'completion in zsh' 'it is not installed'
+fi
 done_testing

@@ -26,7 +26,7 @@ check 'the check can fail: another library' sh -c '! sh "$0" "$1" 9.99' "$TOP/sc
 check 'make install' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
 for f in bin/sightline lib/sightline/libtrace.so share/man/man1/sightline.1 share/man/man1/sightline-profile.1 \
 	share/man/man5/sightline-schema.5 share/man/man7/libtrace.7 \
-	share/bash-completion/completions/sightline share/doc/sightline/LICENSE; do
+	share/bash-completion/completions/sightline share/zsh/site-functions/_sightline share/doc/sightline/LICENSE; do
 	check "it leaves $f" test -s "$W/dest/opt/sl/$f"
 done
 is "$(find "$W/dest" ! -type d ! -path "$W/dest/opt/sl/*")" '' 'and nothing elsewhere'
