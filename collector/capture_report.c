@@ -348,6 +348,7 @@ static void begin_counting(struct collector *c)
 	c->arenas.lost_full = c->arenas.lost_other = c->arenas.lost_disk = 0;
 	c->arenas.gpu.dropped = c->arenas.gpu.untimed = c->arenas.gpu.hurried = 0;
 	c->sched_lost_before += c->sched_lost;
+	c->sched_told = 0;
 	c->calls_lost_before += c->calls_lost;
 	c->samples_before = c->samples;
 	if (c->sample && !c->flight)

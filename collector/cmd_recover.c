@@ -411,7 +411,9 @@ int cmd_recover(int argc, char **argv)
 		 .help = "Finishes a report whose collector was killed: reads what the traced "
 			 "programs still\n"
 			 "hold, or what was saved beside the report, without losing or doubling a "
-			 "row."},
+			 "row.\n"
+			 "Example:\n"
+			 "  sightline recover report1.sqlite"},
 		{0, "now", OPT_FLAG, NULL, NULL,
 		 "finish the report at once, even if traced programs still run", &is_now, NULL},
 		{0},

@@ -163,6 +163,7 @@ void collect_commit(struct collector *c)
 		disk_full(c, err);
 	else
 		arenas_gone(c);
+	c->sched_told += c->model.sched_rows;
 	c->model.sched_rows = 0;
 	positions_release(&c->arenas);
 	c->committed_at = c->now;

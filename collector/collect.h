@@ -58,6 +58,7 @@ struct collector {
 	bool was_cut;     /* by --duration or a signal: the program may still run */
 	bool said_disk_full;
 	uint64_t sched_lost, sched_dead;              /* of this report */
+	uint64_t sched_told;                          /* rows until the last commit */
 	uint64_t sched_lost_before;                   /* of those before */
 	uint64_t calls_lost, calls_lost_before;       /* system calls, likewise */
 	struct sample_losses samples, samples_before; /* CPU samples, likewise */

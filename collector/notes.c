@@ -280,14 +280,15 @@ static void say_losses(struct collector *c)
 		notes_say(c, WARNING,
 			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
 			  grouped(as->lost_disk + c->sched_dead, n));
-	if (c->sched_lost) {
+	if (c->sched_lost)
 		db_lost(c->db, 0, c->now, DB_NULL, "context switches: not told by the kernel",
 			(int64_t)c->sched_lost);
+	/* A few are skipped in nearly every run: those stand in the report alone. */
+	if (c->sched_lost * 100 > c->sched_told + c->model.sched_rows)
 		notes_say(c, WARNING,
 			  "%s context-switch events were not told by the kernel (its buffer was "
 			  "full, or it skipped them)",
 			  grouped(c->sched_lost, n));
-	}
 	if (c->calls_lost) {
 		db_lost(c->db, 0, c->now, DB_NULL, "system calls: the kernel's buffer was full",
 			(int64_t)c->calls_lost);
