@@ -54,13 +54,38 @@ static int enable_um(void)
 	/* Per process and device: bytes to the device, to the host, faults of CPU and GPU, bytes between devices. */
 	struct cupti_um_counter counters[] = {
 		{1, 1, 0, 1}, {1, 2, 0, 1}, {1, 3, 0, 1}, {1, 4, 0, 1}, {1, 8, 0, 1}};
+	const uint32_t cnt = sizeof(counters) / sizeof(*counters);
 	int result = CUPTI_UNKNOWN;
 
 	if (guest.cupti.ActivityConfigureUnifiedMemoryCounter)
-		result = guest.cupti.ActivityConfigureUnifiedMemoryCounter(
-			counters, sizeof(counters) / sizeof(*counters));
+		result = guest.cupti.ActivityConfigureUnifiedMemoryCounter(counters, cnt);
+	/* Where GPUs cannot copy between each other there is nothing to count of that. */
+	if (result != CUPTI_OK && result != CUPTI_NOT_INITIALIZED &&
+	    guest.cupti.ActivityConfigureUnifiedMemoryCounter)
+		result = guest.cupti.ActivityConfigureUnifiedMemoryCounter(counters, cnt - 1);
 	return result == CUPTI_OK ? guest.cupti.ActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER)
 				  : result;
+}
+
+/* After the kinds, which turn all of them on again. */
+static void leave_out_queries(void)
+{
+	static const struct {
+		int kind;
+		uint32_t id;
+	} queries[] = {
+#define QUERY(domain, id, name) {CUPTI_KIND_##domain, id},
+#include "preload/cupti/queries.def"
+	};
+
+	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
+		int (*set)(uint32_t, uint8_t) = queries[i].kind == CUPTI_KIND_DRIVER
+							? guest.cupti.ActivityEnableDriverApi
+							: guest.cupti.ActivityEnableRuntimeApi;
+
+		if (set)
+			set(queries[i].id, 0);
+	}
 }
 
 int kinds_enable(void)
@@ -84,6 +109,8 @@ int kinds_enable(void)
 		else
 			tell_failed(k, result);
 	}
+	if (guest.kinds >> CUPTI_KIND_DRIVER & 1)
+		leave_out_queries();
 	if (guest.kinds >> CUPTI_KIND_CUDA_EVENT & 1 &&
 	    guest.cupti.ActivityEnableCudaEventDeviceTimestamps)
 		guest.cupti.ActivityEnableCudaEventDeviceTimestamps(1);

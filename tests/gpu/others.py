@@ -5,7 +5,6 @@ import statistics
 
 from tools import Failed, NotRun, TRACE
 
-ROUNDS = 5
 FAMILIES, PACKAGES, TORCH, COST = [], [], [], []
 
 
@@ -27,7 +26,7 @@ def families(tools, runtime, threads, *options):
         command.append("-g")
     report, out = tools.profile(command, *options, env=tools.libraries())
     mode = ["node"] if "--cuda-graph-trace=node" in options else []
-    tools.truth(report, out, "activity", "partial", *mode, *([] if tools.standin else ["real"]))
+    tools.truth(report, out, "activity", "partial", *mode, *([] if tools.standin else ["real", runtime]))
     return report.sound()
 
 
@@ -103,15 +102,8 @@ def same_kernels(got, want):
         raise Failed("%d kernels, torch.profiler has %d; %d names differ: %s" % (*total, len(differ), "; ".join(said)))
 
 
-def against_profiler(tools, kind, *options):
-    script = tools.script("torch_work.py", "torch")
-    run = {"seconds": 240 if kind == "compile" else 90}
-    if kind == "compile":  # fills caches of compilers: both runs below find the same
-        tools.run([*script, kind], "untraced " + kind, **run)
-    trace = tools.path("trace.json")
-    tools.run([*script, kind, trace], kind + " under torch.profiler", **run)
-    report, _ = tools.profile([*script, kind], *options, **run)
-    kernels, sums = read_trace(trace)
+def compared(report, kernels, sums):
+    """Our kernel time as a part of torch.profiler's, and what there is to say; names and numbers must be the same."""
     got = report.kernels()
     if not kernels:
         raise NotRun("torch.profiler saw no kernels")
@@ -121,10 +113,25 @@ def against_profiler(tools, kind, *options):
             raise Failed("%s: %s, torch.profiler %s" % (w, report.sums(w), (sums[w, "count"], sums[w, "bytes"])))
     mine, theirs = sum(t for _, t in got.values()), sum(t for _, t in kernels.values())
     cnt, untold = report.untold()
-    text = "%s; kernel time %+.2f %%; %d of %d calls without CUPTI's id" % (report.sound(), 100 * (mine / theirs - 1), untold, cnt)
-    if abs(mine - theirs) > 0.02 * theirs:
-        raise Failed("kernels take %.3f ms, torch.profiler says %.3f; %s" % (mine / 1e6, theirs / 1e6, text))
-    return text
+    text = "%s; kernel time %.3f ms, %+.2f %%; %d of %d calls without CUPTI's id"
+    return mine / theirs, text % (report.sound(), mine / 1e6, 100 * (mine / theirs - 1), untold, cnt)
+
+
+def against_profiler(tools, kind, *options):
+    script = tools.script("torch_work.py", "torch")
+    run = {"seconds": 240 if kind == "compile" else 90}
+    if kind == "compile":  # fills caches of compilers: both runs below find the same
+        tools.run([*script, kind], "untraced " + kind, **run)
+    said = []
+    for _ in range(2):  # two runs of a GPU that has just woken up may differ by themselves
+        trace = tools.path("trace.json")
+        tools.run([*script, kind, trace], kind + " under torch.profiler", **run)
+        report, _ = tools.profile([*script, kind], *options, **run)
+        share, text = compared(report, *read_trace(trace))
+        said.append(text)
+        if abs(share - 1) <= 0.02:
+            return "; again: ".join(said)
+    raise Failed("kernels take more or less than 2 % longer: " + "; again: ".join(said))
 
 
 for torch_kind, torch_options in (
@@ -159,10 +166,10 @@ def rival(tools):
 # ---- overhead ----
 
 
-def medians(tools, ways):
+def medians(tools, ways, rounds):
     """Interleaved rounds, so that a GPU that warms up or a machine that slows down hits all alike."""
     numbers = collections.defaultdict(list)
-    for _ in range(1 if tools.standin else ROUNDS):
+    for _ in range(1 if tools.standin else rounds):
         for name, command in ways:
             numbers[name].append(float(tools.run(command, name, tools.libraries()).split()[-1]))
     return {name: statistics.median(n) for name, n in numbers.items()}
@@ -177,7 +184,7 @@ def overhead(tools, command, profiler=None):
         ways.append(("torch.profiler", profiler))
     if tools.nsys:
         ways.append(("nsys", [tools.nsys, "profile", "-f", "true", "-t", "cuda", "-s", "none", "-o", tools.path("nsys"), *command]))
-    median = medians(tools, ways)
+    median = medians(tools, ways, 3 if profiler else 5)
     base = median["untraced"]
     text = "untraced %.0f ns; added: %s" % (
         base,

@@ -207,6 +207,24 @@ static bool known_kind(int kind)
 	return false;
 }
 
+/* Calls that are left out of their kinds; a kind that is enabled brings all of them back. */
+static uint8_t left_out[2][1024];
+
+static int enable_api(int is_driver, uint32_t id, uint8_t on)
+{
+	if (standin_version() < 23)
+		return 11;
+	if (id >= sizeof(left_out[0]))
+		return INVALID_PARAMETER;
+	left_out[is_driver][id] = !on;
+	return 0;
+}
+
+bool standin_left_out(int is_driver, uint32_t id)
+{
+	return id < sizeof(left_out[0]) && left_out[is_driver][id];
+}
+
 EXPORT int cuptiActivityEnable(int kind)
 {
 	FAIL("ActivityEnable", kind);
@@ -214,6 +232,8 @@ EXPORT int cuptiActivityEnable(int kind)
 		return INVALID_KIND;
 	if (!standin_attach())
 		return CUPTI_NOT_INITIALIZED;
+	if (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER)
+		memset(left_out[kind == CUPTI_KIND_DRIVER], 0, sizeof(left_out[0]));
 	if (standin_enable(kind, true) && kind == CUPTI_KIND_DEVICE)
 		standin_dump_device();
 	return 0;
@@ -225,6 +245,18 @@ EXPORT int cuptiActivityEnableAndDump(int kind)
 	if (standin_version() < 17)
 		return 11;
 	return cuptiActivityEnable(kind);
+}
+
+EXPORT int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t on)
+{
+	FAIL("ActivityEnableRuntimeApi", (int)id);
+	return enable_api(0, id, on);
+}
+
+EXPORT int cuptiActivityEnableDriverApi(uint32_t id, uint8_t on)
+{
+	FAIL("ActivityEnableDriverApi", (int)id);
+	return enable_api(1, id, on);
 }
 
 EXPORT int cuptiActivityDisable(int kind)
@@ -357,7 +389,7 @@ EXPORT int cuptiGetThreadIdType(int *type)
 EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_um_counter *counters,
 						      uint32_t cnt)
 {
-	FAIL("ActivityConfigureUnifiedMemoryCounter", 0);
+	FAIL("ActivityConfigureUnifiedMemoryCounter", (int)cnt);
 	return counters && cnt ? 0 : INVALID_PARAMETER;
 }
 

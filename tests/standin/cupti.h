@@ -62,6 +62,7 @@ void standin_reset(void);
 
 /* cupti.c */
 uint32_t standin_version(void);
+bool standin_left_out(int is_driver, uint32_t id);
 void standin_check_child(const char *function);
 void standin_resource(uint32_t id, const struct cupti_resource_data *data);
 uint64_t standin_env(const char *name, uint64_t otherwise);

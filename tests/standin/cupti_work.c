@@ -111,7 +111,8 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 	if (!calls.depth || --calls.depth >= 64)
 		return;
 	start = calls.start[calls.depth];
-	if (!standin_enabled(is_driver ? CUPTI_KIND_DRIVER : CUPTI_KIND_RUNTIME))
+	if (!standin_enabled(is_driver ? CUPTI_KIND_DRIVER : CUPTI_KIND_RUNTIME) ||
+	    standin_left_out(is_driver, call_id(domain, name)))
 		return;
 	const struct standin_value values[] = {
 		V(API_cbid, call_id(domain, name)),

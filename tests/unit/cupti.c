@@ -79,6 +79,41 @@ static void only_what_is_asked_for_in_a_process(void)
 }
 APART(only_what_is_asked_for)
 
+static void call_of(const char *name, bool is_driver)
+{
+	observer->api(0, is_driver, name, 1, 0);
+	observer->api(1, is_driver, name, 1, 0);
+}
+
+/* Also when recording begins once more, which turns all calls of a kind on. */
+static void queries_are_left_out_in_a_process(void)
+{
+	CHECK_EQUAL(start("so.13", 0), 0);
+	call_of("cudaGetDevice", false);
+	call_of("cuCtxGetCurrent", true);
+	cuda.record(false);
+	cuda.record(true);
+	call_of("cudaGetLastError", false);
+	call_of("cuCtxGetCurrent", true);
+	call_of("cudaMalloc", false);
+	cuda.flush(true);
+	CHECK(!strcmp(text_of(only(SL_GPU_REC_API), only(SL_GPU_REC_API)->api.name),
+		      "cudaMalloc_v3020"));
+	CHECK_EQUAL(count(SL_GPU_REC_STATUS), 1);
+}
+APART(queries_are_left_out)
+
+/* An older version cannot: all come, and nobody need know. */
+static void queries_of_an_older_version_in_a_process(void)
+{
+	CHECK_EQUAL(start("so.12", 0), 0);
+	call_of("cudaGetDevice", false);
+	cuda.flush(true);
+	CHECK_EQUAL(count(SL_GPU_REC_API), 1);
+	CHECK_EQUAL(count(SL_GPU_REC_STATUS), 1);
+}
+APART(queries_of_an_older_version)
+
 static void nodes_of_graphs_in_a_process(void)
 {
 	struct standin_activity made = {.kind = STANDIN_GRAPH_NODE, .graph = 4, .graph_node = 40};
@@ -415,6 +450,8 @@ int main(void)
 		cmocka_unit_test(calls_and_kernels_join),
 		cmocka_unit_test(a_name_may_change_behind_its_address),
 		cmocka_unit_test(only_what_is_asked_for),
+		cmocka_unit_test(queries_are_left_out),
+		cmocka_unit_test(queries_of_an_older_version),
 		cmocka_unit_test(nodes_of_graphs),
 		cmocka_unit_test(a_million_records),
 		cmocka_unit_test(a_flush_takes_what_is_over),

@@ -112,6 +112,8 @@ static void kinds_and_numbers_are_right(void **state)
 #define KIND(name, number, version, shape, flag) \
 	assert_int_equal(CUPTI_ACTIVITY_KIND_##name, number);
 #include "preload/cupti/layout.def"
+#define QUERY(domain, id, name) assert_int_equal(CUPTI_##domain##_TRACE_CBID_##name, id);
+#include "preload/cupti/queries.def"
 	assert_int_equal(CUPTI_ERROR_NOT_INITIALIZED, CUPTI_NOT_INITIALIZED);
 	assert_int_equal(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, CUPTI_TAKEN);
 	assert_int_equal(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, CUPTI_MIG);

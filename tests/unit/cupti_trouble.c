@@ -192,6 +192,22 @@ static void unified_memory_waits_for_the_driver_in_a_process(void)
 }
 APART(unified_memory_waits_for_the_driver)
 
+/* One of the counters is not to be had: the others are. */
+static void unified_memory_of_a_single_gpu_in_a_process(void)
+{
+	const struct standin_value v[] = {{F_UM_value, 4096}};
+
+	setenv("STANDIN_CUPTI_FAIL", "ActivityConfigureUnifiedMemoryCounter:5=1", 1);
+	CHECK_EQUAL(start("so.13", SL_CUDA_UM), 0);
+	cuda.flush(false);
+	emit(&(struct standin_emit){
+		.kind = CUPTI_KIND_UNIFIED_MEMORY_COUNTER, .values = v, .cnt = 1});
+	cuda.flush(true);
+	CHECK_EQUAL(only(SL_GPU_REC_UM)->um.value, 4096);
+	CHECK_EQUAL(count(SL_GPU_REC_STATUS), 1);
+}
+APART(unified_memory_of_a_single_gpu)
+
 static void without_cupti_nothing_happens_in_a_process(void)
 {
 	CHECK_EQUAL(start("/nonexistent", SL_CUDA_NO_CUPTI), -1);
@@ -243,6 +259,7 @@ int main(void)
 		cmocka_unit_test(a_driver_too_old),
 		cmocka_unit_test(no_driver),
 		cmocka_unit_test(unified_memory_waits_for_the_driver),
+		cmocka_unit_test(unified_memory_of_a_single_gpu),
 		cmocka_unit_test(without_cupti_nothing_happens),
 		cmocka_unit_test(another_build_is_refused),
 		cmocka_unit_test(the_real_library_without_a_driver),
