@@ -271,6 +271,24 @@ sqlite3 *tables_open(const struct tables *t, const char *input)
 	return db;
 }
 
+/* Who reads a moment too early would take what comes at the end for missing. */
+static void say_unfinished(const struct tables *t, sqlite3 *db, const char *input)
+{
+	sqlite3_stmt *stmt;
+
+	if (t->quiet ||
+	    sqlite3_prepare_v2(
+		    db, "SELECT 1 FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE' AND value = '0'",
+		    -1, &stmt, NULL) != SQLITE_OK)
+		return;
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		sl_warn("%s: %s is not finished, its stacks have no names yet: it is being "
+			"written, or "
+			"'sightline recover' ends it",
+			t->kind->command, input);
+	sqlite3_finalize(stmt);
+}
+
 int tables_check_inputs(struct tables *t)
 {
 	if (t->inputs.cnt == 0) {
@@ -287,6 +305,7 @@ int tables_check_inputs(struct tables *t)
 		db = tables_open(t, *input);
 		if (!db)
 			return SL_EXIT_FAIL;
+		say_unfinished(t, db, *input);
 		sqlite3_close(db);
 	}
 	return 0;

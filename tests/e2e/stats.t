@@ -295,6 +295,10 @@ assert digest() == before, 'the file was written to'
 EOF
 cp ours.sqlite live.sqlite
 check 'a report that is being written: what is committed, no lock in the way' "$PY" live.py "$BIN"
+is "$(st -f csv -r osrt_sum ours.sqlite 2>&1 >/dev/null | grep -c 'not finished')" 0 'a finished report'
+sqlite3 live.sqlite "DELETE FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'; INSERT INTO META_DATA_EXPORT(name, value) VALUES ('SL_COMPLETE', '0')"
+is "$(st -f csv -r osrt_sum live.sqlite 2>&1 >/dev/null | grep -c 'live.sqlite is not finished')" 1 'one that is not says so'
+is "$(st -q -f csv -r osrt_sum live.sqlite 2>&1 >/dev/null | wc -l)" 0 'unless nothing but errors is wanted'
 check 'no report was changed' md5sum -c before.md5
 
 # ---- help ----
