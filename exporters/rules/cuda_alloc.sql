@@ -3,7 +3,7 @@
 -- about: of a process's first kernel to the end of its last. Most of them wait for the device; those that take from a
 -- about: pool (cudaMallocAsync) do not, and do not count.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: gpu_span
+-- uses: gpu_span, call_places
 -- default: 70
 -- arg: bad=10, per cent of the loop's time above which it is bad
 -- arg: severe=30, per cent of the loop's time above which it is severe
@@ -63,9 +63,12 @@ SELECT
 	'Memory was allocated and freed {' || n || ' time|times} while kernels ran (' || printf('%.1f', 1e9 * n / loop)
 		|| ' per second); one thread spent ' || printf('%.1f', 100.0 * cost / loop) || ' % of that time on it, {' || cost
 		|| ' ns}' || coalesce('; allocated GPU memory went up and down {' || nullif(teeth, 0) || ' time|times}', '')
-		|| '.' AS finding
+		|| coalesce(made_at, '') || '.' AS finding
 FROM (
-	SELECT max(ns) AS cost, sum(n) AS n, max(loop) AS loop, (SELECT max(n) FROM teeth WHERE globalPid >> 24 = pid) AS teeth
+	SELECT max(ns) AS cost, sum(n) AS n, max(loop) AS loop, (SELECT max(n) FROM teeth WHERE globalPid >> 24 = pid) AS teeth,
+		(SELECT '; its longest calls are made at ' || place FROM call_places AS c
+			WHERE c.globalTid >> 24 = pid AND c.nameId IN (SELECT nameId FROM found)
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
 	FROM (
 		SELECT globalTid >> 24 AS pid, sum(ns) AS ns, sum(n) AS n, max(loop) AS loop FROM found GROUP BY globalTid
 	)

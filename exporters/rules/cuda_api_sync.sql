@@ -1,6 +1,7 @@
 -- title: CUDA Synchronization APIs
 -- about: Calls that block the calling thread until all work of a stream, a context or the device is done.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
+-- uses: call_places
 -- default: 40
 -- advice: Wait for less, later and less often: for an event (cudaEventSynchronize) where the result is needed, and let
 -- advice: streams wait for each other on the device (cudaStreamWaitEvent). What it costs: rule cuda_sync_idle.
@@ -22,10 +23,13 @@ SELECT
 	'info' AS severity,
 	NULL AS cost,
 	'{' || n || ' call|calls} waited for all work of a stream or device, the thread that waited longest for {' || most
-		|| ' ns} (' || printf('%.1f', 100.0 * most / (SELECT ns FROM wall)) || ' % of the time).' AS finding
+		|| ' ns} (' || printf('%.1f', 100.0 * most / (SELECT ns FROM wall)) || ' % of the time'
+		|| coalesce(made_at, '') || ').' AS finding
 FROM (
-	SELECT sum(n) AS n, max(ns) AS most
-	FROM (SELECT sum(ns) AS ns, count(*) AS n FROM found GROUP BY globalTid)
+	SELECT sum(n) AS n, max(ns) AS most, (SELECT '; {' || sum(c.ns) || ' ns} of it at ' || place FROM call_places AS c
+			WHERE c.globalTid = thread AND c.nameId IN (SELECT nameId FROM found)
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
+	FROM (SELECT globalTid AS thread, sum(ns) AS ns, count(*) AS n FROM found GROUP BY globalTid)
 )
 WHERE n > 0;
 

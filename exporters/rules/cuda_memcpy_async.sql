@@ -2,7 +2,7 @@
 -- about: Copies that were asked for asynchronously but from or to pageable memory: such a call stages the data and
 -- about: does not return at once.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: copies, mem_kind
+-- uses: copies, mem_kind, call_places
 -- default: 10
 -- advice: Use pinned memory: cudaMallocHost(), cudaHostRegister(), pin_memory=True in PyTorch.
 -- column: Duration (ns) = time of the copy on the GPU
@@ -26,9 +26,13 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
 	'{' || n || ' copy|copies} of {' || bytes || ' B} altogether, asked for asynchronously, used pageable memory: the '
-		|| 'calls took {' || calls || ' ns}.' AS finding
+		|| 'calls took {' || calls || ' ns}' || coalesce(made_at, '') || '.' AS finding
 FROM (
-	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall
+	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, (SELECT ns FROM wall) AS wall,
+		(SELECT '; the longest calls are made at ' || place FROM call_places AS c
+			WHERE c.globalTid IN (SELECT globalTid FROM found)
+				AND c.nameId IN (SELECT id FROM StringIds WHERE value IN (SELECT name FROM found))
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
 	FROM (
 		SELECT sum(min(ns, callEnd - callStart)) AS cost, count(*) AS n, sum(bytes) AS bytes,
 			sum(callEnd - callStart) AS calls

@@ -2,7 +2,7 @@
 -- about: Copies that block the calling thread until they are done. Not those within a device, nor those of up to
 -- about: 64000 bytes to a device, for which the call does not wait.
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY = CUDA memcpy
--- uses: copies, mem_kind
+-- uses: copies, mem_kind, call_places
 -- default: 20
 -- advice: Use cudaMemcpyAsync() with pinned memory in a stream of its own, so that the host and other kernels go on
 -- advice: meanwhile; wait for it where the data is needed.
@@ -28,10 +28,14 @@ SELECT
 	CASE WHEN 10 * cost > wall THEN 'severe' WHEN 50 * cost > wall THEN 'bad' ELSE 'info' END AS severity,
 	cost,
 	'{' || n || ' synchronous copy|synchronous copies} of {' || bytes || ' B} altogether blocked their threads for {' || calls
-		|| ' ns}; the copies themselves took {' || ns || ' ns}.' AS finding
+		|| ' ns}; the copies themselves took {' || ns || ' ns}' || coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT max(cost) AS cost, sum(n) AS n, sum(bytes) AS bytes, sum(calls) AS calls, sum(ns) AS ns,
-		(SELECT ns FROM wall) AS wall
+		(SELECT ns FROM wall) AS wall,
+		(SELECT '; the longest calls are made at ' || place FROM call_places AS c
+			WHERE c.globalTid IN (SELECT globalTid FROM found)
+				AND c.nameId IN (SELECT id FROM StringIds WHERE value IN (SELECT name FROM found))
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
 	FROM (
 		SELECT sum(min(ns, callEnd - callStart)) AS cost, count(*) AS n, sum(bytes) AS bytes,
 			sum(callEnd - callStart) AS calls, sum(ns) AS ns

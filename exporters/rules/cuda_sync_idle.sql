@@ -2,7 +2,7 @@
 -- about: Calls that wait until the GPU has done everything, so that it has nothing to do until the thread has sent it
 -- about: new work.
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
--- uses: gpu_busy
+-- uses: gpu_busy, call_places
 -- default: 90
 -- arg: rate=10, waits per second above which they are frequent
 -- arg: count=10, waits from which on they are a habit and not the ends of a program's parts
@@ -44,9 +44,13 @@ SELECT
 	ns AS cost,
 	'GPU ' || deviceId || ' ran empty {' || n || ' time|times} (' || printf('%.0f', 1e9 * n / wall)
 		|| ' per second) because a thread waited for it, and was idle for {' || ns || ' ns} in all, {' || (ns / n)
-		|| ' ns} each time on average.' AS finding
+		|| ' ns} each time on average'
+		|| coalesce(made_at, '') || '.' AS finding
 FROM (
-	SELECT deviceId, sum(ns) AS ns, count(*) AS n, (SELECT wall.ns FROM wall) AS wall
+	SELECT deviceId, sum(ns) AS ns, count(*) AS n, (SELECT wall.ns FROM wall) AS wall,
+		(SELECT '; it waited longest at ' || place FROM call_places AS c
+			WHERE c.globalTid >> 24 = globalPid >> 24 AND c.nameId IN (SELECT nameId FROM wait)
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
 	FROM idle
 	GROUP BY globalPid, deviceId
 	ORDER BY 2 DESC

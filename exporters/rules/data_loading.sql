@@ -3,7 +3,7 @@
 -- about: workers), was busy reading files.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_MEMCPY or CUPTI_ACTIVITY_KIND_GRAPH_TRACE = GPU work
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS = file access
--- uses: gpu_busy, file_calls
+-- uses: gpu_busy, file_calls, call_places
 -- default: 390
 -- alias: dataloader
 -- arg: gap=50, microseconds from which on a GPU counts as idle
@@ -121,13 +121,17 @@ SELECT
 	'GPU ' || deviceId || ' of process ' || (globalPid / 0x1000000 % 0x1000000) || ' had nothing to do for {' || cost
 		|| ' ns} while files were read for it, ' || CAST(100 * cost / span AS INTEGER)
 		|| ' % of the time it was in use: {' || calls || '} calls on {' || files || ' file|files}'
-		|| coalesce(', most of them in ' || folder, '') || '.' AS finding
+		|| coalesce(', most of them in ' || folder, '') || coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT globalPid, deviceId, ns AS cost,
 		(SELECT max(end) - min(start) FROM gpu_busy AS b
 			WHERE b.globalPid = starved.globalPid AND b.deviceId = starved.deviceId) AS span,
 		(SELECT count(*) FROM fed) AS calls,
 		(SELECT count(DISTINCT path) FROM fed) AS files,
+		(SELECT '; the longest are made at ' || place FROM call_places AS c
+			WHERE c.globalTid IN (SELECT globalTid FROM fed)
+				AND c.nameId IN (SELECT id FROM io_functions WHERE what IN ('open', 'stat', 'read'))
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at,
 		(SELECT folder FROM fed GROUP BY folder ORDER BY sum(end - start) DESC LIMIT 1) AS folder
 	FROM starved
 	ORDER BY ns DESC, globalPid, deviceId

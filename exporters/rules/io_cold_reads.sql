@@ -3,7 +3,7 @@
 -- about: From context switches: time asleep in the uninterruptible state, inside such calls. Where there
 -- about: are none: reads that took longer than 0.1 ms and were slower than 500 MB/s.
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS = file access
--- uses: file_calls, sched_threads, names
+-- uses: file_calls, sched_threads, names, call_places
 -- default: 420
 -- advice: Read ahead while something else is being computed: a prefetching thread, posix_fadvise
 -- advice: (POSIX_FADV_WILLNEED) or readahead for the files that come next, larger pieces, several reads
@@ -66,13 +66,17 @@ SELECT
 		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN '; so did another thread, for less'
 			ELSE '; so did ' || (threads - 1) || ' other threads, for less' END
 		|| CASE WHEN 2 * path_ns > cost THEN '. Most of it was for ' || path
-			ELSE '. There are {' || files || '} such files, most in ' || folder END || '.' AS finding
+			ELSE '. There are {' || files || '} such files, most in ' || folder END
+		|| coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT *, (SELECT ns FROM wall) AS wall,
 		(SELECT path FROM file WHERE file.globalTid = thread.globalTid ORDER BY ns DESC, path LIMIT 1) AS path,
 		(SELECT max(ns) FROM file WHERE file.globalTid = thread.globalTid) AS path_ns,
 		(SELECT folder FROM file WHERE file.globalTid = thread.globalTid
 			GROUP BY folder ORDER BY sum(ns) DESC, folder LIMIT 1) AS folder,
+		(SELECT '; the longest calls are made at ' || place FROM call_places AS c
+			WHERE c.globalTid = thread.globalTid AND c.nameId IN (SELECT nameId FROM cold WHERE cold.globalTid = c.globalTid)
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at,
 		(SELECT name FROM thread_names AS t WHERE t.globalTid = thread.globalTid) AS name
 	FROM (
 		SELECT globalTid, sum(ns) AS cost, sum(n) AS n, total(bytes) AS bytes, count(*) AS files,

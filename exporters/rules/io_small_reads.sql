@@ -1,7 +1,7 @@
 -- title: Small Reads
 -- about: Files that are read in so small pieces that the calls cost more than the data.
 -- needs: OSRT_API.pathId or OSRT_FILE_ACCESS_EVENTS or SL_OSRT_TOTALS = file access
--- uses: file_calls, names
+-- uses: file_calls, names, call_places
 -- default: 400
 -- arg: small=4096, bytes per call below which a read is small
 -- arg: calls=1000, reads of a thread from which on they are looked at
@@ -56,12 +56,15 @@ SELECT
 		|| (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '')
 		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN ', and there is another such thread'
 			ELSE ', and there are ' || (threads - 1) || ' more such threads' END
-		|| coalesce('; most of them were of ' || path, '') || '.' AS finding
+		|| coalesce('; most of them were of ' || path, '') || coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT globalTid, sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, count(*) OVER () AS threads,
 		CAST(sum(ns) * (1 - (sum(bytes) / 65536 + 1.0) / sum(n)) AS INTEGER) AS cost,
 		(SELECT path FROM small AS p WHERE p.globalTid = small.globalTid AND path IS NOT NULL
 			ORDER BY p.ns DESC LIMIT 1) AS path,
+		(SELECT '; the longest are made at ' || place FROM call_places AS c
+			WHERE c.globalTid = small.globalTid AND c.nameId IN (SELECT nameId FROM small AS p WHERE p.globalTid = c.globalTid)
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at,
 		(SELECT name FROM thread_names AS t WHERE t.globalTid = small.globalTid) AS name,
 		(SELECT ns FROM wall) AS wall
 	FROM small

@@ -1,7 +1,7 @@
 -- title: Frequent Syncs
 -- about: Threads that wait for the disk again and again: fsync and its like in a loop.
 -- needs: OSRT_API or OSRT_FILE_ACCESS_EVENTS = OS Runtime trace
--- uses: file_calls, names
+-- uses: file_calls, names, call_places
 -- default: 410
 -- arg: calls=20, syncs of a thread from which on they are looked at
 -- arg: rate=10, syncs per second, over the time from the thread's first one to its last
@@ -39,11 +39,14 @@ SELECT
 	cost,
 	'Thread ' || (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '') || ' waited {' || ns || ' ns} in {'
 		|| n || '} syncs, {' || (ns / n) || ' ns} each, {' || CAST(n * 1e9 / max(span, 1) AS INTEGER)
-		|| '} per second' || coalesce('; most are of ' || path, '') || '.' AS finding
+		|| '} per second' || coalesce('; most are of ' || path, '') || coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT *, CAST(ns * (1 - 1.0 / n) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall,
 		(SELECT path FROM sync WHERE sync.globalTid = thread.globalTid AND path IS NOT NULL
 			GROUP BY path ORDER BY sum(end - start) DESC LIMIT 1) AS path,
+		(SELECT '; {' || sum(c.ns) || ' ns} of it at ' || place FROM call_places AS c
+			WHERE c.globalTid = thread.globalTid AND c.nameId IN (SELECT id FROM io_functions WHERE what = 'sync')
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at,
 		(SELECT name FROM thread_names AS t WHERE t.globalTid = thread.globalTid) AS name
 	FROM thread
 	ORDER BY cost DESC

@@ -2,7 +2,7 @@
 -- about: Threads that waited for mutexes, read-write locks and locked files that others held. Who held a lock is
 -- about: known from context switches: the thread that woke the one that waited.
 -- needs: OSRT_API = OS Runtime trace
--- uses: names
+-- uses: names, call_places
 -- default: 430
 -- advice: Hold the lock for less: compute, allocate and do I/O before taking it. Split it (one for each
 -- advice: part of the data, or for each thread, merged at the end), or use atomics. Where most only read,
@@ -54,7 +54,8 @@ SELECT
 		|| ' ns} for locks altogether; thread ' END || (globalTid & 0xFFFFFF)
 		|| coalesce(' (' || name || ')', '') || ' waited {' || cost || ' ns} in {' || n || ' call|calls}, mostly of '
 		|| function || coalesce(', for what thread ' || (holder & 0xFFFFFF)
-		|| coalesce(' (' || holder_name || ')', '') || ' held', '') || '.' AS finding
+		|| coalesce(' (' || holder_name || ')', '') || ' held', '')
+		|| coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT *, (SELECT name FROM thread_names AS t WHERE t.globalTid = holder) AS holder_name
 	FROM (
@@ -64,6 +65,9 @@ FROM (
 				WHERE h.globalTid = held.globalTid GROUP BY nameId ORDER BY sum(ns) DESC LIMIT 1) AS function,
 			(SELECT holder FROM held AS h WHERE h.globalTid = held.globalTid AND holder IS NOT NULL
 				GROUP BY holder ORDER BY sum(ns) DESC, holder LIMIT 1) AS holder,
+			(SELECT '; {' || sum(c.ns) || ' ns} of it at ' || place FROM call_places AS c
+			WHERE c.globalTid = held.globalTid AND c.nameId IN (SELECT nameId FROM lock_wait)
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at,
 			(SELECT name FROM thread_names AS t WHERE t.globalTid = held.globalTid) AS name,
 			(SELECT ns FROM wall) AS wall
 		FROM held

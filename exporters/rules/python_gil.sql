@@ -3,7 +3,7 @@
 -- about: again every 5 ms: calls of pthread_cond_timedwait that end without success after that time give it away.
 -- about: With --trace=python-gil the waiting itself is recorded, and looked at instead.
 -- needs: OSRT_API or NVTX_EVENTS = OS Runtime trace
--- uses: names
+-- uses: names, call_places
 -- default: 435
 -- arg: waits=5, of a thread that lasted 5 ms, from which on it is looked at
 -- advice: Processes instead of threads for what computes in Python (multiprocessing, DataLoader workers,
@@ -47,15 +47,19 @@ SELECT
 	n || ' threads of process ' || (globalTid / 0x1000000 % 0x1000000)
 		|| coalesce(' (' || (SELECT name FROM process_names WHERE pid = globalTid / 0x1000000) || ')', '')
 		|| ' waited {' || whole || ' ns} altogether for Python''s interpreter lock, thread ' || (globalTid % 0x1000000)
-		|| ' {' || longest || ' ns}.' AS finding
+		|| ' {' || longest || ' ns}' || coalesce(made_at, '') || '.' AS finding
 FROM (
-	SELECT *, CAST(longest * (1 - 1.0 / max(1, min(n, cpus))) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall
+	SELECT *, CAST(longest * (1 - 1.0 / max(1, min(n, cpus))) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall,
+		(SELECT ', most of it at ' || place FROM call_places AS c
+			WHERE c.globalTid = waiter.globalTid
+				AND c.nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_cond_timedwait')
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
 	FROM (
 		SELECT globalTid, count(*) AS n, sum(ns) AS whole, max(ns) AS longest,
 			coalesce((SELECT max(CAST(value AS INTEGER)) FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CpuCores'), 1000000) AS cpus
 		FROM gil
 		GROUP BY globalTid / 0x1000000
-	)
+	) AS waiter
 	WHERE n > 1
 	ORDER BY cost DESC, globalTid
 	LIMIT 1

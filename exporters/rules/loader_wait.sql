@@ -1,0 +1,80 @@
+-- title: Waiting for the DataLoader
+-- about: Time in which a thread of a PyTorch program waits inside of its DataLoader: for workers that have no batch ready, for
+-- about: workers to start, or, without workers, for the files themselves. From the stacks of long calls. Where the process
+-- about: uses a GPU, that may be busy meanwhile with what it was given before: then rules data_loading and gpu_gaps tell what is lost.
+-- needs: SL_STACKS or OSRT_CALLCHAINS = stacks
+-- uses: gpu_cover, names, call_places
+-- default: 380
+-- advice: More workers (num_workers, up to the CPUs there are), persistent_workers=True where epochs are short, a larger
+-- advice: prefetch_factor; less work per sample: decoded once and stored, small files packed into few large ones.
+-- column: Time (ns) = time in these calls
+-- column: Calls = how many
+-- column: Pid = process
+-- column: Tid = thread
+-- column: Thread Name = its name
+-- column: Function = function that waited
+-- column: Place = who asked the DataLoader, by the stack
+CREATE TEMP TABLE loading AS
+WITH loader AS MATERIALIZED (
+	SELECT DISTINCT stack FROM SL_CHAIN_FRAMES
+	WHERE module IN (SELECT id FROM StringIds WHERE value GLOB '*/torch/utils/data/dataloader.py')
+), worker AS MATERIALIZED (
+	-- a forked one has the stack of whoever started it
+	SELECT DISTINCT stack FROM SL_CHAIN_FRAMES
+	WHERE module IN (SELECT id FROM StringIds WHERE value GLOB '*/torch/utils/data/_utils/worker.py')
+), call AS (
+	SELECT globalTid, nameId, stack, start, end FROM SL_CHAIN_CALLS
+	WHERE stack IN loader AND stack NOT IN worker AND end > start
+)
+-- a system call inside of a call counts once
+SELECT globalTid, nameId, stack, max(0, end - max(start, coalesce(max(end) OVER (PARTITION BY globalTid
+	ORDER BY start, end DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start))) AS ns
+FROM call;
+
+CREATE TEMP TABLE busy AS
+SELECT value AS function, place, sum(ns) AS ns
+FROM call_places AS c JOIN StringIds ON StringIds.id = nameId
+WHERE value NOT IN ('poll', 'ppoll', 'select', 'pselect', 'epoll_wait', 'epoll_pwait', 'accept', 'accept4', 'sem_wait',
+		'sem_timedwait', 'pthread_cond_wait', 'pthread_cond_timedwait', 'pthread_cond_clockwait', 'futex')
+	-- nor what forked workers have of their parent's stack
+	AND own AND place NOT IN (SELECT place FROM call_places WHERE globalTid IN (SELECT globalTid FROM loading))
+	AND c.globalTid / 0x1000000 * 0x1000000 IN (
+		SELECT globalPid FROM SL_PROCESS_TREE
+		WHERE parentGlobalPid IN (SELECT globalTid / 0x1000000 * 0x1000000 FROM loading))
+GROUP BY 1, 2;
+
+SELECT
+	CASE WHEN gpu THEN 'info' WHEN 10 * ns > wall THEN 'severe' ELSE 'bad' END AS severity,
+	CASE WHEN NOT gpu THEN ns END AS cost,
+	'Thread ' || (globalTid % 0x1000000) || coalesce(' (' || name || ')', '') || ' waited {' || ns
+		|| ' ns} for its DataLoader, in {' || n || ' long call|long calls}' || coalesce(made_at, '')
+		|| coalesce((SELECT '. Its workers were longest in ' || function || ' at ' || place || ', {' || ns || ' ns} together'
+			FROM busy ORDER BY ns DESC, place LIMIT 1), '') || '.' AS finding
+FROM (
+	SELECT globalTid, sum(ns) AS ns, count(*) AS n, (SELECT ns FROM wall) AS wall,
+		(SELECT name FROM thread_names AS t WHERE t.globalTid = l.globalTid) AS name,
+		globalTid / 0x1000000 * 0x1000000 IN (SELECT globalPid FROM gpu_cover) AS gpu,
+		(SELECT '; most at ' || place FROM call_places AS c
+			WHERE c.globalTid = l.globalTid AND c.nameId IN (SELECT nameId FROM loading)
+			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
+	FROM loading AS l
+	GROUP BY globalTid
+	ORDER BY ns DESC, globalTid
+	LIMIT 1
+)
+WHERE ns >= 5000000 AND 50 * ns > wall;
+
+SELECT
+	sum(ns) AS "Time (ns)",
+	count(*) AS "Calls",
+	l.globalTid / 0x1000000 % 0x1000000 AS "Pid",
+	l.globalTid % 0x1000000 AS "Tid",
+	name AS "Thread Name",
+	value AS "Function",
+	coalesce((SELECT replace(f.value, rtrim(f.value, replace(f.value, '/', '')), '') || ':' || line || ' in ' || s.value
+		FROM place_of AS p JOIN StringIds AS f ON f.id = p.file JOIN StringIds AS s ON s.id = p.symbol
+		WHERE p.stack = l.stack), '?') AS "Place"
+FROM loading AS l LEFT JOIN thread_names USING (globalTid) LEFT JOIN StringIds ON StringIds.id = nameId
+GROUP BY l.globalTid, nameId, "Place"
+ORDER BY 1 DESC, l.globalTid, "Place"
+LIMIT :rows;
