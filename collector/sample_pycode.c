@@ -120,7 +120,7 @@ static bool is_code_type(const struct pycode_from *from, uint64_t type)
 	       memcmp(name, "code", sizeof(name)) == 0;
 }
 
-static size_t size_of(const struct sl_pylayout *at)
+size_t pycode_size(const struct sl_pylayout *at)
 {
 	size_t most = at->first_line;
 
@@ -131,6 +131,15 @@ static size_t size_of(const struct sl_pylayout *at)
 	return most + sizeof(uint64_t);
 }
 
+static uint64_t check_of(const struct sl_pylayout *at, const uint8_t *object)
+{
+	uint32_t first_line;
+
+	memcpy(&first_line, object + at->first_line, sizeof(first_line));
+	return pysample_check(word_in(object, at->name), word_in(object, at->line_table),
+			      word_in(object, at->file), first_line);
+}
+
 /*
  * What lies there may be another one by now, or nothing: then the frame has a line without a name. What never was a code
  * object has no number.
@@ -139,9 +148,8 @@ static void read_code(struct pycode *c, const struct memory *m, uint32_t *serial
 {
 	const struct sl_pylayout *at = &m->from->at;
 	uint8_t object[OBJECT_MOST];
-	size_t size = size_of(at);
+	size_t size = pycode_size(at);
 	uint64_t name, file, table;
-	uint32_t first_line;
 
 	c->number = ++*serial;
 	if (size > sizeof(object) || !read_from(m, c->address, object, size))
@@ -149,15 +157,14 @@ static void read_code(struct pycode *c, const struct memory *m, uint32_t *serial
 	name = word_in(object, at->name);
 	file = word_in(object, at->file);
 	table = word_in(object, at->line_table);
-	memcpy(&first_line, object + at->first_line, sizeof(first_line));
-	if (pysample_check(name, table, file, first_line) != c->check)
+	if (check_of(at, object) != c->check)
 		return;
 	if (!is_code_type(m->from, word_in(object, at->type))) {
 		c->number = 0;
 		return;
 	}
 	c->is_hidden = at->owner && name == file;
-	c->first_line = first_line;
+	memcpy(&c->first_line, object + at->first_line, sizeof(c->first_line));
 	c->name = read_text(m, at->qualified_name ? word_in(object, at->qualified_name) : name);
 	c->file = read_text(m, file);
 	read_lines(m, table, c);
@@ -189,20 +196,22 @@ static bool grow(struct pycodes *cs)
 	return true;
 }
 
-static const struct pycode *get(struct pycodes *cs, const struct memory *m, uint64_t address,
-				uint64_t check, uint32_t *serial)
+/* NULL: no memory. */
+static struct pycode *room_for(struct pycodes *cs, uint64_t address, uint64_t check)
 {
-	static const struct pycode none;
-	struct pycode *c;
-
-	if (!address)
-		return &none;
 	if (cs->cnt == CODES_MOST)
 		pycodes_release(cs);
 	if (cs->cnt * 4 >= cs->slots * 3 && !grow(cs))
 		return NULL;
-	c = slot_of(cs, address, check);
-	if (c->address)
+	return slot_of(cs, address, check);
+}
+
+static const struct pycode *get(struct pycodes *cs, const struct memory *m, uint64_t address,
+				uint64_t check, uint32_t *serial)
+{
+	struct pycode *c = room_for(cs, address, check);
+
+	if (!c || c->address)
 		return c;
 	cs->cnt++;
 	c->address = address;
@@ -211,10 +220,36 @@ static const struct pycode *get(struct pycodes *cs, const struct memory *m, uint
 	return c;
 }
 
+/* What lies there now, or did when it was last asked for. */
+static uint64_t present_check(struct pycodes *cs, const struct memory *m, uint64_t address)
+{
+	struct pycode *c = room_for(cs, address, 0);
+	uint8_t object[OBJECT_MOST];
+	size_t size = pycode_size(&m->from->at);
+
+	if (!c)
+		return 0;
+	if (!c->address) {
+		cs->cnt++;
+		c->address = address;
+	}
+	if (size <= sizeof(object) && read_from(m, address, object, size))
+		c->present = check_of(&m->from->at, object);
+	return c->present;
+}
+
 const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
 				uint64_t address, uint64_t check, uint32_t *serial)
 {
-	return get(cs, &(struct memory){.from = from}, address, check, serial);
+	const struct memory m = {.from = from};
+	static const struct pycode none;
+
+	if (!address)
+		return &none;
+	if (!check)
+		check = present_check(cs, &m, address);
+	/* 1 is no check of any: it never could be read. */
+	return get(cs, &m, address, check ? check : 1, serial);
 }
 
 void pycode_copied(struct pycodes *cs, const struct pycode_from *from,

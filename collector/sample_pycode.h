@@ -13,6 +13,7 @@ struct pysample_code;
 
 struct pycode {
 	uint64_t address, check; /* bpf/pysample.h: pysample_check() */
+	uint64_t present;        /* of the entry without a check: which one lies there */
 	uint32_t number;         /* 0: none, its address is no code object's */
 	bool is_hidden;          /* of frames that Python shows to nobody */
 	uint32_t first_line;
@@ -32,7 +33,12 @@ struct pycode_from {
 	uint64_t code_type; /* 0: not known where; then a type of that name */
 };
 
-/* Reads it when it is new, and counts *@serial up. NULL: no memory. */
+/* What is read of a code object. */
+size_t pycode_size(const struct sl_pylayout *at);
+/*
+ * Reads it when it is new, and counts *@serial up. NULL: no memory. @check 0: it could not be read when it was met, then it
+ * is the one that lies there now.
+ */
 const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
 				uint64_t address, uint64_t check, uint32_t *serial);
 /* One that was copied when it was met, all of it @size bytes: has its names whatever has become of it since. */

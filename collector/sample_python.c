@@ -234,6 +234,8 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 		.first_line = at->first_line,
 		.shown_name = at->qualified_name ? at->qualified_name : at->name,
 		.bytes_size = at->bytes_size,
+		.bytes = at->bytes,
+		.object_size = (uint32_t)pycode_size(at),
 	};
 
 	bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);

@@ -251,15 +251,26 @@ static __always_inline __u32 copy(void *to, __u32 bytes, __u64 from)
 	return bpf_probe_read_user(to, bytes, (void *)from) ? 0 : bytes;
 }
 
+/* @bytes, a power of two, or up to the end of the page where there is no other behind it. */
+static __always_inline __u32 copy_text(void *to, __u32 bytes, __u64 from)
+{
+	__u32 len = copy(to, bytes, from);
+
+	return len ? len : copy(to, -from & (bytes - 1), from);
+}
+
 /* Wakes nobody: there is an ask behind it. */
 static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 check)
 {
 	const struct pysample_process *py = w->py;
 	__u32 zero = 0;
 	struct pysample_code *c = bpf_map_lookup_elem(&copies, &zero);
-	__u64 lines;
+	__u32 object, lines;
 
 	if (!c)
+		return;
+	object = py->object_size;
+	if (object > PYSAMPLE_OBJECT)
 		return;
 	c->ask.image = py->image;
 	c->ask.pid = w->pid;
@@ -269,17 +280,15 @@ static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 ch
 	c->name = load(code + py->shown_name);
 	c->file = load(code + py->file);
 	c->lines = load(code + py->line_table);
-	c->object_len = copy(c->object_bytes, PYSAMPLE_OBJECT, code);
-	c->name_len = copy(c->name_bytes, PYSAMPLE_NAME, c->name);
-	c->file_len = copy(c->file_bytes, PYSAMPLE_FILE, c->file);
-	/* The object's head is less than 64 bytes, and so is what lies behind the last line. */
-	lines = load(c->lines + py->bytes_size) + 64;
+	c->object_len = copy(c->object_bytes, object, code);
+	c->name_len = copy_text(c->name_bytes, PYSAMPLE_NAME, c->name);
+	c->file_len = copy_text(c->file_bytes, PYSAMPLE_FILE, c->file);
+	lines = load(c->lines + py->bytes_size) + py->bytes;
 	if (lines > PYSAMPLE_LINES)
 		lines = 0;
-	c->lines_len = copy(c->lines_bytes, lines, c->lines);
-	lines = c->lines_len;
-	if (lines > PYSAMPLE_LINES)
-		return;
+	if (bpf_probe_read_user(c->lines_bytes, lines, (void *)c->lines))
+		lines = 0;
+	c->lines_len = lines;
 	bpf_ringbuf_output(&asks, c, __builtin_offsetof(struct pysample_code, lines_bytes) + lines,
 			   BPF_RB_NO_WAKEUP);
 }
@@ -294,6 +303,19 @@ static __always_inline void meet(struct walk *w, __u64 code, __u64 check)
 	bpf_map_update_elem(&met, &key, &yes, BPF_ANY);
 	w->is_fresh = 1;
 	tell_code(w, code, check);
+}
+
+static __always_inline __u64 check_of(const struct pysample_process *py, __u64 code)
+{
+	__u64 name, lines, file;
+	__u32 first_line;
+
+	if (bpf_probe_read_user(&name, sizeof(name), (void *)(code + py->name)) ||
+	    bpf_probe_read_user(&lines, sizeof(lines), (void *)(code + py->line_table)) ||
+	    bpf_probe_read_user(&file, sizeof(file), (void *)(code + py->file)) ||
+	    bpf_probe_read_user(&first_line, sizeof(first_line), (void *)(code + py->first_line)))
+		return 0;
+	return pysample_check(name, lines, file, first_line);
 }
 
 static long each_frame(__u32 i, struct walk *w)
@@ -312,12 +334,12 @@ static long each_frame(__u32 i, struct walk *w)
 	code &= ~7ull;
 	if (py->flag)
 		bpf_probe_read_user(&flag, sizeof(flag), (void *)(frame + py->flag));
-	check = pysample_check(load(code + py->name), load(code + py->line_table),
-			       load(code + py->file), load(code + py->first_line));
+	check = check_of(py, code);
 	put(w, w->head++, (code & ~(0xffull << 56)) | (__u64)flag << 56);
 	put(w, w->head++, load(frame + py->instruction));
 	put(w, w->head++, check);
-	meet(w, code, check);
+	if (check)
+		meet(w, code, check);
 	w->cnt++;
 	w->frame = load(frame + py->previous);
 	return 0;

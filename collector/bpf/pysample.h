@@ -26,8 +26,9 @@ struct pysample_process {
 	ctxsw_u32 name, file, line_table, first_line;
 	ctxsw_u32
 		shown_name; /* of which the text is wanted: the qualified one where there is one */
-	ctxsw_u32 bytes_size;
-	ctxsw_u32 base; /* where the thread has the frame that is none; 0: nowhere */
+	ctxsw_u32 bytes_size, bytes;
+	ctxsw_u32 object_size; /* of a code object, as far as it is wanted */
+	ctxsw_u32 base;        /* where the thread has the frame that is none; 0: nowhere */
 };
 
 /* To user space, which wakes: something is to be read while it is there. */
@@ -77,11 +78,13 @@ enum {
 #define PYSAMPLE_BROKEN (1ull << 33) /* the next frame cannot be read */
 #define PYSAMPLE_EXACT  (1ull << 34) /* the time is that of perf's sample; else a little less */
 
+/* Never 0: that is where the code object could not be read, since the thread is just getting a page of it for itself. */
 static inline ctxsw_u64 pysample_check(ctxsw_u64 name, ctxsw_u64 line_table, ctxsw_u64 file,
 				       ctxsw_u32 first_line)
 {
-	return name ^ (line_table << 17 | line_table >> 47) ^ (file << 34 | file >> 30) ^
-	       (ctxsw_u64)first_line << 48;
+	return (name ^ (line_table << 17 | line_table >> 47) ^ (file << 34 | file >> 30) ^
+		(ctxsw_u64)first_line << 48) |
+	       1;
 }
 
 struct pysample_config {
