@@ -9,15 +9,19 @@
 #include <semaphore.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "preload/hook.h"
 #include "preload/object.h"
 #include "preload/pystack.h"
 #include "preload/python.h"
+#include "preload/sys.h"
 
 #define PYTHON_MAX      4u /* one after the other, where they are unloaded */
 #define INTERPRETER_MAX 1000u
 #define THREAD_MAX      20000u
+#define LOOKS_MAX       128u /* at threads, each by a system call */
 
 static struct sl_python pythons[PYTHON_MAX];
 static uint32_t python_cnt;
@@ -192,68 +196,141 @@ static const char *frame_of(const struct sl_python *py, const char *thread)
 	return sl_python_is_pointer(p) ? sl_python_load(p + py->at.cframe_current) : NULL;
 }
 
+/* Of the thread, which has a state in each interpreter that it has been in: those with frames. */
+struct states {
+	const char *first, *present; /* in its slot; the one that it runs in */
+	const char *frames[SL_PYTHON_NESTED];
+	unsigned cnt;
+};
+
+static void add_frames(struct states *s, const char *state, const char *frames)
+{
+	unsigned at = s->cnt;
+
+	if (!frames)
+		return;
+	if (state == s->present) {
+		/* In front of all others. */
+		at = 0;
+		if (s->cnt == SL_PYTHON_NESTED)
+			s->cnt--;
+		memmove(s->frames + 1, s->frames, s->cnt * sizeof(s->frames[0]));
+	} else if (s->cnt == SL_PYTHON_NESTED) {
+		return;
+	}
+	s->frames[at] = frames;
+	s->cnt++;
+}
+
+/*
+ * Words of an object that may go while we look: by the kernel, which then says so. What is read of one that is gone leads
+ * nowhere, or to one that is not this thread's.
+ */
+static bool read_words(const char *object, const uint32_t *offsets, unsigned cnt,
+		       const char **words)
+{
+	struct iovec here = {words, cnt * sizeof(words[0])}, there[4];
+
+	for (unsigned i = 0; i < cnt; i++)
+		there[i] = (struct iovec){(char *)(uintptr_t)object + offsets[i], sizeof(words[0])};
+	return sl_sys6(SYS_process_vm_readv, sl_sys0(SYS_getpid), (long)&here, 1, (long)there, cnt,
+		       0) == (long)here.iov_len;
+}
+
+/* From 3.12 on the slot of the thread has the state that it runs in; the others are found without the lock of their list. */
+static void find_outer(const struct sl_python *py, struct states *s)
+{
+	const struct sl_pylayout *at = &py->at;
+	const uint32_t of_interpreter[] = {at->next_interpreter, at->threads};
+	const uint32_t of_thread[] = {at->next_thread, at->thread_id, at->current,
+				      at->base ? at->base : at->current};
+	const char *i = sl_python_load(py->runtime + at->interpreters), *interpreter[4], *t[4];
+	const char *me = (const char *)pthread_self();
+	uint32_t left = LOOKS_MAX;
+
+	for (; sl_python_is_pointer(i) && left && read_words(i, of_interpreter, 2, interpreter);
+	     i = interpreter[0])
+		for (const char *state = interpreter[1];
+		     sl_python_is_pointer(state) && left-- && read_words(state, of_thread, 4, t);
+		     state = t[0]) {
+			const char *frame = t[2];
+
+			if (t[1] != me || state == s->first || (at->base && frame == t[3]))
+				continue;
+			if (at->has_cframe && (!sl_python_is_pointer(frame) ||
+					       !read_words(frame, &at->cframe_current, 1, &frame)))
+				continue;
+			add_frames(s, state, frame);
+		}
+}
+
 /*
  * Up to 3.11 the slot of a thread keeps its first state, also while it runs in another interpreter. The state it runs
  * in is the present one where the thread holds the lock; else, of those which have frames, that of the interpreter
  * which is youngest.
  */
-static const char *find_state(const struct sl_python *py, const char *first)
+static void find_all(const struct sl_python *py, struct states *s)
 {
 	const struct sl_pylayout *at = &py->at;
-	const char *present = py->current(), *found = NULL;
 	const char *i = sl_python_load(py->runtime + at->interpreters);
 	uint32_t threads = 0, interpreters = 0;
 
+	s->present = py->current();
+	s->cnt = 0;
 	for (; i && interpreters++ < INTERPRETER_MAX; i = sl_python_load(i + at->next_interpreter))
 		for (const char *t = sl_python_load(i + at->threads); t && threads++ < THREAD_MAX;
-		     t = sl_python_load(t + at->next_thread)) {
-			if (*(const unsigned long *)(t + at->thread_id) !=
+		     t = sl_python_load(t + at->next_thread))
+			if (*(const unsigned long *)(t + at->thread_id) ==
 			    (unsigned long)pthread_self())
-				continue;
-			if (t == present)
-				return t;
-			if (!found && frame_of(py, t))
-				found = t;
-		}
-	return found ? found : first;
+				add_frames(s, t, frame_of(py, t));
 }
 
-static const char *in_which(const struct sl_python *py, const char *first)
+static void find_locked(const struct sl_python *py, struct states *s)
 {
-	const char *head = sl_python_load(py->runtime + py->at.interpreters);
 	int (*take)(sem_t *), (*give)(sem_t *);
 	sem_t *lock;
 	int err;
 
-	if (!head || !sl_python_load(head + py->at.next_interpreter) || py->current() == first)
-		return first;
+	if (py->current() == s->first)
+		return;
 	/* Several interpreters, and this thread is not in its first, or in none: only now the lock of their list. */
 	lock = (sem_t *)sl_python_load(py->runtime + py->at.lock);
 	take = (int (*)(sem_t *))sl_get_real(SL_H_sem_trywait);
 	give = (int (*)(sem_t *))sl_get_real(SL_H_sem_post);
 	err = errno;
 	if (lock && take && give && take(lock) == 0) {
-		first = find_state(py, first);
+		find_all(py, s);
 		give(lock);
 	}
 	errno = err;
-	return first;
 }
 
-const char *sl_python_frame(const struct sl_python *py, const char **then)
+unsigned sl_python_frames(const struct sl_python *py, const char *frames[SL_PYTHON_NESTED])
 {
-	const char *first = py->of_thread(), *present = first, *ends;
+	const char *first = py->of_thread(), *head, *ends;
+	struct states s = {.first = first, .present = first};
 
-	*then = NULL;
 	if (!first)
-		return NULL;
+		return 0;
 	/* Once a thread ends Python, it frees what the others have. */
 	ends = sl_python_load(py->runtime + py->at.finalizing);
 	if (ends && ends != first)
-		return NULL;
-	if (py->at.lock)
-		present = in_which(py, first);
-	if (present != first)
-		*then = frame_of(py, first);
-	return frame_of(py, present);
+		return 0;
+	add_frames(&s, first, frame_of(py, first));
+	head = sl_python_load(py->runtime + py->at.interpreters);
+	if (sl_unlikely(head && sl_python_load(head + py->at.next_interpreter))) {
+		if (py->at.lock)
+			find_locked(py, &s);
+		else if (!sl_global.restricted)
+			find_outer(py, &s);
+	}
+	memcpy(frames, s.frames, s.cnt * sizeof(frames[0]));
+	return s.cnt;
+}
+
+const char *sl_python_frame(const struct sl_python *py)
+{
+	const char *frames[SL_PYTHON_NESTED];
+
+	return sl_python_frames(py, frames) ? frames[0] : NULL;
 }

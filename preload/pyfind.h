@@ -21,11 +21,15 @@ const struct sl_python *sl_python_get(void);
 /* The same, without looking for one. */
 const struct sl_python *sl_python_known(void);
 
+#define SL_PYTHON_NESTED 4u /* interpreters that a thread is in, one within the other */
+
 /*
- * The innermost frame of the calling thread, NULL: it runs no Python. *@then: where more frames begin behind the
- * outermost of those: an interpreter in which the thread is, too, NULL: none.
+ * The innermost frame of the calling thread in each interpreter that it is in, that of the present one first, then the
+ * youngest. How many; 0: it runs no Python.
  */
-const char *sl_python_frame(const struct sl_python *py, const char **then);
+unsigned sl_python_frames(const struct sl_python *py, const char *frames[SL_PYTHON_NESTED]);
+/* That of the present one alone. */
+const char *sl_python_frame(const struct sl_python *py);
 
 static inline const char *sl_python_load(const char *at)
 {

@@ -24,8 +24,9 @@
 
 struct walk {
 	const struct sl_python *py;
-	const char *frame;
-	const char *then; /* of the interpreter that the thread is in, too */
+	const char *frame;                  /* of the interpreter whose frames come just now */
+	const char *then[SL_PYTHON_NESTED]; /* where the frames of each go on */
+	unsigned cnt, at;                   /* of interpreters; that one */
 	uint32_t left;
 	bool had; /* the present run of the loop had a frame of Python's */
 };
@@ -81,6 +82,62 @@ static bool is_entry(const struct sl_pylayout *at, const char *frame, const char
 	return !at->owner || !sl_python_is_pointer(previous) || is_c(at, previous);
 }
 
+/* ---- one interpreter within another ---- */
+
+/*
+ * Where on the native stack the run of the loop lies that @frame belongs to: the frame that is none of Python's is a
+ * variable of it. Up to 3.11 there is none: what is first, is within.
+ */
+static uintptr_t place_of(const struct walk *w, const char *frame)
+{
+	const struct sl_pylayout *at = &w->py->at;
+	uint32_t left = w->left;
+
+	for (; frame && sl_python_is_pointer(frame) && left--;
+	     frame = sl_python_load(frame + at->previous))
+		if (is_c(at, frame))
+			return at->base && !sl_python_load(frame + at->previous) ? UINTPTR_MAX
+										 : (uintptr_t)frame;
+	return UINTPTR_MAX;
+}
+
+/* Goes on with the run of the loop that is innermost of what is left. False: nothing is. */
+static bool next_run(struct walk *w)
+{
+	uintptr_t innermost = UINTPTR_MAX;
+
+	if (w->cnt < 2)
+		return w->frame;
+	w->then[w->at] = w->frame;
+	w->frame = NULL;
+	for (unsigned i = 0; i < w->cnt; i++) {
+		uintptr_t place = w->then[i] ? place_of(w, w->then[i]) : UINTPTR_MAX;
+
+		if (!w->then[i] || (w->frame && place >= innermost))
+			continue;
+		w->frame = w->then[i];
+		w->at = i;
+		innermost = place;
+	}
+	return w->frame;
+}
+
+/* Frames that are about to go, or gone, up to the one that stays. */
+static __thread struct {
+	const char *first, *stays;
+} going __attribute__((tls_model("initial-exec")));
+
+static bool begin_walk(struct walk *w)
+{
+	w->cnt = sl_python_frames(w->py, w->then);
+	for (unsigned i = 0; i < w->cnt; i++)
+		if (w->then[i] == going.first)
+			w->then[i] = going.stays;
+	w->at = 0;
+	w->frame = w->cnt ? w->then[0] : NULL;
+	return next_run(w);
+}
+
 static enum step step(struct walk *w, struct frame *f)
 {
 	const struct sl_pylayout *at = &w->py->at;
@@ -90,9 +147,7 @@ static enum step step(struct walk *w, struct frame *f)
 		bool had = w->had;
 
 		if (!frame) {
-			w->frame = w->then;
-			w->then = NULL;
-			if (!w->frame)
+			if (!next_run(w))
 				return STEP_END;
 			continue;
 		}
@@ -105,6 +160,7 @@ static enum step step(struct walk *w, struct frame *f)
 			if (at->base && !w->frame)
 				had = true;
 			w->had = false;
+			next_run(w);
 			if (!had)
 				return STEP_LOOP;
 			continue;
@@ -233,20 +289,15 @@ static struct code *find_code(struct code *c)
 /* Where the thread's last stack begins, or how far its code objects have been told. */
 static __thread struct walk last_walk __attribute__((tls_model("initial-exec")));
 
-/* Frames that are about to go, or gone, up to the one that stays. */
-static __thread struct {
-	const char *first, *stays;
-} going __attribute__((tls_model("initial-exec")));
-
 void sl_pystack_unmapping(const void *at, size_t bytes)
 {
 	const struct sl_python *py = sl_python_known();
-	const char *frame, *first, *then;
+	const char *frame, *first;
 	uint32_t left = WALK_MAX;
 
 	if (!py || py->at.version < 0x030b)
 		return;
-	first = frame = sl_python_frame(py, &then);
+	first = frame = sl_python_frame(py);
 	while (frame && sl_python_is_pointer(frame) && left--) {
 		const char *code = sl_python_load(frame + py->at.code);
 
@@ -274,12 +325,10 @@ bool sl_pystack_has(void)
 
 bool sl_pystack_is_there(void)
 {
-	struct walk w = {.py = sl_python_get()};
+	const struct sl_python *py = sl_python_get();
+	const char *frame = py ? sl_python_frame(py) : NULL;
 
-	if (!w.py)
-		return true;
-	w.frame = sl_python_frame(w.py, &w.then);
-	return !w.frame || unwind_readable((uint64_t)(uintptr_t)w.frame & ~UINT64_C(7));
+	return !frame || unwind_readable((uint64_t)(uintptr_t)frame & ~UINT64_C(7));
 }
 
 static uint64_t word_of(const struct walk *w, const struct frame *f, unsigned *fresh)
@@ -299,13 +348,8 @@ unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *f
 	struct frame f;
 	enum step s;
 
-	last_walk.frame = NULL;
-	if (!w.py || !room)
-		return 0;
-	w.frame = sl_python_frame(w.py, &w.then);
-	if (w.frame && w.frame == going.first)
-		w.frame = going.stays;
-	if (!w.frame && !w.then)
+	last_walk.py = NULL;
+	if (!w.py || !room || !begin_walk(&w))
 		return 0;
 	last_walk = w;
 	while ((s = step(&w, &f)) != STEP_END) {
@@ -320,7 +364,7 @@ unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *f
 					: sl_frame_python(0, NOT_BEGUN * 2) | SL_FRAME_ENTRY;
 	}
 	if (!is_new)
-		last_walk.frame = last_walk.then = NULL;
+		last_walk.py = NULL;
 	*fresh += is_new;
 	return cnt;
 }
@@ -382,7 +426,7 @@ bool sl_pystack_next_code(struct sl_pycode *told)
 	struct frame f;
 	enum step s;
 
-	while (w->frame || w->then) {
+	while (w->py) {
 		struct code c, *e;
 
 		s = step(w, &f);
@@ -397,6 +441,6 @@ bool sl_pystack_next_code(struct sl_pycode *told)
 		tell(&w->py->at, &c, told);
 		return true;
 	}
-	w->frame = w->then = NULL;
+	w->py = NULL;
 	return false;
 }

@@ -380,27 +380,41 @@ def subinterpreters():
         with open({0!r}, "w") as out:
             out.write("=".join(f(3)))
     """
+    # In a third one, which the second one runs.
+    further = """if True:
+        import {1} as sub
+        def within(interp):
+            sub.run_string(interp, {0!r})
+        interp = sub.create()
+        within(interp)
+        sub.destroy(interp)
+    """
     global probes, wrong
     path = "sub.%d.txt" % threading.get_ident()
-    interp = sub.create()
-    sub.run_string(interp, code.format(path))
-    sub.destroy(interp)
-    for text in open(path).read().split("="):
-        head, *got = text.rstrip("\n").split("\n")
-        names = [g.split("\t")[0] for g in got]
-        lines = [g.split("\t")[2] for g in got[:5]]
-        below = chain(sys._getframe())
-        entries, loops = int(head.split()[3]), int(head.split()[5])
-        good = names[:5] == ["f"] * 4 + ["<module>"] and lines == ["6", "5", "5", "5", "8"]
-        if len(got) > 5:  # what runs it, where that is known
-            good = good and got[6:] == below[1:] and entries == loops
-        else:
-            good = good and entries == 1
-        with lock:
-            probes += 1
-            if not good:
-                wrong += 1
-                print("not ok - subinterpreter", text)
+    code = code.format(path)
+    for run, more in (code, []), (further.format(code, name), ["within\t%s\t4", "<module>\t%s\t6"]):
+        interp = sub.create()
+        sub.run_string(interp, run)
+        sub.destroy(interp)
+        for text in open(path).read().split("="):
+            head, *got = text.rstrip("\n").split("\n")
+            names = [g.split("\t")[0] for g in got]
+            lines = [g.split("\t")[2] for g in got[:5]]
+            file = got[4].split("\t")[1]  # of what is run, whatever it is called
+            below = [m % file for m in more] + chain(sys._getframe())
+            entries, loops = int(head.split()[3]), int(head.split()[5])
+            good = names[:5] == ["f"] * 4 + ["<module>"] and lines == ["6", "5", "5", "5", "8"]
+            # What runs it: where it is known of several which is within, all of it.
+            if len(got) > 5 or sys.version_info >= (3, 12):
+                below[len(more)] = got[5 + len(more)]  # this line
+                good = good and got[5:] == below and entries == loops
+            else:
+                good = good and entries == 1
+            with lock:
+                probes += 1
+                if not good:
+                    wrong += 1
+                    print("not ok - subinterpreter", below, text)
 
 
 if __name__ == "__main__":
