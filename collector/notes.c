@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -320,10 +321,18 @@ static void say_losses(struct collector *c)
 
 void notes_end(struct collector *c)
 {
+	struct rlimit room;
+
 	say_losses(c);
-	if (c->options->trace && !c->model.traced_images)
+	if (c->options->trace && !c->model.traced_images) {
+		bool is_short = !getrlimit(RLIMIT_AS, &room) && room.rlim_cur != RLIM_INFINITY;
+
 		notes_say(c, WARNING,
-			  "the program could not be entered (statically linked, setuid, or another "
-			  "loader): the report has its processes and context switches only");
+			  "the program could not be entered (%s): the report has its processes and "
+			  "context switches only",
+			  is_short ? "the rings need more address space than ulimit -v leaves it, "
+				     "or it is statically linked or setuid"
+				   : "statically linked, setuid, or another loader");
+	}
 	db_diagnostic(c->db, c->now, SOURCE_DAEMON, INFO, "Profiling has stopped.", GLOBAL_VID);
 }
