@@ -169,7 +169,10 @@ END
 		redis-benchmark -s "$W/redis.sock" -n 2000 -q -t set >bench.log 2>&1
 		kill -INT $A
 		wait $A
-		check 'every request was read' [ "$(q "$R" "SELECT total(n) FROM (SELECT count(*) AS n, nameId FROM SYSCALL GROUP BY 2 UNION ALL SELECT sum(count), nameId FROM SL_SYSCALL_TOTALS GROUP BY 2) JOIN StringIds s ON s.id = nameId WHERE value = 'read'" | cut -d. -f1)" -ge 2000 ]
+		# Where others want the CPUs, too, the kernel's buffer may be full; then it is counted.
+		got=$(q "$R" "SELECT total(n) FROM (SELECT count(*) AS n, nameId FROM SYSCALL GROUP BY 2 UNION ALL SELECT sum(count), nameId FROM SL_SYSCALL_TOTALS GROUP BY 2) JOIN StringIds s ON s.id = nameId WHERE value = 'read'" | cut -d. -f1)
+		gone=$(q "$R" "SELECT ifnull(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE 'system calls%'")
+		check "every request was read: $got, $gone lost" [ $((got + gone)) -ge 2000 ]
 		kill $D
 	fi
 else

@@ -400,7 +400,6 @@ static void *meet(void *arg)
 			__atomic_store_n(&line_of[c.id], c.first_line, __ATOMIC_RELAXED);
 		}
 	}
-	free(f);
 	return NULL;
 }
 

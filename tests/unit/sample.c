@@ -343,6 +343,9 @@ static void start_files_have_no_table_but_callers(void **state)
 	unsigned endbr = init[0] == 0xf3 ? 4 : 0;
 
 	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* It has brought other functions first. */
+#endif
 	/* sub $8, %rsp */
 	is_called_from_inner(init, 0);
 	is_called_from_inner(init + endbr, 0);
