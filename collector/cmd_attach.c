@@ -66,7 +66,8 @@ static const struct opt opts[] = {
 	{0, "sampling-frequency", OPT_INT, "100:8000", "HZ",
 	 "samples per second of CPU time (default: 1000)", &ask.frequency, &ask.has_frequency},
 	{0, "python-sampling", OPT_BOOL, NULL, NULL,
-	 "CPU samples with Python's functions in their stacks\n(default: false)",
+	 "CPU samples, and the stacks of --off-cpu-threshold, with\n"
+	 "Python's functions in them (default: false)",
 	 &ask.o.python_sampling, NULL},
 	{0, "python-sampling-frequency", OPT_INT, "1:2000", "HZ",
 	 "the same as --sampling-frequency, which goes before it", &ask.python_frequency, NULL},
@@ -135,7 +136,7 @@ static void read_samples(void)
 					      : SCHED_MODE_NONE;
 	ask.o.sample_hz =
 		ask.python_frequency && !ask.has_frequency ? ask.python_frequency : ask.frequency;
-	if (ask.o.python_sampling && ask.o.sample == SCHED_MODE_NONE)
+	if (ask.o.python_sampling && ask.o.sample == SCHED_MODE_NONE && ask.o.off_cpu_ns < 0)
 		sl_warn("attach: --sample=none: --python-sampling has no effect");
 }
 
@@ -173,9 +174,9 @@ static int read_options(int argc, char **argv)
 			"Python's functions in CPU samples");
 		return SL_EXIT_USAGE + 1;
 	}
-	read_samples();
 	if (profile_read_off_cpu(ask.off_cpu, &ask.o.off_cpu_ns, "attach"))
 		return SL_EXIT_USAGE + 1;
+	read_samples();
 	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls &&
 	    ask.o.sample == SCHED_MODE_NONE && ask.o.off_cpu_ns < 0) {
 		sl_warn("attach: nothing to record: neither context switches, nor system calls, "

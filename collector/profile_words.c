@@ -205,7 +205,7 @@ static int read_samples(struct profile_words *w)
 		return 0;
 	if (w->sample == sample_unsaid)
 		o->sample = SCHED_MODE_TREE;
-	else if (o->sample == SCHED_MODE_NONE)
+	else if (o->sample == SCHED_MODE_NONE && o->off_cpu_ns < 0)
 		sl_warn("%s: --sample=none: --python-sampling has no effect", w->cmd);
 	if (w->python_hz && !w->has_sample_hz)
 		o->sample_hz = w->python_hz;
@@ -266,7 +266,9 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 	o->on_full = w->on_full[0] == 'w'   ? SL_FULL_WAIT
 		     : w->on_full[0] == 'd' ? SL_FULL_DROP
 					    : SL_FULL_BLOCK;
-	rc = read_samples(w);
+	rc = profile_read_off_cpu(w->off_cpu, &o->off_cpu_ns, w->cmd);
+	if (rc == 0)
+		rc = read_samples(w);
 	if (rc == 0)
 		rc = event_options_read(&o->events, &w->events, w->may_help, w->cmd);
 	if (rc == 0)
@@ -277,8 +279,6 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 		rc = read_env(w);
 	if (rc == 0)
 		rc = python_options_check(o, w->cmd);
-	if (rc == 0)
-		rc = profile_read_off_cpu(w->off_cpu, &o->off_cpu_ns, w->cmd);
 	if (rc == 0)
 		rc = read_capture(w);
 	if (rc == 0)

@@ -65,14 +65,15 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 	s->spaces = s->files ? sample_spaces_new(s->files, ask->stacks_most) : NULL;
 	if (ask->no_off_cpu)
 		*ask->no_off_cpu = 0;
-	if (s->spaces && ask->python && ask->frequency)
+	if (s->spaces && ask->python && (ask->frequency || ask->off_cpu_ns >= 0))
 		s->python = sample_python_open(ask, s->files, no_python, why_len);
 	if (s->spaces && ask->off_cpu_ns >= 0)
-		s->offcpu = sample_offcpu_open(ask, ask->no_off_cpu, why_len);
+		s->offcpu = sample_offcpu_open(ask, s->python, ask->no_off_cpu, why_len);
 	/* Where no samples are wanted, these tell what is mapped. */
 	if (s->spaces && (ask->frequency || s->offcpu))
 		s->events = sample_events_open(
-			ask, s->python ? sample_python_program(s->python) : -1, why, why_len);
+			ask, s->python && ask->frequency ? sample_python_program(s->python) : -1,
+			why, why_len);
 	if (s->events)
 		return s;
 	sample_close(s);
@@ -225,13 +226,15 @@ static void take_sample(struct sample *s, struct round *to, const struct sample_
 
 /* ---- threads without a CPU ---- */
 
-static unsigned make_away(struct sample *s, struct sample_space *space,
+static unsigned make_away(struct sample *s, struct sample_space *space, const struct round *to,
 			  const struct offcpu_record *r)
 {
 	uint64_t regs[SAMPLE_REG_CNT];
+	unsigned cnt = 0, python = 0;
 	struct sample_user user;
 	struct sample_walk walk;
-	unsigned cnt = 0;
+	const void *at;
+	size_t bytes;
 
 	while (cnt < r->kernel_cnt && cnt < OFFCPU_KERNEL) {
 		s->frames[cnt] = (r->kernel[cnt] & ~SL_FRAME_MARKS) | SL_FRAME_KERNEL;
@@ -242,11 +245,16 @@ static unsigned make_away(struct sample *s, struct sample_space *space,
 	    (cnt && !sample_space_find(s->spaces, space, regs[SAMPLE_REG_PC], r->out_ns)) ||
 	    !sample_space_has_begun(s->spaces, space, regs[SAMPLE_REG_PC], r->out_ns))
 		return cnt;
+	bytes = s->python ? sample_offcpu_python(r, &at) : 0;
+	if (bytes)
+		python = sample_python_away(s->python, to->sink, at, bytes, s->python_frames);
 	walk = sample_unwind(s->spaces, s->files, space, &user, r->out_ns, s->frames + cnt,
-			     SL_FRAME_MAX - 1 - cnt);
+			     SL_FRAME_MAX - 1 - cnt - python);
 	s->losses.away_truncated += walk.end == SL_REMARK_MEMORY;
 	s->losses.away_broken += walk.end == SL_REMARK_BROKEN || walk.end == SL_REMARK_NO_TABLE;
-	return cnt + walk.cnt;
+	cnt += walk.cnt;
+	memcpy(s->frames + cnt, s->python_frames, python * sizeof(*s->frames));
+	return cnt + python;
 }
 
 /* What began in a window has its row; it ends with the window at the latest. */
@@ -268,7 +276,7 @@ static void take_away(struct sample *s, const struct round *to, const struct off
 	windows_cut_end(to->windows, (int64_t)r->out_ns, &end);
 	row.end_ns = (uint64_t)end;
 	space = sample_space_get(s->spaces, r->pid, r->out_ns);
-	cnt = space ? make_away(s, space, r) : 0;
+	cnt = space ? make_away(s, space, to, r) : 0;
 	if (cnt)
 		row.stack =
 			sample_space_stack(s->spaces, space, to->sink, r->out_ns, s->frames, cnt);
@@ -370,10 +378,11 @@ void sample_poll(struct sample *s, const struct sample_sink *sink, const struct 
 	const struct perf_event_header *record;
 
 	sample_events_look(s->events);
-	if (s->python)
-		sample_python_look(s->python);
 	if (s->offcpu)
 		sample_offcpu_look(s->offcpu);
+	/* Behind both: code objects of what is there have been told. */
+	if (s->python)
+		sample_python_look(s->python);
 	while ((record = sample_events_next(s->events, until))) {
 		take_away_until(s, &to, time_of(record));
 		take(s, &to, record);

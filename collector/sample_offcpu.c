@@ -21,6 +21,7 @@ struct sample_offcpu_tuning sample_offcpu_tuning;
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collector/sample_python.h"
 #include "collector/sched_internal.h"
 #include "collector/sched_load.h"
 
@@ -51,6 +52,7 @@ struct sample_offcpu {
 	size_t page, ring_bytes, shared_bytes;
 	unsigned long head, tail; /* records up to here are there; have been taken */
 	uint64_t threshold_ns;
+	const struct sample_python *python; /* NULL: without its frames */
 };
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
@@ -79,11 +81,16 @@ static size_t ring_size(void)
 	return bytes;
 }
 
+static size_t record_size(const struct sample_offcpu *so)
+{
+	return sizeof(struct offcpu_record) - (so->python ? 0 : OFFCPU_PYTHON);
+}
+
 /* Threads that can be away at once; each costs memory of the kernel. */
-static unsigned place_cnt(void)
+static unsigned place_cnt(const struct sample_offcpu *so)
 {
 	size_t all = (size_t)sysconf(_SC_PHYS_PAGES) / PLACES_PART * (size_t)sysconf(_SC_PAGESIZE) /
-		     sizeof(struct offcpu_record);
+		     record_size(so);
 
 	if (sample_offcpu_tuning.threads)
 		return sample_offcpu_tuning.threads;
@@ -102,6 +109,7 @@ static int set_config(struct sample_offcpu *so, const struct sample_ask *ask)
 		.state_argument = ctxsw_kernel_version() >= 5018,
 		.slot_shift = (uint8_t)__builtin_ctz(ask->kernel->slots),
 		.rings = ask->kernel->has_switches,
+		.python = so->python != NULL,
 	};
 	struct stat st;
 	size_t len;
@@ -117,6 +125,20 @@ static int set_config(struct sample_offcpu *so, const struct sample_ask *ask)
 	return 0;
 }
 
+/* Maps of bpf/pywalk.h: those of the samples, or as small as can be. */
+static int set_python(struct sample_offcpu *so)
+{
+	static const char *const names[] = {"processes", "states", "met", "asks"};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !err; i++)
+		err = so->python ? bpf_map__reuse_fd(map_of(so, names[i]),
+						     sample_python_map(so->python, names[i]))
+				 : bpf_map__set_max_entries(map_of(so, names[i]),
+							    i == 3 ? (uint32_t)so->page : 1);
+	return err;
+}
+
 static int load(struct sample_offcpu *so, const struct sample_ask *ask)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "offcpu");
@@ -130,7 +152,11 @@ static int load(struct sample_offcpu *so, const struct sample_ask *ask)
 		return -errno;
 	err = set_config(so, ask);
 	bpf_map__set_max_entries(map_of(so, "ring"), (uint32_t)so->ring_bytes);
-	bpf_map__set_max_entries(map_of(so, "places"), place_cnt());
+	bpf_map__set_max_entries(map_of(so, "places"), place_cnt(so));
+	bpf_map__set_value_size(map_of(so, "places"), (uint32_t)record_size(so));
+	bpf_map__set_value_size(map_of(so, "blank"), (uint32_t)record_size(so));
+	if (!err)
+		err = set_python(so);
 	if (!err)
 		err = bpf_map__reuse_fd(map_of(so, "flags"), ask->kernel->flags);
 	if (!err)
@@ -188,7 +214,9 @@ static void explain(int err, char *why, size_t why_len)
 			 strerror(-err));
 }
 
-struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask, char *why, size_t why_len)
+struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask,
+					 const struct sample_python *python, char *why,
+					 size_t why_len)
 {
 	libbpf_print_fn_t print;
 	struct sample_offcpu *so;
@@ -204,6 +232,7 @@ struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask, char *why
 	print = libbpf_set_print(quiet);
 	so->page = (size_t)sysconf(_SC_PAGESIZE);
 	so->ring_bytes = ring_size();
+	so->python = python;
 	so->threshold_ns = (uint64_t)ask->off_cpu_ns;
 	err = load(so, ask);
 	if (!err)
@@ -283,7 +312,7 @@ void sample_offcpu_done(struct sample_offcpu *so)
 void sample_offcpu_waiting(struct sample_offcpu *so, uint64_t now,
 			   void (*take)(void *to, const struct offcpu_record *record), void *to)
 {
-	struct offcpu_record *r = malloc(sizeof(*r));
+	struct offcpu_record *r = malloc(record_size(so));
 	int map = bpf_map__fd(map_of(so, "places"));
 	uint32_t tid, *last = NULL;
 
@@ -320,6 +349,12 @@ bool sample_offcpu_user(const struct offcpu_record *r, uint64_t *regs, struct sa
 	return true;
 }
 
+size_t sample_offcpu_python(const struct offcpu_record *r, const void **at)
+{
+	*at = r->stack + OFFCPU_PYTHON_AT(r->bytes);
+	return r->python;
+}
+
 void sample_offcpu_record(struct sample_offcpu *so, bool on)
 {
 	__atomic_store_n(&so->shared->is_paused, !on, __ATOMIC_RELAXED);
@@ -340,9 +375,12 @@ void sample_offcpu_losses(const struct sample_offcpu *so, uint64_t *full, uint64
 
 #else
 
-struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask, char *why, size_t why_len)
+struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask,
+					 const struct sample_python *python, char *why,
+					 size_t why_len)
 {
 	(void)ask;
+	(void)python;
 	snprintf(why, why_len,
 		 "stacks of threads without a CPU need eBPF, for which sightline was not built");
 	return NULL;
@@ -385,6 +423,13 @@ bool sample_offcpu_user(const struct offcpu_record *r, uint64_t *regs, struct sa
 	(void)regs;
 	(void)user;
 	return false;
+}
+
+size_t sample_offcpu_python(const struct offcpu_record *r, const void **at)
+{
+	(void)r;
+	*at = NULL;
+	return 0;
 }
 
 void sample_offcpu_record(struct sample_offcpu *so, bool on)

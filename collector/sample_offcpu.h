@@ -14,14 +14,17 @@
 #include "collector/sample_unwind.h"
 
 struct sample_offcpu;
+struct sample_python;
 
 /* Bytes of a stack that are kept at most, for tests and benches to make small; 0: OFFCPU_STACK. And of threads, the ring. */
 extern struct sample_offcpu_tuning {
 	unsigned stack_bytes, threads, ring_bytes;
 } sample_offcpu_tuning;
 
-/* NULL: there are none to be had, and why, in one sentence. */
-struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask, char *why, size_t why_len);
+/* @python: with its frames, NULL: without. NULL: there are none to be had, and why, in one sentence. */
+struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask,
+					 const struct sample_python *python, char *why,
+					 size_t why_len);
 void sample_offcpu_close(struct sample_offcpu *so);
 
 /* Looks at what is there now; then the records one by one, of threads that came back up to @until (CLOCK_MONOTONIC). */
@@ -37,6 +40,9 @@ void sample_offcpu_waiting(struct sample_offcpu *so, uint64_t now,
 /* @regs (SAMPLE_REG_CNT): room for what @user points to. False: a 32-bit program. */
 bool sample_offcpu_user(const struct offcpu_record *record, uint64_t *regs,
 			struct sample_user *user);
+
+/* For sample_python_away(). How many bytes; 0: it was not in Python, or that is not asked for. */
+size_t sample_offcpu_python(const struct offcpu_record *record, const void **at);
 
 /* Threads that leave while it is off are not kept. */
 void sample_offcpu_record(struct sample_offcpu *so, bool on);

@@ -170,6 +170,11 @@ int sample_python_program(const struct sample_python *sp)
 	return bpf_program__fd(bpf_object__find_program_by_name(sp->object, "on_sample"));
 }
 
+int sample_python_map(const struct sample_python *sp, const char *name)
+{
+	return bpf_map__fd(map_of(sp, name));
+}
+
 static void process_free(struct process *p)
 {
 	pycodes_release(&p->codes);
@@ -289,6 +294,11 @@ static struct process *process_of(struct sample_python *sp, uint32_t pid, uint64
 	return p;
 }
 
+static struct pyframes_of of(struct sample_python *sp, struct process *p)
+{
+	return (struct pyframes_of){.from = &p->from, .codes = &p->codes, .serial = &sp->serial};
+}
+
 static int on_ask(void *ctx, void *data, size_t size)
 {
 	const struct pysample_ask *ask = data;
@@ -379,11 +389,6 @@ static struct process *process_at(const struct sample_python *sp, const struct p
 	return p && p->image == pyrecord_word(r, PYSAMPLE_HEAD_IMAGE) ? p : NULL;
 }
 
-static struct pyframes_of of(struct sample_python *sp, struct process *p)
-{
-	return (struct pyframes_of){.from = &p->from, .codes = &p->codes, .serial = &sp->serial};
-}
-
 /* Code objects get their names while the process is there. */
 static void meet(struct sample_python *sp, const struct pyrecord *r)
 {
@@ -445,6 +450,23 @@ unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink
 	return pyframes_make(&whose, &found, sink, frames);
 }
 
+unsigned sample_python_away(struct sample_python *sp, const struct sample_sink *sink,
+			    const void *record, size_t bytes, uint64_t *frames)
+{
+	const struct pyrecord r = {.words = record, .mask = UINT64_MAX};
+	struct pyframes_of whose;
+	struct process *p;
+
+	if (bytes < PYSAMPLE_HEAD_WORDS * sizeof(*r.words) ||
+	    bytes < pyrecord_words(&r) * sizeof(*r.words))
+		return 0;
+	p = process_at(sp, &r);
+	if (!p)
+		return 0;
+	whose = of(sp, p);
+	return pyframes_make(&whose, &r, sink, frames);
+}
+
 void sample_python_done(struct sample_python *sp)
 {
 	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
@@ -501,6 +523,13 @@ int sample_python_program(const struct sample_python *sp)
 	return -1;
 }
 
+int sample_python_map(const struct sample_python *sp, const char *name)
+{
+	(void)sp;
+	(void)name;
+	return -1;
+}
+
 void sample_python_look(struct sample_python *sp)
 {
 	(void)sp;
@@ -530,6 +559,17 @@ unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink
 	(void)sp;
 	(void)sink;
 	(void)sample;
+	(void)frames;
+	return 0;
+}
+
+unsigned sample_python_away(struct sample_python *sp, const struct sample_sink *sink,
+			    const void *record, size_t bytes, uint64_t *frames)
+{
+	(void)sp;
+	(void)sink;
+	(void)record;
+	(void)bytes;
 	(void)frames;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * sample_python.h - Python's frames of threads that are sampled.
+ * sample_python.h - Python's frames of threads that are sampled, or leave their CPU.
  *
  * bpf/pysample.bpf.c reads them at the moment of the sample, in a record of its own; here the two are paired, and code
  * objects get their names, read from the process when they are first met.
@@ -25,6 +25,8 @@ struct sample_python *sample_python_open(const struct sample_ask *ask, struct sa
 void sample_python_close(struct sample_python *sp);
 /* To be attached to perf's events. */
 int sample_python_program(const struct sample_python *sp);
+/* A map of bpf/pywalk.h, for others who read frames. */
+int sample_python_map(const struct sample_python *sp, const char *name);
 
 /* What there is now: processes that are asked about, new code objects. Behind sample_events_look(). */
 void sample_python_look(struct sample_python *sp);
@@ -42,6 +44,9 @@ struct sample_python_of {
 /* Its frames, as preload/frame.h has them, and @sink knows their names. How many; 0: it was not in Python. */
 unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink *sink,
 			      const struct sample_python_of *sample, uint64_t *frames);
+/* The same of a thread that left its CPU; @bytes at @record, as bpf/pysample.h has it. */
+unsigned sample_python_away(struct sample_python *sp, const struct sample_sink *sink,
+			    const void *record, size_t bytes, uint64_t *frames);
 /* Gives the rings' room back. */
 void sample_python_done(struct sample_python *sp);
 

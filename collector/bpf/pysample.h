@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* pysample.h - what pysample.bpf.c and its user half (sample_python.c) tell each other. */
+/* pysample.h - what those who read Python's frames (pysample.bpf.c, offcpu.bpf.c) and the user half (sample_python.c) tell each other. */
 #ifndef SL_PYSAMPLE_H
 #define SL_PYSAMPLE_H
 

@@ -156,7 +156,7 @@ static void stacks_open(void)
 	struct sample_ask ask = {.scope = SCHED_MODE_TREE, .off_cpu_ns = 80000, .kernel = &maps};
 	char why[256] = "no eBPF";
 
-	stacks = sched_maps(ours, &maps) ? sample_offcpu_open(&ask, why, sizeof(why)) : NULL;
+	stacks = sched_maps(ours, &maps) ? sample_offcpu_open(&ask, NULL, why, sizeof(why)) : NULL;
 	if (!stacks)
 		die(why);
 }
