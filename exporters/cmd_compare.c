@@ -220,12 +220,7 @@ static int parse(struct compare *o, int argc, char **argv, bool *list)
 		 &o->min_change, NULL},
 		{0, "alpha", OPT_STRING, NULL, "P",
 		 "differences with a greater probability count as chance (0.05)", &o->alpha, NULL},
-		{0, "filter-time", OPT_LIST, NULL, "START/END[,...]",
-		 "only events in these times (as in stats)", &o->time, NULL},
-		{0, "filter-nvtx", OPT_STRING, NULL, "RANGE[@DOMAIN][/INDEX]",
-		 "only events in this NVTX range", &o->nvtx, NULL},
-		{0, "filter-pid", OPT_LIST, NULL, "PID[,...]", "only events of these processes",
-		 &o->pid, NULL},
+		DB_FILTER_OPTS(&o->time, &o->nvtx, &o->pid),
 		{0, "list-kinds", OPT_FLAG, NULL, NULL, "what is compared", list, NULL},
 		{0},
 	};

@@ -11,14 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/cmd.h"
-#include "exporters/db_filter.h"
+#include "exporters/cmd_export.h"
 #include "exporters/db_read.h"
-#include "exporters/export/export.h"
 #include "exporters/export/target.h"
 #include "exporters/output.h"
-
-#define WHY 2048
 
 #define EXPORTER(name) extern const struct exporter exporter_##name;
 #include "exporters/export/exporters.def"
@@ -30,23 +26,6 @@ const struct exporter *const exporter_list[] = {
 #undef EXPORTER
 	NULL,
 };
-
-struct export
-{
-	const char *type, *output, *activities, *tables, *times, *time, *nvtx, *pid, *shift,
-		*dynamic, *flame, *frames;
-	bool force, append, lazy, normalize, blobs, json, separate, anonymize, quiet;
-	char *input, *target; /* target: "-" is stdout */
-	const struct exporter *exporter;
-	enum out_packing packing;
-	struct db_filter filter;
-	struct export_job job;
-	struct timespec began, told;
-	bool show; /* progress */
-	char why[WHY];
-};
-
-static const char usage[] = "sightline export [options] REPORT.sqlite";
 
 /* ---- progress ---- */
 
@@ -87,171 +66,7 @@ static void end_progress(struct export *x, bool good)
 			(double)x->job.events / 1e6 / (took + 1e-9));
 }
 
-/* ---- options ---- */
-
-static char *examples_text(void)
-{
-	static const char examples[] =
-		"Examples:\n"
-		"  sightline export run.sqlite -t chrome                      # run.json, for "
-		"ui.perfetto.dev\n"
-		"  sightline export -t chrome -o run.json.gz run.sqlite       # the same, packed; "
-		".zst too\n"
-		"  sightline export -t chrome --activities=kernel,nvtx-kernel,cuda-api run.sqlite\n"
-		"  sightline export -t jsonlines -o - run.sqlite | jq .       # into a pipe\n"
-		"  sightline export -t csv --tables='CUPTI.*' run.sqlite      # a folder with a "
-		"file "
-		"per table\n"
-		"  sightline export -t folded --flame=gpu -o - run.sqlite     # the GPU's time by "
-		"the code that launched it\n"
-		"  sightline export --time=12s-15s -o part.sqlite run.sqlite  # a report of three "
-		"seconds\n";
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return NULL;
-	fputs("Types:\n", f);
-	for (const struct exporter *const *e = exporter_list; *e; e++)
-		fprintf(f, "  %-12s %s\n", (*e)->name, (*e)->about);
-	fputs("\nActivities:\n", f);
-	for (const struct tl_activity_name *a = tl_activities; a->name; a++)
-		if (a->about)
-			fprintf(f, "  %-12s %s\n", a->name, a->about);
-	fputs("\nWeights:\n", f);
-	for (int i = 0; i < WEIGH_CNT; i++)
-		fprintf(f, "  %-14s %s\n", weigh_kinds[i].name, weigh_kinds[i].about);
-	fprintf(f, "\n%s", examples);
-	fclose(f);
-	return text;
-}
-
-/* What --type and --activities may be. */
-static const char *type_names(void)
-{
-	static char names[256];
-	bool done = *names;
-
-	for (const struct exporter *const *e = exporter_list; *e && !done; e++) {
-		size_t len = strlen(names);
-
-		snprintf(names + len, sizeof(names) - len, "%s%s", len ? "," : "", (*e)->name);
-	}
-	return names;
-}
-
-static const char *activity_names(void)
-{
-	static char names[512];
-	bool done = *names;
-
-	for (const struct tl_activity_name *a = tl_activities; a->name && !done; a++) {
-		size_t len = strlen(names);
-
-		snprintf(names + len, sizeof(names) - len, "%s%s", len ? "," : "", a->name);
-	}
-	return names;
-}
-
-static const char *flame_names(void)
-{
-	static char names[256];
-	bool done = *names;
-
-	for (int i = 0; i < WEIGH_CNT && !done; i++) {
-		size_t len = strlen(names);
-
-		snprintf(names + len, sizeof(names) - len, "%s%s", len ? "," : "",
-			 weigh_kinds[i].name);
-	}
-	return names;
-}
-
-static int add_input(struct export *x, char *word)
-{
-	if (x->input) {
-		sl_warn("export: one report at a time: %s and %s are two", x->input, word);
-		return SL_EXIT_USAGE;
-	}
-	x->input = strdup(word);
-	return x->input ? 0 : SL_EXIT_FAIL;
-}
-
-static int parse(struct export *x, int argc, char **argv)
-{
-	char *about = examples_text();
-	const struct opt opts[] = {
-		{0, NULL, OPT_ABOUT, usage, NULL, about ? about : "", NULL, NULL},
-		{'t', "type", OPT_ENUM, type_names(), "TYPE",
-		 "the format (default: the first below)", &x->type, NULL},
-		{'o', "output", OPT_STRING, NULL, "FILE",
-		 "name of the result; - is stdout; .gz and .zst at its end pack it", &x->output,
-		 NULL},
-		{'f', "force-overwrite", OPT_BOOL, NULL, "true|false", "replace what is there",
-		 &x->force, NULL},
-		{'q', "quiet", OPT_BOOL, NULL, "true|false", "only errors", &x->quiet, NULL},
-		{0, NULL, OPT_GROUP, NULL, NULL, "What is exported:", NULL, NULL},
-		{'a', "activities", OPT_LIST, activity_names(), "LIST",
-		 "of timelines: kinds of events, see below", &x->activities, NULL},
-		{0, "flame", OPT_LIST, flame_names(), "WHAT[,...]",
-		 "of folded, speedscope, pprof: by which weight stacks are added up, see below",
-		 &x->flame, NULL},
-		{0, "frames", OPT_ENUM, "function,line,module", "HOW",
-		 "of folded, speedscope: frames are called function, function (file:line), "
-		 "function "
-		 "(module)",
-		 &x->frames, NULL},
-		{0, "tables", OPT_LIST, NULL, "REGEX[,...]",
-		 "of tables: those whose whole name fits one of these regular expressions",
-		 &x->tables, NULL},
-		{0, "time", OPT_LIST, NULL, "RANGE[,...]", "what happened in a time, as in 12s-15s",
-		 &x->time, NULL},
-		{0, "times", OPT_LIST, NULL, "START/END[,...]",
-		 "the same in ns; a colon in front or behind: began "
-		 "or ended in it",
-		 &x->times, NULL},
-		{0, "nvtx", OPT_STRING, NULL, "RANGE[@DOMAIN][/INDEX]",
-		 "what happened in an NVTX range", &x->nvtx, NULL},
-		{0, "pid", OPT_LIST, NULL, "PID[,...]", "what these processes did", &x->pid, NULL},
-		{'l', "lazy", OPT_BOOL, NULL, "true|false",
-		 "of tables: leave out empty ones (default true)", &x->lazy, NULL},
-		{0, "include-blobs", OPT_BOOL, NULL, "true|false",
-		 "of tables: NVTX payloads as bytes", &x->blobs, NULL},
-		{0, "include-json", OPT_BOOL, NULL, "true|false",
-		 "of tables: NVTX payloads as JSON", &x->json, NULL},
-		{0, "anonymize", OPT_BOOL, NULL, "true|false",
-		 "sqlite: without paths, host, user, command lines, environment", &x->anonymize,
-		 NULL},
-		{0, NULL, OPT_GROUP, NULL, NULL, "Times:", NULL, NULL},
-		{0, "ts-normalize", OPT_BOOL, NULL, "true|false", "times as ns since 1970, UTC",
-		 &x->normalize, NULL},
-		{0, "ts-shift", OPT_STRING, NULL, "NS", "added to all times", &x->shift, NULL},
-		{0, NULL, OPT_GROUP, NULL, NULL, "Known from nsys:", NULL, NULL},
-		{0, "append", OPT_LATER, "bool", "true|false", "add to an existing file", NULL,
-		 NULL},
-		{0, "dynamic-tables", OPT_LATER, "none|all|REGEX", "VALUE",
-		 "tables of NVTX payloads", NULL, NULL},
-		{0, "separate-strings", OPT_BOOL, NULL, "true|false",
-		 "accepted; strings are always a table", &x->separate, NULL},
-		{0},
-	};
-	int at = 0, rc = 0;
-
-	while (rc == 0 && at < argc) {
-		int n = opt_parse(opts, argc - at, argv + at, "export");
-
-		if (n < 0) {
-			free(about);
-			return n == OPT_HELP_SHOWN ? n : -n;
-		}
-		at += n;
-		if (at < argc)
-			rc = add_input(x, argv[at]);
-	}
-	free(about);
-	return rc;
-}
+/* ---- what was asked for ---- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -284,7 +99,7 @@ static int find_input(struct export *x)
 	char *sqlite = NULL;
 
 	if (!x->input) {
-		sl_warn("export: no report is named: %s", usage);
+		sl_warn("export: no report is named: %s", export_usage);
 		return SL_EXIT_USAGE;
 	}
 	if (!ends_with(x->input, ".nsys-rep"))
@@ -351,11 +166,11 @@ static int find_target(struct export *x)
 /* By the name; some types are always packed, which their readers know. */
 static bool find_packing(struct export *x, enum out_packing *packing)
 {
-	if (!out_packing_of(x->target, packing, x->why, WHY))
+	if (!out_packing_of(x->target, packing, x->why, EXPORT_WHY))
 		return false;
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): cmd_export() frees */
 	if (*packing == OUT_PLAIN && x->exporter->packs &&
-	    !out_packing_of("x.gz", packing, x->why, WHY))
+	    !out_packing_of("x.gz", packing, x->why, EXPORT_WHY))
 		*packing = OUT_PLAIN; /* not built in */
 	return true;
 }
@@ -443,7 +258,7 @@ static int check_flame(struct export *x)
 		return SL_EXIT_USAGE;
 	}
 	if (x->flame) {
-		x->job.opt.flame = weigh_parse(x->flame, x->why, WHY);
+		x->job.opt.flame = weigh_parse(x->flame, x->why, EXPORT_WHY);
 		rc = x->job.opt.flame ? 0 : -1;
 	}
 	for (int i = 0; x->frames && i < 3; i++)
@@ -460,16 +275,16 @@ static int check_filters(struct export *x)
 	int rc = 0;
 
 	if (x->time)
-		rc = db_filter_time(&x->filter, x->time, x->why, WHY);
+		rc = db_filter_time(&x->filter, x->time, x->why, EXPORT_WHY);
 	if (x->times && rc == 0)
-		rc = db_filter_time(&x->filter, x->times, x->why, WHY);
+		rc = db_filter_time(&x->filter, x->times, x->why, EXPORT_WHY);
 	if (x->nvtx && rc == 0)
-		rc = db_filter_nvtx(&x->filter, x->nvtx, x->why, WHY);
+		rc = db_filter_nvtx(&x->filter, x->nvtx, x->why, EXPORT_WHY);
 	if (x->pid && rc == 0)
-		rc = db_filter_pid(&x->filter, x->pid, x->why, WHY);
+		rc = db_filter_pid(&x->filter, x->pid, x->why, EXPORT_WHY);
 	x->job.opt.activities = x->exporter->activities;
 	if (x->activities && rc == 0) {
-		x->job.opt.activities = tl_activities_parse(x->activities, x->why, WHY);
+		x->job.opt.activities = tl_activities_parse(x->activities, x->why, EXPORT_WHY);
 		rc = x->job.opt.activities ? 0 : -1;
 	}
 	if (rc == 0)
@@ -488,8 +303,8 @@ static int on_sqlite(void *unused)
 
 static int open_report(struct export *x)
 {
-	sqlite3 *db = x->exporter->repairs ? db_read_open_damaged(x->input, x->why, WHY)
-					   : db_read_open(x->input, x->why, WHY);
+	sqlite3 *db = x->exporter->repairs ? db_read_open_damaged(x->input, x->why, EXPORT_WHY)
+					   : db_read_open(x->input, x->why, EXPORT_WHY);
 	sqlite3_stmt *stmt = NULL;
 	int64_t utc = 0;
 
@@ -501,7 +316,7 @@ static int open_report(struct export *x)
 	/* A signal shall also stop it in the middle of a long sort. */
 	target_catch_signals();
 	sqlite3_progress_handler(db, 1000000, on_sqlite, NULL);
-	if (db_filter_any(&x->filter) && db_filter_apply(db, &x->filter, x->why, WHY) < 0) {
+	if (db_filter_any(&x->filter) && db_filter_apply(db, &x->filter, x->why, EXPORT_WHY) < 0) {
 		sl_warn("export: %s: %s", x->input, x->why);
 		return SL_EXIT_FAIL;
 	}
@@ -558,7 +373,7 @@ static int write_result(struct export *x)
 	int rc;
 
 	fill_job(x);
-	rc = target_write(&target, x->exporter, &x->job, x->why, WHY);
+	rc = target_write(&target, x->exporter, &x->job, x->why, EXPORT_WHY);
 	end_progress(x, rc == 0);
 	if (rc == 0)
 		return 0;
@@ -570,7 +385,7 @@ static int write_result(struct export *x)
 int cmd_export(int argc, char **argv)
 {
 	struct export x = {.lazy = true};
-	int rc = parse(&x, argc, argv);
+	int rc = export_parse(&x, argc, argv);
 
 	if (rc == 0) {
 		find_type(&x);

@@ -65,4 +65,16 @@ int db_filter_apply(sqlite3 *db, const struct db_filter *f, char *why, size_t wh
 
 void db_filter_free(struct db_filter *f);
 
+/* Options of the commands that take filters; targets of OPT_LIST, of OPT_STRING @nvtx. */
+/* clang-format off */
+#define DB_FILTER_OPTS(time, nvtx, pid)                                                                     \
+	{0, "filter-time", OPT_LIST, NULL, "START/END[,...]",                                               \
+	 "only what overlaps these times: ns, or with a unit, as in 12s-15s; a colon in front\n"            \
+	 "or behind: only what starts or ends in them", time, NULL},                                        \
+	{0, "filter-nvtx", OPT_STRING, NULL, "RANGE[@DOMAIN][/INDEX]",                                      \
+	 "only what happened in such NVTX ranges, and what was started in them on a GPU;\n"                 \
+	 "@* for any domain, INDEX counts from 0 in each process", nvtx, NULL},                             \
+	{0, "filter-pid", OPT_LIST, NULL, "PID[,...]", "only what these processes did", pid, NULL}
+/* clang-format on */
+
 #endif

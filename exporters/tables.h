@@ -94,4 +94,22 @@ int tables_check_file(const struct tables *t, const char *path);
 
 void tables_free(struct tables *t);
 
+/* Options that are the same for each command that prints tables; @t is its struct tables, @unused a bool. */
+/* clang-format off */
+#define TABLES_OPTS(t, unused)                                                                              \
+	{'f', "format", OPT_LIST, TABLES_FORMATS, "FORMAT[:MODIFIER...][,...]",                             \
+	 "column, table, csv, tsv, json, hdoc, htable, or . (column on the console, else csv)",             \
+	 &(t)->opt_formats, NULL},                                                                          \
+	{0, "timeunit", OPT_ENUM, TABLES_UNITS, "UNIT",                                                     \
+	 "nsec, usec, msec or seconds: unit of the columns marked (ns)", &(t)->timeunit, NULL},             \
+	DB_FILTER_OPTS(&(t)->opt_time, &(t)->opt_nvtx, &(t)->opt_pid),                                      \
+	{0, "force-overwrite", OPT_BOOL, NULL, "true|false", "replace existing files",                      \
+	 &(t)->force_overwrite, NULL},                                                                      \
+	{0, "force-export", OPT_BOOL, NULL, "true|false",                                                   \
+	 "accepted; nothing is exported here, and a database older than its .nsys-rep is refused",          \
+	 unused, NULL},                                                                                     \
+	{0, "sqlite", OPT_STRING, NULL, "FILE", "database to read for FILE.nsys-rep", &(t)->sqlite, NULL},  \
+	{0, "help-formats", OPT_FLAG, NULL, NULL, "list the formats; also =NAME", unused, NULL}
+/* clang-format on */
+
 #endif
