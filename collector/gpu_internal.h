@@ -25,8 +25,9 @@
 #include "preload/gpu.h"
 #include "preload/gpu_wire.h"
 
-#define GPU_THREADS    64u          /* hash of a process's threads */
-#define GPU_WRITTEN    4096u        /* rows of a thread that are remembered for late records: more than a GPU queues */
+#define GPU_THREADS 64u /* hash of a process's threads */
+/* Rows of a thread that are remembered for late records: more than a GPU queues. */
+#define GPU_WRITTEN    4096u
 #define GPU_ALIASES    (1u << 19)   /* other names of ids, of the younger half */
 #define GPU_PENDING    (192u << 20) /* bytes that may wait, of an arena */
 #define GPU_CLOCK_NS   2000         /* by which CUPTI's times and ours may differ */
