@@ -74,6 +74,31 @@ def untraced(tools):
     return "works"
 
 
+def between(text, begin, end):
+    return text.partition(begin)[2].partition(end)[0]
+
+
+@check("what CUPTI does")
+def probe(tools):
+    """Of each copy, with nothing of ours in between: what its documentation leaves open."""
+    said = []
+    files = [os.environ["SIGHTLINE_CUPTI"]] if os.environ.get("SIGHTLINE_CUPTI") else copies()
+    if not files:
+        raise NotRun("no libcupti found")
+    for file in files[:3]:
+        out = tools.run([tools.program("probe"), file], "probe", tools.libraries(), seconds=30)
+        tools.keep("probe", file + "\n" + out)
+        version = between(out, "\nversion ", " ")
+        ahead = "requested" in between(out, "completed, ", "nothing runs")
+        kept = "completed" not in between(out, "is kept back?", "cuptiActivityFlushAll")
+        refused = [w for w in out.split("before cuInit:")[1].splitlines() if "Enable" in w and not w.endswith(": 0")]
+        said.append(
+            "API %s: %s a buffer ahead, %s back what lies beside something that runs%s"
+            % (version, "asks for" if ahead else "does not ask for", "keeps" if kept else "does not keep", "; refuses: " + "; ".join(refused) if refused else "")
+        )
+    return " / ".join(said)
+
+
 @check("driver calls")
 def driver(tools):
     report, out = ptx(tools)
@@ -104,8 +129,10 @@ def times(tools):
     before = min(start - call for start, _, call in rows)
     after = wait[0][0] - rows[-1][1]
     together = rows[-1][1] - rows[0][0]
-    text = "a kernel of 100 us: %.1f to %.1f us; %d together %.1f us, events %.1f us; begins %.1f us after its call, ends %.1f us before the wait" % (
-        length[0] / 1e3, length[-1] / 1e3, len(rows), together / 1e3, elapsed / 1e3, before / 1e3, after / 1e3)
+    text = "a kernel of 100 us: %.1f to %.1f us; %d together %.1f us, events %.1f us" % (
+        length[0] / 1e3, length[-1] / 1e3, len(rows), together / 1e3, elapsed / 1e3
+    )
+    text += "; begins %.1f us after its call, ends %.1f us before the wait" % (before / 1e3, after / 1e3)
     if length[0] < 98000 or length[10] > 130000:
         raise Failed("lengths: " + text)
     if before < -20000 or after < -20000:
@@ -126,11 +153,12 @@ def nodes(tools):
 @check("memory, events, unified memory")
 def everything(tools):
     """Kinds of records that are asked for seldom: none may be refused, or break the others."""
-    options = ("--cuda-memory-usage=true", "--cuda-event-trace=true", "--cuda-um-gpu-page-faults=true", "--cuda-um-cpu-page-faults=true")
+    options = ["--cuda-%s=true" % o for o in ("memory-usage", "event-trace", "um-gpu-page-faults", "um-cpu-page-faults")]
     report, out = ptx(tools, options=options)
     tools.truth(report, out, "calls", "activity", "joined", *([] if tools.standin else ["real"]))
-    tables = ("CUDA_GPU_MEMORY_USAGE_EVENTS", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_OVERHEAD")
-    tables += ("CUPTI_ACTIVITY_KIND_JIT", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_STREAM")
+    tables = ["CUPTI_ACTIVITY_KIND_" + k for k in ("CUDA_EVENT", "SYNCHRONIZATION", "OVERHEAD", "JIT")]
+    tables += ["CUDA_GPU_MEMORY_USAGE_EVENTS", "TARGET_INFO_GPU"]
+    tables += ["TARGET_INFO_CUDA_" + t for t in ("DEVICE", "CONTEXT_INFO", "STREAM")]
     counts = ["%s %d" % (t, report.rows("SELECT count(*) FROM " + t, t)[0][0]) for t in tables if t in report.tables]
     refused = [d for d in report.diagnostics() if "CUPTI" in d]
     if refused:
@@ -161,7 +189,8 @@ def endless(tools):
     lost = dict(report.lost())
     if set(lost) - {"GPU work: CUPTI does not know when it was"}:
         raise Failed("lost: %s" % lost)
-    negative = report.rows("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE end <= start OR start <= 0", "CUPTI_ACTIVITY_KIND_KERNEL")
+    table = "CUPTI_ACTIVITY_KIND_KERNEL"
+    negative = report.rows("SELECT count(*) FROM %s WHERE end <= start OR start <= 0" % table, table)
     if negative and negative[0][0]:
         raise Failed("%d kernels have no sensible times" % negative[0][0])
     return "%d kernels, %d without times" % (kernels, sum(lost.values()))

@@ -156,7 +156,8 @@ def rival(tools):
     want = {n: (c,) for n, (c, _) in read_trace(alone)[0].items()}
     got = {n: (c,) for n, (c, _) in read_trace(inside)[0].items()}
     if want != got:
-        raise Failed("torch.profiler sees %d kernels under tracing, %d alone" % (sum(c[0] for c in got.values()), sum(c[0] for c in want.values())))
+        counts = [sum(c[0] for c in x.values()) for x in (got, want)]
+        raise Failed("torch.profiler sees %d kernels under tracing, %d alone" % tuple(counts))
     said = [d for d in report.diagnostics() if "CUPTI" in d or "GPU" in d]
     if not said:
         raise Failed("nothing is said of it: %s" % report.diagnostics())
