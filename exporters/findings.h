@@ -26,7 +26,8 @@
  *
  * Where a rule has no threshold of its own, a cost above 10 % of the wall time is severe, above 2 % bad.
  *
- * Always there: temp.wall, one row (start, end, ns): from the first event to the last.
+ * Always there: temp.wall, one row (start, end, ns): from the first event to the last. Who made calls, as file and line
+ * of the program, is in call_places (uses: call_places); it is empty where the report has no stacks.
  *
  * In the sqlite3 shell: .read the shared steps that it uses, .parameter set its arguments, .read the rule.
  */
