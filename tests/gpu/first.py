@@ -137,7 +137,8 @@ def times(tools):
         raise Failed("lengths: " + text)
     if before < -20000 or after < -20000:
         raise Failed("GPU and processor do not agree on the time: " + text)
-    if not 0.9 * elapsed - 50000 < together < 1.1 * elapsed + 50000:
+    # The processor may have paused between the first event and the first kernel: then the events are further apart.
+    if together > 1.1 * elapsed + 50000:
         raise Failed("CUDA's events measure something else: " + text)
     return text
 
