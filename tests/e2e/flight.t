@@ -64,12 +64,13 @@ fly notold --cpuctxsw=none -- "$P" 2 2.2 20 child-segv
 is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'also where the kernel tells nothing of its own accord'
 
 fly python -- "$PY" -c 'import os, time
-t = time.time()
-while time.time() - t < 1.5:
-    os.stat("/"); time.sleep(0.001)
+at = [time.time()]
+while at[-1] - at[0] < 1.5:
+    os.stat("/"); time.sleep(0.001); at.append(time.time())
+print(sum(t > at[-1] - 0.5 for t in at), flush=True)
 os.abort()'
 is $? 134 'Python that aborts'
-is "$(ask "SELECT count(*) > 300 FROM OSRT_API JOIN StringIds ON id = nameId WHERE value LIKE '%stat%' OR value LIKE '%nanosleep'")" 1 'its last calls'
+is "$(ask "SELECT count(*) >= 2 * $(cat "$W/out") FROM OSRT_API JOIN StringIds ON id = nameId WHERE value LIKE '%stat%' OR value LIKE '%nanosleep'")" 1 'its last calls'
 
 # What the kernel does when memory is gone, by hand: it cannot be caught, and comes from outside.
 "$BIN" profile -f true -o "$W/oom" --osrt-threshold=0 --flight=1s "$P" 2 10 20 ok >"$W/out" 2>"$W/err" &
@@ -102,7 +103,7 @@ check 'a report at the end, if one is asked for' whole
 is "$(meta LIMIT)" start 'of the whole run, as it was shorter'
 
 # On demand, while it runs
-"$BIN" profile -f true -o "$W/live" --session-new=flight-$$ --osrt-threshold=0 --flight=4s "$P" 2 8 20 ok >"$W/out" 2>"$W/err" &
+"$BIN" profile -f true -o "$W/live" --session-new=flight-$$ --osrt-threshold=0 --flight=4s "$P" 2 100 20 ok >"$W/out" 2>"$W/err" &
 pid=$!
 wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q flight-$$"
 sleep 1.5
@@ -111,6 +112,7 @@ check 'its report is there when it returns' intact "$W/live.sqlite"
 kill -USR2 $pid
 wait_for 10 intact "$W/live.2.sqlite"
 is $? 0 'SIGUSR2'
+send TERM $(pgrep -P $pid -x flight)
 wait $pid
 is $? 0 'the program has not noticed'
 R=$W/live.sqlite

@@ -80,6 +80,7 @@ wait_for 20 test -s log
 dumps=
 for i in 1 2 3 4; do
 	sleep 0.8
+	log spend 0.1 log # where others want the CPUs, too
 	check "dump $i" "$BIN" dump --session=row-$$
 	dumps="$dumps $W/row$([ $i = 1 ] || echo .$i).sqlite"
 done
@@ -134,7 +135,8 @@ if [ "$(id -u)" = 0 ]; then
 		chains
 		most 85 ' late <module> ' 'its functions'
 		is "$(grep -c ' early ' chains)" 0 'not those of before'
-		is "$(q "$R" "SELECT count(*) > 100 FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol JOIN StringIds f ON f.id = c.file WHERE s.value = 'inner' AND f.value LIKE '%spin.py' AND c.line BETWEEN 2 AND 6")" 1 'and their lines'
+		got=$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol JOIN StringIds f ON f.id = c.file WHERE s.value = 'inner' AND f.value LIKE '%spin.py' AND c.line BETWEEN 2 AND 6")
+		check "and their lines: $got of $all" [ $((all > 0 && got * 100 >= all * 70)) = 1 ]
 	fi
 fi
 done_testing

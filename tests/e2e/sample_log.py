@@ -3,12 +3,14 @@
 count HZ LOG REPORT [LEAST [MOST]]   samples per window: LEAST to MOST per cent of CPU time x HZ (default: 90 and 110), none outside
 edges LOG REPORT...                  one begins where the one before ended, no sample is in two, none is missing between them
 tasks HZ LOG REPORT                  every task that ran 50 ms in the window has its samples
+spend SECONDS LOG                    waits until so much more CPU time has been spent
 """
 
 import bisect
 import sqlite3
 import struct
 import sys
+import time
 
 REGION, REGIONS = 1 << 20, 1024
 
@@ -125,7 +127,22 @@ def tasks_sampled(hz, log, path):
     return bad or not seen
 
 
+def spend(seconds, log):
+    """False: it has, before a minute was over."""
+    def spent():
+        return sum(t.cpu[-1] - t.cpu[0] for t in load(log))
+
+    end, until = time.monotonic() + 60, spent() + seconds * 1e9
+    while spent() < until:
+        if time.monotonic() > end:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def main(what, *args):
+    if what == 'spend':
+        return spend(float(args[0]), args[1])
     if what == 'count':
         return count(float(args[0]), args[1], args[2], *(float(a) for a in args[3:]))
     if what == 'tasks':

@@ -6,6 +6,7 @@
  *   flight STEPS MS steps N MS     steps of so many ms in NVTX ranges "step"; every Nth takes MS instead
  *   END: ok, exit3, segv, abort, kill, child-segv, child-kill, slow (a call of 200 ms in the middle), threads (new ones
  *   all the time)
+ *   SIGTERM: that was long enough
  * Says on stdout: "THREAD LAST ENDED", ENDED as CLOCK_MONOTONIC ns.
  */
 #include <errno.h>
@@ -25,7 +26,7 @@
 #define MANY 250000
 
 static int fd, per_ms;
-static int64_t until;
+static volatile int64_t until;
 
 static int64_t now(void)
 {
@@ -94,6 +95,12 @@ static void steps(char **argv)
 	}
 }
 
+static void enough(int sig)
+{
+	(void)sig;
+	until = 0;
+}
+
 static void end(const char *how)
 {
 	if (!strcmp(how, "exit3"))
@@ -122,6 +129,7 @@ int main(int argc, char **argv)
 	threads = atoi(argv[1]);
 	per_ms = atoi(argv[3]);
 	how = argv[4];
+	signal(SIGTERM, enough);
 	until = now() + (int64_t)(atof(argv[2]) * 1e9);
 	fd = mkstemp(name);
 	unlink(name);
