@@ -288,6 +288,11 @@ static void put_stack(void *to, int64_t id, int64_t space, uint64_t ns, const ui
 	memcpy(r->frames, frames, cnt * sizeof(*frames));
 }
 
+static uint64_t end_of(const struct sample_row *row)
+{
+	return row->end_ns ? row->end_ns : row->ns;
+}
+
 static void put_row(void *to, const struct sample_row *row)
 {
 	struct flight_sample *q = to;
@@ -298,8 +303,8 @@ static void put_row(void *to, const struct sample_row *row)
 		return;
 	}
 	r->row = *row;
-	if (row->ns > q->last->last_ns)
-		q->last->last_ns = row->ns;
+	if (end_of(row) > q->last->last_ns)
+		q->last->last_ns = end_of(row);
 }
 
 /* What is not is not told in this part any more; another one begins with the next poll. */
@@ -326,7 +331,12 @@ static struct sample_losses minus(const struct sample_losses *a, const struct sa
 				      .lost = a->lost - b->lost,
 				      .truncated = a->truncated - b->truncated,
 				      .broken = a->broken - b->broken,
-				      .python = a->python - b->python};
+				      .python = a->python - b->python,
+				      .away = a->away - b->away,
+				      .away_full = a->away_full - b->away_full,
+				      .away_crowd = a->away_crowd - b->away_crowd,
+				      .away_truncated = a->away_truncated - b->away_truncated,
+				      .away_broken = a->away_broken - b->away_broken};
 }
 
 static void add_losses(struct sample_losses *to, const struct sample_losses *what)
@@ -335,6 +345,10 @@ static void add_losses(struct sample_losses *to, const struct sample_losses *wha
 	to->truncated += what->truncated;
 	to->broken += what->broken;
 	to->python += what->python;
+	to->away_full += what->away_full;
+	to->away_crowd += what->away_crowd;
+	to->away_truncated += what->away_truncated;
+	to->away_broken += what->away_broken;
 }
 
 /* They have the time of the poll that has shown them. */
@@ -344,7 +358,9 @@ static void note_losses(struct flight_sample *q, int64_t now)
 	struct losses_record *r;
 
 	q->seen.samples = all.samples;
-	if (!more.lost && !more.truncated && !more.broken && !more.python)
+	q->seen.away = all.away;
+	if (!more.lost && !more.truncated && !more.broken && !more.python && !more.away_full &&
+	    !more.away_crowd && !more.away_truncated && !more.away_broken)
 		return;
 	r = add(q, RECORD_LOSSES, sizeof(*r));
 	if (!r)
@@ -388,7 +404,8 @@ static void each(struct telling *t, void (*take)(struct telling *, struct record
 
 static bool is_in(const struct telling *t, const struct sample_row *row)
 {
-	return row->ns >= t->from && row->ns < t->to;
+	/* What lasts has its part of each report. */
+	return (row->end_ns ? row->end_ns > t->from : row->ns >= t->from) && row->ns < t->to;
 }
 
 static void mark(struct telling *t, struct record *r)
@@ -450,6 +467,25 @@ static void tell_stack(const struct telling *t, const struct stack_record *r)
 				    r->head.words - sizeof(*r) / WORD);
 }
 
+/* When who still waits is back, that is told, too: of this one no report but one has its part. */
+static void tell_row(struct telling *t, struct sample_row *r)
+{
+	struct sample_row row = *r;
+
+	if (!is_in(t, r))
+		return;
+	if (!row.end_ns) {
+		t->q->told.samples++;
+	} else {
+		t->q->told.away++;
+		row.ns = row.ns > t->from ? row.ns : t->from;
+		row.end_ns = row.end_ns < t->to ? row.end_ns : t->to;
+	}
+	t->sink->ops->row(t->sink->to, &row);
+	if (r->still)
+		r->ns = r->end_ns = 0;
+}
+
 /* Once: those of the time before are not in the next report. */
 static void tell_losses(struct telling *t, struct losses_record *r)
 {
@@ -479,10 +515,7 @@ static void tell(struct telling *t, struct record *r)
 		tell_stack(t, (const void *)r);
 		break;
 	case RECORD_ROW:
-		if (!is_in(t, &((const struct row_record *)r)->row))
-			break;
-		to->row(t->sink->to, &((const struct row_record *)r)->row);
-		t->q->told.samples++;
+		tell_row(t, &((struct row_record *)r)->row);
 		break;
 	case RECORD_LOSSES:
 		tell_losses(t, (void *)r);

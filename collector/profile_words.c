@@ -220,13 +220,8 @@ static void leave_out(struct profile_options *o, const char *cmd)
 	if (o->events.scope != SCHED_MODE_NONE)
 		sl_warn("%s: event counters are not kept by --flight: --event-sample has no effect",
 			cmd);
-	if (o->off_cpu_ns >= 0)
-		sl_warn("%s: stacks of threads without a CPU are not kept by --flight: "
-			"--off-cpu-threshold has no effect",
-			cmd);
 	o->syscalls = false;
 	o->events.scope = SCHED_MODE_NONE;
-	o->off_cpu_ns = -1;
 }
 
 int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "collector/db.h"
+#include "collector/db_map.h"
 #include "collector/sample_events.h"
 #include "collector/sample_files.h"
 #include "collector/sample_offcpu.h"
@@ -46,6 +47,7 @@ struct sample {
 	struct sample_python *python; /* NULL: not wanted, or not to be had */
 	struct sample_offcpu *offcpu; /* likewise */
 	bool no_samples;
+	struct db_map waiting; /* threads told by tell_waiting() -> when they left */
 	struct sample_losses losses;
 	uint64_t python_frames[SAMPLE_PYTHON_WORDS];
 	uint64_t frames[SL_FRAME_MAX];
@@ -258,7 +260,8 @@ static unsigned make_away(struct sample *s, struct sample_space *space, const st
 }
 
 /* What began in a window has its row; it ends with the window at the latest. */
-static void take_away(struct sample *s, const struct round *to, const struct offcpu_record *r)
+static void take_away(struct sample *s, const struct round *to, const struct offcpu_record *r,
+		      bool still)
 {
 	int64_t end = (int64_t)r->in_ns;
 	struct sample_row row = {.ns = r->out_ns,
@@ -266,7 +269,8 @@ static void take_away(struct sample *s, const struct round *to, const struct off
 				 .pid = r->pid,
 				 .tid = r->tid,
 				 .stack = DB_NULL,
-				 .state = sched_state(r->state)};
+				 .state = sched_state(r->state),
+				 .still = still};
 	struct sample_space *space;
 	unsigned cnt;
 
@@ -289,15 +293,23 @@ static void take_away_until(struct sample *s, const struct round *to, uint64_t u
 	const struct offcpu_record *r;
 
 	while (s->offcpu && (r = sample_offcpu_next(s->offcpu, until)))
-		take_away(s, to, r);
+		take_away(s, to, r, false);
 }
 
-/* They may come back later, too: but what they would then be told in is another report, where they did not leave. */
+/*
+ * They may come back later, too: but what they would then be told in is another report, where they did not leave. Once
+ * each: the kernel begins its list anew when one goes that we are at.
+ */
 static void take_waiting(void *arg, const struct offcpu_record *r)
 {
 	const struct round *to = arg;
+	int64_t *left = db_map_get(&to->of->waiting, r->tid);
 
-	take_away(to->of, to, r);
+	if (left && *left == (int64_t)r->out_ns)
+		return;
+	if (left)
+		*left = (int64_t)r->out_ns;
+	take_away(to->of, to, r, true);
 }
 
 /* ---- records ---- */
@@ -370,6 +382,25 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* A report ends, and the recording perhaps goes on: whoever is away now is told as if he had come back. */
+static void tell_waiting(struct sample *s, struct round *to, uint64_t now)
+{
+	const struct offcpu_record *r;
+
+	sample_offcpu_waiting(s->offcpu, now, take_waiting, to);
+	/* Who came back meanwhile has a record by now, or has been told. */
+	sample_offcpu_look(s->offcpu);
+	while ((r = sample_offcpu_next(s->offcpu, UINT64_MAX))) {
+		const int64_t *left = s->waiting.cnt ? db_map_peek(&s->waiting, r->tid) : NULL;
+
+		if (!left || *left != (int64_t)r->out_ns)
+			take_away(s, to, r, false);
+	}
+	sample_offcpu_done(s->offcpu);
+	db_map_free(&s->waiting);
+	s->waiting = (struct db_map){0};
+}
+
 void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,
 		 bool all)
 {
@@ -394,7 +425,7 @@ void sample_poll(struct sample *s, const struct sample_sink *sink, const struct 
 	if (s->offcpu)
 		sample_offcpu_done(s->offcpu);
 	if (s->offcpu && all)
-		sample_offcpu_waiting(s->offcpu, now, take_waiting, &to);
+		tell_waiting(s, &to, now);
 }
 
 unsigned sample_fill(const struct sample *s)

@@ -20,6 +20,7 @@ struct sample_row {
 	/* 0: a CPU sample. Else it left the CPU at @ns, and had one again; and SCHED_STATE_*. */
 	uint64_t end_ns;
 	uint8_t state;
+	bool still; /* has none yet: @end_ns is now */
 };
 
 struct sample_sink_ops {
