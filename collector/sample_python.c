@@ -233,6 +233,7 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 		.code = at->code,
 		.instruction = at->instruction,
 		.flag = at->is_entry ? at->is_entry : at->owner,
+		.flag_of_c = at->owner ? SL_PYLAYOUT_OWNED_BY_C : 0,
 		.name = at->name,
 		.file = at->file,
 		.line_table = at->line_table,

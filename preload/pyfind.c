@@ -244,7 +244,8 @@ static void find_outer(const struct sl_python *py, struct states *s)
 	const uint32_t of_interpreter[] = {at->next_interpreter, at->threads};
 	const uint32_t of_thread[] = {at->next_thread, at->thread_id, at->current,
 				      at->base ? at->base : at->current};
-	const char *i = sl_python_load(py->runtime + at->interpreters), *interpreter[4], *t[4];
+	const char *i = sl_python_load(py->runtime + at->interpreters), *interpreter[4] = {NULL},
+		   *t[4] = {NULL};
 	const char *me = (const char *)pthread_self();
 	uint32_t left = LOOKS_MAX;
 

@@ -23,6 +23,8 @@ struct pysample_process {
 	ctxsw_u32 current, has_cframe, cframe_current;
 	ctxsw_u32 previous, code, instruction;
 	ctxsw_u32 flag; /* a byte of the frame that comes along; 0: none */
+	ctxsw_u32
+		flag_of_c; /* from which value on a frame is none of Python's; 0: there are no such */
 	ctxsw_u32 name, file, line_table, first_line;
 	ctxsw_u32
 		shown_name; /* of which the text is wanted: the qualified one where there is one */
@@ -74,6 +76,12 @@ enum {
 	PYSAMPLE_HEAD_CNT,    /* and PYSAMPLE_* */
 	PYSAMPLE_HEAD_IMAGE,
 };
+/*
+ * The instruction of what is no frame: those of another interpreter follow, in which the thread is, too. A frame that is
+ * none of Python's has in this place where it lies itself, on the native stack: which is within which, that tells.
+ */
+#define PYSAMPLE_NEXT   (~0ull)
+#define PYSAMPLE_NESTED 4u           /* interpreters */
 #define PYSAMPLE_DEEPER (1ull << 32) /* there are more frames */
 #define PYSAMPLE_BROKEN (1ull << 33) /* the next frame cannot be read */
 #define PYSAMPLE_EXACT  (1ull << 34) /* the time is that of perf's sample; else a little less */

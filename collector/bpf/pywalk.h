@@ -73,6 +73,9 @@ struct walk {
 	__u64 me;                         /* what the C library calls this thread */
 	__u64 interpreter, thread, state; /* looked at; found */
 	__u64 frame, marks;
+	__u64 frames[PYSAMPLE_NESTED]; /* of each interpreter that the thread is in */
+	__u32 nested, at;              /* how many; which is being read */
+	__u32 is_one;                  /* there is one interpreter */
 	__u32 cnt, pid;
 	__u32 is_fresh; /* a code object is new */
 	PYWALK_MORE
@@ -150,27 +153,30 @@ static long look_at_state(__u32 i, struct walk *w)
 		return 0;
 	}
 	if (load(w->thread + py->thread_id) == w->me && (frame = frame_of(py, w->thread))) {
-		w->frame = frame;
-		w->state = w->thread;
-		return 1;
+		if (!w->nested)
+			w->state = w->thread;
+		if (w->nested < PYSAMPLE_NESTED)
+			w->frames[w->nested++] = frame;
+		if (w->is_one)
+			return 1;
 	}
 	w->thread = load(w->thread + py->next_thread);
 	return 0;
 }
 
 /*
- * The frame that the thread is in; 0: none. A thread has a state for each interpreter that it has been in; of those with
- * frames the youngest interpreter's counts. With one interpreter, the state stays where it was.
+ * The frame that the thread is in; 0: none. A thread has a state for each interpreter that it has been in; those with
+ * frames count, the youngest interpreter's first. With one interpreter, the state stays where it was.
  */
 static __always_inline __u64 find_frame(struct walk *w, __u32 tid)
 {
 	const struct pysample_process *py = w->py;
 	__u64 head = load(py->runtime + py->interpreters), ends, *kept = 0;
-	int is_one = head && !load(head + py->next_interpreter);
 
 	if (!head)
 		return 0;
-	if (is_one)
+	w->is_one = !load(head + py->next_interpreter);
+	if (w->is_one)
 		kept = bpf_map_lookup_elem(&states, &tid);
 	if (kept && *kept && load(*kept + py->thread_id) == w->me) {
 		w->state = *kept;
@@ -180,7 +186,8 @@ static __always_inline __u64 find_frame(struct walk *w, __u32 tid)
 		w->interpreter = head;
 		w->thread = load(head + py->threads);
 		bpf_loop(STATES_MAX, look_at_state, w, 0);
-		if (w->frame && is_one)
+		w->frame = w->frames[0];
+		if (w->frame && w->is_one)
 			bpf_map_update_elem(&states, &tid, &w->state, BPF_ANY);
 	}
 	/* Once a thread ends Python, it frees what the others have. */
@@ -262,14 +269,28 @@ static __always_inline __u64 check_of(const struct pysample_process *py, __u64 c
 	return pysample_check(name, lines, file, first_line);
 }
 
+/* 0: there is another one. */
+static __always_inline long next_interpreter(struct walk *w)
+{
+	__u32 at = w->at + 1;
+
+	if (at >= w->nested || at >= PYSAMPLE_NESTED)
+		return 1;
+	w->at = at;
+	w->frame = w->frames[at];
+	take_frame(w, 0, PYSAMPLE_NEXT, 0);
+	w->cnt++;
+	return 0;
+}
+
 static long each_frame(__u32 i, struct walk *w)
 {
 	const struct pysample_process *py = w->py;
-	__u64 frame = w->frame, code, check;
+	__u64 frame = w->frame, code, check, instruction;
 	__u8 flag = 0;
 
 	if (!frame)
-		return 1;
+		return next_interpreter(w);
 	if (bpf_probe_read_user(&code, sizeof(code), (void *)(frame + py->code))) {
 		w->marks |= PYSAMPLE_BROKEN;
 		return 1;
@@ -279,8 +300,10 @@ static long each_frame(__u32 i, struct walk *w)
 	if (py->flag)
 		bpf_probe_read_user(&flag, sizeof(flag), (void *)(frame + py->flag));
 	check = check_of(py, code);
-	take_frame(w, (code & ~(0xffull << 56)) | (__u64)flag << 56, load(frame + py->instruction),
-		   check);
+	instruction = load(frame + py->instruction);
+	if (py->flag_of_c && flag >= py->flag_of_c)
+		instruction = frame;
+	take_frame(w, (code & ~(0xffull << 56)) | (__u64)flag << 56, instruction, check);
 	if (check)
 		meet(w, code, check);
 	w->cnt++;
