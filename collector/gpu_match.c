@@ -285,27 +285,43 @@ static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_
 	}
 }
 
+/* How far @api sticks out of the call: two clocks told of them. */
+static int64_t beyond(const struct gpu_written *w, const struct gpu_api *api)
+{
+	int64_t before = w->start - api->start, behind = api->end - w->end;
+
+	return (before > 0 ? before : 0) + (behind > 0 ? behind : 0);
+}
+
+/* CUPTI has not told of it, and may mean it. */
+static bool may_be(const struct gpu_written *w, const struct gpu_api *api, uint32_t canon)
+{
+	return !w->is_told && w->canon == canon &&
+	       span_holds(w->start - GPU_CLOCK_NS, w->end + GPU_CLOCK_NS, api->start, api->end);
+}
+
 bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct gpu_api *api,
 		    uint32_t canon)
 {
 	uint32_t cnt = th->written_cnt < GPU_WRITTEN ? th->written_cnt : GPU_WRITTEN;
+	struct gpu_written *best = NULL;
 
 	for (uint32_t i = 1; i <= cnt; i++) {
 		struct gpu_written *w = &th->written[(th->written_cnt - i) % GPU_WRITTEN];
 
 		if (w->end + GPU_CLOCK_NS < api->start)
-			return false; /* what was written before is older still */
-		if (!w->is_told && w->canon == canon &&
-		    span_holds(w->start - GPU_CLOCK_NS, w->end + GPU_CLOCK_NS, api->start,
-			       api->end))
-			w->is_told = true;
-		else if (!span_holds(w->start, w->end, api->start, api->end))
-			continue;
-		if (w->id)
-			gpu_alias_add(p, api->correlation, w->id);
-		return true;
+			break; /* what was written before is older still */
+		if ((may_be(w, api, canon) || span_holds(w->start, w->end, api->start, api->end)) &&
+		    (!best || beyond(w, api) < beyond(best, api)))
+			best = w;
 	}
-	return false;
+	if (!best)
+		return false;
+	if (may_be(best, api, canon))
+		best->is_told = true;
+	if (best->id)
+		gpu_alias_add(p, api->correlation, best->id);
+	return true;
 }
 
 /* ---- libraries ---- */

@@ -24,8 +24,8 @@ static double cpu(void)
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
-__attribute__((noinline, noclone)) void seven(unsigned n) { HAS_FRAME; for (unsigned i = 0; i < n; i++) sink += i; }
-__attribute__((noinline, noclone)) void three(unsigned n) { HAS_FRAME; for (unsigned i = 0; i < n; i++) sink += i; }
+__attribute__((noinline, noclone)) void seven(unsigned n) { HAS_FRAME; unsigned x = n | 1; for (unsigned i = 0; i < n; i++) { x *= 1103515245; __asm__ volatile("" : "+r"(x)); } sink = x; }
+__attribute__((noinline, noclone)) void three(unsigned n) { HAS_FRAME; unsigned x = n | 1; for (unsigned i = 0; i < n; i++) { x *= 1103515245; __asm__ volatile("" : "+r"(x)); } sink = x; }
 __attribute__((noinline, noclone)) void made(unsigned n) { for (unsigned i = 0; i < n; i++) __asm__ volatile(""); }
 __attribute__((noinline, noclone)) void after_made(void) { sink++; }
 __attribute__((noinline, noclone)) void work(double s)

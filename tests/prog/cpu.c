@@ -72,26 +72,33 @@ static int64_t note(struct region *r)
 	return cpu;
 }
 
-/* Which of them it is stands in the code, or they would be one. */
+/*
+ * One multiplication waits for the other: how long a round takes depends neither on where the loop lies nor on what other
+ * threads do. Which function it is stands in the code, or they would be one.
+ */
+#define ROUNDS(n, name)                                                \
+	do {                                                           \
+		unsigned x_ = (n) | 1;                                 \
+		for (unsigned i_ = 0; i_ < (n); i_++) {                \
+			x_ *= 1103515245;                              \
+			__asm__ volatile("/* " name " */" : "+r"(x_)); \
+		}                                                      \
+		sink = x_;                                             \
+	} while (0)
+
 static LEAF void seven(unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
-		sink += i;
-	__asm__ volatile("/* seven */");
+	ROUNDS(n, "seven");
 }
 
 static LEAF void two(unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
-		sink += i;
-	__asm__ volatile("/* two */");
+	ROUNDS(n, "two");
 }
 
 static LEAF void one(unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
-		sink += i;
-	__asm__ volatile("/* one */");
+	ROUNDS(n, "one");
 }
 
 /* Never twice the same length: no lockstep with the clock that samples. */
