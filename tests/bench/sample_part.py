@@ -9,7 +9,7 @@ from statistics import median
 
 from tracers import Broken, have, none, ours, sqlite
 
-ROUNDS = os.environ.get("SAMPLE_ROUNDS", "20000")
+ROUNDS = os.environ.get("SAMPLE_ROUNDS", "60000")
 
 
 def perf(*options):
