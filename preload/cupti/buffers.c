@@ -8,12 +8,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define BYTES \
-	(1u   \
-	 << 20) /* some 3,000 kernels with their calls. One per thread that calls CUDA, from CUPTI 13 on */
-#define LEAST (16u << 10) /* some 50 */
-#define HEAD  4096u       /* before it, so that it begins a page */
-#define WARM  8u          /* so many free ones keep their memory */
+/* At most some 3,000 kernels with their calls, at least some 50. One per thread that calls CUDA, from CUPTI 13 on. */
+#define BYTES (1u << 20)
+#define LEAST (16u << 10)
+#define HEAD  4096u /* before it, so that it begins a page */
+#define WARM  8u    /* so many free ones keep their memory */
 
 enum state {
 	FREE,
