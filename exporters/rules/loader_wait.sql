@@ -31,6 +31,11 @@ SELECT globalTid, nameId, stack, max(0, end - max(start, coalesce(max(end) OVER 
 	ORDER BY start, end DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start))) AS ns
 FROM call;
 
+CREATE TEMP TABLE loading_place AS
+SELECT p.stack, replace(f.value, rtrim(f.value, replace(f.value, '/', '')), '') || ':' || line || ' in ' || s.value AS place
+FROM place_of AS p JOIN StringIds AS f ON f.id = p.file JOIN StringIds AS s ON s.id = p.symbol
+WHERE p.stack IN (SELECT stack FROM loading);
+
 CREATE TEMP TABLE busy AS
 SELECT value AS function, place, sum(ns) AS ns
 FROM call_places AS c JOIN StringIds ON StringIds.id = nameId
@@ -54,9 +59,8 @@ FROM (
 	SELECT globalTid, sum(ns) AS ns, count(*) AS n, (SELECT ns FROM wall) AS wall,
 		(SELECT name FROM thread_names AS t WHERE t.globalTid = l.globalTid) AS name,
 		globalTid / 0x1000000 * 0x1000000 IN (SELECT globalPid FROM gpu_cover) AS gpu,
-		(SELECT '; most at ' || place FROM call_places AS c
-			WHERE c.globalTid = l.globalTid AND c.nameId IN (SELECT nameId FROM loading)
-			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at
+		(SELECT '; most at ' || place FROM loading AS m JOIN loading_place USING (stack)
+			WHERE m.globalTid = l.globalTid GROUP BY place ORDER BY sum(m.ns) DESC, place LIMIT 1) AS made_at
 	FROM loading AS l
 	GROUP BY globalTid
 	ORDER BY ns DESC, globalTid
@@ -71,9 +75,7 @@ SELECT
 	l.globalTid % 0x1000000 AS "Tid",
 	name AS "Thread Name",
 	value AS "Function",
-	coalesce((SELECT replace(f.value, rtrim(f.value, replace(f.value, '/', '')), '') || ':' || line || ' in ' || s.value
-		FROM place_of AS p JOIN StringIds AS f ON f.id = p.file JOIN StringIds AS s ON s.id = p.symbol
-		WHERE p.stack = l.stack), '?') AS "Place"
+	coalesce((SELECT place FROM loading_place AS p WHERE p.stack = l.stack), '?') AS "Place"
 FROM loading AS l LEFT JOIN thread_names USING (globalTid) LEFT JOIN StringIds ON StringIds.id = nameId
 GROUP BY l.globalTid, nameId, "Place"
 ORDER BY 1 DESC, l.globalTid, "Place"
