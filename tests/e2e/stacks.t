@@ -38,7 +38,7 @@ is "$(sqlite3 "$R" "SELECT DISTINCT value FROM SL_MODULES JOIN StringIds s ON s.
 is "$(orphans "$R")" 0 'all of them are there'
 # Threads that come to a place for the first time together agree on its number.
 got=
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for _ in $(seq 20); do
 	profile crowd $ALL "$PROG/stacks" t >out 2>err
 	got="$got$(sums "$R") $(orphans "$R"),"
 done

@@ -50,7 +50,7 @@ CASE void case_alloca(int bytes)
 
 CASE void case_vla(int cnt)
 {
-	long v[cnt];
+	long v[cnt]; /* NOLINT(clang-diagnostic-vla) */
 
 	NOTE();
 	for (int i = 0; i < cnt; i++)
