@@ -48,9 +48,11 @@ CASE void case_alloca(int bytes)
 	__asm__ volatile("" ::"r"(p) : "memory");
 }
 
+/* One on purpose. */
+#pragma GCC diagnostic ignored "-Wvla"
 CASE void case_vla(int cnt)
 {
-	long v[cnt]; /* NOLINT(clang-diagnostic-vla) */
+	long v[cnt];
 
 	NOTE();
 	for (int i = 0; i < cnt; i++)
