@@ -50,9 +50,8 @@ static uint32_t unit_of(const struct sl_pylayout *at, const struct frame *f)
 
 		return last < 0 ? NOT_BEGUN : (uint32_t)last / (at->version < 0x030a ? 2 : 1);
 	}
-	/* Of copies (from 3.14 on, without GIL) the address says nothing here. */
 	unit = (f->instruction - f->code - at->bytecode) / 2;
-	return unit < NOT_BEGUN && !at->copies ? (uint32_t)unit : NOT_BEGUN;
+	return unit < NOT_BEGUN ? (uint32_t)unit : NOT_BEGUN;
 }
 
 /* ---- one interpreter within another ---- */

@@ -242,6 +242,9 @@ static void tell_kernel(struct sample_python *sp, const struct process *p, uint6
 		.bytes_size = at->bytes_size,
 		.bytes = at->bytes,
 		.object_size = (uint32_t)pycode_size(at),
+		.copies = at->copies,
+		.copy_number = at->copy_number,
+		.bytecode = at->bytecode,
 	};
 
 	bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);

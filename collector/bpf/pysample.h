@@ -31,6 +31,8 @@ struct pysample_process {
 	ctxsw_u32 bytes_size, bytes;
 	ctxsw_u32 object_size; /* of a code object, as far as it is wanted */
 	ctxsw_u32 base;        /* where the thread has the frame that is none; 0: nowhere */
+	/* Where threads run copies of the bytecode: where those are, which one a frame runs, the bytecode itself. */
+	ctxsw_u32 copies, copy_number, bytecode;
 };
 
 /* To user space, which wakes: something is to be read while it is there. */
@@ -68,7 +70,8 @@ struct pysample_ring {
 
 /*
  * A record: four words, PYSAMPLE_HEAD_*, then three for each frame, the innermost first: the code object, and the byte
- * @flag on top; the instruction, as the frame has it; what tells the code object from another at the same address.
+ * @flag on top; the instruction, as the frame has it, but never that of a copy of the bytecode; what tells the code object
+ * from another at the same address.
  */
 enum {
 	PYSAMPLE_HEAD_NS,

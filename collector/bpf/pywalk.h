@@ -269,6 +269,25 @@ static __always_inline __u64 check_of(const struct pysample_process *py, __u64 c
 	return pysample_check(name, lines, file, first_line);
 }
 
+/*
+ * Without the lock, each thread has a copy of the bytecode of what others run, too (3.14): told is the same place in the
+ * bytecode itself, 0 where that cannot be said.
+ */
+static __always_inline __u64 instruction_of(const struct pysample_process *py, __u64 frame,
+					    __u64 code)
+{
+	__u64 instruction = load(frame + py->instruction), copies;
+	__s32 number;
+
+	copies = py->copies ? load(code + py->copies) : 0;
+	if (!copies)
+		return instruction;
+	number = (__s32)load(frame + py->copy_number);
+	if (number < 0 || number >= (__s64)load(copies))
+		return 0;
+	return instruction - load(copies + 8 + 8 * (__u64)number) + code + py->bytecode;
+}
+
 /* 0: there is another one. */
 static __always_inline long next_interpreter(struct walk *w)
 {
@@ -300,7 +319,7 @@ static long each_frame(__u32 i, struct walk *w)
 	if (py->flag)
 		bpf_probe_read_user(&flag, sizeof(flag), (void *)(frame + py->flag));
 	check = check_of(py, code);
-	instruction = load(frame + py->instruction);
+	instruction = instruction_of(py, frame, code);
 	if (py->flag_of_c && flag >= py->flag_of_c)
 		instruction = frame;
 	take_frame(w, (code & ~(0xffull << 56)) | (__u64)flag << 56, instruction, check);

@@ -63,6 +63,14 @@ also_1|also_1.py
 <module>|gone_0.py
 <module>|gone_1.py' 'has its names and lines all the same'
 
+# ---- copies of the bytecode: what Pythons without the lock have, by one that is made by hand ----
+"$BIN" profile -t none --python-sampling=true -o copies -f true "$PROG/fake_python" 2>err
+is $? 0 'threads that run copies of the bytecode: runs'
+is "$(q copies.sqlite "SELECT group_concat(line, ' ') FROM (SELECT f.line, count(DISTINCT c.globalTid) threads
+	FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1
+	JOIN StringIds n ON n.id = f.symbol AND n.value = 'work' GROUP BY 1 HAVING threads = 1 AND count(*) > 50 ORDER BY 1)")" \
+	'100 102 105' 'each thread has the line of its copy; without one, that of the function'
+
 # ---- processes that start others ----
 cat >pool.py <<'END'
 import os, sys, time
