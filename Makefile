@@ -47,7 +47,7 @@ HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/
 # Tables of files are read there, too: samples bring along what the shim sees by itself.
 CFI_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard preload/cfi*.c)))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(CFI_OBJ) $(B)/gen/embed.o
-STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite3.a)))
+STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite3.a 2>/dev/null)))
 # The static archive is the faster one (no PLT) and makes the binary relocatable; the shared one works too.
 LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
 ifeq ($(HAVE_BPF),1)
@@ -88,7 +88,7 @@ SCREEN_LIBS := $(call static_or,ncursesw) $(call static_or,tinfo)
 endif
 LIBS += $(SCREEN_LIBS) $(DW_LIBS)
 # For one function, which demangles names of kernels: from the archive, so that nothing new is needed to run.
-STATIC_CXX := $(firstword $(wildcard $(shell $(CC) -print-file-name=libstdc++.a)))
+STATIC_CXX := $(firstword $(wildcard $(shell $(CC) -print-file-name=libstdc++.a 2>/dev/null)))
 LIBS += $(if $(STATIC_CXX),$(STATIC_CXX),-lstdc++) -lm -lpthread -ldl
 
 # Python's side of --python-step and --pytorch: beside libtrace.so, here as where it is installed.

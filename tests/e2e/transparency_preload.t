@@ -31,7 +31,7 @@ works 'another preload after' "$SHIM:$PROG/lib/other.so"
 profile twice --osrt-threshold=0 env LD_PRELOAD="$SHIM:$SHIM" "$PROG/procs" child >got 2>err
 is "$?" 7 'profile of a program that is given a preload twice'
 is "$(q "$R" "SELECT count(*) FROM call WHERE name = 'open' AND path = '/etc/passwd'")" 1 'profile of a program that is given a preload twice: one row'
-for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
+for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0 libmimalloc.so.3; do
 	path=$(lib $name)
 	if [ ! "$path" ]; then
 		skip "$name" 'not installed'
