@@ -21,6 +21,9 @@ calls() { # WHAT PROGRAM [ARG...]
 	result $? "$name: works untraced" || diag <want.err
 	for how in profile bare; do
 		run_no=$((run_no + 1)) # a new name: the collector of a bare run may still be finishing
+		mkdir counts$run_no
+		STANDIN_COUNTS=$W/counts$run_no
+		export STANDIN_COUNTS
 		case $how in
 		profile) profile g$run_no -t cuda,cublas,cudnn,nccl "$@" >said 2>err ;;
 		bare)
@@ -38,6 +41,11 @@ calls() { # WHAT PROGRAM [ARG...]
 		is "$(grep -v '^sightline: ' err)" "$(cat want.err)" "$name, $how: same errors"
 		check "$name, $how: sound report" intact "$R"
 		check "$name, $how: rows = calls" "$PY" "$E2E/gpu_truth.py" "$R" said $what
+		unset STANDIN_COUNTS
+		case $1 in # a static runtime counts nothing
+		*static) continue ;;
+		esac
+		check "$name, $how: rows = what the libraries counted" "$PY" "$E2E/gpu_truth.py" "$R" counts$run_no calls
 	done
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""gpu_truth.py REPORT SAID [WHAT...]: a report against what a program of tests/gpu said it did.
+"""gpu_truth.py REPORT SAID [WHAT...]: a report against what a program of tests/gpu said it did; of a program that says
+nothing, against what the stand-ins counted (SAID: the folder of STANDIN_COUNTS).
 
 calls       one row for each call that was made, none for others, no row twice
 static      the first call into a static runtime is seen as what it asks of the driver: CUPTI is not there yet
@@ -25,6 +26,7 @@ CALLS = {
     "CUBLAS_EVENTS": "returnValue",
     "SL_LIBRARY_API": "returnValue",
 }
+LOW = re.compile(r"(__)?cu(da)?[A-Z]")
 WORK = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
 BUS, PAGEABLE, DEVICE, LEAST = 16, 4, 512, 500  # tests/standin/cuda_time.h
 wrong = 0
@@ -55,9 +57,21 @@ class Said:
         self.node_kernels, self.node_copies, self.node_memset = {}, {}, None
         self.graphs = self.threads = 0
         self.kernel_cnt = None
+        if os.path.isdir(path):
+            self.threads = None
+            for name in os.listdir(path):
+                with open(os.path.join(path, name), encoding="ascii") as f:
+                    for line in f:
+                        self.counted(*line.split()[:3])
+            return
         with open(path, encoding="utf-8") as f:
             for line in f:
                 self.line(line.split())
+
+    def counted(self, cnt, name, caller):
+        """Of runtime and driver the outer call has a row; of libraries above them, what the program called itself."""
+        if caller != "libcudart" and (LOW.match(name) or caller == "program"):
+            self.calls[name] += int(cnt)
 
     def line(self, words):
         if len(words) < 2:
@@ -134,7 +148,7 @@ def check_calls(report, said, what):
             bad("%s: the same row %d times" % (row[0], n))
     threads = len({r[1] for r in rows})
     # A real runtime that is linked in refuses the child of a fork before it asks anybody.
-    if threads != said.threads and not ("real" in what and "static" in what and threads == said.threads - 1):
+    if said.threads is not None and threads != said.threads and not ("real" in what and "static" in what and threads == said.threads - 1):
         bad("%d threads called, %d have rows" % (said.threads, threads))
     if "CUPTI_ACTIVITY_KIND_RUNTIME" in report.tables:
         for (n,) in report.db.execute(

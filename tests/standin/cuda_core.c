@@ -319,3 +319,13 @@ int cuGetExportTable(const void **exports, const void *id)
 		*exports = NULL;
 	return CALL_EARLY(CUDA_NOT_SUPPORTED);
 }
+
+int cuGetProcAddress(const char *name, void **address, int version, uint64_t flags)
+{
+	return CALL_EARLY(proc_get(name, address, version, flags, NULL));
+}
+
+int cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags, int *status)
+{
+	return CALL_EARLY(proc_get(name, address, version, flags, status));
+}

@@ -240,6 +240,9 @@ int capture_add(struct CUstream_st *stream, const struct work *w);
 void capture_record(struct CUstream_st *stream, struct CUevent_st *event);
 int capture_wait(struct CUstream_st *stream, struct CUevent_st *event);
 
+/* ---- cuda_proc.c ---- */
+int proc_get(const char *name, void **address, int version, uint64_t flags, int *status);
+
 /* ---- cuda_module.c ---- */
 /* The name of a function or kernel; NULL: no such handle. */
 const char *function_name(const void *handle);

@@ -1,4 +1,7 @@
-/* cuda_proc.c - cuGetProcAddress: the name and the version asked for select the symbol, and so the ABI. */
+/*
+ * cuda_proc.c - what cuGetProcAddress does: the name and the version asked for select the symbol, and so the ABI. The
+ * function itself is elsewhere, as here every function is declared weak.
+ */
 #include <string.h>
 
 #include "tests/standin/cuda_driver.h"
@@ -53,7 +56,7 @@ static const struct proc *look_up(const char *name, int version, bool per_thread
 	return best;
 }
 
-static int get(const char *name, void **address, int version, uint64_t flags, int *status)
+int proc_get(const char *name, void **address, int version, uint64_t flags, int *status)
 {
 	static const struct {
 		const char *name;
@@ -84,14 +87,4 @@ static int get(const char *name, void **address, int version, uint64_t flags, in
 	if (status)
 		*status = SYMBOL_FOUND;
 	return CUDA_OK;
-}
-
-int cuGetProcAddress(const char *name, void **address, int version, uint64_t flags)
-{
-	return CALL_EARLY(get(name, address, version, flags, NULL));
-}
-
-int cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags, int *status)
-{
-	return CALL_EARLY(get(name, address, version, flags, status));
 }

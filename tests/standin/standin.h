@@ -6,6 +6,11 @@
  * Time is CLOCK_MONOTONIC ns. A stream executes one thing after the other; a kernel takes the time that the program
  * asked for (see standin_kernel_ns), a copy bytes / bandwidth. Nothing sleeps: times are computed, synchronising
  * waits until they are over; calls that are slow on a real GPU are as slow here (cuda_time.h).
+ *
+ * STANDIN_COUNTS=FOLDER: each process that calls a public function of a stand-in writes a file FOLDER/PID there (count.c).
+ * It is right at any time, however the process ends. Lines: how often, the function, who called it, and "unsupported"
+ * where the stand-in has no more than the name. The caller is "program", or the stand-in out of whose public function
+ * the call came: what the runtime asks of the driver says libcudart. Not counted: libcudart_static.a.
  */
 #ifndef STANDIN_H
 #define STANDIN_H
