@@ -21,6 +21,8 @@ PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wvla -Wwrite-strings -Wpointer-arith -Wformat=2
+# Room for an array without a length, right behind the structure that ends in it: an extension of GNU's that clang tells.
+WARN += -Wno-gnu-variable-sized-type-not-at-end
 ifneq ($(WERROR),0)
 WARN += -Werror
 endif
@@ -33,8 +35,11 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 # ---- the shim: freestanding in spirit; nothing from libc but what preload/ names on purpose ----
 PRELOAD_SRC := $(sort $(wildcard preload/*.c))
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(B)/%.o)
+# Loops stay loops: by default compilers make calls of memset() and memcpy() of some. How gcc and clang are told.
+knows_flag = $(shell $(CC) -Werror $(1) -c -x c /dev/null -o /dev/null 2>/dev/null && echo '$(1)')
+KEEP_LOOPS := $(or $(call knows_flag,-fno-tree-loop-distribute-patterns),$(call knows_flag,-mllvm -disable-loop-idiom-all))
 PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -fexceptions \
-	-fno-tree-loop-distribute-patterns -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
+	$(KEEP_LOOPS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
 
 CUPTI_SRC := $(sort $(wildcard preload/cupti/*.c))
 CUPTI_OBJ := $(CUPTI_SRC:%.c=$(B)/%.o)

@@ -31,7 +31,8 @@
 static char *log_to;
 static size_t log_room;
 
-static int log_first(enum libbpf_print_level level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static int log_first(enum libbpf_print_level level,
+							   const char *format, va_list args)
 {
 	if (level == LIBBPF_WARN && log_to && !*log_to) {
 		vsnprintf(log_to, log_room, format, args);

@@ -46,7 +46,8 @@ struct pt_regs {
 	unsigned long orig_ax; /* x86 only */
 } RELOC;
 #ifndef CTXSW_OLD
-extern void *bpf_rdonly_cast(void *object, __u32 btf_id) __ksym;
+/* In the words of libbpf's own headers, which have it from 1.3 on. */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #endif
 struct task_struct {
 	unsigned int __state;

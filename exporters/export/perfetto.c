@@ -351,7 +351,8 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	if (pf) {
 		pf->job = job;
 		pf->out = job->out;
-		pf->failed = !proto_init(&pf->packet) | !proto_init(&pf->interned);
+		pf->failed = !proto_init(&pf->packet);
+		pf->failed |= !proto_init(&pf->interned);
 		pf->sched = pf_sched_new(pf);
 	}
 	if (pf && pf->sched && !pf->failed) {
