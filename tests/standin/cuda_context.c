@@ -118,7 +118,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
 	return CALL(device_bytes(bytes, device));
 }
 
-static int device_attribute(int *value, int attribute, int device)
+int device_attribute(int *value, int attribute, int device)
 {
 	size_t i;
 
@@ -408,7 +408,7 @@ int cuCtxCreate_v4(CUcontext *context, void *parameters, unsigned flags, int dev
 	return CALL(parameters ? CUDA_NOT_SUPPORTED : create(context, flags, device));
 }
 
-static int destroy(CUcontext context)
+int context_destroy(CUcontext context)
 {
 	if (!object_find(context, OBJECT_CONTEXT))
 		return CUDA_INVALID_CONTEXT;
@@ -422,7 +422,7 @@ static int destroy(CUcontext context)
 
 int cuCtxDestroy_v2(CUcontext context)
 {
-	return CALL(destroy(context));
+	return CALL(context_destroy(context));
 }
 
 static int get_device(int *device)

@@ -256,7 +256,7 @@ static int version(int *v)
 
 	if (!v)
 		return CUDA_INVALID_VALUE;
-	*v = set ? atoi(set) : 13000;
+	*v = set ? atoi(set) : DRIVER_VERSION;
 	return CUDA_OK;
 }
 
@@ -276,9 +276,14 @@ static const struct {
 	{CUDA_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
 	{CUDA_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
 	{CUDA_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	{CUDA_FILE_NOT_FOUND, "CUDA_ERROR_FILE_NOT_FOUND", "file not found"},
 	{CUDA_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{CUDA_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
 	{CUDA_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+	{CUDA_PEER_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+	 "peer access is already enabled"},
+	{CUDA_PEER_NOT_ENABLED, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
+	 "peer access has not been enabled"},
 	{CUDA_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
 	{CUDA_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
 	 "operation not permitted when stream is capturing"},

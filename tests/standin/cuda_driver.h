@@ -4,7 +4,7 @@
  * One lock guards everything (enter and leave take it); what happened "on the GPU" is told to the observer after it is
  * released. Device memory is memory of the process: copies are made at once, times are computed (see standin.h).
  *
- * Environment: STANDIN_DEVICES number of devices (1; 0: none), STANDIN_DRIVER_VERSION (13000).
+ * Environment: STANDIN_DEVICES number of devices (1; 0: none), STANDIN_DRIVER_VERSION what it says of itself.
  */
 #ifndef STANDIN_CUDA_DRIVER_H
 #define STANDIN_CUDA_DRIVER_H
@@ -17,6 +17,12 @@
 #include "tests/standin/cuda_types.h"
 #include "tests/standin/standin.h"
 
+/* Compiled with RUNTIME_MAJOR 12 it is the last driver of CUDA 12. */
+#if defined(RUNTIME_MAJOR) && RUNTIME_MAJOR == 12
+#define DRIVER_VERSION 12090
+#else
+#define DRIVER_VERSION 13000
+#endif
 #define DEVICE_MAX   8
 #define DEVICE_BYTES (16ull << 30)
 
@@ -32,6 +38,10 @@ enum object_kind {
 	OBJECT_NODE,
 	OBJECT_EXEC,
 	OBJECT_POOL,
+	OBJECT_LINK,
+	OBJECT_PHYSICAL,
+	OBJECT_ARRAY,
+	OBJECT_TEXTURE,
 };
 
 /* First member of whatever has a handle. A handle is the address; it is valid while the object is in the table. */
@@ -47,6 +57,7 @@ struct CUctx_st {
 	unsigned flags;
 	bool primary;
 	unsigned users; /* of a primary context */
+	unsigned attached;
 	struct CUstream_st *null, *streams;
 };
 
@@ -83,13 +94,17 @@ struct CUevent_st {
 struct CUfunc_st { /* a function, and a kernel: the same thing to us */
 	struct object object;
 	struct CUfunc_st *next, *other;
-	void *owner; /* module or library */
+	void *owner;            /* module or library */
+	struct cuda_dim3 block; /* cuFuncSetBlockShape */
+	unsigned shared;
 	char name[];
 };
 
 struct CUmod_st { /* a module, and a library */
 	struct object object;
 	struct CUfunc_st *functions;
+	struct image_symbol *symbols;
+	bool is_known; /* nothing else is in there */
 };
 
 struct CUmemPoolHandle_st {
@@ -198,6 +213,8 @@ void object_drop(void *object);
 /* ---- cuda_context.c ---- */
 struct CUctx_st *context_current(void);
 int context_sync(struct CUctx_st *context);
+int context_destroy(struct CUctx_st *context);
+int device_attribute(int *value, int attribute, int device);
 
 /* ---- cuda_stream.c ---- */
 struct CUstream_st *stream_find(CUstream handle, bool per_thread);
@@ -217,9 +234,18 @@ struct memory {
 	bool pinned; /* host memory known to the driver */
 	int device;
 	struct CUmemPoolHandle_st *pool;
+	void *physical; /* cuMemMap */
+	unsigned flags; /* cuMemHostAlloc */
 };
 /* The allocation that holds the address; NULL: not ours, pageable host memory. */
 const struct memory *memory_find(uint64_t address);
+
+/* Memory of the device that no call asked for by itself: variables of modules, mapped memory. */
+int memory_make(uint64_t *address, size_t bytes);
+void memory_drop(uint64_t address);
+void memory_map(uint64_t address, size_t bytes, int device, void *physical);
+void memory_unmap(uint64_t address);
+void memory_is_array(uint64_t address);
 
 /* ---- cuda_work.c: what streams and nodes do ---- */
 /* In the stream: at once, or a node when it captures. @wait: come back when it is over. */
@@ -246,5 +272,20 @@ int proc_get(const char *name, void **address, int version, uint64_t flags, int 
 /* ---- cuda_module.c ---- */
 /* The name of a function or kernel; NULL: no such handle. */
 const char *function_name(const void *handle);
+int function_launch(struct CUstream_st *stream, const void *function, struct cuda_dim3 grid,
+		    struct cuda_dim3 block, unsigned shared);
+enum {
+	JIT_LOG_BYTES = 4,
+	JIT_ERROR_BYTES = 6
+};
+void jit_answer(unsigned cnt, const int *options, void **values);
+
+/* ---- cuda_array.c ---- */
+/* Where it lies; false: no such array. */
+bool array_place(const void *handle, uint64_t *address, size_t *pitch, size_t *height);
+
+/* ---- cuda_link.c ---- */
+/* The whole file with a 0 behind it, to be freed, or NULL. */
+char *file_read(const char *path, size_t *bytes);
 
 #endif

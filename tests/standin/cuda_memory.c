@@ -136,6 +136,51 @@ static int release(uint64_t address, bool host, const struct CUstream_st *s)
 	return CUDA_OK;
 }
 
+/* A module's variable is nobody's allocation: CUPTI is told of none. */
+int memory_make(uint64_t *address, size_t bytes)
+{
+	struct CUctx_st *c = context_current();
+	void *p;
+
+	if (!c)
+		return CUDA_INVALID_CONTEXT;
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		 -1, 0);
+	if (p == MAP_FAILED)
+		return CUDA_OUT_OF_MEMORY;
+	*address = (uintptr_t)p;
+	memory_map(*address, bytes, c->device, NULL);
+	return CUDA_OK;
+}
+
+void memory_drop(uint64_t address)
+{
+	const struct memory *m = memory_find(address);
+
+	munmap((void *)(uintptr_t)m->address, m->bytes);
+	memory_unmap(address);
+}
+
+void memory_map(uint64_t address, size_t bytes, int device, void *physical)
+{
+	insert(&(struct memory){.address = address,
+				.bytes = bytes,
+				.type = CUDA_MEMORY_DEVICE,
+				.pinned = true,
+				.device = device,
+				.physical = physical});
+}
+
+void memory_unmap(uint64_t address)
+{
+	remove_at(memory_find(address));
+}
+
+void memory_is_array(uint64_t address)
+{
+	((struct memory *)memory_find(address))->type = CUDA_MEMORY_ARRAY;
+}
+
 /* As make, without a pool: the driver asks the kernel, and that takes its time. */
 static int make_slowly(uint64_t *address, size_t bytes, int type)
 {
@@ -204,10 +249,33 @@ int cuMemAllocHost_v2(void **p, size_t bytes)
 	return CALL(make_slowly((uint64_t *)(void *)p, bytes, CUDA_MEMORY_HOST));
 }
 
+static int host_alloc(uint64_t *p, size_t bytes, unsigned flags)
+{
+	int r = make_slowly(p, bytes, CUDA_MEMORY_HOST);
+
+	if (!r)
+		((struct memory *)memory_find(*p))->flags = flags;
+	return r;
+}
+
 int cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
 {
-	(void)flags;
-	return CALL(make_slowly((uint64_t *)(void *)p, bytes, CUDA_MEMORY_HOST));
+	return CALL(host_alloc((uint64_t *)(void *)p, bytes, flags));
+}
+
+static int host_flags(unsigned *flags, const void *p)
+{
+	const struct memory *m = memory_find((uintptr_t)p);
+
+	if (!flags || !m || m->type != CUDA_MEMORY_HOST)
+		return CUDA_INVALID_VALUE;
+	*flags = m->flags;
+	return CUDA_OK;
+}
+
+int cuMemHostGetFlags(unsigned *flags, void *p)
+{
+	return CALL(host_flags(flags, p));
 }
 
 int cuMemFreeHost(void *p)
@@ -342,6 +410,10 @@ static int nothing_to_do(CUdeviceptr address, const struct CUstream_st *stream)
 /* Managed memory is where it is: moving it ahead does nothing. */
 PAIR(cuMemPrefetchAsync, _ptsz, (CUdeviceptr address, size_t bytes, int device, CUstream stream),
      ((void)bytes, (void)device, nothing_to_do(address, STREAM(stream))))
+
+PAIR(cuStreamAttachMemAsync, _ptsz,
+     (CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags),
+     ((void)bytes, (void)flags, nothing_to_do(address, STREAM(stream))))
 
 /* A place is two ints in one register. */
 PAIR(cuMemPrefetchAsync_v2, _ptsz,

@@ -1,18 +1,11 @@
-/*
- * cuda_module.c - the stand-in driver: modules, libraries, kernels and their launch. Of images, all that is looked at is
- * whether they are text: PTX has to be compiled.
- */
+/* cuda_module.c - the stand-in driver: modules, libraries, kernels and their launch. PTX takes the time of a compiler. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/standin/cuda_driver.h"
+#include "tests/standin/cuda_image.h"
 
 /* ---- modules and libraries ---- */
-
-static bool is_ptx(const char *image)
-{
-	return !strncmp(image, ".version", 8) || !strncmp(image, "//", 2);
-}
 
 static int load(struct CUmod_st **module, const void *image, enum object_kind kind)
 {
@@ -25,7 +18,8 @@ static int load(struct CUmod_st **module, const void *image, enum object_kind ki
 	if (kind == OBJECT_MODULE && !c)
 		return CUDA_INVALID_CONTEXT;
 	*module = object_make(kind, sizeof(**module));
-	if (is_ptx(image)) {
+	(*module)->is_known = image_read(image, &(*module)->symbols);
+	if (image_is_ptx(image)) {
 		wait_until(a.start + STANDIN_COMPILE_NS);
 		jit.device = c ? (uint32_t)c->device : 0;
 		jit.end = a.start = now();
@@ -52,10 +46,15 @@ static void functions_free(struct CUfunc_st *f)
 static int unload(void *handle, enum object_kind kind)
 {
 	struct CUmod_st *m = object_find(handle, kind);
+	struct image_symbol *symbol;
 
 	if (!m)
 		return CUDA_INVALID_HANDLE;
 	functions_free(m->functions);
+	for (symbol = m->symbols; symbol; symbol = symbol->next)
+		if (symbol->address)
+			memory_drop(symbol->address);
+	image_free(m->symbols);
 	object_drop(m);
 	return CUDA_OK;
 }
@@ -65,13 +64,41 @@ int cuModuleLoadData(CUmodule *module, const void *image)
 	return CALL(load(module, image, OBJECT_MODULE));
 }
 
-int cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned cnt, void *options,
+/* CUjit_option: the sizes of the two logs come back as what was written, and that is nothing. */
+void jit_answer(unsigned cnt, const int *options, void **values)
+{
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		if (options[i] == JIT_LOG_BYTES || options[i] == JIT_ERROR_BYTES)
+			values[i] = NULL;
+}
+
+int cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned cnt, const int *options,
 		       void **values)
 {
-	(void)cnt;
-	(void)options;
-	(void)values;
-	return CALL(load(module, image, OBJECT_MODULE));
+	return CALL((jit_answer(cnt, options, values), load(module, image, OBJECT_MODULE)));
+}
+
+static int load_file(CUmodule *module, const char *path)
+{
+	size_t bytes;
+	char *image;
+	int r;
+
+	if (!module || !path)
+		return CUDA_INVALID_VALUE;
+	image = file_read(path, &bytes);
+	if (!image)
+		return CUDA_FILE_NOT_FOUND;
+	r = load(module, image, OBJECT_MODULE);
+	free(image);
+	return r;
+}
+
+int cuModuleLoad(CUmodule *module, const char *path)
+{
+	return CALL(load_file(module, path));
 }
 
 int cuModuleLoadFatBinary(CUmodule *module, const void *image)
@@ -101,6 +128,46 @@ int cuLibraryUnload(CUlibrary library)
 	return CALL(unload(library, OBJECT_LIBRARY));
 }
 
+/* ---- variables ---- */
+
+static int get_global(CUdeviceptr *address, size_t *bytes, void *handle, const char *name,
+		      enum object_kind owner)
+{
+	struct CUmod_st *m = object_find(handle, owner);
+	struct image_symbol *s;
+
+	if (!name || !*name)
+		return CUDA_INVALID_VALUE;
+	if (!m)
+		return CUDA_INVALID_HANDLE;
+	s = image_find(m->symbols, name, false);
+	if (!s)
+		return CUDA_NOT_FOUND;
+	if (!s->address) {
+		int r = memory_make(&s->address, s->bytes ? s->bytes : 1);
+
+		if (r)
+			return r;
+		if (s->initial)
+			memcpy((void *)(uintptr_t)s->address, s->initial, s->bytes);
+	}
+	if (address)
+		*address = s->address;
+	if (bytes)
+		*bytes = s->bytes;
+	return CUDA_OK;
+}
+
+int cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
+{
+	return CALL(get_global(address, bytes, module, name, OBJECT_MODULE));
+}
+
+int cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
+{
+	return CALL(get_global(address, bytes, library, name, OBJECT_LIBRARY));
+}
+
 /* ---- functions and kernels ---- */
 
 static struct CUfunc_st *function_make(void *owner, const char *name, enum object_kind kind)
@@ -112,7 +179,7 @@ static struct CUfunc_st *function_make(void *owner, const char *name, enum objec
 	return f;
 }
 
-/* Every name is found, always as the same handle. */
+/* Always the same handle; every name is found where it cannot be told what there is. */
 static int get(struct CUfunc_st **function, void *handle, const char *name, enum object_kind owner,
 	       enum object_kind kind)
 {
@@ -126,6 +193,8 @@ static int get(struct CUfunc_st **function, void *handle, const char *name, enum
 	for (f = m->functions; f && strcmp(f->name, name) != 0; f = f->next)
 		;
 	if (!f) {
+		if (m->is_known && !image_find(m->symbols, name, true))
+			return CUDA_NOT_FOUND;
 		f = function_make(m, name, kind);
 		f->next = m->functions;
 		m->functions = f;
@@ -269,8 +338,8 @@ static bool is_launchable(struct cuda_dim3 grid, struct cuda_dim3 block)
 	       (uint64_t)block.x * block.y * block.z <= 1024;
 }
 
-static int launch(struct CUstream_st *stream, const void *function, struct cuda_dim3 grid,
-		  struct cuda_dim3 block, unsigned shared)
+int function_launch(struct CUstream_st *stream, const void *function, struct cuda_dim3 grid,
+		    struct cuda_dim3 block, unsigned shared)
 {
 	struct work w = {
 		.kind = NODE_KERNEL,
@@ -289,13 +358,15 @@ static int launch(struct CUstream_st *stream, const void *function, struct cuda_
 PAIR(cuLaunchKernel, _ptsz,
      (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
       unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra),
-     ((void)arguments, (void)extra, launch(STREAM(stream), function, DIM(g), DIM(b), shared)))
+     ((void)arguments, (void)extra,
+      function_launch(STREAM(stream), function, DIM(g), DIM(b), shared)))
 PAIR(cuLaunchCooperativeKernel, _ptsz,
      (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
       unsigned bz, unsigned shared, CUstream stream, void **arguments),
-     ((void)arguments, launch(STREAM(stream), function, DIM(g), DIM(b), shared)))
+     ((void)arguments, function_launch(STREAM(stream), function, DIM(g), DIM(b), shared)))
 PAIR(cuLaunchKernelEx, _ptsz,
      (const struct cuda_launch_config *config, CUfunction function, void **arguments, void **extra),
      ((void)arguments, (void)extra,
-      config ? launch(STREAM(config->stream), function, config->grid, config->block, config->shared)
+      config ? function_launch(STREAM(config->stream), function, config->grid, config->block,
+			       config->shared)
 	     : CUDA_INVALID_VALUE))

@@ -44,7 +44,8 @@ static const struct proc *look_up(const char *name, int version, bool per_thread
 	for (i = 0; i < sizeof(procs) / sizeof(*procs); i++) {
 		const struct proc *p = &procs[i];
 
-		if (strcmp(p->name, name) != 0 || !p->address || (p->twin && !per_thread))
+		if (strcmp(p->name, name) != 0 || !p->address || p->version > DRIVER_VERSION ||
+		    (p->twin && !per_thread))
 			continue;
 		*known = true;
 		if (p->version > version)

@@ -27,7 +27,7 @@ uint64_t kernel_duration(const char *name)
 	return standin_kernel_ns;
 }
 
-/* CUPTI's kinds of memory: 1 pageable, 2 pinned, 3 device, 5 managed. */
+/* CUPTI's kinds of memory: 1 pageable, 2 pinned, 3 device, 4 array, 5 managed. */
 static uint8_t place(uint64_t address)
 {
 	const struct memory *m = memory_find(address);
@@ -36,17 +36,26 @@ static uint8_t place(uint64_t address)
 		return 1;
 	if (m->type == CUDA_MEMORY_UNIFIED)
 		return 5;
+	if (m->type == CUDA_MEMORY_ARRAY)
+		return 4;
 	return m->type == CUDA_MEMORY_DEVICE ? 3 : 2;
 }
 
 static bool on_device(uint8_t kind)
 {
-	return kind == 3 || kind == 5;
+	return kind >= 3;
 }
 
-/* CUPTI's kinds of copies: 1 to the device, 2 to the host, 8 inside the device, 9 inside the host. */
+/*
+ * CUPTI's kinds of copies: 1 to the device, 2 to the host, 3 to an array, 4 from one, 5 between them, 6 from one to the
+ * device, 7 back, 8 inside the device, 9 inside the host.
+ */
 static uint8_t copy_kind(uint8_t dst, uint8_t src)
 {
+	if (dst == 4)
+		return src == 4 ? 5 : on_device(src) ? 7 : 3;
+	if (src == 4)
+		return on_device(dst) ? 6 : 4;
 	if (on_device(dst))
 		return on_device(src) ? 8 : 1;
 	return on_device(src) ? 2 : 9;
@@ -112,7 +121,7 @@ static uint64_t run_copy(struct standin_activity *a, const struct cuda_copy3d *c
 	a->copy_kind = copy_kind(a->dst_kind, a->src_kind);
 	a->address = dst_address(c);
 	move(c);
-	if (a->copy_kind == 8)
+	if (a->copy_kind >= 5 && a->copy_kind <= 8)
 		return duration(a->bytes, STANDIN_DEVICE_BYTES_PER_NS);
 	ns = duration(a->bytes, a->src_kind == 1 || a->dst_kind == 1 ? STANDIN_PAGEABLE_BYTES_PER_NS
 								     : STANDIN_BUS_BYTES_PER_NS);
@@ -280,11 +289,17 @@ static int copy3d(struct CUstream_st *stream, const struct cuda_copy3d *c, bool 
 
 	if (!stream)
 		return CUDA_INVALID_HANDLE;
-	if (!c || c->src_type == CUDA_MEMORY_ARRAY || c->dst_type == CUDA_MEMORY_ARRAY)
-		return c ? CUDA_NOT_SUPPORTED : CUDA_INVALID_VALUE;
+	if (!c)
+		return CUDA_INVALID_VALUE;
 	if (!c->width || !c->height || !c->depth)
 		return CUDA_OK;
 	w.copy = *c;
+	if ((c->src_type == CUDA_MEMORY_ARRAY &&
+	     !array_place(c->src_array, &w.copy.src_device, &w.copy.src_pitch,
+			  &w.copy.src_height)) ||
+	    (c->dst_type == CUDA_MEMORY_ARRAY &&
+	     !array_place(c->dst_array, &w.copy.dst_device, &w.copy.dst_pitch, &w.copy.dst_height)))
+		return CUDA_INVALID_HANDLE;
 	if (!w.copy.src_height)
 		w.copy.src_height = c->height;
 	if (!w.copy.dst_height)
@@ -303,12 +318,14 @@ static int copy2d(struct CUstream_st *stream, const struct cuda_copy2d *c, bool 
 				   .src_type = c->src_type,
 				   .src_host = c->src_host,
 				   .src_device = c->src_device,
+				   .src_array = c->src_array,
 				   .src_pitch = c->src_pitch,
 				   .dst_x = c->dst_x,
 				   .dst_y = c->dst_y,
 				   .dst_type = c->dst_type,
 				   .dst_host = c->dst_host,
 				   .dst_device = c->dst_device,
+				   .dst_array = c->dst_array,
 				   .dst_pitch = c->dst_pitch,
 				   .width = c->width,
 				   .height = c->height,
