@@ -18,6 +18,7 @@ CC ?= gcc
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 PKG_CONFIG ?= pkg-config
+NM ?= nm
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wvla -Wwrite-strings -Wpointer-arith -Wformat=2
@@ -81,10 +82,20 @@ BASE += -DSL_HAVE_LIBDW=1
 HAVE_LIBDW := 1
 # Not for others: libbpf brings a libelf of its own, which must not find half of it here.
 DW_LIBS := -Wl,--exclude-libs,libdw.a:libelf.a $(call static_or,dw) $(call static_or,elf) -lz
+# Those archives of 0.192 lack a part (sourceware's bug 32293): see symbols_trees.c.
+DW_ARCHIVES := $(filter-out -%,$(DW_LIBS))
+ifeq ($(if $(DW_ARCHIVES),$(shell $(NM) $(DW_ARCHIVES) 2>/dev/null | sed -n 's/.* \([TU]\) eu_tsearch$$/\1/p' | sort -u)),U)
+BASE += -DSL_LIBDW_LACKS_TREES=1
+DW_LIBS += -Wl,-u,eu_tsearch
+endif
 endif
 ifeq ($(call has_header,lzma.h),1)
 BASE += -DSL_HAVE_LZMA=1
 DW_LIBS += $(call static_or,lzma)
+endif
+# From elfutils 0.189 on libelf.a has use for it: behind it, as the linker wants to have it.
+ifeq ($(call has_header,zstd.h),1)
+DW_LIBS += $(call static_or,zstd)
 endif
 # The screen of `sightline top`.
 ifeq ($(call has_header,ncursesw/curses.h),1)
