@@ -235,12 +235,15 @@ static __attribute__((noinline, no_sanitize("address"))) void take(size_t bytes)
 
 #define ALL SIZE_MAX
 static volatile int sink;
+/* All of it has a place on the stack: clang keeps of an array what is used. */
+#define IS_NEEDED(array) __asm__ volatile("" ::"r"(array) : "memory")
 
 static __attribute__((noinline)) void inner(size_t bytes)
 {
 	volatile char room[200];
 
 	room[0] = 1;
+	IS_NEEDED(room);
 	take(bytes);
 	sink += room[0];
 }
@@ -251,6 +254,7 @@ static __attribute__((noinline)) void aligned(size_t bytes)
 	volatile char room[128] __attribute__((aligned(64)));
 
 	room[1] = 1;
+	IS_NEEDED(room);
 	inner(bytes);
 	sink += room[1];
 }
