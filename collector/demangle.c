@@ -62,7 +62,8 @@ static const char *skip_operator(const char *p)
 
 /*
  * "void at::native::(anonymous namespace)::fill<float, 4>(int, float*)": names are joined by "::", a blank outside of
- * brackets ends the type that is returned, and the first other bracket "(" begins the parameters.
+ * brackets ends the type that is returned, and the first other bracket "(" begins the parameters. What the compiler puts
+ * behind a name to tell versions of it apart ("add[abi:v1]", as Numba does to each kernel) is no more of it than "<int>".
  */
 size_t demangle_base(const char *text, const char **begin)
 {
@@ -85,7 +86,7 @@ size_t demangle_base(const char *text, const char **begin)
 		} else if (*p == '(' && strncmp(p + 1, "anonymous", 9) != 0 && p > *begin) {
 			break;
 		} else if (closing(*p)) {
-			if (!end && *p == '<')
+			if (!end && (*p == '<' || strncmp(p, "[abi:", 5) == 0))
 				end = p;
 			p = skip_brackets(p);
 		} else {

@@ -89,6 +89,27 @@ static void functions_within_functions_lose_only_parameters(void **state)
 	check("_ZZNK1A1fEvE5local", "A::f::local");
 }
 
+static void check_base(const char *text, const char *expected)
+{
+	const char *begin;
+	size_t len = demangle_base(text, &begin);
+
+	assert_int_equal(len, strlen(expected));
+	assert_memory_equal(begin, expected, len);
+}
+
+static void kernels_have_short_names(void **state)
+{
+	(void)state;
+	check_base("void at::native::(anonymous namespace)::fill<float, 4>(int, float*)", "fill");
+	check_base("kernel", "kernel");
+	check_base("A::operator()<int>(int) const", "operator()");
+	/* Numba's */
+	check_base("cudapy::__main__::add[abi:v1][abi:cw51c](Array<float, 1, C>, int)", "add");
+	check_base("cudapy::a::_3clocals_3e::sum[abi:v2](Array<float, 1, C, mutable>)", "sum");
+	check_base("geo::f[abi:cxx11]<int>(int)", "f");
+}
+
 static void rust_is_read_too(void **state)
 {
 	(void)state;
@@ -244,6 +265,7 @@ int main(void)
 		cmocka_unit_test(parameters_and_results_go_scopes_stay),
 		cmocka_unit_test(operators_keep_their_brackets),
 		cmocka_unit_test(functions_within_functions_lose_only_parameters),
+		cmocka_unit_test(kernels_have_short_names),
 		cmocka_unit_test(rust_is_read_too),
 		cmocka_unit_test(rust_of_version_0_is_read_too),
 		cmocka_unit_test(rust_may_hold_constants_and_types_of_all_kinds),
