@@ -193,6 +193,10 @@ at_exit='mux kill-server 2>/dev/null'
 screen() { mux capture-pane -p; }
 shows() { screen | grep -q -e "$1"; }
 shows_not() { ! shows "$1"; }
+sees() { # NAME PATTERN: before long; else what is there is told
+	wait_for 10 shows "$2"
+	result $? "$1" || screen | diag
+}
 open_screen() { # COMMAND
 	mux kill-server 2>/dev/null
 	server=$((server + 1)) # one that ends may still be there under the old name
@@ -203,16 +207,16 @@ press() { mux send-keys "$@"; }
 start screen --osrt-threshold=0
 tell go
 open_screen "'$BIN' top '$R'"
-check 'screen: the processes' wait_for 20 shows 'CPU %.*PROCESS'
-check 'screen: the state of the recording' wait_for 20 shows ': recording'
-check 'screen: events per second' wait_for 10 shows '[1-9][0-9]* events/s: .*steady data'
-check 'screen: the program' wait_for 10 shows '^ *[0-9][0-9]* .* steady$'
-check 'screen: the tables' wait_for 10 shows '^1 Processes  2 Functions  3 Files  4 CUDA and GPUs$'
+sees 'screen: the processes' 'CPU %.*PROCESS'
+sees 'screen: the state of the recording' ': recording'
+sees 'screen: events per second' '[1-9][0-9]* events/s: .*steady data'
+sees 'screen: the program' '^ *[0-9][0-9]* .* steady$'
+sees 'screen: the tables' '^1 Processes  2 Functions  3 Files  4 CUDA and GPUs$'
 press t
-check 'screen: threads' wait_for 10 shows 'TID.*THREAD'
+sees 'screen: threads' 'TID.*THREAD'
 press 2
-check 'screen: functions' wait_for 10 shows '>CALLS/s .*FUNCTION'
-check 'screen: those that are called' wait_for 10 shows ' pwrite$'
+sees 'screen: functions' '>CALLS/s .*FUNCTION'
+sees 'screen: those that are called' ' pwrite$'
 most_first() {
 	screen >now
 	awk 'f && NF > 4 { print $1 } /FUNCTION/ { f = 1 }' now >order
@@ -220,42 +224,42 @@ most_first() {
 }
 check 'screen: the most called come first' wait_for 5 most_first
 press '>'
-check 'screen: sorts by the next column' wait_for 10 shows '>ms/s'
+sees 'screen: sorts by the next column' '>ms/s'
 press r
-check 'screen: the other way round' wait_for 10 shows '\^ms/s'
+sees 'screen: the other way round' '\^ms/s'
 press /
 press wri
-check 'screen: what is typed is seen' wait_for 10 shows 'filter: wri_'
+sees 'screen: what is typed is seen' 'filter: wri_'
 press Enter
 check 'screen: the filter leaves others out' wait_for 10 shows_not ' pread$'
-check 'screen: and lets its own in' wait_for 10 shows ' pwrite$'
+sees 'screen: and lets its own in' ' pwrite$'
 press / BSpace BSpace BSpace Enter
-check 'screen: without a filter all are back' wait_for 10 shows ' pread$'
+sees 'screen: without a filter all are back' ' pread$'
 press c
-check 'screen: totals' wait_for 10 shows 'TIME s'
+sees 'screen: totals' 'TIME s'
 press c
 press Tab
-check 'screen: files' wait_for 10 shows "OPS/s.*PATH"
-check 'screen: the file' wait_for 10 shows " $W/data\$"
+sees 'screen: files' "OPS/s.*PATH"
+sees 'screen: the file' " $W/data\$"
 press h
-check 'screen: help' wait_for 10 shows 'threads, not processes'
+sees 'screen: help' 'threads, not processes'
 press h
 press Space
-check 'screen: pause' wait_for 10 shows '^PAUSED'
+sees 'screen: pause' '^PAUSED'
 press Space
 check 'screen: goes on' wait_for 10 shows_not '^PAUSED'
 press +
-check 'screen: the interval' wait_for 10 shows 'every 2 s'
+sees 'screen: the interval' 'every 2 s'
 press -
 mux resize-window -x 46 -y 9
-check 'screen: narrow: the path stays, numbers give way' wait_for 10 shows 'OPS/s.*PATH$'
-check 'screen: narrow: and is cut' wait_for 10 shows '~$'
+sees 'screen: narrow: the path stays, numbers give way' 'OPS/s.*PATH$'
+sees 'screen: narrow: and is cut' '~$'
 mux resize-window -x 12 -y 3
 sleep 0.3
 mux resize-window -x 110 -y 30
-check 'screen: wide again' wait_for 10 shows 'WRITE MB/s  PATH'
+sees 'screen: wide again' 'WRITE MB/s  PATH'
 press q
-check 'screen: q ends it' wait_for 10 shows '^status 0'
+sees 'screen: q ends it' '^status 0'
 check 'screen: nothing of it is left' wait_for 10 shows_not PATH
 wait_for 5 test -s after
 check 'screen: the terminal is as it was' cmp before after
@@ -264,34 +268,34 @@ for signal in TERM INT HUP; do
 	open_screen "'$BIN' top '$R'"
 	wait_for 20 shows PROCESS
 	pkill -$signal -f -x "$BIN top $R"
-	check "screen: SIG$signal ends it" wait_for 10 shows "^status 1[0-9][0-9]"
+	sees "screen: SIG$signal ends it" "^status 1[0-9][0-9]"
 	wait_for 5 test -s after
 	check "screen: and gives the terminal back" cmp before after
 done
 open_screen "TERM=nonesuch '$BIN' top '$R'"
-check 'screen: a terminal that nobody knows' wait_for 10 shows "kind 'nonesuch'"
-check 'screen: fails' wait_for 5 shows '^status 1$'
+sees 'screen: a terminal that nobody knows' "kind 'nonesuch'"
+sees 'screen: fails' '^status 1$'
 open_screen "NO_COLOR=1 '$BIN' top '$R' -n 2"
-check 'screen: --count' wait_for 10 shows '^status 0'
+sees 'screen: --count' '^status 0'
 if locale -a 2>/dev/null | grep -qix 'c.utf-\?8'; then
 	open_screen "LC_ALL=C.UTF-8 '$BIN' top '$R' --view=files"
-	check 'screen: characters beyond ASCII' wait_for 10 shows "$W"
+	sees 'screen: characters beyond ASCII' "$W"
 	mux resize-window -x 46 -y 9
-	check 'screen: where the terminal has them' wait_for 10 shows '…$'
+	sees 'screen: where the terminal has them' '…$'
 else
 	skip 'screen: characters beyond ASCII' 'no locale for them'
 fi
 
 # ---- the end, while somebody looks ----
 open_screen "'$BIN' top '$R' --view=functions"
-check 'end: watched' wait_for 10 shows ' pwrite$'
+sees 'end: watched' ' pwrite$'
 sleep 1.5
 finish
-check 'end: says that it is finished' wait_for 10 shows 'The recording is finished'
-check 'end: stays' wait_for 10 shows ' pwrite$'
+sees 'end: says that it is finished' 'The recording is finished'
+sees 'end: stays' ' pwrite$'
 check 'end: the report is one file' finished "$R"
 press q
-check 'end: q' wait_for 10 shows '^status 0'
+sees 'end: q' '^status 0'
 
 # ---- a session, from one report to the next ----
 "$BIN" launch --session-new="top-$$" "$PROG/steady" data <ask >said 2>err &
@@ -302,31 +306,31 @@ top --once --session="top-$$" >out 2>err.top
 is "$? $(cat err.top)" "1 sightline: top: the session 'top-$$' records nothing at present (sightline start begins)" \
 	'session: nothing is recorded'
 open_screen "'$BIN' top --session=top-$$"
-check 'session: nothing is recorded, on the screen' wait_for 10 shows "session top-$$: nothing is recorded"
+sees 'session: nothing is recorded, on the screen' "session top-$$: nothing is recorded"
 echo go >&3
 "$BIN" start --session="top-$$" -o "$W/one" 2>/dev/null
-check 'session: the first report' wait_for 15 shows 'one.sqlite: recording'
+sees 'session: the first report' 'one.sqlite: recording'
 "$BIN" stop --session="top-$$" >/dev/null 2>&1
-check 'session: is finished' wait_for 10 shows 'one.sqlite: finished'
+sees 'session: is finished' 'one.sqlite: finished'
 "$BIN" start --session="top-$$" -o "$W/two" 2>/dev/null
-check 'session: the next one follows' wait_for 15 shows 'two.sqlite: recording'
+sees 'session: the next one follows' 'two.sqlite: recording'
 sleep 1.2
 top -f json --session="top-$$" >look 2>err.top
 is "$(json look 'one("functions", function="pwrite")["calls"] - one("functions", function="pread")["calls"] in (0, 1), d["time_seconds"] < 60')" '(True, True)' \
 	'session: its sums'
 finish
-check 'session: has ended' wait_for 10 shows 'two.sqlite: finished'
+sees 'session: has ended' 'two.sqlite: finished'
 press q
-check 'session: q' wait_for 10 shows '^status 0'
+sees 'session: q' '^status 0'
 
 start gone
 tell go
 open_screen "'$BIN' top '$R'"
-check 'gone: watched' wait_for 10 shows ': recording'
+sees 'gone: watched' ': recording'
 mv "$R" elsewhere.sqlite
 mv "$R-wal" elsewhere.sqlite-wal
 mv "$R-shm" elsewhere.sqlite-shm
-check 'gone: says so and ends' wait_for 10 shows 'No such file'
-check 'gone: fails' wait_for 5 shows '^status 1$'
+sees 'gone: says so and ends' 'No such file'
+sees 'gone: fails' '^status 1$'
 finish
 done_testing

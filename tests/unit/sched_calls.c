@@ -186,20 +186,34 @@ static void whatever_else(void **state)
 
 /* ---- windows ---- */
 
+static _Atomic long *calls_made; /* shared with the child */
+
 static int call_on(void)
 {
 	told->tid_a = gettid();
-	while (!*(volatile int *)&told->rounds)
+	while (!*(volatile int *)&told->rounds) {
 		syscall(SYS_getppid);
+		++*calls_made;
+	}
 	return 0;
 }
 
-/* Rows and sums lie within; there are some in each window, and none in a window without. */
+/* The child has the CPU when others let it. */
+static void await_calls(long more)
+{
+	long before = *calls_made;
+
+	for (int i = 0; i < 60000 && *calls_made < before + more; i++)
+		usleep(1000);
+	assert_true(*calls_made >= before + more);
+}
+
+/* Rows and sums lie within; there are some in each window, and none without one. */
 static void windows(void **state)
 {
 	struct sched *s = open_calls(SCHED_MODE_TREE, 400);
 	uint64_t calls = 0;
-	int go, with = 0;
+	int go;
 
 	(void)state;
 	sched_pause(s, sched_now());
@@ -215,25 +229,24 @@ static void windows(void **state)
 		got.to = 0;
 		got.from = sched_now();
 		sched_resume(s, got.from);
-		usleep(5000);
+		await_calls(1000);
 		got.to = sched_now();
 		sched_pause(s, got.to);
 		while (!sched_has_told(s, got.to)) {
 			usleep(200);
 			sched_poll(s, &call_ops, NULL);
 		}
-		with += seen->rows + seen->summed > 0;
+		assert_true(seen->rows + seen->summed >= 1000);
 		/* No call takes less than 20 ns. */
 		assert_true(seen->rows + seen->summed < (got.to - got.from) / 20);
 		calls += seen->rows + seen->summed;
 	}
 	memset(&got.of, 0, sizeof(got.of));
-	usleep(5000);
+	await_calls(1000);
 	sched_poll(s, &call_ops, NULL);
 	assert_int_equal(got.of[0][SYS_getppid].rows + got.of[0][SYS_getppid].summed, 0);
 	assert_int_equal(got.outside, 0);
-	print_message("# %lu calls in %d of 30 windows\n", (unsigned long)calls, with);
-	assert_true(with >= 20); /* in the others it had no CPU */
+	print_message("# %lu calls in 30 windows\n", (unsigned long)calls);
 	told->rounds = 1;
 	waitpid(cap.child, NULL, 0);
 	assert_int_equal(sched_calls_lost(s), 0);
@@ -314,6 +327,10 @@ int main(void)
 	};
 
 	if (!capture_init())
+		return 1;
+	calls_made = mmap(NULL, sizeof(*calls_made), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (calls_made == MAP_FAILED)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,12 @@
 
 struct window {
 	uint64_t from, to;
-	double cpu_s; /* that the program used, by its own clock */
+	/*
+	 * That the program used, by its own clock: between the edges, where all of it must be seen, and with the time
+	 * that the edges took. To attach again takes long on a busy machine, and what is done meanwhile is not seen.
+	 */
+	double least_s, most_s;
+	double edge_s;
 };
 static struct window windows[WINDOWS_MOST];
 static int window_cnt;
@@ -80,13 +85,16 @@ static void run_windows(struct sched *s, int (*work)(void), int cnt, unsigned on
 		struct window *w = &windows[window_cnt++];
 
 		usleep(off_us);
-		w->cpu_s = -cpu_clock(cap.child);
+		w->most_s = -cpu_clock(cap.child);
 		w->from = sched_now();
 		sched_resume(s, w->from);
 		sched_resume(s, w->from + 1); /* has no effect */
+		w->edge_s = (double)(sched_now() - w->from) * 1e-9;
+		w->least_s = -cpu_clock(cap.child);
 		usleep(on_us);
+		w->least_s += cpu_clock(cap.child);
 		w->to = sched_now();
-		w->cpu_s += cpu_clock(cap.child);
+		w->most_s += cpu_clock(cap.child);
 		sched_pause(s, w->to);
 		sched_pause(s, w->to + 1);
 		if (i % 3) /* else there is more than one edge between two polls */
@@ -141,7 +149,7 @@ static double check_windows(void)
 
 static void check_spinner(enum sched_backend backend, int cnt, unsigned on_us, unsigned off_us)
 {
-	double clock_s = 0, rows_s;
+	double least_s = 0, most_s = 0, rows_s;
 	int seen = 0, want = 0;
 
 	/* What a kernel keeps to itself (see run_on()) comes in spells: another time it does not. */
@@ -159,23 +167,26 @@ static void check_spinner(enum sched_backend backend, int cnt, unsigned on_us, u
 	for (int i = 0; i < window_cnt; i++) {
 		bool there = false;
 
-		clock_s += windows[i].cpu_s;
+		least_s += windows[i].least_s;
+		/* Who has a CPU after an edge is taken to have had it since: one thread on each. */
+		most_s += windows[i].most_s + 2 * windows[i].edge_s;
 		for (size_t k = 0; k < cap.row_cnt; k++)
 			there |= cap.rows[k].tid == (uint32_t)told->tid_b && cap.rows[k].is_in &&
 				 cap.rows[k].time_ns >= windows[i].from &&
 				 cap.rows[k].time_ns < windows[i].to;
 		/* On a busy machine it does not have the CPU in every one. */
-		if (windows[i].cpu_s * 1e9 > (double)(windows[i].to - windows[i].from) / 4) {
+		if (windows[i].least_s * 1e9 > (double)(windows[i].to - windows[i].from) / 4) {
 			seen += there;
 			want++;
 		}
 	}
-	print_message("# %.1f ms by its clock, %.1f by the rows, in %d of %d windows of %d\n",
-		      clock_s * 1e3, rows_s * 1e3, seen, want, cnt);
+	print_message(
+		"# %.1f to %.1f ms by its clock, %.1f by the rows, in %d of %d windows of %d\n",
+		least_s * 1e3, most_s * 1e3, rows_s * 1e3, seen, want, cnt);
 	/* An in that the kernel does not trace hides what follows: see run_on(). */
 	assert_true(seen >= want * 3 / 4);
-	assert_true(rows_s <= clock_s * 1.1 + cnt * 0.0002);
-	assert_true(rows_s >= clock_s * 0.75 - cnt * 0.0002);
+	assert_true(rows_s <= most_s * 1.1 + cnt * 0.0002);
+	assert_true(rows_s >= least_s * 0.75 - cnt * 0.0002);
 }
 
 static void spinner_bpf(void **state)
