@@ -72,6 +72,35 @@ static void put_finding(const struct analyze *a, const struct finding *f, size_t
 	putc('\n', out);
 }
 
+/* Judges what goes into CUDA or what a GPU did. */
+static bool is_of_gpu(const struct report *rule)
+{
+	char needs[512];
+
+	for (unsigned i = 0; report_field(rule->sql, "needs", i, needs, sizeof(needs)); i++)
+		if (strncmp(needs, "CUPTI_", strlen("CUPTI_")) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * How many rules about GPUs ran on @input, when none of them had data: the program has nothing to do with any, and one by
+ * one they say no more than that. 0: some had, or the rules were asked for by name.
+ */
+static size_t gpu_rules_in_vain(const struct analyze *a, const char *input)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < a->t.job_cnt && a->t.all_defaults; i++) {
+		if (strcmp(a->t.jobs[i].input, input) != 0 || !is_of_gpu(a->t.jobs[i].report))
+			continue;
+		if (a->ev[i].outcome != OUTCOME_NO_DATA)
+			return 0;
+		cnt++;
+	}
+	return cnt;
+}
+
 /* "label: a, b (why), c." of the rules with this outcome that found nothing. */
 static void put_others(const struct analyze *a, const char *input, enum outcome outcome,
 		       const char *label, FILE *out)
@@ -79,13 +108,17 @@ static void put_others(const struct analyze *a, const char *input, enum outcome 
 	char *line = NULL, *first = NULL;
 	size_t len;
 	FILE *words = open_memstream(&line, &len);
-	bool any = false;
+	size_t gpu = outcome == OUTCOME_NO_DATA ? gpu_rules_in_vain(a, input) : 0;
+	bool any = gpu > 0;
 
+	if (words && gpu)
+		fprintf(words, "%zu rules about GPUs (no CUDA call, no GPU work)", gpu);
 	for (size_t i = 0; words && i < a->t.job_cnt; i++) {
 		const struct evidence *ev = &a->ev[i];
 
 		if (ev->outcome != outcome || ev->found > 0 ||
-		    strcmp(a->t.jobs[i].input, input) != 0)
+		    strcmp(a->t.jobs[i].input, input) != 0 ||
+		    (gpu && is_of_gpu(a->t.jobs[i].report)))
 			continue;
 		fprintf(words, "%s%s", any ? ", " : "", a->t.jobs[i].report->name);
 		if (outcome == OUTCOME_NO_DATA)

@@ -53,6 +53,14 @@ is "$(grep -o '^ \*\* .*' out)" ' ** GPU Time Utilization (gpu_time_util):
 check 'it says what was silent, and what had no data' sh -c 'tr -s "\\n " " " <out >flat
 	grep -q "nothing found: [a-z_, ]*cuda_memcpy_sync" flat && ! grep -q "nothing found: [a-z_, ]*gpu_gaps" flat &&
 		grep -q "no data: .*io_syncs (OS Runtime trace)" flat'
+sqlite3 run.sqlite 'VACUUM INTO "host.sqlite"'
+sqlite3 host.sqlite "SELECT 'DROP TABLE ' || name || ';' FROM sqlite_schema WHERE type = 'table' AND name LIKE 'CUPTI!_%' ESCAPE '!'" >drop.sql
+sqlite3 host.sqlite <drop.sql
+an host.sqlite >out
+check 'rules about GPUs are one word where there is no GPU' sh -c 'tr -s "\n " " " <out >flat
+	grep -qE "no data: [0-9]+ rules about GPUs \(no CUDA call, no GPU work\), .*io_syncs" flat && ! grep -qE "cuda_|gpu_" flat'
+an -r gpu_gaps,cuda_alloc host.sqlite >out
+check 'but for those that are asked for' sh -c 'tr -s "\n " " " <out | grep -q "no data: gpu_gaps (.*), cuda_alloc (.*)"'
 check 'quiet: only findings and tables' sh -c '"$0" analyze -q run.sqlite >out && ! grep -qE "nothing found|no data|first to the last" out' "$BIN"
 check 'no colour in a file' sh -c '! grep -q "$(printf "\\033")" out'
 an run.sqlite other.sqlite >out
