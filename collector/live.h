@@ -130,7 +130,7 @@ struct live {
 	struct live_gpu *gpu;
 	uint32_t gpus;
 	uint64_t switches;
-	uint64_t events_before, lost_before; /* of earlier reports */
+	uint64_t events_before, lost_before, untold_before; /* of earlier reports */
 	uint64_t events, lost, processes;    /* as they were written last */
 	int state;                           /* 1 recording, 0 not, -1 nothing written yet */
 };

@@ -283,6 +283,11 @@ static bool write_gpus(struct live *l)
 	return any;
 }
 
+static uint64_t untold_of(const struct sched *sched)
+{
+	return sched ? sched_lost(sched) : 0;
+}
+
 /* Also what no record has told of so far. */
 static uint64_t losses(const struct arenas *as, const struct sched *sched)
 {
@@ -291,7 +296,7 @@ static uint64_t losses(const struct arenas *as, const struct sched *sched)
 
 	for (const struct arena *a = as->first; a; a = a->next)
 		sum += drain_open_losses(a);
-	return sum + (sched ? sched_lost(sched) : 0);
+	return sum + untold_of(sched);
 }
 
 bool live_flush(struct arenas *as, struct sched *sched, int64_t ns, bool is_recording)
@@ -324,7 +329,8 @@ bool live_flush(struct arenas *as, struct sched *sched, int64_t ns, bool is_reco
 	db_live_row(l->db, DB_LIVE_SESSION,
 		    (const int64_t[]){1, l->round, l->since, l->resumed, ns, is_recording,
 				      (int64_t)(events - l->events_before),
-				      (int64_t)(lost - l->lost_before), as->model->alive},
+				      (int64_t)(lost - l->lost_before), as->model->alive,
+				      (int64_t)(untold_of(sched) - l->untold_before)},
 		    NULL, 0);
 	return true;
 }
@@ -364,6 +370,7 @@ void live_begin(struct arenas *as, struct sched *sched, int64_t ns)
 		sched_sums(sched, NULL, NULL);
 	new.events_before = as->rows;
 	new.lost = new.lost_before = losses(as, sched);
+	new.untold_before = untold_of(sched);
 	forget(l);
 	*l = new;
 	for (struct arena *a = as->first; a; a = a->next)

@@ -850,7 +850,8 @@ CREATE TABLE SL_LIVE_SESSION (
     recording INTEGER NOT NULL,    -- 1: events are recorded, 0: not at present
     events    INTEGER NOT NULL,    -- records and context switches read
     lost      INTEGER NOT NULL,    -- events lost, also those that SL_LOST_EVENTS does not have yet
-    processes INTEGER NOT NULL     -- processes that live
+    processes INTEGER NOT NULL,    -- processes that live
+    untold    INTEGER NOT NULL     -- of what was lost, context switches that the kernel did not tell
 );
 
 -- @table SL_LIVE_THREADS live

@@ -154,13 +154,17 @@ static int figure_io(struct page *p)
 	return 0;
 }
 
+#define UNTOLD "what LIKE 'context switches: not told%'"
+
 static int figure_quality(struct page *p)
 {
 	struct scan *s = &p->scan;
-	int64_t lost, errors, warnings;
+	int64_t lost, untold, errors, warnings;
 	char value[HUMAN_MAX], sub[128];
 
-	if (scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS", 0, &lost) < 0 ||
+	if (scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE NOT " UNTOLD, 0, &lost) <
+		    0 ||
+	    scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE " UNTOLD, 0, &untold) < 0 ||
 	    scan_number(s, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 3", 0, &errors) <
 		    0 ||
 	    scan_number(s, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 2", 0,
@@ -169,6 +173,11 @@ static int figure_quality(struct page *p)
 	if (lost > 0)
 		figure(p, "lost", "Lost events", (double)lost, human_count(value, (double)lost),
 		       "see Recording", true);
+	/* A few in nearly every run, and they stand in the report under their own name. */
+	if (untold > 0)
+		figure(p, "untold", "Context switches not told", (double)untold,
+		       human_count(value, (double)untold),
+		       "the kernel skipped them, or its buffer was full; see Recording", false);
 	if (errors + warnings > 0) {
 		snprintf(sub, sizeof(sub), "%lld error%s, %lld warning%s; see Recording",
 			 (long long)errors, errors == 1 ? "" : "s", (long long)warnings,

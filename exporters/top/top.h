@@ -109,7 +109,8 @@ struct top {
 	int64_t since, resumed, time; /* session ns: sums began, recording went on, sums reach */
 	int64_t before;               /* time of the sums before */
 	int64_t start_clock;          /* CLOCK_MONOTONIC of session time 0 */
-	int64_t events, events_before, lost, processes;
+	int64_t events, events_before, processes;
+	int64_t lost, untold; /* all; of these, context switches that the kernel did not tell */
 	struct top_set set[TOP_KINDS];
 	struct top_name *process, *thread; /* sorted by id */
 	size_t process_cnt, thread_cnt;

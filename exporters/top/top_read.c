@@ -381,7 +381,7 @@ static void go_on(struct top *t)
 }
 
 struct session {
-	int64_t round, since, resumed, time, recording, events, lost, processes;
+	int64_t round, since, resumed, time, recording, events, lost, processes, untold;
 };
 
 static int read_session(sqlite3 *db, struct session *s)
@@ -390,7 +390,7 @@ static int read_session(sqlite3 *db, struct session *s)
 	int rc =
 		sqlite3_prepare_v2(db,
 				   "SELECT changed, since, resumed, time, recording, events, lost, "
-				   "processes FROM main.SL_LIVE_SESSION",
+				   "processes, untold FROM main.SL_LIVE_SESSION",
 				   -1, &stmt, NULL);
 
 	*s = (struct session){0};
@@ -398,7 +398,8 @@ static int read_session(sqlite3 *db, struct session *s)
 		*s = (struct session){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
 				      sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
 				      sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
-				      sqlite3_column_int64(stmt, 6), sqlite3_column_int64(stmt, 7)};
+				      sqlite3_column_int64(stmt, 6), sqlite3_column_int64(stmt, 7),
+				      sqlite3_column_int64(stmt, 8)};
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
@@ -434,6 +435,7 @@ static void take_session(struct top *t, const struct session *s)
 	t->time = s->time > t->time || is_first ? s->time : t->time;
 	t->events = s->events;
 	t->lost = s->lost;
+	t->untold = s->untold;
 	t->processes = s->processes;
 	t->is_sampled = !is_first && t->time > t->before;
 }

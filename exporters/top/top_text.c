@@ -210,6 +210,23 @@ static void gpu_line(const struct top *t, char *text, size_t size)
 	top_rows_free(&rows);
 }
 
+/* Switches that the kernel did not tell are no fault of the recording, and there are a few in nearly every one. */
+static void losses_line(const struct top *t, char *text, size_t size)
+{
+	int64_t other = t->lost - t->untold;
+	size_t at = 0;
+
+	if (other > 0)
+		at = (size_t)snprintf(text, size, "%lld %s lost", (long long)other,
+				      other == 1 ? "event is" : "events are");
+	if (t->untold > 0 && at < size)
+		snprintf(text + at, size - at,
+			 "%s%lld context %s not told by the kernel (skipped, or its buffer was "
+			 "full)",
+			 at ? "; " : "", (long long)t->untold,
+			 t->untold == 1 ? "switch was" : "switches were");
+}
+
 bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *warn)
 {
 	double interval = top_interval(t), seconds = (double)(t->time - t->since) / 1e9;
@@ -244,9 +261,7 @@ bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *wa
 	case 2:
 		text[0] = 0;
 		*warn = true;
-		if (t->lost)
-			snprintf(text, size, "%lld %s lost", (long long)t->lost,
-				 t->lost == 1 ? "event is" : "events are");
+		losses_line(t, text, size);
 		return true;
 	case 3:
 		snprintf(text, size, "%s", t->said);
@@ -370,7 +385,8 @@ void top_print_json(FILE *out, const struct top *t, const char *filter)
 		    t->is_sampled && !t->has_totals && interval > 0
 			    ? (double)(t->events - t->events_before) / interval
 			    : NAN);
-	fprintf(out, ", \"lost_events\": %lld, ", (long long)t->lost);
+	fprintf(out, ", \"lost_events\": %lld, \"switches_not_told\": %lld, ", (long long)t->lost,
+		(long long)t->untold);
 	json_text(out, "missing", *t->said ? t->said : NULL);
 	for (int view = 0; view < VIEW_CNT; view++) {
 		const struct top_ask ask = {.view = (enum top_view)view,

@@ -217,6 +217,31 @@ static void lines_fit(void **state)
 	top_free(&t);
 }
 
+static const char *losses(int64_t lost, int64_t untold)
+{
+	static char text[256];
+	struct top t;
+	bool warn;
+
+	two_moments(&t);
+	t.lost = lost;
+	t.untold = untold;
+	assert_true(top_head(&t, 2, text, sizeof(text), &warn));
+	top_free(&t);
+	return text;
+}
+
+static void switches_that_the_kernel_skipped_are_no_lost_events(void **state)
+{
+	(void)state;
+	assert_string_equal(losses(0, 0), "");
+	assert_string_equal(losses(1, 0), "1 event is lost");
+	assert_string_equal(losses(5, 5), "5 context switches were not told by the kernel "
+					  "(skipped, or its buffer was full)");
+	assert_string_equal(losses(3, 1), "2 events are lost; 1 context switch was not told by the "
+					  "kernel (skipped, or its buffer was full)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +250,7 @@ int main(void)
 		cmocka_unit_test(processes_have_what_their_threads_and_files_have),
 		cmocka_unit_test(gpus_have_their_own_time),
 		cmocka_unit_test(lines_fit),
+		cmocka_unit_test(switches_that_the_kernel_skipped_are_no_lost_events),
 	};
 
 	return cmocka_run_group_tests_name("top", tests, NULL, NULL);
