@@ -241,8 +241,7 @@ int capture_options_read(struct capture_options *o, const struct capture_words *
 		return rc;
 	if (o->by & SL_CAPTURE_BY_NVTX && !o->nvtx_range[0]) {
 		sl_warn("%s: '--capture-range=nvtx' needs the range's name: --nvtx-capture=RANGE "
-			"or "
-			"RANGE@DOMAIN",
+			"or RANGE@DOMAIN",
 			cmd);
 		return -SL_EXIT_USAGE;
 	}

@@ -9,6 +9,7 @@
 #define SL_CMD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define SL_EXIT_FAIL     1
 #define SL_EXIT_USAGE    2
@@ -83,6 +84,10 @@ bool opt_truth(const char *word, bool *value);
  * is near enough to be meant. Fold it over all candidates.
  */
 const char *sl_nearest(const char *word, const char *best, const char *candidate);
+
+/* The allowed value nearest to @word in a comma list, copied to @out; false when none is near. */
+#define SL_NEAREST_MAX 63
+bool sl_nearest_value(const char *list, const char *word, char *out, size_t out_len);
 
 /* Prints usage, options and @examples to stdout. */
 void opt_help(const struct opt *opts, const char *usage, const char *examples);

@@ -55,8 +55,7 @@ static int find_waiting(const char *name, struct session_entry *found)
 		status = session_choose(name, "launch", found);
 		if (!status && !is_waiting(found)) {
 			sl_warn("launch: session '%s' has its program already (leave --session out "
-				"for a "
-				"new one)",
+				"for a new one)",
 				found->name);
 			return SL_EXIT_FAIL;
 		}
@@ -208,8 +207,7 @@ static void say_end(struct watch *w, const char *name)
 			name);
 	} else if (w->end_err) {
 		sl_warn("the collector of session '%s' ended early; what it had recorded: "
-			"'sightline "
-			"recover REPORT'",
+			"'sightline recover REPORT'",
 			name);
 	} else if (command_status(&w->end) != 0) {
 		sl_warn("%s", w->end.cnt == 2 ? w->end.word[1] : "the session failed");

@@ -289,8 +289,7 @@ static int finish(struct recovery *r)
 	say_what_ends(r);
 	if (running && !r->is_now) {
 		sl_warn("%u of the traced processes still run; recording them until they end "
-			"(Ctrl-C or --now: "
-			"finish the report without)",
+			"(Ctrl-C or --now: finish the report without)",
 			running);
 		loop_run(&r->c);
 	}

@@ -75,8 +75,7 @@ int cmd_stop(int argc, char **argv)
 		{.kind = OPT_ABOUT,
 		 .values = "sightline stop [options]",
 		 .help = "Ends what 'sightline start' began, and returns when the report is "
-			 "complete; the "
-			 "program\nruns on.\n"
+			 "complete; the program\nruns on.\n"
 			 "Example:\n"
 			 "  sightline stop --session=train"},
 		{.kind = OPT_GROUP, .help = "Options:"},
@@ -116,16 +115,14 @@ int cmd_shutdown(int argc, char **argv)
 		{.kind = OPT_ABOUT,
 		 .values = "sightline shutdown [options]",
 		 .help = "Ends a session: what is being recorded becomes a report, then the "
-			 "program gets the "
-			 "signal.\nReturns when that report is complete.\n"
+			 "program gets the signal.\nReturns when that report is complete.\n"
 			 "Example:\n"
 			 "  sightline shutdown --kill=none --session=train"},
 		{.kind = OPT_GROUP, .help = "Options:"},
 		SESSION_OPTION,
 		{0, "kill", OPT_STRING, NULL, "SIGNAL",
 		 "sent to processes of the program that still run: none,\nsigkill, sigterm or a "
-		 "number "
-		 "(default: sigterm)",
+		 "number (default: sigterm)",
 		 &kill_word, NULL},
 		{0},
 	};
@@ -135,8 +132,7 @@ int cmd_shutdown(int argc, char **argv)
 		return rc - 1;
 	if (profile_kill_signal(kill_word) < 0) {
 		sl_warn("shutdown: option '--kill' takes none, sigkill, sigterm or a signal's "
-			"number, "
-			"not '%s' (see 'sightline shutdown --help')",
+			"number, not '%s' (see 'sightline shutdown --help')",
 			kill_word);
 		return SL_EXIT_USAGE;
 	}
@@ -150,8 +146,7 @@ int cmd_dump(int argc, char **argv)
 		{.kind = OPT_ABOUT,
 		 .values = "sightline dump [options]",
 		 .help = "Writes a report of what a flight recorder holds ('sightline profile "
-			 "--flight=30s'), "
-			 "and returns\nwhen it is complete; the recorder goes on.\n"
+			 "--flight=30s'), and returns\nwhen it is complete; the recorder goes on.\n"
 			 "Example:\n"
 			 "  sightline dump --session=train"},
 		{.kind = OPT_GROUP, .help = "Options:"},

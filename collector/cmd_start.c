@@ -68,8 +68,7 @@ int cmd_start(int argc, char **argv)
 		return -first;
 	if (first < argc) {
 		sl_warn("start: '%s' is too much: the program is started by 'sightline launch' "
-			"(see "
-			"'sightline start --help')",
+			"(see 'sightline start --help')",
 			argv[first]);
 		return SL_EXIT_USAGE;
 	}

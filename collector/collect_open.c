@@ -232,10 +232,8 @@ static void set_period(struct collector *c, struct sample_ask *ask)
 	if (!event_of_samples(&e, period)) {
 		notes_say(c, 2,
 			  "--sampling-period: no hardware counter of cycles is to be had here (no "
-			  "PMU, "
-			  "or kernel.perf_event_paranoid, %d, hides it): samples are taken %lld "
-			  "times "
-			  "per second of CPU time instead",
+			  "PMU, or kernel.perf_event_paranoid, %d, hides it): samples are taken "
+			  "%lld times per second of CPU time instead",
 			  event_paranoid(), (long long)ask->frequency);
 		snprintf(text, sizeof(text), "%lld", (long long)ask->frequency);
 		db_meta_capture(c->db, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", text);

@@ -207,8 +207,7 @@ static int settle_rights(struct counters *cs, char *why, size_t why_len)
 	close(fd);
 	snprintf(why, why_len,
 		 "event counters lack what the kernel does%s%s: kernel.perf_event_paranoid is %d "
-		 "(1 or "
-		 "lower, or CAP_PERFMON, shows it)",
+		 "(1 or lower, or CAP_PERFMON, shows it)",
 		 *names ? ", and so " : "", names, event_paranoid());
 	return 0;
 }

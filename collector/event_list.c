@@ -321,20 +321,16 @@ void event_help(enum event_kind kind)
 	event_list_free(&l);
 	if (refused)
 		printf("Of %s the kernel refuses to tell: kernel.perf_event_paranoid is %d (1 or "
-		       "lower, or "
-		       "CAP_PERFMON, shows\nthem; a container may need --cap-add PERFMON).\n",
+		       "lower, or CAP_PERFMON, shows\nthem; a container may need --cap-add "
+		       "PERFMON).\n",
 		       shown ? "others" : "all", event_paranoid());
 	else if (!shown)
 		printf("None: this machine has no hardware counters (PMU) that the kernel could "
-		       "use. In a "
-		       "virtual machine, its\nhost decides that. --os-events=help lists what the "
-		       "kernel "
-		       "counts itself.\n");
+		       "use. In a virtual machine, its\nhost decides that. --os-events=help lists "
+		       "what the kernel counts itself.\n");
 	if (shown && kind == EVENT_CORE)
 		printf("Also rHEX, a raw event as the CPU's manual has it (r01c2). What is more "
-		       "than the CPU "
-		       "has counters for is\ncounted in turns, and scaled up.\n");
+		       "than the CPU has counters for is\ncounted in turns, and scaled up.\n");
 	printf("Counted every 10 ms (--event-sampling-interval), per CPU, of the program's threads "
-	       "or of "
-	       "all (--event-sample).\n");
+	       "or of all (--event-sample).\n");
 }

@@ -69,8 +69,7 @@ int event_options_read(struct event_options *o, const struct event_words *w, boo
 	/* Nobody has named them: no reason not to run. */
 	if (!core && !os) {
 		sl_warn("%s: no events are counted: without --os-events and --cpu-core-events it "
-			"would be "
-			"instructions, and %s",
+			"would be instructions, and %s",
 			cmd, why);
 		*o = (struct event_options){0};
 		return 0;

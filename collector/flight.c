@@ -460,13 +460,11 @@ void flight_close(struct collector *c)
 	c->arenas.hold = 0;
 	if (f->held_off && !c->is_quiet)
 		sl_warn("flight recorder: %llu further reason%s came too soon after a report for "
-			"one "
-			"of %s own",
+			"one of %s own",
 			(unsigned long long)f->held_off, f->held_off == 1 ? "" : "s",
 			f->held_off == 1 ? "its" : "their");
 	if (!f->dumps && f->state == FLIGHT_READY && !c->is_quiet)
 		sl_warn("flight recorder: no report, for nothing went wrong%s, and nobody asked "
-			"for "
-			"one (sightline dump; --trigger=exit writes one at the end)",
+			"for one (sightline dump; --trigger=exit writes one at the end)",
 			f->triggers.cnt ? ", no trigger fired" : "");
 }

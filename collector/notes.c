@@ -243,8 +243,7 @@ static void say_gpus(struct collector *c)
 	if (r->dropped)
 		notes_say(c, WARNING,
 			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "
-			  "full "
-			  "(see SL_LOST_EVENTS)",
+			  "full (see SL_LOST_EVENTS)",
 			  grouped(r->dropped, n));
 	if (r->untimed)
 		notes_say(c, WARNING,
@@ -255,8 +254,7 @@ static void say_gpus(struct collector *c)
 	if (r->hurried)
 		notes_say(c, WARNING,
 			  "%s calls and records of GPUs did not wait for each other, too many "
-			  "waited: some "
-			  "may stand twice, or without what they started",
+			  "waited: some may stand twice, or without what they started",
 			  grouped(r->hurried, n));
 }
 
@@ -274,8 +272,7 @@ static void say_losses(struct collector *c)
 	if (as->lost_other)
 		notes_say(c, WARNING,
 			  "%s calls were not recorded: made inside the tracer by signal handlers, "
-			  "or by more "
-			  "threads than there are slots (see SL_LOST_EVENTS)",
+			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
 			  grouped(as->lost_other, n));
 	if (as->lost_disk + c->sched_dead)
 		notes_say(c, WARNING,

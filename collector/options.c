@@ -40,85 +40,6 @@ static int cmd_len(const char *cmd)
 	return (int)strcspn(cmd, ":");
 }
 
-/* ---- nearest spelling ---- */
-
-#define NEAREST_MAX 63
-
-/* Edits (insert, delete, replace, swap of neighbours) that turn one word into the other, case ignored. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[3][NEAREST_MAX + 1];
-	size_t a_len = strlen(a), b_len = strlen(b);
-
-	if (a_len > NEAREST_MAX || b_len > NEAREST_MAX)
-		return NEAREST_MAX;
-	for (size_t j = 0; j <= b_len; j++)
-		row[0][j] = j;
-	for (size_t i = 1; i <= a_len; i++) {
-		size_t *now = row[i % 3], *prev = row[(i - 1) % 3], *older = row[(i + 1) % 3];
-
-		now[0] = i;
-		for (size_t j = 1; j <= b_len; j++) {
-			int x = tolower((unsigned char)a[i - 1]),
-			    y = tolower((unsigned char)b[j - 1]);
-			size_t best = prev[j - 1] + (x != y);
-
-			if (prev[j] + 1 < best)
-				best = prev[j] + 1;
-			if (now[j - 1] + 1 < best)
-				best = now[j - 1] + 1;
-			if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
-			    y == tolower((unsigned char)a[i - 2]) && older[j - 2] + 1 < best)
-				best = older[j - 2] + 1;
-			now[j] = best;
-		}
-	}
-	return row[a_len % 3][b_len];
-}
-
-/* As distance(), but a word that was cut short is one edit away. */
-static size_t farness(const char *word, const char *candidate)
-{
-	size_t len = strlen(word);
-
-	if (len >= 3 && candidate[0] && strncasecmp(word, candidate, len) == 0)
-		return candidate[len] != '\0';
-	return distance(word, candidate);
-}
-
-const char *sl_nearest(const char *word, const char *best, const char *candidate)
-{
-	size_t len = strlen(word);
-	size_t limit = len <= 3 ? 1 : len <= 6 ? 2 : 3;
-	size_t far = farness(word, candidate);
-
-	if (far > limit || (best && farness(word, best) <= far))
-		return best;
-	return candidate;
-}
-
-/* The allowed value nearest to @word in a comma list, copied to @out; false when none is near. */
-static bool nearest_value(const char *list, const char *word, char *out, size_t out_len)
-{
-	char item[NEAREST_MAX + 1];
-	bool found = false;
-
-	for (const char *p = list; *p;) {
-		size_t len = strcspn(p, ",");
-
-		if (len > 0 && len < sizeof(item) && len < out_len) {
-			memcpy(item, p, len);
-			item[len] = '\0';
-			if (sl_nearest(word, found ? out : NULL, item) == item) {
-				memcpy(out, item, len + 1);
-				found = true;
-			}
-		}
-		p += len + (p[len] == ',');
-	}
-	return found;
-}
-
 /* ---- words to values ---- */
 
 bool opt_truth(const char *word, bool *value)
@@ -169,10 +90,11 @@ static bool in_list(const char *list, const char *word, size_t word_len)
 
 static int not_in_list(const struct parser *ps, const struct opt *o, const char *word, size_t len)
 {
-	char item[NEAREST_MAX + 1], near[NEAREST_MAX + 1], name[80];
+	char item[SL_NEAREST_MAX + 1], near[SL_NEAREST_MAX + 1], name[80];
 
-	snprintf(item, sizeof(item), "%.*s", (int)(len < NEAREST_MAX ? len : NEAREST_MAX), word);
-	if (nearest_value(o->values, item, near, sizeof(near)))
+	snprintf(item, sizeof(item), "%.*s", (int)(len < SL_NEAREST_MAX ? len : SL_NEAREST_MAX),
+		 word);
+	if (sl_nearest_value(o->values, item, near, sizeof(near)))
 		sl_warn("%s: option '%s' does not know '%s'; did you mean '%s'? %s", ps->cmd,
 			spelling(o, name), item, near, ps->see);
 	else
@@ -376,10 +298,11 @@ static int take(struct parser *ps, const struct opt *o, const char *attached)
 
 static int unknown(const struct parser *ps, const char *dashes, const char *name, size_t len)
 {
-	char word[NEAREST_MAX + 1];
+	char word[SL_NEAREST_MAX + 1];
 	const char *near = NULL;
 
-	snprintf(word, sizeof(word), "%.*s", (int)(len < NEAREST_MAX ? len : NEAREST_MAX), name);
+	snprintf(word, sizeof(word), "%.*s", (int)(len < SL_NEAREST_MAX ? len : SL_NEAREST_MAX),
+		 name);
 	for (const struct opt *o = ps->opts; len > 1 && !is_end(o); o++)
 		if (o->name)
 			near = sl_nearest(word, near, o->name);

@@ -193,8 +193,7 @@ static int read_samples(struct profile_words *w)
 
 	if (o->sample_period && w->has_sample_hz) {
 		sl_warn("%s: '--sampling-period' and '--sampling-frequency' exclude each other: "
-			"give "
-			"one of them (see 'sightline %s --help')",
+			"give one of them (see 'sightline %s --help')",
 			w->cmd, w->cmd);
 		return -SL_EXIT_USAGE;
 	}

@@ -14,6 +14,13 @@
 #include "collector/sample.h"
 #include "collector/sample_files.h"
 
+/* How a thread is known: bpf/pysample.bpf.c has it from a register of x86-64. */
+#if defined(SL_HAVE_BPF) && defined(__x86_64__)
+#define SL_SAMPLE_PYTHON 1
+#else
+#define SL_SAMPLE_PYTHON 0
+#endif
+
 struct sample_sink;
 struct sample_python;
 

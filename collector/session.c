@@ -158,8 +158,7 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 		if (err)
 			snprintf(why, why_len,
 				 "no session can be made in the folder that SIGHTLINE_SESSIONS "
-				 "names, "
-				 "%s: %s",
+				 "names, %s: %s",
 				 session_base(), strerror(-err));
 		return err;
 	}
@@ -170,8 +169,7 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 	}
 	snprintf(why, why_len,
 		 "no place for the session directory (tried XDG_RUNTIME_DIR, TMPDIR, /tmp, "
-		 "/dev/shm and the "
-		 "report's folder): %s; set TMPDIR to a short, writable path",
+		 "/dev/shm and the report's folder): %s; set TMPDIR to a short, writable path",
 		 strerror(-err));
 	return err;
 }

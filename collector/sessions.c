@@ -400,8 +400,7 @@ int session_name_take(const struct session *s, const char *pattern, const char *
 	if (other) {
 		snprintf(why, why_len,
 			 "a session is called '%s' already (process %d); choose another name, or "
-			 "end "
-			 "it: sightline shutdown --session=%s",
+			 "end it: sightline shutdown --session=%s",
 			 name, (int)other, name);
 		err = -EEXIST;
 	} else {
@@ -438,8 +437,7 @@ static int none_such(const char *cmd, const char *name, const struct session_ent
 		if (list[i].is_alive || strcmp(list[i].name, name) != 0)
 			continue;
 		sl_warn("%s: the collector of session '%s' is gone; what it had recorded: "
-			"'sightline "
-			"recover REPORT'",
+			"'sightline recover REPORT'",
 			cmd, name);
 		return SL_EXIT_FAIL;
 	}

@@ -155,9 +155,9 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 	if (!kernel_can(&c->steer)) {
 		snprintf(why, why_len,
 			 "context switches, CPU samples, event counters and system calls are "
-			 "settled "
-			 "when the program begins: give --cpuctxsw, --sample, --cpu-core-events, "
-			 "--os-events, --event-sample and --syscall to launch (or profile)");
+			 "settled when the program begins: give --cpuctxsw, --sample, "
+			 "--cpu-core-events, --os-events, --event-sample and --syscall to launch "
+			 "(or profile)");
 		return -EINVAL;
 	}
 

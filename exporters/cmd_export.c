@@ -109,8 +109,7 @@ static int find_input(struct export *x)
 		return SL_EXIT_FAIL;
 	if (access(sqlite, F_OK) != 0) {
 		sl_warn("export: %s cannot be read itself, and there is no %s; make it with: nsys "
-			"export --type "
-			"sqlite %s",
+			"export --type sqlite %s",
 			x->input, sqlite, x->input);
 		free(sqlite);
 		return SL_EXIT_FAIL;
@@ -253,8 +252,7 @@ static int check_flame(struct export *x)
 
 	if (x->flame && x->activities) {
 		sl_warn("export: --activities is for ranges and calls as they nest, --flame for "
-			"stacks: "
-			"name one of them");
+			"stacks: name one of them");
 		return SL_EXIT_USAGE;
 	}
 	if (x->flame) {

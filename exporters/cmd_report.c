@@ -27,9 +27,7 @@ static const char examples[] =
 	"  sightline report --filter-time 12s-15s -o part run.sqlite  # three seconds of it, into "
 	"part.html\n"
 	"  sightline report --rows 100 -f true run.sqlite             # longer tables, over the "
-	"page "
-	"of "
-	"before\n";
+	"page of before\n";
 
 static int parse(struct summary *sum, int argc, char **argv)
 {

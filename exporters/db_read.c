@@ -197,16 +197,14 @@ static int check_version(sqlite3 *db, const char *path, char *why, size_t why_le
 	if (major > SCHEMA_MAJOR && !getenv("SIGHTLINE_ANY_SCHEMA")) {
 		snprintf(why, why_len,
 			 "%s has schema %d.%d, which is newer than %d.%d known here; "
-			 "SIGHTLINE_ANY_SCHEMA=1 "
-			 "reads it nevertheless",
+			 "SIGHTLINE_ANY_SCHEMA=1 reads it nevertheless",
 			 path, major, minor, SCHEMA_MAJOR, SCHEMA_MINOR);
 		return -1;
 	}
 	pthread_mutex_lock(&lock); /* tables are made by several threads */
 	if (!said || strcmp(said, path) != 0) {
 		sl_warn("%s has schema %d.%d, which is newer than %d.%d known here: what has new "
-			"names in it "
-			"reads as absent",
+			"names in it reads as absent",
 			path, major, minor, SCHEMA_MAJOR, SCHEMA_MINOR);
 		free(said);
 		said = strdup(path);
@@ -239,15 +237,13 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 	if ((rc & 0xFF) == SQLITE_CANTOPEN && has_beside(path, "-wal"))
 		snprintf(why, why_len,
 			 "%s is not finished and its folder cannot be written to: copy it and "
-			 "%s-wal "
-			 "elsewhere",
+			 "%s-wal elsewhere",
 			 path, path);
 	else if (((rc & 0xFF) == SQLITE_READONLY || (rc & 0xFF) == SQLITE_CANTOPEN) &&
 		 has_beside(path, "-journal"))
 		snprintf(why, why_len,
 			 "%s was being changed when its writer was killed: copy it and %s-journal, "
-			 "and "
-			 "open the copy with sqlite3 once, which undoes that",
+			 "and open the copy with sqlite3 once, which undoes that",
 			 path, path);
 	else if ((rc & 0xFF) == SQLITE_CORRUPT || (rc & 0xFF) == SQLITE_NOTADB)
 		snprintf(why, why_len, "%s is damaged: %s", path, db ? sqlite3_errmsg(db) : "");

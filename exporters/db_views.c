@@ -97,8 +97,7 @@ static const struct former {
 } formers[] = {
 	{"TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU",
 	 "id=deviceId name cuDevice=deviceId smCount=numMultiprocessors clockRate=coreClockRate "
-	 "maxIPC "
-	 "threadsPerWarp=numThreadsPerWarp maxWarpsPerSm=maxWarpsPerMultiprocessor "
+	 "maxIPC threadsPerWarp=numThreadsPerWarp maxWarpsPerSm=maxWarpsPerMultiprocessor "
 	 "computeMajor=computeCapabilityMajor computeMinor=computeCapabilityMinor"},
 	{"TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_NULL_STREAM",
 	 "nullStreamId=streamId hwId vmId processId deviceId contextId"},

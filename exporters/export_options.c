@@ -18,8 +18,7 @@ static char *examples_text(void)
 		"  sightline export -t chrome --activities=kernel,nvtx-kernel,cuda-api run.sqlite\n"
 		"  sightline export -t jsonlines -o - run.sqlite | jq .       # into a pipe\n"
 		"  sightline export -t csv --tables='CUPTI.*' run.sqlite      # a folder with a "
-		"file "
-		"per table\n"
+		"file per table\n"
 		"  sightline export -t folded --flame=gpu -o - run.sqlite     # the GPU's time by "
 		"the code that launched it\n"
 		"  sightline export --time=12s-15s -o part.sqlite run.sqlite  # a report of three "
@@ -117,8 +116,7 @@ int export_parse(struct export *x, int argc, char **argv)
 		 &x->flame, NULL},
 		{0, "frames", OPT_ENUM, "function,line,module", "HOW",
 		 "of folded, speedscope: frames are called function, function (file:line), "
-		 "function "
-		 "(module)",
+		 "function (module)",
 		 &x->frames, NULL},
 		{0, "tables", OPT_LIST, NULL, "REGEX[,...]",
 		 "of tables: those whose whole name fits one of these regular expressions",

@@ -133,10 +133,9 @@ int format_help(FILE *out, const char *name)
 	if (all)
 		fputs("  .       the default: column on the console, csv in files and pipes\n\n"
 		      ":nohdr leaves the headings out, :nolimit lets columns grow beyond 100, "
-		      ":nofmt "
-		      "leaves thousands\nunseparated, :<width> (one per column) sets a width, '.' "
-		      "being automatic and 0 hiding the column,\n:esc writes tabs and line ends in "
-		      "a text as \\t and \\n.\n",
+		      ":nofmt leaves thousands\nunseparated, :<width> (one per column) sets a "
+		      "width, '.' being automatic and 0 hiding the column,\n:esc writes tabs and "
+		      "line ends in a text as \\t and \\n.\n",
 		      out);
 	return 0;
 }

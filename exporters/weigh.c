@@ -431,8 +431,7 @@ static int read_gpu(struct weigh *w)
 		     "CUPTI_ACTIVITY_KIND_KERNEL"),
 		WORK("'CUDA graph'", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
 		WORK("'[CUDA memcpy ' || coalesce((SELECT label FROM ENUM_CUDA_MEMCPY_OPER WHERE "
-		     "id "
-		     "= copyKind), copyKind, '') || ']'",
+		     "id = copyKind), copyKind, '') || ']'",
 		     "CUPTI_ACTIVITY_KIND_MEMCPY"),
 		WORK("'[CUDA memset]'", "CUPTI_ACTIVITY_KIND_MEMSET"),
 	};
@@ -462,10 +461,8 @@ static int read_allocations(struct weigh *w)
 		"(SELECT id FROM StringIds WHERE value GLOB 'cudaMalloc*' OR value GLOB "
 		"'cudaHostAlloc*' OR value GLOB 'cuMemAlloc*' OR value GLOB 'cuMemHostAlloc*') AND "
 		"(globalTid >> 24, correlationId) NOT IN (SELECT globalPid >> 24, correlationId "
-		"FROM "
-		"CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memoryOperationType = 0 AND correlationId IS "
-		"NOT "
-		"NULL) GROUP BY c.correlationId, globalTid";
+		"FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memoryOperationType = 0 AND correlationId "
+		"IS NOT NULL) GROUP BY c.correlationId, globalTid";
 
 	if (each_row(w, WEIGH_ALLOCATIONS, asked, on_call) < 0)
 		return -1;

@@ -261,8 +261,7 @@ static void device_name(struct tl_tracks *t, int64_t pid, int64_t device, char *
 {
 	static const char *const sql[] = {
 		"SELECT g.name FROM TARGET_INFO_CUDA_DEVICE AS d JOIN TARGET_INFO_GPU AS g ON g.id "
-		"= d.gpuId "
-		"WHERE d.pid = ?1 AND d.cudaId = ?2",
+		"= d.gpuId WHERE d.pid = ?1 AND d.cudaId = ?2",
 		"SELECT name FROM TARGET_INFO_GPU WHERE ?1 IS NOT NULL AND cuDevice = ?2",
 		"SELECT name FROM TARGET_INFO_GPU WHERE ?1 IS NOT NULL AND id = ?2",
 	};

@@ -306,17 +306,15 @@ int page_recording(struct page *p)
 				   "-- about: What was lost, and why. Totals of calls are right "
 				   "all the same.\n"
 				   "SELECT what AS \"What\", sum(count) AS \"Count\", min(start) "
-				   "AS \"First (ns)\", "
-				   "max(end) AS \"Last (ns)\" FROM SL_LOST_EVENTS GROUP BY what "
-				   "ORDER BY sum(count) DESC, what");
+				   "AS \"First (ns)\", max(end) AS \"Last (ns)\" FROM "
+				   "SL_LOST_EVENTS GROUP BY what ORDER BY sum(count) DESC, what");
 	if (rc == 0)
 		rc = put_report_of(
 			p, "Diagnostics",
 			"-- about: What the tracer had to say.\n"
 			"SELECT CASE severity WHEN 3 THEN 'error' WHEN 2 THEN 'warning' WHEN 1 "
-			"THEN 'info' "
-			"ELSE 'note' END AS \"Severity\", min(timestamp) AS \"Time (ns)\", "
-			"count(*) AS \"Times\", text AS \"Text\" FROM DIAGNOSTIC_EVENT "
+			"THEN 'info' ELSE 'note' END AS \"Severity\", min(timestamp) AS \"Time "
+			"(ns)\", count(*) AS \"Times\", text AS \"Text\" FROM DIAGNOSTIC_EVENT "
 			"GROUP BY severity, text ORDER BY severity NOT IN (2, 3), -severity, "
 			"min(timestamp)");
 	page_section_end(p);

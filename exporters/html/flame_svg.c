@@ -307,8 +307,7 @@ static void put_flame(struct draw *d)
 	human_weight(d, count, (double)d->flame->nodes[0].cnt);
 	fprintf(out,
 		"<p class=\"about\">%s%s%s: callers above, what they called below, as wide as "
-		"their "
-		"share of all.</p>\n",
+		"their share of all.</p>\n",
 		d->graph->before, count, d->graph->behind);
 	put_legend(d);
 	fprintf(out,

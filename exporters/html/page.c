@@ -132,8 +132,7 @@ static void put_notes(const struct page *p, FILE *out)
 		      out);
 	else if (p->chart_cnt > 0)
 		fputs("<noscript><p class=\"note banner\">The charts need JavaScript; all figures "
-		      "and "
-		      "tables are here without it.</p></noscript>\n",
+		      "and tables are here without it.</p></noscript>\n",
 		      out);
 }
 

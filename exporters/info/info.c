@@ -231,8 +231,8 @@ static int read_table(sqlite3 *db, struct info *i, const char *name)
 static int read_tables(sqlite3 *db, struct info *i)
 {
 	struct query q = start(db, "SELECT name FROM main.sqlite_master WHERE type = 'table' AND "
-				   "name NOT GLOB 'ENUM_*' "
-				   "AND name NOT GLOB 'sqlite_*' ORDER BY name");
+				   "name NOT GLOB 'ENUM_*' AND name NOT GLOB 'sqlite_*' ORDER BY "
+				   "name");
 
 	while (next(&q))
 		if (read_table(db, i, (const char *)sqlite3_column_text(q.stmt, 0)) < 0) {

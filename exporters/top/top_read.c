@@ -322,8 +322,7 @@ static const struct {
 		      "changed > ?1",
 		      take_call},
 	[TOP_FILE] = {"SELECT id, globalPid, isFolder, operations, bytesRead, bytesWritten, "
-		      "totalNs, path "
-		      "FROM main.SL_LIVE_FILES WHERE changed > ?1",
+		      "totalNs, path FROM main.SL_LIVE_FILES WHERE changed > ?1",
 		      take_file},
 	[TOP_GPU] =
 		{"SELECT l.id, gpu, busyNs, kernels, kernelNs, copies, bytes, until, g.name FROM "
