@@ -21,6 +21,12 @@
  *   *m=1:i+12   the int 12 bytes behind that; *grid=1:i three of them
  * Role names: SL_GPU_ROLE below. "skip" instead: known, but not recorded (asks for errors, versions, strings).
  *
+ * Some names have changed their arguments from one major version of a library to another. The line says how the newest
+ * takes them; lines behind it, newest first, how libraries up to a version did (the number in their soname):
+ *
+ *   GPU(cudaMemAdvise, "ipzi1", "addr=1 bytes=2")
+ *   OLDER(cudaMemAdvise, 12, "ipzii", "addr=1 bytes=2 device=4")
+ *
  * One .def file per library under gpu/, without include guard; lines in alphabetical order.
  */
 #ifndef SL_GPU_H
@@ -105,18 +111,20 @@ enum sl_gpu_role {
 	SL_GPU_ROLE_CNT
 };
 
-/* Number of every function: what the hook field of SL_SHAPE_API holds. */
+/* Number of every line: what the hook field of SL_SHAPE_API holds. */
 enum sl_gpu_function {
-#define GPU(name, abi, roles) SL_G_##name,
+#define GPU(name, abi, roles)          SL_G_##name,
+#define OLDER(name, until, abi, roles) SL_G_##name##_until_##until,
 #include "preload/gpu/tables.h"
 #undef GPU
+#undef OLDER
 	SL_GPU_FUNCTION_CNT
 };
 _Static_assert(SL_GPU_FUNCTION_CNT <= 4096, "function numbers fit into the hook field of a record");
 
 /*
- * All lines as text, one after the other: name '\0' abi '\0' roles '\0' ... No pointers, so that a process without a
- * GPU pays nothing for the tables (no relocation, no page).
+ * All lines as text, one after the other: name '\0' abi '\0' roles '\0' ... The abi of an older one begins with "<12:".
+ * No pointers, so that a process without a GPU pays nothing for the tables (no relocation, no page).
  */
 extern const char sl_gpu_text[];
 extern const uint16_t sl_gpu_first[SL_GPU_LIBRARY_CNT +

@@ -92,6 +92,8 @@ static bool make_tables(void)
 
 int sl_gpu_number(const char *name)
 {
+	int number = -1;
+
 	/* Before hashing what every symbol of a program is called. */
 	if (!tables || (name[0] != 'c' && name[0] != 'n' && name[0] != '_'))
 		return -1;
@@ -99,9 +101,13 @@ int sl_gpu_number(const char *name)
 		uint16_t n = tables->hash[h % HASH_SIZE];
 
 		if (!n)
-			return -1;
-		if (strcmp(sl_gpu_text + tables->text_at[n - 1], name) == 0)
-			return n - 1;
+			return number;
+		if (strcmp(sl_gpu_text + tables->text_at[n - 1], name) != 0)
+			continue;
+		/* Of lines for several versions of a library, the one that was bound. */
+		number = n - 1;
+		if (tables->state[number].real)
+			return number;
 	}
 }
 
@@ -114,6 +120,38 @@ static uint64_t stack_ticks(const char *function)
 	return s->stack_kinds & (SL_STACK_GPU_NATIVE | SL_STACK_GPU_PYTHON)
 		       ? s->stack_gpu_ticks[sl_stack_class_of(function)]
 		       : UINT64_MAX;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "libcudart.so.11.0" -> 11, "libcudart-8774224f.so.12" -> 12; 0: it does not say. */
+static unsigned major_of(const char *name)
+{
+	const char *at = strstr(name, ".so.");
+	unsigned major = 0;
+
+	for (at = at ? at + 4 : ""; *at >= '0' && *at <= '9' && major < 1000; at++)
+		major = major * 10 + (unsigned)(*at - '0');
+	return major;
+}
+
+/* How a library of version @major takes this function's arguments: is it this line that says so, of those there are? */
+static bool is_line_of(unsigned number, unsigned major)
+{
+	struct sl_gpu_line line, older;
+	const char *next = sl_gpu_next(sl_gpu_text + tables->text_at[number], &line);
+
+	if (line.until && (!major || major > line.until))
+		return false;
+	if (!*next)
+		return true;
+	sl_gpu_next(next, &older);
+	return !older.until || strcmp(older.name, line.name) != 0 || !major || major > older.until;
 }
 
 static void bind_function(unsigned number, enum sl_gpu_library library, const struct sl_object *o)
@@ -193,12 +231,17 @@ static void note_copy(const char *path)
 
 static void bind_library(enum sl_gpu_library library, const struct sl_object *o, const char *path)
 {
+	unsigned major = o->soname ? major_of(o->soname) : 0;
+
 	if (sl_gpu_seen.bound & 1u << library) {
 		note_copy(path);
 		return;
 	}
+	if (!major)
+		major = major_of(base_name(path));
 	for (unsigned n = sl_gpu_first[library]; n < sl_gpu_first[library + 1]; n++)
-		if (library_info[library].flag & sl_global.session->trace || sl_gpu_special(n))
+		if (is_line_of(n, major) &&
+		    (library_info[library].flag & sl_global.session->trace || sl_gpu_special(n)))
 			bind_function(n, library, o);
 	tables->bound_base[library] = o->base;
 	sort_addresses();
@@ -329,13 +372,6 @@ static struct seen *seen_find(const struct dl_phdr_info *info)
 		    tables->seen[i].base == info->dlpi_addr)
 			return &tables->seen[i];
 	return NULL;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static bool is_companion(const char *name)

@@ -21,6 +21,8 @@
 
 struct sl_gpu_line {
 	const char *name, *abi, *roles;
+	unsigned
+		until; /* last major version of the library that it is true of; 0: of the newest, too */
 };
 
 static inline const char *sl_gpu_after(const char *text)
@@ -36,6 +38,12 @@ static inline const char *sl_gpu_next(const char *at, struct sl_gpu_line *line)
 	line->name = at;
 	line->abi = sl_gpu_after(line->name);
 	line->roles = sl_gpu_after(line->abi);
+	line->until = 0;
+	if (*line->abi == '<') {
+		while (*++line->abi != ':')
+			line->until = line->until * 10 + (unsigned)(*line->abi - '0');
+		line->abi++;
+	}
 	return sl_gpu_after(line->roles);
 }
 

@@ -4,13 +4,16 @@
 #pragma GCC visibility push(hidden)
 
 const char sl_gpu_text[] = {
-#define GPU(name, abi, roles) #name "\0" abi "\0" roles "\0"
+#define GPU(name, abi, roles)          #name "\0" abi "\0" roles "\0"
+#define OLDER(name, until, abi, roles) #name "\0<" #until ":" abi "\0" roles "\0"
 #include "preload/gpu/tables.h"
 #undef GPU
+#undef OLDER
 };
 
-/* How many functions each library has. */
-#define GPU(name, abi, roles) +1
+/* How many lines each library has. */
+#define GPU(name, abi, roles)          +1
+#define OLDER(name, until, abi, roles) +1
 enum {
 	CNT_cudart = 0
 #include "preload/gpu/cudart.def"
@@ -43,6 +46,7 @@ enum {
 #include "preload/gpu/cufile.def"
 };
 #undef GPU
+#undef OLDER
 
 /* BEFORE_x: number of the first function of library x; LAST_x of its last. */
 enum {

@@ -23,11 +23,11 @@ SKIP = {
              r"SetCallback|QueryRuntimeError|\w+VersionCheck|Get\w+Descriptor(_v\d|Ex|SwishBeta)?|Get\w+(MaxCount|MathType|GroupCount|"
              r"ReorderType)|RNNGetClip\w*)$",
     "nccl": r"^p?nccl(GetErrorString|GetLastError|GetVersion|CommGetAsyncError|ResetDebugInit|CommCount|CommCuDevice|"
-            r"CommUserRank|Team\w+|LLA2A\w+|\w+BarrierCreateRequirement)$",
+            r"CommUserRank|CommMemStats|WinGetUserPtr|Team\w+|LLA2A\w+|\w+BarrierCreateRequirement)$",
     "cufft": r"^cufft(GetVersion|GetProperty|GetPlanProperty\w*|Debug|XtQueryPlan)$",
     "cusparse": r"^cusparse(GetErrorName|GetErrorString|GetVersion|GetProperty|GetStream|GetPointerMode|GetMat\w+|Logger\w+|"
-                r"\w*(DnMat|DnVec|SpMat|SpVec|Coo|Csr|Csc|Bsr|BlockedEll)Get\w*)$",
-    "cusolver": r"^cusolver(GetProperty|GetVersion|(Dn|Sp)GetStream|Dn\w*Logger\w*|DnGet\w+|RfGet\w+|DnIRS(Infos|"
+                r"\w*(DnMat|DnVec|SpMat|SpVec|Coo(AoS)?|Csr|Csc|Bsr|BlockedEll)Get\w*)$",
+    "cusolver": r"^cusolver(GetProperty|GetVersion|(Dn|Sp)GetStream|Dn\w*Logger\w*|DnGet(?!r[fs])\w+|RfGet\w+|DnIRS(Infos|"
                 r"Params)Get\w+|DnXsyevjGet\w+|DnXgesvdjGet\w+)$",
     "cufile": r"^cuFile(UseCount|GetVersion|DriverGetProperties|Get\w+)$",
 }

@@ -11,4 +11,5 @@
 	{                                              \
 		return CALL_EARLY(CUDA_NOT_SUPPORTED); \
 	}
+#define OLDER(name, until, abi, roles)
 #include "preload/gpu/cuda.def"

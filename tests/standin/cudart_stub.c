@@ -10,4 +10,5 @@
 		int result = RT_RUN(0, CUDA_NOT_SUPPORTED); \
 		return *(abi) == 'i' ? result : 0;          \
 	}
+#define OLDER(name, until, abi, roles)
 #include "preload/gpu/cudart.def"

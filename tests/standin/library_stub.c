@@ -15,4 +15,5 @@ struct answer {
 	{                                                                             \
 		return (struct answer){*(abi) == 'i' ? LIBRARY_NOT_SUPPORTED : 0, 0}; \
 	}
+#define OLDER(name, until, abi, roles)
 #include LIBRARY_TABLE

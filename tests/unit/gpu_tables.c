@@ -78,14 +78,20 @@ static void lines_are_valid(void **state)
 }
 
 static const char *before;
-static unsigned before_library;
+static unsigned before_library, before_until;
 
 static void check_order(const struct sl_gpu_line *line, unsigned library)
 {
-	if (before && before_library == library && strcmp(before, line->name) >= 0)
+	int order = before && before_library == library ? strcmp(before, line->name) : -1;
+
+	if (order > 0 || (order == 0 && !line->until))
 		fail_line(line, "not in alphabetical order, or twice");
+	/* Those of older versions follow the newest, and are newer first. */
+	if (line->until && (order || (before_until && before_until <= line->until)))
+		fail_line(line, "not where lines of older versions belong");
 	before = line->name;
 	before_library = library;
+	before_until = line->until;
 }
 
 static void lines_are_sorted(void **state)
@@ -93,6 +99,22 @@ static void lines_are_sorted(void **state)
 	(void)state;
 	before = NULL;
 	each_line(check_order);
+}
+
+static void older_lines_are_told_apart(void **state)
+{
+	struct sl_gpu_line line;
+
+	(void)state;
+	assert_string_equal(sl_gpu_next("cuX\0<12:ipz\0bytes=2\0cuY", &line), "cuY");
+	assert_string_equal(line.name, "cuX");
+	assert_int_equal(line.until, 12);
+	assert_string_equal(line.abi, "ipz");
+	assert_string_equal(line.roles, "bytes=2");
+	sl_gpu_next("cuY\0ip\0\0", &line);
+	assert_int_equal(line.until, 0);
+	assert_string_equal(line.abi, "ip");
+	assert_int_equal(SL_G_cudaMemAdvise_until_12, SL_G_cudaMemAdvise + 1);
 }
 
 static unsigned line_cnt[SL_GPU_LIBRARY_CNT];
@@ -212,9 +234,13 @@ static void roles_have_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_are_valid),          cmocka_unit_test(lines_are_sorted),
-		cmocka_unit_test(libraries_have_their_own), cmocka_unit_test(types_are_told_apart),
-		cmocka_unit_test(roles_are_told_apart),     cmocka_unit_test(roles_have_names),
+		cmocka_unit_test(lines_are_valid),
+		cmocka_unit_test(lines_are_sorted),
+		cmocka_unit_test(libraries_have_their_own),
+		cmocka_unit_test(types_are_told_apart),
+		cmocka_unit_test(roles_are_told_apart),
+		cmocka_unit_test(roles_have_names),
+		cmocka_unit_test(older_lines_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
