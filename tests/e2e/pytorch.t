@@ -168,33 +168,72 @@ before
 after' 'what is compiled is marked before, and not afterwards'
 is "$(grep -c 'torch.compile' err)" 3 'and that is said'
 
-# ---- emit_nvtx begins when CUDA does (a stand-in again) ----
+# ---- emit_nvtx begins when CUDA does (a stand-in again, as PyTorch 2.6 is: a thread has one profiler) ----
 mkdir -p cuda/torch
 cat >cuda/torch/__init__.py <<'END'
 __version__ = "9.9"
+import threading, atexit, sys
+local = threading.local()
+def enable(who):
+    if getattr(local, "has", None): raise RuntimeError("Profiler is already enabled on this thread.")
+    local.has = who
+def disable():
+    if not getattr(local, "has", None): raise RuntimeError("Can't disable Profiler when it's not running")
+    local.has = None
+atexit.register(lambda: getattr(local, "has", None) and print("Leaked callback handle", file=sys.stderr))
 class version: cuda = "99"
 class autograd:
+    _disable_profiler = staticmethod(disable)
     class profiler:
         class emit_nvtx:
             def __init__(self, record_shapes=False): self.shapes = record_shapes
-            def __enter__(self): print("emit_nvtx, shapes:", self.shapes); cuda.synchronize()
+            def __enter__(self): print("emit_nvtx, shapes:", self.shapes); cuda.synchronize(); enable(self); return self
+            def __exit__(self, *exc): cuda.synchronize(); disable()
+        class profile:
+            def __enter__(self): self._prepare_trace(); return self
+            def _prepare_trace(self): enable(self)
+            def __exit__(self, *exc): disable()
 END
 cat >cuda/torch/cuda.py <<'END'
 ready = False
 def is_initialized(): return ready
 def synchronize(): _lazy_init()
 def _lazy_init():
-    global ready
+    global ready, pid
+    if ready and pid != os.getpid(): raise RuntimeError("Cannot re-initialize CUDA in forked subprocess.")
     if ready: return
     print("CUDA begins")
-    ready = True
+    ready, pid = True, os.getpid()
 END
+sed -i '1i import os' cuda/torch/cuda.py
 echo 'from . import cuda' >>cuda/torch/__init__.py
 printf 'import torch\nprint("before")\ntorch.cuda.synchronize(); torch.cuda.synchronize()\nprint("after")\n' >uses.py
 for kind in autograd-nvtx autograd-shapes-nvtx; do
 	PYTHONPATH=cuda profile r -t nvtx --pytorch=$kind "$PY" uses.py >out 2>err
 	is "$(tr '\n' ' ' <out)" "before CUDA begins emit_nvtx, shapes: $([ $kind = autograd-nvtx ] && echo False || echo True) after " "$kind: entered once, when CUDA has begun"
+	is "$(grep -c Leaked err)" 0 'and left at the end'
 done
+cat >uses.py <<'END'
+import os, sys, threading, torch
+torch.cuda.synchronize()
+def use(what):
+    try:
+        with what: pass
+        return "well"
+    except RuntimeError as e:
+        return str(e)
+other = []
+thread = threading.Thread(target=lambda: other.append(use(torch.autograd.profiler.profile())))
+thread.start(); thread.join()
+print(other, torch.local.has)
+sys.stdout.flush()
+if os.fork() == 0: sys.exit(3)
+print(os.wait()[1])
+print(use(torch.autograd.profiler.profile()), use(torch.autograd.profiler.profile()), torch.local.has)
+END
+PYTHONPATH=cuda profile r -t nvtx --pytorch=autograd-nvtx "$PY" uses.py >out 2>err
+is "$(sed 's/<.*>/ours/' out | tail -3 | tr '\n' ' ')" "['well'] ours 768 well well None " "the program's own profiler works: ours gives way in its thread, and stays beside one in another"
+is "$(grep -c 'gram starts PyTorch.s profiler' err)$(grep -c Leaked err)" 10 'and that is said once; a child has nothing to say'
 
 # ---- wrong use ----
 "$BIN" profile --pytorch=functions true >out 2>err

@@ -11,6 +11,9 @@ autograd-nvtx: torch.autograd.profiler.emit_nvtx for the whole run. It needs a P
 to begin earlier would start CUDA, after which a process cannot fork.
 """
 
+import atexit
+import os
+from _thread import get_ident
 from types import FunctionType
 
 import _sightline_trace as trace
@@ -216,6 +219,48 @@ def _functions(torch, has_shapes):
     code.when_compiled(torch, compiled)
 
 
+class _Autograd:
+    """emit_nvtx from where CUDA begins to the end, or until the program wants PyTorch's profiler: a thread has one."""
+
+    def __init__(self, torch, kind, has_shapes):
+        self.torch, self.kind, self.has_shapes = torch, kind, has_shapes
+        self.ranges = self.thread = None
+
+    def begin(self):
+        if self.thread is None and self.torch.cuda.is_initialized():
+            self.thread = os.getpid(), get_ident()
+            profiler = self.torch.autograd.profiler
+            found = profiler.emit_nvtx(record_shapes=self.has_shapes)
+            found.__enter__()
+            self.ranges = found
+            for kind, name in ((profiler.profile, "_prepare_trace"), (profiler.emit_nvtx, "__enter__")):
+                if hasattr(kind, name):
+                    _mark_method(getattr(kind, name), ranges.calling(self.give_way), code.put_call)
+            # Else PyTorch says on stderr that somebody forgot it.
+            atexit.register(self.end)
+
+    def end(self):
+        found = self.ranges
+        if not found or self.thread[1] != get_ident():
+            return False
+        self.ranges = None
+        try:
+            if self.thread[0] == os.getpid():
+                found.__exit__(None, None, None)
+            else:  # a child of fork() has no CUDA, which the above waits for
+                self.torch.autograd._disable_profiler()
+        except Exception:
+            return False
+        return True
+
+    def give_way(self, _):
+        if self.end():
+            trace.note(
+                "say --pytorch=%s: the program starts PyTorch's profiler, of which a thread can have one: no ranges from "
+                "then on; functions-trace works beside it" % self.kind
+            )
+
+
 def _autograd(torch, kind, has_shapes):
     if torch.version.cuda is None:
         trace.note(
@@ -223,16 +268,8 @@ def _autograd(torch, kind, has_shapes):
             "works" % (kind, torch.__version__)
         )
         return
-    state = []
-
-    def begin():
-        # The first time that CUDA is there.
-        if not state and torch.cuda.is_initialized():
-            state.append(torch.autograd.profiler.emit_nvtx(record_shapes=has_shapes))
-            state[0].__enter__()
-
-    function = torch.cuda._lazy_init
-    if not _mark_method(function, ranges.around(None, begin), code.put_range):
+    begin = _Autograd(torch, kind, has_shapes).begin
+    if not _mark_method(torch.cuda._lazy_init, ranges.around(None, begin), code.put_range):
         trace.note("say --pytorch=%s: PyTorch %s starts CUDA in a way that is not known" % (kind, torch.__version__))
 
 
