@@ -25,7 +25,8 @@ static const char *const library_kernels[] = {
 
 enum {
 	HANDLE = 1,
-	WORKSPACE_BYTES = 4 << 20
+	WORKSPACE_BYTES = 4 << 20,
+	POINTER_MODE = 0, /* in numbers; 1: results go to device memory */
 };
 
 /* ---- handles ---- */
@@ -41,6 +42,7 @@ int cublasCreate_v2(void **handle)
 		return CUBLAS_NOT_INITIALIZED;
 	h = library_make(HANDLE);
 	h->workspace = workspace;
+	h->known = cublasLtStandinKnow(h);
 	*handle = h;
 	return CUBLAS_OK;
 }
@@ -52,6 +54,7 @@ int cublasDestroy_v2(void *handle)
 	if (!h)
 		return CUBLAS_NOT_INITIALIZED;
 	cudaFree(h->workspace);
+	cublasLtStandinForget(h->known);
 	library_drop(handle, HANDLE);
 	return CUBLAS_OK;
 }
@@ -91,6 +94,38 @@ int cublasSetMathMode(void *handle, int mode)
 {
 	(void)mode;
 	return library_find(handle, HANDLE) ? CUBLAS_OK : CUBLAS_NOT_INITIALIZED;
+}
+
+int cublasGetMathMode(void *handle, int *mode)
+{
+	if (!library_find(handle, HANDLE))
+		return CUBLAS_NOT_INITIALIZED;
+	if (!mode)
+		return CUBLAS_INVALID_VALUE;
+	*mode = 0;
+	return CUBLAS_OK;
+}
+
+int cublasSetPointerMode_v2(void *handle, int mode)
+{
+	struct library_handle *h = library_find(handle, HANDLE);
+
+	if (!h)
+		return CUBLAS_NOT_INITIALIZED;
+	h->numbers[POINTER_MODE] = mode;
+	return CUBLAS_OK;
+}
+
+int cublasGetPointerMode_v2(void *handle, int *mode)
+{
+	struct library_handle *h = library_find(handle, HANDLE);
+
+	if (!h)
+		return CUBLAS_NOT_INITIALIZED;
+	if (!mode)
+		return CUBLAS_INVALID_VALUE;
+	*mode = h->numbers[POINTER_MODE];
+	return CUBLAS_OK;
 }
 
 int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
@@ -209,12 +244,16 @@ int cublasGemmStridedBatchedEx(void *handle, int ta, int tb, int m, int n, int k
 	return light(handle, m, n, k, alpha, a, b, beta, c);
 }
 
-int cublasSgemv_v2(void *handle, int t, int m, int n, const float *alpha, const float *a, int lda,
-		   const float *x, int step_x, const float *beta, float *y, int step_y)
-{
-	(void)t, (void)lda, (void)step_x, (void)step_y;
-	return alpha && beta ? launch(handle, GEMV, m, n, 1, a, x, y) : CUBLAS_INVALID_VALUE;
-}
+#define GEMV_OF(name, type)                                                                       \
+	int name(void *handle, int t, int m, int n, const type *alpha, const type *a, int lda,    \
+		 const type *x, int step_x, const type *beta, type *y, int step_y)                \
+	{                                                                                         \
+		(void)t, (void)lda, (void)step_x, (void)step_y;                                   \
+		return alpha && beta ? launch(handle, GEMV, m, n, 1, a, x, y)                     \
+				     : CUBLAS_INVALID_VALUE;                                      \
+	}
+GEMV_OF(cublasSgemv_v2, float)
+GEMV_OF(cublasDgemv_v2, double)
 
 int cublasSaxpy_v2(void *handle, int n, const float *alpha, const float *x, int step_x, float *y,
 		   int step_y)
@@ -223,17 +262,22 @@ int cublasSaxpy_v2(void *handle, int n, const float *alpha, const float *x, int 
 	return alpha ? launch(handle, AXPY, n, 1, 1, x, x, y) : CUBLAS_INVALID_VALUE;
 }
 
-int cublasSdot_v2(void *handle, int n, const float *x, int step_x, const float *y, int step_y,
-		  float *result)
-{
-	int r;
-
-	(void)step_x, (void)step_y;
-	if (!result)
-		return CUBLAS_INVALID_VALUE;
-	r = launch(handle, DOT, n, 1, 1, x, y, result);
-	if (!r)
-		r = launch(handle, REDUCE, n, 1, 1, x, y, result);
-	*result = 0;
-	return r;
-}
+/* A dot product is written by whom it was asked for, where the pointer is one of the host's. */
+#define DOT_PRODUCT(name, type)                                                           \
+	int name(void *handle, int n, const type *x, int step_x, const type *y, int step_y, \
+		 type *result)                                                            \
+	{                                                                                 \
+		int r;                                                                    \
+                                                                                          \
+		(void)step_x, (void)step_y;                                               \
+		if (!result)                                                              \
+			return CUBLAS_INVALID_VALUE;                                      \
+		r = launch(handle, DOT, n, 1, 1, x, y, result);                           \
+		if (!r)                                                                   \
+			r = launch(handle, REDUCE, n, 1, 1, x, y, result);                \
+		if (!r && !((struct library_handle *)handle)->numbers[POINTER_MODE])      \
+			*result = 0;                                                      \
+		return r;                                                                 \
+	}
+DOT_PRODUCT(cublasSdot_v2, float)
+DOT_PRODUCT(cublasDdot_v2, double)

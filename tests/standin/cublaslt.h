@@ -15,6 +15,10 @@ enum {
 	CUBLAS_NOT_SUPPORTED = 15,
 };
 
+/* Not of the real ones: cuBLASLt learns of a handle of cuBLAS, and that it is no more. */
+void *cublasLtStandinKnow(void *handle);
+void cublasLtStandinForget(void *known);
+
 int cublasLtCreate(void **handle);
 int cublasLtDestroy(void *handle);
 int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t columns,

@@ -30,7 +30,7 @@ struct library_handle {
 	struct library_handle *next;
 	int kind;
 	CUstream stream;
-	void *workspace;
+	void *workspace, *known;
 	int numbers[16]; /* what a descriptor was set to */
 };
 static struct library_handle *library_handles;
