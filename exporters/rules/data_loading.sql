@@ -41,13 +41,18 @@ SELECT pid, coalesce((SELECT at FROM up WHERE up.pid = reader.pid AND at IN gpu 
 	CASE WHEN (SELECT count(*) FROM gpu) = 1 THEN (SELECT globalPid FROM gpu) END) AS gpu
 FROM reader;
 
+-- What is read. Code that is loaded late is no data, nor is what is only asked about: Python looks at every folder of a
+-- path to find out where a module is.
+CREATE TEMP TABLE data AS
+SELECT DISTINCT path FROM file_calls
+WHERE what IN ('open', 'read') AND path NOT GLOB '*.py' AND path NOT GLOB '*.pyc' AND path NOT GLOB '*.so*';
+
 -- Reading, and what a thread does between two files (decoding): until it waits for something, or 10 ms pass.
 CREATE TEMP TABLE loading AS
 WITH call AS (
 	SELECT globalTid, start, end, 1 AS file
 	FROM file_calls
-	-- code that is loaded late is no data
-	WHERE what IN ('open', 'stat', 'read') AND path NOT GLOB '*.py' AND path NOT GLOB '*.pyc' AND path NOT GLOB '*.so*'
+	WHERE what IN ('open', 'stat', 'read') AND path IN (SELECT path FROM data)
 	UNION ALL
 	SELECT globalTid, start, end, 0 FROM OSRT_API
 	WHERE end - start > 50000 AND nameId NOT IN (SELECT id FROM io_functions)
@@ -106,7 +111,7 @@ WITH worst AS MATERIALIZED (
 	SELECT start, NULL, file_calls.rowid
 	FROM file_calls JOIN master ON master.pid = file_calls.globalTid / 0x1000000 * 0x1000000
 		JOIN worst ON worst.globalPid = master.gpu
-	WHERE path NOT GLOB '*.py' AND path NOT GLOB '*.pyc' AND path NOT GLOB '*.so*'
+	WHERE path IN (SELECT path FROM data)
 ), placed AS (
 	SELECT id, time, max(until) OVER (ORDER BY time, id ROWS UNBOUNDED PRECEDING) AS until FROM point
 )

@@ -18,6 +18,8 @@ CREATE TEMP TABLE loading AS
 WITH loader AS MATERIALIZED (
 	SELECT DISTINCT stack FROM SL_CHAIN_FRAMES
 	WHERE module IN (SELECT id FROM StringIds WHERE value GLOB '*/torch/utils/data/dataloader.py')
+		-- who imports it does not wait for it
+		AND symbol NOT IN (SELECT id FROM StringIds WHERE value = '<module>')
 ), worker AS MATERIALIZED (
 	-- a forked one has the stack of whoever started it
 	SELECT DISTINCT stack FROM SL_CHAIN_FRAMES

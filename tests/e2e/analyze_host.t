@@ -204,6 +204,10 @@ says 'a little more than a tenth' 'bad 78000000 GPU 0 of process 100 had nothing
 40000000|20|2|20000|10000.0|200|/data/a/' 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 779000000 WHERE end = 600000000 AND start > 0'
 says 'three times as much' 'severe 78000000 GPU 0 of process 100 had nothing to do for 78 ms while files were read for it, 13 % of the time it was in use: 20 calls on 2 files, most of them in /data/a/.
 40000000|20|2|20000|10000.0|200|/data/a/' '' :share=4
+says 'to ask about folders is not to read' silent "UPDATE StringIds SET value = 'lstat64' WHERE id = 2"
+says 'nor to list them' silent "UPDATE StringIds SET value = 'opendir' WHERE id = 2"
+says 'to ask about what is read later is part of it' 'bad 74000000 GPU 0 of process 100 had nothing to do for 74 ms while files were read for it, 12 % of the time it was in use: 10 calls on 1 file, most of them in /data/a/.
+20000000|10|1||0.0|200|/data/a/' "INSERT INTO StringIds VALUES(8, 'stat'); UPDATE OSRT_API SET nameId = 8 WHERE nameId = 2 AND start < 190000000"
 says 'processes of somebody else' silent "DELETE FROM SL_PROCESS_TREE"
 says 'without GPU work: no data' 'no data' 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL'
 done_testing

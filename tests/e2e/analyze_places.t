@@ -68,6 +68,7 @@ says 'of a process with a GPU, what it costs is not known' loader_wait "info Non
 $rows" "$kernel"
 says '2 % are not worth it' loader_wait silent 'UPDATE OSRT_API SET end = start + 10000000 WHERE callchainId = 5; DELETE FROM OSRT_API WHERE nameId = 3'
 says 'nobody asks a DataLoader' loader_wait silent 'UPDATE OSRT_API SET callchainId = 1'
+says 'who imports it does not wait for it' loader_wait silent "UPDATE StringIds SET value = '<module>' WHERE id = 916"
 
 # ---- libraries ----
 says 'calls inside of others count once' library_loading 'bad 210000000 Thread 101 (python3) loaded libraries for 210 ms, 21 % of the run, in 2 calls.

@@ -5,7 +5,7 @@
 CREATE TEMP TABLE io_functions AS
 WITH plain(word, what) AS (
 	VALUES ('open', 'open'), ('open_2', 'open'), ('openat', 'open'), ('openat_2', 'open'), ('fopen', 'open'),
-		('opendir', 'open'), ('stat', 'stat'), ('lstat', 'stat'), ('fstat', 'stat'), ('fstatat', 'stat'),
+		('opendir', 'stat'), ('stat', 'stat'), ('lstat', 'stat'), ('fstat', 'stat'), ('fstatat', 'stat'),
 		('statx', 'stat'), ('xstat', 'stat'), ('fxstat', 'stat'), ('lxstat', 'stat'), ('fxstatat', 'stat'),
 		('access', 'stat'), ('faccessat', 'stat'), ('readdir', 'stat'), ('readdir_r', 'stat'),
 		('getdents', 'stat'), ('scandir', 'stat'), ('readlink', 'stat'), ('realpath', 'stat'),
