@@ -29,23 +29,27 @@ static bool header_ok(const struct sl_arena *m, uint64_t bytes, uint32_t clock_m
 	       m->header_bytes == SL_ARENA_HEADER_BYTES && m->clock_mode == clock_mode;
 }
 
-static struct sl_arena *map_fd(int fd, uint32_t clock_mode, uint64_t *bytes)
+static struct sl_arena *map_fd(struct arenas *as, int fd, uint64_t *bytes)
 {
 	/* A memfd that its sender could still cut would be a SIGBUS for us. Files (recover) have no seals. */
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct sl_arena *m;
 	struct stat st;
 
-	if (seals >= 0 && !(seals & F_SEAL_SHRINK))
+	if ((seals >= 0 && !(seals & F_SEAL_SHRINK)) || fstat(fd, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size < sl_arena_bytes(1) ||
+	    (uint64_t)st.st_size > SL_ARENA_BYTES) {
+		as->refused++;
 		return NULL;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    (uint64_t)st.st_size < sl_arena_bytes(1) || (uint64_t)st.st_size > SL_ARENA_BYTES)
-		return NULL;
+	}
 	*bytes = (uint64_t)st.st_size;
 	m = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (m == MAP_FAILED)
+	if (m == MAP_FAILED) {
+		as->no_room++;
 		return NULL;
-	if (!header_ok(m, *bytes, clock_mode)) {
+	}
+	if (!header_ok(m, *bytes, as->clock->mode)) {
+		as->refused++;
 		munmap(m, *bytes);
 		return NULL;
 	}
@@ -56,15 +60,16 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 			   uint32_t claimed_pid)
 {
 	uint64_t bytes = 0;
-	struct sl_arena *map = map_fd(fd, as->clock->mode, &bytes);
+	struct sl_arena *map = map_fd(as, fd, &bytes);
 	struct arena *a = map ? calloc(1, sizeof(*a)) : NULL;
 	struct arena **last = &as->first;
 	struct stat st;
 
 	if (!a) {
-		as->refused++;
-		if (map)
+		if (map) {
+			as->no_room++;
 			munmap(map, bytes);
+		}
 		return NULL;
 	}
 	if (fstat(fd, &st) == 0) {

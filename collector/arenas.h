@@ -128,6 +128,7 @@ struct arenas {
 	uint32_t last_id;
 	int64_t uses;                              /* threads seen */
 	uint64_t refused;                          /* hellos that were no good */
+	uint64_t no_room;                          /* arenas that could not be mapped */
 	uint64_t lost_full, lost_other, lost_disk; /* for the last line */
 	uint64_t corrupt;
 	uint64_t rows;                 /* ever */

@@ -230,7 +230,6 @@ static int collect(struct start *s, struct profile_options *o, int keeper)
 		free(preload);
 		return SL_EXIT_FAIL;
 	}
-	limits_raise_descriptors();
 	take_signals(&c);
 	collect_watch(&c, s->root, false);
 	command_of(&c, s->root);
@@ -263,6 +262,7 @@ int cmd_collect(int argc, char **argv)
 	fcntl(s.ready >= 0 ? s.ready : s.ask, F_SETFD, FD_CLOEXEC);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	limits_raise_descriptors();
 	keeper = keeper_start();
 	if (s.ready >= 0) {
 		err = read_environment(&o, &s, why, sizeof(why));

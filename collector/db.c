@@ -9,6 +9,7 @@
  * everything that follows up to db_commit() must do nothing and return that error.
  */
 #include "collector/db_internal.h"
+#include "collector/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -520,6 +521,16 @@ static struct db *db_new(const char *path)
 	return db;
 }
 
+/* SQLite does not tell that there was no descriptor for a file that it wanted. */
+static const char *reason(int err)
+{
+	if (err == -ENOSPC)
+		return "no room on the disk";
+	if (err == -EIO && limits_free_descriptors() < 4)
+		return "too few descriptors (ulimit -n)";
+	return strerror(-err);
+}
+
 struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 {
 	struct db *db;
@@ -553,7 +564,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 			db_ballast_make(db);
 		return db;
 	}
-	refuse(why, why_len, how->path, err == -ENOSPC ? "no room on the disk" : strerror(-err));
+	refuse(why, why_len, how->path, reason(err));
 out:
 	db_abandon(db);
 	if (!how->resume) { /* nothing is better than half a report */

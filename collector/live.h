@@ -131,8 +131,8 @@ struct live {
 	uint32_t gpus;
 	uint64_t switches;
 	uint64_t events_before, lost_before, untold_before; /* of earlier reports */
-	uint64_t events, lost, processes;    /* as they were written last */
-	int state;                           /* 1 recording, 0 not, -1 nothing written yet */
+	uint64_t events, lost, processes;                   /* as they were written last */
+	int state; /* 1 recording, 0 not, -1 nothing written yet */
 };
 
 void live_release(struct live *l);

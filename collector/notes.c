@@ -310,6 +310,11 @@ static void say_losses(struct collector *c)
 			  "%s programs were not traced: the collector had no descriptors left "
 			  "(ulimit -n)",
 			  grouped(c->turned_away, n));
+	if (as->no_room)
+		notes_say(c, WARNING,
+			  "%s processes were not traced: their rings find no place in the "
+			  "collector's memory (ulimit -v?)",
+			  grouped(as->no_room, n));
 	if (as->refused)
 		notes_say(c, WARNING,
 			  "%s processes were refused: their libtrace.so is of another build",
@@ -321,7 +326,8 @@ void notes_end(struct collector *c)
 	struct rlimit room;
 
 	say_losses(c);
-	if (c->options->trace && !c->model.traced_images) {
+	if (c->options->trace && !c->model.traced_images && !c->arenas.no_room &&
+	    !c->arenas.refused) {
 		bool is_short = !getrlimit(RLIMIT_AS, &room) && room.rlim_cur != RLIM_INFINITY;
 
 		notes_say(c, WARNING,

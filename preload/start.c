@@ -188,23 +188,31 @@ long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd)
 	return sl_sys3(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL);
 }
 
-/*
- * Chunks that fit into the largest file this process may make: going beyond is a SIGXFSZ. 0: too few to
- * be of use.
- */
-static uint32_t chunk_count(void)
+static uint64_t limit_of(int resource)
 {
 	struct {
 		uint64_t cur, max;
-	} limit = {0};
-	uint64_t cnt;
+	} limit;
 
-	if (sl_sys4(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, NULL, &limit) < 0 ||
-	    limit.cur >= SL_ARENA_BYTES)
+	if (sl_sys4(SYS_prlimit64, 0, resource, NULL, &limit) < 0)
+		return UINT64_MAX;
+	return limit.cur;
+}
+
+/*
+ * Chunks that fit into the largest file this process may make: going beyond is a SIGXFSZ. Of a limited address space
+ * (ulimit -v) the program needs most, and the collector, which often has the same limit, maps the arenas of others too.
+ * 0: too few to be of use.
+ */
+static uint32_t chunk_count(void)
+{
+	uint64_t bytes = limit_of(1 /* RLIMIT_FSIZE */), space = limit_of(9 /* RLIMIT_AS */), cnt;
+
+	if (bytes > space / 16)
+		bytes = space / 16;
+	if (bytes >= SL_ARENA_BYTES)
 		return SL_CHUNK_CNT;
-	cnt = limit.cur < SL_ARENA_HEADER_BYTES
-		      ? 0
-		      : (limit.cur - SL_ARENA_HEADER_BYTES) / SL_CHUNK_BYTES;
+	cnt = bytes < SL_ARENA_HEADER_BYTES ? 0 : (bytes - SL_ARENA_HEADER_BYTES) / SL_CHUNK_BYTES;
 	return cnt < 16 ? 0 : (uint32_t)cnt;
 }
 

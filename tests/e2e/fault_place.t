@@ -160,6 +160,41 @@ for how in bare profile; do
 		esac
 	done
 done
+# ---- limits of the collector, too ----
+# Calls are recorded; or it is told once, on stderr or in the report, that and why they are not.
+why='not traced|not tracing|could not be entered|Cannot allocate memory'
+for how in bare profile; do
+	for limit in '-S -n 16' '-v 400000' '-v 200000'; do
+		n=$((n + 1))
+		R=$W/l$n.sqlite
+		case $how in
+		bare) (ulimit $limit && SIGHTLINE_OPTIONS=--osrt-threshold=0 bare l$n "$PROG/repeat" "$W/data" $N) >out 2>err ;;
+		profile) (ulimit $limit && profile l$n --osrt-threshold=0 "$PROG/repeat" "$W/data" $N) >out 2>err ;;
+		esac
+		status=$?
+		[ $how = bare ] && [ -s "$R" ] && wait_for 10 finished "$R"
+		rows=$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'" 2>/dev/null)
+		told=$(q "$R" 'SELECT text FROM DIAGNOSTIC_EVENT WHERE severity > 1' 2>/dev/null | cat - err | sort -u | grep -cE "$why")
+		case $limit,$how,$status in
+		-v*,profile,1) is "$(cat out) $(grep -cE "$why" err)" ' 1' "ulimit $limit, profile: does not start without memory, and says so" ;;
+		-v*)
+			works $status "ulimit $limit, $how: the program works"
+			check "ulimit $limit, $how: ${rows:-0} calls, $told lines of why" [ "${rows:-0} $told" = "$N 0" -o "${rows:-0} $told" = '0 1' ]
+			;;
+		*)
+			works $status "ulimit $limit, $how: the program works"
+			is "${rows:-0} $told" "$N 0" "ulimit $limit, $how: a limit that can be raised does not matter"
+			;;
+		esac
+	done
+done
+(ulimit -n 16 && profile few "$PROG/repeat" "$W/data" $N) >out 2>err
+is "$? $(cat out)" '1 ' '16 descriptors, profile: the program does not start'
+is "$(tail -n 1 err | grep -ciE 'too (many open files|few descriptors)')" 1 '16 descriptors, profile: says what is missing' || diag <err
+(ulimit -n 16 && bare few "$PROG/repeat" "$W/data" $N) >out 2>err
+works $? '16 descriptors, bare: the program works'
+lines err 1 '16 descriptors, bare: one line'
+is "$(grep -ciE 'too (many open files|few descriptors)' err)" 1 '16 descriptors, bare: which says what is missing' || diag <err
 (
 	ulimit -n 30
 	profile crowd sh -c 'for i in $(seq 60); do sleep 0.5 & done; wait; echo done' >out 2>err
