@@ -1,6 +1,6 @@
 #!/bin/sh
 # gpu_programs.t - programs that others wrote, on the stand-ins: they find what they find untraced, and what the libraries
-# counted is what the report has rows of. PyCUDA and Numba are tested where they are installed.
+# counted is what the report has rows of. PyCUDA, Numba and PyTorch for CUDA (python3-torch-cuda) where they are installed.
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 STANDIN=$B/tests/standin
@@ -10,8 +10,9 @@ LD_LIBRARY_PATH=$STANDIN/12:$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 SIGHTLINE_CUPTI=$STANDIN/libcupti.so.12
 export LD_LIBRARY_PATH SIGHTLINE_CUPTI
 
-program() { # WHICH
-	"$PY" "$E2E/gpu_programs.py" "$1" >want 2>want.err
+program() { # WHICH [SCRIPT]
+	script=$E2E/${2:-gpu_programs.py}
+	"$PY" "$script" "$1" >want 2>want.err
 	status=$?
 	if [ $status -eq 77 ]; then
 		skip "$1" "$(tail -n 1 want)"
@@ -21,7 +22,7 @@ program() { # WHICH
 	mkdir "counts.$1"
 	STANDIN_COUNTS=$W/counts.$1
 	export STANDIN_COUNTS
-	profile "$1" -t cuda,nvtx,osrt,cublas "$PY" "$E2E/gpu_programs.py" "$1" >said 2>err
+	profile "$1" -t cuda,nvtx,osrt,cublas,nccl "$PY" "$script" "$1" >said 2>err
 	is $? $status "$1: same status"
 	unset STANDIN_COUNTS
 	check "$1: same output" cmp want said
@@ -29,11 +30,16 @@ program() { # WHICH
 	check "$1: sound report" intact "$R"
 	check "$1: rows = what the libraries counted, work leads to calls" "$PY" "$E2E/gpu_truth.py" "$R" "counts.$1" calls joined
 	is "$(grep -h unsupported "counts.$1"/*)" '' "$1: asked for nothing that is not there"
-	is "$(q "$R" 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL')" \
-		"$(awk '$2 ~ /^cuLaunch(Kernel|Grid)/ { n += $1 } END { print n + 0 }' "counts.$1"/*)" "$1: a kernel for each launch"
+}
+counted() { # WHICH PATTERN: calls of such functions
+	awk -v p="$2" '$2 ~ p { n += $1 } END { print n + 0 }' "counts.$1"/*
+}
+a_kernel_each() { # WHICH
+	is "$(q "$R" 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL')" "$(counted "$1" '^cuLaunch(Kernel|Grid)')" "$1: a kernel for each launch"
 }
 
 program ctypes
+a_kernel_each ctypes
 is "$(cat said)" "b'table' 64
 b'factors' 48
 [(0, 42)]
@@ -42,5 +48,15 @@ b'0123456789abcdef'" 'ctypes: what a driver would have answered'
 is "$(q "$R" 'SELECT copyKind, srcKind, dstKind, bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY start' | tr '\n' ' ')" \
 	'2|2|0|16 3|0|3|16 5|3|3|16 4|3|0|16 ' 'ctypes: copies into, between and out of arrays'
 program pycuda
+[ "$status" -eq 77 ] || a_kernel_each pycuda
 program numba
+[ "$status" -eq 77 ] || a_kernel_each numba
+program torch gpu_torch.py
+if [ "$status" -ne 77 ]; then
+	is "$(q "$R" 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE')" "$(counted torch '^cudaGraphLaunch$')" 'torch: each replay of a graph'
+	is "$(q "$R" "SELECT count(*), count(end) FROM NVTX_EVENTS WHERE text GLOB 'step [0-5]'")" '6|6' 'torch: its NVTX ranges'
+	is "$(q "$R" "SELECT count(*) FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE value = 'ncclAllReduce'")" \
+		"$(counted torch '^ncclAllReduce$')" 'torch: what NCCL was asked for'
+	is "$(q "$R" 'SELECT count(*) FROM SL_PROCESS_TREE')" 3 'torch: and its two workers'
+fi
 done_testing
