@@ -244,13 +244,13 @@ int cublasGemmStridedBatchedEx(void *handle, int ta, int tb, int m, int n, int k
 	return light(handle, m, n, k, alpha, a, b, beta, c);
 }
 
-#define GEMV_OF(name, type)                                                                       \
-	int name(void *handle, int t, int m, int n, const type *alpha, const type *a, int lda,    \
-		 const type *x, int step_x, const type *beta, type *y, int step_y)                \
-	{                                                                                         \
-		(void)t, (void)lda, (void)step_x, (void)step_y;                                   \
-		return alpha && beta ? launch(handle, GEMV, m, n, 1, a, x, y)                     \
-				     : CUBLAS_INVALID_VALUE;                                      \
+#define GEMV_OF(name, type)                                                                    \
+	int name(void *handle, int t, int m, int n, const type *alpha, const type *a, int lda, \
+		 const type *x, int step_x, const type *beta, type *y, int step_y)             \
+	{                                                                                      \
+		(void)t, (void)lda, (void)step_x, (void)step_y;                                \
+		return alpha && beta ? launch(handle, GEMV, m, n, 1, a, x, y)                  \
+				     : CUBLAS_INVALID_VALUE;                                   \
 	}
 GEMV_OF(cublasSgemv_v2, float)
 GEMV_OF(cublasDgemv_v2, double)
@@ -263,21 +263,128 @@ int cublasSaxpy_v2(void *handle, int n, const float *alpha, const float *x, int 
 }
 
 /* A dot product is written by whom it was asked for, where the pointer is one of the host's. */
-#define DOT_PRODUCT(name, type)                                                           \
+#define DOT_PRODUCT(name, type)                                                             \
 	int name(void *handle, int n, const type *x, int step_x, const type *y, int step_y, \
-		 type *result)                                                            \
-	{                                                                                 \
-		int r;                                                                    \
-                                                                                          \
-		(void)step_x, (void)step_y;                                               \
-		if (!result)                                                              \
-			return CUBLAS_INVALID_VALUE;                                      \
-		r = launch(handle, DOT, n, 1, 1, x, y, result);                           \
-		if (!r)                                                                   \
-			r = launch(handle, REDUCE, n, 1, 1, x, y, result);                \
-		if (!r && !((struct library_handle *)handle)->numbers[POINTER_MODE])      \
-			*result = 0;                                                      \
-		return r;                                                                 \
+		 type *result)                                                              \
+	{                                                                                   \
+		int r;                                                                      \
+                                                                                            \
+		(void)step_x, (void)step_y;                                                 \
+		if (!result)                                                                \
+			return CUBLAS_INVALID_VALUE;                                        \
+		r = launch(handle, DOT, n, 1, 1, x, y, result);                             \
+		if (!r)                                                                     \
+			r = launch(handle, REDUCE, n, 1, 1, x, y, result);                  \
+		if (!r && !((struct library_handle *)handle)->numbers[POINTER_MODE])        \
+			*result = 0;                                                        \
+		return r;                                                                   \
 	}
 DOT_PRODUCT(cublasSdot_v2, float)
 DOT_PRODUCT(cublasDdot_v2, double)
+
+/* ---- what else programs of Debian call: triangles, ranks, vectors ---- */
+
+#define REAL(letter, type, gemm)                                                                   \
+	int cublas##letter##trsm_v2(void *handle, int side, int fill, int t, int diagonal, int m,  \
+				    int n, const type *alpha, const type *a, int lda, type *b,     \
+				    int ldb)                                                       \
+	{                                                                                          \
+		(void)side, (void)fill, (void)t, (void)diagonal, (void)lda, (void)ldb;             \
+		return alpha ? launch(handle, gemm, m, n, 1, a, b, b) : CUBLAS_INVALID_VALUE;      \
+	}                                                                                          \
+	int cublas##letter##trsmBatched(void *handle, int side, int fill, int t, int diagonal,     \
+					int m, int n, const type *alpha, const type *const a[],    \
+					int lda, type *const b[], int ldb, int cnt)                \
+	{                                                                                          \
+		(void)side, (void)fill, (void)t, (void)diagonal, (void)lda, (void)ldb;             \
+		return alpha && cnt >= 0 ? launch(handle, gemm, m, n, 1, a, b, b)                  \
+					 : CUBLAS_INVALID_VALUE;                                   \
+	}                                                                                          \
+	int cublas##letter##gemmBatched(void *handle, int ta, int tb, int m, int n, int k,         \
+					const type *alpha, const type *const a[], int lda,         \
+					const type *const b[], int ldb, const type *beta,          \
+					type *const c[], int ldc, int cnt)                         \
+	{                                                                                          \
+		(void)ta, (void)tb, (void)lda, (void)ldb, (void)ldc;                               \
+		return alpha && beta && cnt >= 0 ? launch(handle, gemm, m, n, k, a, b, c)          \
+						 : CUBLAS_INVALID_VALUE;                           \
+	}                                                                                          \
+	int cublas##letter##syrk_v2(void *handle, int fill, int t, int n, int k,                   \
+				    const type *alpha, const type *a, int lda, const type *beta,   \
+				    type *c, int ldc)                                              \
+	{                                                                                          \
+		(void)fill, (void)t, (void)lda, (void)ldc;                                         \
+		return alpha && beta ? launch(handle, gemm, n, n, k, a, a, c)                      \
+				     : CUBLAS_INVALID_VALUE;                                       \
+	}                                                                                          \
+	int cublas##letter##ger_v2(void *handle, int m, int n, const type *alpha, const type *x,   \
+				   int step_x, const type *y, int step_y, type *a, int lda)        \
+	{                                                                                          \
+		(void)step_x, (void)step_y, (void)lda;                                             \
+		return alpha ? launch(handle, GEMV, m, n, 1, x, y, a) : CUBLAS_INVALID_VALUE;      \
+	}                                                                                          \
+	int cublas##letter##scal_v2(void *handle, int n, const type *alpha, type *x, int step)     \
+	{                                                                                          \
+		(void)step;                                                                        \
+		return alpha ? launch(handle, AXPY, n, 1, 1, x, x, x) : CUBLAS_INVALID_VALUE;      \
+	}                                                                                          \
+	int cublas##letter##swap_v2(void *handle, int n, type *x, int step_x, type *y, int step_y) \
+	{                                                                                          \
+		(void)step_x, (void)step_y;                                                        \
+		return launch(handle, AXPY, n, 1, 1, x, y, y);                                     \
+	}                                                                                          \
+	int cublas##letter##asum_v2(void *handle, int n, const type *x, int step, type *result)    \
+	{                                                                                          \
+		int r = result ? launch(handle, REDUCE, n, 1, 1, x, x, result)                     \
+			       : CUBLAS_INVALID_VALUE;                                             \
+                                                                                                   \
+		(void)step;                                                                        \
+		if (!r && !((struct library_handle *)handle)->numbers[POINTER_MODE])               \
+			*result = 0;                                                               \
+		return r;                                                                          \
+	}                                                                                          \
+	int cublasI##letter##amax_v2(void *handle, int n, const type *x, int step, int *result)    \
+	{                                                                                          \
+		int r = result ? launch(handle, REDUCE, n, 1, 1, x, x, result)                     \
+			       : CUBLAS_INVALID_VALUE;                                             \
+                                                                                                   \
+		(void)step;                                                                        \
+		if (!r && !((struct library_handle *)handle)->numbers[POINTER_MODE])               \
+			*result = 1; /* they count from 1 */                                       \
+		return r;                                                                          \
+	}
+REAL(S, float, GEMM_S)
+REAL(D, double, GEMM_D)
+
+int cublasGemmBatchedEx(void *handle, int ta, int tb, int m, int n, int k, const void *alpha,
+			const void *const a[], int a_type, int lda, const void *const b[],
+			int b_type, int ldb, const void *beta, void *const c[], int c_type, int ldc,
+			int cnt, int compute, int algorithm)
+{
+	(void)ta, (void)tb, (void)a_type, (void)lda, (void)b_type, (void)ldb;
+	(void)c_type, (void)ldc, (void)compute, (void)algorithm;
+	return alpha && beta && cnt >= 0 ? launch(handle, GEMM_S, m, n, k, a, b, c)
+					 : CUBLAS_INVALID_VALUE;
+}
+
+/* ---- the first version of the API had one handle, and that was nobody's ---- */
+
+static void *first_handle;
+
+int cublasInit(void)
+{
+	return first_handle ? CUBLAS_OK : cublasCreate_v2(&first_handle);
+}
+
+int cublasShutdown(void)
+{
+	int r = cublasDestroy_v2(first_handle);
+
+	first_handle = NULL;
+	return r;
+}
+
+int cublasSetKernelStream(CUstream stream)
+{
+	return cublasSetStream_v2(first_handle, stream);
+}

@@ -26,7 +26,8 @@ static const struct {
 	{76, 0},          {78, 1},                           /* stream priorities */
 	{81, 102400},     {82, 65536}, {83, 1},              /* managed memory */
 	{90, 1},          {91, 1},     {95, 1},              /* cooperative launch */
-	{97, 101376},     {99, 1},     {106, 32},            /* blocks per multiprocessor */
+	{97, 101376},     {99, 1},     {102, 1},             /* memory mapped at addresses */
+	{106, 32},                                           /* blocks per multiprocessor */
 	{111, 1024},      {115, 1},                          /* memory pools */
 };
 enum {

@@ -306,6 +306,29 @@ int cudaDeviceCanAccessPeer(int *can, int device, int peer)
 	return RT_EARLY(LEGACY->cuDeviceCanAccessPeer(can, device, peer));
 }
 
+static int peer_access(int device, bool on)
+{
+	CUcontext peer;
+	int r;
+
+	if (device < 0 || device >= DEVICE_CNT)
+		return RT_INVALID_DEVICE;
+	r = LEGACY->cuDevicePrimaryCtxRetain(&peer, device);
+	if (r)
+		return r;
+	return on ? LEGACY->cuCtxEnablePeerAccess(peer, 0) : LEGACY->cuCtxDisablePeerAccess(peer);
+}
+
+int cudaDeviceEnablePeerAccess(int device, unsigned flags)
+{
+	return RT_CALL(flags ? CUDA_INVALID_VALUE : peer_access(device, true));
+}
+
+int cudaDeviceDisablePeerAccess(int device)
+{
+	return RT_CALL(peer_access(device, false));
+}
+
 int cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
 	return RT_CALL(LEGACY->cuCtxGetStreamPriorityRange(least, greatest));

@@ -28,6 +28,8 @@
 	F(cuDeviceGetAttribute, 2000, (int *, int, int))                                           \
 	F(cuDeviceGetPCIBusId, 4010, (char *, int, int))                                           \
 	F(cuDeviceCanAccessPeer, 4000, (int *, int, int))                                          \
+	F(cuCtxEnablePeerAccess, 4000, (CUcontext, unsigned))                                      \
+	F(cuCtxDisablePeerAccess, 4000, (CUcontext))                                               \
 	F(cuDeviceGetDefaultMemPool, 11020, (CUmemoryPool *, int))                                 \
 	F(cuDeviceGetMemPool, 11020, (CUmemoryPool *, int))                                        \
 	F(cuDevicePrimaryCtxRetain, 7000, (CUcontext *, int))                                      \
