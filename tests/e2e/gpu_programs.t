@@ -22,7 +22,7 @@ program() { # WHICH [SCRIPT]
 	mkdir "counts.$1"
 	STANDIN_COUNTS=$W/counts.$1
 	export STANDIN_COUNTS
-	profile "$1" -t cuda,nvtx,osrt,cublas,nccl "$PY" "$script" "$1" >said 2>err
+	profile "$1" -t cuda,nvtx,osrt,cublas,cudnn,nccl "$PY" "$script" "$1" >said 2>err
 	is $? $status "$1: same status"
 	unset STANDIN_COUNTS
 	check "$1: same output" cmp want said
@@ -57,6 +57,8 @@ if [ "$status" -ne 77 ]; then
 	is "$(q "$R" "SELECT count(*), count(end) FROM NVTX_EVENTS WHERE text GLOB 'step [0-5]'")" '6|6' 'torch: its NVTX ranges'
 	is "$(q "$R" "SELECT count(*) FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE value = 'ncclAllReduce'")" \
 		"$(counted torch '^ncclAllReduce$')" 'torch: what NCCL was asked for'
+	is "$(q "$R" "SELECT count(*) FROM CUDNN_EVENTS JOIN StringIds ON id = nameId WHERE value = 'cudnnBackendExecute'")" \
+		"$(counted torch '^cudnnBackendExecute$')" 'torch: convolutions'
 	is "$(q "$R" 'SELECT count(*) FROM SL_PROCESS_TREE')" 3 'torch: and its two workers'
 fi
 done_testing

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""gpu_torch.py: PyTorch for CUDA on the stand-ins: training with a DataLoader, a captured graph, autocast, NCCL, NVTX.
+"""gpu_torch.py: PyTorch for CUDA on the stand-ins: training with a DataLoader, autocast, convolutions, a captured graph,
+NCCL, NVTX.
 
 Says what does not depend on numbers: kernels of the stand-ins compute nothing. 77: no such PyTorch.
 """
@@ -17,7 +18,6 @@ if torch.version.cuda is None:
 
 from torch import nn
 
-torch.backends.cudnn.enabled = False  # the stand-in for cuDNN knows older calls alone
 DEVICE = torch.device("cuda", 0)
 
 
@@ -43,6 +43,17 @@ def train(net, steps):
         loss.backward()
         optimizer.step()
     print("trained", steps, loss.shape, loss.device)
+
+
+def pictures():
+    """Convolutions by the graph API of cuDNN, normalization by its older one."""
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 4, 3), nn.AdaptiveAvgPool2d(1))
+    net = net.to(DEVICE)
+    for _ in range(3):
+        net(torch.zeros(2, 3, 16, 16, device=DEVICE)).sum().backward()
+    with torch.no_grad():
+        y = net.eval()(torch.zeros(2, 3, 16, 16, device=DEVICE))
+    print("convolved", y.shape, torch.backends.cudnn.version())
 
 
 def captured(net):
@@ -77,6 +88,7 @@ def distributed():
 print(torch.cuda.device_count(), torch.cuda.get_device_name(0))
 net = model()
 train(net, 6)
+pictures()
 captured(net)
 distributed()
 values = torch.arange(1000, device=DEVICE)

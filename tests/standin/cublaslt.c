@@ -143,8 +143,8 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *matmul, void *a, void *b,
 {
 	if (!is_light(handle))
 		return CUBLAS_NOT_INITIALIZED;
-	if (!library_find(matmul, MATMUL) || !library_find(a, LAYOUT) ||
-	    !library_find(b, LAYOUT) || !library_find(c, LAYOUT) || !library_find(d, LAYOUT) ||
+	if (!library_find(matmul, MATMUL) || !library_find(a, LAYOUT) || !library_find(b, LAYOUT) ||
+	    !library_find(c, LAYOUT) || !library_find(d, LAYOUT) ||
 	    !library_find(preference, PREFERENCE) || wanted < 1 || !results || !cnt)
 		return CUBLAS_INVALID_VALUE;
 	*results = (struct heuristic){.algorithm = {1}, .waves = 1};

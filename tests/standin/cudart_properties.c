@@ -45,7 +45,8 @@ struct properties {
 	int rest2[19], reserved[56];
 #endif
 };
-_Static_assert(sizeof(struct properties) == (RUNTIME_MAJOR < 13 ? 1032 : 1008), "as in the headers");
+_Static_assert(sizeof(struct properties) == (RUNTIME_MAJOR < 13 ? 1032 : 1008),
+	       "as in the headers");
 
 static int properties(struct properties *p, int device)
 {

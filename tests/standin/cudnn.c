@@ -1,17 +1,18 @@
 /*
- * cudnn.c - a stand-in for cuDNN: a handle, descriptors, a convolution that launches two kernels and an activation that
- * launches one.
+ * cudnn.c - a stand-in for cuDNN: a handle, descriptors, a convolution that launches two kernels, an activation and a
+ * normalization that launch one; and the graph API, whose plans launch two.
  */
 #include "tests/standin/library.h"
 
 enum {
 	TRANSFORM,
 	CONVOLVE,
-	ACTIVATE
+	ACTIVATE,
+	NORMALIZE
 };
-static const char *const library_kernels[] = {"_ZN7standin19nchw_to_nhwc_us8_cvEPKfPf",
-					      "_ZN7standin17convolve_us70_fwdILi3EEEvPKfPf",
-					      "_ZN7standin14activate_us4_fEPf", NULL};
+static const char *const library_kernels[] = {
+	"_ZN7standin19nchw_to_nhwc_us8_cvEPKfPf", "_ZN7standin17convolve_us70_fwdILi3EEEvPKfPf",
+	"_ZN7standin14activate_us4_fEPf", "_ZN7standin16normalize_us12_fEPf", NULL};
 
 enum {
 	CUDNN_OK = 0,
@@ -26,7 +27,8 @@ enum {
 	TENSOR,
 	FILTER,
 	CONVOLUTION,
-	ACTIVATION
+	ACTIVATION,
+	BACKEND /* and the kind of descriptor */
 };
 
 static int make(void **handle, int kind)
@@ -42,9 +44,23 @@ static int drop(void *handle, int kind)
 	return library_drop(handle, kind) ? CUDNN_OK : CUDNN_BAD_PARAM;
 }
 
+enum {
+	VERSION = 91300
+};
 size_t cudnnGetVersion(void)
 {
-	return 91300;
+	return VERSION;
+}
+
+/* Major, minor and patch level, by number. */
+int cudnnGetProperty(int which, int *value)
+{
+	const int parts[] = {VERSION / 10000, VERSION / 100 % 100, VERSION % 100};
+
+	if (which < 0 || which > 2 || !value)
+		return CUDNN_BAD_PARAM;
+	*value = parts[which];
+	return CUDNN_OK;
 }
 
 const char *cudnnGetErrorString(int status)
@@ -121,6 +137,20 @@ int cudnnSetTensor4dDescriptor(void *descriptor, int format, int type, int n, in
 	return set(descriptor, TENSOR, n, c, h, w);
 }
 
+int cudnnSetTensorNdDescriptor(void *descriptor, int type, int cnt, const int *dimensions,
+			       const int *strides)
+{
+	struct library_handle *h = library_find(descriptor, TENSOR);
+	int i;
+
+	(void)type;
+	if (!h || cnt < 3 || cnt > 8 || !dimensions || !strides)
+		return CUDNN_BAD_PARAM;
+	for (i = 0; i < cnt; i++)
+		h->numbers[i] = dimensions[i];
+	return CUDNN_OK;
+}
+
 int cudnnSetFilter4dDescriptor(void *descriptor, int type, int format, int k, int c, int h, int w)
 {
 	(void)format, (void)type;
@@ -177,4 +207,239 @@ int cudnnActivationForward(void *handle, void *activation, const void *alpha, vo
 	    !library_find(y_descriptor, TENSOR) || !alpha || !beta || !x || !y)
 		return CUDNN_BAD_PARAM;
 	return library_launch(ACTIVATE, 16, h->stream) ? CUDNN_EXECUTION_FAILED : CUDNN_OK;
+}
+
+/* ---- normalization: as many parameters as PyTorch passes, of which few matter here ---- */
+
+int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void *handle, int mode, int operation,
+							     void *x, void *z, void *y,
+							     void *parameters, void *activation,
+							     size_t *bytes)
+{
+	(void)mode, (void)operation, (void)z, (void)activation;
+	if (!library_find(handle, HANDLE) || !library_find(x, TENSOR) || !library_find(y, TENSOR) ||
+	    !library_find(parameters, TENSOR) || !bytes)
+		return CUDNN_BAD_PARAM;
+	*bytes = 4096;
+	return CUDNN_OK;
+}
+
+int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void *handle, int mode, int operation,
+							 void *activation, void *x, size_t *bytes)
+{
+	(void)mode, (void)operation, (void)activation;
+	if (!library_find(handle, HANDLE) || !library_find(x, TENSOR) || !bytes)
+		return CUDNN_BAD_PARAM;
+	*bytes = 512;
+	return CUDNN_OK;
+}
+
+int cudnnGetBatchNormalizationBackwardExWorkspaceSize(void *handle, int mode, int operation,
+						      void *x, void *y, void *dy, void *dz,
+						      void *dx, void *parameters, void *activation,
+						      size_t *bytes)
+{
+	(void)y, (void)dz;
+	return cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
+		handle, mode, operation, x, NULL, library_find(dy, TENSOR) ? dx : NULL, parameters,
+		activation, bytes);
+}
+
+static int normalize(void *handle, const void *from, const void *to)
+{
+	struct library_handle *h = library_find(handle, HANDLE);
+
+	if (!h || !from || !to)
+		return CUDNN_BAD_PARAM;
+	return library_launch(NORMALIZE, 32, h->stream) ? CUDNN_EXECUTION_FAILED : CUDNN_OK;
+}
+
+int cudnnBatchNormalizationForwardTrainingEx(
+	void *handle, int mode, int operation, const void *alpha, const void *beta, void *x_like,
+	const void *x, void *z_like, const void *z, void *y_like, void *y, void *parameters,
+	const void *scale, const void *bias, double factor, void *mean, void *variance,
+	double epsilon, void *saved_mean, void *saved_variance, void *activation, void *workspace,
+	size_t workspace_bytes, void *reserve, size_t reserve_bytes)
+{
+	(void)mode, (void)operation, (void)alpha, (void)beta, (void)x_like, (void)z_like, (void)z;
+	(void)y_like, (void)parameters, (void)scale, (void)bias, (void)factor, (void)mean;
+	(void)variance, (void)epsilon, (void)saved_mean, (void)saved_variance, (void)activation;
+	(void)workspace, (void)workspace_bytes, (void)reserve, (void)reserve_bytes;
+	return normalize(handle, x, y);
+}
+
+int cudnnBatchNormalizationForwardInference(void *handle, int mode, const void *alpha,
+					    const void *beta, void *x_like, const void *x,
+					    void *y_like, void *y)
+{
+	(void)mode, (void)alpha, (void)beta, (void)x_like, (void)y_like;
+	return normalize(handle, x, y);
+}
+
+int cudnnBatchNormalizationBackwardEx(void *handle, int mode, int operation, const void *alpha,
+				      const void *beta, const void *alpha2, const void *beta2,
+				      void *x_like, const void *x, void *y_like, const void *y,
+				      void *dy_like, const void *dy, void *dz_like, void *dz,
+				      void *dx_like, void *dx)
+{
+	(void)mode, (void)operation, (void)alpha, (void)beta, (void)alpha2, (void)beta2, (void)x;
+	(void)x_like, (void)y_like, (void)y, (void)dy_like, (void)dz_like, (void)dz, (void)dx_like;
+	return normalize(handle, dy, dx);
+}
+
+/*
+ * ---- the graph API: descriptors are bags of attributes; what is asked for was set, or is made up here ----
+ */
+enum {
+	PLAN = 5,
+	KINDS = 64,
+	RESULTS_OF_HEURISTICS = 202,
+	ENGINE_OF_CONFIGURATION = 300,
+	KNOBS = 302,
+	PLAN_WORKSPACE = 402,
+	NOTES_FIRST = 1303, /* numerical, layout, behaviour: none */
+	NOTES_LAST = 1305,
+	TYPE_INT64 = 3,
+	TYPE_DESCRIPTOR = 15,
+};
+struct attribute {
+	struct attribute *next;
+	int name, type;
+	int64_t cnt;
+	char values[];
+};
+
+static size_t size_of(int type)
+{
+	switch (type) {
+	case 0: /* handle */
+	case TYPE_INT64:
+	case 5: /* double */
+	case 6: /* pointer */
+	case TYPE_DESCRIPTOR:
+		return 8;
+	case 2:  /* bool */
+	case 20: /* char */
+		return 1;
+	case 26: /* fraction */
+		return 16;
+	default:
+		return 4;
+	}
+}
+
+static struct library_handle *descriptor(void *d)
+{
+	int kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		if (library_find(d, BACKEND + kind))
+			return d;
+	return NULL;
+}
+
+int cudnnBackendCreateDescriptor(int kind, void **d)
+{
+	return kind < 0 || kind >= KINDS ? CUDNN_NOT_SUPPORTED : make(d, BACKEND + kind);
+}
+
+int cudnnBackendDestroyDescriptor(void *d)
+{
+	struct library_handle *h = descriptor(d);
+	struct attribute *a, *next;
+
+	if (!h)
+		return CUDNN_BAD_PARAM;
+	for (a = h->known; a; a = next) {
+		next = a->next;
+		free(a);
+	}
+	return drop(d, h->kind);
+}
+
+int cudnnBackendInitialize(void *d)
+{
+	return descriptor(d) ? CUDNN_OK : CUDNN_BAD_PARAM;
+}
+
+int cudnnBackendFinalize(void *d)
+{
+	struct library_handle *h = descriptor(d);
+
+	if (!h)
+		return CUDNN_BAD_PARAM;
+	h->numbers[0] = 1; /* from now on it can be asked and executed, and not changed */
+	return CUDNN_OK;
+}
+
+int cudnnBackendSetAttribute(void *d, int name, int type, int64_t cnt, const void *values)
+{
+	struct library_handle *h = descriptor(d);
+	struct attribute *a;
+
+	if (!h || h->numbers[0] || cnt < 0 || (cnt && !values))
+		return CUDNN_BAD_PARAM;
+	a = calloc(1, sizeof(*a) + (size_t)cnt * size_of(type));
+	if (!a)
+		abort();
+	*a = (struct attribute){.next = h->known, .name = name, .type = type, .cnt = cnt};
+	if (cnt)
+		memcpy(a->values, values, (size_t)cnt * size_of(type));
+	h->known = a;
+	return CUDNN_OK;
+}
+
+static int answer(const struct attribute *a, int64_t room, int64_t *cnt, void *values)
+{
+	if (cnt)
+		*cnt = a->cnt;
+	if (values && room > 0)
+		memcpy(values, a->values,
+		       (size_t)(room < a->cnt ? room : a->cnt) * size_of(a->type));
+	return CUDNN_OK;
+}
+
+int cudnnBackendGetAttribute(void *d, int name, int type, int64_t room, int64_t *cnt, void *values)
+{
+	struct library_handle *h = descriptor(d), *of;
+	struct attribute *a;
+	int64_t none;
+
+	if (!h || !h->numbers[0])
+		return CUDNN_BAD_PARAM;
+	if (!cnt)
+		cnt = &none;
+	for (a = h->known; a; a = a->next)
+		if (a->name == name && a->type == type)
+			return answer(a, room, cnt, values);
+	*cnt = 1;
+	if (name == RESULTS_OF_HEURISTICS || name == ENGINE_OF_CONFIGURATION) {
+		/* The caller made the descriptor; it becomes the only engine there is. */
+		of = room > 0 && values ? descriptor(*(void **)values) : NULL;
+		if (room > 0 && !of)
+			return CUDNN_BAD_PARAM;
+		if (of)
+			of->numbers[0] = 1;
+		return CUDNN_OK;
+	}
+	if (name == KNOBS || (name >= NOTES_FIRST && name <= NOTES_LAST)) {
+		*cnt = 0;
+		return CUDNN_OK;
+	}
+	if (type != TYPE_INT64 || room < 1 || !values)
+		return CUDNN_NOT_SUPPORTED;
+	*(int64_t *)values = name == PLAN_WORKSPACE ? 4096 : 0;
+	return CUDNN_OK;
+}
+
+int cudnnBackendExecute(void *handle, void *plan, void *pack)
+{
+	struct library_handle *h = library_find(handle, HANDLE),
+			      *p = library_find(plan, BACKEND + PLAN);
+
+	if (!h || !p || !p->numbers[0] || !descriptor(pack))
+		return CUDNN_BAD_PARAM;
+	return library_launch(TRANSFORM, 16, h->stream) || library_launch(CONVOLVE, 64, h->stream)
+		       ? CUDNN_EXECUTION_FAILED
+		       : CUDNN_OK;
 }
