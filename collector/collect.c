@@ -372,13 +372,18 @@ size_t collect_tick(struct collector *c)
 
 static void write_dead_switches(struct collector *c)
 {
+	const struct profile_options *o = c->options;
+	bool switches = o->cpuctxsw != SCHED_MODE_NONE, samples = o->sample != SCHED_MODE_NONE;
+	bool off_cpu = c->sample && o->off_cpu_ns >= 0;
+	char what[128];
+
 	if (!c->sched_dead)
 		return;
-	db_lost(c->db, c->sched_dead_first, c->sched_dead_last, DB_NULL,
-		!c->sample ? "context switches: disk full"
-		: c->options->cpuctxsw == SCHED_MODE_NONE
-			? "CPU samples: disk full"
-			: "context switches and CPU samples: disk full",
+	snprintf(what, sizeof(what), "%s%s%s%s%s: disk full", switches ? "context switches" : "",
+		 switches && samples ? ", " : "", samples ? "CPU samples" : "",
+		 off_cpu && (switches || samples) ? ", " : "",
+		 off_cpu ? "stacks of threads without a CPU" : "");
+	db_lost(c->db, c->sched_dead_first, c->sched_dead_last, DB_NULL, what,
 		(int64_t)c->sched_dead);
 }
 

@@ -97,6 +97,47 @@ all=$(rows) got=$(with different)
 check "what had room is there with its stacks: $got of $all" [ $((all > 100 && got * 100 >= all * 90)) = 1 ]
 is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL AND stackId NOT IN (SELECT id FROM SL_STACKS)")" 0 'none names a stack that is not there'
 
+# ---- the same, of threads that leave their CPU: as many as the program has naps, each a stack of its own ----
+naps=4000
+cat >naps.c <<'END'
+#include <time.h>
+#include <stdlib.h>
+static volatile int sink;
+#define PLAIN __attribute__((noinline)) static void
+PLAIN nap(void) { struct timespec t = {0, 200000}; nanosleep(&t, 0); sink++; }
+PLAIN left(unsigned way, int n);
+PLAIN right(unsigned way, int n) { if (n) (way & 1 ? left : right)(way >> 1, n - 1); else nap(); sink++; }
+PLAIN left(unsigned way, int n) { if (n) (way & 1 ? left : right)(way >> 1, n - 1); else nap(); sink++; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 0); i++)
+		left((unsigned)i * 2654435761u, 30);
+	return 3;
+}
+END
+"$BIN" profile -f true -t none --off-cpu-threshold=80000 -o "$W/probe" true 2>err
+if grep -q 'need eBPF' err || ! gcc -O2 -g -fomit-frame-pointer -o naps naps.c; then
+	skip 'full disk, without a CPU' 'needs eBPF and gcc'
+else
+	rm -f kept/*
+	unshare -m sh -c '
+		mount -t tmpfs -o size=2m tmpfs "$1/full" || exit 99
+		"$2" profile -f true -o "$1/full/r" -t none --cpuctxsw=none --off-cpu-threshold=100000 "$1/naps" $3
+		echo $? >"$1/status"
+		cp "$1"/full/* "$1/kept/"' sh "$W" "$BIN" $naps >out 2>err
+	is "$(cat status)" 3 'full disk, without a CPU: the program has not noticed'
+	check 'a sound report' intact "$R"
+	have=$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles = 0") gone=$(q "$R" "SELECT total(count) FROM SL_LOST_EVENTS WHERE what = 'stacks of threads without a CPU: disk full'")
+	rest=$(q "$R" "SELECT total(count) FROM SL_LOST_EVENTS WHERE what LIKE 'stacks of threads%' AND what NOT LIKE '%disk full'")
+	# Who is kept from its nap until that is over has none.
+	check "rows + lost = naps: $have + $gone + $rest of $naps" awk "BEGIN { exit !($have + $gone + $rest >= $naps * 0.97 && $have + $gone <= $naps * 1.03) }"
+	check 'some of each' awk "BEGIN { exit !($have > 0 && $gone > 0) }"
+	"$BIN" recover --now "$R" 2>err
+	is "$? $(wc -l <err)" '0 1' 'recover, where there is room'
+	got=$(q "$R" "SELECT count(DISTINCT c.id) FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol WHERE n.value = 'nap'")
+	check "what had room has its stack: $got of $have" awk "BEGIN { exit !($got >= $have * 0.97) }"
+fi
+
 # ---- hardly any shared memory ----
 unshare -m sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && exec "$@"' sh \
 	"$BIN" profile -f true -o "$W/shm" -t osrt -s process-tree "$P" log t2 1 3 >out 2>err
