@@ -1,16 +1,30 @@
 /*
  * nvtx_real.c - NVTX by NVIDIA's own headers, where they are installed: the loader and the structures are then not our
- * reading of the interface. Prints the rows that must be in the report, in the order of their start.
+ * reading of the interface. Prints the rows that must be in the report, in the order of their start. Version 3, or with
+ * NVTX_TWO version 2, whose loader is in a library (libnvToolsExt.so.1). Also C++, and with older headers, which have no
+ * extended payloads.
  */
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
-#if __has_include(<nvtx3/nvToolsExt.h>) && __has_include(<nvtx3/nvToolsExtPayload.h>)
-#include <pthread.h>
-#include <wchar.h>
+#if defined(NVTX_TWO)
+#include <nvToolsExt.h>
+#include <nvToolsExtCudaRt.h>
+#include <nvToolsExtSync.h>
+#elif __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
-#include <nvtx3/nvToolsExtPayload.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
 #include <nvtx3/nvToolsExtSync.h>
+#if __has_include(<nvtx3/nvToolsExtPayload.h>) && !defined(__cplusplus)
+#define HAVE_PAYLOADS
+#include <nvtx3/nvToolsExtPayload.h>
+#endif
+#endif
+
+#ifdef NVTX_VERSION
+#include <pthread.h>
+#include <wchar.h>
 
 static nvtxDomainHandle_t domain;
 static nvtxRangeId_t range;
@@ -22,6 +36,7 @@ static void *end_it(void *arg)
 	return NULL;
 }
 
+#ifdef HAVE_PAYLOADS
 static void payloads(nvtxEventAttributes_t *a)
 {
 	struct {
@@ -61,19 +76,26 @@ static void payloads(nvtxEventAttributes_t *a)
 	if (!nvtxDomainIsEnabled(domain))
 		printf("the domain is not enabled\n");
 }
+#endif
 
 int main(void)
 {
-	nvtxEventAttributes_t a = {.version = NVTX_VERSION,
-				   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
-				   .messageType = NVTX_MESSAGE_TYPE_ASCII,
-				   .message.ascii = "a mark"};
-	nvtxSyncUserAttributes_t sync = {.version = NVTX_VERSION,
-					 .size = NVTX_SYNCUSER_ATTRIB_STRUCT_SIZE};
+	nvtxEventAttributes_t a;
+	nvtxSyncUserAttributes_t sync;
 	nvtxSyncUser_t handle;
 	pthread_t t;
 
+	memset(&a, 0, sizeof(a));
+	a.version = NVTX_VERSION;
+	a.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+	a.messageType = NVTX_MESSAGE_TYPE_ASCII;
+	a.message.ascii = "a mark";
+	memset(&sync, 0, sizeof(sync));
+	sync.version = NVTX_VERSION;
+	sync.size = NVTX_SYNCUSER_ATTRIB_STRUCT_SIZE;
+#ifndef NVTX_TWO
 	nvtxInitialize(NULL);
+#endif
 	nvtxRangePushA("outer");
 	printf("59|-|outer|0|\n");
 	if (nvtxRangePushW(L"inner \u00df") != 1)
@@ -91,7 +113,9 @@ int main(void)
 	pthread_create(&t, NULL, end_it, NULL);
 	pthread_join(t, NULL);
 	a.messageType = NVTX_MESSAGE_TYPE_ASCII;
+#ifdef HAVE_PAYLOADS
 	payloads(&a);
+#endif
 	nvtxNameCudaStreamA(NULL, "default stream");
 	handle = nvtxDomainSyncUserCreate(domain, &sync);
 	nvtxDomainSyncUserAcquireStart(handle);
