@@ -69,6 +69,7 @@ FROM (
 ORDER BY process, correlationId, at DESC, edge.end, domain;
 -- [end]
 
+-- [calls-by-id] These lines are the same in every report that takes it.
 -- Correlation ids repeat between processes; a launch of a graph has many kernels.
 DROP TABLE IF EXISTS temp.api;
 CREATE TEMP TABLE api (process INTEGER, correlationId INTEGER, start INTEGER, end INTEGER, thread INTEGER,
@@ -78,6 +79,7 @@ SELECT globalTid >> 24, correlationId, start, end, globalTid, nameId
 FROM CUPTI_ACTIVITY_KIND_RUNTIME
 WHERE correlationId IS NOT NULL AND globalTid IS NOT NULL AND end IS NOT NULL
 ORDER BY 1, 2, start;
+-- [end]
 -- One sort, by the key of pair; all that follows goes through it in its order.
 DROP TABLE IF EXISTS temp.spelling;
 CREATE TEMP TABLE spelling (id INTEGER PRIMARY KEY, first INTEGER, value TEXT);

@@ -21,6 +21,7 @@
 -- column: Avg Range Lvl = push/pop ranges around one, of its domain
 -- column: Avg Num Child = ranges with work on the GPU directly inside one
 --
+-- [projection] These lines are the same in every report that takes it.
 -- Nothing here compares ranges with calls pair by pair: a range is two places in the order of its thread's
 -- calls, found through an index.
 -- Ranges in order of their stacks; those of start/end (style 60) stand beside the stacks.
@@ -129,6 +130,7 @@ SELECT 0, id, 0 FROM proj JOIN closed ON closed.rowid = id WHERE style = 60
 ORDER BY 1, 2;
 CREATE TEMP TABLE child(id INTEGER PRIMARY KEY, n INTEGER);
 INSERT INTO child SELECT parent, count(*) FROM tree WHERE parent > 0 GROUP BY parent;
+-- [end]
 
 WITH domain AS MATERIALIZED (
 	SELECT globalTid >> 24 AS process, domainId AS domain, min(coalesce(text, value)) AS name

@@ -20,6 +20,7 @@
 -- column: ParentId = RangeId of the range directly around it
 -- column: RangeStack = RangeIds from the outermost range to this one
 --
+-- [projection] These lines are the same in every report that takes it.
 -- Nothing here compares ranges with calls pair by pair: a range is two places in the order of its thread's
 -- calls, found through an index.
 -- Ranges in order of their stacks; those of start/end (style 60) stand beside the stacks.
@@ -128,6 +129,7 @@ SELECT 0, id, 0 FROM proj JOIN closed ON closed.rowid = id WHERE style = 60
 ORDER BY 1, 2;
 CREATE TEMP TABLE child(id INTEGER PRIMARY KEY, n INTEGER);
 INSERT INTO child SELECT parent, count(*) FROM tree WHERE parent > 0 GROUP BY parent;
+-- [end]
 
 CREATE TEMP TABLE number(id INTEGER PRIMARY KEY, n INTEGER);
 INSERT INTO number

@@ -23,6 +23,7 @@
 -- column: TID = thread
 -- column: Range = name of the steps, # stands for numbers
 -- column: Slow Steps = their numbers, from 1 on; the slowest 20
+-- [steps] These lines are the same in every report that takes it.
 -- A name's stem has # for each number in it.
 CREATE TEMP TABLE named AS
 WITH domain AS MATERIALIZED (
@@ -178,6 +179,7 @@ FROM (
 	FROM timed JOIN mid USING (tid, stem)
 )
 GROUP BY 1, 2;
+-- [end]
 
 SELECT
 	n AS "Steps",

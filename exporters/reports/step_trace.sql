@@ -16,6 +16,7 @@
 -- column: PID = process
 -- column: TID = thread
 -- column: Range = domain:text; the default domain has no name
+-- [steps] These lines are the same in every report that takes it.
 -- A name's stem has # for each number in it.
 CREATE TEMP TABLE named AS
 WITH domain AS MATERIALIZED (
@@ -171,6 +172,7 @@ FROM (
 	FROM timed JOIN mid USING (tid, stem)
 )
 GROUP BY 1, 2;
+-- [end]
 
 SELECT
 	no AS "Step",
