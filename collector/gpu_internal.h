@@ -281,6 +281,11 @@ void gpu_pool_write(struct arenas *as, struct gpu_process *p, const struct sl_gp
 void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u);
 void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 		      const struct sl_gpu_device *d);
+/*
+ * PCI address of the GPU with this UUID, by what the driver tells under @root (folders called by the address). False:
+ * not known there.
+ */
+bool gpu_bus_find(const char *root, const char *uuid, char *bus, size_t size);
 void gpu_context_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_context *c);
 void gpu_stream_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_stream *s);
 

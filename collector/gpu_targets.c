@@ -1,8 +1,10 @@
 /* gpu_targets.c - what there is of GPUs: rows of devices, contexts and streams. */
 #include "collector/gpu_internal.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "collector/strings.h"
 
@@ -23,6 +25,44 @@ static int64_t gpu_number(struct arenas *as, const uint8_t uuid[16], bool *is_ne
 		return r->gpus;
 	memcpy(r->uuid[r->gpus], uuid, 16);
 	return r->gpus++;
+}
+
+static bool is_gpu(const char *root, const char *name, const char *uuid)
+{
+	char path[512], line[256];
+	bool is_it = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/information", root, name);
+	f = fopen(path, "re");
+	while (f && !is_it && fgets(line, sizeof(line), f)) {
+		const char *at = strncmp(line, "GPU UUID:", 9) ? NULL : strstr(line + 9, "GPU-");
+
+		is_it = at && strncasecmp(at + 4, uuid, strlen(uuid)) == 0;
+	}
+	if (f)
+		fclose(f);
+	return is_it;
+}
+
+bool gpu_bus_find(const char *root, const char *uuid, char *bus, size_t size)
+{
+	DIR *d = opendir(root);
+	bool is_found = false;
+
+	for (struct dirent *e; d && !is_found && (e = readdir(d));) {
+		unsigned part[4];
+
+		if (sscanf(e->d_name, "%x:%x:%x.%x", &part[0], &part[1], &part[2], &part[3]) != 4)
+			continue;
+		is_found = is_gpu(root, e->d_name, uuid);
+		if (is_found)
+			snprintf(bus, size, "%04x:%02x:%02x.%x", part[0], part[1], part[2],
+				 part[3]);
+	}
+	if (d)
+		closedir(d);
+	return is_found;
 }
 
 void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
@@ -63,7 +103,9 @@ void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
 		 u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
 		 u[15]);
-	if (d->pci_bus == SL_GPU_NONE)
+	/* CUPTI does not tell the bus; the driver tells it by the UUID. */
+	if (d->pci_bus == SL_GPU_NONE &&
+	    !(is_new && gpu_bus_find("/proc/driver/nvidia/gpus", uuid, bus, sizeof(bus))))
 		texts[1] = NULL;
 	if (d->id < GPU_DEVICES)
 		p->gpu[d->id] = (uint8_t)(id + 1);

@@ -360,7 +360,7 @@ static void device(const struct view *v)
 		.max_shared_per_block = (uint32_t)DEVICE_max_shared_per_block(v),
 		.const_bytes = (uint32_t)DEVICE_const_bytes(v),
 		.ecc = (uint32_t)DEVICE_ecc(v),
-		/* CUPTI does not tell the bus; the UUID leads to it (/proc/driver/nvidia/gpus). */
+		/* CUPTI does not tell the bus; the collector finds it by the UUID. */
 		.pci_domain = SL_GPU_NONE,
 		.pci_bus = SL_GPU_NONE,
 		.pci_device = SL_GPU_NONE,
