@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "collector/sample_jit.h"
 #include "preload/cfi.h"
 #include "preload/frame.h"
 
@@ -21,6 +22,7 @@ static const uint8_t dwarf[SAMPLE_REG_CNT] = {0,  1,  2,  3,  4,  5,  6,  7,  8,
 
 struct walk {
 	const struct sample_user *user;
+	struct sample_jit jit;
 	uint64_t low; /* address of user->stack */
 	struct sl_regs regs;
 	bool is_past; /* something behind the piece that we have was asked for */
@@ -164,6 +166,8 @@ static enum sl_remark step(struct walk *w, struct sample_files *files, const str
 
 	*is_exact = false;
 	*by_pointer = !r || !r->file || !sample_file_row(files, r->file, address, &row);
+	if (r && !r->file && sample_jit_caller(&w->jit, &w->regs))
+		return SL_REMARK_NONE;
 	if (*by_pointer)
 		return step_pointer(w, is_end);
 	if (row.kind == SL_ROW_END) {
@@ -192,6 +196,7 @@ static struct sample_walk walk_all(struct walk *w, struct sample_spaces *ss,
 	struct sample_walk walk = {.end = SL_REMARK_NONE};
 	bool by_pointer = false, is_exact = true, is_end = false;
 
+	w->jit = (struct sample_jit){ss, s, ns, read_word, w};
 	while (!is_end && w->regs.pc && walk.end == SL_REMARK_NONE) {
 		const struct sample_range *r;
 

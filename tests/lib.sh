@@ -73,6 +73,16 @@ send() { # SIGNAL PID...
 	check "somebody to send SIG$send_signal to" test -n "$*" && kill -"$send_signal" "$@"
 }
 
+# The command for the user nobody: a copy, where the tree lies in a folder that others may not enter, as /root.
+nobody_bin() {
+	if ! setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$BIN" 2>/dev/null && [ ! -e "$W/for-nobody" ]; then
+		mkdir "$W/for-nobody"
+		cp -r "$BIN" "$B"/libtrace*.so "$B/python" "$W/for-nobody"
+		chmod -R a+rX "$W/for-nobody"
+	fi
+	if [ -e "$W/for-nobody" ]; then echo "$W/for-nobody/sightline"; else echo "$BIN"; fi
+}
+
 # The two ways to trace. The report is $R; both set it from their first argument.
 profile() { # REPORT [OPTION...] PROGRAM [ARG...]
 	R=$W/$1.sqlite

@@ -184,14 +184,14 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 777 .
 	sleep 20 &
 	S=$!
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$BIN" attach -p $S -d 1 -o theirs 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" attach -p $S -d 1 -o theirs 2>err
 	is $? 1 'processes of others need rights'
 	check 'which is said, with a way out' grep -q 'not permitted.*CAP_' err
 	check 'no report is left' [ ! -e theirs.sqlite ]
 	kill $S
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
 		mkfifo own.fifo && chmod 666 own.fifo
-		setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "cat own.fifo & exec '$BIN' attach -p \$! -o own" 2>err &
+		setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "cat own.fifo & exec '$(nobody_bin)' attach -p \$! -o own" 2>err &
 		A=$!
 		wait_for 20 grep -q 'attached to' err
 		: >own.fifo

@@ -198,7 +198,7 @@ s=$?
 trap - EXIT
 exit $s
 END
-	setpriv --reuid=65534 --regid=65534 --clear-groups sh theirs.sh "$BIN"
+	setpriv --reuid=65534 --regid=65534 --clear-groups sh theirs.sh "$(nobody_bin)"
 	is $? 0 'without rights: runs'
 	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" theirs/err)" 1 'says what they need'
 	check 'has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
@@ -210,7 +210,7 @@ END
 	"$PY" -c 'while True: pass' &
 	busy=$!
 	at_exit="kill $busy 2>/dev/null"
-	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon sh caps.sh "$BIN" 2>caps.err
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon sh caps.sh "$(nobody_bin)" 2>caps.err
 	is $? 0 'with CAP_BPF and CAP_PERFMON alone: runs'
 	kill $busy
 	at_exit=:

@@ -200,7 +200,7 @@ END
 		wait
 	) &
 	root=$!
-	setpriv --reuid=65534 --regid=65534 --clear-groups sh theirs.sh "$BIN" 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups sh theirs.sh "$(nobody_bin)" 2>err
 	is $? 0 "one's own, without rights"
 	wait $root
 	user=$(q "$W/root.sqlite" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE stackDepth = 0 AND NOT kernelMode')

@@ -258,15 +258,15 @@ unset SIGHTLINE_SESSIONS
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ]; then
 	mkdir theirs && chmod 777 theirs
 	as() { (cd theirs && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"); }
-	as "$BIN" profile -f true -t none --cpuctxsw=none --os-events=page-faults,context-switches -o own "$W/happen" p 20000 2>err
+	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=page-faults,context-switches -o own "$W/happen" p 20000 2>err
 	is $? 5 'without rights'
 	check 'what the kernel does is left out, which is said, and the way out' grep -q 'context-switches: kernel.perf_event_paranoid is 2 (1 or lower, or CAP_PERFMON' err
 	between 20000 "$(sum theirs/own.sqlite page-faults)" 21000 'the rest is counted'
 	is "$(q theirs/own.sqlite 'SELECT group_concat(event_name || userOnly) FROM PMU_EVENT_REQUESTS')" page-faults1 'and says that it is a part'
-	as "$BIN" profile -f true -t none --cpuctxsw=none --os-events=context-switches -o own "$W/happen" 2>err
+	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=context-switches -o own "$W/happen" 2>err
 	is $? 5 'without any that may be counted'
 	check 'there are none, which is said' grep -q 'no event counters: context-switches' err
-	as "$BIN" profile -f true -t none --cpuctxsw=none --os-events=page-faults --event-sample=system-wide -o own "$W/happen" 2>err
+	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=page-faults --event-sample=system-wide -o own "$W/happen" 2>err
 	is $? 5 'the system, without rights'
 	check 'is not to be had, which is said, and the way out' grep -q -- 'no event counters: those of the whole system need CAP_PERFMON.*--event-sample=process-tree' err
 else

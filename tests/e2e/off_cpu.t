@@ -178,7 +178,7 @@ is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	mkdir theirs
 	chmod 777 theirs
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$BIN" profile -t none --off-cpu-threshold=10000000 -o theirs/theirs ./waits >out 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none --off-cpu-threshold=10000000 -o theirs/theirs ./waits >out 2>err
 	is $? 0 'without rights: runs'
 	is "$(grep -c 'stacks of threads without a CPU need eBPF (root, or CAP_BPF and CAP_PERFMON)' err)" 1 'says once what it needs'
 	is "$(q theirs/theirs.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'and has none'

@@ -69,7 +69,21 @@ is $? 0 'threads that run copies of the bytecode: runs'
 is "$(q copies.sqlite "SELECT group_concat(line, ' ') FROM (SELECT f.line, count(DISTINCT c.globalTid) threads
 	FROM COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1
 	JOIN StringIds n ON n.id = f.symbol AND n.value = 'work' GROUP BY 1 HAVING threads = 1 AND count(*) > 50 ORDER BY 1)")" \
-	'100 102 105' 'each thread has the line of its copy; without one, that of the function'
+	'100 102 105 108' 'each thread has the line of its copy; without one, that of the function'
+
+# ---- machine code made by the interpreter ----
+is "$(q copies.sqlite "SELECT count(*) > 50, sum(names LIKE '% work run %') * 100 > count(*) * 98
+	FROM (SELECT (SELECT group_concat(n.value, ' ') FROM (SELECT * FROM SL_STACKS WHERE id = c.stackId ORDER BY depth) s
+		JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol) names FROM COMPOSITE_EVENTS c
+	WHERE EXISTS (SELECT 1 FROM SL_STACKS s JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1 AND f.line = 108 WHERE s.id = c.stackId))")" \
+	'1|1' 'stacks go on behind code that was made by hand'
+for py in $(pythons '(3, 13) <= sys.version_info < (3, 16) and sys._jit.is_available()'); do
+	version=${py##*/python}
+	PYTHON_JIT=1 "$BIN" profile -t none --python-sampling=true -o "jit$version" -f true "$py" "$E2E/python_sample.py" 0.5 2>err
+	is $? 0 "$version with its JIT: runs"
+	check "$version with its JIT: every sample has the functions and lines it should" \
+		python3 "$E2E/python_sample_check.py" "jit$version.sqlite" "$E2E/python_sample.py" jit
+done
 
 # ---- processes that start others ----
 cat >pool.py <<'END'
@@ -125,7 +139,7 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]
 	mkdir theirs
 	chmod 777 theirs
 	cp "$E2E/python_sample.py" theirs
-	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$BIN" profile -t none --python-sampling=true -o theirs/theirs /usr/bin/python3 theirs/python_sample.py 0.2 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$(nobody_bin)" profile -t none --python-sampling=true -o theirs/theirs /usr/bin/python3 theirs/python_sample.py 0.2 2>err
 	is $? 0 'without rights: runs'
 	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" err)" 1 'says what they need'
 	check 'has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]

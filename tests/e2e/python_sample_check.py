@@ -1,4 +1,4 @@
-"""python_sample_check.py REPORT PROGRAM - samples of python_sample.py: are all stacks that are in Python the ones that it has?"""
+"""python_sample_check.py REPORT PROGRAM [jit] - samples of python_sample.py: are all stacks that are in Python the ones that it has?"""
 import collections, re, sqlite3, sys
 
 db = sqlite3.connect(sys.argv[1])
@@ -50,5 +50,6 @@ assert all > 300, "few samples"
 assert wrong + bare + loops <= all * 0.01, "wrong chains"
 assert sum(at.values()) >= total * 0.99, "wrong lines"
 assert order[True] >= total * 0.97, "native frames are not where they should be"
-for name, share in ("seven", 0.7), ("two", 0.2), ("one", 0.1):
+# A JIT does not make all of them faster alike.
+for name, share in () if len(sys.argv) > 3 else (("seven", 0.7), ("two", 0.2), ("one", 0.1)):
     assert abs(of[name] / total - share) < 0.1, name

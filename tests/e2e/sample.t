@@ -399,13 +399,13 @@ export SIGHTLINE_SESSIONS
 # ---- rights ----
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] && command -v setpriv >/dev/null; then
 	mkdir theirs && chmod 777 theirs
-	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$BIN" profile -t none -s process-tree -o theirs/theirs ./where m 0.5 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$(nobody_bin)" profile -t none -s process-tree -o theirs/theirs ./where m 0.5 2>err
 	is $? 3 'without rights'
 	is "$(grep -c 'CPU samples lack what the kernel does' err)" 1 'what is missing is said once'
 	R=$W/theirs/theirs.sqlite
 	check 'there are samples, with stacks' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 250 ]
 	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE kernelMode')" 0 'none of the kernel'
-	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$BIN" profile -t none -s system-wide -o theirs/wide ./where m 0.1 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$(nobody_bin)" profile -t none -s system-wide -o theirs/wide ./where m 0.1 2>err
 	is $? 3 'system-wide without rights: the program runs'
 	check 'and what would help is said' grep -q 'CAP_PERFMON' err
 else

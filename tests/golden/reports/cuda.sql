@@ -47,7 +47,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT
 	streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER,
 	dstKind INTEGER, virtualAddress INTEGER);
 INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES
-	(2200, 2400, 0, 1, 7, 6, (1 << 48) + 100 * (1 << 24), 4000000, 1, 0, 2, NULL), (2500, 2600, 0, 1, 7, 9, (1 << 48) + 100 * (1 << 24), 1000500, 1, 1, 2, NULL),
+	(2200, 2400, 0, 1, 7, 6, (1 << 48) + 100 * (1 << 24), 4000000, 1, 0, 2, NULL), (2500, 2600, 0, 1, 7, 9, (1 << 48) + 100 * (1 << 24), 1000600, 1, 1, 2, NULL),
 	(2700, 2701, 0, 1, 7, 10, (1 << 48) + 100 * (1 << 24), 499, 2, 2, 0, NULL), (2710, 2720, 0, 1, 7, 11, (1 << 48) + 100 * (1 << 24), 500, 0, 7, 7, NULL),
 	(2720, 2730, 0, 1, 7, 12, (1 << 48) + 100 * (1 << 24), 3000, 3, 1, 3, NULL), (2730, 2740, 0, 1, 7, 13, (1 << 48) + 100 * (1 << 24), 4000, 4, 3, 1, NULL),
 	(2740, 2750, 0, 1, 7, 14, (1 << 48) + 100 * (1 << 24), 5000, 5, 3, 3, NULL), (2750, 2760, 0, 1, 7, 15, (1 << 48) + 100 * (1 << 24), 6000, 6, 3, 2, NULL),
