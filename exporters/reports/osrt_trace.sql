@@ -38,4 +38,4 @@ FROM OSRT_API AS c
 		ON t.globalTid = c.globalTid
 	LEFT JOIN StringIds AS thread ON thread.id = t.nameId
 WHERE eventClass = 27
-ORDER BY start, c.globalTid, nestingLevel;
+ORDER BY start, c.globalTid, nestingLevel, end DESC;

@@ -3,6 +3,7 @@
  * exceptions that were thrown and are being handled, destructors that run while one flies.
  */
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <stdexcept>
 #include <vector>
@@ -61,6 +62,9 @@ struct Guard {
 		int was = s->depth;
 
 		s->depth = depth; /* what threw has gone from the stack */
+		/* Where it is called then is nowhere in the source: what compilers say of it is of no line or of any. */
+		if (std::uncaught_exceptions())
+			s->at[depth - 1].line = 0;
 		shadow_in(s, "~Guard", __FILE__);
 		TRACED(s);
 		s->depth = was;
