@@ -192,7 +192,7 @@ static uint64_t limit_of(int resource)
 {
 	struct {
 		uint64_t cur, max;
-	} limit;
+	} limit = {0};
 
 	if (sl_sys4(SYS_prlimit64, 0, resource, NULL, &limit) < 0)
 		return UINT64_MAX;
