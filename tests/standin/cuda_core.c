@@ -87,7 +87,7 @@ static void tell_all(void)
 
 static void in_child(void)
 {
-	driver.forked = true;
+	driver.forked |= driver.up; /* else the child may begin */
 	pthread_mutex_init(&lock, NULL);
 	__atomic_store_n(&observer, NULL, __ATOMIC_RELAXED);
 	call.depth = 0;
