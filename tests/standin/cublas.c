@@ -388,3 +388,48 @@ int cublasSetKernelStream(CUstream stream)
 {
 	return cublasSetStream_v2(first_handle, stream);
 }
+
+/* ---- matrices and vectors over the bus: columns of a matrix and elements of a vector are the rows of a copy ---- */
+
+int cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
+		      size_t height, int kind, CUstream stream);
+int cudaMemcpy2D(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
+		 size_t height, int kind);
+
+static int carry(size_t width, int height, const void *src, size_t src_pitch, void *dst,
+		 size_t dst_pitch, int kind, bool wait, CUstream stream)
+{
+	int r;
+
+	if (height < 0 || width > src_pitch || width > dst_pitch)
+		return CUBLAS_INVALID_VALUE;
+	if (!width || !height)
+		return CUBLAS_OK;
+	r = wait ? cudaMemcpy2D(dst, dst_pitch, src, src_pitch, width, (size_t)height, kind)
+		 : cudaMemcpy2DAsync(dst, dst_pitch, src, src_pitch, width, (size_t)height, kind,
+				     stream);
+	return r ? CUBLAS_EXECUTION_FAILED : CUBLAS_OK;
+}
+
+#define CARRY(name, kind)                                                                          \
+	int cublas##name##Matrix(int rows, int columns, int bytes, const void *a, int lda,         \
+				 void *b, int ldb)                                                 \
+	{                                                                                          \
+		return carry((size_t)rows * (size_t)bytes, columns, a,                             \
+			     (size_t)lda * (size_t)bytes, b, (size_t)ldb * (size_t)bytes, kind,    \
+			     true, NULL);                                                          \
+	}                                                                                          \
+	int cublas##name##MatrixAsync(int rows, int columns, int bytes, const void *a, int lda,    \
+				      void *b, int ldb, CUstream stream)                           \
+	{                                                                                          \
+		return carry((size_t)rows * (size_t)bytes, columns, a,                             \
+			     (size_t)lda * (size_t)bytes, b, (size_t)ldb * (size_t)bytes, kind,    \
+			     false, stream);                                                       \
+	}                                                                                          \
+	int cublas##name##Vector(int n, int bytes, const void *x, int step_x, void *y, int step_y) \
+	{                                                                                          \
+		return carry((size_t)bytes, n, x, (size_t)step_x * (size_t)bytes, y,               \
+			     (size_t)step_y * (size_t)bytes, kind, true, NULL);                    \
+	}
+CARRY(Set, CUDA_HOST_TO_DEVICE)
+CARRY(Get, CUDA_DEVICE_TO_HOST)
