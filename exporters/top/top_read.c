@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -467,10 +468,26 @@ static int read_live(struct top *t, sqlite3 *db)
 	return rc;
 }
 
+/* A report that is being made has no tables for a moment. */
+static sqlite3 *open_report(const char *path, char *why, size_t why_len)
+{
+	const struct timespec moment = {0, 50000000};
+
+	for (int tries = 0;; tries++) {
+		sqlite3 *db = db_read_open(path, why, why_len);
+		struct stat st;
+
+		if (db || tries == 20 || stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+		    time(NULL) - st.st_mtime > 2)
+			return db;
+		nanosleep(&moment, NULL);
+	}
+}
+
 int top_read(struct top *t, char *why, size_t why_len)
 {
 	bool is_written = has_writer(t->path);
-	sqlite3 *db = db_read_open(t->path, why, why_len);
+	sqlite3 *db = open_report(t->path, why, why_len);
 	int rc = SQLITE_OK;
 
 	if (!db)

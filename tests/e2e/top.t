@@ -170,6 +170,14 @@ check 'which names those there are' grep -q cpu_percent err.top
 top "$R" </dev/null >out 2>err.top
 is "$?" 1 'no terminal'
 check 'which names the way out' grep -q -e --once err.top
+for i in 1 2 3 4 5 6 7 8; do
+	rm -f young.sqlite
+	"$BIN" profile -f true -t none --cpuctxsw=none -o young true >out 2>err &
+	until [ -e young.sqlite ] || ! kill -0 $! 2>/dev/null; do :; done
+	top --once young.sqlite >out 2>>err.young || echo "$i" >>young.bad
+	wait $!
+done
+check 'a report that has no tables yet gets them in a moment' sh -c '[ ! -e young.bad ] || { cat err.young; exit 1; }'
 cp "$R" nsys.sqlite
 sqlite3 nsys.sqlite "UPDATE META_DATA_EXPORT SET value = 'NVIDIA Nsight Systems' WHERE name = 'EXPORT_PRODUCT_NAME';
 	DROP TABLE IF EXISTS SL_OSRT_TOTALS; DROP TABLE IF EXISTS SCHED_EVENTS"
