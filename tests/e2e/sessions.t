@@ -317,7 +317,7 @@ except PermissionError:
 raise SystemExit(1)' "$dir/command"
 	finish
 	mkdir theirs && chmod 777 theirs
-	(cd theirs && as_nobody "$BIN" launch --session-new=theirs sleep 60 >launch.out 2>&1) &
+	(cd theirs && as_nobody "$(nobody_bin)" launch --session-new=theirs sleep 60 >launch.out 2>&1) &
 	check 'root sees those of others with --all' wait_for 20 sh -c "'$BIN' sessions list --all | grep -q ' theirs$'"
 	is "$(state theirs)" '' 'and not without'
 	dir=$(sl sessions list --all --format=json | sed -n 's/.*"name": "theirs".*"directory": "\([^"]*\)".*/\1/p')
