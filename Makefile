@@ -176,11 +176,13 @@ $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)
 $(B)/gen/embed.o: $(B)/gen/embed.c
 	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
 
+# clang tells it in some versions only.
+MULTIARCH = $(or $(shell $(CC) -print-multiarch 2>/dev/null),$(shell uname -m)-linux-gnu)
 $(B)/bpf/%.bpf.o: collector/bpf/%.bpf.c $(wildcard collector/bpf/*.h)
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst aarch64,arm64,$(subst x86_64,x86,$(shell uname -m))) \
-		-I. -I/usr/include/$(shell $(CC) -print-multiarch) -Wall -Werror -c -o $@ $<
+		-I. -I/usr/include/$(MULTIARCH) -Wall -Werror -c -o $@ $<
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
 $(B)/bpf/%.lskel.h: $(B)/bpf/%.bpf.o
