@@ -1,0 +1,98 @@
+-- title: GPU Library Summary
+-- about: Time in calls into cuBLAS, cuDNN, NCCL, cuFFT, cuSPARSE, cuSOLVER and cuFile, per function, and the kernels that were
+-- about: launched in them. Work that is launched later (CUDA graphs) is not theirs.
+-- needs: CUBLAS_EVENTS.callId or CUDNN_EVENTS.callId or SL_LIBRARY_API = calls into GPU libraries
+-- arg: sizes, one row for each size: rows x columns x length of the sum of a product of matrices (* how many), else bytes or elements
+-- column: Time (%) = share of the Total Time of all listed rows
+-- column: Total Time (ns) = time in all calls of the function; one that another of them makes counts in both
+-- column: Num Calls = how many
+-- column: Avg (ns) = mean duration
+-- column: Med (ns) = median duration
+-- column: Min (ns) = shortest
+-- column: Max (ns) = longest
+-- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- column: Kernels = kernels launched in outermost calls
+-- column: GPU Time (ns) = how long these ran; empty without GPU trace
+-- column: TFLOP/s = 10^12 operations on numbers per second of GPU time, of products of matrices
+-- column: Library = library
+-- column: Name = function
+-- column: Size = size, with the argument sizes
+DROP TABLE IF EXISTS temp.library_call;
+CREATE TEMP TABLE library_call (callId INTEGER PRIMARY KEY, thread INTEGER, start INTEGER, end INTEGER, library TEXT,
+	nameId INTEGER, outermost INTEGER, kernels INTEGER, gpu INTEGER);
+INSERT INTO library_call
+SELECT callId, globalTid, start, end, library, nameId, start >= coalesce(max(end) OVER (PARTITION BY globalTid
+	ORDER BY start, end DESC, callId ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start), 0, 0
+FROM (
+	SELECT callId, globalTid, start, end, 'cublas' AS library, nameId FROM CUBLAS_EVENTS
+	UNION ALL
+	SELECT callId, globalTid, start, end, 'cudnn', nameId FROM CUDNN_EVENTS
+	UNION ALL
+	SELECT callId, globalTid, start, end, value, nameId FROM SL_LIBRARY_API LEFT JOIN StringIds ON StringIds.id = library
+);
+CREATE INDEX temp.library_call_begin ON library_call (thread, start) WHERE outermost;
+
+-- A launch belongs to the last outermost call that began before it in its thread, where that had not ended.
+WITH launch AS MATERIALIZED (
+	SELECT r.start AS at, (
+			SELECT callId FROM library_call AS c
+			WHERE c.outermost AND c.thread = r.globalTid AND c.start <= r.start ORDER BY c.start DESC LIMIT 1
+		) AS id, k.end - k.start AS ns
+	FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r
+		ON r.correlationId = k.correlationId AND r.globalTid >> 24 = k.globalPid >> 24
+	WHERE k.graphNodeId IS NULL
+), work AS MATERIALIZED (
+	SELECT id, count(*) AS n, sum(ns) AS ns
+	FROM launch JOIN library_call ON callId = id AND at <= end
+	GROUP BY id
+)
+UPDATE library_call SET kernels = work.n, gpu = work.ns FROM work WHERE callId = work.id;
+
+WITH argument AS MATERIALIZED (
+	SELECT callId, max(value) FILTER (WHERE role = 33) AS m, max(value) FILTER (WHERE role = 34) AS n,
+		max(value) FILTER (WHERE role = 35) AS k, coalesce(max(value) FILTER (WHERE role = 36), 1) AS batch,
+		max(value) FILTER (WHERE role = 0) AS bytes, max(value) FILTER (WHERE role = 26) AS elements,
+		max(role = 37 AND value IN (4, 5, 6, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27)) AS complex
+	FROM SL_GPU_ARGUMENTS
+	WHERE role IN (0, 26, 33, 34, 35, 36, 37) AND callId IN (SELECT callId FROM library_call)
+	GROUP BY callId
+), call AS MATERIALIZED (
+	SELECT library, coalesce(value, '[unknown ' || nameId || ']') AS name, end - start AS dur, kernels, gpu,
+		CASE WHEN value LIKE '%gemm%' THEN
+			m * n * k * batch * CASE WHEN complex OR value GLOB 'cublas[CZ]*' THEN 8.0 ELSE 2.0 END END AS work,
+		CASE WHEN :sizes THEN coalesce(m || ' x ' || n || coalesce(' x ' || k, '') || iif(batch > 1, ' * ' || batch, ''),
+			bytes || ' bytes', elements || ' elements', '') ELSE '' END AS size
+	FROM library_call LEFT JOIN argument USING (callId) LEFT JOIN StringIds ON StringIds.id = nameId
+	WHERE end IS NOT NULL
+), total AS MATERIALIZED (
+	SELECT library, name, size, count(*) AS calls, sum(dur) AS time, min(dur) AS least, max(dur) AS most, avg(dur) AS mean,
+		sum(kernels) AS kernels, sum(gpu) AS gpu, sum(work) FILTER (WHERE gpu > 0) AS work
+	FROM call
+	GROUP BY 1, 2, 3
+), ranked AS (
+	SELECT library, name, size, dur, row_number() OVER (PARTITION BY library, name, size ORDER BY dur) AS upto FROM call
+), spread AS (
+	SELECT library, name, size, sum((dur - mean) * (dur - mean)) AS squares,
+		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
+		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
+	FROM ranked JOIN total USING (library, name, size)
+	GROUP BY 1, 2, 3
+)
+SELECT
+	round(100.0 * time / sum(time) OVER (), 1) AS "Time (%)",
+	time AS "Total Time (ns)",
+	calls AS "Num Calls",
+	round(mean, 1) AS "Avg (ns)",
+	round(med, 1) AS "Med (ns)",
+	least AS "Min (ns)",
+	most AS "Max (ns)",
+	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
+	/* percentiles: p{i} AS "P{p} (ns)", */
+	CASE WHEN kernels > 0 THEN kernels END AS "Kernels",
+	CASE WHEN kernels > 0 THEN gpu END AS "GPU Time (ns)",
+	round(work / gpu / 1000, 2) AS "TFLOP/s",
+	library AS "Library",
+	name AS "Name",
+	nullif(size, '') AS "Size"
+FROM total JOIN spread USING (library, name, size)
+ORDER BY time DESC, library, name, size;
