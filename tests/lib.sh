@@ -98,10 +98,14 @@ bare() { # REPORT PROGRAM [ARG...]
 }
 
 # Every CPython 3 that is installed (the system's, what is called python3.x in PATH, pyenv's) and those that the words of
-# $PYTHONS name, each once (not through pyenv's shims, which take a second each), for which the expression of Python holds. $PYTHON is the one for all else.
+# $PYTHONS name, each once, for which the expression of Python holds. $PYTHON is the one for all else. pyenv's shims take
+# a second each and lead to what is in its folder of versions.
 pythons() { # CONDITION
 	for pythons_at in "$PY" $PYTHONS "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 $(IFS=:
-		for d in /usr/bin:$PATH; do case $d in */shims) continue ;; esac; ls "$d"/python3 "$d"/python3.[0-9] "$d"/python3.[0-9][0-9] "$d"/python3.[0-9][0-9][dt] 2>/dev/null; done); do
+		for d in /usr/bin:$PATH; do
+			case $d in */shims) continue ;; esac
+			ls "$d"/python3 "$d"/python3.[0-9] "$d"/python3.[0-9][0-9] "$d"/python3.[0-9][0-9][dt] 2>/dev/null
+		done); do
 		[ -x "$pythons_at" ] && "$pythons_at" -c 'import os, platform, sys, sysconfig
 is_free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 if sys.version_info[0] == 3 and platform.python_implementation() == "CPython" and '"$1"': print(os.path.realpath(sys.executable))' 2>/dev/null

@@ -328,14 +328,15 @@ static size_t size_of(int type)
 	}
 }
 
-static struct library_handle *descriptor(void *d)
+static struct library_handle *descriptor(const void *d)
 {
-	int kind;
+	struct library_handle *h;
 
-	for (kind = 0; kind < KINDS; kind++)
-		if (library_find(d, BACKEND + kind))
-			return d;
-	return NULL;
+	pthread_mutex_lock(&library_lock);
+	for (h = library_handles; h && (h != d || h->kind < BACKEND); h = h->next)
+		;
+	pthread_mutex_unlock(&library_lock);
+	return h;
 }
 
 int cudnnBackendCreateDescriptor(int kind, void **d)
