@@ -427,7 +427,7 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 /* ---- what the report has ---- */
 
 /* --resolve-symbols=false */
-static bool wants_names(struct db *db)
+bool db_frames_wanted(struct db *db)
 {
 	sqlite3_stmt *stmt;
 	bool is_off = false;
@@ -451,8 +451,8 @@ int db_frames_open(struct db *db, struct db_frames **out)
 	if (!f)
 		return err;
 	f->db = db;
-	f->resolve = wants_names(db);
-	f->symbols = symbols_open();
+	f->resolve = db_frames_wanted(db);
+	f->symbols = db_ahead_take(db);
 	if (!f->symbols)
 		err = -ENOMEM;
 	if (!err)

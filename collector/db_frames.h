@@ -4,10 +4,15 @@
 #ifndef SL_DB_FRAMES_H
 #define SL_DB_FRAMES_H
 
+#include <stdbool.h>
+
 #include "collector/stack_merge.h"
 
 struct db;
 struct db_frames;
+
+/* Are there to be names? */
+bool db_frames_wanted(struct db *db);
 
 /* Reads spaces, modules and code objects of the report. 0 or -errno. */
 int db_frames_open(struct db *db, struct db_frames **f);

@@ -10,6 +10,7 @@
  *   db_nvtx.c     rows of NVTX tables
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
+ *   db_ahead.c    where their names are, opened meanwhile
  *   db_stacks_finish.c, db_frames.c   names of stacks
  *   db_next.c     one report after another
  *
@@ -183,6 +184,19 @@ int db_stacks_load(struct db *db); /* resume */
 void db_stacks_forget_chains(struct db *db);
 void db_stacks_forget(struct db *db);
 
+/* ---- db_ahead.c ---- */
+
+struct db_ahead; /* NULL: no stacks yet */
+struct db_module;
+struct symbols;
+
+void db_ahead_space(struct db *db, int64_t space, int64_t parent);
+void db_ahead_module(struct db *db, const struct db_module *m);
+void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt);
+/* Once, when no more stacks come; the caller closes it. NULL: no memory. */
+struct symbols *db_ahead_take(struct db *db);
+void db_ahead_free(struct db *db);
+
 /* ---- db_nvtx.c: as db_ops.c ---- */
 
 int db_nvtx_flush(struct db *db);
@@ -208,6 +222,7 @@ struct db {
 	struct db_strings strings;
 	struct db_ops ops;
 	struct db_stacks_there stacks;
+	struct db_ahead *ahead;
 	struct db_nvtx *nvtx; /* NULL: no NVTX row yet */
 	sqlite3_stmt *stmt[DB_STMTS];
 	char *scratch;

@@ -41,6 +41,7 @@ int db_space(struct db *db, int64_t space, int64_t parent, int64_t global_pid)
 	if (*there == mark_of(global_pid))
 		return 0;
 	*there = mark_of(global_pid);
+	db_ahead_space(db, space, parent);
 	return db_record(db, OP_SPACE, space, parent ? parent : DB_NULL,
 			 global_pid ? global_pid : DB_NULL);
 }
@@ -50,6 +51,7 @@ int db_module(struct db *db, const struct db_module *m)
 	char id[2 * 64 + 1];
 	size_t len = m->build_id_len <= 64 ? m->build_id_len : 64;
 
+	db_ahead_module(db, m);
 	for (size_t i = 0; i < len; i++)
 		snprintf(id + 2 * i, 3, "%02x", m->build_id[i]);
 	return db_record(db, OP_MODULE, m->space, (int64_t)m->start, (int64_t)m->end,
@@ -81,6 +83,7 @@ int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint
 	if (*there)
 		return 0;
 	*there = 1;
+	db_ahead_stack(db, space, frames, cnt);
 	return db_record(db, OP_STACK, id, space, since, frames, cnt * sizeof(*frames));
 }
 

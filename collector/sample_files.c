@@ -2,7 +2,7 @@
  * sample_files.c - see sample_files.h.
  *
  * Files are mapped, for the tables of large libraries have tens of megabytes of which few pages are needed. Somebody may
- * cut such a file meanwhile: then zeros take the place of its pages (on_bus_error()), in which no table makes sense.
+ * cut such a file meanwhile: then zeros take the place of its pages (bus_error.h), in which no table makes sense.
  */
 #include "collector/sample_files.h"
 
@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "collector/bus_error.h"
 #include "collector/elf_image.h"
 #include "collector/sample_crt.h"
 
@@ -60,56 +60,6 @@ struct sample_files {
 	struct sample_file *bucket[BUCKETS];
 	struct kept_row rows[ROWS];
 };
-
-/* ---- files that are cut while we read them ---- */
-
-static struct mapped {
-	struct mapped *next;
-	uintptr_t from, to;
-} * mapped; /* only grows while samples are taken: the handler reads it */
-static struct sigaction before;
-
-static void on_bus_error(int sig, siginfo_t *info, void *context)
-{
-	uintptr_t at = (uintptr_t)info->si_addr, page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-	for (const struct mapped *m = mapped; m; m = m->next)
-		if (at >= m->from && at < m->to &&
-		    mmap((void *)(at & ~(page - 1)), page, PROT_READ,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-			return;
-	if (before.sa_flags & SA_SIGINFO && before.sa_sigaction)
-		before.sa_sigaction(sig, info, context);
-	else
-		signal(sig, SIG_DFL);
-}
-
-static bool guard(const void *data, size_t size)
-{
-	struct sigaction action = {.sa_sigaction = on_bus_error,
-				   .sa_flags = SA_SIGINFO | SA_NODEFER};
-	struct mapped *m = malloc(sizeof(*m));
-
-	if (!m)
-		return false;
-	*m = (struct mapped){mapped, (uintptr_t)data, (uintptr_t)data + size};
-	if (!mapped)
-		sigaction(SIGBUS, &action, &before);
-	mapped = m;
-	return true;
-}
-
-static void unguard_all(void)
-{
-	struct mapped *m;
-
-	if (mapped)
-		sigaction(SIGBUS, &before, NULL);
-	while ((m = mapped)) {
-		mapped = m->next;
-		free(m);
-	}
-}
 
 /* ---- opening ---- */
 
@@ -270,7 +220,7 @@ static void read_file(struct sample_file *f, const struct sample_mapped *what)
 	close(fd);
 	if (data == MAP_FAILED)
 		return;
-	if (!guard(data, (size_t)st.st_size)) {
+	if (!bus_error_cover(data, (size_t)st.st_size)) {
 		munmap(data, (size_t)st.st_size);
 		return;
 	}
@@ -297,7 +247,7 @@ void sample_files_free(struct sample_files *fs)
 {
 	if (!fs)
 		return;
-	unguard_all();
+	bus_error_uncover_all();
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct sample_file *f = fs->bucket[i], *next; f; f = next) {
 			next = f->next;

@@ -7,11 +7,10 @@
  */
 #include "collector/symbols_internal.h"
 
-#include <setjmp.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/bus_error.h"
 #include "collector/demangle.h"
 
 #define BLOCK_BYTES 65536u
@@ -64,7 +63,7 @@ struct symbols {
 	struct symbols_kernel *kernel;
 	bool has_kernel;   /* was tried */
 	int debuginfod_ms; /* left */
-	struct sigaction old_action;
+	struct symbols_reader *reader;
 };
 
 static size_t hash_text(const char *text)
@@ -177,39 +176,14 @@ bool symbols_is_interpreter(const char *symbol)
 	       strncmp(symbol, tail, sizeof(tail) - 1) == 0;
 }
 
-/* ---- files that shrink ---- */
-
-/*
- * Files are read where they are mapped. One that is being built anew may lose its end meanwhile, and the kernel sends
- * SIGBUS for what is not there any more: then nothing more is looked up in that file.
- */
-static sigjmp_buf escape;
-static volatile sig_atomic_t is_guarded;
-
-static void on_bus_error(int number)
-{
-	if (is_guarded)
-		siglongjmp(escape, 1);
-	signal(number, SIG_DFL); /* not ours: it comes again */
-}
-
-static void guard(struct symbols *s)
-{
-	struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
-
-	sigaction(SIGBUS, &action, &s->old_action);
-}
-
 /* ---- session ---- */
 
 struct symbols *symbols_open(void)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 
-	if (!s)
-		return NULL;
-	s->debuginfod_ms = symbols_debuginfod_ms;
-	guard(s);
+	if (s)
+		s->debuginfod_ms = symbols_debuginfod_ms;
 	return s;
 }
 
@@ -229,7 +203,7 @@ void symbols_close(struct symbols *s)
 {
 	if (!s)
 		return;
-	sigaction(SIGBUS, &s->old_action, NULL);
+	symbols_settle(s);
 	for (unsigned i = 0; i < MODULES; i++)
 		for (struct symbols_module *m = s->module[i], *next; m; m = next) {
 			next = m->next;
@@ -277,10 +251,18 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 	return m;
 }
 
-static void module_open(struct symbols *s, struct symbols_module *m)
+struct opening {
+	struct symbols *symbols;
+	struct symbols_module *module;
+};
+
+static void open_files(void *of)
 {
-	m->is_open = true;
-	symbols_file_open(&m->file, m->path, m->build_id, m->build_id_len, &s->debuginfod_ms);
+	const struct opening *o = of;
+	struct symbols_module *m = o->module;
+
+	symbols_file_open(&m->file, m->path, m->build_id, m->build_id_len,
+			  &o->symbols->debuginfod_ms);
 	symbols_table_fill(&m->table, &m->file);
 	if (m->file.debug.at)
 		m->dwarf = symbols_dwarf_open(m->file.debug_path);
@@ -288,50 +270,76 @@ static void module_open(struct symbols *s, struct symbols_module *m)
 		m->dwarf = symbols_dwarf_open(m->file.path);
 }
 
+/* A file that is being built anew may lose its end: then nothing more is looked up in it. */
+void symbols_module_open(struct symbols *s, struct symbols_module *m)
+{
+	struct opening o = {s, m};
+
+	if (m->is_open)
+		return;
+	m->is_open = true;
+	m->is_broken = !bus_error_try(open_files, &o);
+}
+
+void symbols_kernel_read(struct symbols *s)
+{
+	if (!s->has_kernel)
+		s->kernel = symbols_kernel_open();
+	s->has_kernel = true;
+}
+
+struct symbols_reader **symbols_reader(struct symbols *s)
+{
+	return &s->reader;
+}
+
 /* ---- answers ---- */
 
-static size_t look_up(struct symbols *s, struct symbols_module *m, uint64_t address,
-		      struct symbols_frame *frame, size_t room)
-{
-	const struct symbols_entry *e = symbols_table_find(&m->table, address);
-	uint64_t entry = 0;
-	size_t cnt = m->dwarf ? symbols_dwarf_at(s, m->dwarf, address, frame, room, &entry) : 0;
-	struct symbols_frame *outer;
+struct question {
+	struct symbols *symbols;
+	struct symbols_module *module;
+	uint64_t address;
+	struct symbols_frame *frame;
+	size_t room, cnt;
+};
 
-	if (!cnt && !e)
-		return 0;
-	if (!cnt)
-		frame[cnt++] = (struct symbols_frame){0};
-	outer = &frame[cnt - 1];
+static void look_up(void *of)
+{
+	struct question *q = of;
+	struct symbols_module *m = q->module;
+	const struct symbols_entry *e = symbols_table_find(&m->table, q->address);
+	struct symbols_frame *outer;
+	uint64_t entry = 0;
+
+	if (m->dwarf)
+		q->cnt = symbols_dwarf_at(q->symbols, m->dwarf, q->address, q->frame, q->room,
+					  &entry);
+	if (!q->cnt && !e)
+		return;
+	if (!q->cnt)
+		q->frame[q->cnt++] = (struct symbols_frame){0};
+	outer = &q->frame[q->cnt - 1];
 	/*
 	 * What others call it says more than what its source does: "read", not "__GI___libc_read". And variants that
 	 * the compiler made of functions of C++ have their full name here only.
 	 */
 	if (e && (!outer->function ||
 		  (e->at == entry && (!e->is_local || strncmp(e->name, "_Z", 2) == 0))))
-		outer->function = symbols_demangled(s, e->name);
+		outer->function = symbols_demangled(q->symbols, e->name);
 	outer->is_interpreter = (e && symbols_is_interpreter(e->name)) ||
 				(outer->function && symbols_is_interpreter(outer->function));
-	return cnt;
 }
 
-static size_t look_up_guarded(struct symbols *s, struct symbols_module *m, uint64_t address,
-			      struct symbols_frame *frame, size_t room)
+static size_t ask(struct symbols *s, struct symbols_module *m, uint64_t address,
+		  struct symbols_frame *frame, size_t room)
 {
-	size_t cnt = 0;
+	struct question q = {s, m, address, frame, room, 0};
 
-	if (sigsetjmp(escape, 0)) {
-		m->is_broken = true;
-		is_guarded = 0;
+	symbols_module_open(s, m);
+	if (m->is_broken || (!m->table.cnt && !m->dwarf))
 		return 0;
-	}
-	is_guarded = 1;
-	if (!m->is_open)
-		module_open(s, m);
-	if (m->table.cnt || m->dwarf)
-		cnt = look_up(s, m, address, frame, room);
-	is_guarded = 0;
-	return cnt;
+	m->is_broken = !bus_error_try(look_up, &q);
+	return m->is_broken ? 0 : q.cnt;
 }
 
 static size_t place(const struct symbols_module *m, uint64_t address)
@@ -390,7 +398,7 @@ size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
 		return 0;
 	a = &m->answer[place(m, address)];
 	if (!a->first) {
-		cnt = look_up_guarded(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
+		cnt = ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
 		if (!keep_frames(m, found, cnt))
 			return 0;
 		a->address = address;
@@ -435,9 +443,7 @@ bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *f
 {
 	const char *function;
 
-	if (!s->has_kernel)
-		s->kernel = symbols_kernel_open();
-	s->has_kernel = true;
+	symbols_kernel_read(s);
 	*module = "[kernel.kallsyms]";
 	if (!symbols_kernel_find(s->kernel, address, &function, module))
 		return false;

@@ -28,6 +28,13 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 				      size_t build_id_len);
 
 /*
+ * Has the module's files (NULL: the kernel's list of symbols) opened soon, by a thread: what takes long is done then when
+ * somebody asks. Nobody may ask until symbols_settle(), which waits for the one that is being opened.
+ */
+void symbols_ahead(struct symbols *s, struct symbols_module *m);
+void symbols_settle(struct symbols *s);
+
+/*
  * The functions at @address (in the file's terms), the innermost first: at most @room. How many, 0: nothing is known.
  * Texts are valid until symbols_close().
  */

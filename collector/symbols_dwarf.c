@@ -3,8 +3,8 @@
  *
  * libdw can look addresses up itself, but walks a whole compilation unit for each. Here a unit's functions are put in
  * order when something in it is asked for the first time, and of units only their ranges are read before: the first
- * question to a large library takes milliseconds, not seconds. Units are asked for their ranges directly, since not
- * every compiler writes .debug_aranges.
+ * question to a large library takes milliseconds, not seconds. Where .debug_aranges lists them, that takes less again;
+ * not every compiler writes it, so that each unit is asked when an address is not in that list.
  */
 #include "collector/symbols_scope.h"
 
@@ -26,7 +26,8 @@ struct function {
 };
 
 struct unit {
-	Dwarf_Die die; /* has the ranges and the table of lines */
+	Dwarf_Off offset; /* of its entry, where it is from .debug_aranges */
+	Dwarf_Die die;    /* has the ranges and the table of lines; addr NULL: not looked at yet */
 	Dwarf_Die
 		split; /* has the functions, where they are in another file; addr NULL: in the same */
 	bool is_read;
@@ -47,6 +48,7 @@ struct name {
 struct symbols_dwarf {
 	Elf *elf;
 	Dwarf *dw;
+	bool has_all; /* units; else those in .debug_aranges */
 	struct unit *unit;
 	size_t unit_cnt, unit_cap;
 	struct range *range;
@@ -112,30 +114,114 @@ static int by_start(const void *a, const void *b)
 	return one->from < other->from ? -1 : one->from > other->from;
 }
 
-static void read_units(struct symbols_dwarf *d)
+static void arrange(struct symbols_dwarf *d)
 {
-	Dwarf_CU *cu = NULL;
-	Dwarf_Half version;
-	uint8_t type;
-	Dwarf_Die die, split;
 	uint64_t until = 0;
 
-	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, &split) == 0) {
-		if (type == DW_UT_compile)
-			add_unit(d, &die, NULL);
-		else if (type == DW_UT_skeleton)
-			add_unit(d, &die, dwarf_tag(&split) == DW_TAG_compile_unit ? &split : NULL);
-	}
-	if (!d->range_cnt)
-		return;
-	qsort(d->range, d->range_cnt, sizeof(*d->range), by_start);
+	if (d->range_cnt)
+		qsort(d->range, d->range_cnt, sizeof(*d->range), by_start);
 	for (size_t i = 0; i < d->range_cnt; i++) {
 		until = d->range[i].to > until ? d->range[i].to : until;
 		d->range[i].until = until;
 	}
 }
 
-static struct unit *find_unit(struct symbols_dwarf *d, uint64_t address)
+static void forget_units(struct symbols_dwarf *d)
+{
+	for (size_t i = 0; i < d->unit_cnt; i++)
+		free(d->unit[i].list);
+	d->unit_cnt = d->range_cnt = 0;
+}
+
+static void read_units(struct symbols_dwarf *d)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Half version;
+	uint8_t type;
+	Dwarf_Die die, split;
+
+	forget_units(d);
+	d->has_all = true;
+	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, &split) == 0) {
+		if (type == DW_UT_compile)
+			add_unit(d, &die, NULL);
+		else if (type == DW_UT_skeleton)
+			add_unit(d, &die, dwarf_tag(&split) == DW_TAG_compile_unit ? &split : NULL);
+	}
+	arrange(d);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct unit *one = a, *other = b;
+
+	return one->offset < other->offset ? -1 : one->offset > other->offset;
+}
+
+/* Each unit that the list names, once and in order. */
+static void list_units(struct symbols_dwarf *d, Dwarf_Aranges *list, size_t cnt)
+{
+	Dwarf_Addr from;
+	Dwarf_Word bytes;
+	Dwarf_Off offset;
+	size_t last = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (!dwarf_getarangeinfo(dwarf_onearange(list, i), &from, &bytes, &offset) &&
+		    room(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
+			d->unit[d->unit_cnt++] = (struct unit){.offset = offset};
+	if (!d->unit_cnt)
+		return;
+	qsort(d->unit, d->unit_cnt, sizeof(*d->unit), by_offset);
+	for (size_t i = 1; i < d->unit_cnt; i++)
+		if (d->unit[i].offset != d->unit[last].offset)
+			d->unit[++last] = d->unit[i];
+	d->unit_cnt = last + 1;
+}
+
+static void read_list(struct symbols_dwarf *d)
+{
+	Dwarf_Aranges *list;
+	Dwarf_Addr from;
+	Dwarf_Word bytes;
+	struct unit key = {0};
+	size_t cnt;
+
+	if (dwarf_getaranges(d->dw, &list, &cnt) != 0)
+		return;
+	list_units(d, list, cnt);
+	for (size_t i = 0; i < cnt && d->unit_cnt; i++) {
+		const struct unit *u;
+
+		if (dwarf_getarangeinfo(dwarf_onearange(list, i), &from, &bytes, &key.offset))
+			continue;
+		u = bsearch(&key, d->unit, d->unit_cnt, sizeof(key), by_offset);
+		if (u)
+			add_range(d, from, from + bytes, (size_t)(u - d->unit));
+	}
+	arrange(d);
+}
+
+/* One of the list, from its offset. False: it does not hold what the list says. */
+static bool open_unit(struct symbols_dwarf *d, struct unit *u)
+{
+	Dwarf_Die split = {0};
+	uint8_t type;
+
+	if (u->die.addr)
+		return true;
+	if (!dwarf_offdie(d->dw, u->offset, &u->die) ||
+	    dwarf_cu_info(u->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) ||
+	    (type != DW_UT_compile && type != DW_UT_skeleton)) {
+		u->die.addr = NULL;
+		return false;
+	}
+	if (type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit)
+		u->split = split;
+	return true;
+}
+
+static struct unit *find_read(struct symbols_dwarf *d, uint64_t address)
 {
 	size_t low = 0, high = d->range_cnt;
 
@@ -151,6 +237,16 @@ static struct unit *find_unit(struct symbols_dwarf *d, uint64_t address)
 		if (address < d->range[low - 1].to)
 			return &d->unit[d->range[low - 1].unit];
 	return NULL;
+}
+
+static struct unit *find_unit(struct symbols_dwarf *d, uint64_t address)
+{
+	struct unit *u = find_read(d, address);
+
+	if (d->has_all || (u && open_unit(d, u)))
+		return u;
+	read_units(d);
+	return find_read(d, address);
 }
 
 /* ---- functions of a unit ---- */
@@ -450,6 +546,8 @@ struct symbols_dwarf *symbols_dwarf_open(const char *path)
 		close(fd);
 	}
 	if (d && d->dw)
+		read_list(d);
+	if (d && d->dw && !d->range_cnt)
 		read_units(d);
 	if (d && d->range_cnt)
 		return d;
@@ -461,8 +559,7 @@ void symbols_dwarf_close(struct symbols_dwarf *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->unit_cnt; i++)
-		free(d->unit[i].list);
+	forget_units(d);
 	free(d->unit);
 	free(d->range);
 	free(d->name);

@@ -2,6 +2,7 @@
  * symbols_internal.h - what the parts of symbols.h share; nobody else includes it.
  *
  *   symbols.c         the session: modules, texts, what was asked before
+ *   symbols_ahead.c   a thread that opens modules before they are asked
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
  *   symbols_debuginfod.c  debug information from a server
  *   symbols_table.c   symbol tables
@@ -24,6 +25,15 @@
 const char *symbols_text(struct symbols *s, const char *text);
 const char *symbols_demangled(struct symbols *s, const char *symbol);
 bool symbols_is_interpreter(const char *symbol);
+
+/* Once each; later calls do nothing. */
+void symbols_module_open(struct symbols *s, struct symbols_module *m);
+void symbols_kernel_read(struct symbols *s);
+
+/* ---- symbols_ahead.c ---- */
+
+struct symbols_reader; /* the thread; NULL: none */
+struct symbols_reader **symbols_reader(struct symbols *s);
 
 /* ---- symbols_file.c ---- */
 

@@ -1,0 +1,172 @@
+/*
+ * db_ahead.c - files in which names of stacks will be looked for are opened while stacks still come (symbols.h).
+ *
+ * A guess that costs little: pages of code, not addresses, are looked up, and each once. What it misses is opened at
+ * the end, where the report says what lay where (db_spaces.h).
+ */
+#include "collector/db_internal.h"
+#include "collector/db_stacks.h"
+
+#include <stdlib.h>
+
+#include "collector/db_frames.h"
+#include "collector/symbols.h"
+#include "preload/frame.h"
+
+#define PAGE_BITS       12
+#define PAGES_MAX       (1u << 20)
+#define MODULES_MAX     (1u << 18)
+#define GENERATIONS_MAX 64
+
+/* The last one of a space comes first. */
+struct ahead_module {
+	uint64_t start, end;
+	struct symbols_module *file;
+	uint32_t before; /* place in the list + 1, 0 none */
+	bool is_asked;
+};
+
+struct db_ahead {
+	struct symbols *symbols; /* NULL: names are not wanted */
+	struct db_map pages;     /* of code: modules that were known when one was looked at, + 1 */
+	struct db_map last;      /* module of a space: place in the list + 1 */
+	struct db_map parent;    /* of a space */
+	struct ahead_module *module;
+	uint32_t modules, module_cap;
+	bool has_kernel;
+};
+
+static struct db_ahead *ahead_of(struct db *db)
+{
+	struct db_ahead *a = db->ahead;
+
+	if (a)
+		return a;
+	a = db->ahead = calloc(1, sizeof(*a));
+	if (a && db_frames_wanted(db))
+		a->symbols = symbols_open();
+	return a;
+}
+
+void db_ahead_space(struct db *db, int64_t space, int64_t parent)
+{
+	struct db_ahead *a = ahead_of(db);
+	int64_t *there = a && parent ? db_map_get(&a->parent, space) : NULL;
+
+	if (there)
+		*there = parent;
+}
+
+static bool make_room(struct db_ahead *a)
+{
+	uint32_t cap = a->module_cap ? a->module_cap * 2 : 256;
+	struct ahead_module *more;
+
+	if (a->modules < a->module_cap)
+		return true;
+	more = cap <= MODULES_MAX ? realloc(a->module, cap * sizeof(*more)) : NULL;
+	if (!more)
+		return false;
+	a->module = more;
+	a->module_cap = cap;
+	return true;
+}
+
+void db_ahead_module(struct db *db, const struct db_module *m)
+{
+	struct db_ahead *a = ahead_of(db);
+	struct symbols_module *file;
+	int64_t *last;
+
+	if (!a || !a->symbols || !make_room(a))
+		return;
+	file = symbols_module(a->symbols, m->path, m->build_id, m->build_id_len);
+	last = file ? db_map_get(&a->last, m->space) : NULL;
+	if (!last)
+		return;
+	a->module[a->modules++] = (struct ahead_module){
+		.start = m->start, .end = m->end, .file = file, .before = (uint32_t)*last};
+	*last = a->modules;
+}
+
+static int64_t value(const struct db_map *m, int64_t key)
+{
+	return m->cnt ? *db_map_peek(m, key) : 0;
+}
+
+static struct ahead_module *module_at(struct db_ahead *a, int64_t space, uint64_t address)
+{
+	for (int i = 0; space && i < GENERATIONS_MAX; i++, space = value(&a->parent, space))
+		for (uint32_t at = (uint32_t)value(&a->last, space); at;
+		     at = a->module[at - 1].before)
+			if (address >= a->module[at - 1].start && address < a->module[at - 1].end)
+				return &a->module[at - 1];
+	return NULL;
+}
+
+/* Where nothing was known yet: again when more is. */
+static int64_t *worth_a_look(struct db_ahead *a, int64_t space, uint64_t address)
+{
+	uint64_t key = (uint64_t)space * 0x9e3779b97f4a7c15u ^ address >> PAGE_BITS;
+	int64_t *seen = a->pages.cnt < PAGES_MAX ? db_map_get(&a->pages, (int64_t)key) : NULL;
+
+	return seen && *seen <= a->modules ? seen : NULL;
+}
+
+static void look(struct db_ahead *a, int64_t space, uint64_t address)
+{
+	int64_t *seen = worth_a_look(a, space, address);
+	struct ahead_module *m = seen ? module_at(a, space, address) : NULL;
+
+	if (seen)
+		*seen = m ? INT64_MAX : (int64_t)a->modules + 1;
+	if (!m || m->is_asked)
+		return;
+	m->is_asked = true;
+	symbols_ahead(a->symbols, m->file);
+}
+
+void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt)
+{
+	struct db_ahead *a = ahead_of(db);
+
+	if (!a || !a->symbols)
+		return;
+	for (size_t i = 0; i < cnt; i++) {
+		if (frames[i] & (SL_FRAME_PYTHON | SL_FRAME_REMARK))
+			continue;
+		if (frames[i] & SL_FRAME_KERNEL) {
+			if (!a->has_kernel)
+				symbols_ahead(a->symbols, NULL);
+			a->has_kernel = true;
+		} else {
+			look(a, space, sl_frame_address(frames[i]));
+		}
+	}
+}
+
+struct symbols *db_ahead_take(struct db *db)
+{
+	struct symbols *s = db->ahead ? db->ahead->symbols : NULL;
+
+	if (!s)
+		return symbols_open();
+	symbols_settle(s);
+	db->ahead->symbols = NULL;
+	return s;
+}
+
+void db_ahead_free(struct db *db)
+{
+	struct db_ahead *a = db->ahead;
+
+	if (!a)
+		return;
+	symbols_close(a->symbols);
+	db_map_free(&a->pages);
+	db_map_free(&a->last);
+	db_map_free(&a->parent);
+	free(a->module);
+	free(a);
+	db->ahead = NULL;
+}
