@@ -416,6 +416,28 @@ static void every_form_of_debug_information_will_do(void **state)
 #endif
 }
 
+/* .debug_aranges may be missing, or tell of other units than the one that is asked for. */
+static void the_list_of_units_may_have_gaps(void **state)
+{
+	(void)state;
+#if SL_HAVE_LIBDW
+	assert_int_equal(sh("objcopy -R .debug_aranges %s %s", prog, in_dir("unlisted")), 0);
+	check(in_dir("unlisted"), ALL);
+	if (sh("cd %s && cp %s . && g++ -O2 -g -c symbols.cc 2>/dev/null", dir, source) != 0)
+		skip();
+	assert_int_equal(sh("cd %s && objcopy -R .debug_aranges symbols.o && "
+			    "echo 'int other() { return 1; }' >other.cc && g++ -g -c other.cc && "
+			    "g++ -o gaps symbols.o other.o",
+			    dir),
+			 0);
+	assert_int_equal(ask_program(in_dir("gaps")), 0);
+	check(in_dir("gaps"), ALL);
+	assert_int_equal(ask_program(prog), 0);
+#else
+	skip();
+#endif
+}
+
 /* Files that are no ELF files any more, or hardly: whatever comes out, it comes out. */
 static void damage_does_no_harm(void **state)
 {
@@ -557,6 +579,7 @@ int main(void)
 		cmocka_unit_test(a_server_may_have_it),
 		cmocka_unit_test(a_file_may_shrink_meanwhile),
 		cmocka_unit_test(every_form_of_debug_information_will_do),
+		cmocka_unit_test(the_list_of_units_may_have_gaps),
 		cmocka_unit_test(damage_does_no_harm),
 		cmocka_unit_test(the_vdso_is_our_own),
 		cmocka_unit_test(the_loop_of_the_interpreter_is_known),
