@@ -1,7 +1,8 @@
 /*
  * db_internal.h - what the parts of the report's writer (db*.c) share; nobody else includes it.
  *
- *   db.c          open, commit, what happens on a full disk
+ *   db_open.c     open and close
+ *   db.c          commit, what happens on a full disk
  *   db_schema.c   tables by name from schema.sql, made with their first row
  *   db_batch.c    high-volume rows of integers
  *   db_ops.c      everything else, row by row; db_rows.c: which values, db_state.c: private notes
@@ -209,7 +210,8 @@ size_t db_nvtx_pending(const struct db *db);
 
 /* ---- db.c ---- */
 
-#define DB_STMTS 40
+#define DB_STMTS   40
+#define DB_BUSY_MS 10000 /* only another writer makes us wait, e.g. somebody's CREATE INDEX */
 
 struct db {
 	sqlite3 *sql;
@@ -253,6 +255,7 @@ int db_fail(struct db *db, int sqlite_rc);
 int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
 void db_close(struct db *db);
 void db_checkpoint(struct db *db);
+void db_watch_wal(struct db *db); /* its size, from now on */
 void db_ballast_make(struct db *db);
 void db_ballast_drop(struct db *db);
 
