@@ -17,9 +17,10 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 threads="$threads meet a 9"
 reports() { find . -name 'case*.sqlite' | sort -t. -k3n; }
+kinds=nvtx,osrt
 try() { # NAME, OPTIONS, STEPS, CALLS of each report
 	rm -f case* log.*
-	"$BIN" profile -t ${T:-nvtx,osrt} --osrt-threshold=0 --on-full=block -o case $2 "$PROG/capture" "$3" >out 2>err
+	"$BIN" profile -t $kinds --osrt-threshold=0 --on-full=block -o case $2 "$PROG/capture" "$3" >out 2>err
 	try_status=$?
 	"$PY" "$E2E/capture_truth.py" "$W/log" "$2" "$4" $(reports) >said 2>&1 && [ $try_status -eq 0 ]
 	result $? "$1" || { echo "status $try_status"; cat said err; } | diag
@@ -37,6 +38,6 @@ try '60 reports, 8 threads' "$R" "$threads repeat 60 { start call 2 sleep 1 stop
 try '20 reports of calls that are only counted' "$R --osrt-threshold=1000000000" "$threads repeat 20 { start call 2 sleep 1 stop call 2 } raise z join" "$(often 20 N)"
 rank='{ repeat 20 { meet b 2 start call 3 meet c 2 stop meet d 2 call 3 } }'
 try '20 reports of two processes that open and close at the same time' "$R" "fork $rank spawn $rank wait" "$(often 20 6)"
-T=cuda,nvtx,osrt
+kinds=cuda,nvtx,osrt
 try '8 reports where CUPTI is asked for each, 8 threads' "$R" "$threads repeat 8 { start launch 5 call 2 stop call 2 } raise z join" "$(often 8 N)"
 done_testing
