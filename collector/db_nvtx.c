@@ -49,6 +49,9 @@ static const struct {
 		" VALUES(?, ?, ?, ?, ?, ?)"},
 	[DB_NVTX_CUDA_DEVICE] = {"TARGET_INFO_NVTX_CUDA_DEVICE", "it",
 		"INSERT INTO main.TARGET_INFO_NVTX_CUDA_DEVICE(deviceId, name, hwId, vmId) VALUES(?, ?, 0, 1)"},
+	[DB_NVTX_CUDA_STREAM] = {"TARGET_INFO_NVTX_CUDA_STREAM", "iiiit",
+		"INSERT INTO main.TARGET_INFO_NVTX_CUDA_STREAM(processId, deviceId, contextId, streamId, name, hwId, vmId)"
+		" VALUES(?, ?, ?, ?, ?, 0, 1)"},
 	[DB_NVTX_NAME] = {"SL_NVTX_NAMES", "iiiiit",
 		"INSERT INTO main.SL_NVTX_NAMES(start, globalTid, domainId, type, identifier, name)"
 		" VALUES(?, ?, ?, ?, ?, ?)"},

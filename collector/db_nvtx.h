@@ -28,6 +28,7 @@ enum db_nvtx_table {
 	DB_NVTX_ENUM,        /* .._ENUMS: domain, id, values, bytes; name */
 	DB_NVTX_ENUM_VALUE,  /* .._ENUM_ENTRIES: domain, id, index, value, is a flag; name */
 	DB_NVTX_CUDA_DEVICE, /* TARGET_INFO_NVTX_CUDA_DEVICE: ordinal; name */
+	DB_NVTX_CUDA_STREAM, /* TARGET_INFO_NVTX_CUDA_STREAM: pid, device, context, stream; name */
 	DB_NVTX_NAME,        /* SL_NVTX_NAMES: start, globalTid, domain, type, identifier; name */
 	DB_NVTX_CLIPPED,     /* SL_NVTX_CLIPPED: eventId, start, end */
 	DB_NVTX_TABLE_CNT

@@ -159,6 +159,7 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 			thread_free(g, th);
 		}
 	gpu_alias_release(p);
+	gpu_streams_release(p);
 	free(p->work.at);
 	free(p);
 }

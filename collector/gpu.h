@@ -14,6 +14,10 @@
 void gpu_call(struct arenas *as, struct thread *t, const struct call *c);
 void gpu_record(struct arenas *as, struct thread *t, const struct call *c);
 
+/* A process of the arena gave a name to the stream with that handle. */
+void gpu_stream_named(struct arena *a, uint32_t number, uint64_t handle, int64_t ns,
+		      const char *name);
+
 /* Once per tick, after the rings: rows whose waiting is over. @all: the session ends, or this arena's processes have. */
 void gpu_settle(struct arenas *as, struct arena *a, bool all);
 /* Has CUPTI told of everything that ended before @ns (session time), in all processes in which it is on? */

@@ -219,7 +219,8 @@ void gpu_alias_release(struct gpu_process *p)
 
 /* ---- rows ---- */
 
-static void write_arguments(struct arenas *as, const struct gpu_hook *h, int64_t id)
+static void write_arguments(struct arenas *as, struct gpu_process *p, const struct gpu_hook *h,
+			    int64_t id)
 {
 	const struct gpu_function *f = gpu_function(h->function);
 
@@ -233,6 +234,8 @@ static void write_arguments(struct arenas *as, const struct gpu_hook *h, int64_t
 		row[ARG_POSITION] = i;
 		row[ARG_ROLE] = f->role[i];
 		row[ARG_VALUE] = (int64_t)h->word[i];
+		if (p->named_open && f->role[i] == SL_GPU_ROLE_stream)
+			gpu_stream_passed(p, h->word[i], h->start, id);
 	}
 }
 
@@ -294,7 +297,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	live_named(&as->model->live, &p->live, p->global_pid, LIVE_CUDA, name, w.end - w.start,
 		   row[RT_RETURN_VALUE] != 0);
 	if (hook)
-		write_arguments(as, hook, w.id);
+		write_arguments(as, p, hook, w.id);
 	gpu_remember(th, &w);
 	gpu_count_row(a->gpu, w.start, w.end);
 	return w.id;
@@ -346,6 +349,6 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 	}
 	live_named(&as->model->live, &p->live, p->global_pid, LIVE_LIBRARY, name, h->end - h->start,
 		   h->result != 0);
-	write_arguments(as, h, id);
+	write_arguments(as, p, h, id);
 	gpu_count_row(a->gpu, h->start, h->end);
 }

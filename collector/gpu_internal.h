@@ -8,6 +8,7 @@
  *   gpu_work.c     rows of what the GPU did
  *   gpu_memory.c   rows of its memory
  *   gpu_targets.c  rows of what there is: devices, contexts, streams
+ *   gpu_streams.c  names of streams
  *   gpu_names.c    names of kernels and functions
  *   gpu_state.c    what recover needs
  *   gpu_next.c     one report after another
@@ -134,12 +135,14 @@ struct gpu_process {
 	struct gpu_queue work;
 	bool is_hurried; /* too much waits */
 	int64_t looked_at;
-	int64_t last_call;             /* end of the latest that a hook told */
-	struct live_calls *live;       /* sums of its calls, NULL: none yet */
-	uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
-	bool is_told_all;              /* CUPTI has handed over the last */
-	bool is_said_missing;          /* ... has not, and that was said */
-	uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
+	int64_t last_call;              /* end of the latest that a hook told */
+	struct live_calls *live;        /* sums of its calls, NULL: none yet */
+	uint8_t gpu[GPU_DEVICES];       /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
+	bool is_told_all;               /* CUPTI has handed over the last */
+	bool is_said_missing;           /* ... has not, and that was said */
+	uint32_t device[GPU_CONTEXTS];  /* + 1, by context id; 0 unknown */
+	struct gpu_named *named;        /* streams */
+	uint32_t named_cnt, named_open; /* those; and of them without a row */
 };
 
 struct gpu_name {
@@ -288,6 +291,15 @@ void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 bool gpu_bus_find(const char *root, const char *uuid, char *bus, size_t size);
 void gpu_context_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_context *c);
 void gpu_stream_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_stream *s);
+
+/* ---- gpu_streams.c; to be asked only while p->named_open ---- */
+
+/* The call @id that began at @start was given that stream. */
+void gpu_stream_passed(struct gpu_process *p, uint64_t handle, int64_t start, int64_t id);
+/* What the GPU did for the call @id was on that stream. */
+void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
+		     uint32_t context, uint32_t stream);
+void gpu_streams_release(struct gpu_process *p);
 
 /* ---- gpu_names.c ---- */
 

@@ -164,6 +164,14 @@ void gpu_work_told(struct arenas *as, const struct gpu_process *p)
 
 /* ---- rows ---- */
 
+/* A name for the stream may still want its number. */
+static void on_stream(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
+		      uint32_t context, uint32_t stream)
+{
+	if (p->named_open)
+		gpu_stream_seen(as, p, id, device, context, stream);
+}
+
 static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
 		   const struct sl_gpu_kernel *k)
 {
@@ -207,6 +215,7 @@ static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
 	row[KRN_MAX_ACTIVE_CLUSTERS] = gpu_or_null(k->max_active_clusters);
 	row[KRN_SHARED_MEMORY_REQUESTED_PERCENTAGE] = DB_NULL;
 	gpu_add_up(as, p, LIVE_KERNEL, k->device, row[KRN_START], row[KRN_END], 0);
+	on_stream(as, p, row[KRN_CORRELATION_ID], k->device, k->context, k->stream);
 }
 
 static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_memcpy *m)
@@ -235,6 +244,7 @@ static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[CPY_VIRTUAL_ADDRESS] = DB_NULL;
 	row[CPY_COPY_COUNT] = m->copies ? m->copies : 1;
 	gpu_add_up(as, p, LIVE_COPY, m->device, row[CPY_START], row[CPY_END], m->bytes);
+	on_stream(as, p, row[CPY_CORRELATION_ID], m->device, m->context, m->stream);
 }
 
 static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_memset *m)
@@ -254,6 +264,7 @@ static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[SET_GRAPH_NODE_ID] = gpu_or_null(m->graph_node);
 	row[SET_MEM_KIND] = gpu_memory_kind(m->memory_kind);
 	gpu_add_up(as, p, LIVE_OTHER, m->device, row[SET_START], row[SET_END], 0);
+	on_stream(as, p, row[SET_CORRELATION_ID], m->device, m->context, m->stream);
 }
 
 /* Where CUPTI's record has no device, that of the context. */
@@ -280,6 +291,7 @@ static void synchronization(struct arenas *as, struct gpu_process *p, const stru
 	row[SYNC_SYNC_TYPE] = s->type <= 4 ? s->type : 0;
 	row[SYNC_EVENT_ID] = s->event;
 	row[SYNC_EVENT_SYNC_ID] = gpu_or_null(s->event_sync);
+	on_stream(as, p, row[SYNC_CORRELATION_ID], row[SYNC_DEVICE_ID], s->context, s->stream);
 }
 
 static void event(struct arenas *as, struct gpu_process *p, const struct sl_gpu_event *e)
@@ -312,6 +324,7 @@ static void graph(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	row[GRT_GRAPH_ID] = g->graph;
 	row[GRT_GRAPH_EXEC_ID] = g->graph_exec;
 	gpu_add_up(as, p, LIVE_OTHER, g->device, row[GRT_START], row[GRT_END], 0);
+	on_stream(as, p, row[GRT_CORRELATION_ID], g->device, g->context, g->stream);
 }
 
 static void graph_made(struct arenas *as, struct gpu_process *p, const struct sl_gpu_node *n)

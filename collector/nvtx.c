@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/gpu.h"
 #include "collector/pidns.h"
 
 #define NESTED_MAX  65536u /* open push ranges of one thread and domain */
@@ -314,7 +315,10 @@ static void on_thread_name(struct arenas *as, struct thread *t, int64_t ns, uint
 		      text->len);
 }
 
-/* GPUs by their ordinal have a table in nsys's schema. Its others want ids that only CUPTI knows, not handles. */
+/*
+ * GPUs by their ordinal have a table in nsys's schema. Its others want CUPTI's numbers, not handles: those of streams are
+ * found (gpu_streams.c).
+ */
 static void on_resource(struct arenas *as, struct thread *t, const struct call *c, int64_t ns,
 			const struct nvtx_text *text)
 {
@@ -330,6 +334,9 @@ static void on_resource(struct arenas *as, struct thread *t, const struct call *
 		db_nvtx_row(as->db, DB_NVTX_CUDA_DEVICE, &device, &name);
 	else
 		db_nvtx_row(as->db, DB_NVTX_NAME, numbers, &name);
+	if (name && *name &&
+	    (type == SL_NVTX_RESOURCE_CU_STREAM || type == SL_NVTX_RESOURCE_CUDA_STREAM))
+		gpu_stream_named(t->image->arena, t->image->number, what, ns, name);
 }
 
 static void on_name(struct arenas *as, struct thread *t, const struct call *c)

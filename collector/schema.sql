@@ -1001,6 +1001,18 @@ CREATE TABLE TARGET_INFO_NVTX_CUDA_DEVICE (
     deviceId INTEGER NOT NULL  -- CUDA ordinal
 );
 
+-- @table TARGET_INFO_NVTX_CUDA_STREAM lazy
+CREATE TABLE TARGET_INFO_NVTX_CUDA_STREAM (
+    -- Names that programs gave to streams on which the GPU did something afterwards; all of them: SL_NVTX_NAMES.
+    name      TEXT    NOT NULL, -- the name
+    hwId      INTEGER NOT NULL, -- 0
+    vmId      INTEGER NOT NULL, -- 1
+    processId INTEGER NOT NULL, -- plain pid
+    deviceId  INTEGER NOT NULL, -- CUDA ordinal in its process
+    contextId INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
+    streamId  INTEGER NOT NULL  -- TARGET_INFO_CUDA_STREAM.streamId; the latest name of one has the last row
+);
+
 -- @table SL_NVTX_NAMES lazy
 CREATE TABLE SL_NVTX_NAMES (
     -- Names that programs gave to other things by NVTX: streams, events, contexts by their handles, resources.

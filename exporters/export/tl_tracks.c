@@ -310,13 +310,34 @@ struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t de
 	return announce(t, made, hash);
 }
 
+/* "stream 7", "stream 13: copies": with the name that the program gave it last. */
+static void stream_name(struct tl_tracks *t, int64_t pid, int64_t context, int64_t stream,
+			char *buf, size_t len)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	snprintf(buf, len, "stream %lld", (long long)stream);
+	if (sqlite3_prepare_v2(t->db,
+			       "SELECT name FROM TARGET_INFO_NVTX_CUDA_STREAM WHERE processId = ?"
+			       " AND contextId = ? AND streamId = ? ORDER BY rowid DESC LIMIT 1",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return;
+	sqlite3_bind_int64(stmt, 1, pid);
+	sqlite3_bind_int64(stmt, 2, context);
+	sqlite3_bind_int64(stmt, 3, stream);
+	if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_bytes(stmt, 0) > 0)
+		snprintf(buf, len, "stream %lld: %s", (long long)stream,
+			 (const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+}
+
 static struct tl_track *make_stream(struct tl_tracks *t, int64_t global, int64_t device,
 				    int64_t context, int64_t stream)
 {
 	struct key key = {{TL_STREAM, TL_PROCESS_OF(global), device, context, stream, 0}};
 	struct tl_track *parent;
 	struct track *made;
-	char name[64];
+	char name[160];
 	uint64_t hash;
 
 	made = find(t, &key, &hash);
@@ -328,7 +349,7 @@ static struct tl_track *make_stream(struct tl_tracks *t, int64_t global, int64_t
 	if (stream == TL_SYNC_STREAM)
 		snprintf(name, sizeof(name), "Synchronization");
 	else
-		snprintf(name, sizeof(name), "stream %lld", (long long)stream);
+		stream_name(t, parent->parent->process_pid, context, stream, name, sizeof(name));
 	made = make(TL_STREAM, parent, name, strlen(name));
 	if (!made)
 		return NULL;

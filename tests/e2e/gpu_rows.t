@@ -33,6 +33,14 @@ done
 profile libs -t cuda,cublas,cudnn,nccl "$GPU/libs" -n 5 >said 2>err
 truth 'libraries: calls, work, and which leads to which' calls activity joined
 
+# ---- streams that the program gave names to ----
+profile streams -t cuda,nvtx "$GPU/streams" >said 2>err
+is "$(sqlite3 -readonly "$R" "SELECT DISTINCT m.bytes || ' ' || n.name FROM TARGET_INFO_NVTX_CUDA_STREAM n
+	JOIN CUPTI_ACTIVITY_KIND_MEMSET m USING (deviceId, contextId, streamId) ORDER BY 1")" "$(cat said)" 'names of streams'
+is "$(count TARGET_INFO_NVTX_CUDA_STREAM)" 6 'and of no others'
+is "$("$BIN" export -t chrome -o - "$R" 2>&1 | grep -o 'stream [0-9]*: [a-z]*' | sort -u | sed 's/.*: //' | sort | tr '\n' ' ')" \
+	'default driver first late new second ' 'time lines have them'
+
 # ---- names and places ----
 profile names -t cuda "$GPU/train" >said 2>err
 is "$(sqlite3 -readonly "$R" "SELECT group_concat(value, '; ') FROM (SELECT DISTINCT value FROM CUPTI_ACTIVITY_KIND_KERNEL

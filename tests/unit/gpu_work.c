@@ -6,6 +6,7 @@
 #include "gpu_test.h"
 
 #include "collector/embed.h"
+#include "collector/gpu_internal.h"
 
 static void copies(void **state)
 {
@@ -301,6 +302,53 @@ static void work_without_times_is_counted(void **state)
 	gpu_end(&f);
 }
 
+static void launch_on(struct gpu_fixture *f, uint64_t from, uint64_t handle, uint32_t correlation,
+		      uint32_t stream)
+{
+	API(&f->r, f->program, cudaLaunchKernel, from, from + 900, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0,
+	    handle);
+	gpu_api(&f->r, f->cupti, from + 100, from + 800, correlation, NAME_LAUNCH, false);
+	RECORD(&f->r, f->cupti, SL_GPU_REC_KERNEL,
+	       (struct sl_gpu_kernel){.start = t0 + from + 1000,
+				      .end = t0 + from + 2000,
+				      .correlation = correlation,
+				      .name = NAME_KERNEL,
+				      .context = 1,
+				      .stream = stream});
+}
+
+/* A name is for the stream that has the handle then: not for one before, nor for one after the next name. */
+static void names_of_streams_whose_handle_comes_again(void **state)
+{
+	struct gpu_fixture f;
+	int64_t zero;
+
+	(void)state;
+	gpu_begin(&f);
+	zero = (int64_t)t0 - gpu_session_ns(&f.s.arenas, t0);
+	gpu_stream_named(f.a, 1, 0x50, 0, "before CUDA");
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	gpu_tick(&f);
+	gpu_stream_named(f.a, 1, 0x50, (int64_t)t0 + 15000 - zero, "first");
+	gpu_stream_named(f.a, 2, 0x50, (int64_t)t0 + 15000 - zero,
+			 "of a process that is not there");
+	gpu_stream_named(f.a, 1, 0x50, (int64_t)t0 + 30000 - zero, "second");
+	gpu_stream_named(f.a, 1, 0x51, (int64_t)t0 + 1000 - zero, "other");
+	gpu_stream_named(f.a, 1, 0x52, (int64_t)t0 + 1000 - zero, "without work");
+	launch_on(&f, 10000, 0x50, 11, 12);
+	launch_on(&f, 20000, 0x50, 12, 13);
+	launch_on(&f, 31000, 0x51, 13, 15);
+	for (unsigned i = 0; i < 300; i++)
+		launch_on(&f, 40000 + 3000 * i, 0x50, 14 + i, 14);
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT group_concat(t, ', ') FROM (SELECT name || ' ' || deviceId"
+				" || contextId || ' ' || streamId AS t FROM "
+				"TARGET_INFO_NVTX_CUDA_STREAM ORDER BY streamId)"),
+			    "first 01 13, second 01 14, other 01 15");
+	gpu_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +360,7 @@ int main(void)
 		TEST(memory_and_what_cuda_spends),
 		TEST(work_without_times_is_counted),
 		TEST(reports_of_nsys_run_on_it),
+		TEST(names_of_streams_whose_handle_comes_again),
 	};
 
 	return cmocka_run_group_tests_name("gpu_work", tests, NULL, NULL);
