@@ -168,72 +168,94 @@ before
 after' 'what is compiled is marked before, and not afterwards'
 is "$(grep -c 'torch.compile' err)" 3 'and that is said'
 
-# ---- emit_nvtx begins when CUDA does (a stand-in again, as PyTorch 2.6 is: a thread has one profiler) ----
+# ---- emit_nvtx in every thread, without starting CUDA (a stand-in again, as PyTorch 2.6 is: a thread has one profiler) ----
 mkdir -p cuda/torch
 cat >cuda/torch/__init__.py <<'END'
 __version__ = "9.9"
-import threading, atexit, sys
-local = threading.local()
-def enable(who):
-    if getattr(local, "has", None): raise RuntimeError("Profiler is already enabled on this thread.")
-    local.has = who
-def disable():
-    if not getattr(local, "has", None): raise RuntimeError("Can't disable Profiler when it's not running")
-    local.has = None
-atexit.register(lambda: getattr(local, "has", None) and print("Leaked callback handle", file=sys.stderr))
+import threading, atexit, os
+class Local:
+    has = {}
+    @property
+    def name(self): return self.has.get(threading.get_ident())
+local = Local()
 class version: cuda = "99"
+class cuda:
+    def synchronize(): print("CUDA begins")
 class autograd:
-    _disable_profiler = staticmethod(disable)
+    def _enable_profiler(config, what):
+        if local.name: raise RuntimeError("Profiler is already enabled on this thread.")
+        local.has[threading.get_ident()] = config.name
+    def _disable_profiler():
+        if not local.name: raise RuntimeError("Can't disable Profiler when it's not running")
+        del local.has[threading.get_ident()]
     class profiler:
-        class emit_nvtx:
-            def __init__(self, record_shapes=False): self.shapes = record_shapes
-            def __enter__(self): print("emit_nvtx, shapes:", self.shapes); cuda.synchronize(); enable(self); return self
-            def __exit__(self, *exc): cuda.synchronize(); disable()
+        class ProfilerState: NVTX = "NVTX"
+        class _ExperimentalConfig: pass
+        class ProfilerConfig:
+            def __init__(self, state, shapes, memory, stack, flops, modules, more): self.name = "%s %s" % (state, shapes)
         class profile:
+            name = "theirs"
             def __enter__(self): self._prepare_trace(); return self
-            def _prepare_trace(self): enable(self)
-            def __exit__(self, *exc): disable()
+            def _prepare_trace(self): autograd._enable_profiler(self, set())
+            def __exit__(self, *exc): autograd._disable_profiler()
+        class emit_nvtx(profile):
+            def __enter__(self): cuda.synchronize(); autograd._enable_profiler(self, set()); return self
+atexit.register(lambda: local.has and os.write(2, b"Leaked callback handle\n"))
 END
-cat >cuda/torch/cuda.py <<'END'
-ready = False
-def is_initialized(): return ready
-def synchronize(): _lazy_init()
-def _lazy_init():
-    global ready, pid
-    if ready and pid != os.getpid(): raise RuntimeError("Cannot re-initialize CUDA in forked subprocess.")
-    if ready: return
-    print("CUDA begins")
-    ready, pid = True, os.getpid()
-END
-sed -i '1i import os' cuda/torch/cuda.py
-echo 'from . import cuda' >>cuda/torch/__init__.py
-printf 'import torch\nprint("before")\ntorch.cuda.synchronize(); torch.cuda.synchronize()\nprint("after")\n' >uses.py
-for kind in autograd-nvtx autograd-shapes-nvtx; do
-	PYTHONPATH=cuda profile r -t nvtx --pytorch=$kind "$PY" uses.py >out 2>err
-	is "$(tr '\n' ' ' <out)" "before CUDA begins emit_nvtx, shapes: $([ $kind = autograd-nvtx ] && echo False || echo True) after " "$kind: entered once, when CUDA has begun"
-	is "$(grep -c Leaked err)" 0 'and left at the end'
-done
 cat >uses.py <<'END'
-import os, sys, threading, torch
-torch.cuda.synchronize()
+import os, sys, threading
+early, go = [], threading.Event()
+def here(): return torch.local.name
+def before():
+    go.wait(); early.append(here())
+first = threading.Thread(target=before)
+first.start()
+import torch
+go.set(); first.join()
 def use(what):
     try:
-        with what: pass
-        return "well"
+        with what(): return here()
     except RuntimeError as e:
         return str(e)
-other = []
-thread = threading.Thread(target=lambda: other.append(use(torch.autograd.profiler.profile())))
-thread.start(); thread.join()
-print(other, torch.local.has)
+def many(cnt, work, daemon=False):
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(work()), daemon=daemon) for _ in range(cnt)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    return found
+print(early, here(), many(3, here), many(2, lambda: many(1, here)), many(1, here, True) == [here() if sys.version_info > (3, 14) else None])
+kind = torch.autograd.profiler
+print(many(2, lambda: (use(kind.profile), use(kind.profile), here())), many(1, lambda: use(kind.emit_nvtx)), here())
 sys.stdout.flush()
-if os.fork() == 0: sys.exit(3)
+if os.fork() == 0:
+    print(here(), many(1, here), use(kind.profile), here())
+    sys.exit(3)
 print(os.wait()[1])
-print(use(torch.autograd.profiler.profile()), use(torch.autograd.profiler.profile()), torch.local.has)
+if len(sys.argv) > 1: print(use(kind.profile), use(kind.profile), here())
+class Own(threading.Thread):
+    def run(self): print(here())
+own = Own(); own.start(); own.join()
 END
-PYTHONPATH=cuda profile r -t nvtx --pytorch=autograd-nvtx "$PY" uses.py >out 2>err
-is "$(sed 's/<.*>/ours/' out | tail -3 | tr '\n' ' ')" "['well'] ours 768 well well None " "the program's own profiler works: ours gives way in its thread, and stays beside one in another"
-is "$(grep -c 'gram starts PyTorch.s profiler' err)$(grep -c Leaked err)" 10 'and that is said once; a child has nothing to say'
+for kind in autograd-nvtx autograd-shapes-nvtx; do
+	case $kind in
+	autograd-nvtx) ours='NVTX False' theirs='' ;;
+	*) ours='NVTX True' theirs='theirs theirs None
+' ;;
+	esac
+	# shellcheck disable=SC2086
+	PYTHONPATH=cuda profile r -t nvtx --pytorch=$kind "$PY" -W ignore uses.py $theirs >out 2>err
+	is "$(cat out)" "[None] $ours ['$ours', '$ours', '$ours'] [['$ours'], ['$ours']] True
+CUDA begins
+[('theirs', 'theirs', None), ('theirs', 'theirs', None)] ['theirs'] $ours
+$ours ['$ours'] theirs None
+768
+$theirs$ours" "$kind: in each thread that starts, until the program wants PyTorch's profiler there"
+	# once in the process, and once in the child
+	is "$(grep -c "gram starts PyTorch's profiler" err) $(grep -c Leaked err) $(grep -vc '^sightline: ' err)" '1 0 0' "$kind: which is said once; nothing is left behind"
+done
+sed -i '/class ProfilerState/d' cuda/torch/__init__.py
+PYTHONPATH=cuda profile r -t nvtx --pytorch=autograd-nvtx "$PY" -c 'import torch; print(torch.local.name)' >out 2>err
+is "$(cat out) $(grep -c 'PyTorch 9.9 has its profiler in a way that is not known' err)" 'None 1' 'another PyTorch: said'
 
 # ---- wrong use ----
 "$BIN" profile --pytorch=functions true >out 2>err

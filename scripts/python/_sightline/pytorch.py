@@ -7,13 +7,14 @@ TorchFunctionMode, which PyTorch has for such things.
 
 torch.compile reads code and modes: when it is used, both are taken back first, so that graphs are what they are.
 
-autograd-nvtx: torch.autograd.profiler.emit_nvtx for the whole run. It needs a PyTorch with CUDA, and begins when CUDA does:
-to begin earlier would start CUDA, after which a process cannot fork.
+autograd-nvtx: what torch.autograd.profiler.emit_nvtx does, for the whole run and in every thread of Python. It needs a PyTorch
+with CUDA.
 """
 
 import atexit
 import os
-from _thread import get_ident
+import sys
+from _thread import _local, get_ident
 from types import FunctionType
 
 import _sightline_trace as trace
@@ -219,45 +220,70 @@ def _functions(torch, has_shapes):
     code.when_compiled(torch, compiled)
 
 
-class _Autograd:
-    """emit_nvtx from where CUDA begins to the end, or until the program wants PyTorch's profiler: a thread has one."""
+class _Here:
+    """Is in a thread's own variables while the profiler is on there; goes away with the thread, in the thread."""
 
-    def __init__(self, torch, kind, has_shapes):
-        self.torch, self.kind, self.has_shapes = torch, kind, has_shapes
-        self.ranges = self.thread = None
-
-    def begin(self):
-        if self.thread is None and self.torch.cuda.is_initialized():
-            self.thread = os.getpid(), get_ident()
-            profiler = self.torch.autograd.profiler
-            found = profiler.emit_nvtx(record_shapes=self.has_shapes)
-            found.__enter__()
-            self.ranges = found
-            for kind, name in ((profiler.profile, "_prepare_trace"), (profiler.emit_nvtx, "__enter__")):
-                if hasattr(kind, name):
-                    _mark_method(getattr(kind, name), ranges.calling(self.give_way), code.put_call)
-            # Else PyTorch says on stderr that somebody forgot it.
-            atexit.register(self.end)
+    def __init__(self, leave):
+        self.pid = os.getpid()
+        self.thread = get_ident()
+        self.leave = leave
 
     def end(self):
-        found = self.ranges
-        if not found or self.thread[1] != get_ident():
+        leave, self.leave = self.leave, None
+        # In a child of fork(), what other threads had is thrown away by the one that is left.
+        if not leave or self.thread != get_ident():
             return False
-        self.ranges = None
         try:
-            if self.thread[0] == os.getpid():
-                found.__exit__(None, None, None)
-            else:  # a child of fork() has no CUDA, which the above waits for
-                self.torch.autograd._disable_profiler()
+            leave()
         except Exception:
             return False
         return True
 
+    __del__ = end
+
+
+class _Autograd:
+    """What emit_nvtx does, without waiting for the GPU: that would start CUDA, after which a process cannot fork.
+
+    A thread has one profiler of PyTorch. The threads in which it runs gradients take it from the one that asks for them;
+    a thread of Python has its own, from its start to its end or until the program wants PyTorch's profiler there.
+    """
+
+    def __init__(self, torch, kind, has_shapes):
+        self.torch, self.kind, self.has_shapes = torch, kind, has_shapes
+        self.here = _local()
+        self.is_said = False
+
+    def enable(self):
+        profiler, autograd = self.torch.autograd.profiler, self.torch.autograd
+        flags = profiler.ProfilerState.NVTX, self.has_shapes, False, False, False, False
+        more = getattr(profiler, "_ExperimentalConfig", None)
+        config = profiler.ProfilerConfig(*flags, more()) if more else profiler.ProfilerConfig(*flags)
+        autograd._enable_profiler(config, set())
+
+    def begin(self, thread=None):
+        # A daemon may be ended at the program's end with no chance to leave, which PyTorch complains of. Since 3.14 it is
+        # stopped and its variables stay.
+        if thread and thread.daemon and sys.version_info < (3, 14):
+            return False
+        try:
+            if getattr(self.here, "on", None) is None:
+                self.enable()
+                self.here.on = _Here(self.torch.autograd._disable_profiler)
+            return True
+        except Exception:  # the program has one here
+            return False
+
+    def end(self):
+        here = getattr(self.here, "on", None)
+        return here is not None and here.end()
+
     def give_way(self, _):
-        if self.end():
+        if self.end() and not self.is_said:
+            self.is_said = True
             trace.note(
                 "say --pytorch=%s: the program starts PyTorch's profiler, of which a thread can have one: no ranges from "
-                "then on; functions-trace works beside it" % self.kind
+                "then on in that thread; functions-trace works beside it" % self.kind
             )
 
 
@@ -268,9 +294,22 @@ def _autograd(torch, kind, has_shapes):
             "works" % (kind, torch.__version__)
         )
         return
-    begin = _Autograd(torch, kind, has_shapes).begin
-    if not _mark_method(torch.cuda._lazy_init, ranges.around(None, begin), code.put_range):
-        trace.note("say --pytorch=%s: PyTorch %s starts CUDA in a way that is not known" % (kind, torch.__version__))
+    autograd = _Autograd(torch, kind, has_shapes)
+    profiler = torch.autograd.profiler
+    if not autograd.begin():
+        trace.note("say --pytorch=%s: PyTorch %s has its profiler in a way that is not known" % (kind, torch.__version__))
+        return
+    # Some of PyTorch names its steps only while a profiler runs.
+    getattr(profiler, "_run_on_profiler_start", lambda: None)()
+    # Else PyTorch says on stderr that somebody forgot it.
+    atexit.register(autograd.end)
+    for owner, name in ((profiler.profile, "_prepare_trace"), (profiler.emit_nvtx, "__enter__")):
+        if hasattr(owner, name):
+            _mark_method(getattr(owner, name), ranges.calling(autograd.give_way), code.put_call)
+    import threading  # PyTorch has it, too
+
+    if not _mark_method(threading.Thread._bootstrap_inner, ranges.calling(autograd.begin), code.put_call):
+        trace.note("say --pytorch=%s: threads start in a way that is not known: ranges in the first only" % kind)
 
 
 def begin(kinds):
