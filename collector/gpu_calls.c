@@ -45,6 +45,7 @@ static void read_line(struct gpu_function *f, const struct sl_gpu_line *line)
 
 	f->name = line->name;
 	f->canon = gpu_canon(line->name);
+	f->is_count = *line->abi == 'z';
 	if (f->library <= SL_GPU_cuda) {
 		uint32_t hash = gpu_hash(line->name);
 		unsigned at = known_place(hash);
@@ -219,6 +220,18 @@ void gpu_alias_release(struct gpu_process *p)
 
 /* ---- rows ---- */
 
+/* ints, of which -1 means something: the CPU as a device, a transform forward. */
+static bool is_signed(uint8_t role)
+{
+	return role == SL_GPU_ROLE_device || role == SL_GPU_ROLE_op || role == SL_GPU_ROLE_peer ||
+	       role == SL_GPU_ROLE_root;
+}
+
+static bool has_failed(const struct gpu_hook *h)
+{
+	return gpu_function(h->function)->is_count ? h->result < 0 : h->result != 0;
+}
+
 static void write_arguments(struct arenas *as, struct gpu_process *p, const struct gpu_hook *h,
 			    int64_t id)
 {
@@ -227,13 +240,13 @@ static void write_arguments(struct arenas *as, struct gpu_process *p, const stru
 	for (unsigned i = 0; i < h->words && i < f->uses; i++) {
 		int64_t *row;
 
-		if (f->is_pointer[i] && h->result) /* was not read after a failure */
+		if (f->is_pointer[i] && has_failed(h)) /* was not read after a failure */
 			continue;
 		row = db_row(as->db, DB_SL_GPU_ARGUMENTS);
 		row[ARG_CALL_ID] = id;
 		row[ARG_POSITION] = i;
 		row[ARG_ROLE] = f->role[i];
-		row[ARG_VALUE] = (int64_t)h->word[i];
+		row[ARG_VALUE] = is_signed(f->role[i]) ? (int32_t)h->word[i] : (int64_t)h->word[i];
 		if (p->named_open && f->role[i] == SL_GPU_ROLE_stream)
 			gpu_stream_passed(p, h->word[i], h->start, id);
 	}
@@ -348,7 +361,7 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 		library_row(as, h, name, names[library], th->global_tid, id, nesting);
 	}
 	live_named(&as->model->live, &p->live, p->global_pid, LIVE_LIBRARY, name, h->end - h->start,
-		   h->result != 0);
+		   has_failed(h));
 	write_arguments(as, p, h, id);
 	gpu_count_row(a->gpu, h->start, h->end);
 }

@@ -179,6 +179,7 @@ struct gpu_function {
 	uint8_t uses;
 	uint8_t role[SL_GPU_ARGS];
 	bool is_pointer[SL_GPU_ARGS];
+	bool is_count; /* returns bytes, or an error below 0 */
 	uint32_t canon;
 };
 

@@ -727,7 +727,8 @@ CREATE TABLE SL_LIBRARY_API (
     library      INTEGER NOT NULL, -- -> StringIds.id: nccl, cufft, cusparse, cusolver, cufile
     nameId       INTEGER NOT NULL, -- -> StringIds.id, name of the function
     callId       INTEGER NOT NULL, -- unique among all calls into GPU libraries: SL_GPU_ARGUMENTS.callId
-    returnValue  INTEGER NOT NULL, -- the library's result; 0: success
+    returnValue  INTEGER NOT NULL, -- the library's result; 0: success, or no result. cuFileRead, cuFileWrite: bytes (at most
+                                   -- 2147483647), or an error below 0
     nestingLevel INTEGER NOT NULL, -- 0 = called by the program, 1 = by a recorded call of a library of level 0, ...
     callchainId  INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );

@@ -27,6 +27,12 @@ enum sl_gpu_how {
 	SL_GPU_HOW_AT,     /* the word it points to, after success */
 	SL_GPU_HOW_INT_AT, /* the int it points to, after success */
 };
+/* What a function returns. */
+enum sl_gpu_returns {
+	SL_GPU_RETURNS_STATUS,
+	SL_GPU_RETURNS_COUNT, /* bytes, or an error below 0 */
+	SL_GPU_RETURNS_OTHER, /* nothing, a floating point number, an address: never an error */
+};
 struct sl_gpu_arg {
 	uint8_t where;  /* 0.. integer registers, then words of the stack from SL_GPU_STACK on */
 	uint8_t how;    /* enum sl_gpu_how */
@@ -42,6 +48,7 @@ struct sl_gpu_function_state {
 	uint8_t arg_cnt;      /* words in the record */
 	uint8_t is_cuda;      /* runtime or driver */
 	uint8_t is_quiet;     /* known, but not recorded */
+	uint8_t returns;      /* enum sl_gpu_returns */
 	uint64_t stack_ticks; /* calls as long as this get a stack; UINT64_MAX: none do */
 	struct sl_gpu_arg arg[SL_GPU_ARGS];
 };

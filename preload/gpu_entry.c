@@ -97,10 +97,18 @@ static void put_args(const struct frame *f, const struct sl_gpu_function_state *
 	}
 }
 
+/* 32 bits of it. What is no status would look like an error: the register holds whatever it held. */
+static uint32_t result_of(const struct sl_gpu_function_state *fn, int64_t value)
+{
+	if (sl_unlikely(fn->returns == SL_GPU_RETURNS_COUNT))
+		return value > INT32_MAX ? INT32_MAX : (uint32_t)value;
+	return sl_unlikely(fn->returns == SL_GPU_RETURNS_OTHER) ? 0 : (uint32_t)value;
+}
+
 void sl_gpu_leave(struct frame *f)
 {
 	const struct sl_gpu_function_state *fn = &sl_gpu_state[f->number];
-	uint32_t result = (uint32_t)f->result[0], stack = 0;
+	uint32_t result = result_of(fn, (int64_t)f->result[0]), stack = 0;
 	unsigned words;
 	uint64_t *w;
 

@@ -65,6 +65,18 @@ static enum sl_gpu_how how(const struct sl_gpu_use *use, char letter)
 	return use->part == 1 ? SL_GPU_HOW_HIGH : SL_GPU_HOW_LOW;
 }
 
+static enum sl_gpu_returns returns(char letter)
+{
+	switch (letter) {
+	case 'i':
+	case '1': /* a status and what it comes from */
+		return SL_GPU_RETURNS_STATUS;
+	case 'z':
+		return SL_GPU_RETURNS_COUNT;
+	}
+	return SL_GPU_RETURNS_OTHER;
+}
+
 bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *f,
 		  uint8_t *stack_words)
 {
@@ -76,6 +88,7 @@ bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *
 	if (!place(line->abi, types, where, stack_words))
 		return false;
 	f->is_quiet = cnt == SL_GPU_SKIP;
+	f->returns = (uint8_t)returns(types[0].letter);
 	for (int i = 0; i < cnt; i++) {
 		uint8_t at = where[uses[i].argument];
 

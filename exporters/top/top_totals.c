@@ -87,10 +87,12 @@ static const char osrt_calls[] = "SELECT " PID(
 		     "lostTotalNs), "
 		     "sum(bytes), sum(errorCount) FROM SL_OSRT_TOTALS GROUP BY 1, 2) "
 		     "LEFT JOIN StringIds ON StringIds.id = nameId GROUP BY pid, nameId";
-#define LIBRARY_CALLS(table, kind)                                                      \
-	"SELECT " PID("globalTid") " AS pid, " kind ", count(*), sum(end - start), 0, " \
-				   "sum(returnValue <> 0), value FROM " table           \
-				   " LEFT JOIN StringIds ON StringIds.id = nameId "     \
+/* cuFile's return the bytes they moved. */
+#define LIBRARY_CALLS(table, kind)                                                             \
+	"SELECT " PID("globalTid") " AS pid, " kind ", count(*), sum(end - start), 0, "        \
+				   "sum(returnValue < 0 OR (returnValue > 0 AND value NOT IN " \
+				   "('cuFileRead', 'cuFileWrite'))), value FROM " table        \
+				   " LEFT JOIN StringIds ON StringIds.id = nameId "            \
 				   "GROUP BY pid, nameId"
 
 static void take_call(struct top *t, sqlite3_stmt *s)
