@@ -26,7 +26,9 @@ CALLS = {
     "CUBLAS_EVENTS": "returnValue",
     "SL_LIBRARY_API": "returnValue",
 }
-LOW = re.compile(r"(__)?cu(da)?[A-Z]")
+LOW = re.compile(r"(__)?cu(da)?(?!File)[A-Z]")
+# What is one library to us: calls inside calls of the same have no rows.
+FAMILY = re.compile(r"(?:lib)?(cublas|cudnn|nccl|cufft|cusparse|cusolver|cufile)", re.I)
 WORK = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
 BUS, PAGEABLE, DEVICE, LEAST = 16, 4, 512, 500  # tests/standin/cuda_time.h
 wrong = 0
@@ -69,8 +71,9 @@ class Said:
                 self.line(line.split())
 
     def counted(self, cnt, name, caller):
-        """Of runtime and driver the outer call has a row; of libraries above them, what the program called itself."""
-        if caller != "libcudart" and (LOW.match(name) or caller == "program"):
+        """Of runtime and driver the outer call has a row; of libraries above them, what others called."""
+        of, by = FAMILY.match(name), FAMILY.match(caller)
+        if caller != "libcudart" and (LOW.match(name) or not of or not by or of[1].lower() != by[1].lower()):
             self.calls[name] += int(cnt)
 
     def line(self, words):
@@ -86,17 +89,18 @@ class Said:
         elif key == "node-kernel":
             self.node_kernels[rest[0]] = (int(rest[1]), int(rest[2]))
         elif key == "copy":
-            self.copies[rest[0]] = (int(rest[1]), int(rest[2]))
+            self.copies = add(self.copies, {rest[0]: (int(rest[1]), int(rest[2]))})
         elif key == "node-copy":
             self.node_copies[rest[0]] = (int(rest[1]), int(rest[2]))
         elif key == "memset":
-            self.memset = (int(rest[0]), int(rest[1]))
+            before = self.memset or (0, 0)
+            self.memset = (before[0] + int(rest[0]), before[1] + int(rest[1]))
         elif key == "node-memset":
             self.node_memset = (int(rest[0]), int(rest[1]))
         elif key == "graph":
             self.graphs = int(rest[0])
         elif key == "kernels":
-            self.kernel_cnt = int(rest[0])
+            self.kernel_cnt = (self.kernel_cnt or 0) + int(rest[0])
         elif key == "thread":
             self.threads += int(rest[0])
 

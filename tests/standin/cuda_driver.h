@@ -89,6 +89,10 @@ struct CUevent_st {
 	struct CUgraph_st *capture; /* recorded in a stream that captured */
 	struct CUgraphNode_st **tails;
 	size_t tail_cnt;
+	/* Of two processes (cuda_ipc.c): where they find its time. */
+	uint64_t *shared_time;
+	int file; /* descriptor + 1 */
+	bool is_foreign;
 };
 
 struct CUfunc_st { /* a function, and a kernel: the same thing to us */
@@ -236,6 +240,10 @@ struct memory {
 	struct CUmemPoolHandle_st *pool;
 	void *physical; /* cuMemMap */
 	unsigned flags; /* cuMemHostAlloc */
+	/* cuda_ipc.c */
+	int file;                      /* descriptor + 1, of what others may open */
+	unsigned opened;               /* another process's: how often */
+	struct cuda_ipc_handle handle; /* by which */
 };
 /* The allocation that holds the address; NULL: not ours, pageable host memory. */
 const struct memory *memory_find(uint64_t address);
@@ -246,6 +254,13 @@ void memory_drop(uint64_t address);
 void memory_map(uint64_t address, size_t bytes, int device, void *physical);
 void memory_unmap(uint64_t address);
 void memory_is_array(uint64_t address);
+/* Another process's memory that was opened by this handle, or NULL. */
+struct memory *memory_opened(const struct cuda_ipc_handle *handle);
+
+/* ---- cuda_ipc.c: of events that two processes share ---- */
+void event_tell(struct CUevent_st *event);
+void event_hear(struct CUevent_st *event);
+void event_unshare(struct CUevent_st *event);
 
 /* ---- cuda_work.c: what streams and nodes do ---- */
 /* In the stream: at once, or a node when it captures. @wait: come back when it is over. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/standin/cuda_driver.h"
 
@@ -123,11 +124,13 @@ static int release(uint64_t address, bool host, const struct CUstream_st *s)
 
 	if (!address)
 		return CUDA_OK;
-	if (!m || m->address != address || host != (m->type == CUDA_MEMORY_HOST))
+	if (!m || m->address != address || m->opened || host != (m->type == CUDA_MEMORY_HOST))
 		return CUDA_INVALID_VALUE;
 	gone = *m;
 	remove_at(m);
 	munmap((void *)(uintptr_t)gone.address, gone.bytes);
+	if (gone.file)
+		close(gone.file - 1);
 	if (gone.type == CUDA_MEMORY_DEVICE)
 		driver.used[gone.device] -= gone.bytes;
 	if (gone.pool)
@@ -179,6 +182,16 @@ void memory_unmap(uint64_t address)
 void memory_is_array(uint64_t address)
 {
 	((struct memory *)memory_find(address))->type = CUDA_MEMORY_ARRAY;
+}
+
+struct memory *memory_opened(const struct cuda_ipc_handle *handle)
+{
+	size_t i;
+
+	for (i = 0; i < all_cnt; i++)
+		if (all[i].opened && !memcmp(&all[i].handle, handle, sizeof(*handle)))
+			return &all[i];
+	return NULL;
 }
 
 /* As make, without a pool: the driver asks the kernel, and that takes its time. */

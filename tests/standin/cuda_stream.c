@@ -315,6 +315,9 @@ static int event_create(CUevent *event, unsigned flags)
 
 	if (!event)
 		return CUDA_INVALID_VALUE;
+	if ((flags & (CUDA_EVENT_INTERPROCESS | CUDA_EVENT_DISABLE_TIMING)) ==
+	    CUDA_EVENT_INTERPROCESS)
+		return CUDA_INVALID_VALUE;
 	if (!c)
 		return CUDA_INVALID_CONTEXT;
 	*event = object_make(OBJECT_EVENT, sizeof(**event));
@@ -333,6 +336,7 @@ static int event_destroy(CUevent event)
 {
 	if (!object_find(event, OBJECT_EVENT))
 		return CUDA_INVALID_HANDLE;
+	event_unshare(event);
 	free(event->tails);
 	object_drop(event);
 	return CUDA_OK;
@@ -355,6 +359,7 @@ static int event_record(CUevent event, struct CUstream_st *s)
 	event->recorded = true;
 	event->stream = s;
 	event->time = s->end = later(stream_end(s), now());
+	event_tell(event);
 	tell(&(struct standin_activity){.kind = STANDIN_EVENT,
 					.start = event->time,
 					.end = event->time,
@@ -380,6 +385,7 @@ static int event_sync(CUevent event)
 		return CUDA_INVALID_HANDLE;
 	if (event->capture)
 		return CUDA_CAPTURE_UNSUPPORTED;
+	event_hear(event);
 	if (!event->recorded)
 		return CUDA_OK;
 	time = event->time;
@@ -402,6 +408,7 @@ static int event_query(CUevent event)
 		return CUDA_INVALID_HANDLE;
 	if (event->capture)
 		return CUDA_CAPTURE_UNSUPPORTED;
+	event_hear(event);
 	return event->recorded && event->time > now() ? CUDA_NOT_READY : CUDA_OK;
 }
 
@@ -440,6 +447,7 @@ static int wait_event(struct CUstream_st *s, CUevent event)
 		return CUDA_INVALID_HANDLE;
 	if (s->capture || event->capture)
 		return capture_wait(s, event);
+	event_hear(event);
 	if (event->recorded) {
 		s->end = later(s->end, event->time);
 		tell_sync(s, now(), 2, event->id);

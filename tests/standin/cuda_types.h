@@ -53,7 +53,12 @@ typedef void cuda_host_function(void *data);
 
 enum {
 	CUDA_STREAM_NON_BLOCKING = 1,
-	CUDA_EVENT_DISABLE_TIMING = 2
+	CUDA_EVENT_DISABLE_TIMING = 2,
+	CUDA_EVENT_INTERPROCESS = 4
+};
+/* What one process tells another of its memory or its event: CUipcMemHandle, CUipcEventHandle and the runtime's. */
+struct cuda_ipc_handle {
+	char bytes[64];
 };
 enum cuda_copy_kind { /* cudaMemcpyKind */
 	CUDA_HOST_TO_HOST,

@@ -103,6 +103,11 @@
 	F(cuEventSynchronize, 2000, (CUevent))                                                     \
 	F(cuEventQuery, 2000, (CUevent))                                                           \
 	F(cuEventElapsedTime, 2000, (float *, CUevent, CUevent))                                   \
+	F(cuIpcGetMemHandle, 4010, (struct cuda_ipc_handle *, CUdeviceptr))                        \
+	F(cuIpcOpenMemHandle, 11000, (CUdeviceptr *, struct cuda_ipc_handle, unsigned))            \
+	F(cuIpcCloseMemHandle, 4010, (CUdeviceptr))                                                \
+	F(cuIpcGetEventHandle, 4010, (struct cuda_ipc_handle *, CUevent))                          \
+	F(cuIpcOpenEventHandle, 4010, (CUevent *, struct cuda_ipc_handle))                         \
 	F(cuLibraryLoadData, 12000,                                                                \
 	  (CUlibrary *, const void *, void *, void **, unsigned, void *, void **, unsigned))       \
 	F(cuLibraryUnload, 12000, (CUlibrary))                                                     \

@@ -389,3 +389,30 @@ RT_PAIR(cudaMemset2D, _ptds, (void *p, size_t pitch, int value, size_t width, si
 RT_PAIR(cudaMemset2DAsync, _ptsz,
 	(void *p, size_t pitch, int value, size_t width, size_t height, CUstream stream),
 	DRIVER->cuMemsetD2D8Async(AT(p), pitch, (unsigned char)value, width, height, stream))
+
+/* ---- of another process ---- */
+
+int cudaIpcGetMemHandle(struct cuda_ipc_handle *handle, void *p)
+{
+	return RT_CALL(LEGACY->cuIpcGetMemHandle(handle, (uintptr_t)p));
+}
+
+int cudaIpcOpenMemHandle(void **p, struct cuda_ipc_handle handle, unsigned flags)
+{
+	return RT_CALL(LEGACY->cuIpcOpenMemHandle((CUdeviceptr *)p, handle, flags));
+}
+
+int cudaIpcCloseMemHandle(void *p)
+{
+	return RT_CALL(LEGACY->cuIpcCloseMemHandle((uintptr_t)p));
+}
+
+int cudaIpcGetEventHandle(struct cuda_ipc_handle *handle, CUevent event)
+{
+	return RT_CALL(LEGACY->cuIpcGetEventHandle(handle, event));
+}
+
+int cudaIpcOpenEventHandle(CUevent *event, struct cuda_ipc_handle handle)
+{
+	return RT_CALL(LEGACY->cuIpcOpenEventHandle(event, handle));
+}

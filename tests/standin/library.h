@@ -1,5 +1,5 @@
 /*
- * library.h - what the stand-ins for cuBLAS, cuDNN and NCCL have in common: handles that are checked, kernels
+ * library.h - what the stand-ins for the libraries above the runtime have in common: handles that are checked, kernels
  * registered as a compiled library does it, launches through the stand-in runtime. Included once per library.
  */
 #ifndef STANDIN_LIBRARY_H
@@ -107,7 +107,7 @@ __attribute__((destructor)) static void library_end(void)
 	__cudaUnregisterFatBinary(library_binary);
 }
 
-static int library_launch(int kernel, unsigned blocks, CUstream stream)
+__attribute__((unused)) static int library_launch(int kernel, unsigned blocks, CUstream stream)
 {
 	struct cuda_dim3 grid = {blocks ? blocks : 1, 1, 1}, block = {256, 1, 1};
 	void *arguments[1] = {NULL};

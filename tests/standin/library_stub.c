@@ -9,11 +9,12 @@ struct answer {
 	long status;
 	double number;
 };
-#define GPU(name, abi, roles)                                                         \
-	__attribute__((weak)) struct answer name(void);                               \
-	__attribute__((weak)) struct answer name(void)                                \
-	{                                                                             \
-		return (struct answer){*(abi) == 'i' ? LIBRARY_NOT_SUPPORTED : 0, 0}; \
+#define GPU(name, abi, roles)                                                                      \
+	__attribute__((weak)) struct answer name(void);                                            \
+	__attribute__((weak)) struct answer name(void)                                             \
+	{                                                                                          \
+		return (struct answer){*(abi) == 'i' || *(abi) == '1' ? LIBRARY_NOT_SUPPORTED : 0, \
+				       0};                                                         \
 	}
 #define OLDER(name, until, abi, roles)
 #include LIBRARY_TABLE

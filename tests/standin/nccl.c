@@ -1,40 +1,28 @@
 /*
- * nccl.c - a stand-in for NCCL with one rank: a collective copies and launches a kernel; inside a group it waits for the
- * group's end.
+ * nccl.c - a stand-in for NCCL: a collective copies and launches a kernel; inside a group it waits for the group's end. With
+ * one rank, or with one in each of several processes (nccl_ranks.h).
  */
-#include <unistd.h>
-
 #include "tests/standin/library.h"
+#include "tests/standin/nccl_ranks.h"
 
-enum {
-	ALL_REDUCE,
-	BROADCAST,
-	REDUCE,
-	ALL_GATHER,
-	REDUCE_SCATTER
-};
 static const char *const library_kernels[] = {
 	"_Z45ncclDevKernel_AllReduce_Sum_f32_RING_LL_us15_24ncclDevKernelArgsStorage",
 	"_Z41ncclDevKernel_Broadcast_RING_LL_us12_abcdP4comm",
 	"_Z36ncclDevKernel_Reduce_RING_LL_us12_abP4comm",
 	"_Z39ncclDevKernel_AllGather_RING_LL_us13_abP4comm",
 	"_Z43ncclDevKernel_ReduceScatter_RING_LL_us14_abP4comm",
+	"_Z28ncclDevKernel_SendRecv_us11_P4comm",
 	NULL};
 
 enum {
-	NCCL_OK = 0,
-	NCCL_CUDA_ERROR = 1,
-	NCCL_INVALID_ARGUMENT = 4,
-	NCCL_INVALID_USAGE = 5
-};
-enum {
 	COMM = 1,
-	ID_BYTES = 128,
-	GROUP_MAX = 64
+	/* numbers of a communicator */
+	RANKS = 0,
+	RANK,
 };
 
 struct unique_id {
-	char bytes[ID_BYTES];
+	char bytes[NCCL_ID_BYTES];
 };
 
 int ncclGetVersion(int *version)
@@ -58,32 +46,37 @@ const char *ncclGetLastError(void *comm)
 
 int ncclGetUniqueId(struct unique_id *id)
 {
-	static unsigned cnt;
-
-	if (!id)
-		return NCCL_INVALID_ARGUMENT;
-	memset(id, 0, sizeof(*id));
-	*(pid_t *)id->bytes = getpid();
-	*(unsigned *)(id->bytes + 8) = ++cnt;
-	return NCCL_OK;
+	return id ? ranks_id(id->bytes) : NCCL_INVALID_ARGUMENT;
 }
 
 /* ---- communicators ---- */
 
 int ncclCommInitRank(void **comm, int ranks, struct unique_id id, int rank)
 {
+	struct library_handle *h;
+	struct ranks *others = NULL;
 	void *buffer;
 
-	(void)id;
 	if (!comm || rank < 0 || rank >= ranks)
 		return NCCL_INVALID_ARGUMENT;
 	*comm = NULL;
-	if (ranks != 1)
+	if (ranks > NCCL_RANK_MAX)
 		return NCCL_INVALID_USAGE;
 	if (cudaMalloc(&buffer, 1 << 20))
 		return NCCL_CUDA_ERROR;
-	*comm = library_make(COMM);
-	((struct library_handle *)*comm)->workspace = buffer;
+	if (ranks > 1) {
+		others = ranks_join(id.bytes, ranks, rank);
+		if (!others) {
+			cudaFree(buffer);
+			return NCCL_REMOTE_ERROR;
+		}
+	}
+	h = library_make(COMM);
+	h->workspace = buffer;
+	h->known = others;
+	h->numbers[RANKS] = ranks;
+	h->numbers[RANK] = rank;
+	*comm = h;
 	return NCCL_OK;
 }
 
@@ -96,6 +89,8 @@ int ncclCommInitRankConfig(void **comm, int ranks, struct unique_id id, int rank
 int ncclCommInitAll(void **comms, int cnt, const int *devices)
 {
 	(void)devices;
+	if (cnt != 1) /* all in one process */
+		return NCCL_INVALID_USAGE;
 	return ncclCommInitRank(comms, cnt, (struct unique_id){{0}}, 0);
 }
 
@@ -111,6 +106,7 @@ int ncclCommDestroy(void *comm)
 	if (!h)
 		return NCCL_INVALID_ARGUMENT;
 	cudaFree(h->workspace);
+	ranks_leave(h->known);
 	library_drop(comm, COMM);
 	return NCCL_OK;
 }
@@ -128,14 +124,21 @@ static int number(void *comm, int *to, int value)
 	return NCCL_OK;
 }
 
+static int own_number(void *comm, int *to, int which)
+{
+	struct library_handle *h = library_find(comm, COMM);
+
+	return number(comm, to, h ? h->numbers[which] : 0);
+}
+
 int ncclCommCount(void *comm, int *cnt)
 {
-	return number(comm, cnt, 1);
+	return own_number(comm, cnt, RANKS);
 }
 
 int ncclCommUserRank(void *comm, int *rank)
 {
-	return number(comm, rank, 0);
+	return own_number(comm, rank, RANK);
 }
 
 int ncclCommCuDevice(void *comm, int *device)
@@ -150,15 +153,38 @@ int ncclCommGetAsyncError(void *comm, int *error)
 
 /* ---- groups ---- */
 
-static __thread unsigned group_depth, group_cnt;
-static __thread struct {
-	int kernel;
+struct queued {
+	struct nccl_call call;
+	struct library_handle *comm;
 	CUstream stream;
-} group[GROUP_MAX];
+};
+static __thread unsigned group_depth, group_cnt;
+static __thread struct queued group[NCCL_GROUP_MAX];
 
-static int launch(int kernel, CUstream stream)
+static void alone(const struct nccl_call *c)
 {
-	return library_launch(kernel, 24, stream) ? NCCL_CUDA_ERROR : NCCL_OK;
+	if (c->src && c->dst)
+		memmove(c->dst, c->src, c->cnt * nccl_type_bytes(c->type));
+}
+
+/* All give, then all take: no rank waits for one that waits for it. */
+static int run(const struct queued *q, unsigned cnt)
+{
+	unsigned i;
+	int r = NCCL_OK;
+
+	for (i = 0; i < cnt && !r; i++)
+		if (q[i].comm->known)
+			r = ranks_post(q[i].comm->known, &q[i].call);
+		else
+			alone(&q[i].call);
+	for (i = 0; i < cnt && !r; i++) {
+		if (q[i].comm->known)
+			r = ranks_complete(q[i].comm->known, &q[i].call);
+		if (!r && library_launch((int)q[i].call.kernel, 24, q[i].stream))
+			r = NCCL_CUDA_ERROR;
+	}
+	return r;
 }
 
 int ncclGroupStart(void)
@@ -169,77 +195,83 @@ int ncclGroupStart(void)
 
 int ncclGroupEnd(void)
 {
-	unsigned i;
-	int r = NCCL_OK;
+	int r;
 
 	if (!group_depth)
 		return NCCL_INVALID_USAGE;
 	if (--group_depth)
 		return NCCL_OK;
-	for (i = 0; i < group_cnt && !r; i++)
-		r = launch(group[i].kernel, group[i].stream);
+	r = run(group, group_cnt);
 	group_cnt = 0;
 	return r;
 }
 
-/* ---- collectives of one rank: the result is what was sent ---- */
+/* ---- collectives: of one rank, the result is what was sent ---- */
 
-static size_t type_bytes(int type)
+static int collect(void *comm, struct nccl_call call, CUstream stream)
 {
-	static const unsigned char bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+	struct library_handle *h = library_find(comm, COMM);
+	struct queued q = {call, h, stream};
+	int ranks = h ? h->numbers[RANKS] : 0;
 
-	return type >= 0 && type < (int)sizeof(bytes) ? bytes[type] : 0;
-}
-
-static int collect(int kernel, const void *src, void *dst, size_t cnt, int type, void *comm,
-		   CUstream stream)
-{
-	if (!library_find(comm, COMM) || !src || !dst || !type_bytes(type))
+	if (!h || (!call.src && call.way != RECEIVE) || !nccl_type_bytes(call.type) ||
+	    call.peer < 0 || call.peer >= ranks)
 		return NCCL_INVALID_ARGUMENT;
-	memmove(dst, src, cnt * type_bytes(type));
+	/* Where the result goes to another, nobody needs room for it. */
+	if (!call.dst && call.way != SEND &&
+	    !(call.kernel == REDUCE && call.peer != h->numbers[RANK]))
+		return NCCL_INVALID_ARGUMENT;
+	if (call.way != COLLECTIVE && ranks == 1)
+		return NCCL_INVALID_USAGE; /* to itself: not here */
 	if (!group_depth)
-		return launch(kernel, stream);
-	if (group_cnt == GROUP_MAX)
+		return run(&q, 1);
+	if (group_cnt == NCCL_GROUP_MAX)
 		return NCCL_INVALID_USAGE;
-	group[group_cnt].kernel = kernel;
-	group[group_cnt++].stream = stream;
+	group[group_cnt++] = q;
 	return NCCL_OK;
 }
+#define COLLECT(...) collect(comm, (struct nccl_call){__VA_ARGS__}, stream)
 
 int ncclAllReduce(const void *src, void *dst, size_t cnt, int type, int op, void *comm,
 		  CUstream stream)
 {
-	(void)op;
-	return collect(ALL_REDUCE, src, dst, cnt, type, comm, stream);
+	return COLLECT(ALL_REDUCE, COLLECTIVE, src, dst, cnt, type, op, 0);
 }
 
 int ncclBroadcast(const void *src, void *dst, size_t cnt, int type, int root, void *comm,
 		  CUstream stream)
 {
-	return root ? NCCL_INVALID_ARGUMENT : collect(BROADCAST, src, dst, cnt, type, comm, stream);
+	return COLLECT(BROADCAST, COLLECTIVE, src, dst, cnt, type, 0, root);
 }
 
 int ncclBcast(void *buffer, size_t cnt, int type, int root, void *comm, CUstream stream)
 {
-	return root ? NCCL_INVALID_ARGUMENT
-		    : collect(BROADCAST, buffer, buffer, cnt, type, comm, stream);
+	return COLLECT(BROADCAST, COLLECTIVE, buffer, buffer, cnt, type, 0, root);
 }
 
 int ncclReduce(const void *src, void *dst, size_t cnt, int type, int op, int root, void *comm,
 	       CUstream stream)
 {
-	(void)op;
-	return root ? NCCL_INVALID_ARGUMENT : collect(REDUCE, src, dst, cnt, type, comm, stream);
+	return COLLECT(REDUCE, COLLECTIVE, src, dst, cnt, type, op, root);
 }
 
 int ncclAllGather(const void *src, void *dst, size_t cnt, int type, void *comm, CUstream stream)
 {
-	return collect(ALL_GATHER, src, dst, cnt, type, comm, stream);
+	return COLLECT(ALL_GATHER, COLLECTIVE, src, dst, cnt, type, 0, 0);
 }
 
 int ncclReduceScatter(const void *src, void *dst, size_t cnt, int type, int op, void *comm,
 		      CUstream stream)
 {
-	(void)op;
-	return collect(REDUCE_SCATTER, src, dst, cnt, type, comm, stream);
+	return COLLECT(REDUCE_SCATTER, COLLECTIVE, src, dst, cnt, type, op, 0);
+}
+
+int ncclSend(const void *src, size_t cnt, int type, int peer, void *comm, CUstream stream)
+{
+	return COLLECT(SEND_RECV, SEND, src, NULL, cnt, type, 0, peer);
+}
+
+int ncclRecv(void *dst, size_t cnt, int type, int peer, void *comm, CUstream stream)
+{
+	return COLLECT(SEND_RECV, RECEIVE, NULL, dst, cnt, type, 0, peer);
 }
