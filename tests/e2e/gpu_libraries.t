@@ -1,6 +1,7 @@
 #!/bin/sh
 # cuFFT, cuSPARSE, cuSOLVER and cuFile, on the stand-ins: every call is a row of its library, calls hold what they launch, and
-# the arguments are there that reports need. And what takes two processes: memory that both use (CUDA IPC), NCCL.
+# the arguments are there that reports need. And what takes two processes: memory that both use (CUDA IPC), NCCL. And kernels of the
+# same name.
 # shellcheck disable=SC2086
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
@@ -169,5 +170,15 @@ cudaIpcOpenMemHandle 1 4' "IPC, $how: each process has its calls"
 		JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.correlationId = r.correlationId GROUP BY t.value ORDER BY 1" 2>&1 | tr '\n' ' ')" \
 		'ncclAllGather 10 ncclAllReduce 20 ncclBroadcast 10 ncclGroupEnd 30 ncclReduce 10 ncclReduceScatter 10 ' \
 		"NCCL, $how: kernels are asked for by the call, or by the end of its group"
+done
+
+# ---- one name in several modules, modules one after the other at one place, binaries that come back ----
+for mode in lazy eager; do
+	CUDA_MODULE_LOADING=$(echo $mode | tr '[:lower:]' '[:upper:]')
+	export CUDA_MODULE_LOADING
+	program "modules, $mode" "$GPU/modules"
+	is "$(head -1 said)" $mode "modules, $mode: loaded so"
+	is "$(q "$R" "SELECT count(DISTINCT mangledName) || ' ' || count(DISTINCT shortName) || ' ' || count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL" 2>&1)" \
+		'5 5 140' "modules, $mode: five names"
 done
 done_testing

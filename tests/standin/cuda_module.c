@@ -59,6 +59,22 @@ static int unload(void *handle, enum object_kind kind)
 	return CUDA_OK;
 }
 
+/* Work is loaded when it is first asked for, but where the environment says otherwise. */
+static int loading_mode(int *mode)
+{
+	const char *set = getenv("CUDA_MODULE_LOADING");
+
+	if (!mode)
+		return CUDA_INVALID_VALUE;
+	*mode = set && !strcmp(set, "EAGER") ? 1 : 2;
+	return CUDA_OK;
+}
+
+int cuModuleGetLoadingMode(int *mode)
+{
+	return CALL(loading_mode(mode));
+}
+
 int cuModuleLoadData(CUmodule *module, const void *image)
 {
 	return CALL(load(module, image, OBJECT_MODULE));

@@ -117,6 +117,8 @@ int rt_ready(void)
 	pthread_mutex_unlock(&lock);
 	if (!r)
 		r = LEGACY->cuCtxSetCurrent(primary[rt_device]);
+	if (!r)
+		r = rt_load_eagerly();
 	if (!r) {
 		bound = rt_device;
 		bound_resets = resets;

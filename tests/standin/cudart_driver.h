@@ -108,6 +108,7 @@
 	F(cuIpcCloseMemHandle, 4010, (CUdeviceptr))                                                \
 	F(cuIpcGetEventHandle, 4010, (struct cuda_ipc_handle *, CUevent))                          \
 	F(cuIpcOpenEventHandle, 4010, (CUevent *, struct cuda_ipc_handle))                         \
+	F(cuModuleGetLoadingMode, 11070, (int *))                                                  \
 	F(cuLibraryLoadData, 12000,                                                                \
 	  (CUlibrary *, const void *, void *, void **, unsigned, void *, void **, unsigned))       \
 	F(cuLibraryUnload, 12000, (CUlibrary))                                                     \
@@ -204,6 +205,8 @@ extern __thread int rt_device;
 /* ---- cudart_launch.c ---- */
 /* The kernel of a host function (or of a handle that is one already); 0 or the error. */
 int rt_kernel(CUkernel *kernel, const void *function);
+/* All that is registered, where nothing is to be loaded later. */
+int rt_load_eagerly(void);
 /* The device memory of a registered variable. */
 int rt_symbol(CUdeviceptr *address, size_t *bytes, const void *symbol);
 

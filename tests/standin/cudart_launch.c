@@ -139,6 +139,21 @@ static int load(struct function *f)
 	return r ? r : LEGACY->cuLibraryGetKernel(&f->kernel, image->library, f->name);
 }
 
+int rt_load_eagerly(void)
+{
+	int mode, r = LEGACY->cuModuleGetLoadingMode(&mode);
+	size_t i;
+
+	if (r || mode != 1)
+		return r;
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < function_cnt && !r; i++)
+		if (functions[i].host && !functions[i].kernel)
+			r = load(&functions[i]);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
 int rt_kernel(CUkernel *kernel, const void *function)
 {
 	const char *name;

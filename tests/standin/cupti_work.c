@@ -133,6 +133,28 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 
 /* ---- work ---- */
 
+/* A name as CUPTI keeps it: records are read when modules have been unloaded for long. */
+static const char *kept(const char *name)
+{
+	static char **names;
+	static size_t cnt;
+	char *found;
+	size_t i;
+
+	pthread_mutex_lock(&standin_lock);
+	for (i = 0; i < cnt && strcmp(names[i], name) != 0; i++)
+		;
+	if (i == cnt) {
+		if (cnt % 64 == 0)
+			names = realloc(names, (cnt + 64) * sizeof(*names));
+		if (!names || !(names[cnt++] = strdup(name)))
+			abort();
+	}
+	found = names[i];
+	pthread_mutex_unlock(&standin_lock);
+	return found;
+}
+
 static void kernel(const struct standin_activity *a)
 {
 	static uint64_t grid_id;
@@ -145,7 +167,7 @@ static void kernel(const struct standin_activity *a)
 	     V(KERNEL_blockz, a->block[2]), V(KERNEL_dynamic_shared, a->shared),
 	     V(KERNEL_correlation, a->correlation),
 	     V(KERNEL_grid_id, __atomic_add_fetch(&grid_id, 1, __ATOMIC_RELAXED)),
-	     V(KERNEL_name, (uintptr_t)a->name), V(KERNEL_graph_node, a->graph_node),
+	     V(KERNEL_name, (uintptr_t)kept(a->name)), V(KERNEL_graph_node, a->graph_node),
 	     V(KERNEL_graph, a->graph));
 }
 
