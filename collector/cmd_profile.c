@@ -150,7 +150,8 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		sl_warn("cannot start a process: %s", strerror(-err));
 		return SL_EXIT_FAIL;
 	}
-	/* The program has its own limit by now. */
+	/* The program has its own limits and signals by now. A small limit on file size is met by the report's first pages. */
+	signal(SIGXFSZ, SIG_IGN);
 	limits_raise_descriptors();
 	keeper = keeper_start();
 	/* The flight recorder's have their names when there is a reason for them. */

@@ -115,6 +115,12 @@ for i in 1 2 3 4 5 6 7 8; do
 	is "$(calls again.sqlite)" '10000 0' "run $i on one report, profile: its calls"
 done
 
+# ---- no file may be large enough for a report: said in a line, in place of being killed ----
+(ulimit -f 30 && exec "$BIN" profile -o large true) >out 2>err
+is "$? $(cat err)" "1 sightline: $W/large.sqlite: no room on the disk" 'a report beyond the limit on file size: profile says so'
+(ulimit -f 30 && SIGHTLINE_OUTPUT=large LD_PRELOAD=$SHIM exec cat "$TOP/LICENSE") >out 2>err
+is "$? $(grep -c '^sightline: not tracing: .*: no room on the disk$' err) $(cmp out "$TOP/LICENSE" && echo same)" '0 1 same' 'bare, the program runs'
+
 # ---- a ring that can never have the room its quota allows (small files only), and nobody who empties it ----
 for policy in wait block drop; do
 	R=$W/tiny-$policy.sqlite
