@@ -276,6 +276,11 @@ static void check_processes(struct collector *c)
 	for (struct proc *p = c->model.procs; p; p = p->next) {
 		char state = p->is_gone || p->pidfd >= 0 ? 'R' : proc_state(p->pid);
 
+		/* Our child is gone when its status has been asked for: its signal may come later than we look. */
+		if (c->child && p->pid == (uint32_t)c->child && !c->root_is_gone) {
+			on_child(c);
+			state = 'R';
+		}
 		if (state == 0 || state == 'Z' || state == 'X') {
 			model_exit(&c->model, p, c->now, -1);
 			if (p->pid == c->root)

@@ -1,10 +1,12 @@
 /* notes.c - what the report says besides events: the machine, the run, and what is missing. */
 #include "collector/collect.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -321,21 +323,31 @@ static void say_losses(struct collector *c)
 			  grouped(as->refused, n));
 }
 
-void notes_end(struct collector *c)
+/* The program lives under what we live under. */
+static const char *why_not_entered(void)
 {
 	struct rlimit room;
+	int fd = memfd_create("sightline-probe", MFD_CLOEXEC);
 
+	if (fd < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+		return "memfd_create is refused: a container's seccomp profile?";
+	if (fd >= 0)
+		close(fd);
+	if (!getrlimit(RLIMIT_AS, &room) && room.rlim_cur != RLIM_INFINITY)
+		return "the rings need more address space than ulimit -v leaves it, or it is "
+		       "statically linked or "
+		       "setuid";
+	return "statically linked, setuid, or another loader";
+}
+
+void notes_end(struct collector *c)
+{
 	say_losses(c);
 	if (c->options->trace && !c->model.traced_images && !c->arenas.no_room &&
-	    !c->arenas.refused) {
-		bool is_short = !getrlimit(RLIMIT_AS, &room) && room.rlim_cur != RLIM_INFINITY;
-
+	    !c->arenas.refused)
 		notes_say(c, WARNING,
 			  "the program could not be entered (%s): the report has its processes and "
 			  "context switches only",
-			  is_short ? "the rings need more address space than ulimit -v leaves it, "
-				     "or it is statically linked or setuid"
-				   : "statically linked, setuid, or another loader");
-	}
+			  why_not_entered());
 	db_diagnostic(c->db, c->now, SOURCE_DAEMON, INFO, "Profiling has stopped.", GLOBAL_VID);
 }

@@ -224,6 +224,24 @@ if [ $? != 77 ]; then
 	done
 	SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 >out 2>err
 	is "$? $(cat out)" "0 bytes 64000" 'a strict sandbox, bare: the program works'
+	# What containers refuse, and kernels that have no pidfd: who looks for the program's end must not be quicker than its status.
+	for refused in bpf,perf_event_open,ptrace,kcmp,process_vm_readv bpf,perf_event_open,pidfd_open; do
+		for i in 1 2 3 4 5; do
+			profile box --osrt-threshold=0 "$PROG/denied" $refused "$PROG/repeat" "$W/data" $N >out 2>err
+			works $? "without $refused, run $i: the program works"
+			is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N "without $refused, run $i: every call"
+		done
+		"$PROG/denied" $refused "$BIN" profile -f true -o box sh -c 'exit 4' >out 2>err
+		is $? 4 "without $refused, all of it: the program's status"
+		is "$(grep -c 'no context switches' err)$(grep -vc '^sightline: ' err)" 10 "without $refused, all of it: said in a line"
+	done
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		"$PROG/denied" bpf,perf_event_open,pidfd_open "$BIN" profile -f true -o box sh -c 'sleep 0.0'$i'; exit 4' >out 2>err
+		is $? 4 "without pidfd, run $i: the program's status"
+	done
+	"$PROG/denied" memfd_create "$BIN" profile -f true -o box "$PROG/repeat" "$W/data" $N >out 2>err
+	works $? 'without memfd_create: the program works'
+	is "$(grep -c 'could not be entered (memfd_create is refused: a container.s seccomp profile?)' err)" 1 'and is told why there are no calls'
 else
 	skip 'seccomp' 'not permitted'
 fi
