@@ -2,7 +2,7 @@
 -- about: Threads or processes that share a job, and wait for the one that has the most of it: at barriers, in
 -- about: pthread_join, or for processes to end.
 -- needs: SCHED_EVENTS = context switch
--- uses: sched_threads, names
+-- uses: sched_spans, sched_threads, names
 -- default: 450
 -- arg: ratio=0.5, CPU time of the least busy to that of the busiest below which a job is badly divided
 -- advice: Divide by cost and not by number of items: smaller pieces that threads fetch when they are ready
@@ -16,10 +16,18 @@
 -- column: Group = what is compared: threads of a process, or processes with the same parent
 
 -- Threads of one process that have the same name, or processes that lived side by side with one parent. Those that did
--- next to nothing belong to something else.
+-- next to nothing belong to something else. A name that nobody gave them, but the process they were born in, says
+-- nothing: a pipeline's stages have it, too, which live as long as the stream and sleep while they have no input. Those
+-- who got a share of a job began it together, and were busy until they were done with it, or wait at a barrier.
 CREATE TEMP TABLE peer AS
 WITH thread AS MATERIALIZED (
 	SELECT globalTid, ran FROM sched_threads WHERE runs > 0
+), life AS MATERIALIZED (
+	SELECT globalTid, min(start) AS start, max(end) AS end,
+		2 * sum(end - start) < max(end) - min(start) AS sleeps
+	FROM sched_spans
+	WHERE what IN ('run', 'wait') AND globalTid IS NOT NULL
+	GROUP BY globalTid
 ), waits AS MATERIALIZED (
 	SELECT globalTid, sum(end - start) AS ns
 	FROM OSRT_API
@@ -34,21 +42,36 @@ WITH thread AS MATERIALIZED (
 ), crew AS (
 	SELECT parent, exe FROM child GROUP BY 1, 2 HAVING count(*) > 1 AND max(start) < min(end)
 ), every AS (
-	SELECT 'threads' AS what, (t.globalTid / 0x1000000) || ' ' || coalesce(name, '') AS job, t.globalTid, name,
-		ran, waits.ns AS barrier
-	FROM thread AS t LEFT JOIN thread_names USING (globalTid) LEFT JOIN waits USING (globalTid)
+	SELECT 'threads' AS what,
+		(t.pid || ' ' || coalesce(t.name, '')) || CASE WHEN born THEN ' ' || (waits.ns IS NOT NULL) ELSE '' END AS job,
+		t.globalTid, t.name, ran, waits.ns AS barrier, born AND waits.ns IS NULL AS doubtful,
+		max(waits.ns IS NOT NULL) OVER (PARTITION BY t.pid, t.name) AS meets, life.start, life.end
+	FROM (
+		SELECT thread.globalTid, ran, thread.globalTid / 0x1000000 AS pid, own.name,
+			own.name IS NULL OR own.name IS first.name OR own.name IS substr(process_names.name, 1, 15) AS born
+		FROM thread LEFT JOIN thread_names AS own USING (globalTid)
+			LEFT JOIN thread_names AS first ON first.globalTid = thread.globalTid / 0x1000000 * 0x1000000
+				+ thread.globalTid / 0x1000000 % 0x1000000
+			LEFT JOIN process_names ON process_names.pid = thread.globalTid / 0x1000000
+	) AS t JOIN life USING (globalTid) LEFT JOIN waits USING (globalTid)
 	-- the first thread of a process only where it takes part
-	WHERE t.globalTid / 0x1000000 % 0x1000000 <> t.globalTid % 0x1000000 OR waits.ns IS NOT NULL
+	WHERE waits.ns IS NOT NULL OR (t.pid % 0x1000000 <> t.globalTid % 0x1000000 AND NOT (born AND sleeps))
 	UNION ALL
 	SELECT 'processes', c.parent || ' ' || c.exe, c.globalPid,
-		(SELECT name FROM process_names WHERE pid = c.globalPid / 0x1000000), sum(ran), NULL
+		(SELECT name FROM process_names WHERE pid = c.globalPid / 0x1000000), sum(ran), NULL, 0, 0, NULL, NULL
 	FROM child AS c JOIN crew ON crew.parent = c.parent AND crew.exe = c.exe
 		JOIN thread AS t ON t.globalTid / 0x1000000 = c.globalPid / 0x1000000
 	GROUP BY c.globalPid
 )
 SELECT what, job, globalTid, name, ran, barrier, busiest
-FROM (SELECT *, max(ran) OVER (PARTITION BY what, job) AS busiest FROM every)
-WHERE 50 * ran >= busiest OR barrier IS NOT NULL;
+FROM (
+	SELECT *, max(ran) OVER longest AS busiest, first_value(start) OVER longest AS first,
+		first_value(end) OVER longest AS last
+	FROM every
+	WINDOW longest AS (PARTITION BY what, job ORDER BY ran DESC, globalTid
+		ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+)
+WHERE (50 * ran >= busiest OR barrier IS NOT NULL) AND NOT (doubtful AND (meets OR 5 * abs(start - first) > last - first));
 
 CREATE TEMP TABLE job AS
 WITH joins AS MATERIALIZED (

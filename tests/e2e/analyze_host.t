@@ -157,6 +157,34 @@ says 'at barriers' 'severe 150000000 3 threads (worker) of process 100 share a j
 	"INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, callchainId, argumentsId)
 	VALUES(400000000, 400000000, 27, $TID, 5, 0, 0, 0), (250000000, 400000000, 27, $TID + 1, 5, 0, 0, 0),
 	(100000000, 400000000, 27, $TID + 2, 5, 0, 0, 0)"
+# Named as the process is: only what they do tells whether they are peers.
+born="UPDATE StringIds SET value = 'job' WHERE id = 2"
+says 'with the name of their process, busy as long as they live' 'bad 100000000 3 threads (job) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
+300000000|100.0||100|101|job|threads
+200000000|66.7||100|102|job|threads
+100000000|33.3||100|103|job|threads' "$born"
+# 103 runs for 50 ms, sleeps until 390 and runs for 50 more; 102 alone is half as busy as 101, or more.
+stage="UPDATE SCHED_EVENTS SET start = 50000000 WHERE globalTid = $TID + 2 AND isSchedIn = 0;
+	INSERT INTO SCHED_EVENTS VALUES(390000000, 0, 1, $TID + 2, NULL, NULL), (440000000, 0, 0, $TID + 2, 2, NULL)"
+says 'one that sleeps while it lives is another stage' silent "$born; $stage"
+says 'but not where the program has named it as the others' 'bad 100000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
+300000000|100.0||100|101|worker|threads
+200000000|66.7||100|102|worker|threads
+100000000|33.3||100|103|worker|threads' "$stage"
+says 'by the name of the first thread' silent "UPDATE StringIds SET value = 'renamed' WHERE id = 2;
+	INSERT INTO ThreadNames VALUES(2, 20, (1<<48)+(100<<24)+100); $stage"
+# 101 lives for 400 ms: a fifth is 80.
+late="UPDATE SCHED_EVENTS SET start = start + 80000000 WHERE globalTid = $TID + 2"
+says 'one that begins a little later is one of them' 'bad 100000000 3 threads (job) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
+300000000|100.0||100|101|job|threads
+200000000|66.7||100|102|job|threads
+100000000|33.3||100|103|job|threads' "$born; $late"
+says 'one that begins later has another job' silent "$born; $late; UPDATE SCHED_EVENTS SET start = start + 1 WHERE globalTid = $TID + 2"
+says 'at barriers they are peers, whatever the name, and the others are not' 'severe 150000000 2 threads (job) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms; they waited for each other at barriers for 150 ms each.
+300000000|100.0|0|100|101|job|threads
+100000000|33.3|300000000|100|103|job|threads' "$born; $stage;
+	INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, callchainId, argumentsId)
+	VALUES(400000000, 400000000, 27, $TID, 5, 0, 0, 0), (50000000, 350000000, 27, $TID + 2, 5, 0, 0, 0)"
 says 'processes side by side' 'severe 125000000 2 processes (rank) share a job badly: the busiest ran for 300 ms, the least busy for 50 ms.
 300000000|100.0||200||rank|processes
 50000000|16.7||201||rank|processes' \
