@@ -71,7 +71,7 @@ static int pool_grow(struct pool *p)
 	return SQLITE_OK;
 }
 
-static int pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number)
+int hist_pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number)
 {
 	uint32_t at;
 
@@ -96,7 +96,7 @@ static int pool_add(struct pool *p, const char *data, uint32_t len, int64_t *num
 	return SQLITE_OK;
 }
 
-static void pool_free(struct pool *p)
+void hist_pool_free(struct pool *p)
 {
 	for (uint32_t i = 0; i < p->cnt; i++)
 		free(p->text[i].data);
@@ -124,8 +124,8 @@ static int read_value(struct pool *p, sqlite3_value *v, int64_t *number, unsigne
 		return SQLITE_OK;
 	default:
 		*type = sqlite3_value_type(v) == SQLITE_BLOB ? V_BLOB : V_TEXT;
-		return pool_add(p, sqlite3_value_blob(v) ? sqlite3_value_blob(v) : "",
-				(uint32_t)sqlite3_value_bytes(v), number);
+		return hist_pool_add(p, sqlite3_value_blob(v) ? sqlite3_value_blob(v) : "",
+				     (uint32_t)sqlite3_value_bytes(v), number);
 	}
 }
 
@@ -167,7 +167,7 @@ static void hist_free(struct hist *h)
 	free(h->type);
 	free(h->count);
 	free(h->slot);
-	pool_free(&h->pool);
+	hist_pool_free(&h->pool);
 	if (h->spilled)
 		fclose(h->spilled);
 	free(h);

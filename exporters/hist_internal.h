@@ -67,6 +67,10 @@ struct hist_of_db {
 /* What a table may take in memory; the rows beyond go to a file. Tests make it small. */
 extern size_t hist_bytes_max;
 
+/* SQLite's result code. */
+int hist_pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number);
+void hist_pool_free(struct pool *p);
+
 void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type);
 double hist_real(int64_t bits);
 int64_t hist_bits(double d);

@@ -4,6 +4,7 @@
 
 #include "exporters/db_read.h"
 #include "exporters/hist.h"
+#include "exporters/projection.h"
 #include "exporters/query.h"
 
 const struct time_unit time_units[] = {
@@ -251,11 +252,14 @@ long long query_listen(sqlite3 *db, const struct report *r, const struct time_un
 		       const struct format *format, struct sheet *s,
 		       const struct query_listener *listener, char *why, size_t why_len)
 {
-	char *text = hist_rewrite(r->sql, r->percent, true);
+	char *native = projection_rewrite(r->sql);
+	char *text = native ? hist_rewrite(native, r->percent, true) : NULL;
 	const char *sql = text;
 	long long rows = -1;
 
-	if (!text || hist_register(db, r->percent) != SQLITE_OK) {
+	free(native);
+	if (!text || hist_register(db, r->percent) != SQLITE_OK ||
+	    projection_register(db) != SQLITE_OK) {
 		snprintf(why, why_len, "out of memory");
 		free(text);
 		return -1;

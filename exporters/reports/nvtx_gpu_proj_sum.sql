@@ -21,7 +21,8 @@
 -- column: Avg Range Lvl = push/pop ranges around one, of its domain
 -- column: Avg Num Child = ranges with work on the GPU directly inside one
 --
--- [projection] These lines are the same in every report that takes it.
+-- [projection] These lines are the same in every report that takes it. Where they are, sightline has a table of its
+-- own stand in for them (exporters/projection.h).
 -- Nothing here compares ranges with calls pair by pair: a range is two places in the order of its thread's
 -- calls, found through an index.
 -- Ranges in order of their stacks; those of start/end (style 60) stand beside the stacks.
@@ -51,10 +52,10 @@ WHERE correlationId IS NOT NULL AND end IS NOT NULL
 ON CONFLICT DO UPDATE SET n = n + 1, first = min(first, excluded.first), last = max(last, excluded.last);
 
 CREATE TEMP TABLE call AS
-SELECT globalTid AS tid, c.start, c.end, n, first, last
+SELECT globalTid AS tid, c.start, coalesce(c.end, 1 << 62) AS end, n, first, last
 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS c
 	CROSS JOIN op ON op.process = globalTid >> 24 AND op.correlationId = c.correlationId
-ORDER BY tid, c.start;
+ORDER BY tid, c.start, 3;
 CREATE INDEX temp.call_start ON call(tid, start, end);
 
 CREATE TEMP TABLE span AS
@@ -130,6 +131,15 @@ SELECT 0, id, 0 FROM proj JOIN closed ON closed.rowid = id WHERE style = 60
 ORDER BY 1, 2;
 CREATE TEMP TABLE child(id INTEGER PRIMARY KEY, n INTEGER);
 INSERT INTO child SELECT parent, count(*) FROM tree WHERE parent > 0 GROUP BY parent;
+
+-- kind: the same where style, process, domain and text are.
+CREATE TEMP TABLE projected(id INTEGER PRIMARY KEY, parent INTEGER, lvl INTEGER, children INTEGER, kind INTEGER,
+	style INTEGER, tid INTEGER, domain INTEGER, start INTEGER, end INTEGER, text TEXT, textId INTEGER, n INTEGER,
+	first INTEGER, last INTEGER);
+INSERT INTO projected
+SELECT tree.id, parent, lvl, coalesce(child.n, 0), dense_rank() OVER (ORDER BY style, tid >> 24, domain, text, textId),
+	style, tid, domain, start, end, text, textId, proj.n, first, last
+FROM tree JOIN proj ON proj.id = tree.id JOIN closed AS c ON c.rowid = tree.id LEFT JOIN child ON child.id = tree.id;
 -- [end]
 
 WITH domain AS MATERIALIZED (
@@ -138,32 +148,43 @@ WITH domain AS MATERIALIZED (
 	WHERE eventType = 75
 	GROUP BY 1, 2
 ), one AS MATERIALIZED (
-	SELECT json_array(style, coalesce(d.name, '') || ':' || coalesce(text, value, '')) AS name, last - first AS dur,
-		end - start AS orig, proj.n AS ops, lvl, coalesce(child.n, 0) AS children
-	FROM proj JOIN closed AS c ON c.rowid = proj.id JOIN tree ON tree.id = proj.id
-		LEFT JOIN child ON child.id = proj.id
-		LEFT JOIN domain AS d ON d.process = tid >> 24 AND d.domain = c.domain
+	SELECT kind, style, tid >> 24 AS process, domain, text, textId, last - first AS dur, end - start AS orig, n AS ops,
+		lvl, children
+	FROM projected
+), kinds AS MATERIALIZED (
+	SELECT kind, json_array(style, coalesce(d.name, '') || ':' || coalesce(text, value, '')) AS name, ranges, orig, ops,
+		lvls, children
+	FROM (
+			SELECT kind, style, process, domain, text, textId, count(*) AS ranges, sum(orig) AS orig, sum(ops) AS ops,
+				sum(lvl) AS lvls, sum(children) AS children
+			FROM one
+			GROUP BY kind
+		) AS k
+		LEFT JOIN domain AS d ON d.process = k.process AND d.domain = k.domain
 		LEFT JOIN StringIds ON StringIds.id = textId
 ), more AS MATERIALIZED (
-	SELECT name, sum(orig) AS orig, sum(ops) AS ops, avg(lvl) AS lvl, avg(children) AS children
-	FROM one
+	SELECT name, min(kind) AS key, sum(orig) AS orig, sum(ops) AS ops, 1.0 * sum(lvls) / sum(ranges) AS lvl,
+		1.0 * sum(children) / sum(ranges) AS children
+	FROM kinds
 	GROUP BY name
+), keys AS MATERIALIZED (
+	SELECT kind, key FROM kinds JOIN more USING (name)
 ), hist AS MATERIALIZED (
-	SELECT name, dur, count(*) AS n FROM one GROUP BY 1, 2
+	SELECT key, dur, count(*) AS n FROM one CROSS JOIN keys USING (kind) GROUP BY 1, 2
 ), total AS MATERIALIZED (
-	SELECT name, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
+	SELECT key, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
 		1.0 * sum(n * dur) / sum(n) AS mean
 	FROM hist
-	GROUP BY name
+	GROUP BY key
 ), ranked AS (
-	SELECT name, dur, n, sum(n) OVER (PARTITION BY name ORDER BY dur) AS upto
+	SELECT key, dur, n, sum(n) OVER (PARTITION BY key ORDER BY dur) AS upto
 	FROM hist
 ), spread AS (
-	SELECT t.name, sum(n * (dur - mean) * (dur - mean)) AS squares,
+	SELECT t.key, sum(n * (dur - mean) * (dur - mean)) AS squares,
 		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
 		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
-	FROM ranked AS r JOIN total AS t ON t.name = r.name
-	GROUP BY t.name
+	FROM ranked AS r JOIN total AS t ON t.key = r.key
+	GROUP BY t.key
 )
 SELECT
 	json_extract(name, '$[1]') AS "Range",
@@ -181,5 +202,5 @@ SELECT
 	round(1.0 * ops / calls, 1) AS "Avg GPU Ops",
 	round(lvl, 1) AS "Avg Range Lvl",
 	round(children, 1) AS "Avg Num Child"
-FROM total JOIN spread USING (name) JOIN more USING (name)
+FROM total JOIN spread USING (key) JOIN more USING (key)
 ORDER BY time DESC, name;

@@ -20,7 +20,8 @@
 -- column: ParentId = RangeId of the range directly around it
 -- column: RangeStack = RangeIds from the outermost range to this one
 --
--- [projection] These lines are the same in every report that takes it.
+-- [projection] These lines are the same in every report that takes it. Where they are, sightline has a table of its
+-- own stand in for them (exporters/projection.h).
 -- Nothing here compares ranges with calls pair by pair: a range is two places in the order of its thread's
 -- calls, found through an index.
 -- Ranges in order of their stacks; those of start/end (style 60) stand beside the stacks.
@@ -50,10 +51,10 @@ WHERE correlationId IS NOT NULL AND end IS NOT NULL
 ON CONFLICT DO UPDATE SET n = n + 1, first = min(first, excluded.first), last = max(last, excluded.last);
 
 CREATE TEMP TABLE call AS
-SELECT globalTid AS tid, c.start, c.end, n, first, last
+SELECT globalTid AS tid, c.start, coalesce(c.end, 1 << 62) AS end, n, first, last
 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS c
 	CROSS JOIN op ON op.process = globalTid >> 24 AND op.correlationId = c.correlationId
-ORDER BY tid, c.start;
+ORDER BY tid, c.start, 3;
 CREATE INDEX temp.call_start ON call(tid, start, end);
 
 CREATE TEMP TABLE span AS
@@ -129,20 +130,36 @@ SELECT 0, id, 0 FROM proj JOIN closed ON closed.rowid = id WHERE style = 60
 ORDER BY 1, 2;
 CREATE TEMP TABLE child(id INTEGER PRIMARY KEY, n INTEGER);
 INSERT INTO child SELECT parent, count(*) FROM tree WHERE parent > 0 GROUP BY parent;
+
+-- kind: the same where style, process, domain and text are.
+CREATE TEMP TABLE projected(id INTEGER PRIMARY KEY, parent INTEGER, lvl INTEGER, children INTEGER, kind INTEGER,
+	style INTEGER, tid INTEGER, domain INTEGER, start INTEGER, end INTEGER, text TEXT, textId INTEGER, n INTEGER,
+	first INTEGER, last INTEGER);
+INSERT INTO projected
+SELECT tree.id, parent, lvl, coalesce(child.n, 0), dense_rank() OVER (ORDER BY style, tid >> 24, domain, text, textId),
+	style, tid, domain, start, end, text, textId, proj.n, first, last
+FROM tree JOIN proj ON proj.id = tree.id JOIN closed AS c ON c.rowid = tree.id LEFT JOIN child ON child.id = tree.id;
 -- [end]
 
+-- [numbers] Likewise.
+CREATE INDEX temp.projected_parent ON projected(parent);
 CREATE TEMP TABLE number(id INTEGER PRIMARY KEY, n INTEGER);
-INSERT INTO number
-SELECT id, row_number() OVER (ORDER BY first, start, end DESC, id) FROM proj JOIN closed ON closed.rowid = id ORDER BY id;
+INSERT INTO number SELECT id, row_number() OVER (ORDER BY first, start, end DESC, id) FROM projected ORDER BY id;
 
-WITH RECURSIVE stack(id, parent, lvl, path) AS (
-	SELECT tree.id, NULL, 0, ':' || n
-	FROM tree JOIN number USING (id)
+CREATE TEMP VIEW numbered AS
+WITH RECURSIVE stack(id, above, path) AS (
+	SELECT p.id, NULL, ':' || number.n
+	FROM projected AS p JOIN number USING (id)
 	WHERE parent = 0
 	UNION ALL
-	SELECT tree.id, (SELECT n FROM number WHERE id = stack.id), tree.lvl, path || ':' || n
-	FROM stack JOIN tree ON tree.parent = stack.id JOIN number ON number.id = tree.id
-), domain AS MATERIALIZED (
+	SELECT p.id, (SELECT n FROM number WHERE id = stack.id), path || ':' || number.n
+	FROM stack JOIN projected AS p ON p.parent = stack.id JOIN number ON number.id = p.id
+)
+SELECT p.*, number.n AS number, above, path
+FROM stack JOIN projected AS p ON p.id = stack.id JOIN number ON number.id = stack.id;
+-- [end]
+
+WITH domain AS MATERIALIZED (
 	SELECT globalTid >> 24 AS process, domainId AS domain, min(coalesce(text, value)) AS name
 	FROM NVTX_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
 	WHERE eventType = 75
@@ -157,14 +174,13 @@ SELECT
 	CASE style WHEN 59 THEN 'PushPop' ELSE 'StartEnd' END AS "Style",
 	tid >> 24 & 0xFFFFFF AS "PID",
 	tid & 0xFFFFFF AS "TID",
-	proj.n AS "NumGPUOps",
+	n AS "NumGPUOps",
 	lvl AS "Lvl",
-	coalesce(child.n, 0) AS "NumChild",
-	number.n AS "RangeId",
-	stack.parent AS "ParentId",
+	children AS "NumChild",
+	number AS "RangeId",
+	above AS "ParentId",
 	path AS "RangeStack"
-FROM stack JOIN proj ON proj.id = stack.id JOIN closed AS c ON c.rowid = stack.id JOIN number ON number.id = stack.id
-	LEFT JOIN child ON child.id = stack.id
-	LEFT JOIN domain AS d ON d.process = tid >> 24 AND d.domain = c.domain
+FROM numbered AS r
+	LEFT JOIN domain AS d ON d.process = tid >> 24 AND d.domain = r.domain
 	LEFT JOIN StringIds ON StringIds.id = textId
-ORDER BY number.n;
+ORDER BY number;
