@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	for (char *word = strtok(argv[1], ","); word; word = strtok(NULL, ",")) {
 		size_t i = 0;
 
-		while (i < sizeof(calls) / sizeof(*calls) && strcmp(calls[i].name, word))
+		while (i < sizeof(calls) / sizeof(*calls) && strcmp(calls[i].name, word) != 0)
 			i++;
 		if (i == sizeof(calls) / sizeof(*calls) || prog.len > 60)
 			return 2;
