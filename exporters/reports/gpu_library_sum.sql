@@ -56,27 +56,37 @@ WITH argument AS MATERIALIZED (
 	FROM SL_GPU_ARGUMENTS
 	WHERE role IN (0, 26, 33, 34, 35, 36, 37) AND callId IN (SELECT callId FROM library_call)
 	GROUP BY callId
+), name AS MATERIALIZED (
+	SELECT id, value, value LIKE '%gemm%' AS gemm, value GLOB 'cublas[CZ]*' AS complex
+	FROM StringIds
+	WHERE id IN (SELECT nameId FROM library_call)
 ), call AS MATERIALIZED (
-	SELECT library, coalesce(value, '[unknown ' || nameId || ']') AS name, end - start AS dur, kernels, gpu,
-		CASE WHEN value LIKE '%gemm%' THEN
-			m * n * k * batch * CASE WHEN complex OR value GLOB 'cublas[CZ]*' THEN 8.0 ELSE 2.0 END END AS work,
-		CASE WHEN :sizes THEN coalesce(m || ' x ' || n || coalesce(' x ' || k, '') || iif(batch > 1, ' * ' || batch, ''),
-			bytes || ' bytes', elements || ' elements', '') ELSE '' END AS size
-	FROM library_call LEFT JOIN argument USING (callId) LEFT JOIN StringIds ON StringIds.id = nameId
+	SELECT json_array(library, coalesce(value, '[unknown ' || nameId || ']'), CASE WHEN :sizes THEN
+			coalesce(m || ' x ' || n || coalesce(' x ' || k, '') || iif(batch > 1, ' * ' || batch, ''),
+			bytes || ' bytes', elements || ' elements', '') ELSE '' END) AS key, end - start AS dur, kernels, gpu,
+		CASE WHEN gemm THEN m * n * k * batch * CASE WHEN a.complex OR name.complex THEN 8.0 ELSE 2.0 END END AS work
+	FROM library_call LEFT JOIN argument AS a USING (callId) LEFT JOIN name ON name.id = nameId
 	WHERE end IS NOT NULL
-), total AS MATERIALIZED (
-	SELECT library, name, size, count(*) AS calls, sum(dur) AS time, min(dur) AS least, max(dur) AS most, avg(dur) AS mean,
-		sum(kernels) AS kernels, sum(gpu) AS gpu, sum(work) FILTER (WHERE gpu > 0) AS work
+), more AS MATERIALIZED (
+	SELECT key, sum(kernels) AS kernels, sum(gpu) AS gpu, sum(work) FILTER (WHERE gpu > 0) AS work
 	FROM call
-	GROUP BY 1, 2, 3
+	GROUP BY key
+), hist AS MATERIALIZED (
+	SELECT key, dur, count(*) AS n FROM call GROUP BY 1, 2
+), total AS MATERIALIZED (
+	SELECT key, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
+		1.0 * sum(n * dur) / sum(n) AS mean
+	FROM hist
+	GROUP BY key
 ), ranked AS (
-	SELECT library, name, size, dur, row_number() OVER (PARTITION BY library, name, size ORDER BY dur) AS upto FROM call
+	SELECT key, dur, n, sum(n) OVER (PARTITION BY key ORDER BY dur) AS upto
+	FROM hist
 ), spread AS (
-	SELECT library, name, size, sum((dur - mean) * (dur - mean)) AS squares,
+	SELECT t.key, sum(n * (dur - mean) * (dur - mean)) AS squares,
 		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
 		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
-	FROM ranked JOIN total USING (library, name, size)
-	GROUP BY 1, 2, 3
+	FROM ranked AS r JOIN total AS t ON t.key = r.key
+	GROUP BY t.key
 )
 SELECT
 	round(100.0 * time / sum(time) OVER (), 1) AS "Time (%)",
@@ -91,8 +101,8 @@ SELECT
 	CASE WHEN kernels > 0 THEN kernels END AS "Kernels",
 	CASE WHEN kernels > 0 THEN gpu END AS "GPU Time (ns)",
 	round(work / gpu / 1000, 2) AS "TFLOP/s",
-	library AS "Library",
-	name AS "Name",
-	nullif(size, '') AS "Size"
-FROM total JOIN spread USING (library, name, size)
-ORDER BY time DESC, library, name, size;
+	json_extract(key, '$[0]') AS "Library",
+	json_extract(key, '$[1]') AS "Name",
+	nullif(json_extract(key, '$[2]'), '') AS "Size"
+FROM total JOIN spread USING (key) JOIN more USING (key)
+ORDER BY time DESC, "Library", "Name", json_extract(key, '$[2]');
