@@ -62,5 +62,31 @@ if [ "$status" -ne 77 ]; then
 	is "$(q "$R" "SELECT count(*) FROM CUDNN_EVENTS JOIN StringIds ON id = nameId WHERE value = 'cudnnBackendExecute'")" \
 		"$(counted torch '^cudnnBackendExecute$')" 'torch: convolutions'
 	is "$(q "$R" 'SELECT count(*) FROM SL_PROCESS_TREE')" 3 'torch: and its two workers'
+	# PyTorch's own ranges: in each thread of Python, and where the gradients of all of them are made.
+	cat >threads.py <<'END'
+import sys, threading, torch
+def train():
+    net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4)).cuda()
+    for _ in range(6): net(torch.ones(4, 16, device="cuda")).sum().backward()
+threads = [threading.Thread(target=train) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+train()
+sys.exit(5)
+END
+	"$PY" threads.py >want 2>want.err
+	status=$?
+	profile threads -t cuda,nvtx --pytorch=autograd-nvtx "$PY" threads.py >said 2>err
+	is "$? $(cat said)" "$status $(cat want)" 'torch, threads: same status'
+	is "$(grep -v '^sightline: ' err)" "$(cat want.err)" 'torch, threads: same errors'
+	is "$(q "$R" "WITH r AS (SELECT globalTid, coalesce(text, value) AS name, start, end FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId WHERE eventType = 59),
+		part AS (SELECT sum(name GLOB 'aten::linear*') AS forward, sum(name GLOB 'AddmmBackward0, seq = *') AS backward, count(*) - count(end) AS open FROM r GROUP BY globalTid)
+		SELECT * FROM part ORDER BY 1, 2")" '0|48|0
+12|0|0
+12|0|0
+12|0|0
+12|0|0' 'torch, threads: what each of them did'
+	is "$(q "$R" "WITH r AS (SELECT globalTid, start, end FROM NVTX_EVENTS WHERE eventType = 59)
+		SELECT count(*) FROM r a JOIN r b ON b.globalTid = a.globalTid AND b.start > a.start AND b.start < a.end AND b.end > a.end")" 0 'torch, threads: ranges nest'
 fi
 done_testing
