@@ -22,6 +22,7 @@
 #define SL_GPU_INTERNAL_H
 
 #include "collector/db_gpu.h"
+#include "collector/db_map.h"
 #include "collector/gpu.h"
 #include "preload/gpu.h"
 #include "preload/gpu_wire.h"
@@ -142,6 +143,7 @@ struct gpu_process {
 	bool is_said_missing;           /* ... has not, and that was said */
 	uint32_t device[GPU_CONTEXTS];  /* + 1, by context id; 0 unknown */
 	struct gpu_named *named;        /* streams */
+	struct db_map named_calls;      /* from ids of calls to those */
 	uint32_t named_cnt, named_open; /* those; and of them without a row */
 };
 

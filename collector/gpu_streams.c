@@ -12,14 +12,12 @@
 
 #include "collector/db_nvtx.h"
 
-#define NAMES_MAX 4096u /* of a process */
-#define CALLS_MAX 64u   /* remembered of a name: the first half, and the latest of the rest */
+#define NAMES_MAX 1024u /* of a process */
 
 struct gpu_named {
 	struct gpu_named *next; /* the youngest is the first */
 	uint64_t handle;
 	int64_t since; /* session ns */
-	int64_t call[CALLS_MAX];
 	uint32_t calls;
 	bool is_done; /* has its row */
 	char text[];
@@ -65,37 +63,34 @@ static struct gpu_named *name_for(struct gpu_process *p, uint64_t handle, int64_
 	return n;
 }
 
+/* The first ones, and then fewer and fewer: those of a stream that is being captured have no work. */
+static bool is_remembered(uint32_t call)
+{
+	return call < 64 || call % (1u << (26 - __builtin_clz(call))) == 0;
+}
+
 void gpu_stream_passed(struct gpu_process *p, uint64_t handle, int64_t start, int64_t id)
 {
 	struct gpu_named *n = name_for(p, handle, start);
-	uint32_t at;
+	int64_t *call;
 
-	if (!n || n->is_done)
+	if (!n || n->is_done || !is_remembered(n->calls++))
 		return;
-	at = n->calls < CALLS_MAX ? n->calls : CALLS_MAX / 2 + n->calls % (CALLS_MAX / 2);
-	n->call[at] = id;
-	n->calls++;
-}
-
-static bool has_call(const struct gpu_named *n, int64_t id)
-{
-	for (uint32_t i = 0; i < n->calls && i < CALLS_MAX; i++)
-		if (n->call[i] == id)
-			return true;
-	return false;
+	call = db_map_get(&p->named_calls, id);
+	if (call)
+		*call = (int64_t)(intptr_t)n;
 }
 
 void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
 		     uint32_t context, uint32_t stream)
 {
 	const int64_t row[] = {p->pid, device, context, stream};
-	struct gpu_named *n = p->named;
+	struct gpu_named *n;
 
-	if (stream == SL_GPU_NONE || id == DB_NULL)
+	if (stream == SL_GPU_NONE || !p->named_calls.cnt)
 		return;
-	while (n && (n->is_done || !has_call(n, id)))
-		n = n->next;
-	if (!n)
+	n = (struct gpu_named *)(intptr_t)*db_map_peek(&p->named_calls, id);
+	if (!n || n->is_done)
 		return;
 	db_nvtx_row(as->db, DB_NVTX_CUDA_STREAM, row, &(const char *){n->text});
 	n->is_done = true;
@@ -110,4 +105,5 @@ void gpu_streams_release(struct gpu_process *p)
 		p->named = n->next;
 		free(n);
 	}
+	db_map_free(&p->named_calls);
 }
