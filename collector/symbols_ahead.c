@@ -3,20 +3,16 @@
  *
  * To open one means to put its symbols in order and to unpack its debug information, which takes a tenth of a second
  * for the C library of a distribution. While the program runs there is mostly a CPU for that; at the end there is
- * somebody who waits.
+ * somebody who waits: so it is no nicer than others, for what it has begun is waited for, and rings fill meanwhile.
  */
 #include "collector/symbols_internal.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #define WAITING_MAX 1024u
 #define STACK_BYTES (1u << 20)
-#define NICE \
-	5 /* the program goes first, but whoever waits at the end has not to wait for everybody else */
 
 struct symbols_reader {
 	struct symbols *symbols;
@@ -33,7 +29,6 @@ static void *run(void *of)
 {
 	struct symbols_reader *r = of;
 
-	setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, 0) + NICE);
 	pthread_mutex_lock(&r->lock);
 	for (;;) {
 		struct symbols_module *m;
