@@ -302,6 +302,7 @@ void gpu_stream_passed(struct gpu_process *p, uint64_t handle, int64_t start, in
 /* What the GPU did for the call @id was on that stream. */
 void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
 		     uint32_t context, uint32_t stream);
+void gpu_streams_shift(struct gpu_process *p, int64_t by); /* see gpu_shift() */
 void gpu_streams_release(struct gpu_process *p);
 
 /* ---- gpu_names.c ---- */

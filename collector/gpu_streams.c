@@ -97,6 +97,12 @@ void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64
 	p->named_open--;
 }
 
+void gpu_streams_shift(struct gpu_process *p, int64_t by)
+{
+	for (struct gpu_named *n = p->named; n; n = n->next)
+		n->since -= by;
+}
+
 void gpu_streams_release(struct gpu_process *p)
 {
 	while (p->named) {

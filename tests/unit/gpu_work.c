@@ -330,12 +330,16 @@ static void names_of_streams_whose_handle_comes_again(void **state)
 	gpu_on(&f.r, f.cupti);
 	tell_names(&f);
 	gpu_tick(&f);
-	gpu_stream_named(f.a, 1, 0x50, (int64_t)t0 + 15000 - zero, "first");
+	gpu_stream_named(f.a, 1, 0x50, (int64_t)t0 + 115000 - zero, "first");
 	gpu_stream_named(f.a, 2, 0x50, (int64_t)t0 + 15000 - zero,
 			 "of a process that is not there");
+	gpu_stream_named(f.a, 1, 0x52, (int64_t)t0 + 1000 - zero, "without work");
+	/* There and back: a report that begins moves times. */
+	gpu_stream_named(f.a, 1, 0x53, (int64_t)t0 + 100000 - zero, "before the report");
+	gpu_shift(f.a, 100000);
 	gpu_stream_named(f.a, 1, 0x50, (int64_t)t0 + 30000 - zero, "second");
 	gpu_stream_named(f.a, 1, 0x51, (int64_t)t0 + 1000 - zero, "other");
-	gpu_stream_named(f.a, 1, 0x52, (int64_t)t0 + 1000 - zero, "without work");
+	launch_on(&f, 34000, 0x53, 10, 16);
 	launch_on(&f, 10000, 0x50, 11, 12);
 	launch_on(&f, 20000, 0x50, 12, 13);
 	launch_on(&f, 31000, 0x51, 13, 15);
@@ -345,7 +349,7 @@ static void names_of_streams_whose_handle_comes_again(void **state)
 	assert_string_equal(ask("SELECT group_concat(t, ', ') FROM (SELECT name || ' ' || deviceId"
 				" || contextId || ' ' || streamId AS t FROM "
 				"TARGET_INFO_NVTX_CUDA_STREAM ORDER BY streamId)"),
-			    "first 01 13, second 01 14, other 01 15");
+			    "first 01 13, second 01 14, other 01 15, before the report 01 16");
 	gpu_end(&f);
 }
 
