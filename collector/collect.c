@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/aside.h"
 #include "collector/cmd.h"
 #include "collector/flight.h"
 #include "collector/gpu.h"
@@ -425,9 +426,20 @@ static void complete(struct collector *c)
 	notes_end(c);
 }
 
+/* The kernel's side: it is given back while names are looked up and written, which takes as long. */
+static void close_kernel_side(void *of)
+{
+	struct collector *c = of;
+
+	if (c->sched)
+		sched_close(c->sched);
+	sample_close(c->sample);
+}
+
 int collect_finish(struct collector *c)
 {
 	struct keeper_message done = {.kind = KEEPER_DONE};
+	struct aside closing;
 	int64_t length;
 	int err;
 
@@ -454,11 +466,10 @@ int collect_finish(struct collector *c)
 		complete(c);
 	while (c->arenas.first)
 		arena_detach(&c->arenas, c->arenas.first);
-	if (c->sched)
-		sched_close(c->sched);
-	sample_close(c->sample);
 	collect_counters_close(c);
+	aside_begin(&closing, close_kernel_side, c);
 	err = capture_report_close(c, length);
+	aside_end(&closing);
 	flight_release(c);
 	session_remove(&c->session);
 	python_close(c);

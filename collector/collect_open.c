@@ -6,14 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "collector/aside.h"
 #include "collector/cmd.h"
 #include "collector/event_list.h"
 #include "collector/flight.h"
@@ -165,48 +164,37 @@ struct sched_opening {
 	struct sched_ask ask;
 	struct sched *sched;
 	char why[512];
-	pthread_t thread;
-	bool has_thread;
+	struct aside aside;
 };
-
-static void *sched_opening_run(void *what)
-{
-	struct sched_opening *o = what;
-
-	o->sched = sched_open_for(&o->ask, o->why, sizeof(o->why));
-	return NULL;
-}
 
 static bool is_nothing(const struct sched_ask *ask)
 {
 	return ask->mode == SCHED_MODE_NONE && !ask->calls && !ask->lives;
 }
 
+static void sched_opening_run(void *of)
+{
+	struct sched_opening *o = of;
+
+	o->sched = sched_open_for(&o->ask, o->why, sizeof(o->why));
+}
+
 static void sched_opening_begin(struct sched_opening *o, const struct profile_options *options)
 {
-	sigset_t all, before;
-
 	*o = (struct sched_opening){
 		.ask = {.mode = options->cpuctxsw,
 			.want = SCHED_BACKEND_BPF,
 			.calls = options->syscalls,
 			.lives = options->sample != SCHED_MODE_NONE || options->off_cpu_ns >= 0,
 			.calls_threshold_ns = (uint64_t)options->syscall_threshold_ns}};
-	if (is_nothing(&o->ask))
-		return;
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	o->has_thread = pthread_create(&o->thread, NULL, sched_opening_run, o) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!is_nothing(&o->ask))
+		aside_begin(&o->aside, sched_opening_run, o);
 }
 
 static struct sched *sched_opening_end(struct sched_opening *o)
 {
-	if (o->has_thread)
-		pthread_join(o->thread, NULL);
-	else if (!is_nothing(&o->ask))
-		sched_opening_run(o);
+	if (!is_nothing(&o->ask))
+		aside_end(&o->aside);
 	return o->sched;
 }
 

@@ -53,6 +53,10 @@ enum db_table {
 	DB_CUBLAS_EVENTS,
 	DB_SL_LIBRARY_API,
 	DB_SL_GPU_ARGUMENTS,
+	/* Made by db_finish() alone. */
+	DB_OSRT_CALLCHAINS,
+	DB_CUDA_CALLCHAINS,
+	DB_SYSCALL_CALLCHAINS,
 	DB_TABLE_CNT
 };
 
@@ -153,6 +157,23 @@ enum {
 	PMUC_VALUE,
 	PMUC_COUNTED, /* for so many per cent of the time */
 	PMUC_COL_CNT
+};
+
+/* OSRT_CALLCHAINS and its like: a frame of a stack. */
+enum {
+	CHAIN_ID,
+	CHAIN_SYMBOL,
+	CHAIN_MODULE,
+	CHAIN_KERNEL_MODE,
+	CHAIN_THUMB_CODE,
+	CHAIN_UNRESOLVED,
+	CHAIN_SPECIAL_ENTRY,
+	CHAIN_ORIGINAL_IP,
+	CHAIN_UNWIND_METHOD,
+	CHAIN_STACK_DEPTH,
+	CHAIN_FILE,
+	CHAIN_LINE,
+	CHAIN_COL_CNT
 };
 
 struct db_open {

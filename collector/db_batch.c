@@ -66,6 +66,9 @@ static const struct {
 	[DB_CUBLAS_EVENTS] = {"CUBLAS_EVENTS", BLAS_COL_CNT, NULL},
 	[DB_SL_LIBRARY_API] = {"SL_LIBRARY_API", LIB_COL_CNT, NULL},
 	[DB_SL_GPU_ARGUMENTS] = {"SL_GPU_ARGUMENTS", ARG_COL_CNT, NULL},
+	[DB_OSRT_CALLCHAINS] = {"OSRT_CALLCHAINS", CHAIN_COL_CNT, NULL},
+	[DB_CUDA_CALLCHAINS] = {"CUDA_CALLCHAINS", CHAIN_COL_CNT, NULL},
+	[DB_SYSCALL_CALLCHAINS] = {"SYSCALL_CALLCHAINS", CHAIN_COL_CNT, NULL},
 };
 _Static_assert(OSRT_COL_CNT <= DB_ROW_COLS && KRN_COL_CNT <= DB_ROW_COLS,
 	       "a row has room for the widest table");
@@ -424,7 +427,8 @@ static int flush(struct db *db, enum db_table t)
 	if (!err && !b->stmt) {
 		snprintf(sql, sizeof(sql), "INSERT INTO main.%s SELECT * FROM image.%s",
 			 TABLE[t].name, TABLE[t].name);
-		err = db_prepare(db, sql, &b->stmt);
+		err = db_fail(db, sqlite3_prepare_v3(db->sql, sql, -1, SQLITE_PREPARE_PERSISTENT,
+						     &b->stmt, NULL));
 	}
 	if (err)
 		return err;

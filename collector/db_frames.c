@@ -190,6 +190,27 @@ int64_t db_frames_use(struct db_frames *f, uint32_t at)
 	return f->err ? 0 : id;
 }
 
+static int64_t or_null(int64_t value)
+{
+	return value ? value : DB_NULL;
+}
+
+void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row)
+{
+	const struct row *r = &f->row[id - 1];
+
+	row[CHAIN_SYMBOL] = r->symbol;
+	row[CHAIN_MODULE] = r->module;
+	row[CHAIN_KERNEL_MODE] = r->kernel;
+	row[CHAIN_THUMB_CODE] = 0;
+	row[CHAIN_UNRESOLVED] = r->unresolved;
+	row[CHAIN_SPECIAL_ENTRY] = r->special;
+	row[CHAIN_ORIGINAL_IP] = or_null(r->ip);
+	row[CHAIN_UNWIND_METHOD] = r->method;
+	row[CHAIN_FILE] = or_null(r->file);
+	row[CHAIN_LINE] = or_null(r->line);
+}
+
 /* ---- what is there ---- */
 
 static struct row unresolved(struct db_frames *f, int kind, uint64_t address, int64_t module)

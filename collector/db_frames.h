@@ -28,4 +28,7 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 /* SL_FRAMES.id of a part's frame, which is in that table from its first use on: not all parts are. 0: failed. */
 int64_t db_frames_use(struct db_frames *f, uint32_t at);
 
+/* What a table of callchains has of that frame: sets the columns CHAIN_* (db.h) but for the stack's id and the depth. */
+void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row);
+
 #endif

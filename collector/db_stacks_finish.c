@@ -2,7 +2,7 @@
  * db_stacks_finish.c - the names of stacks, when the report is finished: raw stacks become SL_STACKS and the tables of
  * callchains.
  *
- * One transaction for the stacks, one for each table of callchains: whatever goes wrong, the raw stacks are as they
+ * One transaction for the stacks, and then the tables of callchains: whatever goes wrong, the raw stacks are as they
  * were, and the report opens.
  */
 #include "collector/db_stacks.h"
@@ -19,16 +19,21 @@
 
 /* Rows that name stacks, and the table that nsys has for those: each stack once, whoever shares it. */
 static const struct refers {
-	const char *chains, *column, *table[4];
+	const char *chains; /* NULL: a view does */
+	enum db_table as;
+	const char *column, *table[4];
 } REFERS[] = {
-	{"OSRT_CALLCHAINS", "callchainId", {"OSRT_API"}},
+	{"OSRT_CALLCHAINS", DB_OSRT_CALLCHAINS, "callchainId", {"OSRT_API"}},
 	{"CUDA_CALLCHAINS",
+	 DB_CUDA_CALLCHAINS,
 	 "callchainId",
 	 {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUBLAS_EVENTS", "CUDNN_EVENTS", "SL_LIBRARY_API"}},
-	{"SYSCALL_CALLCHAINS", "callchainId", {"SYSCALL"}},
-	{NULL, "stackId", {"COMPOSITE_EVENTS"}},
+	{"SYSCALL_CALLCHAINS", DB_SYSCALL_CALLCHAINS, "callchainId", {"SYSCALL"}},
+	{NULL, DB_TABLE_CNT, "stackId", {"COMPOSITE_EVENTS"}},
 };
 #define REFERS_CNT (sizeof(REFERS) / sizeof(REFERS[0]))
+
+#define ROWS_PER_COMMIT 65536u
 
 #define TELL_AFTER_NS INT64_C(2000000000)
 #define TELL_EVERY_NS INT64_C(500000000)
@@ -275,36 +280,46 @@ static int add_stacks(struct work *w)
 			err = db_table_need(db, "SAMPLING_CALLCHAINS"); /* a view */
 	}
 	sqlite3_finalize(w->insert);
-	db_frames_close(w->frames);
 	return err;
 }
 
-static int add_chains(struct work *w, const char *chains, const struct ids *ids)
+/* Rows of one stack, in a batch. */
+static int add_chain(struct work *w, enum db_table table, sqlite3_stmt *stmt, int64_t id)
+{
+	sqlite3_bind_int64(stmt, 1, id);
+	for (int64_t depth = 0; sqlite3_step(stmt) == SQLITE_ROW; depth++) {
+		int64_t *row = db_row(w->db, table);
+
+		row[CHAIN_ID] = id;
+		row[CHAIN_STACK_DEPTH] = depth;
+		db_frames_chain(w->frames, sqlite3_column_int64(stmt, 0), row);
+	}
+	return db_errno(sqlite3_reset(stmt));
+}
+
+/* As many rows at a time as batches have room for: what a failure leaves of them is taken back. */
+static int add_chains(struct work *w, const struct refers *r, const struct ids *ids)
 {
 	struct db *db = w->db;
 	sqlite3_stmt *stmt = NULL;
-	char sql[640];
-	int err = db_begin(db);
+	int err = db_prepare(db, "SELECT frameId FROM main.SL_STACKS WHERE id = ? ORDER BY depth",
+			     &stmt);
 
-	if (!err)
-		err = db_table_need(db, chains);
-	snprintf(sql, sizeof(sql),
-		 "INSERT INTO main.%s(id, symbol, module, kernelMode, thumbCode, unresolved,"
-		 " specialEntry, originalIP, unwindMethod, stackDepth, file, line)"
-		 " SELECT s.id, f.symbol, f.module, f.kernelMode, 0, f.unresolved,"
-		 " f.specialEntry, f.originalIP, f.unwindMethod, s.depth, f.file, f.line"
-		 " FROM main.SL_STACKS s JOIN main.SL_FRAMES f ON f.id = s.frameId"
-		 " WHERE s.id = ? ORDER BY s.depth",
-		 chains);
-	if (!err)
-		err = db_fail(db, sqlite3_prepare_v2(db->sql, sql, -1, &stmt, NULL));
 	for (size_t i = 0; i < ids->cnt && !err; i++) {
-		sqlite3_bind_int64(stmt, 1, ids->list[i]);
-		sqlite3_step(stmt);
-		err = db_fail(db, sqlite3_reset(stmt));
+		err = add_chain(w, r->as, stmt, ids->list[i]);
+		if (!err && db_pending(db) >= ROWS_PER_COMMIT)
+			err = db_commit(db, 0);
 		step(w);
 	}
 	sqlite3_finalize(stmt);
+	if (err)
+		db_batch_drop(db);
+	else
+		err = db_commit(db, 0);
+	if (err && !db_begin(db)) {
+		clear(db, r->chains);
+		db_commit(db, 0);
+	}
 	return err;
 }
 
@@ -318,13 +333,10 @@ static int finish(struct work *w)
 		db_fail(db, SQLITE_NOMEM);
 	done = db_commit(db, 0);
 	err = err ? err : done;
-	for (size_t i = 0; i < REFERS_CNT && !err; i++) {
-		if (!REFERS[i].chains || !w->named[i].cnt)
-			continue;
-		err = add_chains(w, REFERS[i].chains, &w->named[i]);
-		done = db_commit(db, 0);
-		err = err ? err : done;
-	}
+	for (size_t i = 0; i < REFERS_CNT && !err; i++)
+		if (REFERS[i].chains && w->named[i].cnt)
+			err = add_chains(w, &REFERS[i], &w->named[i]);
+	db_frames_close(w->frames);
 	return err;
 }
 
@@ -336,8 +348,6 @@ int db_stacks_finish(struct db *db)
 
 	if (!db_table_exists(db, "SL_RAW_STACKS"))
 		return 0;
-	/* Frames are looked up in no order. */
-	db_exec(db, "PRAGMA main.cache_size = -65536");
 	w = calloc(1, sizeof(*w));
 	if (w) {
 		w->db = db;
@@ -350,7 +360,6 @@ int db_stacks_finish(struct db *db)
 			free(w->named[i].list);
 		free(w);
 	}
-	db_exec(db, "PRAGMA main.cache_size = -8192");
 	if (!err)
 		return 0;
 	/* Everything else was committed before; texts of frames would take the room that is left. */

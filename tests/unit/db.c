@@ -70,6 +70,9 @@ static void fill_rows(struct db *db, int64_t first)
 		[DB_CUBLAS_EVENTS] = BLAS_COL_CNT,
 		[DB_SL_LIBRARY_API] = LIB_COL_CNT,
 		[DB_SL_GPU_ARGUMENTS] = ARG_COL_CNT,
+		[DB_OSRT_CALLCHAINS] = CHAIN_COL_CNT,
+		[DB_CUDA_CALLCHAINS] = CHAIN_COL_CNT,
+		[DB_SYSCALL_CALLCHAINS] = CHAIN_COL_CNT,
 	};
 
 	for (int t = 0; t < DB_TABLE_CNT; t++) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 
 #include "collector/db_gpu.h"
 #include "collector/db_internal.h"
@@ -423,6 +424,80 @@ static void a_full_disk_leaves_the_raw_stacks(void **state)
 	assert_int_equal(umount(test_dir), 0);
 }
 
+/* Everything of @path's disk but for @left bytes. */
+static void fill_disk(uint64_t left)
+{
+	struct statvfs vfs;
+	char path[160];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/other-data", test_dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_int_equal(fstatvfs(fd, &vfs), 0);
+	assert_true(vfs.f_bavail * vfs.f_frsize > left);
+	assert_int_equal(posix_fallocate(fd, 0, (off_t)(vfs.f_bavail * vfs.f_frsize - left)), 0);
+	close(fd);
+}
+
+/* Four thousand calls with stacks of a hundred frames: rows of callchains for two commits. @left room for names. */
+static int finish_in(uint64_t left)
+{
+	uint64_t frames[100];
+	sqlite3 *reader;
+	struct db *db;
+	int err;
+
+	assert_int_equal(mount("tmpfs", test_dir, "tmpfs", 0, "size=64m"), 0);
+	db = begin();
+	for (uint64_t k = 0; k < 100; k++)
+		frames[k] = 0x1000 + k * 16;
+	for (int64_t i = 1; i <= 4000; i++) {
+		raw(db, STACK(i), SPACE, 100, frames, 100);
+		call(db, STACK(i));
+	}
+	assert_int_equal(db_commit(db, 1000), 0);
+	fill_disk(left);
+	/* Somebody reads: the log grows, and nothing of it can be written over. */
+	assert_int_equal(sqlite3_open(test_path, &reader), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM OSRT_API", NULL, NULL,
+				      NULL),
+			 SQLITE_OK);
+	err = db_finish(db, 1000);
+	sqlite3_close(reader);
+	return err;
+}
+
+/* Callchains are whole or not there, wherever the room ends. */
+static void a_disk_may_be_full_between_two_commits(void **state)
+{
+	unsigned emptied = 0, whole = 0;
+
+	(void)state;
+	if (mount("tmpfs", test_dir, "tmpfs", 0, "size=1m"))
+		skip();
+	umount(test_dir);
+	for (uint64_t left = 10 << 19; left <= 40 << 19; left += 5 << 19) {
+		int err = finish_in(left);
+
+		assert_true(err == 0 || err == -ENOSPC);
+		assert_string_equal(ask("PRAGMA integrity_check"), "ok");
+		if (err) {
+			assert_string_equal(ask("SELECT count(*) FROM SL_RAW_STACKS"), "4000");
+			if (atoi(ask("SELECT count(*) FROM sqlite_schema WHERE name ="
+				     " 'OSRT_CALLCHAINS'"))) {
+				assert_string_equal(ask("SELECT count(*) FROM OSRT_CALLCHAINS"),
+						    "0");
+				emptied++;
+			}
+		} else {
+			assert_string_equal(ask("SELECT count(*) FROM OSRT_CALLCHAINS"), "400000");
+			whole++;
+		}
+		assert_int_equal(umount(test_dir), 0);
+	}
+	assert_true(emptied > 0 && whole > 0);
+}
+
 static int unmount_and_clean(void **state)
 {
 	umount2(test_dir, MNT_DETACH); /* still mounted when a test failed */
@@ -457,6 +532,7 @@ int main(void)
 		T(the_kernel_says_so),
 		T(what_fails_leaves_the_raw_stacks),
 		T(a_full_disk_leaves_the_raw_stacks),
+		T(a_disk_may_be_full_between_two_commits),
 		T(a_thousand_stacks_share_frames),
 	};
 
