@@ -255,22 +255,26 @@ static int hist_find(struct hist *h, const int64_t *key, uint32_t type, uint32_t
 	return SQLITE_OK;
 }
 
+struct hist *hist_new(struct hist_of_db *of, unsigned keys)
+{
+	struct hist *h = calloc(1, sizeof(*h));
+
+	if (h) {
+		h->keys = keys;
+		h->of = of;
+		h->number = ++of->last_number;
+		h->next = of->first;
+		of->first = h;
+	}
+	return h;
+}
+
 static struct hist *hist_of(sqlite3_context *out, unsigned keys)
 {
 	struct hist **at = sqlite3_aggregate_context(out, sizeof(struct hist *));
 
-	if (at && !*at) {
-		*at = calloc(1, sizeof(**at));
-		if (*at) {
-			struct hist_of_db *of = sqlite3_user_data(out);
-
-			(*at)->keys = keys;
-			(*at)->of = of;
-			(*at)->number = ++of->last_number;
-			(*at)->next = of->first;
-			of->first = *at;
-		}
-	}
+	if (at && !*at)
+		*at = hist_new(sqlite3_user_data(out), keys);
 	if (!at || !*at)
 		sqlite3_result_error_nomem(out);
 	return at ? *at : NULL;
@@ -308,15 +312,19 @@ static void hist_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 		fail(out, rc);
 }
 
+int64_t hist_done(struct hist *h)
+{
+	free(h->slot);
+	h->slot = NULL;
+	return h->number;
+}
+
 static void hist_final(sqlite3_context *out)
 {
 	struct hist **h = sqlite3_aggregate_context(out, 0);
 
-	if (h && *h) {
-		free((*h)->slot);
-		(*h)->slot = NULL;
-		sqlite3_result_int64(out, (*h)->number);
-	}
+	if (h && *h)
+		sqlite3_result_int64(out, hist_done(*h));
 }
 
 /* ---- figures ---- */
@@ -361,10 +369,19 @@ static void become_real(struct group *g)
 	g->real = true;
 }
 
+static int add_whole(struct group *g, int64_t value, int64_t n)
+{
+	int64_t part;
+
+	if (__builtin_mul_overflow(value, n, &part) ||
+	    __builtin_add_overflow(g->sum, part, &g->sum))
+		return SQLITE_RANGE;
+	return add_pair(g, value, n);
+}
+
 static int group_add(struct group *g, sqlite3_value *value, int64_t n)
 {
 	int type = sqlite3_value_numeric_type(value);
-	int64_t whole = sqlite3_value_int64(value), part;
 	double real = sqlite3_value_double(value);
 
 	g->calls += n;
@@ -378,17 +395,48 @@ static int group_add(struct group *g, sqlite3_value *value, int64_t n)
 		g->real_sum += real * (double)n;
 		return add_pair(g, hist_bits(real), n);
 	}
-	if (__builtin_mul_overflow(whole, n, &part) ||
-	    __builtin_add_overflow(g->sum, part, &g->sum))
-		return SQLITE_RANGE;
-	return add_pair(g, whole, n);
+	return add_whole(g, sqlite3_value_int64(value), n);
+}
+
+/* The group of a key, made if there is none. */
+static int find_group(struct hist *h, int64_t key, unsigned type, struct group **group)
+{
+	uint32_t row;
+	int rc = hist_find(h, &key, type, &row);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	if (row >= h->groups) {
+		struct group *more = reallocarray(h->group, h->room, sizeof(*more));
+
+		if (!more)
+			return SQLITE_NOMEM;
+		memset(more + h->groups, 0, (h->room - h->groups) * sizeof(*more));
+		h->group = more;
+		h->groups = h->room;
+	}
+	*group = &h->group[row];
+	return SQLITE_OK;
+}
+
+int hist_add_figure(struct hist *h, int64_t key, int64_t value, struct group **group)
+{
+	int rc = find_group(h, key, V_INT, group);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	(*group)->calls++;
+	if (value != HIST_NULL)
+		return add_whole(*group, value, 1);
+	(*group)->nulls++;
+	return SQLITE_OK;
 }
 
 /* sl_figures(key, value, n) */
 static void figures_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct hist *h = hist_of(out, 1);
-	uint32_t row;
+	struct group *group;
 	int64_t key;
 	unsigned type;
 	int rc;
@@ -398,20 +446,9 @@ static void figures_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 		return;
 	rc = read_value(&h->pool, argv[0], &key, &type);
 	if (rc == SQLITE_OK)
-		rc = hist_find(h, &key, type, &row);
-	if (rc == SQLITE_OK && row >= h->groups) {
-		struct group *more = reallocarray(h->group, h->room, sizeof(*more));
-
-		if (more) {
-			memset(more + h->groups, 0, (h->room - h->groups) * sizeof(*more));
-			h->group = more;
-			h->groups = h->room;
-		} else {
-			rc = SQLITE_NOMEM;
-		}
-	}
+		rc = find_group(h, key, type, &group);
 	if (rc == SQLITE_OK)
-		rc = group_add(&h->group[row], argv[1], sqlite3_value_int64(argv[2]));
+		rc = group_add(group, argv[1], sqlite3_value_int64(argv[2]));
 	if (rc == SQLITE_RANGE)
 		sqlite3_result_error(out, "integer overflow", -1);
 	else if (rc != SQLITE_OK)
@@ -433,7 +470,7 @@ static void db_free(void *p)
 	free(of);
 }
 
-int hist_register(sqlite3 *db, const struct percentiles *p)
+int hist_register(sqlite3 *db, const struct percentiles *p, struct hist_of_db **tables)
 {
 	struct hist_of_db *of = calloc(1, sizeof(*of));
 	int rc;
@@ -442,6 +479,8 @@ int hist_register(sqlite3 *db, const struct percentiles *p)
 		return SQLITE_NOMEM;
 	if (p)
 		of->percent = *p;
+	if (tables)
+		*tables = of;
 	/* The module that is closed last owns it; the functions only point to it. */
 	rc = sqlite3_create_module_v2(db, "sl_hist_rows", &hist_rows_module, of, db_free);
 	if (rc == SQLITE_OK)

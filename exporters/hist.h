@@ -33,8 +33,10 @@ struct percentiles {
 /* "90,99,99.9", added; NULL adds nothing. 0, or -1 after one sentence in @why. */
 int percentiles_parse(struct percentiles *p, const char *text, char *why, size_t why_len);
 
-/* Functions that texts of hist_rewrite() call. SQLite's result code. */
-int hist_register(sqlite3 *db, const struct percentiles *p);
+struct hist_of_db;
+
+/* Functions that texts of hist_rewrite() call, and what they count in (@tables, may be NULL). SQLite's result code. */
+int hist_register(sqlite3 *db, const struct percentiles *p, struct hist_of_db **tables);
 
 /* The SQL to run for a report's; malloc'd, NULL without memory. @fast: with functions of ours. */
 char *hist_rewrite(const char *sql, const struct percentiles *p, bool fast);

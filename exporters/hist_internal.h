@@ -47,6 +47,7 @@ struct hist {
 
 struct group {
 	int64_t calls, nulls; /* calls counts those without a value too */
+	int64_t extra;        /* what else is counted by who fills it */
 	int64_t sum;
 	double real_sum;
 	bool real;
@@ -66,6 +67,14 @@ struct hist_of_db {
 
 /* What a table may take in memory; the rows beyond go to a file. Tests make it small. */
 extern size_t hist_bytes_max;
+
+/* A table of a connection, to be filled by other than SQL; NULL without memory. */
+struct hist *hist_new(struct hist_of_db *of, unsigned keys);
+/* One value more of a key that is a number (HIST_NULL: none); its group, until the next. SQLite's result code. */
+int hist_add_figure(struct hist *h, int64_t key, int64_t value, struct group **group);
+#define HIST_NULL INT64_MIN
+/* Its number, when all are counted. */
+int64_t hist_done(struct hist *h);
 
 /* SQLite's result code. */
 int hist_pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number);

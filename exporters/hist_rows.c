@@ -6,13 +6,9 @@
 #include <string.h>
 
 #include "exporters/hist_internal.h"
+#include "exporters/vtab.h"
 
 /* ---- what both have in common: one hidden column, which must be given ---- */
-
-struct rows_vtab {
-	sqlite3_vtab base;
-	struct hist_of_db *of;
-};
 
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
@@ -29,44 +25,26 @@ struct rows_cursor {
 
 #define HIDDEN_OF_ROWS    (HIST_KEYS + 1)
 #define FIGURES           8
-#define HIDDEN_OF_FIGURES (FIGURES + PERCENTILES_MAX)
-
-static int connect_as(sqlite3 *db, void *of, const char *columns, sqlite3_vtab **out)
-{
-	struct rows_vtab *v = sqlite3_malloc(sizeof(*v));
-	int rc = sqlite3_declare_vtab(db, columns);
-
-	if (!v)
-		return SQLITE_NOMEM;
-	memset(v, 0, sizeof(*v));
-	v->of = of;
-	*out = &v->base;
-	return rc;
-}
+#define EXTRA             (FIGURES + PERCENTILES_MAX)
+#define HIDDEN_OF_FIGURES (EXTRA + 1)
 
 static int rows_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
 			sqlite3_vtab **out, char **e)
 {
 	(void)argc, (void)argv, (void)e;
-	return connect_as(db, of, "CREATE TABLE x(k0,k1,k2,k3,k4,k5,k6,k7,n,number HIDDEN)", out);
+	return vtab_connect(db, of, "CREATE TABLE x(k0,k1,k2,k3,k4,k5,k6,k7,n,number HIDDEN)", out);
 }
 
 static int figures_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
 			   sqlite3_vtab **out, char **e)
 {
 	(void)argc, (void)argv, (void)e;
-	return connect_as(
+	return vtab_connect(
 		db, of,
 		"CREATE TABLE "
 		"x(key,calls,time,least,most,mean,squares,med,p0,p1,p2,p3,p4,p5,p6,p7,p8,p9,p10,"
-		"p11,p12,p13,p14,p15,number HIDDEN)",
+		"p11,p12,p13,p14,p15,extra,number HIDDEN)",
 		out);
-}
-
-static int rows_disconnect(sqlite3_vtab *v)
-{
-	sqlite3_free(v);
-	return SQLITE_OK;
 }
 
 static int best_index(sqlite3_index_info *info, int hidden)
@@ -100,19 +78,8 @@ static int figures_best(sqlite3_vtab *v, sqlite3_index_info *info)
 
 static int rows_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
-	struct rows_cursor *c =
-		calloc(1, sizeof(*c)); /* aligned to 16, as sqlite3_malloc() is not */
-
 	(void)v;
-	if (!c)
-		return SQLITE_NOMEM;
-	*out = &c->base;
-	return SQLITE_OK;
-}
-static int rows_close(sqlite3_vtab_cursor *c)
-{
-	free(c);
-	return SQLITE_OK;
+	return vtab_open(sizeof(struct rows_cursor), out);
 }
 static int rows_eof(sqlite3_vtab_cursor *base)
 {
@@ -129,7 +96,7 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 /* The table that is asked for; none: no rows (nothing was counted). */
 static void find_table(struct rows_cursor *c, int idx, sqlite3_value **argv)
 {
-	struct hist *h = ((struct rows_vtab *)c->base.pVtab)->of->first;
+	struct hist *h = ((struct hist_of_db *)((struct vtab *)c->base.pVtab)->of)->first;
 	int64_t number = idx ? sqlite3_value_int64(argv[0]) : 0;
 
 	while (h && h->number != number)
@@ -193,9 +160,9 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 const sqlite3_module hist_rows_module = {
 	.xConnect = rows_connect,
 	.xBestIndex = rows_best,
-	.xDisconnect = rows_disconnect,
+	.xDisconnect = vtab_disconnect,
 	.xOpen = rows_open,
-	.xClose = rows_close,
+	.xClose = vtab_close,
 	.xFilter = rows_filter,
 	.xNext = rows_next,
 	.xEof = rows_eof,
@@ -350,6 +317,8 @@ static int figures_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int c
 		hist_give_value(out, &c->h->pool, c->h->key[c->at], c->h->type[c->at]);
 	else if (col == 1)
 		sqlite3_result_int64(out, g->calls);
+	else if (col == EXTRA)
+		sqlite3_result_int64(out, g->extra);
 	else if (g->cnt == 0)
 		sqlite3_result_null(out);
 	else if (col == 2 && g->real)
@@ -376,9 +345,9 @@ static int figures_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int c
 const sqlite3_module hist_figures_module = {
 	.xConnect = figures_connect,
 	.xBestIndex = figures_best,
-	.xDisconnect = rows_disconnect,
+	.xDisconnect = vtab_disconnect,
 	.xOpen = rows_open,
-	.xClose = rows_close,
+	.xClose = vtab_close,
 	.xFilter = figures_filter,
 	.xNext = figures_next,
 	.xEof = rows_eof,

@@ -1,9 +1,13 @@
-/* projection_rows.c - the table sl_projection for FROM, and where it stands in for a report's SQL. */
+/*
+ * projection_rows.c - tables for FROM: sl_projection, ranges with work on the GPU, and sl_range_stacks, all push/pop ranges.
+ * In the latter, n is the time of the ranges directly inside.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/embed.h"
+#include "exporters/grow.h"
 #include "exporters/projection_internal.h"
+#include "exporters/vtab.h"
 
 /* ---- the table ---- */
 
@@ -37,11 +41,6 @@ enum column {
 #define NUMBERED 1
 #define KINDS    2
 
-struct vtab {
-	sqlite3_vtab base;
-	sqlite3 *db;
-};
-
 struct cursor {
 	sqlite3_vtab_cursor base;
 	struct projection p;
@@ -55,21 +54,8 @@ struct cursor {
 static int rows_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
 			sqlite3_vtab **out, char **e)
 {
-	struct vtab *v = sqlite3_malloc(sizeof(*v));
-	int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(" NUMBERS ")");
-
-	(void)of, (void)argc, (void)argv, (void)e;
-	if (!v)
-		return SQLITE_NOMEM;
-	memset(v, 0, sizeof(*v));
-	v->db = db;
-	*out = &v->base;
-	return rc;
-}
-static int rows_disconnect(sqlite3_vtab *v)
-{
-	sqlite3_free(v);
-	return SQLITE_OK;
+	(void)argc, (void)argv, (void)e;
+	return vtab_connect(db, of, "CREATE TABLE x(" NUMBERS ")", out);
 }
 
 static int rows_best(sqlite3_vtab *v, sqlite3_index_info *info)
@@ -88,13 +74,8 @@ static int rows_best(sqlite3_vtab *v, sqlite3_index_info *info)
 
 static int rows_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
-	struct cursor *c = calloc(1, sizeof(*c));
-
 	(void)v;
-	if (!c)
-		return SQLITE_NOMEM;
-	*out = &c->base;
-	return SQLITE_OK;
+	return vtab_open(sizeof(struct cursor), out);
 }
 static int rows_close(sqlite3_vtab_cursor *base)
 {
@@ -103,8 +84,7 @@ static int rows_close(sqlite3_vtab_cursor *base)
 	projection_free(&c->p);
 	free(c->stack);
 	free(c->path);
-	free(c);
-	return SQLITE_OK;
+	return vtab_close(base);
 }
 
 static int rows_next(sqlite3_vtab_cursor *base)
@@ -119,12 +99,13 @@ static int rows_next(sqlite3_vtab_cursor *base)
 static int rows_filter(sqlite3_vtab_cursor *base, int idx, const char *s, int argc,
 		       sqlite3_value **argv)
 {
+	const struct vtab *v = (struct vtab *)base->pVtab;
 	struct cursor *c = (struct cursor *)base;
 	int rc;
 
 	(void)s, (void)argc, (void)argv;
 	projection_free(&c->p);
-	rc = projection_run(((struct vtab *)base->pVtab)->db, idx & NUMBERED, idx & KINDS, &c->p);
+	rc = projection_run(v->db, v->of ? STACKS : WORK, idx & NUMBERED, idx & KINDS, &c->p);
 	return rc == SQLITE_OK ? rows_next(base) : rc;
 }
 static int rows_eof(sqlite3_vtab_cursor *base)
@@ -143,15 +124,8 @@ static int give_path(struct cursor *c, sqlite3_context *out)
 	size_t depth = 0, len = 0;
 
 	for (uint32_t id = (uint32_t)c->row[R_ID]; id > 0; id = c->p.node[id].parent) {
-		if (depth == c->stack_room) {
-			size_t room = depth ? depth * 2 : 32;
-			uint32_t *more = reallocarray(c->stack, room, sizeof(*more));
-
-			if (!more)
-				return SQLITE_NOMEM;
-			c->stack = more;
-			c->stack_room = room;
-		}
+		if (!grow(&c->stack, depth, &c->stack_room, sizeof(*c->stack)))
+			return SQLITE_NOMEM;
 		c->stack[depth++] = c->p.node[id].number;
 	}
 	if (depth * 12 > c->path_room) {
@@ -194,23 +168,25 @@ static int give_text(struct cursor *c, sqlite3_context *out)
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 {
 	static const unsigned char plain[] = {
-		[ID] = R_ID,       [PARENT] = R_PARENT,   [LVL] = R_LVL, [CHILDREN] = R_CHILDREN,
-		[KIND] = R_KIND,   [STYLE] = R_STYLE,     [TID] = R_TID, [DOMAIN] = R_DOMAIN,
-		[START] = R_START, [TEXT_ID] = R_TEXT_ID, [N] = R_N,     [FIRST] = R_FIRST,
-		[LAST] = R_LAST,
+		[ID] = R_ID,           [PARENT] = R_PARENT,
+		[LVL] = R_LVL,         [CHILDREN] = R_CHILDREN,
+		[KIND] = R_KIND,       [STYLE] = R_STYLE,
+		[TID] = R_TID,         [DOMAIN] = R_DOMAIN,
+		[START] = R_START,     [END] = R_END,
+		[TEXT_ID] = R_TEXT_ID, [N] = R_N,
+		[FIRST] = R_FIRST,     [LAST] = R_LAST,
 	};
 	struct cursor *c = (struct cursor *)base;
 	const int64_t *r = c->row;
 
 	switch (col) {
-	case END:
-		sqlite3_result_int64(out, -r[R_MINUS_END]);
-		return SQLITE_OK;
 	case TEXT:
 		return give_text(c, out);
+	case TID:
+	case END:
 	case TEXT_ID:
-		if (r[R_TEXT_ID] != NO_ID)
-			sqlite3_result_int64(out, r[R_TEXT_ID]);
+		if (r[plain[col]] != NO_ID)
+			sqlite3_result_int64(out, r[plain[col]]);
 		return SQLITE_OK;
 	case NUMBER:
 		sqlite3_result_int64(out, c->p.node[r[R_ID]].number);
@@ -230,7 +206,7 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 static const sqlite3_module rows_module = {
 	.xConnect = rows_connect,
 	.xBestIndex = rows_best,
-	.xDisconnect = rows_disconnect,
+	.xDisconnect = vtab_disconnect,
 	.xOpen = rows_open,
 	.xClose = rows_close,
 	.xFilter = rows_filter,
@@ -240,64 +216,12 @@ static const sqlite3_module rows_module = {
 	.xRowid = rows_rowid,
 };
 
-int projection_register(sqlite3 *db)
+int projection_register(sqlite3 *db, struct hist_of_db *tables)
 {
-	return sqlite3_create_module(db, "sl_projection", &rows_module, NULL);
-}
+	static char stacks[] = "stacks";
+	int rc = sqlite3_create_module(db, "sl_projection", &rows_module, NULL);
 
-/* ---- in place of a report's lines ---- */
-
-static const struct part {
-	const char *begin; /* of its first line */
-	const char *view;  /* what stands in for it */
-} parts[] = {
-	{"-- [projection]",
-	 "CREATE TEMP VIEW projected AS SELECT " COLUMNS " FROM sl_projection;\n"},
-	{"-- [numbers]", "CREATE TEMP VIEW numbered AS SELECT " NUMBERS " FROM sl_projection;\n"},
-};
-
-#define PARTS (sizeof(parts) / sizeof(parts[0]))
-
-/* From its first line to the one that ends it; 0: it is not there. */
-static size_t find_part(const char *sql, const struct part *part, const char **at)
-{
-	const char *end;
-
-	*at = strstr(sql, part->begin);
-	end = *at ? strstr(*at, "-- [end]\n") : NULL;
-	return end ? (size_t)(end - *at) : 0;
-}
-
-static const char *our_report(void)
-{
-	for (size_t i = 0; sl_embedded[i].name; i++)
-		if (strcmp(sl_embedded[i].name, "reports/nvtx_gpu_proj_trace.sql") == 0)
-			return sl_embedded[i].text;
-	return "";
-}
-
-char *projection_rewrite(const char *sql)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	for (size_t i = 0; out && i < PARTS; i++) {
-		const char *at, *ours;
-		size_t len = find_part(sql, &parts[i], &at);
-
-		/* Numbers need what is in front of them; without it, neither is ours. */
-		if (len == 0 || find_part(our_report(), &parts[i], &ours) != len ||
-		    memcmp(at, ours, len) != 0)
-			break;
-		fprintf(out, "%.*s%s", (int)(at - sql), sql, parts[i].view);
-		sql = at + len;
-	}
-	if (out)
-		fprintf(out, "%s", sql);
-	if (out && fclose(out) != 0) {
-		free(text);
-		text = NULL;
-	}
-	return text;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_module(db, "sl_range_stacks", &rows_module, stacks);
+	return rc == SQLITE_OK ? range_kernels_register(db, tables) : rc;
 }

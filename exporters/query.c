@@ -255,11 +255,12 @@ long long query_listen(sqlite3 *db, const struct report *r, const struct time_un
 	char *native = projection_rewrite(r->sql);
 	char *text = native ? hist_rewrite(native, r->percent, true) : NULL;
 	const char *sql = text;
+	struct hist_of_db *tables;
 	long long rows = -1;
 
 	free(native);
-	if (!text || hist_register(db, r->percent) != SQLITE_OK ||
-	    projection_register(db) != SQLITE_OK) {
+	if (!text || hist_register(db, r->percent, &tables) != SQLITE_OK ||
+	    projection_register(db, tables) != SQLITE_OK) {
 		snprintf(why, why_len, "out of memory");
 		free(text);
 		return -1;

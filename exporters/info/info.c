@@ -390,7 +390,7 @@ int info_read(sqlite3 *db, const char *path, struct info *i, char *why, size_t w
 {
 	memset(i, 0, sizeof(*i));
 	i->path = path;
-	if (hist_register(db, NULL) == SQLITE_OK) {
+	if (hist_register(db, NULL, NULL) == SQLITE_OK) {
 		read_head(db, i);
 		if (read_tables(db, i) == 0 && read_tree(db, i) == 0 && read_names(db, i) == 0 &&
 		    read_pairs(db, "TARGET_INFO_SYSTEM_ENV", &i->machine, &i->machine_cnt) == 0 &&

@@ -20,6 +20,18 @@
 -- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
 -- column: Kernel Name = kernel
 --
+-- Thread, style and name become a number, and with the kernel one key: what is sorted below is small. A kernel's id
+-- is below 2^32.
+CREATE TEMP TABLE domain(process INTEGER, domain INTEGER, name TEXT, PRIMARY KEY (process, domain));
+INSERT INTO domain
+SELECT globalTid >> 24, domainId, min(coalesce(text, value))
+FROM NVTX_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
+WHERE eventType = 75
+GROUP BY 1, 2;
+CREATE TEMP TABLE title(id INTEGER PRIMARY KEY, tid INTEGER, style INTEGER, name TEXT, UNIQUE (name, style, tid));
+
+-- [range-kernels] Where these lines are, sightline has functions of its own stand in for them
+-- (exporters/range_kernels.c).
 -- Nothing here compares ranges with calls pair by pair: a range is two places in the order of its thread's
 -- calls, found through an index.
 CREATE TEMP TABLE launch(process INTEGER, correlationId INTEGER, tid INTEGER, start INTEGER, end INTEGER,
@@ -36,7 +48,7 @@ FROM (
 	SELECT l.tid, l.start, l.end, k.end - k.start AS dur,
 		CASE WHEN :base THEN shortName WHEN :mangled THEN coalesce(mangledName, demangledName)
 			ELSE demangledName END AS kernel,
-		row_number() OVER (ORDER BY l.tid, l.start) AS at
+		row_number() OVER (ORDER BY l.tid, l.start, l.end) AS at
 	FROM CUPTI_ACTIVITY_KIND_KERNEL AS k CROSS JOIN (SELECT min(globalTid) AS lone FROM CUPTI_ACTIVITY_KIND_RUNTIME)
 		CROSS JOIN launch AS l ON l.process = coalesce(globalPid, lone) >> 24 AND l.correlationId = k.correlationId
 )
@@ -61,20 +73,11 @@ FROM (
 )
 WHERE lo <= hi;
 
--- Thread, style and name become a number, and with the kernel one key: what is sorted below is small. A kernel's id
--- is below 2^32.
-CREATE TEMP TABLE domain(process INTEGER, domain INTEGER, name TEXT, PRIMARY KEY (process, domain));
-INSERT INTO domain
-SELECT globalTid >> 24, domainId, min(coalesce(text, value))
-FROM NVTX_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
-WHERE eventType = 75
-GROUP BY 1, 2;
 CREATE TEMP TABLE name AS
 SELECT s.id, tid, style, coalesce(d.name, '') || ':' || coalesce(text, value, '') AS name
 FROM span AS s JOIN closed AS c ON c.rowid = s.id
 	LEFT JOIN domain AS d ON d.process = tid >> 24 AND d.domain = c.domain
 	LEFT JOIN StringIds ON StringIds.id = textId;
-CREATE TEMP TABLE title(id INTEGER PRIMARY KEY, tid INTEGER, style INTEGER, name TEXT, UNIQUE (name, style, tid));
 INSERT OR IGNORE INTO title(tid, style, name) SELECT tid, style, name FROM name;
 
 CREATE TEMP VIEW contained AS
@@ -83,6 +86,7 @@ FROM name AS n CROSS JOIN title AS t ON t.name = n.name AND t.style = n.style AN
 	CROSS JOIN span AS s ON s.rowid = n.rowid
 	CROSS JOIN call AS c ON c.rowid BETWEEN lo AND hi;
 
+CREATE TEMP TABLE figure AS
 WITH instances AS MATERIALIZED (
 	SELECT key, count(*) AS ranges FROM contained WHERE fresh GROUP BY key
 ), hist AS MATERIALIZED (
@@ -102,6 +106,10 @@ WITH instances AS MATERIALIZED (
 	FROM ranked AS r JOIN total AS t ON t.key = r.key
 	GROUP BY t.key
 )
+SELECT key, ranges, calls, time, mean, med, least, most, squares/* percentiles: , p{i} */
+FROM total JOIN spread USING (key) JOIN instances USING (key);
+-- [end]
+
 SELECT
 	name AS "NVTX Range",
 	CASE style WHEN 59 THEN 'PushPop' ELSE 'StartEnd' END AS "Style",
@@ -117,6 +125,6 @@ SELECT
 	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
 	/* percentiles: p{i} AS "P{p} (ns)", */
 	coalesce(value, '[unknown ' || (key & 0xFFFFFFFF) || ']') AS "Kernel Name"
-FROM total JOIN spread USING (key) JOIN instances USING (key) JOIN title ON title.id = key >> 32
+FROM figure JOIN title ON title.id = key >> 32
 	LEFT JOIN StringIds ON StringIds.id = key & 0xFFFFFFFF
 ORDER BY time DESC, name, style, tid, "Kernel Name";

@@ -18,6 +18,7 @@
 -- column: RangeStack = RangeIds from the outermost range to this one
 -- column: NameTree = Name, behind "--" per level
 --
+-- [stacks] Where these lines are, sightline has a table of its own stand in for them (exporters/projection.h).
 -- A range's level is the number of ranges open when it begins: a running sum over beginnings and ends. Its
 -- parent is the last range before it with one level less. Each step sorts or looks up by key, so the cost
 -- grows with the ranges alone, not with their depth.
@@ -59,6 +60,7 @@ GROUP BY parent;
 CREATE TEMP TABLE number(id INTEGER PRIMARY KEY, n INTEGER);
 INSERT INTO number SELECT rowid, row_number() OVER (ORDER BY start, tid, domain, rowid) FROM pushpop ORDER BY rowid;
 
+CREATE TEMP VIEW stacked AS
 WITH RECURSIVE stack(id, parent, lvl, path) AS (
 	SELECT tree.id, NULL, 0, ':' || n
 	FROM tree JOIN number USING (id)
@@ -66,7 +68,14 @@ WITH RECURSIVE stack(id, parent, lvl, path) AS (
 	UNION ALL
 	SELECT tree.id, (SELECT n FROM number WHERE id = stack.id), tree.lvl, path || ':' || n
 	FROM stack JOIN tree ON tree.parent = stack.id JOIN number ON number.id = tree.id
-), domain AS MATERIALIZED (
+)
+SELECT start, end, tid, domain, text, textId, lvl, coalesce(child.n, 0) AS children, coalesce(child.dur, 0) AS inside,
+	number.n AS number, stack.parent AS above, path
+FROM stack JOIN pushpop AS p ON p.rowid = stack.id JOIN number ON number.id = stack.id
+	LEFT JOIN child ON child.id = stack.id;
+-- [end]
+
+WITH domain AS MATERIALIZED (
 	SELECT globalTid >> 24 AS process, domainId AS domain, min(coalesce(text, value)) AS name
 	FROM NVTX_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
 	WHERE eventType = 75
@@ -76,19 +85,18 @@ SELECT
 	start AS "Start (ns)",
 	end AS "End (ns)",
 	end - start AS "Duration (ns)",
-	coalesce(child.dur, 0) AS "DurChild (ns)",
-	end - start - coalesce(child.dur, 0) AS "DurNonChild (ns)",
+	inside AS "DurChild (ns)",
+	end - start - inside AS "DurNonChild (ns)",
 	coalesce(d.name, '') || ':' || coalesce(text, value, '') AS "Name",
 	tid >> 24 & 0xFFFFFF AS "PID",
 	tid & 0xFFFFFF AS "TID",
 	lvl AS "Lvl",
-	coalesce(child.n, 0) AS "NumChild",
-	number.n AS "RangeId",
-	stack.parent AS "ParentId",
+	children AS "NumChild",
+	number AS "RangeId",
+	above AS "ParentId",
 	path AS "RangeStack",
 	replace(hex(zeroblob(lvl)), '00', '--') || coalesce(d.name, '') || ':' || coalesce(text, value, '') AS "NameTree"
-FROM stack JOIN pushpop AS p ON p.rowid = stack.id JOIN number ON number.id = stack.id
-	LEFT JOIN child ON child.id = stack.id
+FROM stacked AS p
 	LEFT JOIN domain AS d ON d.process = tid >> 24 AND d.domain = p.domain
 	LEFT JOIN StringIds ON StringIds.id = textId
-ORDER BY number.n;
+ORDER BY number;

@@ -1,4 +1,4 @@
-/* projection.c - the table that stands in for lines of nvtx_gpu_proj_* has the rows that these lines give. */
+/* projection.c - what stands in for lines of nvtx_* reports has the rows that these lines give. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,21 +45,28 @@ static void add_call(sqlite3 *db, int64_t i, int64_t tid, int64_t span)
 			    start, end, tid, id));
 	for (int64_t n = below(4); n > 0; n--) {
 		int64_t from = below(3) ? end + below(span) : below(span);
+		const char *table = tables[below(5)];
 
-		run(db, sqlite3_mprintf(
-				"INSERT INTO CUPTI_ACTIVITY_KIND_%s VALUES(%lld,%lld,%lld,%lld)",
-				tables[below(5)], from, from + below(span), id, tid & ~0xFFFFFFLL));
+		run(db, sqlite3_mprintf("INSERT INTO CUPTI_ACTIVITY_KIND_%s(start, end, "
+					"correlationId, globalPid) VALUES(%lld,%lld,%lld,%lld)",
+					table, from, from + below(span), id, tid & ~0xFFFFFFLL));
+		if (strcmp(table, "KERNEL") == 0)
+			run(db,
+			    sqlite3_mprintf("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = "
+					    "%lld, shortName = %lld, mangledName = nullif(%lld, 0) "
+					    "WHERE rowid = last_insert_rowid()",
+					    10 + below(4), 10 + below(2), below(3)));
 	}
 }
 
-static void add_range(sqlite3 *db, int64_t i, int64_t tid, int64_t span)
+static void add_range(sqlite3 *db, int64_t i, int64_t tid, int64_t span, bool backwards)
 {
 	static const char *const texts[] = {"NULL", "'forward'", "'backward'", "''"};
 	static const int64_t types[] = {59, 59, 59, 60, 34};
 	int64_t start = below(span), kind = below(9);
 	/* none, or before its start, or long, or short */
 	int64_t end = kind == 0   ? start
-		      : kind == 1 ? start - 2
+		      : kind == 1 ? start - 2 * backwards
 				  : start + below(kind < 4 ? span : 1 + span / 20);
 	char *text = below(4) ? sqlite3_mprintf("%s", texts[below(4)])
 			      : sqlite3_mprintf("'step %lld'", i);
@@ -79,7 +86,7 @@ static void add_range(sqlite3 *db, int64_t i, int64_t tid, int64_t span)
 }
 
 /* Two processes that have a thread of the same number, one of them with two threads; domains 0, 1 and 2. */
-static void make(int round)
+static void make(int round, bool backwards)
 {
 	static const int64_t tids[] = {100LL << 24 | 100, 100LL << 24 | 101, 101LL << 24 | 100};
 	const int64_t spans[] = {40, 1000, 200000};
@@ -92,7 +99,8 @@ static void make(int round)
 	    sqlite3_mprintf(
 		    "PRAGMA synchronous=OFF; BEGIN;"
 		    "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
-		    "INSERT INTO StringIds VALUES(1, 'forward'), (2, 'library');"
+		    "INSERT INTO StringIds VALUES(1, 'forward'), (2, 'library'), (10, 'gemm'), "
+		    "(11, 'add'), (12, 'copy');"
 		    "CREATE TABLE NVTX_EVENTS(start, end, eventType, text, globalTid, "
 		    "endGlobalTid, textId, domainId);"
 		    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, "
@@ -102,34 +110,46 @@ static void make(int round)
 		static const char *const kinds[] = {"KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE"};
 
 		run(db, sqlite3_mprintf("CREATE TABLE CUPTI_ACTIVITY_KIND_%s(start, end, "
-					"correlationId, globalPid)",
-					kinds[i]));
+					"correlationId, globalPid%s)",
+					kinds[i],
+					i == 0 ? ", demangledName, shortName, mangledName" : ""));
 	}
 	for (int64_t i = 0; i < cnt; i++) {
 		add_call(db, i, tids[below(3)], span);
 		add_call(db, i, tids[below(3)], span);
-		add_range(db, i, tids[below(3)], span);
+		add_range(db, i, tids[below(3)], span, backwards);
 	}
 	run(db, sqlite3_mprintf("COMMIT"));
 	sqlite3_close(db);
 }
 
-/* What the last statement gives, as one text. */
-static char *rows_of(const char *sql)
+static sqlite3 *opened(void)
+{
+	struct hist_of_db *tables;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(hist_register(db, NULL, &tables), SQLITE_OK);
+	assert_int_equal(projection_register(db, tables), SQLITE_OK);
+	return db;
+}
+
+/* What the last statement gives, as one text; @arg is set to 1. */
+static char *rows_of(const char *sql, const char *arg)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	sqlite3 *db;
+	sqlite3 *db = opened();
 
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(projection_register(db), SQLITE_OK);
 	while (*sql) {
 		sqlite3_stmt *q = NULL;
 		int rc;
 
 		if (sqlite3_prepare_v2(db, sql, -1, &q, &sql) != SQLITE_OK)
 			fail_msg("%s", sqlite3_errmsg(db));
+		if (q && arg)
+			sqlite3_bind_int(q, sqlite3_bind_parameter_index(q, arg), 1);
 		while (q && (rc = sqlite3_step(q)) == SQLITE_ROW) {
 			for (int i = 0; i < sqlite3_column_count(q); i++)
 				fprintf(out, "%s|", (const char *)sqlite3_column_text(q, i));
@@ -153,39 +173,57 @@ static const char *report(const char *name)
 	return NULL;
 }
 
-static const char *const reports[] = {"reports/nvtx_gpu_proj_sum.sql",
-				      "reports/nvtx_gpu_proj_trace.sql"};
+static const struct {
+	const char *report, *arg;
+	bool stacks;
+} reports[] = {
+	{"reports/nvtx_gpu_proj_sum.sql", NULL, false},
+	{"reports/nvtx_gpu_proj_trace.sql", NULL, false},
+	{"reports/nvtx_pushpop_trace.sql", NULL, true},
+	{"reports/nvtx_kern_sum.sql", NULL, false},
+	{"reports/nvtx_kern_sum.sql", ":base", false},
+	{"reports/nvtx_kern_sum.sql", ":mangled", false},
+};
+#define REPORTS (sizeof(reports) / sizeof(reports[0]))
+
+static size_t compare(const char *sql, const char *arg)
+{
+	char *native = projection_rewrite(sql), *want = rows_of(sql, arg), *got;
+	size_t len = strlen(want);
+
+	assert_non_null(native);
+	got = rows_of(native, arg);
+	assert_string_equal(got, want);
+	free(got);
+	/* the same in little memory */
+	sorter_bytes_max = 500;
+	texts_bytes_max = 100;
+	got = rows_of(native, arg);
+	sorter_bytes_max = 1 << 20;
+	texts_bytes_max = 4 << 20;
+	assert_string_equal(got, want);
+	free(got);
+	free(want);
+	free(native);
+	return len;
+}
 
 static void same_rows(void **unused)
 {
-	size_t rows = 0;
+	size_t bytes[REPORTS] = {0};
 
 	(void)unused;
 	for (int round = 0; round < 12; round++) {
-		make(round);
-		for (int i = 0; i < 2; i++) {
-			const char *sql = report(reports[i]);
-			char *native = projection_rewrite(sql);
-			char *want = rows_of(sql), *got;
+		/* What ends before it begins is in no stack. */
+		bool backwards = round % 2;
 
-			assert_non_null(native);
-			got = rows_of(native);
-			assert_string_equal(got, want);
-			free(got);
-			/* the same in little memory */
-			sorter_bytes_max = 500;
-			texts_bytes_max = 100;
-			got = rows_of(native);
-			sorter_bytes_max = 1 << 20;
-			texts_bytes_max = 4 << 20;
-			assert_string_equal(got, want);
-			rows += strlen(want);
-			free(got);
-			free(want);
-			free(native);
-		}
+		make(round, backwards);
+		for (size_t i = 0; i < REPORTS; i++)
+			if (!reports[i].stacks || !backwards)
+				bytes[i] += compare(report(reports[i].report), reports[i].arg);
 	}
-	assert_true(rows > 100000);
+	for (size_t i = 0; i < REPORTS; i++)
+		assert_true(bytes[i] > 30000);
 }
 
 /* Thousands of calls in a range, ranges that begin while many others are open. */
@@ -195,7 +233,7 @@ static void many_open(void **unused)
 	sqlite3 *db;
 
 	(void)unused;
-	make(3);
+	make(3, false);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	run(db,
 	    sqlite3_mprintf(
@@ -204,7 +242,8 @@ static void many_open(void **unused)
 		    "5000) "
 		    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 10 * i, 10 * i + 5 + i %% 7 * "
 		    "9, %lld, i FROM c;"
-		    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT start + 900 - start * 7 %% 500, "
+		    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, end, correlationId, globalPid) "
+		    "SELECT start + 900 - start * 7 %% 500, "
 		    "start + 1000 + start * 3 %% 700, correlationId, %lld FROM "
 		    "CUPTI_ACTIVITY_KIND_RUNTIME;"
 		    "INSERT INTO NVTX_EVENTS SELECT start + 1 - i, start + 7919 * start %% 49999, "
@@ -214,42 +253,36 @@ static void many_open(void **unused)
 		    "COMMIT",
 		    tid, tid & ~0xFFFFFFLL, tid));
 	sqlite3_close(db);
-	for (int i = 0; i < 2; i++) {
-		const char *sql = report(reports[i]);
-		char *native = projection_rewrite(sql), *want = rows_of(sql),
-		     *got = rows_of(native);
-
-		assert_true(strlen(want) > 100);
-		assert_string_equal(got, want);
-		free(native);
-		free(want);
-		free(got);
-	}
+	for (size_t i = 0; i < 2; i++)
+		assert_true(compare(report(reports[i].report), NULL) > 100);
 }
 
 /* Lines that somebody changed run as they stand. */
 static void only_ours(void **unused)
 {
 	(void)unused;
-	for (int i = 0; i < 2; i++) {
-		const char *sql = report(reports[i]);
-		char *changed = strdup(sql), *at = strstr(changed, "eventType IN (59, 60)"), *text;
+	for (size_t i = 0; i < REPORTS; i++) {
+		const char *sql = report(reports[i].report);
+		char *changed = strdup(sql),
+		     *at = strstr(strstr(changed, "[end]") - 900, "ORDER BY"), *text;
 
 		text = projection_rewrite(sql);
-		assert_non_null(strstr(text, "sl_projection"));
-		assert_null(strstr(text, "CREATE TEMP TABLE"));
+		assert_non_null(strstr(text, "FROM sl_"));
+		assert_null(strstr(text, "row_number()"));
 		free(text);
-		at[strlen("eventType IN (")] = '4';
+		at[strlen("ORDER")] = '\n';
 		text = projection_rewrite(changed);
 		assert_string_equal(text, changed);
 		free(text);
 		free(changed);
 	}
-	for (int i = 0; sl_embedded[i].name; i++) {
+	for (size_t i = 0; sl_embedded[i].name; i++) {
 		char *text = projection_rewrite(sl_embedded[i].text);
+		bool ours = false;
 
-		if (strncmp(sl_embedded[i].name, "reports/nvtx_gpu_proj_", 22) != 0)
-			assert_string_equal(text, sl_embedded[i].text);
+		for (size_t k = 0; k < REPORTS; k++)
+			ours |= strcmp(sl_embedded[i].name, reports[k].report) == 0;
+		assert_true(ours == (strcmp(text, sl_embedded[i].text) != 0));
 		free(text);
 	}
 }
@@ -257,32 +290,36 @@ static void only_ours(void **unused)
 /* What goes wrong on the way is said, not left out. */
 static void errors(void **unused)
 {
-	sqlite3 *db;
+	static const char *const queries[] = {
+		"SELECT count(*), sum(n) FROM sl_projection",
+		"SELECT count(*), sum(n), max(path) FROM sl_range_stacks",
+		"SELECT count(*) FROM sl_figures_rows(sl_range_kernels('demangledName'))",
+	};
 
 	(void)unused;
-	make(0);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(projection_register(db), SQLITE_OK);
-	assert_int_equal(
-		sqlite3_exec(db, "SELECT count(*), sum(n) FROM sl_projection", NULL, NULL, NULL),
-		SQLITE_OK);
-	setenv("SQLITE_TMPDIR", "/nonexistent", 1);
-	sorter_bytes_max = 500;
-	assert_int_equal(
-		sqlite3_exec(db, "SELECT count(*), sum(n) FROM sl_projection", NULL, NULL, NULL),
-		SQLITE_FULL);
-	sorter_bytes_max = 1 << 20;
-	texts_bytes_max = 0;
-	assert_int_equal(
-		sqlite3_exec(db, "SELECT count(*), sum(n) FROM sl_projection", NULL, NULL, NULL),
-		SQLITE_FULL);
-	texts_bytes_max = 4 << 20;
-	unsetenv("SQLITE_TMPDIR");
-	run(db, sqlite3_mprintf("DROP TABLE NVTX_EVENTS"));
-	assert_int_equal(
-		sqlite3_exec(db, "SELECT count(*), sum(n) FROM sl_projection", NULL, NULL, NULL),
-		SQLITE_ERROR);
-	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		const char *sql = queries[i];
+		sqlite3 *db;
+
+		make(0, true);
+		db = opened();
+		run(db,
+		    sqlite3_mprintf("CREATE TEMP TABLE domain(process, domain, name);"
+				    "CREATE TEMP TABLE title(id INTEGER PRIMARY KEY, tid, style, "
+				    "name, UNIQUE (name, style, tid))"));
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+		setenv("SQLITE_TMPDIR", "/nonexistent", 1);
+		sorter_bytes_max = 500;
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_FULL);
+		sorter_bytes_max = 1 << 20;
+		texts_bytes_max = 0;
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_FULL);
+		texts_bytes_max = 4 << 20;
+		unsetenv("SQLITE_TMPDIR");
+		run(db, sqlite3_mprintf("DROP TABLE NVTX_EVENTS"));
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_ERROR);
+		assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	}
 }
 
 static int setup(void **unused)

@@ -15,7 +15,8 @@ static sqlite3 *db;
 static int setup(void **state)
 {
 	(void)state;
-	return sqlite3_open(":memory:", &db) != SQLITE_OK || hist_register(db, NULL) != SQLITE_OK;
+	return sqlite3_open(":memory:", &db) != SQLITE_OK ||
+	       hist_register(db, NULL, NULL) != SQLITE_OK;
 }
 
 static int teardown(void **state)
