@@ -32,8 +32,11 @@ struct search {
 static int major_of(const char *file)
 {
 	const char *so = strstr(file, ".so.");
-	int major = so ? atoi(so + 4) : 0;
+	int major = 0;
 
+	/* Not by atoi(): headers of newer systems make that a function that older ones do not have. */
+	for (so = so ? so + 4 : ""; *so >= '0' && *so <= '9' && major < 1000; so++)
+		major = major * 10 + (*so - '0');
 	return major < 1000 ? major : 0;
 }
 

@@ -49,7 +49,11 @@ EOP
 "$PY" "$E2E/html_make.py" "$SCHEMA" since1970.sqlite since1970 && "$PY" "$E2E/html_make.py" "$SCHEMA" nonsense.sqlite nonsense
 check 'times since 1970: makes a page' page since1970.sqlite
 good since1970
-check 'times since 1970: the axis begins with the first event' grep -q '"from":0,' since1970.html
+if [ -s "$B/html/uplot.js" ]; then
+	check 'times since 1970: the axis begins with the first event' grep -q '"from":0,' since1970.html
+else
+	skip 'times since 1970: the axis begins with the first event' 'built without charts'
+fi
 check 'nonsense: makes a page' page nonsense.sqlite
 check 'nonsense: a page' "$PY" "$E2E/html_page.py" nonsense.html
 
