@@ -61,8 +61,8 @@ struct symbols {
 	struct symbols_module *module[MODULES];
 	struct jit *jit[PIDS];
 	struct symbols_kernel *kernel;
-	bool has_kernel;   /* was tried */
-	int debuginfod_ms; /* left */
+	bool has_kernel; /* was tried */
+	struct symbols_server server;
 	struct symbols_reader *reader;
 };
 
@@ -183,7 +183,7 @@ struct symbols *symbols_open(void)
 	struct symbols *s = calloc(1, sizeof(*s));
 
 	if (s)
-		s->debuginfod_ms = symbols_debuginfod_ms;
+		s->server.left_ms = symbols_debuginfod_ms;
 	return s;
 }
 
@@ -201,9 +201,8 @@ static void module_free(struct symbols_module *m)
 
 void symbols_close(struct symbols *s)
 {
-	if (!s)
+	if (!s || symbols_leave(s))
 		return;
-	symbols_settle(s);
 	for (unsigned i = 0; i < MODULES; i++)
 		for (struct symbols_module *m = s->module[i], *next; m; m = next) {
 			next = m->next;
@@ -261,8 +260,7 @@ static void open_files(void *of)
 	const struct opening *o = of;
 	struct symbols_module *m = o->module;
 
-	symbols_file_open(&m->file, m->path, m->build_id, m->build_id_len,
-			  &o->symbols->debuginfod_ms);
+	symbols_file_open(&m->file, m->path, m->build_id, m->build_id_len, &o->symbols->server);
 	symbols_table_fill(&m->table, &m->file);
 	if (m->file.debug.at)
 		m->dwarf = symbols_dwarf_open(m->file.debug_path);
@@ -291,6 +289,11 @@ void symbols_kernel_read(struct symbols *s)
 struct symbols_reader **symbols_reader(struct symbols *s)
 {
 	return &s->reader;
+}
+
+struct symbols_server *symbols_server(struct symbols *s)
+{
+	return &s->server;
 }
 
 /* ---- answers ---- */
@@ -335,6 +338,7 @@ static size_t ask(struct symbols *s, struct symbols_module *m, uint64_t address,
 {
 	struct question q = {s, m, address, frame, room, 0};
 
+	__atomic_store_n(&s->server.is_waited_for, true, __ATOMIC_RELAXED);
 	symbols_module_open(s, m);
 	if (m->is_broken || (!m->table.cnt && !m->dwarf))
 		return 0;

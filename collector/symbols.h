@@ -20,8 +20,8 @@ struct symbols_frame {
 	bool is_interpreter;  /* the loop of CPython's interpreter */
 };
 
-struct symbols *symbols_open(void); /* NULL: no memory */
-void symbols_close(struct symbols *s);
+struct symbols *symbols_open(void);    /* NULL: no memory */
+void symbols_close(struct symbols *s); /* waits for nothing */
 
 /* A file as it was when the program ran: another build id means that it is not the same, and nothing is found in it. */
 struct symbols_module *symbols_module(struct symbols *s, const char *path, const uint8_t *build_id,

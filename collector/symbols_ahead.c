@@ -19,15 +19,24 @@ struct symbols_reader {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool is_ended;
+	bool is_ended, is_left;
 	struct symbols_module
 		*waiting[WAITING_MAX]; /* a ring; what does not fit is opened when it is asked */
 	unsigned first, cnt;
 };
 
+static void reader_free(struct symbols_reader *r)
+{
+	pthread_cond_destroy(&r->changed);
+	pthread_mutex_destroy(&r->lock);
+	*symbols_reader(r->symbols) = NULL;
+	free(r);
+}
+
 static void *run(void *of)
 {
 	struct symbols_reader *r = of;
+	struct symbols *left = NULL;
 
 	pthread_mutex_lock(&r->lock);
 	for (;;) {
@@ -46,7 +55,13 @@ static void *run(void *of)
 			symbols_kernel_read(r->symbols);
 		pthread_mutex_lock(&r->lock);
 	}
+	if (r->is_left)
+		left = r->symbols;
 	pthread_mutex_unlock(&r->lock);
+	if (left) {
+		reader_free(r);
+		symbols_close(left);
+	}
 	return NULL;
 }
 
@@ -99,19 +114,41 @@ void symbols_ahead(struct symbols *s, struct symbols_module *m)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void symbols_settle(struct symbols *s)
+static void end(struct symbols_reader *r, bool is_left)
 {
-	struct symbols_reader **reader = symbols_reader(s), *r = *reader;
+	pthread_t thread = r->thread;
 
-	if (!r)
-		return;
 	pthread_mutex_lock(&r->lock);
 	r->is_ended = true;
+	r->is_left = is_left;
 	pthread_cond_signal(&r->changed);
-	pthread_mutex_unlock(&r->lock);
-	pthread_join(r->thread, NULL);
-	pthread_cond_destroy(&r->changed);
-	pthread_mutex_destroy(&r->lock);
-	free(r);
-	*reader = NULL;
+	pthread_mutex_unlock(&r->lock); /* one that was left may be gone from here on */
+	if (is_left)
+		pthread_detach(thread);
+	else
+		pthread_join(thread, NULL);
+}
+
+void symbols_settle(struct symbols *s)
+{
+	struct symbols_reader *r = *symbols_reader(s);
+
+	/* Pairs with the loads where a server is asked (symbols_debuginfod.c). */
+	__atomic_store_n(&symbols_server(s)->is_waited_for, true, __ATOMIC_RELAXED);
+	if (!r)
+		return;
+	end(r, false);
+	reader_free(r);
+}
+
+bool symbols_leave(struct symbols *s)
+{
+	struct symbols_reader *r = *symbols_reader(s);
+
+	if (!r)
+		return false;
+	/* As above. */
+	__atomic_store_n(&symbols_server(s)->left_ms, 0, __ATOMIC_RELAXED);
+	end(r, true);
+	return true;
 }

@@ -2,7 +2,7 @@
  * symbols_debuginfod.c - debug information from a server, by build id, where DEBUGINFOD_URLS names one.
  *
  * Servers and networks may answer late or never, and a run must end: a process of its own asks, and is killed when the
- * time is over that a session has for this. It is the program debuginfod-find, or, without that, its library.
+ * time is over that a session has for this, when names are not wanted any more, and by Ctrl-C of who waits. It is the program debuginfod-find, or, without that, its library.
  */
 #include "collector/symbols_internal.h"
 
@@ -15,10 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define LOOK_MS 50 /* whether it is still wanted */
 
 int symbols_debuginfod_ms = 20000;
 
@@ -66,7 +69,7 @@ static void by_library(const char *hex)
 		dprintf(STDOUT_FILENO, "%s\n", path);
 }
 
-static void ask(const char *hex, int out)
+static void ask(const char *hex, int out, pid_t us)
 {
 	const char *const argv[] = {"debuginfod-find", "debuginfo", hex, NULL};
 	const struct rlimit no_core = {0, 0};
@@ -76,6 +79,10 @@ static void ask(const char *hex, int out)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0); /* Ctrl-C is for those that wait for it */
+	/* It has what we have, locks of reports among it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != us)
+		_exit(1);
 	setrlimit(RLIMIT_CORE, &no_core);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDERR_FILENO);
@@ -85,18 +92,37 @@ static void ask(const char *hex, int out)
 	_exit(0);
 }
 
+/* At the end of a run signals wait for somebody to take them (launch_signals()). */
+static bool is_interrupted(const struct symbols_server *server)
+{
+	static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	sigset_t pending;
+
+	if (!__atomic_load_n(&server->is_waited_for, __ATOMIC_RELAXED) || sigpending(&pending))
+		return false;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (sigismember(&pending, signals[i]))
+			return true;
+	return false;
+}
+
 /* Up to the end of what it says, or of the time. */
-static size_t hear(int fd, int64_t until, char *text, size_t room)
+static size_t hear(int fd, int64_t begun, struct symbols_server *server, char *text, size_t room)
 {
 	size_t len = 0;
 
 	while (len < room - 1) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
-		int64_t left = until - now_ms();
+		int64_t left =
+			begun + __atomic_load_n(&server->left_ms, __ATOMIC_RELAXED) - now_ms();
 		ssize_t n;
 
-		if (left <= 0 || poll(&p, 1, (int)left) == 0)
+		if (is_interrupted(server))
+			__atomic_store_n(&server->left_ms, left = 0, __ATOMIC_RELAXED);
+		if (left <= 0)
 			break;
+		if (poll(&p, 1, left < LOOK_MS ? (int)left : LOOK_MS) == 0)
+			continue;
 		n = read(fd, text + len, room - 1 - len);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -108,32 +134,32 @@ static size_t hear(int fd, int64_t until, char *text, size_t room)
 	return len;
 }
 
-bool symbols_debuginfod(const char *hex, int *left_ms, char *path, size_t room)
+bool symbols_debuginfod(const char *hex, struct symbols_server *server, char *path, size_t room)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	int64_t begun = now_ms();
 	int out[2];
-	pid_t pid;
+	pid_t pid, us = getpid();
 
 	if (!urls || !*urls)
 		return false;
 	if (in_cache(hex, path, room))
 		return true;
-	if (*left_ms <= 0 || pipe2(out, O_CLOEXEC) < 0)
+	if (__atomic_load_n(&server->left_ms, __ATOMIC_RELAXED) <= 0 || pipe2(out, O_CLOEXEC) < 0)
 		return false;
 	pid = fork();
 	if (pid == 0)
-		ask(hex, out[1]);
+		ask(hex, out[1], us);
 	close(out[1]);
 	path[0] = 0;
 	if (pid > 0) {
-		hear(out[0], begun + *left_ms, path, room);
+		hear(out[0], begun, server, path, room);
 		kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
 	close(out[0]);
-	*left_ms -= (int)(now_ms() - begun);
+	__atomic_fetch_sub(&server->left_ms, (int)(now_ms() - begun), __ATOMIC_RELAXED);
 	path[strcspn(path, "\n")] = 0;
 	return path[0] == '/';
 }

@@ -139,14 +139,15 @@ static bool debug_by_id(struct symbols_file *f, const struct wanted *w)
 	return try_debug(f, w, path);
 }
 
-static bool debug_by_server(struct symbols_file *f, const struct wanted *w, int *left_ms)
+static bool debug_by_server(struct symbols_file *f, const struct wanted *w,
+			    struct symbols_server *server)
 {
 	char path[PATH_MAX], hex[2 * ID_MOST + 1];
 
 	if (!w->id || w->id_len < 2 || w->id_len > ID_MOST)
 		return false;
 	to_hex(w, hex);
-	return symbols_debuginfod(hex, left_ms, path, sizeof(path)) && try_debug(f, w, path);
+	return symbols_debuginfod(hex, server, path, sizeof(path)) && try_debug(f, w, path);
 }
 
 static bool debug_by_link(struct symbols_file *f, struct wanted *w)
@@ -173,13 +174,14 @@ static bool debug_by_link(struct symbols_file *f, struct wanted *w)
 	return false;
 }
 
-static void open_debug(struct symbols_file *f, const uint8_t *id, size_t id_len, int *left_ms)
+static void open_debug(struct symbols_file *f, const uint8_t *id, size_t id_len,
+		       struct symbols_server *server)
 {
 	struct elf_part has = elf_image_build_id(&f->image);
 	struct wanted w = {.id = id_len ? id : has.at, .id_len = id_len ? id_len : has.size};
 
 	if (!has_dwarf(&f->image) && !debug_by_id(f, &w) && !debug_by_link(f, &w))
-		debug_by_server(f, &w, left_ms);
+		debug_by_server(f, &w, server);
 }
 
 /* ---- a small symbol table, packed, that some distributions leave in stripped files ---- */
@@ -221,14 +223,14 @@ static void open_mini(struct symbols_file *f)
 #endif
 
 void symbols_file_open(struct symbols_file *f, const char *path, const uint8_t *build_id,
-		       size_t build_id_len, int *left_ms)
+		       size_t build_id_len, struct symbols_server *server)
 {
 	*f = (struct symbols_file){.path = strdup(path)};
 	if (!f->path)
 		return;
 	open_image(f, build_id, build_id_len);
 	if (f->path[0] == '/' && (f->image.at || build_id_len))
-		open_debug(f, build_id, build_id_len, left_ms);
+		open_debug(f, build_id, build_id_len, server);
 	if (f->image.at)
 		open_mini(f);
 }

@@ -30,10 +30,21 @@ bool symbols_is_interpreter(const char *symbol);
 void symbols_module_open(struct symbols *s, struct symbols_module *m);
 void symbols_kernel_read(struct symbols *s);
 
+/* What a debuginfod server is given; changed while one is asked by a thread, and so read and written by __atomic_. */
+struct symbols_server {
+	int left_ms;        /* 0 or less: is not asked any more */
+	bool is_waited_for; /* by somebody who may press Ctrl-C */
+};
+
+struct symbols_server *symbols_server(struct symbols *s);
+
 /* ---- symbols_ahead.c ---- */
 
 struct symbols_reader; /* the thread; NULL: none */
 struct symbols_reader **symbols_reader(struct symbols *s);
+
+/* The thread closes the session when it is through with its file, without a server. False: there is no thread. */
+bool symbols_leave(struct symbols *s);
 
 /* ---- symbols_file.c ---- */
 
@@ -43,16 +54,15 @@ struct symbols_file {
 	struct elf_image mini;   /* .gnu_debugdata, unpacked */
 	char *path, *debug_path; /* of those; NULL: none */
 };
-/* *@left_ms: time left for a debuginfod server. */
 void symbols_file_open(struct symbols_file *f, const char *path, const uint8_t *build_id,
-		       size_t build_id_len, int *left_ms);
+		       size_t build_id_len, struct symbols_server *server);
 void symbols_file_close(struct symbols_file *f);
 
 /* ---- symbols_debuginfod.c ---- */
 
 extern int symbols_debuginfod_ms; /* what a session has for it */
 /* The file with debug information of that build id (hexadecimal). */
-bool symbols_debuginfod(const char *hex, int *left_ms, char *path, size_t room);
+bool symbols_debuginfod(const char *hex, struct symbols_server *server, char *path, size_t room);
 
 /* ---- symbols_table.c ---- */
 

@@ -6,16 +6,18 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "collector/bus_error.h"
 #include "collector/db_internal.h"
 #include "collector/db_stacks.h"
-#include "collector/symbols.h"
+#include "collector/symbols_internal.h"
 #include "preload/frame.h"
 
 #define SPACE           INT64_C(0x100000001)
@@ -99,6 +101,15 @@ static int threads(void)
 	return cnt - 2;
 }
 
+/* One that was left ends by itself. */
+static void wait_for_threads(int wanted)
+{
+	for (int ms = 0; threads() != wanted; ms++) {
+		assert_true(ms < WAIT_MS);
+		usleep(1000);
+	}
+}
+
 /* ---- symbols.h ---- */
 
 static const char *name_in(struct symbols *s, struct symbols_module *m)
@@ -148,6 +159,7 @@ static void more_than_can_wait_is_opened_later(void **state)
 	assert_string_equal(name_in(s, m), "known_function");
 	symbols_ahead(s, m); /* once more, and closed without being settled */
 	symbols_close(s);
+	wait_for_threads(1);
 }
 
 static void a_file_that_is_cut_ahead_is_given_up(void **state)
@@ -166,6 +178,243 @@ static void a_file_that_is_cut_ahead_is_given_up(void **state)
 	assert_string_equal(name_in(s, other), "known_function");
 	symbols_close(s);
 	unlink(copy);
+}
+
+/* ---- what is no file, or one that lies ---- */
+
+/* With the path in $f. */
+static void run_shell(const char *path, const char *script)
+{
+	char command[2048];
+
+	snprintf(command, sizeof(command), "f='%s' me='%s'; %s", path, self, script);
+	assert_int_equal(system(command), 0);
+}
+
+static void check_opens(const char *path)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_module *m = symbols_module(s, path, NULL, 0);
+
+	symbols_ahead(s, m);
+	symbols_settle(s);
+	name_in(s, m);
+	symbols_close(s);
+}
+
+/* Each section in turn is said to have as many bytes as a number can say, or to begin there. */
+static void claim(const char *path, uint64_t bytes, bool is_offset)
+{
+	ElfW(Ehdr) h;
+	int fd = open(path, O_RDWR);
+
+	assert_int_equal(pread(fd, &h, sizeof(h), 0), sizeof(h));
+	for (unsigned i = 0; i < h.e_shnum; i++) {
+		ElfW(Shdr) was, is;
+		off_t at = (off_t)(h.e_shoff + i * sizeof(is));
+
+		assert_int_equal(pread(fd, &was, sizeof(was), at), sizeof(was));
+		is = was;
+		if (is_offset)
+			is.sh_offset = bytes;
+		else
+			is.sh_size = bytes;
+		assert_int_equal(pwrite(fd, &is, sizeof(is), at), sizeof(is));
+		check_opens(path);
+		assert_int_equal(pwrite(fd, &was, sizeof(was), at), sizeof(was));
+	}
+	close(fd);
+}
+
+static void files_may_be_anything(void **state)
+{
+	static const char *const shapes[] = {
+		"mkfifo $f",           "mkdir $f",          "ln -s $f $f", "ln -s /dev/zero $f",
+		"ln -s /proc/kmsg $f", "truncate -s 4G $f", /* without a block */
+	};
+
+	(void)state;
+	make_copy();
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		run_shell(copy, "rm -rf $f");
+		run_shell(copy, shapes[i]);
+		check_opens(copy);
+	}
+	run_shell(copy, "rm $f; cp $me $f; truncate -s 4G $f");
+	check_opens(copy);
+	run_shell(copy, "cp $me $f");
+	claim(copy, UINT64_C(1) << 60, false);
+	claim(copy, UINT64_MAX, false);
+	claim(copy, UINT64_C(1) << 60, true);
+	claim(copy, UINT64_MAX - 8, true);
+	unlink(copy);
+}
+
+/* ---- a server that never answers, asked for longer than anybody waits ---- */
+
+static char server[64];
+static pid_t asked;
+
+/* What the stand-in for debuginfod-find has written; 0: nothing yet. */
+static pid_t read_asked(void)
+{
+	char path[128], text[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/asked", server);
+	f = fopen(path, "re");
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = 0;
+	if (f)
+		fclose(f);
+	return strchr(text, '\n') ? atoi(text) : 0;
+}
+
+/* A file of which only a server has debug information. */
+static struct symbols_module *ask_server(struct symbols *s)
+{
+	struct symbols_module *m = symbols_module(s, copy, NULL, 0);
+
+	symbols_ahead(s, m);
+	for (int ms = 0; !(asked = read_asked()); ms++) {
+		assert_true(ms < WAIT_MS);
+		usleep(1000);
+	}
+	assert_int_equal(kill(asked, 0), 0);
+	return m;
+}
+
+static bool is_there(pid_t pid)
+{
+	char path[64], text[256] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = 0;
+	fclose(f);
+	return text[0] && !strstr(text, ") Z ");
+}
+
+static void wait_for_end(pid_t pid)
+{
+	for (int ms = 0; is_there(pid); ms++) {
+		assert_true(ms < WAIT_MS);
+		usleep(1000);
+	}
+}
+
+static int server_setup(void **state)
+{
+	char path[4096], cache[128];
+	FILE *f;
+
+	(void)state;
+	strcpy(server, "/tmp/sl-ahead-server-XXXXXX");
+	if (!mkdtemp(server))
+		return -1;
+	snprintf(path, sizeof(path), "%s/debuginfod-find", server);
+	f = fopen(path, "we");
+	fprintf(f, "#!/bin/sh\necho $$ >%s/asked\nexec sleep 1000\n", server);
+	fclose(f);
+	chmod(path, 0755);
+	snprintf(path, sizeof(path), "%s:%s", server, getenv("PATH"));
+	setenv("PATH", path, 1);
+	snprintf(cache, sizeof(cache), "%s/cache", server);
+	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+	setenv("DEBUGINFOD_URLS", "http://localhost:1", 1);
+	make_copy();
+	run_shell(copy, "objcopy --strip-debug $f");
+	symbols_debuginfod_ms = INT_MAX;
+	alarm(300);
+	return 0;
+}
+
+static int server_teardown(void **state)
+{
+	(void)state;
+	alarm(0);
+	unsetenv("DEBUGINFOD_URLS");
+	unlink(copy);
+	run_shell(server, "rm -r $f");
+	return 0;
+}
+
+static void who_leaves_waits_for_no_server(void **state)
+{
+	struct symbols *s = symbols_open();
+
+	(void)state;
+	ask_server(s);
+	symbols_close(s);
+	wait_for_end(asked);
+	wait_for_threads(1);
+}
+
+static void a_signal_ends_the_wait_for_a_server(void **state)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_module *m, *other = symbols_module(s, self, NULL, 0);
+	sigset_t set, before;
+	int sig;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	m = ask_server(s);
+	kill(getpid(), SIGINT);
+	symbols_settle(s);
+	assert_false(is_there(asked));
+	assert_string_equal(name_in(s, m), "known_function");
+	assert_string_equal(name_in(s, other), "known_function");
+	symbols_close(s);
+	sigwait(&set, &sig);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* While nobody waits, signals are for others. */
+static void a_signal_before_that_does_not(void **state)
+{
+	struct symbols *s = symbols_open();
+	sigset_t set, before;
+	int sig;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	kill(getpid(), SIGINT);
+	ask_server(s);
+	usleep(200000); /* it is looked at meanwhile; not seen, all is well, too */
+	assert_true(is_there(asked));
+	sigwait(&set, &sig);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	symbols_close(s);
+	wait_for_end(asked);
+	wait_for_threads(1);
+}
+
+static void who_is_killed_leaves_nobody(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		struct symbols *s = symbols_open();
+
+		ask_server(s);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	asked = read_asked();
+	assert_true(asked > 0);
+	wait_for_end(asked);
 }
 
 /* ---- bus_error.h ---- */
@@ -334,7 +583,7 @@ static void stacks_have_their_files_opened(void **state)
 	wait_for(copy);
 	assert_int_equal(threads(), 2);
 	db_abandon(db);
-	assert_int_equal(threads(), 1);
+	wait_for_threads(1);
 	unlink(copy);
 }
 
@@ -383,6 +632,15 @@ int main(void)
 		cmocka_unit_test(what_was_opened_ahead_needs_no_file),
 		cmocka_unit_test(more_than_can_wait_is_opened_later),
 		cmocka_unit_test(a_file_that_is_cut_ahead_is_given_up),
+		cmocka_unit_test(files_may_be_anything),
+		cmocka_unit_test_setup_teardown(who_leaves_waits_for_no_server, server_setup,
+						server_teardown),
+		cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_a_server, server_setup,
+						server_teardown),
+		cmocka_unit_test_setup_teardown(a_signal_before_that_does_not, server_setup,
+						server_teardown),
+		cmocka_unit_test_setup_teardown(who_is_killed_leaves_nobody, server_setup,
+						server_teardown),
 		cmocka_unit_test(each_thread_leaves_its_own_work),
 		cmocka_unit_test(covered_memory_reads_as_zeros),
 		cmocka_unit_test(other_bus_errors_are_for_others),

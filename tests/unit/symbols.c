@@ -499,10 +499,10 @@ static void the_vdso_is_our_own(void **state)
 	struct symbols_frame frame[ROOM];
 	struct symbols_file f;
 	struct symbols *s = symbols_open();
-	int left_ms = 0;
+	struct symbols_server none = {0};
 
 	(void)state;
-	symbols_file_open(&f, "[vdso]", NULL, 0, &left_ms);
+	symbols_file_open(&f, "[vdso]", NULL, 0, &none);
 	if (!f.image.at)
 		skip();
 	elf_image_symbols(&f.image, SHT_DYNSYM, take_symbol, &found);
