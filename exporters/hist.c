@@ -2,8 +2,9 @@
  * hist.c - counts and figures by hash table, as SQL functions.
  *
  * sl_hist(a, b, ...) is an aggregate: it counts equal rows and gives the number of a table, which
- * sl_hist_rows(number) then reads as (k0, k1, ..., n). sl_figures(key, value, n) likewise gives what
- * sl_figures_rows(number) reads: one row per key. Tables live as long as the connection.
+ * sl_hist_rows(number) then reads as (k0, k1, ..., n). sl_hist_values(a, b, ..., value) has a row for all that is equal
+ * but for the value; what stands for the values there is for sl_figures() only. sl_figures(key, value, n) likewise
+ * gives what sl_figures_rows(number) reads: one row per key. Tables live as long as the connection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +161,10 @@ size_t hist_bytes_max = 64 << 20;
 
 static void hist_free(struct hist *h)
 {
-	for (uint32_t i = 0; i < h->groups; i++)
+	for (uint32_t i = 0; i < h->groups; i++) {
 		free(h->group[i].pair);
+		free(h->group[i].slot);
+	}
 	free(h->group);
 	free(h->key);
 	free(h->type);
@@ -284,6 +287,8 @@ static void fail(sqlite3_context *out, int rc)
 {
 	if (rc == SQLITE_NOMEM)
 		sqlite3_result_error_nomem(out);
+	else if (rc == SQLITE_RANGE)
+		sqlite3_result_error(out, "integer overflow", -1);
 	else
 		sqlite3_result_error_code(out, rc);
 }
@@ -329,80 +334,11 @@ static void hist_final(sqlite3_context *out)
 
 /* ---- figures ---- */
 
-static int add_pair(struct group *g, int64_t value, int64_t n)
-{
-	if (g->cnt == g->room) {
-		size_t room = g->room ? g->room + g->room / 2 : 16;
-		struct pair *more = reallocarray(g->pair, room, sizeof(*more));
-
-		if (!more)
-			return SQLITE_NOMEM;
-		g->pair = more;
-		g->room = room;
-	}
-	g->pair[g->cnt++] = (struct pair){value, n};
-	return SQLITE_OK;
-}
-
-double hist_real(int64_t bits)
-{
-	double d;
-
-	memcpy(&d, &bits, sizeof(d));
-	return d;
-}
-
-int64_t hist_bits(double d)
-{
-	int64_t bits;
-
-	memcpy(&bits, &d, sizeof(d));
-	return bits;
-}
-
-/* From the first real value on, all are. */
-static void become_real(struct group *g)
-{
-	for (size_t i = 0; i < g->cnt; i++)
-		g->pair[i].value = hist_bits((double)g->pair[i].value);
-	g->real_sum = (double)g->sum;
-	g->real = true;
-}
-
-static int add_whole(struct group *g, int64_t value, int64_t n)
-{
-	int64_t part;
-
-	if (__builtin_mul_overflow(value, n, &part) ||
-	    __builtin_add_overflow(g->sum, part, &g->sum))
-		return SQLITE_RANGE;
-	return add_pair(g, value, n);
-}
-
-static int group_add(struct group *g, sqlite3_value *value, int64_t n)
-{
-	int type = sqlite3_value_numeric_type(value);
-	double real = sqlite3_value_double(value);
-
-	g->calls += n;
-	if (type == SQLITE_NULL) {
-		g->nulls += n;
-		return SQLITE_OK;
-	}
-	if (type != SQLITE_INTEGER && !g->real)
-		become_real(g);
-	if (g->real) {
-		g->real_sum += real * (double)n;
-		return add_pair(g, hist_bits(real), n);
-	}
-	return add_whole(g, sqlite3_value_int64(value), n);
-}
-
 /* The group of a key, made if there is none. */
-static int find_group(struct hist *h, int64_t key, unsigned type, struct group **group)
+static int find_group(struct hist *h, const int64_t *key, uint32_t types, struct group **group)
 {
 	uint32_t row;
-	int rc = hist_find(h, &key, type, &row);
+	int rc = hist_find(h, key, types, &row);
 
 	if (rc != SQLITE_OK)
 		return rc;
@@ -421,15 +357,53 @@ static int find_group(struct hist *h, int64_t key, unsigned type, struct group *
 
 int hist_add_figure(struct hist *h, int64_t key, int64_t value, struct group **group)
 {
-	int rc = find_group(h, key, V_INT, group);
+	int rc = find_group(h, &key, V_INT, group);
 
 	if (rc != SQLITE_OK)
 		return rc;
 	(*group)->calls++;
 	if (value != HIST_NULL)
-		return add_whole(*group, value, 1);
+		return hist_group_whole(*group, value, 1);
 	(*group)->nulls++;
 	return SQLITE_OK;
+}
+
+/* A value, or all that sl_hist_values() has counted of a row. */
+static int add_value(struct hist_of_db *of, struct group *to, sqlite3_value *value, int64_t n)
+{
+	struct hist_values v = {.number = -1};
+	struct hist *h = of->first;
+
+	if (sqlite3_value_type(value) == SQLITE_BLOB && sqlite3_value_bytes(value) == sizeof(v))
+		memcpy(&v, sqlite3_value_blob(value), sizeof(v));
+	while (h && h->number != v.number)
+		h = h->next;
+	if (!h || v.magic != HIST_VALUES || v.row < 0 || v.row >= h->cnt)
+		return hist_group_add(to, value, n);
+	return hist_group_take(to, &h->group[v.row]);
+}
+
+/* sl_hist_values(a, b, ..., value): by a, b, ... which is a row. */
+static void values_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct hist *h = hist_of(out, (unsigned)argc - 1);
+	int64_t key[HIST_KEYS];
+	uint32_t types = 0;
+	struct group *group;
+	int rc = SQLITE_OK;
+
+	for (int i = 0; h && i < argc - 1 && rc == SQLITE_OK; i++) {
+		unsigned type;
+
+		rc = read_value(&h->pool, argv[i], &key[i], &type);
+		types |= type << (4 * i);
+	}
+	if (h && rc == SQLITE_OK)
+		rc = find_group(h, key, types, &group);
+	if (h && rc == SQLITE_OK)
+		rc = hist_group_add(group, argv[argc - 1], 1);
+	if (rc != SQLITE_OK)
+		fail(out, rc);
 }
 
 /* sl_figures(key, value, n) */
@@ -446,12 +420,10 @@ static void figures_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 		return;
 	rc = read_value(&h->pool, argv[0], &key, &type);
 	if (rc == SQLITE_OK)
-		rc = find_group(h, key, type, &group);
+		rc = find_group(h, &key, type, &group);
 	if (rc == SQLITE_OK)
-		rc = group_add(group, argv[1], sqlite3_value_int64(argv[2]));
-	if (rc == SQLITE_RANGE)
-		sqlite3_result_error(out, "integer overflow", -1);
-	else if (rc != SQLITE_OK)
+		rc = add_value(h->of, group, argv[1], sqlite3_value_int64(argv[2]));
+	if (rc != SQLITE_OK)
 		fail(out, rc);
 }
 
@@ -488,6 +460,9 @@ int hist_register(sqlite3 *db, const struct percentiles *p, struct hist_of_db **
 	for (int keys = 1; rc == SQLITE_OK && keys <= HIST_KEYS; keys++)
 		rc = sqlite3_create_function(db, "sl_hist", keys, PURE, of, NULL, hist_step,
 					     hist_final);
+	for (int keys = 2; rc == SQLITE_OK && keys <= HIST_KEYS; keys++)
+		rc = sqlite3_create_function(db, "sl_hist_values", keys, PURE, of, NULL,
+					     values_step, hist_final);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_function(db, "sl_figures", 3, PURE, of, NULL, figures_step,
 					     hist_final);

@@ -51,11 +51,14 @@ struct group {
 	int64_t sum;
 	double real_sum;
 	bool real;
+	bool taken; /* by another: it has no values left */
 	struct pair {
 		int64_t value; /* or the bits of a double */
 		int64_t n;
 	} * pair;
 	size_t cnt, room;
+	size_t sorted;         /* the first so many are in order, each once */
+	uint32_t *slot, slots; /* where a value is, + 1; NULL: not kept */
 };
 
 /* What a connection has: its tables, the percentiles that are wanted. */
@@ -83,6 +86,19 @@ void hist_pool_free(struct pool *p);
 void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type);
 double hist_real(int64_t bits);
 int64_t hist_bits(double d);
+
+/* One value more, of as many (hist_group.c). SQLite's result codes. */
+int hist_group_add(struct group *g, sqlite3_value *value, int64_t n);
+int hist_group_whole(struct group *g, int64_t value, int64_t n);
+/* All values of another, once. */
+int hist_group_take(struct group *to, struct group *from);
+void hist_group_sort(struct group *g);
+
+/* What stands for the values of a row, as a blob. */
+#define HIST_VALUES INT64_C(0x5365756c61564c53)
+struct hist_values {
+	int64_t magic, number, row;
+};
 
 /* The tables of rows, as modules. */
 extern const sqlite3_module hist_rows_module, hist_figures_module;

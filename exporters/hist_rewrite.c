@@ -228,7 +228,8 @@ static bool read_arm(struct arm *a, const char *select, const char *count)
 	return a->group && read_group(a);
 }
 
-static void write_arm(FILE *out, const struct arm *a)
+/* @values: the last item is what is counted of the others. */
+static void write_arm(FILE *out, const struct arm *a, bool values)
 {
 	if (a->sums) {
 		fprintf(out, "%.*sn %.*s", (int)(a->count - a->select), a->select,
@@ -242,27 +243,68 @@ static void write_arm(FILE *out, const struct arm *a)
 			fprintf(out, " AS %.*s", (int)a->item[i].alias_len, a->item[i].alias);
 		fputs(", ", out);
 	}
-	fputs("n FROM sl_hist_rows((SELECT sl_hist(", out);
+	fprintf(out, "n FROM sl_hist_rows((SELECT %s(", values ? "sl_hist_values" : "sl_hist");
 	for (size_t i = 0; i < a->items; i++)
 		fprintf(out, "%s%.*s", i ? ", " : "", (int)a->item[i].len, a->item[i].text);
 	fprintf(out, ") %.*s))\n", (int)(a->group - a->from), a->from);
+}
+
+/* The same word, also behind "t.". */
+static bool names(const char *p, const char *word)
+{
+	size_t len = (size_t)(token_end(p) - p), want = strlen(word);
+
+	return want > 0 && len >= want && (len == want || p[len - want - 1] == '.') &&
+	       strncasecmp(p + len - want, word, want) == 0;
+}
+
+static bool is_body(const char *p)
+{
+	return *p == '(' || is_word(p, "MATERIALIZED");
+}
+
+/*
+ * Do the values of hist go nowhere but through @named into sl_figures()? Then they need not be told apart on the
+ * way there: such texts name them there alone, as "..., value, ...", and read hist once.
+ */
+static bool only_figured(const char *sql, const char *value, const char *named)
+{
+	const char *before = "", *behind;
+	int depth = 0, in_hist = -1, seen = 0, reads = 0;
+
+	for (const char *p = skip(sql); *p; before = p, p = behind) {
+		behind = skip(token_end(p));
+		depth += (*p == '(') - (*p == ')');
+		if (is_word(p, "hist") && is_word(behind, "AS") && is_body(skip(token_end(behind))))
+			in_hist = depth;
+		else if (in_hist == depth && *p == ')')
+			in_hist = -1;
+		else if (is_word(p, "hist"))
+			reads++;
+		else if (in_hist < 0 && names(p, value) &&
+			 (seen++ > (*named != 0) || *before != ',' || *behind != ','))
+			return false;
+	}
+	return reads == 1 && seen == 1 + (*named != 0);
 }
 
 /*
  * Replaces them in the table that WITH calls hist, and where its rows are summed up by other keys on the way
  * to the figures (@named, a table of WITH; NULL: there is none). Such tables may then hold a row twice, with
  * a part of its count in each (hist.c), so whoever reads them has to sum up. @figures: sl_figures() does; as it
- * reads them once, they need not be stored. malloc'd.
+ * reads them once, they need not be stored. @value: only_figured(), NULL: not. malloc'd.
  */
-static char *replace_arms(const char *sql, bool figures, const char *named)
+static char *replace_arms(const char *sql, bool figures, const char *named, const char *value)
 {
 	const char *select[64] = {NULL}, *done = sql, *p = skip(sql), *before[3] = {"", "", ""};
 	bool ours[64] = {false};
+	size_t valued[64] = {0}; /* items, the last of them the value */
 	size_t depth = 0, size;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &size);
 
 	while (out && *p) {
+		const struct item *last;
 		struct arm a;
 
 		if (*p == '(' && depth + 1 < sizeof(select) / sizeof(select[0])) {
@@ -270,6 +312,7 @@ static char *replace_arms(const char *sql, bool figures, const char *named)
 			const char *name = before[made + 1];
 
 			select[++depth] = NULL;
+			valued[depth] = 0;
 			ours[depth] = is_word(before[made], "AS") &&
 				      (is_word(name, "hist") || (named && is_word(name, named)));
 			if (ours[depth] && made && figures) {
@@ -283,7 +326,11 @@ static char *replace_arms(const char *sql, bool figures, const char *named)
 		} else if ((is_word(p, "count") || (named && is_word(p, "sum"))) && ours[depth] &&
 			   select[depth] && read_arm(&a, select[depth], p)) {
 			fprintf(out, "%.*s", (int)(a.select - done), done);
-			write_arm(out, &a);
+			/* The first part of a UNION names it. */
+			last = &a.item[a.items - 1];
+			if (value && a.items > 1 && last->alias && names(last->alias, value))
+				valued[depth] = a.items;
+			write_arm(out, &a, a.items == valued[depth]);
 			done = p = a.end;
 			select[depth] = NULL;
 			continue;
@@ -393,9 +440,13 @@ static void write_steps(FILE *out, const struct holes *h, const struct percentil
 #undef HOLE
 }
 
-/* @named: the table of which the figures are, if not hist. */
-static char *replace_steps(const char *sql, const struct percentiles *percent, bool *found,
-			   char *named, size_t named_len)
+struct figured {
+	bool found;
+	char named[64]; /* the table of which the figures are, if not hist */
+	char value[64];
+};
+
+static char *replace_steps(const char *sql, const struct percentiles *percent, struct figured *f)
 {
 	const char *done = sql;
 	size_t size;
@@ -409,9 +460,10 @@ static char *replace_steps(const char *sql, const struct percentiles *percent, b
 		fprintf(out, "%.*s", (int)(p - done), done);
 		write_steps(out, &h, percent);
 		done = p = end;
-		*found = true;
+		f->found = true;
+		snprintf(f->value, sizeof(f->value), "%.*s", (int)h.len['V'], h.text['V']);
 		if (h.len['H'] != 4 || strncasecmp(h.text['H'], "hist", 4) != 0)
-			snprintf(named, named_len, "%.*s", (int)h.len['H'], h.text['H']);
+			snprintf(f->named, sizeof(f->named), "%.*s", (int)h.len['H'], h.text['H']);
 	}
 	if (out)
 		fprintf(out, "%s", done);
@@ -476,16 +528,15 @@ static char *write_percentiles(const char *sql, const struct percentiles *p)
 char *hist_rewrite(const char *sql, const struct percentiles *p, bool fast)
 {
 	static const struct percentiles none;
-	bool figures = false;
-	char named[64] = "";
-	char *a = fast ? replace_steps(sql, p ? p : &none, &figures, named, sizeof(named))
-		       : strdup(sql);
+	struct figured f = {.found = false};
+	char *a = fast ? replace_steps(sql, p ? p : &none, &f) : strdup(sql);
 	char *b = a ? write_percentiles(a, p ? p : &none) : NULL, *c;
 
 	free(a);
 	if (!fast || !b)
 		return b;
-	c = replace_arms(b, figures, *named ? named : NULL);
+	c = replace_arms(b, f.found, *f.named ? f.named : NULL,
+			 f.found && only_figured(b, f.value, f.named) ? f.value : NULL);
 	free(b);
 	return c;
 }

@@ -14,6 +14,7 @@ struct rows_cursor {
 	sqlite3_vtab_cursor base;
 	struct hist *h;
 	int64_t at, cnt;
+	struct hist_values handle; /* of a row's values */
 	/* the row, as kept in the file */
 	int64_t key[HIST_KEYS];
 	uint32_t type, count;
@@ -125,6 +126,7 @@ static int rows_load(struct rows_cursor *c)
 	memcpy(c->key, &h->key[i * h->keys], h->keys * sizeof(*c->key));
 	c->type = h->type[i];
 	c->count = h->count[i];
+	c->group = h->group ? &h->group[i] : NULL;
 	return SQLITE_OK;
 }
 
@@ -148,12 +150,16 @@ static int rows_next(sqlite3_vtab_cursor *base)
 }
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 {
-	const struct rows_cursor *c = (struct rows_cursor *)base;
+	struct rows_cursor *c = (struct rows_cursor *)base;
 
-	if (col == HIST_KEYS)
-		sqlite3_result_int64(out, c->count);
-	else if (col < (int)c->h->keys)
+	if (col == HIST_KEYS) {
+		sqlite3_result_int64(out, c->group ? c->group->calls : c->count);
+	} else if (col == (int)c->h->keys && c->group) {
+		c->handle = (struct hist_values){HIST_VALUES, c->h->number, c->at};
+		sqlite3_result_blob(out, &c->handle, sizeof(c->handle), SQLITE_TRANSIENT);
+	} else if (col < (int)c->h->keys) {
 		hist_give_value(out, &c->h->pool, c->key[col], c->type >> (4 * col) & 15);
+	}
 	return SQLITE_OK;
 }
 
@@ -171,58 +177,6 @@ const sqlite3_module hist_rows_module = {
 };
 
 /* ---- figures ---- */
-
-static void swap(struct pair *a, struct pair *b)
-{
-	struct pair t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-static void sift(struct pair *p, size_t at, size_t cnt)
-{
-	for (size_t child; (child = 2 * at + 1) < cnt; at = child) {
-		child += child + 1 < cnt && p[child + 1].value > p[child].value;
-		if (p[at].value >= p[child].value)
-			return;
-		swap(&p[at], &p[child]);
-	}
-}
-
-/* In place, as there may be as many as there is memory for: quicksort, and heapsort where that goes wrong. */
-static void sort(struct pair *p, size_t cnt, int depth)
-{
-	while (cnt > 24 && depth-- > 0) {
-		int64_t a = p[0].value, b = p[cnt / 2].value, c = p[cnt - 1].value;
-		int64_t mid = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-		size_t low = 0, high = cnt - 1;
-
-		for (;;) {
-			while (p[low].value < mid)
-				low++;
-			while (p[high].value > mid)
-				high--;
-			if (low >= high)
-				break;
-			swap(&p[low++], &p[high--]);
-		}
-		sort(p + high + 1, cnt - high - 1, depth);
-		cnt = high + 1;
-	}
-	if (cnt > 24) {
-		for (size_t i = cnt / 2; i-- > 0;)
-			sift(p, i, cnt);
-		for (size_t i = cnt; --i > 0;) {
-			swap(&p[0], &p[i]);
-			sift(p, 0, i);
-		}
-		return;
-	}
-	for (size_t i = 1; i < cnt; i++)
-		for (size_t k = i; k > 0 && p[k - 1].value > p[k].value; k--)
-			swap(&p[k - 1], &p[k]);
-}
 
 static double number_of(const struct group *g, size_t i)
 {
@@ -244,18 +198,6 @@ static size_t rank_of(const struct group *g, int64_t num, int64_t den, bool abov
 	return i;
 }
 
-static void sort_group(struct group *g)
-{
-	/* The bits of doubles are in order as integers, once those of negative ones are turned round. */
-	for (size_t i = 0; g->real && i < g->cnt; i++)
-		if (g->pair[i].value < 0)
-			g->pair[i].value ^= INT64_MAX;
-	sort(g->pair, g->cnt, 100);
-	for (size_t i = 0; g->real && i < g->cnt; i++)
-		if (g->pair[i].value < 0)
-			g->pair[i].value ^= INT64_MAX;
-}
-
 static void figures_load(struct rows_cursor *c)
 {
 	struct group *g;
@@ -264,7 +206,7 @@ static void figures_load(struct rows_cursor *c)
 		return;
 	g = &c->h->group[c->at];
 	c->group = g;
-	sort_group(g);
+	hist_group_sort(g);
 	c->mean = (g->real ? g->real_sum : (double)g->sum) / (double)g->calls;
 	c->squares = 0;
 	for (size_t i = 0; i < g->cnt; i++) {

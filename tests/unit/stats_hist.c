@@ -28,7 +28,7 @@ static int teardown(void **state)
 /* The only value of a query, as text. */
 static const char *value(const char *sql)
 {
-	static char text[256];
+	static char text[1024];
 	sqlite3_stmt *stmt = NULL;
 
 	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
@@ -112,6 +112,116 @@ static void figures(void **state)
 			 SQLITE_ERROR);
 }
 
+/* All of the figures of @values ("SELECT key, value"), counted by rows first or by values: the same. */
+static void same_figures(const char *values)
+{
+	static const char all[] =
+		"SELECT group_concat(quote(key) || ' ' || calls || ' ' || quote(time) || ' ' || "
+		"quote(least) || ' ' || quote(most) || ' ' || quote(med) || ' ' || "
+		"quote(round(squares, 3)), ',') FROM (SELECT * FROM sl_figures_rows((SELECT "
+		"sl_figures(k0 %s, k1, n) FROM sl_hist_rows((SELECT %s(k, v) FROM (%s))))) ORDER "
+		"BY "
+		"key)";
+	static const char *const keys[] = {"", "% 2"}; /* as it is, or of several rows */
+
+	for (int i = 0; i < 2; i++) {
+		char *by_row = sqlite3_mprintf(all, keys[i], "sl_hist", values);
+		char *by_value = sqlite3_mprintf(all, keys[i], "sl_hist_values", values);
+		char *want = strdup(value(by_row));
+
+		assert_true(strlen(want) > 20);
+		assert_string_equal(value(by_value), want);
+		free(want);
+		sqlite3_free(by_row);
+		sqlite3_free(by_value);
+	}
+}
+
+static void values(void **state)
+{
+	(void)state;
+	/* few, few and often, many, many and often; in order, turned round, in none */
+	same_figures(NUMBERS "SELECT n / 3000 AS k, n % 3 AS v FROM c");
+	same_figures(NUMBERS "SELECT 0 AS k, n AS v FROM c");
+	same_figures(NUMBERS "SELECT n % 4 AS k, -n AS v FROM c");
+	same_figures(NUMBERS "SELECT n % 4 AS k, n * 7919 % 10007 % 900 AS v FROM c");
+	same_figures(NUMBERS
+		     "SELECT n % 4 AS k, n * 7919 % 10007 % 3001 * (1 - n % 3) AS v FROM c");
+	same_figures(NUMBERS "SELECT n % 3 AS k, nullif(n % 11, 3) AS v FROM c");
+	/* real ones from the start, and later on */
+	same_figures(NUMBERS "SELECT n % 2 AS k, (n * 7919 % 10007 - 5000) / 4.0 AS v FROM c");
+	same_figures(NUMBERS
+		     "SELECT n / 2500 AS k, iif(n < 4000, n % 777, n % 555 / 8.0) AS v FROM c");
+	assert_string_equal(
+		value("SELECT group_concat(quote(k0) || n, ' ') FROM sl_hist_rows((SELECT "
+		      "sl_hist_values(column1, 1) FROM (VALUES(NULL),('a'),(1),('a'))))"),
+		"NULL1 'a'2 11");
+	/* A blob of that size is a value like others. */
+	assert_string_equal(
+		value("SELECT calls || ' ' || time FROM sl_figures_rows((SELECT sl_figures(1, "
+		      "zeroblob(24), 2)))"),
+		"2 0.0");
+	/* What was taken is gone. */
+	assert_int_equal(
+		sqlite3_exec(db,
+			     "SELECT * FROM sl_figures_rows((SELECT sl_figures(1, k1, n) FROM "
+			     "(SELECT k1, n FROM sl_hist_rows((SELECT sl_hist_values(1, 2)))), "
+			     "(SELECT 1 "
+			     "UNION ALL SELECT 2)))",
+			     NULL, NULL, NULL),
+		SQLITE_MISUSE);
+}
+
+/* Values stay apart where a text uses them. */
+static void values_that_are_read(void **state)
+{
+	static const char steps[] =
+		", total AS MATERIALIZED ( SELECT k, sum(n) AS calls, sum(n * v) AS time, min(v) "
+		"AS least, max(v) AS "
+		"most, 1.0 * sum(n * v) / sum(n) AS mean FROM %s GROUP BY k ), ranked AS ( SELECT "
+		"k, v, n, sum(n) OVER "
+		"(PARTITION BY k ORDER BY v) AS upto FROM %s ), spread AS ( SELECT t.k, sum(n * (v "
+		"- mean) * (v - "
+		"mean)) AS squares, (min(v) FILTER (WHERE 2 * upto >= calls) + min(v) FILTER "
+		"(WHERE 2 * upto > calls)) "
+		"/ 2.0 AS med FROM ranked AS r JOIN total AS t ON t.k = r.k GROUP BY t.k ) ";
+	static const struct {
+		const char *before, *from, *behind;
+		bool apart;
+	} texts[] = {
+		{"", "hist", "SELECT 1", false},
+		{"", "hist", "SELECT max(v) FROM hist", true},
+		{"", "hist", "SELECT sum(n) FROM hist", true},
+		{", named AS (SELECT k, v, sum(n) AS n FROM hist GROUP BY 1, 2)", "named",
+		 "SELECT 1", false},
+		{", named AS (SELECT k, h.v, sum(n) AS n FROM hist AS h GROUP BY 1, 2)", "named",
+		 "SELECT 1", false},
+		{", named AS (SELECT k, v + 1 AS v, sum(n) AS n FROM hist GROUP BY 1, 2)", "named",
+		 "SELECT 1", true},
+		{", named AS (SELECT k, v, sum(n) AS n FROM hist WHERE v > 0 GROUP BY 1, 2)",
+		 "named", "SELECT 1", true},
+		{", named AS (SELECT k, v, sum(n) AS n FROM hist GROUP BY 1, 2)", "named",
+		 "SELECT max(v) FROM named", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char *all = sqlite3_mprintf(steps, texts[i].from, texts[i].from);
+		char *text = sqlite3_mprintf(
+			"WITH hist AS (SELECT k, v, count(*) AS n FROM t GROUP BY 1, 2 UNION ALL "
+			"SELECT a, b, count(*) FROM u GROUP BY 1, 2)%s%s%s",
+			texts[i].before, all, texts[i].behind);
+		char *sql = hist_rewrite(text, NULL, true);
+
+		assert_non_null(strstr(sql, "sl_figures("));
+		assert_true(texts[i].apart == (strstr(sql, "sl_hist(") != NULL));
+		assert_true(texts[i].apart == (strstr(sql, "sl_hist_values(") == NULL));
+		free(sql);
+		sqlite3_free(text);
+		sqlite3_free(all);
+	}
+}
+
 static const char *text_of(const char *name)
 {
 	for (const struct embedded *e = sl_embedded; e->name; e++)
@@ -134,7 +244,7 @@ static void reports_are_found(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char *sql = hist_rewrite(text_of(names[i]), NULL, true);
 
-		assert_non_null(strstr(sql, "sl_hist_rows((SELECT sl_hist("));
+		assert_non_null(strstr(sql, "sl_hist_rows((SELECT sl_hist_values("));
 		assert_non_null(strstr(sql, "sl_figures_rows((SELECT sl_figures("));
 		free(sql);
 	}
@@ -197,6 +307,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(spills, setup, teardown),
 		cmocka_unit_test_setup_teardown(figures, setup, teardown),
+		cmocka_unit_test_setup_teardown(values, setup, teardown),
+		cmocka_unit_test(values_that_are_read),
 		cmocka_unit_test(reports_are_found),
 		cmocka_unit_test(the_rest_stays),
 		cmocka_unit_test(percentiles),
