@@ -167,6 +167,7 @@ struct gpu_arena {
 	uint32_t last_segment;
 	uint64_t fresh;   /* records that came to wait since the last commit, and still do */
 	uint64_t unsaved; /* that wait without being kept */
+	bool has_named;   /* names of streams, or calls on those, since the last commit */
 	/* Rows of the open transaction. */
 	uint64_t rows;
 	int64_t first_ns, last_ns;
@@ -304,6 +305,10 @@ void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64
 		     uint32_t context, uint32_t stream);
 void gpu_streams_shift(struct gpu_process *p, int64_t by); /* see gpu_shift() */
 void gpu_streams_release(struct gpu_process *p);
+/* For recover; part of gpu_save() and the like. */
+int gpu_streams_save(struct arenas *as, struct arena *a);
+void gpu_streams_restore(struct arenas *as, struct arena *a);
+void gpu_streams_drop(struct arenas *as, const struct arena *a);
 
 /* ---- gpu_names.c ---- */
 

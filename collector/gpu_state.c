@@ -4,7 +4,7 @@
  *
  * What has come to wait since the last commit is written as one segment, "gpu.ARENA.SEGMENT"; which of it has got its
  * rows meanwhile, bit by bit, as "gpu.ARENA.SEGMENT.done"; and who it belongs to as "gpu.ARENA". A segment of which
- * nothing waits any more is removed. So every record is written once more at most, whatever its wait. When more comes
+ * nothing waits any more is removed. "gpu.ARENA.streams" has names of streams (gpu_streams.c). So every record is written once more at most, whatever its wait. When more comes
  * in between two commits than is sensible to write twice, that is not kept but counted.
  */
 #include "collector/gpu_internal.h"
@@ -83,6 +83,7 @@ void gpu_state_release(struct arenas *as, struct arena *a)
 
 	snprintf(key, sizeof(key), "gpu.%u", a->id);
 	db_state_drop(as->db, key);
+	gpu_streams_drop(as, a);
 	while (g->segments) {
 		struct gpu_segment *seg = g->segments;
 
@@ -318,6 +319,8 @@ int gpu_save(struct arenas *as, struct arena *a)
 	err = save_done(as, a);
 	if (!err)
 		err = save_fresh(as, a);
+	if (!err)
+		err = gpu_streams_save(as, a);
 	return err ? err : save_head(as, a);
 }
 
@@ -426,6 +429,7 @@ void gpu_restore(struct arenas *as, struct arena *a)
 			load_segment(as, a, (uint32_t)ids[i]);
 		if (a->gpu && head.segments)
 			a->gpu->last_segment = (uint32_t)ids[0];
+		gpu_streams_restore(as, a);
 	}
 	if (head.unsaved) {
 		db_lost(as->db, head.first_ns, clock_map_ns(as->clock, as->clock->newest),

@@ -99,4 +99,21 @@ truth 'SIGKILL of the collector: nothing is missing, nothing is there twice' cal
 is "$(count sqlite_master "name = 'SL_STATE'")" 0 'the recovered report is finished'
 wait
 
+# Names of streams are found when CUPTI tells of the work: the one who recovers has to know them.
+profile names -t cuda,nvtx --cuda-flush-interval=20000 "$GPU/streams" "$W/go" >said 2>err &
+R=$W/names.sqlite
+all_calls() { # have been read, and wait: the ones of the last streams
+	sqlite3 -readonly "$R" "SELECT count(*) FROM SL_NVTX_NAMES WHERE name = 'unused'" | grep -qx 1
+}
+wait_for 10 all_calls || diag <err
+is "$(count TARGET_INFO_NVTX_CUDA_STREAM)" 0 'names of streams wait for CUPTI'
+send KILL $(pgrep -f "^$BIN .*$W/names")
+: >go
+check 'recover works' "$BIN" recover "$R"
+is "$(sqlite3 -readonly "$R" "SELECT DISTINCT m.bytes || ' ' || n.name FROM TARGET_INFO_NVTX_CUDA_STREAM n
+	JOIN CUPTI_ACTIVITY_KIND_MEMSET m USING (deviceId, contextId, streamId) ORDER BY 1")" "$(cat said)" \
+	'SIGKILL of the collector: names of streams'
+is "$(count TARGET_INFO_NVTX_CUDA_STREAM)" 6 'and of no others'
+wait
+
 done_testing

@@ -1,6 +1,7 @@
 /*
  * streams.c - gives names to streams by NVTX, and has the GPU fill memory on each: "BYTES NAME" on stdout, the number of
- * bytes being the stream's own, for those whose name a report must know.
+ * bytes being the stream's own, for those whose name a report must know. With the name of a file: waits for that before the
+ * GPU has to be done.
  */
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ static CUstream create(void)
 	return stream;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	CUstream stream, again;
 
@@ -80,5 +81,8 @@ int main(void)
 	name_stream(create(), "unused");
 	name_stream((CUstream)(uintptr_t)0xabc, "no stream");
 	name_stream(create(), NULL);
+	fflush(stdout);
+	while (argc > 1 && access(argv[1], F_OK))
+		usleep(10000);
 	return cudaDeviceSynchronize();
 }

@@ -302,12 +302,14 @@ static void work_without_times_is_counted(void **state)
 	gpu_end(&f);
 }
 
-static void launch_on(struct gpu_fixture *f, uint64_t from, uint64_t handle, uint32_t correlation,
-		      uint32_t stream)
+static void call_on(struct gpu_fixture *f, uint64_t from, uint64_t handle)
 {
 	API(&f->r, f->program, cudaLaunchKernel, from, from + 900, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0,
 	    handle);
-	gpu_api(&f->r, f->cupti, from + 100, from + 800, correlation, NAME_LAUNCH, false);
+}
+
+static void work_on(struct gpu_fixture *f, uint64_t from, uint32_t correlation, uint32_t stream)
+{
 	RECORD(&f->r, f->cupti, SL_GPU_REC_KERNEL,
 	       (struct sl_gpu_kernel){.start = t0 + from + 1000,
 				      .end = t0 + from + 2000,
@@ -315,6 +317,20 @@ static void launch_on(struct gpu_fixture *f, uint64_t from, uint64_t handle, uin
 				      .name = NAME_KERNEL,
 				      .context = 1,
 				      .stream = stream});
+}
+
+static void launch_on(struct gpu_fixture *f, uint64_t from, uint64_t handle, uint32_t correlation,
+		      uint32_t stream)
+{
+	call_on(f, from, handle);
+	gpu_api(&f->r, f->cupti, from + 100, from + 800, correlation, NAME_LAUNCH, false);
+	work_on(f, from, correlation, stream);
+}
+
+static const char *stream_names(void)
+{
+	return ask("SELECT group_concat(t, ', ') FROM (SELECT name || ' ' || deviceId || contextId "
+		   "|| ' ' || streamId AS t FROM TARGET_INFO_NVTX_CUDA_STREAM ORDER BY streamId)");
 }
 
 /* A name is for the stream that has the handle then: not for one before, nor for one after the next name. */
@@ -346,10 +362,92 @@ static void names_of_streams_whose_handle_comes_again(void **state)
 	for (unsigned i = 0; i < 300; i++)
 		launch_on(&f, 40000 + 3000 * i, 0x50, 14 + i, 14);
 	gpu_tell(&f);
-	assert_string_equal(ask("SELECT group_concat(t, ', ') FROM (SELECT name || ' ' || deviceId"
-				" || contextId || ' ' || streamId AS t FROM "
-				"TARGET_INFO_NVTX_CUDA_STREAM ORDER BY streamId)"),
+	assert_string_equal(stream_names(),
 			    "first 01 13, second 01 14, other 01 15, before the report 01 16");
+	gpu_end(&f);
+}
+
+static void die_and_attach(struct gpu_fixture *f)
+{
+	side_die(&f->s);
+	side_open(&f->s, true);
+	f->a = side_attach(&f->s, &f->r, true);
+}
+
+/* The collector is killed, twice, where of a name nothing more is known, a call waits, or has its row, or a name, too. */
+static void names_of_streams_outlive_the_collector(void **state)
+{
+	struct gpu_fixture f;
+	int64_t zero;
+
+	(void)state;
+	gpu_begin(&f);
+	zero = (int64_t)t0 - gpu_session_ns(&f.s.arenas, t0);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	gpu_tick(&f);
+	gpu_stream_named(f.a, 1, 0x50, (int64_t)t0 + 1000 - zero, "under this nothing was done");
+	gpu_stream_named(f.a, 1, 0x50, (int64_t)t0 + 5000 - zero, "found");
+	gpu_stream_named(f.a, 1, 0x51, (int64_t)t0 + 5000 - zero, "call written");
+	gpu_stream_named(f.a, 1, 0x52, (int64_t)t0 + 5000 - zero, "call waits");
+	gpu_stream_named(f.a, 1, 0x53, (int64_t)t0 + 5000 - zero, "called later");
+	launch_on(&f, 10000, 0x50, 11, 21);
+	call_on(&f, 20000, 0x51);
+	gpu_api(&f.r, f.cupti, 20100, 20800, 12, NAME_LAUNCH, false);
+	gpu_flushed(&f.r, f.cupti, 30000 + 270000000);
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "2");
+	call_on(&f, 300000000, 0x52);
+	gpu_tick(&f);
+	die_and_attach(&f);
+	gpu_tick(&f);
+	die_and_attach(&f);
+	work_on(&f, 20000, 12, 22);
+	gpu_api(&f.r, f.cupti, 300000100, 300000800, 13, NAME_LAUNCH, false);
+	work_on(&f, 300000000, 13, 23);
+	launch_on(&f, 300100000, 0x53, 14, 24);
+	launch_on(&f, 300200000, 0x50, 15, 25); /* has its row */
+	gpu_tell(&f);
+	assert_string_equal(stream_names(), "found 01 21, call written 01 22, call waits 01 23, "
+					    "called later 01 24");
+	gpu_end(&f);
+}
+
+/* SL_STATE may be damaged: what is whole is taken. */
+static void damaged_names_of_streams_do_no_harm(void **state)
+{
+	struct gpu_fixture f;
+	uint8_t *blob, *bad;
+	size_t len;
+	int64_t zero;
+
+	(void)state;
+	gpu_begin(&f);
+	zero = (int64_t)t0 - gpu_session_ns(&f.s.arenas, t0);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	gpu_tick(&f);
+	gpu_stream_named(f.a, 1, 0x50, (int64_t)t0 + 5000 - zero, "one");
+	gpu_stream_named(f.a, 1, 0x51, (int64_t)t0 + 5000 - zero, "another, which is longer");
+	call_on(&f, 20000, 0x51);
+	gpu_api(&f.r, f.cupti, 20100, 20800, 12, NAME_LAUNCH, false);
+	gpu_flushed(&f.r, f.cupti, 30000 + 270000000);
+	gpu_tick(&f);
+	assert_int_equal(db_state_get(f.s.db, "gpu.1.streams", (void **)&blob, &len), 0);
+	for (size_t i = 0; i <= 2 * len; i++) {
+		size_t is = i <= len ? i : len;
+
+		bad = malloc(is + 1);
+		memcpy(bad, blob, is);
+		if (i > len)
+			bad[i - len - 1] ^= 0xff;
+		assert_int_equal(db_state_set(f.s.db, "gpu.1.streams", bad, is), 0);
+		free(bad);
+		assert_int_equal(db_commit(f.s.db, 1), 0);
+		die_and_attach(&f);
+	}
+	gpu_tell(&f);
+	free(blob);
 	gpu_end(&f);
 }
 
@@ -365,6 +463,8 @@ int main(void)
 		TEST(work_without_times_is_counted),
 		TEST(reports_of_nsys_run_on_it),
 		TEST(names_of_streams_whose_handle_comes_again),
+		TEST(names_of_streams_outlive_the_collector),
+		TEST(damaged_names_of_streams_do_no_harm),
 	};
 
 	return cmocka_run_group_tests_name("gpu_work", tests, NULL, NULL);
