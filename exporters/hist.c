@@ -283,7 +283,7 @@ static struct hist *hist_of(sqlite3_context *out, unsigned keys)
 	return at ? *at : NULL;
 }
 
-static void fail(sqlite3_context *out, int rc)
+void hist_fail(sqlite3_context *out, int rc)
 {
 	if (rc == SQLITE_NOMEM)
 		sqlite3_result_error_nomem(out);
@@ -309,12 +309,12 @@ static void hist_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 	if (h && rc == SQLITE_OK)
 		rc = hist_find(h, key, types, &row);
 	if (rc != SQLITE_OK)
-		fail(out, rc);
+		hist_fail(out, rc);
 	else if (h && ++h->count[row] == UINT32_MAX)
-		fail(out, hist_spill(h));
+		hist_fail(out, hist_spill(h));
 	else if (h && h->cnt == h->room && h->room * (8 * h->keys + 16) >= hist_bytes_max &&
 		 (rc = hist_spill(h)) != SQLITE_OK)
-		fail(out, rc);
+		hist_fail(out, rc);
 }
 
 int64_t hist_done(struct hist *h)
@@ -403,7 +403,7 @@ static void values_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 	if (h && rc == SQLITE_OK)
 		rc = hist_group_add(group, argv[argc - 1], 1);
 	if (rc != SQLITE_OK)
-		fail(out, rc);
+		hist_fail(out, rc);
 }
 
 /* sl_figures(key, value, n) */
@@ -424,7 +424,7 @@ static void figures_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 	if (rc == SQLITE_OK)
 		rc = add_value(h->of, group, argv[1], sqlite3_value_int64(argv[2]));
 	if (rc != SQLITE_OK)
-		fail(out, rc);
+		hist_fail(out, rc);
 }
 
 /* ---- the connection ---- */

@@ -83,6 +83,9 @@ int64_t hist_done(struct hist *h);
 int hist_pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number);
 void hist_pool_free(struct pool *p);
 
+/* For a function that ends with this result code. */
+void hist_fail(sqlite3_context *out, int rc);
+
 void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type);
 double hist_real(int64_t bits);
 int64_t hist_bits(double d);

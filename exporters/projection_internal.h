@@ -142,5 +142,7 @@ int work_of_ranges(struct sorter *ranges, struct sorter *calls,
 
 /* The function sl_range_kernels() (range_kernels.c). */
 int range_kernels_register(sqlite3 *db, struct hist_of_db *tables);
+/* sl_library_calls() (library_calls.c). */
+int library_calls_register(sqlite3 *db, struct hist_of_db *tables);
 
 #endif

@@ -32,6 +32,13 @@ static const struct part {
 	 "most, squares/* percentiles: , p{i} */ FROM sl_figures_rows(sl_range_kernels(CASE WHEN "
 	 ":base THEN 'shortName' WHEN :mangled THEN 'mangledName' ELSE 'demangledName' END));\n",
 	 false},
+	{"-- [library-calls]", "reports/gpu_library_sum.sql",
+	 "CREATE TEMP TABLE library_key(id INTEGER PRIMARY KEY, kernels, gpu, work, library, name, "
+	 "size);\n"
+	 "CREATE TEMP TABLE figure AS SELECT calls, time, mean, med, least, most, squares"
+	 "/* percentiles: , p{i} */, kernels, gpu, work, library, name, size "
+	 "FROM sl_figures_rows(sl_library_calls(:sizes)) CROSS JOIN library_key ON id = key;\n",
+	 false},
 };
 
 /* From its first line to the one that ends it; 0: it is not there. */

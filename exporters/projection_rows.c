@@ -223,5 +223,7 @@ int projection_register(sqlite3 *db, struct hist_of_db *tables)
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_module(db, "sl_range_stacks", &rows_module, stacks);
-	return rc == SQLITE_OK ? range_kernels_register(db, tables) : rc;
+	if (rc == SQLITE_OK)
+		rc = range_kernels_register(db, tables);
+	return rc == SQLITE_OK ? library_calls_register(db, tables) : rc;
 }

@@ -240,20 +240,15 @@ static void range_kernels(sqlite3_context *out, int argc, sqlite3_value **argv)
 	int rc;
 
 	(void)argc;
-	if (!figures) {
-		sqlite3_result_error_nomem(out);
-		return;
-	}
 	for (size_t i = 0; i < 2; i++)
 		if (by && strcmp(by, columns[i]) == 0)
 			column = i == 1 ? "coalesce(mangledName, demangledName)" : columns[i];
-	rc = count_kernels(sqlite3_context_db_handle(out), column, figures);
-	if (rc == SQLITE_RANGE)
-		sqlite3_result_error(out, "integer overflow", -1);
-	else if (rc != SQLITE_OK)
-		sqlite3_result_error_code(out, rc);
-	else
+	rc = figures ? count_kernels(sqlite3_context_db_handle(out), column, figures)
+		     : SQLITE_NOMEM;
+	if (rc == SQLITE_OK)
 		sqlite3_result_int64(out, hist_done(figures));
+	else
+		hist_fail(out, rc);
 }
 
 int range_kernels_register(sqlite3 *db, struct hist_of_db *tables)

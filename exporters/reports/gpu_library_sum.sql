@@ -18,6 +18,10 @@
 -- column: Name = function
 -- column: Size = size, with the argument sizes
 DROP TABLE IF EXISTS temp.library_call;
+DROP TABLE IF EXISTS temp.figure;
+
+-- [library-calls] Where these lines are, sightline has functions of its own stand in for them
+-- (exporters/library_calls.c).
 CREATE TEMP TABLE library_call (callId INTEGER PRIMARY KEY, thread INTEGER, start INTEGER, end INTEGER, library TEXT,
 	nameId INTEGER, outermost INTEGER, kernels INTEGER, gpu INTEGER);
 INSERT INTO library_call
@@ -48,6 +52,7 @@ WITH launch AS MATERIALIZED (
 )
 UPDATE library_call SET kernels = work.n, gpu = work.ns FROM work WHERE callId = work.id;
 
+CREATE TEMP TABLE figure AS
 WITH argument AS MATERIALIZED (
 	SELECT callId, max(value) FILTER (WHERE role = 33) AS m, max(value) FILTER (WHERE role = 34) AS n,
 		max(value) FILTER (WHERE role = 35) AS k, coalesce(max(value) FILTER (WHERE role = 36), 1) AS batch,
@@ -88,6 +93,12 @@ WITH argument AS MATERIALIZED (
 	FROM ranked AS r JOIN total AS t ON t.key = r.key
 	GROUP BY t.key
 )
+SELECT calls, time, mean, med, least, most, squares/* percentiles: , p{i} */, kernels, gpu, work,
+	json_extract(key, '$[0]') AS library, json_extract(key, '$[1]') AS name,
+	nullif(json_extract(key, '$[2]'), '') AS size
+FROM total JOIN spread USING (key) JOIN more USING (key);
+-- [end]
+
 SELECT
 	round(100.0 * time / sum(time) OVER (), 1) AS "Time (%)",
 	time AS "Total Time (ns)",
@@ -101,8 +112,8 @@ SELECT
 	CASE WHEN kernels > 0 THEN kernels END AS "Kernels",
 	CASE WHEN kernels > 0 THEN gpu END AS "GPU Time (ns)",
 	round(work / gpu / 1000, 2) AS "TFLOP/s",
-	json_extract(key, '$[0]') AS "Library",
-	json_extract(key, '$[1]') AS "Name",
-	nullif(json_extract(key, '$[2]'), '') AS "Size"
-FROM total JOIN spread USING (key) JOIN more USING (key)
-ORDER BY time DESC, "Library", "Name", json_extract(key, '$[2]');
+	library AS "Library",
+	name AS "Name",
+	size AS "Size"
+FROM figure
+ORDER BY time DESC, library, name, size;
