@@ -1,8 +1,8 @@
 /*
  * symbols_ahead.c - modules are opened before they are asked, by a thread.
  *
- * To open one means to put its symbols in order and to unpack its debug information, which takes a tenth of a second
- * for the C library of a distribution. While the program runs there is mostly a CPU for that; at the end there is
+ * To open one means to put its symbols in order and to unpack its debug information, which takes hundredths of a second
+ * for the libraries of a distribution. While the program runs there is mostly a CPU for that; at the end there is
  * somebody who waits: so it is no nicer than others, for what it has begun is waited for, and rings fill meanwhile.
  */
 #include "collector/symbols_internal.h"

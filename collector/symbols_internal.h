@@ -8,6 +8,7 @@
  *   symbols_table.c   symbol tables
  *   symbols_loop.c    the part of CPython's loop that has no name
  *   symbols_dwarf.c   debug information (libdw)
+ *   symbols_unpack.c  where it is compressed
  *   symbols_jit.c     code made at run time
  *   symbols_kernel.c  the kernel's
  */

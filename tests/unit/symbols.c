@@ -257,6 +257,10 @@ static void sections_may_be_compressed(void **state)
 	assert_int_equal(sh("objcopy --compress-debug-sections=zlib-gnu %s %s", prog, in_dir("zg")),
 			 0);
 	check(in_dir("zg"), ALL);
+#if SL_HAVE_ZSTD
+	if (sh("objcopy --compress-debug-sections=zstd %s %s 2>/dev/null", prog, in_dir("zs")) == 0)
+		check(in_dir("zs"), ALL);
+#endif
 }
 
 static void without_debug_information_there_are_names(void **state)
