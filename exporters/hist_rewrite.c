@@ -271,6 +271,7 @@ static bool only_figured(const char *sql, const char *value, const char *named)
 {
 	const char *before = "", *behind;
 	int depth = 0, in_hist = -1, seen = 0, reads = 0;
+	bool made = false; /* what is in front of hist knows nothing of its values */
 
 	for (const char *p = skip(sql); *p; before = p, p = behind) {
 		behind = skip(token_end(p));
@@ -278,10 +279,10 @@ static bool only_figured(const char *sql, const char *value, const char *named)
 		if (is_word(p, "hist") && is_word(behind, "AS") && is_body(skip(token_end(behind))))
 			in_hist = depth;
 		else if (in_hist == depth && *p == ')')
-			in_hist = -1;
+			in_hist = -1, made = true;
 		else if (is_word(p, "hist"))
-			reads++;
-		else if (in_hist < 0 && names(p, value) &&
+			reads += 1 + !made;
+		else if (made && in_hist < 0 && names(p, value) &&
 			 (seen++ > (*named != 0) || *before != ',' || *behind != ','))
 			return false;
 	}

@@ -31,9 +31,11 @@ def shell(path):
 
 # Calls into libraries around the launches of a report, one beside each, some within others; sizes of products.
 LIBRARY_CALLS = """
-CREATE TABLE CUBLAS_EVENTS(start, end, eventClass, globalTid, nameId, callId, returnValue, callchainId);
-CREATE TABLE CUDNN_EVENTS(start, end, eventClass, globalTid, nameId, callId, returnValue, callchainId);
-CREATE TABLE SL_GPU_ARGUMENTS(callId, position, role, value);
+CREATE TABLE CUBLAS_EVENTS(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER,
+	callId INTEGER, returnValue INTEGER, callchainId INTEGER);
+CREATE TABLE CUDNN_EVENTS(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER,
+	callId INTEGER, returnValue INTEGER, callchainId INTEGER);
+CREATE TABLE SL_GPU_ARGUMENTS(callId INTEGER, position INTEGER, role INTEGER, value INTEGER);
 INSERT INTO StringIds VALUES(9000, 'cublasSgemm_v2'), (9001, 'cublasLtMatmul'), (9002, 'cudnnBackendExecute'),
 	(9003, 'cublasSetStream_v2');
 CREATE TEMP TABLE launch AS

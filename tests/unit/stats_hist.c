@@ -207,10 +207,11 @@ static void values_that_are_read(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		char *all = sqlite3_mprintf(steps, texts[i].from, texts[i].from);
-		char *text = sqlite3_mprintf(
-			"WITH hist AS (SELECT k, v, count(*) AS n FROM t GROUP BY 1, 2 UNION ALL "
-			"SELECT a, b, count(*) FROM u GROUP BY 1, 2)%s%s%s",
-			texts[i].before, all, texts[i].behind);
+		char *text =
+			sqlite3_mprintf("WITH t AS (SELECT k, max(v) AS v FROM s), hist AS (SELECT "
+					"k, v, count(*) AS n FROM t GROUP BY 1, 2 UNION ALL "
+					"SELECT a, b, count(*) FROM u GROUP BY 1, 2)%s%s%s",
+					texts[i].before, all, texts[i].behind);
 		char *sql = hist_rewrite(text, NULL, true);
 
 		assert_non_null(strstr(sql, "sl_figures("));
