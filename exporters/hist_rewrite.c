@@ -122,7 +122,7 @@ struct arm { /* SELECT items, count(*) AS n FROM rest GROUP BY 1, 2; or with sum
 
 static void trim(const char *from, const char *to, struct item *i)
 {
-	const char *last = NULL, *before = NULL;
+	const char *before = NULL;
 	int depth = 0, words = 0;
 
 	from = skip(from);
@@ -139,10 +139,10 @@ static void trim(const char *from, const char *to, struct item *i)
 			i->len = (size_t)(before - from);
 		}
 		before = p;
-		last = p;
 	}
-	i->constant = (isdigit((unsigned char)*from) && words == 1) ||
-		      (*from == '-' && words == 2 && isdigit((unsigned char)*last));
+	words -= i->alias ? 2 : 0;
+	i->constant = (words == 1 && isdigit((unsigned char)*from)) ||
+		      (words == 2 && *from == '-' && isdigit((unsigned char)*skip(from + 1)));
 	if (!i->alias && words == 1 && !i->constant) {
 		const char *dot = memrchr(from, '.', (size_t)(to - from));
 

@@ -210,7 +210,8 @@ static void values_that_are_read(void **state)
 		char *text =
 			sqlite3_mprintf("WITH t AS (SELECT k, max(v) AS v FROM s), hist AS (SELECT "
 					"k, v, count(*) AS n FROM t GROUP BY 1, 2 UNION ALL "
-					"SELECT a, b, count(*) FROM u GROUP BY 1, 2)%s%s%s",
+					"SELECT a, b, count(*) FROM u GROUP BY 1, 2 UNION ALL "
+					"SELECT -1 AS k, b, count(*) FROM w GROUP BY 2)%s%s%s",
 					texts[i].before, all, texts[i].behind);
 		char *sql = hist_rewrite(text, NULL, true);
 
