@@ -7,6 +7,7 @@
 #include "collector/db_internal.h"
 #include "collector/db_stacks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "collector/db_frames.h"
@@ -145,15 +146,18 @@ void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t
 	}
 }
 
-struct symbols *db_ahead_take(struct db *db)
+int db_ahead_take(struct db *db, struct symbols **out)
 {
 	struct symbols *s = db->ahead ? db->ahead->symbols : NULL;
 
+	*out = s ? s : symbols_open();
 	if (!s)
-		return symbols_open();
-	symbols_settle(s);
+		return *out ? 0 : -ENOMEM;
 	db->ahead->symbols = NULL;
-	return s;
+	if (symbols_settle(s))
+		return 0;
+	*out = NULL;
+	return -EINTR;
 }
 
 void db_ahead_free(struct db *db)

@@ -60,6 +60,7 @@ int db_finish(struct db *db, int64_t duration_ns)
 {
 	size_t pending = db_pending(db);
 	int err, marked, unnamed;
+	bool is_for_later;
 
 	db_ballast_drop(db); /* this is what it was kept for */
 	db->end_ns = 0;
@@ -75,18 +76,19 @@ int db_finish(struct db *db, int64_t duration_ns)
 		unnamed = db_table_exists(db, "SL_RAW_STACKS") ? err : 0;
 		note_recorded(db, duration_ns);
 	}
-	/* Where it was room that names lacked, `recover` gives them where there is some. */
+	/* Where it was room that names lacked, or patience, `recover` gives them when there is some. */
+	is_for_later = unnamed == -ENOSPC || unnamed == -EINTR;
 	db->keeps_raw = unnamed < 0;
-	if (unnamed != -ENOSPC)
+	if (!is_for_later)
 		db_meta_export_set(db, "SL_COMPLETE", "1");
 	marked = db_commit(db, duration_ns);
 	if (!err)
 		err = marked;
 	if (err == -ENOSPC)
 		marked = finish_full(db, duration_ns, pending);
-	if (!err && unnamed == -ENOSPC)
+	if (!err && is_for_later)
 		err = unnamed;
-	if (unnamed != -ENOSPC && !marked && !db_begin(db) && !db_schema_drop_live(db, false))
+	if (!is_for_later && !marked && !db_begin(db) && !db_schema_drop_live(db, false))
 		db_fail(db, sqlite3_exec(db->sql, "DROP TABLE main.SL_STATE; COMMIT", NULL, NULL,
 					 NULL));
 	leave_wal(db);

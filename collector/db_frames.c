@@ -473,9 +473,7 @@ int db_frames_open(struct db *db, struct db_frames **out)
 		return err;
 	f->db = db;
 	f->resolve = db_frames_wanted(db);
-	f->symbols = db_ahead_take(db);
-	if (!f->symbols)
-		err = -ENOMEM;
+	err = db_ahead_take(db, &f->symbols);
 	if (!err)
 		err = db_spaces_open(db, f->resolve ? f->symbols : NULL, &f->spaces);
 	if (!err && db_table_exists(db, "SL_CODES"))

@@ -194,8 +194,8 @@ struct symbols;
 void db_ahead_space(struct db *db, int64_t space, int64_t parent);
 void db_ahead_module(struct db *db, const struct db_module *m);
 void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt);
-/* Once, when no more stacks come; the caller closes it. NULL: no memory. */
-struct symbols *db_ahead_take(struct db *db);
+/* Once, when no more stacks come; the caller closes it. -ENOMEM, -EINTR: who waits does not want to any more. */
+int db_ahead_take(struct db *db, struct symbols **out);
 void db_ahead_free(struct db *db);
 
 /* ---- db_nvtx.c: as db_ops.c ---- */

@@ -29,10 +29,12 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 
 /*
  * Has the module's files (NULL: the kernel's list of symbols) opened soon, by a thread: what takes long is done then when
- * somebody asks. Nobody may ask until symbols_settle(), which waits for the one that is being opened.
+ * somebody asks. Nobody may ask until symbols_settle(), which waits for the one that is being opened. Where that takes long
+ * (the server of a file system does not answer) a signal that waits to be taken, as by Ctrl-C, ends the wait: then it
+ * returns false, and the session is the thread's, which closes it.
  */
 void symbols_ahead(struct symbols *s, struct symbols_module *m);
-void symbols_settle(struct symbols *s);
+bool symbols_settle(struct symbols *s);
 
 /*
  * The functions at @address (in the file's terms), the innermost first: at most @room. How many, 0: nothing is known.

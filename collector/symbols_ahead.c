@@ -10,16 +10,19 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define WAITING_MAX 1024u
 #define STACK_BYTES (1u << 20)
+#define LOOK_MS     50
+#define GRACE_LOOKS 40u /* after a signal: a file that is only large is through by then */
 
 struct symbols_reader {
 	struct symbols *symbols;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool is_ended, is_left;
+	bool is_ended, is_left, is_through;
 	struct symbols_module
 		*waiting[WAITING_MAX]; /* a ring; what does not fit is opened when it is asked */
 	unsigned first, cnt;
@@ -55,6 +58,7 @@ static void *run(void *of)
 			symbols_kernel_read(r->symbols);
 		pthread_mutex_lock(&r->lock);
 	}
+	r->is_through = true;
 	if (r->is_left)
 		left = r->symbols;
 	pthread_mutex_unlock(&r->lock);
@@ -114,31 +118,50 @@ void symbols_ahead(struct symbols *s, struct symbols_module *m)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void end(struct symbols_reader *r, bool is_left)
+/* False: it is through, and is not to be left. */
+static bool end(struct symbols_reader *r, bool is_left)
 {
 	pthread_t thread = r->thread;
 
 	pthread_mutex_lock(&r->lock);
 	r->is_ended = true;
+	is_left = is_left && !r->is_through;
 	r->is_left = is_left;
 	pthread_cond_signal(&r->changed);
 	pthread_mutex_unlock(&r->lock); /* one that was left may be gone from here on */
 	if (is_left)
 		pthread_detach(thread);
-	else
-		pthread_join(thread, NULL);
+	return is_left;
 }
 
-void symbols_settle(struct symbols *s)
+static bool join_for(pthread_t thread, unsigned ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ms * 1000000l;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_timedjoin_np(thread, NULL, &until) == 0;
+}
+
+bool symbols_settle(struct symbols *s)
 {
 	struct symbols_reader *r = *symbols_reader(s);
+	unsigned looks = 0;
 
 	/* Pairs with the loads where a server is asked (symbols_debuginfod.c). */
 	__atomic_store_n(&symbols_server(s)->is_waited_for, true, __ATOMIC_RELAXED);
 	if (!r)
-		return;
+		return true;
 	end(r, false);
+	while (!join_for(r->thread, LOOK_MS)) {
+		looks += symbols_is_interrupted(symbols_server(s));
+		if (looks > GRACE_LOOKS && end(r, true))
+			return false;
+	}
 	reader_free(r);
+	return true;
 }
 
 bool symbols_leave(struct symbols *s)
@@ -149,6 +172,5 @@ bool symbols_leave(struct symbols *s)
 		return false;
 	/* As above. */
 	__atomic_store_n(&symbols_server(s)->left_ms, 0, __ATOMIC_RELAXED);
-	end(r, true);
-	return true;
+	return end(r, true);
 }

@@ -93,7 +93,7 @@ static void ask(const char *hex, int out, pid_t us)
 }
 
 /* At the end of a run signals wait for somebody to take them (launch_signals()). */
-static bool is_interrupted(const struct symbols_server *server)
+bool symbols_is_interrupted(const struct symbols_server *server)
 {
 	static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 	sigset_t pending;
@@ -117,7 +117,7 @@ static size_t hear(int fd, int64_t begun, struct symbols_server *server, char *t
 			begun + __atomic_load_n(&server->left_ms, __ATOMIC_RELAXED) - now_ms();
 		ssize_t n;
 
-		if (is_interrupted(server))
+		if (symbols_is_interrupted(server))
 			__atomic_store_n(&server->left_ms, left = 0, __ATOMIC_RELAXED);
 		if (left <= 0)
 			break;

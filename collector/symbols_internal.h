@@ -61,6 +61,8 @@ void symbols_file_close(struct symbols_file *f);
 
 /* ---- symbols_debuginfod.c ---- */
 
+/* Has who waits got a signal that ends the wait? */
+bool symbols_is_interrupted(const struct symbols_server *server);
 extern int symbols_debuginfod_ms; /* what a session has for it */
 /* The file with debug information of that build id (hexadecimal). */
 bool symbols_debuginfod(const char *hex, struct symbols_server *server, char *path, size_t room);

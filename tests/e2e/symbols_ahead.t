@@ -104,6 +104,75 @@ changed() { # NAME COMMAND STACK
 changed replaced 'rm nap; cp /bin/true nap' "$named"
 changed removed 'rm nap' "$named"
 
+# ---- a file that cannot be opened, as of a file system whose server is gone: each open() of it waits ----
+cat >hold.py <<'END_OF_PY'
+import ctypes, os, struct, sys, time
+libc = ctypes.CDLL(None)
+fd = libc.fanotify_init(4 | 1, os.O_RDONLY) # FAN_CLASS_CONTENT, FAN_CLOEXEC
+if fd < 0 or libc.fanotify_mark(fd, 1, ctypes.c_uint64(0x10000), -100, sys.argv[1].encode()) < 0: # FAN_MARK_ADD, FAN_OPEN_PERM
+    sys.exit("no fanotify")
+open(sys.argv[2] + ".ready", "w").close()
+os.read(fd, 4096)
+open(sys.argv[2], "w").write("held")
+time.sleep(1000)
+END_OF_PY
+holder=
+at_exit='[ -z "$holder" ] || kill "$holder" 2>/dev/null'
+hold() {
+	rm -f held held.ready
+	"$PY" hold.py "$W/nap.debug" held 2>hold.err &
+	holder=$!
+	wait_for 20 sh -c '[ -e held.ready ] || [ -s hold.err ]'
+	[ -e held.ready ]
+}
+# The holder is to answer no more, but not to be there either: open() goes on.
+release() {
+	kill "$holder"
+	wait "$holder" 2>/dev/null
+	holder=
+}
+linked() { # REPORT: traced until the file is opened
+	rm -f go
+	cp linked nap
+	R=$W/$1.sqlite
+	"$BIN" profile -f true -o "$W/$1" ./nap go >out 2>err &
+	job=$!
+	wait_for 20 test -s held
+	result $? "$1: the file is opened while the program runs" || diag <err
+}
+check 'debug information beside the program' sh -c 'cc -O1 -g -Wl,--build-id=none -o linked nap.c && objcopy --only-keep-debug linked nap.debug &&
+	objcopy --strip-debug linked && objcopy --add-gnu-debuglink=nap.debug linked'
+if hold; then
+	linked 'held, Ctrl-C'
+	: >go
+	while kill -INT $job 2>/dev/null; do sleep 0.05; done
+	wait $job 2>/dev/null
+	check 'held, Ctrl-C: it is said' grep -q "could not be completed: .*recover" err
+	is "$(sqlite3 "$R" "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 0 'held, Ctrl-C: is not complete'
+	release
+	check 'held, Ctrl-C: recover' "$BIN" recover "$R"
+	check 'held, Ctrl-C: the report is whole' intact "$R"
+	is "$(chain)" "$named" 'held, Ctrl-C: its stacks'
+	hold
+	linked 'held, killed'
+	send KILL $job
+	wait $job 2>/dev/null
+	release
+	: >go
+	check 'held, killed: recover' "$BIN" recover "$R"
+	check 'held, killed: the report is whole' intact "$R"
+	is "$(chain)" "$named" 'held, killed: its stacks'
+	hold
+	linked 'held for a while'
+	: >go
+	release
+	wait $job
+	is $? 0 'held for a while: the program ends well'
+	is "$(chain)" "$named" 'held for a while: its stacks'
+else
+	skip 'a file that cannot be opened' 'needs root and fanotify'
+fi
+
 # ---- a session goes on while what was begun for its report is not needed any more ----
 rm -f go asked
 cp kept nap
