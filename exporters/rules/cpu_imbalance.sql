@@ -2,7 +2,7 @@
 -- about: Threads or processes that share a job, and wait for the one that has the most of it: at barriers, in
 -- about: pthread_join, or for processes to end.
 -- needs: SCHED_EVENTS = context switch
--- uses: sched_spans, sched_threads, names
+-- uses: sched_threads, names
 -- default: 450
 -- arg: ratio=0.5, CPU time of the least busy to that of the busiest below which a job is badly divided
 -- advice: Divide by cost and not by number of items: smaller pieces that threads fetch when they are ready
@@ -23,11 +23,9 @@ CREATE TEMP TABLE peer AS
 WITH thread AS MATERIALIZED (
 	SELECT globalTid, ran FROM sched_threads WHERE runs > 0
 ), life AS MATERIALIZED (
-	SELECT globalTid, min(start) AS start, max(end) AS end,
-		2 * sum(end - start) < max(end) - min(start) AS sleeps
-	FROM sched_spans
-	WHERE what IN ('run', 'wait') AND globalTid IS NOT NULL
-	GROUP BY globalTid
+	SELECT globalTid, first AS start, last AS end, 2 * (ran + waited) < last - first AS sleeps
+	FROM sched_threads
+	WHERE first IS NOT NULL
 ), waits AS MATERIALIZED (
 	SELECT globalTid, sum(end - start) AS ns
 	FROM OSRT_API

@@ -27,7 +27,8 @@ enum { /* tags of a switch */
 struct thread {
 	int64_t tid;
 	int64_t runs, ran, waited, preempted;
-	bool any;
+	int64_t first, last; /* times at which it wanted a CPU */
+	bool any, wanted;
 };
 
 struct level {
@@ -139,7 +140,11 @@ static int span(struct pass *p, bool runs, int64_t start, int64_t end, bool pree
 		p->t.waited = plus(p->t.waited, ns);
 		p->t.preempted += preempted;
 	}
-	p->t.any = true;
+	if (!p->t.wanted || start < p->t.first)
+		p->t.first = start;
+	if (!p->t.wanted || end > p->t.last)
+		p->t.last = end;
+	p->t.any = p->t.wanted = true;
 	if (end <= start)
 		return SQLITE_OK;
 	rc = add_edge(p, start, 1, runs);
@@ -187,6 +192,8 @@ static int end_thread(struct pass *p)
 		sqlite3_bind_int64(p->threads, 3, p->t.ran);
 		sqlite3_bind_int64(p->threads, 4, p->t.waited);
 		sqlite3_bind_int64(p->threads, 5, p->t.preempted);
+		native_bind(p->threads, 6, (struct native_id){p->t.first, p->t.wanted});
+		native_bind(p->threads, 7, (struct native_id){p->t.last, p->t.wanted});
 		rc = native_insert(p->threads);
 	}
 	p->t = (struct thread){0};
@@ -301,15 +308,16 @@ int native_sched(sqlite3 *db)
 {
 	static const char tables[] =
 		"CREATE TEMP TABLE sched_threads(globalTid INTEGER PRIMARY KEY, runs INTEGER, "
-		"ran INTEGER, waited INTEGER, preempted INTEGER);"
+		"ran INTEGER, waited INTEGER, preempted INTEGER, first INTEGER, last INTEGER);"
 		"CREATE TEMP TABLE sched_level(threads INTEGER, running INTEGER, ns INTEGER);"
 		"CREATE TEMP TABLE sched_disk(globalTid INTEGER, start INTEGER, end INTEGER);";
 	struct pass p = {.db = db, .switches = order_new(), .edges = order_new()};
 	int rc = p.switches && p.edges ? sqlite3_exec(db, tables, NULL, NULL, NULL) : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "INSERT INTO temp.sched_threads VALUES (?, ?, ?, ?, ?)",
-					-1, &p.threads, NULL);
+		rc = sqlite3_prepare_v2(
+			db, "INSERT INTO temp.sched_threads VALUES (?, ?, ?, ?, ?, ?, ?)", -1,
+			&p.threads, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db, "INSERT INTO temp.sched_disk VALUES (?, ?, ?)", -1,
 					&p.disk, NULL);

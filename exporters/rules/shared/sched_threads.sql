@@ -1,14 +1,17 @@
--- sched_threads(globalTid, runs, ran, waited, preempted): of sched_spans, for each thread: how often it ran, for how long; how
--- long it was able to run but had no CPU, and how often because it had to give it up.
+-- sched_threads(globalTid, runs, ran, waited, preempted, first, last): of sched_spans, for each thread: how often it ran, for
+-- how long; how long it was able to run but had no CPU, and how often because it had to give it up; when it first ran or
+-- was able to, and when it last was.
 -- sched_level(threads, running, ns): for how long so many threads were able to run, and so many of them ran.
 -- sched_disk(globalTid, start, end): what is 'disk' in sched_spans.
 -- uses: sched_spans
-CREATE TEMP TABLE sched_threads(globalTid INTEGER PRIMARY KEY, runs INTEGER, ran INTEGER, waited INTEGER, preempted INTEGER);
+CREATE TEMP TABLE sched_threads(globalTid INTEGER PRIMARY KEY, runs INTEGER, ran INTEGER, waited INTEGER, preempted INTEGER,
+	first INTEGER, last INTEGER);
 INSERT INTO sched_threads
 SELECT globalTid, count(*) FILTER (WHERE what = 'run'),
 	coalesce(sum(end - start) FILTER (WHERE what = 'run'), 0),
 	coalesce(sum(end - start) FILTER (WHERE what = 'wait'), 0),
-	count(*) FILTER (WHERE what = 'wait' AND preempted)
+	count(*) FILTER (WHERE what = 'wait' AND preempted), min(start) FILTER (WHERE what IN ('run', 'wait')),
+	max(end) FILTER (WHERE what IN ('run', 'wait'))
 FROM sched_spans
 WHERE globalTid IS NOT NULL
 GROUP BY globalTid;
