@@ -130,10 +130,10 @@ static int find_input(struct export *x)
 
 static char *derived(const struct export *x, int len, const char *more)
 {
+	const char *extension = x->exporter->extension, *dot = *extension == '_' ? "" : ".";
 	char *name = NULL;
 
-	return asprintf(&name, "%.*s%s.%s", len, x->input, more, x->exporter->extension) < 0 ? NULL
-											     : name;
+	return asprintf(&name, "%.*s%s%s%s", len, x->input, more, dot, extension) < 0 ? NULL : name;
 }
 
 static int find_target(struct export *x)

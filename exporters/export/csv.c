@@ -137,6 +137,7 @@ static int run(struct export_job *job, char *why, size_t why_len)
 const struct exporter exporter_csv = {
 	.name = "csv",
 	.extension = "csv.d",
+	.part = ".csv",
 	.about = "the tables: a folder with a file for each",
 	.shape = EXPORT_FOLDER,
 	.run = run,

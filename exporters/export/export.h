@@ -45,8 +45,10 @@ struct export_job {
 };
 
 struct exporter {
-	const char *name;      /* of --type */
-	const char *extension; /* of the derived output, without dot */
+	const char *name; /* of --type */
+	const char *
+		extension; /* of the derived output, without dot; one that begins with _ takes none */
+	const char *part; /* FOLDER: how the names of its files end, with dot */
 	const char *about;
 	enum export_shape shape;
 	uint32_t activities; /* default of --activities; 0: takes none */

@@ -149,7 +149,7 @@ static int to_folder(struct task *x)
 	if (rc == 0) {
 		/* What is no table of an export stays, and then there is an error: nobody's files get lost. */
 		if (x->target->overwrite)
-			remove_folder(x->target->name, ".csv");
+			remove_folder(x->target->name, x->exporter->part);
 		rc = rename(aside, x->target->name);
 		if (rc < 0)
 			snprintf(x->why, x->why_len, "cannot replace %s: %s", x->target->name,

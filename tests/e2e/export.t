@@ -156,7 +156,7 @@ wrong 1 'half.sqlite is cut off' 'a report that is cut off' -t chrome half.sqlit
 	head -c 4096 /dev/zero | tr '\0' '\252'
 	tail -c +$((page * 4096 + 4097)) small.sqlite
 } >inside.sqlite
-for t in chrome json csv text; do
+for t in chrome json csv parquetdir text; do
 	wrong 1 'damaged' "damage found on the way: $t" -t $t -o x.out inside.sqlite
 done
 sqlite3 empty.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
@@ -182,7 +182,7 @@ for t in chrome json csv; do
 done
 ex -t chrome -o - large.sqlite 2>log | head -n 1 >/dev/null
 is "$(wc -l <log)" 0 'a reader that has enough'
-for t in chrome json csv; do
+for t in chrome json csv parquetdir; do
 	"$BIN" export -t $t -o tmp/large large.sqlite 2>log &
 	pid=$!
 	while kill -0 $pid && [ -z "$(ls tmp)" ]; do :; done
