@@ -459,9 +459,9 @@ static int finish_in(uint64_t left)
 	fill_disk(left);
 	/* Somebody reads: the log grows, and nothing of it can be written over. */
 	assert_int_equal(sqlite3_open(test_path, &reader), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM OSRT_API", NULL, NULL,
-				      NULL),
-			 SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM OSRT_API", NULL, NULL, NULL),
+		SQLITE_OK);
 	err = db_finish(db, 1000);
 	sqlite3_close(reader);
 	return err;
