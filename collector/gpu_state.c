@@ -4,8 +4,9 @@
  *
  * What has come to wait since the last commit is written as one segment, "gpu.ARENA.SEGMENT"; which of it has got its
  * rows meanwhile, bit by bit, as "gpu.ARENA.SEGMENT.done"; and who it belongs to as "gpu.ARENA". A segment of which
- * nothing waits any more is removed. "gpu.ARENA.streams" has names of streams (gpu_streams.c). So every record is written once more at most, whatever its wait. When more comes
- * in between two commits than is sensible to write twice, that is not kept but counted.
+ * nothing waits any more is removed. So every record is written once more at most, whatever its wait. When more comes
+ * in between two commits than is sensible to write twice, that is not kept but counted. "gpu.ARENA.streams" has names of
+ * streams (gpu_streams.c).
  */
 #include "collector/gpu_internal.h"
 

@@ -2,7 +2,8 @@
  * symbols_debuginfod.c - debug information from a server, by build id, where DEBUGINFOD_URLS names one.
  *
  * Servers and networks may answer late or never, and a run must end: a process of its own asks, and is killed when the
- * time is over that a session has for this, when names are not wanted any more, and by Ctrl-C of who waits. It is the program debuginfod-find, or, without that, its library.
+ * time is over that a session has for this, when names are not wanted any more, and by Ctrl-C of who waits. It is the
+ * program debuginfod-find, or, without that, its library.
  */
 #include "collector/symbols_internal.h"
 
