@@ -146,6 +146,10 @@ static int find_target(struct export *x)
 		x->target = strdup(x->output);
 	else
 		x->target = derived(x, len, "");
+	/* "name/" is name: beside it lies what is written meanwhile. */
+	if (x->target && x->exporter->shape == EXPORT_FOLDER)
+		for (size_t at = strlen(x->target); at > 1 && x->target[at - 1] == '/';)
+			x->target[--at] = 0;
 	/* A report is never its own export. */
 	if (x->target && !x->output && output_same_file(x->target, x->input)) {
 		free(x->target);

@@ -130,34 +130,92 @@ static void remove_folder(const char *path, const char *extension)
 	rmdir(path);
 }
 
-static int to_folder(struct task *x)
+/* Whether the folder is not there, or has nothing but files of an export; else says what. */
+static bool is_replaceable(struct task *x, const char *path)
+{
+	DIR *d = opendir(path);
+	bool good = d || errno == ENOENT;
+	struct stat st;
+
+	if (!good)
+		snprintf(x->why, x->why_len, "cannot replace %s: %s", x->target->name,
+			 strerror(errno));
+	for (struct dirent *e; good && d && (e = readdir(d)) != NULL;) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		good = e->d_name[0] != '.' && ends_with(e->d_name, x->exporter->part) &&
+		       (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+			!S_ISDIR(st.st_mode));
+		if (!good)
+			snprintf(x->why, x->why_len,
+				 "cannot replace %s: it has %s in it, which is of no export",
+				 x->target->name, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return good;
+}
+
+/* The old one stays until the new one is in its place: nobody's files get lost. */
+static int replace_folder(struct task *x, const char *aside, const char *path)
+{
+	if (!is_replaceable(x, path))
+		return -1;
+	if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+		remove_folder(aside, x->exporter->part);
+		return 0;
+	}
+	/* It is not there; or the file system cannot do that. */
+	if (errno != ENOENT)
+		remove_folder(path, x->exporter->part);
+	if (rename(aside, path) == 0)
+		return 0;
+	snprintf(x->why, x->why_len, "cannot replace %s: %s", x->target->name, strerror(errno));
+	return -1;
+}
+
+static int make_folder(struct task *x, char *aside, const char *path)
 {
 	mode_t mask = umask(0);
-	char *aside = NULL;
 	int rc;
 
 	umask(mask);
-	if (asprintf(&aside, "%s.XXXXXX", x->target->name) < 0 || !mkdtemp(aside) ||
-	    chmod(aside, 0777 & ~mask) < 0) {
+	if (!mkdtemp(aside) || chmod(aside, 0777 & ~mask) < 0) {
 		snprintf(x->why, x->why_len, "cannot make %s: %s", x->target->name,
 			 strerror(errno));
-		free(aside);
 		return -1;
 	}
 	x->job->path = aside;
 	rc = run_exporter(x);
-	if (rc == 0) {
-		/* What is no table of an export stays, and then there is an error: nobody's files get lost. */
-		if (x->target->overwrite)
-			remove_folder(x->target->name, x->exporter->part);
-		rc = rename(aside, x->target->name);
+	if (rc == 0 && x->target->overwrite) {
+		rc = replace_folder(x, aside, path);
+	} else if (rc == 0) {
+		rc = rename(aside, path);
 		if (rc < 0)
-			snprintf(x->why, x->why_len, "cannot replace %s: %s", x->target->name,
+			snprintf(x->why, x->why_len, "cannot make %s: %s", x->target->name,
 				 strerror(errno));
 	}
 	if (rc < 0)
 		remove_folder(aside, NULL);
+	return rc;
+}
+
+static int to_folder(struct task *x)
+{
+	/* The folder itself where a link leads to it. */
+	char *path = realpath(x->target->name, NULL), *aside = NULL;
+	int rc = -1;
+
+	if (!path)
+		path = strdup(x->target->name);
+	if (!path || asprintf(&aside, "%s.XXXXXX", path) < 0) {
+		snprintf(x->why, x->why_len, "out of memory");
+		aside = NULL;
+	} else if (!x->target->overwrite || is_replaceable(x, path)) {
+		rc = make_folder(x, aside, path);
+	}
 	free(aside);
+	free(path);
 	return rc;
 }
 

@@ -106,8 +106,9 @@ ex -t chrome -o names/run.json small.sqlite 2>log
 is "$? $(cat log)" '1 sightline: export: names/run.json exists already; --force-overwrite=true replaces it' 'nothing is overwritten'
 check 'unless asked to' ex -t chrome -f true -o names/run.json small.sqlite
 echo mine >names/run.csv.d/mine.txt
+csv_cnt=$(ls names/run.csv.d | wc -l)
 ex -t csv -f true -o names/run.csv.d small.sqlite 2>log
-is "$? $(ls names/run.csv.d) $(wc -l <log)" '1 mine.txt 1' 'a folder with something else in it is not replaced'
+is "$? $(ls names/run.csv.d | wc -l) $(wc -l <log)" "1 $csv_cnt 1" 'a folder with something else in it is not replaced'
 rm names/run.csv.d/mine.txt
 mkdir -p names/run.csv.d
 check 'one without is' ex -t csv -f true -o names/run.csv.d small.sqlite
