@@ -36,6 +36,12 @@ static int failed(struct parquet *p, int err)
 	return -1;
 }
 
+static int no_memory(struct parquet *p)
+{
+	snprintf(p->why, p->why_len, "out of memory");
+	return -1;
+}
+
 /* ---- types ---- */
 
 /* As SQLite takes what is declared. */
@@ -50,23 +56,29 @@ static enum pq_kind kind_of(const char *type)
 	return *type ? PQ_REAL : PQ_TEXT;
 }
 
-static void declared(struct pq_column *c, sqlite3 *db, const char *table)
+/* False: not to be had, for lack of memory. */
+static bool declared(struct pq_column *c, sqlite3 *db, const char *table)
 {
 	char *sql = sqlite3_mprintf("SELECT type, \"notnull\" FROM pragma_table_info(%Q, 'main') "
 				    "WHERE name = %Q",
 				    table, c->name);
 	sqlite3_stmt *stmt = NULL;
+	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 
 	*c = (struct pq_column){.name = c->name, .kind = PQ_TEXT, .optional = true};
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW) {
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
 		const char *type = (const char *)sqlite3_column_text(stmt, 0);
 
 		c->kind = kind_of(type ? type : "");
 		c->optional = sqlite3_column_int(stmt, 1) == 0;
+		if (!type && sqlite3_errcode(db) == SQLITE_NOMEM)
+			rc = SQLITE_NOMEM;
 	}
 	sqlite3_finalize(stmt);
 	sqlite3_free(sql);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE;
 }
 
 static bool is_utf8(const char *text, size_t len)
@@ -194,14 +206,17 @@ static int begin(void *self, const char *table, sqlite3_stmt *stmt, int cols)
 	p->table = strdup(table);
 	p->col = calloc((size_t)cols, sizeof(*p->col));
 	if (!p->table || !p->col)
-		return -1;
+		return no_memory(p);
 	for (p->cols = 0; p->cols < cols; p->cols++) {
 		struct pq_column *c = &p->col[p->cols];
 
 		c->name = strdup(sqlite3_column_name(stmt, p->cols));
 		if (!c->name)
-			return -1;
-		declared(c, sqlite3_db_handle(stmt), table);
+			return no_memory(p);
+		if (!declared(c, sqlite3_db_handle(stmt), table)) {
+			p->cols++; /* it has a name, which is to be freed */
+			return failed(p, ENOMEM);
+		}
 	}
 	if (open_file(p) < 0)
 		return -1;
@@ -265,18 +280,26 @@ static int end(void *self)
 	return 0;
 }
 
-static char *schema_of(sqlite3 *db)
+/* *version: NULL where the report does not tell. False: no memory. */
+static bool schema_of(sqlite3 *db, char **version)
 {
 	sqlite3_stmt *stmt = NULL;
-	char *version = NULL;
+	int rc = sqlite3_prepare_v2(
+		db, "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'", -1,
+		&stmt, NULL);
+	const char *text = NULL;
 
-	if (sqlite3_prepare_v2(
-		    db, "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'",
-		    -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
-		version = strdup((const char *)sqlite3_column_text(stmt, 0));
+	*version = NULL;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		text = (const char *)sqlite3_column_text(stmt, 0);
+	if (text)
+		*version = strdup(text);
+	if (rc == SQLITE_NOMEM || (rc == SQLITE_ROW && sqlite3_errcode(db) == SQLITE_NOMEM))
+		text = "";
 	sqlite3_finalize(stmt);
-	return version;
+	return !text || *version;
 }
 
 static int run(struct export_job *job, char *why, size_t why_len)
@@ -286,11 +309,11 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	struct parquet p = {
 		.job = job,
 		.report = slash ? slash + 1 : job->input,
-		.schema = schema_of(job->db),
 		.why = why,
 		.why_len = why_len,
 	};
-	int rc = rows_run(job, &sink, &p, why, why_len);
+	int rc = schema_of(job->db, &p.schema) ? rows_run(job, &sink, &p, why, why_len)
+					       : no_memory(&p);
 
 	if (p.out.buf)
 		out_close(&p.out);

@@ -60,7 +60,7 @@ static int list_tables(struct rows *r, sqlite3 *db)
 		r->table_cnt++;
 	}
 	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? 0 : -1;
+	return rc == SQLITE_DONE && !r->wanted.failed ? 0 : -1;
 }
 
 /* Every table that our schema knows, in an empty database. */
@@ -100,14 +100,17 @@ static char *select_of(struct rows *r, sqlite3 *db, const char *table)
 	sqlite3_stmt *stmt = NULL;
 	char *info = sqlite3_mprintf("PRAGMA main.table_info(\"%w\")", table);
 	const char *comma = "SELECT ";
+	int rc = info ? sqlite3_prepare_v2(db, info, -1, &stmt, NULL) : SQLITE_NOMEM;
 
-	if (!info || sqlite3_prepare_v2(db, info, -1, &stmt, NULL) != SQLITE_OK)
-		comma = NULL;
-	while (comma && sqlite3_step(stmt) == SQLITE_ROW) {
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(stmt, 1);
-		bool json = strcmp(name, "jsonText") == 0 || strcmp(name, "jsonTextId") == 0;
-		bool blob = strcmp(name, "binaryData") == 0;
+		bool json, blob;
 
+		rc = name ? SQLITE_OK : SQLITE_NOMEM;
+		if (!name)
+			break;
+		json = strcmp(name, "jsonText") == 0 || strcmp(name, "jsonTextId") == 0;
+		blob = strcmp(name, "binaryData") == 0;
 		sqlite3_str_appendall(sql, comma);
 		comma = ", ";
 		if ((json && !o->include_json) || (blob && !o->include_blobs))
@@ -125,7 +128,11 @@ static char *select_of(struct rows *r, sqlite3 *db, const char *table)
 	sqlite3_finalize(stmt);
 	sqlite3_free(info);
 	sqlite3_str_appendf(sql, " FROM \"%w\"", table);
-	return sqlite3_str_finish(sql);
+	info = sqlite3_str_finish(sql);
+	if (rc == SQLITE_DONE)
+		return info;
+	sqlite3_free(info);
+	return NULL;
 }
 
 /* ---- rows ---- */
@@ -170,7 +177,8 @@ static int run_table(struct rows *r, const char *table)
 	sql = select_of(r, db, table);
 	rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	if (rc != SQLITE_OK)
-		snprintf(r->why, r->why_len, "%s: %s", table, sqlite3_errmsg(db));
+		snprintf(r->why, r->why_len, "%s: %s", table,
+			 sql ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
 	sqlite3_free(sql);
 	rc = rc == SQLITE_OK ? feed(r, table, stmt, r->job->opt.lazy) : -1;
 	sqlite3_finalize(stmt);
@@ -199,7 +207,10 @@ int rows_run(struct export_job *job, const struct rows_sink *sink, void *self, c
 
 	*why = rc < 0 ? *why : '\0';
 	if (rc == 0 && (list_tables(&r, job->db) < 0 || (!job->opt.lazy && open_schema(&r) < 0))) {
-		snprintf(why, why_len, "%s", sqlite3_errmsg(job->db));
+		rc = sqlite3_errcode(job->db);
+		snprintf(why, why_len, "%s",
+			 rc == SQLITE_OK || rc == SQLITE_DONE ? "out of memory"
+							      : sqlite3_errmsg(job->db));
 		rc = -1;
 	}
 	if (rc == 0 && r.table_cnt == 0) {

@@ -143,7 +143,7 @@ static bool is_needed(const char *name)
 	       strncmp(name, "META_DATA_", 10) == 0;
 }
 
-static bool is_copied(struct slice *s, const struct table_list *wanted, const char *name)
+static bool is_copied(struct slice *s, struct table_list *wanted, const char *name)
 {
 	/* What only a growing report has. */
 	return strcmp(name, "SL_STATE") != 0 && strncmp(name, "SL_LIVE_", 8) != 0 &&
@@ -178,8 +178,7 @@ static int use_parents(struct slice *s)
 	return 0;
 }
 
-static int copy_tables(struct slice *s, const struct entries *tables,
-		       const struct table_list *wanted)
+static int copy_tables(struct slice *s, const struct entries *tables, struct table_list *wanted)
 {
 	int rc = 0;
 
@@ -197,7 +196,7 @@ static int copy_tables(struct slice *s, const struct entries *tables,
 }
 
 /* A section of our schema; when it is due, the table is made as it is there. */
-static int make_section(struct slice *s, const char *sql, int len, const struct table_list *wanted,
+static int make_section(struct slice *s, const char *sql, int len, struct table_list *wanted,
 			enum which which)
 {
 	char name[64], when[16];
@@ -219,8 +218,8 @@ static int make_section(struct slice *s, const char *sql, int len, const struct 
 }
 
 /* Tables without rows: those of the source, which may be of another version, then what it lacks of our schema. */
-static int make_tables(struct slice *s, const struct entries *tables,
-		       const struct table_list *wanted, enum which which)
+static int make_tables(struct slice *s, const struct entries *tables, struct table_list *wanted,
+		       enum which which)
 {
 	static const char mark[] = "-- @table ";
 	const char *at = NULL, *next;
@@ -467,6 +466,10 @@ static int copy(struct slice *s)
 		if (rc == 0 && has_view(s, "SAMPLING_CALLCHAINS"))
 			rc = drop_if_broken(s, "SAMPLING_CALLCHAINS");
 	}
+	if (rc == 0 && wanted.failed) {
+		snprintf(s->why, s->why_len, "out of memory");
+		rc = -1;
+	}
 	if (rc == 0)
 		rc = put_notes(s);
 	if (rc == 0)
@@ -484,6 +487,7 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	struct slice s = {.job = job, .why = why, .why_len = why_len};
 	int rc = 0;
 
+	*why = '\0';
 	s.filtered = o->time || o->times || o->nvtx || o->pid;
 	s.prune_processes = s.filtered || o->anonymize;
 	s.prune_strings = s.filtered || o->anonymize || o->tables;
@@ -493,7 +497,6 @@ static int run(struct export_job *job, char *why, size_t why_len)
 		if (rc < 0)
 			snprintf(why, why_len, "out of memory");
 	}
-	*why = '\0';
 	if (rc == 0)
 		rc = copy(&s);
 	if (sqlite3_close(s.dst) != SQLITE_OK && rc == 0)

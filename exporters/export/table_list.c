@@ -1,4 +1,5 @@
 /* table_list.c - which tables were asked for. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +45,15 @@ int table_list_parse(struct table_list *list, const char *text, char *why, size_
 	return 0;
 }
 
-bool table_list_has(const struct table_list *list, const char *name)
+bool table_list_has(struct table_list *list, const char *name)
 {
-	for (size_t i = 0; i < list->cnt; i++)
+	for (size_t i = 0; i < list->cnt; i++) {
+		errno = 0;
 		if (regexec(&list->patterns[i], name, 0, NULL, 0) == 0)
 			return true;
+		/* glibc says REG_NOMATCH then, too. */
+		list->failed |= errno == ENOMEM;
+	}
 	return list->cnt == 0;
 }
 

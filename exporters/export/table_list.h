@@ -9,11 +9,12 @@
 struct table_list {
 	regex_t *patterns;
 	size_t cnt;
+	bool failed; /* somebody was not answered, for lack of memory */
 };
 
 /* NULL, "": all tables. 0, or -1 after one sentence in @why. */
 int table_list_parse(struct table_list *list, const char *text, char *why, size_t why_len);
-bool table_list_has(const struct table_list *list, const char *name);
+bool table_list_has(struct table_list *list, const char *name);
 void table_list_free(struct table_list *list);
 
 #endif

@@ -17,7 +17,22 @@ is "$? $(grep -c 'exists already' log)" '1 1' 'nothing is overwritten'
 check 'unless asked to' ex -f true run.sqlite
 echo mine >run_pqtdir/mine.txt
 ex -f true run.sqlite 2>log
-is "$? $(ls run_pqtdir) $(wc -l <log)" '1 mine.txt 1' 'a folder with something else in it is not replaced'
+is "$? $(cat log)" '1 sightline: export: run.sqlite: cannot replace run_pqtdir: it has mine.txt in it, which is of no export' 'a folder with something else in it is not replaced'
+rm run_pqtdir/mine.txt
+cp -r run_pqtdir before
+mkdir run_pqtdir/folder.parquet
+ex -f true run.sqlite 2>log
+is "$?$(diff -r before run_pqtdir)" '1Only in run_pqtdir: folder.parquet' 'and keeps what it has'
+rmdir run_pqtdir/folder.parquet
+check 'a folder may be named as folders are' ex -o slash/ run.sqlite
+check 'also one that is replaced' ex -f true -o slash/ --tables=OSRT_API run.sqlite
+ln -s slash link
+check 'and one that a link leads to' ex -f true -o link --tables=StringIds run.sqlite
+is "$(ls -d slash* link* | tr '\n' ' ')$(readlink link) $(ls slash)" 'link slash slash StringIds.parquet' 'which is then replaced'
+rm -r slash
+: >file
+ex -f true -o file run.sqlite 2>log
+is "$? $(cat log)" '1 sightline: export: file is no folder' 'a file is no folder'
 ex -o - small.sqlite 2>log
 is "$? $(grep -c 'cannot go to stdout' log)" '2 1' 'no folder on stdout'
 ex -o packed.zst small.sqlite 2>log
@@ -67,4 +82,20 @@ fi
 mkdir tmp
 (ulimit -f 40 && ex -o tmp/edge edge.sqlite) 2>log
 is "$? $(wc -l <log) $(ls tmp | wc -l)" '1 1 0' 'files may not grow' || diag <log
+# ---- no memory, once, at 60 places: the export is as it should be, or there is none and a line says so ----
+no_memory=$PROG/lib/no_memory.so
+NO_MEMORY_FD=3 LD_PRELOAD=$no_memory ex -o whole --tables='OSRT_API,StringIds,META.*,TARGET.*' small.sqlite 3>cnt
+is $? 0 'allocations are counted'
+step=$(($(cat cnt) / 60)) failed=0
+: >odd
+for at in $(seq 1 $step "$(cat cnt)"); do
+	NO_MEMORY_AT=$at LD_PRELOAD=$no_memory ex -o tmp/part --tables='OSRT_API,StringIds,META.*,TARGET.*' small.sqlite 2>log
+	case "$? $(wc -l <log) $(ls -A tmp | wc -l)" in
+	'0 0 1') diff -r whole tmp/part >>odd 2>&1 || echo "number $at" >>odd ;;
+	[12]' 1 0') failed=$((failed + 1)) ;;
+	*) { echo "number $at:" && ls -A tmp && cat log; } >>odd ;;
+	esac
+	rm -rf tmp/part
+done
+is "$(cat odd)" '' "no memory, $failed times of 60 noticed: all or nothing"
 done_testing
