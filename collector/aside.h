@@ -14,7 +14,7 @@ struct aside {
 	bool has_thread;
 };
 
-/* Runs @run(@of), which gets no signals. Where there is no thread to be had, it is done in aside_end(). */
+/* Runs @run(@of), which gets no signals. Where there is no thread to be had, or little room (ulimit), it is done in aside_end(). */
 void aside_begin(struct aside *a, void (*run)(void *of), void *of);
 
 /* Waits until it is done. Once for each aside_begin(). */

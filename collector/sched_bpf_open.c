@@ -109,6 +109,7 @@ static int keep_life(void *ctx, void *data, size_t len)
 static int map_all(struct sched *s, struct bpf *b)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	libbpf_print_fn_t print;
 
 	b->shared_bytes = page;
 	b->rings_bytes = (s->cpu_cnt * sizeof(*b->rings) + page - 1) / page * page;
@@ -124,7 +125,9 @@ static int map_all(struct sched *s, struct bpf *b)
 	if (!b->shared || !b->rings || !b->switches || !b->flags || !b->next_ns || !b->heads ||
 	    !b->tails)
 		return -ENOMEM;
+	print = libbpf_set_print(NULL); /* explain() says it */
 	b->lives_ring = ring_buffer__new(b->loaded.lives, keep_life, b, NULL);
+	libbpf_set_print(print);
 	return b->lives_ring ? 0 : -errno;
 }
 
