@@ -1,6 +1,7 @@
 /* bus_error.c - see bus_error.h. */
 #include "collector/bus_error.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -8,10 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Only grows: the handler of another thread may be in it. What has @to 0 is free. */
 static struct covered {
 	struct covered *next;
 	uintptr_t from, to;
-} * covered;                             /* only grows while the handler may read it */
+} * covered;
 static _Thread_local sigjmp_buf *escape; /* NULL: this thread is not in bus_error_try() */
 static struct sigaction before;
 
@@ -19,8 +21,10 @@ static bool put_zeros(uintptr_t at)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
-	for (const struct covered *c = covered; c; c = c->next)
-		if (at >= c->from && at < c->to)
+	/* Pairs with bus_error_cover(), both. */
+	for (struct covered *c = __atomic_load_n(&covered, __ATOMIC_ACQUIRE); c; c = c->next)
+		if (at < __atomic_load_n(&c->to, __ATOMIC_ACQUIRE) &&
+		    at >= __atomic_load_n(&c->from, __ATOMIC_RELAXED))
 			return mmap((void *)(at & ~(page - 1)), page, PROT_READ,
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 	return false;
@@ -41,17 +45,23 @@ static bool is_ours(const struct sigaction *a)
 	return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_bus_error;
 }
 
-/* Each time: others take the signal, too, and give it back as it was before us. */
+/*
+ * Each time: others take the signal, too, and give it back as it was before us. @before is written before the handler
+ * that reads it is there; the lock makes it known to threads that find the handler there already.
+ */
 static void install(void)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	struct sigaction action = {.sa_sigaction = on_bus_error,
 				   .sa_flags = SA_SIGINFO | SA_NODEFER},
 			 now;
 
-	if (sigaction(SIGBUS, NULL, &now) || is_ours(&now) || sigaction(SIGBUS, &action, &now))
-		return;
-	if (!is_ours(&now)) /* another thread was faster */
+	pthread_mutex_lock(&lock);
+	if (!sigaction(SIGBUS, NULL, &now) && !is_ours(&now)) {
 		before = now;
+		sigaction(SIGBUS, &action, NULL);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 bool bus_error_try(void (*work)(void *), void *of)
@@ -71,22 +81,26 @@ bool bus_error_try(void (*work)(void *), void *of)
 
 bool bus_error_cover(const void *data, size_t size)
 {
-	struct covered *c = malloc(sizeof(*c));
+	struct covered *c = covered;
 
-	if (!c)
-		return false;
-	*c = (struct covered){covered, (uintptr_t)data, (uintptr_t)data + size};
+	while (c && c->to)
+		c = c->next;
 	install();
-	covered = c;
+	if (!c) {
+		c = calloc(1, sizeof(*c));
+		if (!c)
+			return false;
+		c->next = covered;
+		__atomic_store_n(&covered, c, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&c->from, (uintptr_t)data, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->to, (uintptr_t)data + size, __ATOMIC_RELEASE);
 	return true;
 }
 
 void bus_error_uncover_all(void)
 {
-	struct covered *c;
-
-	while ((c = covered)) {
-		covered = c->next;
-		free(c);
-	}
+	/* Relaxed: what reads this memory has ended before. */
+	for (struct covered *c = covered; c; c = c->next)
+		__atomic_store_n(&c->to, 0, __ATOMIC_RELAXED);
 }
