@@ -188,6 +188,7 @@ void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id)
 	t->cnt += !t->key[at];
 	t->key[at] = correlation;
 	t->id[at] = id;
+	gpu_link_alias(p, correlation, id);
 }
 
 static bool alias_in(const struct gpu_alias_table *t, uint32_t key, int64_t *id)
@@ -265,13 +266,14 @@ static int64_t told_id(struct arenas *as, struct gpu_process *p, const struct gp
 	return id;
 }
 
-void gpu_remember(struct gpu_thread *th, const struct gpu_written *w)
+void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu_written *w)
 {
 	if (!th->written)
 		th->written = calloc(GPU_WRITTEN, sizeof(*th->written));
 	if (!th->written)
 		return;
 	th->written[th->written_cnt++ % GPU_WRITTEN] = *w;
+	gpu_link_row(p, th, w);
 }
 
 static int64_t stack_of(const struct gpu_hook *h)
@@ -311,7 +313,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 		   row[RT_RETURN_VALUE] != 0);
 	if (hook)
 		write_arguments(as, p, hook, w.id);
-	gpu_remember(th, &w);
+	gpu_remember(p, th, &w);
 	gpu_count_row(a->gpu, w.start, w.end);
 	return w.id;
 }

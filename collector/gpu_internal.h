@@ -10,7 +10,8 @@
  *   gpu_targets.c  rows of what there is: devices, contexts, streams
  *   gpu_streams.c  names of streams
  *   gpu_names.c    names of kernels and functions
- *   gpu_state.c    what recover needs
+ *   gpu_state.c    what recover needs: what waits
+ *   gpu_links.c    ... and rows that there may be more to
  *   gpu_next.c     one report after another
  *
  * Ids: CUPTI's correlation ids begin anew in every process. In the report each process has a block of 2^32 ids for
@@ -153,6 +154,17 @@ struct gpu_name {
 	bool is_known;
 };
 
+/* What was noted of calls that have their rows; see gpu_links.c. */
+struct gpu_link_segment;
+struct gpu_links {
+	struct gpu_queue aliases, rows; /* of the open segment */
+	uint32_t number;                /* its */
+	struct gpu_link_segment *first, **last;
+	size_t bytes; /* of the full ones */
+	bool has_changed;
+	bool is_void; /* they are of a report before this one */
+};
+
 struct gpu_arena {
 	struct gpu_process *first;
 	struct gpu_process *last; /* asked for last */
@@ -167,7 +179,8 @@ struct gpu_arena {
 	uint32_t last_segment;
 	uint64_t fresh;   /* records that came to wait since the last commit, and still do */
 	uint64_t unsaved; /* that wait without being kept */
-	bool has_named;   /* names of streams, or calls on those, since the last commit */
+	struct gpu_links links;
+	bool has_named; /* names of streams, or calls on those, since the last commit */
 	/* Rows of the open transaction. */
 	uint64_t rows;
 	int64_t first_ns, last_ns;
@@ -231,6 +244,19 @@ void gpu_restore_work(struct gpu_process *p, const void *record, size_t bytes);
 void gpu_saved_done(struct gpu_arena *g, const struct gpu_saved *s);
 void gpu_state_release(struct arenas *as, struct arena *a);
 
+/* ---- gpu_links.c ---- */
+
+/* Such an alias, such a row there is; and a row on which CUPTI has had its word meanwhile. */
+void gpu_link_alias(struct gpu_process *p, uint32_t correlation, int64_t id);
+void gpu_link_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w);
+void gpu_link_told(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w);
+void gpu_links_void(struct gpu_arena *g); /* another report begins */
+void gpu_links_release(struct arenas *as, struct arena *a);
+int gpu_links_save(struct arenas *as, struct arena *a);
+/* Numbers of segments: from gpu_links_first() to links.number when it was saved. */
+void gpu_links_restore(struct arenas *as, struct arena *a, uint32_t first, uint32_t last);
+uint32_t gpu_links_first(const struct gpu_links *l);
+
 /* ---- gpu_match.c ---- */
 
 /* Writes what can be written of the thread's calls. */
@@ -244,7 +270,7 @@ bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct g
 const struct gpu_function *gpu_function(unsigned number);
 /* Is this a call of runtime or driver that has no row (asks for errors, versions, ...)? */
 bool gpu_is_skipped(const char *name);
-void gpu_remember(struct gpu_thread *th, const struct gpu_written *w);
+void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu_written *w);
 int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p);
 int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation);
 /* A row of RUNTIME; one of @hook and @api may be NULL. Its id. */

@@ -266,9 +266,9 @@ static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_
 			n->id = gpu_write_call(look->as, look->arena, look->process, th, n->hook,
 					       n->api);
 		else
-			gpu_remember(th, &(struct gpu_written){.start = n->start,
-							       .end = n->end,
-							       .is_told = true});
+			gpu_remember(look->process, th,
+				     &(struct gpu_written){
+					     .start = n->start, .end = n->end, .is_told = true});
 		finish_node(n);
 	}
 	for (struct gpu_node *n = node; n < node + cnt; n++) {
@@ -317,8 +317,10 @@ bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct g
 	}
 	if (!best)
 		return false;
-	if (may_be(best, api, canon))
+	if (may_be(best, api, canon)) {
 		best->is_told = true;
+		gpu_link_told(p, th, best);
+	}
 	if (best->id)
 		gpu_alias_add(p, api->correlation, best->id);
 	return true;

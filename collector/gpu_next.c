@@ -44,6 +44,8 @@ void gpu_shift(struct arena *a, int64_t by)
 			}
 		gpu_streams_shift(p, by);
 	}
-	if (g)
+	if (g) {
 		g->has_changed = true;
+		gpu_links_void(g);
+	}
 }

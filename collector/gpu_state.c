@@ -6,7 +6,7 @@
  * rows meanwhile, bit by bit, as "gpu.ARENA.SEGMENT.done"; and who it belongs to as "gpu.ARENA". A segment of which
  * nothing waits any more is removed. So every record is written once more at most, whatever its wait. When more comes
  * in between two commits than is sensible to write twice, that is not kept but counted. "gpu.ARENA.streams" has names of
- * streams (gpu_streams.c).
+ * streams (gpu_streams.c), "gpulinks.ARENA.NUMBER" what may be told of calls that have their rows (gpu_links.c).
  */
 #include "collector/gpu_internal.h"
 
@@ -22,6 +22,7 @@ struct saved_gpu {
 	uint32_t segments, processes;
 	uint64_t unsaved; /* records that are not kept */
 	int64_t first_ns; /* the oldest of all that wait */
+	uint32_t first_links, last_links;
 };
 struct saved_process {
 	uint32_t number, pid, cupti, pad;
@@ -85,6 +86,7 @@ void gpu_state_release(struct arenas *as, struct arena *a)
 	snprintf(key, sizeof(key), "gpu.%u", a->id);
 	db_state_drop(as->db, key);
 	gpu_streams_drop(as, a);
+	gpu_links_release(as, a);
 	while (g->segments) {
 		struct gpu_segment *seg = g->segments;
 
@@ -255,7 +257,10 @@ static int save_head(struct arenas *as, const struct arena *a)
 {
 	const struct gpu_arena *g = a->gpu;
 	struct gpu_queue out = {0};
-	struct saved_gpu head = {.unsaved = g->unsaved, .first_ns = g->first_ns};
+	struct saved_gpu head = {.unsaved = g->unsaved,
+				 .first_ns = g->first_ns,
+				 .first_links = gpu_links_first(&g->links),
+				 .last_links = g->links.number};
 	bool ok = gpu_queue_add(&out, sizeof(head)) != NULL;
 	char key[48];
 	int err = 0;
@@ -322,6 +327,8 @@ int gpu_save(struct arenas *as, struct arena *a)
 		err = save_fresh(as, a);
 	if (!err)
 		err = gpu_streams_save(as, a);
+	if (!err)
+		err = gpu_links_save(as, a);
 	return err ? err : save_head(as, a);
 }
 
@@ -431,6 +438,7 @@ void gpu_restore(struct arenas *as, struct arena *a)
 		if (a->gpu && head.segments)
 			a->gpu->last_segment = (uint32_t)ids[0];
 		gpu_streams_restore(as, a);
+		gpu_links_restore(as, a, head.first_links, head.last_links);
 	}
 	if (head.unsaved) {
 		db_lost(as->db, head.first_ns, clock_map_ns(as->clock, as->clock->newest),

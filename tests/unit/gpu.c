@@ -516,6 +516,82 @@ static void killed_after_the_commit(void **state)
 	die_and_recover(2);
 }
 
+/* As if the collector had been killed, and another one had gone on. */
+static void recover(struct gpu_fixture *f)
+{
+	side_die(&f->s);
+	side_open(&f->s, true);
+	f->s.arenas.gpu.flush_ns = 100 * FAR_NS;
+	f->a = side_attach(&f->s, &f->r, true);
+}
+
+/* A call has its row when the collector is killed; what CUPTI tells of it afterwards still finds the row. */
+static void killed_between_a_call_and_its_work(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaLaunchKernel, 10000, 14000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_api(&f.r, f.cupti, 10900, 13100, 12, NAME_CU_LAUNCH, true);
+	API(&f.r, f.program, cudaLaunchKernel, 20000, 24000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_api(&f.r, f.cupti, 20200, 23800, 21, NAME_LAUNCH, false);
+	gpu_flushed(&f.r, f.cupti, 30000);
+	gpu_tick(&f);
+	assert_string_equal(calls(),
+			    "cudaLaunchKernel_v7000 10-14 0 0, cudaLaunchKernel_v7000 20-24 0 0");
+	recover(&f);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 12, NAME_KERNEL);
+	gpu_tick(&f);
+	recover(&f); /* what was restored is kept, too */
+	gpu_api(&f.r, f.cupti, 20900, 23100, 22, NAME_CU_LAUNCH, true);
+	gpu_kernel(&f.r, f.cupti, 25000, 26000, 22, NAME_KERNEL);
+	gpu_tell(&f);
+	assert_string_equal(calls(),
+			    "cudaLaunchKernel_v7000 10-14 0 0, cudaLaunchKernel_v7000 20-24 0 0");
+	assert_string_equal(joined(), "2/2");
+	gpu_end(&f);
+}
+
+/* CUPTI was given up before it told of calls: its word is not a second row, whoever hears it. */
+static void killed_before_cupti_told(void **state)
+{
+	enum {
+		CALLS = 3000 /* more than a segment has room for */
+	};
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint64_t i = 1; i <= CALLS; i++)
+		API(&f.r, f.program, cudaMalloc, i * 10000, i * 10000 + 4000, 0, 0, i, 4096);
+	f.s.arenas.gpu.flush_ns = FAR_NS;
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "3000");
+	for (uint32_t i = 1; i <= CALLS; i++) {
+		gpu_api(&f.r, f.cupti, i * 10000ull + 200, i * 10000ull + 3800, i, NAME_MALLOC,
+			false);
+		if (i % (CALLS / 4) == 0)
+			gpu_tick(&f);
+		if (i == CALLS / 2)
+			recover(&f);
+	}
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "3000");
+	assert_string_equal(ask("SELECT count(*) > 1 FROM SL_STATE WHERE key GLOB 'gpulinks.1.*'"),
+			    "1");
+	gpu_settle(&f.s.arenas, f.a, true);
+	gpu_release(&f.s.arenas, f.a);
+	side_commit(&f.s);
+	assert_string_equal(ask("SELECT count(*) FROM SL_STATE WHERE key GLOB 'gpulinks.*'"), "0");
+	gpu_end(&f);
+}
+
 /* What was too much to be kept is said to be missing. */
 static void what_was_not_kept_is_counted(void **state)
 {
@@ -567,6 +643,8 @@ int main(void)
 		TEST(killed_before_the_positions),
 		TEST(killed_before_the_commit),
 		TEST(killed_after_the_commit),
+		TEST(killed_between_a_call_and_its_work),
+		TEST(killed_before_cupti_told),
 		TEST(what_was_not_kept_is_counted),
 	};
 
