@@ -160,7 +160,7 @@ static int last_of(struct range_kernels *k, int64_t kernel, uint64_t **last)
 static int apply(struct sweep *s, const struct sweep_call *c)
 {
 	struct range_kernels *k = s->ctx;
-	uint64_t *last;
+	uint64_t *last = NULL;
 	int rc = last_of(k, c->call[C_KERNEL], &last);
 
 	for (size_t i = 0; i < s->opens && rc == SQLITE_OK; i++) {

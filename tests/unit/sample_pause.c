@@ -40,6 +40,7 @@ static double cpu(void)
 struct shared {
 	int spin, end;
 	double spent[TASKS];
+	int spins[TASKS];
 	pid_t grandchild;
 };
 static struct shared *shared;
@@ -53,9 +54,11 @@ static void spend(unsigned who)
 			usleep(1000);
 			continue;
 		}
+		__atomic_store_n(&shared->spins[who], 1, __ATOMIC_RELEASE);
 		while (__atomic_load_n(&shared->spin, __ATOMIC_ACQUIRE))
 			;
 		shared->spent[who] += cpu() - before;
+		__atomic_store_n(&shared->spins[who], 0, __ATOMIC_RELEASE);
 	}
 }
 
@@ -108,6 +111,14 @@ static void look(void)
 	sample_events_done(events);
 }
 
+/* Pairs with spend(), whose time is written before it says that it does not spin any more. */
+static void wait_for_others(int spins)
+{
+	for (unsigned i = 1; i < TASKS; i++)
+		while (__atomic_load_n(&shared->spins[i], __ATOMIC_ACQUIRE) != spins)
+			usleep(1000);
+}
+
 /* Each for a while; what it is in CPU time is in @spent. */
 static void let_spend(double spent[TASKS])
 {
@@ -115,11 +126,12 @@ static void let_spend(double spent[TASKS])
 
 	memcpy(before, shared->spent, sizeof(before));
 	__atomic_store_n(&shared->spin, 1, __ATOMIC_RELEASE);
+	wait_for_others(1);
 	while (cpu() - begin < SPEND_S)
 		;
 	usleep(200000);
 	__atomic_store_n(&shared->spin, 0, __ATOMIC_RELEASE);
-	usleep(50000);
+	wait_for_others(0);
 	for (unsigned i = 1; i < TASKS; i++)
 		spent[i] = shared->spent[i] - before[i];
 	spent[0] = cpu() - begin;
