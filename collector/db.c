@@ -145,7 +145,7 @@ void db_checkpoint(struct db *db)
 {
 	int64_t bytes = (int64_t)db->wal_frames * db->page_size, now;
 
-	if (!db->wal || bytes < CHECKPOINT_BYTES)
+	if (!db->wal || bytes < CHECKPOINT_BYTES || !wal_fits(db))
 		return;
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	if (bytes < RESTART_BYTES)

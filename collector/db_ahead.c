@@ -1,8 +1,8 @@
 /*
- * db_ahead.c - files in which names of stacks will be looked for are opened while stacks still come (symbols.h).
+ * db_ahead.c - what is at the addresses of stacks is looked up while stacks still come (symbols.h).
  *
- * A guess that costs little: pages of code, not addresses, are looked up, and each once. What it misses is opened at
- * the end, where the report says what lay where (db_spaces.h).
+ * A guess that costs little: each address once, in the file that is the youngest there. What it misses is looked up at
+ * the end, where the report says what lay where at which time (db_spaces.h).
  */
 #include "collector/db_internal.h"
 #include "collector/db_stacks.h"
@@ -14,22 +14,20 @@
 #include "collector/symbols.h"
 #include "preload/frame.h"
 
-#define PAGE_BITS       12
-#define PAGES_MAX       (1u << 20)
+#define ADDRESSES_MAX   (1u << 18)
 #define MODULES_MAX     (1u << 18)
 #define GENERATIONS_MAX 64
 
 /* The last one of a space comes first. */
 struct ahead_module {
-	uint64_t start, end;
+	uint64_t start, end, bias;
 	struct symbols_module *file;
 	uint32_t before; /* place in the list + 1, 0 none */
-	bool is_asked;
 };
 
 struct db_ahead {
 	struct symbols *symbols; /* NULL: names are not wanted */
-	struct db_map pages;     /* of code: modules that were known when one was looked at, + 1 */
+	struct db_map addresses; /* seen: modules that were known then, + 1 */
 	struct db_map last;      /* module of a space: place in the list + 1 */
 	struct db_map parent;    /* of a space */
 	struct ahead_module *module;
@@ -85,8 +83,11 @@ void db_ahead_module(struct db *db, const struct db_module *m)
 	last = file ? db_map_get(&a->last, m->space) : NULL;
 	if (!last)
 		return;
-	a->module[a->modules++] = (struct ahead_module){
-		.start = m->start, .end = m->end, .file = file, .before = (uint32_t)*last};
+	a->module[a->modules++] = (struct ahead_module){.start = m->start,
+							.end = m->end,
+							.bias = m->bias,
+							.file = file,
+							.before = (uint32_t)*last};
 	*last = a->modules;
 }
 
@@ -108,23 +109,24 @@ static struct ahead_module *module_at(struct db_ahead *a, int64_t space, uint64_
 /* Where nothing was known yet: again when more is. */
 static int64_t *worth_a_look(struct db_ahead *a, int64_t space, uint64_t address)
 {
-	uint64_t key = (uint64_t)space * 0x9e3779b97f4a7c15u ^ address >> PAGE_BITS;
-	int64_t *seen = a->pages.cnt < PAGES_MAX ? db_map_get(&a->pages, (int64_t)key) : NULL;
+	uint64_t key = (uint64_t)space * 0x9e3779b97f4a7c15u ^ address;
+	int64_t *seen =
+		a->addresses.cnt < ADDRESSES_MAX ? db_map_get(&a->addresses, (int64_t)key) : NULL;
 
 	return seen && *seen <= a->modules ? seen : NULL;
 }
 
+/* @address: in the call, not behind it. */
 static void look(struct db_ahead *a, int64_t space, uint64_t address)
 {
 	int64_t *seen = worth_a_look(a, space, address);
 	struct ahead_module *m = seen ? module_at(a, space, address) : NULL;
 
-	if (seen)
-		*seen = m ? INT64_MAX : (int64_t)a->modules + 1;
-	if (!m || m->is_asked)
+	if (!seen)
 		return;
-	m->is_asked = true;
-	symbols_ahead(a->symbols, m->file);
+	*seen = (int64_t)a->modules + 1;
+	if (m && symbols_ahead(a->symbols, m->file, address - m->bias))
+		*seen = INT64_MAX;
 }
 
 void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt)
@@ -138,10 +140,10 @@ void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t
 			continue;
 		if (frames[i] & SL_FRAME_KERNEL) {
 			if (!a->has_kernel)
-				symbols_ahead(a->symbols, NULL);
+				symbols_ahead(a->symbols, NULL, 0);
 			a->has_kernel = true;
 		} else {
-			look(a, space, sl_frame_address(frames[i]));
+			look(a, space, sl_frame_address(frames[i]) - !(frames[i] & SL_FRAME_EXACT));
 		}
 	}
 }
@@ -167,7 +169,7 @@ void db_ahead_free(struct db *db)
 	if (!a)
 		return;
 	symbols_close(a->symbols);
-	db_map_free(&a->pages);
+	db_map_free(&a->addresses);
 	db_map_free(&a->last);
 	db_map_free(&a->parent);
 	free(a->module);

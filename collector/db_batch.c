@@ -10,7 +10,8 @@
  *
  * Rule easy to break: the optimisation applies only while both tables have the same columns (types,
  * NOT NULL, defaults) and the target has no INTEGER PRIMARY KEY, unique index or trigger. Else SQLite
- * still copies the rows rightly, but slowly (CPU samples, which have the keys of nsys). NOT NULL is not
+ * still copies the rows rightly, but slowly (CPU samples, which have the keys of nsys, and stacks, in order of
+ * theirs: a third of what single INSERTs take). NOT NULL is not
  * checked on this way, so encode() does.
  */
 #include "collector/db_gpu.h"
@@ -66,6 +67,8 @@ static const struct {
 	[DB_CUBLAS_EVENTS] = {"CUBLAS_EVENTS", BLAS_COL_CNT, NULL},
 	[DB_SL_LIBRARY_API] = {"SL_LIBRARY_API", LIB_COL_CNT, NULL},
 	[DB_SL_GPU_ARGUMENTS] = {"SL_GPU_ARGUMENTS", ARG_COL_CNT, NULL},
+	[DB_SL_STACKS] = {"SL_STACKS", STACKS_COL_CNT, NULL},
+	[DB_SL_FRAMES] = {"SL_FRAMES", FRAME_COL_CNT, NULL},
 	[DB_OSRT_CALLCHAINS] = {"OSRT_CALLCHAINS", CHAIN_COL_CNT, NULL},
 	[DB_CUDA_CALLCHAINS] = {"CUDA_CALLCHAINS", CHAIN_COL_CNT, NULL},
 	[DB_SYSCALL_CALLCHAINS] = {"SYSCALL_CALLCHAINS", CHAIN_COL_CNT, NULL},

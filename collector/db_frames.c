@@ -59,7 +59,7 @@ struct db_frames {
 	size_t by_rows;
 	int64_t *ids; /* of parts */
 	size_t id_cnt, id_cap;
-	sqlite3_stmt *insert, *code;
+	sqlite3_stmt *code;
 	int err;
 };
 
@@ -113,32 +113,27 @@ static bool grow_rows(struct db_frames *f)
 	return true;
 }
 
-static void bind_or_null(sqlite3_stmt *stmt, int at, int64_t value)
+static int64_t or_null(int64_t value)
 {
-	if (value)
-		sqlite3_bind_int64(stmt, at, value);
-	else
-		sqlite3_bind_null(stmt, at);
+	return value ? value : DB_NULL;
 }
 
-static void insert(struct db_frames *f, int64_t id, const struct row *r)
+static void write_row(struct db_frames *f, int64_t id, const struct row *r)
 {
-	sqlite3_stmt *stmt = f->insert;
+	int64_t *row = db_row(f->db, DB_SL_FRAMES);
 
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_int64(stmt, 2, r->kind);
-	sqlite3_bind_int64(stmt, 3, r->symbol);
-	sqlite3_bind_int64(stmt, 4, r->module);
-	bind_or_null(stmt, 5, r->file);
-	bind_or_null(stmt, 6, r->line);
-	sqlite3_bind_int64(stmt, 7, r->inlined);
-	sqlite3_bind_int64(stmt, 8, r->kernel);
-	sqlite3_bind_int64(stmt, 9, r->unresolved);
-	sqlite3_bind_int64(stmt, 10, r->special);
-	bind_or_null(stmt, 11, r->ip);
-	sqlite3_bind_int64(stmt, 12, r->method);
-	sqlite3_step(stmt);
-	f->err = db_fail(f->db, sqlite3_reset(stmt));
+	row[FRAME_ID] = id;
+	row[FRAME_KIND] = r->kind;
+	row[FRAME_SYMBOL] = r->symbol;
+	row[FRAME_MODULE] = r->module;
+	row[FRAME_FILE] = or_null(r->file);
+	row[FRAME_LINE] = or_null(r->line);
+	row[FRAME_INLINED] = r->inlined;
+	row[FRAME_KERNEL_MODE] = r->kernel;
+	row[FRAME_UNRESOLVED] = r->unresolved;
+	row[FRAME_SPECIAL_ENTRY] = r->special;
+	row[FRAME_ORIGINAL_IP] = or_null(r->ip);
+	row[FRAME_UNWIND_METHOD] = r->method;
 }
 
 /* SL_FRAMES.id of the row, which is written with its first use. */
@@ -185,14 +180,9 @@ int64_t db_frames_use(struct db_frames *f, uint32_t at)
 
 	if (!f->err && !f->is_written[id - 1]) {
 		f->is_written[id - 1] = 1;
-		insert(f, id, &f->row[id - 1]);
+		write_row(f, id, &f->row[id - 1]);
 	}
 	return f->err ? 0 : id;
-}
-
-static int64_t or_null(int64_t value)
-{
-	return value ? value : DB_NULL;
 }
 
 void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row)
@@ -481,10 +471,6 @@ int db_frames_open(struct db *db, struct db_frames **out)
 				 "SELECT file, name, firstLine, version, lines FROM main.SL_CODES"
 				 " WHERE id = ?",
 				 &f->code);
-	if (!err)
-		err = db_prepare(
-			db, "INSERT INTO main.SL_FRAMES VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			&f->insert);
 	return err;
 }
 
@@ -492,7 +478,6 @@ void db_frames_close(struct db_frames *f)
 {
 	if (!f)
 		return;
-	sqlite3_finalize(f->insert);
 	sqlite3_finalize(f->code);
 	db_spaces_close(f->spaces);
 	symbols_close(f->symbols);

@@ -69,6 +69,7 @@ int db_schema_model(struct db *db, sqlite3 *model,
 int db_schema_drop_live(struct db *db, bool empty);
 bool db_table_exists(const struct db *db, const char *name);
 int db_table_need(struct db *db, const char *name); /* makes the table when it is not there yet */
+int db_table_drop(struct db *db, const char *name); /* a view, too; none there: nothing happens */
 
 /* ---- db_batch.c ---- */
 

@@ -56,6 +56,13 @@ static int find(const struct db_schema *s, const char *name)
 	return -1;
 }
 
+static bool is_view(const struct db_section *sec)
+{
+	static const char create[] = "CREATE VIEW ";
+
+	return memmem(sec->sql, (size_t)sec->len, create, sizeof(create) - 1);
+}
+
 /* A section may hold several statements (CREATE, then the rows of an enumeration). */
 static int run(sqlite3 *sql_db, const struct db_section *sec)
 {
@@ -133,6 +140,21 @@ int db_table_need(struct db *db, const char *name)
 	if (i < 0)
 		return -EINVAL;
 	return db->schema.exists.section[i] ? 0 : create(db, i);
+}
+
+int db_table_drop(struct db *db, const char *name)
+{
+	int i = find(&db->schema, name), err;
+	char sql[128];
+
+	if (i < 0 || !db->schema.exists.section[i])
+		return 0;
+	snprintf(sql, sizeof(sql), "DROP %s main.%s",
+		 is_view(&db->schema.section[i]) ? "VIEW" : "TABLE", name);
+	err = db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+	if (!err)
+		db->schema.exists.section[i] = false;
+	return err;
 }
 
 int db_schema_scan(struct db *db)

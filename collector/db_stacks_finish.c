@@ -2,8 +2,7 @@
  * db_stacks_finish.c - the names of stacks, when the report is finished: raw stacks become SL_STACKS and the tables of
  * callchains.
  *
- * One transaction for the stacks, and then the tables of callchains: whatever goes wrong, the raw stacks are as they
- * were, and the report opens.
+ * In one pass, in order of the stacks' numbers. Whatever goes wrong, the raw stacks are as they were, and the report opens.
  */
 #include "collector/db_stacks.h"
 
@@ -54,38 +53,18 @@ static int64_t now_ns(void)
 }
 
 struct ids {
-	int64_t *list;
-	size_t cnt, cap;
+	int64_t *list; /* in order */
+	size_t cnt, cap, at;
 };
 
 struct work {
 	struct db *db;
-	struct ids named[REFERS_CNT]; /* stacks that rows name */
+	struct ids named[REFERS_CNT]; /* stacks that rows name; up to .at they are in the report */
 	struct db_frames *frames;
-	sqlite3_stmt *insert;
 	int64_t tell_ns, steps, of; /* when to tell of the progress; done; to be done, in stacks */
 	bool has_told;
 	struct stack_part part[2][SL_FRAME_MAX], merged[2 * SL_FRAME_MAX];
 };
-
-static int insert_frames(struct work *w, int64_t id, size_t parts)
-{
-	int64_t depth = 0, frame;
-	int err = 0;
-
-	for (size_t p = 0; p < parts && !err; p++)
-		for (uint32_t i = 0; i < w->merged[p].cnt && !err; i++) {
-			sqlite3_bind_int64(w->insert, 1, id);
-			sqlite3_bind_int64(w->insert, 2, depth++);
-			frame = db_frames_use(w->frames, w->merged[p].first + i);
-			if (!frame)
-				return w->db->failed ? w->db->failed : -ENOMEM;
-			sqlite3_bind_int64(w->insert, 3, frame);
-			sqlite3_step(w->insert);
-			err = db_fail(w->db, sqlite3_reset(w->insert));
-		}
-	return err;
-}
 
 static void step(struct work *w)
 {
@@ -111,6 +90,45 @@ static int64_t count_raw(struct db *db)
 	return cnt;
 }
 
+static void add_row(struct work *w, int64_t stack, int64_t depth, int64_t frame, const bool *named)
+{
+	int64_t *row = db_row(w->db, DB_SL_STACKS);
+
+	row[STACKS_ID] = stack;
+	row[STACKS_DEPTH] = depth;
+	row[STACKS_FRAME_ID] = frame;
+	for (size_t i = 0; i < REFERS_CNT; i++) {
+		if (!named[i] || !REFERS[i].chains)
+			continue;
+		row = db_row(w->db, REFERS[i].as);
+		row[CHAIN_ID] = stack;
+		row[CHAIN_STACK_DEPTH] = depth;
+		db_frames_chain(w->frames, frame, row);
+	}
+}
+
+static int add_rows(struct work *w, int64_t stack, size_t parts)
+{
+	bool named[REFERS_CNT];
+	int64_t depth = 0, frame;
+
+	for (size_t i = 0; i < REFERS_CNT; i++) {
+		struct ids *ids = &w->named[i];
+
+		named[i] = ids->at < ids->cnt && ids->list[ids->at] == stack;
+		ids->at += named[i];
+	}
+	for (size_t p = 0; p < parts; p++)
+		for (uint32_t i = 0; i < w->merged[p].cnt; i++) {
+			frame = db_frames_use(w->frames, w->merged[p].first + i);
+			if (!frame)
+				return w->db->failed ? w->db->failed : -ENOMEM;
+			add_row(w, stack, depth++, frame, named);
+		}
+	step(w);
+	return 0;
+}
+
 /* A remark belongs to the frames before it. */
 static int add_stack(struct work *w, const struct db_stack_of *stack, const uint64_t *frames,
 		     size_t cnt)
@@ -128,37 +146,75 @@ static int add_stack(struct work *w, const struct db_stack_of *stack, const uint
 			     remark == SL_REMARK_PYTHON_BROKEN;
 		w->part[is_python][cnts[is_python]++] = part;
 	}
-	return insert_frames(w, stack->id,
-			     stack_merge(w->part[0], cnts[0], w->part[1], cnts[1], w->merged));
+	return add_rows(w, stack->id,
+			stack_merge(w->part[0], cnts[0], w->part[1], cnts[1], w->merged));
 }
 
-static int each_raw(struct work *w)
+/* Stacks below @end that rows name and nobody told of: their records were lost. */
+static int add_lost(struct work *w, int64_t end)
+{
+	uint64_t frame = SL_FRAME_REMARK | SL_REMARK_LOST;
+	int err = 0;
+
+	while (!err) {
+		struct db_stack_of stack = {.id = end};
+
+		for (size_t i = 0; i < REFERS_CNT; i++) {
+			const struct ids *ids = &w->named[i];
+
+			if (ids->at < ids->cnt && ids->list[ids->at] < stack.id)
+				stack.id = ids->list[ids->at];
+		}
+		if (stack.id == end)
+			break;
+		err = add_stack(w, &stack, &frame, 1);
+	}
+	return err;
+}
+
+static int add_raw(struct work *w, sqlite3_stmt *stmt, int64_t *last)
 {
 	uint64_t frames[SL_FRAME_MAX];
+	struct db_stack_of stack = {.id = sqlite3_column_int64(stmt, 0),
+				    .space = sqlite3_column_int64(stmt, 1),
+				    .since = sqlite3_column_int64(stmt, 2)};
+	const void *blob = sqlite3_column_blob(stmt, 3);
+	size_t len = blob ? (size_t)sqlite3_column_bytes(stmt, 3) : 0;
+	int err = add_lost(w, stack.id);
+
+	if (len > sizeof(frames))
+		len = sizeof(frames);
+	if (blob)
+		memcpy(frames, blob, len);
+	*last = stack.id;
+	return err ? err : add_stack(w, &stack, frames, len / sizeof(frames[0]));
+}
+
+/* In order, as many at a time as batches have room for: who still reads would keep the log from being written anew. */
+static int add_all(struct work *w)
+{
+	struct db *db = w->db;
+	int64_t last = INT64_MIN;
 	sqlite3_stmt *stmt;
-	int rc, err = db_prepare(
-			w->db,
-			"SELECT id, space, since, frames FROM main.SL_RAW_STACKS ORDER BY id",
-			&stmt);
+	int rc = SQLITE_ROW,
+	    err = db_prepare(db,
+			     "SELECT id, space, since, frames FROM main.SL_RAW_STACKS"
+			     " WHERE id > ? ORDER BY id",
+			     &stmt);
 
-	if (err)
-		return err;
-	while (!err && sqlite3_step(stmt) == SQLITE_ROW) {
-		struct db_stack_of stack = {.id = sqlite3_column_int64(stmt, 0),
-					    .space = sqlite3_column_int64(stmt, 1),
-					    .since = sqlite3_column_int64(stmt, 2)};
-		const void *blob = sqlite3_column_blob(stmt, 3);
-		size_t len = blob ? (size_t)sqlite3_column_bytes(stmt, 3) : 0;
-
-		if (len > sizeof(frames))
-			len = sizeof(frames);
-		if (blob)
-			memcpy(frames, blob, len);
-		err = add_stack(w, &stack, frames, len / sizeof(frames[0]));
-		step(w);
+	while (!err && rc == SQLITE_ROW) {
+		sqlite3_bind_int64(stmt, 1, last);
+		while (!err && db_pending(db) < ROWS_PER_COMMIT &&
+		       (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			err = add_raw(w, stmt, &last);
+		if (!err && rc != SQLITE_ROW && rc != SQLITE_DONE)
+			err = db_fail(db, rc);
+		sqlite3_reset(stmt);
+		if (!err && rc == SQLITE_ROW)
+			err = db_commit(db, 0);
 	}
-	rc = sqlite3_finalize(stmt);
-	return err ? err : db_fail(w->db, rc);
+	sqlite3_finalize(stmt);
+	return err ? err : add_lost(w, INT64_MAX);
 }
 
 /* One pass over what may be the largest tables of the report. */
@@ -202,58 +258,26 @@ static int read_ids(struct db *db, const struct refers *r, struct ids *ids)
 	return db_fail(db, rc == SQLITE_DONE ? SQLITE_OK : rc);
 }
 
-static bool is_there(sqlite3_stmt *stmt, int64_t id)
+#define UNNAMED "Stacks are left as they were taken"
+
+/* What is made here. */
+static int drop_all(struct db *db)
 {
-	bool is;
+	static const char *const tables[] = {"SL_FRAMES",           "SL_STACKS",
+					     "SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS",
+					     "CUDA_CALLCHAINS",     "SYSCALL_CALLCHAINS"};
+	int err = db_begin(db);
 
-	sqlite3_bind_int64(stmt, 1, id);
-	is = sqlite3_step(stmt) == SQLITE_ROW;
-	sqlite3_reset(stmt);
-	return is;
-}
-
-/* Stacks that rows name and nobody told of: their records were lost. */
-static int add_lost(struct work *w, const struct ids *ids)
-{
-	uint64_t frame = SL_FRAME_REMARK | SL_REMARK_LOST;
-	struct db_stack_of stack = {0};
-	sqlite3_stmt *stmt;
-	int err = db_prepare(w->db, "SELECT 1 FROM main.SL_STACKS WHERE id = ?", &stmt);
-
-	for (size_t i = 0; i < ids->cnt && !err; i++) {
-		stack.id = ids->list[i];
-		if (!is_there(stmt, stack.id))
-			err = add_stack(w, &stack, &frame, 1);
-	}
-	sqlite3_finalize(stmt);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !err; i++)
+		err = db_table_drop(db, tables[i]);
 	return err;
 }
 
-#define UNNAMED "Stacks are left as they were taken"
-
-/* What an attempt before this one has left. */
-static int clear(struct db *db, const char *table)
-{
-	char sql[64];
-
-	if (!db_table_exists(db, table))
-		return 0;
-	snprintf(sql, sizeof(sql), "DELETE FROM main.%s", table);
-	return db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
-}
-
-static int add_stacks(struct work *w)
+/* From nothing, whatever an attempt before this one has left. */
+static int begin(struct work *w)
 {
 	struct db *db = w->db;
-	int err = db_begin(db);
-
-	if (!err)
-		err = clear(db, "SL_FRAMES");
-	if (!err)
-		err = clear(db, "SL_STACKS");
-	for (size_t i = 0; i < REFERS_CNT && !err; i++)
-		if (REFERS[i].chains)
-			err = clear(db, REFERS[i].chains);
+	int err = drop_all(db);
 
 	if (!err && db_table_exists(db, "DIAGNOSTIC_EVENT"))
 		err = db_fail(
@@ -266,77 +290,35 @@ static int add_stacks(struct work *w)
 		err = db_table_need(db, "SL_FRAMES");
 	if (!err)
 		err = db_table_need(db, "SL_STACKS");
-	if (!err)
-		err = db_frames_open(db, &w->frames);
-	if (!err)
-		err = db_prepare(db, "INSERT INTO main.SL_STACKS VALUES(?, ?, ?)", &w->insert);
-	if (!err)
-		err = each_raw(w);
 	for (size_t i = 0; i < REFERS_CNT && !err; i++) {
 		err = read_ids(db, &REFERS[i], &w->named[i]);
-		if (!err)
-			err = add_lost(w, &w->named[i]);
 		if (!err && w->named[i].cnt && !REFERS[i].chains)
 			err = db_table_need(db, "SAMPLING_CALLCHAINS"); /* a view */
 	}
-	sqlite3_finalize(w->insert);
-	return err;
+	return err ? err : db_frames_open(db, &w->frames);
 }
 
-/* Rows of one stack, in a batch. */
-static int add_chain(struct work *w, enum db_table table, sqlite3_stmt *stmt, int64_t id)
-{
-	sqlite3_bind_int64(stmt, 1, id);
-	for (int64_t depth = 0; sqlite3_step(stmt) == SQLITE_ROW; depth++) {
-		int64_t *row = db_row(w->db, table);
-
-		row[CHAIN_ID] = id;
-		row[CHAIN_STACK_DEPTH] = depth;
-		db_frames_chain(w->frames, sqlite3_column_int64(stmt, 0), row);
-	}
-	return db_errno(sqlite3_reset(stmt));
-}
-
-/* As many rows at a time as batches have room for: what a failure leaves of them is taken back. */
-static int add_chains(struct work *w, const struct refers *r, const struct ids *ids)
-{
-	struct db *db = w->db;
-	sqlite3_stmt *stmt = NULL;
-	int err = db_prepare(db, "SELECT frameId FROM main.SL_STACKS WHERE id = ? ORDER BY depth",
-			     &stmt);
-
-	for (size_t i = 0; i < ids->cnt && !err; i++) {
-		err = add_chain(w, r->as, stmt, ids->list[i]);
-		if (!err && db_pending(db) >= ROWS_PER_COMMIT)
-			err = db_commit(db, 0);
-		step(w);
-	}
-	sqlite3_finalize(stmt);
-	if (err)
-		db_batch_drop(db);
-	else
-		err = db_commit(db, 0);
-	if (err && !db_begin(db)) {
-		clear(db, r->chains);
-		db_commit(db, 0);
-	}
-	return err;
-}
-
+/* Several transactions: a failure takes back what those before it have brought. */
 static int finish(struct work *w)
 {
 	struct db *db = w->db;
-	int err = add_stacks(w), done;
+	int err = begin(w), done;
 
+	if (!err)
+		err = add_all(w);
+	if (err)
+		db_batch_drop(db);
 	/* Errors of ours, not of SQLite's, leave a transaction that must not be committed. */
 	if (err && !db->failed)
 		db_fail(db, SQLITE_NOMEM);
 	done = db_commit(db, 0);
 	err = err ? err : done;
-	for (size_t i = 0; i < REFERS_CNT && !err; i++)
-		if (REFERS[i].chains && w->named[i].cnt)
-			err = add_chains(w, &REFERS[i], &w->named[i]);
 	db_frames_close(w->frames);
+	if (err) {
+		db_ballast_drop(db);
+		drop_all(db);
+		db_commit(db, 0);
+	}
 	return err;
 }
 
@@ -352,7 +334,7 @@ int db_stacks_finish(struct db *db)
 	if (w) {
 		w->db = db;
 		w->tell_ns = now_ns() + TELL_AFTER_NS;
-		w->of = count_raw(db) * 2; /* and as many for the tables of callchains */
+		w->of = count_raw(db);
 		err = finish(w);
 		if (w->has_told)
 			tell(-1);

@@ -269,7 +269,7 @@ static void open_files(void *of)
 }
 
 /* A file that is being built anew may lose its end: then nothing more is looked up in it. */
-void symbols_module_open(struct symbols *s, struct symbols_module *m)
+static void module_open(struct symbols *s, struct symbols_module *m)
 {
 	struct opening o = {s, m};
 
@@ -338,8 +338,7 @@ static size_t ask(struct symbols *s, struct symbols_module *m, uint64_t address,
 {
 	struct question q = {s, m, address, frame, room, 0};
 
-	__atomic_store_n(&s->server.is_waited_for, true, __ATOMIC_RELAXED);
-	symbols_module_open(s, m);
+	module_open(s, m);
 	if (m->is_broken || (!m->table.cnt && !m->dwarf))
 		return 0;
 	m->is_broken = !bus_error_try(look_up, &q);
@@ -389,27 +388,45 @@ static bool keep_frames(struct symbols_module *m, const struct symbols_frame *fr
 	return true;
 }
 
-size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
-		  struct symbols_frame *frame, size_t room)
+/* NULL: none to be had. */
+static const struct answer *answer(struct symbols *s, struct symbols_module *m, uint64_t address)
 {
 	struct symbols_frame found[SYMBOLS_FRAMES_MAX + 1];
 	struct answer *a;
 	size_t cnt;
 
-	if (!m || !room || m->is_broken || (m->is_open && !m->table.cnt && !m->dwarf))
-		return 0;
+	if (m->is_broken || (m->is_open && !m->table.cnt && !m->dwarf))
+		return NULL;
 	if (m->answers * 2 >= m->answer_cap && !grow_answers(m))
-		return 0;
+		return NULL;
 	a = &m->answer[place(m, address)];
 	if (!a->first) {
 		cnt = ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
 		if (!keep_frames(m, found, cnt))
-			return 0;
+			return NULL;
 		a->address = address;
 		a->first = (uint32_t)(m->frames - cnt);
 		a->cnt = (uint32_t)cnt;
 		m->answers++;
 	}
+	return a;
+}
+
+void symbols_know(struct symbols *s, struct symbols_module *m, uint64_t address)
+{
+	answer(s, m, address);
+}
+
+size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
+		  struct symbols_frame *frame, size_t room)
+{
+	const struct answer *a;
+	size_t cnt;
+
+	__atomic_store_n(&s->server.is_waited_for, true, __ATOMIC_RELAXED);
+	a = m && room ? answer(s, m, address) : NULL;
+	if (!a)
+		return 0;
 	/* No room for all: the innermost are left out, which are the ones that were inlined. */
 	cnt = a->cnt < room ? a->cnt : room;
 	memcpy(frame, m->frame + a->first + (a->cnt - cnt), cnt * sizeof(*frame));

@@ -28,12 +28,13 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 				      size_t build_id_len);
 
 /*
- * Has the module's files (NULL: the kernel's list of symbols) opened soon, by a thread: what takes long is done then when
- * somebody asks. Nobody may ask until symbols_settle(), which waits for the one that is being opened. Where that takes long
- * (the server of a file system does not answer) a signal that waits to be taken, as by Ctrl-C, ends the wait: then it
- * returns false, and the session is the thread's, which closes it.
+ * Has an address looked up soon, by a thread which opens the module's files for that (NULL: only reads the kernel's list of
+ * symbols): what takes long is done then when somebody asks. Nobody may ask until symbols_settle(), which waits for the
+ * one that is being looked up, and forgets those that wait. Where that takes long (the server of a file system does not
+ * answer) a signal that waits to be taken, as by Ctrl-C, ends the wait: then it returns false, and the session is the
+ * thread's, which closes it. False: too many wait.
  */
-void symbols_ahead(struct symbols *s, struct symbols_module *m);
+bool symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address);
 bool symbols_settle(struct symbols *s);
 
 /*

@@ -1,9 +1,10 @@
 /*
- * symbols_ahead.c - modules are opened before they are asked, by a thread.
+ * symbols_ahead.c - what will be asked is looked up before, by a thread.
  *
- * To open one means to put its symbols in order and to unpack its debug information, which takes hundredths of a second
- * for the libraries of a distribution. While the program runs there is mostly a CPU for that; at the end there is
- * somebody who waits: so it is no nicer than others, for what it has begun is waited for, and rings fill meanwhile.
+ * To open a module means to put its symbols in order and to unpack its debug information, which takes hundredths of a
+ * second for the libraries of a distribution, and to look up an address there some hundred thousandths. While the program
+ * runs there is mostly a CPU for that; at the end there is somebody who waits: so it is no nicer than others, for what it
+ * has begun is waited for, and rings fill meanwhile.
  */
 #include "collector/symbols_internal.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define WAITING_MAX 1024u
+#define WAITING_MAX 16384u
 #define STACK_BYTES (1u << 20)
 #define LOOK_MS     50
 #define GRACE_LOOKS 40u /* after a signal: a file that is only large is through by then */
@@ -23,9 +24,12 @@ struct symbols_reader {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool is_ended, is_left, is_through;
-	struct symbols_module
-		*waiting[WAITING_MAX]; /* a ring; what does not fit is opened when it is asked */
 	unsigned first, cnt;
+	/* A ring: what does not fit is looked up when it is asked. */
+	struct waiting {
+		struct symbols_module *module;
+		uint64_t address;
+	} waiting[WAITING_MAX];
 };
 
 static void reader_free(struct symbols_reader *r)
@@ -43,17 +47,17 @@ static void *run(void *of)
 
 	pthread_mutex_lock(&r->lock);
 	for (;;) {
-		struct symbols_module *m;
+		struct waiting w;
 
 		while (!r->cnt && !r->is_ended)
 			pthread_cond_wait(&r->changed, &r->lock);
 		if (r->is_ended)
 			break;
-		m = r->waiting[r->first++ % WAITING_MAX];
+		w = r->waiting[r->first++ % WAITING_MAX];
 		r->cnt--;
 		pthread_mutex_unlock(&r->lock);
-		if (m)
-			symbols_module_open(r->symbols, m);
+		if (w.module)
+			symbols_know(r->symbols, w.module, w.address);
 		else
 			symbols_kernel_read(r->symbols);
 		pthread_mutex_lock(&r->lock);
@@ -104,18 +108,22 @@ static struct symbols_reader *reader_new(struct symbols *s)
 	return NULL;
 }
 
-void symbols_ahead(struct symbols *s, struct symbols_module *m)
+bool symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address)
 {
 	struct symbols_reader **reader = symbols_reader(s), *r = *reader;
+	bool is_room;
 
 	if (!r && !(r = *reader = reader_new(s)))
-		return;
+		return false;
 	pthread_mutex_lock(&r->lock);
-	if (r->cnt < WAITING_MAX) {
-		r->waiting[(r->first + r->cnt++) % WAITING_MAX] = m;
+	is_room = r->cnt < WAITING_MAX;
+	if (is_room) {
+		r->waiting[(r->first + r->cnt++) % WAITING_MAX] =
+			(struct waiting){.module = m, .address = address};
 		pthread_cond_signal(&r->changed);
 	}
 	pthread_mutex_unlock(&r->lock);
+	return is_room;
 }
 
 /* False: it is through, and is not to be left. */

@@ -2,7 +2,7 @@
  * symbols_internal.h - what the parts of symbols.h share; nobody else includes it.
  *
  *   symbols.c         the session: modules, texts, what was asked before
- *   symbols_ahead.c   a thread that opens modules before they are asked
+ *   symbols_ahead.c   a thread that looks up what will be asked
  *   symbols_file.c    files of a module: which is the right one, where its debug information is
  *   symbols_debuginfod.c  debug information from a server
  *   symbols_table.c   symbol tables
@@ -28,7 +28,7 @@ const char *symbols_demangled(struct symbols *s, const char *symbol);
 bool symbols_is_interpreter(const char *symbol);
 
 /* Once each; later calls do nothing. */
-void symbols_module_open(struct symbols *s, struct symbols_module *m);
+void symbols_know(struct symbols *s, struct symbols_module *m, uint64_t address);
 void symbols_kernel_read(struct symbols *s);
 
 /* What a debuginfod server is given; changed while one is asked by a thread, and so read and written by __atomic_. */
