@@ -52,7 +52,7 @@ BPF_SRC := $(sort $(wildcard collector/bpf/*.bpf.c))
 HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/dev/null 2>&1 && $(PKG_CONFIG) --exists libbpf && echo 1)
 # Tables of files are read there, too: samples bring along what the shim sees by itself.
 CFI_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard preload/cfi*.c)))
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(CFI_OBJ) $(B)/gen/embed.o
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(CFI_OBJ) $(B)/gen/embed.o $(B)/gen/schema_image.o
 STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite3.a 2>/dev/null)))
 # The static archive is the faster one (no PLT) and makes the binary relocatable; the shared one works too.
 LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
@@ -180,7 +180,16 @@ $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)sh scripts/embed $(EMBED_SRC) >$@
-$(B)/gen/embed.o: $(B)/gen/embed.c
+# And the file that a report begins as: made here, by a program of its own.
+HOSTCC ?= cc
+$(B)/gen/schema_image: scripts/schema_image.c
+	$(call say,HOSTCC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(HOSTCC) -O1 $(WARN) -D_GNU_SOURCE -o $@ $< -lsqlite3
+$(B)/gen/schema_image.c: $(B)/gen/schema_image collector/schema.sql
+	$(call say,GEN,$@)
+	$(Q)$< collector/schema.sql >$@.new && mv $@.new $@
+$(B)/gen/embed.o $(B)/gen/schema_image.o: $(B)/gen/%.o: $(B)/gen/%.c
 	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
 
 # clang tells it in some versions only.

@@ -16,6 +16,7 @@
  */
 #include "collector/db_gpu.h"
 #include "collector/db_internal.h"
+#include "collector/schema_image.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -283,32 +284,14 @@ static void root_close(struct db *db, enum db_table t)
 	put4(root + 8, b->page_no);
 }
 
-/* CREATE TABLE text whose columns equal those of the report's table, as @model knows it. */
-static int image_sql(sqlite3 *model, struct db_batch *b, enum db_table t, char *sql, size_t size)
+static const struct schema_columns *columns_of(enum db_table t)
 {
-	char pragma[96];
-	sqlite3_stmt *stmt;
-	size_t n;
-	unsigned col = 0;
-	int rc;
+	const struct schema_columns *c = sl_schema_columns;
+	unsigned cols = TABLE[t].cols + (TABLE[t].tail ? 1u : 0);
 
-	snprintf(pragma, sizeof(pragma), "PRAGMA table_info(%s)", TABLE[t].name);
-	rc = sqlite3_prepare_v2(model, pragma, -1, &stmt, NULL);
-	if (rc != SQLITE_OK)
-		return db_errno(rc);
-	n = (size_t)snprintf(sql, size, "CREATE TABLE %s(", TABLE[t].name);
-	for (; sqlite3_step(stmt) == SQLITE_ROW && n < size; col++) {
-		bool not_null = sqlite3_column_int(stmt, 3);
-
-		n += (size_t)snprintf(sql + n, size - n, "%sc%u %s%s", col ? "," : "", col,
-				      sqlite3_column_text(stmt, 2), not_null ? " NOT NULL" : "");
-		if (not_null)
-			b->not_null |= UINT64_C(1) << col;
-	}
-	if (n < size)
-		n += (size_t)snprintf(sql + n, size - n, ")");
-	sqlite3_finalize(stmt);
-	return (int)col == TABLE[t].cols + (TABLE[t].tail != NULL) && n < size ? 0 : -EINVAL;
+	while (c->name && strcmp(c->name, TABLE[t].name) != 0)
+		c++;
+	return c->name && c->cols == cols ? c : NULL;
 }
 
 /* File header, and the head of the schema table, which fills the rest of page 1. */
@@ -337,6 +320,9 @@ static uint32_t schema_row(struct db *db, enum db_table t, const char *sql, uint
 	uint8_t *p = db->image, body[SQL_MAX + 200], head[16], *h = head + 1, *at = body, len[9];
 	size_t name_len = strlen(name), sql_len = strlen(sql), head_len, size;
 
+	if (sql_len > SQL_MAX)
+		return 0;
+
 	h = put_varint(h, 13 + 2 * 5);
 	h = put_varint(h, 13 + 2 * name_len);
 	h = put_varint(h, 13 + 2 * name_len);
@@ -362,10 +348,9 @@ static uint32_t schema_row(struct db *db, enum db_table t, const char *sql, uint
 	return top;
 }
 
-static int image_make(struct db *db, sqlite3 *model)
+static int image_make(struct db *db)
 {
 	uint32_t top = PAGE;
-	char sql[SQL_MAX];
 
 	db->image = mmap(NULL, IMAGE_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -376,13 +361,12 @@ static int image_make(struct db *db, sqlite3 *model)
 	image_reset(db);
 	image_head(db);
 	for (int t = 0; t < DB_TABLE_CNT; t++) {
-		int err = db_schema_model(db, model, TABLE[t].name);
+		const struct schema_columns *c = columns_of((enum db_table)t);
 
-		if (!err)
-			err = image_sql(model, &db->batch[t], (enum db_table)t, sql, sizeof(sql));
-		top = err ? 0 : schema_row(db, (enum db_table)t, sql, top);
+		top = c ? schema_row(db, (enum db_table)t, c->sql, top) : 0;
 		if (!top)
-			return err ? err : -EINVAL;
+			return -EINVAL;
+		db->batch[t].not_null = c->not_null;
 		page_at(db, ROOT(t))[0] = 0x0d; /* empty so far */
 	}
 	put2(db->image + 105, top);
@@ -407,14 +391,8 @@ static int attach(struct db *db)
 
 int db_batch_init(struct db *db)
 {
-	sqlite3 *model;
-	int rc = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				 NULL);
-	int err = rc == SQLITE_OK ? 0 : db_errno(rc);
+	int err = image_make(db);
 
-	if (!err)
-		err = image_make(db, model);
-	sqlite3_close(model);
 	return err ? err : attach(db);
 }
 

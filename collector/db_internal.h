@@ -61,10 +61,8 @@ struct db_schema {
 };
 
 int db_schema_init(struct db *db);
-int db_schema_create_all(struct db *db); /* the always and private ones */
-int db_schema_scan(struct db *db);       /* which tables does the open file have? */
-int db_schema_model(struct db *db, sqlite3 *model,
-		    const char *name); /* makes the table in @model */
+int db_schema_write(struct db *db); /* the always and private ones, into a file that is empty */
+int db_schema_scan(struct db *db);  /* which tables does the open file have? */
 /* Takes tables away that only a growing report has; @empty: the rows of its sums. In the open transaction. */
 int db_schema_drop_live(struct db *db, bool empty);
 bool db_table_exists(const struct db *db, const char *name);

@@ -136,8 +136,7 @@ static int connect_file(struct db *db)
 		return db_errno(rc);
 	sqlite3_extended_result_codes(db->sql, 1);
 	sqlite3_busy_timeout(db->sql, DB_BUSY_MS);
-	err = db_exec(db, "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE;"
-			  "PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
+	err = db_exec(db, "PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
 			  "PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF;"
 			  "PRAGMA journal_size_limit = 16777216");
 	if (!err)
@@ -227,10 +226,6 @@ static void first_rows(struct db *db, const struct db_open *how)
 
 static int fill_new(struct db *db, const struct db_open *how)
 {
-	int err = db_schema_create_all(db);
-
-	if (err)
-		return err;
 	db_string(db, "", 0); /* id 0 */
 	first_rows(db, how);
 	return db_commit(db, 0);
@@ -281,6 +276,8 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	if (how->resume && db_check_resume(db->path, why, why_len))
 		goto out;
 	err = db_schema_init(db);
+	if (!err && !how->resume)
+		err = db_schema_write(db);
 	if (!err)
 		err = connect_file(db);
 	if (!err)

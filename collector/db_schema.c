@@ -7,10 +7,12 @@
  */
 #include "collector/db_internal.h"
 #include "collector/embed.h"
+#include "collector/schema_image.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *schema_text(void)
 {
@@ -90,22 +92,24 @@ static int create(struct db *db, int i)
 	return err;
 }
 
-int db_schema_create_all(struct db *db)
+int db_schema_write(struct db *db)
 {
-	int err = db_begin(db);
+	size_t at = 0;
 
-	for (int i = 0; i < db->schema.cnt && !err; i++)
-		if (db->schema.section[i].when == DB_ALWAYS ||
-		    db->schema.section[i].when == DB_PRIVATE)
-			err = create(db, i);
-	return err;
-}
+	while (at < sl_new_report_size) {
+		ssize_t n =
+			pwrite(db->lock_fd, sl_new_report + at, sl_new_report_size - at, (off_t)at);
 
-int db_schema_model(struct db *db, sqlite3 *model, const char *name)
-{
-	int i = find(&db->schema, name);
-
-	return i < 0 ? -EINVAL : db_errno(run(model, &db->schema.section[i]));
+		if (n <= 0)
+			return n && errno != EFBIG ? -errno : -ENOSPC;
+		at += (size_t)n;
+	}
+	for (int i = 0; i < db->schema.cnt; i++)
+		db->schema.exists.section[i] = db->schema.section[i].when == DB_ALWAYS ||
+					       db->schema.section[i].when == DB_PRIVATE;
+	db->schema.committed = db->schema.exists;
+	db->schema.is_made = true;
+	return 0;
 }
 
 int db_schema_drop_live(struct db *db, bool empty)

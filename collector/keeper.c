@@ -16,7 +16,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -401,7 +400,7 @@ static void run(int control)
 
 int keeper_start(void)
 {
-	int pair[2], status;
+	int pair[2];
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -412,14 +411,9 @@ int keeper_start(void)
 		close(pair[1]);
 		return -errno;
 	}
-	if (pid == 0) {
-		/* Once more, so that it is nobody's child and a stopped collector's shell sees one process. */
-		if (fork() == 0)
-			run(pair[1]);
-		_exit(0);
-	}
+	/* A child that nobody waits for: it ends with us, or lives on after us. A second fork would cost the program time. */
+	if (pid == 0)
+		run(pair[1]);
 	close(pair[1]);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
 	return pair[0];
 }

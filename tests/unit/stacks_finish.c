@@ -476,7 +476,7 @@ static void a_disk_may_be_full_between_two_commits(void **state)
 	if (mount("tmpfs", test_dir, "tmpfs", 0, "size=1m"))
 		skip();
 	umount(test_dir);
-	for (uint64_t left = 10 << 19; left <= 40 << 19; left += 5 << 19) {
+	for (uint64_t left = 10 << 19; left <= 50 << 19; left += 5 << 19) {
 		int err = finish_in(left);
 
 		assert_true(err == 0 || err == -ENOSPC);
