@@ -49,6 +49,7 @@ struct collector {
 	uint32_t root;
 	bool root_is_gone;
 	int root_status;    /* wait status, -1 unknown */
+	bool has_named;     /* stacks, once before the end */
 	bool has_unwatched; /* processes without a pidfd */
 	bool is_busy;       /* something came in since the last commit */
 	bool is_attached; /* to processes that are no children of ours: signals end the collection */

@@ -17,6 +17,7 @@
 #define ADDRESSES_MAX   (1u << 18)
 #define MODULES_MAX     (1u << 18)
 #define GENERATIONS_MAX 64
+#define EARLY_MAX       1024u
 
 /* The last one of a space comes first. */
 struct ahead_module {
@@ -27,12 +28,18 @@ struct ahead_module {
 
 struct db_ahead {
 	struct symbols *symbols; /* NULL: names are not wanted */
-	struct db_map addresses; /* seen: modules that were known then, + 1 */
+	struct db_map addresses; /* seen: 1 */
 	struct db_map last;      /* module of a space: place in the list + 1 */
 	struct db_map parent;    /* of a space */
 	struct ahead_module *module;
 	uint32_t modules, module_cap;
 	bool has_kernel;
+	/* Those whose module was not known yet: it may be told of after the stack. */
+	struct ahead_early {
+		int64_t space;
+		uint64_t address;
+	} early[EARLY_MAX];
+	uint32_t earlies;
 };
 
 static struct db_ahead *ahead_of(struct db *db)
@@ -71,6 +78,40 @@ static bool make_room(struct db_ahead *a)
 	return true;
 }
 
+static int64_t value(const struct db_map *m, int64_t key)
+{
+	return m->cnt ? *db_map_peek(m, key) : 0;
+}
+
+static struct ahead_module *module_at(struct db_ahead *a, int64_t space, uint64_t address)
+{
+	for (int i = 0; space && i < GENERATIONS_MAX; i++, space = value(&a->parent, space))
+		for (uint32_t at = (uint32_t)value(&a->last, space); at;
+		     at = a->module[at - 1].before)
+			if (address >= a->module[at - 1].start && address < a->module[at - 1].end)
+				return &a->module[at - 1];
+	return NULL;
+}
+
+static bool ask(struct db_ahead *a, int64_t space, uint64_t address)
+{
+	const struct ahead_module *m = module_at(a, space, address);
+
+	if (m)
+		symbols_ahead(a->symbols, m->file, address - m->bias);
+	return m;
+}
+
+static void ask_earlies(struct db_ahead *a)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < a->earlies; i++)
+		if (!ask(a, a->early[i].space, a->early[i].address))
+			a->early[left++] = a->early[i];
+	a->earlies = left;
+}
+
 void db_ahead_module(struct db *db, const struct db_module *m)
 {
 	struct db_ahead *a = ahead_of(db);
@@ -89,44 +130,21 @@ void db_ahead_module(struct db *db, const struct db_module *m)
 							.file = file,
 							.before = (uint32_t)*last};
 	*last = a->modules;
-}
-
-static int64_t value(const struct db_map *m, int64_t key)
-{
-	return m->cnt ? *db_map_peek(m, key) : 0;
-}
-
-static struct ahead_module *module_at(struct db_ahead *a, int64_t space, uint64_t address)
-{
-	for (int i = 0; space && i < GENERATIONS_MAX; i++, space = value(&a->parent, space))
-		for (uint32_t at = (uint32_t)value(&a->last, space); at;
-		     at = a->module[at - 1].before)
-			if (address >= a->module[at - 1].start && address < a->module[at - 1].end)
-				return &a->module[at - 1];
-	return NULL;
-}
-
-/* Where nothing was known yet: again when more is. */
-static int64_t *worth_a_look(struct db_ahead *a, int64_t space, uint64_t address)
-{
-	uint64_t key = (uint64_t)space * 0x9e3779b97f4a7c15u ^ address;
-	int64_t *seen =
-		a->addresses.cnt < ADDRESSES_MAX ? db_map_get(&a->addresses, (int64_t)key) : NULL;
-
-	return seen && *seen <= a->modules ? seen : NULL;
+	ask_earlies(a);
 }
 
 /* @address: in the call, not behind it. */
 static void look(struct db_ahead *a, int64_t space, uint64_t address)
 {
-	int64_t *seen = worth_a_look(a, space, address);
-	struct ahead_module *m = seen ? module_at(a, space, address) : NULL;
+	uint64_t key = (uint64_t)space * 0x9e3779b97f4a7c15u ^ address;
+	int64_t *seen =
+		a->addresses.cnt < ADDRESSES_MAX ? db_map_get(&a->addresses, (int64_t)key) : NULL;
 
-	if (!seen)
+	if (!seen || *seen)
 		return;
-	*seen = (int64_t)a->modules + 1;
-	if (m && symbols_ahead(a->symbols, m->file, address - m->bias))
-		*seen = INT64_MAX;
+	*seen = 1;
+	if (!ask(a, space, address) && a->earlies < EARLY_MAX)
+		a->early[a->earlies++] = (struct ahead_early){.space = space, .address = address};
 }
 
 void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt)
@@ -146,6 +164,16 @@ void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t
 			look(a, space, sl_frame_address(frames[i]) - !(frames[i] & SL_FRAME_EXACT));
 		}
 	}
+}
+
+bool db_ahead_is_there(const struct db *db)
+{
+	return db->ahead && db->ahead->symbols;
+}
+
+bool db_ahead_is_idle(const struct db *db)
+{
+	return symbols_is_idle(db->ahead->symbols);
 }
 
 int db_ahead_take(struct db *db, struct symbols **out)

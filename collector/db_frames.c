@@ -453,7 +453,7 @@ bool db_frames_wanted(struct db *db)
 	return !is_off;
 }
 
-int db_frames_open(struct db *db, struct db_frames **out)
+int db_frames_open(struct db *db, bool in_passing, struct db_frames **out)
 {
 	struct db_frames *f = calloc(1, sizeof(*f));
 	int err = f ? 0 : -ENOMEM;
@@ -464,6 +464,8 @@ int db_frames_open(struct db *db, struct db_frames **out)
 	f->db = db;
 	f->resolve = db_frames_wanted(db);
 	err = db_ahead_take(db, &f->symbols);
+	if (!err && in_passing)
+		symbols_only_open(f->symbols);
 	if (!err)
 		err = db_spaces_open(db, f->resolve ? f->symbols : NULL, &f->spaces);
 	if (!err && db_table_exists(db, "SL_CODES"))
@@ -472,6 +474,11 @@ int db_frames_open(struct db *db, struct db_frames **out)
 				 " WHERE id = ?",
 				 &f->code);
 	return err;
+}
+
+bool db_frames_missed(const struct db_frames *f)
+{
+	return symbols_has_missed(f->symbols);
 }
 
 void db_frames_close(struct db_frames *f)

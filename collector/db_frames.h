@@ -14,8 +14,13 @@ struct db_frames;
 /* Are there to be names? */
 bool db_frames_wanted(struct db *db);
 
-/* Reads spaces, modules and code objects of the report. 0 or -errno. */
-int db_frames_open(struct db *db, struct db_frames **f);
+/*
+ * Reads spaces, modules and code objects of the report. @in_passing: no file is opened for names that is not yet.
+ * 0 or -errno.
+ */
+int db_frames_open(struct db *db, bool in_passing, struct db_frames **f);
+/* Was there one that would have had to be? */
+bool db_frames_missed(const struct db_frames *f);
 void db_frames_close(struct db_frames *f);
 
 /* A frame (preload/frame.h) of a stack: its part of the report's frames. */

@@ -177,7 +177,11 @@ int db_meta_export_set(struct db *db, const char *name, const char *value);
 /* What of stacks is in this report; by id. */
 struct db_stacks_there {
 	struct db_map stack, code, space;
+	uint64_t changes; /* raised with all that is told */
 };
+
+struct db_named; /* what stacks had names before the end */
+void db_named_free(struct db_named *n);
 
 int db_stacks_load(struct db *db); /* resume */
 /* Stacks may be given again, and are written again; or all that belongs to them. */
@@ -195,6 +199,8 @@ void db_ahead_module(struct db *db, const struct db_module *m);
 void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt);
 /* Once, when no more stacks come; the caller closes it. -ENOMEM, -EINTR: who waits does not want to any more. */
 int db_ahead_take(struct db *db, struct symbols **out);
+bool db_ahead_is_there(const struct db *db);
+bool db_ahead_is_idle(const struct db *db);
 void db_ahead_free(struct db *db);
 
 /* ---- db_nvtx.c: as db_ops.c ---- */
@@ -224,7 +230,8 @@ struct db {
 	struct db_ops ops;
 	struct db_stacks_there stacks;
 	struct db_ahead *ahead;
-	struct db_nvtx *nvtx; /* NULL: no NVTX row yet */
+	struct db_named *named; /* NULL: none */
+	struct db_nvtx *nvtx;   /* NULL: no NVTX row yet */
 	sqlite3_stmt *stmt[DB_STMTS];
 	char *scratch;
 	size_t scratch_cap;

@@ -34,13 +34,17 @@ static void unlink_with(const char *path, const char *suffix)
 	free(name);
 }
 
-/* 0, or -1 and errno of the file's own end. */
-static int unlink_all(const char *path)
+static void unlink_logs(const char *path)
 {
-	/* The log first: it must never meet a new file of this name. */
 	unlink_with(path, "-wal");
 	unlink_with(path, "-shm");
 	unlink_with(path, "-journal");
+}
+
+/* 0, or -1 and errno of the file's own end. */
+static int unlink_all(const char *path)
+{
+	unlink_logs(path); /* first: they must never meet a new file of this name */
 	return unlink(path);
 }
 
@@ -103,7 +107,11 @@ static int create_file(const struct db_open *how, int *lock_fd, char *why, size_
 	if (fd < 0)
 		return refuse(why, len, how->path, strerror(errno));
 	*lock_fd = fd;
-	return db_lock(how->path, fd, why, len);
+	if (db_lock(how->path, fd, why, len))
+		return -1;
+	/* Somebody may have taken away a report without its log. */
+	unlink_logs(how->path);
+	return 0;
 }
 
 static int lock_again(const char *path, int *lock_fd, char *why, size_t len)
@@ -309,6 +317,7 @@ void db_close(struct db *db)
 		sqlite3_finalize(db->batch[t].stmt);
 	db_nvtx_free(db);
 	db_ahead_free(db);
+	db_named_free(db->named);
 	sqlite3_close(db->sql);
 	/* After SQLite let go: closing this descriptor would drop its locks. */
 	if (db->lock_fd >= 0)

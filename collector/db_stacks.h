@@ -61,6 +61,13 @@ int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_s
 /* What is known by then is in the report (open transaction, nothing pending). 0 or -errno; the report is whole in any case. */
 int db_stacks_finish(struct db *db);
 
+/*
+ * The same in passing, while the last process is still being torn down: where stacks are few and what their files say is
+ * known, and nothing is pending. db_stacks_finish() finds it done, or begins anew where something has come since.
+ * False: it is worth another try when files that are being read are known.
+ */
+bool db_stacks_early(struct db *db);
+
 /* Whoever has a terminal: to be told of how far that is, in per cent, from 2 s on; -1: done. NULL: nobody. */
 void db_stacks_progress(void (*tell)(int percent));
 

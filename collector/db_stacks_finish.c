@@ -33,6 +33,7 @@ static const struct refers {
 #define REFERS_CNT (sizeof(REFERS) / sizeof(REFERS[0]))
 
 #define ROWS_PER_COMMIT 65536u
+#define EARLY_STACKS    4096 /* some hundredths of a second */
 
 #define TELL_AFTER_NS INT64_C(2000000000)
 #define TELL_EVERY_NS INT64_C(500000000)
@@ -59,6 +60,7 @@ struct ids {
 
 struct work {
 	struct db *db;
+	bool in_passing;              /* somebody else is waited for */
 	struct ids named[REFERS_CNT]; /* stacks that rows name; up to .at they are in the report */
 	struct db_frames *frames;
 	int64_t tell_ns, steps, of; /* when to tell of the progress; done; to be done, in stacks */
@@ -295,7 +297,7 @@ static int begin(struct work *w)
 		if (!err && w->named[i].cnt && !REFERS[i].chains)
 			err = db_table_need(db, "SAMPLING_CALLCHAINS"); /* a view */
 	}
-	return err ? err : db_frames_open(db, &w->frames);
+	return err ? err : db_frames_open(db, w->in_passing, &w->frames);
 }
 
 /* Several transactions: a failure takes back what those before it have brought. */
@@ -306,6 +308,8 @@ static int finish(struct work *w)
 
 	if (!err)
 		err = add_all(w);
+	if (!err && db_frames_missed(w->frames))
+		err = -EAGAIN;
 	if (err)
 		db_batch_drop(db);
 	/* Errors of ours, not of SQLite's, leave a transaction that must not be committed. */
@@ -315,11 +319,82 @@ static int finish(struct work *w)
 	err = err ? err : done;
 	db_frames_close(w->frames);
 	if (err) {
+		/* Everything else was committed before; texts of frames would take the room that is left. */
+		db_strings_forget(db);
 		db_ballast_drop(db);
 		drop_all(db);
 		db_commit(db, 0);
 	}
 	return err;
+}
+
+/* ---- before the end ---- */
+
+struct db_named {
+	uint64_t changes;
+	struct ids named[REFERS_CNT];
+};
+
+static void free_ids(struct ids *ids)
+{
+	for (size_t i = 0; i < REFERS_CNT; i++)
+		free(ids[i].list);
+}
+
+void db_named_free(struct db_named *n)
+{
+	if (!n)
+		return;
+	free_ids(n->named);
+	free(n);
+}
+
+bool db_stacks_early(struct db *db)
+{
+	struct work *w = NULL;
+	struct db_named *n = NULL;
+	int err = -ENOMEM;
+
+	if (!db_table_exists(db, "SL_RAW_STACKS") || !db_ahead_is_there(db) || db->named ||
+	    db_pending(db) || db->strings.saved != db->strings.cnt || count_raw(db) > EARLY_STACKS)
+		return true;
+	if (!db_ahead_is_idle(db))
+		return false;
+	w = calloc(1, sizeof(*w));
+	n = calloc(1, sizeof(*n));
+	if (w && n) {
+		w->db = db;
+		w->in_passing = true;
+		w->tell_ns = INT64_MAX;
+		err = finish(w);
+	}
+	if (!err) {
+		n->changes = db->stacks.changes;
+		memcpy(n->named, w->named, sizeof(n->named));
+		db->named = n;
+	} else {
+		if (w)
+			free_ids(w->named);
+		free(n);
+		db_ballast_make(db);
+	}
+	free(w);
+	return true;
+}
+
+/* Has nothing been told since, and do rows name the same stacks? */
+static bool is_named(struct db *db)
+{
+	struct ids now[REFERS_CNT] = {0};
+	const struct db_named *n = db->named;
+	bool is = n && n->changes == db->stacks.changes;
+
+	for (size_t i = 0; i < REFERS_CNT && is; i++)
+		is = !read_ids(db, &REFERS[i], &now[i]) && now[i].cnt == n->named[i].cnt &&
+		     (!now[i].cnt ||
+		      !memcmp(now[i].list, n->named[i].list, now[i].cnt * sizeof(*now[i].list)));
+	free_ids(now);
+	return is;
 }
 
 int db_stacks_finish(struct db *db)
@@ -328,7 +403,7 @@ int db_stacks_finish(struct db *db)
 	char text[160];
 	int err = -ENOMEM;
 
-	if (!db_table_exists(db, "SL_RAW_STACKS"))
+	if (!db_table_exists(db, "SL_RAW_STACKS") || is_named(db))
 		return 0;
 	w = calloc(1, sizeof(*w));
 	if (w) {
@@ -338,14 +413,11 @@ int db_stacks_finish(struct db *db)
 		err = finish(w);
 		if (w->has_told)
 			tell(-1);
-		for (size_t i = 0; i < REFERS_CNT; i++)
-			free(w->named[i].list);
+		free_ids(w->named);
 		free(w);
 	}
 	if (!err)
 		return 0;
-	/* Everything else was committed before; texts of frames would take the room that is left. */
-	db_strings_forget(db);
 	snprintf(text, sizeof(text), UNNAMED ", without names: %s.",
 		 err == -ENOSPC ? "no room on the disk" : strerror(-err));
 	db_diagnostic(db, db->end_ns, 2, 2, text, DB_NULL);

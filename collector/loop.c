@@ -20,6 +20,7 @@
 
 #include "collector/attach.h"
 #include "collector/cmd.h"
+#include "collector/db_stacks.h"
 #include "collector/launch.h"
 #include "collector/pidns.h"
 
@@ -266,6 +267,29 @@ static void answer_leaving(struct collector *c)
 		close(c->leaving[--c->leaving_cnt]);
 }
 
+static bool root_leaves(const struct collector *c)
+{
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		if (__atomic_load_n(&a->map->leaving_pid, __ATOMIC_ACQUIRE) == c->root)
+			return true;
+	return false;
+}
+
+/*
+ * To take a large program's memory down takes the kernel as long as names of its stacks take us: they need not wait. False:
+ * it does not leave, or there is nothing to do.
+ */
+static bool name_early(struct collector *c)
+{
+	if (c->has_named || c->root_is_gone || !c->child || c->model.alive != 1 || c->sample ||
+	    c->flight || c->capture.is_session || !root_leaves(c))
+		return false;
+	collect_drain(c);
+	collect_commit(c);
+	c->has_named = db_stacks_early(c->db);
+	return !c->has_named;
+}
+
 /* Kernels without pidfd, or no descriptors left: ask. */
 static void check_processes(struct collector *c)
 {
@@ -373,6 +397,8 @@ void loop_run(struct collector *c)
 		}
 		wait = collect_can_wait(c) ? PERIOD_LOOK_MS : period(c, collect_tick(c));
 		answer_leaving(c);
+		if (name_early(c))
+			wait = PERIOD_BUSY_MS;
 		check_processes(c);
 		steer_tick(c);
 		check_end(c);

@@ -62,6 +62,7 @@ struct symbols {
 	struct jit *jit[PIDS];
 	struct symbols_kernel *kernel;
 	bool has_kernel; /* was tried */
+	bool is_only_open, has_missed;
 	struct symbols_server server;
 	struct symbols_reader *reader;
 };
@@ -388,6 +389,24 @@ static bool keep_frames(struct symbols_module *m, const struct symbols_frame *fr
 	return true;
 }
 
+void symbols_only_open(struct symbols *s)
+{
+	s->is_only_open = true;
+}
+
+bool symbols_has_missed(const struct symbols *s)
+{
+	return s->has_missed;
+}
+
+static bool is_missed(struct symbols *s, bool is_open)
+{
+	if (!s->is_only_open || is_open)
+		return false;
+	s->has_missed = true;
+	return true;
+}
+
 /* NULL: none to be had. */
 static const struct answer *answer(struct symbols *s, struct symbols_module *m, uint64_t address)
 {
@@ -400,6 +419,8 @@ static const struct answer *answer(struct symbols *s, struct symbols_module *m, 
 	if (m->answers * 2 >= m->answer_cap && !grow_answers(m))
 		return NULL;
 	a = &m->answer[place(m, address)];
+	if (!a->first && is_missed(s, m->is_open))
+		return NULL;
 	if (!a->first) {
 		cnt = ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
 		if (!keep_frames(m, found, cnt))
@@ -464,6 +485,8 @@ bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *f
 {
 	const char *function;
 
+	if (is_missed(s, s->has_kernel))
+		return false;
 	symbols_kernel_read(s);
 	*module = "[kernel.kallsyms]";
 	if (!symbols_kernel_find(s->kernel, address, &function, module))

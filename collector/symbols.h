@@ -32,10 +32,20 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
  * symbols): what takes long is done then when somebody asks. Nobody may ask until symbols_settle(), which waits for the
  * one that is being looked up, and forgets those that wait. Where that takes long (the server of a file system does not
  * answer) a signal that waits to be taken, as by Ctrl-C, ends the wait: then it returns false, and the session is the
- * thread's, which closes it. False: too many wait.
+ * thread's, which closes it. What is more than can wait is looked up when it is asked.
  */
-bool symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address);
+void symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address);
 bool symbols_settle(struct symbols *s);
+
+/* Is there nothing left for the thread to do? */
+bool symbols_is_idle(struct symbols *s);
+
+/*
+ * From now on nothing is opened any more, which might take long; what a file would have had to be opened for is not known,
+ * and counts as missed.
+ */
+void symbols_only_open(struct symbols *s);
+bool symbols_has_missed(const struct symbols *s);
 
 /*
  * The functions at @address (in the file's terms), the innermost first: at most @room. How many, 0: nothing is known.

@@ -23,7 +23,7 @@ struct symbols_reader {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool is_ended, is_left, is_through;
+	bool is_ended, is_left, is_through, is_busy;
 	unsigned first, cnt;
 	/* A ring: what does not fit is looked up when it is asked. */
 	struct waiting {
@@ -55,12 +55,14 @@ static void *run(void *of)
 			break;
 		w = r->waiting[r->first++ % WAITING_MAX];
 		r->cnt--;
+		r->is_busy = true;
 		pthread_mutex_unlock(&r->lock);
 		if (w.module)
 			symbols_know(r->symbols, w.module, w.address);
 		else
 			symbols_kernel_read(r->symbols);
 		pthread_mutex_lock(&r->lock);
+		r->is_busy = false;
 	}
 	r->is_through = true;
 	if (r->is_left)
@@ -108,22 +110,32 @@ static struct symbols_reader *reader_new(struct symbols *s)
 	return NULL;
 }
 
-bool symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address)
+void symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address)
 {
 	struct symbols_reader **reader = symbols_reader(s), *r = *reader;
-	bool is_room;
 
 	if (!r && !(r = *reader = reader_new(s)))
-		return false;
+		return;
 	pthread_mutex_lock(&r->lock);
-	is_room = r->cnt < WAITING_MAX;
-	if (is_room) {
+	if (r->cnt < WAITING_MAX) {
 		r->waiting[(r->first + r->cnt++) % WAITING_MAX] =
 			(struct waiting){.module = m, .address = address};
 		pthread_cond_signal(&r->changed);
 	}
 	pthread_mutex_unlock(&r->lock);
-	return is_room;
+}
+
+bool symbols_is_idle(struct symbols *s)
+{
+	struct symbols_reader *r = *symbols_reader(s);
+	bool is_idle;
+
+	if (!r)
+		return true;
+	pthread_mutex_lock(&r->lock);
+	is_idle = !r->cnt && !r->is_busy;
+	pthread_mutex_unlock(&r->lock);
+	return is_idle;
 }
 
 /* False: it is through, and is not to be left. */

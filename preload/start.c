@@ -510,6 +510,7 @@ static void destructor(void)
 	if (!sl_global.arena || (uint32_t)sl_getpid() != sl_proc.pid)
 		return;
 	sl_gil_end();
+	__atomic_store_n(&sl_global.arena->leaving_pid, sl_proc.pid, __ATOMIC_RELEASE);
 	/* The root is still the root after an exec, though another image has started the collector. */
 	if (!sl_global.root &&
 	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc.pid))

@@ -125,7 +125,7 @@ static const char *name_in(struct symbols *s, struct symbols_module *m)
 
 static void ask_ahead(struct symbols *s, struct symbols_module *m)
 {
-	assert_true(symbols_ahead(s, m, known() - bias));
+	symbols_ahead(s, m, known() - bias);
 }
 
 static void what_was_asked_ahead_needs_no_file(void **state)
@@ -465,12 +465,10 @@ static void stacks_have_their_files_opened(void **state)
 	/* A forked process: what it has is its parent's, which is told of after its first stack. */
 	db_space(db, CHILD, SPACE, 0);
 	stack(db, STACK, CHILD, known());
-	assert_int_equal(threads(), 1);
-	db_space(db, SPACE, 0, 0);
-	tell(db, SPACE, copy);
 	stack(db, STACK + 1, CHILD, FOREIGN_ADDRESS);
+	db_space(db, SPACE, 0, 0);
 	assert_int_equal(threads(), 1);
-	stack(db, STACK + 2, CHILD, known());
+	tell(db, SPACE, copy);
 	wait_for(copy);
 	assert_int_equal(threads(), 2);
 	db_abandon(db);

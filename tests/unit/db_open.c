@@ -133,6 +133,23 @@ static void forbidden_places(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
+/* A report whose collector was killed has a log, which its user left behind. */
+static void a_log_of_another_report_is_not_taken(void **state)
+{
+	struct db *old = test_open(false), *db;
+
+	(void)state;
+	assert_int_equal(db_meta_capture(old, "whose", "theirs"), 0);
+	assert_int_equal(db_commit(old, 0), 0);
+	assert_int_equal(unlink(test_path), 0);
+	db = test_open(false);
+	assert_int_equal(db_finish(db, 0), 0);
+	db_abandon(old);
+	assert_string_equal(ask("SELECT value FROM META_DATA_CAPTURE WHERE name = 'whose'"),
+			    "(none)");
+	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +157,7 @@ int main(void)
 		T(only_unfinished_reports_are_resumed),
 		T(odd_names_are_names),
 		T(forbidden_places),
+		T(a_log_of_another_report_is_not_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
