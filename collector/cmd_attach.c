@@ -16,7 +16,6 @@
 
 #include "collector/cmd.h"
 #include "collector/collect.h"
-#include "collector/keeper.h"
 #include "collector/limits.h"
 #include "collector/output_name.h"
 #include "collector/pidns.h"
@@ -409,7 +408,7 @@ static int follow_all(struct collector *c, const char *report)
 
 static int open_collection(struct collector *c, char *why, size_t why_len)
 {
-	struct collect_ask open = {.options = &ask.o, .root = ask.pid[0], .keeper = keeper_start()};
+	struct collect_ask open = {.options = &ask.o, .root = ask.pid[0]};
 	struct steer_ask steer = {.options = &ask.o, .kind = "attach", .pid = getpid()};
 	int err = collect_open(c, &open, why, why_len);
 

@@ -18,7 +18,6 @@
 #include "collector/cmd.h"
 #include "collector/collect.h"
 #include "collector/daemon.h"
-#include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
 #include "collector/lobby.h"
@@ -205,11 +204,10 @@ static int open_collection(struct collector *c, struct start *s, struct profile_
 	return err;
 }
 
-static int collect(struct start *s, struct profile_options *o, int keeper)
+static int collect(struct start *s, struct profile_options *o)
 {
 	static struct collector c;
-	struct collect_ask ask = {
-		.options = o, .is_quiet = true, .keeper = keeper, .root = s->root};
+	struct collect_ask ask = {.options = o, .is_quiet = true, .root = s->root};
 	char why[1024] = "", *report = NULL, *preload = launch_preload();
 	int err = 0;
 
@@ -252,7 +250,7 @@ int cmd_collect(int argc, char **argv)
 	static struct profile_options o;
 	struct start s;
 	char why[1024] = "";
-	int keeper, err;
+	int err;
 
 	if (!read_arguments(argc, argv, &s)) {
 		sl_warn("collect is started by libtrace.so, 'sightline launch' and 'sightline "
@@ -263,7 +261,6 @@ int cmd_collect(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	limits_raise_descriptors();
-	keeper = keeper_start();
 	if (s.ready >= 0) {
 		err = read_environment(&o, &s, why, sizeof(why));
 		if (err) {
@@ -273,5 +270,5 @@ int cmd_collect(int argc, char **argv)
 	} else if (!read_packet(&o, &s, why, sizeof(why))) {
 		return 0;
 	}
-	return collect(&s, &o, keeper);
+	return collect(&s, &o);
 }

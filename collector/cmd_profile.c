@@ -15,7 +15,6 @@
 #include "collector/cmd.h"
 #include "collector/collect.h"
 #include "collector/db_stacks.h"
-#include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
 #include "collector/output_name.h"
@@ -52,10 +51,9 @@ static char *choose_report(const struct profile_options *o, pid_t pid)
 
 /* Opens the collection for the waiting program. 0, or an exit status after one line. */
 static int open_collection(struct collector *c, struct profile_options *o, const char *preload,
-			   const char *report, int keeper)
+			   const char *report)
 {
-	struct collect_ask ask = {
-		.options = o, .report = report, .preload = preload, .keeper = keeper};
+	struct collect_ask ask = {.options = o, .report = report, .preload = preload};
 	struct steer_ask steer = {
 		.options = o, .kind = "profile", .name = o->session_new, .pid = getpid()};
 	char why[1024] = "";
@@ -143,7 +141,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	static struct collector c;
 	struct launch l;
 	char *report;
-	int keeper, err, status;
+	int err, status;
 
 	err = launch_fork(&l, o, program, argv, preload);
 	if (err) {
@@ -153,11 +151,9 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	/* The program has its own limits and signals by now. A small limit on file size is met by the report's first pages. */
 	signal(SIGXFSZ, SIG_IGN);
 	limits_raise_descriptors();
-	keeper = keeper_start();
 	/* The flight recorder's have their names when there is a reason for them. */
 	report = o->capture.flight_ns ? NULL : choose_report(o, l.pid);
-	if ((!report && !o->capture.flight_ns) ||
-	    open_collection(&c, o, preload, report, keeper) != 0) {
+	if ((!report && !o->capture.flight_ns) || open_collection(&c, o, preload, report) != 0) {
 		launch_cancel(&l);
 		free(report);
 		return SL_EXIT_FAIL;

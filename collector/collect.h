@@ -84,7 +84,6 @@ struct collect_ask {
 	const char *preload; /* libtrace.so */
 	uint32_t root;       /* pid of the first process, 0 not known yet */
 	bool is_quiet;
-	int keeper; /* of keeper_start(), or negative */
 };
 
 /* 0, or -errno and a sentence in @why. */

@@ -318,7 +318,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	memset(c, 0, sizeof(*c));
 	c->options = ask->options;
 	c->is_quiet = ask->is_quiet;
-	c->keeper = ask->keeper;
+	c->keeper = -1;
 	c->signal_fd = c->counters_timer = -1;
 	c->root_status = -1;
 	c->zero_real = zero.real;
@@ -329,6 +329,8 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	if (c->epoll < 0)
 		return -errno;
 	sched_opening_begin(&opening, ask->options);
+	/* Beside that, and before anything big is in memory. */
+	c->keeper = keeper_start();
 	err = open_places(c, ask, &zero, mode, why, why_len);
 	if (err) {
 		c->sched = sched_opening_end(&opening);

@@ -69,7 +69,7 @@ static void wal_trim(struct db *db)
  * Is there room for the file to take what the WAL has? Half of it would fill the disk to the last page and free nothing:
  * then what the end of the report has to say would not fit either.
  */
-static bool wal_fits(struct db *db)
+bool db_wal_fits(struct db *db)
 {
 	sqlite3_stmt *stmt = NULL;
 	struct statvfs vfs;
@@ -145,7 +145,7 @@ void db_checkpoint(struct db *db)
 {
 	int64_t bytes = (int64_t)db->wal_frames * db->page_size, now;
 
-	if (!db->wal || bytes < CHECKPOINT_BYTES || !wal_fits(db))
+	if (!db->wal || bytes < CHECKPOINT_BYTES || !db_wal_fits(db))
 		return;
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	if (bytes < RESTART_BYTES)
@@ -219,7 +219,7 @@ int db_commit(struct db *db, int64_t now)
 		db_nvtx_failed(db);
 		if (err == -ENOSPC) {
 			wal_trim(db);
-			if (wal_fits(db))
+			if (db_wal_fits(db))
 				sqlite3_wal_checkpoint_v2(db->sql, "main",
 							  SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 		}

@@ -261,6 +261,7 @@ int db_fail(struct db *db, int sqlite_rc);
 int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
 void db_close(struct db *db);
 void db_checkpoint(struct db *db);
+bool db_wal_fits(struct db *db);  /* could the file take all that the WAL has? */
 void db_watch_wal(struct db *db); /* its size, from now on */
 void db_ballast_make(struct db *db);
 void db_ballast_drop(struct db *db);

@@ -372,6 +372,10 @@ bool db_stacks_early(struct db *db)
 		n->changes = db->stacks.changes;
 		memcpy(n->named, w->named, sizeof(n->named));
 		db->named = n;
+		/* One thing less to do at the end. */
+		if (db->wal && db_wal_fits(db))
+			sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
+						  NULL);
 	} else {
 		if (w)
 			free_ids(w->named);
