@@ -19,6 +19,7 @@
  *   *addr=1     the word that the argument points to, read after success only
  *   *n=5:i      the int that it points to
  *   *m=1:i+12   the int 12 bytes behind that; *grid=1:i three of them
+ *   *bytes=3+32*64  the sum of such words, 64 bytes apart: as many as the word recorded before says ("count=2 *bytes=...")
  * Role names: SL_GPU_ROLE below. "skip" instead: known, but not recorded (asks for errors, versions, strings).
  *
  * Some names have changed their arguments from one major version of a library to another. The line says how the newest

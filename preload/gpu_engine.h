@@ -26,6 +26,7 @@ enum sl_gpu_how {
 	SL_GPU_HOW_HIGH,   /* the upper 32 */
 	SL_GPU_HOW_AT,     /* the word it points to, after success */
 	SL_GPU_HOW_INT_AT, /* the int it points to, after success */
+	SL_GPU_HOW_SUM,    /* the sum of words in an array that it points to, after success */
 };
 /* What a function returns. */
 enum sl_gpu_returns {
@@ -37,6 +38,7 @@ struct sl_gpu_arg {
 	uint8_t where;  /* 0.. integer registers, then words of the stack from SL_GPU_STACK on */
 	uint8_t how;    /* enum sl_gpu_how */
 	uint8_t offset; /* from where the argument points to, for the hows that read there */
+	uint8_t step;   /* size of the array's elements; their number is the word before */
 };
 #define SL_GPU_STACK     16u
 #define SL_GPU_ENTRY_MAX 4096 /* entries made; a plain number, the assembler reads it */

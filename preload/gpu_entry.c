@@ -72,6 +72,16 @@ static uint64_t word(const struct frame *f, unsigned where)
 	return where < SL_GPU_STACK ? f->reg[where] : f->stack[where - SL_GPU_STACK];
 }
 
+/* Of a call that has succeeded: the library has read all of it. */
+static uint64_t sum_at(uint64_t at, const struct sl_gpu_arg *a, uint64_t cnt)
+{
+	uint64_t sum = 0;
+
+	for (; cnt; cnt--, at += a->step)
+		sum += *(const uint64_t *)(at + a->offset);
+	return sum;
+}
+
 static void put_args(const struct frame *f, const struct sl_gpu_function_state *fn, bool ok,
 		     uint64_t *to)
 {
@@ -91,6 +101,9 @@ static void put_args(const struct frame *f, const struct sl_gpu_function_state *
 			break;
 		case SL_GPU_HOW_INT_AT:
 			v = ok && v ? *(const uint32_t *)(v + fn->arg[i].offset) : 0;
+			break;
+		case SL_GPU_HOW_SUM:
+			v = ok && v ? sum_at(v, a, to[i - 1]) : 0;
 			break;
 		}
 		to[i] = v;

@@ -137,6 +137,7 @@ struct sl_gpu_use {
 	bool is_pointer;  /* what it points to is meant: to be read after success */
 	bool is_int;      /* 32 bits of that */
 	uint8_t offset;   /* bytes from there */
+	uint8_t step;     /* sum over an array with so many bytes per element; 0: one word */
 };
 
 /* The names of the roles, in order, each with its NUL: no pointers here either. */
@@ -178,11 +179,21 @@ static inline unsigned sl_gpu_role_find(const char *text, size_t len)
 	return role;
 }
 
-/* One "*ROLE=ARGUMENT:i+OFFSET"; a dim3 makes three uses of one. Returns their number, or -1. @next: what follows. */
+/* A number below 1000 (or what is beyond, wrong): moves *@text behind it. */
+static inline unsigned sl_gpu_number_at(const char **text)
+{
+	unsigned n = 0;
+
+	for (; **text >= '0' && **text <= '9' && n < 1000; ++*text)
+		n = n * 10 + (unsigned)(**text - '0');
+	return n;
+}
+
+/* One "*ROLE=ARGUMENT:i+OFFSET*STEP"; a dim3 makes three uses of one. Returns their number, or -1. @next: what follows. */
 static inline int sl_gpu_use(const char *text, const char **next, struct sl_gpu_use use[3])
 {
 	struct sl_gpu_use u = {.is_pointer = *text == '*'};
-	unsigned argument = 0, offset = 0, cnt = 1;
+	unsigned argument, offset = 0, step = 0, cnt = 1;
 	const char *name;
 	size_t len;
 
@@ -198,20 +209,27 @@ static inline int sl_gpu_use(const char *text, const char **next, struct sl_gpu_
 	}
 	if (u.role >= SL_GPU_ROLE_CNT || *text++ != '=')
 		return -1;
-	while (*text >= '0' && *text <= '9' && argument < 100)
-		argument = argument * 10 + (unsigned)(*text++ - '0');
+	argument = sl_gpu_number_at(&text);
 	if (u.is_pointer && text[0] == ':' && text[1] == 'i') {
 		u.is_int = true;
 		text += 2;
 	}
-	if (u.is_pointer && *text == '+')
-		for (text++; *text >= '0' && *text <= '9' && offset < 1000; text++)
-			offset = offset * 10 + (unsigned)(*text - '0');
-	if (offset > 240)
+	if (u.is_pointer && *text == '+') {
+		text++;
+		offset = sl_gpu_number_at(&text);
+	}
+	if (u.is_pointer && !u.is_int && *text == '*') {
+		text++;
+		step = sl_gpu_number_at(&text);
+		if (!step || step % 8)
+			return -1;
+	}
+	if (offset > 240 || step > 240)
 		return -1;
 	if (!argument || argument > SL_GPU_PARAMETERS || (*text && *text != ' '))
 		return -1;
 	u.argument = (uint8_t)argument;
+	u.step = (uint8_t)step;
 	for (unsigned i = 0; i < cnt; i++) {
 		use[i] = u;
 		use[i].role = (uint8_t)(u.role + i);
@@ -233,7 +251,7 @@ static inline int sl_gpu_uses(const char *roles, struct sl_gpu_use uses[SL_GPU_A
 		struct sl_gpu_use use[3];
 		int new = sl_gpu_use(roles, &roles, use);
 
-		if (new < 0 || cnt + (unsigned)new > SL_GPU_ARGS)
+		if (new < 0 || cnt + (unsigned)new > SL_GPU_ARGS || (use->step && !cnt))
 			return -1;
 		for (int i = 0; i < new; i++)
 			uses[cnt++] = use[i];

@@ -58,6 +58,8 @@ static bool place(const char *abi, struct sl_gpu_type types[SL_GPU_PARAMETERS + 
 /* 32 bits of what is narrower than a register, and of the parts of a dim3. */
 static enum sl_gpu_how how(const struct sl_gpu_use *use, char letter)
 {
+	if (use->step)
+		return SL_GPU_HOW_SUM;
 	if (use->is_pointer)
 		return use->is_int ? SL_GPU_HOW_INT_AT : SL_GPU_HOW_AT;
 	if (letter != 'i' && letter != '2')
@@ -98,7 +100,8 @@ bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *
 		f->arg[f->arg_cnt++] = (struct sl_gpu_arg){
 			.where = (uint8_t)(at + (uses[i].part == 2)),
 			.how = (uint8_t)how(&uses[i], types[uses[i].argument].letter),
-			.offset = uses[i].offset};
+			.offset = uses[i].offset,
+			.step = uses[i].step};
 	}
 	return true;
 }

@@ -37,11 +37,12 @@ arguments() {
 		(SELECT s.value AS name, e.name || '=' || a.value AS word FROM CUPTI_ACTIVITY_KIND_RUNTIME r
 			JOIN StringIds s ON s.id = r.nameId JOIN SL_GPU_ARGUMENTS a ON a.callId = r.correlationId
 			JOIN ENUM_SL_GPU_ROLE e ON e.id = a.role WHERE e.name IN ('stream', 'graph', 'count', 'flags', 'device')
+				OR (e.name = 'bytes' AND s.value = 'cudaMemcpyBatchAsync')
 			ORDER BY s.value, a.position) GROUP BY name ORDER BY name)" 2>&1
 }
 update='cudaGraphExecUpdate graph=8704 graph=8704'
 two='graph=8704 graph=8704' # 0x2200; streams are 0x1100
-copy='cudaMemcpyBatchAsync count=7 stream=4352'
+copy='cudaMemcpyBatchAsync count=7 bytes=127 stream=4352' # the sum of seven
 capture='cudaStreamGetCaptureInfo stream=4352; cudaStreamUpdateCaptureDependencies stream=4352 count=7 flags=3'
 dependencies='cudaGraphAddDependencies graph=8704 count=7'
 for version in 11.0 12 13; do

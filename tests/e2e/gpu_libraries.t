@@ -113,6 +113,9 @@ is "$(arguments cuFileWrite bytes offset)" 'bytes=3145728 offset=4096' 'what was
 is "$(arguments cuFileRead bytes offset | tr '\n' ' ')" \
 	'bytes=2097157 offset=4096 bytes=8192 offset=3145728 bytes=10 offset=0 bytes=10 offset=0 ' 'what was to be read'
 is "$(arguments cuFileReadAsync bytes offset)" 'bytes=100000 offset=4096' 'by a stream: what the pointers led to'
+is "$(arguments cuFileBatchIOSubmit count bytes op flags)" 'count=3 bytes=59192 op=0 flags=0
+count=3 flags=0' \
+	'a batch: what all of it asked for; of one that was refused nothing was read'
 is "$(arguments cuFileBufRegister bytes)" 'bytes=3145728' 'a buffer that was registered'
 is "$(q "$R" "SELECT value || ' ' || returnValue FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE value GLOB 'cuFile[RWH]*'
 	ORDER BY value, returnValue" 2>&1)" 'cuFileHandleDeregister 0

@@ -22,6 +22,22 @@ struct file_description {
 	} file;
 	const void *operations;
 };
+struct file_io {
+	int mode;
+	struct {
+		void *device;
+		off_t at, device_at;
+		size_t bytes;
+	} batch;
+	void *file;
+	int op;
+	void *cookie;
+};
+struct file_event {
+	void *cookie;
+	int status;
+	size_t bytes;
+};
 
 #define SPMV (void *, int, const void *, void *, void *, const void *, void *, int, int, void *)
 #define SPMM \
@@ -123,7 +139,11 @@ struct file_description {
 	F(ssize_t, cuFileWrite, (void *, const void *, size_t, off_t, off_t))                      \
 	F(struct file_error, cuFileReadAsync,                                                      \
 	  (void *, void *, size_t *, off_t *, off_t *, ssize_t *, CUstream))                       \
-	F(struct file_error, cuFileBatchIOSetUp, (void **, unsigned))
+	F(struct file_error, cuFileBatchIOSetUp, (void **, unsigned))                              \
+	F(struct file_error, cuFileBatchIOSubmit, (void *, unsigned, struct file_io *, unsigned))  \
+	F(struct file_error, cuFileBatchIOGetStatus,                                               \
+	  (void *, unsigned, unsigned *, struct file_event *, void *))                             \
+	F(void, cuFileBatchIODestroy, (void *))
 #include "tests/gpu/tally.h"
 
 /* As DO, for what returns a structure. */
@@ -314,6 +334,41 @@ static void count_copies(int from, size_t bytes)
 	copied[from] += bytes;
 }
 
+/* One that has no room left is refused, and nothing of it is read. */
+static void batch(void *file, char *device)
+{
+	enum {
+		MODE = 1
+	};
+	struct file_io io[3] = {
+		{MODE, {device, 4096, 0, 8192}, file, 0, io},
+		{MODE, {device, 65536, 100, 1000}, file, 0, io + 1},
+		{MODE, {device, 4096, 200000, 50000}, file, 0, io + 2},
+	};
+	struct file_event events[3];
+	unsigned done = 3;
+	void *handle;
+	int r = CALL(cuFileBatchIOSetUp, &handle, 3).error;
+
+	if (r) {
+		printf("no batch %d\n", r);
+		return;
+	}
+	r = CALL(cuFileBatchIOSubmit, handle, 3, io, 0).error;
+	if (r) { /* the file is one of memory */
+		printf("no batch of this file %d\n", r);
+		CALL(cuFileBatchIODestroy, handle);
+		return;
+	}
+	printf("too much %d\n", CALL(cuFileBatchIOSubmit, handle, 3, io, 0).error);
+	DO_FILE(cuFileBatchIOGetStatus, handle, 3, &done, events, NULL);
+	CALL(cuFileBatchIODestroy, handle);
+	for (unsigned i = 0; i < done; i++) {
+		count_copies(0, events[i].bytes);
+		printf("read by the batch %zu\n", events[i].bytes);
+	}
+}
+
 static void files(void)
 {
 	static char pattern[3 * MIB], back[3 * MIB];
@@ -347,10 +402,10 @@ static void files(void)
 	DO(cudaStreamSynchronize, stream);
 	DO(cudaMemcpy, back, device, sizeof(back), 2);
 	printf("as it was %d\n", !memcmp(pattern, back, bytes));
-	printf("wrong file %zd, registered before %d, not registered %d, batch %d\n",
+	printf("wrong file %zd, registered before %d, not registered %d\n",
 	       CALL(cuFileRead, device, device, 10, 0, 0),
-	       CALL(cuFileHandleRegister, &file, &what).error, CALL(cuFileBufDeregister, a).error,
-	       CALL(cuFileBatchIOSetUp, &file, 4).error);
+	       CALL(cuFileHandleRegister, &file, &what).error, CALL(cuFileBufDeregister, a).error);
+	batch(file, device);
 	DO_FILE(cuFileBufDeregister, device);
 	CALL(cuFileHandleDeregister, file);
 	DO_FILE(cuFileDriverClose);

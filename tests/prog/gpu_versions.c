@@ -22,6 +22,7 @@ static void *library;
 static const uint64_t *noted;
 static const size_t *cnt;
 static uint64_t graph = GRAPH, other; /* *graph=1 reads the first */
+static const uint64_t sizes[COUNT] = {1, 2, 4, 8, 16, 32, 64};
 static int failures;
 
 typedef int call(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
@@ -66,8 +67,8 @@ int main(int argc, char **argv)
 		TRY("cudaGraphAddDependencies", GRAPH, at_other, at_other, COUNT);
 		TRY("cudaStreamGetCaptureInfo", STREAM, at_other, at_other);
 		TRY("cudaStreamUpdateCaptureDependencies", STREAM, at_other, COUNT, FLAGS);
-		TRY("cudaMemcpyBatchAsync", at_other, at_other, at_other, COUNT, at_other, at_other,
-		    1, at_other, STREAM);
+		TRY("cudaMemcpyBatchAsync", at_other, at_other, (uintptr_t)sizes, COUNT, at_other,
+		    at_other, 1, at_other, STREAM);
 	} else {
 		TRY("cudaMemPrefetchAsync", 0x7000, 4096, place, FLAGS, STREAM);
 		TRY("cudaMemAdvise", 0x7000, 4096, 1, place);
@@ -76,8 +77,8 @@ int main(int argc, char **argv)
 		    at_other, at_other);
 		TRY("cudaStreamUpdateCaptureDependencies", STREAM, at_other, at_other, COUNT,
 		    FLAGS);
-		TRY("cudaMemcpyBatchAsync", at_other, at_other, at_other, COUNT, at_other, at_other,
-		    1, STREAM);
+		TRY("cudaMemcpyBatchAsync", at_other, at_other, (uintptr_t)sizes, COUNT, at_other,
+		    at_other, 1, STREAM);
 	}
 	return failures != 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/standin/library.h"
@@ -27,7 +28,10 @@ enum {
 	HANDLE = 1,
 	BUFFER,
 	STREAM,
+	BATCH,
 	FD = 0, /* in numbers of a handle */
+	ENTRIES = 0,
+	DONE = 1,
 	PIECE = 1 << 20,
 	KIND_FD = 1
 };
@@ -41,6 +45,23 @@ struct file_description { /* CUfileDescr_t */
 		void *handle;
 	} file;
 	const void *operations;
+};
+
+struct file_io { /* CUfileIOParams_t */
+	int mode;
+	struct {
+		void *device;
+		off_t at, device_at;
+		size_t bytes;
+	} batch;
+	void *handle;
+	int is_write;
+	void *cookie;
+};
+struct file_event { /* CUfileIOEvents_t */
+	void *cookie;
+	int status;
+	size_t bytes;
 };
 
 int cudaHostAlloc(void **p, size_t bytes, unsigned flags);
@@ -282,4 +303,72 @@ struct file_error cuFileWriteAsync(void *handle, void *device, size_t *bytes, of
 				   off_t *device_at, ssize_t *done, CUstream stream)
 {
 	return later(handle, device, bytes, at, device_at, done, true, stream);
+}
+
+/* ---- batches: done when they are submitted ---- */
+
+enum {
+	BATCH_MODE = 1,
+	COMPLETE = 0x010
+};
+
+struct file_error cuFileBatchIOSetUp(void **batch, unsigned entries)
+{
+	struct library_handle *h;
+	int r = open_driver();
+
+	if (r)
+		return answer(r);
+	if (!batch || !entries || entries > 128)
+		return answer(FILE_INVALID_VALUE);
+	h = library_make(BATCH);
+	h->numbers[ENTRIES] = (int)entries;
+	h->known = calloc(entries, sizeof(struct file_event));
+	*batch = h;
+	return answer(FILE_OK);
+}
+
+struct file_error cuFileBatchIOSubmit(void *batch, unsigned cnt, struct file_io *io, unsigned flags)
+{
+	struct library_handle *h = library_find(batch, BATCH);
+
+	if (!h || !io || flags || cnt > (unsigned)(h->numbers[ENTRIES] - h->numbers[DONE]))
+		return answer(FILE_INVALID_VALUE);
+	for (; cnt; cnt--, io++) {
+		ssize_t n = io->mode == BATCH_MODE
+				    ? transfer(io->handle, io->batch.device, io->batch.bytes,
+					       io->batch.at, io->batch.device_at, io->is_write,
+					       own_stream)
+				    : -1;
+
+		if (n < 0)
+			return answer(FILE_INVALID_VALUE);
+		((struct file_event *)h->known)[h->numbers[DONE]++] =
+			(struct file_event){io->cookie, COMPLETE, (size_t)n};
+	}
+	return answer(FILE_OK);
+}
+
+struct file_error cuFileBatchIOGetStatus(void *batch, unsigned least, unsigned *cnt,
+					 struct file_event *events, struct timespec *timeout)
+{
+	struct library_handle *h = library_find(batch, BATCH);
+
+	(void)timeout;
+	if (!h || !cnt || !events || least > *cnt || *cnt < (unsigned)h->numbers[DONE])
+		return answer(FILE_INVALID_VALUE);
+	*cnt = (unsigned)h->numbers[DONE];
+	memcpy(events, h->known, *cnt * sizeof(*events));
+	h->numbers[DONE] = 0;
+	return answer(FILE_OK);
+}
+
+void cuFileBatchIODestroy(void *batch)
+{
+	struct library_handle *h = library_find(batch, BATCH);
+
+	if (!h)
+		return;
+	free(h->known);
+	library_drop(h, BATCH);
 }

@@ -210,6 +210,14 @@ static void roles_are_told_apart(void **state)
 	/* None of these can be read. */
 	assert_int_equal(sl_gpu_uses("bytes=1+8", u), -1);
 	assert_int_equal(sl_gpu_uses("*bytes=1+999", u), -1);
+	assert_int_equal(sl_gpu_uses("count=2 *bytes=3+32*64", u), 2);
+	assert_true(u[1].step == 64 && u[1].offset == 32 && u[1].is_pointer && !u[1].is_int);
+	assert_int_equal(sl_gpu_uses("count=2 *bytes=3*8", u), 2);
+	assert_true(u[1].step == 8 && !u[1].offset && !u[0].step);
+	assert_int_equal(sl_gpu_uses("*bytes=3*8", u), -1); /* how many? */
+	assert_int_equal(sl_gpu_uses("count=2 bytes=3*8", u), -1);
+	assert_int_equal(sl_gpu_uses("count=2 *bytes=3*4", u), -1);
+	assert_int_equal(sl_gpu_uses("count=2 *bytes=3*999", u), -1);
 	assert_int_equal(sl_gpu_uses("byte=1", u), -1);
 	assert_int_equal(sl_gpu_uses("bytess=1", u), -1);
 	assert_int_equal(sl_gpu_uses("bytes", u), -1);
