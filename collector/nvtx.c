@@ -317,7 +317,9 @@ static void on_thread_name(struct arenas *as, struct thread *t, int64_t ns, uint
 
 /*
  * GPUs by their ordinal have a table in nsys's schema. Its others want CUPTI's numbers, not handles: those of streams are
- * found (gpu_streams.c).
+ * found (gpu_streams.c). Those of contexts are not: no call that has the GPU do something is given a context, and
+ * cuptiGetContextId() follows a handle whatever it is, so that a wrong name would kill a program that lives without us.
+ * So TARGET_INFO_NVTX_CUDA_CONTEXT is not written; names of contexts and events are in SL_NVTX_NAMES, by handle.
  */
 static void on_resource(struct arenas *as, struct thread *t, const struct call *c, int64_t ns,
 			const struct nvtx_text *text)
