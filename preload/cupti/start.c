@@ -2,6 +2,10 @@
  * start.c - CUPTI is set up by the first call into CUDA, flushed when libtrace.so says so, and left to the program
  * when that wants it for itself.
  *
+ * Not later, at the first context: CUPTI makes its code for kernels as modules are loaded, and profilers that enabled it
+ * behind that have seen programs stop for seconds; a context's creation is told to callbacks alone, which another client may
+ * hold. A process that only counts GPUs pays the load of the library once.
+ *
  * The subscriber's place is kept even where no callback is needed: a client that has records collected without it
  * keeps others out just the same, says CUPTI's header, but they could take the buffers away unnoticed. With it they
  * are told "taken", by whom, and libtrace.so, which sees them ask, makes us yield.
