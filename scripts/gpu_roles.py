@@ -111,7 +111,7 @@ RULES = {
         ("*op:i", r"ncclRedOp_t ?\*$", r"", "p"),
         ("root", r"", r"^root$", "i"), ("peer", r"", r"^peer$", "i"),
         ("ranks", r"", r"^(nranks|ndev|nRanks|ndevs)$", "i"), ("rank", r"", r"^(rank|myrank|key)$", "i"),
-        ("count", r"", r"^(excludeRanksCount|nId)$", "i"), ("flags", r"", r"^(shrinkFlags|winFlags|revokeFlags)$", "i"),
+        ("count", r"", r"^(excludeRanksCount|nId|nDesc)$", "i"), ("flags", r"", r"^(shrinkFlags|winFlags|revokeFlags)$", "i"),
     ],
     "cufft": [
         ("type", r"cufftType$", r"", "i"), ("type", r"cudaDataType$", r"^executiontype$", "i"),
