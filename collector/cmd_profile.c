@@ -141,7 +141,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	static struct collector c;
 	struct launch l;
 	char *report;
-	int err, status;
+	int signals, sig, err, status;
 
 	err = launch_fork(&l, o, program, argv, preload);
 	if (err) {
@@ -153,12 +153,19 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	limits_raise_descriptors();
 	/* The flight recorder's have their names when there is a reason for them. */
 	report = o->capture.flight_ns ? NULL : choose_report(o, l.pid);
-	if ((!report && !o->capture.flight_ns) || open_collection(&c, o, preload, report) != 0) {
+	/* From here on: who is told to end while all is opened leaves nothing of it behind. */
+	signals = launch_signals();
+	err = !report && !o->capture.flight_ns ? SL_EXIT_FAIL
+					       : open_collection(&c, o, preload, report);
+	sig = launch_pending_end();
+	if (err || sig) {
+		if (!err)
+			collect_abandon(&c, false);
 		launch_cancel(&l);
 		free(report);
-		return SL_EXIT_FAIL;
+		return sig ? launch_exit_as(sig) : SL_EXIT_FAIL;
 	}
-	c.signal_fd = launch_signals();
+	c.signal_fd = signals;
 	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
 	collect_watch(&c, (uint32_t)l.pid, true);
 	notes_command(&c, argc, argv);

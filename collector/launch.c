@@ -209,7 +209,8 @@ int launch_go(struct launch *l, const char *session_dir)
 	int err = 0;
 	ssize_t n;
 
-	if (write(l->go, session_dir, strlen(session_dir)) < 0)
+	/* Where a signal has ended it, its status will say so. */
+	if (write(l->go, session_dir, strlen(session_dir)) < 0 && errno != EPIPE)
 		err = -errno;
 	close(l->go);
 	/* Its end closes with the exec. */
@@ -250,6 +251,22 @@ int launch_signals(void)
 	signal(SIGTTOU, SIG_IGN); /* our last line may come while another job has the terminal */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int launch_pending_end(void)
+{
+	static const int ends[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	struct sigaction now;
+	sigset_t pending;
+
+	if (sigpending(&pending))
+		return 0;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		/* One that was blocked waits also where it is ignored, as after nohup. */
+		if (sigismember(&pending, ends[i]) && !sigaction(ends[i], NULL, &now) &&
+		    now.sa_handler != SIG_IGN)
+			return ends[i];
+	return 0;
 }
 
 static bool is_stopped(pid_t program)

@@ -121,6 +121,39 @@ is "$? $(cat err)" "1 sightline: $W/large.sqlite: no room on the disk" 'a report
 (ulimit -f 30 && SIGHTLINE_OUTPUT=large LD_PRELOAD=$SHIM exec cat "$TOP/LICENSE") >out 2>err
 is "$? $(grep -c '^sightline: not tracing: .*: no room on the disk$' err) $(cmp out "$TOP/LICENSE" && echo same)" '0 1 same' 'bare, the program runs'
 
+# ---- told to end while all is opened: nothing is left; or just after that: the program had begun, and has ended ----
+mkdir sessions
+blocks() { grep -q '^SigBlk:.*[4-7c-f]...$' "/proc/$1/status"; } # SIGTERM
+begun() { [ -n "$(ls sessions)" ]; }
+TMPDIR=$W/sessions
+export TMPDIR
+for i in 1 2 3 4 5 6 7 8; do
+	for sig in TERM:143 HUP:129; do
+		rm -f begun.sqlite
+		"$BIN" profile -o begun sleep 1000 >out 2>err &
+		job=$!
+		wait_for 20 begun
+		kill -${sig%:*} $job
+		wait $job
+		is "$? $(ls sessions)" "${sig#*:} " "SIG${sig%:*} while all is opened, run $i"
+		[ ! -e begun.sqlite ] || check '... after that' finished "$W/begun.sqlite"
+	done
+done
+touch -d '1 day ago' begun.sqlite
+flock begun.sqlite sh -c '
+	"$0" profile -f true -o begun sleep 1000 2>err &
+	echo $! >job
+	while [ ! -e go ]; do sleep 0.05; done' "$BIN" &
+holder=$!
+wait_for 20 test -s job
+wait_for 20 blocks "$(cat job)"
+send TERM "$(cat job)"
+check 'SIGTERM while an old report is written by another run' wait_for 5 test ! -e "/proc/$(cat job)/exe"
+is "$(ls begun.sqlite* sessions | tr '\n' ' ')" 'begun.sqlite  sessions: ' '... which is not touched'
+touch go
+wait $holder
+unset TMPDIR
+
 # ---- a ring that can never have the room its quota allows (small files only), and nobody who empties it ----
 for policy in wait block drop; do
 	R=$W/tiny-$policy.sqlite
