@@ -1,43 +1,11 @@
 /* stacks_finish.c - raw stacks get names: by hand-made raw tables about this very program. */
-#include "tests/unit/db_test.h"
+#include "tests/unit/stacks_test.h"
 
 #include <fcntl.h>
-#include <link.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 
 #include "collector/db_gpu.h"
-#include "collector/db_internal.h"
-#include "collector/db_stacks.h"
-#include "collector/symbols.h"
-#include "preload/frame.h"
-
-#define SPACE      INT64_C(0x100000001)
-#define STACK(n)   (INT64_C(0x100000000) + (n))
-#define GPID(pid)  (INT64_C(1) << 48 | (int64_t)(pid) << 24)
-#define EXACT(at)  (SL_FRAME_EXACT | (uint64_t)(uintptr_t)(at))
-#define BEHIND(at) ((uint64_t)(uintptr_t)(at) + 1)
-
-static volatile int sink;
-static uint64_t bias;
-static char self[512];
-
-/* What an interpreter's loop is called; and functions around it. */
-void _PyEval_EvalFrameDefault(void);
-void Py_RunMain(void);
-void leaf(void);
-__attribute__((noinline)) void _PyEval_EvalFrameDefault(void)
-{
-	sink = 1;
-}
-__attribute__((noinline)) void Py_RunMain(void)
-{
-	sink = 2;
-}
-__attribute__((noinline)) void leaf(void)
-{
-	sink = 3;
-}
 
 static __attribute__((noinline)) uint64_t behind(void)
 {
@@ -54,95 +22,6 @@ __attribute__((noinline)) uint64_t caller(void)
 	return at;
 }
 
-static int first_object(struct dl_phdr_info *info, size_t size, void *to)
-{
-	(void)size;
-	*(uint64_t *)to = info->dlpi_addr;
-	return 1;
-}
-
-static int setup(void **state)
-{
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	dl_iterate_phdr(first_object, &bias);
-	return len > 0 ? test_setup(state) : -1;
-}
-
-/* ---- raw tables ---- */
-
-static void run(struct db *db, const char *format, ...)
-{
-	va_list ap;
-	char *sql;
-
-	va_start(ap, format);
-	sql = sqlite3_vmprintf(format, ap);
-	va_end(ap);
-	assert_int_equal(db_exec(db, sql), 0);
-	sqlite3_free(sql);
-}
-
-static struct db *begin(void)
-{
-	static const char *const tables[] = {"SL_SPACES", "SL_MODULES", "SL_RAW_STACKS",
-					     "SL_CODES"};
-	struct db *db = test_open(false);
-
-	assert_int_equal(db_begin(db), 0);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		assert_int_equal(db_table_need(db, tables[i]), 0);
-	run(db, "INSERT INTO SL_SPACES VALUES(%lld, NULL, %lld)", SPACE, GPID(77));
-	return db;
-}
-
-static void module(struct db *db, int64_t space, uint64_t start, uint64_t end, uint64_t at_bias,
-		   int64_t since, const char *path)
-{
-	run(db, "INSERT INTO SL_MODULES VALUES(%lld, %lld, %lld, %lld, %lld, %lld, NULL)", space,
-	    (int64_t)start, (int64_t)end, (int64_t)at_bias, since,
-	    db_string(db, path, strlen(path)));
-}
-
-static void self_module(struct db *db, int64_t space)
-{
-	module(db, space, bias, bias + (1u << 24), bias, 0, self);
-}
-
-static void raw(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
-		size_t cnt)
-{
-	sqlite3_stmt *stmt;
-
-	assert_int_equal(db_prepare(db, "INSERT INTO SL_RAW_STACKS VALUES(?, ?, ?, ?)", &stmt), 0);
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_int64(stmt, 2, space);
-	sqlite3_bind_int64(stmt, 3, since);
-	sqlite3_bind_blob(stmt, 4, frames, (int)(cnt * sizeof(*frames)), SQLITE_STATIC);
-	assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
-	sqlite3_finalize(stmt);
-}
-#define RAW(db, id, ...)                                         \
-	raw(db, id, SPACE, 100, (const uint64_t[]){__VA_ARGS__}, \
-	    sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
-
-static void code(struct db *db, int64_t id, const char *file, const char *name, int line)
-{
-	run(db, "INSERT INTO SL_CODES VALUES(%lld, %Q, %Q, %d, 0, NULL)", id, file, name, line);
-}
-
-static void call(struct db *db, int64_t chain)
-{
-	int64_t *r = db_row(db, DB_OSRT_API);
-
-	for (int i = 0; i < OSRT_COL_CNT; i++)
-		r[i] = DB_NULL;
-	r[OSRT_START] = 1;
-	r[OSRT_END] = 2;
-	r[OSRT_EVENT_CLASS] = 27;
-	r[OSRT_CALLCHAIN_ID] = chain;
-}
-
 /* A call of CUDA or a library above it. */
 static void gpu_call(struct db *db, enum db_table table, int cols, int column, int64_t chain)
 {
@@ -151,25 +30,6 @@ static void gpu_call(struct db *db, enum db_table table, int cols, int column, i
 	for (int i = 0; i < cols; i++)
 		r[i] = 0;
 	r[column] = chain;
-}
-
-static void end(struct db *db)
-{
-	assert_int_equal(db_commit(db, 1000), 0);
-	assert_int_equal(db_finish(db, 1000), 0);
-}
-
-/* "symbol|symbol|..." of a stack, the innermost first. */
-static const char *symbols_of(int64_t id)
-{
-	char sql[512];
-
-	snprintf(sql, sizeof(sql),
-		 "SELECT group_concat(value, '|') FROM (SELECT value FROM SL_STACKS s"
-		 " JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol"
-		 " WHERE s.id = %lld ORDER BY depth)",
-		 (long long)id);
-	return ask(sql);
 }
 
 /* ---- tests ---- */
@@ -516,105 +376,6 @@ static void a_thousand_stacks_share_frames(void **state)
 	assert_string_equal(ask("SELECT count(*) FROM SL_FRAMES"), "1002");
 }
 
-/* ---- before the end ---- */
-
-/* As a recording tells: what is looked up ahead goes by that. */
-static void tell_stack(struct db *db, int64_t id, uint64_t frame)
-{
-	const struct db_module m = {.space = SPACE,
-				    .start = bias,
-				    .end = bias + (1u << 24),
-				    .bias = bias,
-				    .path = self};
-
-	assert_int_equal(db_space(db, SPACE, 0, GPID(77)), 0);
-	if (!db_has_stack(db, STACK(1)))
-		assert_int_equal(db_module(db, &m), 0);
-	assert_int_equal(db_stack(db, id, SPACE, 100, &frame, 1), 0);
-}
-
-/* Two stacks, one of which a call names. */
-static struct db *named_early(void)
-{
-	struct db *db = test_open(false);
-
-	tell_stack(db, STACK(1), EXACT(leaf));
-	tell_stack(db, STACK(2), EXACT(Py_RunMain));
-	call(db, STACK(1));
-	assert_int_equal(db_commit(db, 1000), 0);
-	while (!db_stacks_early(db))
-		usleep(1000);
-	assert_string_equal(symbols_of(STACK(1)), "leaf");
-	/* Who makes the table anew loses that. */
-	run(db, "UPDATE SL_FRAMES SET line = 4711");
-	return db;
-}
-
-static const char *lines(void)
-{
-	return ask("SELECT count(*) || ' ' || sum(line = 4711) FROM SL_FRAMES");
-}
-
-static void names_of_before_are_those_of_the_end(void **state)
-{
-	struct db *db = named_early();
-
-	(void)state;
-	call(db, STACK(1));
-	end(db);
-	assert_string_equal(lines(), "2 2");
-	assert_string_equal(ask("SELECT count(*) FROM OSRT_CALLCHAINS"), "1");
-	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name = 'SL_RAW_STACKS'"),
-			    "0");
-}
-
-static void what_comes_after_them_makes_them_anew(void **state)
-{
-	struct db *db = named_early();
-
-	(void)state;
-	tell_stack(db, STACK(3), EXACT(caller));
-	end(db);
-	assert_string_equal(lines(), "3 0");
-	assert_string_equal(symbols_of(STACK(3)), "caller");
-}
-
-static void so_does_a_call_that_names_another(void **state)
-{
-	struct db *db = named_early();
-
-	(void)state;
-	call(db, STACK(2));
-	call(db, STACK(9));
-	end(db);
-	assert_string_equal(ask("SELECT group_concat((c.id - 4294967296) || value, ' ') FROM"
-				" OSRT_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol"),
-			    "1leaf 2Py_RunMain 9[Lost stack]");
-	assert_string_equal(lines(), "3 0");
-}
-
-static void what_was_not_opened_ahead_is_left_to_the_end(void **state)
-{
-	struct db *db = test_open(false);
-	const uint64_t kernel = SL_FRAME_KERNEL | 0xffff0000000010;
-	struct symbols *s;
-
-	(void)state;
-	tell_stack(db, STACK(1), EXACT(leaf));
-	assert_int_equal(db_commit(db, 1000), 0);
-	/* One that nobody was asked about. */
-	run(db, "UPDATE SL_RAW_STACKS SET frames = x'%016llx'", __builtin_bswap64(kernel));
-	while (!db_stacks_early(db))
-		usleep(1000);
-	assert_string_equal(
-		ask("SELECT count(*) FROM sqlite_schema WHERE name IN ('SL_STACKS', 'SL_FRAMES')"),
-		"0");
-	assert_int_equal(db_ahead_take(db, &s), 0);
-	symbols_close(s);
-	end(db);
-	assert_string_equal(ask("SELECT kind FROM SL_FRAMES"), "2");
-}
-
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, unmount_and_clean)
 
 int main(void)
@@ -632,10 +393,6 @@ int main(void)
 		T(a_full_disk_leaves_the_raw_stacks),
 		T(a_disk_may_be_full_between_two_commits),
 		T(a_thousand_stacks_share_frames),
-		T(names_of_before_are_those_of_the_end),
-		T(what_comes_after_them_makes_them_anew),
-		T(so_does_a_call_that_names_another),
-		T(what_was_not_opened_ahead_is_left_to_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
