@@ -48,10 +48,10 @@ struct collector {
 	pid_t child; /* the program, when it is our child; else 0 */
 	uint32_t root;
 	bool root_is_gone;
-	int root_status;    /* wait status, -1 unknown */
-	bool has_named;     /* stacks, once before the end */
-	bool has_unwatched; /* processes without a pidfd */
-	bool is_busy;       /* something came in since the last commit */
+	int root_status;      /* wait status, -1 unknown */
+	unsigned early_looks; /* whether stacks can have their names before the end */
+	bool has_unwatched;   /* processes without a pidfd */
+	bool is_busy;         /* something came in since the last commit */
 	bool is_attached; /* to processes that are no children of ours: signals end the collection */
 	bool is_past;     /* what is read is over: no snapshots */
 	bool is_quiet;    /* nobody reads our stderr */

@@ -102,13 +102,17 @@ static bool ask(struct db_ahead *a, int64_t space, uint64_t address)
 	return m;
 }
 
-static void ask_earlies(struct db_ahead *a)
+/* Those that may lie in a module which has just come: others, made at run time, may never find one. */
+static void ask_earlies(struct db_ahead *a, uint64_t start, uint64_t end)
 {
 	uint32_t left = 0;
 
-	for (uint32_t i = 0; i < a->earlies; i++)
-		if (!ask(a, a->early[i].space, a->early[i].address))
-			a->early[left++] = a->early[i];
+	for (uint32_t i = 0; i < a->earlies; i++) {
+		const struct ahead_early *e = &a->early[i];
+
+		if (e->address < start || e->address >= end || !ask(a, e->space, e->address))
+			a->early[left++] = *e;
+	}
 	a->earlies = left;
 }
 
@@ -130,7 +134,7 @@ void db_ahead_module(struct db *db, const struct db_module *m)
 							.file = file,
 							.before = (uint32_t)*last};
 	*last = a->modules;
-	ask_earlies(a);
+	ask_earlies(a, m->start, m->end);
 }
 
 /* @address: in the call, not behind it. */

@@ -11,7 +11,7 @@
  *   db_nvtx.c     rows of NVTX tables
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
- *   db_ahead.c    where their names are, opened meanwhile
+ *   db_ahead.c    what their names will be, looked up meanwhile
  *   db_stacks_finish.c, db_frames.c   names of stacks
  *   db_next.c     one report after another
  *

@@ -29,6 +29,7 @@
 #define PERIOD_BUSY_MS 2
 #define PERIOD_SOME_MS 10
 #define PERIOD_IDLE_MS 50
+#define EARLY_LOOKS    50 /* 100 ms: programs may hang after their destructors, files when opened */
 #define PERIOD_LOOK_MS 20 /* whether it can still wait */
 #define KIND_SHIFT     56
 
@@ -281,13 +282,15 @@ static bool root_leaves(const struct collector *c)
  */
 static bool name_early(struct collector *c)
 {
-	if (c->has_named || c->root_is_gone || !c->child || c->model.alive != 1 || c->sample ||
-	    c->flight || c->capture.is_session || !root_leaves(c))
+	if (c->early_looks == EARLY_LOOKS || c->root_is_gone || !c->child || c->model.alive != 1 ||
+	    c->sample || c->flight || c->capture.is_session || !root_leaves(c))
 		return false;
+	c->early_looks++;
 	collect_drain(c);
 	collect_commit(c);
-	c->has_named = db_stacks_early(c->db);
-	return !c->has_named;
+	if (db_stacks_early(c->db))
+		c->early_looks = EARLY_LOOKS;
+	return c->early_looks < EARLY_LOOKS;
 }
 
 /* Kernels without pidfd, or no descriptors left: ask. */
