@@ -79,6 +79,7 @@ int lobby_open(struct lobby *l, struct profile_options *options, const char *nam
 				  .bytes = sizeof(none),
 				  .collector_pid = (uint32_t)getpid(),
 				  .state = SL_SESSION_ENDED};
+	struct session_appearance appearance;
 	int err;
 
 	memset(l, 0, sizeof(*l));
@@ -88,16 +89,16 @@ int lobby_open(struct lobby *l, struct profile_options *options, const char *nam
 	err = session_create(&l->session, &none, NULL, why, why_len);
 	if (err)
 		return err;
-	err = session_name_take(&l->session, name, "start", getpid(), l->name, why, why_len);
+	appearance = (struct session_appearance){.pattern = name,
+						 .kind = "start",
+						 .pid = getpid(),
+						 .name = l->name,
+						 .control = &l->control,
+						 .ask = ask,
+						 .to = l};
+	err = session_appear(&l->session, &appearance, why, why_len);
 	if (err)
-		goto remove_session;
-	err = control_open(&l->control, l->session.dir, ask, l);
-	if (!err)
-		return 0;
-	snprintf(why, why_len, "no socket for commands can be made in %s: %s", l->session.dir,
-		 strerror(-err));
-remove_session:
-	session_remove(&l->session);
+		session_remove(&l->session);
 	return err;
 }
 

@@ -282,15 +282,15 @@ int session_name_check(const char *name, char *why, size_t why_len)
 /* The descriptor; -EAGAIN: it was removed meanwhile, as its holder does at the end. */
 static int lock_file(const char *path)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600), err;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600), err = 0;
 	struct stat st, now;
 
 	if (fd < 0)
 		return -ENOENT;
-	err = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-			      flock(fd, LOCK_EX) == 0
-		      ? 0
-		      : -EACCES;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		err = -EACCES;
+	while (!err && flock(fd, LOCK_EX) < 0)
+		err = errno == EINTR ? 0 : -EACCES;
 	if (!err && (lstat(path, &now) < 0 || now.st_ino != st.st_ino || now.st_dev != st.st_dev))
 		err = -EAGAIN;
 	if (!err)
@@ -300,9 +300,9 @@ static int lock_file(const char *path)
 }
 
 /*
- * Held while names are compared and one is taken. In a place that does not depend on the environment, so that all of
- * a user's shells meet there. -1: none can be had (a full disk, a file of another user's in the way); then two that
- * start at the same moment may take one name.
+ * Held while names are compared, and until one that is taken can be seen. In a place that does not depend on the
+ * environment, so that all of a user's shells meet there. -1: none can be had (a full disk, a file of another user's
+ * in the way); then two that start at the same moment may take one name.
  */
 static int lock_names(char *path)
 {
@@ -378,41 +378,61 @@ static void make_up(const struct session *s, const char *kind, pid_t pid, char *
 		snprintf(name, SESSION_NAME_MAX, "%.32s-%d-%d", kind, (int)pid, n);
 }
 
-int session_name_take(const struct session *s, const char *pattern, const char *kind, pid_t pid,
-		      char *name, char *why, size_t why_len)
+/* @name is written down; with the command socket, others see it. */
+static int appear(const struct session *s, const struct session_appearance *a, char *why,
+		  size_t why_len)
 {
-	bool is_asked = pattern && *pattern;
-	char *asked = NULL, lock_path[LOCK_PATH_MAX];
-	int lock = -1, err = 0;
-	pid_t other = 0;
+	int err = write_name(s, a->name);
 
-	if (is_asked) {
-		asked = output_name_expand(pattern, pid, why, why_len);
-		err = asked ? session_name_check(asked, why, why_len) : -EINVAL;
-		if (err)
-			goto free_asked;
-		snprintf(name, SESSION_NAME_MAX, "%s", asked);
-		lock = lock_names(lock_path);
-		other = has_name(s, name);
-	} else {
-		make_up(s, kind, pid, name);
+	if (err) {
+		snprintf(why, why_len, "the session's name cannot be written to %s: %s", s->dir,
+			 strerror(-err));
+		return err;
 	}
+	err = control_open(a->control, s->dir, a->ask, a->to);
+	if (err)
+		snprintf(why, why_len, "no socket for commands can be made in %s: %s", s->dir,
+			 strerror(-err));
+	return err;
+}
+
+/* The name that was asked for, if nobody has it. */
+static int appear_as(const struct session *s, const struct session_appearance *a, char *why,
+		     size_t why_len)
+{
+	char lock_path[LOCK_PATH_MAX];
+	char *asked = output_name_expand(a->pattern, a->pid, why, why_len);
+	int err = asked ? session_name_check(asked, why, why_len) : -EINVAL;
+	pid_t other;
+	int lock;
+
+	if (!err)
+		snprintf(a->name, SESSION_NAME_MAX, "%s", asked);
+	free(asked);
+	if (err)
+		return err;
+	lock = lock_names(lock_path);
+	other = has_name(s, a->name);
 	if (other) {
 		snprintf(why, why_len,
 			 "a session is called '%s' already (process %d); choose another name, or "
 			 "end it: sightline shutdown --session=%s",
-			 name, (int)other, name);
+			 a->name, (int)other, a->name);
 		err = -EEXIST;
 	} else {
-		err = write_name(s, name);
-		if (err)
-			snprintf(why, why_len, "the session's name cannot be written to %s: %s",
-				 s->dir, strerror(-err));
+		err = appear(s, a, why, why_len);
 	}
 	unlock_names(lock, lock_path);
-free_asked:
-	free(asked);
 	return err;
+}
+
+int session_appear(const struct session *s, const struct session_appearance *a, char *why,
+		   size_t why_len)
+{
+	if (a->pattern && *a->pattern)
+		return appear_as(s, a, why, why_len);
+	make_up(s, a->kind, a->pid, a->name);
+	return appear(s, a, why, why_len);
 }
 
 /* ---- which one is meant ---- */

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "collector/command.h"
+#include "collector/control.h"
 #include "collector/session.h"
 
 #define SESSION_NAME_MAX 64 /* bytes with the end */
@@ -30,12 +31,23 @@ struct session_entry {
 /* 0, or -EINVAL and a sentence in @why: what a name may consist of. */
 int session_name_check(const char *name, char *why, size_t why_len);
 
+struct session_appearance {
+	const char *pattern; /* of the name: %p: @pid, %q{VAR}, %h; NULL, "": KIND-PID */
+	const char *kind;
+	pid_t pid;
+	char *name; /* what it became; SESSION_NAME_MAX */
+	struct control *control;
+	control_fn *ask; /* serves its commands, for @to */
+	void *to;
+};
+
 /*
- * Gives @s its name: that of @pattern (%p: @pid, %q{VAR}, %h), else "KIND-PID", with a number behind it where that
- * is taken. @name: SESSION_NAME_MAX. 0; -EEXIST (taken by another), -EINVAL, ...: a sentence in @why.
+ * Gives @s its name and opens its command socket, in one step: a name counts while its session answers, and between
+ * the two another could take it. One that is made up gets a number where it is taken. 0; -EEXIST (taken by another),
+ * -EINVAL, ...: a sentence in @why.
  */
-int session_name_take(const struct session *s, const char *pattern, const char *kind, pid_t pid,
-		      char *name, char *why, size_t why_len);
+int session_appear(const struct session *s, const struct session_appearance *a, char *why,
+		   size_t why_len);
 
 /*
  * All sessions of this user, or of everybody (@all; others' only for root); live ones first, then by name. malloc'd.

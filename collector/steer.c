@@ -472,6 +472,7 @@ bool steer_signal(struct collector *c, int sig)
 int steer_open(struct collector *c, const struct steer_ask *ask_for, char *why, size_t why_len)
 {
 	struct steer *st = &c->steer;
+	struct session_appearance appearance;
 	int err;
 
 	st->hotkey_fd = -1;
@@ -484,16 +485,16 @@ int steer_open(struct collector *c, const struct steer_ask *ask_for, char *why, 
 	st->since_s = time(NULL);
 	st->is_armed =
 		capture_waits(&ask_for->options->capture) && !ask_for->options->capture.start_later;
-	err = session_name_take(&c->session, ask_for->name, ask_for->kind, ask_for->pid, st->name,
-				why, why_len);
+	appearance = (struct session_appearance){.pattern = ask_for->name,
+						 .kind = ask_for->kind,
+						 .pid = ask_for->pid,
+						 .name = st->name,
+						 .control = &st->control,
+						 .ask = ask,
+						 .to = c};
+	err = session_appear(&c->session, &appearance, why, why_len);
 	if (err)
 		return err;
-	err = control_open(&st->control, c->session.dir, ask, c);
-	if (err) {
-		snprintf(why, why_len, "no socket for commands can be made in %s: %s",
-			 c->session.dir, strerror(-err));
-		return err;
-	}
 	loop_add(c, control_fd(&st->control), LOOP_COMMAND, NULL);
 	c->capture.on_report = steer_report;
 	c->capture.on_report_to = c;
