@@ -16,7 +16,9 @@
 
 #define NOT_BEGUN 0xffffffu /* as struct frame.h has it: offset / 2 */
 #define WALK_MAX  100000u   /* frames: more are a circle */
-#define CODE_CNT  32768u
+#define FIRST_CNT \
+	512u /* code objects that were met first: a few pages for what a program mostly is in */
+#define CODE_CNT  32768u /* the others, all over their pages */
 #define PROBE_CNT 8u
 #define TEXT_ROOM 1024u
 
@@ -195,7 +197,13 @@ struct code {
 	uint32_t first_line;
 	uint32_t told; /* 1: taken by sl_pystack_next_code() */
 };
-static struct code codes[CODE_CNT];
+static struct code early[FIRST_CNT], codes[CODE_CNT];
+
+/* The @i-th place that one with that hash may be in: two neighbours among the first, then PROBE_CNT. */
+static struct code *place(uint32_t hash, uint32_t i)
+{
+	return i < 2 ? &early[(hash ^ i) % FIRST_CNT] : &codes[(hash + i - 2) % CODE_CNT];
+}
 
 static void read_code(const struct sl_pylayout *at, const char *code, struct code *c)
 {
@@ -265,8 +273,8 @@ static struct code *find_code(struct code *c)
 	struct code *e;
 	uint32_t seq;
 
-	for (uint32_t i = 0; i < PROBE_CNT; i++) {
-		e = &codes[(at + i) % CODE_CNT];
+	for (uint32_t i = 0; i < 2 + PROBE_CNT; i++) {
+		e = place(at, i);
 		switch (match(e, c, &c->id, &seq)) {
 		case MATCH_YES:
 			return e;
@@ -280,7 +288,7 @@ static struct code *find_code(struct code *c)
 		}
 	}
 	/* Full: one makes room. Which, goes round. */
-	e = &codes[(at + LOAD(sl_global.arena->code_serial) % PROBE_CNT) % CODE_CNT];
+	e = place(at, 2 + LOAD(sl_global.arena->code_serial) % PROBE_CNT);
 	return put_code(e, c, LOAD(e->seq)) ? e : NULL;
 }
 
