@@ -86,7 +86,7 @@ struct collect_ask {
 	bool is_quiet;
 };
 
-/* 0, or -errno and a sentence in @why. */
+/* @c: all zero; it is big, and most of it is not touched here. 0, or -errno and a sentence in @why. */
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len);
 
 /*

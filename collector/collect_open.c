@@ -315,7 +315,6 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	struct sched_opening opening;
 	int err;
 
-	memset(c, 0, sizeof(*c));
 	c->options = ask->options;
 	c->is_quiet = ask->is_quiet;
 	c->keeper = -1;

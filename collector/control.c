@@ -2,6 +2,7 @@
 #include "collector/control.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ int control_open(struct control *k, const char *dir, control_fn *ask, void *to)
 {
 	int err;
 
-	memset(k, 0, sizeof(*k));
+	memset(k, 0, offsetof(struct control, packet));
 	k->silent_ms = CONTROL_SILENT_MS;
 	k->ask = ask;
 	k->to = to;

@@ -38,11 +38,12 @@ struct control {
 	control_fn *ask;
 	void *to;
 	struct control_client client[CONTROL_CLIENTS];
+	uint32_t refused;  /* other users */
+	uint32_t nonsense; /* no packet of ours, silent, or one too many */
+	uid_t last_refused;
+	/* Big, and not touched before somebody asks. */
 	struct command packet; /* the question being served */
 	struct command reply;  /* the answer being written */
-	uint32_t refused;      /* other users */
-	uint32_t nonsense;     /* no packet of ours, silent, or one too many */
-	uid_t last_refused;
 };
 
 /* Makes the socket in @dir. 0 or -errno. */
