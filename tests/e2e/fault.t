@@ -127,11 +127,8 @@ blocks() { grep -q '^SigBlk:.*[4-7c-f]...$' "/proc/$1/status"; } # SIGTERM
 begun() { [ -n "$(ls sessions)" ]; }
 TMPDIR=$W/sessions
 export TMPDIR
-# Who was started by nohup ignores SIGHUP, and so do its children.
-signals='TERM:143 HUP:129'
-grep -q '^SigIgn:.*[13579bdf]$' /proc/self/status && signals=TERM:143
 for i in 1 2 3 4 5 6 7 8; do
-	for sig in $signals; do
+	for sig in TERM:143 HUP:129; do
 		rm -f begun.sqlite
 		"$BIN" profile -o begun sleep 1000 >out 2>err &
 		job=$!
