@@ -16,11 +16,12 @@
 
 #define NOT_BEGUN 0xffffffu /* as struct frame.h has it: offset / 2 */
 #define WALK_MAX  100000u   /* frames: more are a circle */
-#define FIRST_CNT \
-	512u /* code objects that were met first: a few pages for what a program mostly is in */
-#define CODE_CNT  32768u /* the others, all over their pages */
-#define PROBE_CNT 8u
-#define TEXT_ROOM 1024u
+/* Code objects: those met first are on a few pages, for what a program mostly is in; the others all over theirs. */
+#define EARLY_CNT    512u
+#define EARLY_PROBES 2u
+#define CODE_CNT     32768u
+#define PROBE_CNT    8u
+#define TEXT_ROOM    1024u
 
 /* ---- the frames of a thread ---- */
 
@@ -197,12 +198,13 @@ struct code {
 	uint32_t first_line;
 	uint32_t told; /* 1: taken by sl_pystack_next_code() */
 };
-static struct code early[FIRST_CNT], codes[CODE_CNT];
+static struct code early[EARLY_CNT], codes[CODE_CNT];
 
-/* The @i-th place that one with that hash may be in: two neighbours among the first, then PROBE_CNT. */
+/* The @i-th place that one with that hash may be in: two neighbours among the early ones, then PROBE_CNT. */
 static struct code *place(uint32_t hash, uint32_t i)
 {
-	return i < 2 ? &early[(hash ^ i) % FIRST_CNT] : &codes[(hash + i - 2) % CODE_CNT];
+	return i < EARLY_PROBES ? &early[(hash ^ i) % EARLY_CNT]
+				: &codes[(hash + i - EARLY_PROBES) % CODE_CNT];
 }
 
 static void read_code(const struct sl_pylayout *at, const char *code, struct code *c)
@@ -273,7 +275,7 @@ static struct code *find_code(struct code *c)
 	struct code *e;
 	uint32_t seq;
 
-	for (uint32_t i = 0; i < 2 + PROBE_CNT; i++) {
+	for (uint32_t i = 0; i < EARLY_PROBES + PROBE_CNT; i++) {
 		e = place(at, i);
 		switch (match(e, c, &c->id, &seq)) {
 		case MATCH_YES:
@@ -288,7 +290,7 @@ static struct code *find_code(struct code *c)
 		}
 	}
 	/* Full: one makes room. Which, goes round. */
-	e = place(at, 2 + LOAD(sl_global.arena->code_serial) % PROBE_CNT);
+	e = place(at, EARLY_PROBES + LOAD(sl_global.arena->code_serial) % PROBE_CNT);
 	return put_code(e, c, LOAD(e->seq)) ? e : NULL;
 }
 
