@@ -421,6 +421,7 @@ static int open_collection(struct collector *c, char *why, size_t why_len)
 		collect_abandon(c, false);
 		return -ENOSYS;
 	}
+	collect_commit(c);
 	err = steer_open(c, &steer, why, why_len);
 	if (err)
 		collect_abandon(c, false);

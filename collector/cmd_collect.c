@@ -198,6 +198,7 @@ static int open_collection(struct collector *c, struct start *s, struct profile_
 
 	if (err)
 		return err;
+	collect_commit(c);
 	err = steer_open(c, &steer, why, why_len);
 	if (err)
 		collect_abandon(c, false);

@@ -178,6 +178,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return program_not_found(argv[0]);
 	}
+	collect_commit(&c); /* of what is known so far: the program need not wait for that */
 	steer_take_key(&c);
 	status = collect_program(&c, o, &l);
 	for (size_t i = 0; i < c.capture.reports; i++) {

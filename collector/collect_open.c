@@ -16,6 +16,7 @@
 #include "collector/cmd.h"
 #include "collector/event_list.h"
 #include "collector/flight.h"
+#include "collector/heap.h"
 #include "collector/keeper.h"
 #include "collector/positions.h"
 #include "collector/python.h"
@@ -308,6 +309,8 @@ static int open_places(struct collector *c, const struct collect_ask *ask,
 	return c->report ? open_db(c, ask, zero, why, why_len) : -ENOMEM;
 }
 
+#define HEAP_OF_A_REPORT (1 << 20) /* what the report and SQLite take */
+
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
@@ -327,9 +330,11 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return -errno;
+	heap_prepare();
 	sched_opening_begin(&opening, ask->options);
 	/* Beside that, and before anything big is in memory. */
 	c->keeper = keeper_start();
+	heap_warm(HEAP_OF_A_REPORT);
 	err = open_places(c, ask, &zero, mode, why, why_len);
 	if (err) {
 		c->sched = sched_opening_end(&opening);
@@ -363,7 +368,6 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 		collect_setup_changed(c);
 	else
 		collect_counters_begin(c, clock_snapshot_take(mode, false).mono);
-	collect_commit(c);
 	return 0;
 }
 

@@ -13,10 +13,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define WAITING_MAX 16384u
-#define STACK_BYTES (1u << 20)
-#define LOOK_MS     50
-#define GRACE_LOOKS 40u /* after a signal: a file that is only large is through by then */
+#include "collector/heap.h"
+
+#define WAITING_MAX    16384u
+#define STACK_BYTES    (1u << 20)
+#define LOOK_MS        50
+#define HEAP_OF_TABLES (8u << 20) /* what the tables of a program with few libraries take */
+#define GRACE_LOOKS    40u        /* after a signal: a file that is only large is through by then */
 
 struct symbols_reader {
 	struct symbols *symbols;
@@ -45,6 +48,7 @@ static void *run(void *of)
 	struct symbols_reader *r = of;
 	struct symbols *left = NULL;
 
+	heap_large(HEAP_OF_TABLES);
 	pthread_mutex_lock(&r->lock);
 	for (;;) {
 		struct waiting w;
