@@ -17,6 +17,7 @@
 #include "collector/arenas.h"
 #include "collector/capture.h"
 #include "collector/counters.h"
+#include "collector/leaving.h"
 #include "collector/profile_options.h"
 #include "collector/sample.h"
 #include "collector/session.h"
@@ -42,7 +43,8 @@ struct collector {
 	uint64_t counters_lost; /* of the reports before */
 	int keeper;             /* socket, -1 none */
 	int epoll;
-	int signal_fd;  /* -1: signals are not ours to handle (bare preload) */
+	int signal_fd; /* -1: signals are not ours to handle (bare preload) */
+	struct leaving leaves;
 	int leaving[8]; /* connections of roots that wait for the commit */
 	int leaving_cnt;
 	pid_t child; /* the program, when it is our child; else 0 */
@@ -138,7 +140,8 @@ enum {
 	LOOP_COMMAND,
 	LOOP_KEY,
 	LOOP_SAMPLE,
-	LOOP_COUNTERS
+	LOOP_COUNTERS,
+	LOOP_LEAVING
 };
 
 void loop_add(struct collector *c, int fd, unsigned kind, void *what);

@@ -178,6 +178,7 @@ int db_meta_export_set(struct db *db, const char *name, const char *value);
 struct db_stacks_there {
 	struct db_map stack, code, space;
 	uint64_t changes; /* raised with all that is told */
+	uint64_t seen;    /* changes when db_stacks_early() was called last */
 };
 
 struct db_named; /* what stacks had names before the end */

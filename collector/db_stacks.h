@@ -64,7 +64,7 @@ int db_stacks_finish(struct db *db);
 /*
  * The same in passing, while the last process is still being torn down: where stacks are few and what their files say is
  * known, and nothing is pending. db_stacks_finish() finds it done, or begins anew where something has come since.
- * False: it is worth another try when files that are being read are known.
+ * False: it is worth another try, when files that are being read are known and nothing has been told since the last.
  */
 bool db_stacks_early(struct db *db);
 

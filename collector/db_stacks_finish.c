@@ -358,8 +358,11 @@ bool db_stacks_early(struct db *db)
 	if (!db_table_exists(db, "SL_RAW_STACKS") || !db_ahead_is_there(db) || db->named ||
 	    db_pending(db) || db->strings.saved != db->strings.cnt || count_raw(db) > EARLY_STACKS)
 		return true;
-	if (!db_ahead_is_idle(db))
+	/* Destructors that run after ours have calls, too: once all is quiet. */
+	if (!db_ahead_is_idle(db) || db->stacks.seen != db->stacks.changes) {
+		db->stacks.seen = db->stacks.changes;
 		return false;
+	}
 	w = calloc(1, sizeof(*w));
 	n = calloc(1, sizeof(*n));
 	if (w && n) {

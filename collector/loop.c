@@ -247,6 +247,9 @@ static void dispatch(struct collector *c, const struct epoll_event *ev)
 	case LOOP_COUNTERS:
 		collect_counters_tick(c);
 		break;
+	case LOOP_LEAVING:
+		leaving_seen(&c->leaves);
+		break;
 	case LOOP_KEY:
 		steer_key(c);
 		break;
@@ -276,14 +279,19 @@ static bool root_leaves(const struct collector *c)
 	return false;
 }
 
+static bool may_name_early(const struct collector *c)
+{
+	return c->child && !c->sample && !c->flight && !c->capture.is_session;
+}
+
 /*
  * To take a large program's memory down takes the kernel as long as names of its stacks take us: they need not wait. False:
  * it does not leave, or there is nothing to do.
  */
 static bool name_early(struct collector *c)
 {
-	if (c->early_looks == EARLY_LOOKS || c->root_is_gone || !c->child || c->model.alive != 1 ||
-	    c->sample || c->flight || c->capture.is_session || !root_leaves(c))
+	if (c->early_looks == EARLY_LOOKS || c->root_is_gone || c->model.alive != 1 ||
+	    !may_name_early(c) || !root_leaves(c))
 		return false;
 	c->early_looks++;
 	collect_drain(c);
@@ -327,6 +335,18 @@ static bool arenas_are_over(const struct collector *c)
 	return true;
 }
 
+static int64_t second_look_ns(const struct collector *c)
+{
+	switch (sched_backend(c->sched)) {
+	case SCHED_BACKEND_BPF:
+		return sched_lost(c->sched) ? 5000000 : 0;
+	case SCHED_BACKEND_PERF:
+		return 2000000;
+	default:
+		return 5000000;
+	}
+}
+
 static void check_end(struct collector *c)
 {
 	bool tree_is_gone = c->model.alive == 0 && (c->sched || arenas_are_over(c));
@@ -343,12 +363,15 @@ static void check_end(struct collector *c)
 		return;
 	if (!c->options->stop_on_exit && capture_is_on(c))
 		return;
-	/* Somebody may be on the way: connected, forked without a call yet. Look twice; the kernel's word is quicker. */
+	/*
+	 * Somebody may be on the way: connected, forked without a call yet. Look twice; at once when the kernel has told of
+	 * each fork, which it does before its parent's end.
+	 */
 	if (c->options->wait_all && !c->alone_at) {
 		c->alone_at = c->now;
 		return;
 	}
-	if (c->options->wait_all && c->now - c->alone_at < (c->sched ? 2000000 : 5000000))
+	if (c->options->wait_all && c->now - c->alone_at < second_look_ns(c))
 		return;
 	c->is_over = true;
 }
@@ -388,6 +411,8 @@ void loop_run(struct collector *c)
 	int wait = PERIOD_SOME_MS;
 
 	be_modest(c);
+	if (may_name_early(c) && !leaving_begin(&c->leaves, c->session.control))
+		loop_add(c, c->leaves.event, LOOP_LEAVING, NULL);
 	while (!c->is_over) {
 		int n = epoll_wait(c->epoll, ev, EVENTS, wait);
 
@@ -405,5 +430,8 @@ void loop_run(struct collector *c)
 		check_processes(c);
 		steer_tick(c);
 		check_end(c);
+		if (c->alone_at && second_look_ns(c) == 0)
+			wait = 0;
 	}
+	leaving_end(&c->leaves);
 }

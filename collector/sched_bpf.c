@@ -300,7 +300,9 @@ static void bpf_stop(struct sched *s)
 {
 	struct bpf *b = s->data;
 
-	ctxsw_detach(&b->loaded);
+	/* To detach the programs takes the kernel a while: when all is closed, beside the report. */
+	if (b->shared)
+		__atomic_store_n(&b->shared->is_paused, 1, __ATOMIC_SEQ_CST);
 	if (b->calls)
 		calls_stop(b->calls);
 }
