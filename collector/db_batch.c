@@ -23,6 +23,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; before, it is refused */
+#endif
+
 #define PAGE        65536u      /* of the image; the report has its own */
 #define IMAGE_BYTES (64u << 20) /* address space; memory is used only where rows are */
 #define IMAGE_KEEP  (16u << 20) /* memory that is kept from one commit to the next */
@@ -165,6 +169,12 @@ static void leaf_open(struct db *db, struct db_batch *b, enum db_table t)
 	}
 	b->page_no = ++db->image_pages;
 	b->page = page_at(db, b->page_no);
+	if (b->page_no > db->image_used) {
+		db->image_used = b->page_no;
+		/* Many rows: memory for all of a page at once. A table's first often gets but a few. */
+		if (b->leaves)
+			madvise(b->page, PAGE, MADV_POPULATE_WRITE);
+	}
 	b->cells = 0;
 	b->at = LEAF_HEAD;
 }
@@ -444,6 +454,8 @@ void db_batch_drop(struct db *db)
 		db->batch[t].row_open = false;
 	if (used > IMAGE_KEEP)
 		madvise(db->image + IMAGE_KEEP, used - IMAGE_KEEP, MADV_DONTNEED);
+	if (db->image_used > IMAGE_KEEP / PAGE)
+		db->image_used = IMAGE_KEEP / PAGE;
 	image_reset(db);
 }
 
