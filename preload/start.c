@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <limits.h>
 #include <link.h>
 #include <string.h>
 #include <linux/futex.h>
@@ -513,7 +514,7 @@ static void destructor(void)
 	sl_gil_end();
 	__atomic_store_n(&sl_global.arena->leaving_pid, sl_proc.pid, __ATOMIC_RELEASE);
 	if (sl_global.session->root_pid == sl_proc.pid)
-		sl_sys3(SYS_futex, &sl_global.session->leaving, FUTEX_WAKE, 1);
+		sl_sys3(SYS_futex, &sl_global.session->leaving, FUTEX_WAKE, INT_MAX);
 	/* The root is still the root after an exec, though another image has started the collector. */
 	if (!sl_global.root &&
 	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc.pid))
