@@ -44,7 +44,7 @@ struct collector {
 	int keeper;             /* socket, -1 none */
 	int epoll;
 	int signal_fd; /* -1: signals are not ours to handle (bare preload) */
-	struct leaving leaves;
+	struct leaving root_leaving;
 	int leaving[8]; /* connections of roots that wait for the commit */
 	int leaving_cnt;
 	pid_t child; /* the program, when it is our child; else 0 */

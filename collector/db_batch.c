@@ -16,16 +16,13 @@
  */
 #include "collector/db_gpu.h"
 #include "collector/db_internal.h"
+#include "collector/heap.h"
 #include "collector/schema_image.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; before, it is refused */
-#endif
 
 #define PAGE        65536u      /* of the image; the report has its own */
 #define IMAGE_BYTES (64u << 20) /* address space; memory is used only where rows are */
@@ -173,7 +170,7 @@ static void leaf_open(struct db *db, struct db_batch *b, enum db_table t)
 		db->image_used = b->page_no;
 		/* Many rows: memory for all of a page at once. A table's first often gets but a few. */
 		if (b->leaves)
-			madvise(b->page, PAGE, MADV_POPULATE_WRITE);
+			heap_populate(b->page, PAGE);
 	}
 	b->cells = 0;
 	b->at = LEAF_HEAD;

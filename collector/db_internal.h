@@ -224,9 +224,10 @@ struct db {
 	char *path;
 	struct db_schema schema;
 	struct db_batch batch[DB_TABLE_CNT];
-	uint8_t *image;        /* of all batches */
-	uint32_t image_pages;  /* of it, in use */
-	uint32_t image_used;   /* pages of it that may be in memory, if fewer than them are */
+	uint8_t *image;       /* of all batches */
+	uint32_t image_pages; /* of it, in use */
+	uint32_t
+		image_used; /* the last page that rows have been on: from there on no memory is there yet */
 	uint32_t image_change; /* version of the image, for SQLite's page cache */
 	struct db_strings strings;
 	struct db_ops ops;

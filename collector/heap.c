@@ -14,13 +14,12 @@
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; before, it is refused */
 #endif
 
 #define GROW (1 << 20) /* the heap, at a time */
-#define KEEP \
-	(16  \
-	 << 20) /* freed memory that is not given back; blocks from this on are maps of their own */
+/* Freed memory that is not given back; blocks from this on are maps of their own. */
+#define KEEP (16 << 20)
 
 void heap_prepare(void)
 {
@@ -42,6 +41,11 @@ static void advise_next(size_t bytes, int advice)
 	last = ((uintptr_t)room + bytes) & -page;
 	madvise((void *)first, last - first, advice);
 	free(room);
+}
+
+void heap_populate(void *at, size_t bytes)
+{
+	madvise(at, bytes, MADV_POPULATE_WRITE);
 }
 
 void heap_warm(size_t bytes)

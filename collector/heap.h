@@ -10,6 +10,9 @@ void heap_prepare(void);
 /* Best effort: so many bytes that are allocated next, here or in another thread, will cause no page faults: they do now. */
 void heap_warm(size_t bytes);
 
+/* Best effort: memory for the pages from @at on, the first whole, is had by one call. */
+void heap_populate(void *at, size_t bytes);
+
 /* Best effort: so many bytes that are allocated next will be on large pages, from their first use on. */
 void heap_large(size_t bytes);
 

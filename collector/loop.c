@@ -248,7 +248,7 @@ static void dispatch(struct collector *c, const struct epoll_event *ev)
 		collect_counters_tick(c);
 		break;
 	case LOOP_LEAVING:
-		leaving_seen(&c->leaves);
+		leaving_seen(&c->root_leaving);
 		break;
 	case LOOP_KEY:
 		steer_key(c);
@@ -359,8 +359,10 @@ static void check_end(struct collector *c)
 	}
 	if (!c->root_is_gone)
 		return;
-	if (c->options->wait_all && !tree_is_gone)
+	if (c->options->wait_all && !tree_is_gone) {
+		c->alone_at = 0; /* somebody was on the way */
 		return;
+	}
 	if (!c->options->stop_on_exit && capture_is_on(c))
 		return;
 	/*
@@ -411,8 +413,8 @@ void loop_run(struct collector *c)
 	int wait = PERIOD_SOME_MS;
 
 	be_modest(c);
-	if (may_name_early(c) && !leaving_begin(&c->leaves, c->session.control))
-		loop_add(c, c->leaves.event, LOOP_LEAVING, NULL);
+	if (may_name_early(c) && !leaving_begin(&c->root_leaving, c->session.control))
+		loop_add(c, c->root_leaving.event, LOOP_LEAVING, NULL);
 	while (!c->is_over) {
 		int n = epoll_wait(c->epoll, ev, EVENTS, wait);
 
@@ -433,5 +435,5 @@ void loop_run(struct collector *c)
 		if (c->alone_at && second_look_ns(c) == 0)
 			wait = 0;
 	}
-	leaving_end(&c->leaves);
+	leaving_end(&c->root_leaving);
 }
