@@ -9,12 +9,12 @@ cat >talk.py <<'END'
 import os, sys
 print("terminal", os.isatty(0), os.tcgetpgrp(0) == os.getpgrp(), flush=True)
 print("ready", flush=True)
-while True:
-    try:
-        line = sys.stdin.readline()
-    except KeyboardInterrupt:
-        os._exit(42)
-    print("got", line.strip(), flush=True)
+# The interrupt may come as soon as the line is seen: before print() has returned.
+try:
+    while True:
+        print("got", sys.stdin.readline().strip(), flush=True)
+except KeyboardInterrupt:
+    os._exit(42)
 END
 "$PY" "$E2E/jobs.py" "$PY talk.py" >plain.out 2>&1
 is "$(tail -1 plain.out)" 'status 42' 'the untraced session goes as planned' || diag <plain.out
