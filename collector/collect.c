@@ -426,11 +426,13 @@ static void complete(struct collector *c)
 	notes_end(c);
 }
 
-/* The kernel's side: it is given back while names are looked up and written, which takes as long. */
-static void close_kernel_side(void *of)
+/* What is given back while the report is finished, which takes as long: the kernel's side, above all. */
+static void close_beside(void *of)
 {
 	struct collector *c = of;
 
+	if (c->ballast_fd >= 0)
+		close(c->ballast_fd);
 	if (c->sched)
 		sched_close(c->sched);
 	sample_close(c->sample);
@@ -467,7 +469,8 @@ int collect_finish(struct collector *c)
 	while (c->arenas.first)
 		arena_detach(&c->arenas, c->arenas.first);
 	collect_counters_close(c);
-	aside_begin(&closing, close_kernel_side, c);
+	c->ballast_fd = c->db ? db_ballast_take(c->db) : -1;
+	aside_begin(&closing, close_beside, c);
 	err = capture_report_close(c, length);
 	aside_end(&closing);
 	flight_release(c);

@@ -73,6 +73,7 @@ struct collector {
 	struct steer steer;
 	int64_t zero_real; /* Unix time at session time 0, ns */
 	unsigned idle_rounds;
+	int ballast_fd;       /* of the report that is being finished (db_ballast_take()) */
 	int reserve_fd;       /* given up to turn away whom there is no descriptor for */
 	uint64_t turned_away; /* hellos for which there was none */
 	int uptime;           /* /proc/uptime, -1 none */

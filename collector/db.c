@@ -25,6 +25,7 @@
 #define RESTART_WAIT_MS  20
 #define RESTART_PAUSE_NS INT64_C(1000000000)
 #define BALLAST_BYTES    (4u << 20)
+#define PLENTY_BYTES     (UINT64_C(1) << 30)
 
 int db_errno(int rc)
 {
@@ -274,6 +275,17 @@ void db_ballast_drop(struct db *db)
 	if (db->ballast_fd >= 0)
 		close(db->ballast_fd);
 	db->ballast_fd = -1;
+}
+
+int db_ballast_take(struct db *db)
+{
+	int fd = db->ballast_fd;
+	struct statvfs vfs;
+
+	if (fd < 0 || fstatvfs(fd, &vfs) || (uint64_t)vfs.f_bavail * vfs.f_frsize < PLENTY_BYTES)
+		return -1;
+	db->ballast_fd = -1;
+	return fd;
 }
 
 void db_settle(struct db *db)

@@ -337,6 +337,12 @@ int db_state_set(struct db *db, const char *key, const void *blob, size_t len);
 int db_state_drop(struct db *db, const char *key);
 int db_state_get(struct db *db, const char *key, void **blob, size_t *len); /* malloc'd; -ENOENT */
 
+/*
+ * db_open() keeps some room on the disk for db_finish(). Where there is plenty besides, it is not needed, and giving it back,
+ * which takes the file system milliseconds, need not be waited for: close() this. -1: db_finish() sees to it.
+ */
+int db_ballast_take(struct db *db);
+
 /* Commits, marks the report complete, leaves WAL mode; frees @db, also when it fails. */
 int db_finish(struct db *db, int64_t duration_ns);
 #define DB_STATE_RECORDED "recorded" /* key: the length, once db_finish() has begun */

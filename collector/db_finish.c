@@ -67,11 +67,8 @@ int db_finish(struct db *db, int64_t duration_ns)
 	note_recorded(db, duration_ns);
 	err = db_commit(db, duration_ns);
 	if (!err) {
-		/* Names take more room than all that is left to do then, and must not take what that needs. */
 		pending = 0;
-		db_ballast_make(db);
 		unnamed = db_stacks_finish(db);
-		db_ballast_drop(db);
 	} else {
 		unnamed = db_table_exists(db, "SL_RAW_STACKS") ? err : 0;
 		note_recorded(db, duration_ns);

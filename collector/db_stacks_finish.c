@@ -417,7 +417,10 @@ int db_stacks_finish(struct db *db)
 		w->db = db;
 		w->tell_ns = now_ns() + TELL_AFTER_NS;
 		w->of = count_raw(db);
+		/* Names take more room than all that is left to do then, and must not take what that needs. */
+		db_ballast_make(db);
 		err = finish(w);
+		db_ballast_drop(db);
 		if (w->has_told)
 			tell(-1);
 		free_ids(w->named);

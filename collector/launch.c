@@ -115,8 +115,9 @@ static void set_preload(const char *program, const char *preload)
 	free(value);
 }
 
-static void set_environment(const struct profile_options *o, const char *program,
-			    const char *preload, const char *session_dir)
+/* All but where the session is. True: it is to be told of that, and there is a place for it. */
+static bool set_environment(const struct profile_options *o, const char *program,
+			    const char *preload)
 {
 	const char *cursor = o->env_vars;
 	char *var;
@@ -126,9 +127,10 @@ static void set_environment(const struct profile_options *o, const char *program
 	while (cursor && (var = profile_env_next(&cursor)))
 		putenv(var);
 	if (!preload || !o->trace)
-		return;
-	setenv(SL_SESSION_ENV, session_dir, 1);
+		return false;
+	setenv(SL_SESSION_ENV, "", 1);
 	set_preload(program, preload);
+	return true;
 }
 
 static void hide_output(void)
@@ -146,15 +148,17 @@ static void hide_output(void)
 static void be_program(int go, int failed, const struct profile_options *o, const char *program,
 		       char **argv, const char *preload)
 {
+	/* Beside what is opened meanwhile: little is left to do when it may go. */
+	bool is_told = set_environment(o, program, preload);
 	char dir[128] = "";
-	ssize_t n = read(go, dir, sizeof(dir) - 1);
 	int err;
 
-	if (n <= 0)
-		_exit(SL_EXIT_FAIL);
-	set_environment(o, program, preload, dir);
 	if (!o->show_output)
 		hide_output();
+	if (read(go, dir, sizeof(dir) - 1) <= 0)
+		_exit(SL_EXIT_FAIL);
+	if (is_told)
+		setenv(SL_SESSION_ENV, dir, 1);
 	execvp(program, argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) != sizeof(err))
