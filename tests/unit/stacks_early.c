@@ -100,6 +100,67 @@ static void what_was_not_opened_ahead_is_left_to_the_end(void **state)
 	assert_string_equal(ask("SELECT kind FROM SL_FRAMES"), "2");
 }
 
+#define MANY  1500 /* stacks of as many frames as make several transactions */
+#define DEPTH 100
+
+/* Tells what follows when it begins with names; never comes back. */
+static void name_until_killed(int tell)
+{
+	struct db *db = test_open(false);
+	uint64_t frames[DEPTH];
+
+	for (size_t i = 0; i < DEPTH; i++)
+		frames[i] = i % 2 ? EXACT(leaf) : EXACT(Py_RunMain);
+	tell_stack(db, STACK(1), EXACT(leaf));
+	for (int64_t n = 2; n <= MANY; n++)
+		if (db_stack(db, STACK(n), SPACE, 100, frames, DEPTH))
+			_exit(1);
+	for (int64_t n = 1; n <= MANY; n += 2)
+		call(db, STACK(n));
+	if (db_commit(db, 1000))
+		_exit(2);
+	while (!db_ahead_is_idle(db))
+		usleep(1000);
+	db_stacks_early(db); /* looks only */
+	if (write(tell, "", 1) != 1 || !db_stacks_early(db))
+		_exit(3);
+	for (;;)
+		pause();
+}
+
+static void killed_meanwhile(void **state)
+{
+	(void)state;
+	for (useconds_t i = 0; i < 12; i++) {
+		int begun[2], status;
+		char byte;
+		pid_t pid;
+
+		assert_int_equal(pipe(begun), 0);
+		pid = fork();
+		if (!pid)
+			name_until_killed(begun[1]);
+		close(begun[1]);
+		assert_int_equal(read(begun[0], &byte, 1), 1);
+		close(begun[0]);
+		usleep(i * 12000);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status));
+		assert_string_equal(ask("PRAGMA integrity_check"), "ok");
+		end(test_open(true));
+		assert_string_equal(
+			ask("SELECT count(*) || ' ' || count(DISTINCT id) FROM SL_STACKS"),
+			"149901 1500");
+		assert_string_equal(
+			ask("SELECT count(*) || ' ' || count(DISTINCT id) FROM OSRT_CALLCHAINS"),
+			"74901 750");
+		assert_string_equal(ask("SELECT count(*) FROM SL_FRAMES"), "2");
+		assert_string_equal(symbols_of(STACK(1)), "leaf");
+		assert_int_equal(unlink(test_path), 0);
+	}
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, test_teardown)
 
 int main(void)
@@ -109,6 +170,7 @@ int main(void)
 		T(what_comes_after_them_makes_them_anew),
 		T(so_does_a_call_that_names_another),
 		T(what_was_not_opened_ahead_is_left_to_the_end),
+		T(killed_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
