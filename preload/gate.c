@@ -12,7 +12,7 @@
 /* In the time between vfork and the child's exec, parent and child share everything but the pid. */
 static bool back_from_vfork(void)
 {
-	if ((uint32_t)sl_getpid() != sl_tls.vfork_pid)
+	if (sl_global.restricted || (uint32_t)sl_getpid() != sl_tls.vfork_pid)
 		return false;
 	sl_tls.cookie = sl_tls.saved_cookie;
 	return true;

@@ -340,18 +340,19 @@ bool sl_thread_start(void)
 {
 	const struct sl_session *s = sl_global.session;
 	struct sl_arena *a = sl_global.arena;
+	uint32_t tid = sl_own_tid();
 	struct sl_slot *slot;
 	struct outfit o;
 
 	/* What there is may be the parent's. */
 	forget_thread();
-	if (!wait_for_outfit(a, &o)) {
+	if (!tid || !wait_for_outfit(a, &o)) {
 		count_unslotted(a);
 		return false;
 	}
 	slot = &a->slot[o.slot - 1];
 	slot->pid = sl_proc.pid;
-	slot->tid = (uint32_t)sl_gettid();
+	slot->tid = tid;
 	slot->process = sl_proc.number;
 	slot->parent_process = sl_proc.parent_number;
 	slot->epoch = sl_tls.epoch = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);

@@ -511,10 +511,11 @@ struct sl_global {
 	struct sl_arena *arena;
 	const struct sl_session *session;
 	uint64_t last_cookie;
-	uint32_t period;     /* the gate for which the table of descriptors was begun */
-	uint32_t root;       /* this process started the session (bare preload) */
-	uint32_t number;     /* this process in the arena */
-	uint32_t restricted; /* a seccomp filter was installed: no system calls of our own */
+	uint32_t period;          /* the gate for which the table of descriptors was begun */
+	uint32_t root;            /* this process started the session (bare preload) */
+	uint32_t number;          /* this process in the arena */
+	uint32_t pid, parent_pid; /* of this process; of its parent, where we saw it fork */
+	uint32_t restricted;      /* a seccomp filter was installed: no system calls of our own */
 	uint32_t
 		private_pid_ns; /* children may live in another PID namespace: they need own arenas */
 	uint32_t cond_wrefs_at; /* offset of the waiters' count in pthread_cond_t; 0 unknown */
@@ -528,6 +529,13 @@ bool sl_process_child(void); /* in a forked child: a new process number, same ar
 bool sl_thread_start(void);  /* a slot and first chunks; false: there are none, which is counted */
 void sl_announce(void);      /* writes the IMAGE record */
 int sl_find_env(const char *name); /* index in environ, or -1 */
+
+/* ---- restricted.c ---- */
+
+void sl_restrict(void);    /* before a filter is installed */
+uint32_t sl_own_tid(void); /* of this thread; 0: not to be had */
+uint32_t sl_forked_pid(
+	void); /* of this process, in the one thread that fork() left it; 0 likewise */
 
 #pragma GCC visibility pop
 #endif

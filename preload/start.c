@@ -278,12 +278,14 @@ static bool join(void)
 	return true;
 }
 
-static void fill_proc(uint32_t parent_number)
+static void fill_proc(uint32_t pid, uint32_t parent_number)
 {
 	struct sl_proc *p = &sl_proc;
 
 	p->clock_mode = sl_global.session->clock_mode;
-	p->pid = (uint32_t)sl_getpid();
+	p->pid = pid;
+	sl_global.parent_pid = sl_global.pid;
+	sl_global.pid = pid;
 	p->parent_number = parent_number;
 	p->number = __atomic_add_fetch(&sl_global.arena->process_cnt, 1, __ATOMIC_RELAXED);
 	p->announced = 0;
@@ -354,7 +356,7 @@ static bool start(void)
 	sl_sys3(SYS_madvise, &sl_proc, sizeof(sl_proc), MADV_WIPEONFORK);
 	/* Nothing is known of descriptors yet: nothing to forget. */
 	sl_global.period = sl_global.session->gate;
-	fill_proc(0);
+	fill_proc((uint32_t)sl_getpid(), 0);
 	return true;
 }
 
@@ -381,21 +383,24 @@ bool sl_process_start(void)
 
 bool sl_process_child(void)
 {
-	uint32_t parent = sl_global.number;
+	uint32_t parent = sl_global.number, pid;
 
 	if (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) != SL_SESSION_ON)
 		return false;
 	sl_global.root = 0;
-	if (sl_global.private_pid_ns) {
+	pid = sl_forked_pid();
+	if (sl_global.private_pid_ns && pid) {
 		/* The collector must learn this process's pid from the kernel, not from the parent's arena. */
 		sl_fd_forget_range(0, UINT32_MAX);
-		if (!join()) {
-			sl_proc.cookie = SL_COOKIE_OFF;
-			return false;
-		}
+		if (sl_global.restricted || !join())
+			pid = 0;
 		parent = 0;
 	}
-	fill_proc(parent);
+	if (!pid) {
+		sl_proc.cookie = SL_COOKIE_OFF;
+		return false;
+	}
+	fill_proc(pid, parent);
 	sl_gpu_forked();
 	sl_pystack_forked();
 	return true;
@@ -405,7 +410,9 @@ bool sl_process_child(void)
 void sl_announce(void)
 {
 	char text[4096];
-	uint64_t p[2] = {(uint32_t)sl_getpid() | (uint64_t)sl_sys0(SYS_getppid) << 32,
+	uint64_t parent =
+		sl_global.restricted ? sl_global.parent_pid : (uint64_t)sl_sys0(SYS_getppid);
+	uint64_t p[2] = {sl_proc.pid | parent << 32,
 			 sl_proc.parent_number ? SL_IMAGE_FORK : SL_IMAGE_START};
 	long n = 0, fd, got;
 
@@ -509,10 +516,15 @@ static void destructor(void)
 	char byte;
 	long sock;
 
-	if (!sl_global.arena || (uint32_t)sl_getpid() != sl_proc.pid)
+	/* The page that says which process this is is empty in a child that has had nothing to record. */
+	if (!sl_global.arena || !sl_proc.pid ||
+	    (!sl_global.restricted && (uint32_t)sl_getpid() != sl_proc.pid))
 		return;
 	sl_gil_end();
 	__atomic_store_n(&sl_global.arena->leaving_pid, sl_proc.pid, __ATOMIC_RELEASE);
+	/* Nobody is told, and the collector finds the end by itself. */
+	if (sl_global.restricted)
+		return;
 	if (sl_global.session->root_pid == sl_proc.pid)
 		sl_sys3(SYS_futex, &sl_global.session->leaving, FUTEX_WAKE, INT_MAX);
 	/* The root is still the root after an exec, though another image has started the collector. */

@@ -96,7 +96,7 @@ void *sl_plan_syscall(long nr, unsigned long arg)
 		break;
 #ifdef SYS_seccomp
 	case SYS_seccomp:
-		sl_global.restricted = 1;
+		sl_restrict();
 		return (void *)timed_syscall;
 #endif
 #ifdef SYS_vfork

@@ -125,7 +125,7 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	va_end(ap);
 	/* Before the call: the filter may kill for what it does not know. */
 	if (option == PR_SET_SECCOMP)
-		sl_global.restricted = 1;
+		sl_restrict();
 	traced = sl_enter(&call);
 	rc = real(option, a[0], a[1], a[2], a[3]);
 	if (traced)

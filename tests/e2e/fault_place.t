@@ -226,6 +226,17 @@ if [ $? != 77 ]; then
 	done
 	SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 >out 2>err
 	is "$? $(cat out)" "0 bytes 64000" 'a strict sandbox, bare: the program works'
+	# Destructors run in there, threads begin, children are born and end.
+	for how in exit exit,seccomp thread,exit fork,exit thread,fork; do
+		"$PROG/sandbox" "$W/data" 1000 $how >want 2>&1
+		want="$? $(cat want)"
+		profile box --osrt-threshold=0 "$PROG/sandbox" "$W/data" 1000 $how >out 2>err
+		is "$? $(cat out)" "$want" "a strict sandbox, $how: the program works"
+		is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" "$(grep -c bytes want)000" "a strict sandbox, $how: every call"
+		is "$(q "$R" "SELECT count(DISTINCT tid) FROM call WHERE name LIKE 'pread%'")" "$(grep -c bytes want)" "a strict sandbox, $how: by the thread that made it"
+		SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 $how >out 2>err
+		is "$? $(cat out)" "$want" "a strict sandbox, $how, bare: the program works"
+	done
 	# What containers refuse, and kernels that have no pidfd: who looks for the program's end must not be quicker than its status.
 	for refused in bpf,perf_event_open,ptrace,kcmp,process_vm_readv bpf,perf_event_open,pidfd_open; do
 		for i in 1 2 3 4 5; do

@@ -1,48 +1,107 @@
 /*
- * sandbox.c FILE N - after start-up allows itself read, write, pread and exit, on pain of death, and then
- * makes N preads. A tracer that needs any other system call for a record kills the program.
+ * sandbox.c FILE N [exit,seccomp,thread,fork] - after start-up allows itself read, write, pread and exit, on pain of death,
+ * and then makes N preads. A tracer that needs any other system call for a record kills the program.
+ *
+ * exit: ends by returning from main, so that destructors run; seccomp: by that system call, not by prctl; thread, fork: N
+ * preads in another thread and in a child, too, whose beginning and end are allowed what the C library does for them.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define ALLOW(nr) \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOWED_MOST 32
+
+static const int always[] = {SYS_read, SYS_write,      SYS_pread64,
+			     SYS_exit, SYS_exit_group, SYS_rt_sigreturn};
+static const int for_others[] = {
+	SYS_clone,          SYS_clone3,       SYS_mmap,  SYS_mprotect,  SYS_munmap,
+	SYS_madvise,        SYS_brk,          SYS_futex, SYS_rseq,      SYS_set_robust_list,
+	SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_wait4, SYS_getrandom,
+};
+static int file;
+
+static unsigned allow(struct sock_filter *code, unsigned cnt, const int *list, size_t many)
+{
+	for (size_t i = 0; i < many; i++) {
+		code[cnt++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							   (uint32_t)list[i], 0, 1);
+		code[cnt++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	return cnt;
+}
+
+static int shut_in(bool has_others, bool by_call)
+{
+	struct sock_filter code[2 + 2 * ALLOWED_MOST] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	struct sock_fprog prog = {0, code};
+	unsigned cnt = allow(code, 1, always, sizeof(always) / sizeof(always[0]));
+
+	if (has_others)
+		cnt = allow(code, cnt, for_others, sizeof(for_others) / sizeof(for_others[0]));
+	code[cnt++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	prog.len = (unsigned short)cnt;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (by_call)
+		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+static void *work(void *of)
+{
+	long n = *(const long *)of, sum = 0;
+	char buf[64];
+
+	for (long i = 0; i < n; i++)
+		sum += pread(file, buf, sizeof(buf), 0);
+	n = sprintf(buf, "bytes %ld\n", sum);
+	return write(1, buf, (size_t)n) == n ? NULL : of;
+}
+
+static int others(const char *how, long *n)
+{
+	void *failed = NULL;
+	int status = 0;
+	pthread_t t;
+	pid_t pid;
+
+	if (strstr(how, "thread") &&
+	    (pthread_create(&t, NULL, work, n) || pthread_join(t, &failed) || failed))
+		return 1;
+	if (!strstr(how, "fork"))
+		return 0;
+	pid = fork();
+	if (pid == 0)
+		exit(work(n) ? 1 : 0);
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
+}
 
 int main(int argc, char **argv)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		ALLOW(SYS_read),
-		ALLOW(SYS_write),
-		ALLOW(SYS_pread64),
-		ALLOW(SYS_exit),
-		ALLOW(SYS_exit_group),
-		ALLOW(SYS_rt_sigreturn),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	};
-	struct sock_fprog prog = {sizeof(code) / sizeof(code[0]), code};
-	long n, sum = 0;
-	char buf[64];
-	int fd;
+	const char *how = argc > 3 ? argv[3] : "";
+	long n;
 
 	if (argc < 3)
 		return 2;
-	fd = open(argv[1], O_RDONLY);
+	file = open(argv[1], O_RDONLY);
 	n = atol(argv[2]);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0)
+	if (shut_in(strstr(how, "thread") || strstr(how, "fork"), strstr(how, "seccomp")) < 0)
 		return 77;
-	for (long i = 0; i < n; i++)
-		sum += pread(fd, buf, sizeof(buf), 0);
-	n = sprintf(buf, "bytes %ld\n", sum);
-	if (write(1, buf, (size_t)n) != n)
+	if (work(&n) || others(how, &n))
 		return 1;
-	_exit(0);
+	if (!strstr(how, "exit"))
+		_exit(0);
+	return 0;
 }
