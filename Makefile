@@ -172,7 +172,8 @@ $(B)/gen/syscall_names_32.h: scripts/syscall-names
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)sh scripts/syscall-names asm/unistd_32.h $(CC) >$@
-$(B)/collector/sched_names.o: $(B)/gen/syscall_names.h $(B)/gen/syscall_names_32.h
+SYSCALL_NAMES := $(B)/gen/syscall_names.h $(B)/gen/syscall_names_32.h
+$(B)/collector/sched_names.o: $(SYSCALL_NAMES)
 
 # SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
 EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/reports/*.sql exporters/rules/*.sql exporters/compare/*.sql exporters/rules/shared/*.sql))
