@@ -338,9 +338,11 @@ static void tell_start(struct model *m, struct proc *p, int64_t ns, const char *
 
 	if (p->is_forked)
 		tell_fork(m, p);
-	if (p->exec_ns && p->exec_ns < ns)
-		ns = p->exec_ns;
-	forget_exec(p);
+	/* A later one is that of the next image, of which the kernel may tell before this one's ring was read. */
+	if (p->exec_ns <= ns) {
+		ns = p->exec_ns ? p->exec_ns : ns;
+		forget_exec(p);
+	}
 	tell_image(m, p, ns, is_first ? 0 : 2, true, exe, command);
 }
 

@@ -151,10 +151,12 @@ void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t sta
 static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 {
 	struct proc *p;
+	bool is_start;
 
 	if (m->keep_all_switches && !model_find_newest(m, pid))
 		return;
 	p = model_at(m, pid, ns);
+	is_start = pid == m->root_pid && !p->is_known && !p->exec_ns;
 	/* The new image may have said so already. */
 	if (p->image_ns >= ns)
 		return;
@@ -164,11 +166,10 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 	p->exec_command = proc_command_line(pid);
 	p->exec_exe = proc_exe(pid);
 	/* Over already: of the first program we know what was asked for, of others the name. */
-	if (!p->exec_command && pid == m->root_pid && !p->is_known && m->root_command)
+	if (!p->exec_command && is_start && m->root_command)
 		p->exec_command = strdup(m->root_command);
 	if (!p->exec_exe)
-		p->exec_exe = strdup(pid == m->root_pid && !p->is_known && m->root_exe ? m->root_exe
-										       : comm);
+		p->exec_exe = strdup(is_start && m->root_exe ? m->root_exe : comm);
 }
 
 static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm,

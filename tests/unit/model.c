@@ -141,6 +141,30 @@ static void a_process_that_the_shim_cannot_enter_is_there(void **state)
 	end(&s, &a, &b);
 }
 
+/* Of both execs the kernel tells before the first image's ring is read: the second is not the first's. */
+static void a_quick_second_exec_has_its_row(void **state)
+{
+	const struct sched_ops *k = &model_sched_ops;
+	const uint32_t pid = 0x7ffff0; /* nobody has it */
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	s.model.has_kernel_events = true;
+	s.model.root_pid = pid;
+	s.model.root_exe = strdup("/bin/sh");
+	s.model.root_command = strdup("sh -c exec");
+	k->on_comm(&s.model, mono(&s, 1 * MS), pid, pid, "sh", true);
+	k->on_comm(&s.model, mono(&s, 5 * MS), pid, pid, "static", true);
+	k->on_exit(&s.model, mono(&s, 9 * MS), pid, pid, 768);
+	image(&s, &a, 1, pid, 1, 2 * MS, "/bin/sh");
+	model_settle(&s.model, 20 * MS, true);
+	side_commit(&s);
+	assert_string_equal(tree(), "8388592:1 01 /bin/sh 2-5 , 8388592:1 20 static 5-9 768");
+	end(&s, &a, &b);
+}
+
 static void a_silent_child_keeps_the_arena(void **state)
 {
 	struct arena a, b;
@@ -219,6 +243,7 @@ int main(void)
 		TEST(fork_and_exec_make_one_row_each),
 		TEST(the_rings_may_be_read_first),
 		TEST(a_process_that_the_shim_cannot_enter_is_there),
+		TEST(a_quick_second_exec_has_its_row),
 		TEST(a_silent_child_keeps_the_arena),
 		TEST(descriptors_have_one_row_per_life),
 		TEST(a_reused_pid_is_another_process),
