@@ -507,6 +507,12 @@ SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 
 /* ---- start.c, gate.c ---- */
 
+enum sl_restricted {
+	SL_UNRESTRICTED,
+	SL_RESTRICTED,        /* a seccomp filter was installed: no system calls of our own */
+	SL_RESTRICTED_DEADLY, /* it would kill a program that is traced from its start */
+};
+
 struct sl_global {
 	struct sl_arena *arena;
 	const struct sl_session *session;
@@ -515,7 +521,7 @@ struct sl_global {
 	uint32_t root;            /* this process started the session (bare preload) */
 	uint32_t number;          /* this process in the arena */
 	uint32_t pid, parent_pid; /* of this process; of its parent, where we saw it fork */
-	uint32_t restricted;      /* a seccomp filter was installed: no system calls of our own */
+	uint32_t restricted;      /* enum sl_restricted */
 	uint32_t
 		private_pid_ns; /* children may live in another PID namespace: they need own arenas */
 	uint32_t cond_wrefs_at; /* offset of the waiters' count in pthread_cond_t; 0 unknown */
@@ -530,12 +536,18 @@ bool sl_thread_start(void);  /* a slot and first chunks; false: there are none, 
 void sl_announce(void);      /* writes the IMAGE record */
 int sl_find_env(const char *name); /* index in environ, or -1 */
 
+/* ---- wrap_exec.c ---- */
+
+void sl_leave_environment(void); /* programs that are started from now on are not traced */
+
 /* ---- restricted.c ---- */
 
-void sl_restrict(void);    /* before a filter is installed */
-uint32_t sl_own_tid(void); /* of this thread; 0: not to be had */
-uint32_t sl_forked_pid(
-	void); /* of this process, in the one thread that fork() left it; 0 likewise */
+/* Before a filter is installed: what it is, and what there was. After it: how that went. */
+uint32_t sl_restrict(unsigned long mode, const void *filter);
+void sl_restricted(uint32_t before, bool failed);
+/* Of this thread; of this process, in the one thread that fork() has left it. 0: not to be had. */
+uint32_t sl_own_tid(void);
+uint32_t sl_forked_pid(void);
 
 #pragma GCC visibility pop
 #endif

@@ -19,6 +19,7 @@ struct env_plan {
 	int cnt;     /* entries */
 	int preload; /* index of LD_PRELOAD, or -1 */
 	bool has_session, has_us;
+	bool leaves_us; /* it is not to be traced */
 };
 
 static bool starts(const char *s, const char *prefix)
@@ -51,6 +52,9 @@ static bool plan_env(char *const envp[], struct env_plan *p)
 			p->has_us = strstr(e, us) != NULL || strstr(e, "libtrace.so") != NULL;
 		}
 	}
+	p->leaves_us = sl_global.restricted == SL_RESTRICTED_DEADLY;
+	if (p->leaves_us)
+		return p->cnt < ENV_MAX && (p->has_session || p->has_us);
 	return p->cnt < ENV_MAX && !(p->has_session && p->has_us);
 }
 
@@ -58,6 +62,49 @@ static size_t preload_len(char *const envp[], const struct env_plan *p)
 {
 	return sizeof("LD_PRELOAD=:") + strlen(sl_global.path) +
 	       (p->preload >= 0 ? strlen(envp[p->preload]) : 0);
+}
+
+/* LD_PRELOAD without this library. False: nothing is left. */
+static bool put_others(const char *list, char *to)
+{
+	char *begin = stpcpy(to, "LD_PRELOAD="), *at = begin;
+
+	for (size_t len; *(list += strspn(list, ": ")); list += len) {
+		char *one = at;
+
+		len = strcspn(list, ": ");
+		if (at > begin)
+			*at++ = ':';
+		memcpy(at, list, len);
+		at[len] = 0;
+		at = strstr(at, "libtrace.so") || !strcmp(at, sl_global.path) ? one : at + len;
+	}
+	*at = 0;
+	return at > begin;
+}
+
+static void leave_us(char *const envp[], const struct env_plan *p, char **out, char *preload)
+{
+	int n = 0;
+
+	for (int i = 0; i < p->cnt; i++) {
+		if (starts(envp[i], SL_SESSION_ENV "=") || starts(envp[i], SL_CLEAN_ENV "="))
+			continue;
+		if (i != p->preload)
+			out[n++] = envp[i];
+		else if (put_others(envp[i] + strlen("LD_PRELOAD="), preload))
+			out[n++] = preload;
+	}
+	out[n] = NULL;
+}
+
+void sl_leave_environment(void)
+{
+	static char preload[8192];
+	struct env_plan p;
+
+	if (plan_env(environ, &p) && preload_len(environ, &p) <= sizeof(preload))
+		leave_us(environ, &p, environ, preload);
 }
 
 static void fill_env(char *const envp[], const struct env_plan *p, char **out, char *preload)
@@ -83,13 +130,14 @@ static void fill_env(char *const envp[], const struct env_plan *p, char **out, c
 }
 
 /* Makes `env` the environment to pass on: the caller's frame holds it, hence a macro. */
-#define TRACED_ENV(envp)                                                      \
-	struct env_plan plan;                                                 \
-	char *const *env = (char *const *)(envp);                             \
-	if (plan_env(env, &plan)) {                                           \
-		char **full = alloca(((size_t)plan.cnt + 4) * sizeof(*full)); \
-		fill_env(env, &plan, full, alloca(preload_len(env, &plan)));  \
-		env = full;                                                   \
+#define TRACED_ENV(envp)                                                                 \
+	struct env_plan plan;                                                            \
+	char *const *env = (char *const *)(envp);                                        \
+	if (plan_env(env, &plan)) {                                                      \
+		char **full = alloca(((size_t)plan.cnt + 4) * sizeof(*full));            \
+		(plan.leaves_us ? leave_us : fill_env)(env, &plan, full,                 \
+						       alloca(preload_len(env, &plan))); \
+		env = full;                                                              \
 	}
 
 /* exec does not come back: what is known is told before, however the gate stands. */

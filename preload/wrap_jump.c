@@ -12,7 +12,9 @@
 #include "preload/wrap.h"
 
 #include <link.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "preload/gpu_engine.h"
@@ -77,6 +79,26 @@ static long timed_syscall(long nr, long a, long b, long c, long d, long e, long 
 	return rc;
 }
 
+/* A filter is installed by one of two, which do other things, too. */
+static long restricting_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	bool by_prctl = nr == SYS_prctl && a == PR_SET_SECCOMP;
+	bool is_filter = nr == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER;
+	bool is = by_prctl || is_filter || (nr == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT);
+	uint32_t before = 0;
+	long rc;
+
+	if (by_prctl)
+		before = sl_restrict((unsigned long)b, (const void *)c);
+	else if (is)
+		before = sl_restrict(is_filter ? SECCOMP_MODE_FILTER : SECCOMP_MODE_STRICT,
+				     (const void *)c);
+	rc = timed_syscall(nr, a, b, c, d, e, f);
+	if (is)
+		sl_restricted(before, rc == -1);
+	return rc;
+}
+
 __attribute__((used, visibility("hidden"))) void *sl_plan_syscall(long nr, unsigned long arg);
 void *sl_plan_syscall(long nr, unsigned long arg)
 {
@@ -94,11 +116,9 @@ void *sl_plan_syscall(long nr, unsigned long arg)
 		shares_memory = arg < 65536 ||
 				(*(uint64_t *)arg & CLONE_VM && !(*(uint64_t *)arg & CLONE_SETTLS));
 		break;
-#ifdef SYS_seccomp
 	case SYS_seccomp:
-		sl_restrict();
-		return (void *)timed_syscall;
-#endif
+	case SYS_prctl:
+		return (void *)restricting_syscall;
 #ifdef SYS_vfork
 	case SYS_vfork:
 		shares_memory = true;

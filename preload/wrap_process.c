@@ -113,6 +113,7 @@ SL_WRAPPER(int, setns, (int fd, int type))
 SL_WRAPPER(int, prctl, (int option, ...))
 {
 	SL_REAL(NEG, int, prctl, (int, ...));
+	uint32_t before = 0;
 	unsigned long a[4];
 	struct sl_call call;
 	bool traced;
@@ -125,11 +126,13 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	va_end(ap);
 	/* Before the call: the filter may kill for what it does not know. */
 	if (option == PR_SET_SECCOMP)
-		sl_restrict();
+		before = sl_restrict(a[0], (const void *)a[1]);
 	traced = sl_enter(&call);
 	rc = real(option, a[0], a[1], a[2], a[3]);
 	if (traced)
 		sl_stop(&call);
+	if (option == PR_SET_SECCOMP)
+		sl_restricted(before, rc == -1);
 	/* Names are kept however the gate stands. */
 	if (option == PR_SET_NAME && rc == 0 && sl_ready())
 		strncpy(sl_tls.slot->comm, (const char *)a[0], SL_COMM_BYTES - 1);

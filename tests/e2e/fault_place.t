@@ -237,6 +237,22 @@ if [ $? != 77 ]; then
 		SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 $how >out 2>err
 		is "$? $(cat out)" "$want" "a strict sandbox, $how, bare: the program works"
 	done
+	# So do programs that are started in there: not traced where the filter would kill for that, and shown.
+	for how in system exec execve,seccomp probe,exec; do
+		LD_PRELOAD=libm.so.6 "$PROG/sandbox" "$W/data" 10 $how >want 2>&1
+		want="$? $(cat want)"
+		LD_PRELOAD=libm.so.6 profile box --osrt-threshold=0 "$PROG/sandbox" "$W/data" 10 $how >out 2>err
+		is "$? $(cat out)" "$want" "a program in a strict sandbox, $how: works"
+		is "$(q "$R" "SELECT group_concat(traced) FROM (SELECT traced FROM SL_PROCESS_TREE WHERE exe LIKE '%sh' ORDER BY 1)")" "0" "a program in a strict sandbox, $how: not traced, and known"
+		SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 10 $how >out 2>err
+		is "$? $(cat out) libm.so.6" "$want" "a program in a strict sandbox, $how, bare: works"
+	done
+	for how in mild,system mild,exec,probe probe,mild,execve,seccomp; do
+		profile box --osrt-threshold=0 "$PROG/sandbox" "$W/data" 10 $how >out 2>err
+		is "$? $(sed 's/ .*libtrace.so$//' out)" "0 bytes 640
+program" "a program in a mild sandbox, $how: works"
+		is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE exe LIKE '%sh' AND traced")" 1 "a program in a mild sandbox, $how: traced"
+	done
 	# What containers refuse, and kernels that have no pidfd: who looks for the program's end must not be quicker than its status.
 	for refused in bpf,perf_event_open,ptrace,kcmp,process_vm_readv bpf,perf_event_open,pidfd_open; do
 		for i in 1 2 3 4 5; do

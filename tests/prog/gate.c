@@ -17,7 +17,10 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -347,9 +350,13 @@ static void cuda_seccomp(void)
 {
 	int (*start)(void) = (int (*)(void))find("runtime", "ProfilerStart");
 	int (*stop)(void) = (int (*)(void))find("runtime", "ProfilerStop");
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	const struct sock_fprog all = {1, &allow};
 
-	/* Not that there is such a filter: to ask for one is what counts. */
-	prctl(PR_SET_SECCOMP, 99, 0, 0, 0);
+	/* What it allows does not count. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all))
+		exit(1);
 	errno = 4321;
 	for (int i = 0; i < 3; i++) {
 		start();

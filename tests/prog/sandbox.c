@@ -1,10 +1,16 @@
 /*
- * sandbox.c FILE N [exit,seccomp,thread,fork] - after start-up allows itself read, write, pread and exit, on pain of death,
+ * sandbox.c FILE N [exit,seccomp,thread,fork,system,exec,execve,mild,probe] - after start-up allows itself read, write, pread and exit, on pain of death,
  * and then makes N preads. A tracer that needs any other system call for a record kills the program.
  *
  * exit: ends by returning from main, so that destructors run; seccomp: by that system call, not by prctl; thread, fork: N
  * preads in another thread and in a child, too, whose beginning and end are allowed what the C library does for them.
+ *
+ * system, exec, execve: "sh -c 'echo program'" is started (by the last with an environment that was copied before) and allowed
+ * what it needs, which is not what a tracer needs.
+ *
+ * mild: all but reboot() is allowed. probe: asks before with what is no filter, as libseccomp does.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -20,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ALLOWED_MOST 32
+#define ALLOWED_MOST 64
 
 static const int always[] = {SYS_read, SYS_write,      SYS_pread64,
 			     SYS_exit, SYS_exit_group, SYS_rt_sigreturn};
@@ -28,6 +34,12 @@ static const int for_others[] = {
 	SYS_clone,          SYS_clone3,       SYS_mmap,  SYS_mprotect,  SYS_munmap,
 	SYS_madvise,        SYS_brk,          SYS_futex, SYS_rseq,      SYS_set_robust_list,
 	SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_wait4, SYS_getrandom,
+};
+static const int for_programs[] = {
+	SYS_execve, SYS_access,     SYS_openat,          SYS_newfstatat, SYS_close,  SYS_fstat,
+	SYS_stat,   SYS_arch_prctl, SYS_set_tid_address, SYS_prlimit64,  SYS_getpid, SYS_getppid,
+	SYS_getuid, SYS_geteuid,    SYS_getgid,          SYS_getegid,    SYS_getcwd, SYS_ioctl,
+	SYS_vfork,  SYS_fcntl,      SYS_rt_sigsuspend,
 };
 static int file;
 
@@ -41,19 +53,36 @@ static unsigned allow(struct sock_filter *code, unsigned cnt, const int *list, s
 	return cnt;
 }
 
-static int shut_in(bool has_others, bool by_call)
+static int shut_in(const char *how)
 {
 	struct sock_filter code[2 + 2 * ALLOWED_MOST] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	};
 	struct sock_fprog prog = {0, code};
 	unsigned cnt = allow(code, 1, always, sizeof(always) / sizeof(always[0]));
+	bool has_programs = strstr(how, "system") || strstr(how, "exec");
+	bool has_others = has_programs || strstr(how, "thread") || strstr(how, "fork");
+	bool by_call = strstr(how, "seccomp");
 
 	if (has_others)
 		cnt = allow(code, cnt, for_others, sizeof(for_others) / sizeof(for_others[0]));
+	if (has_programs)
+		cnt = allow(code, cnt, for_programs,
+			    sizeof(for_programs) / sizeof(for_programs[0]));
 	code[cnt++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	if (strstr(how, "mild")) {
+		code[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_reboot, 1, 0);
+		code[2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+		code[3] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+		cnt = 4;
+	}
 	prog.len = (unsigned short)cnt;
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (strstr(how, "probe") &&
+	    (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 || errno != EFAULT ||
+	     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (void *)1) != -1 || errno != EFAULT ||
+	     syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL) != -1 || errno != EINVAL))
+		return -1;
 	if (by_call)
 		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
@@ -88,18 +117,33 @@ static int others(const char *how, long *n)
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
 }
 
+static int start(const char *how, char **env)
+{
+	if (strstr(how, "system"))
+		return system("echo program $LD_PRELOAD");
+	if (strstr(how, "execve"))
+		return execle("/bin/sh", "sh", "-c", "echo program $LD_PRELOAD", NULL, env);
+	if (strstr(how, "exec"))
+		return execlp("sh", "sh", "-c", "echo program $LD_PRELOAD", NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 3 ? argv[3] : "";
+	char *env[256] = {NULL};
 	long n;
+
+	for (size_t i = 0; i < 255 && environ[i]; i++)
+		env[i] = environ[i];
 
 	if (argc < 3)
 		return 2;
 	file = open(argv[1], O_RDONLY);
 	n = atol(argv[2]);
-	if (shut_in(strstr(how, "thread") || strstr(how, "fork"), strstr(how, "seccomp")) < 0)
+	if (shut_in(how) < 0)
 		return 77;
-	if (work(&n) || others(how, &n))
+	if (work(&n) || others(how, &n) || start(how, env))
 		return 1;
 	if (!strstr(how, "exit"))
 		_exit(0);
