@@ -542,6 +542,7 @@ void sl_leave_environment(void); /* programs that are started from now on are no
 
 /* ---- restricted.c ---- */
 
+void sl_restricted_start(void);
 /* Before a filter is installed: what it is, and what there was. After it: how that went. */
 uint32_t sl_restrict(unsigned long mode, const void *filter);
 void sl_restricted(uint32_t before, bool failed);

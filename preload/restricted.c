@@ -189,14 +189,20 @@ static bool is_deadly(const void *program)
 
 static int (*thread_clock)(pthread_t thread, clockid_t *clock);
 
+/*
+ * Not when a filter comes, which may be in the child of a fork while another thread had the linker's lock. Before glibc 2.34
+ * it is in libpthread, which may be loaded later: then there are no numbers.
+ */
+void sl_restricted_start(void)
+{
+	thread_clock =
+		(int (*)(pthread_t, clockid_t *))(uintptr_t)sl_object_next("pthread_getcpuclockid");
+}
+
 uint32_t sl_restrict(unsigned long mode, const void *filter)
 {
 	uint32_t before = sl_global.restricted;
 
-	/* Looked for here: not in every version of glibc is it in libc.so, and few programs need it. */
-	if (!thread_clock)
-		thread_clock = (int (*)(pthread_t, clockid_t *))(uintptr_t)sl_object_next(
-			"pthread_getcpuclockid");
 	/* A filter that does not kill for it is there already, or none: that of now may be looked at. */
 	if (before < SL_RESTRICTED_DEADLY)
 		__atomic_store_n(&sl_global.restricted,

@@ -335,6 +335,7 @@ static bool start(void)
 	sl_global.path = own_path();
 	sl_global.cond_wrefs_at = find_cond_wrefs();
 	sl_resolve_all();
+	sl_restricted_start();
 	sl_unwind_start();
 	dir = session_dir(&why);
 	len = dir ? strlen(dir) : 0;
