@@ -43,6 +43,11 @@ struct machine {
 	uint32_t a, x, memory[BPF_MEMWORDS];
 };
 
+static bool is_undefined(uint32_t b, unsigned how)
+{
+	return how == BPF_DIV ? !b : (how == BPF_LSH || how == BPF_RSH) && b >= 32;
+}
+
 static uint32_t computed(uint32_t a, uint32_t b, unsigned how)
 {
 	switch (how) {
@@ -53,7 +58,7 @@ static uint32_t computed(uint32_t a, uint32_t b, unsigned how)
 	case BPF_MUL:
 		return a * b;
 	case BPF_DIV:
-		return b ? a / b : 0;
+		return a / b;
 	case BPF_OR:
 		return a | b;
 	case BPF_AND:
@@ -61,9 +66,9 @@ static uint32_t computed(uint32_t a, uint32_t b, unsigned how)
 	case BPF_XOR:
 		return a ^ b;
 	case BPF_LSH:
-		return b < 32 ? a << b : 0;
+		return a << b;
 	case BPF_RSH:
-		return b < 32 ? a >> b : 0;
+		return a >> b;
 	default:
 		return -a; /* BPF_NEG */
 	}
@@ -133,6 +138,8 @@ static uint32_t verdict(const struct sock_filter *filter, unsigned cnt, int nr)
 			m.memory[f->k % BPF_MEMWORDS] = BPF_CLASS(f->code) == BPF_ST ? m.a : m.x;
 			break;
 		case BPF_ALU:
+			if (is_undefined(b, BPF_OP(f->code)))
+				return UNKNOWN;
 			m.a = computed(m.a, b, BPF_OP(f->code));
 			break;
 		case BPF_JMP:
