@@ -17,6 +17,7 @@
 
 #include "collector/aside.h"
 #include "collector/cmd.h"
+#include "collector/db_stacks.h"
 #include "collector/flight.h"
 #include "collector/gpu.h"
 #include "collector/keeper.h"
@@ -26,8 +27,10 @@
 
 #define ROWS_PER_ROUND  65536u
 #define ROWS_PER_COMMIT 262144u
-#define LAZY_FILL       25u /* per cent of the kernel's buffers that may wait */
-#define FREE_LOOKS      4u  /* so often in a row a processor must have been free */
+#define LAZY_FILL       25u    /* per cent of the kernel's buffers that may wait */
+#define CALM_ROWS       20000u /* in a round: there is time for other things */
+#define NAMED_ROWS      65536u /* of names at a time, some milliseconds' work */
+#define FREE_LOOKS      4u     /* so often in a row a processor must have been free */
 #define LOOK_NS         100000000ll
 #define COMMIT_ROWS \
 	16384u /* from here on chunks are worth giving back, to be used again while warm */
@@ -335,6 +338,21 @@ int collect_poll(struct collector *c)
 	return c->flight ? flight_poll(c) : sched_poll(c->sched, &model_sched_ops, &c->model);
 }
 
+bool collect_may_name(const struct collector *c)
+{
+	return !c->flight && !c->capture.is_session;
+}
+
+bool collect_names(struct collector *c)
+{
+	/* The kernel's buffers of samples hold some hundredths of a second. */
+	size_t rows = c->sample ? NAMED_ROWS / 16 : NAMED_ROWS;
+	bool is_done = !collect_may_name(c) || db_stacks_early(c->db, rows);
+
+	c->is_busy |= db_pending(c->db) > 0;
+	return is_done;
+}
+
 size_t collect_tick(struct collector *c)
 {
 	bool is_prompt = c->capture.options && c->capture.options->by;
@@ -364,8 +382,12 @@ size_t collect_tick(struct collector *c)
 	housekeeping(c);
 	c->is_busy |= all > 0;
 	if ((c->now - c->committed_at >= commit_period(c) || db_pending(c->db) >= COMMIT_ROWS) &&
-	    has_news(c))
+	    has_news(c)) {
 		collect_commit(c);
+		if (c->free_looks >= FREE_LOOKS && all < CALM_ROWS && !c->root_is_gone &&
+		    !is_prompt)
+			collect_names(c);
+	}
 	capture_tick(c);
 	flight_after(c);
 	return all;

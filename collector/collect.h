@@ -52,6 +52,7 @@ struct collector {
 	bool root_is_gone;
 	int root_status;      /* wait status, -1 unknown */
 	unsigned early_looks; /* whether stacks can have their names before the end */
+	unsigned early_quiet; /* of these, the last ones at which nothing had come */
 	bool has_unwatched;   /* processes without a pidfd */
 	bool is_busy;         /* something came in since the last commit */
 	bool is_attached; /* to processes that are no children of ours: signals end the collection */
@@ -107,6 +108,10 @@ void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint3
 /* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
 bool collect_can_wait(struct collector *c);
 size_t collect_tick(struct collector *c);
+
+/* Stacks get names while others still come (db_stacks_early()): where they may, and for some that have none. */
+bool collect_may_name(const struct collector *c);
+bool collect_names(struct collector *c);
 /* What the kernel has to say; events handled. */
 int collect_poll(struct collector *c);
 /* CPU samples, but for the youngest; @all: up to this moment. */

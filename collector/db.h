@@ -331,6 +331,8 @@ int db_commit(struct db *db, int64_t now_ns);
  * whole. Readers that hold the log up are not waited for: it then simply stays.
  */
 void db_settle(struct db *db);
+/* Some of that, as far as nobody is in the way: there is less to do at the end. */
+void db_write_log(struct db *db);
 
 /* Private key/value pairs of the collector inside the same transactions (table SL_STATE). */
 int db_state_set(struct db *db, const char *key, const void *blob, size_t len);

@@ -175,6 +175,11 @@ bool db_ahead_is_there(const struct db *db)
 	return db->ahead && db->ahead->symbols;
 }
 
+struct symbols *db_ahead_symbols(const struct db *db)
+{
+	return db->ahead->symbols;
+}
+
 bool db_ahead_is_idle(const struct db *db)
 {
 	return symbols_is_idle(db->ahead->symbols);

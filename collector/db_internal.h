@@ -12,7 +12,8 @@
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
  *   db_ahead.c    what their names will be, looked up meanwhile
- *   db_stacks_finish.c, db_frames.c   names of stacks
+ *   db_naming.c, db_frames.c, db_spaces.c   names of stacks: db_stacks_early.c, for those that can have them while others
+ *                 come; db_stacks_finish.c, for all
  *   db_next.c     one report after another
  *
  * Rule easy to break: whatever the collector's memory believes to be in the file must survive a
@@ -177,17 +178,28 @@ int db_meta_export_set(struct db *db, const char *name, const char *value);
 /* What of stacks is in this report; by id. */
 struct db_stacks_there {
 	struct db_map stack, code, space;
-	uint64_t changes; /* raised with all that is told */
-	uint64_t seen;    /* changes when db_stacks_early() was called last */
+	uint64_t places; /* raised with all that is told of spaces, modules and code */
 };
-
-struct db_named; /* what stacks had names before the end */
-void db_named_free(struct db_named *n);
 
 int db_stacks_load(struct db *db); /* resume */
 /* Stacks may be given again, and are written again; or all that belongs to them. */
 void db_stacks_forget_chains(struct db *db);
 void db_stacks_forget(struct db *db);
+
+/* ---- db_stacks_early.c ---- */
+
+struct db_named; /* what stacks have names before the end */
+struct naming;
+
+void db_named_free(struct db_named *n);
+/* There is one more that wants some. */
+void db_named_wait(struct db *db, int64_t stack);
+/* What has got names must be named anew: rows are lost, or what is told now contradicts them. */
+void db_named_void(struct db *db);
+/* There is more of that code object than was told before. */
+void db_named_recode(struct db *db, int64_t code);
+/* What has them is the caller's to go on with. NULL: nothing. */
+struct naming *db_named_take(struct db *db);
 
 /* ---- db_ahead.c ---- */
 
@@ -201,7 +213,9 @@ void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t
 /* Once, when no more stacks come; the caller closes it. -ENOMEM, -EINTR: who waits does not want to any more. */
 int db_ahead_take(struct db *db, struct symbols **out);
 bool db_ahead_is_there(const struct db *db);
+/* Has it nothing to do? Then db_ahead_symbols() may be asked, until something is told. */
 bool db_ahead_is_idle(const struct db *db);
+struct symbols *db_ahead_symbols(const struct db *db); /* where it is there */
 void db_ahead_free(struct db *db);
 
 /* ---- db_nvtx.c: as db_ops.c ---- */
@@ -268,6 +282,7 @@ bool db_wal_fits(struct db *db);  /* could the file take all that the WAL has? *
 void db_watch_wal(struct db *db); /* its size, from now on */
 void db_ballast_make(struct db *db);
 void db_ballast_drop(struct db *db);
+bool db_has_plenty(struct db *db); /* of room on the disk: more than the end of a report can take */
 
 /* db_finish.c: is there an unfinished report of ours? 0, or -1 and a sentence; then continue it */
 int db_check_resume(const char *path, char *why, size_t why_len);

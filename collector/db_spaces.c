@@ -11,6 +11,8 @@
 #include "collector/db_internal.h"
 #include "collector/symbols.h"
 
+#define COMPARED_MAX 4096u
+
 struct space {
 	int64_t id, parent, pid;
 	uint32_t first, cnt; /* modules */
@@ -21,6 +23,7 @@ struct db_spaces {
 	struct symbols *symbols;
 	struct db_module *module;
 	uint32_t modules;
+	uint32_t last; /* number of a module */
 	struct space *space;
 	uint32_t spaces;
 };
@@ -74,13 +77,34 @@ const struct db_module *db_spaces_module(const struct db_spaces *all, int64_t sp
 					 uint64_t address, int64_t ns)
 {
 	const struct space *s = find_space(all, space);
-	const struct db_module *found = NULL;
+	const struct db_module *late = NULL;
 
-	for (int depth = 0; s && depth < 64 && !found; depth++) {
-		found = module_in(all, s, address, ns);
+	for (int depth = 0; s && depth < 64; depth++) {
+		const struct db_module *found = module_in(all, s, address, ns);
+
+		if (found && found->since <= ns)
+			return found;
+		if (found && (!late || found->since < late->since))
+			late = found;
 		s = s->parent ? find_space(all, s->parent) : NULL;
 	}
-	return found;
+	return late;
+}
+
+bool db_spaces_differ(const struct db_spaces *all, const struct db_spaces *before, int64_t until)
+{
+	if (all->modules > COMPARED_MAX)
+		return true;
+	for (uint32_t i = 0; i < all->modules; i++) {
+		const struct db_module *m = &all->module[i];
+
+		if (m->number <= before->last || m->since > until)
+			continue;
+		for (uint32_t k = 0; k < before->modules; k++)
+			if (before->module[k].start < m->end && before->module[k].end > m->start)
+				return true;
+	}
+	return false;
 }
 
 int64_t db_spaces_pid(const struct db_spaces *all, int64_t space)
@@ -117,13 +141,16 @@ static void read_module(struct db_spaces *all, sqlite3_stmt *stmt)
 	size_t id_len = from_hex((const char *)sqlite3_column_text(stmt, 6), id, sizeof(id));
 	uint32_t len;
 
-	*m = (struct db_module){.number = all->modules++,
+	all->modules++;
+	*m = (struct db_module){.number = (uint32_t)sqlite3_column_int64(stmt, 7),
 				.space = sqlite3_column_int64(stmt, 0),
 				.start = (uint64_t)sqlite3_column_int64(stmt, 1),
 				.end = (uint64_t)sqlite3_column_int64(stmt, 2),
 				.bias = (uint64_t)sqlite3_column_int64(stmt, 3),
 				.since = sqlite3_column_int64(stmt, 4),
 				.path_id = sqlite3_column_int64(stmt, 5)};
+	if (m->number > all->last)
+		all->last = m->number;
 	m->path = db_string_text(all->db, m->path_id, &len);
 	m->until = m->end;
 	if (all->modules > 1 && m[-1].space == m->space && m[-1].until > m->until)
@@ -162,7 +189,7 @@ static int read_modules(struct db_spaces *all)
 	all->module = calloc((size_t)cnt, sizeof(*all->module));
 	/* By address as the machine sees it: the highest are negative numbers here, but no program is there. */
 	err = all->module ? db_prepare(all->db,
-				       "SELECT space, start, end, bias, since, path, buildId"
+				       "SELECT space, start, end, bias, since, path, buildId, rowid"
 				       " FROM main.SL_MODULES ORDER BY space, start, since",
 				       &stmt)
 			  : -ENOMEM;

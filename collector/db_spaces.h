@@ -13,7 +13,7 @@ struct symbols;
 struct symbols_module;
 
 struct db_module {
-	uint32_t number; /* among the report's */
+	uint32_t number; /* row of SL_MODULES */
 	bool has_file;
 	int64_t space;
 	uint64_t start, end, bias;
@@ -28,11 +28,17 @@ int db_spaces_open(struct db *db, struct symbols *symbols, struct db_spaces **ou
 void db_spaces_close(struct db_spaces *all);
 
 /*
- * What lay at @address at the time @ns; NULL: nothing known. A process that was forked has what its parent had, as long
- * as it does not tell of its own.
+ * What lay at @address at the time @ns; NULL: nothing known. A process that was forked has what its parent had, until
+ * it tells of its own. One that is told of as met a little later is better than none.
  */
 const struct db_module *db_spaces_module(const struct db_spaces *all, int64_t space,
 					 uint64_t address, int64_t ns);
+
+/*
+ * Was a module told of since @before that lies where another one was, and was there by the time @until already: might the
+ * answer to a question that was asked for times up to it be another now? Yes also where they are too many to say.
+ */
+bool db_spaces_differ(const struct db_spaces *all, const struct db_spaces *before, int64_t until);
 
 /* The process whose space it is; 0: not known. */
 int64_t db_spaces_pid(const struct db_spaces *all, int64_t space);

@@ -1,5 +1,5 @@
 /*
- * db_stacks.h - stacks in the report: raw while it grows, with names when it is finished.
+ * db_stacks.h - stacks in the report: raw while it grows, all of them with names when it is finished.
  *
  * db_finish() calls db_stacks_finish(): frames get their functions, files and lines (symbols.h), Python's frames take the
  * place of its interpreter's, inlined functions become frames of their own; the result is SL_FRAMES, SL_STACKS and
@@ -62,11 +62,12 @@ int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_s
 int db_stacks_finish(struct db *db);
 
 /*
- * The same in passing, while the last process is still being torn down: where stacks are few and what their files say is
- * known, and nothing is pending. db_stacks_finish() finds it done, or begins anew where something has come since.
- * False: it is worth another try, when files that are being read are known and nothing has been told since the last.
+ * The same for stacks that rows in the report name so far, while others still come: those of which all is known get their
+ * names, in about @rows rows, which wait for a commit. Nothing may be pending, and files that are being read are waited
+ * for. db_stacks_finish() goes on with what it finds, or begins anew where something that came since contradicts it.
+ * True: there is nothing to do at the moment.
  */
-bool db_stacks_early(struct db *db);
+bool db_stacks_early(struct db *db, size_t rows);
 
 /* Whoever has a terminal: to be told of how far that is, in per cent, from 2 s on; -1: done. NULL: nobody. */
 void db_stacks_progress(void (*tell)(int percent));

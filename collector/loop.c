@@ -279,26 +279,34 @@ static bool root_leaves(const struct collector *c)
 	return false;
 }
 
-static bool may_name_early(const struct collector *c)
+static bool may_name_leaver(const struct collector *c)
 {
-	return c->child && !c->sample && !c->flight && !c->capture.is_session;
+	return c->child && !c->sample && collect_may_name(c);
 }
 
 /*
- * To take a large program's memory down takes the kernel as long as names of its stacks take us: they need not wait. False:
- * it does not leave, or there is nothing to do.
+ * To take a large program's memory down takes the kernel as long as names of its last stacks take us: they need not wait.
+ * False: it does not leave, or there is nothing to do.
  */
 static bool name_early(struct collector *c)
 {
 	if (c->early_looks == EARLY_LOOKS || c->root_is_gone || c->model.alive != 1 ||
-	    !may_name_early(c) || !root_leaves(c))
+	    !may_name_leaver(c) || !root_leaves(c))
 		return false;
 	c->early_looks++;
 	collect_drain(c);
 	collect_commit(c);
-	if (db_stacks_early(c->db))
-		c->early_looks = EARLY_LOOKS;
-	return c->early_looks < EARLY_LOOKS;
+	if (!collect_names(c)) {
+		collect_commit(c);
+		c->early_quiet = 0;
+		return true;
+	}
+	/* Destructors that run after ours have calls, too. */
+	if (++c->early_quiet < 2)
+		return true;
+	db_write_log(c->db);
+	c->early_looks = EARLY_LOOKS;
+	return false;
 }
 
 /* Kernels without pidfd, or no descriptors left: ask. */
@@ -413,7 +421,7 @@ void loop_run(struct collector *c)
 	int wait = PERIOD_SOME_MS;
 
 	be_modest(c);
-	if (may_name_early(c) && !leaving_begin(&c->root_leaving, c->session.control))
+	if (may_name_leaver(c) && !leaving_begin(&c->root_leaving, c->session.control))
 		loop_add(c, c->root_leaving.event, LOOP_LEAVING, NULL);
 	while (!c->is_over) {
 		int n = epoll_wait(c->epoll, ev, EVENTS, wait);

@@ -264,7 +264,7 @@ CREATE TABLE PMU_EVENT_REQUESTS (
 
 -- @table OSRT_CALLCHAINS lazy
 CREATE TABLE OSRT_CALLCHAINS (
-    -- Stacks of calls in OSRT_API. Made when the report is finished. One row per frame.
+    -- Stacks of calls in OSRT_API. Complete when the report is finished. One row per frame.
     id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
     symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
     module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; of Python the source file; [vdso], [anonymous], ...
@@ -281,8 +281,8 @@ CREATE TABLE OSRT_CALLCHAINS (
 
 -- @table CUDA_CALLCHAINS lazy
 CREATE TABLE CUDA_CALLCHAINS (
-    -- Stacks of calls in CUPTI_ACTIVITY_KIND_RUNTIME, CUBLAS_EVENTS, CUDNN_EVENTS and SL_LIBRARY_API. Made when the
-    -- report is finished. One row per frame.
+    -- Stacks of calls in CUPTI_ACTIVITY_KIND_RUNTIME, CUBLAS_EVENTS, CUDNN_EVENTS and SL_LIBRARY_API. Complete when
+    -- the report is finished. One row per frame.
     id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
     symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
     module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; of Python the source file; [vdso], [anonymous], ...
@@ -299,7 +299,7 @@ CREATE TABLE CUDA_CALLCHAINS (
 
 -- @table SYSCALL_CALLCHAINS lazy
 CREATE TABLE SYSCALL_CALLCHAINS (
-    -- Stacks of system calls in SYSCALL. Made when the report is finished. One row per frame.
+    -- Stacks of system calls in SYSCALL. Complete when the report is finished. One row per frame.
     id           INTEGER NOT NULL, -- a stack, as callchainId has it: SL_STACKS.id
     symbol       INTEGER NOT NULL, -- -> StringIds.id, function; where unresolved = 1 the address as text
     module       INTEGER NOT NULL, -- -> StringIds.id, mapped file; of Python the source file; [vdso], [anonymous], ...
@@ -325,7 +325,7 @@ CREATE VIEW SAMPLING_CALLCHAINS AS
 
 -- @table SL_STACKS lazy
 CREATE TABLE SL_STACKS (
-    -- Every distinct stack of calls and samples, once, one row per frame. Made when the report is finished.
+    -- Every distinct stack of calls and samples, once, one row per frame. Complete when the report is finished.
     id      INTEGER NOT NULL, -- what callchainId of calls and COMPOSITE_EVENTS.stackId hold
     depth   INTEGER NOT NULL, -- 0: where the thread was, 1: its caller, ...
     frameId INTEGER NOT NULL, -- -> SL_FRAMES.id

@@ -1,6 +1,6 @@
 /*
  * stacks.h - stacks that records tell of: kept by arena, written to the report raw (SL_RAW_STACKS, SL_MODULES, SL_CODES)
- * when they come, and again into each report that refers to them. Names are found when the report is finished
+ * when they come, and again into each report that refers to them. Names are found there
  * (db_stacks.h).
  *
  * Numbers: a stack of an arena is arena id << 32 | its id there, so nothing has to be remembered for recover. Stacks of

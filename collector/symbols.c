@@ -389,14 +389,18 @@ static bool keep_frames(struct symbols_module *m, const struct symbols_frame *fr
 	return true;
 }
 
-void symbols_only_open(struct symbols *s)
+void symbols_only_open(struct symbols *s, bool is_only)
 {
-	s->is_only_open = true;
+	s->is_only_open = is_only;
+	s->has_missed = false;
 }
 
-bool symbols_has_missed(const struct symbols *s)
+bool symbols_has_missed(struct symbols *s)
 {
-	return s->has_missed;
+	bool has = s->has_missed;
+
+	s->has_missed = false;
+	return has;
 }
 
 static bool is_missed(struct symbols *s, bool is_open)

@@ -41,11 +41,12 @@ bool symbols_settle(struct symbols *s);
 bool symbols_is_idle(struct symbols *s);
 
 /*
- * From now on nothing is opened any more, which might take long; what a file would have had to be opened for is not known,
- * and counts as missed.
+ * @is_only: from now on nothing is opened any more, which might take long; what a file would have had to be opened for is
+ * not known, and counts as missed. May be asked while the thread is there, when it is idle.
  */
-void symbols_only_open(struct symbols *s);
-bool symbols_has_missed(const struct symbols *s);
+void symbols_only_open(struct symbols *s, bool is_only);
+/* Was there one since the last time? */
+bool symbols_has_missed(struct symbols *s);
 
 /*
  * The functions at @address (in the file's terms), the innermost first: at most @room. How many, 0: nothing is known.

@@ -282,7 +282,7 @@ static void say_unfinished(const struct tables *t, sqlite3 *db, const char *inpu
 		    -1, &stmt, NULL) != SQLITE_OK)
 		return;
 	if (sqlite3_step(stmt) == SQLITE_ROW)
-		sl_warn("%s: %s is not finished, its stacks have no names yet: it is being "
+		sl_warn("%s: %s is not finished, stacks may have no names yet: it is being "
 			"written, or 'sightline recover' ends it",
 			t->kind->command, input);
 	sqlite3_finalize(stmt);
