@@ -19,7 +19,7 @@
 
 const char rows_loss_full[] = "calls: rings full";
 const char rows_loss_nested[] = "calls: made by a signal handler inside the tracer";
-const char rows_loss_no_slot[] = "calls: no room for another thread";
+const char rows_loss_no_slot[] = "calls: of threads that cannot be recorded";
 const char rows_loss_disk[] = "calls: disk full";
 
 static const char *const loss_text[] = {

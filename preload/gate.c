@@ -9,11 +9,20 @@
 
 #include "preload/sys.h"
 
-/* In the time between vfork and the child's exec, parent and child share everything but the pid. */
+/*
+ * In the time between vfork and the child's exec, parent and child share everything but the pid. Where it would be deadly to
+ * ask for that, both stay untraced from then on.
+ */
 static bool back_from_vfork(void)
 {
-	if (sl_global.restricted || (uint32_t)sl_getpid() != sl_tls.vfork_pid)
+	if (sl_is_blind()) {
+		if (sl_gate() & 1)
+			sl_count_unslotted();
 		return false;
+	}
+	if ((uint32_t)sl_getpid() != sl_tls.vfork_pid)
+		return false;
+	sl_tls.vfork_restricted = SL_UNRESTRICTED;
 	sl_tls.cookie = sl_tls.saved_cookie;
 	return true;
 }

@@ -279,8 +279,9 @@ void sl_count_nested(void)
 
 /* ---- a thread's first call ---- */
 
-static void count_unslotted(struct sl_arena *a)
+void sl_count_unslotted(void)
 {
+	struct sl_arena *a = sl_global.arena;
 	uint64_t now = sl_ticks(), none = 0;
 
 	__atomic_compare_exchange_n(&a->unslotted_first, &none, now, 0, __ATOMIC_RELAXED,
@@ -347,7 +348,7 @@ bool sl_thread_start(void)
 	/* What there is may be the parent's. */
 	forget_thread();
 	if (!tid || !wait_for_outfit(a, &o)) {
-		count_unslotted(a);
+		sl_count_unslotted();
 		return false;
 	}
 	slot = &a->slot[o.slot - 1];

@@ -53,8 +53,9 @@ struct sl_tls {
 	uint32_t
 		gpu_inside; /* families of GPU libraries that this thread is inside of (gpu_entry.c) */
 	uint32_t dropping; /* the ring was full and waiting did not help; reset by the next chunk */
-	uint32_t vfork_pid; /* who called vfork, see hook.c */
-	const char *taking; /* a stack is being taken in this frame (stack.c) */
+	uint32_t vfork_pid;        /* who called vfork, see hook.c */
+	uint32_t vfork_restricted; /* as sl_global.restricted, of its child alone */
+	const char *taking;        /* a stack is being taken in this frame (stack.c) */
 	uint32_t
 		codes_due; /* code objects of Python that this thread has met and not told (stack.c) */
 	uint64_t saved_cookie; /* cookie to go back to after vfork */
@@ -511,6 +512,7 @@ enum sl_restricted {
 	SL_UNRESTRICTED,
 	SL_RESTRICTED,        /* a seccomp filter was installed: no system calls of our own */
 	SL_RESTRICTED_DEADLY, /* it would kill a program that is traced from its start */
+	SL_RESTRICTED_BLIND, /* and for asking which process this is: vfork() and its child are not told apart */
 };
 
 struct sl_global {
@@ -534,6 +536,7 @@ bool sl_process_start(void); /* idempotent; false when this process is not trace
 bool sl_process_child(void); /* in a forked child: a new process number, same arena */
 bool sl_thread_start(void);  /* a slot and first chunks; false: there are none, which is counted */
 void sl_announce(void);      /* writes the IMAGE record */
+void sl_count_unslotted(void);     /* a call that no slot has room for */
 int sl_find_env(const char *name); /* index in environ, or -1 */
 
 /* ---- wrap_exec.c ---- */
@@ -543,9 +546,10 @@ void sl_leave_environment(void); /* programs that are started from now on are no
 /* ---- restricted.c ---- */
 
 void sl_restricted_start(void);
-/* Before a filter is installed: what it is, and what there was. After it: how that went. */
+/* Before a filter is installed: what it is, and what there was, for the call after it: how that went. */
 uint32_t sl_restrict(unsigned long mode, const void *filter);
 void sl_restricted(uint32_t before, bool failed);
+bool sl_is_deadly(void), sl_is_blind(void); /* enum sl_restricted: so much, or worse */
 /* Of this thread; of this process, in the one thread that fork() has left it. 0: not to be had. */
 uint32_t sl_own_tid(void);
 uint32_t sl_forked_pid(void);

@@ -168,25 +168,31 @@ static bool read_memory(void *to, const void *from, size_t bytes)
 	       (long)bytes;
 }
 
-static bool is_deadly(const void *program)
+static bool kills(const struct sock_filter *filter, unsigned cnt, int nr)
+{
+	uint32_t what = verdict(filter, cnt, nr) & SECCOMP_RET_ACTION_FULL;
+
+	return what == SECCOMP_RET_KILL_PROCESS || what == SECCOMP_RET_KILL_THREAD ||
+	       what == SECCOMP_RET_TRAP;
+}
+
+static uint32_t judge(const void *program)
 {
 	static struct sock_filter filter[BPF_MAXINSNS];
 	static uint32_t is_busy;
 	struct sock_fprog p = {0};
-	bool is = true;
+	uint32_t is = SL_RESTRICTED_BLIND;
 
 	/* The kernel reads it, and refuses what it cannot; so do we. Of two threads at once one expects the worst. */
 	if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE))
-		return true;
+		return is;
 	if (read_memory(&p, program, sizeof(p)) && p.len <= BPF_MAXINSNS &&
-	    read_memory(filter, p.filter, p.len * sizeof(*filter))) {
-		is = false;
-		for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]) && !is; i++) {
-			uint32_t what = verdict(filter, p.len, needed[i]) & SECCOMP_RET_ACTION_FULL;
-
-			is = what == SECCOMP_RET_KILL_PROCESS || what == SECCOMP_RET_KILL_THREAD ||
-			     what == SECCOMP_RET_TRAP;
-		}
+	    read_memory(filter, p.filter, p.len * sizeof(*filter)) &&
+	    !kills(filter, p.len, SYS_getpid)) {
+		is = SL_RESTRICTED;
+		for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+			if (kills(filter, p.len, needed[i]))
+				is = SL_RESTRICTED_DEADLY;
 	}
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 	return is;
@@ -206,25 +212,49 @@ void sl_restricted_start(void)
 		(int (*)(pthread_t, clockid_t *))(uintptr_t)sl_object_next("pthread_getcpuclockid");
 }
 
+#define OF_CHILD \
+	0x100u /* a filter is that of vfork's child alone, with which its parent shares all memory */
+
+bool sl_is_blind(void)
+{
+	return sl_global.restricted == SL_RESTRICTED_BLIND ||
+	       sl_tls.vfork_restricted == SL_RESTRICTED_BLIND;
+}
+
+bool sl_is_deadly(void)
+{
+	return sl_global.restricted >= SL_RESTRICTED_DEADLY ||
+	       sl_tls.vfork_restricted >= SL_RESTRICTED_DEADLY;
+}
+
+static uint32_t *restricted(bool is_child)
+{
+	return is_child ? &sl_tls.vfork_restricted : &sl_global.restricted;
+}
+
 uint32_t sl_restrict(unsigned long mode, const void *filter)
 {
-	uint32_t before = sl_global.restricted;
+	bool is_child = sl_tls.cookie == SL_COOKIE_VFORK && !sl_is_blind() &&
+			(uint32_t)sl_getpid() != sl_tls.vfork_pid;
+	uint32_t *to = restricted(is_child), before = *to, now = SL_RESTRICTED_BLIND;
 
-	/* A filter that does not kill for it is there already, or none: that of now may be looked at. */
-	if (before < SL_RESTRICTED_DEADLY)
-		__atomic_store_n(&sl_global.restricted,
-				 mode == SECCOMP_MODE_FILTER && !is_deadly(filter)
-					 ? SL_RESTRICTED
-					 : SL_RESTRICTED_DEADLY,
-				 __ATOMIC_RELEASE);
-	return before;
+	/* One that leaves less is there already: that of now need not be looked at. */
+	if (before < SL_RESTRICTED_BLIND && mode == SECCOMP_MODE_FILTER)
+		now = judge(filter);
+	if (now > before)
+		__atomic_store_n(to, now, __ATOMIC_RELEASE);
+	return before | (is_child ? OF_CHILD : 0);
 }
 
 void sl_restricted(uint32_t before, bool failed)
 {
+	bool is_child = before & OF_CHILD;
+	uint32_t *to = restricted(is_child);
+
+	before &= ~OF_CHILD;
 	if (failed)
-		__atomic_store_n(&sl_global.restricted, before, __ATOMIC_RELEASE);
-	else if (sl_global.restricted == SL_RESTRICTED_DEADLY && before != SL_RESTRICTED_DEADLY)
+		__atomic_store_n(to, before, __ATOMIC_RELEASE);
+	else if (!is_child && *to >= SL_RESTRICTED_DEADLY && before < SL_RESTRICTED_DEADLY)
 		sl_leave_environment();
 }
 

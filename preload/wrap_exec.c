@@ -52,7 +52,7 @@ static bool plan_env(char *const envp[], struct env_plan *p)
 			p->has_us = strstr(e, us) != NULL || strstr(e, "libtrace.so") != NULL;
 		}
 	}
-	p->leaves_us = sl_global.restricted == SL_RESTRICTED_DEADLY;
+	p->leaves_us = sl_is_deadly();
 	if (p->leaves_us)
 		return p->cnt < ENV_MAX && (p->has_session || p->has_us);
 	return p->cnt < ENV_MAX && !(p->has_session && p->has_us);

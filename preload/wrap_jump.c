@@ -38,6 +38,7 @@ static void mark_vfork(void)
 	if (sl_tls.cookie != sl_proc.cookie)
 		return;
 	sl_tls.vfork_pid = sl_proc.pid;
+	sl_tls.vfork_restricted = SL_UNRESTRICTED;
 	sl_tls.saved_cookie = sl_set_cookie(SL_COOKIE_VFORK);
 }
 

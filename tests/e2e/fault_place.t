@@ -237,6 +237,27 @@ if [ $? != 77 ]; then
 		SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 $how >out 2>err
 		is "$? $(cat out)" "$want" "a strict sandbox, $how, bare: the program works"
 	done
+	# Who calls vfork() there is told from its child where it may ask for its pid; else what it does then is counted.
+	for how in vfork vfork,pid mild,vfork; do
+		"$PROG/sandbox" "$W/data" 1000 $how >want 2>&1
+		want="$? $(cat want)"
+		profile box --osrt-threshold=0 "$PROG/sandbox" "$W/data" 1000 $how >out 2>err
+		is "$? $(cat out)" "$want" "vfork in a sandbox, $how: the program works"
+		got=$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'") lost=$(q "$R" "SELECT CAST(total(count) AS INTEGER) FROM SL_LOST_EVENTS WHERE what LIKE '%that cannot be recorded'")
+		case $how in
+		vfork) check "vfork in a sandbox, $how: $got calls, $lost counted" [ $((got == 1000 && lost >= 1000 && lost < 1010)) = 1 ] ;;
+		*) is "$got $lost" '2000 0' "vfork in a sandbox, $how: every call" ;;
+		esac
+		SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 $how >out 2>err
+		is "$? $(cat out)" "$want" "vfork in a sandbox, $how, bare: the program works"
+	done
+	profile box --osrt-threshold=0 "$PROG/sandbox" "$W/data" 1000 child >out 2>err
+	is "$? $(cat out)" "0 program
+bytes 64000
+parent" 'the child of a vfork in a sandbox: the programs work'
+	got=$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'") lost=$(q "$R" "SELECT CAST(total(count) AS INTEGER) FROM SL_LOST_EVENTS WHERE what LIKE '%that cannot be recorded'")
+	check "the child of a vfork in a sandbox: its parent's calls, $got, and those that are counted, $lost" [ $((got + lost >= 1000 && got + lost < 1010)) = 1 ]
+	is "$(q "$R" "SELECT group_concat(traced) FROM (SELECT traced FROM SL_PROCESS_TREE WHERE exe LIKE '%sh' ORDER BY 1)")" '0,1' 'the child of a vfork in a sandbox: who is not in it is traced'
 	# So do programs that are started in there: not traced where the filter would kill for that, and shown.
 	for how in system exec execve,seccomp probe,exec; do
 		LD_PRELOAD=libm.so.6 "$PROG/sandbox" "$W/data" 10 $how >want 2>&1

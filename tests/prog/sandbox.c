@@ -1,5 +1,5 @@
 /*
- * sandbox.c FILE N [exit,seccomp,thread,fork,system,exec,execve,mild,probe] - after start-up allows itself read, write, pread and exit, on pain of death,
+ * sandbox.c FILE N [exit,seccomp,thread,fork,vfork,pid,child,system,exec,execve,mild,probe] - after start-up allows itself read, write, pread and exit, on pain of death,
  * and then makes N preads. A tracer that needs any other system call for a record kills the program.
  *
  * exit: ends by returning from main, so that destructors run; seccomp: by that system call, not by prctl; thread, fork: N
@@ -7,6 +7,9 @@
  *
  * system, exec, execve: "sh -c 'echo program'" is started (by the last with an environment that was copied before) and allowed
  * what it needs, which is not what a tracer needs.
+ *
+ * vfork: N preads after a vfork(), too. pid: getpid() is allowed. child: it is the child of a vfork() that goes into the
+ * sandbox, and becomes such a program there; its parent makes N preads.
  *
  * mild: all but reboot() is allowed. probe: asks before with what is no filter, as libseccomp does.
  */
@@ -41,6 +44,8 @@ static const int for_programs[] = {
 	SYS_getuid, SYS_geteuid,    SYS_getgid,          SYS_getegid,    SYS_getcwd, SYS_ioctl,
 	SYS_vfork,  SYS_fcntl,      SYS_rt_sigsuspend,
 };
+static const int for_vfork[] = {SYS_vfork};
+static const int for_pid[] = {SYS_getpid};
 static int file;
 
 static unsigned allow(struct sock_filter *code, unsigned cnt, const int *list, size_t many)
@@ -69,6 +74,10 @@ static int shut_in(const char *how)
 	if (has_programs)
 		cnt = allow(code, cnt, for_programs,
 			    sizeof(for_programs) / sizeof(for_programs[0]));
+	if (strstr(how, "vfork"))
+		cnt = allow(code, cnt, for_vfork, 1);
+	if (strstr(how, "pid"))
+		cnt = allow(code, cnt, for_pid, 1);
 	code[cnt++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	if (strstr(how, "mild")) {
 		code[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_reboot, 1, 0);
@@ -111,6 +120,12 @@ static int others(const char *how, long *n)
 		return 1;
 	if (!strstr(how, "fork"))
 		return 0;
+	if (strstr(how, "vfork")) {
+		pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+		if (pid == 0)
+			_exit(0);
+		return pid < 0 || waitpid(pid, &status, 0) != pid || status || work(n);
+	}
 	pid = fork();
 	if (pid == 0)
 		exit(work(n) ? 1 : 0);
@@ -128,6 +143,22 @@ static int start(const char *how, char **env)
 	return 0;
 }
 
+/* NOLINTBEGIN(clang-analyzer-unix.Vfork): what tracers have to bear */
+static int child_goes_in(const char *how)
+{
+	int status;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		if (shut_in(how) < 0)
+			_exit(77);
+		execlp("sh", "sh", "-c", "echo program", NULL);
+		_exit(1);
+	}
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status ? 1 : 0;
+}
+/* NOLINTEND(clang-analyzer-unix.Vfork) */
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 3 ? argv[3] : "";
@@ -141,6 +172,8 @@ int main(int argc, char **argv)
 		return 2;
 	file = open(argv[1], O_RDONLY);
 	n = atol(argv[2]);
+	if (strstr(how, "child"))
+		return child_goes_in("exec") || work(&n) || system("echo parent");
 	if (shut_in(how) < 0)
 		return 77;
 	if (work(&n) || others(how, &n) || start(how, env))

@@ -192,15 +192,73 @@ static void the_worst_is_expected_of_what_cannot_be_read(void **state)
 	one.k = SECCOMP_RET_ERRNO | EPERM;
 	assert_int_equal(restricted_by(&p, false, 0), SL_RESTRICTED);
 	one.k = SECCOMP_RET_TRAP;
-	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_DEADLY);
+	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_BLIND);
 	one.k = SECCOMP_RET_KILL_THREAD;
-	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_DEADLY);
+	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_BLIND);
 	assert_int_equal(restricted_by(&p, true, 0), SL_UNRESTRICTED);
-	assert_int_equal(restricted_by(NULL, false, 1), SL_RESTRICTED_DEADLY);
+	assert_int_equal(restricted_by(NULL, false, 1), SL_RESTRICTED_BLIND);
 	p.filter = (struct sock_filter *)8;
-	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_DEADLY);
+	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_BLIND);
 	p = (struct sock_fprog){BPF_MAXINSNS + 1, &one};
-	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_DEADLY);
+	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_BLIND);
+}
+
+/* One that kills for a system call; what was there before, and is then. */
+static void filters_add_up(void **state)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_reboot, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog p = {4, f};
+	static const struct {
+		uint32_t nr, is;
+	} then[] = {{SYS_reboot, SL_RESTRICTED},
+		    {SYS_socket, SL_RESTRICTED_DEADLY},
+		    {SYS_reboot, SL_RESTRICTED_DEADLY},
+		    {SYS_getpid, SL_RESTRICTED_BLIND},
+		    {SYS_socket, SL_RESTRICTED_BLIND}};
+
+	(void)state;
+	sl_global.restricted = left = 0;
+	for (size_t i = 0; i < sizeof(then) / sizeof(then[0]); i++) {
+		f[1].k = then[i].nr;
+		sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), false);
+		assert_int_equal(sl_global.restricted, then[i].is);
+		assert_int_equal(sl_is_deadly(), i > 0);
+		assert_int_equal(sl_is_blind(), i > 2);
+	}
+	assert_int_equal(left, 1);
+	sl_global.restricted = SL_UNRESTRICTED;
+	sl_restricted(sl_restrict(SECCOMP_MODE_STRICT, NULL), false);
+	assert_int_equal(sl_global.restricted, SL_RESTRICTED_BLIND);
+	sl_global.restricted = SL_UNRESTRICTED;
+}
+
+/* One of vfork's child is not its parent's. */
+static void a_child_that_shares_memory_is_somebody_else(void **state)
+{
+	struct sock_filter one = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+	const struct sock_fprog p = {1, &one};
+
+	(void)state;
+	sl_global.restricted = left = 0;
+	sl_tls.cookie = SL_COOKIE_VFORK;
+	sl_tls.vfork_pid = (uint32_t)getpid() + 1;
+	sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), true);
+	assert_false(sl_is_deadly());
+	sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), false);
+	assert_true(sl_is_deadly() && sl_is_blind());
+	assert_int_equal(sl_global.restricted, SL_UNRESTRICTED);
+	assert_int_equal(left, 0);
+	sl_tls.vfork_restricted = SL_UNRESTRICTED;
+	sl_tls.vfork_pid = (uint32_t)getpid();
+	sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), false);
+	assert_int_equal(sl_global.restricted, SL_RESTRICTED_BLIND);
+	sl_tls.cookie = 0;
+	sl_global.restricted = SL_UNRESTRICTED;
 }
 
 static void *compare_tids(void *of)
@@ -237,6 +295,8 @@ int main(void)
 		cmocka_unit_test(filters_are_read_as_the_kernel_does),
 		cmocka_unit_test(who_looks_at_arguments_is_not_trusted),
 		cmocka_unit_test(the_worst_is_expected_of_what_cannot_be_read),
+		cmocka_unit_test(filters_add_up),
+		cmocka_unit_test(a_child_that_shares_memory_is_somebody_else),
 		cmocka_unit_test(threads_have_their_numbers),
 	};
 
