@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "collector/db_internal.h"
+#include "collector/db_stacks.h"
 
 #define HAS_STACK (1u << NAMING_KINDS) /* rows of SL_STACKS; bits below: callchains of a kind */
 
@@ -16,14 +17,20 @@ static const struct kind {
 	enum db_table as;
 	const char *column, *table[NAMING_TABLES];
 } KINDS[NAMING_KINDS] = {
-	{"OSRT_CALLCHAINS", DB_OSRT_CALLCHAINS, "callchainId", {"OSRT_API"}},
-	{"CUDA_CALLCHAINS",
-	 DB_CUDA_CALLCHAINS,
-	 "callchainId",
-	 {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUBLAS_EVENTS", "CUDNN_EVENTS", "SL_LIBRARY_API"}},
-	{"SYSCALL_CALLCHAINS", DB_SYSCALL_CALLCHAINS, "callchainId", {"SYSCALL"}},
-	{NULL, DB_TABLE_CNT, "stackId", {"COMPOSITE_EVENTS"}},
+	[DB_STACK_OSRT] = {"OSRT_CALLCHAINS", DB_OSRT_CALLCHAINS, "callchainId", {"OSRT_API"}},
+	[DB_STACK_CUDA] = {"CUDA_CALLCHAINS",
+			   DB_CUDA_CALLCHAINS,
+			   "callchainId",
+			   {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUBLAS_EVENTS", "CUDNN_EVENTS",
+			    "SL_LIBRARY_API"}},
+	[DB_STACK_SYSCALL] = {"SYSCALL_CALLCHAINS",
+			      DB_SYSCALL_CALLCHAINS,
+			      "callchainId",
+			      {"SYSCALL"}},
+	[DB_STACK_SAMPLE] = {NULL, DB_TABLE_CNT, "stackId", {"COMPOSITE_EVENTS"}},
 };
+
+_Static_assert(DB_STACK_KIND_CNT == NAMING_KINDS, "one is missing above");
 
 const char *naming_table(unsigned kind, unsigned table)
 {

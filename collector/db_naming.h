@@ -15,7 +15,7 @@
 
 struct db;
 
-/* Rows that name stacks are of a few kinds, each with callchains of its own; of some, several tables have them. */
+/* Rows that name stacks are of a few kinds (enum db_stack_kind), each with callchains of its own; some have several tables. */
 #define NAMING_KINDS  4
 #define NAMING_TABLES 4
 

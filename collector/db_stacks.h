@@ -43,6 +43,16 @@ int db_code(struct db *db, const struct db_code *c);
 int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
 	     size_t cnt);
 
+/* A row that is written now names the stack; 0, DB_NULL: none. What its stacks get depends on the kind of row. */
+enum db_stack_kind {
+	DB_STACK_OSRT,
+	DB_STACK_CUDA, /* and libraries of it */
+	DB_STACK_SYSCALL,
+	DB_STACK_SAMPLE,
+	DB_STACK_KIND_CNT
+};
+void db_stack_wanted(struct db *db, enum db_stack_kind kind, int64_t id);
+
 /* Is it in this report? Parents, modules and codes are the caller's to think of. */
 bool db_has_stack(const struct db *db, int64_t id);
 bool db_has_space(const struct db *db, int64_t space);

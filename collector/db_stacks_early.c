@@ -23,8 +23,7 @@
 struct db_named {
 	struct naming *naming;
 	bool is_void;
-	int64_t read[NAMING_KINDS][NAMING_TABLES]; /* rowids: rows that may name stacks */
-	struct db_map wanted;                      /* by which kinds, as bits */
+	struct db_map wanted; /* by which kinds of rows, as bits */
 	struct waiting {
 		int64_t stack;
 		uint64_t tried; /* how many places were known then, + 1 */
@@ -89,33 +88,7 @@ void db_named_wait(struct db *db, int64_t stack)
 		wait(db->named, stack);
 }
 
-static int begin(struct db *db)
-{
-	struct db_named *n = db->named = calloc(1, sizeof(*n));
-	sqlite3_stmt *stmt;
-	int rc, err = n ? naming_open(db, true, &n->naming) : -ENOMEM;
-
-	if (!err)
-		err = db_prepare(db, "SELECT id FROM main.SL_RAW_STACKS ORDER BY id", &stmt);
-	if (err)
-		return err;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		wait(n, sqlite3_column_int64(stmt, 0));
-	sqlite3_finalize(stmt);
-	return db_fail(db, rc == SQLITE_DONE ? SQLITE_OK : rc);
-}
-
 /* ---- who is named by rows ---- */
-
-static int query(struct db *db, const char *format, const char *column, const char *table,
-		 sqlite3_stmt **stmt)
-{
-	char *sql = sqlite3_mprintf(format, column, table);
-	int err = sql ? db_prepare(db, sql, stmt) : -ENOMEM;
-
-	sqlite3_free(sql);
-	return err;
-}
 
 static int want(struct db_named *n, int64_t stack, unsigned kind)
 {
@@ -130,47 +103,57 @@ static int want(struct db_named *n, int64_t stack, unsigned kind)
 	return 0;
 }
 
-static int read_rows(struct db_named *n, struct db *db, unsigned kind, const char *table,
-		     int64_t *from)
+/* Who finds no memory here finds them at the end. */
+void db_stack_wanted(struct db *db, enum db_stack_kind kind, int64_t id)
 {
-	sqlite3_stmt *stmt;
-	int64_t last = 0;
-	int rc = SQLITE_DONE,
-	    err = query(db, "SELECT max(rowid), '%q' FROM main.%s", "", table, &stmt);
+	if (db->named && !db->named->is_void && id && id != DB_NULL &&
+	    db->named->wanted.cnt <= STACKS_MAX)
+		(void)want(db->named, id, kind);
+}
 
+static int read_rows(struct db_named *n, struct db *db, unsigned kind, const char *table)
+{
+	const char *column = naming_column(kind);
+	char *sql = sqlite3_mprintf("SELECT %s FROM main.%s LIMIT %d", column, table, ROWS_MAX);
+	sqlite3_stmt *stmt;
+	int rc, err = sql ? db_prepare(db, sql, &stmt) : -ENOMEM;
+
+	sqlite3_free(sql);
 	if (err)
 		return err;
-	if (sqlite3_step(stmt) == SQLITE_ROW)
-		last = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	if (last <= *from)
-		return 0;
-	if (last - *from > ROWS_MAX)
-		last = *from + ROWS_MAX;
-	err = query(db, "SELECT %s FROM main.%s WHERE rowid > ? AND rowid <= ?",
-		    naming_column(kind), table, &stmt);
-	if (err)
-		return err;
-	sqlite3_bind_int64(stmt, 1, *from);
-	sqlite3_bind_int64(stmt, 2, last);
 	while (!err && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
 		if (sqlite3_column_int64(stmt, 0))
 			err = want(n, sqlite3_column_int64(stmt, 0), kind);
 	sqlite3_finalize(stmt);
-	*from = last;
 	return err ? err : db_fail(db, rc == SQLITE_DONE ? SQLITE_OK : rc);
 }
 
-static int read_new_rows(struct db_named *n, struct db *db)
+/* Rows and stacks that are there already. */
+static int catch_up(struct db_named *n, struct db *db)
 {
 	const char *table;
-	int err = 0;
+	sqlite3_stmt *stmt;
+	int rc, err = db_prepare(db, "SELECT id FROM main.SL_RAW_STACKS ORDER BY id", &stmt);
 
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		wait(n, sqlite3_column_int64(stmt, 0));
+	sqlite3_finalize(stmt);
+	err = db_fail(db, rc == SQLITE_DONE ? SQLITE_OK : rc);
 	for (unsigned k = 0; k < NAMING_KINDS; k++)
 		for (unsigned t = 0; (table = naming_table(k, t)); t++)
 			if (!err && db_table_exists(db, table))
-				err = read_rows(n, db, k, table, &n->read[k][t]);
+				err = read_rows(n, db, k, table);
 	return err;
+}
+
+static int begin(struct db *db)
+{
+	struct db_named *n = db->named = calloc(1, sizeof(*n));
+	int err = n ? naming_open(db, true, &n->naming) : -ENOMEM;
+
+	return err ? err : catch_up(n, db);
 }
 
 /* ---- names ---- */
@@ -258,8 +241,6 @@ bool db_stacks_early(struct db *db, size_t rows)
 	} else {
 		err = naming_goes_on(n->naming, true);
 	}
-	if (!err)
-		err = read_new_rows(n, db);
 	if (!err)
 		err = name_waiting(n, db, rows);
 	if (n && n->naming && n->naming->frames)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/db_stacks.h"
 #include "collector/strings.h"
 #include "preload/gpu_parse.h"
 
@@ -276,8 +277,10 @@ void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu
 	gpu_link_row(p, th, w);
 }
 
-static int64_t stack_of(const struct gpu_hook *h)
+/* Of a row that is written. */
+static int64_t stack_of(const struct arenas *as, const struct gpu_hook *h)
 {
+	db_stack_wanted(as->db, DB_STACK_CUDA, h->stack);
 	return h->stack ? h->stack : DB_NULL;
 }
 
@@ -308,7 +311,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	row[RT_CORRELATION_ID] = w.id;
 	row[RT_NAME_ID] = name;
 	row[RT_RETURN_VALUE] = hook ? hook->result : api->result;
-	row[RT_CALLCHAIN_ID] = hook ? stack_of(hook) : DB_NULL;
+	row[RT_CALLCHAIN_ID] = hook ? stack_of(as, hook) : DB_NULL;
 	live_named(&as->model->live, &p->live, p->global_pid, LIVE_CUDA, name, w.end - w.start,
 		   row[RT_RETURN_VALUE] != 0);
 	if (hook)
@@ -331,7 +334,7 @@ static void library_row(struct arenas *as, const struct gpu_hook *h, int64_t nam
 	row[LIB_CALL_ID] = id;
 	row[LIB_RETURN_VALUE] = h->result;
 	row[LIB_NESTING_LEVEL] = nesting;
-	row[LIB_CALLCHAIN_ID] = stack_of(h);
+	row[LIB_CALLCHAIN_ID] = stack_of(as, h);
 }
 
 /* CUBLAS_EVENTS and CUDNN_EVENTS have the same columns. */
@@ -358,7 +361,7 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 		row[BLAS_NAME_ID] = name;
 		row[BLAS_CALL_ID] = id;
 		row[BLAS_RETURN_VALUE] = h->result;
-		row[BLAS_CALLCHAIN_ID] = stack_of(h);
+		row[BLAS_CALLCHAIN_ID] = stack_of(as, h);
 	} else {
 		library_row(as, h, name, names[library], th->global_tid, id, nesting);
 	}

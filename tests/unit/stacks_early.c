@@ -87,6 +87,8 @@ static void what_comes_after_them_is_added(void **state)
 	for (int i = 0; i < CALL_COL_CNT; i++)
 		r[i] = 1;
 	r[CALL_CALLCHAIN_ID] = STACK(1);
+	db_stack_wanted(db, DB_STACK_SYSCALL, STACK(1));
+	name_now(db);
 	end(db);
 	assert_string_equal(chains(), "1leaf 2Py_RunMain 3_PyEval_EvalFrameDefault 9[Lost stack]");
 	assert_string_equal(ask("SELECT group_concat(value) FROM SYSCALL_CALLCHAINS c"
@@ -329,6 +331,7 @@ static void tell_call(struct db *db, struct told *t)
 	r = db_row(db, what == 4 ? DB_SYSCALL : DB_COMPOSITE_EVENTS);
 	for (int i = 0; i < (what == 4 ? CALL_COL_CNT : SAMPLE_COL_CNT); i++)
 		r[i] = 1;
+	db_stack_wanted(db, what == 4 ? DB_STACK_SYSCALL : DB_STACK_SAMPLE, stack);
 	if (what == 4)
 		r[CALL_CALLCHAIN_ID] = stack;
 	else
