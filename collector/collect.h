@@ -105,8 +105,9 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child);
 /* A new arena: by hello, or from the keeper. */
 void collect_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed);
 
-/* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
+/* May what there is to take wait, for nothing presses? */
 bool collect_can_wait(struct collector *c);
+/* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
 size_t collect_tick(struct collector *c);
 
 /* Stacks get names while others still come (db_stacks_early()): where they may, and for some that have none. */

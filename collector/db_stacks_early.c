@@ -15,10 +15,10 @@
 #include "collector/db_internal.h"
 
 #define WAITING_MAX 65536u
-#define STACKS_MAX \
-	(1u << 18) /* which have names is remembered; who has more finds them at the end */
-#define ROWS_MAX \
-	65536 /* of a table at a time, some milliseconds' work; the rest is there the next time */
+/* Which have names is remembered; who has more finds them at the end. */
+#define STACKS_MAX (1u << 18)
+/* Of a table that has some already: some milliseconds' work. */
+#define ROWS_MAX 65536
 
 struct db_named {
 	struct naming *naming;
@@ -67,7 +67,7 @@ struct naming *db_named_take(struct db *db)
 }
 
 /* Who finds no room here has its names at the end. */
-static void wait(struct db_named *n, int64_t stack)
+static void add_waiting(struct db_named *n, int64_t stack)
 {
 	if (n->cnt == n->cap) {
 		uint32_t cap = n->cap ? n->cap * 2 : 1024;
@@ -85,7 +85,7 @@ static void wait(struct db_named *n, int64_t stack)
 void db_named_wait(struct db *db, int64_t stack)
 {
 	if (db->named && !db->named->is_void)
-		wait(db->named, stack);
+		add_waiting(db->named, stack);
 }
 
 /* ---- who is named by rows ---- */
@@ -98,7 +98,7 @@ static int want(struct db_named *n, int64_t stack, unsigned kind)
 		return -ENOMEM;
 	/* One that has its names already is another kind's, too. */
 	if (*kinds && !(*kinds & 1 << kind))
-		wait(n, stack);
+		add_waiting(n, stack);
 	*kinds |= 1 << kind;
 	return 0;
 }
@@ -138,7 +138,7 @@ static int catch_up(struct db_named *n, struct db *db)
 	if (err)
 		return err;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		wait(n, sqlite3_column_int64(stmt, 0));
+		add_waiting(n, sqlite3_column_int64(stmt, 0));
 	sqlite3_finalize(stmt);
 	err = db_fail(db, rc == SQLITE_DONE ? SQLITE_OK : rc);
 	for (unsigned k = 0; k < NAMING_KINDS; k++)
