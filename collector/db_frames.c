@@ -427,7 +427,7 @@ static void depends_on(struct db_frames *f, const struct db_stack_of *stack,
 
 int db_frames_error(const struct db_frames *f)
 {
-	if (f->waits)
+	if (f->waits && !f->err)
 		return -EAGAIN;
 	return f->db->failed ? f->db->failed : -ENOMEM;
 }

@@ -238,8 +238,8 @@ uint32_t sl_restrict(unsigned long mode, const void *filter)
 			(uint32_t)sl_getpid() != sl_tls.vfork_pid;
 	uint32_t *to = restricted(is_child), before = *to, now = SL_RESTRICTED_BLIND;
 
-	/* One that leaves less is there already: that of now need not be looked at. */
-	if (before < SL_RESTRICTED_BLIND && mode == SECCOMP_MODE_FILTER)
+	/* Behind a filter that may kill for the look at another, the worst is expected of that one. */
+	if (!sl_is_deadly() && mode == SECCOMP_MODE_FILTER)
 		now = judge(filter);
 	if (now > before)
 		__atomic_store_n(to, now, __ATOMIC_RELEASE);

@@ -227,7 +227,7 @@ if [ $? != 77 ]; then
 	SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 >out 2>err
 	is "$? $(cat out)" "0 bytes 64000" 'a strict sandbox, bare: the program works'
 	# Destructors run in there, threads begin, children are born and end.
-	for how in exit exit,seccomp thread,exit fork,exit thread,fork; do
+	for how in exit exit,seccomp thread,exit fork,exit thread,fork pid,twice twice,seccomp,exit; do
 		"$PROG/sandbox" "$W/data" 1000 $how >want 2>&1
 		want="$? $(cat want)"
 		profile box --osrt-threshold=0 "$PROG/sandbox" "$W/data" 1000 $how >out 2>err

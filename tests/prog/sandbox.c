@@ -1,5 +1,5 @@
 /*
- * sandbox.c FILE N [exit,seccomp,thread,fork,vfork,pid,child,system,exec,execve,mild,probe] - after start-up allows itself read, write, pread and exit, on pain of death,
+ * sandbox.c FILE N [exit,seccomp,thread,fork,vfork,pid,twice,child,system,exec,execve,mild,probe] - after start-up allows itself read, write, pread and exit, on pain of death,
  * and then makes N preads. A tracer that needs any other system call for a record kills the program.
  *
  * exit: ends by returning from main, so that destructors run; seccomp: by that system call, not by prctl; thread, fork: N
@@ -8,7 +8,7 @@
  * system, exec, execve: "sh -c 'echo program'" is started (by the last with an environment that was copied before) and allowed
  * what it needs, which is not what a tracer needs.
  *
- * vfork: N preads after a vfork(), too. pid: getpid() is allowed. child: it is the child of a vfork() that goes into the
+ * vfork: N preads after a vfork(), too. pid: getpid() is allowed. twice: so is another filter, which is the same. child: it is the child of a vfork() that goes into the
  * sandbox, and becomes such a program there; its parent makes N preads.
  *
  * mild: all but reboot() is allowed. probe: asks before with what is no filter, as libseccomp does.
@@ -46,6 +46,7 @@ static const int for_programs[] = {
 };
 static const int for_vfork[] = {SYS_vfork};
 static const int for_pid[] = {SYS_getpid};
+static const int for_filters[] = {SYS_prctl, SYS_seccomp};
 static int file;
 
 static unsigned allow(struct sock_filter *code, unsigned cnt, const int *list, size_t many)
@@ -78,6 +79,8 @@ static int shut_in(const char *how)
 		cnt = allow(code, cnt, for_vfork, 1);
 	if (strstr(how, "pid"))
 		cnt = allow(code, cnt, for_pid, 1);
+	if (strstr(how, "twice"))
+		cnt = allow(code, cnt, for_filters, 2);
 	code[cnt++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	if (strstr(how, "mild")) {
 		code[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_reboot, 1, 0);
@@ -174,7 +177,7 @@ int main(int argc, char **argv)
 	n = atol(argv[2]);
 	if (strstr(how, "child"))
 		return child_goes_in("exec") || work(&n) || system("echo parent");
-	if (shut_in(how) < 0)
+	if (shut_in(how) < 0 || (strstr(how, "twice") && shut_in(how) < 0))
 		return 77;
 	if (work(&n) || others(how, &n) || start(how, env))
 		return 1;
