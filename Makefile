@@ -4,7 +4,7 @@
 #   preload/cupti/ -> build/libtrace-cuda.so (loaded by it where CUDA is used; finds CUPTI at run time)
 #   collector/   \
 #   exporters/    > build/sightline     (the commands)
-#   collector/bpf/*.bpf.c -> build/bpf/*.skel.h (embedded; left out where clang or bpftool is missing)
+#   collector/kernel/bpf/*.bpf.c -> build/bpf/*.skel.h (embedded; left out where clang or bpftool is missing)
 #
 # A new source file, report, test or BPF program needs no edit here: lists follow the folders.
 
@@ -34,7 +34,7 @@ Q = $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 # ---- the shim: freestanding in spirit; nothing from libc but what preload/ names on purpose ----
-PRELOAD_SRC := $(sort $(wildcard preload/*.c))
+PRELOAD_SRC := $(sort $(shell find preload -path preload/cupti -prune -o -name '*.c' -print))
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(B)/%.o)
 # Loops stay loops: by default compilers make calls of memset() and memcpy() of some. How gcc and clang are told.
 knows_flag = $(shell $(CC) -Werror $(1) -c -x c /dev/null -o /dev/null 2>/dev/null && echo '$(1)')
@@ -47,18 +47,18 @@ CUPTI_OBJ := $(CUPTI_SRC:%.c=$(B)/%.o)
 
 # ---- the command ----
 MAIN_SRC := collector/main.c
-LIB_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard collector/*.c exporters/*.c exporters/*/*.c)))
-BPF_SRC := $(sort $(wildcard collector/bpf/*.bpf.c))
+LIB_SRC := $(sort $(filter-out $(MAIN_SRC) %.bpf.c,$(shell find collector exporters -name '*.c')))
+BPF_SRC := $(sort $(wildcard collector/kernel/bpf/*.bpf.c))
 HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/dev/null 2>&1 && $(PKG_CONFIG) --exists libbpf && echo 1)
-# Tables of files are read there, too: samples bring along what the shim sees by itself.
-CFI_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard preload/cfi*.c)))
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(CFI_OBJ) $(B)/gen/embed.o $(B)/gen/schema_image.o
+# Compiled once, linked into libtrace.so and into the command: unwinding tables, CPython's layout, the hook tables.
+SHARED_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard preload/unwind/cfi*.c)) preload/unwind/pylayout.c preload/wire/hook_info.c preload/wire/gpu_tables.c)
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(SHARED_OBJ) $(B)/gen/embed.o $(B)/gen/schema_image.o
 STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite3.a 2>/dev/null)))
 # The static archive is the faster one (no PLT) and makes the binary relocatable; the shared one works too.
 LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
 ifeq ($(HAVE_BPF),1)
 BASE += -DSL_HAVE_BPF=1
-SKEL := $(BPF_SRC:collector/bpf/%.bpf.c=$(B)/bpf/%.skel.h) $(B)/bpf/ctxsw.lskel.h
+SKEL := $(BPF_SRC:collector/kernel/bpf/%.bpf.c=$(B)/bpf/%.skel.h) $(B)/bpf/ctxsw.lskel.h
 LIBS += -lbpf -lz
 endif
 # Compression of exports, where there is a library for it.
@@ -173,10 +173,10 @@ $(B)/gen/syscall_names_32.h: scripts/syscall-names
 	@mkdir -p $(@D)
 	$(Q)sh scripts/syscall-names asm/unistd_32.h $(CC) >$@
 SYSCALL_NAMES := $(B)/gen/syscall_names.h $(B)/gen/syscall_names_32.h
-$(B)/collector/sched_names.o: $(SYSCALL_NAMES)
+$(B)/collector/kernel/sched/sched_names.o: $(SYSCALL_NAMES)
 
 # SQL texts travel inside the binary: schema, reports and rules, as NUL-terminated strings in one table.
-EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/reports/*.sql exporters/rules/*.sql exporters/compare/*.sql exporters/rules/shared/*.sql))
+EMBED_SRC := $(sort collector/schema.sql $(wildcard exporters/stats/reports/*.sql exporters/analyze/rules/*.sql exporters/compare/queries/*.sql exporters/analyze/rules/shared/*.sql))
 $(B)/gen/embed.c: scripts/embed $(EMBED_SRC)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
@@ -195,7 +195,7 @@ $(B)/gen/embed.o $(B)/gen/schema_image.o: $(B)/gen/%.o: $(B)/gen/%.c
 
 # clang tells it in some versions only.
 MULTIARCH = $(or $(shell $(CC) -print-multiarch 2>/dev/null),$(shell uname -m)-linux-gnu)
-$(B)/bpf/%.bpf.o: collector/bpf/%.bpf.c $(wildcard collector/bpf/*.h)
+$(B)/bpf/%.bpf.o: collector/kernel/bpf/%.bpf.c $(wildcard collector/kernel/bpf/*.h)
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst aarch64,arm64,$(subst x86_64,x86,$(shell uname -m))) \

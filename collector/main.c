@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/cmd.h"
+#include "collector/options/cmd.h"
 
 #define CMD(name, function, summary) {#name, function, summary},
 const struct cmd sl_cmds[] = {

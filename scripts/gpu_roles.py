@@ -1,6 +1,6 @@
 """gpu_roles.py - scripts/gpu-table's guess at what of a call's arguments is worth recording, from names and types.
 
-What it says is looked over by hand once and then lives in preload/gpu/*.def; forms and roles: preload/gpu.h.
+What it says is looked over by hand once and then lives in preload/gpu/tables/*.def; forms and roles: preload/wire/gpu.h.
 """
 import re
 

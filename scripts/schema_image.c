@@ -1,5 +1,5 @@
 /*
- * schema_image.c SCHEMA.SQL - what a new report begins with, as C source (collector/schema_image.h): the file that SQLite
+ * schema_image.c SCHEMA.SQL - what a new report begins with, as C source (collector/report/schema_image.h): the file that SQLite
  * makes of the tables which every report has, and the columns of all tables. Runs where Sightline is built.
  *
  * To create forty tables takes SQLite milliseconds, for which each program that is traced would wait.
@@ -127,7 +127,8 @@ int main(int argc, char **argv)
 		die("usage", "schema_image SCHEMA.SQL");
 	make_tables(fixed, schema, false);
 	make_tables(all, schema, true);
-	printf("/* made by scripts/schema_image.c */\n#include \"collector/schema_image.h\"\n");
+	printf("/* made by scripts/schema_image.c */\n#include "
+	       "\"collector/report/schema_image.h\"\n");
 	print_file(fixed);
 	print_columns(all);
 	sqlite3_close(fixed);

@@ -122,8 +122,8 @@ q() { # REPORT SQL
 		*" $q_table "*) ;;
 		*) q_make="$q_make CREATE TEMP TABLE $q_table ($q_columns);" ;;
 		esac
-	done <"$TOP/tests/e2e/tables.txt"
-	sqlite3 -batch -bail -readonly -cmd '.timeout 10000' "$1" "$q_make" ".read $TOP/tests/e2e/call.sql" "$2"
+	done <"$TOP/tests/e2e/lib/tables.txt"
+	sqlite3 -batch -bail -readonly -cmd '.timeout 10000' "$1" "$q_make" ".read $TOP/tests/e2e/lib/call.sql" "$2"
 }
 intact() { # REPORT
 	[ -s "$1" ] || {

@@ -1,7 +1,7 @@
 /*
  * compare.h - what became slower: two or more sets of reports, side by side.
  *
- * What is compared is a kind: one file, exporters/compare/NAME.sql, a text as described in report.h with
+ * What is compared is a kind: one file, exporters/compare/queries/NAME.sql, a text as described in report.h with
  * title, about, needs and
  *
  *   unit:     ns or bytes
@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "exporters/db_filter.h"
+#include "exporters/read/db_filter.h"
 
 enum compare_metric {
 	METRIC_TOTAL,

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "exporters/cell.h"
+#include "exporters/text/cell.h"
 #include "exporters/compare/compare.h"
-#include "exporters/format.h"
+#include "exporters/text/format.h"
 
 static void put_number(FILE *out, double value)
 {

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/cmd.h"
-#include "collector/embed.h"
+#include "collector/options/cmd.h"
+#include "collector/base/embed.h"
 #include "exporters/compare/compare.h"
-#include "exporters/db_read.h"
-#include "exporters/query.h"
-#include "exporters/report.h"
+#include "exporters/read/db_read.h"
+#include "exporters/sql/query.h"
+#include "exporters/sql/report.h"
 
 static const char *const no_args[] = {NULL};
-static const struct report_kind text_kind = {"compare/", "kind",   "Kinds",
-					     "compare",  "--help", no_args};
+static const struct report_kind text_kind = {"compare/queries/", "kind",   "Kinds",
+					     "compare",          "--help", no_args};
 
 /* ---- kinds ---- */
 
@@ -84,8 +84,8 @@ static int check_list(const char *list, char *why, size_t why_len)
 		if (!known && *word) {
 			snprintf(why, why_len, "'%s' is nothing that is compared%s%.*s%s", word,
 				 near ? "; did you mean '" : "",
-				 near ? (int)(strlen(near) - strlen("compare/.sql")) : 0,
-				 near ? near + strlen("compare/") : "", near ? "'?" : "");
+				 near ? (int)(strlen(near) - strlen("compare/queries/.sql")) : 0,
+				 near ? near + strlen("compare/queries/") : "", near ? "'?" : "");
 			return SL_EXIT_USAGE;
 		}
 		p += n + (p[n] == ',');

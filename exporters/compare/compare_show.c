@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/cell.h"
+#include "exporters/text/cell.h"
 #include "exporters/compare/compare.h"
 
 #define CELL_BYTES 48

@@ -2,7 +2,7 @@
 #ifndef SL_HTML_FLAME_H
 #define SL_HTML_FLAME_H
 
-#include "exporters/weigh.h"
+#include "exporters/stacks/stack_costs.h"
 
 #define FLAME_DEPTH_MAX 256 /* frames of a stack; the innermost of deeper ones are left out */
 

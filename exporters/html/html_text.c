@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "exporters/cell.h"
+#include "exporters/text/cell.h"
 #include "exporters/html/html_text.h"
 
 /* Controls, characters that are none, and those that turn the direction of what follows them. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/embed.h"
+#include "collector/base/embed.h"
 #include "exporters/html/html_text.h"
 #include "exporters/html/page.h"
 

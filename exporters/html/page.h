@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "exporters/db_filter.h"
+#include "exporters/read/db_filter.h"
 #include "exporters/html/scan.h"
 
 #define PAGE_WHY 1024

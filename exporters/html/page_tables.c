@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/db_read.h"
+#include "exporters/read/db_read.h"
 #include "exporters/html/html_text.h"
 #include "exporters/html/tables_html.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/db_read.h"
+#include "exporters/read/db_read.h"
 #include "exporters/html/html_text.h"
 #include "exporters/html/tables_html.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/db_read.h"
+#include "exporters/read/db_read.h"
 #include "exporters/html/scan.h"
 
 /* ---- shared ---- */

@@ -1,7 +1,7 @@
 /* scan_cpu.c - which process had how many processors when, from context switches. */
 #include <stdlib.h>
 
-#include "exporters/db_read.h"
+#include "exporters/read/db_read.h"
 #include "exporters/html/scan.h"
 
 struct thread {

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/db_read.h"
+#include "exporters/read/db_read.h"
 #include "exporters/html/scan.h"
-#include "exporters/io_way.h"
+#include "exporters/read/io_direction.h"
 
 struct pass {
 	struct scan *scan;

@@ -4,7 +4,7 @@
 
 #include "exporters/html/html_text.h"
 #include "exporters/html/tables_html.h"
-#include "exporters/query.h"
+#include "exporters/sql/query.h"
 
 /* ---- the format: a table of at most so many rows ---- */
 

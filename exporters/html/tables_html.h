@@ -3,7 +3,7 @@
 #define SL_HTML_TABLES_H
 
 #include "exporters/html/page.h"
-#include "exporters/query.h"
+#include "exporters/sql/query.h"
 
 /* Something else than query_run() that runs a report; the same returns. */
 typedef long long (*table_runner)(void *ctx, const struct report *r, const struct format *format,

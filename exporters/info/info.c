@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "exporters/db_views.h"
-#include "exporters/hist.h"
+#include "exporters/read/db_views.h"
+#include "exporters/sql/hist.h"
 #include "exporters/info/info.h"
 
 /* ---- queries ---- */

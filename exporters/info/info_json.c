@@ -1,7 +1,7 @@
 /* info_json.c - what is in a report, as one JSON object. What is not known is null. Times are ns. */
 #include <string.h>
 
-#include "exporters/format.h"
+#include "exporters/text/format.h"
 #include "exporters/info/info.h"
 
 static void key(FILE *out, const char *name)

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "exporters/cell.h"
+#include "exporters/text/cell.h"
 #include "exporters/info/info.h"
 
 #define SHOWN_MAX 100 /* of a list; JSON has all */

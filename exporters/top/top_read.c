@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exporters/db_read.h"
+#include "exporters/read/db_read.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define IDLE_NS          \

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/cmd.h"
-#include "exporters/cell.h"
+#include "collector/options/cmd.h"
+#include "exporters/text/cell.h"
 
 #define WHY        2048
 #define FILTER_MAX 64

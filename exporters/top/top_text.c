@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/cell.h"
-#include "exporters/format.h"
+#include "exporters/text/cell.h"
+#include "exporters/text/format.h"
 
 #define COLUMN   11
 #define ID       8

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/db_read.h"
-#include "exporters/io_way.h"
+#include "exporters/read/db_read.h"
+#include "exporters/read/io_direction.h"
 
 static char *text_of(sqlite3_stmt *stmt, int column)
 {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/session.h"
+#include "preload/wire/session.h"
 
 /* Versions of the API. Older ones are refused; for newer ones than the headers at hand, records are checked first. */
 enum {

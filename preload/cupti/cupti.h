@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/gpu_wire.h"
+#include "preload/wire/gpu_wire.h"
 
 /*
  * Between the end of something and its record lies the time that a thread may have been off the CPU: what ended so long

@@ -4,7 +4,7 @@
  */
 #include "preload/cupti/guest.h"
 
-#include "preload/sys.h"
+#include "preload/wire/sys.h"
 
 static const uint32_t watched[] = {
 	CUPTI_RESOURCE_GRAPH_CREATED, CUPTI_RESOURCE_GRAPH_CLONED, CUPTI_RESOURCE_NODE_CREATED,

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "preload/sys.h"
-#include "preload/wire.h"
+#include "preload/wire/sys.h"
+#include "preload/wire/wire.h"
 
 /* Of an unknown version so many records are looked at. */
 #define CHECKED 256u

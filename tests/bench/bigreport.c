@@ -10,7 +10,7 @@
  * A thread's calls follow from its own random numbers alone: so every table runs the programs anew and keeps
  * what it is about, and nothing has to be kept in memory.
  */
-#include "collector/embed.h"
+#include "collector/base/embed.h"
 #include "tests/bench/bigreport.h"
 
 #include <sqlite3.h>

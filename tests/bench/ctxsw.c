@@ -22,8 +22,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "collector/sample_offcpu.h"
-#include "collector/sched_internal.h"
+#include "collector/kernel/sample/sample_offcpu.h"
+#include "collector/kernel/sched/sched_internal.h"
 
 #define POLL_US    10000
 #define ROUNDS_MAX 101

@@ -7,7 +7,7 @@
  * db_row() and db_commit() into a report that can be read all the time (WAL). Both with the same lean
  * SQLite settings, both from open to closed file, each in a process of its own, in turn.
  */
-#include "collector/db.h"
+#include "collector/report/db.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/session.h"
-#include "preload/arena.h"
-#include "preload/clock.h"
+#include "collector/session/session.h"
+#include "preload/wire/arena.h"
+#include "preload/wire/clock.h"
 
 #include "figure.h"
 

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
-#include "preload/clock.h"
+#include "preload/wire/clock.h"
 
 #define FORWARD 0
 #define LIMIT   1

@@ -13,7 +13,7 @@ from statistics import median
 from export_part import report_of, scan
 
 EVENTS = int(os.environ.get("STATS_EVENTS", "10000000"))
-REPORTS = os.path.join(os.path.dirname(__file__), "..", "..", "exporters", "reports")
+REPORTS = os.path.join(os.path.dirname(__file__), "..", "..", "exporters", "stats", "reports")
 # Those of the default set that find something in what bigreport makes.
 USED = ("nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum",
         "thread_cpu_sum")

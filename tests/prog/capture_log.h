@@ -1,5 +1,5 @@
 /*
- * capture_log.h - what a program did, and when, for tests/e2e/capture_truth.py: one file per thread,
+ * capture_log.h - what a program did, and when, for tests/e2e/trace/capture_truth.py: one file per thread,
  * $CAPTURE_LOG.<pid>.<tid>, mapped, so that it survives whatever kills the program, and written by raw system calls,
  * so that no report has a row of it. Times are CLOCK_MONOTONIC, read just before and just after what is noted.
  */

@@ -1,5 +1,5 @@
 /*
- * gate.c - a program under a session whose gate opens and closes (tests/unit/gate.c). It says when, one letter on
+ * gate.c - a program under a session whose gate opens and closes (tests/unit/core/gate.c). It says when, one letter on
  * descriptor 100, and goes on when a letter comes back on 101: 'o' open, 'c' close, 'n' open for the next report.
  *
  *   gate phases        calls while closed and open

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/session.h"
+#include "preload/wire/session.h"
 
 static int listen_to(const char *path, int ready, const char *file)
 {

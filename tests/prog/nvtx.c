@@ -1,6 +1,6 @@
 /*
  * nvtx.c - does everything NVTX can, and prints what it did: one line per row that must be in the report, no more and
- * no less, in the columns that tests/e2e/nvtx.py names. Times are CLOCK_MONOTONIC before and after each call.
+ * no less, in the columns that tests/e2e/trace/nvtx.py names. Times are CLOCK_MONOTONIC before and after each call.
  *
  *   nvtx truth RANGES   the lot: 8 threads, nesting 10 deep, 8 domains, RANGES ranges
  *   nvtx open           ranges that stay open; then waits to be killed

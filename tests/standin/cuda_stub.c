@@ -2,7 +2,7 @@
  * cuda_stub.c - every name that the driver exports and nobody else here defines: not supported. Weak, so that the
  * functions in the other files take their places; outputs are not written, hence never success.
  */
-#include "preload/gpu.h"
+#include "preload/wire/gpu.h"
 #include "tests/standin/cuda_driver.h"
 
 #define GPU(name, abi, roles)                          \
@@ -12,4 +12,4 @@
 		return CALL_EARLY(CUDA_NOT_SUPPORTED); \
 	}
 #define OLDER(name, until, abi, roles)
-#include "preload/gpu/cuda.def"
+#include "preload/gpu/tables/cuda.def"

@@ -1,5 +1,5 @@
 /* cudart_stub.c - every name of the runtime that nobody else here defines: not supported (see cuda_stub.c). */
-#include "preload/gpu.h"
+#include "preload/wire/gpu.h"
 #include "tests/standin/cudart_driver.h"
 
 /* Those that return a pointer return none. */
@@ -11,4 +11,4 @@
 		return *(abi) == 'i' ? result : 0;          \
 	}
 #define OLDER(name, until, abi, roles)
-#include "preload/gpu/cudart.def"
+#include "preload/gpu/tables/cudart.def"

@@ -2,7 +2,7 @@
  * library_stub.c - every name of a library (LIBRARY_TABLE) that its stand-in does not define: LIBRARY_NOT_SUPPORTED, the
  * library's own status. Weak, as in cuda_stub.c.
  */
-#include "preload/gpu.h"
+#include "preload/wire/gpu.h"
 
 /* The status, and 0 where a floating point number is expected. */
 struct answer {

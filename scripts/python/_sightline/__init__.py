@@ -2,7 +2,7 @@
 and for garbage collections.
 
 Loaded by sitecustomize.py with what was asked for; talks to libtrace.so through the built-in module _sightline_trace
-(preload/python.h). CPython 3.8 and later, nothing but builtins until something is found: the program pays for what
+(preload/python/python.h). CPython 3.8 and later, nothing but builtins until something is found: the program pays for what
 it imports.
 """
 

@@ -1,4 +1,4 @@
--- A run by hand; figures are worked out in tests/e2e/compare.t. other.sql is the same program, changed.
+-- A run by hand; figures are worked out in tests/e2e/report/compare.t. other.sql is the same program, changed.
 CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT NOT NULL);
 INSERT INTO StringIds VALUES (1,'void gemm<64>(float*)'),(2,'gemm'),(3,'relu(float*)'),(4,'relu'),(5,'cudaLaunchKernel_v7000'),
 	(6,'cudaFree_v3020'),(7,'read'),(8,'/data/run-17/a.bin'),(9,'fold<1>(int)'),(10,'fold<2>(int)'),(11,'fold');

@@ -1,4 +1,4 @@
--- base.sql after a change: see tests/e2e/compare.t.
+-- base.sql after a change: see tests/e2e/report/compare.t.
 CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT NOT NULL);
 INSERT INTO StringIds VALUES (1,'void gemm<64>(float*)'),(2,'gemm'),(3,'relu(float*)'),(4,'relu'),(5,'cudaLaunchKernel'),
 	(6,'cudaFree_v3020'),(7,'read'),(8,'/data/run-18/a.bin'),(9,'fold<8>(int)'),(10,'fold<4>(int)'),(11,'fold');

@@ -19,10 +19,10 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "collector/pylines.c"
-#include "preload/pyfind.c"
-#include "preload/pylayout.c"
-#include "preload/pystack.c"
+#include "collector/symbols/pylines.c"
+#include "preload/python/pyfind.c"
+#include "preload/unwind/pylayout.c"
+#include "preload/python/pystack.c"
 
 /* ---- in place of the rest of the tracer ---- */
 
@@ -238,7 +238,7 @@ __attribute__((visibility("default"))) size_t confstr(int name, char *to, size_t
 	return len;
 }
 
-/* What is known of this interpreter, as tests/e2e/pylayout.c prints it; 0 where it is not known. */
+/* What is known of this interpreter, as tests/e2e/python/pylayout.c prints it; 0 where it is not known. */
 __attribute__((visibility("default"))) int pystack_layout(void);
 int pystack_layout(void)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/unwind.h"
+#include "preload/unwind/unwind.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
-/* unwind_shim.c - the unwinder in a library of its own, for tests/unit/unwind.c. */
-#include "preload/hook.h"
-#include "preload/unwind.h"
+/* unwind_shim.c - the unwinder in a library of its own, for tests/unit/unwind/unwind.c. */
+#include "preload/core/hook.h"
+#include "preload/unwind/unwind.h"
 
 #include "tests/unit/lib/stack_cases.h"
 

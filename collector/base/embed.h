@@ -1,0 +1,14 @@
+/* embed.h - texts that are part of the binary: schema.sql, reports, rules (made by scripts/embed). */
+#ifndef SL_EMBED_H
+#define SL_EMBED_H
+
+struct embedded {
+	const char *
+		name; /* path below collector/ or exporters/: "schema.sql", "stats/reports/osrt_sum.sql" */
+	const char *text;   /* its contents, with a NUL behind them */
+	unsigned long size; /* without that NUL */
+};
+
+extern const struct embedded sl_embedded[]; /* ends with a NULL name */
+
+#endif

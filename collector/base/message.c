@@ -1,0 +1,86 @@
+/*
+ * message.c - what the commands say on stderr, whether it may be coloured, and texts in JSON.
+ *
+ * One call is one write, so lines of several processes on one terminal never mix.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+
+#define PREFIX "sightline: "
+
+void sl_warn(const char *format, ...)
+{
+	char line[4096] = PREFIX;
+	const size_t prefix = sizeof(PREFIX) - 1;
+	const size_t room = sizeof(line) - prefix - 1; /* one byte stays for the newline */
+	int saved = errno;
+	va_list ap;
+	int len;
+
+	va_start(ap, format);
+	len = vsnprintf(line + prefix, room, format, ap);
+	va_end(ap);
+	if (len < 0)
+		len = 0;
+	if ((size_t)len >= room)
+		len = (int)room - 1;
+	line[prefix + (size_t)len] = '\n';
+	for (size_t done = 0, end = prefix + (size_t)len + 1; done < end;) {
+		ssize_t n = write(STDERR_FILENO, line + done, end - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break; /* nobody left to tell */
+		done += (size_t)n;
+	}
+	errno = saved;
+}
+
+void sl_put_json(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < 0x20)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+bool sl_colour(int fd)
+{
+	const char *none = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (none && *none)
+		return false;
+	if (!term || strcmp(term, "dumb") == 0)
+		return false;
+	return isatty(fd);
+}
+
+void sl_say_names(int percent)
+{
+	char line[64];
+	int len;
+
+	if (percent < 0)
+		len = snprintf(line, sizeof(line), "\r%*s\r", 50, "");
+	else
+		len = snprintf(line, sizeof(line), "\r" PREFIX "names of stacks: %3d %%",
+			       percent > 100 ? 100 : percent);
+	if (write(STDERR_FILENO, line, (size_t)len) < 0)
+		return; /* nobody left to tell */
+}

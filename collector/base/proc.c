@@ -1,0 +1,293 @@
+/*
+ * proc.c - /proc: ids across PID namespaces, names, command lines.
+ *
+ * In a container the shim sees other numbers than we do. The kernel's row "NSpid:" in
+ * /proc/PID/status has both; it is looked up once per process and thread, never per record.
+ */
+#include "collector/base/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define COMMAND_MAX 4096
+
+static bool same_ns(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool pidns_is_ours(uint32_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
+	/* Not to be seen (gone, or another user's): the usual case is the likely one. */
+	return stat(path, &st) < 0 || same_ns(path, "/proc/self/ns/pid");
+}
+
+/* The last number in the row NSpid of @path, 0 when there is none. */
+static uint32_t innermost_pid(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+	uint32_t pid = 0;
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		char *last;
+
+		if (strncmp(line, "NSpid:", 6) != 0)
+			continue;
+		last = strrchr(line, '\t');
+		if (last)
+			pid = (uint32_t)strtoul(last + 1, NULL, 10);
+		break;
+	}
+	fclose(f);
+	return pid;
+}
+
+static uint32_t search(const char *dir, const char *ns_of, uint32_t ns_id)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	uint32_t found = 0;
+
+	if (!d)
+		return 0;
+	while (!found && (e = readdir(d))) {
+		char path[PATH_MAX], ns[PATH_MAX];
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/status", dir, e->d_name);
+		if (innermost_pid(path) != ns_id)
+			continue;
+		snprintf(ns, sizeof(ns), "%s/%s/ns/pid", dir, e->d_name);
+		if (!ns_of || same_ns(ns, ns_of))
+			found = (uint32_t)strtoul(e->d_name, NULL, 10);
+	}
+	closedir(d);
+	return found;
+}
+
+uint32_t pidns_process(uint32_t peer, uint32_t ns_pid)
+{
+	char ns[64];
+
+	snprintf(ns, sizeof(ns), "/proc/%u/ns/pid", peer);
+	return search("/proc", ns, ns_pid);
+}
+
+uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid)
+{
+	char dir[64];
+
+	snprintf(dir, sizeof(dir), "/proc/%u/task", pid);
+	return search(dir, NULL, ns_tid);
+}
+
+char *proc_exe(uint32_t pid)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	if (len <= 0)
+		return NULL;
+	exe[len] = 0;
+	return strdup(exe);
+}
+
+static ssize_t slurp(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return -1;
+	len = read(fd, buf, size - 1);
+	close(fd);
+	if (len >= 0)
+		buf[len] = 0;
+	return len;
+}
+
+char *proc_command_line(uint32_t pid)
+{
+	char path[64], text[COMMAND_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	len = slurp(path, text, sizeof(text));
+	if (len <= 0)
+		return NULL;
+	for (ssize_t i = 0; i + 1 < len; i++)
+		if (!text[i])
+			text[i] = ' ';
+	return strdup(text);
+}
+
+bool proc_comm(uint32_t pid, uint32_t tid, char comm[16])
+{
+	char path[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	len = slurp(path, comm, 16);
+	if (len <= 0)
+		return false;
+	if (comm[len - 1] == '\n')
+		comm[len - 1] = 0;
+	return true;
+}
+
+static bool maps_file(const char *pid, uint64_t device, uint64_t inode)
+{
+	char path[64], line[512];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (!found && fgets(line, sizeof(line), f)) {
+		unsigned major_nr, minor_nr;
+		unsigned long number;
+
+		if (strstr(line, "/memfd:") &&
+		    sscanf(line, "%*s %*s %*s %x:%x %lu", &major_nr, &minor_nr, &number) == 3)
+			found = number == inode && makedev(major_nr, minor_nr) == device;
+	}
+	fclose(f);
+	return found;
+}
+
+bool users_have_mapped(uint64_t device, uint64_t inode)
+{
+	DIR *d = opendir("/proc");
+	uint32_t self = (uint32_t)getpid();
+	struct dirent *e;
+	bool found = false;
+
+	if (!d)
+		return false;
+	while (!found && (e = readdir(d)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
+		    strtoul(e->d_name, NULL, 10) != self)
+			found = maps_file(e->d_name, device, inode);
+	closedir(d);
+	return found;
+}
+
+static char state_and_parent(uint32_t pid, uint32_t tid, uint32_t *parent)
+{
+	char path[64], line[512];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
+	if (slurp(path, line, sizeof(line)) <= 0)
+		return 0;
+	end = strrchr(line, ')');
+	if (!end || !end[1])
+		return 0;
+	if (parent && end[2])
+		*parent = (uint32_t)strtoul(end + 3, NULL, 10);
+	return end[2];
+}
+
+static char state_of(uint32_t pid, uint32_t tid)
+{
+	return state_and_parent(pid, tid, NULL);
+}
+
+uint32_t proc_parent(uint32_t pid)
+{
+	uint32_t parent = 0;
+
+	state_and_parent(pid, pid, &parent);
+	return parent;
+}
+
+char proc_state(uint32_t pid)
+{
+	return state_of(pid, pid);
+}
+
+bool proc_thread_lives(uint32_t pid, uint32_t tid)
+{
+	char path[64], state;
+	struct stat st;
+
+	if (syscall(SYS_tgkill, pid, tid, 0) < 0) {
+		if (errno == ESRCH)
+			return false;
+		snprintf(path, sizeof(path), "/proc/%u/task/%u", pid, tid);
+		return errno == EPERM ? stat(path, &st) == 0 : true;
+	}
+	if (pid != tid)
+		return true;
+	/* A main thread that left by pthread_exit, or a process not waited for: a zombie still answers. */
+	state = state_of(pid, tid);
+	return state != 'Z' && state != 'X';
+}
+
+/* The first part of the kernel's struct pidfd_info: headers of distributions are older than the kernels that have it. */
+struct exit_info {
+	uint64_t mask, cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+_Static_assert(sizeof(struct exit_info) == 64, "PIDFD_INFO_SIZE_VER0");
+#define GET_INFO  _IOWR(0xff, 11, struct exit_info)
+#define INFO_EXIT 8u
+
+/* The last field of /proc/PID/stat of a zombie. */
+static int zombie_status(uint32_t pid)
+{
+	char path[32], text[1024];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	text[strcspn(text, "\n")] = 0;
+	if (!strstr(text, ") Z ") || !strrchr(text, ' '))
+		return -1;
+	return (int)strtol(strrchr(text, ' ') + 1, NULL, 10);
+}
+
+int proc_exit_status(uint32_t pid, int pidfd)
+{
+	struct exit_info info = {.mask = INFO_EXIT};
+	int status = zombie_status(pid);
+
+	/* 0 it says as well where we may not know. */
+	if (status > 0)
+		return status;
+	if (ioctl(pidfd, GET_INFO, &info) < 0 || !(info.mask & INFO_EXIT))
+		return -1;
+	return info.exit_code;
+}

@@ -1,0 +1,34 @@
+/* proc.h - ids of other PID namespaces, in ours. */
+#ifndef SL_PIDNS_H
+#define SL_PIDNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Does process @pid (our view) number processes as we do? */
+bool pidns_is_ours(uint32_t pid);
+/* Our number of the process that sees itself as @ns_pid in the namespace of @peer; 0: not found. */
+uint32_t pidns_process(uint32_t peer, uint32_t ns_pid);
+/* Our number of thread @ns_tid of our process @pid; 0: not found. */
+uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid);
+
+/* Fields of /proc: what the process is called and was started with. malloc'd, NULL when it is gone. */
+char *proc_exe(uint32_t pid);
+char *proc_command_line(uint32_t pid);
+bool proc_comm(uint32_t pid, uint32_t tid, char comm[16]);
+/* Does any process but this one have the file mapped? Looks through all of /proc: milliseconds. */
+bool users_have_mapped(uint64_t device, uint64_t inode);
+/* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is none. */
+char proc_state(uint32_t pid);
+/* Its parent, 0 unknown. */
+uint32_t proc_parent(uint32_t pid);
+/* Is there such a thread that is not a zombie's remainder? */
+bool proc_thread_lives(uint32_t pid, uint32_t tid);
+
+/*
+ * Wait status of process @pid, which has ended, and is waited for or (Linux 6.15, by @pidfd) was; -1: not known. Neither
+ * takes it from its parent.
+ */
+int proc_exit_status(uint32_t pid, int pidfd);
+
+#endif

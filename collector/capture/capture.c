@@ -1,0 +1,562 @@
+/*
+ * capture.c - see capture.h: the states of a session, who begins a capture and who ends it.
+ */
+#include "collector/collect/collect.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/session/hello.h"
+#include "collector/options/cmd.h"
+#include "collector/capture/flight/flight.h"
+#include "collector/decode/gpu/gpu.h"
+#include "collector/base/proc.h"
+
+#define SECOND_NS      INT64_C(1000000000)
+#define READ_WAIT_NS   (5 * SECOND_NS)  /* for rings to be read up to the end of a capture */
+#define FLIGHT_WAIT_NS (60 * SECOND_NS) /* the same, where they hold all there is */
+#define GPU_WAIT_NS    (10 * SECOND_NS) /* for CUPTI's last word on it, when all else has been read */
+
+static int64_t mono_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
+}
+
+bool capture_is_on(const struct collector *c)
+{
+	return c->capture.state == CAPTURE_ON;
+}
+
+/* ---- the gate ---- */
+
+/* A moment, in both clocks. */
+static struct clock_snapshot moment(const struct collector *c)
+{
+	return clock_snapshot_take(c->clock.mode, false);
+}
+
+/* Returns the moment: of opening, just after it; of closing, just before. */
+static struct clock_snapshot set_gate(struct collector *c, bool open)
+{
+	struct sl_session *s = c->session.control;
+	uint32_t gate = __atomic_load_n(&s->gate, __ATOMIC_RELAXED);
+	struct clock_snapshot now = moment(c);
+
+	/* The flight recorder never stops. */
+	if ((gate & 1) == open || c->options->capture.flight_ns)
+		return now;
+	__atomic_store_n(&s->gate, gate + 1, __ATOMIC_SEQ_CST);
+	if (open)
+		now = moment(c);
+	syscall(SYS_futex, &s->gate, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	return now;
+}
+
+/* Calls that begin after this are recorded: the gate is open by then. What began just before is dropped. */
+static struct clock_snapshot open_gate(struct collector *c, bool new_report)
+{
+	struct clock_snapshot now;
+
+	if (new_report && c->capture.cnt && !c->options->capture.flight_ns)
+		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
+	/* Before the gate: then samples are complete from its first moment on. */
+	if (c->sample && c->options->sample != SCHED_MODE_NONE)
+		sample_pause(c->sample, false);
+	now = set_gate(c, true);
+	/* `start` may have said to leave switches out. */
+	if (c->sched && !c->options->capture.flight_ns &&
+	    (c->options->cpuctxsw != SCHED_MODE_NONE || c->options->syscalls))
+		sched_resume(c->sched, (uint64_t)now.mono);
+	collect_counters_begin(c, now.mono);
+	if (c->sample)
+		sample_record(c->sample, true);
+	return now;
+}
+
+/* Here, too: a call that began before that moment has seen the gate open. */
+static struct clock_snapshot close_gate(struct collector *c)
+{
+	struct clock_snapshot now = set_gate(c, false);
+
+	if (c->sample)
+		sample_pause(c->sample, true);
+	if (c->sched && !c->options->capture.flight_ns)
+		sched_pause(c->sched, (uint64_t)now.mono);
+	collect_counters_end(c, now.mono);
+	if (c->sample && !c->options->capture.flight_ns)
+		sample_record(c->sample, false);
+	return now;
+}
+
+/* By the program's doing, and so subject to --capture-range-end. */
+static bool is_range(enum capture_source source)
+{
+	return source == CAPTURE_SOURCE_CUDA || source == CAPTURE_SOURCE_NVTX ||
+	       source == CAPTURE_SOURCE_HOTKEY;
+}
+
+/* What follows once the report is complete. */
+static enum capture_state state_after(const struct capture *p)
+{
+	const struct capture_options *o = p->options;
+
+	if (p->is_shutting_down)
+		return CAPTURE_OVER;
+	if (!is_range(p->ended) &&
+	    (p->ended != CAPTURE_SOURCE_DURATION || p->begun == CAPTURE_SOURCE_COMMAND))
+		return CAPTURE_IDLE;
+	switch (o->end) {
+	case CAPTURE_END_REPEAT:
+	case CAPTURE_END_REPEAT_SHUTDOWN:
+		return o->repeat && p->ended_cnt >= o->repeat && !p->has_next ? CAPTURE_OVER
+									      : CAPTURE_IDLE;
+	default:
+		return CAPTURE_OVER;
+	}
+}
+
+/* ---- begin ---- */
+
+static void note_begin(struct collector *c, const struct capture_ask *ask, int64_t mono)
+{
+	struct capture *p = &c->capture;
+
+	p->state = CAPTURE_ON;
+	p->begun = ask->source;
+	p->began_mono = mono;
+	p->stop_mono = ask->duration_ns ? mono + ask->duration_ns : 0;
+}
+
+static int resume_paused(struct collector *c, const struct capture_ask *ask)
+{
+	struct clock_snapshot now = open_gate(c, false);
+
+	if (windows_add(&c->capture.windows, now.ticks, now.mono)) {
+		close_gate(c);
+		return -ENOMEM;
+	}
+	note_begin(c, ask, now.mono);
+	return 0;
+}
+
+/* The report before is being completed: what is recorded now waits in the rings. */
+static int begin_behind(struct collector *c, const struct capture_ask *ask)
+{
+	struct capture *p = &c->capture;
+	struct clock_snapshot now;
+
+	if (p->is_shutting_down || state_after(p) == CAPTURE_OVER ||
+	    (p->options->repeat && p->cnt - p->cnt_before >= p->options->repeat))
+		return -ESHUTDOWN;
+	if (p->has_next)
+		return -EBUSY;
+	/* Threads begin their totals anew with the first call behind the gate: take over what they have so far. */
+	collect_drain(c);
+	drain_totals(&c->arenas, true);
+	/* Who was heard meanwhile may have been quicker. */
+	if (p->has_next)
+		return p->next_to ? -EBUSY : -EALREADY;
+	if (p->is_shutting_down)
+		return -ESHUTDOWN;
+	p->next_report = ask->report ? strdup(ask->report) : NULL;
+	p->next = *ask;
+	p->next.report = p->next_report;
+	now = open_gate(c, true);
+	p->next_from = p->windows.hold = now.ticks;
+	p->next_from_mono = now.mono;
+	p->next_to = 0;
+	p->has_next = true;
+	p->cnt++;
+	if (c->sched)
+		sched_limit(c->sched, (uint64_t)now.mono - 1);
+	return 0;
+}
+
+static int begin_report(struct collector *c, const struct capture_ask *ask, uint64_t from,
+			int64_t from_mono, char *why, size_t why_len)
+{
+	struct capture *p = &c->capture;
+	int err;
+
+	p->windows.cnt = 0;
+	p->windows.hold = UINT64_MAX;
+	p->began_mono = from_mono;
+	err = windows_add(&p->windows, from, from_mono);
+	if (!err)
+		err = capture_report_begin(c, ask, why, why_len);
+	if (err) {
+		p->windows.cnt = 0;
+		close_gate(c);
+		p->state = CAPTURE_IDLE;
+		return err;
+	}
+	note_begin(c, ask, from_mono);
+	return 0;
+}
+
+int capture_begin(struct collector *c, const struct capture_ask *ask, char *why, size_t why_len)
+{
+	struct capture *p = &c->capture;
+	struct clock_snapshot now;
+
+	why[0] = 0;
+	switch (p->state) {
+	case CAPTURE_ON:
+		return -EALREADY;
+	case CAPTURE_OVER:
+		return -ESHUTDOWN;
+	case CAPTURE_ENDING:
+		return begin_behind(c, ask);
+	case CAPTURE_PAUSED:
+		return resume_paused(c, ask);
+	case CAPTURE_IDLE:
+		break;
+	}
+	now = open_gate(c, true);
+	p->cnt++;
+	if (ask->from)
+		return begin_report(c, ask, ask->from, ask->from_mono, why, why_len);
+	return begin_report(c, ask, now.ticks, now.mono, why, why_len);
+}
+
+/* ---- end ---- */
+
+/* What --capture-range-end says of the end of a capture that @source brought about. */
+static void settle_end(struct capture *p, enum capture_source source)
+{
+	const struct capture_options *o = p->options;
+	bool is_last = o->repeat && p->ended_cnt >= o->repeat;
+
+	if (source == CAPTURE_SOURCE_DURATION && !o->by && !o->by_hotkey) {
+		/* --duration alone ends the session, as ever; a capture begun by command just ends. */
+		p->is_shutting_down = p->begun != CAPTURE_SOURCE_COMMAND;
+		return;
+	}
+	if (!is_range(source) && source != CAPTURE_SOURCE_DURATION)
+		return;
+	p->is_shutting_down = o->end == CAPTURE_END_STOP_SHUTDOWN ||
+			      (o->end == CAPTURE_END_REPEAT_SHUTDOWN && is_last);
+}
+
+/* The capture that waits for the report before ends before it has come to its own. */
+static int end_behind(struct collector *c, enum capture_source source)
+{
+	struct capture *p = &c->capture;
+	struct clock_snapshot now = close_gate(c);
+
+	p->next_to = now.ticks;
+	p->next_to_mono = now.mono;
+	p->next_ended = source;
+	p->openers = 0;
+	return 0;
+}
+
+/* The window ends there. */
+static void note_end(struct capture *p, enum capture_source source, uint64_t to, int64_t to_mono)
+{
+	struct window *last = &p->windows.list[p->windows.cnt - 1];
+
+	last->to = to;
+	last->to_mono = to_mono;
+	p->ended = source;
+	p->ended_mono = to_mono;
+	p->read_mono = 0;
+	p->stop_mono = 0;
+	p->ended_cnt++;
+	settle_end(p, source);
+	p->state = is_range(source) && p->options->end == CAPTURE_END_PAUSE ? CAPTURE_PAUSED
+									    : CAPTURE_ENDING;
+}
+
+int capture_end(struct collector *c, enum capture_source source)
+{
+	struct capture *p = &c->capture;
+	struct clock_snapshot now;
+
+	if (p->state == CAPTURE_PAUSED && source == CAPTURE_SOURCE_COMMAND) {
+		p->ended = source;
+		p->state = CAPTURE_ENDING;
+		return 0;
+	}
+	if (p->state == CAPTURE_ENDING && p->has_next && !p->next_to)
+		return end_behind(c, source);
+	if (p->state != CAPTURE_ON)
+		return -EALREADY;
+	now = close_gate(c);
+	p->openers = 0;
+	note_end(p, source, now.ticks, now.mono);
+	return 0;
+}
+
+int capture_cancel(struct collector *c)
+{
+	int err = capture_end(c, CAPTURE_SOURCE_COMMAND);
+
+	if (!err)
+		c->capture.is_cancelled = true;
+	return err;
+}
+
+/* CUPTI of every process has said that it has handed over what was before the end of the capture. */
+bool capture_gpu_is_read(const struct collector *c)
+{
+	const struct sl_session *s = c->session.control;
+	const struct capture *p = &c->capture;
+
+	if (!(s->trace & SL_TRACE_CUDA) || s->cuda_flags & SL_CUDA_NO_CUPTI)
+		return true;
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		/* Whether there is a CUPTI stands in the rings, too. */
+		if (drain_read_to(a) < p->windows.list[p->windows.cnt - 1].to ||
+		    !gpu_has_told(a, p->ended_mono - c->clock.zero))
+			return false;
+	return true;
+}
+
+/* Everything from before the end of the capture has come in; or has not, for longer than can be waited. */
+static bool is_read(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	uint64_t to = p->windows.cnt ? p->windows.list[p->windows.cnt - 1].to : 0;
+	int64_t waited = mono_now() - p->ended_mono;
+
+	if (!flight_is_read(c))
+		return false;
+	if (c->clock.newest < to || waited > (c->flight ? FLIGHT_WAIT_NS : READ_WAIT_NS))
+		return c->clock.newest >= to;
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		if (drain_read_to(a) < to)
+			return false;
+	if (c->sched && !sched_has_told(c->sched, (uint64_t)p->ended_mono))
+		return false;
+	/* Reading may have taken long, and who has to tell may have waited for a CPU as long. */
+	if (!p->read_mono)
+		p->read_mono = mono_now();
+	return mono_now() - p->read_mono >= GPU_WAIT_NS || capture_gpu_is_read(c);
+}
+
+static void answer(struct collector *c)
+{
+	struct capture *p = &c->capture;
+
+	while (p->waiting_cnt)
+		close(p->waiting[--p->waiting_cnt]);
+}
+
+/* The report is on its way; what began meanwhile gets its own. */
+static void after_report(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	char why[512];
+
+	p->state = p->is_stuck ? CAPTURE_OVER : state_after(p);
+	if (!p->has_next)
+		return;
+	p->has_next = false;
+	if (c->sched)
+		sched_limit(c->sched, UINT64_MAX);
+	if (p->state == CAPTURE_OVER) {
+		close_gate(c);
+		p->windows.hold = UINT64_MAX;
+	} else if (begin_report(c, &p->next, p->next_from, p->next_from_mono, why, sizeof(why))) {
+		sl_warn("nothing is recorded: %s", why);
+	} else if (p->next_to) {
+		note_end(p, p->next_ended, p->next_to, p->next_to_mono);
+	}
+	free(p->next_report);
+	p->next_report = NULL;
+}
+
+/* ---- with the session ---- */
+
+static void set_program_side(struct collector *c)
+{
+	const struct capture_options *o = c->capture.options;
+	struct sl_session *s = c->session.control;
+
+	/* Nobody looks at the names while nothing asks for them. */
+	__atomic_store_n(&s->capture_by, 0, __ATOMIC_RELEASE);
+	memcpy(s->nvtx_range, o->nvtx_range, sizeof(s->nvtx_range));
+	memcpy(s->nvtx_domain, o->nvtx_domain, sizeof(s->nvtx_domain));
+	__atomic_store_n(&s->capture_by, o->by, __ATOMIC_RELEASE);
+}
+
+int capture_open(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	const struct capture_options *o = &c->options->capture;
+	struct capture_ask ask = {.source = CAPTURE_SOURCE_START,
+				  .duration_ns = c->options->duration_s * SECOND_NS};
+	char why[512];
+
+	p->options = o;
+	p->windows.hold = UINT64_MAX;
+	c->arenas.windows = &p->windows;
+	set_program_side(c);
+	if (!p->is_session)
+		p->first_report = strdup(c->report);
+	if (o->delay_s)
+		p->delay_until = mono_now() + o->delay_s * SECOND_NS;
+	if (!capture_waits(o) && !o->flight_ns) {
+		/* All there is: nothing was before. */
+		p->cnt++;
+		if (windows_add(&p->windows, 0, 0))
+			return -ENOMEM;
+		c->arenas.epoch = c->session.control->epoch;
+		note_begin(c, &ask, c->clock.zero);
+		if (capture_report_begin(c, &ask, why, sizeof(why)))
+			return -EIO;
+		return 0;
+	}
+	p->state = CAPTURE_IDLE;
+	if (c->sched && !o->flight_ns)
+		sched_pause(c->sched, (uint64_t)c->clock.zero);
+	if (c->sample && !o->flight_ns)
+		sample_record(c->sample, false);
+	return 0;
+}
+
+int capture_arm(struct collector *c, bool new_output)
+{
+	struct capture *p = &c->capture;
+	bool is_over = p->is_shutting_down || c->is_over;
+
+	if (is_over || p->state == CAPTURE_ON || p->state == CAPTURE_PAUSED)
+		return is_over ? -ESHUTDOWN : -EALREADY;
+	if (p->state == CAPTURE_OVER)
+		p->state = CAPTURE_IDLE;
+	/* Another name to number, and another count of repetitions. */
+	if (new_output) {
+		free(p->first_report);
+		p->first_report = NULL;
+	}
+	p->cnt_before = p->cnt;
+	p->ended_cnt = 0;
+	p->openers = 0;
+	p->delay_until = p->options->delay_s ? mono_now() + p->options->delay_s * SECOND_NS : 0;
+	set_program_side(c);
+	return 0;
+}
+
+void capture_disarm(struct collector *c)
+{
+	c->capture.delay_until = 0;
+	__atomic_store_n(&c->session.control->capture_by, 0, __ATOMIC_RELEASE);
+}
+
+void capture_close(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	struct window *last;
+
+	/* Whatever began while a report was being completed becomes one, too. */
+	if (p->has_next && p->state == CAPTURE_ENDING) {
+		collect_drain(c);
+		capture_report_end(c);
+		after_report(c);
+	}
+	if (p->state == CAPTURE_ON || p->state == CAPTURE_PAUSED) {
+		p->ended = c->was_cut ? CAPTURE_SOURCE_COMMAND : CAPTURE_SOURCE_EXIT;
+		last = &p->windows.list[p->windows.cnt - 1];
+		if (p->state == CAPTURE_ON && c->was_cut) {
+			struct clock_snapshot now = close_gate(c);
+
+			last->to = now.ticks;
+			last->to_mono = now.mono;
+		}
+	}
+	p->state = CAPTURE_OVER;
+}
+
+void capture_release(struct collector *c)
+{
+	struct capture *p = &c->capture;
+
+	answer(c);
+	while (p->held_cnt)
+		close(p->held[--p->held_cnt].sock);
+	free(p->held);
+	windows_release(&p->windows);
+	free(p->opener);
+	free(p->waiting);
+	free(p->next_report);
+	free(p->first_report);
+	free(p->path);
+	for (size_t i = 0; i < p->reports; i++)
+		free(p->report[i]);
+	free(p->report);
+	memset(p, 0, sizeof(*p));
+}
+
+static void delay_is_over(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	struct capture_ask ask = {.source = CAPTURE_SOURCE_DELAY,
+				  .duration_ns = c->options->duration_s * SECOND_NS};
+	char why[512];
+
+	p->delay_until = 0;
+	if (p->options->by || p->options->by_hotkey || p->options->start_later)
+		return;
+	if (capture_begin(c, &ask, why, sizeof(why)) && why[0])
+		sl_warn("nothing is recorded: %s", why);
+}
+
+bool capture_is_urgent(struct collector *c)
+{
+	const struct capture *p = &c->capture;
+	int64_t now;
+
+	if (p->state == CAPTURE_ENDING)
+		return true;
+	for (size_t i = 0; i < p->openers; i++)
+		if (!model_find(&c->model, p->opener[i].pid))
+			return true;
+	if (!p->delay_until && !p->stop_mono)
+		return false;
+	now = mono_now();
+	return (p->delay_until && now >= p->delay_until) || (p->stop_mono && now >= p->stop_mono);
+}
+
+void capture_tick(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	int64_t now;
+
+	/* Without options it is recover, which only reads on. */
+	if (!p->options || !c->session.control)
+		return;
+	if (p->delay_until || p->stop_mono) {
+		now = mono_now();
+		if (p->delay_until && now >= p->delay_until)
+			delay_is_over(c);
+		if (p->stop_mono && now >= p->stop_mono)
+			capture_end(c, CAPTURE_SOURCE_DURATION);
+	}
+	if (p->openers)
+		capture_drop_gone(c);
+	if (p->state == CAPTURE_ENDING && p->is_shutting_down) {
+		/* CUPTI has its last word while there is a process to say it. */
+		if (mono_now() - p->ended_mono < GPU_WAIT_NS && !capture_gpu_is_read(c))
+			return;
+		/* The last report: it is completed with the session. */
+		p->state = CAPTURE_OVER;
+		c->is_over = c->was_cut = true;
+	} else if (p->state == CAPTURE_ENDING && is_read(c)) {
+		capture_report_end(c);
+		answer(c);
+		after_report(c);
+		capture_ask_again(c);
+	}
+	capture_report_done(c, false);
+}

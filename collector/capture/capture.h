@@ -1,0 +1,184 @@
+/*
+ * capture.h - when events are kept, and which report they go to.
+ *
+ * A session is recording or it is not. What it records between two moments is a window (capture_window.h); a report has one
+ * window, or several with --capture-range-end=pause. The moment counts, in ticks: calls that began in a window are
+ * kept, whatever the programs' threads wrote a little earlier or later is not. NVTX ranges that reach into a window are
+ * cut to it and say so (SL_NVTX_CLIPPED).
+ *
+ * Between windows everything that tells who is who is followed, in a report without events (struct collector.db) from
+ * which the next one is made when recording begins; that moment is its time 0.
+ *
+ * To begin is quick: the gate opens first (session.h), what is to be done in the report follows. To end likewise: the
+ * gate closes, and once the rings have been read up to that moment the report is completed. While that goes on, the
+ * next capture can begin: its records wait in the rings.
+ *
+ *   capture.c          the states, who begins and ends
+ *   capture_ask.c      programs that begin and end them
+ *   capture_report.c   from one report to the next
+ */
+#ifndef SL_CAPTURE_H
+#define SL_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/options/capture_options.h"
+#include "collector/base/capture_window.h"
+
+struct collector;
+struct hello;
+
+enum capture_state {
+	CAPTURE_IDLE, /* nothing is recorded; a capture may begin */
+	CAPTURE_ON,
+	CAPTURE_PAUSED, /* as IDLE, and what comes goes into the same report */
+	CAPTURE_ENDING, /* the gate is closed; what is in the rings is being read */
+	CAPTURE_OVER,   /* no capture will begin any more */
+};
+
+enum capture_source {
+	CAPTURE_SOURCE_START, /* with the session */
+	CAPTURE_SOURCE_DELAY,
+	CAPTURE_SOURCE_CUDA,
+	CAPTURE_SOURCE_NVTX,
+	CAPTURE_SOURCE_HOTKEY, /* or a signal */
+	CAPTURE_SOURCE_COMMAND,
+	CAPTURE_SOURCE_TRIGGER,
+	CAPTURE_SOURCE_DURATION,
+	CAPTURE_SOURCE_EXIT, /* of the program */
+};
+
+struct capture_ask {
+	enum capture_source source;
+	const char *report; /* absolute path, copied; NULL: the next one by -o */
+	bool overwrite;
+	uint64_t from;       /* ticks: the window began then (flight recorder); 0: it begins now */
+	int64_t from_mono;   /* the same */
+	int64_t duration_ns; /* ends by itself after that; 0: no bound */
+};
+
+/* Called for each report when it is complete (@err 0) or could not be completed; in the order of their ends. */
+typedef void capture_report_fn(void *to, const char *report, int err);
+
+/* Who opened the capture and has not closed it. */
+struct capture_opener {
+	uint32_t pid, range; /* range 0: cudaProfilerStart */
+};
+
+/* A report that a child process completes. */
+struct capture_finish {
+	struct capture_finish *next;
+	pid_t pid;
+	bool is_done;
+	int err;
+	char *report;
+};
+
+struct capture {
+	enum capture_state state;
+	const struct capture_options *options;
+	struct windows windows;           /* of the report that is being written */
+	enum capture_source begun, ended; /* by whom */
+	bool has_begun;                   /* the report has a window */
+	bool is_cancelled;
+	bool is_session; /* struct collector.db is no report yet, but what the next one is made from */
+	bool is_stuck;         /* there is no room for one: the report stays open to the end */
+	bool is_shutting_down; /* the program is ended, and the session with it */
+	char *path;            /* struct collector.report, where it is not the first */
+	char *first_report;    /* name of the first one */
+	/* A capture that began while the report before is being completed. */
+	bool has_next;
+	struct capture_ask next;
+	char *next_report;
+	uint64_t next_from, next_to; /* to: 0 while it goes on */
+	int64_t next_from_mono, next_to_mono;
+	enum capture_source next_ended;
+	uint32_t cnt_before;     /* captures begun before the options were changed */
+	uint32_t cnt, ended_cnt; /* captures begun, and ended */
+	int64_t began_mono, ended_mono;
+	int64_t read_mono;   /* all but CUPTI's word on it has been read since then; 0: has not */
+	int64_t delay_until; /* CLOCK_MONOTONIC, 0 none */
+	int64_t stop_mono;   /* the capture ends by itself, 0 none */
+	struct capture_opener *opener;
+	size_t openers, opener_cap;
+	int *waiting; /* sockets of programs that wait for the report (:sync) */
+	size_t waiting_cnt;
+	/* Who wants to begin while two reports are under way: asked again when one of them is done. */
+	struct capture_held {
+		int sock;
+		uint32_t pid, range;
+	} * held;
+	size_t held_cnt;
+	struct capture_finish *finishing; /* oldest first */
+	char **report;                    /* those that are complete, for the user */
+	size_t reports;
+	capture_report_fn *on_report; /* NULL: nobody */
+	void *on_report_to;
+};
+
+/* With the session: begins to record, or waits for what the options name. 0 or -errno. */
+int capture_open(struct collector *c);
+/*
+ * The options are others (`sightline start`): what they name begins the next capture. @new_output: -o is another, too.
+ * 0, -ESHUTDOWN, -EALREADY.
+ */
+int capture_arm(struct collector *c, bool new_output);
+/* Nothing but a command begins the next one. */
+void capture_disarm(struct collector *c);
+/* Once per tick: what is due. */
+void capture_tick(struct collector *c);
+/* Must the rings be read now? */
+bool capture_is_urgent(struct collector *c);
+/* The session ends: nothing is recorded from here on. Call capture_report_close() when all is read. */
+void capture_close(struct collector *c);
+void capture_release(struct collector *c);
+
+/*
+ * Begins to record. 0; -EALREADY: it does; -EBUSY: two reports before are not complete yet; -ESHUTDOWN: no further
+ * capture (CAPTURE_OVER); else -errno and a sentence in @why: the report cannot be written, and nothing is recorded.
+ */
+int capture_begin(struct collector *c, const struct capture_ask *ask, char *why, size_t why_len);
+
+/* Ends it: the gate closes now, the report is finished in the background. 0; -EALREADY: nothing is recorded. */
+int capture_end(struct collector *c, enum capture_source source);
+
+/* Ends it and throws the report away. 0; -EALREADY. */
+int capture_cancel(struct collector *c);
+
+/* SL_HELLO_OPEN and SL_HELLO_CLOSE on @sock, which is closed when the program may go on. */
+void capture_asked(struct collector *c, int sock, const struct hello *h);
+/* A process has ended: what it opened is closed. */
+void capture_process_gone(struct collector *c, uint32_t pid);
+
+/* A capture is under way, or waits for the report before. */
+bool capture_is_going_on(const struct capture *p);
+/* Has CUPTI told of everything up to the end of the capture? */
+bool capture_gpu_is_read(const struct collector *c);
+/* Those who had to wait for a report. */
+void capture_ask_again(struct collector *c);
+/* Processes that have ended have closed what they opened. */
+void capture_drop_gone(struct collector *c);
+
+/* Is it being recorded at this moment? */
+bool capture_is_on(const struct collector *c);
+
+/* ---- capture_report.c ---- */
+
+/* The report begins at this moment: names it, moves time 0. 0, or -errno and a sentence. */
+int capture_report_begin(struct collector *c, const struct capture_ask *ask, char *why,
+			 size_t why_len);
+/* All is read: completes the report in a child and goes on with a successor. */
+void capture_report_end(struct collector *c);
+/* Notes in the report what its end is to say. */
+void capture_report_contents(struct collector *c);
+/* Session ns at which the report ends. */
+int64_t capture_report_length(const struct collector *c);
+/* Children that have finished. @wait: all of them, now. */
+void capture_report_done(struct collector *c, bool wait);
+/* The last one, complete; or removed, where nothing was to be kept. 0 or -errno. */
+int capture_report_close(struct collector *c, int64_t length);
+
+#endif

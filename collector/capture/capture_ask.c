@@ -1,0 +1,166 @@
+/*
+ * capture_ask.c - programs that begin and end captures: cudaProfilerStart and Stop, NVTX ranges. See capture.h.
+ */
+#include "collector/collect/collect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/session/hello.h"
+#include "collector/options/cmd.h"
+#include "preload/wire/clock.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+static bool opener_is(const struct capture_opener *o, uint32_t pid, uint32_t range)
+{
+	return o->pid == pid && o->range == range;
+}
+
+static void add_opener(struct capture *p, uint32_t pid, uint32_t range)
+{
+	for (size_t i = 0; i < p->openers; i++)
+		if (opener_is(&p->opener[i], pid, range))
+			return;
+	if (p->openers == p->opener_cap) {
+		size_t cap = p->opener_cap ? p->opener_cap * 2 : 8;
+		struct capture_opener *more = realloc(p->opener, cap * sizeof(*more));
+
+		if (!more)
+			return;
+		p->opener = more;
+		p->opener_cap = cap;
+	}
+	p->opener[p->openers++] = (struct capture_opener){pid, range};
+}
+
+static bool drop_opener(struct capture *p, uint32_t pid, uint32_t range)
+{
+	for (size_t i = 0; i < p->openers; i++) {
+		if (!opener_is(&p->opener[i], pid, range))
+			continue;
+		p->opener[i] = p->opener[--p->openers];
+		return true;
+	}
+	return false;
+}
+
+/* A capture is under way, or waits for the report before. */
+bool capture_is_going_on(const struct capture *p)
+{
+	return p->state == CAPTURE_ON || (p->state == CAPTURE_ENDING && p->has_next && !p->next_to);
+}
+
+/* -EBUSY: ask again later. */
+static int asked_to_open(struct collector *c, uint32_t pid, uint32_t range)
+{
+	struct capture *p = &c->capture;
+	struct capture_ask ask = {.source = range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA,
+				  .duration_ns = c->options->duration_s * SECOND_NS};
+	char why[512] = "";
+	int err;
+
+	/* Before --delay is over, nothing counts. */
+	if (p->delay_until && (int64_t)sl_mono_ns() < p->delay_until)
+		return 0;
+	/* Behind the beginning of the next capture nothing is read, and so not what CUPTI has to say of this one. */
+	if (p->state == CAPTURE_ENDING && !p->has_next && !capture_gpu_is_read(c))
+		return -EBUSY;
+	err = capture_is_going_on(p) ? -EALREADY : capture_begin(c, &ask, why, sizeof(why));
+	if (!err || err == -EALREADY)
+		add_opener(p, pid, range);
+	else if (why[0])
+		sl_warn("nothing is recorded: %s", why);
+	return err;
+}
+
+static bool hold(struct capture *p, int sock, const struct hello *h)
+{
+	struct capture_held *more = realloc(p->held, (p->held_cnt + 1) * sizeof(*more));
+
+	if (!more)
+		return false;
+	p->held = more;
+	p->held[p->held_cnt++] = (struct capture_held){sock, h->pid, h->range};
+	return true;
+}
+
+void capture_ask_again(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	size_t left = 0;
+
+	for (size_t i = 0; i < p->held_cnt; i++) {
+		if (asked_to_open(c, p->held[i].pid, p->held[i].range) == -EBUSY)
+			p->held[left++] = p->held[i];
+		else
+			close(p->held[i].sock);
+	}
+	p->held_cnt = left;
+}
+
+/*
+ * The capture ends when all who opened it have closed it: several ranks may each have their own steps. A
+ * cudaProfilerStop of a process that has opened nothing (a launcher, say) is meant for everybody.
+ */
+static bool asked_to_close(struct collector *c, const struct hello *h)
+{
+	struct capture *p = &c->capture;
+	bool was_opener;
+
+	if (!capture_is_going_on(p) || p->options->end == CAPTURE_END_NONE)
+		return false;
+	was_opener = drop_opener(p, h->pid, h->range);
+	if ((was_opener && p->openers) || (!was_opener && h->range))
+		return false;
+	return capture_end(c, h->range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA) == 0;
+}
+
+static bool keep_waiting(struct capture *p, int sock)
+{
+	int *more = realloc(p->waiting, (p->waiting_cnt + 1) * sizeof(*more));
+
+	if (!more)
+		return false;
+	p->waiting = more;
+	p->waiting[p->waiting_cnt++] = sock;
+	return true;
+}
+
+void capture_asked(struct collector *c, int sock, const struct hello *h)
+{
+	struct capture *p = &c->capture;
+	uint32_t wanted = h->range ? SL_CAPTURE_BY_NVTX : SL_CAPTURE_BY_CUDA;
+	bool has_ended = false;
+
+	if (!p->options || !(p->options->by & wanted) || !c->session.control) {
+		close(sock);
+		return;
+	}
+	if (h->kind == SL_HELLO_CLOSE)
+		has_ended = asked_to_close(c, h);
+	else if (asked_to_open(c, h->pid, h->range) == -EBUSY && hold(p, sock, h))
+		return;
+	if (has_ended && p->state == CAPTURE_ENDING && p->options->wait == CAPTURE_WAIT_SYNC &&
+	    keep_waiting(p, sock))
+		return;
+	close(sock);
+}
+
+/* Processes that have ended have closed what they opened. */
+void capture_drop_gone(struct collector *c)
+{
+	struct capture *p = &c->capture;
+
+	for (size_t i = 0; i < p->openers;) {
+		if (model_find(&c->model, p->opener[i].pid))
+			i++;
+		else
+			p->opener[i] = p->opener[--p->openers];
+	}
+	/* The last one that was inside its range has died there: nobody else would end it. */
+	if (!p->openers && p->state == CAPTURE_ON && p->options->end != CAPTURE_END_NONE &&
+	    c->model.alive)
+		capture_end(c, p->begun);
+}

@@ -1,0 +1,476 @@
+/*
+ * capture_report.c - from one report to the next: the moment of recording becomes time 0 of a report, and what is known
+ * of the session goes on in its successor.
+ *
+ * Reports are completed by a process of their own (cmd_finish.c): that may take seconds, and the rings go on.
+ */
+#include "collector/collect/collect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "collector/capture/flight/flight.h"
+#include "collector/decode/gpu/gpu.h"
+#include "collector/model/live.h"
+#include "collector/decode/nvtx/nvtx.h"
+#include "collector/options/output_name.h"
+#include "collector/commands/run_command.h"
+
+static const char *const source_words[] = {
+	[CAPTURE_SOURCE_START] = "IMMEDIATE",    [CAPTURE_SOURCE_DELAY] = "DELAY",
+	[CAPTURE_SOURCE_CUDA] = "CUDA_PROFILER", [CAPTURE_SOURCE_NVTX] = "NVTX",
+	[CAPTURE_SOURCE_HOTKEY] = "HOTKEY",      [CAPTURE_SOURCE_COMMAND] = "COMMAND",
+	[CAPTURE_SOURCE_TRIGGER] = "TRIGGER",    [CAPTURE_SOURCE_DURATION] = "TIMEOUT",
+	[CAPTURE_SOURCE_EXIT] = "PROCESS_EXIT",
+};
+
+/* ---- names ---- */
+
+/* "base.1.sqlite" of the first one to "base.N.sqlite". */
+static char *numbered(const char *first, uint32_t number)
+{
+	const char *dot = strrchr(first, '.'), *before = dot;
+	char *name;
+
+	while (before && before > first && before[-1] != '.')
+		before--;
+	if (!dot || before <= first ||
+	    asprintf(&name, "%.*s%u%s", (int)(before - first), first, number, dot) < 0)
+		return NULL;
+	return name;
+}
+
+/* "base.sqlite" to the first "base.N.sqlite" that is free, N from 2. */
+static char *another(const char *first)
+{
+	const char *dot = strrchr(first, '.');
+	char *name = NULL;
+
+	for (uint32_t n = 2; n < 100000; n++) {
+		if (asprintf(&name, "%.*s.%u%s", (int)(dot ? dot - first : (long)strlen(first)),
+			     first, n, dot ? dot : "") < 0)
+			return NULL;
+		if (access(name, F_OK) < 0)
+			return name;
+		free(name);
+	}
+	return NULL;
+}
+
+/* Where the next report goes, absolute. NULL and a sentence. */
+static char *next_name(struct collector *c, char *why, size_t why_len)
+{
+	const struct profile_options *o = c->options;
+	struct capture *p = &c->capture;
+	struct output_ask ask = {.pattern = o->output,
+				 .overwrite = o->force_overwrite,
+				 .pid = (pid_t)c->root,
+				 .number = capture_is_numbered(&o->capture)};
+	char *name, *full;
+
+	if (p->first_report) {
+		name = capture_is_numbered(&o->capture)
+			       ? numbered(p->first_report, p->cnt - p->cnt_before)
+			       : NULL;
+		if (name && (o->force_overwrite || access(name, F_OK) < 0))
+			return name;
+		free(name);
+		/* A name that counts by itself, or one more beside those that are there. */
+		if (o->output && !strstr(o->output, "%n"))
+			return another(p->first_report);
+	}
+	name = output_name(&ask, why, why_len);
+	full = name ? absolute_path(name) : NULL;
+	free(name);
+	return full;
+}
+
+/* ---- begin ---- */
+
+static void shift_times(struct collector *c, int64_t shift)
+{
+	int64_t *const times[] = {&c->now,      &c->committed_at, &c->reaped_at, &c->totals_at,
+				  &c->clock_at, &c->beat_at,      &c->alone_at};
+
+	clock_map_shift(&c->clock, shift);
+	model_shift(&c->model, shift);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		if (*times[i])
+			*times[i] -= shift;
+	for (struct arena *a = c->arenas.first; a; a = a->next) {
+		nvtx_shift(a, shift);
+		gpu_shift(a, shift);
+		for (struct image *im = a->images; im; im = im->next) {
+			im->start_ns -= shift;
+			im->end_ns -= shift;
+		}
+	}
+}
+
+/* Threads' totals are to be written anew, into this report. */
+static void forget_totals(struct collector *c)
+{
+	for (struct arena *a = c->arenas.first; a; a = a->next)
+		for (uint32_t i = 0; i < a->threads; i++)
+			if (a->thread[i])
+				a->thread[i]->agg_sum = 0;
+}
+
+static void use_db(struct collector *c, struct db *db)
+{
+	c->db = c->model.db = c->arenas.db = c->model.live.db = db;
+}
+
+/* What there is so far becomes the report at @path. */
+static int make_report(struct collector *c, const char *path, bool overwrite, char *why,
+		       size_t why_len)
+{
+	struct db_open how = {.path = path,
+			      .overwrite = overwrite,
+			      .utc_epoch_ns = c->zero_real,
+			      .system_clock_ns = c->clock.zero};
+	unsigned also = DB_NEXT_SAID | (c->options->capture.flight_ns ? DB_NEXT_FILES : 0u);
+	struct db *old = c->db, *db = db_next(old, &how, also, why, why_len);
+
+	if (!db)
+		return -EIO;
+	db_abandon(old);
+	db_unlink(c->report);
+	use_db(c, db);
+	return 0;
+}
+
+static int name_report(struct collector *c, const struct capture_ask *ask, char *why,
+		       size_t why_len)
+{
+	struct capture *p = &c->capture;
+	char *path = ask->report ? strdup(ask->report) : next_name(c, why, why_len);
+	int err = path ? 0 : -EIO;
+
+	if (!err)
+		err = make_report(c, path,
+				  ask->report ? ask->overwrite : c->options->force_overwrite, why,
+				  why_len);
+	if (err) {
+		free(path);
+		return err;
+	}
+	free(p->path);
+	c->report = p->path = path;
+	if (!p->first_report)
+		p->first_report = strdup(path);
+	p->is_session = false;
+	return 0;
+}
+
+static void say_range(struct collector *c, enum capture_source source, const char *what)
+{
+	if (!c->is_quiet && (source == CAPTURE_SOURCE_CUDA || source == CAPTURE_SOURCE_NVTX))
+		sl_warn("Capture range %s in the application.", what);
+}
+
+int capture_report_begin(struct collector *c, const struct capture_ask *ask, char *why,
+			 size_t why_len)
+{
+	struct capture *p = &c->capture;
+	int64_t shift = p->began_mono - c->clock.zero;
+	int err = 0;
+
+	if (ask->source == CAPTURE_SOURCE_START) {
+		shift = 0;
+	} else {
+		size_t windows = p->windows.cnt;
+
+		/*
+		 * What is in the rings so far is not of this report; names and the like are. Ranges that are open get
+		 * their rows when time 0 is where it will be.
+		 */
+		p->windows.cnt = 0;
+		for (struct arena *a = c->arenas.first; a; a = a->next)
+			gpu_settle(&c->arenas, a, true);
+		collect_commit(c);
+		p->windows.cnt = windows;
+		if (p->is_session || (ask->report && strcmp(ask->report, c->report) != 0))
+			err = name_report(c, ask, why, why_len);
+	}
+	if (err)
+		return err;
+	if (shift) {
+		c->zero_real += shift;
+		err = db_retime(c->db, shift, c->zero_real, p->began_mono);
+		shift_times(c, shift);
+		if (err)
+			snprintf(why, why_len, "%s: %s", c->report, strerror(-err));
+	}
+	if (!c->options->capture.flight_ns)
+		for (struct arena *a = c->arenas.first; a && p->cnt > 1; a = a->next)
+			file_forget_all(a);
+	c->arenas.epoch = c->session.control->epoch;
+	forget_totals(c);
+	live_begin(&c->arenas, c->sched, 0);
+	p->has_begun = true;
+	p->begun = ask->source;
+	db_meta_capture(c->db, "START_TRIGGER", source_words[ask->source]);
+	if (ask->source != CAPTURE_SOURCE_START)
+		db_diagnostic(c->db, 0, 2, 1, "Profiling has started.", INT64_C(1) << 48);
+	collect_setup_changed(c);
+	say_range(c, ask->source, "started");
+	steer_began(c);
+	return err;
+}
+
+/* ---- end ---- */
+
+/* Session ns at which the report ends. */
+int64_t capture_report_length(const struct collector *c)
+{
+	const struct windows *w = &c->capture.windows;
+	int64_t to = w->cnt ? w->list[w->cnt - 1].to_mono : INT64_MAX;
+
+	return to == INT64_MAX ? c->now : to - c->clock.zero;
+}
+
+/* Where each stretch of the report was recorded, if there are several. */
+static void note_windows(struct collector *c)
+{
+	const struct windows *w = &c->capture.windows;
+	char text[32];
+
+	db_meta_capture(c->db, "STOP_TRIGGER", source_words[c->capture.ended]);
+	if (w->cnt < 2 && c->capture.begun == CAPTURE_SOURCE_START)
+		return;
+	snprintf(text, sizeof(text), "%zu", w->cnt);
+	db_meta_capture(c->db, "SL_CAPTURE_COUNT", text);
+	/* By the map that the calls' times are made with: not a nanosecond of theirs lies outside. */
+	for (size_t i = 0; i < w->cnt; i++)
+		db_capture(c->db, (int64_t)i + 1,
+			   w->list[i].from ? clock_map_ns(&c->clock, w->list[i].from) : 0,
+			   w->list[i].to_mono == INT64_MAX
+				   ? capture_report_length(c)
+				   : clock_map_ns(&c->clock, w->list[i].to));
+}
+
+static const char *why_none(const struct capture *p)
+{
+	if (!p->options)
+		return "its collector was killed before";
+	if (p->options->by & SL_CAPTURE_BY_CUDA)
+		return "--capture-range=cudaProfilerApi, and no process called cudaProfilerStart";
+	if (p->options->by & SL_CAPTURE_BY_NVTX)
+		return "--capture-range=nvtx, and no process opened that range";
+	if (p->options->by_hotkey)
+		return "--capture-range=hotkey, and nobody pressed it";
+	return p->delay_until ? "the program ended before --delay was over"
+			      : "nobody said 'sightline start'";
+}
+
+void capture_report_contents(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	bool cut = p->ended != CAPTURE_SOURCE_EXIT && p->has_begun;
+
+	for (struct arena *a = c->arenas.first; a; a = a->next) {
+		gpu_settle(&c->arenas, a, true);
+		if (cut)
+			nvtx_leave_report(&c->arenas, a, capture_report_length(c));
+	}
+	flight_contents(c);
+	if (p->has_begun)
+		note_windows(c);
+	else
+		notes_say(c, 2,
+			  "nothing was recorded: no capture began (%s); the report has the "
+			  "processes only",
+			  why_none(p));
+}
+
+static void finish_in_child(struct collector *c, char *report, int64_t ns)
+{
+	struct capture_finish *f = calloc(1, sizeof(*f)), **at = &c->capture.finishing;
+	static char exe[] = "/proc/self/exe", command[] = "finish";
+	char length[32];
+	char *argv[] = {exe, command, report, length, NULL};
+	posix_spawnattr_t attr;
+	sigset_t none;
+
+	if (!f) {
+		free(report);
+		return;
+	}
+	f->report = report;
+	snprintf(length, sizeof(length), "%lld", (long long)ns);
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setpgroup(&attr, 0);
+	/* Ctrl-C is not for it. */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	f->err = -posix_spawn(&f->pid, exe, NULL, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	f->is_done = f->err != 0;
+	while (*at)
+		at = &(*at)->next;
+	*at = f;
+}
+
+/* The session's own database, in its folder: nothing but who is who. NULL: it cannot be. */
+static char *make_session_db(struct collector *c, struct db **db)
+{
+	struct db_open how = {.is_scratch = true,
+			      .overwrite = true,
+			      .utc_epoch_ns = c->zero_real,
+			      .system_clock_ns = c->clock.zero};
+	unsigned also = c->options->capture.flight_ns ? DB_NEXT_FILES : 0u;
+	char *path = session_db_path(&c->session), why[512] = "";
+
+	how.path = path;
+	*db = path ? db_next(c->db, &how, also, why, sizeof(why)) : NULL;
+	if (*db)
+		return path;
+	notes_say(c, 2, "no further capture is possible: %s", why[0] ? why : "no memory");
+	free(path);
+	return NULL;
+}
+
+static void begin_counting(struct collector *c)
+{
+	c->arenas.lost_full = c->arenas.lost_other = c->arenas.lost_disk = 0;
+	c->arenas.gpu.dropped = c->arenas.gpu.untimed = c->arenas.gpu.hurried = 0;
+	c->sched_lost_before += c->sched_lost;
+	c->sched_told = 0;
+	c->calls_lost_before += c->calls_lost;
+	c->samples_before = c->samples;
+	if (c->sample && !c->flight)
+		sample_renew(c->sample);
+	collect_counters_renew(c);
+	c->sched_dead = 0;
+	c->said_disk_full = false;
+}
+
+void capture_report_end(struct collector *c)
+{
+	struct capture *p = &c->capture;
+	struct db *old = c->db, *next;
+	int64_t length = capture_report_length(c);
+	char *report, *path;
+
+	say_range(c, p->ended, "ended");
+	collect_samples(c, true);
+	collect_counters(c);
+	drain_totals(&c->arenas, true);
+	model_settle(&c->model, c->now, false);
+	collect_losses(c);
+	capture_report_contents(c);
+	notes_end(c);
+	collect_commit(c);
+	path = make_session_db(c, &next);
+	if (!path) {
+		/* It is completed when the session ends; nothing more goes into it. */
+		p->is_cancelled = false;
+		p->is_stuck = true;
+		return;
+	}
+	db_abandon(old);
+	use_db(c, next);
+	report = strdup(c->report);
+	free(p->path);
+	c->report = p->path = path;
+	p->windows.cnt = 0;
+	p->has_begun = false;
+	p->is_session = true;
+	begin_counting(c);
+	/* Its sums are in the old database; who ends from here on adds to none. */
+	live_begin(&c->arenas, c->sched, c->now);
+	if (p->is_cancelled)
+		db_unlink(report);
+	if (p->is_cancelled && p->on_report && report)
+		p->on_report(p->on_report_to, report, -ECANCELED);
+	if (p->is_cancelled || !report)
+		free(report);
+	else
+		finish_in_child(c, report, length);
+	p->is_cancelled = false;
+	collect_setup_changed(c);
+}
+
+/* ---- what the child has done ---- */
+
+static void note_report(struct capture *p, const char *report, int err)
+{
+	char **more = realloc(p->report, (p->reports + 1) * sizeof(*more));
+
+	if (err)
+		sl_warn("the report could not be completed: %s (try 'sightline recover %s')",
+			strerror(-err), report);
+	if (more) {
+		p->report = more;
+		p->report[p->reports++] = strdup(report);
+	}
+	if (p->on_report)
+		p->on_report(p->on_report_to, report, err);
+}
+
+static bool has_finished(struct capture_finish *f, bool wait)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (f->is_done)
+		return true;
+	do
+		pid = waitpid(f->pid, &status, wait ? 0 : WNOHANG);
+	while (pid < 0 && errno == EINTR);
+	if (pid == 0)
+		return false;
+	f->is_done = true;
+	if (pid > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
+		f->err = -EIO;
+	return true;
+}
+
+void capture_report_done(struct collector *c, bool wait)
+{
+	struct capture *p = &c->capture;
+
+	while (p->finishing && has_finished(p->finishing, wait)) {
+		struct capture_finish *f = p->finishing;
+
+		p->finishing = f->next;
+		note_report(p, f->report, f->err);
+		free(f->report);
+		free(f);
+	}
+}
+
+int capture_report_close(struct collector *c, int64_t length)
+{
+	struct capture *p = &c->capture;
+	int err = 0;
+
+	capture_report_done(c, true);
+	if (p->is_session) {
+		db_abandon(c->db);
+		db_unlink(c->report);
+	} else if (p->is_cancelled) {
+		db_abandon(c->db);
+		db_unlink(c->report);
+		if (p->on_report)
+			p->on_report(p->on_report_to, c->report, -ECANCELED);
+	} else {
+		err = db_finish(c->db, length);
+		note_report(p, c->report, err);
+	}
+	use_db(c, NULL);
+	return err;
+}

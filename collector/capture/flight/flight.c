@@ -1,0 +1,470 @@
+/* flight.c - see flight.h: what is held back, and reports; when one is due, and why: flight_request.c. */
+#include "collector/capture/flight/flight.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "collector/collect/collect.h"
+#include "collector/capture/flight/flight_internal.h"
+#include "collector/capture/flight/flight_totals.h"
+
+#define SETTLE_NS   2000000ll            /* switches and samples are told so late (sched.h) */
+#define EDGE_NS     1000000ll            /* of a window before what has to be in it */
+#define TOTALS_NS   50000000ll           /* between two notes of totals, at least */
+#define RESIDENT_NS SECOND_NS            /* between two looks at what memory there is */
+#define WATCH_NS    20000000ll           /* triggers look so often */
+#define REST_NS     200000000ll          /* without triggers */
+#define SLACK       (UINT64_C(16) << 20) /* pages that nobody uses, before they go back to the system */
+#define AHEAD       (UINT64_C(48) << 20) /* what a program may write before we get to look */
+#define ALWAYS      (UINT64_C(8) << 20)  /* kept however much threads take by themselves */
+#define LAZY_FILL   25u                  /* per cent of the kernel's buffers that may wait */
+
+static const char *const limit_words[] = {"time", "start", "previous report", "memory"};
+
+/* ---- begin and end ---- */
+
+size_t flight_sample_most(const struct profile_options *o)
+{
+	return o->capture.flight_ns ? flight_sample_stacks((uint64_t)o->capture.flight_bytes) : 0;
+}
+
+uint32_t flight_quota(const struct profile_options *o)
+{
+	uint64_t chunks = ((uint64_t)o->capture.flight_bytes + AHEAD) / SL_CHUNK_BYTES;
+
+	return chunks < SL_CHUNK_CNT ? (uint32_t)chunks : SL_CHUNK_CNT;
+}
+
+int flight_open(struct collector *c)
+{
+	const struct capture_options *o = &c->options->capture;
+	struct flight *f;
+
+	if (!o->flight_ns)
+		return 0;
+	c->flight = f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->ns = o->flight_ns;
+	f->bytes = (uint64_t)o->flight_bytes;
+	f->whole = c->clock.zero;
+	f->limit = LIMIT_START;
+	f->sched.model = &c->model;
+	if (c->sample)
+		flight_sample_open(&f->samples, c->sample, f->ns, f->bytes);
+	if (c->options->duration_s)
+		f->stop = c->clock.zero + c->options->duration_s * SECOND_NS;
+	c->model.ended = flight_process_ended;
+	c->arenas.hold = 1;
+	c->arenas.follows_files = true;
+	if (!o->triggers)
+		return 0;
+	if (triggers_read(&f->triggers, o->triggers, "profile"))
+		return -EINVAL;
+	f->watch = trigger_watch_new(&f->triggers, flight_triggered, c);
+	return f->watch ? 0 : -ENOMEM;
+}
+
+void flight_release(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (!f)
+		return;
+	trigger_watch_free(f->watch);
+	flight_sched_release(&f->sched);
+	flight_sample_release(&f->samples);
+	flight_wish_clear(&f->wish);
+	flight_wish_clear(&f->running);
+	free(f->ages.at);
+	free(f);
+	c->flight = NULL;
+}
+
+/* ---- memory ---- */
+
+static void set_whole(struct flight *f, int64_t mono, enum flight_limit limit)
+{
+	if (mono <= f->whole)
+		return;
+	f->whole = mono;
+	f->whole_ticks = 0;
+	f->limit = limit;
+}
+
+/* Everything that is not in the rings. */
+static uint64_t beside_rings(const struct flight *f)
+{
+	return f->sched.bytes + flight_sample_bytes(&f->samples);
+}
+
+static void forget(struct collector *c, uint64_t ticks)
+{
+	struct flight *f = c->flight;
+
+	flight_sched_forget(&f->sched, ticks);
+	flight_sample_forget(&f->samples, clock_map_ns(&c->clock, ticks) + c->clock.zero);
+}
+
+/* On their way to the pool already. */
+static uint64_t spent(const struct arenas *as)
+{
+	uint64_t bytes = 0;
+
+	for (const struct arena *a = as->first; a; a = a->next)
+		bytes += a->spent_cnt * SL_CHUNK_BYTES;
+	return bytes;
+}
+
+/* What there is more than may be; and whether there is. */
+static uint64_t too_much(struct collector *c)
+{
+	struct flight *f = c->flight;
+	uint64_t fixed, used = flight_used(&c->arenas, &fixed) + beside_rings(f);
+	uint64_t limit = fixed + ALWAYS > f->bytes ? fixed + ALWAYS : f->bytes;
+
+	used -= spent(&c->arenas) < used ? spent(&c->arenas) : used;
+	return used > limit ? used - limit : 0;
+}
+
+static void note_totals(struct collector *c)
+{
+	struct flight *f = c->flight;
+	int64_t now = flight_now();
+
+	if (now - f->totals_at < f->ns / FLIGHT_TOTALS || now - f->totals_at < TOTALS_NS)
+		return;
+	f->totals_at = now;
+	flight_totals_note(&c->arenas, now);
+}
+
+/* Moves the moment on before which things are let go. */
+static void let_go(struct collector *c)
+{
+	struct flight *f = c->flight;
+	struct arenas *as = &c->arenas;
+	int64_t mono = c->now + c->clock.zero - f->ns;
+	uint64_t ticks = mono > 0 ? clock_map_ticks(&c->clock, mono) : 1, more = too_much(c), full;
+
+	if (ticks > as->hold)
+		as->hold = ticks;
+	set_whole(f, mono, LIMIT_TIME);
+	f->is_full = more || flight_is_short(as);
+	if (f->is_full) {
+		f->ages.cnt = 0;
+		full = flight_look(as, &f->ages);
+		flight_sched_look(&f->sched, &f->ages);
+		flight_sample_look(&f->samples, &c->clock, &f->ages);
+		if (more)
+			ticks = flight_ages_pick(&f->ages, 0, more + f->bytes / 16);
+		if (full > ticks)
+			ticks = full;
+		if (ticks > as->hold) {
+			as->hold = ticks;
+			set_whole(f, clock_map_ns(&c->clock, ticks) + c->clock.zero, LIMIT_MEMORY);
+		}
+	}
+	forget(c, as->hold);
+	note_totals(c);
+}
+
+/* Chunks that came back from one program are no use to another. */
+static void give_back(struct collector *c)
+{
+	struct flight *f = c->flight;
+	uint64_t resident;
+	int64_t now = flight_now();
+
+	if (now - f->resident_at < RESIDENT_NS)
+		return;
+	f->resident_at = now;
+	resident = flight_resident(&c->arenas) + beside_rings(f);
+	if (resident > f->bytes + SLACK)
+		flight_trim(&c->arenas, resident - f->bytes);
+}
+
+/* ---- a report ---- */
+
+static bool has_gpu(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		if (a->gpu)
+			return true;
+	return false;
+}
+
+static void cannot(struct collector *c, const char *why)
+{
+	notes_say(c, 2, "flight recorder: no report could be written (%s): %s",
+		  c->flight->running.reason, why);
+}
+
+/* The window is the past, up to now. */
+static void begin_dump(struct collector *c)
+{
+	struct flight *f = c->flight;
+	int64_t now = flight_now(), from = f->whole;
+	uint64_t ticks = f->whole_ticks, first = ticks ? drain_next_start(&c->arenas) : 0;
+	struct capture_ask ask;
+	char why[512] = "";
+	int err;
+
+	flight_wish_clear(&f->running);
+	f->running = f->wish;
+	memset(&f->wish, 0, sizeof(f->wish));
+	f->running_limit = now - from < f->ns ? f->limit : LIMIT_TIME;
+	/* Calls that were under way when the report before ended are in this one. */
+	if (first < ticks) {
+		ticks = first;
+		from = clock_map_ns(&c->clock, ticks) + c->clock.zero;
+	}
+	if (now - from > f->ns) {
+		from = now - f->ns;
+		ticks = 0;
+	}
+	f->running_whole = now - from;
+	/* What fired a trigger is in the report, though it be longer: not all of what else happened meanwhile is. */
+	if (f->running.since && f->running.since - EDGE_NS < from) {
+		from = f->running.since - EDGE_NS;
+		ticks = 0;
+	}
+	ask = (struct capture_ask){.source = f->running.source,
+				   .report = f->running.report,
+				   .overwrite = f->running.overwrite,
+				   .from = ticks ? ticks : clock_map_ticks(&c->clock, from),
+				   .from_mono = from};
+	err = capture_begin(c, &ask, why, sizeof(why));
+	if (!err)
+		err = capture_end(c, f->running.source);
+	if (err) {
+		cannot(c, why[0] ? why : strerror(-err));
+		flight_wish_clear(&f->running);
+		return;
+	}
+	f->state = FLIGHT_DUMPING;
+	f->to = c->capture.windows.list[c->capture.windows.cnt - 1].to;
+	f->to_mono = c->capture.windows.list[c->capture.windows.cnt - 1].to_mono;
+	f->reads_all = false;
+	c->arenas.hold = f->to;
+}
+
+/*
+ * What the GPU did is told when it has been done for a while: that must be read then. Whether there is a GPU may not be
+ * known before the rings have been read up to the end of the window.
+ */
+static void read_on_for_gpu(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (f->reads_all || !has_gpu(&c->arenas))
+		return;
+	f->reads_all = true;
+	c->arenas.hold = 0;
+}
+
+/* It is written; the recorder goes on where the window ended. */
+static void end_dump(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	f->state = c->capture.state == CAPTURE_OVER ? FLIGHT_OVER : FLIGHT_READY;
+	f->dumps++;
+	f->dumped = flight_now();
+	c->arenas.hold = f->reads_all ? c->clock.newest : f->to;
+	/* To the tick and the nanosecond: nothing is between two reports, and nothing is in both. */
+	if (f->reads_all) {
+		set_whole(f, clock_map_ns(&c->clock, c->arenas.hold) + c->clock.zero, LIMIT_DUMP);
+	} else {
+		set_whole(f, f->to_mono, LIMIT_DUMP);
+		f->whole_ticks = f->to;
+	}
+	flight_sched_forget(&f->sched, f->to);
+	flight_sample_forget(&f->samples, f->whole);
+	if (f->state == FLIGHT_OVER && c->sample)
+		sample_stop(c->sample);
+	flight_wish_clear(&f->running);
+}
+
+/* Every process has ended: nobody will write any more. */
+static void program_ended(struct flight *f)
+{
+	f->has_ended = true;
+	if (triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
+		flight_wish(f, CAPTURE_SOURCE_EXIT, "the program has ended (trigger 'exit')", 0);
+}
+
+void flight_before(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (!f || f->state == FLIGHT_OVER)
+		return;
+	if (f->stop && flight_now() >= f->stop)
+		c->is_over = c->was_cut = true;
+	if (f->watch)
+		trigger_watch_round(f->watch, &c->arenas);
+	if (!f->has_ended && c->root_is_gone && !c->model.alive)
+		program_ended(f);
+	if (f->state == FLIGHT_DUMPING) {
+		read_on_for_gpu(c);
+		return;
+	}
+	if (f->wish.is_there && (f->has_ended || flight_now() >= f->wish.due))
+		begin_dump(c);
+	if (f->state == FLIGHT_DUMPING)
+		read_on_for_gpu(c);
+	if (f->state != FLIGHT_READY)
+		return;
+	if (f->has_ended)
+		c->arenas.hold = 0;
+	else
+		let_go(c);
+}
+
+void flight_after(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (!f || f->state == FLIGHT_OVER)
+		return;
+	if (f->is_full)
+		collect_commit(c);
+	if (f->state == FLIGHT_DUMPING && c->capture.state != CAPTURE_ENDING)
+		end_dump(c);
+	give_back(c);
+}
+
+bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
+{
+	struct flight *f = c->flight;
+
+	if (f->state != FLIGHT_READY || f->wish.is_there)
+		return false;
+	if (since_tick_ns > (f->watch ? WATCH_NS : REST_NS))
+		return false;
+	return (!c->sched || sched_fill(c->sched) <= LAZY_FILL) &&
+	       (!c->sample || sample_fill(c->sample) <= LAZY_FILL) && !too_much(c) &&
+	       !flight_is_short(&c->arenas);
+}
+
+int flight_poll(struct collector *c)
+{
+	return sched_poll(c->sched, &flight_sched_ops, &c->flight->sched);
+}
+
+void flight_poll_samples(struct collector *c, bool all)
+{
+	struct flight *f = c->flight;
+
+	if (f->state != FLIGHT_OVER)
+		flight_sample_poll(&f->samples, flight_now(), all);
+}
+
+struct sample_losses flight_sample_losses(const struct collector *c)
+{
+	return c->flight->samples.told;
+}
+
+bool flight_is_read(const struct collector *c)
+{
+	const struct flight *f = c->flight;
+
+	return !f || !(c->sched || c->sample) ||
+	       c->now + c->clock.zero > c->capture.ended_mono + SETTLE_NS;
+}
+
+/* ---- what the report says ---- */
+
+static void number(struct collector *c, const char *name, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	db_meta_capture(c->db, name, text);
+}
+
+static void tell_samples(struct collector *c, const struct window *w)
+{
+	struct flight *f = c->flight;
+	struct sample_report r = {
+		.db = c->db, .zero = c->clock.zero, .cnt = c->sample_cnt, .first = INT64_MIN};
+	const struct sample_sink sink = sample_report_sink(&r);
+
+	flight_sample_tell(&f->samples, w->from_mono, w->to_mono, &sink);
+	collect_sampled(c, &r);
+	c->samples = f->samples.told;
+	if (f->samples.lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "CPU samples: no memory",
+			(int64_t)f->samples.lost);
+	f->samples.lost = 0;
+}
+
+void flight_contents(struct collector *c)
+{
+	struct flight *f = c->flight;
+	const struct window *w;
+	char whole[32], asked[32];
+
+	if (!f || !f->running.is_there || !c->capture.windows.cnt)
+		return;
+	w = &c->capture.windows.list[c->capture.windows.cnt - 1];
+	if (c->sched)
+		flight_sched_tell(&f->sched, (uint64_t)w->from_mono, (uint64_t)w->to_mono);
+	if (c->sample)
+		tell_samples(c, w);
+	if (f->sched.lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "context switches: no memory",
+			(int64_t)f->sched.lost);
+	f->sched.lost = 0;
+	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_REASON", f->running.reason);
+	number(c, "SL_CAPTURE_FLIGHT_ASKED_NS", f->ns);
+	number(c, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->running_whole);
+	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_LIMIT", limit_words[f->running_limit]);
+	number(c, "SL_CAPTURE_FLIGHT_SIZE", (int64_t)f->bytes);
+	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_TOTALS",
+			"from up to an eighth of the time asked for before the report's beginning; "
+			"shortest and longest: since the thread began");
+	trigger_time(f->running_whole, whole, sizeof(whole));
+	if (f->running_limit == LIMIT_MEMORY)
+		notes_say(c, 2,
+			  "flight recorder: %s; the report has the last %s, not %s, for memory was "
+			  "used up (a larger --flight-size keeps more)",
+			  f->running.reason, whole, trigger_time(f->ns, asked, sizeof(asked)));
+	else
+		notes_say(c, 1, "flight recorder: %s; the report has the last %s",
+			  f->running.reason, whole);
+}
+
+/* ---- the end ---- */
+
+void flight_close(struct collector *c)
+{
+	struct flight *f = c->flight;
+
+	if (!f)
+		return;
+	/* The report that is being written, and then the last one. */
+	while (f->state == FLIGHT_DUMPING) {
+		collect_tick(c);
+		usleep(1000);
+	}
+	if (c->was_cut && triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
+		flight_wish(f, CAPTURE_SOURCE_EXIT, "the collection has ended (trigger 'exit')", 0);
+	if (f->state == FLIGHT_READY && f->wish.is_there)
+		begin_dump(c);
+	c->arenas.hold = 0;
+	if (f->held_off && !c->is_quiet)
+		sl_warn("flight recorder: %llu further reason%s came too soon after a report for "
+			"one of %s own",
+			(unsigned long long)f->held_off, f->held_off == 1 ? "" : "s",
+			f->held_off == 1 ? "its" : "their");
+	if (!f->dumps && f->state == FLIGHT_READY && !c->is_quiet)
+		sl_warn("flight recorder: no report, for nothing went wrong%s, and nobody asked "
+			"for one (sightline dump; --trigger=exit writes one at the end)",
+			f->triggers.cnt ? ", no trigger fired" : "");
+}

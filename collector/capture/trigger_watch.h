@@ -1,0 +1,32 @@
+/*
+ * trigger_watch.h - looks at records as they come, for triggers: each once, long before its turn to be read, and
+ * without taking it. Only the few words that a trigger needs are decoded.
+ */
+#ifndef SL_TRIGGER_WATCH_H
+#define SL_TRIGGER_WATCH_H
+
+#include "collector/collect/arenas.h"
+#include "collector/options/trigger.h"
+
+struct trigger_watch;
+
+/* @why: a sentence. @since: when what fired began, ticks; 0: nothing that has a beginning. */
+typedef void trigger_fire_fn(void *to, const char *why, uint64_t since);
+
+/* NULL without memory. @ts stays the caller's. */
+struct trigger_watch *trigger_watch_new(struct triggers *ts, trigger_fire_fn *fire, void *to);
+/* Everything that came since the last time. */
+void trigger_watch_round(struct trigger_watch *w, struct arenas *as);
+void trigger_watch_free(struct trigger_watch *w);
+
+/* ---- trigger_gpu.c: how busy GPUs are ---- */
+
+struct trigger_gpu;
+
+struct trigger_gpu *trigger_gpu_new(struct triggers *ts, trigger_fire_fn *fire, void *to);
+/* A SL_SHAPE_GPU record of process number @image of arena @arena. */
+void trigger_gpu_record(struct trigger_gpu *g, uint32_t arena, uint32_t image, uint32_t pid,
+			const struct call *c);
+void trigger_gpu_free(struct trigger_gpu *g);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * arenas.c - accepts arenas and lets them go.
+ *
+ * A memfd comes from a process that we do not trust: everything that sizes or indexes is checked here
+ * or where it is used, and an arena of another build is refused, since numbers of hooks would differ.
+ */
+#include "collector/collect/arenas.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "collector/decode/gpu/gpu.h"
+#include "collector/decode/nvtx/nvtx.h"
+#include "collector/base/proc.h"
+#include "collector/model/stacks.h"
+#include "collector/model/strings.h"
+
+#define PROCESS_MAX (1u << 22)
+
+static bool header_ok(const struct sl_arena *m, uint64_t bytes, uint32_t clock_mode)
+{
+	return m->magic == SL_ARENA_MAGIC && m->wire_version == SL_WIRE_VERSION &&
+	       m->hook_cnt == SL_HOOK_CNT && m->hook_hash == sl_hook_hash() &&
+	       m->chunk_bytes == SL_CHUNK_BYTES && m->chunk_cnt <= SL_CHUNK_CNT &&
+	       sl_arena_bytes(m->chunk_cnt) <= bytes && m->slot_cnt == SL_SLOT_CNT &&
+	       m->header_bytes == SL_ARENA_HEADER_BYTES && m->clock_mode == clock_mode;
+}
+
+static struct sl_arena *map_fd(struct arenas *as, int fd, uint64_t *bytes)
+{
+	/* A memfd that its sender could still cut would be a SIGBUS for us. Files (recover) have no seals. */
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct sl_arena *m;
+	struct stat st;
+
+	if ((seals >= 0 && !(seals & F_SEAL_SHRINK)) || fstat(fd, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size < sl_arena_bytes(1) ||
+	    (uint64_t)st.st_size > SL_ARENA_BYTES) {
+		as->refused++;
+		return NULL;
+	}
+	*bytes = (uint64_t)st.st_size;
+	m = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (m == MAP_FAILED) {
+		as->no_room++;
+		return NULL;
+	}
+	if (!header_ok(m, *bytes, as->clock->mode)) {
+		as->refused++;
+		munmap(m, *bytes);
+		return NULL;
+	}
+	return m;
+}
+
+struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
+			   uint32_t claimed_pid)
+{
+	uint64_t bytes = 0;
+	struct sl_arena *map = map_fd(as, fd, &bytes);
+	struct arena *a = map ? calloc(1, sizeof(*a)) : NULL;
+	struct arena **last = &as->first;
+	struct stat st;
+
+	if (!a) {
+		if (map) {
+			as->no_room++;
+			munmap(map, bytes);
+		}
+		return NULL;
+	}
+	if (fstat(fd, &st) == 0) {
+		a->device = st.st_dev;
+		a->inode = st.st_ino;
+	}
+	a->map = map;
+	a->map_bytes = bytes;
+	a->id = id;
+	if (id > as->last_id)
+		as->last_id = id;
+	a->peer_pid = peer_pid;
+	a->is_foreign = peer_pid != claimed_pid || !pidns_is_ours(peer_pid);
+	/* Oldest first: what a process did before an exec is read before what it did after. */
+	while (*last)
+		last = &(*last)->next;
+	*last = a;
+	return a;
+}
+
+struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, uint32_t ns_pid,
+			  uint64_t born)
+{
+	uint32_t pid = a->peer_pid;
+
+	for (struct image *im = a->images; im; im = im->next)
+		if (im->number == number)
+			return im;
+	if (!number || number > PROCESS_MAX || !ns_pid)
+		return NULL;
+	if (number > 1) {
+		pid = a->is_foreign ? pidns_process(a->peer_pid, ns_pid) : ns_pid;
+		if (!pid)
+			pid = ns_pid;
+	}
+	return model_image_new(as->model, a, number, pid, ns_pid, clock_map_ns(as->clock, born));
+}
+
+void arena_thread_free(struct thread *t)
+{
+	live_thread_free(t);
+	free(t->past);
+	free(t);
+}
+
+void arena_detach(struct arenas *as, struct arena *a)
+{
+	struct arena **at = &as->first;
+
+	while (*at && *at != a)
+		at = &(*at)->next;
+	if (*at)
+		*at = a->next;
+	gpu_settle(as, a, true);
+	nvtx_settle(as, a);
+	gpu_release(as, a);
+	nvtx_release(a);
+	stacks_release(a);
+	while (a->images) {
+		struct image *im = a->images;
+
+		a->images = im->next;
+		file_close_all(as->model, im, im->proc->is_gone ? im->proc->end_ns : im->end_ns);
+		model_image_free(as->model, im);
+	}
+	for (uint32_t i = 0; i < a->threads; i++) {
+		if (a->thread[i])
+			arena_thread_free(a->thread[i]);
+	}
+	free(a->thread);
+	free(a->spent);
+	free(a->state);
+	file_names_release(&a->names);
+	strings_release(a);
+	munmap(a->map, a->map_bytes);
+	free(a);
+}

@@ -1,0 +1,509 @@
+/*
+ * drain.c - reads the rings: who has records, which may be taken, who is gone. Totals and losses: drain_totals.c.
+ *
+ * Pairings: state is read with acquire (the thread's release after filling its slot); committed with
+ * acquire (release in sl_commit()); next with acquire (release after the last committed of the
+ * chunk), so once next is seen, committed is final.
+ */
+#include "collector/collect/drain_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collector/base/proc.h"
+#include "collector/decode/gpu/gpu.h"
+#include "collector/decode/nvtx/nvtx.h"
+#include "collector/model/stacks.h"
+#include "collector/decode/osrt_rows.h"
+
+#define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
+#define FAR_TICKS    (1ull << 35) /* no record can end so long after the newest snapshot */
+#define IMAGE_ROUNDS 50
+#define MANY_SLOTS   256
+
+/* Where reading begins. False: the slot makes no sense. */
+static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
+{
+	const struct saved_thread *saved = positions_find(a, idx, t->instance);
+
+	t->chunk = a->map->slot[idx].first_chunk;
+	if (arena_has_chunk(a, t->chunk)) {
+		const struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+
+		t->seq = c->seq;
+		t->pos = __atomic_load_n(&c->consumed, __ATOMIC_RELAXED);
+	} else if (t->chunk || !saved) {
+		return false; /* without a chunk it can only be one that was being given back */
+	}
+	if (t->pos > DATA_BYTES || t->pos % 8)
+		return false;
+	if (saved)
+		positions_resume(a, idx, t, saved);
+	return t->chunk || t->is_over;
+}
+
+static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t idx)
+{
+	struct sl_slot *slot = &a->map->slot[idx];
+	struct thread *t = calloc(1, sizeof(*t));
+	uint32_t tid;
+
+	if (!t)
+		return NULL;
+	t->instance = __atomic_load_n(&slot->instance, __ATOMIC_RELAXED);
+	t->use = ++as->uses;
+	t->image = arena_image(as, a, slot->process, slot->pid, slot->born);
+	if (!t->image || !find_start(a, idx, t)) {
+		as->corrupt++;
+		a->is_bad = true;
+		free(t);
+		return NULL;
+	}
+	t->image->parent = slot->parent_process;
+	stacks_image(as, t->image);
+	tid = a->is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
+	t->ns_tid = slot->tid;
+	t->tid = tid ? tid : slot->tid;
+	t->global_tid = GLOBAL_TID(t->image->proc->pid, t->tid);
+	t->has_moved = true;
+	t->image->threads++;
+	drain_name_thread(as, t, slot);
+	return t;
+}
+
+/* The thread in slot @idx; NULL when the slot is free. */
+static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx)
+{
+	struct sl_slot *slot = &a->map->slot[idx];
+	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+
+	if (idx < a->threads && a->thread[idx])
+		return a->thread[idx];
+	if (state == SL_SLOT_FREE || a->is_bad)
+		return NULL;
+	if (idx >= a->threads) {
+		uint32_t want = idx + 64;
+		struct thread **more = realloc(a->thread, want * sizeof(struct thread *));
+
+		if (!more)
+			return NULL;
+		memset(more + a->threads, 0, (want - a->threads) * sizeof(struct thread *));
+		a->thread = more;
+		a->threads = want;
+	}
+	a->thread[idx] = thread_new(as, a, idx);
+	return a->thread[idx];
+}
+
+static void take_record(struct arenas *as, struct thread *t, const struct call *c)
+{
+	switch (c->shape) {
+	case SL_SHAPE_META:
+		rows_meta(as, t, c);
+		break;
+	case SL_SHAPE_API:
+		if (windows_have(as->windows, c->start))
+			gpu_call(as, t, c);
+		break;
+	case SL_SHAPE_GPU:
+		gpu_record(as, t, c);
+		break;
+	case SL_SHAPE_NVTX:
+		nvtx_record(as, t, c);
+		break;
+	default:
+		if (windows_have(as->windows, c->start))
+			rows_call(as, t, c);
+		else if (as->follows_files)
+			rows_call_unseen(as, t, c);
+	}
+}
+
+/*
+ * Held back by the flight recorder? A process's first word is not: who is who must be known at once. The thread's
+ * first record it is, so nothing is read out of turn.
+ */
+static bool is_held(const struct arenas *as, const struct call *c)
+{
+	return as->hold && c->end > as->hold &&
+	       !(c->shape == SL_SHAPE_META && c->hook == SL_META_IMAGE);
+}
+
+/* Records of one chunk up to @committed. True: stopped at a record that is too new. */
+static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chunk *chunk,
+			uint32_t committed, size_t limit, size_t *taken)
+{
+	uint64_t until = as->clock->newest;
+	struct call c;
+
+	while (t->pos < committed && *taken < limit) {
+		unsigned words =
+			decode_record(chunk->data + t->pos / 8, (committed - t->pos) / 8, &c);
+
+		if (!words) {
+			as->corrupt++;
+			t->pos = committed;
+			break;
+		}
+		if (c.end > until) {
+			if (c.end - until < FAR_TICKS)
+				return true;
+			c.start = c.end = until;
+		} else if (is_held(as, &c)) {
+			return true;
+		}
+		if (as->windows && c.start >= as->windows->hold)
+			return true;
+		t->pos += words * 8;
+		/* The number of a stack is taken together with the call behind it. */
+		*taken += c.shape != SL_SHAPE_META || c.hook != SL_META_CHAIN;
+		take_record(as, t, &c);
+	}
+	return false;
+}
+
+bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next)
+{
+	if (a->spent_cnt == a->spent_cap) {
+		size_t cap = a->spent_cap ? a->spent_cap * 2 : 64;
+		struct spent *more = realloc(a->spent, cap * sizeof(*more));
+
+		if (!more)
+			return false;
+		a->spent = more;
+		a->spent_cap = cap;
+	}
+	a->spent[a->spent_cnt++] = (struct spent){slot, chunk, next};
+	return true;
+}
+
+/* On to the chunk after the one that has been read. False: it makes no sense, or no memory. */
+static bool move_on(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t, sl_ref next)
+{
+	struct sl_chunk *c;
+
+	if (!arena_has_chunk(a, next))
+		goto bad;
+	c = sl_chunk_at(a->map, next);
+	if (c->seq != t->seq + 1 || c->slot != idx + 1)
+		goto bad;
+	if (!arena_add_spent(a, idx, t->chunk, next))
+		return false;
+	t->chunk = next;
+	t->seq++;
+	t->pos = 0;
+	return true;
+bad:
+	as->corrupt++;
+	a->is_bad = true;
+	return false;
+}
+
+static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
+			   size_t limit)
+{
+	uint32_t pos = t->pos;
+	sl_ref chunk_before = t->chunk;
+	size_t taken = 0;
+
+	while (taken < limit) {
+		struct sl_chunk *chunk = sl_chunk_at(a->map, t->chunk);
+		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
+		uint32_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
+
+		if (committed > DATA_BYTES || committed % 8) {
+			as->corrupt++;
+			a->is_bad = true;
+			break;
+		}
+		if (drain_chunk(as, t, chunk, committed, limit, &taken))
+			break;
+		if (t->pos < committed)
+			continue;
+		if (!next || !move_on(as, a, idx, t, next))
+			break;
+	}
+	if (t->pos != pos || t->chunk != chunk_before)
+		t->has_moved = true;
+	/* Nothing was left, or only what is newer. */
+	if (taken < limit)
+		t->read_to =
+			as->hold && as->hold < as->clock->newest ? as->hold : as->clock->newest;
+	return taken;
+}
+
+uint64_t drain_read_to(const struct arena *a)
+{
+	uint64_t read_to = UINT64_MAX;
+	uint32_t fresh = arena_fresh_slots(a);
+
+	for (uint32_t i = 0; i < fresh && !a->is_bad; i++) {
+		const struct thread *t = i < a->threads ? a->thread[i] : NULL;
+
+		/* One that nobody has looked at yet may have written since long ago. */
+		if (!t && __atomic_load_n(&a->map->slot[i].state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE)
+			return 0;
+		if (t && !t->is_over && t->read_to < read_to)
+			read_to = t->read_to;
+	}
+	return read_to;
+}
+
+/* Of the next call, behind what the thread tells of itself. */
+static uint64_t next_start(const struct arena *a, const struct thread *t)
+{
+	sl_ref ref = t->chunk;
+	uint32_t pos = t->pos;
+
+	for (unsigned hops = 0; arena_has_chunk(a, ref) && hops < SL_CHUNK_CNT; hops++, pos = 0) {
+		const struct sl_chunk *chunk = sl_chunk_at(a->map, ref);
+		uint32_t end;
+		struct call c;
+		unsigned words;
+
+		ref = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
+		end = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
+		for (; end <= DATA_BYTES && pos < end; pos += words * 8) {
+			words = decode_record(chunk->data + pos / 8, (end - pos) / 8, &c);
+			if (!words)
+				break;
+			if (c.shape != SL_SHAPE_META)
+				return c.start;
+		}
+	}
+	return UINT64_MAX;
+}
+
+uint64_t drain_next_start(const struct arenas *as)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (const struct arena *a = as->first; a; a = a->next)
+		for (uint32_t i = 0; i < a->threads && !a->is_bad; i++) {
+			const struct thread *t = a->thread[i];
+			uint64_t start = t && !t->is_over ? next_start(a, t) : UINT64_MAX;
+
+			if (start < first)
+				first = start;
+		}
+	return first;
+}
+
+size_t drain_round(struct arenas *as, size_t limit)
+{
+	size_t taken = 0;
+
+	for (struct arena *a = as->first; a; a = a->next) {
+		uint32_t fresh = arena_fresh_slots(a);
+
+		a->names_looked_for = false;
+		for (uint32_t i = 0; i < fresh && !a->is_bad && taken < limit; i++) {
+			struct thread *t = thread_at(as, a, i);
+
+			/* A share per thread, so that a busy one does not starve the others. */
+			if (t && !t->is_over)
+				taken += drain_thread(as, a, i, t, limit / 4 + 1);
+		}
+	}
+	as->rows += taken;
+	return taken;
+}
+
+/* Names in the records of @c from @pos on; where they end. */
+static uint32_t names_in(struct arena *a, uint32_t process, const struct sl_chunk *c, uint32_t pos)
+{
+	uint32_t end = __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE);
+	struct call call;
+
+	while (end <= DATA_BYTES && pos < end) {
+		unsigned words = decode_record(c->data + pos / 8, (end - pos) / 8, &call);
+
+		if (!words)
+			break;
+		if (call.shape == SL_SHAPE_META && call.hook >= SL_META_CHAIN)
+			stacks_ahead(a, process, &call);
+		else if (call.bytes || call.new_serial || call.shape == SL_SHAPE_META ||
+			 call.shape == SL_SHAPE_NVTX)
+			rows_name_ahead(a, &call);
+		pos += words * 8;
+	}
+	return pos;
+}
+
+void arena_look_for_names(struct arena *a)
+{
+	uint32_t fresh = arena_fresh_slots(a);
+
+	if (a->names_looked_for)
+		return;
+	a->names_looked_for = true;
+	for (uint32_t i = 0; i < fresh; i++) {
+		struct thread *t = i < a->threads ? a->thread[i] : NULL;
+		const struct sl_slot *slot = &a->map->slot[i];
+		bool is_new = !t && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE;
+		struct place p = {is_new ? slot->first_chunk : 0, 0, 0};
+
+		/* What was looked at once is not again: with the flight recorder it may be a great deal. */
+		if (t)
+			p = t->named.seq > t->seq ||
+					    (t->named.seq == t->seq && t->named.pos > t->pos)
+				    ? t->named
+				    : (struct place){t->chunk, t->pos, t->seq};
+		for (unsigned hops = 0; arena_has_chunk(a, p.chunk) && hops < SL_CHUNK_CNT;
+		     hops++) {
+			struct sl_chunk *c = sl_chunk_at(a->map, p.chunk);
+			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
+
+			p.pos = names_in(a, slot->process, c, p.pos);
+			if (!arena_has_chunk(a, next))
+				break;
+			p = (struct place){next, 0, p.seq + 1};
+		}
+		if (t)
+			t->named = p;
+	}
+}
+
+static bool ring_is_empty(const struct arena *a, const struct thread *t)
+{
+	const struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+
+	if (a->is_bad)
+		return true;
+	return !__atomic_load_n(&c->next, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE) == t->pos;
+}
+
+bool drain_is_idle(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		for (uint32_t i = 0; i < a->threads; i++)
+			if (a->thread[i] && !a->thread[i]->is_over &&
+			    !ring_is_empty(a, a->thread[i]))
+				return false;
+	return true;
+}
+
+/* Its totals belong to a report that does not exist yet. */
+static bool is_of_next(const struct arenas *as, const struct sl_slot *slot)
+{
+	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE) & ~SL_EPOCH_CHANGES;
+
+	return as->epoch && epoch > as->epoch;
+}
+
+/* DB_NULL: its process goes on. */
+static int64_t image_end(const struct image *im)
+{
+	if (!model_image_is_over(im))
+		return DB_NULL;
+	return im->proc->is_gone ? im->proc->end_ns : im->end_ns;
+}
+
+static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
+			bool all)
+{
+	bool done = __atomic_load_n(&a->map->slot[idx].state, __ATOMIC_ACQUIRE) == SL_SLOT_DONE;
+
+	/* Gone before the last round began, and nothing was left then: nothing can come any more. */
+	if (t->is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
+		drain_thread_totals(as, a, idx, t, true);
+		drain_thread_losses(as, a, idx, t);
+		nvtx_gil_end(as, t, image_end(t->image));
+		t->is_over = t->has_moved = true;
+		return;
+	}
+	if (t->is_seen_gone)
+		return;
+	if (model_image_is_over(t->image))
+		t->is_seen_gone = true;
+	else if (all || done)
+		t->is_seen_gone = !proc_thread_lives(t->image->proc->pid, t->tid);
+}
+
+/* Ends images whose process is gone and whose threads have all been read. True: one lives. */
+static bool reap_images(struct arenas *as, struct arena *a)
+{
+	struct image **at = &a->images;
+	bool alive = false;
+
+	while (*at) {
+		struct image *im = *at;
+
+		if (!model_image_is_over(im)) {
+			alive = true;
+		} else if (!im->threads && ++im->idle_rounds == 1) {
+			file_close_all(as->model, im,
+				       im->proc->is_gone ? im->proc->end_ns : im->end_ns);
+		} else if (!im->threads && im->idle_rounds > IMAGE_ROUNDS) {
+			/* By now no slot of this image can turn up any more. */
+			*at = im->next;
+			model_image_free(as->model, im);
+			continue;
+		}
+		at = &im->next;
+	}
+	return alive;
+}
+
+/*
+ * An arena without living images is kept while anybody could still write into it: a thread whose slot
+ * was not looked at yet, a forked child that had nothing to say so far.
+ */
+static bool has_user(struct arenas *as, struct arena *a, bool all)
+{
+	uint32_t fresh = arena_fresh_slots(a);
+
+	for (uint32_t i = 0; i < a->threads; i++)
+		if (a->thread[i])
+			return true;
+	for (uint32_t i = 0; i < fresh && !a->is_bad; i++)
+		if (__atomic_load_n(&a->map->slot[i].state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE)
+			return true;
+	if (!all)
+		return !a->is_over;
+	if (!a->has_had_images && proc_thread_lives(a->peer_pid, a->peer_pid))
+		return true;
+	if (as->model->has_kernel_events)
+		return model_has_guests(as->model, a->id);
+	return users_have_mapped(a->device, a->inode);
+}
+
+static uint32_t slots_in_use(const struct arena *a)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < a->threads; i++)
+		cnt += a->thread[i] != NULL;
+	return cnt;
+}
+
+bool drain_is_pressed(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		if (slots_in_use(a) >= a->slots_in_use + MANY_SLOTS)
+			return true;
+	return false;
+}
+
+void drain_reap(struct arenas *as, bool all)
+{
+	for (struct arena *a = as->first; a; a = a->next) {
+		bool alive;
+
+		for (uint32_t i = 0; i < a->threads; i++)
+			if (a->thread[i] && !a->thread[i]->is_over)
+				reap_thread(as, a, i, a->thread[i], all);
+		if (all)
+			a->slots_in_use = slots_in_use(a);
+		alive = reap_images(as, a);
+		if (!alive)
+			alive = has_user(as, a, all);
+		a->is_over = !alive;
+		if (a->is_over)
+			drain_unslotted(as, a);
+	}
+}

@@ -1,0 +1,18 @@
+/*
+ * drain_internal.h - what drain.c and drain_totals.c share; nobody else includes it.
+ */
+#ifndef SL_DRAIN_INTERNAL_H
+#define SL_DRAIN_INTERNAL_H
+
+#include "collector/collect/arenas.h"
+
+/* The thread's name, when it has another than before. */
+void drain_name_thread(struct arenas *as, struct thread *t, const struct sl_slot *slot);
+/* Name and totals, when they have changed. @over: for the last time. */
+void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
+			 bool over);
+/* Losses of a thread, and of threads that had no slot, that no record in a ring tells of. */
+void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t);
+void drain_unslotted(struct arenas *as, struct arena *a);
+
+#endif

@@ -1,0 +1,211 @@
+/*
+ * drain_totals.c - what is told of a thread besides its records: its name, exact totals of its calls, losses.
+ *
+ * Pairings: count and epoch are read with acquire (the thread writes a total before its count, and
+ * zeroes totals before it names the report they are of).
+ */
+#include "collector/collect/drain_internal.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "collector/capture/flight/flight_totals.h"
+#include "collector/decode/osrt_rows.h"
+
+#define PAGE 4096u
+
+void drain_name_thread(struct arenas *as, struct thread *t, const struct sl_slot *slot)
+{
+	char comm[SL_COMM_BYTES];
+
+	memcpy(comm, slot->comm, sizeof(comm));
+	comm[sizeof(comm) - 1] = 0;
+	if (strcmp(comm, t->comm) == 0)
+		return;
+	memcpy(t->comm, comm, sizeof(comm));
+	db_thread_name(as->db, t->global_tid, comm, model_priority(t->tid));
+}
+
+static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
+{
+	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS);
+}
+
+/* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
+static bool epoch_counts(const struct arenas *as, uint32_t epoch)
+{
+	return !(epoch & SL_EPOCH_CHANGES) && (!as->windows || as->windows->cnt) &&
+	       (!as->epoch || !epoch || epoch == as->epoch);
+}
+
+static void write_totals(struct arenas *as, struct thread *t, const struct sl_slot *slot,
+			 const struct sl_agg *agg)
+{
+	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
+
+	if (!epoch_counts(as, epoch))
+		return;
+	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++) {
+		uint64_t count = __atomic_load_n(&agg[hook].count, __ATOMIC_ACQUIRE);
+		struct sl_agg copy, *g = &copy;
+		struct db_total total;
+
+		if ((!count && !agg[hook].lost_count) || as->model->no_osrt)
+			continue;
+		copy = agg[hook];
+		copy.count = count;
+		/* The thread may have begun those of the next report since: what was taken before that is right. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) != epoch)
+			return;
+		if (t->past && as->windows && as->windows->cnt)
+			flight_totals_since(t, as->windows->list[0].from_mono, hook, g);
+		count = g->count;
+		if (!count && !g->lost_count)
+			continue;
+		total = (struct db_total){
+			.global_tid = t->global_tid,
+			.instance = t->use,
+			.name_id = db_string(as->db, sl_hook_info[hook].name,
+					     strlen(sl_hook_info[hook].name)),
+			.count = (int64_t)count,
+			.total_ns = duration_ns(as, g->total),
+			.min_ns = duration_ns(as, g->min),
+			.max_ns = duration_ns(as, g->max),
+			.bytes = (int64_t)g->bytes,
+			.err_count = (int64_t)g->err_count,
+			.lost_count = (int64_t)g->lost_count,
+			.lost_total_ns = duration_ns(as, g->lost_total),
+		};
+		db_total(as->db, &total);
+		live_short(as, t,
+			   &(struct live_short){hook, count + g->lost_count,
+						(uint64_t)(total.total_ns + total.lost_total_ns),
+						g->bytes, g->err_count},
+			   total.name_id);
+	}
+}
+
+/*
+ * Sum of all counts: what tells whether anything changed. Only pages that exist are looked at:
+ * reading a hole of the memfd would allocate it.
+ */
+static uint64_t agg_sum(const struct sl_agg *agg)
+{
+	unsigned char there[SL_CHUNK_BYTES / PAGE];
+	uint64_t sum = 0;
+
+	if (mincore((void *)(uintptr_t)agg, SL_CHUNK_BYTES, there) < 0)
+		memset(there, 1, sizeof(there));
+	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++)
+		if (there[hook * sizeof(*agg) / PAGE] & 1)
+			sum += agg[hook].count + agg[hook].lost_count;
+	return sum;
+}
+
+static void thread_aggregates(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
+{
+	sl_ref ref = a->map->slot[idx].agg_chunk;
+	const struct sl_slot *slot = &a->map->slot[idx];
+	const struct sl_agg *agg;
+	uint64_t sum;
+
+	if (!arena_has_chunk(a, ref) ||
+	    !epoch_counts(as, __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE)))
+		return;
+	agg = (const struct sl_agg *)sl_chunk_at(a->map, ref);
+	sum = agg_sum(agg);
+	if (sum == t->agg_sum)
+		return;
+	t->agg_sum = sum;
+	write_totals(as, t, slot, agg);
+}
+
+void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
+			 bool over)
+{
+	drain_name_thread(as, t, &a->map->slot[idx]);
+	thread_aggregates(as, a, idx, t);
+	live_thread(as, t, over);
+}
+
+static uint64_t above(const uint64_t *cnt, uint64_t written)
+{
+	uint64_t now = __atomic_load_n(cnt, __ATOMIC_RELAXED);
+
+	return now > written ? now - written : 0;
+}
+
+uint64_t drain_open_losses(const struct arena *a)
+{
+	uint64_t sum = above(&a->map->unslotted_cnt, a->unslotted_written);
+
+	for (uint32_t i = 0; i < a->threads; i++) {
+		const struct thread *t = a->thread[i];
+		const struct sl_slot *slot = &a->map->slot[i];
+
+		if (t && !t->is_over)
+			sum += above(&slot->lost_cnt, t->lost_written) +
+			       above(&slot->nested_cnt, t->nested_written) + t->dead_rows;
+	}
+	return sum;
+}
+
+/* Losses that no record in the ring tells of. */
+void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
+{
+	struct sl_slot *slot = &a->map->slot[idx];
+	uint64_t cnt = __atomic_load_n(&slot->lost_cnt, __ATOMIC_ACQUIRE);
+	uint64_t nested = __atomic_load_n(&slot->nested_cnt, __ATOMIC_RELAXED);
+	int64_t now = clock_map_ns(as->clock, as->clock->newest);
+
+	if (cnt > t->lost_written) {
+		db_lost(as->db, clock_map_ns(as->clock, slot->lost_first),
+			clock_map_ns(as->clock, slot->lost_last), t->global_tid, rows_loss_full,
+			(int64_t)(cnt - t->lost_written));
+		as->lost_full += cnt - t->lost_written;
+		t->lost_written = cnt;
+	}
+	if (nested > t->nested_written) {
+		db_lost(as->db, clock_map_ns(as->clock, slot->born), now, t->global_tid,
+			rows_loss_nested, (int64_t)(nested - t->nested_written));
+		as->lost_other += nested - t->nested_written;
+		t->nested_written = nested;
+	}
+	if (t->dead_rows) {
+		db_lost(as->db, t->dead_first_ns, t->dead_last_ns, t->global_tid, rows_loss_disk,
+			(int64_t)t->dead_rows);
+		as->lost_disk += t->dead_rows;
+		t->dead_rows = 0;
+	}
+}
+
+void drain_unslotted(struct arenas *as, struct arena *a)
+{
+	uint64_t cnt = __atomic_load_n(&a->map->unslotted_cnt, __ATOMIC_RELAXED);
+
+	if (cnt <= a->unslotted_written)
+		return;
+	db_lost(as->db, clock_map_ns(as->clock, a->map->unslotted_first),
+		clock_map_ns(as->clock, a->map->unslotted_last), GLOBAL_PID(a->peer_pid),
+		rows_loss_no_slot, (int64_t)(cnt - a->unslotted_written));
+	as->lost_other += cnt - a->unslotted_written;
+	a->unslotted_written = cnt;
+}
+
+void drain_totals(struct arenas *as, bool final)
+{
+	for (struct arena *a = as->first; a; a = a->next) {
+		for (uint32_t i = 0; i < a->threads; i++) {
+			struct thread *t = a->thread[i];
+
+			if (!t || t->is_over)
+				continue;
+			drain_thread_totals(as, a, i, t, false);
+			if (final || t->dead_rows)
+				drain_thread_losses(as, a, i, t);
+		}
+		if (final)
+			drain_unslotted(as, a);
+	}
+}

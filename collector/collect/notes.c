@@ -1,0 +1,353 @@
+/* notes.c - what the report says besides events: the machine, the run, and what is missing. */
+#include "collector/collect/collect.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "preload/wire/clock.h"
+
+enum {
+	SOURCE_DAEMON = 2,
+	INFO = 1,
+	WARNING = 2
+};
+#define GLOBAL_VID (INT64_C(1) << 48)
+
+void notes_say(struct collector *c, int severity, const char *format, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (!c->is_quiet)
+		sl_warn("%s", text);
+	db_diagnostic(c->db, c->now, SOURCE_DAEMON, severity, text, GLOBAL_VID);
+}
+
+static void number(struct collector *c, const char *name, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	db_meta_capture(c->db, name, text);
+}
+
+static void system_env(struct collector *c)
+{
+	struct utsname u;
+	char text[256];
+	int i = 0;
+
+	if (uname(&u) < 0)
+		return;
+	db_system_env(c->db, "Hostname", i++, u.nodename);
+	snprintf(text, sizeof(text), "%s %s", u.sysname, u.release);
+	db_system_env(c->db, "OsVersion", i++, text);
+	db_system_env(c->db, "OsBuild", i++, u.version);
+	db_system_env(c->db, "CpuArchitecture", i++, u.machine);
+	snprintf(text, sizeof(text), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	db_system_env(c->db, "CpuCores", i++, text);
+	snprintf(text, sizeof(text), "%lld",
+		 (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+	db_system_env(c->db, "PhysicalMemoryBytes", i++, text);
+	db_system_env(c->db, "EventClock", i++,
+		      c->clock.mode == SL_CLOCK_TSC ? "counter" : "CLOCK_MONOTONIC");
+}
+
+static void cuda_settings(struct collector *c)
+{
+	const struct profile_options *o = c->options;
+	static const struct {
+		uint32_t kind;
+		const char *name;
+	} kinds[] = {{SL_TRACE_CUDA, "PROCESS_0:COLLECT_CUDA_TRACE"},
+		     {SL_TRACE_NVTX, "PROCESS_0:COLLECT_NVTX_TRACE"},
+		     {SL_TRACE_CUBLAS, "PROCESS_0:COLLECT_CUBLAS_TRACE"},
+		     {SL_TRACE_CUDNN, "PROCESS_0:COLLECT_CUDNN_TRACE"}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		db_meta_capture(c->db, kinds[i].name, o->trace & kinds[i].kind ? "true" : "false");
+	if (!(o->trace & SL_TRACE_CUDA))
+		return;
+	/* Calls that ask for errors, versions and attributes have no rows. */
+	db_meta_capture(c->db, "PROCESS_0:CUDA_SKIP_SOME_API_CALLS", "true");
+	number(c, "PROCESS_0:CUDA_FLUSH_PERIOD", o->cuda_flush_ms);
+	db_meta_capture(c->db, "PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE",
+			o->cuda_flags & SL_CUDA_GRAPH_NODES ? "node" : "graph");
+}
+
+void notes_begin(struct collector *c)
+{
+	static const char *const scopes[] = {"none", "process-tree", "system-wide"};
+	const struct profile_options *o = c->options;
+
+	if (!capture_waits(&o->capture))
+		db_diagnostic(c->db, 0, SOURCE_DAEMON, INFO, "Profiling has started.", GLOBAL_VID);
+	system_env(c);
+	db_meta_capture(c->db, "CAPTURE_EVENT_TYPE", o->trace & SL_TRACE_OSRT ? "osrt" : "none");
+	if (o->duration_s)
+		number(c, "RUN_DURATION_MS", o->duration_s * 1000);
+	db_meta_capture(c->db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE", scopes[o->cpuctxsw]);
+	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
+	if (o->syscalls)
+		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
+	if (o->off_cpu_ns >= 0)
+		number(c, "SL_OFF_CPU_THRESHOLD_NS", o->off_cpu_ns);
+	/* --sampling-period: whether that works is not known yet. */
+	if (o->sample != SCHED_MODE_NONE && !o->sample_period)
+		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
+	if (o->events.scope != SCHED_MODE_NONE)
+		number(c, "SL_EVENT_SAMPLING_INTERVAL_MS", o->event_ms);
+	/* db_frames.c looks for it, perhaps in another process. */
+	if (!o->resolve_symbols)
+		db_meta_capture(c->db, "SL_RESOLVE_SYMBOLS", "false");
+	db_meta_capture(c->db, "OSRT_OPTIONS:FILE_ACCESS", o->osrt_file_access ? "true" : "false");
+	cuda_settings(c);
+}
+
+void notes_command(struct collector *c, int argc, char **argv)
+{
+	char name[64], cwd[4096];
+
+	if (argc < 1)
+		return;
+	db_meta_capture(c->db, "PROCESS_0:COMMAND", argv[0]);
+	for (int i = 1; i < argc; i++) {
+		snprintf(name, sizeof(name), "PROCESS_0:ARGUMENT_%d", i - 1);
+		db_meta_capture(c->db, name, argv[i]);
+	}
+	if (getcwd(cwd, sizeof(cwd)))
+		db_meta_capture(c->db, "PROCESS_0:WORKING_DIR", cwd);
+	number(c, "PROCESS_0:PID", c->root);
+}
+
+/* 12345678 as "12,345,678". */
+static const char *grouped(uint64_t n, char *text)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), at = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			text[at++] = ',';
+		text[at++] = digits[i];
+	}
+	text[at] = 0;
+	return text;
+}
+
+static void say_python_samples(struct collector *c, uint64_t lost)
+{
+	uint32_t version = c->sample ? sample_unknown_python(c->sample) : 0;
+
+	if (lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "Python's frames of CPU samples: no room",
+			(int64_t)lost);
+	if (version == SAMPLE_PYTHON_NAMELESS)
+		notes_say(c, WARNING,
+			  "a Python without symbols, whose version cannot be told: samples are "
+			  "without its functions");
+	else if (version)
+		notes_say(c, WARNING,
+			  "Python %u.%u: where its stacks lie is not known, so samples are without "
+			  "its functions",
+			  version >> 8, version & 0xff);
+	if (c->sample && sample_refused_python(c->sample))
+		notes_say(c, WARNING,
+			  "other users' processes may not be looked into, so samples of theirs are "
+			  "without Python's functions (needs root, or CAP_SYS_PTRACE)");
+}
+
+static void say_samples(struct collector *c)
+{
+	struct sample_losses now = c->samples, before = c->samples_before;
+	uint64_t lost = now.lost - before.lost, cut = now.truncated - before.truncated,
+		 broken = now.broken - before.broken, all = now.samples - before.samples;
+	char n[32];
+
+	if (lost) {
+		db_lost(c->db, 0, c->now, DB_NULL, "CPU samples: the kernel's buffer was full",
+			(int64_t)lost);
+		notes_say(c, WARNING,
+			  "%s CPU samples were lost: the kernel's buffer was full; a lower "
+			  "--sampling-frequency avoids it",
+			  grouped(lost, n));
+	}
+	if (cut)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"callers in stacks of CPU samples: deeper than what comes along",
+			(int64_t)cut);
+	if (broken)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"callers in stacks of CPU samples: no unwinding table, or a damaged stack",
+			(int64_t)broken);
+	say_python_samples(c, now.python - before.python);
+	/* Code that is made at run time has neither tables nor, mostly, frame pointers: that is worth a word if it is much. */
+	if ((cut + broken) * 100 > all)
+		notes_say(c, INFO,
+			  "%s of the CPU samples lack their outer callers (see SL_LOST_EVENTS)",
+			  grouped(cut + broken, n));
+}
+
+static void say_off_cpu(struct collector *c)
+{
+	const struct sample_losses *now = &c->samples, *before = &c->samples_before;
+	uint64_t full = now->away_full - before->away_full,
+		 crowd = now->away_crowd - before->away_crowd,
+		 cut = now->away_truncated - before->away_truncated,
+		 broken = now->away_broken - before->away_broken, all = now->away - before->away;
+	char n[32];
+
+	if (full)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"stacks of threads without a CPU: the kernel's buffer was full",
+			(int64_t)full);
+	if (crowd)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"stacks of threads without a CPU: too many threads", (int64_t)crowd);
+	if (full + crowd)
+		notes_say(c, WARNING,
+			  "%s stacks of threads without a CPU were lost: %s; a higher "
+			  "--off-cpu-threshold makes them fewer",
+			  grouped(full + crowd, n),
+			  full ? "the kernel's buffer was full" : "there were too many threads");
+	if (cut)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"callers in stacks of threads without a CPU: deeper than what is kept",
+			(int64_t)cut);
+	if (broken)
+		db_lost(c->db, 0, c->now, DB_NULL,
+			"callers in stacks of threads without a CPU: no unwinding table, or a "
+			"damaged stack",
+			(int64_t)broken);
+	if ((cut + broken) * 100 > all)
+		notes_say(c, INFO,
+			  "%s of the stacks of threads without a CPU lack their outer callers (see "
+			  "SL_LOST_EVENTS)",
+			  grouped(cut + broken, n));
+}
+
+static void say_gpus(struct collector *c)
+{
+	const struct gpu_report *r = &c->arenas.gpu;
+	char n[32];
+
+	if (r->dropped)
+		notes_say(c, WARNING,
+			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "
+			  "full (see SL_LOST_EVENTS)",
+			  grouped(r->dropped, n));
+	if (r->untimed)
+		notes_say(c, WARNING,
+			  "%s kernels, copies or the like have no row: CUPTI could not tell when "
+			  "they ran, or they still did when their process ended (see "
+			  "SL_LOST_EVENTS)",
+			  grouped(r->untimed, n));
+	if (r->hurried)
+		notes_say(c, WARNING,
+			  "%s calls and records of GPUs did not wait for each other, too many "
+			  "waited: some may stand twice, or without what they started",
+			  grouped(r->hurried, n));
+}
+
+static void say_losses(struct collector *c)
+{
+	static const char *const policy[] = {"wait", "drop", "block"};
+	const struct arenas *as = &c->arenas;
+	char n[32];
+
+	if (as->lost_full)
+		notes_say(c, WARNING,
+			  "%s calls were not recorded: rings full (policy %s); totals are exact "
+			  "(SL_OSRT_TOTALS); a larger --buffer-size or --on-full=block avoids it",
+			  grouped(as->lost_full, n), policy[c->options->on_full]);
+	if (as->lost_other)
+		notes_say(c, WARNING,
+			  "%s calls were not recorded: made inside the tracer by signal handlers, "
+			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
+			  grouped(as->lost_other, n));
+	if (as->lost_disk + c->sched_dead)
+		notes_say(c, WARNING,
+			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
+			  grouped(as->lost_disk + c->sched_dead, n));
+	if (c->sched_lost)
+		db_lost(c->db, 0, c->now, DB_NULL, "context switches: not told by the kernel",
+			(int64_t)c->sched_lost);
+	/* A few are skipped in nearly every run: those stand in the report alone. */
+	if (c->sched_lost * 100 > c->sched_told + c->model.sched_rows)
+		notes_say(c, WARNING,
+			  "%s context-switch events were not told by the kernel (its buffer was "
+			  "full, or it skipped them)",
+			  grouped(c->sched_lost, n));
+	if (c->calls_lost) {
+		db_lost(c->db, 0, c->now, DB_NULL, "system calls: the kernel's buffer was full",
+			(int64_t)c->calls_lost);
+		notes_say(
+			c, WARNING,
+			"%s system calls were not recorded: the kernel's buffer was full; a higher "
+			"--syscall-threshold avoids it",
+			grouped(c->calls_lost, n));
+	}
+	say_samples(c);
+	collect_counters_say(c);
+	say_off_cpu(c);
+	say_gpus(c);
+	if (as->corrupt)
+		notes_say(c, WARNING,
+			  "%s records made no sense and were left out (did the program "
+			  "overwrite shared memory?)",
+			  grouped(as->corrupt, n));
+	if (c->turned_away)
+		notes_say(c, WARNING,
+			  "%s programs were not traced: the collector had no descriptors left "
+			  "(ulimit -n)",
+			  grouped(c->turned_away, n));
+	if (as->no_room)
+		notes_say(c, WARNING,
+			  "%s processes were not traced: their rings find no place in the "
+			  "collector's memory (ulimit -v?)",
+			  grouped(as->no_room, n));
+	if (as->refused)
+		notes_say(c, WARNING,
+			  "%s processes were refused: their libtrace.so is of another build",
+			  grouped(as->refused, n));
+}
+
+/* The program lives under what we live under. */
+static const char *why_not_entered(void)
+{
+	struct rlimit room;
+	int fd = memfd_create("sightline-probe", MFD_CLOEXEC);
+
+	if (fd < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+		return "memfd_create is refused: a container's seccomp profile?";
+	if (fd >= 0)
+		close(fd);
+	if (!getrlimit(RLIMIT_AS, &room) && room.rlim_cur != RLIM_INFINITY)
+		return "the rings need more address space than ulimit -v leaves it, or it is "
+		       "statically linked or "
+		       "setuid";
+	return "statically linked, setuid, or another loader";
+}
+
+void notes_end(struct collector *c)
+{
+	say_losses(c);
+	if (c->options->trace && !c->model.traced_images && !c->arenas.no_room &&
+	    !c->arenas.refused)
+		notes_say(c, WARNING,
+			  "the program could not be entered (%s): the report has its processes and "
+			  "context switches only",
+			  why_not_entered());
+	db_diagnostic(c->db, c->now, SOURCE_DAEMON, INFO, "Profiling has stopped.", GLOBAL_VID);
+}

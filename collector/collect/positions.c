@@ -1,0 +1,326 @@
+/*
+ * positions.c - how far each ring was read, in the same transaction as what was read.
+ *
+ * Keys in SL_STATE: "session" (counters), "arena.N" (struct saved_arena, images, threads), "files.N" (open files with
+ * their names), "strings.N" (texts by id, strings.c). After a crash, recover compares them with the shared memory: what is in the report and not yet given back is
+ * given back, what is not in the report is read.
+ */
+#include "collector/collect/arenas.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/decode/gpu/gpu.h"
+#include "collector/decode/nvtx/nvtx.h"
+#include "collector/collect/positions.h"
+#include "collector/model/strings.h"
+
+#define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
+#define PAGE       4096u
+
+/* A growing buffer; when memory runs out the state is not saved and the commit goes on without. */
+struct buffer {
+	char *at;
+	size_t len, cap;
+	bool failed;
+};
+
+static void put(struct buffer *b, const void *data, size_t len)
+{
+	if (b->len + len > b->cap) {
+		size_t cap = (b->len + len) * 2 + 256;
+		char *more = realloc(b->at, cap);
+
+		if (!more) {
+			b->failed = true;
+			return;
+		}
+		b->at = more;
+		b->cap = cap;
+	}
+	if (len)
+		memcpy(b->at + b->len, data, len);
+	b->len += len;
+}
+
+static bool has_moved(const struct arena *a)
+{
+	for (uint32_t i = 0; i < a->threads; i++)
+		if (a->thread[i] && a->thread[i]->has_moved)
+			return true;
+	return false;
+}
+
+bool positions_changed(const struct arenas *as)
+{
+	for (const struct arena *a = as->first; a; a = a->next)
+		if (a->files_changed || a->is_over || has_moved(a))
+			return true;
+	return false;
+}
+
+static void put_images(struct buffer *b, const struct arena *a, struct saved_arena *head)
+{
+	for (const struct image *im = a->images; im; im = im->next) {
+		struct saved_image s = {.number = im->number,
+					.pid = im->proc->pid,
+					.ns_pid = im->ns_pid,
+					.is_named = im->is_named,
+					.start_ns = im->start_ns};
+
+		put(b, &s, sizeof(s));
+		head->images++;
+	}
+}
+
+static void put_threads(struct buffer *b, const struct arena *a, struct saved_arena *head)
+{
+	for (uint32_t i = 0; i < a->threads; i++) {
+		const struct thread *t = a->thread[i];
+		struct saved_thread s;
+
+		if (!t)
+			continue;
+		s = (struct saved_thread){.slot = i,
+					  .instance = t->instance,
+					  .seq = t->seq,
+					  .pos = t->pos,
+					  .is_over = t->is_over,
+					  .tid = t->tid,
+					  .use = t->use,
+					  .lost_written = t->lost_written,
+					  .nested_written = t->nested_written};
+		put(b, &s, sizeof(s));
+		head->threads++;
+	}
+}
+
+static int save_arena(struct arenas *as, struct arena *a)
+{
+	struct buffer b = {0};
+	struct saved_arena head = {.id = a->id,
+				   .peer_pid = a->peer_pid,
+				   .is_foreign = a->is_foreign,
+				   .unslotted_written = a->unslotted_written};
+	char key[32];
+	int err = 0;
+
+	put(&b, &head, sizeof(head));
+	put_images(&b, a, &head);
+	put_threads(&b, a, &head);
+	snprintf(key, sizeof(key), "arena.%u", a->id);
+	if (!b.failed) {
+		memcpy(b.at, &head, sizeof(head));
+		err = db_state_set(as->db, key, b.at, b.len);
+	}
+	free(b.at);
+	return err;
+}
+
+static void put_file(struct buffer *b, const struct arena *a, const struct image *im,
+		     uint32_t serial)
+{
+	const struct file *f = file_find(im, serial);
+	const struct file_name *n = file_name_find(&a->names, serial);
+	struct saved_file s;
+
+	if (!f || !f->is_open)
+		return;
+	s = (struct saved_file){.number = im->number,
+				.serial = serial,
+				.id = f->id,
+				.has_row = f->has_row,
+				.len = n ? n->len : 0};
+	put(b, &s, sizeof(s));
+	if (n)
+		put(b, n->text, n->len);
+}
+
+static int save_files(struct arenas *as, struct arena *a)
+{
+	struct buffer b = {0};
+	char key[32];
+	int err = 0;
+
+	for (const struct image *im = a->images; im; im = im->next)
+		for (uint32_t p = 0; p < im->file_pages; p++)
+			for (uint32_t k = 0; im->file[p] && k < FILE_PAGE; k++)
+				put_file(&b, a, im, p * FILE_PAGE + k);
+	snprintf(key, sizeof(key), "files.%u", a->id);
+	if (!b.failed)
+		err = db_state_set(as->db, key, b.at ? b.at : "", b.len);
+	free(b.at);
+	a->files_changed = false;
+	return err;
+}
+
+int positions_save(struct arenas *as)
+{
+	struct saved_session s = {.file_ids = as->model->file_ids,
+				  .last_id = as->last_id,
+				  .uses = as->uses,
+				  .ticks = as->clock->newest,
+				  .ns = clock_map_ns(as->clock, as->clock->newest)};
+	int err = db_state_set(as->db, "position", &s, sizeof(s));
+
+	for (struct arena *a = as->first; a; a = a->next) {
+		nvtx_save(as, a);
+		if (!err && has_moved(a))
+			err = save_arena(as, a);
+		if (!err && a->files_changed)
+			err = save_files(as, a);
+		if (!err)
+			err = strings_save(as->db, a);
+		if (!err)
+			err = gpu_save(as, a);
+	}
+	return err;
+}
+
+static void wake_waiters(struct sl_arena *m)
+{
+	__atomic_add_fetch(&m->freed_seq, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&m->waiter_cnt, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &m->freed_seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void give_back(struct sl_arena *m, sl_ref ref)
+{
+	sl_stack_push(&m->free_chunks, m->chunk_link, ref);
+}
+
+/*
+ * Each field is taken out of the slot before the chunk goes back: dying in between leaks one chunk,
+ * the other order would let two owners write into it.
+ */
+static void free_slot(struct arena *a, uint32_t idx, struct thread *t)
+{
+	struct sl_arena *m = a->map;
+	struct sl_slot *slot = &m->slot[idx];
+	sl_ref agg = slot->agg_chunk, first = t->chunk;
+
+	slot->agg_chunk = 0;
+	if (agg - 1 < SL_CHUNK_CNT)
+		give_back(m, agg);
+	slot->first_chunk = 0;
+	if (first - 1 < SL_CHUNK_CNT)
+		give_back(m, first);
+	t->image->threads--;
+	arena_thread_free(t);
+	a->thread[idx] = NULL;
+	__atomic_store_n(&slot->state, SL_SLOT_FREE, __ATOMIC_RELEASE);
+	sl_stack_push(&m->free_slots, m->slot_link, idx + 1);
+}
+
+static void release_arena(struct arena *a)
+{
+	bool freed = a->spent_cnt;
+
+	for (size_t i = 0; i < a->spent_cnt; i++) {
+		const struct spent *s = &a->spent[i];
+
+		__atomic_store_n(&a->map->slot[s->slot].first_chunk, s->next, __ATOMIC_RELEASE);
+		/* All but a thread's first were counted as backlog when they were taken. */
+		__atomic_sub_fetch(&a->map->used_chunks, 1, __ATOMIC_RELAXED);
+		give_back(a->map, s->chunk);
+	}
+	a->spent_cnt = 0;
+	for (uint32_t i = 0; i < a->threads; i++) {
+		struct thread *t = a->thread[i];
+
+		if (!t)
+			continue;
+		t->rows = 0;
+		if (t->has_moved && t->chunk)
+			__atomic_store_n(&sl_chunk_at(a->map, t->chunk)->consumed, t->pos,
+					 __ATOMIC_RELEASE);
+		t->has_moved = false;
+		if (t->is_over && !a->is_bad) {
+			free_slot(a, i, t);
+			freed = true;
+		} else if (t->is_over) {
+			t->image->threads--;
+			arena_thread_free(t);
+			a->thread[i] = NULL;
+		}
+	}
+	if (freed)
+		wake_waiters(a->map);
+}
+
+void positions_release(struct arenas *as)
+{
+	struct arena *next;
+
+	for (struct arena *a = as->first; a; a = next) {
+		next = a->next;
+		release_arena(a);
+		gpu_rows_safe(a);
+		if (a->is_over)
+			arena_detach(as, a);
+	}
+}
+
+void positions_lost(struct arenas *as)
+{
+	for (struct arena *a = as->first; a; a = a->next) {
+		for (uint32_t i = 0; i < a->threads; i++) {
+			struct thread *t = a->thread[i];
+
+			if (!t || !t->rows)
+				continue;
+			if (!t->dead_rows)
+				t->dead_first_ns = t->first_ns;
+			t->dead_last_ns = t->last_ns;
+			t->dead_rows += t->rows;
+			/* Its end is told again, with the loss. */
+			t->is_over = false;
+			t->agg_sum = 0;
+		}
+		a->files_changed = true;
+		gpu_rows_lost(as, a);
+	}
+}
+
+const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, uint32_t instance)
+{
+	const struct saved_arena *head = a->state;
+	const struct saved_thread *s;
+
+	if (!head)
+		return NULL;
+	s = (const struct saved_thread *)((const struct saved_image *)(head + 1) + head->images);
+	for (uint32_t i = 0; i < head->threads; i++)
+		if (s[i].slot == slot && s[i].instance == instance)
+			return &s[i];
+	return NULL;
+}
+
+void positions_resume(struct arena *a, uint32_t slot, struct thread *t,
+		      const struct saved_thread *s)
+{
+	t->use = s->use;
+	t->lost_written = s->lost_written;
+	t->nested_written = s->nested_written;
+	t->is_over = s->is_over;
+	/* Chunks that are in the report and did not come back before the crash. */
+	while (t->chunk && t->seq < s->seq) {
+		struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+		sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
+
+		if (next - 1 >= SL_CHUNK_CNT || !arena_add_spent(a, slot, t->chunk, next))
+			break;
+		t->chunk = next;
+		t->seq++;
+		t->pos = 0;
+	}
+	if (t->seq == s->seq && s->pos > t->pos && s->pos <= DATA_BYTES && s->pos % 8 == 0)
+		t->pos = s->pos;
+}

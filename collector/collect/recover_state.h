@@ -1,0 +1,17 @@
+/* recover_state.h - what a collector left behind in SL_STATE, put back into memory. */
+#ifndef SL_RECOVER_STATE_H
+#define SL_RECOVER_STATE_H
+
+#include "collector/collect/arenas.h"
+#include "collector/collect/positions.h"
+
+/* Key "session". 0, -ENOENT (finished, or no collector's report), -EPROTO (another version). */
+int state_setup(struct db *db, struct saved_setup *s);
+/* Had the collector read all there was, so that only names of stacks are missing? */
+bool state_is_recorded(struct db *db, int64_t *length);
+/* Key "position": counters, and the last snapshot as the first of the clock map. */
+int state_counters(struct arenas *as);
+/* Images, threads and open files of an arena that has been attached again. */
+void state_arena(struct arenas *as, struct arena *a);
+
+#endif

@@ -1,0 +1,492 @@
+/*
+ * cmd_attach.c - sightline attach: what the kernel sees of processes that run already, until they end or one has enough.
+ *
+ * Nothing is done to the processes: no ptrace, no signal, no code inside. That leaves context switches, system calls
+ * and CPU samples. A process that has libtrace.so inside belongs to a session, which can record everything: then that is asked.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "collector/collect/collect.h"
+#include "collector/base/limits.h"
+#include "collector/options/output_name.h"
+#include "collector/base/proc.h"
+#include "collector/options/profile_values.h"
+#include "collector/commands/run_command.h"
+#include "collector/session/proc_select.h"
+#include "collector/kernel/sample/sample.h"
+#include "collector/session/session_list.h"
+
+#define PIDS_MAX 256
+
+static struct {
+	struct profile_options o;
+	const char *pids, *cpuctxsw, *syscall, *sample, *off_cpu, *python_backtrace;
+	bool has_cpuctxsw, has_syscall, has_sample, has_frequency, has_python_backtrace;
+	int64_t frequency, python_frequency;
+	uint32_t pid[PIDS_MAX];
+	size_t cnt;
+} ask;
+
+static const struct opt opts[] = {
+	{.kind = OPT_ABOUT,
+	 .values = "sightline attach -p PID[,PID...] [options]",
+	 .help = "Records context switches, CPU samples and system calls of processes that run "
+		 "already, and of all\nthat they have started or will, until they end, --duration "
+		 "is over, or Ctrl-C. Nothing is done to them.\n"
+		 "Example:\n"
+		 "  sightline attach -p $(pgrep -d, redis-server) -d 10 --syscall=process-tree\n"
+		 "  sightline stats -r syscall_sum report1.sqlite"},
+	{.kind = OPT_GROUP, .help = "Options:"},
+	{'p', "pid", OPT_LIST, NULL, "PID,...", "processes, with everything below them", &ask.pids,
+	 NULL},
+	{'o', "output", OPT_STRING, NULL, "NAME",
+	 "report file (default: report1.sqlite, report2.sqlite, ...), as\n"
+	 "'sightline profile' has it",
+	 &ask.o.output, NULL},
+	{'f', "force-overwrite", OPT_BOOL, NULL, NULL,
+	 "replace an existing report (default: false)", &ask.o.force_overwrite, NULL},
+	{'d', "duration", OPT_INT, "0:31536000", "SECONDS",
+	 "end after this time; 0: with the processes (default: 0)", &ask.o.duration_s, NULL},
+	{0, "cpuctxsw", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
+	 "context switches of process-tree, system-wide or none\n(default: process-tree)",
+	 &ask.cpuctxsw, &ask.has_cpuctxsw},
+	{'s', "sample", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
+	 "CPU samples with stacks of process-tree, system-wide or none\n(default: process-tree)",
+	 &ask.sample, &ask.has_sample},
+	{0, "sampling-frequency", OPT_INT, "100:8000", "HZ",
+	 "samples per second of CPU time (default: 1000)", &ask.frequency, &ask.has_frequency},
+	{0, "python-sampling", OPT_BOOL, NULL, NULL,
+	 "CPU samples, and the stacks of --off-cpu-threshold, with\n"
+	 "Python's functions in them (default: false)",
+	 &ask.o.python_sampling, NULL},
+	{0, "python-sampling-frequency", OPT_INT, "1:2000", "HZ",
+	 "the same as --sampling-frequency, which goes before it", &ask.python_frequency, NULL},
+	{0, "python-backtrace", OPT_STRING, NULL, NULL, NULL, &ask.python_backtrace,
+	 &ask.has_python_backtrace},
+	{0, "off-cpu-threshold", OPT_STRING, NULL, "NS",
+	 "threads that leave the CPU by themselves, and have none for so\n"
+	 "long, have the stack that they left it with; none, or e.g.\n"
+	 "80000 (default: none). Needs eBPF",
+	 &ask.off_cpu, NULL},
+	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
+	 "system calls of process-tree or none (default: none). Each\n"
+	 "costs the program about 0.3 us",
+	 &ask.syscall, &ask.has_syscall},
+	{0, "syscall-threshold", OPT_INT, "0:1000000000000", "NS",
+	 "shorter ones get no row of their own; they are counted exactly,\n"
+	 "per thread and call (default: 1000)",
+	 &ask.o.syscall_threshold_ns, NULL},
+	{0, "stats", OPT_BOOL, NULL, NULL,
+	 "print the default tables at the end, as 'sightline stats'\ndoes (default: false)",
+	 &ask.o.stats, NULL},
+	{0},
+};
+
+/* ---- what was asked ---- */
+
+static int wrong_pid(const char *word, size_t len)
+{
+	sl_warn("attach: option '--pid' takes numbers of processes, not '%.*s' (see 'sightline "
+		"attach --help')",
+		(int)len, word);
+	return SL_EXIT_USAGE;
+}
+
+static int read_pids(void)
+{
+	for (const char *p = ask.pids; p && *p;) {
+		size_t len = strcspn(p, ",");
+		char *end;
+		unsigned long pid = strtoul(p, &end, 10);
+		bool is_known = false;
+
+		if (!len || *p < '0' || *p > '9' || end != p + len || !pid || pid > INT32_MAX)
+			return wrong_pid(p, len);
+		for (size_t i = 0; i < ask.cnt; i++)
+			is_known |= ask.pid[i] == pid;
+		if (ask.cnt == PIDS_MAX) {
+			sl_warn("attach: at most %d processes; what they start is followed anyway",
+				PIDS_MAX);
+			return SL_EXIT_USAGE;
+		}
+		if (!is_known)
+			ask.pid[ask.cnt++] = (uint32_t)pid;
+		p += len + (p[len] == ',');
+	}
+	if (ask.cnt)
+		return 0;
+	sl_warn("attach: no process given: -p PID (see 'sightline attach --help')");
+	return SL_EXIT_USAGE;
+}
+
+static void read_samples(void)
+{
+	ask.o.sample = ask.sample[0] == 'p'   ? SCHED_MODE_TREE
+		       : ask.sample[0] == 's' ? SCHED_MODE_SYSTEM
+					      : SCHED_MODE_NONE;
+	ask.o.sample_hz =
+		ask.python_frequency && !ask.has_frequency ? ask.python_frequency : ask.frequency;
+	if (ask.o.python_sampling && ask.o.sample == SCHED_MODE_NONE && ask.o.off_cpu_ns < 0)
+		sl_warn("attach: --sample=none: --python-sampling has no effect");
+}
+
+/* 0, or an exit status + 1. */
+static int read_options(int argc, char **argv)
+{
+	int first, rc;
+
+	profile_options_init(&ask.o);
+	ask.o.trace = 0;
+	ask.o.kill_signal = 0;
+	ask.o.capture.start_later = true; /* when they have been followed */
+	ask.cpuctxsw = "process-tree";
+	ask.syscall = "none";
+	ask.sample = "process-tree";
+	ask.frequency = 1000;
+	first = opt_parse(opts, argc, argv, "attach");
+	if (first == OPT_HELP_SHOWN)
+		return 1;
+	if (first < 0)
+		return -first + 1;
+	if (first < argc) {
+		sl_warn("attach: '%s' is too much: processes are named by -p PID (see 'sightline "
+			"attach --help')",
+			argv[first]);
+		return SL_EXIT_USAGE + 1;
+	}
+	ask.o.cpuctxsw = ask.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
+			 : ask.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
+						  : SCHED_MODE_NONE;
+	ask.o.syscalls = ask.syscall[0] == 'p';
+	if (ask.has_python_backtrace) {
+		sl_warn("attach: --python-backtrace is for stacks of calls, which only a program "
+			"that was started with libtrace.so tells; --python-sampling=true shows "
+			"Python's functions in CPU samples");
+		return SL_EXIT_USAGE + 1;
+	}
+	if (profile_read_off_cpu(ask.off_cpu, &ask.o.off_cpu_ns, "attach"))
+		return SL_EXIT_USAGE + 1;
+	read_samples();
+	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls &&
+	    ask.o.sample == SCHED_MODE_NONE && ask.o.off_cpu_ns < 0) {
+		sl_warn("attach: nothing to record: neither context switches, nor system calls, "
+			"nor CPU samples (see 'sightline attach --help')");
+		return SL_EXIT_USAGE + 1;
+	}
+	rc = read_pids();
+	return rc ? rc + 1 : 0;
+}
+
+static int check_pids(void)
+{
+	char why[256];
+
+	for (size_t i = 0; i < ask.cnt; i++) {
+		int err = running_check(ask.pid[i], why, sizeof(why));
+
+		if (err) {
+			sl_warn("attach: %s", why);
+			return SL_EXIT_FAIL;
+		}
+	}
+	return 0;
+}
+
+/* ---- signals: they end the recording, and never reach the processes ---- */
+
+static int take_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* ---- a process that carries libtrace.so ---- */
+
+static bool find_session(uint32_t pid, struct session_info *found)
+{
+	struct session_entry *list = NULL;
+	char dir[SESSION_DIR_MAX];
+	bool is_there = false;
+	size_t cnt;
+
+	if (!running_session(pid, dir, sizeof(dir)))
+		return false;
+	cnt = sessions_scan(&list, geteuid() == 0);
+	for (size_t i = 0; i < cnt && !is_there; i++) {
+		if (strcmp(list[i].dir, dir) != 0 || !list[i].is_alive)
+			continue;
+		memset(found, 0, sizeof(*found));
+		found->at = list[i];
+		is_there = session_info_ask(found);
+	}
+	free(list);
+	return is_there;
+}
+
+static int run(const char *name, char **argv)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	for (const struct cmd *cmd = sl_cmds; cmd->name; cmd++)
+		if (strcmp(cmd->name, name) == 0)
+			return cmd->run(argc, argv);
+	return SL_EXIT_FAIL;
+}
+
+/* Until --duration is over, somebody presses Ctrl-C, or the session has gone. */
+static void wait_for_end(struct session_info *s, int signals)
+{
+	struct pollfd p = {.fd = signals, .events = POLLIN};
+	int64_t left = ask.o.duration_s ? ask.o.duration_s * 1000 : INT64_MAX;
+
+	while (left > 0) {
+		int ms = left < 500 ? (int)left : 500;
+
+		if (poll(&p, 1, ms) > 0)
+			return;
+		left -= ms;
+		if (!session_info_ask(s))
+			return;
+	}
+}
+
+static int record_in_session(struct session_info *s)
+{
+	static char start[] = "start", stop[] = "stop", overwrite[] = "-f", yes[] = "true",
+		    output[] = "-o";
+	char session[SESSION_DIR_MAX + 16];
+	char *begin[] = {start, session, overwrite, yes, output, NULL, NULL},
+	     *end[] = {stop, session, NULL};
+	int signals = take_signals(), rc;
+
+	snprintf(session, sizeof(session), "--session=%s", s->at.dir);
+	if (!ask.o.force_overwrite)
+		yes[0] = 'f', yes[1] = 'a', yes[2] = 'l', yes[3] = 's';
+	begin[5] = (char *)(uintptr_t)ask.o.output;
+	if (!ask.o.output)
+		begin[4] = NULL;
+	rc = run(start, begin);
+	if (rc)
+		return rc;
+	wait_for_end(s, signals);
+	close(signals);
+	return session_info_ask(s) ? run(stop, end) : 0;
+}
+
+/* ---- recording ---- */
+
+static char *choose_report(char *why, size_t why_len)
+{
+	struct output_ask output = {.pattern = ask.o.output,
+				    .overwrite = ask.o.force_overwrite,
+				    .pid = (pid_t)ask.pid[0]};
+	char *name = output_name(&output, why, why_len), *full;
+
+	full = name ? absolute_path(name) : NULL;
+	free(name);
+	return full;
+}
+
+/* Without them the recording goes on. */
+static void follow_samples(struct collector *c, const struct running *r)
+{
+	int err = sample_follow(c->sample, (pid_t)r->pid, false);
+
+	if (err && err != -ESRCH && ask.o.sample != SCHED_MODE_NONE)
+		notes_say(c, 2, "no CPU samples of all of process %u: %s%s", r->pid, strerror(-err),
+			  err == -EPERM ? " (locked memory: ulimit -l)" : "");
+}
+
+/* One process with its threads. 0, -ESRCH: it has just ended, or -errno. */
+static int follow(struct collector *c, const struct running *r)
+{
+	int err = sched_follow(c->sched, (pid_t)r->pid);
+
+	if (!err)
+		model_found(&c->model, r->pid, r->parent, r->start_ns - c->clock.zero);
+	if (!err && c->sample)
+		follow_samples(c, r);
+	return err;
+}
+
+/*
+ * All that descend from those in @is_ours, level by level: children that are started from now on are followed by
+ * themselves, so whoever is not in the list that is read next is.
+ */
+static int follow_children(struct collector *c, size_t *followed)
+{
+	static uint8_t is_ours[(1u << 22) + 1];
+	struct running *list;
+	bool has_more = true;
+	int cnt, err = 0;
+
+	for (size_t i = 0; i < ask.cnt; i++)
+		is_ours[ask.pid[i]] = 1;
+	while (has_more) {
+		has_more = false;
+		cnt = running_all(&list);
+		if (cnt < 0)
+			return cnt;
+		for (int i = 0; i < cnt; i++) {
+			struct running *r = &list[i];
+
+			if (r->pid > 1u << 22 || is_ours[r->pid] == 2)
+				continue;
+			if (!is_ours[r->pid] && (r->parent > 1u << 22 || is_ours[r->parent] != 2))
+				continue;
+			err = follow(c, r);
+			if (err && err != -ESRCH)
+				break;
+			is_ours[r->pid] = 2;
+			*followed += !err;
+			has_more = true;
+		}
+		free(list);
+		if (err && err != -ESRCH)
+			return err;
+	}
+	return 0;
+}
+
+static int not_permitted(const struct collector *c, int err)
+{
+	if (err == -EACCES || err == -EPERM)
+		sl_warn("attach: not permitted: another user's processes need root, or CAP_BPF and "
+			"CAP_PERFMON (see 'sightline status -e')");
+	else
+		sl_warn("attach: cannot follow: %s%s", strerror(-err),
+			sched_backend(c->sched) == SCHED_BACKEND_PERF
+				? " (through perf_event_open; see 'sightline status -e')"
+				: "");
+	return SL_EXIT_FAIL;
+}
+
+/* 0, or an exit status after one line. */
+static int follow_all(struct collector *c, const char *report)
+{
+	struct capture_ask begin = {.source = CAPTURE_SOURCE_DELAY,
+				    .report = report,
+				    .overwrite = ask.o.force_overwrite,
+				    .duration_ns = ask.o.duration_s * INT64_C(1000000000)};
+	size_t followed = 0;
+	int err = follow_children(c, &followed);
+	char why[512] = "";
+
+	if (err)
+		return not_permitted(c, err);
+	if (!followed) {
+		sl_warn("attach: process %u has ended", ask.pid[0]);
+		return SL_EXIT_FAIL;
+	}
+	/* Behind that, so that it is known who runs at time 0. */
+	err = capture_begin(c, &begin, why, sizeof(why));
+	if (!err)
+		return 0;
+	sl_warn("attach: %s", why[0] ? why : strerror(-err));
+	return SL_EXIT_FAIL;
+}
+
+static int open_collection(struct collector *c, char *why, size_t why_len)
+{
+	struct collect_ask open = {.options = &ask.o, .root = ask.pid[0]};
+	struct steer_ask steer = {.options = &ask.o, .kind = "attach", .pid = getpid()};
+	int err = collect_open(c, &open, why, why_len);
+
+	if (err)
+		return err;
+	if (!c->sched || (ask.o.cpuctxsw == SCHED_MODE_NONE &&
+			  !(ask.o.syscalls && sched_has_calls(c->sched)) && !c->sample)) {
+		/* Why, has been said. */
+		snprintf(why, why_len, "nothing can be recorded here (see 'sightline status -e')");
+		collect_abandon(c, false);
+		return -ENOSYS;
+	}
+	collect_commit(c);
+	err = steer_open(c, &steer, why, why_len);
+	if (err)
+		collect_abandon(c, false);
+	return err;
+}
+
+static int record(void)
+{
+	static struct collector c;
+	char why[1024] = "", *report = choose_report(why, sizeof(why)), *command;
+	int err = report ? open_collection(&c, why, sizeof(why)) : -EIO;
+
+	if (err) {
+		sl_warn("attach: %s", why[0] ? why : strerror(-err));
+		free(report);
+		return SL_EXIT_FAIL;
+	}
+	limits_raise_descriptors();
+	c.signal_fd = take_signals();
+	c.is_attached = true;
+	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
+	err = follow_all(&c, report);
+	if (err) {
+		collect_abandon(&c, false);
+		free(report);
+		return err;
+	}
+	command = proc_command_line(ask.pid[0]);
+	if (command)
+		notes_command(&c, 1, (char *[]){command, NULL});
+	free(command);
+	sl_warn("attached to %zu process%s; Ctrl-C ends the recording, not the program",
+		(size_t)c.model.alive, c.model.alive == 1 ? "" : "es");
+	loop_run(&c);
+	err = collect_finish(&c);
+	steer_end(&c, err);
+	if (!err)
+		sl_warn("report: %s", report);
+	if (!err && ask.o.stats)
+		run("stats", (char *[]){(char *)(uintptr_t) "stats", report, NULL});
+	capture_release(&c);
+	free(report);
+	return err ? SL_EXIT_FAIL : 0;
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	struct session_info session;
+	int rc = read_options(argc, argv);
+
+	if (rc)
+		return rc - 1;
+	rc = check_pids();
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < ask.cnt; i++) {
+		if (!find_session(ask.pid[i], &session))
+			continue;
+		sl_warn("process %u carries libtrace.so and belongs to session '%s' (%s), which "
+			"records everything: sightline start --session=%s",
+			ask.pid[i], session.at.name, session.state, session.at.name);
+		/* One that is recording already, or whose time is over, leaves the kernel's side to us. */
+		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has_syscall &&
+		    !ask.has_cpuctxsw && !ask.has_sample && !ask.o.python_sampling && !ask.off_cpu)
+			return record_in_session(&session);
+	}
+	return record();
+}

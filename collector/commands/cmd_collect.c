@@ -1,0 +1,275 @@
+/*
+ * cmd_collect.c - a collector in the background: nobody's child, without a terminal. Three may start it.
+ *
+ *   libtrace.so (bare preload)   asks by the environment and gets one line on --ready-fd: the session directory, or
+ *                                "!" and why not
+ *   launch, start                ask by a packet on --ask-fd (daemon.h) and are answered by one; after `start` it
+ *                                waits in the lobby until `launch` brings the program
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "collector/collect/collect.h"
+#include "collector/session/daemon.h"
+#include "collector/run/launch.h"
+#include "collector/base/limits.h"
+#include "collector/run/session_idle.h"
+#include "collector/options/output_name.h"
+#include "collector/base/proc.h"
+#include "collector/commands/run_command.h"
+
+#define ASK_MS 10000
+
+struct start {
+	uint32_t root;
+	int ready; /* of a bare preload, or -1 */
+	int ask;   /* of `launch` and `start`, or -1 */
+	const char *kind;
+	char name[SESSION_NAME_MAX]; /* of the lobby; "": as the options say */
+	bool records;                /* from the beginning, into a report that is known */
+	struct lobby *lobby;         /* where it comes from; NULL */
+};
+
+static void say(int fd, const char *mark, const char *text)
+{
+	char line[1024];
+	int len = snprintf(line, sizeof(line), "%s%s\n", mark, text);
+
+	if (len > 0 && write(fd, line, (size_t)len) != len)
+		errno = EPIPE; /* the program is gone; it will be noticed */
+	close(fd);
+}
+
+/* Whoever has started us learns the session's directory (@status 0), or why there is none. Once. */
+static void answer(struct start *s, int status, const char *text)
+{
+	static struct command p;
+	char number[16];
+
+	if (s->ready >= 0)
+		say(s->ready, status ? "!" : "", text);
+	if (s->ask >= 0) {
+		snprintf(number, sizeof(number), "%d", status);
+		command_begin(&p);
+		command_add(&p, number);
+		command_add(&p, text);
+		command_send(s->ask, &p);
+		close(s->ask);
+	}
+	s->ready = s->ask = -1;
+}
+
+static bool read_arguments(int argc, char **argv, struct start *s)
+{
+	*s = (struct start){.ready = -1, .ask = -1};
+	for (int i = 1; i + 1 < argc; i += 2) {
+		if (strcmp(argv[i], "--root") == 0)
+			s->root = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+		else if (strcmp(argv[i], "--ready-fd") == 0)
+			s->ready = (int)strtol(argv[i + 1], NULL, 10);
+		else if (strcmp(argv[i], "--ask-fd") == 0)
+			s->ask = (int)strtol(argv[i + 1], NULL, 10);
+	}
+	return (s->root && s->ready >= 0) || s->ask >= 0;
+}
+
+static void command_of(struct collector *c, uint32_t pid)
+{
+	char *line = proc_command_line(pid);
+
+	if (line)
+		notes_command(c, 1, (char *[]){line, NULL});
+	free(line);
+}
+
+/* ---- what was asked for ---- */
+
+static int read_environment(struct profile_options *o, struct start *s, char *why, size_t why_len)
+{
+	const char *text = getenv("SIGHTLINE_OPTIONS"), *name = getenv("SIGHTLINE_OUTPUT");
+
+	s->kind = "preload";
+	s->records = true;
+	if (profile_options_from_string(o, text ? text : "", "SIGHTLINE_OPTIONS") != 0) {
+		snprintf(why, why_len,
+			 "SIGHTLINE_OPTIONS is not understood: '%s' (see 'sightline profile "
+			 "--help')",
+			 text);
+		return -EINVAL;
+	}
+	if (name && *name)
+		profile_options_set_output(o, name);
+	return 0;
+}
+
+/* Until somebody brings a program; false: nobody will. */
+static bool wait_in_lobby(struct profile_options *o, struct start *s, char *why, size_t why_len)
+{
+	static struct lobby l;
+	int err = lobby_open(&l, o, o->session_new, why, why_len);
+
+	if (err) {
+		answer(s, SL_EXIT_FAIL, why[0] ? why : strerror(-err));
+		return false;
+	}
+	answer(s, 0, l.session.dir);
+	lobby_wait(&l);
+	s->lobby = &l;
+	s->root = l.root;
+	s->ask = l.joined;
+	snprintf(s->name, sizeof(s->name), "%s", l.name);
+	if (!s->root)
+		lobby_close(&l);
+	return s->root != 0;
+}
+
+/* False: all is said. */
+static bool read_packet(struct profile_options *o, struct start *s, char *why, size_t why_len)
+{
+	static struct command p;
+	bool for_start;
+	int rc;
+
+	profile_options_init(o);
+	if (command_receive(s->ask, &p, ASK_MS) != 0 || p.cnt < 1)
+		return false;
+	for_start = strcmp(p.word[0], "start") == 0;
+	s->kind = for_start ? "start" : "launch";
+	rc = profile_options_add(o, for_start ? OPTIONS_START : OPTIONS_LAUNCH, p.word + 1);
+	if (rc < 0) {
+		answer(s, SL_EXIT_USAGE, "these options are not understood");
+		return false;
+	}
+	if (!for_start) {
+		o->capture.start_later = !o->capture.flight_ns;
+		return true;
+	}
+	s->records = true;
+	return wait_in_lobby(o, s, why, why_len);
+}
+
+/* ---- the collection ---- */
+
+static char *choose_report(const struct profile_options *o, uint32_t root, char *why,
+			   size_t why_len)
+{
+	struct output_ask ask = {.pattern = o->output,
+				 .overwrite = o->force_overwrite,
+				 .pid = (pid_t)root,
+				 .number = capture_is_numbered(&o->capture)};
+	char *name = output_name(&ask, why, why_len), *full = name ? absolute_path(name) : NULL;
+
+	free(name);
+	return full;
+}
+
+/* Signals that may be meant for a capture, and those that ask a daemon to end. */
+static void take_signals(struct collector *c)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (c->signal_fd >= 0)
+		loop_add(c, c->signal_fd, LOOP_SIGNAL, NULL);
+}
+
+static int open_collection(struct collector *c, struct start *s, struct profile_options *o,
+			   const struct collect_ask *ask, char *why, size_t why_len)
+{
+	struct steer_ask steer = {.options = o,
+				  .kind = s->kind,
+				  .name = s->name[0] ? s->name : o->session_new,
+				  .pid = (pid_t)s->root};
+	int err = collect_open(c, ask, why, why_len);
+
+	if (err)
+		return err;
+	collect_commit(c);
+	err = steer_open(c, &steer, why, why_len);
+	if (err)
+		collect_abandon(c, false);
+	return err;
+}
+
+static int collect(struct start *s, struct profile_options *o)
+{
+	static struct collector c;
+	struct collect_ask ask = {.options = o, .is_quiet = true, .root = s->root};
+	char why[1024] = "", *report = NULL, *preload = launch_preload();
+	int err = 0;
+
+	/* The flight recorder's have their names when there is a reason for them. */
+	if (s->records && !o->capture.flight_ns) {
+		report = choose_report(o, s->root, why, sizeof(why));
+		err = report ? 0 : -EINVAL;
+	}
+	ask.report = report;
+	ask.preload = preload;
+	if (!err)
+		err = open_collection(&c, s, o, &ask, why, sizeof(why));
+	if (s->lobby)
+		lobby_close(s->lobby);
+	if (err) {
+		answer(s, SL_EXIT_FAIL, why[0] ? why : strerror(-err));
+		free(report);
+		free(preload);
+		return SL_EXIT_FAIL;
+	}
+	take_signals(&c);
+	collect_watch(&c, s->root, false);
+	command_of(&c, s->root);
+	answer(s, 0, c.session.dir);
+	loop_run(&c);
+	if (c.steer.has_shut_down)
+		end_tree(&c, c.steer.kill_signal);
+	else if (c.was_cut && (o->capture.by || o->capture.by_hotkey))
+		end_tree(&c, o->kill_signal);
+	err = collect_finish(&c);
+	steer_end(&c, err);
+	capture_release(&c);
+	free(report);
+	free(preload);
+	return err ? SL_EXIT_FAIL : 0;
+}
+
+int cmd_collect(int argc, char **argv)
+{
+	static struct profile_options o;
+	struct start s;
+	char why[1024] = "";
+	int err;
+
+	if (!read_arguments(argc, argv, &s)) {
+		sl_warn("collect is started by libtrace.so, 'sightline launch' and 'sightline "
+			"start'; use 'sightline profile'");
+		return SL_EXIT_USAGE;
+	}
+	fcntl(s.ready >= 0 ? s.ready : s.ask, F_SETFD, FD_CLOEXEC);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	limits_raise_descriptors();
+	if (s.ready >= 0) {
+		err = read_environment(&o, &s, why, sizeof(why));
+		if (err) {
+			answer(&s, SL_EXIT_FAIL, why);
+			return SL_EXIT_FAIL;
+		}
+	} else if (!read_packet(&o, &s, why, sizeof(why))) {
+		return 0;
+	}
+	return collect(&s, &o);
+}

@@ -1,0 +1,221 @@
+/*
+ * cmd_profile.c - sightline profile: run a program, collect, report.
+ *
+ * Order: whatever can fail because of the user (name, report, session) fails before the program
+ * runs; after that nothing of ours changes what the program does or returns.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "collector/collect/collect.h"
+#include "collector/report/db_stacks.h"
+#include "collector/run/launch.h"
+#include "collector/base/limits.h"
+#include "collector/options/output_name.h"
+#include "collector/commands/run_command.h"
+
+int program_not_found(const char *name)
+{
+	if (errno == EACCES) {
+		sl_warn("%s: cannot be executed", name);
+		return SL_EXIT_NOEXEC;
+	}
+	sl_warn("%s: program not found", name);
+	return SL_EXIT_NOTFOUND;
+}
+
+/* Where the report goes: absolute, malloc'd. NULL after one line on stderr. */
+static char *choose_report(const struct profile_options *o, pid_t pid)
+{
+	struct output_ask ask = {.pattern = o->output,
+				 .overwrite = o->force_overwrite,
+				 .pid = pid,
+				 .number = capture_is_numbered(&o->capture)};
+	char why[1024], *name, *full;
+
+	name = output_name(&ask, why, sizeof(why));
+	if (!name) {
+		sl_warn("%s", why);
+		return NULL;
+	}
+	full = absolute_path(name);
+	free(name);
+	return full;
+}
+
+/* Opens the collection for the waiting program. 0, or an exit status after one line. */
+static int open_collection(struct collector *c, struct profile_options *o, const char *preload,
+			   const char *report)
+{
+	struct collect_ask ask = {.options = o, .report = report, .preload = preload};
+	struct steer_ask steer = {
+		.options = o, .kind = "profile", .name = o->session_new, .pid = getpid()};
+	char why[1024] = "";
+	int err = collect_open(c, &ask, why, sizeof(why));
+
+	if (!err) {
+		err = steer_open(c, &steer, why, sizeof(why));
+		if (!err)
+			return 0;
+		collect_abandon(c, false);
+	}
+	sl_warn("%s", why[0] ? why : strerror(-err));
+	return SL_EXIT_FAIL;
+}
+
+void end_tree(struct collector *c, int sig)
+{
+	/* Stop recording first: the end we bring about is not the program's own doing. */
+	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	for (struct proc *p = c->model.procs; p && sig; p = p->next)
+		if (!p->is_gone && p->in_tree)
+			kill((pid_t)p->pid, sig);
+}
+
+/* Collection ended before the program: --kill, then wait as asked. */
+static int end_program(struct collector *c, int sig)
+{
+	int status;
+
+	end_tree(c, sig);
+	if (c->root_is_gone)
+		return c->root_status;
+	if (!sig)
+		return 0; /* left running, as asked */
+	while (waitpid(c->child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return status;
+}
+
+int print_stats(const char *report)
+{
+	char stats[] = "stats", *argv[] = {stats, (char *)(uintptr_t)report, NULL};
+
+	for (const struct cmd *cmd = sl_cmds; cmd->name; cmd++)
+		if (strcmp(cmd->name, "stats") == 0)
+			return cmd->run(2, argv);
+	return SL_EXIT_FAIL;
+}
+
+static int collect_program(struct collector *c, const struct profile_options *o, struct launch *l)
+{
+	int status = -1, err;
+
+	loop_run(c);
+	(void)l;
+	status = c->root_status;
+	if (c->was_cut)
+		status = end_program(c, c->steer.has_shut_down ? c->steer.kill_signal
+							       : o->kill_signal);
+	if (isatty(STDERR_FILENO))
+		db_stacks_progress(sl_say_names);
+	err = collect_finish(c);
+	steer_end(c, err);
+	return status;
+}
+
+/* The arguments in one line, as /proc/PID/cmdline would have them. */
+static char *join(int argc, char **argv)
+{
+	size_t len = 1;
+	char *line, *at;
+
+	for (int i = 0; i < argc; i++)
+		len += strlen(argv[i]) + 1;
+	line = at = calloc(1, len);
+	for (int i = 0; line && i < argc; i++)
+		at = stpcpy(i ? stpcpy(at, " ") : at, argv[i]);
+	return line;
+}
+
+static int profile(struct profile_options *o, int argc, char **argv, const char *program,
+		   const char *preload)
+{
+	static struct collector c;
+	struct launch l;
+	char *report;
+	int signals, sig, err, status;
+
+	err = launch_fork(&l, o, program, argv, preload);
+	if (err) {
+		sl_warn("cannot start a process: %s", strerror(-err));
+		return SL_EXIT_FAIL;
+	}
+	/* The program has its own limits and signals by now. A small limit on file size is met by the report's first pages. */
+	signal(SIGXFSZ, SIG_IGN);
+	limits_raise_descriptors();
+	/* The flight recorder's have their names when there is a reason for them. */
+	report = o->capture.flight_ns ? NULL : choose_report(o, l.pid);
+	/* From here on: who is told to end while all is opened leaves nothing of it behind. */
+	signals = launch_signals();
+	err = !report && !o->capture.flight_ns ? SL_EXIT_FAIL
+					       : open_collection(&c, o, preload, report);
+	sig = launch_pending_end();
+	if (err || sig) {
+		if (!err)
+			collect_abandon(&c, false);
+		launch_cancel(&l);
+		free(report);
+		return sig ? launch_exit_as(sig) : SL_EXIT_FAIL;
+	}
+	c.signal_fd = signals;
+	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
+	collect_watch(&c, (uint32_t)l.pid, true);
+	notes_command(&c, argc, argv);
+	c.model.root_exe = realpath(program, NULL);
+	c.model.root_command = join(argc, argv);
+	err = launch_go(&l, c.session.dir);
+	if (err) {
+		collect_abandon(&c, false);
+		errno = -err;
+		free(report);
+		return program_not_found(argv[0]);
+	}
+	collect_commit(&c); /* of what is known so far: the program need not wait for that */
+	steer_take_key(&c);
+	status = collect_program(&c, o, &l);
+	for (size_t i = 0; i < c.capture.reports; i++) {
+		sl_warn("report: %s", c.capture.report[i]);
+		if (o->stats)
+			print_stats(c.capture.report[i]);
+	}
+	capture_release(&c);
+	free(report);
+	return launch_exit_as(status);
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct profile_options o;
+	int first = profile_options_parse(&o, argc, argv), status;
+	char *program, *preload;
+
+	if (first == OPT_HELP_SHOWN)
+		return 0;
+	if (first < 0)
+		return -first;
+	if (first >= argc) {
+		sl_warn("profile: no program given (sightline profile [options] PROGRAM "
+			"[ARGUMENTS...])");
+		return SL_EXIT_USAGE;
+	}
+	program = launch_find(argv[first]);
+	if (!program)
+		return program_not_found(argv[first]);
+	preload = launch_preload_or_say();
+	if (!preload) {
+		free(program);
+		return SL_EXIT_FAIL;
+	}
+	status = profile(&o, argc - first, argv + first, program, preload);
+	free(program);
+	free(preload);
+	return status;
+}

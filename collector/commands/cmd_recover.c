@@ -1,0 +1,437 @@
+/*
+ * cmd_recover.c - sightline recover: finish a report whose collector was killed.
+ *
+ * Three places may have what the collector had not read: the programs that still run, whose rings the
+ * keeper holds; the keeper alone; or files that the keeper wrote beside the report. While programs run,
+ * recover takes the collector's place until they end.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "collector/collect/collect.h"
+#include "collector/report/db_stacks.h"
+#include "collector/session/ring_keeper.h"
+#include "collector/run/launch.h"
+#include "collector/base/limits.h"
+#include "collector/options/output_name.h"
+#include "collector/base/proc.h"
+#include "collector/collect/recover_state.h"
+#include "collector/commands/run_command.h"
+
+struct recovery {
+	struct collector c;
+	struct profile_options options;
+	struct saved_setup setup;
+	bool is_now; /* --now: do not wait for programs that still run */
+	int old_keeper;
+	int listen_fd;
+	unsigned arenas;
+	char rings[4200]; /* folder with ring files, "" none */
+};
+
+static bool same_boot(const struct saved_setup *s)
+{
+	char id[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f)
+		return false;
+	if (fgets(id, sizeof(id), f))
+		id[strcspn(id, "\n")] = 0;
+	fclose(f);
+	return strcmp(id, s->boot_id) == 0;
+}
+
+/* Is the collector that wrote this still at work? */
+static bool is_at_work(uint32_t pid)
+{
+	char *theirs, *ours;
+	bool same;
+
+	if (!pid || pid == (uint32_t)getpid() || proc_state(pid) == 0 || proc_state(pid) == 'Z')
+		return false;
+	theirs = proc_exe(pid);
+	ours = proc_exe((uint32_t)getpid());
+	same = theirs && ours && strcmp(theirs, ours) == 0;
+	free(theirs);
+	free(ours);
+	return same;
+}
+
+static int connect_keeper(const char *dir)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.96s/keeper", dir);
+	/* It notices the death at once, but may need a moment to be there. */
+	for (int i = 0; i < 40; i++) {
+		fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+		if (fd < 0)
+			return -errno;
+		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
+			return fd;
+		close(fd);
+		if (access(dir, F_OK) < 0)
+			return -ENOENT;
+		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+static void add_arena(struct recovery *r, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
+{
+	struct arena *a;
+
+	collect_arena(&r->c, fd, id, pid, claimed);
+	for (a = r->c.arenas.first; a && a->id != id; a = a->next)
+		;
+	if (!a)
+		return;
+	state_arena(&r->c.arenas, a);
+	r->arenas++;
+}
+
+struct taken {
+	struct keeper_message m;
+	int fd;
+};
+
+/* Everything the keeper holds. True: it has handed over, and waits for our word. */
+static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cnt)
+{
+	size_t cap = 0;
+
+	*list = NULL;
+	*cnt = 0;
+	r->old_keeper = connect_keeper(r->setup.dir);
+	if (r->old_keeper < 0)
+		return false;
+	for (;;) {
+		struct taken t;
+
+		if (keeper_receive(r->old_keeper, &t.m, &t.fd) <= 0)
+			return false;
+		if (t.m.kind == KEEPER_DONE)
+			return true;
+		if (t.m.kind == KEEPER_LISTEN) {
+			r->listen_fd = t.fd;
+			continue;
+		}
+		if (*cnt == cap) {
+			struct taken *more;
+
+			cap = cap ? cap * 2 : 16;
+			more = realloc(*list, cap * sizeof(*more));
+			if (!more)
+				return false;
+			*list = more;
+		}
+		(*list)[(*cnt)++] = t;
+	}
+}
+
+static void find_rings(struct recovery *r)
+{
+	struct stat st;
+
+	snprintf(r->rings, sizeof(r->rings), "%s" KEEPER_RINGS, r->c.report);
+	if (stat(r->rings, &st) == 0 && S_ISDIR(st.st_mode))
+		return;
+	snprintf(r->rings, sizeof(r->rings), "%.96s/rings", r->setup.dir);
+	if (stat(r->rings, &st) < 0 || !S_ISDIR(st.st_mode))
+		r->rings[0] = 0;
+}
+
+static void read_clock(struct recovery *r)
+{
+	struct clock_snapshot s;
+	char path[4300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" KEEPER_CLOCK, r->rings);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (read(fd, &s, sizeof(s)) == sizeof(s))
+		clock_map_add(&r->c.clock, s.ticks, s.mono);
+	close(fd);
+}
+
+/* Attaches the files of the folder of rings, in the order of arena ids; @remove_them: removes them. */
+static void each_ring(struct recovery *r, bool remove_them)
+{
+	struct dirent **names;
+	int cnt = scandir(r->rings, &names, NULL, versionsort);
+
+	for (int i = 0; i < cnt; i++) {
+		unsigned id, pid, claimed;
+		char path[4600];
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s", r->rings, names[i]->d_name);
+		if (remove_them) {
+			unlink(path);
+		} else if (sscanf(names[i]->d_name, "%u-%u-%u.ring", &id, &pid, &claimed) == 3) {
+			fd = open(path, O_RDWR | O_CLOEXEC);
+			if (fd >= 0) {
+				add_arena(r, fd, id, pid, claimed);
+				close(fd);
+			}
+		}
+		free(names[i]);
+	}
+	if (cnt >= 0)
+		free(names);
+	if (remove_them)
+		rmdir(r->rings);
+}
+
+static void set_up(struct recovery *r, struct db *db)
+{
+	struct collector *c = &r->c;
+
+	c->db = db;
+	c->keeper = c->signal_fd = c->uptime = c->reserve_fd = -1;
+	c->root_status = -1;
+	c->options = &r->options;
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	clock_map_init(&c->clock, r->setup.clock_mode, r->setup.zero_mono);
+	model_init(&c->model, db, &c->clock);
+	c->model.file_access = r->setup.file_access;
+	c->model.no_osrt = r->setup.no_osrt;
+	c->model.root_pid = c->root = r->setup.root_pid;
+	c->root_is_gone = true; /* how it ended is not ours to know */
+	c->arenas = (struct arenas){.model = &c->model, .db = db, .clock = &c->clock};
+}
+
+static bool collector_is_at_work(struct recovery *r)
+{
+	struct session *s = &r->c.session;
+
+	if (!same_boot(&r->setup) || session_adopt(s, r->setup.dir) != 0)
+		return false;
+	if (!is_at_work(s->control->collector_pid))
+		return false;
+	sl_warn("%s: still being written by process %u; nothing to recover", r->c.report,
+		s->control->collector_pid);
+	return true;
+}
+
+/* All rings there are, attached. */
+static void collect_rings(struct recovery *r)
+{
+	struct taken *list = NULL;
+	size_t cnt = 0;
+	struct keeper_message word = {.kind = KEEPER_TAKEN};
+	bool alive = r->c.session.control && take_from_keeper(r, &list, &cnt);
+
+	if (alive)
+		r->c.keeper = keeper_start();
+	collect_resume(&r->c, alive ? r->listen_fd : -1);
+	state_counters(&r->c.arenas);
+	if (alive) {
+		for (size_t i = 0; i < cnt; i++) {
+			add_arena(r, list[i].fd, list[i].m.id, list[i].m.peer_pid,
+				  list[i].m.claimed_pid);
+			close(list[i].fd);
+		}
+		keeper_send(r->old_keeper, &word, -1);
+	} else {
+		find_rings(r);
+		r->c.is_past = true;
+		if (r->rings[0]) {
+			read_clock(r);
+			each_ring(r, false);
+		}
+	}
+	if (r->old_keeper >= 0)
+		close(r->old_keeper);
+	free(list);
+}
+
+/* What is recorded until programs end comes from themselves. */
+static void say_what_ends(struct recovery *r)
+{
+	static const char *const names[] = {"CPU samples", "context switches", "system calls",
+					    "event counters"};
+	char list[96] = "";
+	size_t len = 0;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (r->setup.from_kernel >> i & 1)
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+						len ? ", " : "", names[i]);
+	if (len)
+		notes_say(&r->c, 2, "%s end where the collector was killed", list);
+}
+
+static int finish(struct recovery *r)
+{
+	uint64_t rows;
+	unsigned running;
+	int err;
+
+	collect_tick(&r->c);
+	running = r->c.is_past ? 0 : r->c.model.alive;
+	say_what_ends(r);
+	if (running && !r->is_now) {
+		sl_warn("%u of the traced processes still run; recording them until they end "
+			"(Ctrl-C or --now: finish the report without)",
+			running);
+		loop_run(&r->c);
+	}
+	rows = r->c.arenas.rows;
+	if (!r->arenas)
+		notes_say(&r->c, 2,
+			  "the rings of the traced processes are gone: what their collector had "
+			  "not read when it died is missing");
+	r->c.options = &r->options;
+	if (isatty(STDERR_FILENO))
+		db_stacks_progress(sl_say_names);
+	err = collect_finish(&r->c);
+	capture_release(&r->c);
+	if (err) {
+		sl_warn("%s: cannot be finished: %s", r->c.report, strerror(-err));
+		return SL_EXIT_FAIL;
+	}
+	if (r->rings[0])
+		each_ring(r, true);
+	if (r->setup.dir[0])
+		session_unlink(r->setup.dir);
+	sl_warn("%s: recovered %llu records from %u program images; the report is complete",
+		r->c.report, (unsigned long long)rows, r->arenas);
+	return 0;
+}
+
+/* What its programs still hold, or have left, came after the recording. */
+static void drop_rings(struct recovery *r)
+{
+	struct taken *list = NULL;
+	size_t cnt = 0;
+	struct keeper_message word = {.kind = KEEPER_TAKEN};
+
+	if (r->c.session.control && take_from_keeper(r, &list, &cnt))
+		keeper_send(r->old_keeper, &word, -1);
+	for (size_t i = 0; i < cnt; i++)
+		close(list[i].fd);
+	free(list);
+	find_rings(r);
+	if (r->rings[0])
+		each_ring(r, true);
+	if (r->setup.dir[0])
+		session_unlink(r->setup.dir);
+}
+
+/* The collector had read all, and found no room for the names of stacks, or was killed while it looked for them. */
+static int finish_names(struct recovery *r, struct db *db, int64_t length)
+{
+	int err;
+
+	drop_rings(r);
+	if (isatty(STDERR_FILENO))
+		db_stacks_progress(sl_say_names);
+	err = db_finish(db, length);
+	if (err) {
+		sl_warn("%s: cannot be finished: %s", r->c.report, strerror(-err));
+		return SL_EXIT_FAIL;
+	}
+	sl_warn("%s: all was recorded, and the stacks have their names now; the report is complete",
+		r->c.report);
+	return 0;
+}
+
+static int recover(const char *report, bool is_now)
+{
+	struct db_open how = {.path = report, .resume = true};
+	struct recovery *r = calloc(1, sizeof(*r));
+	char why[1024] = "";
+	struct db *db;
+	int64_t length;
+	int err;
+
+	if (!r)
+		return SL_EXIT_FAIL;
+	r->is_now = is_now;
+	r->old_keeper = r->listen_fd = -1;
+	r->c.report = report;
+	profile_options_init(&r->options);
+	db = db_open(&how, why, sizeof(why));
+	if (!db) {
+		bool complete = strstr(why, "is complete already");
+
+		sl_warn("%s%s", why, complete ? "; nothing to do" : "");
+		free(r);
+		return complete ? 0 : SL_EXIT_FAIL;
+	}
+	err = state_setup(db, &r->setup);
+	if (err == 0 && collector_is_at_work(r)) {
+		db_abandon(db);
+		free(r);
+		return SL_EXIT_FAIL;
+	}
+	limits_raise_descriptors();
+	if (state_is_recorded(db, &length)) {
+		err = finish_names(r, db, length);
+		free(r);
+		return err;
+	}
+	set_up(r, db);
+	if (err == 0) {
+		r->c.signal_fd = launch_signals();
+		loop_add(&r->c, r->c.signal_fd, LOOP_SIGNAL, NULL);
+		collect_rings(r);
+	} else {
+		r->c.is_past = true;
+	}
+	err = finish(r);
+	free(r);
+	return err;
+}
+
+int cmd_recover(int argc, char **argv)
+{
+	bool is_now = false;
+	const struct opt options[] = {
+		{.kind = OPT_ABOUT,
+		 .values = "sightline recover [options] REPORT.sqlite",
+		 .help = "Finishes a report whose collector was killed: reads what the traced "
+			 "programs still\n"
+			 "hold, or what was saved beside the report, without losing or doubling a "
+			 "row.\n"
+			 "Example:\n"
+			 "  sightline recover report1.sqlite"},
+		{0, "now", OPT_FLAG, NULL, NULL,
+		 "finish the report at once, even if traced programs still run", &is_now, NULL},
+		{0},
+	};
+	int first = opt_parse(options, argc, argv, "recover"), status;
+	char *report;
+
+	if (first == OPT_HELP_SHOWN)
+		return 0;
+	if (first < 0)
+		return -first;
+	if (first != argc - 1) {
+		sl_warn("recover: name one report (sightline recover [--now] REPORT.sqlite)");
+		return SL_EXIT_USAGE;
+	}
+	report = absolute_path(argv[first]);
+	if (!report)
+		return SL_EXIT_FAIL;
+	status = recover(report, is_now);
+	free(report);
+	return status;
+}

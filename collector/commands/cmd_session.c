@@ -1,0 +1,159 @@
+/* cmd_session.c - sightline stop, cancel, shutdown and dump: one question to a session's collector each. */
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/options/cmd.h"
+#include "collector/options/profile_options.h"
+#include "collector/commands/run_command.h"
+#include "collector/session/sessions.h"
+
+#define QUICK_MS 20000
+
+void say_reports(char *lines)
+{
+	char *report = NULL, *rest = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (strcmp(line, "--stats") == 0) {
+			print_stats(report);
+			continue;
+		}
+		report = line;
+		sl_warn("report: %s", report);
+	}
+}
+
+/* Options are read, nothing may follow: asks, and says what was answered. */
+static int ask(const char *cmd, const char *session, const char *argument, int timeout_ms)
+{
+	static struct command p;
+	struct session_entry e;
+	int status = session_choose(session, cmd, &e);
+
+	if (status)
+		return status;
+	command_begin(&p);
+	command_add(&p, cmd);
+	if (argument)
+		command_add(&p, argument);
+	status = session_ask(&e, cmd, &p, timeout_ms);
+	if (p.cnt != 2 || command_status(&p) != status)
+		return status;
+	if (status)
+		sl_warn("%s: %s", cmd, p.word[1]);
+	else
+		say_reports(p.word[1]);
+	return status;
+}
+
+/* 0, or an exit status +1 when all is done. */
+static int parse(const struct opt *opts, int argc, char **argv, const char *cmd)
+{
+	int first = opt_parse(opts, argc, argv, cmd);
+
+	if (first == OPT_HELP_SHOWN)
+		return 1;
+	if (first < 0)
+		return -first + 1;
+	if (first == argc)
+		return 0;
+	sl_warn("%s: '%s' is too much (see 'sightline %s --help')", cmd, argv[first], cmd);
+	return SL_EXIT_USAGE + 1;
+}
+
+#define SESSION_OPTION                                                                     \
+	{                                                                                  \
+		0, "session", OPT_STRING, NULL, "NAME",                                    \
+			"the session, by name or folder (default: the only one there is)", \
+			&session, NULL                                                     \
+	}
+
+int cmd_stop(int argc, char **argv)
+{
+	static const char *session;
+	static const struct opt opts[] = {
+		{.kind = OPT_ABOUT,
+		 .values = "sightline stop [options]",
+		 .help = "Ends what 'sightline start' began, and returns when the report is "
+			 "complete; the program\nruns on.\n"
+			 "Example:\n"
+			 "  sightline stop --session=train"},
+		{.kind = OPT_GROUP, .help = "Options:"},
+		SESSION_OPTION,
+		{0, "keep", OPT_LATER, "SECONDS", NULL, "", NULL, NULL},
+		{0, "defer-report", OPT_LATER, "bool", NULL, "", NULL, NULL},
+		{0},
+	};
+	int rc = parse(opts, argc, argv, "stop");
+
+	return rc ? rc - 1 : ask("stop", session, NULL, -1);
+}
+
+int cmd_cancel(int argc, char **argv)
+{
+	static const char *session;
+	static const struct opt opts[] = {
+		{.kind = OPT_ABOUT,
+		 .values = "sightline cancel [options]",
+		 .help = "Ends what 'sightline start' began and throws it away; the program runs "
+			 "on.\n"
+			 "Example:\n"
+			 "  sightline cancel --session=train"},
+		{.kind = OPT_GROUP, .help = "Options:"},
+		SESSION_OPTION,
+		{0},
+	};
+	int rc = parse(opts, argc, argv, "cancel");
+
+	return rc ? rc - 1 : ask("cancel", session, NULL, QUICK_MS);
+}
+
+int cmd_shutdown(int argc, char **argv)
+{
+	static const char *session, *kill_word = "sigterm";
+	static const struct opt opts[] = {
+		{.kind = OPT_ABOUT,
+		 .values = "sightline shutdown [options]",
+		 .help = "Ends a session: what is being recorded becomes a report, then the "
+			 "program gets the signal.\nReturns when that report is complete.\n"
+			 "Example:\n"
+			 "  sightline shutdown --kill=none --session=train"},
+		{.kind = OPT_GROUP, .help = "Options:"},
+		SESSION_OPTION,
+		{0, "kill", OPT_STRING, NULL, "SIGNAL",
+		 "sent to processes of the program that still run: none,\nsigkill, sigterm or a "
+		 "number (default: sigterm)",
+		 &kill_word, NULL},
+		{0},
+	};
+	int rc = parse(opts, argc, argv, "shutdown");
+
+	if (rc)
+		return rc - 1;
+	if (profile_kill_signal(kill_word) < 0) {
+		sl_warn("shutdown: option '--kill' takes none, sigkill, sigterm or a signal's "
+			"number, not '%s' (see 'sightline shutdown --help')",
+			kill_word);
+		return SL_EXIT_USAGE;
+	}
+	return ask("shutdown", session, kill_word, -1);
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	static const char *session;
+	static const struct opt opts[] = {
+		{.kind = OPT_ABOUT,
+		 .values = "sightline dump [options]",
+		 .help = "Writes a report of what a flight recorder holds ('sightline profile "
+			 "--flight=30s'), and returns\nwhen it is complete; the recorder goes on.\n"
+			 "Example:\n"
+			 "  sightline dump --session=train"},
+		{.kind = OPT_GROUP, .help = "Options:"},
+		SESSION_OPTION,
+		{0},
+	};
+	int rc = parse(opts, argc, argv, "dump");
+
+	return rc ? rc - 1 : ask("dump", session, "sightline dump", -1);
+}

@@ -1,0 +1,83 @@
+/*
+ * cmd_start.c - sightline start: begin to record in a session, or make one that waits for its program.
+ *
+ * Everything that can be wrong with the options is said here, where they were typed; the collector gets words that
+ * mean the same in its folder and environment.
+ */
+#include <string.h>
+
+#include "collector/options/cmd.h"
+#include "collector/session/daemon.h"
+#include "collector/options/profile_options.h"
+#include "collector/session/sessions.h"
+
+#define ANSWER_MS 20000
+
+static void add_word(void *to, const char *word)
+{
+	command_add(to, word);
+}
+
+static int begin(const struct session_entry *e, bool has_output)
+{
+	static struct command p;
+	int rc;
+
+	command_begin(&p);
+	command_add(&p, "start");
+	command_add(&p, has_output ? "+" : "-");
+	rc = profile_options_send(add_word, &p);
+	if (rc < 0)
+		return -rc;
+	rc = session_ask(e, "start", &p, ANSWER_MS);
+	if (rc && p.cnt == 2)
+		sl_warn("start: %s", p.word[1]);
+	return rc;
+}
+
+static int make_session(void)
+{
+	static struct command p;
+	int rc;
+
+	command_begin(&p);
+	command_add(&p, "start");
+	rc = profile_options_send(add_word, &p);
+	if (rc < 0)
+		return -rc;
+	rc = daemon_start(&p, 0);
+	if (rc < 0)
+		sl_warn("start: no collector could be started: %s", strerror(-rc));
+	else if (rc)
+		sl_warn("start: %s", p.word[1]);
+	else
+		sl_warn("a new session waits for its program: sightline launch PROGRAM");
+	return rc < 0 ? SL_EXIT_FAIL : rc;
+}
+
+int cmd_start(int argc, char **argv)
+{
+	struct profile_options o;
+	struct session_entry e;
+	const char *name = NULL;
+	int first = profile_options_parse_for(&o, OPTIONS_START, argc, argv, &name), status;
+
+	if (first == OPT_HELP_SHOWN)
+		return 0;
+	if (first < 0)
+		return -first;
+	if (first < argc) {
+		sl_warn("start: '%s' is too much: the program is started by 'sightline launch' "
+			"(see 'sightline start --help')",
+			argv[first]);
+		return SL_EXIT_USAGE;
+	}
+	if (name && o.session_new) {
+		sl_warn("start: '--session' and '--session-new' exclude each other");
+		return SL_EXIT_USAGE;
+	}
+	if (o.session_new || (!name && !sessions_alive()))
+		return make_session();
+	status = session_choose(name, "start", &e);
+	return status ? status : begin(&e, o.output != NULL);
+}

@@ -1,0 +1,375 @@
+/*
+ * gpu.c - see gpu.h. Who is waited for, and until when.
+ *
+ * A process is waited for only where CUPTI speaks: until it says that all that ended before some time has been told
+ * (SL_GPU_REC_FLUSHED) and the rings have been read up to where it said so; else twice the time in which it has to,
+ * and a second; or the process's end. What waits is bounded, in bytes: beyond, rows are written as they are known,
+ * and the report says so.
+ */
+#include "collector/decode/gpu/gpu_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS    1000000000ll
+#define LOOK_NS      250000000ll /* between two looks for what has waited too long */
+#define THREAD_NS    (60 * SECOND_NS)
+#define QUEUE_KEEP   (1u << 20)
+#define SOURCE_SHIM  1
+#define SEVERITY_WRN 2
+
+static const char loss_disk[] = "GPU rows: disk full";
+
+void *gpu_queue_add(struct gpu_queue *q, size_t bytes)
+{
+	char *more;
+
+	if (q->len + bytes > q->cap) {
+		size_t cap = q->cap ? q->cap : 4096;
+
+		while (cap < q->len + bytes)
+			cap *= 2;
+		more = realloc(q->at, cap);
+		if (!more)
+			return NULL;
+		q->at = more;
+		q->cap = cap;
+	}
+	more = q->at + q->len;
+	q->len += bytes;
+	return more;
+}
+
+/* A burst's memory is not kept for ever. */
+static void queue_shrink(struct gpu_queue *q)
+{
+	if (q->len || q->cap <= QUEUE_KEEP)
+		return;
+	free(q->at);
+	memset(q, 0, sizeof(*q));
+}
+
+int64_t gpu_session_ns(const struct arenas *as, uint64_t mono)
+{
+	return mono ? (int64_t)mono - as->clock->zero : 0;
+}
+
+void gpu_waits(struct gpu_arena *g, size_t bytes)
+{
+	g->pending += bytes;
+	g->waiting++;
+	g->fresh++;
+}
+
+void gpu_waits_no_more(struct gpu_arena *g, const struct gpu_saved *s, size_t bytes)
+{
+	g->pending -= bytes;
+	g->waiting--;
+	gpu_saved_done(g, s);
+}
+
+void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end)
+{
+	if (!g->rows++)
+		g->first_ns = start;
+	g->last_ns = end;
+}
+
+/* ---- who ---- */
+
+static struct gpu_arena *gpu_of(struct arena *a)
+{
+	if (!a->gpu)
+		a->gpu = calloc(1, sizeof(*a->gpu));
+	return a->gpu;
+}
+
+struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, int64_t now)
+{
+	struct gpu_arena *g = gpu_of(a);
+	struct gpu_process *p;
+
+	if (!g)
+		return NULL;
+	if (g->last && g->last->number == number)
+		return g->last;
+	for (p = g->first; p && p->number != number; p = p->next)
+		;
+	if (!p) {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return NULL;
+		p->arena = g;
+		p->number = number;
+		p->pid = pid;
+		p->global_pid = GLOBAL_PID(pid);
+		p->first_ns = now;
+		p->until = p->next_until = p->last_until = p->horizon = p->last_call = INT64_MIN;
+		p->cupti_block = p->hook_block = -1;
+		p->next = g->first;
+		g->first = p;
+	}
+	g->last = p;
+	return p;
+}
+
+struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid)
+{
+	struct gpu_thread **list = &p->thread[ns_tid % GPU_THREADS], *th = p->last_thread;
+
+	if (th && th->ns_tid == ns_tid)
+		return th;
+	for (th = *list; th && th->ns_tid != ns_tid; th = th->next)
+		;
+	if (!th) {
+		th = calloc(1, sizeof(*th));
+		if (!th)
+			return NULL;
+		th->ns_tid = ns_tid;
+		th->global_tid = global_tid;
+		th->oldest = INT64_MAX;
+		th->next = *list;
+		*list = th;
+	}
+	/* Ids of threads are used again. */
+	if (global_tid)
+		th->global_tid = global_tid;
+	p->last_thread = th;
+	return th;
+}
+
+static void thread_free(struct gpu_arena *g, struct gpu_thread *th)
+{
+	g->pending -= th->hooks.len - th->hooks.begin + th->api_cnt * sizeof(*th->api);
+	free(th->hooks.at);
+	free(th->api);
+	free(th->written);
+	free(th);
+}
+
+static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_process *p)
+{
+	live_calls_end(&as->model->live, &p->live);
+	for (unsigned i = 0; i < GPU_THREADS; i++)
+		while (p->thread[i]) {
+			struct gpu_thread *th = p->thread[i];
+
+			p->thread[i] = th->next;
+			thread_free(g, th);
+		}
+	gpu_alias_release(p);
+	gpu_streams_release(p);
+	free(p->work.at);
+	free(p);
+}
+
+/* ---- looking at what waits ---- */
+
+static int64_t newest_ns(struct arenas *as)
+{
+	return clock_map_ns(as->clock, as->clock->newest);
+}
+
+static int64_t wait_ns(const struct arenas *as)
+{
+	return as->gpu.flush_ns ? 2 * as->gpu.flush_ns + SECOND_NS : GPU_FOREVER_NS;
+}
+
+static bool thread_waits(const struct gpu_thread *th)
+{
+	return th->hooks.len || th->api_cnt;
+}
+
+static void write_work(const struct gpu_look *look)
+{
+	struct gpu_process *p = look->process;
+	struct gpu_queue *q = &p->work;
+	size_t to = 0;
+
+	for (size_t at = 0, bytes; at < q->len; at += bytes) {
+		struct gpu_work *w = (struct gpu_work *)(q->at + at);
+		const void *payload = w + 1;
+		bool is_late = look->all || w->arrived + look->wait <= look->now;
+
+		bytes = w->bytes;
+		if (is_late || ((w->end == INT64_MIN || w->end + GPU_SLACK_NS <= p->horizon) &&
+				gpu_work_is_named(look->arena, w->kind, payload))) {
+			gpu_work_write(look->as, look->arena, p, w->kind, payload);
+			gpu_waits_no_more(look->arena->gpu, &w->saved, bytes);
+			continue;
+		}
+		memmove(q->at + to, w, bytes);
+		to += bytes;
+	}
+	q->len = to;
+	queue_shrink(q);
+}
+
+/* True when the thread has been silent for so long that it can be forgotten. */
+static bool look_at_thread(const struct gpu_look *look, struct gpu_thread *th)
+{
+	bool is_late = th->oldest != INT64_MAX && th->oldest + look->wait <= look->now;
+
+	if (thread_waits(th) && (look->all || look->is_news || is_late ||
+				 (th->is_changed && look->process->cupti != GPU_CUPTI_ON))) {
+		th->is_changed = false;
+		gpu_match(look, th);
+		queue_shrink(&th->hooks);
+	}
+	return !thread_waits(th) && th->used_at + THREAD_NS < look->now;
+}
+
+static void look_at_process(struct gpu_look *look)
+{
+	struct gpu_process *p = look->process;
+
+	p->looked_at = look->now;
+	for (unsigned i = 0; i < GPU_THREADS; i++) {
+		struct gpu_thread **at = &p->thread[i];
+
+		while (*at) {
+			struct gpu_thread *th = *at;
+
+			if (!look_at_thread(look, th)) {
+				at = &th->next;
+				continue;
+			}
+			*at = th->next;
+			if (p->last_thread == th)
+				p->last_thread = NULL;
+			thread_free(look->arena->gpu, th);
+		}
+	}
+	p->horizon = p->until < look->read_to ? p->until : look->read_to;
+	if (p->work.len)
+		write_work(look);
+	if (p->until != INT64_MIN)
+		gpu_work_told(look->as, p);
+}
+
+/* CUPTI's word holds once everything that was handed over before it has been read. True: it does now. */
+static bool take_watermark(struct gpu_process *p, uint64_t read_to)
+{
+	if (p->next_until == INT64_MIN || p->next_tick > read_to)
+		return false;
+	if (p->next_until > p->until)
+		p->until = p->next_until;
+	p->next_until = p->last_until;
+	p->next_tick = p->last_tick;
+	p->last_until = INT64_MIN;
+	return true;
+}
+
+static bool is_due(const struct gpu_look *look)
+{
+	const struct gpu_process *p = look->process;
+
+	return look->all || look->is_news || p->cupti == GPU_CUPTI_OFF ||
+	       p->looked_at + LOOK_NS <= look->now;
+}
+
+/* Killed, or left by _exit: what CUPTI still had is gone with the process. */
+static void note_missing(struct arenas *as, struct gpu_process *p)
+{
+	char text[200];
+
+	if (p->cupti != GPU_CUPTI_ON || p->is_told_all || p->is_said_missing ||
+	    p->last_call <= p->until || p->last_call <= p->next_until ||
+	    p->last_call <= p->last_until)
+		return;
+	p->is_said_missing = true;
+	snprintf(text, sizeof(text),
+		 "Process %u ended before CUPTI had handed everything over: the GPU's work of its "
+		 "last moments is missing",
+		 p->pid);
+	db_diagnostic(as->db, p->last_call, SOURCE_SHIM, SEVERITY_WRN, text, p->global_pid);
+}
+
+void gpu_settle(struct arenas *as, struct arena *a, bool all)
+{
+	struct gpu_arena *g = a->gpu;
+	struct gpu_process **at;
+	struct gpu_look look = {.as = as, .arena = a, .wait = wait_ns(as)};
+	uint64_t read_to;
+
+	if (!g)
+		return;
+	look.now = newest_ns(as);
+	read_to = drain_read_to(a);
+	if (read_to > as->clock->newest)
+		read_to = as->clock->newest;
+	look.read_to = clock_map_ns(as->clock, read_to);
+	for (at = &g->first; *at;) {
+		struct gpu_process *p = *at;
+		bool over = all || gpu_is_over(a, p);
+
+		look.process = p;
+		look.is_news = take_watermark(p, read_to);
+		if (p->cupti == GPU_CUPTI_UNKNOWN && p->first_ns + GPU_GRACE_NS <= look.now) {
+			p->cupti = GPU_CUPTI_OFF;
+			look.is_news = true;
+		}
+		look.all = over || p->is_hurried;
+		p->is_hurried = false;
+		if (is_due(&look))
+			look_at_process(&look);
+		if (over)
+			note_missing(as, p);
+		if (!over || all) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		if (g->last == p)
+			g->last = NULL;
+		process_free(as, g, p);
+	}
+}
+
+void gpu_hurry(struct arenas *as, const struct gpu_process *p)
+{
+	if (p->arena->pending <= GPU_PENDING || p->is_hurried)
+		return;
+	as->gpu.hurried += p->arena->waiting;
+	for (struct gpu_process *q = p->arena->first; q; q = q->next)
+		q->is_hurried = true;
+}
+
+void gpu_release(struct arenas *as, struct arena *a)
+{
+	struct gpu_arena *g = a->gpu;
+
+	if (!g)
+		return;
+	while (g->first) {
+		struct gpu_process *p = g->first;
+
+		g->first = p->next;
+		process_free(as, g, p);
+	}
+	gpu_state_release(as, a);
+	free(g->name);
+	free(g->function_id);
+	free(g->node);
+	free(g);
+	a->gpu = NULL;
+}
+
+void gpu_rows_lost(struct arenas *as, struct arena *a)
+{
+	struct gpu_arena *g = a->gpu;
+
+	if (!g || !g->rows)
+		return;
+	db_lost(as->db, g->first_ns, g->last_ns, GLOBAL_PID(a->peer_pid), loss_disk,
+		(int64_t)g->rows);
+	as->lost_disk += g->rows;
+	g->rows = 0;
+}
+
+void gpu_rows_safe(struct arena *a)
+{
+	if (a->gpu)
+		a->gpu->rows = 0;
+}

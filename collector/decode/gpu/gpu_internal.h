@@ -1,0 +1,349 @@
+/*
+ * gpu_internal.h - what the parts of gpu.h share; nobody else includes it.
+ *
+ *   gpu.c          processes and threads, who is waited for and how long
+ *   gpu_records.c  records come in
+ *   gpu_match.c    calls of a thread: which are the same, which are inside others, which can be written
+ *   gpu_calls.c    rows of calls
+ *   gpu_work.c     rows of what the GPU did
+ *   gpu_memory.c   rows of its memory
+ *   gpu_targets.c  rows of what there is: devices, contexts, streams
+ *   gpu_streams.c  names of streams
+ *   gpu_names.c    names of kernels and functions
+ *   gpu_state.c    what recover needs: what waits
+ *   gpu_row_index.c    ... and rows that there may be more to
+ *   gpu_rotate.c     one report after another
+ *
+ * Ids: CUPTI's correlation ids begin anew in every process. In the report each process has a block of 2^32 ids for
+ * them, and another one for calls that CUPTI does not know; the first process's block is 0, so that in most reports
+ * ids are CUPTI's own. What CUPTI says of a call that has no row of its own (it is inside another, or its row had to
+ * be written without CUPTI's word) is noted as another name of that row's id (gpu_alias_*).
+ */
+#ifndef SL_GPU_INTERNAL_H
+#define SL_GPU_INTERNAL_H
+
+#include "collector/report/db_gpu.h"
+#include "collector/report/db_map.h"
+#include "collector/decode/gpu/gpu.h"
+#include "preload/wire/gpu.h"
+#include "preload/wire/gpu_wire.h"
+
+#define GPU_THREADS 64u /* hash of a process's threads */
+/* Rows of a thread that are remembered for late records: more than a GPU queues. */
+#define GPU_WRITTEN    4096u
+#define GPU_ALIASES    (1u << 19)   /* other names of ids, of the younger half */
+#define GPU_PENDING    (192u << 20) /* bytes that may wait, of an arena */
+#define GPU_CLOCK_NS   2000         /* by which CUPTI's times and ours may differ */
+#define GPU_SLACK_NS   250000000ll /* a driver call is inside a runtime call that returns so soon */
+#define GPU_GRACE_NS   1000000000ll /* from its first call on CUPTI must have said something */
+#define GPU_CONTEXTS   64u
+#define GPU_DEVICES    64u
+#define GPU_FOREVER_NS 60000000000ll /* longest wait where CUPTI is not asked for its records */
+
+/* A growing buffer of records of several sizes, taken from the front. */
+struct gpu_queue {
+	char *at;
+	size_t begin, len, cap; /* records lie in [begin, len) */
+};
+
+/* Where SL_STATE has a record that waits; see gpu_state.c. */
+struct gpu_saved {
+	uint32_t segment, place; /* segment 0: not there yet */
+};
+
+/* A call, as its hook told it. */
+struct gpu_hook {
+	struct gpu_saved saved;
+	uint32_t bytes; /* of this record, with the words */
+	uint16_t function;
+	uint8_t level, words;
+	int64_t start, end;
+	int64_t stack; /* STACK_ID(), 0 none */
+	int32_t result;
+	bool is_done;
+	uint64_t word[];
+};
+
+/* A call, as CUPTI told it. */
+struct gpu_api {
+	struct gpu_saved saved;
+	int64_t start, end;
+	uint32_t correlation, name;
+	int32_t result;
+	bool is_driver, is_done;
+};
+
+/* What the GPU did: a record that waits; the payload follows. */
+struct gpu_work {
+	struct gpu_saved saved;
+	uint32_t bytes;  /* of this record, with the payload */
+	uint32_t kind;   /* enum sl_gpu_record */
+	int64_t end;     /* when it was over, session time; INT64_MIN: the time does not matter */
+	int64_t arrived; /* session time */
+};
+
+/* A row of RUNTIME that was written. */
+struct gpu_written {
+	int64_t start, end, id; /* id 0: it has no row after all */
+	uint32_t canon;
+	bool is_told; /* CUPTI's word is in it */
+};
+
+struct gpu_thread {
+	struct gpu_thread *next;
+	uint32_t ns_tid;
+	int64_t global_tid;
+	struct gpu_queue hooks;
+	struct gpu_api *api;
+	size_t api_cnt, api_cap;
+	size_t open_at;  /* in hooks: those before it are inside of nothing that has not returned */
+	int64_t used_at; /* session time */
+	int64_t oldest;  /* end of the oldest that waits, INT64_MAX none */
+	bool is_changed; /* since the last look */
+	struct gpu_written *written;
+	uint32_t written_cnt;
+};
+
+enum gpu_cupti {
+	GPU_CUPTI_UNKNOWN, /* not heard of so far */
+	GPU_CUPTI_ON,
+	GPU_CUPTI_OFF, /* not there, or given up */
+};
+
+struct gpu_alias_table {
+	uint32_t *key;
+	int64_t *id;
+	uint32_t cnt, cap;
+};
+
+struct gpu_process {
+	struct gpu_process *next;
+	struct gpu_arena *arena;
+	uint32_t number; /* of the image */
+	uint32_t pid;
+	int64_t global_pid;
+	enum gpu_cupti cupti;
+	int64_t first_ns; /* its first call here */
+	/* Everything that ended before @until has been told by CUPTI; the next such word holds once the rings have
+	 * been read up to @next_tick. */
+	int64_t until;
+	int64_t next_until, last_until;
+	uint64_t next_tick, last_tick;
+	int64_t horizon;                 /* calls that ended before have their rows */
+	int64_t cupti_block, hook_block; /* first id, 0 in it is not used; -1 none yet */
+	int64_t hook_ids;                /* given out */
+	struct gpu_thread *thread[GPU_THREADS], *last_thread;
+	struct gpu_alias_table alias, old_alias;
+	struct gpu_queue work;
+	bool is_hurried; /* too much waits */
+	int64_t looked_at;
+	int64_t last_call;              /* end of the latest that a hook told */
+	struct live_calls *live;        /* sums of its calls, NULL: none yet */
+	uint8_t gpu[GPU_DEVICES];       /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
+	bool is_told_all;               /* CUPTI has handed over the last */
+	bool is_said_missing;           /* ... has not, and that was said */
+	uint32_t device[GPU_CONTEXTS];  /* + 1, by context id; 0 unknown */
+	struct gpu_named *named;        /* streams */
+	struct db_map named_calls;      /* from ids of calls to those */
+	uint32_t named_cnt, named_open; /* those; and of them without a row */
+};
+
+struct gpu_name {
+	int64_t mangled, demangled, base; /* StringIds.id */
+	uint32_t canon;
+	bool is_known;
+};
+
+/* What was noted of calls that have their rows; see gpu_row_index.c. */
+struct gpu_link_segment;
+struct gpu_links {
+	struct gpu_queue aliases, rows; /* of the open segment */
+	uint32_t number;                /* its */
+	struct gpu_link_segment *first, **last;
+	size_t bytes; /* of the full ones */
+	bool has_changed;
+	bool is_void; /* they are of a report before this one */
+};
+
+struct gpu_arena {
+	struct gpu_process *first;
+	struct gpu_process *last; /* asked for last */
+	struct gpu_name *name;    /* by id of the string */
+	uint32_t names;
+	int64_t *function_id; /* StringIds.id + 1 by function */
+	size_t pending;       /* bytes */
+	uint64_t waiting;     /* records */
+	/* For recover. */
+	bool has_changed;
+	struct gpu_segment *segments;
+	uint32_t last_segment;
+	uint64_t fresh;   /* records that came to wait since the last commit, and still do */
+	uint64_t unsaved; /* that wait without being kept */
+	struct gpu_links links;
+	bool has_named; /* names of streams, or calls on those, since the last commit */
+	/* Rows of the open transaction. */
+	uint64_t rows;
+	int64_t first_ns, last_ns;
+	/* While calls are looked at (gpu_match.c). */
+	struct gpu_node *node;
+	size_t node_cap;
+};
+
+struct gpu_function {
+	const char *name;
+	uint8_t library; /* enum sl_gpu_library */
+	uint8_t uses;
+	uint8_t role[SL_GPU_ARGS];
+	bool is_pointer[SL_GPU_ARGS];
+	bool is_count; /* returns bytes, or an error below 0 */
+	uint32_t canon;
+};
+
+/* What is true of all of an arena's calls while they are looked at. */
+struct gpu_look {
+	struct arenas *as;
+	struct arena *arena;
+	struct gpu_process *process;
+	int64_t now, wait;
+	int64_t read_to; /* all hooks that returned before are known */
+	bool is_news;    /* CUPTI has said something that may end waiting */
+	bool all;        /* nobody is waited for */
+};
+
+/* ---- gpu.c ---- */
+
+/* Has the process ended, and been read? */
+bool gpu_is_over(const struct arena *a, const struct gpu_process *p);
+/* Room for @bytes more at the end, NULL: no memory. */
+void *gpu_queue_add(struct gpu_queue *q, size_t bytes);
+/* The process with this number in the arena; made when new. NULL: no memory. */
+struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, int64_t now);
+/* A thread of it; @global_tid 0: not known here. NULL: no memory. */
+struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid);
+/* A record of so many bytes waits, or no longer. */
+void gpu_waits(struct gpu_arena *g, size_t bytes);
+void gpu_waits_no_more(struct gpu_arena *g, const struct gpu_saved *s, size_t bytes);
+int64_t gpu_session_ns(const struct arenas *as, uint64_t mono);
+void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end);
+
+/* So much waits that something has to give: everything is written at the next look. */
+void gpu_hurry(struct arenas *as, const struct gpu_process *p);
+
+/* ---- gpu_records.c ---- */
+
+/* What a previous collector kept. */
+void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
+		      const void *record, size_t bytes);
+void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
+		     const void *record);
+void gpu_restore_work(struct gpu_process *p, const void *record, size_t bytes);
+
+/* ---- gpu_state.c ---- */
+
+/* The record waits no longer. */
+void gpu_saved_done(struct gpu_arena *g, const struct gpu_saved *s);
+void gpu_state_release(struct arenas *as, struct arena *a);
+
+/* ---- gpu_row_index.c ---- */
+
+/* Such an alias, such a row there is; and a row on which CUPTI has had its word meanwhile. */
+void gpu_link_alias(struct gpu_process *p, uint32_t correlation, int64_t id);
+void gpu_link_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w);
+void gpu_link_told(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w);
+void gpu_links_void(struct gpu_arena *g); /* another report begins */
+void gpu_links_release(struct arenas *as, struct arena *a);
+int gpu_links_save(struct arenas *as, struct arena *a);
+/* Numbers of segments: from gpu_links_first() to links.number when it was saved. */
+void gpu_links_restore(struct arenas *as, struct arena *a, uint32_t first, uint32_t last);
+uint32_t gpu_links_first(const struct gpu_links *l);
+
+/* ---- gpu_match.c ---- */
+
+/* Writes what can be written of the thread's calls. */
+void gpu_match(const struct gpu_look *look, struct gpu_thread *th);
+/* Is this CUPTI's word on a call that has its row already? Then notes the id. */
+bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct gpu_api *api,
+		    uint32_t canon);
+
+/* ---- gpu_calls.c ---- */
+
+const struct gpu_function *gpu_function(unsigned number);
+/* Is this a call of runtime or driver that has no row (asks for errors, versions, ...)? */
+bool gpu_is_skipped(const char *name);
+void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu_written *w);
+int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p);
+int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation);
+/* A row of RUNTIME; one of @hook and @api may be NULL. Its id. */
+int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p,
+		       struct gpu_thread *th, const struct gpu_hook *hook,
+		       const struct gpu_api *api);
+void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p,
+		       const struct gpu_thread *th, const struct gpu_hook *hook, unsigned nesting);
+
+void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id);
+/* The report's id of what CUPTI calls @correlation; DB_NULL for 0. */
+int64_t gpu_alias_find(struct arenas *as, struct gpu_process *p, uint32_t correlation);
+void gpu_alias_release(struct gpu_process *p);
+
+/* ---- gpu_work.c ---- */
+
+/* Bytes of the payload, 0: no such record. */
+size_t gpu_work_size(unsigned kind);
+/* When it was over (session time), and whether the texts it names are known. */
+int64_t gpu_work_end(const struct arenas *as, unsigned kind, const void *payload);
+bool gpu_work_is_named(const struct arena *a, unsigned kind, const void *payload);
+void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
+		    const void *payload);
+#define GPU_MEMORY_UNKNOWN 7
+int64_t gpu_memory_kind(unsigned cupti);
+static inline int64_t gpu_or_null(uint64_t value)
+{
+	return value ? (int64_t)value : DB_NULL;
+}
+/* To the running sums. */
+void gpu_add_up(struct arenas *as, const struct gpu_process *p, enum live_work what, int64_t device,
+		int64_t start, int64_t end, uint64_t bytes);
+/* CUPTI has told of all that the process's GPUs did before p->until, and it has been written. */
+void gpu_work_told(struct arenas *as, const struct gpu_process *p);
+
+/* ---- gpu_memory.c, gpu_targets.c ---- */
+
+void gpu_memory_write(struct arenas *as, struct arena *a, struct gpu_process *p,
+		      const struct sl_gpu_memory *m);
+void gpu_pool_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_pool *m);
+void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u);
+void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
+		      const struct sl_gpu_device *d);
+/*
+ * PCI address of the GPU with this UUID, by what the driver tells under @root (folders called by the address). False:
+ * not known there.
+ */
+bool gpu_bus_find(const char *root, const char *uuid, char *bus, size_t size);
+void gpu_context_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_context *c);
+void gpu_stream_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_stream *s);
+
+/* ---- gpu_streams.c; to be asked only while p->named_open ---- */
+
+/* The call @id that began at @start was given that stream. */
+void gpu_stream_passed(struct gpu_process *p, uint64_t handle, int64_t start, int64_t id);
+/* What the GPU did for the call @id was on that stream. */
+void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
+		     uint32_t context, uint32_t stream);
+void gpu_streams_shift(struct gpu_process *p, int64_t by); /* see gpu_shift() */
+void gpu_streams_release(struct gpu_process *p);
+/* For recover; part of gpu_save() and the like. */
+int gpu_streams_save(struct arenas *as, struct arena *a);
+void gpu_streams_restore(struct arenas *as, struct arena *a);
+void gpu_streams_drop(struct arenas *as, const struct arena *a);
+
+/* ---- gpu_names.c ---- */
+
+/* Of kernel @string; NULL: the string is not known. @force: then "[unknown]". */
+const struct gpu_name *gpu_name(struct arenas *as, struct arena *a, uint32_t string, bool force);
+/* Numbers for the name: without version and twin; and without what CUPTI leaves out, too. */
+uint32_t gpu_hash(const char *name);
+uint32_t gpu_canon(const char *name);
+/* The latter of a string; 0: not known. */
+uint32_t gpu_canon_string(struct arena *a, uint32_t string);
+
+#endif

@@ -1,0 +1,349 @@
+/*
+ * gpu_records.c - see gpu.h. Records come in: calls and what CUPTI says wait in queues, by thread or process.
+ */
+#include "collector/decode/gpu/gpu_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/proc.h"
+#include "collector/model/stacks.h"
+#include "collector/model/strings.h"
+
+#define SOURCE_SHIM  1
+#define SEVERITY_INF 1
+#define SEVERITY_WRN 2
+
+static const char loss_dropped[] = "GPU records: dropped by CUPTI, its buffers were full";
+static const char loss_untimed[] = "GPU work: CUPTI does not know when it was";
+
+static bool keep_hook(struct gpu_process *p, struct gpu_thread *th, const struct gpu_hook *h)
+{
+	struct gpu_hook *mine = gpu_queue_add(&th->hooks, h->bytes);
+
+	if (!mine)
+		return false;
+	memcpy(mine, h, h->bytes);
+	gpu_waits(p->arena, h->bytes);
+	th->is_changed = true;
+	if (h->end < th->oldest)
+		th->oldest = h->end;
+	if (!h->level)
+		th->open_at = th->hooks.len;
+	return true;
+}
+
+static void add_hook(struct arenas *as, struct arena *a, struct gpu_process *p,
+		     struct gpu_thread *th, const struct gpu_hook *h)
+{
+	const struct gpu_look look = {.as = as,
+				      .arena = a,
+				      .process = p,
+				      .now = h->end,
+				      .wait = INT64_MAX / 4,
+				      .read_to = h->end};
+
+	if (!keep_hook(p, th, h)) {
+		db_lost(as->db, h->start, h->end, th->global_tid, "GPU calls: no memory", 1);
+		return;
+	}
+	if (h->level)
+		return;
+	/* The only one that waits, and nobody else has a word in it: most calls, where there is no CUPTI. */
+	if (th->hooks.len == h->bytes && !th->api_cnt &&
+	    (p->cupti == GPU_CUPTI_OFF || gpu_function(h->function)->library > SL_GPU_cuda))
+		gpu_match(&look, th);
+}
+
+void gpu_call(struct arenas *as, struct thread *t, const struct call *c)
+{
+	struct {
+		struct gpu_hook h;
+		uint64_t words[SL_GPU_ARGS];
+	} copy = {.h = {.function = c->hook, .level = c->level}};
+	uint64_t first = c->payload[0];
+	unsigned words = (unsigned)(first >> 32 & 0xff);
+	struct arena *a = t->image->arena;
+	struct gpu_process *p;
+	struct gpu_thread *th;
+
+	if (c->hook >= SL_GPU_FUNCTION_CNT || words > SL_GPU_ARGS || words + 1 > c->payload_words) {
+		as->corrupt++;
+		return;
+	}
+	copy.h.start = clock_map_ns(as->clock, c->start);
+	copy.h.end = c->end == c->start ? copy.h.start : clock_map_ns(as->clock, c->end);
+	copy.h.stack = stacks_take(as, t, c->start);
+	copy.h.result = (int32_t)(uint32_t)first;
+	copy.h.words = (uint8_t)words;
+	copy.h.bytes = (uint32_t)(sizeof(copy.h) + words * 8);
+	memcpy(copy.h.word, c->payload + 1, words * 8);
+	p = gpu_process(a, t->image->number, t->image->proc->pid, copy.h.start);
+	th = p ? gpu_thread(p, t->ns_tid, t->global_tid) : NULL;
+	if (!th) {
+		db_lost(as->db, copy.h.start, copy.h.end, t->global_tid, "GPU calls: no memory", 1);
+		return;
+	}
+	th->used_at = copy.h.end;
+	if (copy.h.end > p->last_call)
+		p->last_call = copy.h.end;
+	add_hook(as, a, p, th, &copy.h);
+	gpu_hurry(as, p);
+}
+
+static bool keep_api(struct gpu_process *p, struct gpu_thread *th, const struct gpu_api *api)
+{
+	if (th->api_cnt == th->api_cap) {
+		size_t cap = th->api_cap ? th->api_cap * 2 : 64;
+		struct gpu_api *more = realloc(th->api, cap * sizeof(*more));
+
+		if (!more)
+			return false;
+		th->api = more;
+		th->api_cap = cap;
+	}
+	th->api[th->api_cnt++] = *api;
+	th->is_changed = true;
+	th->used_at = api->end;
+	if (api->end < th->oldest)
+		th->oldest = api->end;
+	gpu_waits(p->arena, sizeof(*api));
+	return true;
+}
+
+static void add_api(struct arenas *as, struct arena *a, struct gpu_process *p,
+		    const struct sl_gpu_api *r)
+{
+	struct gpu_api api = {.start = gpu_session_ns(as, r->start),
+			      .end = gpu_session_ns(as, r->end),
+			      .correlation = r->correlation,
+			      .name = r->name,
+			      .result = r->result,
+			      .is_driver = r->is_driver != 0};
+	struct gpu_thread *th;
+
+	if (!windows_have_ns(as->windows, as->clock->zero, api.start))
+		return;
+	th = gpu_thread(p, r->thread, 0);
+	if (th && !th->global_tid) {
+		uint32_t tid = a->is_foreign ? pidns_thread(p->pid, r->thread) : r->thread;
+
+		th->global_tid = GLOBAL_TID(p->pid, tid ? tid : r->thread);
+	}
+	if (th && gpu_is_written(p, th, &api, gpu_canon_string(a, r->name)))
+		return;
+	if (!th || !keep_api(p, th, &api))
+		db_lost(as->db, api.start, api.end, p->global_pid, "GPU calls: no memory", 1);
+}
+
+static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gpu_flushed *f,
+		    uint64_t tick)
+{
+	int64_t until = gpu_session_ns(as, f->until), before = p->until;
+
+	p->is_told_all |= f->is_last != 0;
+
+	if (f->dropped) {
+		db_lost(as->db, before == INT64_MIN ? p->first_ns : before, until, p->global_pid,
+			loss_dropped, (int64_t)f->dropped);
+		as->gpu.dropped += f->dropped;
+	}
+	if (p->next_until == INT64_MIN) {
+		p->next_until = until;
+		p->next_tick = tick;
+	} else {
+		p->last_until = until;
+		p->last_tick = tick;
+	}
+}
+
+/* To the user, who need not read from each of many processes that there is no CUPTI. */
+static void warn(struct arenas *as, const char *line)
+{
+	struct gpu_report *r = &as->gpu;
+	const uint32_t cnt = sizeof(r->said) / sizeof(r->said[0]);
+	uint32_t hash = gpu_canon(line);
+
+	for (uint32_t i = 0; i < r->said_cnt && i < cnt; i++)
+		if (r->said[i] == hash)
+			return;
+	r->said[r->said_cnt++ % cnt] = hash;
+	if (r->warn)
+		r->warn(r->warn_to, line);
+}
+
+static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
+		   const struct sl_gpu_status *s, int64_t ns)
+{
+	const char *text = string_find(a, s->text);
+	char line[1100];
+
+	if (s->code == SL_GPU_STATUS_ON)
+		p->cupti = GPU_CUPTI_ON;
+	else if (s->code != SL_GPU_STATUS_KIND_FAILED && s->code != SL_GPU_STATUS_OTHER)
+		p->cupti = GPU_CUPTI_OFF;
+	if (!text)
+		text = s->code == SL_GPU_STATUS_ON ? "CUPTI is on"
+						   : "CUPTI: no record of the GPU's work";
+	snprintf(line, sizeof(line), s->detail ? "%s (CUPTI's error %u)" : "%s", text, s->detail);
+	db_diagnostic(as->db, ns, SOURCE_SHIM,
+		      s->code == SL_GPU_STATUS_ON ? SEVERITY_INF : SEVERITY_WRN, line,
+		      p->global_pid);
+	if (s->code != SL_GPU_STATUS_ON)
+		warn(as, line);
+}
+
+/*
+ * What the GPU did outlasts the calls that asked for it: all that was over after recording began is kept, for CUPTI
+ * tells only of what was asked for while it was on; with the flight recorder it always is, and what began after the
+ * report's end is not its. Devices, contexts, graphs are no events.
+ */
+static bool is_wanted(const struct arenas *as, unsigned kind, const void *payload, int64_t end)
+{
+	const struct windows *w = as->windows;
+
+	if (kind == SL_GPU_REC_UM)
+		end = gpu_session_ns(as, ((const struct sl_gpu_um *)payload)->start);
+	if (!w || end == INT64_MIN)
+		return true;
+	/* When it was or began is the first thing that each of them tells. */
+	if (as->follows_files && w->cnt && *(const int64_t *)payload >= w->list[w->cnt - 1].to_mono)
+		return false;
+	return w->cnt && end + as->clock->zero >= w->list[0].from_mono;
+}
+
+/*
+ * What still runs when a process ends, or when another tool takes CUPTI over, is handed over as it is and never again;
+ * and the GPU may have had no room for a time. As a row it would last from before the beginning, or until then.
+ */
+static bool has_no_time(unsigned kind, const void *payload)
+{
+	const uint64_t *times = payload; /* start and end come first */
+
+	return (kind == SL_GPU_REC_KERNEL || kind == SL_GPU_REC_MEMCPY ||
+		kind == SL_GPU_REC_MEMSET || kind == SL_GPU_REC_GRAPH || kind == SL_GPU_REC_SYNC ||
+		kind == SL_GPU_REC_OVERHEAD || kind == SL_GPU_REC_JIT) &&
+	       (!times[0] || !times[1]);
+}
+
+static void add_work(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
+		     const void *payload, size_t size, int64_t ns)
+{
+	struct gpu_work *w;
+	int64_t end = gpu_work_end(as, kind, payload);
+
+	if (has_no_time(kind, payload)) {
+		end = gpu_session_ns(as, *(const uint64_t *)payload);
+		db_lost(as->db, end ? end : ns, end ? end : ns, p->global_pid, loss_untimed, 1);
+		as->gpu.untimed++;
+		return;
+	}
+	if (!is_wanted(as, kind, payload, end))
+		return;
+
+	if (end == INT64_MIN && gpu_work_is_named(a, kind, payload)) {
+		gpu_work_write(as, a, p, kind, payload);
+		return;
+	}
+	w = gpu_queue_add(&p->work, sizeof(*w) + size);
+	if (!w) {
+		gpu_work_write(as, a, p, kind, payload);
+		return;
+	}
+	*w = (struct gpu_work){.bytes = (uint32_t)(sizeof(*w) + size),
+			       .kind = (uint16_t)kind,
+			       .end = end,
+			       .arrived = ns};
+	memcpy(w + 1, payload, size);
+	gpu_waits(p->arena, w->bytes);
+}
+
+void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
+{
+	union {
+		uint64_t words[40];
+		struct sl_gpu_api api;
+		struct sl_gpu_flushed flushed;
+		struct sl_gpu_status status;
+	} r; /* what the program may still change is copied first */
+	struct arena *a = t->image->arena;
+	size_t size = gpu_work_size(c->hook);
+	int64_t ns = clock_map_ns(as->clock, c->start);
+	struct gpu_process *p = gpu_process(a, t->image->number, t->image->proc->pid, ns);
+
+	if (!size || size > sizeof(r) || c->payload_words * 8 < size) {
+		as->corrupt++;
+		return;
+	}
+	memcpy(&r, c->payload, size);
+	if (!p) {
+		db_lost(as->db, ns, ns, t->global_tid, "GPU records: no memory", 1);
+		return;
+	}
+	if (c->hook != SL_GPU_REC_STATUS)
+		p->cupti = GPU_CUPTI_ON;
+	switch (c->hook) {
+	case SL_GPU_REC_API:
+		add_api(as, a, p, &r.api);
+		break;
+	case SL_GPU_REC_FLUSHED:
+		flushed(as, p, &r.flushed, c->start);
+		break;
+	case SL_GPU_REC_STATUS:
+		status(as, a, p, &r.status, ns);
+		break;
+	default:
+		add_work(as, a, p, c->hook, &r, size, ns);
+	}
+	gpu_hurry(as, p);
+}
+
+/* ---- what a previous collector kept ---- */
+
+void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
+		      const void *record, size_t bytes)
+{
+	struct {
+		struct gpu_hook h;
+		uint64_t words[SL_GPU_ARGS];
+	} copy;
+	struct gpu_thread *th = gpu_thread(p, ns_tid, global_tid);
+
+	if (bytes > sizeof(copy))
+		return;
+	memcpy(&copy, record, bytes);
+	if (!th || copy.h.bytes != bytes || copy.h.function >= SL_GPU_FUNCTION_CNT ||
+	    bytes != sizeof(copy.h) + copy.h.words * 8u) {
+		as->corrupt++;
+		return;
+	}
+	copy.h.saved.segment = 0;
+	keep_hook(p, th, &copy.h);
+}
+
+void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid, const void *record)
+{
+	struct gpu_thread *th = gpu_thread(p, ns_tid, global_tid);
+	struct gpu_api api;
+
+	memcpy(&api, record, sizeof(api));
+	api.saved.segment = 0;
+	if (th)
+		keep_api(p, th, &api);
+}
+
+void gpu_restore_work(struct gpu_process *p, const void *record, size_t bytes)
+{
+	struct gpu_work *w, head;
+
+	memcpy(&head, record, sizeof(head));
+	if (head.bytes != bytes || bytes - sizeof(head) != gpu_work_size(head.kind))
+		return;
+	w = gpu_queue_add(&p->work, bytes);
+	if (!w)
+		return;
+	memcpy(w, record, bytes);
+	w->saved.segment = 0;
+	gpu_waits(p->arena, bytes);
+}

@@ -1,0 +1,51 @@
+/* gpu_rotate.c - one report after another: what is known of GPUs goes on, its times and rows are others. */
+#include "collector/decode/gpu/gpu_internal.h"
+
+/* Has the process ended, and has everything that it left been read? */
+bool gpu_is_over(const struct arena *a, const struct gpu_process *p)
+{
+	for (const struct image *im = a->images; im; im = im->next)
+		if (im->number == p->number)
+			return model_image_is_over(im) && !im->threads;
+	return true;
+}
+
+bool gpu_has_told(const struct arena *a, int64_t ns)
+{
+	for (const struct gpu_process *p = a->gpu ? a->gpu->first : NULL; p; p = p->next)
+		if (p->cupti == GPU_CUPTI_ON && !p->is_told_all && p->until < ns &&
+		    !gpu_is_over(a, p))
+			return false;
+	return true;
+}
+
+static void shift(int64_t *ns, int64_t by)
+{
+	if (*ns != INT64_MIN && *ns != INT64_MAX)
+		*ns -= by;
+}
+
+void gpu_shift(struct arena *a, int64_t by)
+{
+	struct gpu_arena *g = a->gpu;
+
+	for (struct gpu_process *p = g ? g->first : NULL; p; p = p->next) {
+		int64_t *const times[] = {&p->first_ns,   &p->until,   &p->next_until,
+					  &p->last_until, &p->horizon, &p->looked_at,
+					  &p->last_call};
+
+		for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+			shift(times[i], by);
+		for (unsigned i = 0; i < GPU_THREADS; i++)
+			for (struct gpu_thread *th = p->thread[i]; th; th = th->next) {
+				shift(&th->used_at, by);
+				/* Its rows are in another report. */
+				th->written_cnt = 0;
+			}
+		gpu_streams_shift(p, by);
+	}
+	if (g) {
+		g->has_changed = true;
+		gpu_links_void(g);
+	}
+}

@@ -1,0 +1,429 @@
+/*
+ * osrt_rows.c - from a call to its row. This is on the path of every record: no allocation, one string
+ * lookup at most (paths only).
+ */
+#include "collector/decode/osrt_rows.h"
+
+#include "collector/report/db_stacks.h"
+#include "collector/decode/nvtx/nvtx.h"
+#include "collector/options/python.h"
+#include "collector/model/stacks.h"
+#include "collector/model/strings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define EVENT_CLASS_OSRT 27
+#define TEXT_MAX         8192u
+
+const char rows_loss_full[] = "calls: rings full";
+const char rows_loss_nested[] = "calls: made by a signal handler inside the tracer";
+const char rows_loss_no_slot[] = "calls: of threads that cannot be recorded";
+const char rows_loss_disk[] = "calls: disk full";
+
+static const char *const loss_text[] = {
+	[SL_LOSS_FULL] = rows_loss_full,
+	[SL_LOSS_NESTED] = rows_loss_nested,
+	[SL_LOSS_NO_SLOT] = rows_loss_no_slot,
+};
+
+static int64_t hook_name(struct model *m, unsigned hook)
+{
+	if (!m->name_id[hook])
+		m->name_id[hook] =
+			db_string(m->db, sl_hook_info[hook].name, strlen(sl_hook_info[hook].name)) +
+			1;
+	return m->name_id[hook] - 1;
+}
+
+static int64_t return_value(const struct call *c)
+{
+	if (!c->failed)
+		return c->ret;
+	switch (sl_hook_info[c->hook].fail) {
+	case SL_FAIL_NUL:
+		return 0;
+	case SL_FAIL_NUM:
+		return c->ret;
+	default:
+		return -1;
+	}
+}
+
+static uint32_t socket_text(const struct call *c, char *text)
+{
+	char addr[sizeof(struct sockaddr_storage)];
+	uint32_t len = c->len < sizeof(addr) ? c->len : sizeof(addr);
+
+	memcpy(addr, c->bytes, len);
+	return decode_sockaddr(addr, len, text, TEXT_MAX);
+}
+
+/* What the program may still change while we look at it is copied first. */
+static uint32_t copy_text(const char *bytes, uint32_t len, char *text)
+{
+	if (len >= TEXT_MAX)
+		len = TEXT_MAX - 1;
+	memcpy(text, bytes, len);
+	text[len] = 0;
+	return len;
+}
+
+static void copy_name(struct arena *a, uint32_t from, uint32_t to)
+{
+	struct file_name *n = file_name_find(&a->names, from);
+
+	if (n)
+		file_name_set(&a->names, to, n->text, n->len);
+}
+
+void rows_name_ahead(struct arena *a, const struct call *c)
+{
+	char text[TEXT_MAX];
+	struct meta m;
+
+	if (c->shape == SL_SHAPE_META) {
+		if (!decode_meta(c, &m))
+			return;
+		if (c->hook == SL_META_STRING)
+			string_known(a, (uint32_t)m.kind, text, copy_text(m.bytes, m.len, text));
+		if (!m.serial)
+			return;
+		if (c->hook == SL_META_FILE)
+			file_name_set(&a->names, m.serial, text, copy_text(m.bytes, m.len, text));
+		else if (c->hook == SL_META_SOCKET)
+			file_name_set(&a->names, m.serial, text,
+				      decode_sockaddr(text, copy_text(m.bytes, m.len, text), text,
+						      TEXT_MAX));
+		else if (c->hook == SL_META_DUP)
+			copy_name(a, m.old_serial, m.serial);
+	} else if (c->shape == SL_SHAPE_NVTX) {
+		nvtx_ahead(a, c);
+	} else if (c->shape == SL_SHAPE_PATH && c->serial && !c->failed) {
+		file_name_set(&a->names, c->serial, text, copy_text(c->bytes, c->len, text));
+	} else if (c->shape == SL_SHAPE_SOCK && c->serial && !c->failed) {
+		file_name_set(&a->names, c->serial, text, socket_text(c, text));
+	} else if (c->shape == SL_SHAPE_DUP && c->new_serial && !c->failed) {
+		copy_name(a, c->serial, c->new_serial);
+	}
+}
+
+/* Descriptors that are no files get the name of what made them, as /proc/self/fd has "socket:[1]". */
+static struct file *name_by_hook(struct model *m, struct image *im, const struct call *c,
+				 int64_t ns)
+{
+	char text[64];
+	struct file *f = file_find(im, c->serial);
+	size_t len = strnlen(sl_hook_info[c->hook].name, sizeof(text) - 1);
+
+	if (f && f->has_row)
+		return f;
+	memcpy(text, sl_hook_info[c->hook].name, len);
+	text[len] = ':';
+	return file_open(m, im, c->serial, c->fd, text, (uint32_t)len + 1, ns);
+}
+
+static void duplicate(struct model *m, struct image *im, uint32_t old_serial, uint32_t serial,
+		      int64_t fd, int64_t ns)
+{
+	struct file_name *n = file_name_find(&im->arena->names, old_serial);
+
+	file_open(m, im, serial, fd, n ? n->text : "", n ? n->len : 0, ns);
+}
+
+/* The file behind the call, and the path the row shows. */
+static struct file *find_file(struct model *m, struct image *im, const struct call *c, int64_t end,
+			      int64_t *path_id)
+{
+	struct file *f = NULL;
+	uint8_t io = sl_hook_info[c->hook].io;
+	char text[TEXT_MAX];
+	uint32_t len;
+
+	*path_id = DB_NULL;
+	if (c->shape == SL_SHAPE_PATH) {
+		len = copy_text(c->bytes, c->len, text);
+		*path_id = len ? db_string(m->db, text, len) : DB_NULL;
+		if (c->serial && !c->failed)
+			return file_open(m, im, c->serial, c->fd, text, len, end);
+	} else if (c->shape == SL_SHAPE_SOCK) {
+		len = socket_text(c, text);
+		*path_id = db_string(m->db, text, len);
+		if (c->serial && (!c->failed || c->ret == EINPROGRESS || c->ret == EAGAIN))
+			return file_open(m, im, c->serial, c->fd, text, len, end);
+	} else if (c->shape == SL_SHAPE_DUP && c->new_serial && !c->failed) {
+		f = c->serial ? file_get(m, im, c->serial, c->fd, end) : NULL;
+		duplicate(m, im, c->serial, c->new_serial, c->ret, end);
+	} else if (c->serial && io == SL_IO_OPEN && !c->failed) {
+		f = name_by_hook(m, im, c, end);
+	}
+	if (!f && c->serial) {
+		f = file_find(im, c->serial);
+		if (!f || !f->has_row)
+			f = file_get(m, im, c->serial, c->fd, end);
+	}
+	if (f && *path_id == DB_NULL)
+		*path_id = f->path_id;
+	return f;
+}
+
+/* Bytes that really went from or to the file; NULL for calls that move none. */
+static int64_t bytes_done(const struct call *c)
+{
+	uint8_t io = sl_hook_info[c->hook].io;
+
+	if (c->moved != DECODE_NONE)
+		return c->moved;
+	if (c->asked == DECODE_NONE || (io != SL_IO_READ && io != SL_IO_WRITE))
+		return DB_NULL;
+	return c->failed || c->ret < 0 ? 0 : c->ret;
+}
+
+static bool is_exec(unsigned hook)
+{
+	return strncmp(sl_hook_info[hook].name, "exec", 4) == 0;
+}
+
+static void file_event(struct arenas *as, struct thread *t, const struct call *c, uint32_t file_id,
+		       int64_t start, int64_t end)
+{
+	uint8_t io = sl_hook_info[c->hook].io;
+	int64_t *row;
+
+	if (io == SL_IO_NONE)
+		return;
+	row = db_row(as->db, DB_FILE_ACCESS_EVENTS);
+	row[FACC_ID] = file_id;
+	row[FACC_THREAD_ID] = t->tid;
+	row[FACC_STARTED_AT] = start;
+	row[FACC_ENDED_AT] = end;
+	row[FACC_EVENT_TYPE] = io;
+	row[FACC_API_CALL_ID] = hook_name(as->model, c->hook);
+	row[FACC_BYTES] = bytes_done(c) == DB_NULL ? 0 : bytes_done(c);
+}
+
+/* For who watches; see live.h. */
+static void add_up(struct model *m, struct thread *t, const struct call *c, struct file *f,
+		   int64_t ns, int64_t bytes)
+{
+	struct image *im = t->image;
+	struct live_sum *sum = live_sum_of(&m->live, &im->live, GLOBAL_PID(im->proc->pid), c->hook,
+					   m->name_id[c->hook] - 1);
+	uint8_t io = sl_hook_info[c->hook].io;
+	struct live_file *file;
+
+	t->live.calls++;
+	t->live.ns += c->level ? 0 : ns;
+	if (bytes < 0)
+		bytes = 0;
+	if (sum) {
+		sum->calls++;
+		sum->ns += (uint64_t)ns;
+		sum->bytes += (uint64_t)bytes;
+		sum->errors += c->failed;
+	}
+	if (!f || f->path_id == DB_NULL)
+		return;
+	if (f->live_report != m->live.report) {
+		f->live = live_file_of(&m->live, GLOBAL_PID(im->proc->pid), f->path_id);
+		f->live_report = m->live.report;
+	}
+	if (!f->live)
+		return;
+	file = &m->live.files.list[f->live - 1];
+	file->operations++;
+	file->ns += (uint64_t)ns;
+	if (io == SL_IO_READ)
+		file->read += (uint64_t)bytes;
+	else if (io == SL_IO_WRITE)
+		file->written += (uint64_t)bytes;
+}
+
+void rows_call(struct arenas *as, struct thread *t, const struct call *c)
+{
+	struct model *m = as->model;
+	int64_t start, end, bytes, path_id = DB_NULL;
+	struct file *f = NULL;
+	int64_t *row;
+
+	if (c->hook >= SL_HOOK_CNT) {
+		as->corrupt++;
+		return;
+	}
+	if (m->no_osrt)
+		return;
+	bytes = bytes_done(c);
+	start = clock_map_ns(as->clock, c->start);
+	end = c->end == c->start ? start : clock_map_ns(as->clock, c->end);
+	if (c->serial || c->bytes)
+		f = find_file(m, t->image, c, end, &path_id);
+	row = db_row(as->db, DB_OSRT_API);
+	row[OSRT_START] = start;
+	row[OSRT_END] = end;
+	row[OSRT_EVENT_CLASS] = EVENT_CLASS_OSRT;
+	row[OSRT_GLOBAL_TID] = t->global_tid;
+	row[OSRT_NAME_ID] = hook_name(m, c->hook);
+	row[OSRT_RETURN_VALUE] = return_value(c);
+	row[OSRT_NESTING_LEVEL] = c->level;
+	row[OSRT_CALLCHAIN_ID] = stacks_take(as, t, c->start);
+	db_stack_wanted(as->db, DB_STACK_OSRT, row[OSRT_CALLCHAIN_ID]);
+	row[OSRT_ARGUMENTS_ID] = 0;
+	row[OSRT_FD] = c->fd;
+	row[OSRT_FILE_ACCESS_ID] = f ? (int64_t)f->id : DB_NULL;
+	row[OSRT_PATH_ID] = path_id;
+	row[OSRT_BYTES_ASKED] = c->asked;
+	row[OSRT_BYTES_DONE] = bytes;
+	row[OSRT_FILE_OFFSET] = c->offset;
+	row[OSRT_ERRNUM] = c->failed ? c->ret : DB_NULL;
+	if (c->failed && is_exec(c->hook))
+		model_on_exec_failed(t->image);
+	if (!t->rows++)
+		t->first_ns = start;
+	t->last_ns = end;
+	add_up(m, t, c, f, end - start, bytes);
+	if (!f)
+		return;
+	if (m->file_access)
+		file_event(as, t, c, f->id, start, end);
+	if (sl_hook_info[c->hook].io == SL_IO_CLOSE)
+		file_close(m, t->image, c->serial, end);
+}
+
+void rows_call_unseen(struct arenas *as, struct thread *t, const struct call *c)
+{
+	struct arena *a = t->image->arena;
+	const struct sl_hook_info *hook = &sl_hook_info[c->hook];
+	char text[64];
+	int n;
+
+	if (c->hook >= SL_HOOK_CNT || as->model->no_osrt || c->failed)
+		return;
+	if (c->bytes || c->new_serial) {
+		rows_name_ahead(a, c);
+	} else if (c->serial && hook->io == SL_IO_OPEN) {
+		n = snprintf(text, sizeof(text), "%s:", hook->name);
+		file_name_set(&a->names, c->serial, text, (uint32_t)n);
+	} else if (c->serial && hook->io == SL_IO_CLOSE) {
+		file_close_unseen(as->model, t->image, c->serial,
+				  clock_map_ns(as->clock, c->start));
+	}
+}
+
+/* Of a descriptor, between two windows. True: that is all there is to it. */
+static bool meta_unseen(struct arenas *as, struct thread *t, const struct call *c,
+			const struct meta *m, int64_t ns)
+{
+	if (!as->follows_files || windows_have(as->windows, c->start))
+		return false;
+	if (c->hook == SL_META_CLOSE)
+		file_close_unseen(as->model, t->image, m->serial, ns);
+	else if (c->hook == SL_META_FILE || c->hook == SL_META_SOCKET || c->hook == SL_META_DUP)
+		rows_name_ahead(t->image->arena, c);
+	else
+		return false;
+	return true;
+}
+
+static void lost(struct arenas *as, struct thread *t, const struct call *c, const struct meta *m)
+{
+	unsigned kind =
+		m->kind < sizeof(loss_text) / sizeof(*loss_text) ? (unsigned)m->kind : SL_LOSS_FULL;
+
+	db_lost(as->db, clock_map_ns(as->clock, c->start), clock_map_ns(as->clock, m->last),
+		t->global_tid, loss_text[kind], (int64_t)m->cnt);
+	if (kind == SL_LOSS_FULL)
+		as->lost_full += m->cnt;
+	else
+		as->lost_other += m->cnt;
+}
+
+static void note(struct arenas *as, struct thread *t, const struct meta *m, int64_t ns)
+{
+	static const char deepbind[] = "RTLD_DEEPBIND: calls made by this library are not traced: ";
+	char text[TEXT_MAX + sizeof(deepbind)] = "";
+	size_t at = 0;
+
+	if (m->kind == SL_NOTE_DEEPBIND) {
+		memcpy(text, deepbind, sizeof(deepbind));
+		at = sizeof(deepbind) - 1;
+	}
+	copy_text(m->bytes, m->len, text + at);
+	if (m->kind == SL_NOTE_PYTHON) {
+		python_note(&as->python, text);
+		return;
+	}
+	db_diagnostic(as->db, ns, 1, 2, text, t->image->proc ? GLOBAL_PID(t->image->proc->pid) : 0);
+}
+
+void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
+{
+	char raw[TEXT_MAX], text[TEXT_MAX];
+	struct meta m;
+	int64_t ns;
+
+	if (c->hook >= SL_META_CHAIN) {
+		stacks_meta(as, t, c);
+		return;
+	}
+	if (!decode_meta(c, &m)) {
+		as->corrupt++;
+		return;
+	}
+	if (m.serial && as->model->no_osrt)
+		return;
+	ns = clock_map_ns(as->clock, c->start);
+	if (meta_unseen(as, t, c, &m, ns))
+		return;
+	switch (c->hook) {
+	case SL_META_IMAGE:
+		m.len = copy_text(m.bytes, m.len, raw);
+		m.bytes = raw;
+		if (m.image == SL_IMAGE_START)
+			stacks_exe(t->image->arena, raw);
+		model_on_image(as->model, t->image, &m, ns);
+		break;
+	case SL_META_FILE:
+		file_open(as->model, t->image, m.serial, m.fd, raw, copy_text(m.bytes, m.len, raw),
+			  ns);
+		break;
+	case SL_META_DUP:
+		if (m.old_serial)
+			file_get(as->model, t->image, m.old_serial, DB_NULL, ns);
+		duplicate(as->model, t->image, m.old_serial, m.serial, m.fd, ns);
+		break;
+	case SL_META_CLOSE:
+		file_close(as->model, t->image, m.serial, ns);
+		break;
+	case SL_META_SOCKET:
+		m.len = copy_text(m.bytes, m.len, raw);
+		file_open(as->model, t->image, m.serial, m.fd, text,
+			  decode_sockaddr(raw, m.len, text, sizeof(text)), ns);
+		break;
+	case SL_META_LOST:
+		if (windows_have(as->windows, c->start))
+			lost(as, t, c, &m);
+		break;
+	case SL_META_EXEC:
+		m.len = copy_text(m.bytes, m.len, raw);
+		m.bytes = raw;
+		model_on_exec(as->model, t->image, &m, ns);
+		break;
+	case SL_META_STRING:
+		m.len = copy_text(m.bytes, m.len, raw);
+		string_known(t->image->arena, (uint32_t)m.kind, raw, m.len);
+		break;
+	case SL_META_NOTE:
+		note(as, t, &m, ns);
+		break;
+	case SL_META_OVERHEAD:
+		if (m.kind != SL_OVERHEAD_START && !windows_have(as->windows, c->start))
+			break;
+		/* What the tracer did before time 0 has no place on the axis (read late, when a report has begun since). */
+		if (ns >= 0)
+			db_overhead(as->db, ns, clock_map_ns(as->clock, m.last), t->global_tid,
+				    m.kind == SL_OVERHEAD_START ? "start of tracing" : "ring full");
+		break;
+	}
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* pysample.h - what those who read Python's frames (pysample.bpf.c, offcpu.bpf.c) and the user half (sample_python.c) tell each other. */
+#ifndef SL_PYSAMPLE_H
+#define SL_PYSAMPLE_H
+
+#include "collector/kernel/bpf/ctxsw.h"
+
+#define PYSAMPLE_DEPTH       256u /* frames of a sample; a power of two */
+#define PYSAMPLE_PROCESSES   8192u
+#define PYSAMPLE_HEAD_WORDS  4u
+#define PYSAMPLE_FRAME_WORDS 3u
+
+/*
+ * A process, as user space has found it. Offsets are those of preload/unwind/pylayout.h, addresses those of the process.
+ * @image tells one image of one process from all others that have its number: what it is of is asked anew. 0: the process
+ * ran before and is expected; the first sample tells its image.
+ */
+struct pysample_process {
+	ctxsw_u64 image;
+	ctxsw_u64 runtime; /* _PyRuntime; 0: no Python, as far as is known */
+	ctxsw_u64 asked;   /* how often it was sampled without that */
+	ctxsw_u32 finalizing, interpreters, next_interpreter, threads, next_thread, thread_id;
+	ctxsw_u32 current, has_cframe, cframe_current;
+	ctxsw_u32 previous, code, instruction;
+	ctxsw_u32 flag; /* a byte of the frame that comes along; 0: none */
+	ctxsw_u32
+		flag_of_c; /* from which value on a frame is none of Python's; 0: there are no such */
+	ctxsw_u32 name, file, line_table, first_line;
+	ctxsw_u32
+		shown_name; /* of which the text is wanted: the qualified one where there is one */
+	ctxsw_u32 bytes_size, bytes;
+	ctxsw_u32 object_size; /* of a code object, as far as it is wanted */
+	ctxsw_u32 base;        /* where the thread has the frame that is none; 0: nowhere */
+	/* Where threads run copies of the bytecode: where those are, which one a frame runs, the bytecode itself. */
+	ctxsw_u32 copies, copy_number, bytecode;
+};
+
+/* To user space, which wakes: something is to be read while it is there. */
+struct pysample_ask {
+	ctxsw_u64 image;
+	ctxsw_u32 pid;
+	ctxsw_u32 is_code; /* a code object was met; else: what is this process? */
+};
+
+/*
+ * To user space, too: a code object that was met, copied before the thread goes on. Half of what an import runs is gone by
+ * the time it is read from outside. Lengths: how much there is, 0 where it could not be read.
+ */
+#define PYSAMPLE_OBJECT 256u
+#define PYSAMPLE_NAME   256u
+#define PYSAMPLE_FILE   512u
+#define PYSAMPLE_LINES  8192u
+struct pysample_code {
+	struct pysample_ask ask;
+	ctxsw_u64 code, check;
+	ctxsw_u64 name, file, lines; /* where they lie */
+	ctxsw_u32 object_len, name_len, file_len, lines_len;
+	ctxsw_u8 object_bytes[PYSAMPLE_OBJECT];
+	ctxsw_u8 name_bytes[PYSAMPLE_NAME];
+	ctxsw_u8 file_bytes[PYSAMPLE_FILE];
+	ctxsw_u8 lines_bytes[PYSAMPLE_LINES]; /* lines_len of them are told */
+};
+
+/* A ring of 64-bit words per CPU. The kernel's half writes head and lost, the user half tail. */
+struct pysample_ring {
+	ctxsw_u64 head, lost;
+	ctxsw_u64 pad[6];
+	ctxsw_u64 tail, more[7];
+};
+
+/*
+ * A record: four words, PYSAMPLE_HEAD_*, then three for each frame, the innermost first: the code object, and the byte
+ * @flag on top; the instruction, as the frame has it, but never that of a copy of the bytecode; what tells the code object
+ * from another at the same address.
+ */
+enum {
+	PYSAMPLE_HEAD_NS,
+	PYSAMPLE_HEAD_THREAD, /* pid << 32 | tid */
+	PYSAMPLE_HEAD_CNT,    /* and PYSAMPLE_* */
+	PYSAMPLE_HEAD_IMAGE,
+};
+/*
+ * The instruction of what is no frame: those of another interpreter follow, in which the thread is, too. A frame that is
+ * none of Python's has in this place where it lies itself, on the native stack: which is within which, that tells.
+ */
+#define PYSAMPLE_NEXT   (~0ull)
+#define PYSAMPLE_NESTED 4u           /* interpreters */
+#define PYSAMPLE_DEEPER (1ull << 32) /* there are more frames */
+#define PYSAMPLE_BROKEN (1ull << 33) /* the next frame cannot be read */
+#define PYSAMPLE_EXACT  (1ull << 34) /* the time is that of perf's sample; else a little less */
+
+/* Never 0: that is where the code object could not be read, since the thread is just getting a page of it for itself. */
+static inline ctxsw_u64 pysample_check(ctxsw_u64 name, ctxsw_u64 line_table, ctxsw_u64 file,
+				       ctxsw_u32 first_line)
+{
+	return (name ^ (line_table << 17 | line_table >> 47) ^ (file << 34 | file >> 30) ^
+		(ctxsw_u64)first_line << 48) |
+	       1;
+}
+
+struct pysample_config {
+	ctxsw_u64 ns_ino;     /* the PID namespace of the collector */
+	ctxsw_u32 ring_shift; /* log2 of words per CPU */
+	ctxsw_u32 cpus;
+};
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pywalk.h - for *.bpf.c: from the present thread to Python's frames.
+ *
+ * The interpreter's memory is read as it is just then: it cannot change meanwhile. Where things are in it user space has
+ * told, per process; an unknown process is asked about. Who includes this says before what goes along with a walk
+ * (PYWALK_MORE), and behind it what becomes of a frame: take_frame().
+ */
+#ifndef SL_BPF_PYWALK_H
+#define SL_BPF_PYWALK_H
+
+#include "collector/kernel/bpf/pysample.h"
+
+#define STATES_MAX    8192
+#define ASKS_OF_IMAGE 256u
+
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+struct pid_namespace {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} __attribute__((preserve_access_index));
+struct thread_struct___py {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+struct task_struct___py { /* besides those that others have of it */
+	struct task_struct___py *group_leader;
+	struct pid *thread_pid;
+	__u64 start_time;
+	__u64 self_exec_id;
+	struct thread_struct___py thread;
+} __attribute__((preserve_access_index));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PYSAMPLE_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct pysample_process);
+} processes SEC(".maps");
+struct { /* thread -> its PyThreadState, when last seen */
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, __u64);
+} states SEC(".maps");
+struct { /* code objects that user space was told of */
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u64);
+	__type(value, __u8);
+} met SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} asks SEC(".maps");
+struct { /* where the next one to be told is put together */
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pysample_code);
+} copies SEC(".maps");
+
+struct walk {
+	const struct pysample_process *py;
+	__u64 me;                         /* what the C library calls this thread */
+	__u64 interpreter, thread, state; /* looked at; found */
+	__u64 frame, marks;
+	__u64 frames[PYSAMPLE_NESTED]; /* of each interpreter that the thread is in */
+	__u32 nested, at;              /* how many; which is being read */
+	__u32 is_one;                  /* there is one interpreter */
+	__u32 cnt, pid;
+	__u32 is_fresh; /* a code object is new */
+	PYWALK_MORE
+};
+
+static __always_inline void take_frame(struct walk *w, __u64 code, __u64 instruction, __u64 check);
+
+static __always_inline __u64 load(__u64 at)
+{
+	__u64 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)at);
+	return value;
+}
+
+static __always_inline void ask(__u64 image, __u32 pid, __u32 is_code)
+{
+	struct pysample_ask a = {.image = image, .pid = pid, .is_code = is_code};
+
+	bpf_ringbuf_output(&asks, &a, sizeof(a), BPF_RB_FORCE_WAKEUP);
+}
+
+/* ---- which process ---- */
+
+static __always_inline __u64 image_of(struct task_struct___py *task)
+{
+	return BPF_CORE_READ(task, group_leader, start_time) ^ BPF_CORE_READ(task, self_exec_id)
+								       << 56;
+}
+
+/*
+ * What is known of the process; 0: it has no Python. Asks where that is new; again later, for libraries may come. What was
+ * told before the process was ever sampled is taken for what it is now, and told back.
+ */
+static __always_inline const struct pysample_process *process_of(__u32 pid, __u64 image)
+{
+	struct pysample_process *p = bpf_map_lookup_elem(&processes, &pid), none = {.image = image};
+
+	if (p && !p->image && __sync_val_compare_and_swap(&p->image, 0, image) == 0)
+		ask(image, pid, 0);
+	if (!p || p->image != image) {
+		bpf_map_update_elem(&processes, &pid, &none, BPF_ANY);
+		ask(image, pid, 0);
+		return 0;
+	}
+	if (p->runtime)
+		return p;
+	p->asked++;
+	if (p->asked <= ASKS_OF_IMAGE && !(p->asked & (p->asked - 1)))
+		ask(image, pid, 0);
+	return 0;
+}
+
+/* ---- the thread's state ---- */
+
+static __always_inline __u64 frame_of(const struct pysample_process *py, __u64 state)
+{
+	__u64 at = load(state + py->current);
+
+	if (py->base && at == load(state + py->base))
+		return 0;
+	return py->has_cframe && at ? load(at + py->cframe_current) : at;
+}
+
+static long look_at_state(__u32 i, struct walk *w)
+{
+	const struct pysample_process *py = w->py;
+	__u64 frame;
+
+	if (!w->thread) {
+		w->interpreter = load(w->interpreter + py->next_interpreter);
+		if (!w->interpreter)
+			return 1;
+		w->thread = load(w->interpreter + py->threads);
+		return 0;
+	}
+	if (load(w->thread + py->thread_id) == w->me && (frame = frame_of(py, w->thread))) {
+		if (!w->nested)
+			w->state = w->thread;
+		if (w->nested < PYSAMPLE_NESTED)
+			w->frames[w->nested++] = frame;
+		if (w->is_one)
+			return 1;
+	}
+	w->thread = load(w->thread + py->next_thread);
+	return 0;
+}
+
+/*
+ * The frame that the thread is in; 0: none. A thread has a state for each interpreter that it has been in; those with
+ * frames count, the youngest interpreter's first. With one interpreter, the state stays where it was.
+ */
+static __always_inline __u64 find_frame(struct walk *w, __u32 tid)
+{
+	const struct pysample_process *py = w->py;
+	__u64 head = load(py->runtime + py->interpreters), ends, *kept = 0;
+
+	if (!head)
+		return 0;
+	w->is_one = !load(head + py->next_interpreter);
+	if (w->is_one)
+		kept = bpf_map_lookup_elem(&states, &tid);
+	if (kept && *kept && load(*kept + py->thread_id) == w->me) {
+		w->state = *kept;
+		w->frame = frame_of(py, w->state);
+	}
+	if (!w->frame) {
+		w->interpreter = head;
+		w->thread = load(head + py->threads);
+		bpf_loop(STATES_MAX, look_at_state, w, 0);
+		w->frame = w->frames[0];
+		if (w->frame && w->is_one)
+			bpf_map_update_elem(&states, &tid, &w->state, BPF_ANY);
+	}
+	/* Once a thread ends Python, it frees what the others have. */
+	ends = load(py->runtime + py->finalizing);
+	return ends && ends != w->state ? 0 : w->frame;
+}
+
+/* ---- frames ---- */
+
+static __always_inline __u32 copy(void *to, __u32 bytes, __u64 from)
+{
+	return bpf_probe_read_user(to, bytes, (void *)from) ? 0 : bytes;
+}
+
+/* @bytes, a power of two, or up to the end of the page where there is no other behind it. */
+static __always_inline __u32 copy_text(void *to, __u32 bytes, __u64 from)
+{
+	__u32 len = copy(to, bytes, from);
+
+	return len ? len : copy(to, -from & (bytes - 1), from);
+}
+
+/* Wakes nobody: there is an ask behind it. */
+static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 check)
+{
+	const struct pysample_process *py = w->py;
+	__u32 zero = 0;
+	struct pysample_code *c = bpf_map_lookup_elem(&copies, &zero);
+	__u32 object, lines;
+
+	if (!c)
+		return;
+	object = py->object_size;
+	if (object > PYSAMPLE_OBJECT)
+		return;
+	c->ask.image = py->image;
+	c->ask.pid = w->pid;
+	c->ask.is_code = 1;
+	c->code = code;
+	c->check = check;
+	c->name = load(code + py->shown_name);
+	c->file = load(code + py->file);
+	c->lines = load(code + py->line_table);
+	c->object_len = copy(c->object_bytes, object, code);
+	c->name_len = copy_text(c->name_bytes, PYSAMPLE_NAME, c->name);
+	c->file_len = copy_text(c->file_bytes, PYSAMPLE_FILE, c->file);
+	lines = load(c->lines + py->bytes_size) + py->bytes;
+	if (lines > PYSAMPLE_LINES)
+		lines = 0;
+	if (bpf_probe_read_user(c->lines_bytes, lines, (void *)c->lines))
+		lines = 0;
+	c->lines_len = lines;
+	bpf_ringbuf_output(&asks, c, __builtin_offsetof(struct pysample_code, lines_bytes) + lines,
+			   BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void meet(struct walk *w, __u64 code, __u64 check)
+{
+	__u64 key = code ^ check << 7 ^ w->py->image << 21;
+	__u8 yes = 1;
+
+	if (bpf_map_lookup_elem(&met, &key))
+		return;
+	bpf_map_update_elem(&met, &key, &yes, BPF_ANY);
+	w->is_fresh = 1;
+	tell_code(w, code, check);
+}
+
+static __always_inline __u64 check_of(const struct pysample_process *py, __u64 code)
+{
+	__u64 name, lines, file;
+	__u32 first_line;
+
+	if (bpf_probe_read_user(&name, sizeof(name), (void *)(code + py->name)) ||
+	    bpf_probe_read_user(&lines, sizeof(lines), (void *)(code + py->line_table)) ||
+	    bpf_probe_read_user(&file, sizeof(file), (void *)(code + py->file)) ||
+	    bpf_probe_read_user(&first_line, sizeof(first_line), (void *)(code + py->first_line)))
+		return 0;
+	return pysample_check(name, lines, file, first_line);
+}
+
+/*
+ * Without the lock, each thread has a copy of the bytecode of what others run, too (3.14): told is the same place in the
+ * bytecode itself, 0 where that cannot be said.
+ */
+static __always_inline __u64 instruction_of(const struct pysample_process *py, __u64 frame,
+					    __u64 code)
+{
+	__u64 instruction = load(frame + py->instruction), copies;
+	__s32 number;
+
+	copies = py->copies ? load(code + py->copies) : 0;
+	if (!copies)
+		return instruction;
+	number = (__s32)load(frame + py->copy_number);
+	if (number < 0 || number >= (__s64)load(copies))
+		return 0;
+	return instruction - load(copies + 8 + 8 * (__u64)number) + code + py->bytecode;
+}
+
+/* 0: there is another one. */
+static __always_inline long next_interpreter(struct walk *w)
+{
+	__u32 at = w->at + 1;
+
+	if (at >= w->nested || at >= PYSAMPLE_NESTED)
+		return 1;
+	w->at = at;
+	w->frame = w->frames[at];
+	take_frame(w, 0, PYSAMPLE_NEXT, 0);
+	w->cnt++;
+	return 0;
+}
+
+static long each_frame(__u32 i, struct walk *w)
+{
+	const struct pysample_process *py = w->py;
+	__u64 frame = w->frame, code, check, instruction;
+	__u8 flag = 0;
+
+	if (!frame)
+		return next_interpreter(w);
+	if (bpf_probe_read_user(&code, sizeof(code), (void *)(frame + py->code))) {
+		w->marks |= PYSAMPLE_BROKEN;
+		return 1;
+	}
+	/* The lowest bits may be marks of a reference. */
+	code &= ~7ull;
+	if (py->flag)
+		bpf_probe_read_user(&flag, sizeof(flag), (void *)(frame + py->flag));
+	check = check_of(py, code);
+	instruction = instruction_of(py, frame, code);
+	if (py->flag_of_c && flag >= py->flag_of_c)
+		instruction = frame;
+	take_frame(w, (code & ~(0xffull << 56)) | (__u64)flag << 56, instruction, check);
+	if (check)
+		meet(w, code, check);
+	w->cnt++;
+	w->frame = load(frame + py->previous);
+	return 0;
+}
+
+/* All of them; w->frame is the innermost. */
+static __always_inline void walk_frames(struct walk *w)
+{
+	bpf_loop(PYSAMPLE_DEPTH, each_frame, w, 0);
+	if (w->frame && !(w->marks & PYSAMPLE_BROKEN))
+		w->marks |= PYSAMPLE_DEEPER;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * sample.h - CPU samples: where threads are, so many times per second of their CPU time, with their stacks; and where
+ * they were when they left the CPU for long.
+ *
+ * perf_event_open's clock, which runs while a thread does. A sample brings the registers and the upper part of the stack
+ * along, from which its callers are found here (sample_unwind.h): programs need no frame pointers, and nothing is done to
+ * the processes. The kernel's part of a stack comes from the kernel.
+ */
+#ifndef SL_SAMPLE_H
+#define SL_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/kernel/sched/sched.h"
+#include "collector/kernel/sample/sample_sink.h"
+
+/*
+ * As much of the stack as a record can hold (the kernel takes off what the rest of it needs): interpreters that import
+ * modules nest deeper than 32 KiB. No more is copied than there is: it ends where the stack does. What lies further up is
+ * not read from the process later: a thread that runs has perhaps returned and called something else, and where the same
+ * function calls itself, words at the border that are the same do not show that those behind them are.
+ */
+#define SAMPLE_STACK_BYTES 65528u
+
+struct windows;
+struct sample;
+
+struct sample_ask {
+	enum sched_mode scope;
+	int64_t frequency;    /* 0: no samples */
+	uint64_t period;      /* 0, or instead: every so many of the event below */
+	uint32_t period_type; /* of perf_event_attr */
+	uint64_t period_config;
+	unsigned per_stack;   /* every so many of a thread's samples have a whole stack; 0: none */
+	uint32_t stack_bytes; /* so much memory comes along with each */
+	bool python;          /* with Python's frames, where they are to be had */
+	bool pauses;          /* sample_pause() will be called: it begins paused */
+	size_t stacks_most;   /* so many are known again; 0: a million */
+	/* Threads without a CPU for so long have the stack that they left it with; -1: none. */
+	int64_t off_cpu_ns;
+	const struct sched_maps *kernel; /* for that; NULL: there is no eBPF */
+	char *no_off_cpu;
+	/* Descriptors of rings, to be polled edge-triggered: readable when it is time for sample_poll(). May be NULL. */
+	void (*on_ring)(void *ctx, int fd);
+	void *ctx;
+};
+
+/* Totals, monotonic. */
+struct sample_losses {
+	uint64_t samples;   /* written */
+	uint64_t lost;      /* the kernel had no room */
+	uint64_t truncated; /* the stack is deeper than the memory that came along */
+	uint64_t broken;    /* callers could not be found otherwise */
+	uint64_t python;    /* Python's frames are missing: there was no room for them */
+	/* Of threads without a CPU: written; the ring was full; there were too many; as above. */
+	uint64_t away, away_full, away_crowd, away_truncated, away_broken;
+};
+
+/*
+ * NULL: there are none to be had. One sentence in @why then, and where the kernel's part is missing; else "". In @no_python
+ * likewise, if Python's frames were asked for; and in @ask->no_off_cpu.
+ */
+struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_python,
+			   size_t why_len);
+
+/*
+ * The threads of @pid, and what they will start; system-wide they are sampled anyway. @at_exec: it waits, and will exec:
+ * nothing before that counts. 0 or -errno; -ESRCH: it is gone.
+ */
+int sample_follow(struct sample *s, pid_t pid, bool at_exec);
+
+/*
+ * Samples that lie in @windows (NULL: all) become rows. What is younger than a millisecond waits, so that the order over
+ * all CPUs is right; @all: not even that, and threads that still have no CPU are told, too.
+ */
+void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,
+		 bool all);
+
+/* CPU samples are left out, or no more; the others stay. */
+void sample_leave_out(struct sample *s, bool samples);
+/* Threads that leave their CPU while it is off will not be told. */
+void sample_record(struct sample *s, bool on);
+
+/* How full the fullest ring is, in per cent. */
+unsigned sample_fill(const struct sample *s);
+struct sample_losses sample_losses(const struct sample *s);
+/* Of a Python that was met and is not known, once: 0x030f for 3.15; 0: none; or that it has no name. */
+#define SAMPLE_PYTHON_NAMELESS 1u
+uint32_t sample_unknown_python(struct sample *s);
+/* Whether there are processes in which Python could not be looked for, once. */
+bool sample_refused_python(struct sample *s);
+/* Sinks follow each other: the next one has no stacks yet. */
+void sample_renew(struct sample *s);
+/* Memory by which stacks are known again. */
+size_t sample_bytes(const struct sample *s);
+/*
+ * No samples are taken until sample_pause(s, false), which takes some microseconds per thread and CPU: from its return on
+ * every thread is sampled.
+ */
+void sample_pause(struct sample *s, bool pause);
+/* No more samples are taken; what was taken can still be polled. */
+void sample_stop(struct sample *s);
+void sample_close(struct sample *s);
+
+#endif

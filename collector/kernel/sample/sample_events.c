@@ -1,0 +1,519 @@
+/* sample_events.c - see sample_events.h. */
+#include "collector/kernel/sample/sample_events.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/base/limits.h"
+#include "collector/kernel/sample/perf_rings.h"
+#include "collector/kernel/sample/sample_unwind.h"
+#include "collector/kernel/sched/sched_internal.h"
+
+#define RINGS_LEAST  ((size_t)64 << 20) /* of all CPUs together; more where there is much memory */
+#define RINGS_MOST   ((size_t)512 << 20)
+#define RINGS_PART   128u                /* of the machine's memory */
+#define RING_MOST    ((size_t)16 << 20)  /* of each CPU; unprivileged users get less */
+#define RING_QUIET   ((size_t)256 << 10) /* of each where no samples are taken */
+#define RING_LEAST   ((size_t)4 << 12)
+#define STACK_COMMON 16384u /* bytes that nearly all stacks fit into */
+#define DEEP_LEAST   64u    /* so many samples with more than that fit, or they bring less along */
+#define STACKS_LEAST 16u    /* the same of those with less */
+#define AGAIN_NS     2000000u /* so long a process may take to start another */
+#define SAMPLE_TYPE                                                                               \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
+	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+
+struct event {
+	uint64_t id; /* the kernel counts up */
+	uint32_t tid;
+	int fd;
+	bool has_samples; /* else it only tells what processes do */
+};
+
+struct sample_events {
+	struct sample_ask ask;
+	int program; /* -1: none */
+	bool has_kernel;
+	bool counts_lost; /* the kernel has counters of that */
+	bool is_paused;
+	uint64_t again_ns; /* when pausing or going on is to be said once more; 0: not */
+	struct perf_rings rings;
+	uint64_t *next_ns; /* of each ring's first record; UINT64_MAX: none */
+	int given;         /* the ring whose record was given last; -1: none */
+	struct event *events;
+	size_t event_cnt, event_cap;
+	uint8_t *own; /* a bit per thread that has an event of its own */
+	uint64_t lost;
+};
+
+/* Only what processes do: that goes on while samples pause. */
+static void make_teller(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->freq = 0;
+	attr->sample_period = 0;
+	attr->sample_type &=
+		~(uint64_t)(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+	attr->sample_regs_user = 0;
+	attr->sample_stack_user = 0;
+}
+
+/* It pauses, and another one tells what processes do. */
+static void make_pausing(struct perf_event_attr *attr, bool is_paused)
+{
+	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 0;
+	if (!is_paused)
+		return;
+	attr->disabled = 1;
+	attr->enable_on_exec = 0;
+}
+
+static int event_open(const struct sample_events *es, pid_t tid, int cpu, bool at_exec,
+		      bool has_samples)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = (uint64_t)es->ask.frequency,
+		.sample_type = SAMPLE_TYPE,
+		.sample_regs_user = SAMPLE_REGS,
+		.sample_stack_user = es->ask.stack_bytes,
+		.read_format = es->counts_lost ? PERF_RINGS_FORMAT_LOST : 0,
+		.sample_id_all = 1,
+		.inherit = tid != -1,
+		.disabled = at_exec,
+		.enable_on_exec = at_exec,
+		.task = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.exclude_kernel = !es->has_kernel,
+		.exclude_callchain_kernel = !es->has_kernel,
+		.exclude_callchain_user = 1,
+		.exclude_hv = 1,
+		.exclude_idle = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = (uint32_t)(es->rings.bytes / 4),
+	};
+
+	if (es->ask.period) {
+		attr.type = es->ask.period_type;
+		attr.config = es->ask.period_config;
+		attr.freq = 0;
+		attr.sample_period = es->ask.period;
+	}
+	if (!has_samples || !es->ask.frequency)
+		make_teller(&attr);
+	else if (es->ask.pauses)
+		make_pausing(&attr, es->is_paused);
+	return perf_rings_event(&attr, tid, cpu);
+}
+
+static void explain(const struct sample_events *es, int err, char *why, size_t why_len)
+{
+	long rate = perf_rings_setting("perf_event_max_sample_rate", 0),
+	     level = perf_rings_setting("perf_event_paranoid", 2);
+
+	if (!es->ask.frequency)
+		snprintf(why, why_len, "no stacks of threads without a CPU: perf_event_open: %s",
+			 strerror(-err));
+	else if (err == -EINVAL && rate && rate < es->ask.frequency)
+		snprintf(why, why_len,
+			 "no CPU samples: kernel.perf_event_max_sample_rate is %ld; a lower "
+			 "--sampling-frequency, or sysctl, gives them",
+			 rate);
+	else if ((err == -EACCES || err == -EPERM) && es->ask.scope == SCHED_MODE_SYSTEM)
+		snprintf(why, why_len,
+			 "no CPU samples: those of the whole system need CAP_PERFMON, or "
+			 "kernel.perf_event_paranoid 0 or lower (it is %ld); --sample=process-tree "
+			 "needs less",
+			 level);
+	else if (err == -EACCES || err == -EPERM)
+		snprintf(why, why_len,
+			 "no CPU samples: perf_event_open is refused "
+			 "(kernel.perf_event_paranoid is %ld; 2 or lower, or CAP_PERFMON, allows "
+			 "them)",
+			 level);
+	else
+		snprintf(why, why_len, "no CPU samples: perf_event_open: %s", strerror(-err));
+}
+
+static int probe_open(const struct sample_events *es)
+{
+	return event_open(es, es->ask.scope == SCHED_MODE_SYSTEM ? -1 : 0, 0, true, true);
+}
+
+/* The largest ring that may be locked; samples bring less along where it is small. */
+static void probe_ring(struct sample_events *es, int fd)
+{
+	struct perf_rings *rs = &es->rings;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (; rs->bytes > RING_LEAST; rs->bytes /= 2) {
+		void *memory =
+			mmap(NULL, page + rs->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		if (memory != MAP_FAILED)
+			munmap(memory, page + rs->bytes);
+		if (memory != MAP_FAILED || errno != EPERM)
+			break;
+	}
+	while (es->ask.stack_bytes > 1024 &&
+	       rs->bytes / es->ask.stack_bytes <
+		       (es->ask.stack_bytes > STACK_COMMON ? DEEP_LEAST : STACKS_LEAST))
+		es->ask.stack_bytes = es->ask.stack_bytes / 16 * 8;
+}
+
+/* Does it work here, and with the kernel's part? */
+static int probe(struct sample_events *es, char *why, size_t why_len)
+{
+	int fd;
+
+	es->has_kernel = es->counts_lost = true;
+	fd = probe_open(es);
+	if (fd == -EINVAL) {
+		es->counts_lost = false;
+		fd = probe_open(es);
+	}
+	if (fd == -EACCES || fd == -EPERM) {
+		es->has_kernel = false;
+		fd = probe_open(es);
+		if (fd >= 0)
+			snprintf(why, why_len,
+				 "CPU samples lack what the kernel does: "
+				 "kernel.perf_event_paranoid is %ld (1 or lower, or CAP_PERFMON, "
+				 "shows it)",
+				 perf_rings_setting("perf_event_paranoid", 2));
+	}
+	if (fd < 0)
+		return fd;
+	probe_ring(es, fd);
+	close(fd);
+	return 0;
+}
+
+/* Of all rings together; what context switches need is left. */
+static size_t may_lock(unsigned cpus)
+{
+	struct rlimit most;
+	size_t free = (size_t)perf_rings_setting("perf_event_mlock_kb", 516) * 1024 * cpus;
+
+	if (sched_has_cap(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &most) ||
+	    most.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	return most.rlim_cur > free ? free / 2 + (size_t)most.rlim_cur / 2 : free;
+}
+
+static size_t ring_size(unsigned cpus)
+{
+	size_t bytes = RING_MOST, page = (size_t)sysconf(_SC_PAGESIZE), lock = may_lock(cpus),
+	       all = (size_t)sysconf(_SC_PHYS_PAGES) / RINGS_PART * page;
+
+	if (all < RINGS_LEAST)
+		all = RINGS_LEAST;
+	if (all > RINGS_MOST)
+		all = RINGS_MOST;
+	while (bytes > RING_LEAST && (bytes * cpus > all || (bytes + page) * cpus > lock))
+		bytes /= 2;
+	return bytes;
+}
+
+/* ---- following ---- */
+
+static bool has_own(const struct sample_events *es, uint32_t tid)
+{
+	return tid <= SAMPLE_TID_MOST && es->own[tid / 8] >> (tid % 8) & 1;
+}
+
+static uint32_t owner_of(const struct sample_events *es, uint64_t id)
+{
+	size_t low = 0, high = es->event_cnt;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (es->events[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < es->event_cnt && es->events[low].id == id ? es->events[low].tid : 0;
+}
+
+bool sample_events_is_double(const struct sample_events *es, uint32_t tid, uint64_t id)
+{
+	return has_own(es, tid) && owner_of(es, id) != tid;
+}
+
+void sample_events_ended(struct sample_events *es, uint32_t tid)
+{
+	if (tid <= SAMPLE_TID_MOST)
+		es->own[tid / 8] &= (uint8_t) ~(1u << tid % 8);
+}
+
+static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int fd,
+		      bool has_samples)
+{
+	struct event *grown, e = {.tid = tid, .fd = fd, .has_samples = has_samples};
+	int err;
+
+	if (es->event_cnt == es->event_cap) {
+		grown = realloc(es->events, (es->event_cap * 2 + 64) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		es->events = grown;
+		es->event_cap = es->event_cap * 2 + 64;
+	}
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &e.id))
+		return -errno;
+	err = perf_rings_join(&es->rings, cpu, fd);
+	if (err > 0) {
+		if (es->ask.on_ring)
+			es->ask.on_ring(es->ask.ctx, fd);
+		err = 0;
+	}
+	/* Whoever inherits the event, has the program with it. */
+	if (!err && has_samples && es->program >= 0 &&
+	    ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program))
+		err = -errno;
+	if (!err)
+		es->events[es->event_cnt++] = e;
+	return err;
+}
+
+static int watch_on(struct sample_events *es, unsigned cpu, uint32_t tid, bool at_exec,
+		    bool has_samples)
+{
+	int err, fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, has_samples);
+
+	if (fd == -EMFILE && limits_raise_descriptors())
+		fd = event_open(es, (pid_t)tid, (int)cpu, at_exec, has_samples);
+	if (fd < 0)
+		return fd;
+	err = event_join(es, cpu, tid, fd, has_samples);
+	if (err)
+		close(fd);
+	return err;
+}
+
+/* Events for @tid (-1: everybody) on every CPU. 0 also when the thread is gone. */
+static int watch(struct sample_events *es, uint32_t tid, bool at_exec)
+{
+	int err, opened = 0;
+
+	for (unsigned cpu = 0; cpu < es->rings.cpus; cpu++) {
+		err = es->ask.pauses ? watch_on(es, cpu, tid, at_exec, false) : 0;
+		if (!err)
+			err = watch_on(es, cpu, tid, at_exec, true);
+		if (err == -ENODEV) /* CPU is offline */
+			continue;
+		if (err)
+			return err == -ESRCH ? 0 : err;
+		opened++;
+	}
+	return opened ? 0 : -ENODEV;
+}
+
+/* One pass over the threads of @pid. Returns how many were new, or -errno. */
+static int follow_threads(struct sample_events *es, pid_t pid, bool at_exec)
+{
+	struct dirent *e;
+	char path[32];
+	int found = 0, err = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!err && (e = readdir(dir))) {
+		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		if (!tid || tid > SAMPLE_TID_MOST || has_own(es, tid))
+			continue;
+		es->own[tid / 8] |= (uint8_t)(1u << tid % 8);
+		found++;
+		err = watch(es, tid, at_exec);
+	}
+	closedir(dir);
+	return err ? err : found;
+}
+
+int sample_events_follow(struct sample_events *es, pid_t pid, bool at_exec)
+{
+	int found;
+
+	if (es->ask.scope == SCHED_MODE_SYSTEM)
+		return 0;
+	do
+		found = follow_threads(es, pid, at_exec);
+	while (found > 0);
+	return found;
+}
+
+/* ---- open and close ---- */
+
+struct sample_events *sample_events_open(const struct sample_ask *ask, int program, char *why,
+					 size_t why_len)
+{
+	struct sample_events *es = calloc(1, sizeof(*es));
+	unsigned cpus = sched_cpu_cnt();
+	size_t bytes = ring_size(cpus);
+	int err;
+
+	if (!es)
+		return NULL;
+	es->ask = *ask;
+	es->program = program;
+	es->is_paused = ask->pauses;
+	es->given = -1;
+	err = perf_rings_init(&es->rings, cpus,
+			      !ask->frequency && bytes > RING_QUIET ? RING_QUIET : bytes,
+			      RING_LEAST);
+	es->next_ns = calloc(cpus, sizeof(*es->next_ns));
+	es->own = calloc(1, SAMPLE_TID_MOST / 8 + 1);
+	if (!es->next_ns || !es->own)
+		err = -ENOMEM;
+	if (!err)
+		err = probe(es, why, why_len);
+	if (!err && ask->scope == SCHED_MODE_SYSTEM)
+		err = watch(es, (uint32_t)-1, false);
+	if (!err)
+		return es;
+	explain(es, err, why, why_len);
+	sample_events_close(es);
+	return NULL;
+}
+
+/* Those that were inherited do the same. */
+static void say_pause(struct sample_events *es)
+{
+	unsigned long what = es->is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
+
+	for (size_t i = 0; i < es->event_cnt; i++)
+		if (es->events[i].has_samples)
+			ioctl(es->events[i].fd, what, 0);
+}
+
+/* A thread that was just being started may have inherited an event as it was before: so once more, a little later. */
+void sample_events_pause(struct sample_events *es, bool pause)
+{
+	if (!es->ask.pauses || es->is_paused == pause)
+		return;
+	es->is_paused = pause;
+	say_pause(es);
+	es->again_ns = sched_now() + AGAIN_NS;
+}
+
+static void say_again(struct sample_events *es)
+{
+	if (!es->again_ns || sched_now() < es->again_ns)
+		return;
+	es->again_ns = 0;
+	say_pause(es);
+}
+
+void sample_events_stop(struct sample_events *es)
+{
+	es->again_ns = 0;
+	/* Those that were inherited stop with the one that they are from. */
+	for (size_t i = 0; i < es->event_cnt; i++)
+		ioctl(es->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void sample_events_close(struct sample_events *es)
+{
+	if (!es)
+		return;
+	perf_rings_release(&es->rings);
+	for (size_t i = 0; i < es->event_cnt; i++)
+		close(es->events[i].fd);
+	free(es->events);
+	free(es->next_ns);
+	free(es->own);
+	free(es);
+}
+
+/* ---- records ---- */
+
+static void look_ahead(struct sample_events *es, unsigned cpu)
+{
+	const struct perf_event_header *record = perf_rings_first(&es->rings, cpu);
+
+	es->next_ns[cpu] = UINT64_MAX;
+	if (!record)
+		return;
+	if (record->type == PERF_RECORD_SAMPLE)
+		es->next_ns[cpu] = ((const struct sample_record *)record)->ns;
+	else
+		es->next_ns[cpu] = ((const struct sample_id *)((const char *)record + record->size -
+							       sizeof(struct sample_id)))
+					   ->ns;
+}
+
+void sample_events_look(struct sample_events *es)
+{
+	say_again(es);
+	es->given = -1;
+	perf_rings_look(&es->rings);
+	for (unsigned cpu = 0; cpu < es->rings.cpus; cpu++)
+		look_ahead(es, cpu);
+}
+
+/* Over all CPUs, so that it is known what a process was when a sample was taken. */
+const struct perf_event_header *sample_events_next(struct sample_events *es, uint64_t until)
+{
+	const struct perf_event_header *record;
+	unsigned first = 0;
+
+	if (es->given >= 0) {
+		perf_rings_take(&es->rings, (unsigned)es->given);
+		look_ahead(es, (unsigned)es->given);
+		es->given = -1;
+	}
+	for (unsigned cpu = 1; cpu < es->rings.cpus; cpu++)
+		if (es->next_ns[cpu] < es->next_ns[first])
+			first = cpu;
+	if (es->next_ns[first] == UINT64_MAX || es->next_ns[first] > until)
+		return NULL;
+	es->given = (int)first;
+	record = perf_rings_first(&es->rings, first);
+	if (record->type == PERF_RECORD_LOST)
+		es->lost += ((const struct perf_lost_record *)record)->lost;
+	return record;
+}
+
+void sample_events_done(struct sample_events *es)
+{
+	perf_rings_done(&es->rings);
+}
+
+unsigned sample_events_fill(const struct sample_events *es)
+{
+	return perf_rings_fill(&es->rings);
+}
+
+uint64_t sample_events_lost(const struct sample_events *es)
+{
+	uint64_t counted = 0;
+
+	/* A LOST record needs room in the ring and a later event: the last ones may never come. */
+	for (size_t i = 0; es->counts_lost && i < es->event_cnt; i++)
+		counted += perf_rings_event_lost(es->events[i].fd);
+	return counted > es->lost ? counted : es->lost;
+}

@@ -1,0 +1,71 @@
+/*
+ * sample_events.h - perf's events that take the samples, and the rings that they write into.
+ *
+ * Events that are inherited can only write into a ring per CPU: so there is one event per thread and CPU, as in
+ * sched_perf.c, and the events of a CPU share its ring. A thread that is started while its process is being followed
+ * may get two: that of its parent, and its own. A sample knows the event that it is from; who has one of his own
+ * counts by that. System-wide there is one event per CPU.
+ *
+ * Where samples may pause, there are two of each: one takes samples or does not, the other tells what processes do (an
+ * event that is disabled tells nothing). Outside of captures that costs a context switch what an event that counts nothing
+ * costs, and else nothing.
+ */
+#ifndef SL_SAMPLE_EVENTS_H
+#define SL_SAMPLE_EVENTS_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/kernel/sample/sample.h"
+
+#define SAMPLE_TID_MOST (1u << 22)
+
+struct sample_id { /* at the end of all records but samples */
+	uint32_t pid, tid;
+	uint64_t ns, id;
+	uint32_t cpu, reserved;
+};
+
+struct sample_record { /* PERF_RECORD_SAMPLE for our sample_type */
+	struct perf_event_header header;
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t ns, id;
+	uint32_t cpu, reserved;
+	uint64_t cnt,
+		chain[]; /* of the kernel; behind it registers and memory of the user's part */
+};
+
+struct sample_events;
+
+/* NULL: there are none to be had; @why as sample_open(). @program: eBPF to be run at each sample, -1 none. */
+struct sample_events *sample_events_open(const struct sample_ask *ask, int program, char *why,
+					 size_t why_len);
+void sample_events_close(struct sample_events *es);
+/* All threads of @pid. @at_exec: it will exec, nothing before counts. 0 or -errno; -ESRCH: it is gone. */
+int sample_events_follow(struct sample_events *es, pid_t pid, bool at_exec);
+
+/* Looks at what is there now; then the records one by one, up to @until (CLOCK_MONOTONIC), in the order of time. */
+void sample_events_look(struct sample_events *es);
+const struct perf_event_header *sample_events_next(struct sample_events *es, uint64_t until);
+/* Gives the rings' room back. */
+void sample_events_done(struct sample_events *es);
+
+/* A sample that another event has, too. */
+bool sample_events_is_double(const struct sample_events *es, uint32_t tid, uint64_t id);
+/* A number that is free again may come back with another thread. */
+void sample_events_ended(struct sample_events *es, uint32_t tid);
+uint64_t sample_events_lost(const struct sample_events *es);
+unsigned sample_events_fill(const struct sample_events *es);
+/*
+ * No samples are taken until it goes on (@pause false), in all threads and those that are started meanwhile; what
+ * processes do is told all the same. Where ask.pauses was not said, nothing happens.
+ */
+void sample_events_pause(struct sample_events *es, bool pause);
+/* Stops taking samples; what is there can still be read. */
+void sample_events_stop(struct sample_events *es);
+
+#endif

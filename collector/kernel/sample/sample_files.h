@@ -1,0 +1,55 @@
+/*
+ * sample_files.h - ELF files that sampled processes have mapped: how a caller is found from an address in them.
+ *
+ * One for all processes, by inode; read from the disk, not from the processes, which may be gone. A file that is not
+ * what was mapped (replaced meanwhile) counts as one that cannot be read.
+ */
+#ifndef SL_SAMPLE_FILES_H
+#define SL_SAMPLE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/unwind/cfi.h"
+
+struct elf_image;
+struct sample_files;
+struct sample_file;
+
+/* What was mapped, as the kernel tells it. */
+struct sample_mapped {
+	const char *path;
+	uint64_t device, inode; /* as st_dev and st_ino; 0: none */
+	uint32_t pid;           /* who has it */
+	uint64_t start, end;    /* where */
+	uint64_t offset;        /* in the file */
+};
+
+struct sample_files *sample_files_new(void); /* NULL: no memory */
+void sample_files_free(struct sample_files *fs);
+
+/* Valid until sample_files_free(); NULL: no memory. One that cannot be read, or is no ELF file, has no rows. */
+struct sample_file *sample_file_get(struct sample_files *fs, const struct sample_mapped *what);
+
+/* Address in a process - address in the file (p_vaddr). */
+uint64_t sample_file_bias(const struct sample_file *f, const struct sample_mapped *what);
+/* 0: none. */
+size_t sample_file_build_id(const struct sample_file *f, const uint8_t **id);
+
+/* The file as it is; false: it cannot be read. Not to be closed. */
+bool sample_file_image(const struct sample_file *f, struct elf_image *e);
+/* Room for what somebody else finds out about the file; goes with it, by free(). */
+void **sample_file_note(struct sample_file *f);
+
+/* Address in the file of what it exports as @name, found by the table that the loader uses. */
+bool sample_file_symbol(const struct sample_file *f, const char *name, uint64_t *address);
+
+/* How the caller of the instruction at @address (in the file) is found; false: it has no table. */
+bool sample_file_row(struct sample_files *fs, const struct sample_file *f, uint64_t address,
+		     struct sl_row *row);
+/* For a row of kind SL_ROW_FULL. */
+bool sample_file_step(const struct sample_file *f, uint64_t address, struct sl_regs *regs,
+		      sl_cfi_read *read, void *ctx, bool *is_signal);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * sample_jit.h - callers of what CPython's JIT has made: code without tables and, as of 3.14, without frame pointers.
+ */
+#ifndef SL_SAMPLE_JIT_H
+#define SL_SAMPLE_JIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/kernel/sample/sample_spaces.h"
+
+struct sample_jit {
+	struct sample_spaces *spaces;
+	struct sample_space *space;
+	uint64_t ns;
+	sl_cfi_read *read; /* of the stack */
+	void *ctx;
+};
+
+/*
+ * From made code with these registers to the interpreter that called it. False, and they are as they were: not from there.
+ * Only where somebody has asked the files for a Python (sample_python_find.h).
+ */
+bool sample_jit_caller(const struct sample_jit *j, struct sl_regs *regs);
+
+#endif

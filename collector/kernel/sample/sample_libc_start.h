@@ -1,0 +1,36 @@
+/*
+ * sample_libc_start.h - the code that the compiler's start files bring into every program and library, which has no unwinding
+ * table: _init and _fini, and what crtbegin.o registers. Programs with many libraries are often in it, for it is the first
+ * of a library that is touched, which has to be read from the disk then.
+ */
+#ifndef SL_SAMPLE_CRT_H
+#define SL_SAMPLE_CRT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/unwind/cfi.h"
+
+/* What the dynamic section says, in the file's addresses; 0: nothing. */
+struct sample_crt_ask {
+	uint64_t init, fini, init_array, fini_array;
+	/* At least @bytes of the file from @address on; NULL: it has none there. */
+	const uint8_t *(*at)(const void *ctx, uint64_t address, size_t bytes);
+	const void *ctx;
+};
+
+struct sample_crt {
+	struct sample_crt_part {
+		uint64_t from, to;
+		int16_t cfa; /* from the stack pointer; 16 and has_fp: the frame pointer is below */
+		bool has_fp;
+	} part[12];
+	unsigned cnt;
+};
+
+/* Only code that is what it is known to be, byte for byte where it matters, gets a row. */
+void sample_crt_find(struct sample_crt *crt, const struct sample_crt_ask *ask);
+bool sample_crt_row(const struct sample_crt *crt, uint64_t address, struct sl_row *row);
+
+#endif

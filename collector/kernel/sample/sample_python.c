@@ -1,0 +1,504 @@
+/*
+ * sample_python.c - see sample_python.h: loads bpf/pysample.bpf.c, tells it of processes, pairs its records with samples.
+ *
+ * The record of a sample has its time. Where the kernel does not tell that (before 6.2), perf takes the time just behind
+ * the program: it is the last one of its CPU that is older.
+ */
+#include "collector/kernel/sample/sample_python.h"
+
+#if SL_SAMPLE_PYTHON
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "collector/kernel/bpf/pysample.h"
+#include "collector/kernel/sample/sample_python_code.h"
+#include "collector/kernel/sample/sample_python_frames.h"
+#include "collector/kernel/sample/sample_python_find.h"
+#include "collector/kernel/sched/sched_internal.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#include "pysample.skel.h"
+#pragma GCC diagnostic pop
+
+#define BUCKETS    256u
+#define RING_WORDS 65536u /* of each CPU */
+#define RING_LEAST 8192u
+#define RINGS_MOST (1u << 22)            /* words of all together: 32 MiB */
+#define KEEP_NS    UINT64_C(10000000000) /* what has ended may still be asked for */
+
+struct process {
+	struct process *next;
+	uint64_t image;
+	struct pycode_from from; /* at.version 0: no Python */
+	struct pycodes codes;
+	uint64_t last_ns; /* of its records */
+	bool is_unknown;  /* has a Python of a version that is not known */
+	bool has_ended;   /* its first thread has; others may go on */
+};
+
+struct sample_python {
+	struct sample_files *files;
+	struct bpf_object *object;
+	struct ring_buffer *asks;
+	int processes; /* the map */
+	struct pysample_ring *rings;
+	const uint64_t *words;
+	size_t rings_bytes, words_bytes;
+	unsigned cpus, shift;
+	uint64_t *tails, *seen; /* paired up to; code objects known up to */
+	uint64_t *heads;        /* when last looked at */
+	struct process *bucket[BUCKETS];
+	uint32_t serial; /* of code objects */
+	uint32_t unknown;
+	bool is_refused;
+};
+
+/* ---- loading ---- */
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static struct bpf_map *map_of(const struct sample_python *sp, const char *name)
+{
+	return bpf_object__find_map_by_name(sp->object, name);
+}
+
+static int load(struct sample_python *sp)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "pysample");
+	struct pysample_config config = {.ring_shift = sp->shift, .cpus = sp->cpus};
+	const void *elf;
+	struct stat st;
+	size_t len;
+
+	if (stat("/proc/self/ns/pid", &st))
+		return -errno;
+	config.ns_ino = st.st_ino;
+	elf = pysample__elf_bytes(&len);
+	sp->object = bpf_object__open_mem(elf, len, &opts);
+	if (!sp->object)
+		return -errno;
+	memcpy((void *)(uintptr_t)bpf_map__initial_value(map_of(sp, ".rodata"), &len), &config,
+	       sizeof(config));
+	bpf_map__set_max_entries(map_of(sp, "rings"), sp->cpus);
+	bpf_map__set_max_entries(map_of(sp, "words"), sp->cpus << sp->shift);
+	return bpf_object__load(sp->object);
+}
+
+static void *map_memory(const struct sample_python *sp, const char *name, size_t *bytes, int prot)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory;
+
+	*bytes = (*bytes + page - 1) / page * page;
+	memory = mmap(NULL, *bytes, prot, MAP_SHARED, bpf_map__fd(map_of(sp, name)), 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int on_ask(void *ctx, void *data, size_t size);
+
+static int map_all(struct sample_python *sp)
+{
+	sp->processes = bpf_map__fd(map_of(sp, "processes"));
+	sp->rings_bytes = sp->cpus * sizeof(*sp->rings);
+	sp->words_bytes = ((size_t)sp->cpus << sp->shift) * sizeof(*sp->words);
+	sp->rings = map_memory(sp, "rings", &sp->rings_bytes, PROT_READ | PROT_WRITE);
+	sp->words = map_memory(sp, "words", &sp->words_bytes, PROT_READ);
+	sp->tails = calloc(sp->cpus, sizeof(*sp->tails));
+	sp->seen = calloc(sp->cpus, sizeof(*sp->seen));
+	sp->heads = calloc(sp->cpus, sizeof(*sp->heads));
+	sp->asks = ring_buffer__new(bpf_map__fd(map_of(sp, "asks")), on_ask, sp, NULL);
+	return sp->rings && sp->words && sp->tails && sp->seen && sp->heads && sp->asks ? 0
+											: -ENOMEM;
+}
+
+struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
+					 char *why, size_t why_len)
+{
+	libbpf_print_fn_t print = libbpf_set_print(quiet);
+	struct sample_python *sp = calloc(1, sizeof(*sp));
+	int err = sp ? 0 : -ENOMEM;
+
+	if (sp) {
+		sp->files = files;
+		sp->cpus = sched_cpu_cnt();
+		sp->shift = (unsigned)__builtin_ctz(RING_WORDS);
+		while (1u << sp->shift > RING_LEAST && sp->cpus << sp->shift > RINGS_MOST)
+			sp->shift--;
+		err = load(sp);
+	}
+	if (!err)
+		err = map_all(sp);
+	libbpf_set_print(print);
+	if (!err) {
+		if (ask->on_ring)
+			ask->on_ring(ask->ctx, bpf_map__fd(map_of(sp, "asks")));
+		return sp;
+	}
+	if (err == -EPERM || err == -EACCES)
+		snprintf(why, why_len,
+			 "Python's frames in samples need eBPF (root, or CAP_BPF and "
+			 "CAP_PERFMON)");
+	else
+		snprintf(why, why_len,
+			 "Python's frames in samples need eBPF of Linux 5.17 or later: %s",
+			 strerror(-err));
+	sample_python_close(sp);
+	return NULL;
+}
+
+int sample_python_program(const struct sample_python *sp)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(sp->object, "on_sample"));
+}
+
+int sample_python_map(const struct sample_python *sp, const char *name)
+{
+	return bpf_map__fd(map_of(sp, name));
+}
+
+static void process_free(struct process *p)
+{
+	pycodes_release(&p->codes);
+	free(p);
+}
+
+void sample_python_close(struct sample_python *sp)
+{
+	if (!sp)
+		return;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct process *p = sp->bucket[i], *next; p; p = next) {
+			next = p->next;
+			process_free(p);
+		}
+	ring_buffer__free(sp->asks);
+	if (sp->rings)
+		munmap(sp->rings, sp->rings_bytes);
+	if (sp->words)
+		munmap((void *)(uintptr_t)sp->words, sp->words_bytes);
+	bpf_object__close(sp->object);
+	free(sp->tails);
+	free(sp->seen);
+	free(sp->heads);
+	free(sp);
+}
+
+/* ---- processes ---- */
+
+static struct process *process_find(const struct sample_python *sp, uint32_t pid)
+{
+	struct process *p = sp->bucket[pid % BUCKETS];
+
+	while (p && p->from.pid != pid)
+		p = p->next;
+	return p;
+}
+
+static void tell_kernel(struct sample_python *sp, const struct process *p, uint64_t runtime)
+{
+	const struct sl_pylayout *at = &p->from.at;
+	struct pysample_process told = {
+		.image = p->image,
+		.runtime = runtime,
+		.finalizing = at->finalizing,
+		.interpreters = at->interpreters,
+		.next_interpreter = at->next_interpreter,
+		.threads = at->threads,
+		.next_thread = at->next_thread,
+		.thread_id = at->thread_id,
+		.current = at->current,
+		.base = at->base,
+		.has_cframe = at->has_cframe,
+		.cframe_current = at->cframe_current,
+		.previous = at->previous,
+		.code = at->code,
+		.instruction = at->instruction,
+		.flag = at->is_entry ? at->is_entry : at->owner,
+		.flag_of_c = at->owner ? SL_PYLAYOUT_OWNED_BY_C : 0,
+		.name = at->name,
+		.file = at->file,
+		.line_table = at->line_table,
+		.first_line = at->first_line,
+		.shown_name = at->qualified_name ? at->qualified_name : at->name,
+		.bytes_size = at->bytes_size,
+		.bytes = at->bytes,
+		.object_size = (uint32_t)pycode_size(at),
+		.copies = at->copies,
+		.copy_number = at->copy_number,
+		.bytecode = at->bytecode,
+	};
+
+	bpf_map_update_elem(sp->processes, &p->from.pid, &told, BPF_ANY);
+}
+
+/*
+ * What was known of it when it was expected may be of an image that is gone. A version that is not known is so when we look
+ * for the second time: the first time it may not be whole yet.
+ */
+static void look_into(struct sample_python *sp, struct process *p)
+{
+	bool was_known = p->from.at.version;
+	struct pyfind found;
+
+	pyfind_process(&found, sp->files, p->from.pid);
+	sp->is_refused |= found.is_refused;
+	if (!found.is_there)
+		return;
+	p->from = found.from;
+	if (found.runtime || was_known)
+		tell_kernel(sp, p, found.runtime);
+	if (found.unknown && p->is_unknown)
+		sp->unknown = found.unknown;
+	p->is_unknown = found.unknown;
+}
+
+/* A process, or another image in it. */
+static struct process *process_of(struct sample_python *sp, uint32_t pid, uint64_t image)
+{
+	struct process *p = process_find(sp, pid);
+
+	if (p && p->image == image)
+		return p;
+	if (p && !p->image) {
+		p->image = image;
+		return p;
+	}
+	if (p) {
+		pycodes_release(&p->codes);
+	} else {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return NULL;
+		p->next = sp->bucket[pid % BUCKETS];
+		sp->bucket[pid % BUCKETS] = p;
+	}
+	p->from = (struct pycode_from){.pid = pid};
+	p->image = image;
+	p->last_ns = sched_now();
+	p->has_ended = false;
+	return p;
+}
+
+static struct pyframes_of of(struct sample_python *sp, struct process *p)
+{
+	return (struct pyframes_of){.from = &p->from, .codes = &p->codes, .serial = &sp->serial};
+}
+
+static int on_ask(void *ctx, void *data, size_t size)
+{
+	const struct pysample_ask *ask = data;
+	struct sample_python *sp = ctx;
+	struct process *p;
+
+	if (size < sizeof(*ask))
+		return 0;
+	if (ask->is_code) {
+		p = process_find(sp, ask->pid);
+		if (p && p->image == ask->image &&
+		    size >= offsetof(struct pysample_code, lines_bytes))
+			pycode_copied(&p->codes, &p->from, data, size, &sp->serial);
+		return 0;
+	}
+	p = process_of(sp, ask->pid, ask->image);
+	if (p)
+		look_into(sp, p);
+	return 0;
+}
+
+void sample_python_expect(struct sample_python *sp, uint32_t pid)
+{
+	struct process *p = process_find(sp, pid) ? NULL : process_of(sp, pid, 0);
+
+	if (p)
+		look_into(sp, p);
+}
+
+void sample_python_mapped(struct sample_python *sp, const struct sample_mapped *what)
+{
+	struct process *p = process_find(sp, what->pid);
+	const struct pyfind_file *in;
+	struct sample_file *file;
+
+	if (!p || p->from.at.version || what->path[0] != '/')
+		return;
+	file = sample_file_get(sp->files, what);
+	in = file ? pyfind_file(file, false) : NULL;
+	if (!in || !in->has_python)
+		return;
+	look_into(sp, p);
+	/* It is being loaded just now: samples that come ask again. */
+	if (!p->from.at.version)
+		tell_kernel(sp, p, 0);
+}
+
+void sample_python_ended(struct sample_python *sp, uint32_t pid)
+{
+	struct process *p = process_find(sp, pid);
+	uint64_t now = sched_now();
+
+	if (p)
+		p->has_ended = true;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct process **at = &sp->bucket[i]; (p = *at);) {
+			if (!p->has_ended || p->last_ns + KEEP_NS > now) {
+				at = &p->next;
+				continue;
+			}
+			*at = p->next;
+			process_free(p);
+		}
+}
+
+/* ---- records ---- */
+
+static struct pyrecord record_at(const struct sample_python *sp, unsigned cpu, uint64_t at)
+{
+	return (struct pyrecord){.words = sp->words + ((size_t)cpu << sp->shift),
+				 .at = at,
+				 .mask = (UINT64_C(1) << sp->shift) - 1};
+}
+
+static uint64_t behind(const struct sample_python *sp, unsigned cpu, uint64_t at)
+{
+	const struct pyrecord r = record_at(sp, cpu, at);
+
+	return at + pyrecord_words(&r);
+}
+
+/* That of a record, as long as it has the same image. */
+static struct process *process_at(const struct sample_python *sp, const struct pyrecord *r)
+{
+	struct process *p =
+		process_find(sp, (uint32_t)(pyrecord_word(r, PYSAMPLE_HEAD_THREAD) >> 32));
+
+	return p && p->image == pyrecord_word(r, PYSAMPLE_HEAD_IMAGE) ? p : NULL;
+}
+
+/* Code objects get their names while the process is there. */
+static void meet(struct sample_python *sp, const struct pyrecord *r)
+{
+	struct process *p = process_at(sp, r);
+	struct pyframes_of whose;
+
+	if (!p)
+		return;
+	p->last_ns = pyrecord_word(r, PYSAMPLE_HEAD_NS);
+	whose = of(sp, p);
+	pyframes_meet(&whose, r);
+}
+
+void sample_python_look(struct sample_python *sp)
+{
+	/* Pairs with record() in pysample.bpf.c: what is below head is whole, and its code objects have been told. */
+	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
+		sp->heads[cpu] = __atomic_load_n(&sp->rings[cpu].head, __ATOMIC_ACQUIRE);
+	ring_buffer__consume(sp->asks);
+	for (unsigned cpu = 0; cpu < sp->cpus; cpu++) {
+		while (sp->seen[cpu] < sp->heads[cpu]) {
+			const struct pyrecord r = record_at(sp, cpu, sp->seen[cpu]);
+
+			meet(sp, &r);
+			sp->seen[cpu] = behind(sp, cpu, sp->seen[cpu]);
+		}
+	}
+}
+
+unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink *sink,
+			      const struct sample_python_of *sample, uint64_t *frames)
+{
+	struct pyrecord r, found = {.words = NULL};
+	struct pyframes_of whose;
+	struct process *p;
+	unsigned cpu = sample->cpu;
+
+	if (cpu >= sp->cpus)
+		return 0;
+	while (sp->tails[cpu] < sp->seen[cpu]) {
+		r = record_at(sp, cpu, sp->tails[cpu]);
+		if (pyrecord_word(&r, PYSAMPLE_HEAD_NS) > sample->ns)
+			break;
+		found = r;
+		sp->tails[cpu] += pyrecord_words(&r);
+	}
+	if (!found.words)
+		return 0;
+	if (pyrecord_word(&found, PYSAMPLE_HEAD_CNT) & PYSAMPLE_EXACT &&
+	    pyrecord_word(&found, PYSAMPLE_HEAD_NS) != sample->ns)
+		return 0;
+	if (pyrecord_word(&found, PYSAMPLE_HEAD_THREAD) !=
+	    ((uint64_t)sample->pid << 32 | sample->tid))
+		return 0;
+	p = process_at(sp, &found);
+	if (!p)
+		return 0;
+	whose = of(sp, p);
+	return pyframes_make(&whose, &found, sink, frames);
+}
+
+unsigned sample_python_away(struct sample_python *sp, const struct sample_sink *sink,
+			    const void *record, size_t bytes, uint64_t *frames)
+{
+	const struct pyrecord r = {.words = record, .mask = UINT64_MAX};
+	struct pyframes_of whose;
+	struct process *p;
+
+	if (bytes < PYSAMPLE_HEAD_WORDS * sizeof(*r.words) ||
+	    bytes < pyrecord_words(&r) * sizeof(*r.words))
+		return 0;
+	p = process_at(sp, &r);
+	if (!p)
+		return 0;
+	whose = of(sp, p);
+	return pyframes_make(&whose, &r, sink, frames);
+}
+
+void sample_python_done(struct sample_python *sp)
+{
+	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
+		/* Pairs with the load of tail in record(): words were read before their room is given. */
+		__atomic_store_n(&sp->rings[cpu].tail, sp->tails[cpu], __ATOMIC_RELEASE);
+}
+
+uint64_t sample_python_lost(const struct sample_python *sp)
+{
+	uint64_t lost = 0;
+
+	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
+		lost += sp->rings[cpu].lost;
+	return lost;
+}
+
+uint32_t sample_python_unknown(struct sample_python *sp)
+{
+	uint32_t version = sp->unknown;
+
+	sp->unknown = 0;
+	return version;
+}
+
+bool sample_python_refused(struct sample_python *sp)
+{
+	bool was = sp->is_refused;
+
+	sp->is_refused = false;
+	return was;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * sample_python.h - Python's frames of threads that are sampled, or leave their CPU.
+ *
+ * bpf/pysample.bpf.c reads them at the moment of the sample, in a record of its own; here the two are paired, and code
+ * objects get their names, read from the process when they are first met.
+ */
+#ifndef SL_SAMPLE_PYTHON_H
+#define SL_SAMPLE_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/kernel/sample/sample.h"
+#include "collector/kernel/sample/sample_files.h"
+
+/* How a thread is known: bpf/pysample.bpf.c has it from a register of x86-64. */
+#if defined(SL_HAVE_BPF) && defined(__x86_64__)
+#define SL_SAMPLE_PYTHON 1
+#else
+#define SL_SAMPLE_PYTHON 0
+#endif
+
+struct sample_sink;
+struct sample_python;
+
+#define SAMPLE_PYTHON_WORDS 258u /* of one sample at most */
+
+/* NULL: there are none to be had, and why, in one sentence. */
+struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
+					 char *why, size_t why_len);
+void sample_python_close(struct sample_python *sp);
+/* To be attached to perf's events. */
+int sample_python_program(const struct sample_python *sp);
+/* A map of bpf/pywalk.h, for others who read frames. */
+int sample_python_map(const struct sample_python *sp, const char *name);
+
+/* What there is now: processes that are asked about, new code objects. Behind sample_events_look(). */
+void sample_python_look(struct sample_python *sp);
+/* A process that runs already and will be sampled: its first sample need not wait for us to look into it. */
+void sample_python_expect(struct sample_python *sp, uint32_t pid);
+/* A file with code has been mapped: perhaps it brings a Python. */
+void sample_python_mapped(struct sample_python *sp, const struct sample_mapped *what);
+void sample_python_ended(struct sample_python *sp, uint32_t pid);
+
+/* One of perf's samples, to be asked for each, in the order of time. */
+struct sample_python_of {
+	uint32_t cpu, pid, tid;
+	uint64_t ns;
+};
+/* Its frames, as preload/wire/frame.h has them, and @sink knows their names. How many; 0: it was not in Python. */
+unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink *sink,
+			      const struct sample_python_of *sample, uint64_t *frames);
+/* The same of a thread that left its CPU; @bytes at @record, as bpf/pysample.h has it. */
+unsigned sample_python_away(struct sample_python *sp, const struct sample_sink *sink,
+			    const void *record, size_t bytes, uint64_t *frames);
+/* Gives the rings' room back. */
+void sample_python_done(struct sample_python *sp);
+
+/* Samples in Python without its frames, for want of room. */
+uint64_t sample_python_lost(const struct sample_python *sp);
+/* A version that is not known, to be said: 0x030f for 3.15; 0: none. */
+uint32_t sample_python_unknown(struct sample_python *sp);
+/* Whether there were processes into which we may not look, to be said. */
+bool sample_python_refused(struct sample_python *sp);
+
+#endif

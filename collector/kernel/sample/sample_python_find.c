@@ -1,0 +1,181 @@
+/*
+ * sample_pyfile.c - see sample_python_find.h.
+ *
+ * Executables and libraries of Python export what extension modules need. Programs with a Python linked into them need
+ * not: then there is the table of all symbols, and without one, from 3.10 on, a section that is _PyRuntime; from 3.13 on
+ * that suffices, for the version is in it.
+ */
+#include "collector/kernel/sample/sample_python_find.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collector/symbols/elf_image.h"
+#include "collector/kernel/sample/sample.h"
+#include "collector/kernel/sample/sample_files.h"
+#include "collector/kernel/sample/sample_spaces.h"
+
+#define HEAD_WORDS 128u /* of _PyRuntime, with all that it tells of itself */
+
+/* ---- in a file ---- */
+
+enum {
+	RUNTIME,
+	CODE_TYPE,
+	VERSION, /* from 3.11 on */
+	/* Before that only a function tells: so by what came with which version. */
+	SINCE_3_10,
+	SINCE_3_9,
+	SINCE_3_8,
+	UNTIL_3_6,
+	UNTIL_2_7,
+	NAME_CNT
+};
+static const char *const names[NAME_CNT] = {
+	[RUNTIME] = "_PyRuntime",
+	[CODE_TYPE] = "PyCode_Type",
+	[VERSION] = "Py_Version",
+	[SINCE_3_10] = "PyModule_AddObjectRef",
+	[SINCE_3_9] = "PyFrame_GetCode",
+	[SINCE_3_8] = "PyCode_NewWithPosOnlyArgs",
+	[UNTIL_3_6] = "_PyThreadState_Current",
+	[UNTIL_2_7] = "PyString_Type",
+};
+
+static void judge(struct pyfind_file *p, const uint64_t at[NAME_CNT])
+{
+	if (!at[CODE_TYPE] || (!at[RUNTIME] && !at[UNTIL_3_6]))
+		return;
+	*p = (struct pyfind_file){.has_python = true,
+				  .runtime = at[RUNTIME],
+				  .code_type = at[CODE_TYPE],
+				  .version = at[VERSION]};
+	p->hex = at[VERSION]      ? 0
+		 : at[SINCE_3_10] ? 0x030a00f0
+		 : at[SINCE_3_9]  ? 0x030900f0
+		 : at[SINCE_3_8]  ? 0x030800f0
+		 : at[RUNTIME]    ? 0x030700f0
+		 : at[UNTIL_2_7]  ? 0x020700f0
+				  : 0x030600f0;
+}
+
+static void by_exports(struct pyfind_file *p, const struct sample_file *f)
+{
+	uint64_t at[NAME_CNT] = {0};
+
+	/* Most files are none: one look suffices. */
+	if (!sample_file_symbol(f, names[CODE_TYPE], &at[CODE_TYPE]))
+		return;
+	for (unsigned i = 0; i < NAME_CNT; i++)
+		sample_file_symbol(f, names[i], &at[i]);
+	judge(p, at);
+}
+
+static void by_symbols(struct pyfind_file *p, const struct elf_image *e)
+{
+	uint64_t at[NAME_CNT] = {0};
+
+	elf_image_find(e, names, NAME_CNT, at);
+	judge(p, at);
+}
+
+const struct pyfind_file *pyfind_file(struct sample_file *f, bool is_main)
+{
+	void **note = sample_file_note(f);
+	struct pyfind_file *p = *note;
+	struct elf_image e;
+	uint64_t section;
+	bool has_section;
+
+	if (p)
+		return p;
+	*note = p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	by_exports(p, f);
+	if (p->has_python || !sample_file_image(f, &e))
+		return p;
+	has_section = elf_image_section_address(&e, ".PyRuntime", &section);
+	if (has_section || is_main)
+		by_symbols(p, &e);
+	if (!p->has_python && has_section)
+		*p = (struct pyfind_file){.has_python = true, .runtime = section};
+	return p;
+}
+
+/* ---- in a process ---- */
+
+static bool read_memory(struct pyfind *found, uint64_t address, void *to, size_t bytes)
+{
+	if (pycode_read(found->from.pid, address, to, bytes))
+		return true;
+	found->is_refused |= errno == EPERM || errno == EACCES;
+	return false;
+}
+
+/* Of 3.13 and later it is the second word. */
+static uint32_t version_in(const uint64_t *runtime)
+{
+	return memcmp(runtime, "xdebugpy", 8) == 0 ? (uint32_t)runtime[1] : 0;
+}
+
+/* How does the one in @file look, which lies @bias behind where the file says? */
+static void read_python(struct pyfind *found, const struct pyfind_file *file, uint64_t bias)
+{
+	uint64_t head[HEAD_WORDS] = {0};
+	unsigned long version = file->hex;
+
+	if (file->version && !read_memory(found, bias + file->version, &version, sizeof(version)))
+		return;
+	if (file->runtime && !read_memory(found, bias + file->runtime, head, sizeof(head)))
+		return;
+	if (!version)
+		version = version_in(head);
+	if (!sl_pylayout_get(&found->from.at, (uint32_t)version, head)) {
+		found->unknown = version ? (uint32_t)(version >> 16) : SAMPLE_PYTHON_NAMELESS;
+		return;
+	}
+	found->runtime = bias + file->runtime;
+	found->from.code_type = file->code_type ? bias + file->code_type : 0;
+}
+
+static bool is_main(const struct sample_mapped *what)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", what->pid);
+	return stat(path, &st) == 0 && st.st_ino == what->inode;
+}
+
+void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t pid)
+{
+	char path[32], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	*found = (struct pyfind){.from.pid = pid};
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	f = fopen(path, "re");
+	found->is_refused = !f && (errno == EACCES || errno == EPERM);
+	while (f && !found->runtime && getline(&line, &size, f) > 0) {
+		struct sample_mapped what = {.pid = pid};
+		const struct pyfind_file *in;
+		struct sample_file *file;
+
+		found->is_there = true;
+		if (!sample_mapped_parse(line, &what) || what.path[0] != '/')
+			continue;
+		file = sample_file_get(files, &what);
+		in = file ? pyfind_file(file, is_main(&what)) : NULL;
+		if (in && in->has_python)
+			read_python(found, in, sample_file_bias(file, &what));
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}

@@ -1,0 +1,85 @@
+/* sample_sink.c - samples into the report; see sample_sink.h. */
+#include "collector/kernel/sample/sample_sink.h"
+
+#include "collector/report/db.h"
+#include "collector/report/db_stacks.h"
+#include "collector/model/model.h"
+
+static void put_space(void *to, int64_t space, int64_t parent, int64_t global_pid)
+{
+	const struct sample_report *r = to;
+
+	db_space(r->db, space, parent, global_pid);
+}
+
+static void put_module(void *to, const struct db_module *m)
+{
+	const struct sample_report *r = to;
+	struct db_module told = *m;
+
+	/* Before the report's time 0, too: of two at one place it tells which came first. */
+	told.since = m->since - r->zero;
+	db_module(r->db, &told);
+}
+
+static void put_code(void *to, const struct db_code *c)
+{
+	const struct sample_report *r = to;
+
+	db_code(r->db, c);
+}
+
+static void put_stack(void *to, int64_t id, int64_t space, uint64_t ns, const uint64_t *frames,
+		      size_t cnt)
+{
+	const struct sample_report *r = to;
+
+	db_stack(r->db, id, space, (int64_t)ns - r->zero, frames, cnt);
+}
+
+static void put_row(void *to, const struct sample_row *what)
+{
+	struct sample_report *r = to;
+	int64_t ns = (int64_t)what->ns - r->zero, *row = db_row(r->db, DB_COMPOSITE_EVENTS);
+
+	row[SAMPLE_ID] = (int64_t)++r->cnt;
+	row[SAMPLE_START] = ns;
+	row[SAMPLE_CPU] = what->cpu;
+	row[SAMPLE_THREAD_STATE] = what->end_ns ? what->state : SCHED_STATE_RUNNING;
+	row[SAMPLE_GLOBAL_TID] = GLOBAL_TID(what->pid, what->tid);
+	row[SAMPLE_CPU_CYCLES] = !what->end_ns;
+	row[SAMPLE_STACK_ID] = what->stack;
+	db_stack_wanted(r->db, DB_STACK_SAMPLE, what->stack);
+	row[SAMPLE_END] = what->end_ns ? (int64_t)what->end_ns - r->zero : DB_NULL;
+	if (r->first == INT64_MIN || ns < r->first)
+		r->first = ns;
+	if (r->last < ns || r->first == ns)
+		r->last = ns;
+}
+
+static bool has_space(void *to, int64_t space)
+{
+	const struct sample_report *r = to;
+
+	return db_has_space(r->db, space);
+}
+
+static bool has_stack(void *to, int64_t id)
+{
+	const struct sample_report *r = to;
+
+	return db_has_stack(r->db, id);
+}
+
+struct sample_sink sample_report_sink(struct sample_report *r)
+{
+	static const struct sample_sink_ops ops = {.space = put_space,
+						   .module = put_module,
+						   .code = put_code,
+						   .stack = put_stack,
+						   .row = put_row,
+						   .has_space = has_space,
+						   .has_stack = has_stack};
+
+	return (struct sample_sink){&ops, r};
+}

@@ -1,0 +1,53 @@
+/*
+ * sample_sink.h - where samples and what belongs to them go: into the report, or into the flight recorder's memory
+ * (flight_sample.h).
+ *
+ * Times are CLOCK_MONOTONIC. Stacks, spaces and codes as in db_stacks.h, told before the rows that refer to them.
+ */
+#ifndef SL_SAMPLE_SINK_H
+#define SL_SAMPLE_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/report/db_stacks.h"
+
+struct sample_row {
+	uint64_t ns;
+	uint32_t cpu, pid, tid;
+	int64_t stack; /* DB_NULL: none */
+	/* 0: a CPU sample. Else it left the CPU at @ns, and had one again; and SCHED_STATE_*. */
+	uint64_t end_ns;
+	uint8_t state;
+	bool still; /* has none yet: @end_ns is now */
+};
+
+struct sample_sink_ops {
+	void (*space)(void *to, int64_t space, int64_t parent, int64_t global_pid);
+	/* @m->since: CLOCK_MONOTONIC; 0: from the beginning. */
+	void (*module)(void *to, const struct db_module *m);
+	void (*code)(void *to, const struct db_code *c);
+	void (*stack)(void *to, int64_t id, int64_t space, uint64_t ns, const uint64_t *frames,
+		      size_t cnt);
+	void (*row)(void *to, const struct sample_row *row);
+	/* Is what was told still there? */
+	bool (*has_space)(void *to, int64_t space);
+	bool (*has_stack)(void *to, int64_t id);
+};
+
+struct sample_sink {
+	const struct sample_sink_ops *ops;
+	void *to;
+};
+
+/* The report. */
+struct sample_report {
+	struct db *db;
+	int64_t zero;        /* CLOCK_MONOTONIC at session time 0 */
+	uint64_t cnt;        /* rows so far: they are numbered by it */
+	int64_t first, last; /* session ns of the rows; first INT64_MIN: none yet */
+};
+struct sample_sink sample_report_sink(struct sample_report *r);
+
+#endif

@@ -1,0 +1,508 @@
+/*
+ * sample_spaces.c - see sample_spaces.h.
+ *
+ * Copies of a fork share their list of mappings until one of them is sampled or maps something: most children exec first.
+ */
+#include "collector/kernel/sample/sample_spaces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "collector/report/db.h"
+#include "collector/model/model.h"
+#include "collector/kernel/sample/sample_sink.h"
+#include "collector/kernel/sample/sample_stacks.h"
+#include "collector/model/stacks.h"
+#include "preload/wire/frame.h"
+
+#define BUCKETS   256u
+#define REREAD_NS UINT64_C(100000000)
+#define LATE_NS   UINT64_C(5000000000)
+
+struct ranges {
+	unsigned refs;
+	size_t cnt, cap;
+	struct sample_range *list; /* by address, none overlaps another */
+};
+
+struct sample_space {
+	struct sample_space *next;
+	uint32_t pid;
+	uint32_t number, parent; /* in the report; 0: none */
+	uint32_t generation;     /* of what is mapped: the same addresses may mean something else */
+	uint32_t told_to;        /* report that has it */
+	uint64_t read_ns, ended_ns;
+	struct ranges *ranges;
+	bool is_fresh; /* after an exec, nothing of it seen yet */
+};
+
+struct path {
+	struct path *next;
+	char text[];
+};
+
+struct sample_spaces {
+	struct sample_files *files;
+	struct sample_space *bucket[BUCKETS];
+	struct path *paths[BUCKETS];
+	uint32_t numbers, report;
+	uint64_t purged_ns, keep_ns;
+	struct sample_stacks stacks;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stacks)
+{
+	struct sample_spaces *ss = calloc(1, sizeof(*ss));
+
+	if (!ss)
+		return NULL;
+	ss->files = files;
+	ss->report = 1;
+	ss->keep_ns = LATE_NS;
+	ss->stacks.most = stacks;
+	return ss;
+}
+
+void sample_spaces_keep(struct sample_spaces *ss, uint64_t ns)
+{
+	ss->keep_ns = ns + LATE_NS;
+}
+
+/* ---- lists of mappings ---- */
+
+static void ranges_release(struct ranges *rs)
+{
+	if (!rs || --rs->refs)
+		return;
+	free(rs->list);
+	free(rs);
+}
+
+/* The list of @s alone, with room for @more. NULL: no memory. */
+static struct ranges *own(struct sample_space *s, size_t more)
+{
+	struct ranges *old = s->ranges, *rs = old;
+	struct sample_range *list;
+
+	if (!old || old->refs > 1) {
+		rs = calloc(1, sizeof(*rs));
+		if (!rs)
+			return NULL;
+		rs->refs = 1;
+	}
+	if (!rs->list || rs->cnt + more > rs->cap) {
+		size_t cap = (old ? old->cnt : 0) + more + 32;
+
+		list = reallocarray(rs->list, cap, sizeof(*list));
+		if (!list) {
+			if (rs != old)
+				free(rs);
+			return NULL;
+		}
+		rs->list = list;
+		rs->cap = cap;
+	}
+	if (rs == old)
+		return rs;
+	for (size_t i = 0; old && i < old->cnt; i++)
+		rs->list[rs->cnt++] = old->list[i];
+	ranges_release(old);
+	s->ranges = rs;
+	return rs;
+}
+
+/* The first that ends behind @address. */
+static size_t place_of(const struct ranges *rs, uint64_t address)
+{
+	size_t low = 0, high = rs ? rs->cnt : 0;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (rs->list[mid].to <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct sample_range *range_at(const struct sample_space *s, uint64_t address)
+{
+	size_t i = place_of(s->ranges, address);
+
+	return s->ranges && i < s->ranges->cnt && s->ranges->list[i].from <= address
+		       ? &s->ranges->list[i]
+		       : NULL;
+}
+
+static bool is_known(const struct sample_space *s, const struct sample_range *r)
+{
+	const struct sample_range *there = range_at(s, r->from);
+
+	return there && there->from == r->from && there->to == r->to && there->file == r->file &&
+	       there->offset == r->offset && there->path == r->path;
+}
+
+/* Puts @r where others were: what is left of them stays. */
+static void put_range(struct sample_space *s, const struct sample_range *r)
+{
+	struct ranges *rs;
+	size_t from, to;
+
+	if (r->from >= r->to || is_known(s, r))
+		return;
+	rs = own(s, 2);
+	if (!rs)
+		return;
+	from = place_of(rs, r->from);
+	if (from < rs->cnt && rs->list[from].from < r->from) {
+		/* Begins within one: its first part stays, and perhaps its last. */
+		memmove(&rs->list[from + 1], &rs->list[from], (rs->cnt - from) * sizeof(*rs->list));
+		rs->cnt++;
+		rs->list[from].to = r->from;
+		rs->list[from + 1].from = r->from;
+		from++;
+	}
+	for (to = from; to < rs->cnt && rs->list[to].to <= r->to; to++)
+		;
+	if (to < rs->cnt && rs->list[to].from < r->to)
+		rs->list[to].from = r->to;
+	memmove(&rs->list[from + 1], &rs->list[to], (rs->cnt - to) * sizeof(*rs->list));
+	rs->cnt = rs->cnt - (to - from) + 1;
+	rs->list[from] = *r;
+	s->generation++;
+}
+
+/* ---- processes ---- */
+
+static struct sample_space *space_find(const struct sample_spaces *ss, uint32_t pid)
+{
+	struct sample_space *s = ss->bucket[pid % BUCKETS];
+
+	while (s && s->pid != pid)
+		s = s->next;
+	return s;
+}
+
+/* A new image: nothing is mapped. */
+static struct sample_space *space_begin(struct sample_spaces *ss, uint32_t pid)
+{
+	struct sample_space *s = space_find(ss, pid);
+
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return NULL;
+		s->pid = pid;
+		s->next = ss->bucket[pid % BUCKETS];
+		ss->bucket[pid % BUCKETS] = s;
+	}
+	ranges_release(s->ranges);
+	s->ranges = NULL;
+	s->number = ++ss->numbers;
+	s->parent = 0;
+	s->told_to = 0;
+	s->generation++;
+	s->read_ns = s->ended_ns = 0;
+	s->is_fresh = false;
+	return s;
+}
+
+static void space_free(struct sample_space *s)
+{
+	ranges_release(s->ranges);
+	free(s);
+}
+
+void sample_spaces_free(struct sample_spaces *ss)
+{
+	if (!ss)
+		return;
+	for (unsigned i = 0; i < BUCKETS; i++) {
+		for (struct sample_space *s = ss->bucket[i], *next; s; s = next) {
+			next = s->next;
+			space_free(s);
+		}
+		for (struct path *p = ss->paths[i], *next; p; p = next) {
+			next = p->next;
+			free(p);
+		}
+	}
+	sample_stacks_release(&ss->stacks);
+	free(ss);
+}
+
+void sample_spaces_forked(struct sample_spaces *ss, uint32_t pid, uint32_t parent)
+{
+	struct sample_space *s = space_begin(ss, pid), *from = space_find(ss, parent);
+
+	if (!s || !from)
+		return;
+	s->parent = from->number;
+	s->read_ns = from->read_ns;
+	s->ranges = from->ranges;
+	if (s->ranges)
+		s->ranges->refs++;
+}
+
+void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid)
+{
+	struct sample_space *s = space_begin(ss, pid);
+
+	if (s)
+		s->is_fresh = true;
+}
+
+/* Those that ended long ago go. */
+static void purge(struct sample_spaces *ss, uint64_t now)
+{
+	ss->purged_ns = now;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct sample_space **at = &ss->bucket[i], *s; (s = *at);) {
+			if (!s->ended_ns || now - s->ended_ns < ss->keep_ns) {
+				at = &s->next;
+				continue;
+			}
+			*at = s->next;
+			space_free(s);
+		}
+}
+
+void sample_spaces_ended(struct sample_spaces *ss, uint32_t pid)
+{
+	struct sample_space *s = space_find(ss, pid);
+	uint64_t now = now_ns();
+
+	if (s)
+		s->ended_ns = now;
+	if (now - ss->purged_ns > LATE_NS)
+		purge(ss, now);
+}
+
+/* ---- mappings ---- */
+
+/* One copy of each, for good: paths are compared by where they are. */
+static const char *path_of(struct sample_spaces *ss, const char *text)
+{
+	size_t len = strlen(text);
+	uint32_t hash = 5381;
+	struct path *p;
+
+	for (size_t i = 0; i < len; i++)
+		hash = hash * 33 + (unsigned char)text[i];
+	for (p = ss->paths[hash % BUCKETS]; p; p = p->next)
+		if (strcmp(p->text, text) == 0)
+			return p->text;
+	p = malloc(sizeof(*p) + len + 1);
+	if (!p)
+		return "?";
+	memcpy(p->text, text, len + 1);
+	p->next = ss->paths[hash % BUCKETS];
+	ss->paths[hash % BUCKETS] = p;
+	return p->text;
+}
+
+/* The kernel has several names for what is no file. */
+static const char *name_of(const char *path)
+{
+	if (!path[0] || strcmp(path, "//anon") == 0 || strncmp(path, "[anon", 5) == 0)
+		return "[anonymous]";
+	return path;
+}
+
+static struct sample_range make(struct sample_spaces *ss, const struct sample_mapped *what,
+				uint64_t since)
+{
+	struct sample_range r = {.from = what->start,
+				 .to = what->end,
+				 .bias = what->start - what->offset,
+				 .path = path_of(ss, name_of(what->path)),
+				 .device = what->device,
+				 .inode = what->inode,
+				 .offset = what->offset,
+				 .since = since};
+
+	if (what->path[0] == '/' && what->path[1] != '/')
+		r.file = sample_file_get(ss->files, what);
+	else if (strcmp(what->path, "[vdso]") == 0)
+		r.file = sample_file_get(ss->files, what);
+	if (r.file)
+		r.bias = sample_file_bias(r.file, what);
+	return r;
+}
+
+void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *what, uint64_t ns)
+{
+	struct sample_space *s = space_find(ss, what->pid);
+	struct sample_range r;
+
+	if (!s)
+		s = space_begin(ss, what->pid);
+	if (!s)
+		return;
+	r = make(ss, what, ns);
+	put_range(s, &r);
+}
+
+bool sample_mapped_parse(char *line, struct sample_mapped *what)
+{
+	unsigned device[2];
+	char may[5];
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &what->start, &what->end, may, &what->offset, &device[0], &device[1],
+		   &what->inode, &at) < 7 ||
+	    may[2] != 'x' || !at)
+		return false;
+	line[strcspn(line, "\n")] = 0;
+	what->device = makedev(device[0], device[1]);
+	what->path = line + at;
+	return true;
+}
+
+/* What the process has now, if it is still there: else what was known of it stays. */
+static void read_maps(struct sample_spaces *ss, struct sample_space *s, uint64_t since)
+{
+	char path[32], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	s->read_ns = now_ns();
+	snprintf(path, sizeof(path), "/proc/%u/maps", s->pid);
+	f = s->ended_ns ? NULL : fopen(path, "re");
+	while (f && getline(&line, &size, f) > 0) {
+		struct sample_mapped what = {.pid = s->pid};
+
+		if (sample_mapped_parse(line, &what)) {
+			struct sample_range r = make(ss, &what, since);
+
+			put_range(s, &r);
+		}
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, uint64_t ns)
+{
+	struct sample_space *s = space_find(ss, pid);
+
+	(void)ns;
+	if (s)
+		return s;
+	s = space_begin(ss, pid);
+	if (s)
+		read_maps(ss, s, 0);
+	return s;
+}
+
+const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,
+					     uint64_t address, uint64_t ns)
+{
+	const struct sample_range *r = range_at(s, address);
+
+	/* What has no mapping (a damaged stack has such addresses) does not make us read for every sample. */
+	if (r || now_ns() - s->read_ns < REREAD_NS)
+		return r;
+	read_maps(ss, s, s->ranges ? ns : 0);
+	return range_at(s, address);
+}
+
+bool sample_space_has_begun(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
+			    uint64_t ns)
+{
+	s->is_fresh = s->is_fresh && !sample_space_find(ss, s, address, ns);
+	return !s->is_fresh;
+}
+
+/* ---- into the report ---- */
+
+static void tell_space(const struct sample_space *s, const struct sample_sink *sink)
+{
+	sink->ops->space(sink->to, SPACE_ID(0, s->number), s->parent ? SPACE_ID(0, s->parent) : 0,
+			 GLOBAL_PID(s->pid));
+}
+
+static void tell_module(const struct sample_space *s, const struct sample_sink *sink,
+			struct sample_range *r)
+{
+	struct db_module m = {.space = SPACE_ID(0, s->number),
+			      .start = r->from,
+			      .end = r->to,
+			      .bias = r->bias,
+			      .since = (int64_t)r->since,
+			      .path = r->path};
+
+	if (r->file)
+		m.build_id_len = sample_file_build_id(r->file, &m.build_id);
+	sink->ops->module(sink->to, &m);
+	r->is_told = true;
+}
+
+static void tell(struct sample_spaces *ss, struct sample_space *s, const struct sample_sink *sink,
+		 const uint64_t *frames, size_t cnt)
+{
+	struct ranges *rs = own(s, 0);
+
+	/* What a full disk has taken is told again. */
+	if (s->told_to != ss->report || !sink->ops->has_space(sink->to, SPACE_ID(0, s->number))) {
+		s->told_to = ss->report;
+		for (size_t i = 0; rs && i < rs->cnt; i++)
+			rs->list[i].is_told = false;
+		tell_space(s, sink);
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		struct sample_range *r;
+
+		if (frames[i] & (SL_FRAME_REMARK | SL_FRAME_PYTHON | SL_FRAME_KERNEL))
+			continue;
+		r = range_at(s, sl_frame_address(frames[i]) - !(frames[i] & SL_FRAME_EXACT));
+		if (r && !r->is_told)
+			tell_module(s, sink, r);
+	}
+}
+
+int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s,
+			   const struct sample_sink *sink, uint64_t ns, const uint64_t *frames,
+			   size_t cnt)
+{
+	bool is_new;
+	uint32_t number = sample_stacks_number(
+		&ss->stacks, (uint64_t)s->number << 32 | s->generation, frames, cnt, &is_new);
+
+	if (!number)
+		return DB_NULL;
+	if (is_new || !sink->ops->has_stack(sink->to, STACK_ID(0, number))) {
+		tell(ss, s, sink, frames, cnt);
+		sink->ops->stack(sink->to, STACK_ID(0, number), SPACE_ID(0, s->number), ns, frames,
+				 cnt);
+	}
+	return STACK_ID(0, number);
+}
+
+void sample_spaces_renew(struct sample_spaces *ss)
+{
+	ss->report++;
+	sample_stacks_renew(&ss->stacks);
+}
+
+size_t sample_spaces_bytes(const struct sample_spaces *ss)
+{
+	return ss->stacks.slots * sizeof(*ss->stacks.slot);
+}

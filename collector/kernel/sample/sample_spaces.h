@@ -1,0 +1,67 @@
+/*
+ * sample_spaces.h - what is mapped in the processes that are sampled, and their stacks in the report.
+ *
+ * What happens to processes is to be told in the order of time. A space is the memory of one process image; a fork's is
+ * a copy of its parent's. Mappings of code alone count. Of what the kernel has not told (processes that ran already,
+ * records that were lost) /proc/PID/maps is read, as long as the process is there.
+ */
+#ifndef SL_SAMPLE_SPACES_H
+#define SL_SAMPLE_SPACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/kernel/sample/sample_files.h"
+
+struct sample_sink;
+struct sample_space;
+struct sample_spaces;
+
+struct sample_range {
+	uint64_t from, to;
+	uint64_t bias;            /* address - address in the file */
+	struct sample_file *file; /* NULL: memory of no file */
+	const char *path;         /* "[anonymous]" and the like, too */
+	uint64_t device, inode, offset;
+	uint64_t since; /* CLOCK_MONOTONIC; 0: before we came */
+	bool is_told;   /* the report has it */
+};
+
+/* @stacks: so many are known again, 0: a million. NULL: no memory. */
+struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stacks);
+void sample_spaces_free(struct sample_spaces *ss);
+/* So long after the end of a process somebody may still ask for its stacks. */
+void sample_spaces_keep(struct sample_spaces *ss, uint64_t ns);
+
+void sample_spaces_forked(struct sample_spaces *ss, uint32_t pid, uint32_t parent);
+void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid);
+void sample_spaces_ended(struct sample_spaces *ss, uint32_t pid);
+void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *what, uint64_t ns);
+
+/* A line of /proc/PID/maps, which it cuts up; false: no code is mapped there. */
+bool sample_mapped_parse(char *line, struct sample_mapped *what);
+
+/* That of a process, read from /proc where nothing was told of it. NULL: no memory. */
+struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, uint64_t ns);
+/* What lies at @address; NULL: nothing that is known. Valid until the next call of any function here. */
+const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,
+					     uint64_t address, uint64_t ns);
+
+/*
+ * False: the kernel is still at its exec, and @address (where the user's part is) that of the caller of exec, in an image
+ * that is gone.
+ */
+bool sample_space_has_begun(struct sample_spaces *ss, struct sample_space *s, uint64_t address,
+			    uint64_t ns);
+
+/* Number of the stack (SL_STACKS.id), which @sink has from here on. */
+int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s,
+			   const struct sample_sink *sink, uint64_t ns, const uint64_t *frames,
+			   size_t cnt);
+/* Another sink: it has no stacks yet. */
+void sample_spaces_renew(struct sample_spaces *ss);
+/* Memory by which stacks are known again. */
+size_t sample_spaces_bytes(const struct sample_spaces *ss);
+
+#endif

@@ -1,0 +1,51 @@
+/* sched_bpf.h - the user half of bpf/ctxsw.bpf.c; for sched_bpf.c and sched_bpf_open.c alone. */
+#ifndef SL_SCHED_BPF_H
+#define SL_SCHED_BPF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/kernel/bpf/ctxsw.h"
+#include "collector/kernel/sched/sched_load.h"
+
+struct calls;
+struct ring_buffer;
+struct sched;
+
+#define LIVES_BYTES (1u << 20)
+#define LIFE_BYTES  (sizeof(struct rec_task) + 8) /* with the header that the kernel adds */
+
+union life {
+	struct rec_head head;
+	struct rec_task task;
+	struct rec_life life;
+};
+
+struct bpf {
+	struct ctxsw_loaded loaded;
+	struct ctxsw_shared *shared;
+	struct ctxsw_ring *rings;
+	const struct rec_switch *switches;
+	const uint8_t *flags; /* enum ctxsw_flag of each thread */
+	size_t shared_bytes, rings_bytes, switches_bytes;
+	unsigned slots; /* per CPU; a power of two */
+	struct ring_buffer *lives_ring;
+	union life *lives; /* taken out of lives_ring, sorted by time, not handed over yet */
+	size_t lives_cnt, lives_at, lives_max;
+	uint64_t lives_taken;    /* out of lives_ring, ever */
+	uint64_t lives_dropped;  /* for lack of memory */
+	struct calls *calls;     /* NULL: not asked for, or not to be had */
+	uint64_t *next_ns;       /* per CPU, of lives, per CPU of calls: see sched_merge() */
+	uint64_t *heads, *tails; /* per CPU: what this poll may read, and has read */
+	uint64_t paused_ns;      /* since when; 0: not, or no matter */
+	bool is_cold;            /* the programs of the hot path are detached */
+	uint64_t dead_windows;   /* in which they could not be attached */
+};
+
+/* Loads it, maps its memory, attaches. 0 or -errno; @why and @fix as those of a struct sched_driver. */
+int sched_bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len);
+/* Runs the iterator over all threads once. */
+int sched_bpf_iterate(struct bpf *b);
+
+#endif

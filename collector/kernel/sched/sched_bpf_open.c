@@ -1,0 +1,218 @@
+/* sched_bpf_open.c - see sched_bpf.h: what stands in the way, and the way in. */
+#ifdef SL_HAVE_BPF
+
+#include "collector/kernel/sched/sched_bpf.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "collector/base/limits.h"
+#include "collector/kernel/sched/sched_calls.h"
+#include "collector/kernel/sched/sched_internal.h"
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#define CAP_BPF     39
+#endif
+
+#define VMLINUX_BTF       "/sys/kernel/btf/vmlinux"
+#define INITIAL_PID_NS    0xEFFFFFFCu /* inode of the initial PID namespace, fixed in the kernel */
+#define NEEDS_DESCRIPTORS 64 /* its programs, maps and links, and what a collection opens besides */
+#define RECORDS_TOTAL     131072u /* of switches, all CPUs together: 6 MiB */
+#define RECORDS_MIN       8192u   /* per CPU: 10 ms at 800,000 switches per second */
+
+static char bpf_log[200]; /* libbpf's first complaint */
+
+/* Says early, without loading anything, what stands in the way. */
+static int check_machine(char *why, size_t why_len, char *fix, size_t fix_len)
+{
+	int version = ctxsw_kernel_version();
+
+	if (version < 5008) {
+		snprintf(why, why_len, "eBPF needs Linux 5.8, this is %d.%d", version / 1000,
+			 version % 1000);
+		snprintf(fix, fix_len, "boot a newer kernel");
+		return -ENOSYS;
+	}
+	if (access(VMLINUX_BTF, R_OK)) {
+		snprintf(why, why_len, "eBPF needs the kernel's types in %s", VMLINUX_BTF);
+		snprintf(fix, fix_len, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+		return -ENOSYS;
+	}
+	if (!sched_has_cap(CAP_SYS_ADMIN) &&
+	    !(sched_has_cap(CAP_BPF) && sched_has_cap(CAP_PERFMON))) {
+		snprintf(why, why_len,
+			 "eBPF needs the capabilities CAP_BPF and CAP_PERFMON, or root");
+		sched_fix_setcap("cap_bpf,cap_perfmon", fix, fix_len);
+		return -EPERM;
+	}
+	return 0;
+}
+
+static int load(struct sched *s, struct bpf *b)
+{
+	struct ctxsw_ask ask = {
+		.config = {.system_wide = s->mode == SCHED_MODE_SYSTEM,
+			   .map_ids = s->must_announce,
+			   .slot_shift = (uint8_t)__builtin_ctz(b->slots)},
+		.rings = s->cpu_cnt,
+		.switches = s->cpu_cnt * b->slots,
+		.lives = sched_tuning.records_per_cpu ? 4096 : LIVES_BYTES,
+		.skip = sched_tuning.bpf_way,
+	};
+
+	return ctxsw_load(&b->loaded, &ask, bpf_log, sizeof(bpf_log));
+}
+
+static void *map_memory(int fd, size_t bytes, int prot)
+{
+	void *memory = mmap(NULL, bytes, prot, MAP_SHARED, fd, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Called by libbpf for each record; sorts, as CPUs may overtake each other between stamp and ring. */
+static int keep_life(void *ctx, void *data, size_t len)
+{
+	struct bpf *b = ctx;
+	union life *grown;
+	size_t at;
+
+	b->lives_taken++;
+	if (b->lives_cnt == b->lives_max) {
+		grown = realloc(b->lives, (b->lives_max * 2 + 64) * sizeof(*grown));
+		if (!grown) {
+			b->lives_dropped++;
+			return 0;
+		}
+		b->lives = grown;
+		b->lives_max = b->lives_max * 2 + 64;
+	}
+	for (at = b->lives_cnt; at > 0; at--) {
+		if (b->lives[at - 1].head.ns <= ((struct rec_head *)data)->ns)
+			break;
+		b->lives[at] = b->lives[at - 1];
+	}
+	memcpy(&b->lives[at], data, len < sizeof(*b->lives) ? len : sizeof(*b->lives));
+	b->lives_cnt++;
+	return 0;
+}
+
+static int map_all(struct sched *s, struct bpf *b)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	libbpf_print_fn_t print;
+
+	b->shared_bytes = page;
+	b->rings_bytes = (s->cpu_cnt * sizeof(*b->rings) + page - 1) / page * page;
+	b->switches_bytes =
+		((size_t)s->cpu_cnt * b->slots * sizeof(*b->switches) + page - 1) / page * page;
+	b->shared = map_memory(b->loaded.shared, b->shared_bytes, PROT_READ | PROT_WRITE);
+	b->rings = map_memory(b->loaded.rings, b->rings_bytes, PROT_READ | PROT_WRITE);
+	b->switches = map_memory(b->loaded.switches, b->switches_bytes, PROT_READ);
+	b->flags = map_memory(b->loaded.flags, CTXSW_PID_LIMIT, PROT_READ);
+	b->next_ns = calloc(2 * s->cpu_cnt + 1, sizeof(*b->next_ns));
+	b->heads = calloc(s->cpu_cnt, sizeof(*b->heads));
+	b->tails = calloc(s->cpu_cnt, sizeof(*b->tails));
+	if (!b->shared || !b->rings || !b->switches || !b->flags || !b->next_ns || !b->heads ||
+	    !b->tails)
+		return -ENOMEM;
+	print = libbpf_set_print(NULL); /* explain() says it */
+	b->lives_ring = ring_buffer__new(b->loaded.lives, keep_life, b, NULL);
+	libbpf_set_print(print);
+	return b->lives_ring ? 0 : -errno;
+}
+
+int sched_bpf_iterate(struct bpf *b)
+{
+	char nothing[64];
+	ssize_t n;
+	int fd = bpf_iter_create(b->loaded.iterator);
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, nothing, sizeof(nothing));
+	while (n > 0 || (n < 0 && errno == EAGAIN));
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return (int)n;
+}
+
+static int attach_all(struct bpf *b, bool no_switches)
+{
+	int err = ctxsw_attach_iterator(&b->loaded);
+
+	/* First, because the programs use what it finds out about the kernel. */
+	if (!err)
+		err = sched_bpf_iterate(b);
+	return err ? err : ctxsw_attach(&b->loaded, !no_switches);
+}
+
+static void explain(int err, char *why, size_t why_len, char *fix, size_t fix_len)
+{
+	if (err == -EPERM || err == -EACCES) {
+		snprintf(why, why_len,
+			 "the kernel refuses eBPF (user namespace, seccomp profile or lockdown)");
+		snprintf(fix, fix_len,
+			 "run it outside the container, or the container with "
+			 "--cap-add=BPF --cap-add=PERFMON or --privileged");
+		return;
+	}
+	snprintf(why, why_len, "eBPF does not work here: %s", *bpf_log ? bpf_log : strerror(-err));
+	snprintf(fix, fix_len, "report this line with the output of uname -r");
+}
+
+static unsigned slots_per_cpu(unsigned cpu_cnt)
+{
+	unsigned slots = RECORDS_MIN;
+
+	if (sched_tuning.records_per_cpu)
+		return sched_tuning.records_per_cpu;
+	while (slots * 2 * cpu_cnt <= RECORDS_TOTAL)
+		slots *= 2;
+	return slots;
+}
+
+int sched_bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len)
+{
+	int err = check_machine(why, why_len, fix, fix_len);
+	struct stat st;
+	struct bpf *b;
+
+	if (err)
+		return err;
+	/* Else it may come to stand, and leave none for the rest of the collection. */
+	if (limits_free_descriptors() < NEEDS_DESCRIPTORS) {
+		snprintf(why, why_len, "eBPF needs %d descriptors, of which too few are left",
+			 NEEDS_DESCRIPTORS);
+		snprintf(fix, fix_len, "ulimit -n 1024");
+		return -EMFILE;
+	}
+	b = s->data = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	s->must_announce = !stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS;
+	b->slots = slots_per_cpu(s->cpu_cnt);
+	err = load(s, b);
+	if (!err)
+		err = map_all(s, b);
+	if (!err)
+		err = attach_all(b, s->no_switches);
+	if (err)
+		explain(err, why, why_len, fix, fix_len);
+	else if (s->wants_calls)
+		b->calls = calls_open(s, b->loaded.flags, s->calls_why, sizeof(s->calls_why));
+	s->has_calls = b->calls != NULL;
+	return err;
+}
+
+#endif

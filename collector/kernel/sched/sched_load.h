@@ -1,0 +1,43 @@
+/* sched_load.h - brings bpf/ctxsw.bpf.c into the kernel; for sched_bpf.c alone. */
+#ifndef SL_SCHED_LOAD_H
+#define SL_SCHED_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "collector/kernel/bpf/ctxsw.h"
+
+#define PROGRAM_CNT 8
+
+struct ctxsw_ask {
+	struct ctxsw_config config;      /* state_argument is found out */
+	unsigned rings, switches, lives; /* sizes of the maps: entries, entries, bytes */
+	unsigned skip; /* how many of the ways of loading to leave out, for tests */
+};
+
+struct ctxsw_loaded {
+	int lives, rings, switches, flags, shared; /* descriptors of the maps */
+	int iterator;                              /* descriptor of the link */
+	struct ctxsw_light *light;                 /* one of these two */
+	struct bpf_object *object;
+	struct bpf_link *links[PROGRAM_CNT], *iterator_link;
+};
+
+/* 5008 for Linux 5.8; 0: not known. */
+int ctxsw_kernel_version(void);
+/* 0, or -errno, and libbpf's first complaint (may be "") in @log. */
+int ctxsw_load(struct ctxsw_loaded *l, const struct ctxsw_ask *ask, char *log, size_t log_len);
+/* First the iterator, because the programs use what it finds out; then they. 0 or -errno. */
+int ctxsw_attach_iterator(struct ctxsw_loaded *l);
+int ctxsw_attach(struct ctxsw_loaded *l, bool hot); /* @hot: also the two of the hot path */
+/*
+ * Attached, the two programs of the hot path cost every switch even when they do nothing. Quick, if they have been
+ * off for a while: the kernel makes who hurries wait 10 ms. 0 or -errno.
+ */
+int ctxsw_attach_hot(struct ctxsw_loaded *l, bool on);
+/* Fills in who has each of @cpus CPUs. 0 or -errno (-EINVAL before Linux 5.10). */
+int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus);
+void ctxsw_detach(struct ctxsw_loaded *l); /* the programs; the iterator stays */
+void ctxsw_unload(struct ctxsw_loaded *l);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * sched_window.c - recording of switches begins and ends, at a time that is exact.
+ *
+ * When it is said the kernel's buffers still hold records from before. So the edge is remembered, and passed when the
+ * records up to its time have been handed over.
+ */
+#include <stdlib.h>
+
+#include "collector/kernel/sched/sched_internal.h"
+
+static void add_edge(struct sched *s, uint64_t ns, bool is_on)
+{
+	struct sched_edge *edge, **last = &s->edges;
+
+	if (s->is_paused == !is_on || s->is_stopped)
+		return;
+	edge = calloc(1, sizeof(*edge) + (is_on ? s->cpu_cnt * sizeof(edge->holders[0]) : 0));
+	if (!edge)
+		return; /* as it was, then */
+	while (*last) {
+		if ((*last)->ns > ns)
+			ns = (*last)->ns;
+		last = &(*last)->next;
+	}
+	edge->ns = ns;
+	edge->is_on = is_on;
+	*last = edge;
+	s->is_paused = !is_on;
+	if (s->driver->record)
+		s->driver->record(s, is_on, edge);
+}
+
+void sched_pause(struct sched *s, uint64_t ns)
+{
+	add_edge(s, ns, false);
+}
+
+void sched_resume(struct sched *s, uint64_t ns)
+{
+	add_edge(s, ns, true);
+}
+
+void sched_limit(struct sched *s, uint64_t ns)
+{
+	s->limit_ns = ns;
+}
+
+bool sched_has_told(const struct sched *s, uint64_t ns)
+{
+	return s->told_ns >= ns;
+}
+
+void sched_pass(struct sched *s, uint64_t ns)
+{
+	while (s->edges && s->edges->ns <= ns) {
+		struct sched_edge *edge = s->edges;
+
+		if (edge->is_on)
+			track_on(s, edge);
+		else
+			track_off(s, edge->ns);
+		s->edges = edge->next;
+		free(edge);
+	}
+}
+
+void sched_edges_free(struct sched *s)
+{
+	while (s->edges) {
+		struct sched_edge *next = s->edges->next;
+
+		free(s->edges);
+		s->edges = next;
+	}
+}

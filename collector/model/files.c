@@ -1,0 +1,269 @@
+/*
+ * files.c - open files of traced images: from a serial (wire.h) to the row that describes it.
+ *
+ * A serial is unique in its arena, so its name belongs to the arena; but a forked child has the
+ * parent's descriptors as well, so who has it open belongs to the image. Both are paged arrays: the
+ * lookup is on the path of every record.
+ */
+#include "collector/collect/arenas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FD_MAX 65536
+
+static void *page_at(void ***pages, uint32_t *cnt, uint32_t page, size_t bytes)
+{
+	if (page >= *cnt) {
+		uint32_t want = page + 1 + page / 2;
+		void **more = realloc(*pages, want * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(more + *cnt, 0, (want - *cnt) * sizeof(*more));
+		*pages = more;
+		*cnt = want;
+	}
+	if (!(*pages)[page])
+		(*pages)[page] = calloc(FILE_PAGE, bytes);
+	return (*pages)[page];
+}
+
+struct file_name *file_name_find(const struct file_names *names, uint32_t serial)
+{
+	struct file_name *n;
+
+	if (serial / FILE_PAGE >= names->pages || !names->page[serial / FILE_PAGE])
+		return NULL;
+	n = &names->page[serial / FILE_PAGE][serial % FILE_PAGE];
+	return n->text ? n : NULL;
+}
+
+void file_name_set(struct file_names *names, uint32_t serial, const char *text, uint32_t len)
+{
+	struct file_name *page, *n;
+
+	if (!serial || serial >= FILE_SERIAL_MAX)
+		return;
+	page = page_at((void ***)&names->page, &names->pages, serial / FILE_PAGE, sizeof(*page));
+	if (!page)
+		return;
+	n = &page[serial % FILE_PAGE];
+	if (n->text)
+		return;
+	n->text = malloc(len + 1);
+	if (!n->text)
+		return;
+	memcpy(n->text, text, len);
+	n->text[len] = 0;
+	n->len = len;
+	n->path_id = DB_NULL;
+}
+
+/* A page of files of which none has a name or is open. */
+static void drop_page(struct arena *a, uint32_t page)
+{
+	struct file_names *names = &a->names;
+
+	if (!names->page[page])
+		return;
+	for (uint32_t k = 0; k < FILE_PAGE; k++)
+		if (names->page[page][k].text)
+			return;
+	for (struct image *im = a->images; im; im = im->next)
+		for (uint32_t k = 0; page < im->file_pages && im->file[page] && k < FILE_PAGE; k++)
+			if (im->file[page][k].is_open)
+				return;
+	for (struct image *im = a->images; im; im = im->next)
+		if (page < im->file_pages) {
+			free(im->file[page]);
+			im->file[page] = NULL;
+		}
+	free(names->page[page]);
+	names->page[page] = NULL;
+}
+
+static void drop_name(struct arena *a, uint32_t serial)
+{
+	struct file_name *n = file_name_find(&a->names, serial);
+
+	if (!n)
+		return;
+	free(n->text);
+	*n = (struct file_name){0};
+	/* Serials are given out one after the other, and closed in about that order: the page before this one is done. */
+	if (serial % 64 == 0 && serial >= FILE_PAGE)
+		drop_page(a, serial / FILE_PAGE - 1);
+}
+
+void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64_t ns)
+{
+	struct file_names *names = &im->arena->names;
+	uint32_t *slot;
+
+	file_close(m, im, serial, ns);
+	if (!names->closed)
+		names->closed = calloc(FILE_CLOSED, sizeof(*names->closed));
+	if (!names->closed)
+		return;
+	slot = &names->closed[names->closed_cnt++ % FILE_CLOSED];
+	drop_name(im->arena, *slot);
+	*slot = serial;
+}
+
+void file_names_release(struct file_names *names)
+{
+	free(names->closed);
+	names->closed = NULL;
+	for (uint32_t i = 0; i < names->pages; i++) {
+		if (!names->page[i])
+			continue;
+		for (uint32_t k = 0; k < FILE_PAGE; k++)
+			free(names->page[i][k].text);
+		free(names->page[i]);
+	}
+	free(names->page);
+	names->page = NULL;
+	names->pages = 0;
+}
+
+/* A newer serial on the same descriptor means that the older one was closed, seen or not. */
+static void take_descriptor(struct model *m, struct image *im, int64_t fd, uint32_t serial,
+			    int64_t ns)
+{
+	uint32_t old;
+
+	if (fd < 0 || fd >= FD_MAX)
+		return;
+	if ((uint32_t)fd >= im->fd_cnt) {
+		uint32_t want = (uint32_t)fd + 64;
+		uint32_t *more = realloc(im->fd_serial, want * sizeof(*more));
+
+		if (!more)
+			return;
+		memset(more + im->fd_cnt, 0, (want - im->fd_cnt) * sizeof(*more));
+		im->fd_serial = more;
+		im->fd_cnt = want;
+	}
+	old = im->fd_serial[fd];
+	if (old >= serial)
+		return; /* a record of another thread came first */
+	im->fd_serial[fd] = serial;
+	if (old)
+		file_close(m, im, old, ns);
+}
+
+/* The row may wait until the name is known. */
+static void describe(struct model *m, struct image *im, struct file *f, uint32_t serial, int64_t ns)
+{
+	struct file_name *n = file_name_find(&im->arena->names, serial);
+
+	if (!n || f->has_row)
+		return;
+	if (n->path_id == DB_NULL)
+		n->path_id = db_string(m->db, n->text, n->len);
+	f->path_id = n->path_id;
+	f->has_row = 1;
+	db_file_opened(m->db, f->id, im->proc->pid, ns, n->text, n->len);
+}
+
+static struct file *make(struct model *m, struct image *im, uint32_t serial, int64_t fd, int64_t ns)
+{
+	struct file *page, *f;
+
+	if (!serial || serial >= FILE_SERIAL_MAX)
+		return NULL;
+	page = page_at((void ***)&im->file, &im->file_pages, serial / FILE_PAGE, sizeof(*page));
+	if (!page)
+		return NULL;
+	f = &page[serial % FILE_PAGE];
+	if (!f->id) {
+		f->id = ++m->file_ids;
+		f->is_open = 1;
+		f->path_id = DB_NULL;
+		take_descriptor(m, im, fd, serial, ns);
+		im->arena->files_changed = true;
+	}
+	return f;
+}
+
+struct file *file_get(struct model *m, struct image *im, uint32_t serial, int64_t fd, int64_t ns)
+{
+	struct file *f = make(m, im, serial, fd, ns);
+
+	if (!f || f->has_row)
+		return f;
+	/* Its opener's record may still lie in another thread's ring. */
+	if (!file_name_find(&im->arena->names, serial))
+		arena_look_for_names(im->arena);
+	describe(m, im, f, serial, 0);
+	return f;
+}
+
+struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64_t fd,
+		       const char *text, uint32_t len, int64_t ns)
+{
+	struct file *f = make(m, im, serial, fd, ns);
+
+	if (!f)
+		return NULL;
+	file_name_set(&im->arena->names, serial, text, len);
+	describe(m, im, f, serial, ns);
+	return f;
+}
+
+void file_restore(struct model *m, struct image *im, uint32_t serial, uint32_t id, bool has_row,
+		  const char *text, uint32_t len)
+{
+	struct file *f = make(m, im, serial, DB_NULL, 0);
+
+	if (!f)
+		return;
+	f->id = id;
+	f->has_row = has_row;
+	if (len)
+		file_name_set(&im->arena->names, serial, text, len);
+}
+
+void file_close(struct model *m, struct image *im, uint32_t serial, int64_t ns)
+{
+	struct file *f = file_find(im, serial);
+
+	if (!f || !f->is_open)
+		return;
+	f->is_open = 0;
+	im->arena->files_changed = true;
+	if (f->has_row)
+		db_file_closed(m->db, f->id, ns);
+}
+
+void file_close_all(struct model *m, struct image *im, int64_t ns)
+{
+	for (uint32_t i = 0; i < im->file_pages; i++)
+		for (uint32_t k = 0; im->file[i] && k < FILE_PAGE; k++)
+			if (im->file[i][k].is_open)
+				file_close(m, im, i * FILE_PAGE + k, ns);
+}
+
+void file_forget_all(struct arena *a)
+{
+	for (struct image *im = a->images; im; im = im->next) {
+		for (uint32_t i = 0; i < im->file_pages; i++)
+			if (im->file[i])
+				memset(im->file[i], 0, FILE_PAGE * sizeof(*im->file[i]));
+		if (im->fd_serial)
+			memset(im->fd_serial, 0, im->fd_cnt * sizeof(*im->fd_serial));
+	}
+	a->files_changed = true;
+}
+
+void file_release(struct image *im)
+{
+	for (uint32_t i = 0; i < im->file_pages; i++)
+		free(im->file[i]);
+	free(im->file);
+	free(im->fd_serial);
+	im->file = NULL;
+	im->fd_serial = NULL;
+	im->file_pages = im->fd_cnt = 0;
+}

@@ -1,0 +1,12 @@
+/* live_internal.h - between the parts of live.h; nobody else includes it, but for tests. */
+#ifndef SL_LIVE_INTERNAL_H
+#define SL_LIVE_INTERNAL_H
+
+#include "collector/model/live.h"
+
+/* What [from, to) adds to the time in which the GPU was busy. */
+int64_t live_gpu_busy(struct live_gpu *g, int64_t from, int64_t to);
+/* Puts what has changed into the open transaction. True: something had. */
+bool live_write_calls(struct live *l, struct live_calls *c);
+
+#endif

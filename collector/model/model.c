@@ -1,0 +1,490 @@
+/*
+ * model.c - processes and traced images, from what the shim says (tree.c: from what the kernel says).
+ *
+ * Both sources tell the same story in their own time, so everything here must bear being told twice
+ * and in either order; is_known and exec_ns keep SL_PROCESS_TREE at one row per image.
+ */
+#include "collector/model/model.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/collect/arenas.h"
+#include "collector/base/proc.h"
+
+#define SETTLE_NS 500000000ll
+#define UNSURE_NS 1000000000ll
+#define GRACE_NS  100000000ll /* rings of a process that has ended are read by then */
+#define SLACK_NS  1000000ll   /* between the kernel's times and ours */
+
+void model_init(struct model *m, struct db *db, struct clock_map *clock)
+{
+	memset(m, 0, sizeof(*m));
+	m->db = db;
+	m->clock = clock;
+	m->live.db = db;
+	m->live.report = 1;
+	m->live.state = -1;
+}
+
+static void proc_free(struct proc *p)
+{
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p->exec_exe);
+	free(p->exec_command);
+	free(p->exe);
+	free(p->command);
+	free(p->old_exe);
+	free(p->old_command);
+	free(p->late_exe);
+	free(p->late_command);
+	free(p);
+}
+
+void model_release(struct model *m)
+{
+	live_release(&m->live);
+	while (m->procs) {
+		struct proc *p = m->procs;
+
+		m->procs = p->next;
+		proc_free(p);
+	}
+	memset(m->hash, 0, sizeof(m->hash));
+	free(m->root_exe);
+	free(m->root_command);
+	m->root_exe = m->root_command = NULL;
+}
+
+struct proc *model_find_newest(struct model *m, uint32_t pid)
+{
+	struct proc *p = m->hash[pid % 1024];
+
+	/* The newest owner of a pid stands first. */
+	while (p && p->pid != pid)
+		p = p->next_in_hash;
+	return p;
+}
+
+struct proc *model_find(struct model *m, uint32_t pid)
+{
+	struct proc *p = model_find_newest(m, pid);
+
+	return p && !p->is_gone ? p : NULL;
+}
+
+struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
+{
+	struct proc *p = model_find(m, pid);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		abort(); /* a process record is 100 bytes: nothing useful can be done without */
+	p->pid = pid;
+	p->start_ns = now_ns;
+	p->image_ns = INT64_MIN;
+	p->pidfd = p->status = -1;
+	p->in_tree = true;
+	p->next = m->procs;
+	m->procs = p;
+	p->next_in_hash = m->hash[pid % 1024];
+	m->hash[pid % 1024] = p;
+	m->alive++;
+	if (m->watch)
+		m->watch(m->watch_ctx, p);
+	return p;
+}
+
+static bool was_it(const struct proc *p, uint32_t pid, int64_t ns, int64_t slack)
+{
+	return p->pid == pid && (!p->is_gone || p->end_ns >= ns - SLACK_NS) &&
+	       p->start_ns <= ns + slack;
+}
+
+struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
+{
+	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
+		if (was_it(p, pid, ns, SLACK_NS))
+			return p;
+	/* Events of one process come from several CPUs and rings: later ones may be told first. */
+	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
+		if (!p->has_fork && was_it(p, pid, ns, UNSURE_NS))
+			return p;
+	return model_get(m, pid, ns);
+}
+
+static void forget_exec(struct proc *p)
+{
+	free(p->exec_exe);
+	free(p->exec_command);
+	p->exec_exe = p->exec_command = NULL;
+	p->exec_ns = 0;
+}
+
+static void set_home(struct proc *p, uint32_t arena_id)
+{
+	if (p->home != arena_id)
+		p->old_home = p->home;
+	p->home = arena_id;
+}
+
+struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
+			      uint32_t ns_pid, int64_t ns)
+{
+	struct image *im = calloc(1, sizeof(*im));
+	struct proc *p;
+
+	if (!im)
+		abort();
+	p = model_at(m, pid, ns);
+	p->is_traced = true;
+	if (ns > p->image_ns)
+		p->image_ns = ns;
+	im->arena = arena;
+	im->proc = p;
+	im->number = number;
+	im->ns_pid = ns_pid;
+	im->start_ns = im->end_ns = ns;
+	im->next = arena->images;
+	arena->images = im;
+	arena->has_had_images = true;
+	m->traced_images++;
+	/* Of two, the younger is what the process is now; the other is its past before an exec. */
+	if (p->image && p->image->start_ns > ns)
+		return im;
+	if (p->image)
+		model_image_end(m, p->image, ns);
+	p->image = im;
+	set_home(p, arena->id);
+	return im;
+}
+
+void model_image_free(struct model *m, struct image *im)
+{
+	live_calls_end(&m->live, &im->live);
+	if (im->proc->image == im)
+		im->proc->image = NULL;
+	file_release(im);
+	free(im);
+}
+
+void model_image_end(struct model *m, struct image *im, int64_t ns)
+{
+	(void)m;
+	/* Its files are closed once its last records have been read (drain.c). */
+	im->end_ns = ns;
+	if (im->proc->image == im)
+		im->proc->image = NULL;
+}
+
+void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
+{
+	bool is_news = status >= 0 && p->status < 0;
+
+	if (status >= 0)
+		p->status = status;
+	if (is_news && m->ended)
+		m->ended(m->watch_ctx, p);
+	if (p->is_gone) {
+		if (status >= 0 && !p->is_forked)
+			db_process_ended(m->db, GLOBAL_PID(p->pid), p->end_ns, status);
+		return;
+	}
+	/* The image stays attached: its last records may not have been read. arena_finish() ends it. */
+	p->is_gone = true;
+	p->end_ns = ns;
+	if (p->in_tree)
+		m->alive--;
+	if (p->pidfd >= 0) {
+		close(p->pidfd);
+		p->pidfd = -1;
+	}
+	if (!p->is_forked)
+		db_process_ended(m->db, GLOBAL_PID(p->pid), ns, status);
+}
+
+int model_priority(uint32_t tid)
+{
+	return 20 + getpriority(PRIO_PROCESS, tid);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * What the program was started as: that name says more where it is a link (redis-server to redis-check-rdb, python3 to
+ * python3.11). The first argument may be anything, so it counts only where it leads to the same file.
+ */
+static const char *started_as(const struct proc *p, const char *exe, const char *command,
+			      char name[NAME_MAX + 1])
+{
+	const char *own = base_name(exe), *last;
+	size_t len = command ? strcspn(command, " ") : 0;
+	char first[PATH_MAX], path[2 * PATH_MAX];
+	struct stat a, b;
+
+	if (!len || len >= sizeof(first) || *exe != '/')
+		return own;
+	memcpy(first, command, len);
+	first[len] = 0;
+	last = base_name(first);
+	if (!*last || strlen(last) > NAME_MAX || !strcmp(last, own))
+		return own;
+	/* What was found in a folder of $PATH is a link to a file beside it mostly. */
+	if (*first == '/')
+		snprintf(path, sizeof(path), "%s", first);
+	else if (last == first)
+		snprintf(path, sizeof(path), "%.*s%s", (int)(own - exe), exe, first);
+	else
+		snprintf(path, sizeof(path), "/proc/%u/cwd/%s", p->pid, first);
+	/* Over already: most work where they were started. */
+	if ((stat(path, &a) && stat(first, &a)) || stat(exe, &b) || a.st_dev != b.st_dev ||
+	    a.st_ino != b.st_ino)
+		return own;
+	/* Not snprintf(): gcc 12 does not see at -O1 that it fits. */
+	memcpy(name, last, strlen(last) + 1);
+	return name;
+}
+
+/* For the children that are forked from it. */
+static void remember(struct proc *p, int64_t ns, const char *exe, const char *command)
+{
+	char *new_exe = exe ? strdup(exe) : NULL, *new_command = command ? strdup(command) : NULL;
+
+	free(p->old_exe);
+	free(p->old_command);
+	p->old_exe = p->exe;
+	p->old_command = p->command;
+	p->exe = new_exe;
+	p->command = new_command;
+	p->exe_ns = ns;
+}
+
+static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bool traced,
+		       const char *exe, const char *command)
+{
+	struct db_image image = {
+		.global_pid = GLOBAL_PID(p->pid),
+		.parent_global_pid = p->parent_pid ? GLOBAL_PID(p->parent_pid) : 0,
+		.start_ns = ns,
+		.kind = kind,
+		.traced = traced,
+		.exe = exe,
+		.command_line = command,
+	};
+	char name[NAME_MAX + 1];
+
+	db_image(m->db, &image);
+	p->is_known = true;
+	/* Its end may have been told before its last image was. */
+	if (p->is_gone)
+		db_process_ended(m->db, image.global_pid, p->end_ns, p->status);
+	if (exe)
+		db_process(m->db, image.global_pid, p->pid, started_as(p, exe, command, name));
+	remember(p, ns, exe, command);
+}
+
+/* A forked process runs what its parent ran at that moment. */
+static void tell_fork(struct model *m, struct proc *p)
+{
+	const struct proc *parent = p->parent_pid ? model_find_newest(m, p->parent_pid) : NULL;
+	const char *exe = NULL, *command = NULL;
+
+	if (parent) {
+		bool was_before = parent->exe_ns <= p->start_ns;
+
+		exe = was_before ? parent->exe : parent->old_exe;
+		command = was_before ? parent->command : parent->old_command;
+		p->is_traced = p->is_traced || (parent->is_traced && was_before);
+		/* It has the parent's memory, and may write its first record any time. */
+		if (!p->home)
+			p->home = was_before ? parent->home : parent->old_home;
+	}
+	p->is_forked = false;
+	tell_image(m, p, p->start_ns, 1, p->is_traced, exe, command);
+}
+
+/* "exe\0arg0\0arg1\0" to the executable and one line. @text holds @len bytes and a NUL. */
+static const char *split_command(char *text, uint32_t len)
+{
+	char *command = text + strlen(text) + 1;
+
+	if (command >= text + len)
+		return NULL;
+	for (char *p = command; p < text + len - 1; p++)
+		if (!*p)
+			*p = ' ';
+	return command;
+}
+
+/* The row of an image that began with exec, or with the trace. */
+static void tell_start(struct model *m, struct proc *p, int64_t ns, const char *exe,
+		       const char *command)
+{
+	bool is_first = p->pid == m->root_pid && !p->is_known;
+
+	if (p->is_forked)
+		tell_fork(m, p);
+	/* A later one is that of the next image, of which the kernel may tell before this one's ring was read. */
+	if (p->exec_ns <= ns) {
+		ns = p->exec_ns ? p->exec_ns : ns;
+		forget_exec(p);
+	}
+	tell_image(m, p, ns, is_first ? 0 : 2, true, exe, command);
+}
+
+static void late(struct proc *p, int64_t ns, const char *exe, const char *command)
+{
+	free(p->late_exe);
+	free(p->late_command);
+	p->late_ns = ns;
+	p->late_exe = *exe ? strdup(exe) : NULL;
+	p->late_command = command ? strdup(command) : NULL;
+}
+
+static void tell_late(struct model *m, struct proc *p)
+{
+	char *exe = p->late_exe, *command = p->late_command;
+	int64_t ns = p->late_ns;
+
+	p->late_ns = 0;
+	p->late_exe = p->late_command = NULL;
+	tell_start(m, p, ns, exe, command);
+	free(exe);
+	free(command);
+}
+
+void model_on_image(struct model *m, struct image *im, const struct meta *meta, int64_t ns)
+{
+	struct proc *p = im->proc;
+	char *text = malloc(meta->len + 1u);
+	const char *command;
+
+	if (!text || im->is_named) {
+		free(text);
+		return;
+	}
+	if (p->late_ns)
+		tell_late(m, p);
+	memcpy(text, meta->bytes, meta->len);
+	text[meta->len] = 0;
+	command = split_command(text, meta->len);
+	im->is_named = true;
+	if (!p->parent_pid && meta->ppid)
+		p->parent_pid = im->arena->is_foreign
+					? pidns_process(im->arena->peer_pid, (uint32_t)meta->ppid)
+					: (uint32_t)meta->ppid;
+	if (meta->image == SL_IMAGE_FORK) {
+		if (!p->is_known)
+			tell_fork(m, p);
+	} else if (m->has_kernel_events && !p->has_fork && !p->is_known && p->pid != m->root_pid) {
+		/* The rows stand in the order of events, and the kernel has not told of the fork yet. */
+		late(p, ns, text, command);
+	} else {
+		tell_start(m, p, ns, *text ? text : NULL, command);
+	}
+	im->start_ns = ns;
+	free(text);
+}
+
+void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns)
+{
+	struct proc *p = im->proc;
+
+	/* Where the kernel tells us it knows better: the exec may fail, or be a vfork child's. */
+	if (m->has_kernel_events || model_image_is_over(im))
+		return;
+	forget_exec(p);
+	p->exec_ns = ns;
+	p->exec_exe = strndup(meta->bytes, meta->len);
+}
+
+void model_on_exec_failed(struct image *im)
+{
+	if (!model_image_is_over(im))
+		forget_exec(im->proc);
+}
+
+static void settle(struct model *m, struct proc *p)
+{
+	char *exe = p->exec_exe;
+
+	if (p->image && p->image->start_ns < p->exec_ns)
+		model_image_end(m, p->image, p->exec_ns);
+	p->is_traced = false;
+	set_home(p, 0);
+	tell_image(m, p, p->exec_ns, p->is_known ? 2 : 0, false, exe, p->exec_command);
+	forget_exec(p);
+}
+
+static void tell_forks(struct model *m, struct proc *youngest)
+{
+	struct proc *list = NULL;
+
+	if (!m->forks)
+		return;
+	m->forks = 0;
+	for (struct proc *p = youngest; p; p = p->next) {
+		if (!p->is_forked)
+			continue;
+		p->next_forked = list;
+		list = p;
+	}
+	for (; list; list = list->next_forked) {
+		tell_fork(m, list);
+		if (list->late_ns)
+			tell_late(m, list);
+	}
+}
+
+bool model_has_guests(const struct model *m, uint32_t arena_id)
+{
+	for (const struct proc *p = m->procs; p; p = p->next)
+		if (!p->is_gone && p->home == arena_id)
+			return true;
+	return false;
+}
+
+void model_settle(struct model *m, int64_t now_ns, bool all)
+{
+	/* The list has the youngest first: parents are told before what came of them. */
+	tell_forks(m, m->procs);
+	for (struct proc *p = m->procs; p; p = p->next) {
+		if (p->late_ns && (all || now_ns - p->late_ns > GRACE_NS))
+			tell_late(m, p);
+		if (!p->exec_ns)
+			continue;
+		if (all || now_ns - p->exec_ns > SETTLE_NS ||
+		    (p->is_gone && now_ns - p->end_ns > GRACE_NS))
+			settle(m, p);
+	}
+}
+
+void model_shift(struct model *m, int64_t shift)
+{
+	for (struct proc *p = m->procs; p; p = p->next) {
+		int64_t *const times[] = {&p->start_ns, &p->end_ns, &p->exe_ns};
+		int64_t *const if_any[] = {&p->exec_ns, &p->late_ns};
+
+		for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+			*times[i] -= shift;
+		for (size_t i = 0; i < sizeof(if_any) / sizeof(if_any[0]); i++)
+			if (*if_any[i])
+				*if_any[i] -= shift;
+		if (p->image_ns != INT64_MIN)
+			p->image_ns -= shift;
+	}
+}

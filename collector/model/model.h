@@ -1,0 +1,210 @@
+/*
+ * model.h - who is who: processes, images, threads, files; and the rows that tell of them.
+ *
+ * A process (struct proc) is what the kernel calls one: it keeps its pid over exec. A traced image
+ * (struct image) is a process number of an arena: it begins with exec or fork and ends with exec or exit.
+ * Ids of traced code are those of its own PID namespace; here all are the collector's (proc.c).
+ */
+#ifndef SL_MODEL_H
+#define SL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/base/clock_map.h"
+#include "collector/report/db.h"
+#include "collector/model/decode.h"
+#include "collector/model/live.h"
+#include "collector/kernel/sched/sched.h"
+#include "preload/wire/hooks.h"
+
+#define GLOBAL_PID(pid)      (INT64_C(1) << 48 | (int64_t)(pid) << 24)
+#define GLOBAL_TID(pid, tid) (GLOBAL_PID(pid) | (int64_t)(tid))
+
+struct arena;
+struct image;
+
+struct proc {
+	struct proc *next_in_hash;
+	struct proc *next; /* all of them, the youngest first */
+	struct proc *next_forked;
+	uint32_t pid;
+	uint32_t parent_pid; /* 0 unknown */
+	int64_t start_ns, end_ns;
+	int pidfd;      /* -1: none */
+	int status;     /* wait status, -1 unknown */
+	bool is_gone;   /* ended, or this pid belongs to someone else by now */
+	bool is_known;  /* has a row in SL_PROCESS_TREE */
+	bool is_traced; /* the shim is inside (perhaps it has had nothing to say yet) */
+	bool has_fork;  /* the kernel told when it began: start_ns is exact */
+	bool is_forked; /* seen by the kernel, its row not written yet */
+	bool in_tree;   /* a descendant of the root (all of them, but for system-wide switches) */
+	struct image *image; /* the traced one, NULL: none */
+	uint32_t home,
+		old_home; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
+	/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
+	int64_t exec_ns; /* 0: none */
+	char *exec_exe, *exec_command;
+	char *exe, *command; /* what it runs, */
+	/* An image that said hello before the kernel told of its process. */
+	int64_t late_ns; /* 0: none */
+	char *late_exe, *late_command;
+	int64_t image_ns;            /* start of the youngest traced image, INT64_MIN none */
+	int64_t exe_ns;              /* since then; */
+	char *old_exe, *old_command; /* and before */
+};
+
+struct file {
+	uint32_t id; /* fileAccessId, 0: none yet */
+	uint16_t is_open, has_row;
+	uint32_t live,
+		live_report; /* where its sums stand (0: nowhere yet), in which report (struct live) */
+	int64_t path_id;     /* StringIds.id, DB_NULL unknown */
+};
+
+struct image {
+	struct image *next; /* of this arena */
+	struct arena *arena;
+	struct proc *proc;
+	uint32_t number; /* in the arena */
+	uint32_t parent; /* of the image that it was forked from, 0 none */
+	uint32_t ns_pid; /* as it sees itself */
+	int64_t start_ns, end_ns;
+	bool is_named;
+	uint32_t threads;     /* whose slots are not given back yet */
+	uint32_t idle_rounds; /* since it was over and had none */
+	struct file **file;   /* pages of FILE_PAGE by serial */
+	uint32_t file_pages;
+	uint32_t *fd_serial; /* what each descriptor means at present */
+	uint32_t fd_cnt;
+	struct live_calls *live; /* NULL: no calls yet */
+};
+
+struct model {
+	struct db *db;
+	struct clock_map *clock;
+	bool file_access;       /* rows in OSRT_FILE_ACCESS_EVENTS */
+	bool no_osrt;           /* the shim serves other kinds only: no rows, no totals */
+	bool has_kernel_events; /* the tree is seen by sched.h */
+	bool keep_all_switches; /* system-wide */
+	uint32_t root_pid;
+	char *root_exe, *root_command; /* what was started, in case it is over before we can look */
+	uint32_t file_ids;             /* last fileAccessId */
+	int64_t name_id[SL_HOOK_MAX];  /* by hook; 0 not interned yet */
+	int64_t call_id[2][512];       /* of system calls: native, 32-bit; by number; 0 likewise */
+	struct proc *procs;
+	struct proc *hash[1024];
+	uint32_t alive;         /* processes of the tree that are not gone */
+	uint32_t forks;         /* whose rows are not written yet */
+	uint32_t traced_images; /* ever */
+	struct live live;
+	uint64_t sched_rows; /* since the last commit */
+	int64_t sched_first, sched_last;
+	void (*watch)(void *ctx, struct proc *p); /* a process became known: give it a pidfd */
+	void (*ended)(void *ctx, struct proc *p); /* how it ended became known; NULL: nobody asks */
+	void *watch_ctx;
+};
+
+void model_init(struct model *m, struct db *db, struct clock_map *clock);
+void model_release(struct model *m);
+
+/* The process that has this pid now; NULL: never heard of. */
+struct proc *model_find(struct model *m, uint32_t pid);
+/* As model_find(), or the one that had it last. */
+struct proc *model_find_newest(struct model *m, uint32_t pid);
+struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns);
+/* The process that had this pid at @ns: what it left may be read after its end. Made when unknown. */
+struct proc *model_at(struct model *m, uint32_t pid, int64_t ns);
+
+/* A traced image of @arena appeared; ends the one that the process had before. */
+struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
+			      uint32_t ns_pid, int64_t ns);
+void model_image_free(struct model *m, struct image *im);
+/* It will write no more: exec or exit. Closes its files. */
+void model_image_end(struct model *m, struct image *im, int64_t ns);
+static inline bool model_image_is_over(const struct image *im)
+{
+	return im->proc->is_gone || im->proc->image != im;
+}
+
+/* The process has ended. @status: wait status, -1 unknown. */
+void model_exit(struct model *m, struct proc *p, int64_t ns, int status);
+
+/* A process that ran already at @start_ns, which is before the session. Its row is written by model_settle(). */
+void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t start_ns);
+
+/* SL_META_IMAGE and SL_META_EXEC of @im. */
+void model_on_image(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
+void model_on_exec(struct model *m, struct image *im, const struct meta *meta, int64_t ns);
+void model_on_exec_failed(struct image *im);
+
+/* Session time 0 moves by so many ns. Images are the caller's, by arena. */
+void model_shift(struct model *m, int64_t shift);
+
+/* Does a living process share this arena? */
+bool model_has_guests(const struct model *m, uint32_t arena_id);
+
+/* Rows of forks, and of execs that no traced image followed for a while. @all: at once. */
+void model_settle(struct model *m, int64_t now_ns, bool all);
+
+/* Priority as ThreadNames shows it (20 = nice 0). */
+int model_priority(uint32_t tid);
+
+/* Callbacks for sched_poll(); ctx is the model. */
+extern const struct sched_ops model_sched_ops;
+
+/* ---- files.c ---- */
+
+#define FILE_PAGE       256u
+#define FILE_SERIAL_MAX (1u << 24) /* beyond it files stay nameless */
+
+struct file_name {
+	char *text;
+	uint32_t len;
+	int64_t path_id; /* DB_NULL not interned yet */
+};
+
+#define FILE_CLOSED \
+	65536u /* names that are kept, though their files were closed in calls that have no row */
+
+/* What an arena knows of the serials it gave out. */
+struct file_names {
+	struct file_name **page;
+	uint32_t pages;
+	uint32_t *closed; /* [FILE_CLOSED], a ring; NULL none */
+	uint32_t closed_cnt;
+};
+
+static inline struct file *file_find(const struct image *im, uint32_t serial)
+{
+	uint32_t page = serial / FILE_PAGE;
+
+	if (page >= im->file_pages || !im->file[page])
+		return NULL;
+	return &im->file[page][serial % FILE_PAGE];
+}
+
+/* The file behind @serial with its id and path; makes it known first. NULL when serial is 0 or absurd. */
+struct file *file_get(struct model *m, struct image *im, uint32_t serial, int64_t fd, int64_t ns);
+/* @serial is @text from @ns on (0: inherited). */
+struct file *file_open(struct model *m, struct image *im, uint32_t serial, int64_t fd,
+		       const char *text, uint32_t len, int64_t ns);
+/* As a previous collector knew it. */
+void file_restore(struct model *m, struct image *im, uint32_t serial, uint32_t id, bool has_row,
+		  const char *text, uint32_t len);
+void file_close(struct model *m, struct image *im, uint32_t serial, int64_t ns);
+void file_close_all(struct model *m, struct image *im, int64_t ns);
+void file_release(struct image *im);
+/* Descriptors may mean something else by now: each is a new file from here on. */
+void file_forget_all(struct arena *a);
+/*
+ * @serial was closed by a call that has no row (flight recorder): its name may go in a while, so that a program that opens
+ * files for ever takes no memory for ever. Others may still have it: those that forked, calls not read yet.
+ */
+void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64_t ns);
+void file_names_release(struct file_names *names);
+/* Gives @serial a name, unless it has one. */
+void file_name_set(struct file_names *names, uint32_t serial, const char *text, uint32_t len);
+struct file_name *file_name_find(const struct file_names *names, uint32_t serial);
+
+#endif

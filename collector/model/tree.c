@@ -1,0 +1,212 @@
+/*
+ * tree.c - what the kernel tells: context switches become rows; forks, execs and exits the tree.
+ *
+ * The kernel sees every process, also those the shim cannot enter (static, setuid, other loaders).
+ */
+#include "collector/model/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/collect/arenas.h"
+#include "collector/base/proc.h"
+
+static int64_t session_ns(const struct model *m, uint64_t mono)
+{
+	return (int64_t)mono - m->clock->zero;
+}
+
+static void count_row(struct model *m, int64_t ns)
+{
+	if (!m->sched_rows++)
+		m->sched_first = ns;
+	m->sched_last = ns;
+}
+
+static void on_switch(void *ctx, const struct sched_switch *sw)
+{
+	struct model *m = ctx;
+	int64_t ns = session_ns(m, sw->time_ns);
+	int64_t tid = sw->pid ? GLOBAL_TID(sw->pid, sw->tid) : GLOBAL_TID(0, sw->tid);
+	int64_t *row = db_row(m->db, DB_SCHED_EVENTS);
+
+	row[SCHED_START] = ns;
+	row[SCHED_CPU] = sw->cpu;
+	row[SCHED_IS_IN] = sw->is_in;
+	row[SCHED_GLOBAL_TID] = tid;
+	row[SCHED_THREAD_STATE] = sw->is_in ? SCHED_STATE_RUNNING : sw->state;
+	row[SCHED_THREAD_BLOCK] = DB_NULL;
+	count_row(m, ns);
+	if (sw->is_in ? !sw->wakeup_ns && !sw->waker_tid : sw->preempted < 0 && sw->priority < 0)
+		return;
+	row = db_row(m->db, DB_SL_SCHED_DETAIL);
+	row[SCHD_START] = ns;
+	row[SCHD_GLOBAL_TID] = tid;
+	row[SCHD_PREEMPTED] = !sw->is_in && sw->preempted >= 0 ? sw->preempted : DB_NULL;
+	row[SCHD_WAKEUP_TIME] = sw->is_in && sw->wakeup_ns ? session_ns(m, sw->wakeup_ns) : DB_NULL;
+	row[SCHD_WAKER_TID] =
+		sw->is_in && sw->waker_tid ? GLOBAL_TID(sw->waker_pid, sw->waker_tid) : DB_NULL;
+	row[SCHD_PRIORITY] = sw->priority >= 0 ? sw->priority : DB_NULL;
+}
+
+#define EVENT_CLASS_SYSCALL 107
+
+static int64_t call_name(struct model *m, unsigned number, bool is_compat)
+{
+	int64_t none = 0, *id = number < 512 ? &m->call_id[is_compat][number] : &none;
+	char buffer[32];
+	const char *name;
+
+	if (!*id) {
+		name = sched_call_name(number, is_compat, buffer);
+		*id = db_string(m->db, name, strlen(name)) + 1;
+	}
+	return *id - 1;
+}
+
+/* ERESTARTSYS and its like (512 to 516) are the kernel's own: a signal came, and the call may begin anew. */
+static int64_t call_errno(int64_t result)
+{
+	if (result >= 0 || result < -4095)
+		return DB_NULL;
+	return result <= -512 && result >= -516 ? EINTR : -result;
+}
+
+static void on_call(void *ctx, const struct sched_call *call)
+{
+	struct model *m = ctx;
+	int64_t *row = db_row(m->db, DB_SYSCALL);
+
+	row[CALL_START] = session_ns(m, call->start_ns);
+	row[CALL_END] = session_ns(m, call->end_ns);
+	row[CALL_EVENT_CLASS] = EVENT_CLASS_SYSCALL;
+	row[CALL_GLOBAL_TID] = GLOBAL_TID(call->pid, call->tid);
+	row[CALL_NAME_ID] = call_name(m, call->number, call->is_compat);
+	row[CALL_CALLCHAIN_ID] = 0;
+	row[CALL_RETURN_VALUE] = call->result;
+	row[CALL_ERRNUM] = call_errno(call->result);
+	count_row(m, session_ns(m, call->end_ns));
+}
+
+static void on_call_sum(void *ctx, const struct sched_call_sum *sum)
+{
+	struct model *m = ctx;
+	struct db_total total = {
+		.global_tid = GLOBAL_TID(sum->pid, sum->tid),
+		.name_id = call_name(m, sum->number, sum->is_compat),
+		.count = (int64_t)sum->count,
+		.total_ns = (int64_t)sum->total_ns,
+		.min_ns = (int64_t)sum->min_ns,
+		.max_ns = (int64_t)sum->max_ns,
+		.err_count = (int64_t)sum->errors,
+	};
+
+	db_call_total(m->db, &total);
+}
+
+static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t parent_tid,
+		    uint32_t pid, uint32_t tid)
+{
+	struct model *m = ctx;
+	int64_t ns = session_ns(m, mono);
+	struct proc *parent, *p;
+
+	(void)parent_tid;
+	if (pid != tid || !pid)
+		return; /* a thread: it is known by its first record, or by its name */
+	parent = model_find(m, parent_pid);
+	if (!parent && m->keep_all_switches)
+		return; /* somebody else's */
+	p = model_at(m, pid, ns);
+	if (p->has_fork) {
+		/* Its predecessor's end was not told. */
+		model_exit(m, p, ns, -1);
+		p = model_get(m, pid, ns);
+	}
+	p->has_fork = true;
+	p->start_ns = ns;
+	p->parent_pid = parent_pid;
+	if (p->is_known)
+		return;
+	/* What the parent runs is known when its rings have been read as well: the row can wait. */
+	p->is_forked = true;
+	m->forks++;
+}
+
+void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t start_ns)
+{
+	struct proc *p = model_get(m, pid, start_ns);
+
+	if (p->is_known || p->exec_ns)
+		return;
+	p->start_ns = start_ns;
+	p->parent_pid = parent_pid;
+	p->has_fork = true;
+	p->exec_ns = start_ns;
+	p->exec_exe = proc_exe(pid);
+	p->exec_command = proc_command_line(pid);
+}
+
+static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
+{
+	struct proc *p;
+	bool is_start;
+
+	if (m->keep_all_switches && !model_find_newest(m, pid))
+		return;
+	p = model_at(m, pid, ns);
+	is_start = pid == m->root_pid && !p->is_known && !p->exec_ns;
+	/* The new image may have said so already. */
+	if (p->image_ns >= ns)
+		return;
+	free(p->exec_exe);
+	free(p->exec_command);
+	p->exec_ns = ns;
+	p->exec_command = proc_command_line(pid);
+	p->exec_exe = proc_exe(pid);
+	/* Over already: of the first program we know what was asked for, of others the name. */
+	if (!p->exec_command && is_start && m->root_command)
+		p->exec_command = strdup(m->root_command);
+	if (!p->exec_exe)
+		p->exec_exe = strdup(is_start && m->root_exe ? m->root_exe : comm);
+}
+
+static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm,
+		    bool exec)
+{
+	struct model *m = ctx;
+
+	if (!pid)
+		return;
+	db_thread_name(m->db, GLOBAL_TID(pid, tid), comm, model_priority(tid));
+	if (exec)
+		on_exec(m, session_ns(m, mono), pid, comm);
+}
+
+static void on_exit_event(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, int exit_code)
+{
+	struct model *m = ctx;
+	int64_t ns = session_ns(m, mono);
+	struct proc *p;
+
+	(void)tid;
+	if (exit_code < 0 || !pid)
+		return;
+	if (m->keep_all_switches && !model_find_newest(m, pid))
+		return;
+	p = model_at(m, pid, ns);
+	/* The end that the process's descriptor told is a little late. */
+	if (p->is_gone)
+		p->end_ns = ns;
+	model_exit(m, p, ns, exit_code);
+}
+
+const struct sched_ops model_sched_ops = {
+	.on_call = on_call,
+	.on_call_sum = on_call_sum,
+	.on_switch = on_switch,
+	.on_fork = on_fork,
+	.on_comm = on_comm,
+	.on_exit = on_exit_event,
+};

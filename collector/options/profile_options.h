@@ -1,0 +1,110 @@
+/*
+ * profile_options.h - what `sightline profile` was asked to do.
+ *
+ * One table (profile_options.def) serves the command line, --command-file and SIGHTLINE_OPTIONS of a
+ * bare preload, so all three spell alike. Strings live as long as the process.
+ */
+#ifndef SL_PROFILE_OPTIONS_H
+#define SL_PROFILE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/options/capture_options.h"
+#include "collector/options/event_options.h"
+#include "collector/kernel/sched/sched.h"
+#include "collector/options/stack_options.h"
+#include "preload/wire/session.h"
+
+struct profile_options {
+	const char *output; /* pattern for output_name(); NULL: report<N>.sqlite */
+	bool force_overwrite;
+	uint32_t trace; /* SL_TRACE_*: what is hooked; 0: the program runs without the shim */
+	int64_t osrt_threshold_ns;
+	bool osrt_file_access;
+	uint32_t cuda_flags; /* SL_CUDA_*: what CUPTI is asked for */
+	bool cuda_um_cpu_faults, cuda_um_gpu_faults;
+	int64_t cuda_flush_ms; /* 0: when buffers are full */
+	enum sched_mode cpuctxsw;
+	bool syscalls; /* of the tree, seen by the kernel */
+	int64_t syscall_threshold_ns;
+	enum sched_mode sample; /* whose CPU samples */
+	int64_t sample_hz;      /* per second of CPU time */
+	int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
+	int64_t samples_per_stack; /* every so many of a thread's have their stack */
+	bool python_sampling;      /* with Python's frames */
+	int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
+	struct event_options events; /* what is counted */
+	int64_t event_ms;            /* so often */
+	const char
+		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
+	bool inherit_environment;
+	bool show_output; /* false: stdout and stderr of the program go to /dev/null */
+	bool stats;       /* print the default reports at the end */
+	int kill_signal; /* for what still runs when collection ends before the program; 0: leave it */
+	bool wait_all;      /* wait for the whole process tree, not only for the first process */
+	bool stop_on_exit;  /* end collection when the program ends */
+	int64_t duration_s; /* 0: until the program ends */
+	enum sl_on_full on_full;
+	int64_t buffer_mib; /* backlog of records per process image */
+	struct capture_options capture;
+	struct stack_options stacks;
+	bool resolve_symbols;                   /* find the functions and lines of native frames */
+	const char *session_new;                /* name of the session, NULL: made up */
+	const char *after_start, *after_report; /* commands for sh; NULL none */
+	const char *python_steps;               /* --python-step: MODULE:FUNC,... NULL none */
+	const char *python_functions;           /* --python-functions-trace: file, NULL none */
+	const char *pytorch;                    /* --pytorch, NULL none */
+	bool flush_on_profiler_stop;
+};
+
+/* What holds when nothing is asked. */
+void profile_options_init(struct profile_options *options);
+
+/* Which commands take an option: `launch` what concerns the program, `start` what concerns one collection. */
+enum option_side {
+	OPTIONS_PROFILE = 1,
+	OPTIONS_LAUNCH = 2,
+	OPTIONS_START = 4,
+};
+
+/* As opt_parse(): index of the program's name in @argv, -SL_EXIT_USAGE or OPT_HELP_SHOWN. Calls init itself. */
+int profile_options_parse(struct profile_options *options, int argc, char **argv);
+
+/* The same for the options of another command; @session: what --session said, or NULL. */
+int profile_options_parse_for(struct profile_options *options, enum option_side side, int argc,
+			      char **argv, const char **session);
+
+/*
+ * For another process, which reads them with profile_options_add(): the options that were given to the last
+ * profile_options_parse_for(), each as one word. -o is among them in any case, and means the same there.
+ * 0, or -SL_EXIT_USAGE after one line on stderr.
+ */
+int profile_options_send(void (*take)(void *to, const char *word), void *to);
+
+/*
+ * More options, over those that were parsed before in this process: @words end with NULL, and are copied. On trouble
+ * (-SL_EXIT_USAGE) all is as it was; there is nobody to be told on stderr, the sender has checked them.
+ */
+int profile_options_add(struct profile_options *options, enum option_side side, char **words);
+
+/*
+ * Options in one string, taken apart as a shell does with blanks, quotes and backslashes (no variables, no
+ * globs). @source names the string in messages ("SIGHTLINE_OPTIONS"). Calls init itself. 0 or -SL_EXIT_USAGE.
+ */
+int profile_options_from_string(struct profile_options *options, const char *text,
+				const char *source);
+
+/* As if -o had said so, also to profile_options_add(). */
+void profile_options_set_output(struct profile_options *options, const char *pattern);
+
+/* What --kill may say: a signal, 0 for none, -1: something else. */
+int profile_kill_signal(const char *word);
+
+/*
+ * The next NAME=VALUE of options->env_vars: malloc'd, NULL at the end. *@cursor starts as env_vars.
+ * A comma that belongs to a value is written "\,".
+ */
+char *profile_env_next(const char **cursor);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * profile_values.h - the words of the options of `profile`, `launch` and `start`, and what they mean.
+ */
+#ifndef SL_PROFILE_WORDS_H
+#define SL_PROFILE_WORDS_H
+
+#include "collector/options/profile_options.h"
+
+/* What the table points to: as given, and in @o what needs no more reading. */
+struct profile_words {
+	struct profile_options o;
+	const char *trace, *cpuctxsw, *syscall, *sample, *off_cpu, *wait, *kill, *on_full, *export,
+		*command_file;
+	const char *cuda_graph_trace, *cuda_event_trace;
+	bool cuda_memory_usage;
+	int64_t python_hz; /* 0: not said */
+	bool has_sample_hz;
+	struct capture_words capture;
+	struct stack_words stacks;
+	struct event_words events;
+	bool may_help; /* lists may be printed: there is somebody to read them */
+	const char *session;
+	/* Of this parse. */
+	enum option_side side;
+	bool is_more;    /* over what was parsed before */
+	bool is_joined;  /* the program's half is known, too */
+	const char *cmd; /* for messages, while they are read */
+};
+
+#define OFF_CPU_MOST_NS 1000000000000
+
+/* What --off-cpu-threshold says, NULL: nothing. 0, or -SL_EXIT_USAGE after one line. */
+int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd);
+
+void profile_words_init(struct profile_words *w, enum option_side side);
+
+/*
+ * From words to @options, which is left alone when something is wrong. 0, or less than 0 after a line for the user;
+ * @cmd is the command's name in it.
+ */
+int profile_words_settle(struct profile_words *w, const char *cmd, struct profile_options *options);
+
+#endif

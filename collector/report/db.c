@@ -1,0 +1,309 @@
+/*
+ * db.c - the report as a SQLite connection: commit, checkpoints, full disk. How it is opened: db_open.c.
+ *
+ * One process writes, anybody may read at any time (WAL, normal locking). synchronous is OFF: a crash
+ * of any process loses nothing committed, and no commit waits for the disk; only a crash of the whole
+ * machine can damage a report, until the kernel has written it out as any other file.
+ *
+ * Rule easy to break: an error inside a transaction goes through db_fail(), which rolls back at once;
+ * everything that follows up to db_commit() must do nothing and return that error.
+ */
+#include "collector/report/db_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECKPOINT_BYTES (4u << 20)   /* WAL size from which it is copied into the file */
+#define RESTART_BYTES    (128u << 20) /* WAL size from which we wait for readers to let go of it */
+#define RESTART_WAIT_MS  20
+#define RESTART_PAUSE_NS INT64_C(1000000000)
+#define BALLAST_BYTES    (4u << 20)
+#define PLENTY_BYTES     (UINT64_C(1) << 30)
+
+int db_errno(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_FULL:
+	case SQLITE_IOERR:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+		return -EACCES;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EBADMSG;
+	default:
+		return -EIO;
+	}
+}
+
+/* The WAL holds frames of the failed transaction behind the committed ones: give their space back. */
+static void wal_trim(struct db *db)
+{
+	sqlite3_file *wal = NULL;
+
+	if (db->wal && db->wal_frames >= 0 &&
+	    sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) ==
+		    SQLITE_OK &&
+	    wal && wal->pMethods)
+		wal->pMethods->xTruncate(wal, 32 + (sqlite3_int64)db->wal_frames *
+							      (24 + (sqlite3_int64)db->page_size));
+}
+
+/*
+ * Is there room for the file to take what the WAL has? Half of it would fill the disk to the last page and free nothing:
+ * then what the end of the report has to say would not fit either.
+ */
+bool db_wal_fits(struct db *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	struct statvfs vfs;
+	struct stat st;
+	int64_t size = 0;
+
+	if (sqlite3_prepare_v2(db->sql, "PRAGMA main.page_count", -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		size = sqlite3_column_int64(stmt, 0) * db->page_size;
+	sqlite3_finalize(stmt);
+	return size && !stat(db->path, &st) && !statvfs(db->path, &vfs) &&
+	       size - st.st_size < (int64_t)((uint64_t)vfs.f_bavail * vfs.f_frsize);
+}
+
+int db_fail(struct db *db, int rc)
+{
+	int err = db_errno(rc);
+
+	if (!err)
+		return 0;
+	if (db->in_txn && !db->failed)
+		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
+	db->schema.exists = db->schema.committed;
+	db->failed = err;
+	return err;
+}
+
+int db_exec(struct db *db, const char *sql)
+{
+	return db_errno(sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+}
+
+int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt)
+{
+	return db_errno(
+		sqlite3_prepare_v3(db->sql, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL));
+}
+
+/*
+ * BEGIN alone takes no lock, and BEGIN IMMEDIATE would take those of the batch images too: so the
+ * first statement of every transaction is a write to the report.
+ */
+int db_begin(struct db *db)
+{
+	int rc;
+
+	if (db->failed || db->in_txn)
+		return db->failed;
+	rc = sqlite3_exec(db->sql, "BEGIN", NULL, NULL, NULL);
+	if (rc == SQLITE_OK) {
+		db->in_txn = true;
+		if (db->schema.is_made)
+			rc = sqlite3_exec(db->sql, "DELETE FROM main.SL_STATE WHERE key = ''", NULL,
+					  NULL, NULL);
+	}
+	return db_fail(db, rc);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/*
+ * Copies the WAL into the file. PASSIVE never waits; once all is copied and no reader looks at the
+ * WAL, the next commit starts it anew. Readers that never let go would make it grow for ever, so when
+ * it is large we wait for them, a little and now and then.
+ */
+void db_checkpoint(struct db *db)
+{
+	int64_t bytes = (int64_t)db->wal_frames * db->page_size, now;
+
+	if (!db->wal || bytes < CHECKPOINT_BYTES || !db_wal_fits(db))
+		return;
+	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	if (bytes < RESTART_BYTES)
+		return;
+	now = now_ns();
+	if (now - db->last_restart_ns < RESTART_PAUSE_NS)
+		return;
+	db->last_restart_ns = now;
+	sqlite3_busy_timeout(db->sql, RESTART_WAIT_MS);
+	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	sqlite3_busy_timeout(db->sql, DB_BUSY_MS);
+}
+
+static int wal_hook(void *arg, sqlite3 *sql, const char *name, int frames)
+{
+	struct db *db = arg;
+
+	(void)sql;
+	if (!strcmp(name, "main"))
+		db->wal_frames = frames;
+	return SQLITE_OK;
+}
+
+void db_watch_wal(struct db *db)
+{
+	sqlite3_wal_hook(db->sql, wal_hook, db);
+}
+
+static int commit(struct db *db, int64_t now)
+{
+	char sql[128];
+	int err = db_begin(db);
+
+	if (!err)
+		err = db_batch_flush(db);
+	if (!err)
+		err = db_nvtx_flush(db);
+	if (!err)
+		err = db_ops_run(db);
+	if (!err)
+		err = db_strings_flush(db);
+	if (now > db->end_ns)
+		db->end_ns = now;
+	if (err)
+		return err;
+	snprintf(sql, sizeof(sql),
+		 "UPDATE main.ANALYSIS_DETAILS SET duration = %lld, stopTime = startTime + %lld",
+		 (long long)db->end_ns, (long long)db->end_ns);
+	err = db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+	if (!err)
+		err = db_fail(db, sqlite3_exec(db->sql, "COMMIT", NULL, NULL, NULL));
+	return err;
+}
+
+int db_commit(struct db *db, int64_t now)
+{
+	int err = db->early_err;
+
+	if (err) { /* its rows belong to a commit that failed already in part */
+		db_batch_drop(db);
+		db->early_err = 0;
+		commit(db, now);
+	} else {
+		err = commit(db, now);
+	}
+	db_batch_drop(db);
+	db->in_txn = false;
+	if (db->failed) {
+		db->failed = 0;
+		db_ops_failed(db);
+		db_nvtx_failed(db);
+		db_named_void(db);
+		if (err == -ENOSPC) {
+			wal_trim(db);
+			db_write_log(db);
+		}
+		return err;
+	}
+	db->schema.committed = db->schema.exists;
+	db->schema.is_made = true;
+	db->strings.saved = db->strings.cnt;
+	db_ops_done(db);
+	db_nvtx_done(db);
+	db_checkpoint(db);
+	return err;
+}
+
+/*
+ * Room on the disk that only the end of a report may use: a file without a name beside it, given up
+ * by db_finish() so that names, totals and the diagnosis fit on a disk that is full. Not earlier:
+ * whatever filled the disk would take it.
+ */
+static int ballast_open(struct db *db)
+{
+	char *dir = strdup(db->path), *slash = dir ? strrchr(dir, '/') : NULL;
+	uint64_t bytes = BALLAST_BYTES;
+	struct statvfs vfs;
+	int fd;
+
+	if (!slash) {
+		free(dir);
+		return -1;
+	}
+	slash[slash == dir] = '\0';
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	free(dir);
+	/* On a small disk a quarter of what is free: the report needs room too. */
+	if (fd >= 0 && !fstatvfs(fd, &vfs) && (uint64_t)vfs.f_bavail * vfs.f_frsize / 4 < bytes)
+		bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize / 4;
+	if (fd >= 0 && fallocate(fd, 0, 0, (off_t)bytes)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+void db_ballast_make(struct db *db)
+{
+	if (db->ballast_fd < 0)
+		db->ballast_fd = ballast_open(db);
+}
+
+void db_ballast_drop(struct db *db)
+{
+	if (db->ballast_fd >= 0)
+		close(db->ballast_fd);
+	db->ballast_fd = -1;
+}
+
+bool db_has_plenty(struct db *db)
+{
+	struct statvfs vfs;
+
+	return !statvfs(db->path, &vfs) && (uint64_t)vfs.f_bavail * vfs.f_frsize >= PLENTY_BYTES;
+}
+
+int db_ballast_take(struct db *db)
+{
+	int fd = db->ballast_fd;
+
+	if (fd < 0 || !db_has_plenty(db))
+		return -1;
+	db->ballast_fd = -1;
+	return fd;
+}
+
+void db_write_log(struct db *db)
+{
+	if (db->wal && !db->in_txn && db_wal_fits(db))
+		sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
+void db_settle(struct db *db)
+{
+	if (!db->wal || db->in_txn)
+		return;
+	sqlite3_busy_timeout(db->sql, RESTART_WAIT_MS);
+	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_busy_timeout(db->sql, DB_BUSY_MS);
+}

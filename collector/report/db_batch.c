@@ -1,0 +1,464 @@
+/*
+ * db_batch.c - rows of integers on their way into the file.
+ *
+ * Rows are encoded at once, as the cells of a table's b-tree, into a small image of a SQLite database
+ * in memory (the file format is documented and frozen: https://www.sqlite.org/fileformat2.html). The
+ * image is attached, and INSERT INTO main.T SELECT * FROM image.T lets SQLite copy whole cells: its
+ * "transfer optimisation" decodes no value, so a row costs about half of what it costs through a
+ * virtual table, and SQLite stays the only one that writes the report. One image holds all tables
+ * (SQLite attaches ten databases at most): page 1, a root page for each, then leaves as they are needed.
+ *
+ * Rule easy to break: the optimisation applies only while both tables have the same columns (types,
+ * NOT NULL, defaults) and the target has no INTEGER PRIMARY KEY, unique index or trigger. Else SQLite
+ * still copies the rows rightly, but slowly (CPU samples, which have the keys of nsys, and stacks, in order of
+ * theirs: a third of what single INSERTs take). NOT NULL is not
+ * checked on this way, so encode() does.
+ */
+#include "collector/report/db_gpu.h"
+#include "collector/report/db_internal.h"
+#include "collector/base/heap.h"
+#include "collector/report/schema_image.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE        65536u      /* of the image; the report has its own */
+#define IMAGE_BYTES (64u << 20) /* address space; memory is used only where rows are */
+#define IMAGE_KEEP  (16u << 20) /* memory that is kept from one commit to the next */
+#define LEAF_CELLS  1536u
+#define LEAF_HEAD   (8u + 2u * LEAF_CELLS) /* cells grow upwards behind a full-length pointer array */
+#define CELL_MAX    (2u + 9u + 1u + DB_ROW_COLS + 8u * DB_ROW_COLS + 8u)
+#define ROOT(table) (2u + (unsigned)(table)) /* its root page */
+#define PAGES       (IMAGE_BYTES / PAGE)
+#define SQL_MAX     1400u /* of CREATE TABLE in the image */
+_Static_assert(12 + PAGES * (2 + 4 + 5) <= PAGE, "one root page can name all leaves");
+_Static_assert(DB_TABLE_CNT < 120,
+	       "a root's page number is a byte; page 1 has room for all tables");
+_Static_assert(DB_ROW_COLS < 64,
+	       "the header of a cell fits into 127 bytes, not_null into its bits");
+
+static const struct {
+	const char *name;
+	uint8_t cols;
+	const char *tail; /* one more column, in all rows this text; NULL: none */
+} TABLE[DB_TABLE_CNT] = {
+	[DB_OSRT_API] = {"OSRT_API", OSRT_COL_CNT, NULL},
+	[DB_FILE_ACCESS_EVENTS] = {"OSRT_FILE_ACCESS_EVENTS", FACC_COL_CNT, ""},
+	[DB_SCHED_EVENTS] = {"SCHED_EVENTS", SCHED_COL_CNT, NULL},
+	[DB_SL_SCHED_DETAIL] = {"SL_SCHED_DETAIL", SCHD_COL_CNT, NULL},
+	[DB_SYSCALL] = {"SYSCALL", CALL_COL_CNT, NULL},
+	[DB_COMPOSITE_EVENTS] = {"COMPOSITE_EVENTS", SAMPLE_COL_CNT, NULL},
+	[DB_PMU_EVENTS] = {"PMU_EVENTS", PMU_COL_CNT, NULL},
+	[DB_PMU_EVENT_COUNTERS] = {"PMU_EVENT_COUNTERS", PMUC_COL_CNT, NULL},
+	[DB_RUNTIME] = {"CUPTI_ACTIVITY_KIND_RUNTIME", RT_COL_CNT, NULL},
+	[DB_KERNEL] = {"CUPTI_ACTIVITY_KIND_KERNEL", KRN_COL_CNT, "[]"},
+	[DB_MEMCPY] = {"CUPTI_ACTIVITY_KIND_MEMCPY", CPY_COL_CNT, NULL},
+	[DB_MEMSET] = {"CUPTI_ACTIVITY_KIND_MEMSET", SET_COL_CNT, NULL},
+	[DB_SYNCHRONIZATION] = {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", SYNC_COL_CNT, NULL},
+	[DB_CUDA_EVENT] = {"CUPTI_ACTIVITY_KIND_CUDA_EVENT", EVT_COL_CNT, NULL},
+	[DB_GRAPH_TRACE] = {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", GRT_COL_CNT, NULL},
+	[DB_GRAPH_NODE_EVENTS] = {"CUDA_GRAPH_NODE_EVENTS", GRN_COL_CNT, NULL},
+	[DB_GRAPH_EVENTS] = {"CUDA_GRAPH_EVENTS", GRE_COL_CNT, NULL},
+	[DB_CUPTI_OVERHEAD] = {"CUPTI_ACTIVITY_KIND_OVERHEAD", OVH_COL_CNT, NULL},
+	[DB_MEMORY_POOL_EVENTS] = {"CUDA_GPU_MEMORY_POOL_EVENTS", POOL_COL_CNT, NULL},
+	[DB_UM_CPU_PAGE_FAULTS] = {"CUDA_UM_CPU_PAGE_FAULT_EVENTS", UMC_COL_CNT, NULL},
+	[DB_UM_GPU_PAGE_FAULTS] = {"CUDA_UM_GPU_PAGE_FAULT_EVENTS", UMG_COL_CNT, NULL},
+	[DB_CUDNN_EVENTS] = {"CUDNN_EVENTS", DNN_COL_CNT, NULL},
+	[DB_CUBLAS_EVENTS] = {"CUBLAS_EVENTS", BLAS_COL_CNT, NULL},
+	[DB_SL_LIBRARY_API] = {"SL_LIBRARY_API", LIB_COL_CNT, NULL},
+	[DB_SL_GPU_ARGUMENTS] = {"SL_GPU_ARGUMENTS", ARG_COL_CNT, NULL},
+	[DB_SL_STACKS] = {"SL_STACKS", STACKS_COL_CNT, NULL},
+	[DB_SL_FRAMES] = {"SL_FRAMES", FRAME_COL_CNT, NULL},
+	[DB_OSRT_CALLCHAINS] = {"OSRT_CALLCHAINS", CHAIN_COL_CNT, NULL},
+	[DB_CUDA_CALLCHAINS] = {"CUDA_CALLCHAINS", CHAIN_COL_CNT, NULL},
+	[DB_SYSCALL_CALLCHAINS] = {"SYSCALL_CALLCHAINS", CHAIN_COL_CNT, NULL},
+};
+_Static_assert(OSRT_COL_CNT <= DB_ROW_COLS && KRN_COL_CNT <= DB_ROW_COLS,
+	       "a row has room for the widest table");
+
+static void put2(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static void put4(uint8_t *p, uint32_t v)
+{
+	put2(p, v >> 16);
+	put2(p + 2, v);
+}
+
+static uint8_t *put_varint(uint8_t *p, uint64_t v)
+{
+	int shift = 0;
+
+	while (v >> shift >= 128)
+		shift += 7;
+	for (; shift; shift -= 7)
+		*p++ = (uint8_t)(v >> shift | 128);
+	*p++ = v & 127;
+	return p;
+}
+
+/* Serial type and bytes of an integer, by the number of its significant bits without sign. */
+static const uint8_t SERIAL[65] = {
+	1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3,
+	3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
+	5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6,
+};
+static const uint8_t BYTES[7] = {0, 1, 2, 3, 4, 6, 8};
+
+/* Writes @v as the file format wants it; the eight bytes stored may reach past its end. */
+static inline uint8_t *put_value(uint8_t *type, uint8_t *p, int64_t v)
+{
+	uint64_t bits = (uint64_t)(v ^ v >> 63), be;
+	unsigned serial, len;
+
+	if ((uint64_t)v <= 1) {
+		*type = (uint8_t)(8 + v);
+		return p;
+	}
+	serial = SERIAL[bits ? 64 - __builtin_clzll(bits) : 0];
+	len = BYTES[serial];
+	be = __builtin_bswap64((uint64_t)v << (64 - 8 * len));
+	memcpy(p, &be, 8);
+	*type = (uint8_t)serial;
+	return p + len;
+}
+
+/* Pages of the image by number. */
+static uint8_t *page_at(const struct db *db, uint32_t no)
+{
+	return db->image + (size_t)(no - 1) * PAGE;
+}
+
+static void leaf_close(struct db_batch *b)
+{
+	uint8_t *p = b->page;
+
+	p[0] = 0x0d; /* leaf of a table */
+	put2(p + 1, 0);
+	put2(p + 3, b->cells);
+	put2(p + 5, LEAF_HEAD);
+	p[7] = 0;
+}
+
+/* The root names each leaf, with the last rowid in it, once another one follows. */
+static void root_add(struct db *db, struct db_batch *b, enum db_table t)
+{
+	uint8_t *root = page_at(db, ROOT(t)), id[9];
+	size_t len = (size_t)(put_varint(id, b->rows) - id);
+
+	b->root_at -= 4 + (uint32_t)len;
+	put4(root + b->root_at, b->page_no);
+	memcpy(root + b->root_at + 4, id, len);
+	put2(root + 12 + 2 * b->leaves, b->root_at);
+	b->leaves++;
+}
+
+static void leaf_open(struct db *db, struct db_batch *b, enum db_table t)
+{
+	if (b->page) {
+		leaf_close(b);
+		root_add(db, b, t);
+	}
+	b->page_no = ++db->image_pages;
+	b->page = page_at(db, b->page_no);
+	if (b->page_no > db->image_used) {
+		db->image_used = b->page_no;
+		/* Many rows: memory for all of a page at once. A table's first often gets but a few. */
+		if (b->leaves)
+			heap_populate(b->page, PAGE);
+	}
+	b->cells = 0;
+	b->at = LEAF_HEAD;
+}
+
+static void encode(struct db_batch *b, unsigned cols, const char *tail)
+{
+	unsigned types = cols + (tail != NULL);
+	uint8_t *cell = b->page + b->at, *type, *p, id[9];
+	size_t id_len = (size_t)(put_varint(id, b->rows + 1) - id), payload;
+
+	/* The payload's length comes first and takes 1 byte, or 2 from 128 on: assume 1. */
+	type = cell + 1 + id_len;
+	*type++ = (uint8_t)(1 + types);
+	p = type + types;
+	for (unsigned i = 0; i < cols; i++) {
+		int64_t v = b->row[i];
+
+		if (v == DB_NULL && b->not_null >> i & 1)
+			v = 0;
+		if (v == DB_NULL)
+			type[i] = 0;
+		else
+			p = put_value(&type[i], p, v);
+	}
+	if (tail) {
+		size_t len = strlen(tail);
+
+		type[cols] = (uint8_t)(13 + 2 * len); /* text of so many bytes */
+		p = (uint8_t *)mempcpy(p, tail, len);
+	}
+	payload = (size_t)(p - (type - 1));
+	if (payload >= 128) {
+		memmove(cell + 2 + id_len, cell + 1 + id_len, payload);
+		p++;
+	}
+	memcpy(put_varint(cell, payload), id, id_len);
+	put2(b->page + 8 + 2 * b->cells, b->at);
+	b->at = (uint32_t)(p - b->page);
+	b->cells++;
+	b->rows++;
+}
+
+static bool leaf_full(const struct db_batch *b)
+{
+	return !b->page || b->cells == LEAF_CELLS || b->at + CELL_MAX > PAGE;
+}
+
+/* Encodes the row the caller has filled; db_row() saw to it that there is room. */
+static void row_close(struct db *db, enum db_table t)
+{
+	struct db_batch *b = &db->batch[t];
+
+	if (!b->row_open)
+		return;
+	b->row_open = false;
+	if (leaf_full(b))
+		leaf_open(db, b, t);
+	encode(b, TABLE[t].cols, TABLE[t].tail);
+}
+
+int64_t *db_row(struct db *db, enum db_table t)
+{
+	struct db_batch *b = &db->batch[t];
+
+	row_close(db, t);
+	/* Every table may have a row that still wants a leaf. */
+	if (leaf_full(b) && db->image_pages + DB_TABLE_CNT > PAGES) {
+		/* So many rows without a commit: better early than never. When this one fails,
+		 * so does the caller's next, for the loss is the same to it. */
+		int err = db_commit(db, db->end_ns);
+
+		if (err)
+			db->early_err = err;
+	}
+	b->row_open = true;
+	return b->row;
+}
+
+size_t db_pending(const struct db *db)
+{
+	size_t n = db_nvtx_pending(db);
+
+	for (int t = 0; t < DB_TABLE_CNT; t++)
+		n += db->batch[t].rows + db->batch[t].row_open;
+	return n;
+}
+
+static void image_reset(struct db *db)
+{
+	db->image_pages = ROOT(DB_TABLE_CNT) - 1;
+	for (int t = 0; t < DB_TABLE_CNT; t++) {
+		struct db_batch *b = &db->batch[t];
+
+		b->page = NULL;
+		b->rows = 0;
+		b->leaves = 0;
+		b->root_at = PAGE;
+	}
+}
+
+/* The root page: the last thing that is missing to a valid table. */
+static void root_close(struct db *db, enum db_table t)
+{
+	struct db_batch *b = &db->batch[t];
+	uint8_t *root = page_at(db, ROOT(t));
+
+	leaf_close(b);
+	if (!b->leaves) { /* an inner page must have two children */
+		memcpy(root, b->page, b->at);
+		return;
+	}
+	root[0] = 0x05; /* inner page of a table */
+	put2(root + 1, 0);
+	put2(root + 3, b->leaves);
+	put2(root + 5, b->root_at);
+	root[7] = 0;
+	put4(root + 8, b->page_no);
+}
+
+static const struct schema_columns *columns_of(enum db_table t)
+{
+	const struct schema_columns *c = sl_schema_columns;
+	unsigned cols = TABLE[t].cols + (TABLE[t].tail ? 1u : 0);
+
+	while (c->name && strcmp(c->name, TABLE[t].name) != 0)
+		c++;
+	return c->name && c->cols == cols ? c : NULL;
+}
+
+/* File header, and the head of the schema table, which fills the rest of page 1. */
+static void image_head(struct db *db)
+{
+	uint8_t *p = db->image;
+
+	memcpy(p, "SQLite format 3", 16);
+	put2(p + 16, 1); /* stands for 65536 */
+	put4(p + 28, PAGES);
+	p[18] = p[19] = 1;
+	p[21] = 64;
+	p[22] = p[23] = 32;
+	put4(p + 40, 1);
+	put4(p + 44, 4);
+	put4(p + 56, 1);
+	put4(p + 96, SQLITE_VERSION_NUMBER);
+	p[100] = 0x0d;
+	put2(p + 103, DB_TABLE_CNT);
+}
+
+/* A row of the schema table below @top, where it begins; returns where it does, 0 when it has no room. */
+static uint32_t schema_row(struct db *db, enum db_table t, const char *sql, uint32_t top)
+{
+	const char *name = TABLE[t].name;
+	uint8_t *p = db->image, body[SQL_MAX + 200], head[16], *h = head + 1, *at = body, len[9];
+	size_t name_len = strlen(name), sql_len = strlen(sql), head_len, size;
+
+	if (sql_len > SQL_MAX)
+		return 0;
+
+	h = put_varint(h, 13 + 2 * 5);
+	h = put_varint(h, 13 + 2 * name_len);
+	h = put_varint(h, 13 + 2 * name_len);
+	*h++ = 1;
+	h = put_varint(h, 13 + 2 * sql_len);
+	head_len = (size_t)(h - head);
+	head[0] = (uint8_t)head_len;
+	at = (uint8_t *)mempcpy(at, "table", 5);
+	at = (uint8_t *)mempcpy(at, name, name_len);
+	at = (uint8_t *)mempcpy(at, name, name_len);
+	*at++ = (uint8_t)ROOT(t);
+	at = (uint8_t *)mempcpy(at, sql, sql_len);
+	size = head_len + (size_t)(at - body);
+	size += (size_t)(put_varint(len, size) - len) + 1;
+	if (top < size + 108 + 2 * DB_TABLE_CNT)
+		return 0;
+	top -= (uint32_t)size;
+	put2(p + 108 + 2 * (unsigned)t, top);
+	h = put_varint(p + top, head_len + (size_t)(at - body));
+	h = put_varint(h, (unsigned)t + 1);
+	h = (uint8_t *)mempcpy(h, head, head_len);
+	memcpy(h, body, (size_t)(at - body));
+	return top;
+}
+
+static int image_make(struct db *db)
+{
+	uint32_t top = PAGE;
+
+	db->image = mmap(NULL, IMAGE_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (db->image == MAP_FAILED) {
+		db->image = NULL;
+		return -ENOMEM;
+	}
+	image_reset(db);
+	image_head(db);
+	for (int t = 0; t < DB_TABLE_CNT; t++) {
+		const struct schema_columns *c = columns_of((enum db_table)t);
+
+		top = c ? schema_row(db, (enum db_table)t, c->sql, top) : 0;
+		if (!top)
+			return -EINVAL;
+		db->batch[t].not_null = c->not_null;
+		page_at(db, ROOT(t))[0] = 0x0d; /* empty so far */
+	}
+	put2(db->image + 105, top);
+	return 0;
+}
+
+static int attach(struct db *db)
+{
+	char pragma[64];
+	int rc, err = db_exec(db, "ATTACH ':memory:' AS image");
+
+	if (err)
+		return err;
+	rc = sqlite3_deserialize(db->sql, "image", db->image, IMAGE_BYTES, IMAGE_BYTES,
+				 SQLITE_DESERIALIZE_READONLY);
+	if (rc != SQLITE_OK)
+		return db_errno(rc);
+	/* Read in place instead of through a page cache. */
+	snprintf(pragma, sizeof(pragma), "PRAGMA image.mmap_size = %u", IMAGE_BYTES);
+	return db_exec(db, pragma);
+}
+
+int db_batch_init(struct db *db)
+{
+	int err = image_make(db);
+
+	return err ? err : attach(db);
+}
+
+static int flush(struct db *db, enum db_table t)
+{
+	struct db_batch *b = &db->batch[t];
+	char sql[128];
+	int err;
+
+	if (!b->rows)
+		return 0;
+	err = db_table_need(db, TABLE[t].name);
+	if (!err && !b->stmt) {
+		snprintf(sql, sizeof(sql), "INSERT INTO main.%s SELECT * FROM image.%s",
+			 TABLE[t].name, TABLE[t].name);
+		err = db_fail(db, sqlite3_prepare_v3(db->sql, sql, -1, SQLITE_PREPARE_PERSISTENT,
+						     &b->stmt, NULL));
+	}
+	if (err)
+		return err;
+	sqlite3_step(b->stmt);
+	return db_fail(db, sqlite3_reset(b->stmt));
+}
+
+int db_batch_flush(struct db *db)
+{
+	int err = 0;
+
+	/* All of the image first: SQLite looks for changes once per transaction. */
+	for (int t = 0; t < DB_TABLE_CNT; t++) {
+		row_close(db, (enum db_table)t);
+		if (db->batch[t].rows)
+			root_close(db, (enum db_table)t);
+	}
+	db->image_change++;
+	put4(db->image + 24,
+	     db->image_change); /* a new change counter makes SQLite forget cached pages */
+	put4(db->image + 92, db->image_change);
+	for (int t = 0; t < DB_TABLE_CNT && !err; t++)
+		err = flush(db, (enum db_table)t);
+	return err;
+}
+
+void db_batch_drop(struct db *db)
+{
+	size_t used = (size_t)db->image_pages * PAGE;
+
+	for (int t = 0; t < DB_TABLE_CNT; t++)
+		db->batch[t].row_open = false;
+	if (used > IMAGE_KEEP)
+		madvise(db->image + IMAGE_KEEP, used - IMAGE_KEEP, MADV_DONTNEED);
+	if (db->image_used > IMAGE_KEEP / PAGE)
+		db->image_used = IMAGE_KEEP / PAGE;
+	image_reset(db);
+}
+
+/* After the connection is closed: until then SQLite may look at the image. */
+void db_batch_free(struct db *db)
+{
+	if (db->image)
+		munmap(db->image, IMAGE_BYTES);
+}

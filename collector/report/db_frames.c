@@ -1,0 +1,581 @@
+/*
+ * db_frames.c - see db_frames.h: what is where a frame lies (db_spaces.h), and each distinct one once in SL_FRAMES.
+ *
+ * Stacks have most of their frames in common, so that what a frame is made of is found once for each address in a
+ * mapped file, and otherwise looked up.
+ */
+#include "collector/report/db_frames.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/report/db_internal.h"
+#include "collector/report/db_spaces.h"
+#include "collector/symbols/pylines.h"
+#include "collector/symbols/symbols.h"
+#include "preload/wire/frame.h"
+
+#define INLINED_MOST 32u
+
+enum {
+	KIND_NATIVE,
+	KIND_PYTHON,
+	KIND_KERNEL,
+	KIND_JIT,
+	KIND_REMARK
+};
+enum {
+	BY_UNKNOWN,
+	BY_FRAME_POINTER,
+	BY_KERNEL = 5,
+	BY_DWARF = 6
+}; /* ENUM_STACK_UNWIND_METHOD */
+
+/* A row of SL_FRAMES, less its id; 0 stands for NULL where there is one. */
+struct row {
+	int64_t kind, symbol, module, file, line, inlined, kernel, unresolved, special, ip, method;
+};
+
+struct slot { /* of what is known of an address */
+	int64_t where;
+	uint64_t frame;
+	struct stack_part part; /* cnt 0: free */
+};
+
+struct db_frames {
+	struct db *db;
+	struct symbols *symbols;
+	bool resolve;
+	bool in_passing;     /* symbols belong to db_symbolize_prefetch.c */
+	bool waits;          /* for what has not been told of yet */
+	uint64_t places;     /* as many had been told of when they were read */
+	int64_t until;       /* no name depends on what was there later */
+	struct db_map codes; /* in passing: 1 where a name was given by it */
+	struct db_spaces *spaces;
+	struct slot *slot; /* open addressing */
+	size_t slots, slots_used;
+	struct row *row;     /* by id - 1 */
+	uint8_t *is_written; /* likewise */
+	size_t rows, row_cap;
+	uint32_t *by_row; /* open addressing: id */
+	size_t by_rows;
+	int64_t *ids; /* of parts */
+	size_t id_cnt, id_cap;
+	sqlite3_stmt *code;
+	int err;
+};
+
+static int64_t text_id(struct db_frames *f, const char *text)
+{
+	return db_string(f->db, text, strlen(text));
+}
+
+/* ---- rows ---- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+static size_t row_hash(const struct row *r)
+{
+	uint64_t h = mix((uint64_t)r->kind, (uint64_t)r->symbol);
+
+	h = mix(mix(h, (uint64_t)r->module), (uint64_t)r->file);
+	h = mix(mix(h, (uint64_t)r->line), (uint64_t)r->ip);
+	return (size_t)(h ^ h >> 32);
+}
+
+static bool grow_rows(struct db_frames *f)
+{
+	size_t cap = f->row_cap ? f->row_cap * 2 : 4096;
+	struct row *rows = realloc(f->row, cap * sizeof(*rows));
+	uint8_t *is_written = realloc(f->is_written, cap);
+	uint32_t *by = rows && is_written ? calloc(cap * 2, sizeof(*by)) : NULL;
+
+	if (rows)
+		f->row = rows;
+	if (is_written)
+		f->is_written = is_written;
+	if (!by)
+		return false;
+	memset(is_written + f->rows, 0, cap - f->rows);
+	for (size_t i = 0; i < f->rows; i++) {
+		size_t at = row_hash(&rows[i]);
+
+		while (by[at &= cap * 2 - 1])
+			at++;
+		by[at] = (uint32_t)i + 1;
+	}
+	free(f->by_row);
+	f->by_row = by;
+	f->row_cap = cap;
+	f->by_rows = cap * 2;
+	return true;
+}
+
+static int64_t or_null(int64_t value)
+{
+	return value ? value : DB_NULL;
+}
+
+static void write_row(struct db_frames *f, int64_t id, const struct row *r)
+{
+	int64_t *row = db_row(f->db, DB_SL_FRAMES);
+
+	row[FRAME_ID] = id;
+	row[FRAME_KIND] = r->kind;
+	row[FRAME_SYMBOL] = r->symbol;
+	row[FRAME_MODULE] = r->module;
+	row[FRAME_FILE] = or_null(r->file);
+	row[FRAME_LINE] = or_null(r->line);
+	row[FRAME_INLINED] = r->inlined;
+	row[FRAME_KERNEL_MODE] = r->kernel;
+	row[FRAME_UNRESOLVED] = r->unresolved;
+	row[FRAME_SPECIAL_ENTRY] = r->special;
+	row[FRAME_ORIGINAL_IP] = or_null(r->ip);
+	row[FRAME_UNWIND_METHOD] = r->method;
+}
+
+/* SL_FRAMES.id of the row, which is written with its first use. */
+static int64_t row_id(struct db_frames *f, const struct row *r)
+{
+	size_t at = row_hash(r);
+
+	if (f->err)
+		return 0;
+	if (f->rows == f->row_cap && !grow_rows(f)) {
+		f->err = -ENOMEM;
+		return 0;
+	}
+	for (; f->by_row[at &= f->by_rows - 1]; at++)
+		if (memcmp(&f->row[f->by_row[at] - 1], r, sizeof(*r)) == 0)
+			return f->by_row[at];
+	f->row[f->rows++] = *r;
+	f->by_row[at] = (uint32_t)f->rows;
+	return (int64_t)f->rows;
+}
+
+static void add_id(struct db_frames *f, struct stack_part *part, const struct row *r)
+{
+	if (f->id_cnt == f->id_cap) {
+		size_t cap = f->id_cap ? f->id_cap * 2 : 4096;
+		int64_t *more = realloc(f->ids, cap * sizeof(*more));
+
+		if (!more) {
+			f->err = -ENOMEM;
+			return;
+		}
+		f->ids = more;
+		f->id_cap = cap;
+	}
+	if (!part->cnt)
+		part->first = (uint32_t)f->id_cnt;
+	f->ids[f->id_cnt++] = row_id(f, r);
+	part->cnt++;
+}
+
+int64_t db_frames_use(struct db_frames *f, uint32_t at)
+{
+	int64_t id = f->ids[at];
+
+	if (!f->err && !f->is_written[id - 1]) {
+		f->is_written[id - 1] = 1;
+		write_row(f, id, &f->row[id - 1]);
+	}
+	return f->err ? 0 : id;
+}
+
+void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row)
+{
+	const struct row *r = &f->row[id - 1];
+
+	row[CHAIN_SYMBOL] = r->symbol;
+	row[CHAIN_MODULE] = r->module;
+	row[CHAIN_KERNEL_MODE] = r->kernel;
+	row[CHAIN_THUMB_CODE] = 0;
+	row[CHAIN_UNRESOLVED] = r->unresolved;
+	row[CHAIN_SPECIAL_ENTRY] = r->special;
+	row[CHAIN_ORIGINAL_IP] = or_null(r->ip);
+	row[CHAIN_UNWIND_METHOD] = r->method;
+	row[CHAIN_FILE] = or_null(r->file);
+	row[CHAIN_LINE] = or_null(r->line);
+}
+
+/* ---- what is there ---- */
+
+static struct row unresolved(struct db_frames *f, int kind, uint64_t address, int64_t module)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	return (struct row){.kind = kind,
+			    .symbol = text_id(f, text),
+			    .module = module,
+			    .kernel = kind == KIND_KERNEL,
+			    .unresolved = 1,
+			    .ip = (int64_t)address};
+}
+
+static void place(struct db_frames *f, struct row *r, const struct symbols_frame *at)
+{
+	r->file = at->file ? text_id(f, at->file) : 0;
+	r->line = at->file ? at->line : 0;
+	r->inlined = at->is_inlined;
+	if (!at->function)
+		return;
+	r->symbol = text_id(f, at->function);
+	r->unresolved = 0;
+}
+
+static void kernel_part(struct db_frames *f, uint64_t frame, struct stack_part *part)
+{
+	uint64_t address = sl_frame_address(frame);
+	struct symbols_frame at = {0};
+	const char *module = "[kernel.kallsyms]";
+	struct row r = unresolved(f, KIND_KERNEL, address, 0);
+
+	if (f->resolve &&
+	    symbols_kernel(f->symbols, address - !(frame & SL_FRAME_EXACT), &at, &module))
+		place(f, &r, &at);
+	r.module = text_id(f, module);
+	r.method = BY_KERNEL;
+	add_id(f, part, &r);
+}
+
+static int64_t method_of(uint64_t frame)
+{
+	return frame & SL_FRAME_BY_FP ? BY_FRAME_POINTER : BY_DWARF;
+}
+
+static void module_part(struct db_frames *f, const struct db_module *m, uint64_t frame,
+			struct stack_part *part)
+{
+	uint64_t address = sl_frame_address(frame);
+	uint64_t in_file = address - m->bias - !(frame & SL_FRAME_EXACT);
+	struct symbols_frame at[INLINED_MOST];
+	size_t cnt = 0;
+	struct row r = unresolved(f, KIND_NATIVE, address, m->path_id), plain = r;
+
+	if (m->symbols)
+		cnt = symbols_at(f->symbols, m->symbols, in_file, at, INLINED_MOST);
+	for (size_t i = 0; i < cnt; i++) {
+		r = plain;
+		place(f, &r, &at[i]);
+		r.method = method_of(frame);
+		add_id(f, part, &r);
+	}
+	if (cnt && at[cnt - 1].function)
+		part->role = stack_role(at[cnt - 1].function);
+	else
+		part->role = STACK_UNNAMED;
+	if (!cnt) {
+		r.method = method_of(frame);
+		add_id(f, part, &r);
+	}
+}
+
+/* In no file: perhaps made by the program. @is_kept: the answer is the same at any time. */
+static void other_part(struct db_frames *f, const struct db_stack_of *stack, uint64_t frame,
+		       const struct db_module *m, struct stack_part *part, bool *is_kept)
+{
+	uint64_t address = sl_frame_address(frame);
+	int64_t pid = db_spaces_pid(f->spaces, stack->space);
+	struct symbols_frame at = {0};
+	struct row r;
+
+	if (f->resolve && pid > 0 &&
+	    symbols_jit(f->symbols, pid, address - !(frame & SL_FRAME_EXACT),
+			stack->since + f->db->start_clock_ns, &at)) {
+		r = unresolved(f, KIND_JIT, address, text_id(f, "[JIT]"));
+		place(f, &r, &at);
+		*is_kept = false;
+	} else {
+		r = unresolved(f, KIND_NATIVE, address, m ? m->path_id : text_id(f, "[Unknown]"));
+	}
+	r.method = method_of(frame);
+	add_id(f, part, &r);
+}
+
+static void remark_part(struct db_frames *f, uint64_t frame, struct stack_part *part)
+{
+	static const char *const texts[] = {
+		[SL_REMARK_NONE] = "[Unknown]",
+		[SL_REMARK_DEPTH] = "[Max depth]",
+		[SL_REMARK_NO_TABLE] = "[No unwind table]",
+		[SL_REMARK_BROKEN] = "[Broken backtraces]",
+		[SL_REMARK_MEMORY] = "[Unreadable stack]",
+		[SL_REMARK_PYTHON] = "[Unknown Python]",
+		[SL_REMARK_PYTHON_BROKEN] = "[Broken Python frames]",
+		[SL_REMARK_LOST] = "[Lost stack]",
+	};
+	uint64_t remark = sl_frame_address(frame);
+	int64_t text = text_id(f, texts[remark < sizeof(texts) / sizeof(texts[0]) ? remark : 0]);
+	struct row r = {.kind = KIND_REMARK, .symbol = text, .module = text, .special = 1};
+
+	part->role = STACK_REMARK;
+	add_id(f, part, &r);
+}
+
+static const char *column_text(sqlite3_stmt *stmt, int at)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, at);
+
+	return text ? text : "";
+}
+
+/* Without a table at least where the function is. */
+static int python_line(sqlite3_stmt *code, uint32_t offset)
+{
+	int first = sqlite3_column_int(code, 2), version = sqlite3_column_int(code, 3);
+	const uint8_t *table = sqlite3_column_blob(code, 4);
+	size_t len = (size_t)sqlite3_column_bytes(code, 4);
+
+	return table ? pylines_at(version, table, len, first, offset) : first;
+}
+
+static void note_code(struct db_frames *f, int64_t code)
+{
+	int64_t *noted = db_map_get(&f->codes, code);
+
+	if (noted)
+		*noted = 1;
+	else
+		f->err = -ENOMEM;
+}
+
+bool db_frames_has_code(const struct db_frames *f, int64_t code)
+{
+	return f->codes.cnt && *db_map_peek(&f->codes, code);
+}
+
+static void python_part(struct db_frames *f, int64_t code, uint64_t frame, struct stack_part *part)
+{
+	struct row r = {.kind = KIND_PYTHON};
+	char text[32];
+
+	part->role = frame & SL_FRAME_ENTRY ? STACK_ENTRY : STACK_PYTHON;
+	sqlite3_bind_int64(f->code, 1, code);
+	if (f->code && sqlite3_step(f->code) == SQLITE_ROW) {
+		r.file = r.module = text_id(f, column_text(f->code, 0));
+		r.symbol = text_id(f, column_text(f->code, 1));
+		r.line = python_line(f->code, sl_frame_offset(frame));
+		if (f->in_passing)
+			note_code(f, code);
+	} else if (f->in_passing) {
+		f->waits = true;
+	} else {
+		snprintf(text, sizeof(text), "[Python code %" PRIu32 "]", sl_frame_code(frame));
+		r.symbol = text_id(f, text);
+		r.module = text_id(f, "[Unknown]");
+		r.unresolved = 1;
+	}
+	sqlite3_reset(f->code);
+	if (!f->waits)
+		add_id(f, part, &r);
+}
+
+/* ---- each once ---- */
+
+static size_t slot_at(const struct slot *list, size_t cap, int64_t where, uint64_t frame)
+{
+	size_t at = (size_t)mix(mix(0, (uint64_t)where), frame);
+
+	while (list[at &= cap - 1].part.cnt && (list[at].where != where || list[at].frame != frame))
+		at++;
+	return at;
+}
+
+static struct slot *find_slot(struct db_frames *f, int64_t where, uint64_t frame)
+{
+	if (f->slots_used * 2 >= f->slots) {
+		size_t cap = f->slots ? f->slots * 2 : 8192;
+		struct slot *list = calloc(cap, sizeof(*list));
+
+		if (!list) {
+			f->err = -ENOMEM;
+			return NULL;
+		}
+		for (size_t i = 0; i < f->slots; i++)
+			if (f->slot[i].part.cnt)
+				list[slot_at(list, cap, f->slot[i].where, f->slot[i].frame)] =
+					f->slot[i];
+		free(f->slot);
+		f->slot = list;
+		f->slots = cap;
+	}
+	return &f->slot[slot_at(f->slot, f->slots, where, frame)];
+}
+
+/* What a frame's meaning depends on besides its own bits: code objects are numbered by arena, addresses by module. */
+#define WHERE_FIXED  INT64_MIN
+#define WHERE_PYTHON (INT64_C(1) << 62)
+#define WHERE_SPACE  (INT64_C(1) << 61)
+
+static void depends_on(struct db_frames *f, const struct db_stack_of *stack,
+		       const struct db_module *m)
+{
+	if (stack->since > f->until)
+		f->until = stack->since;
+	if (m->since > f->until)
+		f->until = m->since;
+}
+
+int db_frames_error(const struct db_frames *f)
+{
+	if (f->waits && !f->err)
+		return -EAGAIN;
+	return f->db->failed ? f->db->failed : -ENOMEM;
+}
+
+struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *stack,
+				 uint64_t frame)
+{
+	struct stack_part none = {0}, part = {0};
+	int64_t where = WHERE_FIXED, arena = stack->id >> 32;
+	const struct db_module *m = NULL;
+	bool is_kept = true;
+	struct slot *slot;
+
+	/* A run of the interpreter's loop in which no frame of Python's is left: it only takes the loop's place. */
+	if (frame & SL_FRAME_PYTHON && !sl_frame_code(frame))
+		return (struct stack_part){.role = STACK_ENTRY};
+	if (frame & SL_FRAME_PYTHON) {
+		where = WHERE_PYTHON | arena;
+	} else if (!(frame & (SL_FRAME_KERNEL | SL_FRAME_REMARK))) {
+		m = db_spaces_module(f->spaces, stack->space,
+				     sl_frame_address(frame) - !(frame & SL_FRAME_EXACT),
+				     stack->since);
+		where = m && m->has_file ? m->number : WHERE_SPACE ^ stack->space;
+	}
+	slot = f->err ? NULL : find_slot(f, where, frame);
+	if (!slot)
+		return none;
+	if (m && f->in_passing)
+		depends_on(f, stack, m);
+	if (slot->part.cnt)
+		return slot->part;
+	f->waits = false;
+	if (frame & SL_FRAME_REMARK)
+		remark_part(f, frame, &part);
+	else if (frame & SL_FRAME_PYTHON)
+		python_part(f, arena << 32 | sl_frame_code(frame), frame, &part);
+	else if (frame & SL_FRAME_KERNEL)
+		kernel_part(f, frame, &part);
+	else if (m && m->has_file)
+		module_part(f, m, frame, &part);
+	else if (f->in_passing)
+		f->waits = true;
+	else
+		other_part(f, stack, frame, m, &part, &is_kept);
+	if (f->in_passing && symbols_has_missed(f->symbols))
+		f->waits = true;
+	if (f->err || f->waits)
+		return none;
+	if (is_kept) {
+		*slot = (struct slot){where, frame, part};
+		f->slots_used++;
+	}
+	return part;
+}
+
+/* ---- what the report has ---- */
+
+/* --resolve-symbols=false */
+bool db_frames_wanted(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	bool is_off = false;
+
+	if (db_prepare(db,
+		       "SELECT 1 FROM main.META_DATA_CAPTURE"
+		       " WHERE name = 'SL_RESOLVE_SYMBOLS' AND value = 'false'",
+		       &stmt))
+		return true;
+	is_off = sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_finalize(stmt);
+	return !is_off;
+}
+
+/* Anew where there is more. -ESTALE: a name would have been another one by that. */
+static int read_places(struct db_frames *f)
+{
+	struct db_spaces *before = f->spaces;
+	int err = 0;
+
+	if (!f->code && db_table_exists(f->db, "SL_CODES"))
+		err = db_prepare(f->db,
+				 "SELECT file, name, firstLine, version, lines FROM main.SL_CODES"
+				 " WHERE id = ?",
+				 &f->code);
+	if (err || (before && f->places == f->db->stacks.places))
+		return err;
+	f->places = f->db->stacks.places;
+	err = db_spaces_open(f->db, f->resolve ? f->symbols : NULL, &f->spaces);
+	if (!err && before && db_spaces_differ(f->spaces, before, f->until))
+		err = -ESTALE;
+	db_spaces_close(before);
+	return err;
+}
+
+int db_frames_go_on(struct db_frames *f, bool in_passing)
+{
+	bool is_first = !f->symbols;
+	int err = 0;
+
+	if (in_passing)
+		f->symbols = db_ahead_symbols(f->db);
+	else if (is_first)
+		err = db_ahead_take(f->db, &f->symbols);
+	f->in_passing |= in_passing;
+	f->waits = false;
+	if (!err)
+		err = read_places(f);
+	/* Not before: whoever has to begin anew takes them then. */
+	if (!err && !in_passing && !is_first) {
+		f->in_passing = false;
+		err = db_ahead_take(f->db, &f->symbols);
+	}
+	if (!err)
+		symbols_only_open(f->symbols, in_passing);
+	return err;
+}
+
+void db_frames_rest(struct db_frames *f)
+{
+	symbols_only_open(f->symbols, false);
+}
+
+int db_frames_open(struct db *db, bool in_passing, struct db_frames **out)
+{
+	struct db_frames *f = calloc(1, sizeof(*f));
+
+	*out = f;
+	if (!f)
+		return -ENOMEM;
+	f->db = db;
+	f->resolve = db_frames_wanted(db);
+	f->until = INT64_MIN;
+	return db_frames_go_on(f, in_passing);
+}
+
+void db_frames_close(struct db_frames *f)
+{
+	if (!f)
+		return;
+	sqlite3_finalize(f->code);
+	db_spaces_close(f->spaces);
+	if (!f->in_passing)
+		symbols_close(f->symbols);
+	free(f->slot);
+	free(f->row);
+	free(f->is_written);
+	free(f->by_row);
+	free(f->ids);
+	db_map_free(&f->codes);
+	free(f);
+}

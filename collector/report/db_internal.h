@@ -1,0 +1,291 @@
+/*
+ * db_internal.h - what the parts of the report's writer (db*.c) share; nobody else includes it.
+ *
+ *   db_open.c     open and close
+ *   db.c          commit, what happens on a full disk
+ *   db_schema.c   tables by name from schema.sql, made with their first row
+ *   db_batch.c    high-volume rows of integers
+ *   db_ops.c      everything else, row by row; db_rows.c: which values, db_state.c: private notes
+ *   db_map.c      ids to rowids
+ *   db_stacks.c   stacks as they come
+ *   db_nvtx.c     rows of NVTX tables
+ *   db_strings.c  StringIds
+ *   db_finish.c   resume and finish
+ *   db_symbolize_prefetch.c    what their names will be, looked up meanwhile
+ *   db_symbolize.c, db_frames.c, db_spaces.c   names of stacks: db_symbolize_online.c, for those that can have them while others
+ *                 come; db_symbolize_all.c, for all
+ *   db_rotate.c     one report after another
+ *
+ * Rule easy to break: whatever the collector's memory believes to be in the file must survive a
+ * rolled back transaction. Batches are dropped then; strings, rows of db_ops.c and the list of
+ * existing tables go back to what was committed last, and the next commit writes them again.
+ */
+#ifndef SL_DB_INTERNAL_H
+#define SL_DB_INTERNAL_H
+
+#include "collector/report/db.h"
+#include "collector/report/db_map.h"
+
+#include <sqlite3.h>
+
+#define DB_GLOBAL_VID     (INT64_C(1) << 48)
+#define DB_SCHEMA_VERSION "3.28.1"
+#define DB_PRODUCT        "Sightline"
+#define DB_ROW_COLS       44  /* room of a row, >= columns of any table that takes batches */
+#define DB_TABLES_MAX     128 /* tables in schema.sql */
+
+/* ---- db_schema.c ---- */
+
+enum db_when {
+	DB_ALWAYS,
+	DB_LAZY,
+	DB_LIVE, /* only while the report grows: sums of its collector's */
+	DB_RAW,  /* likewise, but not made anew by who goes on with it */
+	DB_PRIVATE
+};
+
+struct db_section {
+	char name[64];
+	enum db_when when;
+	const char *sql; /* into the embedded text */
+	int len;
+};
+
+struct db_schema {
+	struct db_section section[DB_TABLES_MAX];
+	int cnt;
+	struct db_there {
+		bool section[DB_TABLES_MAX];
+	} exists,          /* the table is there, for this transaction */
+		committed; /* the same as of the last commit */
+	bool is_made;      /* those of every report are committed */
+};
+
+int db_schema_init(struct db *db);
+int db_schema_write(struct db *db); /* the always and private ones, into a file that is empty */
+int db_schema_scan(struct db *db);  /* which tables does the open file have? */
+/* Takes tables away that only a growing report has; @empty: the rows of its sums. In the open transaction. */
+int db_schema_drop_live(struct db *db, bool empty);
+bool db_table_exists(const struct db *db, const char *name);
+int db_table_need(struct db *db, const char *name); /* makes the table when it is not there yet */
+int db_table_drop(struct db *db, const char *name); /* a view, too; none there: nothing happens */
+
+/* ---- db_batch.c ---- */
+
+/* One table's rows since the last commit, in an image of a SQLite database in memory (see db_batch.c). */
+struct db_batch {
+	int64_t row[DB_ROW_COLS]; /* the row being filled by the caller */
+	bool row_open;
+	uint8_t *page;      /* leaf being filled, NULL none */
+	uint32_t page_no;   /* its number */
+	uint32_t cells, at; /* in it; where it goes on */
+	uint32_t leaves;    /* before it */
+	uint32_t root_at;   /* where the root page names the last of them */
+	uint64_t rows;      /* in the image */
+	sqlite3_stmt *stmt; /* INSERT INTO table SELECT * FROM image */
+	uint64_t not_null;  /* bit per column */
+};
+
+int db_batch_init(struct db *db);
+void db_batch_drop(struct db *db); /* forgets the rows */
+void db_batch_free(struct db *db);
+int db_batch_flush(struct db *db);
+
+/* ---- db_strings.c ---- */
+
+struct db_text {
+	char *text;
+	uint32_t len;
+	uint32_t hash;
+};
+
+struct db_strings {
+	struct db_text *list; /* by id */
+	int64_t cnt, cap;
+	int64_t saved;  /* ids below it are committed */
+	uint32_t *slot; /* open addressing: id + 1, 0 = free */
+	uint32_t slots; /* a power of two */
+	char *block;    /* texts are cut from blocks */
+	size_t block_left;
+	struct db_block *blocks;
+};
+
+int db_strings_init(struct db *db);
+int db_strings_load(struct db *db); /* resume */
+int db_strings_flush(struct db *db);
+void db_strings_free(struct db *db);
+/* Takes back what was given out since the last commit: for who knows that nobody else uses it. */
+void db_strings_forget(struct db *db);
+/* Text as it is stored: @text itself when it is clean UTF-8, else an escaped copy in db->scratch. */
+const char *db_clean(struct db *db, const char *text, size_t len, size_t *clean_len);
+
+/* ---- db_ops.c ---- */
+
+struct db_state {
+	struct db_state *next;
+	char *key;
+	void *blob;
+	size_t len;
+};
+
+#define DB_RECENT 1024
+
+/* Where in the list of operations a descriptor's opening stands; checked before it is believed. */
+struct db_opened {
+	int64_t id;
+	size_t at;
+};
+
+struct db_ops {
+	uint8_t *buf; /* calls waiting for the next commit */
+	size_t len, cap;
+	uint64_t cnt;
+	uint64_t dropped; /* given up while the disk was full for too long */
+	struct db_map process, thread, image;
+	int64_t process_cnt, thread_cnt, image_cnt, image_cap;
+	int64_t *image_start; /* by image: start_ns */
+	struct db_state *state;
+	struct db_opened recent[DB_RECENT]; /* by id */
+};
+
+/* clang-format off */
+enum db_op { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
+       OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_CALL_TOTAL, OP_LOST, OP_CLOCK,
+       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP,
+       OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_SPACE, OP_MODULE, OP_CODE, OP_STACK, OP_EVENT_REQUEST, OP_CNT };
+/* clang-format on */
+
+/*
+ * Arguments by the operation: i int64_t, t const char *, b const void * and size_t. The last text of
+ * OP_FILE_OPENED may hold NULs: there the length follows.
+ */
+int db_record(struct db *db, uint32_t op, ...);
+int db_ops_run(struct db *db);
+void db_ops_done(struct db *db);   /* after commit */
+void db_ops_failed(struct db *db); /* after rollback: keeps them, within bounds */
+int db_ops_load(struct db *db);    /* resume */
+void db_ops_free(struct db *db);
+
+/* ---- db_state.c ---- */
+int db_state_keep(struct db *db, const char *key, const void *blob, size_t len);
+int db_state_load(struct db *db); /* resume */
+void db_state_free(struct db *db);
+int db_meta_export(struct db *db, const char *name, const char *value);
+int db_meta_export_set(struct db *db, const char *name, const char *value);
+
+/* ---- db_stacks.c ---- */
+
+/* What of stacks is in this report; by id. */
+struct db_stacks_there {
+	struct db_map stack, code, space;
+	uint64_t places; /* raised with all that is told of spaces, modules and code */
+};
+
+int db_stacks_load(struct db *db); /* resume */
+/* Stacks may be given again, and are written again; or all that belongs to them. */
+void db_stacks_forget_chains(struct db *db);
+void db_stacks_forget(struct db *db);
+
+/* ---- db_symbolize_online.c ---- */
+
+struct db_named; /* what stacks have names before the end */
+struct naming;
+
+void db_named_free(struct db_named *n);
+/* There is one more that wants some. */
+void db_named_wait(struct db *db, int64_t stack);
+/* What has got names must be named anew: rows are lost, or what is told now contradicts them. */
+void db_named_void(struct db *db);
+/* There is more of that code object than was told before. */
+void db_named_recode(struct db *db, int64_t code);
+/* What has them is the caller's to go on with. NULL: nothing. */
+struct naming *db_named_take(struct db *db);
+
+/* ---- db_symbolize_prefetch.c ---- */
+
+struct db_ahead; /* NULL: no stacks yet */
+struct db_module;
+struct symbols;
+
+void db_ahead_space(struct db *db, int64_t space, int64_t parent);
+void db_ahead_module(struct db *db, const struct db_module *m);
+void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt);
+/* Once, when no more stacks come; the caller closes it. -ENOMEM, -EINTR: who waits does not want to any more. */
+int db_ahead_take(struct db *db, struct symbols **out);
+bool db_ahead_is_there(const struct db *db);
+/* Has it nothing to do? Then db_ahead_symbols() may be asked, until something is told. */
+bool db_ahead_is_idle(const struct db *db);
+struct symbols *db_ahead_symbols(const struct db *db); /* where it is there */
+void db_ahead_free(struct db *db);
+
+/* ---- db_nvtx.c: as db_ops.c ---- */
+
+int db_nvtx_flush(struct db *db);
+void db_nvtx_done(struct db *db);
+void db_nvtx_failed(struct db *db);
+int db_nvtx_load(struct db *db);
+void db_nvtx_free(struct db *db);
+void db_nvtx_move(struct db *db, struct db *old); /* ids given out, ranges that were left open */
+size_t db_nvtx_pending(const struct db *db);
+
+/* ---- db.c ---- */
+
+#define DB_STMTS   40
+#define DB_BUSY_MS 10000 /* only another writer makes us wait, e.g. somebody's CREATE INDEX */
+
+struct db {
+	sqlite3 *sql;
+	char *path;
+	struct db_schema schema;
+	struct db_batch batch[DB_TABLE_CNT];
+	uint8_t *image;       /* of all batches */
+	uint32_t image_pages; /* of it, in use */
+	uint32_t
+		image_used; /* the last page that rows have been on: from there on no memory is there yet */
+	uint32_t image_change; /* version of the image, for SQLite's page cache */
+	struct db_strings strings;
+	struct db_ops ops;
+	struct db_stacks_there stacks;
+	struct db_ahead *ahead;
+	struct db_named *named; /* NULL: none */
+	struct db_nvtx *nvtx;   /* NULL: no NVTX row yet */
+	sqlite3_stmt *stmt[DB_STMTS];
+	char *scratch;
+	size_t scratch_cap;
+	int64_t start_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
+	int64_t end_ns;         /* largest time given to db_commit */
+	bool in_txn;
+	int failed;    /* error of this transaction, which is rolled back already */
+	int early_err; /* of a commit made by db_row */
+	bool wal;
+	int wal_frames; /* in the WAL after the last commit; -1: not known */
+	int page_size;
+	int64_t last_restart_ns;
+	int ballast_fd;
+	bool keeps_raw; /* stacks could not be given names: the raw ones stay */
+	int lock_fd;    /* of the report: one writer at a time, see db_lock() */
+};
+
+int db_begin(
+	struct db
+		*db); /* opens the transaction when there is none; 0, or the error it failed with */
+int db_exec(struct db *db, const char *sql);
+int db_errno(int sqlite_rc);
+/* Unix time and CLOCK_MONOTONIC at session time 0. */
+int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns);
+/* Rolls back and remembers the error until db_commit reports it. Returns it. */
+int db_fail(struct db *db, int sqlite_rc);
+int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
+void db_close(struct db *db);
+void db_checkpoint(struct db *db);
+bool db_wal_fits(struct db *db);  /* could the file take all that the WAL has? */
+void db_watch_wal(struct db *db); /* its size, from now on */
+void db_ballast_make(struct db *db);
+void db_ballast_drop(struct db *db);
+bool db_has_plenty(struct db *db); /* of room on the disk: more than the end of a report can take */
+
+/* db_finish.c: is there an unfinished report of ours? 0, or -1 and a sentence; then continue it */
+int db_check_resume(const char *path, char *why, size_t why_len);
+int db_resume(struct db *db);
+
+#endif

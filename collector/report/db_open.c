@@ -1,0 +1,343 @@
+/*
+ * db_open.c - a report is begun, gone on with, or closed: the file, its connection, the rows that every report has.
+ */
+#include "collector/report/db_internal.h"
+#include "collector/run/launch.h"
+#include "collector/base/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_WAIT_MS 10000
+#define LOCK_STEP_MS 20
+
+static int refuse(char *why, size_t len, const char *path, const char *text)
+{
+	snprintf(why, len, "%s: %s", path, text);
+	return -1;
+}
+
+static void unlink_with(const char *path, const char *suffix)
+{
+	char *name;
+
+	if (asprintf(&name, "%s%s", path, suffix) < 0)
+		return;
+	unlink(name);
+	free(name);
+}
+
+static void unlink_logs(const char *path)
+{
+	unlink_with(path, "-wal");
+	unlink_with(path, "-shm");
+	unlink_with(path, "-journal");
+}
+
+/* 0, or -1 and errno of the file's own end. */
+static int unlink_all(const char *path)
+{
+	unlink_logs(path); /* first: they must never meet a new file of this name */
+	return unlink(path);
+}
+
+void db_unlink(const char *path)
+{
+	unlink_all(path);
+}
+
+/*
+ * One collector writes a report. flock, which SQLite does not use: its own locks are held only while it
+ * commits, and would be dropped by the first close of any other descriptor of the file. A collector that
+ * is just finishing is waited for.
+ */
+static int db_lock(const char *path, int fd, char *why, size_t len)
+{
+	for (int waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB); waited_ms += LOCK_STEP_MS) {
+		struct timespec step = {0, LOCK_STEP_MS * 1000000};
+
+		if (errno != EWOULDBLOCK)
+			return 0; /* a file system without locks */
+		if (waited_ms >= LOCK_WAIT_MS || launch_pending_end())
+			return refuse(why, len, path, "is still being written by another run");
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+/* Takes the old report away, once nobody writes it. */
+static int remove_old(const char *path, char *why, size_t len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (fd >= 0)
+		err = db_lock(path, fd, why, len);
+	if (!err && unlink_all(path) && errno != ENOENT)
+		err = refuse(why, len, path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Makes the empty file, so that every reason why that is impossible has its own words. */
+static int create_file(const struct db_open *how, int *lock_fd, char *why, size_t len)
+{
+	struct stat st;
+	int fd;
+
+	if (!lstat(how->path, &st)) {
+		if (S_ISDIR(st.st_mode))
+			return refuse(why, len, how->path, "is a directory");
+		if (!how->overwrite)
+			return refuse(why, len, how->path,
+				      "exists already; use another name, or -f true to replace it");
+		if (!S_ISREG(st.st_mode))
+			return refuse(why, len, how->path, "is no regular file: not replaced");
+		if (remove_old(how->path, why, len))
+			return -1;
+	}
+	fd = open(how->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return refuse(why, len, how->path, strerror(errno));
+	*lock_fd = fd;
+	if (db_lock(how->path, fd, why, len))
+		return -1;
+	/* Somebody may have taken away a report without its log. */
+	unlink_logs(how->path);
+	return 0;
+}
+
+static int lock_again(const char *path, int *lock_fd, char *why, size_t len)
+{
+	*lock_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*lock_fd < 0)
+		return refuse(why, len, path, strerror(errno));
+	return db_lock(path, *lock_fd, why, len);
+}
+
+/* Before the first connection; afterwards these calls fail, which costs speed only. */
+static void sqlite_setup(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+static int connect_file(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	int rc, err;
+
+	rc = sqlite3_open_v2(db->path, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc != SQLITE_OK)
+		return db_errno(rc);
+	sqlite3_extended_result_codes(db->sql, 1);
+	sqlite3_busy_timeout(db->sql, DB_BUSY_MS);
+	err = db_exec(db, "PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
+			  "PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF;"
+			  "PRAGMA journal_size_limit = 16777216");
+	if (!err)
+		err = db_prepare(db, "PRAGMA journal_mode = WAL", &stmt);
+	if (err)
+		return err;
+	/* Where shared memory is not to be had (some network file systems) we do without WAL. */
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		db->wal = !strcmp((const char *)sqlite3_column_text(stmt, 0), "wal");
+	err = db_errno(sqlite3_finalize(stmt));
+	if (!err)
+		err = db_prepare(db, "PRAGMA page_size", &stmt);
+	if (err)
+		return err;
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		db->page_size = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	db_watch_wal(db);
+	return 0;
+}
+
+static void iso_time(char *out, size_t len, time_t t, bool utc)
+{
+	struct tm tm;
+
+	if (!(utc ? gmtime_r(&t, &tm) : localtime_r(&t, &tm)) ||
+	    !strftime(out, len, "%Y-%m-%dT%H:%M:%S", &tm))
+		out[0] = '\0';
+}
+
+int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns)
+{
+	char utc[32], local[32], number[2][24];
+	char *sql;
+	int err;
+
+	iso_time(utc, sizeof(utc), utc_epoch_ns / 1000000000, true);
+	iso_time(local, sizeof(local), utc_epoch_ns / 1000000000, false);
+	snprintf(number[0], sizeof(number[0]), "%lld", (long long)utc_epoch_ns);
+	snprintf(number[1], sizeof(number[1]), "%lld", (long long)system_clock_ns);
+	sql = sqlite3_mprintf("DELETE FROM main.TARGET_INFO_SESSION_START_TIME;"
+			      "DELETE FROM main.ANALYSIS_DETAILS;"
+			      "INSERT INTO main.TARGET_INFO_SESSION_START_TIME "
+			      "VALUES(%s, %Q, %Q, %s, NULL);"
+			      "INSERT INTO main.ANALYSIS_DETAILS VALUES(%lld, 0, %s, %s)",
+			      number[0], utc, local, number[1], (long long)DB_GLOBAL_VID, number[1],
+			      number[1]);
+	err = db_fail(db, sql ? sqlite3_exec(db->sql, sql, NULL, NULL, NULL) : SQLITE_NOMEM);
+	sqlite3_free(sql);
+	db->start_clock_ns = system_clock_ns;
+	return err;
+}
+
+static void first_rows(struct db *db, const struct db_open *how)
+{
+	char utc[32], local[32], *abs = realpath(db->path, NULL), host[HOST_NAME_MAX + 1];
+	const char *slash = strrchr(db->path, '/');
+
+	db_session_start(db, how->utc_epoch_ns, how->system_clock_ns);
+	iso_time(utc, sizeof(utc), how->utc_epoch_ns / 1000000000, true);
+	iso_time(local, sizeof(local), how->utc_epoch_ns / 1000000000, false);
+	if (gethostname(host, sizeof(host)))
+		host[0] = '\0';
+	host[HOST_NAME_MAX] = '\0';
+	db_meta_export(db, "EXPORT_PRODUCT_NAME", DB_PRODUCT);
+	db_meta_export(db, "EXPORT_PRODUCT_VERSION", SL_VERSION);
+	db_meta_export(db, "EXPORT_SCHEMA_VERSION", DB_SCHEMA_VERSION);
+	db_meta_export(db, "EXPORT_SCHEMA_VERSION_MAJOR", "3");
+	db_meta_export(db, "EXPORT_SCHEMA_VERSION_MINOR", "28");
+	db_meta_export(db, "EXPORT_SCHEMA_VERSION_MICRO", "1");
+	db_meta_export(db, "EXPORT_PLATFORM", "linux");
+#if defined(__x86_64__)
+	db_meta_export(db, "EXPORT_ARCH", "x64");
+#elif defined(__aarch64__)
+	db_meta_export(db, "EXPORT_ARCH", "arm64");
+#endif
+	db_meta_export(db, "EXPORT_TIME_UTC", utc);
+	db_meta_export(db, "EXPORT_TIME_LOCAL", local);
+	db_meta_export(db, "EXPORT_HOST", host);
+	db_meta_export(db, "EXPORT_PARAM_EXPORT_TYPE", "SQLite");
+	db_meta_export(db, "EXPORT_PARAM_OUTPUT_FILE", slash ? slash + 1 : db->path);
+	db_meta_export(db, "EXPORT_PARAM_OUTPUT_PATH_ABS", abs ? abs : db->path);
+	db_meta_export(db, "EXPORT_PARAM_LAZY", "true");
+	db_meta_export(db, "SL_COMPLETE", "0");
+	free(abs);
+}
+
+static int fill_new(struct db *db, const struct db_open *how)
+{
+	db_string(db, "", 0); /* id 0 */
+	first_rows(db, how);
+	return db_commit(db, 0);
+}
+
+static struct db *db_new(const char *path)
+{
+	struct db *db = calloc(1, sizeof(*db));
+
+	if (!db)
+		return NULL;
+	db->ballast_fd = -1;
+	/* SQLite takes "file:..." for a URI. */
+	if (asprintf(&db->path, "%s%s", strchr(path, '/') ? "" : "./", path) < 0) {
+		free(db);
+		return NULL;
+	}
+	return db;
+}
+
+/* SQLite does not tell that there was no descriptor for a file that it wanted. */
+static const char *reason(int err)
+{
+	if (err == -ENOSPC)
+		return "no room on the disk";
+	if (err == -EIO && limits_free_descriptors() < 4)
+		return "too few descriptors (ulimit -n)";
+	return strerror(-err);
+}
+
+struct db *db_open(const struct db_open *how, char *why, size_t why_len)
+{
+	struct db *db;
+	int err, lock_fd = -1;
+
+	sqlite_setup();
+	err = how->resume ? lock_again(how->path, &lock_fd, why, why_len)
+			  : create_file(how, &lock_fd, why, why_len);
+	db = err ? NULL : db_new(how->path);
+	if (!db) {
+		if (!err)
+			refuse(why, why_len, how->path, strerror(ENOMEM));
+		if (lock_fd >= 0)
+			close(lock_fd);
+		return NULL;
+	}
+	db->lock_fd = lock_fd;
+	if (how->resume && db_check_resume(db->path, why, why_len))
+		goto out;
+	err = db_schema_init(db);
+	if (!err && !how->resume)
+		err = db_schema_write(db);
+	if (!err)
+		err = connect_file(db);
+	if (!err)
+		err = db_strings_init(db);
+	if (!err)
+		err = db_batch_init(db);
+	if (!err)
+		err = how->resume ? db_resume(db) : fill_new(db, how);
+	if (!err) {
+		if (!how->is_scratch)
+			db_ballast_make(db);
+		return db;
+	}
+	refuse(why, why_len, how->path, reason(err));
+out:
+	db_abandon(db);
+	if (!how->resume) { /* nothing is better than half a report */
+		db_unlink(how->path);
+	}
+	return NULL;
+}
+
+/* Closes the connection and frees everything; rows not committed are gone. */
+void db_close(struct db *db)
+{
+	for (int i = 0; i < DB_STMTS; i++)
+		sqlite3_finalize(db->stmt[i]);
+	for (int t = 0; t < DB_TABLE_CNT; t++)
+		sqlite3_finalize(db->batch[t].stmt);
+	db_nvtx_free(db);
+	db_ahead_free(db);
+	db_named_free(db->named);
+	sqlite3_close(db->sql);
+	/* After SQLite let go: closing this descriptor would drop its locks. */
+	if (db->lock_fd >= 0)
+		close(db->lock_fd);
+	db_ballast_drop(db);
+	db_batch_free(db);
+	db_strings_free(db);
+	db_ops_free(db);
+	free(db->scratch);
+	free(db->path);
+	free(db);
+}
+
+void db_abandon(struct db *db)
+{
+	if (!db)
+		return;
+	/* The log stays as it is: for whoever finishes the report, or it goes with the file. */
+	if (db->sql)
+		sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+	db_close(db);
+}

@@ -1,0 +1,245 @@
+/*
+ * db_stacks.c - stacks as they come: rows of SL_SPACES, SL_MODULES, SL_CODES and SL_RAW_STACKS.
+ *
+ * Many calls name one stack, so what is in this report already is known by id. When rows that were believed to be in
+ * it are given up (db_ops_failed()) all of that is forgotten: what comes twice replaces what is there, or is the same.
+ */
+#include "collector/report/db_internal.h"
+#include "collector/report/db_stacks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_there(const struct db_map *m, int64_t key)
+{
+	return m->cnt && *db_map_peek(m, key);
+}
+
+bool db_has_stack(const struct db *db, int64_t id)
+{
+	return is_there(&db->stacks.stack, id);
+}
+
+bool db_has_space(const struct db *db, int64_t space)
+{
+	return is_there(&db->stacks.space, space);
+}
+
+/* From a pid to what stands in a map, where 0 is nothing. */
+static int64_t mark_of(int64_t global_pid)
+{
+	return global_pid ? global_pid : 1;
+}
+
+int db_space(struct db *db, int64_t space, int64_t parent, int64_t global_pid)
+{
+	int64_t *there = db_map_get(&db->stacks.space, space);
+
+	if (!there)
+		return -ENOMEM;
+	if (*there == mark_of(global_pid))
+		return 0;
+	*there = mark_of(global_pid);
+	db->stacks.places++;
+	db_ahead_space(db, space, parent);
+	return db_record(db, OP_SPACE, space, parent ? parent : DB_NULL,
+			 global_pid ? global_pid : DB_NULL);
+}
+
+int db_module(struct db *db, const struct db_module *m)
+{
+	char id[2 * 64 + 1];
+	size_t len = m->build_id_len <= 64 ? m->build_id_len : 64;
+
+	db->stacks.places++;
+	db_ahead_module(db, m);
+	for (size_t i = 0; i < len; i++)
+		snprintf(id + 2 * i, 3, "%02x", m->build_id[i]);
+	return db_record(db, OP_MODULE, m->space, (int64_t)m->start, (int64_t)m->end,
+			 (int64_t)m->bias, m->since, db_string(db, m->path, strlen(m->path)),
+			 len ? id : NULL);
+}
+
+int db_code(struct db *db, const struct db_code *c)
+{
+	int64_t *there = db_map_get(&db->stacks.code, c->id);
+
+	if (!there)
+		return -ENOMEM;
+	/* Told again with more of its lines. */
+	if (*there > (int64_t)c->lines_len)
+		return 0;
+	if (*there)
+		db_named_recode(db, c->id);
+	*there = (int64_t)c->lines_len + 1;
+	db->stacks.places++;
+	return db_record(db, OP_CODE, c->id, c->file, c->name, (int64_t)c->first_line,
+			 (int64_t)c->version, c->lines_len ? c->lines : NULL, c->lines_len);
+}
+
+int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
+	     size_t cnt)
+{
+	int64_t *there = db_map_get(&db->stacks.stack, id);
+
+	if (!there)
+		return -ENOMEM;
+	if (*there)
+		return 0;
+	*there = 1;
+	db_named_wait(db, id);
+	db_ahead_stack(db, space, frames, cnt);
+	return db_record(db, OP_STACK, id, space, since, frames, cnt * sizeof(*frames));
+}
+
+static void empty(struct db_map *m)
+{
+	db_map_free(m);
+	*m = (struct db_map){0};
+}
+
+void db_stacks_forget_chains(struct db *db)
+{
+	empty(&db->stacks.stack);
+}
+
+void db_stacks_forget(struct db *db)
+{
+	db_stacks_forget_chains(db);
+	empty(&db->stacks.code);
+	empty(&db->stacks.space);
+}
+
+/* ---- what is there, read again ---- */
+
+static int load_ids(struct db *db, const char *table, const char *sql, struct db_map *m)
+{
+	sqlite3_stmt *stmt;
+	int rc, err = db_table_exists(db, table) ? db_prepare(db, sql, &stmt) : -ENOENT;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t *there = db_map_get(m, sqlite3_column_int64(stmt, 0));
+
+		if (!there)
+			break;
+		*there = mark_of(sqlite3_column_int64(stmt, 1));
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : rc == SQLITE_ROW ? -ENOMEM : db_errno(rc);
+}
+
+int db_stacks_load(struct db *db)
+{
+	struct db_stacks_there *s = &db->stacks;
+	int err = load_ids(db, "SL_SPACES", "SELECT id, globalPid FROM main.SL_SPACES", &s->space);
+
+	if (!err)
+		err = load_ids(db, "SL_CODES",
+			       "SELECT id, ifnull(length(lines), 0) + 1 FROM main.SL_CODES",
+			       &s->code);
+	if (!err)
+		err = load_ids(db, "SL_RAW_STACKS", "SELECT id, 1 FROM main.SL_RAW_STACKS",
+			       &s->stack);
+	return err;
+}
+
+/* One table's rows, of ids from @first up to @last in the column named in @sql; @take gets each. */
+static int each(struct db *db, const char *table, const char *sql, int64_t first, int64_t last,
+		void (*take)(sqlite3_stmt *, const struct db_stacks_reader *),
+		const struct db_stacks_reader *r)
+{
+	sqlite3_stmt *stmt;
+	int rc, err = db_table_exists(db, table) ? db_prepare(db, sql, &stmt) : -ENOENT;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	sqlite3_bind_int64(stmt, 1, first);
+	sqlite3_bind_int64(stmt, 2, last);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		take(stmt, r);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : db_errno(rc);
+}
+
+static void take_space(sqlite3_stmt *s, const struct db_stacks_reader *r)
+{
+	r->space(r->to, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
+		 sqlite3_column_int64(s, 2));
+}
+
+/* Bytes that @hex stands for, at most @room. */
+static size_t unhex(const char *hex, uint8_t *to, size_t room)
+{
+	size_t n = 0;
+	unsigned byte;
+
+	for (; hex && n < room && sscanf(hex, "%2x", &byte) == 1; hex += 2)
+		to[n++] = (uint8_t)byte;
+	return n;
+}
+
+static void take_module(sqlite3_stmt *s, const struct db_stacks_reader *r)
+{
+	const char *path = (const char *)sqlite3_column_text(s, 5);
+	uint8_t id[64];
+	struct db_module m = {.space = sqlite3_column_int64(s, 0),
+			      .start = (uint64_t)sqlite3_column_int64(s, 1),
+			      .end = (uint64_t)sqlite3_column_int64(s, 2),
+			      .bias = (uint64_t)sqlite3_column_int64(s, 3),
+			      .since = sqlite3_column_int64(s, 4),
+			      .path = path ? path : "",
+			      .build_id = id};
+
+	m.build_id_len = unhex((const char *)sqlite3_column_text(s, 6), id, sizeof(id));
+	r->module(r->to, &m);
+}
+
+static void take_code(sqlite3_stmt *s, const struct db_stacks_reader *r)
+{
+	const char *file = (const char *)sqlite3_column_text(s, 1);
+	const char *name = (const char *)sqlite3_column_text(s, 2);
+	struct db_code c = {.id = sqlite3_column_int64(s, 0),
+			    .file = file ? file : "",
+			    .name = name ? name : "",
+			    .first_line = sqlite3_column_int(s, 3),
+			    .version = sqlite3_column_int(s, 4),
+			    .lines = sqlite3_column_blob(s, 5),
+			    .lines_len = (size_t)sqlite3_column_bytes(s, 5)};
+
+	r->code(r->to, &c);
+}
+
+static void take_stack(sqlite3_stmt *s, const struct db_stacks_reader *r)
+{
+	r->stack(r->to, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
+		 sqlite3_column_int64(s, 2), sqlite3_column_blob(s, 3),
+		 (size_t)sqlite3_column_bytes(s, 3) / 8);
+}
+
+int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_stacks_reader *r)
+{
+	int err = each(db, "SL_SPACES",
+		       "SELECT id, parent, globalPid FROM main.SL_SPACES WHERE id BETWEEN ? AND ?",
+		       first, last, take_space, r);
+
+	if (!err)
+		err = each(db, "SL_MODULES",
+			   "SELECT space, start, end, bias, since, s.value, buildId FROM "
+			   "main.SL_MODULES m JOIN main.StringIds s ON s.id = m.path"
+			   " WHERE space BETWEEN ? AND ?",
+			   first, last, take_module, r);
+	if (!err)
+		err = each(db, "SL_CODES",
+			   "SELECT id, file, name, firstLine, version, lines FROM main.SL_CODES"
+			   " WHERE id BETWEEN ? AND ?",
+			   first, last, take_code, r);
+	if (!err)
+		err = each(db, "SL_RAW_STACKS",
+			   "SELECT id, space, since, frames FROM main.SL_RAW_STACKS"
+			   " WHERE id BETWEEN ? AND ?",
+			   first, last, take_stack, r);
+	return err;
+}

@@ -1,0 +1,85 @@
+/*
+ * db_stacks.h - stacks in the report: raw while it grows, all of them with names when it is finished.
+ *
+ * db_finish() calls db_stacks_finish(): frames get their functions, files and lines (symbols.h), Python's frames take the
+ * place of its interpreter's, inlined functions become frames of their own; the result is SL_FRAMES, SL_STACKS and
+ * the tables of callchains that nsys has. What is raw goes away then.
+ */
+#ifndef SL_DB_STACKS_H
+#define SL_DB_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct db;
+
+/* An address space: the memory of one process image. Known already: nothing happens, but for the pid. */
+int db_space(struct db *db, int64_t space, int64_t parent, int64_t global_pid);
+
+struct db_module {
+	int64_t space;
+	uint64_t start, end; /* addresses */
+	uint64_t bias;       /* address - address in the file's own terms (p_vaddr) */
+	int64_t since;       /* session ns */
+	const char *path;    /* absolute, or "[vdso]", "[anonymous]" and the like */
+	const uint8_t *build_id;
+	size_t build_id_len; /* 0: none */
+};
+int db_module(struct db *db, const struct db_module *m);
+
+struct db_code {
+	int64_t id; /* STACK_ID() of the code's number */
+	const char *file, *name;
+	int first_line;
+	int version; /* of the line table: 0x030b */
+	const uint8_t *lines;
+	size_t lines_len;
+};
+/* Known already: nothing happens, unless more of its lines are. */
+int db_code(struct db *db, const struct db_code *c);
+
+/* @frames: preload/wire/frame.h. Code ids in it are those of the arena that @id is of. Known already: nothing happens. */
+int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
+	     size_t cnt);
+
+/* A row that is written now names the stack; 0, DB_NULL: none. What its stacks get depends on the kind of row. */
+enum db_stack_kind {
+	DB_STACK_OSRT,
+	DB_STACK_CUDA, /* and libraries of it */
+	DB_STACK_SYSCALL,
+	DB_STACK_SAMPLE,
+	DB_STACK_KIND_CNT
+};
+void db_stack_wanted(struct db *db, enum db_stack_kind kind, int64_t id);
+
+/* Is it in this report? Parents, modules and codes are the caller's to think of. */
+bool db_has_stack(const struct db *db, int64_t id);
+bool db_has_space(const struct db *db, int64_t space);
+
+/* Of an unfinished report, everything with ids from @first to @last. Texts and frames are valid during the call. */
+struct db_stacks_reader {
+	void *to;
+	void (*space)(void *to, int64_t space, int64_t parent, int64_t global_pid);
+	void (*module)(void *to, const struct db_module *m);
+	void (*code)(void *to, const struct db_code *c);
+	void (*stack)(void *to, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
+		      size_t cnt);
+};
+int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_stacks_reader *r);
+
+/* What is known by then is in the report (open transaction, nothing pending). 0 or -errno; the report is whole in any case. */
+int db_stacks_finish(struct db *db);
+
+/*
+ * The same for stacks that rows in the report name so far, while others still come: those of which all is known get their
+ * names, in about @rows rows, which wait for a commit. Nothing may be pending, and files that are being read are waited
+ * for. db_stacks_finish() goes on with what it finds, or begins anew where something that came since contradicts it.
+ * True: there is nothing to do at the moment.
+ */
+bool db_stacks_early(struct db *db, size_t rows);
+
+/* Whoever has a terminal: to be told of how far that is, in per cent, from 2 s on; -1: done. NULL: nobody. */
+void db_stacks_progress(void (*tell)(int percent));
+
+#endif

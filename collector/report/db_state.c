@@ -1,0 +1,108 @@
+/* db_state.c - private notes (SL_STATE): held in memory, so that reading one back needs no committed row. */
+#include "collector/report/db_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct db_state *state_find(struct db *db, const char *key)
+{
+	struct db_state *s = db->ops.state;
+
+	while (s && strcmp(s->key, key) != 0)
+		s = s->next;
+	return s;
+}
+
+int db_state_keep(struct db *db, const char *key, const void *blob, size_t len)
+{
+	struct db_state *s = state_find(db, key);
+	void *copy = malloc(len ? len : 1);
+
+	if (!copy)
+		return -ENOMEM;
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (s)
+			s->key = strdup(key);
+		if (!s || !s->key) {
+			free(s);
+			free(copy);
+			return -ENOMEM;
+		}
+		s->next = db->ops.state;
+		db->ops.state = s;
+	}
+	if (len)
+		memcpy(copy, blob, len);
+	free(s->blob);
+	s->blob = copy;
+	s->len = len;
+	return 0;
+}
+
+int db_state_set(struct db *db, const char *key, const void *blob, size_t len)
+{
+	int err = db_state_keep(db, key, blob, len);
+
+	return err ? err : db_record(db, OP_STATE, key, len ? blob : (const void *)"", len);
+}
+
+int db_state_drop(struct db *db, const char *key)
+{
+	struct db_state **at = &db->ops.state, *s;
+
+	while (*at && strcmp((*at)->key, key) != 0)
+		at = &(*at)->next;
+	s = *at;
+	if (!s)
+		return 0;
+	*at = s->next;
+	free(s->key);
+	free(s->blob);
+	free(s);
+	return db_record(db, OP_STATE_DROP, key);
+}
+
+int db_state_get(struct db *db, const char *key, void **blob, size_t *len)
+{
+	const struct db_state *s = state_find(db, key);
+	void *copy;
+
+	if (!s)
+		return -ENOENT;
+	copy = malloc(s->len ? s->len : 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, s->blob, s->len);
+	*blob = copy;
+	*len = s->len;
+	return 0;
+}
+
+int db_state_load(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	int rc, err = db_prepare(db, "SELECT key, value FROM main.SL_STATE", &stmt);
+
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err)
+		err = db_state_keep(db, (const char *)sqlite3_column_text(stmt, 0),
+				    sqlite3_column_blob(stmt, 1),
+				    (size_t)sqlite3_column_bytes(stmt, 1));
+	sqlite3_finalize(stmt);
+	return err ? err : db_errno(rc);
+}
+
+void db_state_free(struct db *db)
+{
+	while (db->ops.state) {
+		struct db_state *s = db->ops.state;
+
+		db->ops.state = s->next;
+		free(s->key);
+		free(s->blob);
+		free(s);
+	}
+}

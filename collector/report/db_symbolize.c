@@ -1,0 +1,179 @@
+/*
+ * db_symbolize.c - see db_symbolize.h.
+ */
+#include "collector/report/db_symbolize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector/report/db_internal.h"
+#include "collector/report/db_stacks.h"
+
+#define HAS_STACK (1u << NAMING_KINDS) /* rows of SL_STACKS; bits below: callchains of a kind */
+
+/* And the table that nsys has for those: each stack once, whoever shares it. */
+static const struct kind {
+	const char *chains; /* NULL: a view does */
+	enum db_table as;
+	const char *column, *table[NAMING_TABLES];
+} KINDS[NAMING_KINDS] = {
+	[DB_STACK_OSRT] = {"OSRT_CALLCHAINS", DB_OSRT_CALLCHAINS, "callchainId", {"OSRT_API"}},
+	[DB_STACK_CUDA] = {"CUDA_CALLCHAINS",
+			   DB_CUDA_CALLCHAINS,
+			   "callchainId",
+			   {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUBLAS_EVENTS", "CUDNN_EVENTS",
+			    "SL_LIBRARY_API"}},
+	[DB_STACK_SYSCALL] = {"SYSCALL_CALLCHAINS",
+			      DB_SYSCALL_CALLCHAINS,
+			      "callchainId",
+			      {"SYSCALL"}},
+	[DB_STACK_SAMPLE] = {NULL, DB_TABLE_CNT, "stackId", {"COMPOSITE_EVENTS"}},
+};
+
+_Static_assert(DB_STACK_KIND_CNT == NAMING_KINDS, "one is missing above");
+
+const char *naming_table(unsigned kind, unsigned table)
+{
+	return table < NAMING_TABLES ? KINDS[kind].table[table] : NULL;
+}
+
+const char *naming_column(unsigned kind)
+{
+	return KINDS[kind].column;
+}
+
+bool naming_has_view(unsigned kind)
+{
+	return !KINDS[kind].chains;
+}
+
+int naming_drop(struct db *db)
+{
+	static const char *const tables[] = {"SL_FRAMES",           "SL_STACKS",
+					     "SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS",
+					     "CUDA_CALLCHAINS",     "SYSCALL_CALLCHAINS"};
+	int err = db_begin(db);
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !err; i++)
+		err = db_table_drop(db, tables[i]);
+	return err;
+}
+
+int naming_open(struct db *db, bool in_passing, struct naming **out)
+{
+	struct naming *n = calloc(1, sizeof(*n));
+	int err = n ? naming_drop(db) : -ENOMEM;
+
+	*out = n;
+	if (!err)
+		err = db_table_need(db, "SL_FRAMES");
+	if (!err)
+		err = db_table_need(db, "SL_STACKS");
+	if (err)
+		return err;
+	n->db = db;
+	n->in_passing = in_passing;
+	return db_frames_open(db, in_passing, &n->frames);
+}
+
+int naming_goes_on(struct naming *n, bool in_passing)
+{
+	n->in_passing = in_passing;
+	return db_frames_go_on(n->frames, in_passing);
+}
+
+void naming_rests(struct naming *n)
+{
+	db_frames_rest(n->frames);
+}
+
+void naming_free(struct naming *n)
+{
+	if (!n)
+		return;
+	db_frames_close(n->frames);
+	db_map_free(&n->has);
+	free(n);
+}
+
+/* ---- a stack ---- */
+
+static unsigned has(const struct naming *n, int64_t stack)
+{
+	return n->has.cnt ? (unsigned)*db_map_peek(&n->has, stack) : 0;
+}
+
+bool naming_is_done(const struct naming *n, int64_t stack, unsigned kinds)
+{
+	unsigned all = kinds | HAS_STACK;
+
+	return (has(n, stack) & all) == all;
+}
+
+static void add_row(struct naming *n, int64_t stack, int64_t depth, int64_t frame, unsigned missing)
+{
+	int64_t *row;
+
+	if (missing & HAS_STACK) {
+		row = db_row(n->db, DB_SL_STACKS);
+		row[STACKS_ID] = stack;
+		row[STACKS_DEPTH] = depth;
+		row[STACKS_FRAME_ID] = frame;
+	}
+	for (size_t i = 0; i < NAMING_KINDS; i++) {
+		if (!(missing & 1u << i) || !KINDS[i].chains)
+			continue;
+		row = db_row(n->db, KINDS[i].as);
+		row[CHAIN_ID] = stack;
+		row[CHAIN_STACK_DEPTH] = depth;
+		db_frames_chain(n->frames, frame, row);
+	}
+}
+
+static int add_rows(struct naming *n, int64_t stack, unsigned missing, size_t parts)
+{
+	int64_t depth = 0, frame;
+
+	for (size_t p = 0; p < parts; p++)
+		for (uint32_t i = 0; i < n->merged[p].cnt; i++) {
+			frame = db_frames_use(n->frames, n->merged[p].first + i);
+			if (!frame)
+				return n->db->failed ? n->db->failed : -ENOMEM;
+			add_row(n, stack, depth++, frame, missing);
+		}
+	return 0;
+}
+
+static bool note(struct naming *n, int64_t stack, unsigned rows)
+{
+	int64_t *noted = db_map_get(&n->has, stack);
+
+	if (noted)
+		*noted |= rows;
+	return noted;
+}
+
+/* A remark belongs to the frames before it. */
+int naming_add(struct naming *n, const struct db_stack_of *stack, unsigned kinds,
+	       const uint64_t *frames, size_t cnt)
+{
+	size_t cnts[2] = {0};
+	bool is_python = false;
+	unsigned missing;
+
+	for (size_t i = 0; i < cnt && i < SL_FRAME_MAX; i++) {
+		uint64_t remark = frames[i] & SL_FRAME_REMARK ? sl_frame_address(frames[i]) : 0;
+		struct stack_part part = db_frames_part(n->frames, stack, frames[i]);
+
+		if (!part.cnt && part.role != STACK_ENTRY)
+			return db_frames_error(n->frames);
+		is_python |= frames[i] & SL_FRAME_PYTHON || remark == SL_REMARK_PYTHON ||
+			     remark == SL_REMARK_PYTHON_BROKEN;
+		n->part[is_python][cnts[is_python]++] = part;
+	}
+	missing = (kinds | HAS_STACK) & ~has(n, stack->id);
+	if (n->in_passing && !note(n, stack->id, missing))
+		return -ENOMEM;
+	return add_rows(n, stack->id, missing,
+			stack_merge(n->part[0], cnts[0], n->part[1], cnts[1], n->merged));
+}

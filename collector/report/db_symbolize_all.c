@@ -1,0 +1,334 @@
+/*
+ * db_symbolize_all.c - the names of stacks, when the report is finished: those that have none yet (db_symbolize_online.c), or
+ * all, anew.
+ *
+ * In one pass, in order of the stacks' numbers. Whatever goes wrong, the raw stacks are as they were, and the report opens.
+ */
+#include "collector/report/db_stacks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/report/db_internal.h"
+#include "collector/report/db_symbolize.h"
+
+#define ROWS_PER_COMMIT 65536u
+
+#define TELL_AFTER_NS INT64_C(2000000000)
+#define TELL_EVERY_NS INT64_C(500000000)
+
+static void (*tell)(int percent);
+
+void db_stacks_progress(void (*told)(int percent))
+{
+	tell = told;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+struct ids {
+	int64_t *list; /* in order */
+	size_t cnt, cap, at;
+};
+
+struct work {
+	struct db *db;
+	struct naming *naming;
+	struct ids
+		wanted[NAMING_KINDS]; /* stacks that rows name; up to .at they are in the report */
+	int64_t tell_ns, steps, of; /* when to tell of the progress; done; to be done, in stacks */
+	bool has_told;
+};
+
+static void step(struct work *w)
+{
+	int64_t now;
+
+	if (!tell || w->steps++ % 64 || (now = now_ns()) < w->tell_ns)
+		return;
+	w->tell_ns = now + TELL_EVERY_NS;
+	w->has_told = true;
+	tell((int)(w->of ? w->steps * 100 / w->of : 0));
+}
+
+static int64_t count_raw(struct db *db)
+{
+	sqlite3_stmt *stmt;
+	int64_t cnt = 0;
+
+	if (db_prepare(db, "SELECT count(*) FROM main.SL_RAW_STACKS", &stmt))
+		return 0;
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		cnt = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return cnt;
+}
+
+/* Kinds of rows that name the stack: asked in order. */
+static unsigned kinds_of(struct work *w, int64_t stack)
+{
+	unsigned kinds = 0;
+
+	for (unsigned i = 0; i < NAMING_KINDS; i++) {
+		struct ids *ids = &w->wanted[i];
+		bool is = ids->at < ids->cnt && ids->list[ids->at] == stack;
+
+		kinds |= (unsigned)is << i;
+		ids->at += is;
+	}
+	return kinds;
+}
+
+/* The first below @end that rows name and that is not in the report; @end: none. */
+static int64_t first_lost(const struct work *w, int64_t end)
+{
+	for (unsigned i = 0; i < NAMING_KINDS; i++) {
+		const struct ids *ids = &w->wanted[i];
+
+		if (ids->at < ids->cnt && ids->list[ids->at] < end)
+			end = ids->list[ids->at];
+	}
+	return end;
+}
+
+/* Stacks below @end that rows name and nobody told of: their records were lost. */
+static int add_lost(struct work *w, int64_t end)
+{
+	uint64_t frame = SL_FRAME_REMARK | SL_REMARK_LOST;
+	struct db_stack_of stack = {0};
+	int err = 0;
+
+	while (!err && (stack.id = first_lost(w, end)) != end)
+		err = naming_add(w->naming, &stack, kinds_of(w, stack.id), &frame, 1);
+	return err;
+}
+
+static int add_raw(struct work *w, sqlite3_stmt *stmt, int64_t *last)
+{
+	uint64_t frames[SL_FRAME_MAX];
+	struct db_stack_of stack = {.id = sqlite3_column_int64(stmt, 0),
+				    .space = sqlite3_column_int64(stmt, 1),
+				    .since = sqlite3_column_int64(stmt, 2)};
+	const void *blob = sqlite3_column_blob(stmt, 3);
+	size_t len = blob ? (size_t)sqlite3_column_bytes(stmt, 3) : 0;
+	int err = add_lost(w, stack.id);
+	unsigned kinds = kinds_of(w, stack.id);
+
+	*last = stack.id;
+	step(w);
+	if (err || naming_is_done(w->naming, stack.id, kinds))
+		return err;
+	if (len > sizeof(frames))
+		len = sizeof(frames);
+	if (blob)
+		memcpy(frames, blob, len);
+	return naming_add(w->naming, &stack, kinds, frames, len / sizeof(frames[0]));
+}
+
+/* In order, as many at a time as batches have room for: who still reads would keep the log from being written anew. */
+static int add_all(struct work *w)
+{
+	struct db *db = w->db;
+	int64_t last = INT64_MIN;
+	sqlite3_stmt *stmt;
+	int rc = SQLITE_ROW,
+	    err = db_prepare(db,
+			     "SELECT id, space, since, frames FROM main.SL_RAW_STACKS"
+			     " WHERE id > ? ORDER BY id",
+			     &stmt);
+
+	while (!err && rc == SQLITE_ROW) {
+		sqlite3_bind_int64(stmt, 1, last);
+		while (!err && db_pending(db) < ROWS_PER_COMMIT &&
+		       (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			err = add_raw(w, stmt, &last);
+		if (!err && rc != SQLITE_ROW && rc != SQLITE_DONE)
+			err = db_fail(db, rc);
+		sqlite3_reset(stmt);
+		if (!err && rc == SQLITE_ROW)
+			err = db_commit(db, 0);
+	}
+	sqlite3_finalize(stmt);
+	return err ? err : add_lost(w, INT64_MAX);
+}
+
+/* One pass over what may be the largest tables of the report. */
+static int read_ids(struct db *db, unsigned kind, struct ids *ids)
+{
+	const char *any = "", *table, *column = naming_column(kind);
+	sqlite3_stmt *stmt;
+	char sql[512];
+	size_t len = 0;
+	int rc, err;
+
+	for (unsigned i = 0; (table = naming_table(kind, i)); i++) {
+		if (!db_table_exists(db, table))
+			continue;
+		len += (size_t)snprintf(sql + len, sizeof(sql) - len,
+					"%sSELECT DISTINCT %s FROM main.%s WHERE %s <> 0", any,
+					column, table, column);
+		any = " UNION ";
+	}
+	if (!len)
+		return 0;
+	snprintf(sql + len, sizeof(sql) - len, " ORDER BY 1");
+	err = db_fail(db, sqlite3_prepare_v2(db->sql, sql, -1, &stmt, NULL));
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (ids->cnt == ids->cap) {
+			size_t cap = ids->cap * 2 + 64;
+			int64_t *more = realloc(ids->list, cap * sizeof(*more));
+
+			if (!more) {
+				rc = SQLITE_NOMEM;
+				break;
+			}
+			ids->list = more;
+			ids->cap = cap;
+		}
+		ids->list[ids->cnt++] = sqlite3_column_int64(stmt, 0);
+	}
+	sqlite3_finalize(stmt);
+	return db_fail(db, rc == SQLITE_DONE ? SQLITE_OK : rc);
+}
+
+#define UNNAMED "Stacks are left as they were taken"
+
+static int read_wanted(struct work *w)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < NAMING_KINDS && !err; i++)
+		err = read_ids(w->db, i, &w->wanted[i]);
+	return err;
+}
+
+static int need_views(struct work *w)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < NAMING_KINDS && !err; i++)
+		if (w->wanted[i].cnt && naming_has_view(i))
+			err = db_table_need(w->db, "SAMPLING_CALLCHAINS");
+	return err;
+}
+
+/* Have all of them got theirs while they came? Then no file needs to be opened. */
+static bool is_all_named(struct work *w)
+{
+	sqlite3_stmt *stmt;
+	int64_t id = 0;
+	bool is = true;
+
+	if (db_prepare(w->db, "SELECT id FROM main.SL_RAW_STACKS ORDER BY id", &stmt))
+		return false;
+	while (is && sqlite3_step(stmt) == SQLITE_ROW) {
+		id = sqlite3_column_int64(stmt, 0);
+		is = first_lost(w, id) == id && naming_is_done(w->naming, id, kinds_of(w, id));
+	}
+	is = sqlite3_finalize(stmt) == SQLITE_OK && is && first_lost(w, INT64_MAX) == INT64_MAX;
+	for (unsigned i = 0; i < NAMING_KINDS; i++)
+		w->wanted[i].at = 0;
+	return is;
+}
+
+static int begin(struct work *w)
+{
+	struct db *db = w->db;
+
+	if (db_table_exists(db, "DIAGNOSTIC_EVENT"))
+		db_fail(db, sqlite3_exec(db->sql,
+					 "DELETE FROM main.DIAGNOSTIC_EVENT WHERE text LIKE"
+					 " '" UNNAMED "%'",
+					 NULL, NULL, NULL));
+	return db->failed ? db->failed : naming_open(db, false, &w->naming);
+}
+
+/* What was begun before the end, where it is right and there is any. @is_done: it was all there is to do. */
+static int go_on(struct work *w, bool *is_done)
+{
+	int err;
+
+	w->naming = db_named_take(w->db);
+	*is_done = w->naming && is_all_named(w);
+	if (*is_done)
+		return 0;
+	/* Names take more room than all that is left to do then, and must not take what that needs. */
+	db_ballast_make(w->db);
+	w->of = count_raw(w->db);
+	w->tell_ns = now_ns() + TELL_AFTER_NS;
+	err = w->naming ? naming_goes_on(w->naming, false) : -ESTALE;
+	if (err != -ESTALE)
+		return err;
+	naming_free(w->naming);
+	w->naming = NULL;
+	return begin(w);
+}
+
+/* Several transactions: a failure takes back what those before it have brought. */
+static int finish(struct work *w)
+{
+	struct db *db = w->db;
+	bool is_done = false;
+	int err = read_wanted(w), done;
+
+	if (!err)
+		err = go_on(w, &is_done);
+	if (!err)
+		err = need_views(w);
+	if (!err && !is_done)
+		err = add_all(w);
+	if (err)
+		db_batch_drop(db);
+	/* Errors of ours, not of SQLite's, leave a transaction that must not be committed. */
+	if (err && !db->failed)
+		db_fail(db, SQLITE_NOMEM);
+	done = db_commit(db, 0);
+	err = err ? err : done;
+	naming_free(w->naming);
+	if (err) {
+		/* Everything else was committed before; texts of frames would take the room that is left. */
+		db_strings_forget(db);
+		db_ballast_drop(db);
+		naming_drop(db);
+		db_commit(db, 0);
+	}
+	return err;
+}
+
+int db_stacks_finish(struct db *db)
+{
+	struct work *w;
+	char text[160];
+	int err = -ENOMEM;
+
+	if (!db_table_exists(db, "SL_RAW_STACKS"))
+		return 0;
+	w = calloc(1, sizeof(*w));
+	if (w) {
+		w->db = db;
+		err = finish(w);
+		db_ballast_drop(db);
+		if (w->has_told)
+			tell(-1);
+		for (unsigned i = 0; i < NAMING_KINDS; i++)
+			free(w->wanted[i].list);
+		free(w);
+	}
+	if (!err)
+		return 0;
+	snprintf(text, sizeof(text), UNNAMED ", without names: %s.",
+		 err == -ENOSPC ? "no room on the disk" : strerror(-err));
+	db_diagnostic(db, db->end_ns, 2, 2, text, DB_NULL);
+	return err;
+}

@@ -1,0 +1,351 @@
+/*
+ * launch.c - the program's start, signals and end, as if it had been started without us.
+ */
+#include "collector/run/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "collector/symbols/elf_needs.h"
+#include "collector/base/proc.h"
+#include "preload/wire/session.h"
+
+#define PRELOAD_ENV "LD_PRELOAD"
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	errno = EACCES;
+	return S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *launch_find(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	int err = ENOENT;
+
+	if (strchr(name, '/'))
+		return is_program(name) ? strdup(name) : NULL;
+	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *name; path = end + 1) {
+		char full[PATH_MAX];
+
+		end = strchrnul(path, ':');
+		snprintf(full, sizeof(full), "%.*s%s%s", (int)(end - path), path,
+			 end == path ? "./" : "/", name);
+		if (is_program(full))
+			return strdup(full);
+		if (errno == EACCES)
+			err = EACCES;
+		if (!*end)
+			break;
+	}
+	errno = err;
+	return NULL;
+}
+
+char *launch_preload(void)
+{
+	static const char *const places[] = {"libtrace.so", "../lib/sightline/libtrace.so",
+					     "../lib/libtrace.so"};
+	const char *asked = getenv("SIGHTLINE_PRELOAD");
+	/* As the kernel started us; without /proc that is what is left. */
+	const char *started = (const char *)getauxval(AT_EXECFN);
+	char exe[PATH_MAX], path[PATH_MAX + 64];
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (asked && *asked)
+		return realpath(asked, NULL);
+	if (len > 0)
+		exe[len] = 0;
+	else if (!started || !realpath(started, exe))
+		return NULL;
+	slash = strrchr(exe, '/');
+	if (!slash)
+		return NULL;
+	slash[1] = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		char *real;
+
+		snprintf(path, sizeof(path), "%s%s", exe, places[i]);
+		real = realpath(path, NULL);
+		if (real)
+			return real;
+	}
+	return NULL;
+}
+
+char *launch_preload_or_say(void)
+{
+	char *preload = launch_preload();
+
+	if (!preload)
+		sl_warn("libtrace.so not found beside this binary or in ../lib; set "
+			"SIGHTLINE_PRELOAD to its path");
+	return preload;
+}
+
+/* Sanitizers insist on coming first: theirs, ours, then what was there. */
+static void set_preload(const char *program, const char *preload)
+{
+	const char *had = getenv(PRELOAD_ENV);
+	char sanitizer[128] = "", *value;
+
+	elf_needs(program, "libasan.so", sanitizer, sizeof(sanitizer));
+	if (asprintf(&value, "%s%s%s%s%s", sanitizer, *sanitizer ? ":" : "", preload,
+		     had && *had ? ":" : "", had ? had : "") < 0)
+		return;
+	setenv(PRELOAD_ENV, value, 1);
+	free(value);
+}
+
+/* All but where the session is. True: it is to be told of that, and there is a place for it. */
+static bool set_environment(const struct profile_options *o, const char *program,
+			    const char *preload)
+{
+	const char *cursor = o->env_vars;
+	char *var;
+
+	if (!o->inherit_environment)
+		clearenv();
+	while (cursor && (var = profile_env_next(&cursor)))
+		putenv(var);
+	if (!preload || !o->trace)
+		return false;
+	setenv(SL_SESSION_ENV, "", 1);
+	set_preload(program, preload);
+	return true;
+}
+
+static void hide_output(void)
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	if (null < 0)
+		return;
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+static void be_program(int go, int failed, const struct profile_options *o, const char *program,
+		       char **argv, const char *preload)
+{
+	/* Beside what is opened meanwhile: little is left to do when it may go. */
+	bool is_told = set_environment(o, program, preload);
+	char dir[128] = "";
+	int err;
+
+	if (!o->show_output)
+		hide_output();
+	if (read(go, dir, sizeof(dir) - 1) <= 0)
+		_exit(SL_EXIT_FAIL);
+	if (is_told)
+		setenv(SL_SESSION_ENV, dir, 1);
+	execvp(program, argv);
+	err = errno;
+	if (write(failed, &err, sizeof(err)) != sizeof(err))
+		_exit(SL_EXIT_NOEXEC);
+	_exit(err == ENOENT ? SL_EXIT_NOTFOUND : SL_EXIT_NOEXEC);
+}
+
+/* Out of the way of the numbers that a program expects to get. */
+static int move_high(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+int launch_fork(struct launch *l, const struct profile_options *options, const char *program,
+		char **argv, const char *preload)
+{
+	int go[2], failed[2], err;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return -errno;
+	if (pipe2(failed, O_CLOEXEC) < 0) {
+		err = -errno;
+		close(go[0]);
+		close(go[1]);
+		return err;
+	}
+	l->pid = fork();
+	err = -errno;
+	if (l->pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		be_program(go[0], failed[1], options, program, argv, preload);
+	}
+	close(go[0]);
+	close(failed[1]);
+	l->go = move_high(go[1]);
+	l->failed = move_high(failed[0]);
+	if (l->pid > 0)
+		return 0;
+	close(l->go);
+	close(l->failed);
+	return err;
+}
+
+int launch_go(struct launch *l, const char *session_dir)
+{
+	int err = 0;
+	ssize_t n;
+
+	/* Where a signal has ended it, its status will say so. */
+	if (write(l->go, session_dir, strlen(session_dir)) < 0 && errno != EPIPE)
+		err = -errno;
+	close(l->go);
+	/* Its end closes with the exec. */
+	do
+		n = read(l->failed, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(l->failed);
+	return n == sizeof(err) ? -err : err;
+}
+
+void launch_cancel(struct launch *l)
+{
+	close(l->go);
+	close(l->failed);
+	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void handled(sigset_t *set)
+{
+	static const int signals[] = {SIGCHLD, SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
+				      SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(set, signals[i]);
+}
+
+int launch_signals(void)
+{
+	sigset_t set;
+
+	handled(&set);
+	/* An ignored SIGCHLD would lose the program's exit status. */
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file size is a full disk to us */
+	signal(SIGTTOU, SIG_IGN); /* our last line may come while another job has the terminal */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int launch_pending_end(void)
+{
+	static const int ends[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	struct sigaction now;
+	sigset_t pending;
+
+	if (sigpending(&pending))
+		return 0;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		/* One that was blocked waits also where it is ignored, as after nohup. */
+		if (sigismember(&pending, ends[i]) && !sigaction(ends[i], NULL, &now) &&
+		    now.sa_handler != SIG_IGN)
+			return ends[i];
+	return 0;
+}
+
+static bool is_stopped(pid_t program)
+{
+	return proc_state((uint32_t)program) == 'T';
+}
+
+void launch_pass_on(pid_t program, const struct signalfd_siginfo *si)
+{
+	switch (si->ssi_signo) {
+	case SIGCONT:
+		/* Usually the whole group gets it. */
+		if (is_stopped(program))
+			kill(program, SIGCONT);
+		break;
+	case SIGTSTP:
+	case SIGINT:
+	case SIGQUIT:
+		/* The terminal sends these to the program as well; a kill is for it alone. */
+		if (si->ssi_code != SI_KERNEL)
+			kill(program, (int)si->ssi_signo);
+		break;
+	default:
+		kill(program, (int)si->ssi_signo);
+	}
+}
+
+/*
+ * A stop that the shell would have seen is one it must see of us. A SIGSTOP by hand to the program
+ * alone is not: nobody would continue us. (The terminal's stop reaches the whole group.)
+ */
+bool launch_stops_us(pid_t program, int sig)
+{
+	bool foreground = getpgid(program) == getpgrp() && tcgetpgrp(STDIN_FILENO) == getpgrp();
+
+	return (sig != SIGSTOP || foreground) && is_stopped(program);
+}
+
+void launch_stop_as(int sig)
+{
+	sigset_t set;
+
+	if (sig == SIGSTOP) {
+		raise(SIGSTOP);
+		return;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	signal(sig, SIG_DFL);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL); /* stops here */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (sig == SIGTTOU)
+		signal(sig, SIG_IGN);
+}
+
+int launch_exit_as(int wait_status)
+{
+	struct rlimit none = {0, 0};
+	sigset_t set;
+	int sig;
+
+	if (wait_status < 0)
+		return SL_EXIT_FAIL;
+	if (WIFEXITED(wait_status))
+		return WEXITSTATUS(wait_status);
+	sig = WTERMSIG(wait_status);
+	/* The program has left its core; a second one would be ours. */
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+	fflush(stdout);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return 128 + sig;
+}

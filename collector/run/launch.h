@@ -1,0 +1,52 @@
+/*
+ * launch.h - starts the program so that it notices nothing of us.
+ *
+ * The child is forked first of all, while we are still what our caller started: descriptors, signal
+ * mask, dispositions, limits and umask are then the caller's without anything to put back. It waits for
+ * the word, and execs.
+ */
+#ifndef SL_LAUNCH_H
+#define SL_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "collector/options/profile_options.h"
+
+struct launch {
+	pid_t pid;
+	int go;     /* the child waits for what comes here */
+	int failed; /* its errno, when it cannot exec */
+};
+
+/* Where @name would be found as execvp() does; malloc'd. NULL with errno: ENOENT or EACCES. */
+char *launch_find(const char *name);
+
+/* libtrace.so that belongs to this binary; malloc'd, NULL when there is none. */
+char *launch_preload(void);
+char *launch_preload_or_say(void); /* that there is none, on stderr */
+
+/* Forks; the child waits. 0 or -errno. */
+int launch_fork(struct launch *l, const struct profile_options *options, const char *program,
+		char **argv, const char *preload);
+/* Lets it exec with @session_dir in its environment. 0, or -errno of the exec. */
+int launch_go(struct launch *l, const char *session_dir);
+/* Ends the waiting child. */
+void launch_cancel(struct launch *l);
+
+/* Blocks what the loop handles, ignores what would end us; a signalfd. */
+int launch_signals(void);
+/* One of those that waits to be read and asks us to end; 0: none. */
+int launch_pending_end(void);
+struct signalfd_siginfo;
+/* Gives the running program a signal that came to us and was meant for it. */
+void launch_pass_on(pid_t program, const struct signalfd_siginfo *si);
+/* The program was stopped by @sig: must the shell see us stopped, too? */
+bool launch_stops_us(pid_t program, int sig);
+/* Stops ourselves as the program was stopped; returns when continued. */
+void launch_stop_as(int sig);
+/* Ends as the program did: the same exit status, or the same signal. */
+int launch_exit_as(int wait_status);
+
+#endif

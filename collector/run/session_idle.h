@@ -1,0 +1,32 @@
+/* session_idle.h - a session that waits for its program: made by `sightline start`, ended when `sightline launch` joins it. */
+#ifndef SL_LOBBY_H
+#define SL_LOBBY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/session/control_server.h"
+#include "collector/options/profile_options.h"
+#include "collector/session/sessions.h"
+
+struct lobby {
+	struct control control;
+	struct session session;
+	struct profile_options *options;
+	char name[SESSION_NAME_MAX];
+	int64_t since_s;
+	bool is_over;  /* nobody will come */
+	uint32_t root; /* pid of the program that has, 0 none */
+	int joined;    /* socket to `launch`, which waits for one answer: the session's directory */
+};
+
+/* Makes the session: 0, or -errno and a sentence in @why. */
+int lobby_open(struct lobby *l, struct profile_options *options, const char *name, char *why,
+	       size_t why_len);
+/* Returns when somebody has joined (its options are in *l->options) or nobody will. */
+void lobby_wait(struct lobby *l);
+/* Removes it; l->joined stays open. */
+void lobby_close(struct lobby *l);
+
+#endif

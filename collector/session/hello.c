@@ -1,0 +1,76 @@
+/* hello.c - receives hellos. Whoever can connect may send anything: exact sizes, one descriptor. */
+#include "collector/session/hello.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "preload/wire/wire.h"
+
+int attach_accept(int listen_fd)
+{
+	return accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+static int take_fd(struct msghdr *msg)
+{
+	int fd = -1;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		size_t cnt;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		cnt = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < cnt; i++) {
+			int one;
+
+			memcpy(&one, CMSG_DATA(c) + i * sizeof(int), sizeof(one));
+			if (fd < 0)
+				fd = one;
+			else
+				close(one);
+		}
+	}
+	return fd;
+}
+
+int attach_receive(int sock, struct hello *hello)
+{
+	struct sl_hello h;
+	struct ucred cred = {0};
+	socklen_t len = sizeof(cred);
+	union {
+		char room[CMSG_SPACE(4 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {&h, sizeof(h)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.room,
+			     .msg_controllen = sizeof(control.room)};
+	ssize_t n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	hello->fd = take_fd(&msg);
+	if (hello->fd < 0 && msg.msg_flags & MSG_CTRUNC)
+		return -2;
+	if (n != sizeof(h) || msg.msg_flags & MSG_TRUNC || h.magic != SL_HELLO_MAGIC ||
+	    h.wire_version != SL_WIRE_VERSION ||
+	    getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 || cred.pid <= 0 ||
+	    (h.kind == SL_HELLO_ARENA) != (hello->fd >= 0)) {
+		if (hello->fd >= 0)
+			close(hello->fd);
+		return -1;
+	}
+	hello->kind = h.kind;
+	hello->pid = (uint32_t)cred.pid;
+	hello->claimed = h.pid;
+	hello->uid = cred.uid;
+	hello->range = h.range;
+	return 1;
+}

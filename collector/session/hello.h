@@ -1,0 +1,23 @@
+/* hello.h - programs that say hello (preload/wire/session.h). */
+#ifndef SL_ATTACH_H
+#define SL_ATTACH_H
+
+#include <stdint.h>
+
+#include "preload/wire/session.h"
+
+struct hello {
+	enum sl_hello_kind kind;
+	uint32_t pid;     /* who sent it, our view */
+	uint32_t claimed; /* its own view */
+	uint32_t uid;
+	uint32_t range; /* OPEN, CLOSE: see struct sl_hello */
+	int fd;         /* the arena, or -1 */
+};
+
+/* A connection of the listening socket, non-blocking. -1: none waits. */
+int attach_accept(int listen_fd);
+/* What came over it: 1 a hello, 0 nothing yet, -1 hung up, or garbage, -2 its descriptor found no place here. */
+int attach_receive(int sock, struct hello *hello);
+
+#endif

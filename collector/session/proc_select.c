@@ -1,0 +1,196 @@
+/* proc_select.c - see proc_select.h: all from /proc, nothing touches the processes. */
+#include "collector/session/proc_select.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/base/proc.h"
+#include "preload/wire/session.h"
+
+#define KERNEL_THREAD 0x00200000u /* PF_KTHREAD */
+
+struct stat_line {
+	char state;
+	uint32_t parent;
+	unsigned flags;
+	unsigned long long
+		start; /* hundredths of a second since the machine's start, by CLOCK_BOOTTIME */
+};
+
+static bool read_stat(uint32_t pid, struct stat_line *s)
+{
+	char path[32], text[1024];
+	const char *at;
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	len = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[len] = 0;
+	/* The name, in parentheses, may hold anything. */
+	at = strrchr(text, ')');
+	return at && sscanf(at + 1,
+			    " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+			    "%*d %llu",
+			    &s->state, &s->parent, &s->flags, &s->start) == 4;
+}
+
+/* A number of /proc/PID/status; the last one of the line. -1: no such line. */
+static long long status_number(uint32_t pid, const char *key)
+{
+	char path[32], line[512];
+	long long value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		char *last = line + strlen(key);
+
+		if (strncmp(line, key, strlen(key)) != 0 || *last != ':')
+			continue;
+		for (char *at = strtok(last + 1, " \t\n"); at; at = strtok(NULL, " \t\n"))
+			value = strtoll(at, NULL, 10);
+		break;
+	}
+	if (f)
+		fclose(f);
+	return value;
+}
+
+/* Whoever looked at `ps` inside a container has another number for it. 0: nobody has that one. */
+static uint32_t inside_container(uint32_t number)
+{
+	struct running *list;
+	uint32_t found = 0;
+	int cnt = running_all(&list);
+
+	for (int i = 0; list && i < cnt && !found; i++)
+		if (status_number(list[i].pid, "NSpid") == number && list[i].pid != number)
+			found = list[i].pid;
+	if (cnt >= 0)
+		free(list);
+	return found;
+}
+
+int running_check(uint32_t pid, char *why, size_t why_len)
+{
+	struct stat_line s;
+	long long leader;
+	uint32_t other;
+
+	if (pid == (uint32_t)getpid()) {
+		snprintf(why, why_len, "process %u is this command itself", pid);
+		return -EINVAL;
+	}
+	if (!read_stat(pid, &s)) {
+		other = inside_container(pid);
+		if (other)
+			snprintf(why, why_len,
+				 "there is no process %u here: inside a container that is the "
+				 "number of process %u",
+				 pid, other);
+		else
+			snprintf(why, why_len,
+				 "there is no process %u (it has ended, or belongs to another PID "
+				 "namespace)",
+				 pid);
+		return -ESRCH;
+	}
+	leader = status_number(pid, "Tgid");
+	if (leader > 0 && leader != pid) {
+		snprintf(why, why_len, "%u is a thread of process %lld: give that number", pid,
+			 leader);
+		return -EINVAL;
+	}
+	if (s.flags & KERNEL_THREAD) {
+		snprintf(why, why_len,
+			 "process %u is a thread of the kernel: 'sightline profile "
+			 "--cpuctxsw=system-wide sleep 10' records those",
+			 pid);
+		return -EINVAL;
+	}
+	if (s.state == 'Z' || s.state == 'X') {
+		snprintf(why, why_len, "process %u has ended (nobody has waited for it)", pid);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+/* CLOCK_BOOTTIME runs on while the machine sleeps: starts before that lie so much earlier. */
+static int64_t boot_ahead_ns(void)
+{
+	struct timespec boot, mono;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	return (boot.tv_sec - mono.tv_sec) * INT64_C(1000000000) + boot.tv_nsec - mono.tv_nsec;
+}
+
+int running_all(struct running **list)
+{
+	int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK), ahead = boot_ahead_ns();
+	size_t cnt = 0, cap = 0;
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+
+	*list = NULL;
+	if (!proc)
+		return -errno;
+	while ((e = readdir(proc))) {
+		uint32_t pid = isdigit((unsigned char)e->d_name[0])
+				       ? (uint32_t)strtoul(e->d_name, NULL, 10)
+				       : 0;
+		struct stat_line s;
+		struct running *more;
+
+		if (!pid || pid == (uint32_t)getpid() || !read_stat(pid, &s) || s.state == 'Z')
+			continue;
+		if (cnt == cap) {
+			cap = cap ? cap * 2 : 256;
+			more = realloc(*list, cap * sizeof(*more));
+			if (!more) {
+				free(*list);
+				closedir(proc);
+				return -ENOMEM;
+			}
+			*list = more;
+		}
+		(*list)[cnt++] =
+			(struct running){pid, s.parent, (int64_t)s.start * tick_ns - ahead};
+	}
+	closedir(proc);
+	return (int)cnt;
+}
+
+bool running_session(uint32_t pid, char *dir, size_t size)
+{
+	static const char key[] = SL_SESSION_ENV "=";
+	char path[32], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	f = fopen(path, "re");
+	while (f && !found && getdelim(&line, &room, 0, f) > 0) {
+		if (strncmp(line, key, sizeof(key) - 1) != 0)
+			continue;
+		snprintf(dir, size, "%s", line + sizeof(key) - 1);
+		found = *dir == '/';
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}

@@ -1,0 +1,419 @@
+/*
+ * ring_keeper.c - see ring_keeper.h. It must survive whatever ends the collector, so it has its own session, no
+ * descriptor of anybody's but those it was given, and calls nothing that could fail loudly.
+ */
+#include "collector/session/ring_keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/session/hello.h"
+#include "collector/base/clock_map.h"
+#include "collector/base/proc.h"
+#include "collector/session/session.h"
+#include "preload/wire/arena.h"
+
+#define CHECK_MS 500
+
+struct kept {
+	uint32_t id, peer_pid, claimed_pid;
+	int fd;
+};
+
+struct keeper {
+	int control, listen_fd, recover_fd;
+	char dir[96], report[3900];
+	struct kept *kept;
+	size_t cnt, cap;
+	uint32_t last_id;
+};
+
+int keeper_send(int sock, const struct keeper_message *m, int fd)
+{
+	struct iovec iov = {(void *)(uintptr_t)m, sizeof(*m)};
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = control.room;
+		msg.msg_controllen = sizeof(control.room);
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+ssize_t keeper_receive(int sock, struct keeper_message *m, int *fd)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {m, sizeof(*m)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.room,
+			     .msg_controllen = sizeof(control.room)};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	*fd = -1;
+	do
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	if (n > 0 && n != sizeof(*m)) {
+		if (*fd >= 0)
+			close(*fd);
+		return -EPROTO;
+	}
+	return n;
+}
+
+static void keep(struct keeper *k, uint32_t id, uint32_t peer_pid, uint32_t claimed_pid, int fd)
+{
+	if (k->cnt == k->cap) {
+		size_t cap = k->cap ? k->cap * 2 : 16;
+		struct kept *more = realloc(k->kept, cap * sizeof(*more));
+
+		if (!more) {
+			close(fd);
+			return;
+		}
+		k->kept = more;
+		k->cap = cap;
+	}
+	k->kept[k->cnt++] = (struct kept){id, peer_pid, claimed_pid, fd};
+	if (id > k->last_id)
+		k->last_id = id;
+}
+
+static void drop(struct keeper *k, uint32_t id)
+{
+	for (size_t i = 0; i < k->cnt; i++) {
+		if (k->kept[i].id != id)
+			continue;
+		close(k->kept[i].fd);
+		k->kept[i] = k->kept[--k->cnt];
+		return;
+	}
+}
+
+/* Until the collector says good-bye (true) or is gone without (false). */
+static bool serve_collector(struct keeper *k)
+{
+	struct keeper_message m;
+	int fd;
+
+	while (keeper_receive(k->control, &m, &fd) > 0) {
+		switch (m.kind) {
+		case KEEPER_SETUP:
+			memcpy(k->dir, m.dir, sizeof(k->dir));
+			memcpy(k->report, m.report, sizeof(k->report));
+			break;
+		case KEEPER_ARENA:
+			if (fd >= 0)
+				keep(k, m.id, m.peer_pid, m.claimed_pid, fd);
+			fd = -1;
+			break;
+		case KEEPER_GONE:
+			drop(k, m.id);
+			break;
+		case KEEPER_LISTEN:
+			k->listen_fd = fd;
+			fd = -1;
+			break;
+		case KEEPER_DONE:
+			return true;
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	return false;
+}
+
+static bool arena_has_owner(const struct kept *kept)
+{
+	struct sl_arena *a = mmap(NULL, SL_ARENA_HEADER_BYTES, PROT_READ, MAP_SHARED, kept->fd, 0);
+	bool foreign = kept->peer_pid != kept->claimed_pid || !pidns_is_ours(kept->peer_pid);
+	bool lives = proc_thread_lives(kept->peer_pid, kept->peer_pid);
+	uint32_t slots;
+
+	if (a == MAP_FAILED)
+		return lives;
+	slots = a->fresh_slot < SL_SLOT_CNT ? a->fresh_slot : SL_SLOT_CNT;
+	for (uint32_t i = 0; i < slots && !lives; i++) {
+		uint32_t pid = a->slot[i].pid, tid = a->slot[i].tid;
+
+		if (a->slot[i].state == SL_SLOT_FREE)
+			continue;
+		if (foreign)
+			lives = pidns_process(kept->peer_pid, pid) != 0;
+		else
+			lives = proc_thread_lives(pid, tid);
+	}
+	munmap(a, SL_ARENA_HEADER_BYTES);
+	return lives;
+}
+
+/* Only what was touched: an arena is mostly holes. */
+static int copy_touched(int from, int to)
+{
+	char buf[65536];
+	off_t at = 0, end = lseek(from, 0, SEEK_END);
+
+	if (ftruncate(to, end) < 0)
+		return -errno;
+	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
+		end = lseek(from, at, SEEK_HOLE);
+		while (at < end) {
+			size_t want =
+				end - at < (off_t)sizeof(buf) ? (size_t)(end - at) : sizeof(buf);
+			ssize_t n = pread(from, buf, want, at);
+
+			if (n <= 0 || pwrite(to, buf, (size_t)n, at) != n)
+				return errno ? -errno : -EIO;
+			at += n;
+		}
+	}
+	return 0;
+}
+
+static void write_clock(const char *dir)
+{
+	struct clock_snapshot s = clock_snapshot_take(clock_mode_detect(), true);
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" KEEPER_CLOCK, dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	if (write(fd, &s, sizeof(s)) != sizeof(s))
+		unlink(path);
+	close(fd);
+}
+
+/* One file per arena: "ID-PEER-CLAIMED.ring". */
+static int write_rings(const struct keeper *k, const char *dir)
+{
+	int err = 0;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	write_clock(dir);
+	for (size_t i = 0; i < k->cnt && !err; i++) {
+		const struct kept *kept = &k->kept[i];
+		char path[4096];
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%u-%u-%u.ring", dir, kept->id, kept->peer_pid,
+			 kept->claimed_pid);
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return -errno;
+		err = copy_touched(kept->fd, fd);
+		close(fd);
+	}
+	return err;
+}
+
+/* What ps shows of a fork is its parent's command and environment: ours is neither. */
+static void set_title(void)
+{
+	static const char title[] = "sightline: keeper";
+	unsigned long start = 0, end = 0;
+	char line[1024], *p;
+	FILE *f = fopen("/proc/self/stat", "re");
+
+	if (!f)
+		return;
+	p = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	fclose(f);
+	/* Fields 48 and 51: where the arguments begin and the environment ends; p is at the end of 2. */
+	for (int field = 3; p && field <= 51; field++) {
+		p = strchr(p + 1, ' ');
+		if (p && field == 48)
+			start = strtoul(p, NULL, 10);
+		if (p && field == 51)
+			end = strtoul(p, NULL, 10);
+	}
+	if (!start || end < start + sizeof(title))
+		return;
+	memset((void *)start, 0, end - start);
+	memcpy((void *)start, title, sizeof(title));
+}
+
+/* A program's hello while nobody collects. */
+static void take_hello(struct keeper *k)
+{
+	int sock = attach_accept(k->listen_fd);
+	struct pollfd p = {.fd = sock, .events = POLLIN};
+	struct hello h;
+
+	if (sock < 0)
+		return;
+	if (poll(&p, 1, 100) > 0 && attach_receive(sock, &h) > 0 && h.fd >= 0)
+		keep(k, ++k->last_id, h.pid, h.claimed, h.fd);
+	close(sock);
+}
+
+/* `recover` is here: hand over everything. True: it has taken it. */
+static bool hand_over(struct keeper *k)
+{
+	int sock = accept4(k->recover_fd, NULL, NULL, SOCK_CLOEXEC), fd;
+	struct keeper_message m = {.kind = KEEPER_LISTEN};
+	bool ok;
+
+	if (sock < 0)
+		return false;
+	ok = keeper_send(sock, &m, k->listen_fd) == 0;
+	for (size_t i = 0; i < k->cnt && ok; i++) {
+		m.kind = KEEPER_ARENA;
+		m.id = k->kept[i].id;
+		m.peer_pid = k->kept[i].peer_pid;
+		m.claimed_pid = k->kept[i].claimed_pid;
+		ok = keeper_send(sock, &m, k->kept[i].fd) == 0;
+	}
+	m.kind = KEEPER_DONE;
+	ok = ok && keeper_send(sock, &m, -1) == 0;
+	/* Only when the other side says so: it has keepers of its own by then. */
+	ok = ok && keeper_receive(sock, &m, &fd) > 0 && m.kind == KEEPER_TAKEN;
+	close(sock);
+	return ok;
+}
+
+static int listen_for_recover(const struct keeper *k)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.96s/keeper", k->dir);
+	unlink(addr.sun_path);
+	/* Others can enter the folders of root's sessions (session.c): the rings are root's all the same. */
+	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    listen(fd, 4) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void keep_alone(struct keeper *k)
+{
+	int64_t look_at = now_ms() + CHECK_MS;
+	char dir[4096];
+
+	k->recover_fd = listen_for_recover(k);
+	for (;;) {
+		struct pollfd p[2] = {{.fd = k->listen_fd, .events = POLLIN},
+				      {.fd = k->recover_fd, .events = POLLIN}};
+		int n = poll(p, 2, CHECK_MS);
+		bool owned = false;
+
+		if (n > 0 && p[0].revents)
+			take_hello(k);
+		if (n > 0 && p[1].revents && hand_over(k))
+			return;
+		/* Who only looks whether somebody is here (`sessions list`) does not keep us from looking. */
+		if (n > 0 && now_ms() < look_at)
+			continue;
+		look_at = now_ms() + CHECK_MS;
+		for (size_t i = 0; i < k->cnt && !owned; i++)
+			owned = arena_has_owner(&k->kept[i]);
+		if (!owned)
+			break;
+	}
+	snprintf(dir, sizeof(dir), "%s" KEEPER_RINGS, k->report);
+	/* No report: nothing was being recorded. */
+	if (k->report[0] && k->cnt && write_rings(k, dir) < 0) {
+		snprintf(dir, sizeof(dir), "%s/rings", k->dir);
+		write_rings(k, dir);
+		return; /* the session directory stays: it has what is left */
+	}
+	session_unlink(k->dir);
+}
+
+static void run(int control)
+{
+	struct keeper *k = calloc(1, sizeof(*k));
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	if (!k || null < 0)
+		_exit(1);
+	setsid();
+	sigemptyset(&none);
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, "sightline-keep");
+	set_title();
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	/* The control socket moves to 3, all else goes: no pipe of the user's stays open because of us. */
+	if (control != 3)
+		dup2(control, 3);
+	close_range(4, ~0u, 0);
+	if (chdir("/") < 0)
+		_exit(1);
+	k->control = 3;
+	k->listen_fd = k->recover_fd = -1;
+	if (!serve_collector(k) && k->dir[0])
+		keep_alone(k);
+	_exit(0);
+}
+
+int keeper_start(void)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	pid = fork();
+	if (pid < 0) {
+		close(pair[0]);
+		close(pair[1]);
+		return -errno;
+	}
+	/* A child that nobody waits for: it ends with us, or lives on after us. A second fork would cost the program time. */
+	if (pid == 0)
+		run(pair[1]);
+	close(pair[1]);
+	return pair[0];
+}

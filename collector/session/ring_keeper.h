@@ -1,0 +1,42 @@
+/*
+ * ring_keeper.h - a tiny process that holds the rings when the collector dies.
+ *
+ * Arenas are anonymous memory: with the program and the collector gone, so would be what was not read
+ * yet. The keeper has a descriptor of each, sleeps (no CPU), and when the collector ends without a good-bye it goes on
+ * accepting arenas, until `sightline recover` takes them over, or all traced processes are gone: then
+ * it writes them beside the report and ends.
+ */
+#ifndef SL_KEEPER_H
+#define SL_KEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define KEEPER_RINGS ".rings" /* folder: the report's path with this behind it */
+#define KEEPER_CLOCK "clock"  /* in it: one struct clock_snapshot, taken after the last record */
+
+enum keeper_kind {
+	KEEPER_SETUP,
+	KEEPER_ARENA,
+	KEEPER_GONE,
+	KEEPER_LISTEN,
+	KEEPER_DONE,
+	KEEPER_TAKEN
+};
+
+struct keeper_message {
+	uint32_t kind;                      /* enum keeper_kind */
+	uint32_t id, peer_pid, claimed_pid; /* ARENA, GONE */
+	char dir[96];                       /* SETUP */
+	char report[3900];                  /* SETUP; "": nothing is recorded */
+};
+
+/* Starts it; the socket that talks to it, or -errno. Call before anything big is in memory. */
+int keeper_start(void);
+/* 0 or -errno. @fd: passed along, -1 none. */
+int keeper_send(int sock, const struct keeper_message *m, int fd);
+/* As recvmsg(): bytes, 0 at the end, -errno. *fd: -1 when none came. */
+ssize_t keeper_receive(int sock, struct keeper_message *m, int *fd);
+
+#endif

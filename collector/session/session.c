@@ -1,0 +1,224 @@
+/*
+ * session.c - makes and removes the session directory.
+ *
+ * The control file must have all its blocks before anybody maps it: a hole on a full tmpfs would be a
+ * SIGBUS inside the traced program.
+ */
+#include "collector/session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/*
+ * Programs that root traces may become another user and exec: they must still find the session. Others
+ * may knock, too; attach_is_ours() decides.
+ */
+static bool is_for_all(void)
+{
+	return geteuid() == 0;
+}
+
+static int make_control(struct session *s, const struct sl_session *settings)
+{
+	char path[SESSION_DIR_MAX + 16];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "%s/control", s->dir);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = -posix_fallocate(fd, 0, sizeof(*settings));
+	if (err)
+		goto close_fd;
+	s->control = mmap(NULL, sizeof(*s->control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (s->control == MAP_FAILED) {
+		err = -errno;
+		s->control = NULL;
+		goto close_fd;
+	}
+	*s->control = *settings;
+	if (is_for_all())
+		fchmod(fd, 0644);
+close_fd:
+	close(fd);
+	return err;
+}
+
+static int make_socket(struct session *s)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd, err;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", s->dir);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	/* A deep backlog: 500 processes may start at once, and none shall wait for us. */
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, 4096) < 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	if (is_for_all())
+		chmod(addr.sun_path, 0666);
+	s->listen_fd = fd;
+	return 0;
+}
+
+char *session_db_path(const struct session *s)
+{
+	char *path;
+
+	return asprintf(&path, "%s/next.sqlite", s->dir) < 0 ? NULL : path;
+}
+
+void session_unlink(const char *dir)
+{
+	static const char *const names[] = {"control",
+					    "socket",
+					    "keeper",
+					    "command",
+					    "name",
+					    "python",
+					    "next.sqlite",
+					    "next.sqlite-wal",
+					    "next.sqlite-shm",
+					    "next.sqlite-journal"};
+	char path[SESSION_DIR_MAX + 16];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+static int create_in(struct session *s, const struct sl_session *settings, const char *base)
+{
+	uint32_t random;
+	int len, err;
+
+	if (!base || base[0] != '/')
+		return -ENOENT;
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EIO;
+	len = snprintf(s->dir, sizeof(s->dir), "%s/sightline-%u-%08x", base, (unsigned)getuid(),
+		       random);
+	if (len < 0 || (size_t)len >= sizeof(s->dir))
+		return -ENAMETOOLONG;
+	if (mkdir(s->dir, 0700) < 0)
+		return -errno;
+	if (is_for_all())
+		chmod(s->dir, 0711);
+	err = make_control(s, settings);
+	if (!err)
+		err = make_socket(s);
+	if (err) {
+		if (s->control)
+			munmap(s->control, sizeof(*s->control));
+		s->control = NULL;
+		session_unlink(s->dir);
+	}
+	return err;
+}
+
+const char *session_base(void)
+{
+	const char *base = getenv("SIGHTLINE_SESSIONS");
+
+	return base && base[0] == '/' ? base : NULL;
+}
+
+int session_create(struct session *s, const struct sl_session *settings, const char *report,
+		   char *why, size_t why_len)
+{
+	char folder[SESSION_DIR_MAX] = "";
+	const char *runtime =
+		is_for_all() ? NULL : getenv("XDG_RUNTIME_DIR"); /* root's is for root alone */
+	const char *base[] = {runtime, getenv("TMPDIR"), "/tmp", "/dev/shm", folder};
+	const char *slash = report ? strrchr(report, '/') : NULL;
+	int err = -ENOENT;
+
+	memset(s, 0, sizeof(*s));
+	s->listen_fd = -1;
+	if (slash && (size_t)(slash - report) < sizeof(folder))
+		memcpy(folder, report, (size_t)(slash - report));
+	if (session_base()) {
+		err = create_in(s, settings, session_base());
+		if (err)
+			snprintf(why, why_len,
+				 "no session can be made in the folder that SIGHTLINE_SESSIONS "
+				 "names, %s: %s",
+				 session_base(), strerror(-err));
+		return err;
+	}
+	for (size_t i = 0; i < sizeof(base) / sizeof(*base); i++) {
+		err = create_in(s, settings, base[i]);
+		if (!err)
+			return 0;
+	}
+	snprintf(why, why_len,
+		 "no place for the session directory (tried XDG_RUNTIME_DIR, TMPDIR, /tmp, "
+		 "/dev/shm and the report's folder): %s; set TMPDIR to a short, writable path",
+		 strerror(-err));
+	return err;
+}
+
+int session_adopt(struct session *s, const char *dir)
+{
+	char path[SESSION_DIR_MAX + 16];
+	struct stat st;
+	int fd, err = 0;
+
+	memset(s, 0, sizeof(*s));
+	s->listen_fd = -1;
+	if (strlen(dir) >= sizeof(s->dir))
+		return -ENAMETOOLONG;
+	memcpy(s->dir, dir, strlen(dir) + 1);
+	snprintf(path, sizeof(path), "%s/control", dir);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || (size_t)st.st_size < sizeof(*s->control)) {
+		err = -EPROTO;
+		goto close_fd;
+	}
+	s->control = mmap(NULL, sizeof(*s->control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (s->control == MAP_FAILED) {
+		err = -errno;
+		s->control = NULL;
+	} else if (s->control->magic != SL_SESSION_MAGIC ||
+		   s->control->wire_version != SL_WIRE_VERSION) {
+		munmap(s->control, sizeof(*s->control));
+		s->control = NULL;
+		err = -EPROTO;
+	}
+close_fd:
+	close(fd);
+	return err;
+}
+
+void session_remove(struct session *s)
+{
+	if (s->control) {
+		__atomic_store_n(&s->control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+		munmap(s->control, sizeof(*s->control));
+		s->control = NULL;
+	}
+	if (s->listen_fd >= 0)
+		close(s->listen_fd);
+	s->listen_fd = -1;
+	if (s->dir[0])
+		session_unlink(s->dir);
+	s->dir[0] = 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * session.h - the session directory: how traced processes find the collector.
+ *
+ * Layout and control file are those of preload/wire/session.h. The directory may stand in /dev/shm or
+ * /tmp, so it must be private (0700) and short: a socket's path has to fit into 107 bytes.
+ */
+#ifndef SL_COLLECTOR_SESSION_H
+#define SL_COLLECTOR_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/wire/session.h"
+#include "preload/wire/wire.h"
+
+#define SESSION_DIR_MAX 88 /* with "/keeper" behind it a socket address still fits */
+
+struct session {
+	char dir[SESSION_DIR_MAX];
+	struct sl_session *control; /* mapped */
+	int listen_fd;
+};
+
+/*
+ * Makes the directory, the control file with the contents of @settings, and the listening socket. @report: path
+ * of the report, whose folder is the last place to try. 0, or -errno and a sentence in @why.
+ */
+int session_create(struct session *s, const struct sl_session *settings, const char *report,
+		   char *why, size_t why_len);
+
+/* SIGHTLINE_SESSIONS: the one folder in which sessions are made and looked for; NULL: the usual ones. */
+const char *session_base(void);
+
+/* Maps the control file of a session that another collector has left behind; no listening socket. */
+int session_adopt(struct session *s, const char *dir);
+
+/* Where in it the collector keeps what it knows while nothing is recorded. malloc'd. */
+char *session_db_path(const struct session *s);
+
+/* Tells the processes that it is over, and removes the directory. */
+void session_remove(struct session *s);
+
+/* Removes a session directory with what belongs into it. */
+void session_unlink(const char *dir);
+
+#endif

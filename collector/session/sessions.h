@@ -1,0 +1,70 @@
+/*
+ * sessions.h - which sessions there are, and what they are called.
+ *
+ * A session is a directory (session.h); its file "name" has its name. One user's live sessions have different
+ * names. Those that are there are found where session_create() puts them, and, where that was a report's folder,
+ * by the sockets that the kernel knows. A session is alive when somebody listens on its command socket.
+ */
+#ifndef SL_SESSIONS_H
+#define SL_SESSIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/session/command.h"
+#include "collector/session/control_server.h"
+#include "collector/session/session.h"
+
+#define SESSION_NAME_MAX 64 /* bytes with the end */
+
+struct session_entry {
+	char dir[SESSION_DIR_MAX];
+	char name[SESSION_NAME_MAX];
+	uid_t owner;
+	pid_t pid; /* of the collector, as it sees itself */
+	bool is_alive;
+	bool is_held; /* dead, but its records are kept: for `sightline recover` */
+};
+
+/* 0, or -EINVAL and a sentence in @why: what a name may consist of. */
+int session_name_check(const char *name, char *why, size_t why_len);
+
+struct session_appearance {
+	const char *pattern; /* of the name: %p: @pid, %q{VAR}, %h; NULL, "": KIND-PID */
+	const char *kind;
+	pid_t pid;
+	char *name; /* what it became; SESSION_NAME_MAX */
+	struct control *control;
+	control_fn *ask; /* serves its commands, for @to */
+	void *to;
+};
+
+/*
+ * Gives @s its name and opens its command socket, in one step: a name counts while its session answers, and between
+ * the two another could take it. One that is made up gets a number where it is taken. 0; -EEXIST (taken by another),
+ * -EINVAL, ...: a sentence in @why.
+ */
+int session_appear(const struct session *s, const struct session_appearance *a, char *why,
+		   size_t why_len);
+
+/*
+ * All sessions of this user, or of everybody (@all; others' only for root); live ones first, then by name. malloc'd.
+ * What is left of sessions that nobody needs any more is removed on the way.
+ */
+size_t sessions_scan(struct session_entry **list, bool all);
+
+/* How many of this user's sessions are alive. */
+size_t sessions_alive(void);
+
+/*
+ * The one that is meant: by its name, its directory or, with @name NULL, the only live one. 0, or an exit status
+ * after one line on stderr that names those there are. @cmd: the command's name.
+ */
+int session_choose(const char *name, const char *cmd, struct session_entry *found);
+
+/* As command_ask() with one line on stderr when there is no answer: then SL_EXIT_FAIL; else the answer's status. */
+int session_ask(const struct session_entry *e, const char *cmd, struct command *p, int timeout_ms);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * sigbus_guard.h - files that are read where they are mapped, and that somebody cuts meanwhile: the kernel sends SIGBUS for
+ * what is not there any more. One handler for all of us, and for all threads; a signal of other reasons goes on to whoever
+ * had it before.
+ */
+#ifndef SL_BUS_ERROR_H
+#define SL_BUS_ERROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Runs @work, which is left where it reads what a file has lost: then false. What it had taken by then (memory, locks)
+ * stays taken. Not within another one of the same thread.
+ */
+bool bus_error_try(void (*work)(void *of), void *of);
+
+/* From now on pages that are missing in @data are zeros. False: no memory. One thread at a time may cover memory. */
+bool bus_error_cover(const void *data, size_t size);
+/* Before that memory is unmapped. */
+void bus_error_uncover_all(void);
+
+#endif

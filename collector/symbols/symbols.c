@@ -1,0 +1,500 @@
+/*
+ * symbols.c - see symbols.h: the session, and what was found once.
+ *
+ * Symbol tables are read here (symbols_table.c), debug information by libdw. Of elfutils only libdw is used, not
+ * libdwfl: which file is the right one is ours to say, and libdwfl brings a client of debuginfod that cannot be given
+ * a time to be ready in.
+ */
+#include "collector/symbols/symbols_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/symbols/sigbus_guard.h"
+#include "collector/symbols/demangle.h"
+
+#define BLOCK_BYTES 65536u
+#define MODULES     1024u /* buckets */
+#define PIDS        64u
+
+struct block {
+	struct block *next;
+	size_t used;
+	char text[];
+};
+
+/* Texts, each once, by what they were made of. */
+struct known {
+	const char *key, *text;
+};
+
+struct answer {
+	uint64_t address;
+	uint32_t first, cnt; /* in the module's frames; first 0: free */
+};
+
+struct symbols_module {
+	struct symbols_module *next;
+	char *path;
+	uint8_t build_id[64];
+	size_t build_id_len;
+	bool is_open, is_broken;
+	struct symbols_file file;
+	struct symbols_table table;
+	struct symbols_dwarf *dwarf;
+	struct symbols_frame *frame; /* of all answers; the first is not used */
+	size_t frames, frame_cap;
+	struct answer *answer; /* open addressing */
+	size_t answers, answer_cap;
+};
+
+struct jit {
+	struct jit *next;
+	int64_t pid;
+	struct symbols_jit *of; /* NULL: nothing there */
+};
+
+struct symbols {
+	struct block *blocks;
+	struct known *known;
+	size_t known_cnt, known_cap;
+	struct symbols_module *module[MODULES];
+	struct jit *jit[PIDS];
+	struct symbols_kernel *kernel;
+	bool has_kernel; /* was tried */
+	bool is_only_open, has_missed;
+	struct symbols_server server;
+	struct symbols_reader *reader;
+};
+
+static size_t hash_text(const char *text)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *text; text++)
+		h = (h ^ (uint8_t)*text) * 1099511628211u;
+	return (size_t)(h ^ h >> 32);
+}
+
+/* ---- texts ---- */
+
+static char *keep(struct symbols *s, const char *text)
+{
+	size_t len = strlen(text) + 1, cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
+	struct block *b = s->blocks;
+	char *copy;
+
+	if (!b || cap - b->used < len || len > BLOCK_BYTES) {
+		b = malloc(sizeof(*b) + cap);
+		if (!b)
+			return NULL;
+		b->used = 0;
+		b->next = s->blocks;
+		s->blocks = b;
+	}
+	copy = b->text + b->used;
+	memcpy(copy, text, len);
+	b->used += len;
+	return copy;
+}
+
+static bool grow_known(struct symbols *s)
+{
+	size_t cap = s->known_cap ? s->known_cap * 2 : 4096;
+	struct known *list = calloc(cap, sizeof(*list));
+
+	if (!list)
+		return false;
+	for (size_t i = 0; i < s->known_cap; i++) {
+		size_t at;
+
+		if (!s->known[i].key)
+			continue;
+		for (at = hash_text(s->known[i].key); list[at &= cap - 1].key; at++)
+			;
+		list[at] = s->known[i];
+	}
+	free(s->known);
+	s->known = list;
+	s->known_cap = cap;
+	return true;
+}
+
+static struct known *known_at(struct symbols *s, const char *key)
+{
+	size_t at;
+
+	if (s->known_cnt * 2 >= s->known_cap && !grow_known(s))
+		return NULL;
+	for (at = hash_text(key); s->known[at &= s->known_cap - 1].key; at++)
+		if (strcmp(s->known[at].key, key) == 0)
+			break;
+	return &s->known[at];
+}
+
+const char *symbols_text(struct symbols *s, const char *text)
+{
+	struct known *k = known_at(s, text);
+
+	if (k && !k->key) {
+		k->key = keep(s, text);
+		s->known_cnt += k->key != NULL;
+	}
+	return k ? k->key : NULL;
+}
+
+const char *symbols_demangled(struct symbols *s, const char *symbol)
+{
+	struct known *k = known_at(s, symbol);
+	char *name;
+
+	if (!k)
+		return NULL;
+	if (!k->key) {
+		k->key = keep(s, symbol);
+		if (!k->key)
+			return NULL;
+		s->known_cnt++;
+	}
+	if (!k->text) {
+		name = demangle_function(symbol);
+		k->text = name && *name ? keep(s, name) : k->key;
+		free(name);
+	}
+	return k->text;
+}
+
+/*
+ * The loop of the interpreter is one function, in parts: the one that is called, and ".cold" or the like. Where it is
+ * built of functions that call each other at their ends (3.14), any of them.
+ */
+bool symbols_is_interpreter(const char *symbol)
+{
+	static const char loop[] = "_PyEval_EvalFrameDefault", tail[] = "_TAIL_CALL_";
+
+	return (strncmp(symbol, loop, sizeof(loop) - 1) == 0 &&
+		(!symbol[sizeof(loop) - 1] || symbol[sizeof(loop) - 1] == '.')) ||
+	       strncmp(symbol, tail, sizeof(tail) - 1) == 0;
+}
+
+/* ---- session ---- */
+
+struct symbols *symbols_open(void)
+{
+	struct symbols *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->server.left_ms = symbols_debuginfod_ms;
+	return s;
+}
+
+static void module_free(struct symbols_module *m)
+{
+	symbols_dwarf_close(m->dwarf);
+	symbols_table_free(&m->table);
+	if (m->is_open)
+		symbols_file_close(&m->file);
+	free(m->frame);
+	free(m->answer);
+	free(m->path);
+	free(m);
+}
+
+void symbols_close(struct symbols *s)
+{
+	if (!s || symbols_leave(s))
+		return;
+	for (unsigned i = 0; i < MODULES; i++)
+		for (struct symbols_module *m = s->module[i], *next; m; m = next) {
+			next = m->next;
+			module_free(m);
+		}
+	for (unsigned i = 0; i < PIDS; i++)
+		for (struct jit *j = s->jit[i], *next; j; j = next) {
+			next = j->next;
+			symbols_jit_close(j->of);
+			free(j);
+		}
+	symbols_kernel_close(s->kernel);
+	for (struct block *b = s->blocks, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	free(s->known);
+	free(s);
+}
+
+struct symbols_module *symbols_module(struct symbols *s, const char *path, const uint8_t *build_id,
+				      size_t build_id_len)
+{
+	struct symbols_module **bucket = &s->module[hash_text(path) % MODULES], *m;
+
+	if (build_id_len > sizeof(m->build_id))
+		build_id_len = 0;
+	for (m = *bucket; m; m = m->next)
+		if (strcmp(m->path, path) == 0 && m->build_id_len == build_id_len &&
+		    (!build_id_len || memcmp(m->build_id, build_id, build_id_len) == 0))
+			return m;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->path = strdup(path);
+	if (!m->path) {
+		free(m);
+		return NULL;
+	}
+	if (build_id_len)
+		memcpy(m->build_id, build_id, build_id_len);
+	m->build_id_len = build_id_len;
+	m->next = *bucket;
+	*bucket = m;
+	return m;
+}
+
+struct opening {
+	struct symbols *symbols;
+	struct symbols_module *module;
+};
+
+static void open_files(void *of)
+{
+	const struct opening *o = of;
+	struct symbols_module *m = o->module;
+
+	symbols_file_open(&m->file, m->path, m->build_id, m->build_id_len, &o->symbols->server);
+	symbols_table_fill(&m->table, &m->file);
+	if (m->file.debug.at)
+		m->dwarf = symbols_dwarf_open(m->file.debug_path);
+	else if (m->file.image.at && m->file.path[0] == '/')
+		m->dwarf = symbols_dwarf_open(m->file.path);
+}
+
+/* A file that is being built anew may lose its end: then nothing more is looked up in it. */
+static void module_open(struct symbols *s, struct symbols_module *m)
+{
+	struct opening o = {s, m};
+
+	if (m->is_open)
+		return;
+	m->is_open = true;
+	m->is_broken = !bus_error_try(open_files, &o);
+}
+
+void symbols_kernel_read(struct symbols *s)
+{
+	if (!s->has_kernel)
+		s->kernel = symbols_kernel_open();
+	s->has_kernel = true;
+}
+
+struct symbols_reader **symbols_reader(struct symbols *s)
+{
+	return &s->reader;
+}
+
+struct symbols_server *symbols_server(struct symbols *s)
+{
+	return &s->server;
+}
+
+/* ---- answers ---- */
+
+struct question {
+	struct symbols *symbols;
+	struct symbols_module *module;
+	uint64_t address;
+	struct symbols_frame *frame;
+	size_t room, cnt;
+};
+
+static void look_up(void *of)
+{
+	struct question *q = of;
+	struct symbols_module *m = q->module;
+	const struct symbols_entry *e = symbols_table_find(&m->table, q->address);
+	struct symbols_frame *outer;
+	uint64_t entry = 0;
+
+	if (m->dwarf)
+		q->cnt = symbols_dwarf_at(q->symbols, m->dwarf, q->address, q->frame, q->room,
+					  &entry);
+	if (!q->cnt && !e)
+		return;
+	if (!q->cnt)
+		q->frame[q->cnt++] = (struct symbols_frame){0};
+	outer = &q->frame[q->cnt - 1];
+	/*
+	 * What others call it says more than what its source does: "read", not "__GI___libc_read". And variants that
+	 * the compiler made of functions of C++ have their full name here only.
+	 */
+	if (e && (!outer->function ||
+		  (e->at == entry && (!e->is_local || strncmp(e->name, "_Z", 2) == 0))))
+		outer->function = symbols_demangled(q->symbols, e->name);
+	outer->is_interpreter = (e && symbols_is_interpreter(e->name)) ||
+				(outer->function && symbols_is_interpreter(outer->function));
+}
+
+static size_t ask(struct symbols *s, struct symbols_module *m, uint64_t address,
+		  struct symbols_frame *frame, size_t room)
+{
+	struct question q = {s, m, address, frame, room, 0};
+
+	module_open(s, m);
+	if (m->is_broken || (!m->table.cnt && !m->dwarf))
+		return 0;
+	m->is_broken = !bus_error_try(look_up, &q);
+	return m->is_broken ? 0 : q.cnt;
+}
+
+static size_t place(const struct symbols_module *m, uint64_t address)
+{
+	size_t at = (size_t)(address * 0x9e3779b97f4a7c15u >> 16);
+
+	while (m->answer[at &= m->answer_cap - 1].first && m->answer[at].address != address)
+		at++;
+	return at;
+}
+
+static bool grow_answers(struct symbols_module *m)
+{
+	struct symbols_module grown = {.answer_cap = m->answer_cap ? m->answer_cap * 2 : 256};
+
+	grown.answer = calloc(grown.answer_cap, sizeof(*grown.answer));
+	if (!grown.answer)
+		return false;
+	for (size_t i = 0; i < m->answer_cap; i++)
+		if (m->answer[i].first)
+			grown.answer[place(&grown, m->answer[i].address)] = m->answer[i];
+	free(m->answer);
+	m->answer = grown.answer;
+	m->answer_cap = grown.answer_cap;
+	return true;
+}
+
+static bool keep_frames(struct symbols_module *m, const struct symbols_frame *frame, size_t cnt)
+{
+	if (m->frames + cnt + 1 > m->frame_cap) {
+		size_t cap = (m->frame_cap + cnt + 256) * 2;
+		struct symbols_frame *more = realloc(m->frame, cap * sizeof(*more));
+
+		if (!more)
+			return false;
+		m->frame = more;
+		m->frame_cap = cap;
+		if (!m->frames)
+			m->frames = 1;
+	}
+	memcpy(m->frame + m->frames, frame, cnt * sizeof(*frame));
+	m->frames += cnt;
+	return true;
+}
+
+void symbols_only_open(struct symbols *s, bool is_only)
+{
+	s->is_only_open = is_only;
+	s->has_missed = false;
+}
+
+bool symbols_has_missed(struct symbols *s)
+{
+	bool has = s->has_missed;
+
+	s->has_missed = false;
+	return has;
+}
+
+static bool is_missed(struct symbols *s, bool is_open)
+{
+	if (!s->is_only_open || is_open)
+		return false;
+	s->has_missed = true;
+	return true;
+}
+
+/* NULL: none to be had. */
+static const struct answer *answer(struct symbols *s, struct symbols_module *m, uint64_t address)
+{
+	struct symbols_frame found[SYMBOLS_FRAMES_MAX + 1];
+	struct answer *a;
+	size_t cnt;
+
+	if (m->is_broken || (m->is_open && !m->table.cnt && !m->dwarf))
+		return NULL;
+	if (m->answers * 2 >= m->answer_cap && !grow_answers(m))
+		return NULL;
+	a = &m->answer[place(m, address)];
+	if (!a->first && is_missed(s, m->is_open))
+		return NULL;
+	if (!a->first) {
+		cnt = ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
+		if (!keep_frames(m, found, cnt))
+			return NULL;
+		a->address = address;
+		a->first = (uint32_t)(m->frames - cnt);
+		a->cnt = (uint32_t)cnt;
+		m->answers++;
+	}
+	return a;
+}
+
+void symbols_know(struct symbols *s, struct symbols_module *m, uint64_t address)
+{
+	answer(s, m, address);
+}
+
+size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
+		  struct symbols_frame *frame, size_t room)
+{
+	const struct answer *a;
+	size_t cnt;
+
+	__atomic_store_n(&s->server.is_waited_for, true, __ATOMIC_RELAXED);
+	a = m && room ? answer(s, m, address) : NULL;
+	if (!a)
+		return 0;
+	/* No room for all: the innermost are left out, which are the ones that were inlined. */
+	cnt = a->cnt < room ? a->cnt : room;
+	memcpy(frame, m->frame + a->first + (a->cnt - cnt), cnt * sizeof(*frame));
+	return cnt;
+}
+
+/* ---- what has no file ---- */
+
+bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_ns,
+		 struct symbols_frame *frame)
+{
+	struct jit **bucket = &s->jit[(uint64_t)pid % PIDS], *j = *bucket;
+
+	while (j && j->pid != pid)
+		j = j->next;
+	if (!j) {
+		j = calloc(1, sizeof(*j));
+		if (!j)
+			return false;
+		j->pid = pid;
+		j->of = symbols_jit_open(pid);
+		j->next = *bucket;
+		*bucket = j;
+	}
+	if (!j->of || !symbols_jit_find(j->of, address, mono_ns, frame))
+		return false;
+	frame->function = symbols_demangled(s, frame->function);
+	if (frame->file)
+		frame->file = symbols_text(s, frame->file);
+	return frame->function;
+}
+
+bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *frame,
+		    const char **module)
+{
+	const char *function;
+
+	if (is_missed(s, s->has_kernel))
+		return false;
+	symbols_kernel_read(s);
+	*module = "[kernel.kallsyms]";
+	if (!symbols_kernel_find(s->kernel, address, &function, module))
+		return false;
+	*frame = (struct symbols_frame){.function = function};
+	return true;
+}

@@ -1,0 +1,604 @@
+/*
+ * symbols_dwarf.c - debug information, read by elfutils' libdw.
+ *
+ * libdw can look addresses up itself, but walks a whole compilation unit for each. Here a unit's functions are put in
+ * order when something in it is asked for the first time, and of units only their ranges are read before: the first
+ * question to a large library takes milliseconds, not seconds. Where .debug_aranges lists them, that takes less again;
+ * not every compiler writes it, so that each unit is asked when an address is not in that list.
+ */
+#include "collector/symbols/symbols_scope.h"
+
+#if SL_HAVE_LIBDW
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/symbols/symbols_decompress.h"
+
+#define NESTED_MOST 64 /* scopes within each other */
+
+struct function {
+	uint64_t from, to;
+	Dwarf_Die die;
+};
+
+struct unit {
+	Dwarf_Off offset; /* of its entry, where it is from .debug_aranges */
+	Dwarf_Die die;    /* has the ranges and the table of lines; addr NULL: not looked at yet */
+	Dwarf_Die
+		split; /* has the functions, where they are in another file; addr NULL: in the same */
+	bool is_read;
+	struct function *list;
+	size_t cnt, cap;
+};
+
+struct range {
+	uint64_t from, to, until; /* until: the largest end of it and those before */
+	uint32_t unit;
+};
+
+struct name {
+	const void *die; /* NULL: free */
+	const char *text;
+};
+
+struct symbols_dwarf {
+	Elf *elf;
+	Dwarf *dw;
+	struct symbols_unpacked unpacked;
+	bool has_all; /* units; else those in .debug_aranges */
+	struct unit *unit;
+	size_t unit_cnt, unit_cap;
+	struct range *range;
+	size_t range_cnt, range_cap;
+	struct name *name; /* open addressing */
+	size_t name_cnt, name_cap;
+};
+
+/* Room for one more element of a list that grows. */
+static bool room(void *list, size_t cnt, size_t *cap, size_t size)
+{
+	size_t more = *cap ? *cap * 2 : 64;
+	void *grown;
+
+	if (cnt < *cap)
+		return true;
+	grown = realloc(*(void **)list, more * size);
+	if (!grown)
+		return false;
+	*(void **)list = grown;
+	*cap = more;
+	return true;
+}
+
+/* ---- units ---- */
+
+static void add_range(struct symbols_dwarf *d, uint64_t from, uint64_t to, size_t unit)
+{
+	/* Code that the linker threw away is at 0, or at the end of everything. */
+	if (!from || from >= to || to >= UINT64_MAX - 1 ||
+	    !room(&d->range, d->range_cnt, &d->range_cap, sizeof(*d->range)))
+		return;
+	d->range[d->range_cnt++] = (struct range){from, to, 0, (uint32_t)unit};
+}
+
+static void read_unit(struct unit *u);
+
+static void add_unit(struct symbols_dwarf *d, const Dwarf_Die *die, const Dwarf_Die *split)
+{
+	size_t number = d->unit_cnt, before = d->range_cnt;
+	Dwarf_Addr base, from, to;
+	struct unit *u;
+
+	if (!room(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
+		return;
+	u = &d->unit[d->unit_cnt++];
+	*u = (struct unit){.die = *die};
+	if (split)
+		u->split = *split;
+	for (ptrdiff_t at = 0; (at = dwarf_ranges(&u->die, at, &base, &from, &to)) > 0;)
+		add_range(d, from, to, number);
+	if (d->range_cnt > before)
+		return;
+	read_unit(u); /* it does not tell: as its functions do */
+	for (size_t i = 0; i < u->cnt; i++)
+		add_range(d, u->list[i].from, u->list[i].to, number);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *one = a, *other = b;
+
+	return one->from < other->from ? -1 : one->from > other->from;
+}
+
+static void arrange(struct symbols_dwarf *d)
+{
+	uint64_t until = 0;
+
+	if (d->range_cnt)
+		qsort(d->range, d->range_cnt, sizeof(*d->range), by_start);
+	for (size_t i = 0; i < d->range_cnt; i++) {
+		until = d->range[i].to > until ? d->range[i].to : until;
+		d->range[i].until = until;
+	}
+}
+
+static void forget_units(struct symbols_dwarf *d)
+{
+	for (size_t i = 0; i < d->unit_cnt; i++)
+		free(d->unit[i].list);
+	d->unit_cnt = d->range_cnt = 0;
+}
+
+static void read_units(struct symbols_dwarf *d)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Half version;
+	uint8_t type;
+	Dwarf_Die die, split;
+
+	forget_units(d);
+	d->has_all = true;
+	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, &split) == 0) {
+		if (type == DW_UT_compile)
+			add_unit(d, &die, NULL);
+		else if (type == DW_UT_skeleton)
+			add_unit(d, &die, dwarf_tag(&split) == DW_TAG_compile_unit ? &split : NULL);
+	}
+	arrange(d);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct unit *one = a, *other = b;
+
+	return one->offset < other->offset ? -1 : one->offset > other->offset;
+}
+
+/* Each unit that the list names, once and in order. */
+static void list_units(struct symbols_dwarf *d, Dwarf_Aranges *list, size_t cnt)
+{
+	Dwarf_Addr from;
+	Dwarf_Word bytes;
+	Dwarf_Off offset;
+	size_t last = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (!dwarf_getarangeinfo(dwarf_onearange(list, i), &from, &bytes, &offset) &&
+		    room(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
+			d->unit[d->unit_cnt++] = (struct unit){.offset = offset};
+	if (!d->unit_cnt)
+		return;
+	qsort(d->unit, d->unit_cnt, sizeof(*d->unit), by_offset);
+	for (size_t i = 1; i < d->unit_cnt; i++)
+		if (d->unit[i].offset != d->unit[last].offset)
+			d->unit[++last] = d->unit[i];
+	d->unit_cnt = last + 1;
+}
+
+static void read_list(struct symbols_dwarf *d)
+{
+	Dwarf_Aranges *list;
+	Dwarf_Addr from;
+	Dwarf_Word bytes;
+	struct unit key = {0};
+	size_t cnt;
+
+	if (dwarf_getaranges(d->dw, &list, &cnt) != 0)
+		return;
+	list_units(d, list, cnt);
+	for (size_t i = 0; i < cnt && d->unit_cnt; i++) {
+		const struct unit *u;
+
+		if (dwarf_getarangeinfo(dwarf_onearange(list, i), &from, &bytes, &key.offset))
+			continue;
+		u = bsearch(&key, d->unit, d->unit_cnt, sizeof(key), by_offset);
+		if (u)
+			add_range(d, from, from + bytes, (size_t)(u - d->unit));
+	}
+	arrange(d);
+}
+
+/* One of the list, from its offset. False: it does not hold what the list says. */
+static bool open_unit(struct symbols_dwarf *d, struct unit *u)
+{
+	Dwarf_Die split = {0};
+	uint8_t type;
+
+	if (u->die.addr)
+		return true;
+	if (!dwarf_offdie(d->dw, u->offset, &u->die) ||
+	    dwarf_cu_info(u->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) ||
+	    (type != DW_UT_compile && type != DW_UT_skeleton)) {
+		u->die.addr = NULL;
+		return false;
+	}
+	if (type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit)
+		u->split = split;
+	return true;
+}
+
+static struct unit *find_read(struct symbols_dwarf *d, uint64_t address)
+{
+	size_t low = 0, high = d->range_cnt;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (d->range[mid].from <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low && d->range[low - 1].until > address; low--)
+		if (address < d->range[low - 1].to)
+			return &d->unit[d->range[low - 1].unit];
+	return NULL;
+}
+
+static struct unit *find_unit(struct symbols_dwarf *d, uint64_t address)
+{
+	struct unit *u = find_read(d, address);
+
+	if (d->has_all || (u && open_unit(d, u)))
+		return u;
+	read_units(d);
+	return find_read(d, address);
+}
+
+/* ---- functions of a unit ---- */
+
+static void add_function(struct unit *u, Dwarf_Die *die)
+{
+	Dwarf_Addr base, from, to;
+
+	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &from, &to)) > 0;) {
+		if (!from || from >= to || !room(&u->list, u->cnt, &u->cap, sizeof(*u->list)))
+			continue;
+		u->list[u->cnt++] = (struct function){from, to, *die};
+	}
+}
+
+/* Functions may be in namespaces, in classes, and in classes within functions. */
+static bool may_hold_functions(int tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type: /* Rust */
+	case DW_TAG_interface_type:
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void walk(struct unit *u, Dwarf_Die *parent, int depth) /* NOLINT(misc-no-recursion) */
+{
+	Dwarf_Die die;
+
+	if (depth > NESTED_MOST || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_subprogram)
+			add_function(u, &die);
+		if (may_hold_functions(tag) && dwarf_haschildren(&die) > 0)
+			walk(u, &die, depth + 1);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static int function_order(const void *a, const void *b)
+{
+	const struct function *one = a, *other = b;
+
+	if (one->from != other->from)
+		return one->from < other->from ? -1 : 1;
+	return one->to > other->to ? -1 : one->to < other->to;
+}
+
+static void read_unit(struct unit *u)
+{
+	u->is_read = true;
+	walk(u, u->split.addr ? &u->split : &u->die, 0);
+	if (u->cnt)
+		qsort(u->list, u->cnt, sizeof(*u->list), function_order);
+}
+
+static struct function *find_function(struct unit *u, uint64_t address)
+{
+	size_t low = 0, high;
+
+	if (!u->is_read)
+		read_unit(u);
+	for (high = u->cnt; low < high;) {
+		size_t mid = (low + high) / 2;
+
+		if (u->list[mid].from <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* One within another is rare, and then not far from it. */
+	for (int i = 0; low && i < 16; i++, low--)
+		if (address < u->list[low - 1].to)
+			return &u->list[low - 1];
+	return NULL;
+}
+
+/* ---- names ---- */
+
+static bool grow_names(struct symbols_dwarf *d)
+{
+	size_t cap = d->name_cap ? d->name_cap * 2 : 1024;
+	struct name *list = calloc(cap, sizeof(*list));
+
+	if (!list)
+		return false;
+	for (size_t i = 0; i < d->name_cap; i++) {
+		size_t at = (size_t)((uintptr_t)d->name[i].die * 0x9e3779b97f4a7c15u >> 20);
+
+		if (!d->name[i].die)
+			continue;
+		while (list[at &= cap - 1].die)
+			at++;
+		list[at] = d->name[i];
+	}
+	free(d->name);
+	d->name = list;
+	d->name_cap = cap;
+	return true;
+}
+
+/* Of a function, or of one that was inlined: what they have in common is named once. */
+static const char *name_of(struct symbols *s, struct symbols_dwarf *d, struct unit *u,
+			   Dwarf_Die *die)
+{
+	Dwarf_Die origin = *die;
+	Dwarf_Attribute a;
+	size_t at;
+
+	if (dwarf_attr(die, DW_AT_abstract_origin, &a) && !symbols_linkage_name(die) &&
+	    !dwarf_formref_die(&a, &origin))
+		origin = *die;
+	if (d->name_cnt * 2 >= d->name_cap && !grow_names(d))
+		return symbols_function_name(s, &u->die, die);
+	at = (size_t)((uintptr_t)origin.addr * 0x9e3779b97f4a7c15u >> 20);
+	while (d->name[at &= d->name_cap - 1].die) {
+		if (d->name[at].die == origin.addr)
+			return d->name[at].text;
+		at++;
+	}
+	d->name[at] = (struct name){origin.addr, symbols_function_name(s, &u->die, die)};
+	d->name_cnt++;
+	return d->name[at].text;
+}
+
+/* ---- places ---- */
+
+/* Where the unit was compiled. */
+static const char *folder(Dwarf_Die *unit)
+{
+	Dwarf_Attribute a;
+
+	return dwarf_attr(unit, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
+}
+
+/* Whole, and "/io/../sysdeps/./read.c" is "/sysdeps/read.c". */
+static const char *tidy(struct symbols *s, Dwarf_Die *unit, const char *path)
+{
+	char text[4096], whole[4096];
+	const char *in = path && path[0] != '/' ? folder(unit) : NULL;
+	size_t len = 0;
+
+	if (in && snprintf(whole, sizeof(whole), "%s/%s", in, path) < (int)sizeof(whole))
+		path = whole;
+	if (!path || strlen(path) >= sizeof(text))
+		return path ? symbols_text(s, path) : NULL;
+	for (const char *p = path; *p;) {
+		size_t n = strcspn(p + 1, "/") + 1; /* "/part", at the beginning perhaps "part" */
+
+		if (n == 2 && memcmp(p, "/.", 2) == 0) {
+			p += n;
+			continue;
+		}
+		if (n == 3 && memcmp(p, "/..", 3) == 0 && len) {
+			size_t back = len;
+
+			while (back && text[back - 1] != '/')
+				back--;
+			/* Not over the root, nor over what is itself a step up, or "here". */
+			if (back > 1 && text[back] != '.') {
+				len = back - 1;
+				p += n;
+				continue;
+			}
+		}
+		memcpy(text + len, p, n);
+		len += n;
+		p += n;
+	}
+	text[len] = 0;
+	return symbols_text(s, text);
+}
+
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *inlined)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word number;
+	Dwarf_Files *files;
+	size_t cnt;
+
+	if (!dwarf_attr(inlined, DW_AT_call_file, &a) || dwarf_formudata(&a, &number) != 0 ||
+	    dwarf_getsrcfiles(unit, &files, &cnt) != 0 || number >= cnt)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
+static int call_line(Dwarf_Die *inlined)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word line;
+
+	if (!dwarf_attr(inlined, DW_AT_call_line, &a) || dwarf_formudata(&a, &line) != 0)
+		return 0;
+	return line <= INT32_MAX ? (int)line : 0;
+}
+
+/* Those that were inlined at @address, the outermost first. */
+static size_t find_inlined(Dwarf_Die *function, uint64_t address, Dwarf_Die *list, size_t most)
+{
+	Dwarf_Die parent = *function, die;
+	size_t cnt = 0;
+	bool found = true;
+
+	for (int depth = 0; found && depth < NESTED_MOST && cnt < most; depth++) {
+		found = false;
+		if (dwarf_child(&parent, &die) != 0)
+			break;
+		do {
+			int tag = dwarf_tag(&die);
+
+			if ((tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) ||
+			    dwarf_haspc(&die, address) <= 0)
+				continue;
+			if (tag == DW_TAG_inlined_subroutine)
+				list[cnt++] = die;
+			parent = die;
+			found = true;
+			break;
+		} while (dwarf_siblingof(&die, &die) == 0);
+	}
+	return cnt;
+}
+
+static void find_line(Dwarf_Die *unit, uint64_t address, struct symbols_frame *frame)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+
+	if (!line)
+		return;
+	frame->file = dwarf_linesrc(line, NULL, NULL);
+	if (dwarf_lineno(line, &frame->line) != 0)
+		frame->line = 0;
+}
+
+size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
+			struct symbols_frame *frame, size_t room_cnt, uint64_t *entry)
+{
+	struct unit *u = find_unit(d, address);
+	struct function *f = u ? find_function(u, address) : NULL;
+	Dwarf_Die inlined[SYMBOLS_FRAMES_MAX];
+	size_t cnt, used = 0;
+	Dwarf_Addr begin;
+
+	*entry = 0;
+	if (!u || !room_cnt)
+		return 0;
+	frame[0] = (struct symbols_frame){0};
+	find_line(&u->die, address, &frame[0]);
+	frame[0].file = tidy(s, &u->die, frame[0].file);
+	if (!f)
+		return frame[0].file ? 1 : 0;
+	cnt = find_inlined(&f->die, address, inlined, SYMBOLS_FRAMES_MAX);
+	/* No room for all: the innermost are left out. */
+	if (cnt >= room_cnt) {
+		frame[0].file = tidy(s, &u->die, call_file(&u->die, &inlined[room_cnt - 1]));
+		frame[0].line = call_line(&inlined[room_cnt - 1]);
+		cnt = room_cnt - 1;
+	}
+	for (size_t i = cnt; i--; used++) {
+		frame[used].function = name_of(s, d, u, &inlined[i]);
+		frame[used].is_inlined = true;
+		frame[used + 1] = (struct symbols_frame){
+			.file = tidy(s, &u->die, call_file(&u->die, &inlined[i])),
+			.line = call_line(&inlined[i]),
+		};
+	}
+	frame[used].function = name_of(s, d, u, &f->die);
+	*entry = dwarf_entrypc(&f->die, &begin) == 0 ? begin : f->from;
+	return used + 1;
+}
+
+/* ---- session ---- */
+
+struct symbols_dwarf *symbols_dwarf_open(const char *path)
+{
+	struct symbols_dwarf *d = calloc(1, sizeof(*d));
+	int fd = d ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	if (fd >= 0) {
+		elf_version(EV_CURRENT);
+		d->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+		if (d->elf)
+			symbols_unpack(d->elf, &d->unpacked);
+		d->dw = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
+		/* Nothing reads from it any more: a program may have more files than we descriptors. */
+		if (d->elf)
+			elf_cntl(d->elf, ELF_C_FDDONE);
+		close(fd);
+	}
+	if (d && d->dw)
+		read_list(d);
+	if (d && d->dw && !d->range_cnt)
+		read_units(d);
+	if (d && d->range_cnt)
+		return d;
+	symbols_dwarf_close(d);
+	return NULL;
+}
+
+void symbols_dwarf_close(struct symbols_dwarf *d)
+{
+	if (!d)
+		return;
+	forget_units(d);
+	free(d->unit);
+	free(d->range);
+	free(d->name);
+	if (d->dw)
+		dwarf_end(d->dw);
+	if (d->elf)
+		elf_end(d->elf);
+	symbols_unpacked_free(&d->unpacked);
+	free(d);
+}
+
+#else /* without libdw: names by symbol tables alone */
+
+struct symbols_dwarf *symbols_dwarf_open(const char *path)
+{
+	(void)path;
+	return NULL;
+}
+
+void symbols_dwarf_close(struct symbols_dwarf *d)
+{
+	(void)d;
+}
+
+size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
+			struct symbols_frame *frame, size_t room, uint64_t *entry)
+{
+	(void)s;
+	(void)d;
+	(void)address;
+	(void)frame;
+	(void)room;
+	*entry = 0;
+	return 0;
+}
+
+#endif

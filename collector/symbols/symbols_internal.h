@@ -1,0 +1,117 @@
+/*
+ * symbols_internal.h - what the parts of symbols.h share; nobody else includes it.
+ *
+ *   symbols.c         the session: modules, texts, what was asked before
+ *   symbols_prefetch.c   a thread that looks up what will be asked
+ *   symbols_file.c    files of a module: which is the right one, where its debug information is
+ *   symbols_debuginfod.c  debug information from a server
+ *   symbols_table.c   symbol tables
+ *   symbols_cpython_loop.c    the part of CPython's loop that has no name
+ *   symbols_dwarf.c   debug information (libdw)
+ *   symbols_decompress.c  where it is compressed
+ *   symbols_jit.c     code made at run time
+ *   symbols_kernel.c  the kernel's
+ */
+#ifndef SL_SYMBOLS_INTERNAL_H
+#define SL_SYMBOLS_INTERNAL_H
+
+#include "collector/symbols/elf_image.h"
+#include "collector/symbols/symbols.h"
+
+#define SYMBOLS_FRAMES_MAX 64 /* functions inlined into each other at one address */
+
+/* ---- symbols.c ---- */
+
+/* Texts that live as long as the session. NULL: no memory. */
+const char *symbols_text(struct symbols *s, const char *text);
+const char *symbols_demangled(struct symbols *s, const char *symbol);
+bool symbols_is_interpreter(const char *symbol);
+
+/* Once each; later calls do nothing. */
+void symbols_know(struct symbols *s, struct symbols_module *m, uint64_t address);
+void symbols_kernel_read(struct symbols *s);
+
+/* What a debuginfod server is given; changed while one is asked by a thread, and so read and written by __atomic_. */
+struct symbols_server {
+	int left_ms;        /* 0 or less: is not asked any more */
+	bool is_waited_for; /* by somebody who may press Ctrl-C */
+};
+
+struct symbols_server *symbols_server(struct symbols *s);
+
+/* ---- symbols_prefetch.c ---- */
+
+struct symbols_reader; /* the thread; NULL: none */
+struct symbols_reader **symbols_reader(struct symbols *s);
+
+/* The thread closes the session when it is through with its file, without a server. False: there is no thread. */
+bool symbols_leave(struct symbols *s);
+
+/* ---- symbols_file.c ---- */
+
+struct symbols_file {
+	struct elf_image image;  /* of the program; at NULL: none that is right */
+	struct elf_image debug;  /* beside it; at NULL: none */
+	struct elf_image mini;   /* .gnu_debugdata, unpacked */
+	char *path, *debug_path; /* of those; NULL: none */
+};
+void symbols_file_open(struct symbols_file *f, const char *path, const uint8_t *build_id,
+		       size_t build_id_len, struct symbols_server *server);
+void symbols_file_close(struct symbols_file *f);
+
+/* ---- symbols_debuginfod.c ---- */
+
+/* Has who waits got a signal that ends the wait? */
+bool symbols_is_interrupted(const struct symbols_server *server);
+extern int symbols_debuginfod_ms; /* what a session has for it */
+/* The file with debug information of that build id (hexadecimal). */
+bool symbols_debuginfod(const char *hex, struct symbols_server *server, char *path, size_t room);
+
+/* ---- symbols_table.c ---- */
+
+struct symbols_entry {
+	uint64_t at, size, until; /* until: the largest end of it and those before */
+	const char *name;
+	bool is_local;
+};
+struct symbols_table {
+	struct symbols_entry *entry;
+	size_t cnt, cap;
+};
+void symbols_table_fill(struct symbols_table *t, const struct symbols_file *f);
+void symbols_table_free(struct symbols_table *t);
+const struct symbols_entry *symbols_table_find(const struct symbols_table *t, uint64_t address);
+
+/* ---- symbols_cpython_loop.c ---- */
+
+/* Where that lies, in a file whose other symbols are in @t. False: there is none, or it has a name. */
+bool symbols_loop_part(const struct symbols_table *t, const struct elf_image *e, uint64_t *at,
+		       uint64_t *size);
+
+/* ---- symbols_dwarf.c ---- */
+
+struct symbols_dwarf;
+struct symbols_dwarf *symbols_dwarf_open(const char *path); /* NULL: none, or built without */
+void symbols_dwarf_close(struct symbols_dwarf *d);
+/* As symbols_at(). *@entry: where the outermost function begins, 0 not known. */
+size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t address,
+			struct symbols_frame *frame, size_t room, uint64_t *entry);
+
+/* ---- symbols_jit.c ---- */
+
+struct symbols_jit;
+struct symbols_jit *symbols_jit_open(int64_t pid); /* NULL: nothing there */
+void symbols_jit_close(struct symbols_jit *j);
+bool symbols_jit_find(struct symbols_jit *j, uint64_t address, int64_t mono_ns,
+		      struct symbols_frame *frame);
+
+/* ---- symbols_kernel.c ---- */
+
+struct symbols_kernel;
+struct symbols_kernel *symbols_kernel_open(void); /* NULL: no memory, or addresses are hidden */
+void symbols_kernel_close(struct symbols_kernel *k);
+/* *@module is set only when it is one of the kernel's modules. */
+bool symbols_kernel_find(const struct symbols_kernel *k, uint64_t address, const char **function,
+			 const char **module);
+
+#endif

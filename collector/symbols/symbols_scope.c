@@ -1,0 +1,109 @@
+/* symbols_scope.c - what debug information calls a function, with its namespaces and classes. */
+#include "collector/symbols/symbols_scope.h"
+
+#if SL_HAVE_LIBDW
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *symbols_linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	const char *name;
+
+	if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &a) &&
+	    !dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a))
+		return NULL;
+	name = dwarf_formstring(&a);
+	return name && *name ? name : NULL;
+}
+
+/* Where a function is declared: it stands in its class there. */
+static void declaration(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die next;
+
+	for (int i = 0; i < 8; i++) {
+		if (!dwarf_attr(die, DW_AT_abstract_origin, &a) &&
+		    !dwarf_attr(die, DW_AT_specification, &a))
+			return;
+		if (!dwarf_formref_die(&a, &next))
+			return;
+		*die = next;
+	}
+}
+
+static bool is_scope(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_enumeration_type || tag == DW_TAG_interface_type;
+}
+
+/* "space::Class::name", for what has no linkage name: constructors that were inlined, for one. */
+static const char *scoped_name(struct symbols *s, Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+	Dwarf_Die *scopes = NULL;
+	char text[1024];
+	size_t len = 0;
+	int cnt;
+
+	if (!name)
+		return NULL;
+	declaration(die);
+	cnt = dwarf_getscopes_die(die, &scopes);
+	for (int i = cnt; i-- > 1;) {
+		int tag = dwarf_tag(&scopes[i]);
+		const char *scope = is_scope(tag) ? dwarf_diename(&scopes[i]) : NULL;
+
+		if (!scope && tag == DW_TAG_namespace)
+			scope = "(anonymous namespace)";
+		if (scope && len + strlen(scope) + 3 < sizeof(text) / 2) {
+			memcpy(text + len, scope, strlen(scope));
+			len += strlen(scope);
+			memcpy(text + len, "::", 2);
+			len += 2;
+		}
+	}
+	if (cnt > 0)
+		free(scopes);
+	if (strlen(name) >= sizeof(text) - len)
+		return symbols_text(s, name);
+	memcpy(text + len, name, strlen(name) + 1);
+	return symbols_text(s, text);
+}
+
+static bool is_language_with_scopes(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+		return false;
+	default:
+		return true;
+	}
+}
+
+const char *symbols_function_name(struct symbols *s, Dwarf_Die *unit, Dwarf_Die *function)
+{
+	const char *symbol = symbols_linkage_name(function), *name;
+	Dwarf_Die die = *function;
+
+	if (symbol) {
+		/* What cannot be demangled has its name and its scope all the same. */
+		name = strncmp(symbol, "_R", 2) == 0 ? NULL : symbols_demangled(s, symbol);
+		if (name)
+			return name;
+	}
+	if (is_language_with_scopes(unit) && (name = scoped_name(s, &die)))
+		return name;
+	name = dwarf_diename(function);
+	return name ? symbols_text(s, name) : NULL;
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* symbols_scope.h - names of functions in debug information. */
+#ifndef SL_SYMBOLS_SCOPE_H
+#define SL_SYMBOLS_SCOPE_H
+
+#include "collector/symbols/symbols_internal.h"
+
+#if SL_HAVE_LIBDW
+
+#include <elfutils/libdw.h>
+
+/* As the linker knows it; NULL: by no name of its own. */
+const char *symbols_linkage_name(Dwarf_Die *function);
+/* As a reader knows it, kept by @s; NULL: it has none. */
+const char *symbols_function_name(struct symbols *s, Dwarf_Die *unit, Dwarf_Die *function);
+
+#endif
+
+#endif

@@ -1,0 +1,56 @@
+/* analyze.h - what rules gave, on its way to the reader: kept until the ranking is known. */
+#ifndef SL_ANALYZE_H
+#define SL_ANALYZE_H
+
+#include "exporters/analyze/findings.h"
+#include "exporters/stats/tables.h"
+
+enum outcome {
+	OUTCOME_DONE,
+	OUTCOME_NO_DATA,
+	OUTCOME_FAILED
+};
+
+/* Of one job of the plan: a rule of an input. */
+struct evidence {
+	enum outcome outcome;
+	char *text; /* the table in the job's format */
+	size_t len;
+	long long rows;
+	size_t first, found; /* findings: the order of the first, how many */
+	char missing[128];   /* NO_DATA: what such data is called */
+	long long wall_ns;
+};
+
+struct analyze {
+	struct tables t;
+	struct evidence *ev; /* one per job */
+	struct findings fs;
+	const char *fail_on;
+};
+
+/* The ranked list of @input's findings, of all for NULL. 0, or -1 when memory ran out. */
+int analyze_list(const struct analyze *a, const struct format *format,
+		 const struct format_options *opt, const char *input, FILE *out, bool console);
+
+/* The job whose evidence a finding rests on; job_cnt: none. */
+size_t analyze_job_of(const struct analyze *a, const struct finding *f);
+
+/* How busy each GPU of each report was, and what follows from that. 0, or -1 (@why, or no memory). */
+struct rank {
+	const char *input;
+	long long ns;
+	int device;
+	long long kernels;
+};
+
+struct ranks {
+	struct rank *list;
+	size_t cnt;
+	long long wall_ns;
+};
+
+int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len);
+int ranks_judge(struct ranks *r, struct findings *fs);
+
+#endif

@@ -1,0 +1,298 @@
+/* analyze_list.c - the ranked list of findings: as sentences for people, as a table, as JSON. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "exporters/analyze/analyze.h"
+
+static bool of_input(const char *name, const char *input)
+{
+	return !input || !*name || strcmp(name, input) == 0;
+}
+
+/* ---- for people ---- */
+
+/* Columns to wrap at: those of the terminal, within what reads well. */
+static size_t line_width(FILE *out)
+{
+	struct winsize size;
+
+	if (out != stdout || !isatty(STDOUT_FILENO) ||
+	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 40)
+		return 100;
+	return size.ws_col < 120 ? size.ws_col : 120;
+}
+
+/* Words of @text in lines of at most @width columns; @first stands before the first. */
+static void put_wrapped(FILE *out, const char *first, const char *text, size_t width)
+{
+	size_t indent = strlen(first), at = indent;
+	bool begun = false;
+
+	fputs(first, out);
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (begun && at + 1 + len > width) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (begun) {
+			putc(' ', out);
+			at++;
+		}
+		fwrite(text, 1, len, out);
+		at += len;
+		begun = true;
+		text += len + strspn(text + len, " ");
+	}
+	putc('\n', out);
+}
+
+static void put_finding(const struct analyze *a, const struct finding *f, size_t nr, FILE *out,
+			bool colour)
+{
+	static const char *const colours[SEVERITY_CNT] = {"\033[1m", "\033[1;33m", "\033[1;31m"};
+	size_t width = line_width(out);
+	char cost[32];
+
+	fprintf(out, "%3zu. %s%s%s  ", nr, colour ? colours[f->severity] : "",
+		severity_names[f->severity], colour ? "\033[0m" : "");
+	if (f->share >= 0) {
+		findings_time(f->cost_ns, cost, sizeof(cost));
+		fprintf(out, "%.1f %% of the time, %s: ", 100 * f->share, cost);
+	}
+	fprintf(out, "%s (%s)", f->title, f->rule);
+	if (a->t.inputs.cnt > 1 && *f->input)
+		fprintf(out, " in %s", f->input);
+	putc('\n', out);
+	put_wrapped(out, "     ", f->text, width);
+	if (*f->advice)
+		put_wrapped(out, "     > ", f->advice, width);
+	putc('\n', out);
+}
+
+/* Judges what goes into CUDA or what a GPU did. */
+static bool is_of_gpu(const struct report *rule)
+{
+	char needs[512];
+
+	for (unsigned i = 0; report_field(rule->sql, "needs", i, needs, sizeof(needs)); i++)
+		if (strncmp(needs, "CUPTI_", strlen("CUPTI_")) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * How many rules about GPUs ran on @input, when none of them had data: the program has nothing to do with any, and one by
+ * one they say no more than that. 0: some had, or the rules were asked for by name.
+ */
+static size_t gpu_rules_in_vain(const struct analyze *a, const char *input)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < a->t.job_cnt && a->t.all_defaults; i++) {
+		if (strcmp(a->t.jobs[i].input, input) != 0 || !is_of_gpu(a->t.jobs[i].report))
+			continue;
+		if (a->ev[i].outcome != OUTCOME_NO_DATA)
+			return 0;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* "label: a, b (why), c." of the rules with this outcome that found nothing. */
+static void put_others(const struct analyze *a, const char *input, enum outcome outcome,
+		       const char *label, FILE *out)
+{
+	char *line = NULL, *first = NULL;
+	size_t len;
+	FILE *words = open_memstream(&line, &len);
+	size_t gpu = outcome == OUTCOME_NO_DATA ? gpu_rules_in_vain(a, input) : 0;
+	bool any = gpu > 0;
+
+	if (words && gpu)
+		fprintf(words, "%zu rules about GPUs (no CUDA call, no GPU work)", gpu);
+	for (size_t i = 0; words && i < a->t.job_cnt; i++) {
+		const struct evidence *ev = &a->ev[i];
+
+		if (ev->outcome != outcome || ev->found > 0 ||
+		    strcmp(a->t.jobs[i].input, input) != 0 ||
+		    (gpu && is_of_gpu(a->t.jobs[i].report)))
+			continue;
+		fprintf(words, "%s%s", any ? ", " : "", a->t.jobs[i].report->name);
+		if (outcome == OUTCOME_NO_DATA)
+			fprintf(words, " (%s)", ev->missing);
+		any = true;
+	}
+	if (!words || fclose(words) != 0)
+		line = NULL;
+	if (any && line && asprintf(&first, "%s: ", label) >= 0) {
+		put_wrapped(out, first, line, line_width(out));
+		free(first);
+	}
+	free(line);
+}
+
+static void put_prose(const struct analyze *a, const char *input, FILE *out, bool console)
+{
+	bool colour = console && sl_colour(STDOUT_FILENO);
+	size_t nr = 0;
+
+	putc('\n', out);
+	for (size_t i = 0; i < a->fs.cnt; i++)
+		if (of_input(a->fs.list[i].input, input))
+			put_finding(a, &a->fs.list[i], ++nr, out, colour);
+	if (a->t.quiet)
+		return;
+	for (size_t i = 0; i < a->t.inputs.cnt; i++) {
+		const char *name = a->t.inputs.word[i];
+		char wall[32];
+
+		if (!of_input(name, input) || a->t.per_input == 0)
+			continue;
+		findings_time(a->ev[i * a->t.per_input].wall_ns, wall, sizeof(wall));
+		fprintf(out, "%s: %s from the first to the last event\n", name, wall);
+		put_others(a, name, OUTCOME_DONE, "  nothing found", out);
+		put_others(a, name, OUTCOME_NO_DATA, "  no data", out);
+	}
+}
+
+/* ---- as a table ---- */
+
+static void set_text(struct cell *c, const char *text)
+{
+	*c = (struct cell){.kind = CELL_TEXT, .text = text, .len = strlen(text)};
+}
+
+static int put_table(const struct analyze *a, const struct format *format,
+		     const struct format_options *opt, const char *input, FILE *out, bool console)
+{
+	char cost_head[16];
+	const char *const heads[] = {"Rank", "Severity", "Time (%)", cost_head,
+				     "Rule", "Finding",  "Advice",   "Report"};
+	struct sheet s = {
+		.out = out,
+		.title = "Findings",
+		.name = "findings",
+		.console = console,
+		.cols = sizeof(heads) / sizeof(heads[0]),
+		.heads = heads,
+		.opt = *opt,
+	};
+	int nr = 0, rc;
+
+	snprintf(cost_head, sizeof(cost_head), "Cost %s", a->t.unit->heading);
+	rc = format->begin(&s);
+	for (size_t i = 0; i < a->fs.cnt && rc == 0; i++) {
+		const struct finding *f = &a->fs.list[i];
+		struct cell c[sizeof(heads) / sizeof(heads[0])] = {{0}};
+
+		if (!of_input(f->input, input))
+			continue;
+		c[0] = (struct cell){.kind = CELL_INT, .num = ++nr};
+		set_text(&c[1], severity_names[f->severity]);
+		if (f->share >= 0)
+			c[2] = (struct cell){.kind = CELL_INT,
+					     .num = (int64_t)(1000 * f->share + 0.5),
+					     .scale = 1};
+		if (f->cost_ns >= 0)
+			c[3] = (struct cell){
+				.kind = CELL_INT, .num = f->cost_ns, .scale = a->t.unit->scale};
+		set_text(&c[4], f->rule);
+		set_text(&c[5], f->text);
+		set_text(&c[6], f->advice);
+		if (*f->input)
+			set_text(&c[7], f->input);
+		rc = format->row(&s, c);
+	}
+	return format->end(&s) < 0 ? -1 : rc;
+}
+
+/* ---- as JSON ---- */
+
+static void put_text(FILE *out, const char *before, const char *key, const char *text)
+{
+	fprintf(out, "%s\"%s\": ", before, key);
+	json_string(out, text, strlen(text));
+}
+
+static void put_json_finding(const struct analyze *a, const struct finding *f, FILE *out)
+{
+	size_t i = analyze_job_of(a, f);
+
+	fputs("    {", out);
+	if (*f->input)
+		put_text(out, "", "report", f->input);
+	else
+		fputs("\"report\": null", out);
+	put_text(out, ", ", "rule", f->rule);
+	put_text(out, ", ", "title", f->title);
+	put_text(out, ", ", "severity", severity_names[f->severity]);
+	fputs(", \"cost_ns\": ", out);
+	fprintf(out, f->cost_ns < 0 ? "null" : "%lld", f->cost_ns);
+	fputs(", \"time_percent\": ", out);
+	fprintf(out, f->share < 0 ? "null" : "%.3f", 100 * f->share);
+	fputs(",\n     ", out);
+	put_text(out, "", "finding", f->text);
+	fputs(",\n     ", out);
+	put_text(out, "", "advice", f->advice);
+	if (i < a->t.job_cnt && a->t.jobs[i].format == &format_json && a->ev[i].len > 0)
+		fprintf(out, ",\n     \"evidence\": %.*s", (int)a->ev[i].len - 1, a->ev[i].text);
+	putc('}', out);
+}
+
+static void put_json(const struct analyze *a, const char *input, FILE *out)
+{
+	static const char *const outcomes[] = {"silent", "no data", "failed"};
+	bool any = false;
+
+	fputs("{\n  \"reports\": [", out);
+	for (size_t i = 0; i < a->t.inputs.cnt; i++) {
+		if (!of_input(a->t.inputs.word[i], input))
+			continue;
+		fputs(any ? ",\n    {" : "\n    {", out);
+		put_text(out, "", "report", a->t.inputs.word[i]);
+		fprintf(out, ", \"wall_ns\": %lld}",
+			a->t.per_input ? a->ev[i * a->t.per_input].wall_ns : 0);
+		any = true;
+	}
+	fputs("\n  ],\n  \"findings\": [", out);
+	any = false;
+	for (size_t i = 0; i < a->fs.cnt; i++) {
+		if (!of_input(a->fs.list[i].input, input))
+			continue;
+		fputs(any ? ",\n" : "\n", out);
+		put_json_finding(a, &a->fs.list[i], out);
+		any = true;
+	}
+	fputs(any ? "\n  ],\n  \"rules\": [" : "],\n  \"rules\": [", out);
+	any = false;
+	for (size_t i = 0; i < a->t.job_cnt; i++) {
+		const struct evidence *ev = &a->ev[i];
+
+		if (!of_input(a->t.jobs[i].input, input))
+			continue;
+		fputs(any ? ",\n    {" : "\n    {", out);
+		put_text(out, "", "report", a->t.jobs[i].input);
+		put_text(out, ", ", "rule", a->t.jobs[i].report->name);
+		put_text(out, ", ", "result", ev->found > 0 ? "finding" : outcomes[ev->outcome]);
+		if (ev->outcome == OUTCOME_NO_DATA)
+			put_text(out, ", ", "missing", ev->missing);
+		putc('}', out);
+		any = true;
+	}
+	fputs(any ? "\n  ]\n}\n" : "]\n}\n", out);
+}
+
+int analyze_list(const struct analyze *a, const struct format *format,
+		 const struct format_options *opt, const char *input, FILE *out, bool console)
+{
+	if (format == &format_json)
+		put_json(a, input, out);
+	else if (format->for_people)
+		put_prose(a, input, out, console);
+	else
+		return put_table(a, format, opt, input, out, console);
+	return 0;
+}

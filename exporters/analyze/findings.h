@@ -1,0 +1,107 @@
+/*
+ * findings.h - rules: what is wrong with the traced program, what it costs, how one sees it.
+ *
+ * A new rule is one file, exporters/analyze/rules/NAME.sql, a text as described in report.h with, beside
+ * title, about, needs, arg and column:
+ *
+ *   default:  place in the set that runs without -r (a number that no other rule has)
+ *   advice:   what to do about it; may be repeated
+ *   uses:     NAME[, ...]: temporary tables made by exporters/analyze/rules/shared/NAME.sql, once for all rules
+ *
+ * Its statements run in turn; temporary tables and views it makes are dropped behind it.
+ *
+ *   The verdict is each statement before the last one whose first column is called "severity":
+ *     severity  'info', 'bad' or 'severe'
+ *     cost      wall time that could be won, ns, as an estimate that errs on the small side; what goes
+ *               on in parallel (processes, GPUs, threads) counts once. NULL: cannot be told
+ *     finding   one sentence with figures. {N ns}, {N B}, {N} and {N gap|gaps} are written for people:
+ *               12.3 ms, 4.56 MB, 7,890, 1 gap
+ *     advice    (may be left out) instead of the one in the head
+ *   A row is a finding; no row: the rule is silent. It says nothing where there is nothing to win, and
+ *   then its evidence is not shown either unless the rule was asked for by name.
+ *
+ *   The evidence is the last statement, a table like that of a report: the worst rows first,
+ *   LIMIT :rows. :rows, :start, :end and :nvtx are arguments of every rule; the last three restrict
+ *   what all tables hold before the rule runs, so it need not look at them.
+ *
+ * Where a rule has no threshold of its own, a cost above 10 % of the wall time is severe, above 2 % bad.
+ *
+ * Always there: temp.wall, one row (start, end, ns): from the first event to the last. Who made calls, as file and line
+ * of the program, is in call_places (uses: call_places); it is empty where the report has no stacks.
+ *
+ * In the sqlite3 shell: .read the shared steps that it uses, .parameter set its arguments, .read the rule.
+ */
+#ifndef SL_FINDINGS_H
+#define SL_FINDINGS_H
+
+#include <sqlite3.h>
+
+#include "exporters/read/db_filter.h"
+#include "exporters/sql/query.h"
+
+enum severity {
+	SEVERITY_INFO,
+	SEVERITY_BAD,
+	SEVERITY_SEVERE,
+	SEVERITY_CNT
+};
+
+extern const char *const severity_names[SEVERITY_CNT];
+
+struct finding {
+	const char *input; /* "": several reports together */
+	char rule[64], title[128];
+	enum severity severity;
+	long long cost_ns; /* -1: not known */
+	double share;      /* of the wall time, 0...1; -1: not known */
+	char *text, *advice;
+	size_t order; /* in which they were found */
+};
+
+/* Zeroed, then filled by findings_run(), also for several inputs. */
+struct findings {
+	struct finding *list;
+	size_t cnt;
+};
+
+/* One report that rules are run on. */
+struct analysis {
+	sqlite3 *db;
+	const char *input;
+	const struct db_filter *base; /* of the whole call */
+	struct db_filter own,
+		shown;  /* a rule's :start, :end, :nvtx; what @db shows because of both */
+	char *own_text; /* @own as its arguments say it */
+	long long wall_ns;
+	char *used; /* shared steps that have run: ",wall,gpu_busy," */
+	bool plain; /* shared steps by their SQL, also where there is something faster */
+};
+
+/* @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. */
+int analysis_open(struct analysis *a, const char *input, const struct db_filter *filter, char *why,
+		  size_t why_len);
+void analysis_close(struct analysis *a);
+/* Makes what @steps of rules/shared/ make, unless that was done before. 0 or -1 likewise. */
+int analysis_use(struct analysis *a, const char *steps, char *why, size_t why_len);
+
+/*
+ * Runs a rule (of rule_kind, report_load()): adds what it finds to @fs and writes its evidence. @s as for
+ * query_run(); @format NULL: no evidence. Returns rows of evidence, or -1 after one sentence in @why, or
+ * FINDINGS_NO_DATA with @why = what the data that is missing is called.
+ */
+#define FINDINGS_NO_DATA (-2)
+long long findings_run(struct analysis *a, const struct report *rule, const struct time_unit *unit,
+		       const struct format *format, struct sheet *s, struct findings *fs, char *why,
+		       size_t why_len);
+
+/* Adds a finding; its text and advice are copied, figures in them written for people. 0, or -1: no memory. */
+int findings_add(struct findings *fs, const struct finding *f);
+
+/* What costs most first. */
+void findings_rank(struct findings *fs);
+void findings_free(struct findings *fs);
+
+/* "12.3 ms", the same as {N ns}. */
+void findings_time(long long ns, char *buf, size_t len);
+
+#endif

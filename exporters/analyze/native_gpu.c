@@ -1,0 +1,478 @@
+/*
+ * native_gpu.c - what GPUs did: read once, in any order, and gone through once in the order of time.
+ *
+ * cuda_launch, gpu_busy, gpu_cover and gpu_sums, as rules/shared/ says.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/analyze/native.h"
+#include "exporters/analyze/order.h"
+
+enum { /* what an operation is, as bits */
+	IS_KERNEL = 1,
+	IS_NCCL = 2,
+	IS_HOST_COPY = 4
+};
+
+/* gpu_cover.what: operations that have all of @with and none of @without. */
+static const struct cover_kind {
+	const char *name;
+	unsigned with, without;
+} cover_kinds[] = {
+	{"all", 0, 0},
+	{"kernel", IS_KERNEL, 0},
+	{"compute", IS_KERNEL, IS_NCCL},
+	{"nccl", IS_NCCL, 0},
+	{"not nccl", 0, IS_NCCL},
+	{"host copy", IS_HOST_COPY, 0},
+	{"not host copy", 0, IS_HOST_COPY},
+};
+#define COVERS (sizeof(cover_kinds) / sizeof(cover_kinds[0]))
+
+struct cover {
+	int64_t n, ns, total, start, end;
+};
+
+struct gpu {
+	struct native_id pid, device;
+	struct native_id context_min, context_max; /* the lowest that is not 0 */
+	int64_t nr;                                /* in the order of process, GPU */
+	double launch;                             /* < 0: not known */
+	struct cover cover[COVERS];
+};
+
+struct sum {
+	struct native_id key[5]; /* globalPid, deviceId, contextId, streamId, detail */
+	unsigned what;
+	size_t gpu;
+	int64_t n, ns, bytes, first, last, small;
+	bool has_bytes;
+};
+
+struct launch {
+	int64_t pid, n, ns;
+};
+
+struct pass {
+	sqlite3 *db;
+	struct order *order;
+	struct gpu *gpu;
+	size_t gpus;
+	struct sum *sum;
+	uint32_t *slot; /* of sums, by hash; 0: free, else one more than its place */
+	size_t sums, slots;
+	struct launch *launch;
+	size_t launches;
+	unsigned what; /* of the table that is being read */
+};
+
+static const char *const whats[] = {"kernel", "memcpy", "memset", "graph"};
+#define WHAT_KERNEL 0
+#define WHAT_MEMCPY 1
+#define WHAT_GRAPH  3
+
+/* Figures of damaged reports may be any. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static bool same(struct native_id a, struct native_id b)
+{
+	return a.known == b.known && a.value == b.value;
+}
+
+/* ---- what a launch takes ---- */
+
+static int launch_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct pass *p = ctx;
+	int64_t pid = sqlite3_column_int64(stmt, 0);
+	struct launch *l = p->launch;
+	size_t i = 0;
+
+	while (i < p->launches && l[i].pid != pid)
+		i++;
+	if (i == p->launches) {
+		l = reallocarray(p->launch, i + 1, sizeof(*l));
+		if (!l)
+			return SQLITE_NOMEM;
+		p->launch = l;
+		l[p->launches++] = (struct launch){.pid = pid};
+	}
+	l[i].n++;
+	l[i].ns = plus(l[i].ns, sqlite3_column_int64(stmt, 1));
+	return SQLITE_OK;
+}
+
+static int write_launches(struct pass *p)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.cuda_launch VALUES (?1, ?2)", -1,
+				    &stmt, NULL);
+
+	for (size_t i = 0; i < p->launches && rc == SQLITE_OK; i++) {
+		sqlite3_bind_int64(stmt, 1, p->launch[i].pid);
+		sqlite3_bind_double(stmt, 2, (double)p->launch[i].ns / (double)p->launch[i].n);
+		rc = native_insert(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+/* ---- reading ---- */
+
+static size_t gpu_of(struct pass *p, const struct native_id *key)
+{
+	struct gpu *g;
+
+	for (size_t i = 0; i < p->gpus; i++)
+		if (same(p->gpu[i].pid, key[0]) && same(p->gpu[i].device, key[1]))
+			return i;
+	g = reallocarray(p->gpu, p->gpus + 1, sizeof(*g));
+	if (!g)
+		return SIZE_MAX;
+	p->gpu = g;
+	g += p->gpus;
+	*g = (struct gpu){.pid = key[0], .device = key[1], .launch = -1};
+	for (size_t i = 0; i < p->launches; i++)
+		if (g->pid.known && p->launch[i].pid == g->pid.value >> 24)
+			g->launch = (double)p->launch[i].ns / (double)p->launch[i].n;
+	return p->gpus++;
+}
+
+static uint64_t hash_of(const struct sum *s)
+{
+	uint64_t h = s->what;
+
+	for (size_t i = 0; i < 5; i++) {
+		h ^= (uint64_t)s->key[i].value * 2 + (uint64_t)s->key[i].known;
+		h *= 0x9E3779B97F4A7C15u;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static bool equal(const struct sum *a, const struct sum *b)
+{
+	for (size_t i = 0; i < 5; i++)
+		if (!same(a->key[i], b->key[i]))
+			return false;
+	return a->what == b->what;
+}
+
+static int grow(struct pass *p)
+{
+	size_t slots = p->slots ? 2 * p->slots : 256;
+	struct sum *more = reallocarray(p->sum, slots / 2, sizeof(*more));
+
+	if (more)
+		p->sum = more;
+	free(p->slot);
+	p->slot = calloc(slots, sizeof(*p->slot));
+	p->slots = slots;
+	if (!more || !p->slot)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < p->sums; i++) {
+		size_t at = hash_of(&p->sum[i]) & (slots - 1);
+
+		while (p->slot[at])
+			at = (at + 1) & (slots - 1);
+		p->slot[at] = (uint32_t)i + 1;
+	}
+	return SQLITE_OK;
+}
+
+static struct sum *sum_of(struct pass *p, struct sum *like)
+{
+	size_t at;
+
+	if (2 * p->sums >= p->slots && grow(p) != SQLITE_OK)
+		return NULL;
+	for (at = hash_of(like) & (p->slots - 1); p->slot[at]; at = (at + 1) & (p->slots - 1))
+		if (equal(&p->sum[p->slot[at] - 1], like))
+			return &p->sum[p->slot[at] - 1];
+	like->gpu = gpu_of(p, like->key);
+	if (like->gpu == SIZE_MAX)
+		return NULL;
+	p->sum[p->sums++] = *like;
+	p->slot[at] = (uint32_t)p->sums;
+	return &p->sum[p->sums - 1];
+}
+
+static void see_context(struct gpu *g, struct native_id context)
+{
+	if (!context.known)
+		return;
+	if (context.value != 0 && (!g->context_min.known || context.value < g->context_min.value))
+		g->context_min = context;
+	if (!g->context_max.known || context.value > g->context_max.value)
+		g->context_max = context;
+}
+
+static unsigned kind_of(unsigned what, struct native_id detail, bool nccl)
+{
+	unsigned kind = what == WHAT_KERNEL || what == WHAT_GRAPH ? IS_KERNEL : 0;
+
+	if (what == WHAT_KERNEL && nccl)
+		kind |= IS_NCCL;
+	if (what == WHAT_MEMCPY && detail.known && detail.value >= 1 && detail.value <= 4)
+		kind |= IS_HOST_COPY;
+	return kind;
+}
+
+/* globalPid, deviceId, contextId, streamId, detail, start, end, bytes, of NCCL */
+static int op_row(void *ctx, sqlite3_stmt *stmt)
+{
+	struct pass *p = ctx;
+	struct sum like = {.what = p->what, .first = INT64_MAX, .last = INT64_MIN}, *s;
+	int64_t start = sqlite3_column_int64(stmt, 5), end = sqlite3_column_int64(stmt, 6);
+	int64_t ns = minus(end, start);
+	struct native_id bytes = native_id(stmt, 7);
+	struct order_row row = {.key = {0, start}, .value = {end, ns}};
+
+	for (int i = 0; i < 5; i++)
+		like.key[i] = native_id(stmt, i);
+	s = sum_of(p, &like);
+	if (!s)
+		return SQLITE_NOMEM;
+	s->n++;
+	s->ns = plus(s->ns, ns);
+	s->bytes = plus(s->bytes, bytes.value);
+	s->has_bytes |= bytes.known;
+	s->first = start < s->first ? start : s->first;
+	s->last = end > s->last ? end : s->last;
+	s->small += (double)ns < p->gpu[s->gpu].launch;
+	see_context(&p->gpu[s->gpu], s->key[2]);
+	row.key[0] = (int64_t)s->gpu;
+	row.tag = kind_of(p->what, s->key[4], sqlite3_column_int(stmt, 8) == 1);
+	return order_add(p->order, &row);
+}
+
+static int read_ops(struct pass *p)
+{
+	static const char *const sql[] = {
+		"SELECT globalPid, deviceId, contextId, streamId, shortName, start, end, NULL, "
+		"shortName IN (SELECT id FROM StringIds WHERE value GLOB 'nccl*') "
+		"FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE end >= start",
+		"SELECT globalPid, deviceId, contextId, streamId, copyKind, start, end, bytes, 0 "
+		"FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE end >= start",
+		"SELECT globalPid, deviceId, contextId, streamId, NULL, start, end, bytes, 0 "
+		"FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE end >= start",
+		"SELECT globalPid, deviceId, contextId, streamId, NULL, start, end, NULL, 0 "
+		"FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE end >= start",
+	};
+	int rc = SQLITE_OK;
+
+	for (p->what = 0; p->what < 4 && rc == SQLITE_OK; p->what++)
+		rc = native_read(p->db, sql[p->what], op_row, p);
+	return rc;
+}
+
+/* ---- in the order of time ---- */
+
+static int by_id(struct native_id a, struct native_id b)
+{
+	if (a.known != b.known)
+		return a.known ? 1 : -1;
+	return a.value < b.value ? -1 : a.value > b.value;
+}
+
+/* As SQLite sorts: what is not known comes first. */
+static void number_gpus(struct pass *p)
+{
+	for (size_t i = 0; i < p->gpus; i++)
+		for (size_t k = 0; k < p->gpus; k++) {
+			int c = by_id(p->gpu[k].pid, p->gpu[i].pid);
+
+			c = c ? c : by_id(p->gpu[k].device, p->gpu[i].device);
+			p->gpu[i].nr += c < 0;
+		}
+}
+
+static struct native_id context_of(const struct gpu *g)
+{
+	return g->context_min.known && same(g->context_min, g->context_max) ? g->context_max
+									    : (struct native_id){0};
+}
+
+/* A row of gpu_busy, when it is known what comes behind it. */
+static int write_island(sqlite3_stmt *stmt, const struct gpu *g, int64_t start, int64_t end,
+			struct native_id next)
+{
+	sqlite3_bind_int64(stmt, 1, g->nr);
+	native_bind(stmt, 2, g->pid);
+	native_bind(stmt, 3, g->device);
+	native_bind(stmt, 4, context_of(g));
+	sqlite3_bind_int64(stmt, 5, start);
+	sqlite3_bind_int64(stmt, 6, end);
+	native_bind(stmt, 7, next);
+	return native_insert(stmt);
+}
+
+static void cover_op(struct gpu *g, const struct order_row *row)
+{
+	int64_t start = row->key[1], end = row->value[0];
+
+	for (size_t i = 0; i < COVERS; i++) {
+		struct cover *c = &g->cover[i];
+
+		if ((row->tag & cover_kinds[i].with) != cover_kinds[i].with ||
+		    (row->tag & cover_kinds[i].without))
+			continue;
+		/* what a union gains by another row is what none before it covers */
+		if (c->n++ == 0) {
+			*c = (struct cover){1, minus(end, start), 0, start, end};
+		} else if (end > c->end) {
+			c->ns = plus(c->ns, minus(end, start > c->end ? start : c->end));
+			c->end = end;
+		}
+		c->total = plus(c->total, row->value[1]);
+	}
+}
+
+static int sweep(struct pass *p)
+{
+	sqlite3_stmt *stmt = NULL;
+	struct order_row row;
+	const struct gpu *last = NULL;
+	int64_t start = 0, end = 0;
+	int got, rc = sqlite3_prepare_v2(p->db,
+					 "INSERT INTO temp.gpu_busy VALUES (?, ?, ?, ?, ?, ?, ?)",
+					 -1, &stmt, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = order_sort(p->order);
+	while (rc == SQLITE_OK && (got = order_next(p->order, &row)) != SQLITE_DONE) {
+		struct gpu *g = &p->gpu[row.key[0]];
+
+		if (got != SQLITE_ROW) {
+			rc = got;
+			break;
+		}
+		cover_op(g, &row);
+		if (g == last && row.key[1] <= end) {
+			end = row.value[0] > end ? row.value[0] : end;
+			continue;
+		}
+		if (last)
+			rc = write_island(stmt, last, start, end,
+					  (struct native_id){row.key[1], g == last});
+		last = g;
+		start = row.key[1];
+		end = row.value[0];
+	}
+	if (last && rc == SQLITE_OK)
+		rc = write_island(stmt, last, start, end, (struct native_id){0});
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+/* ---- writing ---- */
+
+static int write_covers(struct pass *p)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(p->db,
+				    "INSERT INTO temp.gpu_cover VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+				    -1, &stmt, NULL);
+
+	for (size_t i = 0; i < p->gpus * COVERS && rc == SQLITE_OK; i++) {
+		const struct gpu *g = &p->gpu[i / COVERS];
+		const struct cover *c = &g->cover[i % COVERS];
+
+		if (c->n == 0)
+			continue;
+		sqlite3_bind_text(stmt, 1, cover_kinds[i % COVERS].name, -1, SQLITE_STATIC);
+		native_bind(stmt, 2, g->pid);
+		native_bind(stmt, 3, g->device);
+		sqlite3_bind_int64(stmt, 4, c->n);
+		sqlite3_bind_int64(stmt, 5, c->ns);
+		sqlite3_bind_int64(stmt, 6, c->total);
+		sqlite3_bind_int64(stmt, 7, c->start);
+		sqlite3_bind_int64(stmt, 8, c->end);
+		rc = native_insert(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+static int write_sums(struct pass *p)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(
+		p->db, "INSERT INTO temp.gpu_sums VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", -1,
+		&stmt, NULL);
+
+	for (size_t i = 0; i < p->sums && rc == SQLITE_OK; i++) {
+		const struct sum *s = &p->sum[i];
+		bool launched = s->what == WHAT_KERNEL && p->gpu[s->gpu].launch >= 0;
+
+		for (int k = 0; k < 4; k++)
+			native_bind(stmt, k + 1, s->key[k]);
+		sqlite3_bind_text(stmt, 5, whats[s->what], -1, SQLITE_STATIC);
+		native_bind(stmt, 6, s->key[4]);
+		sqlite3_bind_int64(stmt, 7, s->n);
+		sqlite3_bind_int64(stmt, 8, s->ns);
+		native_bind(stmt, 9, (struct native_id){s->bytes, s->has_bytes});
+		sqlite3_bind_int64(stmt, 10, s->first);
+		sqlite3_bind_int64(stmt, 11, s->last);
+		native_bind(stmt, 12, (struct native_id){s->small, launched});
+		rc = native_insert(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+int native_gpu(sqlite3 *db)
+{
+	static const char tables[] =
+		"CREATE TEMP TABLE cuda_launch(pid INTEGER PRIMARY KEY, ns REAL);"
+		"CREATE TEMP TABLE gpu_busy(gpu INTEGER, globalPid INTEGER, deviceId INTEGER, "
+		"contextId INTEGER, start INTEGER, end INTEGER, next INTEGER, "
+		"PRIMARY KEY (gpu, end)) WITHOUT ROWID;"
+		"CREATE TEMP TABLE gpu_cover(what TEXT, globalPid INTEGER, deviceId INTEGER, "
+		"n INTEGER, ns INTEGER, total INTEGER, start INTEGER, end INTEGER);"
+		"CREATE TEMP TABLE gpu_sums(globalPid INTEGER, deviceId INTEGER, contextId "
+		"INTEGER, "
+		"streamId INTEGER, what TEXT, detail INTEGER, n INTEGER, ns INTEGER, bytes "
+		"INTEGER, "
+		"first INTEGER, last INTEGER, small INTEGER);";
+	struct pass p = {.db = db, .order = order_new()};
+	int rc = p.order ? sqlite3_exec(db, tables, NULL, NULL, NULL) : SQLITE_NOMEM;
+
+	if (rc == SQLITE_OK)
+		rc = native_read(
+			db,
+			"SELECT globalTid >> 24, end - start FROM CUPTI_ACTIVITY_KIND_RUNTIME "
+			"WHERE end >= start AND globalTid IS NOT NULL AND nameId IN (SELECT id "
+			"FROM StringIds WHERE value GLOB 'cudaLaunchKernel*' "
+			"OR value GLOB 'cuLaunchKernel*' "
+			"OR value GLOB 'cudaLaunchCooperativeKernel*' "
+			"OR value GLOB 'cuLaunchCooperativeKernel*')",
+			launch_row, &p);
+	if (rc == SQLITE_OK)
+		rc = write_launches(&p);
+	if (rc == SQLITE_OK)
+		rc = read_ops(&p);
+	number_gpus(&p);
+	if (rc == SQLITE_OK)
+		rc = sweep(&p);
+	if (rc == SQLITE_OK)
+		rc = write_covers(&p);
+	if (rc == SQLITE_OK)
+		rc = write_sums(&p);
+	order_free(p.order);
+	free(p.gpu);
+	free(p.sum);
+	free(p.slot);
+	free(p.launch);
+	return rc;
+}

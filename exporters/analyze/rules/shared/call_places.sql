@@ -1,0 +1,47 @@
+-- call_places(globalTid, nameId, place, own, n, ns): calls that have a stack: who made them, as "train.py:88 in collate": of
+-- the frames the innermost that is neither of Python's library nor of an installed package; without, the innermost of Python;
+-- without Python, the innermost that is not in libc, CUDA or PyTorch. own: 0 where it is of Python's library or a package.
+-- (The views SL_CHAIN_* are the same for all reports: exporters/read/stack_views.c.)
+CREATE TEMP TABLE place_library(id INTEGER PRIMARY KEY);
+INSERT INTO place_library
+WITH word(glob) AS (
+	VALUES ('libc.so*'), ('libc-*'), ('libpthread*'), ('libdl*'), ('ld-linux*'), ('libcuda.*'), ('libcudart*'), ('libcublas*'),
+		('libcudnn*'), ('libnccl*'), ('libcufft*'), ('libcusparse*'), ('libcusolver*'), ('libcufile*'), ('libtorch*'),
+		('libc10*'), ('libstdc++*'), ('libpython*'), ('python[23]*'), ('libtrace*.so*'), ('[[]*')
+), used AS (
+	SELECT DISTINCT module FROM SL_CHAIN_FRAMES
+)
+SELECT DISTINCT id
+FROM used JOIN StringIds ON id = module LEFT JOIN word
+	ON replace(value, rtrim(value, replace(value, '/', '')), '') GLOB glob
+WHERE glob IS NOT NULL OR value GLOB '*/lib/python[0-9]*' OR value GLOB '*/site-packages/*'
+	OR value GLOB '*/dist-packages/*' OR value GLOB '<*';
+
+-- Of the frames of each stack the one that is it best; SQLite takes the other columns from that row.
+CREATE TEMP TABLE place_of(stack INTEGER PRIMARY KEY, rank INTEGER, symbol INTEGER, module INTEGER, file INTEGER, line INTEGER,
+	unresolved INTEGER);
+INSERT INTO place_of
+SELECT stack, min(CASE
+		WHEN kind = 1 AND module NOT IN place_library THEN depth - 3000000
+		WHEN kind = 1 THEN depth - 2000000
+		WHEN kind NOT IN (2, 4) AND module NOT IN place_library THEN depth - 1000000
+		ELSE depth
+	END), symbol, module, file, line, unresolved
+FROM SL_CHAIN_FRAMES
+GROUP BY stack;
+
+CREATE TEMP TABLE call_places AS
+WITH part AS MATERIALIZED (
+	SELECT globalTid, nameId, stack, count(*) AS n, sum(end - start) AS ns
+	FROM SL_CHAIN_CALLS
+	WHERE stack IS NOT NULL AND end >= start AND globalTid IS NOT NULL
+	GROUP BY 1, 2, 3
+)
+SELECT globalTid, nameId,
+	CASE WHEN w.value IS NULL OR p.line IS NULL THEN coalesce(nullif(f.value, ''), '?') || ' in '
+			|| coalesce(replace(m.value, rtrim(m.value, replace(m.value, '/', '')), ''), '?')
+		ELSE replace(w.value, rtrim(w.value, replace(w.value, '/', '')), '') || ':' || p.line || ' in '
+			|| coalesce(nullif(f.value, ''), '?') END AS place, max(p.rank < -2000000 OR p.rank >= -1000000) AS own, sum(n) AS n, sum(ns) AS ns
+FROM part JOIN place_of AS p ON p.stack = part.stack AND p.rank < 0 AND p.unresolved IS NOT 1
+	LEFT JOIN StringIds AS f ON f.id = p.symbol LEFT JOIN StringIds AS w ON w.id = p.file LEFT JOIN StringIds AS m ON m.id = p.module
+GROUP BY globalTid, nameId, place;

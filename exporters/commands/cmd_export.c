@@ -1,0 +1,418 @@
+/*
+ * cmd_export.c - sightline export: a report in another format.
+ *
+ * Everything is checked first, then written (target.c).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exporters/commands/cmd_export.h"
+#include "exporters/read/db_read.h"
+#include "exporters/formats/target.h"
+#include "exporters/text/output.h"
+
+#define EXPORTER(name) extern const struct exporter exporter_##name;
+#include "exporters/formats/exporters.def"
+#undef EXPORTER
+
+const struct exporter *const exporter_list[] = {
+#define EXPORTER(name) &exporter_##name,
+#include "exporters/formats/exporters.def"
+#undef EXPORTER
+	NULL,
+};
+
+/* ---- progress ---- */
+
+static double seconds_since(const struct timespec *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+}
+
+static int on_progress(void *self, uint64_t done, uint64_t total)
+{
+	struct export *x = self;
+
+	if (target_signal())
+		return -1;
+	if (!x->show || seconds_since(&x->told) < 0.2)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &x->told);
+	double part = total > 0 && done < total ? 100.0 * (double)done / (double)total : 100;
+
+	fprintf(stderr, "\r%s: %.1f M events, %.0f %%, %.2f M/s \033[K", x->target,
+		(double)done / 1e6, part, (double)done / 1e6 / (seconds_since(&x->began) + 1e-9));
+	return 0;
+}
+
+static void end_progress(struct export *x, bool good)
+{
+	double took = seconds_since(&x->began);
+
+	if (!x->show)
+		return;
+	fputs("\r\033[K", stderr);
+	if (good && x->job.events > 0)
+		fprintf(stderr, "%s: %llu events in %.1f s (%.2f M/s)\n", x->target,
+			(unsigned long long)x->job.events, took,
+			(double)x->job.events / 1e6 / (took + 1e-9));
+}
+
+/* ---- what was asked for ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len > end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+static void find_type(struct export *x)
+{
+	x->exporter = exporter_list[0];
+	for (const struct exporter *const *e = exporter_list; x->type && *e; e++)
+		if (strcmp((*e)->name, x->type) == 0)
+			x->exporter = *e;
+}
+
+static bool is_older(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	if (stat(a, &sa) < 0 || stat(b, &sb) < 0)
+		return false;
+	return sa.st_mtim.tv_sec != sb.st_mtim.tv_sec ? sa.st_mtim.tv_sec < sb.st_mtim.tv_sec
+						      : sa.st_mtim.tv_nsec < sb.st_mtim.tv_nsec;
+}
+
+/* x.nsys-rep stands for the database beside it, unless that was made of an earlier x.nsys-rep. */
+static int find_input(struct export *x)
+{
+	char *sqlite = NULL;
+
+	if (!x->input) {
+		sl_warn("export: no report is named: %s", export_usage);
+		return SL_EXIT_USAGE;
+	}
+	if (!ends_with(x->input, ".nsys-rep"))
+		return 0;
+	if (asprintf(&sqlite, "%.*s.sqlite", (int)(strlen(x->input) - strlen(".nsys-rep")),
+		     x->input) < 0)
+		return SL_EXIT_FAIL;
+	if (access(sqlite, F_OK) != 0) {
+		sl_warn("export: %s cannot be read itself, and there is no %s; make it with: nsys "
+			"export --type sqlite %s",
+			x->input, sqlite, x->input);
+		free(sqlite);
+		return SL_EXIT_FAIL;
+	}
+	if (is_older(sqlite, x->input)) {
+		sl_warn("export: %s is older than %s; make it anew with: nsys export --type sqlite "
+			"--force-overwrite true %s (or name %s to read it as it is)",
+			sqlite, x->input, x->input, sqlite);
+		free(sqlite);
+		return SL_EXIT_FAIL;
+	}
+	if (!x->quiet)
+		fprintf(stderr, "sightline: using %s for %s\n", sqlite, x->input);
+	free(x->input);
+	x->input = sqlite;
+	return 0;
+}
+
+static char *derived(const struct export *x, int len, const char *more)
+{
+	const char *extension = x->exporter->extension, *dot = *extension == '_' ? "" : ".";
+	char *name = NULL;
+
+	return asprintf(&name, "%.*s%s%s%s", len, x->input, more, dot, extension) < 0 ? NULL : name;
+}
+
+static int find_target(struct export *x)
+{
+	const char *slash = strrchr(x->input, '/'), *name = slash ? slash + 1 : x->input;
+	const char *dot = strrchr(name, '.');
+	int len = dot && dot > name ? (int)(dot - x->input) : (int)strlen(x->input);
+
+	if (x->output)
+		x->target = strdup(x->output);
+	else
+		x->target = derived(x, len, "");
+	/* "name/" is name: beside it lies what is written meanwhile. */
+	if (x->target && x->exporter->shape == EXPORT_FOLDER)
+		for (size_t at = strlen(x->target); at > 1 && x->target[at - 1] == '/';)
+			x->target[--at] = 0;
+	/* A report is never its own export. */
+	if (x->target && !x->output && output_same_file(x->target, x->input)) {
+		free(x->target);
+		x->target = derived(x, len, "_export");
+	}
+	if (!x->target) {
+		sl_warn("export: out of memory");
+		return SL_EXIT_FAIL;
+	}
+	if (output_same_file(x->target, x->input)) {
+		sl_warn("export: %s is the report itself; name another -o", x->target);
+		return SL_EXIT_USAGE;
+	}
+	return 0;
+}
+
+/* By the name; some types are always packed, which their readers know. */
+static bool find_packing(struct export *x, enum out_packing *packing)
+{
+	if (!out_packing_of(x->target, packing, x->why, EXPORT_WHY))
+		return false;
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): cmd_export() frees */
+	if (*packing == OUT_PLAIN && x->exporter->packs &&
+	    !out_packing_of("x.gz", packing, x->why, EXPORT_WHY))
+		*packing = OUT_PLAIN; /* not built in */
+	return true;
+}
+
+static int check_target(struct export *x)
+{
+	bool console = strcmp(x->target, "-") == 0;
+	enum out_packing packing;
+	struct stat st;
+
+	if (console && x->exporter->shape != EXPORT_STREAM) {
+		sl_warn("export: %s is %s and cannot go to stdout", x->exporter->name,
+			x->exporter->shape == EXPORT_FOLDER ? "a folder" : "a database");
+		return SL_EXIT_USAGE;
+	}
+	if (!find_packing(x, &packing)) {
+		sl_warn("export: %s", x->why);
+		return SL_EXIT_FAIL;
+	}
+	x->packing = packing;
+	if (x->packing != OUT_PLAIN && x->exporter->shape != EXPORT_STREAM) {
+		sl_warn("export: %s cannot be packed: %s", x->exporter->name, x->target);
+		return SL_EXIT_USAGE;
+	}
+	if (console || stat(x->target, &st) < 0)
+		return 0;
+	if (!x->force) {
+		sl_warn("export: %s exists already; --force-overwrite=true replaces it", x->target);
+		return SL_EXIT_FAIL;
+	}
+	if (S_ISDIR(st.st_mode) != (x->exporter->shape == EXPORT_FOLDER)) {
+		sl_warn("export: %s is %s folder", x->target, S_ISDIR(st.st_mode) ? "a" : "no");
+		return SL_EXIT_FAIL;
+	}
+	return 0;
+}
+
+static int check_shift(struct export *x)
+{
+	char *end = NULL;
+
+	if (!x->shift)
+		return 0;
+	errno = 0;
+	x->job.opt.shift = strtoll(x->shift, &end, 10);
+	if (*x->shift && !*end && errno == 0)
+		return 0;
+	sl_warn("export: --ts-shift takes a whole number of ns, not '%s'", x->shift);
+	return SL_EXIT_USAGE;
+}
+
+/* What is asked for and would be done by nobody, above all leaving out private data. */
+static int check_use(const struct export *x)
+{
+	const struct exporter *e = x->exporter;
+	const char *option = NULL, *types = "tables";
+
+	if (x->activities && e->activities == 0) {
+		option = "--activities";
+		types = "timelines";
+	} else if (x->tables && (e->activities != 0 || e->flames)) {
+		option = "--tables";
+	} else if ((x->flame || x->frames) && !e->flames) {
+		option = x->flame ? "--flame" : "--frames";
+		types = "types folded, speedscope and pprof";
+	} else if (x->anonymize && strcmp(e->name, "sqlite") != 0) {
+		option = "--anonymize";
+		types = "type sqlite, whose result can then be exported further";
+	}
+	if (!option)
+		return 0;
+	sl_warn("export: %s is for %s, not for type %s", option, types, e->name);
+	return SL_EXIT_USAGE;
+}
+
+static int check_flame(struct export *x)
+{
+	static const char *const words[] = {"function", "line", "module"};
+	int rc = 0;
+
+	if (x->flame && x->activities) {
+		sl_warn("export: --activities is for ranges and calls as they nest, --flame for "
+			"stacks: name one of them");
+		return SL_EXIT_USAGE;
+	}
+	if (x->flame) {
+		x->job.opt.flame = weigh_parse(x->flame, x->why, EXPORT_WHY);
+		rc = x->job.opt.flame ? 0 : -1;
+	}
+	for (int i = 0; x->frames && i < 3; i++)
+		if (strcmp(words[i], x->frames) == 0)
+			x->job.opt.frames = (enum weigh_frames)i;
+	if (rc == 0)
+		return 0;
+	sl_warn("export: %s", x->why);
+	return SL_EXIT_USAGE;
+}
+
+static int check_filters(struct export *x)
+{
+	int rc = 0;
+
+	if (x->time)
+		rc = db_filter_time(&x->filter, x->time, x->why, EXPORT_WHY);
+	if (x->times && rc == 0)
+		rc = db_filter_time(&x->filter, x->times, x->why, EXPORT_WHY);
+	if (x->nvtx && rc == 0)
+		rc = db_filter_nvtx(&x->filter, x->nvtx, x->why, EXPORT_WHY);
+	if (x->pid && rc == 0)
+		rc = db_filter_pid(&x->filter, x->pid, x->why, EXPORT_WHY);
+	x->job.opt.activities = x->exporter->activities;
+	if (x->activities && rc == 0) {
+		x->job.opt.activities = tl_activities_parse(x->activities, x->why, EXPORT_WHY);
+		rc = x->job.opt.activities ? 0 : -1;
+	}
+	if (rc == 0)
+		return 0;
+	sl_warn("export: %s", x->why);
+	return SL_EXIT_USAGE;
+}
+
+/* ---- the report ---- */
+
+static int on_sqlite(void *unused)
+{
+	(void)unused;
+	return target_signal() != 0;
+}
+
+static int open_report(struct export *x)
+{
+	sqlite3 *db = x->exporter->repairs ? db_read_open_damaged(x->input, x->why, EXPORT_WHY)
+					   : db_read_open(x->input, x->why, EXPORT_WHY);
+	sqlite3_stmt *stmt = NULL;
+	int64_t utc = 0;
+
+	if (!db) {
+		sl_warn("export: %s", x->why);
+		return SL_EXIT_FAIL;
+	}
+	x->job.db = db;
+	/* A signal shall also stop it in the middle of a long sort. */
+	target_catch_signals();
+	sqlite3_progress_handler(db, 1000000, on_sqlite, NULL);
+	if (db_filter_any(&x->filter) && db_filter_apply(db, &x->filter, x->why, EXPORT_WHY) < 0) {
+		sl_warn("export: %s: %s", x->input, x->why);
+		return SL_EXIT_FAIL;
+	}
+	if (!x->normalize)
+		return 0;
+	if (sqlite3_prepare_v2(db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", -1,
+			       &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		utc = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	if (utc == 0) {
+		sl_warn("export: %s does not tell when it began: --ts-normalize is not possible",
+			x->input);
+		return SL_EXIT_FAIL;
+	}
+	x->job.opt.shift += utc;
+	return 0;
+}
+
+static void fill_job(struct export *x)
+{
+	struct export_options *o = &x->job.opt;
+
+	x->job.input = x->input;
+	x->job.output = x->target;
+	o->tables = x->tables;
+	o->lazy = x->lazy;
+	o->include_blobs = x->blobs;
+	o->include_json = x->json;
+	o->anonymize = x->anonymize;
+	o->normalize = x->normalize;
+	o->quiet = x->quiet;
+	o->time = x->time;
+	o->times = x->times;
+	o->nvtx = x->nvtx;
+	o->pid = x->pid;
+	o->given_shift = x->shift;
+	x->job.timeline = (struct tl_options){
+		.activities = o->activities,
+		.shift = o->shift,
+		.filtered = db_filter_any(&x->filter),
+		.progress = on_progress,
+		.of_progress = x,
+	};
+	x->show = !x->quiet && isatty(STDERR_FILENO);
+	clock_gettime(CLOCK_MONOTONIC, &x->began);
+	x->told = x->began;
+}
+
+static int write_result(struct export *x)
+{
+	const struct target target = {
+		.name = x->target, .overwrite = x->force, .packing = x->packing};
+	int rc;
+
+	fill_job(x);
+	rc = target_write(&target, x->exporter, &x->job, x->why, EXPORT_WHY);
+	end_progress(x, rc == 0);
+	if (rc == 0)
+		return 0;
+	if (!target_signal())
+		sl_warn("export: %s: %s", x->input, *x->why ? x->why : "failed");
+	return SL_EXIT_FAIL;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export x = {.lazy = true};
+	int rc = export_parse(&x, argc, argv);
+
+	if (rc == 0) {
+		find_type(&x);
+		rc = find_input(&x);
+	}
+	if (rc == 0)
+		rc = find_target(&x);
+	if (rc == 0)
+		rc = check_target(&x);
+	if (rc == 0)
+		rc = check_shift(&x);
+	if (rc == 0)
+		rc = check_use(&x);
+	if (rc == 0)
+		rc = check_flame(&x);
+	if (rc == 0)
+		rc = check_filters(&x);
+	if (rc == 0)
+		rc = open_report(&x);
+	if (rc == 0)
+		rc = write_result(&x);
+	sqlite3_close(x.job.db);
+	db_filter_free(&x.filter);
+	free(x.input);
+	free(x.target);
+	target_end_by_signal();
+	return rc == OPT_HELP_SHOWN ? 0 : rc;
+}

@@ -1,0 +1,33 @@
+/* cmd_export.h - what sightline export is asked for, and what it knows by then. */
+#ifndef SL_CMD_EXPORT_H
+#define SL_CMD_EXPORT_H
+
+#include <time.h>
+
+#include "collector/options/cmd.h"
+#include "exporters/read/db_filter.h"
+#include "exporters/formats/export.h"
+
+#define EXPORT_WHY 2048
+
+struct export
+{
+	const char *type, *output, *activities, *tables, *times, *time, *nvtx, *pid, *shift,
+		*dynamic, *flame, *frames;
+	bool force, append, lazy, normalize, blobs, json, separate, anonymize, quiet;
+	char *input, *target; /* target: "-" is stdout */
+	const struct exporter *exporter;
+	enum out_packing packing;
+	struct db_filter filter;
+	struct export_job job;
+	struct timespec began, told;
+	bool show; /* progress */
+	char why[EXPORT_WHY];
+};
+
+extern const char export_usage[];
+
+/* 0, OPT_HELP_SHOWN, or an exit status after one line on stderr. */
+int export_parse(struct export *x, int argc, char **argv);
+
+#endif

@@ -1,0 +1,74 @@
+/* cmd_info.c - sightline info: what is in a report. */
+#include <string.h>
+
+#include "collector/options/cmd.h"
+#include "exporters/read/db_read.h"
+#include "exporters/info/info.h"
+
+#define WHY 2048
+
+static const char usage[] = "sightline info [options] REPORT.sqlite...";
+static const char examples[] =
+	"Examples:\n"
+	"  sightline info run.sqlite                                   # all of it\n"
+	"  sightline info -f json run.sqlite | jq '.tables[] | select(.rows > 1000)'\n"
+	"  sightline info -f json *.sqlite | jq -r '.[] | [.file, .duration] | @tsv'\n";
+
+static int show(const char *path, bool json, const char *before)
+{
+	char why[WHY];
+	struct info info;
+	sqlite3 *db = db_read_open(path, why, sizeof(why));
+	int rc = db ? info_read(db, path, &info, why, sizeof(why)) : -1;
+
+	if (rc < 0) {
+		sl_warn("info: %s", why);
+	} else {
+		fputs(before, stdout);
+		(json ? info_json : info_text)(stdout, &info);
+	}
+	if (db)
+		info_free(&info);
+	sqlite3_close(db);
+	return rc;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	const char *format = "text";
+	const struct opt opts[] = {
+		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
+		{'f', "format", OPT_ENUM, "text,json", "FORMAT",
+		 "text, or json: an object, an array of them for several reports", &format, NULL},
+		{0},
+	};
+	int cnt = 0, shown = 0, rc = 0;
+	bool json;
+
+	/* Options may also stand behind reports, whose names are moved to the front. */
+	for (int at = 0; at < argc;) {
+		int n = opt_parse(opts, argc - at, argv + at, "info");
+
+		if (n < 0)
+			return n == OPT_HELP_SHOWN ? 0 : -n;
+		at += n;
+		if (at < argc)
+			argv[cnt++] = argv[at];
+	}
+	json = strcmp(format, "json") == 0;
+	if (cnt == 0) {
+		sl_warn("info: no report is named: %s", usage);
+		return SL_EXIT_USAGE;
+	}
+	for (int i = 0; i < cnt; i++) {
+		const char *before = shown > 0 ? (json ? ",\n" : "\n") : json && cnt > 1 ? "[" : "";
+
+		if (show(argv[i], json, before) == 0)
+			shown++;
+		else
+			rc = SL_EXIT_FAIL;
+	}
+	if (json && shown > 0)
+		fputs(cnt > 1 ? "]\n" : "\n", stdout);
+	return rc;
+}

@@ -1,0 +1,27 @@
+/*
+ * target.h - where an export goes. The result appears under its name when it is whole: it is written beside,
+ * then renamed.
+ */
+#ifndef SL_TARGET_H
+#define SL_TARGET_H
+
+#include "exporters/formats/export.h"
+
+struct target {
+	const char *name; /* "-": stdout */
+	bool overwrite;
+	enum out_packing packing;
+};
+
+/* Runs the exporter. 0, or -1 after one sentence in @why. */
+int target_write(const struct target *target, const struct exporter *exporter,
+		 struct export_job *job, char *why, size_t why_len);
+
+/* From now on signals that would end us only stop the exporter. */
+void target_catch_signals(void);
+/* The one that came, or 0. */
+int target_signal(void);
+/* At the very end: ends us by it, as whoever waits for us wants to know. */
+void target_end_by_signal(void);
+
+#endif

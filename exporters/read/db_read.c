@@ -1,0 +1,266 @@
+/*
+ * db_read.c - opens a database read-only, and says what is wrong with it. db_views.c evens out its schema.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/options/cmd.h"
+#include "exporters/read/db_read.h"
+#include "exporters/read/db_views.h"
+
+#define BUSY_MS 5000
+
+/*
+ * Sorts of millions of rows go through temporary files, in runs of about the cache's size. Runs that
+ * fit the processor's cache sort fastest: 4 MiB beats 64 MiB, and keeps the process small.
+ */
+static const char settings[] =
+	"PRAGMA temp_store=FILE; PRAGMA cache_size=-4096; PRAGMA query_only=OFF;";
+
+/* ---- what kind of file is it ---- */
+
+static uint32_t big32(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* What SQLite itself would notice only when it gets to the missing page. */
+static bool truncated(const unsigned char *head, off_t size, long long *want)
+{
+	uint32_t page = (uint32_t)head[16] << 8 | head[17];
+	uint32_t pages = big32(head + 28);
+
+	if (page == 1)
+		page = 65536;
+	*want = (long long)page * pages;
+	return big32(head + 24) == big32(head + 92) && pages > 0 && size < *want;
+}
+
+static bool has_beside(const char *path, const char *suffix)
+{
+	char name[4096 + 8];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	return stat(name, &st) == 0;
+}
+
+/*
+ * How to open it so that nothing appears beside it. A database in WAL mode without a log needs none; with
+ * a log, but no index of it (-shm), nobody has it open, and the index is made in memory, which SQLite does for
+ * who has the file to himself.
+ */
+enum opening {
+	OPEN_PLAIN,
+	OPEN_IMMUTABLE,
+	OPEN_ALONE
+};
+
+/* Reads the file header. */
+static int look(const char *path, bool damaged, enum opening *how, char *why, size_t why_len)
+{
+	unsigned char head[100] = {0};
+	struct stat st;
+	long long want;
+	ssize_t got;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		snprintf(why, why_len, "%s: %s", path, strerror(errno));
+		goto fail;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		snprintf(why, why_len, "%s is %s, not a report", path,
+			 S_ISDIR(st.st_mode) ? "a directory" : "no regular file");
+		goto fail;
+	}
+	if (st.st_size == 0) {
+		snprintf(why, why_len, "%s is empty", path);
+		goto fail;
+	}
+	got = pread(fd, head, sizeof(head), 0);
+	if (got < 16 || memcmp(head, "SQLite format 3", 16) != 0) {
+		snprintf(why, why_len, "%s is not an SQLite database", path);
+		goto fail;
+	}
+	*how = head[18] != 2               ? OPEN_PLAIN
+	       : !has_beside(path, "-wal") ? OPEN_IMMUTABLE
+	       : !has_beside(path, "-shm") ? OPEN_ALONE
+					   : OPEN_PLAIN;
+	if (got < (ssize_t)sizeof(head) ||
+	    (!damaged && truncated(head, st.st_size, &want) && !has_beside(path, "-wal"))) {
+		if (got < (ssize_t)sizeof(head))
+			want = sizeof(head);
+		snprintf(why, why_len, "%s is cut off: %lld of at least %lld bytes are there", path,
+			 (long long)st.st_size, want);
+		goto fail;
+	}
+	close(fd);
+	return 0;
+fail:
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* file:PATH?@what, with everything special escaped. */
+static char *make_uri(const char *path, const char *what)
+{
+	char *uri = malloc(strlen(path) * 3 + strlen(what) + sizeof("file:?"));
+	char *p = uri;
+
+	if (!uri)
+		return NULL;
+	p = stpcpy(p, "file:");
+	for (; *path; path++) {
+		if (strchr("?#%", *path) || (unsigned char)*path < 0x21)
+			p += sprintf(p, "%%%02X", (unsigned char)*path);
+		else
+			*p++ = *path;
+	}
+	sprintf(p, "?%s", what);
+	return uri;
+}
+
+static int open_file(const char *path, bool damaged, enum opening how, sqlite3 **db)
+{
+	char *uri = how == OPEN_IMMUTABLE ? make_uri(path, "immutable=1")
+		    : how == OPEN_ALONE   ? make_uri(path, "vfs=unix-none")
+					  : NULL;
+	int rc = sqlite3_open_v2(
+		uri ? uri : path, db,
+		SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (uri ? SQLITE_OPEN_URI : 0), NULL);
+
+	free(uri);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_extended_result_codes(*db, 1);
+	sqlite3_busy_timeout(*db, BUSY_MS);
+	/* The file may come from anywhere: nothing in its schema may run functions with effects. */
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, !damaged, NULL);
+	/* With this SQLite does not refuse a file that ends too early. It is read-only all the same. */
+	if (damaged)
+		sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+	/* Before anything is read: then it is too late. */
+	if (how == OPEN_ALONE)
+		sqlite3_exec(*db, "PRAGMA locking_mode=EXCLUSIVE", NULL, NULL, NULL);
+	rc = sqlite3_exec(*db, settings, NULL, NULL, NULL);
+	return rc != SQLITE_OK ? rc
+			       : sqlite3_exec(*db, "SELECT count(*) FROM main.sqlite_master", NULL,
+					      NULL, NULL);
+}
+
+/* ---- version ---- */
+
+#define SCHEMA_MAJOR 3 /* of the export schema of nsys that is known here, in full 3.28.1 */
+#define SCHEMA_MINOR 28
+
+/* Of META_DATA_EXPORT; zeros where there is none, as in reports from before 2022. */
+static void read_version(sqlite3 *db, int *major, int *minor)
+{
+	sqlite3_stmt *stmt = NULL;
+	const char *text;
+
+	*major = *minor = 0;
+	if (sqlite3_prepare_v2(
+		    db, "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'",
+		    -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW &&
+	    (text = (const char *)sqlite3_column_text(stmt, 0)) &&
+	    sscanf(text, "%d.%d", major, minor) < 1)
+		*major = *minor = 0;
+	sqlite3_finalize(stmt);
+}
+
+/*
+ * Another major version means tables of another shape: reading them as what they were would give wrong
+ * figures, so whoever wants that has to say so. Of a later minor version all that is known by name is right; it
+ * is said once per file, as what was renamed since reads as absent.
+ */
+static int check_version(sqlite3 *db, const char *path, char *why, size_t why_len)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char *said;
+	int major, minor;
+
+	read_version(db, &major, &minor);
+	if (major <= SCHEMA_MAJOR && (major < SCHEMA_MAJOR || minor <= SCHEMA_MINOR))
+		return 0;
+	if (major > SCHEMA_MAJOR && !getenv("SIGHTLINE_ANY_SCHEMA")) {
+		snprintf(why, why_len,
+			 "%s has schema %d.%d, which is newer than %d.%d known here; "
+			 "SIGHTLINE_ANY_SCHEMA=1 reads it nevertheless",
+			 path, major, minor, SCHEMA_MAJOR, SCHEMA_MINOR);
+		return -1;
+	}
+	pthread_mutex_lock(&lock); /* tables are made by several threads */
+	if (!said || strcmp(said, path) != 0) {
+		sl_warn("%s has schema %d.%d, which is newer than %d.%d known here: what has new "
+			"names in it reads as absent",
+			path, major, minor, SCHEMA_MAJOR, SCHEMA_MINOR);
+		free(said);
+		said = strdup(path);
+	}
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t why_len)
+{
+	enum opening how = OPEN_PLAIN;
+	sqlite3 *db = NULL;
+	int rc;
+
+	if (look(path, damaged, &how, why, why_len) < 0)
+		return NULL;
+	rc = open_file(path, damaged, how, &db);
+	if (rc == SQLITE_OK && !db_read_has_column(db, "StringIds", NULL)) {
+		snprintf(why, why_len,
+			 "%s is an SQLite database, but no report: it has no table StringIds",
+			 path);
+		goto fail;
+	}
+	if (rc == SQLITE_OK && check_version(db, path, why, why_len) < 0)
+		goto fail;
+	if (rc == SQLITE_OK)
+		rc = db_read_add_views(db);
+	if (rc == SQLITE_OK)
+		return db;
+	if ((rc & 0xFF) == SQLITE_CANTOPEN && has_beside(path, "-wal"))
+		snprintf(why, why_len,
+			 "%s is not finished and its folder cannot be written to: copy it and "
+			 "%s-wal elsewhere",
+			 path, path);
+	else if (((rc & 0xFF) == SQLITE_READONLY || (rc & 0xFF) == SQLITE_CANTOPEN) &&
+		 has_beside(path, "-journal"))
+		snprintf(why, why_len,
+			 "%s was being changed when its writer was killed: copy it and %s-journal, "
+			 "and open the copy with sqlite3 once, which undoes that",
+			 path, path);
+	else if ((rc & 0xFF) == SQLITE_CORRUPT || (rc & 0xFF) == SQLITE_NOTADB)
+		snprintf(why, why_len, "%s is damaged: %s", path, db ? sqlite3_errmsg(db) : "");
+	else
+		snprintf(why, why_len, "%s: %s", path,
+			 db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+fail:
+	sqlite3_close(db);
+	return NULL;
+}
+
+sqlite3 *db_read_open(const char *path, char *why, size_t why_len)
+{
+	return open_report(path, false, why, why_len);
+}
+
+sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len)
+{
+	return open_report(path, true, why, why_len);
+}

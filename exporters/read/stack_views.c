@@ -1,0 +1,94 @@
+/*
+ * stack_views.c - stacks and what they belong to, the same for all reports:
+ *
+ *   SL_CHAIN_FRAMES(stack, depth, frame, kind, symbol, module, file, line, inlined, unresolved, ip)
+ *   SL_CHAIN_SAMPLES(id, start, till, globalTid, periodic, stack)
+ *   SL_CHAIN_CALLS(source, start, end, globalTid, nameId, level, result, correlationId, bytes, pathId, stack)
+ *   SL_CHAIN_LAUNCHES(globalTid, correlationId, nameId, stack)
+ *
+ * The last has calls of CUDA also where a filter hides them: what they launched may be shown. stack is NULL where there
+ * is none. source: 1 libc, 2 CUDA, 3 system calls, 4 libraries above CUDA; a call of these is made up of calls of CUDA,
+ * with rows of their own. kind: as in SL_FRAMES.
+ *
+ * Our reports have every distinct stack once, and all events share their numbers. nsys has a table for each kind of
+ * event, with numbers of its own, so there the number of the table is made part of the stack's.
+ */
+#include "exporters/read/db_read.h"
+#include "exporters/read/db_views.h"
+
+#define LIBRARY(table, level, cuda)                                                                \
+	" UNION ALL SELECT 4, start, end, globalTid, nameId, " level ", returnValue, NULL, NULL, " \
+	"NULL, " cuda " FROM " #table
+
+#define CALLS(osrt, cuda, syscall)                                                                \
+	"CREATE TEMP VIEW SL_CHAIN_CALLS AS "                                                     \
+	"SELECT 1 AS source, start, end, globalTid, nameId, coalesce(nestingLevel, 0) AS level, " \
+	"returnValue AS result, NULL AS correlationId, bytesDone AS bytes, pathId, " osrt         \
+	" AS stack FROM OSRT_API WHERE coalesce(eventClass, 27) = 27 UNION ALL "                  \
+	"SELECT 2, start, end, globalTid, nameId, 0, returnValue, correlationId, NULL, "          \
+	"NULL, " cuda " FROM CUPTI_ACTIVITY_KIND_RUNTIME UNION ALL "                              \
+	"SELECT 3, start, end, globalTid, nameId, 0, returnValue, NULL, NULL, NULL, " syscall     \
+	" FROM SYSCALL" LIBRARY(CUBLAS_EVENTS, "0", cuda) LIBRARY(CUDNN_EVENTS, "0", cuda)        \
+		LIBRARY(SL_LIBRARY_API, "nestingLevel", cuda) ";"
+
+/* Stacks with cpuCycles 0 were taken when a thread was switched, not when time had passed; ours say till when it was away. */
+#define SAMPLES(stack)                                                                           \
+	"CREATE TEMP VIEW SL_CHAIN_SAMPLES AS SELECT id, start, end AS till, globalTid, end IS " \
+	"NULL AND (cpuCycles > 0 OR "                                                            \
+	"NOT EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles > 0)) AS periodic, " stack   \
+	" AS stack FROM COMPOSITE_EVENTS;"
+
+static const char ours[] =
+	"CREATE TEMP VIEW SL_CHAIN_FRAMES AS SELECT s.id AS stack, s.depth, f.id AS frame, f.kind, "
+	"f.symbol, f.module, f.file, f.line, f.inlined, f.unresolved, f.originalIP AS ip "
+	"FROM SL_STACKS AS s CROSS JOIN SL_FRAMES AS f ON f.id = s.frameId;" SAMPLES(
+		"nullif(stackId, 0)")
+		CALLS("nullif(callchainId, 0)", "nullif(callchainId, 0)", "nullif(callchainId, 0)");
+
+/* Frames of Python are known by their file. */
+#define CHAINS(table, number)                                                                     \
+	"SELECT id * 4 + " #number " AS stack, stackDepth AS depth, NULL AS frame, "              \
+	"CASE WHEN specialEntry = 1 THEN 4 WHEN kernelMode = 1 THEN 2 WHEN module IN (SELECT id " \
+	"FROM StringIds WHERE value LIKE '%.py') THEN 1 ELSE 0 END AS kind, symbol, module, "     \
+	"file, line, 0 AS inlined, unresolved, originalIP AS ip FROM " #table
+
+static const char theirs[] =
+	"CREATE TEMP VIEW SL_CHAIN_FRAMES AS " CHAINS(SAMPLING_CALLCHAINS, 0) " UNION ALL " CHAINS(
+		OSRT_CALLCHAINS,
+		1) " UNION ALL " CHAINS(CUDA_CALLCHAINS,
+					2) " UNION ALL " CHAINS(SYSCALL_CALLCHAINS,
+								3) ";" SAMPLES("id * 4")
+		CALLS("nullif(callchainId, 0) * 4 + 1", "nullif(callchainId, 0) * 4 + 2",
+		      "nullif(callchainId, 0) * 4 + 3");
+
+bool db_read_has_samples(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool has = sqlite3_prepare_v2(db, "SELECT 1 FROM SL_CHAIN_SAMPLES WHERE periodic LIMIT 1",
+				      -1, &stmt, NULL) == SQLITE_OK &&
+		   sqlite3_step(stmt) == SQLITE_ROW;
+
+	sqlite3_finalize(stmt);
+	return has;
+}
+
+#define LAUNCHES                                                                                  \
+	"CREATE TEMP VIEW SL_CHAIN_LAUNCHES AS SELECT globalTid, correlationId, nameId, %s AS "   \
+	"stack FROM %sCUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IS NOT NULL AND globalTid " \
+	"IS NOT NULL"
+
+int db_read_add_stack_views(sqlite3 *db)
+{
+	bool own = db_read_has(db, "SL_STACKS");
+	bool whole = db_read_has_column(db, "CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId") &&
+		     db_read_has_column(db, "CUPTI_ACTIVITY_KIND_RUNTIME", "correlationId");
+	char *launches = sqlite3_mprintf(
+		LAUNCHES, own ? "nullif(callchainId, 0)" : "nullif(callchainId, 0) * 4 + 2",
+		whole ? "main." : "");
+	int rc = launches ? sqlite3_exec(db, own ? ours : theirs, NULL, NULL, NULL) : SQLITE_NOMEM;
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, launches, NULL, NULL, NULL);
+	sqlite3_free(launches);
+	return rc;
+}

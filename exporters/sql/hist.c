@@ -1,0 +1,470 @@
+/*
+ * hist.c - counts and figures by hash table, as SQL functions.
+ *
+ * sl_hist(a, b, ...) is an aggregate: it counts equal rows and gives the number of a table, which
+ * sl_hist_rows(number) then reads as (k0, k1, ..., n). sl_hist_values(a, b, ..., value) has a row for all that is equal
+ * but for the value; what stands for the values there is for sl_figures() only. sl_figures(key, value, n) likewise
+ * gives what sl_figures_rows(number) reads: one row per key. Tables live as long as the connection.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporters/sql/hist_internal.h"
+#include "exporters/sql/spill.h"
+
+#define NO_ENTRY UINT32_MAX
+#define PURE     (SQLITE_UTF8 | SQLITE_INNOCUOUS)
+
+static uint64_t scramble(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	return x ^ x >> 32;
+}
+
+static uint64_t hash_bytes(const char *p, size_t len)
+{
+	uint64_t h = len, word;
+
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&word, p, 8);
+		h = scramble(h ^ word) + 1;
+	}
+	word = 0;
+	memcpy(&word, p, len);
+	return scramble(h ^ word);
+}
+
+static uint32_t *new_slots(uint32_t cnt)
+{
+	uint32_t *s = malloc((size_t)cnt * sizeof(*s));
+
+	if (s)
+		memset(s, 0xFF, (size_t)cnt * sizeof(*s));
+	return s;
+}
+
+static int pool_grow(struct pool *p)
+{
+	uint32_t slots = p->slots ? p->slots * 2 : 64;
+	struct text *more = reallocarray(p->text, slots, sizeof(*more));
+	uint32_t *slot = new_slots(slots);
+
+	if (more)
+		p->text = more;
+	if (!more || !slot) {
+		free(slot);
+		return SQLITE_NOMEM;
+	}
+	for (uint32_t i = 0; i < p->cnt; i++) {
+		uint32_t at = (uint32_t)hash_bytes(p->text[i].data, p->text[i].len) & (slots - 1);
+
+		while (slot[at] != NO_ENTRY)
+			at = (at + 1) & (slots - 1);
+		slot[at] = i;
+	}
+	free(p->slot);
+	p->slot = slot;
+	p->slots = slots;
+	return SQLITE_OK;
+}
+
+int hist_pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number)
+{
+	uint32_t at;
+
+	if (p->cnt * 2 >= p->slots && pool_grow(p) != SQLITE_OK)
+		return SQLITE_NOMEM;
+	for (at = (uint32_t)hash_bytes(data, len) & (p->slots - 1); p->slot[at] != NO_ENTRY;
+	     at = (at + 1) & (p->slots - 1)) {
+		const struct text *t = &p->text[p->slot[at]];
+
+		if (t->len == len && memcmp(t->data, data, len) == 0) {
+			*number = p->slot[at];
+			return SQLITE_OK;
+		}
+	}
+	p->text[p->cnt].data = malloc(len + 1);
+	if (!p->text[p->cnt].data)
+		return SQLITE_NOMEM;
+	memcpy(p->text[p->cnt].data, data, len);
+	p->text[p->cnt].len = len;
+	p->slot[at] = p->cnt;
+	*number = p->cnt++;
+	return SQLITE_OK;
+}
+
+void hist_pool_free(struct pool *p)
+{
+	for (uint32_t i = 0; i < p->cnt; i++)
+		free(p->text[i].data);
+	free(p->text);
+	free(p->slot);
+}
+
+static int read_value(struct pool *p, sqlite3_value *v, int64_t *number, unsigned *type)
+{
+	double real;
+
+	*number = 0;
+	switch (sqlite3_value_type(v)) {
+	case SQLITE_INTEGER:
+		*type = V_INT;
+		*number = sqlite3_value_int64(v);
+		return SQLITE_OK;
+	case SQLITE_FLOAT:
+		*type = V_REAL;
+		real = sqlite3_value_double(v);
+		memcpy(number, &real, sizeof(real));
+		return SQLITE_OK;
+	case SQLITE_NULL:
+		*type = V_NULL;
+		return SQLITE_OK;
+	default:
+		*type = sqlite3_value_type(v) == SQLITE_BLOB ? V_BLOB : V_TEXT;
+		return hist_pool_add(p, sqlite3_value_blob(v) ? sqlite3_value_blob(v) : "",
+				     (uint32_t)sqlite3_value_bytes(v), number);
+	}
+}
+
+void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type)
+{
+	double real;
+
+	switch (type) {
+	case V_INT:
+		sqlite3_result_int64(out, number);
+		break;
+	case V_REAL:
+		memcpy(&real, &number, sizeof(real));
+		sqlite3_result_double(out, real);
+		break;
+	case V_TEXT:
+		sqlite3_result_text(out, p->text[number].data, (int)p->text[number].len,
+				    SQLITE_STATIC);
+		break;
+	case V_BLOB:
+		sqlite3_result_blob(out, p->text[number].data, (int)p->text[number].len,
+				    SQLITE_STATIC);
+		break;
+	default:
+		sqlite3_result_null(out);
+	}
+}
+
+size_t hist_bytes_max = 64 << 20;
+
+/* ---- a table of equal rows and their counts ---- */
+
+static void hist_free(struct hist *h)
+{
+	for (uint32_t i = 0; i < h->groups; i++) {
+		free(h->group[i].pair);
+		free(h->group[i].slot);
+	}
+	free(h->group);
+	free(h->key);
+	free(h->type);
+	free(h->count);
+	free(h->slot);
+	hist_pool_free(&h->pool);
+	if (h->spilled)
+		fclose(h->spilled);
+	free(h);
+}
+
+static int hist_grow(struct hist *h)
+{
+	uint32_t room = h->room ? h->room * 2 : 256;
+	int64_t *key = reallocarray(h->key, room, sizeof(*key) * h->keys);
+	uint32_t *type, *count, *slot;
+
+	if (!key)
+		return SQLITE_NOMEM;
+	h->key = key;
+	type = reallocarray(h->type, room, sizeof(*type));
+	if (!type)
+		return SQLITE_NOMEM;
+	h->type = type;
+	count = reallocarray(h->count, room, sizeof(*count));
+	if (!count)
+		return SQLITE_NOMEM;
+	h->count = count;
+	free(h->slot);
+	h->slot = slot = new_slots(room * 2);
+	if (!slot)
+		return SQLITE_NOMEM;
+	h->slots = room * 2;
+	h->room = room;
+	for (uint32_t i = 0; i < h->cnt; i++) {
+		uint32_t at = (uint32_t)hash_bytes((const char *)&key[i * h->keys],
+						   sizeof(*key) * h->keys) &
+			      (h->slots - 1);
+
+		while (slot[at] != NO_ENTRY)
+			at = (at + 1) & (h->slots - 1);
+		slot[at] = i;
+	}
+	return SQLITE_OK;
+}
+
+/*
+ * Rows that do not fit go to a file, and counting begins anew. Then a row may come twice, which those who
+ * read it do not mind: they sum up.
+ */
+static int hist_spill(struct hist *h)
+{
+	if (!h->spilled)
+		h->spilled = spill_file();
+	if (!h->spilled)
+		return SQLITE_FULL;
+	for (uint32_t i = 0; i < h->cnt; i++) {
+		fwrite(&h->key[i * h->keys], sizeof(*h->key), h->keys, h->spilled);
+		fwrite(&h->type[i], sizeof(*h->type), 1, h->spilled);
+		fwrite(&h->count[i], sizeof(*h->count), 1, h->spilled);
+	}
+	if (ferror(h->spilled))
+		return SQLITE_FULL;
+	h->spilled_cnt += h->cnt;
+	h->cnt = 0;
+	memset(h->slot, 0xFF, h->slots * sizeof(*h->slot));
+	return SQLITE_OK;
+}
+
+/* The row of the table that is equal, made if there is none. */
+static int hist_find(struct hist *h, const int64_t *key, uint32_t type, uint32_t *row)
+{
+	size_t size = sizeof(*key) * h->keys;
+	uint32_t at;
+
+	if (h->cnt == h->room && hist_grow(h) != SQLITE_OK)
+		return SQLITE_NOMEM;
+	for (at = (uint32_t)hash_bytes((const char *)key, size) & (h->slots - 1);
+	     h->slot[at] != NO_ENTRY; at = (at + 1) & (h->slots - 1)) {
+		uint32_t i = h->slot[at];
+
+		if (h->type[i] == type && memcmp(&h->key[i * h->keys], key, size) == 0) {
+			*row = i;
+			return SQLITE_OK;
+		}
+	}
+	memcpy(&h->key[h->cnt * h->keys], key, size);
+	h->type[h->cnt] = type;
+	h->count[h->cnt] = 0;
+	h->slot[at] = *row = h->cnt++;
+	return SQLITE_OK;
+}
+
+struct hist *hist_new(struct hist_of_db *of, unsigned keys)
+{
+	struct hist *h = calloc(1, sizeof(*h));
+
+	if (h) {
+		h->keys = keys;
+		h->of = of;
+		h->number = ++of->last_number;
+		h->next = of->first;
+		of->first = h;
+	}
+	return h;
+}
+
+static struct hist *hist_of(sqlite3_context *out, unsigned keys)
+{
+	struct hist **at = sqlite3_aggregate_context(out, sizeof(struct hist *));
+
+	if (at && !*at)
+		*at = hist_new(sqlite3_user_data(out), keys);
+	if (!at || !*at)
+		sqlite3_result_error_nomem(out);
+	return at ? *at : NULL;
+}
+
+void hist_fail(sqlite3_context *out, int rc)
+{
+	if (rc == SQLITE_NOMEM)
+		sqlite3_result_error_nomem(out);
+	else if (rc == SQLITE_RANGE)
+		sqlite3_result_error(out, "integer overflow", -1);
+	else
+		sqlite3_result_error_code(out, rc);
+}
+
+static void hist_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct hist *h = hist_of(out, (unsigned)argc);
+	int64_t key[HIST_KEYS];
+	uint32_t types = 0, row;
+	int rc = SQLITE_OK;
+
+	for (int i = 0; h && i < argc && rc == SQLITE_OK; i++) {
+		unsigned type;
+
+		rc = read_value(&h->pool, argv[i], &key[i], &type);
+		types |= type << (4 * i);
+	}
+	if (h && rc == SQLITE_OK)
+		rc = hist_find(h, key, types, &row);
+	if (rc != SQLITE_OK)
+		hist_fail(out, rc);
+	else if (h && ++h->count[row] == UINT32_MAX)
+		hist_fail(out, hist_spill(h));
+	else if (h && h->cnt == h->room && h->room * (8 * h->keys + 16) >= hist_bytes_max &&
+		 (rc = hist_spill(h)) != SQLITE_OK)
+		hist_fail(out, rc);
+}
+
+int64_t hist_done(struct hist *h)
+{
+	free(h->slot);
+	h->slot = NULL;
+	return h->number;
+}
+
+static void hist_final(sqlite3_context *out)
+{
+	struct hist **h = sqlite3_aggregate_context(out, 0);
+
+	if (h && *h)
+		sqlite3_result_int64(out, hist_done(*h));
+}
+
+/* ---- figures ---- */
+
+/* The group of a key, made if there is none. */
+static int find_group(struct hist *h, const int64_t *key, uint32_t types, struct group **group)
+{
+	uint32_t row;
+	int rc = hist_find(h, key, types, &row);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	if (row >= h->groups) {
+		struct group *more = reallocarray(h->group, h->room, sizeof(*more));
+
+		if (!more)
+			return SQLITE_NOMEM;
+		memset(more + h->groups, 0, (h->room - h->groups) * sizeof(*more));
+		h->group = more;
+		h->groups = h->room;
+	}
+	*group = &h->group[row];
+	return SQLITE_OK;
+}
+
+int hist_add_figure(struct hist *h, int64_t key, int64_t value, struct group **group)
+{
+	int rc = find_group(h, &key, V_INT, group);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	(*group)->calls++;
+	if (value != HIST_NULL)
+		return hist_group_whole(*group, value, 1);
+	(*group)->nulls++;
+	return SQLITE_OK;
+}
+
+/* A value, or all that sl_hist_values() has counted of a row. */
+static int add_value(struct hist_of_db *of, struct group *to, sqlite3_value *value, int64_t n)
+{
+	struct hist_values v = {.number = -1};
+	struct hist *h = of->first;
+
+	if (sqlite3_value_type(value) == SQLITE_BLOB && sqlite3_value_bytes(value) == sizeof(v))
+		memcpy(&v, sqlite3_value_blob(value), sizeof(v));
+	while (h && h->number != v.number)
+		h = h->next;
+	if (!h || v.magic != HIST_VALUES || v.row < 0 || v.row >= h->cnt)
+		return hist_group_add(to, value, n);
+	return hist_group_take(to, &h->group[v.row]);
+}
+
+/* sl_hist_values(a, b, ..., value): by a, b, ... which is a row. */
+static void values_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct hist *h = hist_of(out, (unsigned)argc - 1);
+	int64_t key[HIST_KEYS];
+	uint32_t types = 0;
+	struct group *group;
+	int rc = SQLITE_OK;
+
+	for (int i = 0; h && i < argc - 1 && rc == SQLITE_OK; i++) {
+		unsigned type;
+
+		rc = read_value(&h->pool, argv[i], &key[i], &type);
+		types |= type << (4 * i);
+	}
+	if (h && rc == SQLITE_OK)
+		rc = find_group(h, key, types, &group);
+	if (h && rc == SQLITE_OK)
+		rc = hist_group_add(group, argv[argc - 1], 1);
+	if (rc != SQLITE_OK)
+		hist_fail(out, rc);
+}
+
+/* sl_figures(key, value, n) */
+static void figures_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct hist *h = hist_of(out, 1);
+	struct group *group;
+	int64_t key;
+	unsigned type;
+	int rc;
+
+	(void)argc;
+	if (!h)
+		return;
+	rc = read_value(&h->pool, argv[0], &key, &type);
+	if (rc == SQLITE_OK)
+		rc = find_group(h, &key, type, &group);
+	if (rc == SQLITE_OK)
+		rc = add_value(h->of, group, argv[1], sqlite3_value_int64(argv[2]));
+	if (rc != SQLITE_OK)
+		hist_fail(out, rc);
+}
+
+/* ---- the connection ---- */
+
+static void db_free(void *p)
+{
+	struct hist_of_db *of = p;
+
+	while (of->first) {
+		struct hist *h = of->first;
+
+		of->first = h->next;
+		hist_free(h);
+	}
+	free(of);
+}
+
+int hist_register(sqlite3 *db, const struct percentiles *p, struct hist_of_db **tables)
+{
+	struct hist_of_db *of = calloc(1, sizeof(*of));
+	int rc;
+
+	if (!of)
+		return SQLITE_NOMEM;
+	if (p)
+		of->percent = *p;
+	if (tables)
+		*tables = of;
+	/* The module that is closed last owns it; the functions only point to it. */
+	rc = sqlite3_create_module_v2(db, "sl_hist_rows", &hist_rows_module, of, db_free);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_module(db, "sl_figures_rows", &hist_figures_module, of);
+	for (int keys = 1; rc == SQLITE_OK && keys <= HIST_KEYS; keys++)
+		rc = sqlite3_create_function(db, "sl_hist", keys, PURE, of, NULL, hist_step,
+					     hist_final);
+	for (int keys = 2; rc == SQLITE_OK && keys <= HIST_KEYS; keys++)
+		rc = sqlite3_create_function(db, "sl_hist_values", keys, PURE, of, NULL,
+					     values_step, hist_final);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function(db, "sl_figures", 3, PURE, of, NULL, figures_step,
+					     hist_final);
+	return rc;
+}

@@ -1,0 +1,300 @@
+/* query.c - SQL in, rows out; times scaled to the unit that was asked for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/read/db_read.h"
+#include "exporters/sql/hist.h"
+#include "exporters/sql/projection.h"
+#include "exporters/sql/query.h"
+
+const struct time_unit time_units[] = {
+	{"nsec", "(ns)", 0},   {"usec", "(us)", 3}, {"msec", "(ms)", 6},
+	{"seconds", "(s)", 9}, {NULL, NULL, 0},
+};
+
+bool query_has_data(sqlite3 *db, const struct report *r, char *what, size_t what_len)
+{
+	char needs[2048], table[128];
+
+	for (unsigned i = 0; report_field(r->sql, "needs", i, needs, sizeof(needs)); i++) {
+		char *sep = strstr(needs, " = ");
+		bool has = false;
+
+		if (sep)
+			*sep = '\0';
+		snprintf(what, what_len, "%s", sep ? sep + 3 : needs);
+		for (const char *p = needs; *p && !has;) {
+			size_t len = strcspn(p, " ");
+
+			snprintf(table, sizeof(table), "%.*s", (int)len, p);
+			has = len > 0 && strcmp(table, "or") != 0 && db_read_has(db, table);
+			p += len + (p[len] == ' ');
+		}
+		if (!has)
+			return false;
+	}
+	return true;
+}
+
+/* Skips blanks and comments: is there another statement? */
+static bool more_sql(const char *p)
+{
+	for (;;) {
+		p += strspn(p, " \t\r\n;");
+		if (p[0] == '-' && p[1] == '-') {
+			p += strcspn(p, "\n");
+		} else if (p[0] == '/' && p[1] == '*') {
+			p = strstr(p + 2, "*/");
+			if (!p)
+				return false;
+			p += 2;
+		} else {
+			return *p != '\0';
+		}
+	}
+}
+
+static int bind_args(sqlite3_stmt *stmt, const char *args)
+{
+	char *copy = strdup(args), *rest = copy, *word;
+	char name[128];
+
+	if (!copy)
+		return SQLITE_NOMEM;
+	while ((word = strsep(&rest, ":")) != NULL) {
+		char *value = strchr(word, '=');
+		char *end;
+		int at;
+
+		if (value)
+			*value++ = '\0';
+		snprintf(name, sizeof(name), ":%s", word);
+		for (char *p = name; *p; p++)
+			if (*p == '-')
+				*p = '_';
+		at = sqlite3_bind_parameter_index(stmt, name);
+		if (at == 0)
+			continue; /* of another statement of the same report */
+		long long n = value ? strtoll(value, &end, 10) : 1;
+
+		if (!value || (*value && !*end)) {
+			sqlite3_bind_int64(stmt, at, n);
+			continue;
+		}
+		double x = strtod(value, &end);
+
+		if (*value && !*end)
+			sqlite3_bind_double(stmt, at, x);
+		else
+			sqlite3_bind_text(stmt, at, value, -1, SQLITE_TRANSIENT);
+	}
+	free(copy);
+	return SQLITE_OK;
+}
+
+/* Is this a column of times? Then its heading ends in (ns). */
+static bool is_time(const char *head)
+{
+	size_t len = strlen(head);
+
+	return len >= 4 && strcmp(head + len - 4, "(ns)") == 0;
+}
+
+static void free_heads(char **heads, int cols)
+{
+	for (int i = 0; heads && i < cols; i++)
+		free(heads[i]);
+	free(heads);
+}
+
+static char **make_heads(sqlite3_stmt *stmt, int cols, const struct time_unit *unit)
+{
+	char **heads = calloc((size_t)cols, sizeof(*heads));
+
+	for (int i = 0; heads && i < cols; i++) {
+		const char *name = sqlite3_column_name(stmt, i);
+		size_t len = name ? strlen(name) : 0;
+
+		if (name && is_time(name) &&
+		    asprintf(&heads[i], "%.*s%s", (int)(len - 4), name, unit->heading) < 0)
+			heads[i] = NULL;
+		else if (name && !is_time(name))
+			heads[i] = strdup(name);
+		if (!heads[i]) {
+			free_heads(heads, cols);
+			return NULL;
+		}
+	}
+	return heads;
+}
+
+static void read_cell(sqlite3_stmt *stmt, int col, int scale, struct cell *c)
+{
+	memset(c, 0, sizeof(*c));
+	switch (sqlite3_column_type(stmt, col)) {
+	case SQLITE_INTEGER:
+		c->kind = CELL_INT;
+		c->num = sqlite3_column_int64(stmt, col);
+		c->scale = scale;
+		break;
+	case SQLITE_FLOAT:
+		c->kind = CELL_REAL;
+		c->real = sqlite3_column_double(stmt, col);
+		c->scale = scale;
+		for (int i = 0; i < scale; i++)
+			c->real /= 10;
+		break;
+	case SQLITE_NULL:
+		break;
+	default: /* TEXT, and BLOB as the bytes it is */
+		c->kind = CELL_TEXT;
+		c->text = (const char *)sqlite3_column_blob(stmt, col);
+		c->len = (size_t)sqlite3_column_bytes(stmt, col);
+		if (!c->text)
+			c->text = "";
+	}
+}
+
+/* The rows of the last statement. Returns how many, or -1 (why is set only for our own failures). */
+static long long feed(sqlite3_stmt *stmt, const struct time_unit *unit, const struct format *format,
+		      struct sheet *s, int *rc)
+{
+	struct cell *cells = calloc((size_t)s->cols, sizeof(*cells));
+	bool *times = calloc((size_t)s->cols, sizeof(*times));
+	long long rows = 0;
+
+	if (!cells || !times)
+		goto fail;
+	for (int i = 0; i < s->cols; i++)
+		times[i] = is_time(sqlite3_column_name(stmt, i));
+	while ((*rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		for (int i = 0; i < s->cols; i++)
+			read_cell(stmt, i, times[i] ? unit->scale : 0, &cells[i]);
+		if (format->row(s, cells) < 0)
+			goto fail;
+		if (ferror(s->out))
+			break; /* nobody reads, or the disk is full: closing says which */
+		rows++;
+	}
+	free(cells);
+	free(times);
+	return rows;
+fail:
+	*rc = SQLITE_NOMEM;
+	free(cells);
+	free(times);
+	return -1;
+}
+
+/*
+ * The table begins with the first row, not before: so a report that fails at once leaves no heading.
+ */
+static long long run_last(sqlite3_stmt *stmt, const struct time_unit *unit,
+			  const struct format *format, struct sheet *s, int *rc)
+{
+	long long rows = -1;
+	char **heads;
+
+	s->cols = sqlite3_column_count(stmt);
+	heads = make_heads(stmt, s->cols, unit);
+	if (!heads) {
+		*rc = SQLITE_NOMEM;
+		return -1;
+	}
+	s->heads = (const char *const *)heads;
+	if (format->begin(s) == 0)
+		rows = feed(stmt, unit, format, s, rc);
+	else
+		*rc = SQLITE_NOMEM;
+	if (format->end(s) < 0) {
+		*rc = SQLITE_NOMEM;
+		rows = -1;
+	}
+	free_heads(heads, s->cols);
+	s->heads = NULL;
+	return rows;
+}
+
+const char *query_more(int rc)
+{
+	switch (rc & 0xFF) {
+	case SQLITE_FULL:
+		return " (no room for temporary files: point SQLITE_TMPDIR to a larger folder)";
+	case SQLITE_CORRUPT:
+		return " (the file is damaged)";
+	default:
+		return "";
+	}
+}
+
+static void explain(sqlite3 *db, const struct report *r, int rc, char *why, size_t why_len)
+{
+	snprintf(why, why_len, "%s %s: %s%s", r->kind->noun, r->name,
+		 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db), query_more(rc));
+}
+
+static int run_aside(sqlite3_stmt *stmt, const struct query_listener *listener)
+{
+	bool heard = listener && sqlite3_column_count(stmt) > 0 &&
+		     strcmp(sqlite3_column_name(stmt, 0), listener->column) == 0;
+	int rc;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int err = heard ? listener->row(listener->ctx, stmt) : 0;
+
+		if (err)
+			return err;
+	}
+	return rc;
+}
+
+long long query_listen(sqlite3 *db, const struct report *r, const struct time_unit *unit,
+		       const struct format *format, struct sheet *s,
+		       const struct query_listener *listener, char *why, size_t why_len)
+{
+	char *native = projection_rewrite(r->sql);
+	char *text = native ? hist_rewrite(native, r->percent, true) : NULL;
+	const char *sql = text;
+	struct hist_of_db *tables;
+	long long rows = -1;
+
+	free(native);
+	if (!text || hist_register(db, r->percent, &tables) != SQLITE_OK ||
+	    projection_register(db, tables) != SQLITE_OK) {
+		snprintf(why, why_len, "out of memory");
+		free(text);
+		return -1;
+	}
+	while (more_sql(sql)) {
+		sqlite3_stmt *stmt = NULL;
+		int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
+		bool last = !more_sql(sql);
+
+		if (rc == SQLITE_OK && stmt)
+			rc = bind_args(stmt, r->args);
+		if (rc == SQLITE_OK && stmt && last && !format)
+			rows = 0;
+		else if (rc == SQLITE_OK && stmt && last && sqlite3_column_count(stmt) > 0)
+			rows = run_last(stmt, unit, format, s, &rc);
+		else if (rc == SQLITE_OK && stmt)
+			rc = run_aside(stmt, listener);
+		if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW) {
+			explain(db, r, rc, why, why_len);
+			sqlite3_finalize(stmt);
+			free(text);
+			return -1;
+		}
+		sqlite3_finalize(stmt);
+	}
+	free(text);
+	if (rows < 0)
+		snprintf(why, why_len, "%s %s: its last statement gives no table", r->kind->noun,
+			 r->name);
+	return rows;
+}
+
+long long query_run(sqlite3 *db, const struct report *r, const struct time_unit *unit,
+		    const struct format *format, struct sheet *s, char *why, size_t why_len)
+{
+	return query_listen(db, r, unit, format, s, NULL, why, why_len);
+}

@@ -1,0 +1,47 @@
+/* query.h - runs a report's SQL and feeds the rows to a format. */
+#ifndef SL_QUERY_H
+#define SL_QUERY_H
+
+#include <sqlite3.h>
+
+#include "exporters/text/format.h"
+#include "exporters/sql/report.h"
+
+struct time_unit {
+	const char *option;  /* value of --timeunit */
+	const char *heading; /* what stands for "(ns)" */
+	int scale;           /* 1 ns = 10^-scale of it */
+};
+
+extern const struct time_unit time_units[]; /* ends with a NULL option; the first is ns */
+
+/*
+ * Does the database hold what the report needs? If not, @what = what such data is called.
+ */
+bool query_has_data(sqlite3 *db, const struct report *r, char *what, size_t what_len);
+
+/*
+ * Runs the report. @s: out, title, name, console and opt are set. Returns rows written, or -1
+ * after one sentence in @why.
+ */
+long long query_run(sqlite3 *db, const struct report *r, const struct time_unit *unit,
+		    const struct format *format, struct sheet *s, char *why, size_t why_len);
+
+/* What to add to an error message: what this result code means for who reads a report; may be "". */
+const char *query_more(int rc);
+
+/*
+ * The same with an ear for the statements before the last one: rows of those whose first column is
+ * called @column go to @row, which returns 0 or an SQLite error code. @format NULL: the last statement
+ * is left out, the result is 0.
+ */
+struct query_listener {
+	const char *column;
+	int (*row)(void *ctx, sqlite3_stmt *stmt);
+	void *ctx;
+};
+long long query_listen(sqlite3 *db, const struct report *r, const struct time_unit *unit,
+		       const struct format *format, struct sheet *s,
+		       const struct query_listener *listener, char *why, size_t why_len);
+
+#endif

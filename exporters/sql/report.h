@@ -1,0 +1,73 @@
+/*
+ * report.h - a report is an SQL text with a head of comment lines "-- key: value":
+ *
+ *   title:    heading above the table (needed)
+ *   about:    what it shows; may be repeated
+ *   needs:    TABLE or TABLE.column [or ...] = what such data is called; without any, the report is skipped
+ *   default:  place in the set that runs without -r; "quiet" behind it: not a word when data is absent
+ *   alias:    another name
+ *   arg:      name, name=<value> or name=DEFAULT, what it does; bound to :name ('-' becomes '_'), a bare
+ *             name to 1. What is not given and has no DEFAULT is NULL
+ *   column:   heading = meaning
+ *
+ * The last statement gives the table. It also runs as it is in the sqlite3 shell, but for what asks the views of
+ * stack_views.c.
+ * Reports of figures are written as osrt_sum.sql is, which makes them fast and gives them percentiles (hist.h).
+ *
+ * A rule (exporters/analyze/rules/, findings.h) is such a text too; it judges as well.
+ */
+#ifndef SL_REPORT_H
+#define SL_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct percentiles;
+
+struct report_kind {
+	const char *folder;             /* of the texts in the binary: "stats/reports/" */
+	const char *noun, *nouns;       /* "report", "Reports" */
+	const char *command;            /* "stats" */
+	const char *help;               /* "--help-reports" */
+	const char *const *common_args; /* as behind "arg:", for all of the kind; ends with NULL */
+};
+
+extern const struct report_kind report_kind, rule_kind;
+
+struct report {
+	const struct report_kind *kind;
+	char name[64];
+	char title[128];
+	const char *sql;
+	char *owned;                       /* the same when read from a file */
+	char *args;                        /* "rows=5:base", "" none; defaults stand first */
+	const struct percentiles *percent; /* to add to the figures; NULL: none */
+	size_t given; /* so many of its last bytes were asked for, the rest are defaults */
+};
+
+/*
+ * @spec is name[:arg[=value]]..., or the path of an .sql file. @dirs: folders searched first,
+ * comma separated, may be NULL. 0, or an exit status after one sentence in @why.
+ */
+int report_load(const struct report_kind *kind, const char *spec, const char *dirs,
+		struct report *r, char *why, size_t why_len);
+void report_free(struct report *r);
+
+/* The @idx-th value of @key in the head. */
+bool report_field(const char *sql, const char *key, unsigned idx, char *buf, size_t len);
+
+/* The name of the @idx-th text in the binary if it is one of the kind, else NULL. */
+const char *report_embedded(const struct report_kind *kind, size_t idx, char name[64]);
+
+/* ",NAME,NAME...": of all in the binary, to complete with (struct opt). Valid until asked for another kind. */
+const char *report_names(const struct report_kind *kind);
+/* Names of the default set in its order, comma separated; malloc'd. */
+char *report_defaults(const struct report_kind *kind);
+/* True when the report is one that says nothing if its data is absent (in the default set). */
+bool report_quiet(const struct report *r);
+
+/* --help-reports, --help-rules: a list when @name is NULL or "", all in full for ALL. 0 or an exit status. */
+int report_help(const struct report_kind *kind, FILE *out, const char *name, const char *dirs);
+
+#endif

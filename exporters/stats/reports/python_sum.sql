@@ -1,0 +1,118 @@
+-- title: Python Summary
+-- about: What lines of Python cost: calls, time in the C library, time on GPUs, bytes read and written, samples. All but
+-- about: the last column count for the innermost line of Python in a stack, so that they add up; what has no Python in
+-- about: its stack, or no stack, is in one row of its own.
+-- needs: SL_STACKS or OSRT_CALLCHAINS or CUDA_CALLCHAINS or SAMPLING_CALLCHAINS = stacks
+-- arg: function, sum up by function, whatever the line
+-- column: Calls = calls of the C library, CUDA and its libraries
+-- column: OS Time (ns) = time in calls of the C library
+-- column: GPU Ops = kernels, copies, fills and graphs that were launched
+-- column: GPU Time (ns) = time of these on the GPU
+-- column: Read (bytes) = bytes read
+-- column: Written (bytes) = bytes written
+-- column: Self = samples with this as the innermost line of Python
+-- column: Total = samples with this anywhere in the stack
+-- column: Function = of Python
+-- column: Line = file:line
+--
+-- The views SL_CHAIN_* are the same for all reports that have stacks (exporters/read/stack_views.c).
+DROP TABLE IF EXISTS temp.py_frame;
+CREATE TEMP TABLE py_frame AS
+SELECT stack, depth, symbol, coalesce(file, module) AS file, CASE WHEN NOT coalesce(:function, 0) THEN line END AS line
+FROM SL_CHAIN_FRAMES
+WHERE kind = 1;
+DROP TABLE IF EXISTS temp.place;
+CREATE TEMP TABLE place (id INTEGER PRIMARY KEY, symbol INTEGER, file INTEGER, line INTEGER);
+INSERT INTO place (symbol, file, line) SELECT DISTINCT symbol, file, line FROM py_frame;
+CREATE INDEX temp.place_of ON place(symbol, file, line);
+-- The innermost line of each stack: SQLite takes the other columns from the row with the minimum.
+DROP TABLE IF EXISTS temp.inner_place;
+CREATE TEMP TABLE inner_place (stack INTEGER PRIMARY KEY, place INTEGER);
+INSERT INTO inner_place
+SELECT stack, id
+FROM (SELECT stack, min(depth), symbol, file, line FROM py_frame GROUP BY stack) AS f
+	JOIN place AS p ON p.symbol = f.symbol AND p.file IS f.file AND p.line IS f.line;
+
+DROP TABLE IF EXISTS temp.py_launch;
+CREATE TEMP TABLE py_launch (process INTEGER, correlationId INTEGER, stack INTEGER,
+	PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
+INSERT OR IGNORE INTO py_launch SELECT globalTid >> 24, correlationId, stack FROM SL_CHAIN_LAUNCHES ORDER BY 1, 2;
+
+DROP TABLE IF EXISTS temp.cost;
+CREATE TEMP TABLE cost (place INTEGER, calls INTEGER, os INTEGER, ops INTEGER, gpu INTEGER, got INTEGER, put INTEGER,
+	self INTEGER);
+-- Words and their ways are those of file_access_sum.
+INSERT INTO cost
+WITH plain(word, type) AS (
+	VALUES ('read', 3), ('pread', 3), ('readv', 3), ('preadv', 3), ('preadv2', 3), ('preadvv2', 3),
+		('sendfile', 3), ('copy_file_range', 3), ('splice', 3), ('tee', 3), ('getdents', 3),
+		('recv', 3), ('recvfrom', 3), ('recvmsg', 3), ('recvmmsg', 3),
+		('fread', 3), ('fread_unlocked', 3), ('fgets', 3), ('fgets_unlocked', 3), ('getline', 3),
+		('getdelim', 3), ('fgetc', 3), ('getc', 3), ('fwrite', 4), ('fwrite_unlocked', 4), ('fputs', 4),
+		('fputs_unlocked', 4), ('puts', 4), ('fprintf', 4), ('printf', 4), ('vfprintf', 4), ('vprintf', 4),
+		('dprintf', 4), ('fputc', 4), ('putc', 4),
+		('write', 4), ('pwrite', 4), ('writev', 4), ('pwritev', 4), ('pwritev2', 4), ('pwritevv2', 4),
+		('vmsplice', 4), ('send', 4), ('sendto', 4), ('sendmsg', 4), ('sendmmsg', 4)
+), kind AS MATERIALIZED (
+	SELECT id, type
+	FROM StringIds JOIN plain ON word = replace(replace(replace(value, '__', ''), '_chk', ''), '64', '')
+), called AS (
+	-- A call within a call is part of it; where there are none of the C library, system calls stand for them.
+	SELECT stack, nameId, count(*) AS calls, total(end - start) FILTER (WHERE source IN (1, 3)) AS os
+	FROM SL_CHAIN_CALLS
+	WHERE level = 0 AND (source <> 3 OR NOT EXISTS (SELECT 1 FROM OSRT_API))
+	GROUP BY 1, 2
+), moved AS (
+	SELECT stack, type, sum(bytes) AS bytes
+	FROM SL_CHAIN_CALLS JOIN kind ON kind.id = nameId
+	WHERE source = 1 AND bytes > 0
+	GROUP BY 1, 2
+), work AS (
+	SELECT globalPid, correlationId, end - start AS dur FROM CUPTI_ACTIVITY_KIND_KERNEL
+	UNION ALL SELECT globalPid, correlationId, end - start FROM CUPTI_ACTIVITY_KIND_MEMCPY
+	UNION ALL SELECT globalPid, correlationId, end - start FROM CUPTI_ACTIVITY_KIND_MEMSET
+	UNION ALL SELECT globalPid, correlationId, end - start FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
+), launched AS (
+	SELECT stack, count(*) AS ops, sum(dur) AS gpu
+	FROM work AS w LEFT JOIN py_launch AS l ON l.correlationId = w.correlationId
+		AND l.process = coalesce(w.globalPid >> 24, (SELECT min(process) FROM py_launch))
+	GROUP BY 1
+), sampled AS (
+	SELECT stack, count(*) AS n FROM SL_CHAIN_SAMPLES WHERE periodic GROUP BY 1
+), each AS (
+	SELECT stack, calls, CAST(os AS INTEGER) AS os, 0 AS ops, 0 AS gpu, 0 AS got, 0 AS put, 0 AS self FROM called
+	UNION ALL SELECT stack, 0, 0, 0, 0, iif(type = 3, bytes, 0), iif(type = 4, bytes, 0), 0 FROM moved
+	UNION ALL SELECT stack, 0, 0, ops, gpu, 0, 0, 0 FROM launched
+	UNION ALL SELECT stack, 0, 0, 0, 0, 0, 0, n FROM sampled
+)
+SELECT place, sum(calls), sum(os), sum(ops), sum(gpu), sum(got), sum(put), sum(self)
+FROM each LEFT JOIN inner_place USING (stack)
+GROUP BY place;
+
+WITH sampled AS MATERIALIZED (
+	SELECT stack, count(*) AS n FROM SL_CHAIN_SAMPLES WHERE periodic AND stack IS NOT NULL GROUP BY 1
+), total AS MATERIALIZED (
+	SELECT id AS place, sum(n) AS total
+	FROM (SELECT DISTINCT stack, symbol, file, line FROM py_frame) AS f
+		JOIN place AS p ON p.symbol = f.symbol AND p.file IS f.file AND p.line IS f.line
+		JOIN sampled USING (stack)
+	GROUP BY id
+), listed AS (
+	SELECT place FROM cost UNION SELECT place FROM total
+)
+SELECT
+	coalesce(calls, 0) AS "Calls",
+	coalesce(os, 0) AS "OS Time (ns)",
+	coalesce(ops, 0) AS "GPU Ops",
+	coalesce(gpu, 0) AS "GPU Time (ns)",
+	coalesce(got, 0) AS "Read (bytes)",
+	coalesce(put, 0) AS "Written (bytes)",
+	coalesce(self, 0) AS "Self",
+	coalesce(total, self, 0) AS "Total",
+	CASE WHEN p.id IS NULL THEN '[no Python]' ELSE coalesce(f.value, '[unknown]') END AS "Function",
+	coalesce(w.value || coalesce(':' || p.line, ''), '') AS "Line"
+FROM listed AS l LEFT JOIN cost AS c ON c.place IS l.place LEFT JOIN total AS t ON t.place = l.place
+	LEFT JOIN place AS p ON p.id = l.place LEFT JOIN StringIds AS f ON f.id = p.symbol
+	LEFT JOIN StringIds AS w ON w.id = p.file
+WHERE EXISTS (SELECT 1 FROM py_frame)
+ORDER BY p.id IS NULL, coalesce(gpu, 0) + coalesce(os, 0) DESC, "Total" DESC, "Calls" DESC, "Function", "Line";

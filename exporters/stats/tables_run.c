@@ -1,0 +1,306 @@
+/*
+ * tables_run.c - makes the tables that were planned, and says so.
+ *
+ * Sums are made ahead by a few threads, each with a connection of its own, and come out in their order; they
+ * are small once they are made. What may be as long as the recording is made when its turn has come, and
+ * goes out as it comes.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/stats/tables.h"
+
+#define THREADS_MAX 3 /* each takes up to 100 MB for ten million events */
+
+/*
+ * Lines about what is going on. They go to stdout among tables for people, as with nsys, and to
+ * stderr where a program may be reading stdout.
+ */
+FILE *tables_log(const struct tables *t, const struct table_job *job)
+{
+	if (t->quiet)
+		return NULL;
+	return job->kind == OUTPUT_CONSOLE && !job->format->for_people ? stderr : stdout;
+}
+
+void tables_say_start(FILE *log, const struct table_job *job)
+{
+	if (!log)
+		return;
+	fprintf(log, "Processing [%s] with [%s]", job->input, job->report->name);
+	if (job->kind != OUTPUT_CONSOLE)
+		fprintf(log, " to [%s%s]", job->kind == OUTPUT_COMMAND ? "@" : "", job->target);
+	fprintf(log, "...%s", job->kind == OUTPUT_CONSOLE ? "\n" : " ");
+	fflush(log);
+}
+
+void tables_say_skipped(FILE *log, const struct table_job *job, const char *what)
+{
+	if (log)
+		fprintf(log, "%sSKIPPED: %s does not contain %s data.\n\n",
+			job->kind == OUTPUT_CONSOLE ? "" : "\n", job->input, what);
+}
+
+void tables_say_end(FILE *log, const struct table_job *job, long long rows)
+{
+	if (!log || rows < 0)
+		return;
+	if (job->kind != OUTPUT_CONSOLE)
+		fprintf(log, "PROCESSED%s\n", rows == 0 ? " (EMPTY RESULTS)" : "");
+	fflush(log);
+}
+
+/* ---- one table ---- */
+
+struct made {
+	char *text; /* made ahead; else it goes to its output at once */
+	size_t len;
+	long long rows; /* -1: it failed, and why says it */
+	bool has_data;
+	bool opened; /* false: it could not be */
+	char why[TABLES_WHY];
+	enum {
+		TODO,
+		TAKEN,
+		DONE
+	} state;
+};
+
+static long long write_rows(const struct tables *t, const struct table_job *job, sqlite3 *db,
+			    FILE *out, char *why, size_t why_len)
+{
+	struct sheet sheet = {
+		.out = out,
+		.title = job->report->title,
+		.name = job->report->name,
+		.console = job->kind == OUTPUT_CONSOLE,
+		.opt = job->opt,
+	};
+
+	return query_run(db, job->report, t->unit, job->format, &sheet, why, why_len);
+}
+
+/* One line for one trouble: a report that vanished, or a console that is full, fails every table alike. */
+static void complain(const struct tables *t, const char *line)
+{
+	static char last[TABLES_WHY];
+
+	if (strcmp(line, last) == 0)
+		return;
+	snprintf(last, sizeof(last), "%s", line);
+	sl_warn("%s: %s", t->kind->command, line);
+}
+
+/* Opens the output, and writes what was made ahead, or makes it. */
+static int write_table(const struct tables *t, const struct table_job *job, struct made *m,
+		       sqlite3 *db)
+{
+	struct output out = {
+		.kind = job->kind,
+		.target = job->target,
+		.overwrite = t->force_overwrite,
+	};
+	int rc = m->rows < 0 ? -1 : output_open(&out, m->why, sizeof(m->why));
+	char *line;
+
+	if (rc == 0) {
+		if (m->text)
+			fwrite(m->text, 1, m->len, out.f);
+		else
+			m->rows = write_rows(t, job, db, out.f, m->why, sizeof(m->why));
+		if (m->rows < 0) {
+			char ignored[TABLES_WHY];
+
+			output_close(&out, false, ignored, sizeof(ignored));
+			rc = -1;
+		} else {
+			rc = output_close(&out, true, m->why, sizeof(m->why));
+		}
+	}
+	if (rc < 0) {
+		if (!t->quiet && job->kind != OUTPUT_CONSOLE) {
+			putchar('\n');
+			fflush(stdout);
+		}
+		if (asprintf(&line, "%s: %s", job->input, m->why) < 0)
+			line = NULL;
+		complain(t, line ? line : m->why);
+		free(line);
+	}
+	return rc;
+}
+
+static sqlite3 *open_for(const struct tables *t, const struct table_job *job, struct made *m)
+{
+	sqlite3 *db = tables_open_quietly(t, job->input, m->why, sizeof(m->why));
+
+	m->opened = db != NULL;
+	m->has_data = db && query_has_data(db, job->report, m->why, sizeof(m->why));
+	return db;
+}
+
+/* What one thread does for a table ahead of its turn. */
+static void make_ahead(const struct tables *t, const struct table_job *job, struct made *m)
+{
+	sqlite3 *db = open_for(t, job, m);
+
+	if (m->has_data) {
+		FILE *out = open_memstream(&m->text, &m->len);
+
+		m->rows = out ? write_rows(t, job, db, out, m->why, sizeof(m->why)) : -1;
+		if (!out || fclose(out) != 0) {
+			snprintf(m->why, sizeof(m->why), "out of memory");
+			m->rows = -1;
+		}
+	}
+	sqlite3_close(db);
+}
+
+/* A table's turn: its lines, and itself. */
+static int finish(const struct tables *t, const struct table_job *job, struct made *m, sqlite3 *db)
+{
+	FILE *log = tables_log(t, job);
+	int rc = 0;
+
+	if (!m->opened) {
+		complain(t, m->why);
+		return -1;
+	}
+	if (m->has_data) {
+		tables_say_start(log, job);
+		rc = write_table(t, job, m, db);
+		if (rc == 0)
+			tables_say_end(log, job, m->rows);
+	} else if (!t->all_defaults || !report_quiet(job->report)) {
+		tables_say_start(log, job);
+		tables_say_skipped(log, job, m->why);
+	}
+	free(m->text);
+	m->text = NULL;
+	return rc;
+}
+
+/* ---- all of them ---- */
+
+struct crew {
+	const struct tables *t;
+	struct made *made;
+	pthread_mutex_t lock;
+	pthread_cond_t done;
+};
+
+/* A sum of ours is short, whatever is in the report. */
+static bool is_sum(const struct table_job *job)
+{
+	size_t len = strlen(job->report->name);
+
+	return !job->report->owned && len > 4 && strcmp(job->report->name + len - 4, "_sum") == 0;
+}
+
+/* The next that nobody has taken; the first thread begins at the end, where the slow ones of ours are. */
+static bool take(struct crew *c, bool backwards, size_t *which)
+{
+	size_t cnt = c->t->job_cnt;
+
+	for (size_t k = 0; k < cnt; k++) {
+		size_t i = backwards ? cnt - 1 - k : k;
+
+		if (c->made[i].state == TODO && is_sum(&c->t->jobs[i])) {
+			c->made[i].state = TAKEN;
+			*which = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void work(struct crew *c, bool backwards)
+{
+	size_t i;
+
+	pthread_mutex_lock(&c->lock);
+	while (take(c, backwards, &i)) {
+		pthread_mutex_unlock(&c->lock);
+		make_ahead(c->t, &c->t->jobs[i], &c->made[i]);
+		pthread_mutex_lock(&c->lock);
+		c->made[i].state = DONE;
+		pthread_cond_broadcast(&c->done);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void *work_backwards(void *c)
+{
+	work(c, true);
+	return NULL;
+}
+static void *work_forwards(void *c)
+{
+	work(c, false);
+	return NULL;
+}
+
+/* As many as there are processors for, if there is something to share. */
+static size_t start_crew(struct crew *c, pthread_t *thread)
+{
+	cpu_set_t cpus;
+	size_t want = 0, cnt = 0;
+
+	for (size_t i = 0; i < c->t->job_cnt; i++)
+		want += is_sum(&c->t->jobs[i]);
+	if (want < 2 || sched_getaffinity(0, sizeof(cpus), &cpus) < 0 || CPU_COUNT(&cpus) < 2)
+		return 0;
+	if (want > THREADS_MAX)
+		want = THREADS_MAX;
+	if (want > (size_t)CPU_COUNT(&cpus))
+		want = (size_t)CPU_COUNT(&cpus);
+	while (cnt < want && pthread_create(&thread[cnt], NULL,
+					    cnt == 0 ? work_backwards : work_forwards, c) == 0)
+		cnt++;
+	return cnt;
+}
+
+/* Waits for it to be made ahead; false: nobody does. */
+static bool await(struct crew *c, size_t i)
+{
+	bool ahead;
+
+	pthread_mutex_lock(&c->lock);
+	ahead = c->made[i].state != TODO;
+	if (!ahead)
+		c->made[i].state = TAKEN;
+	while (ahead && c->made[i].state != DONE)
+		pthread_cond_wait(&c->done, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+	return ahead;
+}
+
+int tables_run(struct tables *t)
+{
+	struct crew crew = {
+		.t = t, .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
+	pthread_t thread[THREADS_MAX];
+	size_t threads;
+	int rc = 0;
+
+	crew.made = calloc(t->job_cnt ? t->job_cnt : 1, sizeof(*crew.made));
+	if (!crew.made) {
+		sl_warn("%s: out of memory", t->kind->command);
+		return SL_EXIT_FAIL;
+	}
+	threads = start_crew(&crew, thread);
+	for (size_t i = 0; i < t->job_cnt; i++) {
+		bool ahead = await(&crew, i);
+		sqlite3 *db = ahead ? NULL : open_for(t, &t->jobs[i], &crew.made[i]);
+
+		if (finish(t, &t->jobs[i], &crew.made[i], db) < 0)
+			rc = SL_EXIT_FAIL;
+		sqlite3_close(db);
+	}
+	for (size_t i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	free(crew.made);
+	return rc;
+}

@@ -1,0 +1,205 @@
+/*
+ * tl_flows.c - which calls started GPU work.
+ *
+ * Correlation ids count up from 1 within a process, so a bit for each is little even for many millions, and
+ * pages of bits that are made on demand cope with ids from the middle of a long run. Only calls that started
+ * several pieces of work (graphs) are counted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/timeline/tl_internal.h"
+
+#define PAGE_BITS  15
+#define RECENT     64
+#define PAGE_WORDS ((1u << PAGE_BITS) / 64)
+
+/* One bit says that there is work, the other that its call came by. */
+struct page {
+	uint64_t work[PAGE_WORDS], call[PAGE_WORDS];
+};
+
+struct tl_flows {
+	struct tl_map
+		processes; /* globalPid, with what its correlation ids have above 32 bits -> number from 1 */
+	struct tl_map pages;   /* (process, id >> PAGE_BITS) -> struct page * */
+	struct tl_map several; /* flow -> pieces of work, where more than one */
+	int64_t only_process;  /* of GPU work that has none */
+	/* Found last: a few processes take turns, and ids of each come in order. */
+	struct {
+		int64_t global;
+		uint64_t number;
+	} process[RECENT];
+	struct {
+		uint64_t key;
+		struct page *page;
+	} page[RECENT];
+};
+
+static uint64_t process_of(struct tl_flows *f, int64_t global, bool add)
+{
+	size_t at = (size_t)(global >> 24 ^ global) & (RECENT - 1);
+	uint64_t *number;
+
+	if (f->process[at].number && f->process[at].global == global)
+		return f->process[at].number;
+	number = tl_map_at(&f->processes, (uint64_t)global, add);
+	if (!number)
+		return 0;
+	if (*number == 0)
+		*number = f->processes.cnt;
+	f->process[at].global = global;
+	f->process[at].number = *number;
+	return *number;
+}
+
+/* 0 where the numbers do not fit what JavaScript can tell apart: such a flow is left out. */
+static uint64_t flow_of(struct tl_flows *f, int64_t global, int64_t correlation, bool add)
+{
+	uint64_t process;
+
+	if (global == TL_NONE)
+		global = f->only_process;
+	if (correlation <= 0 || correlation >> 32 > 0xFFFFFF)
+		return 0;
+	/* Our own ids have a number of the process above the 32 bits that CUPTI counts with. */
+	process = process_of(f, TL_PROCESS_OF(global) | correlation >> 32, add);
+	return process > 0 && process < 1u << 20 ? process << 32 | (uint32_t)correlation : 0;
+}
+
+static struct page *page_of(struct tl_flows *f, uint64_t flow, bool add)
+{
+	uint64_t key = flow >> PAGE_BITS;
+	size_t at = (size_t)(key + (flow >> 32) * 7) & (RECENT - 1);
+	uint64_t *slot;
+
+	if (f->page[at].page && f->page[at].key == key)
+		return f->page[at].page;
+	slot = tl_map_at(&f->pages, key, add);
+	if (slot && !*slot)
+		*slot = (uintptr_t)calloc(1, sizeof(struct page));
+	if (!slot || !*slot)
+		return NULL;
+	f->page[at].key = key;
+	f->page[at].page = (struct page *)(uintptr_t)*slot;
+	return f->page[at].page;
+}
+
+static bool test_bit(const uint64_t *words, uint64_t flow)
+{
+	return words[(flow >> 6) & (PAGE_WORDS - 1)] >> (flow & 63) & 1;
+}
+
+static void set_bit(uint64_t *words, uint64_t flow)
+{
+	words[(flow >> 6) & (PAGE_WORDS - 1)] |= (uint64_t)1 << (flow & 63);
+}
+
+static int add_work(struct tl_flows *f, sqlite3 *db, const char *table)
+{
+	char *sql = sqlite3_mprintf("SELECT globalPid, correlationId FROM \"%w\"", table);
+	sqlite3_stmt *stmt = NULL;
+	int rc = SQLITE_NOMEM;
+
+	if (sql)
+		rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	sqlite3_free(sql);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t global = TL_NONE;
+
+		tl_number(stmt, 0, &global);
+		uint64_t flow = flow_of(f, global, sqlite3_column_int64(stmt, 1), true);
+		struct page *page = flow ? page_of(f, flow, true) : NULL;
+
+		rc = SQLITE_OK;
+		if (!page)
+			continue;
+		if (test_bit(page->work, flow)) {
+			uint64_t *cnt = tl_map_at(&f->several, flow, true);
+
+			if (cnt)
+				*cnt += *cnt == 0 ? 2 : 1;
+		}
+		set_bit(page->work, flow);
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+/* Old databases do not say which process GPU work belongs to; they have one. */
+static void find_process(struct tl_flows *f, sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	if (sqlite3_prepare_v2(db,
+			       "SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid "
+			       "IS NOT NULL LIMIT 1",
+			       -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		f->only_process = TL_PROCESS_OF(sqlite3_column_int64(stmt, 0));
+	sqlite3_finalize(stmt);
+}
+
+struct tl_flows *tl_flows_new(sqlite3 *db, uint32_t activities)
+{
+	struct tl_flows *f = calloc(1, sizeof(*f));
+	int rc = 0;
+
+	if (!f)
+		return NULL;
+	find_process(f, db);
+	for (const struct tl_source_def *d = tl_source_defs; d->table && rc == 0; d++)
+		if (d->correlation[0] == '<' && (d->activity & activities) &&
+		    (activities & TL_ACT_CUDA_API) &&
+		    sqlite3_table_column_metadata(db, "main", d->table, NULL, NULL, NULL, NULL,
+						  NULL, NULL) == SQLITE_OK)
+			rc = add_work(f, db, d->table);
+	if (rc == 0)
+		return f;
+	tl_flows_free(f);
+	return NULL;
+}
+
+int64_t tl_flows_process(const struct tl_flows *f)
+{
+	return f->only_process;
+}
+
+void tl_flows_free(struct tl_flows *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->pages.size; i++)
+		if (f->pages.slot[i].used)
+			free((void *)(uintptr_t)f->pages.slot[i].value);
+	tl_map_free(&f->processes);
+	tl_map_free(&f->pages);
+	tl_map_free(&f->several);
+	free(f);
+}
+
+uint64_t tl_flow_out(struct tl_flows *f, int64_t global, int64_t correlation)
+{
+	uint64_t flow = flow_of(f, global, correlation, false);
+	struct page *page = flow ? page_of(f, flow, false) : NULL;
+
+	if (!page || !test_bit(page->work, flow))
+		return 0;
+	set_bit(page->call, flow);
+	return flow;
+}
+
+uint64_t tl_flow_in(struct tl_flows *f, int64_t global, int64_t correlation)
+{
+	uint64_t flow = flow_of(f, global, correlation, false);
+	struct page *page = flow ? page_of(f, flow, false) : NULL;
+
+	return page && test_bit(page->call, flow) ? flow : 0;
+}
+
+uint32_t tl_flow_count(struct tl_flows *f, uint64_t flow)
+{
+	uint64_t *cnt = tl_map_at(&f->several, flow, false);
+
+	return cnt ? (uint32_t)*cnt : 1;
+}

@@ -1,0 +1,247 @@
+/* tl_internal.h - what the parts of the timeline share: names, tracks, sources, correlations. */
+#ifndef SL_TL_INTERNAL_H
+#define SL_TL_INTERNAL_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/timeline/timeline.h"
+
+#define TL_NONE     INT64_MIN /* NULL among numbers */
+#define TL_KEYS_MAX 5
+#define TL_COLS_MAX 48
+/* Packed ids: pid and tid are 24 bits each. */
+#define TL_TID(global)        ((global)&0xFFFFFF)
+#define TL_PID(global)        ((global) >> 24 & 0xFFFFFF)
+#define TL_PROCESS_OF(global) ((global) & ~(int64_t)0xFFFFFF)
+
+/* ---- a hash table from 64-bit keys to 64-bit values; grows ---- */
+
+struct tl_map {
+	struct tl_map_slot {
+		uint64_t key, value;
+		bool used;
+	} * slot;
+	size_t size, cnt; /* size: a power of two, or 0 */
+};
+/* The value's place, made (0) when @add; NULL: not there, or no memory. Key 0 and ~0 are allowed. */
+uint64_t *tl_map_at(struct tl_map *m, uint64_t key, bool add);
+void tl_map_remove(struct tl_map *m, uint64_t key);
+void tl_map_free(struct tl_map *m);
+uint64_t tl_hash(uint64_t x);
+
+/* ---- names (tl_names.c) ---- */
+
+struct tl_names;
+struct tl_names *tl_names_new(sqlite3 *db);
+void tl_names_free(struct tl_names *n);
+/* Between events: forgets all when they have become too many. True: it did. */
+bool tl_names_trim(struct tl_names *n);
+/* The text of a StringIds id; without the version behind it where @api. */
+struct tl_text tl_name(struct tl_names *n, int64_t string_id, bool api);
+/* A text that @make writes for @key; @maker tells makers apart (a small number). Made once. */
+typedef void tl_maker(struct tl_names *n, int64_t key, char *buf, size_t len);
+struct tl_text tl_name_made(struct tl_names *n, int maker, tl_maker *make, int64_t key);
+/* The label of @value in an ENUM table; the number where it has none. */
+struct tl_text tl_name_enum(struct tl_names *n, int at, const char *table, int64_t value);
+tl_maker tl_make_memcpy, tl_make_memset, tl_make_sync;
+
+/* ---- correlation (tl_flows.c) ---- */
+
+/* Which calls started GPU work: bits by (process, correlation id). */
+struct tl_flows;
+/* Reads which work there is. NULL: no memory, or an error that sqlite3_errmsg(db) tells. */
+struct tl_flows *tl_flows_new(sqlite3 *db, uint32_t activities);
+/* The globalPid of GPU work that has none. */
+int64_t tl_flows_process(const struct tl_flows *f);
+void tl_flows_free(struct tl_flows *f);
+/* A call: the flow's id if it started work that is exported, else 0. Remembers it. */
+uint64_t tl_flow_out(struct tl_flows *f, int64_t global, int64_t correlation);
+/* GPU work: the flow's id if its call came by, else 0. */
+uint64_t tl_flow_in(struct tl_flows *f, int64_t global, int64_t correlation);
+/* How many pieces of work a flow leads to. */
+uint32_t tl_flow_count(struct tl_flows *f, uint64_t flow);
+
+/* ---- tracks (tl_tracks.c) ---- */
+
+struct tl_tracks;
+struct tl_tracks *tl_tracks_new(sqlite3 *db, struct tl_names *names, const struct tl_sink *sink,
+				void *self);
+void tl_tracks_free(struct tl_tracks *t);
+/* What the program itself calls a thread. */
+int tl_tracks_name_thread(struct tl_tracks *t, int64_t global, const char *name);
+/* All announce what is new. NULL: no memory, or the sink stopped. */
+struct tl_track *tl_track_process(struct tl_tracks *t, int64_t global);
+struct tl_track *tl_track_thread(struct tl_tracks *t, int64_t global);
+struct tl_track *tl_track_gil(struct tl_tracks *t, int64_t global);
+struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global);
+struct tl_track *tl_track_device(struct tl_tracks *t, int64_t global, int64_t device);
+#define TL_SYNC_STREAM (-2) /* of a context: all waits */
+struct tl_track *tl_track_stream(struct tl_tracks *t, int64_t global, int64_t device,
+				 int64_t context, int64_t stream);
+struct tl_track *tl_track_projected(struct tl_tracks *t, int64_t thread, int64_t global,
+				    int64_t device, int64_t context, int64_t stream);
+struct tl_track *tl_track_machine(struct tl_tracks *t);
+struct tl_track *tl_track_cpu(struct tl_tracks *t, int64_t cpu);
+/* @key tells counters of one parent apart. */
+struct tl_track *tl_track_counter(struct tl_tracks *t, struct tl_track *parent, int64_t key,
+				  const char *name, const char *unit);
+/* The lane on which a slice from @ts to @end fits. */
+struct tl_track *tl_track_lane(struct tl_tracks *t, struct tl_track *track, int64_t ts,
+			       int64_t end);
+
+/* ---- sources (tl_source.c) ---- */
+
+enum tl_place {
+	TL_AT_THREAD,
+	TL_AT_CALL, /* likewise, with a stack */
+	TL_AT_CUDA_CALL,
+	TL_AT_NVTX,
+	TL_AT_STREAM,
+	TL_AT_SYNC,
+	TL_AT_PROJECTED,
+	TL_AT_SCHED,
+	TL_AT_SAMPLE,
+	TL_AT_MEMORY,
+	TL_AT_METRIC,
+	TL_AT_COUNTED,
+	TL_AT_PROCESS,
+	TL_AT_LOST,
+	TL_AT_IO,
+};
+
+struct tl_source_def {
+	const char *table;
+	uint32_t activity;
+	enum tl_place place;
+	const char *category, *times, *keys, *correlation, *name, *args;
+};
+extern const struct tl_source_def tl_source_defs[]; /* ends with a NULL table */
+
+struct tl_arg_def {
+	char key[32];
+	char kind;      /* as in timeline.def; '@' */
+	int col;        /* of the statement */
+	char table[48]; /* of '@' */
+	int at;         /* place of '@' among all enumerations */
+	bool again;     /* the same key as the one before: only one of them counts */
+};
+
+struct tl_source {
+	const struct tl_source_def *def;
+	sqlite3_stmt *stmt;         /* on the current row: one of these two */
+	sqlite3_stmt *scan, *fetch; /* all rows; the one with a number */
+	struct tl_late *late;       /* rows that lie behind their place in time, by time */
+	size_t late_cnt, late_at;
+	uint64_t *is_late; /* by the number of the row */
+	int64_t late_row;  /* the last one */
+	bool scan_done;
+	bool has_scan;   /* scan is on a row whose turn has not come */
+	int64_t ts, dur; /* of the current row, without shift */
+	int64_t end;     /* as merged: INT64_MAX when open */
+	bool instant;
+	int key_col, corr_col, name_col, name_cols;
+	char name_kind;
+	int maker;
+	tl_maker *make;
+	struct tl_text constant;
+	int arg_cnt;
+	struct tl_arg_def *args;
+	void *state; /* of the place's own: I/O, memory */
+};
+
+struct tl_run {
+	sqlite3 *db;
+	const struct tl_options *opt;
+	const struct tl_sink *sink;
+	void *self;
+	struct tl_names *names;
+	struct tl_tracks *tracks;
+	struct tl_flows *flows;
+	struct tl_map domains, categories; /* (process, domain[, category]) -> place in texts + 1 */
+	char **texts;
+	size_t text_cnt;
+	struct tl_map sums, metrics; /* GPU memory in use by counter; (type, metric) -> counter */
+	struct tl_stacks *stacks;    /* of samples; NULL: they are not asked for */
+	bool own_stacks;             /* all kinds of events share the numbers of stacks */
+	bool has_gil;                /* there is the domain of Python's lock */
+	struct tl_source *source;
+	size_t source_cnt;
+	uint64_t events, total;
+	uint32_t args_for; /* activities whose arguments are read */
+	struct tl_arg args[TL_ARGS_MAX];
+	bool stopped; /* the sink's wish, or the user's */
+	char *why;
+	size_t why_len;
+};
+
+/* 1: made and on its first row, 0: nothing in it, -1: failed (sqlite3_errmsg). */
+int tl_source_open(struct tl_run *r, const struct tl_source_def *def, struct tl_source *s);
+void tl_source_close(struct tl_source *s);
+/* The next row: 1, 0 at the end, -1. */
+int tl_source_step(struct tl_source *s);
+void tl_source_args(struct tl_run *r, struct tl_source *s, struct tl_event *e);
+struct tl_text tl_source_name(struct tl_run *r, struct tl_source *s);
+
+/* One look at a column instead of two: they add up. */
+static inline bool tl_number(sqlite3_stmt *stmt, int col, int64_t *num)
+{
+	sqlite3_value *v = sqlite3_column_value(stmt, col);
+
+	if (sqlite3_value_type(v) == SQLITE_NULL)
+		return false;
+	*num = sqlite3_value_int64(v);
+	return true;
+}
+
+static inline int64_t tl_key(const struct tl_source *s, int i)
+{
+	int64_t num;
+
+	return tl_number(s->stmt, s->key_col + i, &num) ? num : TL_NONE;
+}
+
+/* Puts the current row on its track and hands it to the sink. 0, or -1. (tl_place.c) */
+bool tl_has_column(sqlite3 *db, const char *table, const char *column);
+/* 1: the rows lie in the order of the timeline (@end may be NULL), 0: they do not, -1: failed. */
+int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end);
+/* tl_late.c: finds late rows. 1: few enough to be fetched one by one, 0: not, -1: failed. */
+int tl_late_find(sqlite3 *db, struct tl_source *s, const char *start, const char *end);
+static inline bool tl_is_late(const struct tl_source *s, int64_t row)
+{
+	return s->is_late[row >> 6] >> (row & 63) & 1;
+}
+/* The row that comes next becomes s->stmt. SQLITE_ROW, SQLITE_DONE, an error. */
+int tl_late_step(struct tl_source *s);
+void tl_late_free(struct tl_source *s);
+int tl_place_row(struct tl_run *r, struct tl_source *s);
+int tl_emit(struct tl_run *r, struct tl_event *e);
+int tl_names_of_domains(struct tl_run *r);
+
+/* ---- frames of samples (tl_stacks.c) ---- */
+int tl_stacks_open(struct tl_run *r); /* 0, or -1 */
+void tl_stacks_close(struct tl_run *r);
+bool tl_stacks_any(const struct tl_run *r); /* the report has stacks of samples */
+/* Frames, and the number of the stack where samples share them, into @e. 0, or -1. */
+int tl_stacks_frames(struct tl_run *r, int64_t sample, int64_t stack, struct tl_event *e);
+/* Between events: forgets all when it has become too much, or when the texts of the frames are gone. */
+void tl_stacks_trim(struct tl_run *r, bool no_texts);
+
+/* ---- bytes per second (tl_io.c) ---- */
+int tl_io_open(struct tl_run *r, struct tl_source *s); /* as tl_source_open */
+int tl_io_step(struct tl_source *s);
+int tl_io_row(struct tl_run *r, struct tl_source *s, struct tl_event *e);
+void tl_io_close(struct tl_source *s);
+
+/* The whole of a run; r->db, opt, sink, self, args_for, why are set. 0, or -1. (timeline.c) */
+int tl_run(struct tl_run *r);
+
+/* ---- event counters (tl_counters.c): fills the temporary table SL_TL_EVENTS. 0, or -1. ---- */
+int tl_counters(struct tl_run *r);
+
+/* ---- ranges on the GPU (tl_project.c): fills the temporary table SL_TL_NVTX_GPU ---- */
+int tl_project(struct tl_run *r);
+
+#endif

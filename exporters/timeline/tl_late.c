@@ -1,0 +1,204 @@
+/*
+ * tl_late.c - rows that lie behind their place in time.
+ *
+ * Tables lie in about the order of time, but not quite: a call that took long is written when it returns, work on
+ * a GPU is recorded by launch. To sort whole tables for that takes longer than all the rest. So one look at the
+ * times finds the rows that are late, that is, behind one that starts after them. What is left is in order; the
+ * late ones are fetched by their numbers when their time has come. Where they are too many, SQLite sorts,
+ * through temporary files.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/timeline/tl_internal.h"
+
+#define LATE_MAX (1u << 18) /* 4 MiB */
+#define ROWS_MAX ((int64_t)1 << 32)
+
+struct tl_late {
+	int64_t start;
+	uint32_t row;
+	uint32_t dur; /* at most: only told apart where starts are the same */
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct tl_late *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->dur != y->dur)
+		return x->dur > y->dur ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static uint32_t dur_of(int64_t start, int64_t end)
+{
+	int64_t dur;
+
+	if (__builtin_sub_overflow(end, start, &dur) || dur > UINT32_MAX)
+		return end > start ? UINT32_MAX : 0;
+	return dur < 0 ? 0 : (uint32_t)dur;
+}
+
+int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *end)
+{
+	char *sql = end ? sqlite3_mprintf("SELECT \"%w\", \"%w\" FROM \"%w\"", start, end, table)
+			: sqlite3_mprintf("SELECT \"%w\", 0 FROM \"%w\"", start, table);
+	sqlite3_stmt *stmt = NULL;
+	int64_t last = INT64_MIN, last_end = INT64_MAX;
+	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+	bool good = true;
+
+	sqlite3_free(sql);
+	while (rc == SQLITE_OK && good && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t ts = sqlite3_column_int64(stmt, 0), to = INT64_MAX;
+
+		if (sqlite3_column_type(stmt, 1) != SQLITE_NULL)
+			to = sqlite3_column_int64(stmt, 1);
+		good = ts > last || (ts == last && to <= last_end);
+		last = ts;
+		last_end = to;
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_OK || rc == SQLITE_DONE ? good : -1;
+}
+
+static int mark(struct tl_source *s, size_t *room, size_t *words, const struct tl_late *l)
+{
+	if (s->late_cnt == *room) {
+		size_t more = *room ? *room * 2 : 256;
+		struct tl_late *late = reallocarray(s->late, more, sizeof(*late));
+
+		if (!late)
+			return -1;
+		s->late = late;
+		*room = more;
+	}
+	if (l->row / 64 >= *words) {
+		size_t more = (l->row / 64 + 1) * 2;
+		uint64_t *bits = reallocarray(s->is_late, more, sizeof(*bits));
+
+		if (!bits)
+			return -1;
+		memset(bits + *words, 0, (more - *words) * sizeof(*bits));
+		s->is_late = bits;
+		*words = more;
+	}
+	s->late[s->late_cnt++] = *l;
+	s->is_late[l->row / 64] |= (uint64_t)1 << l->row % 64;
+	s->late_row = l->row > s->late_row ? l->row : s->late_row;
+	return 0;
+}
+
+/* One pass over the times. */
+static int find(sqlite3_stmt *stmt, struct tl_source *s, bool has_end)
+{
+	int64_t last = INT64_MIN;
+	uint32_t last_dur = UINT32_MAX;
+	size_t room = 0, words = 0;
+	int rc;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t row, ts, end;
+		uint32_t dur = 0;
+
+		if (!tl_number(stmt, 1, &ts))
+			continue;
+		if (has_end)
+			dur = tl_number(stmt, 2, &end) ? dur_of(ts, end) : UINT32_MAX;
+		if (ts > last || (ts == last && dur <= last_dur)) {
+			last = ts;
+			last_dur = dur;
+			continue;
+		}
+		row = sqlite3_column_int64(stmt, 0);
+		if (row < 0 || row >= ROWS_MAX || s->late_cnt >= LATE_MAX)
+			return 0;
+		if (mark(s, &room, &words, &(struct tl_late){ts, (uint32_t)row, dur}) < 0)
+			return -1;
+	}
+	return rc == SQLITE_DONE ? 1 : -1;
+}
+
+int tl_late_find(sqlite3 *db, struct tl_source *s, const char *start, const char *end)
+{
+	const char *table = s->def->table;
+	char *sql = end ? sqlite3_mprintf("SELECT rowid, \"%w\", \"%w\" FROM main.\"%w\"", start,
+					  end, table)
+			: sqlite3_mprintf("SELECT rowid, \"%w\" FROM main.\"%w\"", start, table);
+	sqlite3_stmt *stmt = NULL;
+	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+
+	sqlite3_free(sql);
+	rc = rc == SQLITE_OK ? find(stmt, s, end != NULL) : -1;
+	sqlite3_finalize(stmt);
+	if (rc != 1)
+		tl_late_free(s);
+	else if (s->late_cnt > 1)
+		qsort(s->late, s->late_cnt, sizeof(*s->late), by_time);
+	return rc;
+}
+
+static bool late_first(struct tl_source *s, const struct tl_late *l)
+{
+	struct tl_late here = {.start = sqlite3_column_int64(s->scan, 1)};
+
+	if (here.start != l->start)
+		return l->start < here.start;
+	if (!s->instant)
+		here.dur = sqlite3_column_type(s->scan, 2) == SQLITE_NULL
+				   ? UINT32_MAX
+				   : dur_of(here.start, sqlite3_column_int64(s->scan, 2));
+	here.row = (uint32_t)sqlite3_column_int64(s->scan, 0);
+	return by_time(l, &here) < 0;
+}
+
+static int next_in_order(struct tl_source *s)
+{
+	int64_t row;
+	int rc;
+
+	do {
+		rc = sqlite3_step(s->scan);
+		if (rc != SQLITE_ROW)
+			return rc;
+		row = sqlite3_column_int64(s->scan, 0);
+	} while (row >= 0 && row <= s->late_row && tl_is_late(s, row));
+	s->has_scan = true;
+	return rc;
+}
+
+int tl_late_step(struct tl_source *s)
+{
+	int rc = SQLITE_ROW;
+
+	if (!s->has_scan && !s->scan_done)
+		rc = next_in_order(s);
+	s->scan_done |= rc == SQLITE_DONE;
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return rc;
+	while (s->late_at < s->late_cnt && (!s->has_scan || late_first(s, &s->late[s->late_at]))) {
+		sqlite3_reset(s->fetch);
+		sqlite3_bind_int64(s->fetch, 1, s->late[s->late_at++].row);
+		s->stmt = s->fetch;
+		rc = sqlite3_step(s->fetch);
+		if (rc != SQLITE_DONE) /* DONE: the row is gone, or of a kind that is left out */
+			return rc;
+	}
+	if (!s->has_scan)
+		return SQLITE_DONE;
+	s->has_scan = false;
+	s->stmt = s->scan;
+	return SQLITE_ROW;
+}
+
+void tl_late_free(struct tl_source *s)
+{
+	free(s->late);
+	free(s->is_late);
+	s->late = NULL;
+	s->is_late = NULL;
+	s->late_cnt = 0;
+}

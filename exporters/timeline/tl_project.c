@@ -1,0 +1,295 @@
+/*
+ * tl_project.c - NVTX ranges as the GPU saw them: from the start of the first piece of work that was started
+ * in a range to the end of the last, on each stream.
+ *
+ * That is known only when the last piece has run, which is long after the first; yet ranges shall come in the
+ * order of their start. So one run over the ranges, calls and GPU work writes them to a temporary table, which
+ * then is a source like any other. Kept in memory are ranges that are open or whose work has not all run.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/timeline/tl_internal.h"
+
+/* A range on one stream. */
+struct span {
+	const struct tl_track *stream; /* lane 0 */
+	int64_t start, end, operations;
+};
+
+struct range {
+	struct range *parent; /* the one it was opened in */
+	size_t refs;          /* it is open, ranges in it, calls whose work has not all run */
+	int64_t start, end, thread, text_id;
+	char *text, *domain; /* NULL: text_id says it; none */
+	struct span *span;
+	size_t span_cnt;
+};
+
+struct call {
+	struct range *range;
+	int64_t start;
+	uint32_t left; /* pieces of work to come */
+};
+
+struct projector {
+	struct tl_run *run; /* over what is projected */
+	sqlite3_stmt *insert;
+	struct tl_map open;  /* globalTid -> innermost open range */
+	struct tl_map calls; /* flow -> struct call * */
+};
+
+static char *copy(const struct tl_text *t)
+{
+	char *text = malloc(t->len + 1);
+
+	if (text) {
+		memcpy(text, t->text, t->len);
+		text[t->len] = '\0';
+	}
+	return text;
+}
+
+static int write_span(struct projector *p, const struct range *g, const struct span *s)
+{
+	const int64_t numbers[] = {s->start,          s->end,
+				   g->thread,         s->stream->parent->global,
+				   s->stream->device, s->stream->context,
+				   s->stream->stream, s->operations};
+	sqlite3_stmt *i = p->insert;
+
+	for (int k = 0; k < 8; k++)
+		sqlite3_bind_int64(i, k + 1, numbers[k]);
+	if (g->text) {
+		sqlite3_bind_text(i, 9, g->text, -1, SQLITE_STATIC);
+		sqlite3_bind_null(i, 10);
+	} else {
+		sqlite3_bind_null(i, 9);
+		sqlite3_bind_int64(i, 10, g->text_id);
+	}
+	sqlite3_bind_text(i, 11, g->domain, -1, SQLITE_STATIC);
+	sqlite3_step(i);
+	return sqlite3_reset(i) == SQLITE_OK ? 0 : -1;
+}
+
+/* Gives up one reference; a range that nothing holds any more is complete. */
+static int release(struct projector *p, struct range *g)
+{
+	int rc = 0;
+
+	while (g && --g->refs == 0) {
+		struct range *parent = g->parent;
+
+		for (size_t i = 0; i < g->span_cnt && rc == 0; i++)
+			rc = write_span(p, g, &g->span[i]);
+		free(g->span);
+		free(g->text);
+		free(g->domain);
+		free(g);
+		g = parent;
+	}
+	return rc;
+}
+
+/* The thread's innermost range that is open at @ts. */
+static int innermost(struct projector *p, int64_t thread, int64_t ts, uint64_t **slot)
+{
+	int rc = 0;
+
+	*slot = tl_map_at(&p->open, (uint64_t)thread, true);
+	if (!*slot)
+		return -1;
+	while (**slot && rc == 0) {
+		struct range *top = (struct range *)(uintptr_t) * *slot;
+
+		if (top->end > ts)
+			break;
+		**slot = (uintptr_t)top->parent;
+		rc = release(p, top);
+	}
+	return rc;
+}
+
+static int open_range(struct projector *p, const struct tl_event *e)
+{
+	struct range *g = calloc(1, sizeof(*g));
+	uint64_t *slot;
+
+	if (!g || innermost(p, e->track->global, e->ts, &slot) < 0) {
+		free(g);
+		return -1;
+	}
+	g->parent = (struct range *)(uintptr_t)*slot;
+	if (g->parent)
+		g->parent->refs++;
+	g->refs = 1;
+	g->start = e->ts;
+	g->end = e->dur == TL_OPEN ? INT64_MAX : e->ts + e->dur;
+	g->thread = e->track->global;
+	g->text_id = e->name.id - 1;
+	if (e->name.id == 0)
+		g->text = copy(&e->name);
+	for (uint32_t i = 0; i < e->arg_cnt; i++)
+		if (strcmp(e->args[i].key, "domain") == 0 && e->args[i].kind == TL_TEXT)
+			g->domain = copy(&e->args[i].text);
+	*slot = (uintptr_t)g;
+	return 0;
+}
+
+static int add_call(struct projector *p, const struct tl_event *e)
+{
+	uint64_t *slot;
+	struct call *c;
+
+	if (innermost(p, e->track->global, e->ts, &slot) < 0)
+		return -1;
+	struct range *g = (struct range *)(uintptr_t)*slot;
+
+	if (!g)
+		return 0;
+	c = malloc(sizeof(*c));
+	slot = c ? tl_map_at(&p->calls, e->flow_out, true) : NULL;
+	if (!slot || *slot) { /* an id that occurs twice: the first call it is */
+		free(c);
+		return slot ? 0 : -1;
+	}
+	*c = (struct call){g, e->ts, tl_flow_count(p->run->flows, e->flow_out)};
+	g->refs++;
+	*slot = (uintptr_t)c;
+	return 0;
+}
+
+static int add_to_range(struct range *g, const struct tl_event *e)
+{
+	struct span *s = g->span;
+	size_t i;
+
+	/* Lanes of a stream are the stream. */
+	for (i = 0; i < g->span_cnt; i++, s++)
+		if (s->stream->stream == e->track->stream &&
+		    s->stream->context == e->track->context &&
+		    s->stream->parent == e->track->parent)
+			break;
+	if (i == g->span_cnt) {
+		s = reallocarray(g->span, i + 1, sizeof(*s));
+		if (!s)
+			return -1;
+		g->span = s;
+		s += i;
+		*s = (struct span){e->track, e->ts, e->ts + e->dur, 0};
+		g->span_cnt++;
+	}
+	if (e->ts < s->start)
+		s->start = e->ts;
+	if (e->ts + e->dur > s->end)
+		s->end = e->ts + e->dur;
+	s->operations++;
+	return 0;
+}
+
+static int add_work(struct projector *p, const struct tl_event *e)
+{
+	uint64_t *slot = tl_map_at(&p->calls, e->flow_in, false);
+	struct call *c = slot ? (struct call *)(uintptr_t)*slot : NULL;
+	struct range *innermost_range;
+
+	if (!c)
+		return 0;
+	/* Of ranges that overlap (of different domains), the call is in those that were open when it began. */
+	for (struct range *g = c->range; g; g = g->parent)
+		if (g->end > c->start && add_to_range(g, e) < 0)
+			return -1;
+	if (--c->left > 0)
+		return 0;
+	innermost_range = c->range;
+	free(c);
+	tl_map_remove(&p->calls, e->flow_in);
+	return release(p, innermost_range);
+}
+
+static int on_track(void *self, struct tl_track *track)
+{
+	(void)self;
+	(void)track;
+	return 0;
+}
+
+static int on_event(void *self, const struct tl_event *e)
+{
+	struct projector *p = self;
+
+	if (e->kind != TL_SLICE)
+		return 0;
+	if (e->activity == TL_ACT_NVTX)
+		return e->track->kind == TL_THREAD ? open_range(p, e) : 0;
+	if (e->flow_out)
+		return add_call(p, e);
+	return e->flow_in ? add_work(p, e) : 0;
+}
+
+/* Ranges that are still open, and those whose calls found no work: at the end nothing more will come. */
+static int finish(void *self)
+{
+	struct projector *p = self;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->calls.size; i++) {
+		struct call *c = (struct call *)(uintptr_t)p->calls.slot[i].value;
+
+		if (!p->calls.slot[i].used || !c)
+			continue;
+		if (rc == 0)
+			rc = release(p, c->range);
+		free(c);
+	}
+	for (size_t i = 0; i < p->open.size; i++) {
+		struct range *g = (struct range *)(uintptr_t)p->open.slot[i].value;
+
+		while (p->open.slot[i].used && g && rc == 0) {
+			/* It is open too, so it outlives what was opened in it. */
+			struct range *parent = g->parent; /* NOLINT(clang-analyzer-unix.Malloc) */
+
+			rc = release(p, g);
+			g = parent;
+		}
+	}
+	tl_map_free(&p->calls);
+	tl_map_free(&p->open);
+	return rc;
+}
+
+int tl_project(struct tl_run *r)
+{
+	static const struct tl_sink sink = {on_track, on_event, finish};
+	static const char create[] = "DROP TABLE IF EXISTS temp.SL_TL_NVTX_GPU; CREATE TEMP TABLE "
+				     "SL_TL_NVTX_GPU(start, \"end\", globalTid, "
+				     "globalPid, deviceId, contextId, streamId, operations, text, "
+				     "textId, domain); SAVEPOINT projection";
+	struct tl_options opt = {
+		.activities = TL_ACT_NVTX | TL_ACT_CUDA_API | TL_ACT_KERNEL | TL_ACT_GPU_MEM,
+		.filtered = r->opt->filtered,
+	};
+	struct projector p = {0};
+	struct tl_run inner = {
+		.db = r->db,
+		.opt = &opt,
+		.sink = &sink,
+		.self = &p,
+		.args_for = TL_ACT_NVTX,
+		.why = r->why,
+		.why_len = r->why_len,
+	};
+	int rc = -1;
+
+	p.run = &inner;
+	if (sqlite3_exec(r->db, create, NULL, NULL, NULL) == SQLITE_OK &&
+	    sqlite3_prepare_v2(
+		    r->db,
+		    "INSERT INTO temp.SL_TL_NVTX_GPU VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
+		    -1, &p.insert, NULL) == SQLITE_OK)
+		rc = tl_run(&inner);
+	sqlite3_finalize(p.insert);
+	if (rc == 0 && sqlite3_exec(r->db, "RELEASE projection", NULL, NULL, NULL) != SQLITE_OK)
+		rc = -1;
+	return rc;
+}

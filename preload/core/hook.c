@@ -1,0 +1,557 @@
+/*
+ * hook.c - the slow half of the hot path: a thread's beginning, a full chunk, a signal in our own
+ * code, records with strings.
+ *
+ * Everything here runs inside the program's calls: no locks, no allocation, no libc; system calls are
+ * made directly so that errno and cancellation are untouched.
+ */
+#include "preload/core/hook.h"
+#include "preload/gpu/gpu_engine.h"
+#include "preload/unwind/stack.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/wire/sys.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define NEW_THREAD                                                      \
+	{                                                               \
+		.pass = (uint32_t)SL_PASS_NONE, .cookie = SL_COOKIE_NEW \
+	}
+__thread struct sl_tls sl_tls = NEW_THREAD;
+
+struct sl_proc sl_proc;
+struct sl_control sl_control;
+const volatile uint32_t sl_no_gate = (uint32_t)SL_NO_GATE;
+struct sl_global sl_global;
+
+/* ---- slots and chunks ---- */
+
+/* Bump allocation behind the stack of returned ones: the first use of each index. */
+static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
+{
+	uint32_t n = __atomic_load_n(next, __ATOMIC_RELAXED);
+
+	while (n < cnt)
+		if (__atomic_compare_exchange_n(next, &n, n + 1, 0, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return n + 1;
+	return 0;
+}
+
+/*
+ * @first: one of the two that every thread has. They are not part of the backlog that the quota bounds:
+ * a thread is not silent because others are busy, nor because it is one of thousands.
+ * @used: set when the chunk has been in use before, and so is not all zero.
+ */
+static sl_ref take_chunk(struct sl_arena *a, bool first, bool *used)
+{
+	sl_ref ref;
+
+	if (!first &&
+	    __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) >= sl_global.session->quota_chunks)
+		return 0;
+	ref = sl_stack_pop(&a->free_chunks, a->chunk_link);
+	*used = ref != 0;
+	if (!ref)
+		ref = take_fresh(&a->fresh_chunk, a->chunk_cnt);
+	if (ref && !first)
+		__atomic_add_fetch(&a->used_chunks, 1, __ATOMIC_RELAXED);
+	return ref;
+}
+
+static struct sl_chunk *chunk_init(struct sl_arena *a, sl_ref ref, sl_ref slot, uint32_t seq)
+{
+	struct sl_chunk *c = sl_chunk_at(a, ref);
+
+	c->next = 0;
+	c->seq = seq;
+	c->slot = slot;
+	c->consumed = 0;
+	__atomic_store_n(&c->committed, 0, __ATOMIC_RELAXED);
+	return c;
+}
+
+static void use_chunk(struct sl_chunk *c)
+{
+	sl_tls.chunk = c;
+	sl_tls.cur = c->data;
+	sl_tls.end = c->data + sizeof(c->data) / 8;
+}
+
+/* A collector that died and that nobody has waited for yet still answers signals. */
+static bool is_zombie(uint32_t pid)
+{
+	char path[32] = "/proc/", text[256];
+	long fd, got;
+
+	memcpy(sl_put_number(path + 6, pid), "/stat", 6);
+	fd = sl_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	got = sl_sys3(SYS_read, fd, text, sizeof(text) - 1);
+	sl_sys1(SYS_close, fd);
+	/* "pid (name) S ...": the state follows the last parenthesis. */
+	while (got > 0 && text[--got] != ')')
+		;
+	return got > 0 && (text[got + 2] == 'Z' || text[got + 2] == 'X');
+}
+
+static bool collector_is_gone(uint32_t *seen, unsigned *still)
+{
+	uint32_t beat = __atomic_load_n(&sl_global.session->heartbeat, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) != SL_SESSION_ON)
+		return true;
+	if (beat != *seen) {
+		*seen = beat;
+		*still = 0;
+	}
+	/* The heartbeat comes every second; silence alone proves nothing: it may be stopped. */
+	if (++*still < 30)
+		return false;
+	*still = 0;
+	return sl_sys2(SYS_kill, sl_global.session->collector_pid, 0) == -ESRCH ||
+	       is_zombie(sl_global.session->collector_pid);
+}
+
+/*
+ * Waits, as the policy allows, until @take gets what it is after from what the collector gives back. The
+ * taking itself is the test: any other could say yes while nothing can be had, and the wait would never end.
+ */
+static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *), void *what)
+{
+	const struct sl_session *s = sl_global.session;
+	uint32_t beat = s->heartbeat;
+	uint64_t begun = sl_mono_ns();
+	unsigned still = 0;
+
+	if (sl_global.restricted || s->on_full == SL_FULL_DROP)
+		return false;
+	for (;;) {
+		uint32_t seq = __atomic_load_n(&a->freed_seq, __ATOMIC_ACQUIRE);
+		struct timespec step = {0, 50 * 1000 * 1000};
+
+		if (take(a, what))
+			return true;
+		__atomic_add_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
+		/* Not FUTEX_PRIVATE: the collector wakes us from its own mapping. */
+		sl_sys4(SYS_futex, &a->freed_seq, FUTEX_WAIT, seq, &step);
+		__atomic_sub_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
+		if (s->on_full == SL_FULL_WAIT &&
+		    sl_mono_ns() - begun > (uint64_t)s->wait_ms * 1000000u)
+			return take(a, what);
+		if (s->on_full == SL_FULL_BLOCK && collector_is_gone(&beat, &still))
+			return false;
+	}
+}
+
+/*
+ * All pages of a chunk that no thread has had before, by one system call: else each is a fault amid the program's calls,
+ * which costs as much as hundreds of records. Refused by kernels before 5.14: then they are faults.
+ */
+static void map_fresh(struct sl_arena *a, sl_ref ref)
+{
+	if (!sl_global.restricted)
+		sl_sys3(SYS_madvise, sl_chunk_at(a, ref), SL_CHUNK_BYTES, MADV_POPULATE_WRITE);
+}
+
+static bool take_next(struct sl_arena *a, void *what)
+{
+	sl_ref *ref = what;
+	bool used;
+
+	*ref = take_chunk(a, false, &used);
+	if (*ref && !used)
+		map_fresh(a, *ref);
+	return *ref != 0;
+}
+
+static void count_lost(enum sl_hook hook, const struct sl_call *call)
+{
+	struct sl_slot *slot = sl_tls.slot;
+	struct sl_agg *agg = &sl_tls.agg[hook];
+
+	if (hook < SL_HOOK_CNT) {
+		agg->lost_total += call->duration;
+		__atomic_store_n(&agg->lost_count, agg->lost_count + 1, __ATOMIC_RELEASE);
+	}
+	if (!slot->lost_cnt)
+		slot->lost_first = call->start;
+	slot->lost_last = call->start + call->duration;
+	__atomic_store_n(&slot->lost_cnt, slot->lost_cnt + 1, __ATOMIC_RELEASE);
+}
+
+/* A record that is no call, written at sl_tls.cur, where there is room: @words in all. */
+static uint64_t *put_meta(uint64_t *w, enum sl_meta meta, uint64_t start, unsigned words)
+{
+	w[0] = start;
+	w[1] = (uint64_t)sl_head(meta, words, 0, SL_SHAPE_META, 0) << 32;
+	return w + 2;
+}
+
+/* The first words of a new chunk tell of what had no room before it. */
+static void put_gap(uint64_t wait_begun, uint64_t wait_end)
+{
+	struct sl_slot *slot = sl_tls.slot;
+	uint64_t *w;
+
+	if (wait_begun) {
+		w = put_meta(sl_tls.cur, SL_META_OVERHEAD, wait_begun, 4);
+		w[0] = wait_end;
+		w[1] = SL_OVERHEAD_FULL;
+		sl_commit(w + 2);
+	}
+	if (slot->lost_cnt) {
+		w = put_meta(sl_tls.cur, SL_META_LOST, slot->lost_first, 5);
+		w[0] = slot->lost_last;
+		w[1] = slot->lost_cnt;
+		w[2] = SL_LOSS_FULL;
+		/* Zero first: killed in between, the span is forgotten rather than counted twice. */
+		__atomic_store_n(&slot->lost_cnt, 0, __ATOMIC_RELEASE);
+		sl_commit(w + 3);
+	}
+}
+
+/* Moves on to another chunk. False: there is none, and the policy says not to wait (longer). */
+static bool next_chunk(void)
+{
+	struct sl_arena *a = sl_global.arena;
+	uint64_t wait_begun = 0, wait_end = 0;
+	struct sl_chunk *old = sl_tls.chunk, *c;
+	sl_ref ref;
+
+	if (!take_next(a, &ref)) {
+		/* While calls are being dropped each of them comes here: no clock is read for that. */
+		if (sl_tls.dropping || sl_global.session->on_full == SL_FULL_DROP)
+			return false;
+		wait_begun = sl_ticks();
+		if (!wait_for(a, take_next, &ref)) {
+			sl_tls.dropping = 1;
+			return false;
+		}
+		wait_end = sl_ticks();
+	}
+	sl_tls.dropping = 0;
+	c = chunk_init(a, ref, old->slot, old->seq + 1);
+	use_chunk(c);
+	put_gap(wait_begun, wait_end);
+	/* Release: whoever sees the link sees the chunk, and that old->committed is final (drain.c). */
+	__atomic_store_n(&old->next, ref, __ATOMIC_RELEASE);
+	return true;
+}
+
+uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call)
+{
+	/* Emptied by a fork inside the call (a handler that forked, say): nothing to write to. */
+	if (!sl_tls.chunk)
+		return NULL;
+	if (!next_chunk()) {
+		count_lost(hook, call);
+		return NULL;
+	}
+	return (size_t)((char *)sl_tls.end - (char *)sl_tls.cur) >= words * 8u ? sl_tls.cur : NULL;
+}
+
+uint64_t *sl_room_or_none(unsigned words)
+{
+	if (!sl_tls.chunk)
+		return NULL;
+	if ((size_t)((char *)sl_tls.end - (char *)sl_tls.cur) >= words * 8u)
+		return sl_tls.cur;
+	return next_chunk() ? sl_tls.cur : NULL;
+}
+
+void sl_count_nested(void)
+{
+	if (sl_tls.slot)
+		__atomic_add_fetch(&sl_tls.slot->nested_cnt, 1, __ATOMIC_RELAXED);
+	else if (sl_global.arena)
+		__atomic_add_fetch(&sl_global.arena->unslotted_cnt, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- a thread's first call ---- */
+
+void sl_count_unslotted(void)
+{
+	struct sl_arena *a = sl_global.arena;
+	uint64_t now = sl_ticks(), none = 0;
+
+	__atomic_compare_exchange_n(&a->unslotted_first, &none, now, 0, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	__atomic_store_n(&a->unslotted_last, now, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&a->unslotted_cnt, 1, __ATOMIC_RELAXED);
+}
+
+/* What a thread needs to begin; refs are 0 until taken. */
+struct outfit {
+	sl_ref slot, agg, first;
+	bool agg_used;
+};
+
+static bool take_outfit(struct sl_arena *a, void *what)
+{
+	struct outfit *o = what;
+	bool used;
+
+	o->slot = sl_stack_pop(&a->free_slots, a->slot_link);
+	if (!o->slot)
+		o->slot = take_fresh(&a->fresh_slot, a->slot_cnt);
+	o->agg = o->slot ? take_chunk(a, true, &o->agg_used) : 0;
+	o->first = o->agg ? take_chunk(a, true, &used) : 0;
+	if (o->first)
+		return true;
+	if (o->agg)
+		sl_stack_push(&a->free_chunks, a->chunk_link, o->agg);
+	if (o->slot)
+		sl_stack_push(&a->free_slots, a->slot_link, o->slot);
+	return false;
+}
+
+/* Threads can come and go faster than the collector sees them end: those that begin then wait. */
+static bool wait_for_outfit(struct sl_arena *a, struct outfit *o)
+{
+	/* Waiting did not help the last time: not again until it is not needed. */
+	static uint32_t gave_up;
+	bool ok = take_outfit(a, o);
+
+	if (!ok && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED))
+		ok = wait_for(a, take_outfit, o);
+	__atomic_store_n(&gave_up, !ok, __ATOMIC_RELAXED);
+	return ok;
+}
+
+static void forget_thread(void)
+{
+	static const struct sl_tls fresh = NEW_THREAD;
+	uint32_t busy = sl_tls.busy;
+
+	sl_tls = fresh;
+	sl_tls.busy = busy;
+}
+
+bool sl_thread_start(void)
+{
+	const struct sl_session *s = sl_global.session;
+	struct sl_arena *a = sl_global.arena;
+	uint32_t tid = sl_own_tid();
+	struct sl_slot *slot;
+	struct outfit o;
+
+	/* What there is may be the parent's. */
+	forget_thread();
+	if (!tid || !wait_for_outfit(a, &o)) {
+		sl_count_unslotted();
+		return false;
+	}
+	slot = &a->slot[o.slot - 1];
+	slot->pid = sl_proc.pid;
+	slot->tid = tid;
+	slot->process = sl_proc.number;
+	slot->parent_process = sl_proc.parent_number;
+	slot->epoch = sl_tls.epoch = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);
+	slot->agg_chunk = o.agg;
+	slot->first_chunk = o.first;
+	slot->born = sl_ticks();
+	slot->lost_cnt = slot->nested_cnt = 0;
+	slot->gil_since = slot->gil_wait = 0;
+	slot->gil_told = 0;
+	slot->instance++;
+	if (!sl_global.restricted)
+		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
+	sl_tls.slot = slot;
+	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, o.agg);
+	if (o.agg_used)
+		memset(sl_tls.agg, 0, SL_CHUNK_BYTES);
+	use_chunk(chunk_init(a, o.first, o.slot, 0));
+	sl_tls.threshold = s->threshold_ticks;
+	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
+	sl_tls.signal_threshold = s->signal_threshold_ticks;
+	sl_tls.depth = sl_proc.clock_mode == SL_CLOCK_TSC ? 0 : SL_DEPTH_MONO;
+	sl_tls.dropping = 0;
+	sl_tls.stack_ticks = s->stack_kinds & (SL_STACK_OSRT_NATIVE | SL_STACK_OSRT_PYTHON)
+				     ? s->stack_ticks
+				     : UINT64_MAX;
+	sl_tls.long_ticks = sl_tls.stack_ticks >> 32 ? UINT64_C(1) << 32 : sl_tls.stack_ticks;
+	__atomic_add_fetch(&sl_proc.thread_cnt, 1, __ATOMIC_RELAXED);
+	/* Release: pairs with the collector's acquire of state. */
+	__atomic_store_n(&slot->state, SL_SLOT_LIVE, __ATOMIC_RELEASE);
+	sl_tls.cookie = sl_proc.cookie;
+	return true;
+}
+
+uint64_t sl_enter_nested(char *frame)
+{
+	uint32_t mono = sl_tls.depth & SL_DEPTH_MONO, depth = sl_tls.depth - mono;
+
+	/* A call that was left by longjmp or an exception never came back to lower the depth. */
+	if (depth && frame >= sl_tls.outer_frame)
+		depth = 0;
+	if (!depth)
+		sl_tls.outer_frame = frame;
+	sl_tls.depth = mono | (depth + 1);
+	return mono ? sl_mono_ns() : sl_counter();
+}
+
+/* ---- records with more than a few words ---- */
+
+void sl_leave_close(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		    uint32_t serial)
+{
+	uint64_t p[2] = {sl_result(ret, failed), sl_fd_serial(fd, serial)};
+
+	if (!sl_short(call, hook, true, 0, failed))
+		sl_record(call, hook, SL_SHAPE_FD, failed, p, 2);
+	else if (serial)
+		sl_meta(SL_META_CLOSE, call->start, p + 1, 1, NULL, 0);
+}
+
+static enum sl_stack_of stack_of(enum sl_hook hook)
+{
+	return sl_unlikely(hook == SL_H_munmap) ? SL_STACK_OF_UNMAP : SL_STACK_OF_OSRT;
+}
+
+void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
+		    const uint64_t *payload, unsigned payload_words)
+{
+	unsigned words = 2 + (call->duration >> 32 != 0) + payload_words;
+	uint32_t stack =
+		call->duration >= sl_tls.stack_ticks ? sl_stack_take(call, stack_of(hook)) : 0;
+	uint64_t *w;
+
+	if (!sl_begin_write())
+		return;
+	if (stack)
+		sl_stack_put(call, stack, words);
+	w = sl_room(words, hook, call);
+	if (w) {
+		w = sl_put_head(w, hook, words, call, shape, failed ? SL_REC_ERR : 0);
+		for (unsigned i = 0; i < payload_words; i++)
+			w[i] = payload[i];
+		sl_commit(w + payload_words);
+	}
+	sl_end_write();
+}
+
+void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+		      int fd, uint64_t asked, int64_t done, int64_t offset)
+{
+	uint64_t result = sl_result(ret, failed), file;
+
+	if (sl_short(call, hook, true, failed ? 0 : done, failed))
+		return;
+	file = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
+	if (asked >> 32 || (!failed && (asked | result) >> 31)) {
+		uint64_t p[4] = {result, asked, file, (uint64_t)offset};
+
+		sl_record(call, hook, SL_SHAPE_IO_WIDE, failed, p, 4);
+	} else {
+		uint64_t p[3] = {result | asked << 32, file, (uint64_t)offset};
+
+		if (offset == SL_NO_OFFSET)
+			sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);
+		else
+			sl_record(call, hook, SL_SHAPE_IO_AT, failed, p, 3);
+	}
+}
+
+void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
+		  uint32_t serial, uint32_t new_serial)
+{
+	uint64_t p[3] = {sl_result(ret, failed), sl_fd_serial(fd, serial), new_serial};
+
+	if (sl_short(call, hook, true, 0, failed)) {
+		uint64_t both[2] = {p[1], sl_fd_serial((int)ret, new_serial)};
+
+		if (new_serial)
+			sl_meta(SL_META_DUP, call->start, both, 2, NULL, 0);
+		return;
+	}
+	sl_record(call, hook, SL_SHAPE_DUP, failed, p, 3);
+}
+
+static unsigned byte_words(size_t *len, unsigned before, unsigned *flags)
+{
+	size_t room = (SL_REC_MAX_WORDS - before) * 8;
+
+	*flags = 0;
+	if (*len > room) {
+		*len = room;
+		*flags = SL_REC_CUT;
+	}
+	return (unsigned)((*len + 7) / 8);
+}
+
+static uint64_t *put_bytes(uint64_t *w, const void *bytes, size_t len, unsigned words)
+{
+	*w++ = len;
+	if (words)
+		w[words - 1] = 0;
+	memcpy(w, bytes, len);
+	return w + words;
+}
+
+void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shape, int64_t ret,
+		    bool failed, uint64_t word1, const void *bytes, size_t len, bool is_file)
+{
+	unsigned head = 2 + (call->duration >> 32 != 0), flags, n, words;
+	uint32_t stack = 0;
+	uint64_t *w;
+
+	if (sl_short(call, hook, is_file, 0, failed)) {
+		/* The name of a descriptor is told however short the call: later records refer to it. */
+		if (word1 >> 32 && !failed)
+			sl_meta(shape == SL_SHAPE_SOCK ? SL_META_SOCKET : SL_META_FILE, call->start,
+				&word1, 1, bytes, len);
+		return;
+	}
+	n = byte_words(&len, head + 3, &flags);
+	words = head + 3 + n;
+	if (sl_unlikely(call->duration >= sl_tls.stack_ticks))
+		stack = sl_stack_take(call, stack_of(hook));
+	if (!sl_begin_write())
+		return;
+	if (sl_unlikely(stack))
+		sl_stack_put(call, stack, words);
+	w = sl_room(words, hook, call);
+	if (w) {
+		uint64_t result = sl_result(ret, failed);
+
+		w = sl_put_head(w, hook, words, call, shape, flags | (failed ? SL_REC_ERR : 0));
+		w[0] = result;
+		w[1] = word1;
+		sl_commit(put_bytes(w + 2, bytes, len, n));
+	}
+	sl_end_write();
+}
+
+void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned cnt,
+	     const void *bytes, size_t len)
+{
+	struct sl_call call = {.start = start};
+	unsigned flags = 0, n = bytes ? byte_words(&len, 3 + cnt, &flags) : 0;
+	unsigned words = 2 + cnt + (bytes ? 1 + n : 0);
+	bool nested = sl_tls.busy == SL_BUSY_SETTING_UP;
+	uint64_t *w;
+
+	/* Called from wrappers (not busy) and from set-up (busy, the ring is ready). */
+	if (!nested && !sl_begin_write())
+		return;
+	w = sl_room(words, SL_HOOK_CNT, &call);
+	if (w) {
+		w = put_meta(w, meta, start, words);
+		w[-1] |= (uint64_t)flags << 61;
+		for (unsigned i = 0; i < cnt; i++)
+			w[i] = payload[i];
+		sl_commit(bytes ? put_bytes(w + cnt, bytes, len, n) : w + cnt);
+	}
+	if (!nested)
+		sl_end_write();
+}

@@ -1,0 +1,546 @@
+/*
+ * session_join.c - a process joins its session: once per process image (constructor, or the first traced call
+ * if that comes earlier), and once per forked child.
+ *
+ * Rule: whatever goes wrong here, the program runs on untraced. One line on stderr at most, and only
+ * where the user started the tracing (bare preload); children of a session that is gone are silent.
+ */
+#include "preload/gpu/gpu_engine.h"
+#include "preload/python/pystack.h"
+#include "preload/python/python_api.h"
+#include "preload/python/python_gil.h"
+#include "preload/core/session_join.h"
+
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <limits.h>
+#include <link.h>
+#include <string.h>
+#include <linux/futex.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "preload/wire/sys.h"
+#include "preload/unwind/unwind.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC       1
+#define MFD_ALLOW_SEALING 2
+#endif
+
+enum {
+	START_NOT_YET,
+	START_RUNNING,
+	START_DONE,
+	START_FAILED
+};
+static uint32_t start_state;
+static char path_buffer[4096];
+static const char no_session[] = SL_SESSION_ENV "=none";
+
+void sl_say(const char *what, const char *why)
+{
+	const char *parts[] = {"sightline: ", what, why ? ": " : "", why ? why : "", "\n"};
+	char line[512];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		size_t len = strlen(parts[i]);
+
+		if (len > sizeof(line) - n)
+			len = sizeof(line) - n;
+		memcpy(line + n, parts[i], len);
+		n += len;
+	}
+	sl_sys3(SYS_write, 2, line, n);
+}
+
+int sl_find_env(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (int i = 0; environ && environ[i]; i++)
+		if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
+			return i;
+	return -1;
+}
+
+static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	ElfW(Addr) us = (ElfW(Addr)) & start_state;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && us - info->dlpi_addr - p->p_vaddr < p->p_memsz) {
+			*(const char **)arg = info->dlpi_name;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* The absolute path of this library; relative names are completed while the start directory is known. */
+static const char *own_path(void)
+{
+	const char *name = NULL;
+	long n;
+
+	dl_iterate_phdr(find_self, (void *)&name);
+	if (!name || name[0] == '/')
+		return name;
+	n = sl_sys2(SYS_getcwd, path_buffer, sizeof(path_buffer));
+	if (n <= 0 || (size_t)n + strlen(name) + 1 > sizeof(path_buffer))
+		return NULL;
+	path_buffer[n - 1] = '/';
+	memcpy(path_buffer + n, name, strlen(name) + 1);
+	return path_buffer;
+}
+
+static const struct sl_session *map_session(const char *dir)
+{
+	char path[256];
+	size_t len = strlen(dir);
+	const struct sl_session *s;
+	bool ok;
+	long fd, m;
+
+	if (len + sizeof("/control") > sizeof(path))
+		return NULL;
+	memcpy(path, dir, len);
+	memcpy(path + len, "/control", sizeof("/control"));
+	fd = sl_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL;
+	m = sl_sys6(SYS_mmap, 0, sizeof(*s), PROT_READ, MAP_SHARED, fd, 0);
+	if (m < 0 && m > -4096) {
+		sl_sys1(SYS_close, fd);
+		return NULL;
+	}
+	s = (const struct sl_session *)m;
+	ok = s->magic == SL_SESSION_MAGIC && s->wire_version == SL_WIRE_VERSION &&
+	     s->bytes == sizeof(*s) && s->state == SL_SESSION_ON;
+	sl_sys2(SYS_munmap, m, sizeof(*s));
+	/* Once more, where wrappers look for the gate. */
+	if (ok)
+		m = sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ,
+			    MAP_SHARED | MAP_FIXED, fd, 0);
+	sl_sys1(SYS_close, fd);
+	return ok && m == (long)&sl_control ? &sl_control.session : NULL;
+}
+
+long sl_session_connect(unsigned limit_ms)
+{
+	static const char name[] = "/socket";
+	const char *dir = strchr(sl_global.session_env, '=') + 1;
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	size_t len = strlen(dir);
+	struct {
+		long sec, usec;
+	} limit = {limit_ms / 1000, limit_ms % 1000 * 1000L};
+	long fd, err;
+
+	if (len + sizeof(name) > sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, dir, len);
+	memcpy(addr.sun_path + len, name, sizeof(name));
+	fd = sl_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	if (limit_ms)
+		sl_sys5(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	err = sl_sys3(SYS_connect, fd, &addr, sizeof(addr));
+	if (err < 0) {
+		sl_sys1(SYS_close, fd);
+		return err;
+	}
+	return fd;
+}
+
+long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd)
+{
+	struct sl_hello hello = {.magic = SL_HELLO_MAGIC,
+				 .wire_version = SL_WIRE_VERSION,
+				 .kind = kind,
+				 .pid = (uint32_t)sl_getpid(),
+				 .range = range};
+	struct iovec iov = {&hello, sizeof(hello)};
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = control.room;
+		msg.msg_controllen = sizeof(control.room);
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	return sl_sys3(SYS_sendmsg, sock, &msg, MSG_NOSIGNAL);
+}
+
+static uint64_t limit_of(int resource)
+{
+	struct {
+		uint64_t cur, max;
+	} limit = {0};
+
+	if (sl_sys4(SYS_prlimit64, 0, resource, NULL, &limit) < 0)
+		return UINT64_MAX;
+	return limit.cur;
+}
+
+/*
+ * Chunks that fit into the largest file this process may make: going beyond is a SIGXFSZ. Of a limited address space
+ * (ulimit -v) the program needs most, and the collector, which often has the same limit, maps the arenas of others too.
+ * 0: too few to be of use.
+ */
+static uint32_t chunk_count(void)
+{
+	uint64_t bytes = limit_of(1 /* RLIMIT_FSIZE */), space = limit_of(9 /* RLIMIT_AS */), cnt;
+
+	if (bytes > space / 16)
+		bytes = space / 16;
+	if (bytes >= SL_ARENA_BYTES)
+		return SL_CHUNK_CNT;
+	cnt = bytes < SL_ARENA_HEADER_BYTES ? 0 : (bytes - SL_ARENA_HEADER_BYTES) / SL_CHUNK_BYTES;
+	return cnt < 16 ? 0 : (uint32_t)cnt;
+}
+
+static struct sl_arena *make_arena(long *memfd)
+{
+	uint32_t chunk_cnt = chunk_count();
+	struct sl_arena *a;
+	long m = -ENOMEM;
+
+	*memfd = chunk_cnt ? sl_sys2(SYS_memfd_create, "sightline-ring",
+				     MFD_CLOEXEC | MFD_ALLOW_SEALING)
+			   : -EFBIG;
+	if (*memfd < 0)
+		return NULL;
+	/* Sealed: the collector maps it, and must not fault on what somebody cuts off. */
+	if (sl_sys2(SYS_ftruncate, *memfd, sl_arena_bytes(chunk_cnt)) == 0 &&
+	    sl_sys3(SYS_fcntl, *memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		m = sl_sys6(SYS_mmap, 0, (long)sl_arena_bytes(chunk_cnt), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_NORESERVE, *memfd, 0);
+	if (m < 0 && m > -4096) {
+		sl_sys1(SYS_close, *memfd);
+		return NULL;
+	}
+	a = (struct sl_arena *)m;
+	a->magic = SL_ARENA_MAGIC;
+	a->wire_version = SL_WIRE_VERSION;
+	a->hook_cnt = SL_HOOK_CNT;
+	a->hook_hash = sl_hook_hash();
+	a->chunk_bytes = SL_CHUNK_BYTES;
+	a->chunk_cnt = chunk_cnt;
+	a->slot_cnt = SL_SLOT_CNT;
+	a->header_bytes = SL_ARENA_HEADER_BYTES;
+	a->creator_pid = (uint32_t)sl_getpid();
+	a->clock_mode = sl_global.session->clock_mode;
+	return a;
+}
+
+/* Makes this process's arena and sends it; replaces an arena inherited from another PID namespace. */
+static bool join(void)
+{
+	struct sl_arena *a;
+	uint64_t begun;
+	long memfd, sock, sent;
+
+	/* sl_ticks() asks the process's page, which comes after this. */
+	begun = sl_global.session->clock_mode == SL_CLOCK_TSC ? sl_counter() : sl_mono_ns();
+	a = make_arena(&memfd);
+	if (!a)
+		return false;
+	a->born = begun;
+	sock = sl_session_connect(0);
+	sent = sock < 0 ? sock : sl_send_hello(sock, SL_HELLO_ARENA, 0, (int)memfd);
+	if (sock >= 0)
+		sl_sys1(SYS_close, sock);
+	sl_sys1(SYS_close, memfd);
+	if (sent < 0) {
+		sl_sys2(SYS_munmap, a, sl_arena_bytes(a->chunk_cnt));
+		return false;
+	}
+	sl_global.arena = a;
+	return true;
+}
+
+static void fill_proc(uint32_t pid, uint32_t parent_number)
+{
+	struct sl_proc *p = &sl_proc;
+
+	p->clock_mode = sl_global.session->clock_mode;
+	p->pid = pid;
+	sl_global.parent_pid = sl_global.pid;
+	sl_global.pid = pid;
+	p->parent_number = parent_number;
+	p->number = __atomic_add_fetch(&sl_global.arena->process_cnt, 1, __ATOMIC_RELAXED);
+	p->announced = 0;
+	sl_global.number = p->number;
+	/* A number that no thread's state, copied from the parent, can have. */
+	sl_global.last_cookie = sl_global.last_cookie < SL_COOKIE_FIRST ? SL_COOKIE_FIRST
+									: sl_global.last_cookie + 1;
+	/* Release: whoever sees one of the two sees a page that is filled in. */
+	__atomic_store_n(&p->cookie, sl_global.last_cookie, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->gate_at,
+			 (int64_t)((intptr_t)&sl_global.session->gate - (intptr_t)&sl_no_gate),
+			 __ATOMIC_RELEASE);
+}
+
+static const char *session_dir(const char **why)
+{
+	int i = sl_find_env(SL_SESSION_ENV);
+
+	*why = NULL;
+	if (i >= 0)
+		return strchr(environ[i], '=') + 1;
+	sl_global.root = 1;
+	return sl_start_collector(sl_global.path, why);
+}
+
+/*
+ * Where glibc keeps how many wait for a condition variable: wrap_lock.c asks whether there are any, as glibc's own
+ * signal and broadcast do first. The layout is that of 2.25 to 2.41; with another, every signal is timed.
+ */
+static uint32_t find_cond_wrefs(void)
+{
+	const char *v = gnu_get_libc_version();
+	unsigned minor = 0;
+
+	if (v[0] != '2' || v[1] != '.')
+		return 0;
+	for (v += 2; *v >= '0' && *v <= '9'; v++)
+		minor = minor * 10 + (unsigned)(*v - '0');
+	return minor >= 25 && minor <= 41 ? 36 : 0;
+}
+
+static bool start(void)
+{
+	const char *why, *dir;
+	size_t len;
+
+	sl_global.path = own_path();
+	sl_global.cond_wrefs_at = find_cond_wrefs();
+	sl_resolve_all();
+	sl_restricted_start();
+	sl_unwind_start();
+	dir = session_dir(&why);
+	len = dir ? strlen(dir) : 0;
+	if (!dir || len + sizeof(SL_SESSION_ENV) + 1 > sizeof(sl_global.session_env)) {
+		if (why)
+			sl_say("not tracing", why);
+		return false;
+	}
+	memcpy(sl_global.session_env, SL_SESSION_ENV "=", sizeof(SL_SESSION_ENV));
+	memcpy(sl_global.session_env + sizeof(SL_SESSION_ENV), dir, len + 1);
+	sl_global.session = map_session(dir);
+	if (!sl_global.session || !join()) {
+		if (sl_global.root)
+			sl_say("not tracing",
+			       "the collector cannot be reached, or there is no memory");
+		return false;
+	}
+	/* The page that the kernel empties for children. Without that (Linux < 4.14) the fork wrapper does it. */
+	sl_sys3(SYS_madvise, &sl_proc, sizeof(sl_proc), MADV_WIPEONFORK);
+	/* Nothing is known of descriptors yet: nothing to forget. */
+	sl_global.period = sl_global.session->gate;
+	fill_proc((uint32_t)sl_getpid(), 0);
+	return true;
+}
+
+bool sl_process_start(void)
+{
+	uint32_t expected = START_NOT_YET;
+
+	/* libc sets environ first of all; before that (ifunc resolvers) nothing can be started. */
+	if (!environ)
+		return false;
+	if (!__atomic_compare_exchange_n(&start_state, &expected, START_RUNNING, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return expected == START_DONE;
+	if (getauxval(AT_SECURE) || !start()) {
+		/* Said once: the children find a session that is none, and keep quiet. */
+		if (sl_global.root)
+			sl_publish_session((char *)(uintptr_t)no_session);
+		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
+		return false;
+	}
+	__atomic_store_n(&start_state, START_DONE, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool sl_process_child(void)
+{
+	uint32_t parent = sl_global.number, pid;
+
+	if (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) != SL_SESSION_ON)
+		return false;
+	sl_global.root = 0;
+	pid = sl_forked_pid();
+	if (sl_global.private_pid_ns && pid) {
+		/* The collector must learn this process's pid from the kernel, not from the parent's arena. */
+		sl_fd_forget_range(0, UINT32_MAX);
+		if (sl_global.restricted || !join())
+			pid = 0;
+		parent = 0;
+	}
+	if (!pid) {
+		sl_proc.cookie = SL_COOKIE_OFF;
+		return false;
+	}
+	fill_proc(pid, parent);
+	sl_gpu_forked();
+	sl_pystack_forked();
+	return true;
+}
+
+/* executable '\0' arg0 '\0' arg1 ... as /proc has them; bounded, the collector sees it was cut. */
+void sl_announce(void)
+{
+	char text[4096];
+	uint64_t parent =
+		sl_global.restricted ? sl_global.parent_pid : (uint64_t)sl_sys0(SYS_getppid);
+	uint64_t p[2] = {sl_proc.pid | parent << 32,
+			 sl_proc.parent_number ? SL_IMAGE_FORK : SL_IMAGE_START};
+	long n = 0, fd, got;
+
+	if (p[1] == SL_IMAGE_START) {
+		n = sl_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", text, 2048);
+		n = n < 0 ? 0 : n;
+		text[n++] = 0;
+		fd = sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+		if (fd >= 0) {
+			got = sl_sys3(SYS_read, fd, text + n, sizeof(text) - (size_t)n);
+			n += got > 0 ? got : 0;
+			sl_sys1(SYS_close, fd);
+		}
+	}
+	sl_meta(SL_META_IMAGE, sl_ticks(), p, 2, text, (size_t)n);
+}
+
+/* ---- constructor and destructor ---- */
+
+/* Takes our variables out of an environment that the program had cleaned before exec (wrap_exec.c). */
+static void clean_environment(void)
+{
+	static const char preload[] = "LD_PRELOAD=";
+	static char rest[4096 + sizeof(preload)];
+	char **to = environ;
+
+	for (char **from = environ; *from; from++) {
+		if (strncmp(*from, "SIGHTLINE_", 10) == 0)
+			continue;
+		if (strncmp(*from, preload, sizeof(preload) - 1) == 0) {
+			/* exec put us first, with a colon when something of the program's follows. */
+			const char *theirs = strchr(*from, ':');
+
+			if (!theirs || strlen(theirs) > 4096)
+				continue;
+			memcpy(rest, preload, sizeof(preload));
+			memcpy(rest + sizeof(preload) - 1, theirs + 1, strlen(theirs));
+			*to++ = rest;
+			continue;
+		}
+		*to++ = *from;
+	}
+	*to = NULL;
+}
+
+/*
+ * A relative LD_PRELOAD stops working where children are started from another directory, with a line of
+ * the loader's on stderr each: it is made absolute once, for all of them.
+ */
+static void absolute_preload(void)
+{
+	static const char name[] = "LD_PRELOAD=";
+	static char entry[sizeof(name) + 8192];
+	int i = sl_find_env("LD_PRELOAD");
+	char *theirs, *at;
+	size_t len;
+
+	if (sl_global.path != path_buffer || i < 0)
+		return;
+	/* Only where this library stands first, as it was given; anything cleverer keeps its spelling. */
+	theirs = environ[i] + sizeof(name) - 1;
+	len = strcspn(theirs, ": ");
+	if (strlen(theirs) + strlen(path_buffer) + sizeof(name) > sizeof(entry) || len < 4 ||
+	    strlen(path_buffer) < len || !strchr(theirs, '/') ||
+	    strncmp(path_buffer + strlen(path_buffer) - len, theirs, len) != 0)
+		return;
+	at = stpcpy(stpcpy(entry, name), path_buffer);
+	stpcpy(at, theirs + len);
+	environ[i] = entry;
+}
+
+static void constructor(void)
+{
+	/* Joins, unless an earlier constructor's call already did, and takes the first thread's slot. */
+	if (sl_ready()) {
+		uint64_t p[2] = {sl_ticks(), SL_OVERHEAD_START};
+
+		if (sl_tls.pass & 1 && sl_proc.parent_number == 0)
+			sl_meta(SL_META_OVERHEAD, sl_global.arena->born, p, 2, NULL, 0);
+		if (sl_global.root) {
+			sl_publish_session(sl_global.session_env);
+			absolute_preload();
+		}
+	}
+	if (sl_find_env(SL_CLEAN_ENV) >= 0)
+		clean_environment();
+	sl_gpu_scan();
+	sl_python_start();
+	sl_pystack_look_again(false);
+}
+
+/*
+ * The root process of a bare preload waits, bounded, until the collector has committed everything, so
+ * that the report is whole when the shell prompts again.
+ */
+static void destructor(void)
+{
+	struct {
+		long sec, usec;
+	} limit = {10, 0};
+	char byte;
+	long sock;
+
+	/* The page that says which process this is is empty in a child that has had nothing to record. */
+	if (!sl_global.arena || !sl_proc.pid ||
+	    (!sl_global.restricted && (uint32_t)sl_getpid() != sl_proc.pid))
+		return;
+	sl_gil_end();
+	__atomic_store_n(&sl_global.arena->leaving_pid, sl_proc.pid, __ATOMIC_RELEASE);
+	/* Nobody is told, and the collector finds the end by itself. */
+	if (sl_global.restricted)
+		return;
+	if (sl_global.session->root_pid == sl_proc.pid)
+		sl_sys3(SYS_futex, &sl_global.session->leaving, FUTEX_WAKE, INT_MAX);
+	/* The root is still the root after an exec, though another image has started the collector. */
+	if (!sl_global.root &&
+	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc.pid))
+		return;
+	sock = sl_session_connect(0);
+	if (sock < 0)
+		return;
+	sl_sys5(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	if (sl_send_hello(sock, SL_HELLO_LEAVING, 0, -1) > 0)
+		sl_sys3(SYS_read, sock, &byte, 1); /* the collector hangs up when it is done */
+	sl_sys1(SYS_close, sock);
+}
+
+/* The linker's tables directly: the library is linked without the compiler's start files. */
+__attribute__((section(".init_array"), used)) static void (*const init)(void) = constructor;
+__attribute__((section(".fini_array"), used)) static void (*const fini)(void) = destructor;

@@ -1,0 +1,29 @@
+/* session_join.h - between session_join.c (joining a session) and spawn_collector.c (starting a collector). */
+#ifndef SL_START_H
+#define SL_START_H
+
+#include <stdint.h>
+
+#include "preload/wire/session.h"
+
+#pragma GCC visibility push(hidden)
+
+/* One line on stderr: "sightline: WHAT: WHY". */
+void sl_say(const char *what, const char *why);
+
+/* Connects to the session's socket, waiting so long at most (0: no bound); the descriptor, or a negative errno. */
+long sl_session_connect(unsigned limit_ms);
+/* @fd: goes with it, -1 none. Negative: errno. */
+long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd);
+
+/*
+ * Bare preload: starts a detached collector and waits until it is ready. Returns the session directory
+ * (static storage), or NULL and a reason in *why.
+ */
+const char *sl_start_collector(const char *own_path, const char **why);
+
+/* Puts "SIGHTLINE_SESSION=..." into environ, for children that are made without our exec wrappers. */
+void sl_publish_session(char *entry);
+
+#pragma GCC visibility pop
+#endif

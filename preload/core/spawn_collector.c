@@ -1,0 +1,168 @@
+/*
+ * spawn_collector.c - a bare LD_PRELOAD starts its own collector.
+ *
+ * The program must not notice: the collector is made by two raw clones, the first of which leaves no
+ * SIGCHLD and is waited for at once; the second has its own session, no descriptor of the program's, and
+ * is nobody's child. Everything between clone and exec is system calls on memory prepared before.
+ */
+#include "preload/core/hook.h"
+#include "preload/core/session_join.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preload/wire/sys.h"
+
+#define READY_FD 3 /* in the collector */
+
+static char answer[512];
+static char collector_path[4096];
+
+static bool is_executable(const char *path)
+{
+	return sl_sys3(SYS_faccessat, AT_FDCWD, path, X_OK) == 0;
+}
+
+/* SIGHTLINE_COLLECTOR, else relative to the library: build/, lib/sightline/ -> bin/. */
+static const char *find_collector(const char *own_path)
+{
+	static const char *const places[] = {"/sightline", "/../../bin/sightline",
+					     "/../bin/sightline"};
+	int i = sl_find_env("SIGHTLINE_COLLECTOR");
+	const char *slash;
+
+	if (i >= 0)
+		return strchr(environ[i], '=') + 1;
+	slash = own_path ? strrchr(own_path, '/') : NULL;
+	if (!slash || (size_t)(slash - own_path) + 32 > sizeof(collector_path))
+		return NULL;
+	for (unsigned k = 0; k < sizeof(places) / sizeof(places[0]); k++) {
+		memcpy(collector_path, own_path, (size_t)(slash - own_path));
+		memcpy(collector_path + (slash - own_path), places[k], strlen(places[k]) + 1);
+		if (is_executable(collector_path))
+			return collector_path;
+	}
+	return NULL;
+}
+
+/* The program's environment without what would trace the collector itself. */
+static unsigned collector_environment(char **out, unsigned room)
+{
+	unsigned n = 0;
+
+	for (char **e = environ; *e && n + 1 < room; e++)
+		if (strncmp(*e, "LD_PRELOAD=", 11) != 0 && strncmp(*e, "LD_AUDIT=", 9) != 0)
+			out[n++] = *e;
+	out[n] = NULL;
+	return n;
+}
+
+static long raw_fork(void)
+{
+	/* No flags and no exit signal: a fork of which the parent hears nothing. */
+	return sl_sys5(SYS_clone, 0, 0, 0, 0, 0);
+}
+
+static void reset_signals(void)
+{
+	uint64_t none = 0;
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} dfl = {0};
+
+	for (int sig = 1; sig <= 64; sig++)
+		sl_sys4(SYS_rt_sigaction, sig, &dfl, NULL, 8);
+	sl_sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &none, NULL, 8);
+}
+
+/* In the second child: becomes the collector, or ends; the pipe's closing tells the program. */
+static void become_collector(const char *path, char **argv, char **envp, int ready)
+{
+	long null = sl_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+
+	reset_signals();
+	for (int fd = 0; fd < 3; fd++)
+		if (null != fd && null >= 0)
+			sl_sys3(SYS_dup3, null, fd, 0);
+	if (ready != READY_FD)
+		sl_sys3(SYS_dup3, ready, READY_FD, 0);
+	else
+		sl_sys3(SYS_fcntl, ready, F_SETFD, 0);
+	/* Linux 5.9; before, one by one (a program with more open than that this early is unheard of). */
+	if (sl_sys3(436 /* close_range */, READY_FD + 1, ~0u, 0) < 0)
+		for (int fd = READY_FD + 1; fd < 4096; fd++)
+			sl_sys1(SYS_close, fd);
+	sl_sys3(SYS_execve, path, argv, envp);
+	sl_sys1(SYS_exit_group, 127);
+}
+
+static void spawn(const char *path, int ready_read, int ready_write)
+{
+	static char root[12];
+	static char *envp[8192];
+	char *argv[] = {(char *)path, (char *)"collect",    (char *)"--root",
+			root,         (char *)"--ready-fd", (char *)"3",
+			NULL};
+	long pid;
+
+	sl_put_number(root, (unsigned)sl_getpid());
+	collector_environment(envp, sizeof(envp) / sizeof(envp[0]));
+	pid = raw_fork();
+	if (pid == 0) {
+		sl_sys0(SYS_setsid);
+		sl_sys1(SYS_close, ready_read);
+		if (raw_fork() == 0)
+			become_collector(path, argv, envp, ready_write);
+		sl_sys1(SYS_exit_group, 0);
+	}
+	if (pid > 0)
+		while (sl_sys4(SYS_wait4, pid, NULL, __WALL, NULL) == -EINTR)
+			;
+}
+
+const char *sl_start_collector(const char *own_path, const char **why)
+{
+	const char *path = find_collector(own_path);
+	int fds[2] = {-1, -1};
+	size_t n = 0;
+	long got;
+
+	*why = "no collector found: put 'sightline' beside libtrace.so or name it in "
+	       "SIGHTLINE_COLLECTOR";
+	if (!path || !is_executable(path))
+		return NULL;
+	*why = "no descriptors left to start the collector";
+	if (sl_sys2(SYS_pipe2, fds, O_CLOEXEC) < 0)
+		return NULL;
+	spawn(path, fds[0], fds[1]);
+	sl_sys1(SYS_close, fds[1]);
+	while (n < sizeof(answer) - 1) {
+		got = sl_sys3(SYS_read, fds[0], answer + n, sizeof(answer) - 1 - n);
+		if (got == -EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	sl_sys1(SYS_close, fds[0]);
+	while (n && answer[n - 1] == '\n')
+		n--;
+	answer[n] = 0;
+	if (answer[0] == '/')
+		return answer;
+	*why = answer[0] == '!' ? answer + 1 : "the collector did not start";
+	return NULL;
+}
+
+void sl_publish_session(char *entry)
+{
+	if (sl_find_env(SL_SESSION_ENV) < 0)
+		putenv(entry);
+}

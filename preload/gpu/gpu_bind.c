@@ -1,0 +1,586 @@
+/*
+ * gpu_bind.c - finds GPU libraries among what is loaded, and points the references of all other objects at our
+ * entries: the slots of their global offset tables (and function pointers in their data) that lead to the real
+ * functions. Symbol order plays no part in it, so it does not matter how an object was opened (RTLD_LOCAL,
+ * RTLD_DEEPBIND), and where the library is missing nothing exists.
+ *
+ * The first copy of a library that shows up is bound. Of another copy (a wheel's private runtime beside the
+ * system's) the calls are known from CUPTI alone, as those of a statically linked runtime are; the report says so.
+ */
+#include "preload/gpu/gpu_engine.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/wire/gpu_parse.h"
+#include "preload/libc/object.h"
+#include "preload/unwind/stack.h"
+#include "preload/wire/sys.h"
+
+#define OBJECT_MAX 2048u
+#define HASH_SIZE  8192u
+#define CUPTI_BIT  (1u << 31) /* in sets of libraries: libcupti */
+
+/* An object that was there when we looked. */
+struct seen {
+	ElfW(Addr) base, end;
+	const ElfW(Phdr) * phdr; /* with base: the same object, not another at its address */
+	uint32_t patched;        /* libraries that its references were looked up for */
+	int8_t library;          /* enum sl_gpu_library, -1 none */
+	bool is_ours;            /* the tracer, or a companion of it: left alone */
+	bool is_there;
+};
+
+/* All that only processes with a GPU library need, in memory made for them. */
+static struct tables {
+	struct seen seen[OBJECT_MAX];
+	uint32_t seen_cnt;
+	uint32_t text_at[SL_GPU_FUNCTION_CNT]; /* of the line in sl_gpu_text */
+	uint16_t hash[HASH_SIZE];              /* number + 1 */
+	uint16_t by_address[SL_GPU_FUNCTION_CNT];
+	uint32_t by_address_cnt;
+	ElfW(Addr) bound_base[SL_GPU_LIBRARY_CNT]; /* of the copy whose functions these are */
+	struct sl_gpu_function_state state[SL_GPU_FUNCTION_CNT];
+} * tables;
+
+struct sl_gpu_seen sl_gpu_seen;
+static uint32_t scan_lock, scan_again;
+static unsigned long long adds, subs; /* of the loader, at the last look */
+
+static const struct {
+	char soname[16];
+	uint32_t flag;
+} library_info[SL_GPU_LIBRARY_CNT] = {
+#define ONE(id, soname, flag) {soname, flag},
+	SL_GPU_LIBRARIES(ONE)
+#undef ONE
+};
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h;
+}
+
+static bool make_tables(void)
+{
+	const char *at = sl_gpu_text;
+	struct sl_gpu_line line;
+	long m;
+
+	if (tables)
+		return true;
+	m = sl_sys6(SYS_mmap, 0, sizeof(*tables), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (m < 0 && m > -4096)
+		return false;
+	tables = (struct tables *)m;
+	for (unsigned n = 0; n < SL_GPU_FUNCTION_CNT; n++) {
+		uint32_t h;
+
+		tables->text_at[n] = (uint32_t)(at - sl_gpu_text);
+		at = sl_gpu_next(at, &line);
+		for (h = hash_of(line.name); tables->hash[h % HASH_SIZE]; h++)
+			;
+		tables->hash[h % HASH_SIZE] = (uint16_t)(n + 1);
+	}
+	return true;
+}
+
+int sl_gpu_number(const char *name)
+{
+	int number = -1;
+
+	/* Before hashing what every symbol of a program is called. */
+	if (!tables || (name[0] != 'c' && name[0] != 'n' && name[0] != '_'))
+		return -1;
+	for (uint32_t h = hash_of(name);; h++) {
+		uint16_t n = tables->hash[h % HASH_SIZE];
+
+		if (!n)
+			return number;
+		if (strcmp(sl_gpu_text + tables->text_at[n - 1], name) != 0)
+			continue;
+		/* Of lines for several versions of a library, the one that was bound. */
+		number = n - 1;
+		if (tables->state[number].real)
+			return number;
+	}
+}
+
+/* ---- a library: where its functions are, and how they take what is recorded ---- */
+
+static uint64_t stack_ticks(const char *function)
+{
+	const struct sl_session *s = sl_global.session;
+
+	return s->stack_kinds & (SL_STACK_GPU_NATIVE | SL_STACK_GPU_PYTHON)
+		       ? s->stack_gpu_ticks[sl_stack_class_of(function)]
+		       : UINT64_MAX;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "libcudart.so.11.0" -> 11, "libcudart-8774224f.so.12" -> 12; 0: it does not say. */
+static unsigned major_of(const char *name)
+{
+	const char *at = strstr(name, ".so.");
+	unsigned major = 0;
+
+	for (at = at ? at + 4 : ""; *at >= '0' && *at <= '9' && major < 1000; at++)
+		major = major * 10 + (unsigned)(*at - '0');
+	return major;
+}
+
+/* How a library of version @major takes this function's arguments: is it this line that says so, of those there are? */
+static bool is_line_of(unsigned number, unsigned major)
+{
+	struct sl_gpu_line line, older;
+	const char *next = sl_gpu_next(sl_gpu_text + tables->text_at[number], &line);
+
+	if (line.until && (!major || major > line.until))
+		return false;
+	if (!*next)
+		return true;
+	sl_gpu_next(next, &older);
+	return !older.until || strcmp(older.name, line.name) != 0 || !major || major > older.until;
+}
+
+static void bind_function(unsigned number, enum sl_gpu_library library, const struct sl_object *o)
+{
+	static const uint8_t family[SL_GPU_LIBRARY_CNT] = {
+		[SL_GPU_cudart] = 1,   [SL_GPU_cuda] = 1,      [SL_GPU_cublas] = 2,
+		[SL_GPU_cublaslt] = 2, [SL_GPU_cudnn] = 4,     [SL_GPU_nccl] = 8,
+		[SL_GPU_cufft] = 16,   [SL_GPU_cusparse] = 32, [SL_GPU_cusolver] = 64,
+		[SL_GPU_cufile] = 128,
+	};
+	struct sl_gpu_function_state *f = &tables->state[number];
+	struct sl_gpu_line line;
+	void *real;
+
+	sl_gpu_next(sl_gpu_text + tables->text_at[number], &line);
+	real = sl_object_find(o, line.name);
+	memset(f, 0, sizeof(*f));
+	if (!real || !sl_gpu_place(&line, f, &sl_gpu_stack_words[number]))
+		return;
+	f->family = family[library];
+	f->is_cuda = f->family == 1;
+	f->stack_ticks = stack_ticks(line.name);
+	/* Release: whoever finds the function sees how it is called. */
+	__atomic_store_n(&f->real, real, __ATOMIC_RELEASE);
+}
+
+static void sort_addresses(void)
+{
+	uint32_t cnt = 0;
+
+	for (unsigned n = 0; n < SL_GPU_FUNCTION_CNT; n++) {
+		uint32_t at = cnt;
+
+		if (!tables->state[n].real)
+			continue;
+		/* Nearly sorted by name is not sorted by address; a few thousand are quick all the same. */
+		for (; at && tables->state[tables->by_address[at - 1]].real > tables->state[n].real;
+		     at--)
+			tables->by_address[at] = tables->by_address[at - 1];
+		tables->by_address[at] = (uint16_t)n;
+		cnt++;
+	}
+	tables->by_address_cnt = cnt;
+}
+
+int sl_gpu_by_address(const void *real)
+{
+	uint32_t low = 0, high = tables ? tables->by_address_cnt : 0;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+		const void *at = tables->state[tables->by_address[mid]].real;
+
+		if (at == real)
+			return tables->by_address[mid];
+		if ((uintptr_t)at < (uintptr_t)real)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return -1;
+}
+
+static void note_copy(const char *path)
+{
+	static const char text[] =
+		"a second copy of a GPU library; its calls are known from CUPTI alone: ";
+	char note[512];
+	uint64_t what = SL_NOTE_OTHER;
+	size_t len = strnlen(path, sizeof(note) - sizeof(text));
+
+	memcpy(note, text, sizeof(text) - 1);
+	memcpy(note + sizeof(text) - 1, path, len);
+	if (sl_tls.chunk && sl_tls.cookie == sl_proc.cookie)
+		sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, note, sizeof(text) - 1 + len);
+}
+
+static void bind_library(enum sl_gpu_library library, const struct sl_object *o, const char *path)
+{
+	unsigned major = o->soname ? major_of(o->soname) : 0;
+
+	if (sl_gpu_seen.bound & 1u << library) {
+		note_copy(path);
+		return;
+	}
+	if (!major)
+		major = major_of(base_name(path));
+	for (unsigned n = sl_gpu_first[library]; n < sl_gpu_first[library + 1]; n++)
+		if (is_line_of(n, major) &&
+		    (library_info[library].flag & sl_global.session->trace || sl_gpu_special(n)))
+			bind_function(n, library, o);
+	tables->bound_base[library] = o->base;
+	sort_addresses();
+	sl_gpu_state = tables->state;
+	sl_gpu_seen.bound |= 1u << library;
+}
+
+/* "libcudart.so.12", "libcudart.so.12.4.127", and "libcudart-8774224f.so.12" as wheels rename it. */
+static bool is_library(const char *name, const char *soname)
+{
+	size_t len = strlen(soname) - 3; /* without ".so" */
+
+	if (strncmp(name, soname, len) != 0)
+		return false;
+	name += len;
+	if (*name == '-')
+		while (*name && *name != '.')
+			name++;
+	return strncmp(name, ".so", 3) == 0 && (!name[3] || name[3] == '.');
+}
+
+/* What is looked for: SL_TRACE_*. Where CUDA's calls are not recorded, some may still begin and end a capture. */
+static uint32_t wanted(void)
+{
+	const struct sl_session *s = sl_global.session;
+
+	return s->trace | (s->capture_by & SL_CAPTURE_BY_CUDA ? SL_TRACE_CUDA : 0);
+}
+
+static int which_library(const char *name)
+{
+	uint32_t trace = wanted();
+
+	for (int i = 0; i < SL_GPU_LIBRARY_CNT; i++)
+		if (library_info[i].flag & trace && is_library(name, library_info[i].soname))
+			return i;
+	return -1;
+}
+
+/* ---- references ---- */
+
+struct relro {
+	ElfW(Addr) from, to; /* whole pages; 0: none */
+	bool is_open;
+};
+
+static void relro_protect(struct relro *r, int prot)
+{
+	sl_sys3(SYS_mprotect, r->from, r->to - r->from, prot);
+	r->is_open = prot & PROT_WRITE;
+}
+
+static bool leads_to(const struct seen *s, uintptr_t now, const void *real, bool is_plt)
+{
+	/* Not bound yet, a PLT slot leads back into its own object. */
+	return now == (uintptr_t)real || (is_plt && now >= s->base && now < s->end);
+}
+
+/* Where references by this name are to lead instead of to @real; NULL: they stay as they are. */
+static void *entry_by_name(const char *name, void **real)
+{
+	int n = sl_gpu_number(name);
+	void *special;
+
+	if (n < 0)
+		return strncmp(name, "cupti", 5) == 0 ? sl_gpu_asking(name, real) : NULL;
+	*real = tables->state[n].real;
+	special = sl_gpu_special((unsigned)n);
+	if (!*real || (tables->state[n].is_quiet && !special))
+		return NULL;
+	return special ? special : sl_gpu_entry((unsigned)n);
+}
+
+static void patch_one(const struct seen *s, const struct sl_object *o, const ElfW(Rela) * r,
+		      struct relro *relro)
+{
+	unsigned type = (unsigned)ELF64_R_TYPE(r->r_info), symbol = ELF64_R_SYM(r->r_info);
+#if defined(__x86_64__)
+	bool is_plt = type == R_X86_64_JUMP_SLOT;
+	bool is_wanted =
+		is_plt || type == R_X86_64_GLOB_DAT || (type == R_X86_64_64 && !r->r_addend);
+#else
+	bool is_plt = type == R_AARCH64_JUMP_SLOT;
+	bool is_wanted =
+		is_plt || type == R_AARCH64_GLOB_DAT || (type == R_AARCH64_ABS64 && !r->r_addend);
+#endif
+	uintptr_t *slot = (uintptr_t *)(o->base + r->r_offset);
+	void *entry, *real;
+
+	if (!is_wanted || !symbol || o->symtab[symbol].st_shndx != SHN_UNDEF)
+		return;
+	entry = entry_by_name(o->strtab + o->symtab[symbol].st_name, &real);
+	if (!entry || !leads_to(s, __atomic_load_n(slot, __ATOMIC_RELAXED), real, is_plt))
+		return;
+	if (!relro->is_open && (ElfW(Addr))slot >= relro->from && (ElfW(Addr))slot < relro->to)
+		relro_protect(relro, PROT_READ | PROT_WRITE);
+	__atomic_store_n(slot, (uintptr_t)entry, __ATOMIC_RELEASE);
+}
+
+static void patch_object(struct seen *s, const struct sl_object *o, const struct dl_phdr_info *info)
+{
+	struct relro relro = {0};
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		ElfW(Addr) page = 4095;
+
+		if (p->p_type != PT_GNU_RELRO)
+			continue;
+		/* As the loader does: whole pages from its beginning, as far as pages are whole. */
+		relro.from = (o->base + p->p_vaddr) & ~page;
+		relro.to = (o->base + p->p_vaddr + p->p_memsz) & ~page;
+	}
+	for (unsigned k = 0; k < 2; k++)
+		for (size_t i = 0; o->rela[k] && i < o->rela_cnt[k]; i++)
+			patch_one(s, o, &o->rela[k][i], &relro);
+	if (relro.is_open)
+		relro_protect(&relro, PROT_READ);
+	s->patched = sl_gpu_seen.bound;
+}
+
+/* ---- looking ---- */
+
+static struct seen *seen_find(const struct dl_phdr_info *info)
+{
+	for (uint32_t i = 0; i < tables->seen_cnt; i++)
+		if (tables->seen[i].phdr == info->dlpi_phdr &&
+		    tables->seen[i].base == info->dlpi_addr)
+			return &tables->seen[i];
+	return NULL;
+}
+
+static bool is_companion(const char *name)
+{
+	static const char names[][16] = {"libtrace.so", "libtrace-cuda", "libcupti.so",
+					 "libnvperf_"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_object *o)
+{
+	const char *name = o->soname ? o->soname : base_name(info->dlpi_name);
+	struct seen *s;
+
+	if (tables->seen_cnt == OBJECT_MAX)
+		return NULL;
+	s = &tables->seen[tables->seen_cnt++];
+	*s = (struct seen){.base = info->dlpi_addr, .phdr = info->dlpi_phdr, .library = -1};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && s->base + p->p_vaddr + p->p_memsz > s->end)
+			s->end = s->base + p->p_vaddr + p->p_memsz;
+	}
+	s->is_ours = is_companion(name);
+	if (strncmp(name, "libcupti.so", 11) == 0) {
+		sl_gpu_seen.cupti = info->dlpi_name;
+		if (sl_gpu_cupti_found(o))
+			sl_gpu_seen.bound |= CUPTI_BIT;
+	}
+	s->library = (int8_t)which_library(name);
+	if (s->library < 0)
+		s->library = (int8_t)which_library(base_name(info->dlpi_name));
+	if (s->library >= 0)
+		bind_library((enum sl_gpu_library)s->library, o, info->dlpi_name);
+	return s;
+}
+
+/* The loader lists what is new at the end, so those in front are skipped unless something went. */
+struct walk {
+	uint32_t at, from;
+	bool any;
+};
+
+/* First round: who is there. */
+static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct walk *w = arg;
+	struct sl_object o;
+	struct seen *s;
+
+	(void)size;
+	if (w->at++ < w->from || !sl_object_open(&o, info))
+		return 0;
+	s = seen_find(info);
+	if (!s)
+		s = seen_add(info, &o);
+	if (s)
+		s->is_there = true;
+	return 0;
+}
+
+/* Second: their references to libraries that were not there when they were looked at last. */
+static int patch_references(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct walk *w = arg;
+	struct sl_object o;
+	struct seen *s;
+
+	(void)size;
+	if (w->at++ < w->from)
+		return 0;
+	s = seen_find(info);
+	/* The runtime and the driver call themselves: those are no calls of the program. */
+	if (!s || s->is_ours || s->library == SL_GPU_cudart || s->library == SL_GPU_cuda ||
+	    s->patched == sl_gpu_seen.bound || !sl_object_open(&o, info))
+		return 0;
+	patch_object(s, &o, info);
+	return 0;
+}
+
+/* What was unloaded; a library that went is not bound any more. */
+static void forget_gone(void)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < tables->seen_cnt; i++) {
+		struct seen *s = &tables->seen[i];
+
+		if (!s->is_there && s->library >= 0 && tables->bound_base[s->library] == s->base) {
+			for (unsigned n = sl_gpu_first[s->library];
+			     n < sl_gpu_first[s->library + 1]; n++)
+				__atomic_store_n(&tables->state[n].real, NULL, __ATOMIC_RELAXED);
+			sl_gpu_seen.bound &= ~(1u << s->library);
+			sort_addresses();
+		}
+		if (s->is_there)
+			tables->seen[kept++] = *s;
+	}
+	tables->seen_cnt = kept;
+}
+
+/* Whether there is anything to be done at all: most processes have no such library, and pay nothing for the tables. */
+static int find_any(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct walk *w = arg;
+	struct sl_object o;
+
+	(void)size;
+	if (w->at++ < w->from)
+		return 0;
+	w->any |= which_library(base_name(info->dlpi_name)) >= 0 ||
+		  (sl_object_open(&o, info) && o.soname && which_library(o.soname) >= 0);
+	return 0;
+}
+
+static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	unsigned long long *counts = arg;
+
+	(void)size;
+	counts[0] = info->dlpi_adds;
+	counts[1] = info->dlpi_subs;
+	return 1;
+}
+
+static void scan_objects(uint32_t from, bool some_went)
+{
+	struct walk notes = {.from = from}, patches = {.from = from};
+	uint32_t bound = sl_gpu_seen.bound;
+
+	for (uint32_t i = 0; some_went && i < tables->seen_cnt; i++)
+		tables->seen[i].is_there = false;
+	dl_iterate_phdr(note_object, &notes);
+	if (some_went)
+		forget_gone();
+	if (sl_gpu_seen.bound & ~bound)
+		patches.from = 0;
+	if (sl_gpu_seen.bound)
+		dl_iterate_phdr(patch_references, &patches);
+}
+
+static void scan(void)
+{
+	static uint32_t known;
+	unsigned long long counts[2] = {0, 0};
+	struct walk look = {0};
+
+	dl_iterate_phdr(read_counts, counts);
+	if (counts[0] == adds && counts[1] == subs)
+		return;
+	look.from = counts[1] == subs ? known : 0;
+	dl_iterate_phdr(find_any, &look);
+	if (tables)
+		scan_objects(look.from, counts[1] != subs);
+	else if (look.any && make_tables())
+		scan_objects(0, false);
+	known = look.at;
+	adds = counts[0];
+	subs = counts[1];
+}
+
+static bool is_wanted(void)
+{
+	return sl_global.session &&
+	       wanted() & ~(uint32_t)(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX) &&
+	       sl_proc.cookie >= SL_COOKIE_FIRST && !sl_global.restricted;
+}
+
+void sl_gpu_scan(void)
+{
+	if (!is_wanted())
+		return;
+	/* Whoever is at it looks once more for us. */
+	__atomic_store_n(&scan_again, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&scan_again, __ATOMIC_SEQ_CST)) {
+		if (__atomic_exchange_n(&scan_lock, 1, __ATOMIC_ACQUIRE))
+			return;
+		__atomic_store_n(&scan_again, 0, __ATOMIC_SEQ_CST);
+		scan();
+		__atomic_store_n(&scan_lock, 0, __ATOMIC_RELEASE);
+	}
+}
+
+void sl_gpu_forked(void)
+{
+	/* Another thread of the parent may have been at it. */
+	scan_lock = 0;
+	sl_gpu_cupti_forked();
+}
+
+void sl_gpu_scan_soon(void)
+{
+	if (!is_wanted() || sl_tls.cookie != sl_proc.cookie)
+		return;
+	sl_tls.saved_cookie = sl_set_cookie(SL_COOKIE_SCAN);
+}
+
+bool sl_gpu_is_inside(const void *code, bool and_bound)
+{
+	for (uint32_t i = 0; tables && i < tables->seen_cnt; i++) {
+		const struct seen *s = &tables->seen[i];
+
+		if ((uintptr_t)code - s->base < s->end - s->base)
+			return s->is_ours || (and_bound && s->library >= 0);
+	}
+	return false;
+}

@@ -1,0 +1,180 @@
+/*
+ * gpu_dlsym.c - functions of GPU libraries that programs ask for by name: dlsym and dlvsym, and the two queries of
+ * CUDA itself. What they answer is exchanged for our entry when it is the real function that the entry leads to;
+ * the name alone proves nothing (a stub, a second copy, another version of the function).
+ */
+#include "preload/gpu/gpu_engine.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "preload/libc/jump.h"
+#include "preload/libc/wrap.h"
+
+/* Our entry for what @real is, or @real. */
+static void *entry_for(void *real)
+{
+	int n = real ? sl_gpu_by_address(real) : -1;
+	void *special;
+
+	if (n < 0) {
+		special = sl_gpu_asking_at(real);
+		return special ? special : real;
+	}
+	special = sl_gpu_special((unsigned)n);
+	if (special)
+		return special;
+	return sl_gpu_state[n].is_quiet ? real : sl_gpu_entry((unsigned)n);
+}
+
+/* "cu...", "nccl...", "__cuda...": worth a closer look. */
+static bool may_be_ours(const char *name)
+{
+	/* No library's string functions: sanitizers ask us for those. */
+	return name && ((name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c') ||
+			(name[0] == '_' && name[1] == '_' && name[2] == 'c'));
+}
+
+static void *asked_dlsym(void *handle, const char *name)
+{
+	void *(*real)(void *, const char *) = sl_get_real(SL_H_dlsym);
+	void *p = real(handle, name);
+
+	/* The library may have been loaded out of our sight. */
+	if (p)
+		sl_gpu_scan();
+	return entry_for(p);
+}
+
+static void *asked_dlvsym(void *handle, const char *name, const char *version)
+{
+	void *(*real)(void *, const char *, const char *) = sl_get_real(SL_H_dlvsym);
+	void *p = real(handle, name, version);
+
+	if (p)
+		sl_gpu_scan();
+	return entry_for(p);
+}
+
+static void *absent(void)
+{
+	errno = ENOSYS;
+	return NULL;
+}
+
+/*
+ * RTLD_DEFAULT and RTLD_NEXT depend on who asks, so these questions are passed on as they are; the tracer's companions
+ * get what they ask for.
+ */
+static bool is_plain(const void *handle, const char *name, const void *caller)
+{
+	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || !may_be_ours(name) ||
+	       sl_proc.cookie < SL_COOKIE_FIRST || sl_gpu_is_inside(caller, false);
+}
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_dlsym(const void *handle,
+								const char *name,
+								const void *caller);
+void *sl_plan_dlsym(const void *handle, const char *name, const void *caller)
+{
+	void *real = sl_get_real(SL_H_dlsym);
+
+	if (!real)
+		return (void *)absent;
+	return is_plain(handle, name, caller) ? real : (void *)asked_dlsym;
+}
+JUMP_STUB(dlsym, sl_plan_dlsym);
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_dlvsym(const void *handle,
+								 const char *name,
+								 const void *caller);
+void *sl_plan_dlvsym(const void *handle, const char *name, const void *caller)
+{
+	void *real = sl_get_real(SL_H_dlvsym);
+
+	if (!real)
+		return (void *)absent;
+	return is_plain(handle, name, caller) ? real : (void *)asked_dlvsym;
+}
+JUMP_STUB(dlvsym, sl_plan_dlvsym);
+
+/* ---- CUDA's own: the answer lies where the second argument points ---- */
+
+static void exchange(void **answer, const void *caller)
+{
+	/* The runtime asks for hundreds; its calls into the driver are not the program's. */
+	if (answer && *answer && !sl_gpu_is_inside(caller, true))
+		*answer = entry_for(*answer);
+}
+
+static int get_proc_address(const char *symbol, void **function, int version, uint64_t flags)
+{
+	int (*real)(const char *, void **, int, uint64_t) =
+		sl_gpu_state[SL_G_cuGetProcAddress].real;
+	int rc = real(symbol, function, version, flags);
+
+	if (rc == 0)
+		exchange(function, __builtin_return_address(0));
+	return rc;
+}
+
+static int get_proc_address_v2(const char *symbol, void **function, int version, uint64_t flags,
+			       int *status)
+{
+	int (*real)(const char *, void **, int, uint64_t, int *) =
+		sl_gpu_state[SL_G_cuGetProcAddress_v2].real;
+	int rc = real(symbol, function, version, flags, status);
+
+	if (rc == 0)
+		exchange(function, __builtin_return_address(0));
+	return rc;
+}
+
+/* The fourth argument came with CUDA 12; before, it is whatever lies in its register, and nobody reads it. */
+#define ENTRY_POINT(name)                                                              \
+	static int special_##name(const char *symbol, void **function, uint64_t flags, \
+				  int *status)                                         \
+	{                                                                              \
+		int (*real)(const char *, void **, uint64_t, int *) =                  \
+			sl_gpu_state[SL_G_##name].real;                                \
+		int rc = real(symbol, function, flags, status);                        \
+		if (rc == 0)                                                           \
+			exchange(function, __builtin_return_address(0));               \
+		return rc;                                                             \
+	}
+ENTRY_POINT(cudaGetDriverEntryPoint)
+ENTRY_POINT(cudaGetDriverEntryPoint_ptsz)
+
+#define ENTRY_POINT_BY_VERSION(name)                                                     \
+	static int special_##name(const char *symbol, void **function, unsigned version, \
+				  uint64_t flags, int *status)                           \
+	{                                                                                \
+		int (*real)(const char *, void **, unsigned, uint64_t, int *) =          \
+			sl_gpu_state[SL_G_##name].real;                                  \
+		int rc = real(symbol, function, version, flags, status);                 \
+		if (rc == 0)                                                             \
+			exchange(function, __builtin_return_address(0));                 \
+		return rc;                                                               \
+	}
+ENTRY_POINT_BY_VERSION(cudaGetDriverEntryPointByVersion)
+ENTRY_POINT_BY_VERSION(cudaGetDriverEntryPointByVersion_ptsz)
+
+void *sl_gpu_special(unsigned number)
+{
+	switch (number) {
+	case SL_G_cuGetProcAddress:
+		return (void *)get_proc_address;
+	case SL_G_cuGetProcAddress_v2:
+		return (void *)get_proc_address_v2;
+	case SL_G_cudaGetDriverEntryPoint:
+		return (void *)special_cudaGetDriverEntryPoint;
+	case SL_G_cudaGetDriverEntryPoint_ptsz:
+		return (void *)special_cudaGetDriverEntryPoint_ptsz;
+	case SL_G_cudaGetDriverEntryPointByVersion:
+		return (void *)special_cudaGetDriverEntryPointByVersion;
+	case SL_G_cudaGetDriverEntryPointByVersion_ptsz:
+		return (void *)special_cudaGetDriverEntryPointByVersion_ptsz;
+	default:
+		return sl_gpu_profiler(number);
+	}
+}

@@ -1,0 +1,366 @@
+/*
+ * gpu_entry.c - the entries of GPU libraries' functions.
+ *
+ * Four thousand functions, one forwarder: each entry loads its number and jumps there. The forwarder keeps the
+ * argument registers, calls sl_gpu_enter(), copies what the caller has put on the stack, calls the real function
+ * with everything as it came, and passes the results through sl_gpu_leave(). It needs no prototype but the number of
+ * words on the stack (gpu.h: abi), keeps a frame that unwinders understand, and never replaces a return address.
+ */
+#include "preload/gpu/gpu_engine.h"
+#include "preload/unwind/stack.h"
+
+#include <string.h>
+
+#define ENTRY_BYTES 16
+#define TO_TEXT(x)  #x
+#define TEXT(x)     TO_TEXT(x)
+
+struct sl_gpu_function_state *sl_gpu_state;
+__attribute__((visibility("hidden"))) uint8_t sl_gpu_stack_words[SL_GPU_FUNCTION_CNT];
+
+/* What the forwarder keeps on its stack; offsets are known to the assembly. */
+struct frame {
+	uint64_t reg[8];       /* 0: integer argument registers (six on x86-64) */
+	const uint64_t *stack; /* 64: the caller's arguments in memory */
+	uint64_t number;       /* 72 */
+	uint64_t is_recorded;  /* 80 */
+	uint64_t result[2];    /* 88 */
+	struct sl_call call;   /* 104 */
+};
+_Static_assert(offsetof(struct frame, stack) == 64, "known to the assembly");
+_Static_assert(offsetof(struct frame, number) == 72, "known to the assembly");
+_Static_assert(offsetof(struct frame, is_recorded) == 80, "known to the assembly");
+_Static_assert(offsetof(struct frame, result) == 88, "known to the assembly");
+_Static_assert(sizeof(struct frame) <= 144, "known to the assembly");
+
+__attribute__((used, visibility("hidden"))) void *sl_gpu_enter(struct frame *f);
+__attribute__((used, visibility("hidden"))) void sl_gpu_leave(struct frame *f);
+
+/* Returns the function to go to. is_recorded 0: as if we were not there, and without coming back. */
+void *sl_gpu_enter(struct frame *f)
+{
+	struct sl_gpu_function_state *fn = &sl_gpu_state[f->number];
+	bool is_second =
+		__atomic_load_n(&sl_gpu_cupti_state, __ATOMIC_RELAXED) == SL_GPU_CUPTI_LOADED;
+
+	f->is_recorded = 0;
+	if (sl_unlikely(sl_tls.gpu_inside & fn->family)) {
+		/* Left behind by a longjmp or an exception, when this call is not inside the one that set it. */
+		if (sl_tls.depth & ~SL_DEPTH_MONO && (char *)f < sl_tls.outer_frame)
+			return fn->real;
+		sl_tls.gpu_inside = 0;
+	}
+	if (sl_unlikely(__atomic_load_n(&sl_gpu_cupti_state, __ATOMIC_RELAXED) <=
+			SL_GPU_CUPTI_LOADING) &&
+	    fn->is_cuda)
+		sl_gpu_start_cupti();
+	else if (sl_unlikely(__atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED) != sl_gate()))
+		sl_gpu_follow();
+	if (!sl_enter(&f->call)) {
+		/* Calls that pass through do not come back here: the first one has, when there is a second. */
+		if (sl_unlikely(is_second) && fn->is_cuda)
+			sl_gpu_after_first_call();
+		return fn->real;
+	}
+	sl_tls.gpu_inside |= fn->family;
+	f->is_recorded = 1;
+	return fn->real;
+}
+
+static uint64_t word(const struct frame *f, unsigned where)
+{
+	return where < SL_GPU_STACK ? f->reg[where] : f->stack[where - SL_GPU_STACK];
+}
+
+/* Of a call that has succeeded: the library has read all of it. */
+static uint64_t sum_at(uint64_t at, const struct sl_gpu_arg *a, uint64_t cnt)
+{
+	uint64_t sum = 0;
+
+	for (; cnt; cnt--, at += a->step)
+		sum += *(const uint64_t *)(at + a->offset);
+	return sum;
+}
+
+static void put_args(const struct frame *f, const struct sl_gpu_function_state *fn, bool ok,
+		     uint64_t *to)
+{
+	for (unsigned i = 0; i < fn->arg_cnt; i++) {
+		const struct sl_gpu_arg *a = &fn->arg[i];
+		uint64_t v = word(f, a->where);
+
+		switch (a->how) {
+		case SL_GPU_HOW_LOW:
+			v = (uint32_t)v;
+			break;
+		case SL_GPU_HOW_HIGH:
+			v >>= 32;
+			break;
+		case SL_GPU_HOW_AT:
+			v = ok && v ? *(const uint64_t *)(v + fn->arg[i].offset) : 0;
+			break;
+		case SL_GPU_HOW_INT_AT:
+			v = ok && v ? *(const uint32_t *)(v + fn->arg[i].offset) : 0;
+			break;
+		case SL_GPU_HOW_SUM:
+			v = ok && v ? sum_at(v, a, to[i - 1]) : 0;
+			break;
+		}
+		to[i] = v;
+	}
+}
+
+/* 32 bits of it. What is no status would look like an error: the register holds whatever it held. */
+static uint32_t result_of(const struct sl_gpu_function_state *fn, int64_t value)
+{
+	if (sl_unlikely(fn->returns == SL_GPU_RETURNS_COUNT))
+		return value > INT32_MAX ? INT32_MAX : (uint32_t)value;
+	return sl_unlikely(fn->returns == SL_GPU_RETURNS_OTHER) ? 0 : (uint32_t)value;
+}
+
+void sl_gpu_leave(struct frame *f)
+{
+	const struct sl_gpu_function_state *fn = &sl_gpu_state[f->number];
+	uint32_t result = result_of(fn, (int64_t)f->result[0]), stack = 0;
+	unsigned words;
+	uint64_t *w;
+
+	sl_stop(&f->call);
+	sl_tls.gpu_inside &= ~(uint32_t)fn->family;
+	/* In the child of a fork inside the call nothing here is ours. */
+	if (sl_proc.cookie < SL_COOKIE_FIRST)
+		return;
+	if (sl_unlikely(f->call.duration >= fn->stack_ticks))
+		stack = sl_stack_take(&f->call, SL_STACK_OF_GPU);
+	if (!sl_begin_write())
+		return;
+	words = 3u + fn->arg_cnt + (f->call.duration >> 32 != 0);
+	if (sl_unlikely(stack))
+		sl_stack_put(&f->call, stack, words);
+	w = sl_room(words, SL_HOOK_CNT, &f->call);
+	if (w) {
+		w = sl_put_head(w, (enum sl_hook)f->number, words, &f->call, SL_SHAPE_API, 0);
+		w[0] = result | (uint64_t)fn->arg_cnt << 32;
+		put_args(f, fn, result == 0, w + 1);
+		sl_commit(w + 1 + fn->arg_cnt);
+	}
+	sl_end_write();
+	if (sl_unlikely(sl_gpu_cupti_state == SL_GPU_CUPTI_LOADED) && fn->is_cuda)
+		sl_gpu_after_first_call();
+}
+
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n"
+	".p2align 4\n"
+	".hidden sl_gpu_entries\n"
+	".globl sl_gpu_entries\n"
+	"sl_gpu_entries:\n"
+	".set sl_gpu_i, 0\n"
+	".rept " TEXT(
+		SL_GPU_ENTRY_MAX) "\n"
+				  "  .byte 0xf3, 0x0f, 0x1e, 0xfa\n" /* endbr64 */
+				  "  .byte 0x41, 0xbb\n"             /* mov $number, %r11d */
+				  "  .long sl_gpu_i\n"
+				  "  .byte 0xe9\n" /* jmp, always with 32 bits */
+				  "  .long sl_gpu_forward - . - 4\n"
+				  "  .byte 0xcc\n"
+				  "  .set sl_gpu_i, sl_gpu_i + 1\n"
+				  ".endr\n"
+				  ".p2align 4\n"
+				  ".type sl_gpu_forward,@function\n"
+				  "sl_gpu_forward:\n"
+				  ".cfi_startproc\n"
+				  "  push %rbp\n"
+				  ".cfi_def_cfa_offset 16\n"
+				  ".cfi_offset %rbp, -16\n"
+				  "  mov %rsp, %rbp\n"
+				  ".cfi_def_cfa_register %rbp\n"
+				  /* frame at rbp-144, SSE registers at rbp-272 */
+				  "  sub $272, %rsp\n"
+				  "  mov %rdi, -144(%rbp)\n"
+				  "  mov %rsi, -136(%rbp)\n"
+				  "  mov %rdx, -128(%rbp)\n"
+				  "  mov %rcx, -120(%rbp)\n"
+				  "  mov %r8, -112(%rbp)\n"
+				  "  mov %r9, -104(%rbp)\n"
+				  "  lea 16(%rbp), %rax\n"
+				  "  mov %rax, -80(%rbp)\n"
+				  "  mov %r11, -72(%rbp)\n"
+				  "  lea sl_gpu_stack_words(%rip), %rax\n"
+				  "  cmpb $0, (%rax,%r11)\n"
+				  "  jge 1f\n"
+				  "  movups %xmm0, -272(%rbp)\n"
+				  "  movups %xmm1, -256(%rbp)\n"
+				  "  movups %xmm2, -240(%rbp)\n"
+				  "  movups %xmm3, -224(%rbp)\n"
+				  "  movups %xmm4, -208(%rbp)\n"
+				  "  movups %xmm5, -192(%rbp)\n"
+				  "  movups %xmm6, -176(%rbp)\n"
+				  "  movups %xmm7, -160(%rbp)\n"
+				  "1: lea -144(%rbp), %rdi\n"
+				  "  call sl_gpu_enter\n"
+				  "  mov %rax, %r11\n"
+				  "  mov -72(%rbp), %r10\n"
+				  "  lea sl_gpu_stack_words(%rip), %rax\n"
+				  "  movzbl (%rax,%r10), %ecx\n"
+				  "  test $128, %cl\n"
+				  "  je 2f\n"
+				  "  movups -272(%rbp), %xmm0\n"
+				  "  movups -256(%rbp), %xmm1\n"
+				  "  movups -240(%rbp), %xmm2\n"
+				  "  movups -224(%rbp), %xmm3\n"
+				  "  movups -208(%rbp), %xmm4\n"
+				  "  movups -192(%rbp), %xmm5\n"
+				  "  movups -176(%rbp), %xmm6\n"
+				  "  movups -160(%rbp), %xmm7\n"
+				  "2: cmpq $0, -64(%rbp)\n"
+				  "  je 5f\n"
+				  /* the caller's words on the stack, an even number of them */
+				  "  and $127, %ecx\n"
+				  "  je 4f\n"
+				  "  lea 1(%rcx), %eax\n"
+				  "  and $-2, %eax\n"
+				  "  shl $3, %eax\n"
+				  "  sub %rax, %rsp\n"
+				  "3: mov 8(%rbp,%rcx,8), %rax\n"
+				  "  mov %rax, -8(%rsp,%rcx,8)\n"
+				  "  dec %ecx\n"
+				  "  jne 3b\n"
+				  "4: mov -144(%rbp), %rdi\n"
+				  "  mov -136(%rbp), %rsi\n"
+				  "  mov -128(%rbp), %rdx\n"
+				  "  mov -120(%rbp), %rcx\n"
+				  "  mov -112(%rbp), %r8\n"
+				  "  mov -104(%rbp), %r9\n"
+				  "  call *%r11\n"
+				  "  mov %rax, -56(%rbp)\n"
+				  "  mov %rdx, -48(%rbp)\n"
+				  "  movups %xmm0, -160(%rbp)\n"
+				  "  lea -144(%rbp), %rdi\n"
+				  "  call sl_gpu_leave\n"
+				  "  movups -160(%rbp), %xmm0\n"
+				  "  mov -48(%rbp), %rdx\n"
+				  "  mov -56(%rbp), %rax\n"
+				  "  leave\n"
+				  ".cfi_remember_state\n"
+				  ".cfi_def_cfa %rsp, 8\n"
+				  ".cfi_restore %rbp\n"
+				  "  ret\n"
+				  ".cfi_restore_state\n"
+				  "5: mov -144(%rbp), %rdi\n"
+				  "  mov -136(%rbp), %rsi\n"
+				  "  mov -128(%rbp), %rdx\n"
+				  "  mov -120(%rbp), %rcx\n"
+				  "  mov -112(%rbp), %r8\n"
+				  "  mov -104(%rbp), %r9\n"
+				  "  leave\n"
+				  ".cfi_def_cfa %rsp, 8\n"
+				  ".cfi_restore %rbp\n"
+				  "  jmp *%r11\n"
+				  ".cfi_endproc\n"
+				  ".size sl_gpu_forward,.-sl_gpu_forward\n"
+				  ".popsection\n");
+#elif defined(__aarch64__)
+/* x17 carries the number: the linker's scratch register, free at a call's beginning. */
+__asm__(".pushsection .text\n"
+	".p2align 4\n"
+	".hidden sl_gpu_entries\n"
+	".globl sl_gpu_entries\n"
+	"sl_gpu_entries:\n"
+	".set sl_gpu_i, 0\n"
+	".rept " TEXT(
+		SL_GPU_ENTRY_MAX) "\n"
+				  "  hint #34\n" /* bti c */
+				  "  mov w17, #sl_gpu_i\n"
+				  "  b sl_gpu_forward\n"
+				  "  nop\n"
+				  "  .set sl_gpu_i, sl_gpu_i + 1\n"
+				  ".endr\n"
+				  ".type sl_gpu_forward,%function\n"
+				  "sl_gpu_forward:\n"
+				  ".cfi_startproc\n"
+				  "  stp x29, x30, [sp, #-16]!\n"
+				  ".cfi_def_cfa_offset 16\n"
+				  ".cfi_offset x29, -16\n"
+				  ".cfi_offset x30, -8\n"
+				  "  mov x29, sp\n"
+				  ".cfi_def_cfa_register x29\n"
+				  /* frame at x29-144, SIMD registers at x29-272, x8 at x29-288 */
+				  "  sub sp, sp, #288\n"
+				  "  stp x0, x1, [x29, #-144]\n"
+				  "  stp x2, x3, [x29, #-128]\n"
+				  "  stp x4, x5, [x29, #-112]\n"
+				  "  stp x6, x7, [x29, #-96]\n"
+				  "  add x9, x29, #16\n"
+				  "  stp x9, x17, [x29, #-80]\n"
+				  "  stp q0, q1, [x29, #-272]\n"
+				  "  stp q2, q3, [x29, #-240]\n"
+				  "  stp q4, q5, [x29, #-208]\n"
+				  "  stp q6, q7, [x29, #-176]\n"
+				  "  str x8, [sp]\n"
+				  "  sub x0, x29, #144\n"
+				  "  bl sl_gpu_enter\n"
+				  "  mov x16, x0\n"
+				  "  ldr x8, [sp]\n"
+				  "  ldp q0, q1, [x29, #-272]\n"
+				  "  ldp q2, q3, [x29, #-240]\n"
+				  "  ldp q4, q5, [x29, #-208]\n"
+				  "  ldp q6, q7, [x29, #-176]\n"
+				  "  ldr x9, [x29, #-64]\n"
+				  "  cbz x9, 5f\n"
+				  "  ldr x9, [x29, #-72]\n"
+				  "  adrp x10, sl_gpu_stack_words\n"
+				  "  add x10, x10, :lo12:sl_gpu_stack_words\n"
+				  "  ldrb w9, [x10, x9]\n"
+				  "  and x9, x9, #127\n"
+				  "  cbz x9, 4f\n"
+				  "  add x11, x9, #1\n"
+				  "  and x11, x11, #-2\n"
+				  "  sub sp, sp, x11, lsl #3\n"
+				  "  mov x12, sp\n"
+				  "  add x13, x29, #16\n"
+				  "3: sub x9, x9, #1\n"
+				  "  ldr x14, [x13, x9, lsl #3]\n"
+				  "  str x14, [x12, x9, lsl #3]\n"
+				  "  cbnz x9, 3b\n"
+				  "4: ldp x0, x1, [x29, #-144]\n"
+				  "  ldp x2, x3, [x29, #-128]\n"
+				  "  ldp x4, x5, [x29, #-112]\n"
+				  "  ldp x6, x7, [x29, #-96]\n"
+				  "  blr x16\n"
+				  "  stp x0, x1, [x29, #-56]\n"
+				  "  stp q0, q1, [x29, #-272]\n"
+				  "  sub x0, x29, #144\n"
+				  "  bl sl_gpu_leave\n"
+				  "  ldp q0, q1, [x29, #-272]\n"
+				  "  ldp x0, x1, [x29, #-56]\n"
+				  "  mov sp, x29\n"
+				  "  ldp x29, x30, [sp], #16\n"
+				  ".cfi_remember_state\n"
+				  ".cfi_def_cfa sp, 0\n"
+				  ".cfi_restore x29\n"
+				  ".cfi_restore x30\n"
+				  "  ret\n"
+				  ".cfi_restore_state\n"
+				  "5: ldp x0, x1, [x29, #-144]\n"
+				  "  ldp x2, x3, [x29, #-128]\n"
+				  "  ldp x4, x5, [x29, #-112]\n"
+				  "  ldp x6, x7, [x29, #-96]\n"
+				  "  mov sp, x29\n"
+				  "  ldp x29, x30, [sp], #16\n"
+				  ".cfi_def_cfa sp, 0\n"
+				  ".cfi_restore x29\n"
+				  ".cfi_restore x30\n"
+				  "  br x16\n"
+				  ".cfi_endproc\n"
+				  ".size sl_gpu_forward,.-sl_gpu_forward\n"
+				  ".popsection\n");
+#endif
+_Static_assert(SL_GPU_FUNCTION_CNT <= SL_GPU_ENTRY_MAX, "every function has an entry");
+
+extern const char sl_gpu_entries[] __attribute__((visibility("hidden")));
+
+void *sl_gpu_entry(unsigned number)
+{
+	return (void *)(uintptr_t)(sl_gpu_entries + (size_t)number * ENTRY_BYTES);
+}

@@ -1,0 +1,107 @@
+/* gpu_place.c - where a function's arguments are when it is entered, by the rules of the processor's ABI. */
+#include "preload/gpu/gpu_engine.h"
+#include "preload/wire/gpu_parse.h"
+
+#if defined(__x86_64__)
+#define INT_REGISTERS 6u
+#define SSE_REGISTERS 8u
+#else
+#define INT_REGISTERS 8u
+#define SSE_REGISTERS 8u
+#endif
+
+/* Where each argument is (enum: registers, then stack words), by the rules of the processor's ABI. */
+static bool place(const char *abi, struct sl_gpu_type types[SL_GPU_PARAMETERS + 1],
+		  uint8_t where[SL_GPU_PARAMETERS + 1], uint8_t *stack_words)
+{
+	unsigned regs = 0, floats = 0, stack = 0;
+	int cnt = sl_gpu_types(abi, types);
+
+	if (cnt < 0 || types[0].class == SL_GPU_MEMORY)
+		return false;
+	for (int i = 1; i <= cnt; i++) {
+		unsigned words = types[i].words, class = types[i].class;
+
+#if defined(__aarch64__)
+		/* Large structures travel as a pointer to a copy; complex numbers as two floats. */
+		if (class == SL_GPU_MEMORY) {
+			class = SL_GPU_WORD;
+			words = 1;
+		} else if (types[i].letter == 'x') {
+			words = 2;
+		}
+#endif
+		where[i] = UINT8_MAX;
+		if (class == SL_GPU_WORD && regs + words <= INT_REGISTERS) {
+			where[i] = (uint8_t)regs;
+			regs += words;
+		} else if (class == SL_GPU_FLOAT && floats + words <= SSE_REGISTERS) {
+			floats += words;
+		} else {
+			where[i] = (uint8_t)(SL_GPU_STACK + stack);
+			stack += types[i].letter == 'x' ? 1 : words;
+#if defined(__aarch64__)
+			if (class == SL_GPU_WORD)
+				regs = INT_REGISTERS;
+			else
+				floats = SSE_REGISTERS;
+#endif
+		}
+	}
+	/* The same symbol of another CUDA version may take an argument or two more. */
+	if (regs == INT_REGISTERS)
+		stack += 2;
+	*stack_words = (uint8_t)(stack | (floats ? SL_GPU_SSE : 0));
+	return stack < 64;
+}
+
+/* 32 bits of what is narrower than a register, and of the parts of a dim3. */
+static enum sl_gpu_how how(const struct sl_gpu_use *use, char letter)
+{
+	if (use->step)
+		return SL_GPU_HOW_SUM;
+	if (use->is_pointer)
+		return use->is_int ? SL_GPU_HOW_INT_AT : SL_GPU_HOW_AT;
+	if (letter != 'i' && letter != '2')
+		return SL_GPU_HOW_WORD;
+	return use->part == 1 ? SL_GPU_HOW_HIGH : SL_GPU_HOW_LOW;
+}
+
+static enum sl_gpu_returns returns(char letter)
+{
+	switch (letter) {
+	case 'i':
+	case '1': /* a status and what it comes from */
+		return SL_GPU_RETURNS_STATUS;
+	case 'z':
+		return SL_GPU_RETURNS_COUNT;
+	}
+	return SL_GPU_RETURNS_OTHER;
+}
+
+bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *f,
+		  uint8_t *stack_words)
+{
+	struct sl_gpu_type types[SL_GPU_PARAMETERS + 1];
+	uint8_t where[SL_GPU_PARAMETERS + 1];
+	struct sl_gpu_use uses[SL_GPU_ARGS];
+	int cnt = sl_gpu_uses(line->roles, uses);
+
+	if (!place(line->abi, types, where, stack_words))
+		return false;
+	f->is_quiet = cnt == SL_GPU_SKIP;
+	f->returns = (uint8_t)returns(types[0].letter);
+	for (int i = 0; i < cnt; i++) {
+		uint8_t at = where[uses[i].argument];
+
+		/* Numbers in SSE registers have no role. */
+		if (at == UINT8_MAX)
+			continue;
+		f->arg[f->arg_cnt++] = (struct sl_gpu_arg){
+			.where = (uint8_t)(at + (uses[i].part == 2)),
+			.how = (uint8_t)how(&uses[i], types[uses[i].argument].letter),
+			.offset = uses[i].offset,
+			.step = uses[i].step};
+	}
+	return true;
+}

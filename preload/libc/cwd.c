@@ -1,0 +1,177 @@
+/*
+ * cwd.c - the working directory, so that a relative path can be told as an absolute one without asking the
+ * kernel about each descriptor.
+ *
+ * Known from one getcwd on; forgotten by every call that can change it. Where something changes it out of our
+ * sight (libc's own tree walkers), or it is no longer one per process, it is not kept at all. A rename of the
+ * directory itself goes unnoticed: the old name is then told, as a shell's $PWD would.
+ */
+#include "preload/libc/wrap.h"
+
+#include <sched.h>
+
+#include "preload/wire/sys.h"
+
+#define CWD_MAX 1024u /* of longer ones the kernel is asked every time */
+
+/*
+ * `now` is raised by whatever may have changed the directory; the text is valid while `valid` equals it.
+ * 0: being written (for ever, in the child of a fork in the middle of that). Readers copy, then look again.
+ */
+static uint64_t now = 2, valid = 1;
+static uint32_t text_len;
+static char text[CWD_MAX];
+
+void sl_cwd_forget(void)
+{
+	__atomic_add_fetch(&now, 1, __ATOMIC_SEQ_CST);
+}
+
+void sl_cwd_never(void)
+{
+	__atomic_store_n(&valid, 0, __ATOMIC_SEQ_CST);
+	/* Against a writer that is about to publish. */
+	sl_cwd_forget();
+}
+
+static uint32_t copy_cached(char *to, size_t room)
+{
+	uint64_t v = __atomic_load_n(&valid, __ATOMIC_ACQUIRE);
+	uint32_t len = text_len;
+
+	if (v != __atomic_load_n(&now, __ATOMIC_RELAXED) || len >= room || len > CWD_MAX)
+		return 0;
+	memcpy(to, text, len);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&valid, __ATOMIC_RELAXED) == v &&
+			       __atomic_load_n(&now, __ATOMIC_RELAXED) == v
+		       ? len
+		       : 0;
+}
+
+/* @seen: `now` before the kernel was asked. */
+static void keep(const char *from, uint32_t len, uint64_t seen)
+{
+	uint64_t v = __atomic_load_n(&valid, __ATOMIC_RELAXED);
+
+	if (len > CWD_MAX || !v ||
+	    !__atomic_compare_exchange_n(&valid, &v, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	memcpy(text, from, len);
+	text_len = len;
+	__atomic_store_n(&valid, seen, __ATOMIC_RELEASE);
+}
+
+static uint32_t ask(char *to, size_t room)
+{
+	uint64_t seen = __atomic_load_n(&now, __ATOMIC_SEQ_CST);
+	long len = sl_sys2(SYS_getcwd, to, room);
+
+	/* "(unreachable)/..." is no path. */
+	if (len < 2 || to[0] != '/')
+		return 0;
+	keep(to, (uint32_t)len - 1, seen);
+	return (uint32_t)len - 1;
+}
+
+/* Where ".." leads after a symbolic link only the kernel knows. */
+static bool goes_up(const char *path)
+{
+	for (const char *p = path; *p; p++)
+		if (p[0] == '.' && p[1] == '.' && (p == path || p[-1] == '/') &&
+		    (!p[2] || p[2] == '/'))
+			return true;
+	return false;
+}
+
+const char *sl_cwd_join(const char *path, char *to, size_t room)
+{
+	size_t tail;
+	uint32_t len;
+
+	if (goes_up(path))
+		return NULL;
+	len = copy_cached(to, room);
+	if (!len)
+		len = ask(to, room);
+	if (!len)
+		return NULL;
+	while (path[0] == '.' && path[1] == '/')
+		for (path++; *path == '/';)
+			path++;
+	if (path[0] == '.' && !path[1])
+		path++;
+	if (*path && to[len - 1] != '/')
+		to[len++] = '/';
+	tail = strlen(path) + 1;
+	if (tail > room - len)
+		return NULL;
+	memcpy(to + len, path, tail);
+	return to;
+}
+
+/* ---- what changes it: forgotten whether or not the call is recorded ---- */
+
+#define WRAP_CWD(name, params, args, leave)      \
+	SL_WRAPPER(int, name, params)            \
+	{                                        \
+		SL_REAL(NEG, int, name, params); \
+		struct sl_call call;             \
+		int rc;                          \
+		if (!sl_enter(&call)) {          \
+			rc = real args;          \
+			sl_cwd_forget();         \
+			return rc;               \
+		}                                \
+		rc = real args;                  \
+		sl_stop(&call);                  \
+		sl_cwd_forget();                 \
+		leave;                           \
+		return rc;                       \
+	}
+#define LEAVE_PATH(name) \
+	sl_leave_path(&call, SL_H_##name, rc, rc == -1, -1, 0, sl_safe_path(rc == -1, path))
+WRAP_CWD(chdir, (const char *path), (path), LEAVE_PATH(chdir))
+WRAP_CWD(chroot, (const char *path), (path), LEAVE_PATH(chroot))
+WRAP_CWD(pivot_root, (const char *path, const char *old), (path, old), LEAVE_PATH(pivot_root))
+WRAP_CWD(fchdir, (int fd), (fd), sl_leave_fd(&call, SL_H_fchdir, rc, rc == -1, fd))
+WRAP_CWD(daemon, (int nochdir, int noclose), (nochdir, noclose),
+	 sl_leave_call(&call, SL_H_daemon, rc, rc == -1))
+
+/* libc's tree walkers change it between two of our sights: from then on the kernel is asked each time. */
+#define WRAP_NFTW(name)                                                                         \
+	SL_WRAPPER(int, name, (const char *path, void *fn, int cnt, int flags))                 \
+	{                                                                                       \
+		SL_REAL(NEV, int, name, (const char *, void *, int, int));                      \
+		struct sl_call call;                                                            \
+		int rc;                                                                         \
+		if (flags & 4 /* FTW_CHDIR */)                                                  \
+			sl_cwd_never();                                                         \
+		if (!sl_enter(&call))                                                           \
+			return real(path, fn, cnt, flags);                                      \
+		rc = real(path, fn, cnt, flags);                                                \
+		sl_stop(&call);                                                                 \
+		sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, sl_safe_path(false, path)); \
+		return rc;                                                                      \
+	}
+WRAP_NFTW(nftw)
+WRAP_NFTW(nftw64)
+
+#define WRAP_FTS(name)                                                           \
+	SL_WRAPPER(void *, name, (char *const *paths, int flags, void *compare)) \
+	{                                                                        \
+		SL_REAL(NUL, void *, name, (char *const *, int, void *));        \
+		struct sl_call call;                                             \
+		void *rc;                                                        \
+		if (!(flags & 4 /* FTS_NOCHDIR */))                              \
+			sl_cwd_never();                                          \
+		if (!sl_enter(&call))                                            \
+			return real(paths, flags, compare);                      \
+		rc = real(paths, flags, compare);                                \
+		sl_stop(&call);                                                  \
+		sl_leave_call(&call, SL_H_##name, SL_INT(rc), !rc);              \
+		return rc;                                                       \
+	}
+WRAP_FTS(fts_open)
+WRAP_FTS(fts64_open)

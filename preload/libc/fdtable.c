@@ -1,0 +1,130 @@
+/*
+ * fdtable.c - what each descriptor is, as a serial number that the collector turns into a path.
+ *
+ * An entry is set by the call that makes the descriptor (open, dup, accept, ...) and found out on
+ * first use otherwise (inherited, received, made inside libc): one readlink of /proc/self/fd. Calls
+ * that end a descriptor forget its entry, so the next use of the number starts anew. The table is
+ * ordinary memory: a forked child has its parent's, as it has its descriptors.
+ */
+#include "preload/core/hook.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "preload/wire/sys.h"
+
+#define FAR_BITS 10u
+#define FAR_CNT  1023u /* blocks beyond the first: a million descriptors in all */
+
+uint32_t sl_fd_near[SL_FD_NEAR];
+static uint32_t *far_blocks[FAR_CNT];
+
+/* The entry of @fd; NULL when out of range, or (without @make) not there yet. */
+static uint32_t *entry(int fd, bool make)
+{
+	unsigned block = ((unsigned)fd >> FAR_BITS) - 1;
+	uint32_t *p, *none = NULL;
+
+	if (fd < 0)
+		return NULL;
+	if ((unsigned)fd < SL_FD_NEAR)
+		return &sl_fd_near[fd];
+	if (block >= FAR_CNT)
+		return NULL;
+	p = __atomic_load_n(&far_blocks[block], __ATOMIC_ACQUIRE);
+	if (!p && make) {
+		long m = sl_sys6(SYS_mmap, 0, 4u << FAR_BITS, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (m < 0 && m > -4096)
+			return NULL;
+		p = (uint32_t *)m;
+		if (!__atomic_compare_exchange_n(&far_blocks[block], &none, p, 0, __ATOMIC_RELEASE,
+						 __ATOMIC_ACQUIRE)) {
+			sl_sys2(SYS_munmap, m, 4u << FAR_BITS);
+			p = none;
+		}
+	}
+	return p ? &p[fd & ((1u << FAR_BITS) - 1)] : NULL;
+}
+
+uint32_t sl_fd_new_serial(void)
+{
+	if (!sl_global.arena)
+		return 0;
+	return __atomic_add_fetch(&sl_global.arena->file_serial, 1, __ATOMIC_RELAXED);
+}
+
+void sl_fd_set(int fd, uint32_t serial)
+{
+	uint32_t *e = entry(fd, serial != 0);
+
+	if (e)
+		__atomic_store_n(e, serial, __ATOMIC_RELAXED);
+}
+
+uint32_t sl_fd_take(int fd)
+{
+	uint32_t *e = entry(fd, false);
+
+	return e ? __atomic_exchange_n(e, 0, __ATOMIC_RELAXED) : 0;
+}
+
+void sl_fd_forget_range(unsigned first, unsigned last)
+{
+	unsigned end = (FAR_CNT + 1) << FAR_BITS;
+
+	for (unsigned fd = first; fd <= last && fd < end;) {
+		uint32_t *e = entry((int)fd, false);
+
+		if (!e) {
+			fd = ((fd >> FAR_BITS) + 1) << FAR_BITS;
+			continue;
+		}
+		__atomic_store_n(e, 0, __ATOMIC_RELAXED);
+		fd++;
+	}
+}
+
+long sl_fd_link(int fd, char *target, size_t room)
+{
+	char link[40] = "/proc/self/fd/";
+
+	sl_put_number(link + strlen(link), (unsigned)fd);
+	return sl_sys4(SYS_readlinkat, AT_FDCWD, link, target, room);
+}
+
+uint32_t sl_fd_serial_slow(int fd)
+{
+	char target[512];
+	struct sockaddr_storage peer;
+	uint32_t len = sizeof(peer), serial, none = 0, *e;
+	uint64_t word, now;
+	long n;
+
+	if (fd < 0 || sl_global.restricted)
+		return 0;
+	e = entry(fd, true);
+	if (!e)
+		return 0;
+	serial = __atomic_load_n(e, __ATOMIC_RELAXED);
+	if (serial)
+		return serial;
+	n = sl_fd_link(fd, target, sizeof(target));
+	if (n <= 0)
+		return 0;
+	serial = sl_fd_new_serial();
+	/* Another thread may be finding out the same: the first one's answer stands. */
+	if (!__atomic_compare_exchange_n(e, &none, serial, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return none;
+	now = sl_ticks();
+	word = sl_fd_serial(fd, serial);
+	if (n > 7 && memcmp(target, "socket:", 7) == 0 &&
+	    sl_sys3(SYS_getpeername, fd, &peer, &len) == 0 && len > 2 && len <= sizeof(peer))
+		sl_meta(SL_META_SOCKET, now, &word, 1, &peer, len);
+	else
+		sl_meta(SL_META_FILE, now, &word, 1, target, (size_t)n);
+	return serial;
+}

@@ -1,0 +1,185 @@
+/*
+ * resolve.c - finds the real functions: for each hook the next definition after this library.
+ *
+ * Not dlsym(RTLD_NEXT): it allocates (and the allocator may be the one that called us), takes the
+ * loader's lock, and does not work before the program is set up. The objects loaded at start stand in
+ * dl_iterate_phdr() in the order in which the loader searches them, so the same walk with the same hash
+ * tables gives the same answer, in microseconds for all hooks together.
+ *
+ * Objects after us include other preloaded libraries (sanitizers, allocators): their wrappers are
+ * called by ours as they would have been by the program.
+ */
+#include "preload/libc/object.h"
+
+#include <string.h>
+
+#include "preload/core/hook.h"
+
+void *sl_real[SL_HOOK_CNT];
+
+static uint32_t gnu_hash(const char *name)
+{
+	uint32_t h = 5381;
+
+	for (; *name; name++)
+		h = h * 33 + (unsigned char)*name;
+	return h;
+}
+
+/* Dynamic pointers are relocated by glibc on most machines, and not for the vDSO. */
+static const void *dyn_ptr(ElfW(Addr) base, ElfW(Addr) p)
+{
+	return (const void *)(p < base ? p + base : p);
+}
+
+bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *dyn = NULL;
+	ElfW(Xword) soname = 0;
+
+	*o = (struct sl_object){0};
+	o->base = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(o->base + info->dlpi_phdr[i].p_vaddr);
+	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
+		const void *p = dyn_ptr(o->base, dyn->d_un.d_ptr);
+
+		if (dyn->d_tag == DT_SYMTAB)
+			o->symtab = p;
+		else if (dyn->d_tag == DT_STRTAB)
+			o->strtab = p;
+		else if (dyn->d_tag == DT_VERSYM)
+			o->versym = p;
+		else if (dyn->d_tag == DT_GNU_HASH)
+			o->gnu_hash = p;
+		else if (dyn->d_tag == DT_SONAME)
+			soname = dyn->d_un.d_val;
+		else if (dyn->d_tag == DT_JMPREL)
+			o->rela[0] = p;
+		else if (dyn->d_tag == DT_PLTRELSZ)
+			o->rela_cnt[0] = dyn->d_un.d_val / sizeof(ElfW(Rela));
+		else if (dyn->d_tag == DT_RELA)
+			o->rela[1] = p;
+		else if (dyn->d_tag == DT_RELASZ)
+			o->rela_cnt[1] = dyn->d_un.d_val / sizeof(ElfW(Rela));
+	}
+	o->soname = soname && o->strtab ? o->strtab + soname : NULL;
+	return o->symtab && o->strtab && o->gnu_hash;
+}
+
+/* Not strcmp(): a sanitizer's, before it has found the real one by asking us. */
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static void *symbol_address(const struct sl_object *o, const ElfW(Sym) * sym)
+{
+	void *p = (void *)(o->base + sym->st_value);
+
+	if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
+		p = ((void *(*)(void))p)();
+	return p;
+}
+
+void *sl_object_find(const struct sl_object *o, const char *name)
+{
+	const uint32_t *head = o->gnu_hash;
+	uint32_t nbuckets = head[0], bias = head[1], bloom_size = head[2], bloom_shift = head[3];
+	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(head + 4);
+	const uint32_t *buckets = (const uint32_t *)(bloom + bloom_size);
+	const uint32_t *chain = buckets + nbuckets;
+	const unsigned bits = sizeof(ElfW(Addr)) * 8;
+	uint32_t h = gnu_hash(name), i;
+	ElfW(Addr) word = bloom[h / bits & (bloom_size - 1)];
+
+	if (!(word >> h % bits & word >> (h >> bloom_shift) % bits & 1))
+		return NULL;
+	i = nbuckets ? buckets[h % nbuckets] : 0;
+	if (i < bias)
+		return NULL;
+	for (;; i++) {
+		const ElfW(Sym) *sym = &o->symtab[i];
+		uint32_t other = chain[i - bias];
+
+		if ((other | 1) == (h | 1) && sym->st_shndx != SHN_UNDEF &&
+		    !(o->versym && o->versym[i] & 0x8000) && same(o->strtab + sym->st_name, name))
+			return symbol_address(o, sym);
+		if (other & 1)
+			return NULL;
+	}
+}
+
+struct search {
+	bool after_us;    /* the walk has passed this library */
+	int only;         /* a hook, or -1 for all */
+	const char *name; /* instead: this one, for what is no hook */
+	void *found;
+};
+
+static bool is_us(const struct dl_phdr_info *info)
+{
+	ElfW(Addr) us = (ElfW(Addr)) & sl_real;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && us - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+	struct sl_object o;
+
+	(void)size;
+	if (!s->after_us) {
+		s->after_us = is_us(info);
+		return 0;
+	}
+	if (!sl_object_open(&o, info))
+		return 0;
+	if (s->name) {
+		s->found = sl_object_find(&o, s->name);
+		return s->found != NULL;
+	}
+	for (int i = 0; i < SL_HOOK_CNT; i++)
+		if ((s->only < 0 || s->only == i) && !sl_real[i]) {
+			void *p = sl_object_find(&o, sl_hook_info[i].name);
+
+			if (p)
+				__atomic_store_n(&sl_real[i], p, __ATOMIC_RELEASE);
+		}
+	return 0;
+}
+
+void *sl_object_next(const char *name)
+{
+	struct search s = {.name = name};
+
+	dl_iterate_phdr(visit, &s);
+	return s.found;
+}
+
+void *sl_resolve(enum sl_hook hook)
+{
+	struct search s = {.only = (int)hook};
+
+	dl_iterate_phdr(visit, &s);
+	return sl_real[hook];
+}
+
+void sl_resolve_all(void)
+{
+	struct search s = {.only = -1};
+
+	dl_iterate_phdr(visit, &s);
+}

@@ -1,0 +1,233 @@
+/*
+ * wrap_jump.c - functions that must not be called from a wrapper, because they look at, or return
+ * through, their caller's frame. A stub asks a plan (C) where to go and jumps there with stack and
+ * argument registers as they were.
+ *
+ *  vfork     parent and child return through the same frame: never a C function in between. Counted.
+ *  syscall   the same for the numbers that fork; all others go to a timed wrapper.
+ *  dlopen    searches the RUNPATH of the object that called it, known by the return address. Timed where
+ *            that makes no difference; where it could, jumped to and only counted.
+ */
+#include "preload/libc/jump.h"
+#include "preload/libc/wrap.h"
+
+#include <link.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "preload/gpu/gpu_engine.h"
+#include "preload/python/pystack.h"
+#include "preload/wire/sys.h"
+
+static long absent(void)
+{
+	return SL_ABSENT_NEG;
+}
+
+static void *absent_pointer(void)
+{
+	errno = ENOSYS;
+	return NULL;
+}
+
+/* From now on this thread's calls may be the vfork child's: hook.c tells them apart by the pid. */
+static void mark_vfork(void)
+{
+	if (sl_tls.cookie != sl_proc.cookie)
+		return;
+	sl_tls.vfork_pid = sl_proc.pid;
+	sl_tls.vfork_restricted = SL_UNRESTRICTED;
+	sl_tls.saved_cookie = sl_set_cookie(SL_COOKIE_VFORK);
+}
+
+/* ---- vfork ---- */
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_vfork(void);
+void *sl_plan_vfork(void)
+{
+	void *real = sl_get_real(SL_H_vfork);
+
+	sl_count_only(SL_H_vfork, 0);
+	if (real)
+		mark_vfork();
+	return real ? real : (void *)absent;
+}
+JUMP_STUB(vfork, sl_plan_vfork);
+
+/* ---- syscall ---- */
+
+static long timed_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long (*real)(long, ...) = sl_get_real(SL_H_syscall);
+	struct sl_call call;
+	bool moves = nr == SYS_chdir || nr == SYS_fchdir || nr == SYS_chroot ||
+		     nr == SYS_pivot_root || nr == SYS_setns || nr == SYS_unshare;
+	long rc;
+
+	if (!sl_enter(&call)) {
+		rc = real(nr, a, b, c, d, e, f);
+		if (moves)
+			sl_cwd_never();
+		return rc;
+	}
+	rc = real(nr, a, b, c, d, e, f);
+	sl_stop(&call);
+	if (moves)
+		sl_cwd_never();
+	sl_leave_arg(&call, SL_H_syscall, rc, rc == -1, nr);
+	return rc;
+}
+
+/* A filter is installed by one of two, which do other things, too. */
+static long restricting_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	bool by_prctl = nr == SYS_prctl && a == PR_SET_SECCOMP;
+	bool is_filter = nr == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER;
+	bool is = by_prctl || is_filter || (nr == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT);
+	uint32_t before = 0;
+	long rc;
+
+	if (by_prctl)
+		before = sl_restrict((unsigned long)b, (const void *)c);
+	else if (is)
+		before = sl_restrict(is_filter ? SECCOMP_MODE_FILTER : SECCOMP_MODE_STRICT,
+				     (const void *)c);
+	rc = timed_syscall(nr, a, b, c, d, e, f);
+	if (is)
+		sl_restricted(before, rc == -1);
+	return rc;
+}
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_syscall(long nr, unsigned long arg);
+void *sl_plan_syscall(long nr, unsigned long arg)
+{
+	void *real = sl_get_real(SL_H_syscall);
+	bool shares_memory = false;
+
+	if (!real)
+		return (void *)absent;
+	switch (nr) {
+	case SYS_clone:
+		shares_memory = arg & CLONE_VM && !(arg & CLONE_SETTLS);
+		break;
+	case SYS_clone3:
+		/* The first word of struct clone_args is the flags. */
+		shares_memory = arg < 65536 ||
+				(*(uint64_t *)arg & CLONE_VM && !(*(uint64_t *)arg & CLONE_SETTLS));
+		break;
+	case SYS_seccomp:
+	case SYS_prctl:
+		return (void *)restricting_syscall;
+#ifdef SYS_vfork
+	case SYS_vfork:
+		shares_memory = true;
+		break;
+	case SYS_fork:
+		break;
+#endif
+	case SYS_close:
+		sl_fd_passed((int)arg);
+		return (void *)timed_syscall;
+	default:
+		return (void *)timed_syscall;
+	}
+	sl_count_only(SL_H_syscall, 0);
+	if (shares_memory)
+		mark_vfork();
+	return real;
+}
+JUMP_STUB(syscall, sl_plan_syscall);
+
+/* ---- dlopen ---- */
+
+static void *timed_dlopen(const char *path, int flags)
+{
+	void *(*real)(const char *, int) = sl_get_real(SL_H_dlopen);
+	struct sl_call call;
+	bool traced = sl_enter(&call);
+	void *rc;
+
+	/* Constructors run in there, and may call what has just been loaded. */
+	sl_gpu_scan_soon();
+	rc = real(path, flags);
+	sl_pystack_look_again(false);
+	if (traced) {
+		sl_stop(&call);
+		sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, path);
+	}
+	sl_gpu_scan();
+	return rc;
+}
+
+struct caller {
+	ElfW(Addr) address;
+	bool has_path; /* the object it lies in has a RPATH or RUNPATH */
+};
+
+static int find_caller(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct caller *c = arg;
+	const ElfW(Dyn) *dyn = NULL;
+	bool ours = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && c->address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+			ours = true;
+		if (p->p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(info->dlpi_addr + p->p_vaddr);
+	}
+	if (!ours)
+		return 0;
+	for (; dyn && dyn->d_tag != DT_NULL; dyn++)
+		if (dyn->d_tag == DT_RPATH || dyn->d_tag == DT_RUNPATH)
+			c->has_path = true;
+	return 1;
+}
+
+/* RTLD_DEEPBIND objects bind past this library: what they call is not seen, and the report says so. */
+static void note_deepbind(const char *path)
+{
+	uint64_t what = SL_NOTE_DEEPBIND;
+
+	if (sl_ready())
+		sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, path ? path : "",
+			path ? strlen(path) : 0);
+}
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_dlopen(const char *path, int flags,
+								 void *caller);
+void *sl_plan_dlopen(const char *path, int flags, void *caller)
+{
+	struct caller c = {.address = (ElfW(Addr))caller};
+	void *real = sl_get_real(SL_H_dlopen);
+
+	if (!real)
+		return (void *)absent_pointer;
+	if (flags & 8 /* RTLD_DEEPBIND */)
+		note_deepbind(path);
+	/* $ORIGIN in the name is the caller's too. */
+	if (!dl_iterate_phdr(find_caller, &c) || c.has_path || (path && strchr(path, '$'))) {
+		sl_count_only(SL_H_dlopen, 0);
+		sl_gpu_scan_soon();
+		sl_pystack_look_again(true);
+		return real;
+	}
+	return (void *)timed_dlopen;
+}
+JUMP_STUB(dlopen, sl_plan_dlopen);
+
+__attribute__((used, visibility("hidden"))) void *sl_plan_dlmopen(void);
+void *sl_plan_dlmopen(void)
+{
+	void *real = sl_get_real(SL_H_dlmopen);
+
+	/* Another namespace has another copy of libc, and of nothing of ours. */
+	sl_count_only(SL_H_dlmopen, 0);
+	return real ? real : (void *)absent_pointer;
+}
+JUMP_STUB(dlmopen, sl_plan_dlmopen);

@@ -1,0 +1,201 @@
+/*
+ * wrap_lock.c - locks: tried first. A lock that is free is taken by that and only counted, without a look
+ * at the clock; one that is not is timed and recorded, however short the wait.
+ *
+ * Trying first changes nothing that a program could see: for every kind of mutex and rwlock the try
+ * function either takes the lock as the blocking one would (also with EOWNERDEAD), or fails; on EBUSY the
+ * blocking function decides (EDEADLK for an owner, for instance).
+ */
+#include "preload/python/python_gil.h"
+#include "preload/libc/wrap.h"
+
+#include <pthread.h>
+#include <time.h>
+
+/*
+ * An ordinary mutex of a process in which nobody but this thread has ever made a traced call: nobody holds it.
+ * The C library knows better ways than an atomic operation to take it then, so the choice is left to it.
+ */
+static inline bool is_alone(const void *mutex)
+{
+	return sl_proc.thread_cnt == 1 && sl_tls.cookie == sl_proc.cookie &&
+	       ((const pthread_mutex_t *)mutex)->__data.__kind == PTHREAD_MUTEX_TIMED_NP;
+}
+
+#define WRAP_LOCK(name, try_name, params, args, obj, is_mine)        \
+	static __attribute__((noinline)) int contended_##name params \
+	{                                                            \
+		SL_REAL(NUM, int, name, params);                     \
+		struct sl_call call;                                 \
+		int rc;                                              \
+		if (!sl_enter(&call))                                \
+			return real args;                            \
+		rc = real args;                                      \
+		sl_stop(&call);                                      \
+		sl_leave_always(&call, SL_H_##name, rc, false);      \
+		return rc;                                           \
+	}                                                            \
+	SL_PASSING(int, name, params, args)                          \
+	{                                                            \
+		int (*try)(void *);                                  \
+		int rc;                                              \
+		if (is_mine) {                                       \
+			SL_REAL(NUM, int, name, params);             \
+			sl_count_only(SL_H_##name, 0);               \
+			return real args;                            \
+		}                                                    \
+		try = sl_get_real(SL_H_##try_name);                  \
+		rc = try ? try(obj) : EBUSY;                         \
+		if (sl_unlikely(rc == EBUSY || rc == EAGAIN))        \
+			return contended_##name args;                \
+		sl_count_only(SL_H_##name, 0);                       \
+		return rc;                                           \
+	}
+#define T  const struct timespec *t
+#define ID clockid_t id
+WRAP_LOCK(pthread_mutex_lock, pthread_mutex_trylock, (void *l), (l), l, is_alone(l))
+WRAP_LOCK(pthread_mutex_timedlock, pthread_mutex_trylock, (void *l, T), (l, t), l, false)
+WRAP_LOCK(pthread_mutex_clocklock, pthread_mutex_trylock, (void *l, ID, T), (l, id, t), l, false)
+WRAP_LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (void *l), (l), l, false)
+WRAP_LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, (void *l, T), (l, t), l, false)
+WRAP_LOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, (void *l, ID, T), (l, id, t), l,
+	  false)
+WRAP_LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (void *l), (l), l, false)
+WRAP_LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, (void *l, T), (l, t), l, false)
+WRAP_LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, (void *l, ID, T), (l, id, t), l,
+	  false)
+WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l, false)
+
+/* The try functions themselves never wait: counted. */
+#define WRAP_TRY(name)                             \
+	SL_PASSING(int, name, (void *l), (l))      \
+	{                                          \
+		SL_REAL(NUM, int, name, (void *)); \
+		sl_count_only(SL_H_##name, 0);     \
+		return real(l);                    \
+	}
+WRAP_TRY(pthread_mutex_trylock)
+WRAP_TRY(pthread_rwlock_tryrdlock)
+WRAP_TRY(pthread_rwlock_trywrlock)
+WRAP_TRY(pthread_spin_trylock)
+
+SL_PASSING(int, sem_trywait, (void *s), (s))
+{
+	SL_REAL(NEG, int, sem_trywait, (void *));
+	sl_count_only(SL_H_sem_trywait, 0);
+	return real(s);
+}
+
+/* Semaphores report through errno: the failed try must not leave its EAGAIN behind. */
+#define WRAP_SEM(name, params, args)                                \
+	SL_PASSING(int, name, params, args)                         \
+	{                                                           \
+		SL_REAL(NEG, int, name, params);                    \
+		int (*try)(void *) = sl_get_real(SL_H_sem_trywait); \
+		struct sl_call call;                                \
+		int rc, kept = errno;                               \
+		if (try && try(s) == 0) {                           \
+			sl_count_only(SL_H_##name, 0);              \
+			return 0;                                   \
+		}                                                   \
+		errno = kept;                                       \
+		if (!sl_enter(&call))                               \
+			return real args;                           \
+		rc = real args;                                     \
+		sl_stop(&call);                                     \
+		sl_leave_always(&call, SL_H_##name, rc, rc == -1);  \
+		return rc;                                          \
+	}
+WRAP_SEM(sem_wait, (void *s), (s))
+WRAP_SEM(sem_timedwait, (void *s, T), (s, t))
+WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
+
+/*
+ * Condition variables: the export carries the version of the ABI that this is (libtrace.map); a program
+ * bound to the older one passes us by.
+ */
+#define WRAP_COND(name, params, args, is_gil, note)           \
+	SL_PASSING_UNLESS(is_gil, int, name, params, args)    \
+	{                                                     \
+		SL_REAL(NUM, int, name, params);              \
+		struct sl_call call;                          \
+		int rc;                                       \
+		if (is_gil)                                   \
+			note;                                 \
+		if (!sl_enter(&call))                         \
+			return real args;                     \
+		rc = real args;                               \
+		sl_stop(&call);                               \
+		sl_leave_call(&call, SL_H_##name, rc, false); \
+		return rc;                                    \
+	}
+WRAP_COND(pthread_cond_wait, (void *c, void *m), (c, m), false, (void)0)
+WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t), sl_gil_is_known(),
+	  sl_gil_waits(c))
+
+/*
+ * Calls that wake others never wait, and most are made with nobody to wake (every hand-over of Python's global
+ * lock is one): those are counted only, like a lock that is free. The others go to the kernel and are timed;
+ * --osrt-threshold can raise the microsecond from which they get a record, not lower it.
+ */
+static inline bool nobody_waits(const void *cond)
+{
+	uint32_t at = sl_global.cond_wrefs_at;
+
+	/* The three lowest bits are flags. */
+	return at &&
+	       __atomic_load_n((const uint32_t *)((const char *)cond + at), __ATOMIC_RELAXED) >>
+			       3 ==
+		       0;
+}
+
+/* The high half of a semaphore's first word counts those who wait (glibc 2.21 and later, 64 bits). */
+static inline bool nobody_wants(const void *sem)
+{
+	return __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 == 0;
+}
+
+#define WRAP_SIGNAL(fail, name, is_idle, is_gil)                                         \
+	SL_PASSING_UNLESS(is_gil, int, name, (void *c), (c))                             \
+	{                                                                                \
+		SL_REAL(fail, int, name, (void *));                                      \
+		struct sl_call call;                                                     \
+		bool failed;                                                             \
+		int rc;                                                                  \
+		if (is_gil)                                                              \
+			sl_gil_signals(c);                                               \
+		if (sl_likely(is_idle(c))) {                                             \
+			sl_count_only(SL_H_##name, 0);                                   \
+			return real(c);                                                  \
+		}                                                                        \
+		if (!sl_enter(&call))                                                    \
+			return real(c);                                                  \
+		rc = real(c);                                                            \
+		sl_stop(&call);                                                          \
+		failed = SL_FAILED_##fail(rc);                                           \
+		if (!sl_shorter(&call, SL_H_##name, sl_tls.signal_threshold, 0, failed)) \
+			sl_leave_always(&call, SL_H_##name, rc, failed);                 \
+		return rc;                                                               \
+	}
+WRAP_SIGNAL(NUM, pthread_cond_signal, nobody_waits, sl_gil_is_known())
+WRAP_SIGNAL(NUM, pthread_cond_broadcast, nobody_waits, false)
+WRAP_SIGNAL(NEG, sem_post, nobody_wants, false)
+
+SL_WRAPPER(int, pthread_setname_np, (pthread_t t, const char *name))
+{
+	SL_REAL(NUM, int, pthread_setname_np, (pthread_t, const char *));
+	struct sl_call call;
+	bool traced;
+	int rc;
+
+	traced = sl_enter(&call);
+	rc = real(t, name);
+	if (traced)
+		sl_stop(&call);
+	/* However the gate stands. Another thread's name reaches the report from the kernel's side. */
+	if (rc == 0 && pthread_self() == t && sl_ready())
+		strncpy(sl_tls.slot->comm, name, SL_COMM_BYTES - 1);
+	if (traced)
+		sl_leave_call(&call, SL_H_pthread_setname_np, rc, false);
+	return rc;
+}

@@ -1,0 +1,144 @@
+/* wrap_misc.c - variadic calls that fit nowhere else, and dlclose. */
+#include "preload/python/pystack.h"
+#include "preload/unwind/unwind.h"
+#include "preload/libc/wrap.h"
+
+#include <fcntl.h>
+#include <link.h>
+
+static int take_subs(struct dl_phdr_info *info, size_t size, void *subs)
+{
+	if (size < offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		return 1;
+	*(unsigned long long *)subs = info->dlpi_subs;
+	return 1;
+}
+
+/*
+ * When an object has really gone, what is known of its code goes, too. Not with every dlclose: all stacks would be told
+ * anew. Afterwards: its destructors may have had stacks.
+ */
+SL_WRAPPER(int, dlclose, (void *handle))
+{
+	SL_REAL(NEV, int, dlclose, (void *));
+	unsigned long long before = 0, after = 0;
+	struct sl_call call;
+	bool traced;
+	int rc;
+
+	dl_iterate_phdr(take_subs, &before);
+	traced = sl_enter(&call);
+	rc = real(handle);
+	if (traced)
+		sl_stop(&call);
+	dl_iterate_phdr(take_subs, &after);
+	if (after != before) {
+		sl_unwind_forget();
+		sl_pystack_look_again(false);
+	}
+	if (traced)
+		sl_leave_call(&call, SL_H_dlclose, rc, false);
+	return rc;
+}
+
+SL_PASSING(int, munmap, (void *at, size_t bytes), (at, bytes))
+{
+	SL_REAL(NEG, int, munmap, (void *, size_t));
+	struct sl_call call;
+	int rc;
+
+	if (!sl_enter_open(&call))
+		return real(at, bytes);
+	sl_pystack_unmapping(at, bytes);
+	rc = real(at, bytes);
+	sl_stop(&call);
+	sl_leave_call(&call, SL_H_munmap, rc, rc == -1);
+	sl_pystack_unmapped();
+	return rc;
+}
+
+SL_WRAPPER(int, semctl, (int id, int num, int cmd, ...))
+{
+	SL_REAL(NEG, int, semctl, (int, int, int, ...));
+	struct sl_call call;
+	va_list ap;
+	void *arg;
+	int rc;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (!sl_enter(&call))
+		return real(id, num, cmd, arg);
+	rc = real(id, num, cmd, arg);
+	sl_stop(&call);
+	sl_leave_call(&call, SL_H_semctl, rc, rc == -1);
+	return rc;
+}
+
+/* Mode and attributes follow only with O_CREAT; passing on what happens to be there is what libc sees too. */
+SL_WRAPPER(int, mq_open, (const char *name, int flags, ...))
+{
+	SL_REAL(NEG, int, mq_open, (const char *, int, ...));
+	unsigned mode = 0;
+	void *attr = NULL;
+	struct sl_call call;
+	va_list ap;
+	int rc;
+
+	if (flags & O_CREAT) {
+		va_start(ap, flags);
+		mode = va_arg(ap, unsigned);
+		attr = va_arg(ap, void *);
+		va_end(ap);
+	}
+	if (!sl_enter(&call)) {
+		rc = real(name, flags, mode, attr);
+		sl_fd_passed(rc);
+		return rc;
+	}
+	rc = real(name, flags, mode, attr);
+	sl_stop(&call);
+	sl_leave_open(&call, SL_H_mq_open, rc, rc == -1, rc, -1, name);
+	return rc;
+}
+
+SL_WRAPPER(int, mq_close, (int fd))
+{
+	SL_REAL(NEG, int, mq_close, (int));
+	struct sl_call call;
+	uint32_t serial;
+	int rc;
+
+	if (!sl_enter(&call)) {
+		sl_fd_passed(fd);
+		return real(fd);
+	}
+	serial = sl_fd_take(fd);
+	rc = real(fd);
+	sl_stop(&call);
+	sl_leave_close(&call, SL_H_mq_close, rc, rc == -1, fd, serial);
+	return rc;
+}
+
+SL_WRAPPER(void *, sem_open, (const char *name, int flags, ...))
+{
+	SL_REAL(NUL, void *, sem_open, (const char *, int, ...));
+	unsigned mode = 0, value = 0;
+	struct sl_call call;
+	va_list ap;
+	void *rc;
+
+	if (flags & O_CREAT) {
+		va_start(ap, flags);
+		mode = va_arg(ap, unsigned);
+		value = va_arg(ap, unsigned);
+		va_end(ap);
+	}
+	if (!sl_enter(&call))
+		return real(name, flags, mode, value);
+	rc = real(name, flags, mode, value);
+	sl_stop(&call);
+	sl_leave_path(&call, SL_H_sem_open, SL_INT(rc), !rc, -1, 0, name);
+	return rc;
+}

@@ -1,0 +1,163 @@
+/* wrap_process.c - fork and its kin, namespaces, prctl. vfork and syscall(): wrap_jump.c. */
+#include "preload/libc/wrap.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+
+/* The child's half of a fork: what it inherited of the parent's tracing state is not its own. */
+static void in_child(void)
+{
+	/* The kernel has emptied the page (MADV_WIPEONFORK) unless it is older than 4.14. */
+	if (sl_proc.cookie != SL_COOKIE_OFF)
+		sl_proc.cookie = SL_COOKIE_NONE;
+	sl_proc.gate_at = 0;
+	sl_tls.depth = 0;
+}
+
+#define WRAP_FORK(name)                                                  \
+	SL_WRAPPER(pid_t, name, (void))                                  \
+	{                                                                \
+		SL_REAL(NEG, pid_t, name, (void));                       \
+		struct sl_call call;                                     \
+		bool traced = sl_enter(&call);                           \
+		pid_t rc = real();                                       \
+		if (rc == 0) {                                           \
+			in_child();                                      \
+			return 0;                                        \
+		}                                                        \
+		if (traced) {                                            \
+			sl_stop(&call);                                  \
+			sl_leave_call(&call, SL_H_##name, rc, rc == -1); \
+		}                                                        \
+		return rc;                                               \
+	}
+WRAP_FORK(fork)
+WRAP_FORK(_Fork)
+
+/*
+ * The child runs on a stack of its own, so returning here is the parent's alone. But with CLONE_VM
+ * and without CLONE_SETTLS both use one set of thread-local variables: then this thread is not traced
+ * while the child may run, which is until now (CLONE_VFORK), or for good.
+ */
+SL_WRAPPER(int, clone, (int (*fn)(void *), void *stack, int flags, void *arg, ...))
+{
+	SL_REAL(NEG, int, clone, (int (*)(void *), void *, int, void *, ...));
+	bool shares = (flags & CLONE_VM) && !(flags & CLONE_SETTLS);
+	uint64_t kept = sl_tls.cookie;
+	struct sl_call call;
+	bool traced = sl_enter(&call);
+	void *ptid, *tls, *ctid;
+	va_list ap;
+	int rc;
+
+	va_start(ap, arg);
+	ptid = va_arg(ap, void *);
+	tls = va_arg(ap, void *);
+	ctid = va_arg(ap, void *);
+	va_end(ap);
+	if (flags & CLONE_NEWPID)
+		sl_global.private_pid_ns = 1;
+	if (shares) {
+		kept = sl_set_cookie(SL_COOKIE_VFORK);
+		sl_tls.vfork_pid = 0;
+	}
+	rc = real(fn, stack, flags, arg, ptid, tls, ctid);
+	if (shares && (rc == -1 || flags & CLONE_VFORK))
+		sl_set_cookie(kept);
+	if (traced && sl_tls.cookie != SL_COOKIE_VFORK) {
+		sl_stop(&call);
+		sl_leave_call(&call, SL_H_clone, rc, rc == -1);
+	}
+	return rc;
+}
+
+/* Children in a new PID namespace see other ids: they introduce themselves to the collector anew. */
+SL_WRAPPER(int, unshare, (int flags))
+{
+	SL_REAL(NEG, int, unshare, (int));
+	struct sl_call call;
+	bool traced;
+	int rc;
+
+	traced = sl_enter(&call);
+	rc = real(flags);
+	if (traced)
+		sl_stop(&call);
+	if (rc == 0 && flags & CLONE_NEWPID)
+		sl_global.private_pid_ns = 1;
+	/* The thread has its own directory now. */
+	if (rc == 0 && flags & (CLONE_FS | CLONE_NEWNS | CLONE_NEWUSER))
+		sl_cwd_never();
+	if (traced)
+		sl_leave_call(&call, SL_H_unshare, rc, rc == -1);
+	return rc;
+}
+
+SL_WRAPPER(int, setns, (int fd, int type))
+{
+	SL_REAL(NEG, int, setns, (int, int));
+	struct sl_call call;
+	bool traced = sl_enter(&call);
+	int rc = real(fd, type);
+
+	if (traced)
+		sl_stop(&call);
+	if (rc == 0 && (type == 0 || type & CLONE_NEWPID))
+		sl_global.private_pid_ns = 1;
+	sl_cwd_forget();
+	if (traced)
+		sl_leave_fd(&call, SL_H_setns, rc, rc == -1, fd);
+	return rc;
+}
+
+SL_WRAPPER(int, prctl, (int option, ...))
+{
+	SL_REAL(NEG, int, prctl, (int, ...));
+	uint32_t before = 0;
+	unsigned long a[4];
+	struct sl_call call;
+	bool traced;
+	va_list ap;
+	int rc;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	/* Before the call: the filter may kill for what it does not know. */
+	if (option == PR_SET_SECCOMP)
+		before = sl_restrict(a[0], (const void *)a[1]);
+	traced = sl_enter(&call);
+	rc = real(option, a[0], a[1], a[2], a[3]);
+	if (traced)
+		sl_stop(&call);
+	if (option == PR_SET_SECCOMP)
+		sl_restricted(before, rc == -1);
+	/* Names are kept however the gate stands. */
+	if (option == PR_SET_NAME && rc == 0 && sl_ready())
+		strncpy(sl_tls.slot->comm, (const char *)a[0], SL_COMM_BYTES - 1);
+	if (traced)
+		sl_leave_arg(&call, SL_H_prctl, rc, rc == -1, option);
+	return rc;
+}
+
+SL_WRAPPER(long, ptrace, (long request, ...))
+{
+	SL_REAL(NEG, long, ptrace, (long, ...));
+	unsigned long a[3];
+	struct sl_call call;
+	va_list ap;
+	long rc;
+
+	va_start(ap, request);
+	for (int i = 0; i < 3; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (!sl_enter(&call))
+		return real(request, a[0], a[1], a[2]);
+	rc = real(request, a[0], a[1], a[2]);
+	sl_stop(&call);
+	/* -1 can be data (PTRACE_PEEK*): not called a failure. */
+	sl_leave_arg(&call, SL_H_ptrace, rc, false, request);
+	return rc;
+}

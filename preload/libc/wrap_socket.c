@@ -1,0 +1,128 @@
+/* wrap_socket.c - sockets get their peer's address as a name; descriptors can arrive in messages. */
+#include "preload/libc/wrap.h"
+
+#include "preload/wire/sys.h"
+
+/* Names @fd after @peer (or after what the kernel says, without one), in the call's record. */
+static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bool failed, int fd,
+		       const void *peer, socklen_t len)
+{
+	struct sockaddr_storage asked;
+	uint32_t room = sizeof(asked), serial = 0;
+
+	if (!peer && fd >= 0 && !failed && !sl_global.restricted &&
+	    sl_sys3(SYS_getpeername, fd, &asked, &room) == 0) {
+		peer = &asked;
+		len = room < sizeof(asked) ? room : sizeof(asked);
+	}
+	/* A connection that is being made will be one with this peer. */
+	if (fd >= 0 && peer && (!failed || errno == EINPROGRESS))
+		serial = sl_fd_new_serial();
+	sl_leave_bytes(call, hook, SL_SHAPE_SOCK, rc, failed, sl_fd_serial(fd, serial), peer,
+		       peer ? len : 0, true);
+	if (serial)
+		sl_fd_set(fd, serial);
+}
+
+/* These errors come before the address is looked at; with any other, the kernel has copied it. */
+static bool was_read(int rc, const void *addr, socklen_t len)
+{
+	if (!addr || len > sizeof(struct sockaddr_storage))
+		return false;
+	return rc == 0 ||
+	       (errno != EFAULT && errno != EBADF && errno != ENOTSOCK && errno != EINVAL);
+}
+
+SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
+{
+	SL_REAL(NEG, int, connect, (int, const struct sockaddr *, socklen_t));
+	struct sl_call call;
+	uint32_t serial;
+	uint64_t word;
+	int rc;
+
+	if (!sl_enter(&call))
+		return real(fd, addr, len);
+	rc = real(fd, addr, len);
+	sl_stop(&call);
+	/* The unconnected socket it was until now, if anything was told of it. */
+	serial = rc == 0 || errno == EINPROGRESS ? sl_fd_take(fd) : 0;
+	word = sl_fd_serial(fd, serial);
+	if (serial)
+		sl_meta(SL_META_CLOSE, call.start, &word, 1, NULL, 0);
+	leave_peer(&call, SL_H_connect, rc, rc == -1, fd, was_read(rc, addr, len) ? addr : NULL,
+		   len);
+	return rc;
+}
+
+#define WRAP_ACCEPT(name, params, args)                                    \
+	SL_WRAPPER(int, name, params)                                      \
+	{                                                                  \
+		SL_REAL(NEG, int, name, params);                           \
+		struct sl_call call;                                       \
+		int rc;                                                    \
+		if (!sl_enter(&call)) {                                    \
+			rc = real args;                                    \
+			sl_fd_passed(rc);                                  \
+			return rc;                                         \
+		}                                                          \
+		rc = real args;                                            \
+		sl_stop(&call);                                            \
+		leave_peer(&call, SL_H_##name, rc, rc == -1, rc, NULL, 0); \
+		return rc;                                                 \
+	}
+WRAP_ACCEPT(accept, (int fd, void *addr, socklen_t *len), (fd, addr, len))
+WRAP_ACCEPT(accept4, (int fd, void *addr, socklen_t *len, int flags), (fd, addr, len, flags))
+
+/* Descriptors that came with a message: what they are is found out at their first use. */
+static void received(struct msghdr *m)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t n;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+		    c->cmsg_len < CMSG_LEN(0))
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			sl_fd_passed(fd);
+		}
+	}
+}
+
+SL_WRAPPER(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags))
+{
+	SL_REAL(NEG, ssize_t, recvmsg, (int, struct msghdr *, int));
+	struct sl_call call;
+	bool traced = sl_enter(&call);
+	ssize_t rc = real(fd, m, flags);
+
+	if (traced)
+		sl_stop(&call);
+	if (rc >= 0)
+		received(m);
+	if (traced)
+		sl_leave_io(&call, SL_H_recvmsg, rc, rc == -1, fd,
+			    rc >= 0 ? sl_iov_bytes(m->msg_iov, (int)m->msg_iovlen) : 0, rc,
+			    SL_NO_OFFSET);
+	return rc;
+}
+
+SL_WRAPPER(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, void *timeout))
+{
+	SL_REAL(NEG, int, recvmmsg, (int, struct mmsghdr *, unsigned, int, void *));
+	struct sl_call call;
+	bool traced = sl_enter(&call);
+	int rc = real(fd, m, n, flags, timeout);
+
+	if (traced)
+		sl_stop(&call);
+	for (int i = 0; i < rc; i++)
+		received(&m[i].msg_hdr);
+	if (traced)
+		sl_leave_fd(&call, SL_H_recvmmsg, rc, rc == -1, fd);
+	return rc;
+}

@@ -1,0 +1,199 @@
+/*
+ * wrap_stdio.c - streams: those that open and close, the variadic ones, and single characters.
+ *
+ * What stdio does below (open, read, write) stays inside libc and never passes our wrappers, so these
+ * calls are where the bytes are seen.
+ */
+#include "preload/libc/wrap.h"
+
+void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
+		     int fd, uint64_t asked, int64_t done)
+{
+	uint64_t p[3];
+
+	if (done < 0)
+		done = 0;
+	if (sl_short(call, hook, true, done, failed))
+		return;
+	/* What these return is a pointer or a count of items: the bytes moved travel beside it. */
+	p[0] = sl_result(ret, failed);
+	p[1] = (asked < UINT32_MAX ? asked : UINT32_MAX) |
+	       (uint64_t)(done < UINT32_MAX ? done : UINT32_MAX) << 32;
+	p[2] = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
+	sl_record(call, hook, SL_SHAPE_STREAM, failed, p, 3);
+}
+
+#define WRAP_FOPEN(name, params, args, path)                                                       \
+	SL_WRAPPER(FILE *, name, params)                                                           \
+	{                                                                                          \
+		SL_REAL(NUL, FILE *, name, params);                                                \
+		struct sl_call call;                                                               \
+		bool traced = sl_enter(&call);                                                     \
+		FILE *rc = real args;                                                              \
+		if (!traced) {                                                                     \
+			sl_fd_passed(sl_fileno(rc));                                               \
+			return rc;                                                                 \
+		}                                                                                  \
+		sl_stop(&call);                                                                    \
+		sl_leave_open(&call, SL_H_##name, SL_INT(rc), !rc, sl_fileno(rc), AT_FDCWD, path); \
+		return rc;                                                                         \
+	}
+WRAP_FOPEN(fopen, (const char *path, const char *mode), (path, mode), path)
+WRAP_FOPEN(fopen64, (const char *path, const char *mode), (path, mode), path)
+WRAP_FOPEN(freopen, (const char *path, const char *mode, FILE *f), (path, mode, f), path)
+WRAP_FOPEN(freopen64, (const char *path, const char *mode, FILE *f), (path, mode, f), path)
+WRAP_FOPEN(tmpfile, (void), (), "tmpfile")
+WRAP_FOPEN(tmpfile64, (void), (), "tmpfile")
+WRAP_FOPEN(popen, (const char *command, const char *mode), (command, mode), command)
+
+SL_WRAPPER(FILE *, fdopen, (int fd, const char *mode))
+{
+	SL_REAL(NUL, FILE *, fdopen, (int, const char *));
+	struct sl_call call;
+	FILE *rc;
+
+	if (!sl_enter(&call))
+		return real(fd, mode);
+	rc = real(fd, mode);
+	sl_stop(&call);
+	sl_leave_fd(&call, SL_H_fdopen, SL_INT(rc), !rc, fd);
+	return rc;
+}
+
+#define WRAP_FCLOSE(name)                                                     \
+	SL_WRAPPER(int, name, (FILE * f))                                     \
+	{                                                                     \
+		SL_REAL(END, int, name, (FILE *));                            \
+		int fd = sl_fileno(f), rc;                                    \
+		struct sl_call call;                                          \
+		uint32_t serial;                                              \
+		if (!sl_enter(&call)) {                                       \
+			sl_fd_passed(fd);                                     \
+			return real(f);                                       \
+		}                                                             \
+		serial = sl_fd_take(fd);                                      \
+		rc = real(f);                                                 \
+		sl_stop(&call);                                               \
+		sl_leave_close(&call, SL_H_##name, rc, rc == -1, fd, serial); \
+		return rc;                                                    \
+	}
+WRAP_FCLOSE(fclose)
+WRAP_FCLOSE(pclose)
+
+/* ---- variadic: through the v-function of the same name ---- */
+
+#define WRAP_PRINTF(name, vname, params, vparams, vargs, stream)                       \
+	SL_WRAPPER(int, name, params)                                                  \
+	{                                                                              \
+		int(*real) vparams = sl_get_real(SL_H_##vname);                        \
+		struct sl_call call;                                                   \
+		bool traced;                                                           \
+		va_list ap;                                                            \
+		int rc;                                                                \
+		if (!real)                                                             \
+			return SL_ABSENT_END;                                          \
+		traced = sl_enter(&call);                                              \
+		va_start(ap, fmt);                                                     \
+		rc = real vargs;                                                       \
+		va_end(ap);                                                            \
+		if (!traced)                                                           \
+			return rc;                                                     \
+		sl_stop(&call);                                                        \
+		sl_leave_stream(&call, SL_H_##name, rc, rc == -1, stream, 0,           \
+				sl_hook_info[SL_H_##name].io == SL_IO_WRITE ? rc : 0); \
+		return rc;                                                             \
+	}
+WRAP_PRINTF(fprintf, vfprintf, (FILE * f, const char *fmt, ...), (FILE *, const char *, va_list),
+	    (f, fmt, ap), sl_fileno(f))
+WRAP_PRINTF(__fprintf_chk, __vfprintf_chk, (FILE * f, int flag, const char *fmt, ...),
+	    (FILE *, int, const char *, va_list), (f, flag, fmt, ap), sl_fileno(f))
+WRAP_PRINTF(printf, vfprintf, (const char *fmt, ...), (FILE *, const char *, va_list),
+	    (stdout, fmt, ap), sl_fileno(stdout))
+WRAP_PRINTF(__printf_chk, __vfprintf_chk, (int flag, const char *fmt, ...),
+	    (FILE *, int, const char *, va_list), (stdout, flag, fmt, ap), sl_fileno(stdout))
+WRAP_PRINTF(dprintf, vdprintf, (int fd, const char *fmt, ...), (int, const char *, va_list),
+	    (fd, fmt, ap), fd)
+WRAP_PRINTF(__dprintf_chk, __vdprintf_chk, (int fd, int flag, const char *fmt, ...),
+	    (int, int, const char *, va_list), (fd, flag, fmt, ap), fd)
+WRAP_PRINTF(fscanf, vfscanf, (FILE * f, const char *fmt, ...), (FILE *, const char *, va_list),
+	    (f, fmt, ap), sl_fileno(f))
+WRAP_PRINTF(__isoc99_fscanf, __isoc99_vfscanf, (FILE * f, const char *fmt, ...),
+	    (FILE *, const char *, va_list), (f, fmt, ap), sl_fileno(f))
+WRAP_PRINTF(__isoc23_fscanf, __isoc23_vfscanf, (FILE * f, const char *fmt, ...),
+	    (FILE *, const char *, va_list), (f, fmt, ap), sl_fileno(f))
+WRAP_PRINTF(scanf, vfscanf, (const char *fmt, ...), (FILE *, const char *, va_list),
+	    (stdin, fmt, ap), sl_fileno(stdin))
+WRAP_PRINTF(__isoc99_scanf, __isoc99_vfscanf, (const char *fmt, ...),
+	    (FILE *, const char *, va_list), (stdin, fmt, ap), sl_fileno(stdin))
+WRAP_PRINTF(__isoc23_scanf, __isoc23_vfscanf, (const char *fmt, ...),
+	    (FILE *, const char *, va_list), (stdin, fmt, ap), sl_fileno(stdin))
+
+/* ---- single characters ---- */
+
+/*
+ * While the stream's buffer has the character (or room for it), the call is a few instructions: two
+ * clock readings would be all one sees. Such calls are counted; those that reach the kernel are timed.
+ * The look at the buffer is a hint only; a race with another thread costs a clock reading.
+ */
+static inline bool has_input(const FILE *f)
+{
+	return f->_IO_read_ptr < f->_IO_read_end;
+}
+/* Line buffered and unbuffered streams have no such room: each of their characters is timed. */
+static inline bool has_room(const FILE *f)
+{
+	return f->_IO_write_ptr < f->_IO_write_end;
+}
+
+#define WRAP_CHAR(name, params, args, stream, ready)                               \
+	SL_PASSING(int, name, params, args)                                        \
+	{                                                                          \
+		SL_REAL(END, int, name, params);                                   \
+		FILE *file = stream;                                               \
+		struct sl_call call;                                               \
+		int rc;                                                            \
+		if (sl_likely(ready(file))) {                                      \
+			sl_count_only(SL_H_##name, 1);                             \
+			return real args;                                          \
+		}                                                                  \
+		if (!sl_enter(&call))                                              \
+			return real args;                                          \
+		rc = real args;                                                    \
+		sl_stop(&call);                                                    \
+		sl_leave_stream(&call, SL_H_##name, rc, false, sl_fileno(file), 1, \
+				rc == -1 ? 0 : 1);                                 \
+		return rc;                                                         \
+	}
+WRAP_CHAR(fgetc, (FILE * f), (f), f, has_input)
+WRAP_CHAR(fgetc_unlocked, (FILE * f), (f), f, has_input)
+WRAP_CHAR(getc, (FILE * f), (f), f, has_input)
+WRAP_CHAR(getc_unlocked, (FILE * f), (f), f, has_input)
+WRAP_CHAR(getchar, (void), (), stdin, has_input)
+WRAP_CHAR(getchar_unlocked, (void), (), stdin, has_input)
+WRAP_CHAR(fputc, (int c, FILE *f), (c, f), f, has_room)
+WRAP_CHAR(fputc_unlocked, (int c, FILE *f), (c, f), f, has_room)
+WRAP_CHAR(putc, (int c, FILE *f), (c, f), f, has_room)
+WRAP_CHAR(putc_unlocked, (int c, FILE *f), (c, f), f, has_room)
+WRAP_CHAR(putchar, (int c), (c), stdout, has_room)
+WRAP_CHAR(putchar_unlocked, (int c), (c), stdout, has_room)
+
+SL_WRAPPER(void, flockfile, (FILE * f))
+{
+	void (*real)(FILE *) = sl_get_real(SL_H_flockfile);
+	int (*try)(FILE *) = sl_get_real(SL_H_ftrylockfile);
+	struct sl_call call;
+
+	if (!real || !try)
+		return;
+	if (try(f) == 0) {
+		sl_count_only(SL_H_flockfile, 0);
+		return;
+	}
+	if (!sl_enter(&call)) {
+		real(f);
+		return;
+	}
+	real(f);
+	sl_stop(&call);
+	sl_leave_always(&call, SL_H_flockfile, 0, false);
+}

@@ -1,0 +1,150 @@
+/*
+ * wrappers.c - one wrapper for each table line that needs nothing special. Nothing specific in here:
+ * what a function's arguments mean stands in its line.
+ */
+#include "preload/libc/wrap.h"
+
+#include <sys/wait.h>
+#include <time.h>
+
+#define HOOK_CALL(fail, ret, name, params, args)                                     \
+	SL_PASSING(ret, name, params, args)                                          \
+	{                                                                            \
+		SL_REAL(fail, ret, name, params);                                    \
+		struct sl_call call;                                                 \
+		ret rc;                                                              \
+		if (!sl_enter_open(&call))                                           \
+			return real args;                                            \
+		rc = real args;                                                      \
+		sl_stop(&call);                                                      \
+		sl_leave_call(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc)); \
+		return rc;                                                           \
+	}
+
+#define HOOK_VOID(name, params, args)                          \
+	SL_WRAPPER(void, name, params)                         \
+	{                                                      \
+		void(*real) params = sl_get_real(SL_H_##name); \
+		struct sl_call call;                           \
+		if (sl_unlikely(!real))                        \
+			return;                                \
+		if (!sl_enter(&call)) {                        \
+			real args;                             \
+			return;                                \
+		}                                              \
+		real args;                                     \
+		sl_stop(&call);                                \
+		sl_leave_call(&call, SL_H_##name, 0, false);   \
+	}
+
+#define HOOK_ARG(fail, ret, name, params, args, arg)                               \
+	SL_PASSING(ret, name, params, args)                                        \
+	{                                                                          \
+		SL_REAL(fail, ret, name, params);                                  \
+		struct sl_call call;                                               \
+		ret rc;                                                            \
+		if (!sl_enter_open(&call))                                         \
+			return real args;                                          \
+		rc = real args;                                                    \
+		sl_stop(&call);                                                    \
+		sl_leave_arg(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
+			     (int64_t)(arg));                                      \
+		return rc;                                                         \
+	}
+
+#define HOOK_FD(fail, io, ret, name, params, args, fd)                                 \
+	SL_PASSING(ret, name, params, args)                                            \
+	{                                                                              \
+		SL_REAL(fail, ret, name, params);                                      \
+		struct sl_call call;                                                   \
+		ret rc;                                                                \
+		if (!sl_enter_open(&call))                                             \
+			return real args;                                              \
+		rc = real args;                                                        \
+		sl_stop(&call);                                                        \
+		sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), fd); \
+		return rc;                                                             \
+	}
+
+#define HOOK_IO(io, ret, name, params, args, fd, asked, off)                       \
+	SL_PASSING(ret, name, params, args)                                        \
+	{                                                                          \
+		SL_REAL(NEG, ret, name, params);                                   \
+		struct sl_call call;                                               \
+		ret rc;                                                            \
+		if (!sl_enter_open(&call))                                         \
+			return real args;                                          \
+		rc = real args;                                                    \
+		sl_stop(&call);                                                    \
+		sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, asked, rc, off); \
+		return rc;                                                         \
+	}
+
+#define HOOK_PATH(fail, io, ret, name, params, args, path)                                 \
+	SL_PASSING(ret, name, params, args)                                                \
+	{                                                                                  \
+		SL_REAL(fail, ret, name, params);                                          \
+		struct sl_call call;                                                       \
+		ret rc;                                                                    \
+		if (!sl_enter_open(&call))                                                 \
+			return real args;                                                  \
+		rc = real args;                                                            \
+		sl_stop(&call);                                                            \
+		sl_leave_path(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), -1, 0, \
+			      sl_safe_path(SL_FAILED_##fail(rc), path));                   \
+		return rc;                                                                 \
+	}
+
+#define HOOK_OPEN(name, params, args, dir, path)                                \
+	SL_WRAPPER(int, name, params)                                           \
+	{                                                                       \
+		SL_REAL(NEG, int, name, params);                                \
+		struct sl_call call;                                            \
+		int rc;                                                         \
+		if (!sl_enter(&call)) {                                         \
+			rc = real args;                                         \
+			sl_fd_passed(rc);                                       \
+			return rc;                                              \
+		}                                                               \
+		rc = real args;                                                 \
+		sl_stop(&call);                                                 \
+		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, dir, path); \
+		return rc;                                                      \
+	}
+
+#define HOOK_NEWFD(name, params, args)                           \
+	SL_WRAPPER(int, name, params)                            \
+	{                                                        \
+		SL_REAL(NEG, int, name, params);                 \
+		struct sl_call call;                             \
+		int rc;                                          \
+		if (!sl_enter(&call)) {                          \
+			rc = real args;                          \
+			sl_fd_passed(rc);                        \
+			return rc;                               \
+		}                                                \
+		rc = real args;                                  \
+		sl_stop(&call);                                  \
+		sl_fd_set(rc, 0);                                \
+		sl_leave_call(&call, SL_H_##name, rc, rc == -1); \
+		return rc;                                       \
+	}
+
+#define HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)           \
+	SL_PASSING(ret, name, params, args)                                           \
+	{                                                                             \
+		SL_REAL(fail, ret, name, params);                                     \
+		struct sl_call call;                                                  \
+		ret rc;                                                               \
+		if (!sl_enter_open(&call))                                            \
+			return real args;                                             \
+		rc = real args;                                                       \
+		sl_stop(&call);                                                       \
+		sl_leave_stream(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
+				sl_fileno(stream), asked, done);                      \
+		return rc;                                                            \
+	}
+
+#define HOOK_HAND(fail, io, name)
+
+#include "preload/wire/tables.h"

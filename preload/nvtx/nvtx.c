@@ -1,0 +1,269 @@
+/*
+ * nvtx.c - how NVTX finds us. See nvtx.h.
+ *
+ * NVTX asks getenv() for the path of an injection library, opens that and calls InitializeInjectionNvtx2() in it. So
+ * getenv() is ours, and answers the one name with the path of this library: the program's environment stays as it is, for the program
+ * to look at and for its children. The library is loaded already, which is why opening it works although it is marked as
+ * one that cannot be opened. What the variable really holds is the injection that the program brought: it is loaded and called too.
+ */
+#include "preload/nvtx/nvtx.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/libc/object.h"
+#include "preload/python/python_api.h"
+#include "preload/wire/sys.h"
+
+static const char variable[] = "NVTX_INJECTION64_PATH";
+
+bool sl_nvtx_chained, sl_nvtx_silent;
+nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
+intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
+
+/* ---- getenv ---- */
+
+static char *real_getenv(const char *name)
+{
+	static char *(*real)(const char *);
+	char *(*f)(const char *) = __atomic_load_n(&real, __ATOMIC_RELAXED);
+
+	if (sl_unlikely(!f)) {
+		f = (char *(*)(const char *))sl_object_next("getenv");
+		__atomic_store_n(&real, f, __ATOMIC_RELAXED);
+	}
+	return f ? f(name) : NULL;
+}
+
+/*
+ * Resolvers of indirect functions run while the loader still relocates, and some ask for a variable. Nothing that
+ * needs an address of another object can be called then; the kernel has the environment too. No string functions here for the same reason.
+ */
+static char *early_getenv(const char *name)
+{
+	enum {
+		ROOM = 1 << 21
+	};
+	long fd = sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+	long at = sl_sys6(SYS_mmap, 0, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	bool ok = fd >= 0 && !(at < 0 && at > -4096);
+	long got = 0, n = 0;
+
+	while (ok && got < ROOM - 1 && (n = sl_sys3(SYS_read, fd, at + got, ROOM - 1 - got)) > 0)
+		got += n;
+	if (fd >= 0)
+		sl_sys1(SYS_close, fd);
+	for (char *p = (char *)at, *end = p + got; ok && p < end; p++) {
+		long i = 0;
+
+		while (name[i] && p[i] == name[i])
+			i++;
+		if (!name[i] && p[i] == '=')
+			return p + i + 1;
+		while (*p)
+			p++;
+	}
+	if (ok)
+		sl_sys2(SYS_munmap, at, ROOM);
+	return NULL;
+}
+
+static bool is_traced(void)
+{
+	const struct sl_session *s = sl_global.session;
+
+	if (!sl_ready() || !sl_global.path)
+		return false;
+	if (s->trace & SL_TRACE_NVTX)
+		return true;
+	/* Python's ranges come the same way, and are wanted. */
+	sl_nvtx_silent = !s->python && !(s->trace & SL_TRACE_PYTHON_GIL);
+	return s->capture_by & SL_CAPTURE_BY_NVTX;
+}
+
+SL_EXPORT char *sl_w_getenv(const char *name) __asm__("getenv");
+SL_EXPORT char *sl_w_getenv(const char *name)
+{
+	/* Holds its own address as soon as this library has been relocated. */
+	static const volatile void *volatile relocated = &relocated;
+
+	if (sl_unlikely(relocated != &relocated))
+		return early_getenv(name);
+	if (sl_unlikely(name[0] == 'N' && name[1] == 'V' && strcmp(name, variable) == 0) &&
+	    is_traced())
+		return (char *)(uintptr_t)sl_global.path;
+	if (sl_unlikely(name[0] == 'P' && name[1] == 'Y' && strcmp(name, "PYTHONPATH") == 0))
+		return sl_python_path(real_getenv(name));
+	return real_getenv(name);
+}
+
+/* ---- the program's own injection ---- */
+
+static struct {
+	uint32_t state; /* enum below */
+	nvtx_inject inject;
+	nvtx_inject_module inject_module;
+} theirs;
+enum {
+	THEIRS_UNKNOWN = 0,
+	THEIRS_LOADING,
+	THEIRS_KNOWN
+};
+
+struct place {
+	ElfW(Addr) base;
+	nvtx_inject inject;
+	nvtx_inject_module inject_module;
+};
+
+static int find_inject(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct place *p = arg;
+	struct sl_object o;
+
+	(void)size;
+	if (info->dlpi_addr != p->base || !sl_object_open(&o, info))
+		return 0;
+	p->inject = (nvtx_inject)sl_object_find(&o, "InitializeInjectionNvtx2");
+	p->inject_module =
+		(nvtx_inject_module)sl_object_find(&o, "InitializeInjectionNvtxExtension");
+	return p->inject != NULL;
+}
+
+SL_EXPORT int InitializeInjectionNvtx2(nvtx_get_table get);
+SL_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module *module);
+
+/*
+ * Once per process, whoever asks first: handles that were given out before must go on to mean what they did. Not dlsym():
+ * in older glibc it is in a library that this one does not need.
+ */
+static void load_theirs(void)
+{
+	void *(*open)(const char *, int) = sl_get_real(SL_H_dlopen);
+	const char *path = real_getenv(variable);
+	struct place p = {0};
+	uint32_t state = THEIRS_UNKNOWN;
+	struct link_map *lib;
+
+	if (!__atomic_compare_exchange_n(&theirs.state, &state, THEIRS_LOADING, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE)) {
+		/* Two libraries' first calls at once. Loading may call either again: never wait for oneself. */
+		for (int i = 0; i < 1000 && state == THEIRS_LOADING; i++) {
+			struct timespec ms = {0, 1000000};
+
+			sl_sys2(SYS_nanosleep, &ms, NULL);
+			state = __atomic_load_n(&theirs.state, __ATOMIC_ACQUIRE);
+		}
+		return;
+	}
+	lib = path && *path && open ? open(path, 1 /* RTLD_LAZY */) : NULL;
+	if (lib) {
+		p.base = lib->l_addr;
+		dl_iterate_phdr(find_inject, &p);
+	}
+	if (p.inject && p.inject != InitializeInjectionNvtx2) {
+		theirs.inject = p.inject;
+		theirs.inject_module = p.inject_module;
+	}
+	__atomic_store_n(&theirs.state, THEIRS_KNOWN, __ATOMIC_RELEASE);
+}
+
+/* ---- tables ---- */
+
+static nvtx_function ours(int module, unsigned place)
+{
+	switch (module) {
+	case NVTX_MODULE_CORE:
+		return sl_nvtx_event_core[place] ? sl_nvtx_event_core[place]
+						 : sl_nvtx_name_core[place];
+	case NVTX_MODULE_CORE2:
+		return sl_nvtx_event_core2[place] ? sl_nvtx_event_core2[place]
+						  : sl_nvtx_name_core2[place];
+	case NVTX_MODULE_CUDA:
+		return sl_nvtx_name_cuda[place];
+	case NVTX_MODULE_CUDART:
+		return sl_nvtx_name_cudart[place];
+	default:
+		return NULL; /* synchronisation objects, OpenCL: not kept; NVTX then does nothing */
+	}
+}
+
+struct table {
+	nvtx_function **slot;
+	unsigned cnt;
+	nvtx_function before[NVTX_MODULE_SLOTS];
+};
+
+static void find_tables(const struct nvtx_callbacks *callbacks, struct table *t)
+{
+	for (int m = 1; m < NVTX_MODULE_CNT; m++) {
+		t[m].cnt = 0;
+		if (!callbacks->module(m, &t[m].slot, &t[m].cnt) || !t[m].slot)
+			t[m].cnt = 0;
+		if (t[m].cnt > NVTX_MODULE_SLOTS)
+			t[m].cnt = NVTX_MODULE_SLOTS;
+		for (unsigned i = 1; i < t[m].cnt; i++)
+			t[m].before[i] = t[m].slot[i] ? *t[m].slot[i] : NULL;
+	}
+}
+
+/* What @theirs put into the tables is called by ours, which take its places; places that we have no use for stay its own. */
+static void fill_tables(struct table *t, bool chained)
+{
+	for (int m = 1; m < NVTX_MODULE_CNT; m++)
+		for (unsigned i = 1; i < t[m].cnt; i++) {
+			nvtx_function f = ours(m, i);
+
+			if (!t[m].slot[i])
+				continue;
+			if (chained && *t[m].slot[i] != t[m].before[i] && *t[m].slot[i] != f)
+				sl_nvtx_chain[m][i] = *t[m].slot[i];
+			if (f)
+				*t[m].slot[i] = f;
+		}
+}
+
+/* NVTX calls this once for every library that has its headers compiled in. */
+int InitializeInjectionNvtx2(nvtx_get_table get)
+{
+	const struct nvtx_callbacks *callbacks = get ? get(1) : NULL;
+	struct table t[NVTX_MODULE_CNT];
+	bool chained;
+
+	load_theirs();
+	if (!is_traced() || !callbacks || callbacks->size < sizeof(*callbacks))
+		return theirs.inject ? theirs.inject(get) : 0;
+	find_tables(callbacks, t);
+	chained = theirs.inject && theirs.inject(get);
+	sl_nvtx_chained |= chained;
+	fill_tables(t, chained);
+	return 1;
+}
+
+int InitializeInjectionNvtxExtension(struct nvtx_module *module)
+{
+	intptr_t before[NVTX_EXT_SLOTS] = {0}, *slot = NULL;
+	size_t cnt = 0;
+	int chained = 0;
+
+	load_theirs();
+	if (module && module->id == NVTX_EXT_PAYLOAD && module->segment_cnt && module->segment &&
+	    is_traced()) {
+		slot = module->segment[0].slot;
+		cnt = module->segment[0].cnt < NVTX_EXT_SLOTS ? module->segment[0].cnt
+							      : NVTX_EXT_SLOTS;
+	}
+	for (size_t i = 0; i < cnt; i++)
+		before[i] = slot[i];
+	if (theirs.inject_module)
+		chained = theirs.inject_module(module);
+	for (size_t i = 0; i < cnt; i++) {
+		if (chained && slot[i] != before[i] && sl_nvtx_ext[i] && slot[i] != sl_nvtx_ext[i])
+			sl_nvtx_chain_ext[i] = slot[i];
+		if (sl_nvtx_ext[i])
+			slot[i] = sl_nvtx_ext[i];
+	}
+	return slot ? 1 : chained;
+}

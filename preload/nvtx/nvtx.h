@@ -1,0 +1,252 @@
+/*
+ * nvtx.h - inside the NVTX part of the shim: what NVTX's binary interface needs, and what its files share.
+ *
+ *   nvtx.c          how NVTX finds us, and the tables of callbacks; the injection the program had itself
+ *   nvtx_event.c    marks, ranges
+ *   nvtx_ask.c      ranges that begin and end a capture
+ *   nvtx_name.c     domains, strings, categories, names of threads and GPU things
+ *   nvtx_payload.c  the payload extension: schemas, enumerations, events with blobs
+ *   nvtx_put.c      records; texts as UTF-8; memory
+ *
+ * Every NVTX instance (each library that includes its headers has one) calls its functions through pointers that an
+ * injection library fills in. Where the program brought an injection of its own, both are called: that one's handles and ids
+ * are then what the program gets, and ours are found by them (sl_nvtx_alias_find).
+ *
+ * Statically linked programs have no dlopen to load an injection with, so NVTX itself does nothing in them.
+ */
+#ifndef SL_NVTX_H
+#define SL_NVTX_H
+
+#include <wchar.h>
+
+#include "preload/core/hook.h"
+#include "preload/wire/nvtx_wire.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- NVTX's binary interface ---- */
+
+struct nvtx_event {
+	uint16_t version, size;
+	uint32_t category;
+	int32_t color_type; /* 1: ARGB */
+	uint32_t color;
+	int32_t payload_type; /* enum sl_nvtx_payload, or NVTX_PAYLOAD_BLOBS */
+	int32_t blob_cnt;
+	uint64_t payload;
+	int32_t message_type; /* 1 char, 2 wchar_t, 3 registered */
+	const void *message;
+};
+_Static_assert(sizeof(struct nvtx_event) == 48, "nvtxEventAttributes_t, version 2 and 3");
+#define NVTX_PAYLOAD_BLOBS ((int32_t)0xdfbd0009)
+
+struct nvtx_blob {
+	uint64_t schema;
+	size_t size; /* SIZE_MAX: find out */
+	const void *data;
+};
+
+struct nvtx_resource {
+	uint16_t version, size;
+	int32_t type;
+	uint64_t identifier;
+	int32_t message_type;
+	const void *message;
+};
+
+#define NVTX_NO_LEVEL (-2) /* what push and pop answer when nobody counts */
+
+typedef const void *(*nvtx_get_table)(uint32_t id);
+typedef int (*nvtx_inject)(nvtx_get_table get);
+typedef void (*nvtx_function)(void);
+
+struct nvtx_callbacks {
+	size_t size;
+	int (*module)(int module, nvtx_function ***table, unsigned *cnt);
+};
+
+struct nvtx_segment {
+	size_t id, cnt;
+	intptr_t *slot; /* 0: not set; else 1: off, or a function */
+};
+
+struct nvtx_module {
+	uint16_t version, size, id, compatible;
+	size_t segment_cnt;
+	struct nvtx_segment *segment;
+	intptr_t (*get_function)(uint32_t id);
+	const void *info;
+};
+typedef int (*nvtx_inject_module)(struct nvtx_module *module);
+
+enum {
+	NVTX_MODULE_CORE = 1,
+	NVTX_MODULE_CUDA,
+	NVTX_MODULE_OPENCL,
+	NVTX_MODULE_CUDART,
+	NVTX_MODULE_CORE2,
+	NVTX_MODULE_SYNC,
+	NVTX_MODULE_CNT,
+};
+#define NVTX_MODULE_SLOTS 16
+#define NVTX_EXT_PAYLOAD  2
+#define NVTX_EXT_SLOTS    18
+
+/* Places in the tables. */
+enum {
+	CORE_MARK_EX = 1,
+	CORE_MARK_A,
+	CORE_MARK_W,
+	CORE_START_EX,
+	CORE_START_A,
+	CORE_START_W,
+	CORE_END,
+	CORE_PUSH_EX,
+	CORE_PUSH_A,
+	CORE_PUSH_W,
+	CORE_POP,
+	CORE_CATEGORY_A,
+	CORE_CATEGORY_W,
+	CORE_THREAD_A,
+	CORE_THREAD_W,
+};
+enum {
+	CORE2_MARK_EX = 1,
+	CORE2_START_EX,
+	CORE2_END,
+	CORE2_PUSH_EX,
+	CORE2_POP,
+	CORE2_RESOURCE_CREATE,
+	CORE2_RESOURCE_DESTROY,
+	CORE2_CATEGORY_A,
+	CORE2_CATEGORY_W,
+	CORE2_STRING_A,
+	CORE2_STRING_W,
+	CORE2_DOMAIN_A,
+	CORE2_DOMAIN_W,
+	CORE2_DOMAIN_DESTROY,
+};
+enum {
+	EXT_SCHEMA = 0,
+	EXT_ENUM,
+	EXT_MARK,
+	EXT_PUSH,
+	EXT_POP,
+	EXT_START,
+	EXT_END,
+	EXT_ENABLED,
+};
+
+/* ---- ours ---- */
+
+#define NVTX_LEVELS 128u /* domains of a process whose nesting is counted */
+
+struct sl_nvtx_domain {
+	uint64_t magic;
+	uint32_t id;    /* in the arena */
+	uint32_t index; /* in the process: of its level; NVTX_LEVELS and above: not counted */
+	char name[SL_CAPTURE_NAME_BYTES]; /* cut where it is longer than any that is looked for */
+};
+
+struct sl_nvtx_string {
+	uint64_t magic;
+	struct sl_nvtx_string *next; /* in its bucket */
+	struct sl_arena *arena;      /* that knows the text, NULL: none yet */
+	uint32_t id, domain, hash, len;
+	char text[];
+};
+
+/* A text on its way into a record, measured and not copied yet. */
+struct sl_nvtx_text {
+	const void *at;
+	size_t len; /* bytes of UTF-8 */
+	bool wide;
+};
+
+struct sl_nvtx_text sl_nvtx_chars(const char *s);
+struct sl_nvtx_text sl_nvtx_wide(const wchar_t *s);
+void sl_nvtx_copy(char *to, const struct sl_nvtx_text *t, size_t len);
+
+/* A record: whole words, then a text (NULL: none). False: there was no room, or nobody records. */
+bool sl_nvtx_put(enum sl_nvtx kind, const uint64_t *word, unsigned words,
+		 const struct sl_nvtx_text *text);
+bool sl_nvtx_put_string(uint32_t id, const struct sl_nvtx_text *text);
+
+/* An event, a POP or an END with everything that may hang on it. */
+struct sl_nvtx_event {
+	uint64_t word[6]; /* the words before the text */
+	unsigned words;
+	bool has_text;
+	bool wanted; /* has the message of the ranges that begin a capture */
+	struct sl_nvtx_text text;
+	const struct nvtx_blob *blob;
+	unsigned blobs;
+};
+void sl_nvtx_put_event(enum sl_nvtx kind, const struct sl_nvtx_event *e);
+
+/* Nothing is recorded: NVTX is here for its capture ranges alone. */
+extern bool sl_nvtx_silent;
+
+void *sl_nvtx_alloc(size_t bytes); /* zeroed, never freed; NULL: none */
+
+/* For ranges that are not the program's (python_range.c). NULL: no memory. */
+struct sl_nvtx_domain *sl_nvtx_domain_new(struct sl_nvtx_text name);
+struct sl_nvtx_string *sl_nvtx_string_new(struct sl_nvtx_domain *d, struct sl_nvtx_text text);
+
+/* Ours by the handle that the program has. */
+struct sl_nvtx_domain *sl_nvtx_domain(const void *handle); /* NULL: the default one */
+struct sl_nvtx_string *sl_nvtx_string(const void *handle);
+void sl_nvtx_alias(void *handle, void *ours);
+/* What the program's own injection knows under @handle: NULL where it gave none out, and the handle is ours. */
+void *sl_nvtx_theirs(const void *handle);
+/* The id to write for @s; 0: this arena cannot be told, write the text. */
+uint32_t sl_nvtx_string_id(struct sl_nvtx_string *s, const void *handle);
+
+/* The program's own injection: its function for a place, NULL: none. */
+extern bool sl_nvtx_chained;
+extern nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
+extern intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
+
+extern const nvtx_function sl_nvtx_event_core[NVTX_MODULE_SLOTS];
+extern const nvtx_function sl_nvtx_event_core2[NVTX_MODULE_SLOTS];
+extern const nvtx_function sl_nvtx_name_core[NVTX_MODULE_SLOTS];
+extern const nvtx_function sl_nvtx_name_core2[NVTX_MODULE_SLOTS];
+extern const nvtx_function sl_nvtx_name_cuda[NVTX_MODULE_SLOTS];
+extern const nvtx_function sl_nvtx_name_cudart[NVTX_MODULE_SLOTS];
+extern const intptr_t sl_nvtx_ext[NVTX_EXT_SLOTS];
+
+/* nvtx_event.c, for the payload extension: what push, pop, start and end are, apart from their arguments. */
+int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e);
+int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned blobs);
+/* With a value that became known by now; negative: none. */
+int sl_nvtx_pop_value(struct sl_nvtx_domain *d, int64_t value);
+uint64_t sl_nvtx_start(struct sl_nvtx_domain *d, struct sl_nvtx_event *e, uint64_t id);
+void sl_nvtx_end(struct sl_nvtx_domain *d, uint64_t id, const struct nvtx_blob *blob,
+		 unsigned blobs);
+void sl_nvtx_event_of(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
+		      const struct nvtx_event *from);
+void sl_nvtx_event_of_string(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
+			     struct sl_nvtx_string *s);
+
+/* ---- nvtx_ask.c ---- */
+
+/* Is this the message that is looked for? The second one looks at the session's flags too. */
+bool sl_nvtx_is_session_range(const char *text, size_t len);
+bool sl_nvtx_is_session_text(const struct sl_nvtx_text *text);
+/* Around the records of a range: before its beginning and after its end, so that the capture holds all of it. */
+SL_COLD void sl_nvtx_ask_push(const struct sl_nvtx_domain *d, bool wanted);
+SL_COLD void sl_nvtx_ask_pop(const struct sl_nvtx_domain *d);
+SL_COLD void sl_nvtx_ask_start(const struct sl_nvtx_domain *d, uint64_t id);
+SL_COLD void sl_nvtx_ask_end(const struct sl_nvtx_domain *d, uint64_t id);
+/* So many are open: pushes, pops and ends are looked at only then. Of this thread; of all. */
+extern __thread uint32_t sl_nvtx_nested __attribute__((tls_model("initial-exec")));
+extern uint32_t sl_nvtx_started;
+
+SL_HOT bool sl_nvtx_may_ask(void)
+{
+	return sl_unlikely(__atomic_load_n(&sl_global.session->capture_by, __ATOMIC_RELAXED) &
+			   SL_CAPTURE_BY_NVTX);
+}
+
+#pragma GCC visibility pop
+#endif

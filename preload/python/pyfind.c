@@ -1,0 +1,337 @@
+/*
+ * pyfind.c - see pyfind.h. All symbols are those of one object: the executable (which exports them for its extension
+ * modules, stripped or not) or libpython. Other implementations of Python have other names for them.
+ */
+#include "preload/python/pyfind.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "preload/core/hook.h"
+#include "preload/libc/object.h"
+#include "preload/python/pystack.h"
+#include "preload/python/python.h"
+#include "preload/wire/sys.h"
+
+#define PYTHON_MAX      4u /* one after the other, where they are unloaded */
+#define INTERPRETER_MAX 1000u
+#define THREAD_MAX      20000u
+#define LOOKS_MAX       128u /* at threads, each by a system call */
+
+static struct sl_python pythons[PYTHON_MAX];
+static uint32_t python_cnt;
+static const struct sl_python *python; /* released: whoever sees it, sees what it points at */
+static uint32_t is_stale = 1, is_looking, is_watching;
+static unsigned long long adds, subs; /* of the loader, at the last look */
+
+/* ---- which one, and where ---- */
+
+/* PY_VERSION_HEX from "3.9.18 (main, ...": only whether it is finished counts of what is behind the numbers. */
+static uint32_t read_version(const char *text)
+{
+	uint32_t number[3] = {0, 0, 0};
+
+	for (unsigned i = 0; i < 3; i++) {
+		for (; *text >= '0' && *text <= '9'; text++)
+			number[i] = number[i] * 10 + (uint32_t)(*text - '0');
+		if (*text == '.')
+			text++;
+	}
+	return (number[0] & 0xff) << 24 | (number[1] & 0xff) << 16 | (number[2] & 0xff) << 8 |
+	       (*text == 'a' || *text == 'b' ? 0xa0 : 0xf0);
+}
+
+struct look {
+	struct sl_python python;
+	uint32_t hex; /* 0: none */
+};
+
+static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct look *look = arg;
+	const unsigned long *version;
+	const char *(*text)(void);
+	struct sl_object o;
+
+	(void)size;
+	adds = info->dlpi_adds;
+	subs = info->dlpi_subs;
+	if (!sl_object_open(&o, info))
+		return 0;
+	look->python.of_thread =
+		(void *(*)(void))sl_object_find(&o, "PyGILState_GetThisThreadState");
+	text = (const char *(*)(void))sl_object_find(&o, "Py_GetVersion");
+	if (!look->python.of_thread || !text)
+		return 0;
+	look->python.runtime = sl_object_find(&o, "_PyRuntime");
+	look->python.code_type = sl_object_find(&o, "PyCode_Type");
+	look->python.current = (void *(*)(void))sl_object_find(&o, "_PyThreadState_UncheckedGet");
+	version = sl_object_find(&o, "Py_Version");
+	look->hex = version ? (uint32_t)*version : read_version(text());
+	return 1;
+}
+
+static void say_unknown(uint32_t hex)
+{
+	char text[] = "say Python 3.??: where its stacks lie is not known, so they are missing";
+	char *at = strchr(text, '?');
+	uint32_t minor = hex >> 16 & 0xff;
+
+	/* The newest that will ever be has two digits. */
+	if (hex >> 24 != 3 || minor > 99)
+		return;
+	at[0] = (char)('0' + minor / 10);
+	at[1] = (char)('0' + minor % 10);
+	if (minor < 10)
+		memmove(at, at + 1, strlen(at));
+	sightline_python_note(text);
+}
+
+static bool is_same(const struct sl_python *a, const struct sl_python *b)
+{
+	return a && a->runtime == b->runtime && a->code_type == b->code_type &&
+	       a->of_thread == b->of_thread && a->at.version == b->at.version;
+}
+
+static void look(void)
+{
+	static uint32_t said;
+	struct look found = {.hex = 0};
+	const struct sl_python *now = NULL;
+
+	dl_iterate_phdr(look_into, &found);
+	if (found.hex) {
+		struct sl_python *p = &found.python;
+
+		if (!p->runtime || !p->code_type ||
+		    !sl_pylayout_get(&p->at, found.hex, p->runtime) ||
+		    (p->at.lock && !p->current)) {
+			if (said != found.hex && sl_global.session)
+				say_unknown(found.hex);
+			said = found.hex;
+		} else if (is_same(python, p)) {
+			now = python;
+		} else if (python_cnt < PYTHON_MAX) {
+			pythons[python_cnt] = *p;
+			now = &pythons[python_cnt++];
+		}
+	}
+	__atomic_store_n(&python, now, __ATOMIC_RELEASE);
+}
+
+static int has_changed(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	*(bool *)arg = info->dlpi_adds != adds || info->dlpi_subs != subs;
+	return 1;
+}
+
+const struct sl_python *sl_python_get(void)
+{
+	const struct sl_python *py = __atomic_load_n(&python, __ATOMIC_ACQUIRE);
+	bool changed = __atomic_load_n(&is_stale, __ATOMIC_RELAXED);
+
+	if (sl_likely(!changed && (py || !__atomic_load_n(&is_watching, __ATOMIC_RELAXED))))
+		return py;
+	if (!changed)
+		dl_iterate_phdr(has_changed, &changed);
+	if (!changed)
+		return py;
+	/* Another thread is at it: this stack is without. */
+	if (__atomic_exchange_n(&is_looking, 1, __ATOMIC_ACQUIRE))
+		return NULL;
+	__atomic_store_n(&is_stale, 0, __ATOMIC_SEQ_CST);
+	look();
+	__atomic_store_n(&is_looking, 0, __ATOMIC_RELEASE);
+	return __atomic_load_n(&python, __ATOMIC_ACQUIRE);
+}
+
+const struct sl_python *sl_python_known(void)
+{
+	return __atomic_load_n(&is_stale, __ATOMIC_RELAXED)
+		       ? NULL
+		       : __atomic_load_n(&python, __ATOMIC_ACQUIRE);
+}
+
+static bool is_wanted(void)
+{
+	const uint32_t kinds = SL_STACK_OSRT_PYTHON | SL_STACK_GPU_PYTHON;
+
+	return sl_global.session && sl_global.session->stack_kinds & kinds;
+}
+
+void sl_pystack_look_again(bool is_loading)
+{
+	/* Release: whoever looks sees what was loaded before. */
+	__atomic_store_n(&is_stale, 1, __ATOMIC_RELEASE);
+	if (is_loading)
+		__atomic_store_n(&is_watching, 1, __ATOMIC_RELAXED);
+	else if (is_wanted())
+		/* Now rather than within some call: it takes the loader's lock. */
+		sl_python_get();
+}
+
+void sl_pystack_forked(void)
+{
+	/* Another thread of the parent may have been at it. */
+	if (__atomic_exchange_n(&is_looking, 0, __ATOMIC_RELAXED))
+		__atomic_store_n(&is_stale, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- the thread ---- */
+
+static const char *frame_of(const struct sl_python *py, const char *thread)
+{
+	const char *p = sl_python_load(thread + py->at.current);
+
+	if (py->at.base && p == sl_python_load(thread + py->at.base))
+		return NULL;
+	if (!py->at.has_cframe)
+		return p;
+	return sl_python_is_pointer(p) ? sl_python_load(p + py->at.cframe_current) : NULL;
+}
+
+/* Of the thread, which has a state in each interpreter that it has been in: those with frames. */
+struct states {
+	const char *first, *present; /* in its slot; the one that it runs in */
+	const char *frames[SL_PYTHON_NESTED];
+	unsigned cnt;
+};
+
+static void add_frames(struct states *s, const char *state, const char *frames)
+{
+	unsigned at = s->cnt;
+
+	if (!frames)
+		return;
+	if (state == s->present) {
+		/* In front of all others. */
+		at = 0;
+		if (s->cnt == SL_PYTHON_NESTED)
+			s->cnt--;
+		memmove(s->frames + 1, s->frames, s->cnt * sizeof(s->frames[0]));
+	} else if (s->cnt == SL_PYTHON_NESTED) {
+		return;
+	}
+	s->frames[at] = frames;
+	s->cnt++;
+}
+
+/*
+ * Words of an object that may go while we look: by the kernel, which then says so. What is read of one that is gone leads
+ * nowhere, or to one that is not this thread's.
+ */
+static bool read_words(const char *object, const uint32_t *offsets, unsigned cnt,
+		       const char **words)
+{
+	struct iovec here = {words, cnt * sizeof(words[0])}, there[4];
+
+	for (unsigned i = 0; i < cnt; i++)
+		there[i] = (struct iovec){(char *)(uintptr_t)object + offsets[i], sizeof(words[0])};
+	return sl_sys6(SYS_process_vm_readv, sl_sys0(SYS_getpid), (long)&here, 1, (long)there, cnt,
+		       0) == (long)here.iov_len;
+}
+
+/* From 3.12 on the slot of the thread has the state that it runs in; the others are found without the lock of their list. */
+static void find_outer(const struct sl_python *py, struct states *s)
+{
+	const struct sl_pylayout *at = &py->at;
+	const uint32_t of_interpreter[] = {at->next_interpreter, at->threads};
+	const uint32_t of_thread[] = {at->next_thread, at->thread_id, at->current,
+				      at->base ? at->base : at->current};
+	const char *i = sl_python_load(py->runtime + at->interpreters), *interpreter[4] = {NULL},
+		   *t[4] = {NULL};
+	const char *me = (const char *)pthread_self();
+	uint32_t left = LOOKS_MAX;
+
+	for (; sl_python_is_pointer(i) && left && read_words(i, of_interpreter, 2, interpreter);
+	     i = interpreter[0])
+		for (const char *state = interpreter[1];
+		     sl_python_is_pointer(state) && left-- && read_words(state, of_thread, 4, t);
+		     state = t[0]) {
+			const char *frame = t[2];
+
+			if (t[1] != me || state == s->first || (at->base && frame == t[3]))
+				continue;
+			if (at->has_cframe && (!sl_python_is_pointer(frame) ||
+					       !read_words(frame, &at->cframe_current, 1, &frame)))
+				continue;
+			add_frames(s, state, frame);
+		}
+}
+
+/*
+ * Up to 3.11 the slot of a thread keeps its first state, also while it runs in another interpreter. The state it runs
+ * in is the present one where the thread holds the lock; else, of those which have frames, that of the interpreter
+ * which is youngest.
+ */
+static void find_all(const struct sl_python *py, struct states *s)
+{
+	const struct sl_pylayout *at = &py->at;
+	const char *i = sl_python_load(py->runtime + at->interpreters);
+	uint32_t threads = 0, interpreters = 0;
+
+	s->present = py->current();
+	s->cnt = 0;
+	for (; i && interpreters++ < INTERPRETER_MAX; i = sl_python_load(i + at->next_interpreter))
+		for (const char *t = sl_python_load(i + at->threads); t && threads++ < THREAD_MAX;
+		     t = sl_python_load(t + at->next_thread))
+			if (*(const unsigned long *)(t + at->thread_id) ==
+			    (unsigned long)pthread_self())
+				add_frames(s, t, frame_of(py, t));
+}
+
+static void find_locked(const struct sl_python *py, struct states *s)
+{
+	int (*take)(sem_t *), (*give)(sem_t *);
+	sem_t *lock;
+	int err;
+
+	if (py->current() == s->first)
+		return;
+	/* Several interpreters, and this thread is not in its first, or in none: only now the lock of their list. */
+	lock = (sem_t *)sl_python_load(py->runtime + py->at.lock);
+	take = (int (*)(sem_t *))sl_get_real(SL_H_sem_trywait);
+	give = (int (*)(sem_t *))sl_get_real(SL_H_sem_post);
+	err = errno;
+	if (lock && take && give && take(lock) == 0) {
+		find_all(py, s);
+		give(lock);
+	}
+	errno = err;
+}
+
+unsigned sl_python_frames(const struct sl_python *py, const char *frames[SL_PYTHON_NESTED])
+{
+	const char *first = py->of_thread(), *head, *ends;
+	struct states s = {.first = first, .present = first};
+
+	if (!first)
+		return 0;
+	/* Once a thread ends Python, it frees what the others have. */
+	ends = sl_python_load(py->runtime + py->at.finalizing);
+	if (ends && ends != first)
+		return 0;
+	add_frames(&s, first, frame_of(py, first));
+	head = sl_python_load(py->runtime + py->at.interpreters);
+	if (sl_unlikely(head && sl_python_load(head + py->at.next_interpreter))) {
+		if (py->at.lock)
+			find_locked(py, &s);
+		else if (!sl_global.restricted)
+			find_outer(py, &s);
+	}
+	memcpy(frames, s.frames, s.cnt * sizeof(frames[0]));
+	return s.cnt;
+}
+
+const char *sl_python_frame(const struct sl_python *py)
+{
+	const char *frames[SL_PYTHON_NESTED];
+
+	return sl_python_frames(py, frames) ? frames[0] : NULL;
+}

@@ -1,0 +1,456 @@
+/*
+ * pystack.c - see pystack.h.
+ *
+ * Where the interpreter's loop was entered from C (SL_FRAME_ENTRY): up to 3.10 for every frame; in 3.11 the frame says so;
+ * later a frame that is none of Python's lies behind it.
+ */
+#include "preload/python/pystack.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "preload/core/hook.h"
+#include "preload/python/pyfind.h"
+#include "preload/unwind/pytext.h"
+#include "preload/unwind/unwind_internal.h"
+
+#define NOT_BEGUN 0xffffffu /* as struct frame.h has it: offset / 2 */
+#define WALK_MAX  100000u   /* frames: more are a circle */
+/* Code objects: those met first are on a few pages, for what a program mostly is in; the others all over theirs. */
+#define EARLY_CNT    512u
+#define EARLY_PROBES 2u
+#define CODE_CNT     32768u
+#define PROBE_CNT    8u
+#define TEXT_ROOM    1024u
+
+/* ---- the frames of a thread ---- */
+
+struct walk {
+	const struct sl_python *py;
+	const char *frame;                  /* of the interpreter whose frames come just now */
+	const char *then[SL_PYTHON_NESTED]; /* where the frames of each go on */
+	unsigned cnt, at;                   /* of interpreters; that one */
+	uint32_t left;
+	bool had; /* the present run of the loop had a frame of Python's */
+};
+
+struct frame {
+	const char *code;
+	uint32_t unit; /* which instruction, NOT_BEGUN */
+	bool is_entry;
+};
+
+enum step {
+	STEP_FRAME,
+	STEP_LOOP, /* a run of the loop without a frame of Python's */
+	STEP_END,
+	STEP_BROKEN,
+};
+
+static uint32_t unit_of(const struct sl_pylayout *at, const char *frame, const char *code)
+{
+	const char *p = frame + at->instruction, *copies;
+	const char *first = code + at->bytecode;
+	uint64_t unit;
+
+	if (!at->bytecode) {
+		int32_t last = *(const int32_t *)p;
+
+		if (last < 0)
+			return NOT_BEGUN;
+		/* Up to 3.9 it counts bytes. */
+		return at->version < 0x030a ? (uint32_t)last / 2 : (uint32_t)last;
+	}
+	copies = at->copies ? sl_python_load(code + at->copies) : NULL;
+	if (copies && sl_python_is_pointer(copies)) {
+		int32_t number = *(const int32_t *)(frame + at->copy_number);
+
+		if (number >= 0 && number < *(const int64_t *)copies)
+			first = sl_python_load(copies + 8 + 8 * (size_t)number);
+	}
+	/* 3.11 and 3.12: one before the first, where it has not begun. */
+	unit = ((uintptr_t)sl_python_load(p) - (uintptr_t)first) / 2;
+	return unit < NOT_BEGUN ? (uint32_t)unit : NOT_BEGUN;
+}
+
+static bool is_c(const struct sl_pylayout *at, const char *frame)
+{
+	return at->owner && frame[at->owner] >= SL_PYLAYOUT_OWNED_BY_C;
+}
+
+static bool is_entry(const struct sl_pylayout *at, const char *frame, const char *previous)
+{
+	if (at->is_entry)
+		return frame[at->is_entry] != 0;
+	return !at->owner || !sl_python_is_pointer(previous) || is_c(at, previous);
+}
+
+/* ---- one interpreter within another ---- */
+
+/*
+ * Where on the native stack the run of the loop lies that @frame belongs to: the frame that is none of Python's is a
+ * variable of it. Up to 3.11 there is none: what is first, is within.
+ */
+static uintptr_t place_of(const struct walk *w, const char *frame)
+{
+	const struct sl_pylayout *at = &w->py->at;
+	uint32_t left = w->left;
+
+	for (; frame && sl_python_is_pointer(frame) && left--;
+	     frame = sl_python_load(frame + at->previous))
+		if (is_c(at, frame))
+			return at->base && !sl_python_load(frame + at->previous) ? UINTPTR_MAX
+										 : (uintptr_t)frame;
+	return UINTPTR_MAX;
+}
+
+/* Goes on with the run of the loop that is innermost of what is left. False: nothing is. */
+static bool next_run(struct walk *w)
+{
+	uintptr_t innermost = UINTPTR_MAX;
+
+	if (w->cnt < 2)
+		return w->frame;
+	w->then[w->at] = w->frame;
+	w->frame = NULL;
+	for (unsigned i = 0; i < w->cnt; i++) {
+		uintptr_t place = w->then[i] ? place_of(w, w->then[i]) : UINTPTR_MAX;
+
+		if (!w->then[i] || (w->frame && place >= innermost))
+			continue;
+		w->frame = w->then[i];
+		w->at = i;
+		innermost = place;
+	}
+	return w->frame;
+}
+
+/* Frames that are about to go, or gone, up to the one that stays. */
+static __thread struct {
+	const char *first, *stays;
+} going __attribute__((tls_model("initial-exec")));
+
+static bool begin_walk(struct walk *w)
+{
+	w->cnt = sl_python_frames(w->py, w->then);
+	for (unsigned i = 0; i < w->cnt; i++)
+		if (w->then[i] == going.first)
+			w->then[i] = going.stays;
+	w->at = 0;
+	w->frame = w->cnt ? w->then[0] : NULL;
+	return next_run(w);
+}
+
+static enum step step(struct walk *w, struct frame *f)
+{
+	const struct sl_pylayout *at = &w->py->at;
+
+	for (;;) {
+		const char *frame = w->frame;
+		bool had = w->had;
+
+		if (!frame) {
+			if (!next_run(w))
+				return STEP_END;
+			continue;
+		}
+		if (!sl_python_is_pointer(frame) || !w->left)
+			return STEP_BROKEN;
+		w->left--;
+		w->frame = sl_python_load(frame + at->previous);
+		if (is_c(at, frame)) {
+			/* The one behind all others stands for no run of the loop. */
+			if (at->base && !w->frame)
+				had = true;
+			w->had = false;
+			next_run(w);
+			if (!had)
+				return STEP_LOOP;
+			continue;
+		}
+		/* The lowest bits may be marks of a reference (3.14). */
+		f->code =
+			(const char *)((uintptr_t)sl_python_load(frame + at->code) & ~(uintptr_t)7);
+		if (!sl_python_is_pointer(f->code) ||
+		    sl_python_load(f->code + at->type) != w->py->code_type)
+			return STEP_BROKEN;
+		/* What calls __init__ from 3.12 on: frames that Python shows to nobody. */
+		if (at->owner &&
+		    sl_python_load(f->code + at->name) == sl_python_load(f->code + at->file))
+			continue;
+		w->had = true;
+		f->unit = unit_of(at, frame, f->code);
+		f->is_entry = is_entry(at, frame, w->frame);
+		return STEP_FRAME;
+	}
+}
+
+/* ---- code objects that were met ---- */
+
+/*
+ * By address, and by what tells a code object from another that has come to lie where it was. Entries are written by
+ * whoever makes @seq odd, and are valid where it is even and the same before and after.
+ */
+struct code {
+	_Alignas(64) uint32_t seq;
+	uint32_t id;
+	const char *code, *name, *file, *lines;
+	uint32_t first_line;
+	uint32_t told; /* 1: taken by sl_pystack_next_code() */
+};
+static struct code early[EARLY_CNT], codes[CODE_CNT];
+
+/* The @i-th place that one with that hash may be in: two neighbours among the early ones, then PROBE_CNT. */
+static struct code *place(uint32_t hash, uint32_t i)
+{
+	return i < EARLY_PROBES ? &early[(hash ^ i) % EARLY_CNT]
+				: &codes[(hash + i - EARLY_PROBES) % CODE_CNT];
+}
+
+static void read_code(const struct sl_pylayout *at, const char *code, struct code *c)
+{
+	c->id = 0;
+	c->code = code;
+	c->name = sl_python_load(code + (at->qualified_name ? at->qualified_name : at->name));
+	c->file = sl_python_load(code + at->file);
+	c->lines = sl_python_load(code + at->line_table);
+	c->first_line = *(const uint32_t *)(code + at->first_line);
+}
+
+enum match {
+	MATCH_NOT, /* another code object, or being written */
+	MATCH_FREE,
+	MATCH_OLD, /* one that was there before */
+	MATCH_YES,
+};
+
+#define LOAD(at)         __atomic_load_n(&(at), __ATOMIC_RELAXED)
+#define STORE(at, value) __atomic_store_n(&(at), value, __ATOMIC_RELAXED)
+
+/* *@at_seq: the entry's number when it was looked at. */
+static enum match match(const struct code *e, const struct code *c, uint32_t *id, uint32_t *at_seq)
+{
+	/* Acquire: pairs with the release in put_code(). */
+	uint32_t seq = *at_seq = __atomic_load_n(&e->seq, __ATOMIC_ACQUIRE);
+	const char *code = LOAD(e->code);
+	bool same;
+
+	if (!code)
+		return MATCH_FREE;
+	if (code != c->code || seq & 1)
+		return MATCH_NOT;
+	same = LOAD(e->name) == c->name && LOAD(e->file) == c->file && LOAD(e->lines) == c->lines &&
+	       LOAD(e->first_line) == c->first_line;
+	*id = LOAD(e->id);
+	/* What was read is of that number's time. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (LOAD(e->seq) != seq)
+		return MATCH_NOT;
+	return same ? MATCH_YES : MATCH_OLD;
+}
+
+/* Unless somebody has written it since it had the number @seq. */
+static bool put_code(struct code *e, struct code *c, uint32_t seq)
+{
+	if (seq & 1 || !__atomic_compare_exchange_n(&e->seq, &seq, seq + 1, false, __ATOMIC_ACQUIRE,
+						    __ATOMIC_RELAXED))
+		return false;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	c->id = __atomic_add_fetch(&sl_global.arena->code_serial, 1, __ATOMIC_RELAXED);
+	STORE(e->id, c->id);
+	STORE(e->code, c->code);
+	STORE(e->name, c->name);
+	STORE(e->file, c->file);
+	STORE(e->lines, c->lines);
+	STORE(e->first_line, c->first_line);
+	STORE(e->told, 0);
+	__atomic_store_n(&e->seq, seq + 2, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The entry of @c, whose id is filled in. NULL: others are writing all that it could be in. */
+static struct code *find_code(struct code *c)
+{
+	uint32_t at = (uint32_t)((uintptr_t)c->code / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+	struct code *e;
+	uint32_t seq;
+
+	for (uint32_t i = 0; i < EARLY_PROBES + PROBE_CNT; i++) {
+		e = place(at, i);
+		switch (match(e, c, &c->id, &seq)) {
+		case MATCH_YES:
+			return e;
+		case MATCH_FREE:
+		case MATCH_OLD:
+			if (put_code(e, c, seq))
+				return e;
+			break;
+		case MATCH_NOT:
+			break;
+		}
+	}
+	/* Full: one makes room. Which, goes round. */
+	e = place(at, EARLY_PROBES + LOAD(sl_global.arena->code_serial) % PROBE_CNT);
+	return put_code(e, c, LOAD(e->seq)) ? e : NULL;
+}
+
+/* ---- stacks ---- */
+
+/* Where the thread's last stack begins, or how far its code objects have been told. */
+static __thread struct walk last_walk __attribute__((tls_model("initial-exec")));
+
+void sl_pystack_unmapping(const void *at, size_t bytes)
+{
+	const struct sl_python *py = sl_python_known();
+	const char *frame, *first;
+	uint32_t left = WALK_MAX;
+
+	if (!py || py->at.version < 0x030b)
+		return;
+	first = frame = sl_python_frame(py);
+	while (frame && sl_python_is_pointer(frame) && left--) {
+		const char *code = sl_python_load(frame + py->at.code);
+
+		/* A code object that goes with it may be what fills the memory. */
+		if ((uintptr_t)frame - (uintptr_t)at >= bytes &&
+		    (uintptr_t)code - (uintptr_t)at >= bytes)
+			break;
+		frame = sl_python_load(frame + py->at.previous);
+	}
+	if (frame != first) {
+		going.first = first;
+		going.stays = frame;
+	}
+}
+
+void sl_pystack_unmapped(void)
+{
+	going.first = NULL;
+}
+
+bool sl_pystack_has(void)
+{
+	return sl_python_get() != NULL;
+}
+
+bool sl_pystack_is_there(void)
+{
+	const struct sl_python *py = sl_python_get();
+	const char *frame = py ? sl_python_frame(py) : NULL;
+
+	return !frame || unwind_readable((uint64_t)(uintptr_t)frame & ~UINT64_C(7));
+}
+
+static uint64_t word_of(const struct walk *w, const struct frame *f, unsigned *fresh)
+{
+	struct code c, *e;
+
+	read_code(&w->py->at, f->code, &c);
+	e = find_code(&c);
+	*fresh += e && !LOAD(e->told);
+	return sl_frame_python(e ? c.id : 0, f->unit * 2) | (f->is_entry ? SL_FRAME_ENTRY : 0);
+}
+
+unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *fresh)
+{
+	struct walk w = {.py = sl_python_get(), .left = WALK_MAX};
+	unsigned cnt = 0, is_new = 0;
+	struct frame f;
+	enum step s;
+
+	last_walk.py = NULL;
+	if (!w.py || !room || !begin_walk(&w))
+		return 0;
+	last_walk = w;
+	while ((s = step(&w, &f)) != STEP_END) {
+		if (s == STEP_BROKEN || cnt >= depth || cnt + 1 >= room) {
+			frames[cnt++] =
+				SL_FRAME_REMARK |
+				(s == STEP_BROKEN ? SL_REMARK_PYTHON_BROKEN : SL_REMARK_DEPTH);
+			break;
+		}
+		frames[cnt++] = s == STEP_FRAME
+					? word_of(&w, &f, &is_new)
+					: sl_frame_python(0, NOT_BEGUN * 2) | SL_FRAME_ENTRY;
+	}
+	if (!is_new)
+		last_walk.py = NULL;
+	*fresh += is_new;
+	return cnt;
+}
+
+/* ---- texts ---- */
+
+/* In @room (TEXT_ROOM bytes) where it is not ASCII. */
+static const char *text_of(const struct sl_pylayout *at, const char *object, char *room)
+{
+	uint32_t state, kind;
+	const char *data;
+	char *end = room;
+	int64_t len;
+
+	*room = 0;
+	if (!sl_python_is_pointer(object))
+		return room;
+	state = sl_pytext_state(*(const uint32_t *)(object + at->text_state));
+	kind = state & 7;
+	len = *(const int64_t *)(object + at->text_length);
+	/* Without "compact", a subclass. */
+	if (!(state & SL_PYTEXT_COMPACT))
+		data = sl_python_load(object + at->text_compact);
+	else
+		data = object + (state & SL_PYTEXT_ASCII ? at->text_ascii : at->text_compact);
+	if ((kind != 1 && kind != 2 && kind != 4) || len < 0 || !data)
+		return room;
+	if (kind == 1 && (state & 24) == (SL_PYTEXT_COMPACT | SL_PYTEXT_ASCII))
+		return data;
+	for (int64_t i = 0; i < len && end + 4 < room + TEXT_ROOM; i++)
+		end = sl_pytext_put(end, sl_pytext_at(data, kind, (size_t)i));
+	*end = 0;
+	return room;
+}
+
+static void tell(const struct sl_pylayout *at, const struct code *e, struct sl_pycode *c)
+{
+	static __thread char room[2][TEXT_ROOM] __attribute__((tls_model("initial-exec")));
+	int64_t len = 0;
+
+	*c = (struct sl_pycode){
+		.id = e->id,
+		.first_line = e->first_line,
+		.version = at->version,
+		.file = text_of(at, e->file, room[0]),
+		.name = text_of(at, e->name, room[1]),
+	};
+	if (sl_python_is_pointer(e->lines))
+		len = *(const int64_t *)(e->lines + at->bytes_size);
+	if (len <= 0 || len > INT32_MAX)
+		return;
+	c->lines = (const uint8_t *)e->lines + at->bytes;
+	c->lines_len = (uint32_t)len;
+}
+
+bool sl_pystack_next_code(struct sl_pycode *told)
+{
+	struct walk *w = &last_walk;
+	struct frame f;
+	enum step s;
+
+	while (w->py) {
+		struct code c, *e;
+
+		s = step(w, &f);
+		if (s == STEP_LOOP)
+			continue;
+		if (s != STEP_FRAME)
+			break;
+		read_code(&w->py->at, f.code, &c);
+		e = find_code(&c);
+		if (!e || __atomic_exchange_n(&e->told, 1, __ATOMIC_RELAXED))
+			continue;
+		tell(&w->py->at, &c, told);
+		return true;
+	}
+	w->py = NULL;
+	return false;
+}

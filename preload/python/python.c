@@ -1,0 +1,178 @@
+/*
+ * python.c - how our modules get into a Python, and what they have to say. See python.h.
+ *
+ * Rule: a program that is no Python notices nothing, one that is runs as without us where anything is missing.
+ */
+#include "preload/python/python.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "preload/nvtx/nvtx.h"
+#include "preload/libc/object.h"
+#include "preload/python/python_api.h"
+#include "preload/wire/sys.h"
+
+#define TEXT_MAX 60000u
+
+struct search {
+	const char *name;
+	void *found;
+};
+
+static int find_in(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+	struct sl_object o;
+
+	(void)size;
+	if (sl_object_open(&o, info))
+		s->found = sl_object_find(&o, s->name);
+	return s->found != NULL;
+}
+
+void *sl_python_find(const char *name)
+{
+	struct search s = {.name = name};
+
+	dl_iterate_phdr(find_in, &s);
+	return s.found;
+}
+
+static size_t read_file(const char *path, char *text, size_t room)
+{
+	long fd = sl_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
+	size_t len = 0;
+
+	if (fd < 0)
+		return 0;
+	while (len < room && (n = sl_sys3(SYS_read, fd, text + len, room - len)) > 0)
+		len += (size_t)n;
+	sl_sys1(SYS_close, fd);
+	return len;
+}
+
+/* ---- options of the interpreter that keep us out ---- */
+
+/*
+ * The one of -E, -I and -S in a command line of Python, 0: none. Words behind the program (a name, -c or -m) are its
+ * own; -W and -X take what follows.
+ */
+static char keeps_out(const char *word, const char *end)
+{
+	word += strlen(word) + 1;
+	for (; word < end && word[0] == '-' && word[1] && word[1] != '-';
+	     word += strlen(word) + 1) {
+		for (const char *p = word + 1; *p; p++) {
+			if (*p == 'c' || *p == 'm')
+				return 0;
+			if (*p == 'E' || *p == 'I' || *p == 'S')
+				return *p;
+			if (*p != 'W' && *p != 'X')
+				continue;
+			if (!p[1])
+				word += strlen(word) + 1;
+			break;
+		}
+	}
+	return 0;
+}
+
+static char is_kept_out(void)
+{
+	char text[4096];
+	size_t len = read_file("/proc/self/cmdline", text, sizeof(text) - 1);
+	const char *slash;
+
+	text[len] = 0;
+	slash = strrchr(text, '/');
+	/* Other programs with a Python inside have options of their own. */
+	return strncmp(slash ? slash + 1 : text, "python", 6) == 0 ? keeps_out(text, text + len)
+								   : 0;
+}
+
+/* Exported by every CPython since 3.8, and by no older one. */
+static bool is_python(void)
+{
+	return sl_python_find("Py_BytesMain") != NULL;
+}
+
+static bool is_asked_for(void)
+{
+	return sl_ready() && sl_global.session->python;
+}
+
+void sl_python_start(void)
+{
+	char text[] = "say python -?: this option of the interpreter keeps --python-step and "
+		      "--pytorch out";
+	char option;
+
+	if (sl_ready() && sl_global.session->trace & SL_TRACE_PYTHON_GIL &&
+	    sl_python_find("_Py_DecRefShared"))
+		sightline_python_note(
+			"say --trace=python-gil: this Python is built without the "
+			"interpreter lock; there are ranges only where it is told to use one "
+			"(PYTHON_GIL=1)");
+	if (!is_asked_for() || !is_python())
+		return;
+	option = is_kept_out();
+	if (!option) {
+		sl_python_add_module();
+		return;
+	}
+	*strchr(text, '?') = option;
+	sightline_python_note(text);
+}
+
+/* ---- the search path ---- */
+
+/* While it starts: what asks later is not the interpreter. */
+static bool is_starting(void)
+{
+	int (*is_initialized)(void) = (int (*)(void))sl_python_find("Py_IsInitialized");
+
+	return is_initialized && !is_initialized() && !is_kept_out();
+}
+
+char *sl_python_path(char *theirs)
+{
+	static const char name[] = "/python";
+	char path[sizeof(sl_global.session_env) + sizeof(name)], *text;
+	size_t len, room = TEXT_MAX + 2 + (theirs ? strlen(theirs) : 0);
+	const char *dir;
+
+	if (!is_asked_for() || !sl_python_has_module() || !is_starting() || room > 64000)
+		return theirs;
+	dir = strchr(sl_global.session_env, '=') + 1;
+	memcpy(stpcpy(path, dir), name, sizeof(name));
+	text = sl_nvtx_alloc(room);
+	if (!text)
+		return theirs;
+	len = read_file(path, text, TEXT_MAX);
+	if (!len || len == TEXT_MAX)
+		return theirs;
+	text[len] = 0;
+	if (theirs && *theirs) {
+		text[len] = ':';
+		memcpy(text + len + 1, theirs, strlen(theirs) + 1);
+	}
+	return text;
+}
+
+/* ---- what the modules say, and are told ---- */
+
+SL_EXPORT int sightline_python_abi(void)
+{
+	return SIGHTLINE_PYTHON_ABI;
+}
+
+SL_EXPORT void sightline_python_note(const char *text)
+{
+	uint64_t kind = SL_NOTE_PYTHON;
+	size_t len = strlen(text);
+
+	/* Never cut a record in two: reasons are short, and what is longer is nobody's reason. */
+	if (sl_ready())
+		sl_meta(SL_META_NOTE, sl_ticks(), &kind, 1, text, len < 4000 ? len : 4000);
+}

@@ -1,0 +1,271 @@
+/*
+ * python_gil.c - see python_gil.h.
+ *
+ * What a thread has of a lock stands in its slot, also while nothing is recorded: so a capture that begins knows who
+ * holds it, and one that ends cuts what is still held (collector/decode/nvtx/nvtx_gil.c). Records are two words each: a moment, and
+ * what happened.
+ */
+#include "preload/python/python_gil.h"
+
+#include <pthread.h>
+
+#include "preload/nvtx/nvtx.h"
+#include "preload/libc/object.h"
+#include "preload/python/python.h"
+#include "preload/python/python_api.h"
+#include "preload/libc/wrap.h"
+
+#define GILS_MAX 64u
+
+/* CPython's structure: cond, mutex, switch_cond, switch_mutex. */
+#define TO_SWITCH (sizeof(pthread_cond_t) + sizeof(pthread_mutex_t))
+
+enum {
+	HOLD_TOLD = 1, /* there is a record of the taking */
+	WAIT_TOLD = 2,
+};
+
+uint32_t sl_gil_cnt;
+/* Addresses of the first condition variables, 0: free. The index is the number of the lock. */
+static uintptr_t gil[GILS_MAX];
+
+/* ---- records ---- */
+
+static void put(enum sl_nvtx kind, uint64_t start, unsigned number)
+{
+	unsigned words = number ? 3 : 2;
+	struct sl_call call = {.start = start};
+	uint64_t *w;
+
+	if (!sl_begin_write())
+		return;
+	w = sl_room(words, SL_HOOK_CNT, &call);
+	if (w) {
+		w[0] = start;
+		w[1] = (uint64_t)sl_head(kind, words, 0, SL_SHAPE_NVTX, 0) << 32;
+		if (number)
+			w[2] = number;
+		sl_commit(w + words);
+	}
+	sl_end_write();
+}
+
+/* The number of the lock whose condition variable this is, and which of the two. */
+SL_HOT bool find(const void *cond, unsigned *number, bool *is_switch)
+{
+	uint32_t cnt = __atomic_load_n(&sl_gil_cnt, __ATOMIC_ACQUIRE);
+
+	for (unsigned i = 0; i < cnt; i++) {
+		uintptr_t off = (uintptr_t)cond - __atomic_load_n(&gil[i], __ATOMIC_RELAXED);
+
+		if (sl_likely(off == 0 || off == TO_SWITCH)) {
+			*number = i;
+			*is_switch = off != 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void taken(unsigned number, uint64_t now)
+{
+	struct sl_slot *s = sl_tls.slot;
+	bool is_open = sl_tls.pass & 1;
+
+	if (s->gil_wait && is_open && !(s->gil_told & WAIT_TOLD)) {
+		put(SL_NVTX_GIL_WAIT, s->gil_wait, number);
+		s->gil_told |= WAIT_TOLD;
+	}
+	if (is_open || s->gil_told & WAIT_TOLD) {
+		put(SL_NVTX_GIL_TAKE, now, number);
+		s->gil_told = HOLD_TOLD;
+	} else {
+		s->gil_told = 0;
+	}
+	s->gil_wait = 0;
+	s->gil_pass = sl_tls.pass;
+	/* Read by the collector at any time, for threads that have told nothing. */
+	__atomic_store_n(&s->gil_since, now, __ATOMIC_RELEASE);
+}
+
+static void dropped(unsigned number, uint64_t now)
+{
+	struct sl_slot *s = sl_tls.slot;
+	uint64_t since = s->gil_since;
+	uint32_t told = s->gil_told;
+
+	__atomic_store_n(&s->gil_since, 0, __ATOMIC_RELEASE);
+	s->gil_told = 0;
+	if (!since)
+		return;
+	/* Taken while nothing was recorded, and held into or through a time when something was. */
+	if (!(told & HOLD_TOLD) && (sl_tls.pass & 1 || sl_tls.pass != s->gil_pass)) {
+		put(SL_NVTX_GIL_TAKE, since, number);
+		told = HOLD_TOLD;
+	}
+	if (told & HOLD_TOLD)
+		put(SL_NVTX_GIL_DROP, now, number);
+}
+
+/*
+ * The moment of the taking. It must not be read before the mutex is had, which a processor may do: then the holding would
+ * begin before that of the thread that has let go ended.
+ */
+SL_HOT uint64_t ticks_now(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#endif
+	return sl_ticks();
+}
+
+void sl_gil_signals(const void *cond)
+{
+	unsigned number;
+	bool is_switch;
+
+	if (!find(cond, &number, &is_switch) || !sl_ready())
+		return;
+	if (is_switch)
+		taken(number, ticks_now());
+	else
+		dropped(number, sl_ticks());
+}
+
+void sl_gil_waits(const void *cond)
+{
+	struct sl_slot *s;
+	unsigned number;
+	bool is_switch;
+
+	if (!find(cond, &number, &is_switch) || is_switch || !sl_ready())
+		return;
+	s = sl_tls.slot;
+	if (!s->gil_wait)
+		s->gil_wait = sl_ticks();
+	if (sl_tls.pass & 1 && !(s->gil_told & WAIT_TOLD)) {
+		put(SL_NVTX_GIL_WAIT, s->gil_wait, number);
+		s->gil_told |= WAIT_TOLD;
+	}
+}
+
+void sl_gil_end(void)
+{
+	if (sl_gil_is_known() && sl_ready() && sl_tls.slot->gil_since)
+		dropped(0, sl_ticks());
+}
+
+/* ---- which they are ---- */
+
+struct code {
+	uintptr_t at;
+	bool is_python;
+};
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct code *c = arg;
+	struct sl_object o;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && c->at - info->dlpi_addr - p->p_vaddr < p->p_memsz) {
+			c->is_python = sl_object_open(&o, info) && sl_object_find(&o, "_PyRuntime");
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Is the code at @at CPython's own? */
+static bool is_python(const void *at)
+{
+	struct code c = {.at = (uintptr_t)at};
+
+	dl_iterate_phdr(look_at, &c);
+	return c.is_python;
+}
+
+/* The names under which the collector writes ranges; once in each arena. False: not now. */
+static bool tell_names(void)
+{
+	struct sl_arena *a = sl_global.arena;
+	struct sl_nvtx_string *hold, *wait;
+	struct sl_nvtx_domain *d;
+
+	if (__atomic_load_n(&a->gil_domain, __ATOMIC_ACQUIRE))
+		return true;
+	d = sl_nvtx_domain_new(sl_nvtx_chars("GIL Trace"));
+	hold = d ? sl_nvtx_string_new(d, sl_nvtx_chars("Holding GIL")) : NULL;
+	wait = d ? sl_nvtx_string_new(d, sl_nvtx_chars("Waiting for GIL")) : NULL;
+	if (!hold || !wait)
+		return false;
+	a->gil_hold = sl_nvtx_string_id(hold, hold);
+	a->gil_wait = sl_nvtx_string_id(wait, wait);
+	/* Release: whoever sees the domain sees the strings. */
+	__atomic_store_n(&a->gil_domain, d->id, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void learn(uintptr_t cond)
+{
+	uint32_t cnt = __atomic_load_n(&sl_gil_cnt, __ATOMIC_RELAXED), i = 0;
+
+	/* Locks are made one at a time: with the first one held, or before there is a second thread. */
+	while (i < cnt && gil[i] && gil[i] != cond)
+		i++;
+	if (i == GILS_MAX || !tell_names())
+		return;
+	__atomic_store_n(&gil[i], cond, __ATOMIC_RELAXED);
+	/* Release: pairs with the acquire in find(). */
+	if (i == cnt)
+		__atomic_store_n(&sl_gil_cnt, cnt + 1, __ATOMIC_RELEASE);
+}
+
+static bool is_asked_for(void)
+{
+	return sl_ready() && sl_global.session->trace & SL_TRACE_PYTHON_GIL;
+}
+
+/*
+ * No hooks: they make no row. The version is that of the ABI with today's condition variables (libtrace.map).
+ */
+SL_WRAPPER(int, pthread_cond_init, (void *cond, const void *attr))
+{
+	static int (*real)(void *, const void *);
+	static __thread uintptr_t last __attribute__((tls_model("initial-exec")));
+
+	if (sl_unlikely(!real))
+		real = (int (*)(void *, const void *))sl_object_next("pthread_cond_init");
+	if (sl_unlikely(!real))
+		return ENOSYS;
+	/* The two of one lock come one after the other. */
+	if (is_asked_for() && is_python(__builtin_return_address(0))) {
+		if (last && (uintptr_t)cond - last == TO_SWITCH)
+			learn(last);
+		last = (uintptr_t)cond;
+	}
+	return real(cond, attr);
+}
+
+SL_WRAPPER(int, pthread_cond_destroy, (void *cond))
+{
+	static int (*real)(void *);
+	unsigned number;
+	bool is_switch;
+
+	if (sl_unlikely(!real))
+		real = (int (*)(void *))sl_object_next("pthread_cond_destroy");
+	if (sl_unlikely(!real))
+		return ENOSYS;
+	/* With the lock, the last who held it lets go. */
+	if (sl_gil_is_known() && find(cond, &number, &is_switch) && !is_switch) {
+		sl_gil_signals(cond);
+		__atomic_store_n(&gil[number], 0, __ATOMIC_RELAXED);
+	}
+	return real(cond);
+}

@@ -1,0 +1,183 @@
+/* pylayout.c - see pylayout.h. */
+#include "preload/unwind/pylayout.h"
+
+#include <string.h>
+
+/* What did not change from 3.8 to 3.12. */
+#define OBJECTS                                                                        \
+	.type = 8, .bytes_size = 16, .bytes = 32, .text_length = 16, .text_state = 32, \
+	.next_thread = 8
+#define TEXTS_WITH_WCHAR    .text_ascii = 48, .text_compact = 72
+#define TEXTS_WITHOUT_WCHAR .text_ascii = 40, .text_compact = 56
+#define BEFORE_3_11                                                                        \
+	OBJECTS, TEXTS_WITH_WCHAR, .finalizing = 16, .lock = 24, .interpreters = 32,       \
+				   .next_interpreter = 0, .threads = 8, .thread_id = 176,  \
+				   .current = 24, .previous = 24, .code = 32, .name = 112, \
+				   .file = 104, .first_line = 40, .line_table = 120
+
+static const struct sl_pylayout known[] = {
+	{.version = 0x0308, BEFORE_3_11, .instruction = 104},
+	{.version = 0x0309, BEFORE_3_11, .instruction = 104},
+	{.version = 0x030a, BEFORE_3_11, .instruction = 96},
+	{.version = 0x030b,
+	 OBJECTS,
+	 TEXTS_WITH_WCHAR,
+	 .finalizing = 24,
+	 .lock = 32,
+	 .interpreters = 40,
+	 .next_interpreter = 0,
+	 .threads = 16,
+	 .thread_id = 152,
+	 .current = 56,
+	 .has_cframe = true,
+	 .cframe_current = 8,
+	 .previous = 48,
+	 .code = 32,
+	 .instruction = 56,
+	 .is_entry = 68,
+	 .name = 120,
+	 .qualified_name = 128,
+	 .file = 112,
+	 .first_line = 72,
+	 .line_table = 136,
+	 .bytecode = 184},
+	{.version = 0x030c,
+	 OBJECTS,
+	 TEXTS_WITHOUT_WCHAR,
+	 .finalizing = 24,
+	 .interpreters = 40,
+	 .next_interpreter = 0,
+	 .threads = 72,
+	 .thread_id = 136,
+	 .current = 56,
+	 .has_cframe = true,
+	 .cframe_current = 0,
+	 .previous = 8,
+	 .code = 0,
+	 .instruction = 56,
+	 .owner = 70,
+	 .name = 120,
+	 .qualified_name = 128,
+	 .file = 112,
+	 .first_line = 68,
+	 .line_table = 136,
+	 .bytecode = 192},
+};
+
+/*
+ * _Py_DebugOffsets: 64-bit words in groups, each of which begins with the size of what it tells of (the first: with the
+ * cookie). Groups grew from version to version, so what is known is how many words each has.
+ */
+struct shape {
+	uint32_t version;
+	/* Words of the groups that differ: thread with what follows it, type with types on the heap. */
+	uint8_t interpreter, thread, frame, code, type, set;
+	uint8_t base, thread_id; /* which words of the thread; base 0: it has none */
+};
+static const struct shape shapes[] = {
+	{0x030d, 13, 9, 6, 10, 4, 0, 0, 5},  {0x030e, 16, 9, 8, 11, 4, 4, 0, 5},
+	{0x030e, 15, 9, 8, 11, 4, 4, 0, 5}, /* candidates of 3.14 */
+	{0x030e, 14, 9, 8, 11, 4, 4, 0, 5},  {0x030e, 14, 9, 7, 10, 4, 4, 0, 5},
+	{0x030f, 16, 17, 8, 11, 8, 4, 5, 8},
+};
+
+enum {
+	HEAD_WORDS = 3, /* cookie, version, free-threaded */
+	RUNTIME_WORDS = 3,
+	OBJECT_WORDS = 2,
+	TUPLE_WORDS = 3,
+	LIST_WORDS = 3,
+	DICT_WORDS = 3,
+	FLOAT_WORDS = 2,
+	LONG_WORDS = 3,
+	BYTES_WORDS = 3,
+};
+
+/* Whether @cnt offsets behind the size lie inside it, and the size is one. */
+static bool is_sane(const uint64_t *group, unsigned cnt, uint64_t least, uint64_t most)
+{
+	if (group[0] < least || group[0] > most)
+		return false;
+	for (unsigned i = 1; i < cnt; i++)
+		if (group[i] >= group[0])
+			return false;
+	return true;
+}
+
+static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struct shape *s)
+{
+	const uint64_t *runtime = words + HEAD_WORDS, *interpreter = runtime + RUNTIME_WORDS;
+	const uint64_t *thread = interpreter + s->interpreter, *frame = thread + s->thread;
+	const uint64_t *code = frame + s->frame, *object = code + s->code;
+	const uint64_t *list = object + OBJECT_WORDS + s->type + TUPLE_WORDS;
+	const uint64_t *bytes = list + LIST_WORDS + s->set + DICT_WORDS + FLOAT_WORDS + LONG_WORDS;
+	const uint64_t *text = bytes + BYTES_WORDS;
+	bool free_threaded = words[2] == 1;
+
+	if (!is_sane(runtime, RUNTIME_WORDS, 1024, 16 << 20) ||
+	    !is_sane(interpreter, 5, 1024, 16 << 20) || !is_sane(thread, 8, 128, 65536) ||
+	    !is_sane(frame, 6, 64, 256) || !is_sane(code, 9, 128, 512) ||
+	    !is_sane(object, 2, 16, 64) || !is_sane(bytes, 3, 24, 128) ||
+	    !is_sane(text, 3, 48, 256))
+		return false;
+	/* These have been where they are for ever; so has what the others are next to. */
+	if (object[0] != (free_threaded ? 32u : 16u) || object[1] != object[0] - 8 ||
+	    bytes[1] != object[0] || bytes[2] != object[0] + 16 || text[2] != object[0] ||
+	    text[3] != object[0] + 24 || text[1] != object[0] + 16 || frame[1] % 8 ||
+	    frame[2] % 8 || frame[3] % 8 || thread[4] % 8 || code[4] % 8 || code[5] % 4)
+		return false;
+	*l = (struct sl_pylayout){
+		.version = s->version,
+		.finalizing = (uint32_t)runtime[1],
+		.interpreters = (uint32_t)runtime[2],
+		.next_interpreter = (uint32_t)interpreter[2],
+		.threads = (uint32_t)interpreter[3],
+		.next_thread = (uint32_t)thread[2],
+		.thread_id = (uint32_t)thread[s->thread_id],
+		.current = (uint32_t)thread[4],
+		.base = s->base ? (uint32_t)thread[s->base] : 0,
+		.previous = (uint32_t)frame[1],
+		.code = (uint32_t)frame[2],
+		.instruction = (uint32_t)frame[3],
+		.owner = (uint32_t)frame[5],
+		.file = (uint32_t)code[1],
+		.name = (uint32_t)code[2],
+		.qualified_name = (uint32_t)code[3],
+		.line_table = (uint32_t)code[4],
+		.first_line = (uint32_t)code[5],
+		.bytecode = (uint32_t)code[9],
+		.type = (uint32_t)object[1],
+		.bytes_size = (uint32_t)bytes[1],
+		.bytes = (uint32_t)bytes[2],
+		.text_state = (uint32_t)text[1],
+		.text_length = (uint32_t)text[2],
+		.text_ascii = (uint32_t)text[3],
+		/* + utf8_length and utf8 */
+		.text_compact = (uint32_t)text[3] + 16,
+	};
+	if (free_threaded && s->frame == 8 && s->code == 11) {
+		l->copy_number = (uint32_t)frame[7];
+		l->copies = (uint32_t)code[10];
+	}
+	return true;
+}
+
+bool sl_pylayout_get(struct sl_pylayout *l, uint32_t hex, const void *runtime)
+{
+	const uint64_t *words = runtime;
+
+	/* Before its first candidate, a version may yet change. */
+	if ((hex >> 4 & 0xf) < 0xc)
+		return false;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].version == hex >> 16) {
+			*l = known[i];
+			return true;
+		}
+	if (!runtime || memcmp(runtime, "xdebugpy", 8) != 0 || words[1] != hex)
+		return false;
+	for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		if (shapes[i].version == hex >> 16 && read_shape(l, words, &shapes[i]))
+			return true;
+	return false;
+}

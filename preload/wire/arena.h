@@ -1,0 +1,160 @@
+/*
+ * arena.h - the shared memory between traced processes and the collector.
+ *
+ * One arena per process image (a memfd made in the constructor, before main, and sent once to the
+ * collector); forked children inherit the mapping and simply take slots and chunks of their own, so
+ * fork, new threads and new rings need no descriptor and no system call. An arena is therefore
+ * used by every process between one exec and the next.
+ *
+ *   [struct sl_arena: header, slots, chunk links][chunk 0][chunk 1]...   (sparse until touched)
+ *
+ * A slot is one thread. It owns an aggregate chunk (struct sl_agg per hook) and a chain of record
+ * chunks: the thread writes into the last, the collector reads from the first, and returns each
+ * to the pool when the transaction that holds its records has been committed. The pool is a
+ * last-in first-out stack, so a program that is drained in time keeps touching the same warm pages.
+ *
+ * Who writes what: "T" the owning thread only, "C" the collector only, "A" anybody, atomically.
+ * Every field that crosses is accessed with the __atomic builtins; the pairing is named here.
+ */
+#ifndef SL_ARENA_H
+#define SL_ARENA_H
+
+#include "preload/wire/wire.h"
+
+#define SL_ARENA_MAGIC 0x616e657261746c73ull /* "sltarena" */
+#define SL_CHUNK_BYTES 32768u
+#define SL_CHUNK_CNT   8192u /* 256 MiB of address space; memory is used only where touched */
+#define SL_SLOT_CNT    4096u
+#define SL_HOOK_MAX    512u /* an aggregate chunk holds 512 struct sl_agg */
+#define SL_COMM_BYTES  16u
+
+_Static_assert(SL_HOOK_MAX * sizeof(struct sl_agg) == SL_CHUNK_BYTES, "aggregates fill a chunk");
+
+/* Index + 1 of a chunk or slot; 0 = none. */
+typedef uint32_t sl_ref;
+
+struct sl_chunk {
+	uint32_t
+		committed; /* T: bytes of data[] that are published; release, pairs with C's acquire */
+	sl_ref next;  /* T: the chunk that follows; stored (release) after the last committed */
+	uint32_t seq; /* T: position in the slot's chain, from 0 */
+	sl_ref slot;  /* T: owner */
+	uint32_t consumed; /* C: bytes of data[] whose rows are committed in the report */
+	uint32_t reserved[11];
+	uint64_t data[(SL_CHUNK_BYTES - 64) / 8];
+};
+_Static_assert(sizeof(struct sl_chunk) == SL_CHUNK_BYTES, "sl_chunk");
+
+enum sl_slot_state {
+	SL_SLOT_FREE = 0,
+	SL_SLOT_LIVE = 1, /* T: set (release) after every other field */
+	SL_SLOT_DONE = 2, /* T: the thread is about to end; it may still write until it is gone */
+};
+
+#define SL_EPOCH_CHANGES (1u << 31)
+
+struct sl_slot {
+	uint32_t state;     /* T: enum sl_slot_state; C sets FREE when thread is gone and drained */
+	uint32_t instance;  /* A: counts the uses of this slot, from 1 */
+	uint32_t pid, tid;  /* T: as the thread sees them (its own PID namespace) */
+	uint32_t process;   /* T: process number in this arena: 1 = creator, new after every fork */
+	sl_ref agg_chunk;   /* T */
+	sl_ref first_chunk; /* T: at start; then C: the chunk being read */
+	uint32_t flags;     /* unused, 0 */
+	uint64_t born;      /* T: ticks */
+	/* T: losses that no LOST record in the ring covers yet (span still open). */
+	uint64_t lost_cnt, lost_first, lost_last;
+	uint64_t
+		nested_cnt; /* T: calls from signal handlers that hit the tracer itself: no record */
+	char comm[SL_COMM_BYTES]; /* T: thread name; may be torn while it changes */
+	uint32_t parent_process;  /* T: process number of the process that forked this one, or 0 */
+	uint32_t
+		epoch; /* T: of the session when its totals began; with SL_EPOCH_CHANGES: about to */
+	/* T: Python's interpreter lock, python_gil.c: holds it, waits for it since (ticks; 0: does not); the gate
+	 * when it took it, and whether these are in records. C reads gil_since. */
+	uint64_t gil_since, gil_wait;
+	uint32_t gil_pass, gil_told;
+	uint32_t reserved[2];
+};
+_Static_assert(sizeof(struct sl_slot) == 128, "sl_slot is two cache lines");
+
+struct sl_arena {
+	uint64_t magic;
+	uint32_t wire_version, hook_cnt;
+	uint64_t hook_hash; /* of all hook names in order: both sides were built together */
+	uint32_t chunk_bytes, chunk_cnt, slot_cnt, header_bytes;
+	uint32_t creator_pid, clock_mode;
+	uint64_t born; /* ticks, before it was made */
+
+	_Alignas(64) uint64_t free_chunks; /* A: sl_ref | change count << 32: head of the pool */
+	uint32_t fresh_chunk;              /* A: chunks handed out for the first time so far */
+	uint32_t used_chunks; /* A: chunks in chains beyond each thread's first: the backlog */
+	_Alignas(64) uint64_t free_slots; /* A: as free_chunks */
+	uint32_t fresh_slot;    /* A: slots ever used: the collector looks at [0, fresh) */
+	uint32_t process_cnt;   /* A: last process number given out */
+	uint32_t file_serial;   /* A: last file serial given out */
+	uint32_t freed_seq;     /* C: raised when chunks come back; futex word of waiters */
+	uint32_t waiter_cnt;    /* A: threads in that futex: C wakes only if not 0 */
+	uint32_t string_serial; /* A: last id of SL_META_STRING given out */
+	uint32_t nvtx_serial;   /* A: last number of an NVTX domain or payload schema given out */
+	uint32_t code_serial;   /* A: last id of SL_META_CODE given out */
+	/* T: of the ranges of Python's interpreter lock. The domain, 0: there is none; before it was stored, the
+	 * messages, ids of SL_META_STRING. */
+	uint32_t gil_domain, gil_hold, gil_wait;
+	uint32_t leaving_pid;   /* A: the process that has run its destructors; 0 none */
+	uint64_t unslotted_cnt; /* A: calls that found no slot or no first chunk: lost */
+	uint64_t unslotted_first, unslotted_last; /* A: ticks */
+	uint32_t stack_serial;                    /* A: last id of SL_META_STACK given out */
+
+	_Alignas(64) struct sl_slot slot[SL_SLOT_CNT];
+	sl_ref chunk_link[SL_CHUNK_CNT]; /* A: links of the pool of chunks */
+	sl_ref slot_link[SL_SLOT_CNT];   /* A: links of the free slots */
+};
+
+#define SL_ARENA_HEADER_BYTES \
+	((sizeof(struct sl_arena) + SL_CHUNK_BYTES - 1) / SL_CHUNK_BYTES * SL_CHUNK_BYTES)
+#define SL_ARENA_BYTES sl_arena_bytes(SL_CHUNK_CNT)
+
+/* An arena has fewer chunks where the process may not make files that large (RLIMIT_FSIZE). */
+static inline uint64_t sl_arena_bytes(uint32_t chunk_cnt)
+{
+	return SL_ARENA_HEADER_BYTES + (uint64_t)SL_CHUNK_BYTES * chunk_cnt;
+}
+
+static inline struct sl_chunk *sl_chunk_at(struct sl_arena *a, sl_ref ref)
+{
+	return (struct sl_chunk *)((char *)a + SL_ARENA_HEADER_BYTES) + (ref - 1);
+}
+
+/* Lock-free stack of refs: @head as free_chunks, links in @link[ref - 1]. */
+static inline sl_ref sl_stack_pop(uint64_t *head, sl_ref *link)
+{
+	uint64_t old = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+
+	for (;;) {
+		sl_ref top = (sl_ref)old;
+		uint64_t want;
+
+		if (!top)
+			return 0;
+		/* The link may be stale when another thread popped top: then the count moved on. */
+		want = __atomic_load_n(&link[top - 1], __ATOMIC_RELAXED) | ((old >> 32) + 1) << 32;
+		if (__atomic_compare_exchange_n(head, &old, want, 0, __ATOMIC_ACQUIRE,
+						__ATOMIC_ACQUIRE))
+			return top;
+	}
+}
+
+static inline void sl_stack_push(uint64_t *head, sl_ref *link, sl_ref ref)
+{
+	uint64_t old = __atomic_load_n(head, __ATOMIC_RELAXED);
+
+	for (;;) {
+		__atomic_store_n(&link[ref - 1], (sl_ref)old, __ATOMIC_RELAXED);
+		if (__atomic_compare_exchange_n(head, &old, ref | ((old >> 32) + 1) << 32, 0,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+#endif

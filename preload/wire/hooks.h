@@ -1,0 +1,78 @@
+/*
+ * hooks.h - the hook tables, joined: hook numbers, and what the collector needs to know of each.
+ *
+ * One line per function in the .def files makes the wrapper (wrappers.c), the number (enum sl_hook),
+ * the name and class in the report (SL_HOOK_INFO) and the export (preload/libtrace.map has them all
+ * by default visibility). Lines come in these kinds; arguments that all share:
+ *
+ *   fail    how a failure shows: NEG (-1, errno), NUL (NULL, errno), NUM (the error number is
+ *           returned), END (EOF), NEV (never, or not to be seen)
+ *   io      what it does to a file: OPEN CLOSE READ WRITE META, or NONE
+ *   ret name params args   the prototype, and how the wrapper passes it on
+ *
+ *   HOOK_CALL(fail, ret, name, params, args)               nothing but the return value
+ *   HOOK_VOID(name, params, args)                          returns nothing
+ *   HOOK_ARG (fail, ret, name, params, args, arg)          + one integer argument
+ *   HOOK_FD  (fail, io, ret, name, params, args, fd)       + the descriptor it is about
+ *   HOOK_IO  (io, ret, name, params, args, fd, asked, off) moves rc bytes of a file; NEG
+ *   HOOK_PATH(fail, io, ret, name, params, args, path)     + the path it is about
+ *   HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)   stdio
+ *   HOOK_OPEN(name, params, args, dir, path)               makes a descriptor of a path (relative: from dir); NEG, OPEN
+ *   HOOK_NEWFD(name, params, args)                         makes a descriptor without one; NEG
+ *   HOOK_HAND(fail, io, name)                              written by hand in a wrap_*.c
+ *
+ * A .def file has no include guard: whoever includes it defines the kinds first, and tables.h
+ * undefines them.
+ */
+#ifndef SL_HOOKS_H
+#define SL_HOOKS_H
+
+#include "preload/wire/arena.h"
+
+enum sl_fail {
+	SL_FAIL_NEG,
+	SL_FAIL_NUL,
+	SL_FAIL_NUM,
+	SL_FAIL_END,
+	SL_FAIL_NEV
+};
+/* As ENUM_OSRT_FILE_ACCESS_EVENT_TYPE has them. */
+enum sl_io {
+	SL_IO_NONE = 0,
+	SL_IO_OPEN = 1,
+	SL_IO_CLOSE = 2,
+	SL_IO_READ = 3,
+	SL_IO_WRITE = 4,
+	SL_IO_META = 6
+};
+
+enum sl_hook {
+#define SL_HOOK_ONE(fail, io, name) SL_H_##name,
+#include "preload/wire/tables.h"
+#undef SL_HOOK_ONE
+	SL_HOOK_CNT
+};
+_Static_assert(SL_HOOK_CNT <= SL_HOOK_MAX, "an aggregate chunk has room for every hook");
+
+struct sl_hook_info {
+	const char *name;
+	uint8_t fail; /* enum sl_fail */
+	uint8_t io;   /* enum sl_io */
+};
+extern const struct sl_hook_info sl_hook_info[SL_HOOK_CNT]; /* hook_info.c on each side */
+
+/* FNV-1a over all names: both sides compare it, so that a number never means two things. */
+static inline uint64_t sl_hook_hash(void)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (int i = 0; i < SL_HOOK_CNT; i++)
+		for (const char *p = sl_hook_info[i].name;; p++) {
+			h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+			if (!*p)
+				break;
+		}
+	return h;
+}
+
+#endif

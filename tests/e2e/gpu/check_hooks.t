@@ -1,0 +1,97 @@
+#!/bin/sh
+# The tables of GPU functions against the CUDA toolkit that is installed here: complete, and of the same prototypes.
+. tests/lib.sh
+CHECK="$TOP/scripts/check-hooks"
+
+# ---- without a toolkit ----
+mkdir -p tree/scripts tree/preload
+cp "$TOP"/scripts/check-hooks "$TOP"/scripts/gpu-table "$TOP"/scripts/gpu_*.py tree/scripts/
+cp -r "$TOP/preload/gpu" "$TOP/preload/cupti" tree/preload/
+cp -r "$TOP/preload/wire" tree/preload/
+sed -i 's|"/usr/local/cuda", "/usr"|"/nowhere"|' tree/scripts/gpu-table
+check 'it says so where there is no toolkit' sh -c 'said=$(CUDA_HOME= sh "$0"); [ $? -eq 0 ] && echo "$said" | grep "no CUDA toolkit" && [ "$(echo "$said" | wc -l)" -eq 1 ]' tree/scripts/check-hooks
+
+# ---- with one that is made up: what may be wrong is found, in the version that it concerns ----
+toolkit() { # FOLDER MAJOR DECLARATIONS DEFINITIONS
+	mkdir -p "$1/include" "$1/lib64"
+	printf '#define CUDA_VERSION %s000\ntypedef void *CUstream;\n' "$2" >"$1/include/cuda.h"
+	: >"$1/include/vector_types.h"
+	cat >"$1/include/cuda_runtime_api.h" <<-'END'
+		#include "cuda.h"
+		#include <stddef.h>
+		typedef struct { unsigned x, y, z; } dim3; typedef struct { float x, y; } float2; typedef struct { double x, y; } double2;
+		int cudaFree(void *p);
+	END
+	printf '%s\n' "$3" >>"$1/include/cuda_runtime_api.h"
+	printf 'int cudaFree(void *p) { return 0; }\nint cudaMemAdvise(void) { return 0; }\n%s\n' "$4" >made.c
+	${CC:-cc} -w -shared -fPIC -Wl,-soname,"libcudart.so.$2" -o "$1/lib64/libcudart.so" made.c
+}
+says() { # NAME STATUS TEXT COMMAND...
+	name=$1 want=$2 text=$3
+	shift 3
+	"$@" >said 2>&1
+	is "$?/$(grep -c "$text" said)" "$want/1" "$name" || diag <said
+}
+hooks() {
+	sh tree/scripts/check-hooks "$@"
+}
+old='int cudaMemAdvise(const void *p, size_t n, int advice, int device);'
+new='struct place { int type, id; }; int cudaMemAdvise(const void *p, size_t n, int advice, struct place where);'
+toolkit kit12 12 "$old"
+toolkit kit13 13 "$new"
+toolkit odd13 13 "$old"
+toolkit more13 13 "$new" 'int cudaBrandNew(void) { return 0; }'
+says 'lines of an older version, for it' 0 'cudart: 2 functions.*: 2 agree' hooks -t "$PWD/kit12" cudart
+says 'of the newest' 0 'cudart: 2 functions.*: 2 agree' hooks -t "$PWD/kit13" cudart
+says 'several at once' 0 'CUDA 12.0 in' hooks -t "$PWD/kit12" -t "$PWD/kit13" cudart
+says 'a prototype that the version does not have' 1 'cudaMemAdvise: the table says "ipzi1", the header "ipzii"' \
+	hooks -t "$PWD/kit12" -t "$PWD/odd13" cudart
+says 'a function without a line' 1 'cudaBrandNew: missing' hooks -t "$PWD/more13" cudart
+says 'a folder that is no toolkit' 1 'no include/cuda.h' hooks -t "$PWD" cudart
+says 'an option that there is not' 1 'gpu-table check' hooks --toolkit x
+
+# ---- with one ----
+cp "$TOP"/scripts/gpu-table tree/scripts/
+sh "$CHECK" >said 2>&1
+status=$?
+if grep -q 'nothing compared' said; then
+	skip 'the tables agree with the toolkit' 'no CUDA toolkit'
+	done_testing
+fi
+result $status 'the tables agree with the toolkit' || diag <said
+
+# The same check finds what is wrong. Each line: what to do to a table, what it must say.
+finds() { # NAME TABLE SED-SCRIPT TEXT
+	cp "$TOP/preload/gpu/tables/$2.def" tree/preload/gpu/tables/
+	sed -i "$3" "tree/preload/gpu/tables/$2.def"
+	sh tree/scripts/check-hooks "$2" >said 2>&1
+	is "$?/$(grep -c "$4" said)" 1/1 "$1" || diag <said
+	cp "$TOP/preload/gpu/tables/$2.def" tree/preload/gpu/tables/
+}
+finds 'a missing function' cudart '/^GPU(cudaMalloc,/d' 'cudart: cudaMalloc: missing, "ipz"'
+finds 'another prototype' cuda 's/^GPU(cuMemAlloc_v2, "ipz"/GPU(cuMemAlloc_v2, "ipi"/' \
+	'cuda: cuMemAlloc_v2: the table says "ipi", the header "ipz"'
+finds 'another prototype in an older version' cudart 's/^OLDER(cudaMemAdvise, 12, "ipzii"/OLDER(cudaMemAdvise, 99, "ipzii"/' \
+	'cudart: cudaMemAdvise: the table says "ipzii", the header "ipzi1"'
+finds 'a line that cannot be read' cudart 's/^GPU(cudaFree,/GPU(cudaFree/' 'cudart.def:[0-9]*: not a line of a table'
+
+# ---- CUPTI ----
+sh "$CHECK" cupti >said 2>&1
+if grep -q 'not compared' said; then
+	skip 'records of CUPTI' 'no cupti.h'
+	done_testing
+fi
+finds_cupti() { # NAME FILE SED-SCRIPT TEXT
+	sed -i "$3" "tree/preload/cupti/$2"
+	says "$1" 1 "$4" sh tree/scripts/check-hooks cupti
+	cp "$TOP/preload/cupti/$2" tree/preload/cupti/
+}
+finds_cupti 'a field that lies elsewhere' layout.def 's/^FIELD(KERNEL, device,             40/FIELD(KERNEL, device,             44/' \
+	'cupti: offset of Kernel.*deviceId: 40, not 44'
+finds_cupti 'a structure of another version' layout.def 's/^STRUCT(MEMSET, 17, 88, Memset4)//' \
+	'cupti: MEMSET: layout.def says CUpti_ActivityMemset3, the headers have CUpti_ActivityMemset4'
+finds_cupti 'another number' api.h 's/CUPTI_TAKEN = 39/CUPTI_TAKEN = 38/' 'CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: 39, not 38'
+finds_cupti 'another call' queries.def 's/^QUERY(DRIVER,  304,/QUERY(DRIVER,  305,/' 'CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent: 304, not 305'
+finds_cupti 'parameters' functions.def 's/(0, GetTimestamp, (uint64_t \*now))/(0, GetTimestamp, (uint64_t now))/' \
+	'cuptiGetTimestamp: functions.def says "iz", the header "ip"'
+done_testing

@@ -1,0 +1,221 @@
+#!/bin/sh
+# compare.t - what compare says of two runs written by hand, of sets of runs, of real ones; and its conditions.
+# shellcheck disable=SC2016
+. tests/lib.sh
+command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+GOLD=$TOP/tests/golden/compare
+cmp() { "$BIN" compare "$@"; }
+cmp_bytes() { command cmp "$@"; }
+
+for d in base other; do sqlite3 $d.sqlite <"$GOLD/$d.sql" || exit 1; done
+chmod 444 base.sqlite other.sqlite
+md5sum ./*.sqlite >before.md5
+
+# ---- figures, worked out from the rows in base.sql and other.sql ----
+cmp -f json base.sqlite other.sqlite >all.json
+check 'JSON: every figure' "$PY" - all.json <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+rows = {(k['name'], r['name']): (k, r) for k in d['kinds'] for r in k['rows']}
+def is_(kind, name, metric, base, now, change):
+    k, r = rows.pop((kind, name)) if metric is None else rows[(kind, name)]
+    got = [s and s[metric] for s in r['sets']]
+    assert got == [base, now], (kind, name, metric, got, base, now)
+    if change is not None:
+        assert abs(r['sets'][1]['change_percent'][metric] - change) < 1e-9, (kind, name, r['sets'][1])
+# no process tells how long it lived: from 0 to the last call
+is_('wall', '', 'total', 3000, 4500, 50)
+# busy: 0-200, 400-700, 800-810, 900-920; then 0-200, 400-800, 800-830, 900-920
+is_('gpu_busy', '', 'total', 530, 650, 100 * 120 / 530)
+is_('gpu_idle', '', 'total', 200 + 100 + 90, 200 + 70, -100 * 120 / 390)
+is_('io', '', 'total', 4096, 4096, 0)
+is_('kernel', 'void gemm<64>(float*)', 'total', 500, 600, 20)
+is_('kernel', 'void gemm<64>(float*)', 'count', 3, 3, 0)
+is_('kernel', 'void gemm<64>(float*)', 'median', 100, 100, 0)
+is_('kernel', 'void gemm<64>(float*)', 'p99', 300, 400, 100 / 3)
+is_('kernel', 'void gemm<64>(float*)', 'mean', 500 / 3, 200, 20)
+is_('kernel', 'void gemm<64>(float*)', 'min', 100, 100, 0)
+# all variants of fold are others: one row by the function's name
+is_('kernel', 'fold', 'total', 30, 50, 200 / 3)
+is_('kernel', 'fold', 'median', 15, 25, 200 / 3)
+assert rows[('kernel', 'relu(float*)')][1]['sets'][1] is None
+assert len([1 for k in rows if k[0] == 'kernel']) == 3
+# with and without the version that nsys puts behind a name
+is_('api', 'cudaLaunchKernel', 'total', 30, 40, 100 / 3)
+assert rows[('api', 'cudaFree')][1]['sets'][1] is None
+# the outermost ranges that repeat: 100, 120, 90; then 100, 140, 90
+is_('step', 'step #', 'total', 310, 330, 2000 / 310)
+is_('step', 'step #', 'median', 100, 100, 0)
+is_('step', 'step #', 'max', 120, 140, 50 / 3)
+is_('nvtx', ':step 1', 'total', 120, 140, 50 / 3)
+is_('nvtx', 'lib:inner', 'total', 10, 10, 0)
+# names that only count
+is_('nvtx', ':op #', 'total', 1 + 1 + 2, 1 + 1 + 6, 100)
+is_('nvtx', ':op #', 'count', 3, 3, 0)
+assert len([1 for k in rows if k[0] == 'nvtx']) == 6, [k for k in rows if k[0] == 'nvtx']
+# one here, one there, alike but for the number: the same file
+is_('file', '/data/run-17/a.bin', 'total', 2000, 2000, 0)
+assert rows[('file', '/data/run-17/a.bin')][1]['other_name'] == '/data/run-18/a.bin'
+is_('osrt', 'read', 'count', 1, 1, 0)
+units = {k['name']: k['unit'] for k in d['kinds']}
+assert units['io'] == 'bytes' and units['wall'] == 'ns'
+PY
+cmp base.sqlite other.sqlite >text 2>err
+is "$?$(cat err)" 0 'text: no complaint'
+is "$(grep -c 'gemm' text) $(awk '/Wall time/' text | tr -s ' ')" '1  3.00 us 4.50 us +50.0 % Wall time' 'text: figures for people'
+is "$(awk '/relu/ { print $1 }' text)" gone 'text: what is no more'
+is "$(grep -c 'changed by less than 1 %' text)" 3 'text: what hardly changed is counted, not shown'
+is "$(cmp --min-change 0 base.sqlite other.sqlite | grep -c ' -> /data/run-18/a.bin')" 1 'text: both names of one thing'
+is "$(cmp -k kernel -n 1 base.sqlite other.sqlite | grep -c '2 more changed less')" 1 'text: --top'
+is "$(cmp -k kernel --top=all base.sqlite other.sqlite | grep -c 'more changed')" 0 'text: --top=all'
+is "$(cmp base.sqlite other.sqlite | grep -c "$(printf '\033')")" 0 'no colour into a pipe'
+cmp -f markdown base.sqlite other.sqlite >md
+check 'Markdown: every line of a table has as many cells' awk -F'|' '/^\|/ { if (!cells) cells = NF; bad += NF != cells; next } { cells = 0 } END { exit bad > 0 }' md
+is "$(grep -c 'gemm&#60;64&#62;' md)" 1 'Markdown: names cannot be taken for markup'
+is "$(cmp base.sqlite base.sqlite other.sqlite | grep -c 'Kernels: A -> [BC]')" 2 'three reports: each against the first'
+cmp -f json base.sqlite base.sqlite other.sqlite | "$PY" -c 'import json, sys
+d = json.load(sys.stdin)
+assert [len(r["sets"]) for k in d["kinds"] for r in k["rows"]].count(3) == sum(len(k["rows"]) for k in d["kinds"])'
+result $? 'three reports: JSON has all'
+
+# ---- repeats ----
+for i in 1 2 3 4 5; do
+	for d in base other; do
+		sqlite3 $d$i.sqlite <"$GOLD/$d.sql"
+		# noise in what is the same on both sides; gemm differs by more than that
+		sqlite3 $d$i.sqlite "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + $i WHERE start = 0;
+			UPDATE OSRT_API SET end = end + (CASE '$d' WHEN 'base' THEN $i * 7 ELSE $i * 11 END) % 20 WHERE eventClass = 27"
+	done
+done
+runs() { printf '%s' "$1"1.sqlite; for i in 2 3 4 5; do printf ',%s' "$1$i.sqlite"; done; }
+cmp -f json "$(runs base)" "$(runs other)" >runs.json
+check 'five runs each: medians, and the test of ranks' "$PY" - runs.json <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+rows = {(k['name'], r['name']): r['sets'] for k in d['kinds'] for r in k['rows']}
+assert [len(s['runs']) for s in d['sets']] == [5, 5]
+gemm = rows[('kernel', 'void gemm<64>(float*)')]
+assert [s['total'] for s in gemm] == [503, 603], gemm
+assert abs(gemm[1]['p']['total'] - 2 / 252) < 1e-12, gemm[1]['p']   # wholly apart: 2 of 252 ways
+read = rows[('osrt', 'read')]
+# 2007 2014 2001 2008 2015 and 2011 2002 2013 2004 2015
+assert [s['total'] for s in read] == [2008, 2011], read
+assert read[1]['p']['total'] > 0.5, read[1]['p']
+assert rows[('kernel', 'relu(float*)')][1] is None
+PY
+is "$(cmp --min-change 0 -k kernel,osrt "$(runs base)" "$(runs other)" | awk '/read$/ { print substr($1, 1, 1) } /gemm/ { print substr($1, 1, 1) }' | tr '\n' ' ')" \
+	'+ ~ ' 'what may be chance is marked'
+cp base1.sqlite 'with,comma.sqlite'
+is "$(cmp -f json 'with,comma.sqlite' other.sqlite | "$PY" -c 'import json, sys; print(json.load(sys.stdin)["sets"][0]["runs"])')" \
+	"['with,comma.sqlite']" 'a comma in the name of a file'
+is "$(cmp -f json --base base.sqlite other.sqlite | "$PY" -c 'import json, sys; print([s["label"] for s in json.load(sys.stdin)["sets"]])')" \
+	"['base.sqlite', 'other.sqlite']" '--base'
+
+is "$(cmp -k wall,kernel --filter-time 0/1000 base.sqlite other.sqlite | sed -n 's/^\(Summary\|Kernels\)$/\1/p')" Kernels \
+	'a part of the time: nothing is said of the time of it all'
+is "$(cmp -k wall,kernel --filter-pid 1 base.sqlite other.sqlite | sed -n 's/^\(Summary\|Kernels\)$/\1/p')" Kernels 'nor for a process'
+cp base.sqlite session.sqlite && chmod 644 session.sqlite
+sqlite3 session.sqlite 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL; DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME; DELETE FROM NVTX_EVENTS;
+	DELETE FROM OSRT_API'
+sqlite3 base.sqlite .dump | sqlite3 tree.sqlite
+sqlite3 tree.sqlite 'CREATE TABLE SL_PROCESS_TREE(globalPid, start, end, traced, kind);
+	INSERT INTO SL_PROCESS_TREE VALUES (16777216, 100, 2500, 1, 0), (33554432, 1000, 2600, 1, 1), (50331648, 0, 9000, 0, 0)'
+is "$(cmp -f json -k wall session.sqlite tree.sqlite | "$PY" -c 'import json, sys; print([s["total"] for s in json.load(sys.stdin)["kinds"][0]["rows"][0]["sets"]])')" \
+	'[1000000, 2500]' 'wall time: of the processes where they are known, of the session where nothing else is'
+
+# ---- conditions ----
+gate() { # WANT CONDITION...
+	gate_want=$1
+	shift
+	cmp base.sqlite other.sqlite "$@" >/dev/null 2>err
+	is $? "$gate_want" "exit $gate_want: $*"
+}
+gate 3 --fail-on 'step.max > +3%'
+gate 0 --fail-on 'step.max > +17%'
+gate 3 --fail-on 'step.max > +16.6%'
+gate 0 --fail-on 'step.median > +0%'
+gate 3 --fail-on 'step.median >= +0%'
+gate 3 --fail-on 'kernel[*gemm*].total >= +100ns'
+gate 0 --fail-on 'kernel[*gemm*].total > +100ns'
+gate 3 --fail-on 'gpu_idle < -30%'
+gate 3 --fail-on 'io > 4kB'
+gate 0 --fail-on 'io > 4.1kB'
+gate 3 --fail-on 'kernel > +60ns' # 580 -> 650 all together
+gate 0 --fail-on 'kernel > +70ns'
+gate 0 --fail-on 'kernel.count > 5'
+gate 3 --fail-on 'kernel.count < -0' # six, then five
+gate 3 --fail-on 'step.max > +90%' --fail-on 'gpu_busy > +20%'
+is "$(cat err)" 'sightline: compare: gpu_busy > +20%: found +22.64 % of other.sqlite' 'and says which, and how far'
+gate 3 --fail-on 'kernel[void gemm<64>(float*)] > +1%,wall > +1%'
+gate 1 --fail-on 'syscall > +1%'
+is "$(cat err)" "sightline: compare: --fail-on 'syscall > +1%' cannot be checked: the reports have no such syscall in common" \
+	'a condition about nothing is no success'
+gate 2 --fail-on 'kernl > +1%'
+is "$(cat err)" "sightline: compare: --fail-on 'kernl > +1%': 'kernl' is not compared; did you mean 'kernel'?" 'a word that is nearly right'
+gate 2 --fail-on 'kernel > 1%'
+cmp "$(runs base)" "$(runs other)" --fail-on 'osrt > +0%' >/dev/null 2>&1
+is $? 0 'repeats: chance is no reason to fail'
+cmp "$(runs base)" "$(runs other)" --fail-on 'kernel[*gemm*] > +10%' >/dev/null 2>&1
+is $? 3 'repeats: more than chance is'
+
+# ---- files ----
+cmp -o out.txt base.sqlite other.sqlite && cmp base.sqlite other.sqlite >want.txt
+check '-o: the same into a file' diff want.txt out.txt
+cmp -o out.txt base.sqlite other.sqlite 2>err
+is "$?$(grep -c force-overwrite err)" 11 '-o: replaces nothing unasked'
+cmp -o out.txt --force-overwrite=true base.sqlite base.sqlite
+is $? 0 '-o --force-overwrite=true'
+cp base.sqlite mine.sqlite && ln -s mine.sqlite link.txt
+cmp -o link.txt --force-overwrite=true other.sqlite mine.sqlite 2>err
+is "$?$(cat err)" '2sightline: compare: link.txt is one of the reports; name another -o' '-o: never a report, by whatever name'
+check 'which is as it was' cmp_bytes base.sqlite mine.sqlite
+cmp base.sqlite 2>err
+is "$?$(grep -c 'two reports or more' err)" 21 'one report alone'
+cmp base.sqlite nothing.sqlite >out 2>err
+is "$?$(wc -c <out)$(cat err)" '10sightline: compare: nothing.sqlite: No such file or directory' 'a report that is not there'
+head -c 3000 base1.sqlite >cut.sqlite
+cmp base.sqlite cut.sqlite >out 2>err
+is "$?$(wc -c <out)$(grep -c cut.sqlite err)" 101 'a report that is cut off'
+cmp -k kernel,nothing base.sqlite other.sqlite 2>err
+is "$?$(grep -c "'nothing' is nothing that is compared" err)" 21 'a kind that is none'
+is "$(cmp --list-kinds | awk '{ print $1 }' | tr '\n' ' ')" \
+	'wall cpu gpu_busy gpu_idle gpu_memory gpu_copied io step nvtx kernel gpu_copy api osrt file syscall ' '--list-kinds'
+for sql in "$TOP"/exporters/compare/queries/*.sql; do
+	check "$(basename "$sql") has a title, a unit, a place" sh -c '
+		for key in title unit default; do grep -q "^-- $key: ." "$1" || exit 1; done' - "$sql"
+done
+is "$(md5sum -c --quiet before.md5 2>&1; ls base.sqlite-* 2>/dev/null)" '' 'nothing was written to the reports'
+
+# ---- real ones ----
+REAL=$TOP/../shared/data/nsys
+if [ -r "$REAL/nsysai_mfu_2gpu_before.sqlite" ]; then
+	cmp -f json "$REAL/nsysai_mfu_2gpu_before.sqlite" "$REAL/nsysai_mfu_2gpu_after.sqlite" >real.json
+	check 'a real pair: totals and medians of all kernels and calls' "$PY" - real.json "$REAL" <<'PY'
+import json, re, sqlite3, statistics, sys
+d = json.load(open(sys.argv[1]))
+want = {}
+for s, name in enumerate(('before', 'after')):
+    db = sqlite3.connect('file:%s/nsysai_mfu_2gpu_%s.sqlite?mode=ro&immutable=1' % (sys.argv[2], name), uri=True)
+    text = dict(db.execute('SELECT id, value FROM StringIds'))
+    for dur, full, short in db.execute('SELECT end - start, demangledName, shortName FROM CUPTI_ACTIVITY_KIND_KERNEL'):
+        want.setdefault(('kernel', text[full]), ([], []))[s].append(dur)
+    for dur, n in db.execute('SELECT end - start, nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME'):
+        want.setdefault(('api', re.sub('_v[0-9]{4,5}$', '', text[n])), ([], []))[s].append(dur)
+rows = {(k['name'], r['name']): r['sets'] for k in d['kinds'] for r in k['rows'] if k['name'] in ('kernel', 'api')}
+assert len(rows) > 20
+same = 0
+for key, runs in want.items():
+    if key in rows:
+        same += 1
+        for run, got in zip(runs, rows[key]):
+            assert (got is None) == (not run), key
+            if run:
+                assert got['total'] == sum(run) and got['count'] == len(run), key
+                assert got['median'] == statistics.median(run), key
+                assert got['p99'] == sorted(run)[-(-99 * len(run) // 100) - 1], key
+assert same >= len(rows) - 3, (same, len(rows))
+PY
+else
+	skip 'a real pair' 'the databases are not here'
+fi
+done_testing

@@ -1,0 +1,380 @@
+#!/bin/sh
+# Sessions that are steered: launch, start, stop, cancel, shutdown, sessions list; their names; who may; and what is
+# left when somebody is killed. Reports hold what was recorded and nothing else.
+. tests/lib.sh
+
+mkdir "$W/tmp"
+SIGHTLINE_SESSIONS=$W/tmp
+export SIGHTLINE_SESSIONS
+
+sl() { "$BIN" "$@"; }
+end_all() { # whatever a failed check has left
+	for s in $(sl sessions list -p false | awk '{ print $5 }'); do sl shutdown --kill=sigkill --session="$s"; done
+} >/dev/null 2>&1
+at_exit=end_all
+
+says() { # STATUS PATTERN COMMAND...: exit status and one line on stderr
+	want=$1 pattern=$2
+	shift 2
+	"$@" >out 2>err </dev/null
+	got=$?
+	cat err
+	[ "$got" -eq "$want" ] && [ "$(wc -l <err)" -eq 1 ] && grep -Fq -- "$pattern" err
+}
+silent() { # COMMAND...: status 0 and not a word
+	"$@" >out 2>err </dev/null || { cat err; return 1; }
+	cat out err
+	[ ! -s out ] && [ ! -s err ]
+}
+state() { sl sessions list -p false | awk -v name="$1" '$5 == name { print $3 }'; }
+in_state() { [ "$(state "$1")" = "$2" ]; }
+none() { [ -z "$(sl sessions list -p false)" ]; }
+value() { # SESSION KEY: of sessions list --format=json
+	sl sessions list --format=json | "$PY" -c '
+import json, sys
+print([s for s in json.load(sys.stdin) if s["name"] == sys.argv[1]][0][sys.argv[2]])' "$@"
+}
+phase() { # NAME: and waits until the program is in it
+	printf '%s\n' "$1" >phase.new && mv phase.new phase
+	rm -f "mark-$1"
+	wait_for 20 test -e "mark-$1"
+}
+phases_in() { # REPORT: of which there are calls, in order
+	q "$1" "SELECT DISTINCT substr(path, instr(path, 'mark-') + 5) FROM call WHERE path LIKE '%/mark-%'" | tr '\n' ' '
+}
+begin() { # [OPTION...]: launches the program with phases; $!, its status goes to the file status
+	rm -f phase status
+	(
+		sl launch "$@" "$PY" "$E2E/trace/sessions_phases.py" >launch.out 2>launch.err
+		echo $? >status
+	) &
+}
+finish() {
+	echo end >phase
+	wait_for 20 test -s status
+}
+
+# ---- launch, start, stop, start, stop ----
+begin --session-new=one
+check 'a launched program runs' wait_for 20 in_state one Active
+check 'and its session has a line in the list' sh -c "'$BIN' sessions list | grep -Eq '^ *[0-9]+ +[0-9][0-9]:[0-9][0-9] +Active +1 +one$'"
+check 'stop without start is refused' says 1 "records nothing (begin: sightline start --session=one)" sl stop
+check 'cancel, too' says 1 'nothing to cancel' sl cancel
+phase a
+check 'start' silent sl start -o first
+is "$(state one)" Collection 'the session says that it records'
+is "$(value one report)" "$W/first.sqlite" 'and where to'
+check 'start twice is refused' says 1 "records already, into $W/first.sqlite" sl start -o again
+phase b
+check 'stop names the report' says 0 "report: $W/first.sqlite" sl stop
+check 'the report is complete' intact first.sqlite
+check 'there is no write-ahead log beside it' test ! -e first.sqlite-wal
+is "$(state one)" Active 'the session goes on'
+phase c
+mkdir folder
+check 'start again, in another folder' sh -c "cd folder && '$BIN' start --session=one -o second"
+phase d
+check 'stop by the folder of the session' says 0 "report: $W/folder/second.sqlite" sl stop --session="$(value one directory)"
+phase e
+check 'start without a name for the report' silent sl start
+phase f
+check 'cancel' silent sl cancel
+is "$(ls ./*.sqlite)" './first.sqlite' 'leaves nothing'
+phase g
+check 'start before the end' silent sl start -o last
+phase h
+finish
+is "$(cat status)" 7 'the exit status is the program'"'"'s'
+is "$(cat launch.out)" '' 'launch prints nothing to stdout'
+is "$(said launch.err)" "sightline: report: $W/last.sqlite" 'and the report that was not asked for by stop'
+check 'the last report is complete when launch returns' intact last.sqlite
+check 'the session is gone' none
+is "$(ls -A tmp)" '' 'with all of its files'
+# A phase begins and ends between two captures, or within one: what began in it is told by when it was said.
+is "$(phases_in first.sqlite)" 'a b ' 'the first report has what ran between start and stop'
+is "$(phases_in folder/second.sqlite)" 'c d ' 'so has the second'
+is "$(phases_in last.sqlite)" 'g h ' 'and the last'
+is "$(q first.sqlite "SELECT count(*) FROM OSRT_API WHERE start < 0 OR end < start")" 0 'times begin with the recording'
+check 'info reads it' sh -c "'$BIN' info last.sqlite | grep -q sessions_phases.py"
+
+# ---- two at once; names ----
+mkdir two && begin --session-new=a-1 && rm -f status
+check 'the first of two' wait_for 20 in_state a-1 Active
+check 'a variable that is not set is refused' says 1 'SL_NAME, which is not set' sl launch --session-new='b_%q{SL_NAME}' true
+(cd two && SL_NAME=x sl launch --session-new='b_%q{SL_NAME}' sh -c 'while [ ! -e ../stop-b ]; do cat /dev/null; sleep 0.01; done') 2>b.err &
+b=$!
+check 'the second of two' wait_for 20 in_state b_x Active
+check 'which one?' says 2 'which session? Name it with --session=: a-1, b_x' sl stop
+check 'no such session' says 1 "there is no session 'c'; there are: a-1, b_x" sl start --session=c
+check 'one name for two sessions: launch' says 1 "a session is called 'a-1' already (process " sl launch --session-new=a-1 true
+check 'profile' says 1 "a session is called 'a-1' already (process " sl profile --cpuctxsw=none --session-new=a-1 touch ran
+check 'start' says 1 "a session is called 'a-1' already (process " sl start --session-new=a-1
+is "$(ls ran 2>/dev/null)" '' 'nothing was run'
+check 'no name' says 1 "is no name for a session" sl launch --session-new='a b' true
+check 'an empty name' says 2 "needs a name" sl launch --session-new= true
+check 'both are started' sh -c "'$BIN' start --session=a-1 -o ra && '$BIN' start --session=b_x -o rb"
+phase x
+check 'and stopped' sh -c "'$BIN' stop --session=a-1 2>&1 && '$BIN' stop --session=b_x"
+is "$(phases_in ra.sqlite)" 'x ' 'each report has its own'
+is "$(phases_in rb.sqlite)" '' 'program'
+: >stop-b
+wait $b
+finish
+check 'both are gone' none
+# Many that want one name: one gets it, also when it takes long until that one can be seen to have it.
+for i in 1 2 3 4 5 6; do
+	(LD_PRELOAD=$PROG/lib/slow_listen.so sl launch --session-new=only sh -c 'while [ ! -e race.go ]; do sleep 0.05; done' >/dev/null 2>"race.$i"; echo $? >"race.$i.status") &
+done
+wait_for 60 sh -c '[ "$(cat race.*.status | wc -l)" -ge 5 ]'
+: >race.go
+wait
+is "$(cat race.*.status | sort | uniq -c | tr -s ' \n' ' ')" ' 1 0 5 1 ' 'of six at once, one gets the name'
+is "$(ls /tmp/sightline-*.lock "/run/user/$(id -u)/"sightline-*.lock 2>/dev/null)" '' 'no lock stays behind'
+
+# ---- start before launch ----
+check 'stop without any session' says 1 'there is no session (begin one: sightline launch)' sl stop
+check 'start makes a session' says 0 'a new session waits for its program' sl start --session-new=early -o early
+is "$(state early)" Available 'that waits'
+check 'start twice' says 1 "was said already" sl start
+check 'nothing to stop yet' says 1 "nothing is recorded: the session waits" sl stop
+begin
+check 'launch joins it' wait_for 20 in_state early Collection
+phase k
+finish
+is "$(cat status)" 7 'and is the program'"'"'s face to the shell'
+is "$(said launch.err)" "sightline: report: $W/early.sqlite" 'the report is named'
+is "$(phases_in early.sqlite)" 'k ' 'it has the program'
+is "$(q early.sqlite "SELECT count(*) > 0 FROM call WHERE path LIKE '%sessions_phases.py'")" 1 'from its beginning'
+check 'another waits' says 0 'a new session' sl start --session-new=never
+check 'cancel ends it' silent sl cancel
+check 'which is gone' none
+check 'a session that has its program cannot be joined' says 1 "there is no session 'never'" sl launch --session=never true
+
+# ---- shutdown ----
+begin --session-new=down
+check 'to be shut down' wait_for 20 in_state down Active
+phase l
+check 'it records' silent sl start -o down
+phase m
+check 'an unknown signal' says 2 "option '--kill' takes none, sigkill" sl shutdown --kill=sigfoo
+check 'shutdown names the report' says 0 "report: $W/down.sqlite" sl shutdown
+check 'the program was ended' wait_for 20 test -s status
+is "$(cat status)" 143 'by SIGTERM'
+check 'the report is whole' intact down.sqlite
+is "$(phases_in down.sqlite)" 'l m ' 'and has what was recorded'
+begin --session-new=free
+check 'once more' wait_for 20 in_state free Active
+phase n
+check 'shutdown --kill=none' silent sl shutdown --kill=none
+check 'no session any more' none
+check 'the program runs on' phase o
+finish
+is "$(cat status)" 7 'to its end'
+
+# ---- profile and bare programs are sessions, too ----
+rm -f phase status
+(sl profile -Y --session-new=p -o prof "$PY" "$E2E/trace/sessions_phases.py" 2>prof.err; echo $? >status) &
+check 'profile --start-later records nothing' wait_for 20 in_state p Active
+phase a
+check 'until start' silent sl start
+is "$(value p report)" "$W/prof.sqlite" 'whose report is the one that profile named'
+phase b
+check 'and stop' says 0 "report: $W/prof.sqlite" sl stop
+check 'start again' silent sl start --after-collection-start='env >begun' --after-report-ready='env >ready'
+check 'a command runs when recording has begun' wait_for 20 grep -q '^NSYS_SESSION_NAME=p$' begun
+phase c
+check 'another report' says 0 "report: $W/prof.2.sqlite" sl stop
+check 'a command runs when the report is ready' wait_for 20 grep -q "^SIGHTLINE_REPORT_PATH=$W/prof.2.sqlite$" ready
+is "$(grep -c CALLBACK_NAME=after-report-ready ready)" 2 'and is told which'
+finish
+is "$(phases_in prof.sqlite) $(phases_in prof.2.sqlite)" 'a b  b c ' 'each has its part'
+rm -f phase
+(cd two && SIGHTLINE_OUTPUT=$W/bare.sqlite SIGHTLINE_OPTIONS=--session-new=bare LD_PRELOAD=$SHIM "$PY" -c '
+import os, time
+while not os.path.exists("../stop-bare"):
+    os.path.exists("../early" if os.path.exists("../is-early") else "../late")
+    os.close(os.open("../early" if os.path.exists("../is-early") else "../late", os.O_CREAT | os.O_RDONLY))
+    time.sleep(0.002)
+') &
+check 'a bare program is a session' wait_for 20 in_state bare Collection
+: >is-early
+rm -f early && check 'it runs' wait_for 20 test -e early
+check 'and can be stopped' says 0 "report: $W/bare.sqlite" sl stop
+rm -f is-early late; check 'it runs on' wait_for 20 test -e late
+check 'and be recorded again' silent sl start
+rm -f late; check 'still running' wait_for 20 test -e late
+: >stop-bare
+wait
+check 'its second report' wait_for 20 finished bare.2.sqlite
+is "$(q bare.2.sqlite "SELECT count(*) > 0, sum(path LIKE '%/early') FROM call WHERE path LIKE '%/late' OR (path LIKE '%/early' AND name LIKE 'open%')")" '1|0' 'has the second part'
+SIGHTLINE_OUTPUT=$W/same.sqlite LD_PRELOAD=$SHIM sh -c 'exit 0'
+check 'the usual run leaves no session' wait_for 10 none
+
+# ---- recording that something else begins ----
+begin --session-new=arm
+check 'armed' wait_for 20 in_state arm Active
+check 'start with a capture range' silent sl start -c cudaProfilerApi -o armed
+is "$(state arm)" DelayedCollection 'waits for it'
+check 'stop says that nothing has begun' says 1 'nothing had been recorded yet' sl stop
+is "$(state arm)" Active 'and disarms'
+check 'options of the other side' says 2 "option '--trace' belongs to 'sightline launch'" sl start --trace=osrt
+check 'what the kernel was not asked for' says 1 'are settled when the program begins' sl start --syscall=process-tree
+check 'what concerns the program' says 2 "option '--env-var' belongs to 'sightline launch'" sl start --env-var=A=1
+check 'start without context switches' silent sl start --cpuctxsw=none -o calls
+phase z
+check 'stop' says 0 "report: $W/calls.sqlite" sl stop
+is "$(sqlite3 calls.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'SCHED_EVENTS'")" 0 'none are in the report'
+is "$(phases_in calls.sqlite)" 'z ' 'calls are'
+check 'of a range without a name' says 2 'needs --nvtx-capture' sl start -c nvtx
+check 'start with a hotkey' silent sl start -c hotkey --capture-range-end=repeat -o sig
+phase a
+kill -USR1 "$(value arm id)"
+check 'SIGUSR1 to the collector begins' wait_for 20 in_state arm Collection
+phase b
+kill -USR2 "$(value arm id)"
+check 'SIGUSR2 ends' wait_for 20 intact sig.1.sqlite
+check 'start for three seconds' sh -c "sleep 0.2; '$BIN' start -d 3 -o timed"
+is "$(state arm)" Collection 'records'
+check 'and ends by itself' wait_for 20 in_state arm Active
+check 'with a report' wait_for 20 intact timed.sqlite
+check 'a folder that is not there' says 1 "'$W/nowhere' for the report does not exist" sl start -o nowhere/x
+check 'a report that exists' says 1 "timed.sqlite' exists" sl start -o timed
+is "$(state arm)" Active 'nothing has begun'
+finish
+is "$(phases_in sig.1.sqlite)" 'a b ' 'signals bound the capture'
+
+# ---- who is killed ----
+begin --session-new=k1
+check 'launch is to be killed' wait_for 20 in_state k1 Active
+phase a
+check 'it records' silent sl start -o k1
+kill -9 "$(pgrep -f "$BIN launch --session-new=k1")"
+check 'the program runs on' phase b
+check 'so does the session' says 0 "report: $W/k1.sqlite" sl stop
+is "$(phases_in k1.sqlite)" 'a b ' 'and its report is whole'
+echo end >phase
+check 'until the program has ended' wait_for 20 none
+begin --session-new=k2
+check 'the program is to be killed' wait_for 20 in_state k2 Active
+phase a
+check 'it records' silent sl start -o k2
+phase b
+kill -9 "$(value k2 pid)"
+check 'launch ends as it did' wait_for 20 test -s status
+is "$(cat status)" 137 'by SIGKILL'
+check 'the report is whole' intact k2.sqlite
+is "$(phases_in k2.sqlite)" 'a b ' 'up to the end'
+begin --session-new=k4
+check 'the collector is to be ended' wait_for 20 in_state k4 Active
+phase a
+check 'it records' silent sl start -o k4
+phase b
+kill "$(value k4 id)"
+check 'at SIGTERM it completes the report' wait_for 20 none
+check 'which is whole' intact k4.sqlite
+is "$(phases_in k4.sqlite)" 'a b ' 'and has what was recorded'
+check 'the program runs on' phase c
+finish
+is "$(cat status)" 7 'to its end'
+is "$(said launch.err)" "sightline: report: $W/k4.sqlite" 'launch names the report'
+begin --session-new=k3
+check 'the collector is to be killed' wait_for 20 in_state k3 Active
+phase a
+check 'it records' silent sl start -o k3
+phase b
+sleep 1
+kill -9 "$(value k3 id)"
+check 'the session is shown as dead' wait_for 20 in_state k3 Dead
+check 'and is told to be recovered' says 1 "the collector of session 'k3' is gone" sl stop --session=k3
+check 'the program runs on' phase c
+finish
+is "$(cat status)" 7 'to its end'
+check 'launch says what to do' grep -q "the collector of session 'k3' ended early" launch.err
+check 'recover completes it' wait_for 20 sl recover k3.sqlite
+check 'it is whole' intact k3.sqlite
+is "$(phases_in k3.sqlite)" 'a b c ' 'to the end of the program'
+check 'nothing is left of that session' wait_for 20 none
+
+# ---- who may ----
+if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1 && command -v setpriv >/dev/null; then
+	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env SIGHTLINE_SESSIONS="$W/tmp" "$@"; }
+	chmod 755 "$W" && chmod 1777 tmp
+	begin --session-new=mine
+	check 'a session of root' wait_for 20 in_state mine Active
+	dir=$(value mine directory)
+	cp "$BIN" sightline-copy && chmod 755 sightline-copy
+	is "$(as_nobody ./sightline-copy sessions list -p false)" '' 'another user does not see it'
+	check 'nor with --all' sh -c '[ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups env SIGHTLINE_SESSIONS="$1/tmp" ./sightline-copy sessions list --all -p false)" ]' sh "$W"
+	check 'and may not stop it' says 1 "no session is in '$dir'" as_nobody ./sightline-copy stop --session="$dir"
+	is "$(stat -c %a "$dir/command")" 600 'its socket is root'"'"'s alone'
+	check 'nor open that' as_nobody "$PY" -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+try:
+    s.connect(sys.argv[1])
+except PermissionError:
+    raise SystemExit(0)
+raise SystemExit(1)' "$dir/command"
+	finish
+	mkdir theirs && chmod 777 theirs
+	(cd theirs && as_nobody "$(nobody_bin)" launch --session-new=theirs sleep 60 >launch.out 2>&1) &
+	check 'root sees those of others with --all' wait_for 20 sh -c "'$BIN' sessions list --all | grep -q ' theirs$'"
+	is "$(state theirs)" '' 'and not without'
+	dir=$(sl sessions list --all --format=json | sed -n 's/.*"name": "theirs".*"directory": "\([^"]*\)".*/\1/p')
+	check 'and may shut them down' silent sl shutdown --session="$dir"
+	wait
+else
+	skip 'another user is refused' 'needs root, setpriv and the user nobody'
+fi
+
+# ---- nonsense on the socket of a session that runs ----
+begin --session-new=fuzz
+check 'a session to be fuzzed' wait_for 20 in_state fuzz Active
+check 'it records' silent sl start -o fuzz
+cat >fuzz.py <<'END'
+import random, socket, sys
+random.seed(5)
+path = sys.argv[1] + "/command"
+words = [b"status", b"start", b"-", b"+", b"toggle", b"wait", b"join", b"7", b"dump", b"--output=\xff", b"-c", b"nvtx",
+         b"--duration=99999999999999999999", b""]
+kept = []
+for i in range(4000):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(path)
+    kind = random.randrange(5)
+    packet = b"sightline-command-1\0" + b"".join(random.choice(words) + b"\0" for _ in range(random.randrange(5)))
+    if kind == 0:
+        packet = random.randbytes(random.randrange(300))
+    elif kind == 1:
+        packet = packet[:random.randrange(len(packet) + 1)]
+    elif kind == 2:
+        packet = bytes(b if random.random() > .02 else random.randrange(256) for b in packet)
+    elif kind == 3:
+        packet += b"x" * random.randrange(100000)
+    try:
+        if packet:
+            s.send(packet)
+    except OSError:
+        pass
+    if random.randrange(3):
+        s.close()
+    else:
+        kept = kept[-100:] + [s]
+END
+phase a
+check '4000 packets of nonsense' "$PY" fuzz.py "$(value fuzz directory)"
+is "$(state fuzz)" Collection 'the session goes on recording'
+phase b
+check 'and obeys' says 0 "report: $W/fuzz.sqlite" sl stop
+finish
+is "$(cat status)" 7 'the program has not noticed'
+check 'the report is whole' intact fuzz.sqlite
+is "$(phases_in fuzz.sqlite)" 'a b ' 'and has everything'
+
+# ---- status ----
+begin --session-new=st
+check 'status of a session' wait_for 20 sh -c "'$BIN' status --session=st | grep -q '^State  *Active'"
+check 'status of all' sh -c "'$BIN' status --all | grep -q '^Session  *st '"
+check 'status of none' says 1 "there is no session 'nix'; there are: st" sl status --session=nix
+finish
+done_testing

@@ -1,0 +1,317 @@
+/*
+ * drain.c - records written as the shim writes them arrive in the report once each, whatever happens to
+ * the collector in between, and whatever the shared memory holds.
+ */
+#include "tests/unit/report/db_test.h"
+
+#include "tests/unit/collect/ring_test.h"
+
+static const char *rows(void)
+{
+	return ask("SELECT count(*) || ' ' || count(DISTINCT returnValue) || ' ' || "
+		   "coalesce(max(returnValue), -1) FROM OSRT_API");
+}
+
+static void a_record_becomes_a_row(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_path(&r, slot, SL_H_open, 3, 0, 3, 1, "/data/x");
+	ring_io(&r, slot, SL_H_read, 60, 100, 3, 1);
+	ring_path(&r, slot, SL_H_open, ENOENT, SL_REC_ERR, -1, 0, "/none");
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(
+		ask("SELECT group_concat(s.value || ' ' || returnValue || ' ' || coalesce(fd, '-') "
+		    "|| ' ' || p.value || ' ' || coalesce(bytesAsked, '-') || ' ' || "
+		    "coalesce(errnum, '-'), ', ') FROM (SELECT * FROM OSRT_API ORDER BY rowid) o "
+		    "JOIN StringIds s ON s.id = nameId JOIN StringIds p ON p.id = pathId"),
+		"open 3 3 /data/x - -, read 60 3 /data/x 100 -, open -1 - /none - 2");
+	assert_string_equal(
+		ask("SELECT filePath || fileAccessId FROM OSRT_FILE_ACCESS_DESCRIPTORS"),
+		"/data/x1");
+	assert_string_equal(
+		ask("SELECT s.value FROM ThreadNames JOIN StringIds s ON s.id = nameId"), "worker");
+	side_die(&s);
+}
+
+static void a_file_opened_by_a_thread_that_is_read_later_has_its_path(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t reader = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	uint32_t opener = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_path(&r, opener, SL_H_open, 3, 0, 3, 1, "/late");
+	ring_io(&r, reader, SL_H_read, 1, 1, 3, 1);
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_API JOIN StringIds ON id = pathId WHERE "
+				"value = '/late'"),
+			    "2");
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_FILE_ACCESS_DESCRIPTORS"), "1");
+	side_die(&s);
+}
+
+static void a_record_newer_than_the_clock_waits(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	side_snapshot(&s);
+	usleep(1000);
+	ring_call(&r, slot, SL_H_fsync, 0);
+	assert_int_equal(drain_round(&s.arenas, 100), 0);
+	assert_false(drain_is_idle(&s.arenas));
+	side_drain(&s);
+	assert_int_equal(s.arenas.rows, 1);
+	assert_true(drain_is_idle(&s.arenas));
+	side_die(&s);
+}
+
+/* Many chunks; the pool gets them back only after the commit. */
+static void chunks_come_back_after_the_commit(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+	uint32_t used;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	for (int i = 0; i < 50000; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	used = r.arena->used_chunks;
+	assert_true(used > 30);
+	side_drain(&s);
+	assert_int_equal(r.arena->used_chunks, used);
+	side_commit(&s);
+	assert_int_equal(r.arena->used_chunks, 0);
+	assert_int_equal(r.arena->freed_seq, 1);
+	assert_string_equal(rows(), "50000 50000 49999");
+	/* And they are used again. */
+	used = r.arena->fresh_chunk;
+	for (int i = 0; i < 50000; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	assert_true(r.arena->fresh_chunk <= used + 1);
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(rows(), "100000 50000 49999");
+	side_die(&s);
+}
+
+/* Killed at one of the moments that matter; then another collector goes on. */
+static void die_and_recover(int moment)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_path(&r, slot, SL_H_open, 1000000, 0, 3, 1, "/kept");
+	for (int i = 0; i < 5000; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	side_drain(&s);
+	side_commit(&s);
+	for (int i = 5000; i < 10000; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	side_drain(&s);
+	if (moment >= 1)
+		assert_int_equal(positions_save(&s.arenas), 0);
+	if (moment >= 2)
+		assert_int_equal(db_commit(s.db, 2), 0); /* and not positions_release() */
+	side_die(&s);
+	for (int i = 10000; i < 12000; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	ring_io(&r, slot, SL_H_read, 1000001, 8, 3, 1);
+	side_open(&s, true);
+	side_attach(&s, &r, true);
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(rows(), "12002 12002 1000001");
+	assert_string_equal(ask("SELECT value || fileAccessId FROM OSRT_API JOIN StringIds ON id = "
+				"pathId WHERE "
+				"returnValue = 1000001"),
+			    "/kept1");
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_FILE_ACCESS_DESCRIPTORS"), "1");
+	assert_int_equal(r.arena->used_chunks, 0);
+	side_die(&s);
+}
+
+static void killed_before_the_positions(void **state)
+{
+	(void)state;
+	die_and_recover(0);
+}
+
+static void killed_before_the_commit(void **state)
+{
+	(void)state;
+	die_and_recover(1);
+}
+
+static void killed_between_commit_and_shared_memory(void **state)
+{
+	(void)state;
+	die_and_recover(2);
+}
+
+/* A thread that has ended: totals are written, slot and chunks come back, clean. */
+static void a_slot_is_given_back_when_its_thread_is_gone(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), 0x3ffffff);
+	sl_ref agg = r.arena->slot[slot].agg_chunk;
+	struct sl_agg *a = (struct sl_agg *)sl_chunk_at(r.arena, agg) + SL_H_write;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	*a = (struct sl_agg){
+		.count = 7, .total = 700, .min = 50, .max = 200, .bytes = 4096, .err_count = 1};
+	r.arena->slot[slot].lost_cnt = 3;
+	r.arena->slot[slot].lost_first = r.arena->slot[slot].lost_last = sl_mono_ns();
+	ring_call(&r, slot, SL_H_fsync, 5);
+	side_drain(&s);
+	drain_reap(&s.arenas, true);
+	side_commit(&s);
+	assert_int_equal(r.arena->slot[slot].state, SL_SLOT_LIVE);
+	side_drain(&s);
+	drain_reap(&s.arenas, true);
+	side_commit(&s);
+	assert_int_equal(r.arena->slot[slot].state, SL_SLOT_FREE);
+	assert_int_equal(r.arena->free_chunks & UINT32_MAX, agg == 1 ? 2 : 1);
+	assert_string_equal(
+		ask("SELECT value || ' ' || count || ' ' || totalNs || ' ' || minNs || ' ' || "
+		    "maxNs || ' ' || bytes || "
+		    "' ' || errorCount FROM SL_OSRT_TOTALS JOIN StringIds ON id = nameId"),
+		"write 7 700 50 200 4096 1");
+	assert_string_equal(ask("SELECT what || ' ' || count FROM SL_LOST_EVENTS"),
+			    "calls: rings full 3");
+	assert_string_equal(rows(), "1 1 5");
+	/* The next thread in it is another one. */
+	assert_int_equal(ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid()), slot);
+	a = (struct sl_agg *)sl_chunk_at(r.arena, r.arena->slot[slot].agg_chunk) + SL_H_write;
+	a->count = 2;
+	ring_call(&r, slot, SL_H_fsync, 6);
+	side_drain(&s);
+	drain_totals(&s.arenas, true);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT count(*) || ' ' || sum(count) FROM SL_OSRT_TOTALS"), "2 9");
+	assert_string_equal(rows(), "2 2 6");
+	side_die(&s);
+}
+
+/* Whatever a program writes over its arena: the collector lives, and another arena is still read. */
+static void a_ruined_arena_does_no_harm(void **state)
+{
+	struct ring good = ring_new();
+	uint32_t slot = ring_thread(&good, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	srand(4711);
+	side_open(&s, false);
+	for (int round = 0; round < 60; round++) {
+		struct ring r = ring_new();
+		uint32_t victim = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+		uint64_t *at[] = {(uint64_t *)&r.arena->slot[victim], sl_chunk_at(r.arena, 2)->data,
+				  (uint64_t *)sl_chunk_at(r.arena, 2),
+				  (uint64_t *)&r.arena->free_chunks};
+		struct arena *a;
+
+		for (int i = 0; i < 3000; i++)
+			ring_path(&r, victim, SL_H_open, 3, 0, 3, (uint32_t)i, "/some/path");
+		a = arena_attach(&s.arenas, r.fd, (uint32_t)round + 10, (uint32_t)getpid(),
+				 (uint32_t)getpid());
+		for (int turn = 0; turn < 4; turn++) {
+			for (int i = 0; i < 400; i++)
+				at[round % 4][(unsigned)rand() % (round % 4 == 1 ? 4000 : 8)] =
+					rand() % 3 ? (uint64_t)rand()
+						   : (uint64_t)rand() << 32 | (uint64_t)rand();
+			r.arena->slot[victim].state = SL_SLOT_LIVE;
+			side_snapshot(&s);
+			drain_round(&s.arenas, 5000);
+			drain_reap(&s.arenas, true);
+			drain_totals(&s.arenas, true);
+			side_commit(&s);
+			if (!s.arenas.first)
+				break;
+		}
+		/* It may have been let go already. */
+		for (struct arena *b = s.arenas.first; b; b = b->next)
+			if (b == a) {
+				arena_detach(&s.arenas, a);
+				break;
+			}
+		munmap(r.arena, SL_ARENA_BYTES);
+		close(r.fd);
+	}
+	arena_attach(&s.arenas, good.fd, 1, (uint32_t)getpid(), (uint32_t)getpid());
+	ring_call(&good, slot, SL_H_fsync, 123456789);
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_API WHERE returnValue = 123456789"),
+			    "1");
+	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
+	side_die(&s);
+}
+
+static void an_arena_of_another_build_is_refused(void **state)
+{
+	struct ring r = ring_new();
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	r.arena->hook_hash++;
+	assert_null(arena_attach(&s.arenas, r.fd, 1, 1, 1));
+	r.arena->hook_hash--;
+	r.arena->chunk_cnt++;
+	assert_null(arena_attach(&s.arenas, r.fd, 1, 1, 1));
+	/* One that its sender could still cut, and one that is too small for a header. */
+	int loose = memfd_create("loose", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(loose, (off_t)SL_ARENA_BYTES), 0);
+	assert_int_equal(pwrite(loose, r.arena, sizeof(*r.arena), 0), sizeof(*r.arena));
+	assert_null(arena_attach(&s.arenas, loose, 1, 1, 1));
+	assert_int_equal(ftruncate(loose, 4096), 0);
+	assert_null(arena_attach(&s.arenas, loose, 1, 1, 1));
+	close(loose);
+	assert_int_equal(s.arenas.refused, 4);
+	side_die(&s);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_record_becomes_a_row),
+		TEST(a_file_opened_by_a_thread_that_is_read_later_has_its_path),
+		TEST(a_record_newer_than_the_clock_waits),
+		TEST(chunks_come_back_after_the_commit),
+		TEST(killed_before_the_positions),
+		TEST(killed_before_the_commit),
+		TEST(killed_between_commit_and_shared_memory),
+		TEST(a_slot_is_given_back_when_its_thread_is_gone),
+		TEST(a_ruined_arena_does_no_harm),
+		TEST(an_arena_of_another_build_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("drain", tests, NULL, NULL);
+}

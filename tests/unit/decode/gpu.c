@@ -1,0 +1,652 @@
+/*
+ * gpu.c - calls into GPU libraries and the GPU's work: from records to rows, each call once, each kernel with its
+ * launch, whoever told of them and in whatever order.
+ */
+#include "tests/unit/report/db_test.h"
+
+#include "tests/unit/collect/ring_test.h"
+
+#include "tests/unit/decode/gpu_test.h"
+
+/* Rows of RUNTIME in the order of their start, times in us after t0: "name start-end class result,...". */
+static const char *calls(void)
+{
+	char sql[400];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT group_concat(t, ', ') FROM (SELECT value || ' ' || ((start - %lld) / "
+		 "1000) || '-' || "
+		 "((end - %lld) / 1000) || ' ' || eventClass || ' ' || returnValue AS t FROM "
+		 "CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId ORDER BY start)",
+		 (long long)t0 - 5000, (long long)t0 - 5000);
+	return ask(sql);
+}
+
+/* "rows of the GPU / of those, how many have exactly one call". */
+static const char *joined(void)
+{
+	return ask(
+		"SELECT count(*) || '/' || sum((SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME r "
+		"WHERE "
+		"r.correlationId = k.correlationId AND r.globalTid >> 24 = k.globalPid >> 24) = 1) "
+		"FROM CUPTI_ACTIVITY_KIND_KERNEL k");
+}
+
+static void without_cupti_the_hooks_word_is_enough(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	API(&f.r, f.program, cudaMalloc, 1000, 3000, 0, 0, 0x7000, 4096);
+	API(&f.r, f.program, cudaMalloc, 4000, 5000, 0, 2, 0, 1 << 30);
+	API(&f.r, f.program, cuLaunchKernel, 6000, 9000, 0, 0, 0xf, 1, 2, 3, 4, 5, 6, 7, 8);
+	gpu_tick(&f);
+	assert_string_equal(calls(),
+			    "cudaMalloc 1-3 0 0, cudaMalloc 4-5 0 2, cuLaunchKernel 6-9 1 0");
+	assert_string_equal(
+		ask("SELECT count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "3");
+	assert_string_equal(
+		ask("SELECT group_concat(t, ' ') FROM (SELECT e.name || '=' || a.value AS t FROM "
+		    "SL_GPU_ARGUMENTS a JOIN ENUM_SL_GPU_ROLE e ON e.id = role JOIN "
+		    "CUPTI_ACTIVITY_KIND_RUNTIME r ON correlationId = callId ORDER BY start, "
+		    "position)"),
+		"addr=28672 bytes=4096 bytes=1073741824 kernel=15 gridx=1 gridy=2 gridz=3 blockx=4 "
+		"blocky=5 blockz=6 shared=7 stream=8");
+	assert_string_equal(
+		ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE "
+		    "globalTid & 0xffffff <> (SELECT globalTid & 0xffffff FROM ThreadNames "
+		    "ORDER BY rowid LIMIT 1)"),
+		"0");
+	/* And from now on at once: a call that has nobody around it need not wait for a look. */
+	API(&f.r, f.program, cudaDeviceSynchronize, 10000, 11000, 0, 0, );
+	side_drain(&f.s);
+	side_commit(&f.s);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "4");
+	gpu_end(&f);
+}
+
+/* The runtime is hooked, and CUPTI tells of it and of the driver calls inside. */
+static void a_shared_runtime_is_told_by_both(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaMalloc, 1000, 3000, 0, 0, 0x7000, 4096);
+	API(&f.r, f.program, cudaLaunchKernel, 10000, 14000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 12, NAME_KERNEL);
+	gpu_api(&f.r, f.cupti, 10900, 13100, 12, NAME_CU_LAUNCH, true);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_api(&f.r, f.cupti, 1200, 2900, 10, NAME_MALLOC, false);
+	gpu_tick(&f);
+	assert_string_equal(calls(), "error: no such table: CUPTI_ACTIVITY_KIND_RUNTIME");
+	gpu_tell(&f);
+	assert_string_equal(calls(), "cudaMalloc_v3020 1-3 0 0, cudaLaunchKernel_v7000 10-14 0 0");
+	assert_string_equal(joined(), "1/1");
+	assert_string_equal(
+		ask("SELECT group_concat(correlationId) FROM (SELECT correlationId FROM "
+		    "CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start)"),
+		"10,11"); /* CUPTI's own */
+	assert_string_equal(ask("SELECT count(*) FROM SL_GPU_ARGUMENTS WHERE callId = 11"), "9");
+	assert_string_equal(ask("SELECT d.value || '|' || s.value || '|' || m.value FROM "
+				"CUPTI_ACTIVITY_KIND_KERNEL JOIN "
+				"StringIds d ON d.id = demangledName JOIN StringIds s ON s.id = "
+				"shortName JOIN StringIds m "
+				"ON m.id = mangledName"),
+			    "void lib::(anonymous namespace)::axpy<float, 4>(float, float const*, "
+			    "float*, int)|axpy|"
+			    "_ZN3lib12_GLOBAL__N_14axpyIfLi4EEEvT_PKS2_PS2_i");
+	assert_string_equal(
+		ask("SELECT launchType || ' ' || gridX || ' ' || blockX || ' ' || streamId || ' ' "
+		    "|| "
+		    "coalesce(graphNodeId, '-') || ' ' || tensorSizeMinusOneElements FROM "
+		    "CUPTI_ACTIVITY_KIND_KERNEL"),
+		"1 4 128 7 - []");
+	gpu_end(&f);
+}
+
+/* The runtime is part of the program: hooks see the driver calls that it makes, CUPTI sees both. */
+static void a_static_runtime_is_told_by_cupti(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cuLaunchKernel, 10800, 13200, 0, 0, 0xf, 1, 2, 3, 4, 5, 6, 7, 8);
+	API(&f.r, f.program, cuCtxSynchronize, 20300, 29700, 0, 0, );
+	/* One that the program makes itself, and one that CUPTI does not tell of. */
+	API(&f.r, f.program, cuLaunchKernel, 40000, 43000, 0, 0, 0xf, 1, 2, 3, 4, 5, 6, 7, 8);
+	API(&f.r, f.program, cuCtxSynchronize, 50000, 53000, 0, 719, );
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 11, NAME_KERNEL);
+	gpu_kernel(&f.r, f.cupti, 44000, 45000, 15, NAME_KERNEL);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_api(&f.r, f.cupti, 10900, 13100, 12, NAME_CU_LAUNCH, true);
+	gpu_api(&f.r, f.cupti, 20000, 30000, 13, NAME_SYNC, false);
+	gpu_api(&f.r, f.cupti, 40100, 42900, 15, NAME_CU_LAUNCH, true);
+	gpu_tell(&f);
+	assert_string_equal(
+		calls(), "cudaLaunchKernel_v7000 10-13 0 0, cudaDeviceSynchronize_v3020 20-30 0 0, "
+			 "cuLaunchKernel 40-43 1 0, cuCtxSynchronize 50-53 1 719");
+	assert_string_equal(joined(), "2/2");
+	gpu_end(&f);
+}
+
+/*
+ * The runtime call in which CUPTI was switched on is told by nobody; what it calls shares its id. And what asks for
+ * errors and versions has no row, whoever tells of it.
+ */
+static void what_nobody_tells_of_is_not_made_up(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	gpu_string(&f.r, f.cupti, 20, "cudaGetLastError_v3020");
+	gpu_string(&f.r, f.cupti, 21, "cudaSomethingNew_v14000");
+	API(&f.r, f.program, cuMemAlloc_v2, 1000, 2000, 0, 0, 0x7000, 4096);
+	API(&f.r, f.program, cuLaunchKernel, 3000, 4000, 0, 0, 0xf, 1, 2, 3, 4, 5, 6, 7, 8);
+	gpu_string(&f.r, f.cupti, 22, "cuMemAlloc_v2");
+	gpu_api(&f.r, f.cupti, 1100, 1900, 2, 22, true);
+	gpu_api(&f.r, f.cupti, 3100, 3900, 2, NAME_CU_LAUNCH, true);
+	gpu_api(&f.r, f.cupti, 5000, 5900, 3, 20, false);
+	gpu_api(&f.r, f.cupti, 5100, 5200, 4, NAME_CTX_SYNC, true); /* inside of that */
+	gpu_api(&f.r, f.cupti, 6000, 6900, 5, 21, false);
+	gpu_tell(&f);
+	assert_string_equal(calls(), "cuMemAlloc_v2 1-2 1 0, cuLaunchKernel 3-4 1 0, "
+				     "cudaSomethingNew_v14000 6-6 0 0");
+	assert_string_equal(
+		ask("SELECT count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "3");
+	gpu_end(&f);
+}
+
+/* What a library calls has rows of its own, but not in the library's family. */
+static void libraries_are_around_what_they_call(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaLaunchKernel, 4000, 5000, 2, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	API(&f.r, f.program, cublasLtMatmul, 3000, 6000, 1, 0, 1, 2, 3, 4);
+	API(&f.r, f.program, cublasSgemm_v2, 2000, 7000, 0, 0, 1, 0, 1, 64, 32, 16);
+	API(&f.r, f.program, cublasSgemm_v2, 11000, 12000, 1, 0, 1, 0, 1, 64, 32, 16);
+	API(&f.r, f.program, cudnnConvolutionForward, 10000, 13000, 0, 3, 1, 2, 3);
+	API(&f.r, f.program, cufftExecC2C, 21000, 22000, 1, 0, 1, 2, 3, 0xffffffff);
+	API(&f.r, f.program, ncclAllReduce, 20000, 23000, 0, 1, 1, 2, 1000, 7, 0, 9, 5);
+	gpu_api(&f.r, f.cupti, 4100, 4900, 11, NAME_LAUNCH, false);
+	gpu_kernel(&f.r, f.cupti, 5000, 6000, 11, NAME_KERNEL);
+	gpu_tell(&f);
+	assert_string_equal(calls(), "cudaLaunchKernel_v7000 4-5 0 0");
+	assert_string_equal(joined(), "1/1");
+	assert_string_equal(
+		ask("SELECT group_concat(value || ' ' || eventClass || ' ' || (end - start), ', ') "
+		    "FROM "
+		    "(SELECT * FROM CUBLAS_EVENTS JOIN StringIds ON id = nameId ORDER BY start)"),
+		"cublasSgemm_v2 29 5000, cublasSgemm_v2 29 1000");
+	assert_string_equal(ask("SELECT value || ' ' || eventClass || ' ' || returnValue FROM "
+				"CUDNN_EVENTS JOIN "
+				"StringIds ON id = nameId"),
+			    "cudnnConvolutionForward 28 3");
+	assert_string_equal(ask("SELECT group_concat(t, ', ') FROM (SELECT l.value || '.' || "
+				"n.value || ' ' || returnValue || "
+				"' ' || nestingLevel AS t FROM SL_LIBRARY_API JOIN StringIds l ON "
+				"l.id = library JOIN "
+				"StringIds n ON n.id = nameId ORDER BY start)"),
+			    "nccl.ncclAllReduce 1 0, cufft.cufftExecC2C 0 1");
+	assert_string_equal(ask("SELECT group_concat(t, ' ') FROM (SELECT e.name || '=' || value "
+				"AS t FROM SL_GPU_ARGUMENTS JOIN "
+				"ENUM_SL_GPU_ROLE e ON e.id = role JOIN CUBLAS_EVENTS USING "
+				"(callId) WHERE start = "
+				"(SELECT min(start) FROM CUBLAS_EVENTS) ORDER BY position)"),
+			    "context=1 op=0 op=1 m=64 n=32 k=16");
+	/* One number space for all calls. */
+	assert_string_equal(
+		ask("SELECT count(*) - count(DISTINCT id) FROM (SELECT correlationId AS id FROM "
+		    "CUPTI_ACTIVITY_KIND_RUNTIME UNION ALL SELECT callId FROM CUBLAS_EVENTS UNION "
+		    "ALL "
+		    "SELECT callId FROM CUDNN_EVENTS UNION ALL SELECT callId FROM SL_LIBRARY_API)"),
+		"0");
+	gpu_end(&f);
+}
+
+/* Names may lie in a ring that is read later; nothing is written before they are known. */
+static void texts_that_come_late_are_waited_for(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 11, NAME_KERNEL);
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'CUPTI%'"),
+			    "0");
+	tell_names(&f);
+	gpu_flushed(&f.r, f.cupti, FAR_NS + 1);
+	gpu_tick(&f);
+	assert_string_equal(calls(), "cudaLaunchKernel_v7000 10-13 0 0");
+	assert_string_equal(joined(), "1/1");
+	assert_string_equal(ask("SELECT value FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id "
+				"= shortName"),
+			    "axpy");
+	gpu_end(&f);
+}
+
+/* A kernel of which no call is known keeps CUPTI's id; one that belongs to nobody has none. */
+static void work_without_a_call_is_written(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	tell_names(&f);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 77, NAME_KERNEL);
+	gpu_kernel(&f.r, f.cupti, 26000, 27000, 0, NAME_KERNEL);
+	gpu_tell(&f);
+	assert_string_equal(
+		ask("SELECT group_concat(coalesce(correlationId, '-')) FROM (SELECT * FROM "
+		    "CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start)"),
+		"77,-");
+	gpu_end(&f);
+}
+
+/* Two processes, whose CUPTIs both count from 1. */
+static void ids_are_unique_in_the_report(void **state)
+{
+	struct gpu_fixture f;
+	struct ring r = ring_new();
+	uint32_t program = ring_thread(&r, 1, (uint32_t)getppid(), (uint32_t)getppid());
+
+	(void)state;
+	gpu_begin(&f);
+	assert_non_null(
+		arena_attach(&f.s.arenas, r.fd, 2, (uint32_t)getppid(), (uint32_t)getppid()));
+	for (int i = 0; i < 2; i++) {
+		struct ring *ring = i ? &r : &f.r;
+		uint32_t slot = i ? program : f.cupti;
+
+		gpu_on(ring, slot);
+		gpu_string(ring, slot, 1, "cudaLaunchKernel_v7000");
+		gpu_string(ring, slot, 2, "kernel");
+		for (uint32_t k = 1; k <= 3; k++) {
+			gpu_api(ring, slot, k * 10000, k * 10000 + 3000, k, 1, false);
+			gpu_kernel(ring, slot, k * 10000 + 4000, k * 10000 + 5000, k, 2);
+		}
+		gpu_flushed(ring, slot, FAR_NS);
+	}
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT count(*) || ' ' || count(DISTINCT correlationId) FROM "
+				"CUPTI_ACTIVITY_KIND_RUNTIME"),
+			    "6 6");
+	assert_string_equal(joined(), "6/6");
+	/* Even for those who forget the process. */
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN "
+				"CUPTI_ACTIVITY_KIND_KERNEL USING (correlationId)"),
+			    "6");
+	gpu_end(&f);
+	munmap(r.arena, SL_ARENA_BYTES);
+	close(r.fd);
+}
+
+/* A call waits for CUPTI's word, for so long; what comes after that still finds it. */
+static void waiting_ends(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaLaunchKernel, 10000, 14000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_flushed(&f.r, f.cupti, 5000); /* too early for it */
+	gpu_tick(&f);
+	assert_string_equal(calls(), "error: no such table: CUPTI_ACTIVITY_KIND_RUNTIME");
+	f.s.arenas.gpu.flush_ns = FAR_NS;
+	usleep(300000); /* looks for what is late come four times a second */
+	gpu_tick(&f);
+	assert_string_equal(calls(), "cudaLaunchKernel 10-14 0 0");
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 12, NAME_KERNEL);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_api(&f.r, f.cupti, 10900, 13100, 12, NAME_CU_LAUNCH, true);
+	gpu_tell(&f);
+	assert_string_equal(calls(), "cudaLaunchKernel 10-14 0 0");
+	assert_string_equal(joined(), "1/1");
+	gpu_end(&f);
+}
+
+/* As many calls as may lie in one buffer that CUPTI keeps back: told of after they have their rows, none gets a second. */
+static void many_calls_are_told_of_late(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint64_t i = 1; i <= 2000; i++)
+		API(&f.r, f.program, cudaMalloc, i * 10000, i * 10000 + 4000, 0, 0, i, 4096);
+	f.s.arenas.gpu.flush_ns = FAR_NS;
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "2000");
+	for (uint32_t i = 1; i <= 2000; i++)
+		gpu_api(&f.r, f.cupti, i * 10000ull + 200, i * 10000ull + 3800, i, NAME_MALLOC,
+			false);
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "2000");
+	gpu_end(&f);
+}
+
+/* The process is killed before CUPTI could say its last word. */
+static void a_process_that_ends_is_not_waited_for(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaMalloc, 1000, 3000, 0, 0, 0x7000, 4096);
+	API(&f.r, f.program, cudaLaunchKernel, 10000, 14000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 11, NAME_KERNEL);
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'CUPTI%'"),
+			    "0");
+	gpu_settle(&f.s.arenas, f.a, true);
+	side_commit(&f.s);
+	assert_string_equal(calls(), "cudaMalloc 1-3 0 0, cudaLaunchKernel_v7000 10-14 0 0");
+	assert_string_equal(joined(), "1/1");
+	gpu_end(&f);
+}
+
+/* Many short calls in a row, and clocks that differ by more than the pause between them. */
+static void calls_in_a_row_find_their_own(void **state)
+{
+	enum {
+		CALLS = 2000,
+		EVERY = 700,
+		LASTS = 450,
+		OFF = 300
+	};
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint32_t i = 0; i < CALLS; i++) {
+		uint64_t at = 1000 + i * EVERY;
+
+		API(&f.r, f.program, cudaLaunchKernel, at, at + LASTS, 0, 0, 0xf, 4, 2, 1, 128, 1,
+		    1, i, 0);
+		gpu_api(&f.r, f.cupti, at + 50 + OFF, at + LASTS - 50 + OFF, i + 1, NAME_LAUNCH,
+			false);
+		gpu_kernel(&f.r, f.cupti, at + 1000, at + 1200, i + 1, NAME_KERNEL);
+	}
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "2000");
+	assert_string_equal(joined(), "2000/2000");
+	/* Argument 7, the dynamic shared memory, numbers the calls. */
+	assert_string_equal(ask("SELECT count(*) FROM SL_GPU_ARGUMENTS WHERE position = 7 AND "
+				"callId = value + 1"),
+			    "2000");
+	gpu_end(&f);
+}
+
+/* CUPTI's word comes in pieces, the driver's part after the runtime's row has been written. */
+static void what_is_inside_may_be_told_later(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaLaunchKernel, 10000, 14000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 12, NAME_KERNEL);
+	gpu_flushed(&f.r, f.cupti, 20000);
+	gpu_tick(&f);
+	assert_string_equal(calls(), "cudaLaunchKernel_v7000 10-14 0 0");
+	gpu_api(&f.r, f.cupti, 10900, 13100, 12, NAME_CU_LAUNCH, true);
+	gpu_tell(&f);
+	assert_string_equal(calls(), "cudaLaunchKernel_v7000 10-14 0 0");
+	assert_string_equal(joined(), "1/1");
+	gpu_end(&f);
+}
+
+static void losses_and_troubles_are_said(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_string(&f.r, f.cupti, 9, "another profiler has CUPTI: close it");
+	RECORD(&f.r, f.cupti, SL_GPU_REC_FLUSHED,
+	       (struct sl_gpu_flushed){.until = t0 + 1000, .dropped = 17});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_STATUS,
+	       (struct sl_gpu_status){.code = SL_GPU_STATUS_TAKEN, .detail = 39, .text = 9});
+	API(&f.r, f.program, cudaMalloc, 1000, 3000, 0, 0, 0x7000, 4096);
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT what || ' ' || count FROM SL_LOST_EVENTS"),
+			    "GPU records: dropped by CUPTI, its buffers were full 17");
+	assert_int_equal(f.s.arenas.gpu.dropped, 17);
+	assert_string_equal(ask("SELECT severity || ' ' || text FROM DIAGNOSTIC_EVENT"),
+			    "2 another profiler has CUPTI: close it (CUPTI's error 39)");
+	assert_string_equal(calls(), "cudaMalloc 1-3 0 0"); /* nobody to wait for */
+	gpu_end(&f);
+}
+
+/*
+ * The collector is killed while calls and kernels wait, some of a commit written and some not; the next one has each of
+ * them once. @moment: 0 before the positions are noted, 1 before the commit, 2 after it.
+ */
+static void die_and_recover(int moment)
+{
+	struct gpu_fixture f;
+
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint32_t i = 1; i <= 300; i++) {
+		uint64_t at = i * 100000;
+
+		API(&f.r, f.program, cudaLaunchKernel, at, at + 4000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1,
+		    i, 0);
+		gpu_api(&f.r, f.cupti, at + 200, at + 3800, i, NAME_LAUNCH, false);
+		gpu_kernel(&f.r, f.cupti, at + 5000, at + 6000, i, NAME_KERNEL);
+		if (i == 100) {
+			gpu_flushed(&f.r, f.cupti,
+				    at + 5000 + 270000000); /* kernels 1..70 or so, too */
+			gpu_tick(&f);
+		}
+		if (i == 200)
+			gpu_tick(&f);
+	}
+	side_drain(&f.s);
+	gpu_settle(&f.s.arenas, f.a, false);
+	if (moment >= 1)
+		assert_int_equal(positions_save(&f.s.arenas), 0);
+	if (moment >= 2)
+		assert_int_equal(db_commit(f.s.db, 2), 0); /* and not positions_release() */
+	side_die(&f.s);
+	side_open(&f.s, true);
+	f.a = side_attach(&f.s, &f.r, true);
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) || ' ' || count(DISTINCT start) || ' ' || "
+				"count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_RUNTIME"),
+			    "300 300 300");
+	assert_string_equal(joined(), "300/300");
+	assert_string_equal(ask("SELECT count(*) FROM SL_GPU_ARGUMENTS WHERE position = 7 AND "
+				"callId = value"),
+			    "300");
+	assert_string_equal(
+		ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = "
+		    "shortName WHERE value = 'axpy'"),
+		"300");
+	assert_string_equal(ask("SELECT count(*) FROM SL_STATE WHERE key GLOB 'gpu.1.*'"), "0");
+	gpu_end(&f);
+}
+
+static void killed_before_the_positions(void **state)
+{
+	(void)state;
+	die_and_recover(0);
+}
+
+static void killed_before_the_commit(void **state)
+{
+	(void)state;
+	die_and_recover(1);
+}
+
+static void killed_after_the_commit(void **state)
+{
+	(void)state;
+	die_and_recover(2);
+}
+
+/* As if the collector had been killed, and another one had gone on. */
+static void recover(struct gpu_fixture *f)
+{
+	side_die(&f->s);
+	side_open(&f->s, true);
+	f->s.arenas.gpu.flush_ns = 100 * FAR_NS;
+	f->a = side_attach(&f->s, &f->r, true);
+}
+
+/* A call has its row when the collector is killed; what CUPTI tells of it afterwards still finds the row. */
+static void killed_between_a_call_and_its_work(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaLaunchKernel, 10000, 14000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_api(&f.r, f.cupti, 10900, 13100, 12, NAME_CU_LAUNCH, true);
+	API(&f.r, f.program, cudaLaunchKernel, 20000, 24000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_api(&f.r, f.cupti, 20200, 23800, 21, NAME_LAUNCH, false);
+	gpu_flushed(&f.r, f.cupti, 30000);
+	gpu_tick(&f);
+	assert_string_equal(calls(),
+			    "cudaLaunchKernel_v7000 10-14 0 0, cudaLaunchKernel_v7000 20-24 0 0");
+	recover(&f);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 12, NAME_KERNEL);
+	gpu_tick(&f);
+	recover(&f); /* what was restored is kept, too */
+	gpu_api(&f.r, f.cupti, 20900, 23100, 22, NAME_CU_LAUNCH, true);
+	gpu_kernel(&f.r, f.cupti, 25000, 26000, 22, NAME_KERNEL);
+	gpu_tell(&f);
+	assert_string_equal(calls(),
+			    "cudaLaunchKernel_v7000 10-14 0 0, cudaLaunchKernel_v7000 20-24 0 0");
+	assert_string_equal(joined(), "2/2");
+	gpu_end(&f);
+}
+
+/* CUPTI was given up before it told of calls: its word is not a second row, whoever hears it. */
+static void killed_before_cupti_told(void **state)
+{
+	enum {
+		CALLS = 3000 /* more than a segment has room for */
+	};
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint64_t i = 1; i <= CALLS; i++)
+		API(&f.r, f.program, cudaMalloc, i * 10000, i * 10000 + 4000, 0, 0, i, 4096);
+	f.s.arenas.gpu.flush_ns = FAR_NS;
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "3000");
+	for (uint32_t i = 1; i <= CALLS; i++) {
+		gpu_api(&f.r, f.cupti, i * 10000ull + 200, i * 10000ull + 3800, i, NAME_MALLOC,
+			false);
+		if (i % (CALLS / 4) == 0)
+			gpu_tick(&f);
+		if (i == CALLS / 2)
+			recover(&f);
+	}
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "3000");
+	assert_string_equal(ask("SELECT count(*) > 1 FROM SL_STATE WHERE key GLOB 'gpulinks.1.*'"),
+			    "1");
+	gpu_settle(&f.s.arenas, f.a, true);
+	gpu_release(&f.s.arenas, f.a);
+	side_commit(&f.s);
+	assert_string_equal(ask("SELECT count(*) FROM SL_STATE WHERE key GLOB 'gpulinks.*'"), "0");
+	gpu_end(&f);
+}
+
+/* What was too much to be kept is said to be missing. */
+static void what_was_not_kept_is_counted(void **state)
+{
+	enum {
+		CALLS = 60000
+	};
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	for (uint32_t i = 0; i < CALLS; i++)
+		API(&f.r, f.program, cudaLaunchKernel, i * 10000, i * 10000 + 4000, 0, 0, 0xf, 4, 2,
+		    1, 128, 1, 1, i, 0);
+	gpu_tick(&f);
+	side_die(&f.s);
+	side_open(&f.s, true);
+	f.a = side_attach(&f.s, &f.r, true);
+	gpu_settle(&f.s.arenas, f.a, true);
+	side_commit(&f.s);
+	assert_string_equal(
+		ask("SELECT (SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME) + (SELECT count "
+		    "FROM SL_LOST_EVENTS WHERE what LIKE 'GPU records: waited%')"),
+		"60000");
+	assert_string_equal(ask("SELECT count(*) > 20000 FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "1");
+	gpu_end(&f);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(without_cupti_the_hooks_word_is_enough),
+		TEST(a_shared_runtime_is_told_by_both),
+		TEST(a_static_runtime_is_told_by_cupti),
+		TEST(what_nobody_tells_of_is_not_made_up),
+		TEST(libraries_are_around_what_they_call),
+		TEST(texts_that_come_late_are_waited_for),
+		TEST(work_without_a_call_is_written),
+		TEST(ids_are_unique_in_the_report),
+		TEST(waiting_ends),
+		TEST(many_calls_are_told_of_late),
+		TEST(a_process_that_ends_is_not_waited_for),
+		TEST(calls_in_a_row_find_their_own),
+		TEST(what_is_inside_may_be_told_later),
+		TEST(losses_and_troubles_are_said),
+		TEST(killed_before_the_positions),
+		TEST(killed_before_the_commit),
+		TEST(killed_after_the_commit),
+		TEST(killed_between_a_call_and_its_work),
+		TEST(killed_before_cupti_told),
+		TEST(what_was_not_kept_is_counted),
+	};
+
+	return cmocka_run_group_tests_name("gpu", tests, NULL, NULL);
+}

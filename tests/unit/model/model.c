@@ -1,0 +1,253 @@
+/*
+ * model.c - processes, images and files, told by the shim and by the kernel in any order: one row each.
+ */
+#include "tests/unit/report/db_test.h"
+
+#include "tests/unit/collect/ring_test.h"
+
+#define MS INT64_C(1000000)
+
+static const char *tree(void)
+{
+	return ask("SELECT group_concat(t, ', ') FROM (SELECT ((globalPid >> 24) & 0xffffff) || "
+		   "':' || "
+		   "coalesce((parentGlobalPid >> 24) & 0xffffff, '-') || ' ' || kind || traced || "
+		   "' ' || coalesce(exe, '-') || ' ' || "
+		   "(start / 1000000) || '-' || coalesce(end / 1000000, '') || ' ' || "
+		   "coalesce(exitStatus, '') t FROM SL_PROCESS_TREE ORDER BY "
+		   "start, rowid)");
+}
+
+/* What the shim says of its image. */
+static struct image *image(struct side *s, struct arena *a, uint32_t number, uint32_t pid,
+			   uint32_t ppid, int64_t ns, const char *exe)
+{
+	struct image *im = model_image_new(&s->model, a, number, pid, pid, ns);
+	char text[64];
+	struct meta m = {.pid = pid,
+			 .ppid = ppid,
+			 .image = number > 1 ? SL_IMAGE_FORK : SL_IMAGE_START,
+			 .bytes = text};
+
+	m.len = (uint32_t)snprintf(text, sizeof(text), "%s%c%s%carg", exe, 0, exe, 0) + 1;
+	if (number > 1)
+		m.len = 0;
+	model_on_image(&s->model, im, &m, ns);
+	return im;
+}
+
+static uint64_t mono(const struct side *s, int64_t ns)
+{
+	return (uint64_t)(s->clock.zero + ns);
+}
+
+static void start(struct side *s, struct arena *a, struct arena *b)
+{
+	side_open(s, false);
+	memset(a, 0, sizeof(*a));
+	memset(b, 0, sizeof(*b));
+	a->id = 1;
+	b->id = 2;
+	s->model.root_pid = 100;
+	model_get(&s->model, 100, 1 * MS);
+}
+
+static void end(struct side *s, struct arena *a, struct arena *b)
+{
+	struct arena *both[] = {a, b};
+
+	for (int i = 0; i < 2; i++) {
+		while (both[i]->images) {
+			struct image *im = both[i]->images;
+
+			both[i]->images = im->next;
+			model_image_free(&s->model, im);
+		}
+		file_names_release(&both[i]->names);
+	}
+	side_die(s);
+}
+
+static void fork_and_exec_make_one_row_each(void **state)
+{
+	const struct sched_ops *k = &model_sched_ops;
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	/* Kernel first: fork, exec, exit; then the rings. */
+	k->on_fork(&s.model, mono(&s, 10 * MS), 100, 100, 101, 101);
+	k->on_comm(&s.model, mono(&s, 20 * MS), 101, 101, "prog", true);
+	k->on_exit(&s.model, mono(&s, 30 * MS), 101, 101, 256);
+	image(&s, &a, 2, 101, 100, 10 * MS + 5000, "");
+	image(&s, &b, 1, 101, 100, 20 * MS + 5000, "/bin/prog");
+	model_settle(&s.model, 40 * MS, false);
+	model_exit(&s.model, model_find(&s.model, 100), 50 * MS, 0);
+	side_commit(&s);
+	assert_string_equal(tree(), "100:1 01 /bin/sh 2-50 0, 101:100 11 /bin/sh 10-20 , 101:100 "
+				    "21 /bin/prog 20-30 256");
+	assert_string_equal(
+		ask("SELECT group_concat(name) FROM (SELECT name FROM PROCESSES ORDER BY pid)"),
+		"sh,prog");
+	end(&s, &a, &b);
+}
+
+static void the_rings_may_be_read_first(void **state)
+{
+	const struct sched_ops *k = &model_sched_ops;
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	image(&s, &a, 2, 101, 100, 10 * MS, "");
+	image(&s, &b, 1, 101, 100, 20 * MS, "/bin/prog");
+	k->on_fork(&s.model, mono(&s, 10 * MS - 5000), 100, 100, 101, 101);
+	k->on_comm(&s.model, mono(&s, 20 * MS - 5000), 101, 101, "prog", true);
+	model_settle(&s.model, 5000 * MS, true);
+	k->on_exit(&s.model, mono(&s, 30 * MS), 101, 101, 9);
+	side_commit(&s);
+	assert_string_equal(
+		tree(),
+		"100:1 01 /bin/sh 2- , 101:100 11 /bin/sh 10-20 , 101:100 21 /bin/prog 20-30 9");
+	end(&s, &a, &b);
+}
+
+static void a_process_that_the_shim_cannot_enter_is_there(void **state)
+{
+	const struct sched_ops *k = &model_sched_ops;
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	k->on_fork(&s.model, mono(&s, 10 * MS), 100, 100, 0x7ffff0, 0x7ffff0);
+	model_settle(&s.model, 11 * MS, false);
+	k->on_comm(&s.model, mono(&s, 20 * MS), 0x7ffff0, 0x7ffff0, "static", true);
+	model_settle(&s.model, 30 * MS, false);
+	side_commit(&s);
+	/* Not yet: its image may still say hello. */
+	assert_string_equal(ask("SELECT count(*) FROM SL_PROCESS_TREE"), "2");
+	assert_true(model_has_guests(&s.model, 1));
+	model_settle(&s.model, 600 * MS, false);
+	k->on_exit(&s.model, mono(&s, 700 * MS), 0x7ffff0, 0x7ffff0, 0);
+	side_commit(&s);
+	assert_string_equal(tree(), "100:1 01 /bin/sh 2- , 8388592:100 11 /bin/sh 10-20 , "
+				    "8388592:100 20 static 20-700 0");
+	end(&s, &a, &b);
+}
+
+/* Of both execs the kernel tells before the first image's ring is read: the second is not the first's. */
+static void a_quick_second_exec_has_its_row(void **state)
+{
+	const struct sched_ops *k = &model_sched_ops;
+	const uint32_t pid = 0x7ffff0; /* nobody has it */
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	s.model.has_kernel_events = true;
+	s.model.root_pid = pid;
+	s.model.root_exe = strdup("/bin/sh");
+	s.model.root_command = strdup("sh -c exec");
+	k->on_comm(&s.model, mono(&s, 1 * MS), pid, pid, "sh", true);
+	k->on_comm(&s.model, mono(&s, 5 * MS), pid, pid, "static", true);
+	k->on_exit(&s.model, mono(&s, 9 * MS), pid, pid, 768);
+	image(&s, &a, 1, pid, 1, 2 * MS, "/bin/sh");
+	model_settle(&s.model, 20 * MS, true);
+	side_commit(&s);
+	assert_string_equal(tree(), "8388592:1 01 /bin/sh 2-5 , 8388592:1 20 static 5-9 768");
+	end(&s, &a, &b);
+}
+
+static void a_silent_child_keeps_the_arena(void **state)
+{
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	model_sched_ops.on_fork(&s.model, mono(&s, 10 * MS), 100, 100, 101, 101);
+	model_settle(&s.model, 11 * MS, false);
+	model_exit(&s.model, model_find(&s.model, 100), 12 * MS, 0);
+	assert_true(model_has_guests(&s.model, 1));
+	assert_int_equal(s.model.alive, 1);
+	model_exit(&s.model, model_find(&s.model, 101), 13 * MS, 0);
+	assert_false(model_has_guests(&s.model, 1));
+	assert_int_equal(s.model.alive, 0);
+	end(&s, &a, &b);
+}
+
+static void descriptors_have_one_row_per_life(void **state)
+{
+	struct arena a, b;
+	struct image *im, *child;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	im = image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	file_open(&s.model, im, 1, 3, "/x", 2, 10 * MS);
+	file_open(&s.model, im, 2, 4, "/y", 2, 11 * MS);
+	file_close(&s.model, im, 1, 20 * MS);
+	file_close(&s.model, im, 1, 21 * MS);
+	/* Descriptor 4 means something else now: the close went unseen. */
+	file_open(&s.model, im, 3, 4, "/z", 2, 30 * MS);
+	/* A forked child has what was open, under rows of its own. */
+	child = image(&s, &a, 2, 101, 100, 40 * MS, "");
+	assert_int_equal(file_get(&s.model, child, 3, 4, 41 * MS)->path_id,
+			 db_string(s.db, "/z", 2));
+	file_close_all(&s.model, child, 50 * MS);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT group_concat(fileAccessId || ' ' || processId || ' ' || "
+				"filePath || ' ' || (openedAt / 1000000) || "
+				"'-' || (closedAt / 1000000), ', ') FROM (SELECT * FROM "
+				"OSRT_FILE_ACCESS_DESCRIPTORS ORDER BY 1)"),
+			    "1 100 /x 10-20, 2 100 /y 11-30, 3 100 /z 30-0, 4 101 /z 0-50");
+	assert_null(file_get(&s.model, im, 0, 3, 1));
+	assert_null(file_get(&s.model, im, UINT32_MAX, 3, 1));
+	end(&s, &a, &b);
+}
+
+static void a_reused_pid_is_another_process(void **state)
+{
+	struct arena a, b;
+	struct side s;
+	struct proc *old;
+
+	(void)state;
+	start(&s, &a, &b);
+	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	old = model_find(&s.model, 100);
+	model_exit(&s.model, old, 10 * MS, 0);
+	assert_null(model_find(&s.model, 100));
+	model_get(&s.model, 100, 20 * MS);
+	assert_ptr_not_equal(model_find(&s.model, 100), old);
+	/* What the first one left is read late and still its own. */
+	assert_ptr_equal(model_at(&s.model, 100, 5 * MS), old);
+	assert_ptr_not_equal(model_at(&s.model, 100, 25 * MS), old);
+	end(&s, &a, &b);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(fork_and_exec_make_one_row_each),
+		TEST(the_rings_may_be_read_first),
+		TEST(a_process_that_the_shim_cannot_enter_is_there),
+		TEST(a_quick_second_exec_has_its_row),
+		TEST(a_silent_child_keeps_the_arena),
+		TEST(descriptors_have_one_row_per_life),
+		TEST(a_reused_pid_is_another_process),
+	};
+
+	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* trigger.c - what may be written behind --trigger, what is said of what may not, and when one fires. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collector/options/cmd.h"
+#include "collector/options/trigger.h"
+
+static struct triggers ts;
+
+/* What the attempt says on stderr. */
+static const char *said(const char *text, int *rc)
+{
+	static char line[1024];
+	int both[2], old = dup(2);
+	ssize_t n;
+
+	assert_int_equal(pipe(both), 0);
+	dup2(both[1], 2);
+	*rc = triggers_read(&ts, text, "profile");
+	fflush(stderr);
+	dup2(old, 2);
+	close(old);
+	close(both[1]);
+	n = read(both[0], line, sizeof(line) - 1);
+	line[n > 0 ? n : 0] = 0;
+	close(both[0]);
+	return line;
+}
+
+static void each_kind_is_understood(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		triggers_read(&ts,
+			      "nvtx:train step > 1.5x median, nvtx:a@b@dom>200ms,"
+			      "osrt:fsync > 100 ms,osrt:pthread_*>2s,cuda:cudaMalloc >10ms,"
+			      "gpu-idle > 50%,gpu-idle>12.5% over 5s,exit != 0,exit",
+			      "profile"),
+		-SL_EXIT_USAGE); /* "100 ms" */
+	assert_int_equal(triggers_read(&ts,
+				       "nvtx:train step > 1.5x median, nvtx:a@b@dom>200ms,"
+				       "osrt:fsync > 100ms,osrt:pthread_*>2s,cuda:cudaMalloc >10ms,"
+				       "gpu-idle > 50%,gpu-idle>12.5% over 5s,exit != 0,exit,"
+				       "nvtx:x\\,y>z@* > 80us",
+				       "profile"),
+			 0);
+	assert_int_equal(ts.cnt, 10);
+	assert_string_equal(ts.at[0].name, "train step");
+	assert_string_equal(ts.at[0].domain, "");
+	assert_true(ts.at[0].medians > 1.49 && ts.at[0].medians < 1.51);
+	assert_string_equal(ts.at[1].name, "a@b");
+	assert_string_equal(ts.at[1].domain, "dom");
+	assert_int_equal(ts.at[1].limit_ns, 200000000);
+	assert_int_equal(ts.at[2].kind, TRIGGER_OSRT);
+	assert_int_equal(ts.at[2].limit_ns, 100000000);
+	assert_int_equal(ts.at[3].limit_ns, 2000000000);
+	assert_int_equal(ts.at[4].kind, TRIGGER_CUDA);
+	assert_int_equal(ts.at[5].over_ns, 1000000000);
+	assert_true(ts.at[6].idle > 0.124 && ts.at[6].idle < 0.126);
+	assert_int_equal(ts.at[6].over_ns, 5000000000);
+	assert_int_equal(ts.at[7].kind, TRIGGER_EXIT_BAD);
+	assert_int_equal(ts.at[8].kind, TRIGGER_EXIT);
+	assert_string_equal(ts.at[9].name, "x,y>z");
+	assert_string_equal(ts.at[9].domain, "*");
+	assert_int_equal(ts.at[9].limit_ns, 80000);
+	assert_string_equal(ts.at[9].text, "nvtx:x,y>z@* > 80us");
+}
+
+static void what_is_wrong_is_said_with_its_column(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{"", "column 1: a trigger is expected"},
+		{"disk:sda > 5ms", "column 1: nvtx:, osrt:, cuda:, gpu-idle or exit is expected"},
+		{"exit,", "'', column 1: a trigger is expected"},
+		{"nvtx:step", "column 10: '> LIMIT' is expected"},
+		{"nvtx: > 5ms", "column 7: the name of a range is expected"},
+		{"nvtx:step@ > 5ms", "column 11: the name of a domain"},
+		{"nvtx:step > fast", "column 13: a time such as 100ms"},
+		{"nvtx:step > 5 ms", "column 15: nothing is expected here"},
+		{"nvtx:step > 5msec", "column 13: a time such as"},
+		{"nvtx:step > -5ms", "column 13: a time such as"},
+		{"nvtx:step > 0ms", "column 13: a time such as"},
+		{"nvtx:step > 1.5x mean", "column 18: 'median' is expected"},
+		{"nvtx:step > 0.5x median", "column 13: a number of medians from 1 on"},
+		{"nvtx:step > 1.5x median today", "column 25: nothing is expected here"},
+		{"osrt:fsnyc > 5ms",
+		 "column 6: no such function is recorded; did you mean 'fsync'?"},
+		{"exit,cuda:cudaFoo > 5ms", "'cuda:cudaFoo > 5ms', column 6: no such function"},
+		{"gpu-idle 50%", "column 10: '>' is expected"},
+		{"gpu-idle > 50", "column 12: a share such as 50% is expected"},
+		{"gpu-idle > 100%", "column 12: a share"},
+		{"gpu-idle > 5% over lunch", "column 20: a time such as 5s"},
+		{"gpu-idle > 5% over 1ms", "column 20: a time such as 5s"},
+		{"gpu-idle > 5% under 1s", "column 15: nothing is expected here"},
+		{"exit == 0", "column 6: '!= 0' is expected"},
+		{"exit != 1", "column 9: 0 is expected"},
+		{"exit != 0x", "column 9: 0 is expected"},
+	};
+	int rc;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *line = said(cases[i].text, &rc);
+
+		if (rc != -SL_EXIT_USAGE || !strstr(line, cases[i].says) ||
+		    strchr(line, '\n') != line + strlen(line) - 1)
+			fail_msg("'%s': %d, %s", cases[i].text, rc, line);
+	}
+}
+
+static bool takes(struct trigger *t, int64_t ns)
+{
+	char why[256];
+
+	return trigger_duration(t, "step", ns, why, sizeof(why));
+}
+
+static void a_limit_is_a_limit(void **state)
+{
+	char why[256];
+
+	(void)state;
+	assert_int_equal(triggers_read(&ts, "nvtx:step > 200ms", "profile"), 0);
+	assert_false(takes(&ts.at[0], 200000000));
+	assert_true(trigger_duration(&ts.at[0], "step", 200000001, why, sizeof(why)));
+	assert_string_equal(why, "trigger 'nvtx:step > 200ms': step took 200.0 ms");
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Against sorting everything each time. */
+static void the_median_is_that_of_the_last(void **state)
+{
+	int64_t all[2000], sorted[TRIGGER_MEDIAN];
+	int fired = 0;
+
+	(void)state;
+	srand(1);
+	assert_int_equal(triggers_read(&ts, "nvtx:step > 1.5x median", "profile"), 0);
+	for (int i = 0; i < 2000; i++) {
+		int n = i < (int)TRIGGER_MEDIAN ? i : (int)TRIGGER_MEDIAN;
+		bool want = false;
+
+		/* Slower over time, many alike, now and then a slow one. */
+		all[i] = 1000000 + i * 1000 + rand() % 5 * 100000 + (rand() % 20 ? 0 : 2000000);
+		memcpy(sorted, all + i - n, (size_t)n * sizeof(*sorted));
+		qsort(sorted, (size_t)n, sizeof(*sorted), compare);
+		if (n >= (int)TRIGGER_MEDIAN_MIN) {
+			int64_t m = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+
+			want = (double)all[i] > 1.5 * (double)m;
+		}
+		assert_int_equal(takes(&ts.at[0], all[i]), want);
+		fired += want;
+	}
+	assert_true(fired > 20 && fired < 500);
+}
+
+static void names_may_end_in_a_star(void **state)
+{
+	(void)state;
+	assert_true(trigger_matches("step", "step"));
+	assert_false(trigger_matches("step", "step 1"));
+	assert_true(trigger_matches("step*", "step 1"));
+	assert_true(trigger_matches("*", ""));
+	assert_false(trigger_matches("a*b", "a1b"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_kind_is_understood),
+		cmocka_unit_test(what_is_wrong_is_said_with_its_column),
+		cmocka_unit_test(a_limit_is_a_limit),
+		cmocka_unit_test(the_median_is_that_of_the_last),
+		cmocka_unit_test(names_may_end_in_a_star),
+	};
+
+	return cmocka_run_group_tests_name("trigger", tests, NULL, NULL);
+}

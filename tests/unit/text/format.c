@@ -1,0 +1,146 @@
+/* format.c - formats and their modifiers; tables larger than what is looked ahead over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "exporters/text/format.h"
+
+static char why[512];
+
+static const struct format *parse(const char *spec, struct format_options *opt)
+{
+	why[0] = '\0';
+	return format_parse(spec, &format_csv, opt, why, sizeof(why));
+}
+
+static void names(void **state)
+{
+	struct format_options opt;
+
+	(void)state;
+	for (size_t i = 0; format_list[i]; i++)
+		assert_ptr_equal(parse(format_list[i]->name, &opt), format_list[i]);
+	assert_ptr_equal(parse(".", &opt), &format_csv);
+	assert_null(parse("tabel", &opt));
+	assert_non_null(strstr(why, "'table'"));
+	assert_null(parse("xyzzy", &opt));
+	assert_null(strstr(why, "did you mean"));
+}
+
+static void modifiers(void **state)
+{
+	struct format_options opt;
+
+	(void)state;
+	assert_non_null(parse("column:nohdr:nolimit:nofmt:12:.:0", &opt));
+	assert_true(opt.no_header && opt.no_limit && opt.no_grouping && !opt.escape);
+	assert_int_equal(opt.width_cnt, 3);
+	assert_int_equal(opt.widths[0], 12);
+	assert_int_equal(opt.widths[1], WIDTH_AUTO);
+	assert_int_equal(opt.widths[2], 0);
+	assert_non_null(parse("tsv:esc", &opt));
+	assert_true(opt.escape);
+	assert_non_null(parse("hdoc:title=A b:css=x.css", &opt));
+	assert_string_equal(opt.title, "A b");
+	assert_string_equal(opt.css, "x.css");
+	assert_null(parse("csv:12", &opt));
+	assert_null(parse("json:nohdr", &opt));
+	assert_non_null(strstr(why, "no modifiers"));
+	assert_null(parse("column:nohd", &opt));
+	assert_null(parse("column:12x", &opt));
+	assert_null(parse("column:99999999999999999999", &opt));
+	assert_null(parse("htable:title=x", &opt));
+}
+
+/* Writes @rows rows (a number, and a text that gets longer at the end) and returns what came out. */
+static char *write_table(const struct format *f, const char *spec, int rows, size_t *len)
+{
+	const char *heads[] = {"Num", "Text"};
+	struct sheet s = {.title = "T", .name = "t", .cols = 2, .heads = heads};
+	char *text = NULL;
+
+	assert_non_null(parse(spec, &s.opt));
+	s.out = open_memstream(&text, len);
+	assert_int_equal(f->begin(&s), 0);
+	for (int i = 0; i < rows; i++) {
+		const char *word = i == rows - 1 ? "the last is longest" : "w";
+		struct cell cells[] = {
+			{.kind = CELL_INT, .num = i},
+			{.kind = CELL_TEXT, .text = word, .len = strlen(word)},
+		};
+
+		assert_int_equal(f->row(&s, cells), 0);
+	}
+	assert_int_equal(f->end(&s), 0);
+	fclose(s.out);
+	return text;
+}
+
+static void nothing_is_lost_behind_the_lookahead(void **state)
+{
+	static const int sizes[] = {0, 1, 4999, 5000, 5001, 12000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t len;
+		char *text = write_table(&format_column, "column:nofmt", sizes[i], &len);
+		char *p = text;
+		int lines = 0;
+
+		for (; (p = strchr(p, '\n')) != NULL; p++)
+			lines++;
+		assert_int_equal(lines, sizes[i] + 2);
+		if (sizes[i] > 0)
+			assert_non_null(strstr(text, "the last is longest\n"));
+		free(text);
+	}
+}
+
+static void empty_tables(void **state)
+{
+	size_t len;
+	char *text;
+
+	(void)state;
+	text = write_table(&format_json, "json", 0, &len);
+	assert_string_equal(text, "[]\n");
+	free(text);
+	text = write_table(&format_csv, "csv", 0, &len);
+	assert_string_equal(text, "Num,Text\n");
+	free(text);
+	text = write_table(&format_table, "table", 0, &len);
+	assert_string_equal(text,
+			    " +-----+------+\n | Num | Text |\n +-----+------+\n +-----+------+\n");
+	free(text);
+}
+
+static void frame(void **state)
+{
+	size_t len;
+	char *text = write_table(&format_table, "table:.:5", 2, &len);
+
+	(void)state;
+	assert_string_equal(text, " +-----+-------+\n"
+				  " | Num | Text  |\n"
+				  " +-----+-------+\n"
+				  " |   0 | w     |\n"
+				  " |   1 | the … |\n"
+				  " +-----+-------+\n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test(modifiers),
+		cmocka_unit_test(nothing_is_lost_behind_the_lookahead),
+		cmocka_unit_test(empty_tables),
+		cmocka_unit_test(frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
