@@ -1,5 +1,5 @@
 /*
- * python_functions.c - see python_functions.h.
+ * python_functions.c - reads the list of --python-functions-trace from a JSON file.
  *
  *   [{"domain": "numpy", "color": "0x76b900", "module": "numpy.random",
  *     "functions": ["rand", {"function": "randn", "color": "red"}, "Generator.normal"]}]
@@ -18,7 +18,7 @@
 
 #include "collector/options/cmd.h"
 #include "collector/options/python.h"
-#include "collector/options/text_value.h"
+#include "collector/report/json_value.h"
 
 #define DOMAIN   "python-functions"
 #define FILE_MAX (1 << 20)
@@ -30,20 +30,21 @@ struct list {
 	const char *path, *cmd;
 };
 
-static bool wrong(const struct list *l, unsigned line, unsigned column, const char *what)
+static bool wrong(const struct list *l, struct json_position at, const char *what)
 {
-	sl_warn("%s: --python-functions-trace: %s:%u:%u: %s", l->cmd, l->path, line, column, what);
+	sl_warn("%s: --python-functions-trace: %s:%u:%u: %s", l->cmd, l->path, at.line, at.column,
+		what);
 	return false;
 }
 
-static bool wrong_value(const struct list *l, const struct value *v, const char *key,
+static bool wrong_value(const struct list *l, const struct json_value *v, const char *key,
 			const char *expected)
 {
 	char text[200];
 
 	snprintf(text, sizeof(text), "%s%s%s is expected, not %s", key, *key ? ": " : "", expected,
-		 value_type_name(v->type));
-	return wrong(l, v->line, v->column, text);
+		 json_type_name(v->type));
+	return wrong(l, v->at, text);
 }
 
 /* ---- colours ---- */
@@ -72,15 +73,15 @@ static bool color_by_name(const char *name, uint32_t *color)
 	return false;
 }
 
-static bool read_color(const struct list *l, const struct value *v, uint32_t *color)
+static bool read_color(const struct list *l, const struct json_value *v, uint32_t *color)
 {
 	const char *p = v->text;
 	char *end;
 	uint64_t n;
 
-	if (v->type == VALUE_NUMBER && v->is_integer && v->number >= 0 && v->number <= UINT32_MAX) {
+	if (v->type == JSON_NUMBER && v->is_integer && v->number >= 0 && v->number <= UINT32_MAX) {
 		*color = (uint32_t)v->number;
-	} else if (v->type != VALUE_STRING) {
+	} else if (v->type != JSON_STRING) {
 		return wrong_value(l, v, "color", "a string such as \"0x76b900\" or \"red\"");
 	} else if (!color_by_name(p, color)) {
 		if (*p == '#')
@@ -89,7 +90,7 @@ static bool read_color(const struct list *l, const struct value *v, uint32_t *co
 			p += 2;
 		n = isxdigit((unsigned char)*p) ? strtoull(p, &end, 16) : UINT64_MAX;
 		if (n > UINT32_MAX || *end)
-			return wrong(l, v->line, v->column,
+			return wrong(l, v->at,
 				     "color: hexadecimal digits (\"0x76b900\") or the name of a "
 				     "common color are expected");
 		*color = (uint32_t)n;
@@ -102,18 +103,19 @@ static bool read_color(const struct list *l, const struct value *v, uint32_t *co
 
 /* ---- names ---- */
 
-static bool read_text(const struct list *l, const struct value *v, const char *key, const char **to)
+static bool read_text(const struct list *l, const struct json_value *v, const char *key,
+		      const char **to)
 {
-	if (v->type != VALUE_STRING)
+	if (v->type != JSON_STRING)
 		return wrong_value(l, v, key, "a string");
 	for (const char *p = v->text; *p; p++)
 		if ((unsigned char)*p < ' ')
-			return wrong(l, v->line, v->column, "a name has no control characters");
+			return wrong(l, v->at, "a name has no control characters");
 	*to = v->text;
 	return true;
 }
 
-static bool read_dotted(const struct list *l, const struct value *v, const char *key,
+static bool read_dotted(const struct list *l, const struct json_value *v, const char *key,
 			const char **to)
 {
 	char text[300];
@@ -124,7 +126,7 @@ static bool read_dotted(const struct list *l, const struct value *v, const char 
 		return true;
 	snprintf(text, sizeof(text), "%s: names with dots between them are expected, not '%.200s'",
 		 key, v->text);
-	return wrong(l, v->line, v->column, text);
+	return wrong(l, v->at, text);
 }
 
 /* ---- the list ---- */
@@ -134,83 +136,97 @@ struct entry {
 	uint32_t color;
 };
 
-static bool add(const struct list *l, const struct value *at, const struct entry *e,
+static bool add(const struct list *l, const struct json_value *at, const struct entry *e,
 		const char *name)
 {
 	struct python_functions *fs = l->to;
 	struct python_function *f;
 
 	if (fs->cnt == CNT_MAX)
-		return wrong(l, at->line, at->column, "these are more functions than are possible");
+		return wrong(l, at->at, "these are more functions than are possible");
 	for (size_t i = 0; i < fs->cnt; i++)
 		if (strcmp(fs->at[i].module, e->module) == 0 && strcmp(fs->at[i].name, name) == 0)
-			return wrong(l, at->line, at->column, "this function is there already");
+			return wrong(l, at->at, "this function is there already");
 	if (fs->cnt % 64 == 0) {
 		f = realloc(fs->at, (fs->cnt + 64) * sizeof(*f));
 		if (!f)
-			return wrong(l, at->line, at->column, strerror(ENOMEM));
+			return wrong(l, at->at, strerror(ENOMEM));
 		fs->at = f;
 	}
 	f = &fs->at[fs->cnt++];
 	*f = (struct python_function){strdup(e->domain), strdup(e->module), strdup(name), e->color};
-	return (f->domain && f->module && f->name) ||
-	       wrong(l, at->line, at->column, strerror(ENOMEM));
+	return (f->domain && f->module && f->name) || wrong(l, at->at, strerror(ENOMEM));
 }
 
-static bool unknown(const struct list *l, const struct value_key *key, const char *known)
+/* A member of an object that is no comment; what it is called is checked by its reader. */
+static bool is_repeated(const struct json_value *item)
+{
+	for (const struct json_value *v = item->parent->child; v != item; v = v->next)
+		if (strcmp(v->key, item->key) == 0)
+			return true;
+	return false;
+}
+
+static bool unknown(const struct list *l, const struct json_value *item, const char *known)
 {
 	char text[200];
 
-	snprintf(text, sizeof(text), "'%.60s' means nothing here; there are %s", key->name, known);
-	return wrong(l, key->line, key->column, text);
+	snprintf(text, sizeof(text), "'%.60s' means nothing here; there are %s", item->key, known);
+	return wrong(l, item->key_at, text);
 }
 
 /* "rand" or {"function": "rand", ...}. */
-static bool read_function(const struct list *l, const struct value *v, struct entry e)
+static bool read_function(const struct list *l, const struct json_value *v, struct entry e)
 {
-	const struct value *at = v;
+	const struct json_value *at = v;
 	const char *name = NULL;
 
-	if (v->type == VALUE_STRING)
+	if (v->type == JSON_STRING)
 		return read_dotted(l, v, "functions", &name) && add(l, v, &e, name);
-	if (v->type != VALUE_TABLE)
+	if (v->type != JSON_OBJECT)
 		return wrong_value(l, v, "functions", "a name, or a table with \"function\",");
-	for (size_t i = 0; i < v->cnt; i++) {
-		const char *key = v->key[i].name;
-		const struct value *item = &v->item[i];
+	for (const struct json_value *item = v->child; item; item = item->next) {
+		const char *key = item->key;
 		bool ok = true;
 
-		if (strcmp(key, "function") == 0) {
+		if (*key == '_')
+			continue;
+		if (is_repeated(item))
+			ok = wrong(l, item->key_at, "this key is there already");
+		else if (strcmp(key, "function") == 0) {
 			ok = read_dotted(l, item, key, &name);
 			at = item;
 		} else if (strcmp(key, "color") == 0) {
 			ok = read_color(l, item, &e.color);
 		} else if (strcmp(key, "domain") == 0) {
 			ok = read_text(l, item, key, &e.domain);
-		} else if (*key != '_') {
-			ok = unknown(l, &v->key[i], "function, color and domain");
+		} else {
+			ok = unknown(l, item, "function, color and domain");
 		}
 		if (!ok)
 			return false;
 	}
 	if (!name)
-		return wrong(l, v->line, v->column, "\"function\" is missing");
+		return wrong(l, v->at, "\"function\" is missing");
 	return add(l, at, &e, name);
 }
 
-static bool read_module(const struct list *l, const struct value *v)
+static bool read_module(const struct list *l, const struct json_value *v)
 {
 	struct entry e = {.domain = DOMAIN};
-	const struct value *functions = NULL;
+	const struct json_value *functions = NULL;
 
-	if (v->type != VALUE_TABLE)
+	if (v->type != JSON_OBJECT)
 		return wrong_value(l, v, "", "a table with \"module\" and \"functions\"");
-	for (size_t i = 0; i < v->cnt; i++) {
-		const char *key = v->key[i].name;
-		const struct value *item = &v->item[i];
+	for (const struct json_value *item = v->child; item; item = item->next) {
+		const char *key = item->key;
 		bool ok = true;
 
-		if (strcmp(key, "module") == 0)
+		if (*key == '_')
+			continue;
+		if (is_repeated(item))
+			ok = wrong(l, item->key_at, "this key is there already");
+		else if (strcmp(key, "module") == 0)
 			ok = read_dotted(l, item, key, &e.module);
 		else if (strcmp(key, "domain") == 0)
 			ok = read_text(l, item, key, &e.domain);
@@ -218,48 +234,37 @@ static bool read_module(const struct list *l, const struct value *v)
 			ok = read_color(l, item, &e.color);
 		else if (strcmp(key, "functions") == 0)
 			functions = item;
-		else if (*key != '_')
-			ok = unknown(l, &v->key[i], "module, functions, domain and color");
+		else
+			ok = unknown(l, item, "module, functions, domain and color");
 		if (!ok)
 			return false;
 	}
 	if (!e.module)
-		return wrong(l, v->line, v->column, "\"module\" is missing");
+		return wrong(l, v->at, "\"module\" is missing");
 	if (!functions)
-		return wrong(l, v->line, v->column, "\"functions\" is missing");
-	if (functions->type != VALUE_ARRAY)
+		return wrong(l, v->at, "\"functions\" is missing");
+	if (functions->type != JSON_ARRAY)
 		return wrong_value(l, functions, "functions", "an array");
-	for (size_t i = 0; i < functions->cnt; i++)
-		if (!read_function(l, &functions->item[i], e))
+	for (const struct json_value *f = functions->child; f; f = f->next)
+		if (!read_function(l, f, e))
 			return false;
 	return true;
 }
 
-/* JSON: an array of modules, or one of them. TOML: each [[module]], whatever it is called. */
-static bool read_all(const struct list *l, const struct value *root, bool is_toml)
+/* An array of modules, or one of them. */
+static bool read_all(const struct list *l, const struct json_value *root)
 {
-	if (root->type == VALUE_ARRAY) {
-		for (size_t i = 0; i < root->cnt; i++)
-			if (!read_module(l, &root->item[i]))
-				return false;
-		return true;
-	}
-	if (!is_toml)
-		return root->type == VALUE_TABLE ? read_module(l, root)
-						 : wrong_value(l, root, "", "an array");
-	for (size_t i = 0; i < root->cnt; i++) {
-		const struct value *v = &root->item[i];
-
-		if (v->type != VALUE_ARRAY && v->type != VALUE_TABLE)
-			return wrong(l, root->key[i].line, root->key[i].column,
-				     "tables are expected: [[trace]], and below it 'module = ...' "
-				     "and 'functions = [...]'");
-		if (v->type == VALUE_TABLE ? !read_module(l, v) : !read_all(l, v, false))
+	if (root->type == JSON_OBJECT)
+		return read_module(l, root);
+	if (root->type != JSON_ARRAY)
+		return wrong_value(l, root, "", "an array");
+	for (const struct json_value *v = root->child; v; v = v->next)
+		if (!read_module(l, v))
 			return false;
-	}
 	return true;
 }
 
+/* The text of a file with a NUL behind it, for free(); NULL with errno. */
 static char *read_file(const char *path, size_t *len)
 {
 	FILE *f = fopen(path, "re");
@@ -271,6 +276,8 @@ static char *read_file(const char *path, size_t *len)
 			errno = *len == FILE_MAX ? EFBIG : errno;
 			free(text);
 			text = NULL;
+		} else {
+			text[*len] = '\0';
 		}
 	}
 	if (f) {
@@ -286,23 +293,29 @@ int python_functions_read(struct python_functions *fs, const char *path, const c
 {
 	struct list l = {fs, path, cmd};
 	const char *dot = strrchr(path, '.');
-	bool is_toml = dot && strcmp(dot, ".toml") == 0, ok;
-	struct value_error error;
-	struct value *root;
+	struct json_value *root;
+	struct json_error error;
 	size_t len = 0;
 	char *text;
+	bool ok;
 
 	memset(fs, 0, sizeof(*fs));
+	if (dot && strcmp(dot, ".toml") == 0) {
+		sl_warn("%s: --python-functions-trace: '%s': TOML is not supported, write the list "
+			"as JSON",
+			cmd, path);
+		return -SL_EXIT_USAGE;
+	}
 	text = read_file(path, &len);
 	if (!text) {
 		sl_warn("%s: --python-functions-trace: cannot read '%s': %s", cmd, path,
 			strerror(errno));
 		return -SL_EXIT_USAGE;
 	}
-	root = is_toml ? value_read_toml(text, len, &error) : value_read_json(text, len, &error);
+	root = json_read(text, len, &error);
 	free(text);
-	ok = root ? read_all(&l, root, is_toml) : wrong(&l, error.line, error.column, error.text);
-	value_free(root);
+	ok = root ? read_all(&l, root) : wrong(&l, error.at, error.text);
+	json_free(root);
 	if (ok && !fs->cnt) {
 		sl_warn("%s: --python-functions-trace: '%s' lists no function", cmd, path);
 		ok = false;

@@ -18,8 +18,8 @@ struct python_functions {
 };
 
 /*
- * Reads @path: JSON as nsys has it, or, where the name ends in .toml, TOML of the same shape. 0; -SL_EXIT_USAGE after a
- * line that names @cmd and the place in the file.
+ * Reads @path, JSON in the form that nsys uses. 0; -SL_EXIT_USAGE after a line that names @cmd and the place in the
+ * file.
  */
 int python_functions_read(struct python_functions *fs, const char *path, const char *cmd);
 void python_functions_free(struct python_functions *fs);

@@ -52,31 +52,6 @@ cat >list.json <<'END2'
 	{"module": "never.there", "functions": ["x"]}
 ]
 END2
-cat >list.toml <<'END2'
-# The same in TOML.
-[[trace]]
-module = "__main__"
-color = "black"
-functions = ["own", "window", {function = "Own.run", color = 0x76b900, domain = "async"}]
-[[trace]]
-domain = 'mod'
-module = "mod"
-functions = [
-	"f", "generate",
-	"Derived.method", "Derived.static", # two of a class
-	"nope", {function = "f2"},
-]
-[[trace]]
-module = "pack"
-color = "#E8B795"
-functions = ["direct", "inner.deep"]
-[[trace]]
-module = "math"
-functions = ["floor"]
-[[trace]]
-module = "never.there"
-functions = ["x"]
-END2
 cat >want <<'END2'
 60|__main__.Own.run|ff76b900|async|1|1
 59|__main__.own|ff000000|python-functions|3|3
@@ -103,19 +78,17 @@ for python in $(pythons 'sys.version_info >= (3, 8) and not is_free'); do
 	is "$(sqlite3 "$R" "SELECT sum(int64Value) >= 5000, sum(int64Value IS NULL), sum(end IS NULL) FROM NVTX_EVENTS e JOIN StringIds ON id = textId WHERE value LIKE 'Generation %'
 		AND domainId IN (SELECT domainId FROM NVTX_EVENTS WHERE eventType = 75 AND text = 'GC Trace')")" '1|0|0' "$v: and what they freed"
 done
-profile r -t nvtx --python-functions-trace=list.toml "$PY" main.py >out 2>err
-sqlite3 "$R" "$calls" >got
-check 'TOML says the same' diff want got
+profile r -t nvtx --python-functions-trace=list.json "$PY" main.py >out 2>err
 is "$(sqlite3 "$R" "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'GC Trace'")" 0 'no collections where they were not asked for'
 # Together with --python-step, and where none is asked to record NVTX.
 profile r -t osrt --python-functions-trace=list.json --python-step=mine=mod:f "$PY" main.py >out 2>err
 is "$(sqlite3 "$R" "$calls" | grep -c 'own\|mine')" 2 'beside --python-step'
 
 # ---- wrong files ----
-bad() { # WHERE TEXT: a list that says TEXT is wrong there
-	printf '%s\n' "$2" >"bad.${3:-json}"
-	"$BIN" profile --python-functions-trace="bad.${3:-json}" touch ran 2>err
-	is "$?,$(wc -l <err),$(grep -c "bad.${3:-json}:$1: " err)" '2,1,1' "wrong at $1: $2" || diag <err
+bad() { # WHERE TEXT: a list with TEXT is refused at this place
+	printf '%s\n' "$2" >bad.json
+	"$BIN" profile --python-functions-trace=bad.json touch ran 2>err
+	is "$?,$(wc -l <err),$(grep -c "bad.json:$1: " err)" '2,1,1' "wrong at $1: $2" || diag <err
 }
 bad 1:36 '[{"module": "a", "functions": ["b" "c"]}]'
 bad 1:18 '[{"module": "a", "functoins": ["b"]}]'
@@ -128,10 +101,10 @@ bad 1:36 '{"module": "a", "functions": ["b", "b"]}'
 bad 1:47 '[{"module": "a", "functions": ["b"], "color": "reddish"}]'
 bad 1:2 '[{"functions": ["b"]}]'
 bad 1:2 '[{"module": "b"}]'
-bad 4:1 '[[x]]
-module = "a"
-functions = ["b"
-color = 3' toml
+bad 2:7 '[{"module": "a", "functions": ["b"],
+      "module": "c"}]'
+"$BIN" profile --python-functions-trace=list.toml touch ran 2>err
+is "$?,$(wc -l <err),$(grep -c "'list.toml': TOML is not supported" err)" '2,1,1' 'a list in TOML is refused by its name'
 "$BIN" profile --python-functions-trace=none.json touch ran 2>err
 is "$?,$(grep -c "cannot read 'none.json'" err)" '2,1' 'no such file'
 echo '[]' >empty.json
