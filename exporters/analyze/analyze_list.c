@@ -211,6 +211,16 @@ static int put_table(const struct analyze *a, const struct format *format,
 
 /* ---- as JSON ---- */
 
+size_t analyze_job_of(const struct analyze *a, const struct finding *f)
+{
+	size_t i = 0;
+
+	while (i < a->t.job_cnt &&
+	       (f->order < a->ev[i].first || f->order >= a->ev[i].first + a->ev[i].found))
+		i++;
+	return i;
+}
+
 static void put_text(FILE *out, const char *before, const char *key, const char *text)
 {
 	fprintf(out, "%s\"%s\": ", before, key);

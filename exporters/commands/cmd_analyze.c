@@ -220,16 +220,6 @@ static int run_rules(struct analyze *a)
 	return rc;
 }
 
-size_t analyze_job_of(const struct analyze *a, const struct finding *f)
-{
-	size_t i = 0;
-
-	while (i < a->t.job_cnt &&
-	       (f->order < a->ev[i].first || f->order >= a->ev[i].first + a->ev[i].found))
-		i++;
-	return i;
-}
-
 /* ---- printing ---- */
 
 struct place {

@@ -6,7 +6,7 @@
 #include "collector/options/cmd.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
-#include "exporters/formats/intern.h"
+#include "exporters/read/intern.h"
 
 /* ---- frames ---- */
 

@@ -8,7 +8,7 @@
 #define SL_PERFETTO_H
 
 #include "exporters/formats/export.h"
-#include "exporters/formats/intern.h"
+#include "exporters/read/intern.h"
 #include "exporters/formats/proto.h"
 
 /* All packets are of one sequence: names are defined once for all of them. */

@@ -8,7 +8,7 @@
 
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
-#include "exporters/formats/intern.h"
+#include "exporters/read/intern.h"
 #include "exporters/formats/proto.h"
 
 enum { /* Profile */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "exporters/read/db_read.h"
-#include "exporters/formats/intern.h"
+#include "exporters/read/intern.h"
 #include "exporters/read/io_direction.h"
 #include "exporters/stacks/stack_costs.h"
 

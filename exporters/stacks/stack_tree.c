@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/formats/intern.h"
+#include "exporters/read/intern.h"
 #include "exporters/stacks/stack_costs.h"
 
 #define DEPTH_MAX 1024 /* of deeper stacks the innermost frames are left out */

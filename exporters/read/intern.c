@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/formats/intern.h"
+#include "exporters/read/intern.h"
 
 /* The steps of MurmurHash's finisher: every bit gets into every other. */
 static uint64_t mix(uint64_t x)
