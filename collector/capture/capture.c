@@ -2,6 +2,7 @@
  * capture.c - see capture.h: the states of a session, who begins a capture and who ends it.
  */
 #include "collector/collect/collect.h"
+#include "collector/model/ring_reader.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -317,7 +318,7 @@ bool capture_gpu_is_read(const struct collector *c)
 		return true;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		/* Whether there is a CUPTI stands in the rings, too. */
-		if (drain_read_to(a) < p->windows.list[p->windows.cnt - 1].to ||
+		if (ring_read_to(a) < p->windows.list[p->windows.cnt - 1].to ||
 		    !gpu_has_told(a, p->ended_mono - c->clock.zero))
 			return false;
 	return true;
@@ -335,7 +336,7 @@ static bool is_read(struct collector *c)
 	if (c->clock.newest < to || waited > (c->flight ? FLIGHT_WAIT_NS : READ_WAIT_NS))
 		return c->clock.newest >= to;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
-		if (drain_read_to(a) < to)
+		if (ring_read_to(a) < to)
 			return false;
 	if (c->sched && !sched_has_told(c->sched, (uint64_t)p->ended_mono))
 		return false;

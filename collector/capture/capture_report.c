@@ -21,9 +21,8 @@
 
 #include "collector/options/cmd.h"
 #include "collector/capture/flight/flight.h"
-#include "collector/decode/gpu/gpu.h"
+#include "collector/collect/record_families.h"
 #include "collector/model/live.h"
-#include "collector/decode/nvtx/nvtx.h"
 #include "collector/options/output_name.h"
 #include "collector/commands/run_command.h"
 
@@ -109,8 +108,7 @@ static void shift_times(struct collector *c, int64_t shift)
 		if (*times[i])
 			*times[i] -= shift;
 	for (struct arena *a = c->arenas.first; a; a = a->next) {
-		nvtx_shift(a, shift);
-		gpu_shift(a, shift);
+		families_rotate(a, shift);
 		for (struct image *im = a->images; im; im = im->next) {
 			im->start_ns -= shift;
 			im->end_ns -= shift;
@@ -198,7 +196,7 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 		 */
 		p->windows.cnt = 0;
 		for (struct arena *a = c->arenas.first; a; a = a->next)
-			gpu_settle(&c->arenas, a, true);
+			families_settle(&c->arenas, a, true);
 		collect_commit(c);
 		p->windows.cnt = windows;
 		if (p->is_session || (ask->report && strcmp(ask->report, c->report) != 0))
@@ -281,9 +279,9 @@ void capture_report_contents(struct collector *c)
 	bool cut = p->ended != CAPTURE_SOURCE_EXIT && p->has_begun;
 
 	for (struct arena *a = c->arenas.first; a; a = a->next) {
-		gpu_settle(&c->arenas, a, true);
+		families_settle(&c->arenas, a, true);
 		if (cut)
-			nvtx_leave_report(&c->arenas, a, capture_report_length(c));
+			families_cut(&c->arenas, a, capture_report_length(c));
 	}
 	flight_contents(c);
 	if (p->has_begun)

@@ -12,11 +12,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "collector/decode/gpu/gpu.h"
-#include "collector/decode/nvtx/nvtx.h"
 #include "collector/base/proc.h"
-#include "collector/model/stacks.h"
-#include "collector/model/strings.h"
+#include "collector/collect/record_families.h"
 
 #define PROCESS_MAX (1u << 22)
 
@@ -79,6 +76,7 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 	a->map = map;
 	a->map_bytes = bytes;
 	a->id = id;
+	a->families = &record_families;
 	if (id > as->last_id)
 		as->last_id = id;
 	a->peer_pid = peer_pid;
@@ -123,11 +121,7 @@ void arena_detach(struct arenas *as, struct arena *a)
 		at = &(*at)->next;
 	if (*at)
 		*at = a->next;
-	gpu_settle(as, a, true);
-	nvtx_settle(as, a);
-	gpu_release(as, a);
-	nvtx_release(a);
-	stacks_release(a);
+	families_release(as, a);
 	while (a->images) {
 		struct image *im = a->images;
 
@@ -143,7 +137,6 @@ void arena_detach(struct arenas *as, struct arena *a)
 	free(a->spent);
 	free(a->state);
 	file_names_release(&a->names);
-	strings_release(a);
 	munmap(a->map, a->map_bytes);
 	free(a);
 }

@@ -19,7 +19,7 @@
 #include "collector/options/cmd.h"
 #include "collector/report/db_stacks.h"
 #include "collector/capture/flight/flight.h"
-#include "collector/decode/gpu/gpu.h"
+#include "collector/collect/record_families.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/options/python.h"
 #include "collector/collect/positions.h"
@@ -160,7 +160,7 @@ void collect_commit(struct collector *c)
 	/* Arenas go with this commit: what they leave goes into it. */
 	for (struct arena *a = c->arenas.first; a; a = a->next)
 		if (a->is_over)
-			gpu_settle(&c->arenas, a, true);
+			families_settle(&c->arenas, a, true);
 	positions_save(&c->arenas);
 	err = db_commit(c->db, c->now);
 	if (err)
@@ -377,7 +377,7 @@ size_t collect_tick(struct collector *c)
 			loop_accept(c);
 	} while (taken >= round / 4 && mono_now() - begun < (is_prompt ? PROMPT_NS : TICK_NS));
 	for (struct arena *a = c->arenas.first; a; a = a->next)
-		gpu_settle(&c->arenas, a, false);
+		families_settle(&c->arenas, a, false);
 	relieve(c);
 	housekeeping(c);
 	c->is_busy |= all > 0;

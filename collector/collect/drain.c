@@ -14,10 +14,7 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
-#include "collector/decode/gpu/gpu.h"
-#include "collector/decode/nvtx/nvtx.h"
-#include "collector/model/stacks.h"
-#include "collector/decode/osrt_rows.h"
+#include "collector/collect/record_families.h"
 
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define FAR_TICKS    (1ull << 35) /* no record can end so long after the newest snapshot */
@@ -63,7 +60,7 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 		return NULL;
 	}
 	t->image->parent = slot->parent_process;
-	stacks_image(as, t->image);
+	families_thread_begin(as, t->image);
 	tid = a->is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
 	t->ns_tid = slot->tid;
 	t->tid = tid ? tid : slot->tid;
@@ -96,30 +93,6 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
 	}
 	a->thread[idx] = thread_new(as, a, idx);
 	return a->thread[idx];
-}
-
-static void take_record(struct arenas *as, struct thread *t, const struct call *c)
-{
-	switch (c->shape) {
-	case SL_SHAPE_META:
-		rows_meta(as, t, c);
-		break;
-	case SL_SHAPE_API:
-		if (windows_have(as->windows, c->start))
-			gpu_call(as, t, c);
-		break;
-	case SL_SHAPE_GPU:
-		gpu_record(as, t, c);
-		break;
-	case SL_SHAPE_NVTX:
-		nvtx_record(as, t, c);
-		break;
-	default:
-		if (windows_have(as->windows, c->start))
-			rows_call(as, t, c);
-		else if (as->follows_files)
-			rows_call_unseen(as, t, c);
-	}
 }
 
 /*
@@ -160,7 +133,7 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 		t->pos += words * 8;
 		/* The number of a stack is taken together with the call behind it. */
 		*taken += c.shape != SL_SHAPE_META || c.hook != SL_META_CHAIN;
-		take_record(as, t, &c);
+		record_family_of(&record_families, &c)->record(as, t, &c);
 	}
 	return false;
 }
@@ -235,23 +208,6 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 	return taken;
 }
 
-uint64_t drain_read_to(const struct arena *a)
-{
-	uint64_t read_to = UINT64_MAX;
-	uint32_t fresh = arena_fresh_slots(a);
-
-	for (uint32_t i = 0; i < fresh && !a->is_bad; i++) {
-		const struct thread *t = i < a->threads ? a->thread[i] : NULL;
-
-		/* One that nobody has looked at yet may have written since long ago. */
-		if (!t && __atomic_load_n(&a->map->slot[i].state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE)
-			return 0;
-		if (t && !t->is_over && t->read_to < read_to)
-			read_to = t->read_to;
-	}
-	return read_to;
-}
-
 /* Of the next call, behind what the thread tells of itself. */
 static uint64_t next_start(const struct arena *a, const struct thread *t)
 {
@@ -299,7 +255,7 @@ size_t drain_round(struct arenas *as, size_t limit)
 	for (struct arena *a = as->first; a; a = a->next) {
 		uint32_t fresh = arena_fresh_slots(a);
 
-		a->names_looked_for = false;
+		a->is_prescanned = false;
 		for (uint32_t i = 0; i < fresh && !a->is_bad && taken < limit; i++) {
 			struct thread *t = thread_at(as, a, i);
 
@@ -310,61 +266,6 @@ size_t drain_round(struct arenas *as, size_t limit)
 	}
 	as->rows += taken;
 	return taken;
-}
-
-/* Names in the records of @c from @pos on; where they end. */
-static uint32_t names_in(struct arena *a, uint32_t process, const struct sl_chunk *c, uint32_t pos)
-{
-	uint32_t end = __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE);
-	struct call call;
-
-	while (end <= DATA_BYTES && pos < end) {
-		unsigned words = decode_record(c->data + pos / 8, (end - pos) / 8, &call);
-
-		if (!words)
-			break;
-		if (call.shape == SL_SHAPE_META && call.hook >= SL_META_CHAIN)
-			stacks_ahead(a, process, &call);
-		else if (call.bytes || call.new_serial || call.shape == SL_SHAPE_META ||
-			 call.shape == SL_SHAPE_NVTX)
-			rows_name_ahead(a, &call);
-		pos += words * 8;
-	}
-	return pos;
-}
-
-void arena_look_for_names(struct arena *a)
-{
-	uint32_t fresh = arena_fresh_slots(a);
-
-	if (a->names_looked_for)
-		return;
-	a->names_looked_for = true;
-	for (uint32_t i = 0; i < fresh; i++) {
-		struct thread *t = i < a->threads ? a->thread[i] : NULL;
-		const struct sl_slot *slot = &a->map->slot[i];
-		bool is_new = !t && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE;
-		struct place p = {is_new ? slot->first_chunk : 0, 0, 0};
-
-		/* What was looked at once is not again: with the flight recorder it may be a great deal. */
-		if (t)
-			p = t->named.seq > t->seq ||
-					    (t->named.seq == t->seq && t->named.pos > t->pos)
-				    ? t->named
-				    : (struct place){t->chunk, t->pos, t->seq};
-		for (unsigned hops = 0; arena_has_chunk(a, p.chunk) && hops < SL_CHUNK_CNT;
-		     hops++) {
-			struct sl_chunk *c = sl_chunk_at(a->map, p.chunk);
-			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
-
-			p.pos = names_in(a, slot->process, c, p.pos);
-			if (!arena_has_chunk(a, next))
-				break;
-			p = (struct place){next, 0, p.seq + 1};
-		}
-		if (t)
-			t->named = p;
-	}
 }
 
 static bool ring_is_empty(const struct arena *a, const struct thread *t)
@@ -412,7 +313,7 @@ static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct
 	if (t->is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
 		drain_thread_totals(as, a, idx, t, true);
 		drain_thread_losses(as, a, idx, t);
-		nvtx_gil_end(as, t, image_end(t->image));
+		families_thread_end(as, t, image_end(t->image));
 		t->is_over = t->has_moved = true;
 		return;
 	}

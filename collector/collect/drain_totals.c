@@ -129,28 +129,6 @@ void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struc
 	live_thread(as, t, over);
 }
 
-static uint64_t above(const uint64_t *cnt, uint64_t written)
-{
-	uint64_t now = __atomic_load_n(cnt, __ATOMIC_RELAXED);
-
-	return now > written ? now - written : 0;
-}
-
-uint64_t drain_open_losses(const struct arena *a)
-{
-	uint64_t sum = above(&a->map->unslotted_cnt, a->unslotted_written);
-
-	for (uint32_t i = 0; i < a->threads; i++) {
-		const struct thread *t = a->thread[i];
-		const struct sl_slot *slot = &a->map->slot[i];
-
-		if (t && !t->is_over)
-			sum += above(&slot->lost_cnt, t->lost_written) +
-			       above(&slot->nested_cnt, t->nested_written) + t->dead_rows;
-	}
-	return sum;
-}
-
 /* Losses that no record in the ring tells of. */
 void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
 {

@@ -17,10 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/decode/gpu/gpu.h"
-#include "collector/decode/nvtx/nvtx.h"
 #include "collector/collect/positions.h"
-#include "collector/model/strings.h"
+#include "collector/collect/record_families.h"
 
 #define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define PAGE       4096u
@@ -171,15 +169,12 @@ int positions_save(struct arenas *as)
 	int err = db_state_set(as->db, "position", &s, sizeof(s));
 
 	for (struct arena *a = as->first; a; a = a->next) {
-		nvtx_save(as, a);
 		if (!err && has_moved(a))
 			err = save_arena(as, a);
 		if (!err && a->files_changed)
 			err = save_files(as, a);
 		if (!err)
-			err = strings_save(as->db, a);
-		if (!err)
-			err = gpu_save(as, a);
+			err = families_save(as, a);
 	}
 	return err;
 }
@@ -262,7 +257,7 @@ void positions_release(struct arenas *as)
 	for (struct arena *a = as->first; a; a = next) {
 		next = a->next;
 		release_arena(a);
-		gpu_rows_safe(a);
+		families_committed(a);
 		if (a->is_over)
 			arena_detach(as, a);
 	}
@@ -285,7 +280,7 @@ void positions_lost(struct arenas *as)
 			t->agg_sum = 0;
 		}
 		a->files_changed = true;
-		gpu_rows_lost(as, a);
+		families_lost(as, a);
 	}
 }
 

@@ -3,11 +3,7 @@
  * lengths are checked, unknown things left out.
  */
 #include "collector/collect/recover_state.h"
-
-#include "collector/decode/gpu/gpu.h"
-
-#include "collector/model/stacks.h"
-#include "collector/model/strings.h"
+#include "collector/collect/record_families.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -130,9 +126,7 @@ void state_arena(struct arenas *as, struct arena *a)
 	load_images(as, a, head);
 	a->state = blob;
 	a->state_len = len;
-	strings_load(as->db, a);
-	stacks_load(as, a);
-	gpu_restore(as, a);
+	families_restore(as, a);
 	snprintf(key, sizeof(key), "files.%u", a->id);
 	if (db_state_get(as->db, key, &blob, &len) == 0) {
 		load_files(as, a, blob, len);

@@ -5,7 +5,6 @@
 #include "collector/decode/osrt_rows.h"
 
 #include "collector/report/db_stacks.h"
-#include "collector/decode/nvtx/nvtx.h"
 #include "collector/options/python.h"
 #include "collector/model/stacks.h"
 #include "collector/model/strings.h"
@@ -79,7 +78,7 @@ static void copy_name(struct arena *a, uint32_t from, uint32_t to)
 		file_name_set(&a->names, to, n->text, n->len);
 }
 
-void rows_name_ahead(struct arena *a, const struct call *c)
+static void keep_names(struct arena *a, const struct call *c)
 {
 	char text[TEXT_MAX];
 	struct meta m;
@@ -99,8 +98,6 @@ void rows_name_ahead(struct arena *a, const struct call *c)
 						      TEXT_MAX));
 		else if (c->hook == SL_META_DUP)
 			copy_name(a, m.old_serial, m.serial);
-	} else if (c->shape == SL_SHAPE_NVTX) {
-		nvtx_ahead(a, c);
 	} else if (c->shape == SL_SHAPE_PATH && c->serial && !c->failed) {
 		file_name_set(&a->names, c->serial, text, copy_text(c->bytes, c->len, text));
 	} else if (c->shape == SL_SHAPE_SOCK && c->serial && !c->failed) {
@@ -241,7 +238,7 @@ static void add_up(struct model *m, struct thread *t, const struct call *c, stru
 		file->written += (uint64_t)bytes;
 }
 
-void rows_call(struct arenas *as, struct thread *t, const struct call *c)
+static void take_call(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct model *m = as->model;
 	int64_t start, end, bytes, path_id = DB_NULL;
@@ -291,7 +288,7 @@ void rows_call(struct arenas *as, struct thread *t, const struct call *c)
 		file_close(m, t->image, c->serial, end);
 }
 
-void rows_call_unseen(struct arenas *as, struct thread *t, const struct call *c)
+static void call_unseen(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct arena *a = t->image->arena;
 	const struct sl_hook_info *hook = &sl_hook_info[c->hook];
@@ -301,7 +298,7 @@ void rows_call_unseen(struct arenas *as, struct thread *t, const struct call *c)
 	if (c->hook >= SL_HOOK_CNT || as->model->no_osrt || c->failed)
 		return;
 	if (c->bytes || c->new_serial) {
-		rows_name_ahead(a, c);
+		keep_names(a, c);
 	} else if (c->serial && hook->io == SL_IO_OPEN) {
 		n = snprintf(text, sizeof(text), "%s:", hook->name);
 		file_name_set(&a->names, c->serial, text, (uint32_t)n);
@@ -320,7 +317,7 @@ static bool meta_unseen(struct arenas *as, struct thread *t, const struct call *
 	if (c->hook == SL_META_CLOSE)
 		file_close_unseen(as->model, t->image, m->serial, ns);
 	else if (c->hook == SL_META_FILE || c->hook == SL_META_SOCKET || c->hook == SL_META_DUP)
-		rows_name_ahead(t->image->arena, c);
+		keep_names(t->image->arena, c);
 	else
 		return false;
 	return true;
@@ -357,16 +354,12 @@ static void note(struct arenas *as, struct thread *t, const struct meta *m, int6
 	db_diagnostic(as->db, ns, 1, 2, text, t->image->proc ? GLOBAL_PID(t->image->proc->pid) : 0);
 }
 
-void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
+static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 {
 	char raw[TEXT_MAX], text[TEXT_MAX];
 	struct meta m;
 	int64_t ns;
 
-	if (c->hook >= SL_META_CHAIN) {
-		stacks_meta(as, t, c);
-		return;
-	}
 	if (!decode_meta(c, &m)) {
 		as->corrupt++;
 		return;
@@ -427,3 +420,21 @@ void rows_meta(struct arenas *as, struct thread *t, const struct call *c)
 		break;
 	}
 }
+
+static void prescan(struct arena *a, uint32_t process, const struct call *c)
+{
+	(void)process;
+	keep_names(a, c);
+}
+
+static void record(struct arenas *as, struct thread *t, const struct call *c)
+{
+	if (c->shape == SL_SHAPE_META)
+		take_meta(as, t, c);
+	else if (windows_have(as->windows, c->start))
+		take_call(as, t, c);
+	else if (as->follows_files)
+		call_unseen(as, t, c);
+}
+
+const struct record_family osrt_records = {.prescan = prescan, .record = record};

@@ -5,7 +5,7 @@
  * parent's descriptors as well, so who has it open belongs to the image. Both are paged arrays: the
  * lookup is on the path of every record.
  */
-#include "collector/collect/arenas.h"
+#include "collector/model/ring_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,7 +195,7 @@ struct file *file_get(struct model *m, struct image *im, uint32_t serial, int64_
 		return f;
 	/* Its opener's record may still lie in another thread's ring. */
 	if (!file_name_find(&im->arena->names, serial))
-		arena_look_for_names(im->arena);
+		ring_prescan(im->arena);
 	describe(m, im, f, serial, 0);
 	return f;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/collect/arenas.h"
+#include "collector/model/arena.h"
 #include "collector/model/live_internal.h"
 
 #define NAME_PLACES 1024u /* hash of a process's functions of GPU libraries */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/collect/arenas.h"
+#include "collector/model/ring_reader.h"
 #include "collector/model/live.h"
 #include "collector/model/live_internal.h"
 #include "collector/kernel/sched/sched.h"
@@ -295,7 +295,7 @@ static uint64_t losses(const struct arenas *as, const struct sched *sched)
 		as->lost_full + as->lost_other + as->lost_disk + as->gpu.dropped + as->gpu.untimed;
 
 	for (const struct arena *a = as->first; a; a = a->next)
-		sum += drain_open_losses(a);
+		sum += ring_open_losses(a);
 	return sum + untold_of(sched);
 }
 

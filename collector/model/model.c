@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/collect/arenas.h"
+#include "collector/model/arena.h"
 #include "collector/base/proc.h"
 
 #define SETTLE_NS 500000000ll

@@ -3,6 +3,7 @@
  * kept is, too. Stacks beyond that are in the report in which they were told, and missing in later ones.
  */
 #include "collector/model/stacks.h"
+#include "collector/model/ring_reader.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -332,7 +333,7 @@ static void learn_more_lines(struct arena *a, const struct stack_meta *m)
 		learn_lines(a->stacks, c, m->position, m->bytes, m->len);
 }
 
-void stacks_ahead(struct arena *a, uint32_t number, const struct call *c)
+static void prescan(struct arena *a, uint32_t number, const struct call *c)
 {
 	struct stack_meta m;
 
@@ -380,7 +381,7 @@ static void module_told(struct arenas *as, struct arena *a, uint32_t number, uin
 		write_module(as, a, number, k);
 }
 
-void stacks_meta(struct arenas *as, struct thread *t, const struct call *c)
+static void record(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct arena *a = t->image->arena;
 	uint32_t number = t->image->number;
@@ -432,7 +433,7 @@ int64_t stacks_take(struct arenas *as, struct thread *t, uint64_t start)
 	s = entry(&a->stacks->stack, id, false);
 	if (!s || !s->frames) {
 		/* Told by another thread, whose ring has not been read so far yet. */
-		arena_look_for_names(a);
+		ring_prescan(a);
 		s = entry(&a->stacks->stack, id, false);
 	}
 	if (s && s->frames)
@@ -440,7 +441,7 @@ int64_t stacks_take(struct arenas *as, struct thread *t, uint64_t start)
 	return stack;
 }
 
-void stacks_image(struct arenas *as, const struct image *im)
+static void thread_begin(struct arenas *as, const struct image *im)
 {
 	struct arena *a = im->arena;
 	struct space *sp = stacks_of(a) ? space_of(a, im->number) : NULL;
@@ -531,7 +532,7 @@ static void load_stack(void *to, int64_t id, int64_t space, int64_t since, const
 		learn_stack(l->a, (uint32_t)space, ticks_of(l, since), &told);
 }
 
-void stacks_load(struct arenas *as, struct arena *a)
+static void restore(struct arenas *as, struct arena *a)
 {
 	struct load l = {as, a};
 	const struct db_stacks_reader reader = {&l, load_space, load_module, load_code, load_stack};
@@ -578,10 +579,11 @@ static void free_table(struct table *t, void (*free_one)(void *at))
 	free(t->page);
 }
 
-void stacks_release(struct arena *a)
+static void release(struct arenas *as, struct arena *a)
 {
 	struct stacks *s = a->stacks;
 
+	(void)as;
 	if (!s)
 		return;
 	free_table(&s->stack, free_stack);
@@ -591,3 +593,11 @@ void stacks_release(struct arena *a)
 	free(s);
 	a->stacks = NULL;
 }
+
+const struct record_family stack_records = {
+	.prescan = prescan,
+	.record = record,
+	.thread_begin = thread_begin,
+	.restore = restore,
+	.release = release,
+};

@@ -9,28 +9,19 @@
 #ifndef SL_STACKS_H
 #define SL_STACKS_H
 
-#include "collector/collect/arenas.h"
+#include "collector/model/arena.h"
 
 #define STACK_ID(arena, id) ((int64_t)(arena) << 32 | (int64_t)(id))
 /* An address space: what modules and stacks are told of. Number in the arena; of samples arena 0 and a number. */
 #define SPACE_ID(arena, number) STACK_ID(arena, number)
 
 /* SL_META_CHAIN, STACK, MODULE, CODE and CODE_LINES. */
-void stacks_meta(struct arenas *as, struct thread *t, const struct call *c);
-
-/* One of these that is read ahead of its turn, in the ring of a thread of process @number. */
-void stacks_ahead(struct arena *a, uint32_t number, const struct call *c);
+extern const struct record_family stack_records;
 
 /* For the row of a call that began at @start (ticks): its stack, or 0. To be asked once for each record. */
 int64_t stacks_take(struct arenas *as, struct thread *t, uint64_t start);
 
-/* The image has a thread: whose memory it is, and of whose it is a copy. */
-void stacks_image(struct arenas *as, const struct image *im);
 /* What the arena's processes run, as they see it. */
 void stacks_exe(struct arena *a, const char *path);
-
-/* What a previous collector has written (recover). */
-void stacks_load(struct arenas *as, struct arena *a);
-void stacks_release(struct arena *a);
 
 #endif

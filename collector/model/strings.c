@@ -70,7 +70,7 @@ static int save_page(struct db *db, const struct arena *a, uint32_t page)
 	return err;
 }
 
-int strings_save(struct db *db, struct arena *a)
+static int save(struct arenas *as, struct arena *a)
 {
 	struct strings *s = &a->strings;
 	uint32_t pages = (s->cnt + STRINGS_PAGE - 1) / STRINGS_PAGE;
@@ -80,13 +80,13 @@ int strings_save(struct db *db, struct arena *a)
 	if (!s->has_new)
 		return 0;
 	snprintf(key, sizeof(key), "strings.%u", a->id);
-	err = db_state_set(db, key, &pages, sizeof(pages));
+	err = db_state_set(as->db, key, &pages, sizeof(pages));
 	for (uint32_t page = 0; page < pages && !err; page++) {
 		uint64_t *word = &s->is_new[page / 64], bit = UINT64_C(1) << page % 64;
 
 		if (!(*word & bit))
 			continue;
-		err = save_page(db, a, page);
+		err = save_page(as->db, a, page);
 		if (!err)
 			*word &= ~bit;
 	}
@@ -107,7 +107,7 @@ static void load_page(struct arena *a, const char *at, size_t len)
 	}
 }
 
-void strings_load(struct db *db, struct arena *a)
+static void restore(struct arenas *as, struct arena *a)
 {
 	uint32_t pages = 0;
 	char key[32];
@@ -115,14 +115,14 @@ void strings_load(struct db *db, struct arena *a)
 	size_t len;
 
 	snprintf(key, sizeof(key), "strings.%u", a->id);
-	if (db_state_get(db, key, &blob, &len) != 0)
+	if (db_state_get(as->db, key, &blob, &len) != 0)
 		return;
 	if (len == sizeof(pages))
 		memcpy(&pages, blob, sizeof(pages));
 	free(blob);
 	for (uint32_t page = 0; page < pages && page < STRING_MAX / STRINGS_PAGE; page++) {
 		snprintf(key, sizeof(key), "strings.%u.%u", a->id, page);
-		if (db_state_get(db, key, &blob, &len) != 0)
+		if (db_state_get(as->db, key, &blob, &len) != 0)
 			continue;
 		load_page(a, blob, len);
 		free(blob);
@@ -132,10 +132,13 @@ void strings_load(struct db *db, struct arena *a)
 	a->strings.has_new = false;
 }
 
-void strings_release(struct arena *a)
+static void release(struct arenas *as, struct arena *a)
 {
+	(void)as;
 	for (uint32_t i = 0; i < a->strings.cnt; i++)
 		free(a->strings.text[i]);
 	free(a->strings.text);
 	memset(&a->strings, 0, sizeof(a->strings));
 }
+
+const struct record_family string_records = {.save = save, .restore = restore, .release = release};

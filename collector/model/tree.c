@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/collect/arenas.h"
+#include "collector/model/arena.h"
 #include "collector/base/proc.h"
 
 static int64_t session_ns(const struct model *m, uint64_t mono)

@@ -7,6 +7,7 @@
  * and the report says so.
  */
 #include "collector/decode/gpu/gpu_internal.h"
+#include "collector/model/ring_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,7 +297,7 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 	if (!g)
 		return;
 	look.now = newest_ns(as);
-	read_to = drain_read_to(a);
+	read_to = ring_read_to(a);
 	if (read_to > as->clock->newest)
 		read_to = as->clock->newest;
 	look.read_to = clock_map_ns(as->clock, read_to);
@@ -373,3 +374,28 @@ void gpu_rows_safe(struct arena *a)
 	if (a->gpu)
 		a->gpu->rows = 0;
 }
+
+static void record(struct arenas *as, struct thread *t, const struct call *c)
+{
+	if (c->shape == SL_SHAPE_GPU)
+		gpu_record(as, t, c);
+	else if (windows_have(as->windows, c->start))
+		gpu_call(as, t, c);
+}
+
+static void release(struct arenas *as, struct arena *a)
+{
+	gpu_settle(as, a, true);
+	gpu_release(as, a);
+}
+
+const struct record_family gpu_records = {
+	.record = record,
+	.settle = gpu_settle,
+	.save = gpu_save,
+	.restore = gpu_restore,
+	.committed = gpu_rows_safe,
+	.lost = gpu_rows_lost,
+	.rotate = gpu_shift,
+	.release = release,
+};

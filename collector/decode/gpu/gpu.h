@@ -8,7 +8,9 @@
 #ifndef SL_COLLECTOR_GPU_H
 #define SL_COLLECTOR_GPU_H
 
-#include "collector/collect/arenas.h"
+#include "collector/model/arena.h"
+
+extern const struct record_family gpu_records;
 
 /* SL_SHAPE_API and SL_SHAPE_GPU. */
 void gpu_call(struct arenas *as, struct thread *t, const struct call *c);

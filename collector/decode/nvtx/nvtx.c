@@ -425,8 +425,9 @@ void nvtx_record(struct arenas *as, struct thread *t, const struct call *c)
 	}
 }
 
-void nvtx_ahead(struct arena *a, const struct call *c)
+static void prescan(struct arena *a, uint32_t process, const struct call *c)
 {
+	(void)process;
 	if (arena_of(a))
 		nvtx_schema_record(NULL, a, c);
 }
@@ -523,7 +524,7 @@ static void leave_one(void *to, struct nvtx_event *e, int type, int64_t global_t
 		nvtx_leave(l->as, l->arena, e, type, global_tid, l->ns);
 }
 
-void nvtx_leave_report(struct arenas *as, struct arena *a, int64_t end)
+static void cut(struct arenas *as, struct arena *a, int64_t end)
 {
 	struct leaving l = {as, a, end};
 
@@ -542,7 +543,7 @@ static void shift_one(void *to, struct nvtx_event *e, int type, int64_t global_t
 		e->row = 0;
 }
 
-void nvtx_shift(struct arena *a, int64_t shift)
+static void rotate(struct arena *a, int64_t shift)
 {
 	if (!a->nvtx)
 		return;
@@ -551,11 +552,6 @@ void nvtx_shift(struct arena *a, int64_t shift)
 		for (struct nvtx_range *r = a->nvtx->range[i]; r; r = r->next)
 			if (r->is_early)
 				r->end -= shift;
-}
-
-void nvtx_settle(struct arenas *as, struct arena *a)
-{
-	nvtx_save(as, a);
 }
 
 void nvtx_release(struct arena *a)
@@ -588,3 +584,32 @@ void nvtx_release(struct arena *a)
 	free(n);
 	a->nvtx = NULL;
 }
+
+static void settle(struct arenas *as, struct arena *a, bool all)
+{
+	if (all)
+		nvtx_save(as, a);
+}
+
+static int save(struct arenas *as, struct arena *a)
+{
+	nvtx_save(as, a);
+	return 0;
+}
+
+static void release(struct arenas *as, struct arena *a)
+{
+	nvtx_save(as, a);
+	nvtx_release(a);
+}
+
+const struct record_family nvtx_records = {
+	.prescan = prescan,
+	.record = nvtx_record,
+	.thread_end = nvtx_gil_end,
+	.settle = settle,
+	.save = save,
+	.cut = cut,
+	.rotate = rotate,
+	.release = release,
+};

@@ -2,25 +2,16 @@
 #ifndef SL_COLLECTOR_NVTX_H
 #define SL_COLLECTOR_NVTX_H
 
-#include "collector/collect/arenas.h"
+#include "collector/model/arena.h"
 
-/* SL_SHAPE_NVTX. */
+extern const struct record_family nvtx_records;
+
+/* Members of it that tests call. */
 void nvtx_record(struct arenas *as, struct thread *t, const struct call *c);
-
-/* A record that is only looked at ahead of its turn: what names or describes something. */
-void nvtx_ahead(struct arena *a, const struct call *c);
-
-/* Before a commit: ranges that are open become rows without an end, which is put in when it is known. */
+/* Before a commit: an open range becomes a row without an end; the end is set when it is known. */
 void nvtx_save(struct arenas *as, struct arena *a);
-/* The session ends, or this arena's processes have: ranges still open become rows without an end. */
-void nvtx_settle(struct arenas *as, struct arena *a);
-/* A report ends at @end (session ns) while the programs go on: open ranges are cut there, and go on in the next. */
-void nvtx_leave_report(struct arenas *as, struct arena *a, int64_t end);
-/* Session time 0 moves by so many ns. */
-void nvtx_shift(struct arena *a, int64_t shift);
-/* The thread is gone, and all its records are read: what it had of Python's interpreter lock ended at @ns (DB_NULL: unknown). */
+/* The thread is over at @ns (DB_NULL: unknown): closes its range of Python's interpreter lock. */
 void nvtx_gil_end(struct arenas *as, struct thread *t, int64_t ns);
-/* Frees what the arena has here (struct arena.nvtx). */
 void nvtx_release(struct arena *a);
 
 #endif

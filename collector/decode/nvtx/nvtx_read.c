@@ -1,5 +1,6 @@
 /* nvtx_read.c - the words of NVTX records. What they say is the program's to say: every length is checked, every word read once. */
 #include "collector/decode/nvtx/nvtx_internal.h"
+#include "collector/model/ring_reader.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ void nvtx_read_blobs(struct arena *a, struct nvtx_reader *r, unsigned cnt, struc
 	if (nvtx_json(a, e->domain, blob, cnt, &e->json))
 		return;
 	if (!a->nvtx->looked) {
-		arena_look_for_names(a);
+		ring_prescan(a);
 		if (nvtx_json(a, e->domain, blob, cnt, &e->json))
 			return;
 		a->nvtx->looked = true;

@@ -1,5 +1,6 @@
 /* nvtx_row.c - what became known of ranges, marks and names, as rows. */
 #include "collector/decode/nvtx/nvtx_internal.h"
+#include "collector/model/ring_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 	text = string_find(a, string);
 	if (!text && !n->looked) {
 		/* It may lie in the ring of the thread that registered it, which was not read so far yet. */
-		arena_look_for_names(a);
+		ring_prescan(a);
 		text = string_find(a, string);
 		n->looked = !text;
 	}

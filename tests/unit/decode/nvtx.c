@@ -32,7 +32,7 @@ static void begin(void)
 /* Everything is in the file; @sql's answer. */
 static const char *answer(const char *sql)
 {
-	nvtx_settle(&all, &arena);
+	nvtx_save(&all, &arena);
 	nvtx_release(&arena);
 	assert_int_equal(db_commit(all.db, 1000), 0);
 	db_abandon(all.db);

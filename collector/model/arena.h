@@ -1,0 +1,154 @@
+/*
+ * arena.h - what the collector knows of each shared memory arena: its threads, how far their rings were read, and what
+ * the records have described so far. The memory itself: preload/wire/arena.h.
+ */
+#ifndef SL_COLLECTOR_ARENA_H
+#define SL_COLLECTOR_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/base/capture_window.h"
+#include "collector/model/model.h"
+#include "collector/model/record_family.h"
+#include "preload/wire/arena.h"
+
+/* Somewhere in a thread's ring. */
+struct place {
+	sl_ref chunk;
+	uint32_t pos, seq;
+};
+
+/* One use of a slot. */
+struct thread {
+	uint32_t instance; /* of the slot */
+	uint32_t tid;      /* the collector's view */
+	uint32_t ns_tid;   /* its own */
+	uint64_t read_to;  /* ticks: everything it did before has been taken */
+	int64_t global_tid;
+	int64_t use; /* number of this thread in the report: SL_OSRT_TOTALS.instance */
+	struct image *image;
+	sl_ref chunk; /* where reading goes on */
+	uint32_t pos;
+	uint32_t seq;            /* of chunk */
+	struct agg_past *past;   /* flight_totals.h; NULL none */
+	struct place prescanned; /* up to here (ring_reader.h), if further than chunk and pos */
+	struct place watched;    /* up to here triggers have seen it (trigger_watch.h) */
+	uint64_t chain_start;    /* a call that began then (ticks) has this stack: */
+	uint32_t chain;          /* 0 none */
+	bool has_moved;          /* since the last commit */
+	bool is_over;      /* gone, drained, written: the slot can be given back after the commit */
+	bool is_seen_gone; /* it was gone before the last reading of its ring */
+	char comm[SL_COMM_BYTES];
+	uint64_t agg_sum;                      /* of all counts when the totals were written last */
+	uint64_t lost_written, nested_written; /* open spans of losses that were reported */
+	struct live_thread_calls live;
+	/* Rows of the open transaction, in case it fails; and those that failed. */
+	uint64_t rows, dead_rows;
+	int64_t first_ns, last_ns, dead_first_ns, dead_last_ns;
+};
+
+/* A chunk that goes back once the transaction is safe. */
+struct spent {
+	uint32_t slot;
+	sl_ref chunk, next;
+};
+
+/* Texts by id, see strings.h. */
+struct strings {
+	char **text;
+	uint32_t cnt;
+	bool has_new;         /* since the last commit: */
+	uint64_t is_new[256]; /* bit per page of STRINGS_PAGE ids */
+};
+
+struct gpu_arena;
+struct nvtx_arena;
+struct stacks;
+
+struct arena {
+	struct arena *next;
+	uint32_t id; /* in the session */
+	struct sl_arena *map;
+	uint64_t map_bytes;
+	uint64_t device, inode; /* of the memfd */
+	uint32_t peer_pid;      /* creator, our view */
+	bool is_foreign;        /* lives in another PID namespace */
+	bool is_over;           /* every image ended and every slot was given back */
+	bool has_had_images;
+	bool is_prescanned; /* in this round (ring_reader.h) */
+	bool files_changed;
+	bool is_bad;            /* contents make no sense: left alone */
+	struct thread **thread; /* by slot */
+	uint32_t threads;
+	uint32_t slots_in_use; /* when all threads were looked at last */
+	struct image *images;
+	const struct record_families *families;
+	struct file_names names;
+	struct strings strings;
+	struct gpu_arena *gpu;   /* gpu.c; NULL: no GPU record yet */
+	struct nvtx_arena *nvtx; /* nvtx.c; likewise */
+	struct stacks *stacks;   /* stacks.c; likewise */
+	struct spent *spent;
+	size_t spent_cnt, spent_cap;
+	uint64_t unslotted_written;
+	uint64_t corrupt; /* records that were none */
+	void *state;      /* positions of a previous collector (recover), see positions.c */
+	size_t state_len;
+};
+
+/* What is known of GPUs in the whole report; see gpu.h. */
+struct gpu_report {
+	int64_t flush_ns; /* --cuda-flush-interval: CUPTI tells at least so often; 0: when it likes */
+	int64_t blocks;   /* of ids given out, see gpu_internal.h */
+	uint32_t gpus;
+	uint8_t uuid[64][16];
+	bool has_changed;                        /* since it was saved for recover */
+	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI tells of them */
+	uint64_t dropped;                        /* records that CUPTI lost */
+	uint64_t untimed;                        /* ... that it had no times for */
+	uint64_t hurried; /* records that did not wait as long as they should have */
+	/* Says a line to the user, if there is one to say it to. */
+	void (*warn)(void *to, const char *text);
+	void *warn_to;
+	uint32_t said[16]; /* hashes of lines said */
+	uint32_t said_cnt;
+};
+
+struct arenas {
+	struct model *model;
+	struct db *db;
+	struct clock_map *clock;
+	struct arena *first;
+	/* Calls that ended later stay in the rings, ticks (flight recorder); 0: none does. */
+	uint64_t hold;
+	bool follows_files; /* in calls that have no row, too (flight recorder) */
+	uint32_t last_id;
+	int64_t uses;                              /* threads seen */
+	uint64_t refused;                          /* hellos that were no good */
+	uint64_t no_room;                          /* arenas that could not be mapped */
+	uint64_t lost_full, lost_other, lost_disk; /* for the last line */
+	uint64_t corrupt;
+	uint64_t rows;                 /* ever */
+	const struct windows *windows; /* NULL: all is kept */
+	uint32_t epoch;                /* number of the report; 0 any */
+	struct gpu_report gpu;
+	struct python *python; /* NULL: not asked for */
+};
+
+/* References into shared memory are the program's word: is there such a chunk? */
+static inline bool arena_has_chunk(const struct arena *a, sl_ref ref)
+{
+	return ref - 1 < a->map->chunk_cnt && ref - 1 < SL_CHUNK_CNT;
+}
+
+/* Slots below were used at some time; what is in one of them, its state tells. */
+static inline uint32_t arena_fresh_slots(const struct arena *a)
+{
+	uint32_t n = __atomic_load_n(&a->map->fresh_slot, __ATOMIC_ACQUIRE);
+
+	return n < SL_SLOT_CNT ? n : SL_SLOT_CNT;
+}
+
+#endif
