@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 
 #define CMD(name, function, summary) {#name, function, summary},
 const struct cmd sl_cmds[] = {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 
 #define PREFIX "sightline: "
 

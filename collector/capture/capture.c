@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "collector/session/hello.h"
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/decode/gpu/gpu.h"
 #include "collector/base/proc.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "collector/session/hello.h"
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "preload/wire/clock.h"
 
 #define SECOND_NS INT64_C(1000000000)

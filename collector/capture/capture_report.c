@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/record_families.h"
 #include "collector/model/live.h"

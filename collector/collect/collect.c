@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 #include "collector/base/task.h"
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/report/db_stacks.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/record_families.h"
 #include "collector/session/ring_keeper.h"
-#include "collector/options/python.h"
+#include "collector/collect/python_modules.h"
 #include "collector/collect/positions.h"
 #include "collector/kernel/sample/sample.h"
 

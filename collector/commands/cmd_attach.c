@@ -14,7 +14,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/collect/collect.h"
 #include "collector/base/limits.h"
 #include "collector/options/output_name.h"

@@ -15,7 +15,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
 #include "collector/collect/collect.h"
 #include "collector/session/daemon.h"
 #include "collector/run/launch.h"

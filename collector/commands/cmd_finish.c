@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
 #include "collector/report/db.h"
 
 int cmd_finish(int argc, char **argv)

@@ -12,7 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/stop_signal.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/collect/collect.h"
 #include "collector/report/db_stacks.h"
 #include "collector/run/launch.h"
@@ -157,7 +160,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	signals = launch_signals();
 	err = !report && !o->capture.flight_ns ? SL_EXIT_FAIL
 					       : open_collection(&c, o, preload, report);
-	sig = launch_pending_end();
+	sig = stop_signal_pending();
 	if (err || sig) {
 		if (!err)
 			collect_abandon(&c, false);

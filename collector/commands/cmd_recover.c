@@ -19,7 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/collect/collect.h"
 #include "collector/report/db_stacks.h"
 #include "collector/session/ring_keeper.h"

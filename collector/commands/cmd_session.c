@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/options/profile_options.h"
 #include "collector/commands/run_command.h"
 #include "collector/session/sessions.h"

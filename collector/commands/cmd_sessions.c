@@ -5,7 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/session/session_list.h"
 
 static bool show_header = true, all;

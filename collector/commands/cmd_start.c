@@ -6,7 +6,9 @@
  */
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/session/daemon.h"
 #include "collector/options/profile_options.h"
 #include "collector/session/sessions.h"

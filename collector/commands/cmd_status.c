@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 #include "collector/base/clock_map.h"
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/run/launch.h"
 #include "collector/kernel/sched/sched.h"
 #include "collector/session/session.h"

@@ -5,7 +5,7 @@
 #include "collector/decode/osrt_rows.h"
 
 #include "collector/report/db_stacks.h"
-#include "collector/options/python.h"
+#include "collector/decode/python_register.h"
 #include "collector/model/stacks.h"
 #include "collector/model/strings.h"
 

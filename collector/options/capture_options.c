@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/options/trigger.h"
 
 #define FLIGHT_BYTES (INT64_C(256) << 20)

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/kernel/counters/event_list.h"
 
 /* Is this word, or anything but it, among those between commas? */

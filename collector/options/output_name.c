@@ -15,7 +15,7 @@
 
 #include "collector/options/output_name.h"
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 
 #define NUMBER_MAX 999999
 

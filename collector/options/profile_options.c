@@ -12,7 +12,8 @@
 
 #include "collector/options/profile_options.h"
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/options/output_name.h"
 #include "collector/options/profile_values.h"
 #include "collector/options/shell_words.h"

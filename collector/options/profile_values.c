@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
-#include "collector/options/python.h"
+#include "collector/base/message.h"
+#include "collector/options/python_options.h"
 #include "collector/base/trace_kind.h"
 #include "collector/options/trigger.h"
 

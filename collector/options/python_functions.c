@@ -16,8 +16,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "collector/options/cmd.h"
-#include "collector/options/python.h"
+#include "collector/base/message.h"
+#include "collector/options/python_options.h"
 #include "collector/report/json_value.h"
 
 #define DOMAIN   "python-functions"

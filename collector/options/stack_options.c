@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 
 #define GPU_NS     1000 /* where --cudabacktrace names no other threshold */
 #define GPU_NS_MAX INT64_C(1000000000000)

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
-#include "collector/decode/gpu/gpu_internal.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
+#include "preload/wire/gpu_parse.h"
 #include "preload/wire/hooks.h"
 #include "preload/wire/session.h"
 
@@ -143,9 +144,14 @@ static bool hook_exists(const char *pattern)
 
 static bool gpu_function_exists(const char *pattern)
 {
-	for (unsigned i = 0; i < SL_GPU_FUNCTION_CNT; i++)
-		if (trigger_matches(pattern, gpu_function(i)->name))
+	const char *at = sl_gpu_text;
+	struct sl_gpu_line line;
+
+	for (unsigned i = 0; i < SL_GPU_FUNCTION_CNT; i++) {
+		at = sl_gpu_next(at, &line);
+		if (trigger_matches(pattern, line.name))
 			return true;
+	}
 	return false;
 }
 

@@ -2,7 +2,7 @@
  * db_open.c - a report is begun, gone on with, or closed: the file, its connection, the rows that every report has.
  */
 #include "collector/report/db_internal.h"
-#include "collector/run/launch.h"
+#include "collector/base/stop_signal.h"
 #include "collector/base/limits.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static int db_lock(const char *path, int fd, char *why, size_t len)
 
 		if (errno != EWOULDBLOCK)
 			return 0; /* a file system without locks */
-		if (waited_ms >= LOCK_WAIT_MS || launch_pending_end())
+		if (waited_ms >= LOCK_WAIT_MS || stop_signal_pending())
 			return refuse(why, len, path, "is still being written by another run");
 		nanosleep(&step, NULL);
 	}

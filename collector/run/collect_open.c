@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "collector/base/task.h"
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/kernel/counters/event_list.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/base/heap.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/collect/positions.h"
-#include "collector/options/python.h"
+#include "collector/collect/python_modules.h"
 
 /* @ticks_per_ns: fixed point, 32 bits behind the point. */
 static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/symbols/elf_needs.h"
 #include "collector/base/proc.h"
 #include "preload/wire/session.h"
@@ -255,22 +255,6 @@ int launch_signals(void)
 	signal(SIGTTOU, SIG_IGN); /* our last line may come while another job has the terminal */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-int launch_pending_end(void)
-{
-	static const int ends[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-	struct sigaction now;
-	sigset_t pending;
-
-	if (sigpending(&pending))
-		return 0;
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		/* One that was blocked waits also where it is ignored, as after nohup. */
-		if (sigismember(&pending, ends[i]) && !sigaction(ends[i], NULL, &now) &&
-		    now.sa_handler != SIG_IGN)
-			return ends[i];
-	return 0;
 }
 
 static bool is_stopped(pid_t program)

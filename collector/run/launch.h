@@ -37,8 +37,6 @@ void launch_cancel(struct launch *l);
 
 /* Blocks what the loop handles, ignores what would end us; a signalfd. */
 int launch_signals(void);
-/* One of those that waits to be read and asks us to end; 0: none. */
-int launch_pending_end(void);
 struct signalfd_siginfo;
 /* Gives the running program a signal that came to us and was meant for it. */
 void launch_pass_on(pid_t program, const struct signalfd_siginfo *si);

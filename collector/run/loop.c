@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "collector/session/hello.h"
-#include "collector/options/cmd.h"
 #include "collector/report/db_stacks.h"
 #include "collector/run/launch.h"
 #include "collector/base/proc.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "collector/session/report_hook.h"
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/collect/collect.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/options/output_name.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 
 static void do_status(struct lobby *l, int client)
 {

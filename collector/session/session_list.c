@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 
 #define ANSWER_MS 3000
 

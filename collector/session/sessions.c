@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/options/output_name.h"
 
 #define STALE_S 60 /* a collector that has not named its session by then died on the way */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/commands.h"
 #include "exporters/analyze/analyze.h"
 
 static const char usage[] = "sightline analyze [options] REPORT.sqlite...";

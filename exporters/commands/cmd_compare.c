@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "exporters/compare/compare.h"
 #include "exporters/text/output.h"
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/commands.h"
 #include "exporters/commands/cmd_export.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/target.h"

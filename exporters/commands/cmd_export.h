@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/formats/export.h"
 

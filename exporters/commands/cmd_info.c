@@ -1,7 +1,9 @@
 /* cmd_info.c - sightline info: what is in a report. */
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "exporters/read/db_read.h"
 #include "exporters/info/info.h"
 

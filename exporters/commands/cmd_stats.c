@@ -1,4 +1,5 @@
 /* cmd_stats.c - sightline stats: tables out of reports. */
+#include "collector/base/commands.h"
 #include "exporters/stats/tables.h"
 
 static const char usage[] = "sightline stats [options] REPORT.sqlite...";

@@ -5,8 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
-#include "collector/commands/session_now.h"
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
+#include "collector/session/session_now.h"
 #include "exporters/top/top.h"
 
 #define WHY 2048

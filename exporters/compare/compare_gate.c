@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/options.h"
 #include "exporters/compare/compare.h"
 
 /* ---- reading one ---- */

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/base/embed.h"
 #include "exporters/compare/compare.h"
 #include "exporters/read/db_read.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
 #include "exporters/read/intern.h"

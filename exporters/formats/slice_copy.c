@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "exporters/formats/slice.h"
 
 #define PROGRESS_EVERY 8192

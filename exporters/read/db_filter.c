@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/read/db_read.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/read/db_read.h"
 

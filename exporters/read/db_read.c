@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
 

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/base/embed.h"
 #include "exporters/sql/report.h"
 

@@ -11,7 +11,7 @@
 
 #include <sqlite3.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/sql/hist.h"
 #include "exporters/text/output.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/options.h"
 #include "exporters/text/format.h"
 
 const struct format *const format_list[] = {

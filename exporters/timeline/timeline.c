@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/options.h"
 #include "exporters/read/db_read.h"
 #include "exporters/timeline/tl_internal.h"
 

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "exporters/text/cell.h"
 
 #define WHY        2048

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/collect/collect.h"
 #include "collector/capture/flight/flight_internal.h"
 #include "collector/capture/flight/flight_totals.h"

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/kernel/counters/counters.h"
 #include "collector/kernel/counters/event_list.h"
 #include "collector/options/event_options.h"

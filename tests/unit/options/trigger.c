@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/options/trigger.h"
 
 static struct triggers ts;

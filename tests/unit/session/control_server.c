@@ -18,7 +18,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "collector/options/cmd.h"
 #include "collector/session/control_server.h"
 #include "collector/options/profile_options.h"
 

@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 #include <cmocka.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/base/embed.h"
 #include "exporters/read/db_views.h"
 #include "exporters/sql/report.h"

@@ -1,35 +1,14 @@
 /*
- * cmd.h - commands of the sightline binary. main.c knows this table and nothing of what is behind it.
- *
- * Exit statuses of every command: 0 done, 1 failed (one line on stderr says why), 2 wrong use (the line
- * names the nearest valid spelling), 3 done, and what --fail-on names was found; `profile` returns the
- * program's, or 126/127 as a shell does.
+ * options.h - option tables, from which parsing, --help, completion and the man page's list follow; and the nearest valid
+ * spelling of a word that is none.
  */
-#ifndef SL_CMD_H
-#define SL_CMD_H
+#ifndef SL_OPTIONS_H
+#define SL_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SL_EXIT_FAIL     1
-#define SL_EXIT_USAGE    2
-#define SL_EXIT_FOUND    3
-#define SL_EXIT_NOEXEC   126
-#define SL_EXIT_NOTFOUND 127
-
-struct cmd {
-	const char *name;
-	int (*run)(int argc, char **argv); /* argv[0] = the command's name */
-	const char *summary;               /* one line for --help; NULL: internal, not listed */
-};
-
-extern const struct cmd sl_cmds[]; /* ends with a NULL name; made from commands.def */
-
-#define CMD(name, function, summary) int function(int argc, char **argv);
-#include "collector/commands.def"
-#undef CMD
-
-/* ---- options: tables, from which parsing, --help, completion and the man page's list follow ---- */
+#include "collector/base/message.h"
 
 enum opt_kind {
 	OPT_FLAG, /* no value */
@@ -91,14 +70,5 @@ bool sl_nearest_value(const char *list, const char *word, char *out, size_t out_
 
 /* Prints usage, options and @examples to stdout. */
 void opt_help(const struct opt *opts, const char *usage, const char *examples);
-
-/* One line on stderr: "sightline: ..." */
-void sl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The text as a JSON string, quotes and all, to stdout. */
-void sl_put_json(const char *text);
-/* True when stdout (1) or stderr (2) may be coloured: a terminal, NO_COLOR unset, TERM not dumb. */
-bool sl_colour(int fd);
-/* On a terminal: how far the names of stacks are, in a line that is written over; -1: it goes (db_stacks_progress()). */
-void sl_say_names(int percent);
 
 #endif

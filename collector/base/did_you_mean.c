@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/options.h"
 
 /* Edits (insert, delete, replace, swap of neighbours) that turn one word into the other, case ignored. */
 static size_t distance(const char *a, const char *b)

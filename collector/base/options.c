@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 
 struct parser {
 	const struct opt *opts;

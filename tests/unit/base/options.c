@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
 #include "collector/options/profile_options.h"
 
 static char said[8192]; /* what the last quiet() section wrote */

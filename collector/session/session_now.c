@@ -1,10 +1,10 @@
 /* session_now.c - see session_now.h. */
-#include "collector/commands/session_now.h"
+#include "collector/session/session_now.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/options/cmd.h"
+#include "collector/base/message.h"
 #include "collector/session/session_list.h"
 
 _Static_assert(SESSION_DIR_MAX <= sizeof(((struct session_now *)0)->dir), "room for the folder");
