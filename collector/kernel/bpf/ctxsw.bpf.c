@@ -130,10 +130,10 @@ static __always_inline void count_lost(__u64 rows)
 }
 
 /*
- * Fills in who does the wake-up of slot @w; nobody (0) when an interrupt does, because the thread that
- * it happened to interrupt is not to blame. Interrupts run on a stack of their own, except, on x86,
- * those that hit user mode: there the register frame says that no system call is running. (The
- * preempt count would say it directly, but cannot be reached on kernels without KALLSYMS_ALL.)
+ * Stores the waking thread of slot @w; 0 when an interrupt does the wake-up, because the thread that it interrupted is
+ * not the cause. Interrupts run on a stack of their own, except, on x86, those that hit user mode: there the register
+ * frame shows that no system call is running. (The preempt count would be direct, but is out of reach on kernels
+ * without KALLSYMS_ALL.)
  */
 #ifndef CTXSW_OLD
 static __always_inline void note_waker(struct wake *w)
@@ -208,7 +208,7 @@ static __always_inline void submit_life(void *record)
 	__sync_fetch_and_add(&shared.lives, 1);
 }
 
-/* Tells user space who @task is. When the ring is full the next switch of @task tries again. */
+/* Sends the ids and name of @task to user space. When the ring is full the next switch of @task tries again. */
 static __noinline int announce(struct task_struct *task, __u64 parent_pid_tid, __u32 born)
 {
 	__u8 *f = flag_of(task->pid);
@@ -511,7 +511,7 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 	return 0;
 }
 
-/* Never attached: user space has it run on each CPU to learn who is there when on_switch has not been. */
+/* Never attached: user space runs it on each CPU to read the current thread when on_switch has not been attached. */
 SEC("raw_tp/sched_switch")
 int on_ask(void *ctx)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * ctxsw.h - what the kernel half (ctxsw.bpf.c) and its user half (sched_bpf.c) tell each other.
+ * ctxsw.h - records and maps shared by the kernel half (ctxsw.bpf.c) and its user half (sched_bpf.c).
  *
  * Every id in here is global (of the initial PID namespace); only struct rec_task carries ids of the
- * collector's namespace beside them, once per thread, so that a switch pays nothing for containers.
+ * collector's namespace as well, once per thread, so that a switch pays nothing for containers.
  * Both halves are always built together: the layout may change freely.
  */
 #ifndef SL_CTXSW_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * offcpu.bpf.c - the stacks of threads that were without a CPU for long.
+ * offcpu.bpf.c - stacks of threads that were off-CPU for long.
  *
- * How long it will be is known when a thread is back, and then its memory cannot be read: another thread's is mapped. So
- * registers and the upper part of the stack are put aside whenever a thread leaves by itself, into a place of its own, and
- * sent when it has been away for long enough; else they are overwritten the next time. The kernel's part of a stack does
- * not change meanwhile: that is asked for when it is sent.
+ * The length of a wait is known when the thread runs again, and then its memory cannot be read any more: another
+ * thread's is mapped. So registers and the upper part of the stack are saved whenever a thread blocks, in a slot of
+ * its own, and sent when the wait exceeded the threshold; else the next wait overwrites them. The kernel's part of a
+ * stack does not change meanwhile: it is read when the stack is sent.
  *
- * Python's frames are not on that stack, and change as soon as it goes on: where they are wanted, they are put aside with
- * it, which costs a thread in Python some hundred nanoseconds each time. How they are found: pywalk.h.
+ * Python's frames are not on that stack and change as soon as the thread runs again: where they are asked for, they are
+ * saved with it, which costs a thread in Python some hundred nanoseconds each time. How they are found: pywalk.h.
  *
- * Who belongs to the tree is known from ctxsw.bpf.c, whose map "flags" this shares, and whose records of the same switch
- * tell its time: rows of both then say the same.
+ * Membership in the process tree comes from ctxsw.bpf.c, whose map "flags" this program shares, and whose records of
+ * the same switch carry its time: rows of both then agree.
  *
- * Rule easy to break: nearly all switches are of threads that come back at once. What is not needed for those has no
+ * Rule easy to break: nearly all switches are of threads that run again at once. What those do not need has no
  * place before the test of the threshold.
  */
 #include <linux/bpf.h>
@@ -155,8 +155,8 @@ static __always_inline void shorten(__u64 *room, __u64 sp, __u64 end)
 }
 
 /*
- * How much stack there is, as far as can be told without a page fault: threads have what the C library keeps of them
- * above it, the first one the program's arguments.
+ * Size of the stack, as far as it is known without a page fault: above it threads have libc's thread block, the first
+ * thread the program's arguments.
  */
 static __always_inline __u64 room_of(struct offcpu_record *r, struct task_struct *task, __u64 sp)
 {
@@ -175,8 +175,8 @@ static __always_inline __u64 room_of(struct offcpu_record *r, struct task_struct
 }
 
 /*
- * Page by page, up to one that cannot be read: it is where the stack ends, the next times, too. But it may also be one
- * that nobody has written to yet, in the middle of it: so it is tried again now and then.
+ * Page by page, up to one that cannot be read: there the stack ends, also next time. It may also be a page in the
+ * middle that was never written to, so it is tried again now and then.
  */
 static __noinline __u32 copy_pages(struct offcpu_record *r, __u64 sp, __u64 room)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* offcpu.h - what offcpu.bpf.c and its user half (sample_offcpu.c) tell each other. */
+/* offcpu.h - records and maps shared by offcpu.bpf.c and its user half (sample_offcpu.c). */
 #ifndef SL_OFFCPU_H
 #define SL_OFFCPU_H
 
@@ -39,7 +39,7 @@ struct offcpu_shared {
 	ctxsw_u64 lost_full;  /* the ring had no room */
 	ctxsw_u64 lost_crowd; /* too many threads were without a CPU at once */
 	ctxsw_u64 crowded;    /* there is such a thread */
-	ctxsw_u32 is_paused;  /* who leaves now is not kept */
+	ctxsw_u32 is_paused;  /* a thread that blocks now is not saved */
 };
 
 struct offcpu_config {

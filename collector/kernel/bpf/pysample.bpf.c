@@ -59,9 +59,9 @@ static __always_inline void take_frame(struct walk *w, __u64 code, __u64 instruc
 }
 
 /*
- * What the collector calls the thread; 0: gone from its namespace, or in none that it sees. There is a number for each
- * level from the outermost namespace to the thread's own, which is a container's, perhaps: then the helper that tells
- * those of the present thread is of no use.
+ * The thread's id in the collector's PID namespace; 0: it has left that namespace, or has no id there. A task has one
+ * id for each level from the outermost namespace to its own, which may be a container's: then the helper that returns
+ * the ids of the current thread is of no use.
  */
 static __always_inline __u64 pid_tid_of(struct task_struct___py *task)
 {

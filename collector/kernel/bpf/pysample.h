@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* pysample.h - what those who read Python's frames (pysample.bpf.c, offcpu.bpf.c) and the user half (sample_python.c) tell each other. */
+/* pysample.h - records and maps shared by the readers of Python frames (pysample.bpf.c, offcpu.bpf.c) and sample_python.c. */
 #ifndef SL_PYSAMPLE_H
 #define SL_PYSAMPLE_H
 
@@ -12,8 +12,8 @@
 
 /*
  * A process, as user space has found it. Offsets are those of preload/unwind/pylayout.h, addresses those of the process.
- * @image tells one image of one process from all others that have its number: what it is of is asked anew. 0: the process
- * ran before and is expected; the first sample tells its image.
+ * @image distinguishes this image of the process from all others with the same pid. 0: the process was running before
+ * and is expected; its first sample sets the image.
  */
 struct pysample_process {
 	ctxsw_u64 image;
@@ -58,7 +58,7 @@ struct pysample_code {
 	ctxsw_u8 object_bytes[PYSAMPLE_OBJECT];
 	ctxsw_u8 name_bytes[PYSAMPLE_NAME];
 	ctxsw_u8 file_bytes[PYSAMPLE_FILE];
-	ctxsw_u8 lines_bytes[PYSAMPLE_LINES]; /* lines_len of them are told */
+	ctxsw_u8 lines_bytes[PYSAMPLE_LINES]; /* lines_len of them are valid */
 };
 
 /* A ring of 64-bit words per CPU. The kernel's half writes head and lost, the user half tail. */
@@ -69,9 +69,9 @@ struct pysample_ring {
 };
 
 /*
- * A record: four words, PYSAMPLE_HEAD_*, then three for each frame, the innermost first: the code object, and the byte
- * @flag on top; the instruction, as the frame has it, but never that of a copy of the bytecode; what tells the code object
- * from another at the same address.
+ * A record: four words, PYSAMPLE_HEAD_*, then three for each frame, the innermost first: the code object, with the byte
+ * @flag on top; the instruction, as the frame has it, but never that of a copy of the bytecode; a value that
+ * distinguishes the code object from another one at the same address.
  */
 enum {
 	PYSAMPLE_HEAD_NS,
@@ -80,8 +80,8 @@ enum {
 	PYSAMPLE_HEAD_IMAGE,
 };
 /*
- * The instruction of what is no frame: those of another interpreter follow, in which the thread is, too. A frame that is
- * none of Python's has in this place where it lies itself, on the native stack: which is within which, that tells.
+ * The instruction of an entry that is no frame: frames of another interpreter of the same thread follow. An entry that
+ * is no Python frame has its own address on the native stack here, which gives its place among the native frames.
  */
 #define PYSAMPLE_NEXT   (~0ull)
 #define PYSAMPLE_NESTED 4u           /* interpreters */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pywalk.h - for *.bpf.c: from the present thread to Python's frames.
+ * pywalk.h - for *.bpf.c: from the current thread to its Python frames.
  *
- * The interpreter's memory is read as it is just then: it cannot change meanwhile. Where things are in it user space has
- * told, per process; an unknown process is asked about. Who includes this says before what goes along with a walk
- * (PYWALK_MORE), and behind it what becomes of a frame: take_frame().
+ * The interpreter's memory is read in the thread's own context: it cannot change meanwhile. User space supplies the
+ * layout, per process; for an unknown process a request is sent. The including file defines PYWALK_MORE (state carried
+ * along a walk) before, and take_frame(), which consumes a frame, after.
  */
 #ifndef SL_BPF_PYWALK_H
 #define SL_BPF_PYWALK_H
@@ -51,7 +51,7 @@ struct { /* thread -> its PyThreadState, when last seen */
 	__type(key, __u32);
 	__type(value, __u64);
 } states SEC(".maps");
-struct { /* code objects that user space was told of */
+struct { /* code objects that user space has received */
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
 	__type(key, __u64);
@@ -61,7 +61,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } asks SEC(".maps");
-struct { /* where the next one to be told is put together */
+struct { /* where the next record is assembled */
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -107,8 +107,8 @@ static __always_inline __u64 image_of(struct task_struct___py *task)
 }
 
 /*
- * What is known of the process; 0: it has no Python. Asks where that is new; again later, for libraries may come. What was
- * told before the process was ever sampled is taken for what it is now, and told back.
+ * Layout of the process; 0: it has no Python. Sends a request for a new process, and again later, since libraries may
+ * be loaded. A layout that user space set before the first sample is taken for the current image and confirmed.
  */
 static __always_inline const struct pysample_process *process_of(__u32 pid, __u64 image)
 {
@@ -210,7 +210,7 @@ static __always_inline __u32 copy_text(void *to, __u32 bytes, __u64 from)
 	return len ? len : copy(to, -from & (bytes - 1), from);
 }
 
-/* Wakes nobody: there is an ask behind it. */
+/* No wake-up: a request record follows. */
 static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 check)
 {
 	const struct pysample_process *py = w->py;
@@ -270,8 +270,8 @@ static __always_inline __u64 check_of(const struct pysample_process *py, __u64 c
 }
 
 /*
- * Without the lock, each thread has a copy of the bytecode of what others run, too (3.14): told is the same place in the
- * bytecode itself, 0 where that cannot be said.
+ * Without the lock, each thread has its own copy of bytecode that other threads run, too (3.14): the record holds the same
+ * place in the original bytecode, 0 where that is unknown.
  */
 static __always_inline __u64 instruction_of(const struct pysample_process *py, __u64 frame,
 					    __u64 code)

@@ -34,7 +34,7 @@ struct {
 	__type(key, __u32);
 	__type(value, struct running);
 } running SEC(".maps");
-struct { /* of threads whose slot somebody else has */
+struct { /* of threads whose slot is taken by another thread */
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u32);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* syscalls.h - what syscalls.bpf.c and its user half (sched_calls.c) tell each other. Ids are global, as in ctxsw.h. */
+/* syscalls.h - records and maps shared by syscalls.bpf.c and its user half (sched_calls.c). Ids are global, as in ctxsw.h. */
 #ifndef SL_SYSCALLS_H
 #define SL_SYSCALLS_H
 
@@ -30,7 +30,7 @@ struct calls_sum {
 
 /* Shared memory (.bss): the user half writes the first three. */
 struct calls_shared {
-	ctxsw_u64 from_ns; /* calls that began earlier are not told */
+	ctxsw_u64 from_ns; /* calls that began earlier have no record */
 	ctxsw_u32 is_paused;
 	ctxsw_u32 phase;    /* which of the two maps of sums is written to */
 	ctxsw_u64 crowded;  /* threads that had to share a slot of "running", ever */

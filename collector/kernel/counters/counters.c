@@ -18,8 +18,8 @@
 
 #define INTERVALS_MOST 65536u /* that wait to be written */
 /*
- * Events of a group. The kernel takes as many as the CPU has counters, also when somebody else (the NMI watchdog) keeps one
- * of them for good: then such a group never has its turn.
+ * Events of a group. The kernel accepts as many as the CPU has counters, also when another user (the NMI watchdog) holds
+ * one of them for good: then such a group is never scheduled.
  */
 #define GROUP_MOST 4u
 
@@ -341,7 +341,7 @@ static struct interval *interval_at(const struct counters *cs, size_t i)
 	return (void *)(cs->waiting + i * interval_bytes(cs));
 }
 
-/* NULL: no memory, or nobody writes them. */
+/* NULL: no memory, or no writer. */
 static struct interval *interval_new(struct counters *cs)
 {
 	if (cs->waiting_cnt == INTERVALS_MOST)

@@ -35,7 +35,7 @@ struct counted {
  */
 void counted_scale(struct counted *cell, unsigned cpus, unsigned stride, bool by_thread);
 
-/* NULL: there are none to be had. @why: one sentence then, and where something is missing; else "". */
+/* NULL: none are available. @why: one sentence then, and where something is missing; else "". */
 struct counters *counters_open(const struct event_choice *choice, enum sched_mode scope, char *why,
 			       size_t why_len);
 /* All threads of @pid, and what they will start. @at_exec: it waits, and will exec. 0 or -errno; -ESRCH: it is gone. */

@@ -96,7 +96,7 @@ void event_list_free(struct event_list *l)
 	*l = (struct event_list){0};
 }
 
-/* rHEX: no more than the number says is known of it. */
+/* rHEX: only the number is known. */
 static bool find_raw(const char *word, size_t len, struct event_def *found)
 {
 	char text[24], *end;
@@ -254,7 +254,7 @@ static int choose(struct event_choice *c, enum event_kind kind, const char *word
 	return err;
 }
 
-/* Where rights are missing, the rest of the recording works: that is said when it begins. */
+/* Where rights are missing, the rest of the recording works: that is reported when it begins. */
 static int check(const struct event_choice *c, char *why, size_t why_len)
 {
 	for (unsigned i = 0; i < c->cnt; i++) {

@@ -1,7 +1,7 @@
 /*
- * event_list.h - what can be counted: events of the CPU's own counters (its PMU), and of the kernel.
+ * event_list.h - countable events: those of the CPU's own counters (its PMU), and of the kernel.
  *
- * Those that every kernel knows by name have fixed numbers; those that the CPU's driver tells of in sysfs follow, with numbers
+ * Those that every kernel knows by name have fixed numbers; those that the CPU's driver lists in sysfs follow, with numbers
  * that hold for this machine. Whether one works here is asked of the kernel when it matters: in a virtual machine there is
  * mostly no PMU, and perf_event_paranoid or a container may refuse all.
  */
@@ -52,8 +52,8 @@ struct event_choice {
 };
 
 /*
- * From the words of both options; NULL: none of that kind. 0; -ENOENT: @why says which is unknown, -E2BIG: too many;
- * -ENOTSUP: the machine has not got it (asked only where @probe). @why names the option.
+ * From the texts of both options; NULL: none of that kind. 0; -ENOENT: @why has the unknown one, -E2BIG: too many;
+ * -ENOTSUP: the machine lacks it (tested only where @probe). @why names the option.
  */
 int event_choose(struct event_choice *c, const char *core, const char *os, bool probe, char *why,
 		 size_t why_len);

@@ -31,7 +31,7 @@ __attribute__((format(printf, 3, 4))) static bool read_word(char *text, size_t s
 	return ok;
 }
 
-/* Puts @value where the format says: its lowest bits into the first range, and so on. */
+/* Puts @value where the format places it: its lowest bits into the first range, and so on. */
 static bool put_bits(struct event_def *e, const char *format, uint64_t value)
 {
 	static const char *const words[] = {"config", "config1", "config2"};

@@ -1,5 +1,5 @@
 /*
- * event_sysfs.h - events that the driver of a PMU tells of: files like cpu/events/NAME, which hold "event=0x3c,umask=0x1",
+ * event_sysfs.h - events that the driver of a PMU lists: files like cpu/events/NAME, which hold "event=0x3c,umask=0x1",
  * and cpu/format/event, which holds the bits of that word, "config:0-7,32-35".
  */
 #ifndef SL_EVENT_SYSFS_H

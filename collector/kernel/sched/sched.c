@@ -155,7 +155,7 @@ static struct sched *open_with(const struct sched_driver *driver, const struct s
 	return NULL;
 }
 
-/* What is not to be had, in one sentence. */
+/* What is unavailable, in one sentence. */
 static void explain(const struct sched *s, const struct sched_ask *ask, const char *why_bpf,
 		    const char *why_perf, char *why, size_t why_len)
 {
@@ -256,7 +256,7 @@ uint64_t sched_lost(const struct sched *s)
 {
 	uint64_t lost = s->driver->lost(s);
 
-	/* Rows that stand in are for those lost, or, where the kernel lost none, for those never told. */
+	/* Rows that fill gaps stand for those lost, or, where the kernel lost none, for those it never sent. */
 	return (lost > s->mended ? lost : s->mended) + s->dropped;
 }
 

@@ -2,12 +2,12 @@
  * sched.h - context switches and the process tree as the kernel sees them.
  *
  * Two backends behind one interface: eBPF (sched_bpf.c, bpf/sched.bpf.c) and perf_event_open
- * (sched_perf.c); sched.c picks the best that works and says why not. Times are CLOCK_MONOTONIC ns.
+ * (sched_perf.c); sched.c picks the best that works and reports the reason. Times are CLOCK_MONOTONIC ns.
  * Ids are those of the collector's PID namespace; tasks outside it have pid 0.
  *
  * The rows of one thread strictly alternate, beginning with an in, and a thread that ends while it is
- * watched ends with an out of state TERMINATED. A row that was lost is stood in for, if alternation
- * needs it, by one with state UNKNOWN, preempted and priority -1.
+ * watched ends with an out of state TERMINATED. Where alternation needs it, a lost row is replaced by one
+ * with state UNKNOWN, preempted and priority -1.
  */
 #ifndef SL_SCHED_H
 #define SL_SCHED_H
@@ -50,7 +50,7 @@ struct sched_switch {
 	uint64_t
 		wakeup_ns; /* in: when it was made runnable, 0 unknown or not needed; it may lie just
 	                          before the thread's own last out, when the waker was faster */
-	uint32_t waker_pid, waker_tid; /* in: who did, 0 unknown or interrupt */
+	uint32_t waker_pid, waker_tid; /* in: the waking thread, 0 unknown or interrupt */
 };
 
 /* A system call that has returned. */
@@ -62,7 +62,7 @@ struct sched_call {
 	int64_t result; /* -errno where it failed */
 };
 
-/* Calls of one thread and number that were shorter than the threshold, since they were told last. */
+/* Calls of one thread and number that were shorter than the threshold, since the last such sum. */
 struct sched_call_sum {
 	uint32_t pid, tid;
 	unsigned number;
@@ -88,14 +88,14 @@ struct sched;
 
 /* What is wanted beside the lives of processes. */
 struct sched_ask {
-	enum sched_mode mode;        /* whose context switches; NONE: nobody's */
+	enum sched_mode mode;        /* scope of context switches; NONE: no switches */
 	enum sched_backend want;     /* highest backend to try (SCHED_BACKEND_BPF normally) */
 	bool calls;                  /* system calls of the tree: needs eBPF */
 	bool lives;                  /* the lives of processes, though nothing else is asked */
 	uint64_t calls_threshold_ns; /* shorter ones are added up */
 };
 
-/* As sched_open(). System calls that cannot be had are told in @why, behind what is said of switches. */
+/* As sched_open(). @why also gets the reason why system calls are unavailable, appended. */
 struct sched *sched_open_for(const struct sched_ask *ask, char *why, size_t why_len);
 bool sched_has_calls(const struct sched *s);
 /* System calls lost so far (total, monotonic). */
@@ -162,7 +162,7 @@ struct sched_maps {
 /* False: there are none. */
 bool sched_maps(const struct sched *s, struct sched_maps *maps);
 
-/* How full the fullest of the kernel's buffers is, in per cent: what tells how long a poll can wait. */
+/* Fill level of the fullest kernel buffer, in per cent: bounds how long the next poll can wait. */
 unsigned sched_fill(const struct sched *s);
 
 /* Rows and events lost so far (total, monotonic). */

@@ -20,8 +20,8 @@
 #include "collector/kernel/sched/sched_bpf.h"
 
 /*
- * Who pauses for long pays nothing, who does not resumes at once. To attach again within 100 ms takes 10 (the kernel
- * waits for all CPUs), so not after whole seconds, as people choose for --delay.
+ * A long pause costs nothing, a short one resumes at once. To attach again within 100 ms takes 10 (the kernel
+ * waits for all CPUs), so not after whole seconds, the values that people choose for --delay.
  */
 #define DETACH_NS     2500000000u
 #define TAKEN_AT_MOST 256u /* records read before their slots are given back */
@@ -138,7 +138,7 @@ static uint64_t take(struct sched *s, unsigned stream)
 						   : SCHED_DRAINED;
 }
 
-/* Nothing is attached any more after a pause of some length, if one can ask who runs (Linux 5.10). */
+/* After a pause of some length nothing is attached, if the current thread of a CPU can be read (Linux 5.10). */
 static void cool_down(struct sched *s, struct bpf *b)
 {
 	uint64_t after = sched_tuning.detach_ns ? sched_tuning.detach_ns : DETACH_NS;
@@ -192,7 +192,7 @@ static void warm_up(struct sched *s, struct bpf *b)
 	ctxsw_ask_holders(&b->loaded, s->cpu_cnt);
 }
 
-/* Who has each CPU is read after records may be written: whoever leaves from then on has one. */
+/* The current thread of each CPU is read after records may be written: a thread that leaves from then on has one. */
 static void bpf_record(struct sched *s, bool on, struct sched_edge *edge)
 {
 	struct bpf *b = s->data;
@@ -210,7 +210,7 @@ static void bpf_record(struct sched *s, bool on, struct sched_edge *edge)
 		struct sched_holder *h = &edge->holders[cpu];
 
 		do {
-			/* Pairs with the order in on_switch: who is there has a record below head. */
+			/* Pairs with the order in on_switch: a thread found on a CPU has a record below head. */
 			h->tid = __atomic_load_n(&ring->tid, __ATOMIC_ACQUIRE);
 			h->pid = __atomic_load_n(&ring->pid, __ATOMIC_ACQUIRE);
 			h->head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -226,7 +226,7 @@ static bool is_wanted(const struct sched *s, uint32_t tid)
 	       (s->mode == SCHED_MODE_SYSTEM || (b->flags[tid] & CTXSW_MEMBER));
 }
 
-/* The first record since tells who left; where there was none yet, the holder had been there before. */
+/* The first record since then names the thread that left; without one, the holder had been there before. */
 static void bpf_enter(struct sched *s, const struct sched_edge *edge)
 {
 	struct bpf *b = s->data;

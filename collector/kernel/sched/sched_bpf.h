@@ -35,7 +35,7 @@ struct bpf {
 	size_t lives_cnt, lives_at, lives_max;
 	uint64_t lives_taken;    /* out of lives_ring, ever */
 	uint64_t lives_dropped;  /* for lack of memory */
-	struct calls *calls;     /* NULL: not asked for, or not to be had */
+	struct calls *calls;     /* NULL: not asked for, or unavailable */
 	uint64_t *next_ns;       /* per CPU, of lives, per CPU of calls: see sched_merge() */
 	uint64_t *heads, *tails; /* per CPU: what this poll may read, and has read */
 	uint64_t paused_ns;      /* since when; 0: not, or no matter */

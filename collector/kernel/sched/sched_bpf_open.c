@@ -31,7 +31,7 @@
 
 static char bpf_log[200]; /* libbpf's first complaint */
 
-/* Says early, without loading anything, what stands in the way. */
+/* Reports early, without loading anything, what prevents eBPF. */
 static int check_machine(char *why, size_t why_len, char *fix, size_t fix_len)
 {
 	int version = ctxsw_kernel_version();
@@ -125,7 +125,7 @@ static int map_all(struct sched *s, struct bpf *b)
 	if (!b->shared || !b->rings || !b->switches || !b->flags || !b->next_ns || !b->heads ||
 	    !b->tails)
 		return -ENOMEM;
-	print = libbpf_set_print(NULL); /* explain() says it */
+	print = libbpf_set_print(NULL); /* explain() reports it */
 	b->lives_ring = ring_buffer__new(b->loaded.lives, keep_life, b, NULL);
 	libbpf_set_print(print);
 	return b->lives_ring ? 0 : -errno;

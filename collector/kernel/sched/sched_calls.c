@@ -1,8 +1,8 @@
 /*
- * sched_calls.c - system calls: loads bpf/syscalls.bpf.c, takes its records and sums out.
+ * sched_calls.c - system calls: loads bpf/syscalls.bpf.c, reads its records and sums.
  *
- * Sums lie in one of two maps, by turns: the one that is not written to is read and emptied. What was read belongs to
- * the window of recording that it was added up in, and waits until that one is told.
+ * Sums are double-buffered in two maps: the one that is not written to is read and emptied. What was read belongs to
+ * the capture window in which it was added up, and is pending until that window is delivered.
  */
 #ifdef SL_HAVE_BPF
 
@@ -29,9 +29,10 @@
 #define RECORDS_MIN   8192u   /* per CPU */
 #define TAKEN_AT_MOST 256u    /* records read before their slots are given back */
 #define TURN_NS       1000000000u
-#define SETTLE_NS     1000000u /* whoever was adding to a map when it was turned from has done so */
-#define BATCH         1024u
-#define LINK_CNT      4
+#define SETTLE_NS \
+	1000000u /* every writer to a map has finished by then after the switch to the other map */
+#define BATCH    1024u
+#define LINK_CNT 4
 
 struct sum {
 	struct calls_key key;
@@ -49,11 +50,11 @@ struct calls {
 	unsigned cpus, slots; /* per CPU; a power of two */
 	uint64_t *heads, *tails;
 	uint32_t
-		window; /* of recording, that is being written; as s->window is that which is told */
+		window; /* the window that is being recorded; s->window is the one being delivered */
 	bool is_on;
 	uint64_t turned_ns; /* the other map can be read after that; 0: it is empty */
 	uint64_t last_ns;   /* when it was turned last */
-	struct sum *sums;   /* read, not told yet; in the order of windows */
+	struct sum *sums;   /* read, not delivered yet; in the order of windows */
 	size_t sum_cnt, sum_max;
 	uint64_t lost_sums;
 };
@@ -120,7 +121,7 @@ static int map_all(struct calls *c)
 
 static int attach(struct calls *c)
 {
-	/* Ends first: whoever gets a slot gives it back. */
+	/* Exit probes first: every slot that a call takes is given back. */
 	static const char *const programs[LINK_CNT] = {"on_end", "on_exec", "on_exit", "on_enter"};
 
 	for (int i = 0; i < LINK_CNT; i++) {
@@ -260,7 +261,7 @@ static void read_sums(struct calls *c)
 
 static void turn(struct calls *c)
 {
-	read_sums(c); /* of the turn before, if nobody has */
+	read_sums(c); /* of the turn before, if not done yet */
 	__atomic_store_n(&c->shared->phase, !c->shared->phase, __ATOMIC_SEQ_CST);
 	c->turned_ns = c->last_ns = sched_now();
 }

@@ -1,11 +1,11 @@
 /*
- * sched_internal.h - between sched.c and the backends; nobody else includes it.
+ * sched_internal.h - between sched.c and the backends; private to kernel/sched.
  *
- * A backend decodes what its kernel interface gives and says it, in order of time, through the
+ * A backend decodes its kernel interface and delivers, in order of time, through the
  * track_*() functions. Those own the rules of the rows: per thread strictly in, out, in, out; a last
- * out that says TERMINATED; ids of the collector's PID namespace. A backend names a thread by a @key
+ * out of state TERMINATED; ids of the collector's PID namespace. A backend names a thread by a @key
  * below SCHED_KEY_LIMIT that it chooses (the kernel's global id, where it knows that); the @pid it
- * gives is the key of the main thread.
+ * passes is the key of the main thread.
  */
 #ifndef SL_SCHED_INTERNAL_H
 #define SL_SCHED_INTERNAL_H
@@ -34,7 +34,7 @@ struct sched_edge {
 	struct sched_holder {
 		uint64_t head; /* records that its CPU had written */
 		uint32_t tid, pid;
-	} holders[]; /* who has each CPU, for the driver */
+	} holders[]; /* current thread of each CPU, for the driver */
 };
 
 struct sched_driver {
@@ -48,15 +48,15 @@ struct sched_driver {
 	/* System calls; NULL: none. */
 	uint64_t (*calls_lost)(const struct sched *s);
 	/*
-	 * NULL: switches come, and are followed unseen, while recording is off. Else none come then: @record
-	 * says what may be sent, and notes, when it begins, who has each CPU; @enter tells it by
-	 * track_running() when all that was recorded before the edge has been taken.
+	 * NULL: switches arrive, and are tracked without rows, while recording is off. Else none arrive then: @record
+	 * enables records and notes, when recording begins, the current thread of each CPU; @enter passes those to
+	 * track_running() when all records before the edge have been read.
 	 */
 	void (*record)(struct sched *s, bool on, struct sched_edge *edge);
 	void (*enter)(struct sched *s, const struct sched_edge *edge);
 	/* NULL: see sched_maps(). */
 	void (*maps)(const struct sched *s, struct sched_maps *maps);
-	/* NULL or: the window that is told is over. */
+	/* NULL or: the window being delivered is over. */
 	void (*leave)(struct sched *s);
 	void (*stop)(struct sched *s);
 	void (*close)(struct sched *s); /* also after a failed open */
@@ -95,7 +95,7 @@ struct sched {
 	uint64_t told_ns;         /* all up to here has been */
 	uint32_t window;          /* of recording, counted by track_on() */
 	uint64_t on_ns;           /* of the last edge that began recording, 0: the session did */
-	uint64_t dropped;         /* rows of threads that cannot be told */
+	uint64_t dropped;         /* rows of threads without a known id */
 	uint64_t mended;          /* rows put in for missing ones */
 	int handled;              /* by the current poll */
 	const struct sched_ops *ops;
@@ -123,7 +123,7 @@ struct track_task {
 	const char *comm;                            /* NULL unknown */
 };
 
-/* sched_sums.c: a row is told of @t, whose last one before was at @before_ns (0: none). */
+/* sched_sums.c: a row of @t is delivered; its previous one was at @before_ns (0: none). */
 void sched_count(struct sched *s, struct sched_thread *t, uint64_t before_ns,
 		 const struct sched_switch *row);
 
@@ -135,7 +135,7 @@ void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32
 		uint32_t pid, uint32_t tid, const char *comm);
 void track_rename(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
 		  const char *comm);
-/* @leaves_cpu: there will be no switch that says so. @exit_code: see sched_ops. */
+/* @leaves_cpu: no switch will report it. @exit_code: see sched_ops. */
 void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32_t tid,
 		int exit_code, bool leaves_cpu);
 
@@ -144,7 +144,7 @@ void track_call(struct sched *s, uint32_t key, uint32_t pid, struct sched_call *
 void track_call_sum(struct sched *s, uint32_t key, uint32_t pid, struct sched_call_sum *sum);
 /* @key has had @cpu since recording began. */
 void track_running(struct sched *s, unsigned cpu, uint32_t key, uint32_t pid, uint32_t tid);
-/* Recording begins or ends at @ns: rows for who runs. */
+/* Recording begins or ends at @ns: rows for the running threads. */
 void track_off(struct sched *s, uint64_t ns);
 void track_on(struct sched *s, const struct sched_edge *edge);
 

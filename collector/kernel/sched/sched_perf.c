@@ -2,9 +2,9 @@
  * sched_perf.c - context switches from perf_event_open, for users without the right to load eBPF.
  *
  * Each thread that is followed gets one software event per CPU, which its children inherit; all events
- * of a CPU write into one ring. (One event for all CPUs would do, but the kernel lets nobody map the
- * ring of an inherited event that is not bound to a CPU.) What this cannot tell: who woke a thread,
- * why it blocked, exit statuses. A thread that ends is cut off before its last switch; its EXIT
+ * of a CPU write into one ring. (One event for all CPUs would do, but the kernel refuses to map the
+ * ring of an inherited event that is not bound to a CPU.) Unavailable this way: the waking thread,
+ * the reason of a wait, exit statuses. A thread that ends is cut off before its last switch; its EXIT
  * record stands for that.
  */
 #include <dirent.h>
@@ -45,7 +45,7 @@ struct comm_record {
 	uint32_t pid, tid;
 	char comm[];
 };
-/* A CPU's last switch: of whom, and whether that was an out. */
+/* A CPU's last switch: its thread, and whether that was an out. */
 struct last {
 	uint32_t tid;
 	bool is_out;
@@ -206,7 +206,7 @@ failed:
 	return err;
 }
 
-/* Remembers thread @tid; its name is told at the next poll. 1 when it was new. */
+/* Remembers thread @tid; its name is delivered at the next poll. 1 when it was new. */
 static int know(struct perf *p, uint32_t pid, uint32_t tid)
 {
 	struct known *grown, *k;

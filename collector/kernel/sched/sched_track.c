@@ -2,11 +2,11 @@
  * sched_track.c - keeps the rules of the rows.
  *
  * Rows of one thread strictly alternate. Two things in the stream break that and are mended here:
- *   - it begins in the middle of a life: the first thing heard of a thread that was already running is
+ *   - it begins in the middle of a life: the first record of a thread that was already running is
  *     that it leaves its CPU. That row is left out, as its other half lies before the session;
  *   - records are missing, because a ring was full or because the kernel does not trace the switches
  *     of some task. Then a row stands in for the missing one (state unknown, preempted and priority
- *     -1): an out at the first sign that the thread had left (somebody else leaves its CPU, or it
+ *     -1): an out at the first sign that the thread had left (another thread leaves its CPU, or it
  *     enters another one), an in at the time of the out that lacks it.
  */
 #include <string.h>
@@ -19,7 +19,7 @@ enum thread_flag {
 	THREAD_IN = 2,       /* its last row is an in */
 	THREAD_COMPLETE = 4, /* nothing of it lies before the session, so nothing may be missing */
 	THREAD_BLOCKED = 8,  /* its last out blocked: the next in has a wake-up */
-	THREAD_ENDED = 16,   /* its last row said TERMINATED */
+	THREAD_ENDED = 16,   /* its last row had state TERMINATED */
 	THREAD_EXITED = 32,  /* on_exit was called */
 	THREAD_GROUP_EXITED =
 		64,       /* of the main thread: on_exit with the process's status was called */
@@ -45,7 +45,7 @@ static struct sched_thread *thread_get(struct sched *s, uint32_t key)
 	return *chunk ? &(*chunk)[key % SCHED_CHUNK] : NULL;
 }
 
-/* The thread of a switch or event; NULL when its row cannot be told. */
+/* The thread of a switch or event; NULL when it can have no row. */
 static struct sched_thread *thread_of(struct sched *s, uint32_t key, uint32_t pid, uint32_t tid)
 {
 	struct sched_thread *t = thread_get(s, key);
@@ -138,7 +138,7 @@ static bool was_running(const struct sched *s, const struct sched_thread *t, uns
 	       s->moved_ns[cpu] <= s->on_ns;
 }
 
-/* Whoever is said to be on @cpu besides @key is not any more. */
+/* Any thread recorded as running on @cpu other than @key is not any more. */
 static void mend_cpu(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key)
 {
 	uint32_t other = running_on(s, cpu);
@@ -212,7 +212,7 @@ void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in 
 		return;
 	if (t->flags & THREAD_IN)
 		mend_out(s, t, ns);
-	/* A thread that was preempted had no wake-up: what the record says is from before. */
+	/* A thread that was preempted had no wake-up: the one in the record is from before. */
 	if (in->wakeup_ns > s->on_ns &&
 	    (t->flags & (THREAD_BLOCKED | THREAD_COMPLETE)) != THREAD_COMPLETE) {
 		row.wakeup_ns = in->wakeup_ns;
@@ -278,7 +278,7 @@ static uint32_t left_thread(const struct sched *s, uint32_t main_key)
 	for (uint32_t key = 0; key < SCHED_KEY_LIMIT; key++) {
 		t = thread_find(s, key);
 		if (!t)
-			key |= SCHED_CHUNK - 1; /* nobody in this chunk */
+			key |= SCHED_CHUNK - 1; /* no thread in this chunk */
 		else if (key != main_key && t->pid == pid && (t->flags & mask) == THREAD_KNOWN)
 			return key;
 	}
@@ -316,7 +316,7 @@ void track_exec(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key, uint32
 
 	if (!t)
 		return;
-	/* Who is told to have ended and calls exec is another thread. */
+	/* A thread reported as ended that calls exec is another thread. */
 	if (!old_key)
 		old_key = t->flags & THREAD_EXITED ? left_thread(s, key) : key;
 	if (old_key != key)
@@ -403,7 +403,7 @@ void track_running(struct sched *s, unsigned cpu, uint32_t key, uint32_t pid, ui
 	s->running[cpu] = key;
 }
 
-/* Nothing has been heard of switches since the last edge: who is where is asked anew. */
+/* No switch has arrived since the last edge: the running threads are read anew. */
 static void forget_running(struct sched *s)
 {
 	for (unsigned i = 0; i < SCHED_KEY_LIMIT / SCHED_CHUNK; i++)
@@ -433,7 +433,7 @@ void track_on(struct sched *s, const struct sched_edge *edge)
 
 /* ---- system calls ---- */
 
-/* The thread as it is known; else by what the kernel said of it. */
+/* The thread as it is known; else as the kernel's record names it. */
 static void ids_of(struct sched *s, uint32_t key, uint32_t *pid, uint32_t *tid)
 {
 	const struct sched_thread *t = thread_find(s, key);

@@ -1,8 +1,8 @@
 /*
- * sched_window.c - recording of switches begins and ends, at a time that is exact.
+ * sched_window.c - begins and ends recording of switches at an exact time.
  *
- * When it is said the kernel's buffers still hold records from before. So the edge is remembered, and passed when the
- * records up to its time have been handed over.
+ * At the request the kernel's buffers still hold earlier records. So the edge is stored, and passed when the
+ * records up to its time have been delivered.
  */
 #include <stdlib.h>
 
