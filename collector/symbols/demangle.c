@@ -1,5 +1,5 @@
 /*
- * demangle.c - see demangle.h.
+ * demangle.c - C++ through libstdc++, Rust through demangle_rust.c, short names for stacks.
  *
  * Symbols are demangled by the C++ library that gcc brings (its licence lets compiled programs use it freely); the
  * archive contributes this one function, and only libc under it.
@@ -62,8 +62,8 @@ static const char *skip_operator(const char *p)
 
 /*
  * "void at::native::(anonymous namespace)::fill<float, 4>(int, float*)": names are joined by "::", a blank outside of
- * brackets ends the type that is returned, and the first other bracket "(" begins the parameters. What the compiler puts
- * behind a name to tell versions of it apart ("add[abi:v1]", as Numba does to each kernel) is no more of it than "<int>".
+ * brackets ends the return type, and the first other bracket "(" begins the parameters. A suffix by which the compiler
+ * distinguishes versions of a name ("add[abi:v1]", as Numba does to each kernel) belongs to it as little as "<int>".
  */
 size_t demangle_base(const char *text, const char **begin)
 {

@@ -1,4 +1,4 @@
-/* elf_image.c - see elf_image.h. */
+/* elf_image.c - headers, sections and symbols of an ELF file, every offset checked. */
 #include "collector/symbols/elf_image.h"
 
 #include <elf.h>
@@ -15,7 +15,7 @@
 #define OUR_ORDER ELFDATA2MSB
 #endif
 
-/* Copies rather than points: nothing says that anything is aligned. */
+/* Copies rather than points: alignment is not guaranteed. */
 static bool copy(const struct elf_image *e, void *to, uint64_t offset, size_t len)
 {
 	if (offset > e->size || len > e->size - offset)

@@ -11,7 +11,7 @@
 struct elf_image {
 	const uint8_t *at; /* NULL: none */
 	size_t size;
-	bool is_mapped, is_heap; /* whose it is; neither: somebody else's */
+	bool is_mapped, is_heap; /* owner of the bytes; neither: the caller's */
 };
 
 /* Maps the file; false (and nothing is to be closed) when it is no 64-bit ELF file of this machine's byte order. */

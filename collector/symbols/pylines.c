@@ -1,5 +1,5 @@
 /*
- * pylines.c - see pylines.h. Three formats, all of them runs of instructions with the step to their line:
+ * pylines.c - instruction offset to source line, from a code object's table. Three formats, all of them runs of instructions with the step to their line:
  *
  *   up to 3.9  pairs of bytes: how far on (unsigned), then lines (signed). What lies behind the last one belongs to it
  *   3.10       pairs of bytes: how many bytes of code, lines (signed) to theirs; -128: they have none

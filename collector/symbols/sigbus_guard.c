@@ -1,4 +1,4 @@
-/* sigbus_guard.c - see sigbus_guard.h. */
+/* sigbus_guard.c - the handler, and the ranges it covers. */
 #include "collector/symbols/sigbus_guard.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /*
- * sigbus_guard.h - files that are read where they are mapped, and that somebody cuts meanwhile: the kernel sends SIGBUS for
- * what is not there any more. One handler for all of us, and for all threads; a signal of other reasons goes on to whoever
- * had it before.
+ * sigbus_guard.h - safe reading of mapped files that may be truncated meanwhile: the kernel sends SIGBUS for pages beyond
+ * the new end. One handler for the process, and for all threads; a signal of other reasons goes on to the previous
+ * handler.
  */
 #ifndef SL_BUS_ERROR_H
 #define SL_BUS_ERROR_H

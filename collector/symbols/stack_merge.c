@@ -1,4 +1,4 @@
-/* stack_merge.c - see stack_merge.h. */
+/* stack_merge.c - puts Python frames in the place of the interpreter frames that ran them. */
 #include "collector/symbols/stack_merge.h"
 
 #include <stdbool.h>
@@ -95,7 +95,7 @@ static bool is_loop(const struct stack_part *native, size_t cnt, size_t i)
 	       (native[i].role == STACK_TAIL && !is_tail_of_next(native, cnt, i));
 }
 
-/* A part of the loop that has no symbol in a stripped interpreter: seen by who called it. */
+/* A part of the loop that has no symbol in a stripped interpreter: recognized by its caller. */
 static bool may_be_loop(const struct stack_part *native, size_t cnt, size_t i)
 {
 	return native[i].role == STACK_UNNAMED && i + 1 < cnt && native[i + 1].role == STACK_ABOVE;

@@ -1,5 +1,5 @@
 /*
- * symbols.c - see symbols.h: the session, and what was found once.
+ * symbols.c - the session: modules by address, and the cache of results.
  *
  * Symbol tables are read here (symbols_table.c), debug information by libdw. Of elfutils only libdw is used, not
  * libdwfl: which file is the right one is ours to say, and libdwfl brings a client of debuginfod that cannot be given
@@ -324,8 +324,8 @@ static void look_up(void *of)
 		q->frame[q->cnt++] = (struct symbols_frame){0};
 	outer = &q->frame[q->cnt - 1];
 	/*
-	 * What others call it says more than what its source does: "read", not "__GI___libc_read". And variants that
-	 * the compiler made of functions of C++ have their full name here only.
+	 * The exported name is clearer than the source's: "read", not "__GI___libc_read". And variants that
+	 * the compiler made of C++ functions have their full name here only.
 	 */
 	if (e && (!outer->function ||
 		  (e->at == entry && (!e->is_local || strncmp(e->name, "_Z", 2) == 0))))
@@ -411,7 +411,7 @@ static bool is_missed(struct symbols *s, bool is_open)
 	return true;
 }
 
-/* NULL: none to be had. */
+/* NULL: unavailable. */
 static const struct answer *answer(struct symbols *s, struct symbols_module *m, uint64_t address)
 {
 	struct symbols_frame found[SYMBOLS_FRAMES_MAX + 1];

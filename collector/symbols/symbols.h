@@ -56,7 +56,7 @@ size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
 		  struct symbols_frame *frame, size_t room);
 
 /*
- * Code that was made while the program ran, as /tmp/perf-PID.map and jitdump tell of it: what was there at the given
+ * Code that was made while the program ran, as listed by /tmp/perf-PID.map and jitdump: what was there at the given
  * time (CLOCK_MONOTONIC). False: not known.
  */
 bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_ns,

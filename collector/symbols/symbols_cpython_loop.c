@@ -29,7 +29,7 @@ struct part {
 	unsigned jumps;
 };
 
-/* What the program headers tell, as far as it lies in the file. */
+/* What the program headers describe, as far as it lies in the file. */
 static bool open_code(const struct elf_image *e, uint64_t address, struct code *c)
 {
 	Elf64_Ehdr head;

@@ -1,8 +1,8 @@
 /*
  * symbols_debuginfod.c - debug information from a server, by build id, where DEBUGINFOD_URLS names one.
  *
- * Servers and networks may answer late or never, and a run must end: a process of its own asks, and is killed when the
- * time is over that a session has for this, when names are not wanted any more, and by Ctrl-C of who waits. It is the
+ * Servers and networks may answer late or never, and a run must end: a child process asks, and is killed when the
+ * time budget of the session is used up, when symbols are not needed any more, and on Ctrl-C. It runs the
  * program debuginfod-find, or, without that, its library.
  */
 #include "collector/symbols/symbols_internal.h"
@@ -93,7 +93,7 @@ static void ask(const char *hex, int out, pid_t us)
 	_exit(0);
 }
 
-/* At the end of a run signals wait for somebody to take them (launch_signals()). */
+/* At the end of a run signals are blocked until they are taken (launch_signals()). */
 bool symbols_is_interrupted(const struct symbols_server *server)
 {
 	static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
@@ -107,7 +107,7 @@ bool symbols_is_interrupted(const struct symbols_server *server)
 	return false;
 }
 
-/* Up to the end of what it says, or of the time. */
+/* Up to the end of its output, or of the time. */
 static size_t hear(int fd, int64_t begun, struct symbols_server *server, char *text, size_t room)
 {
 	size_t len = 0;

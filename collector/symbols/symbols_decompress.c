@@ -1,4 +1,4 @@
-/* symbols_decompress.c - see symbols_decompress.h. */
+/* symbols_decompress.c - inflates sections by libdeflate and libzstd. */
 #if SL_HAVE_LIBDW
 
 #include "collector/symbols/symbols_decompress.h"

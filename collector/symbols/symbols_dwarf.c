@@ -105,7 +105,7 @@ static void add_unit(struct symbols_dwarf *d, const Dwarf_Die *die, const Dwarf_
 		add_range(d, from, to, number);
 	if (d->range_cnt > before)
 		return;
-	read_unit(u); /* it does not tell: as its functions do */
+	read_unit(u); /* unknown: as its functions do */
 	for (size_t i = 0; i < u->cnt; i++)
 		add_range(d, u->list[i].from, u->list[i].to, number);
 }
@@ -205,7 +205,7 @@ static void read_list(struct symbols_dwarf *d)
 	arrange(d);
 }
 
-/* One of the list, from its offset. False: it does not hold what the list says. */
+/* One of the list, from its offset. False: the offset does not hold a unit. */
 static bool open_unit(struct symbols_dwarf *d, struct unit *u)
 {
 	Dwarf_Die split = {0};

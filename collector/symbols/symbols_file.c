@@ -1,6 +1,6 @@
 /*
- * symbols_file.c - which files tell of a module: the one that was mapped, if it is still the same, and what was split
- * off it: found by its build id or by the name in .gnu_debuglink, in the places where debuggers look.
+ * symbols_file.c - files that describe a module: the one that was mapped, if it is still the same, and debug files that
+ * were split off: found by build id or by the name in .gnu_debuglink, in the places where debuggers look.
  */
 #include "collector/symbols/symbols_internal.h"
 

@@ -34,7 +34,7 @@ void symbols_kernel_read(struct symbols *s);
 /* What a debuginfod server is given; changed while one is asked by a thread, and so read and written by __atomic_. */
 struct symbols_server {
 	int left_ms;        /* 0 or less: is not asked any more */
-	bool is_waited_for; /* by somebody who may press Ctrl-C */
+	bool is_waited_for; /* by a caller that Ctrl-C may interrupt */
 };
 
 struct symbols_server *symbols_server(struct symbols *s);
@@ -61,7 +61,7 @@ void symbols_file_close(struct symbols_file *f);
 
 /* ---- symbols_debuginfod.c ---- */
 
-/* Has who waits got a signal that ends the wait? */
+/* Whether the waiting thread has a pending signal that ends the wait. */
 bool symbols_is_interrupted(const struct symbols_server *server);
 extern int symbols_debuginfod_ms; /* what a session has for it */
 /* The file with debug information of that build id (hexadecimal). */

@@ -1,5 +1,5 @@
 /*
- * symbols_jit.c - functions that were made while the program ran, as their makers tell of them: /tmp/perf-PID.map (a
+ * symbols_jit.c - functions that were made while the program ran, as their makers list them: /tmp/perf-PID.map (a
  * line each: address, size, name) and jitdump (records with times, as the kernel's tools/perf documents them).
  *
  * Memory is used again: of several functions at one address the right one is the youngest that was there by then. A map

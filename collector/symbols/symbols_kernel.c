@@ -50,7 +50,7 @@ static char *whole_file(const char *path)
 	return text;
 }
 
-/* "ffffffff81000000 T name\t[module]", of code; addresses are 0 for those who may not know them. */
+/* "ffffffff81000000 T name\t[module]", of code; addresses are 0 without the right to see them. */
 static bool parse(char *line, struct entry *s)
 {
 	char *end, *tab;

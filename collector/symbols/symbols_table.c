@@ -1,7 +1,7 @@
 /*
  * symbols_table.c - functions by address, from all symbol tables that a file has.
  *
- * A symbol has a size, mostly, and does not tell of what lies behind it: in a stripped file most code has no name, and
+ * A symbol mostly has a size and does not cover what follows it: in a stripped file most code has no name, and
  * gets none. Symbols may lie within others, so that the nearest one before an address need not be the right one.
  */
 #include "collector/symbols/symbols_internal.h"

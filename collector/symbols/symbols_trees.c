@@ -1,6 +1,6 @@
 /*
- * symbols_trees.c - what libdw.a and libelf.a of elfutils 0.192 (Debian 13) call and do not bring: search trees, which are
- * those of libc. The Makefile says where they lack.
+ * symbols_trees.c - search trees that libdw.a and libelf.a of elfutils 0.192 (Debian 13) call but lack, by libc's tsearch.
+ * The Makefile detects the archives that need them.
  */
 #ifdef SL_LIBDW_LACKS_TREES
 #include <search.h>

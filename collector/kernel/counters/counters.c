@@ -1,4 +1,4 @@
-/* counters.c - see counters.h. */
+/* counters.c - counts events per CPU in groups, scales them, delivers samples at an interval. */
 #include "collector/kernel/counters/counters.h"
 
 #include <dirent.h>

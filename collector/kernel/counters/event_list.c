@@ -1,4 +1,4 @@
-/* event_list.c - see event_list.h. */
+/* event_list.c - the fixed events of the kernel and of every PMU, and the choice from both lists. */
 #include "collector/kernel/counters/event_list.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* event_sysfs.c - see event_sysfs.h. */
+/* event_sysfs.c - reads the events of a PMU from sysfs. */
 #include "collector/kernel/counters/event_sysfs.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* perf_rings.c - see perf_rings.h. */
+/* perf_rings.c - maps the rings, reads records from them, counts what the kernel lost. */
 #include "collector/kernel/sample/perf_rings.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ long perf_rings_setting(const char *name, long otherwise)
 	return value;
 }
 
-/* Takes less when the limit on locked memory says so. */
+/* Uses less where the limit on locked memory requires it. */
 static int ring_map(struct perf_rings *rs, struct perf_ring *r, int fd)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

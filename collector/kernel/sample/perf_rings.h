@@ -1,7 +1,7 @@
 /*
  * perf_rings.h - the rings that perf's events write into, one for each CPU: the events of a CPU share its ring.
  *
- * What a record's time is depends on the events: who reads puts the rings in order (sched_perf.c, sample_events.c).
+ * The clock of a record depends on the events: the reader merges the rings by time (sched_perf.c, sample_events.c).
  */
 #ifndef SL_PERF_RINGS_H
 #define SL_PERF_RINGS_H
@@ -39,7 +39,7 @@ void perf_rings_release(struct perf_rings *rs);
 
 /* The event, or -errno. */
 int perf_rings_event(struct perf_event_attr *attr, pid_t tid, int cpu);
-/* Records that it could not write (of events with PERF_RINGS_FORMAT_LOST), also those that no record tells of. */
+/* Records that the kernel could not write (of events with PERF_RINGS_FORMAT_LOST), with or without a LOST record. */
 uint64_t perf_rings_event_lost(int fd);
 /* A number in /proc/sys/kernel. */
 long perf_rings_setting(const char *name, long otherwise);

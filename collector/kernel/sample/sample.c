@@ -1,4 +1,4 @@
-/* sample.c - see sample.h: from perf's records to rows and stacks. */
+/* sample.c - turns perf's records into samples, stacks and off-CPU intervals. */
 #include "collector/kernel/sample/sample.h"
 
 #include <errno.h>
@@ -44,10 +44,11 @@ struct sample {
 	struct sample_events *events;
 	struct sample_files *files;
 	struct sample_spaces *spaces;
-	struct sample_python *python; /* NULL: not wanted, or not to be had */
+	struct sample_python *python; /* NULL: not wanted, or unavailable */
 	struct sample_offcpu *offcpu; /* likewise */
 	bool no_samples;
-	struct db_map waiting; /* threads told by tell_waiting() -> when they left */
+	struct db_map
+		waiting; /* threads whose open wait was written by tell_waiting() -> when they left the CPU */
 	struct sample_losses losses;
 	uint64_t python_frames[SAMPLE_PYTHON_WORDS];
 	uint64_t frames[SL_FRAME_MAX];
@@ -71,7 +72,7 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 		s->python = sample_python_open(ask, s->files, no_python, why_len);
 	if (s->spaces && ask->off_cpu_ns >= 0)
 		s->offcpu = sample_offcpu_open(ask, s->python, ask->no_off_cpu, why_len);
-	/* Where no samples are wanted, these tell what is mapped. */
+	/* Where no samples are wanted, these report mappings. */
 	if (s->spaces && (ask->frequency || s->offcpu))
 		s->events = sample_events_open(
 			ask, s->python && ask->frequency ? sample_python_program(s->python) : -1,
@@ -91,7 +92,7 @@ int sample_follow(struct sample *s, pid_t pid, bool at_exec)
 
 /* ---- stacks ---- */
 
-/* Among the addresses are marks that tell whose those behind them are. */
+/* Marks among the addresses separate user, kernel and hypervisor frames. */
 static unsigned kernel_part(const struct sample_record *r, uint64_t *frames, unsigned depth)
 {
 	bool is_kernel = false, is_exact = true;
@@ -297,8 +298,8 @@ static void take_away_until(struct sample *s, const struct round *to, uint64_t u
 }
 
 /*
- * They may come back later, too: but what they would then be told in is another report, where they did not leave. Once
- * each: the kernel begins its list anew when one goes that we are at.
+ * Their records may arrive later, too, but then in another report, to which the wait does not belong. Each thread
+ * once: the kernel restarts its list when the entry that is being read disappears.
  */
 static void take_waiting(void *arg, const struct offcpu_record *r)
 {
@@ -382,13 +383,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A report ends, and the recording perhaps goes on: whoever is away now is told as if he had come back. */
+/* A report ends, and the recording may continue: open off-CPU intervals are written as if they ended now. */
 static void tell_waiting(struct sample *s, struct round *to, uint64_t now)
 {
 	const struct offcpu_record *r;
 
 	sample_offcpu_waiting(s->offcpu, now, take_waiting, to);
-	/* Who came back meanwhile has a record by now, or has been told. */
+	/* A thread that ran again meanwhile has a record by now, or has been written. */
 	sample_offcpu_look(s->offcpu);
 	while ((r = sample_offcpu_next(s->offcpu, UINT64_MAX))) {
 		const int64_t *left = s->waiting.cnt ? db_map_peek(&s->waiting, r->tid) : NULL;
@@ -411,7 +412,7 @@ void sample_poll(struct sample *s, const struct sample_sink *sink, const struct 
 	sample_events_look(s->events);
 	if (s->offcpu)
 		sample_offcpu_look(s->offcpu);
-	/* Behind both: code objects of what is there have been told. */
+	/* After both: code objects of these records have been delivered. */
 	if (s->python)
 		sample_python_look(s->python);
 	while ((record = sample_events_next(s->events, until))) {

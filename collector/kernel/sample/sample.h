@@ -36,7 +36,7 @@ struct sample_ask {
 	uint64_t period_config;
 	unsigned per_stack;   /* every so many of a thread's samples have a whole stack; 0: none */
 	uint32_t stack_bytes; /* so much memory comes along with each */
-	bool python;          /* with Python's frames, where they are to be had */
+	bool python;          /* with Python's frames, where they are available */
 	bool pauses;          /* sample_pause() will be called: it begins paused */
 	size_t stacks_most;   /* so many are known again; 0: a million */
 	/* Threads without a CPU for so long have the stack that they left it with; -1: none. */
@@ -60,7 +60,7 @@ struct sample_losses {
 };
 
 /*
- * NULL: there are none to be had. One sentence in @why then, and where the kernel's part is missing; else "". In @no_python
+ * NULL: unavailable. One sentence in @why then, and where the kernel's part is missing; else "". In @no_python
  * likewise, if Python's frames were asked for; and in @ask->no_off_cpu.
  */
 struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_python,
@@ -73,15 +73,15 @@ struct sample *sample_open(const struct sample_ask *ask, char *why, char *no_pyt
 int sample_follow(struct sample *s, pid_t pid, bool at_exec);
 
 /*
- * Samples that lie in @windows (NULL: all) become rows. What is younger than a millisecond waits, so that the order over
- * all CPUs is right; @all: not even that, and threads that still have no CPU are told, too.
+ * Writes rows of the samples within @windows (NULL: all). Samples younger than a millisecond wait, so that the order over
+ * all CPUs is right; @all: they do not, and open off-CPU intervals are written, too.
  */
 void sample_poll(struct sample *s, const struct sample_sink *sink, const struct windows *windows,
 		 bool all);
 
 /* CPU samples are left out, or no more; the others stay. */
 void sample_leave_out(struct sample *s, bool samples);
-/* Threads that leave their CPU while it is off will not be told. */
+/* Off-CPU intervals that begin while it is off are not recorded. */
 void sample_record(struct sample *s, bool on);
 
 /* How full the fullest ring is, in per cent. */

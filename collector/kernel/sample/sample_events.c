@@ -1,4 +1,4 @@
-/* sample_events.c - see sample_events.h. */
+/* sample_events.c - opens the events for threads and CPUs, pauses and resumes them. */
 #include "collector/kernel/sample/sample_events.h"
 
 #include <dirent.h>
@@ -36,7 +36,7 @@ struct event {
 	uint64_t id; /* the kernel counts up */
 	uint32_t tid;
 	int fd;
-	bool has_samples; /* else it only tells what processes do */
+	bool has_samples; /* else it only reports what processes do */
 };
 
 struct sample_events {
@@ -45,7 +45,7 @@ struct sample_events {
 	bool has_kernel;
 	bool counts_lost; /* the kernel has counters of that */
 	bool is_paused;
-	uint64_t again_ns; /* when pausing or going on is to be said once more; 0: not */
+	uint64_t again_ns; /* when pausing or resuming is to be repeated; 0: not */
 	struct perf_rings rings;
 	uint64_t *next_ns; /* of each ring's first record; UINT64_MAX: none */
 	int given;         /* the ring whose record was given last; -1: none */
@@ -68,7 +68,7 @@ static void make_teller(struct perf_event_attr *attr)
 	attr->sample_stack_user = 0;
 }
 
-/* It pauses, and another one tells what processes do. */
+/* It pauses, and another event reports what processes do. */
 static void make_pausing(struct perf_event_attr *attr, bool is_paused)
 {
 	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap2 = 0;
@@ -287,7 +287,7 @@ static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int 
 			es->ask.on_ring(es->ask.ctx, fd);
 		err = 0;
 	}
-	/* Whoever inherits the event, has the program with it. */
+	/* A thread that inherits the event has the program with it. */
 	if (!err && has_samples && es->program >= 0 &&
 	    ioctl(fd, PERF_EVENT_IOC_SET_BPF, es->program))
 		err = -errno;

@@ -3,12 +3,12 @@
  *
  * Events that are inherited can only write into a ring per CPU: so there is one event per thread and CPU, as in
  * sched_perf.c, and the events of a CPU share its ring. A thread that is started while its process is being followed
- * may get two: that of its parent, and its own. A sample knows the event that it is from; who has one of his own
+ * may get two: that of its parent, and its own. A sample names its event; a thread with an event of its own
  * counts by that. System-wide there is one event per CPU.
  *
- * Where samples may pause, there are two of each: one takes samples or does not, the other tells what processes do (an
- * event that is disabled tells nothing). Outside of captures that costs a context switch what an event that counts nothing
- * costs, and else nothing.
+ * Where samples may pause, there are two of each: one takes samples or does not, the other reports what processes do (an
+ * event that is disabled reports nothing). Outside of captures that costs a context switch as much as an event that
+ * counts nothing, and nothing else.
  */
 #ifndef SL_SAMPLE_EVENTS_H
 #define SL_SAMPLE_EVENTS_H
@@ -41,7 +41,7 @@ struct sample_record { /* PERF_RECORD_SAMPLE for our sample_type */
 
 struct sample_events;
 
-/* NULL: there are none to be had; @why as sample_open(). @program: eBPF to be run at each sample, -1 none. */
+/* NULL: unavailable; @why as sample_open(). @program: eBPF to be run at each sample, -1 none. */
 struct sample_events *sample_events_open(const struct sample_ask *ask, int program, char *why,
 					 size_t why_len);
 void sample_events_close(struct sample_events *es);
@@ -61,8 +61,8 @@ void sample_events_ended(struct sample_events *es, uint32_t tid);
 uint64_t sample_events_lost(const struct sample_events *es);
 unsigned sample_events_fill(const struct sample_events *es);
 /*
- * No samples are taken until it goes on (@pause false), in all threads and those that are started meanwhile; what
- * processes do is told all the same. Where ask.pauses was not said, nothing happens.
+ * No samples are taken until it resumes (@pause false), in all threads and those that are started meanwhile; what
+ * processes do is reported all the same. Without ask.pauses, nothing happens.
  */
 void sample_events_pause(struct sample_events *es, bool pause);
 /* Stops taking samples; what is there can still be read. */

@@ -1,8 +1,8 @@
 /*
- * sample_files.c - see sample_files.h.
+ * sample_files.c - unwinding tables and build ids of mapped files, kept by device and inode.
  *
- * Files are mapped, for the tables of large libraries have tens of megabytes of which few pages are needed. Somebody may
- * cut such a file meanwhile: then zeros take the place of its pages (sigbus_guard.h), in which no table makes sense.
+ * Files are mapped, for the tables of large libraries have tens of megabytes of which few pages are needed. Such a file
+ * may be truncated meanwhile: then zeros replace its pages (sigbus_guard.h), in which no table makes sense.
  */
 #include "collector/kernel/sample/sample_files.h"
 

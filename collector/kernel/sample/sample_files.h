@@ -17,11 +17,11 @@ struct elf_image;
 struct sample_files;
 struct sample_file;
 
-/* What was mapped, as the kernel tells it. */
+/* A mapping, as the kernel's record has it. */
 struct sample_mapped {
 	const char *path;
 	uint64_t device, inode; /* as st_dev and st_ino; 0: none */
-	uint32_t pid;           /* who has it */
+	uint32_t pid;           /* the process that mapped it */
 	uint64_t start, end;    /* where */
 	uint64_t offset;        /* in the file */
 };
@@ -39,7 +39,7 @@ size_t sample_file_build_id(const struct sample_file *f, const uint8_t **id);
 
 /* The file as it is; false: it cannot be read. Not to be closed. */
 bool sample_file_image(const struct sample_file *f, struct elf_image *e);
-/* Room for what somebody else finds out about the file; goes with it, by free(). */
+/* Data that another module attaches to the file; freed with it, by free(). */
 void **sample_file_note(struct sample_file *f);
 
 /* Address in the file of what it exports as @name, found by the table that the loader uses. */

@@ -1,5 +1,5 @@
 /*
- * sample_jit.c - see sample_jit.h.
+ * sample_jit.c - steps out of code that was made at run time.
  *
  * What lies on the stack, from its pointer on: what a piece of made code keeps for itself, among it the frame pointer
  * where it has other use for that; where it returns to, in made code that has saved what the interpreter's registers
@@ -19,7 +19,7 @@ static const struct sample_range *code_at(const struct sample_jit *j, uint64_t a
 	return sample_space_find(j->spaces, j->space, address - 1, j->ns);
 }
 
-/* Of a function's address the same could be said, but for this. */
+/* A function's address would qualify as well, but for this. */
 static bool follows_call(const struct sample_range *r, uint64_t address)
 {
 	static const uint8_t lengths[] = {2, 3, 4, 6,

@@ -18,8 +18,8 @@ struct sample_jit {
 };
 
 /*
- * From made code with these registers to the interpreter that called it. False, and they are as they were: not from there.
- * Only where somebody has asked the files for a Python (sample_python_find.h).
+ * From run-time code with these registers to the interpreter that called it. False, and they are unchanged: not from there.
+ * Only where the files have been searched for a Python (sample_python_find.h).
  */
 bool sample_jit_caller(const struct sample_jit *j, struct sl_regs *regs);
 

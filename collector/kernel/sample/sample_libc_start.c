@@ -1,4 +1,4 @@
-/* sample_libc_start.c - see sample_libc_start.h. */
+/* sample_libc_start.c - finds _start and the like by the ELF header and by their bytes. */
 #include "collector/kernel/sample/sample_libc_start.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
 
 #include "preload/unwind/cfi.h"
 
-/* What the dynamic section says, in the file's addresses; 0: nothing. */
+/* Entries of the dynamic section, in the file's addresses; 0: none. */
 struct sample_crt_ask {
 	uint64_t init, fini, init_array, fini_array;
 	/* At least @bytes of the file from @address on; NULL: it has none there. */

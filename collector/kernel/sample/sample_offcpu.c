@@ -1,5 +1,5 @@
 /*
- * sample_offcpu.c - see sample_offcpu.h: loads bpf/offcpu.bpf.c, reads its ring.
+ * sample_offcpu.c - loads bpf/offcpu.bpf.c, reads its ring.
  *
  * The ring is the kernel's BPF ring buffer; it is read here and not by libbpf, so that records can be looked at before
  * they are taken, to be merged with perf's in the order of time.
@@ -188,7 +188,7 @@ static int map_all(struct sample_offcpu *so)
 	return 0;
 }
 
-/* Ends first: who gets a place gives it back. */
+/* Exit probe first: every slot that a thread takes is given back. */
 static int attach(struct sample_offcpu *so)
 {
 	static const char *const programs[LINK_CNT] = {"on_exit", "on_exec", "on_switch"};

@@ -21,7 +21,7 @@ extern struct sample_offcpu_tuning {
 	unsigned stack_bytes, threads, ring_bytes;
 } sample_offcpu_tuning;
 
-/* @python: with its frames, NULL: without. NULL: there are none to be had, and why, in one sentence. */
+/* @python: with its frames, NULL: without. NULL: unavailable, and the reason, in one sentence. */
 struct sample_offcpu *sample_offcpu_open(const struct sample_ask *ask,
 					 const struct sample_python *python, char *why,
 					 size_t why_len);

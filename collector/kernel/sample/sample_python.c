@@ -1,8 +1,8 @@
 /*
- * sample_python.c - see sample_python.h: loads bpf/pysample.bpf.c, tells it of processes, pairs its records with samples.
+ * sample_python.c - loads bpf/pysample.bpf.c, registers processes with it, pairs its records with samples.
  *
- * The record of a sample has its time. Where the kernel does not tell that (before 6.2), perf takes the time just behind
- * the program: it is the last one of its CPU that is older.
+ * The record of a sample has its time. Where the kernel does not pass that (before 6.2), perf reads the clock just after
+ * the program: the sample is the first of its CPU that is younger.
  */
 #include "collector/kernel/sample/sample_python.h"
 
@@ -406,7 +406,7 @@ static void meet(struct sample_python *sp, const struct pyrecord *r)
 
 void sample_python_look(struct sample_python *sp)
 {
-	/* Pairs with record() in pysample.bpf.c: what is below head is whole, and its code objects have been told. */
+	/* Pairs with record() in pysample.bpf.c: a record below head is whole, and its code objects have been delivered. */
 	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
 		sp->heads[cpu] = __atomic_load_n(&sp->rings[cpu].head, __ATOMIC_ACQUIRE);
 	ring_buffer__consume(sp->asks);

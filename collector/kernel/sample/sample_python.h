@@ -26,7 +26,7 @@ struct sample_python;
 
 #define SAMPLE_PYTHON_WORDS 258u /* of one sample at most */
 
-/* NULL: there are none to be had, and why, in one sentence. */
+/* NULL: unavailable, and the reason, in one sentence. */
 struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
 					 char *why, size_t why_len);
 void sample_python_close(struct sample_python *sp);
@@ -59,9 +59,9 @@ void sample_python_done(struct sample_python *sp);
 
 /* Samples in Python without its frames, for want of room. */
 uint64_t sample_python_lost(const struct sample_python *sp);
-/* A version that is not known, to be said: 0x030f for 3.15; 0: none. */
+/* An unknown version, for a diagnostic: 0x030f for 3.15; 0: none. */
 uint32_t sample_python_unknown(struct sample_python *sp);
-/* Whether there were processes into which we may not look, to be said. */
+/* Whether some processes could not be read, for a diagnostic. */
 bool sample_python_refused(struct sample_python *sp);
 
 #endif

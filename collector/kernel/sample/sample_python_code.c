@@ -1,4 +1,4 @@
-/* sample_python_code.c - see sample_python_code.h. */
+/* sample_python_code.c - reads code objects from the process's memory and keeps them by address. */
 #include "collector/kernel/sample/sample_python_code.h"
 
 #include <stdlib.h>
@@ -141,8 +141,8 @@ static uint64_t check_of(const struct sl_pylayout *at, const uint8_t *object)
 }
 
 /*
- * What lies there may be another one by now, or nothing: then the frame has a line without a name. What never was a code
- * object has no number.
+ * The memory may hold another code object by now, or none: then the frame has a line without a name. An address that
+ * never held a code object has no number.
  */
 static void read_code(struct pycode *c, const struct memory *m, uint32_t *serial)
 {
@@ -220,7 +220,7 @@ static const struct pycode *get(struct pycodes *cs, const struct memory *m, uint
 	return c;
 }
 
-/* What lies there now, or did when it was last asked for. */
+/* The code object at that address now, or when it was last read. */
 static uint64_t present_check(struct pycodes *cs, const struct memory *m, uint64_t address)
 {
 	struct pycode *c = room_for(cs, address, 0);

@@ -13,9 +13,9 @@ struct pysample_code;
 
 struct pycode {
 	uint64_t address, check; /* bpf/pysample.h: pysample_check() */
-	uint64_t present;        /* of the entry without a check: which one lies there */
+	uint64_t present;        /* of the entry without a check: which one is there */
 	uint32_t number;         /* 0: none, its address is no code object's */
-	bool is_hidden;          /* of frames that Python shows to nobody */
+	bool is_hidden;          /* of frames that Python hides from tracebacks */
 	uint32_t first_line;
 	char *file, *name; /* NULL: the process was gone, or the code object */
 	uint8_t *lines;
@@ -36,8 +36,8 @@ struct pycode_from {
 /* What is read of a code object. */
 size_t pycode_size(const struct sl_pylayout *at);
 /*
- * Reads it when it is new, and counts *@serial up. NULL: no memory. @check 0: it could not be read when it was met, then it
- * is the one that lies there now.
+ * Reads it when it is new, and counts *@serial up. NULL: no memory. @check 0: it could not be read when first seen; then
+ * the one that is at that address now counts.
  */
 const struct pycode *pycode_get(struct pycodes *cs, const struct pycode_from *from,
 				uint64_t address, uint64_t check, uint32_t *serial);

@@ -1,5 +1,5 @@
 /*
- * sample_pyfile.c - see sample_python_find.h.
+ * sample_python_find.c - searches mapped files and memory for _PyRuntime.
  *
  * Executables and libraries of Python export what extension modules need. Programs with a Python linked into them need
  * not: then there is the table of all symbols, and without one, from 3.10 on, a section that is _PyRuntime; from 3.13 on
@@ -19,7 +19,7 @@
 #include "collector/kernel/sample/sample_files.h"
 #include "collector/kernel/sample/sample_spaces.h"
 
-#define HEAD_WORDS 128u /* of _PyRuntime, with all that it tells of itself */
+#define HEAD_WORDS 128u /* of _PyRuntime, which describes its own layout */
 
 /* ---- in a file ---- */
 
@@ -27,7 +27,7 @@ enum {
 	RUNTIME,
 	CODE_TYPE,
 	VERSION, /* from 3.11 on */
-	/* Before that only a function tells: so by what came with which version. */
+	/* Earlier versions are recognized by functions that came with them. */
 	SINCE_3_10,
 	SINCE_3_9,
 	SINCE_3_8,
@@ -123,7 +123,7 @@ static uint32_t version_in(const uint64_t *runtime)
 	return memcmp(runtime, "xdebugpy", 8) == 0 ? (uint32_t)runtime[1] : 0;
 }
 
-/* How does the one in @file look, which lies @bias behind where the file says? */
+/* Layout of the Python in @file, which is loaded @bias above the file's addresses. */
 static void read_python(struct pyfind *found, const struct pyfind_file *file, uint64_t bias)
 {
 	uint64_t head[HEAD_WORDS] = {0};

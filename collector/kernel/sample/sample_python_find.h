@@ -15,7 +15,7 @@ struct pyfind_file {
 	bool has_python;
 	uint64_t runtime, code_type;
 	uint64_t version; /* of Py_Version */
-	uint32_t hex; /* PY_VERSION_HEX, where the file has no Py_Version; 0: _PyRuntime tells */
+	uint32_t hex; /* PY_VERSION_HEX, where the file has no Py_Version; 0: _PyRuntime has it */
 };
 /* @is_main: it is the executable of a process, whose other symbols are worth a look. NULL: no memory. */
 const struct pyfind_file *pyfind_file(struct sample_file *f, bool is_main);

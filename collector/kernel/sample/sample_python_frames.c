@@ -1,4 +1,4 @@
-/* sample_python_frames.c - see sample_python_frames.h. */
+/* sample_python_frames.c - turns records of bpf/pysample.h into frame words. */
 #include "collector/kernel/sample/sample_python_frames.h"
 
 #include <stdbool.h>
@@ -62,8 +62,8 @@ struct run {
 };
 
 /*
- * Up to where its present run of the loop reaches. *@place: where that lies on the native stack; all ones where nothing
- * tells.
+ * Up to the end of its present run of the loop. *@place: the address of that on the native stack; all ones where it is
+ * unknown.
  */
 static const struct frame *end_of_run(const struct pyframes_of *of, const struct run *run,
 				      uint64_t *place)

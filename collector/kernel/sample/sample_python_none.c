@@ -1,4 +1,4 @@
-/* sample_python_none.c - see sample_python.h: where it is not to be had. */
+/* sample_python_none.c - stubs of sample_python.h for builds without eBPF. */
 #include "collector/kernel/sample/sample_python.h"
 
 #include <stdio.h>

@@ -17,7 +17,7 @@ static void put_module(void *to, const struct db_module *m)
 	const struct sample_report *r = to;
 	struct db_module told = *m;
 
-	/* Before the report's time 0, too: of two at one place it tells which came first. */
+	/* Also before the report's time 0: of two at one address the time decides which came first. */
 	told.since = m->since - r->zero;
 	db_module(r->db, &told);
 }

@@ -1,8 +1,8 @@
 /*
- * sample_sink.h - where samples and what belongs to them go: into the report, or into the flight recorder's memory
+ * sample_sink.h - destination of samples and what belongs to them: the report, or the flight recorder's memory
  * (flight_sample.h).
  *
- * Times are CLOCK_MONOTONIC. Stacks, spaces and codes as in db_stacks.h, told before the rows that refer to them.
+ * Times are CLOCK_MONOTONIC. Stacks, spaces and codes as in db_stacks.h, written before the rows that refer to them.
  */
 #ifndef SL_SAMPLE_SINK_H
 #define SL_SAMPLE_SINK_H
@@ -31,7 +31,7 @@ struct sample_sink_ops {
 	void (*stack)(void *to, int64_t id, int64_t space, uint64_t ns, const uint64_t *frames,
 		      size_t cnt);
 	void (*row)(void *to, const struct sample_row *row);
-	/* Is what was told still there? */
+	/* Whether what was written before is still there. */
 	bool (*has_space)(void *to, int64_t space);
 	bool (*has_stack)(void *to, int64_t id);
 };

@@ -1,5 +1,5 @@
 /*
- * sample_spaces.c - see sample_spaces.h.
+ * sample_spaces.c - keeps the mappings of each address space, by time.
  *
  * Copies of a fork share their list of mappings until one of them is sampled or maps something: most children exec first.
  */
@@ -460,7 +460,7 @@ static void tell(struct sample_spaces *ss, struct sample_space *s, const struct 
 {
 	struct ranges *rs = own(s, 0);
 
-	/* What a full disk has taken is told again. */
+	/* What a full disk has dropped is written again. */
 	if (s->told_to != ss->report || !sink->ops->has_space(sink->to, SPACE_ID(0, s->number))) {
 		s->told_to = ss->report;
 		for (size_t i = 0; rs && i < rs->cnt; i++)

@@ -1,9 +1,9 @@
 /*
- * sample_spaces.h - what is mapped in the processes that are sampled, and their stacks in the report.
+ * sample_spaces.h - mappings of the sampled processes, and their stacks in the report.
  *
- * What happens to processes is to be told in the order of time. A space is the memory of one process image; a fork's is
- * a copy of its parent's. Mappings of code alone count. Of what the kernel has not told (processes that ran already,
- * records that were lost) /proc/PID/maps is read, as long as the process is there.
+ * Events of processes must arrive in the order of time. A space is the memory of one process image; a fork's is
+ * a copy of its parent's. Only mappings of code count. For mappings that no record reported (processes that ran already,
+ * records that were lost) /proc/PID/maps is read, as long as the process exists.
  */
 #ifndef SL_SAMPLE_SPACES_H
 #define SL_SAMPLE_SPACES_H
@@ -31,7 +31,7 @@ struct sample_range {
 /* @stacks: so many are known again, 0: a million. NULL: no memory. */
 struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stacks);
 void sample_spaces_free(struct sample_spaces *ss);
-/* So long after the end of a process somebody may still ask for its stacks. */
+/* So long after the end of a process its stacks may still be asked for. */
 void sample_spaces_keep(struct sample_spaces *ss, uint64_t ns);
 
 void sample_spaces_forked(struct sample_spaces *ss, uint32_t pid, uint32_t parent);
@@ -42,7 +42,7 @@ void sample_spaces_mapped(struct sample_spaces *ss, const struct sample_mapped *
 /* A line of /proc/PID/maps, which it cuts up; false: no code is mapped there. */
 bool sample_mapped_parse(char *line, struct sample_mapped *what);
 
-/* That of a process, read from /proc where nothing was told of it. NULL: no memory. */
+/* That of a process, read from /proc where no record reported it. NULL: no memory. */
 struct sample_space *sample_space_get(struct sample_spaces *ss, uint32_t pid, uint64_t ns);
 /* What lies at @address; NULL: nothing that is known. Valid until the next call of any function here. */
 const struct sample_range *sample_space_find(struct sample_spaces *ss, struct sample_space *s,

@@ -1,4 +1,4 @@
-/* sample_stacks.c - see sample_stacks.h. */
+/* sample_stacks.c - interns stacks in a hash table, with their round of last use. */
 #include "collector/kernel/sample/sample_stacks.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #define SLOTS_FIRST 4096u
 #define STACKS_MOST (1u << 20) /* a program that never is where it was before */
-#define ROUNDS_KEPT 16u        /* without being told; then its room is for others */
+#define ROUNDS_KEPT 16u        /* rounds without a use; then the slot is reused */
 
 static uint64_t mix(uint64_t h)
 {

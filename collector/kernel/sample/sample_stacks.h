@@ -10,7 +10,7 @@
 struct sample_stack {
 	uint64_t hash[2];
 	uint32_t number; /* 0: free */
-	uint32_t round;  /* it was told in */
+	uint32_t round;  /* round in which it was last written */
 };
 
 struct sample_stacks {
@@ -20,7 +20,7 @@ struct sample_stacks {
 	uint32_t numbers, round;
 };
 
-/* @where: frames mean the same only in the same place. *@is_new: not told in this round. 0: no memory. */
+/* @where: frames mean the same only in the same space. *@is_new: not written in this round. 0: no memory. */
 uint32_t sample_stacks_number(struct sample_stacks *st, uint64_t where, const uint64_t *frames,
 			      size_t cnt, bool *is_new);
 /* The next round: each is new again, and has the number that it had, unless that was many rounds ago. */

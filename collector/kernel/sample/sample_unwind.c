@@ -1,4 +1,4 @@
-/* sample_unwind.c - see sample_unwind.h. */
+/* sample_unwind.c - unwinds a sample's registers and stack bytes by the tables of its modules. */
 #include "collector/kernel/sample/sample_unwind.h"
 
 #include <string.h>
@@ -100,7 +100,7 @@ static enum sl_remark step_row(struct walk *w, const struct sl_row *row)
 	if (cfa < sp || cfa % WORD)
 		return SL_REMARK_BROKEN;
 	if (!row->ra) {
-		/* Still in the link register: of a frame that has called nobody. */
+		/* Still in the link register: of a leaf frame. */
 		if (SL_REG_RA == 16u || !has(w, SL_REG_RA))
 			return SL_REMARK_BROKEN;
 		pc = w->regs.value[SL_REG_RA];
@@ -122,7 +122,7 @@ static enum sl_remark step_pointer(struct walk *w, bool *is_end)
 {
 	uint64_t sp = w->regs.value[SL_REG_SP], at = w->regs.value[SL_REG_FP], pc, fp;
 
-	/* The outermost frame is said to have none. */
+	/* The tables mark the outermost frame as having no caller. */
 	*is_end = has(w, SL_REG_FP) && !at;
 	if (*is_end)
 		return SL_REMARK_NONE;
@@ -205,7 +205,7 @@ static struct sample_walk walk_all(struct walk *w, struct sample_spaces *ss,
 			break;
 		}
 		r = sample_space_find(ss, s, w->regs.pc - !is_exact, ns);
-		/* A return address that is none: whoever said so was wrong. */
+		/* Not a return address: the tables or registers were wrong. */
 		if (!r && walk.cnt) {
 			walk.end = by_pointer ? SL_REMARK_NO_TABLE : SL_REMARK_BROKEN;
 			break;

@@ -1,4 +1,4 @@
-/* sched_bpf_open.c - see sched_bpf.h: what stands in the way, and the way in. */
+/* sched_bpf_open.c - checks the requirements of eBPF, loads and attaches the programs. */
 #ifdef SL_HAVE_BPF
 
 #include "collector/kernel/sched/sched_bpf.h"
