@@ -5,6 +5,7 @@
 -- The file runs as it is in the sqlite3 shell. Rules when changing it:
 --   * "-- @table NAME WHEN" starts the section of one table. WHEN: always = in every report,
 --     lazy = made with its first row, live = the same, and dropped when a report is finished,
+--     raw = made with its first row, dropped when a report is finished, read by recover,
 --     private = the collector's own, dropped likewise.
 --   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
 --   * Tables that take batches (enum db_table in db.h) have INTEGER columns only, save one TEXT at the
@@ -837,6 +838,13 @@ CREATE TABLE SL_STATE (
     -- The collector's own notes, by which `recover` goes on; gone in a finished report.
     key   TEXT NOT NULL PRIMARY KEY, -- name
     value BLOB NOT NULL              -- contents
+);
+
+-- @table SL_PENDING_GPU raw
+CREATE TABLE SL_PENDING_GPU (
+    -- The collector's log of GPU records that wait for their rows, by which `recover` goes on; gone in a finished report.
+    seq  INTEGER PRIMARY KEY, -- number; rows are deleted from the oldest on
+    blob BLOB NOT NULL        -- contents
 );
 
 -- @table SL_LIVE_SESSION live

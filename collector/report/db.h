@@ -339,6 +339,12 @@ int db_state_set(struct db *db, const char *key, const void *blob, size_t len);
 int db_state_drop(struct db *db, const char *key);
 int db_state_get(struct db *db, const char *key, void **blob, size_t *len); /* malloc'd; -ENOENT */
 
+/* The pending log of GPU records (table SL_PENDING_GPU), likewise: appended, deleted by range, read in order by recover. */
+int db_pending_gpu_add(struct db *db, int64_t seq, const void *blob, size_t len);
+int db_pending_gpu_delete(struct db *db, int64_t first, int64_t last);
+int db_pending_gpu_read(struct db *db, int64_t first, int64_t last,
+			void (*take)(void *ctx, const void *blob, size_t len), void *ctx);
+
 /*
  * db_open() keeps some room on the disk for db_finish(). Where there is plenty besides, it is not needed, and giving it back,
  * which takes the file system milliseconds, need not be waited for: close() this. -1: db_finish() sees to it.

@@ -5,7 +5,7 @@
  *   db.c          commit, what happens on a full disk
  *   db_schema.c   tables by name from schema.sql, made with their first row
  *   db_batch.c    high-volume rows of integers
- *   db_ops.c      everything else, row by row; db_rows.c: which values, db_state.c: private notes
+ *   db_ops.c      everything else, row by row; db_rows.c: which values, db_state.c: private notes, pending log
  *   db_map.c      ids to rowids
  *   db_stacks.c   stacks as they come
  *   db_nvtx.c     rows of NVTX tables
@@ -151,7 +151,7 @@ struct db_ops {
 /* clang-format off */
 enum db_op { OP_PROCESS, OP_THREAD, OP_DIAGNOSTIC, OP_OVERHEAD, OP_CAPTURE, OP_EXPORT, OP_EXPORT_SET,
        OP_ENV, OP_FILE_OPENED, OP_FILE_CLOSED, OP_IMAGE, OP_IMAGE_END, OP_TOTAL, OP_CALL_TOTAL, OP_LOST, OP_CLOCK,
-       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP,
+       OP_STATE, OP_GPU_TARGET, OP_GPU_DEVICE, OP_GPU_CONTEXT, OP_GPU_STREAM, OP_GPU_MEMORY, OP_GPU_JIT, OP_STATE_DROP, OP_PENDING_GPU, OP_PENDING_GPU_DROP,
        OP_LIVE_SESSION, OP_LIVE_THREAD, OP_LIVE_CALLS, OP_LIVE_FILE, OP_LIVE_GPU, OP_CAPTURES, OP_SPACE, OP_MODULE, OP_CODE, OP_STACK, OP_EVENT_REQUEST, OP_CNT };
 /* clang-format on */
 

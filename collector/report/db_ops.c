@@ -60,6 +60,8 @@ static const struct {
 	[OP_STATE] = {"SL_STATE", "tb", "INSERT OR REPLACE INTO main.SL_STATE VALUES(?, ?)"},
 	[OP_CAPTURES] = {"SL_CAPTURES", "iii", "INSERT OR REPLACE INTO main.SL_CAPTURES VALUES(?, ?, ?)"},
 	[OP_STATE_DROP] = {"SL_STATE", "t", "DELETE FROM main.SL_STATE WHERE key = ?"},
+	[OP_PENDING_GPU] = {"SL_PENDING_GPU", "ib", "INSERT OR REPLACE INTO main.SL_PENDING_GPU VALUES(?, ?)"},
+	[OP_PENDING_GPU_DROP] = {"SL_PENDING_GPU", "ii", "DELETE FROM main.SL_PENDING_GPU WHERE seq BETWEEN ? AND ?"},
 	[OP_LIVE_SESSION] = {"SL_LIVE_SESSION", "iiiiiiiiii",
 		"INSERT OR REPLACE INTO main.SL_LIVE_SESSION VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	[OP_LIVE_THREAD] = {"SL_LIVE_THREADS", "iiiiiiiiiii",

@@ -1,4 +1,7 @@
-/* db_state.c - private notes (SL_STATE): held in memory, so that reading one back needs no committed row. */
+/*
+ * db_state.c - private notes (SL_STATE): held in memory, so that reading one back needs no committed row; and the pending
+ * log of GPU records (SL_PENDING_GPU), which only recover reads.
+ */
 #include "collector/report/db_internal.h"
 
 #include <errno.h>
@@ -78,6 +81,37 @@ int db_state_get(struct db *db, const char *key, void **blob, size_t *len)
 	*blob = copy;
 	*len = s->len;
 	return 0;
+}
+
+int db_pending_gpu_add(struct db *db, int64_t seq, const void *blob, size_t len)
+{
+	return db_record(db, OP_PENDING_GPU, seq, blob, len);
+}
+
+int db_pending_gpu_delete(struct db *db, int64_t first, int64_t last)
+{
+	return db_record(db, OP_PENDING_GPU_DROP, first, last);
+}
+
+int db_pending_gpu_read(struct db *db, int64_t first, int64_t last,
+			void (*take)(void *ctx, const void *blob, size_t len), void *ctx)
+{
+	sqlite3_stmt *stmt;
+	int rc, err;
+
+	if (!db_table_exists(db, "SL_PENDING_GPU"))
+		return 0;
+	err = db_prepare(
+		db, "SELECT blob FROM main.SL_PENDING_GPU WHERE seq BETWEEN ? AND ? ORDER BY seq",
+		&stmt);
+	if (err)
+		return err;
+	sqlite3_bind_int64(stmt, 1, first);
+	sqlite3_bind_int64(stmt, 2, last);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		take(ctx, sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0));
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? 0 : db_errno(rc);
 }
 
 int db_state_load(struct db *db)

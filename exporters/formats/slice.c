@@ -146,8 +146,8 @@ static bool is_needed(const char *name)
 static bool is_copied(struct slice *s, struct table_list *wanted, const char *name)
 {
 	/* What only a growing report has. */
-	return strcmp(name, "SL_STATE") != 0 && strncmp(name, "SL_LIVE_", 8) != 0 &&
-	       !(s->anon && anonymize_leaves_out(name)) &&
+	return strcmp(name, "SL_STATE") != 0 && strcmp(name, "SL_PENDING_GPU") != 0 &&
+	       strncmp(name, "SL_LIVE_", 8) != 0 && !(s->anon && anonymize_leaves_out(name)) &&
 	       (is_needed(name) || table_list_has(wanted, name));
 }
 

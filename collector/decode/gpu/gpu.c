@@ -63,11 +63,11 @@ void gpu_waits(struct gpu_arena *g, size_t bytes)
 	g->fresh++;
 }
 
-void gpu_waits_no_more(struct gpu_arena *g, const struct gpu_saved *s, size_t bytes)
+void gpu_waits_no_more(struct gpu_arena *g, uint64_t logged, size_t bytes)
 {
 	g->pending -= bytes;
 	g->waiting--;
-	gpu_saved_done(g, s);
+	gpu_log_settled(g, logged);
 }
 
 void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end)
@@ -197,7 +197,7 @@ static void write_work(const struct gpu_look *look)
 		if (is_late || ((w->end == INT64_MIN || w->end + GPU_SLACK_NS <= p->horizon) &&
 				gpu_work_is_named(look->arena, w->kind, payload))) {
 			gpu_work_write(look->as, look->arena, p, w->kind, payload);
-			gpu_waits_no_more(look->arena->gpu, &w->saved, bytes);
+			gpu_waits_no_more(look->arena->gpu, w->logged, bytes);
 			continue;
 		}
 		memmove(q->at + to, w, bytes);
@@ -349,7 +349,7 @@ void gpu_release(struct arenas *as, struct arena *a)
 		g->first = p->next;
 		process_free(as, g, p);
 	}
-	gpu_state_release(as, a);
+	gpu_pending_release(as, a);
 	free(g->name);
 	free(g->function_id);
 	free(g->node);

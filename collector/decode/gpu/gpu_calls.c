@@ -189,7 +189,7 @@ void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id)
 	t->cnt += !t->key[at];
 	t->key[at] = correlation;
 	t->id[at] = id;
-	gpu_link_alias(p, correlation, id);
+	gpu_log_alias(p, correlation, id);
 }
 
 static bool alias_in(const struct gpu_alias_table *t, uint32_t key, int64_t *id)
@@ -274,7 +274,7 @@ void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu
 	if (!th->written)
 		return;
 	th->written[th->written_cnt++ % GPU_WRITTEN] = *w;
-	gpu_link_row(p, th, w);
+	gpu_log_row(p, th, w);
 }
 
 /* Of a row that is written. */

@@ -1,18 +1,17 @@
 /*
- * gpu_internal.h - what the parts of gpu.h share; nobody else includes it.
+ * gpu_internal.h - what the files of gpu.h share, in the order in which a record passes them:
  *
- *   gpu.c          processes and threads, who is waited for and how long
- *   gpu_records.c  records come in
- *   gpu_match.c    calls of a thread: which are the same, which are inside others, which can be written
- *   gpu_calls.c    rows of calls
- *   gpu_work.c     rows of what the GPU did
+ *   gpu_records.c  queues calls (from hooks) and CUPTI's records, by thread and process
+ *   gpu.c          decides each tick which of them have waited long enough
+ *   gpu_match.c    finds which records of a thread are the same call, and which are nested
+ *   gpu_calls.c    rows of calls; correlation ids
+ *   gpu_work.c     rows of kernels, copies and what else the GPU did
  *   gpu_memory.c   rows of its memory
- *   gpu_targets.c  rows of what there is: devices, contexts, streams
+ *   gpu_targets.c  rows of devices, contexts, streams
  *   gpu_streams.c  names of streams
  *   gpu_names.c    names of kernels and functions
- *   gpu_state.c    what recover needs: what waits
- *   gpu_row_index.c    ... and rows that there may be more to
- *   gpu_rotate.c     one report after another
+ *   gpu_pending.c  the pending log, by which recover goes on
+ *   gpu_rotate.c   what stays when another report begins
  *
  * Ids: CUPTI's correlation ids begin anew in every process. In the report each process has a block of 2^32 ids for
  * them, and another one for calls that CUPTI does not know; the first process's block is 0, so that in most reports
@@ -46,15 +45,10 @@ struct gpu_queue {
 	size_t begin, len, cap; /* records lie in [begin, len) */
 };
 
-/* Where SL_STATE has a record that waits; see gpu_state.c. */
-struct gpu_saved {
-	uint32_t segment, place; /* segment 0: not there yet */
-};
-
 /* A call, as its hook told it. */
 struct gpu_hook {
-	struct gpu_saved saved;
-	uint32_t bytes; /* of this record, with the words */
+	uint64_t logged; /* number in the pending log, 0: not there yet */
+	uint32_t bytes;  /* of this record, with the words */
 	uint16_t function;
 	uint8_t level, words;
 	int64_t start, end;
@@ -66,7 +60,7 @@ struct gpu_hook {
 
 /* A call, as CUPTI told it. */
 struct gpu_api {
-	struct gpu_saved saved;
+	uint64_t logged; /* number in the pending log, 0: not there yet */
 	int64_t start, end;
 	uint32_t correlation, name;
 	int32_t result;
@@ -75,7 +69,7 @@ struct gpu_api {
 
 /* What the GPU did: a record that waits; the payload follows. */
 struct gpu_work {
-	struct gpu_saved saved;
+	uint64_t logged; /* number in the pending log, 0: not there yet */
 	uint32_t bytes;  /* of this record, with the payload */
 	uint32_t kind;   /* enum sl_gpu_record */
 	int64_t end;     /* when it was over, session time; INT64_MIN: the time does not matter */
@@ -154,15 +148,19 @@ struct gpu_name {
 	bool is_known;
 };
 
-/* What was noted of calls that have their rows; see gpu_row_index.c. */
-struct gpu_link_segment;
-struct gpu_links {
-	struct gpu_queue aliases, rows; /* of the open segment */
-	uint32_t number;                /* its */
-	struct gpu_link_segment *first, **last;
-	size_t bytes; /* of the full ones */
-	bool has_changed;
-	bool is_void; /* they are of a report before this one */
+/* Chunks of the pending log that are in the report; see gpu_pending.c. */
+enum gpu_stream {
+	GPU_STREAM_RECORDS,
+	GPU_STREAM_FACTS,
+	GPU_STREAM_CNT
+};
+struct gpu_log {
+	struct gpu_chunk {
+		uint64_t last; /* number of the last record before its end */
+		size_t bytes;
+	} * chunk;
+	uint32_t first, cnt, cap; /* number of the oldest; how many */
+	size_t bytes;
 };
 
 struct gpu_arena {
@@ -175,12 +173,13 @@ struct gpu_arena {
 	uint64_t waiting;     /* records */
 	/* For recover. */
 	bool has_changed;
-	struct gpu_segment *segments;
-	uint32_t last_segment;
-	uint64_t fresh;   /* records that came to wait since the last commit, and still do */
-	uint64_t unsaved; /* that wait without being kept */
-	struct gpu_links links;
-	bool has_named; /* names of streams, or calls on those, since the last commit */
+	struct gpu_log log[GPU_STREAM_CNT];
+	struct gpu_queue settled, facts; /* to be appended with the next commit */
+	uint64_t last_logged;            /* number of the last record */
+	uint64_t fresh;    /* records that came to wait since the last commit, and still do */
+	uint64_t unlogged; /* that wait without being logged */
+	bool is_log_void;  /* its chunks are of a report before this one */
+	bool has_named;    /* names of streams, or calls on those, since the last commit */
 	/* Rows of the open transaction. */
 	uint64_t rows;
 	int64_t first_ns, last_ns;
@@ -222,7 +221,7 @@ struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, 
 struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid);
 /* A record of so many bytes waits, or no longer. */
 void gpu_waits(struct gpu_arena *g, size_t bytes);
-void gpu_waits_no_more(struct gpu_arena *g, const struct gpu_saved *s, size_t bytes);
+void gpu_waits_no_more(struct gpu_arena *g, uint64_t logged, size_t bytes);
 int64_t gpu_session_ns(const struct arenas *as, uint64_t mono);
 void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end);
 
@@ -238,24 +237,18 @@ void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
 		     const void *record);
 void gpu_restore_work(struct gpu_process *p, const void *record, size_t bytes);
 
-/* ---- gpu_state.c ---- */
+/* ---- gpu_pending.c ---- */
 
-/* The record waits no longer. */
-void gpu_saved_done(struct gpu_arena *g, const struct gpu_saved *s);
-void gpu_state_release(struct arenas *as, struct arena *a);
-
-/* ---- gpu_row_index.c ---- */
-
-/* Such an alias, such a row there is; and a row on which CUPTI has had its word meanwhile. */
-void gpu_link_alias(struct gpu_process *p, uint32_t correlation, int64_t id);
-void gpu_link_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w);
-void gpu_link_told(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w);
-void gpu_links_void(struct gpu_arena *g); /* another report begins */
-void gpu_links_release(struct arenas *as, struct arena *a);
-int gpu_links_save(struct arenas *as, struct arena *a);
-/* Numbers of segments: from gpu_links_first() to links.number when it was saved. */
-void gpu_links_restore(struct arenas *as, struct arena *a, uint32_t first, uint32_t last);
-uint32_t gpu_links_first(const struct gpu_links *l);
+/* The record with this number waits no longer. */
+void gpu_log_settled(struct gpu_arena *g, uint64_t logged);
+/* @correlation leads to the row @id; a row of a call; CUPTI has reported a call that has its row. */
+void gpu_log_alias(struct gpu_process *p, uint32_t correlation, int64_t id);
+void gpu_log_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w);
+void gpu_log_reported(struct gpu_process *p, const struct gpu_thread *th,
+		      const struct gpu_written *w);
+/* Another report begins. */
+void gpu_log_void(struct gpu_arena *g);
+void gpu_pending_release(struct arenas *as, struct arena *a);
 
 /* ---- gpu_match.c ---- */
 

@@ -319,7 +319,7 @@ bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct g
 		return false;
 	if (may_be(best, api, canon)) {
 		best->is_told = true;
-		gpu_link_told(p, th, best);
+		gpu_log_reported(p, th, best);
 	}
 	if (best->id)
 		gpu_alias_add(p, api->correlation, best->id);
@@ -398,7 +398,7 @@ static void clean_hooks(struct gpu_arena *g, struct gpu_thread *th)
 		if (at < th->open_at)
 			open_at = to;
 		if (h->is_done) {
-			gpu_waits_no_more(g, &h->saved, bytes);
+			gpu_waits_no_more(g, h->logged, bytes);
 			continue;
 		}
 		if (h->end < th->oldest)
@@ -419,7 +419,7 @@ static void clean_apis(struct gpu_arena *g, struct gpu_thread *th)
 
 	for (size_t i = 0; i < th->api_cnt; i++) {
 		if (th->api[i].is_done) {
-			gpu_waits_no_more(g, &th->api[i].saved, sizeof(th->api[i]));
+			gpu_waits_no_more(g, th->api[i].logged, sizeof(th->api[i]));
 			continue;
 		}
 		if (th->api[i].end < th->oldest)

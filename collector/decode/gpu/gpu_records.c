@@ -318,7 +318,7 @@ void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid,
 		as->corrupt++;
 		return;
 	}
-	copy.h.saved.segment = 0;
+	copy.h.logged = 0;
 	keep_hook(p, th, &copy.h);
 }
 
@@ -328,7 +328,7 @@ void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
 	struct gpu_api api;
 
 	memcpy(&api, record, sizeof(api));
-	api.saved.segment = 0;
+	api.logged = 0;
 	if (th)
 		keep_api(p, th, &api);
 }
@@ -344,6 +344,6 @@ void gpu_restore_work(struct gpu_process *p, const void *record, size_t bytes)
 	if (!w)
 		return;
 	memcpy(w, record, bytes);
-	w->saved.segment = 0;
+	w->logged = 0;
 	gpu_waits(p->arena, bytes);
 }

@@ -46,6 +46,6 @@ void gpu_shift(struct arena *a, int64_t by)
 	}
 	if (g) {
 		g->has_changed = true;
-		gpu_links_void(g);
+		gpu_log_void(g);
 	}
 }

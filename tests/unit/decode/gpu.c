@@ -494,7 +494,12 @@ static void die_and_recover(int moment)
 		ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = "
 		    "shortName WHERE value = 'axpy'"),
 		"300");
-	assert_string_equal(ask("SELECT count(*) FROM SL_STATE WHERE key GLOB 'gpu.1.*'"), "0");
+	gpu_settle(&f.s.arenas, f.a, true);
+	gpu_release(&f.s.arenas, f.a);
+	side_commit(&f.s);
+	assert_string_equal(ask("SELECT (SELECT count(*) FROM SL_STATE WHERE key GLOB 'gpu.1*') + "
+				"(SELECT count(*) FROM SL_PENDING_GPU)"),
+			    "0");
 	gpu_end(&f);
 }
 
@@ -560,7 +565,7 @@ static void killed_between_a_call_and_its_work(void **state)
 static void killed_before_cupti_told(void **state)
 {
 	enum {
-		CALLS = 3000 /* more than a segment has room for */
+		CALLS = 3000
 	};
 	struct gpu_fixture f;
 
@@ -583,12 +588,51 @@ static void killed_before_cupti_told(void **state)
 	}
 	gpu_tell(&f);
 	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "3000");
-	assert_string_equal(ask("SELECT count(*) > 1 FROM SL_STATE WHERE key GLOB 'gpulinks.1.*'"),
-			    "1");
+	assert_string_equal(ask("SELECT count(*) > 1 FROM SL_PENDING_GPU"), "1");
 	gpu_settle(&f.s.arenas, f.a, true);
 	gpu_release(&f.s.arenas, f.a);
 	side_commit(&f.s);
-	assert_string_equal(ask("SELECT count(*) FROM SL_STATE WHERE key GLOB 'gpulinks.*'"), "0");
+	assert_string_equal(ask("SELECT count(*) FROM SL_PENDING_GPU"), "0");
+	gpu_end(&f);
+}
+
+/* A kernel whose name is unknown outlasts many chunks of the log, which is kept short all the same. */
+static void killed_while_a_record_outlasts_its_chunk(void **state)
+{
+	enum {
+		CALLS = 3000,
+		ROUNDS = 8
+	};
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 1, 77);
+	for (uint32_t round = 0, i = 1; round < ROUNDS; round++) {
+		for (; i <= (round + 1) * CALLS; i++) {
+			uint64_t at = i * 10000ull;
+
+			API(&f.r, f.program, cudaLaunchKernel, at, at + 4000, 0, 0, 0xf, 4, 2, 1,
+			    128, 1, 1, 0, 0);
+			gpu_api(&f.r, f.cupti, at + 200, at + 3800, i, NAME_LAUNCH, false);
+		}
+		gpu_tick(&f);
+		gpu_flushed(&f.r, f.cupti, i * 10000ull);
+		gpu_tick(&f);
+	}
+	assert_string_equal(
+		ask("SELECT min(length(blob)) < 1000 AND max(length(blob)) > 500000 AND "
+		    "sum(length(blob)) < 6000000 FROM SL_PENDING_GPU"),
+		"1");
+	recover(&f);
+	gpu_tick(&f);
+	recover(&f);
+	gpu_string(&f.r, f.cupti, 77, kernel_symbol);
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "24000");
+	assert_string_equal(joined(), "1/1");
 	gpu_end(&f);
 }
 
@@ -644,6 +688,7 @@ int main(void)
 		TEST(killed_before_the_commit),
 		TEST(killed_after_the_commit),
 		TEST(killed_between_a_call_and_its_work),
+		TEST(killed_while_a_record_outlasts_its_chunk),
 		TEST(killed_before_cupti_told),
 		TEST(what_was_not_kept_is_counted),
 	};

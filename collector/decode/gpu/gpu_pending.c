@@ -1,0 +1,579 @@
+/*
+ * gpu_pending.c - the pending log: what recover needs to go on, in the same transactions as the rows. The rings have
+ * given these records up, so they could not be read again.
+ *
+ * Two streams of chunks in SL_PENDING_GPU, a chunk of each per commit, deleted from the oldest on:
+ *   records  those that have come to wait since the last commit, numbered, and the numbers of those that have their rows
+ *            meanwhile. Records that outlast their chunk are appended anew.
+ *   facts    about rows of calls that late records refer to: correlation ids that lead to a row, and which call it was.
+ * More records than CHUNK_MAX in a commit are not logged but counted, so that recover reports how many are lost.
+ * Processes and the totals of the report are notes, "gpu.ARENA" and "gpu" in SL_STATE; "gpu.ARENA.streams" has names of
+ * streams (gpu_streams.c).
+ */
+#include "collector/decode/gpu/gpu_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_MAX   (4u << 20)
+#define RECORDS_MAX (1u << 20) /* of the log, besides twice the bytes that wait */
+#define FACTS_MAX   (12u << 20)
+#define NOT_LOGGED  UINT64_MAX
+
+/* Key "gpu.ARENA": this, processes. */
+struct saved_gpu {
+	uint64_t unlogged; /* records */
+	int64_t first_ns;  /* the oldest of all that wait */
+};
+struct saved_process {
+	uint32_t number, pid, cupti, pad;
+	int64_t first_ns, until, cupti_block, hook_block, hook_ids;
+};
+
+/* Key "gpu": of all arenas. */
+struct saved_report {
+	int64_t blocks, flush_ns;
+	uint32_t gpus, no_um_cpu_faults, no_um_gpu_faults, pad;
+	uint8_t uuid[64][16];
+};
+
+/* A chunk of records: their cnt of settled ranges, these, then each record with its head. */
+struct settled {
+	uint64_t from, to;
+};
+struct record_head {
+	uint32_t what; /* enum record_what */
+	uint32_t bytes;
+	uint32_t number, ns_tid; /* process, thread */
+	int64_t global_tid;
+};
+enum record_what {
+	RECORD_HOOK,
+	RECORD_API,
+	RECORD_WORK
+};
+
+/* A chunk of facts is an array of them. */
+struct fact {
+	int64_t start, end, id, global_tid;
+	uint32_t number, ns_tid; /* process, thread */
+	uint32_t name;           /* FACT_ALIAS: correlation id, else the function's */
+	uint32_t what;           /* enum fact_what */
+};
+enum fact_what {
+	FACT_ALIAS,        /* @name leads to the row @id */
+	FACT_ROW,          /* CUPTI has yet to report this call */
+	FACT_ROW_REPORTED, /* has reported it */
+	FACT_REPORTED,     /* has reported a former FACT_ROW */
+};
+
+static int64_t seq_of(const struct arena *a, enum gpu_stream stream, uint32_t number)
+{
+	return ((int64_t)a->id * GPU_STREAM_CNT + stream) << 32 | number;
+}
+
+/* ---- as records settle, and rows are written ---- */
+
+void gpu_log_settled(struct gpu_arena *g, uint64_t logged)
+{
+	struct gpu_queue *q = &g->settled;
+	struct settled *s = q->len ? (struct settled *)(q->at + q->len) - 1 : NULL;
+
+	g->has_changed = true;
+	if (!logged) {
+		g->fresh--;
+	} else if (logged == NOT_LOGGED) {
+		g->unlogged--;
+	} else if (s && s->to + 1 == logged) {
+		s->to = logged;
+	} else {
+		s = gpu_queue_add(q, sizeof(*s));
+		if (s)
+			*s = (struct settled){logged, logged};
+	}
+}
+
+/* Where a commit would have too many facts the younger half remains. */
+static void add_fact(struct gpu_process *p, const struct fact *f)
+{
+	struct gpu_queue *q = &p->arena->facts;
+	struct fact *to;
+
+	if (p->cupti == GPU_CUPTI_OFF)
+		return;
+	if (q->len + sizeof(*f) > FACTS_MAX) {
+		size_t half = q->len / sizeof(*f) / 2 * sizeof(*f);
+
+		memmove(q->at, q->at + half, q->len - half);
+		q->len -= half;
+	}
+	p->arena->has_changed = true;
+	to = gpu_queue_add(q, sizeof(*f));
+	if (to)
+		*to = *f;
+}
+
+void gpu_log_alias(struct gpu_process *p, uint32_t correlation, int64_t id)
+{
+	add_fact(p,
+		 &(struct fact){
+			 .id = id, .number = p->number, .name = correlation, .what = FACT_ALIAS});
+}
+
+static void add_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w,
+		    enum fact_what what)
+{
+	add_fact(p, &(struct fact){w->start, w->end, w->id, th->global_tid, p->number, th->ns_tid,
+				   w->canon, what});
+}
+
+void gpu_log_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w)
+{
+	add_row(p, th, w, w->is_told ? FACT_ROW_REPORTED : FACT_ROW);
+}
+
+void gpu_log_reported(struct gpu_process *p, const struct gpu_thread *th,
+		      const struct gpu_written *w)
+{
+	add_row(p, th, w, FACT_REPORTED);
+}
+
+/* ---- the streams ---- */
+
+/* Deletes the oldest chunks of what is more than @limit bytes. Returns the number of the last record in them. */
+static uint64_t delete_oldest(struct arenas *as, const struct arena *a, enum gpu_stream stream,
+			      size_t limit)
+{
+	struct gpu_log *l = &a->gpu->log[stream];
+	uint64_t last = 0;
+	uint32_t cnt = 0;
+
+	while (cnt < l->cnt && l->bytes > limit) {
+		l->bytes -= l->chunk[cnt].bytes;
+		last = l->chunk[cnt++].last;
+	}
+	if (!cnt)
+		return 0;
+	db_pending_gpu_delete(as->db, seq_of(a, stream, l->first),
+			      seq_of(a, stream, l->first + cnt - 1));
+	l->first += cnt;
+	l->cnt -= cnt;
+	memmove(l->chunk, l->chunk + cnt, l->cnt * sizeof(*l->chunk));
+	return last;
+}
+
+/* False: no memory. */
+static bool append(struct arenas *as, const struct arena *a, enum gpu_stream stream,
+		   const struct gpu_queue *q)
+{
+	struct gpu_log *l = &a->gpu->log[stream];
+
+	if (l->cnt == l->cap) {
+		uint32_t cap = l->cap ? l->cap * 2 : 64;
+		struct gpu_chunk *more = realloc(l->chunk, cap * sizeof(*more));
+
+		if (!more)
+			return false;
+		l->chunk = more;
+		l->cap = cap;
+	}
+	if (db_pending_gpu_add(as->db, seq_of(a, stream, l->first + l->cnt), q->at, q->len))
+		return false;
+	l->chunk[l->cnt++] = (struct gpu_chunk){a->gpu->last_logged, q->len};
+	l->bytes += q->len;
+	return true;
+}
+
+static void delete_all(struct arenas *as, const struct arena *a)
+{
+	db_pending_gpu_delete(as->db, seq_of(a, 0, 0), seq_of(a, GPU_STREAM_CNT - 1, UINT32_MAX));
+	for (int i = 0; i < GPU_STREAM_CNT; i++)
+		a->gpu->log[i].cnt = a->gpu->log[i].bytes = 0;
+}
+
+void gpu_log_void(struct gpu_arena *g)
+{
+	g->facts.len = g->settled.len = 0;
+	g->is_log_void = g->has_changed = true;
+}
+
+void gpu_pending_release(struct arenas *as, struct arena *a)
+{
+	struct gpu_arena *g = a->gpu;
+	char key[48];
+
+	snprintf(key, sizeof(key), "gpu.%u", a->id);
+	db_state_drop(as->db, key);
+	gpu_streams_drop(as, a);
+	delete_all(as, a);
+	for (int i = 0; i < GPU_STREAM_CNT; i++)
+		free(g->log[i].chunk);
+	free(g->facts.at);
+	free(g->settled.at);
+}
+
+/* ---- a chunk of records ---- */
+
+struct writer {
+	struct gpu_arena *g;
+	struct gpu_queue out;
+	uint64_t deleted; /* records up to this number have no chunk any more */
+};
+
+/* @logged is the number in the record itself. */
+static void put(struct writer *w, enum record_what what, const struct gpu_process *p,
+		const struct gpu_thread *th, uint64_t *logged, const void *record, size_t bytes)
+{
+	size_t padded = (bytes + 7) & ~(size_t)7;
+	struct record_head *r;
+
+	if (*logged > w->deleted)
+		return;
+	r = w->out.len > CHUNK_MAX ? NULL : gpu_queue_add(&w->out, sizeof(*r) + padded);
+	if (!r) {
+		/* The next commit would have more still. */
+		*logged = NOT_LOGGED;
+		w->g->unlogged++;
+		return;
+	}
+	*logged = ++w->g->last_logged;
+	*r = (struct record_head){.what = what,
+				  .bytes = (uint32_t)padded,
+				  .number = p->number,
+				  .ns_tid = th ? th->ns_tid : 0,
+				  .global_tid = th ? th->global_tid : 0};
+	memset((char *)(r + 1) + padded - 8, 0, 8);
+	memcpy(r + 1, record, bytes);
+}
+
+static void put_all(struct writer *w)
+{
+	for (struct gpu_process *p = w->g->first; p; p = p->next) {
+		for (unsigned i = 0; i < GPU_THREADS; i++)
+			for (struct gpu_thread *th = p->thread[i]; th; th = th->next) {
+				for (size_t at = th->hooks.begin, bytes; at < th->hooks.len;
+				     at += bytes) {
+					struct gpu_hook *h = (struct gpu_hook *)(th->hooks.at + at);
+
+					bytes = h->bytes;
+					put(w, RECORD_HOOK, p, th, &h->logged, h, bytes);
+				}
+				for (struct gpu_api *api = th->api; api < th->api + th->api_cnt;
+				     api++)
+					put(w, RECORD_API, p, th, &api->logged, api, sizeof(*api));
+			}
+		for (size_t at = 0, bytes; at < p->work.len; at += bytes) {
+			struct gpu_work *work = (struct gpu_work *)(p->work.at + at);
+
+			bytes = work->bytes;
+			put(w, RECORD_WORK, p, NULL, &work->logged, work, bytes);
+		}
+	}
+}
+
+static void save_records(struct arenas *as, struct arena *a)
+{
+	struct gpu_arena *g = a->gpu;
+	struct writer w = {g, {0}, 0};
+	uint64_t *cnt;
+
+	w.deleted = delete_oldest(as, a, GPU_STREAM_RECORDS, RECORDS_MAX + 2 * g->pending);
+	if (g->is_log_void) {
+		w.deleted = g->last_logged;
+		delete_all(as, a);
+		g->is_log_void = false;
+	}
+	if (!g->fresh && !w.deleted && !g->settled.len)
+		return;
+	cnt = gpu_queue_add(&w.out, sizeof(*cnt) + g->settled.len);
+	if (!cnt) {
+		g->is_log_void = true; /* all is logged anew at the next commit */
+		return;
+	}
+	*cnt = g->settled.len / sizeof(struct settled);
+	if (g->settled.len)
+		memcpy(cnt + 1, g->settled.at, g->settled.len);
+	put_all(&w);
+	g->is_log_void = !append(as, a, GPU_STREAM_RECORDS, &w.out);
+	g->settled.len = 0;
+	g->fresh = 0;
+	free(w.out.at);
+}
+
+static void save_facts(struct arenas *as, struct arena *a)
+{
+	struct gpu_arena *g = a->gpu;
+
+	if (!g->facts.len)
+		return;
+	delete_oldest(as, a, GPU_STREAM_FACTS, FACTS_MAX);
+	if (append(as, a, GPU_STREAM_FACTS, &g->facts))
+		g->facts.len = 0;
+}
+
+/* ---- notes ---- */
+
+static int save_head(struct arenas *as, const struct arena *a)
+{
+	const struct gpu_arena *g = a->gpu;
+	struct saved_gpu *head;
+	struct gpu_queue out = {0};
+	bool ok = gpu_queue_add(&out, sizeof(*head)) != NULL;
+	char key[48];
+	int err = 0;
+
+	for (const struct gpu_process *p = g->first; p && ok; p = p->next) {
+		struct saved_process *s = gpu_queue_add(&out, sizeof(*s));
+
+		ok = s != NULL;
+		if (ok)
+			*s = (struct saved_process){.number = p->number,
+						    .pid = p->pid,
+						    .cupti = p->cupti,
+						    .first_ns = p->first_ns,
+						    .until = p->until,
+						    .cupti_block = p->cupti_block,
+						    .hook_block = p->hook_block,
+						    .hook_ids = p->hook_ids};
+	}
+	snprintf(key, sizeof(key), "gpu.%u", a->id);
+	if (ok) {
+		head = (struct saved_gpu *)out.at;
+		*head = (struct saved_gpu){g->unlogged, g->first_ns};
+		err = db_state_set(as->db, key, out.at, out.len);
+	}
+	free(out.at);
+	return err;
+}
+
+static int save_report(struct arenas *as)
+{
+	struct gpu_report *r = &as->gpu;
+	struct saved_report s = {.blocks = r->blocks,
+				 .flush_ns = r->flush_ns,
+				 .gpus = r->gpus,
+				 .no_um_cpu_faults = r->no_um_cpu_faults,
+				 .no_um_gpu_faults = r->no_um_gpu_faults};
+
+	if (!r->has_changed)
+		return 0;
+	r->has_changed = false;
+	memcpy(s.uuid, r->uuid, sizeof(s.uuid));
+	return db_state_set(as->db, "gpu", &s, sizeof(s));
+}
+
+int gpu_save(struct arenas *as, struct arena *a)
+{
+	struct gpu_arena *g = a->gpu;
+	int err = save_report(as);
+
+	if (!g || err || !(g->fresh || g->rows || g->has_changed))
+		return err;
+	g->has_changed = false;
+	save_records(as, a);
+	save_facts(as, a);
+	err = gpu_streams_save(as, a);
+	return err ? err : save_head(as, a);
+}
+
+/* ---- after a crash ---- */
+
+/* Chunks of a stream put together, without their heads. */
+struct loaded {
+	struct gpu_queue settled, rest;
+};
+
+static void add_bytes(struct gpu_queue *q, const void *bytes, size_t len)
+{
+	void *to = len ? gpu_queue_add(q, len) : NULL;
+
+	if (to)
+		memcpy(to, bytes, len);
+}
+
+/* A chunk may be damaged: what is whole of it is taken. */
+static void take_records(void *ctx, const void *blob, size_t len)
+{
+	const char *at = blob, *end = at + len;
+	struct loaded *to = ctx;
+	struct record_head r;
+	uint64_t cnt = 0;
+
+	if (len >= sizeof(cnt))
+		memcpy(&cnt, at, sizeof(cnt));
+	if (len < sizeof(cnt) || cnt > (len - sizeof(cnt)) / sizeof(struct settled))
+		return;
+	at += sizeof(cnt);
+	add_bytes(&to->settled, at, cnt * sizeof(struct settled));
+	for (at += cnt * sizeof(struct settled); at + sizeof(r) <= end; at += sizeof(r) + r.bytes) {
+		memcpy(&r, at, sizeof(r));
+		if (r.bytes > (size_t)(end - at) - sizeof(r) || r.bytes < sizeof(uint64_t) ||
+		    r.bytes % 8)
+			return;
+		add_bytes(&to->rest, at, sizeof(r) + r.bytes);
+	}
+}
+
+static void take_facts(void *ctx, const void *blob, size_t len)
+{
+	struct loaded *to = ctx;
+
+	add_bytes(&to->rest, blob, len - len % sizeof(struct fact));
+}
+
+static int compare_settled(const void *x, const void *y)
+{
+	const struct settled *a = x, *b = y;
+
+	/* They do not overlap: equal is where one is inside of the other. */
+	return a->to < b->from ? -1 : a->from > b->to;
+}
+
+static void load_records(struct arenas *as, struct arena *a, const struct loaded *l)
+{
+	size_t cnt = l->settled.len / sizeof(struct settled);
+	const struct record_head *r;
+
+	if (cnt)
+		qsort(l->settled.at, cnt, sizeof(struct settled), compare_settled);
+	for (size_t at = 0; at < l->rest.len; at += sizeof(*r) + r->bytes) {
+		struct gpu_process *p;
+		struct settled key;
+
+		r = (const struct record_head *)(l->rest.at + at);
+		memcpy(&key.from, r + 1, sizeof(key.from));
+		key.to = key.from;
+		if (cnt && bsearch(&key, l->settled.at, cnt, sizeof(key), compare_settled))
+			continue;
+		p = gpu_process(a, r->number, 0, 0);
+		if (!p)
+			continue;
+		if (r->what == RECORD_HOOK && r->bytes >= sizeof(struct gpu_hook))
+			gpu_restore_hook(as, p, r->ns_tid, r->global_tid, r + 1, r->bytes);
+		else if (r->what == RECORD_API && r->bytes >= sizeof(struct gpu_api))
+			gpu_restore_api(p, r->ns_tid, r->global_tid, r + 1);
+		else if (r->what == RECORD_WORK && r->bytes > sizeof(struct gpu_work))
+			gpu_restore_work(p, r + 1, r->bytes);
+	}
+}
+
+static void load_row(struct gpu_process *p, const struct fact *f)
+{
+	struct gpu_thread *th = gpu_thread(p, f->ns_tid, f->global_tid);
+	const struct gpu_written w = {f->start, f->end, f->id, f->name, f->what != FACT_ROW};
+	uint32_t cnt;
+
+	if (!th)
+		return;
+	if (th->used_at < f->end)
+		th->used_at = f->end;
+	cnt = th->written_cnt < GPU_WRITTEN ? th->written_cnt : GPU_WRITTEN;
+	for (uint32_t i = 1; f->what == FACT_REPORTED && i <= cnt; i++) {
+		struct gpu_written *old = &th->written[(th->written_cnt - i) % GPU_WRITTEN];
+
+		if (old->start != w.start || old->end != w.end || old->id != w.id)
+			continue;
+		old->is_told = true;
+		gpu_log_reported(p, th, old);
+		return;
+	}
+	gpu_remember(p, th, &w);
+}
+
+static void load_facts(const struct gpu_arena *g, const struct gpu_queue *q)
+{
+	const struct fact *f = (const struct fact *)q->at;
+
+	for (size_t cnt = q->len / sizeof(*f); cnt; cnt--, f++) {
+		struct gpu_process *p = g->first;
+
+		while (p && p->number != f->number)
+			p = p->next;
+		if (p && f->what == FACT_ALIAS)
+			gpu_alias_add(p, f->name, f->id);
+		else if (p)
+			load_row(p, f);
+	}
+}
+
+/* What is loaded is logged anew with the next commit. */
+static void load_streams(struct arenas *as, struct arena *a)
+{
+	struct loaded records = {0}, facts = {0};
+
+	db_pending_gpu_read(as->db, seq_of(a, GPU_STREAM_RECORDS, 0),
+			    seq_of(a, GPU_STREAM_RECORDS, UINT32_MAX), take_records, &records);
+	db_pending_gpu_read(as->db, seq_of(a, GPU_STREAM_FACTS, 0),
+			    seq_of(a, GPU_STREAM_FACTS, UINT32_MAX), take_facts, &facts);
+	load_records(as, a, &records);
+	gpu_streams_restore(as, a);
+	if (a->gpu) {
+		load_facts(a->gpu, &facts.rest);
+		a->gpu->is_log_void = true;
+	}
+	free(records.settled.at);
+	free(records.rest.at);
+	free(facts.rest.at);
+}
+
+static void load_process(struct arena *a, const struct saved_process *s)
+{
+	struct gpu_process *p = gpu_process(a, s->number, s->pid, s->first_ns);
+
+	if (!p)
+		return;
+	p->cupti = s->cupti <= GPU_CUPTI_OFF ? (enum gpu_cupti)s->cupti : GPU_CUPTI_UNKNOWN;
+	p->until = s->until;
+	p->cupti_block = s->cupti_block;
+	p->hook_block = s->hook_block;
+	p->hook_ids = s->hook_ids;
+}
+
+static void load_report(struct arenas *as)
+{
+	struct saved_report *s;
+	void *blob;
+	size_t len;
+
+	if (db_state_get(as->db, "gpu", &blob, &len) != 0)
+		return;
+	s = blob;
+	if (len == sizeof(*s) && s->gpus <= 64) {
+		as->gpu.blocks = s->blocks;
+		as->gpu.flush_ns = s->flush_ns;
+		as->gpu.no_um_cpu_faults = s->no_um_cpu_faults;
+		as->gpu.no_um_gpu_faults = s->no_um_gpu_faults;
+		as->gpu.gpus = s->gpus;
+		memcpy(as->gpu.uuid, s->uuid, sizeof(s->uuid));
+	}
+	free(blob);
+}
+
+void gpu_restore(struct arenas *as, struct arena *a)
+{
+	struct saved_gpu head = {0};
+	char key[48];
+	void *blob;
+	size_t len;
+
+	if (!as->gpu.blocks)
+		load_report(as);
+	snprintf(key, sizeof(key), "gpu.%u", a->id);
+	if (db_state_get(as->db, key, &blob, &len) != 0)
+		return;
+	if (len >= sizeof(head) && (len - sizeof(head)) % sizeof(struct saved_process) == 0) {
+		memcpy(&head, blob, sizeof(head));
+		for (size_t at = sizeof(head); at < len; at += sizeof(struct saved_process))
+			load_process(a, (const struct saved_process *)((char *)blob + at));
+		load_streams(as, a);
+	}
+	if (head.unlogged) {
+		db_lost(as->db, head.first_ns, clock_map_ns(as->clock, as->clock->newest),
+			GLOBAL_PID(a->peer_pid),
+			"GPU records: waited in the collector when it ended",
+			(int64_t)head.unlogged);
+		as->lost_other += head.unlogged;
+	}
+	free(blob);
+}
