@@ -13,13 +13,11 @@
 
 #include "collector/base/clock_map.h"
 #include "collector/report/db.h"
+#include "collector/report/db_ids.h"
 #include "collector/model/decode.h"
 #include "collector/model/live.h"
 #include "collector/kernel/sched/sched.h"
 #include "preload/wire/hooks.h"
-
-#define GLOBAL_PID(pid)      (INT64_C(1) << 48 | (int64_t)(pid) << 24)
-#define GLOBAL_TID(pid, tid) (GLOBAL_PID(pid) | (int64_t)(tid))
 
 struct arena;
 struct image;

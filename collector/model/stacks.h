@@ -11,10 +11,6 @@
 
 #include "collector/model/arena.h"
 
-#define STACK_ID(arena, id) ((int64_t)(arena) << 32 | (int64_t)(id))
-/* An address space: what modules and stacks are told of. Number in the arena; of samples arena 0 and a number. */
-#define SPACE_ID(arena, number) STACK_ID(arena, number)
-
 /* SL_META_CHAIN, STACK, MODULE, CODE and CODE_LINES. */
 extern const struct record_family stack_records;
 

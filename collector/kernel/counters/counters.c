@@ -1,5 +1,6 @@
 /* counters.c - counts events per CPU in groups, scales them, delivers samples at an interval. */
 #include "collector/kernel/counters/counters.h"
+#include "collector/kernel/perf/perf_rings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +13,7 @@
 
 #include "collector/report/db.h"
 #include "collector/base/limits.h"
-#include "collector/model/model.h"
-#include "collector/kernel/sched/sched_internal.h"
+#include "collector/report/db_ids.h"
 #include "collector/base/capture_window.h"
 
 #define INTERVALS_MOST 65536u /* that wait to be written */
@@ -223,7 +223,7 @@ struct counters *counters_open(const struct event_choice *choice, enum sched_mod
 		return NULL;
 	cs->choice = *choice;
 	cs->scope = scope;
-	cs->cpu_cnt = sched_cpu_cnt();
+	cs->cpu_cnt = perf_cpu_cnt();
 	err = settle_rights(cs, why, why_len);
 	cs->cells = calloc((size_t)cs->cpu_cnt * cs->choice.cnt + 1, sizeof(*cs->cells));
 	if (!cs->cells)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "collector/base/limits.h"
-#include "collector/kernel/sample/perf_rings.h"
+#include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sample/sample_unwind.h"
 #include "collector/kernel/sched/sched_internal.h"
 
@@ -372,7 +372,7 @@ struct sample_events *sample_events_open(const struct sample_ask *ask, int progr
 					 size_t why_len)
 {
 	struct sample_events *es = calloc(1, sizeof(*es));
-	unsigned cpus = sched_cpu_cnt();
+	unsigned cpus = perf_cpu_cnt();
 	size_t bytes = ring_size(cpus);
 	int err;
 

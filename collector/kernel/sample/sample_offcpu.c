@@ -5,6 +5,7 @@
  * they are taken, to be merged with perf's in the order of time.
  */
 #include "collector/kernel/sample/sample_offcpu.h"
+#include "collector/kernel/perf/perf_rings.h"
 
 #include <stdio.h>
 
@@ -72,7 +73,7 @@ static struct bpf_map *map_of(const struct sample_offcpu *so, const char *name)
 
 static size_t ring_size(void)
 {
-	size_t bytes = RING_LEAST, wanted = sched_cpu_cnt() * RING_PER_CPU;
+	size_t bytes = RING_LEAST, wanted = perf_cpu_cnt() * RING_PER_CPU;
 
 	if (sample_offcpu_tuning.ring_bytes)
 		return sample_offcpu_tuning.ring_bytes;

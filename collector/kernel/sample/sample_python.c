@@ -5,6 +5,7 @@
  * the program: the sample is the first of its CPU that is younger.
  */
 #include "collector/kernel/sample/sample_python.h"
+#include "collector/kernel/perf/perf_rings.h"
 
 #if SL_SAMPLE_PYTHON
 
@@ -137,7 +138,7 @@ struct sample_python *sample_python_open(const struct sample_ask *ask, struct sa
 
 	if (sp) {
 		sp->files = files;
-		sp->cpus = sched_cpu_cnt();
+		sp->cpus = perf_cpu_cnt();
 		sp->shift = (unsigned)__builtin_ctz(RING_WORDS);
 		while (1u << sp->shift > RING_LEAST && sp->cpus << sp->shift > RINGS_MOST)
 			sp->shift--;

@@ -7,7 +7,7 @@
 
 #include "collector/kernel/bpf/pysample.h"
 #include "collector/kernel/sample/sample_sink.h"
-#include "collector/model/stacks.h"
+#include "collector/report/db_ids.h"
 #include "preload/unwind/pytext.h"
 
 #define SLOTS_FIRST 256u

@@ -3,7 +3,8 @@
 
 #include "collector/report/db.h"
 #include "collector/report/db_stacks.h"
-#include "collector/model/model.h"
+#include "collector/report/db_ids.h"
+#include "collector/kernel/sched/sched.h"
 
 static void put_space(void *to, int64_t space, int64_t parent, int64_t global_pid)
 {

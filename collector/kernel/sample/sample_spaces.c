@@ -14,10 +14,9 @@
 #include <time.h>
 
 #include "collector/report/db.h"
-#include "collector/model/model.h"
+#include "collector/report/db_ids.h"
 #include "collector/kernel/sample/sample_sink.h"
 #include "collector/kernel/sample/sample_stacks.h"
-#include "collector/model/stacks.h"
 #include "preload/wire/frame.h"
 
 #define BUCKETS   256u

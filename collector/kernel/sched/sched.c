@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sched/sched_internal.h"
 
 /* Records are stamped a moment before they can be read: nothing younger than this is handed over. */
@@ -83,25 +84,6 @@ void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t hori
 
 /* ---- what both backends ask of the machine ---- */
 
-unsigned sched_cpu_cnt(void)
-{
-	unsigned cnt = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), low, high;
-	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-
-	if (!f)
-		return cnt;
-	for (int c = ','; c == ','; c = fgetc(f)) { /* "0-3,8" */
-		if (fscanf(f, "%u", &low) != 1)
-			break;
-		if (fscanf(f, "-%u", &high) != 1)
-			high = low;
-		if (high + 1 > cnt)
-			cnt = high + 1;
-	}
-	fclose(f);
-	return cnt;
-}
-
 bool sched_has_cap(int cap)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -137,7 +119,7 @@ static struct sched *open_with(const struct sched_driver *driver, const struct s
 		s->calls_threshold_ns = ask->calls_threshold_ns;
 		s->driver = driver;
 		s->limit_ns = UINT64_MAX;
-		s->cpu_cnt = sched_cpu_cnt();
+		s->cpu_cnt = perf_cpu_cnt();
 		s->running = calloc(s->cpu_cnt, sizeof(*s->running));
 		s->moved_ns = calloc(s->cpu_cnt, sizeof(*s->moved_ns));
 	}

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "collector/base/limits.h"
-#include "collector/kernel/sample/perf_rings.h"
+#include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sched/sched_internal.h"
 
 #define PAGES_MOST  128u /* what perf_event_mlock_kb (516) grants per CPU without privileges */

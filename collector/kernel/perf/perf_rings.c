@@ -1,5 +1,5 @@
 /* perf_rings.c - maps the rings, reads records from them, counts what the kernel lost. */
-#include "collector/kernel/sample/perf_rings.h"
+#include "collector/kernel/perf/perf_rings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +11,25 @@
 #include <unistd.h>
 
 #define RECORD_MOST 65536u
+
+unsigned perf_cpu_cnt(void)
+{
+	unsigned cnt = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), low, high;
+	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+
+	if (!f)
+		return cnt;
+	for (int c = ','; c == ','; c = fgetc(f)) { /* "0-3,8" */
+		if (fscanf(f, "%u", &low) != 1)
+			break;
+		if (fscanf(f, "-%u", &high) != 1)
+			high = low;
+		if (high + 1 > cnt)
+			cnt = high + 1;
+	}
+	fclose(f);
+	return cnt;
+}
 
 int perf_rings_init(struct perf_rings *rs, unsigned cpus, size_t bytes, size_t least)
 {

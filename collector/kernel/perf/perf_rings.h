@@ -33,6 +33,9 @@ struct perf_rings {
 	char *scratch;       /* a record that wraps around the ring's end */
 };
 
+/* Highest number of an online CPU, plus one. */
+unsigned perf_cpu_cnt(void);
+
 /* 0 or -ENOMEM. */
 int perf_rings_init(struct perf_rings *rs, unsigned cpus, size_t bytes, size_t least);
 void perf_rings_release(struct perf_rings *rs);
