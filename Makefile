@@ -22,7 +22,7 @@ NM ?= nm
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wvla -Wwrite-strings -Wpointer-arith -Wformat=2
-# Room for an array without a length, right behind the structure that ends in it: an extension of GNU's that clang tells.
+# Room for an array without a length, right behind the structure that ends in it: a GNU extension that clang warns about.
 WARN += -Wno-gnu-variable-sized-type-not-at-end
 ifneq ($(WERROR),0)
 WARN += -Werror
@@ -36,7 +36,7 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 # ---- the shim: freestanding in spirit; nothing from libc but what preload/ names on purpose ----
 PRELOAD_SRC := $(sort $(shell find preload -path preload/cupti -prune -o -name '*.c' -print))
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(B)/%.o)
-# Loops stay loops: by default compilers make calls of memset() and memcpy() of some. How gcc and clang are told.
+# Loops stay loops: by default compilers make calls of memset() and memcpy() of some. The flags of gcc and clang differ.
 knows_flag = $(shell $(CC) -Werror $(1) -c -x c /dev/null -o /dev/null 2>/dev/null && echo '$(1)')
 KEEP_LOOPS := $(or $(call knows_flag,-fno-tree-loop-distribute-patterns),$(call knows_flag,-mllvm -disable-loop-idiom-all))
 PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -fexceptions \
@@ -193,7 +193,7 @@ $(B)/gen/schema_image.c: $(B)/gen/schema_image collector/schema.sql
 $(B)/gen/embed.o $(B)/gen/schema_image.o: $(B)/gen/%.o: $(B)/gen/%.c
 	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
 
-# clang tells it in some versions only.
+# only some versions of clang print it.
 MULTIARCH = $(or $(shell $(CC) -print-multiarch 2>/dev/null),$(shell uname -m)-linux-gnu)
 $(B)/bpf/%.bpf.o: collector/kernel/bpf/%.bpf.c $(wildcard collector/kernel/bpf/*.h)
 	$(call say,BPF,$@)

@@ -7,7 +7,7 @@ import re
 WORDS = 12  # SL_GPU_ARGS
 
 # Questions for errors, versions, strings, limits and settings, what the compiler emits around calls, and loggers:
-# asked often, never what anybody looks for in a timeline.
+# asked often, never the subject of a timeline.
 SKIP = {
     "cudart": r"^__cuda(Register|Unregister|Init|GetKernel|GetProc|Push|Pop)|^cuda(GetLastError|PeekAtLastError|GetError"
               r"(Name|String)|GetDevice|GetDeviceCount|DriverGetVersion|RuntimeGetVersion|GetDriverEntryPoint\w*|"

@@ -1,5 +1,5 @@
-# Runs when a traced Python starts: preload/python/python.c puts this folder and, behind it, the options in front of what
-# PYTHONPATH says. Takes both off the search path, begins, and gives way to the program's own sitecustomize.
+# Runs when a traced Python starts: preload/python/python.c puts this folder and, behind it, the options in front of
+# PYTHONPATH. Takes both off the search path, begins, and gives way to the program's own sitecustomize.
 import sys
 
 

@@ -136,7 +136,7 @@ static void row_set(int64_t *c)
 	c[11] = 2;
 }
 
-/* ---- NVTX: a step is run ahead of time, then its ranges are told in order of their start ---- */
+/* ---- NVTX: a step is run ahead of time, then its ranges are written in order of their start ---- */
 
 struct range {
 	int64_t start, end, text; /* text: index into texts, or -id of a registered one */

@@ -206,7 +206,7 @@ static struct result measure(void (*run)(const char *), const char *path)
 	}
 	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status)
 		exit(1);
-	/* Of CPU time: neither what others run nor a slow disk says anything about the writer. */
+	/* Of CPU time: neither what others run nor a slow disk measures the writer. */
 	r.rate = (double)rows_cnt / (seconds(usage.ru_utime) + seconds(usage.ru_stime));
 	r.rss_kib = usage.ru_maxrss;
 	if (!stat(path, &st))

@@ -114,7 +114,7 @@ def part_off(bench, table):
     """While the gate is closed: the whole of a call, through us and through a library that forwards and no more."""
     def check(name, r):
         if name == "ours":
-            # The one that tells of the process.
+            # The one that has the process.
             expect("calls recorded while the gate is closed", r.recorded, 1)
 
     for function, n in ("pread", 1000000), ("write", 2000000), ("lseek", 2000000), ("lock", 20000000):

@@ -2,8 +2,8 @@
  * shim.c - preload libraries to compare with, one per SHIM:
  *
  *   FORWARD  only forwards: what any preload library costs
- *   LIMIT    two timestamps and one 32-byte store into a private ring of the thread that nobody
- *            reads: the least that recording can cost
+ *   LIMIT    two timestamps and one 32-byte store into a private ring of the thread, without a
+ *            reader: the least that recording can cost
  *   LTTNG    one LTTng-UST tracepoint before and one after
  *
  * Written for speed alone: no signal, fork or exec safety beyond what the benchmarks need.
@@ -42,7 +42,7 @@
 	X(int, stat, (const char *p, void *s), (p, s), 0)                                   \
 	X(int, stat64, (const char *p, void *s), (p, s), 0)                                 \
 	CALLS_FORWARDED(X)
-/* A call so short that what forwards it can be told from what does not (off.c). */
+/* A call so short that what forwards it can be distinguished from what does not (off.c). */
 #if SHIM == FORWARD
 #define CALLS_FORWARDED(X) X(int, pthread_mutex_lock, (void *m), (m), 0)
 #else

@@ -1,6 +1,6 @@
 /*
  * driver.c - a program of the CUDA driver API: a context of its own, a module, every kind of copy, streams, events, a
- * graph. It says what it did as train.c does. With BY_PROC nothing is linked: cuGetProcAddress gives each function, by
+ * graph. It prints what it did as train.c does. With BY_PROC nothing is linked: cuGetProcAddress gives each function, by
  * its base name and a version; what is called in the end are the same symbols.
  */
 #include <stdint.h>
@@ -70,7 +70,7 @@ __attribute__((constructor)) static void find(void)
 
 	if (library)
 		*(void **)&get = dlsym(library, "cuGetProcAddress_v2");
-	/* It gives itself too; one that was had that way must do the same. */
+	/* It gives itself too; one that was resolved that way must do the same. */
 	if (!get || get("cuGetProcAddress", &address, 12000, 0, &status) || status || !address)
 		exit(1);
 	*(void **)&again = address;

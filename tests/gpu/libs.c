@@ -1,5 +1,5 @@
 /*
- * libs.c - a program that uses cuBLAS, cuBLASLt, cuDNN and NCCL beside the runtime. It says what it did as train.c does,
+ * libs.c - a program that uses cuBLAS, cuBLASLt, cuDNN and NCCL beside the runtime. It prints what it did as train.c does,
  * and what these libraries do in turn on the stand-ins: "inner NAME COUNT" are calls that have rows of their own.
  * -n: how often.
  */

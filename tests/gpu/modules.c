@@ -1,7 +1,7 @@
 /*
- * modules.c - kernels whose names are not what tells them apart: the same name in several binaries, modules and libraries;
+ * modules.c - kernels whose names do not identify them: the same name in several binaries, modules and libraries;
  * modules that are unloaded and others loaded where they lay; a binary that is registered again, as when a plugin is opened
- * a second time. It says what it did as train.c does. -n: how often. Runs on the stand-ins: kernels are names alone.
+ * a second time. It prints what it did as train.c does. -n: how often. Runs on the stand-ins: kernels are names alone.
  */
 #include <stdbool.h>
 #include <stdint.h>

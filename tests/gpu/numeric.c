@@ -1,5 +1,5 @@
 /*
- * numeric.c - a program that uses cuFFT, cuSPARSE, cuSOLVER and cuFile. It says what it called and what it was answered, as
+ * numeric.c - a program that uses cuFFT, cuSPARSE, cuSOLVER and cuFile. It prints what it called and the answers, as
  * libs.c does. -n: how often.
  */
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
  * nvcc.cu - what nvcc makes of <<<>>>, symbols, managed variables and graphs. Compiled where a toolkit is found; runs
- * on the stand-ins. Says what it did as train.c does; the calls that the compiler adds are not told.
+ * on the stand-ins. Prints what it did as train.c does; the calls that the compiler adds are not printed.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 /*
- * places.c - calls into CUDA and libraries above it from places that the program tells: a report must have their stacks.
+ * places.c - calls into CUDA and libraries above it from places that the program prints: a report must have their stacks.
  *
  *   call CLASS NAME FUNCTION LINE   a call, or one that a library makes in it; class: as --cudabacktrace has it
  *   gpu FUNCTION NS                 what was launched there, and how long it takes on the stand-in

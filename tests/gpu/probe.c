@@ -1,7 +1,7 @@
 /*
- * probe.c LIBCUPTI - what a libcupti does, told line by line, without anything of Sightline's in between: which functions
+ * probe.c LIBCUPTI - what a libcupti does, printed line by line, without anything of Sightline's in between: which functions
  * and kinds it has, when it asks for buffers and gives them back, on which threads, and what stands in them. For what the
- * documentation leaves open, and for whoever reads the results of a machine that is not there any more.
+ * documentation leaves open, and for readers of the results of a machine that is not there any more.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -145,7 +145,7 @@ static void prepare(const char *path)
 	DID(ActivityEnableAndDump, CUPTI_KIND_DEVICE);
 }
 
-/* They wait as long as they are told; the names are for the stand-in. */
+/* They wait for the given time; the names are for the stand-in. */
 #define SPIN(name)                                   \
 	".visible .entry " name "(.param .u64 ns)\n" \
 	"{ .reg .pred %more; .reg .b64 %t<4>;\n"     \

@@ -1,6 +1,6 @@
 /*
  * ptx.c - a program that runs wherever there is a driver: no toolkit, nothing linked, its kernels are text that the driver
- * compiles. The same on a GPU as on the stand-ins, and it says what it did as train.c does.
+ * compiles. The same on a GPU as on the stand-ins, and it prints what it did as train.c does.
  *
  *   ptx             a bit of everything, with results that are checked
  *   ptx ahead [N]   N kernels of 4 ms, some always queued behind the one that runs
@@ -53,7 +53,7 @@
 #define BY_DLSYM "libcuda.so.1"
 #include "tests/gpu/tally.h"
 
-/* Waits by the GPU's own clock for as many ns as it is told; the names say the same to the stand-in. */
+/* Waits by the GPU's own clock for the given ns; the names give the same to the stand-in. */
 #define SPIN(name)                                   \
 	".visible .entry " name "(.param .u64 ns)\n" \
 	"{ .reg .pred %more; .reg .b64 %t<4>;\n"     \

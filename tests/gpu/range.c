@@ -2,7 +2,7 @@
  * range.c - kernels before, in and after a capture, of a process that asks for it and of one that does not.
  *
  *   range COUNT       COUNT times: kernels "before", cudaProfilerStart, kernels "inside", cudaProfilerStop; then "after"
- *   range two         the same once, and a child (made before anything of CUDA) that is told when to launch
+ *   range two         the same once, and a child (made before anything of CUDA) that launches on request
  *   range nvtx        the capture is an NVTX range, "step"
  *
  * Per capture 5 kernels before, 7 inside, by a stream that was made before; the child's are 4 each.
@@ -62,7 +62,7 @@ static void set_up(void)
 	need(cudaStreamCreateWithFlags(&stream, 1) == 0, "stream");
 }
 
-/* Launches when it is told to, and says so. */
+/* Launches on request, and confirms. */
 static void serve(int in, int out)
 {
 	char what;

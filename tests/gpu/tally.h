@@ -3,7 +3,7 @@
  * F(type, name, (parameters)) for each function it uses, includes this, and calls them as CALL(name, arguments).
  *
  * With BY_DLSYM (the library's name) nothing is linked: the library is opened RTLD_LOCAL and asked for every function,
- * as Python's ctypes does; with BY_PROC the program fills tally_addresses. At the end tally_print says
+ * as Python's ctypes does; with BY_PROC the program fills tally_addresses. At the end tally_print prints
  * "call NAME COUNT".
  */
 #ifndef GPU_TALLY_H
@@ -60,7 +60,7 @@ FUNCTIONS(TALLY_DECLARE)
 #define CALL_(name, ...) \
 	(__atomic_add_fetch(&tally[T_##name], 1, __ATOMIC_RELAXED), TALLY_CALL(name)(__VA_ARGS__))
 
-/* What must succeed; says which call did not. */
+/* What must succeed; prints the call that failed. */
 #define DO(name, ...)                                                                              \
 	do {                                                                                       \
 		int do_result_ = (int)CALL(name, __VA_ARGS__);                                     \

@@ -1,13 +1,13 @@
 /*
  * train.c - a small training loop on a GPU, in plain C, without a toolkit: it brings the few declarations it needs.
- * It says what it did; a report must hold the same:
+ * It prints what it did; a report must hold the same:
  *
  *   call NAME COUNT              calls of a public function
  *   kernel NAME COUNT NS         kernels asked for, and how long they take together on the stand-in
  *   copy KIND COUNT BYTES        copies, by direction
  *   memset COUNT BYTES
  *   graph COUNT; node-kernel NAME COUNT NS; node-copy KIND COUNT BYTES: what launches of a graph did
- *   thread COUNT                 threads that called; like calls, also told by the child of a fork
+ *   thread COUNT                 threads that called; like calls, also printed by the child of a fork
  *
  * Options: -n iterations, -s streams, -t threads, -c bytes of a batch, -g record an iteration as a graph and launch
  * that, -l launch as nvcc 13's <<<>>> does, -f fork once everything is going (the child must be refused, not harmed),

@@ -4,8 +4,8 @@
  *   two share fork|spawn    memory and events, by handles (CUDA IPC)
  *   two reduce fork|spawn   a communicator of NCCL with two ranks
  *
- * The child is forked before anybody has called CUDA, or is the program started anew. Each counts its own calls; the child
- * says so first. -n: how often.
+ * The child is forked before any call of CUDA, or is the program started anew. Each counts its own calls; the child
+ * prints its own first. -n: how often.
  */
 #include <spawn.h>
 #include <stdint.h>
@@ -97,7 +97,7 @@ struct shared {
 	struct cuda_ipc_handle memory, event;
 };
 
-/* Fills the memory, says so by the event, and finds what the other has made of it. */
+/* Fills the memory, signals it by the event, and finds what the other has made of it. */
 static void owner(void)
 {
 	struct cuda_ipc_handle wrong;

@@ -1,6 +1,6 @@
 /*
  * around.c - prints what surrounds a process: descriptors, folder, masks, limits, signals, session,
- * environment, threads, children. Nobody who traces may change any of it.
+ * environment, threads, children. A tracer may change none of it.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * capture.c - does what its argument says, step by step, and keeps a log of it (capture_log.h): recognisable calls
+ * capture.c - runs the steps of its argument one by one, and keeps a log of it (capture_log.h): recognisable calls
  * inside and outside of what begins and ends a capture, in threads, forked and spawned processes.
  *
  *   CAPTURE_LOG=FILE capture 'STEP...'
@@ -12,7 +12,7 @@
  *   push NAME pop [@DOMAIN] mark NAME range NAME end NAME
  *                     NVTX; NAME@DOMAIN; with = before it the message is a registered string
  *   fork { STEP... }  in a child; spawn { }: in a new process; exec { }: in this one, anew; wait: for all children
- *   daemon { }        in a child of nobody's
+ *   daemon { }        in a child without a parent
  *   thread NAME { }   in a thread; join: all threads of this process
  *   sleep MS          without a call
  *   raise FLAG await FLAG meet FLAG N   letters, of all processes; until N have met

@@ -1,5 +1,5 @@
 /*
- * embed.c - a Python that comes late and goes: opens libpython, runs the arguments in it, closes it and goes on. Says
+ * embed.c - a Python that comes late and goes: opens libpython, runs the arguments in it, closes it and goes on. Prints
  * whether it is gone then.
  */
 #include <dlfcn.h>

@@ -278,7 +278,7 @@ static void processes(void)
 	T(mount("x", none, "x", 0, NULL) == 0);
 }
 
-/* Pointers that the kernel refuses (EFAULT) must not be looked at by anybody else either. */
+/* Pointers that the kernel refuses (EFAULT) must not be read by a tracer either. */
 static void bad_pointers(void)
 {
 	char *volatile wild = (char *)8;

@@ -1,7 +1,7 @@
 /*
  * fake_python.c - a program with an interpreter in it that is made by hand: a 3.14 without the lock, as it describes
  * itself. Three threads run one function, each in a copy of its bytecode: the first in the bytecode itself, in its 2nd
- * instruction, the second in a copy, in the 5th; the third says that it runs a copy that there is not. A fourth runs code
+ * instruction, the second in a copy, in the 5th; the third names a copy that does not exist. A fourth runs code
  * that was made at run time, as by CPython's JIT: without tables, and with another use for the frame pointer.
  */
 #include <pthread.h>

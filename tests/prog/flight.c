@@ -1,13 +1,13 @@
 /*
  * flight.c - a program for the flight recorder: threads that read one byte each at offset 0, 1, 2, ... of a sparse file,
- * and say at the end how far they came; so a report can be compared with what was done, call by call.
+ * and print at the end how far they came; so a report can be compared with what was done, call by call.
  *
  *   flight THREADS SECONDS PER_MS END     PER_MS: calls per ms and thread, 0: as fast as they can, and 250,000 at least
  *   flight STEPS MS steps N MS     steps of so many ms in NVTX ranges "step"; every Nth takes MS instead
  *   END: ok, exit3, segv, abort, kill, child-segv, child-kill, slow (a call of 200 ms in the middle), threads (new ones
  *   all the time)
  *   SIGTERM: that was long enough
- * Says on stdout: "THREAD LAST ENDED", ENDED as CLOCK_MONOTONIC ns.
+ * Prints on stdout: "THREAD LAST ENDED", ENDED as CLOCK_MONOTONIC ns.
  */
 #include <errno.h>
 #include <fcntl.h>

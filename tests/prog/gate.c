@@ -1,5 +1,5 @@
 /*
- * gate.c - a program under a session whose gate opens and closes (tests/unit/core/gate.c). It says when, one letter on
+ * gate.c - a program under a session whose gate opens and closes (tests/unit/core/gate.c). It announces the time, one letter on
  * descriptor 100, and goes on when a letter comes back on 101: 'o' open, 'c' close, 'n' open for the next report.
  *
  *   gate phases        calls while closed and open
@@ -7,7 +7,7 @@
  *   gate totals        calls that are only counted, for two reports
  *   gate who           a fork, a name, an exec while closed
  *   gate vfork         a vfork child calls; then the parent does
- *   gate threads       8 threads call, until told to end
+ *   gate threads       8 threads call, until the end is requested
  *   gate nvtx          ranges that match and others, in all ways that NVTX has
  *   gate nvtx-fork     a child pops what its parent pushed, and pushes itself
  *   gate cuda NAMES    cudaProfilerStart and Stop, from the library or the function (driver) that gives them

@@ -1,6 +1,6 @@
 /*
  * gpu_abi.cc DIRECTORY - calls functions of GPU libraries (tests/prog/lib/abi_*.c, found in DIRECTORY under the names of
- * the real ones) with telling arguments, and checks that they arrive as they were given; leaves calls by exceptions and
+ * the real ones) with recognizable arguments, and checks that they arrive as they were given; leaves calls by exceptions and
  * longjmp; unwinds through them. Prints what it did: the same with and without the tracer.
  */
 #include <csetjmp>

@@ -1,7 +1,7 @@
 /*
  * gpu_versions.c LIBRARY - calls functions of the CUDA runtime that take other arguments from one version to another as
  * that version would be called (LIBRARY: tests/prog/lib/abi_cudart_*.c under the name of the real one), and checks that
- * they arrive as given. Every argument is a number that says what it is.
+ * they arrive as given. Every argument is a number that identifies it.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

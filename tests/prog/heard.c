@@ -1,5 +1,5 @@
 /*
- * heard.c FILE - ends as the root of a session, while a child that outlives it waits for the futex that says so, as the
+ * heard.c FILE - ends as the root of a session, while a child that outlives it waits for its futex, as the
  * collector does: what the child has heard is in FILE.
  */
 #include <fcntl.h>

@@ -365,7 +365,7 @@ static int fork_child(void)
 		mark_ex(domain[3], &a);
 		push("child");
 		pop();
-		pop(); /* the parent's: nothing of ours is open */
+		pop(); /* the parent's: no range of this one is open */
 		_exit(0);
 	}
 	wait(&status);

@@ -1,5 +1,5 @@
 /*
- * procs.c HOW - makes a child in the way named, waits, prints how it ended. The child says what it
+ * procs.c HOW - makes a child in the way named, waits, prints how it ended. The child prints what it
  * sees: its arguments and its whole environment.
  */
 #include <errno.h>

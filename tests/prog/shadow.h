@@ -1,6 +1,6 @@
 /*
- * shadow.h - the stack that a program knows to have: each function says that it begins and ends, and in which line it
- * calls. Each traced call is a pread() whose offset is its number; the truth of it is one line of a file:
+ * shadow.h - the stack that a program knows to have: each function notes its begin and end, and the line of each
+ * call. Each traced call is a pread() whose offset is its number; the truth of it is one line of a file:
  *   NUMBER <tab> FUNCTION|FILE|LINE;FUNCTION|FILE|LINE;...     the innermost first
  * Compared with the report by tests/e2e/trace/stack_truth.py.
  */

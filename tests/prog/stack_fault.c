@@ -3,7 +3,7 @@
  * a status of its own, as it does without a tracer.
  *   damaged     return address and frame pointer of a function are overwritten when it calls nanosleep()
  *   nonsense    the whole stack above the call is overwritten
- *   jit         code that was made at run time, with a frame pointer and without, and told of in /tmp/perf-PID.map
+ *   jit         code that was made at run time, with a frame pointer and without, and listed in /tmp/perf-PID.map
  *   signal      a handler on an alternate stack of the least size
  *   guard       calls with less and less stack left, down to nearly none
  *   small       threads with PTHREAD_STACK_MIN, most of which is used

@@ -1,5 +1,5 @@
 /*
- * stacks.c - sleeps, called from places that are to be told apart. Each argument is a step:
+ * stacks.c - sleeps, called from distinct places. Each argument is a step:
  *
  *   a b     a call from one place, from another
  *   t       four threads, a and b ten times in each

@@ -1,6 +1,6 @@
 /*
- * steady.c FILE - what `top` is compared with: each line on standard input asks for one thing, and "done" says that
- * it was done.
+ * steady.c FILE - what `top` is compared with: each line on standard input asks for one thing, and "done" confirms
+ * it.
  *   N    N times pwrite of 4096 bytes, pread of 2048 and a failing close
  *   go   the same ten times every 10 ms, until the next line
  *   end  ends

@@ -1,5 +1,5 @@
 /*
- * symbols.cc - tells where its functions are: a line for each place, "ADDRESS CHAIN". The address is of the call there,
+ * symbols.cc - prints where its functions are: a line for each place, "ADDRESS CHAIN". The address is of the call there,
  * in the file's terms; the chain is what a stack should show for it, the innermost first: "function:line|function:line".
  * All but the last are inlined. Lines are made by #line, in a file called shapes.cc.
  */

@@ -1,5 +1,5 @@
 /*
- * count.c - libstandin.so: how often each public function of the stand-ins was called, and by whom (see standin.h). The
+ * count.c - libstandin.so: how often each public function of the stand-ins was called, and the caller (see standin.h). The
  * other stand-ins are compiled with -finstrument-functions and ask here on the way in and out (count_hook.c), so nothing
  * that they export can be forgotten. The file is mapped and each number is kept as text, so it is right at any time,
  * also when the process is killed.
@@ -134,7 +134,7 @@ static struct place *place_of(void *function)
 	abort();
 }
 
-/* Returns with the lock, but asks the loader without it: who calls us may hold the loader's. */
+/* Returns with the lock, but asks the loader without it: the caller may hold the loader's. */
 static struct place *take_place(void *function)
 {
 	const ElfW(Sym) *symbol = NULL;

@@ -262,7 +262,7 @@ int cublasSaxpy_v2(void *handle, int n, const float *alpha, const float *x, int 
 	return alpha ? launch(handle, AXPY, n, 1, 1, x, x, y) : CUBLAS_INVALID_VALUE;
 }
 
-/* A dot product is written by whom it was asked for, where the pointer is one of the host's. */
+/* A dot product is written by the calling side, where the pointer is one of the host's. */
 #define DOT_PRODUCT(name, type)                                                             \
 	int name(void *handle, int n, const type *x, int step_x, const type *y, int step_y, \
 		 type *result)                                                              \
@@ -367,7 +367,7 @@ int cublasGemmBatchedEx(void *handle, int ta, int tb, int m, int n, int k, const
 					 : CUBLAS_INVALID_VALUE;
 }
 
-/* ---- the first version of the API had one handle, and that was nobody's ---- */
+/* ---- the first version of the API had one handle, without an owner ---- */
 
 static void *first_handle;
 

@@ -1,5 +1,5 @@
 /*
- * cuda_array.c - the stand-in driver: arrays, which are rows of elements without a gap, and textures, which nobody reads,
+ * cuda_array.c - the stand-in driver: arrays, which are rows of elements without a gap, and textures, which are never read,
  * since kernels have no code.
  */
 #include <string.h>

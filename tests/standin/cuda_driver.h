@@ -1,10 +1,10 @@
 /*
  * cuda_driver.h - inside the stand-in for the CUDA driver: objects, time, and how a public function begins and ends.
  *
- * One lock guards everything (enter and leave take it); what happened "on the GPU" is told to the observer after it is
+ * One lock guards everything (enter and leave take it); what happened "on the GPU" goes to the observer after it is
  * released. Device memory is memory of the process: copies are made at once, times are computed (see standin.h).
  *
- * Environment: STANDIN_DEVICES number of devices (1; 0: none), STANDIN_DRIVER_VERSION what it says of itself.
+ * Environment: STANDIN_DEVICES number of devices (1; 0: none), STANDIN_DRIVER_VERSION the version it reports.
  */
 #ifndef STANDIN_CUDA_DRIVER_H
 #define STANDIN_CUDA_DRIVER_H
@@ -203,7 +203,7 @@ int ready(void);
 
 void driver_unlock(void);
 void driver_lock(void);
-/* To be told once the lock is released; correlation is set here. */
+/* To be reported once the lock is released; correlation is set here. */
 void tell(const struct standin_activity *a);
 uint64_t now(void);
 /* Releases the lock meanwhile. */
@@ -265,7 +265,7 @@ void event_unshare(struct CUevent_st *event);
 /* ---- cuda_work.c: what streams and nodes do ---- */
 /* In the stream: at once, or a node when it captures. @wait: come back when it is over. */
 int work_submit(struct CUstream_st *stream, const struct work *w, bool wait);
-/* Does it and tells of it; @node: NULL outside a graph. Returns its end. */
+/* Does it and reports it; @node: NULL outside a graph. Returns its end. */
 uint64_t work_run(struct CUstream_st *stream, const struct work *w, uint64_t start,
 		  const struct CUgraphNode_st *node);
 struct work work_linear_copy(uint64_t dst, uint64_t src, size_t bytes, int dst_type, int src_type);

@@ -14,12 +14,12 @@ struct image_symbol {
 	bool is_kernel;   /* else a variable */
 	size_t bytes;     /* of a variable */
 	void *initial;    /* its content, or NULL: zeroes */
-	uint64_t address; /* device memory of a variable, once somebody asked */
+	uint64_t address; /* device memory of a variable, once asked for */
 	char name[];
 };
 
 bool image_is_ptx(const char *image);
-/* The symbols in @list, to be freed by image_free. false: it cannot be told what is in there. */
+/* The symbols in @list, to be freed by image_free. false: the contents cannot be read. */
 bool image_read(const void *image, struct image_symbol **list);
 struct image_symbol *image_find(struct image_symbol *list, const char *name, bool is_kernel);
 void image_free(struct image_symbol *list);

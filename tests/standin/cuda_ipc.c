@@ -1,5 +1,5 @@
 /*
- * cuda_ipc.c - the stand-in driver: memory and events of one process in another. A handle says which process has the memory
+ * cuda_ipc.c - the stand-in driver: memory and events of one process in another. A handle names the process that has the memory
  * and under which descriptor, where /proc lets others find it. Memory moves to a file of no name when it is first exported;
  * of an event it is the time alone.
  */
@@ -232,7 +232,7 @@ int cuIpcOpenEventHandle(CUevent *event, struct cuda_ipc_handle handle)
 	return CALL(open_event(event, handle));
 }
 
-/* Both processes may record it; who asks next sees the last. */
+/* Both processes may record it; the next query sees the last. */
 void event_tell(struct CUevent_st *event)
 {
 	if (event->shared_time && event->recorded)

@@ -34,7 +34,7 @@ int cuFuncSetSharedSize(CUfunction function, unsigned bytes)
 	return CALL(set_shared(function, bytes));
 }
 
-/* Kernels have no code, so what their arguments are is nobody's business. */
+/* Kernels have no code, so what their arguments are does not matter. */
 static int argument(CUfunction function)
 {
 	return object_find(function, OBJECT_FUNCTION) ? CUDA_OK : CUDA_INVALID_HANDLE;

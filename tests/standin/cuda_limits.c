@@ -1,6 +1,6 @@
 /*
  * cuda_limits.c - the stand-in driver: what programs set and ask of contexts and devices that has no effect here: limits,
- * caches, access to peers, the profiler's switch, and the older ways to ask for what cuda_context.c says.
+ * caches, access to peers, the profiler's switch, and the older ways to ask for what cuda_context.c reports.
  */
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +77,7 @@ int cuCtxResetPersistingL2Cache(void)
 	return CALL(context_current() ? CUDA_OK : CUDA_INVALID_CONTEXT);
 }
 
-/* ---- peers: every device reaches every other, once it is said ---- */
+/* ---- peers: every device reaches every other, once enabled ---- */
 
 static bool peers[DEVICE_MAX][DEVICE_MAX];
 
@@ -122,7 +122,7 @@ int cuDeviceGetP2PAttribute(int *value, int attribute, int device, int other)
 	return CALL(peer_attribute(value, attribute, device, other));
 }
 
-/* ---- the profiler's switch: whoever profiles sees the call itself ---- */
+/* ---- the profiler's switch: a profiler sees the call itself ---- */
 
 int cuProfilerStart(void)
 {

@@ -59,7 +59,7 @@ static void remove_at(const struct memory *m)
 	memmove(all + i, all + i + 1, (all_cnt - i) * sizeof(*all));
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 /* CUPTI's kinds of memory: 1 pageable, 2 pinned, 3 device, 5 managed. */
 static uint8_t memory_kind(const struct memory *m)
@@ -139,7 +139,7 @@ static int release(uint64_t address, bool host, const struct CUstream_st *s)
 	return CUDA_OK;
 }
 
-/* A module's variable is nobody's allocation: CUPTI is told of none. */
+/* A module's variable is no allocation: CUPTI gets no record. */
 int memory_make(uint64_t *address, size_t bytes)
 {
 	struct CUctx_st *c = context_current();

@@ -59,7 +59,7 @@ static int unload(void *handle, enum object_kind kind)
 	return CUDA_OK;
 }
 
-/* Work is loaded when it is first asked for, but where the environment says otherwise. */
+/* Work is loaded when it is first asked for, but where the environment overrides it. */
 static int loading_mode(int *mode)
 {
 	const char *set = getenv("CUDA_MODULE_LOADING");
@@ -195,7 +195,7 @@ static struct CUfunc_st *function_make(void *owner, const char *name, enum objec
 	return f;
 }
 
-/* Always the same handle; every name is found where it cannot be told what there is. */
+/* Always the same handle; every name is found where the contents are unknown. */
 static int get(struct CUfunc_st **function, void *handle, const char *name, enum object_kind owner,
 	       enum object_kind kind)
 {

@@ -1,5 +1,5 @@
 /*
- * cuda_stub.c - every name that the driver exports and nobody else here defines: not supported. Weak, so that the
+ * cuda_stub.c - every name that the driver exports and no other file here defines: not supported. Weak, so that the
  * functions in the other files take their places; outputs are not written, hence never success.
  */
 #include "preload/wire/gpu.h"

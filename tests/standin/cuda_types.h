@@ -47,7 +47,7 @@ typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef void cuda_host_function(void *data);
 
-/* Handles of streams that nobody made. */
+/* Handles of streams that were not created. */
 #define CUDA_STREAM_LEGACY     ((CUstream)0x1)
 #define CUDA_STREAM_PER_THREAD ((CUstream)0x2)
 
@@ -56,7 +56,7 @@ enum {
 	CUDA_EVENT_DISABLE_TIMING = 2,
 	CUDA_EVENT_INTERPROCESS = 4
 };
-/* What one process tells another of its memory or its event: CUipcMemHandle, CUipcEventHandle and the runtime's. */
+/* What one process passes to another of its memory or its event: CUipcMemHandle, CUipcEventHandle and the runtime's. */
 struct cuda_ipc_handle {
 	char bytes[64];
 };

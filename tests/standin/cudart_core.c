@@ -43,7 +43,7 @@ static void open_driver(void)
 		open_error = RT_INSUFFICIENT_DRIVER;
 		return;
 	}
-	/* With a driver that is no stand-in there is nobody to tell. */
+	/* With a driver that is no stand-in there is no observer. */
 	rt_proc("standin_api", (void **)&tell, 0, 0, NULL);
 }
 

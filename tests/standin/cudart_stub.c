@@ -1,4 +1,4 @@
-/* cudart_stub.c - every name of the runtime that nobody else here defines: not supported (see cuda_stub.c). */
+/* cudart_stub.c - every name of the runtime that no other file here defines: not supported (see cuda_stub.c). */
 #include "preload/wire/gpu.h"
 #include "tests/standin/cudart_driver.h"
 

@@ -1,6 +1,6 @@
 /*
  * cufile.c - a stand-in for cuFile, as the real one works on a file system that knows nothing of GPUs: through memory of its
- * own, MiB by MiB, with copies on a stream of its own. The driver is opened by whoever comes first.
+ * own, MiB by MiB, with copies on a stream of its own. The driver is opened by the first caller.
  */
 #include <errno.h>
 #include <fcntl.h>

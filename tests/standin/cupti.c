@@ -399,7 +399,7 @@ EXPORT int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t on)
 	return 0;
 }
 
-/* Handles of the stand-ins' graphs are told as their ids: see cupti_work.c. */
+/* Handles of the stand-ins' graphs are reported as their ids: see cupti_work.c. */
 EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
 {
 	FAIL("GetGraphNodeId", 0);

@@ -1,4 +1,4 @@
-/* cupti_work.c - the stand-in for libcupti: what the stand-in driver says becomes records. */
+/* cupti_work.c - the stand-in for libcupti: reports of the stand-in driver become records. */
 #include "tests/standin/cupti.h"
 
 #include <dlfcn.h>
@@ -247,7 +247,7 @@ static void stream(const struct standin_activity *a)
 	standin_resource(3, &data);
 }
 
-/* Ids as handles: whoever asks for the id of one gets it back (cuptiGetGraphNodeId). */
+/* Ids as handles: a query for the id of one returns it (cuptiGetGraphNodeId). */
 static void node(const struct standin_activity *a)
 {
 	const struct cupti_graph_data graph = {

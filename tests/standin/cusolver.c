@@ -1,7 +1,7 @@
 /*
  * cusolver.c - a stand-in for cuSOLVER: factorisations of dense matrices, in the API of each type and in the one of 64 bits,
- * and one sparse solver. As in the real one, part of the work is asked of cuBLAS. Results are not computed; "info" says
- * that all went well.
+ * and one sparse solver. As in the real one, part of the work is asked of cuBLAS. Results are not computed; "info" reports
+ * success.
  */
 #include "tests/standin/library.h"
 

@@ -217,7 +217,7 @@ static int collect(void *comm, struct nccl_call call, CUstream stream)
 	if (!h || (!call.src && call.way != RECEIVE) || !nccl_type_bytes(call.type) ||
 	    call.peer < 0 || call.peer >= ranks)
 		return NCCL_INVALID_ARGUMENT;
-	/* Where the result goes to another, nobody needs room for it. */
+	/* Where the result goes to another, no room is needed for it. */
 	if (!call.dst && call.way != SEND &&
 	    !(call.kernel == REDUCE && call.peer != h->numbers[RANK]))
 		return NCCL_INVALID_ARGUMENT;

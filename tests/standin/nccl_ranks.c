@@ -262,7 +262,7 @@ static bool fold(void *to, const void *from, size_t cnt, int type, int op)
 	case 8:
 		FOLD(double);
 	default:
-		return false; /* half a float: nobody asked yet */
+		return false; /* half a float: not asked yet */
 	}
 }
 

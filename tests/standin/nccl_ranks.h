@@ -1,5 +1,5 @@
 /*
- * nccl_ranks.h - inside the stand-in for NCCL: what ranks in several processes of one machine tell each other, through memory
+ * nccl_ranks.h - inside the stand-in for NCCL: what ranks in several processes of one machine exchange, through memory
  * that the process has which made the unique id.
  *
  * A collective is posted (what this rank gives is copied there) and then completed (the others' is waited for). All of a

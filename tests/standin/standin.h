@@ -1,16 +1,16 @@
 /*
- * standin.h - how the stand-ins for NVIDIA's libraries know of each other. They offer the public API alone, so that
- * programs compiled against the real headers run on them without a GPU; what happened "on the GPU" is told to the
- * stand-in for CUPTI through the observer below (the real ones use tables that are not ours to use).
+ * standin.h - how the stand-ins for NVIDIA's libraries connect. They offer the public API alone, so that
+ * programs compiled against the real headers run on them without a GPU; what happened "on the GPU" goes to the
+ * stand-in for CUPTI through the observer below (the real ones use private tables).
  *
  * Time is CLOCK_MONOTONIC ns. A stream executes one thing after the other; a kernel takes the time that the program
  * asked for (see standin_kernel_ns), a copy bytes / bandwidth. Nothing sleeps: times are computed, synchronising
  * waits until they are over; calls that are slow on a real GPU are as slow here (cuda_time.h).
  *
  * STANDIN_COUNTS=FOLDER: each process that calls a public function of a stand-in writes a file FOLDER/PID there (count.c).
- * It is right at any time, however the process ends. Lines: how often, the function, who called it, and "unsupported"
+ * It is right at any time, however the process ends. Lines: how often, the function, the caller, and "unsupported"
  * where the stand-in has no more than the name. The caller is "program", or the stand-in out of whose public function
- * the call came: what the runtime asks of the driver says libcudart. Not counted: libcudart_static.a.
+ * the call came: calls of the driver by the runtime name libcudart. Not counted: libcudart_static.a.
  */
 #ifndef STANDIN_H
 #define STANDIN_H
@@ -23,7 +23,7 @@ enum standin_kind {
 	STANDIN_MEMSET,
 	STANDIN_SYNC,
 	STANDIN_EVENT,
-	STANDIN_GRAPH, /* a whole graph launch; its nodes are told as kernels and copies with graph_node set */
+	STANDIN_GRAPH, /* a whole graph launch; its nodes are reported as kernels and copies with graph_node set */
 	STANDIN_ALLOC,
 	STANDIN_FREE,
 	STANDIN_CONTEXT, /* made */
@@ -53,13 +53,13 @@ struct standin_observer {
 	/* A public function is entered or left, outermost or not. @name: as the library exports it. @correlation: one
 	 * per call that is not inside another; calls inside it have the outer's. */
 	void (*api)(int is_exit, int is_driver, const char *name, uint32_t correlation, int result);
-	/* Told when its end is known, by the thread that asked for it, before the API call returns. */
+	/* Reported when its end is known, by the thread that asked for it, before the API call returns. */
 	void (*activity)(const struct standin_activity *a);
 };
 
 /*
  * Exported by the stand-in libcuda.so.1. observe: NULL takes the observer away; 0 or -1 when there is one already.
- * api: the stand-in runtime tells of its calls through this one; returns the correlation id in force.
+ * api: the stand-in runtime reports its calls through this one; returns the correlation id in force.
  */
 int standin_observe(const struct standin_observer *observer);
 uint32_t standin_api(int is_exit, int is_driver, const char *name, uint32_t correlation,

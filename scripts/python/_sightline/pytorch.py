@@ -301,7 +301,7 @@ def _autograd(torch, kind, has_shapes):
         return
     # Some of PyTorch names its steps only while a profiler runs.
     getattr(profiler, "_run_on_profiler_start", lambda: None)()
-    # Else PyTorch says on stderr that somebody forgot it.
+    # Else PyTorch warns on stderr that it was forgotten.
     atexit.register(autograd.end)
     for owner, name in ((profiler.profile, "_prepare_trace"), (profiler.emit_nvtx, "__enter__")):
         if hasattr(owner, name):

@@ -29,7 +29,7 @@ INSERT INTO COMPOSITE_EVENTS (id, start, cpu, threadState, globalTid, cpuCycles,
     (4, 400, 0, 1, 281476654432356, 1, 3), (5, 500, 0, 1, 281476654432356, 1, 3), (6, 600, 0, 1, 281476654432356, 1, 5), (7, 700, 0, 1, 281476654432356, 1, 6),
     (8, 100, 1, 1, 281476654432357, 1, 2), (9, 200, 1, 1, 281476654432357, 1, NULL),
     (10, 5000, 0, 1, 281476654432356, 0, 6), (11, 1400, 0, 1, 281476654432356, 0, 2);
--- away from 4000 to 5000: told by the sample; from 1100 to 1400 within read: the call's time has it
+-- away from 4000 to 5000: from the sample; from 1100 to 1400 within read: the call's time has it
 INSERT INTO SCHED_EVENTS VALUES (1000, 0, 1, 281476654432356, NULL, NULL), (1100, 0, 0, 281476654432356, 2, NULL), (1400, 0, 1, 281476654432356, NULL, NULL),
     (4000, 0, 0, 281476654432356, 2, NULL), (5000, 0, 1, 281476654432356, NULL, NULL);
 INSERT INTO OSRT_API (start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId, argumentsId, pathId, bytesDone) VALUES

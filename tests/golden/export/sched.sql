@@ -9,7 +9,7 @@ INSERT INTO PROCESSES VALUES (281476654432256, 100, 'app');
 INSERT INTO ThreadNames VALUES (1, 20, 281476654432356), (2, 20, 281476654432357);
 INSERT INTO SL_PROCESS_TREE VALUES (281476654432256, 281475815571456, 0, 100, 1, 1, '/bin/sh', 'sh -c app', NULL),
     (281476654432256, 281475815571456, 100, NULL, 2, 1, '/bin/app', 'app  --fast -n 3', NULL);
--- main is preempted by helper, and the row that says so stands behind; helper waits for a disk, is woken by main and stopped
+-- main is preempted by helper, and its row comes later; helper waits for a disk, is woken by main and stopped
 INSERT INTO SCHED_EVENTS VALUES
     (1000, 0, 1, 281476654432356, NULL, NULL),
     (3000, 0, 1, 281476654432357, NULL, NULL),

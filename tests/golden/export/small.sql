@@ -30,7 +30,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
     (2300, 2400, 1, 281476654432356, 2, 4, 0, NULL),
     (2410, 2420, 0, 281476654432356, 3, 15, 0, NULL),
     (3000, 3100, 0, 281478332154056, 1, 9, 2, NULL);
--- kernels that overlap on a stream; nobody called for the second
+-- kernels that overlap on a stream; the second has no call
 INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, globalPid, demangledName,
     shortName, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, staticSharedMemory, dynamicSharedMemory,
     localMemoryPerThread, localMemoryTotal, gridId, tensorSizeMinusOneElements) VALUES

@@ -1,4 +1,4 @@
--- A report of which info.txt tells all there is to tell.
+-- A report of which info.txt holds everything.
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 INSERT INTO StringIds VALUES (0,''),(1,'read');
 CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);

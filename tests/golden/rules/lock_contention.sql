@@ -1,5 +1,5 @@
 -- Thread 101 (alice) waits for a mutex from ms 100 to 130 and from 200 to 240, both times until 102 (bob) lets it go; bob
--- waits from 300 to 310 for alice. Together 80 ms, the one who waits most: 70 ms. A wakeup before the wait, one of
+-- waits from 300 to 310 for alice. Together 80 ms, the longest waiter: 70 ms. A wakeup before the wait, one of
 -- pthread_cond_wait, and a semaphore are something else.
 INSERT INTO StringIds VALUES(1,'nanosleep'),(2,'pthread_mutex_lock'),(3,'pthread_cond_wait'),(4,'alice'),(5,'bob'),(6,'sem_wait');
 INSERT INTO ThreadNames VALUES(4,20,(1<<48)+(100<<24)+101),(5,20,(1<<48)+(100<<24)+102);

@@ -1,4 +1,4 @@
--- files.sql - goes on top of ours.sql: the same calls as file accesses, every one of them recorded.
+-- files.sql - is read after ours.sql: the same calls as file accesses, every one of them recorded.
 INSERT INTO OSRT_FILE_ACCESS_DESCRIPTORS VALUES (1, 100, 1000, 0, '/tmp/plain.txt'), (2, 100, 2000, 30000, '/tmp/plain.txt'),
 	(3, 200, 0, 0, 'socket 10.0.0.1:80'), (4, 200, 5000, 6000, '');
 INSERT INTO OSRT_FILE_ACCESS_EVENTS VALUES (1, 100, 1000, 2500, 1, 3, 0, ''), (1, 100, 3000, 5000, 3, 1, 4096, ''),

@@ -1,5 +1,5 @@
 /*
- * families.cu - each family of the runtime's functions on a real GPU, with results that are checked. It says what it did
+ * families.cu - each family of the runtime's functions on a real GPU, with results that are checked. It prints what it did
  * as tests/gpu/train.c does (counts and bytes; how long kernels take, only the GPU knows). Argument: threads.
  */
 #include <cstdio>

@@ -1,6 +1,6 @@
 /*
  * early.c - asks for variables while the loader is still at work: in the resolver of an indirect function, when libraries
- * loaded before it have not been relocated yet. Says at start what it found.
+ * loaded before it have not been relocated yet. Prints at start what it found.
  */
 #include <stdio.h>
 #include <stdlib.h>

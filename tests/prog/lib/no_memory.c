@@ -1,5 +1,5 @@
 /*
- * no_memory.c - LD_PRELOAD: the allocation number $NO_MEMORY_AT gets none; says at the end how many there were, on the
+ * no_memory.c - LD_PRELOAD: the allocation number $NO_MEMORY_AT gets none; prints at the end how many there were, on the
  * descriptor $NO_MEMORY_FD.
  */
 #include <errno.h>

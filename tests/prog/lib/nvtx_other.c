@@ -1,6 +1,6 @@
 /*
  * nvtx_other.c - an injection library that a program brings itself: gives out handles and ids of its own, and stops when it
- * is given one that it does not know. At exit it says what it was called with.
+ * is given one that it does not know. At exit it prints its arguments.
  */
 #include "tests/prog/nvtx_loader.h"
 

@@ -6,7 +6,7 @@
  *   name \t file \t line       of each frame, the innermost first; "-" a run of the loop without frames, "!N" a remark
  *
  * E being the frames for which C code entered the interpreter, N how many runs of its loop are on the native stack, U
- * what is still not told of when all was taken. The
+ * what was still pending when all was taken. The
  * environment's PYSTACK_DEPTH is how many frames are asked for; with PYSTACK_REPEAT, "ns X" follows: what a frame costs.
  */
 #include <dlfcn.h>
@@ -60,7 +60,7 @@ void sightline_python_note(const char *text)
 	strcat(notes, "\n");
 }
 
-/* ---- what was told of code objects ---- */
+/* ---- code objects ---- */
 
 #define TOLD_MAX 20000
 static struct sl_pycode told[TOLD_MAX];
@@ -157,7 +157,7 @@ static size_t put_frame(char *text, size_t room, uint64_t f)
 		return (size_t)snprintf(text, room, "!%u\n", (unsigned)f);
 	if (!sl_frame_code(f))
 		return (size_t)snprintf(text, room, "-\n");
-	/* Another thread may be about to tell. */
+	/* Another thread may be about to write. */
 	for (int i = 0; !__atomic_load_n(&c->name, __ATOMIC_ACQUIRE) && i < 10000; i++)
 		usleep(100);
 	if (!c->name)

@@ -1,4 +1,4 @@
-/* slow_listen.c - LD_PRELOAD: between a socket's name and the first who can connect to it, 200 ms pass. */
+/* slow_listen.c - LD_PRELOAD: between a socket's name and the first connect that succeeds, 200 ms pass. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/socket.h>
