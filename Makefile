@@ -128,7 +128,7 @@ all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so $(PYTHON_OUT) ## buil
 
 $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodlopen -Wl,--hash-style=gnu \
+	$(Q)$(CC) $(CFLAGS) -shared -nostartfiles -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodlopen -Wl,-z,start-stop-visibility=hidden -Wl,--hash-style=gnu \
 		$(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-Wl$(comma)--version-script=preload/libtrace.map) -Wl,-soname,libtrace.so $(LDFLAGS) -o $@ $(PRELOAD_OBJ)
 
 $(B)/libtrace-cuda.so: $(CUPTI_OBJ)

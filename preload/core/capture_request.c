@@ -6,7 +6,8 @@
  * Signal handlers run meanwhile as in any call that blocks; a handler that jumps out of it leaves a descriptor open.
  */
 #include "preload/core/capture_request.h"
-#include "preload/gpu/gpu_engine.h"
+#include "preload/core/hook.h"
+#include "preload/core/part.h"
 #include "preload/core/session_join.h"
 
 #include <poll.h>
@@ -93,7 +94,7 @@ bool sl_ask(enum sl_hello_kind kind, uint32_t range)
 	}
 	/* What the GPU did until now belongs to the report that this may end. */
 	if (kind == SL_HELLO_CLOSE)
-		sl_gpu_flush();
+		SL_PARTS_CALL(flush);
 	sock = send_question(kind, range);
 	answered = sock >= 0 && wait_for_answer(sock, kind);
 	if (sock >= 0)
@@ -102,6 +103,6 @@ bool sl_ask(enum sl_hello_kind kind, uint32_t range)
 	    __atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON)
 		note_once(UNANSWERED);
 	/* So that the very next launch is recorded, or not. */
-	sl_gpu_follow();
+	SL_PARTS_CALL(follow);
 	return sock >= 0;
 }

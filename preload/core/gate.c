@@ -4,8 +4,12 @@
  *
  * Once per thread and change of the gate. Rules as in hook.c.
  */
-#include "preload/gpu/gpu_engine.h"
-#include "preload/libc/wrap.h"
+#include "preload/core/hook.h"
+#include "preload/core/part.h"
+#include "preload/core/seccomp.h"
+#include "preload/core/session_join.h"
+
+#include <string.h>
 
 #include "preload/wire/sys.h"
 
@@ -74,7 +78,7 @@ static void begin_period(uint32_t gate)
 	if (__atomic_load_n(&sl_global.period, __ATOMIC_ACQUIRE) == gate)
 		return;
 	sl_fd_forget_range(0, UINT32_MAX);
-	sl_cwd_forget();
+	SL_PARTS_CALL(resumed);
 	__atomic_store_n(&sl_global.period, gate, __ATOMIC_RELEASE);
 }
 
@@ -104,7 +108,7 @@ uint32_t sl_sync(void)
 		return gate;
 	if (sl_tls.cookie == SL_COOKIE_SCAN) {
 		sl_tls.cookie = sl_tls.saved_cookie;
-		sl_gpu_scan();
+		SL_PARTS_CALL(scan);
 	}
 	if (sl_tls.busy) {
 		if (sl_gate() & 1)

@@ -6,8 +6,8 @@
  * made directly so that errno and cancellation are untouched.
  */
 #include "preload/core/hook.h"
-#include "preload/gpu/gpu_engine.h"
-#include "preload/unwind/stack.h"
+#include "preload/core/seccomp.h"
+#include "preload/core/stack.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -20,17 +20,6 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-
-#define NEW_THREAD                                                      \
-	{                                                               \
-		.pass = (uint32_t)SL_PASS_NONE, .cookie = SL_COOKIE_NEW \
-	}
-__thread struct sl_tls sl_tls = NEW_THREAD;
-
-struct sl_proc sl_proc;
-struct sl_control sl_control;
-const volatile uint32_t sl_no_gate = (uint32_t)SL_NO_GATE;
-struct sl_global sl_global;
 
 /* ---- slots and chunks ---- */
 
@@ -330,7 +319,7 @@ static bool wait_for_outfit(struct sl_arena *a, struct outfit *o)
 
 static void forget_thread(void)
 {
-	static const struct sl_tls fresh = NEW_THREAD;
+	static const struct sl_tls fresh = SL_NEW_THREAD;
 	uint32_t busy = sl_tls.busy;
 
 	sl_tls = fresh;

@@ -5,7 +5,7 @@
  * Nor may programs that it executes be traced where the filter, which they inherit, kills for what our start needs. A filter
  * is a program (classic BPF), and is run here for each of those system calls.
  */
-#include "preload/core/hook.h"
+#include "preload/core/seccomp.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -15,7 +15,9 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "preload/libc/object.h"
+#include "preload/base/object.h"
+#include "preload/base/state.h"
+#include "preload/core/environment.h"
 #include "preload/wire/sys.h"
 
 /* What session_join.c, hook.c and unwinding ask of the kernel in a new program. */
@@ -255,7 +257,7 @@ void sl_restricted(uint32_t before, bool failed)
 	if (failed)
 		__atomic_store_n(to, before, __ATOMIC_RELEASE);
 	else if (!is_child && *to >= SL_RESTRICTED_DEADLY && before < SL_RESTRICTED_DEADLY)
-		sl_leave_environment();
+		sl_env_untrace();
 }
 
 /* The C library knows its threads' numbers, and tells them in those of their clocks, whose other bits are the kernel's. */

@@ -5,11 +5,12 @@
  * Rule: whatever goes wrong here, the program runs on untraced. One line on stderr at most, and only
  * where the user started the tracing (bare preload); children of a session that is gone are silent.
  */
-#include "preload/gpu/gpu_engine.h"
-#include "preload/python/pystack.h"
-#include "preload/python/python_api.h"
-#include "preload/python/python_gil.h"
 #include "preload/core/session_join.h"
+#include "preload/core/environment.h"
+#include "preload/core/hook.h"
+#include "preload/core/part.h"
+#include "preload/core/seccomp.h"
+#include "preload/core/stack.h"
 
 #include <fcntl.h>
 #include <gnu/libc-version.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "preload/wire/sys.h"
+#include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
 
 #ifndef MADV_WIPEONFORK
@@ -59,16 +61,6 @@ void sl_say(const char *what, const char *why)
 		n += len;
 	}
 	sl_sys3(SYS_write, 2, line, n);
-}
-
-int sl_find_env(const char *name)
-{
-	size_t len = strlen(name);
-
-	for (int i = 0; environ && environ[i]; i++)
-		if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
-			return i;
-	return -1;
 }
 
 static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
@@ -302,7 +294,7 @@ static void fill_proc(uint32_t pid, uint32_t parent_number)
 
 static const char *session_dir(const char **why)
 {
-	int i = sl_find_env(SL_SESSION_ENV);
+	int i = sl_env_find(SL_SESSION_ENV);
 
 	*why = NULL;
 	if (i >= 0)
@@ -374,7 +366,7 @@ bool sl_process_start(void)
 	if (getauxval(AT_SECURE) || !start()) {
 		/* Said once: the children find a session that is none, and keep quiet. */
 		if (sl_global.root)
-			sl_publish_session((char *)(uintptr_t)no_session);
+			sl_env_publish_session((char *)(uintptr_t)no_session);
 		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
 		return false;
 	}
@@ -402,7 +394,7 @@ bool sl_process_child(void)
 		return false;
 	}
 	fill_proc(pid, parent);
-	sl_gpu_forked();
+	SL_PARTS_CALL(forked);
 	sl_pystack_forked();
 	return true;
 }
@@ -433,58 +425,6 @@ void sl_announce(void)
 
 /* ---- constructor and destructor ---- */
 
-/* Takes our variables out of an environment that the program had cleaned before exec (wrap_exec.c). */
-static void clean_environment(void)
-{
-	static const char preload[] = "LD_PRELOAD=";
-	static char rest[4096 + sizeof(preload)];
-	char **to = environ;
-
-	for (char **from = environ; *from; from++) {
-		if (strncmp(*from, "SIGHTLINE_", 10) == 0)
-			continue;
-		if (strncmp(*from, preload, sizeof(preload) - 1) == 0) {
-			/* exec put us first, with a colon when something of the program's follows. */
-			const char *theirs = strchr(*from, ':');
-
-			if (!theirs || strlen(theirs) > 4096)
-				continue;
-			memcpy(rest, preload, sizeof(preload));
-			memcpy(rest + sizeof(preload) - 1, theirs + 1, strlen(theirs));
-			*to++ = rest;
-			continue;
-		}
-		*to++ = *from;
-	}
-	*to = NULL;
-}
-
-/*
- * A relative LD_PRELOAD stops working where children are started from another directory, with a line of
- * the loader's on stderr each: it is made absolute once, for all of them.
- */
-static void absolute_preload(void)
-{
-	static const char name[] = "LD_PRELOAD=";
-	static char entry[sizeof(name) + 8192];
-	int i = sl_find_env("LD_PRELOAD");
-	char *theirs, *at;
-	size_t len;
-
-	if (sl_global.path != path_buffer || i < 0)
-		return;
-	/* Only where this library stands first, as it was given; anything cleverer keeps its spelling. */
-	theirs = environ[i] + sizeof(name) - 1;
-	len = strcspn(theirs, ": ");
-	if (strlen(theirs) + strlen(path_buffer) + sizeof(name) > sizeof(entry) || len < 4 ||
-	    strlen(path_buffer) < len || !strchr(theirs, '/') ||
-	    strncmp(path_buffer + strlen(path_buffer) - len, theirs, len) != 0)
-		return;
-	at = stpcpy(stpcpy(entry, name), path_buffer);
-	stpcpy(at, theirs + len);
-	environ[i] = entry;
-}
-
 static void constructor(void)
 {
 	/* Joins, unless an earlier constructor's call already did, and takes the first thread's slot. */
@@ -494,15 +434,16 @@ static void constructor(void)
 		if (sl_tls.pass & 1 && sl_proc.parent_number == 0)
 			sl_meta(SL_META_OVERHEAD, sl_global.arena->born, p, 2, NULL, 0);
 		if (sl_global.root) {
-			sl_publish_session(sl_global.session_env);
-			absolute_preload();
+			sl_env_publish_session(sl_global.session_env);
+			if (sl_global.path == path_buffer)
+				sl_env_absolute_preload(path_buffer);
 		}
 	}
-	if (sl_find_env(SL_CLEAN_ENV) >= 0)
-		clean_environment();
-	sl_gpu_scan();
-	sl_python_start();
-	sl_pystack_look_again(false);
+	if (sl_env_find(SL_CLEAN_ENV) >= 0)
+		sl_env_clean();
+	SL_PARTS_CALL(scan);
+	SL_PARTS_CALL(start);
+	sl_stack_rescan(false);
 }
 
 /*
@@ -521,7 +462,7 @@ static void destructor(void)
 	if (!sl_global.arena || !sl_proc.pid ||
 	    (!sl_global.restricted && (uint32_t)sl_getpid() != sl_proc.pid))
 		return;
-	sl_gil_end();
+	SL_PARTS_CALL(end);
 	__atomic_store_n(&sl_global.arena->leaving_pid, sl_proc.pid, __ATOMIC_RELEASE);
 	/* Nobody is told, and the collector finds the end by itself. */
 	if (sl_global.restricted)

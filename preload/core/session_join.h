@@ -1,12 +1,17 @@
-/* session_join.h - between session_join.c (joining a session) and spawn_collector.c (starting a collector). */
+/* session_join.h - joins the session: once per process image, and once per forked child. Messages to the collector. */
 #ifndef SL_START_H
 #define SL_START_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "preload/wire/session.h"
 
 #pragma GCC visibility push(hidden)
+
+bool sl_process_start(void); /* idempotent; false when this process is not traced */
+bool sl_process_child(void); /* in a forked child: a new process number, same arena */
+void sl_announce(void);      /* writes the IMAGE record */
 
 /* One line on stderr: "sightline: WHAT: WHY". */
 void sl_say(const char *what, const char *why);
@@ -21,9 +26,6 @@ long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd);
  * (static storage), or NULL and a reason in *why.
  */
 const char *sl_start_collector(const char *own_path, const char **why);
-
-/* Puts "SIGHTLINE_SESSION=..." into environ, for children that are made without our exec wrappers. */
-void sl_publish_session(char *entry);
 
 #pragma GCC visibility pop
 #endif

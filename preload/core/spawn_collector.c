@@ -5,9 +5,10 @@
  * SIGCHLD and is waited for at once; the second has its own session, no descriptor of the program's, and
  * is nobody's child. Everything between clone and exec is system calls on memory prepared before.
  */
-#include "preload/core/hook.h"
+#include "preload/core/environment.h"
 #include "preload/core/session_join.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static const char *find_collector(const char *own_path)
 {
 	static const char *const places[] = {"/sightline", "/../../bin/sightline",
 					     "/../bin/sightline"};
-	int i = sl_find_env("SIGHTLINE_COLLECTOR");
+	int i = sl_env_find("SIGHTLINE_COLLECTOR");
 	const char *slash;
 
 	if (i >= 0)
@@ -159,10 +160,4 @@ const char *sl_start_collector(const char *own_path, const char **why)
 		return answer;
 	*why = answer[0] == '!' ? answer + 1 : "the collector did not start";
 	return NULL;
-}
-
-void sl_publish_session(char *entry)
-{
-	if (sl_find_env(SL_SESSION_ENV) < 0)
-		putenv(entry);
 }

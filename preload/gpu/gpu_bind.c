@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 
 #include "preload/wire/gpu_parse.h"
-#include "preload/libc/object.h"
-#include "preload/unwind/stack.h"
+#include "preload/base/object.h"
+#include "preload/core/stack.h"
 #include "preload/wire/sys.h"
 
 #define OBJECT_MAX 2048u

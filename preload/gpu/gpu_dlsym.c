@@ -6,10 +6,10 @@
 #include "preload/gpu/gpu_engine.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
-#include "preload/libc/jump.h"
-#include "preload/libc/wrap.h"
+#include "preload/base/jump.h"
 
 /* Our entry for what @real is, or @real. */
 static void *entry_for(void *real)

@@ -7,7 +7,7 @@
  * words on the stack (gpu.h: abi), keeps a frame that unwinders understand, and never replaces a return address.
  */
 #include "preload/gpu/gpu_engine.h"
-#include "preload/unwind/stack.h"
+#include "preload/core/stack.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "preload/libc/object.h"
+#include "preload/base/object.h"
 
 enum {
 	SUBSCRIBE,

@@ -36,11 +36,6 @@
 
 #define SL_INT(rc) ((int64_t)(intptr_t)(rc))
 
-/* Declares the wrapper under the hooked name. */
-#define SL_WRAPPER(ret, name, params)                    \
-	SL_EXPORT ret sl_w_##name params __asm__(#name); \
-	SL_EXPORT ret sl_w_##name params
-
 /*
  * The same for functions that cost little themselves. While nothing is recorded the call goes on to the real function
  * with stack and registers as they are; what follows is the body for when something is, with sl_enter_open().

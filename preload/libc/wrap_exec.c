@@ -6,6 +6,7 @@
  * (SIGHTLINE_CLEAN, session_join.c). Everything is built on the stack: this may run in a vfork child, where
  * allocating would be done to the parent.
  */
+#include "preload/core/environment.h"
 #include "preload/libc/wrap.h"
 
 #include <alloca.h>
@@ -13,131 +14,14 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#define ENV_MAX 32768 /* more entries than this are passed on untouched */
-
-struct env_plan {
-	int cnt;     /* entries */
-	int preload; /* index of LD_PRELOAD, or -1 */
-	bool has_session, has_us;
-	bool leaves_us; /* it is not to be traced */
-};
-
-static bool starts(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-/* True when @envp lacks something of ours and this process is being traced. */
-static bool plan_env(char *const envp[], struct env_plan *p)
-{
-	const char *us = sl_global.path;
-
-	memset(p, 0, sizeof(*p));
-	p->preload = -1;
-	if (!sl_global.session || sl_global.session->state != SL_SESSION_ON || !us)
-		return false;
-	/* Wild pointers are the kernel's to refuse (EFAULT). */
-	if (envp && (uintptr_t)envp < 65536)
-		return false;
-	for (; envp && envp[p->cnt]; p->cnt++) {
-		const char *e = envp[p->cnt];
-
-		if ((uintptr_t)e < 65536)
-			return false;
-
-		if (starts(e, SL_SESSION_ENV "="))
-			p->has_session = true;
-		if (starts(e, "LD_PRELOAD=")) {
-			p->preload = p->cnt;
-			p->has_us = strstr(e, us) != NULL || strstr(e, "libtrace.so") != NULL;
-		}
-	}
-	p->leaves_us = sl_is_deadly();
-	if (p->leaves_us)
-		return p->cnt < ENV_MAX && (p->has_session || p->has_us);
-	return p->cnt < ENV_MAX && !(p->has_session && p->has_us);
-}
-
-static size_t preload_len(char *const envp[], const struct env_plan *p)
-{
-	return sizeof("LD_PRELOAD=:") + strlen(sl_global.path) +
-	       (p->preload >= 0 ? strlen(envp[p->preload]) : 0);
-}
-
-/* LD_PRELOAD without this library. False: nothing is left. */
-static bool put_others(const char *list, char *to)
-{
-	char *begin = stpcpy(to, "LD_PRELOAD="), *at = begin;
-
-	for (size_t len; *(list += strspn(list, ": ")); list += len) {
-		char *one = at;
-
-		len = strcspn(list, ": ");
-		if (at > begin)
-			*at++ = ':';
-		memcpy(at, list, len);
-		at[len] = 0;
-		at = strstr(at, "libtrace.so") || !strcmp(at, sl_global.path) ? one : at + len;
-	}
-	*at = 0;
-	return at > begin;
-}
-
-static void leave_us(char *const envp[], const struct env_plan *p, char **out, char *preload)
-{
-	int n = 0;
-
-	for (int i = 0; i < p->cnt; i++) {
-		if (starts(envp[i], SL_SESSION_ENV "=") || starts(envp[i], SL_CLEAN_ENV "="))
-			continue;
-		if (i != p->preload)
-			out[n++] = envp[i];
-		else if (put_others(envp[i] + strlen("LD_PRELOAD="), preload))
-			out[n++] = preload;
-	}
-	out[n] = NULL;
-}
-
-void sl_leave_environment(void)
-{
-	static char preload[8192];
-	struct env_plan p;
-
-	if (plan_env(environ, &p) && preload_len(environ, &p) <= sizeof(preload))
-		leave_us(environ, &p, environ, preload);
-}
-
-static void fill_env(char *const envp[], const struct env_plan *p, char **out, char *preload)
-{
-	static char clean[] = SL_CLEAN_ENV "=1";
-	const char *theirs = p->preload >= 0 ? envp[p->preload] + strlen("LD_PRELOAD=") : "";
-	int n = 0;
-
-	for (int i = 0; i < p->cnt; i++)
-		if (p->has_us || i != p->preload)
-			out[n++] = envp[i];
-	if (!p->has_us) {
-		char *at = stpcpy(stpcpy(preload, "LD_PRELOAD="), sl_global.path);
-
-		if (*theirs)
-			stpcpy(stpcpy(at, ":"), theirs);
-		out[n++] = preload;
-		out[n++] = clean;
-	}
-	if (!p->has_session)
-		out[n++] = sl_global.session_env;
-	out[n] = NULL;
-}
-
-/* Makes `env` the environment to pass on: the caller's frame holds it, hence a macro. */
-#define TRACED_ENV(envp)                                                                 \
-	struct env_plan plan;                                                            \
-	char *const *env = (char *const *)(envp);                                        \
-	if (plan_env(env, &plan)) {                                                      \
-		char **full = alloca(((size_t)plan.cnt + 4) * sizeof(*full));            \
-		(plan.leaves_us ? leave_us : fill_env)(env, &plan, full,                 \
-						       alloca(preload_len(env, &plan))); \
-		env = full;                                                              \
+/* Makes `env` the environment to pass on: a macro, as alloca() takes the memory from the caller's frame. */
+#define TRACED_ENV(envp)                                                               \
+	struct sl_env_plan plan;                                                       \
+	char *const *env = (char *const *)(envp);                                      \
+	if (sl_env_plan(env, &plan)) {                                                 \
+		char **full = alloca(((size_t)plan.cnt + 4) * sizeof(*full));          \
+		sl_env_fill(env, &plan, full, alloca(sl_env_preload_len(env, &plan))); \
+		env = full;                                                            \
 	}
 
 /* exec does not come back: what is known is told before, however the gate stands. */

@@ -8,7 +8,7 @@
  *  dlopen    searches the RUNPATH of the object that called it, known by the return address. Timed where
  *            that makes no difference; where it could, jumped to and only counted.
  */
-#include "preload/libc/jump.h"
+#include "preload/base/jump.h"
 #include "preload/libc/wrap.h"
 
 #include <link.h>
@@ -17,8 +17,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "preload/core/seccomp.h"
+#include "preload/core/stack.h"
 #include "preload/gpu/gpu_engine.h"
-#include "preload/python/pystack.h"
 #include "preload/wire/sys.h"
 
 static long absent(void)
@@ -152,7 +153,7 @@ static void *timed_dlopen(const char *path, int flags)
 	/* Constructors run in there, and may call what has just been loaded. */
 	sl_gpu_scan_soon();
 	rc = real(path, flags);
-	sl_pystack_look_again(false);
+	sl_stack_rescan(false);
 	if (traced) {
 		sl_stop(&call);
 		sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, path);
@@ -214,7 +215,7 @@ void *sl_plan_dlopen(const char *path, int flags, void *caller)
 	if (!dl_iterate_phdr(find_caller, &c) || c.has_path || (path && strchr(path, '$'))) {
 		sl_count_only(SL_H_dlopen, 0);
 		sl_gpu_scan_soon();
-		sl_pystack_look_again(true);
+		sl_stack_rescan(true);
 		return real;
 	}
 	return (void *)timed_dlopen;

@@ -1,7 +1,8 @@
 /* wrap_misc.c - variadic calls that fit nowhere else, and dlclose. */
-#include "preload/python/pystack.h"
+#include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
 #include "preload/libc/wrap.h"
+#include "preload/core/stack.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -34,7 +35,7 @@ SL_WRAPPER(int, dlclose, (void *handle))
 	dl_iterate_phdr(take_subs, &after);
 	if (after != before) {
 		sl_unwind_forget();
-		sl_pystack_look_again(false);
+		sl_stack_rescan(false);
 	}
 	if (traced)
 		sl_leave_call(&call, SL_H_dlclose, rc, false);

@@ -1,4 +1,5 @@
 /* wrap_process.c - fork and its kin, namespaces, prctl. vfork and syscall(): wrap_jump.c. */
+#include "preload/core/seccomp.h"
 #include "preload/libc/wrap.h"
 
 #include <sched.h>

@@ -8,12 +8,9 @@
  */
 #include "preload/nvtx/nvtx.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "preload/libc/object.h"
-#include "preload/python/python_api.h"
+#include "preload/base/object.h"
 #include "preload/wire/sys.h"
 
 static const char variable[] = "NVTX_INJECTION64_PATH";
@@ -21,54 +18,6 @@ static const char variable[] = "NVTX_INJECTION64_PATH";
 bool sl_nvtx_chained, sl_nvtx_silent;
 nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
 intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
-
-/* ---- getenv ---- */
-
-static char *real_getenv(const char *name)
-{
-	static char *(*real)(const char *);
-	char *(*f)(const char *) = __atomic_load_n(&real, __ATOMIC_RELAXED);
-
-	if (sl_unlikely(!f)) {
-		f = (char *(*)(const char *))sl_object_next("getenv");
-		__atomic_store_n(&real, f, __ATOMIC_RELAXED);
-	}
-	return f ? f(name) : NULL;
-}
-
-/*
- * Resolvers of indirect functions run while the loader still relocates, and some ask for a variable. Nothing that
- * needs an address of another object can be called then; the kernel has the environment too. No string functions here for the same reason.
- */
-static char *early_getenv(const char *name)
-{
-	enum {
-		ROOM = 1 << 21
-	};
-	long fd = sl_sys4(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
-	long at = sl_sys6(SYS_mmap, 0, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
-	bool ok = fd >= 0 && !(at < 0 && at > -4096);
-	long got = 0, n = 0;
-
-	while (ok && got < ROOM - 1 && (n = sl_sys3(SYS_read, fd, at + got, ROOM - 1 - got)) > 0)
-		got += n;
-	if (fd >= 0)
-		sl_sys1(SYS_close, fd);
-	for (char *p = (char *)at, *end = p + got; ok && p < end; p++) {
-		long i = 0;
-
-		while (name[i] && p[i] == name[i])
-			i++;
-		if (!name[i] && p[i] == '=')
-			return p + i + 1;
-		while (*p)
-			p++;
-	}
-	if (ok)
-		sl_sys2(SYS_munmap, at, ROOM);
-	return NULL;
-}
 
 static bool is_traced(void)
 {
@@ -83,20 +32,9 @@ static bool is_traced(void)
 	return s->capture_by & SL_CAPTURE_BY_NVTX;
 }
 
-SL_EXPORT char *sl_w_getenv(const char *name) __asm__("getenv");
-SL_EXPORT char *sl_w_getenv(const char *name)
+const char *sl_nvtx_env(const char *name)
 {
-	/* Holds its own address as soon as this library has been relocated. */
-	static const volatile void *volatile relocated = &relocated;
-
-	if (sl_unlikely(relocated != &relocated))
-		return early_getenv(name);
-	if (sl_unlikely(name[0] == 'N' && name[1] == 'V' && strcmp(name, variable) == 0) &&
-	    is_traced())
-		return (char *)(uintptr_t)sl_global.path;
-	if (sl_unlikely(name[0] == 'P' && name[1] == 'Y' && strcmp(name, "PYTHONPATH") == 0))
-		return sl_python_path(real_getenv(name));
-	return real_getenv(name);
+	return strcmp(name, variable) == 0 && is_traced() ? sl_global.path : NULL;
 }
 
 /* ---- the program's own injection ---- */
@@ -142,7 +80,9 @@ SL_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module *module);
 static void load_theirs(void)
 {
 	void *(*open)(const char *, int) = sl_get_real(SL_H_dlopen);
-	const char *path = real_getenv(variable);
+	char *(*real_getenv)(const char *) =
+		(char *(*)(const char *))(uintptr_t)sl_object_next("getenv");
+	const char *path = real_getenv ? real_getenv(variable) : NULL;
 	struct place p = {0};
 	uint32_t state = THEIRS_UNKNOWN;
 	struct link_map *lib;

@@ -203,6 +203,9 @@ void *sl_nvtx_theirs(const void *handle);
 uint32_t sl_nvtx_string_id(struct sl_nvtx_string *s, const void *handle);
 
 /* The program's own injection: its function for a place, NULL: none. */
+/* What getenv(@name) is to answer: this library's path if NVTX is to load it as its injection library, else NULL. */
+const char *sl_nvtx_env(const char *name);
+
 extern bool sl_nvtx_chained;
 extern nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
 extern intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];

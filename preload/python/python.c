@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "preload/nvtx/nvtx.h"
-#include "preload/libc/object.h"
+#include "preload/base/object.h"
 #include "preload/python/python_api.h"
 #include "preload/wire/sys.h"
 

@@ -7,13 +7,13 @@
  */
 #include "preload/python/python_gil.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 #include "preload/nvtx/nvtx.h"
-#include "preload/libc/object.h"
+#include "preload/base/object.h"
 #include "preload/python/python.h"
 #include "preload/python/python_api.h"
-#include "preload/libc/wrap.h"
 
 #define GILS_MAX 64u
 

@@ -3,7 +3,7 @@
 #define SL_UNWIND_INTERNAL_H
 
 #include "preload/unwind/cfi.h"
-#include "preload/core/hook.h"
+#include "preload/base/state.h"
 #include "preload/unwind/unwind.h"
 
 #pragma GCC visibility push(hidden)

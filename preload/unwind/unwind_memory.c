@@ -11,6 +11,7 @@
  */
 #include "preload/unwind/unwind_internal.h"
 
+#include <errno.h>
 #include <sys/auxv.h>
 
 #include "preload/wire/sys.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "preload/libc/object.h"
+#include "preload/base/object.h"
 
 enum {
 	PAGE = 4096,

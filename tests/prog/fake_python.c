@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "preload/libc/object.h"
+#include "preload/base/object.h"
 
 /* What it is found by. */
 #define runtime   _PyRuntime

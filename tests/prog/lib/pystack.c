@@ -20,9 +20,9 @@
 #include <unwind.h>
 
 #include "collector/symbols/pylines.c"
-#include "preload/python/pyfind.c"
+#include "preload/unwind/pyfind.c"
 #include "preload/unwind/pylayout.c"
-#include "preload/python/pystack.c"
+#include "preload/unwind/pystack.c"
 
 /* ---- in place of the rest of the tracer ---- */
 
@@ -54,8 +54,12 @@ void *sl_object_find(const struct sl_object *o, const char *name)
 	return dlsym(RTLD_DEFAULT, name);
 }
 
-void sightline_python_note(const char *text)
+static void take_notes(void)
 {
+	const char *text = sl_pystack_take_note();
+
+	if (!text)
+		return;
 	strncat(notes, text, sizeof(notes) - strlen(notes) - 2);
 	strcat(notes, "\n");
 }
@@ -195,6 +199,7 @@ static size_t put_stack(char *text, size_t room)
 
 	cnt = sl_pystack_has() ? sl_pystack(frames, SL_FRAME_MAX, depth, &fresh) : 0;
 	tell_all();
+	take_notes();
 	fresh = 0;
 	if (cnt)
 		sl_pystack(frames, SL_FRAME_MAX, depth, &fresh);

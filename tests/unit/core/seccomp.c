@@ -27,7 +27,7 @@ void *sl_object_next(const char *name)
 	return (void *)(uintptr_t)pthread_getcpuclockid;
 }
 
-void sl_leave_environment(void)
+void sl_env_untrace(void)
 {
 	left++;
 }

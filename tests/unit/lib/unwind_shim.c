@@ -1,5 +1,5 @@
 /* unwind_shim.c - the unwinder in a library of its own, for tests/unit/unwind/unwind.c. */
-#include "preload/core/hook.h"
+#include "preload/base/state.h"
 #include "preload/unwind/unwind.h"
 
 #include "tests/unit/lib/stack_cases.h"

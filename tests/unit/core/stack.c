@@ -1,5 +1,5 @@
 /* stack.c - stacks of calls, as the shim tells them: what is new once, what is known by its number. Unwinders are fakes. */
-#include "tests/unit/unwind/stack_test.h"
+#include "tests/unit/core/stack_test.h"
 
 static void the_same_stack_is_told_once(void **state)
 {
@@ -429,6 +429,20 @@ static void functions_have_classes(void **state)
 			fail_msg("%s", of[i].name);
 }
 
+static void the_note_of_an_unknown_python_is_recorded_once(void **state)
+{
+	(void)state;
+	note = "Python 3.99";
+	call_from(last_place);
+	assert_string_equal(noted, "Python 3.99");
+	noted[0] = 0;
+	call_from(last_place + 1);
+	assert_string_equal(noted, "");
+	note = "Python 3.98";
+	sl_stack_rescan(false);
+	assert_string_equal(noted, "Python 3.98");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -453,6 +467,7 @@ int main(void)
 		TEST(one_that_was_left_does_not_stay),
 		TEST(without_system_calls_there_is_no_table),
 		TEST(functions_have_classes),
+		TEST(the_note_of_an_unknown_python_is_recorded_once),
 		TEST(a_full_table_tells_each_time),
 	};
 

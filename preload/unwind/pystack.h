@@ -16,14 +16,16 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Is there a Python in this process that we know? Cheap; looks again after sl_pystack_look_again(). */
+/* Is there a Python in this process that we know? Cheap; looks again after sl_pystack_rescan(). */
 bool sl_pystack_has(void);
 /*
  * Objects have come or gone: looks now, if stacks of Python are wanted. @is_loading: they will come without our seeing
  * the end of it. Any thread, outside of the tracer's own work.
  */
-void sl_pystack_look_again(bool is_loading);
+void sl_pystack_rescan(bool is_loading);
 void sl_pystack_forked(void);
+/* A note for the user about a Python whose stacks cannot be read, once per version; NULL: none. */
+const char *sl_pystack_take_note(void);
 
 /*
  * Is its innermost frame in memory? Python 3.11 gives the memory of a frame back before it takes the frame from its list:

@@ -9,11 +9,11 @@
  * Objects after us include other preloaded libraries (sanitizers, allocators): their wrappers are
  * called by ours as they would have been by the program.
  */
-#include "preload/libc/object.h"
+#include "preload/base/object.h"
 
 #include <string.h>
 
-#include "preload/core/hook.h"
+#include "preload/base/resolve.h"
 
 void *sl_real[SL_HOOK_CNT];
 

@@ -12,9 +12,10 @@
 
 #include <cmocka.h>
 
-#include "preload/unwind/stack.c" /* NOLINT(bugprone-suspicious-include): with what it calls replaced */
+#include "preload/core/stack.c" /* NOLINT(bugprone-suspicious-include): with what it calls replaced */
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +47,24 @@ uint64_t *sl_room_or_none(unsigned words)
 }
 
 void sl_count_nested(void) {}
+
+const volatile uint32_t sl_no_gate = (uint32_t)SL_NO_GATE;
+static char noted[64];
+
+uint32_t sl_sync(void)
+{
+	return 0;
+}
+
+void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned words,
+	     const void *bytes, size_t len)
+{
+	(void)start;
+	assert_int_equal(meta, SL_META_NOTE);
+	assert_int_equal(words, 1);
+	assert_int_equal(*payload, SL_NOTE_PYTHON);
+	snprintf(noted, sizeof(noted), "%.*s", (int)len, (const char *)bytes);
+}
 
 static void begin_thread(void)
 {
@@ -122,6 +141,21 @@ bool sl_unwind_has_room(void)
 bool sl_pystack_is_there(void)
 {
 	return !python_is_gone;
+}
+
+void sl_pystack_rescan(bool is_loading)
+{
+	(void)is_loading;
+}
+
+static const char *note;
+
+const char *sl_pystack_take_note(void)
+{
+	const char *taken = note;
+
+	note = NULL;
+	return taken;
 }
 
 bool sl_pystack_has(void)

@@ -8,12 +8,12 @@
  * A forked child goes on with a copy of the table: what the parent has told it need not tell again. Addresses mean the
  * same in both.
  */
-#include "preload/unwind/stack.h"
+#include "preload/core/stack.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#include "preload/python/pystack.h"
+#include "preload/unwind/pystack.h"
 #include "preload/wire/sys.h"
 #include "preload/unwind/unwind.h"
 
@@ -246,6 +246,23 @@ static void tell_codes(uint64_t start)
 	}
 }
 
+/* ---- Python ---- */
+
+static void write_note(void)
+{
+	const char *note = sl_pystack_take_note();
+	uint64_t kind = SL_NOTE_PYTHON;
+
+	if (sl_unlikely(note) && sl_ready())
+		sl_meta(SL_META_NOTE, sl_ticks(), &kind, 1, note, strlen(note));
+}
+
+void sl_stack_rescan(bool is_loading)
+{
+	sl_pystack_rescan(is_loading);
+	write_note();
+}
+
 /* ---- taking ---- */
 
 struct fresh {
@@ -269,6 +286,7 @@ static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh 
 		to[cnt++] = SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN;
 	else if (kinds & SL_STACK_OSRT_PYTHON && sl_pystack_has())
 		cnt += sl_pystack(to + cnt, depth + 1, depth, &fresh->codes);
+	write_note();
 	return cnt;
 }
 

@@ -26,6 +26,12 @@ SL_COLD uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of);
  */
 SL_COLD void sl_stack_put(const struct sl_call *call, uint32_t id, unsigned words);
 
+/*
+ * Objects have been loaded or unloaded: looks for Python again. @is_loading: they are about to be loaded, and the end of
+ * that will not be observed.
+ */
+void sl_stack_rescan(bool is_loading);
+
 /* By its name, as --cudabacktrace tells functions apart. */
 enum sl_stack_class sl_stack_class_of(const char *function);
 

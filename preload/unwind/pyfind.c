@@ -2,8 +2,9 @@
  * pyfind.c - see pyfind.h. All symbols are those of one object: the executable (which exports them for its extension
  * modules, stripped or not) or libpython. Other implementations of Python have other names for them.
  */
-#include "preload/python/pyfind.h"
+#include "preload/unwind/pyfind.h"
 
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,10 +13,10 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "preload/core/hook.h"
-#include "preload/libc/object.h"
-#include "preload/python/pystack.h"
-#include "preload/python/python.h"
+#include "preload/base/resolve.h"
+#include "preload/base/state.h"
+#include "preload/base/object.h"
+#include "preload/unwind/pystack.h"
 #include "preload/wire/sys.h"
 
 #define PYTHON_MAX      4u /* one after the other, where they are unloaded */
@@ -28,6 +29,7 @@ static uint32_t python_cnt;
 static const struct sl_python *python; /* released: whoever sees it, sees what it points at */
 static uint32_t is_stale = 1, is_looking, is_watching;
 static unsigned long long adds, subs; /* of the loader, at the last look */
+static const char *note;              /* for the user, not recorded yet */
 
 /* ---- which one, and where ---- */
 
@@ -76,20 +78,25 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static void say_unknown(uint32_t hex)
+static void note_unknown(uint32_t hex)
 {
-	char text[] = "say Python 3.??: where its stacks lie is not known, so they are missing";
-	char *at = strchr(text, '?');
+	static const char rest[] = ": where its stacks lie is not known, so they are missing";
+	static char text[sizeof("say Python 3.99") + sizeof(rest)];
 	uint32_t minor = hex >> 16 & 0xff;
+	char *at = stpcpy(text, "say Python 3.");
 
-	/* The newest that will ever be has two digits. */
 	if (hex >> 24 != 3 || minor > 99)
 		return;
-	at[0] = (char)('0' + minor / 10);
-	at[1] = (char)('0' + minor % 10);
-	if (minor < 10)
-		memmove(at, at + 1, strlen(at));
-	sightline_python_note(text);
+	memcpy(sl_put_number(at, minor), rest, sizeof(rest));
+	/* Release: the reader of the pointer reads the text. */
+	__atomic_store_n(&note, text, __ATOMIC_RELEASE);
+}
+
+const char *sl_pystack_take_note(void)
+{
+	if (sl_likely(!__atomic_load_n(&note, __ATOMIC_RELAXED)))
+		return NULL;
+	return __atomic_exchange_n(&note, NULL, __ATOMIC_ACQUIRE);
 }
 
 static bool is_same(const struct sl_python *a, const struct sl_python *b)
@@ -100,7 +107,7 @@ static bool is_same(const struct sl_python *a, const struct sl_python *b)
 
 static void look(void)
 {
-	static uint32_t said;
+	static uint32_t noted;
 	struct look found = {.hex = 0};
 	const struct sl_python *now = NULL;
 
@@ -111,9 +118,9 @@ static void look(void)
 		if (!p->runtime || !p->code_type ||
 		    !sl_pylayout_get(&p->at, found.hex, p->runtime) ||
 		    (p->at.lock && !p->current)) {
-			if (said != found.hex && sl_global.session)
-				say_unknown(found.hex);
-			said = found.hex;
+			if (noted != found.hex && sl_global.session)
+				note_unknown(found.hex);
+			noted = found.hex;
 		} else if (is_same(python, p)) {
 			now = python;
 		} else if (python_cnt < PYTHON_MAX) {
@@ -165,7 +172,7 @@ static bool is_wanted(void)
 	return sl_global.session && sl_global.session->stack_kinds & kinds;
 }
 
-void sl_pystack_look_again(bool is_loading)
+void sl_pystack_rescan(bool is_loading)
 {
 	/* Release: whoever looks sees what was loaded before. */
 	__atomic_store_n(&is_stale, 1, __ATOMIC_RELEASE);

@@ -4,13 +4,13 @@
  * Where the interpreter's loop was entered from C (SL_FRAME_ENTRY): up to 3.10 for every frame; in 3.11 the frame says so;
  * later a frame that is none of Python's lies behind it.
  */
-#include "preload/python/pystack.h"
+#include "preload/unwind/pystack.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "preload/core/hook.h"
-#include "preload/python/pyfind.h"
+#include "preload/base/state.h"
+#include "preload/unwind/pyfind.h"
 #include "preload/unwind/pytext.h"
 #include "preload/unwind/unwind_internal.h"
 

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "preload/python/pyfind.c"   /* NOLINT(bugprone-suspicious-include) */
+#include "preload/unwind/pyfind.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "preload/unwind/pylayout.c" /* NOLINT(bugprone-suspicious-include) */
-#include "preload/python/pystack.c"  /* NOLINT(bugprone-suspicious-include) */
+#include "preload/unwind/pystack.c"  /* NOLINT(bugprone-suspicious-include) */
 
 #include <cmocka.h>
 
@@ -19,8 +19,8 @@
 static struct sl_arena *arena;
 struct sl_global sl_global;
 void *sl_real[SL_HOOK_CNT];
-static char said[256];
-static unsigned says;
+static char note_taken[256];
+static unsigned notes;
 
 void *sl_resolve(enum sl_hook hook)
 {
@@ -33,10 +33,14 @@ bool unwind_readable(uint64_t address)
 	return address != 0;
 }
 
-void sightline_python_note(const char *text)
+static void take_note(void)
 {
-	snprintf(said, sizeof(said), "%s", text);
-	says++;
+	const char *text = sl_pystack_take_note();
+
+	if (!text)
+		return;
+	snprintf(note_taken, sizeof(note_taken), "%s", text);
+	notes++;
 }
 
 #include "tests/unit/lib/fake_python.h"
@@ -56,9 +60,9 @@ static void begin(unsigned long version, unsigned interpreter_words, bool free_t
 	memset(state, 0, sizeof(state));
 	python_cnt = 0;
 	memset(codes, 0, sizeof(codes));
-	says = 0;
+	notes = 0;
 	python = NULL;
-	sl_pystack_look_again(false);
+	sl_pystack_rescan(false);
 }
 
 static void run(char *frame)
@@ -470,7 +474,7 @@ static void test_unknown(void **state)
 {
 	static const struct {
 		unsigned long hex;
-		const char *said;
+		const char *version;
 	} list[] = {{0x030e00a3, "3.14"},
 		    {0x030f00f0, "3.15"}, /* one that looks like 3.14 */
 		    {0x031000f0, "3.16"},
@@ -484,22 +488,26 @@ static void test_unknown(void **state)
 		begin(list[i].hex, 16, false);
 		assert_int_equal(take(), 0);
 		assert_int_equal(take(), 0);
-		sl_pystack_look_again(false);
+		sl_pystack_rescan(false);
+		take_note();
 		assert_int_equal(take(), 0);
-		assert_int_equal(says, 1);
+		take_note();
+		assert_int_equal(notes, 1);
 		snprintf(want, sizeof(want),
 			 "say Python %s: where its stacks lie is not known, so they are missing",
-			 list[i].said);
-		assert_string_equal(said, want);
+			 list[i].version);
+		assert_string_equal(note_taken, want);
 	}
 	/* One that describes itself as nothing that makes sense. */
 	begin(0x030e02f0, 13, false);
 	assert_int_equal(take(), 0);
-	assert_int_equal(says, 1);
+	take_note();
+	assert_int_equal(notes, 1);
 	begin(0x030e03f0, 16, false);
 	runtime[0]++;
 	assert_int_equal(take(), 0);
-	assert_int_equal(says, 1);
+	take_note();
+	assert_int_equal(notes, 1);
 }
 
 static void test_version_text(void **state)

@@ -1,0 +1,20 @@
+/* compiler.h - attributes and hints for the compiler: exported, inlined and cold functions. */
+#ifndef SL_COMPILER_H
+#define SL_COMPILER_H
+
+#define SL_EXPORT __attribute__((visibility("default")))
+/* Code on the path of every call: without the attribute gcc shares one copy between hundreds of wrappers. */
+#define SL_HOT         static inline __attribute__((always_inline))
+#define SL_COLD        __attribute__((cold, noinline))
+#define sl_likely(x)   __builtin_expect(!!(x), 1)
+#define sl_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Defines sl_w_NAME under the hooked symbol NAME, so that prototypes of system headers do not conflict. */
+#define SL_WRAPPER(ret, name, params)                    \
+	SL_EXPORT ret sl_w_##name params __asm__(#name); \
+	SL_EXPORT ret sl_w_##name params
+
+/* The compiler must not move ring writes out of the busy section; the CPU needs no fence for that. */
+#define sl_barrier() __asm__ volatile("" ::: "memory")
+
+#endif

@@ -1,0 +1,26 @@
+/* resolve.h - the real functions behind the hooks, looked up without the C library's dlsym(). */
+#ifndef SL_RESOLVE_H
+#define SL_RESOLVE_H
+
+#include <stddef.h>
+
+#include "preload/base/compiler.h"
+#include "preload/wire/hooks.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Indexed by enum sl_hook; NULL until resolved. */
+extern void *sl_real[SL_HOOK_CNT];
+/* Slow path of sl_get_real(). NULL if no object after this library defines the function. */
+void *sl_resolve(enum sl_hook hook);
+void sl_resolve_all(void);
+
+SL_HOT void *sl_get_real(enum sl_hook hook)
+{
+	void *p = sl_real[hook];
+
+	return sl_likely(p) ? p : sl_resolve(hook);
+}
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,41 @@
+/*
+ * environment.h - the shim's variables (SIGHTLINE_SESSION, SIGHTLINE_CLEAN, LD_PRELOAD) in environments: they are added for
+ * programs that are to be traced, and removed where the program must not see them.
+ */
+#ifndef SL_ENVIRONMENT_H
+#define SL_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Index of @name in environ, or -1. */
+int sl_env_find(const char *name);
+
+/* How an environment has to be rewritten for a new program. */
+struct sl_env_plan {
+	int cnt;     /* entries */
+	int preload; /* index of LD_PRELOAD, or -1 */
+	bool has_session, has_shim;
+	bool is_untraced; /* the variables are removed: a seccomp filter would kill the traced program */
+};
+
+/* True if @envp has to be rewritten. */
+bool sl_env_plan(char *const envp[], struct sl_env_plan *p);
+/* Bytes that sl_env_fill() needs for LD_PRELOAD. */
+size_t sl_env_preload_len(char *const envp[], const struct sl_env_plan *p);
+/* Fills @out, which has room for cnt + 4 entries; @preload is kept in it. No allocation: this may be a vfork child. */
+void sl_env_fill(char *const envp[], const struct sl_env_plan *p, char **out, char *preload);
+
+/* Removes the variables from environ: programs started from now on are not traced. */
+void sl_env_untrace(void);
+/* Removes the variables that an exec wrapper added to an environment without them. */
+void sl_env_clean(void);
+/* Replaces this library's relative path in LD_PRELOAD by @path: children may start in another directory. */
+void sl_env_absolute_preload(const char *path);
+/* Puts "SIGHTLINE_SESSION=..." into environ, for children that are started without the exec wrappers. */
+void sl_env_publish_session(char *entry);
+
+#pragma GCC visibility pop
+#endif
