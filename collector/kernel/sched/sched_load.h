@@ -18,7 +18,6 @@ struct ctxsw_ask {
 struct ctxsw_loaded {
 	int lives, rings, switches, flags, shared; /* descriptors of the maps */
 	int iterator;                              /* descriptor of the link */
-	struct ctxsw_light *light;                 /* one of these two */
 	struct bpf_object *object;
 	struct bpf_link *links[PROGRAM_CNT], *iterator_link;
 };
