@@ -18,8 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/symbols/symbols_decompress.h"
-
 #define NESTED_MOST 64 /* scopes within each other */
 
 struct function {
@@ -50,7 +48,6 @@ struct name {
 struct symbols_dwarf {
 	Elf *elf;
 	Dwarf *dw;
-	struct symbols_unpacked unpacked;
 	bool has_all; /* units; else those in .debug_aranges */
 	struct unit *unit;
 	size_t unit_cnt, unit_cap;
@@ -542,8 +539,6 @@ struct symbols_dwarf *symbols_dwarf_open(const char *path)
 	if (fd >= 0) {
 		elf_version(EV_CURRENT);
 		d->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-		if (d->elf)
-			symbols_unpack(d->elf, &d->unpacked);
 		d->dw = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
 		/* Nothing reads from it any more: a program may have more files than we descriptors. */
 		if (d->elf)
@@ -572,7 +567,6 @@ void symbols_dwarf_close(struct symbols_dwarf *d)
 		dwarf_end(d->dw);
 	if (d->elf)
 		elf_end(d->elf);
-	symbols_unpacked_free(&d->unpacked);
 	free(d);
 }
 

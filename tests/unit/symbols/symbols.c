@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#if SL_HAVE_LIBDW
+#include <elfutils/version.h>
+#endif
+
 #include "collector/symbols/symbols_internal.h"
 
 #include <elf.h>
@@ -257,7 +261,7 @@ static void sections_may_be_compressed(void **state)
 	assert_int_equal(sh("objcopy --compress-debug-sections=zlib-gnu %s %s", prog, in_dir("zg")),
 			 0);
 	check(in_dir("zg"), ALL);
-#if SL_HAVE_ZSTD
+#if defined(_ELFUTILS_PREREQ) && _ELFUTILS_PREREQ(0, 189) /* before, libdw has no zstd: names from the symbol table */
 	if (sh("objcopy --compress-debug-sections=zstd %s %s 2>/dev/null", prog, in_dir("zs")) == 0)
 		check(in_dir("zs"), ALL);
 #endif
