@@ -58,7 +58,7 @@ STATIC_SQLITE := $(firstword $(wildcard $(shell $(CC) -print-file-name=libsqlite
 LIBS := $(if $(STATIC_SQLITE),$(STATIC_SQLITE),-lsqlite3)
 ifeq ($(HAVE_BPF),1)
 BASE += -DSL_HAVE_BPF=1
-SKEL := $(BPF_SRC:collector/kernel/bpf/%.bpf.c=$(B)/bpf/%.skel.h) $(B)/bpf/ctxsw.lskel.h
+SKEL := $(BPF_SRC:collector/kernel/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 LIBS += -lbpf -lz
 endif
 # Compression of exports, where there is a library for it.
@@ -87,12 +87,6 @@ DW_ARCHIVES := $(filter-out -%,$(DW_LIBS))
 ifeq ($(if $(DW_ARCHIVES),$(shell $(NM) $(DW_ARCHIVES) 2>/dev/null | sed -n 's/.* \([TU]\) eu_tsearch$$/\1/p' | sort -u)),U)
 BASE += -DSL_LIBDW_LACKS_TREES=1
 DW_LIBS += -Wl,-u,eu_tsearch
-endif
-# Where it is compressed, as distributions have it: more than twice as fast as zlib.
-ifeq ($(call has_header,libdeflate.h),1)
-BASE += -DSL_HAVE_LIBDEFLATE=1
-HAVE_LIBDEFLATE := 1
-DW_LIBS += $(call static_or,deflate)
 endif
 endif
 ifeq ($(call has_header,lzma.h),1)
@@ -124,7 +118,6 @@ PYTHON_OUT := $(PYTHON_SRC:scripts/%=$(B)/%)
 all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so $(PYTHON_OUT) ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
 	$(if $(HAVE_BPF),,@echo 'built without eBPF (needs clang, bpftool and libbpf-dev): context switches come from perf_event_open')
 	$(if $(HAVE_LIBDW),,@echo 'built without libdw (libdw-dev): stacks have names of functions, but no lines')
-	$(if $(HAVE_LIBDW),$(if $(HAVE_LIBDEFLATE),,@echo 'built without libdeflate (libdeflate-dev): compressed debug information is opened by zlib, at half the speed'))
 
 $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
 	$(call say,LD,$@)
@@ -202,8 +195,6 @@ $(B)/bpf/%.bpf.o: collector/kernel/bpf/%.bpf.c $(wildcard collector/kernel/bpf/*
 		-I. -I/usr/include/$(MULTIARCH) -Wall -Werror -c -o $@ $<
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
-$(B)/bpf/%.lskel.h: $(B)/bpf/%.bpf.o
-	$(Q)$(BPFTOOL) gen skeleton -L $< name $*_light >$@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 -include exporters/html/Makefile.inc

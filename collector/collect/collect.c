@@ -15,9 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/base/task.h"
 #include "collector/base/message.h"
-#include "collector/report/db_stacks.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/record_families.h"
 #include "collector/session/ring_keeper.h"
@@ -27,10 +25,8 @@
 
 #define ROWS_PER_ROUND  65536u
 #define ROWS_PER_COMMIT 262144u
-#define LAZY_FILL       25u    /* per cent of the kernel's buffers that may wait */
-#define CALM_ROWS       20000u /* in a round: there is time for other things */
-#define NAMED_ROWS      65536u /* of names at a time, some milliseconds' work */
-#define FREE_LOOKS      4u     /* so often in a row a processor must have been free */
+#define LAZY_FILL       25u /* per cent of the kernel's buffers that may wait */
+#define FREE_LOOKS      4u  /* so often in a row a processor must have been free */
 #define LOOK_NS         100000000ll
 #define COMMIT_ROWS \
 	16384u /* from here on chunks are worth giving back, to be used again while warm */
@@ -338,21 +334,6 @@ int collect_poll(struct collector *c)
 	return c->flight ? flight_poll(c) : sched_poll(c->sched, &model_sched_ops, &c->model);
 }
 
-bool collect_may_name(const struct collector *c)
-{
-	return !c->flight && !c->capture.is_session;
-}
-
-bool collect_names(struct collector *c)
-{
-	/* The kernel's buffers of samples hold some hundredths of a second. */
-	size_t rows = c->sample ? NAMED_ROWS / 16 : NAMED_ROWS;
-	bool is_done = !collect_may_name(c) || db_stacks_early(c->db, rows);
-
-	c->is_busy |= db_pending(c->db) > 0;
-	return is_done;
-}
-
 size_t collect_tick(struct collector *c)
 {
 	bool is_prompt = c->capture.options && c->capture.options->by;
@@ -382,12 +363,8 @@ size_t collect_tick(struct collector *c)
 	housekeeping(c);
 	c->is_busy |= all > 0;
 	if ((c->now - c->committed_at >= commit_period(c) || db_pending(c->db) >= COMMIT_ROWS) &&
-	    has_news(c)) {
+	    has_news(c))
 		collect_commit(c);
-		if (c->free_looks >= FREE_LOOKS && all < CALM_ROWS && !c->root_is_gone &&
-		    !is_prompt)
-			collect_names(c);
-	}
 	capture_tick(c);
 	flight_after(c);
 	return all;
@@ -448,22 +425,9 @@ static void complete(struct collector *c)
 	notes_end(c);
 }
 
-/* What is given back while the report is finished, which takes as long: the kernel's side, above all. */
-static void close_beside(void *of)
-{
-	struct collector *c = of;
-
-	if (c->ballast_fd >= 0)
-		close(c->ballast_fd);
-	if (c->sched)
-		sched_close(c->sched);
-	sample_close(c->sample);
-}
-
 int collect_finish(struct collector *c)
 {
 	struct keeper_message done = {.kind = KEEPER_DONE};
-	struct aside closing;
 	int64_t length;
 	int err;
 
@@ -491,10 +455,9 @@ int collect_finish(struct collector *c)
 	while (c->arenas.first)
 		arena_detach(&c->arenas, c->arenas.first);
 	collect_counters_close(c);
-	c->ballast_fd = c->db ? db_ballast_take(c->db) : -1;
-	aside_begin(&closing, close_beside, c);
+	sched_close(c->sched);
+	sample_close(c->sample);
 	err = capture_report_close(c, length);
-	aside_end(&closing);
 	flight_release(c);
 	session_remove(&c->session);
 	python_close(c);
@@ -519,12 +482,10 @@ void collect_abandon(struct collector *c, bool keep_report)
 	if (c->db)
 		db_abandon(c->db);
 	c->db = NULL;
-	if (!keep_report) {
+	if (!keep_report)
 		db_unlink(c->report);
-	}
 	session_remove(&c->session);
-	if (c->sched)
-		sched_close(c->sched);
+	sched_close(c->sched);
 	sample_close(c->sample);
 	collect_counters_close(c);
 	if (c->keeper >= 0) {

@@ -17,7 +17,6 @@
 #include "collector/collect/arenas.h"
 #include "collector/capture/capture.h"
 #include "collector/kernel/counters/counters.h"
-#include "collector/session/exit_watch.h"
 #include "collector/options/profile_options.h"
 #include "collector/kernel/sample/sample.h"
 #include "collector/session/session.h"
@@ -43,18 +42,15 @@ struct collector {
 	uint64_t counters_lost; /* of the reports before */
 	int keeper;             /* socket, -1 none */
 	int epoll;
-	int signal_fd; /* -1: signals are not ours to handle (bare preload) */
-	struct leaving root_leaving;
+	int signal_fd;  /* -1: signals are not ours to handle (bare preload) */
 	int leaving[8]; /* connections of roots that wait for the commit */
 	int leaving_cnt;
 	pid_t child; /* the program, when it is our child; else 0 */
 	uint32_t root;
 	bool root_is_gone;
-	int root_status;      /* wait status, -1 unknown */
-	unsigned early_looks; /* whether stacks can have their names before the end */
-	unsigned early_quiet; /* of these, the last ones at which nothing had come */
-	bool has_unwatched;   /* processes without a pidfd */
-	bool is_busy;         /* something came in since the last commit */
+	int root_status;    /* wait status, -1 unknown */
+	bool has_unwatched; /* processes without a pidfd */
+	bool is_busy;       /* something came in since the last commit */
 	bool is_attached; /* to processes that are no children of ours: signals end the collection */
 	bool is_past;     /* what is read is over: no snapshots */
 	bool is_quiet;    /* nobody reads our stderr */
@@ -74,7 +70,6 @@ struct collector {
 	struct steer steer;
 	int64_t zero_real; /* Unix time at session time 0, ns */
 	unsigned idle_rounds;
-	int ballast_fd;       /* of the report that is being finished (db_ballast_take()) */
 	int reserve_fd;       /* given up to turn away whom there is no descriptor for */
 	uint64_t turned_away; /* hellos for which there was none */
 	int uptime;           /* /proc/uptime, -1 none */
@@ -110,9 +105,6 @@ bool collect_can_wait(struct collector *c);
 /* Takes what can be taken now: snapshot, switches, records; commits when it is time. Rows taken. */
 size_t collect_tick(struct collector *c);
 
-/* Stacks get names while others still come (db_stacks_early()): where they may, and for some that have none. */
-bool collect_may_name(const struct collector *c);
-bool collect_names(struct collector *c);
 /* What the kernel has to say; events handled. */
 int collect_poll(struct collector *c);
 /* CPU samples, but for the youngest; @all: up to this moment. */
@@ -147,8 +139,7 @@ enum {
 	LOOP_COMMAND,
 	LOOP_KEY,
 	LOOP_SAMPLE,
-	LOOP_COUNTERS,
-	LOOP_LEAVING
+	LOOP_COUNTERS
 };
 
 void loop_add(struct collector *c, int fd, unsigned kind, void *what);

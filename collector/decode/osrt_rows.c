@@ -265,7 +265,6 @@ static void take_call(struct arenas *as, struct thread *t, const struct call *c)
 	row[OSRT_RETURN_VALUE] = return_value(c);
 	row[OSRT_NESTING_LEVEL] = c->level;
 	row[OSRT_CALLCHAIN_ID] = stacks_take(as, t, c->start);
-	db_stack_wanted(as->db, DB_STACK_OSRT, row[OSRT_CALLCHAIN_ID]);
 	row[OSRT_ARGUMENTS_ID] = 0;
 	row[OSRT_FD] = c->fd;
 	row[OSRT_FILE_ACCESS_ID] = f ? (int64_t)f->id : DB_NULL;

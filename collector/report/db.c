@@ -25,7 +25,6 @@
 #define RESTART_WAIT_MS  20
 #define RESTART_PAUSE_NS INT64_C(1000000000)
 #define BALLAST_BYTES    (4u << 20)
-#define PLENTY_BYTES     (UINT64_C(1) << 30)
 
 int db_errno(int rc)
 {
@@ -218,10 +217,10 @@ int db_commit(struct db *db, int64_t now)
 		db->failed = 0;
 		db_ops_failed(db);
 		db_nvtx_failed(db);
-		db_named_void(db);
 		if (err == -ENOSPC) {
 			wal_trim(db);
-			db_write_log(db);
+			sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
+						  NULL);
 		}
 		return err;
 	}
@@ -274,29 +273,6 @@ void db_ballast_drop(struct db *db)
 	if (db->ballast_fd >= 0)
 		close(db->ballast_fd);
 	db->ballast_fd = -1;
-}
-
-bool db_has_plenty(struct db *db)
-{
-	struct statvfs vfs;
-
-	return !statvfs(db->path, &vfs) && (uint64_t)vfs.f_bavail * vfs.f_frsize >= PLENTY_BYTES;
-}
-
-int db_ballast_take(struct db *db)
-{
-	int fd = db->ballast_fd;
-
-	if (fd < 0 || !db_has_plenty(db))
-		return -1;
-	db->ballast_fd = -1;
-	return fd;
-}
-
-void db_write_log(struct db *db)
-{
-	if (db->wal && !db->in_txn && db_wal_fits(db))
-		sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
 void db_settle(struct db *db)

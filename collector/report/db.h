@@ -331,8 +331,6 @@ int db_commit(struct db *db, int64_t now_ns);
  * whole. Readers that hold the log up are not waited for: it then simply stays.
  */
 void db_settle(struct db *db);
-/* Some of that, as far as nobody is in the way: there is less to do at the end. */
-void db_write_log(struct db *db);
 
 /* Private key/value pairs of the collector inside the same transactions (table SL_STATE). */
 int db_state_set(struct db *db, const char *key, const void *blob, size_t len);
@@ -344,12 +342,6 @@ int db_pending_gpu_add(struct db *db, int64_t seq, const void *blob, size_t len)
 int db_pending_gpu_delete(struct db *db, int64_t first, int64_t last);
 int db_pending_gpu_read(struct db *db, int64_t first, int64_t last,
 			void (*take)(void *ctx, const void *blob, size_t len), void *ctx);
-
-/*
- * db_open() keeps some room on the disk for db_finish(). Where there is plenty besides, it is not needed, and giving it back,
- * which takes the file system milliseconds, need not be waited for: close() this. -1: db_finish() sees to it.
- */
-int db_ballast_take(struct db *db);
 
 /* Commits, marks the report complete, leaves WAL mode; frees @db, also when it fails. */
 int db_finish(struct db *db, int64_t duration_ns);

@@ -16,8 +16,6 @@
  */
 #include "collector/report/db_gpu.h"
 #include "collector/report/db_internal.h"
-#include "collector/base/heap.h"
-#include "collector/report/schema_image.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -166,12 +164,6 @@ static void leaf_open(struct db *db, struct db_batch *b, enum db_table t)
 	}
 	b->page_no = ++db->image_pages;
 	b->page = page_at(db, b->page_no);
-	if (b->page_no > db->image_used) {
-		db->image_used = b->page_no;
-		/* Many rows: memory for all of a page at once. A table's first often gets but a few. */
-		if (b->leaves)
-			heap_populate(b->page, PAGE);
-	}
 	b->cells = 0;
 	b->at = LEAF_HEAD;
 }
@@ -291,14 +283,33 @@ static void root_close(struct db *db, enum db_table t)
 	put4(root + 8, b->page_no);
 }
 
-static const struct schema_columns *columns_of(enum db_table t)
+/* CREATE TABLE with the types and NOT NULL of schema.sql, but without keys. False: other columns than TABLE has. */
+static bool table_sql(struct db *db, enum db_table t, char sql[SQL_MAX])
 {
-	const struct schema_columns *c = sl_schema_columns;
-	unsigned cols = TABLE[t].cols + (TABLE[t].tail ? 1u : 0);
+	unsigned cols = 0, want = TABLE[t].cols + (TABLE[t].tail ? 1u : 0);
+	const char *line = db_schema_sql(db, TABLE[t].name);
+	int len = snprintf(sql, SQL_MAX, "CREATE TABLE %s", TABLE[t].name);
 
-	while (c->name && strcmp(c->name, TABLE[t].name) != 0)
-		c++;
-	return c->name && c->cols == cols ? c : NULL;
+	line = line ? strstr(line, "\nCREATE TABLE") : NULL;
+	if (!line)
+		return false;
+	for (line = strchr(line + 1, '\n') + 1; *line != ')'; line = strchr(line, '\n') + 1) {
+		char name[64], type[16], not [8] = "", null[8] = "";
+		bool is_set;
+
+		if (sscanf(line, " %63s %15s %7s %7s", name, type, not, null) < 2 ||
+		    !strcmp(name, "--") || !strcmp(name, "PRIMARY"))
+			continue;
+		is_set = !strcmp(not, "NOT") && !strncmp(null, "NULL", 4);
+		if (is_set)
+			db->batch[t].not_null |= UINT64_C(1) << cols % 64;
+		len += snprintf(sql + len, SQL_MAX - (size_t)len, "%cc%u %.*s%s", cols ? ',' : '(',
+				cols, (int)strcspn(type, ","), type, is_set ? " NOT NULL" : "");
+		if (++cols > want || len + 1 >= (int)SQL_MAX)
+			return false;
+	}
+	memcpy(sql + len, ")", 2);
+	return cols == want;
 }
 
 /* File header, and the head of the schema table, which fills the rest of page 1. */
@@ -326,9 +337,6 @@ static uint32_t schema_row(struct db *db, enum db_table t, const char *sql, uint
 	const char *name = TABLE[t].name;
 	uint8_t *p = db->image, body[SQL_MAX + 200], head[16], *h = head + 1, *at = body, len[9];
 	size_t name_len = strlen(name), sql_len = strlen(sql), head_len, size;
-
-	if (sql_len > SQL_MAX)
-		return 0;
 
 	h = put_varint(h, 13 + 2 * 5);
 	h = put_varint(h, 13 + 2 * name_len);
@@ -368,12 +376,13 @@ static int image_make(struct db *db)
 	image_reset(db);
 	image_head(db);
 	for (int t = 0; t < DB_TABLE_CNT; t++) {
-		const struct schema_columns *c = columns_of((enum db_table)t);
+		char sql[SQL_MAX];
 
-		top = c ? schema_row(db, (enum db_table)t, c->sql, top) : 0;
+		top = table_sql(db, (enum db_table)t, sql)
+			      ? schema_row(db, (enum db_table)t, sql, top)
+			      : 0;
 		if (!top)
 			return -EINVAL;
-		db->batch[t].not_null = c->not_null;
 		page_at(db, ROOT(t))[0] = 0x0d; /* empty so far */
 	}
 	put2(db->image + 105, top);
@@ -451,8 +460,6 @@ void db_batch_drop(struct db *db)
 		db->batch[t].row_open = false;
 	if (used > IMAGE_KEEP)
 		madvise(db->image + IMAGE_KEEP, used - IMAGE_KEEP, MADV_DONTNEED);
-	if (db->image_used > IMAGE_KEEP / PAGE)
-		db->image_used = IMAGE_KEEP / PAGE;
 	image_reset(db);
 }
 

@@ -49,11 +49,6 @@ struct db_frames {
 	struct db *db;
 	struct symbols *symbols;
 	bool resolve;
-	bool in_passing;     /* symbols belong to db_symbolize_prefetch.c */
-	bool waits;          /* for what has not been told of yet */
-	uint64_t places;     /* as many had been told of when they were read */
-	int64_t until;       /* no name depends on what was there later */
-	struct db_map codes; /* in passing: 1 where a name was given by it */
 	struct db_spaces *spaces;
 	struct slot *slot; /* open addressing */
 	size_t slots, slots_used;
@@ -338,21 +333,6 @@ static int python_line(sqlite3_stmt *code, uint32_t offset)
 	return table ? pylines_at(version, table, len, first, offset) : first;
 }
 
-static void note_code(struct db_frames *f, int64_t code)
-{
-	int64_t *noted = db_map_get(&f->codes, code);
-
-	if (noted)
-		*noted = 1;
-	else
-		f->err = -ENOMEM;
-}
-
-bool db_frames_has_code(const struct db_frames *f, int64_t code)
-{
-	return f->codes.cnt && *db_map_peek(&f->codes, code);
-}
-
 static void python_part(struct db_frames *f, int64_t code, uint64_t frame, struct stack_part *part)
 {
 	struct row r = {.kind = KIND_PYTHON};
@@ -364,10 +344,6 @@ static void python_part(struct db_frames *f, int64_t code, uint64_t frame, struc
 		r.file = r.module = text_id(f, column_text(f->code, 0));
 		r.symbol = text_id(f, column_text(f->code, 1));
 		r.line = python_line(f->code, sl_frame_offset(frame));
-		if (f->in_passing)
-			note_code(f, code);
-	} else if (f->in_passing) {
-		f->waits = true;
 	} else {
 		snprintf(text, sizeof(text), "[Python code %" PRIu32 "]", sl_frame_code(frame));
 		r.symbol = text_id(f, text);
@@ -375,8 +351,7 @@ static void python_part(struct db_frames *f, int64_t code, uint64_t frame, struc
 		r.unresolved = 1;
 	}
 	sqlite3_reset(f->code);
-	if (!f->waits)
-		add_id(f, part, &r);
+	add_id(f, part, &r);
 }
 
 /* ---- each once ---- */
@@ -416,19 +391,8 @@ static struct slot *find_slot(struct db_frames *f, int64_t where, uint64_t frame
 #define WHERE_PYTHON (INT64_C(1) << 62)
 #define WHERE_SPACE  (INT64_C(1) << 61)
 
-static void depends_on(struct db_frames *f, const struct db_stack_of *stack,
-		       const struct db_module *m)
-{
-	if (stack->since > f->until)
-		f->until = stack->since;
-	if (m->since > f->until)
-		f->until = m->since;
-}
-
 int db_frames_error(const struct db_frames *f)
 {
-	if (f->waits && !f->err)
-		return -EAGAIN;
 	return f->db->failed ? f->db->failed : -ENOMEM;
 }
 
@@ -455,11 +419,8 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 	slot = f->err ? NULL : find_slot(f, where, frame);
 	if (!slot)
 		return none;
-	if (m && f->in_passing)
-		depends_on(f, stack, m);
 	if (slot->part.cnt)
 		return slot->part;
-	f->waits = false;
 	if (frame & SL_FRAME_REMARK)
 		remark_part(f, frame, &part);
 	else if (frame & SL_FRAME_PYTHON)
@@ -468,13 +429,9 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 		kernel_part(f, frame, &part);
 	else if (m && m->has_file)
 		module_part(f, m, frame, &part);
-	else if (f->in_passing)
-		f->waits = true;
 	else
 		other_part(f, stack, frame, m, &part, &is_kept);
-	if (f->in_passing && symbols_has_missed(f->symbols))
-		f->waits = true;
-	if (f->err || f->waits)
+	if (f->err)
 		return none;
 	if (is_kept) {
 		*slot = (struct slot){where, frame, part};
@@ -501,66 +458,23 @@ bool db_frames_wanted(struct db *db)
 	return !is_off;
 }
 
-/* Anew where there is more. -ESTALE: a name would have been another one by that. */
-static int read_places(struct db_frames *f)
-{
-	struct db_spaces *before = f->spaces;
-	int err = 0;
-
-	if (!f->code && db_table_exists(f->db, "SL_CODES"))
-		err = db_prepare(f->db,
-				 "SELECT file, name, firstLine, version, lines FROM main.SL_CODES"
-				 " WHERE id = ?",
-				 &f->code);
-	if (err || (before && f->places == f->db->stacks.places))
-		return err;
-	f->places = f->db->stacks.places;
-	err = db_spaces_open(f->db, f->resolve ? f->symbols : NULL, &f->spaces);
-	if (!err && before && db_spaces_differ(f->spaces, before, f->until))
-		err = -ESTALE;
-	db_spaces_close(before);
-	return err;
-}
-
-int db_frames_go_on(struct db_frames *f, bool in_passing)
-{
-	bool is_first = !f->symbols;
-	int err = 0;
-
-	if (in_passing)
-		f->symbols = db_ahead_symbols(f->db);
-	else if (is_first)
-		err = db_ahead_take(f->db, &f->symbols);
-	f->in_passing |= in_passing;
-	f->waits = false;
-	if (!err)
-		err = read_places(f);
-	/* Not before: whoever has to begin anew takes them then. */
-	if (!err && !in_passing && !is_first) {
-		f->in_passing = false;
-		err = db_ahead_take(f->db, &f->symbols);
-	}
-	if (!err)
-		symbols_only_open(f->symbols, in_passing);
-	return err;
-}
-
-void db_frames_rest(struct db_frames *f)
-{
-	symbols_only_open(f->symbols, false);
-}
-
-int db_frames_open(struct db *db, bool in_passing, struct db_frames **out)
+int db_frames_open(struct db *db, struct db_frames **out)
 {
 	struct db_frames *f = calloc(1, sizeof(*f));
+	int err;
 
 	*out = f;
 	if (!f)
 		return -ENOMEM;
 	f->db = db;
 	f->resolve = db_frames_wanted(db);
-	f->until = INT64_MIN;
-	return db_frames_go_on(f, in_passing);
+	err = db_prefetch_take(db, &f->symbols);
+	if (!err && db_table_exists(db, "SL_CODES"))
+		err = db_prepare(db,
+				 "SELECT file, name, firstLine, version, lines FROM main.SL_CODES"
+				 " WHERE id = ?",
+				 &f->code);
+	return err ? err : db_spaces_open(db, f->resolve ? f->symbols : NULL, &f->spaces);
 }
 
 void db_frames_close(struct db_frames *f)
@@ -569,13 +483,11 @@ void db_frames_close(struct db_frames *f)
 		return;
 	sqlite3_finalize(f->code);
 	db_spaces_close(f->spaces);
-	if (!f->in_passing)
-		symbols_close(f->symbols);
+	symbols_close(f->symbols);
 	free(f->slot);
 	free(f->row);
 	free(f->is_written);
 	free(f->by_row);
 	free(f->ids);
-	db_map_free(&f->codes);
 	free(f);
 }

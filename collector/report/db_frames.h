@@ -14,18 +14,9 @@ struct db_frames;
 /* Are there to be names? */
 bool db_frames_wanted(struct db *db);
 
-/*
- * Reads spaces, modules and code objects of the report. @in_passing: no file is opened for names that is not yet, and what
- * has not been told of may still be. 0 or -errno; to be closed either way.
- */
-int db_frames_open(struct db *db, bool in_passing, struct db_frames **f);
+/* Reads spaces, modules and code objects of the report, once all are in it. 0 or -errno; to be closed either way. */
+int db_frames_open(struct db *db, struct db_frames **f);
 void db_frames_close(struct db_frames *f);
-
-/* What was opened in passing: naming_rests(), naming_goes_on() (db_symbolize.h). */
-/* Has a frame got its name by it, in passing? */
-bool db_frames_has_code(const struct db_frames *f, int64_t code);
-void db_frames_rest(struct db_frames *f);
-int db_frames_go_on(struct db_frames *f, bool in_passing);
 
 /* A frame (preload/wire/frame.h) of a stack: its part of the report's frames. Of no role, and empty: see db_frames_error(). */
 struct db_stack_of {
@@ -34,7 +25,7 @@ struct db_stack_of {
 struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *stack,
 				 uint64_t frame);
 
-/* -EAGAIN: in passing, and what the last frame is cannot be said for good yet. -errno. */
+/* Why db_frames_part() returned nothing: -errno. */
 int db_frames_error(const struct db_frames *f);
 
 /* SL_FRAMES.id of a part's frame, which is in that table from its first use on: not all parts are. 0: failed. */

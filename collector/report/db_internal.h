@@ -11,9 +11,8 @@
  *   db_nvtx.c     rows of NVTX tables
  *   db_strings.c  StringIds
  *   db_finish.c   resume and finish
- *   db_symbolize_prefetch.c    what their names will be, looked up meanwhile
- *   db_symbolize.c, db_frames.c, db_spaces.c   names of stacks: db_symbolize_online.c, for those that can have them while others
- *                 come; db_symbolize_all.c, for all
+ *   db_symbolize_prefetch.c    looks up addresses of stacks while others still come
+ *   db_symbolize_all.c, db_symbolize.c, db_frames.c, db_spaces.c   symbolize all stacks at the end
  *   db_rotate.c     one report after another
  *
  * Rule easy to break: whatever the collector's memory believes to be in the file must survive a
@@ -61,11 +60,17 @@ struct db_schema {
 	bool is_made;      /* those of every report are committed */
 };
 
+/* The file of a report without events (scripts/schema_image.c). */
+extern const unsigned char sl_new_report[];
+extern const unsigned long sl_new_report_size;
+
 int db_schema_init(struct db *db);
 int db_schema_write(struct db *db); /* the always and private ones, into a file that is empty */
 int db_schema_scan(struct db *db);  /* which tables does the open file have? */
 /* Takes tables away that only a growing report has; @empty: the rows of its sums. In the open transaction. */
 int db_schema_drop_live(struct db *db, bool empty);
+/* Text from the section of a table on; NULL: there is none. */
+const char *db_schema_sql(const struct db *db, const char *name);
 bool db_table_exists(const struct db *db, const char *name);
 int db_table_need(struct db *db, const char *name); /* makes the table when it is not there yet */
 int db_table_drop(struct db *db, const char *name); /* a view, too; none there: nothing happens */
@@ -178,7 +183,6 @@ int db_meta_export_set(struct db *db, const char *name, const char *value);
 /* What of stacks is in this report; by id. */
 struct db_stacks_there {
 	struct db_map stack, code, space;
-	uint64_t places; /* raised with all that is told of spaces, modules and code */
 };
 
 int db_stacks_load(struct db *db); /* resume */
@@ -186,37 +190,18 @@ int db_stacks_load(struct db *db); /* resume */
 void db_stacks_forget_chains(struct db *db);
 void db_stacks_forget(struct db *db);
 
-/* ---- db_symbolize_online.c ---- */
-
-struct db_named; /* what stacks have names before the end */
-struct naming;
-
-void db_named_free(struct db_named *n);
-/* There is one more that wants some. */
-void db_named_wait(struct db *db, int64_t stack);
-/* What has got names must be named anew: rows are lost, or what is told now contradicts them. */
-void db_named_void(struct db *db);
-/* There is more of that code object than was told before. */
-void db_named_recode(struct db *db, int64_t code);
-/* What has them is the caller's to go on with. NULL: nothing. */
-struct naming *db_named_take(struct db *db);
-
 /* ---- db_symbolize_prefetch.c ---- */
 
-struct db_ahead; /* NULL: no stacks yet */
+struct db_prefetch; /* NULL: no stacks yet */
 struct db_module;
 struct symbols;
 
-void db_ahead_space(struct db *db, int64_t space, int64_t parent);
-void db_ahead_module(struct db *db, const struct db_module *m);
-void db_ahead_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt);
-/* Once, when no more stacks come; the caller closes it. -ENOMEM, -EINTR: who waits does not want to any more. */
-int db_ahead_take(struct db *db, struct symbols **out);
-bool db_ahead_is_there(const struct db *db);
-/* Has it nothing to do? Then db_ahead_symbols() may be asked, until something is told. */
-bool db_ahead_is_idle(const struct db *db);
-struct symbols *db_ahead_symbols(const struct db *db); /* where it is there */
-void db_ahead_free(struct db *db);
+void db_prefetch_space(struct db *db, int64_t space, int64_t parent);
+void db_prefetch_module(struct db *db, const struct db_module *m);
+void db_prefetch_stack(struct db *db, int64_t space, const uint64_t *frames, size_t cnt);
+/* The symbols with all that was prefetched; the caller closes them. -ENOMEM; -EINTR: a pending signal ended the wait. */
+int db_prefetch_take(struct db *db, struct symbols **out);
+void db_prefetch_free(struct db *db);
 
 /* ---- db_nvtx.c: as db_ops.c ---- */
 
@@ -238,17 +223,14 @@ struct db {
 	char *path;
 	struct db_schema schema;
 	struct db_batch batch[DB_TABLE_CNT];
-	uint8_t *image;       /* of all batches */
-	uint32_t image_pages; /* of it, in use */
-	uint32_t
-		image_used; /* the last page that rows have been on: from there on no memory is there yet */
+	uint8_t *image;        /* of all batches */
+	uint32_t image_pages;  /* of it, in use */
 	uint32_t image_change; /* version of the image, for SQLite's page cache */
 	struct db_strings strings;
 	struct db_ops ops;
 	struct db_stacks_there stacks;
-	struct db_ahead *ahead;
-	struct db_named *named; /* NULL: none */
-	struct db_nvtx *nvtx;   /* NULL: no NVTX row yet */
+	struct db_prefetch *prefetch;
+	struct db_nvtx *nvtx; /* NULL: no NVTX row yet */
 	sqlite3_stmt *stmt[DB_STMTS];
 	char *scratch;
 	size_t scratch_cap;
@@ -282,7 +264,6 @@ bool db_wal_fits(struct db *db);  /* could the file take all that the WAL has? *
 void db_watch_wal(struct db *db); /* its size, from now on */
 void db_ballast_make(struct db *db);
 void db_ballast_drop(struct db *db);
-bool db_has_plenty(struct db *db); /* of room on the disk: more than the end of a report can take */
 
 /* db_finish.c: is there an unfinished report of ours? 0, or -1 and a sentence; then continue it */
 int db_check_resume(const char *path, char *why, size_t why_len);

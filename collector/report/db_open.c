@@ -317,8 +317,7 @@ void db_close(struct db *db)
 	for (int t = 0; t < DB_TABLE_CNT; t++)
 		sqlite3_finalize(db->batch[t].stmt);
 	db_nvtx_free(db);
-	db_ahead_free(db);
-	db_named_free(db->named);
+	db_prefetch_free(db);
 	sqlite3_close(db->sql);
 	/* After SQLite let go: closing this descriptor would drop its locks. */
 	if (db->lock_fd >= 0)

@@ -7,7 +7,6 @@
  */
 #include "collector/report/db_internal.h"
 #include "collector/base/embed.h"
-#include "collector/report/schema_image.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,6 +55,13 @@ static int find(const struct db_schema *s, const char *name)
 		if (!strcmp(s->section[i].name, name))
 			return i;
 	return -1;
+}
+
+const char *db_schema_sql(const struct db *db, const char *name)
+{
+	int i = find(&db->schema, name);
+
+	return i < 0 ? NULL : db->schema.section[i].sql;
 }
 
 static bool is_view(const struct db_section *sec)

@@ -11,8 +11,6 @@
 #include "collector/report/db_internal.h"
 #include "collector/symbols/symbols.h"
 
-#define COMPARED_MAX 4096u
-
 struct space {
 	int64_t id, parent, pid;
 	uint32_t first, cnt; /* modules */
@@ -23,7 +21,6 @@ struct db_spaces {
 	struct symbols *symbols;
 	struct db_module *module;
 	uint32_t modules;
-	uint32_t last; /* number of a module */
 	struct space *space;
 	uint32_t spaces;
 };
@@ -91,22 +88,6 @@ const struct db_module *db_spaces_module(const struct db_spaces *all, int64_t sp
 	return late;
 }
 
-bool db_spaces_differ(const struct db_spaces *all, const struct db_spaces *before, int64_t until)
-{
-	if (all->modules > COMPARED_MAX)
-		return true;
-	for (uint32_t i = 0; i < all->modules; i++) {
-		const struct db_module *m = &all->module[i];
-
-		if (m->number <= before->last || m->since > until)
-			continue;
-		for (uint32_t k = 0; k < before->modules; k++)
-			if (before->module[k].start < m->end && before->module[k].end > m->start)
-				return true;
-	}
-	return false;
-}
-
 int64_t db_spaces_pid(const struct db_spaces *all, int64_t space)
 {
 	const struct space *s = find_space(all, space);
@@ -149,8 +130,6 @@ static void read_module(struct db_spaces *all, sqlite3_stmt *stmt)
 				.bias = (uint64_t)sqlite3_column_int64(stmt, 3),
 				.since = sqlite3_column_int64(stmt, 4),
 				.path_id = sqlite3_column_int64(stmt, 5)};
-	if (m->number > all->last)
-		all->last = m->number;
 	m->path = db_string_text(all->db, m->path_id, &len);
 	m->until = m->end;
 	if (all->modules > 1 && m[-1].space == m->space && m[-1].until > m->until)

@@ -34,12 +34,6 @@ void db_spaces_close(struct db_spaces *all);
 const struct db_module *db_spaces_module(const struct db_spaces *all, int64_t space,
 					 uint64_t address, int64_t ns);
 
-/*
- * Was a module told of since @before that lies where another one was, and was there by the time @until already: might the
- * answer to a question that was asked for times up to it be another now? Yes also where they are too many to say.
- */
-bool db_spaces_differ(const struct db_spaces *all, const struct db_spaces *before, int64_t until);
-
 /* The process whose space it is; 0: not known. */
 int64_t db_spaces_pid(const struct db_spaces *all, int64_t space);
 

@@ -41,8 +41,7 @@ int db_space(struct db *db, int64_t space, int64_t parent, int64_t global_pid)
 	if (*there == mark_of(global_pid))
 		return 0;
 	*there = mark_of(global_pid);
-	db->stacks.places++;
-	db_ahead_space(db, space, parent);
+	db_prefetch_space(db, space, parent);
 	return db_record(db, OP_SPACE, space, parent ? parent : DB_NULL,
 			 global_pid ? global_pid : DB_NULL);
 }
@@ -52,8 +51,7 @@ int db_module(struct db *db, const struct db_module *m)
 	char id[2 * 64 + 1];
 	size_t len = m->build_id_len <= 64 ? m->build_id_len : 64;
 
-	db->stacks.places++;
-	db_ahead_module(db, m);
+	db_prefetch_module(db, m);
 	for (size_t i = 0; i < len; i++)
 		snprintf(id + 2 * i, 3, "%02x", m->build_id[i]);
 	return db_record(db, OP_MODULE, m->space, (int64_t)m->start, (int64_t)m->end,
@@ -70,10 +68,7 @@ int db_code(struct db *db, const struct db_code *c)
 	/* Told again with more of its lines. */
 	if (*there > (int64_t)c->lines_len)
 		return 0;
-	if (*there)
-		db_named_recode(db, c->id);
 	*there = (int64_t)c->lines_len + 1;
-	db->stacks.places++;
 	return db_record(db, OP_CODE, c->id, c->file, c->name, (int64_t)c->first_line,
 			 (int64_t)c->version, c->lines_len ? c->lines : NULL, c->lines_len);
 }
@@ -88,8 +83,7 @@ int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint
 	if (*there)
 		return 0;
 	*there = 1;
-	db_named_wait(db, id);
-	db_ahead_stack(db, space, frames, cnt);
+	db_prefetch_stack(db, space, frames, cnt);
 	return db_record(db, OP_STACK, id, space, since, frames, cnt * sizeof(*frames));
 }
 

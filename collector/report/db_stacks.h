@@ -43,7 +43,7 @@ int db_code(struct db *db, const struct db_code *c);
 int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
 	     size_t cnt);
 
-/* A row that is written now names the stack; 0, DB_NULL: none. What its stacks get depends on the kind of row. */
+/* Kinds of rows that name a stack: which callchain tables it is in. */
 enum db_stack_kind {
 	DB_STACK_OSRT,
 	DB_STACK_CUDA, /* and libraries of it */
@@ -51,7 +51,6 @@ enum db_stack_kind {
 	DB_STACK_SAMPLE,
 	DB_STACK_KIND_CNT
 };
-void db_stack_wanted(struct db *db, enum db_stack_kind kind, int64_t id);
 
 /* Is it in this report? Parents, modules and codes are the caller's to think of. */
 bool db_has_stack(const struct db *db, int64_t id);
@@ -70,14 +69,6 @@ int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_s
 
 /* What is known by then is in the report (open transaction, nothing pending). 0 or -errno; the report is whole in any case. */
 int db_stacks_finish(struct db *db);
-
-/*
- * The same for stacks that rows in the report name so far, while others still come: those of which all is known get their
- * names, in about @rows rows, which wait for a commit. Nothing may be pending, and files that are being read are waited
- * for. db_stacks_finish() goes on with what it finds, or begins anew where something that came since contradicts it.
- * True: there is nothing to do at the moment.
- */
-bool db_stacks_early(struct db *db, size_t rows);
 
 /* Whoever has a terminal: to be told of how far that is, in per cent, from 2 s on; -1: done. NULL: nobody. */
 void db_stacks_progress(void (*tell)(int percent));

@@ -1,5 +1,5 @@
 /*
- * db_symbolize.c - see db_symbolize.h.
+ * db_symbolize.c - writes the rows of one symbolized stack: SL_STACKS, SL_FRAMES and the callchain tables of its kinds.
  */
 #include "collector/report/db_symbolize.h"
 
@@ -8,8 +8,6 @@
 
 #include "collector/report/db_internal.h"
 #include "collector/report/db_stacks.h"
-
-#define HAS_STACK (1u << NAMING_KINDS) /* rows of SL_STACKS; bits below: callchains of a kind */
 
 /* And the table that nsys has for those: each stack once, whoever shares it. */
 static const struct kind {
@@ -59,7 +57,7 @@ int naming_drop(struct db *db)
 	return err;
 }
 
-int naming_open(struct db *db, bool in_passing, struct naming **out)
+int naming_open(struct db *db, struct naming **out)
 {
 	struct naming *n = calloc(1, sizeof(*n));
 	int err = n ? naming_drop(db) : -ENOMEM;
@@ -72,19 +70,7 @@ int naming_open(struct db *db, bool in_passing, struct naming **out)
 	if (err)
 		return err;
 	n->db = db;
-	n->in_passing = in_passing;
-	return db_frames_open(db, in_passing, &n->frames);
-}
-
-int naming_goes_on(struct naming *n, bool in_passing)
-{
-	n->in_passing = in_passing;
-	return db_frames_go_on(n->frames, in_passing);
-}
-
-void naming_rests(struct naming *n)
-{
-	db_frames_rest(n->frames);
+	return db_frames_open(db, &n->frames);
 }
 
 void naming_free(struct naming *n)
@@ -92,36 +78,20 @@ void naming_free(struct naming *n)
 	if (!n)
 		return;
 	db_frames_close(n->frames);
-	db_map_free(&n->has);
 	free(n);
 }
 
 /* ---- a stack ---- */
 
-static unsigned has(const struct naming *n, int64_t stack)
+static void add_row(struct naming *n, int64_t stack, int64_t depth, int64_t frame, unsigned kinds)
 {
-	return n->has.cnt ? (unsigned)*db_map_peek(&n->has, stack) : 0;
-}
+	int64_t *row = db_row(n->db, DB_SL_STACKS);
 
-bool naming_is_done(const struct naming *n, int64_t stack, unsigned kinds)
-{
-	unsigned all = kinds | HAS_STACK;
-
-	return (has(n, stack) & all) == all;
-}
-
-static void add_row(struct naming *n, int64_t stack, int64_t depth, int64_t frame, unsigned missing)
-{
-	int64_t *row;
-
-	if (missing & HAS_STACK) {
-		row = db_row(n->db, DB_SL_STACKS);
-		row[STACKS_ID] = stack;
-		row[STACKS_DEPTH] = depth;
-		row[STACKS_FRAME_ID] = frame;
-	}
+	row[STACKS_ID] = stack;
+	row[STACKS_DEPTH] = depth;
+	row[STACKS_FRAME_ID] = frame;
 	for (size_t i = 0; i < NAMING_KINDS; i++) {
-		if (!(missing & 1u << i) || !KINDS[i].chains)
+		if (!(kinds & 1u << i) || !KINDS[i].chains)
 			continue;
 		row = db_row(n->db, KINDS[i].as);
 		row[CHAIN_ID] = stack;
@@ -130,7 +100,7 @@ static void add_row(struct naming *n, int64_t stack, int64_t depth, int64_t fram
 	}
 }
 
-static int add_rows(struct naming *n, int64_t stack, unsigned missing, size_t parts)
+static int add_rows(struct naming *n, int64_t stack, unsigned kinds, size_t parts)
 {
 	int64_t depth = 0, frame;
 
@@ -139,18 +109,9 @@ static int add_rows(struct naming *n, int64_t stack, unsigned missing, size_t pa
 			frame = db_frames_use(n->frames, n->merged[p].first + i);
 			if (!frame)
 				return n->db->failed ? n->db->failed : -ENOMEM;
-			add_row(n, stack, depth++, frame, missing);
+			add_row(n, stack, depth++, frame, kinds);
 		}
 	return 0;
-}
-
-static bool note(struct naming *n, int64_t stack, unsigned rows)
-{
-	int64_t *noted = db_map_get(&n->has, stack);
-
-	if (noted)
-		*noted |= rows;
-	return noted;
 }
 
 /* A remark belongs to the frames before it. */
@@ -159,7 +120,6 @@ int naming_add(struct naming *n, const struct db_stack_of *stack, unsigned kinds
 {
 	size_t cnts[2] = {0};
 	bool is_python = false;
-	unsigned missing;
 
 	for (size_t i = 0; i < cnt && i < SL_FRAME_MAX; i++) {
 		uint64_t remark = frames[i] & SL_FRAME_REMARK ? sl_frame_address(frames[i]) : 0;
@@ -171,9 +131,6 @@ int naming_add(struct naming *n, const struct db_stack_of *stack, unsigned kinds
 			     remark == SL_REMARK_PYTHON_BROKEN;
 		n->part[is_python][cnts[is_python]++] = part;
 	}
-	missing = (kinds | HAS_STACK) & ~has(n, stack->id);
-	if (n->in_passing && !note(n, stack->id, missing))
-		return -ENOMEM;
-	return add_rows(n, stack->id, missing,
+	return add_rows(n, stack->id, kinds,
 			stack_merge(n->part[0], cnts[0], n->part[1], cnts[1], n->merged));
 }

@@ -1,8 +1,6 @@
 /*
- * db_symbolize_all.c - the names of stacks, when the report is finished: those that have none yet (db_symbolize_online.c), or
- * all, anew.
- *
- * In one pass, in order of the stacks' numbers. Whatever goes wrong, the raw stacks are as they were, and the report opens.
+ * db_symbolize_all.c - symbolizes all stacks when the report is finished, in one pass in the order of their ids. On an
+ * error the raw stacks stay as they were, and the report opens.
  */
 #include "collector/report/db_stacks.h"
 
@@ -125,7 +123,7 @@ static int add_raw(struct work *w, sqlite3_stmt *stmt, int64_t *last)
 
 	*last = stack.id;
 	step(w);
-	if (err || naming_is_done(w->naming, stack.id, kinds))
+	if (err)
 		return err;
 	if (len > sizeof(frames))
 		len = sizeof(frames);
@@ -223,25 +221,6 @@ static int need_views(struct work *w)
 	return err;
 }
 
-/* Have all of them got theirs while they came? Then no file needs to be opened. */
-static bool is_all_named(struct work *w)
-{
-	sqlite3_stmt *stmt;
-	int64_t id = 0;
-	bool is = true;
-
-	if (db_prepare(w->db, "SELECT id FROM main.SL_RAW_STACKS ORDER BY id", &stmt))
-		return false;
-	while (is && sqlite3_step(stmt) == SQLITE_ROW) {
-		id = sqlite3_column_int64(stmt, 0);
-		is = first_lost(w, id) == id && naming_is_done(w->naming, id, kinds_of(w, id));
-	}
-	is = sqlite3_finalize(stmt) == SQLITE_OK && is && first_lost(w, INT64_MAX) == INT64_MAX;
-	for (unsigned i = 0; i < NAMING_KINDS; i++)
-		w->wanted[i].at = 0;
-	return is;
-}
-
 static int begin(struct work *w)
 {
 	struct db *db = w->db;
@@ -251,42 +230,24 @@ static int begin(struct work *w)
 					 "DELETE FROM main.DIAGNOSTIC_EVENT WHERE text LIKE"
 					 " '" UNNAMED "%'",
 					 NULL, NULL, NULL));
-	return db->failed ? db->failed : naming_open(db, false, &w->naming);
-}
-
-/* What was begun before the end, where it is right and there is any. @is_done: it was all there is to do. */
-static int go_on(struct work *w, bool *is_done)
-{
-	int err;
-
-	w->naming = db_named_take(w->db);
-	*is_done = w->naming && is_all_named(w);
-	if (*is_done)
-		return 0;
-	/* Names take more room than all that is left to do then, and must not take what that needs. */
-	db_ballast_make(w->db);
-	w->of = count_raw(w->db);
-	w->tell_ns = now_ns() + TELL_AFTER_NS;
-	err = w->naming ? naming_goes_on(w->naming, false) : -ESTALE;
-	if (err != -ESTALE)
-		return err;
-	naming_free(w->naming);
-	w->naming = NULL;
-	return begin(w);
+	return db->failed ? db->failed : naming_open(db, &w->naming);
 }
 
 /* Several transactions: a failure takes back what those before it have brought. */
 static int finish(struct work *w)
 {
 	struct db *db = w->db;
-	bool is_done = false;
 	int err = read_wanted(w), done;
 
+	/* Symbolized rows take more room than all that follows, and must leave enough for that. */
+	db_ballast_make(db);
+	w->of = count_raw(db);
+	w->tell_ns = now_ns() + TELL_AFTER_NS;
 	if (!err)
-		err = go_on(w, &is_done);
+		err = begin(w);
 	if (!err)
 		err = need_views(w);
-	if (!err && !is_done)
+	if (!err)
 		err = add_all(w);
 	if (err)
 		db_batch_drop(db);

@@ -6,17 +6,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "collector/base/task.h"
 #include "collector/base/message.h"
 #include "collector/kernel/counters/event_list.h"
 #include "collector/capture/flight/flight.h"
-#include "collector/base/heap.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/python_modules.h"
@@ -159,53 +158,24 @@ void collect_setup_changed(struct collector *c)
 	collect_clocks(c);
 }
 
-/* ---- the kernel's side is opened while the report is: on two processors that hides the shorter of both ---- */
+/* ---- the kernel's side ---- */
 
-struct sched_opening {
-	struct sched_ask ask;
-	struct sched *sched;
-	char why[512];
-	struct aside aside;
-};
-
-static bool is_nothing(const struct sched_ask *ask)
+static void open_sched(struct collector *c)
 {
-	return ask->mode == SCHED_MODE_NONE && !ask->calls && !ask->lives;
-}
+	const struct profile_options *o = c->options;
+	struct sched_ask ask = {.mode = o->cpuctxsw,
+				.want = SCHED_BACKEND_BPF,
+				.calls = o->syscalls,
+				.lives = o->sample != SCHED_MODE_NONE || o->off_cpu_ns >= 0,
+				.calls_threshold_ns = (uint64_t)o->syscall_threshold_ns};
+	char why[512] = "";
 
-static void sched_opening_run(void *of)
-{
-	struct sched_opening *o = of;
-
-	o->sched = sched_open_for(&o->ask, o->why, sizeof(o->why));
-}
-
-static void sched_opening_begin(struct sched_opening *o, const struct profile_options *options)
-{
-	*o = (struct sched_opening){
-		.ask = {.mode = options->cpuctxsw,
-			.want = SCHED_BACKEND_BPF,
-			.calls = options->syscalls,
-			.lives = options->sample != SCHED_MODE_NONE || options->off_cpu_ns >= 0,
-			.calls_threshold_ns = (uint64_t)options->syscall_threshold_ns}};
-	if (!is_nothing(&o->ask))
-		aside_begin(&o->aside, sched_opening_run, o);
-}
-
-static struct sched *sched_opening_end(struct sched_opening *o)
-{
-	if (!is_nothing(&o->ask))
-		aside_end(&o->aside);
-	return o->sched;
-}
-
-static void take_sched(struct collector *c, struct sched_opening *o)
-{
-	c->sched = sched_opening_end(o);
+	if (ask.mode != SCHED_MODE_NONE || ask.calls || ask.lives)
+		c->sched = sched_open_for(&ask, why, sizeof(why));
 	c->model.has_kernel_events = c->sched != NULL;
-	c->model.keep_all_switches = o->ask.mode == SCHED_MODE_SYSTEM;
-	if (o->why[0])
-		notes_say(c, 2, "%s", o->why);
+	c->model.keep_all_switches = ask.mode == SCHED_MODE_SYSTEM;
+	if (why[0])
+		notes_say(c, 2, "%s", why);
 }
 
 /* --sampling-period: by a counter of the CPU, if it has one. */
@@ -309,13 +279,19 @@ static int open_places(struct collector *c, const struct collect_ask *ask,
 	return c->report ? open_db(c, ask, zero, why, why_len) : -ENOMEM;
 }
 
-#define HEAP_OF_A_REPORT (1 << 20) /* what the report and SQLite take */
+/* One heap for all threads, which grows by a MiB and keeps what is freed: page faults are dear in virtual machines. */
+static void set_up_heap(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TOP_PAD, 1 << 20);
+	mallopt(M_MMAP_THRESHOLD, 16 << 20);
+	mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
 
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
 	struct clock_snapshot zero = clock_snapshot_take(mode, true);
-	struct sched_opening opening;
 	int err;
 
 	c->options = ask->options;
@@ -330,14 +306,11 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0)
 		return -errno;
-	heap_prepare();
-	sched_opening_begin(&opening, ask->options);
-	/* Beside that, and before anything big is in memory. */
+	/* Before anything big is in memory, and before there are threads. */
 	c->keeper = keeper_start();
-	heap_warm(HEAP_OF_A_REPORT);
+	set_up_heap();
 	err = open_places(c, ask, &zero, mode, why, why_len);
 	if (err) {
-		c->sched = sched_opening_end(&opening);
 		collect_abandon(c, !c->db);
 		return err;
 	}
@@ -354,7 +327,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	loop_add(c, c->session.listen_fd, LOOP_LISTEN, NULL);
 	notes_begin(c);
 	python_open(c, ask->preload);
-	take_sched(c, &opening);
+	open_sched(c);
 	open_samples(c);
 	collect_counters_open(c);
 	err = capture_open(c);

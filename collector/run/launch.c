@@ -115,9 +115,8 @@ static void set_preload(const char *program, const char *preload)
 	free(value);
 }
 
-/* All but where the session is. True: it is to be told of that, and there is a place for it. */
-static bool set_environment(const struct profile_options *o, const char *program,
-			    const char *preload)
+static void set_environment(const struct profile_options *o, const char *program,
+			    const char *preload, const char *session_dir)
 {
 	const char *cursor = o->env_vars;
 	char *var;
@@ -127,10 +126,9 @@ static bool set_environment(const struct profile_options *o, const char *program
 	while (cursor && (var = profile_env_next(&cursor)))
 		putenv(var);
 	if (!preload || !o->trace)
-		return false;
-	setenv(SL_SESSION_ENV, "", 1);
+		return;
+	setenv(SL_SESSION_ENV, session_dir, 1);
 	set_preload(program, preload);
-	return true;
 }
 
 static void hide_output(void)
@@ -148,8 +146,6 @@ static void hide_output(void)
 static void be_program(int go, int failed, const struct profile_options *o, const char *program,
 		       char **argv, const char *preload)
 {
-	/* Beside what is opened meanwhile: little is left to do when it may go. */
-	bool is_told = set_environment(o, program, preload);
 	char dir[128] = "";
 	int err;
 
@@ -157,8 +153,7 @@ static void be_program(int go, int failed, const struct profile_options *o, cons
 		hide_output();
 	if (read(go, dir, sizeof(dir) - 1) <= 0)
 		_exit(SL_EXIT_FAIL);
-	if (is_told)
-		setenv(SL_SESSION_ENV, dir, 1);
+	set_environment(o, program, preload, dir);
 	execvp(program, argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) != sizeof(err))

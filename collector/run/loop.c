@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "collector/session/hello.h"
-#include "collector/report/db_stacks.h"
 #include "collector/run/launch.h"
 #include "collector/base/proc.h"
 
@@ -28,7 +27,6 @@
 #define PERIOD_BUSY_MS 2
 #define PERIOD_SOME_MS 10
 #define PERIOD_IDLE_MS 50
-#define EARLY_LOOKS    50 /* 100 ms: programs may hang after their destructors, files when opened */
 #define PERIOD_LOOK_MS 20 /* whether it can still wait */
 #define KIND_SHIFT     56
 
@@ -246,9 +244,6 @@ static void dispatch(struct collector *c, const struct epoll_event *ev)
 	case LOOP_COUNTERS:
 		collect_counters_tick(c);
 		break;
-	case LOOP_LEAVING:
-		leaving_seen(&c->root_leaving);
-		break;
 	case LOOP_KEY:
 		steer_key(c);
 		break;
@@ -268,44 +263,6 @@ static void answer_leaving(struct collector *c)
 	db_settle(c->db);
 	while (c->leaving_cnt)
 		close(c->leaving[--c->leaving_cnt]);
-}
-
-static bool root_leaves(const struct collector *c)
-{
-	for (const struct arena *a = c->arenas.first; a; a = a->next)
-		if (__atomic_load_n(&a->map->leaving_pid, __ATOMIC_ACQUIRE) == c->root)
-			return true;
-	return false;
-}
-
-static bool may_name_leaver(const struct collector *c)
-{
-	return c->child && !c->sample && collect_may_name(c);
-}
-
-/*
- * To take a large program's memory down takes the kernel as long as names of its last stacks take us: they need not wait.
- * False: it does not leave, or there is nothing to do.
- */
-static bool name_early(struct collector *c)
-{
-	if (c->early_looks == EARLY_LOOKS || c->root_is_gone || c->model.alive != 1 ||
-	    !may_name_leaver(c) || !root_leaves(c))
-		return false;
-	c->early_looks++;
-	collect_drain(c);
-	collect_commit(c);
-	if (!collect_names(c)) {
-		collect_commit(c);
-		c->early_quiet = 0;
-		return true;
-	}
-	/* Destructors that run after ours have calls, too. */
-	if (++c->early_quiet < 2)
-		return true;
-	db_write_log(c->db);
-	c->early_looks = EARLY_LOOKS;
-	return false;
 }
 
 /* Kernels without pidfd, or no descriptors left: ask. */
@@ -420,8 +377,6 @@ void loop_run(struct collector *c)
 	int wait = PERIOD_SOME_MS;
 
 	be_modest(c);
-	if (may_name_leaver(c) && !leaving_begin(&c->root_leaving, c->session.control))
-		loop_add(c, c->root_leaving.event, LOOP_LEAVING, NULL);
 	while (!c->is_over) {
 		int n = epoll_wait(c->epoll, ev, EVENTS, wait);
 
@@ -434,13 +389,10 @@ void loop_run(struct collector *c)
 		}
 		wait = collect_can_wait(c) ? PERIOD_LOOK_MS : period(c, collect_tick(c));
 		answer_leaving(c);
-		if (name_early(c))
-			wait = PERIOD_BUSY_MS;
 		check_processes(c);
 		steer_tick(c);
 		check_end(c);
 		if (c->alone_at && second_look_ns(c) == 0)
 			wait = 0;
 	}
-	leaving_end(&c->root_leaving);
 }

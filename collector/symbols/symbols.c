@@ -62,7 +62,6 @@ struct symbols {
 	struct jit *jit[PIDS];
 	struct symbols_kernel *kernel;
 	bool has_kernel; /* was tried */
-	bool is_only_open, has_missed;
 	struct symbols_server server;
 	struct symbols_reader *reader;
 };
@@ -389,28 +388,6 @@ static bool keep_frames(struct symbols_module *m, const struct symbols_frame *fr
 	return true;
 }
 
-void symbols_only_open(struct symbols *s, bool is_only)
-{
-	s->is_only_open = is_only;
-	s->has_missed = false;
-}
-
-bool symbols_has_missed(struct symbols *s)
-{
-	bool has = s->has_missed;
-
-	s->has_missed = false;
-	return has;
-}
-
-static bool is_missed(struct symbols *s, bool is_open)
-{
-	if (!s->is_only_open || is_open)
-		return false;
-	s->has_missed = true;
-	return true;
-}
-
 /* NULL: unavailable. */
 static const struct answer *answer(struct symbols *s, struct symbols_module *m, uint64_t address)
 {
@@ -423,8 +400,6 @@ static const struct answer *answer(struct symbols *s, struct symbols_module *m, 
 	if (m->answers * 2 >= m->answer_cap && !grow_answers(m))
 		return NULL;
 	a = &m->answer[place(m, address)];
-	if (!a->first && is_missed(s, m->is_open))
-		return NULL;
 	if (!a->first) {
 		cnt = ask(s, m, address, found, SYMBOLS_FRAMES_MAX + 1);
 		if (!keep_frames(m, found, cnt))
@@ -489,8 +464,6 @@ bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *f
 {
 	const char *function;
 
-	if (is_missed(s, s->has_kernel))
-		return false;
 	symbols_kernel_read(s);
 	*module = "[kernel.kallsyms]";
 	if (!symbols_kernel_find(s->kernel, address, &function, module))

@@ -28,25 +28,15 @@ struct symbols_module *symbols_module(struct symbols *s, const char *path, const
 				      size_t build_id_len);
 
 /*
- * Has an address looked up soon, by a thread which opens the module's files for that (NULL: only reads the kernel's list of
- * symbols): what takes long is done then when somebody asks. Nobody may ask until symbols_settle(), which waits for the
- * one that is being looked up, and forgets those that wait. Where that takes long (the server of a file system does not
- * answer) a signal that waits to be taken, as by Ctrl-C, ends the wait: then it returns false, and the session is the
- * thread's, which closes it. What is more than can wait is looked up when it is asked.
+ * Queues an address for a thread, which opens the module's files and looks it up (@m NULL: reads the kernel's symbols). A
+ * full queue drops it: symbols_at() finds it then. Between the first call and symbols_settle() nothing else may be called
+ * but symbols_module() and symbols_close().
+ *
+ * symbols_settle() drops what is queued and waits for the running lookup. A pending signal (Ctrl-C) ends a long wait, as
+ * for a file server that does not answer: false; the thread then owns the session and closes it.
  */
-void symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address);
+void symbols_prefetch(struct symbols *s, struct symbols_module *m, uint64_t address);
 bool symbols_settle(struct symbols *s);
-
-/* Is there nothing left for the thread to do? */
-bool symbols_is_idle(struct symbols *s);
-
-/*
- * @is_only: from now on nothing is opened any more, which might take long; what a file would have had to be opened for is
- * not known, and counts as missed. May be asked while the thread is there, when it is idle.
- */
-void symbols_only_open(struct symbols *s, bool is_only);
-/* Was there one since the last time? */
-bool symbols_has_missed(struct symbols *s);
 
 /*
  * The functions at @address (in the file's terms), the innermost first: at most @room. How many, 0: nothing is known.

@@ -8,7 +8,6 @@
  *   symbols_table.c   symbol tables
  *   symbols_cpython_loop.c    the part of CPython's loop that has no name
  *   symbols_dwarf.c   debug information (libdw)
- *   symbols_decompress.c  where it is compressed
  *   symbols_jit.c     code made at run time
  *   symbols_kernel.c  the kernel's
  */

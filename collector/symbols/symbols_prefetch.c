@@ -1,10 +1,9 @@
 /*
- * symbols_prefetch.c - what will be asked is looked up before, by a thread.
+ * symbols_prefetch.c - a thread that looks up addresses of stacks while the program runs.
  *
- * To open a module means to put its symbols in order and to unpack its debug information, which takes hundredths of a
- * second for the libraries of a distribution, and to look up an address there some hundred thousandths. While the program
- * runs there is mostly a CPU for that; at the end there is somebody who waits: so it is no nicer than others, for what it
- * has begun is waited for, and rings fill meanwhile.
+ * Opening a module sorts its symbols and decompresses its debug information, hundredths of a second for the libraries of a
+ * distribution; an address takes some hundred thousandths. The thread has normal priority: symbols_settle() waits for the
+ * lookup that runs, and rings fill meanwhile.
  */
 #include "collector/symbols/symbols_internal.h"
 
@@ -13,20 +12,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collector/base/heap.h"
-
-#define WAITING_MAX    16384u
-#define STACK_BYTES    (1u << 20)
-#define LOOK_MS        50
-#define HEAP_OF_TABLES (8u << 20) /* what the tables of a program with few libraries take */
-#define GRACE_LOOKS    40u        /* after a signal: a file that is only large is through by then */
+#define WAITING_MAX 16384u
+#define STACK_BYTES (1u << 20)
+#define LOOK_MS     50
+#define GRACE_LOOKS 40u /* after a signal: a file that is only large is through by then */
 
 struct symbols_reader {
 	struct symbols *symbols;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool is_ended, is_left, is_through, is_busy;
+	bool is_ended, is_left, is_through;
 	unsigned first, cnt;
 	/* A ring: what does not fit is looked up when it is asked. */
 	struct waiting {
@@ -48,7 +44,6 @@ static void *run(void *of)
 	struct symbols_reader *r = of;
 	struct symbols *left = NULL;
 
-	heap_large(HEAP_OF_TABLES);
 	pthread_mutex_lock(&r->lock);
 	for (;;) {
 		struct waiting w;
@@ -59,14 +54,12 @@ static void *run(void *of)
 			break;
 		w = r->waiting[r->first++ % WAITING_MAX];
 		r->cnt--;
-		r->is_busy = true;
 		pthread_mutex_unlock(&r->lock);
 		if (w.module)
 			symbols_know(r->symbols, w.module, w.address);
 		else
 			symbols_kernel_read(r->symbols);
 		pthread_mutex_lock(&r->lock);
-		r->is_busy = false;
 	}
 	r->is_through = true;
 	if (r->is_left)
@@ -114,7 +107,7 @@ static struct symbols_reader *reader_new(struct symbols *s)
 	return NULL;
 }
 
-void symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address)
+void symbols_prefetch(struct symbols *s, struct symbols_module *m, uint64_t address)
 {
 	struct symbols_reader **reader = symbols_reader(s), *r = *reader;
 
@@ -127,19 +120,6 @@ void symbols_ahead(struct symbols *s, struct symbols_module *m, uint64_t address
 		pthread_cond_signal(&r->changed);
 	}
 	pthread_mutex_unlock(&r->lock);
-}
-
-bool symbols_is_idle(struct symbols *s)
-{
-	struct symbols_reader *r = *symbols_reader(s);
-	bool is_idle;
-
-	if (!r)
-		return true;
-	pthread_mutex_lock(&r->lock);
-	is_idle = !r->cnt && !r->is_busy;
-	pthread_mutex_unlock(&r->lock);
-	return is_idle;
 }
 
 /* False: it is through, and is not to be left. */

@@ -14,10 +14,8 @@
 
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <limits.h>
 #include <link.h>
 #include <string.h>
-#include <linux/futex.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -463,12 +461,9 @@ static void destructor(void)
 	    (!sl_global.restricted && (uint32_t)sl_getpid() != sl_proc.pid))
 		return;
 	SL_PARTS_CALL(end);
-	__atomic_store_n(&sl_global.arena->leaving_pid, sl_proc.pid, __ATOMIC_RELEASE);
-	/* Nobody is told, and the collector finds the end by itself. */
+	/* No message: the collector finds the end by the process's pidfd. */
 	if (sl_global.restricted)
 		return;
-	if (sl_global.session->root_pid == sl_proc.pid)
-		sl_sys3(SYS_futex, &sl_global.session->leaving, FUTEX_WAKE, INT_MAX);
 	/* The root is still the root after an exec, though another image has started the collector. */
 	if (!sl_global.root &&
 	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc.pid))

@@ -101,7 +101,7 @@ struct sl_arena {
 	/* T: of the ranges of Python's interpreter lock. The domain, 0: there is none; before it was stored, the
 	 * messages, ids of SL_META_STRING. */
 	uint32_t gil_domain, gil_hold, gil_wait;
-	uint32_t leaving_pid;   /* A: the process that has run its destructors; 0 none */
+	uint32_t reserved;
 	uint64_t unslotted_cnt; /* A: calls that found no slot or no first chunk: lost */
 	uint64_t unslotted_first, unslotted_last; /* A: ticks */
 	uint32_t stack_serial;                    /* A: last id of SL_META_STACK given out */

@@ -119,16 +119,10 @@ struct sl_session {
 	uint64_t stack_ticks; /* calls of the OS runtime as long as this get a stack */
 	uint64_t stack_gpu_ticks[SL_STACK_CLASS_CNT]; /* likewise, by class; UINT64_MAX: none do */
 	uint32_t stack_kinds;                         /* SL_STACK_* */
-	uint32_t stack_depth; /* frames of a stack at most, of each language */
-	/*
-	 * Futex word, not private: the root process wakes it when it has set its arena's leaving_pid. Only the collector
-	 * writes it, 1 when it waits no longer.
-	 */
-	uint32_t leaving;
-	uint32_t reserved;
+	uint32_t stack_depth;   /* frames of a stack at most, of each language */
 	char preload_path[256]; /* absolute path of libtrace.so: what exec puts into LD_PRELOAD */
 };
-_Static_assert(sizeof(struct sl_session) == 648, "sl_session");
+_Static_assert(sizeof(struct sl_session) == 640, "sl_session");
 
 enum sl_session_state {
 	SL_SESSION_ON = 1,

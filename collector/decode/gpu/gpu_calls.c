@@ -277,10 +277,8 @@ void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu
 	gpu_log_row(p, th, w);
 }
 
-/* Of a row that is written. */
-static int64_t stack_of(const struct arenas *as, const struct gpu_hook *h)
+static int64_t stack_of(const struct gpu_hook *h)
 {
-	db_stack_wanted(as->db, DB_STACK_CUDA, h->stack);
 	return h->stack ? h->stack : DB_NULL;
 }
 
@@ -311,7 +309,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	row[RT_CORRELATION_ID] = w.id;
 	row[RT_NAME_ID] = name;
 	row[RT_RETURN_VALUE] = hook ? hook->result : api->result;
-	row[RT_CALLCHAIN_ID] = hook ? stack_of(as, hook) : DB_NULL;
+	row[RT_CALLCHAIN_ID] = hook ? stack_of(hook) : DB_NULL;
 	live_named(&as->model->live, &p->live, p->global_pid, LIVE_CUDA, name, w.end - w.start,
 		   row[RT_RETURN_VALUE] != 0);
 	if (hook)
@@ -334,7 +332,7 @@ static void library_row(struct arenas *as, const struct gpu_hook *h, int64_t nam
 	row[LIB_CALL_ID] = id;
 	row[LIB_RETURN_VALUE] = h->result;
 	row[LIB_NESTING_LEVEL] = nesting;
-	row[LIB_CALLCHAIN_ID] = stack_of(as, h);
+	row[LIB_CALLCHAIN_ID] = stack_of(h);
 }
 
 /* CUBLAS_EVENTS and CUDNN_EVENTS have the same columns. */
@@ -361,7 +359,7 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 		row[BLAS_NAME_ID] = name;
 		row[BLAS_CALL_ID] = id;
 		row[BLAS_RETURN_VALUE] = h->result;
-		row[BLAS_CALLCHAIN_ID] = stack_of(as, h);
+		row[BLAS_CALLCHAIN_ID] = stack_of(h);
 	} else {
 		library_row(as, h, name, names[library], th->global_tid, id, nesting);
 	}

@@ -50,7 +50,6 @@ static void put_row(void *to, const struct sample_row *what)
 	row[SAMPLE_GLOBAL_TID] = GLOBAL_TID(what->pid, what->tid);
 	row[SAMPLE_CPU_CYCLES] = !what->end_ns;
 	row[SAMPLE_STACK_ID] = what->stack;
-	db_stack_wanted(r->db, DB_STACK_SAMPLE, what->stack);
 	row[SAMPLE_END] = what->end_ns ? (int64_t)what->end_ns - r->zero : DB_NULL;
 	if (r->first == INT64_MIN || ns < r->first)
 		r->first = ns;

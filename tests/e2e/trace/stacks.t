@@ -68,10 +68,6 @@ for wrong in --cudabacktrace=kernel:x --cudabacktrace=kernel: --cudabacktrace=al
 	is "$? $(wc -l <err) $(grep -c -e "--[a-z-]*" err)" '2 1 1' "wrong: $wrong"
 done
 
-# ---- the end: names begin as soon as the program says that it leaves ----
-check 'a program that leaves' profile heard "$PROG/heard" "$W/heard"
-is "$(cat heard)" 'the end' 'who waits for that is woken'
-
 # ---- captures: each report holds what it names ----
 S=$B/tests/standin
 if [ -f "$S/libcupti.so.13" ]; then

@@ -433,7 +433,6 @@ static void the_end_fits_into_the_ballast(void **state)
 	add_calls(db, &n, 2000);
 	assert_int_equal(db_commit(db, n), 0);
 	fill_disk("other-data");
-	assert_int_equal(db_ballast_take(db), -1);
 	assert_int_equal(db_process(db, 1, 1, "kept"), 0);
 	add_calls(db, &n, 400000);
 	assert_int_equal(db_finish(db, n), -ENOSPC);
@@ -444,29 +443,6 @@ static void the_end_fits_into_the_ballast(void **state)
 	assert_string_equal(ask("SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'"),
 			    "1");
 	assert_int_equal(size_of("-wal"), -1);
-	assert_int_equal(umount(test_dir), 0);
-}
-
-static void the_ballast_is_given_where_there_is_plenty(void **state)
-{
-	struct db *db;
-	int64_t n = 0;
-	struct stat st;
-	int fd;
-
-	(void)state;
-	if (!small_disk("size=2g"))
-		skip();
-	db = test_open(false);
-	add_calls(db, &n, 2000);
-	fd = db_ballast_take(db);
-	assert_int_not_equal(fd, -1);
-	assert_int_equal(fstat(fd, &st), 0);
-	assert_true(st.st_blocks > 0);
-	assert_int_equal(db_ballast_take(db), -1); /* once */
-	assert_int_equal(db_finish(db, n), 0);
-	assert_int_equal(close(fd), 0); /* it was ours to close */
-	assert_string_equal(ask("SELECT count(*) FROM OSRT_API"), "2000");
 	assert_int_equal(umount(test_dir), 0);
 }
 
@@ -504,7 +480,6 @@ int main(void)
 		T(a_full_disk_costs_rows_only),
 		T(a_report_ends_well_on_a_full_disk),
 		T(the_end_fits_into_the_ballast),
-		T(the_ballast_is_given_where_there_is_plenty),
 		T(no_room_for_a_report_at_all),
 	};
 

@@ -124,7 +124,6 @@ static inline void call(struct db *db, int64_t chain)
 	r[OSRT_END] = 2;
 	r[OSRT_EVENT_CLASS] = 27;
 	r[OSRT_CALLCHAIN_ID] = chain;
-	db_stack_wanted(db, DB_STACK_OSRT, chain);
 }
 
 static inline void end(struct db *db)

@@ -125,7 +125,7 @@ static const char *name_in(struct symbols *s, struct symbols_module *m)
 
 static void ask_ahead(struct symbols *s, struct symbols_module *m)
 {
-	symbols_ahead(s, m, known() - bias);
+	symbols_prefetch(s, m, known() - bias);
 }
 
 static void what_was_asked_ahead_needs_no_file(void **state)
@@ -140,7 +140,7 @@ static void what_was_asked_ahead_needs_no_file(void **state)
 	m = symbols_module(s, copy, NULL, 0);
 	ask_ahead(s, m);
 	ask_ahead(s, m);
-	symbols_ahead(s, NULL, 0);
+	symbols_prefetch(s, NULL, 0);
 	wait_for(copy);
 	symbols_settle(s);
 	symbols_settle(s);
@@ -161,9 +161,9 @@ static void more_than_can_wait_is_looked_up_later(void **state)
 	(void)state;
 	for (int i = 0; i < 40000; i++) {
 		snprintf(name, sizeof(name), "/nowhere/%d", i);
-		symbols_ahead(s, symbols_module(s, name, NULL, 0), 0);
+		symbols_prefetch(s, symbols_module(s, name, NULL, 0), 0);
 	}
-	symbols_ahead(s, m, known() - bias);
+	symbols_prefetch(s, m, known() - bias);
 	symbols_settle(s);
 	assert_string_equal(name_in(s, m), "known_function");
 	ask_ahead(s, m); /* once more, and closed without being settled */
@@ -179,7 +179,7 @@ static void a_file_that_is_cut_ahead_is_given_up(void **state)
 	(void)state;
 	make_copy();
 	m = symbols_module(s, copy, NULL, 0);
-	symbols_ahead(s, m, 0);
+	symbols_prefetch(s, m, 0);
 	wait_for(copy);
 	assert_int_equal(truncate(copy, 0), 0); /* perhaps while it is read */
 	symbols_settle(s);
@@ -462,13 +462,14 @@ static void stacks_have_their_files_opened(void **state)
 
 	(void)state;
 	make_copy();
-	/* A forked process: what it has is its parent's, which is told of after its first stack. */
+	/* A forked process: what it has is its parent's, whose module comes after its first stack. */
 	db_space(db, CHILD, SPACE, 0);
 	stack(db, STACK, CHILD, known());
 	stack(db, STACK + 1, CHILD, FOREIGN_ADDRESS);
 	db_space(db, SPACE, 0, 0);
 	assert_int_equal(threads(), 1);
 	tell(db, SPACE, copy);
+	stack(db, STACK + 2, CHILD, known());
 	wait_for(copy);
 	assert_int_equal(threads(), 2);
 	db_abandon(db);
