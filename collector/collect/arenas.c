@@ -109,7 +109,6 @@ struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, u
 void arena_thread_free(struct thread *t)
 {
 	live_thread_free(t);
-	free(t->past);
 	free(t);
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collector/capture/flight/flight_totals.h"
 #include "collector/decode/osrt_rows.h"
 
 #define PAGE 4096u
@@ -58,8 +57,8 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) != epoch)
 			return;
-		if (t->past && as->windows && as->windows->cnt)
-			flight_totals_since(t, as->windows->list[0].from_mono, hook, g);
+		if (as->since)
+			as->since(as->since_ctx, t, hook, g);
 		count = g->count;
 		if (!count && !g->lost_count)
 			continue;

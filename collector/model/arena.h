@@ -32,7 +32,6 @@ struct thread {
 	sl_ref chunk; /* where reading goes on */
 	uint32_t pos;
 	uint32_t seq;            /* of chunk */
-	struct agg_past *past;   /* flight_totals.h; NULL none */
 	struct place prescanned; /* up to here (ring_reader.h), if further than chunk and pos */
 	struct place watched;    /* up to here triggers have seen it (trigger_watch.h) */
 	uint64_t chain_start;    /* a call that began then (ticks) has this stack: */
@@ -124,6 +123,9 @@ struct arenas {
 	/* Calls that ended later stay in the rings, ticks (flight recorder); 0: none does. */
 	uint64_t hold;
 	bool follows_files; /* in calls that have no row, too (flight recorder) */
+	/* Subtracts from @g what was counted before the window began (flight recorder). NULL: nothing. */
+	void (*since)(void *ctx, const struct thread *t, unsigned hook, struct sl_agg *g);
+	void *since_ctx;
 	uint32_t last_id;
 	int64_t uses;                              /* threads seen */
 	uint64_t refused;                          /* hellos that were no good */

@@ -11,11 +11,9 @@
 #include "collector/base/message.h"
 #include "collector/collect/collect.h"
 #include "collector/capture/flight/flight_internal.h"
-#include "collector/capture/flight/flight_totals.h"
 
 #define SETTLE_NS   2000000ll            /* switches and samples are told so late (sched.h) */
 #define EDGE_NS     1000000ll            /* of a window before what has to be in it */
-#define TOTALS_NS   50000000ll           /* between two notes of totals, at least */
 #define RESIDENT_NS SECOND_NS            /* between two looks at what memory there is */
 #define WATCH_NS    20000000ll           /* triggers look so often */
 #define REST_NS     200000000ll          /* without triggers */
@@ -30,7 +28,7 @@ static const char *const limit_words[] = {"time", "start", "previous report", "m
 
 size_t flight_sample_most(const struct profile_options *o)
 {
-	return o->capture.flight_ns ? flight_sample_stacks((uint64_t)o->capture.flight_bytes) : 0;
+	return o->capture.flight_ns ? flight_store_stacks((uint64_t)o->capture.flight_bytes) : 0;
 }
 
 uint32_t flight_quota(const struct profile_options *o)
@@ -54,9 +52,9 @@ int flight_open(struct collector *c)
 	f->bytes = (uint64_t)o->flight_bytes;
 	f->whole = c->clock.zero;
 	f->limit = LIMIT_START;
-	f->sched.model = &c->model;
-	if (c->sample)
-		flight_sample_open(&f->samples, c->sample, f->ns, f->bytes);
+	flight_store_open(&f->store, &c->arenas, c->sample, f->ns, f->bytes);
+	c->arenas.since = flight_store_since;
+	c->arenas.since_ctx = &f->store;
 	if (c->options->duration_s)
 		f->stop = c->clock.zero + c->options->duration_s * SECOND_NS;
 	c->model.ended = flight_process_ended;
@@ -77,8 +75,8 @@ void flight_release(struct collector *c)
 	if (!f)
 		return;
 	trigger_watch_free(f->watch);
-	flight_sched_release(&f->sched);
-	flight_sample_release(&f->samples);
+	c->arenas.since = NULL;
+	flight_store_release(&f->store);
 	flight_wish_clear(&f->wish);
 	flight_wish_clear(&f->running);
 	free(f->ages.at);
@@ -97,20 +95,6 @@ static void set_whole(struct flight *f, int64_t mono, enum flight_limit limit)
 	f->limit = limit;
 }
 
-/* Everything that is not in the rings. */
-static uint64_t beside_rings(const struct flight *f)
-{
-	return f->sched.bytes + flight_sample_bytes(&f->samples);
-}
-
-static void forget(struct collector *c, uint64_t ticks)
-{
-	struct flight *f = c->flight;
-
-	flight_sched_forget(&f->sched, ticks);
-	flight_sample_forget(&f->samples, clock_map_ns(&c->clock, ticks) + c->clock.zero);
-}
-
 /* On their way to the pool already. */
 static uint64_t spent(const struct arenas *as)
 {
@@ -125,22 +109,11 @@ static uint64_t spent(const struct arenas *as)
 static uint64_t too_much(struct collector *c)
 {
 	struct flight *f = c->flight;
-	uint64_t fixed, used = flight_used(&c->arenas, &fixed) + beside_rings(f);
+	uint64_t fixed, used = flight_used(&c->arenas, &fixed) + flight_store_bytes(&f->store);
 	uint64_t limit = fixed + ALWAYS > f->bytes ? fixed + ALWAYS : f->bytes;
 
 	used -= spent(&c->arenas) < used ? spent(&c->arenas) : used;
 	return used > limit ? used - limit : 0;
-}
-
-static void note_totals(struct collector *c)
-{
-	struct flight *f = c->flight;
-	int64_t now = flight_now();
-
-	if (now - f->totals_at < f->ns / FLIGHT_TOTALS || now - f->totals_at < TOTALS_NS)
-		return;
-	f->totals_at = now;
-	flight_totals_note(&c->arenas, now);
 }
 
 /* Moves the moment on before which things are let go. */
@@ -158,8 +131,7 @@ static void let_go(struct collector *c)
 	if (f->is_full) {
 		f->ages.cnt = 0;
 		full = flight_look(as, &f->ages);
-		flight_sched_look(&f->sched, &f->ages);
-		flight_sample_look(&f->samples, &c->clock, &f->ages);
+		flight_store_look(&f->store, &f->ages);
 		if (more)
 			ticks = flight_ages_pick(&f->ages, 0, more + f->bytes / 16);
 		if (full > ticks)
@@ -169,8 +141,7 @@ static void let_go(struct collector *c)
 			set_whole(f, clock_map_ns(&c->clock, ticks) + c->clock.zero, LIMIT_MEMORY);
 		}
 	}
-	forget(c, as->hold);
-	note_totals(c);
+	flight_store_forget(&f->store, clock_map_ns(&c->clock, as->hold) + c->clock.zero);
 }
 
 /* Chunks that came back from one program are no use to another. */
@@ -183,7 +154,7 @@ static void give_back(struct collector *c)
 	if (now - f->resident_at < RESIDENT_NS)
 		return;
 	f->resident_at = now;
-	resident = flight_resident(&c->arenas) + beside_rings(f);
+	resident = flight_resident(&c->arenas) + flight_store_bytes(&f->store);
 	if (resident > f->bytes + SLACK)
 		flight_trim(&c->arenas, resident - f->bytes);
 }
@@ -247,6 +218,7 @@ static void begin_dump(struct collector *c)
 		return;
 	}
 	f->state = FLIGHT_DUMPING;
+	flight_store_base(&f->store, from);
 	f->to = c->capture.windows.list[c->capture.windows.cnt - 1].to;
 	f->to_mono = c->capture.windows.list[c->capture.windows.cnt - 1].to_mono;
 	f->reads_all = false;
@@ -283,8 +255,8 @@ static void end_dump(struct collector *c)
 		set_whole(f, f->to_mono, LIMIT_DUMP);
 		f->whole_ticks = f->to;
 	}
-	flight_sched_forget(&f->sched, f->to);
-	flight_sample_forget(&f->samples, f->whole);
+	flight_store_over(&f->store);
+	flight_store_forget(&f->store, f->whole);
 	if (f->state == FLIGHT_OVER && c->sample)
 		sample_stop(c->sample);
 	flight_wish_clear(&f->running);
@@ -304,6 +276,7 @@ void flight_before(struct collector *c)
 
 	if (!f || f->state == FLIGHT_OVER)
 		return;
+	flight_store_turn(&f->store, flight_now());
 	if (f->stop && flight_now() >= f->stop)
 		c->is_over = c->was_cut = true;
 	if (f->watch)
@@ -354,20 +327,23 @@ bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
 
 int flight_poll(struct collector *c)
 {
-	return sched_poll(c->sched, &flight_sched_ops, &c->flight->sched);
+	flight_store_turn(&c->flight->store, flight_now());
+	return sched_poll(c->sched, &flight_store_sched_ops, &c->flight->store);
 }
 
 void flight_poll_samples(struct collector *c, bool all)
 {
 	struct flight *f = c->flight;
 
-	if (f->state != FLIGHT_OVER)
-		flight_sample_poll(&f->samples, flight_now(), all);
+	if (f->state == FLIGHT_OVER)
+		return;
+	flight_store_turn(&f->store, flight_now());
+	flight_store_poll_samples(&f->store, flight_now(), all);
 }
 
 struct sample_losses flight_sample_losses(const struct collector *c)
 {
-	return c->flight->samples.told;
+	return c->flight->store.losses;
 }
 
 bool flight_is_read(const struct collector *c)
@@ -388,20 +364,28 @@ static void number(struct collector *c, const char *name, int64_t value)
 	db_meta_capture(c->db, name, text);
 }
 
-static void tell_samples(struct collector *c, const struct window *w)
+static void lost(struct collector *c, const char *what, uint64_t *cnt)
 {
-	struct flight *f = c->flight;
+	if (*cnt)
+		db_lost(c->db, 0, c->now, DB_NULL, what, (int64_t)*cnt);
+	*cnt = 0;
+}
+
+/* Events of the window that are not in the rings. */
+static void write_events(struct collector *c, const struct window *w)
+{
+	struct flight_store *q = &c->flight->store;
 	struct sample_report r = {
 		.db = c->db, .zero = c->clock.zero, .cnt = c->sample_cnt, .first = INT64_MIN};
 	const struct sample_sink sink = sample_report_sink(&r);
 
-	flight_sample_tell(&f->samples, w->from_mono, w->to_mono, &sink);
-	collect_sampled(c, &r);
-	c->samples = f->samples.told;
-	if (f->samples.lost)
-		db_lost(c->db, 0, c->now, DB_NULL, "CPU samples: no memory",
-			(int64_t)f->samples.lost);
-	f->samples.lost = 0;
+	flight_store_write(q, w->from_mono, w->to_mono, c->sample ? &sink : NULL);
+	if (c->sample) {
+		collect_sampled(c, &r);
+		c->samples = q->losses;
+	}
+	lost(c, "CPU samples: no memory", &q->lost_samples);
+	lost(c, "context switches: no memory", &q->lost_switches);
 }
 
 void flight_contents(struct collector *c)
@@ -413,14 +397,7 @@ void flight_contents(struct collector *c)
 	if (!f || !f->running.is_there || !c->capture.windows.cnt)
 		return;
 	w = &c->capture.windows.list[c->capture.windows.cnt - 1];
-	if (c->sched)
-		flight_sched_tell(&f->sched, (uint64_t)w->from_mono, (uint64_t)w->to_mono);
-	if (c->sample)
-		tell_samples(c, w);
-	if (f->sched.lost)
-		db_lost(c->db, 0, c->now, DB_NULL, "context switches: no memory",
-			(int64_t)f->sched.lost);
-	f->sched.lost = 0;
+	write_events(c, w);
 	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_REASON", f->running.reason);
 	number(c, "SL_CAPTURE_FLIGHT_ASKED_NS", f->ns);
 	number(c, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->running_whole);

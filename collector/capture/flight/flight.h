@@ -1,14 +1,14 @@
 /*
- * flight.h - the flight recorder (--flight=30s): everything is recorded all the time, nothing is written, until there
- * is a reason; then a report of the last 30 s.
+ * flight.h - the flight recorder (--flight=30s): events are recorded all the time and kept in memory; a dump writes a
+ * report of the last 30 s.
  *
- * Calls are recorded always and the rings are read late (flight_ring.h): what is younger than --flight stays in them, as
- * long as all of it together takes no more than --flight-size. Older calls are read while no window is open: who is
- * who, names, and which ranges are open are kept, events are dropped. Context switches wait in flight_sched.h,
- * CPU samples in flight_sample.h.
+ * Calls stay in the rings (flight_ring.h), which are read late: what is younger than --flight is not drained, as long as
+ * everything together takes no more than --flight-size. Older calls are drained while no window is open: processes,
+ * names and open ranges are kept, events are dropped. Context switches, CPU samples and totals of short calls are in
+ * the event store (flight_store.h).
  *
- * A dump is a capture (capture.h) whose window began in the past and ends at once. What it has written is not in the
- * next one. Reasons: flight_dump(), a process that ended badly, a trigger (trigger.h).
+ * A dump is a capture (capture.h) whose window began in the past and ends at once. The next dump begins where it ended.
+ * Reasons for a dump: flight_dump(), a process that ended badly, a trigger (trigger.h).
  */
 #ifndef SL_FLIGHT_H
 #define SL_FLIGHT_H
@@ -26,13 +26,13 @@ struct profile_options;
 int flight_open(struct collector *c);
 /* Chunks that an arena may have (struct sl_session.quota_chunks): more than are let grow old. */
 uint32_t flight_quota(const struct profile_options *o);
-/* Stacks of CPU samples that are known again; 0: there is no recorder. */
+/* How many stacks of CPU samples are recognized again; 0: there is no recorder. */
 size_t flight_sample_most(const struct profile_options *o);
 void flight_release(struct collector *c);
 
 /*
- * Somebody wants a report: @reason says who. @report: absolute path, NULL: the next one by -o. 0: it is being written;
- * 1: one is, and this one follows; -ENOTSUP: there is no recorder; -ESHUTDOWN: it has ended.
+ * Requests a report for @reason. @report: absolute path, NULL: the next one by -o. 0: it is being written; 1: another one
+ * is, and this one follows; -ENOTSUP: there is no recorder; -ESHUTDOWN: it has ended.
  */
 int flight_dump(struct collector *c, const char *reason, const char *report, bool overwrite);
 
@@ -41,9 +41,9 @@ int flight_dump(struct collector *c, const char *reason, const char *report, boo
 /* Once per tick: when the clock has been read, and the rings have not; and when they have. */
 void flight_before(struct collector *c);
 void flight_after(struct collector *c);
-/* As sched_poll(): switches wait here. */
+/* As sched_poll(), into the event store. */
 int flight_poll(struct collector *c);
-/* As collect_samples(): they wait here, too. */
+/* As collect_samples(), into the event store. */
 void flight_poll_samples(struct collector *c, bool all);
 /* Of the samples that reports so far have. */
 struct sample_losses flight_sample_losses(const struct collector *c);

@@ -7,8 +7,7 @@
 
 #include "collector/collect/collect.h"
 #include "collector/capture/flight/flight_ring.h"
-#include "collector/capture/flight/flight_sample.h"
-#include "collector/capture/flight/flight_sched.h"
+#include "collector/capture/flight/flight_store.h"
 #include "collector/capture/trigger_watch.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -48,10 +47,9 @@ struct flight {
 	bool is_full; /* memory is being made: chunks go back at once */
 	struct triggers triggers;
 	struct trigger_watch *watch;
-	struct flight_sched sched;
-	struct flight_sample samples;
+	struct flight_store store;
 	struct flight_ages ages; /* scratch */
-	int64_t resident_at, totals_at;
+	int64_t resident_at;
 	int64_t stop; /* --duration, CLOCK_MONOTONIC; 0 none */
 	struct wish wish, running;
 	uint64_t to;     /* ticks: end of the window that is being written */

@@ -1,6 +1,6 @@
 /*
  * sample_sink.h - destination of samples and what belongs to them: the report, or the flight recorder's memory
- * (flight_sample.h).
+ * (flight_store.h).
  *
  * Times are CLOCK_MONOTONIC. Stacks, spaces and codes as in db_stacks.h, written before the rows that refer to them.
  */

@@ -7,7 +7,7 @@
 #include "tests/unit/collect/ring_test.h"
 
 #include "collector/capture/flight/flight_ring.h"
-#include "collector/capture/flight/flight_sched.h"
+#include "collector/capture/flight/flight_store.h"
 
 #define CHUNK_CALLS (RING_WORDS / 3)
 
@@ -277,7 +277,7 @@ static void names_of_files_that_were_closed_go(void **state)
 
 /* ---- context switches ---- */
 
-static void switch_at(struct flight_sched *q, uint64_t ns, uint32_t cpu, uint32_t tid, bool is_in)
+static void switch_at(struct flight_store *q, uint64_t ns, uint32_t cpu, uint32_t tid, bool is_in)
 {
 	struct sched_switch sw = {.time_ns = ns,
 				  .cpu = cpu,
@@ -291,7 +291,7 @@ static void switch_at(struct flight_sched *q, uint64_t ns, uint32_t cpu, uint32_
 				  .waker_pid = is_in ? 8 : 0,
 				  .waker_tid = is_in ? 9 : 0};
 
-	flight_sched_ops.on_switch(q, &sw);
+	flight_store_sched_ops.on_switch(q, &sw);
 }
 
 static const char *switches(void)
@@ -305,12 +305,13 @@ static const char *switches(void)
 
 static void switches_of_a_window_are_whole_pairs(void **state)
 {
-	struct flight_sched q = {0};
+	struct flight_store q;
 	struct side s;
 
 	(void)state;
 	side_open(&s, false);
-	q.model = &s.model;
+	flight_store_open(&q, &s.arenas, NULL, 1, 1);
+	flight_store_turn(&q, 1);
 	s.clock.zero = 0;
 	switch_at(&q, 1000, 0, 10, true);
 	switch_at(&q, 1100, 3, 11, true);
@@ -320,7 +321,7 @@ static void switches_of_a_window_are_whole_pairs(void **state)
 	switch_at(&q, 2200, 1, 10, true);
 	switch_at(&q, 3000, 1, 10, false);
 	/* 12 and 11 ran before; 11 and 10 still run at the end. */
-	assert_int_equal(flight_sched_tell(&q, 2000, 3000), 6);
+	assert_int_equal(flight_store_write(&q, 2000, 3000, NULL), 6);
 	side_commit(&s);
 	assert_string_equal(switches(), "2000 0 1 12 1, 2000 3 1 11 1, 2100 0 0 12 2, "
 					"2200 1 1 10 1, 3000 1 0 10 0, 3000 3 0 11 0");
@@ -329,40 +330,39 @@ static void switches_of_a_window_are_whole_pairs(void **state)
 		    "coalesce(wakeupTime, '-') || ' ' || coalesce((wakerTid % 0x1000000), "
 		    "'-') || ' ' || coalesce(priority, '-'), ', ') FROM SL_SCHED_DETAIL"),
 		"2100 0 - - 120, 2200 - 1800 9 120");
-	flight_sched_release(&q);
+	flight_store_release(&q);
 	side_die(&s);
 }
 
-/* Blocks that were let go are remembered for who ran. */
-static void forgotten_switches_still_tell_who_runs(void **state)
+/* Parts that were dropped are remembered for which thread ran. */
+static void dropped_parts_still_tell_which_thread_runs(void **state)
 {
-	struct flight_sched q = {0};
+	struct flight_store q;
 	struct side s;
-	uint64_t mid = 0;
 
 	(void)state;
 	side_open(&s, false);
-	q.model = &s.model;
+	flight_store_open(&q, &s.arenas, NULL, 1, 1);
+	flight_store_turn(&q, 1);
 	s.clock.zero = 0;
 	switch_at(&q, 500, 5, 77, true);
-	for (uint64_t i = 1; i <= 5000; i++) {
+	for (uint64_t i = 1; i <= 50000; i++) {
 		switch_at(&q, i * 1000, 0, 10, i % 2);
 		if (i % 100 == 0)
-			side_snapshot(&s);
-		if (i == 2500)
-			mid = s.clock.newest;
+			flight_store_turn(&q, (int64_t)i * 1000 + 1);
 	}
-	flight_sched_forget(&q, mid);
+	assert_true(q.bytes > 50000 * 32);
+	flight_store_forget(&q, 25000000);
 	assert_int_equal(q.bytes % sizeof(void *), 0);
-	assert_true(q.bytes < 5000 * 32);
+	assert_true(q.bytes < 50000 * 32);
 	/* Of CPU 5 nothing was heard for long. */
-	assert_int_equal(flight_sched_tell(&q, 4990500, 4992500), 4);
+	assert_int_equal(flight_store_write(&q, 49990500, 49992500, NULL), 4);
 	side_commit(&s);
 	assert_string_equal(
 		ask("SELECT group_concat(start || ' ' || (globalTid % 0x1000000) || ' ' || "
 		    "isSchedIn, ', ') FROM SCHED_EVENTS"),
-		"4990500 77 1, 4991000 10 1, 4992000 10 0, 4992500 77 0");
-	flight_sched_release(&q);
+		"49990500 77 1, 49991000 10 1, 49992000 10 0, 49992500 77 0");
+	flight_store_release(&q);
 	assert_int_equal(q.bytes, 0);
 	side_die(&s);
 }
@@ -380,7 +380,7 @@ int main(void)
 		TEST(unused_memory_goes_back),
 		TEST(names_of_files_that_were_closed_go),
 		TEST(switches_of_a_window_are_whole_pairs),
-		TEST(forgotten_switches_still_tell_who_runs),
+		TEST(dropped_parts_still_tell_which_thread_runs),
 	};
 
 	return cmocka_run_group_tests_name("flight", tests, NULL, NULL);
