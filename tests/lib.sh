@@ -11,8 +11,9 @@ PY=${PYTHON:-/usr/bin/python3}
 W=$(mktemp -d "${TMPDIR:-/tmp}/sightline-test.XXXXXX") || exit 1
 test_cnt=0 fail_cnt=0
 unset LD_PRELOAD SIGHTLINE_SESSION SIGHTLINE_CLEAN SIGHTLINE_OUTPUT SIGHTLINE_OPTIONS SIGHTLINE_COLLECTOR
+SIGHTLINE_SESSIONS=$W/sessions # no script sees the sessions of another
 PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
+export SIGHTLINE_SESSIONS PYTHONDONTWRITEBYTECODE
 
 at_exit=:
 tidy() {
@@ -23,6 +24,7 @@ tidy() {
 trap tidy EXIT
 trap 'exit 1' INT TERM HUP
 chmod 755 "$W"
+mkdir -m 1777 "$SIGHTLINE_SESSIONS"
 cd "$W" || exit 1
 
 # What sightline said, in a file: without the context switches that a kernel sometimes does not tell of, which are counted.
