@@ -11,7 +11,7 @@ PY=${PYTHON:-/usr/bin/python3}
 W=$(mktemp -d "${TMPDIR:-/tmp}/sightline-test.XXXXXX") || exit 1
 test_cnt=0 fail_cnt=0
 unset LD_PRELOAD SIGHTLINE_SESSION SIGHTLINE_CLEAN SIGHTLINE_OUTPUT SIGHTLINE_OPTIONS SIGHTLINE_COLLECTOR
-SIGHTLINE_SESSIONS=$W/sessions # no script sees the sessions of another
+SIGHTLINE_SESSIONS=$W/.sessions # no script sees the sessions of another
 PYTHONDONTWRITEBYTECODE=1
 export SIGHTLINE_SESSIONS PYTHONDONTWRITEBYTECODE
 

@@ -1,6 +1,6 @@
 /*
  * pylayout.h - where things lie in the memory of a CPython, by version: facts of its headers, for 64-bit Linux. From 3.13
- * on the interpreter says most of it itself (_Py_DebugOffsets, the first thing in _PyRuntime). tests/e2e/pylayout.t
+ * on the interpreter says most of it itself (_Py_DebugOffsets, the first thing in _PyRuntime). tests/e2e/python/pystack.t
  * compares all of it with the headers of what is installed.
  */
 #ifndef SL_PYLAYOUT_H

@@ -289,7 +289,7 @@ class Tools:
         said = self.path("said")
         with open(said, "w", encoding="utf-8") as f:
             f.write(out)
-        words = [sys.executable, os.path.join(TOP, "tests", "e2e", "gpu_truth.py"), report.path, said, *what]
+        words = [sys.executable, os.path.join(TOP, "tests", "e2e", "gpu", "gpu_truth.py"), report.path, said, *what]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=self.left(120))
         if done.returncode:
             self.keep("truth", done.stdout + done.stderr)

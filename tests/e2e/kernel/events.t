@@ -225,9 +225,6 @@ else
 fi
 
 # ---- sessions ----
-SIGHTLINE_SESSIONS=$W/sessions
-export SIGHTLINE_SESSIONS
-mkdir sessions
 cat >steady.py <<'EOF'
 import mmap, os, time
 while not os.path.exists('over'):
@@ -254,7 +251,6 @@ touch over
 wait
 
 # ---- rights ----
-unset SIGHTLINE_SESSIONS
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ]; then
 	mkdir theirs && chmod 777 theirs
 	as() { (cd theirs && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"); }

@@ -7,9 +7,6 @@
 command -v gcc >/dev/null || skip_all 'no gcc'
 "$BIN" profile -t none --off-cpu-threshold=80000 -o probe true 2>err
 grep -q 'need eBPF' err && skip_all "$(grep 'need eBPF' err)"
-SIGHTLINE_SESSIONS=$W/sessions
-export SIGHTLINE_SESSIONS
-mkdir sessions
 cat >steps.c <<'END'
 /* A thread naps all the time, four wait until the end. What the main thread reads tells it where to wait; it says so. */
 #include <fcntl.h>

@@ -358,9 +358,6 @@ else
 fi
 
 # ---- sessions ----
-SIGHTLINE_SESSIONS=$W/sessions
-export SIGHTLINE_SESSIONS
-mkdir sessions
 "$BIN" launch -t none --cpuctxsw=none -s process-tree --session-new=sampled ./where m 4 2>launch.err &
 launched=$!
 wait_for 20 sh -c "'$BIN' sessions list -p false | grep -q sampled"
@@ -384,7 +381,6 @@ is "$(q "$R" "SELECT count(*) FROM SL_STACKS s WHERE s.id NOT IN (SELECT stackId
 wait $launched
 
 # ---- SIGKILL of the collector ----
-unset SIGHTLINE_SESSIONS
 profile cut -t none --cpuctxsw=none -s process-tree ./where m 3 2>err &
 R=$W/cut.sqlite
 wait_for 20 sh -c '[ "$(sqlite3 -readonly "$0" "SELECT count(*) FROM COMPOSITE_EVENTS")" -ge 200 ]' "$R" 2>/dev/null
@@ -393,19 +389,17 @@ check 'recover' "$BIN" recover --now "$R"
 is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text = 'CPU samples end where the collector was killed'")" 1 'recover says where samples end'
 check 'those before have their stacks' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE s.value = 'caller'")" -ge 50 ]
 wait
-SIGHTLINE_SESSIONS=$W/sessions
-export SIGHTLINE_SESSIONS
 
 # ---- rights ----
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] && command -v setpriv >/dev/null; then
 	mkdir theirs && chmod 777 theirs
-	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$(nobody_bin)" profile -t none -s process-tree -o theirs/theirs ./where m 0.5 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none -s process-tree -o theirs/theirs ./where m 0.5 2>err
 	is $? 3 'without rights'
 	is "$(grep -c 'CPU samples lack what the kernel does' err)" 1 'what is missing is said once'
 	R=$W/theirs/theirs.sqlite
 	check 'there are samples, with stacks' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 250 ]
 	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE kernelMode')" 0 'none of the kernel'
-	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$(nobody_bin)" profile -t none -s system-wide -o theirs/wide ./where m 0.1 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none -s system-wide -o theirs/wide ./where m 0.1 2>err
 	is $? 3 'system-wide without rights: the program runs'
 	check 'and what would help is said' grep -q 'CAP_PERFMON' err
 else

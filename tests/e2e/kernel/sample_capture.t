@@ -6,9 +6,6 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all 'stacks of samples are for x86-64 here'
 P=$PROG/cpu HZ=1000
-SIGHTLINE_SESSIONS=$W/sessions
-export SIGHTLINE_SESSIONS
-mkdir sessions
 log() { "$PY" "$E2E/kernel/sample_log.py" "$@"; }
 with() { # PERCENT FUNCTION: so many samples of the program have it in their stack
 	got=$(q "$R" "SELECT 100 * count(DISTINCT c.id) / max(1, (SELECT count(*) FROM COMPOSITE_EVENTS)) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE s.value = '$2'")

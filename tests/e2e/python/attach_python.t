@@ -188,7 +188,7 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]
 trap 'kill $A' EXIT
 /usr/bin/python3 theirs/attach_python.py go theirs/python_sample.py 0.4 &
 T=$!
-env -u SIGHTLINE_SESSIONS "$1" attach -p $T -o theirs/theirs --python-sampling=true 2>theirs/err &
+"$1" attach -p $T -o theirs/theirs --python-sampling=true 2>theirs/err &
 A=$!
 for i in $(seq 600); do grep -q 'attached to' theirs/err && break || sleep 0.1; done
 echo x >go
@@ -205,7 +205,7 @@ END
 	is "$(has_python theirs/theirs.sqlite)" 0 "without Python's functions"
 	# May sample everybody, and look into nobody.
 	cat >caps.sh <<'END'
-env -u SIGHTLINE_SESSIONS "$1" attach -p $$ -d 1 -s system-wide --cpuctxsw=none --python-sampling=true -o theirs/caps
+"$1" attach -p $$ -d 1 -s system-wide --cpuctxsw=none --python-sampling=true -o theirs/caps
 END
 	"$PY" -c 'while True: pass' &
 	busy=$!

@@ -139,7 +139,7 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]
 	mkdir theirs
 	chmod 777 theirs
 	cp "$E2E/python/python_sample.py" theirs
-	setpriv --reuid=65534 --regid=65534 --clear-groups env -u SIGHTLINE_SESSIONS "$(nobody_bin)" profile -t none --python-sampling=true -o theirs/theirs /usr/bin/python3 theirs/python_sample.py 0.2 2>err
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none --python-sampling=true -o theirs/theirs /usr/bin/python3 theirs/python_sample.py 0.2 2>err
 	is $? 0 'without rights: runs'
 	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" err)" 1 'says what they need'
 	check 'has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]

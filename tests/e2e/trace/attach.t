@@ -250,7 +250,7 @@ L=$!
 inside=
 find_inside() {
 	inside=$(pgrep -P $L -f 'os.getppid' | head -1)
-	[ -n "$inside" ] && tr '\0' '\n' <"/proc/$inside/environ" | grep -q SIGHTLINE_SESSION
+	[ -n "$inside" ] && tr '\0' '\n' <"/proc/$inside/environ" | grep -q ^SIGHTLINE_SESSION=
 }
 if wait_for 20 find_inside; then
 	"$BIN" attach -p "$inside" -d 1 -f true -o inside 2>err

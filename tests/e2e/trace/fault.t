@@ -122,11 +122,8 @@ is "$? $(cat err)" "1 sightline: $W/large.sqlite: no room on the disk" 'a report
 is "$? $(grep -c '^sightline: not tracing: .*: no room on the disk$' err) $(cmp out "$TOP/LICENSE" && echo same)" '0 1 same' 'bare, the program runs'
 
 # ---- told to end while all is opened: nothing is left; or just after that: the program had begun, and has ended ----
-mkdir sessions
 blocks() { grep -q '^SigBlk:.*[4-7c-f]...$' "/proc/$1/status"; } # SIGTERM
-begun() { [ -n "$(ls sessions)" ]; }
-TMPDIR=$W/sessions
-export TMPDIR
+begun() { [ -n "$(ls .sessions)" ]; }
 for i in 1 2 3 4 5 6 7 8; do
 	for sig in TERM:143 HUP:129; do
 		rm -f begun.sqlite
@@ -135,7 +132,7 @@ for i in 1 2 3 4 5 6 7 8; do
 		wait_for 20 begun
 		kill -${sig%:*} $job
 		wait $job
-		is "$? $(ls sessions)" "${sig#*:} " "SIG${sig%:*} while all is opened, run $i"
+		is "$? $(ls .sessions)" "${sig#*:} " "SIG${sig%:*} while all is opened, run $i"
 		[ ! -e begun.sqlite ] || check '... after that' finished "$W/begun.sqlite"
 	done
 done
@@ -149,10 +146,9 @@ wait_for 20 test -s job
 wait_for 20 blocks "$(cat job)"
 send TERM "$(cat job)"
 check 'SIGTERM while an old report is written by another run' wait_for 5 test ! -e "/proc/$(cat job)/exe"
-is "$(ls begun.sqlite* sessions | tr '\n' ' ')" 'begun.sqlite  sessions: ' '... which is not touched'
+is "$(ls begun.sqlite* .sessions | tr '\n' ' ')" 'begun.sqlite  .sessions: ' '... which is not touched'
 touch go
 wait $holder
-unset TMPDIR
 
 # ---- a ring that can never have the room its quota allows (small files only), and nobody who empties it ----
 for policy in wait block drop; do

@@ -33,7 +33,7 @@ last_second() {
 left_nothing() { [ "$(find "$W" -name '*.sqlite*' | wc -l)" = 0 ] && [ "$(find "$W/tmp" | wc -l)" = 1 ]; }
 
 mkdir "$W/tmp"
-TMPDIR=$W/tmp XDG_RUNTIME_DIR=$W/tmp fly nothing -- "$P" 1 0.3 20 ok
+SIGHTLINE_SESSIONS=$W/tmp fly nothing -- "$P" 1 0.3 20 ok
 is $? 0 'a run that ends well: its exit status'
 check 'and no report' left_nothing
 check 'which is said, and why' grep -q '^sightline: flight recorder: no report, for nothing went wrong' "$W/err"

@@ -2,9 +2,6 @@
 # --capture-range=hotkey on a real pseudo terminal: the key begins and ends, the terminal stays the program's.
 . tests/lib.sh
 
-mkdir tmp
-SIGHTLINE_SESSIONS=$W/tmp
-export SIGHTLINE_SESSIONS
 at_exit='for d in "$W"/*/; do echo end >"$d/phase"; done'
 
 scenario() { # NAME WHAT

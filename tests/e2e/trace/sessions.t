@@ -34,10 +34,16 @@ value() { # SESSION KEY: of sessions list --format=json
 import json, sys
 print([s for s in json.load(sys.stdin) if s["name"] == sys.argv[1]][0][sys.argv[2]])' "$@"
 }
-phase() { # NAME: and waits until the program is in it
+rounds() { # NAME: waits until the program has begun and ended an open() of the phase's file from now on
+	for round in 1 2; do
+		rm -f "mark-$1"
+		wait_for 20 test -e "mark-$1" -o -s status || return
+	done
+}
+phase() { # NAME: the phase before sees what was started meanwhile, then the program is in this one
+	[ ! -s phase ] || rounds "$(cat phase)"
 	printf '%s\n' "$1" >phase.new && mv phase.new phase
-	rm -f "mark-$1"
-	wait_for 20 test -e "mark-$1"
+	rounds "$1"
 }
 phases_in() { # REPORT: of which there are calls, in order
 	q "$1" "SELECT DISTINCT substr(path, instr(path, 'mark-') + 5) FROM call WHERE path LIKE '%/mark-%'" | tr '\n' ' '
@@ -50,6 +56,7 @@ begin() { # [OPTION...]: launches the program with phases; $!, its status goes t
 	) &
 }
 finish() {
+	[ ! -s phase ] || rounds "$(cat phase)"
 	echo end >phase
 	wait_for 20 test -s status
 }
