@@ -42,7 +42,8 @@ struct sl_tls {
 	const char *taking;        /* a stack is being taken in this frame (stack.c) */
 	uint32_t
 		codes_due; /* code objects of Python that this thread has met and not told (stack.c) */
-	uint64_t saved_cookie; /* cookie to go back to after vfork */
+	uint64_t saved_cookie;    /* cookie to go back to after vfork */
+	uint64_t clockless_since; /* ticks: reading a clock faults from then on; 0: it does not */
 };
 #define SL_NEW_THREAD                                                   \
 	{                                                               \
@@ -52,8 +53,9 @@ extern __thread struct sl_tls sl_tls __attribute__((tls_model("initial-exec")));
 
 enum sl_busy {
 	SL_BUSY_NOT = 0,
-	SL_BUSY_WRITING,   /* nobody else may touch the ring */
-	SL_BUSY_SETTING_UP /* gate.c, which writes by sl_meta() */
+	SL_BUSY_WRITING,    /* nobody else may touch the ring */
+	SL_BUSY_SETTING_UP, /* gate.c, which writes by sl_meta() */
+	SL_BUSY_CLOCKLESS   /* until the thread may read a clock again (clockless.c) */
 };
 
 #if defined(__aarch64__)
@@ -142,8 +144,9 @@ struct sl_global {
 	uint32_t restricted;      /* enum sl_restricted */
 	uint32_t
 		private_pid_ns; /* children may live in another PID namespace: they need own arenas */
-	uint32_t cond_wrefs_at; /* offset of the waiters' count in pthread_cond_t; 0 unknown */
-	const char *path;       /* of this library, absolute: what exec puts into LD_PRELOAD */
+	uint64_t clockless_since; /* of the last thread that lost its clock; 0: none has */
+	uint32_t cond_wrefs_at;   /* offset of the waiters' count in pthread_cond_t; 0 unknown */
+	const char *path;         /* of this library, absolute: what exec puts into LD_PRELOAD */
 	char session_env[sizeof(SL_SESSION_ENV) + 200]; /* "SIGHTLINE_SESSION=..." */
 };
 extern struct sl_global sl_global;

@@ -4,6 +4,7 @@
  *
  * Once per thread and change of the gate. Rules as in hook.c.
  */
+#include "preload/core/clockless.h"
 #include "preload/core/hook.h"
 #include "preload/core/part.h"
 #include "preload/core/seccomp.h"
@@ -37,7 +38,13 @@ static bool set_up(void)
 		return false;
 	if (sl_proc.cookie == SL_COOKIE_NONE && !sl_process_child())
 		return false;
-	if (sl_proc.cookie == SL_COOKIE_OFF || !sl_thread_start())
+	if (sl_proc.cookie == SL_COOKIE_OFF)
+		return false;
+	if (sl_inherits_clockless()) {
+		sl_count_unslotted();
+		return false;
+	}
+	if (!sl_thread_start())
 		return false;
 	if (!sl_proc.announced) {
 		sl_proc.announced = 1;
@@ -102,6 +109,11 @@ uint32_t sl_sync(void)
 {
 	uint32_t gate = (uint32_t)SL_PASS_NONE;
 
+	if (sl_tls.clockless_since) {
+		if (sl_global.arena && sl_global.session->gate & 1)
+			sl_count_unslotted();
+		return gate;
+	}
 	if (sl_tls.cookie == SL_COOKIE_VFORK && !back_from_vfork())
 		return gate;
 	if (sl_tls.cookie == SL_COOKIE_QUIET && sl_proc.cookie >= SL_COOKIE_FIRST)

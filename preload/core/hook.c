@@ -119,11 +119,12 @@ static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *)
 {
 	const struct sl_session *s = sl_global.session;
 	uint32_t beat = s->heartbeat;
-	uint64_t begun = sl_mono_ns();
 	unsigned still = 0;
+	uint64_t begun;
 
 	if (sl_global.restricted || s->on_full == SL_FULL_DROP)
 		return false;
+	begun = sl_mono_ns();
 	for (;;) {
 		uint32_t seq = __atomic_load_n(&a->freed_seq, __ATOMIC_ACQUIRE);
 		struct timespec step = {0, 50 * 1000 * 1000};
@@ -260,10 +261,19 @@ uint64_t *sl_room_or_none(unsigned words)
 
 void sl_count_nested(void)
 {
-	if (sl_tls.slot)
+	if (sl_tls.clockless_since)
+		sl_count_unslotted();
+	else if (sl_tls.slot)
 		__atomic_add_fetch(&sl_tls.slot->nested_cnt, 1, __ATOMIC_RELAXED);
 	else if (sl_global.arena)
 		__atomic_add_fetch(&sl_global.arena->unslotted_cnt, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t sl_slow_ticks(void)
+{
+	if (sl_tls.clockless_since)
+		return sl_tls.clockless_since;
+	return sl_proc.clock_mode == SL_CLOCK_TSC ? sl_counter() : sl_mono_ns();
 }
 
 /* ---- a thread's first call ---- */
@@ -386,7 +396,7 @@ uint64_t sl_enter_nested(char *frame)
 	if (!depth)
 		sl_tls.outer_frame = frame;
 	sl_tls.depth = mono | (depth + 1);
-	return mono ? sl_mono_ns() : sl_counter();
+	return mono ? sl_slow_ticks() : sl_counter();
 }
 
 /* ---- records with more than a few words ---- */

@@ -49,17 +49,18 @@ SL_HOT bool sl_is_closed(void)
 	return sl_unlikely(!(gate & 1)) && sl_tls.pass == gate && sl_proc.gate_at;
 }
 
-SL_HOT uint64_t sl_ticks(void)
-{
-#if defined(__x86_64__) || defined(__aarch64__)
-	if (sl_likely(sl_proc.clock_mode == SL_CLOCK_TSC))
-		return sl_counter();
-#endif
-	return sl_mono_ns();
-}
-
 /* In a depth: the counter cannot be used. So one test of the depth finds both rare cases. */
 #define SL_DEPTH_MONO 0x80000000u
+
+/* Without the counter; in a clockless thread the last moment that it could read. */
+SL_COLD uint64_t sl_slow_ticks(void);
+
+SL_HOT uint64_t sl_ticks(void)
+{
+	if (sl_likely(sl_proc.clock_mode == SL_CLOCK_TSC && !(sl_tls.depth & SL_DEPTH_MONO)))
+		return sl_counter();
+	return sl_slow_ticks();
+}
 
 /* What a wrapper keeps across the real call. */
 struct sl_call {
@@ -70,13 +71,19 @@ struct sl_call {
 /* The rest of sl_enter() inside another call, or without the counter. @frame: of the wrapper. */
 SL_COLD uint64_t sl_enter_nested(char *frame);
 
-/* Right after the real call. */
+/* Right after the real call, in which the thread may have lost its clock: its own depth is asked, not the call's. */
 SL_HOT void sl_stop(struct sl_call *call)
 {
-	uint64_t now = sl_likely(!(call->depth & SL_DEPTH_MONO)) ? sl_counter() : sl_mono_ns();
+	uint64_t now;
 
+	if (sl_likely(!(sl_tls.depth & SL_DEPTH_MONO))) {
+		now = sl_counter();
+		sl_tls.depth = call->depth;
+	} else {
+		now = sl_slow_ticks();
+		sl_tls.depth = call->depth | SL_DEPTH_MONO;
+	}
 	call->duration = now - call->start;
-	sl_tls.depth = call->depth;
 }
 
 /* The call begins now. */

@@ -5,6 +5,7 @@
  * Rule: whatever goes wrong here, the program runs on untraced. One line on stderr at most, and only
  * where the user started the tracing (bare preload); children of a session that is gone are silent.
  */
+#include "preload/core/clockless.h"
 #include "preload/core/session_join.h"
 #include "preload/core/environment.h"
 #include "preload/core/hook.h"
@@ -361,7 +362,7 @@ bool sl_process_start(void)
 	if (!__atomic_compare_exchange_n(&start_state, &expected, START_RUNNING, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return expected == START_DONE;
-	if (getauxval(AT_SECURE) || !start()) {
+	if (getauxval(AT_SECURE) || sl_counter_faults() || !start()) {
 		/* Said once: the children find a session that is none, and keep quiet. */
 		if (sl_global.root)
 			sl_env_publish_session((char *)(uintptr_t)no_session);

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "preload/core/clockless.h"
 #include "preload/core/seccomp.h"
 #include "preload/core/stack.h"
 #include "preload/gpu/gpu_engine.h"
@@ -59,29 +60,32 @@ JUMP_STUB(vfork, sl_plan_vfork);
 
 /* ---- syscall ---- */
 
-static long timed_syscall(long nr, long a, long b, long c, long d, long e, long f)
+static inline long timed(enum sl_clock_change change, long nr, long a, long b, long c, long d,
+			 long e, long f)
 {
 	long (*real)(long, ...) = sl_get_real(SL_H_syscall);
 	struct sl_call call;
 	bool moves = nr == SYS_chdir || nr == SYS_fchdir || nr == SYS_chroot ||
 		     nr == SYS_pivot_root || nr == SYS_setns || nr == SYS_unshare;
-	long rc;
+	bool traced = sl_enter(&call), stopped = sl_clock_before(change);
+	long rc = real(nr, a, b, c, d, e, f);
 
-	if (!sl_enter(&call)) {
-		rc = real(nr, a, b, c, d, e, f);
-		if (moves)
-			sl_cwd_never();
-		return rc;
-	}
-	rc = real(nr, a, b, c, d, e, f);
-	sl_stop(&call);
+	sl_clock_after(change, stopped, rc == -1);
+	if (traced)
+		sl_stop(&call);
 	if (moves)
 		sl_cwd_never();
-	sl_leave_arg(&call, SL_H_syscall, rc, rc == -1, nr);
+	if (traced)
+		sl_leave_arg(&call, SL_H_syscall, rc, rc == -1, nr);
 	return rc;
 }
 
-/* A filter is installed by one of two, which do other things, too. */
+static long timed_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return timed(SL_CLOCK_KEPT, nr, a, b, c, d, e, f);
+}
+
+/* Two calls install filters or stop the clock, and do other things, too. */
 static long restricting_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
 	bool by_prctl = nr == SYS_prctl && a == PR_SET_SECCOMP;
@@ -95,7 +99,7 @@ static long restricting_syscall(long nr, long a, long b, long c, long d, long e,
 	else if (is)
 		before = sl_restrict(is_filter ? SECCOMP_MODE_FILTER : SECCOMP_MODE_STRICT,
 				     (const void *)c);
-	rc = timed_syscall(nr, a, b, c, d, e, f);
+	rc = timed(sl_clock_change(nr, (unsigned long)a, (unsigned long)b), nr, a, b, c, d, e, f);
 	if (is)
 		sl_restricted(before, rc == -1);
 	return rc;

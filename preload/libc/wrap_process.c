@@ -1,9 +1,11 @@
 /* wrap_process.c - fork and its kin, namespaces, prctl. vfork and syscall(): wrap_jump.c. */
+#include "preload/core/clockless.h"
 #include "preload/core/seccomp.h"
 #include "preload/libc/wrap.h"
 
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 /* The child's half of a fork: what it inherited of the parent's tracing state is not its own. */
 static void in_child(void)
@@ -12,7 +14,7 @@ static void in_child(void)
 	if (sl_proc.cookie != SL_COOKIE_OFF)
 		sl_proc.cookie = SL_COOKIE_NONE;
 	sl_proc.gate_at = 0;
-	sl_tls.depth = 0;
+	sl_tls.depth &= SL_DEPTH_MONO;
 }
 
 #define WRAP_FORK(name)                                                  \
@@ -114,10 +116,11 @@ SL_WRAPPER(int, setns, (int fd, int type))
 SL_WRAPPER(int, prctl, (int option, ...))
 {
 	SL_REAL(NEG, int, prctl, (int, ...));
+	enum sl_clock_change change;
 	uint32_t before = 0;
 	unsigned long a[4];
 	struct sl_call call;
-	bool traced;
+	bool traced, stopped;
 	va_list ap;
 	int rc;
 
@@ -128,8 +131,11 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	/* Before the call: the filter may kill for what it does not know. */
 	if (option == PR_SET_SECCOMP)
 		before = sl_restrict(a[0], (const void *)a[1]);
+	change = sl_clock_change(SYS_prctl, (unsigned)option, a[0]);
 	traced = sl_enter(&call);
+	stopped = sl_clock_before(change);
 	rc = real(option, a[0], a[1], a[2], a[3]);
+	sl_clock_after(change, stopped, rc == -1);
 	if (traced)
 		sl_stop(&call);
 	if (option == PR_SET_SECCOMP)

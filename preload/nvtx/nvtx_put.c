@@ -98,7 +98,7 @@ SL_HOT uint64_t *take_room(unsigned words, struct sl_call *call)
 		call->start = sl_ticks();
 		w = sl_room_slow(words, SL_HOOK_CNT, call);
 	}
-	call->start = sl_likely(!(sl_tls.depth & SL_DEPTH_MONO)) ? sl_counter() : sl_mono_ns();
+	call->start = sl_likely(!(sl_tls.depth & SL_DEPTH_MONO)) ? sl_counter() : sl_slow_ticks();
 	return w;
 }
 

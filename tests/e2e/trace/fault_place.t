@@ -213,6 +213,28 @@ result $? '... and whom there was no descriptor for is counted, and said'
 profile fds --osrt-threshold=0 sh -c 'ulimit -n 4; exec "$@"' sh "$PROG/closed" "$W/got.txt"
 is "$(cat got.txt)" "$(cat want.txt)" 'four descriptors are enough for a program that needs four'
 
+# ---- without the processor's counter ----
+# Every call is recorded or counted as lost; twelve of the program's and the C library's own may be among the latter.
+head -c 100000 /dev/zero >data
+for how in strict seccomp raw tsc rawtsc thread fork handler again vfork exec; do
+	"$PROG/clockless" "$W/data" 1000 $how >want 2>&1
+	want=$?
+	if [ $want = 77 ]; then
+		skip "without the counter, $how" 'this kernel does not take it from a thread'
+		continue
+	fi
+	case $how in again | vfork) calls=2000 ;; *) calls=1000 ;; esac
+	case $how in vfork | exec) uncounted=0 ;; *) uncounted=1000 ;; esac
+	profile clockless --osrt-threshold=0 "$PROG/clockless" "$W/data" 1000 $how >out 2>err
+	is $? $want "without the counter, $how: ends as it would have"
+	check "without the counter, $how: sound report" intact "$R"
+	is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $calls "without the counter, $how: the calls of before are rows"
+	lost=$(q "$R" "SELECT CAST(total(count) AS INTEGER) FROM SL_LOST_EVENTS WHERE what LIKE '%that cannot be recorded'")
+	check "without the counter, $how: $lost calls are counted" [ $((lost >= uncounted && lost <= uncounted + 12)) = 1 ]
+	SIGHTLINE_OPTIONS=--osrt-threshold=0 bare clockless "$PROG/clockless" "$W/data" 1000 $how >out 2>err
+	is $? $want "without the counter, $how, bare: ends as it would have"
+done
+
 # ---- seccomp ----
 "$PROG/sandbox" "$W/data" 10 >out 2>&1
 if [ $? != 77 ]; then
