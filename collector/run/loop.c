@@ -303,7 +303,7 @@ static int64_t second_look_ns(const struct collector *c)
 {
 	switch (sched_backend(c->sched)) {
 	case SCHED_BACKEND_BPF:
-		return sched_lost(c->sched) ? 5000000 : 0;
+		return sched_lost(c->sched) ? 5000000 : SCHED_SETTLE_NS;
 	case SCHED_BACKEND_PERF:
 		return 2000000;
 	default:
@@ -324,14 +324,14 @@ static void check_end(struct collector *c)
 	if (!c->root_is_gone)
 		return;
 	if (c->options->wait_all && !tree_is_gone) {
-		c->alone_at = 0; /* somebody was on the way */
+		c->alone_at = 0; /* another process was on its way */
 		return;
 	}
 	if (!c->options->stop_on_exit && capture_is_on(c))
 		return;
 	/*
-	 * Somebody may be on the way: connected, forked without a call yet. Look twice; at once when the kernel has told of
-	 * each fork, which it does before its parent's end.
+	 * A process may be on its way: connected, or forked without a call yet. The kernel reports a fork before its parent's
+	 * end, but the record is handed over only SCHED_SETTLE_NS later: a daemon's parents are gone by then.
 	 */
 	if (c->options->wait_all && !c->alone_at) {
 		c->alone_at = c->now;
@@ -392,7 +392,7 @@ void loop_run(struct collector *c)
 		check_processes(c);
 		steer_tick(c);
 		check_end(c);
-		if (c->alone_at && second_look_ns(c) == 0)
-			wait = 0;
+		if (c->alone_at)
+			wait = 1;
 	}
 }

@@ -11,9 +11,6 @@
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sched/sched_internal.h"
 
-/* Records are stamped a moment before they can be read: nothing younger than this is handed over. */
-#define SETTLE_NS 1000000
-
 struct sched_tuning sched_tuning;
 
 uint64_t sched_now(void)
@@ -224,7 +221,7 @@ int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx)
 	s->ops = ops;
 	s->ctx = ctx;
 	s->handled = 0;
-	horizon = s->is_stopped ? SCHED_DRAINED - 1 : sched_now() - SETTLE_NS;
+	horizon = s->is_stopped ? SCHED_DRAINED - 1 : sched_now() - SCHED_SETTLE_NS;
 	s->driver->poll(s, horizon < s->limit_ns ? horizon : s->limit_ns);
 	return s->handled;
 }

@@ -22,6 +22,9 @@ enum sched_mode {
 	SCHED_MODE_TREE,
 	SCHED_MODE_SYSTEM
 };
+/* Records are stamped a moment before they can be read: nothing younger than this is handed over. */
+#define SCHED_SETTLE_NS 1000000
+
 enum sched_backend {
 	SCHED_BACKEND_NONE,
 	SCHED_BACKEND_PERF,

@@ -9,7 +9,7 @@ for how in close_range loop; do
 	rm -f want got
 	"$PROG/daemon" "$W/want" $arg
 	wait_for 5 test -f want
-	bare d$how "$PROG/daemon" "$W/got" $arg
+	SIGHTLINE_OPTIONS=--osrt-threshold=0 bare d$how "$PROG/daemon" "$W/got" $arg
 	is "$?" 0 "a daemon that closes by $how starts, bare"
 	wait_for 5 test -f got
 	is "$(cat got 2>&1)" "$(cat want)" "a daemon that closes by $how works, bare"
