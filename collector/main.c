@@ -12,7 +12,7 @@
 #include "collector/base/options.h"
 
 #define CMD(name, function, summary) {#name, function, summary},
-const struct cmd sl_cmds[] = {
+static const struct cmd cmds[] = {
 #include "collector/commands.def"
 	{NULL, NULL, NULL},
 };
@@ -42,7 +42,7 @@ static const char *const nsys_cmds[] = {"import",  "recipe",  "finalize", "nvpro
 
 static const struct cmd *find(const char *name)
 {
-	for (const struct cmd *c = sl_cmds; c->name; c++)
+	for (const struct cmd *c = cmds; c->name; c++)
 		if (strcmp(c->name, name) == 0)
 			return c;
 	return NULL;
@@ -63,7 +63,7 @@ static int unknown(const char *name)
 	if (*name == '-') {
 		near = sl_nearest(name, sl_nearest(name, NULL, "--help"), "--version");
 	} else {
-		for (const struct cmd *c = sl_cmds; c->name; c++)
+		for (const struct cmd *c = cmds; c->name; c++)
 			if (c->summary)
 				near = sl_nearest(name, near, c->name);
 	}
@@ -79,7 +79,7 @@ static int unknown(const char *name)
 static void help(void)
 {
 	fputs(help_head, stdout);
-	for (const struct cmd *c = sl_cmds; c->name; c++)
+	for (const struct cmd *c = cmds; c->name; c++)
 		if (c->summary)
 			printf("  %-12s %s\n", c->name, c->summary);
 	fputs(help_tail, stdout);
@@ -125,6 +125,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct cmd *c;
 
+	commands_register(cmds);
 	if (argc < 2) {
 		help();
 		return SL_EXIT_USAGE;
@@ -134,7 +135,7 @@ int main(int argc, char **argv)
 	else if (strcmp(name, "--version") == 0 || strcmp(name, "-v") == 0)
 		name = "version";
 	else if (strcmp(name, "--completion-data") == 0) {
-		for (c = sl_cmds; c->name; c++)
+		for (c = cmds; c->name; c++)
 			if (c->summary)
 				puts(c->name);
 		return finish(0);

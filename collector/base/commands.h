@@ -8,7 +8,10 @@ struct cmd {
 	const char *summary;               /* one line for --help; NULL: internal, not listed */
 };
 
-extern const struct cmd sl_cmds[]; /* ends with a NULL name */
+/* The table of all commands, which main.c has; ends with a NULL name. */
+void commands_register(const struct cmd *cmds);
+/* Runs the command @name; @argv[0] is its name, the last NULL. Its exit status. */
+int commands_run(const char *name, char **argv);
 
 #define CMD(name, function, summary) int function(int argc, char **argv);
 #include "collector/commands.def"

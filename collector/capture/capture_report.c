@@ -24,7 +24,6 @@
 #include "collector/collect/record_families.h"
 #include "collector/model/live.h"
 #include "collector/options/output_name.h"
-#include "collector/commands/run_command.h"
 
 static const char *const source_words[] = {
 	[CAPTURE_SOURCE_START] = "IMMEDIATE",    [CAPTURE_SOURCE_DELAY] = "DELAY",
@@ -72,11 +71,7 @@ static char *next_name(struct collector *c, char *why, size_t why_len)
 {
 	const struct profile_options *o = c->options;
 	struct capture *p = &c->capture;
-	struct output_ask ask = {.pattern = o->output,
-				 .overwrite = o->force_overwrite,
-				 .pid = (pid_t)c->root,
-				 .number = capture_is_numbered(&o->capture)};
-	char *name, *full;
+	char *name;
 
 	if (p->first_report) {
 		name = capture_is_numbered(&o->capture)
@@ -89,10 +84,7 @@ static char *next_name(struct collector *c, char *why, size_t why_len)
 		if (o->output && !strstr(o->output, "%n"))
 			return another(p->first_report);
 	}
-	name = output_name(&ask, why, why_len);
-	full = name ? absolute_path(name) : NULL;
-	free(name);
-	return full;
+	return output_report(o, (pid_t)c->root, why, why_len);
 }
 
 /* ---- begin ---- */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -494,4 +495,13 @@ void collect_abandon(struct collector *c, bool keep_report)
 	}
 	if (c->epoll >= 0)
 		close(c->epoll);
+}
+
+void collect_end_tree(struct collector *c, int sig)
+{
+	/* Stop recording first: the end we bring about is not the program's own doing. */
+	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	for (struct proc *p = c->model.procs; p && sig; p = p->next)
+		if (!p->is_gone && p->in_tree)
+			kill((pid_t)p->pid, sig);
 }

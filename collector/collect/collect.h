@@ -126,6 +126,8 @@ void collect_commit(struct collector *c);
 
 /* Everything down to the end mark; frees the report. 0 or -errno. */
 int collect_finish(struct collector *c);
+/* Stops recording and sends @sig (0: none) to each process of the tree. */
+void collect_end_tree(struct collector *c, int sig);
 /* Gives everything up: the report is removed, too (@keep_report: not). */
 void collect_abandon(struct collector *c, bool keep_report);
 

@@ -22,7 +22,7 @@
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
 #include "collector/options/profile_values.h"
-#include "collector/commands/run_command.h"
+#include "collector/run/report_lines.h"
 #include "collector/session/proc_select.h"
 #include "collector/kernel/sample/sample.h"
 #include "collector/session/session_list.h"
@@ -243,18 +243,6 @@ static bool find_session(uint32_t pid, struct session_info *found)
 	return is_there;
 }
 
-static int run(const char *name, char **argv)
-{
-	int argc = 0;
-
-	while (argv[argc])
-		argc++;
-	for (const struct cmd *cmd = sl_cmds; cmd->name; cmd++)
-		if (strcmp(cmd->name, name) == 0)
-			return cmd->run(argc, argv);
-	return SL_EXIT_FAIL;
-}
-
 /* Until --duration is over, somebody presses Ctrl-C, or the session has gone. */
 static void wait_for_end(struct session_info *s, int signals)
 {
@@ -287,27 +275,15 @@ static int record_in_session(struct session_info *s)
 	begin[5] = (char *)(uintptr_t)ask.o.output;
 	if (!ask.o.output)
 		begin[4] = NULL;
-	rc = run(start, begin);
+	rc = commands_run(start, begin);
 	if (rc)
 		return rc;
 	wait_for_end(s, signals);
 	close(signals);
-	return session_info_ask(s) ? run(stop, end) : 0;
+	return session_info_ask(s) ? commands_run(stop, end) : 0;
 }
 
 /* ---- recording ---- */
-
-static char *choose_report(char *why, size_t why_len)
-{
-	struct output_ask output = {.pattern = ask.o.output,
-				    .overwrite = ask.o.force_overwrite,
-				    .pid = (pid_t)ask.pid[0]};
-	char *name = output_name(&output, why, why_len), *full;
-
-	full = name ? absolute_path(name) : NULL;
-	free(name);
-	return full;
-}
 
 /* Without them the recording goes on. */
 static void follow_samples(struct collector *c, const struct running *r)
@@ -433,7 +409,8 @@ static int open_collection(struct collector *c, char *why, size_t why_len)
 static int record(void)
 {
 	static struct collector c;
-	char why[1024] = "", *report = choose_report(why, sizeof(why)), *command;
+	char why[1024] = "", *report = output_report(&ask.o, (pid_t)ask.pid[0], why, sizeof(why)),
+	     *command;
 	int err = report ? open_collection(&c, why, sizeof(why)) : -EIO;
 
 	if (err) {
@@ -463,7 +440,7 @@ static int record(void)
 	if (!err)
 		sl_warn("report: %s", report);
 	if (!err && ask.o.stats)
-		run("stats", (char *[]){(char *)(uintptr_t) "stats", report, NULL});
+		report_stats(report);
 	capture_release(&c);
 	free(report);
 	return err ? SL_EXIT_FAIL : 0;

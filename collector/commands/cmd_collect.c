@@ -24,7 +24,6 @@
 #include "collector/run/session_idle.h"
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
-#include "collector/commands/run_command.h"
 
 #define ASK_MS 10000
 
@@ -158,19 +157,6 @@ static bool read_packet(struct profile_options *o, struct start *s, char *why, s
 
 /* ---- the collection ---- */
 
-static char *choose_report(const struct profile_options *o, uint32_t root, char *why,
-			   size_t why_len)
-{
-	struct output_ask ask = {.pattern = o->output,
-				 .overwrite = o->force_overwrite,
-				 .pid = (pid_t)root,
-				 .number = capture_is_numbered(&o->capture)};
-	char *name = output_name(&ask, why, why_len), *full = name ? absolute_path(name) : NULL;
-
-	free(name);
-	return full;
-}
-
 /* Signals that may be meant for a capture, and those that ask a daemon to end. */
 static void take_signals(struct collector *c)
 {
@@ -215,7 +201,7 @@ static int collect(struct start *s, struct profile_options *o)
 
 	/* The flight recorder's have their names when there is a reason for them. */
 	if (s->records && !o->capture.flight_ns) {
-		report = choose_report(o, s->root, why, sizeof(why));
+		report = output_report(o, (pid_t)s->root, why, sizeof(why));
 		err = report ? 0 : -EINVAL;
 	}
 	ask.report = report;
@@ -236,9 +222,9 @@ static int collect(struct start *s, struct profile_options *o)
 	answer(s, 0, c.session.dir);
 	loop_run(&c);
 	if (c.steer.has_shut_down)
-		end_tree(&c, c.steer.kill_signal);
+		collect_end_tree(&c, c.steer.kill_signal);
 	else if (c.was_cut && (o->capture.by || o->capture.by_hotkey))
-		end_tree(&c, o->kill_signal);
+		collect_end_tree(&c, o->kill_signal);
 	err = collect_finish(&c);
 	steer_end(&c, err);
 	capture_release(&c);

@@ -20,7 +20,7 @@
 #include "collector/session/daemon.h"
 #include "collector/run/hotkey.h"
 #include "collector/run/launch.h"
-#include "collector/commands/run_command.h"
+#include "collector/run/report_lines.h"
 #include "collector/session/sessions.h"
 
 #define ANSWER_MS 20000
@@ -214,7 +214,7 @@ static void say_end(struct watch *w, const char *name)
 	} else if (command_status(&w->end) != 0) {
 		sl_warn("%s", w->end.cnt == 2 ? w->end.word[1] : "the session failed");
 	} else {
-		say_reports(w->end.word[1]);
+		report_lines(w->end.word[1]);
 	}
 }
 
@@ -270,7 +270,7 @@ static int run(const struct profile_options *o, const struct session_entry *e, c
 	err = launch_go(&l, dir);
 	if (err) {
 		errno = -err;
-		return program_not_found(argv[0]);
+		return launch_not_found(argv[0]);
 	}
 	wait_for_both(&w);
 	say_end(&w, name);
@@ -300,7 +300,7 @@ int cmd_launch(int argc, char **argv)
 	}
 	program = launch_find(argv[first]);
 	if (!program)
-		return program_not_found(argv[first]);
+		return launch_not_found(argv[first]);
 	preload = launch_preload_or_say();
 	if (!preload) {
 		free(program);

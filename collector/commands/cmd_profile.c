@@ -21,36 +21,7 @@
 #include "collector/run/launch.h"
 #include "collector/base/limits.h"
 #include "collector/options/output_name.h"
-#include "collector/commands/run_command.h"
-
-int program_not_found(const char *name)
-{
-	if (errno == EACCES) {
-		sl_warn("%s: cannot be executed", name);
-		return SL_EXIT_NOEXEC;
-	}
-	sl_warn("%s: program not found", name);
-	return SL_EXIT_NOTFOUND;
-}
-
-/* Where the report goes: absolute, malloc'd. NULL after one line on stderr. */
-static char *choose_report(const struct profile_options *o, pid_t pid)
-{
-	struct output_ask ask = {.pattern = o->output,
-				 .overwrite = o->force_overwrite,
-				 .pid = pid,
-				 .number = capture_is_numbered(&o->capture)};
-	char why[1024], *name, *full;
-
-	name = output_name(&ask, why, sizeof(why));
-	if (!name) {
-		sl_warn("%s", why);
-		return NULL;
-	}
-	full = absolute_path(name);
-	free(name);
-	return full;
-}
+#include "collector/run/report_lines.h"
 
 /* Opens the collection for the waiting program. 0, or an exit status after one line. */
 static int open_collection(struct collector *c, struct profile_options *o, const char *preload,
@@ -72,21 +43,12 @@ static int open_collection(struct collector *c, struct profile_options *o, const
 	return SL_EXIT_FAIL;
 }
 
-void end_tree(struct collector *c, int sig)
-{
-	/* Stop recording first: the end we bring about is not the program's own doing. */
-	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
-	for (struct proc *p = c->model.procs; p && sig; p = p->next)
-		if (!p->is_gone && p->in_tree)
-			kill((pid_t)p->pid, sig);
-}
-
 /* Collection ended before the program: --kill, then wait as asked. */
 static int end_program(struct collector *c, int sig)
 {
 	int status;
 
-	end_tree(c, sig);
+	collect_end_tree(c, sig);
 	if (c->root_is_gone)
 		return c->root_status;
 	if (!sig)
@@ -97,22 +59,11 @@ static int end_program(struct collector *c, int sig)
 	return status;
 }
 
-int print_stats(const char *report)
-{
-	char stats[] = "stats", *argv[] = {stats, (char *)(uintptr_t)report, NULL};
-
-	for (const struct cmd *cmd = sl_cmds; cmd->name; cmd++)
-		if (strcmp(cmd->name, "stats") == 0)
-			return cmd->run(2, argv);
-	return SL_EXIT_FAIL;
-}
-
-static int collect_program(struct collector *c, const struct profile_options *o, struct launch *l)
+static int collect_program(struct collector *c, const struct profile_options *o)
 {
 	int status = -1, err;
 
 	loop_run(c);
-	(void)l;
 	status = c->root_status;
 	if (c->was_cut)
 		status = end_program(c, c->steer.has_shut_down ? c->steer.kill_signal
@@ -143,7 +94,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 {
 	static struct collector c;
 	struct launch l;
-	char *report;
+	char *report, why[1024] = "";
 	int signals, sig, err, status;
 
 	err = launch_fork(&l, o, program, argv, preload);
@@ -155,7 +106,9 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	signal(SIGXFSZ, SIG_IGN);
 	limits_raise_descriptors();
 	/* The flight recorder's have their names when there is a reason for them. */
-	report = o->capture.flight_ns ? NULL : choose_report(o, l.pid);
+	report = o->capture.flight_ns ? NULL : output_report(o, l.pid, why, sizeof(why));
+	if (why[0])
+		sl_warn("%s", why);
 	/* From here on: who is told to end while all is opened leaves nothing of it behind. */
 	signals = launch_signals();
 	err = !report && !o->capture.flight_ns ? SL_EXIT_FAIL
@@ -179,15 +132,15 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		collect_abandon(&c, false);
 		errno = -err;
 		free(report);
-		return program_not_found(argv[0]);
+		return launch_not_found(argv[0]);
 	}
 	collect_commit(&c); /* of what is known so far: the program need not wait for that */
 	steer_take_key(&c);
-	status = collect_program(&c, o, &l);
+	status = collect_program(&c, o);
 	for (size_t i = 0; i < c.capture.reports; i++) {
 		sl_warn("report: %s", c.capture.report[i]);
 		if (o->stats)
-			print_stats(c.capture.report[i]);
+			report_stats(c.capture.report[i]);
 	}
 	capture_release(&c);
 	free(report);
@@ -211,7 +164,7 @@ int cmd_profile(int argc, char **argv)
 	}
 	program = launch_find(argv[first]);
 	if (!program)
-		return program_not_found(argv[first]);
+		return launch_not_found(argv[first]);
 	preload = launch_preload_or_say();
 	if (!preload) {
 		free(program);

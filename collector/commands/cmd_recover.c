@@ -30,7 +30,6 @@
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
 #include "collector/collect/recover_state.h"
-#include "collector/commands/run_command.h"
 
 struct recovery {
 	struct collector c;

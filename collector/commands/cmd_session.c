@@ -6,24 +6,10 @@
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/options/profile_options.h"
-#include "collector/commands/run_command.h"
+#include "collector/run/report_lines.h"
 #include "collector/session/sessions.h"
 
 #define QUICK_MS 20000
-
-void say_reports(char *lines)
-{
-	char *report = NULL, *rest = NULL;
-
-	for (char *line = strtok_r(lines, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		if (strcmp(line, "--stats") == 0) {
-			print_stats(report);
-			continue;
-		}
-		report = line;
-		sl_warn("report: %s", report);
-	}
-}
 
 /* Options are read, nothing may follow: asks, and says what was answered. */
 static int ask(const char *cmd, const char *session, const char *argument, int timeout_ms)
@@ -44,7 +30,7 @@ static int ask(const char *cmd, const char *session, const char *argument, int t
 	if (status)
 		sl_warn("%s: %s", cmd, p.word[1]);
 	else
-		say_reports(p.word[1]);
+		report_lines(p.word[1]);
 	return status;
 }
 

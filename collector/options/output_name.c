@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector/options/output_name.h"
+#include "collector/options/profile_options.h"
 
 #include "collector/base/message.h"
 
@@ -349,5 +350,17 @@ char *absolute_path(const char *path)
 		return strdup(path);
 	if (!getcwd(cwd, sizeof(cwd)) || asprintf(&full, "%s/%s", cwd, path) < 0)
 		return NULL;
+	return full;
+}
+
+char *output_report(const struct profile_options *o, pid_t pid, char *why, size_t why_len)
+{
+	struct output_ask ask = {.pattern = o->output,
+				 .overwrite = o->force_overwrite,
+				 .pid = pid,
+				 .number = capture_is_numbered(&o->capture)};
+	char *name = output_name(&ask, why, why_len), *full = name ? absolute_path(name) : NULL;
+
+	free(name);
 	return full;
 }

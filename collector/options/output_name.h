@@ -33,6 +33,10 @@ char *output_name_expand(const char *pattern, pid_t pid, char *why, size_t why_l
  */
 char *output_name_send(const char *pattern, char *why, size_t why_len);
 
+/* output_name() by the options -o and -f, absolute. */
+struct profile_options;
+char *output_report(const struct profile_options *o, pid_t pid, char *why, size_t why_len);
+
 /* malloc'd; NULL: no memory, or no current folder. */
 char *absolute_path(const char *path);
 

@@ -59,6 +59,16 @@ char *launch_find(const char *name)
 	return NULL;
 }
 
+int launch_not_found(const char *name)
+{
+	if (errno == EACCES) {
+		sl_warn("%s: cannot be executed", name);
+		return SL_EXIT_NOEXEC;
+	}
+	sl_warn("%s: program not found", name);
+	return SL_EXIT_NOTFOUND;
+}
+
 char *launch_preload(void)
 {
 	static const char *const places[] = {"libtrace.so", "../lib/sightline/libtrace.so",

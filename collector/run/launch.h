@@ -23,6 +23,9 @@ struct launch {
 /* Where @name would be found as execvp() does; malloc'd. NULL with errno: ENOENT or EACCES. */
 char *launch_find(const char *name);
 
+/* One line on stderr by errno of launch_find(), and the exit status of a shell. */
+int launch_not_found(const char *name);
+
 /* libtrace.so that belongs to this binary; malloc'd, NULL when there is none. */
 char *launch_preload(void);
 char *launch_preload_or_say(void); /* that there is none, on stderr */

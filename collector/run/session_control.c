@@ -103,18 +103,6 @@ static bool has_own_output(const struct steer *st)
 	return strcmp(st->kind, "profile") == 0 || strcmp(st->kind, "preload") == 0;
 }
 
-/* -o of `start` is checked now, whenever recording begins. malloc'd; NULL and a sentence. */
-static char *asked_report(const struct collector *c, char *why, size_t why_len)
-{
-	const struct profile_options *o = c->steer.options;
-	struct output_ask ask = {.pattern = o->output,
-				 .overwrite = o->force_overwrite,
-				 .pid = (pid_t)c->root,
-				 .number = capture_is_numbered(&o->capture)};
-
-	return output_name(&ask, why, why_len);
-}
-
 static int begin(struct collector *c, enum capture_source source, const char *report, char *why,
 		 size_t why_len)
 {
@@ -162,7 +150,8 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 	}
 
 	if (is_output_new) {
-		report = asked_report(c, why, why_len);
+		/* Checked now, whenever recording begins. */
+		report = output_report(c->steer.options, (pid_t)c->root, why, why_len);
 		if (!report)
 			return -EINVAL;
 	}
