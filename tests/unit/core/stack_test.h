@@ -48,6 +48,11 @@ uint64_t *sl_room_or_none(unsigned words)
 
 void sl_count_nested(void) {}
 
+uint64_t sl_slow_ticks(void)
+{
+	return 0;
+}
+
 const volatile uint32_t sl_no_gate = (uint32_t)SL_NO_GATE;
 static char noted[64];
 
