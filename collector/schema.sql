@@ -719,6 +719,15 @@ CREATE TABLE CUBLAS_EVENTS (
     callchainId INTEGER           -- its stack: CUDA_CALLCHAINS.id; NULL: none
 );
 
+-- @table SL_FUNCTIONS lazy
+CREATE TABLE SL_FUNCTIONS (
+    -- Functions of OSRT_API, SL_OSRT_TOTALS and the tables of calls into GPU libraries. Complete when the report is finished.
+    nameId  INTEGER NOT NULL PRIMARY KEY, -- -> StringIds.id, name of the function
+    library INTEGER NOT NULL,             -- -> StringIds.id: libc, cudart, cuda, cublas, cublaslt, cudnn, nccl, ...
+    io      INTEGER                       -- what it does to a file or socket, -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id;
+                                          -- NULL: nothing
+);
+
 -- @table SL_LIBRARY_API lazy
 CREATE TABLE SL_LIBRARY_API (
     -- Calls into GPU libraries that Nsight Systems has no table for: NCCL, cuFFT, cuSPARSE, cuSOLVER, cuFile.

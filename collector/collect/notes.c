@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/decode/function_table.h"
 #include "preload/wire/clock.h"
 
 enum {
@@ -342,6 +343,7 @@ static const char *why_not_entered(void)
 
 void notes_end(struct collector *c)
 {
+	function_table_write(c->db);
 	say_losses(c);
 	if (c->options->trace && !c->model.traced_images && !c->arenas.no_room &&
 	    !c->arenas.refused)

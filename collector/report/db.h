@@ -248,6 +248,8 @@ size_t db_pending(const struct db *db); /* rows waiting in all batches */
  * Bytes that are no UTF-8, and NUL, are stored escaped (\xNN): as in all texts of the report.
  */
 int64_t db_string(struct db *db, const char *text, size_t len);
+/* Its id if it is interned, else DB_NULL. */
+int64_t db_string_known(struct db *db, const char *text, size_t len);
 
 /* Its text as it is stored, until the report is closed; NULL: no such id. */
 const char *db_string_text(const struct db *db, int64_t id, uint32_t *len);
@@ -305,6 +307,9 @@ int db_live_row(struct db *db, enum db_live_table table, const int64_t *numbers,
 
 /* SL_SYSCALL_TOTALS: adds up; @total->instance, bytes and losses have no meaning there. */
 int db_call_total(struct db *db, const struct db_total *total);
+
+/* A row of SL_FUNCTIONS; @io DB_NULL: none. */
+int db_function(struct db *db, int64_t name_id, int64_t library, int64_t io);
 
 /* A row of PMU_EVENT_REQUESTS: what is counted. */
 enum {

@@ -95,6 +95,7 @@ static const struct {
 	[OP_CODE] = {"SL_CODES", "ittiib", "INSERT OR REPLACE INTO main.SL_CODES VALUES(?, ?, ?, ?, ?, ?)"},
 	[OP_EVENT_REQUEST] = {"PMU_EVENT_REQUESTS", "iiittii",
 		"INSERT OR REPLACE INTO main.PMU_EVENT_REQUESTS VALUES(?1, ?2, ?3, 1, ?4, ?5, ?6, ?7)"},
+	[OP_FUNCTION] = {"SL_FUNCTIONS", "iii", "INSERT OR REPLACE INTO main.SL_FUNCTIONS VALUES(?, ?, ?)"},
 	[OP_STACK] = {"SL_RAW_STACKS", "iiib", "INSERT OR IGNORE INTO main.SL_RAW_STACKS VALUES(?, ?, ?, ?)"},
 };
 /* clang-format on */

@@ -98,6 +98,11 @@ int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
 	return db_record(db, OP_FILE_CLOSED, id, closed_ns);
 }
 
+int db_function(struct db *db, int64_t name_id, int64_t library, int64_t io)
+{
+	return db_record(db, OP_FUNCTION, name_id, library, io);
+}
+
 int db_total(struct db *db, const struct db_total *t)
 {
 	return db_record(db, OP_TOTAL, t->global_tid, t->instance, t->name_id, t->count,

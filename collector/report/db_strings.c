@@ -145,6 +145,14 @@ int64_t db_string(struct db *db, const char *text, size_t len)
 	return add(t, slot, clean, len, h);
 }
 
+int64_t db_string_known(struct db *db, const char *text, size_t len)
+{
+	const char *clean = db_clean(db, text, len, &len);
+	uint32_t *slot = find(&db->strings, clean, len, hash(clean, len));
+
+	return *slot ? (int64_t)*slot - 1 : DB_NULL;
+}
+
 const char *db_string_text(const struct db *db, int64_t id, uint32_t *len)
 {
 	const struct db_strings *t = &db->strings;

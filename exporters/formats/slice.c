@@ -126,7 +126,8 @@ static int turn_of(const char *name)
 
 	if (strcmp(name, "StringIds") == 0)
 		return 3;
-	if (strcmp(name, "SL_FRAMES") == 0 || strcmp(name, "SL_MODULES") == 0)
+	if (strcmp(name, "SL_FRAMES") == 0 || strcmp(name, "SL_MODULES") == 0 ||
+	    strcmp(name, "SL_FUNCTIONS") == 0)
 		return 2;
 	if (strstr(name, "_CALLCHAINS"))
 		return 1;

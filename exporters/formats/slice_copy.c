@@ -255,7 +255,7 @@ static uint64_t chain_key(int chain, int64_t id)
 /* Which of what nobody names is left out. */
 static bool is_keyed(const struct slice *s, const char *name)
 {
-	if (strcmp(name, "StringIds") == 0)
+	if (strcmp(name, "StringIds") == 0 || strcmp(name, "SL_FUNCTIONS") == 0)
 		return s->prune_strings;
 	if (slice_is_chains(name) || strcmp(name, "SL_STACKS") == 0 ||
 	    strcmp(name, "PMU_EVENT_COUNTERS") == 0)
@@ -273,7 +273,7 @@ static bool is_wanted(struct slice *s, const struct slice_table *t)
 		return true;
 	int64_t first = sqlite3_column_int64(t->get, 1);
 
-	if (strcmp(t->name, "StringIds") == 0)
+	if (strcmp(t->name, "StringIds") == 0 || strcmp(t->name, "SL_FUNCTIONS") == 0)
 		return slice_is_used(&s->strings, first);
 	if (strcmp(t->name, "SL_FRAMES") == 0)
 		return slice_is_used(&s->frames, first);

@@ -22,14 +22,14 @@ static int read_names(struct pass *p)
 {
 	/* Only names that the words above can match: there may be millions of others. */
 	sqlite3_stmt *stmt =
-		scan_prepare(p->scan, "SELECT id, value FROM StringIds WHERE length(value) < 60");
+		scan_prepare(p->scan, "SELECT id, value, library, io FROM StringIds LEFT JOIN "
+				      "SL_FUNCTIONS ON nameId = id WHERE length(value) < 60");
 	int rc;
 
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(stmt, 1);
-		enum io_way way = name ? io_way_of(name) : IO_NONE;
+		enum io_way way = io_way_of(stmt, 1, 2);
 		enum io_way *more;
 		long i;
 

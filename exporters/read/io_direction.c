@@ -1,4 +1,4 @@
-/* io_direction.c - see io_direction.h. */
+/* io_direction.c - directions by SL_FUNCTIONS, else by a list of names. */
 #include "exporters/read/io_direction.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void strip(char *word, const char *part)
 }
 
 /* __pread64_chk is pread. */
-enum io_way io_way_of(const char *function)
+static enum io_way by_name(const char *function)
 {
 	char word[64 + 2];
 	size_t len = strlen(function);
@@ -35,4 +35,23 @@ enum io_way io_way_of(const char *function)
 	strip(word, "_chk");
 	strip(word, "64");
 	return strstr(in_words, word) ? IO_IN : strstr(out_words, word) ? IO_OUT : IO_NONE;
+}
+
+enum io_way io_way_of(sqlite3_stmt *stmt, int name, int library)
+{
+	const char *function = (const char *)sqlite3_column_text(stmt, name);
+
+	/* A write to the enumeration, but it moves no bytes that a call has not moved before. */
+	if (!function || strncmp(function, "fflush", 6) == 0)
+		return IO_NONE;
+	if (sqlite3_column_type(stmt, library) == SQLITE_NULL)
+		return by_name(function);
+	switch (sqlite3_column_int(stmt, library + 1)) {
+	case 3: /* ENUM_OSRT_FILE_ACCESS_EVENT_TYPE: read */
+		return IO_IN;
+	case 4: /* write */
+		return IO_OUT;
+	default:
+		return IO_NONE;
+	}
 }

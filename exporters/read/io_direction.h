@@ -1,6 +1,8 @@
-/* io_direction.h - which way bytes go in a function of the C library, by its name. */
+/* io_direction.h - which way bytes go in a function of the C library. */
 #ifndef SL_IO_WAY_H
 #define SL_IO_WAY_H
+
+#include <sqlite3.h>
 
 enum io_way {
 	IO_NONE,
@@ -8,6 +10,10 @@ enum io_way {
 	IO_OUT
 };
 
-enum io_way io_way_of(const char *function);
+/*
+ * Of the function whose name is in column @name, and whose library and io, as in SL_FUNCTIONS (LEFT JOIN), are in column
+ * @library and the next one. Where the library is NULL the name decides: in reports of nsys, and while a report grows.
+ */
+enum io_way io_way_of(sqlite3_stmt *stmt, int name, int library);
 
 #endif

@@ -238,11 +238,11 @@ static void on_call(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
 	add(w, what, sqlite3_column_int64(stmt, 0), node, sqlite3_column_int64(stmt, 3));
 }
 
-/* globalTid, stack, nameId, bytes, pathId: both ways are read at once */
+/* globalTid, stack, nameId, bytes, pathId, name, library, io: both ways are read at once */
 static void on_bytes(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
 {
 	int64_t name = sqlite3_column_int64(stmt, 2), path = sqlite3_column_int64(stmt, 4);
-	enum io_way way = io_way_of(weigh_string(w, name));
+	enum io_way way = io_way_of(stmt, 5, 6);
 	uint32_t node;
 
 	what = way == IO_IN ? WEIGH_READ : WEIGH_WRITTEN;
@@ -294,10 +294,12 @@ static int read_calls(struct weigh *w)
 
 static int read_bytes(struct weigh *w)
 {
-	return each_row(w, WEIGH_READ,
-			"SELECT coalesce(globalTid, 0), stack, nameId, bytes, pathId FROM "
-			"SL_CHAIN_CALLS WHERE source = 1 AND bytes > 0",
-			on_bytes);
+	return each_row(
+		w, WEIGH_READ,
+		"SELECT coalesce(globalTid, 0), stack, c.nameId, bytes, pathId, value, library, "
+		"io FROM SL_CHAIN_CALLS c LEFT JOIN StringIds ON id = c.nameId "
+		"LEFT JOIN SL_FUNCTIONS f ON f.nameId = c.nameId WHERE source = 1 AND bytes > 0",
+		on_bytes);
 }
 
 /* ---- time without a CPU, where stacks were taken when threads left one, or came back to one ---- */

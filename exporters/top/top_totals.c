@@ -112,20 +112,20 @@ static void take_call(struct top *t, sqlite3_stmt *s)
 
 static const char file_calls[] = "SELECT " PID(
 	"o.globalTid") " AS pid, pathId, f.value, p.value, count(*), sum(bytesDone), "
-		       "sum(end - start) FROM OSRT_API o JOIN StringIds p ON p.id = pathId JOIN "
-		       "StringIds f ON "
-		       "f.id = nameId WHERE fileAccessId IS NOT NULL GROUP BY pid, pathId, nameId";
-static const char short_file_calls[] =
-	"SELECT " PID("globalTid") " AS pid, -1, value, NULL, sum(count + lostCount), sum(bytes), "
-				   "sum(totalNs + lostTotalNs) FROM SL_OSRT_TOTALS JOIN StringIds "
-				   "ON StringIds.id = nameId "
-				   "GROUP BY pid, nameId";
+		       "sum(end - start), library, io FROM OSRT_API o JOIN StringIds p ON p.id = "
+		       "pathId JOIN StringIds f ON f.id = o.nameId LEFT JOIN SL_FUNCTIONS s ON "
+		       "s.nameId = o.nameId WHERE fileAccessId IS NOT NULL GROUP BY pid, pathId, "
+		       "o.nameId";
+static const char short_file_calls[] = "SELECT " PID(
+	"globalTid") " AS pid, -1, value, NULL, sum(count + lostCount), sum(bytes), "
+		     "sum(totalNs + lostTotalNs), library, io FROM SL_OSRT_TOTALS t JOIN "
+		     "StringIds ON StringIds.id = t.nameId LEFT JOIN SL_FUNCTIONS s "
+		     "ON s.nameId = t.nameId GROUP BY pid, t.nameId";
 
 static void take_file(struct top *t, sqlite3_stmt *s)
 {
 	int64_t pid = sqlite3_column_int64(s, 0), path = sqlite3_column_int64(s, 1);
-	const char *function = (const char *)sqlite3_column_text(s, 2);
-	enum io_way way = function ? io_way_of(function) : IO_NONE;
+	enum io_way way = io_way_of(s, 2, 7);
 	struct top_item *i;
 
 	/* Of short calls, those that can only be about files; sockets have the same functions. */

@@ -16,7 +16,8 @@
 -- column: Avg Write (bytes) = bytes per write
 -- column: Path = path, peer address of a socket, or what the kernel calls it
 WITH plain(word, type) AS (
-	-- what a call does, as in ENUM_OSRT_FILE_ACCESS_EVENT_TYPE; twins such as __pread64_chk count as pread.
+	-- for reports without SL_FUNCTIONS: what a call does, as in ENUM_OSRT_FILE_ACCESS_EVENT_TYPE; twins such as
+	-- __pread64_chk count as pread.
 	VALUES ('open', 1), ('open_2', 1), ('openat', 1), ('openat_2', 1), ('creat', 1), ('mkstemp', 1),
 		('mkostemp', 1), ('mkstemps', 1), ('mkostemps', 1), ('shm_open', 1), ('opendir', 1),
 		('fopen', 1), ('freopen', 1), ('tmpfile', 1), ('connect', 1), ('accept', 1), ('accept4', 1),
@@ -30,8 +31,13 @@ WITH plain(word, type) AS (
 		('write', 4), ('pwrite', 4), ('writev', 4), ('pwritev', 4), ('pwritev2', 4), ('pwritevv2', 4),
 		('vmsplice', 4), ('send', 4), ('sendto', 4), ('sendmsg', 4)
 ), kind AS MATERIALIZED (
+	SELECT nameId AS id, io AS type
+	FROM SL_FUNCTIONS
+	WHERE io IN (1, 3, 4)
+	UNION ALL
 	SELECT id, type
 	FROM StringIds JOIN plain ON word = replace(replace(replace(value, '__', ''), '_chk', ''), '64', '')
+	WHERE NOT EXISTS (SELECT 1 FROM SL_FUNCTIONS)
 ), part AS (
 	SELECT filePath AS path, eventType AS type, count(*) AS n, sum(endedAt - startedAt) AS time,
 		total(bytesProcessed) AS bytes
@@ -43,6 +49,8 @@ WITH plain(word, type) AS (
 		SELECT pathId, type, count(*) AS n, sum(end - start) AS time, total(coalesce(bytesDone, 0)) AS bytes
 		FROM OSRT_API JOIN kind ON kind.id = nameId
 		WHERE pathId IS NOT NULL AND (type <> 1 OR errnum IS NULL)
+			-- fflush() is a write that moves no bytes.
+			AND (type = 1 OR bytesDone IS NOT NULL OR NOT EXISTS (SELECT 1 FROM SL_FUNCTIONS))
 			AND NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS)
 		GROUP BY 1, 2
 	) JOIN StringIds ON StringIds.id = pathId

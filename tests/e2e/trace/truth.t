@@ -88,4 +88,8 @@ is "$(q "$R" "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS LEFT JOIN OSRT_FILE_A
 is "$(q "$R" "SELECT group_concat(t || ' ' || b, ',') FROM (SELECT eventType t, sum(bytesProcessed) b FROM OSRT_FILE_ACCESS_EVENTS
 	JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId) WHERE filePath = '$W/facc/rw' AND eventType IN (3, 4) GROUP BY 1)" 2>&1)" \
 	"3 $((7 + 50 + 4092 + 60 + 60 + 10)),4 $((1000 + 100 + 60 + 30 + 30 + 10))" 'bytes read and written per file'
+is "$(q "$R" "SELECT count(*) FROM OSRT_FILE_ACCESS_EVENTS LEFT JOIN SL_FUNCTIONS ON nameId = apiCallId WHERE io IS NOT eventType" 2>&1)" 0 \
+	'SL_FUNCTIONS has the I/O class of each function, as the events have it'
+is "$(q "$R" "SELECT count(*) FROM (SELECT nameId FROM OSRT_API UNION SELECT nameId FROM SL_OSRT_TOTALS) LEFT JOIN SL_FUNCTIONS USING (nameId)
+	LEFT JOIN StringIds ON id = library WHERE value IS NOT 'libc'" 2>&1)" 0 'and a row for each function that was called'
 done_testing
