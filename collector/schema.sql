@@ -9,7 +9,7 @@
 --     private = the collector's own, dropped likewise.
 --   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
 --   * Tables that take batches (enum db_table in db.h) have INTEGER columns only, save one TEXT at the
---     end that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (db_batch.c says why).
+--     end that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (row_batch.c says why).
 --
 -- Units: all times are ns since the start of the session unless the comment says otherwise.
 -- "->" means "refers to". globalTid packs, from high to low: 8 bits hardware id, 8 bits VM id, 24 bits

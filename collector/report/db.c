@@ -4,9 +4,6 @@
  * One process writes, anybody may read at any time (WAL, normal locking). synchronous is OFF: a crash
  * of any process loses nothing committed, and no commit waits for the disk; only a crash of the whole
  * machine can damage a report, until the kernel has written it out as any other file.
- *
- * Rule easy to break: an error inside a transaction goes through db_fail(), which rolls back at once;
- * everything that follows up to db_commit() must do nothing and return that error.
  */
 #include "collector/report/db_internal.h"
 
@@ -25,32 +22,6 @@
 #define RESTART_WAIT_MS  20
 #define RESTART_PAUSE_NS INT64_C(1000000000)
 #define BALLAST_BYTES    (4u << 20)
-
-int db_errno(int rc)
-{
-	switch (rc & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_ROW:
-	case SQLITE_DONE:
-		return 0;
-	case SQLITE_FULL:
-	case SQLITE_IOERR:
-		return -ENOSPC;
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
-	case SQLITE_READONLY:
-	case SQLITE_PERM:
-		return -EACCES;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return -EBADMSG;
-	default:
-		return -EIO;
-	}
-}
 
 /* The WAL holds frames of the failed transaction behind the committed ones: give their space back. */
 static void wal_trim(struct db *db)
@@ -82,50 +53,6 @@ bool db_wal_fits(struct db *db)
 	sqlite3_finalize(stmt);
 	return size && !stat(db->path, &st) && !statvfs(db->path, &vfs) &&
 	       size - st.st_size < (int64_t)((uint64_t)vfs.f_bavail * vfs.f_frsize);
-}
-
-int db_fail(struct db *db, int rc)
-{
-	int err = db_errno(rc);
-
-	if (!err)
-		return 0;
-	if (db->in_txn && !db->failed)
-		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
-	db->schema.exists = db->schema.committed;
-	db->failed = err;
-	return err;
-}
-
-int db_exec(struct db *db, const char *sql)
-{
-	return db_errno(sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
-}
-
-int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt)
-{
-	return db_errno(
-		sqlite3_prepare_v3(db->sql, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL));
-}
-
-/*
- * BEGIN alone takes no lock, and BEGIN IMMEDIATE would take those of the batch images too: so the
- * first statement of every transaction is a write to the report.
- */
-int db_begin(struct db *db)
-{
-	int rc;
-
-	if (db->failed || db->in_txn)
-		return db->failed;
-	rc = sqlite3_exec(db->sql, "BEGIN", NULL, NULL, NULL);
-	if (rc == SQLITE_OK) {
-		db->in_txn = true;
-		if (db->schema.is_made)
-			rc = sqlite3_exec(db->sql, "DELETE FROM main.SL_STATE WHERE key = ''", NULL,
-					  NULL, NULL);
-	}
-	return db_fail(db, rc);
 }
 
 static int64_t now_ns(void)
@@ -180,7 +107,7 @@ static int commit(struct db *db, int64_t now)
 	int err = db_begin(db);
 
 	if (!err)
-		err = db_batch_flush(db);
+		err = row_batch_flush(db);
 	if (!err)
 		err = db_nvtx_flush(db);
 	if (!err)
@@ -200,18 +127,23 @@ static int commit(struct db *db, int64_t now)
 	return err;
 }
 
+size_t db_pending(const struct db *db)
+{
+	return row_batch_pending(db) + db_nvtx_pending(db);
+}
+
 int db_commit(struct db *db, int64_t now)
 {
 	int err = db->early_err;
 
 	if (err) { /* its rows belong to a commit that failed already in part */
-		db_batch_drop(db);
+		row_batch_drop(db);
 		db->early_err = 0;
 		commit(db, now);
 	} else {
 		err = commit(db, now);
 	}
-	db_batch_drop(db);
+	row_batch_drop(db);
 	db->in_txn = false;
 	if (db->failed) {
 		db->failed = 0;

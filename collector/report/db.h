@@ -3,7 +3,7 @@
  *
  * Two ways in. High-volume tables take rows of plain integers: db_row() gives the next row of a
  * table's batch, the caller fills every column, and db_commit() moves all batches into the file by
- * INSERT ... SELECT (db_batch.c), in one transaction. Everything else has a function of its own
+ * INSERT ... SELECT (row_batch.c), in one transaction. Everything else has a function of its own
  * below. The file is in WAL mode while it grows, so anybody can query it.
  *
  * All functions return 0 or a negative errno unless said otherwise. When db_commit() fails (-ENOSPC:

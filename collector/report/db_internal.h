@@ -2,9 +2,9 @@
  * db_internal.h - what the parts of the report's writer (db*.c) share; nobody else includes it.
  *
  *   db_open.c     open and close
- *   db.c          commit, what happens on a full disk
+ *   db.c          commit, what happens on a full disk; db_sql.c: statements and errors of a transaction
  *   db_schema.c   tables by name from schema.sql, made with their first row
- *   db_batch.c    high-volume rows of integers
+ *   row_batch.c   high-volume rows of integers
  *   db_ops.c      everything else, row by row; db_rows.c: which values, db_state.c: private notes, pending log
  *   db_map.c      ids to rowids
  *   db_stacks.c   stacks as they come
@@ -24,14 +24,25 @@
 
 #include "collector/report/db.h"
 #include "collector/report/db_map.h"
+#include "collector/report/row_batch.h"
 
 #include <sqlite3.h>
 
 #define DB_GLOBAL_VID     (INT64_C(1) << 48)
 #define DB_SCHEMA_VERSION "3.28.1"
 #define DB_PRODUCT        "Sightline"
-#define DB_ROW_COLS       44  /* room of a row, >= columns of any table that takes batches */
 #define DB_TABLES_MAX     128 /* tables in schema.sql */
+
+/* ---- db_sql.c ---- */
+
+/* Opens the transaction if there is none. 0, or the error with which it failed. */
+int db_begin(struct db *db);
+int db_exec(struct db *db, const char *sql);
+int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
+/* 0 or -errno. */
+int db_errno(int sqlite_rc);
+/* Rolls back and keeps the error for db_commit(), which reports it. Returns it. */
+int db_fail(struct db *db, int sqlite_rc);
 
 /* ---- db_schema.c ---- */
 
@@ -74,27 +85,6 @@ const char *db_schema_sql(const struct db *db, const char *name);
 bool db_table_exists(const struct db *db, const char *name);
 int db_table_need(struct db *db, const char *name); /* makes the table when it is not there yet */
 int db_table_drop(struct db *db, const char *name); /* a view, too; none there: nothing happens */
-
-/* ---- db_batch.c ---- */
-
-/* One table's rows since the last commit, in an image of a SQLite database in memory (see db_batch.c). */
-struct db_batch {
-	int64_t row[DB_ROW_COLS]; /* the row being filled by the caller */
-	bool row_open;
-	uint8_t *page;      /* leaf being filled, NULL none */
-	uint32_t page_no;   /* its number */
-	uint32_t cells, at; /* in it; where it goes on */
-	uint32_t leaves;    /* before it */
-	uint32_t root_at;   /* where the root page names the last of them */
-	uint64_t rows;      /* in the image */
-	sqlite3_stmt *stmt; /* INSERT INTO table SELECT * FROM image */
-	uint64_t not_null;  /* bit per column */
-};
-
-int db_batch_init(struct db *db);
-void db_batch_drop(struct db *db); /* forgets the rows */
-void db_batch_free(struct db *db);
-int db_batch_flush(struct db *db);
 
 /* ---- db_strings.c ---- */
 
@@ -222,10 +212,9 @@ struct db {
 	sqlite3 *sql;
 	char *path;
 	struct db_schema schema;
-	struct db_batch batch[DB_TABLE_CNT];
-	uint8_t *image;        /* of all batches */
-	uint32_t image_pages;  /* of it, in use */
-	uint32_t image_change; /* version of the image, for SQLite's page cache */
+	struct row_batch batch;
+	int (*commit)(struct db *db,
+		      int64_t now); /* db_commit(), for db_row() when the batch is full */
 	struct db_strings strings;
 	struct db_ops ops;
 	struct db_stacks_there stacks;
@@ -248,22 +237,15 @@ struct db {
 	int lock_fd;    /* of the report: one writer at a time, see db_lock() */
 };
 
-int db_begin(
-	struct db
-		*db); /* opens the transaction when there is none; 0, or the error it failed with */
-int db_exec(struct db *db, const char *sql);
-int db_errno(int sqlite_rc);
-/* Unix time and CLOCK_MONOTONIC at session time 0. */
-int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns);
-/* Rolls back and remembers the error until db_commit reports it. Returns it. */
-int db_fail(struct db *db, int sqlite_rc);
-int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
 void db_close(struct db *db);
 void db_checkpoint(struct db *db);
 bool db_wal_fits(struct db *db);  /* could the file take all that the WAL has? */
 void db_watch_wal(struct db *db); /* its size, from now on */
 void db_ballast_make(struct db *db);
 void db_ballast_drop(struct db *db);
+
+/* Unix time and CLOCK_MONOTONIC at session time 0. */
+int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns);
 
 /* db_finish.c: is there an unfinished report of ours? 0, or -1 and a sentence; then continue it */
 int db_check_resume(const char *path, char *why, size_t why_len);

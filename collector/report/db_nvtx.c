@@ -1,7 +1,7 @@
 /*
  * db_nvtx.c - rows of NVTX tables on their way into the file.
  *
- * Not by db_batch.c: its short cut copies cells of rows made of integers, and nearly every row here has a text of its
+ * Not by row_batch.c: its short cut copies cells of rows made of integers, and nearly every row here has a text of its
  * own. One INSERT per row with what is not NULL bound to it stores 1.5 million rows per second of CPU time, which is
  * beyond what a program can make of ranges without doing little else.
  *

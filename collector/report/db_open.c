@@ -247,6 +247,7 @@ static struct db *db_new(const char *path)
 	if (!db)
 		return NULL;
 	db->ballast_fd = -1;
+	db->commit = db_commit;
 	/* SQLite takes "file:..." for a URI. */
 	if (asprintf(&db->path, "%s%s", strchr(path, '/') ? "" : "./", path) < 0) {
 		free(db);
@@ -292,7 +293,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	if (!err)
 		err = db_strings_init(db);
 	if (!err)
-		err = db_batch_init(db);
+		err = row_batch_init(db);
 	if (!err)
 		err = how->resume ? db_resume(db) : fill_new(db, how);
 	if (!err) {
@@ -314,8 +315,7 @@ void db_close(struct db *db)
 {
 	for (int i = 0; i < DB_STMTS; i++)
 		sqlite3_finalize(db->stmt[i]);
-	for (int t = 0; t < DB_TABLE_CNT; t++)
-		sqlite3_finalize(db->batch[t].stmt);
+	row_batch_finalize(db);
 	db_nvtx_free(db);
 	db_prefetch_free(db);
 	sqlite3_close(db->sql);
@@ -323,7 +323,7 @@ void db_close(struct db *db)
 	if (db->lock_fd >= 0)
 		close(db->lock_fd);
 	db_ballast_drop(db);
-	db_batch_free(db);
+	row_batch_free(db);
 	db_strings_free(db);
 	db_ops_free(db);
 	free(db->scratch);

@@ -250,7 +250,7 @@ static int finish(struct work *w)
 	if (!err)
 		err = add_all(w);
 	if (err)
-		db_batch_drop(db);
+		row_batch_drop(db);
 	/* Errors of ours, not of SQLite's, leave a transaction that must not be committed. */
 	if (err && !db->failed)
 		db_fail(db, SQLITE_NOMEM);

@@ -1,5 +1,5 @@
 /*
- * db_batch.c - rows of integers on their way into the file.
+ * row_batch.c - rows of integers on their way into the file.
  *
  * Rows are encoded at once, as the cells of a table's b-tree, into a small image of a SQLite database
  * in memory (the file format is documented and frozen: https://www.sqlite.org/fileformat2.html). The
@@ -129,10 +129,10 @@ static inline uint8_t *put_value(uint8_t *type, uint8_t *p, int64_t v)
 /* Pages of the image by number. */
 static uint8_t *page_at(const struct db *db, uint32_t no)
 {
-	return db->image + (size_t)(no - 1) * PAGE;
+	return db->batch.image + (size_t)(no - 1) * PAGE;
 }
 
-static void leaf_close(struct db_batch *b)
+static void leaf_close(struct row_batch_table *b)
 {
 	uint8_t *p = b->page;
 
@@ -144,7 +144,7 @@ static void leaf_close(struct db_batch *b)
 }
 
 /* The root names each leaf, with the last rowid in it, once another one follows. */
-static void root_add(struct db *db, struct db_batch *b, enum db_table t)
+static void root_add(struct db *db, struct row_batch_table *b, enum db_table t)
 {
 	uint8_t *root = page_at(db, ROOT(t)), id[9];
 	size_t len = (size_t)(put_varint(id, b->rows) - id);
@@ -156,19 +156,19 @@ static void root_add(struct db *db, struct db_batch *b, enum db_table t)
 	b->leaves++;
 }
 
-static void leaf_open(struct db *db, struct db_batch *b, enum db_table t)
+static void leaf_open(struct db *db, struct row_batch_table *b, enum db_table t)
 {
 	if (b->page) {
 		leaf_close(b);
 		root_add(db, b, t);
 	}
-	b->page_no = ++db->image_pages;
+	b->page_no = ++db->batch.pages;
 	b->page = page_at(db, b->page_no);
 	b->cells = 0;
 	b->at = LEAF_HEAD;
 }
 
-static void encode(struct db_batch *b, unsigned cols, const char *tail)
+static void encode(struct row_batch_table *b, unsigned cols, const char *tail)
 {
 	unsigned types = cols + (tail != NULL);
 	uint8_t *cell = b->page + b->at, *type, *p, id[9];
@@ -206,7 +206,7 @@ static void encode(struct db_batch *b, unsigned cols, const char *tail)
 	b->rows++;
 }
 
-static bool leaf_full(const struct db_batch *b)
+static bool leaf_full(const struct row_batch_table *b)
 {
 	return !b->page || b->cells == LEAF_CELLS || b->at + CELL_MAX > PAGE;
 }
@@ -214,7 +214,7 @@ static bool leaf_full(const struct db_batch *b)
 /* Encodes the row the caller has filled; db_row() saw to it that there is room. */
 static void row_close(struct db *db, enum db_table t)
 {
-	struct db_batch *b = &db->batch[t];
+	struct row_batch_table *b = &db->batch.table[t];
 
 	if (!b->row_open)
 		return;
@@ -226,14 +226,14 @@ static void row_close(struct db *db, enum db_table t)
 
 int64_t *db_row(struct db *db, enum db_table t)
 {
-	struct db_batch *b = &db->batch[t];
+	struct row_batch_table *b = &db->batch.table[t];
 
 	row_close(db, t);
 	/* Every table may have a row that still wants a leaf. */
-	if (leaf_full(b) && db->image_pages + DB_TABLE_CNT > PAGES) {
+	if (leaf_full(b) && db->batch.pages + DB_TABLE_CNT > PAGES) {
 		/* So many rows without a commit: better early than never. When this one fails,
 		 * so does the caller's next, for the loss is the same to it. */
-		int err = db_commit(db, db->end_ns);
+		int err = db->commit(db, db->end_ns);
 
 		if (err)
 			db->early_err = err;
@@ -242,20 +242,20 @@ int64_t *db_row(struct db *db, enum db_table t)
 	return b->row;
 }
 
-size_t db_pending(const struct db *db)
+size_t row_batch_pending(const struct db *db)
 {
-	size_t n = db_nvtx_pending(db);
+	size_t n = 0;
 
 	for (int t = 0; t < DB_TABLE_CNT; t++)
-		n += db->batch[t].rows + db->batch[t].row_open;
+		n += db->batch.table[t].rows + db->batch.table[t].row_open;
 	return n;
 }
 
 static void image_reset(struct db *db)
 {
-	db->image_pages = ROOT(DB_TABLE_CNT) - 1;
+	db->batch.pages = ROOT(DB_TABLE_CNT) - 1;
 	for (int t = 0; t < DB_TABLE_CNT; t++) {
-		struct db_batch *b = &db->batch[t];
+		struct row_batch_table *b = &db->batch.table[t];
 
 		b->page = NULL;
 		b->rows = 0;
@@ -267,7 +267,7 @@ static void image_reset(struct db *db)
 /* The root page: the last thing that is missing to a valid table. */
 static void root_close(struct db *db, enum db_table t)
 {
-	struct db_batch *b = &db->batch[t];
+	struct row_batch_table *b = &db->batch.table[t];
 	uint8_t *root = page_at(db, ROOT(t));
 
 	leaf_close(b);
@@ -302,7 +302,7 @@ static bool table_sql(struct db *db, enum db_table t, char sql[SQL_MAX])
 			continue;
 		is_set = !strcmp(not, "NOT") && !strncmp(null, "NULL", 4);
 		if (is_set)
-			db->batch[t].not_null |= UINT64_C(1) << cols % 64;
+			db->batch.table[t].not_null |= UINT64_C(1) << cols % 64;
 		len += snprintf(sql + len, SQL_MAX - (size_t)len, "%cc%u %.*s%s", cols ? ',' : '(',
 				cols, (int)strcspn(type, ","), type, is_set ? " NOT NULL" : "");
 		if (++cols > want || len + 1 >= (int)SQL_MAX)
@@ -315,7 +315,7 @@ static bool table_sql(struct db *db, enum db_table t, char sql[SQL_MAX])
 /* File header, and the head of the schema table, which fills the rest of page 1. */
 static void image_head(struct db *db)
 {
-	uint8_t *p = db->image;
+	uint8_t *p = db->batch.image;
 
 	memcpy(p, "SQLite format 3", 16);
 	put2(p + 16, 1); /* stands for 65536 */
@@ -335,7 +335,8 @@ static void image_head(struct db *db)
 static uint32_t schema_row(struct db *db, enum db_table t, const char *sql, uint32_t top)
 {
 	const char *name = TABLE[t].name;
-	uint8_t *p = db->image, body[SQL_MAX + 200], head[16], *h = head + 1, *at = body, len[9];
+	uint8_t *p = db->batch.image, body[SQL_MAX + 200], head[16], *h = head + 1, *at = body,
+		len[9];
 	size_t name_len = strlen(name), sql_len = strlen(sql), head_len, size;
 
 	h = put_varint(h, 13 + 2 * 5);
@@ -367,10 +368,10 @@ static int image_make(struct db *db)
 {
 	uint32_t top = PAGE;
 
-	db->image = mmap(NULL, IMAGE_BYTES, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (db->image == MAP_FAILED) {
-		db->image = NULL;
+	db->batch.image = mmap(NULL, IMAGE_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (db->batch.image == MAP_FAILED) {
+		db->batch.image = NULL;
 		return -ENOMEM;
 	}
 	image_reset(db);
@@ -385,7 +386,7 @@ static int image_make(struct db *db)
 			return -EINVAL;
 		page_at(db, ROOT(t))[0] = 0x0d; /* empty so far */
 	}
-	put2(db->image + 105, top);
+	put2(db->batch.image + 105, top);
 	return 0;
 }
 
@@ -396,7 +397,7 @@ static int attach(struct db *db)
 
 	if (err)
 		return err;
-	rc = sqlite3_deserialize(db->sql, "image", db->image, IMAGE_BYTES, IMAGE_BYTES,
+	rc = sqlite3_deserialize(db->sql, "image", db->batch.image, IMAGE_BYTES, IMAGE_BYTES,
 				 SQLITE_DESERIALIZE_READONLY);
 	if (rc != SQLITE_OK)
 		return db_errno(rc);
@@ -405,7 +406,7 @@ static int attach(struct db *db)
 	return db_exec(db, pragma);
 }
 
-int db_batch_init(struct db *db)
+int row_batch_init(struct db *db)
 {
 	int err = image_make(db);
 
@@ -414,7 +415,7 @@ int db_batch_init(struct db *db)
 
 static int flush(struct db *db, enum db_table t)
 {
-	struct db_batch *b = &db->batch[t];
+	struct row_batch_table *b = &db->batch.table[t];
 	char sql[128];
 	int err;
 
@@ -433,39 +434,45 @@ static int flush(struct db *db, enum db_table t)
 	return db_fail(db, sqlite3_reset(b->stmt));
 }
 
-int db_batch_flush(struct db *db)
+int row_batch_flush(struct db *db)
 {
 	int err = 0;
 
 	/* All of the image first: SQLite looks for changes once per transaction. */
 	for (int t = 0; t < DB_TABLE_CNT; t++) {
 		row_close(db, (enum db_table)t);
-		if (db->batch[t].rows)
+		if (db->batch.table[t].rows)
 			root_close(db, (enum db_table)t);
 	}
-	db->image_change++;
-	put4(db->image + 24,
-	     db->image_change); /* a new change counter makes SQLite forget cached pages */
-	put4(db->image + 92, db->image_change);
+	db->batch.change++;
+	put4(db->batch.image + 24,
+	     db->batch.change); /* a new change counter makes SQLite forget cached pages */
+	put4(db->batch.image + 92, db->batch.change);
 	for (int t = 0; t < DB_TABLE_CNT && !err; t++)
 		err = flush(db, (enum db_table)t);
 	return err;
 }
 
-void db_batch_drop(struct db *db)
+void row_batch_drop(struct db *db)
 {
-	size_t used = (size_t)db->image_pages * PAGE;
+	size_t used = (size_t)db->batch.pages * PAGE;
 
 	for (int t = 0; t < DB_TABLE_CNT; t++)
-		db->batch[t].row_open = false;
+		db->batch.table[t].row_open = false;
 	if (used > IMAGE_KEEP)
-		madvise(db->image + IMAGE_KEEP, used - IMAGE_KEEP, MADV_DONTNEED);
+		madvise(db->batch.image + IMAGE_KEEP, used - IMAGE_KEEP, MADV_DONTNEED);
 	image_reset(db);
 }
 
-/* After the connection is closed: until then SQLite may look at the image. */
-void db_batch_free(struct db *db)
+void row_batch_finalize(struct db *db)
 {
-	if (db->image)
-		munmap(db->image, IMAGE_BYTES);
+	for (int t = 0; t < DB_TABLE_CNT; t++)
+		sqlite3_finalize(db->batch.table[t].stmt);
+}
+
+/* After the connection is closed: until then SQLite may look at the image. */
+void row_batch_free(struct db *db)
+{
+	if (db->batch.image)
+		munmap(db->batch.image, IMAGE_BYTES);
 }

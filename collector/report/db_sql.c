@@ -1,0 +1,79 @@
+/*
+ * db_sql.c - statements of the open transaction, and what their errors do to it.
+ *
+ * Rule easy to break: an error inside a transaction goes through db_fail(), which rolls back at once;
+ * everything that follows up to db_commit() must do nothing and return that error.
+ */
+#include "collector/report/db_internal.h"
+
+#include <errno.h>
+
+int db_errno(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_FULL:
+	case SQLITE_IOERR:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+		return -EACCES;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EBADMSG;
+	default:
+		return -EIO;
+	}
+}
+
+int db_fail(struct db *db, int rc)
+{
+	int err = db_errno(rc);
+
+	if (!err)
+		return 0;
+	if (db->in_txn && !db->failed)
+		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
+	db->schema.exists = db->schema.committed;
+	db->failed = err;
+	return err;
+}
+
+int db_exec(struct db *db, const char *sql)
+{
+	return db_errno(sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
+}
+
+int db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt)
+{
+	return db_errno(
+		sqlite3_prepare_v3(db->sql, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL));
+}
+
+/*
+ * BEGIN alone takes no lock, and BEGIN IMMEDIATE would take those of the batch images too: so the
+ * first statement of every transaction is a write to the report.
+ */
+int db_begin(struct db *db)
+{
+	int rc;
+
+	if (db->failed || db->in_txn)
+		return db->failed;
+	rc = sqlite3_exec(db->sql, "BEGIN", NULL, NULL, NULL);
+	if (rc == SQLITE_OK) {
+		db->in_txn = true;
+		if (db->schema.is_made)
+			rc = sqlite3_exec(db->sql, "DELETE FROM main.SL_STATE WHERE key = ''", NULL,
+					  NULL, NULL);
+	}
+	return db_fail(db, rc);
+}
