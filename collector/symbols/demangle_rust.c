@@ -1,371 +1,293 @@
 /*
- * demangle_rust.c - version 0 of Rust's mangling ("_R...", RFC 2603).
- *
- * One pass that reads and writes at the same time. What a symbol says again is a reference to where it was said, so that
- * a short one may be a very long text, or read itself: depth and length have an end, and then it is no name. Without what
- * tells crates and impls of one name apart.
+ * demangle_rust.c - names of Rust mangled by version 0 ("_R...", RFC 2603): recursive descent over forms. Back references
+ * can make a short symbol an endless name: depth and output are bounded. Left out: hashes that tell crates of one name
+ * apart, names of lifetimes. Identifiers beyond ASCII stay in Punycode; constants that no stable Rust has fail.
  */
-#include "collector/symbols/demangle_rust.h"
-
 #include "collector/symbols/demangle_internal.h"
 
-#define CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* ---- lifetimes ---- */
+#define DEPTH_MOST 128u
+#define NAME_MOST  16384u
+#define DIGITS     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-static void lifetime(struct rust *r, uint64_t index)
+struct rust {
+	const char *begin, *p, *end; /* begin: behind "_R" */
+	char *out;
+	size_t len;
+	unsigned depth;
+	unsigned mute;        /* reads, but appends nothing */
+	bool is_bad, is_open; /* is_open: the path just read lacks its last '>' */
+};
+
+static void parse(struct rust *r, char what);
+
+/* 0 at the end, which makes the symbol bad. */
+static char next(struct rust *r)
 {
-	uint64_t n = r->bound - index;
+	r->is_bad |= r->p == r->end;
+	return r->is_bad ? 0 : *r->p++;
+}
 
-	if (index > r->bound && !r->mute)
-		r->is_bad = true;
-	rust_say(r, "'");
-	if (!index) {
-		rust_say(r, "_");
-	} else if (n < 26) {
-		rust_put(r, &"abcdefghijklmnopqrstuvwxyz"[n], 1);
-	} else {
-		rust_say(r, "_");
-		rust_say_number(r, n);
+static bool take(struct rust *r, char c)
+{
+	bool is = !r->is_bad && r->p < r->end && *r->p == c;
+
+	r->p += is;
+	return is;
+}
+
+static void put(struct rust *r, const char *text, size_t len)
+{
+	r->is_bad |= len > NAME_MOST - r->len;
+	if (r->is_bad || r->mute)
+		return;
+	memcpy(r->out + r->len, text, len);
+	r->len += len;
+}
+
+/* Appends @form; "%x" is what parse(r, 'x') appends, "%[x" a list of those. */
+static void emit(struct rust *r, const char *form)
+{
+	for (; *form && !r->is_bad; form++) {
+		if (*form != '%') {
+			put(r, form, 1);
+		} else if (*++form == '[') {
+			form++;
+			for (unsigned i = 0; !r->is_bad && !take(r, 'E'); i++) {
+				put(r, ", ", i ? 2 : 0);
+				parse(r, *form);
+				/* A tuple of one. */
+				if (!i && form[1] == ',' && r->p < r->end && *r->p == 'E')
+					put(r, ",", 1);
+			}
+			form += form[1] == ',';
+		} else {
+			parse(r, *form);
+		}
 	}
 }
 
-/* "for<'a, 'b> ". How many. */
-static unsigned binder(struct rust *r)
+static void put_number(struct rust *r, uint64_t n)
 {
-	uint64_t cnt = rust_tagged_62(r, 'G');
+	char text[24];
 
-	if (cnt > RUST_DEPTH_MOST)
-		r->is_bad = true;
-	if (r->is_bad || !cnt)
+	put(r, text, (size_t)snprintf(text, sizeof(text), "%ju", (uintmax_t)n));
+}
+
+/* "_" is 0, "0_" 1; with a tag one more, and 0 without it. */
+static uint64_t base_62(struct rust *r)
+{
+	const char *digit;
+	uint64_t n = 0;
+
+	if (take(r, '_'))
 		return 0;
-	rust_say(r, "for<");
-	for (uint64_t i = 0; i < cnt; i++) {
-		if (i)
-			rust_say(r, ", ");
-		r->bound++;
-		lifetime(r, 1);
+	while (!r->is_bad && !take(r, '_')) {
+		digit = strchr(DIGITS, next(r));
+		r->is_bad |= !digit || !*digit || __builtin_mul_overflow(n, 62u, &n) ||
+			     __builtin_add_overflow(n, digit - DIGITS, &n);
 	}
-	rust_say(r, "> ");
-	return (unsigned)cnt;
+	return n + 1;
 }
 
-/* ---- paths ---- */
-
-static void generic_arguments(struct rust *r)
+static uint64_t tagged_62(struct rust *r, char tag)
 {
-	for (unsigned i = 0; !r->is_bad && !rust_take(r, 'E'); i++) {
-		if (i)
-			rust_say(r, ", ");
-		if (rust_take(r, 'L'))
-			lifetime(r, rust_base_62(r));
-		else if (rust_take(r, 'K'))
-			rust_constant(r, false);
-		else
-			rust_type(r);
-	}
+	return take(r, tag) ? base_62(r) + 1 : 0;
 }
 
-static void nested(struct rust *r, bool in_value)
+/* Behind 'B': what is at that place. */
+static void back(struct rust *r, char what)
 {
-	char space = rust_next(r);
-	struct rust_identifier id;
+	const char *at = r->p - 1, *behind;
+	uint64_t to = base_62(r);
+
+	r->is_bad |= to >= (uint64_t)(at - r->begin);
+	behind = r->p;
+	if (r->is_bad || r->mute)
+		return;
+	r->p = r->begin + to;
+	parse(r, what);
+	r->p = behind;
+}
+
+static void identifier(struct rust *r)
+{
+	uint64_t len = 0;
+
+	take(r, 'u');
+	r->is_bad |= r->p == r->end || *r->p < '0' || *r->p > '9';
+	if (!take(r, '0'))
+		while (!r->is_bad && r->p < r->end && *r->p >= '0' && *r->p <= '9')
+			r->is_bad |= (len = len * 10 + (uint64_t)(*r->p++ - '0')) > NAME_MOST;
+	take(r, '_');
+	r->is_bad |= len > (uint64_t)(r->end - r->p);
+	put(r, r->p, len);
+	r->p += r->is_bad ? 0 : len;
+}
+
+static void nested(struct rust *r, char what)
+{
+	char space = next(r);
+	bool has_name;
 	uint64_t number;
 
-	rust_path(r, in_value);
-	number = rust_tagged_62(r, 's');
-	id = rust_identifier(r);
-	if (space >= 'A' && space <= 'Z') {
-		rust_say(r, "::{");
-		if (space == 'C')
-			rust_say(r, "closure");
-		else if (space == 'S')
-			rust_say(r, "shim");
-		else
-			rust_put(r, &space, 1);
-		if (id.len) {
-			rust_say(r, ":");
-			rust_say_identifier(r, &id);
-		}
-		rust_say(r, "#");
-		rust_say_number(r, number);
-		rust_say(r, "}");
-	} else if (space < 'a' || space > 'z') {
-		r->is_bad = true;
-	} else if (id.len) {
-		rust_say(r, "::");
-		rust_say_identifier(r, &id);
-	}
-}
-
-static void impl_path(struct rust *r)
-{
-	r->mute++;
-	rust_tagged_62(r, 's');
-	rust_path(r, false);
-	r->mute--;
-}
-
-void rust_path(struct rust *r, bool in_value)
-{
-	struct rust_identifier id;
-	char tag = rust_next(r);
-
-	if (!rust_enter(r))
+	parse(r, what);
+	number = tagged_62(r, 's');
+	has_name = r->p < r->end && *r->p != '0';
+	if (space >= 'a' && space <= 'z') {
+		emit(r, has_name ? "::%i" : "%i");
 		return;
-	switch (tag) {
-	case 'C':
-		rust_tagged_62(r, 's');
-		id = rust_identifier(r);
-		rust_say_identifier(r, &id);
-		break;
-	case 'N':
-		nested(r, in_value);
-		break;
-	case 'M':
-	case 'X':
-	case 'Y':
-		if (tag != 'Y')
-			impl_path(r);
-		rust_say(r, "<");
-		rust_type(r);
-		if (tag != 'M') {
-			rust_say(r, " as ");
-			rust_path(r, false);
-		}
-		rust_say(r, ">");
-		break;
-	case 'I':
-		rust_path(r, in_value);
-		rust_say(r, in_value ? "::<" : "<");
-		generic_arguments(r);
-		rust_say(r, ">");
-		break;
-	case 'B':
-		rust_back(r, rust_path, in_value);
-		break;
-	default:
-		r->is_bad = true;
 	}
-	r->depth--;
+	r->is_bad |= space < 'A' || space > 'Z';
+	emit(r, space == 'C' ? "::{closure" : space == 'S' ? "::{shim" : "::{");
+	put(r, &space, space != 'C' && space != 'S');
+	emit(r, has_name ? ":%i#" : "%i#");
+	put_number(r, number);
+	put(r, "}", 1);
 }
 
-/* ---- types ---- */
-
-static const char *basic_type(char tag)
+/* @what: 'P' in a value: "::<" before arguments; 'o': without the '>' behind them. */
+static void path(struct rust *r, char what)
 {
-	static const char *const names['z' - 'a' + 1] = {
-		"i8",    "bool", "char", "f64", "str",  "f32",  NULL,  "u8", "isize",
-		"usize", NULL,   "i32",  "u32", "i128", "u128", "_",   NULL, NULL,
-		"i16",   "u16",  "()",   "...", NULL,   "i64",  "u64", "!"};
+	static const char tags[] = "CMXY";
+	static const char *const forms[] = {"%s%i", "%m<%t>", "%m<%t as %p>", "<%t as %p>", ""};
+	char tag = next(r), inner = what == 'P' ? 'P' : 'p';
+	const char *at = strchr(tags, tag);
 
-	return tag >= 'a' && tag <= 'z' ? names[tag - 'a'] : NULL;
-}
-
-/* "A", "B" up to 'E'. How many. */
-unsigned rust_list(struct rust *r, void (*one)(struct rust *, bool))
-{
-	unsigned cnt = 0;
-
-	for (; !r->is_bad && !rust_take(r, 'E'); cnt++) {
-		if (cnt)
-			rust_say(r, ", ");
-		one(r, true);
-	}
-	return cnt;
-}
-
-static void any_type(struct rust *r, bool unused)
-{
-	(void)unused;
-	rust_type(r);
-}
-
-static void function_type(struct rust *r)
-{
-	unsigned bound = binder(r);
-	struct rust_identifier abi;
-
-	if (rust_take(r, 'U'))
-		rust_say(r, "unsafe ");
-	if (rust_take(r, 'K')) {
-		abi = rust_take(r, 'C') ? (struct rust_identifier){.text = "C", .len = 1}
-					: rust_identifier(r);
-		rust_say(r, "extern \"");
-		for (size_t i = 0; !r->is_bad && i < abi.len; i++)
-			rust_put(r, abi.text[i] == '_' ? "-" : abi.text + i, 1);
-		rust_say(r, "\" ");
-	}
-	rust_say(r, "fn(");
-	rust_list(r, any_type);
-	rust_say(r, ")");
-	if (!rust_take(r, 'u')) {
-		rust_say(r, " -> ");
-		rust_type(r);
-	}
-	r->bound -= bound;
-}
-
-/* A path whose list of arguments may go on. */
-static bool open_path(struct rust *r)
-{
-	bool is_open = false;
-
-	if (!rust_enter(r))
-		return false;
-	if (rust_take(r, 'B')) {
-		const char *at = r->p - 1, *behind;
-		uint64_t to = rust_base_62(r);
-
-		if (r->is_bad || to >= (uint64_t)(at - r->begin)) {
-			r->is_bad = true;
-		} else if (!r->mute) {
-			behind = r->p;
-			r->p = r->begin + to;
-			is_open = open_path(r);
-			r->p = behind;
-		}
-	} else if (rust_take(r, 'I')) {
-		rust_path(r, false);
-		rust_say(r, "<");
-		generic_arguments(r);
-		is_open = true;
+	if (tag == 'N') {
+		nested(r, inner);
+	} else if (tag == 'I') {
+		parse(r, inner);
+		emit(r, inner == 'P' ? "::<%[a" : "<%[a");
+		emit(r, what == 'o' ? "" : ">");
 	} else {
-		rust_path(r, false);
+		r->is_bad |= !at;
+		emit(r, forms[at ? at - tags : 0]);
 	}
-	r->depth--;
-	return is_open;
+	r->is_open = tag == 'I' && what == 'o';
 }
 
-static void dynamic_type(struct rust *r)
+static void function(struct rust *r)
 {
-	unsigned bound;
+	tagged_62(r, 'G');
+	emit(r, take(r, 'U') ? "unsafe " : "");
+	if (take(r, 'K'))
+		emit(r, take(r, 'C') ? "extern \"C\" " : "extern \"%i\" ");
+	emit(r, "fn(%[t)");
+	if (!take(r, 'u'))
+		emit(r, " -> %t");
+}
 
-	rust_say(r, "dyn ");
-	bound = binder(r);
-	for (unsigned i = 0; !r->is_bad && !rust_take(r, 'E'); i++) {
-		bool is_open;
-
-		if (i)
-			rust_say(r, " + ");
-		is_open = open_path(r);
-		while (rust_take(r, 'p')) {
-			struct rust_identifier id = rust_identifier(r);
-
-			rust_say(r, is_open ? ", " : "<");
-			is_open = true;
-			rust_say_identifier(r, &id);
-			rust_say(r, " = ");
-			rust_type(r);
-		}
-		if (is_open)
-			rust_say(r, ">");
+static void dynamic(struct rust *r)
+{
+	tagged_62(r, 'G');
+	for (unsigned i = 0; !r->is_bad && !take(r, 'E'); i++) {
+		emit(r, i ? " + %o" : "dyn %o");
+		for (bool is_open = r->is_open; take(r, 'p'); r->is_open = is_open = true)
+			emit(r, is_open ? ", %i = %t" : "<%i = %t");
+		emit(r, r->is_open ? ">" : "");
 	}
-	r->bound -= bound;
-	if (!rust_take(r, 'L')) {
-		r->is_bad = true;
-		return;
-	}
-	/* Without a name, it is left out. */
-	if (rust_peek(r) == '_') {
-		rust_next(r);
+	r->is_bad |= !take(r, 'L');
+	base_62(r);
+}
+
+static void type(struct rust *r)
+{
+	static const char tags[] = "ADFOPQRSTabcdefhijlmnopstuvxyz";
+	static const char *const forms[] = {
+		"[%t; %c]", "%D",    "%F",   "*mut %t", "*const %t", "&%Lmut %t", "&%L%t", "[%t]",
+		"(%[t,)",   "i8",    "bool", "char",    "f64",       "str",       "f32",   "u8",
+		"isize",    "usize", "i32",  "u32",     "i128",      "u128",      "_",     "i16",
+		"u16",      "()",    "...",  "i64",     "u64",       "!",         "%p"};
+	const char *at = strchr(tags, next(r));
+
+	r->p -= !at; /* a path */
+	emit(r, forms[at ? (size_t)(at - tags) : sizeof(tags) - 1]);
+}
+
+/* A number is hexadecimal digits up to '_'. */
+static void constant(struct rust *r)
+{
+	char tag = next(r);
+	const char *from;
+	uint64_t value;
+	size_t len;
+
+	r->is_bad |= !tag || !strchr("bchjmotyailnsx", tag);
+	if (strchr("ailnsx", tag) && take(r, 'n'))
+		put(r, "-", 1);
+	from = r->p;
+	len = strspn(from, "0123456789abcdef");
+	value = strtoull(from, NULL, 16);
+	r->p += len;
+	r->is_bad |= !take(r, '_') || (tag == 'b' && value > 1) ||
+		     (tag == 'c' && (value >= 0x110000 || value >> 11 == 0xd800 >> 11));
+	if (tag == 'b') {
+		emit(r, value ? "true" : "false");
+	} else if (tag != 'c' && len <= 16) {
+		put_number(r, value);
 	} else {
-		rust_say(r, " + ");
-		lifetime(r, rust_base_62(r));
+		emit(r, tag == 'c' ? "'\\u{" : "0x");
+		put(r, from, len);
+		emit(r, tag == 'c' ? "}'" : "");
 	}
 }
 
-static void reference(struct rust *r, bool is_mutable)
+/* What a form names by one letter. */
+static void parse(struct rust *r, char what)
 {
-	uint64_t index;
-
-	rust_say(r, "&");
-	if (rust_take(r, 'L') && (index = rust_base_62(r))) {
-		lifetime(r, index);
-		rust_say(r, " ");
+	r->is_bad |= ++r->depth > DEPTH_MOST;
+	if (strchr("ctpPo", what) && take(r, 'B')) {
+		back(r, what);
+	} else if (what == 'a' && take(r, 'L')) { /* generic argument: a lifetime */
+		base_62(r);
+		put(r, "'_", 2);
+	} else if (what == 'a') {
+		parse(r, take(r, 'K') ? 'c' : 't');
+	} else if (what == 'c' && take(r, 'p')) {
+		put(r, "_", 1);
+	} else if (what == 'c') {
+		constant(r);
+	} else if (what == 't') {
+		type(r);
+	} else if (what == 'D') {
+		dynamic(r);
+	} else if (what == 'F') {
+		function(r);
+	} else if (what == 'i') {
+		identifier(r);
+	} else if (what == 's' || what == 'L') { /* not shown: a hash, a reference's lifetime */
+		tagged_62(r, what);
+	} else if (what == 'm') { /* not shown: where an impl is */
+		r->mute++;
+		emit(r, "%s%p");
+		r->mute--;
+	} else {
+		path(r, what);
 	}
-	if (is_mutable)
-		rust_say(r, "mut ");
-	rust_type(r);
-}
-
-static void other_type(struct rust *r, char tag)
-{
-	switch (tag) {
-	case 'R':
-	case 'Q':
-		reference(r, tag == 'Q');
-		break;
-	case 'P':
-	case 'O':
-		rust_say(r, tag == 'P' ? "*const " : "*mut ");
-		rust_type(r);
-		break;
-	case 'A':
-	case 'S':
-		rust_say(r, "[");
-		rust_type(r);
-		if (tag == 'A') {
-			rust_say(r, "; ");
-			rust_constant(r, true);
-		}
-		rust_say(r, "]");
-		break;
-	case 'T':
-		rust_say(r, "(");
-		if (rust_list(r, any_type) == 1)
-			rust_say(r, ",");
-		rust_say(r, ")");
-		break;
-	case 'F':
-		function_type(r);
-		break;
-	case 'D':
-		dynamic_type(r);
-		break;
-	case 'B':
-		rust_back(r, any_type, false);
-		break;
-	default:
-		r->p--;
-		rust_path(r, false);
-	}
-}
-
-void rust_type(struct rust *r)
-{
-	char tag = rust_next(r);
-
-	if (!rust_enter(r))
-		return;
-	if (basic_type(tag))
-		rust_say(r, basic_type(tag));
-	else
-		other_type(r, tag);
 	r->depth--;
 }
-
-/* ---- symbols ---- */
 
 char *demangle_rust(const char *symbol)
 {
 	struct rust r = {.begin = symbol + 2, .p = symbol + 2};
 
-	/* A number would be that of another version. */
 	if (strncmp(symbol, "_R", 2) != 0 || symbol[2] < 'A' || symbol[2] > 'Z')
 		return NULL;
-	r.end = r.begin + strspn(r.begin, CHARACTERS);
-	/* What compilers add stands behind a dot. */
-	if (*r.end && *r.end != '.' && *r.end != '$')
-		return NULL;
-	r.out = malloc(RUST_TEXT_MOST + 1);
+	r.end = r.begin + strspn(r.begin, DIGITS "_");
+	/* Suffixes of compilers begin with a dot. */
+	r.out = *r.end && *r.end != '.' && *r.end != '$' ? NULL : malloc(NAME_MOST + 1);
 	if (!r.out)
 		return NULL;
-	rust_path(&r, true);
-	if (r.p < r.end && !r.is_bad) { /* the crate that it was made for */
-		r.mute++;
-		rust_path(&r, false);
-	}
+	parse(&r, 'P');
+	r.mute++;
+	if (r.p < r.end) /* the crate that it was instantiated in */
+		parse(&r, 'p');
 	if (r.is_bad || r.p != r.end) {
 		free(r.out);
 		return NULL;
