@@ -50,8 +50,8 @@ struct life {
 struct capture {
 	struct sched_switch *rows;
 	size_t row_cnt, row_max;
-	struct life lives[4096];
-	size_t life_cnt;
+	struct life *lives;
+	size_t life_cnt, life_max;
 	uint64_t lost;   /* full rings */
 	uint64_t mended; /* rows that stand in */
 	pid_t child;
@@ -84,10 +84,14 @@ static inline void on_switch(void *ctx, const struct sched_switch *sw)
 
 static inline struct life *add_life(struct capture *c, int kind, uint32_t pid, uint32_t tid)
 {
-	struct life *l = &c->lives[c->life_cnt];
+	struct life *l;
 
-	if (c->life_cnt + 1 < sizeof(c->lives) / sizeof(*c->lives))
-		c->life_cnt++;
+	if (c->life_cnt == c->life_max) {
+		c->life_max = c->life_max * 2 + 4096;
+		c->lives = realloc(c->lives, c->life_max * sizeof(*c->lives));
+		assert_non_null(c->lives);
+	}
+	l = &c->lives[c->life_cnt++];
 	memset(l, 0, sizeof(*l));
 	l->kind = kind;
 	l->pid = pid;
@@ -138,6 +142,7 @@ static inline const struct life *find_life(int kind, uint32_t pid, uint32_t tid,
 static inline void capture_reset(void)
 {
 	free(cap.rows);
+	free(cap.lives);
 	memset(&cap, 0, sizeof(cap));
 	memset(told, 0, sizeof(*told));
 }

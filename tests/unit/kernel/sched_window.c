@@ -230,6 +230,7 @@ static void check_tree(enum sched_backend backend)
 		born += cap.lives[i].kind == BORN;
 		gone += cap.lives[i].kind == GONE;
 	}
+	print_message("# %zu born, %zu gone, of %zu records\n", born, gone, cap.life_cnt);
 	assert_true(born > 4);
 	/* Those that were there when it was followed; perf may miss the end of one that began just then. */
 	assert_in_range(gone, born + (backend == SCHED_BACKEND_BPF), born + 3);
