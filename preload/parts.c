@@ -12,7 +12,7 @@ static const struct sl_part parts[] __attribute__((section(SL_PART_SECTION), use
 		.scan = sl_gpu_scan,
 		.forked = sl_gpu_forked,
 		.flush = sl_gpu_flush,
-		.follow = sl_gpu_follow,
+		.follow = sl_gpu_follow_gate,
 	},
 	/* Python's modules and its global lock */
 	{

@@ -80,7 +80,7 @@ static long send_question(enum sl_hello_kind kind, uint32_t range)
 	return sock;
 }
 
-bool sl_ask(enum sl_hello_kind kind, uint32_t range)
+bool sl_capture_request(enum sl_hello_kind kind, uint32_t range)
 {
 	bool answered;
 	long sock;

@@ -361,7 +361,7 @@ bool sl_thread_start(void)
 	slot->born = sl_ticks();
 	slot->lost_cnt = slot->nested_cnt = 0;
 	slot->gil_since = slot->gil_wait = 0;
-	slot->gil_told = 0;
+	slot->gil_recorded = 0;
 	slot->instance++;
 	if (!sl_global.restricted)
 		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);

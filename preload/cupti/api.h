@@ -1,6 +1,6 @@
 /*
- * api.h - CUPTI as it is used here: numbers and prototypes, so that no toolkit is needed to build. The records are in
- * layout.def.
+ * api.h - the part of CUPTI's interface that is used: constants and prototypes, so that no toolkit is needed to build.
+ * Record layouts are in layout.def.
  */
 #ifndef SL_CUPTI_API_H
 #define SL_CUPTI_API_H
@@ -10,7 +10,7 @@
 
 #include "preload/wire/session.h"
 
-/* Versions of the API. Older ones are refused; for newer ones than the headers at hand, records are checked first. */
+/* Versions of the API. Older ones are rejected; of versions newer than the compared headers, records are checked first. */
 enum {
 	CUPTI_OLDEST = 15,      /* CUDA 11.2 */
 	CUPTI_COMPARED = 130099 /* CUDA 13.0 and its updates: compared with the headers */
@@ -28,22 +28,22 @@ enum cupti_result {
 	CUPTI_MIG = 43,
 	CUPTI_SLI = 44,
 	CUPTI_WSL = 45,
-	CUPTI_UNKNOWN = 999, /* what it says where there is no driver */
+	CUPTI_UNKNOWN = 999, /* result without a driver */
 };
 
-/* Not CUPTI's: the flag of a kind that is wanted unless SL_CUDA_GRAPH_NODES is. */
+/* Not CUPTI's: the flag of a kind that is enabled unless SL_CUDA_GRAPH_NODES is set. */
 #define SL_CUDA_WHOLE_GRAPHS (1u << 31)
 
 enum cupti_kind {
 #define KIND(name, number, version, shape, flag) CUPTI_KIND_##name = number,
 #include "preload/cupti/layout.def"
-	CUPTI_KIND_SERIAL_KERNEL = 3, /* as CONCURRENT_KERNEL; never enabled by us */
+	CUPTI_KIND_SERIAL_KERNEL = 3, /* as CONCURRENT_KERNEL; never enabled here */
 };
 
 enum {
 	CUPTI_FLUSH_FORCED = 1,
 	CUPTI_ATTRIBUTE_ZEROED =
-		5, /* buffers come zeroed: CUPTI need not do it on the program's thread */
+		5, /* buffers are passed zeroed: CUPTI need not do it on the program's thread */
 	CUPTI_THREAD_ID_DEFAULT = 0,
 	CUPTI_THREAD_ID_SYSTEM = 1,
 	CUPTI_DOMAIN_DRIVER = 1,
@@ -62,7 +62,7 @@ enum cupti_resource {
 	CUPTI_RESOURCE_NODE_CLONED = 20,
 };
 
-/* What callbacks of the resource domain get; descriptor of the graph ones: the second structure. */
+/* Data of callbacks of the resource domain; its descriptor for graphs: the second structure. */
 struct cupti_resource_data {
 	void *context, *stream;
 	const void *descriptor;
@@ -76,7 +76,7 @@ struct cupti_graph_data {
 struct cupti_subscriber {
 	size_t bytes;
 	const char *name;
-	char *taken_by; /* written when the slot is taken */
+	char *taken_by; /* out: the tool that is subscribed */
 	size_t taken_bytes;
 };
 
@@ -90,7 +90,7 @@ typedef void cupti_buffer_completed(void *context, uint32_t stream, uint8_t *buf
 				    size_t valid);
 typedef uint64_t cupti_timestamp(void);
 
-/* The functions of the library that was found; NULL: this version has none of that name. */
+/* Functions of the loaded libcupti; NULL: this version lacks the function. */
 struct cupti {
 #define CUPTI(needed, name, parameters) int(*name) parameters;
 #include "preload/cupti/functions.def"

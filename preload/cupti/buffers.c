@@ -1,6 +1,6 @@
 /*
- * buffers.c - the memory that CUPTI writes records into: given out on the program's threads, in the middle of its
- * calls, and got back on CUPTI's own, or from a flush. Versions before 12.9 crash when there is none.
+ * buffers.c - buffers for CUPTI's records: requested on the program's threads, inside of its calls, and completed on
+ * CUPTI's own threads, or by a flush. Versions before 12.9 crash if a request gets no buffer.
  */
 #include "preload/cupti/guest.h"
 
@@ -8,22 +8,22 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* At most some 3,000 kernels with their calls, at least some 50. One per thread that calls CUDA, from CUPTI 13 on. */
+/* For at most some 3,000 kernels with their calls, at least some 50. One per calling thread from CUPTI 13 on. */
 #define BYTES (1u << 20)
 #define LEAST (16u << 10)
-#define HEAD  4096u /* before it, so that it begins a page */
-#define WARM  8u    /* so many free ones keep their memory */
+#define HEAD  4096u /* in front of the buffer, which is page-aligned */
+#define WARM  8u    /* free buffers that keep their memory */
 
 enum state {
 	FREE,
-	BUSY, /* changing hands */
-	OUT,  /* at CUPTI */
+	BUSY, /* being prepared or converted */
+	OUT,  /* owned by CUPTI */
 };
 
 struct buffer {
-	struct buffer *next; /* all there are; never taken out */
-	uint64_t since;      /* given out */
-	uint32_t bytes;      /* that CUPTI was told of */
+	struct buffer *next; /* list of all buffers; never removed */
+	uint64_t since;      /* time of the request */
+	uint32_t bytes;      /* size passed to CUPTI */
 	uint32_t state;      /* atomic */
 };
 
@@ -45,7 +45,7 @@ static struct buffer *make(void)
 		return NULL;
 	b->state = BUSY;
 	b->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
-	/* Release: pairs with the acquire of whoever walks the list. */
+	/* Release: pairs with the acquire of readers of the list. */
 	while (!__atomic_compare_exchange_n(&all, &b->next, b, 1, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
@@ -53,10 +53,9 @@ static struct buffer *make(void)
 }
 
 /*
- * How much of it CUPTI is told of. A flush brings no buffer in which something is not over yet, and where the GPU is
- * kept busy the one that is being filled always has that: it comes when it is full, and with it the calls of this
- * thread, which wait for their ids, and are lost when the program is killed. So a buffer is to be full a few times per
- * period, as fast as this thread fills them now.
+ * The size to pass to CUPTI. A flush returns no buffer with unfinished activity, which the current buffer always has
+ * while the GPU is busy: it returns when it is full, and until then calls of this thread wait for their records, which
+ * are lost if the program is killed. So the size is such that this thread fills a buffer a few times per period.
  */
 static size_t bytes_for(uint64_t now)
 {
@@ -93,13 +92,13 @@ void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
 		return;
 	b->since = guest.host->now();
 	b->bytes = (uint32_t)bytes_for(b->since);
-	/* Release: whoever sees it OUT sees since (buffers_oldest). */
+	/* Release: a reader of OUT also reads @since (buffers_oldest()). */
 	__atomic_store_n(&b->state, OUT, __ATOMIC_RELEASE);
 	*buffer = (uint8_t *)b + HEAD;
 	*bytes = b->bytes;
 }
 
-/* Clean again, before it is free: CUPTI counts on that (CUPTI_ATTRIBUTE_ZEROED). */
+/* Zeroed before it is free: CUPTI relies on that (CUPTI_ATTRIBUTE_ZEROED). */
 static void give_back(struct buffer *b)
 {
 	uint8_t *data = (uint8_t *)b + HEAD;
@@ -121,15 +120,15 @@ void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t by
 	(void)bytes;
 	while (b && (uint8_t *)b + HEAD != buffer)
 		b = b->next;
-	/* Not one of ours: another client's, before it took the callbacks over. */
+	/* A buffer of another client, from before its callbacks were replaced. */
 	if (!b || !grab(b, OUT))
 		return;
-	if (valid && valid <= b->bytes && guest_is_ours())
+	if (valid && valid <= b->bytes && guest_is_own_process())
 		convert_buffer(buffer, valid);
 	give_back(b);
 }
 
-/* It came zeroed, and every record begins with its kind: CUPTI has got it for a thread that has done nothing since. */
+/* Still zeroed, and every record begins with its kind: CUPTI wrote nothing to it. */
 static bool is_empty(const struct buffer *b)
 {
 	return guest.zeroed && __atomic_load_n(&b->state, __ATOMIC_ACQUIRE) == OUT &&
@@ -147,7 +146,7 @@ uint64_t buffers_oldest(void)
 	return oldest;
 }
 
-/* Another thread may be in the middle of one. Not for ever: it may be in the middle of a hang, too. */
+/* Waits for buffers that other threads convert. Bounded: such a thread may hang. */
 void buffers_wait(void)
 {
 	const struct timespec step = {0, 1000000};

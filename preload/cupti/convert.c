@@ -1,6 +1,6 @@
 /*
- * convert.c - from CUPTI's records to ours. They come in no order at all, and an identifier may come again: nothing is
- * concluded from one record about another here.
+ * convert.c - converts CUPTI's records into those of the wire. They are in no order, and identifiers are reused: each
+ * record is converted on its own.
  */
 #include "preload/cupti/guest.h"
 
@@ -38,7 +38,7 @@ static uint64_t load(const struct view *v, unsigned offset, unsigned bytes, uint
 {
 	uint64_t value = 0;
 
-	/* Of a field that this version does not have yet nothing is known: 0. */
+	/* A field that this version lacks reads as 0. */
 	if (v->version >= version && offset + bytes <= v->bytes)
 		memcpy(&value, v->at + offset, bytes);
 	return value;
@@ -57,7 +57,7 @@ static uint32_t text_at(uint64_t address)
 	return text_id((const char *)(uintptr_t)address);
 }
 
-/* 0 stays 0: CUPTI could not tell. */
+/* 0 stays 0: unknown to CUPTI. */
 static uint64_t at_clock(const struct view *v, uint64_t t)
 {
 	return t ? t + (uint64_t)v->offset : 0;
@@ -104,7 +104,7 @@ static void kernel(const struct view *v)
 		.shared_executed = (uint32_t)KERNEL_shared_executed(v),
 		.local_per_thread = (uint32_t)KERNEL_local_per_thread(v),
 		.registers = (uint16_t)KERNEL_registers(v),
-		/* Two halves: asked for, and what it ran with. */
+		/* Two halves: requested, and used. */
 		.cache_config = (uint8_t)(KERNEL_cache_config(v) >> 4),
 		.shared_limit = (uint8_t)KERNEL_shared_limit(v),
 		.launch_type = (uint8_t)KERNEL_launch_type(v),
@@ -194,7 +194,7 @@ static void sync(const struct view *v)
 	struct sl_gpu_sync r = {
 		.start = at_clock(v, SYNC_start(v)),
 		.end = at_clock(v, SYNC_end(v)),
-		/* CUPTI names the context; contexts name their device. */
+		/* The record has the context; the CONTEXT record has its device. */
 		.device = SL_GPU_NONE,
 		.context = (uint32_t)SYNC_context(v),
 		.stream = (uint32_t)SYNC_stream(v),
@@ -232,7 +232,7 @@ static void graph(const struct view *v)
 		.stream = (uint32_t)GRAPH_stream(v),
 		.correlation = (uint32_t)GRAPH_correlation(v),
 		.graph = (uint32_t)GRAPH_graph(v),
-		/* CUPTI's record does not say which instance; its nodes' callbacks do. */
+		/* CUPTI's record lacks the instance, which the callbacks of its nodes have. */
 		.graph_exec = 0,
 	};
 
@@ -250,7 +250,7 @@ static void memory(const struct view *v)
 		.pc = MEMORY_pc(v),
 		.pool_address = MEMORY_pool_address(v),
 		.pool_threshold = MEMORY_pool_threshold(v),
-		/* One word for both: the size of one's own pool, or whose it is. */
+		/* One word for both: the size of a local pool, or the process of an imported one. */
 		.pool_size = imported ? 0 : size,
 		.process = imported ? (uint32_t)size : 0,
 		.pool_used = MEMORY_pool_used(v),
@@ -340,7 +340,7 @@ static void unified_memory(const struct view *v)
 
 static void device(const struct view *v)
 {
-	static uint64_t told; /* atomic: CUPTI repeats them */
+	static uint64_t recorded; /* atomic: CUPTI repeats them */
 	uint64_t id = DEVICE_id(v);
 	struct sl_gpu_device r = {
 		.memory_bytes = DEVICE_memory(v),
@@ -360,14 +360,14 @@ static void device(const struct view *v)
 		.max_shared_per_block = (uint32_t)DEVICE_max_shared_per_block(v),
 		.const_bytes = (uint32_t)DEVICE_const_bytes(v),
 		.ecc = (uint32_t)DEVICE_ecc(v),
-		/* CUPTI does not tell the bus; the collector finds it by the UUID. */
+		/* CUPTI's record lacks the bus; the collector finds it by the UUID. */
 		.pci_domain = SL_GPU_NONE,
 		.pci_bus = SL_GPU_NONE,
 		.pci_device = SL_GPU_NONE,
 		.copy_engines = (uint32_t)DEVICE_copy_engines(v),
 	};
 
-	if (id < 64 && __atomic_fetch_or(&told, 1ull << id, __ATOMIC_RELAXED) >> id & 1)
+	if (id < 64 && __atomic_fetch_or(&recorded, 1ull << id, __ATOMIC_RELAXED) >> id & 1)
 		return;
 	if (v->bytes >= 136)
 		memcpy(r.uuid, v->at + 120, sizeof(r.uuid));
@@ -400,7 +400,7 @@ static void stream(const struct view *v)
 	TELL(SL_GPU_REC_STREAM, r);
 }
 
-/* ---- versions newer than the headers at hand ---- */
+/* ---- versions newer than the compared headers ---- */
 
 static bool readable(uint64_t address)
 {
@@ -446,7 +446,7 @@ static bool plausible(const struct view *v, uint32_t kind)
 	}
 }
 
-/* False: not a record of the shape that we know. Says so once; flush() then has CUPTI stop. */
+/* False: not a record of the known layout. One status record; flush() then disables CUPTI. */
 static bool believe(const struct view *v, uint32_t kind)
 {
 	char version[64];
@@ -520,14 +520,14 @@ static void convert(const struct view *v, uint32_t kind)
 	case CUPTI_KIND_STREAM:
 		stream(v);
 		break;
-	default: /* asked for by the program, or new */
+	default: /* enabled by the program, or new */
 		break;
 	}
 }
 
 /*
- * CUPTI finds the records (they have no length), one ahead: how far it is to the next one bounds what is read of this
- * one, whatever the version says.
+ * CUPTI iterates over the records, which have no length. The next one is located first: its distance bounds the reads of
+ * the current one, whatever the version.
  */
 void convert_buffer(uint8_t *buffer, size_t valid)
 {

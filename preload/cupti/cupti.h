@@ -1,6 +1,6 @@
 /*
- * cupti.h - between libtrace.so and libtrace-cuda.so, which is loaded (dlopen, RTLD_LOCAL) by the first call into CUDA
- * and holds whatever touches CUPTI. It links with libc alone and finds libcupti by dlopen.
+ * cupti.h - interface of libtrace-cuda.so, which libtrace.so loads (dlopen, RTLD_LOCAL) at the first CUDA call, and which
+ * alone uses CUPTI. It links with libc only and finds libcupti by dlopen.
  *
  * Rules: nothing here may call the CUDA runtime or driver from inside a hook or a CUPTI callback, hold a lock while
  * calling CUPTI, or do anything in a forked child. Every failure is one SL_GPU_REC_STATUS record, never an abort.
@@ -15,49 +15,49 @@
 #include "preload/wire/gpu_wire.h"
 
 /*
- * Between the end of something and its record lies the time that a thread may have been off the CPU: what ended so long
- * before a flush has been handed over with it.
+ * Bound for the delay between the end of an activity and its record, as a thread may be off-CPU in between: activity that
+ * ended this long before a flush was delivered by it.
  */
 #define SL_CUDA_SLACK_NS 100000000u
 
-/* What libtrace.so offers; from any thread, at any time; nothing blocks for longer than the session's --on-full. */
+/* Services of libtrace.so, for any thread at any time; none blocks longer than the session's --on-full. */
 struct sl_cuda_host {
 	uint32_t bytes;        /* of this structure */
 	uint32_t wire_version; /* SL_WIRE_VERSION: both libraries come from one build */
 	uint32_t flags;        /* SL_CUDA_* (session.h) */
 	uint32_t flush_ms;
-	uint32_t recording; /* 0: what the GPU does is wanted from record(true) on */
+	uint32_t recording; /* 0: GPU activity is recorded from record(true) on */
 	uint32_t reserved;
 	/* Writes a SL_SHAPE_GPU record into the calling thread's ring; @bytes: multiple of 8. */
 	void (*record)(enum sl_gpu_record kind, const void *payload, size_t bytes);
-	/* Tells a text under a new id. The same text again is another id: intern before. 0: no room. */
+	/* Records a text and returns its new id. Does not intern: the same text gets another id. 0: no room. */
 	uint32_t (*string)(const char *text, size_t len);
 	uint64_t (*now)(void); /* CLOCK_MONOTONIC ns */
-	/* The path of libcupti that the process has loaded already, or NULL. */
+	/* The path of a libcupti that the process has loaded already, or NULL. */
 	const char *(*loaded_cupti)(void);
-	/* dlopen and dlsym, past our own hooks: in older glibc they are in a library of their own, and there is no
-	 * linking with that here. */
+	/* The real dlopen and dlsym, which are not recorded: in older glibc they are in libdl, which this library does not
+	 * link with. */
 	void *(*load)(const char *path, int flags);
 	void *(*symbol)(void *handle, const char *name);
 };
 
 struct sl_cuda_guest {
 	/*
-	 * Hands over what CUPTI has; @final: the process is about to exit normally. Does nothing in a forked child.
-	 * CUPTI's own worker hands over full buffers only: to be called whenever flush_ms have passed, and once after
-	 * the first call (unified memory counters cannot be enabled before cuInit).
+	 * Delivers the records that CUPTI buffers; @final: the process is about to exit normally. No-op in a forked child.
+	 * CUPTI's own worker delivers full buffers only: to be called every flush_ms, and once after the first call
+	 * (unified memory counters cannot be enabled before cuInit).
 	 */
 	void (*flush)(bool final);
 	/*
-	 * From now on what the GPU does is wanted, or not: work that is launched later. What exists (devices, contexts,
-	 * streams) is told of in any case. Off: hands over what there is. One caller at a time.
+	 * Enables or disables records of GPU work that is launched later. Devices, contexts and streams are recorded in any
+	 * case. Disabling delivers buffered records. One caller at a time.
 	 */
 	void (*record)(bool on);
-	/* The program is about to subscribe itself (torch.profiler, ...): give the slot up. True: it is free now. */
+	/* The program is about to subscribe itself (torch.profiler, ...): unsubscribes. True: the slot is free now. */
 	bool (*yield)(void);
 };
 
-/* Exported by libtrace-cuda.so. Zero: CUPTI delivers; else a STATUS record has said why not. */
+/* Exported by libtrace-cuda.so. Zero: CUPTI delivers; else a STATUS record has the reason. */
 int sl_cuda_start(const struct sl_cuda_host *host, struct sl_cuda_guest *guest);
 typedef int sl_cuda_start_fn(const struct sl_cuda_host *host, struct sl_cuda_guest *guest);
 

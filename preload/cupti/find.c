@@ -1,6 +1,6 @@
 /*
- * find.c - which libcupti. One that the process has loaded is the only one that will do; else the one that came with
- * the CUDA runtime in use (its wheel, its toolkit), since that suits the driver as the runtime does; else any.
+ * find.c - selects and loads libcupti. One that the process has loaded already must be used; else the one of the CUDA
+ * runtime in use (its wheel, its toolkit), which fits the driver as the runtime does; else any.
  */
 #include "preload/cupti/guest.h"
 
@@ -13,10 +13,10 @@
 
 #define PATH 4096u
 
-/* Libraries beside which a libcupti may be. */
+/* Libraries near which a libcupti may be installed. */
 static const char *const neighbours[] = {"libcudart", "libcublas", "libcudnn", "libtorch_cuda",
 					 "libnvrtc"};
-/* Seen from such a library, or from the root of a toolkit: wheels, conda; toolkits, links in them. */
+/* Relative to such a library, or to the root of a toolkit: wheels, conda; toolkits, links in them. */
 static const char *const beside[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64",
 				     "/../../../extras/CUPTI/lib64", NULL};
 static const char *const wheels[] = {"/nvidia/cu13/lib", "/nvidia/cuda_cupti/lib", NULL};
@@ -28,13 +28,13 @@ struct search {
 	size_t why_size;
 };
 
-/* libNAME.so.12 -> 12; libNAME-8f2c.so.11.8 -> 11; libcupti.so.2025.3.1 -> 0: that is a year, the link to it tells */
+/* libNAME.so.12 -> 12; libNAME-8f2c.so.11.8 -> 11; libcupti.so.2025.3.1 -> 0: a year; the link to it has the version */
 static int major_of(const char *file)
 {
 	const char *so = strstr(file, ".so.");
 	int major = 0;
 
-	/* Not by atoi(): headers of newer systems make that a function that older ones do not have. */
+	/* Not atoi(), which headers of newer systems map to a function that older libcs lack. */
 	for (so = so ? so + 4 : ""; *so >= '0' && *so <= '9' && major < 1000; so++)
 		major = major * 10 + (*so - '0');
 	return major < 1000 ? major : 0;
@@ -79,12 +79,12 @@ static bool try_file(struct search *s, const char *path)
 		dl_iterate_phdr(find_self, NULL);
 		return true;
 	}
-	/* It stays loaded: what a library of NVIDIA's did when it came is not for us to undo. */
+	/* It stays loaded: effects of its constructors cannot be undone. */
 	snprintf(s->why, s->why_size, "%s", path);
 	return false;
 }
 
-/* The best of a folder: that of the runtime's version, else the newest. */
+/* The best libcupti of a folder: that of the runtime's version, else the newest. */
 static bool try_folder(struct search *s, const char *folder)
 {
 	char best[PATH + 260] = "";
@@ -118,12 +118,12 @@ static bool try_below(struct search *s, const char *root, const char *const *tai
 	return false;
 }
 
-/* The loader's lock is held meanwhile: only names are taken down here. */
+/* Called with the loader's lock held: only collects names. */
 struct folders {
 	struct search *search;
 	unsigned cnt;
 	char path[8][PATH];
-	char packages[PATH]; /* of the Python that runs */
+	char packages[PATH]; /* of the running Python */
 };
 
 /* /opt/venv/lib/python3.12/site-packages/jaxlib/x.so -> /opt/venv/lib/python3.12/site-packages */
@@ -161,7 +161,7 @@ static int note_folder(struct dl_phdr_info *info, size_t size, void *data)
 
 static bool try_neighbours(struct search *s)
 {
-	/* Not on the stack, which may be a coroutine's; and this runs once. */
+	/* Not on the stack, which may be a coroutine's small one; this runs once. */
 	static struct folders f;
 
 	f.search = s;
@@ -169,7 +169,7 @@ static bool try_neighbours(struct search *s)
 	for (unsigned i = 0; i < f.cnt; i++)
 		if (try_below(s, f.path[i], beside))
 			return true;
-	/* A Python program that has asked for the driver alone so far brings one all the same: so do its own tools. */
+	/* A Python program that has loaded only the driver so far: its packages may include a libcupti. */
 	return try_below(s, f.packages, wheels);
 }
 
@@ -199,7 +199,7 @@ static bool try_toolkits(struct search *s)
 	return try_below(s, best, below) || try_below(s, "/opt/cuda", below);
 }
 
-/* Where the loader looks: LD_LIBRARY_PATH, its cache. */
+/* By the loader: LD_LIBRARY_PATH, its cache. */
 static bool try_loader(struct search *s)
 {
 	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",

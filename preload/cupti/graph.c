@@ -1,6 +1,6 @@
 /*
- * graph.c - where the nodes of graphs come from, for --cuda-graph-trace=node: what runs is a copy, made when the graph
- * is instantiated, of what the program built. Called by CUPTI on the program's threads.
+ * graph.c - origin of graph nodes, for --cuda-graph-trace=node: executed nodes are copies of those that the program
+ * created, made when the graph is instantiated. Called by CUPTI on the program's threads.
  */
 #include "preload/cupti/guest.h"
 
@@ -58,12 +58,12 @@ void graph_callback(void *data, int domain, uint32_t id, const void *info)
 	struct sl_gpu_node n = {0};
 
 	(void)data;
-	if (domain != CUPTI_DOMAIN_RESOURCE || !g || !guest_is_ours())
+	if (domain != CUPTI_DOMAIN_RESOURCE || !g || !guest_is_own_process())
 		return;
 	n.time = guest.host->now();
 	n.thread = (uint32_t)sl_gettid();
 	n.graph = graph_id(g->graph);
-	/* Each callback fills what belongs to it and leaves the rest as it was. */
+	/* Each callback sets its own fields only; the others keep stale values. */
 	switch (id) {
 	case CUPTI_RESOURCE_GRAPH_CREATED:
 		n.kind = 1;

@@ -1,8 +1,8 @@
 /*
- * guest.h - the parts of libtrace-cuda.so.
+ * guest.h - internal interface of libtrace-cuda.so.
  *
- * CUPTI calls us on its own threads and on the program's: buffers, strings and records know no lock. What changes
- * state (start, flush, yield) comes from libtrace.so.
+ * CUPTI calls it on its own threads and on the program's: buffers, strings and records are lock-free. State changes
+ * (start, flush, yield) are requested by libtrace.so.
  */
 #ifndef SL_CUPTI_GUEST_H
 #define SL_CUPTI_GUEST_H
@@ -13,32 +13,33 @@
 struct guest {
 	const struct sl_cuda_host *host;
 	struct cupti cupti;
-	uint32_t version;     /* of CUPTI's API */
-	int pid;              /* a forked child is not ours */
-	uint32_t running;     /* atomic: between start and yield */
-	uint32_t broken;      /* atomic: records make no sense, nothing more is told */
-	uint32_t unchecked;   /* atomic: records still to be looked at before they are believed */
-	uint32_t zeroed;      /* CUPTI takes buffers as zeroed */
-	uint32_t wall_clock;  /* atomic: the clock is somebody else's again, see yield */
+	uint32_t version; /* of CUPTI's API */
+	int pid;          /* of the process that started it; differs in a forked child */
+	uint32_t running; /* atomic: between start and yield */
+	uint32_t
+		broken; /* atomic: records are inconsistent with their layout; no more are converted */
+	uint32_t unchecked; /* atomic: number of records that are still checked before conversion */
+	uint32_t zeroed;    /* CUPTI assumes zeroed buffers */
+	uint32_t wall_clock;  /* atomic: CUPTI's default clock is in use again, see yield */
 	uint32_t um_pending;  /* unified memory counters wait for the driver */
-	int64_t clock_offset; /* to CLOCK_MONOTONIC, for versions that cannot be given a clock */
-	uint32_t recording;   /* atomic: the kinds that tell of work are enabled */
+	int64_t clock_offset; /* to CLOCK_MONOTONIC, for versions without a timestamp callback */
+	uint32_t recording;   /* atomic: the activity kinds of GPU work are enabled */
 	uint64_t kinds;       /* atomic: bit per enabled kind */
-	uint64_t refused;     /* bit per kind that CUPTI does not record: said once */
+	uint64_t refused;     /* bit per kind that CUPTI refused; reported once */
 	void *subscriber;
 	char path[4096]; /* of libcupti */
 };
 extern struct guest guest;
 
-bool guest_is_ours(void); /* false in a forked child */
+bool guest_is_own_process(void); /* false in a forked child */
 
-/* find.c: fills guest.cupti and guest.path. False: none; @why gets the name of what was tried last, or "". */
+/* find.c: fills guest.cupti and guest.path. False: none; @why gets the name of the last one tried, or "". */
 bool find_cupti(char *why, size_t size);
 const char *find_version_text(char *to, size_t size);
 
 /*
- * kinds.c: enables what the session wants: what lasts (devices, contexts, streams), and with guest.recording what tells of
- * work. Returns 0, or the result that makes all of it pointless.
+ * kinds.c: enables the activity kinds of the session: devices, contexts and streams, and with guest.recording those of GPU
+ * work. Returns 0, or a result that prevents all of them.
  */
 int kinds_enable(void);
 void kinds_disable(void);
@@ -49,9 +50,9 @@ void kinds_enable_late(void);
 cupti_buffer_requested buffer_requested;
 cupti_buffer_completed buffer_completed;
 uint64_t buffers_oldest(
-	void); /* when the oldest of those that CUPTI still has was given out; UINT64_MAX: none */
+	void); /* request time of the oldest buffer that CUPTI owns; UINT64_MAX: none */
 bool buffers_used(void);
-void buffers_wait(void); /* until those that came back are converted */
+void buffers_wait(void); /* until completed buffers are converted */
 
 /* convert.c */
 void convert_buffer(uint8_t *buffer, size_t valid);
@@ -67,8 +68,8 @@ cupti_callback graph_callback;
 /* status.c */
 void status_tell(enum sl_gpu_status_code code, int detail, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-void status_failed(int result, const char *what); /* the sentence that belongs to the result */
-bool status_is_final(int result); /* this result will come for everything else too */
+void status_failed(int result, const char *what); /* a sentence by the result */
+bool status_is_final(int result); /* all other requests will fail with this result, too */
 const char *status_name(int result);
 
 #endif

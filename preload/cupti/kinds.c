@@ -1,4 +1,4 @@
-/* kinds.c - which kinds of records are asked for. What one of them refuses, the others need not suffer. */
+/* kinds.c - enables and disables CUPTI's activity kinds. A kind that fails does not affect the others. */
 #include "preload/cupti/guest.h"
 
 #include <string.h>
@@ -25,13 +25,13 @@ static bool wanted(const struct kind *k)
 	return !k->flag || flags & k->flag;
 }
 
-/* What work refers to: told of whether or not work is recorded. */
+/* Objects that records of work refer to: recorded in any case. */
 static bool lasts(int kind)
 {
 	return kind == CUPTI_KIND_DEVICE || kind == CUPTI_KIND_CONTEXT || kind == CUPTI_KIND_STREAM;
 }
 
-/* What exists already is told too: the program may have been at work before the first call that we saw. */
+/* Also for existing objects: the program may have created them before the first recorded call. */
 static int enable(int kind)
 {
 	if (lasts(kind) && guest.cupti.ActivityEnableAndDump &&
@@ -40,7 +40,7 @@ static int enable(int kind)
 	return guest.cupti.ActivityEnable(kind);
 }
 
-static void tell_failed(const struct kind *k, int result)
+static void record_failed(const struct kind *k, int result)
 {
 	guest.refused |= 1ull << k->number;
 	status_tell(SL_GPU_STATUS_KIND_FAILED, result,
@@ -48,7 +48,7 @@ static void tell_failed(const struct kind *k, int result)
 		    status_name(result), result);
 }
 
-/* The driver has to be there before the counters can be chosen: see kinds_enable_late. */
+/* The counters can be configured only after cuInit: see kinds_enable_late(). */
 static int enable_um(void)
 {
 	/* Per process and device: bytes to the device, to the host, faults of CPU and GPU, bytes between devices. */
@@ -59,7 +59,7 @@ static int enable_um(void)
 
 	if (guest.cupti.ActivityConfigureUnifiedMemoryCounter)
 		result = guest.cupti.ActivityConfigureUnifiedMemoryCounter(counters, cnt);
-	/* Where GPUs cannot copy between each other there is nothing to count of that. */
+	/* Not supported where GPUs have no peer access. */
 	if (result != CUPTI_OK && result != CUPTI_NOT_INITIALIZED &&
 	    guest.cupti.ActivityConfigureUnifiedMemoryCounter)
 		result = guest.cupti.ActivityConfigureUnifiedMemoryCounter(counters, cnt - 1);
@@ -67,7 +67,7 @@ static int enable_um(void)
 				  : result;
 }
 
-/* After the kinds, which turn all of them on again. */
+/* After the kinds, as enabling one enables all of its callbacks again. */
 static void leave_out_queries(void)
 {
 	static const struct {
@@ -107,7 +107,7 @@ int kinds_enable(void)
 		else if (!guest.kinds && status_is_final(result))
 			return result;
 		else
-			tell_failed(k, result);
+			record_failed(k, result);
 	}
 	if (guest.kinds >> CUPTI_KIND_DRIVER & 1)
 		leave_out_queries();
@@ -133,7 +133,7 @@ void kinds_enable_late(void)
 	if (result == CUPTI_OK)
 		__atomic_or_fetch(&guest.kinds, 1ull << um.number, __ATOMIC_RELAXED);
 	else
-		tell_failed(&um, result);
+		record_failed(&um, result);
 }
 
 static void disable(bool all)

@@ -1,14 +1,14 @@
 /*
- * start.c - CUPTI is set up by the first call into CUDA, flushed when libtrace.so says so, and left to the program
- * when that wants it for itself.
+ * start.c - sets CUPTI up at the first CUDA call, flushes it on request, and releases it for a program that subscribes
+ * itself.
  *
- * Not later, at the first context: CUPTI makes its code for kernels as modules are loaded, and profilers that enabled it
- * behind that have seen programs stop for seconds; a context's creation is told to callbacks alone, which another client may
- * hold. A process that only counts GPUs pays the load of the library once.
+ * Not at the first context: CUPTI instruments kernels when modules are loaded, and enabling it after that has stopped
+ * programs for seconds; and the creation of a context is reported by callbacks alone, which another client may own. A
+ * process that only counts GPUs pays for loading the library once.
  *
- * The subscriber's place is kept even where no callback is needed: a client that has records collected without it
- * keeps others out just the same, says CUPTI's header, but they could take the buffers away unnoticed. With it they
- * are told "taken", by whom, and libtrace.so, which sees them ask, makes us yield.
+ * The shim subscribes even if it needs no callback: without a subscription, collecting records excludes other clients as
+ * well, according to CUPTI's header, but they could replace the buffers unnoticed. With it they get an error, and
+ * libtrace.so, which intercepts their subscription, releases CUPTI first.
  */
 #include "preload/cupti/guest.h"
 
@@ -19,19 +19,19 @@
 #include "preload/wire/sys.h"
 #include "preload/wire/wire.h"
 
-/* Of an unknown version so many records are looked at. */
+/* Records to check of an unknown version. */
 #define CHECKED 256u
 
 struct guest guest;
 static uint32_t flushing; /* atomic: one at a time */
-static uint64_t told_until;
+static uint64_t flushed_until;
 
-bool guest_is_ours(void)
+bool guest_is_own_process(void)
 {
 	return guest.pid == sl_getpid();
 }
 
-/* CUPTI asks on any thread, and often. */
+/* The timestamp callback: called on any thread, frequently. */
 static uint64_t timestamp(void)
 {
 	struct timespec t;
@@ -42,21 +42,21 @@ static uint64_t timestamp(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Before CUDA 11.6 the clock is CUPTI's own; it is a wall clock, so this is done again at each flush. */
+/* Before CUDA 11.6 CUPTI uses its own clock, a wall clock: the offset is measured again at each flush. */
 static void measure_clock(void)
 {
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = guest.host->now(), theirs, after;
+		uint64_t before = guest.host->now(), cupti_ns, after;
 
-		if (guest.cupti.GetTimestamp(&theirs) != CUPTI_OK)
+		if (guest.cupti.GetTimestamp(&cupti_ns) != CUPTI_OK)
 			return;
 		after = guest.host->now();
 		if (after - before >= best)
 			continue;
 		best = after - before;
-		__atomic_store_n(&guest.clock_offset, (int64_t)(before + best / 2 - theirs),
+		__atomic_store_n(&guest.clock_offset, (int64_t)(before + best / 2 - cupti_ns),
 				 __ATOMIC_RELAXED);
 	}
 }
@@ -67,7 +67,7 @@ static bool has_clock(void)
 	       guest.cupti.ActivityRegisterTimestampCallback(timestamp) == CUPTI_OK;
 }
 
-/* All that has to be said before the first kind is enabled. */
+/* Settings that must precede the first enabled kind. */
 static int prepare(void)
 {
 	size_t bytes = 1;
@@ -139,8 +139,8 @@ static bool set_up(void)
 	return true;
 }
 
-/* Until when all has been handed over: buffers that CUPTI kept may hold anything since they were given out. */
-static void tell_flushed(uint64_t begun, bool final)
+/* Records that everything before a time has been delivered: not newer than the request of a buffer that CUPTI still owns. */
+static void record_flushed(uint64_t begun, bool final)
 {
 	uint64_t until = buffers_oldest();
 	struct sl_gpu_flushed f = {.is_last = final};
@@ -149,9 +149,9 @@ static void tell_flushed(uint64_t begun, bool final)
 	if (until > begun)
 		until = begun;
 	until = final ? guest.host->now() : until > SL_CUDA_SLACK_NS ? until - SL_CUDA_SLACK_NS : 0;
-	if (until > told_until)
-		told_until = until;
-	f.until = told_until;
+	if (until > flushed_until)
+		flushed_until = until;
+	f.until = flushed_until;
 	if (guest.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_OK)
 		f.dropped = dropped;
 	guest.host->record(SL_GPU_REC_FLUSHED, &f, sizeof(f));
@@ -163,21 +163,21 @@ static void flush_all(bool final)
 
 	if (guest.cupti.GetTimestamp)
 		measure_clock();
-	/* Where the GPU was never used CUPTI may hang; there is nothing to get either. */
+	/* Without any use of the GPU, CUPTI may hang, and has no records. */
 	if (buffers_used())
 		guest.cupti.ActivityFlushAll(final ? CUPTI_FLUSH_FORCED : 0);
 	if (final)
 		buffers_wait();
-	tell_flushed(begun, final);
+	record_flushed(begun, final);
 }
 
 static void flush(bool final)
 {
 	int kept = errno;
 
-	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE) || !guest_is_ours())
+	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE) || !guest_is_own_process())
 		return;
-	/* Another thread is at it. The last one is not put off: nobody would come back. */
+	/* Another thread is flushing. Only the final flush waits, as no other follows. */
 	if (__atomic_exchange_n(&flushing, 1, __ATOMIC_ACQUIRE) && !final)
 		return;
 	if (__atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
@@ -189,12 +189,12 @@ static void flush(bool final)
 	errno = kept;
 }
 
-/* What has been handed over is flushed once more: by the last buffers of work that was launched before. */
+/* Once more, for the last buffers with work that was launched before. */
 static void record(bool on)
 {
 	int kept = errno;
 
-	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE) || !guest_is_ours() ||
+	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE) || !guest_is_own_process() ||
 	    __atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
 		return;
 	__atomic_store_n(&guest.recording, on, __ATOMIC_RELAXED);
@@ -209,16 +209,16 @@ static void record(bool on)
 }
 
 /*
- * No cuptiFinalize: it is safe at the end of a CUDA call only, and who asks for the place is not in one. What is given
- * back here is all that the next client could trip over.
+ * No cuptiFinalize(), which is safe only at the end of a CUDA call. All state that could affect the next client is
+ * restored here.
  */
 static bool yield(void)
 {
 	int kept = errno, result;
 
-	if (!guest_is_ours())
+	if (!guest_is_own_process())
 		return false;
-	/* One caller gives up, once. */
+	/* Once. */
 	if (!__atomic_exchange_n(&guest.running, 0, __ATOMIC_ACQ_REL))
 		return !guest.subscriber;
 	kinds_disable();

@@ -1,4 +1,4 @@
-/* status.c - what the user must know: one record each, one sentence, with what to do. */
+/* status.c - status records: problems with CUPTI as a sentence for the user, with the remedy. */
 #include "preload/cupti/guest.h"
 
 #include <stdarg.h>
@@ -51,8 +51,8 @@ bool status_is_final(int result)
 	}
 }
 
-/* Who has the only place. Asking costs another attempt, which fails as well, or is given back. */
-static void tell_taken(void)
+/* Records the tool that is subscribed. CUPTI reports it to another attempt, which fails as well, or is undone. */
+static void record_taken(void)
 {
 	char who[CUPTI_SUBSCRIBER_NAME] = "";
 	struct cupti_subscriber names = {sizeof(names), "Sightline", who, sizeof(who)};
@@ -76,7 +76,7 @@ void status_failed(int result, const char *what)
 	find_version_text(version, sizeof(version));
 	switch (result) {
 	case CUPTI_TAKEN:
-		tell_taken();
+		record_taken();
 		break;
 	case CUPTI_NOT_INITIALIZED:
 	case CUPTI_UNKNOWN:

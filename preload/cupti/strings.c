@@ -1,9 +1,9 @@
 /*
- * strings.c - texts to ids. A ring must tell a text before it names it, and rings are read one after the other, so
- * every thread that delivers has ids of its own.
+ * strings.c - interns texts: ids by text. A ring must contain a text before its id is used, and rings are read one after
+ * the other, so every thread that writes records has ids of its own.
  *
- * Names come as pointers that CUPTI keeps, until a module is unloaded and another takes the place: the pointer only
- * says where to look, the text decides. Nothing is ever freed: a program has as many kernels as it has.
+ * Names are pointers into CUPTI's memory, which is reused once a module is unloaded: the cache by pointer is a hint, the
+ * text is compared. Nothing is ever freed: the number of kernels in a program is bounded.
  */
 #include "preload/cupti/guest.h"
 
@@ -22,10 +22,10 @@ struct text {
 #define BLOCK (256u << 10)
 
 static struct text *head[HEADS];     /* by hash of the text; pushed at the front */
-static struct text *by_place[CACHE]; /* by pointer, of whoever came last */
+static struct text *by_place[CACHE]; /* by pointer, the latest entry */
 static const char *call_name[2][CALLS];
 
-/* Ids of threads as owners: thread ids of the system come back, rings do not. */
+/* Ids of threads as owners: the system reuses thread ids, but these are unique. */
 static uint32_t owner_cnt;
 static __thread uint32_t owner;
 
@@ -42,7 +42,7 @@ static struct block {
 	size_t used;
 } * block;
 
-/* Memory for @bytes: from the block of all, or from one of its own. */
+/* Memory for @bytes: from the shared block, or from a mapping of its own. */
 static void *take(size_t bytes)
 {
 	struct block *b = __atomic_load_n(&block, __ATOMIC_ACQUIRE);
@@ -62,7 +62,7 @@ static void *take(size_t bytes)
 	if (bytes >= BLOCK / 4)
 		return fresh;
 	((struct block *)fresh)->used = 16 + bytes;
-	/* Release: pairs with the load above. Two at once: one block is left as it is, half empty. */
+	/* Release: pairs with the load above. Of two concurrent blocks one stays partly unused. */
 	__atomic_store_n(&block, fresh, __ATOMIC_RELEASE);
 	return (char *)fresh + 16;
 }
@@ -88,7 +88,7 @@ static struct text *add(struct text **slot, const char *text, size_t len)
 	t->len = (uint32_t)len;
 	memcpy(t->bytes, text, len + 1);
 	t->next = __atomic_load_n(slot, __ATOMIC_RELAXED);
-	/* Release: pairs with the acquire of whoever walks the list. */
+	/* Release: pairs with the acquire of readers of the list. */
 	while (!__atomic_compare_exchange_n(slot, &t->next, t, 1, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;

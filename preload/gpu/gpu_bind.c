@@ -1,11 +1,11 @@
 /*
- * gpu_bind.c - finds GPU libraries among what is loaded, and points the references of all other objects at our
- * entries: the slots of their global offset tables (and function pointers in their data) that lead to the real
- * functions. Symbol order plays no part in it, so it does not matter how an object was opened (RTLD_LOCAL,
- * RTLD_DEEPBIND), and where the library is missing nothing exists.
+ * gpu_bind.c - finds GPU libraries among the loaded objects, and redirects references of all other objects to the
+ * entries: slots of their global offset tables (and function pointers in their data) that hold addresses of the real
+ * functions. Symbol lookup order has no influence, so it does not matter how an object was opened (RTLD_LOCAL,
+ * RTLD_DEEPBIND), and where the library is missing the functions are missing.
  *
- * The first copy of a library that shows up is bound. Of another copy (a wheel's private runtime beside the
- * system's) the calls are known from CUPTI alone, as those of a statically linked runtime are; the report says so.
+ * The first copy of a library that is loaded is bound. Calls into another copy (a wheel's private runtime next to
+ * the system's) are known from CUPTI alone, as those of a statically linked runtime are; a note in the report.
  */
 #include "preload/gpu/gpu_engine.h"
 
@@ -21,17 +21,17 @@
 #define HASH_SIZE  8192u
 #define CUPTI_BIT  (1u << 31) /* in sets of libraries: libcupti */
 
-/* An object that was there when we looked. */
+/* A loaded object. */
 struct seen {
 	ElfW(Addr) base, end;
-	const ElfW(Phdr) * phdr; /* with base: the same object, not another at its address */
-	uint32_t patched;        /* libraries that its references were looked up for */
+	const ElfW(Phdr) * phdr; /* with base: identifies the object */
+	uint32_t patched;        /* libraries whose references in it are redirected */
 	int8_t library;          /* enum sl_gpu_library, -1 none */
-	bool is_ours;            /* the tracer, or a companion of it: left alone */
-	bool is_there;
+	bool is_ours;            /* part of the tracer, or CUPTI: not patched */
+	bool is_there; /* found by the current scan */           /* found by the current scan */
 };
 
-/* All that only processes with a GPU library need, in memory made for them. */
+/* Allocated only in processes with a GPU library. */
 static struct tables {
 	struct seen seen[OBJECT_MAX];
 	uint32_t seen_cnt;
@@ -45,7 +45,7 @@ static struct tables {
 
 struct sl_gpu_seen sl_gpu_seen;
 static uint32_t scan_lock, scan_again;
-static unsigned long long adds, subs; /* of the loader, at the last look */
+static unsigned long long adds, subs; /* the loader's counts at the last scan */
 
 static const struct {
 	char soname[16];
@@ -94,7 +94,7 @@ int sl_gpu_number(const char *name)
 {
 	int number = -1;
 
-	/* Before hashing what every symbol of a program is called. */
+	/* Most symbols need no hash. */
 	if (!tables || (name[0] != 'c' && name[0] != 'n' && name[0] != '_'))
 		return -1;
 	for (uint32_t h = hash_of(name);; h++) {
@@ -104,14 +104,14 @@ int sl_gpu_number(const char *name)
 			return number;
 		if (strcmp(sl_gpu_text + tables->text_at[n - 1], name) != 0)
 			continue;
-		/* Of lines for several versions of a library, the one that was bound. */
+		/* Of lines for several versions of a library, the bound one. */
 		number = n - 1;
 		if (tables->state[number].real)
 			return number;
 	}
 }
 
-/* ---- a library: where its functions are, and how they take what is recorded ---- */
+/* ---- binding a library: its functions and their arguments ---- */
 
 static uint64_t stack_ticks(const char *function)
 {
@@ -129,7 +129,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "libcudart.so.11.0" -> 11, "libcudart-8774224f.so.12" -> 12; 0: it does not say. */
+/* "libcudart.so.11.0" -> 11, "libcudart-8774224f.so.12" -> 12; 0: no version in the name. */
 static unsigned major_of(const char *name)
 {
 	const char *at = strstr(name, ".so.");
@@ -140,7 +140,7 @@ static unsigned major_of(const char *name)
 	return major;
 }
 
-/* How a library of version @major takes this function's arguments: is it this line that says so, of those there are? */
+/* Whether line @number, of the lines of its function, describes major version @major of the library. */
 static bool is_line_of(unsigned number, unsigned major)
 {
 	struct sl_gpu_line line, older;
@@ -174,7 +174,7 @@ static void bind_function(unsigned number, enum sl_gpu_library library, const st
 	f->family = family[library];
 	f->is_cuda = f->family == 1;
 	f->stack_ticks = stack_ticks(line.name);
-	/* Release: whoever finds the function sees how it is called. */
+	/* Release: a thread that reads @real also reads the other fields. */
 	__atomic_store_n(&f->real, real, __ATOMIC_RELEASE);
 }
 
@@ -187,7 +187,7 @@ static void sort_addresses(void)
 
 		if (!tables->state[n].real)
 			continue;
-		/* Nearly sorted by name is not sorted by address; a few thousand are quick all the same. */
+		/* Insertion sort: a few thousand, partly sorted. */
 		for (; at && tables->state[tables->by_address[at - 1]].real > tables->state[n].real;
 		     at--)
 			tables->by_address[at] = tables->by_address[at - 1];
@@ -215,7 +215,7 @@ int sl_gpu_by_address(const void *real)
 	return -1;
 }
 
-static void note_copy(const char *path)
+static void note_second_copy(const char *path)
 {
 	static const char text[] =
 		"a second copy of a GPU library; its calls are known from CUPTI alone: ";
@@ -234,7 +234,7 @@ static void bind_library(enum sl_gpu_library library, const struct sl_object *o,
 	unsigned major = o->soname ? major_of(o->soname) : 0;
 
 	if (sl_gpu_seen.bound & 1u << library) {
-		note_copy(path);
+		note_second_copy(path);
 		return;
 	}
 	if (!major)
@@ -263,7 +263,7 @@ static bool is_library(const char *name, const char *soname)
 	return strncmp(name, ".so", 3) == 0 && (!name[3] || name[3] == '.');
 }
 
-/* What is looked for: SL_TRACE_*. Where CUDA's calls are not recorded, some may still begin and end a capture. */
+/* Libraries to bind: SL_TRACE_*. CUDA also where its calls are not recorded, but may begin and end a capture. */
 static uint32_t wanted(void)
 {
 	const struct sl_session *s = sl_global.session;
@@ -296,18 +296,18 @@ static void relro_protect(struct relro *r, int prot)
 
 static bool leads_to(const struct seen *s, uintptr_t now, const void *real, bool is_plt)
 {
-	/* Not bound yet, a PLT slot leads back into its own object. */
+	/* An unresolved (lazy) PLT slot points into its own object. */
 	return now == (uintptr_t)real || (is_plt && now >= s->base && now < s->end);
 }
 
-/* Where references by this name are to lead instead of to @real; NULL: they stay as they are. */
+/* The entry for references by this name, and the real function; NULL: not redirected. */
 static void *entry_by_name(const char *name, void **real)
 {
 	int n = sl_gpu_number(name);
 	void *special;
 
 	if (n < 0)
-		return strncmp(name, "cupti", 5) == 0 ? sl_gpu_asking(name, real) : NULL;
+		return strncmp(name, "cupti", 5) == 0 ? sl_gpu_yield_entry(name, real) : NULL;
 	*real = tables->state[n].real;
 	special = sl_gpu_special((unsigned)n);
 	if (!*real || (tables->state[n].is_quiet && !special))
@@ -351,7 +351,7 @@ static void patch_object(struct seen *s, const struct sl_object *o, const struct
 
 		if (p->p_type != PT_GNU_RELRO)
 			continue;
-		/* As the loader does: whole pages from its beginning, as far as pages are whole. */
+		/* As the loader does: whole pages only. */
 		relro.from = (o->base + p->p_vaddr) & ~page;
 		relro.to = (o->base + p->p_vaddr + p->p_memsz) & ~page;
 	}
@@ -363,7 +363,7 @@ static void patch_object(struct seen *s, const struct sl_object *o, const struct
 	s->patched = sl_gpu_seen.bound;
 }
 
-/* ---- looking ---- */
+/* ---- scanning ---- */
 
 static struct seen *seen_find(const struct dl_phdr_info *info)
 {
@@ -414,13 +414,13 @@ static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_ob
 	return s;
 }
 
-/* The loader lists what is new at the end, so those in front are skipped unless something went. */
+/* The loader appends new objects, so known ones are skipped unless an object was unloaded. */
 struct walk {
 	uint32_t at, from;
 	bool any;
 };
 
-/* First round: who is there. */
+/* First pass: registers objects. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct walk *w = arg;
@@ -438,7 +438,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Second: their references to libraries that were not there when they were looked at last. */
+/* Second pass: redirects references to libraries that were bound since the object's last scan. */
 static int patch_references(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct walk *w = arg;
@@ -449,7 +449,7 @@ static int patch_references(struct dl_phdr_info *info, size_t size, void *arg)
 	if (w->at++ < w->from)
 		return 0;
 	s = seen_find(info);
-	/* The runtime and the driver call themselves: those are no calls of the program. */
+	/* Calls of the runtime and the driver to themselves are no calls of the program. */
 	if (!s || s->is_ours || s->library == SL_GPU_cudart || s->library == SL_GPU_cuda ||
 	    s->patched == sl_gpu_seen.bound || !sl_object_open(&o, info))
 		return 0;
@@ -457,8 +457,8 @@ static int patch_references(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* What was unloaded; a library that went is not bound any more. */
-static void forget_gone(void)
+/* Removes unloaded objects, and unbinds unloaded libraries. */
+static void remove_unloaded(void)
 {
 	uint32_t kept = 0;
 
@@ -478,7 +478,7 @@ static void forget_gone(void)
 	tables->seen_cnt = kept;
 }
 
-/* Whether there is anything to be done at all: most processes have no such library, and pay nothing for the tables. */
+/* Whether there is a library to bind: most processes have none, and allocate no tables. */
 static int find_any(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct walk *w = arg;
@@ -511,7 +511,7 @@ static void scan_objects(uint32_t from, bool some_went)
 		tables->seen[i].is_there = false;
 	dl_iterate_phdr(note_object, &notes);
 	if (some_went)
-		forget_gone();
+		remove_unloaded();
 	if (sl_gpu_seen.bound & ~bound)
 		patches.from = 0;
 	if (sl_gpu_seen.bound)
@@ -549,7 +549,7 @@ void sl_gpu_scan(void)
 {
 	if (!is_wanted())
 		return;
-	/* Whoever is at it looks once more for us. */
+	/* A thread that is scanning now scans once more on behalf of this one. */
 	__atomic_store_n(&scan_again, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&scan_again, __ATOMIC_SEQ_CST)) {
 		if (__atomic_exchange_n(&scan_lock, 1, __ATOMIC_ACQUIRE))
@@ -562,7 +562,7 @@ void sl_gpu_scan(void)
 
 void sl_gpu_forked(void)
 {
-	/* Another thread of the parent may have been at it. */
+	/* Another thread of the parent may have been scanning. */
 	scan_lock = 0;
 	sl_gpu_cupti_forked();
 }

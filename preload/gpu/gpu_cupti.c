@@ -1,6 +1,6 @@
 /*
- * gpu_cupti.c - libtrace-cuda.so, which talks to CUPTI: loaded with the process's first call into CUDA, never in a
- * process without, nor in the child of one that had (CUPTI does not survive a fork).
+ * gpu_cupti.c - host of libtrace-cuda.so, which uses CUPTI: loads it before the process's first CUDA call, writes its
+ * records, starts and stops and flushes it. Not in a forked child of a process with CUPTI, which does not survive a fork.
  */
 #include "preload/gpu/gpu_engine.h"
 
@@ -16,16 +16,16 @@
 
 #define SOON_NS (SL_CUDA_SLACK_NS + 20000000u)
 #define LOOK_NS 1000000000u
-#define NEVER   (UINT64_MAX / 2) /* a time to which one can be added */
+#define NEVER   (UINT64_MAX / 2) /* a time to which a period can be added */
 
 uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 static struct sl_cuda_guest guest;
 static uint32_t guest_pid;
 static bool is_on; /* CUPTI delivers */
-uint32_t sl_gpu_followed;
-static uint32_t following; /* somebody is at it */
+uint32_t sl_gpu_cupti_gate;
+static uint32_t following; /* a lock: a thread is in sl_gpu_follow_gate() */
 
-/* Called by CUPTI's threads, and by the program's while they are quiet: the ring is ready in both cases, or made so. */
+/* Called by CUPTI's threads, and by the program's with SL_COOKIE_QUIET; prepares the ring where necessary. */
 static bool ring_is_ready(void)
 {
 	if (sl_proc.cookie < SL_COOKIE_FIRST)
@@ -92,7 +92,7 @@ static const struct sl_cuda_host host_template = {
 	.symbol = host_symbol,
 };
 
-static void say_missing(const char *why)
+static void record_missing(const char *why)
 {
 	static const char head[] = "nothing is known of what the GPU does: cannot load ";
 	struct sl_gpu_status status = {.code = SL_GPU_STATUS_NO_LIBRARY};
@@ -122,7 +122,7 @@ static void load(void)
 	library = host_load(path, RTLD_NOW | RTLD_LOCAL);
 	start = library ? (sl_cuda_start_fn *)host_symbol(library, "sl_cuda_start") : NULL;
 	if (!start) {
-		say_missing(path);
+		record_missing(path);
 		return;
 	}
 	host = host_template;
@@ -131,12 +131,12 @@ static void load(void)
 	host.recording = gate & 1;
 	guest_pid = (uint32_t)sl_getpid();
 	is_on = start(&host, &guest) == 0;
-	__atomic_store_n(&sl_gpu_followed, gate, __ATOMIC_RELAXED);
+	__atomic_store_n(&sl_gpu_cupti_gate, gate, __ATOMIC_RELAXED);
 }
 
 /*
- * What other threads do before CUPTI listens would be lost: they wait. Not for ever: whoever loads may need a lock of
- * the loader that is held here.
+ * Activity of other threads before CUPTI is enabled would be lost: they wait. Bounded: the loading thread may need the
+ * loader's lock, which this thread may hold.
  */
 static void wait_until_loaded(void)
 {
@@ -168,17 +168,16 @@ void sl_gpu_start_cupti(void)
 		wait_until_loaded();
 		return;
 	}
-	/* What CUPTI does now (files it opens, threads it starts) is not the program's doing. */
+	/* Files that CUPTI opens and threads that it starts are not recorded. */
 	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	load();
 	sl_set_cookie(kept);
 	__atomic_store_n(&sl_gpu_cupti_state, SL_GPU_CUPTI_LOADED, __ATOMIC_RELEASE);
-	/* It may have brought libraries. */
+	/* CUPTI may have loaded libraries. */
 	sl_gpu_scan();
 	errno = error;
 }
 
-/* What CUPTI opens and starts is not the program's doing. */
 static void flush(bool final)
 {
 	int error = errno;
@@ -199,13 +198,13 @@ void sl_gpu_flush(void)
 
 void sl_gpu_cupti_forked(void)
 {
-	/* Another thread of the parent may have been at it. */
+	/* Another thread of the parent may have held the lock. */
 	following = 0;
 	if (sl_gpu_cupti_state == SL_GPU_CUPTI_LOADING)
 		sl_gpu_cupti_state = SL_GPU_CUPTI_DONE;
 }
 
-/* True: this thread alone changes what CUPTI records. Not for ever: another one may be held up inside CUPTI. */
+/* Takes the lock. Bounded: another thread may be blocked inside CUPTI. */
 static bool begin_following(void)
 {
 	struct timespec step = {0, 200000};
@@ -218,22 +217,22 @@ static bool begin_following(void)
 	return false;
 }
 
-void sl_gpu_follow(void)
+void sl_gpu_follow_gate(void)
 {
 	const uint32_t *gate = &sl_global.session->gate;
 	int error = errno;
 	uint64_t kept;
 	uint32_t to;
 
-	if (__atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED) ==
+	if (__atomic_load_n(&sl_gpu_cupti_gate, __ATOMIC_RELAXED) ==
 		    __atomic_load_n(gate, __ATOMIC_ACQUIRE) ||
 	    sl_tls.busy || !ring_is_ready() || !begin_following())
 		return;
 	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	to = __atomic_load_n(gate, __ATOMIC_ACQUIRE);
-	if (is_on && guest_pid == sl_proc.pid && to != sl_gpu_followed)
+	if (is_on && guest_pid == sl_proc.pid && to != sl_gpu_cupti_gate)
 		guest.record(to & 1);
-	__atomic_store_n(&sl_gpu_followed, to, __ATOMIC_RELEASE);
+	__atomic_store_n(&sl_gpu_cupti_gate, to, __ATOMIC_RELEASE);
 	sl_set_cookie(kept);
 	__atomic_store_n(&following, 0, __ATOMIC_RELEASE);
 	errno = error;
@@ -250,46 +249,46 @@ void sl_gpu_yield(void)
 	sl_set_cookie(kept);
 }
 
-/* CUPTI must hand over what it has before the driver's own exit handler takes the context away. */
+/* CUPTI must be flushed before the driver's own exit handler destroys the context. */
 static void at_exit(void *unused)
 {
 	(void)unused;
 	flush(true);
 }
 
-/* Until the gate changes or so long has passed. The collector wakes from its own mapping: not FUTEX_PRIVATE. */
+/* Waits until the gate changes, at most @until. The collector wakes from its own mapping: not FUTEX_PRIVATE. */
 static void wait_for_gate(uint64_t until)
 {
 	const struct sl_session *s = sl_global.session;
 	uint64_t now = sl_mono_ns(), rest = until > now ? until - now : 0;
 	struct timespec limit;
 
-	/* Whether the session goes on is looked at now and then. */
+	/* Bounded, to notice the end of the session. */
 	rest = rest < LOOK_NS ? rest : LOOK_NS;
 	limit = (struct timespec){(time_t)(rest / 1000000000u), (long)(rest % 1000000000u)};
 
 	if (rest)
 		sl_sys4(SYS_futex, &s->gate, FUTEX_WAIT,
-			__atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED), &limit);
+			__atomic_load_n(&sl_gpu_cupti_gate, __ATOMIC_RELAXED), &limit);
 }
 
 /*
- * A capture has ended: whoever completes the report waits to hear that everything from before has come. That can be
- * asked for a little later only; of ends that are close together the first is not put off and the last not forgotten.
+ * A capture has ended: the collector waits for the FLUSHED record, which needs a flush SOON_NS later. Of ends in quick
+ * succession, the first is not postponed and the last not dropped.
  */
-static void note_end(uint64_t ends[2])
+static void add_capture_end(uint64_t ends[2])
 {
 	ends[ends[0] != NEVER] = sl_mono_ns() + SOON_NS;
 }
 
 /*
- * CUPTI's own worker hands over full buffers only. So this thread asks for the rest, flush_ms apart (0: it does not), and
- * when a capture has ended; and it has CUPTI record while the gate is open. The only one that is ever started in a
- * program, in those alone that use CUDA, where the driver has started several before.
+ * CUPTI's own worker delivers full buffers only. This thread flushes the others every flush_ms (0: never) and after the
+ * end of a capture, and makes CUPTI follow the gate. It is the only thread that the shim starts, in programs that use
+ * CUDA, where the driver has threads as well.
  */
 static void *worker(void *unused)
 {
-	uint32_t ms = sl_global.session->cuda_flush_ms, gate = sl_gpu_followed, now;
+	uint32_t ms = sl_global.session->cuda_flush_ms, gate = sl_gpu_cupti_gate, now;
 	uint64_t period = ms ? ms * (uint64_t)1000000 : NEVER, at, next;
 	uint64_t ends[2] = {NEVER, NEVER};
 
@@ -299,17 +298,17 @@ static void *worker(void *unused)
 		return NULL;
 	sl_set_cookie(SL_COOKIE_QUIET);
 	next = sl_mono_ns() + period;
-	/* A capture that was over before this thread was there has ended, too. */
+	/* A capture may have ended before this thread started. */
 	if (!(gate & 1))
-		note_end(ends);
+		add_capture_end(ends);
 	while (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON &&
 	       guest_pid == sl_proc.pid && !sl_global.restricted) {
 		wait_for_gate(ends[0] < next ? ends[0] : next);
-		sl_gpu_follow();
-		now = __atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED);
-		/* It may begin and end between two looks. */
+		sl_gpu_follow_gate();
+		now = __atomic_load_n(&sl_gpu_cupti_gate, __ATOMIC_RELAXED);
+		/* A capture may begin and end between two iterations. */
 		if (gate != now && (gate & 1 || !(now & 1)))
-			note_end(ends);
+			add_capture_end(ends);
 		gate = now;
 		at = sl_mono_ns();
 		if (at < ends[0] && at < next)
@@ -332,7 +331,7 @@ static void start_worker(void)
 	pthread_t thread;
 	uint64_t kept;
 
-	/* The program's signals are for its own threads. */
+	/* The program's signals must be handled by its own threads. */
 	sl_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	if (create)
@@ -341,7 +340,7 @@ static void start_worker(void)
 	sl_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(all));
 }
 
-/* Handlers run last come, first served: ours must come after the driver's, hence after the first call. */
+/* Exit handlers run in reverse order: registered after the first call, at_exit() runs before the driver's handler. */
 extern int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
 
 void sl_gpu_after_first_call(void)
@@ -354,9 +353,9 @@ void sl_gpu_after_first_call(void)
 	    !is_on)
 		return;
 	__cxa_atexit(at_exit, NULL, NULL);
-	/* Some kinds can be enabled only now. */
+	/* Some activity kinds can be enabled only now. */
 	flush(false);
-	/* Where buffers go as they are full and the gate stays open, every call looks at the gate: that is enough. */
+	/* Without flushes and captures no worker is needed: each call checks the gate. */
 	if (s->cuda_flush_ms || s->capture_by || !(s->gate & 1))
 		start_worker();
 }

@@ -1,7 +1,7 @@
 /*
- * gpu_dlsym.c - functions of GPU libraries that programs ask for by name: dlsym and dlvsym, and the two queries of
- * CUDA itself. What they answer is exchanged for our entry when it is the real function that the entry leads to;
- * the name alone proves nothing (a stub, a second copy, another version of the function).
+ * gpu_dlsym.c - functions of GPU libraries that programs look up by name: dlsym and dlvsym, and the queries of CUDA
+ * itself. A result is replaced by an entry if it is the address of the entry's real function; the name alone does not
+ * suffice (a stub, a second copy, another version of the function).
  */
 #include "preload/gpu/gpu_engine.h"
 
@@ -11,14 +11,14 @@
 
 #include "preload/base/jump.h"
 
-/* Our entry for what @real is, or @real. */
+/* The entry for @real, or @real. */
 static void *entry_for(void *real)
 {
 	int n = real ? sl_gpu_by_address(real) : -1;
 	void *special;
 
 	if (n < 0) {
-		special = sl_gpu_asking_at(real);
+		special = sl_gpu_yield_entry_of(real);
 		return special ? special : real;
 	}
 	special = sl_gpu_special((unsigned)n);
@@ -27,26 +27,26 @@ static void *entry_for(void *real)
 	return sl_gpu_state[n].is_quiet ? real : sl_gpu_entry((unsigned)n);
 }
 
-/* "cu...", "nccl...", "__cuda...": worth a closer look. */
-static bool may_be_ours(const char *name)
+/* "cu...", "nccl...", "__cuda..." */
+static bool may_be_gpu(const char *name)
 {
-	/* No library's string functions: sanitizers ask us for those. */
+	/* Without string functions: sanitizers look those up here. */
 	return name && ((name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c') ||
 			(name[0] == '_' && name[1] == '_' && name[2] == 'c'));
 }
 
-static void *asked_dlsym(void *handle, const char *name)
+static void *gpu_dlsym(void *handle, const char *name)
 {
 	void *(*real)(void *, const char *) = sl_get_real(SL_H_dlsym);
 	void *p = real(handle, name);
 
-	/* The library may have been loaded out of our sight. */
+	/* The library's loading may not have been intercepted. */
 	if (p)
 		sl_gpu_scan();
 	return entry_for(p);
 }
 
-static void *asked_dlvsym(void *handle, const char *name, const char *version)
+static void *gpu_dlvsym(void *handle, const char *name, const char *version)
 {
 	void *(*real)(void *, const char *, const char *) = sl_get_real(SL_H_dlvsym);
 	void *p = real(handle, name, version);
@@ -63,12 +63,12 @@ static void *absent(void)
 }
 
 /*
- * RTLD_DEFAULT and RTLD_NEXT depend on who asks, so these questions are passed on as they are; the tracer's companions
- * get what they ask for.
+ * RTLD_DEFAULT and RTLD_NEXT depend on the caller, so these calls are passed on unchanged, as are those of the tracer's
+ * own libraries.
  */
 static bool is_plain(const void *handle, const char *name, const void *caller)
 {
-	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || !may_be_ours(name) ||
+	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || !may_be_gpu(name) ||
 	       sl_proc.cookie < SL_COOKIE_FIRST || sl_gpu_is_inside(caller, false);
 }
 
@@ -81,7 +81,7 @@ void *sl_plan_dlsym(const void *handle, const char *name, const void *caller)
 
 	if (!real)
 		return (void *)absent;
-	return is_plain(handle, name, caller) ? real : (void *)asked_dlsym;
+	return is_plain(handle, name, caller) ? real : (void *)gpu_dlsym;
 }
 JUMP_STUB(dlsym, sl_plan_dlsym);
 
@@ -94,15 +94,15 @@ void *sl_plan_dlvsym(const void *handle, const char *name, const void *caller)
 
 	if (!real)
 		return (void *)absent;
-	return is_plain(handle, name, caller) ? real : (void *)asked_dlvsym;
+	return is_plain(handle, name, caller) ? real : (void *)gpu_dlvsym;
 }
 JUMP_STUB(dlvsym, sl_plan_dlvsym);
 
-/* ---- CUDA's own: the answer lies where the second argument points ---- */
+/* ---- CUDA's queries: the second argument points to the result ---- */
 
 static void exchange(void **answer, const void *caller)
 {
-	/* The runtime asks for hundreds; its calls into the driver are not the program's. */
+	/* The runtime's calls into the driver are not the program's. */
 	if (answer && *answer && !sl_gpu_is_inside(caller, true))
 		*answer = entry_for(*answer);
 }
@@ -130,7 +130,7 @@ static int get_proc_address_v2(const char *symbol, void **function, int version,
 	return rc;
 }
 
-/* The fourth argument came with CUDA 12; before, it is whatever lies in its register, and nobody reads it. */
+/* The fourth argument is of CUDA 12; before, its register has any value, and the function does not read it. */
 #define ENTRY_POINT(name)                                                              \
 	static int special_##name(const char *symbol, void **function, uint64_t flags, \
 				  int *status)                                         \

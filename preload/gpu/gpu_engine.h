@@ -1,15 +1,16 @@
 /*
- * gpu_engine.h - inside of the GPU half of the shim: how calls of GPU libraries are caught and recorded.
+ * gpu_engine.h - internal interface of the GPU part, which intercepts and records calls of GPU libraries.
  *
- *   gpu_bind.c     finds the libraries, points the references of all loaded objects at our entries
- *   gpu_place.c    knows how each function takes its arguments
- *   gpu_dlsym.c    hands our entries out: dlsym, cuGetProcAddress and the like
- *   gpu_entry.c    the entries: one forwarder in assembly for all functions, and what it records
- *   gpu_profiler.c the calls that begin and end a capture
- *   gpu_cupti.c    loads libtrace-cuda.so, serves it
+ *   gpu_bind.c     finds the libraries, redirects the references of all loaded objects to entries
+ *   gpu_place.c    locations of each function's arguments, by the processor's ABI
+ *   gpu_dlsym.c    returns entries from dlsym, cuGetProcAddress and the like
+ *   gpu_entry.c    the entries: one forwarder in assembly for all functions, and the record of a call
+ *   gpu_profiler.c calls that begin and end a capture
+ *   gpu_cupti.c    loads libtrace-cuda.so, records for it, flushes it
+ *   gpu_yield.c    hands CUPTI over to a program that uses it itself
  *
- * Nothing of these libraries is exported by name: a program that does not have them, or has weak references to them,
- * must find them missing. So only references that lead to the real function are changed, once it is there.
+ * No function of these libraries is exported by name: a program without them, or with weak references to them, must find
+ * them missing. So only references that lead to the real function are redirected, once it is loaded.
  */
 #ifndef SL_GPU_ENGINE_H
 #define SL_GPU_ENGINE_H
@@ -19,7 +20,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Where a word is when the function is entered, and what of it is recorded. */
+/* How the recorded value is derived from an argument word. */
 enum sl_gpu_how {
 	SL_GPU_HOW_WORD,   /* all 64 bits */
 	SL_GPU_HOW_LOW,    /* 32 bits */
@@ -28,7 +29,7 @@ enum sl_gpu_how {
 	SL_GPU_HOW_INT_AT, /* the int it points to, after success */
 	SL_GPU_HOW_SUM,    /* the sum of words in an array that it points to, after success */
 };
-/* What a function returns. */
+/* Meaning of a function's return value. */
 enum sl_gpu_returns {
 	SL_GPU_RETURNS_STATUS,
 	SL_GPU_RETURNS_COUNT, /* bytes, or an error below 0 */
@@ -37,40 +38,40 @@ enum sl_gpu_returns {
 struct sl_gpu_arg {
 	uint8_t where;  /* 0.. integer registers, then words of the stack from SL_GPU_STACK on */
 	uint8_t how;    /* enum sl_gpu_how */
-	uint8_t offset; /* from where the argument points to, for the hows that read there */
-	uint8_t step;   /* size of the array's elements; their number is the word before */
+	uint8_t offset; /* from the address in the argument, for _AT, _INT_AT and _SUM */
+	uint8_t step; /* size of the array's elements; their number is the argument recorded before */
 };
 #define SL_GPU_STACK     16u
-#define SL_GPU_ENTRY_MAX 4096 /* entries made; a plain number, the assembler reads it */
+#define SL_GPU_ENTRY_MAX 4096 /* number of entries; a plain number, as the assembler reads it */
 
-/* A function of a library that is bound. Made at that time, in memory that other processes never touch. */
+/* State of a function. In memory that is allocated only in processes with a GPU library. */
 struct sl_gpu_function_state {
 	void *real;
-	uint8_t family;       /* one bit: calls inside calls of one family are not recorded */
-	uint8_t arg_cnt;      /* words in the record */
-	uint8_t is_cuda;      /* runtime or driver */
-	uint8_t is_quiet;     /* known, but not recorded */
-	uint8_t returns;      /* enum sl_gpu_returns */
+	uint8_t family;   /* one bit; a call nested in a call of the same family is not recorded */
+	uint8_t arg_cnt;  /* words in the record */
+	uint8_t is_cuda;  /* runtime or driver */
+	uint8_t is_quiet; /* known, but not recorded */
+	uint8_t returns;  /* enum sl_gpu_returns */
 	uint64_t stack_ticks; /* calls as long as this get a stack; UINT64_MAX: none do */
 	struct sl_gpu_arg arg[SL_GPU_ARGS];
 };
 extern struct sl_gpu_function_state *sl_gpu_state; /* by function number; NULL: nothing is bound */
 
-/* What the assembly needs to know, by function number. */
+/* Read by the assembly, by function number. */
 extern uint8_t sl_gpu_stack_words
 	[SL_GPU_FUNCTION_CNT]; /* arguments on the stack; bit 7: SSE registers too */
 #define SL_GPU_SSE 128u
 
-/* The entry of a function: what callers are pointed at. */
+/* The entry of a function, to which references are redirected. */
 void *sl_gpu_entry(unsigned number);
 
 /* ---- gpu_bind.c ---- */
 
-/* Looks at what is loaded, if that has changed. Cheap when nothing has. */
+/* Binds libraries and redirects references of objects loaded since the last scan. Cheap if there are none. */
 void sl_gpu_scan(void);
-/* From now on this thread's next traced call scans: for what is loaded out of our sight, or runs while loading. */
+/* Makes this thread's next traced call scan: for objects whose loading is not intercepted, or whose constructors run. */
 void sl_gpu_scan_soon(void);
-/* In the child of a fork, which has one thread. */
+/* In a forked child, which has one thread. */
 void sl_gpu_forked(void);
 extern struct sl_gpu_seen {
 	uint32_t bound;    /* libraries, a bit for each enum sl_gpu_library */
@@ -80,38 +81,38 @@ extern struct sl_gpu_seen {
 int sl_gpu_number(const char *name);
 /* Number of the function whose real address this is, -1: none. */
 int sl_gpu_by_address(const void *real);
-/* Is it code of the tracer's own companions (CUPTI), or of a library that is bound? */
+/* Whether @code is in one of the tracer's own libraries, in CUPTI, or (@and_bound) in a bound library. */
 bool sl_gpu_is_inside(const void *code, bool and_bound);
 
 /* ---- gpu_place.c ---- */
 
 struct sl_gpu_line;
-/* Fills in what of @f depends on its line; false: its arguments cannot be passed on. @stack_words: as above. */
+/* Fills in the fields of @f that depend on its line; false: its arguments cannot be passed on. @stack_words: as above. */
 bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *f,
 		  uint8_t *stack_words);
 
 /* ---- gpu_profiler.c ---- */
 
-/* cudaProfilerStart and its kin: what to hand out instead of @number's entry. NULL: none of them. */
+/* The wrapper of cudaProfilerStart and the like, used instead of @number's entry; NULL: no such function. */
 void *sl_gpu_profiler(unsigned number);
 
 /* ---- gpu_dlsym.c ---- */
 
-/* What to hand out instead of @number's entry: functions that return functions are wrapped by hand. NULL: none. */
+/* The hand-written wrapper used instead of @number's entry, for functions that return functions; NULL: none. */
 void *sl_gpu_special(unsigned number);
 
 /* ---- gpu_yield.c ---- */
 
 struct sl_object;
-/* libcupti: remembers where the functions are by which a program asks for it. False: had one already. */
+/* Registers the functions of libcupti by which a program subscribes. False: a libcupti is registered already. */
 bool sl_gpu_cupti_found(const struct sl_object *o);
-/* Our entry for the function of this name, and where the real one is; NULL: none of them. */
-void *sl_gpu_asking(const char *name, void **real);
-void *sl_gpu_asking_at(const void *real);
+/* The wrapper of such a function, by name (with the real one) or by the real one; NULL: no such function. */
+void *sl_gpu_yield_entry(const char *name, void **real);
+void *sl_gpu_yield_entry_of(const void *real);
 
 /* ---- gpu_cupti.c ---- */
 
-/* Gives CUPTI up to the program; does nothing the second time. */
+/* Releases CUPTI for the program; once. */
 void sl_gpu_yield(void);
 
 enum sl_gpu_cupti {
@@ -121,14 +122,14 @@ enum sl_gpu_cupti {
 	SL_GPU_CUPTI_DONE,   /* or not wanted */
 };
 extern uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
-/* CUPTI records while the gate is open: brings it up to date, in this thread. */
-void sl_gpu_follow(void);
-extern uint32_t sl_gpu_followed; /* the gate as CUPTI knows it */
-/* Hands over what CUPTI has. */
+/* Makes CUPTI record if and only if the gate is open. */
+void sl_gpu_follow_gate(void);
+extern uint32_t sl_gpu_cupti_gate; /* the gate as CUPTI knows it */
+/* Makes CUPTI deliver its buffered records. */
 void sl_gpu_flush(void);
-/* In the child of a fork. */
+/* In a forked child. */
 void sl_gpu_cupti_forked(void);
-/* Before a process's first call into CUDA, and after. */
+/* Before a process's first CUDA call, and after it. */
 void sl_gpu_start_cupti(void);
 void sl_gpu_after_first_call(void);
 

@@ -1,10 +1,10 @@
 /*
- * gpu_entry.c - the entries of GPU libraries' functions.
+ * gpu_entry.c - the entries of GPU libraries' functions, and the record of a call.
  *
- * Four thousand functions, one forwarder: each entry loads its number and jumps there. The forwarder keeps the
- * argument registers, calls sl_gpu_enter(), copies what the caller has put on the stack, calls the real function
- * with everything as it came, and passes the results through sl_gpu_leave(). It needs no prototype but the number of
- * words on the stack (gpu.h: abi), keeps a frame that unwinders understand, and never replaces a return address.
+ * Four thousand functions share one forwarder: each entry loads its number and jumps there. The forwarder saves the
+ * argument registers, calls sl_gpu_enter(), copies the stack arguments, calls the real function, and passes its results
+ * through sl_gpu_leave(). Of the prototype it needs only the number of words on the stack (gpu.h: abi). It has CFI for
+ * unwinders, and never replaces a return address.
  */
 #include "preload/gpu/gpu_engine.h"
 #include "preload/core/stack.h"
@@ -18,7 +18,7 @@
 struct sl_gpu_function_state *sl_gpu_state;
 __attribute__((visibility("hidden"))) uint8_t sl_gpu_stack_words[SL_GPU_FUNCTION_CNT];
 
-/* What the forwarder keeps on its stack; offsets are known to the assembly. */
+/* The forwarder's stack frame; the assembly has its offsets. */
 struct frame {
 	uint64_t reg[8];       /* 0: integer argument registers (six on x86-64) */
 	const uint64_t *stack; /* 64: the caller's arguments in memory */
@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct frame) <= 144, "known to the assembly");
 __attribute__((used, visibility("hidden"))) void *sl_gpu_enter(struct frame *f);
 __attribute__((used, visibility("hidden"))) void sl_gpu_leave(struct frame *f);
 
-/* Returns the function to go to. is_recorded 0: as if we were not there, and without coming back. */
+/* Returns the function to call. is_recorded 0: the forwarder tail-calls it, without sl_gpu_leave(). */
 void *sl_gpu_enter(struct frame *f)
 {
 	struct sl_gpu_function_state *fn = &sl_gpu_state[f->number];
@@ -45,7 +45,7 @@ void *sl_gpu_enter(struct frame *f)
 
 	f->is_recorded = 0;
 	if (sl_unlikely(sl_tls.gpu_inside & fn->family)) {
-		/* Left behind by a longjmp or an exception, when this call is not inside the one that set it. */
+		/* Stale after a longjmp or an exception, if this call is not nested in the one that set it. */
 		if (sl_tls.depth & ~SL_DEPTH_MONO && (char *)f < sl_tls.outer_frame)
 			return fn->real;
 		sl_tls.gpu_inside = 0;
@@ -54,10 +54,10 @@ void *sl_gpu_enter(struct frame *f)
 			SL_GPU_CUPTI_LOADING) &&
 	    fn->is_cuda)
 		sl_gpu_start_cupti();
-	else if (sl_unlikely(__atomic_load_n(&sl_gpu_followed, __ATOMIC_RELAXED) != sl_gate()))
-		sl_gpu_follow();
+	else if (sl_unlikely(__atomic_load_n(&sl_gpu_cupti_gate, __ATOMIC_RELAXED) != sl_gate()))
+		sl_gpu_follow_gate();
 	if (!sl_enter(&f->call)) {
-		/* Calls that pass through do not come back here: the first one has, when there is a second. */
+		/* Tail-called functions do not return here: a second call shows that the first has returned. */
 		if (sl_unlikely(is_second) && fn->is_cuda)
 			sl_gpu_after_first_call();
 		return fn->real;
@@ -72,7 +72,7 @@ static uint64_t word(const struct frame *f, unsigned where)
 	return where < SL_GPU_STACK ? f->reg[where] : f->stack[where - SL_GPU_STACK];
 }
 
-/* Of a call that has succeeded: the library has read all of it. */
+/* Only after success: then the library has read the array. */
 static uint64_t sum_at(uint64_t at, const struct sl_gpu_arg *a, uint64_t cnt)
 {
 	uint64_t sum = 0;
@@ -110,7 +110,7 @@ static void put_args(const struct frame *f, const struct sl_gpu_function_state *
 	}
 }
 
-/* 32 bits of it. What is no status would look like an error: the register holds whatever it held. */
+/* The 32 bits to record. 0 if it is no status, which could look like an error. */
 static uint32_t result_of(const struct sl_gpu_function_state *fn, int64_t value)
 {
 	if (sl_unlikely(fn->returns == SL_GPU_RETURNS_COUNT))
@@ -127,7 +127,7 @@ void sl_gpu_leave(struct frame *f)
 
 	sl_stop(&f->call);
 	sl_tls.gpu_inside &= ~(uint32_t)fn->family;
-	/* In the child of a fork inside the call nothing here is ours. */
+	/* The child of a fork inside the call: the state is the parent's. */
 	if (sl_proc.cookie < SL_COOKIE_FIRST)
 		return;
 	if (sl_unlikely(f->call.duration >= fn->stack_ticks))

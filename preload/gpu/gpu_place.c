@@ -1,4 +1,4 @@
-/* gpu_place.c - where a function's arguments are when it is entered, by the rules of the processor's ABI. */
+/* gpu_place.c - locations of a function's arguments at its entry, by the processor's calling convention. */
 #include "preload/gpu/gpu_engine.h"
 #include "preload/wire/gpu_parse.h"
 
@@ -10,7 +10,7 @@
 #define SSE_REGISTERS 8u
 #endif
 
-/* Where each argument is (enum: registers, then stack words), by the rules of the processor's ABI. */
+/* Location of each argument: integer registers, then stack words from SL_GPU_STACK on. */
 static bool place(const char *abi, struct sl_gpu_type types[SL_GPU_PARAMETERS + 1],
 		  uint8_t where[SL_GPU_PARAMETERS + 1], uint8_t *stack_words)
 {
@@ -48,14 +48,14 @@ static bool place(const char *abi, struct sl_gpu_type types[SL_GPU_PARAMETERS + 
 #endif
 		}
 	}
-	/* The same symbol of another CUDA version may take an argument or two more. */
+	/* The same symbol of another CUDA version may have an argument or two more. */
 	if (regs == INT_REGISTERS)
 		stack += 2;
 	*stack_words = (uint8_t)(stack | (floats ? SL_GPU_SSE : 0));
 	return stack < 64;
 }
 
-/* 32 bits of what is narrower than a register, and of the parts of a dim3. */
+/* 32 bits for types narrower than a register, and for the parts of a dim3. */
 static enum sl_gpu_how how(const struct sl_gpu_use *use, char letter)
 {
 	if (use->step)
@@ -71,7 +71,7 @@ static enum sl_gpu_returns returns(char letter)
 {
 	switch (letter) {
 	case 'i':
-	case '1': /* a status and what it comes from */
+	case '1': /* a status and its origin */
 		return SL_GPU_RETURNS_STATUS;
 	case 'z':
 		return SL_GPU_RETURNS_COUNT;
@@ -94,7 +94,7 @@ bool sl_gpu_place(const struct sl_gpu_line *line, struct sl_gpu_function_state *
 	for (int i = 0; i < cnt; i++) {
 		uint8_t at = where[uses[i].argument];
 
-		/* Numbers in SSE registers have no role. */
+		/* Values in SSE registers are not recorded. */
 		if (at == UINT8_MAX)
 			continue;
 		f->arg[f->arg_cnt++] = (struct sl_gpu_arg){

@@ -1,11 +1,11 @@
 /*
- * gpu_profiler.c - cudaProfilerStart, cudaProfilerStop and those of the driver begin and end a capture, with
- * --capture-range=cudaProfilerApi. The calls themselves are recorded like any other where CUDA is.
+ * gpu_profiler.c - wrappers of cudaProfilerStart, cudaProfilerStop and those of the driver, which begin and end a capture
+ * with --capture-range=cudaProfilerApi. The calls themselves are recorded like others, if CUDA is traced.
  */
 #include "preload/core/capture_request.h"
 #include "preload/gpu/gpu_engine.h"
 
-static bool asks(void)
+static bool is_capture_range(void)
 {
 	return __atomic_load_n(&sl_global.session->capture_by, __ATOMIC_RELAXED) &
 	       SL_CAPTURE_BY_CUDA;
@@ -22,9 +22,9 @@ static int call(unsigned number)
 
 static int start(unsigned number)
 {
-	/* First: so that the call itself is in the capture that it begins. */
-	if (asks())
-		sl_ask(SL_HELLO_OPEN, 0);
+	/* Before the call, so that the capture contains it. */
+	if (is_capture_range())
+		sl_capture_request(SL_HELLO_OPEN, 0);
 	return call(number);
 }
 
@@ -32,8 +32,8 @@ static int stop(unsigned number)
 {
 	int rc = call(number);
 
-	if (asks())
-		sl_ask(SL_HELLO_CLOSE, 0);
+	if (is_capture_range())
+		sl_capture_request(SL_HELLO_CLOSE, 0);
 	return rc;
 }
 

@@ -1,6 +1,6 @@
 /*
- * gpu_yield.c - a program that traces the GPU itself (torch.profiler, ...) comes first: CUPTI serves one tool per
- * process, so when the program asks for it, what we hold is given up, said in the report, and the program gets it.
+ * gpu_yield.c - hands CUPTI over to a program that traces the GPU itself (torch.profiler, ...): CUPTI serves one tool per
+ * process, so when the program subscribes, the shim unsubscribes first, with a note in the report.
  */
 #include "preload/gpu/gpu_engine.h"
 
@@ -12,14 +12,14 @@ enum {
 	SUBSCRIBE,
 	SUBSCRIBE_V2,
 	CALLBACKS,
-	ASKING_CNT
+	FUNCTION_CNT
 };
-static const char names[ASKING_CNT][32] = {
+static const char names[FUNCTION_CNT][32] = {
 	[SUBSCRIBE] = "cuptiSubscribe",
 	[SUBSCRIBE_V2] = "cuptiSubscribe_v2",
 	[CALLBACKS] = "cuptiActivityRegisterCallbacks",
 };
-static void *reals[ASKING_CNT];
+static void *reals[FUNCTION_CNT];
 
 static int subscribe(void **subscriber, void *callback, void *data)
 {
@@ -45,7 +45,7 @@ static int register_callbacks(void *requested, void *completed)
 	return real(requested, completed);
 }
 
-static void *const entries[ASKING_CNT] = {
+static void *const entries[FUNCTION_CNT] = {
 	[SUBSCRIBE] = (void *)subscribe,
 	[SUBSCRIBE_V2] = (void *)subscribe_v2,
 	[CALLBACKS] = (void *)register_callbacks,
@@ -55,14 +55,14 @@ bool sl_gpu_cupti_found(const struct sl_object *o)
 {
 	if (reals[SUBSCRIBE])
 		return false;
-	for (int i = 0; i < ASKING_CNT; i++)
+	for (int i = 0; i < FUNCTION_CNT; i++)
 		reals[i] = sl_object_find(o, names[i]);
 	return reals[SUBSCRIBE] != NULL;
 }
 
-void *sl_gpu_asking(const char *name, void **real)
+void *sl_gpu_yield_entry(const char *name, void **real)
 {
-	for (int i = 0; i < ASKING_CNT; i++)
+	for (int i = 0; i < FUNCTION_CNT; i++)
 		if (reals[i] && strcmp(names[i], name) == 0) {
 			*real = reals[i];
 			return entries[i];
@@ -70,9 +70,9 @@ void *sl_gpu_asking(const char *name, void **real)
 	return NULL;
 }
 
-void *sl_gpu_asking_at(const void *real)
+void *sl_gpu_yield_entry_of(const void *real)
 {
-	for (int i = 0; real && i < ASKING_CNT; i++)
+	for (int i = 0; real && i < FUNCTION_CNT; i++)
 		if (reals[i] == real)
 			return entries[i];
 	return NULL;

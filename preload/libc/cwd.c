@@ -1,10 +1,9 @@
 /*
- * cwd.c - the working directory, so that a relative path can be told as an absolute one without asking the
- * kernel about each descriptor.
+ * cwd.c - cache of the working directory: makes relative paths absolute without a readlink of each descriptor.
  *
- * Known from one getcwd on; forgotten by every call that can change it. Where something changes it out of our
- * sight (libc's own tree walkers), or it is no longer one per process, it is not kept at all. A rename of the
- * directory itself goes unnoticed: the old name is then told, as a shell's $PWD would.
+ * Filled by getcwd, invalidated by each call that can change the directory. Disabled where changes cannot be
+ * observed (libc's own tree walkers) or threads have directories of their own. A rename of the directory itself is
+ * not noticed: records then have the old name, as a shell's $PWD would.
  */
 #include "preload/libc/wrap.h"
 
@@ -12,11 +11,11 @@
 
 #include "preload/wire/sys.h"
 
-#define CWD_MAX 1024u /* of longer ones the kernel is asked every time */
+#define CWD_MAX 1024u /* longer ones are not cached */
 
 /*
- * `now` is raised by whatever may have changed the directory; the text is valid while `valid` equals it.
- * 0: being written (for ever, in the child of a fork in the middle of that). Readers copy, then look again.
+ * `now` is incremented by each possible change of the directory; the text is valid while `valid` equals it.
+ * valid 0: being written (for ever in the child of a fork during that). Readers copy, then check `valid` again.
  */
 static uint64_t now = 2, valid = 1;
 static uint32_t text_len;
@@ -30,7 +29,7 @@ void sl_cwd_forget(void)
 void sl_cwd_never(void)
 {
 	__atomic_store_n(&valid, 0, __ATOMIC_SEQ_CST);
-	/* Against a writer that is about to publish. */
+	/* A concurrent writer may be about to set `valid`. */
 	sl_cwd_forget();
 }
 
@@ -49,7 +48,7 @@ static uint32_t copy_cached(char *to, size_t room)
 		       : 0;
 }
 
-/* @seen: `now` before the kernel was asked. */
+/* @seen: `now` before getcwd. */
 static void keep(const char *from, uint32_t len, uint64_t seen)
 {
 	uint64_t v = __atomic_load_n(&valid, __ATOMIC_RELAXED);
@@ -63,7 +62,7 @@ static void keep(const char *from, uint32_t len, uint64_t seen)
 	__atomic_store_n(&valid, seen, __ATOMIC_RELEASE);
 }
 
-static uint32_t ask(char *to, size_t room)
+static uint32_t read_cwd(char *to, size_t room)
 {
 	uint64_t seen = __atomic_load_n(&now, __ATOMIC_SEQ_CST);
 	long len = sl_sys2(SYS_getcwd, to, room);
@@ -75,7 +74,7 @@ static uint32_t ask(char *to, size_t room)
 	return (uint32_t)len - 1;
 }
 
-/* Where ".." leads after a symbolic link only the kernel knows. */
+/* After a symbolic link, ".." cannot be resolved from the text. */
 static bool goes_up(const char *path)
 {
 	for (const char *p = path; *p; p++)
@@ -94,7 +93,7 @@ const char *sl_cwd_join(const char *path, char *to, size_t room)
 		return NULL;
 	len = copy_cached(to, room);
 	if (!len)
-		len = ask(to, room);
+		len = read_cwd(to, room);
 	if (!len)
 		return NULL;
 	while (path[0] == '.' && path[1] == '/')
@@ -111,7 +110,7 @@ const char *sl_cwd_join(const char *path, char *to, size_t room)
 	return to;
 }
 
-/* ---- what changes it: forgotten whether or not the call is recorded ---- */
+/* ---- calls that change it: the cache is invalidated whether or not they are recorded ---- */
 
 #define WRAP_CWD(name, params, args, leave)      \
 	SL_WRAPPER(int, name, params)            \
@@ -139,7 +138,7 @@ WRAP_CWD(fchdir, (int fd), (fd), sl_leave_fd(&call, SL_H_fchdir, rc, rc == -1, f
 WRAP_CWD(daemon, (int nochdir, int noclose), (nochdir, noclose),
 	 sl_leave_call(&call, SL_H_daemon, rc, rc == -1))
 
-/* libc's tree walkers change it between two of our sights: from then on the kernel is asked each time. */
+/* libc's tree walkers change it by calls that are not intercepted: the cache is disabled. */
 #define WRAP_NFTW(name)                                                                         \
 	SL_WRAPPER(int, name, (const char *path, void *fn, int cnt, int flags))                 \
 	{                                                                                       \

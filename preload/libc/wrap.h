@@ -1,9 +1,9 @@
 /*
- * wrap.h - what wrappers share: how a failure shows, what to answer when libc has no such function,
- * and the prologue of those written by hand.
+ * wrap.h - shared by the wrappers of libc: detection of failures, results where libc has no such
+ * function, and the prologue of hand-written wrappers.
  *
- * Wrappers have C names of their own (sl_w_NAME) and get the hooked name as their symbol, so that the
- * system headers' prototypes and attributes never get in the way.
+ * Wrappers have C names of their own (sl_w_NAME) and the hooked name as their symbol (SL_WRAPPER), so
+ * that prototypes and attributes of system headers do not conflict.
  */
 #ifndef SL_WRAP_H
 #define SL_WRAP_H
@@ -21,7 +21,7 @@
 
 #include "preload/core/hook.h"
 
-/* rc tells failure; for NUM it is the error number itself, which travels as the value. */
+/* Whether @rc means failure. For NUM it is the error number, which the record has as the value. */
 #define SL_FAILED_NEG(rc) ((int64_t)(intptr_t)(rc) == -1)
 #define SL_FAILED_NUL(rc) ((intptr_t)(rc) == 0)
 #define SL_FAILED_NUM(rc) ((void)(rc), false)
@@ -37,11 +37,11 @@
 #define SL_INT(rc) ((int64_t)(intptr_t)(rc))
 
 /*
- * The same for functions that cost little themselves. While nothing is recorded the call goes on to the real function
- * with stack and registers as they are; what follows is the body for when something is, with sl_enter_open().
+ * SL_WRAPPER for cheap functions: while the gate is closed, the wrapper tail-calls the real function. The body that
+ * follows runs while the gate is open, and begins with sl_enter_open().
  */
 #define SL_PASSING(ret, name, params, args) SL_PASSING_UNLESS(false, ret, name, params, args)
-/* The same, but where @wanted the body is called also then: it asks again whether to record. */
+/* The same, but if @wanted the body runs in any case, and checks the gate itself. */
 #define SL_PASSING_UNLESS(wanted, ret, name, params, args)          \
 	static __attribute__((noinline)) ret sl_open_##name params; \
 	SL_WRAPPER(ret, name, params)                               \
@@ -55,7 +55,7 @@
 	}                                                           \
 	static ret sl_open_##name params
 
-/* The first lines of a wrapper written by hand: `real`, and the answer when there is none. */
+/* Prologue of a hand-written wrapper: defines `real`; returns the failure of @fail where libc has no such function. */
 #define SL_REAL(fail, ret, name, params)              \
 	ret(*real) params = sl_get_real(SL_H_##name); \
 	if (sl_unlikely(!real))                       \
@@ -63,43 +63,43 @@
 
 #pragma GCC visibility push(hidden)
 
-/* As fileno(3): streams on memory or cookies have none (glibc's _IO_IS_FILEBUF, part of its ABI). */
+/* As fileno(3); -1 for streams on memory or cookies (glibc's _IO_IS_FILEBUF, part of its ABI). */
 static inline int sl_fileno(const FILE *f)
 {
 	return f && f->_flags & 0x2000 ? f->_fileno : -1;
 }
 
 /*
- * A failed call may have been given any pointer: where the kernel answers EFAULT, a wrapper that looks
- * would crash. Vectors and offsets are looked at only after success, paths as sl_safe_path() says.
+ * The arguments of a failed call may be invalid pointers: where the kernel returns EFAULT, the wrapper would
+ * crash. Vectors and offsets are read only after success, paths through sl_safe_path().
  */
 uint64_t sl_iov_bytes(const struct iovec *v, int cnt);
 #define SL_IOV(v, cnt)        (rc < 0 ? 0 : sl_iov_bytes(v, (int)(cnt)))
 #define SL_OFFSET_BEFORE(off) (rc < 0 || !(off) ? SL_NO_OFFSET : *(off)-rc)
 
-/* @path where it is certain that the kernel has read it, else NULL. */
+/* @path if the kernel has certainly read it, else NULL. */
 const char *sl_safe_path(bool failed, const char *path);
 
-/* After a call that was passed through and made or ended @fd: what it meant is no longer known. */
+/* After a call that was not recorded and opened or closed @fd: forgets its serial. */
 void sl_fd_passed(int fd);
 
 /*
- * A call that made descriptor @fd (-1: failed) of @path. @dir: where a relative one begins; -1 where that is not
- * for the caller to say (shm_open).
+ * A call that opened @path as descriptor @fd (-1: failed). @dir: base of a relative path; -1 if the path is not
+ * relative to a directory (shm_open).
  */
 void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
 		   int dir, const char *path);
 
-/* cwd.c: @path, relative to the working directory, as an absolute one in @to; NULL: ask the kernel. */
+/* cwd.c: makes the relative @path absolute in @to. NULL: not possible from the cache. */
 const char *sl_cwd_join(const char *path, char *to, size_t room);
 void sl_cwd_forget(void); /* the working directory may have changed */
-void sl_cwd_never(void);  /* it may change unseen from now on */
+void sl_cwd_never(void);  /* disables the cache: changes can no longer be observed */
 
-/* stdio: @f's descriptor stands for the file. */
+/* A call on a stream; @fd is its descriptor. */
 void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
 		     int fd, uint64_t asked, int64_t done);
 
-/* Locks that had to wait are recorded however short the wait. */
+/* Records the call whatever its duration: contended locks. */
 static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook, int64_t ret,
 				   bool failed)
 {

@@ -1,6 +1,6 @@
 /*
- * wrap_env.c - getenv(): answers two names for the caller alone, so that the environment stays as the program has it, for
- * itself and for its children: NVTX_INJECTION64_PATH (nvtx.c) and PYTHONPATH (python.c).
+ * wrap_env.c - getenv(): replaces the values of NVTX_INJECTION64_PATH (nvtx.c) and PYTHONPATH (python.c) for the caller,
+ * so that the environment itself stays unchanged for the program and its children.
  */
 #include <fcntl.h>
 #include <string.h>

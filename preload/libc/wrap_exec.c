@@ -1,10 +1,9 @@
 /*
- * wrap_exec.c - programs started by this one are traced too, whatever environment they are given.
+ * wrap_exec.c - exec and posix_spawn: programs started by this one are traced, whatever their environment.
  *
- * Our variables are put back into environments from which they are missing; the new program's
- * constructor takes them out again before main, so that it sees what its parent gave it
- * (SIGHTLINE_CLEAN, session_join.c). Everything is built on the stack: this may run in a vfork child, where
- * allocating would be done to the parent.
+ * The shim's variables are added to environments that lack them (environment.c); the new program's constructor
+ * removes them again before main (SIGHTLINE_CLEAN). The new environment is built on the stack: this may run in a
+ * vfork child, whose allocations would be the parent's.
  */
 #include "preload/core/environment.h"
 #include "preload/libc/wrap.h"
@@ -24,7 +23,7 @@
 		env = full;                                                            \
 	}
 
-/* exec does not come back: what is known is told before, however the gate stands. */
+/* exec does not return: the record is written before, whether or not the gate is open. */
 static bool announce_exec(struct sl_call *call, const char *path)
 {
 	bool traced = sl_enter(call);
@@ -69,7 +68,7 @@ WRAP_EXEC(fexecve, fexecve, (int fd, vec argv, vec envp), (int, vec, vec), (fd, 
 WRAP_EXEC(execveat, execveat, (int dir, const char *path, vec argv, vec envp, int flags),
 	  (int, const char *, vec, vec, int), (dir, path, argv, env, flags), path, envp)
 
-/* The list forms: the arguments are counted, then put into an array on the stack. */
+/* The list forms: collects the arguments in an array on the stack. */
 #define COLLECT_ARGS(first)                                          \
 	va_list ap;                                                  \
 	size_t argc = 0;                                             \

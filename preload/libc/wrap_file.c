@@ -1,6 +1,6 @@
 /*
  * wrap_file.c - calls on files and descriptors that a table line cannot express: variadic ones, and
- * those that change what a descriptor means.
+ * those that open, duplicate or close descriptors.
  */
 #include "preload/libc/wrap.h"
 
@@ -25,7 +25,7 @@ const char *sl_safe_path(bool failed, const char *path)
 		return NULL;
 	if (!failed)
 		return path;
-	/* What walking a path can answer, and so only after the whole of it has been copied in. */
+	/* Errors of path lookup: the kernel has copied the whole path before it returns them. */
 	switch (errno) {
 	case ENOENT:
 	case ENOTDIR:
@@ -50,12 +50,12 @@ const char *sl_safe_path(bool failed, const char *path)
 
 void sl_fd_passed(int fd)
 {
-	/* In a vfork child the table belongs to the parent, whose descriptors did not change. */
+	/* A vfork child shares the parent's table, but not its descriptors. */
 	if (fd >= 0 && sl_tls.cookie != SL_COOKIE_VFORK)
 		sl_fd_set(fd, 0);
 }
 
-/* @path made absolute; where only the kernel knows how, as /proc tells of the descriptor. */
+/* @path made absolute: by the cached working directory, else by readlink of the descriptor in /proc. */
 static const char *absolute(int fd, int dir, char *target, size_t room, const char *path)
 {
 	const char *joined = dir == AT_FDCWD ? sl_cwd_join(path, target, room) : NULL;
@@ -85,11 +85,11 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 	if (path && path[0] != '/' && !sl_global.restricted)
 		path = absolute(fd, dir, target, sizeof(target), path);
 	sl_leave_path(call, hook, ret, false, fd, serial, path);
-	/* After the record that names it. */
+	/* After the record that has its path. */
 	sl_fd_set(fd, serial);
 }
 
-/* The mode is there only when the flags say so; reading it otherwise reads garbage. */
+/* The mode is an argument only with these flags. */
 #define OPEN_MODE(flags, last)                                       \
 	unsigned mode = 0;                                           \
 	if (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE) { \
@@ -136,7 +136,7 @@ SL_WRAPPER(int, close, (int fd))
 		sl_fd_passed(fd);
 		return real(fd);
 	}
-	/* Before the call: as soon as it is done, another thread may be given the number. */
+	/* Before the call: after it, another thread may be given the same number. */
 	serial = sl_fd_take(fd);
 	rc = real(fd);
 	sl_stop(&call);
@@ -144,7 +144,7 @@ SL_WRAPPER(int, close, (int fd))
 	return rc;
 }
 
-/* Tells the collector of each descriptor that a range call ends. */
+/* Records the close of each descriptor of a range. */
 static void end_range(unsigned first, unsigned last)
 {
 	uint64_t now = sl_ticks();
@@ -169,7 +169,7 @@ SL_WRAPPER(int, close_range, (unsigned first, unsigned last, int flags))
 		return real(first, last, flags);
 	rc = real(first, last, flags);
 	sl_stop(&call);
-	/* CLOSE_RANGE_CLOEXEC (4) closes nothing yet. */
+	/* CLOSE_RANGE_CLOEXEC (4) closes nothing now. */
 	if (rc == 0 && !(flags & 4))
 		end_range(first, last);
 	sl_leave_call(&call, SL_H_close_range, rc, rc == -1);
@@ -193,7 +193,7 @@ SL_WRAPPER(void, closefrom, (int first))
 	sl_leave_call(&call, SL_H_closefrom, 0, false);
 }
 
-/* @to: the new descriptor that @fd now has a twin in, or -1. */
+/* @to: the duplicate of @fd, or -1. */
 static void leave_dup(const struct sl_call *call, enum sl_hook hook, int rc, int fd,
 		      uint32_t serial)
 {
@@ -206,7 +206,7 @@ static void leave_dup(const struct sl_call *call, enum sl_hook hook, int rc, int
 		sl_fd_set(rc, fresh);
 }
 
-/* What dup2 and dup3 are about to close, so that its end is told. */
+/* Records the close of the descriptor that dup2 or dup3 replaces. */
 static void end_target(int fd, int to)
 {
 	uint64_t word;
@@ -275,7 +275,7 @@ SL_WRAPPER(int, dup3, (int fd, int to, int flags))
 	return rc;
 }
 
-/* One pointer-sized word follows the command, or nothing: passing garbage on is what libc does too. */
+/* One pointer-sized word follows the command, or nothing: libc, too, reads it in any case. */
 #define WRAP_FCNTL(name)                                                      \
 	SL_WRAPPER(int, name, (int fd, int cmd, ...))                         \
 	{                                                                     \
@@ -324,7 +324,7 @@ SL_WRAPPER(int, ioctl, (int fd, unsigned long request, ...))
 	return rc;
 }
 
-/* Calls that make two descriptors at once. */
+/* Calls that open two descriptors. */
 #define WRAP_PAIR(name, params, args, fds)                               \
 	SL_WRAPPER(int, name, params)                                    \
 	{                                                                \

@@ -1,12 +1,11 @@
 /*
- * wrap_jump.c - functions that must not be called from a wrapper, because they look at, or return
- * through, their caller's frame. A stub asks a plan (C) where to go and jumps there with stack and
- * argument registers as they were.
+ * wrap_jump.c - vfork, syscall and dlopen: functions that read their caller's frame or return through it, so that no
+ * C function may be in between. A stub (jump.h) calls a plan, which returns the function to jump to.
  *
- *  vfork     parent and child return through the same frame: never a C function in between. Counted.
+ *  vfork     parent and child return through the same frame. Counted.
  *  syscall   the same for the numbers that fork; all others go to a timed wrapper.
- *  dlopen    searches the RUNPATH of the object that called it, known by the return address. Timed where
- *            that makes no difference; where it could, jumped to and only counted.
+ *  dlopen    searches the RUNPATH of its caller, found by the return address. Timed if the caller has none; else
+ *            jumped to and only counted.
  */
 #include "preload/base/jump.h"
 #include "preload/libc/wrap.h"
@@ -34,7 +33,7 @@ static void *absent_pointer(void)
 	return NULL;
 }
 
-/* From now on this thread's calls may be the vfork child's: hook.c tells them apart by the pid. */
+/* From now on this thread's calls may be the vfork child's: gate.c compares pids. */
 static void mark_vfork(void)
 {
 	if (sl_tls.cookie != sl_proc.cookie)
@@ -154,7 +153,7 @@ static void *timed_dlopen(const char *path, int flags)
 	bool traced = sl_enter(&call);
 	void *rc;
 
-	/* Constructors run in there, and may call what has just been loaded. */
+	/* Constructors of the loaded objects may call GPU functions before dlopen returns. */
 	sl_gpu_scan_soon();
 	rc = real(path, flags);
 	sl_stack_rescan(false);
@@ -168,25 +167,25 @@ static void *timed_dlopen(const char *path, int flags)
 
 struct caller {
 	ElfW(Addr) address;
-	bool has_path; /* the object it lies in has a RPATH or RUNPATH */
+	bool has_path; /* its object has a RPATH or RUNPATH */
 };
 
 static int find_caller(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct caller *c = arg;
 	const ElfW(Dyn) *dyn = NULL;
-	bool ours = false;
+	bool found = false;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
 		if (p->p_type == PT_LOAD && c->address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
-			ours = true;
+			found = true;
 		if (p->p_type == PT_DYNAMIC)
 			dyn = (const ElfW(Dyn) *)(info->dlpi_addr + p->p_vaddr);
 	}
-	if (!ours)
+	if (!found)
 		return 0;
 	for (; dyn && dyn->d_tag != DT_NULL; dyn++)
 		if (dyn->d_tag == DT_RPATH || dyn->d_tag == DT_RUNPATH)
@@ -194,7 +193,7 @@ static int find_caller(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* RTLD_DEEPBIND objects bind past this library: what they call is not seen, and the report says so. */
+/* Calls of RTLD_DEEPBIND objects bypass this library and are not recorded: a note in the report. */
 static void note_deepbind(const char *path)
 {
 	uint64_t what = SL_NOTE_DEEPBIND;
@@ -215,7 +214,7 @@ void *sl_plan_dlopen(const char *path, int flags, void *caller)
 		return (void *)absent_pointer;
 	if (flags & 8 /* RTLD_DEEPBIND */)
 		note_deepbind(path);
-	/* $ORIGIN in the name is the caller's too. */
+	/* $ORIGIN in the name also depends on the caller. */
 	if (!dl_iterate_phdr(find_caller, &c) || c.has_path || (path && strchr(path, '$'))) {
 		sl_count_only(SL_H_dlopen, 0);
 		sl_gpu_scan_soon();
@@ -231,7 +230,7 @@ void *sl_plan_dlmopen(void)
 {
 	void *real = sl_get_real(SL_H_dlmopen);
 
-	/* Another namespace has another copy of libc, and of nothing of ours. */
+	/* Another namespace has its own copy of libc, and not this library. */
 	sl_count_only(SL_H_dlmopen, 0);
 	return real ? real : (void *)absent_pointer;
 }

@@ -1,10 +1,10 @@
 /*
- * wrap_lock.c - locks: tried first. A lock that is free is taken by that and only counted, without a look
- * at the clock; one that is not is timed and recorded, however short the wait.
+ * wrap_lock.c - locks, semaphores, condition variables. The try function is called first: an uncontended lock is
+ * counted without reading the clock; a contended one is timed and recorded, however short the wait.
  *
- * Trying first changes nothing that a program could see: for every kind of mutex and rwlock the try
- * function either takes the lock as the blocking one would (also with EOWNERDEAD), or fails; on EBUSY the
- * blocking function decides (EDEADLK for an owner, for instance).
+ * The program cannot observe the try call: for every kind of mutex and rwlock the try function either takes the lock
+ * as the blocking one would (also with EOWNERDEAD), or fails; on EBUSY the blocking function decides (EDEADLK for an
+ * owner, for instance).
  */
 #include "preload/python/python_gil.h"
 #include "preload/libc/wrap.h"
@@ -13,8 +13,8 @@
 #include <time.h>
 
 /*
- * An ordinary mutex of a process in which nobody but this thread has ever made a traced call: nobody holds it.
- * The C library knows better ways than an atomic operation to take it then, so the choice is left to it.
+ * A normal mutex in a process in which no other thread has made a traced call is uncontended. The real lock function is
+ * called then: for a single thread, glibc avoids the atomic operation.
  */
 static inline bool is_alone(const void *mutex)
 {
@@ -66,7 +66,7 @@ WRAP_LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, (void *l, ID, T)
 	  false)
 WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l, false)
 
-/* The try functions themselves never wait: counted. */
+/* The try functions never wait: counted. */
 #define WRAP_TRY(name)                             \
 	SL_PASSING(int, name, (void *l), (l))      \
 	{                                          \
@@ -86,7 +86,7 @@ SL_PASSING(int, sem_trywait, (void *s), (s))
 	return real(s);
 }
 
-/* Semaphores report through errno: the failed try must not leave its EAGAIN behind. */
+/* Semaphores fail through errno: the EAGAIN of a failed try is undone. */
 #define WRAP_SEM(name, params, args)                                \
 	SL_PASSING(int, name, params, args)                         \
 	{                                                           \
@@ -111,8 +111,8 @@ WRAP_SEM(sem_timedwait, (void *s, T), (s, t))
 WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
 
 /*
- * Condition variables: the export carries the version of the ABI that this is (libtrace.map); a program
- * bound to the older one passes us by.
+ * Condition variables: the exports have the version of today's ABI (libtrace.map); a program bound to the
+ * older one bypasses the wrappers.
  */
 #define WRAP_COND(name, params, args, is_gil, note)           \
 	SL_PASSING_UNLESS(is_gil, int, name, params, args)    \
@@ -134,11 +134,11 @@ WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t), sl_gil_is_kn
 	  sl_gil_waits(c))
 
 /*
- * Calls that wake others never wait, and most are made with nobody to wake (every hand-over of Python's global
- * lock is one): those are counted only, like a lock that is free. The others go to the kernel and are timed;
- * --osrt-threshold can raise the microsecond from which they get a record, not lower it.
+ * Calls that wake other threads never wait, and most have no waiter (each hand-over of Python's global lock is
+ * one): these are only counted, like an uncontended lock. The others enter the kernel and are timed; they get a record
+ * from one microsecond on, which --osrt-threshold can raise, not lower.
  */
-static inline bool nobody_waits(const void *cond)
+static inline bool has_no_waiter(const void *cond)
 {
 	uint32_t at = sl_global.cond_wrefs_at;
 
@@ -149,8 +149,8 @@ static inline bool nobody_waits(const void *cond)
 		       0;
 }
 
-/* The high half of a semaphore's first word counts those who wait (glibc 2.21 and later, 64 bits). */
-static inline bool nobody_wants(const void *sem)
+/* The high half of a semaphore's first word counts waiters (glibc 2.21 and later, 64 bits). */
+static inline bool sem_has_no_waiter(const void *sem)
 {
 	return __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 == 0;
 }
@@ -177,9 +177,9 @@ static inline bool nobody_wants(const void *sem)
 			sl_leave_always(&call, SL_H_##name, rc, failed);                 \
 		return rc;                                                               \
 	}
-WRAP_SIGNAL(NUM, pthread_cond_signal, nobody_waits, sl_gil_is_known())
-WRAP_SIGNAL(NUM, pthread_cond_broadcast, nobody_waits, false)
-WRAP_SIGNAL(NEG, sem_post, nobody_wants, false)
+WRAP_SIGNAL(NUM, pthread_cond_signal, has_no_waiter, sl_gil_is_known())
+WRAP_SIGNAL(NUM, pthread_cond_broadcast, has_no_waiter, false)
+WRAP_SIGNAL(NEG, sem_post, sem_has_no_waiter, false)
 
 SL_WRAPPER(int, pthread_setname_np, (pthread_t t, const char *name))
 {
@@ -192,7 +192,7 @@ SL_WRAPPER(int, pthread_setname_np, (pthread_t t, const char *name))
 	rc = real(t, name);
 	if (traced)
 		sl_stop(&call);
-	/* However the gate stands. Another thread's name reaches the report from the kernel's side. */
+	/* Also while the gate is closed. The collector reads another thread's name from the kernel. */
 	if (rc == 0 && pthread_self() == t && sl_ready())
 		strncpy(sl_tls.slot->comm, name, SL_COMM_BYTES - 1);
 	if (traced)

@@ -1,4 +1,4 @@
-/* wrap_misc.c - variadic calls that fit nowhere else, and dlclose. */
+/* wrap_misc.c - dlclose and munmap, which may remove code and Python frames; variadic IPC calls. */
 #include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
 #include "preload/libc/wrap.h"
@@ -16,8 +16,8 @@ static int take_subs(struct dl_phdr_info *info, size_t size, void *subs)
 }
 
 /*
- * When an object has really gone, what is known of its code goes, too. Not with every dlclose: all stacks would be told
- * anew. Afterwards: its destructors may have had stacks.
+ * If an object was unloaded, cached unwind rows are invalidated. Not after every dlclose: all known stacks would be
+ * recorded again. After the call: destructors may have taken stacks.
  */
 SL_WRAPPER(int, dlclose, (void *handle))
 {
@@ -77,7 +77,7 @@ SL_WRAPPER(int, semctl, (int id, int num, int cmd, ...))
 	return rc;
 }
 
-/* Mode and attributes follow only with O_CREAT; passing on what happens to be there is what libc sees too. */
+/* Mode and attributes are arguments only with O_CREAT. */
 SL_WRAPPER(int, mq_open, (const char *name, int flags, ...))
 {
 	SL_REAL(NEG, int, mq_open, (const char *, int, ...));

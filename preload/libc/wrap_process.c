@@ -1,4 +1,4 @@
-/* wrap_process.c - fork and its kin, namespaces, prctl. vfork and syscall(): wrap_jump.c. */
+/* wrap_process.c - fork, clone, namespaces, prctl, ptrace. vfork and syscall(): wrap_jump.c. */
 #include "preload/core/clockless.h"
 #include "preload/core/seccomp.h"
 #include "preload/libc/wrap.h"
@@ -7,10 +7,10 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* The child's half of a fork: what it inherited of the parent's tracing state is not its own. */
+/* In the child of a fork: resets the state inherited from the parent. */
 static void in_child(void)
 {
-	/* The kernel has emptied the page (MADV_WIPEONFORK) unless it is older than 4.14. */
+	/* Linux before 4.14 does not clear the page (MADV_WIPEONFORK). */
 	if (sl_proc.cookie != SL_COOKIE_OFF)
 		sl_proc.cookie = SL_COOKIE_NONE;
 	sl_proc.gate_at = 0;
@@ -38,9 +38,9 @@ WRAP_FORK(fork)
 WRAP_FORK(_Fork)
 
 /*
- * The child runs on a stack of its own, so returning here is the parent's alone. But with CLONE_VM
- * and without CLONE_SETTLS both use one set of thread-local variables: then this thread is not traced
- * while the child may run, which is until now (CLONE_VFORK), or for good.
+ * The child has its own stack, so only the parent returns here. But with CLONE_VM and without
+ * CLONE_SETTLS both share thread-local variables: this thread is not traced while the child may run,
+ * that is until the return (CLONE_VFORK), or for ever.
  */
 SL_WRAPPER(int, clone, (int (*fn)(void *), void *stack, int flags, void *arg, ...))
 {
@@ -74,7 +74,7 @@ SL_WRAPPER(int, clone, (int (*fn)(void *), void *stack, int flags, void *arg, ..
 	return rc;
 }
 
-/* Children in a new PID namespace see other ids: they introduce themselves to the collector anew. */
+/* Children in a new PID namespace see other ids: they join the session on their own. */
 SL_WRAPPER(int, unshare, (int flags))
 {
 	SL_REAL(NEG, int, unshare, (int));
@@ -88,7 +88,7 @@ SL_WRAPPER(int, unshare, (int flags))
 		sl_stop(&call);
 	if (rc == 0 && flags & CLONE_NEWPID)
 		sl_global.private_pid_ns = 1;
-	/* The thread has its own directory now. */
+	/* The thread has its own working directory now. */
 	if (rc == 0 && flags & (CLONE_FS | CLONE_NEWNS | CLONE_NEWUSER))
 		sl_cwd_never();
 	if (traced)
@@ -128,7 +128,7 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
-	/* Before the call: the filter may kill for what it does not know. */
+	/* Before the call: the filter may kill for the shim's system calls. */
 	if (option == PR_SET_SECCOMP)
 		before = sl_restrict(a[0], (const void *)a[1]);
 	change = sl_clock_change(SYS_prctl, (unsigned)option, a[0]);
@@ -140,7 +140,7 @@ SL_WRAPPER(int, prctl, (int option, ...))
 		sl_stop(&call);
 	if (option == PR_SET_SECCOMP)
 		sl_restricted(before, rc == -1);
-	/* Names are kept however the gate stands. */
+	/* Also while the gate is closed. */
 	if (option == PR_SET_NAME && rc == 0 && sl_ready())
 		strncpy(sl_tls.slot->comm, (const char *)a[0], SL_COMM_BYTES - 1);
 	if (traced)
@@ -164,7 +164,7 @@ SL_WRAPPER(long, ptrace, (long request, ...))
 		return real(request, a[0], a[1], a[2]);
 	rc = real(request, a[0], a[1], a[2]);
 	sl_stop(&call);
-	/* -1 can be data (PTRACE_PEEK*): not called a failure. */
+	/* -1 can be data (PTRACE_PEEK*): not recorded as a failure. */
 	sl_leave_arg(&call, SL_H_ptrace, rc, false, request);
 	return rc;
 }

@@ -1,9 +1,9 @@
-/* wrap_socket.c - sockets get their peer's address as a name; descriptors can arrive in messages. */
+/* wrap_socket.c - sockets, which are named by their peer's address; descriptors received in messages. */
 #include "preload/libc/wrap.h"
 
 #include "preload/wire/sys.h"
 
-/* Names @fd after @peer (or after what the kernel says, without one), in the call's record. */
+/* Records the call with the address of @peer, or of getpeername() without one. */
 static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bool failed, int fd,
 		       const void *peer, socklen_t len)
 {
@@ -15,7 +15,7 @@ static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bo
 		peer = &asked;
 		len = room < sizeof(asked) ? room : sizeof(asked);
 	}
-	/* A connection that is being made will be one with this peer. */
+	/* EINPROGRESS: the connection that is being established has this peer. */
 	if (fd >= 0 && peer && (!failed || errno == EINPROGRESS))
 		serial = sl_fd_new_serial();
 	sl_leave_bytes(call, hook, SL_SHAPE_SOCK, rc, failed, sl_fd_serial(fd, serial), peer,
@@ -24,7 +24,7 @@ static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bo
 		sl_fd_set(fd, serial);
 }
 
-/* These errors come before the address is looked at; with any other, the kernel has copied it. */
+/* The kernel returns these errors before it reads the address; with any other, it has copied it. */
 static bool was_read(int rc, const void *addr, socklen_t len)
 {
 	if (!addr || len > sizeof(struct sockaddr_storage))
@@ -45,7 +45,7 @@ SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
 		return real(fd, addr, len);
 	rc = real(fd, addr, len);
 	sl_stop(&call);
-	/* The unconnected socket it was until now, if anything was told of it. */
+	/* The serial of the unconnected socket, if one was recorded. */
 	serial = rc == 0 || errno == EINPROGRESS ? sl_fd_take(fd) : 0;
 	word = sl_fd_serial(fd, serial);
 	if (serial)
@@ -74,7 +74,7 @@ SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
 WRAP_ACCEPT(accept, (int fd, void *addr, socklen_t *len), (fd, addr, len))
 WRAP_ACCEPT(accept4, (int fd, void *addr, socklen_t *len, int flags), (fd, addr, len, flags))
 
-/* Descriptors that came with a message: what they are is found out at their first use. */
+/* Descriptors received in a message: they get a serial at their first use. */
 static void received(struct msghdr *m)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {

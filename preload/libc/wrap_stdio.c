@@ -1,8 +1,8 @@
 /*
- * wrap_stdio.c - streams: those that open and close, the variadic ones, and single characters.
+ * wrap_stdio.c - streams: opening and closing, variadic functions, single characters.
  *
- * What stdio does below (open, read, write) stays inside libc and never passes our wrappers, so these
- * calls are where the bytes are seen.
+ * The calls that stdio makes itself (open, read, write) stay inside libc and bypass the wrappers, so the
+ * bytes are recorded here.
  */
 #include "preload/libc/wrap.h"
 
@@ -15,7 +15,7 @@ void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret,
 		done = 0;
 	if (sl_short(call, hook, true, done, failed))
 		return;
-	/* What these return is a pointer or a count of items: the bytes moved travel beside it. */
+	/* These return a pointer or a count of items; the record has the bytes moved as well. */
 	p[0] = sl_result(ret, failed);
 	p[1] = (asked < UINT32_MAX ? asked : UINT32_MAX) |
 	       (uint64_t)(done < UINT32_MAX ? done : UINT32_MAX) << 32;
@@ -131,15 +131,15 @@ WRAP_PRINTF(__isoc23_scanf, __isoc23_vfscanf, (const char *fmt, ...),
 /* ---- single characters ---- */
 
 /*
- * While the stream's buffer has the character (or room for it), the call is a few instructions: two
- * clock readings would be all one sees. Such calls are counted; those that reach the kernel are timed.
- * The look at the buffer is a hint only; a race with another thread costs a clock reading.
+ * While the stream's buffer has the character (or room for it), the call is a few instructions, less
+ * than reading the clock. Such calls are counted; those that enter the kernel are timed. The check of
+ * the buffer is a hint: a race with another thread costs a clock reading.
  */
 static inline bool has_input(const FILE *f)
 {
 	return f->_IO_read_ptr < f->_IO_read_end;
 }
-/* Line buffered and unbuffered streams have no such room: each of their characters is timed. */
+/* Line buffered and unbuffered streams report no room here: each of their characters is timed. */
 static inline bool has_room(const FILE *f)
 {
 	return f->_IO_write_ptr < f->_IO_write_end;

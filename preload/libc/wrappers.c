@@ -1,6 +1,6 @@
 /*
- * wrappers.c - one wrapper for each table line that needs nothing special. Nothing specific in here:
- * what a function's arguments mean stands in its line.
+ * wrappers.c - expands each table line that needs no hand-written wrapper into one. The meaning of a
+ * function's arguments is in its line.
  */
 #include "preload/libc/wrap.h"
 

@@ -1,10 +1,11 @@
 /*
- * nvtx.c - how NVTX finds us. See nvtx.h.
+ * nvtx.c - makes this library NVTX's injection library: fills in NVTX's tables of callbacks, and chains to the injection
+ * library that the program itself has.
  *
- * NVTX asks getenv() for the path of an injection library, opens that and calls InitializeInjectionNvtx2() in it. So
- * getenv() is ours, and answers the one name with the path of this library: the program's environment stays as it is, for the program
- * to look at and for its children. The library is loaded already, which is why opening it works although it is marked as
- * one that cannot be opened. What the variable really holds is the injection that the program brought: it is loaded and called too.
+ * NVTX reads the path of its injection library by getenv(NVTX_INJECTION64_PATH), opens it and calls
+ * InitializeInjectionNvtx2() in it. The getenv() wrapper (wrap_env.c) returns the path of this library for that name.
+ * dlopen() works although the library is linked with -z nodlopen, as it is loaded already. The variable's real value is
+ * the program's own injection library, which is loaded and called, too.
  */
 #include "preload/nvtx/nvtx.h"
 
@@ -27,7 +28,7 @@ static bool is_traced(void)
 		return false;
 	if (s->trace & SL_TRACE_NVTX)
 		return true;
-	/* Python's ranges come the same way, and are wanted. */
+	/* Python's ranges are NVTX records, too. */
 	sl_nvtx_silent = !s->python && !(s->trace & SL_TRACE_PYTHON_GIL);
 	return s->capture_by & SL_CAPTURE_BY_NVTX;
 }
@@ -37,17 +38,17 @@ const char *sl_nvtx_env(const char *name)
 	return strcmp(name, variable) == 0 && is_traced() ? sl_global.path : NULL;
 }
 
-/* ---- the program's own injection ---- */
+/* ---- the program's own injection library ---- */
 
 static struct {
 	uint32_t state; /* enum below */
 	nvtx_inject inject;
 	nvtx_inject_module inject_module;
-} theirs;
+} other;
 enum {
-	THEIRS_UNKNOWN = 0,
-	THEIRS_LOADING,
-	THEIRS_KNOWN
+	CHAINED_UNKNOWN = 0,
+	CHAINED_LOADING,
+	CHAINED_KNOWN
 };
 
 struct place {
@@ -74,27 +75,27 @@ SL_EXPORT int InitializeInjectionNvtx2(nvtx_get_table get);
 SL_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module *module);
 
 /*
- * Once per process, whoever asks first: handles that were given out before must go on to mean what they did. Not dlsym():
- * in older glibc it is in a library that this one does not need.
+ * Once per process, at the first initialization: handles that were given out must stay valid. Not by dlsym(), which is in
+ * libdl in older glibc, a library that this one does not depend on.
  */
-static void load_theirs(void)
+static void load_chained(void)
 {
 	void *(*open)(const char *, int) = sl_get_real(SL_H_dlopen);
 	char *(*real_getenv)(const char *) =
 		(char *(*)(const char *))(uintptr_t)sl_object_next("getenv");
 	const char *path = real_getenv ? real_getenv(variable) : NULL;
 	struct place p = {0};
-	uint32_t state = THEIRS_UNKNOWN;
+	uint32_t state = CHAINED_UNKNOWN;
 	struct link_map *lib;
 
-	if (!__atomic_compare_exchange_n(&theirs.state, &state, THEIRS_LOADING, 0, __ATOMIC_ACQ_REL,
+	if (!__atomic_compare_exchange_n(&other.state, &state, CHAINED_LOADING, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
-		/* Two libraries' first calls at once. Loading may call either again: never wait for oneself. */
-		for (int i = 0; i < 1000 && state == THEIRS_LOADING; i++) {
+		/* Concurrent first calls. Bounded: loading may call this function again in the same thread. */
+		for (int i = 0; i < 1000 && state == CHAINED_LOADING; i++) {
 			struct timespec ms = {0, 1000000};
 
 			sl_sys2(SYS_nanosleep, &ms, NULL);
-			state = __atomic_load_n(&theirs.state, __ATOMIC_ACQUIRE);
+			state = __atomic_load_n(&other.state, __ATOMIC_ACQUIRE);
 		}
 		return;
 	}
@@ -104,15 +105,15 @@ static void load_theirs(void)
 		dl_iterate_phdr(find_inject, &p);
 	}
 	if (p.inject && p.inject != InitializeInjectionNvtx2) {
-		theirs.inject = p.inject;
-		theirs.inject_module = p.inject_module;
+		other.inject = p.inject;
+		other.inject_module = p.inject_module;
 	}
-	__atomic_store_n(&theirs.state, THEIRS_KNOWN, __ATOMIC_RELEASE);
+	__atomic_store_n(&other.state, CHAINED_KNOWN, __ATOMIC_RELEASE);
 }
 
 /* ---- tables ---- */
 
-static nvtx_function ours(int module, unsigned place)
+static nvtx_function own_function(int module, unsigned place)
 {
 	switch (module) {
 	case NVTX_MODULE_CORE:
@@ -126,7 +127,7 @@ static nvtx_function ours(int module, unsigned place)
 	case NVTX_MODULE_CUDART:
 		return sl_nvtx_name_cudart[place];
 	default:
-		return NULL; /* synchronisation objects, OpenCL: not kept; NVTX then does nothing */
+		return NULL; /* synchronisation objects, OpenCL: not recorded; NVTX then does nothing */
 	}
 }
 
@@ -149,12 +150,12 @@ static void find_tables(const struct nvtx_callbacks *callbacks, struct table *t)
 	}
 }
 
-/* What @theirs put into the tables is called by ours, which take its places; places that we have no use for stay its own. */
+/* Installs the shim's functions. A function of the chained injection is called by the one that replaces it, or stays. */
 static void fill_tables(struct table *t, bool chained)
 {
 	for (int m = 1; m < NVTX_MODULE_CNT; m++)
 		for (unsigned i = 1; i < t[m].cnt; i++) {
-			nvtx_function f = ours(m, i);
+			nvtx_function f = own_function(m, i);
 
 			if (!t[m].slot[i])
 				continue;
@@ -165,18 +166,18 @@ static void fill_tables(struct table *t, bool chained)
 		}
 }
 
-/* NVTX calls this once for every library that has its headers compiled in. */
+/* Called once for each library with NVTX compiled in. */
 int InitializeInjectionNvtx2(nvtx_get_table get)
 {
 	const struct nvtx_callbacks *callbacks = get ? get(1) : NULL;
 	struct table t[NVTX_MODULE_CNT];
 	bool chained;
 
-	load_theirs();
+	load_chained();
 	if (!is_traced() || !callbacks || callbacks->size < sizeof(*callbacks))
-		return theirs.inject ? theirs.inject(get) : 0;
+		return other.inject ? other.inject(get) : 0;
 	find_tables(callbacks, t);
-	chained = theirs.inject && theirs.inject(get);
+	chained = other.inject && other.inject(get);
 	sl_nvtx_chained |= chained;
 	fill_tables(t, chained);
 	return 1;
@@ -188,7 +189,7 @@ int InitializeInjectionNvtxExtension(struct nvtx_module *module)
 	size_t cnt = 0;
 	int chained = 0;
 
-	load_theirs();
+	load_chained();
 	if (module && module->id == NVTX_EXT_PAYLOAD && module->segment_cnt && module->segment &&
 	    is_traced()) {
 		slot = module->segment[0].slot;
@@ -197,8 +198,8 @@ int InitializeInjectionNvtxExtension(struct nvtx_module *module)
 	}
 	for (size_t i = 0; i < cnt; i++)
 		before[i] = slot[i];
-	if (theirs.inject_module)
-		chained = theirs.inject_module(module);
+	if (other.inject_module)
+		chained = other.inject_module(module);
 	for (size_t i = 0; i < cnt; i++) {
 		if (chained && slot[i] != before[i] && sl_nvtx_ext[i] && slot[i] != sl_nvtx_ext[i])
 			sl_nvtx_chain_ext[i] = slot[i];

@@ -1,18 +1,18 @@
 /*
- * nvtx.h - inside the NVTX part of the shim: what NVTX's binary interface needs, and what its files share.
+ * nvtx.h - internal interface of the NVTX part: NVTX's binary interface, and functions shared by its files.
  *
- *   nvtx.c          how NVTX finds us, and the tables of callbacks; the injection the program had itself
+ *   nvtx.c          initialization: tables of callbacks, chaining to the program's own injection library
  *   nvtx_event.c    marks, ranges
- *   nvtx_ask.c      ranges that begin and end a capture
- *   nvtx_name.c     domains, strings, categories, names of threads and GPU things
+ *   nvtx_capture.c      ranges that begin and end a capture
+ *   nvtx_name.c     domains, registered strings, categories, names of threads and resources
  *   nvtx_payload.c  the payload extension: schemas, enumerations, events with blobs
  *   nvtx_put.c      records; texts as UTF-8; memory
  *
- * Every NVTX instance (each library that includes its headers has one) calls its functions through pointers that an
- * injection library fills in. Where the program brought an injection of its own, both are called: that one's handles and ids
- * are then what the program gets, and ours are found by them (sl_nvtx_alias_find).
+ * Each NVTX instance (each library that includes its headers has one) calls functions through pointers that an injection
+ * library fills in. If the program has an injection library of its own, both are called: the program gets the handles and
+ * ids of the chained one, and the shim finds its objects by them (sl_nvtx_domain(), sl_nvtx_string()).
  *
- * Statically linked programs have no dlopen to load an injection with, so NVTX itself does nothing in them.
+ * Statically linked programs cannot load an injection library, so their NVTX does nothing.
  */
 #ifndef SL_NVTX_H
 #define SL_NVTX_H
@@ -42,7 +42,7 @@ _Static_assert(sizeof(struct nvtx_event) == 48, "nvtxEventAttributes_t, version 
 
 struct nvtx_blob {
 	uint64_t schema;
-	size_t size; /* SIZE_MAX: find out */
+	size_t size; /* SIZE_MAX: unknown */
 	const void *data;
 };
 
@@ -54,7 +54,7 @@ struct nvtx_resource {
 	const void *message;
 };
 
-#define NVTX_NO_LEVEL (-2) /* what push and pop answer when nobody counts */
+#define NVTX_NO_LEVEL (-2) /* result of push and pop if levels are not counted */
 
 typedef const void *(*nvtx_get_table)(uint32_t id);
 typedef int (*nvtx_inject)(nvtx_get_table get);
@@ -137,26 +137,27 @@ enum {
 	EXT_ENABLED,
 };
 
-/* ---- ours ---- */
+/* ---- the shim's objects ---- */
 
 #define NVTX_LEVELS 128u /* domains of a process whose nesting is counted */
 
 struct sl_nvtx_domain {
 	uint64_t magic;
-	uint32_t id;    /* in the arena */
-	uint32_t index; /* in the process: of its level; NVTX_LEVELS and above: not counted */
-	char name[SL_CAPTURE_NAME_BYTES]; /* cut where it is longer than any that is looked for */
+	uint32_t id; /* in the arena */
+	uint32_t
+		index; /* in the process: of its nesting level; NVTX_LEVELS and above: not counted */
+	char name[SL_CAPTURE_NAME_BYTES]; /* cut to the longest name that --nvtx-capture can have */
 };
 
 struct sl_nvtx_string {
 	uint64_t magic;
 	struct sl_nvtx_string *next; /* in its bucket */
-	struct sl_arena *arena;      /* that knows the text, NULL: none yet */
+	struct sl_arena *arena;      /* in which the text is recorded; NULL: none yet */
 	uint32_t id, domain, hash, len;
 	char text[];
 };
 
-/* A text on its way into a record, measured and not copied yet. */
+/* A text for a record, measured but not copied yet. */
 struct sl_nvtx_text {
 	const void *at;
 	size_t len; /* bytes of UTF-8 */
@@ -167,45 +168,45 @@ struct sl_nvtx_text sl_nvtx_chars(const char *s);
 struct sl_nvtx_text sl_nvtx_wide(const wchar_t *s);
 void sl_nvtx_copy(char *to, const struct sl_nvtx_text *t, size_t len);
 
-/* A record: whole words, then a text (NULL: none). False: there was no room, or nobody records. */
+/* Writes a record: whole words, then a text (NULL: none). False: no room, or nothing is recorded. */
 bool sl_nvtx_put(enum sl_nvtx kind, const uint64_t *word, unsigned words,
 		 const struct sl_nvtx_text *text);
 bool sl_nvtx_put_string(uint32_t id, const struct sl_nvtx_text *text);
 
-/* An event, a POP or an END with everything that may hang on it. */
+/* An event, a POP or an END with its optional fields. */
 struct sl_nvtx_event {
 	uint64_t word[6]; /* the words before the text */
 	unsigned words;
 	bool has_text;
-	bool wanted; /* has the message of the ranges that begin a capture */
+	bool opens_capture; /* its message is that of --nvtx-capture */
 	struct sl_nvtx_text text;
 	const struct nvtx_blob *blob;
 	unsigned blobs;
 };
 void sl_nvtx_put_event(enum sl_nvtx kind, const struct sl_nvtx_event *e);
 
-/* Nothing is recorded: NVTX is here for its capture ranges alone. */
+/* NVTX is not recorded; only its capture ranges are evaluated. */
 extern bool sl_nvtx_silent;
 
 void *sl_nvtx_alloc(size_t bytes); /* zeroed, never freed; NULL: none */
 
-/* For ranges that are not the program's (python_range.c). NULL: no memory. */
+/* For ranges of the shim itself (python_range.c). NULL: no memory. */
 struct sl_nvtx_domain *sl_nvtx_domain_new(struct sl_nvtx_text name);
 struct sl_nvtx_string *sl_nvtx_string_new(struct sl_nvtx_domain *d, struct sl_nvtx_text text);
 
-/* Ours by the handle that the program has. */
+/* The shim's object by the program's handle. */
 struct sl_nvtx_domain *sl_nvtx_domain(const void *handle); /* NULL: the default one */
 struct sl_nvtx_string *sl_nvtx_string(const void *handle);
-void sl_nvtx_alias(void *handle, void *ours);
-/* What the program's own injection knows under @handle: NULL where it gave none out, and the handle is ours. */
-void *sl_nvtx_theirs(const void *handle);
-/* The id to write for @s; 0: this arena cannot be told, write the text. */
+void sl_nvtx_alias(void *handle, void *object);
+/* The chained injection's handle for @handle; NULL: @handle is the shim's own. */
+void *sl_nvtx_chained_handle(const void *handle);
+/* The id to write for @s; 0: the text cannot be recorded in this arena, write the text itself. */
 uint32_t sl_nvtx_string_id(struct sl_nvtx_string *s, const void *handle);
 
-/* The program's own injection: its function for a place, NULL: none. */
-/* What getenv(@name) is to answer: this library's path if NVTX is to load it as its injection library, else NULL. */
+/* What getenv(@name) returns: this library's path if NVTX is to load it as its injection library, else NULL. */
 const char *sl_nvtx_env(const char *name);
 
+/* Functions of the chained injection by module and slot, NULL: none. */
 extern bool sl_nvtx_chained;
 extern nvtx_function sl_nvtx_chain[NVTX_MODULE_CNT][NVTX_MODULE_SLOTS];
 extern intptr_t sl_nvtx_chain_ext[NVTX_EXT_SLOTS];
@@ -218,10 +219,10 @@ extern const nvtx_function sl_nvtx_name_cuda[NVTX_MODULE_SLOTS];
 extern const nvtx_function sl_nvtx_name_cudart[NVTX_MODULE_SLOTS];
 extern const intptr_t sl_nvtx_ext[NVTX_EXT_SLOTS];
 
-/* nvtx_event.c, for the payload extension: what push, pop, start and end are, apart from their arguments. */
+/* nvtx_event.c, for the payload extension and Python: push, pop, start and end, with prepared events. */
 int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e);
 int sl_nvtx_pop(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsigned blobs);
-/* With a value that became known by now; negative: none. */
+/* With a payload value; negative: none. */
 int sl_nvtx_pop_value(struct sl_nvtx_domain *d, int64_t value);
 uint64_t sl_nvtx_start(struct sl_nvtx_domain *d, struct sl_nvtx_event *e, uint64_t id);
 void sl_nvtx_end(struct sl_nvtx_domain *d, uint64_t id, const struct nvtx_blob *blob,
@@ -231,21 +232,21 @@ void sl_nvtx_event_of(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
 void sl_nvtx_event_of_string(struct sl_nvtx_event *e, struct sl_nvtx_domain *d,
 			     struct sl_nvtx_string *s);
 
-/* ---- nvtx_ask.c ---- */
+/* ---- nvtx_capture.c ---- */
 
-/* Is this the message that is looked for? The second one looks at the session's flags too. */
+/* Whether this is the message of --nvtx-capture; the second one also checks that unregistered strings count. */
 bool sl_nvtx_is_session_range(const char *text, size_t len);
 bool sl_nvtx_is_session_text(const struct sl_nvtx_text *text);
-/* Around the records of a range: before its beginning and after its end, so that the capture holds all of it. */
-SL_COLD void sl_nvtx_ask_push(const struct sl_nvtx_domain *d, bool wanted);
-SL_COLD void sl_nvtx_ask_pop(const struct sl_nvtx_domain *d);
-SL_COLD void sl_nvtx_ask_start(const struct sl_nvtx_domain *d, uint64_t id);
-SL_COLD void sl_nvtx_ask_end(const struct sl_nvtx_domain *d, uint64_t id);
-/* So many are open: pushes, pops and ends are looked at only then. Of this thread; of all. */
-extern __thread uint32_t sl_nvtx_nested __attribute__((tls_model("initial-exec")));
-extern uint32_t sl_nvtx_started;
+/* Called before the record of a range's beginning and after that of its end, so that the capture contains both. */
+SL_COLD void sl_nvtx_capture_push(const struct sl_nvtx_domain *d, bool opens);
+SL_COLD void sl_nvtx_capture_pop(const struct sl_nvtx_domain *d);
+SL_COLD void sl_nvtx_capture_start(const struct sl_nvtx_domain *d, uint64_t id);
+SL_COLD void sl_nvtx_capture_end(const struct sl_nvtx_domain *d, uint64_t id);
+/* Open capture ranges, of this thread and of all: if 0, pops and ends need no check. */
+extern __thread uint32_t sl_nvtx_capture_depth __attribute__((tls_model("initial-exec")));
+extern uint32_t sl_nvtx_capture_started;
 
-SL_HOT bool sl_nvtx_may_ask(void)
+SL_HOT bool sl_nvtx_may_capture(void)
 {
 	return sl_unlikely(__atomic_load_n(&sl_global.session->capture_by, __ATOMIC_RELAXED) &
 			   SL_CAPTURE_BY_NVTX);

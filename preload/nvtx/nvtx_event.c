@@ -1,14 +1,14 @@
 /*
- * nvtx_event.c - marks and ranges: the hot path of NVTX. One reading of the clock and one record each.
+ * nvtx_event.c - marks and ranges, the hot path of NVTX: one clock reading and one record each.
  *
- * The program's own injection, where there is one, runs outside of what is recorded: before a range begins and after
- * it has ended. Its answers are the program's.
+ * A chained injection is called outside of the recorded range: before the push and after the pop. Its results are
+ * returned to the program.
  */
 #include "preload/nvtx/nvtx.h"
 
 #define ID_BLOCK 256u
 
-/* How deep this thread is in each domain, and the range ids it may give out. Goes on in forked children. */
+/* Nesting levels by domain, and the next range ids of this thread. Forked children continue them. */
 static __thread struct {
 	int32_t level[NVTX_LEVELS];
 	uint64_t id, id_end;
@@ -27,7 +27,7 @@ static uint64_t next_id(void)
 	return ++tls.id;
 }
 
-/* ---- what an event is made of ---- */
+/* ---- fields of an event ---- */
 
 SL_HOT void begin_event(struct sl_nvtx_event *e, const struct sl_nvtx_domain *d)
 {
@@ -35,7 +35,7 @@ SL_HOT void begin_event(struct sl_nvtx_event *e, const struct sl_nvtx_domain *d)
 	e->word[1] = (uint64_t)SL_NVTX_LEVEL_UNKNOWN << 48;
 	e->words = 2;
 	e->has_text = false;
-	e->wanted = false;
+	e->opens_capture = false;
 	e->blobs = 0;
 }
 
@@ -44,8 +44,8 @@ SL_HOT void add_text(struct sl_nvtx_event *e, struct sl_nvtx_text text)
 	e->word[1] |= (uint64_t)SL_NVTX_HAS_TEXT << 32;
 	e->has_text = true;
 	e->text = text;
-	if (sl_nvtx_may_ask())
-		e->wanted = sl_nvtx_is_session_text(&text);
+	if (sl_nvtx_may_capture())
+		e->opens_capture = sl_nvtx_is_session_text(&text);
 }
 
 static void add_string(struct sl_nvtx_event *e, struct sl_nvtx_string *s, const void *handle)
@@ -58,8 +58,8 @@ static void add_string(struct sl_nvtx_event *e, struct sl_nvtx_string *s, const 
 	} else {
 		add_text(e, (struct sl_nvtx_text){.at = s->text, .len = s->len});
 	}
-	if (sl_nvtx_may_ask())
-		e->wanted = sl_nvtx_is_session_range(s->text, s->len);
+	if (sl_nvtx_may_capture())
+		e->opens_capture = sl_nvtx_is_session_range(s->text, s->len);
 }
 
 static void add_message(struct sl_nvtx_event *e, int32_t type, const void *message)
@@ -112,7 +112,7 @@ static void event_of_text(struct sl_nvtx_event *e, struct sl_nvtx_text text)
 		add_text(e, text);
 }
 
-/* ---- the four things that can happen ---- */
+/* ---- push, pop, start, end ---- */
 
 int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e)
 {
@@ -125,8 +125,8 @@ int sl_nvtx_push(struct sl_nvtx_domain *d, struct sl_nvtx_event *e)
 			e->word[1] = (e->word[1] & ~(UINT64_C(0xffff) << 48)) | (uint64_t)level
 											<< 48;
 	}
-	if (sl_unlikely(e->wanted | sl_nvtx_nested))
-		sl_nvtx_ask_push(d, e->wanted);
+	if (sl_unlikely(e->opens_capture | sl_nvtx_capture_depth))
+		sl_nvtx_capture_push(d, e->opens_capture);
 	sl_nvtx_put_event(SL_NVTX_PUSH, e);
 	return level;
 }
@@ -141,7 +141,7 @@ SL_HOT int pop_with(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsi
 
 	if (sl_likely(index < NVTX_LEVELS)) {
 		if (tls.level[index] <= 0)
-			return -1; /* nothing was pushed */
+			return -1; /* no range is open */
 		level = --tls.level[index];
 		if (level < (int)SL_NVTX_LEVEL_UNKNOWN)
 			said = (uint64_t)level;
@@ -157,8 +157,8 @@ SL_HOT int pop_with(struct sl_nvtx_domain *d, const struct nvtx_blob *blob, unsi
 	e.blob = blob;
 	e.blobs = blobs;
 	sl_nvtx_put_event(SL_NVTX_POP, &e);
-	if (sl_unlikely(sl_nvtx_nested))
-		sl_nvtx_ask_pop(d);
+	if (sl_unlikely(sl_nvtx_capture_depth))
+		sl_nvtx_capture_pop(d);
 	return level;
 }
 
@@ -184,8 +184,8 @@ uint64_t sl_nvtx_start(struct sl_nvtx_domain *d, struct sl_nvtx_event *e, uint64
 	}
 	e->word[last] = id;
 	e->words++;
-	if (sl_unlikely(e->wanted))
-		sl_nvtx_ask_start(d, id);
+	if (sl_unlikely(e->opens_capture))
+		sl_nvtx_capture_start(d, id);
 	sl_nvtx_put_event(SL_NVTX_START, e);
 	return id;
 }
@@ -203,22 +203,22 @@ void sl_nvtx_end(struct sl_nvtx_domain *d, uint64_t id, const struct nvtx_blob *
 	e.blob = blob;
 	e.blobs = blobs;
 	sl_nvtx_put_event(SL_NVTX_END, &e);
-	if (sl_unlikely(__atomic_load_n(&sl_nvtx_started, __ATOMIC_RELAXED)))
-		sl_nvtx_ask_end(d, id);
+	if (sl_unlikely(__atomic_load_n(&sl_nvtx_capture_started, __ATOMIC_RELAXED)))
+		sl_nvtx_capture_end(d, id);
 }
 
-/* ---- the callbacks. Each calls the program's own injection too ---- */
+/* ---- the callbacks. Each calls the chained injection too ---- */
 
 #define CHAIN_CORE(place)  (sl_nvtx_chain[NVTX_MODULE_CORE][place])
 #define CHAIN_CORE2(place) (sl_nvtx_chain[NVTX_MODULE_CORE2][place])
 
-/* What the other injection is given: a registered string that is ours alone becomes its text. */
+/* The event for the chained injection: a registered string that it does not know is replaced by its text. */
 static const struct nvtx_event *for_chain(const struct nvtx_event *from, struct nvtx_event *copy)
 {
 	struct sl_nvtx_string *s;
 
 	if (!from || from->size < sizeof(*from) || from->message_type != 3 ||
-	    sl_nvtx_theirs(from->message))
+	    sl_nvtx_chained_handle(from->message))
 		return from;
 	s = sl_nvtx_string(from->message);
 	*copy = *from;
@@ -242,7 +242,7 @@ static void domain_mark(void *domain, const struct nvtx_event *from)
 	sl_nvtx_event_of(&e, sl_nvtx_domain(domain), from);
 	mark(&e);
 	if (sl_unlikely(chain))
-		chain(sl_nvtx_theirs(domain), for_chain(from, &copy));
+		chain(sl_nvtx_chained_handle(domain), for_chain(from, &copy));
 }
 
 static int domain_push(void *domain, const struct nvtx_event *from)
@@ -250,15 +250,15 @@ static int domain_push(void *domain, const struct nvtx_event *from)
 	int (*chain)(void *, const struct nvtx_event *) =
 		(int (*)(void *, const struct nvtx_event *))CHAIN_CORE2(CORE2_PUSH_EX);
 	struct sl_nvtx_domain *d = sl_nvtx_domain(domain);
-	int theirs = 0, level;
+	int chained = 0, level;
 	struct nvtx_event copy;
 	struct sl_nvtx_event e;
 
 	if (sl_unlikely(chain))
-		theirs = chain(sl_nvtx_theirs(domain), for_chain(from, &copy));
+		chained = chain(sl_nvtx_chained_handle(domain), for_chain(from, &copy));
 	sl_nvtx_event_of(&e, d, from);
 	level = sl_nvtx_push(d, &e);
-	return sl_unlikely(chain) ? theirs : level;
+	return sl_unlikely(chain) ? chained : level;
 }
 
 static int domain_pop(void *domain)
@@ -266,7 +266,7 @@ static int domain_pop(void *domain)
 	int (*chain)(void *) = (int (*)(void *))CHAIN_CORE2(CORE2_POP);
 	int level = sl_nvtx_pop(sl_nvtx_domain(domain), NULL, 0);
 
-	return sl_unlikely(chain) ? chain(sl_nvtx_theirs(domain)) : level;
+	return sl_unlikely(chain) ? chain(sl_nvtx_chained_handle(domain)) : level;
 }
 
 static uint64_t domain_start(void *domain, const struct nvtx_event *from)
@@ -279,7 +279,7 @@ static uint64_t domain_start(void *domain, const struct nvtx_event *from)
 	struct sl_nvtx_event e;
 
 	if (sl_unlikely(chain))
-		id = chain(sl_nvtx_theirs(domain), for_chain(from, &copy));
+		id = chain(sl_nvtx_chained_handle(domain), for_chain(from, &copy));
 	sl_nvtx_event_of(&e, d, from);
 	return sl_nvtx_start(d, &e, id);
 }
@@ -290,10 +290,10 @@ static void domain_end(void *domain, uint64_t id)
 
 	sl_nvtx_end(sl_nvtx_domain(domain), id, NULL, 0);
 	if (sl_unlikely(chain))
-		chain(sl_nvtx_theirs(domain), id);
+		chain(sl_nvtx_chained_handle(domain), id);
 }
 
-/* Those without a domain. */
+/* Functions without a domain. */
 static void mark_ex(const struct nvtx_event *from)
 {
 	void (*chain)(const struct nvtx_event *) =
@@ -311,15 +311,15 @@ static int push_ex(const struct nvtx_event *from)
 {
 	int (*chain)(const struct nvtx_event *) =
 		(int (*)(const struct nvtx_event *))CHAIN_CORE(CORE_PUSH_EX);
-	int theirs = 0, level;
+	int chained = 0, level;
 	struct nvtx_event copy;
 	struct sl_nvtx_event e;
 
 	if (sl_unlikely(chain))
-		theirs = chain(for_chain(from, &copy));
+		chained = chain(for_chain(from, &copy));
 	sl_nvtx_event_of(&e, NULL, from);
 	level = sl_nvtx_push(NULL, &e);
-	return sl_unlikely(chain) ? theirs : level;
+	return sl_unlikely(chain) ? chained : level;
 }
 
 static int pop(void)
@@ -367,12 +367,12 @@ static void mark_text(const void *message, struct sl_nvtx_text text, unsigned pl
 static int push_text(const void *message, struct sl_nvtx_text text, unsigned place)
 {
 	int (*chain)(const void *) = (int (*)(const void *))CHAIN_CORE(place);
-	int theirs = sl_unlikely(chain) ? chain(message) : 0, level;
+	int chained = sl_unlikely(chain) ? chain(message) : 0, level;
 	struct sl_nvtx_event e;
 
 	event_of_text(&e, text);
 	level = sl_nvtx_push(NULL, &e);
-	return sl_unlikely(chain) ? theirs : level;
+	return sl_unlikely(chain) ? chained : level;
 }
 
 static uint64_t start_text(const void *message, struct sl_nvtx_text text, unsigned place)

@@ -1,6 +1,6 @@
 /*
- * nvtx_name.c - what gets a name: domains, strings, categories, threads, GPU things. Not on hot paths, and still
- * without locks: tables are lists that are only ever added to, at their heads.
+ * nvtx_name.c - names: domains, registered strings, categories, threads, GPU resources. Lock-free: tables are lists to
+ * which entries are only ever added, at their heads.
  */
 #include "preload/nvtx/nvtx.h"
 
@@ -10,7 +10,7 @@
 #define STRING_MAGIC 0x676e69727473786eu
 #define BUCKETS      4096u
 #define ALIASES      1024u
-#define TEXT_MAX     8000u /* a registered text is told in one record */
+#define TEXT_MAX     8000u /* a registered text fits in one record */
 
 /* ---- handles ---- */
 
@@ -36,7 +36,7 @@ void sl_nvtx_alias(void *handle, void *ours)
 	a->handle = handle;
 	a->ours = ours;
 	a->next = __atomic_load_n(head, __ATOMIC_RELAXED);
-	/* Release: pairs with the acquire of those who walk the list. The newest comes first: handles come again. */
+	/* Release: pairs with the acquire of readers. The newest first: handles may be reused. */
 	while (!__atomic_compare_exchange_n(head, &a->next, a, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
@@ -51,7 +51,7 @@ static void *alias_find(const void *handle)
 	return a ? a->ours : NULL;
 }
 
-void *sl_nvtx_theirs(const void *handle)
+void *sl_nvtx_chained_handle(const void *handle)
 {
 	return handle && alias_find(handle) == handle ? NULL : (void *)(uintptr_t)handle;
 }
@@ -84,8 +84,8 @@ static uint32_t hash_text(uint32_t domain, const char *text, size_t len)
 }
 
 /*
- * Told when first needed, and again where the ring had no room for it. A forked child in a PID namespace of its own has
- * another arena, in which this id means nothing.
+ * Records the string when it is first used, and again if the ring had no room. A forked child in its own PID namespace
+ * has another arena, in which the id is not valid.
  */
 uint32_t sl_nvtx_string_id(struct sl_nvtx_string *s, const void *handle)
 {
@@ -95,7 +95,7 @@ uint32_t sl_nvtx_string_id(struct sl_nvtx_string *s, const void *handle)
 
 	if (sl_likely(arena))
 		return sl_likely(arena == sl_global.arena) ? s->id : 0;
-	/* The id was drawn from the arena in which the string was registered. */
+	/* The id is of the arena in which the string was registered. */
 	if (!s->id || !sl_nvtx_put_string(s->id, &text))
 		return 0;
 	word[1] = s->id;
@@ -116,7 +116,7 @@ static struct sl_nvtx_string *find(struct sl_nvtx_string *s, const struct sl_nvt
 
 static struct sl_nvtx_string *bucket[BUCKETS];
 
-/* What is there already, looked for before memory is taken that never comes back. NULL: nothing, or @text is long. */
+/* An existing string, before memory is allocated, which is never freed. NULL: none, or @text is too long. */
 static struct sl_nvtx_string *find_text(uint32_t domain, const struct sl_nvtx_text *text)
 {
 	struct {
@@ -173,14 +173,14 @@ struct sl_nvtx_string *sl_nvtx_string_new(struct sl_nvtx_domain *d, struct sl_nv
 	return s;
 }
 
-static void *register_string(void *domain, void *theirs, struct sl_nvtx_text text)
+static void *register_string(void *domain, void *chained, struct sl_nvtx_text text)
 {
 	struct sl_nvtx_domain *d = sl_nvtx_domain(domain);
 	struct sl_nvtx_string *s = text.at ? intern(d ? d->id : 0, &text) : NULL;
-	void *handle = theirs ? theirs : s;
+	void *handle = chained ? chained : s;
 
 	if (!s)
-		return theirs;
+		return chained;
 	if (sl_nvtx_chained)
 		sl_nvtx_alias(handle, s);
 	sl_nvtx_string_id(s, handle);
@@ -192,7 +192,7 @@ static void *string_a(void *domain, const char *text)
 	void *(*chain)(void *, const char *) =
 		(void *(*)(void *, const char *))sl_nvtx_chain[NVTX_MODULE_CORE2][CORE2_STRING_A];
 
-	return register_string(domain, chain ? chain(sl_nvtx_theirs(domain), text) : NULL,
+	return register_string(domain, chain ? chain(sl_nvtx_chained_handle(domain), text) : NULL,
 			       sl_nvtx_chars(text));
 }
 
@@ -202,7 +202,7 @@ static void *string_w(void *domain, const wchar_t *text)
 		(void *(*)(void *,
 			   const wchar_t *))sl_nvtx_chain[NVTX_MODULE_CORE2][CORE2_STRING_W];
 
-	return register_string(domain, chain ? chain(sl_nvtx_theirs(domain), text) : NULL,
+	return register_string(domain, chain ? chain(sl_nvtx_chained_handle(domain), text) : NULL,
 			       sl_nvtx_wide(text));
 }
 
@@ -230,10 +230,10 @@ struct sl_nvtx_domain *sl_nvtx_domain_new(struct sl_nvtx_text name)
 	return d;
 }
 
-static void *create_domain(void *theirs, struct sl_nvtx_text name)
+static void *create_domain(void *chained, struct sl_nvtx_text name)
 {
 	struct sl_nvtx_domain *d = sl_nvtx_domain_new(name);
-	void *handle = theirs ? theirs : d;
+	void *handle = chained ? chained : d;
 
 	if (d && sl_nvtx_chained)
 		sl_nvtx_alias(handle, d);
@@ -266,10 +266,10 @@ static void destroy_domain(void *domain)
 	if (d)
 		sl_nvtx_put(SL_NVTX_DOMAIN_END, &word, 1, NULL);
 	if (chain)
-		chain(sl_nvtx_theirs(domain));
+		chain(sl_nvtx_chained_handle(domain));
 }
 
-/* ---- names of other things ---- */
+/* ---- names of resources ---- */
 
 static void name_category(const struct sl_nvtx_domain *d, uint32_t category,
 			  struct sl_nvtx_text name)
@@ -294,7 +294,7 @@ static void name_thread(uint32_t tid, struct sl_nvtx_text name)
 	sl_nvtx_put(SL_NVTX_THREAD, &word, 1, &name);
 }
 
-/* Both widths of a function that names something without a domain: @id is what, of @type. */
+/* Both character widths of a function that names a resource without a domain: @id, of @type. */
 #define NAME_BOTH(fn, type, module, place, act)                                              \
 	static void fn##_a(type id, const char *s)                                           \
 	{                                                                                    \
@@ -338,7 +338,7 @@ static void domain_category_a(void *domain, uint32_t category, const char *s)
 
 	name_category(sl_nvtx_domain(domain), category, sl_nvtx_chars(s));
 	if (chain)
-		chain(sl_nvtx_theirs(domain), category, s);
+		chain(sl_nvtx_chained_handle(domain), category, s);
 }
 
 static void domain_category_w(void *domain, uint32_t category, const wchar_t *s)
@@ -349,21 +349,21 @@ static void domain_category_w(void *domain, uint32_t category, const wchar_t *s)
 
 	name_category(sl_nvtx_domain(domain), category, sl_nvtx_wide(s));
 	if (chain)
-		chain(sl_nvtx_theirs(domain), category, s);
+		chain(sl_nvtx_chained_handle(domain), category, s);
 }
 
 static void *create_resource(void *domain, struct nvtx_resource *from)
 {
 	void *(*chain)(void *, struct nvtx_resource *) = (void *(*)(void *, struct nvtx_resource *))
 		sl_nvtx_chain[NVTX_MODULE_CORE2][CORE2_RESOURCE_CREATE];
-	void *handle = chain ? chain(sl_nvtx_theirs(domain), from) : NULL;
+	void *handle = chain ? chain(sl_nvtx_chained_handle(domain), from) : NULL;
 	struct sl_nvtx_text name = {0};
 	struct sl_nvtx_string *s;
 
 	if (!from || from->size < sizeof(*from))
 		return handle;
 	if (!handle)
-		handle = sl_nvtx_alloc(16); /* only to have an address of its own */
+		handle = sl_nvtx_alloc(16); /* for its unique address */
 	if (from->message_type == 1)
 		name = sl_nvtx_chars(from->message);
 	else if (from->message_type == 2)

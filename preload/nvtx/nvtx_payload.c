@@ -1,7 +1,7 @@
-/* nvtx_payload.c - NVTX's payload extension: layouts of binary payloads, and events that are nothing but payloads. */
+/* nvtx_payload.c - NVTX's payload extension: schemas of binary payloads, and events with payloads. */
 #include "preload/nvtx/nvtx.h"
 
-/* As NVTX defines them; fields that only a newer version has are not looked at. */
+/* As NVTX defines them; fields of newer versions are ignored. */
 struct entry {
 	uint64_t flags, type;
 	const char *name, *description;
@@ -43,8 +43,8 @@ enum {
 	ENUM_BYTES = 1 << 4,
 	ENUM_ID = 1 << 5,
 };
-#define STATIC_ID   (UINT64_C(1) << 24) /* the first that a program may choose */
-#define DYNAMIC_ID  (UINT64_C(1) << 32) /* the first that we may */
+#define STATIC_ID   (UINT64_C(1) << 24) /* first id that a program may choose */
+#define DYNAMIC_ID  (UINT64_C(1) << 32) /* first id that the shim assigns */
 #define ENTRIES_MAX 4096u
 
 static uint64_t new_id(void)
@@ -55,7 +55,7 @@ static uint64_t new_id(void)
 	return DYNAMIC_ID + __atomic_add_fetch(from, 1, __ATOMIC_RELAXED);
 }
 
-/* Name and description in one text: copied, as they are two. */
+/* Copies name and description into one text. */
 static void put_entry(uint64_t domain, uint64_t id, unsigned i, const struct entry *e)
 {
 	uint64_t word[6] = {
@@ -75,7 +75,7 @@ static uint64_t register_schema(void *domain, const struct schema *s)
 {
 	uint64_t (*chain)(void *, const struct schema *) =
 		(uint64_t(*)(void *, const struct schema *))sl_nvtx_chain_ext[EXT_SCHEMA];
-	uint64_t id = chain ? chain(sl_nvtx_theirs(domain), s) : 0, word[6];
+	uint64_t id = chain ? chain(sl_nvtx_chained_handle(domain), s) : 0, word[6];
 	struct sl_nvtx_domain *d = sl_nvtx_domain(domain);
 	unsigned entries;
 
@@ -103,7 +103,7 @@ static uint64_t register_enum(void *domain, const struct enumeration *e)
 {
 	uint64_t (*chain)(void *, const struct enumeration *) =
 		(uint64_t(*)(void *, const struct enumeration *))sl_nvtx_chain_ext[EXT_ENUM];
-	uint64_t id = chain ? chain(sl_nvtx_theirs(domain), e) : 0, word[4];
+	uint64_t id = chain ? chain(sl_nvtx_chained_handle(domain), e) : 0, word[4];
 	struct sl_nvtx_domain *d = sl_nvtx_domain(domain);
 	struct sl_nvtx_text name;
 	unsigned values;
@@ -160,18 +160,18 @@ static void mark_blobs(void *domain, const struct nvtx_blob *blob, size_t cnt)
 	event_of_blobs(&e, domain, blob, cnt);
 	sl_nvtx_put_event(SL_NVTX_MARK, &e);
 	if (chain)
-		chain(sl_nvtx_theirs(domain), blob, cnt);
+		chain(sl_nvtx_chained_handle(domain), blob, cnt);
 }
 
 static int push_blobs(void *domain, const struct nvtx_blob *blob, size_t cnt)
 {
 	int (*chain)(void *, const struct nvtx_blob *, size_t) =
 		(int (*)(void *, const struct nvtx_blob *, size_t))sl_nvtx_chain_ext[EXT_PUSH];
-	int theirs = chain ? chain(sl_nvtx_theirs(domain), blob, cnt) : 0, level;
+	int chained = chain ? chain(sl_nvtx_chained_handle(domain), blob, cnt) : 0, level;
 	struct sl_nvtx_event e;
 
 	level = sl_nvtx_push(event_of_blobs(&e, domain, blob, cnt), &e);
-	return chain ? theirs : level;
+	return chain ? chained : level;
 }
 
 static int pop_blobs(void *domain, const struct nvtx_blob *blob, size_t cnt)
@@ -180,14 +180,14 @@ static int pop_blobs(void *domain, const struct nvtx_blob *blob, size_t cnt)
 		(int (*)(void *, const struct nvtx_blob *, size_t))sl_nvtx_chain_ext[EXT_POP];
 	int level = sl_nvtx_pop(sl_nvtx_domain(domain), blob, blob_count(blob, cnt));
 
-	return chain ? chain(sl_nvtx_theirs(domain), blob, cnt) : level;
+	return chain ? chain(sl_nvtx_chained_handle(domain), blob, cnt) : level;
 }
 
 static uint64_t start_blobs(void *domain, const struct nvtx_blob *blob, size_t cnt)
 {
 	uint64_t (*chain)(void *, const struct nvtx_blob *, size_t) =
 		(uint64_t(*)(void *, const struct nvtx_blob *, size_t))sl_nvtx_chain_ext[EXT_START];
-	uint64_t id = chain ? chain(sl_nvtx_theirs(domain), blob, cnt) : 0;
+	uint64_t id = chain ? chain(sl_nvtx_chained_handle(domain), blob, cnt) : 0;
 	struct sl_nvtx_event e;
 	struct sl_nvtx_domain *d = event_of_blobs(&e, domain, blob, cnt);
 
@@ -201,7 +201,7 @@ static void end_blobs(void *domain, uint64_t id, const struct nvtx_blob *blob, s
 
 	sl_nvtx_end(sl_nvtx_domain(domain), id, blob, blob_count(blob, cnt));
 	if (chain)
-		chain(sl_nvtx_theirs(domain), id, blob, cnt);
+		chain(sl_nvtx_chained_handle(domain), id, blob, cnt);
 }
 
 static uint8_t is_enabled(void *domain)

@@ -1,4 +1,4 @@
-/* nvtx_put.c - NVTX records into the ring, texts as UTF-8, memory for what is registered. */
+/* nvtx_put.c - writes NVTX records to the ring, converts texts to UTF-8, allocates registered objects. */
 #include "preload/nvtx/nvtx.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static unsigned utf8_bytes(uint32_t c)
 	return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 }
 
-/* What is no character becomes the replacement character, as converters do. */
+/* Invalid code points become U+FFFD. */
 static uint32_t wide_at(const wchar_t *s)
 {
 	uint32_t c = (uint32_t)*s;
@@ -64,7 +64,7 @@ void sl_nvtx_copy(char *to, const struct sl_nvtx_text *t, size_t len)
 		memcpy(to, t->at, len);
 }
 
-/* As much of @t as fits into @room bytes, without half a character. */
+/* The bytes of @t that fit into @room, cut at a character boundary. */
 static size_t fitting(const struct sl_nvtx_text *t, size_t room, unsigned *flags)
 {
 	const unsigned char *s = t->at;
@@ -80,15 +80,15 @@ static size_t fitting(const struct sl_nvtx_text *t, size_t room, unsigned *flags
 
 /* ---- records ---- */
 
-/* True: between this and sl_end_write() a record may be written. */
+/* True: a record may be written, up to sl_end_write(). */
 SL_HOT bool may_write(void)
 {
 	return sl_likely(!sl_nvtx_silent) && sl_ready() && sl_begin_write();
 }
 
 /*
- * Room for @words. The moment of the record is taken after a wait for it: a wait is not part of what the program
- * marks, and the tracer says on its own that it held the thread up.
+ * Room for @words. The record's time is read after a wait for room: the wait is not part of the range, and has an
+ * OVERHEAD record of its own.
  */
 SL_HOT uint64_t *take_room(unsigned words, struct sl_call *call)
 {
@@ -159,7 +159,7 @@ bool sl_nvtx_put_string(uint32_t id, const struct sl_nvtx_text *text)
 	return put(SL_SHAPE_META, SL_META_STRING, &word, 1, text);
 }
 
-/* Bytes of a blob whose size the program left to us: a C string's can be found, no other's. */
+/* Bytes of a blob of unknown size: only that of a C string can be determined. */
 static size_t blob_size(const struct nvtx_blob *b)
 {
 	enum {
@@ -179,7 +179,7 @@ struct sizes {
 	unsigned words, flags;
 };
 
-/* How much of text and blobs fits into one record. */
+/* Limits text and blobs to what fits into one record. */
 static void measure(const struct sl_nvtx_event *e, struct sizes *s)
 {
 	size_t room = SL_REC_MAX_WORDS - 2 - e->words - 1 - 2 * e->blobs;
@@ -239,7 +239,7 @@ void sl_nvtx_put_event(enum sl_nvtx kind, const struct sl_nvtx_event *e)
 	sl_end_write();
 }
 
-/* ---- memory: blocks that are only ever added to; threads share them without a lock ---- */
+/* ---- memory: a lock-free bump allocator, never freed ---- */
 
 #define BLOCK_BYTES (256u << 10)
 
@@ -255,7 +255,7 @@ void *sl_nvtx_alloc(size_t bytes)
 	if (bytes > BLOCK_BYTES / 4)
 		return NULL;
 	for (;;) {
-		/* Acquire: pairs with the exchange below, which publishes a block that is set up. */
+		/* Acquire: pairs with the exchange below, which publishes the block. */
 		struct block *b = __atomic_load_n(&now, __ATOMIC_ACQUIRE), *fresh;
 		size_t at = b ? __atomic_fetch_add(&b->used, bytes, __ATOMIC_RELAXED) : BLOCK_BYTES;
 		long got;

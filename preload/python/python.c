@@ -135,27 +135,27 @@ static bool is_starting(void)
 	return is_initialized && !is_initialized() && !is_kept_out();
 }
 
-char *sl_python_path(char *theirs)
+char *sl_python_path(char *env)
 {
 	static const char name[] = "/python";
 	char path[sizeof(sl_global.session_env) + sizeof(name)], *text;
-	size_t len, room = TEXT_MAX + 2 + (theirs ? strlen(theirs) : 0);
+	size_t len, room = TEXT_MAX + 2 + (env ? strlen(env) : 0);
 	const char *dir;
 
 	if (!is_asked_for() || !sl_python_has_module() || !is_starting() || room > 64000)
-		return theirs;
+		return env;
 	dir = strchr(sl_global.session_env, '=') + 1;
 	memcpy(stpcpy(path, dir), name, sizeof(name));
 	text = sl_nvtx_alloc(room);
 	if (!text)
-		return theirs;
+		return env;
 	len = read_file(path, text, TEXT_MAX);
 	if (!len || len == TEXT_MAX)
-		return theirs;
+		return env;
 	text[len] = 0;
-	if (theirs && *theirs) {
+	if (env && *env) {
 		text[len] = ':';
-		memcpy(text + len + 1, theirs, strlen(theirs) + 1);
+		memcpy(text + len + 1, env, strlen(env) + 1);
 	}
 	return text;
 }

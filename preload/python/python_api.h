@@ -18,8 +18,8 @@ bool sl_python_has_module(void);
 void sl_python_collect(long generation);
 void sl_python_collected(long objects);
 
-/* The answer to getenv("PYTHONPATH"), @theirs being what the environment says (NULL: nothing). */
-char *sl_python_path(char *theirs);
+/* The answer to getenv("PYTHONPATH"), @env being what the environment says (NULL: nothing). */
+char *sl_python_path(char *env);
 /* At the start of the process: says so where options of this Python keep us out. */
 void sl_python_start(void);
 

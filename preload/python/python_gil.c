@@ -21,8 +21,8 @@
 #define TO_SWITCH (sizeof(pthread_cond_t) + sizeof(pthread_mutex_t))
 
 enum {
-	HOLD_TOLD = 1, /* there is a record of the taking */
-	WAIT_TOLD = 2,
+	HOLD_RECORDED = 1, /* there is a record of the taking */
+	WAIT_RECORDED = 2,
 };
 
 uint32_t sl_gil_cnt;
@@ -67,43 +67,43 @@ SL_HOT bool find(const void *cond, unsigned *number, bool *is_switch)
 	return false;
 }
 
-static void taken(unsigned number, uint64_t now)
+static void record_take(unsigned number, uint64_t now)
 {
 	struct sl_slot *s = sl_tls.slot;
 	bool is_open = sl_tls.pass & 1;
 
-	if (s->gil_wait && is_open && !(s->gil_told & WAIT_TOLD)) {
+	if (s->gil_wait && is_open && !(s->gil_recorded & WAIT_RECORDED)) {
 		put(SL_NVTX_GIL_WAIT, s->gil_wait, number);
-		s->gil_told |= WAIT_TOLD;
+		s->gil_recorded |= WAIT_RECORDED;
 	}
-	if (is_open || s->gil_told & WAIT_TOLD) {
+	if (is_open || s->gil_recorded & WAIT_RECORDED) {
 		put(SL_NVTX_GIL_TAKE, now, number);
-		s->gil_told = HOLD_TOLD;
+		s->gil_recorded = HOLD_RECORDED;
 	} else {
-		s->gil_told = 0;
+		s->gil_recorded = 0;
 	}
 	s->gil_wait = 0;
 	s->gil_pass = sl_tls.pass;
-	/* Read by the collector at any time, for threads that have told nothing. */
+	/* Read by the collector at any time, for threads that have recorded nothing. */
 	__atomic_store_n(&s->gil_since, now, __ATOMIC_RELEASE);
 }
 
-static void dropped(unsigned number, uint64_t now)
+static void record_drop(unsigned number, uint64_t now)
 {
 	struct sl_slot *s = sl_tls.slot;
 	uint64_t since = s->gil_since;
-	uint32_t told = s->gil_told;
+	uint32_t recorded = s->gil_recorded;
 
 	__atomic_store_n(&s->gil_since, 0, __ATOMIC_RELEASE);
-	s->gil_told = 0;
+	s->gil_recorded = 0;
 	if (!since)
 		return;
 	/* Taken while nothing was recorded, and held into or through a time when something was. */
-	if (!(told & HOLD_TOLD) && (sl_tls.pass & 1 || sl_tls.pass != s->gil_pass)) {
+	if (!(recorded & HOLD_RECORDED) && (sl_tls.pass & 1 || sl_tls.pass != s->gil_pass)) {
 		put(SL_NVTX_GIL_TAKE, since, number);
-		told = HOLD_TOLD;
+		recorded = HOLD_RECORDED;
 	}
-	if (told & HOLD_TOLD)
+	if (recorded & HOLD_RECORDED)
 		put(SL_NVTX_GIL_DROP, now, number);
 }
 
@@ -129,9 +129,9 @@ void sl_gil_signals(const void *cond)
 	if (!find(cond, &number, &is_switch) || !sl_ready())
 		return;
 	if (is_switch)
-		taken(number, ticks_now());
+		record_take(number, ticks_now());
 	else
-		dropped(number, sl_ticks());
+		record_drop(number, sl_ticks());
 }
 
 void sl_gil_waits(const void *cond)
@@ -145,16 +145,16 @@ void sl_gil_waits(const void *cond)
 	s = sl_tls.slot;
 	if (!s->gil_wait)
 		s->gil_wait = sl_ticks();
-	if (sl_tls.pass & 1 && !(s->gil_told & WAIT_TOLD)) {
+	if (sl_tls.pass & 1 && !(s->gil_recorded & WAIT_RECORDED)) {
 		put(SL_NVTX_GIL_WAIT, s->gil_wait, number);
-		s->gil_told |= WAIT_TOLD;
+		s->gil_recorded |= WAIT_RECORDED;
 	}
 }
 
 void sl_gil_end(void)
 {
 	if (sl_gil_is_known() && sl_ready() && sl_tls.slot->gil_since)
-		dropped(0, sl_ticks());
+		record_drop(0, sl_ticks());
 }
 
 /* ---- which they are ---- */
@@ -164,7 +164,7 @@ struct code {
 	bool is_python;
 };
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_code(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct code *c = arg;
 	struct sl_object o;
@@ -186,12 +186,12 @@ static bool is_python(const void *at)
 {
 	struct code c = {.at = (uintptr_t)at};
 
-	dl_iterate_phdr(look_at, &c);
+	dl_iterate_phdr(find_code, &c);
 	return c.is_python;
 }
 
 /* The names under which the collector writes ranges; once in each arena. False: not now. */
-static bool tell_names(void)
+static bool record_names(void)
 {
 	struct sl_arena *a = sl_global.arena;
 	struct sl_nvtx_string *hold, *wait;
@@ -211,14 +211,14 @@ static bool tell_names(void)
 	return true;
 }
 
-static void learn(uintptr_t cond)
+static void add_lock(uintptr_t cond)
 {
 	uint32_t cnt = __atomic_load_n(&sl_gil_cnt, __ATOMIC_RELAXED), i = 0;
 
 	/* Locks are made one at a time: with the first one held, or before there is a second thread. */
 	while (i < cnt && gil[i] && gil[i] != cond)
 		i++;
-	if (i == GILS_MAX || !tell_names())
+	if (i == GILS_MAX || !record_names())
 		return;
 	__atomic_store_n(&gil[i], cond, __ATOMIC_RELAXED);
 	/* Release: pairs with the acquire in find(). */
@@ -246,7 +246,7 @@ SL_WRAPPER(int, pthread_cond_init, (void *cond, const void *attr))
 	/* The two of one lock come one after the other. */
 	if (is_asked_for() && is_python(__builtin_return_address(0))) {
 		if (last && (uintptr_t)cond - last == TO_SWITCH)
-			learn(last);
+			add_lock(last);
 		last = (uintptr_t)cond;
 	}
 	return real(cond, attr);

@@ -4,17 +4,17 @@
  * One arena per process image (a memfd made in the constructor, before main, and sent once to the
  * collector); forked children inherit the mapping and simply take slots and chunks of their own, so
  * fork, new threads and new rings need no descriptor and no system call. An arena is therefore
- * used by every process between one exec and the next.
+ * shared by all processes forked between one exec and the next.
  *
  *   [struct sl_arena: header, slots, chunk links][chunk 0][chunk 1]...   (sparse until touched)
  *
  * A slot is one thread. It owns an aggregate chunk (struct sl_agg per hook) and a chain of record
  * chunks: the thread writes into the last, the collector reads from the first, and returns each
  * to the pool when the transaction that holds its records has been committed. The pool is a
- * last-in first-out stack, so a program that is drained in time keeps touching the same warm pages.
+ * last-in first-out stack, so a program that is drained in time keeps reusing the same warm pages.
  *
- * Who writes what: "T" the owning thread only, "C" the collector only, "A" anybody, atomically.
- * Every field that crosses is accessed with the __atomic builtins; the pairing is named here.
+ * Writers of a field: "T" the owning thread, "C" the collector, "A" all of them, atomically.
+ * Fields that both sides access are accessed by __atomic builtins; the pairing is named here.
  */
 #ifndef SL_ARENA_H
 #define SL_ARENA_H
@@ -48,13 +48,14 @@ _Static_assert(sizeof(struct sl_chunk) == SL_CHUNK_BYTES, "sl_chunk");
 enum sl_slot_state {
 	SL_SLOT_FREE = 0,
 	SL_SLOT_LIVE = 1, /* T: set (release) after every other field */
-	SL_SLOT_DONE = 2, /* T: the thread is about to end; it may still write until it is gone */
+	SL_SLOT_DONE = 2, /* T: the thread is about to exit; it may write until it has exited */
 };
 
 #define SL_EPOCH_CHANGES (1u << 31)
 
 struct sl_slot {
-	uint32_t state;     /* T: enum sl_slot_state; C sets FREE when thread is gone and drained */
+	uint32_t
+		state; /* T: enum sl_slot_state; C sets FREE once the thread has exited and is drained */
 	uint32_t instance;  /* A: counts the uses of this slot, from 1 */
 	uint32_t pid, tid;  /* T: as the thread sees them (its own PID namespace) */
 	uint32_t process;   /* T: process number in this arena: 1 = creator, new after every fork */
@@ -62,18 +63,17 @@ struct sl_slot {
 	sl_ref first_chunk; /* T: at start; then C: the chunk being read */
 	uint32_t flags;     /* unused, 0 */
 	uint64_t born;      /* T: ticks */
-	/* T: losses that no LOST record in the ring covers yet (span still open). */
+	/* T: losses that no LOST record covers yet. */
 	uint64_t lost_cnt, lost_first, lost_last;
 	uint64_t
-		nested_cnt; /* T: calls from signal handlers that hit the tracer itself: no record */
+		nested_cnt; /* T: calls made by signal handlers that interrupted the shim: no record */
 	char comm[SL_COMM_BYTES]; /* T: thread name; may be torn while it changes */
 	uint32_t parent_process;  /* T: process number of the process that forked this one, or 0 */
-	uint32_t
-		epoch; /* T: of the session when its totals began; with SL_EPOCH_CHANGES: about to */
-	/* T: Python's interpreter lock, python_gil.c: holds it, waits for it since (ticks; 0: does not); the gate
-	 * when it took it, and whether these are in records. C reads gil_since. */
+	uint32_t epoch; /* T: the report that the totals belong to; SL_EPOCH_CHANGES: being reset */
+	/* T: Python's interpreter lock (python_gil.c): ticks since when the thread holds it and waits for it, 0: it does
+	 * not; the gate when the lock was taken; which of the two have records. C reads gil_since. */
 	uint64_t gil_since, gil_wait;
-	uint32_t gil_pass, gil_told;
+	uint32_t gil_pass, gil_recorded;
 	uint32_t reserved[2];
 };
 _Static_assert(sizeof(struct sl_slot) == 128, "sl_slot is two cache lines");
@@ -81,10 +81,11 @@ _Static_assert(sizeof(struct sl_slot) == 128, "sl_slot is two cache lines");
 struct sl_arena {
 	uint64_t magic;
 	uint32_t wire_version, hook_cnt;
-	uint64_t hook_hash; /* of all hook names in order: both sides were built together */
+	uint64_t
+		hook_hash; /* of all hook names in order: detects sides that were not built together */
 	uint32_t chunk_bytes, chunk_cnt, slot_cnt, header_bytes;
 	uint32_t creator_pid, clock_mode;
-	uint64_t born; /* ticks, before it was made */
+	uint64_t born; /* ticks, before the arena was created */
 
 	_Alignas(64) uint64_t free_chunks; /* A: sl_ref | change count << 32: head of the pool */
 	uint32_t fresh_chunk;              /* A: chunks handed out for the first time so far */
@@ -98,7 +99,7 @@ struct sl_arena {
 	uint32_t string_serial; /* A: last id of SL_META_STRING given out */
 	uint32_t nvtx_serial;   /* A: last number of an NVTX domain or payload schema given out */
 	uint32_t code_serial;   /* A: last id of SL_META_CODE given out */
-	/* T: of the ranges of Python's interpreter lock. The domain, 0: there is none; before it was stored, the
+	/* A: NVTX domain of the ranges of Python's interpreter lock, 0: none yet (stored last, release), and their
 	 * messages, ids of SL_META_STRING. */
 	uint32_t gil_domain, gil_hold, gil_wait;
 	uint32_t reserved;
@@ -137,7 +138,7 @@ static inline sl_ref sl_stack_pop(uint64_t *head, sl_ref *link)
 
 		if (!top)
 			return 0;
-		/* The link may be stale when another thread popped top: then the count moved on. */
+		/* The link is stale if another thread popped @top meanwhile: then the count differs. */
 		want = __atomic_load_n(&link[top - 1], __ATOMIC_RELAXED) | ((old >> 32) + 1) << 32;
 		if (__atomic_compare_exchange_n(head, &old, want, 0, __ATOMIC_ACQUIRE,
 						__ATOMIC_ACQUIRE))

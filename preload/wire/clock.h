@@ -3,7 +3,7 @@
  *
  * SL_CLOCK_TSC: the CPU's counter (TSC, cntvct_el0). SL_CLOCK_MONO: CLOCK_MONOTONIC in ns, where
  * the counter cannot be trusted. The collector decides (session.h: clock_mode), takes snapshots of
- * both clocks, and converts; nothing in a traced process knows nanoseconds.
+ * both clocks, and converts; the shim itself works in ticks only.
  */
 #ifndef SL_CLOCK_H
 #define SL_CLOCK_H

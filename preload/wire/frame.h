@@ -1,8 +1,8 @@
 /*
- * frame.h - one frame of a stack in 64 bits, as it travels from whoever takes a stack to who finds the names.
+ * frame.h - one frame of a stack in 64 bits, from the unwinder to the symbolizer.
  *
- * The top byte tells what it is; the rest is the address, or what stands for it. Frames of a stack: the innermost
- * first, all native ones before all of Python's. Nothing is resolved when a stack is taken.
+ * The top byte holds flags; the rest is the address, or a Python code object and an offset. Frames of a stack: the
+ * innermost first, native ones before those of Python. Nothing is symbolized when a stack is taken.
  */
 #ifndef SL_FRAME_H
 #define SL_FRAME_H
@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 #define SL_FRAME_EXACT \
-	(UINT64_C(1) << 63) /* the instruction itself (interrupted there), not behind a call */
+	(UINT64_C(1) << 63) /* the interrupted instruction itself, not a return address */
 #define SL_FRAME_BY_FP \
 	(UINT64_C(1) << 62) /* found by the frame pointer; else by an unwinding table */
 #define SL_FRAME_REMARK \
-	(UINT64_C(1) << 61) /* no frame: enum sl_remark, where the stack is not as it should be */
+	(UINT64_C(1) << 61) /* no frame but an enum sl_remark: why the stack is incomplete */
 /* Python: code id | instruction's offset in bytes / 2 << 32 (24 bits). 0xffffff: it has not begun. Code id 0, with ENTRY:
- * the interpreter's loop runs, but no frame of Python's (it lets go of what one held): stands for one native frame. */
+ * the interpreter's loop runs without a Python frame (it releases references): stands for one native frame. */
 #define SL_FRAME_PYTHON (UINT64_C(1) << 60)
-/* Python: C code entered the interpreter for this frame, so this frame stands for one native frame of the interpreter's
- * loop together with those before it that have no such mark. */
+/* Python: C code entered the interpreter for this frame: one native frame of the interpreter's loop covers this frame and
+ * the frames before it without this flag. */
 #define SL_FRAME_ENTRY  (UINT64_C(1) << 59)
 #define SL_FRAME_KERNEL (UINT64_C(1) << 58) /* address in the kernel: sign-extend from bit 55 */
 #define SL_FRAME_MARKS  (UINT64_C(0xff) << 56)
@@ -29,13 +29,13 @@
 /* Numbers are stored: append only. Texts are in collector/remarks. */
 enum sl_remark {
 	SL_REMARK_NONE = 0,
-	SL_REMARK_DEPTH, /* there is more, but no more was asked for */
+	SL_REMARK_DEPTH, /* the depth limit was reached */
 	SL_REMARK_NO_TABLE, /* this code has no unwinding table and no frame pointer: the callers are unknown */
-	SL_REMARK_BROKEN, /* the caller's frame lies where no frame can lie: the stack is damaged, or the table wrong */
+	SL_REMARK_BROKEN, /* the caller's frame is at an impossible address: the stack is damaged, or the table wrong */
 	SL_REMARK_MEMORY,        /* the stack's memory cannot be read further */
-	SL_REMARK_PYTHON,        /* a Python that we do not know: its frames are missing */
-	SL_REMARK_PYTHON_BROKEN, /* Python's frames made no sense from here on */
-	SL_REMARK_LOST,          /* the stack was not told: its record was lost */
+	SL_REMARK_PYTHON,        /* a Python of unknown layout: its frames are missing */
+	SL_REMARK_PYTHON_BROKEN, /* Python's frames are inconsistent from here on */
+	SL_REMARK_LOST,          /* the stack's record was lost */
 };
 
 static inline uint64_t sl_frame_address(uint64_t frame)

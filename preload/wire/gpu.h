@@ -1,8 +1,8 @@
 /*
  * gpu.h - the tables of GPU libraries, joined: numbers, names and arguments of their functions, for both sides.
  *
- * These functions are not wrapped by C functions of their own: one forwarder (gpu_forward.c) serves them all and
- * passes registers and stack through as they are. So a line names a function and says how it takes its arguments:
+ * These functions have no C wrappers of their own: one forwarder (gpu_entry.c) serves all of them and passes registers
+ * and stack on unchanged. So a line names a function and the types of its arguments:
  *
  *   GPU(cudaMemcpyAsync, "ippzip", "bytes=3 kind=4 stream=5")
  *
@@ -18,17 +18,17 @@
  *   grid=2      dim3 by value: three words, x y z
  *   *addr=1     the word that the argument points to, read after success only
  *   *n=5:i      the int that it points to
- *   *m=1:i+12   the int 12 bytes behind that; *grid=1:i three of them
- *   *bytes=3+32*64  the sum of such words, 64 bytes apart: as many as the word recorded before says ("count=2 *bytes=...")
- * Role names: SL_GPU_ROLE below. "skip" instead: known, but not recorded (asks for errors, versions, strings).
+ *   *m=1:i+12   the int at offset 12 of that; *grid=1:i three of them
+ *   *bytes=3+32*64  the sum of such words, 64 bytes apart; their number is the word recorded before ("count=2 *bytes=...")
+ * Role names: SL_GPU_ROLE below. "skip" instead: known, but not recorded (queries of errors, versions, strings).
  *
- * Some names have changed their arguments from one major version of a library to another. The line says how the newest
- * takes them; lines behind it, newest first, how libraries up to a version did (the number in their soname):
+ * Some functions changed their arguments between major versions of a library. The first line is that of the newest
+ * version; OLDER lines follow, newest first, each with the last major version (of the soname) that it describes:
  *
  *   GPU(cudaMemAdvise, "ipzi1", "addr=1 bytes=2")
  *   OLDER(cudaMemAdvise, 12, "ipzii", "addr=1 bytes=2 device=4")
  *
- * One .def file per library under gpu/, without include guard; lines in alphabetical order.
+ * One .def file per library in preload/gpu/tables/, without include guard; lines in alphabetical order.
  */
 #ifndef SL_GPU_H
 #define SL_GPU_H
@@ -60,7 +60,7 @@ enum sl_gpu_library {
 	SL_GPU_LIBRARY_CNT
 };
 
-/* Role, and what its words are. Stored by number in SL_GPU_ARGUMENTS (ENUM_SL_GPU_ROLE): append only. */
+/* Role, and the meaning of its words. Stored by number in SL_GPU_ARGUMENTS (ENUM_SL_GPU_ROLE): append only. */
 #define SL_GPU_ROLES(ROLE)                                               \
 	ROLE(bytes, "bytes moved, allocated or asked for")               \
 	ROLE(kind, "direction: cudaMemcpyKind")                          \
@@ -112,7 +112,7 @@ enum sl_gpu_role {
 	SL_GPU_ROLE_CNT
 };
 
-/* Number of every line: what the hook field of SL_SHAPE_API holds. */
+/* Number of each line: the hook field of SL_SHAPE_API records. */
 enum sl_gpu_function {
 #define GPU(name, abi, roles)          SL_G_##name,
 #define OLDER(name, until, abi, roles) SL_G_##name##_until_##until,
@@ -125,7 +125,7 @@ _Static_assert(SL_GPU_FUNCTION_CNT <= 4096, "function numbers fit into the hook 
 
 /*
  * All lines as text, one after the other: name '\0' abi '\0' roles '\0' ... The abi of an older one begins with "<12:".
- * No pointers, so that a process without a GPU pays nothing for the tables (no relocation, no page).
+ * No pointers, so that the tables cost a process without a GPU no relocation and no page.
  */
 extern const char sl_gpu_text[];
 extern const uint16_t sl_gpu_first[SL_GPU_LIBRARY_CNT +

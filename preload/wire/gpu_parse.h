@@ -1,6 +1,6 @@
 /*
- * gpu_parse.h - reading the texts of gpu.h: the lines one after the other, the types of a call's arguments, what of
- * them is recorded. For both sides; allocates nothing, calls nothing.
+ * gpu_parse.h - parser of the texts of gpu.h: lines, types of arguments, roles. Used by both sides; allocates nothing and
+ * calls nothing.
  *
  *	const char *at = sl_gpu_text;
  *
@@ -22,7 +22,7 @@
 struct sl_gpu_line {
 	const char *name, *abi, *roles;
 	unsigned
-		until; /* last major version of the library that it is true of; 0: of the newest, too */
+		until; /* last major version of the library that the line describes; 0: the newest */
 };
 
 static inline const char *sl_gpu_after(const char *text)
@@ -32,7 +32,7 @@ static inline const char *sl_gpu_after(const char *text)
 	return text + 1;
 }
 
-/* The line that begins at @at; returns where the next one does. */
+/* Parses the line at @at; returns the address of the next one. */
 static inline const char *sl_gpu_next(const char *at, struct sl_gpu_line *line)
 {
 	line->name = at;
@@ -49,7 +49,7 @@ static inline const char *sl_gpu_next(const char *at, struct sl_gpu_line *line)
 
 /* ---- abi ---- */
 
-#define SL_GPU_PARAMETERS 40u /* of one function at most; 30 is the most there is */
+#define SL_GPU_PARAMETERS 40u /* of one function at most; the largest has 30 */
 
 enum sl_gpu_class {
 	SL_GPU_VOID,
@@ -63,7 +63,7 @@ struct sl_gpu_type {
 	uint8_t words; /* of 8 bytes: registers taken, or room on the stack */
 };
 
-/* One type; returns what follows it, or NULL when it is none. */
+/* Parses one type; returns what follows it, or NULL on an error. */
 static inline const char *sl_gpu_type(const char *abi, struct sl_gpu_type *type)
 {
 	unsigned bytes = 0;
@@ -100,14 +100,14 @@ static inline const char *sl_gpu_type(const char *abi, struct sl_gpu_type *type)
 			bytes = bytes * 10 + (unsigned)(*abi++ - '0');
 		type->class = SL_GPU_MEMORY;
 		type->words = (uint8_t)(bytes / 8);
-		/* Smaller ones would go into registers. */
+		/* Smaller structures are passed in registers. */
 		return bytes > 16 && bytes < 1000 && bytes % 8 == 0 ? abi : NULL;
 	}
 	return NULL;
 }
 
 /*
- * All of @abi: types[0] is what is returned, types[1] the first argument, as roles count them. Returns the number of
+ * Parses @abi: types[0] is the return type, types[1] the first argument, as roles count them. Returns the number of
  * arguments, or -1.
  */
 static inline int sl_gpu_types(const char *abi, struct sl_gpu_type types[SL_GPU_PARAMETERS + 1])
@@ -134,20 +134,20 @@ struct sl_gpu_use {
 	uint8_t role;     /* enum sl_gpu_role */
 	uint8_t argument; /* counted from 1 */
 	uint8_t part;     /* grid, block: which 32 bits of the dim3 */
-	bool is_pointer;  /* what it points to is meant: to be read after success */
+	bool is_pointer;  /* the word it points to, read after success */
 	bool is_int;      /* 32 bits of that */
 	uint8_t offset;   /* bytes from there */
 	uint8_t step;     /* sum over an array with so many bytes per element; 0: one word */
 };
 
-/* The names of the roles, in order, each with its NUL: no pointers here either. */
+/* Names of the roles in order, each with its NUL; no pointers, as for the tables. */
 static const char sl_gpu_role_names[] = {
 #define SL_GPU_ROLE_NAME(name, what) #name "\0"
 	SL_GPU_ROLES(SL_GPU_ROLE_NAME)
 #undef SL_GPU_ROLE_NAME
 };
 
-/* True when the @len bytes at @a are the string @b. */
+/* True if the @len bytes at @a are the string @b. */
 static inline bool sl_gpu_same(const char *a, size_t len, const char *b)
 {
 	for (size_t i = 0; i < len; i++)
@@ -165,7 +165,7 @@ static inline const char *sl_gpu_role_name(enum sl_gpu_role role)
 	return name;
 }
 
-/* SL_GPU_ROLE_CNT when there is none of this name. */
+/* SL_GPU_ROLE_CNT: no role has this name. */
 static inline unsigned sl_gpu_role_find(const char *text, size_t len)
 {
 	const char *name = sl_gpu_role_names;
@@ -179,7 +179,7 @@ static inline unsigned sl_gpu_role_find(const char *text, size_t len)
 	return role;
 }
 
-/* A number below 1000 (or what is beyond, wrong): moves *@text behind it. */
+/* Parses a number below 1000 and moves *@text past it. Larger ones give a wrong value, not an error. */
 static inline unsigned sl_gpu_number_at(const char **text)
 {
 	unsigned n = 0;
@@ -189,7 +189,7 @@ static inline unsigned sl_gpu_number_at(const char **text)
 	return n;
 }
 
-/* One "*ROLE=ARGUMENT:i+OFFSET*STEP"; a dim3 makes three uses of one. Returns their number, or -1. @next: what follows. */
+/* Parses one "*ROLE=ARGUMENT:i+OFFSET*STEP"; a dim3 makes three uses. Returns their number, or -1. @next: what follows. */
 static inline int sl_gpu_use(const char *text, const char **next, struct sl_gpu_use use[3])
 {
 	struct sl_gpu_use u = {.is_pointer = *text == '*'};
@@ -240,7 +240,7 @@ static inline int sl_gpu_use(const char *text, const char **next, struct sl_gpu_
 	return (int)cnt;
 }
 
-/* All of @roles. Returns their number, SL_GPU_SKIP, or -1 when they are malformed or too many. */
+/* Parses @roles. Returns their number, SL_GPU_SKIP, or -1 if they are malformed or too many. */
 static inline int sl_gpu_uses(const char *roles, struct sl_gpu_use uses[SL_GPU_ARGS])
 {
 	unsigned cnt = 0;

@@ -1,4 +1,4 @@
-/* gpu_tables.c - the texts of the tables; the collector compiles the same file (collector/gpu_tables.c). */
+/* gpu_tables.c - the GPU tables as text, and the number of each library's first function; linked into both sides. */
 #include "preload/wire/gpu.h"
 
 #pragma GCC visibility push(hidden)
@@ -11,7 +11,7 @@ const char sl_gpu_text[] = {
 #undef OLDER
 };
 
-/* How many lines each library has. */
+/* Lines of each library. */
 #define GPU(name, abi, roles)          +1
 #define OLDER(name, until, abi, roles) +1
 enum {

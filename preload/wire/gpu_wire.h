@@ -1,9 +1,10 @@
 /*
- * gpu_wire.h - what libtrace-cuda.so tells of the GPU: payload of SL_SHAPE_GPU records (hook field: enum sl_gpu_record).
+ * gpu_wire.h - GPU activity as libtrace-cuda.so records it: payload of SL_SHAPE_GPU records (hook field: enum
+ * sl_gpu_record).
  *
- * The record's own start is the tick at which it was handed over; the times in here are CLOCK_MONOTONIC ns (CUPTI's
- * timestamp callback is set to that), 0 = CUPTI could not tell. Strings are ids of SL_META_STRING records, which come
- * earlier in the same ring. Enumerations are CUPTI's own; the collector turns them into nsys's (see
+ * The record's own start is the tick at which it was written; the times in here are CLOCK_MONOTONIC ns (CUPTI's
+ * timestamp callback is set to that), 0 = unknown to CUPTI. Strings are ids of SL_META_STRING records, which come
+ * earlier in the same ring. Enumerations are CUPTI's own; the collector maps them to nsys's (see
  * ENUM_CUDA_MEM_KIND: CUPTI's minus one). correlation is CUPTI's: unique in the process, joins with GPU_API.
  *
  * Structures are multiples of 8 bytes, copied as they are. Change: raise SL_WIRE_VERSION.
@@ -37,7 +38,7 @@ enum sl_gpu_record {
 	SL_GPU_REC_CNT
 };
 
-/* CUPTI's RUNTIME and DRIVER kinds: a call, as the library itself saw it. */
+/* CUPTI's RUNTIME and DRIVER kinds: a call, as CUPTI timed it. */
 struct sl_gpu_api {
 	uint64_t start, end;
 	uint32_t correlation;
@@ -104,13 +105,13 @@ struct sl_gpu_graph { /* one launch of a whole graph */
 	uint32_t graph, graph_exec;
 };
 
-struct sl_gpu_memory { /* MEMORY2: an allocation or its end */
+struct sl_gpu_memory { /* MEMORY2: an allocation or a release */
 	uint64_t time, address, bytes, pc;
 	uint64_t pool_address, pool_threshold, pool_size, pool_used;
 	uint32_t device, context, stream, correlation;
 	uint8_t operation; /* CUPTI: 1 allocation, 2 release */
 	uint8_t kind, is_async, pool_type;
-	uint32_t process;        /* imported pools: whose */
+	uint32_t process;        /* imported pools: the exporting process */
 	uint32_t name, reserved; /* string, 0 none */
 };
 
@@ -140,7 +141,7 @@ struct sl_gpu_um {                           /* unified memory: a transfer or pa
 	uint32_t flags; /* CUPTI's: migration cause or access type, by kind */
 };
 
-/* Told once per device, before anything that happened on it. */
+/* Once per device, before all activity on it. */
 struct sl_gpu_device {
 	uint64_t memory_bytes, memory_bandwidth /* kB/s */, l2_bytes;
 	uint8_t uuid[16];
@@ -164,7 +165,7 @@ struct sl_gpu_stream {
 	uint32_t context, id, priority, flag; /* CUPTI's CUpti_ActivityStreamFlag */
 };
 
-/* --cuda-graph-trace=node: a node was made; graph_id and original from CUPTI's resource callbacks. */
+/* --cuda-graph-trace=node: a node was created; graph_id and original from CUPTI's resource callbacks. */
 struct sl_gpu_node {
 	uint64_t time, node, original; /* 0 none */
 	uint32_t graph, kind; /* kind: 0 node, 1 graph created, 2 graph cloned, 3 instantiated */
@@ -172,7 +173,7 @@ struct sl_gpu_node {
 	uint32_t thread, reserved;
 };
 
-/* Everything of this process that ended before @until has been handed over. */
+/* All activity of this process that ended before @until has been recorded. */
 struct sl_gpu_flushed {
 	uint64_t until;   /* CLOCK_MONOTONIC ns */
 	uint64_t dropped; /* records that CUPTI lost since the last such record */
@@ -183,17 +184,17 @@ enum sl_gpu_status_code {
 	SL_GPU_STATUS_ON = 0,     /* CUPTI delivers; text: library and version */
 	SL_GPU_STATUS_NO_LIBRARY, /* no libcupti found */
 	SL_GPU_STATUS_NO_LAYOUT,  /* a version whose record layouts are not known */
-	SL_GPU_STATUS_TAKEN,      /* somebody else subscribes; text: who */
+	SL_GPU_STATUS_TAKEN,      /* another tool is subscribed to CUPTI; text: which */
 	SL_GPU_STATUS_TOO_OLD,    /* the driver is too old for this CUPTI */
 	SL_GPU_STATUS_NO_PERMISSION,
 	SL_GPU_STATUS_KIND_FAILED, /* an activity kind could not be enabled; text: which, why */
-	SL_GPU_STATUS_LOST_SLOT,   /* it was ours, and somebody took it */
+	SL_GPU_STATUS_LOST_SLOT,   /* another tool took the subscription over */
 	SL_GPU_STATUS_OTHER,
 };
 struct sl_gpu_status {
 	uint32_t code;    /* enum sl_gpu_status_code */
 	uint32_t detail;  /* CUptiResult, or 0 */
-	uint32_t text;    /* string: one sentence for the user, with what to do */
+	uint32_t text;    /* string: one sentence for the user, with the remedy */
 	uint32_t version; /* of CUPTI's API, 0 unknown */
 };
 

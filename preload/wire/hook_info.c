@@ -1,4 +1,4 @@
-/* hook_info.c - the table of names; the collector compiles the same file (collector/hook_info.c). */
+/* hook_info.c - name, failure and direction of each hook, from the hook tables; linked into both sides. */
 #include "preload/wire/hooks.h"
 
 #pragma GCC visibility push(hidden)

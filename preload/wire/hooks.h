@@ -1,28 +1,28 @@
 /*
- * hooks.h - the hook tables, joined: hook numbers, and what the collector needs to know of each.
+ * hooks.h - the hook tables, joined: hook numbers, and name, failure and direction of each hook.
  *
- * One line per function in the .def files makes the wrapper (wrappers.c), the number (enum sl_hook),
- * the name and class in the report (SL_HOOK_INFO) and the export (preload/libtrace.map has them all
- * by default visibility). Lines come in these kinds; arguments that all share:
+ * One line per function in the .def files generates the wrapper (wrappers.c), the number (enum sl_hook),
+ * the name and class in the report (SL_HOOK_INFO) and the export (by default visibility, see
+ * preload/libtrace.map). Kinds of lines; arguments that all share:
  *
- *   fail    how a failure shows: NEG (-1, errno), NUL (NULL, errno), NUM (the error number is
- *           returned), END (EOF), NEV (never, or not to be seen)
- *   io      what it does to a file: OPEN CLOSE READ WRITE META, or NONE
- *   ret name params args   the prototype, and how the wrapper passes it on
+ *   fail    how the function reports failure: NEG (-1, errno), NUL (NULL, errno), NUM (the error
+ *           number is returned), END (EOF), NEV (never, or undetectably)
+ *   io      its effect on a file: OPEN CLOSE READ WRITE META, or NONE
+ *   ret name params args   the prototype, and the arguments that the wrapper passes on
  *
  *   HOOK_CALL(fail, ret, name, params, args)               nothing but the return value
  *   HOOK_VOID(name, params, args)                          returns nothing
  *   HOOK_ARG (fail, ret, name, params, args, arg)          + one integer argument
- *   HOOK_FD  (fail, io, ret, name, params, args, fd)       + the descriptor it is about
+ *   HOOK_FD  (fail, io, ret, name, params, args, fd)       + the descriptor it operates on
  *   HOOK_IO  (io, ret, name, params, args, fd, asked, off) moves rc bytes of a file; NEG
- *   HOOK_PATH(fail, io, ret, name, params, args, path)     + the path it is about
+ *   HOOK_PATH(fail, io, ret, name, params, args, path)     + the path it operates on
  *   HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)   stdio
- *   HOOK_OPEN(name, params, args, dir, path)               makes a descriptor of a path (relative: from dir); NEG, OPEN
- *   HOOK_NEWFD(name, params, args)                         makes a descriptor without one; NEG
+ *   HOOK_OPEN(name, params, args, dir, path)               opens a path (relative: from dir); NEG, OPEN
+ *   HOOK_NEWFD(name, params, args)                         opens a descriptor without a path; NEG
  *   HOOK_HAND(fail, io, name)                              written by hand in a wrap_*.c
  *
- * A .def file has no include guard: whoever includes it defines the kinds first, and tables.h
- * undefines them.
+ * A .def file has no include guard: the includer defines the kinds first, and tables.h undefines
+ * them.
  */
 #ifndef SL_HOOKS_H
 #define SL_HOOKS_H
@@ -59,9 +59,9 @@ struct sl_hook_info {
 	uint8_t fail; /* enum sl_fail */
 	uint8_t io;   /* enum sl_io */
 };
-extern const struct sl_hook_info sl_hook_info[SL_HOOK_CNT]; /* hook_info.c on each side */
+extern const struct sl_hook_info sl_hook_info[SL_HOOK_CNT]; /* hook_info.c */
 
-/* FNV-1a over all names: both sides compare it, so that a number never means two things. */
+/* FNV-1a over all names; the collector compares it, so that a hook number has one meaning. */
 static inline uint64_t sl_hook_hash(void)
 {
 	uint64_t h = 0xcbf29ce484222325u;

@@ -1,12 +1,12 @@
 /*
  * nvtx_wire.h - NVTX in records: payload of SL_SHAPE_NVTX (hook field: enum sl_nvtx).
  *
- * A push and the pop that ends it are records of their own, each with its moment as start: a kill loses no range that
- * was begun. Both carry the level, so that one lost record spoils one range and not all that follow.
+ * A push and its pop are separate records, each with its time as start: a killed process loses no range that was
+ * pushed. Both carry the level, so that a lost record affects one range and not all that follow.
  *
  * Domain numbers are unique in the arena (0: the default domain), so that a forked child's mean the same as its
  * parent's. Texts of registered strings are SL_META_STRING records. "text": a word with the length in its low 16 bits,
- * then the bytes, UTF-8 as far as the program keeps to it, padded with zeros. Change: raise SL_WIRE_VERSION.
+ * then the bytes, normally UTF-8 (not checked), padded with zeros. Change: raise SL_WIRE_VERSION.
  */
 #ifndef SL_NVTX_WIRE_H
 #define SL_NVTX_WIRE_H
@@ -26,24 +26,24 @@ enum sl_nvtx {
 	SL_NVTX_CATEGORY,   /* [0] domain | category << 32, text */
 	SL_NVTX_THREAD,     /* [0] system thread id, text */
 	SL_NVTX_STRING,     /* a registered string: [0] handle, [1] string id */
-	/* Something got a name. [0] domain | type << 32 (SL_NVTX_RESOURCE_*), [1] what it is: handle, address, ordinal,
+	/* A resource was named. [0] domain | type << 32 (SL_NVTX_RESOURCE_*), [1] the resource: handle, address or ordinal,
 	 * [2] NVTX's handle of the name or 0, text */
 	SL_NVTX_RESOURCE,
 	SL_NVTX_RESOURCE_END, /* [0] NVTX's handle */
 	/* Layout of payloads. [0] domain | type << 32, [1] schema id, [2] flags, [3] number of entries, [4] bytes,
-	 * [5] alignment, text: its name. The entries are told first. */
+	 * [5] alignment, text: its name. The records of its entries come first. */
 	SL_NVTX_SCHEMA,
 	/* [0] domain | index << 32, [1] schema id, [2] flags, [3] type, [4] array length or union selector, [5] offset,
 	 * text: name '\0' description */
 	SL_NVTX_ENTRY,
-	/* [0] domain, [1] schema id, [2] number of values, [3] bytes, text: its name. The values are told first. */
+	/* [0] domain, [1] schema id, [2] number of values, [3] bytes, text: its name. The records of its values come first. */
 	SL_NVTX_ENUM,
 	/* [0] domain | index << 32, [1] schema id, [2] value, [3] is a flag, text: its name */
 	SL_NVTX_ENUM_VALUE,
 	/*
-	 * Python's interpreter lock (python_gil.h): the thread begins to wait for it, has taken it, has let go. Their
-	 * ranges are pushed and popped in the domain and with the strings that sl_arena names. [0] number of the lock
-	 * in its process; absent for the first, that of the main interpreter. start may lie before records above.
+	 * Python's interpreter lock (python_gil.h): the thread starts to wait for it, takes it, releases it. The collector
+	 * writes ranges for these in the domain and with the strings named in sl_arena. [0] number of the lock in its
+	 * process; absent for the first, that of the main interpreter. start may be earlier than that of records before.
 	 */
 	SL_NVTX_GIL_WAIT,
 	SL_NVTX_GIL_TAKE,
@@ -78,7 +78,7 @@ enum sl_nvtx_payload {
 	SL_NVTX_PAYLOAD_F32,
 };
 
-/* Types of named things, as NVTX numbers them: class << 16 | index. */
+/* Types of named resources, as NVTX numbers them: class << 16 | index. */
 enum {
 	SL_NVTX_RESOURCE_CU_DEVICE = 4 << 16 | 1,
 	SL_NVTX_RESOURCE_CU_CONTEXT = 4 << 16 | 2,

@@ -1,6 +1,6 @@
 /*
- * sys.h - system calls made directly: they do not pass through our own wrappers, do not touch errno
- * and are no cancellation points. They return the kernel's value: a negative errno on failure.
+ * sys.h - direct system calls: they bypass the shim's wrappers, leave errno unchanged and are no
+ * cancellation points. They return the kernel's value: a negative errno on failure.
  */
 #ifndef SL_SYS_H
 #define SL_SYS_H
@@ -49,7 +49,7 @@ static inline long sl_sys6(long nr, long a, long b, long c, long d, long e, long
 #define sl_sys5(nr, a, b, c, d, e) \
 	sl_sys6(nr, SL_ARG(a), SL_ARG(b), SL_ARG(c), SL_ARG(d), SL_ARG(e), 0)
 
-/* Decimal digits and a NUL at @to; returns where the NUL is. */
+/* Writes decimal digits and a NUL to @to; returns the address of the NUL. */
 static inline char *sl_put_number(char *to, unsigned v)
 {
 	char digits[12];

@@ -1,7 +1,7 @@
 /*
  * tables.h - includes every hook table, one line per table. No guard: included once per use.
- * With SL_HOOK_ONE(fail, io, name) defined, all kinds are reduced to it; otherwise the includer
- * defines each kind (see hooks.h) itself.
+ * If SL_HOOK_ONE(fail, io, name) is defined, all kinds expand to it; otherwise the includer defines
+ * each kind (see hooks.h) itself.
  */
 #ifdef SL_HOOK_ONE
 #define HOOK_CALL(fail, ret, name, params, args)             SL_HOOK_ONE(fail, NONE, name)

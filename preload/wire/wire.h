@@ -1,8 +1,8 @@
 /*
- * wire.h - layout of what a traced process writes and the collector reads: records.
+ * wire.h - layout of records, which traced processes write and the collector reads.
  *
  * Rule for changes: any change of meaning, size or order raises SL_WIRE_VERSION. Both sides are
- * built together; a collector refuses an arena of another version with a message (attach.c), so
+ * built together; the collector rejects an arena of another version with a message (hello.c), so
  * there is no compatibility code.
  *
  * A record is a run of 8-byte words in one chunk (arena.h), written by one thread, in the order
@@ -35,9 +35,9 @@ enum {
 
 /*
  * Payload by shape. "fd|serial": low 32 bits the descriptor (int32_t; -1 = none), high 32 bits the
- * file serial (0 = unknown), a number that fdtable.c gives to each descriptor it comes to know,
- * unique in the arena. "bytes": raw bytes to the end of the record, zero padded; the true length
- * stands in the low 16 bits of the word before them.
+ * file serial (0 = unknown), which fdtable.c assigns to each descriptor, unique in the arena.
+ * "bytes": raw bytes to the end of the record, zero padded; the true length is in the low 16 bits
+ * of the word before them.
  */
 enum sl_shape {
 	SL_SHAPE_CALL = 0, /* [0] ret */
@@ -64,7 +64,7 @@ enum sl_meta {
 	/* A process image began (start-up, exec, or first event after fork). [0] pid | ppid << 32 (as
 	 * the process sees them), [1] enum sl_image, [2] length, [3..] executable '\0' arg0 '\0' ... */
 	SL_META_IMAGE = 0,
-	/* A descriptor became known without an open: inherited, received, made elsewhere.
+	/* A descriptor became known without an open: inherited, received, created elsewhere.
 	 * [0] fd|serial, [1] length, [2..] path as /proc/self/fd has it ("socket:[123]", ...) */
 	SL_META_FILE,
 	/* As FILE for a connected socket. [0] fd|serial, [1] length, [2..] struct sockaddr */
@@ -72,30 +72,30 @@ enum sl_meta {
 	/* Calls that got no record. start: the first, [0] ticks of the last, [1] how many,
 	 * [2] enum sl_loss */
 	SL_META_LOST,
-	/* About to exec. [0] 0, [1] length, [2..] path. The process's next IMAGE record confirms. */
+	/* About to exec. [0] 0, [1] length, [2..] path. The process's next IMAGE record confirms it. */
 	SL_META_EXEC,
-	/* Something the user must know once per process. [0] enum sl_note, [1] length, [2..] text */
+	/* A note for the user, once per process. [0] enum sl_note, [1] length, [2..] text */
 	SL_META_NOTE,
-	/* The tracer itself held the thread up. [0] ticks of the end, [1] enum sl_overhead */
+	/* The shim delayed the thread. [0] ticks of the end, [1] enum sl_overhead */
 	SL_META_OVERHEAD,
-	/* What a dup or close too short for a record did to the descriptors.
+	/* Descriptors changed by a dup or close too short for a record of its own.
 	 * DUP: [0] old fd|serial, [1] new fd|serial. CLOSE: [0] fd|serial */
 	SL_META_DUP,
 	SL_META_CLOSE,
-	/* A text that later records name by its id, unique in the arena. [0] id, [1] length, [2..] text */
+	/* A text that later records refer to by its id, unique in the arena. [0] id, [1] length, [2..] text */
 	SL_META_STRING,
 	/* The call record that follows in this ring has this stack; start and duration are that call's, so both are
 	 * read together. [0] stack id */
 	SL_META_CHAIN,
-	/* A stack that later records name by its id, unique in the arena. [0] id | frames << 32, [1..] frames, the
+	/* A stack that later records refer to by its id, unique in the arena. [0] id | frames << 32, [1..] frames, the
 	 * innermost first, native ones before those of Python: frame.h */
 	SL_META_STACK,
-	/* Code that frames lie in: an object became known. [0] first address, [1] end, [2] address - address in the
-	 * file, [3] length of the build id, [4] length, [5..] build id, path as the loader has it ("": the executable) */
+	/* A loaded object that frames are in. [0] first address, [1] end, [2] address - address in the file,
+	 * [3] length of the build id, [4] length, [5..] build id, path as the loader has it ("": the executable) */
 	SL_META_MODULE,
-	/* A code object of Python that frames name by its id, unique in the arena. [0] id, [1] first line | version of
-	 * the line table << 32 (0x030b: that of 3.11), [2] bytes of the line table, [3] length, [4..] file '\0' name
-	 * '\0' line table, as much of it as fits */
+	/* A code object of Python that frames refer to by its id, unique in the arena. [0] id, [1] first line | version
+	 * of the line table << 32 (0x030b: that of 3.11), [2] bytes of the line table, [3] length, [4..] file '\0'
+	 * name '\0' line table, as much of it as fits */
 	SL_META_CODE,
 	/* More of a line table. [0] id of the code, [1] position, [2] length, [3..] bytes */
 	SL_META_CODE_LINES,
@@ -113,7 +113,7 @@ enum sl_loss {
 enum sl_note {
 	SL_NOTE_DEEPBIND = 0,
 	SL_NOTE_OTHER = 1,
-	SL_NOTE_PYTHON = 2, /* of our Python modules: python.h */
+	SL_NOTE_PYTHON = 2, /* of the tracer's Python modules: python.h */
 };
 enum sl_overhead {
 	SL_OVERHEAD_START = 0,
@@ -154,8 +154,8 @@ static inline uint64_t sl_fd_serial(int fd, uint32_t serial)
 }
 
 /*
- * Exact totals of the calls that got no record because they were shorter than the threshold
- * (or, for locks, were not contended). One per hook and thread, updated by the thread alone.
+ * Exact totals of calls without a record, because they were shorter than the threshold or, for
+ * locks, not contended. One per hook and thread, updated by the thread alone.
  * count is written last. Times are ticks.
  */
 struct sl_agg {
@@ -164,8 +164,8 @@ struct sl_agg {
 	uint64_t min;   /* 0 while count is 0 */
 	uint64_t max;
 	uint64_t bytes;      /* bytes moved by them */
-	uint64_t err_count;  /* how many of them failed */
-	uint64_t lost_count; /* calls above the threshold whose record found no room */
+	uint64_t err_count;  /* failed ones */
+	uint64_t lost_count; /* calls above the threshold without room for a record */
 	uint64_t lost_total; /* sum of their durations */
 };
 _Static_assert(sizeof(struct sl_agg) == 64, "sl_agg is one cache line");

@@ -97,7 +97,7 @@ void nvtx_gil_leave(struct arenas *as, struct arena *a, int64_t end)
 		struct nvtx_event e;
 
 		if (!t || t->is_over || !since ||
-		    __atomic_load_n(&slot->gil_told, __ATOMIC_RELAXED))
+		    __atomic_load_n(&slot->gil_recorded, __ATOMIC_RELAXED))
 			continue;
 		fill(&e, domain, a->map->gil_hold, clock_map_ns(as->clock, since), 0);
 		if (e.start >= end || !nvtx_stack_of(as, t, domain, e.start))

@@ -1,6 +1,6 @@
 /*
- * nvtx_ask.c - ranges that begin and end a capture (--capture-range=nvtx): those whose message is the session's nvtx_range,
- * in the domain it names. Others pay for one comparison of texts, in such sessions alone.
+ * nvtx_capture.c - requests a capture for ranges whose message is the session's nvtx_range, in its nvtx_domain
+ * (--capture-range=nvtx). Other ranges cost one comparison of texts, in such sessions alone.
  */
 #include "preload/core/capture_request.h"
 #include "preload/nvtx/nvtx.h"
@@ -8,21 +8,21 @@
 #include <string.h>
 
 #define NESTED_MAX \
-	8u /* ranges of one thread inside one another; the outer ones keep the capture open */
-#define STARTED_MAX 64u /* ranges with start and end, at one time */
+	8u /* nested capture ranges of a thread; deeper ones are ignored, the outer ones keep the capture open */
+#define STARTED_MAX 64u /* open ranges with start and end */
 
-/* The ranges that this thread is inside of. Those of a forked child's parent are not the child's. */
+/* Capture ranges that this thread has pushed; void in a forked child. */
 static __thread struct {
 	uint32_t process;
 	struct {
 		const struct sl_nvtx_domain *domain;
 		uint32_t number;
-		uint32_t inside; /* pushes of the same domain that came later and are not popped */
+		uint32_t inside; /* later pushes of the same domain that are not popped yet */
 	} range[NESTED_MAX];
 } tls;
-__thread uint32_t sl_nvtx_nested;
+__thread uint32_t sl_nvtx_capture_depth;
 
-/* Ends can come from any thread. */
+/* Started ranges: any thread may end one. */
 static struct started {
 	uint32_t state; /* atomic, enum below */
 	uint32_t number, process;
@@ -31,10 +31,10 @@ static struct started {
 } started[STARTED_MAX];
 enum {
 	FREE,
-	BUSY, /* changing hands */
+	BUSY, /* being filled or freed by a thread */
 	OPEN,
 };
-uint32_t sl_nvtx_started;
+uint32_t sl_nvtx_capture_started;
 
 static bool is_session_domain(const struct sl_nvtx_domain *d)
 {
@@ -63,7 +63,7 @@ bool sl_nvtx_is_session_text(const struct sl_nvtx_text *text)
 	return sl_nvtx_is_session_range(copy, text->len);
 }
 
-/* Number 0 is cudaProfilerStart's. A forked child has another pid, so that its numbers can go on. */
+/* Number 0 is cudaProfilerStart's. Unique together with the pid, so a forked child may continue counting. */
 static uint32_t next_number(void)
 {
 	static uint32_t last;
@@ -77,7 +77,7 @@ static uint32_t next_number(void)
 
 /* ---- push and pop ---- */
 
-void sl_nvtx_ask_push(const struct sl_nvtx_domain *d, bool wanted)
+void sl_nvtx_capture_push(const struct sl_nvtx_domain *d, bool opens)
 {
 	uint32_t number;
 
@@ -85,52 +85,52 @@ void sl_nvtx_ask_push(const struct sl_nvtx_domain *d, bool wanted)
 		return;
 	if (tls.process != sl_proc.number) {
 		tls.process = sl_proc.number;
-		sl_nvtx_nested = 0;
+		sl_nvtx_capture_depth = 0;
 	}
-	for (uint32_t i = 0; i < sl_nvtx_nested; i++)
+	for (uint32_t i = 0; i < sl_nvtx_capture_depth; i++)
 		if (tls.range[i].domain == d)
 			tls.range[i].inside++;
-	if (!wanted || !is_session_domain(d) || sl_nvtx_nested == NESTED_MAX)
+	if (!opens || !is_session_domain(d) || sl_nvtx_capture_depth == NESTED_MAX)
 		return;
 	number = next_number();
-	if (!sl_ask(SL_HELLO_OPEN, number))
+	if (!sl_capture_request(SL_HELLO_OPEN, number))
 		return;
-	tls.range[sl_nvtx_nested].domain = d;
-	tls.range[sl_nvtx_nested].number = number;
-	tls.range[sl_nvtx_nested].inside = 0;
-	sl_nvtx_nested++;
+	tls.range[sl_nvtx_capture_depth].domain = d;
+	tls.range[sl_nvtx_capture_depth].number = number;
+	tls.range[sl_nvtx_capture_depth].inside = 0;
+	sl_nvtx_capture_depth++;
 }
 
-void sl_nvtx_ask_pop(const struct sl_nvtx_domain *d)
+void sl_nvtx_capture_pop(const struct sl_nvtx_domain *d)
 {
 	uint32_t kept = 0, ended = 0;
 
 	if (!sl_ready())
 		return;
 	if (tls.process != sl_proc.number)
-		sl_nvtx_nested = 0;
-	for (uint32_t i = 0; i < sl_nvtx_nested; i++) {
-		/* Of the ranges of one domain only the innermost can be the one that ends. */
+		sl_nvtx_capture_depth = 0;
+	for (uint32_t i = 0; i < sl_nvtx_capture_depth; i++) {
+		/* Pops end the innermost range of a domain. */
 		if (tls.range[i].domain == d && tls.range[i].inside-- == 0)
 			ended = tls.range[i].number;
 		else
 			tls.range[kept++] = tls.range[i];
 	}
-	sl_nvtx_nested = kept;
+	sl_nvtx_capture_depth = kept;
 	if (ended)
-		sl_ask(SL_HELLO_CLOSE, ended);
+		sl_capture_request(SL_HELLO_CLOSE, ended);
 }
 
 /* ---- start and end ---- */
 
 static bool grab(struct started *s, uint32_t from)
 {
-	/* Acquire: pairs with the release of whoever filled it in. */
+	/* Acquire: pairs with the release of the thread that filled the entry. */
 	return __atomic_compare_exchange_n(&s->state, &from, BUSY, 0, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
-/* A place for another one; a forked child takes those of its parent. */
+/* A free entry; entries of the parent count as free in a forked child. */
 static struct started *take_place(void)
 {
 	for (struct started *s = started; s < started + STARTED_MAX; s++) {
@@ -138,32 +138,32 @@ static struct started *take_place(void)
 			return s;
 		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == OPEN &&
 		    s->process != sl_proc.number && grab(s, OPEN)) {
-			__atomic_sub_fetch(&sl_nvtx_started, 1, __ATOMIC_RELAXED);
+			__atomic_sub_fetch(&sl_nvtx_capture_started, 1, __ATOMIC_RELAXED);
 			return s;
 		}
 	}
 	return NULL;
 }
 
-void sl_nvtx_ask_start(const struct sl_nvtx_domain *d, uint64_t id)
+void sl_nvtx_capture_start(const struct sl_nvtx_domain *d, uint64_t id)
 {
 	struct started *s;
 
 	if (!sl_ready() || !is_session_domain(d) || !(s = take_place()))
 		return;
 	s->number = next_number();
-	if (!sl_ask(SL_HELLO_OPEN, s->number)) {
+	if (!sl_capture_request(SL_HELLO_OPEN, s->number)) {
 		__atomic_store_n(&s->state, FREE, __ATOMIC_RELEASE);
 		return;
 	}
 	s->process = sl_proc.number;
 	s->domain = d;
 	s->id = id;
-	__atomic_add_fetch(&sl_nvtx_started, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&sl_nvtx_capture_started, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->state, OPEN, __ATOMIC_RELEASE);
 }
 
-void sl_nvtx_ask_end(const struct sl_nvtx_domain *d, uint64_t id)
+void sl_nvtx_capture_end(const struct sl_nvtx_domain *d, uint64_t id)
 {
 	if (!sl_ready())
 		return;
@@ -174,9 +174,9 @@ void sl_nvtx_ask_end(const struct sl_nvtx_domain *d, uint64_t id)
 		    s->domain != d || s->process != sl_proc.number || !grab(s, OPEN))
 			continue;
 		number = s->number;
-		__atomic_sub_fetch(&sl_nvtx_started, 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&sl_nvtx_capture_started, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&s->state, FREE, __ATOMIC_RELEASE);
-		sl_ask(SL_HELLO_CLOSE, number);
+		sl_capture_request(SL_HELLO_CLOSE, number);
 		return;
 	}
 }
