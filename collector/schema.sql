@@ -9,9 +9,9 @@
 --     private = the collector's own, dropped likewise.
 --   * Comments stand inside the parentheses of CREATE TABLE: only there do they reach `.schema`.
 --   * Tables that take batches (enum db_table in db.h) have INTEGER columns only, save one TEXT at the
---     end that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (row_batch.c says why).
+--     end that is the same in all rows, no PRIMARY KEY, no index and no DEFAULT (reason: row_batch.c).
 --
--- Units: all times are ns since the start of the session unless the comment says otherwise.
+-- Units: all times are ns since the start of the session unless the comment names another unit.
 -- "->" means "refers to". globalTid packs, from high to low: 8 bits hardware id, 8 bits VM id, 24 bits
 -- pid, 24 bits tid. globalPid has the tid bits 0, globalVid the pid bits too. Here the hardware id is 0
 -- and the VM id 1, so globalVid is 1 << 48 = 281474976710656.
@@ -173,7 +173,7 @@ CREATE TABLE SL_SCHED_DETAIL (
 -- @table SL_OSRT_TOTALS lazy
 CREATE TABLE SL_OSRT_TOTALS (
     -- Exact totals of the calls that have no row in OSRT_API because they were shorter than the
-    -- threshold (or were locks nobody contended for). Totals of all calls = these + the rows.
+    -- threshold (or were locks without contention). Totals of all calls = these + the rows.
     globalTid   INTEGER NOT NULL, -- packed id of the thread
     instance    INTEGER NOT NULL, -- tells threads with the same globalTid apart (the kernel reuses ids)
     nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
@@ -859,7 +859,7 @@ CREATE TABLE SL_PENDING_GPU (
 -- @table SL_LIVE_SESSION live
 CREATE TABLE SL_LIVE_SESSION (
     -- Only while the report grows, about once a second: the recording as a whole. SL_LIVE_* hold sums since the
-    -- report began, of what the rows say one by one; who reads them twice knows what went on between.
+    -- report began, of what the rows hold one by one; the difference of two readings is what happened in between.
     id        INTEGER PRIMARY KEY, -- 1
     changed   INTEGER NOT NULL,    -- number of the last round of writing; rows of SL_LIVE_* that changed in it carry it
     since     INTEGER NOT NULL,    -- when the sums began, ns
@@ -1044,7 +1044,7 @@ CREATE TABLE SL_NVTX_NAMES (
 
 -- @table SL_CAPTURES lazy
 CREATE TABLE SL_CAPTURES (
-    -- When it was recorded, of reports that do not tell of a whole run; several with --capture-range-end=pause.
+    -- When it was recorded, of reports that do not cover a whole run; several with --capture-range-end=pause.
     number INTEGER PRIMARY KEY, -- from 1
     start  INTEGER NOT NULL,    -- ns, session axis; the first begins at 0, but for some ns
     end    INTEGER NOT NULL     -- ns

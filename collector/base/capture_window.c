@@ -1,4 +1,4 @@
-/* capture_window.c - see capture_window.h. */
+/* capture_window.c - finds the time range of a report that holds a time, and clips to it. */
 #include "collector/base/capture_window.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* did_you_mean.c - what was meant by a word that nobody knows. */
+/* did_you_mean.c - the nearest valid spelling of an unknown word. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>

@@ -1,4 +1,4 @@
-/* limits.c - see limits.h. */
+/* limits.c - raises and reads resource limits of the collector. */
 #include "collector/base/limits.h"
 
 #include <dirent.h>

@@ -37,7 +37,7 @@ void sl_warn(const char *format, ...)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			break; /* nobody left to tell */
+			break; /* stderr is closed */
 		done += (size_t)n;
 	}
 	errno = saved;
@@ -82,5 +82,5 @@ void sl_say_names(int percent)
 		len = snprintf(line, sizeof(line), "\r" PREFIX "names of stacks: %3d %%",
 			       percent > 100 ? 100 : percent);
 	if (write(STDERR_FILENO, line, (size_t)len) < 0)
-		return; /* nobody left to tell */
+		return; /* stderr is closed */
 }

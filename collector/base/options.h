@@ -20,7 +20,7 @@ enum opt_kind {
 	OPT_LATER, /* an option of nsys that is accepted with a warning: "not yet" */
 	OPT_GROUP, /* no option: .help is a heading in --help */
 	OPT_ABOUT, /* no option: .values is the usage line, .help what stands below the options (examples) */
-	OPT_ELSEWHERE, /* not taken here, but by the command .values: the message says so */
+	OPT_ELSEWHERE, /* an option of the command .values: the message names it */
 };
 
 struct opt {

@@ -284,7 +284,7 @@ int proc_exit_status(uint32_t pid, int pidfd)
 	struct exit_info info = {.mask = INFO_EXIT};
 	int status = zombie_status(pid);
 
-	/* 0 it says as well where we may not know. */
+	/* The kernel shows 0 also where we lack the permission. */
 	if (status > 0)
 		return status;
 	if (ioctl(pidfd, GET_INFO, &info) < 0 || !(info.mask & INFO_EXIT))

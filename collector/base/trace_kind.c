@@ -1,4 +1,4 @@
-/* trace_kind.c - see trace_kind.h. */
+/* trace_kind.c - the words of --trace and their SL_TRACE_* bits. */
 #include "collector/base/trace_kind.h"
 
 #include <string.h>

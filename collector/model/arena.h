@@ -99,19 +99,19 @@ struct arena {
 
 /* What is known of GPUs in the whole report; see gpu.h. */
 struct gpu_report {
-	int64_t flush_ns; /* --cuda-flush-interval: CUPTI tells at least so often; 0: when it likes */
-	int64_t blocks;   /* of ids given out, see gpu_internal.h */
+	int64_t flush_ns; /* --cuda-flush-interval: CUPTI hands buffers over at least so often; 0: when they are full */
+	int64_t blocks; /* of ids given out, see gpu_internal.h */
 	uint32_t gpus;
 	uint8_t uuid[64][16];
 	bool has_changed;                        /* since it was saved for recover */
-	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI tells of them */
+	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI reports them */
 	uint64_t dropped;                        /* records that CUPTI lost */
 	uint64_t untimed;                        /* ... that it had no times for */
 	uint64_t hurried; /* records that did not wait as long as they should have */
-	/* Says a line to the user, if there is one to say it to. */
+	/* Prints a line on stderr; NULL: there is none. */
 	void (*warn)(void *to, const char *text);
 	void *warn_to;
-	uint32_t said[16]; /* hashes of lines said */
+	uint32_t said[16]; /* hashes of lines that were printed */
 	uint32_t said_cnt;
 };
 
@@ -145,7 +145,7 @@ static inline bool arena_has_chunk(const struct arena *a, sl_ref ref)
 	return ref - 1 < a->map->chunk_cnt && ref - 1 < SL_CHUNK_CNT;
 }
 
-/* Slots below were used at some time; what is in one of them, its state tells. */
+/* Slots below were used at some time; sl_slot.state: what they hold now. */
 static inline uint32_t arena_fresh_slots(const struct arena *a)
 {
 	uint32_t n = __atomic_load_n(&a->map->fresh_slot, __ATOMIC_ACQUIRE);

@@ -2,7 +2,7 @@
  * files.c - open files of traced images: from a serial (wire.h) to the row that describes it.
  *
  * A serial is unique in its arena, so its name belongs to the arena; but a forked child has the
- * parent's descriptors as well, so who has it open belongs to the image. Both are paged arrays: the
+ * parent's descriptors as well, so which files are open belongs to the image. Both are paged arrays: the
  * lookup is on the path of every record.
  */
 #include "collector/model/ring_reader.h"

@@ -178,7 +178,7 @@ uint32_t live_file_of(struct live *l, int64_t global_pid, int64_t path_id)
 	at = file_at(l, &key, key.path ? FILES_MAX : UINT32_MAX);
 	if (at || !key.path)
 		return at;
-	/* Who reads many small files wants to know how fast those of a folder are. */
+	/* Many small files of a folder are summed up: one row for each would show nothing. */
 	while (key.len > 1 && key.path[key.len - 1] != '/')
 		key.len--;
 	key.is_folder = true;
@@ -213,7 +213,7 @@ static void drop(struct live_gpu *g, uint32_t at)
 
 /*
  * What [from, to) adds to the time in which the GPU was busy. Spans are in order and apart; nearly always this one
- * comes at the end. Where there are too many, the oldest is settled: what is told of that time later is not seen.
+ * comes at the end. Where there are too many, the oldest is settled: later records of that time are not counted.
  */
 int64_t live_gpu_busy(struct live_gpu *g, int64_t from, int64_t to)
 {

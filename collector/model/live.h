@@ -1,9 +1,9 @@
 /*
- * live.h - running sums, for those who watch a recording: tables SL_LIVE_* (schema.sql).
+ * live.h - running sums for `sightline top`: tables SL_LIVE_* (schema.sql).
  *
- * Whoever wants to know once a second what a program does cannot read a million new rows for it. So what makes the
- * rows adds them up as well, in structures at hand; once a second what has changed is written, in the transaction of
- * the rows. Sums are of one report, from its beginning on, and gone when it is finished: its rows say the same.
+ * A reader cannot sum up a million new rows each second. So the row writers add them up as well; once a second the sums
+ * that changed are written, in the transaction of the rows. They are sums since the report began, and are dropped when
+ * it is finished: then its rows hold the same.
  *
  *   live.c        calls, files, GPUs
  *   live_flush.c  threads; what is written
@@ -100,7 +100,7 @@ struct live_threads {
 };
 
 /*
- * One GPU. Kernels and copies overlap and are not told in the order of time; so the latest stretches in which it was
+ * One GPU. Kernels and copies overlap and are not reported in the order of time; so the latest stretches in which it was
  * busy are kept apart until the gaps between them are old.
  */
 struct live_gpu {
@@ -108,7 +108,7 @@ struct live_gpu {
 	int64_t number; /* TARGET_INFO_GPU.id, or of the device in its process */
 	bool is_known, is_changed;
 	int64_t busy_ns;
-	int64_t until;   /* CUPTI has told of all that ended before; DB_NULL: nothing yet */
+	int64_t until;   /* CUPTI has reported all work that ended before; DB_NULL: none yet */
 	int64_t settled; /* what begins before is cut */
 	uint64_t kernels, copies, bytes;
 	int64_t kernel_ns;
@@ -182,7 +182,7 @@ enum live_work {
 /* Something that GPU @number did. @is_known: it is TARGET_INFO_GPU.id. */
 void live_gpu_work(struct live *l, int64_t number, bool is_known, enum live_work what,
 		   int64_t start, int64_t end, uint64_t bytes);
-/* All that ended before @until has been told. */
+/* All work that ended before @until is reported. */
 void live_gpu_until(struct live *l, int64_t number, bool is_known, int64_t until);
 
 #endif

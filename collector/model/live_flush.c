@@ -82,7 +82,7 @@ void live_thread(struct arenas *as, struct thread *t, bool over)
 	t->live.ns = 0;
 }
 
-/* What the kernel said of a thread since the last time. */
+/* A thread's context switches since the last call. */
 static void take_switches(void *ctx, const struct sched_sum *sum)
 {
 	struct arenas *as = ctx;
@@ -90,7 +90,7 @@ static void take_switches(void *ctx, const struct sched_sum *sum)
 	struct live_thread *t;
 
 	l->switches += sum->switches;
-	/* Idle processors are nobody's. */
+	/* The idle task is no thread of a program. */
 	if (!sum->pid)
 		return;
 	t = thread_of(l, GLOBAL_TID(sum->pid, sum->tid));
@@ -288,7 +288,7 @@ static uint64_t untold_of(const struct sched *sched)
 	return sched ? sched_lost(sched) : 0;
 }
 
-/* Also what no record has told of so far. */
+/* Including losses without a record so far. */
 static uint64_t losses(const struct arenas *as, const struct sched *sched)
 {
 	uint64_t sum =

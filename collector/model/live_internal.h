@@ -1,4 +1,4 @@
-/* live_internal.h - between the parts of live.h; nobody else includes it, but for tests. */
+/* live_internal.h - shared by live.c and live_flush.c, and by their tests. */
 #ifndef SL_LIVE_INTERNAL_H
 #define SL_LIVE_INTERNAL_H
 

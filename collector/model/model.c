@@ -1,8 +1,8 @@
 /*
- * model.c - processes and traced images, from what the shim says (tree.c: from what the kernel says).
+ * model.c - processes and traced images by the records of the shim (tree.c: by events of the kernel).
  *
- * Both sources tell the same story in their own time, so everything here must bear being told twice
- * and in either order; is_known and exec_ns keep SL_PROCESS_TREE at one row per image.
+ * Both sources report the same events, each with its own delay, so every function here must cope with either order and
+ * with repetition; is_known and exec_ns keep SL_PROCESS_TREE at one row per image.
  */
 #include "collector/model/model.h"
 
@@ -115,7 +115,7 @@ struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
 	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
 		if (was_it(p, pid, ns, SLACK_NS))
 			return p;
-	/* Events of one process come from several CPUs and rings: later ones may be told first. */
+	/* Events of one process come from several CPUs and rings: later ones may be read first. */
 	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
 		if (!p->has_fork && was_it(p, pid, ns, UNSURE_NS))
 			return p;
@@ -225,8 +225,8 @@ static const char *base_name(const char *path)
 }
 
 /*
- * What the program was started as: that name says more where it is a link (redis-server to redis-check-rdb, python3 to
- * python3.11). The first argument may be anything, so it counts only where it leads to the same file.
+ * The path by which the program was started, which names it better where it is a link (redis-server to redis-check-rdb,
+ * python3 to python3.11). The first argument may be anything, so it counts only where it leads to the same file.
  */
 static const char *started_as(const struct proc *p, const char *exe, const char *command,
 			      char name[NAME_MAX + 1])
@@ -289,7 +289,7 @@ static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bo
 
 	db_image(m->db, &image);
 	p->is_known = true;
-	/* Its end may have been told before its last image was. */
+	/* Its exit may have been read before its last image was. */
 	if (p->is_gone)
 		db_process_ended(m->db, image.global_pid, p->end_ns, p->status);
 	if (exe)
@@ -338,7 +338,7 @@ static void tell_start(struct model *m, struct proc *p, int64_t ns, const char *
 
 	if (p->is_forked)
 		tell_fork(m, p);
-	/* A later one is that of the next image, of which the kernel may tell before this one's ring was read. */
+	/* A later one is that of the next image, which the kernel may report before this one's ring is read. */
 	if (p->exec_ns <= ns) {
 		ns = p->exec_ns ? p->exec_ns : ns;
 		forget_exec(p);
@@ -391,7 +391,7 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 		if (!p->is_known)
 			tell_fork(m, p);
 	} else if (m->has_kernel_events && !p->has_fork && !p->is_known && p->pid != m->root_pid) {
-		/* The rows stand in the order of events, and the kernel has not told of the fork yet. */
+		/* The rows stand in the order of events, and the event of the fork was not read yet. */
 		late(p, ns, text, command);
 	} else {
 		tell_start(m, p, ns, *text ? text : NULL, command);
@@ -404,7 +404,7 @@ void model_on_exec(struct model *m, struct image *im, const struct meta *meta, i
 {
 	struct proc *p = im->proc;
 
-	/* Where the kernel tells us it knows better: the exec may fail, or be a vfork child's. */
+	/* The kernel's event of the exec decides, if there is one: the exec may fail, or be a vfork child's. */
 	if (m->has_kernel_events || model_image_is_over(im))
 		return;
 	forget_exec(p);
@@ -460,7 +460,7 @@ bool model_has_guests(const struct model *m, uint32_t arena_id)
 
 void model_settle(struct model *m, int64_t now_ns, bool all)
 {
-	/* The list has the youngest first: parents are told before what came of them. */
+	/* The list has the youngest first: parents are written before their children. */
 	tell_forks(m, m->procs);
 	for (struct proc *p = m->procs; p; p = p->next) {
 		if (p->late_ns && (all || now_ns - p->late_ns > GRACE_NS))

@@ -1,5 +1,5 @@
 /*
- * model.h - who is who: processes, images, threads, files; and the rows that tell of them.
+ * model.h - processes, images, threads and files, and their rows.
  *
  * A process (struct proc) is what the kernel calls one: it keeps its pid over exec. A traced image
  * (struct image) is a process number of an arena: it begins with exec or fork and ends with exec or exit.
@@ -31,10 +31,10 @@ struct proc {
 	int64_t start_ns, end_ns;
 	int pidfd;      /* -1: none */
 	int status;     /* wait status, -1 unknown */
-	bool is_gone;   /* ended, or this pid belongs to someone else by now */
+	bool is_gone;   /* exited, or the pid was used again */
 	bool is_known;  /* has a row in SL_PROCESS_TREE */
 	bool is_traced; /* the shim is inside (perhaps it has had nothing to say yet) */
-	bool has_fork;  /* the kernel told when it began: start_ns is exact */
+	bool has_fork;  /* start_ns is exact: from an event of the kernel */
 	bool is_forked; /* seen by the kernel, its row not written yet */
 	bool in_tree;   /* a descendant of the root (all of them, but for system-wide switches) */
 	struct image *image; /* the traced one, NULL: none */
@@ -44,7 +44,7 @@ struct proc {
 	int64_t exec_ns; /* 0: none */
 	char *exec_exe, *exec_command;
 	char *exe, *command; /* what it runs, */
-	/* An image that said hello before the kernel told of its process. */
+	/* An image whose hello was read before the kernel's event of its process. */
 	int64_t late_ns; /* 0: none */
 	char *late_exe, *late_command;
 	int64_t image_ns;            /* start of the youngest traced image, INT64_MIN none */
@@ -99,7 +99,7 @@ struct model {
 	uint64_t sched_rows; /* since the last commit */
 	int64_t sched_first, sched_last;
 	void (*watch)(void *ctx, struct proc *p); /* a process became known: give it a pidfd */
-	void (*ended)(void *ctx, struct proc *p); /* how it ended became known; NULL: nobody asks */
+	void (*ended)(void *ctx, struct proc *p); /* its exit status became known; may be NULL */
 	void *watch_ctx;
 };
 

@@ -1,5 +1,5 @@
 /*
- * ring_reader.c - see ring_reader.h. Pairings of loads: as in collect/drain.c.
+ * ring_reader.c - walks the chunks of rings without consuming them. Pairings of loads: as in collect/drain.c.
  */
 #include "collector/model/ring_reader.h"
 

@@ -1,6 +1,8 @@
 /*
- * stacks.c - see stacks.h. Records come from programs that we do not trust: ids and lengths are bounded, and what is
- * kept is, too. Stacks beyond that are in the report in which they were told, and missing in later ones.
+ * stacks.c - keeps stacks, modules and code objects of each arena and writes them to the report.
+ *
+ * Records come from programs that we do not trust: ids, lengths and the memory used are bounded. A stack beyond the bounds
+ * is in the report that was open when its record was drained, and missing in later ones.
  */
 #include "collector/model/stacks.h"
 #include "collector/model/ring_reader.h"
@@ -19,9 +21,9 @@
 #define KEEP_BYTES  (64u << 20) /* of an arena */
 #define MODULES_MAX 65536u      /* of an arena */
 
-/* As a process told it. */
+/* As recorded. */
 struct stack {
-	uint64_t *frames; /* NULL: not told, or not kept */
+	uint64_t *frames; /* NULL: no record yet, or not kept */
 	uint64_t since;   /* ticks */
 	uint32_t cnt, number;
 };
@@ -35,7 +37,7 @@ struct module {
 };
 
 struct code {
-	char *file, *name; /* in one piece; NULL: not told */
+	char *file, *name; /* in one piece; NULL: no record yet */
 	uint8_t *lines;
 	uint32_t lines_len, lines_cap;
 	int first_line, version;
@@ -432,7 +434,7 @@ int64_t stacks_take(struct arenas *as, struct thread *t, uint64_t start)
 		return stack;
 	s = entry(&a->stacks->stack, id, false);
 	if (!s || !s->frames) {
-		/* Told by another thread, whose ring has not been read so far yet. */
+		/* Recorded by another thread, whose ring is not drained that far. */
 		ring_prescan(a);
 		s = entry(&a->stacks->stack, id, false);
 	}

@@ -1,5 +1,5 @@
 /*
- * stacks.h - stacks that records tell of: kept by arena, written to the report raw (SL_RAW_STACKS, SL_MODULES, SL_CODES)
+ * stacks.h - stacks of records: kept by arena, written to the report raw (SL_RAW_STACKS, SL_MODULES, SL_CODES)
  * when they come, and again into each report that refers to them. Names are found there
  * (db_stacks.h).
  *

@@ -1,4 +1,4 @@
-/* strings.c - see strings.h. */
+/* strings.c - texts by id, kept in memory and saved in pages for recover. */
 #include "collector/model/strings.h"
 
 #include <errno.h>

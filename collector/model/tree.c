@@ -1,5 +1,5 @@
 /*
- * tree.c - what the kernel tells: context switches become rows; forks, execs and exits the tree.
+ * tree.c - events of the kernel: context switches become rows; forks, execs and exits the process tree.
  *
  * The kernel sees every process, also those the shim cannot enter (static, setuid, other loaders).
  */
@@ -117,10 +117,10 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 		return; /* a thread: it is known by its first record, or by its name */
 	parent = model_find(m, parent_pid);
 	if (!parent && m->keep_all_switches)
-		return; /* somebody else's */
+		return; /* not of the tree */
 	p = model_at(m, pid, ns);
 	if (p->has_fork) {
-		/* Its predecessor's end was not told. */
+		/* The exit of the process that had the pid before was not reported. */
 		model_exit(m, p, ns, -1);
 		p = model_get(m, pid, ns);
 	}
@@ -157,7 +157,7 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 		return;
 	p = model_at(m, pid, ns);
 	is_start = pid == m->root_pid && !p->is_known && !p->exec_ns;
-	/* The new image may have said so already. */
+	/* The new image's record may have been read already. */
 	if (p->image_ns >= ns)
 		return;
 	free(p->exec_exe);
@@ -196,7 +196,7 @@ static void on_exit_event(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, 
 	if (m->keep_all_switches && !model_find_newest(m, pid))
 		return;
 	p = model_at(m, pid, ns);
-	/* The end that the process's descriptor told is a little late. */
+	/* A pidfd reports the exit a little late. */
 	if (p->is_gone)
 		p->end_ns = ns;
 	model_exit(m, p, ns, exit_code);

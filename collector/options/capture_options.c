@@ -1,4 +1,4 @@
-/* capture_options.c - see capture_options.h. Words of nsys, spelled and meant as there. */
+/* capture_options.c - checks --capture-range and its companions. Words of nsys have the meaning that nsys gives them. */
 #include "collector/options/capture_options.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* event_options.c - see event_options.h. */
+/* event_options.c - checks the options that choose event counters. */
 #include "collector/options/event_options.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ int event_options_read(struct event_options *o, const struct event_words *w, boo
 	rc = event_choose(&choice, o->core, o->os, true, why, sizeof(why));
 	if (!rc)
 		return 0;
-	/* Nobody has named them: no reason not to run. */
+	/* They are defaults, not asked for: their lack is no error. */
 	if (!core && !os) {
 		sl_warn("%s: no events are counted: without --os-events and --cpu-core-events it "
 			"would be instructions, and %s",

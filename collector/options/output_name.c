@@ -147,8 +147,8 @@ static int append_capture(struct naming *nm, int number, const char *extension)
 	return append(nm, text, strlen(text)) < 0 ? -1 : append(nm, extension, strlen(extension));
 }
 
-/* @said: the name nsys would have used, once it was mentioned that ours differs. */
-static int extend(struct naming *nm, int number, bool *said)
+/* @renamed: set where the extension of nsys was replaced, which a message mentions. */
+static int extend(struct naming *nm, int number, bool *renamed)
 {
 	static const char *const ours[] = {".sqlite", ".sqlite3", ".db"};
 	static const char *const theirs[] = {".nsys-rep", ".qdrep"};
@@ -166,7 +166,7 @@ static int extend(struct naming *nm, int number, bool *said)
 			continue;
 		nm->len -= strlen(theirs[i]);
 		nm->path[nm->len] = '\0';
-		*said = true;
+		*renamed = true;
 	}
 	if (number)
 		return append_capture(nm, number, ".sqlite");
@@ -211,7 +211,7 @@ static int check_file(struct naming *nm, bool overwrite)
 	struct stat st;
 
 	if (lstat(nm->path, &st) < 0) {
-		/* Only making the file tells: quotas, names too long, file systems that take no files. */
+		/* Only creating the file shows quotas, names too long, file systems that take no files. */
 		int fd = open(nm->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 		if (fd < 0)
@@ -236,12 +236,13 @@ static int check_file(struct naming *nm, bool overwrite)
 }
 
 /* Names with %n in turn until one is free; others are what they are. */
-static int choose(struct naming *nm, const struct output_ask *ask, const char *pattern, bool *said)
+static int choose(struct naming *nm, const struct output_ask *ask, const char *pattern,
+		  bool *renamed)
 {
 	struct stat st;
 
 	for (long number = 1; number <= NUMBER_MAX; number++) {
-		if (expand(nm, ask, pattern, number) < 0 || extend(nm, ask->number, said) < 0)
+		if (expand(nm, ask, pattern, number) < 0 || extend(nm, ask->number, renamed) < 0)
 			return -1;
 		if (!nm->numbered || lstat(nm->path, &st) < 0)
 			return 0;
@@ -263,7 +264,7 @@ char *output_name(const struct output_ask *ask, char *why, size_t why_len)
 {
 	struct naming nm = {.why = why, .why_len = why_len};
 	char pattern[PATH_MAX];
-	bool said = false;
+	bool renamed = false;
 	const char *asked = ask->pattern ? ask->pattern : "";
 	size_t len = strlen(asked);
 	const char *number = len == 0 || asked[len - 1] == '/' ? "report%n"
@@ -274,10 +275,10 @@ char *output_name(const struct output_ask *ask, char *why, size_t why_len)
 		refuse(&nm, "the report's name is longer than %d bytes", PATH_MAX - 1);
 		return NULL;
 	}
-	if (choose(&nm, ask, pattern, &said) < 0 || check_folder(&nm) < 0 ||
+	if (choose(&nm, ask, pattern, &renamed) < 0 || check_folder(&nm) < 0 ||
 	    check_file(&nm, ask->overwrite) < 0)
 		return NULL;
-	if (said)
+	if (renamed)
 		sl_warn("the report is SQLite: it will be '%s'", nm.path);
 	return strdup(nm.path);
 }

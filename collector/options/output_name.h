@@ -19,7 +19,7 @@ struct output_ask {
  * The file name that @ask means, malloc'd. NULL and one sentence in @why (without "sightline:", with the
  * way out) when the report could not be written there: file exists, no such folder, folder not writable,
  * unknown %-sequence. Without an extension we know, .sqlite is appended; x.nsys-rep becomes x.sqlite,
- * which sl_warn() says once. %n is the first number, from 1, whose file does not exist.
+ * with one line on stderr. %n is the first number, from 1, whose file does not exist.
  * Two sightlines may still come to the same name: when db_open() then finds the file, ask again.
  */
 char *output_name(const struct output_ask *ask, char *why, size_t why_len);

@@ -331,8 +331,8 @@ static int add_words(enum option_side side, int cnt, char **words)
 }
 
 /*
- * Each `start` begins anew, from what held before the first one. What launch says afterwards (session_idle.h) belongs to
- * that, too.
+ * Each `start` begins with the values from before the first one, which include those that launch sends later
+ * (session_idle.h).
  */
 static int add_over_base(enum option_side side, int cnt, char **words)
 {

@@ -71,7 +71,7 @@ enum option_side {
 /* As opt_parse(): index of the program's name in @argv, -SL_EXIT_USAGE or OPT_HELP_SHOWN. Calls init itself. */
 int profile_options_parse(struct profile_options *options, int argc, char **argv);
 
-/* The same for the options of another command; @session: what --session said, or NULL. */
+/* The same for the options of another command; @session: value of --session, or NULL. */
 int profile_options_parse_for(struct profile_options *options, enum option_side side, int argc,
 			      char **argv, const char **session);
 
@@ -84,7 +84,7 @@ int profile_options_send(void (*take)(void *to, const char *word), void *to);
 
 /*
  * More options, over those that were parsed before in this process: @words end with NULL, and are copied. On trouble
- * (-SL_EXIT_USAGE) all is as it was; there is nobody to be told on stderr, the sender has checked them.
+ * (-SL_EXIT_USAGE) all is as it was, without a message: the sender has checked them.
  */
 int profile_options_add(struct profile_options *options, enum option_side side, char **words);
 
@@ -95,7 +95,7 @@ int profile_options_add(struct profile_options *options, enum option_side side, 
 int profile_options_from_string(struct profile_options *options, const char *text,
 				const char *source);
 
-/* As if -o had said so, also to profile_options_add(). */
+/* As if given by -o, also for profile_options_add(). */
 void profile_options_set_output(struct profile_options *options, const char *pattern);
 
 /* What --kill may say: a signal, 0 for none, -1: something else. */

@@ -1,5 +1,6 @@
 /*
- * profile_values.c - see profile_values.h. The table has checked numbers, truths, and words of which there is a list.
+ * profile_values.c - turns words of options into values. The option table has checked numbers, truth values and words of a
+ * list.
  */
 #include "collector/options/profile_values.h"
 

@@ -13,12 +13,12 @@ struct profile_words {
 		*command_file;
 	const char *cuda_graph_trace, *cuda_event_trace;
 	bool cuda_memory_usage;
-	int64_t python_hz; /* 0: not said */
+	int64_t python_hz; /* 0: not given */
 	bool has_sample_hz;
 	struct capture_words capture;
 	struct stack_words stacks;
 	struct event_words events;
-	bool may_help; /* lists may be printed: there is somebody to read them */
+	bool may_help; /* lists may be printed: stdout is read by a user */
 	const char *session;
 	/* Of this parse. */
 	enum option_side side;
@@ -29,7 +29,7 @@ struct profile_words {
 
 #define OFF_CPU_MOST_NS 1000000000000
 
-/* What --off-cpu-threshold says, NULL: nothing. 0, or -SL_EXIT_USAGE after one line. */
+/* @text: value of --off-cpu-threshold, NULL: not given. 0, or -SL_EXIT_USAGE after one line. */
 int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd);
 
 void profile_words_init(struct profile_words *w, enum option_side side);

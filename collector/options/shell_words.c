@@ -1,4 +1,4 @@
-/* shell_words.c - see shell_words.h. */
+/* shell_words.c - splits a text into words as a shell does. */
 #include "collector/options/shell_words.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* stack_options.c - see stack_options.h. */
+/* stack_options.c - checks the options about stacks of calls. */
 #include "collector/options/stack_options.h"
 
 #include <stdlib.h>

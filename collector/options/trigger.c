@@ -1,4 +1,4 @@
-/* trigger.c - see trigger.h. */
+/* trigger.c - parses --trigger, and compares durations with its limits. */
 #include "collector/options/trigger.h"
 
 #include <ctype.h>
@@ -288,7 +288,7 @@ int triggers_read(struct triggers *ts, const char *text, const char *cmd)
 			continue;
 		}
 		if (*p && *p != ',') {
-			/* Blanks behind a comma belong to nobody. */
+			/* Blanks behind a comma are no part of a trigger. */
 			if (to != copy || !isspace((unsigned char)*p))
 				*to++ = *p;
 			continue;

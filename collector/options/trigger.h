@@ -20,7 +20,7 @@
 
 #define TRIGGER_MAX        16u
 #define TRIGGER_MEDIAN     101u
-#define TRIGGER_MEDIAN_MIN 5u /* a median of fewer says nothing */
+#define TRIGGER_MEDIAN_MIN 5u /* fewer values have no meaningful median */
 #define TRIGGER_NAME       128u
 
 enum trigger_kind {

@@ -1,7 +1,7 @@
 /*
  * db.c - the report as a SQLite connection: commit, checkpoints, full disk. How it is opened: db_open.c.
  *
- * One process writes, anybody may read at any time (WAL, normal locking). synchronous is OFF: a crash
+ * One process writes, others may read at any time (WAL, normal locking). synchronous is OFF: a crash
  * of any process loses nothing committed, and no commit waits for the disk; only a crash of the whole
  * machine can damage a report, until the kernel has written it out as any other file.
  */

@@ -4,9 +4,9 @@
  * Two ways in. High-volume tables take rows of plain integers: db_row() gives the next row of a
  * table's batch, the caller fills every column, and db_commit() moves all batches into the file by
  * INSERT ... SELECT (row_batch.c), in one transaction. Everything else has a function of its own
- * below. The file is in WAL mode while it grows, so anybody can query it.
+ * below. The file is in WAL mode while it grows, so it can be queried at any time.
  *
- * All functions return 0 or a negative errno unless said otherwise. When db_commit() fails (-ENOSPC:
+ * All functions return 0 or a negative errno unless noted. When db_commit() fails (-ENOSPC:
  * full disk, also for EIO; -EBUSY: another program kept the write lock for 10 s) the transaction is
  * rolled back, the batches are empty, and the rows that were in them are the caller's loss to count;
  * the next db_commit() may succeed again. All else (strings, names, totals, notes...) is kept and
@@ -206,8 +206,8 @@ enum {
 struct db_open {
 	const char *path; /* report; must not exist unless overwrite */
 	bool overwrite;  /* replace an existing regular file: it is gone as soon as this succeeds */
-	bool resume;     /* open an unfinished report of ours again (recover) */
-	bool is_scratch; /* nobody will finish it: no room is kept for that */
+	bool resume;     /* open an unfinished report again (recover) */
+	bool is_scratch; /* it is never finished: no disk space is reserved for that */
 	int64_t utc_epoch_ns;    /* Unix time at session time 0 */
 	int64_t system_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
 };
@@ -224,7 +224,7 @@ enum {
 /*
  * A report that goes on where @old stands: names, processes, threads, devices and the like come along with the numbers
  * they have, events do not. @old must be committed; afterwards it can only be closed (db_abandon()), also where
- * somebody else is to finish it. NULL and a sentence in @why: @old is as before.
+ * another process finishes it. NULL and a sentence in @why: @old is as before.
  */
 struct db *db_next(struct db *old, const struct db_open *how, unsigned also, char *why,
 		   size_t why_len);
@@ -288,7 +288,7 @@ int db_process_ended(struct db *db, int64_t global_pid, int64_t end_ns, int exit
 
 /* SL_OSRT_TOTALS: cumulative, replaces what was there for this thread instance and function. */
 struct db_total {
-	int64_t global_tid, instance; /* instance tells two threads with one globalTid apart */
+	int64_t global_tid, instance; /* instance distinguishes two threads with one globalTid */
 	int64_t name_id;
 	int64_t count, total_ns, min_ns, max_ns, bytes, err_count, lost_count, lost_total_ns;
 };

@@ -110,7 +110,7 @@ static bool meta_is(sqlite3 *sql, const char *name, const char *value)
 	return is;
 }
 
-/* What speaks against going on with this database; NULL: nothing. */
+/* Why this database cannot be resumed; NULL: it can. */
 static const char *objection(sqlite3 *sql)
 {
 	int rc = sqlite3_exec(sql, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);

@@ -1,8 +1,8 @@
 /*
- * db_frames.c - see db_frames.h: what is where a frame lies (db_spaces.h), and each distinct one once in SL_FRAMES.
+ * db_frames.c - symbolizes frames: finds the module of an address (db_spaces.h), and writes each distinct frame once
+ * (SL_FRAMES).
  *
- * Stacks have most of their frames in common, so that what a frame is made of is found once for each address in a
- * mapped file, and otherwise looked up.
+ * Stacks share most of their frames, so the parts of a frame are cached by address in a mapped file.
  */
 #include "collector/report/db_frames.h"
 

@@ -1,5 +1,5 @@
 /*
- * db_internal.h - what the parts of the report's writer (db*.c) share; nobody else includes it.
+ * db_internal.h - shared by the parts of the report's writer (collector/report), and private to them.
  *
  *   db_open.c     open and close
  *   db.c          commit, what happens on a full disk; db_sql.c: statements and errors of a transaction
@@ -50,7 +50,7 @@ enum db_when {
 	DB_ALWAYS,
 	DB_LAZY,
 	DB_LIVE, /* only while the report grows: sums of its collector's */
-	DB_RAW,  /* likewise, but not made anew by who goes on with it */
+	DB_RAW,  /* likewise, but not made again on resume */
 	DB_PRIVATE
 };
 
@@ -109,7 +109,7 @@ int db_strings_init(struct db *db);
 int db_strings_load(struct db *db); /* resume */
 int db_strings_flush(struct db *db);
 void db_strings_free(struct db *db);
-/* Takes back what was given out since the last commit: for who knows that nobody else uses it. */
+/* Takes back the ids given out since the last commit; the caller knows that none is in use. */
 void db_strings_forget(struct db *db);
 /* Text as it is stored: @text itself when it is clean UTF-8, else an escaped copy in db->scratch. */
 const char *db_clean(struct db *db, const char *text, size_t len, size_t *clean_len);
@@ -206,7 +206,7 @@ size_t db_nvtx_pending(const struct db *db);
 /* ---- db.c ---- */
 
 #define DB_STMTS   40
-#define DB_BUSY_MS 10000 /* only another writer makes us wait, e.g. somebody's CREATE INDEX */
+#define DB_BUSY_MS 10000 /* another writer is rare, e.g. a CREATE INDEX by hand */
 
 struct db {
 	sqlite3 *sql;
@@ -247,7 +247,7 @@ void db_ballast_drop(struct db *db);
 /* Unix time and CLOCK_MONOTONIC at session time 0. */
 int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_ns);
 
-/* db_finish.c: is there an unfinished report of ours? 0, or -1 and a sentence; then continue it */
+/* db_finish.c: 0 if @path is an unfinished report of this version, else -1 and a sentence; then resumes it */
 int db_check_resume(const char *path, char *why, size_t why_len);
 int db_resume(struct db *db);
 

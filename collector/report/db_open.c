@@ -73,7 +73,7 @@ static int db_lock(const char *path, int fd, char *why, size_t len)
 	return 0;
 }
 
-/* Takes the old report away, once nobody writes it. */
+/* Removes the old report, once no process writes it. */
 static int remove_old(const char *path, char *why, size_t len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
@@ -110,7 +110,7 @@ static int create_file(const struct db_open *how, int *lock_fd, char *why, size_
 	*lock_fd = fd;
 	if (db_lock(how->path, fd, why, len))
 		return -1;
-	/* Somebody may have taken away a report without its log. */
+	/* A report may have been removed without its log. */
 	unlink_logs(how->path);
 	return 0;
 }
@@ -152,7 +152,7 @@ static int connect_file(struct db *db)
 		err = db_prepare(db, "PRAGMA journal_mode = WAL", &stmt);
 	if (err)
 		return err;
-	/* Where shared memory is not to be had (some network file systems) we do without WAL. */
+	/* Without shared memory (some network file systems) there is no WAL. */
 	if (sqlite3_step(stmt) == SQLITE_ROW)
 		db->wal = !strcmp((const char *)sqlite3_column_text(stmt, 0), "wal");
 	err = db_errno(sqlite3_finalize(stmt));
@@ -256,7 +256,7 @@ static struct db *db_new(const char *path)
 	return db;
 }
 
-/* SQLite does not tell that there was no descriptor for a file that it wanted. */
+/* SQLite has no error of its own for a lack of descriptors. */
 static const char *reason(int err)
 {
 	if (err == -ENOSPC)
@@ -335,7 +335,7 @@ void db_abandon(struct db *db)
 {
 	if (!db)
 		return;
-	/* The log stays as it is: for whoever finishes the report, or it goes with the file. */
+	/* The log stays as it is: it is finished by another process, or removed with the file. */
 	if (db->sql)
 		sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
 	db_close(db);

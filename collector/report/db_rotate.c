@@ -1,5 +1,5 @@
 /*
- * db_rotate.c - a report after another one: what tells who is who comes along, events do not.
+ * db_rotate.c - rotates to a new report: keeps strings, processes, threads and images, drops events.
  *
  * Ids of strings, rows of processes, threads and images keep their numbers, so that whatever the collector remembers
  * stays true; what this connection's memory knows of them moves over instead of being read again.
@@ -44,7 +44,7 @@ static const struct {
 };
 #define KEPT_CNT (sizeof(KEPT) / sizeof(KEPT[0]))
 
-/* Said while nothing was recorded: the report that follows is the one to say it in. */
+/* Diagnostics from a time without a report belong to the next one. */
 static const struct {
 	const char *name, *times[2];
 } SAID[] = {
@@ -203,7 +203,7 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 		err = prune_all(db, shift);
 	if (!err)
 		err = shift_all(db, shift);
-	/* What the tracer did before has no place on the time axis; what it said then has. */
+	/* Overhead from before has no place on the time axis; diagnostics have. */
 	if (!err && db_table_exists(db, "PROFILER_OVERHEAD"))
 		err = run(db,
 			  sqlite3_mprintf("DELETE FROM main.PROFILER_OVERHEAD WHERE start < 0"));

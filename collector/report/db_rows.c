@@ -87,7 +87,7 @@ int db_file_closed(struct db *db, int64_t id, int64_t closed_ns)
 	uint8_t *at = db->ops.buf + recent->at;
 	int64_t there[1 + 4];
 
-	/* Most files live shorter than a transaction: then the row that is not written yet says it all. */
+	/* Most files are closed within the transaction: then the pending row gets its end. */
 	if (recent->id == id && recent->at + sizeof(there) <= db->ops.len) {
 		memcpy(there, at, sizeof(there));
 		if ((uint32_t)there[0] == OP_FILE_OPENED && there[1] == id) {

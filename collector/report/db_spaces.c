@@ -1,5 +1,6 @@
 /*
- * db_spaces.c - see db_spaces.h. Modules lie in one list, by space and address.
+ * db_spaces.c - finds the module at an address of an address space, at a time. Modules are in one list, by space and
+ * address.
  */
 #include "collector/report/db_spaces.h"
 
@@ -42,7 +43,7 @@ static const struct space *find_space(const struct db_spaces *all, int64_t id)
 	return low < all->spaces && all->space[low].id == id ? &all->space[low] : NULL;
 }
 
-/* What was there at the time: the youngest. One that was told of a little late is better than none. */
+/* The youngest module at that time; one that was recorded a little later is better than none. */
 static const struct db_module *module_in(const struct db_spaces *all, const struct space *s,
 					 uint64_t address, int64_t ns)
 {

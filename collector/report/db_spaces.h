@@ -28,8 +28,8 @@ int db_spaces_open(struct db *db, struct symbols *symbols, struct db_spaces **ou
 void db_spaces_close(struct db_spaces *all);
 
 /*
- * What lay at @address at the time @ns; NULL: nothing known. A process that was forked has what its parent had, until
- * it tells of its own. One that is told of as met a little later is better than none.
+ * The module at @address at the time @ns; NULL: none known. A forked process has the modules of its parent until its own
+ * are recorded. One that was recorded a little later is better than none.
  */
 const struct db_module *db_spaces_module(const struct db_spaces *all, int64_t space,
 					 uint64_t address, int64_t ns);

@@ -65,7 +65,7 @@ int db_code(struct db *db, const struct db_code *c)
 
 	if (!there)
 		return -ENOMEM;
-	/* Told again with more of its lines. */
+	/* Recorded again, with more of its lines. */
 	if (*there > (int64_t)c->lines_len)
 		return 0;
 	*there = (int64_t)c->lines_len + 1;

@@ -70,7 +70,7 @@ int db_stacks_read(struct db *db, int64_t first, int64_t last, const struct db_s
 /* What is known by then is in the report (open transaction, nothing pending). 0 or -errno; the report is whole in any case. */
 int db_stacks_finish(struct db *db);
 
-/* Whoever has a terminal: to be told of how far that is, in per cent, from 2 s on; -1: done. NULL: nobody. */
+/* For a terminal: called with the progress in per cent, from 2 s on; -1: done. NULL: not called. */
 void db_stacks_progress(void (*tell)(int percent));
 
 #endif

@@ -9,7 +9,7 @@
 #include "collector/report/db_internal.h"
 #include "collector/report/db_stacks.h"
 
-/* And the table that nsys has for those: each stack once, whoever shares it. */
+/* And the table that nsys has for those: each stack once, however many rows share it. */
 static const struct kind {
 	const char *chains; /* NULL: a view does */
 	enum db_table as;

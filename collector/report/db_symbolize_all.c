@@ -43,7 +43,7 @@ struct work {
 	struct naming *naming;
 	struct ids
 		wanted[NAMING_KINDS]; /* stacks that rows name; up to .at they are in the report */
-	int64_t tell_ns, steps, of; /* when to tell of the progress; done; to be done, in stacks */
+	int64_t tell_ns, steps, of;   /* when to show the progress; done; to be done, in stacks */
 	bool has_told;
 };
 
@@ -98,7 +98,7 @@ static int64_t first_lost(const struct work *w, int64_t end)
 	return end;
 }
 
-/* Stacks below @end that rows name and nobody told of: their records were lost. */
+/* Stacks below @end that rows name and that have no record: it was lost. */
 static int add_lost(struct work *w, int64_t end)
 {
 	uint64_t frame = SL_FRAME_REMARK | SL_REMARK_LOST;
@@ -251,7 +251,7 @@ static int finish(struct work *w)
 		err = add_all(w);
 	if (err)
 		row_batch_drop(db);
-	/* Errors of ours, not of SQLite's, leave a transaction that must not be committed. */
+	/* An error that is not SQLite's leaves a transaction that must not be committed. */
 	if (err && !db->failed)
 		db_fail(db, SQLITE_NOMEM);
 	done = db_commit(db, 0);

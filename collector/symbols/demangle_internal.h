@@ -1,4 +1,4 @@
-/* demangle_internal.h - what the parts of demangle.h share; nobody else includes it, but tests. */
+/* demangle_internal.h - shared by the files of demangle.h, and by tests. */
 #ifndef SL_DEMANGLE_INTERNAL_H
 #define SL_DEMANGLE_INTERNAL_H
 

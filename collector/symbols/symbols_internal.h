@@ -1,5 +1,5 @@
 /*
- * symbols_internal.h - what the parts of symbols.h share; nobody else includes it.
+ * symbols_internal.h - shared by the files of symbols.h.
  *
  *   symbols.c         the session: modules, texts, what was asked before
  *   symbols_prefetch.c   a thread that looks up what will be asked
