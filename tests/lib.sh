@@ -28,7 +28,7 @@ mkdir -m 1777 "$SIGHTLINE_SESSIONS"
 cd "$W" || exit 1
 
 # What sightline said, in a file: without the context switches that a kernel sometimes does not tell of, which are counted.
-said() { grep -v 'context-switch events were not told by the kernel' "$1"; }
+said() { grep -v 'context-switch events were lost by the kernel' "$1"; }
 diag() { sed 's/^/# /' >&2; }
 result() { # STATUS NAME
 	test_cnt=$((test_cnt + 1))

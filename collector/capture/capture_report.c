@@ -260,9 +260,9 @@ static const char *why_none(const struct capture *p)
 	if (p->options->by & SL_CAPTURE_BY_NVTX)
 		return "--capture-range=nvtx, and no process opened that range";
 	if (p->options->by_hotkey)
-		return "--capture-range=hotkey, and nobody pressed it";
+		return "--capture-range=hotkey, and the key was not pressed";
 	return p->delay_until ? "the program ended before --delay was over"
-			      : "nobody said 'sightline start'";
+			      : "'sightline start' was not run";
 }
 
 void capture_report_contents(struct collector *c)

@@ -156,7 +156,7 @@ static void say_python_samples(struct collector *c, uint64_t lost)
 			(int64_t)lost);
 	if (version == SAMPLE_PYTHON_NAMELESS)
 		notes_say(c, WARNING,
-			  "a Python without symbols, whose version cannot be told: samples are "
+			  "a Python without symbols, whose version is unknown: samples are "
 			  "without its functions");
 	else if (version)
 		notes_say(c, WARNING,
@@ -250,8 +250,8 @@ static void say_gpus(struct collector *c)
 			  grouped(r->dropped, n));
 	if (r->untimed)
 		notes_say(c, WARNING,
-			  "%s kernels, copies or the like have no row: CUPTI could not tell when "
-			  "they ran, or they still did when their process ended (see "
+			  "%s kernels, copies or the like have no row: CUPTI has no times for "
+			  "them, or they still did when their process ended (see "
 			  "SL_LOST_EVENTS)",
 			  grouped(r->untimed, n));
 	if (r->hurried)
@@ -282,12 +282,12 @@ static void say_losses(struct collector *c)
 			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
 			  grouped(as->lost_disk + c->sched_dead, n));
 	if (c->sched_lost)
-		db_lost(c->db, 0, c->now, DB_NULL, "context switches: not told by the kernel",
+		db_lost(c->db, 0, c->now, DB_NULL, "context switches: lost by the kernel",
 			(int64_t)c->sched_lost);
 	/* A few are skipped in nearly every run: those stand in the report alone. */
 	if (c->sched_lost * 100 > c->sched_told + c->model.sched_rows)
 		notes_say(c, WARNING,
-			  "%s context-switch events were not told by the kernel (its buffer was "
+			  "%s context-switch events were lost by the kernel (its buffer was "
 			  "full, or it skipped them)",
 			  grouped(c->sched_lost, n));
 	if (c->calls_lost) {

@@ -171,7 +171,7 @@ static int read_options(int argc, char **argv)
 	ask.o.syscalls = ask.syscall[0] == 'p';
 	if (ask.has_python_backtrace) {
 		sl_warn("attach: --python-backtrace is for stacks of calls, which only a program "
-			"that was started with libtrace.so tells; --python-sampling=true shows "
+			"that was started with libtrace.so has; --python-sampling=true shows "
 			"Python's functions in CPU samples");
 		return SL_EXIT_USAGE + 1;
 	}

@@ -513,9 +513,9 @@ int cmd_status(int argc, char **argv)
 		{0, "format", OPT_ENUM, "text,json", "FORMAT", "text or json (default: text)",
 		 &format, NULL},
 		{'n', "network", OPT_LATER, "", NULL, "", NULL, NULL},
-		{0, "session", OPT_STRING, NULL, "NAME", "tell about this session instead",
-		 &session, NULL},
-		{0, "all", OPT_FLAG, NULL, NULL, "tell about all sessions, too", &all, NULL},
+		{0, "session", OPT_STRING, NULL, "NAME", "show this session instead", &session,
+		 NULL},
+		{0, "all", OPT_FLAG, NULL, NULL, "show all sessions, too", &all, NULL},
 		{0},
 	};
 	int first = opt_parse(opts, argc, argv, "status");

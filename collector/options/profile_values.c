@@ -172,7 +172,7 @@ static int read_capture(struct profile_words *w)
 	if (!by_nvtx && (w->side == OPTIONS_LAUNCH || w->is_more))
 		c.nvtx = NULL;
 	if (by_nvtx && !c.nvtx && w->side == OPTIONS_START && !w->is_joined)
-		c.nvtx = "as launch will tell";
+		c.nvtx = "as launch gives it";
 	return capture_options_read(&w->o.capture, &c, w->cmd);
 }
 

@@ -190,7 +190,7 @@ static void set_period(struct collector *c, struct sample_ask *ask)
 		return;
 	if (!event_of_samples(&e, period)) {
 		notes_say(c, 2,
-			  "--sampling-period: no hardware counter of cycles is to be had here (no "
+			  "--sampling-period: no hardware counter of cycles is available (no "
 			  "PMU, or kernel.perf_event_paranoid, %d, hides it): samples are taken "
 			  "%lld times per second of CPU time instead",
 			  event_paranoid(), (long long)ask->frequency);

@@ -58,7 +58,7 @@ static void ask(void *to, int client, int cnt, char **word)
 	} else if (strcmp(word[0], "start") == 0) {
 		control_answer(
 			&l->control, client, SL_EXIT_FAIL,
-			"'sightline start' was said already: the session waits for 'sightline "
+			"'sightline start' was run already: the session waits for 'sightline "
 			"launch'");
 	} else if (strcmp(word[0], "stop") == 0 || strcmp(word[0], "dump") == 0) {
 		control_answer(&l->control, client, SL_EXIT_FAIL,

@@ -121,7 +121,7 @@ int running_check(uint32_t pid, char *why, size_t why_len)
 		return -EINVAL;
 	}
 	if (s.state == 'Z' || s.state == 'X') {
-		snprintf(why, why_len, "process %u has ended (nobody has waited for it)", pid);
+		snprintf(why, why_len, "process %u has ended (it is a zombie)", pid);
 		return -ESRCH;
 	}
 	return 0;

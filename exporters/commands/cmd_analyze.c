@@ -45,7 +45,7 @@ static int parse(struct analyze *a, int argc, char **argv)
 		 &t->opt_dirs, NULL},
 		TABLES_OPTS(t, &unused),
 		{0, "help-rules", OPT_FLAG, NULL, NULL,
-		 "list the rules; --help-rules=NAME tells arguments and columns, =ALL everything",
+		 "list the rules; --help-rules=NAME shows arguments and columns, =ALL everything",
 		 &unused, NULL},
 		{0},
 	};

@@ -331,7 +331,8 @@ static int open_report(struct export *x)
 		utc = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	if (utc == 0) {
-		sl_warn("export: %s does not tell when it began: --ts-normalize is not possible",
+		sl_warn("export: %s does not hold the time it began: --ts-normalize is not "
+			"possible",
 			x->input);
 		return SL_EXIT_FAIL;
 	}

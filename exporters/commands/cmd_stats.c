@@ -32,7 +32,7 @@ static int parse(struct tables *t, int argc, char **argv)
 		 &t->opt_percentiles, NULL},
 		TABLES_OPTS(t, &unused),
 		{0, "help-reports", OPT_FLAG, NULL, NULL,
-		 "list the reports; --help-reports=NAME tells columns and units, =ALL everything",
+		 "list the reports; --help-reports=NAME shows columns and units, =ALL everything",
 		 &unused, NULL},
 		{0},
 	};

@@ -154,7 +154,7 @@ static int figure_io(struct page *p)
 	return 0;
 }
 
-#define UNTOLD "what LIKE 'context switches: not told%'"
+#define LOST_SWITCHES "what LIKE 'context switches: %by the kernel'"
 
 static int figure_quality(struct page *p)
 {
@@ -162,9 +162,10 @@ static int figure_quality(struct page *p)
 	int64_t lost, untold, errors, warnings;
 	char value[HUMAN_MAX], sub[128];
 
-	if (scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE NOT " UNTOLD, 0, &lost) <
-		    0 ||
-	    scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE " UNTOLD, 0, &untold) < 0 ||
+	if (scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE NOT " LOST_SWITCHES, 0,
+			&lost) < 0 ||
+	    scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE " LOST_SWITCHES, 0,
+			&untold) < 0 ||
 	    scan_number(s, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 3", 0, &errors) <
 		    0 ||
 	    scan_number(s, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 2", 0,
@@ -175,7 +176,7 @@ static int figure_quality(struct page *p)
 		       "see Recording", true);
 	/* A few in nearly every run, and they stand in the report under their own name. */
 	if (untold > 0)
-		figure(p, "untold", "Context switches not told", (double)untold,
+		figure(p, "lost-switches", "Context switches lost", (double)untold,
 		       human_count(value, (double)untold),
 		       "the kernel skipped them, or its buffer was full; see Recording", false);
 	if (errors + warnings > 0) {

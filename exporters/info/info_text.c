@@ -71,8 +71,8 @@ static void put_head(FILE *out, const struct info *i)
 	}
 	putc('\n', out);
 	snprintf(buf, sizeof(buf), "%s %s, schema %s%s",
-		 i->product ? i->product : "not told (before 2022)", i->version ? i->version : "",
-		 i->schema ? i->schema : "not told",
+		 i->product ? i->product : "unknown (before 2022)", i->version ? i->version : "",
+		 i->schema ? i->schema : "unknown",
 		 i->complete == 0
 			 ? "; not finished: it is being written, or 'sightline recover' ends it"
 			 : "");

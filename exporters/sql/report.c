@@ -414,7 +414,7 @@ static void help_list(const struct report_kind *kind, FILE *out, const char *dir
 {
 	char own[64], title[128], dir[4096];
 
-	fprintf(out, "%s (%s=NAME tells more, * = run when no -r is given):\n\n", kind->nouns,
+	fprintf(out, "%s (%s=NAME shows more, * = run when no -r is given):\n\n", kind->nouns,
 		kind->help);
 	for (size_t i = 0; sl_embedded[i].name; i++) {
 		const char *sql = sl_embedded[i].text;

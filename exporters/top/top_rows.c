@@ -212,7 +212,7 @@ static void add_files(struct work *w)
 		const struct top_item *i = &set->item[n];
 		struct top_row *r = row_of(
 			w, w->ask->by_process ? i->pid : -1, -1,
-			i->part == 2 ? "(calls too short to be told by file)" : i->text, i->part);
+			i->part == 2 ? "(calls below the threshold, all files)" : i->text, i->part);
 
 		if (!r)
 			return;

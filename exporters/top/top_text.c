@@ -221,7 +221,7 @@ static void losses_line(const struct top *t, char *text, size_t size)
 				      other == 1 ? "event is" : "events are");
 	if (t->untold > 0 && at < size)
 		snprintf(text + at, size - at,
-			 "%s%lld context %s not told by the kernel (skipped, or its buffer was "
+			 "%s%lld context %s lost by the kernel (skipped, or its buffer was "
 			 "full)",
 			 at ? "; " : "", (long long)t->untold,
 			 t->untold == 1 ? "switch was" : "switches were");

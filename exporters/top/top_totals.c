@@ -267,7 +267,7 @@ int top_read_totals(struct top *t, sqlite3 *db, char *why, size_t why_len)
 	top_read_names(t, db);
 	t->lost = one_number(db, "SELECT sum(count) FROM SL_LOST_EVENTS");
 	t->untold = one_number(db, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE what LIKE "
-				   "'context switches: not told%'");
+				   "'context switches: %by the kernel'");
 	t->is_sampled = true;
 	say_missing(t, db);
 	return 0;

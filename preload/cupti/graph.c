@@ -22,7 +22,7 @@ void graph_watch(void)
 						    watched[i]);
 	if (result != CUPTI_OK)
 		status_tell(SL_GPU_STATUS_KIND_FAILED, result,
-			    "CUPTI does not tell where nodes of CUDA graphs come from (%s): they "
+			    "CUPTI does not report the origin of CUDA graph nodes (%s): they "
 			    "are recorded without",
 			    status_name(result));
 }

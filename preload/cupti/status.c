@@ -102,8 +102,8 @@ void status_failed(int result, const char *what)
 	case CUPTI_WSL:
 		status_tell(SL_GPU_STATUS_NO_PERMISSION, result,
 			    "CUPTI of CUDA %s cannot trace on this kind of GPU set-up (%s): " LOST
-			    "; a newer CUPTI and driver may (SIGHTLINE_CUPTI), or whoever "
-			    "administers the machine",
+			    "; a newer CUPTI and driver may (SIGHTLINE_CUPTI), or the "
+			    "administrator of the machine",
 			    version, status_name(result));
 		break;
 	default:

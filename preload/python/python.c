@@ -112,7 +112,7 @@ void sl_python_start(void)
 	    sl_python_find("_Py_DecRefShared"))
 		sightline_python_note(
 			"say --trace=python-gil: this Python is built without the "
-			"interpreter lock; there are ranges only where it is told to use one "
+			"interpreter lock; there are ranges only where it is set to use one "
 			"(PYTHON_GIL=1)");
 	if (!is_asked_for() || !is_python())
 		return;

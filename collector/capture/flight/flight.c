@@ -441,7 +441,7 @@ void flight_close(struct collector *c)
 			(unsigned long long)f->held_off, f->held_off == 1 ? "" : "s",
 			f->held_off == 1 ? "its" : "their");
 	if (!f->dumps && f->state == FLIGHT_READY && !c->is_quiet)
-		sl_warn("flight recorder: no report, for nothing went wrong%s, and nobody asked "
-			"for one (sightline dump; --trigger=exit writes one at the end)",
+		sl_warn("flight recorder: no report, for nothing went wrong%s, and none was "
+			"asked for (sightline dump; --trigger=exit writes one at the end)",
 			f->triggers.cnt ? ", no trigger fired" : "");
 }

@@ -90,12 +90,11 @@ static const char *name_of(struct model *m, const struct proc *p)
 static const struct {
 	int sig;
 	const char *name;
-} crashes[] = {
-	{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"},
-	{SIGBUS, "SIGBUS"},   {SIGILL, "SIGILL"},
-	{SIGFPE, "SIGFPE"},   {SIGSYS, "SIGSYS"},
-	{SIGTRAP, "SIGTRAP"}, {SIGXCPU, "SIGXCPU"},
-	{SIGXFSZ, "SIGXFSZ"}, {SIGKILL, "SIGKILL (by somebody, or because memory had run out)"}};
+} crashes[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"},
+	       {SIGBUS, "SIGBUS"},   {SIGILL, "SIGILL"},
+	       {SIGFPE, "SIGFPE"},   {SIGSYS, "SIGSYS"},
+	       {SIGTRAP, "SIGTRAP"}, {SIGXCPU, "SIGXCPU"},
+	       {SIGXFSZ, "SIGXFSZ"}, {SIGKILL, "SIGKILL (kill -9, or because memory had run out)"}};
 
 /* Of a signal that nobody sends for a good end; NULL: another one. */
 static const char *crash_name(int sig)

@@ -320,7 +320,7 @@ void event_help(enum event_kind kind)
 	shown = show(&l, &refused);
 	event_list_free(&l);
 	if (refused)
-		printf("Of %s the kernel refuses to tell: kernel.perf_event_paranoid is %d (1 or "
+		printf("The kernel hides %s: kernel.perf_event_paranoid is %d (1 or "
 		       "lower, or CAP_PERFMON, shows\nthem; a container may need --cap-add "
 		       "PERFMON).\n",
 		       shown ? "others" : "all", event_paranoid());

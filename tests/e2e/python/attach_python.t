@@ -118,7 +118,7 @@ if [ -n "$archive" ] && [ -x $config ] && gcc -O1 -DLINKED -o linked embed.c "$a
 	if [ "$(seen "$R" embedded)" = '1|<string>' ]; then
 		result 0 'without them, too'
 	else
-		is "$(grep -c 'a Python without symbols, whose version cannot be told' stripped.err)" 1 'without them: said once'
+		is "$(grep -c 'a Python without symbols, whose version is unknown' stripped.err)" 1 'without them: said once'
 	fi
 else
 	skip 'a Python that is linked into the program' 'no libpython as an archive'

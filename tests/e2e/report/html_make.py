@@ -133,7 +133,7 @@ def build(schema, out, how):
                 module=sid('/usr/lib/lib&evil;.so' if lost else '/bin/train'), kernelMode=1 if f == 'memcpy' else 0,
                 unresolved=1 if lost else 0, specialEntry=0, originalIP=0, stackDepth=d)
     add('SL_LOST_EVENTS', start=5, end=6, globalTid=None, what='calls: <b>no room</b>', count=17)
-    add('SL_LOST_EVENTS', start=0, end=9, globalTid=None, what='context switches: not told by the kernel', count=23)
+    add('SL_LOST_EVENTS', start=0, end=9, globalTid=None, what='context switches: lost by the kernel', count=23)
     for sev, text in ((1, 'hello'), (2, 'careful & slow'), (3, '<script>alert(7)</script>')):
         add('DIAGNOSTIC_EVENT', timestamp=0, timestampType=1, source=1, severity=sev, text=text, globalPid=VM)
     for name, value in (('PROCESS_0:COMMAND', 'train <b>'), ('PROCESS_0:ARGUMENT_0', '--x'), ('PROCESS_0:ARGUMENT_10', 'last'),

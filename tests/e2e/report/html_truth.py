@@ -260,9 +260,9 @@ else:
     pids |= {r[0] >> 24 for t in ('KERNEL', 'MEMCPY', 'MEMSET', 'GRAPH_TRACE')
              for r in rows('CUPTI_ACTIVITY_KIND_' + t, 'globalPid') if r[0] is not None}
     same('processes', figure('processes'), len(pids) or None)
-UNTOLD = 'context switches: not told'
-same('lost', figure('lost'), sum(n for n, what in rows('SL_LOST_EVENTS', 'count what') if not what.startswith(UNTOLD)) or None)
-same('untold', figure('untold'), sum(n for n, what in rows('SL_LOST_EVENTS', 'count what') if what.startswith(UNTOLD)) or None)
+LOST_SWITCHES = 'context switches: lost'
+same('lost', figure('lost'), sum(n for n, what in rows('SL_LOST_EVENTS', 'count what') if not what.startswith(LOST_SWITCHES)) or None)
+same('lost-switches', figure('lost-switches'), sum(n for n, what in rows('SL_LOST_EVENTS', 'count what') if what.startswith(LOST_SWITCHES)) or None)
 same('diagnostics', figure('diagnostics'), sum(r[0] in (2, 3) for r in rows('DIAGNOSTIC_EVENT', 'severity')) or None)
 
 # ---- tables: kernels; every text is there as it is, made harmless ----

@@ -41,7 +41,7 @@ check 'no secrets of the environment' sh -c '! grep -q hunter2 text out.json'
 "$BIN" info -f json info.sqlite info.sqlite >two
 check 'several reports are an array' "$PY" -c 'import json; assert [i["host"] for i in json.load(open("two"))] == ["box", "box"]'
 sqlite3 bare.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
-is "$("$BIN" info bare.sqlite | sed '1d')" '  written by  not told (before 2022) , schema not told
+is "$("$BIN" info bare.sqlite | sed '1d')" '  written by  unknown (before 2022) , schema unknown
 
 Lost: nothing that the report knows of
 

@@ -142,7 +142,7 @@ is "$(ls /tmp/sightline-*.lock "/run/user/$(id -u)/"sightline-*.lock 2>/dev/null
 check 'stop without any session' says 1 'there is no session (begin one: sightline launch)' sl stop
 check 'start makes a session' says 0 'a new session waits for its program' sl start --session-new=early -o early
 is "$(state early)" Available 'that waits'
-check 'start twice' says 1 "was said already" sl start
+check 'start twice' says 1 "was run already" sl start
 check 'nothing to stop yet' says 1 "nothing is recorded: the session waits" sl stop
 begin
 check 'launch joins it' wait_for 20 in_state early Collection

@@ -236,9 +236,9 @@ static void switches_that_the_kernel_skipped_are_no_lost_events(void **state)
 	(void)state;
 	assert_string_equal(losses(0, 0), "");
 	assert_string_equal(losses(1, 0), "1 event is lost");
-	assert_string_equal(losses(5, 5), "5 context switches were not told by the kernel "
+	assert_string_equal(losses(5, 5), "5 context switches were lost by the kernel "
 					  "(skipped, or its buffer was full)");
-	assert_string_equal(losses(3, 1), "2 events are lost; 1 context switch was not told by the "
+	assert_string_equal(losses(3, 1), "2 events are lost; 1 context switch was lost by the "
 					  "kernel (skipped, or its buffer was full)");
 }
 
