@@ -45,7 +45,7 @@ static inline bool windows_have_ns(const struct windows *w, int64_t zero, int64_
 	return false;
 }
 
-/* What of [*start, *end] lies in windows: cuts both, session ns. False: nothing. */
+/* Clips [*start, *end], session ns, to the windows. False: it is outside all of them. */
 bool windows_cut(const struct windows *w, int64_t zero, int64_t *start, int64_t *end);
 
 /* Of what began at @start, which they have (both CLOCK_MONOTONIC): it ends with that window at the latest. */

@@ -1,8 +1,8 @@
 /*
  * clock_map.c - snapshots of two clocks and the straight lines between them.
  *
- * Two neighbouring snapshots make a segment; what lies before the first and behind the last is an
- * estimate, for the few callers that ask there.
+ * Two neighbouring snapshots make a segment; before the first and after the last the map
+ * is an estimate, which few callers need.
  */
 #include "collector/base/clock_map.h"
 
@@ -177,8 +177,8 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, int64_t mono)
 }
 
 /*
- * How time goes on before the first snapshot (@at_end: behind the last). Two may lie microseconds apart, and what each is off
- * would grow with the distance; so not their slope, but that over some time.
+ * The slope before the first snapshot (@at_end: after the last). Two neighbours may be microseconds apart, and their errors
+ * would grow with the distance; so the slope is measured over a longer time.
  */
 static uint64_t slope_beyond(const struct clock_map *map, bool at_end)
 {

@@ -47,7 +47,7 @@ uint64_t clock_ticks(uint32_t mode);
 struct clock_snapshot clock_snapshot_take(uint32_t mode, bool all_clocks);
 
 /*
- * Ticks per ns, fixed point with 32 bits behind the point: measured from @since (clock_snapshot_take()) until now; waits
+ * Ticks per ns, fixed point with 32 fractional bits: measured from @since (clock_snapshot_take()) until now; waits
  * until that is @ms at least.
  */
 uint64_t clock_calibrate(uint32_t mode, const struct clock_snapshot *since, unsigned ms);
@@ -60,7 +60,7 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, int64_t mono);
 
 int64_t clock_map_find(struct clock_map *map, uint64_t ticks);
 
-/* Ticks at CLOCK_MONOTONIC @mono, which lies between snapshots (or a little beside them). */
+/* Ticks at CLOCK_MONOTONIC @mono, which is between snapshots (or a little outside). */
 uint64_t clock_map_ticks(const struct clock_map *map, int64_t mono);
 
 /* Session time 0 moves by @shift ns. */

@@ -5,7 +5,7 @@
 struct embedded {
 	const char *
 		name; /* path below collector/ or exporters/: "schema.sql", "stats/reports/osrt_sum.sql" */
-	const char *text;   /* its contents, with a NUL behind them */
+	const char *text;   /* its contents, followed by a NUL */
 	unsigned long size; /* without that NUL */
 };
 

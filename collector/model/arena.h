@@ -139,7 +139,7 @@ struct arenas {
 	struct python *python; /* NULL: not asked for */
 };
 
-/* References into shared memory are the program's word: is there such a chunk? */
+/* Is @ref a chunk? References in shared memory are not trusted. */
 static inline bool arena_has_chunk(const struct arena *a, sl_ref ref)
 {
 	return ref - 1 < a->map->chunk_cnt && ref - 1 < SL_CHUNK_CNT;

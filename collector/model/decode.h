@@ -47,7 +47,7 @@ struct meta {
 	const char *bytes; /* in shared memory */
 };
 
-/* Those of stacks: SL_META_CHAIN to CODE_LINES. What lies in shared memory is to be copied before use. */
+/* Those of stacks: SL_META_CHAIN to CODE_LINES. Pointers into shared memory: copy before use. */
 struct stack_meta {
 	uint32_t id; /* CHAIN, STACK: of the stack; CODE, CODE_LINES: of the code */
 	uint32_t cnt;
@@ -66,7 +66,7 @@ unsigned decode_record(const uint64_t *w, unsigned words, struct call *c);
 /* The payload of a SL_SHAPE_META record; false when it is too short for its kind. */
 bool decode_meta(const struct call *c, struct meta *m);
 
-/* The payload of one of those that stack_meta is for; false: it makes no sense. */
+/* The payload of a record about stacks; false: it is malformed. */
 bool decode_stack_meta(const struct call *c, struct stack_meta *m);
 
 /* Text of a struct sockaddr, "tcp:127.0.0.1:80" or "unix:/path" or the like; its length. */

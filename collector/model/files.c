@@ -193,7 +193,7 @@ struct file *file_get(struct model *m, struct image *im, uint32_t serial, int64_
 
 	if (!f || f->has_row)
 		return f;
-	/* Its opener's record may still lie in another thread's ring. */
+	/* The record of its open may still be in another thread's ring. */
 	if (!file_name_find(&im->arena->names, serial))
 		ring_prescan(im->arena);
 	describe(m, im, f, serial, 0);

@@ -243,7 +243,7 @@ static const char *started_as(const struct proc *p, const char *exe, const char 
 	last = base_name(first);
 	if (!*last || strlen(last) > NAME_MAX || !strcmp(last, own))
 		return own;
-	/* What was found in a folder of $PATH is a link to a file beside it mostly. */
+	/* A program in a folder of $PATH is often a link to another file of the folder. */
 	if (*first == '/')
 		snprintf(path, sizeof(path), "%s", first);
 	else if (last == first)
@@ -391,7 +391,7 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 		if (!p->is_known)
 			tell_fork(m, p);
 	} else if (m->has_kernel_events && !p->has_fork && !p->is_known && p->pid != m->root_pid) {
-		/* The rows stand in the order of events, and the event of the fork was not read yet. */
+		/* The rows are in the order of events, and the event of the fork was not read yet. */
 		late(p, ns, text, command);
 	} else {
 		tell_start(m, p, ns, *text ? text : NULL, command);

@@ -13,7 +13,7 @@ static void prescan_record(struct arena *a, uint32_t process, const struct call 
 		family->prescan(a, process, c);
 }
 
-/* Scans the records of @c from @pos on. Returns the position behind the last one. */
+/* Scans the records of @c from @pos on. Returns the position after the last one. */
 static uint32_t prescan_chunk(struct arena *a, uint32_t process, const struct sl_chunk *c,
 			      uint32_t pos)
 {

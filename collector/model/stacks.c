@@ -148,7 +148,7 @@ static void write_module(struct arenas *as, const struct arena *a, uint32_t numb
 	db_module(as->db, &row);
 }
 
-/* With those that it is a copy of, and all that is known of their code. */
+/* With the address spaces that it was forked from, and their modules. */
 static void write_space(struct arenas *as, struct arena *a, uint32_t number)
 {
 	struct space *sp;
@@ -241,7 +241,7 @@ static bool is_known(const struct space *sp, const struct stack_meta *m, uint64_
 	return false;
 }
 
-/* Its path is made absolute here, where the program may still be there to be asked. NULL: as learn_stack(). */
+/* Makes its path absolute while /proc may still have the program. NULL: as learn_stack(). */
 static struct module *learn_module(struct arena *a, uint32_t number, uint64_t since,
 				   const struct stack_meta *m)
 {

@@ -165,7 +165,7 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 	p->exec_ns = ns;
 	p->exec_command = proc_command_line(pid);
 	p->exec_exe = proc_exe(pid);
-	/* Over already: of the first program we know what was asked for, of others the name. */
+	/* It has exited: for the first program the command line is known, for others the name. */
 	if (!p->exec_command && is_start && m->root_command)
 		p->exec_command = strdup(m->root_command);
 	if (!p->exec_exe)

@@ -39,7 +39,7 @@ static int read_range(struct capture_options *o, const char *text, const char *c
 	return 0;
 }
 
-/* The parts behind the mode: a number of captures, and when the call returns; in any order. */
+/* The parts after the mode: a number of captures, and when the call returns; in any order. */
 static bool read_end_details(struct capture_options *o, const char *p)
 {
 	while (*p == ':') {

@@ -56,7 +56,7 @@ static int append_number(struct naming *nm, long number)
 	return append(nm, text, (size_t)snprintf(text, sizeof(text), "%ld", number));
 }
 
-/* %q{VAR}: @p stands at 'q'; *@end gets what follows the brace. */
+/* %q{VAR}: @p points to 'q'; *@end gets what follows the brace. */
 static int append_variable(struct naming *nm, const char *p, const char **end)
 {
 	const char *close = p[1] == '{' ? strchr(p, '}') : NULL;
@@ -251,7 +251,7 @@ static int choose(struct naming *nm, const struct output_ask *ask, const char *p
 		      pattern);
 }
 
-/* "." and ".." can only be meant as folders; "results" means results.sqlite even beside a folder results. */
+/* "." and ".." can only be meant as folders; "results" means results.sqlite even if there is a folder results. */
 static bool names_folder(const char *pattern)
 {
 	const char *slash = strrchr(pattern, '/');
@@ -301,7 +301,7 @@ static int append_plain(struct naming *nm, const char *text)
 	return rc;
 }
 
-/* @p stands behind a percent sign; *@end gets what follows. */
+/* @p follows a percent sign; *@end gets what follows. */
 static int append_sendable(struct naming *nm, const char *p, const char **end)
 {
 	struct naming part = {.why = nm->why, .why_len = nm->why_len};

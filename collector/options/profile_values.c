@@ -115,7 +115,7 @@ static int read_kill(struct profile_words *w)
 }
 
 /*
- * graph or node, and behind colons what nsys has besides: how graphs that run on the device are traced, and NVTX
+ * graph or node, and after colons what nsys has in addition: how graphs that run on the device are traced, and NVTX
  * ranges around nodes. There is one way here, so these are taken and have no effect.
  */
 static int read_cuda(struct profile_words *w)

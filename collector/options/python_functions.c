@@ -264,7 +264,7 @@ static bool read_all(const struct list *l, const struct json_value *root)
 	return true;
 }
 
-/* The text of a file with a NUL behind it, for free(); NULL with errno. */
+/* The text of a file followed by a NUL, for free(); NULL with errno. */
 static char *read_file(const char *path, size_t *len)
 {
 	FILE *f = fopen(path, "re");

@@ -35,7 +35,7 @@ struct stack_words {
 /* 0; -SL_EXIT_USAGE after one line that names @cmd ("profile"). */
 int stack_options_read(struct stack_options *o, const struct stack_words *words, const char *cmd);
 
-/* Fills the session's fields. @ticks_per_ns: fixed point, 32 bits behind the point. */
+/* Fills the session's fields. @ticks_per_ns: fixed point, 32 fractional bits. */
 void stack_options_tell(const struct stack_options *o, uint64_t ticks_per_ns, struct sl_session *s);
 
 #endif

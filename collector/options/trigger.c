@@ -54,7 +54,7 @@ const char *trigger_time(int64_t ns, char *text, size_t len)
 /* ---- what is written ---- */
 
 struct parser {
-	const char *cmd, *text; /* one trigger, without the comma behind it */
+	const char *cmd, *text; /* one trigger, without the comma after it */
 	const char *at;
 };
 
@@ -71,7 +71,7 @@ static void skip_blanks(struct parser *p)
 		p->at++;
 }
 
-/* The word @word, with nothing behind it that would make it another one. */
+/* The word @word, not as the beginning of a longer one. */
 static bool take_word(struct parser *p, const char *word)
 {
 	size_t len = strlen(word);
@@ -288,7 +288,7 @@ int triggers_read(struct triggers *ts, const char *text, const char *cmd)
 			continue;
 		}
 		if (*p && *p != ',') {
-			/* Blanks behind a comma are no part of a trigger. */
+			/* Blanks after a comma are no part of a trigger. */
 			if (to != copy || !isspace((unsigned char)*p))
 				*to++ = *p;
 			continue;

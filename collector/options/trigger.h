@@ -84,7 +84,7 @@ bool trigger_duration(struct trigger *t, const char *name, int64_t ns, char *why
 /* "312.4 ms" */
 const char *trigger_time(int64_t ns, char *text, size_t len);
 
-/* "30", "30s", "500ms", "80us", "2m": ns; 0: not that. Nothing is behind it, or only what @end is set to. */
+/* "30", "30s", "500ms", "80us", "2m": ns; 0: not that. *@end: what follows. */
 int64_t time_read(const char *text, const char **end);
 
 #endif

@@ -23,7 +23,7 @@
 #define RESTART_PAUSE_NS INT64_C(1000000000)
 #define BALLAST_BYTES    (4u << 20)
 
-/* The WAL holds frames of the failed transaction behind the committed ones: give their space back. */
+/* The WAL holds frames of the failed transaction after the committed ones: gives their space back. */
 static void wal_trim(struct db *db)
 {
 	sqlite3_file *wal = NULL;
@@ -166,7 +166,7 @@ int db_commit(struct db *db, int64_t now)
 }
 
 /*
- * Room on the disk that only the end of a report may use: a file without a name beside it, given up
+ * Room on the disk that only the end of a report may use: an unnamed file in its folder, given up
  * by db_finish() so that names, totals and the diagnosis fit on a disk that is full. Not earlier:
  * whatever filled the disk would take it.
  */

@@ -75,7 +75,7 @@ enum {
 	OSRT_ARGUMENTS_ID,
 	OSRT_FD,             /* descriptor, NULL when the call has none */
 	OSRT_FILE_ACCESS_ID, /* -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId */
-	OSRT_PATH_ID,        /* -> StringIds.id: path named by the call or behind the descriptor */
+	OSRT_PATH_ID,        /* -> StringIds.id: path named by the call, or of the descriptor */
 	OSRT_BYTES_ASKED,
 	OSRT_BYTES_DONE,
 	OSRT_FILE_OFFSET,
@@ -215,15 +215,15 @@ struct db_open {
 /* NULL and a sentence in @why (why_len bytes) when the report cannot be created. */
 struct db *db_open(const struct db_open *how, char *why, size_t why_len);
 
-/* What comes along besides. */
+/* What is kept in addition. */
 enum {
 	DB_NEXT_SAID = 1,  /* diagnostics: @old has no events that they were about */
 	DB_NEXT_FILES = 2, /* files that are open: descriptors still mean what they did */
 };
 
 /*
- * A report that goes on where @old stands: names, processes, threads, devices and the like come along with the numbers
- * they have, events do not. @old must be committed; afterwards it can only be closed (db_abandon()), also where
+ * Rotates to a new report: names, processes, threads, devices and the like of @old are kept with their ids, events are
+ * dropped. @old must be committed; afterwards it can only be closed (db_abandon()), also where
  * another process finishes it. NULL and a sentence in @why: @old is as before.
  */
 struct db *db_next(struct db *old, const struct db_open *how, unsigned also, char *why,
@@ -232,7 +232,7 @@ struct db *db_next(struct db *old, const struct db_open *how, unsigned also, cha
 /* Session time 0 moves by @shift ns, to the given clocks: for a report without events so far. Commits. */
 int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system_clock_ns);
 
-/* Removes a report with what SQLite has beside it. */
+/* Removes a report with SQLite's files for it. */
 void db_unlink(const char *path);
 
 /*

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /*
- * One file without a log beside it. That needs a moment without readers; when one stays, the report
+ * One file without a log. That needs a moment without readers; when one stays, the report
  * simply keeps its log: it is complete, and the last reader to close it tidies up.
  */
 static void leave_wal(struct db *db)

@@ -201,7 +201,7 @@ void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row)
 	row[CHAIN_LINE] = or_null(r->line);
 }
 
-/* ---- what is there ---- */
+/* ---- lookup of what a frame is made of ---- */
 
 static struct row unresolved(struct db_frames *f, int kind, uint64_t address, int64_t module)
 {

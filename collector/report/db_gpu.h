@@ -259,8 +259,7 @@ enum db_gpu_table {
 };
 
 /*
- * A row: its integers and its texts (NULL: none) in the order of the columns that have values at all; which those are
- * stands in db_ops.c.
+ * A row: its integers and its texts (NULL: none) in the order of the columns that have values, which db_ops.c lists.
  */
 int db_gpu_row(struct db *db, enum db_gpu_table table, const int64_t *numbers,
 	       const char *const *texts);

@@ -78,7 +78,7 @@ extern const unsigned long sl_new_report_size;
 int db_schema_init(struct db *db);
 int db_schema_write(struct db *db); /* the always and private ones, into a file that is empty */
 int db_schema_scan(struct db *db);  /* which tables does the open file have? */
-/* Takes tables away that only a growing report has; @empty: the rows of its sums. In the open transaction. */
+/* Drops tables that only a growing report has; @empty: the rows of its sums. In the open transaction. */
 int db_schema_drop_live(struct db *db, bool empty);
 /* Text from the section of a table on; NULL: there is none. */
 const char *db_schema_sql(const struct db *db, const char *name);

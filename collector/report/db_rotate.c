@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Tables that come along; where: which rows (NULL all); times: columns on the session's axis. */
+/* Tables that are kept; where: which rows (NULL all); times: columns on the session's axis. */
 static const struct {
 	const char *name, *where, *times[2];
 } KEPT[] = {

@@ -2,7 +2,7 @@
  * db_schema.c - tables of the report, made by name from the embedded schema.sql.
  *
  * Event tables come into being with their first row, as in reports of nsys: readers take "no table"
- * for "nothing of that kind was recorded". A rollback takes new tables away again, so
+ * for "nothing of that kind was recorded". A rollback drops new tables again, so
  * db->schema.exists is put back by db_fail().
  */
 #include "collector/report/db_internal.h"

@@ -1,5 +1,5 @@
 /*
- * db_spaces.h - which file lay at an address: SL_SPACES and SL_MODULES of a report, read. Only db*.c include it.
+ * db_spaces.h - which file was mapped at an address, by SL_SPACES and SL_MODULES of a report. Private to collector/report.
  */
 #ifndef SL_DB_SPACES_H
 #define SL_DB_SPACES_H

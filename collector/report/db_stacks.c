@@ -1,8 +1,8 @@
 /*
  * db_stacks.c - stacks as they come: rows of SL_SPACES, SL_MODULES, SL_CODES and SL_RAW_STACKS.
  *
- * Many calls name one stack, so what is in this report already is known by id. When rows that were believed to be in
- * it are given up (db_ops_failed()) all of that is forgotten: what comes twice replaces what is there, or is the same.
+ * Many calls name one stack, so the ids of what is in this report are kept. When rows of it are given up
+ * (db_ops_failed()) all ids are forgotten: what is written twice replaces the row, or is the same.
  */
 #include "collector/report/db_internal.h"
 #include "collector/report/db_stacks.h"
@@ -26,7 +26,7 @@ bool db_has_space(const struct db *db, int64_t space)
 	return is_there(&db->stacks.space, space);
 }
 
-/* From a pid to what stands in a map, where 0 is nothing. */
+/* A pid as the value of a map, where 0 is nothing. */
 static int64_t mark_of(int64_t global_pid)
 {
 	return global_pid ? global_pid : 1;
@@ -105,7 +105,7 @@ void db_stacks_forget(struct db *db)
 	empty(&db->stacks.space);
 }
 
-/* ---- what is there, read again ---- */
+/* ---- resume ---- */
 
 static int load_ids(struct db *db, const char *table, const char *sql, struct db_map *m)
 {

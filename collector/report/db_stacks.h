@@ -3,7 +3,7 @@
  *
  * db_finish() calls db_stacks_finish(): frames get their functions, files and lines (symbols.h), Python's frames take the
  * place of its interpreter's, inlined functions become frames of their own; the result is SL_FRAMES, SL_STACKS and
- * the tables of callchains that nsys has. What is raw goes away then.
+ * the tables of callchains that nsys has. The raw tables are dropped then.
  */
 #ifndef SL_DB_STACKS_H
 #define SL_DB_STACKS_H

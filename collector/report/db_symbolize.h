@@ -21,7 +21,7 @@ struct db;
 /* NULL: it has no more. */
 const char *naming_table(unsigned kind, unsigned table);
 const char *naming_column(unsigned kind);
-/* Their callchains are a view, which is there when a row wants it. */
+/* Their callchains are a view, made when a row refers to a stack. */
 bool naming_has_view(unsigned kind);
 
 struct naming {

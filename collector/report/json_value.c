@@ -1,6 +1,6 @@
 /*
  * json_value.c - parses JSON by SQLite's json_valid() and json_tree(). These give no positions (json_error_position() is
- * of SQLite 3.42), so the tokens of the text are counted beside the rows of the tree.
+ * of SQLite 3.42), so the tokens of the text are counted along with the rows of the tree.
  */
 #include "collector/report/json_value.h"
 

@@ -38,7 +38,7 @@ struct json_error {
 	char text[160];
 };
 
-/* Parses @len bytes at @text, behind which a NUL must follow. Returns the root for json_free(); NULL with @error. */
+/* Parses @len bytes at @text, which a NUL must follow. Returns the root for json_free(); NULL with @error. */
 struct json_value *json_read(const char *text, size_t len, struct json_error *error);
 void json_free(struct json_value *root);
 

@@ -26,7 +26,7 @@
 #define IMAGE_BYTES (64u << 20) /* address space; memory is used only where rows are */
 #define IMAGE_KEEP  (16u << 20) /* memory that is kept from one commit to the next */
 #define LEAF_CELLS  1536u
-#define LEAF_HEAD   (8u + 2u * LEAF_CELLS) /* cells grow upwards behind a full-length pointer array */
+#define LEAF_HEAD   (8u + 2u * LEAF_CELLS) /* cells grow upwards after a full-length pointer array */
 #define CELL_MAX    (2u + 9u + 1u + DB_ROW_COLS + 8u * DB_ROW_COLS + 8u)
 #define ROOT(table) (2u + (unsigned)(table)) /* its root page */
 #define PAGES       (IMAGE_BYTES / PAGE)
