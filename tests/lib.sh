@@ -27,7 +27,7 @@ chmod 755 "$W"
 mkdir -m 1777 "$SIGHTLINE_SESSIONS"
 cd "$W" || exit 1
 
-# What sightline said, in a file: without the context switches that a kernel sometimes does not tell of, which are counted.
+# What sightline printed, in a file: without the lines on context switches that the kernel has dropped, which are counted.
 said() { grep -v 'context-switch events were lost by the kernel' "$1"; }
 diag() { sed 's/^/# /' >&2; }
 result() { # STATUS NAME
@@ -75,7 +75,7 @@ send() { # SIGNAL PID...
 	check "somebody to send SIG$send_signal to" test -n "$*" && kill -"$send_signal" "$@"
 }
 
-# The command for the user nobody: a copy, where the tree lies in a folder that others may not enter, as /root.
+# The command for an unprivileged user: a copy, where the tree lies in a folder that other users may not enter, as /root.
 nobody_bin() {
 	if ! setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$BIN" 2>/dev/null && [ ! -e "$W/for-nobody" ]; then
 		mkdir "$W/for-nobody"

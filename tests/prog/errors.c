@@ -1,6 +1,6 @@
 /*
  * errors.c - prints what about a hundred failing (and some succeeding) calls return and leave in errno.
- * The output must not depend on who watches. errno is 77 before each call: a call that succeeds
+ * The output must not depend on any tracer. errno is 77 before each call: a call that succeeds
  * leaves it alone.
  */
 #include <dirent.h>

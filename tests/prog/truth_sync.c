@@ -1,7 +1,7 @@
 /*
  * truth_sync.c - locks: the counts of every function are exact, contended or not.
  *
- * Counts do not depend on who wins: each thread makes a fixed number of calls. They are written as
+ * Counts do not depend on which thread wins: each thread makes a fixed number of calls. They are written as
  * totals ("count NAME N"), for a report holds uncontended calls as totals or as rows.
  */
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* cuda_image.c - see cuda_image.h. */
+/* cuda_image.c - reads the names of functions out of PTX and of the symbol tables of ELF images. */
 #include <ctype.h>
 #include <elf.h>
 #include <stdlib.h>

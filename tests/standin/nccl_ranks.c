@@ -1,4 +1,4 @@
-/* nccl_ranks.c - see nccl_ranks.h. */
+/* nccl_ranks.c - posts and completes collectives in memory that the ranks of one machine share. */
 #include "tests/standin/nccl_ranks.h"
 
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 static char said[8192]; /* what the last quiet() section wrote */
 static int capture_fd, capture_saved, capture_was;
 
-/* Between these two, what goes to @fd lands in said. */
+/* What is written to @fd between these two calls is kept in a buffer, for captured(). */
 static void capture(int fd)
 {
 	fflush(stdout);
@@ -506,7 +506,7 @@ static void forget_sent(void)
 	sent[0] = NULL;
 }
 
-/* `start` in one process, the collector in another: what comes out is what went in, over what launch had said. */
+/* `start` in one process, the collector in another: options arrive as they were sent, over those of launch. */
 static void options_travel(void **state)
 {
 	struct profile_options there;
@@ -544,11 +544,11 @@ static void options_travel(void **state)
 					     (char *[]){(char *)"--capture-range=none", NULL}),
 			 0);
 	assert_int_equal(there.capture.by, 0);
-	/* Each `start` begins anew; what launch had said holds. */
+	/* Options of one `start` do not hold for the next; those of launch do. */
 	assert_int_equal(there.duration_s, 0);
 	assert_null(there.after_report);
 	assert_string_equal(there.capture.hotkey, "F12");
-	/* Launch may come after start, and what it says holds for later ones. */
+	/* Launch may come after start: its options hold for later starts. */
 	assert_int_equal(profile_options_add(&there, OPTIONS_LAUNCH,
 					     (char *[]){(char *)"--hotkey-capture=x", NULL}),
 			 0);

@@ -88,7 +88,7 @@ static void the_first_word_of_a_process_is_not_held(void **state)
 	side_die(&s);
 }
 
-/* Two threads that take turns in filling chunks: the oldest go first, whoever's they are. */
+/* Two threads that fill chunks in turn: the oldest chunk goes first, whichever thread wrote it. */
 static void the_oldest_chunks_go_first(void **state)
 {
 	struct ring r = ring_new();

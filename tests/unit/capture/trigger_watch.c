@@ -267,7 +267,7 @@ static void a_gpu_that_does_nothing(void **state)
 
 	(void)state;
 	open_world(&w, "gpu-idle > 50% over 1s");
-	/* Seven of ten ms, two streams at once, told in no order. */
+	/* Seven of ten ms, two streams at once, in no order. */
 	for (; at < 13000; at += 100) {
 		for (uint64_t i = 0; i < 10; i++) {
 			kernel(&w, 0, at + 90 - i * 10, at + 95 - i * 10);

@@ -178,7 +178,7 @@ static inline void side_open(struct side *s, bool resume)
 	s->db = test_open(resume);
 	clock_map_init(&s->clock, SL_CLOCK_MONO, 5000);
 	model_init(&s->model, s->db, &s->clock);
-	/* As if the kernel's events told the tree: nothing to look for in /proc. */
+	/* As if the kernel's events gave the process tree: nothing to look for in /proc. */
 	s->model.has_kernel_events = true;
 	s->arenas = (struct arenas){.model = &s->model, .db = s->db, .clock = &s->clock};
 	if (resume)
@@ -211,7 +211,7 @@ static inline void side_commit(struct side *s)
 	positions_release(&s->arenas);
 }
 
-/* Leaves as a killed collector does: nothing is told to anybody. */
+/* Ends as a killed collector does: no process is notified. */
 static inline void side_die(struct side *s)
 {
 	while (s->arenas.first)

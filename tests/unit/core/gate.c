@@ -1,4 +1,4 @@
-/* gate.c - what is recorded while the gate is open, closed, and on its edges; who asks for it. */
+/* gate.c - what is recorded while the gate is open, closed, and on its edges; which ranges open it. */
 #include "tests/unit/report/db_test.h"
 
 #include "tests/unit/core/gate_host.h"
@@ -95,7 +95,7 @@ static struct story run(struct host *h, struct sl_session settings, const char *
 	return story_of(h);
 }
 
-/* "+1-1": who asked for what, ranges by their numbers. */
+/* "+1-1": requests to open (+) and close (-), ranges by their numbers. */
 static const char *asked(const struct host *h)
 {
 	static char text[ASKED * 12];
@@ -482,7 +482,7 @@ static void nobody_answers(void **state)
 	s = story_of(&h);
 	assert_string_equal(s.text, "");
 	assert_string_equal(asked(&h), "+0-0");
-	/* Which the user is told, once. */
+	/* One line on stderr, once. */
 	assert_int_equal(s.notes, 1);
 	assert_non_null(strstr(s.note, "does not answer"));
 	host_end(&h);

@@ -1,6 +1,6 @@
 /*
  * gate_host.h - a session without a collector, for tests of the gate: runs a program (tests/prog/gate.c) with the real
- * library, answers what its capture ranges ask, opens and closes when the program says so, and reads the rings at the
+ * library, answers its capture ranges' requests, opens and closes when the program writes so, and reads the rings at the
  * end. Include after cmocka.
  */
 #ifndef GATE_HOST_H
@@ -36,7 +36,7 @@ struct host {
 	int ask, answer;
 	struct sl_arena *arena[ARENAS];
 	int arenas;
-	/* What was asked: '+' or '-', from whom, for which range; who is open now. */
+	/* The requests: '+' or '-', by which process, for which range; the ranges that are open now. */
 	struct {
 		char what;
 		uint32_t pid, range;
@@ -116,7 +116,7 @@ static inline void host_exec(struct host *h, const char *what, const char *how, 
 	_exit(127);
 }
 
-/* Who opened first opens; when everybody who did has closed, it closes. */
+/* The first range that opens opens the gate; when all of them have closed, it closes. */
 static inline void host_answer(struct host *h, const struct sl_hello *hello)
 {
 	assert_in_range(h->asked_cnt, 0, ASKED - 1);
@@ -151,7 +151,7 @@ static inline void host_accept(struct host *h)
 	int fd, peer = accept(h->session.listen_fd, NULL, NULL);
 
 	assert_true(peer >= 0);
-	/* Whoever looks for sessions on this machine connects, too, and says nothing. */
+	/* A command that lists this machine's sessions connects, too, and sends nothing. */
 	if (recvmsg(peer, &msg, 0) != sizeof(hello)) {
 		close(peer);
 		return;
@@ -168,7 +168,7 @@ static inline void host_accept(struct host *h)
 	} else if (hello.kind == SL_HELLO_OPEN || hello.kind == SL_HELLO_CLOSE) {
 		host_answer(h, &hello);
 		if (h->mute)
-			return; /* stays open: nobody hangs up */
+			return; /* stays open: no hang-up */
 	}
 	close(peer);
 }

@@ -1,4 +1,4 @@
-/* stack.c - stacks of calls, as the shim tells them: what is new once, what is known by its number. Unwinders are fakes. */
+/* stack.c - stacks of calls, as the shim emits them: a new stack once, a known one by its id. Unwinders are fakes. */
 #include "tests/unit/core/stack_test.h"
 
 static void the_same_stack_is_told_once(void **state)

@@ -1,6 +1,6 @@
 /*
- * stack_test.h - around the shim's stacks of calls: a ring without chunks, unwinders that say what a test wants, and what
- * was told, read back. Includes what is tested.
+ * stack_test.h - around the shim's stacks of calls: a ring without chunks, unwinders that return what a test wants, and
+ * the emitted records, read back. Includes what is tested.
  */
 #ifndef STACK_TEST_H
 #define STACK_TEST_H
@@ -187,7 +187,7 @@ bool sl_pystack_next_code(struct sl_pycode *c)
 	return true;
 }
 
-/* ---- what was told ---- */
+/* ---- emitted records ---- */
 
 struct record {
 	enum sl_meta meta;
@@ -270,7 +270,7 @@ static int begin(void **state)
 	session.stack_depth = 128;
 	no_room = python_is_gone = false;
 	begin_thread();
-	/* What other tests have told is another's. */
+	/* Stacks of other tests are at other addresses. */
 	last_place += 1u << 24;
 	return 0;
 }

@@ -35,7 +35,7 @@ static void calls_and_kernels_join_in_a_process(void)
 	}
 	CHECK_EQUAL(seen, 100);
 	CHECK_EQUAL(text_cnt,
-		    6); /* two kernels, two functions, the device, the status: each told once */
+		    6); /* two kernels, two functions, the device, the status: each once */
 	CHECK(only(SL_GPU_REC_FLUSHED)->flushed.is_last);
 }
 APART(calls_and_kernels_join)
@@ -103,7 +103,7 @@ static void queries_are_left_out_in_a_process(void)
 }
 APART(queries_are_left_out)
 
-/* An older version cannot: all come, and nobody need know. */
+/* An older version cannot: all calls are recorded, and there is no message. */
 static void queries_of_an_older_version_in_a_process(void)
 {
 	CHECK_EQUAL(start("so.12", 0), 0);
@@ -303,7 +303,7 @@ APART(losses_are_counted)
 
 static void a_gpu_never_used_is_not_flushed_in_a_process(void)
 {
-	/* No device, no record, no buffer: nothing to call CUPTI for, and the stand-in ends who does. */
+	/* No device, no record, no buffer: nothing to call CUPTI for, and the stand-in ends a process that does. */
 	setenv("STANDIN_CUPTI_FAIL", "ActivityEnableAndDump:8=11,ActivityEnable:8=21", 1);
 	CHECK_EQUAL(start("so.13", 0), 0);
 	cuda.flush(true);
@@ -350,7 +350,7 @@ static void an_older_cupti_keeps_its_own_clock_in_a_process(void)
 }
 APART(an_older_cupti_keeps_its_own_clock)
 
-/* ---- others who want CUPTI ---- */
+/* ---- other tools that use CUPTI ---- */
 
 static void somebody_was_first_in_a_process(void)
 {

@@ -1,6 +1,6 @@
 /*
- * cupti_host.h - what tests of libtrace-cuda.so share: a host that keeps what it is told, a driver that does what the
- * test says, and a process per test, since CUPTI's state is the process's. Include it first.
+ * cupti_host.h - what tests of libtrace-cuda.so share: a host that keeps the records it gets, a driver whose behaviour
+ * the test sets, and a process per test, since CUPTI's state is the process's. Include it first.
  */
 #ifndef CUPTI_HOST_H
 #define CUPTI_HOST_H
@@ -169,7 +169,7 @@ __attribute__((visibility("default"))) int standin_observe(const struct standin_
 
 static uint32_t driver_calls;
 
-/* A launch through the runtime, as the stand-in driver tells it: the runtime's call, the driver's inside, the work. */
+/* A launch through the runtime, as the stand-in driver reports it: the runtime's call, the driver's inside, the work. */
 static inline uint32_t launch_at(const char *name, uint64_t begin, uint64_t end)
 {
 	uint32_t id = __atomic_add_fetch(&driver_calls, 1, __ATOMIC_RELAXED);
@@ -276,7 +276,7 @@ static inline const struct told *only(enum sl_gpu_record kind)
 	return first(kind);
 }
 
-/* A text must have been told by the thread that names it. */
+/* A text must have been emitted by the thread that refers to it. */
 static inline const char *text_of(const struct told *t, uint32_t id)
 {
 	CHECK(id <= text_cnt);
@@ -290,7 +290,7 @@ static inline const struct told *status(enum sl_gpu_status_code code)
 
 	for (size_t i = 0; i < told_cnt; i++)
 		if (told[i].kind == SL_GPU_REC_STATUS && told[i].status.code == code) {
-			CHECK(!found); /* said once */
+			CHECK(!found); /* emitted once */
 			found = &told[i];
 		}
 	if (!found)

@@ -1,4 +1,4 @@
-/* cupti_trouble - which libcupti is taken, and what is said when none will do. */
+/* cupti_trouble - which libcupti is taken, and the message where none will do. */
 #include "tests/unit/cupti/cupti_host.h"
 
 #include <sys/stat.h>
@@ -13,7 +13,7 @@ static void no_library_in_a_process(void)
 }
 APART(no_library)
 
-/* What is loaded already is the one, whatever the environment says. */
+/* A libcupti that is loaded already is taken, whatever the environment sets. */
 static void the_loaded_library_in_a_process(void)
 {
 	char path[4200];
@@ -192,7 +192,7 @@ static void unified_memory_waits_for_the_driver_in_a_process(void)
 }
 APART(unified_memory_waits_for_the_driver)
 
-/* One of the counters is not to be had: the others are. */
+/* One of the counters is unavailable: the others count. */
 static void unified_memory_of_a_single_gpu_in_a_process(void)
 {
 	const struct standin_value v[] = {{F_UM_value, 4096}};
@@ -225,7 +225,7 @@ static void another_build_is_refused_in_a_process(void)
 }
 APART(another_build_is_refused)
 
-/* NVIDIA's own library, where it is and no GPU is: it says that it cannot, and so do we. */
+/* NVIDIA's own library, where it is installed and no GPU is: it reports that it cannot work, and so does Sightline. */
 static const char real_cupti[] = "/usr/local/cuda/lib64/libcupti.so";
 
 static void the_real_library_without_a_driver_in_a_process(void)

@@ -1,6 +1,6 @@
 /*
  * gpu.c - calls into GPU libraries and the GPU's work: from records to rows, each call once, each kernel with its
- * launch, whoever told of them and in whatever order.
+ * launch, whether the hook, CUPTI or both reported it and in whatever order.
  */
 #include "tests/unit/report/db_test.h"
 
@@ -58,7 +58,7 @@ static void without_cupti_the_hooks_word_is_enough(void **state)
 		    "globalTid & 0xffffff <> (SELECT globalTid & 0xffffff FROM ThreadNames "
 		    "ORDER BY rowid LIMIT 1)"),
 		"0");
-	/* And from now on at once: a call that has nobody around it need not wait for a look. */
+	/* And from now on at once: a call that lies in no other call is not pending. */
 	API(&f.r, f.program, cudaDeviceSynchronize, 10000, 11000, 0, 0, );
 	side_drain(&f.s);
 	side_commit(&f.s);
@@ -66,7 +66,7 @@ static void without_cupti_the_hooks_word_is_enough(void **state)
 	gpu_end(&f);
 }
 
-/* The runtime is hooked, and CUPTI tells of it and of the driver calls inside. */
+/* The runtime is hooked, and CUPTI reports it and the driver calls inside. */
 static void a_shared_runtime_is_told_by_both(void **state)
 {
 	struct gpu_fixture f;
@@ -119,7 +119,7 @@ static void a_static_runtime_is_told_by_cupti(void **state)
 	tell_names(&f);
 	API(&f.r, f.program, cuLaunchKernel, 10800, 13200, 0, 0, 0xf, 1, 2, 3, 4, 5, 6, 7, 8);
 	API(&f.r, f.program, cuCtxSynchronize, 20300, 29700, 0, 0, );
-	/* One that the program makes itself, and one that CUPTI does not tell of. */
+	/* One that the program makes itself, and one that CUPTI does not report. */
 	API(&f.r, f.program, cuLaunchKernel, 40000, 43000, 0, 0, 0xf, 1, 2, 3, 4, 5, 6, 7, 8);
 	API(&f.r, f.program, cuCtxSynchronize, 50000, 53000, 0, 719, );
 	gpu_kernel(&f.r, f.cupti, 15000, 25000, 11, NAME_KERNEL);
@@ -137,8 +137,8 @@ static void a_static_runtime_is_told_by_cupti(void **state)
 }
 
 /*
- * The runtime call in which CUPTI was switched on is told by nobody; what it calls shares its id. And what asks for
- * errors and versions has no row, whoever tells of it.
+ * The runtime call in which CUPTI was switched on is never reported; what it calls shares its correlation id. And
+ * functions that ask for errors and versions have no row, from either source.
  */
 static void what_nobody_tells_of_is_not_made_up(void **state)
 {
@@ -242,7 +242,7 @@ static void texts_that_come_late_are_waited_for(void **state)
 	gpu_end(&f);
 }
 
-/* A kernel of which no call is known keeps CUPTI's id; one that belongs to nobody has none. */
+/* A kernel without a known call keeps CUPTI's correlation id; one that has none keeps none. */
 static void work_without_a_call_is_written(void **state)
 {
 	struct gpu_fixture f;
@@ -289,7 +289,7 @@ static void ids_are_unique_in_the_report(void **state)
 				"CUPTI_ACTIVITY_KIND_RUNTIME"),
 			    "6 6");
 	assert_string_equal(joined(), "6/6");
-	/* Even for those who forget the process. */
+	/* Also for queries that do not compare the process. */
 	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN "
 				"CUPTI_ACTIVITY_KIND_KERNEL USING (correlationId)"),
 			    "6");
@@ -324,7 +324,7 @@ static void waiting_ends(void **state)
 	gpu_end(&f);
 }
 
-/* As many calls as may lie in one buffer that CUPTI keeps back: told of after they have their rows, none gets a second. */
+/* As many calls as fit in one buffer that CUPTI keeps back: reported after they have their rows, none gets a second. */
 static void many_calls_are_told_of_late(void **state)
 {
 	struct gpu_fixture f;
@@ -443,7 +443,7 @@ static void losses_and_troubles_are_said(void **state)
 	assert_int_equal(f.s.arenas.gpu.dropped, 17);
 	assert_string_equal(ask("SELECT severity || ' ' || text FROM DIAGNOSTIC_EVENT"),
 			    "2 another profiler has CUPTI: close it (CUPTI's error 39)");
-	assert_string_equal(calls(), "cudaMalloc 1-3 0 0"); /* nobody to wait for */
+	assert_string_equal(calls(), "cudaMalloc 1-3 0 0"); /* not pending: CUPTI is gone */
 	gpu_end(&f);
 }
 
@@ -530,7 +530,7 @@ static void recover(struct gpu_fixture *f)
 	f->a = side_attach(&f->s, &f->r, true);
 }
 
-/* A call has its row when the collector is killed; what CUPTI tells of it afterwards still finds the row. */
+/* A call has its row when the collector is killed; what CUPTI reports of it afterwards still finds the row. */
 static void killed_between_a_call_and_its_work(void **state)
 {
 	struct gpu_fixture f;
@@ -561,7 +561,7 @@ static void killed_between_a_call_and_its_work(void **state)
 	gpu_end(&f);
 }
 
-/* CUPTI was given up before it told of calls: its word is not a second row, whoever hears it. */
+/* CUPTI was given up before it reported calls: a late record makes no second row, in whichever collector. */
 static void killed_before_cupti_told(void **state)
 {
 	enum {
@@ -636,7 +636,7 @@ static void killed_while_a_record_outlasts_its_chunk(void **state)
 	gpu_end(&f);
 }
 
-/* What was too much to be kept is said to be missing. */
+/* Records beyond what is kept are counted as lost. */
 static void what_was_not_kept_is_counted(void **state)
 {
 	enum {

@@ -1,4 +1,4 @@
-/* gpu_bus.c - where a GPU is on the PCI bus, by what the driver tells of each. */
+/* gpu_bus.c - where a GPU is on the PCI bus, by the driver's attributes of each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -190,7 +190,7 @@ static void histograms(void **state)
 		for (int s = 0; s + 1 < HISTOGRAM_SLOTS; s++) {
 			double x = (double)values[i];
 
-			/* Beyond 2^53 a double cannot tell neighbours apart. */
+			/* Beyond 2^53 neighbours have the same double. */
 			if (h.cnt[s] && values[i] < INT64_MAX)
 				assert_true(x >= histogram_edge_125(s) &&
 					    x < histogram_edge_125(s + 1));

@@ -12,7 +12,7 @@
 #include "collector/options/event_options.h"
 #include "collector/base/capture_window.h"
 
-/* ---- events that a driver tells of ---- */
+/* ---- events that a driver describes ---- */
 
 static void put(const char *path, const char *text)
 {
@@ -219,7 +219,7 @@ static void touch(char *memory, int part)
 		memory[((size_t)part * PAGES + i) * 4096] = 1;
 }
 
-/* Touches a thousand pages whenever it is told to: itself, and in a child. */
+/* Touches a thousand pages at each command: itself, and in a child. */
 static void toucher(int orders, int answers)
 {
 	size_t bytes = (size_t)8 * PAGES * 4096;
@@ -302,7 +302,7 @@ static void pages_are_counted_while_it_is_on(void **state)
 	counters_begin(cs, (uint64_t)list[0].from_mono);
 	tell(pipes, 's');
 	counters_read(cs, now_ns());
-	tell(pipes, 'c'); /* who is started, too */
+	tell(pipes, 'c'); /* the child that is started, too */
 	list[0].to_mono = (int64_t)now_ns();
 	counters_end(cs, (uint64_t)list[0].to_mono);
 	tell(pipes, 's'); /* no more */

@@ -172,7 +172,7 @@ static void stacks_that_nobody_tells_any_more_take_no_room(void **state)
 		}
 		sample_stacks_renew(&st);
 	}
-	/* 17 rounds are kept, and as many again may be there before anybody looks. */
+	/* 17 rounds are kept, and as many again may pass before the next check. */
 	assert_in_range(st.slots, 17000, 65536);
 	st.most = st.cnt;
 	once++;

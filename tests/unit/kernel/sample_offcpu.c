@@ -1,6 +1,6 @@
 /*
- * sample_offcpu.c - stacks of threads without a CPU that cannot be kept are counted: where there is room for fewer threads
- * than there are, and where nobody empties the ring. With this kernel's eBPF, on a child.
+ * sample_offcpu.c - off-CPU stacks that cannot be kept are counted: where there is room for fewer threads than there
+ * are, and where the ring is never drained. With this kernel's eBPF, on a child.
  */
 #include "collector/kernel/sample/sample_offcpu.h"
 
@@ -33,7 +33,7 @@ static void *nap(void *arg)
 	return arg;
 }
 
-/* Threads are away all at once, when the parent says so. */
+/* All threads go off-CPU at once, when the parent writes a byte. */
 static _Noreturn void child(int go)
 {
 	pthread_t thread[THREADS];

@@ -1,6 +1,6 @@
 /*
- * sample_pause.c - samples pause between captures: in threads and children, also those that were started meanwhile; what
- * processes do is told all the same. With this kernel's perf, on this very process.
+ * sample_pause.c - samples pause between captures: in threads and children, also those that were started meanwhile;
+ * process events are recorded all the same. With this kernel's perf, on this very process.
  */
 #include "collector/kernel/sample/sample_events.h"
 
@@ -36,7 +36,7 @@ static double cpu(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* They spin when they are told to, until they are told to stop. */
+/* They spin from one flag to the next. */
 struct shared {
 	int spin, end;
 	double spent[TASKS];
@@ -111,7 +111,7 @@ static void look(void)
 	sample_events_done(events);
 }
 
-/* Pairs with spend(), whose time is written before it says that it does not spin any more. */
+/* Pairs with spend(), whose time is written before it marks the end of the spin. */
 static void wait_for_others(int spins)
 {
 	for (unsigned i = 1; i < TASKS; i++)

@@ -329,7 +329,7 @@ static void waker_is_the_other_thread(void **state)
 		wrong += r->waker_tid != other || r->waker_pid != (uint32_t)cap.child;
 		assert_true(r->wakeup_ns <= r->time_ns);
 	}
-	/* Every sleep was ended by somebody, and so was the birth of each thread; preemption was not. */
+	/* Every sleep was ended by a waker, and so was the birth of each thread; preemption was not. */
 	assert_in_range(with, n.blocked - cap.mended, n.blocked + 2 + cap.mended);
 	assert_true(wrong <= 10); /* the release of the child, page faults */
 }
@@ -349,7 +349,7 @@ static void timer_is_nobody(void **state)
 		by_spinner += r->waker_tid == (uint32_t)told->tid_b;
 	}
 	assert_true(by_nobody >= 45);
-	assert_true(by_spinner <= 2); /* the end of the thread wakes who joins it */
+	assert_true(by_spinner <= 2); /* the end of a thread wakes the one that joins it */
 }
 
 static void states(void **state)

@@ -1,6 +1,6 @@
 /*
- * sched_capture.h - for tests of collector/kernel/sched/sched.h: runs a program under a backend and keeps all that is
- * said of it; two programs that several tests use.
+ * sched_capture.h - for tests of collector/kernel/sched/sched.h: runs a program under a backend and keeps all that it
+ * reports; two programs that several tests use.
  *
  * Tests that need a right which is not there are skipped; those of the perf backend run as any user
  * while kernel.perf_event_paranoid is at most 2.
@@ -58,7 +58,7 @@ struct capture {
 	int status;
 };
 
-/* What the traced child tells about itself. */
+/* What the traced child reports about itself. */
 struct told {
 	_Atomic int turn;
 	long switches; /* of all its threads, by getrusage, while it worked */
@@ -170,13 +170,13 @@ static inline pid_t start_child(int (*work)(void), int *go)
 	assert_true(pid > 0);
 	close(pipe_fd[0]);
 	*go = pipe_fd[1];
-	/* Who is followed while it runs has its first out left out: it has to wait by then. */
+	/* A program that is followed while it runs has its first switch out left out: it has to wait by then. */
 	for (int i = 0; i < 5000 && proc_state((uint32_t)pid) != 'S'; i++)
 		usleep(1000);
 	return pid;
 }
 
-/* Threads that were told to be gone before they have left their CPU for the last time. */
+/* Threads whose exit is reported before they have left their CPU for the last time. */
 static inline bool somebody_leaves(const struct sched *s)
 {
 	size_t gone = 0, ended = 0;
@@ -189,8 +189,8 @@ static inline bool somebody_leaves(const struct sched *s)
 }
 
 /*
- * Who has been waited for may still be on its way off the CPU, and on a busy machine that takes as long as others like.
- * Bounded, as the kernel does not tell of every switch.
+ * A child that has been waited for may still be on its way off the CPU, and on a busy machine that takes any time.
+ * Bounded, as the kernel drops some switches.
  */
 static inline void await_last_switches(struct sched *s, bool polls)
 {

@@ -78,7 +78,7 @@ static void system_perf(void **state)
 	check_system(SCHED_BACKEND_PERF);
 }
 
-/* Runs @part in a child so that it can change who it is. */
+/* Runs @part in a child so that it can change its user. */
 static void in_child(int (*become)(void), void (*part)(void))
 {
 	int status, err;

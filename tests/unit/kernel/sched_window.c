@@ -1,5 +1,5 @@
 /*
- * Recording of switches pauses and goes on: rows lie within, alternate, and tell all the CPU time there was.
+ * Recording of switches pauses and resumes: rows lie within, alternate, and hold all the CPU time there was.
  */
 #include "tests/unit/kernel/sched_capture.h"
 
@@ -168,7 +168,7 @@ static void check_spinner(enum sched_backend backend, int cnt, unsigned on_us, u
 		bool there = false;
 
 		least_s += windows[i].least_s;
-		/* Who has a CPU after an edge is taken to have had it since: one thread on each. */
+		/* A thread that has a CPU after an edge is taken to have had it since: one thread on each. */
 		most_s += windows[i].most_s + 2 * windows[i].edge_s;
 		for (size_t k = 0; k < cap.row_cnt; k++)
 			there |= cap.rows[k].tid == (uint32_t)told->tid_b && cap.rows[k].is_in &&
@@ -199,7 +199,7 @@ static void spinner_bpf(void **state)
 	}
 }
 
-/* Long pauses: the programs are detached, and who has a CPU when they come back must be asked. */
+/* Long pauses: the programs are detached, and the threads on each CPU must be asked for when they are attached again. */
 static void spinner_detached(void **state)
 {
 	(void)state;
@@ -217,7 +217,7 @@ static void spinner_perf(void **state)
 	check_spinner(SCHED_BACKEND_PERF, 20, 20000, 3000);
 }
 
-/* Only the tree is told while recording is off: all of it. */
+/* Only the tree is reported while recording is off: all of it. */
 static void check_tree(enum sched_backend backend)
 {
 	struct sched *s = must_open(SCHED_MODE_TREE, backend);

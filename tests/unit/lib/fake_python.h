@@ -1,5 +1,5 @@
 /*
- * fake_python.h - an interpreter's memory, made by hand for pystack.c: what it tells of itself, texts, code objects, frames.
+ * fake_python.h - an interpreter's memory, made by hand for pystack.c: its debug offsets, texts, code objects, frames.
  * Stands in the middle of that file.
  */
 #ifndef SL_TESTS_FAKE_PYTHON_H
@@ -58,7 +58,7 @@ enum {
 	BYTECODE_AT = 192,
 };
 
-/* 3.15 tells more of threads and types; its threads have a frame behind all others. */
+/* 3.15 describes more of threads and types; its threads have a last frame under all others. */
 static bool is_3_15;
 enum {
 	BASE = 240
@@ -137,7 +137,7 @@ static void describe(unsigned interpreter_words, bool free_threaded)
 	ADD(more);
 }
 
-/* Objects are nobody's to free: they are kept in a list. */
+/* Objects have no owner that frees them: they are kept in a list. */
 static struct made {
 	struct made *next;
 	uint64_t unused; /* objects are aligned to 16 bytes */
@@ -151,7 +151,7 @@ static char *make(size_t bytes)
 
 	memset(m, 0, all);
 	m->next = __atomic_load_n(&all_made, __ATOMIC_RELAXED);
-	/* Threads make some, too; nobody looks at those of others. */
+	/* Threads make some, too, and do not read those of others. */
 	while (!__atomic_compare_exchange_n(&all_made, &m->next, m, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED))
 		;

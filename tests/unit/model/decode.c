@@ -1,4 +1,4 @@
-/* decode.c - records are taken apart as wire.h says, and no bytes whatsoever do harm. */
+/* decode.c - records are decoded as wire.h defines them, and no bytes whatsoever do harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -210,7 +210,7 @@ static void a_gpu_is_busy_once_however_much_it_does(void **state)
 	for (int i = 0; i < 2000; i++) {
 		int64_t from, to;
 
-		/* Somewhere among the last hundred: several streams, told one after the other. */
+		/* Somewhere among the last hundred: several streams, one after the other. */
 		x = x * 1664525 + 1013904223;
 		from = i + (x >> 16) % 100;
 		to = from + (x >> 24) % 7;

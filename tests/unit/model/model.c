@@ -1,5 +1,5 @@
 /*
- * model.c - processes, images and files, told by the shim and by the kernel in any order: one row each.
+ * model.c - processes, images and files, reported by the shim and by the kernel in any order: one row each.
  */
 #include "tests/unit/report/db_test.h"
 
@@ -18,7 +18,7 @@ static const char *tree(void)
 		   "start, rowid)");
 }
 
-/* What the shim says of its image. */
+/* The shim's records of its image. */
 static struct image *image(struct side *s, struct arena *a, uint32_t number, uint32_t pid,
 			   uint32_t ppid, int64_t ns, const char *exe)
 {
@@ -141,11 +141,11 @@ static void a_process_that_the_shim_cannot_enter_is_there(void **state)
 	end(&s, &a, &b);
 }
 
-/* Of both execs the kernel tells before the first image's ring is read: the second is not the first's. */
+/* The kernel reports both execs before the first image's ring is read: the second is not the first's. */
 static void a_quick_second_exec_has_its_row(void **state)
 {
 	const struct sched_ops *k = &model_sched_ops;
-	const uint32_t pid = 0x7ffff0; /* nobody has it */
+	const uint32_t pid = 0x7ffff0; /* no process has it */
 	struct arena a, b;
 	struct side s;
 

@@ -1,4 +1,4 @@
-/* stacks.c - stacks that records tell of, on their way into one report after another. */
+/* stacks.c - stacks of records, on their way into one report after another. */
 #include "tests/unit/report/db_test.h"
 
 #include "tests/unit/collect/ring_test.h"

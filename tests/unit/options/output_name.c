@@ -17,7 +17,7 @@
 static char folder[] = "/tmp/sightline-name.XXXXXX";
 static char why[512], said[512], got[PATH_MAX];
 
-/* The name for @pattern, "" when refused; why and said hold the words. */
+/* The name for @pattern, "" when refused; @why holds the reason; stderr is kept, too. */
 static const char *name(const char *pattern, bool overwrite)
 {
 	struct output_ask ask = {.pattern = pattern, .overwrite = overwrite, .pid = 4711};
@@ -130,7 +130,7 @@ static void an_existing_file_is_not_touched_without_force(void **state)
 	assert_non_null(strstr(why, "no regular file"));
 	assert_int_equal(symlink("nowhere", "link.sqlite"), 0);
 	assert_string_equal(name("link", false),
-			    ""); /* a dangling link would be followed by whoever writes */
+			    ""); /* a dangling link would be followed by open() */
 }
 
 static void a_folder_that_cannot_be_written_is_found_now(void **state)

@@ -1,4 +1,4 @@
-/* trigger.c - what may be written behind --trigger, what is said of what may not, and when one fires. */
+/* trigger.c - the syntax of --trigger, the messages on what is wrong, and when a trigger fires. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 static struct triggers ts;
 
-/* What the attempt says on stderr. */
+/* What the attempt writes to stderr. */
 static const char *said(const char *text, int *rc)
 {
 	static char line[1024];

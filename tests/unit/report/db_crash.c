@@ -19,7 +19,7 @@ static double seconds(void)
 
 /*
  * A reader without busy timeout, as the sqlite3 shell: every query must succeed, see whole commits
- * only (1,000 rows each), and at any moment as many as ANALYSIS_DETAILS says.
+ * only (1,000 rows each), and at any moment as many as ANALYSIS_DETAILS has.
  */
 static int read_until_closed(int stop_fd)
 {

@@ -3,7 +3,7 @@
 
 #include <sys/mount.h>
 
-/* Opens and expects a refusal that says @want. */
+/* Opens and expects a refusal whose reason holds @want. */
 static void refused(const char *path, bool overwrite, bool resume, const char *want)
 {
 	struct db_open how = {.path = path, .overwrite = overwrite, .resume = resume};

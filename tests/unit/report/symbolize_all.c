@@ -92,7 +92,7 @@ static void python_takes_the_place_of_its_interpreter(void **state)
 	/* Cut at its depth. */
 	RAW(db, STACK(4), EXACT(leaf), loop, SL_FRAME_REMARK | SL_REMARK_DEPTH,
 	    sl_frame_python(1, 4) | SL_FRAME_ENTRY, sl_frame_python(2, 4) | SL_FRAME_ENTRY);
-	/* A Python that is not known, and a code object that nobody told of. */
+	/* A Python that is not known, and a code object without a record. */
 	RAW(db, STACK(5), EXACT(leaf), loop, SL_FRAME_REMARK | SL_REMARK_PYTHON);
 	RAW(db, STACK(6), sl_frame_python(9, 4) | SL_FRAME_ENTRY);
 	/* A run of the loop in which no frame is left, and lines by the table: 4 bytes of no line, then 2 further on. */
@@ -173,7 +173,7 @@ static void a_space_has_what_its_parent_had_and_what_came_later(void **state)
 	raw(db, STACK(1), SPACE, 20, frame, 1); /* while the old one was there */
 	raw(db, STACK(2), SPACE, 60, frame, 1);
 	raw(db, STACK(3), child, 60, frame, 1);
-	raw(db, STACK(4), SPACE, 5, frame, 1); /* told a little late */
+	raw(db, STACK(4), SPACE, 5, frame, 1); /* a little late */
 	end(db);
 	assert_ptr_equal(strstr(symbols_of(STACK(1)), "0x"), symbols_of(STACK(1)));
 	assert_string_equal(symbols_of(STACK(2)), "leaf");
@@ -224,7 +224,7 @@ static void the_kernel_says_so(void **state)
 		"152[kernel.kallsyms]");
 }
 
-/* A report that fails half way keeps its raw stacks and says so. */
+/* A report that fails half way keeps its raw stacks and has a diagnostic. */
 static void what_fails_leaves_the_raw_stacks(void **state)
 {
 	struct db *db = begin();
@@ -235,7 +235,7 @@ static void what_fails_leaves_the_raw_stacks(void **state)
 	RAW(db, STACK(2), EXACT(Py_RunMain));
 	call(db, STACK(1));
 	assert_int_equal(db_commit(db, 1000), 0);
-	/* Somebody has made a table of that name: as good as a damaged file. */
+	/* Another program has made a table of that name: as good as a damaged file. */
 	run(db, "CREATE TABLE OSRT_CALLCHAINS(a)");
 	assert_int_equal(db_finish(db, 1000), 0);
 	assert_string_equal(ask("SELECT count(*) FROM SL_RAW_STACKS"), "2");
@@ -246,7 +246,7 @@ static void what_fails_leaves_the_raw_stacks(void **state)
 	assert_string_equal(ask("PRAGMA integrity_check"), "ok");
 }
 
-/* No room for names: the report is sound without them, and not complete, so that they can be had where there is room. */
+/* No room for names: the report is sound without them, and not complete, so that it can be symbolized where there is room. */
 static void a_full_disk_leaves_the_raw_stacks(void **state)
 {
 	uint64_t frames[100];
@@ -318,7 +318,7 @@ static int finish_in(uint64_t left)
 	}
 	assert_int_equal(db_commit(db, 1000), 0);
 	fill_disk(left);
-	/* Somebody reads: the log grows, and nothing of it can be written over. */
+	/* A reader is active: the log grows, and nothing of it can be written over. */
 	assert_int_equal(sqlite3_open(test_path, &reader), SQLITE_OK);
 	assert_int_equal(
 		sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM OSRT_API", NULL, NULL, NULL),

@@ -1,6 +1,6 @@
 /*
- * symbolize_prefetch.c - files of symbols that are opened before anybody asks, by a thread: the answers are the same, and what happens
- * to the files afterwards, or while they are read, does no harm.
+ * symbolize_prefetch.c - modules that a thread prefetches: the answers are the same as without, and what happens to the
+ * files afterwards, or while they are read, does no harm.
  */
 #include "tests/unit/report/db_test.h"
 
@@ -151,7 +151,7 @@ static void what_was_asked_ahead_needs_no_file(void **state)
 	symbols_close(s);
 }
 
-/* A queue that is full, and one that nobody waits for. */
+/* A queue that is full, and one that is closed without waiting. */
 static void more_than_can_wait_is_looked_up_later(void **state)
 {
 	struct symbols *s = symbols_open();
@@ -211,7 +211,7 @@ static void check_opens(const char *path)
 	symbols_close(s);
 }
 
-/* Each section in turn is said to have as many bytes as a number can say, or to begin there. */
+/* The header of each section in turn claims as many bytes as a number can hold, or that offset. */
 static void claim(const char *path, uint64_t bytes, bool is_offset)
 {
 	ElfW(Ehdr) h;
@@ -259,7 +259,7 @@ static void files_may_be_anything(void **state)
 	unlink(copy);
 }
 
-/* ---- a server that never answers, asked for longer than anybody waits ---- */
+/* ---- a server that never answers, in a prefetch that is longer than any wait ---- */
 
 static char server[64];
 static pid_t asked;
@@ -385,7 +385,7 @@ static void a_signal_ends_the_wait_for_a_server(void **state)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* While nobody waits, signals are for others. */
+/* Outside of a wait, signals are for the caller. */
 static void a_signal_before_that_does_not(void **state)
 {
 	struct symbols *s = symbols_open();

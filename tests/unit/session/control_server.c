@@ -1,6 +1,6 @@
 /*
- * control_server.c - the command socket: whatever comes in, in whatever pieces, from however many, the session goes on and
- * who asks properly is answered.
+ * control_server.c - the command socket: whatever comes in, in whatever pieces, from however many clients, the session
+ * continues and a valid request is answered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -270,7 +270,7 @@ static void half_open_connections_do_not_fill_it(void **state)
 		assert_true(clients() <= CONTROL_CLIENTS);
 	}
 	assert_int_equal(cnt, 600);
-	/* Ours is answered though all places are taken by those who say nothing. */
+	/* A valid request is answered though silent clients take all places. */
 	ping();
 	assert_true(k.nonsense >= 600 - CONTROL_CLIENTS);
 	for (int i = 0; i < 600; i++)
@@ -291,7 +291,7 @@ static void who_is_silent_is_hung_up_on(void **state)
 	fd = connect_raw();
 	control_serve(&k);
 	assert_int_equal(clients(), 1);
-	/* The descriptor says when there is something to do. */
+	/* The descriptor is readable when there is something to do. */
 	while (clients()) {
 		assert_int_equal(poll(&p, 1, 5000), 1);
 		control_serve(&k);
@@ -299,7 +299,7 @@ static void who_is_silent_is_hung_up_on(void **state)
 	assert_int_equal(k.nonsense, 1);
 	assert_int_equal(command_receive(fd, &c, 1000), -ECONNRESET);
 	close(fd);
-	/* And with nobody there, nothing is to be done. */
+	/* And without clients it is not. */
 	assert_int_equal(poll(&p, 1, 60), 0);
 }
 
@@ -376,7 +376,7 @@ static void descriptors_are_not_taken(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-/* ---- who may ---- */
+/* ---- permission ---- */
 
 static void nobody_but_the_user_can_open_it(void **state)
 {

@@ -44,7 +44,7 @@ static const char *value(const char *sql)
 static void counts(void **state)
 {
 	(void)state;
-	/* 700 different rows; their counts, squared, tell them from any other distribution of 10000. */
+	/* 700 different rows; their counts, squared, differ from those of any other distribution of 10000. */
 	assert_string_equal(
 		value(NUMBERS "SELECT count(*) || ' ' || sum(n) || ' ' || sum(n * n) FROM "
 			      "sl_hist_rows((SELECT sl_hist(n % 7, n % 100) FROM c))"),

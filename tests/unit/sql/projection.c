@@ -300,7 +300,7 @@ static void many_open(void **unused)
 		assert_true(compare(report(reports[i].report), NULL) > 100);
 }
 
-/* Lines that somebody changed run as they stand. */
+/* Lines that were edited run as they stand. */
 static void only_ours(void **unused)
 {
 	(void)unused;
@@ -330,7 +330,7 @@ static void only_ours(void **unused)
 	}
 }
 
-/* What goes wrong on the way is said, not left out. */
+/* Errors on the way are returned, not left out. */
 static void errors(void **unused)
 {
 	static const struct {

@@ -12,7 +12,7 @@
 
 static const uint8_t lnotab[] = {6, 1, 50, 2, 255, 0, 45, 127, 0, 73, 4, 254};
 static const uint8_t linetable[] = {4, 1, 8, 128, 2, 0, 6, 255, 0, 10, 2, 1};
-/* As Objects/locations.md tells: none for 2, same line for 1, two on for 8, a long step of -70 for 1, then +300 without
+/* As Objects/locations.md describes: none for 2, same line for 1, two on for 8, a long step of -70 for 1, then +300 without
  * columns. */
 static const uint8_t locations[] = {0x80 | 15 << 3 | 1,
 				    0x80 | 0,
@@ -83,7 +83,7 @@ static void test_not_begun(void **state)
 static void test_cut(void **state)
 {
 	(void)state;
-	/* As much as there is tells what it tells, and a cut entry tells nothing. */
+	/* Each whole entry of a table that is cut has its line, and a cut entry has none. */
 	for (size_t len = 0; len <= sizeof(locations); len++) {
 		uint8_t *copy = malloc(len ? len : 1); /* of exactly this size, for the sanitizer */
 

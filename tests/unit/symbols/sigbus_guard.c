@@ -95,7 +95,7 @@ static void on_signal(int sig)
 	_exit(sig == SIGBUS ? 7 : 8);
 }
 
-/* What is not ours is whose it was: @before us, or @after us (who then takes it away again). */
+/* A SIGBUS that is not the guard's goes to the handler @before; or, where it is reset meanwhile, to the default action. */
 static int end_of_child(void (*before)(int), bool is_taken_meanwhile)
 {
 	const volatile uint8_t *cut = cut_mapping(), *other = cut_mapping();

@@ -1,6 +1,6 @@
 /*
- * symbols.c - functions, files and lines: exactly what tests/prog/symbols.cc says of itself, with debug information in
- * every place where it can be; and what cannot be known is not made up.
+ * symbols.c - functions, files and lines: exactly those that tests/prog/symbols.cc prints of itself, with debug
+ * information in every place where it can be; and what cannot be known is not made up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -237,7 +237,7 @@ static void debug_information_may_be_in_another_file(void **state)
 	check(in_dir("p"), ALL);
 	assert_int_equal(sh("cd %s && mkdir -p .debug && mv p.debug .debug", dir), 0);
 	check(in_dir("p"), ALL);
-	/* Without build ids its checksum says whether it is the right one. */
+	/* Without build ids its checksum shows whether it is the right one. */
 	assert_int_equal(sh("cd %s && objcopy -R .note.gnu.build-id %s q0 && objcopy "
 			    "--only-keep-debug q0 q.debug 2>/dev/null && strip -o q q0 && objcopy "
 			    "--add-gnu-debuglink=q.debug q",
@@ -274,7 +274,7 @@ static void without_debug_information_there_are_names(void **state)
 	check(in_dir("names"), NAMES_ONLY);
 }
 
-/* What a stripped file still exports tells nothing of what lies between. */
+/* The exported symbols of a stripped file name nothing that lies between. */
 static void without_symbols_nothing_is_made_up(void **state)
 {
 	(void)state;
@@ -368,7 +368,7 @@ static void a_server_may_have_it(void **state)
 	free(old_path);
 }
 
-/* Somebody builds the program anew while its names are being looked up. */
+/* The program is built again while it is symbolized. */
 static void a_file_may_shrink_meanwhile(void **state)
 {
 	struct symbols *s = symbols_open();
@@ -424,7 +424,7 @@ static void every_form_of_debug_information_will_do(void **state)
 #endif
 }
 
-/* .debug_aranges may be missing, or tell of other units than the one that is asked for. */
+/* .debug_aranges may be missing, or list other units than the one that is asked for. */
 static void the_list_of_units_may_have_gaps(void **state)
 {
 	(void)state;

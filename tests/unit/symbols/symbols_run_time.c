@@ -99,7 +99,7 @@ static void put_lines(FILE *f, uint64_t time, uint64_t at)
 	put_record(f, 2, time, body, len, NULL, 0);
 }
 
-/* The same memory holds one function after the other; the time says which. */
+/* The same memory holds one function after the other; the time selects one. */
 static void a_dump_tells_what_was_there_when(void **state)
 {
 	struct {
@@ -140,7 +140,7 @@ static void a_dump_tells_what_was_there_when(void **state)
 	assert_true(symbols_jit(s, getpid(), 0x1000, 250, &frame));
 	assert_string_equal(frame.function, "two");
 	assert_null(frame.file);
-	assert_true(symbols_jit(s, getpid(), 0x1000, 50, &frame)); /* told a little late */
+	assert_true(symbols_jit(s, getpid(), 0x1000, 50, &frame)); /* a little late */
 	assert_string_equal(frame.function, "one");
 	assert_true(symbols_jit(s, getpid(), 0x5000, 350, &frame));
 	assert_string_equal(frame.function, "two");

@@ -152,7 +152,7 @@ static void processes_have_what_their_threads_and_files_have(void **state)
 	i->pid = 10;
 	i->now[FILE_READ] = 6000000;
 	assert_true(top_rows(&t, &ask, &rows));
-	assert_int_equal(rows.cnt, 1); /* who is over and did nothing is not shown */
+	assert_int_equal(rows.cnt, 1); /* a process that is over and did nothing is not shown */
 	assert_true(fabs(rows.row[0].rate[0] - 100) < 1e-9);
 	assert_true(fabs(rows.row[0].rate[1] - 50) < 1e-9);
 	assert_true(fabs(rows.row[0].rate[5] - 3) < 1e-9);
@@ -179,7 +179,7 @@ static void gpus_have_their_own_time(void **state)
 	i = item(&t, TOP_GPU, 1, "H");
 	i->now[GPU_BUSY] = 500000000;
 	i->until_before = 100;
-	i->until = 1000000100; /* CUPTI has told of one second */
+	i->until = 1000000100; /* CUPTI has reported one second */
 	assert_true(top_rows(&t, &ask, &rows));
 	assert_true(fabs(rows.row[0].rate[0] - 50) < 1e-6);
 	top_rows_free(&rows);

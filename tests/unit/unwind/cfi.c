@@ -297,7 +297,7 @@ static void a_step_finds_all_registers(void **state)
 	assert_int_equal(r.value[3], 0x30);
 	assert_false(r.known >> 14 & 1);
 	assert_false(is_signal);
-	/* The CFA is in a register that nobody knows. */
+	/* The CFA is in an unknown register. */
 	assert_false(STEP(&r, 0x0c, 10, 0));
 	/* Memory that is not there: the return address, and another that is only lost. */
 	assert_false(STEP(&r, 0x0c, 7, 1));
@@ -442,7 +442,7 @@ static void a_copy_says_the_same(void **state)
 		assert_int_equal(has, sl_cfi_row(&f.cfi, pc, &b));
 		assert_memory_equal(&a, &b, sizeof(a));
 		found += has && (a.kind == SL_ROW_SP || a.kind == SL_ROW_FP);
-		/* The row holds for as long as it says, and not wrongly. */
+		/* The row holds for all of its size, and not wrongly. */
 		if (has && a.size > 1) {
 			sl_cfi_row(&here, pc + a.size - 1, &b);
 			assert_int_equal(a.kind, b.kind);

@@ -117,7 +117,7 @@ static void test_stack(void **state)
 		assert_true(sl_pystack_next_code(&c));
 		assert_string_equal(c.name, "outer");
 		assert_false(sl_pystack_next_code(&c));
-		/* Met again: told already, and there is nothing to take. */
+		/* Met again: emitted already, and there is nothing to take. */
 		assert_int_equal(take(), 3);
 		assert_int_equal(fresh, 0);
 		assert_false(sl_pystack_next_code(&c));
@@ -330,7 +330,7 @@ static void test_code_that_comes_and_goes(void **state)
 	assert_int_equal(sl_frame_code(words[0]), first);
 	assert_true(sl_pystack_next_code(&c));
 	assert_int_equal(c.id, first);
-	/* More than there is room for: each is told when it is met. */
+	/* More than there is room for: each is emitted when it is met. */
 	for (int i = 0; i < 3 * (int)CODE_CNT; i++) {
 		*(int32_t *)(code + head + FIRST_LINE) = 1000 + i;
 		take();
@@ -373,7 +373,7 @@ static void test_full_table(void **state)
 	free(many);
 }
 
-/* Threads that meet the same code objects at once: whatever number one is given has been told, with the right line. */
+/* Threads that meet the same code objects at once: whatever id one gets has been emitted, with the right line. */
 #define THREADS 4
 #define SHARED  200
 static char *shared[SHARED];

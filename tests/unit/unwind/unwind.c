@@ -236,7 +236,7 @@ static void in_a_coroutine(void **state)
 		assert_true(is_noted(0));
 		assert_true(is_right(case_vla, 10));
 	}
-	/* Where no system call may be made nobody knows what is there; one's own stack is known by now. */
+	/* Where system calls are forbidden, memory is not known to be there; the thread's own stack is known by now. */
 	shim_restrict(true);
 	own = is_right(case_vla, 10);
 	run_coroutine(stack, size, case_alloca, 20000);
@@ -339,7 +339,7 @@ static void code_without_a_table(void **state)
 	run(case_no_table, 1);
 	assert_true(is_noted(0));
 	cnt = truth.cnt;
-	/* probe, innermost, with_fp and then who called it. */
+	/* probe, innermost, with_fp and then its caller. */
 	for (unsigned i = 0; i <= cnt; i++)
 		assert_int_equal(frames[i] & SL_FRAME_BY_FP, i == 3 ? SL_FRAME_BY_FP : 0);
 	for (int way = 0; way < 3; way += 2) {

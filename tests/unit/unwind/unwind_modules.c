@@ -1,5 +1,5 @@
 /*
- * unwind_modules.c - the objects that stacks lie in: told once, and again where another has taken the place.
+ * unwind_modules.c - the objects that stacks lie in: emitted once, and again where another has taken the place.
  */
 #include <dlfcn.h>
 #include <limits.h>
