@@ -102,7 +102,7 @@ is "$(sqlite3 "$R" "SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE what NOT L
 is "$(sqlite3 "$R" 'SELECT count(*), sum(end <= start OR start <= 0) FROM CUPTI_ACTIVITY_KIND_KERNEL' 2>&1)" '30|0' 'endless: the others have their rows'
 check 'endless: it is said' grep -q 'CUPTI has no times for them' err
 
-# ---- killed: all calls are there, and what the GPU did up to the last flush; the loss is said ----
+# ---- killed: all calls are there, and what the GPU did up to the last flush; the rest is counted as lost ----
 profile killed -t cuda --cuda-flush-interval=300 "$GPU/train" -n 20 -w 2000 -k >said 2>err
 is $? 137 'killed'
 check 'killed when idle for long: nothing is lost' "$PY" "$E2E/gpu/gpu_truth.py" "$R" said calls activity joined

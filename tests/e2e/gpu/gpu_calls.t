@@ -12,7 +12,7 @@ SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13 # whatever toolkit is installed here
 export LD_LIBRARY_PATH SIGHTLINE_CUPTI
 
 run_no=0
-# Runs it untraced, under profile and under the bare preload; the output must be the same, the report what it says.
+# Runs it untraced, under profile and under the bare preload; the output must be the same, the report what it prints.
 calls() { # WHAT PROGRAM [ARG...]
 	what=$1
 	shift

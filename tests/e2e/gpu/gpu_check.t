@@ -24,7 +24,7 @@ check 'each of them did' cmp want got
 is "$(tar tzf first/details.tar.gz | grep -c 'machine.txt')" 1 'what the machine is comes along'
 check 'and is known' sh -c 'tar xzOf first/details.tar.gz 00-machine.txt | grep -q "^sightline status"'
 
-# ---- what fails, hangs or has no time is told, and the others go on ----
+# ---- what fails, hangs or has no time is reported, and the others run ----
 mkdir broken broken/programs
 ln -s "$BIN" "$SHIM" "$B/libtrace-cuda.so" broken
 printf '#!/bin/sh\necho wrong 0\nexec sleep 1000\n' >broken/programs/ptx

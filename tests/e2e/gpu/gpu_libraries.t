@@ -15,7 +15,7 @@ ALL=cuda,cublas,nccl,cufft,cusparse,cusolver,gds
 
 run_no=0
 # Runs it untraced, under profile and under the bare preload: the same output, the rows that the libraries counted, and each
-# piece of work leads to a call. $WORK: what is checked against what the program says.
+# piece of work leads to a call. $WORK: what is compared with the program's output.
 program() { # NAME PROGRAM [ARG...]
 	name=$1
 	shift

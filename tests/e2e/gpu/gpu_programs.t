@@ -8,7 +8,7 @@ STANDIN=$B/tests/standin
 # Those of CUDA 12 first: what Numba makes of a newer driver's names is its own affair.
 LD_LIBRARY_PATH=$STANDIN/12:$STANDIN${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 SIGHTLINE_CUPTI=$STANDIN/libcupti.so.12
-# Python says that a process with several threads forks. CUPTI has one, as the real driver has.
+# Python warns that a process with several threads forks. CUPTI has a thread, as the real driver has.
 PYTHONWARNINGS=ignore::DeprecationWarning
 export LD_LIBRARY_PATH SIGHTLINE_CUPTI PYTHONWARNINGS
 

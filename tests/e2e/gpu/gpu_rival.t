@@ -1,6 +1,6 @@
 #!/bin/sh
-# CUPTI serves one tool per process: a program that wants it gets it, whoever came first, and the report says what
-# that costs.
+# CUPTI serves one tool per process: a program that wants it gets it, whether it or the shim comes first, and the report
+# has what that costs.
 # shellcheck disable=SC2086
 . tests/lib.sh
 STANDIN=$B/tests/standin

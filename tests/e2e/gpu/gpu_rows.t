@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the GPU did, as CUPTI tells it, on the stand-ins: every kernel, copy and fill is a row with its bytes and times,
-# and leads to exactly one call, whoever told of the call; when the program is killed, and when the collector is.
+# What the GPU did, as CUPTI reports it, on the stand-ins: every kernel, copy and fill is a row with its bytes and times,
+# and leads to exactly one call, whichever source reported the call; when the program is killed, and when the collector is.
 # shellcheck disable=SC2086
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
@@ -99,7 +99,7 @@ truth 'SIGKILL of the collector: nothing is missing, nothing is there twice' cal
 is "$(count sqlite_master "name = 'SL_STATE'")" 0 'the recovered report is finished'
 wait
 
-# Names of streams are found when CUPTI tells of the work: the one who recovers has to know them.
+# Names of streams are found when CUPTI reports the work: the collector that recovers needs them.
 profile names -t cuda,nvtx --cuda-flush-interval=20000 "$GPU/streams" "$W/go" >said 2>err &
 R=$W/names.sqlite
 all_calls() { # have been read, and wait: the ones of the last streams

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Stacks of calls into CUDA and the libraries above it, on the stand-ins: which calls have one is what was asked for, each
-# comes from where the call was made, and time on the GPU belongs to who launched.
+# comes from where the call was made, and time on the GPU belongs to the launch.
 # shellcheck disable=SC2086
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
@@ -11,7 +11,7 @@ SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13
 export LD_LIBRARY_PATH SIGHTLINE_CUPTI
 ALL='kernel memory sync other'
 
-# Time on the GPU by function of the program, as it says, and by the innermost of them in folded stacks.
+# Time on the GPU by function of the program, as it prints it, and by the innermost of them in folded stacks.
 said_gpu() { awk '$1 == "gpu" { n[$2] += $3 } END { for (f in n) print f, n[f] }' said | sort; }
 folded_gpu() {
 	"$BIN" export -q -t folded --flame=gpu -f true -o gpu.folded "$R" >/dev/null 2>&1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # NVIDIA's own libraries of several CUDA versions (TOOLKITS='FOLDER ...'; else the toolkit that is installed here), on the
-# stand-in driver: runtimes bind through our hooks and are refused as they are untraced, CUPTI says that it does not work,
-# once, and does no harm, and NVTX of that version tells what the program did. Where there is none, nothing is tested.
+# stand-in driver: runtimes bind through the shim's hooks and are refused as they are untraced, CUPTI reports once that it
+# does not work and does no harm, and NVTX of that version has the program's ranges. Where there is none, nothing is tested.
 # shellcheck disable=SC2016,SC2086
 . tests/lib.sh
 STANDIN=$B/tests/standin
@@ -26,7 +26,7 @@ first() {
 		[ -e "$f" ] && echo "$f" && return
 	done
 }
-# What CUPTI does not do here is said once, on stderr and in the report.
+# What CUPTI does not do here is reported once, on stderr and in the report.
 told_once() {
 	is "$(grep -c "^sightline: CUPTI of CUDA .* does not work with this machine's NVIDIA driver" err)/$(grep -v '^sightline: ' err)" 1/ \
 		"$1: said once"

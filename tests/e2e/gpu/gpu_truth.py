@@ -151,7 +151,7 @@ def check_calls(report, said, what):
         if n > 1:
             bad("%s: the same row %d times" % (row[0], n))
     threads = len({r[1] for r in rows})
-    # A real runtime that is linked in refuses the child of a fork before it asks anybody.
+    # A real runtime that is linked in refuses the child of a fork before it calls the driver.
     if said.threads is not None and threads != said.threads and not ("real" in what and "static" in what and threads == said.threads - 1):
         bad("%d threads called, %d have rows" % (said.threads, threads))
     if "CUPTI_ACTIVITY_KIND_RUNTIME" in report.tables:

@@ -74,7 +74,7 @@ def timeline(db, steps):
 def labels(db, steps):
     """nsys-perfetter and nsys2perfetto: every number has its label; names of GPUs; copies with all their columns."""
     columns(db, 'TARGET_INFO_GPU', 'id name busLocation totalMemory smCount')
-    # CUPTI does not tell where on the bus a GPU is: NULL is an answer.
+    # CUPTI has no PCI address of a GPU here: NULL is an answer.
     assert [bus or '' for name, bus in db.execute('SELECT name, busLocation FROM TARGET_INFO_GPU') if name], 'a GPU has a name'
     columns(db, 'CUPTI_ACTIVITY_KIND_MEMCPY', 'virtualAddress copyCount graphNodeId copyKind srcKind dstKind migrationCause greenContextId bytes')
     rows = Counter(db.execute('''SELECT o.label, a.label, b.label, m.bytes, m.copyCount FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m

@@ -1,5 +1,5 @@
 #!/bin/sh
-# third_party.t - a report of ours, read as tools for nsys's databases read theirs (third_party.py), on the stand-ins.
+# third_party.t - a report, read as tools for nsys's databases read theirs (third_party.py), on the stand-ins.
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 STANDIN=$B/tests/standin

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Event counters: the kernel's, of programs that know how often something happened; what is not to be had, and how that is
-# said. Hardware counters are looked at where there are any.
+# Event counters: the kernel's, of programs that know how often something happened; events that are unavailable, and the
+# messages on them. Hardware counters are looked at where there are any.
 # shellcheck disable=SC2016
 . tests/lib.sh
 

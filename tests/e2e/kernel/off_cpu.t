@@ -86,9 +86,9 @@ mkfifo go
 
 STACK="JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol"
 said() { awk -v name="$1" -v col="$2" '$1 == name { print $col }' out; }
-# Every function of the program's: as many rows as it waited, with the time that it asked for at least. Who is held up on
-# the way to its wait by others that want the CPU waits less, or not at all: by_switches() is exact. What the program says
-# has also the time that it had no CPU for other reasons, and so may two of them have a second wait: for the lock.
+# Every function of the program's: as many rows as it waited, with the time that it asked for at least. A thread that is
+# preempted on the way to its wait waits less, or not at all: by_switches() is exact. The program's own time
+# includes other reasons for being off-CPU, and so may two of the functions have a second wait: for the lock.
 by_function() { # NAME: of $R and out
 	for fn in naps/30 polls/20 waits/25 wakes/25; do
 		ms=${fn#*/} fn=${fn%/*}
@@ -121,7 +121,7 @@ by_switches() { # NAME
 }
 off() { folded_sum=$("$BIN" export -q -t folded --flame=off-cpu -o - "$1" | awk '{ n += $NF } END { printf "%.0f", n }'); echo "$folded_sum"; }
 
-# ---- a program of ours, without the shim and with it ----
+# ---- another program, without the shim and with it ----
 profile plain -t none --off-cpu-threshold=10000000 ./waits >out 2>err
 is $? 0 'without calls: runs'
 check 'the report is sound' intact "$R"

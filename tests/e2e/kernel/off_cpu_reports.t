@@ -44,11 +44,11 @@ int main(void)
 END
 check 'the program is made' gcc -O2 -g -fomit-frame-pointer -pthread -o steps steps.c
 AWAY="COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol"
-# The kernel tells its programs of nearly all switches: of several waits there are some.
+# The kernel reports nearly all switches to BPF programs: of several waits there are some.
 some() { awk "BEGIN { exit !($1 >= $2 && $1 <= $3) }"; }
 has() { q "$R" "SELECT count(DISTINCT c.id) FROM $AWAY WHERE n.value = '$1' AND cpuCycles = 0"; }
 at_step() { [ "$(wc -l <out)" -ge "$1" ]; }
-# Each letter is a step of the program's; it has said so when this returns.
+# Each letter is a step of the program's; the program has printed it when this returns.
 steps=0
 step() {
 	printf '%s' "$1" >&9

@@ -307,7 +307,7 @@ most 90 ' spin init_calls .* opens main .* 0$' 'through _init, which has no tabl
 WANT=137 sampled killed w 0.5
 most 95 ' work caller main ' 'of one that is killed'
 
-# ---- what has no callers that could be found: marked, and nobody falls ----
+# ---- stacks whose callers cannot be found: marked, and nothing crashes ----
 sampled made j 0.5
 got=$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS JOIN StringIds s ON s.id = module WHERE value = '[anonymous]' AND stackDepth = 0")
 check "made: code in memory: $got of $all" [ $((got * 100)) -ge $((all * 80)) ]
@@ -327,7 +327,7 @@ else
 	most 70 ' in_kernel main .* 0$' 'with who called it'
 fi
 
-# ---- how often, whom, when ----
+# ---- how often, which processes, when ----
 profile seldom -t none --cpuctxsw=none -s cpu --sampling-frequency=250 ./where m 1 2>err
 got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
 check "a quarter as often: $got in a second" [ $((got >= 175 && got <= 325)) = 1 ]

@@ -65,7 +65,7 @@ else
 	skip 'libraries that are loaded between captures' 'no gcc'
 fi
 
-# A range that nobody opens.
+# A range that is never opened.
 profile never -t osrt -s process-tree -c cudaProfilerApi "$P" log t1 0.3 3 2>err
 is $? 3 'a range that nobody opens'
 is "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')" 0 'has no samples'

@@ -129,7 +129,7 @@ else
 	check 'a sound report' intact "$R"
 	have=$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles = 0") gone=$(q "$R" "SELECT total(count) FROM SL_LOST_EVENTS WHERE what = 'stacks of threads without a CPU: disk full'")
 	rest=$(q "$R" "SELECT total(count) FROM SL_LOST_EVENTS WHERE what LIKE 'stacks of threads%' AND what NOT LIKE '%disk full'")
-	# Who is kept from its nap until that is over has none.
+	# A thread that is kept from its nap until that is over has none.
 	check "rows + lost = naps: $have + $gone + $rest of $naps" awk "BEGIN { exit !($have + $gone + $rest >= $naps * 0.97 && $have + $gone <= $naps * 1.03) }"
 	check 'some of each' awk "BEGIN { exit !($have > 0 && $gone > 0) }"
 	"$BIN" recover --now "$R" 2>err

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Context switches that the kernel does not tell are counted in the report, always; a line at the end of the run tells
-# them only where they are more than one in a hundred.
+# Context switches that the kernel drops are counted in the report, always; a line at the end of the run
+# names them only where they are more than one in a hundred.
 # shellcheck disable=SC2015,SC2086
 . tests/lib.sh
 command -v gcc >/dev/null || skip_all 'no gcc'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Python's functions in CPU samples of programs that ran before anybody looked on: sightline attach --python-sampling, on every
+# Python's functions in CPU samples of programs that ran before Sightline did: sightline attach --python-sampling, on every
 # Python that is there, compared with a program that knows where it is.
 # shellcheck disable=SC2016,SC2086
 . tests/lib.sh
@@ -13,7 +13,7 @@ grep -q 'need eBPF\|no CPU samples' err && skip_all "$(grep -m1 'need eBPF\|no C
 mkfifo go
 chmod 666 go
 
-# NAME PROGRAM [ARG...]: runs, is attached to as $OPTIONS tell (nothing: as usual), goes on when there is a line in the fifo
+# NAME PROGRAM [ARG...]: runs, is attached to with $OPTIONS (nothing: as usual), continues when there is a line in the fifo
 OPTIONS=
 attached() {
 	R=$W/$1.sqlite
@@ -101,7 +101,7 @@ config=/usr/bin/python3-config
 library=$(find /usr/lib -name 'libpython3.*.so.1.0' 2>/dev/null | head -1)
 archive=$(find /usr/lib -name 'libpython3.*.a' ! -name '*pic*' 2>/dev/null | head -1)
 if [ -n "$library" ] && gcc -O1 -o embed embed.c -ldl; then
-	# By a name that tells nothing.
+	# By a name without "python" in it.
 	cp "$library" ./libsnake.so
 	attached embed ./embed go ./libsnake.so
 	is "$(seen "$R" embedded)" '1|<string>' 'a library that is loaded meanwhile, and late'
@@ -203,7 +203,7 @@ END
 	is "$(grep -c "Python's frames in samples need eBPF (root, or CAP_BPF and CAP_PERFMON)" theirs/err)" 1 'says what they need'
 	check 'has samples' [ "$(q theirs/theirs.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 50 ]
 	is "$(has_python theirs/theirs.sqlite)" 0 "without Python's functions"
-	# May sample everybody, and look into nobody.
+	# May sample every process, and read the memory of none.
 	cat >caps.sh <<'END'
 "$1" attach -p $$ -d 1 -s system-wide --cpuctxsw=none --python-sampling=true -o theirs/caps
 END

@@ -10,7 +10,7 @@ is "$(grep -c 'no effect' err)" 0 'without samples, --python-sampling is for the
 
 AWAY="COMPOSITE_EVENTS c JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId JOIN StringIds n ON n.id = f.symbol"
 said() { awk -v name="$1" -v col="$2" '$1 == name { print $col }' out; }
-# As many rows as waits, with the time that it says. Who is held up on the way to its wait waits less, or not at all.
+# As many rows as waits, with the time that it prints. A thread that is preempted on the way to its wait waits less, or not at all.
 by_function() { # NAME: of $R and out
 	for fn in sleeps polls locked reads; do
 		got=$(q "$R" "SELECT count(*) || ' ' || total(end - start) FROM (SELECT DISTINCT c.id, c.start, c.end FROM $AWAY
@@ -43,7 +43,7 @@ for py in $(pythons '(3, 8) <= sys.version_info < (3, 16)'); do
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython 3.8 to 3.15'
 
-# ---- who ends as soon as it is back, others that it starts, and threads that still wait at the end ----
+# ---- a thread that ends as soon as its wait does, others that it starts, and threads that still wait at the end ----
 cat >ends.py <<'END'
 import os, sys, threading, time
 def last_of_child():

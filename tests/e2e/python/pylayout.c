@@ -1,6 +1,6 @@
 /*
  * pylayout.c - where things lie in an interpreter, by its own headers: compiled against each that is installed, and
- * compared with what preload/unwind/pylayout.c says (pystack.t). Lines "name offset", as tests/prog/lib/pystack.c prints them.
+ * compared with preload/unwind/pylayout.c (pystack.t). Lines "name offset", as tests/prog/lib/pystack.c prints them.
  */
 #define Py_BUILD_CORE 1
 #include "Python.h"

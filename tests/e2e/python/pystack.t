@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stacks of Python: every kind of code in every Python that is installed, against what Python says itself; where things
+# Stacks of Python: every kind of code in every Python that is installed, against Python's own traceback; where things
 # lie, against the headers; lines of instructions, against the interpreters'.
 # shellcheck disable=SC2016
 . tests/lib.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --trace=python-gil: who holds Python's interpreter lock and who waits for it, in every Python that is installed.
+# --trace=python-gil: which threads hold Python's interpreter lock and wait for it, in every Python that is installed.
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'
 
@@ -24,8 +24,8 @@ END2
 0" "$1: the lock is held by one thread at a time, a thread holds or waits, every range ends"
 }
 
-# What it says of each thread: who it is, how long it lived at most without what it slept, for how long it did something that
-# cannot let go of the lock, and how often it must have taken it.
+# What it prints of each thread: its id, how long it lived at most without what it slept, for how long it did something that
+# cannot release the lock, and how often it must have taken it.
 cat >threads.py <<'END2'
 import threading, time
 go = threading.Event()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --pytorch: ranges of PyTorch as the program's truth says; its results are what they are without.
+# --pytorch: ranges of PyTorch as the program's own log has them; its results are what they are without.
 . tests/lib.sh
 "$PY" -c 'import torch' 2>/dev/null || skip_all 'no python3-torch'
 cat >train.py <<'END'

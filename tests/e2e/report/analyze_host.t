@@ -157,7 +157,7 @@ says 'at barriers' 'severe 150000000 3 threads (worker) of process 100 share a j
 	"INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, callchainId, argumentsId)
 	VALUES(400000000, 400000000, 27, $TID, 5, 0, 0, 0), (250000000, 400000000, 27, $TID + 1, 5, 0, 0, 0),
 	(100000000, 400000000, 27, $TID + 2, 5, 0, 0, 0)"
-# Named as the process is: only what they do tells whether they are peers.
+# Named as the process is: only what they do shows whether they are peers.
 born="UPDATE StringIds SET value = 'job' WHERE id = 2"
 says 'with the name of their process, busy as long as they live' 'bad 100000000 3 threads (job) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms.
 300000000|100.0||100|101|job|threads

@@ -36,7 +36,7 @@ says 'no stacks at all' io_syncs "$(sync '')"
 says 'the place that took most' io_syncs "$(sync '; 33 ms of it at app.c:7 in work')" 'UPDATE OSRT_API SET callchainId = 1 + 2 * (start >= 450000000)'
 says 'other threads do not count' io_syncs "$(sync '; 60 ms of it at train.py:41 in save')" 'UPDATE OSRT_API SET callchainId = 1 + 2 * (globalTid % 0x1000000 = 102)'
 
-# ---- every rule that knows who called ----
+# ---- every rule that reports the caller ----
 for rule in io_syncs io_small_reads io_cold_reads lock_contention python_gil data_loading; do
 	cp empty.sqlite run.sqlite
 	cat "$GOLD/$rule.sql" "$GOLD/places.sql" | sqlite3 run.sqlite || exit 1

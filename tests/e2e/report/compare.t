@@ -1,5 +1,5 @@
 #!/bin/sh
-# compare.t - what compare says of two runs written by hand, of sets of runs, of real ones; and its conditions.
+# compare.t - the results of compare on two runs written by hand, on sets of runs, on real ones; and its conditions.
 # shellcheck disable=SC2016
 . tests/lib.sh
 command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
@@ -23,7 +23,7 @@ def is_(kind, name, metric, base, now, change):
     assert got == [base, now], (kind, name, metric, got, base, now)
     if change is not None:
         assert abs(r['sets'][1]['change_percent'][metric] - change) < 1e-9, (kind, name, r['sets'][1])
-# no process tells how long it lived: from 0 to the last call
+# no process has a lifetime: from 0 to the last call
 is_('wall', '', 'total', 3000, 4500, 50)
 # busy: 0-200, 400-700, 800-810, 900-920; then 0-200, 400-800, 800-830, 900-920
 is_('gpu_busy', '', 'total', 530, 650, 100 * 120 / 530)

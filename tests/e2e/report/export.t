@@ -164,7 +164,7 @@ sqlite3 empty.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)
 ex -t chrome -o empty.json empty.sqlite
 is "$? $("$PY" -c 'import json; print(json.load(open("empty.json"))["traceEvents"])')" '0 []' 'a report without events'
 
-# ---- no room, nobody who reads, a signal ----
+# ---- a full disk, a closed pipe, a signal ----
 if [ -w /dev/full ]; then
 	ex -t chrome -o - small.sqlite >/dev/full 2>log
 	is "$? $(cat log)" '1 sightline: export: small.sqlite: cannot write to stdout: No space left on device' 'no room on stdout'

@@ -82,7 +82,7 @@ fi
 mkdir tmp
 (ulimit -f 40 && ex -o tmp/edge edge.sqlite) 2>log
 is "$? $(wc -l <log) $(ls tmp | wc -l)" '1 1 0' 'files may not grow' || diag <log
-# ---- no memory, once, at 60 places: the export is as it should be, or there is none and a line says so ----
+# ---- an allocation fails, once, at 60 places: the export is as it should be, or there is none and one line of error ----
 no_memory=$PROG/lib/no_memory.so
 NO_MEMORY_FD=3 LD_PRELOAD=$no_memory ex -o whole --tables='OSRT_API,StringIds,META.*,TARGET.*' small.sqlite 3>cnt
 is $? 0 'allocations are counted'

@@ -88,7 +88,7 @@ else
 	skip 'counts and times of real reports' 'there are none here'
 fi
 
-# ---- Perfetto itself, where somebody has built it: TRACE_PROCESSOR=trace_processor_shell ----
+# ---- Perfetto itself, where it has been built: TRACE_PROCESSOR=trace_processor_shell ----
 if [ -n "${TRACE_PROCESSOR-}" ]; then
 	ask() { # TRACE SQL
 		echo "$2" >ask.sql

@@ -134,7 +134,7 @@ def check(page):
             want(not re.search(r'url\(|@import|src\s*:', t), 'a style that loads something')
     want(not re.search(r'\b(fetch|XMLHttpRequest|WebSocket|sendBeacon|importScripts|eval)\s*\(|new Function',
                        ''.join(e['text'] for e in page.all('script'))), 'a script that may load something')
-    # Something to hold on to for those who do not see it.
+    # Labels for screen readers.
     levels = [int(e['tag'][1]) for e in page.elements if e['tag'] in ('h1', 'h2', 'h3')]
     want(levels.count(1) == 1 and levels[0] == 1, 'h1')
     want(all(b - a <= 1 for a, b in zip(levels, levels[1:])), 'headings leave out a level: %s' % levels)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# info.t - what sightline info tells, against tests/golden/info/ and, on real reports, against python.
+# info.t - the output of sightline info, against tests/golden/info/ and, on real reports, against python.
 # shellcheck disable=SC2016
 . tests/lib.sh
 command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'

@@ -11,7 +11,7 @@ sqlite3 f.sqlite <"$GOLD/filter.sql" || exit 1
 chmod 444 f.sqlite
 md5sum f.sqlite >before.md5
 
-# Each tells in one line what is there.
+# Each prints in one line what is there.
 one() { # NAME ITEM FROM
 	printf 'SELECT coalesce(group_concat(i, %s), %s) AS x FROM (SELECT %s AS i FROM %s ORDER BY 1);\n' "' '" "'none'" "$2" "$3" >"$1.sql"
 }
@@ -147,7 +147,7 @@ for sql in "$TOP"/exporters/stats/reports/*_sum.sql; do
 	check "$r has a place for percentiles" grep -q '/\* percentiles: .*"[A-Za-z ]*P{p} (' "$sql"
 done
 
-# ---- the faster way gives what the text says ----
+# ---- the same rows as the same SQL gives in sqlite3 ----
 for r in osrt_sum cuda_api_sum cuda_gpu_mem_time_sum; do
 	sed '/^CREATE TEMP\|^DROP/!b' "$TOP/exporters/stats/reports/$r.sql" |
 		sqlite3 -readonly -csv -header -cmd 'CREATE TEMP TABLE CUPTI_ACTIVITY_KIND_MEMSET(start, end, bytes)' big.sqlite | tr -d '\r' >shell.csv

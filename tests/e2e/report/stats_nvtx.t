@@ -103,7 +103,7 @@ else
 	skip 'our own report: work per range, steps' 'the stand-ins are not built'
 fi
 
-# ---- names, and what is said without data ----
+# ---- names, and the messages without data ----
 for a in nvtxppsum=nvtx_pushpop_sum nvtxpptrace=nvtx_pushpop_trace nvtxkernsum=nvtx_kern_sum nvtxgpuproj=nvtx_gpu_proj_trace; do
 	is "$(st -r "${a%=*}" nvtx.sqlite | md5sum)" "$(st -r "${a#*=}" nvtx.sqlite | md5sum)" "${a%=*} is ${a#*=}"
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# stats_stacks.t - reports on stacks: a database written by hand, as ours and as nsys writes it, against figures worked
-# out by hand in tests/golden/reports/stacks_DATABASE-REPORT.csv (where nsys says the same, there is one); and that sums
+# stats_stacks.t - reports on stacks: a database written by hand, as Sightline and as nsys write it, against figures worked
+# out by hand in tests/golden/reports/stacks_DATABASE-REPORT.csv (where nsys prints the same, there is one); and that sums
 # are those of plain SQL.
 . tests/lib.sh
 GOLD=$TOP/tests/golden

@@ -179,7 +179,7 @@ else
 	skip 'a family' 'needs root'
 fi
 
-# ---- as anybody ----
+# ---- as an unprivileged user ----
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 777 .
 	sleep 20 &

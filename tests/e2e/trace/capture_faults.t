@@ -1,6 +1,6 @@
 #!/bin/sh
-# What goes wrong around a capture: whoever is killed or stopped, wherever there is no room, the program goes on as it
-# would, and what was recorded is in a report that is sound.
+# What goes wrong around a capture: whichever process is killed or stopped, wherever there is no room, the program runs as
+# it would, and what was recorded is in a report that is sound.
 # shellcheck disable=SC2016,SC2046,SC2086
 . tests/lib.sh
 [ -x "$PY" ] || skip_all 'no python3'

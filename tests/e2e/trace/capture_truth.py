@@ -109,7 +109,7 @@ class Session:
                             break
                 elif n.kind.lower() in "rs" and self.matches(n.text):
                     events.append(("open" if n.kind.lower() == "r" else "close", n, (pid, "range", n.number)))
-        for pid in {p for p, _ in threads}:  # who has ended, has closed
+        for pid in {p for p, _ in threads}:  # a process that has ended has closed its ranges
             last = max((x for (p, _), n in threads.items() if p == pid for x in n[-1:]), key=lambda x: x.t1 if x.t1 < FOREVER else x.t0)
             end = Note((last.t1 if last.t1 < FOREVER else last.t0, FOREVER, 0, ord("x"), 0, b""), pid, 0)
             events.append(("close", end, (pid, "end")))

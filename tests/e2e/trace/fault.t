@@ -115,13 +115,13 @@ for i in 1 2 3 4 5 6 7 8; do
 	is "$(calls again.sqlite)" '10000 0' "run $i on one report, profile: its calls"
 done
 
-# ---- no file may be large enough for a report: said in a line, in place of being killed ----
+# ---- no file may be large enough for a report: a line on stderr, in place of being killed ----
 (ulimit -f 30 && exec "$BIN" profile -o large true) >out 2>err
 is "$? $(cat err)" "1 sightline: $W/large.sqlite: no room on the disk" 'a report beyond the limit on file size: profile says so'
 (ulimit -f 30 && SIGHTLINE_OUTPUT=large LD_PRELOAD=$SHIM exec cat "$TOP/LICENSE") >out 2>err
 is "$? $(grep -c '^sightline: not tracing: .*: no room on the disk$' err) $(cmp out "$TOP/LICENSE" && echo same)" '0 1 same' 'bare, the program runs'
 
-# ---- told to end while all is opened: nothing is left; or just after that: the program had begun, and has ended ----
+# ---- signalled while all is opened: nothing is left; or just after that: the program had begun, and has ended ----
 blocks() { grep -q '^SigBlk:.*[4-7c-f]...$' "/proc/$1/status"; } # SIGTERM
 begun() { [ -n "$(ls .sessions)" ]; }
 for i in 1 2 3 4 5 6 7 8; do
@@ -150,7 +150,7 @@ is "$(ls begun.sqlite* .sessions | tr '\n' ' ')" 'begun.sqlite  .sessions: ' '..
 touch go
 wait $holder
 
-# ---- a ring that can never have the room its quota allows (small files only), and nobody who empties it ----
+# ---- a ring that can never have the room its quota allows (small files only), and is never drained ----
 for policy in wait block drop; do
 	R=$W/tiny-$policy.sqlite
 	(ulimit -f 30000 && SIGHTLINE_OPTIONS="--osrt-threshold=0 --on-full=$policy" SIGHTLINE_OUTPUT=$R LD_PRELOAD=$SHIM \

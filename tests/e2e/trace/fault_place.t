@@ -163,7 +163,7 @@ for how in bare profile; do
 	done
 done
 # ---- limits of the collector, too ----
-# Calls are recorded; or it is told once, on stderr or in the report, that and why they are not.
+# Calls are recorded; or a message, once, on stderr or in the report, gives the reason why they are not.
 why='not traced|not tracing|could not be entered|Cannot allocate memory'
 for how in bare profile; do
 	for limit in '-S -n 16' '-v 400000' '-v 200000'; do
@@ -259,7 +259,7 @@ if [ $? != 77 ]; then
 		SIGHTLINE_OPTIONS=--osrt-threshold=0 bare box "$PROG/sandbox" "$W/data" 1000 $how >out 2>err
 		is "$? $(cat out)" "$want" "a strict sandbox, $how, bare: the program works"
 	done
-	# Who calls vfork() there is told from its child where it may ask for its pid; else what it does then is counted.
+	# A process that calls vfork() there differs from its child where it may ask for its pid; else the child's calls are counted.
 	for how in vfork vfork,pid mild,vfork; do
 		"$PROG/sandbox" "$W/data" 1000 $how >want 2>&1
 		want="$? $(cat want)"
@@ -296,7 +296,7 @@ parent" 'the child of a vfork in a sandbox: the programs work'
 program" "a program in a mild sandbox, $how: works"
 		is "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE exe LIKE '%sh' AND traced")" 1 "a program in a mild sandbox, $how: traced"
 	done
-	# What containers refuse, and kernels that have no pidfd: who looks for the program's end must not be quicker than its status.
+	# What containers refuse, and kernels that have no pidfd: the program's exit must not be seen before its status.
 	for refused in bpf,perf_event_open,ptrace,kcmp,process_vm_readv bpf,perf_event_open,pidfd_open; do
 		for i in 1 2 3 4 5; do
 			profile box --osrt-threshold=0 "$PROG/denied" $refused "$PROG/repeat" "$W/data" $N >out 2>err

@@ -13,7 +13,7 @@ fly() { # REPORT OPTIONS -- ARGUMENTS
 }
 ask() { sqlite3 -batch -readonly -cmd '.timeout 10000' "$R" "$1"; }
 meta() { ask "SELECT value FROM META_DATA_CAPTURE WHERE name = 'SL_CAPTURE_FLIGHT_$1'"; }
-# No offset is missing between a thread's first and last one, and the last is what the program says it was.
+# No offset is missing between a thread's first and last one, and the last is the one that the program printed.
 whole() {
 	ask "SELECT fileOffset >> 36, max(fileOffset & 0xfffffffff) FROM OSRT_API WHERE fileOffset >> 40 = 0
 	     GROUP BY 1 HAVING count(*) = max(fileOffset) - min(fileOffset) + 1 ORDER BY 1" | tr '|' ' ' >"$W/got"
@@ -136,7 +136,7 @@ fly threads --flight=60s --trigger=exit -- "$P" 1 2 0 threads
 is "$(ask "SELECT max(fileOffset & 0xfffffffff) FROM OSRT_API WHERE fileOffset >> 40 = 1")" "$(cut -d' ' -f2 "$W/out")" 'many threads: the last ones'
 is "$(ask "SELECT count(*) - (max(fileOffset) - min(fileOffset) + 1) FROM OSRT_API WHERE fileOffset >> 40 = 1")" 0 'without a hole'
 
-# A GPU, of which much is told a second later
+# A GPU, much of whose work is reported a second later
 GPU=$B/tests/gpu/steps STANDIN=$B/tests/standin
 if [ -f "$STANDIN/libcupti.so.13" ] && [ -x "$GPU" ]; then
 	LD_LIBRARY_PATH=$STANDIN SIGHTLINE_CUPTI=$STANDIN/libcupti.so.13 "$BIN" profile -f true -o "$W/gpu" -t cuda,nvtx \

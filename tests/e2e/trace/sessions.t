@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions that are steered: launch, start, stop, cancel, shutdown, sessions list; their names; who may; and what is
-# left when somebody is killed. Reports hold what was recorded and nothing else.
+# Session control: launch, start, stop, cancel, shutdown, sessions list; names of sessions; permissions; and what is
+# left when a process is killed. Reports hold what was recorded and nothing else.
 . tests/lib.sh
 
 mkdir "$W/tmp"
@@ -97,7 +97,7 @@ is "$(said launch.err)" "sightline: report: $W/last.sqlite" 'and the report that
 check 'the last report is complete when launch returns' intact last.sqlite
 check 'the session is gone' none
 is "$(ls -A tmp)" '' 'with all of its files'
-# A phase begins and ends between two captures, or within one: what began in it is told by when it was said.
+# A phase begins and ends between two captures, or within one: the time of its message selects the capture.
 is "$(phases_in first.sqlite)" 'a b ' 'the first report has what ran between start and stop'
 is "$(phases_in folder/second.sqlite)" 'c d ' 'so has the second'
 is "$(phases_in last.sqlite)" 'g h ' 'and the last'
@@ -250,7 +250,7 @@ is "$(state arm)" Active 'nothing has begun'
 finish
 is "$(phases_in sig.1.sqlite)" 'a b ' 'signals bound the capture'
 
-# ---- who is killed ----
+# ---- processes that are killed ----
 begin --session-new=k1
 check 'launch is to be killed' wait_for 20 in_state k1 Active
 phase a
@@ -302,7 +302,7 @@ check 'it is whole' intact k3.sqlite
 is "$(phases_in k3.sqlite)" 'a b c ' 'to the end of the program'
 check 'nothing is left of that session' wait_for 20 none
 
-# ---- who may ----
+# ---- permissions ----
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1 && command -v setpriv >/dev/null; then
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env SIGHTLINE_SESSIONS="$W/tmp" "$@"; }
 	chmod 755 "$W" && chmod 1777 tmp

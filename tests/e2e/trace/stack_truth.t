@@ -18,7 +18,7 @@ agrees() { # NAME REPORT PERCENT [FLAG]
 	agrees_status=$?
 	result $agrees_status "$agrees_name: $(tail -1 said)" || { cat said err; } | diag
 }
-# Frames of the calls that the program speaks of, by name: in how many calls are they?
+# Frames of the calls that the program prints, by name: in how many calls are they?
 frames() { # REPORT CONDITION...
 	frames_of=$W/$1.sqlite
 	shift
@@ -49,7 +49,7 @@ check 'the same stack is there once' [ "$(q "$R" 'SELECT count(*) FROM OSRT_API'
 is "$(q "$R" "SELECT count(*) FROM OSRT_API WHERE callchainId <> 0 AND callchainId NOT IN (SELECT id FROM SL_STACKS)")" 0 'every callchainId leads to a stack'
 is "$(sqlite3 -readonly "$R" 'SELECT count(*) FROM (SELECT DISTINCT id FROM OSRT_CALLCHAINS EXCEPT SELECT callchainId FROM OSRT_API)')" 0 'and OSRT_CALLCHAINS has no others'
 
-# ---- what the file does not tell ----
+# ---- what the file does not contain ----
 cp "$PROG/stack_c" plain
 if command -v objcopy >/dev/null; then
 	objcopy --strip-debug plain nodebug

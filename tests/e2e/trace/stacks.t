@@ -10,7 +10,7 @@ ALL=--osrt-backtrace-threshold=0
 sleeps="SELECT globalTid >> 24, count(*) n, count(DISTINCT callchainId) stacks FROM OSRT_API o JOIN StringIds s ON
 s.id = nameId WHERE s.value = 'usleep' GROUP BY 1 ORDER BY min(start)"
 sums() { sqlite3 "$1" "SELECT group_concat(n || '/' || stacks, ' ') FROM ($sleeps)"; }
-# Calls that have no stack, or one that nobody has told.
+# Calls that have no stack, or one without a record.
 orphans() {
 	sqlite3 "$1" "SELECT count(*) FROM OSRT_API o JOIN StringIds s ON s.id = nameId WHERE s.value = 'usleep' AND
 	NOT EXISTS (SELECT 1 FROM SL_STACKS k WHERE k.id = callchainId)"

@@ -69,7 +69,7 @@ whole() { # NAME STACK
 }
 named='nap_a_bit main'
 
-# ---- the collector is killed, and somebody else completes the report ----
+# ---- the collector is killed, and another process completes the report ----
 begin killed
 send KILL $job
 wait $job 2>/dev/null
@@ -90,7 +90,7 @@ for signal in INT TERM; do
 	whole $signal "$named"
 done
 
-# ---- files change while one is opened; the one that asks is ended, as by a server that says no ----
+# ---- files change while one is opened; a lookup is cancelled, as by a server that refuses ----
 changed() { # NAME COMMAND STACK
 	begin "$1"
 	sh -c "$2"

@@ -16,7 +16,7 @@ def one(table, **what):
     return found[0]
 print(eval(sys.argv[2]))' "$1" "$2"; }
 
-# ---- a program that does what it is told ----
+# ---- a program that obeys commands ----
 mkfifo ask
 start() { # REPORT OPTION...
 	R=$W/$1.sqlite
@@ -294,7 +294,7 @@ else
 	skip 'screen: characters beyond ASCII' 'no locale for them'
 fi
 
-# ---- the end, while somebody looks ----
+# ---- the end, while top runs ----
 open_screen "'$BIN' top '$R' --view=functions"
 sees 'end: watched' ' pwrite$'
 sleep 1.5

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A program cannot tell whether it is traced: output, status, errno, descriptors, surroundings, processes.
+# A program is the same traced as untraced: output, status, errno, descriptors, surroundings, processes.
 # shellcheck disable=SC2016,SC2086,SC3045
 . tests/lib.sh
 

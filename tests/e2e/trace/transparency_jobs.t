@@ -50,7 +50,7 @@ out = p.communicate(timeout=20)[0]
 print(line.strip(), out.strip(), p.returncode)
 END
 is "$("$PY" group.py "$PY" count.py)" 'ready signals 1 0' 'SIGINT to the group, untraced'
-# profile cannot tell a signal to the group from one to itself, which it must pass on: once or twice.
+# profile does not know a signal to the group from one to itself, which it must pass on: once or twice.
 is "$("$PY" group.py "$BIN" profile -o "$W/g" "$PY" count.py | sed 's/signals 2/signals 1/')" 'ready signals 1 0' 'SIGINT to the group, profile'
 is "$(LD_PRELOAD=$SHIM SIGHTLINE_OUTPUT=$W/h.sqlite "$PY" group.py "$PY" count.py)" 'ready signals 1 0' 'SIGINT to the group, bare'
 done_testing

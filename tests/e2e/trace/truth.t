@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports tell the truth: programs note every call they make, with all its values; the report must hold
+# Reports are true: programs log every call they make, with all its values; the report must hold
 # exactly these (threshold 0), and rows + totals + lost = these with a threshold.
 # shellcheck disable=SC2016,SC2046,SC2086,SC2094,SC3045
 . tests/lib.sh
