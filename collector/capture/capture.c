@@ -1,7 +1,7 @@
 /*
  * capture.c - see capture.h: the states of a session, who begins a capture and who ends it.
  */
-#include "collector/collect/collect.h"
+#include "collector/capture/capture.h"
 #include "collector/model/ring_reader.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/session/hello.h"
 #include "collector/base/message.h"
-#include "collector/capture/flight/flight.h"
+#include "collector/collect/collect_counters.h"
+#include "collector/collect/pump.h"
 #include "collector/decode/gpu/gpu.h"
 #include "collector/base/proc.h"
 
@@ -25,17 +25,9 @@
 #define FLIGHT_WAIT_NS (60 * SECOND_NS) /* the same, where they hold all there is */
 #define GPU_WAIT_NS    (10 * SECOND_NS) /* for CUPTI's last word on it, when all else has been read */
 
-static int64_t mono_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
-}
-
 bool capture_is_on(const struct collector *c)
 {
-	return c->capture.state == CAPTURE_ON;
+	return c->capture->state == CAPTURE_ON;
 }
 
 /* ---- the gate ---- */
@@ -43,7 +35,7 @@ bool capture_is_on(const struct collector *c)
 /* A moment, in both clocks. */
 static struct clock_snapshot moment(const struct collector *c)
 {
-	return clock_snapshot_take(c->clock.mode, false);
+	return clock_snapshot_take(c->clocks.map.mode, false);
 }
 
 /* Returns the moment: of opening, just after it; of closing, just before. */
@@ -68,19 +60,19 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 {
 	struct clock_snapshot now;
 
-	if (new_report && c->capture.cnt && !c->options->capture.flight_ns)
+	if (new_report && c->capture->count.begun && !c->options->capture.flight_ns)
 		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
 	/* Before the gate: then samples are complete from its first moment on. */
-	if (c->sample && c->options->sample != SCHED_MODE_NONE)
-		sample_pause(c->sample, false);
+	if (c->kernel.sample.open && c->options->sample != SCHED_MODE_NONE)
+		sample_pause(c->kernel.sample.open, false);
 	now = set_gate(c, true);
 	/* `start` may have said to leave switches out. */
-	if (c->sched && !c->options->capture.flight_ns &&
+	if (c->kernel.sched.open && !c->options->capture.flight_ns &&
 	    (c->options->cpuctxsw != SCHED_MODE_NONE || c->options->syscalls))
-		sched_resume(c->sched, (uint64_t)now.mono);
+		sched_resume(c->kernel.sched.open, (uint64_t)now.mono);
 	collect_counters_begin(c, now.mono);
-	if (c->sample)
-		sample_record(c->sample, true);
+	if (c->kernel.sample.open)
+		sample_record(c->kernel.sample.open, true);
 	return now;
 }
 
@@ -89,13 +81,13 @@ static struct clock_snapshot close_gate(struct collector *c)
 {
 	struct clock_snapshot now = set_gate(c, false);
 
-	if (c->sample)
-		sample_pause(c->sample, true);
-	if (c->sched && !c->options->capture.flight_ns)
-		sched_pause(c->sched, (uint64_t)now.mono);
+	if (c->kernel.sample.open)
+		sample_pause(c->kernel.sample.open, true);
+	if (c->kernel.sched.open && !c->options->capture.flight_ns)
+		sched_pause(c->kernel.sched.open, (uint64_t)now.mono);
 	collect_counters_end(c, now.mono);
-	if (c->sample && !c->options->capture.flight_ns)
-		sample_record(c->sample, false);
+	if (c->kernel.sample.open && !c->options->capture.flight_ns)
+		sample_record(c->kernel.sample.open, false);
 	return now;
 }
 
@@ -119,8 +111,8 @@ static enum capture_state state_after(const struct capture *p)
 	switch (o->end) {
 	case CAPTURE_END_REPEAT:
 	case CAPTURE_END_REPEAT_SHUTDOWN:
-		return o->repeat && p->ended_cnt >= o->repeat && !p->has_next ? CAPTURE_OVER
-									      : CAPTURE_IDLE;
+		return o->repeat && p->count.ended >= o->repeat && !p->next.is_there ? CAPTURE_OVER
+										     : CAPTURE_IDLE;
 	default:
 		return CAPTURE_OVER;
 	}
@@ -130,19 +122,19 @@ static enum capture_state state_after(const struct capture *p)
 
 static void note_begin(struct collector *c, const struct capture_ask *ask, int64_t mono)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 
 	p->state = CAPTURE_ON;
 	p->begun = ask->source;
-	p->began_mono = mono;
-	p->stop_mono = ask->duration_ns ? mono + ask->duration_ns : 0;
+	p->at.began = mono;
+	p->at.stop = ask->duration_ns ? mono + ask->duration_ns : 0;
 }
 
 static int resume_paused(struct collector *c, const struct capture_ask *ask)
 {
 	struct clock_snapshot now = open_gate(c, false);
 
-	if (windows_add(&c->capture.windows, now.ticks, now.mono)) {
+	if (windows_add(&c->report.windows, now.ticks, now.mono)) {
 		close_gate(c);
 		return -ENOMEM;
 	}
@@ -153,50 +145,50 @@ static int resume_paused(struct collector *c, const struct capture_ask *ask)
 /* The report before is being completed: what is recorded now waits in the rings. */
 static int begin_behind(struct collector *c, const struct capture_ask *ask)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	struct clock_snapshot now;
 
 	if (p->is_shutting_down || state_after(p) == CAPTURE_OVER ||
-	    (p->options->repeat && p->cnt - p->cnt_before >= p->options->repeat))
+	    (p->options->repeat && p->count.begun - p->count.before >= p->options->repeat))
 		return -ESHUTDOWN;
-	if (p->has_next)
+	if (p->next.is_there)
 		return -EBUSY;
 	/* Threads begin their totals anew with the first call behind the gate: take over what they have so far. */
-	collect_drain(c);
+	pump_drain(c);
 	drain_totals(&c->arenas, true);
 	/* Who was heard meanwhile may have been quicker. */
-	if (p->has_next)
-		return p->next_to ? -EBUSY : -EALREADY;
+	if (p->next.is_there)
+		return p->next.to ? -EBUSY : -EALREADY;
 	if (p->is_shutting_down)
 		return -ESHUTDOWN;
-	p->next_report = ask->report ? strdup(ask->report) : NULL;
-	p->next = *ask;
-	p->next.report = p->next_report;
+	p->next.report = ask->report ? strdup(ask->report) : NULL;
+	p->next.ask = *ask;
+	p->next.ask.report = p->next.report;
 	now = open_gate(c, true);
-	p->next_from = p->windows.hold = now.ticks;
-	p->next_from_mono = now.mono;
-	p->next_to = 0;
-	p->has_next = true;
-	p->cnt++;
-	if (c->sched)
-		sched_limit(c->sched, (uint64_t)now.mono - 1);
+	p->next.from = c->report.windows.hold = now.ticks;
+	p->next.from_mono = c->report.next_from_mono = now.mono;
+	p->next.to = 0;
+	p->next.is_there = true;
+	p->count.begun++;
+	if (c->kernel.sched.open)
+		sched_limit(c->kernel.sched.open, (uint64_t)now.mono - 1);
 	return 0;
 }
 
 static int begin_report(struct collector *c, const struct capture_ask *ask, uint64_t from,
 			int64_t from_mono, char *why, size_t why_len)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	int err;
 
-	p->windows.cnt = 0;
-	p->windows.hold = UINT64_MAX;
-	p->began_mono = from_mono;
-	err = windows_add(&p->windows, from, from_mono);
+	c->report.windows.cnt = 0;
+	c->report.windows.hold = UINT64_MAX;
+	p->at.began = from_mono;
+	err = windows_add(&c->report.windows, from, from_mono);
 	if (!err)
 		err = capture_report_begin(c, ask, why, why_len);
 	if (err) {
-		p->windows.cnt = 0;
+		c->report.windows.cnt = 0;
 		close_gate(c);
 		p->state = CAPTURE_IDLE;
 		return err;
@@ -207,7 +199,7 @@ static int begin_report(struct collector *c, const struct capture_ask *ask, uint
 
 int capture_begin(struct collector *c, const struct capture_ask *ask, char *why, size_t why_len)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	struct clock_snapshot now;
 
 	why[0] = 0;
@@ -224,7 +216,7 @@ int capture_begin(struct collector *c, const struct capture_ask *ask, char *why,
 		break;
 	}
 	now = open_gate(c, true);
-	p->cnt++;
+	p->count.begun++;
 	if (ask->from)
 		return begin_report(c, ask, ask->from, ask->from_mono, why, why_len);
 	return begin_report(c, ask, now.ticks, now.mono, why, why_len);
@@ -236,7 +228,7 @@ int capture_begin(struct collector *c, const struct capture_ask *ask, char *why,
 static void settle_end(struct capture *p, enum capture_source source)
 {
 	const struct capture_options *o = p->options;
-	bool is_last = o->repeat && p->ended_cnt >= o->repeat;
+	bool is_last = o->repeat && p->count.ended >= o->repeat;
 
 	if (source == CAPTURE_SOURCE_DURATION && !o->by && !o->by_hotkey) {
 		/* --duration alone ends the session, as ever; a capture begun by command just ends. */
@@ -252,28 +244,29 @@ static void settle_end(struct capture *p, enum capture_source source)
 /* The capture that waits for the report before ends before it has come to its own. */
 static int end_behind(struct collector *c, enum capture_source source)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	struct clock_snapshot now = close_gate(c);
 
-	p->next_to = now.ticks;
-	p->next_to_mono = now.mono;
-	p->next_ended = source;
-	p->openers = 0;
+	p->next.to = now.ticks;
+	p->next.to_mono = now.mono;
+	p->next.ended = source;
+	p->clients.openers = 0;
 	return 0;
 }
 
 /* The window ends there. */
-static void note_end(struct capture *p, enum capture_source source, uint64_t to, int64_t to_mono)
+static void note_end(struct collector *c, enum capture_source source, uint64_t to, int64_t to_mono)
 {
-	struct window *last = &p->windows.list[p->windows.cnt - 1];
+	struct capture *p = c->capture;
+	struct window *last = &c->report.windows.list[c->report.windows.cnt - 1];
 
 	last->to = to;
 	last->to_mono = to_mono;
 	p->ended = source;
-	p->ended_mono = to_mono;
-	p->read_mono = 0;
-	p->stop_mono = 0;
-	p->ended_cnt++;
+	p->at.ended = to_mono;
+	p->at.read = 0;
+	p->at.stop = 0;
+	p->count.ended++;
 	settle_end(p, source);
 	p->state = is_range(source) && p->options->end == CAPTURE_END_PAUSE ? CAPTURE_PAUSED
 									    : CAPTURE_ENDING;
@@ -281,7 +274,7 @@ static void note_end(struct capture *p, enum capture_source source, uint64_t to,
 
 int capture_end(struct collector *c, enum capture_source source)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	struct clock_snapshot now;
 
 	if (p->state == CAPTURE_PAUSED && source == CAPTURE_SOURCE_COMMAND) {
@@ -289,13 +282,13 @@ int capture_end(struct collector *c, enum capture_source source)
 		p->state = CAPTURE_ENDING;
 		return 0;
 	}
-	if (p->state == CAPTURE_ENDING && p->has_next && !p->next_to)
+	if (p->state == CAPTURE_ENDING && p->next.is_there && !p->next.to)
 		return end_behind(c, source);
 	if (p->state != CAPTURE_ON)
 		return -EALREADY;
 	now = close_gate(c);
-	p->openers = 0;
-	note_end(p, source, now.ticks, now.mono);
+	p->clients.openers = 0;
+	note_end(c, source, now.ticks, now.mono);
 	return 0;
 }
 
@@ -304,7 +297,7 @@ int capture_cancel(struct collector *c)
 	int err = capture_end(c, CAPTURE_SOURCE_COMMAND);
 
 	if (!err)
-		c->capture.is_cancelled = true;
+		c->capture->is_cancelled = true;
 	return err;
 }
 
@@ -312,14 +305,14 @@ int capture_cancel(struct collector *c)
 bool capture_gpu_is_read(const struct collector *c)
 {
 	const struct sl_session *s = c->session.control;
-	const struct capture *p = &c->capture;
+	const struct capture *p = c->capture;
 
 	if (!(s->trace & SL_TRACE_CUDA) || s->cuda_flags & SL_CUDA_NO_CUPTI)
 		return true;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		/* Whether there is a CUPTI stands in the rings, too. */
-		if (ring_read_to(a) < p->windows.list[p->windows.cnt - 1].to ||
-		    !gpu_has_told(a, p->ended_mono - c->clock.zero))
+		if (ring_read_to(a) < c->report.windows.list[c->report.windows.cnt - 1].to ||
+		    !gpu_has_told(a, p->at.ended - c->clocks.map.zero))
 			return false;
 	return true;
 }
@@ -327,62 +320,65 @@ bool capture_gpu_is_read(const struct collector *c)
 /* Everything from before the end of the capture has come in; or has not, for longer than can be waited. */
 static bool is_read(struct collector *c)
 {
-	struct capture *p = &c->capture;
-	uint64_t to = p->windows.cnt ? p->windows.list[p->windows.cnt - 1].to : 0;
-	int64_t waited = mono_now() - p->ended_mono;
+	struct capture *p = c->capture;
+	uint64_t to =
+		c->report.windows.cnt ? c->report.windows.list[c->report.windows.cnt - 1].to : 0;
+	int64_t waited = pump_mono() - p->at.ended;
 
-	if (!flight_is_read(c))
+	if (p->recorder && !p->recorder->is_read(c))
 		return false;
-	if (c->clock.newest < to || waited > (c->flight ? FLIGHT_WAIT_NS : READ_WAIT_NS))
-		return c->clock.newest >= to;
+	if (c->clocks.map.newest < to || waited > (p->recorder ? FLIGHT_WAIT_NS : READ_WAIT_NS))
+		return c->clocks.map.newest >= to;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		if (ring_read_to(a) < to)
 			return false;
-	if (c->sched && !sched_has_told(c->sched, (uint64_t)p->ended_mono))
+	if (c->kernel.sched.open && !sched_has_told(c->kernel.sched.open, (uint64_t)p->at.ended))
 		return false;
 	/* Reading may have taken long, and who has to tell may have waited for a CPU as long. */
-	if (!p->read_mono)
-		p->read_mono = mono_now();
-	return mono_now() - p->read_mono >= GPU_WAIT_NS || capture_gpu_is_read(c);
+	if (!p->at.read)
+		p->at.read = pump_mono();
+	return pump_mono() - p->at.read >= GPU_WAIT_NS || capture_gpu_is_read(c);
 }
 
 static void answer(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 
-	while (p->waiting_cnt)
-		close(p->waiting[--p->waiting_cnt]);
+	while (p->clients.waiting_cnt)
+		close(p->clients.waiting[--p->clients.waiting_cnt]);
 }
 
 /* The report is on its way; what began meanwhile gets its own. */
 static void after_report(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	char why[512];
 
 	p->state = p->is_stuck ? CAPTURE_OVER : state_after(p);
-	if (!p->has_next)
+	if (!p->next.is_there)
 		return;
-	p->has_next = false;
-	if (c->sched)
-		sched_limit(c->sched, UINT64_MAX);
+	p->next.is_there = false;
+	c->report.next_from_mono = INT64_MAX;
+	if (c->kernel.sched.open)
+		sched_limit(c->kernel.sched.open, UINT64_MAX);
 	if (p->state == CAPTURE_OVER) {
 		close_gate(c);
-		p->windows.hold = UINT64_MAX;
-	} else if (begin_report(c, &p->next, p->next_from, p->next_from_mono, why, sizeof(why))) {
+		c->report.windows.hold = UINT64_MAX;
+	} else if (begin_report(c, &p->next.ask, p->next.from, p->next.from_mono, why,
+				sizeof(why))) {
 		sl_warn("nothing is recorded: %s", why);
-	} else if (p->next_to) {
-		note_end(p, p->next_ended, p->next_to, p->next_to_mono);
+	} else if (p->next.to) {
+		note_end(c, p->next.ended, p->next.to, p->next.to_mono);
 	}
-	free(p->next_report);
-	p->next_report = NULL;
+	free(p->next.report);
+	p->next.report = NULL;
 }
 
 /* ---- with the session ---- */
 
 static void set_program_side(struct collector *c)
 {
-	const struct capture_options *o = c->capture.options;
+	const struct capture_options *o = c->capture->options;
 	struct sl_session *s = c->session.control;
 
 	/* Nobody looks at the names while nothing asks for them. */
@@ -392,45 +388,71 @@ static void set_program_side(struct collector *c)
 	__atomic_store_n(&s->capture_by, o->by, __ATOMIC_RELEASE);
 }
 
+int capture_new(struct collector *c)
+{
+	c->capture = calloc(1, sizeof(*c->capture));
+	return c->capture ? 0 : -ENOMEM;
+}
+
+void capture_resume(struct collector *c)
+{
+	struct windows *w = &c->report.windows;
+	struct capture *p = c->capture;
+	void *list;
+	size_t bytes;
+
+	w->hold = UINT64_MAX;
+	p->state = CAPTURE_OVER;
+	p->has_begun = true;
+	p->ended = CAPTURE_SOURCE_EXIT;
+	if (db_state_get(c->report.db, "windows", &list, &bytes) != 0)
+		return;
+	w->list = list;
+	w->cnt = w->cap = bytes / sizeof(struct window);
+	c->arenas.windows = w;
+	p->has_begun = w->cnt > 0;
+}
+
 int capture_open(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	const struct capture_options *o = &c->options->capture;
 	struct capture_ask ask = {.source = CAPTURE_SOURCE_START,
 				  .duration_ns = c->options->duration_s * SECOND_NS};
 	char why[512];
 
 	p->options = o;
-	p->windows.hold = UINT64_MAX;
-	c->arenas.windows = &p->windows;
+	c->report.windows.hold = UINT64_MAX;
+	c->arenas.windows = &c->report.windows;
+	c->intake.on_capture = capture_asked;
 	set_program_side(c);
-	if (!p->is_session)
-		p->first_report = strdup(c->report);
+	if (!c->report.is_session)
+		p->reports.first = strdup(c->report.path);
 	if (o->delay_s)
-		p->delay_until = mono_now() + o->delay_s * SECOND_NS;
+		p->at.delay = pump_mono() + o->delay_s * SECOND_NS;
 	if (!capture_waits(o) && !o->flight_ns) {
 		/* All there is: nothing was before. */
-		p->cnt++;
-		if (windows_add(&p->windows, 0, 0))
+		p->count.begun++;
+		if (windows_add(&c->report.windows, 0, 0))
 			return -ENOMEM;
 		c->arenas.epoch = c->session.control->epoch;
-		note_begin(c, &ask, c->clock.zero);
+		note_begin(c, &ask, c->clocks.map.zero);
 		if (capture_report_begin(c, &ask, why, sizeof(why)))
 			return -EIO;
 		return 0;
 	}
 	p->state = CAPTURE_IDLE;
-	if (c->sched && !o->flight_ns)
-		sched_pause(c->sched, (uint64_t)c->clock.zero);
-	if (c->sample && !o->flight_ns)
-		sample_record(c->sample, false);
+	if (c->kernel.sched.open && !o->flight_ns)
+		sched_pause(c->kernel.sched.open, (uint64_t)c->clocks.map.zero);
+	if (c->kernel.sample.open && !o->flight_ns)
+		sample_record(c->kernel.sample.open, false);
 	return 0;
 }
 
 int capture_arm(struct collector *c, bool new_output)
 {
-	struct capture *p = &c->capture;
-	bool is_over = p->is_shutting_down || c->is_over;
+	struct capture *p = c->capture;
+	bool is_over = p->is_shutting_down || c->end != RUN_GOES_ON;
 
 	if (is_over || p->state == CAPTURE_ON || p->state == CAPTURE_PAUSED)
 		return is_over ? -ESHUTDOWN : -EALREADY;
@@ -438,38 +460,38 @@ int capture_arm(struct collector *c, bool new_output)
 		p->state = CAPTURE_IDLE;
 	/* Another name to number, and another count of repetitions. */
 	if (new_output) {
-		free(p->first_report);
-		p->first_report = NULL;
+		free(p->reports.first);
+		p->reports.first = NULL;
 	}
-	p->cnt_before = p->cnt;
-	p->ended_cnt = 0;
-	p->openers = 0;
-	p->delay_until = p->options->delay_s ? mono_now() + p->options->delay_s * SECOND_NS : 0;
+	p->count.before = p->count.begun;
+	p->count.ended = 0;
+	p->clients.openers = 0;
+	p->at.delay = p->options->delay_s ? pump_mono() + p->options->delay_s * SECOND_NS : 0;
 	set_program_side(c);
 	return 0;
 }
 
 void capture_disarm(struct collector *c)
 {
-	c->capture.delay_until = 0;
+	c->capture->at.delay = 0;
 	__atomic_store_n(&c->session.control->capture_by, 0, __ATOMIC_RELEASE);
 }
 
 void capture_close(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	struct window *last;
 
 	/* Whatever began while a report was being completed becomes one, too. */
-	if (p->has_next && p->state == CAPTURE_ENDING) {
-		collect_drain(c);
+	if (p->next.is_there && p->state == CAPTURE_ENDING) {
+		pump_drain(c);
 		capture_report_end(c);
 		after_report(c);
 	}
 	if (p->state == CAPTURE_ON || p->state == CAPTURE_PAUSED) {
-		p->ended = c->was_cut ? CAPTURE_SOURCE_COMMAND : CAPTURE_SOURCE_EXIT;
-		last = &p->windows.list[p->windows.cnt - 1];
-		if (p->state == CAPTURE_ON && c->was_cut) {
+		p->ended = (c->end == RUN_CUT) ? CAPTURE_SOURCE_COMMAND : CAPTURE_SOURCE_EXIT;
+		last = &c->report.windows.list[c->report.windows.cnt - 1];
+		if (p->state == CAPTURE_ON && (c->end == RUN_CUT)) {
 			struct clock_snapshot now = close_gate(c);
 
 			last->to = now.ticks;
@@ -481,32 +503,34 @@ void capture_close(struct collector *c)
 
 void capture_release(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 
 	answer(c);
-	while (p->held_cnt)
-		close(p->held[--p->held_cnt].sock);
-	free(p->held);
-	windows_release(&p->windows);
-	free(p->opener);
-	free(p->waiting);
-	free(p->next_report);
-	free(p->first_report);
-	free(p->path);
-	for (size_t i = 0; i < p->reports; i++)
-		free(p->report[i]);
-	free(p->report);
-	memset(p, 0, sizeof(*p));
+	while (p->clients.held_cnt)
+		close(p->clients.held[--p->clients.held_cnt].sock);
+	free(p->clients.held);
+	windows_release(&c->report.windows);
+	free(p->clients.opener);
+	free(p->clients.waiting);
+	free(p->next.report);
+	free(p->reports.first);
+	free(c->report.path_own);
+	c->report.path_own = NULL;
+	for (size_t i = 0; i < p->reports.cnt; i++)
+		free(p->reports.list[i]);
+	free(p->reports.list);
+	free(p);
+	c->capture = NULL;
 }
 
 static void delay_is_over(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	struct capture_ask ask = {.source = CAPTURE_SOURCE_DELAY,
 				  .duration_ns = c->options->duration_s * SECOND_NS};
 	char why[512];
 
-	p->delay_until = 0;
+	p->at.delay = 0;
 	if (p->options->by || p->options->by_hotkey || p->options->start_later)
 		return;
 	if (capture_begin(c, &ask, why, sizeof(why)) && why[0])
@@ -515,44 +539,44 @@ static void delay_is_over(struct collector *c)
 
 bool capture_is_urgent(struct collector *c)
 {
-	const struct capture *p = &c->capture;
+	const struct capture *p = c->capture;
 	int64_t now;
 
 	if (p->state == CAPTURE_ENDING)
 		return true;
-	for (size_t i = 0; i < p->openers; i++)
-		if (!model_find(&c->model, p->opener[i].pid))
+	for (size_t i = 0; i < p->clients.openers; i++)
+		if (!model_find(&c->model, p->clients.opener[i].pid))
 			return true;
-	if (!p->delay_until && !p->stop_mono)
+	if (!p->at.delay && !p->at.stop)
 		return false;
-	now = mono_now();
-	return (p->delay_until && now >= p->delay_until) || (p->stop_mono && now >= p->stop_mono);
+	now = pump_mono();
+	return (p->at.delay && now >= p->at.delay) || (p->at.stop && now >= p->at.stop);
 }
 
 void capture_tick(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	int64_t now;
 
 	/* Without options it is recover, which only reads on. */
 	if (!p->options || !c->session.control)
 		return;
-	if (p->delay_until || p->stop_mono) {
-		now = mono_now();
-		if (p->delay_until && now >= p->delay_until)
+	if (p->at.delay || p->at.stop) {
+		now = pump_mono();
+		if (p->at.delay && now >= p->at.delay)
 			delay_is_over(c);
-		if (p->stop_mono && now >= p->stop_mono)
+		if (p->at.stop && now >= p->at.stop)
 			capture_end(c, CAPTURE_SOURCE_DURATION);
 	}
-	if (p->openers)
+	if (p->clients.openers)
 		capture_drop_gone(c);
 	if (p->state == CAPTURE_ENDING && p->is_shutting_down) {
 		/* CUPTI has its last word while there is a process to say it. */
-		if (mono_now() - p->ended_mono < GPU_WAIT_NS && !capture_gpu_is_read(c))
+		if (pump_mono() - p->at.ended < GPU_WAIT_NS && !capture_gpu_is_read(c))
 			return;
 		/* The last report: it is completed with the session. */
 		p->state = CAPTURE_OVER;
-		c->is_over = c->was_cut = true;
+		c->end = RUN_CUT;
 	} else if (p->state == CAPTURE_ENDING && is_read(c)) {
 		capture_report_end(c);
 		answer(c);

@@ -6,7 +6,7 @@
  * kept, whatever the programs' threads wrote a little earlier or later is not. NVTX ranges that reach into a window are
  * cut to it and say so (SL_NVTX_CLIPPED).
  *
- * Between windows everything that tells who is who is followed, in a report without events (struct collector.db) from
+ * Between windows everything that tells who is who is followed, in a report without events (open_report.db) from
  * which the next one is made when recording begins; that moment is its time 0.
  *
  * To begin is quick: the gate opens first (session.h), what is to be done in the report follows. To end likewise: the
@@ -63,7 +63,7 @@ struct capture_ask {
 /* Called for each report when it is complete (@err 0) or could not be completed; in the order of their ends. */
 typedef void capture_report_fn(void *to, const char *report, int err);
 
-/* Who opened the capture and has not closed it. */
+/* Has opened the capture and not closed it. */
 struct capture_opener {
 	uint32_t pid, range; /* range 0: cudaProfilerStart */
 };
@@ -77,48 +77,82 @@ struct capture_finish {
 	char *report;
 };
 
-struct capture {
-	enum capture_state state;
-	const struct capture_options *options;
-	struct windows windows;           /* of the report that is being written */
-	enum capture_source begun, ended; /* by whom */
-	bool has_begun;                   /* the report has a window */
-	bool is_cancelled;
-	bool is_session; /* struct collector.db is no report yet, but what the next one is made from */
-	bool is_stuck;         /* there is no room for one: the report stays open to the end */
-	bool is_shutting_down; /* the program is ended, and the session with it */
-	char *path;            /* struct collector.report, where it is not the first */
-	char *first_report;    /* name of the first one */
-	/* A capture that began while the report before is being completed. */
-	bool has_next;
-	struct capture_ask next;
-	char *next_report;
-	uint64_t next_from, next_to; /* to: 0 while it goes on */
-	int64_t next_from_mono, next_to_mono;
-	enum capture_source next_ended;
-	uint32_t cnt_before;     /* captures begun before the options were changed */
-	uint32_t cnt, ended_cnt; /* captures begun, and ended */
-	int64_t began_mono, ended_mono;
-	int64_t read_mono;   /* all but CUPTI's word on it has been read since then; 0: has not */
-	int64_t delay_until; /* CLOCK_MONOTONIC, 0 none */
-	int64_t stop_mono;   /* the capture ends by itself, 0 none */
+/* What a capture asks of a recorder that holds events back (flight.h). */
+struct capture_recorder {
+	/* Has everything come in, up to the end of the window? */
+	bool (*is_read)(const struct collector *c);
+	/* Writes the events that are not in the rings into the report. */
+	void (*contents)(struct collector *c);
+};
+
+/* CLOCK_MONOTONIC, ns; 0: none. */
+struct capture_times {
+	int64_t began, ended;
+	int64_t read;  /* all but CUPTI's records has been read since then */
+	int64_t delay; /* --delay is over then */
+	int64_t stop;  /* the capture ends by itself then */
+};
+
+/* Captures since the session began. */
+struct capture_count {
+	uint32_t begun, ended;
+	uint32_t before; /* begun before the options were changed */
+};
+
+/* A capture that began while the report before is being completed. */
+struct capture_queued {
+	bool is_there;
+	struct capture_ask ask;
+	char *report;
+	uint64_t from, to; /* ticks; to 0: while it goes on */
+	int64_t from_mono, to_mono;
+	enum capture_source ended;
+};
+
+/* Programs that begin captures and end them. */
+struct capture_clients {
 	struct capture_opener *opener;
 	size_t openers, opener_cap;
 	int *waiting; /* sockets of programs that wait for the report (:sync) */
 	size_t waiting_cnt;
-	/* Who wants to begin while two reports are under way: asked again when one of them is done. */
+	/* Requests to begin while two reports are under way: repeated when one of them is done. */
 	struct capture_held {
 		int sock;
 		uint32_t pid, range;
 	} * held;
 	size_t held_cnt;
+};
+
+struct capture_reports {
+	char *first;                      /* name of the first one */
 	struct capture_finish *finishing; /* oldest first */
-	char **report;                    /* those that are complete, for the user */
-	size_t reports;
-	capture_report_fn *on_report; /* NULL: nobody */
+	char **list;                      /* those that are complete, for the user */
+	size_t cnt;
+	void (*on_begin)(struct collector *c); /* recording has begun; NULL: not called */
+	capture_report_fn *on_report;          /* NULL: likewise */
 	void *on_report_to;
 };
 
+struct capture {
+	enum capture_state state;
+	const struct capture_options *options; /* NULL: recover, which only reads on */
+	enum capture_source begun, ended;      /* what began and ended it */
+	bool has_begun;                        /* the report has a window */
+	bool is_cancelled;
+	bool is_stuck; /* there is no room for another report: this one stays open to the end */
+	bool is_shutting_down; /* the program is ended, and the session with it */
+	struct capture_times at;
+	struct capture_count count;
+	struct capture_queued next;
+	struct capture_clients clients;
+	struct capture_reports reports;
+	const struct capture_recorder *recorder; /* NULL: the rings have all */
+};
+
+/* Makes c->capture, in which nothing begins before capture_open(). 0 or -ENOMEM. */
+int capture_new(struct collector *c);
+/* Goes on with the windows of a collector that was killed (recover): nothing more begins. */
+void capture_resume(struct collector *c);
 /* With the session: begins to record, or waits for what the options name. 0 or -errno. */
 int capture_open(struct collector *c);
 /*

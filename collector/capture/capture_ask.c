@@ -1,7 +1,8 @@
 /*
  * capture_ask.c - programs that begin and end captures: cudaProfilerStart and Stop, NVTX ranges. See capture.h.
  */
-#include "collector/collect/collect.h"
+#include "collector/capture/capture.h"
+#include "collector/collect/collector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,27 +21,27 @@ static bool opener_is(const struct capture_opener *o, uint32_t pid, uint32_t ran
 
 static void add_opener(struct capture *p, uint32_t pid, uint32_t range)
 {
-	for (size_t i = 0; i < p->openers; i++)
-		if (opener_is(&p->opener[i], pid, range))
+	for (size_t i = 0; i < p->clients.openers; i++)
+		if (opener_is(&p->clients.opener[i], pid, range))
 			return;
-	if (p->openers == p->opener_cap) {
-		size_t cap = p->opener_cap ? p->opener_cap * 2 : 8;
-		struct capture_opener *more = realloc(p->opener, cap * sizeof(*more));
+	if (p->clients.openers == p->clients.opener_cap) {
+		size_t cap = p->clients.opener_cap ? p->clients.opener_cap * 2 : 8;
+		struct capture_opener *more = realloc(p->clients.opener, cap * sizeof(*more));
 
 		if (!more)
 			return;
-		p->opener = more;
-		p->opener_cap = cap;
+		p->clients.opener = more;
+		p->clients.opener_cap = cap;
 	}
-	p->opener[p->openers++] = (struct capture_opener){pid, range};
+	p->clients.opener[p->clients.openers++] = (struct capture_opener){pid, range};
 }
 
 static bool drop_opener(struct capture *p, uint32_t pid, uint32_t range)
 {
-	for (size_t i = 0; i < p->openers; i++) {
-		if (!opener_is(&p->opener[i], pid, range))
+	for (size_t i = 0; i < p->clients.openers; i++) {
+		if (!opener_is(&p->clients.opener[i], pid, range))
 			continue;
-		p->opener[i] = p->opener[--p->openers];
+		p->clients.opener[i] = p->clients.opener[--p->clients.openers];
 		return true;
 	}
 	return false;
@@ -49,23 +50,24 @@ static bool drop_opener(struct capture *p, uint32_t pid, uint32_t range)
 /* A capture is under way, or waits for the report before. */
 bool capture_is_going_on(const struct capture *p)
 {
-	return p->state == CAPTURE_ON || (p->state == CAPTURE_ENDING && p->has_next && !p->next_to);
+	return p->state == CAPTURE_ON ||
+	       (p->state == CAPTURE_ENDING && p->next.is_there && !p->next.to);
 }
 
 /* -EBUSY: ask again later. */
 static int asked_to_open(struct collector *c, uint32_t pid, uint32_t range)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	struct capture_ask ask = {.source = range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA,
 				  .duration_ns = c->options->duration_s * SECOND_NS};
 	char why[512] = "";
 	int err;
 
 	/* Before --delay is over, nothing counts. */
-	if (p->delay_until && (int64_t)sl_mono_ns() < p->delay_until)
+	if (p->at.delay && (int64_t)sl_mono_ns() < p->at.delay)
 		return 0;
 	/* Behind the beginning of the next capture nothing is read, and so not what CUPTI has to say of this one. */
-	if (p->state == CAPTURE_ENDING && !p->has_next && !capture_gpu_is_read(c))
+	if (p->state == CAPTURE_ENDING && !p->next.is_there && !capture_gpu_is_read(c))
 		return -EBUSY;
 	err = capture_is_going_on(p) ? -EALREADY : capture_begin(c, &ask, why, sizeof(why));
 	if (!err || err == -EALREADY)
@@ -77,27 +79,28 @@ static int asked_to_open(struct collector *c, uint32_t pid, uint32_t range)
 
 static bool hold(struct capture *p, int sock, const struct hello *h)
 {
-	struct capture_held *more = realloc(p->held, (p->held_cnt + 1) * sizeof(*more));
+	struct capture_held *more =
+		realloc(p->clients.held, (p->clients.held_cnt + 1) * sizeof(*more));
 
 	if (!more)
 		return false;
-	p->held = more;
-	p->held[p->held_cnt++] = (struct capture_held){sock, h->pid, h->range};
+	p->clients.held = more;
+	p->clients.held[p->clients.held_cnt++] = (struct capture_held){sock, h->pid, h->range};
 	return true;
 }
 
 void capture_ask_again(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	size_t left = 0;
 
-	for (size_t i = 0; i < p->held_cnt; i++) {
-		if (asked_to_open(c, p->held[i].pid, p->held[i].range) == -EBUSY)
-			p->held[left++] = p->held[i];
+	for (size_t i = 0; i < p->clients.held_cnt; i++) {
+		if (asked_to_open(c, p->clients.held[i].pid, p->clients.held[i].range) == -EBUSY)
+			p->clients.held[left++] = p->clients.held[i];
 		else
-			close(p->held[i].sock);
+			close(p->clients.held[i].sock);
 	}
-	p->held_cnt = left;
+	p->clients.held_cnt = left;
 }
 
 /*
@@ -106,31 +109,31 @@ void capture_ask_again(struct collector *c)
  */
 static bool asked_to_close(struct collector *c, const struct hello *h)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	bool was_opener;
 
 	if (!capture_is_going_on(p) || p->options->end == CAPTURE_END_NONE)
 		return false;
 	was_opener = drop_opener(p, h->pid, h->range);
-	if ((was_opener && p->openers) || (!was_opener && h->range))
+	if ((was_opener && p->clients.openers) || (!was_opener && h->range))
 		return false;
 	return capture_end(c, h->range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA) == 0;
 }
 
 static bool keep_waiting(struct capture *p, int sock)
 {
-	int *more = realloc(p->waiting, (p->waiting_cnt + 1) * sizeof(*more));
+	int *more = realloc(p->clients.waiting, (p->clients.waiting_cnt + 1) * sizeof(*more));
 
 	if (!more)
 		return false;
-	p->waiting = more;
-	p->waiting[p->waiting_cnt++] = sock;
+	p->clients.waiting = more;
+	p->clients.waiting[p->clients.waiting_cnt++] = sock;
 	return true;
 }
 
 void capture_asked(struct collector *c, int sock, const struct hello *h)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	uint32_t wanted = h->range ? SL_CAPTURE_BY_NVTX : SL_CAPTURE_BY_CUDA;
 	bool has_ended = false;
 
@@ -151,16 +154,16 @@ void capture_asked(struct collector *c, int sock, const struct hello *h)
 /* Processes that have ended have closed what they opened. */
 void capture_drop_gone(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 
-	for (size_t i = 0; i < p->openers;) {
-		if (model_find(&c->model, p->opener[i].pid))
+	for (size_t i = 0; i < p->clients.openers;) {
+		if (model_find(&c->model, p->clients.opener[i].pid))
 			i++;
 		else
-			p->opener[i] = p->opener[--p->openers];
+			p->clients.opener[i] = p->clients.opener[--p->clients.openers];
 	}
 	/* The last one that was inside its range has died there: nobody else would end it. */
-	if (!p->openers && p->state == CAPTURE_ON && p->options->end != CAPTURE_END_NONE &&
+	if (!p->clients.openers && p->state == CAPTURE_ON && p->options->end != CAPTURE_END_NONE &&
 	    c->model.alive)
 		capture_end(c, p->begun);
 }

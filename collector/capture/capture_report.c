@@ -4,7 +4,7 @@
  *
  * Reports are completed by a process of their own (cmd_finish.c): that may take seconds, and the rings go on.
  */
-#include "collector/collect/collect.h"
+#include "collector/capture/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,11 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
-#include "collector/capture/flight/flight.h"
+#include "collector/collect/collect_counters.h"
+#include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
 #include "collector/collect/record_families.h"
+#include "collector/collect/setup.h"
 #include "collector/model/live.h"
 #include "collector/options/output_name.h"
 
@@ -70,31 +73,33 @@ static char *another(const char *first)
 static char *next_name(struct collector *c, char *why, size_t why_len)
 {
 	const struct profile_options *o = c->options;
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	char *name;
 
-	if (p->first_report) {
+	if (p->reports.first) {
 		name = capture_is_numbered(&o->capture)
-			       ? numbered(p->first_report, p->cnt - p->cnt_before)
+			       ? numbered(p->reports.first, p->count.begun - p->count.before)
 			       : NULL;
 		if (name && (o->force_overwrite || access(name, F_OK) < 0))
 			return name;
 		free(name);
 		/* A name that counts by itself, or one more beside those that are there. */
 		if (o->output && !strstr(o->output, "%n"))
-			return another(p->first_report);
+			return another(p->reports.first);
 	}
-	return output_report(o, (pid_t)c->root, why, why_len);
+	return output_report(o, (pid_t)c->root.pid, why, why_len);
 }
 
 /* ---- begin ---- */
 
 static void shift_times(struct collector *c, int64_t shift)
 {
-	int64_t *const times[] = {&c->now,      &c->committed_at, &c->reaped_at, &c->totals_at,
-				  &c->clock_at, &c->beat_at,      &c->alone_at};
+	int64_t *const times[] = {&c->clocks.now,       &c->clocks.committed_at,
+				  &c->clocks.reaped_at, &c->clocks.totals_at,
+				  &c->clocks.clock_at,  &c->clocks.beat_at,
+				  &c->clocks.alone_at};
 
-	clock_map_shift(&c->clock, shift);
+	clock_map_shift(&c->clocks.map, shift);
 	model_shift(&c->model, shift);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		if (*times[i])
@@ -119,7 +124,7 @@ static void forget_totals(struct collector *c)
 
 static void use_db(struct collector *c, struct db *db)
 {
-	c->db = c->model.db = c->arenas.db = c->model.live.db = db;
+	c->report.db = c->model.db = c->arenas.db = c->model.live.db = db;
 }
 
 /* What there is so far becomes the report at @path. */
@@ -128,15 +133,15 @@ static int make_report(struct collector *c, const char *path, bool overwrite, ch
 {
 	struct db_open how = {.path = path,
 			      .overwrite = overwrite,
-			      .utc_epoch_ns = c->zero_real,
-			      .system_clock_ns = c->clock.zero};
+			      .utc_epoch_ns = c->report.zero_real,
+			      .system_clock_ns = c->clocks.map.zero};
 	unsigned also = DB_NEXT_SAID | (c->options->capture.flight_ns ? DB_NEXT_FILES : 0u);
-	struct db *old = c->db, *db = db_next(old, &how, also, why, why_len);
+	struct db *old = c->report.db, *db = db_next(old, &how, also, why, why_len);
 
 	if (!db)
 		return -EIO;
 	db_abandon(old);
-	db_unlink(c->report);
+	db_unlink(c->report.path);
 	use_db(c, db);
 	return 0;
 }
@@ -144,7 +149,7 @@ static int make_report(struct collector *c, const char *path, bool overwrite, ch
 static int name_report(struct collector *c, const struct capture_ask *ask, char *why,
 		       size_t why_len)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	char *path = ask->report ? strdup(ask->report) : next_name(c, why, why_len);
 	int err = path ? 0 : -EIO;
 
@@ -156,67 +161,69 @@ static int name_report(struct collector *c, const struct capture_ask *ask, char 
 		free(path);
 		return err;
 	}
-	free(p->path);
-	c->report = p->path = path;
-	if (!p->first_report)
-		p->first_report = strdup(path);
-	p->is_session = false;
+	free(c->report.path_own);
+	c->report.path = c->report.path_own = path;
+	if (!p->reports.first)
+		p->reports.first = strdup(path);
+	c->report.is_session = false;
 	return 0;
 }
 
 static void say_range(struct collector *c, enum capture_source source, const char *what)
 {
-	if (!c->is_quiet && (source == CAPTURE_SOURCE_CUDA || source == CAPTURE_SOURCE_NVTX))
+	if (!c->report.is_quiet && (source == CAPTURE_SOURCE_CUDA || source == CAPTURE_SOURCE_NVTX))
 		sl_warn("Capture range %s in the application.", what);
 }
 
 int capture_report_begin(struct collector *c, const struct capture_ask *ask, char *why,
 			 size_t why_len)
 {
-	struct capture *p = &c->capture;
-	int64_t shift = p->began_mono - c->clock.zero;
+	struct capture *p = c->capture;
+	int64_t shift = p->at.began - c->clocks.map.zero;
 	int err = 0;
 
 	if (ask->source == CAPTURE_SOURCE_START) {
 		shift = 0;
 	} else {
-		size_t windows = p->windows.cnt;
+		size_t windows = c->report.windows.cnt;
 
 		/*
 		 * What is in the rings so far is not of this report; names and the like are. Ranges that are open get
 		 * their rows when time 0 is where it will be.
 		 */
-		p->windows.cnt = 0;
+		c->report.windows.cnt = 0;
 		for (struct arena *a = c->arenas.first; a; a = a->next)
 			families_settle(&c->arenas, a, true);
-		collect_commit(c);
-		p->windows.cnt = windows;
-		if (p->is_session || (ask->report && strcmp(ask->report, c->report) != 0))
+		pump_commit(c);
+		c->report.windows.cnt = windows;
+		if (c->report.is_session ||
+		    (ask->report && strcmp(ask->report, c->report.path) != 0))
 			err = name_report(c, ask, why, why_len);
 	}
 	if (err)
 		return err;
 	if (shift) {
-		c->zero_real += shift;
-		err = db_retime(c->db, shift, c->zero_real, p->began_mono);
+		c->report.zero_real += shift;
+		err = db_retime(c->report.db, shift, c->report.zero_real, p->at.began);
 		shift_times(c, shift);
 		if (err)
-			snprintf(why, why_len, "%s: %s", c->report, strerror(-err));
+			snprintf(why, why_len, "%s: %s", c->report.path, strerror(-err));
 	}
 	if (!c->options->capture.flight_ns)
-		for (struct arena *a = c->arenas.first; a && p->cnt > 1; a = a->next)
+		for (struct arena *a = c->arenas.first; a && p->count.begun > 1; a = a->next)
 			file_forget_all(a);
 	c->arenas.epoch = c->session.control->epoch;
 	forget_totals(c);
-	live_begin(&c->arenas, c->sched, 0);
+	live_begin(&c->arenas, c->kernel.sched.open, 0);
 	p->has_begun = true;
 	p->begun = ask->source;
-	db_meta_capture(c->db, "START_TRIGGER", source_words[ask->source]);
+	db_meta_capture(c->report.db, "START_TRIGGER", source_words[ask->source]);
 	if (ask->source != CAPTURE_SOURCE_START)
-		db_diagnostic(c->db, 0, 2, 1, "Profiling has started.", INT64_C(1) << 48);
-	collect_setup_changed(c);
+		db_diagnostic(c->report.db, 0, 2, 1, "Profiling has started.", INT64_C(1) << 48);
+	setup_changed(c);
 	say_range(c, ask->source, "started");
-	steer_began(c);
+	if (p->reports.on_begin)
+		p->reports.on_begin(c);
 	return err;
 }
 
@@ -225,30 +232,30 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 /* Session ns at which the report ends. */
 int64_t capture_report_length(const struct collector *c)
 {
-	const struct windows *w = &c->capture.windows;
+	const struct windows *w = &c->report.windows;
 	int64_t to = w->cnt ? w->list[w->cnt - 1].to_mono : INT64_MAX;
 
-	return to == INT64_MAX ? c->now : to - c->clock.zero;
+	return to == INT64_MAX ? c->clocks.now : to - c->clocks.map.zero;
 }
 
 /* Where each stretch of the report was recorded, if there are several. */
 static void note_windows(struct collector *c)
 {
-	const struct windows *w = &c->capture.windows;
+	const struct windows *w = &c->report.windows;
 	char text[32];
 
-	db_meta_capture(c->db, "STOP_TRIGGER", source_words[c->capture.ended]);
-	if (w->cnt < 2 && c->capture.begun == CAPTURE_SOURCE_START)
+	db_meta_capture(c->report.db, "STOP_TRIGGER", source_words[c->capture->ended]);
+	if (w->cnt < 2 && c->capture->begun == CAPTURE_SOURCE_START)
 		return;
 	snprintf(text, sizeof(text), "%zu", w->cnt);
-	db_meta_capture(c->db, "SL_CAPTURE_COUNT", text);
+	db_meta_capture(c->report.db, "SL_CAPTURE_COUNT", text);
 	/* By the map that the calls' times are made with: not a nanosecond of theirs lies outside. */
 	for (size_t i = 0; i < w->cnt; i++)
-		db_capture(c->db, (int64_t)i + 1,
-			   w->list[i].from ? clock_map_ns(&c->clock, w->list[i].from) : 0,
+		db_capture(c->report.db, (int64_t)i + 1,
+			   w->list[i].from ? clock_map_ns(&c->clocks.map, w->list[i].from) : 0,
 			   w->list[i].to_mono == INT64_MAX
 				   ? capture_report_length(c)
-				   : clock_map_ns(&c->clock, w->list[i].to));
+				   : clock_map_ns(&c->clocks.map, w->list[i].to));
 }
 
 static const char *why_none(const struct capture *p)
@@ -261,13 +268,13 @@ static const char *why_none(const struct capture *p)
 		return "--capture-range=nvtx, and no process opened that range";
 	if (p->options->by_hotkey)
 		return "--capture-range=hotkey, and the key was not pressed";
-	return p->delay_until ? "the program ended before --delay was over"
-			      : "'sightline start' was not run";
+	return p->at.delay ? "the program ended before --delay was over"
+			   : "'sightline start' was not run";
 }
 
 void capture_report_contents(struct collector *c)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	bool cut = p->ended != CAPTURE_SOURCE_EXIT && p->has_begun;
 
 	for (struct arena *a = c->arenas.first; a; a = a->next) {
@@ -275,7 +282,8 @@ void capture_report_contents(struct collector *c)
 		if (cut)
 			families_cut(&c->arenas, a, capture_report_length(c));
 	}
-	flight_contents(c);
+	if (p->recorder)
+		p->recorder->contents(c);
 	if (p->has_begun)
 		note_windows(c);
 	else
@@ -287,7 +295,7 @@ void capture_report_contents(struct collector *c)
 
 static void finish_in_child(struct collector *c, char *report, int64_t ns)
 {
-	struct capture_finish *f = calloc(1, sizeof(*f)), **at = &c->capture.finishing;
+	struct capture_finish *f = calloc(1, sizeof(*f)), **at = &c->capture->reports.finishing;
 	static char exe[] = "/proc/self/exe", command[] = "finish";
 	char length[32];
 	char *argv[] = {exe, command, report, length, NULL};
@@ -319,13 +327,13 @@ static char *make_session_db(struct collector *c, struct db **db)
 {
 	struct db_open how = {.is_scratch = true,
 			      .overwrite = true,
-			      .utc_epoch_ns = c->zero_real,
-			      .system_clock_ns = c->clock.zero};
+			      .utc_epoch_ns = c->report.zero_real,
+			      .system_clock_ns = c->clocks.map.zero};
 	unsigned also = c->options->capture.flight_ns ? DB_NEXT_FILES : 0u;
 	char *path = session_db_path(&c->session), why[512] = "";
 
 	how.path = path;
-	*db = path ? db_next(c->db, &how, also, why, sizeof(why)) : NULL;
+	*db = path ? db_next(c->report.db, &how, also, why, sizeof(why)) : NULL;
 	if (*db)
 		return path;
 	notes_say(c, 2, "no further capture is possible: %s", why[0] ? why : "no memory");
@@ -337,33 +345,33 @@ static void begin_counting(struct collector *c)
 {
 	c->arenas.lost_full = c->arenas.lost_other = c->arenas.lost_disk = 0;
 	c->arenas.gpu.dropped = c->arenas.gpu.untimed = c->arenas.gpu.hurried = 0;
-	c->sched_lost_before += c->sched_lost;
-	c->sched_told = 0;
-	c->calls_lost_before += c->calls_lost;
-	c->samples_before = c->samples;
-	if (c->sample && !c->flight)
-		sample_renew(c->sample);
+	c->kernel.sched.lost_before += c->kernel.sched.lost;
+	c->kernel.sched.written = 0;
+	c->kernel.sched.calls_lost_before += c->kernel.sched.calls_lost;
+	c->kernel.sample.losses_before = c->kernel.sample.losses;
+	if (c->kernel.sample.open && !c->flight)
+		sample_renew(c->kernel.sample.open);
 	collect_counters_renew(c);
-	c->sched_dead = 0;
-	c->said_disk_full = false;
+	c->kernel.sched.dead = 0;
+	c->report.has_said_disk_full = false;
 }
 
 void capture_report_end(struct collector *c)
 {
-	struct capture *p = &c->capture;
-	struct db *old = c->db, *next;
+	struct capture *p = c->capture;
+	struct db *old = c->report.db, *next;
 	int64_t length = capture_report_length(c);
 	char *report, *path;
 
 	say_range(c, p->ended, "ended");
-	collect_samples(c, true);
+	pump_samples(c, true);
 	collect_counters(c);
 	drain_totals(&c->arenas, true);
-	model_settle(&c->model, c->now, false);
-	collect_losses(c);
+	model_settle(&c->model, c->clocks.now, false);
+	pump_losses(c);
 	capture_report_contents(c);
 	notes_end(c);
-	collect_commit(c);
+	pump_commit(c);
 	path = make_session_db(c, &next);
 	if (!path) {
 		/* It is completed when the session ends; nothing more goes into it. */
@@ -373,42 +381,42 @@ void capture_report_end(struct collector *c)
 	}
 	db_abandon(old);
 	use_db(c, next);
-	report = strdup(c->report);
-	free(p->path);
-	c->report = p->path = path;
-	p->windows.cnt = 0;
+	report = strdup(c->report.path);
+	free(c->report.path_own);
+	c->report.path = c->report.path_own = path;
+	c->report.windows.cnt = 0;
 	p->has_begun = false;
-	p->is_session = true;
+	c->report.is_session = true;
 	begin_counting(c);
 	/* Its sums are in the old database; who ends from here on adds to none. */
-	live_begin(&c->arenas, c->sched, c->now);
+	live_begin(&c->arenas, c->kernel.sched.open, c->clocks.now);
 	if (p->is_cancelled)
 		db_unlink(report);
-	if (p->is_cancelled && p->on_report && report)
-		p->on_report(p->on_report_to, report, -ECANCELED);
+	if (p->is_cancelled && p->reports.on_report && report)
+		p->reports.on_report(p->reports.on_report_to, report, -ECANCELED);
 	if (p->is_cancelled || !report)
 		free(report);
 	else
 		finish_in_child(c, report, length);
 	p->is_cancelled = false;
-	collect_setup_changed(c);
+	setup_changed(c);
 }
 
 /* ---- what the child has done ---- */
 
 static void note_report(struct capture *p, const char *report, int err)
 {
-	char **more = realloc(p->report, (p->reports + 1) * sizeof(*more));
+	char **more = realloc(p->reports.list, (p->reports.cnt + 1) * sizeof(*more));
 
 	if (err)
 		sl_warn("the report could not be completed: %s (try 'sightline recover %s')",
 			strerror(-err), report);
 	if (more) {
-		p->report = more;
-		p->report[p->reports++] = strdup(report);
+		p->reports.list = more;
+		p->reports.list[p->reports.cnt++] = strdup(report);
 	}
-	if (p->on_report)
-		p->on_report(p->on_report_to, report, err);
+	if (p->reports.on_report)
+		p->reports.on_report(p->reports.on_report_to, report, err);
 }
 
 static bool has_finished(struct capture_finish *f, bool wait)
@@ -431,12 +439,12 @@ static bool has_finished(struct capture_finish *f, bool wait)
 
 void capture_report_done(struct collector *c, bool wait)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 
-	while (p->finishing && has_finished(p->finishing, wait)) {
-		struct capture_finish *f = p->finishing;
+	while (p->reports.finishing && has_finished(p->reports.finishing, wait)) {
+		struct capture_finish *f = p->reports.finishing;
 
-		p->finishing = f->next;
+		p->reports.finishing = f->next;
 		note_report(p, f->report, f->err);
 		free(f->report);
 		free(f);
@@ -445,21 +453,21 @@ void capture_report_done(struct collector *c, bool wait)
 
 int capture_report_close(struct collector *c, int64_t length)
 {
-	struct capture *p = &c->capture;
+	struct capture *p = c->capture;
 	int err = 0;
 
 	capture_report_done(c, true);
-	if (p->is_session) {
-		db_abandon(c->db);
-		db_unlink(c->report);
+	if (c->report.is_session) {
+		db_abandon(c->report.db);
+		db_unlink(c->report.path);
 	} else if (p->is_cancelled) {
-		db_abandon(c->db);
-		db_unlink(c->report);
-		if (p->on_report)
-			p->on_report(p->on_report_to, c->report, -ECANCELED);
+		db_abandon(c->report.db);
+		db_unlink(c->report.path);
+		if (p->reports.on_report)
+			p->reports.on_report(p->reports.on_report_to, c->report.path, -ECANCELED);
 	} else {
-		err = db_finish(c->db, length);
-		note_report(p, c->report, err);
+		err = db_finish(c->report.db, length);
+		note_report(p, c->report.path, err);
 	}
 	use_db(c, NULL);
 	return err;

@@ -1,5 +1,5 @@
 /* notes.c - what the report says besides events: the machine, the run, and what is missing. */
-#include "collector/collect/collect.h"
+#include "collector/collect/notes.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/collect/collect_counters.h"
 #include "collector/decode/function_table.h"
 #include "preload/wire/clock.h"
 
@@ -30,9 +31,9 @@ void notes_say(struct collector *c, int severity, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	if (!c->is_quiet)
+	if (!c->report.is_quiet)
 		sl_warn("%s", text);
-	db_diagnostic(c->db, c->now, SOURCE_DAEMON, severity, text, GLOBAL_VID);
+	db_diagnostic(c->report.db, c->clocks.now, SOURCE_DAEMON, severity, text, GLOBAL_VID);
 }
 
 static void number(struct collector *c, const char *name, int64_t value)
@@ -40,7 +41,7 @@ static void number(struct collector *c, const char *name, int64_t value)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	db_meta_capture(c->db, name, text);
+	db_meta_capture(c->report.db, name, text);
 }
 
 static void system_env(struct collector *c)
@@ -51,18 +52,18 @@ static void system_env(struct collector *c)
 
 	if (uname(&u) < 0)
 		return;
-	db_system_env(c->db, "Hostname", i++, u.nodename);
+	db_system_env(c->report.db, "Hostname", i++, u.nodename);
 	snprintf(text, sizeof(text), "%s %s", u.sysname, u.release);
-	db_system_env(c->db, "OsVersion", i++, text);
-	db_system_env(c->db, "OsBuild", i++, u.version);
-	db_system_env(c->db, "CpuArchitecture", i++, u.machine);
+	db_system_env(c->report.db, "OsVersion", i++, text);
+	db_system_env(c->report.db, "OsBuild", i++, u.version);
+	db_system_env(c->report.db, "CpuArchitecture", i++, u.machine);
 	snprintf(text, sizeof(text), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	db_system_env(c->db, "CpuCores", i++, text);
+	db_system_env(c->report.db, "CpuCores", i++, text);
 	snprintf(text, sizeof(text), "%lld",
 		 (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
-	db_system_env(c->db, "PhysicalMemoryBytes", i++, text);
-	db_system_env(c->db, "EventClock", i++,
-		      c->clock.mode == SL_CLOCK_TSC ? "counter" : "CLOCK_MONOTONIC");
+	db_system_env(c->report.db, "PhysicalMemoryBytes", i++, text);
+	db_system_env(c->report.db, "EventClock", i++,
+		      c->clocks.map.mode == SL_CLOCK_TSC ? "counter" : "CLOCK_MONOTONIC");
 }
 
 static void cuda_settings(struct collector *c)
@@ -77,13 +78,14 @@ static void cuda_settings(struct collector *c)
 		     {SL_TRACE_CUDNN, "PROCESS_0:COLLECT_CUDNN_TRACE"}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		db_meta_capture(c->db, kinds[i].name, o->trace & kinds[i].kind ? "true" : "false");
+		db_meta_capture(c->report.db, kinds[i].name,
+				o->trace & kinds[i].kind ? "true" : "false");
 	if (!(o->trace & SL_TRACE_CUDA))
 		return;
 	/* Calls that ask for errors, versions and attributes have no rows. */
-	db_meta_capture(c->db, "PROCESS_0:CUDA_SKIP_SOME_API_CALLS", "true");
+	db_meta_capture(c->report.db, "PROCESS_0:CUDA_SKIP_SOME_API_CALLS", "true");
 	number(c, "PROCESS_0:CUDA_FLUSH_PERIOD", o->cuda_flush_ms);
-	db_meta_capture(c->db, "PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE",
+	db_meta_capture(c->report.db, "PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE",
 			o->cuda_flags & SL_CUDA_GRAPH_NODES ? "node" : "graph");
 }
 
@@ -93,12 +95,15 @@ void notes_begin(struct collector *c)
 	const struct profile_options *o = c->options;
 
 	if (!capture_waits(&o->capture))
-		db_diagnostic(c->db, 0, SOURCE_DAEMON, INFO, "Profiling has started.", GLOBAL_VID);
+		db_diagnostic(c->report.db, 0, SOURCE_DAEMON, INFO, "Profiling has started.",
+			      GLOBAL_VID);
 	system_env(c);
-	db_meta_capture(c->db, "CAPTURE_EVENT_TYPE", o->trace & SL_TRACE_OSRT ? "osrt" : "none");
+	db_meta_capture(c->report.db, "CAPTURE_EVENT_TYPE",
+			o->trace & SL_TRACE_OSRT ? "osrt" : "none");
 	if (o->duration_s)
 		number(c, "RUN_DURATION_MS", o->duration_s * 1000);
-	db_meta_capture(c->db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE", scopes[o->cpuctxsw]);
+	db_meta_capture(c->report.db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE",
+			scopes[o->cpuctxsw]);
 	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
 	if (o->syscalls)
 		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
@@ -111,8 +116,9 @@ void notes_begin(struct collector *c)
 		number(c, "SL_EVENT_SAMPLING_INTERVAL_MS", o->event_ms);
 	/* db_frames.c looks for it, perhaps in another process. */
 	if (!o->resolve_symbols)
-		db_meta_capture(c->db, "SL_RESOLVE_SYMBOLS", "false");
-	db_meta_capture(c->db, "OSRT_OPTIONS:FILE_ACCESS", o->osrt_file_access ? "true" : "false");
+		db_meta_capture(c->report.db, "SL_RESOLVE_SYMBOLS", "false");
+	db_meta_capture(c->report.db, "OSRT_OPTIONS:FILE_ACCESS",
+			o->osrt_file_access ? "true" : "false");
 	cuda_settings(c);
 }
 
@@ -122,14 +128,14 @@ void notes_command(struct collector *c, int argc, char **argv)
 
 	if (argc < 1)
 		return;
-	db_meta_capture(c->db, "PROCESS_0:COMMAND", argv[0]);
+	db_meta_capture(c->report.db, "PROCESS_0:COMMAND", argv[0]);
 	for (int i = 1; i < argc; i++) {
 		snprintf(name, sizeof(name), "PROCESS_0:ARGUMENT_%d", i - 1);
-		db_meta_capture(c->db, name, argv[i]);
+		db_meta_capture(c->report.db, name, argv[i]);
 	}
 	if (getcwd(cwd, sizeof(cwd)))
-		db_meta_capture(c->db, "PROCESS_0:WORKING_DIR", cwd);
-	number(c, "PROCESS_0:PID", c->root);
+		db_meta_capture(c->report.db, "PROCESS_0:WORKING_DIR", cwd);
+	number(c, "PROCESS_0:PID", c->root.pid);
 }
 
 /* 12345678 as "12,345,678". */
@@ -149,11 +155,11 @@ static const char *grouped(uint64_t n, char *text)
 
 static void say_python_samples(struct collector *c, uint64_t lost)
 {
-	uint32_t version = c->sample ? sample_unknown_python(c->sample) : 0;
+	uint32_t version = c->kernel.sample.open ? sample_unknown_python(c->kernel.sample.open) : 0;
 
 	if (lost)
-		db_lost(c->db, 0, c->now, DB_NULL, "Python's frames of CPU samples: no room",
-			(int64_t)lost);
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
+			"Python's frames of CPU samples: no room", (int64_t)lost);
 	if (version == SAMPLE_PYTHON_NAMELESS)
 		notes_say(c, WARNING,
 			  "a Python without symbols, whose version is unknown: samples are "
@@ -163,7 +169,7 @@ static void say_python_samples(struct collector *c, uint64_t lost)
 			  "Python %u.%u: where its stacks lie is not known, so samples are without "
 			  "its functions",
 			  version >> 8, version & 0xff);
-	if (c->sample && sample_refused_python(c->sample))
+	if (c->kernel.sample.open && sample_refused_python(c->kernel.sample.open))
 		notes_say(c, WARNING,
 			  "other users' processes may not be looked into, so samples of theirs are "
 			  "without Python's functions (needs root, or CAP_SYS_PTRACE)");
@@ -171,25 +177,25 @@ static void say_python_samples(struct collector *c, uint64_t lost)
 
 static void say_samples(struct collector *c)
 {
-	struct sample_losses now = c->samples, before = c->samples_before;
+	struct sample_losses now = c->kernel.sample.losses, before = c->kernel.sample.losses_before;
 	uint64_t lost = now.lost - before.lost, cut = now.truncated - before.truncated,
 		 broken = now.broken - before.broken, all = now.samples - before.samples;
 	char n[32];
 
 	if (lost) {
-		db_lost(c->db, 0, c->now, DB_NULL, "CPU samples: the kernel's buffer was full",
-			(int64_t)lost);
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
+			"CPU samples: the kernel's buffer was full", (int64_t)lost);
 		notes_say(c, WARNING,
 			  "%s CPU samples were lost: the kernel's buffer was full; a lower "
 			  "--sampling-frequency avoids it",
 			  grouped(lost, n));
 	}
 	if (cut)
-		db_lost(c->db, 0, c->now, DB_NULL,
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"callers in stacks of CPU samples: deeper than what comes along",
 			(int64_t)cut);
 	if (broken)
-		db_lost(c->db, 0, c->now, DB_NULL,
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"callers in stacks of CPU samples: no unwinding table, or a damaged stack",
 			(int64_t)broken);
 	say_python_samples(c, now.python - before.python);
@@ -202,7 +208,8 @@ static void say_samples(struct collector *c)
 
 static void say_off_cpu(struct collector *c)
 {
-	const struct sample_losses *now = &c->samples, *before = &c->samples_before;
+	const struct sample_losses *now = &c->kernel.sample.losses,
+				   *before = &c->kernel.sample.losses_before;
 	uint64_t full = now->away_full - before->away_full,
 		 crowd = now->away_crowd - before->away_crowd,
 		 cut = now->away_truncated - before->away_truncated,
@@ -210,11 +217,11 @@ static void say_off_cpu(struct collector *c)
 	char n[32];
 
 	if (full)
-		db_lost(c->db, 0, c->now, DB_NULL,
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"stacks of threads without a CPU: the kernel's buffer was full",
 			(int64_t)full);
 	if (crowd)
-		db_lost(c->db, 0, c->now, DB_NULL,
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"stacks of threads without a CPU: too many threads", (int64_t)crowd);
 	if (full + crowd)
 		notes_say(c, WARNING,
@@ -223,11 +230,11 @@ static void say_off_cpu(struct collector *c)
 			  grouped(full + crowd, n),
 			  full ? "the kernel's buffer was full" : "there were too many threads");
 	if (cut)
-		db_lost(c->db, 0, c->now, DB_NULL,
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"callers in stacks of threads without a CPU: deeper than what is kept",
 			(int64_t)cut);
 	if (broken)
-		db_lost(c->db, 0, c->now, DB_NULL,
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"callers in stacks of threads without a CPU: no unwinding table, or a "
 			"damaged stack",
 			(int64_t)broken);
@@ -277,27 +284,28 @@ static void say_losses(struct collector *c)
 			  "%s calls were not recorded: made inside the tracer by signal handlers, "
 			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
 			  grouped(as->lost_other, n));
-	if (as->lost_disk + c->sched_dead)
+	if (as->lost_disk + c->kernel.sched.dead)
 		notes_say(c, WARNING,
 			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
-			  grouped(as->lost_disk + c->sched_dead, n));
-	if (c->sched_lost)
-		db_lost(c->db, 0, c->now, DB_NULL, "context switches: lost by the kernel",
-			(int64_t)c->sched_lost);
+			  grouped(as->lost_disk + c->kernel.sched.dead, n));
+	if (c->kernel.sched.lost)
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
+			"context switches: lost by the kernel", (int64_t)c->kernel.sched.lost);
 	/* A few are skipped in nearly every run: those stand in the report alone. */
-	if (c->sched_lost * 100 > c->sched_told + c->model.sched_rows)
+	if (c->kernel.sched.lost * 100 > c->kernel.sched.written + c->model.sched_rows)
 		notes_say(c, WARNING,
 			  "%s context-switch events were lost by the kernel (its buffer was "
 			  "full, or it skipped them)",
-			  grouped(c->sched_lost, n));
-	if (c->calls_lost) {
-		db_lost(c->db, 0, c->now, DB_NULL, "system calls: the kernel's buffer was full",
-			(int64_t)c->calls_lost);
+			  grouped(c->kernel.sched.lost, n));
+	if (c->kernel.sched.calls_lost) {
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
+			"system calls: the kernel's buffer was full",
+			(int64_t)c->kernel.sched.calls_lost);
 		notes_say(
 			c, WARNING,
 			"%s system calls were not recorded: the kernel's buffer was full; a higher "
 			"--syscall-threshold avoids it",
-			grouped(c->calls_lost, n));
+			grouped(c->kernel.sched.calls_lost, n));
 	}
 	say_samples(c);
 	collect_counters_say(c);
@@ -308,11 +316,11 @@ static void say_losses(struct collector *c)
 			  "%s records made no sense and were left out (did the program "
 			  "overwrite shared memory?)",
 			  grouped(as->corrupt, n));
-	if (c->turned_away)
+	if (c->intake.turned_away)
 		notes_say(c, WARNING,
 			  "%s programs were not traced: the collector had no descriptors left "
 			  "(ulimit -n)",
-			  grouped(c->turned_away, n));
+			  grouped(c->intake.turned_away, n));
 	if (as->no_room)
 		notes_say(c, WARNING,
 			  "%s processes were not traced: their rings find no place in the "
@@ -343,7 +351,7 @@ static const char *why_not_entered(void)
 
 void notes_end(struct collector *c)
 {
-	function_table_write(c->db);
+	function_table_write(c->report.db);
 	say_losses(c);
 	if (c->options->trace && !c->model.traced_images && !c->arenas.no_room &&
 	    !c->arenas.refused)
@@ -351,5 +359,6 @@ void notes_end(struct collector *c)
 			  "the program could not be entered (%s): the report has its processes and "
 			  "context switches only",
 			  why_not_entered());
-	db_diagnostic(c->db, c->now, SOURCE_DAEMON, INFO, "Profiling has stopped.", GLOBAL_VID);
+	db_diagnostic(c->report.db, c->clocks.now, SOURCE_DAEMON, INFO, "Profiling has stopped.",
+		      GLOBAL_VID);
 }

@@ -1,5 +1,6 @@
 /* python_modules.c - offers the Python modules to traced programs and reports what they did not find. */
 #include "collector/collect/python_modules.h"
+#include "collector/collect/notes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -171,7 +172,7 @@ static void warn(void *to, const char *what, const char *text)
 void python_end(struct collector *c)
 {
 	if (c->arenas.python && !python_register_end(c->arenas.python, warn, c))
-		db_diagnostic(c->db, c->now, 2, INFO,
+		db_diagnostic(c->report.db, c->clocks.now, 2, INFO,
 			      WHAT ": no program was a Python from 3.8 on that could be entered",
 			      INT64_C(1) << 48);
 }

@@ -5,7 +5,7 @@
 #ifndef SL_PYTHON_MODULES_H
 #define SL_PYTHON_MODULES_H
 
-#include "collector/collect/collect.h"
+#include "collector/collect/collector.h"
 
 /* Writes the options into the session folder; @preload: libtrace.so, which has the modules in its folder. */
 void python_open(struct collector *c, const char *preload);

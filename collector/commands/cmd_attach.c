@@ -17,7 +17,10 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
-#include "collector/collect/collect.h"
+#include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
+#include "collector/run/collect.h"
+#include "collector/run/session_control.h"
 #include "collector/base/limits.h"
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
@@ -288,7 +291,7 @@ static int record_in_session(struct session_info *s)
 /* Without them the recording goes on. */
 static void follow_samples(struct collector *c, const struct running *r)
 {
-	int err = sample_follow(c->sample, (pid_t)r->pid, false);
+	int err = sample_follow(c->kernel.sample.open, (pid_t)r->pid, false);
 
 	if (err && err != -ESRCH && ask.o.sample != SCHED_MODE_NONE)
 		notes_say(c, 2, "no CPU samples of all of process %u: %s%s", r->pid, strerror(-err),
@@ -298,11 +301,11 @@ static void follow_samples(struct collector *c, const struct running *r)
 /* One process with its threads. 0, -ESRCH: it has just ended, or -errno. */
 static int follow(struct collector *c, const struct running *r)
 {
-	int err = sched_follow(c->sched, (pid_t)r->pid);
+	int err = sched_follow(c->kernel.sched.open, (pid_t)r->pid);
 
 	if (!err)
-		model_found(&c->model, r->pid, r->parent, r->start_ns - c->clock.zero);
-	if (!err && c->sample)
+		model_found(&c->model, r->pid, r->parent, r->start_ns - c->clocks.map.zero);
+	if (!err && c->kernel.sample.open)
 		follow_samples(c, r);
 	return err;
 }
@@ -353,7 +356,7 @@ static int not_permitted(const struct collector *c, int err)
 			"CAP_PERFMON (see 'sightline status -e')");
 	else
 		sl_warn("attach: cannot follow: %s%s", strerror(-err),
-			sched_backend(c->sched) == SCHED_BACKEND_PERF
+			sched_backend(c->kernel.sched.open) == SCHED_BACKEND_PERF
 				? " (through perf_event_open; see 'sightline status -e')"
 				: "");
 	return SL_EXIT_FAIL;
@@ -387,20 +390,21 @@ static int follow_all(struct collector *c, const char *report)
 static int open_collection(struct collector *c, char *why, size_t why_len)
 {
 	struct collect_ask open = {.options = &ask.o, .root = ask.pid[0]};
-	struct steer_ask steer = {.options = &ask.o, .kind = "attach", .pid = getpid()};
+	struct session_control_ask steer = {.options = &ask.o, .kind = "attach", .pid = getpid()};
 	int err = collect_open(c, &open, why, why_len);
 
 	if (err)
 		return err;
-	if (!c->sched || (ask.o.cpuctxsw == SCHED_MODE_NONE &&
-			  !(ask.o.syscalls && sched_has_calls(c->sched)) && !c->sample)) {
+	if (!c->kernel.sched.open || (ask.o.cpuctxsw == SCHED_MODE_NONE &&
+				      !(ask.o.syscalls && sched_has_calls(c->kernel.sched.open)) &&
+				      !c->kernel.sample.open)) {
 		/* Why, has been said. */
 		snprintf(why, why_len, "nothing can be recorded here (see 'sightline status -e')");
 		collect_abandon(c, false);
 		return -ENOSYS;
 	}
-	collect_commit(c);
-	err = steer_open(c, &steer, why, why_len);
+	pump_commit(c);
+	err = session_control_open(c, &steer, why, why_len);
 	if (err)
 		collect_abandon(c, false);
 	return err;
@@ -419,9 +423,8 @@ static int record(void)
 		return SL_EXIT_FAIL;
 	}
 	limits_raise_descriptors();
-	c.signal_fd = take_signals();
-	c.is_attached = true;
-	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
+	collect_take_signals(&c, take_signals());
+	c.root.is_attached = true;
 	err = follow_all(&c, report);
 	if (err) {
 		collect_abandon(&c, false);
@@ -434,9 +437,9 @@ static int record(void)
 	free(command);
 	sl_warn("attached to %zu process%s; Ctrl-C ends the recording, not the program",
 		(size_t)c.model.alive, c.model.alive == 1 ? "" : "es");
-	loop_run(&c);
+	collect_run(&c);
 	err = collect_finish(&c);
-	steer_end(&c, err);
+	session_control_end(&c, err);
 	if (!err)
 		sl_warn("report: %s", report);
 	if (!err && ask.o.stats)

@@ -17,7 +17,10 @@
 
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
-#include "collector/collect/collect.h"
+#include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
+#include "collector/run/collect.h"
+#include "collector/run/session_control.h"
 #include "collector/session/daemon.h"
 #include "collector/run/launch.h"
 #include "collector/base/limits.h"
@@ -34,7 +37,7 @@ struct start {
 	const char *kind;
 	char name[SESSION_NAME_MAX]; /* of the lobby; "": as the options say */
 	bool records;                /* from the beginning, into a report that is known */
-	struct lobby *lobby;         /* where it comes from; NULL */
+	struct session_idle *lobby;  /* where it comes from; NULL */
 };
 
 static void say(int fd, const char *mark, const char *text)
@@ -112,21 +115,21 @@ static int read_environment(struct profile_options *o, struct start *s, char *wh
 /* Until somebody brings a program; false: nobody will. */
 static bool wait_in_lobby(struct profile_options *o, struct start *s, char *why, size_t why_len)
 {
-	static struct lobby l;
-	int err = lobby_open(&l, o, o->session_new, why, why_len);
+	static struct session_idle l;
+	int err = session_idle_open(&l, o, o->session_new, why, why_len);
 
 	if (err) {
 		answer(s, SL_EXIT_FAIL, why[0] ? why : strerror(-err));
 		return false;
 	}
 	answer(s, 0, l.session.dir);
-	lobby_wait(&l);
+	session_idle_wait(&l);
 	s->lobby = &l;
 	s->root = l.root;
 	s->ask = l.joined;
 	snprintf(s->name, sizeof(s->name), "%s", l.name);
 	if (!s->root)
-		lobby_close(&l);
+		session_idle_close(&l);
 	return s->root != 0;
 }
 
@@ -169,24 +172,22 @@ static void take_signals(struct collector *c)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (c->signal_fd >= 0)
-		loop_add(c, c->signal_fd, LOOP_SIGNAL, NULL);
+	collect_take_signals(c, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 static int open_collection(struct collector *c, struct start *s, struct profile_options *o,
 			   const struct collect_ask *ask, char *why, size_t why_len)
 {
-	struct steer_ask steer = {.options = o,
-				  .kind = s->kind,
-				  .name = s->name[0] ? s->name : o->session_new,
-				  .pid = (pid_t)s->root};
+	struct session_control_ask steer = {.options = o,
+					    .kind = s->kind,
+					    .name = s->name[0] ? s->name : o->session_new,
+					    .pid = (pid_t)s->root};
 	int err = collect_open(c, ask, why, why_len);
 
 	if (err)
 		return err;
-	collect_commit(c);
-	err = steer_open(c, &steer, why, why_len);
+	pump_commit(c);
+	err = session_control_open(c, &steer, why, why_len);
 	if (err)
 		collect_abandon(c, false);
 	return err;
@@ -209,7 +210,7 @@ static int collect(struct start *s, struct profile_options *o)
 	if (!err)
 		err = open_collection(&c, s, o, &ask, why, sizeof(why));
 	if (s->lobby)
-		lobby_close(s->lobby);
+		session_idle_close(s->lobby);
 	if (err) {
 		answer(s, SL_EXIT_FAIL, why[0] ? why : strerror(-err));
 		free(report);
@@ -220,13 +221,13 @@ static int collect(struct start *s, struct profile_options *o)
 	collect_watch(&c, s->root, false);
 	command_of(&c, s->root);
 	answer(s, 0, c.session.dir);
-	loop_run(&c);
-	if (c.steer.has_shut_down)
-		collect_end_tree(&c, c.steer.kill_signal);
-	else if (c.was_cut && (o->capture.by || o->capture.by_hotkey))
+	collect_run(&c);
+	if (c.control->has_shut_down)
+		collect_end_tree(&c, c.control->kill_signal);
+	else if ((c.end == RUN_CUT) && (o->capture.by || o->capture.by_hotkey))
 		collect_end_tree(&c, o->kill_signal);
 	err = collect_finish(&c);
-	steer_end(&c, err);
+	session_control_end(&c, err);
 	capture_release(&c);
 	free(report);
 	free(preload);

@@ -16,7 +16,10 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
-#include "collector/collect/collect.h"
+#include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
+#include "collector/run/collect.h"
+#include "collector/run/session_control.h"
 #include "collector/report/db_stacks.h"
 #include "collector/run/launch.h"
 #include "collector/base/limits.h"
@@ -28,13 +31,13 @@ static int open_collection(struct collector *c, struct profile_options *o, const
 			   const char *report)
 {
 	struct collect_ask ask = {.options = o, .report = report, .preload = preload};
-	struct steer_ask steer = {
+	struct session_control_ask steer = {
 		.options = o, .kind = "profile", .name = o->session_new, .pid = getpid()};
 	char why[1024] = "";
 	int err = collect_open(c, &ask, why, sizeof(why));
 
 	if (!err) {
-		err = steer_open(c, &steer, why, sizeof(why));
+		err = session_control_open(c, &steer, why, sizeof(why));
 		if (!err)
 			return 0;
 		collect_abandon(c, false);
@@ -49,11 +52,11 @@ static int end_program(struct collector *c, int sig)
 	int status;
 
 	collect_end_tree(c, sig);
-	if (c->root_is_gone)
-		return c->root_status;
+	if (c->root.is_gone)
+		return c->root.status;
 	if (!sig)
 		return 0; /* left running, as asked */
-	while (waitpid(c->child, &status, 0) < 0)
+	while (waitpid(c->root.child, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
 	return status;
@@ -63,15 +66,15 @@ static int collect_program(struct collector *c, const struct profile_options *o)
 {
 	int status = -1, err;
 
-	loop_run(c);
-	status = c->root_status;
-	if (c->was_cut)
-		status = end_program(c, c->steer.has_shut_down ? c->steer.kill_signal
-							       : o->kill_signal);
+	collect_run(c);
+	status = c->root.status;
+	if ((c->end == RUN_CUT))
+		status = end_program(c, c->control->has_shut_down ? c->control->kill_signal
+								  : o->kill_signal);
 	if (isatty(STDERR_FILENO))
 		db_stacks_progress(sl_say_names);
 	err = collect_finish(c);
-	steer_end(c, err);
+	session_control_end(c, err);
 	return status;
 }
 
@@ -121,8 +124,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return sig ? launch_exit_as(sig) : SL_EXIT_FAIL;
 	}
-	c.signal_fd = signals;
-	loop_add(&c, c.signal_fd, LOOP_SIGNAL, NULL);
+	collect_take_signals(&c, signals);
 	collect_watch(&c, (uint32_t)l.pid, true);
 	notes_command(&c, argc, argv);
 	c.model.root_exe = realpath(program, NULL);
@@ -134,13 +136,13 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 		free(report);
 		return launch_not_found(argv[0]);
 	}
-	collect_commit(&c); /* of what is known so far: the program need not wait for that */
-	steer_take_key(&c);
+	pump_commit(&c); /* of what is known so far: the program need not wait for that */
+	session_control_take_key(&c);
 	status = collect_program(&c, o);
-	for (size_t i = 0; i < c.capture.reports; i++) {
-		sl_warn("report: %s", c.capture.report[i]);
+	for (size_t i = 0; i < c.capture->reports.cnt; i++) {
+		sl_warn("report: %s", c.capture->reports.list[i]);
 		if (o->stats)
-			report_stats(c.capture.report[i]);
+			report_stats(c.capture->reports.list[i]);
 	}
 	capture_release(&c);
 	free(report);

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -22,7 +21,10 @@
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
-#include "collector/collect/collect.h"
+#include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
+#include "collector/run/collect.h"
+#include "collector/collect/intake.h"
 #include "collector/report/db_stacks.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/run/launch.h"
@@ -96,7 +98,7 @@ static void add_arena(struct recovery *r, int fd, uint32_t id, uint32_t pid, uin
 {
 	struct arena *a;
 
-	collect_arena(&r->c, fd, id, pid, claimed);
+	intake_arena(&r->c, fd, id, pid, claimed);
 	for (a = r->c.arenas.first; a && a->id != id; a = a->next)
 		;
 	if (!a)
@@ -148,7 +150,7 @@ static void find_rings(struct recovery *r)
 {
 	struct stat st;
 
-	snprintf(r->rings, sizeof(r->rings), "%s" KEEPER_RINGS, r->c.report);
+	snprintf(r->rings, sizeof(r->rings), "%s" KEEPER_RINGS, r->c.report.path);
 	if (stat(r->rings, &st) == 0 && S_ISDIR(st.st_mode))
 		return;
 	snprintf(r->rings, sizeof(r->rings), "%.96s/rings", r->setup.dir);
@@ -167,7 +169,7 @@ static void read_clock(struct recovery *r)
 	if (fd < 0)
 		return;
 	if (read(fd, &s, sizeof(s)) == sizeof(s))
-		clock_map_add(&r->c.clock, s.ticks, s.mono);
+		clock_map_add(&r->c.clocks.map, s.ticks, s.mono);
 	close(fd);
 }
 
@@ -200,22 +202,23 @@ static void each_ring(struct recovery *r, bool remove_them)
 		rmdir(r->rings);
 }
 
-static void set_up(struct recovery *r, struct db *db)
+/* 0 or -errno. */
+static int set_up(struct recovery *r, struct db *db)
 {
 	struct collector *c = &r->c;
+	int err = collect_prepare(c, &r->options);
 
-	c->db = db;
-	c->keeper = c->signal_fd = c->uptime = c->reserve_fd = -1;
-	c->root_status = -1;
-	c->options = &r->options;
-	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	clock_map_init(&c->clock, r->setup.clock_mode, r->setup.zero_mono);
-	model_init(&c->model, db, &c->clock);
+	if (err)
+		return err;
+	c->report.db = db;
+	clock_map_init(&c->clocks.map, r->setup.clock_mode, r->setup.zero_mono);
+	model_init(&c->model, db, &c->clocks.map);
 	c->model.file_access = r->setup.file_access;
 	c->model.no_osrt = r->setup.no_osrt;
-	c->model.root_pid = c->root = r->setup.root_pid;
-	c->root_is_gone = true; /* how it ended is not ours to know */
-	c->arenas = (struct arenas){.model = &c->model, .db = db, .clock = &c->clock};
+	c->model.root_pid = c->root.pid = r->setup.root_pid;
+	c->root.is_gone = true; /* its exit status cannot be known */
+	c->arenas = (struct arenas){.model = &c->model, .db = db, .clock = &c->clocks.map};
+	return 0;
 }
 
 static bool collector_is_at_work(struct recovery *r)
@@ -226,7 +229,7 @@ static bool collector_is_at_work(struct recovery *r)
 		return false;
 	if (!is_at_work(s->control->collector_pid))
 		return false;
-	sl_warn("%s: still being written by process %u; nothing to recover", r->c.report,
+	sl_warn("%s: still being written by process %u; nothing to recover", r->c.report.path,
 		s->control->collector_pid);
 	return true;
 }
@@ -240,7 +243,7 @@ static void collect_rings(struct recovery *r)
 	bool alive = r->c.session.control && take_from_keeper(r, &list, &cnt);
 
 	if (alive)
-		r->c.keeper = keeper_start();
+		r->c.intake.keeper = keeper_start();
 	collect_resume(&r->c, alive ? r->listen_fd : -1);
 	state_counters(&r->c.arenas);
 	if (alive) {
@@ -252,7 +255,7 @@ static void collect_rings(struct recovery *r)
 		keeper_send(r->old_keeper, &word, -1);
 	} else {
 		find_rings(r);
-		r->c.is_past = true;
+		r->c.clocks.is_past = true;
 		if (r->rings[0]) {
 			read_clock(r);
 			each_ring(r, false);
@@ -286,26 +289,25 @@ static int finish(struct recovery *r)
 	int err;
 
 	collect_tick(&r->c);
-	running = r->c.is_past ? 0 : r->c.model.alive;
+	running = r->c.clocks.is_past ? 0 : r->c.model.alive;
 	say_what_ends(r);
 	if (running && !r->is_now) {
 		sl_warn("%u of the traced processes still run; recording them until they end "
 			"(Ctrl-C or --now: finish the report without)",
 			running);
-		loop_run(&r->c);
+		collect_run(&r->c);
 	}
 	rows = r->c.arenas.rows;
 	if (!r->arenas)
 		notes_say(&r->c, 2,
 			  "the rings of the traced processes are gone: what their collector had "
 			  "not read when it died is missing");
-	r->c.options = &r->options;
 	if (isatty(STDERR_FILENO))
 		db_stacks_progress(sl_say_names);
 	err = collect_finish(&r->c);
 	capture_release(&r->c);
 	if (err) {
-		sl_warn("%s: cannot be finished: %s", r->c.report, strerror(-err));
+		sl_warn("%s: cannot be finished: %s", r->c.report.path, strerror(-err));
 		return SL_EXIT_FAIL;
 	}
 	if (r->rings[0])
@@ -313,7 +315,7 @@ static int finish(struct recovery *r)
 	if (r->setup.dir[0])
 		session_unlink(r->setup.dir);
 	sl_warn("%s: recovered %llu records from %u program images; the report is complete",
-		r->c.report, (unsigned long long)rows, r->arenas);
+		r->c.report.path, (unsigned long long)rows, r->arenas);
 	return 0;
 }
 
@@ -346,11 +348,11 @@ static int finish_names(struct recovery *r, struct db *db, int64_t length)
 		db_stacks_progress(sl_say_names);
 	err = db_finish(db, length);
 	if (err) {
-		sl_warn("%s: cannot be finished: %s", r->c.report, strerror(-err));
+		sl_warn("%s: cannot be finished: %s", r->c.report.path, strerror(-err));
 		return SL_EXIT_FAIL;
 	}
 	sl_warn("%s: all was recorded, and the stacks have their names now; the report is complete",
-		r->c.report);
+		r->c.report.path);
 	return 0;
 }
 
@@ -367,7 +369,7 @@ static int recover(const char *report, bool is_now)
 		return SL_EXIT_FAIL;
 	r->is_now = is_now;
 	r->old_keeper = r->listen_fd = -1;
-	r->c.report = report;
+	r->c.report.path = report;
 	profile_options_init(&r->options);
 	db = db_open(&how, why, sizeof(why));
 	if (!db) {
@@ -389,13 +391,16 @@ static int recover(const char *report, bool is_now)
 		free(r);
 		return err;
 	}
-	set_up(r, db);
+	if (set_up(r, db)) {
+		db_abandon(db);
+		free(r);
+		return SL_EXIT_FAIL;
+	}
 	if (err == 0) {
-		r->c.signal_fd = launch_signals();
-		loop_add(&r->c, r->c.signal_fd, LOOP_SIGNAL, NULL);
+		collect_take_signals(&r->c, launch_signals());
 		collect_rings(r);
 	} else {
-		r->c.is_past = true;
+		r->c.clocks.is_past = true;
 	}
 	err = finish(r);
 	free(r);

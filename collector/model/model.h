@@ -30,6 +30,7 @@ struct proc {
 	uint32_t parent_pid; /* 0 unknown */
 	int64_t start_ns, end_ns;
 	int pidfd;      /* -1: none */
+	void *watcher;  /* for model.watch */
 	int status;     /* wait status, -1 unknown */
 	bool is_gone;   /* exited, or the pid was used again */
 	bool is_known;  /* has a row in SL_PROCESS_TREE */

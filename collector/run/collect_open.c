@@ -1,8 +1,7 @@
 /*
- * collect_open.c - how a collection begins: the report, the session's folder and its settings, the kernel's side; and
- * what of that recover and the keeper are told.
+ * collect_open.c - how a collection begins: the report, the session's folder and its settings, kernel events.
  */
-#include "collector/collect/collect.h"
+#include "collector/run/collect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,15 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "collector/base/message.h"
-#include "collector/kernel/counters/event_list.h"
 #include "collector/capture/flight/flight.h"
-#include "collector/session/ring_keeper.h"
-#include "collector/collect/positions.h"
+#include "collector/collect/collect_counters.h"
+#include "collector/collect/intake.h"
+#include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
 #include "collector/collect/python_modules.h"
+#include "collector/collect/setup.h"
+#include "collector/kernel/counters/event_list.h"
+#include "collector/session/ring_keeper.h"
 
 /* @ticks_per_ns: fixed point, 32 bits behind the point. */
 static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)
@@ -62,58 +64,11 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 	return s;
 }
 
-static void read_line(const char *path, char *text, size_t size)
-{
-	FILE *f = fopen(path, "re");
-
-	text[0] = 0;
-	if (!f)
-		return;
-	if (fgets(text, (int)size, f))
-		text[strcspn(text, "\n")] = 0;
-	fclose(f);
-}
-
-static uint32_t from_kernel(const struct collector *c)
-{
-	const struct profile_options *o = c->options;
-	uint32_t what = 0;
-
-	if (c->sample && o->sample != SCHED_MODE_NONE)
-		what |= FROM_KERNEL_SAMPLES;
-	if (c->sched && o->cpuctxsw != SCHED_MODE_NONE)
-		what |= FROM_KERNEL_SWITCHES;
-	if (c->sched && o->syscalls)
-		what |= FROM_KERNEL_CALLS;
-	if (c->counters && o->events.scope != SCHED_MODE_NONE)
-		what |= FROM_KERNEL_COUNTERS;
-	return what;
-}
-
-/* What recover needs to go on; in the first transaction. */
-static void save_setup(struct collector *c)
-{
-	struct saved_setup s = {.version = SAVED_VERSION,
-				.root_pid = c->root,
-				.zero_mono = c->clock.zero,
-				.zero_real = c->zero_real,
-				.clock_mode = c->clock.mode,
-				.file_access = c->model.file_access,
-				.no_osrt = c->model.no_osrt,
-				.from_kernel = from_kernel(c)};
-
-	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
-	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));
-	db_state_set(c->db, "session", &s, sizeof(s));
-	db_state_set(c->db, "windows", c->capture.windows.list,
-		     c->capture.windows.cnt * sizeof(struct window));
-}
-
 static void gpu_warning(void *to, const char *text)
 {
 	const struct collector *c = to;
 
-	if (!c->is_quiet)
+	if (!c->report.is_quiet)
 		sl_warn("%s", text);
 }
 
@@ -122,40 +77,13 @@ static void set_arenas(struct collector *c)
 	const struct profile_options *o = c->options;
 
 	c->arenas = (struct arenas){.model = &c->model,
-				    .db = c->db,
-				    .clock = &c->clock,
+				    .db = c->report.db,
+				    .clock = &c->clocks.map,
 				    .gpu = {.flush_ns = o->cuda_flush_ms * 1000000,
 					    .no_um_cpu_faults = !o->cuda_um_cpu_faults,
 					    .no_um_gpu_faults = !o->cuda_um_gpu_faults,
 					    .warn = gpu_warning,
 					    .warn_to = c}};
-}
-
-static void tell_keeper(struct collector *c)
-{
-	struct keeper_message m = {.kind = KEEPER_SETUP};
-
-	if (c->keeper < 0)
-		return;
-	memcpy(m.dir, c->session.dir, sizeof(c->session.dir));
-	if (!c->capture.is_session && strlen(c->report) < sizeof(m.report))
-		memcpy(m.report, c->report, strlen(c->report) + 1);
-	keeper_send(c->keeper, &m, -1);
-}
-
-static void give_keeper_socket(struct collector *c)
-{
-	struct keeper_message m = {.kind = KEEPER_LISTEN};
-
-	if (c->keeper >= 0)
-		keeper_send(c->keeper, &m, c->session.listen_fd);
-}
-
-void collect_setup_changed(struct collector *c)
-{
-	tell_keeper(c);
-	save_setup(c);
-	collect_clocks(c);
 }
 
 /* ---- the kernel's side ---- */
@@ -171,8 +99,8 @@ static void open_sched(struct collector *c)
 	char why[512] = "";
 
 	if (ask.mode != SCHED_MODE_NONE || ask.calls || ask.lives)
-		c->sched = sched_open_for(&ask, why, sizeof(why));
-	c->model.has_kernel_events = c->sched != NULL;
+		c->kernel.sched.open = sched_open_for(&ask, why, sizeof(why));
+	c->model.has_kernel_events = c->kernel.sched.open != NULL;
 	c->model.keep_all_switches = ask.mode == SCHED_MODE_SYSTEM;
 	if (why[0])
 		notes_say(c, 2, "%s", why);
@@ -195,11 +123,11 @@ static void set_period(struct collector *c, struct sample_ask *ask)
 			  "%lld times per second of CPU time instead",
 			  event_paranoid(), (long long)ask->frequency);
 		snprintf(text, sizeof(text), "%lld", (long long)ask->frequency);
-		db_meta_capture(c->db, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", text);
+		db_meta_capture(c->report.db, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", text);
 		return;
 	}
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)period);
-	db_meta_capture(c->db, "LINUX_PERF_OPTIONS:SAMPLING_PERIOD", text);
+	db_meta_capture(c->report.db, "LINUX_PERF_OPTIONS:SAMPLING_PERIOD", text);
 	ask->period = period;
 	ask->period_type = e.type;
 	ask->period_config = e.config[0];
@@ -225,19 +153,19 @@ static void open_samples(struct collector *c)
 				 .stack_bytes = SAMPLE_STACK_BYTES,
 				 .python = o->python_sampling,
 				 .off_cpu_ns = o->off_cpu_ns,
-				 .kernel = sched_maps(c->sched, &maps) ? &maps : NULL,
+				 .kernel = sched_maps(c->kernel.sched.open, &maps) ? &maps : NULL,
 				 .no_off_cpu = no_off_cpu,
 				 .pauses = o->sample != SCHED_MODE_NONE &&
 					   capture_waits(&o->capture) && !o->capture.flight_ns,
 				 .stacks_most = flight_sample_most(c->options),
-				 .on_ring = loop_watch_ring,
+				 .on_ring = collect_watch_ring,
 				 .ctx = c};
 
 	if (!ask.frequency && ask.off_cpu_ns < 0)
 		return;
 	if (ask.frequency)
 		set_period(c, &ask);
-	c->sample = sample_open(&ask, why, no_python, sizeof(why));
+	c->kernel.sample.open = sample_open(&ask, why, no_python, sizeof(why));
 	if (no_python[0])
 		notes_say(c, 2, "%s", no_python);
 	if (no_off_cpu[0])
@@ -249,13 +177,13 @@ static void open_samples(struct collector *c)
 static int open_db(struct collector *c, const struct collect_ask *ask,
 		   const struct clock_snapshot *zero, char *why, size_t why_len)
 {
-	struct db_open how = {.path = c->report,
-			      .overwrite = c->capture.is_session || ask->options->force_overwrite,
+	struct db_open how = {.path = c->report.path,
+			      .overwrite = c->report.is_session || ask->options->force_overwrite,
 			      .utc_epoch_ns = zero->real,
 			      .system_clock_ns = zero->mono};
 
-	c->db = db_open(&how, why, why_len);
-	return c->db ? 0 : -EIO;
+	c->report.db = db_open(&how, why, why_len);
+	return c->report.db ? 0 : -EIO;
 }
 
 /* The report, and the session's folder; where nothing is recorded yet, the one is in the other. */
@@ -265,8 +193,8 @@ static int open_places(struct collector *c, const struct collect_ask *ask,
 	struct sl_session control;
 	int err;
 
-	c->report = ask->report;
-	c->capture.is_session = !ask->report;
+	c->report.path = ask->report;
+	c->report.is_session = !ask->report;
 	err = ask->report ? open_db(c, ask, zero, why, why_len) : 0;
 	if (err)
 		return err;
@@ -275,8 +203,8 @@ static int open_places(struct collector *c, const struct collect_ask *ask,
 	err = session_create(&c->session, &control, ask->report, why, why_len);
 	if (err || ask->report)
 		return err;
-	c->report = c->capture.path = session_db_path(&c->session);
-	return c->report ? open_db(c, ask, zero, why, why_len) : -ENOMEM;
+	c->report.path = c->report.path_own = session_db_path(&c->session);
+	return c->report.path ? open_db(c, ask, zero, why, why_len) : -ENOMEM;
 }
 
 /* One heap for all threads, which grows by a MiB and keeps what is freed: page faults are dear in virtual machines. */
@@ -288,43 +216,55 @@ static void set_up_heap(void)
 	mallopt(M_TRIM_THRESHOLD, 16 << 20);
 }
 
+int collect_prepare(struct collector *c, const struct profile_options *options)
+{
+	int err = loop_open(&c->loop);
+
+	c->options = options;
+	c->intake.keeper = c->intake.reserve_fd = c->patience.uptime = -1;
+	c->root.signal_fd = c->kernel.counters.timer = -1;
+	c->root.status = -1;
+	c->session.listen_fd = -1;
+	c->report.next_from_mono = INT64_MAX;
+	return err ? err : capture_new(c);
+}
+
+static void open_model(struct collector *c)
+{
+	model_init(&c->model, c->report.db, &c->clocks.map);
+	c->model.file_access = c->options->osrt_file_access;
+	c->model.no_osrt = !(c->options->trace & SL_TRACE_OSRT);
+	c->model.watch = collect_watch_proc;
+	c->model.watch_ctx = c;
+	set_arenas(c);
+}
+
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
 	struct clock_snapshot zero = clock_snapshot_take(mode, true);
-	int err;
+	int err = collect_prepare(c, ask->options);
 
-	c->options = ask->options;
-	c->is_quiet = ask->is_quiet;
-	c->keeper = -1;
-	c->signal_fd = c->counters_timer = -1;
-	c->root_status = -1;
-	c->zero_real = zero.real;
-	c->session.listen_fd = -1;
-	c->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	c->uptime = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
-	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (c->epoll < 0)
-		return -errno;
+	if (err)
+		return err;
+	c->report.is_quiet = ask->is_quiet;
+	c->report.zero_real = zero.real;
+	c->intake.reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	c->patience.uptime = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
 	/* Before anything big is in memory, and before there are threads. */
-	c->keeper = keeper_start();
+	c->intake.keeper = keeper_start();
 	set_up_heap();
 	err = open_places(c, ask, &zero, mode, why, why_len);
 	if (err) {
-		collect_abandon(c, !c->db);
+		collect_abandon(c, !c->report.db);
 		return err;
 	}
-	clock_map_init(&c->clock, mode, zero.mono);
-	clock_map_add(&c->clock, zero.ticks, zero.mono);
-	model_init(&c->model, c->db, &c->clock);
-	c->model.file_access = ask->options->osrt_file_access;
-	c->model.no_osrt = !(ask->options->trace & SL_TRACE_OSRT);
-	c->model.watch = loop_watch_proc;
-	c->model.watch_ctx = c;
-	set_arenas(c);
-	c->root = c->model.root_pid = ask->root;
-	give_keeper_socket(c);
-	loop_add(c, c->session.listen_fd, LOOP_LISTEN, NULL);
+	clock_map_init(&c->clocks.map, mode, zero.mono);
+	clock_map_add(&c->clocks.map, zero.ticks, zero.mono);
+	open_model(c);
+	c->root.pid = c->model.root_pid = ask->root;
+	setup_keeper_socket(c);
+	intake_open(c);
 	notes_begin(c);
 	python_open(c, ask->preload);
 	open_sched(c);
@@ -338,43 +278,24 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 		return err;
 	}
 	if (!capture_is_on(c))
-		collect_setup_changed(c);
+		setup_changed(c);
 	else
 		collect_counters_begin(c, clock_snapshot_take(mode, false).mono);
 	return 0;
 }
 
-/* What the collector before was recording, if it says so. */
-static void resume_windows(struct collector *c)
-{
-	struct windows *w = &c->capture.windows;
-	void *list;
-	size_t bytes;
-
-	w->hold = UINT64_MAX;
-	c->capture.state = CAPTURE_OVER;
-	c->capture.has_begun = true;
-	c->capture.ended = CAPTURE_SOURCE_EXIT;
-	if (db_state_get(c->db, "windows", &list, &bytes) != 0)
-		return;
-	w->list = list;
-	w->cnt = w->cap = bytes / sizeof(struct window);
-	c->arenas.windows = w;
-	c->capture.has_begun = w->cnt > 0;
-}
-
 void collect_resume(struct collector *c, int listen_fd)
 {
-	c->model.watch = loop_watch_proc;
+	c->model.watch = collect_watch_proc;
 	c->model.watch_ctx = c;
 	set_arenas(c);
-	resume_windows(c);
+	capture_resume(c);
 	c->session.listen_fd = listen_fd;
 	if (listen_fd >= 0)
-		loop_add(c, listen_fd, LOOP_LISTEN, NULL);
+		intake_open(c);
 	if (c->session.control) {
 		c->session.control->collector_pid = (uint32_t)getpid();
-		tell_keeper(c);
-		give_keeper_socket(c);
+		setup_keeper(c);
+		setup_keeper_socket(c);
 	}
 }

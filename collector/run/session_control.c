@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collector/session/report_hook.h"
 #include "collector/base/message.h"
-#include "collector/collect/collect.h"
+#include "collector/capture/capture.h"
+#include "collector/collect/collector.h"
+#include "collector/collect/notes.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
@@ -33,7 +34,7 @@ static void answer(struct collector *c, int client, int status, const char *form
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	control_answer(&c->steer.control, client, status, text);
+	control_answer(&c->control->server, client, status, text);
 }
 
 /* ---- status ---- */
@@ -42,9 +43,9 @@ static const char *state_of(const struct collector *c)
 {
 	if (capture_is_on(c))
 		return "Collection";
-	if (c->capture.state == CAPTURE_ENDING)
+	if (c->capture->state == CAPTURE_ENDING)
 		return "Finishing";
-	if (c->steer.is_armed && c->capture.state != CAPTURE_OVER)
+	if (c->control->is_armed && c->capture->state != CAPTURE_OVER)
 		return "DelayedCollection";
 	return c->flight ? "Flight" : "Active";
 }
@@ -60,13 +61,14 @@ static void put_line(FILE *f, const char *key, const char *value)
 
 static uint64_t lost_so_far(const struct collector *c)
 {
-	return c->arenas.lost_full + c->arenas.lost_other + c->arenas.lost_disk + c->sched_lost;
+	return c->arenas.lost_full + c->arenas.lost_other + c->arenas.lost_disk +
+	       c->kernel.sched.lost;
 }
 
 static void do_status(struct collector *c, int client, char **word)
 {
-	char *text = NULL, *program = c->root ? proc_command_line(c->root) : NULL;
-	struct steer *st = &c->steer;
+	char *text = NULL, *program = c->root.pid ? proc_command_line(c->root.pid) : NULL;
+	struct session_control *st = c->control;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
@@ -81,15 +83,15 @@ static void do_status(struct collector *c, int client, char **word)
 	put_line(f, "state", state_of(c));
 	fprintf(f, "pid=%d\nuid=%u\nsince=%lld\n", (int)getpid(), (unsigned)geteuid(),
 		(long long)st->since_s);
-	fprintf(f, "root=%u\nroot_runs=%d\nprocesses=%lld\n", c->root, !c->root_is_gone,
+	fprintf(f, "root=%u\nroot_runs=%d\nprocesses=%lld\n", c->root.pid, !c->root.is_gone,
 		(long long)c->model.alive);
 	put_line(f, "program", program ? program : "");
-	put_line(f, "report", capture_is_on(c) ? c->report : "");
+	put_line(f, "report", capture_is_on(c) ? c->report.path : "");
 	fprintf(f, "reports=%u\nlost=%llu\nrefused=%u\nnonsense=%u\n", st->report_cnt,
-		(unsigned long long)lost_so_far(c), st->control.refused, st->control.nonsense);
+		(unsigned long long)lost_so_far(c), st->server.refused, st->server.nonsense);
 	put_line(f, "hotkey", st->options->capture.by_hotkey ? st->options->capture.hotkey : "");
 	if (fclose(f) == 0)
-		control_answer(&st->control, client, 0, text);
+		control_answer(&st->server, client, 0, text);
 	else
 		answer(c, client, SL_EXIT_FAIL, "out of memory");
 	free(text);
@@ -98,7 +100,7 @@ static void do_status(struct collector *c, int client, char **word)
 
 /* ---- begin and end ---- */
 
-static bool has_own_output(const struct steer *st)
+static bool has_own_output(const struct session_control *st)
 {
 	return strcmp(st->kind, "profile") == 0 || strcmp(st->kind, "preload") == 0;
 }
@@ -106,7 +108,7 @@ static bool has_own_output(const struct steer *st)
 static int begin(struct collector *c, enum capture_source source, const char *report, char *why,
 		 size_t why_len)
 {
-	const struct profile_options *o = c->steer.options;
+	const struct profile_options *o = c->control->options;
 	struct capture_ask ask = {
 		.source = source, .report = report, .overwrite = o->force_overwrite};
 
@@ -122,16 +124,17 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* The kernel is asked once, before the program begins: later, what it tells can only be left out. */
-static bool kernel_can(const struct steer *st)
+static bool kernel_can(const struct session_control *st)
 {
 	const struct profile_options *o = st->options;
 
-	return (o->cpuctxsw == SCHED_MODE_NONE || o->cpuctxsw == st->cpuctxsw) &&
-	       (o->sample == SCHED_MODE_NONE || o->sample == st->sample) &&
+	return (o->cpuctxsw == SCHED_MODE_NONE || o->cpuctxsw == st->kernel.cpuctxsw) &&
+	       (o->sample == SCHED_MODE_NONE || o->sample == st->kernel.sample) &&
 	       (o->events.scope == SCHED_MODE_NONE ||
-		(o->events.scope == st->events.scope && is_same(o->events.core, st->events.core) &&
-		 is_same(o->events.os, st->events.os))) &&
-	       (!o->syscalls || st->syscalls);
+		(o->events.scope == st->kernel.events.scope &&
+		 is_same(o->events.core, st->kernel.events.core) &&
+		 is_same(o->events.os, st->kernel.events.os))) &&
+	       (!o->syscalls || st->kernel.syscalls);
 }
 
 /* What `start` asks for, once its options are taken over. */
@@ -140,7 +143,7 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 	char *report = NULL;
 	int err = 0;
 
-	if (!kernel_can(&c->steer)) {
+	if (!kernel_can(c->control)) {
 		snprintf(why, why_len,
 			 "context switches, CPU samples, event counters and system calls are "
 			 "settled when the program begins: give --cpuctxsw, --sample, "
@@ -151,20 +154,20 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 
 	if (is_output_new) {
 		/* Checked now, whenever recording begins. */
-		report = output_report(c->steer.options, (pid_t)c->root, why, why_len);
+		report = output_report(c->control->options, (pid_t)c->root.pid, why, why_len);
 		if (!report)
 			return -EINVAL;
 	}
 	err = capture_arm(c, is_output_new);
-	c->steer.is_armed = !err && capture_waits(&c->steer.options->capture);
-	if (!err && !c->steer.is_armed)
+	c->control->is_armed = !err && capture_waits(&c->control->options->capture);
+	if (!err && !c->control->is_armed)
 		err = begin(c, CAPTURE_SOURCE_COMMAND, report, why, why_len);
 	free(report);
 	return err;
 }
 
 /* "-" in front: -o was not given; then a session that has one of its own goes on with that. */
-static bool take_options(struct steer *st, char **word, bool *is_output_new)
+static bool take_options(struct session_control *st, char **word, bool *is_output_new)
 {
 	bool is_default = word[0] && strcmp(word[0], "-") == 0;
 	char **to = word;
@@ -179,7 +182,7 @@ static bool take_options(struct steer *st, char **word, bool *is_output_new)
 
 static void do_start(struct collector *c, int client, char **word)
 {
-	struct steer *st = &c->steer;
+	struct session_control *st = c->control;
 	bool is_output_new;
 	char why[1024] = "";
 	int err;
@@ -187,7 +190,7 @@ static void do_start(struct collector *c, int client, char **word)
 	if (capture_is_on(c)) {
 		answer(c, client, SL_EXIT_FAIL,
 		       "session '%s' records already, into %s (sightline stop)", st->name,
-		       c->report);
+		       c->report.path);
 		return;
 	}
 	if (c->options->capture.flight_ns) {
@@ -216,9 +219,9 @@ static void do_start(struct collector *c, int client, char **word)
 /* True: what something else was to begin is no more. */
 static bool disarm(struct collector *c)
 {
-	bool was = c->steer.is_armed;
+	bool was = c->control->is_armed;
 
-	c->steer.is_armed = false;
+	c->control->is_armed = false;
 	if (was)
 		capture_disarm(c);
 	return was;
@@ -226,42 +229,42 @@ static bool disarm(struct collector *c)
 
 static void do_stop(struct collector *c, int client, char **word)
 {
-	char *report = capture_is_on(c) ? strdup(c->report) : NULL;
+	char *report = capture_is_on(c) ? strdup(c->report.path) : NULL;
 	int err = capture_end(c, CAPTURE_SOURCE_COMMAND);
 	bool was_armed = disarm(c);
 
 	(void)word;
 	if (!err)
-		control_keep(&c->steer.control, client, WAITS_REPORT, report);
+		control_keep(&c->control->server, client, WAITS_REPORT, report);
 	else if (c->flight)
 		answer(c, client, SL_EXIT_FAIL,
 		       "session '%s' is a flight recorder: 'sightline dump' writes a report",
-		       c->steer.name);
+		       c->control->name);
 	else if (was_armed)
 		answer(c, client, SL_EXIT_FAIL,
 		       "nothing had been recorded yet: what was to begin it has not happened; it "
 		       "will not any more");
 	else
 		answer(c, client, SL_EXIT_FAIL,
-		       "session '%s' records nothing (begin: sightline start%s%s)", c->steer.name,
-		       " --session=", c->steer.name);
+		       "session '%s' records nothing (begin: sightline start%s%s)",
+		       c->control->name, " --session=", c->control->name);
 	free(report);
 }
 
 static void do_cancel(struct collector *c, int client, char **word)
 {
-	char *report = capture_is_on(c) ? strdup(c->report) : NULL;
+	char *report = capture_is_on(c) ? strdup(c->report.path) : NULL;
 	int err = capture_cancel(c);
 	bool was_armed = disarm(c);
 
 	(void)word;
 	if (!err)
-		control_keep(&c->steer.control, client, WAITS_REPORT, report);
+		control_keep(&c->control->server, client, WAITS_REPORT, report);
 	else if (was_armed)
 		answer(c, client, 0, "%s", "");
 	else
 		answer(c, client, SL_EXIT_FAIL, "session '%s' records nothing: nothing to cancel",
-		       c->steer.name);
+		       c->control->name);
 	free(report);
 }
 
@@ -275,10 +278,10 @@ static void do_shutdown(struct collector *c, int client, char **word)
 	}
 	capture_end(c, CAPTURE_SOURCE_COMMAND);
 	disarm(c);
-	c->steer.kill_signal = sig;
-	c->steer.has_shut_down = true;
-	c->is_over = c->was_cut = true;
-	control_keep(&c->steer.control, client, WAITS_END, NULL);
+	c->control->kill_signal = sig;
+	c->control->has_shut_down = true;
+	c->end = RUN_CUT;
+	control_keep(&c->control->server, client, WAITS_END, NULL);
 }
 
 /* word[0]: the reason, for the report. */
@@ -287,49 +290,68 @@ static void do_dump(struct collector *c, int client, char **word)
 	int err = flight_dump(c, word[0] ? word[0] : "sightline dump", NULL, false);
 
 	if (err >= 0)
-		control_keep(&c->steer.control, client, WAITS_REPORT, NULL);
+		control_keep(&c->control->server, client, WAITS_REPORT, NULL);
 	else if (err == -ENOTSUP)
 		answer(c, client, SL_EXIT_FAIL,
 		       "session '%s' is no flight recorder (begin one: sightline profile "
 		       "--flight=30s)",
-		       c->steer.name);
+		       c->control->name);
 	else
 		answer(c, client, SL_EXIT_FAIL,
-		       "session '%s' is ending: nothing is dumped any more", c->steer.name);
+		       "session '%s' is ending: nothing is dumped any more", c->control->name);
 }
 
 static bool key_counts(const struct collector *c)
 {
-	const struct steer *st = &c->steer;
+	const struct session_control *st = c->control;
 
-	return st->is_armed && st->options->capture.by_hotkey && c->capture.state != CAPTURE_OVER &&
-	       !c->root_is_gone;
+	return st->is_armed && st->options->capture.by_hotkey &&
+	       c->capture->state != CAPTURE_OVER && !c->root.is_gone;
+}
+
+static void begin_by_key(struct collector *c)
+{
+	char why[1024];
+	int err = begin(c, CAPTURE_SOURCE_HOTKEY, NULL, why, sizeof(why));
+
+	if (err && err != -EALREADY && err != -ESHUTDOWN && !c->report.is_quiet)
+		sl_warn("%s", why[0] ? why : strerror(-err));
+}
+
+static void toggle(struct collector *c)
+{
+	if (!key_counts(c))
+		return;
+	if (capture_is_on(c))
+		capture_end(c, CAPTURE_SOURCE_HOTKEY);
+	else
+		begin_by_key(c);
 }
 
 /* `launch` has the terminal: it takes the key for us. */
-static void tell_key(struct collector *c)
+static void send_key(struct collector *c)
 {
-	struct steer *st = &c->steer;
+	struct session_control *st = c->control;
 
-	if (!st->options || st->has_told_key == key_counts(c))
+	if (st->has_sent_key == key_counts(c))
 		return;
-	st->has_told_key = !st->has_told_key;
-	control_tell(&st->control, WAITS_END, "hotkey",
-		     st->has_told_key ? st->options->capture.hotkey : "");
+	st->has_sent_key = !st->has_sent_key;
+	control_tell(&st->server, WAITS_END, "hotkey",
+		     st->has_sent_key ? st->options->capture.hotkey : "");
 }
 
 static void do_wait(struct collector *c, int client, char **word)
 {
 	(void)word;
-	control_keep(&c->steer.control, client, WAITS_END, NULL);
-	c->steer.has_told_key = false;
-	tell_key(c);
+	control_keep(&c->control->server, client, WAITS_END, NULL);
+	c->control->has_sent_key = false;
+	send_key(c);
 }
 
 static void do_toggle(struct collector *c, int client, char **word)
 {
 	(void)word;
-	steer_toggle(c);
+	toggle(c);
 	answer(c, client, 0, "%s", "");
 }
 
@@ -352,58 +374,50 @@ static void ask(void *to, int client, int cnt, char **word)
 			return;
 		}
 	}
-	c->steer.control.nonsense++;
+	c->control->server.nonsense++;
 	answer(c, client, SL_EXIT_USAGE, "the collector does not know '%.40s'", word[0]);
 }
 
 /* ---- keys and signals ---- */
 
-static void begin_by_key(struct collector *c)
+static void on_key(void *ctx, int fd)
 {
-	char why[1024];
-	int err = begin(c, CAPTURE_SOURCE_HOTKEY, NULL, why, sizeof(why));
+	struct collector *c = ctx;
 
-	if (err && err != -EALREADY && err != -ESHUTDOWN && !c->is_quiet)
-		sl_warn("%s", why[0] ? why : strerror(-err));
-}
-
-void steer_toggle(struct collector *c)
-{
-	if (!key_counts(c))
-		return;
-	if (capture_is_on(c))
-		capture_end(c, CAPTURE_SOURCE_HOTKEY);
-	else
-		begin_by_key(c);
+	(void)fd;
+	for (int n = hotkey_read(&c->control->hotkey); n > 0; n--)
+		toggle(c);
 }
 
 /* The loop watches the terminal while it is ours. */
 static void watch_key(struct collector *c)
 {
-	struct steer *st = &c->steer;
+	struct session_control *st = c->control;
 	int fd = hotkey_fd(&st->hotkey);
 
 	if (fd == st->hotkey_fd)
 		return;
 	if (fd >= 0)
-		loop_add(c, fd, LOOP_KEY, NULL);
+		loop_add(&c->loop, fd, on_key, c);
 	else
-		epoll_ctl(c->epoll, EPOLL_CTL_DEL, st->hotkey_fd, NULL);
+		loop_remove(&c->loop, st->hotkey_fd);
 	st->hotkey_fd = fd;
 }
 
-void steer_tick(struct collector *c)
+void session_control_tick(struct collector *c)
 {
-	struct steer *st = &c->steer;
+	struct session_control *st = c->control;
 
-	/* Somebody may wait for it, and the rings may have long to wait yet. */
-	if (c->capture.finishing)
+	if (!st)
+		return;
+	/* A client may wait for it, and the next tick may be far. */
+	if (c->capture->reports.finishing)
 		capture_report_done(c, false);
-	tell_key(c);
+	send_key(c);
 	if (!st->hotkey.is_open)
 		return;
-	if (!c->root_is_gone) {
-		hotkey_look(&st->hotkey, (pid_t)c->root);
+	if (!c->root.is_gone) {
+		hotkey_look(&st->hotkey, (pid_t)c->root.pid);
 		watch_key(c);
 	} else {
 		hotkey_yield(&st->hotkey);
@@ -412,37 +426,32 @@ void steer_tick(struct collector *c)
 	}
 }
 
-void steer_take_key(struct collector *c)
+void session_control_take_key(struct collector *c)
 {
 	const struct capture_options *o = &c->options->capture;
 
 	/* Without a terminal there are signals and commands. */
-	if (o->by_hotkey && hotkey_open(&c->steer.hotkey, o->hotkey) == 0)
-		steer_tick(c);
+	if (o->by_hotkey && hotkey_open(&c->control->hotkey, o->hotkey) == 0)
+		session_control_tick(c);
 }
 
-void steer_key(struct collector *c)
+void session_control_yield(struct collector *c)
 {
-	for (int n = hotkey_read(&c->steer.hotkey); n > 0; n--)
-		steer_toggle(c);
-}
-
-void steer_yield(struct collector *c)
-{
-	hotkey_yield(&c->steer.hotkey);
+	hotkey_yield(&c->control->hotkey);
 	watch_key(c);
 }
 
-bool steer_signal(struct collector *c, int sig)
+bool session_control_signal(struct collector *c, int sig)
 {
 	const struct capture_options *o = &c->options->capture;
 
 	/* A collector in the background that is told to end does so properly; the program is not its affair. */
-	if (!c->child && !c->root_is_gone && (sig == SIGTERM || sig == SIGINT || sig == SIGHUP)) {
+	if (!c->root.child && !c->root.is_gone &&
+	    (sig == SIGTERM || sig == SIGINT || sig == SIGHUP)) {
 		capture_end(c, CAPTURE_SOURCE_COMMAND);
-		c->steer.has_shut_down = true;
-		c->steer.kill_signal = 0;
-		c->is_over = c->was_cut = true;
+		c->control->has_shut_down = true;
+		c->control->kill_signal = 0;
+		c->end = RUN_CUT;
 		return true;
 	}
 	if (sig == SIGUSR2 && o->flight_ns)
@@ -458,68 +467,36 @@ bool steer_signal(struct collector *c, int sig)
 
 /* ---- the session ---- */
 
-int steer_open(struct collector *c, const struct steer_ask *ask_for, char *why, size_t why_len)
+static void on_command(void *ctx, int fd)
 {
-	struct steer *st = &c->steer;
-	struct session_appearance appearance;
-	int err;
+	struct collector *c = ctx;
+	struct control *k = &c->control->server;
 
-	st->hotkey_fd = -1;
-	st->options = ask_for->options;
-	st->kind = ask_for->kind;
-	st->cpuctxsw = ask_for->options->cpuctxsw;
-	st->sample = ask_for->options->sample;
-	st->events = ask_for->options->events;
-	st->syscalls = ask_for->options->syscalls;
-	st->since_s = time(NULL);
-	st->is_armed =
-		capture_waits(&ask_for->options->capture) && !ask_for->options->capture.start_later;
-	appearance = (struct session_appearance){.pattern = ask_for->name,
-						 .kind = ask_for->kind,
-						 .pid = ask_for->pid,
-						 .name = st->name,
-						 .control = &st->control,
-						 .ask = ask,
-						 .to = c};
-	err = session_appear(&c->session, &appearance, why, why_len);
-	if (err)
-		return err;
-	loop_add(c, control_fd(&st->control), LOOP_COMMAND, NULL);
-	c->capture.on_report = steer_report;
-	c->capture.on_report_to = c;
-	if (capture_is_on(c))
-		steer_began(c);
-	return 0;
-}
-
-void steer_serve(struct collector *c)
-{
-	struct control *k = &c->steer.control;
-
+	(void)fd;
 	control_serve(k);
-	if (k->refused == c->steer.refused_said)
+	if (k->refused == c->control->refused)
 		return;
 	/* Once: whoever knocks could fill the report. */
-	if (!c->steer.refused_said)
+	if (!c->control->refused)
 		notes_say(c, 2,
 			  "user %u was refused: a session is steered by its own user and root",
 			  (unsigned)k->last_refused);
-	c->steer.refused_said = k->refused;
+	c->control->refused = k->refused;
 }
 
-void steer_began(struct collector *c)
+static void on_begin(struct collector *c)
 {
-	const char *command = c->steer.options ? c->steer.options->after_start : NULL;
+	const char *command = c->control->options->after_start;
 
 	/* A range may come again, a delay is over once. */
 	if (!c->options->capture.by && !c->options->capture.by_hotkey)
-		c->steer.is_armed = false;
+		c->control->is_armed = false;
 	if (command)
-		callback_run(command, "after-collection-start", c->steer.name, c->report);
+		callback_run(command, "after-collection-start", c->control->name, c->report.path);
 }
 
 /* Kept for who waits for the end. */
-static void remember(struct steer *st, const char *report)
+static void remember(struct session_control *st, const char *report)
 {
 	char *more;
 
@@ -534,47 +511,81 @@ static void remember(struct steer *st, const char *report)
 	}
 }
 
-void steer_report(void *to, const char *report, int err)
+static void on_report(void *to, const char *report, int err)
 {
 	struct collector *c = to;
-	struct steer *st = &c->steer;
+	struct session_control *st = c->control;
 	char text[4400];
 
-	if (!st->options)
-		return;
 	if (err == -ECANCELED) {
-		control_answer_kept(&st->control, WAITS_REPORT, report, 0, "");
+		control_answer_kept(&st->server, WAITS_REPORT, report, 0, "");
 		return;
 	}
 	if (err) {
 		snprintf(text, sizeof(text),
 			 "the report %s could not be completed: %s (try 'sightline recover %s')",
 			 report, strerror(-err), report);
-		control_answer_kept(&st->control, WAITS_REPORT, report, SL_EXIT_FAIL, text);
+		control_answer_kept(&st->server, WAITS_REPORT, report, SL_EXIT_FAIL, text);
 		return;
 	}
 	st->report_cnt++;
 	snprintf(text, sizeof(text), "%s%s", report, st->options->stats ? "\n--stats" : "");
-	if (!control_answer_kept(&st->control, WAITS_REPORT, report, 0, text))
+	if (!control_answer_kept(&st->server, WAITS_REPORT, report, 0, text))
 		remember(st, text);
 	if (st->options->after_report)
 		callback_run(st->options->after_report, "after-report-ready", st->name, report);
 }
 
-void steer_end(struct collector *c, int err)
+int session_control_open(struct collector *c, const struct session_control_ask *ask_for, char *why,
+			 size_t why_len)
 {
-	struct steer *st = &c->steer;
+	struct session_control *st = c->control = calloc(1, sizeof(*st));
+	struct session_appearance appearance;
+	int err;
+
+	if (!st)
+		return -ENOMEM;
+	st->hotkey_fd = -1;
+	st->options = ask_for->options;
+	st->kind = ask_for->kind;
+	st->kernel.cpuctxsw = ask_for->options->cpuctxsw;
+	st->kernel.sample = ask_for->options->sample;
+	st->kernel.events = ask_for->options->events;
+	st->kernel.syscalls = ask_for->options->syscalls;
+	st->since_s = time(NULL);
+	st->is_armed =
+		capture_waits(&ask_for->options->capture) && !ask_for->options->capture.start_later;
+	appearance = (struct session_appearance){.pattern = ask_for->name,
+						 .kind = ask_for->kind,
+						 .pid = ask_for->pid,
+						 .name = st->name,
+						 .control = &st->server,
+						 .ask = ask,
+						 .to = c};
+	err = session_appear(&c->session, &appearance, why, why_len);
+	if (err)
+		return err;
+	loop_add(&c->loop, control_fd(&st->server), on_command, c);
+	c->capture->reports.on_begin = on_begin;
+	c->capture->reports.on_report = on_report;
+	c->capture->reports.on_report_to = c;
+	if (capture_is_on(c))
+		on_begin(c);
+	return 0;
+}
+
+void session_control_end(struct collector *c, int err)
+{
+	struct session_control *st = c->control;
 	const char *all = st->reports ? st->reports : "";
 
 	hotkey_close(&st->hotkey);
-	if (!st->options)
-		return;
-	control_answer_kept(&st->control, WAITS_REPORT, NULL, SL_EXIT_FAIL,
+	control_answer_kept(&st->server, WAITS_REPORT, NULL, SL_EXIT_FAIL,
 			    "the session has ended, and the report with it");
-	control_answer_kept(&st->control, WAITS_END, NULL, err ? SL_EXIT_FAIL : 0,
+	control_answer_kept(&st->server, WAITS_END, NULL, err ? SL_EXIT_FAIL : 0,
 			    err ? strerror(-err) : all);
-	control_close(&st->control);
+	control_close(&st->server);
 	free(st->reports);
-	st->reports = NULL;
-	st->options = NULL;
+	free(st);
+	c->control = NULL;
 }

@@ -11,7 +11,7 @@
 
 #include "collector/base/message.h"
 
-static void do_status(struct lobby *l, int client)
+static void do_status(struct session_idle *l, int client)
 {
 	char text[512];
 
@@ -24,7 +24,7 @@ static void do_status(struct lobby *l, int client)
 	control_answer(&l->control, client, 0, text);
 }
 
-static void do_join(struct lobby *l, int client, char **word)
+static void do_join(struct session_idle *l, int client, char **word)
 {
 	uint32_t root = word[0] ? (uint32_t)strtoul(word[0], NULL, 10) : 0;
 
@@ -45,7 +45,7 @@ static void do_join(struct lobby *l, int client, char **word)
 
 static void ask(void *to, int client, int cnt, char **word)
 {
-	struct lobby *l = to;
+	struct session_idle *l = to;
 
 	(void)cnt;
 	if (strcmp(word[0], "status") == 0) {
@@ -70,8 +70,8 @@ static void ask(void *to, int client, int cnt, char **word)
 	}
 }
 
-int lobby_open(struct lobby *l, struct profile_options *options, const char *name, char *why,
-	       size_t why_len)
+int session_idle_open(struct session_idle *l, struct profile_options *options, const char *name,
+		      char *why, size_t why_len)
 {
 	/* No traced process ever looks at it. */
 	struct sl_session none = {.magic = SL_SESSION_MAGIC,
@@ -102,7 +102,7 @@ int lobby_open(struct lobby *l, struct profile_options *options, const char *nam
 	return err;
 }
 
-void lobby_wait(struct lobby *l)
+void session_idle_wait(struct session_idle *l)
 {
 	struct pollfd p = {.fd = control_fd(&l->control), .events = POLLIN};
 
@@ -113,7 +113,7 @@ void lobby_wait(struct lobby *l)
 	}
 }
 
-void lobby_close(struct lobby *l)
+void session_idle_close(struct session_idle *l)
 {
 	control_close(&l->control);
 	session_remove(&l->session);

@@ -10,7 +10,7 @@
 #include "collector/options/profile_options.h"
 #include "collector/session/sessions.h"
 
-struct lobby {
+struct session_idle {
 	struct control control;
 	struct session session;
 	struct profile_options *options;
@@ -22,11 +22,11 @@ struct lobby {
 };
 
 /* Makes the session: 0, or -errno and a sentence in @why. */
-int lobby_open(struct lobby *l, struct profile_options *options, const char *name, char *why,
-	       size_t why_len);
+int session_idle_open(struct session_idle *l, struct profile_options *options, const char *name,
+		      char *why, size_t why_len);
 /* Returns when somebody has joined (its options are in *l->options) or nobody will. */
-void lobby_wait(struct lobby *l);
+void session_idle_wait(struct session_idle *l);
 /* Removes it; l->joined stays open. */
-void lobby_close(struct lobby *l);
+void session_idle_close(struct session_idle *l);
 
 #endif

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
-#include "collector/collect/collect.h"
+#include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
 #include "collector/capture/flight/flight_internal.h"
 
 #define SETTLE_NS   2000000ll            /* switches and samples are told so late (sched.h) */
@@ -38,6 +39,15 @@ uint32_t flight_quota(const struct profile_options *o)
 	return chunks < SL_CHUNK_CNT ? (uint32_t)chunks : SL_CHUNK_CNT;
 }
 
+static int poll_switches(struct collector *c);
+static void poll_samples(struct collector *c, bool all);
+static struct sample_losses losses(const struct collector *c);
+static bool is_read(const struct collector *c);
+static void contents(struct collector *c);
+
+static const struct kernel_sink kernel_sink = {poll_switches, poll_samples, losses};
+static const struct capture_recorder recorder = {is_read, contents};
+
 int flight_open(struct collector *c)
 {
 	const struct capture_options *o = &c->options->capture;
@@ -50,14 +60,16 @@ int flight_open(struct collector *c)
 		return -ENOMEM;
 	f->ns = o->flight_ns;
 	f->bytes = (uint64_t)o->flight_bytes;
-	f->whole = c->clock.zero;
+	f->whole = c->clocks.map.zero;
 	f->limit = LIMIT_START;
-	flight_store_open(&f->store, &c->arenas, c->sample, f->ns, f->bytes);
+	flight_store_open(&f->store, &c->arenas, c->kernel.sample.open, f->ns, f->bytes);
 	c->arenas.since = flight_store_since;
 	c->arenas.since_ctx = &f->store;
 	if (c->options->duration_s)
-		f->stop = c->clock.zero + c->options->duration_s * SECOND_NS;
+		f->stop = c->clocks.map.zero + c->options->duration_s * SECOND_NS;
 	c->model.ended = flight_process_ended;
+	c->kernel.sink = &kernel_sink;
+	c->capture->recorder = &recorder;
 	c->arenas.hold = 1;
 	c->arenas.follows_files = true;
 	if (!o->triggers)
@@ -121,8 +133,9 @@ static void let_go(struct collector *c)
 {
 	struct flight *f = c->flight;
 	struct arenas *as = &c->arenas;
-	int64_t mono = c->now + c->clock.zero - f->ns;
-	uint64_t ticks = mono > 0 ? clock_map_ticks(&c->clock, mono) : 1, more = too_much(c), full;
+	int64_t mono = c->clocks.now + c->clocks.map.zero - f->ns;
+	uint64_t ticks = mono > 0 ? clock_map_ticks(&c->clocks.map, mono) : 1, more = too_much(c),
+		 full;
 
 	if (ticks > as->hold)
 		as->hold = ticks;
@@ -138,10 +151,11 @@ static void let_go(struct collector *c)
 			ticks = full;
 		if (ticks > as->hold) {
 			as->hold = ticks;
-			set_whole(f, clock_map_ns(&c->clock, ticks) + c->clock.zero, LIMIT_MEMORY);
+			set_whole(f, clock_map_ns(&c->clocks.map, ticks) + c->clocks.map.zero,
+				  LIMIT_MEMORY);
 		}
 	}
-	flight_store_forget(&f->store, clock_map_ns(&c->clock, as->hold) + c->clock.zero);
+	flight_store_forget(&f->store, clock_map_ns(&c->clocks.map, as->hold) + c->clocks.map.zero);
 }
 
 /* Chunks that came back from one program are no use to another. */
@@ -192,7 +206,7 @@ static void begin_dump(struct collector *c)
 	/* Calls that were under way when the report before ended are in this one. */
 	if (first < ticks) {
 		ticks = first;
-		from = clock_map_ns(&c->clock, ticks) + c->clock.zero;
+		from = clock_map_ns(&c->clocks.map, ticks) + c->clocks.map.zero;
 	}
 	if (now - from > f->ns) {
 		from = now - f->ns;
@@ -207,7 +221,7 @@ static void begin_dump(struct collector *c)
 	ask = (struct capture_ask){.source = f->running.source,
 				   .report = f->running.report,
 				   .overwrite = f->running.overwrite,
-				   .from = ticks ? ticks : clock_map_ticks(&c->clock, from),
+				   .from = ticks ? ticks : clock_map_ticks(&c->clocks.map, from),
 				   .from_mono = from};
 	err = capture_begin(c, &ask, why, sizeof(why));
 	if (!err)
@@ -219,8 +233,8 @@ static void begin_dump(struct collector *c)
 	}
 	f->state = FLIGHT_DUMPING;
 	flight_store_base(&f->store, from);
-	f->to = c->capture.windows.list[c->capture.windows.cnt - 1].to;
-	f->to_mono = c->capture.windows.list[c->capture.windows.cnt - 1].to_mono;
+	f->to = c->report.windows.list[c->report.windows.cnt - 1].to;
+	f->to_mono = c->report.windows.list[c->report.windows.cnt - 1].to_mono;
 	f->reads_all = false;
 	c->arenas.hold = f->to;
 }
@@ -244,21 +258,22 @@ static void end_dump(struct collector *c)
 {
 	struct flight *f = c->flight;
 
-	f->state = c->capture.state == CAPTURE_OVER ? FLIGHT_OVER : FLIGHT_READY;
+	f->state = c->capture->state == CAPTURE_OVER ? FLIGHT_OVER : FLIGHT_READY;
 	f->dumps++;
 	f->dumped = flight_now();
-	c->arenas.hold = f->reads_all ? c->clock.newest : f->to;
+	c->arenas.hold = f->reads_all ? c->clocks.map.newest : f->to;
 	/* To the tick and the nanosecond: nothing is between two reports, and nothing is in both. */
 	if (f->reads_all) {
-		set_whole(f, clock_map_ns(&c->clock, c->arenas.hold) + c->clock.zero, LIMIT_DUMP);
+		set_whole(f, clock_map_ns(&c->clocks.map, c->arenas.hold) + c->clocks.map.zero,
+			  LIMIT_DUMP);
 	} else {
 		set_whole(f, f->to_mono, LIMIT_DUMP);
 		f->whole_ticks = f->to;
 	}
 	flight_store_over(&f->store);
 	flight_store_forget(&f->store, f->whole);
-	if (f->state == FLIGHT_OVER && c->sample)
-		sample_stop(c->sample);
+	if (f->state == FLIGHT_OVER && c->kernel.sample.open)
+		sample_stop(c->kernel.sample.open);
 	flight_wish_clear(&f->running);
 }
 
@@ -278,10 +293,10 @@ void flight_before(struct collector *c)
 		return;
 	flight_store_turn(&f->store, flight_now());
 	if (f->stop && flight_now() >= f->stop)
-		c->is_over = c->was_cut = true;
+		c->end = RUN_CUT;
 	if (f->watch)
 		trigger_watch_round(f->watch, &c->arenas);
-	if (!f->has_ended && c->root_is_gone && !c->model.alive)
+	if (!f->has_ended && c->root.is_gone && !c->model.alive)
 		program_ended(f);
 	if (f->state == FLIGHT_DUMPING) {
 		read_on_for_gpu(c);
@@ -306,8 +321,8 @@ void flight_after(struct collector *c)
 	if (!f || f->state == FLIGHT_OVER)
 		return;
 	if (f->is_full)
-		collect_commit(c);
-	if (f->state == FLIGHT_DUMPING && c->capture.state != CAPTURE_ENDING)
+		pump_commit(c);
+	if (f->state == FLIGHT_DUMPING && c->capture->state != CAPTURE_ENDING)
 		end_dump(c);
 	give_back(c);
 }
@@ -320,18 +335,18 @@ bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
 		return false;
 	if (since_tick_ns > (f->watch ? WATCH_NS : REST_NS))
 		return false;
-	return (!c->sched || sched_fill(c->sched) <= LAZY_FILL) &&
-	       (!c->sample || sample_fill(c->sample) <= LAZY_FILL) && !too_much(c) &&
-	       !flight_is_short(&c->arenas);
+	return (!c->kernel.sched.open || sched_fill(c->kernel.sched.open) <= LAZY_FILL) &&
+	       (!c->kernel.sample.open || sample_fill(c->kernel.sample.open) <= LAZY_FILL) &&
+	       !too_much(c) && !flight_is_short(&c->arenas);
 }
 
-int flight_poll(struct collector *c)
+static int poll_switches(struct collector *c)
 {
 	flight_store_turn(&c->flight->store, flight_now());
-	return sched_poll(c->sched, &flight_store_sched_ops, &c->flight->store);
+	return sched_poll(c->kernel.sched.open, &flight_store_sched_ops, &c->flight->store);
 }
 
-void flight_poll_samples(struct collector *c, bool all)
+static void poll_samples(struct collector *c, bool all)
 {
 	struct flight *f = c->flight;
 
@@ -341,17 +356,17 @@ void flight_poll_samples(struct collector *c, bool all)
 	flight_store_poll_samples(&f->store, flight_now(), all);
 }
 
-struct sample_losses flight_sample_losses(const struct collector *c)
+static struct sample_losses losses(const struct collector *c)
 {
 	return c->flight->store.losses;
 }
 
-bool flight_is_read(const struct collector *c)
+static bool is_read(const struct collector *c)
 {
 	const struct flight *f = c->flight;
 
-	return !f || !(c->sched || c->sample) ||
-	       c->now + c->clock.zero > c->capture.ended_mono + SETTLE_NS;
+	return !f || !(c->kernel.sched.open || c->kernel.sample.open) ||
+	       c->clocks.now + c->clocks.map.zero > c->capture->at.ended + SETTLE_NS;
 }
 
 /* ---- what the report says ---- */
@@ -361,13 +376,13 @@ static void number(struct collector *c, const char *name, int64_t value)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	db_meta_capture(c->db, name, text);
+	db_meta_capture(c->report.db, name, text);
 }
 
 static void lost(struct collector *c, const char *what, uint64_t *cnt)
 {
 	if (*cnt)
-		db_lost(c->db, 0, c->now, DB_NULL, what, (int64_t)*cnt);
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL, what, (int64_t)*cnt);
 	*cnt = 0;
 }
 
@@ -375,35 +390,37 @@ static void lost(struct collector *c, const char *what, uint64_t *cnt)
 static void write_events(struct collector *c, const struct window *w)
 {
 	struct flight_store *q = &c->flight->store;
-	struct sample_report r = {
-		.db = c->db, .zero = c->clock.zero, .cnt = c->sample_cnt, .first = INT64_MIN};
+	struct sample_report r = {.db = c->report.db,
+				  .zero = c->clocks.map.zero,
+				  .cnt = c->kernel.sample.cnt,
+				  .first = INT64_MIN};
 	const struct sample_sink sink = sample_report_sink(&r);
 
-	flight_store_write(q, w->from_mono, w->to_mono, c->sample ? &sink : NULL);
-	if (c->sample) {
-		collect_sampled(c, &r);
-		c->samples = q->losses;
+	flight_store_write(q, w->from_mono, w->to_mono, c->kernel.sample.open ? &sink : NULL);
+	if (c->kernel.sample.open) {
+		pump_sampled(c, &r);
+		c->kernel.sample.losses = q->losses;
 	}
 	lost(c, "CPU samples: no memory", &q->lost_samples);
 	lost(c, "context switches: no memory", &q->lost_switches);
 }
 
-void flight_contents(struct collector *c)
+static void contents(struct collector *c)
 {
 	struct flight *f = c->flight;
 	const struct window *w;
 	char whole[32], asked[32];
 
-	if (!f || !f->running.is_there || !c->capture.windows.cnt)
+	if (!f || !f->running.is_there || !c->report.windows.cnt)
 		return;
-	w = &c->capture.windows.list[c->capture.windows.cnt - 1];
+	w = &c->report.windows.list[c->report.windows.cnt - 1];
 	write_events(c, w);
-	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_REASON", f->running.reason);
+	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_REASON", f->running.reason);
 	number(c, "SL_CAPTURE_FLIGHT_ASKED_NS", f->ns);
 	number(c, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->running_whole);
-	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_LIMIT", limit_words[f->running_limit]);
+	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_LIMIT", limit_words[f->running_limit]);
 	number(c, "SL_CAPTURE_FLIGHT_SIZE", (int64_t)f->bytes);
-	db_meta_capture(c->db, "SL_CAPTURE_FLIGHT_TOTALS",
+	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_TOTALS",
 			"from up to an eighth of the time asked for before the report's beginning; "
 			"shortest and longest: since the thread began");
 	trigger_time(f->running_whole, whole, sizeof(whole));
@@ -419,28 +436,28 @@ void flight_contents(struct collector *c)
 
 /* ---- the end ---- */
 
+bool flight_is_dumping(const struct collector *c)
+{
+	return c->flight && c->flight->state == FLIGHT_DUMPING;
+}
+
 void flight_close(struct collector *c)
 {
 	struct flight *f = c->flight;
 
 	if (!f)
 		return;
-	/* The report that is being written, and then the last one. */
-	while (f->state == FLIGHT_DUMPING) {
-		collect_tick(c);
-		usleep(1000);
-	}
-	if (c->was_cut && triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
+	if ((c->end == RUN_CUT) && triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
 		flight_wish(f, CAPTURE_SOURCE_EXIT, "the collection has ended (trigger 'exit')", 0);
 	if (f->state == FLIGHT_READY && f->wish.is_there)
 		begin_dump(c);
 	c->arenas.hold = 0;
-	if (f->held_off && !c->is_quiet)
+	if (f->held_off && !c->report.is_quiet)
 		sl_warn("flight recorder: %llu further reason%s came too soon after a report for "
 			"one of %s own",
 			(unsigned long long)f->held_off, f->held_off == 1 ? "" : "s",
 			f->held_off == 1 ? "its" : "their");
-	if (!f->dumps && f->state == FLIGHT_READY && !c->is_quiet)
+	if (!f->dumps && f->state == FLIGHT_READY && !c->report.is_quiet)
 		sl_warn("flight recorder: no report, for nothing went wrong%s, and none was "
 			"asked for (sightline dump; --trigger=exit writes one at the end)",
 			f->triggers.cnt ? ", no trigger fired" : "");

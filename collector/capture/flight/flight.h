@@ -36,27 +36,16 @@ void flight_release(struct collector *c);
  */
 int flight_dump(struct collector *c, const char *reason, const char *report, bool overwrite);
 
-/* ---- called by collect.c ---- */
+/* ---- called by run/collect.c; captures and the pump use struct capture_recorder, struct kernel_sink ---- */
 
 /* Once per tick: when the clock has been read, and the rings have not; and when they have. */
 void flight_before(struct collector *c);
 void flight_after(struct collector *c);
-/* As sched_poll(), into the event store. */
-int flight_poll(struct collector *c);
-/* As collect_samples(), into the event store. */
-void flight_poll_samples(struct collector *c, bool all);
-/* Of the samples that reports so far have. */
-struct sample_losses flight_sample_losses(const struct collector *c);
 /* As collect_can_wait(), of what holds the rings back. */
 bool flight_can_wait(struct collector *c, int64_t since_tick_ns);
+/* Is a report being written? Go on with ticks until it is not, before flight_close(). */
+bool flight_is_dumping(const struct collector *c);
 /* The session ends: a report if there is a reason. Before capture_close(). */
 void flight_close(struct collector *c);
-
-/* ---- called by capture.c ---- */
-
-/* Has everything come in, up to the end of the window? */
-bool flight_is_read(const struct collector *c);
-/* Puts into the report what is not in the rings. */
-void flight_contents(struct collector *c);
 
 #endif

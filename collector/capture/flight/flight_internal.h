@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/collect/collect.h"
+#include "collector/capture/capture.h"
+#include "collector/collect/collector.h"
 #include "collector/capture/flight/flight_ring.h"
 #include "collector/capture/flight/flight_store.h"
 #include "collector/capture/trigger_watch.h"

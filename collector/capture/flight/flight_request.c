@@ -75,7 +75,7 @@ void flight_triggered(void *to, const char *why, uint64_t since)
 	}
 	flight_wish(f, CAPTURE_SOURCE_TRIGGER, why, now);
 	if (since)
-		f->wish.since = clock_map_ns(&c->clock, since) + c->clock.zero;
+		f->wish.since = clock_map_ns(&c->clocks.map, since) + c->clocks.map.zero;
 }
 
 static const char *name_of(struct model *m, const struct proc *p)
@@ -109,11 +109,11 @@ void flight_process_ended(void *ctx, struct proc *p)
 {
 	struct collector *c = ctx;
 	struct flight *f = c->flight;
-	bool is_root = p->pid == c->root;
+	bool is_root = p->pid == c->root.pid;
 	int64_t now = flight_now();
 	char why[256];
 
-	if (!f || !p->in_tree || c->was_cut || f->state == FLIGHT_OVER)
+	if (!f || !p->in_tree || (c->end == RUN_CUT) || f->state == FLIGHT_OVER)
 		return;
 	if (WIFSIGNALED(p->status) && crash_name(WTERMSIG(p->status)))
 		snprintf(why, sizeof(why), "process %u (%s) was killed by %s", p->pid,

@@ -1,0 +1,34 @@
+/* event_loop.h - calls a function for each descriptor that is readable (epoll). One thread. */
+#ifndef SL_EVENT_LOOP_H
+#define SL_EVENT_LOOP_H
+
+#include <stddef.h>
+
+typedef void loop_fn(void *ctx, int fd);
+
+struct loop {
+	int epoll; /* -1: closed */
+	int ready; /* events of the last loop_wait() */
+	struct loop_event *event;
+	struct loop_watch *watch; /* by descriptor */
+	size_t cap;
+};
+
+/* 0 or -errno. */
+int loop_open(struct loop *l);
+void loop_close(struct loop *l);
+
+/* @fn is called while @fd is readable, until loop_remove(), or until all duplicates of @fd are closed. */
+void loop_add(struct loop *l, int fd, loop_fn *fn, void *ctx);
+/* Edge-triggered, for a descriptor that may stay readable for ever. */
+void loop_add_edge(struct loop *l, int fd, loop_fn *fn, void *ctx);
+/* A timer: loop_dispatch() does not count it. */
+void loop_add_timer(struct loop *l, int fd, loop_fn *fn, void *ctx);
+void loop_remove(struct loop *l, int fd);
+
+/* Waits for events, at most @ms. */
+void loop_wait(struct loop *l, int ms);
+/* Calls the functions for them. How many events were no timer's. */
+int loop_dispatch(struct loop *l);
+
+#endif

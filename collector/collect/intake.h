@@ -1,0 +1,20 @@
+/* intake.h - connections of traced programs to the session's socket. */
+#ifndef SL_INTAKE_H
+#define SL_INTAKE_H
+
+#include <stdint.h>
+
+#include "collector/collect/collector.h"
+
+/* Watches the session's socket; accepts from then on. */
+void intake_open(struct collector *c);
+/* Accepts every connection that waits. */
+void intake_accept(struct collector *c);
+/* Attaches the arena in @fd, which stays the caller's: of a hello, or from the keeper. */
+void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed);
+/* After a commit: the keeper need not hold arenas that are over. */
+void intake_release(struct collector *c);
+/* Lets exiting root processes go on, whose records are committed. */
+void intake_answer_exits(struct collector *c);
+
+#endif

@@ -1,0 +1,15 @@
+/* notes.h - rows about the machine, the run, and what the report lacks. */
+#ifndef SL_NOTES_H
+#define SL_NOTES_H
+
+#include "collector/collect/collector.h"
+
+void notes_begin(struct collector *c);
+void notes_command(struct collector *c, int argc, char **argv);
+/* Losses, and what could not be traced: rows, a diagnostic, one line each on stderr. */
+void notes_end(struct collector *c);
+/* A diagnostic of @severity (1 information, 2 warning), also on stderr. */
+void notes_say(struct collector *c, int severity, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

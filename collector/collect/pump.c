@@ -1,0 +1,158 @@
+/*
+ * pump.c - moves events into the report: snapshots of the clock, kernel events, records of the rings, commits.
+ *
+ * The order matters: first the snapshot (records up to it are taken), then what the kernel saw, then the rings; a commit
+ * ends with the positions in shared memory moving on.
+ */
+#include "collector/collect/pump.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "collector/base/message.h"
+#include "collector/collect/collect_counters.h"
+#include "collector/collect/intake.h"
+#include "collector/collect/positions.h"
+#include "collector/collect/record_families.h"
+
+#define SECOND_NS    1000000000ll
+#define DRAIN_END_NS (60 * SECOND_NS)
+
+int64_t pump_mono(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
+}
+
+/* Not where the clock is that of an earlier boot (recover from files): the map is complete then. */
+void pump_snapshot(struct collector *c)
+{
+	struct clock_snapshot s = clock_snapshot_take(c->clocks.map.mode, false);
+
+	if (c->clocks.is_past) {
+		c->clocks.now = clock_map_ns(&c->clocks.map, c->clocks.map.newest);
+		return;
+	}
+	clock_map_add(&c->clocks.map, s.ticks, s.mono);
+	c->clocks.now = s.mono - c->clocks.map.zero;
+}
+
+void pump_now(struct collector *c)
+{
+	if (!c->clocks.is_past)
+		c->clocks.now = pump_mono() - c->clocks.map.zero;
+}
+
+void pump_clocks(struct collector *c)
+{
+	struct clock_snapshot s = clock_snapshot_take(c->clocks.map.mode, true);
+
+	if (c->clocks.is_past)
+		return;
+	clock_map_add(&c->clocks.map, s.ticks, s.mono);
+	db_clock_snapshot(c->report.db, (int64_t)s.ticks, s.mono, s.real, s.boot);
+	c->clocks.clock_at = c->clocks.now = s.mono - c->clocks.map.zero;
+}
+
+static void disk_full(struct collector *c, int err)
+{
+	positions_lost(&c->arenas);
+	if (!c->kernel.sched.dead)
+		c->kernel.sched.dead_first = c->model.sched_first;
+	c->kernel.sched.dead += c->model.sched_rows;
+	c->kernel.sched.dead_last = c->model.sched_last;
+	if (!c->report.has_said_disk_full && !c->report.is_quiet)
+		sl_warn("cannot write the report: %s; the program goes on, what is lost is counted",
+			strerror(-err));
+	c->report.has_said_disk_full = true;
+}
+
+void pump_commit(struct collector *c)
+{
+	int err;
+
+	/* Arenas go with this commit: what they leave goes into it. */
+	for (struct arena *a = c->arenas.first; a; a = a->next)
+		if (a->is_over)
+			families_settle(&c->arenas, a, true);
+	positions_save(&c->arenas);
+	err = db_commit(c->report.db, c->clocks.now);
+	if (err)
+		disk_full(c, err);
+	else
+		intake_release(c);
+	c->kernel.sched.written += c->model.sched_rows;
+	c->model.sched_rows = 0;
+	positions_release(&c->arenas);
+	c->clocks.committed_at = c->clocks.now;
+	c->report.is_busy = false;
+}
+
+void pump_sampled(struct collector *c, const struct sample_report *r)
+{
+	if (r->cnt == c->kernel.sample.cnt)
+		return;
+	c->report.is_busy = true;
+	/* In case the disk is full. */
+	if (!c->model.sched_rows)
+		c->model.sched_first = r->first;
+	c->model.sched_last = r->last;
+	c->model.sched_rows += r->cnt - c->kernel.sample.cnt;
+	c->kernel.sample.cnt = r->cnt;
+}
+
+void pump_samples(struct collector *c, bool all)
+{
+	struct sample_report r = {.db = c->report.db,
+				  .zero = c->clocks.map.zero,
+				  .cnt = c->kernel.sample.cnt,
+				  .first = INT64_MIN};
+	const struct sample_sink sink = sample_report_sink(&r);
+
+	if (!c->kernel.sample.open)
+		return;
+	if (c->kernel.sink) {
+		c->kernel.sink->samples(c, all);
+		return;
+	}
+	/* As the options of `start` want it. */
+	sample_leave_out(c->kernel.sample.open, c->options->sample == SCHED_MODE_NONE);
+	sample_poll(c->kernel.sample.open, &sink, &c->report.windows, all);
+	pump_sampled(c, &r);
+}
+
+int pump_poll(struct collector *c)
+{
+	pump_samples(c, false);
+	collect_counters(c);
+	if (!c->kernel.sched.open)
+		return 0;
+	return c->kernel.sink ? c->kernel.sink->switches(c)
+			      : sched_poll(c->kernel.sched.open, &model_sched_ops, &c->model);
+}
+
+/* Records up to the newest snapshot, of all arenas; bounded, though programs may go on. */
+void pump_drain(struct collector *c)
+{
+	int64_t begun = pump_mono();
+
+	intake_accept(c);
+	pump_snapshot(c);
+	while (drain_round(&c->arenas, ROWS_PER_ROUND) && pump_mono() - begun < DRAIN_END_NS)
+		if (db_pending(c->report.db) >= ROWS_PER_COMMIT)
+			pump_commit(c);
+}
+
+void pump_losses(struct collector *c)
+{
+	if (c->kernel.sample.open)
+		c->kernel.sample.losses = c->kernel.sink ? c->kernel.sink->losses(c)
+							 : sample_losses(c->kernel.sample.open);
+	if (!c->kernel.sched.open)
+		return;
+	c->kernel.sched.lost = sched_lost(c->kernel.sched.open) - c->kernel.sched.lost_before;
+	c->kernel.sched.calls_lost =
+		sched_calls_lost(c->kernel.sched.open) - c->kernel.sched.calls_lost_before;
+}

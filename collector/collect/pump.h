@@ -1,0 +1,34 @@
+/* pump.h - moves events into the report: what a tick of a collection is made of. */
+#ifndef SL_PUMP_H
+#define SL_PUMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/collect/collector.h"
+
+#define ROWS_PER_ROUND  65536u  /* of the rings, at a time */
+#define ROWS_PER_COMMIT 262144u /* at most */
+
+/* CLOCK_MONOTONIC, ns. */
+int64_t pump_mono(void);
+
+/* Brings c->clocks.now up to date; the snapshot also the map from ticks, up to which records are taken. */
+void pump_now(struct collector *c);
+void pump_snapshot(struct collector *c);
+/* The same, and writes all clocks into the report. */
+void pump_clocks(struct collector *c);
+
+/* Takes kernel events, of samples all but the youngest. Events taken, without samples. */
+int pump_poll(struct collector *c);
+/* CPU samples; @all: up to this moment. */
+void pump_samples(struct collector *c, bool all);
+/* Counts rows of samples that went into the report, up to those of @r. */
+void pump_sampled(struct collector *c, const struct sample_report *r);
+/* Takes all records up to this moment. */
+void pump_drain(struct collector *c);
+/* Brings the kernel's losses in this report up to date. */
+void pump_losses(struct collector *c);
+void pump_commit(struct collector *c);
+
+#endif

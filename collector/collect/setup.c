@@ -1,0 +1,85 @@
+/*
+ * setup.c - what recover and the ring keeper know of a collection: its session, its report, its clocks.
+ */
+#include "collector/collect/setup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/collect/positions.h"
+#include "collector/collect/pump.h"
+#include "collector/session/ring_keeper.h"
+
+static void read_line(const char *path, char *text, size_t size)
+{
+	FILE *f = fopen(path, "re");
+
+	text[0] = 0;
+	if (!f)
+		return;
+	if (fgets(text, (int)size, f))
+		text[strcspn(text, "\n")] = 0;
+	fclose(f);
+}
+
+static uint32_t from_kernel(const struct collector *c)
+{
+	const struct profile_options *o = c->options;
+	uint32_t what = 0;
+
+	if (c->kernel.sample.open && o->sample != SCHED_MODE_NONE)
+		what |= FROM_KERNEL_SAMPLES;
+	if (c->kernel.sched.open && o->cpuctxsw != SCHED_MODE_NONE)
+		what |= FROM_KERNEL_SWITCHES;
+	if (c->kernel.sched.open && o->syscalls)
+		what |= FROM_KERNEL_CALLS;
+	if (c->kernel.counters.open && o->events.scope != SCHED_MODE_NONE)
+		what |= FROM_KERNEL_COUNTERS;
+	return what;
+}
+
+/* What recover needs to go on; in the first transaction. */
+static void save_setup(struct collector *c)
+{
+	struct saved_setup s = {.version = SAVED_VERSION,
+				.root_pid = c->root.pid,
+				.zero_mono = c->clocks.map.zero,
+				.zero_real = c->report.zero_real,
+				.clock_mode = c->clocks.map.mode,
+				.file_access = c->model.file_access,
+				.no_osrt = c->model.no_osrt,
+				.from_kernel = from_kernel(c)};
+
+	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
+	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));
+	db_state_set(c->report.db, "session", &s, sizeof(s));
+	db_state_set(c->report.db, "windows", c->report.windows.list,
+		     c->report.windows.cnt * sizeof(struct window));
+}
+
+void setup_keeper(struct collector *c)
+{
+	struct keeper_message m = {.kind = KEEPER_SETUP};
+
+	if (c->intake.keeper < 0)
+		return;
+	memcpy(m.dir, c->session.dir, sizeof(c->session.dir));
+	if (!c->report.is_session && strlen(c->report.path) < sizeof(m.report))
+		memcpy(m.report, c->report.path, strlen(c->report.path) + 1);
+	keeper_send(c->intake.keeper, &m, -1);
+}
+
+void setup_keeper_socket(struct collector *c)
+{
+	struct keeper_message m = {.kind = KEEPER_LISTEN};
+
+	if (c->intake.keeper >= 0)
+		keeper_send(c->intake.keeper, &m, c->session.listen_fd);
+}
+
+void setup_changed(struct collector *c)
+{
+	setup_keeper(c);
+	save_setup(c);
+	pump_clocks(c);
+}

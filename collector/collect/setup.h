@@ -1,0 +1,13 @@
+/* setup.h - what recover and the ring keeper need to know of a collection. */
+#ifndef SL_SETUP_H
+#define SL_SETUP_H
+
+#include "collector/collect/collector.h"
+
+/* The report, or its time 0, is another: informs the keeper, saves the state for recover, writes the clocks. */
+void setup_changed(struct collector *c);
+void setup_keeper(struct collector *c);
+/* Gives the keeper the session's socket. */
+void setup_keeper_socket(struct collector *c);
+
+#endif

@@ -1,0 +1,352 @@
+/*
+ * collect.c - the life of a collection after its opening: ticks, and the end.
+ */
+#include "collector/run/collect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/capture/capture.h"
+#include "collector/capture/flight/flight.h"
+#include "collector/collect/collect_counters.h"
+#include "collector/collect/intake.h"
+#include "collector/collect/notes.h"
+#include "collector/collect/positions.h"
+#include "collector/collect/pump.h"
+#include "collector/collect/python_modules.h"
+#include "collector/collect/record_families.h"
+#include "collector/model/live.h"
+#include "collector/session/ring_keeper.h"
+
+#define LAZY_FILL  25u /* per cent of the kernel's buffers that may wait */
+#define FREE_LOOKS 4u  /* so often in a row a processor must have been free */
+#define LOOK_NS    100000000ll
+#define COMMIT_ROWS \
+	16384u /* from here on chunks are worth giving back, to be used again while warm */
+#define COMMIT_NS     200000000ll
+#define COMMIT_END_NS 2000000ll
+#define SECOND_NS     1000000000ll
+/* Where programs wait for a capture to begin or to end, nothing that they wait behind takes long. */
+#define PROMPT_ROWS 4096u
+#define PROMPT_NS   5000000ll
+#define IDLE_NS     (10 * SECOND_NS)
+#define REAP_NS     250000000ll
+#define TICK_NS     20000000ll /* a tick under load ends after this, so that others are heard */
+
+/* Without them the recording goes on. */
+static void watch_samples(struct collector *c, uint32_t root, bool is_child)
+{
+	int err = c->kernel.sample.open
+			  ? sample_follow(c->kernel.sample.open, (pid_t)root, is_child)
+			  : 0;
+
+	/* Where only stacks of threads without a CPU are wanted, what is mapped is read from /proc. */
+	if (err && err != -ESRCH && c->options->sample != SCHED_MODE_NONE)
+		notes_say(c, 2, "no CPU samples: following process %u failed: %s%s", root,
+			  strerror(-err), err == -EPERM ? " (locked memory: ulimit -l)" : "");
+}
+
+void collect_watch(struct collector *c, uint32_t root, bool is_child)
+{
+	int err;
+
+	c->root.pid = c->model.root_pid = root;
+	c->session.control->root_pid = root;
+	c->root.child = is_child ? (pid_t)root : 0;
+	model_get(&c->model, root, c->clocks.now);
+	watch_samples(c, root, is_child);
+	collect_counters_follow(c, root, is_child);
+	if (!c->kernel.sched.open)
+		return;
+	err = sched_follow(c->kernel.sched.open, (pid_t)root);
+	if (err)
+		notes_say(c, 2, "no context switches: following process %u failed: %s", root,
+			  strerror(-err));
+}
+
+/* One heartbeat per second says to waiting programs that somebody will make room. */
+static void beat(struct collector *c)
+{
+	if (c->clocks.now - c->clocks.beat_at < SECOND_NS / 2)
+		return;
+	c->clocks.beat_at = c->clocks.now;
+	__atomic_add_fetch(&c->session.control->heartbeat, 1, __ATOMIC_RELAXED);
+}
+
+/* Threads come and go by the hundred: give slots back before there are none, at once. */
+static void relieve(struct collector *c)
+{
+	if (!drain_is_pressed(&c->arenas))
+		return;
+	drain_reap(&c->arenas, true);
+	/* What those that are gone had written before we asked is visible now. */
+	pump_snapshot(c);
+	drain_round(&c->arenas, ROWS_PER_ROUND);
+	drain_reap(&c->arenas, true);
+	pump_commit(c);
+}
+
+/* Is there a report whose sums anybody could watch? */
+static bool is_watched(const struct collector *c)
+{
+	return c->capture->state != CAPTURE_IDLE && c->capture->state != CAPTURE_OVER;
+}
+
+static void housekeeping(struct collector *c)
+{
+	/* At the end somebody waits for the last of them to be noticed. */
+	bool all =
+		c->clocks.now - c->clocks.reaped_at >= (c->root.is_gone ? REAP_NS / 50 : REAP_NS);
+
+	if (all)
+		c->clocks.reaped_at = c->clocks.now;
+	if (all || c->model.forks)
+		model_settle(&c->model, c->clocks.now, false);
+	drain_reap(&c->arenas, all);
+	if (c->clocks.now - c->clocks.totals_at >= SECOND_NS) {
+		c->clocks.totals_at = c->clocks.now;
+		drain_totals(&c->arenas, false);
+		if (is_watched(c))
+			c->report.is_busy |= live_flush(&c->arenas, c->kernel.sched.open,
+							c->clocks.now, capture_is_on(c));
+	}
+	if (c->clocks.now - c->clocks.clock_at >= (c->report.is_busy ? SECOND_NS : IDLE_NS))
+		pump_clocks(c);
+}
+
+/* An idle session writes nothing. */
+static bool has_news(const struct collector *c)
+{
+	return c->report.is_busy || c->clocks.clock_at > c->clocks.committed_at ||
+	       positions_changed(&c->arenas);
+}
+
+/*
+ * How long and how much may wait: bursts are what the rings are for. Where the program has all processors, each
+ * round takes its share of them, and what waits may find a free one later. With one free, rings that are emptied
+ * early stay in the caches, and small.
+ */
+struct backlog {
+	int64_t ns;      /* longest time between two rounds */
+	uint32_t chunks; /* backlog of an arena; never more than a quarter of its room */
+};
+static const struct backlog when_full = {500000000, 512}, when_free = {200000000, 32};
+
+/*
+ * Whether the processors are idle for a good part of the time, by the second number of /proc/uptime: the seconds that
+ * all of them have been so far. (How many run at a moment tells nothing: we get to ask when somebody has just slept.)
+ */
+static void look_for_free_cpu(struct collector *c)
+{
+	int64_t now = pump_mono(), passed = now - c->patience.looked_at, idle;
+	unsigned long long s, hundredths;
+	char text[64] = "";
+
+	if (c->patience.uptime < 0 || passed < LOOK_NS)
+		return;
+	(void)!pread(c->patience.uptime, text, sizeof(text) - 1, 0);
+	if (sscanf(text, "%*s %llu.%llu", &s, &hundredths) != 2)
+		return;
+	idle = (int64_t)(s * 100 + hundredths) * 10000000;
+	c->patience.free_looks =
+		idle - c->patience.idle_ns > passed / 3 ? c->patience.free_looks + 1 : 0;
+	c->patience.idle_ns = idle;
+	c->patience.looked_at = now;
+}
+
+static bool arena_can_wait(const struct sl_arena *m, uint32_t quota, uint32_t most)
+{
+	uint32_t room = quota < m->chunk_cnt ? quota : m->chunk_cnt;
+
+	return __atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) <=
+		       (room / 4 < most ? room / 4 : most) &&
+	       !__atomic_load_n(&m->waiter_cnt, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&m->fresh_slot, __ATOMIC_RELAXED) <= SL_SLOT_CNT / 2;
+}
+
+/* True while nothing presses: rings, slots and the kernel's buffers have plenty of room, nobody waits. */
+bool collect_can_wait(struct collector *c)
+{
+	const struct backlog *p;
+
+	if (c->root.is_gone || c->intake.exit_cnt || !c->session.control || capture_is_urgent(c))
+		return false;
+	if (c->flight)
+		return flight_can_wait(c, pump_mono() - c->clocks.tick_at);
+	look_for_free_cpu(c);
+	p = c->patience.free_looks < FREE_LOOKS ? &when_full : &when_free;
+	if (pump_mono() - c->clocks.tick_at > p->ns ||
+	    (c->kernel.sched.open && sched_fill(c->kernel.sched.open) > LAZY_FILL) ||
+	    (c->kernel.sample.open && sample_fill(c->kernel.sample.open) > LAZY_FILL))
+		return false;
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		if (!arena_can_wait(a->map, c->session.control->quota_chunks, p->chunks))
+			return false;
+	return true;
+}
+
+/* At the end somebody waits, and arenas are not over before the commit that gives their slots back. */
+static int64_t commit_period(const struct collector *c)
+{
+	if (c->root.is_gone && c->model.alive == 0)
+		return COMMIT_END_NS;
+	return c->report.is_busy ? COMMIT_NS : SECOND_NS;
+}
+
+size_t collect_tick(struct collector *c)
+{
+	bool is_prompt = c->capture->options && c->capture->options->by;
+	size_t round = is_prompt ? PROMPT_ROWS : ROWS_PER_ROUND, taken, all = 0;
+	int64_t begun = pump_mono();
+
+	c->clocks.tick_at = begun;
+	pump_snapshot(c);
+	if (c->session.control)
+		beat(c);
+	all += (size_t)pump_poll(c);
+	/* Processes that forked in what was just polled sent their hello before. */
+	intake_accept(c);
+	flight_before(c);
+	do {
+		taken = drain_round(&c->arenas, round);
+		all += taken;
+		if (db_pending(c->report.db) >= (is_prompt ? PROMPT_ROWS : ROWS_PER_COMMIT))
+			pump_commit(c);
+		if (is_prompt)
+			intake_accept(c);
+	} while (taken >= round / 4 && pump_mono() - begun < (is_prompt ? PROMPT_NS : TICK_NS));
+	for (struct arena *a = c->arenas.first; a; a = a->next)
+		families_settle(&c->arenas, a, false);
+	relieve(c);
+	housekeeping(c);
+	c->report.is_busy |= all > 0;
+	if ((c->clocks.now - c->clocks.committed_at >= commit_period(c) ||
+	     db_pending(c->report.db) >= COMMIT_ROWS) &&
+	    has_news(c))
+		pump_commit(c);
+	capture_tick(c);
+	flight_after(c);
+	return all;
+}
+
+static void write_dead_switches(struct collector *c)
+{
+	const struct profile_options *o = c->options;
+	bool switches = o->cpuctxsw != SCHED_MODE_NONE, samples = o->sample != SCHED_MODE_NONE;
+	bool off_cpu = c->kernel.sample.open && o->off_cpu_ns >= 0;
+	char what[128];
+
+	if (!c->kernel.sched.dead)
+		return;
+	snprintf(what, sizeof(what), "%s%s%s%s%s: disk full", switches ? "context switches" : "",
+		 switches && samples ? ", " : "", samples ? "CPU samples" : "",
+		 off_cpu && (switches || samples) ? ", " : "",
+		 off_cpu ? "stacks of threads without a CPU" : "");
+	db_lost(c->report.db, c->kernel.sched.dead_first, c->kernel.sched.dead_last, DB_NULL, what,
+		(int64_t)c->kernel.sched.dead);
+}
+
+/* What is only known now: losses, totals, ends. */
+static void complete(struct collector *c)
+{
+	drain_totals(&c->arenas, true);
+	capture_report_contents(c);
+	model_settle(&c->model, c->clocks.now, true);
+	pump_losses(c);
+	pump_clocks(c);
+	pump_commit(c);
+	/* What the last commit may have lost is told in one more. */
+	drain_totals(&c->arenas, true);
+	write_dead_switches(c);
+	python_end(c);
+	notes_end(c);
+}
+
+int collect_finish(struct collector *c)
+{
+	struct keeper_message done = {.kind = KEEPER_DONE};
+	int64_t length;
+	int err;
+
+	while (flight_is_dumping(c)) {
+		collect_tick(c);
+		usleep(1000);
+	}
+	flight_close(c);
+	capture_close(c);
+	collect_counters_end(c, 0);
+	collect_counters(c);
+	if (c->session.control)
+		__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	if (c->kernel.sample.open) {
+		sample_stop(c->kernel.sample.open);
+		pump_samples(c, true);
+	}
+	if (c->kernel.sched.open) {
+		sched_stop(c->kernel.sched.open);
+		pump_poll(c);
+	}
+	pump_drain(c);
+	drain_reap(&c->arenas, true);
+	pump_drain(c);
+	drain_reap(&c->arenas, true);
+	length = capture_report_length(c);
+	if (!c->report.is_session)
+		complete(c);
+	while (c->arenas.first)
+		arena_detach(&c->arenas, c->arenas.first);
+	collect_counters_close(c);
+	sched_close(c->kernel.sched.open);
+	sample_close(c->kernel.sample.open);
+	err = capture_report_close(c, length);
+	flight_release(c);
+	session_remove(&c->session);
+	python_close(c);
+	if (c->intake.keeper >= 0) {
+		keeper_send(c->intake.keeper, &done, -1);
+		close(c->intake.keeper);
+	}
+	model_release(&c->model);
+	clock_map_release(&c->clocks.map);
+	if (c->intake.reserve_fd >= 0)
+		close(c->intake.reserve_fd);
+	if (c->patience.uptime >= 0)
+		close(c->patience.uptime);
+	loop_close(&c->loop);
+	return err;
+}
+
+void collect_abandon(struct collector *c, bool keep_report)
+{
+	struct keeper_message done = {.kind = KEEPER_DONE};
+
+	if (c->report.db)
+		db_abandon(c->report.db);
+	c->report.db = NULL;
+	if (!keep_report)
+		db_unlink(c->report.path);
+	session_remove(&c->session);
+	sched_close(c->kernel.sched.open);
+	sample_close(c->kernel.sample.open);
+	collect_counters_close(c);
+	if (c->intake.keeper >= 0) {
+		keeper_send(c->intake.keeper, &done, -1);
+		close(c->intake.keeper);
+	}
+	if (c->loop.epoll >= 0)
+		loop_close(&c->loop);
+}
+
+void collect_end_tree(struct collector *c, int sig)
+{
+	/* Stop recording first: the end we bring about is not the program's own doing. */
+	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
+	for (struct proc *p = c->model.procs; p && sig; p = p->next)
+		if (!p->is_gone && p->in_tree)
+			kill((pid_t)p->pid, sig);
+}

@@ -1,0 +1,277 @@
+/*
+ * collect_loop.c - the loop of a collection: signals, ends of processes, and when to look at the rings.
+ *
+ * One thread. Nothing in it waits but epoll_wait(), whose period adapts: the rings are polled, since a
+ * wake-up from the traced program would cost it a system call per event.
+ */
+#include "collector/run/collect.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/base/proc.h"
+#include "collector/collect/intake.h"
+#include "collector/collect/pump.h"
+#include "collector/run/launch.h"
+#include "collector/run/session_control.h"
+
+#define BUSY_ROWS      20000u
+#define PERIOD_BUSY_MS 2
+#define PERIOD_SOME_MS 10
+#define PERIOD_IDLE_MS 50
+#define PERIOD_LOOK_MS 20 /* whether it can still wait */
+
+static void on_ring(void *ctx, int fd)
+{
+	(void)fd;
+	pump_samples(ctx, false);
+}
+
+/* Edge-triggered: a ring whose first thread has ended is ready for ever. */
+void collect_watch_ring(void *ctx, int fd)
+{
+	struct collector *c = ctx;
+
+	loop_add_edge(&c->loop, fd, on_ring, c);
+}
+
+static void mirror_stop(struct collector *c, int sig)
+{
+	if (!launch_stops_us(c->root.child, sig))
+		return;
+	collect_tick(c);
+	pump_commit(c);
+	session_control_yield(c);
+	launch_stop_as(sig);
+}
+
+/* The program (our child) changed: ended, or stopped as by Ctrl-Z. */
+static void on_child(struct collector *c)
+{
+	struct proc *p;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(c->root.child, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (WIFSTOPPED(status)) {
+			mirror_stop(c, WSTOPSIG(status));
+			continue;
+		}
+		c->root.is_gone = true;
+		c->root.status = status;
+		pump_poll(c);
+		/* Not the time of the round: since then a report may have begun that it lived to see. */
+		pump_now(c);
+		p = model_find_newest(&c->model, (uint32_t)pid);
+		if (p)
+			model_exit(&c->model, p, c->clocks.now, status);
+		return;
+	}
+}
+
+static void on_signal(void *ctx, int fd)
+{
+	struct collector *c = ctx;
+	struct signalfd_siginfo si;
+
+	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
+		int sig = (int)si.ssi_signo;
+
+		if (session_control_signal(c, sig))
+			continue;
+		if (c->root.child && !c->root.is_gone) {
+			if (sig == SIGCHLD)
+				on_child(c);
+			else
+				launch_pass_on(c->root.child, &si);
+		} else if ((c->root.is_gone || c->root.is_attached) &&
+			   (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP)) {
+			c->end = RUN_CUT;
+		}
+	}
+}
+
+void collect_take_signals(struct collector *c, int fd)
+{
+	c->root.signal_fd = fd;
+	loop_add(&c->loop, fd, on_signal, c);
+}
+
+static void on_proc(void *ctx, int fd)
+{
+	struct proc *p = ctx;
+	struct collector *c = p->watcher;
+
+	if (p->is_gone || p->pidfd != fd)
+		return;
+	/* The kernel's event has the exit status: let it come first. */
+	pump_poll(c);
+	if (c->root.child && p->pid == (uint32_t)c->root.child) {
+		on_child(c);
+	} else {
+		pump_now(c);
+		model_exit(&c->model, p, c->clocks.now, proc_exit_status(p->pid, p->pidfd));
+	}
+	if (p->pid == c->root.pid)
+		c->root.is_gone = true;
+	if (p->pidfd >= 0 && !p->is_gone)
+		loop_remove(&c->loop, p->pidfd);
+}
+
+void collect_watch_proc(void *ctx, struct proc *p)
+{
+	struct collector *c = ctx;
+
+	p->watcher = c;
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->pidfd >= 0)
+		loop_add(&c->loop, p->pidfd, on_proc, p);
+	else
+		c->root.has_unwatched = true;
+}
+
+/* Root processes that exit wait until all their records are committed. */
+static void answer_exits(struct collector *c)
+{
+	if (!c->intake.exit_cnt)
+		return;
+	while (collect_tick(c) >= BUSY_ROWS)
+		;
+	drain_reap(&c->arenas, true);
+	drain_totals(&c->arenas, false);
+	pump_commit(c);
+	db_settle(c->report.db);
+	intake_answer_exits(c);
+}
+
+/* Kernels without pidfd, or no descriptors left: ask. */
+static void check_processes(struct collector *c)
+{
+	if (!c->root.has_unwatched)
+		return;
+	c->root.has_unwatched = false;
+	pump_now(c);
+	for (struct proc *p = c->model.procs; p; p = p->next) {
+		char state = p->is_gone || p->pidfd >= 0 ? 'R' : proc_state(p->pid);
+
+		/* Our child is gone when its status has been asked for: its signal may come later than we look. */
+		if (c->root.child && p->pid == (uint32_t)c->root.child && !c->root.is_gone) {
+			on_child(c);
+			state = 'R';
+		}
+		if (state == 0 || state == 'Z' || state == 'X') {
+			model_exit(&c->model, p, c->clocks.now, -1);
+			if (p->pid == c->root.pid)
+				c->root.is_gone = true;
+		} else if (!p->is_gone && p->pidfd < 0) {
+			c->root.has_unwatched = true;
+		}
+	}
+}
+
+/* Without the kernel's word, a child that has had nothing to say is known by the memory it shares. */
+static bool arenas_are_over(const struct collector *c)
+{
+	for (const struct arena *a = c->arenas.first; a; a = a->next)
+		if (!a->is_over)
+			return false;
+	return true;
+}
+
+static int64_t second_look_ns(const struct collector *c)
+{
+	switch (sched_backend(c->kernel.sched.open)) {
+	case SCHED_BACKEND_BPF:
+		return sched_lost(c->kernel.sched.open) ? 5000000 : SCHED_SETTLE_NS;
+	case SCHED_BACKEND_PERF:
+		return 2000000;
+	default:
+		return 5000000;
+	}
+}
+
+static void check_end(struct collector *c)
+{
+	bool tree_is_gone = c->model.alive == 0 && (c->kernel.sched.open || arenas_are_over(c));
+
+	/* Where it is no child of ours: the kernel's event may come first, and then its pidfd is closed unread. */
+	if (!c->root.is_gone && !c->root.child) {
+		const struct proc *root = model_find_newest(&c->model, (uint32_t)c->root.pid);
+
+		c->root.is_gone = root && root->is_gone;
+	}
+	if (!c->root.is_gone)
+		return;
+	if (c->options->wait_all && !tree_is_gone) {
+		c->clocks.alone_at = 0; /* another process was on its way */
+		return;
+	}
+	if (!c->options->stop_on_exit && capture_is_on(c))
+		return;
+	/*
+	 * A process may be on its way: connected, or forked without a call yet. The kernel reports a fork before its parent's
+	 * end, but the record is handed over only SCHED_SETTLE_NS later: a daemon's parents are gone by then.
+	 */
+	if (c->options->wait_all && !c->clocks.alone_at) {
+		c->clocks.alone_at = c->clocks.now;
+		return;
+	}
+	if (c->options->wait_all && c->clocks.now - c->clocks.alone_at < second_look_ns(c))
+		return;
+	if (c->end == RUN_GOES_ON)
+		c->end = RUN_ENDS;
+}
+
+static int period(struct collector *c, size_t rows)
+{
+	if (c->root.is_gone)
+		return PERIOD_BUSY_MS;
+	if (rows >= BUSY_ROWS) {
+		c->patience.idle_rounds = 0;
+		return rows >= 3 * BUSY_ROWS ? 0 : PERIOD_BUSY_MS;
+	}
+	if (rows) {
+		c->patience.idle_rounds = 0;
+		return PERIOD_SOME_MS;
+	}
+	return ++c->patience.idle_rounds < 10 ? PERIOD_SOME_MS : PERIOD_IDLE_MS;
+}
+
+/*
+ * On a machine that is full, the program comes first: as a batch job the collector does not push a running
+ * thread off its CPU whenever its timer fires. Nothing lower, or threads that wait for room would wait for us,
+ * unless never holding the program up is what the user has asked for.
+ */
+static void be_modest(const struct collector *c)
+{
+	struct sched_param none = {0};
+
+	sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none);
+	if (c->options->on_full == SL_FULL_DROP)
+		setpriority(PRIO_PROCESS, 0, 19);
+}
+
+void collect_run(struct collector *c)
+{
+	int wait = PERIOD_SOME_MS;
+
+	be_modest(c);
+	while (c->end == RUN_GOES_ON) {
+		loop_wait(&c->loop, wait);
+		pump_now(c);
+		if (loop_dispatch(&c->loop))
+			c->clocks.alone_at = 0;
+		wait = collect_can_wait(c) ? PERIOD_LOOK_MS : period(c, collect_tick(c));
+		answer_exits(c);
+		check_processes(c);
+		session_control_tick(c);
+		check_end(c);
+		if (c->clocks.alone_at)
+			wait = 1;
+	}
+}
