@@ -161,6 +161,11 @@ void db_ops_failed(struct db *db); /* after rollback: keeps them, within bounds 
 int db_ops_load(struct db *db);    /* resume */
 void db_ops_free(struct db *db);
 
+/* Bytes that @hex denotes, at most @room. */
+size_t db_unhex(const char *hex, uint8_t *to, size_t room);
+/* Room for @bytes behind the @len in *@buf, which grows. NULL: no memory, and it is as it was. */
+uint8_t *db_room(uint8_t **buf, size_t len, size_t *cap, size_t bytes);
+
 /* ---- db_state.c ---- */
 int db_state_keep(struct db *db, const char *key, const void *blob, size_t len);
 int db_state_load(struct db *db); /* resume */

@@ -95,19 +95,7 @@ static struct db_nvtx *get(struct db *db)
 
 static uint8_t *room(struct db_nvtx *n, size_t bytes)
 {
-	size_t cap = n->cap ? n->cap : 65536;
-	uint8_t *more;
-
-	while (cap < n->len + bytes)
-		cap *= 2;
-	if (cap != n->cap) {
-		more = realloc(n->buf, cap);
-		if (!more)
-			return NULL;
-		n->buf = more;
-		n->cap = cap;
-	}
-	return n->buf + n->len;
+	return db_room(&n->buf, n->len, &n->cap, bytes);
 }
 
 static int put_text(struct db *db, struct head *h, const char *text, size_t len)

@@ -108,19 +108,7 @@ struct op_head {
 
 static uint8_t *room(struct db_ops *ops, size_t bytes)
 {
-	size_t cap = ops->cap ? ops->cap : 4096;
-	uint8_t *p;
-
-	while (cap < ops->len + bytes)
-		cap *= 2;
-	if (cap != ops->cap) {
-		p = realloc(ops->buf, cap);
-		if (!p)
-			return NULL;
-		ops->buf = p;
-		ops->cap = cap;
-	}
-	return ops->buf + ops->len;
+	return db_room(&ops->buf, ops->len, &ops->cap, bytes);
 }
 
 static int put_int(struct db_ops *ops, int64_t v)

@@ -98,16 +98,6 @@ int64_t db_spaces_pid(const struct db_spaces *all, int64_t space)
 
 /* ---- reading ---- */
 
-static size_t from_hex(const char *text, uint8_t *to, size_t room)
-{
-	size_t cnt = 0;
-	unsigned byte;
-
-	for (; text && cnt < room && sscanf(text, "%2x", &byte) == 1 && text[1]; text += 2)
-		to[cnt++] = (uint8_t)byte;
-	return cnt;
-}
-
 /* Code in memory that is no file, as /proc/PID/maps calls it. */
 static bool has_file(const char *path)
 {
@@ -120,7 +110,7 @@ static void read_module(struct db_spaces *all, sqlite3_stmt *stmt)
 {
 	struct db_module *m = &all->module[all->modules];
 	uint8_t id[64];
-	size_t id_len = from_hex((const char *)sqlite3_column_text(stmt, 6), id, sizeof(id));
+	size_t id_len = db_unhex((const char *)sqlite3_column_text(stmt, 6), id, sizeof(id));
 	uint32_t len;
 
 	all->modules++;

@@ -164,17 +164,6 @@ static void take_space(sqlite3_stmt *s, const struct db_stacks_reader *r)
 		 sqlite3_column_int64(s, 2));
 }
 
-/* Bytes that @hex stands for, at most @room. */
-static size_t unhex(const char *hex, uint8_t *to, size_t room)
-{
-	size_t n = 0;
-	unsigned byte;
-
-	for (; hex && n < room && sscanf(hex, "%2x", &byte) == 1; hex += 2)
-		to[n++] = (uint8_t)byte;
-	return n;
-}
-
 static void take_module(sqlite3_stmt *s, const struct db_stacks_reader *r)
 {
 	const char *path = (const char *)sqlite3_column_text(s, 5);
@@ -187,7 +176,7 @@ static void take_module(sqlite3_stmt *s, const struct db_stacks_reader *r)
 			      .path = path ? path : "",
 			      .build_id = id};
 
-	m.build_id_len = unhex((const char *)sqlite3_column_text(s, 6), id, sizeof(id));
+	m.build_id_len = db_unhex((const char *)sqlite3_column_text(s, 6), id, sizeof(id));
 	r->module(r->to, &m);
 }
 

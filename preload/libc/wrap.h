@@ -109,4 +109,23 @@ static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook
 }
 
 #pragma GCC visibility pop
+
+/* A wrapper whose call returns a new descriptor: @... records it; else what is known of that number is forgotten. */
+#define SL_OPENING(name, params, args, ...)      \
+	SL_WRAPPER(int, name, params)            \
+	{                                        \
+		SL_REAL(NEG, int, name, params); \
+		struct sl_call call;             \
+		int rc;                          \
+		if (!sl_enter(&call)) {          \
+			rc = real args;          \
+			sl_fd_passed(rc);        \
+			return rc;               \
+		}                                \
+		rc = real args;                  \
+		sl_stop(&call);                  \
+		__VA_ARGS__;                     \
+		return rc;                       \
+	}
+
 #endif

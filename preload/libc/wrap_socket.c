@@ -55,24 +55,10 @@ SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
 	return rc;
 }
 
-#define WRAP_ACCEPT(name, params, args)                                    \
-	SL_WRAPPER(int, name, params)                                      \
-	{                                                                  \
-		SL_REAL(NEG, int, name, params);                           \
-		struct sl_call call;                                       \
-		int rc;                                                    \
-		if (!sl_enter(&call)) {                                    \
-			rc = real args;                                    \
-			sl_fd_passed(rc);                                  \
-			return rc;                                         \
-		}                                                          \
-		rc = real args;                                            \
-		sl_stop(&call);                                            \
-		leave_peer(&call, SL_H_##name, rc, rc == -1, rc, NULL, 0); \
-		return rc;                                                 \
-	}
-WRAP_ACCEPT(accept, (int fd, void *addr, socklen_t *len), (fd, addr, len))
-WRAP_ACCEPT(accept4, (int fd, void *addr, socklen_t *len, int flags), (fd, addr, len, flags))
+SL_OPENING(accept, (int fd, void *addr, socklen_t *len), (fd, addr, len),
+	   leave_peer(&call, SL_H_accept, rc, rc == -1, rc, NULL, 0))
+SL_OPENING(accept4, (int fd, void *addr, socklen_t *len, int flags), (fd, addr, len, flags),
+	   leave_peer(&call, SL_H_accept4, rc, rc == -1, rc, NULL, 0))
 
 /* Descriptors received in a message: they get a serial at their first use. */
 static void received(struct msghdr *m)

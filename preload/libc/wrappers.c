@@ -7,19 +7,47 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define HOOK_CALL(fail, ret, name, params, args)                                     \
-	SL_PASSING(ret, name, params, args)                                          \
-	{                                                                            \
-		SL_REAL(fail, ret, name, params);                                    \
-		struct sl_call call;                                                 \
-		ret rc;                                                              \
-		if (!sl_enter_open(&call))                                           \
-			return real args;                                            \
-		rc = real args;                                                      \
-		sl_stop(&call);                                                      \
-		sl_leave_call(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc)); \
-		return rc;                                                           \
+/* Around the call: @... records it, with its result in rc. */
+#define HOOK_AROUND(fail, ret, name, params, args, ...) \
+	SL_PASSING(ret, name, params, args)             \
+	{                                               \
+		SL_REAL(fail, ret, name, params);       \
+		struct sl_call call;                    \
+		ret rc;                                 \
+		if (!sl_enter_open(&call))              \
+			return real args;               \
+		rc = real args;                         \
+		sl_stop(&call);                         \
+		__VA_ARGS__;                            \
+		return rc;                              \
 	}
+
+#define HOOK_CALL(fail, ret, name, params, args)   \
+	HOOK_AROUND(fail, ret, name, params, args, \
+		    sl_leave_call(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc)))
+
+#define HOOK_ARG(fail, ret, name, params, args, arg)                                   \
+	HOOK_AROUND(fail, ret, name, params, args,                                     \
+		    sl_leave_arg(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
+				 (int64_t)(arg)))
+
+#define HOOK_FD(fail, io, ret, name, params, args, fd) \
+	HOOK_AROUND(fail, ret, name, params, args,     \
+		    sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), fd))
+
+#define HOOK_IO(io, ret, name, params, args, fd, asked, off) \
+	HOOK_AROUND(NEG, ret, name, params, args,            \
+		    sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, asked, rc, off))
+
+#define HOOK_PATH(fail, io, ret, name, params, args, path)                                     \
+	HOOK_AROUND(fail, ret, name, params, args,                                             \
+		    sl_leave_path(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), -1, 0, \
+				  sl_safe_path(SL_FAILED_##fail(rc), path)))
+
+#define HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)               \
+	HOOK_AROUND(fail, ret, name, params, args,                                        \
+		    sl_leave_stream(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
+				    sl_fileno(stream), asked, done))
 
 #define HOOK_VOID(name, params, args)                          \
 	SL_WRAPPER(void, name, params)                         \
@@ -37,113 +65,13 @@
 		sl_leave_call(&call, SL_H_##name, 0, false);   \
 	}
 
-#define HOOK_ARG(fail, ret, name, params, args, arg)                               \
-	SL_PASSING(ret, name, params, args)                                        \
-	{                                                                          \
-		SL_REAL(fail, ret, name, params);                                  \
-		struct sl_call call;                                               \
-		ret rc;                                                            \
-		if (!sl_enter_open(&call))                                         \
-			return real args;                                          \
-		rc = real args;                                                    \
-		sl_stop(&call);                                                    \
-		sl_leave_arg(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
-			     (int64_t)(arg));                                      \
-		return rc;                                                         \
-	}
+#define HOOK_OPEN(name, params, args, dir, path) \
+	SL_OPENING(name, params, args,           \
+		   sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, dir, path))
 
-#define HOOK_FD(fail, io, ret, name, params, args, fd)                                 \
-	SL_PASSING(ret, name, params, args)                                            \
-	{                                                                              \
-		SL_REAL(fail, ret, name, params);                                      \
-		struct sl_call call;                                                   \
-		ret rc;                                                                \
-		if (!sl_enter_open(&call))                                             \
-			return real args;                                              \
-		rc = real args;                                                        \
-		sl_stop(&call);                                                        \
-		sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), fd); \
-		return rc;                                                             \
-	}
-
-#define HOOK_IO(io, ret, name, params, args, fd, asked, off)                       \
-	SL_PASSING(ret, name, params, args)                                        \
-	{                                                                          \
-		SL_REAL(NEG, ret, name, params);                                   \
-		struct sl_call call;                                               \
-		ret rc;                                                            \
-		if (!sl_enter_open(&call))                                         \
-			return real args;                                          \
-		rc = real args;                                                    \
-		sl_stop(&call);                                                    \
-		sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, asked, rc, off); \
-		return rc;                                                         \
-	}
-
-#define HOOK_PATH(fail, io, ret, name, params, args, path)                                 \
-	SL_PASSING(ret, name, params, args)                                                \
-	{                                                                                  \
-		SL_REAL(fail, ret, name, params);                                          \
-		struct sl_call call;                                                       \
-		ret rc;                                                                    \
-		if (!sl_enter_open(&call))                                                 \
-			return real args;                                                  \
-		rc = real args;                                                            \
-		sl_stop(&call);                                                            \
-		sl_leave_path(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), -1, 0, \
-			      sl_safe_path(SL_FAILED_##fail(rc), path));                   \
-		return rc;                                                                 \
-	}
-
-#define HOOK_OPEN(name, params, args, dir, path)                                \
-	SL_WRAPPER(int, name, params)                                           \
-	{                                                                       \
-		SL_REAL(NEG, int, name, params);                                \
-		struct sl_call call;                                            \
-		int rc;                                                         \
-		if (!sl_enter(&call)) {                                         \
-			rc = real args;                                         \
-			sl_fd_passed(rc);                                       \
-			return rc;                                              \
-		}                                                               \
-		rc = real args;                                                 \
-		sl_stop(&call);                                                 \
-		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, dir, path); \
-		return rc;                                                      \
-	}
-
-#define HOOK_NEWFD(name, params, args)                           \
-	SL_WRAPPER(int, name, params)                            \
-	{                                                        \
-		SL_REAL(NEG, int, name, params);                 \
-		struct sl_call call;                             \
-		int rc;                                          \
-		if (!sl_enter(&call)) {                          \
-			rc = real args;                          \
-			sl_fd_passed(rc);                        \
-			return rc;                               \
-		}                                                \
-		rc = real args;                                  \
-		sl_stop(&call);                                  \
-		sl_fd_set(rc, 0);                                \
-		sl_leave_call(&call, SL_H_##name, rc, rc == -1); \
-		return rc;                                       \
-	}
-
-#define HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)           \
-	SL_PASSING(ret, name, params, args)                                           \
-	{                                                                             \
-		SL_REAL(fail, ret, name, params);                                     \
-		struct sl_call call;                                                  \
-		ret rc;                                                               \
-		if (!sl_enter_open(&call))                                            \
-			return real args;                                             \
-		rc = real args;                                                       \
-		sl_stop(&call);                                                       \
-		sl_leave_stream(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
-				sl_fileno(stream), asked, done);                      \
-		return rc;                                                            \
-	}
+#define HOOK_NEWFD(name, params, args)                   \
+	SL_OPENING(name, params, args, sl_fd_set(rc, 0); \
+		   sl_leave_call(&call, SL_H_##name, rc, rc == -1))
 
 #define HOOK_HAND(fail, io, name)
 

@@ -1,6 +1,7 @@
 /* perf_rings.c - maps the rings, reads records from them, counts what the kernel lost. */
 #include "collector/kernel/perf/perf_rings.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,30 @@ uint64_t perf_rings_event_lost(int fd)
 	uint64_t counts[2]; /* value, lost */
 
 	return read(fd, counts, sizeof(counts)) == sizeof(counts) ? counts[1] : 0;
+}
+
+int perf_follow_threads(pid_t pid, int (*one)(void *ctx, pid_t pid, uint32_t tid), void *ctx)
+{
+	char path[32];
+	int found, err;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	do {
+		DIR *dir = opendir(path);
+		struct dirent *e;
+
+		if (!dir)
+			return errno == ENOENT ? -ESRCH : -errno;
+		found = err = 0;
+		while (err >= 0 && (e = readdir(dir))) {
+			uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+			err = tid ? one(ctx, pid, tid) : 0;
+			found += err == 1;
+		}
+		closedir(dir);
+	} while (err >= 0 && found > 0);
+	return err < 0 ? err : 0;
 }
 
 long perf_rings_setting(const char *name, long otherwise)

@@ -47,6 +47,12 @@ uint64_t perf_rings_event_lost(int fd);
 /* A number in /proc/sys/kernel. */
 long perf_rings_setting(const char *name, long otherwise);
 
+/*
+ * Calls @one for each thread of @pid, again and again until it returns 0 for all: threads may start threads meanwhile.
+ * @one returns 1 for a thread that was new to it, 0, or -errno, which ends it. 0 or -errno; -ESRCH: there is no process.
+ */
+int perf_follow_threads(pid_t pid, int (*one)(void *ctx, pid_t pid, uint32_t tid), void *ctx);
+
 /* Lets an event of @cpu write into its ring. 1: that is new; 0; or -errno. */
 int perf_rings_join(struct perf_rings *rs, unsigned cpu, int fd);
 

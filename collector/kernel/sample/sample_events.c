@@ -1,7 +1,6 @@
 /* sample_events.c - opens the events for threads and CPUs, pauses and resumes them. */
 #include "collector/kernel/sample/sample_events.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -329,41 +328,29 @@ static int watch(struct sample_events *es, uint32_t tid, bool at_exec)
 	return opened ? 0 : -ENODEV;
 }
 
-/* One pass over the threads of @pid. Returns how many were new, or -errno. */
-static int follow_threads(struct sample_events *es, pid_t pid, bool at_exec)
+struct following {
+	struct sample_events *es;
+	bool at_exec;
+};
+
+static int follow_thread(void *ctx, pid_t pid, uint32_t tid)
 {
-	struct dirent *e;
-	char path[32];
-	int found = 0, err = 0;
-	DIR *dir;
+	struct following *f = ctx;
+	int err;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (!err && (e = readdir(dir))) {
-		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
-
-		if (!tid || tid > SAMPLE_TID_MOST || has_own(es, tid))
-			continue;
-		es->own[tid / 8] |= (uint8_t)(1u << tid % 8);
-		found++;
-		err = watch(es, tid, at_exec);
-	}
-	closedir(dir);
-	return err ? err : found;
+	(void)pid;
+	if (tid > SAMPLE_TID_MOST || has_own(f->es, tid))
+		return 0;
+	f->es->own[tid / 8] |= (uint8_t)(1u << tid % 8);
+	err = watch(f->es, tid, f->at_exec);
+	return err ? err : 1;
 }
 
 int sample_events_follow(struct sample_events *es, pid_t pid, bool at_exec)
 {
-	int found;
+	struct following f = {es, at_exec};
 
-	if (es->ask.scope == SCHED_MODE_SYSTEM)
-		return 0;
-	do
-		found = follow_threads(es, pid, at_exec);
-	while (found > 0);
-	return found;
+	return es->ask.scope == SCHED_MODE_SYSTEM ? 0 : perf_follow_threads(pid, follow_thread, &f);
 }
 
 /* ---- open and close ---- */

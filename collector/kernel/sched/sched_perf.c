@@ -7,7 +7,6 @@
  * the reason of a wait, exit statuses. A thread that ends is cut off before its last switch; its EXIT
  * record stands for that.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -232,45 +231,21 @@ static int know(struct perf *p, uint32_t pid, uint32_t tid)
 	return 1;
 }
 
-/* One pass over the threads of @pid. Returns how many were new, or -errno. */
-static int follow_threads(struct sched *s, pid_t pid)
+static int follow_thread(void *ctx, pid_t pid, uint32_t tid)
 {
-	struct dirent *e;
-	char path[32];
-	int found = 0, err = 0;
-	DIR *dir;
+	struct sched *s = ctx;
+	int err = know(s->data, (uint32_t)pid, tid);
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (err >= 0 && (e = readdir(dir))) {
-		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
-
-		if (!tid)
-			continue;
-		err = know(s->data, (uint32_t)pid, tid);
-		if (err == 1) {
-			found++;
-			err = watch(s, (pid_t)tid);
-		}
-	}
-	closedir(dir);
-	return err < 0 ? err : found;
+	if (err != 1)
+		return err;
+	err = watch(s, (pid_t)tid);
+	return err < 0 ? err : 1;
 }
 
-/*
- * Threads may start threads meanwhile. One that was started by a watched thread is watched already and
- * now twice: take_switch() leaves the second record of each switch out.
- */
+/* A thread started by a watched one may be watched twice: take_switch() leaves the second record of each switch out. */
 static int perf_follow(struct sched *s, pid_t pid)
 {
-	int found;
-
-	do
-		found = follow_threads(s, pid);
-	while (found > 0);
-	return found;
+	return perf_follow_threads(pid, follow_thread, s);
 }
 
 /* ---- records ---- */
