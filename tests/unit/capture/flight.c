@@ -335,7 +335,7 @@ static void switches_of_a_window_are_whole_pairs(void **state)
 }
 
 /* Parts that were dropped are remembered for which thread ran. */
-static void dropped_parts_still_tell_which_thread_runs(void **state)
+static void dropped_parts_leave_known_which_thread_runs(void **state)
 {
 	struct flight_store q;
 	struct side s;
@@ -380,7 +380,7 @@ int main(void)
 		TEST(unused_memory_goes_back),
 		TEST(names_of_files_that_were_closed_go),
 		TEST(switches_of_a_window_are_whole_pairs),
-		TEST(dropped_parts_still_tell_which_thread_runs),
+		TEST(dropped_parts_leave_known_which_thread_runs),
 	};
 
 	return cmocka_run_group_tests_name("flight", tests, NULL, NULL);

@@ -195,7 +195,7 @@ static void ranges_of_a_thread(void **state)
 	end(&w);
 }
 
-static void domains_and_strings_that_are_told_late(void **state)
+static void domains_and_strings_that_come_late(void **state)
 {
 	struct world w = begin();
 	uint64_t string[3] = {5, 4, 0}, domain[1] = {3}, other[1] = {4};
@@ -325,7 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(calls_that_take_too_long),
 		TEST(ranges_of_a_thread),
-		TEST(domains_and_strings_that_are_told_late),
+		TEST(domains_and_strings_that_come_late),
 		TEST(ranges_that_end_in_another_thread),
 		TEST(a_gpu_that_does_nothing),
 		TEST(a_gpu_that_two_processes_share),

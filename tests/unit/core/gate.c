@@ -129,7 +129,7 @@ static void descriptors_are_looked_at_anew(void **state)
 	host_end(&h);
 }
 
-static void images_execs_and_names_are_always_told(void **state)
+static void images_execs_and_names_are_always_recorded(void **state)
 {
 	struct host h;
 	struct story s = run(&h, osrt, "who", NULL);
@@ -392,7 +392,7 @@ static void nvtx_passes_and_the_range_is_whole(void **state)
 	host_end(&h);
 }
 
-static void nvtx_is_not_told_where_it_is_not_traced(void **state)
+static void nvtx_is_not_recorded_where_it_is_not_traced(void **state)
 {
 	struct sl_session settings = by_nvtx("step", "", 0);
 	struct ranges ranges = {0};
@@ -469,7 +469,7 @@ static void cuda_profiler_of_several_processes(void **state)
 	host_end(&h);
 }
 
-static void nobody_answers(void **state)
+static void no_answer(void **state)
 {
 	struct host h;
 	struct story s;
@@ -488,7 +488,7 @@ static void nobody_answers(void **state)
 	host_end(&h);
 }
 
-static void nobody_asks_behind_a_filter(void **state)
+static void no_request_under_a_filter(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_cuda(0), "cuda-seccomp", NULL);
@@ -501,7 +501,7 @@ static void nobody_asks_behind_a_filter(void **state)
 	host_end(&h);
 }
 
-static void nobody_asks_in_a_vfork_child(void **state)
+static void no_request_in_a_vfork_child(void **state)
 {
 	struct host h;
 	struct story s = run(&h, by_cuda(0), "cuda-vfork", NULL);
@@ -517,7 +517,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_are_recorded_while_it_is_open),
 		cmocka_unit_test(descriptors_are_looked_at_anew),
-		cmocka_unit_test(images_execs_and_names_are_always_told),
+		cmocka_unit_test(images_execs_and_names_are_always_recorded),
 		cmocka_unit_test(a_vfork_child_writes_nothing),
 		cmocka_unit_test(totals_belong_to_a_report),
 		cmocka_unit_test(eight_threads_a_thousand_times),
@@ -527,13 +527,13 @@ int main(void)
 		cmocka_unit_test(nvtx_of_plain_texts),
 		cmocka_unit_test(nvtx_that_never_comes),
 		cmocka_unit_test(nvtx_passes_and_the_range_is_whole),
-		cmocka_unit_test(nvtx_is_not_told_where_it_is_not_traced),
+		cmocka_unit_test(nvtx_is_not_recorded_where_it_is_not_traced),
 		cmocka_unit_test(nvtx_in_a_forked_child),
 		cmocka_unit_test(cuda_profiler),
 		cmocka_unit_test(cuda_profiler_of_several_processes),
-		cmocka_unit_test(nobody_answers),
-		cmocka_unit_test(nobody_asks_behind_a_filter),
-		cmocka_unit_test(nobody_asks_in_a_vfork_child),
+		cmocka_unit_test(no_answer),
+		cmocka_unit_test(no_request_under_a_filter),
+		cmocka_unit_test(no_request_in_a_vfork_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

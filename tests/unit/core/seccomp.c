@@ -243,7 +243,7 @@ static void filters_add_up(void **state)
 }
 
 /* One of vfork's child is not its parent's. */
-static void a_child_that_shares_memory_is_somebody_else(void **state)
+static void a_child_that_shares_memory_is_another_process(void **state)
 {
 	struct sock_filter one = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
 	const struct sock_fprog p = {1, &one};
@@ -301,7 +301,7 @@ int main(void)
 		cmocka_unit_test(who_looks_at_arguments_is_not_trusted),
 		cmocka_unit_test(the_worst_is_expected_of_what_cannot_be_read),
 		cmocka_unit_test(filters_add_up),
-		cmocka_unit_test(a_child_that_shares_memory_is_somebody_else),
+		cmocka_unit_test(a_child_that_shares_memory_is_another_process),
 		cmocka_unit_test(threads_have_their_numbers),
 	};
 

@@ -1,7 +1,7 @@
 /* stack.c - stacks of calls, as the shim emits them: a new stack once, a known one by its id. Unwinders are fakes. */
 #include "tests/unit/core/stack_test.h"
 
-static void the_same_stack_is_told_once(void **state)
+static void the_same_stack_is_emitted_once(void **state)
 {
 	const uint64_t *at = ring->chunk.data;
 	uint32_t one, two;
@@ -76,7 +76,7 @@ static void depth_is_bounded(void **state)
 	assert_true(r.payload[SL_FRAME_MAX] == (SL_FRAME_REMARK | SL_REMARK_DEPTH));
 }
 
-static void nobody_is_home(void **state)
+static void nothing_is_readable(void **state)
 {
 	(void)state;
 	assert_int_equal(call_for(100), 0);
@@ -117,7 +117,7 @@ static void what_was_unmapped_is_not_read(void **state)
 	assert_true(r.payload[2] == python[0]);
 }
 
-static void what_was_voided_is_told_anew(void **state)
+static void voided_stacks_are_emitted_again(void **state)
 {
 	uint32_t before = call_from(last_place);
 
@@ -141,7 +141,7 @@ static void a_full_ring_costs_the_stack_only(void **state)
 	assert_int_equal(count(SL_META_STACK), 1);
 }
 
-static void objects_are_told_behind_the_stack(void **state)
+static void objects_are_emitted_after_the_stack(void **state)
 {
 	const uint64_t *at = ring->chunk.data;
 	struct record r;
@@ -278,7 +278,7 @@ static void threads_share_what_is_known(void **state)
 	assert_int_equal(count(SL_META_STACK), 0);
 }
 
-static void a_child_goes_on_with_what_its_parent_told(void **state)
+static void a_child_keeps_the_ids_of_its_parent(void **state)
 {
 	uint32_t known_id = call_from(last_place), parent_id;
 	int status;
@@ -377,7 +377,7 @@ static void without_system_calls_there_is_no_table(void **state)
 }
 
 /* The last one: it leaves no room. */
-static void a_full_table_tells_each_time(void **state)
+static void a_full_table_emits_each_time(void **state)
 {
 	uint64_t most = 0;
 	uint32_t id, again;
@@ -448,27 +448,27 @@ static void the_note_of_an_unknown_python_is_recorded_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_same_stack_is_told_once),
+		TEST(the_same_stack_is_emitted_once),
 		TEST(a_call_of_hours_has_its_number),
 		TEST(frames_of_python_follow),
 		TEST(depth_is_bounded),
-		TEST(nobody_is_home),
+		TEST(nothing_is_readable),
 		TEST(where_no_room_is_left_a_remark_stands),
 		TEST(what_was_unmapped_is_not_read),
-		TEST(what_was_voided_is_told_anew),
+		TEST(voided_stacks_are_emitted_again),
 		TEST(a_full_ring_costs_the_stack_only),
-		TEST(objects_are_told_behind_the_stack),
+		TEST(objects_are_emitted_after_the_stack),
 		TEST(objects_without_room_come_later),
 		TEST(a_long_line_table_comes_in_pieces),
 		TEST(threads_share_what_is_known),
-		TEST(a_child_goes_on_with_what_its_parent_told),
+		TEST(a_child_keeps_the_ids_of_its_parent),
 		TEST(what_was_begun_and_never_ended_is_ended),
 		TEST(a_handler_takes_none_meanwhile),
 		TEST(one_that_was_left_does_not_stay),
 		TEST(without_system_calls_there_is_no_table),
 		TEST(functions_have_classes),
 		TEST(the_note_of_an_unknown_python_is_recorded_once),
-		TEST(a_full_table_tells_each_time),
+		TEST(a_full_table_emits_each_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -352,11 +352,11 @@ APART(an_older_cupti_keeps_its_own_clock)
 
 /* ---- other tools that use CUPTI ---- */
 
-static void somebody_was_first_in_a_process(void)
+static void another_tool_was_first_in_a_process(void)
 {
 	setenv("STANDIN_CUPTI_TAKEN", "Nsight Compute", 1);
 	CHECK_EQUAL(start("so.13", 0), -1);
-	CHECK(status_says(SL_GPU_STATUS_TAKEN, "\"Nsight Compute\" has it"));
+	CHECK(status_has(SL_GPU_STATUS_TAKEN, "\"Nsight Compute\" has it"));
 	CHECK_EQUAL(status(SL_GPU_STATUS_TAKEN)->status.detail, 39);
 	cuda.flush(false);
 	cuda.flush(true);
@@ -364,16 +364,16 @@ static void somebody_was_first_in_a_process(void)
 	unsetenv("STANDIN_CUPTI_TAKEN");
 	CHECK(cuda.yield());
 }
-APART(somebody_was_first)
+APART(another_tool_was_first)
 
-static void an_older_cupti_does_not_say_who_in_a_process(void)
+static void an_older_cupti_names_no_process_in_a_process(void)
 {
 	setenv("STANDIN_CUPTI_TAKEN", "x", 1);
 	setenv("STANDIN_CUPTI_FAIL", "Subscribe_v2=39", 1);
 	CHECK_EQUAL(start("so.12", 0), -1);
-	CHECK(status_says(SL_GPU_STATUS_TAKEN, "another profiler"));
+	CHECK(status_has(SL_GPU_STATUS_TAKEN, "another profiler"));
 }
-APART(an_older_cupti_does_not_say_who)
+APART(an_older_cupti_names_no_process)
 
 static void program_callback(void *data, int domain, uint32_t id, const void *info)
 {
@@ -424,7 +424,7 @@ static void the_program_wants_it_in_a_process(void)
 	CHECK_EQUAL(subscribe(&handle, program_callback, NULL), 39);
 	CHECK(cuda.yield());
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1);
-	CHECK(status_says(SL_GPU_STATUS_LOST_SLOT, "torch.profiler"));
+	CHECK(status_has(SL_GPU_STATUS_LOST_SLOT, "torch.profiler"));
 	CHECK_EQUAL(subscribe(&handle, program_callback, NULL), 0);
 	CHECK(!thread_type(&type) && type == 0);
 	/* What is enabled now is the program's, in its buffers, on the clock that it expects. */
@@ -463,8 +463,8 @@ int main(void)
 		cmocka_unit_test(a_gpu_never_used_is_not_flushed),
 		cmocka_unit_test(a_forked_child_is_left_alone),
 		cmocka_unit_test(an_older_cupti_keeps_its_own_clock),
-		cmocka_unit_test(somebody_was_first),
-		cmocka_unit_test(an_older_cupti_does_not_say_who),
+		cmocka_unit_test(another_tool_was_first),
+		cmocka_unit_test(an_older_cupti_names_no_process),
 		cmocka_unit_test(the_program_wants_it),
 	};
 

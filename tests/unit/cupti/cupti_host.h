@@ -301,7 +301,7 @@ static inline const struct told *status(enum sl_gpu_status_code code)
 	CHECK(found);
 	return found;
 }
-static inline bool status_says(enum sl_gpu_status_code code, const char *what)
+static inline bool status_has(enum sl_gpu_status_code code, const char *what)
 {
 	const struct told *t = status(code);
 

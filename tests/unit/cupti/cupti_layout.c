@@ -67,7 +67,7 @@ static void compare(const struct place *p, size_t cnt)
 				 p->bytes, p->want_offset, p->want_bytes);
 }
 
-static void fields_lie_where_the_table_says(void **state)
+static void fields_lie_where_the_table_has_them(void **state)
 {
 	static const struct place places[] = {
 #define FIELD(shape, field, offset, bytes, version, member) \
@@ -195,7 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table_is_sound),
 #if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130000
-		cmocka_unit_test(fields_lie_where_the_table_says),
+		cmocka_unit_test(fields_lie_where_the_table_has_them),
 		cmocka_unit_test(older_structures_are_the_same_up_to_their_end),
 		cmocka_unit_test(structures_have_the_sizes_of_their_versions),
 		cmocka_unit_test(kinds_and_numbers_are_right),

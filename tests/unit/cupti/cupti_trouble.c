@@ -6,7 +6,7 @@
 static void no_library_in_a_process(void)
 {
 	CHECK_EQUAL(start("/nonexistent/libcupti.so.13", 0), -1);
-	CHECK(status_says(SL_GPU_STATUS_NO_LIBRARY, "/nonexistent/libcupti.so.13"));
+	CHECK(status_has(SL_GPU_STATUS_NO_LIBRARY, "/nonexistent/libcupti.so.13"));
 	CHECK_EQUAL(told_cnt, 1);
 	cuda.flush(true);
 	CHECK_EQUAL(told_cnt, 1);
@@ -23,8 +23,8 @@ static void the_loaded_library_in_a_process(void)
 	host_loaded = path;
 	CHECK_EQUAL(start("so.13", 0), 0);
 	CHECK_EQUAL(status(SL_GPU_STATUS_ON)->status.version, 18);
-	CHECK(status_says(SL_GPU_STATUS_ON, "CUDA 11.8"));
-	CHECK(status_says(SL_GPU_STATUS_ON, path));
+	CHECK(status_has(SL_GPU_STATUS_ON, "CUDA 11.8"));
+	CHECK(status_has(SL_GPU_STATUS_ON, path));
 }
 APART(the_loaded_library)
 
@@ -84,7 +84,7 @@ static void a_library_of_pythons_packages_in_a_process(void)
 	CHECK(dlopen(to, RTLD_NOW | RTLD_LOCAL));
 	unsetenv("SIGHTLINE_CUPTI");
 	CHECK_EQUAL(start(NULL, 0), 0);
-	CHECK(status_says(SL_GPU_STATUS_ON, dir));
+	CHECK(status_has(SL_GPU_STATUS_ON, dir));
 	snprintf(cmd, sizeof(cmd), "rm -r '%s'", dir);
 	CHECK(!system(cmd));
 }
@@ -94,7 +94,7 @@ static void a_version_too_old_in_a_process(void)
 {
 	setenv("STANDIN_CUPTI_VERSION", "12", 1);
 	CHECK_EQUAL(start("so.11.8", 0), -1);
-	CHECK(status_says(SL_GPU_STATUS_NO_LAYOUT, "older than CUDA 11.2"));
+	CHECK(status_has(SL_GPU_STATUS_NO_LAYOUT, "older than CUDA 11.2"));
 }
 APART(a_version_too_old)
 
@@ -106,7 +106,7 @@ static void a_newer_version_that_only_grew_in_a_process(void)
 		launch("_Z1kv");
 	cuda.flush(true);
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1000);
-	CHECK(status_says(SL_GPU_STATUS_ON, "CUDA 14.2"));
+	CHECK(status_has(SL_GPU_STATUS_ON, "CUDA 14.2"));
 	CHECK_EQUAL(count(SL_GPU_REC_STATUS), 1);
 }
 APART(a_newer_version_that_only_grew)
@@ -120,7 +120,7 @@ static void a_newer_version_that_is_different_in_a_process(void)
 		launch("_Z1kv");
 	cuda.flush(false);
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 0);
-	CHECK(status_says(SL_GPU_STATUS_NO_LAYOUT, "cannot read"));
+	CHECK(status_has(SL_GPU_STATUS_NO_LAYOUT, "cannot read"));
 	cuda.flush(false); /* has it stop */
 	launch("_Z1kv");
 	cuda.flush(true);
@@ -133,7 +133,7 @@ static void one_kind_refused_in_a_process(void)
 {
 	setenv("STANDIN_CUPTI_FAIL", "ActivityEnable:52=21", 1);
 	CHECK_EQUAL(start("so.13", 0), 0);
-	CHECK(status_says(SL_GPU_STATUS_KIND_FAILED, "JIT"));
+	CHECK(status_has(SL_GPU_STATUS_KIND_FAILED, "JIT"));
 	CHECK_EQUAL(status(SL_GPU_STATUS_KIND_FAILED)->status.detail, 21);
 	launch("_Z1kv");
 	cuda.flush(true);
@@ -145,7 +145,7 @@ static void refused(const char *how, enum sl_gpu_status_code code, const char *s
 {
 	setenv("STANDIN_CUPTI_FAIL", how, 1);
 	CHECK_EQUAL(start("so.13", 0), -1);
-	CHECK(status_says(code, says));
+	CHECK(status_has(code, says));
 	CHECK_EQUAL(told_cnt, 1); /* one sentence, not one per kind */
 	cuda.flush(true);
 	CHECK_EQUAL(told_cnt, 1);
@@ -231,7 +231,7 @@ static const char real_cupti[] = "/usr/local/cuda/lib64/libcupti.so";
 static void the_real_library_without_a_driver_in_a_process(void)
 {
 	CHECK_EQUAL(start(real_cupti, 0), -1);
-	CHECK(status_says(SL_GPU_STATUS_TOO_OLD, "too old, or none"));
+	CHECK(status_has(SL_GPU_STATUS_TOO_OLD, "too old, or none"));
 	CHECK(status(SL_GPU_STATUS_TOO_OLD)->status.version >= CUPTI_OLDEST);
 	CHECK_EQUAL(told_cnt, 1);
 }

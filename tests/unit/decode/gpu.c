@@ -67,7 +67,7 @@ static void without_cupti_the_hooks_word_is_enough(void **state)
 }
 
 /* The runtime is hooked, and CUPTI reports it and the driver calls inside. */
-static void a_shared_runtime_is_told_by_both(void **state)
+static void a_shared_runtime_is_reported_by_both(void **state)
 {
 	struct gpu_fixture f;
 
@@ -109,7 +109,7 @@ static void a_shared_runtime_is_told_by_both(void **state)
 }
 
 /* The runtime is part of the program: hooks see the driver calls that it makes, CUPTI sees both. */
-static void a_static_runtime_is_told_by_cupti(void **state)
+static void a_static_runtime_is_reported_by_cupti(void **state)
 {
 	struct gpu_fixture f;
 
@@ -140,7 +140,7 @@ static void a_static_runtime_is_told_by_cupti(void **state)
  * The runtime call in which CUPTI was switched on is never reported; what it calls shares its correlation id. And
  * functions that ask for errors and versions have no row, from either source.
  */
-static void what_nobody_tells_of_is_not_made_up(void **state)
+static void unreported_calls_are_not_made_up(void **state)
 {
 	struct gpu_fixture f;
 
@@ -325,7 +325,7 @@ static void waiting_ends(void **state)
 }
 
 /* As many calls as fit in one buffer that CUPTI keeps back: reported after they have their rows, none gets a second. */
-static void many_calls_are_told_of_late(void **state)
+static void many_calls_are_reported_late(void **state)
 {
 	struct gpu_fixture f;
 
@@ -404,7 +404,7 @@ static void calls_in_a_row_find_their_own(void **state)
 }
 
 /* CUPTI's word comes in pieces, the driver's part after the runtime's row has been written. */
-static void what_is_inside_may_be_told_later(void **state)
+static void inner_calls_may_be_reported_later(void **state)
 {
 	struct gpu_fixture f;
 
@@ -425,7 +425,7 @@ static void what_is_inside_may_be_told_later(void **state)
 	gpu_end(&f);
 }
 
-static void losses_and_troubles_are_said(void **state)
+static void losses_and_errors_are_reported(void **state)
 {
 	struct gpu_fixture f;
 
@@ -562,7 +562,7 @@ static void killed_between_a_call_and_its_work(void **state)
 }
 
 /* CUPTI was given up before it reported calls: a late record makes no second row, in whichever collector. */
-static void killed_before_cupti_told(void **state)
+static void killed_before_cupti_reported(void **state)
 {
 	enum {
 		CALLS = 3000
@@ -671,25 +671,25 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(without_cupti_the_hooks_word_is_enough),
-		TEST(a_shared_runtime_is_told_by_both),
-		TEST(a_static_runtime_is_told_by_cupti),
-		TEST(what_nobody_tells_of_is_not_made_up),
+		TEST(a_shared_runtime_is_reported_by_both),
+		TEST(a_static_runtime_is_reported_by_cupti),
+		TEST(unreported_calls_are_not_made_up),
 		TEST(libraries_are_around_what_they_call),
 		TEST(texts_that_come_late_are_waited_for),
 		TEST(work_without_a_call_is_written),
 		TEST(ids_are_unique_in_the_report),
 		TEST(waiting_ends),
-		TEST(many_calls_are_told_of_late),
+		TEST(many_calls_are_reported_late),
 		TEST(a_process_that_ends_is_not_waited_for),
 		TEST(calls_in_a_row_find_their_own),
-		TEST(what_is_inside_may_be_told_later),
-		TEST(losses_and_troubles_are_said),
+		TEST(inner_calls_may_be_reported_later),
+		TEST(losses_and_errors_are_reported),
 		TEST(killed_before_the_positions),
 		TEST(killed_before_the_commit),
 		TEST(killed_after_the_commit),
 		TEST(killed_between_a_call_and_its_work),
 		TEST(killed_while_a_record_outlasts_its_chunk),
-		TEST(killed_before_cupti_told),
+		TEST(killed_before_cupti_reported),
 		TEST(what_was_not_kept_is_counted),
 	};
 

@@ -155,7 +155,7 @@ static void the_same_stack_has_the_same_number(void **state)
 }
 
 /* One that all rounds have, and many that only one has. */
-static void stacks_that_nobody_tells_any_more_take_no_room(void **state)
+static void stacks_out_of_use_take_no_room(void **state)
 {
 	struct sample_stacks st = {0};
 	uint64_t always = 0, once = 0;
@@ -493,7 +493,7 @@ int main(void)
 		TEST(an_exec_begins_anew),
 		TEST(the_same_stack_has_the_same_number),
 		TEST(numbers_hold_when_there_are_many),
-		TEST(stacks_that_nobody_tells_any_more_take_no_room),
+		TEST(stacks_out_of_use_take_no_room),
 #if defined(__x86_64__)
 		TEST(callers_are_found_without_frame_pointers),
 		TEST(what_is_popped_already_is_not_read),

@@ -334,9 +334,9 @@ static void waker_is_the_other_thread(void **state)
 	assert_true(wrong <= 10); /* the release of the child, page faults */
 }
 
-static void timer_is_nobody(void **state)
+static void a_timer_is_no_waker(void **state)
 {
-	size_t by_nobody = 0, by_spinner = 0;
+	size_t by_none = 0, by_spinner = 0;
 
 	(void)state;
 	run(SCHED_BACKEND_BPF, timer_beside_spinner);
@@ -345,10 +345,10 @@ static void timer_is_nobody(void **state)
 
 		if (!r->is_in || r->tid != (uint32_t)told->tid_a || !r->wakeup_ns)
 			continue;
-		by_nobody += r->waker_tid == 0;
+		by_none += r->waker_tid == 0;
 		by_spinner += r->waker_tid == (uint32_t)told->tid_b;
 	}
-	assert_true(by_nobody >= 45);
+	assert_true(by_none >= 45);
 	assert_true(by_spinner <= 2); /* the end of a thread wakes the one that joins it */
 }
 
@@ -384,7 +384,7 @@ static void older_ways(void **state)
 		check_ping_pong(SCHED_BACKEND_BPF);
 		check_family(SCHED_BACKEND_BPF);
 		waker_is_the_other_thread(NULL);
-		timer_is_nobody(NULL);
+		a_timer_is_no_waker(NULL);
 		sched_tuning.bpf_way = 0;
 	}
 }
@@ -405,7 +405,7 @@ int main(void)
 		cmocka_unit_test(many_threads_bpf),
 		cmocka_unit_test(many_threads_perf),
 		cmocka_unit_test(waker_is_the_other_thread),
-		cmocka_unit_test(timer_is_nobody),
+		cmocka_unit_test(a_timer_is_no_waker),
 		cmocka_unit_test(states),
 		cmocka_unit_test(priorities),
 		cmocka_unit_test(older_ways),

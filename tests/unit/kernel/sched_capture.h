@@ -177,7 +177,7 @@ static inline pid_t start_child(int (*work)(void), int *go)
 }
 
 /* Threads whose exit is reported before they have left their CPU for the last time. */
-static inline bool somebody_leaves(const struct sched *s)
+static inline bool a_thread_still_exits(const struct sched *s)
 {
 	size_t gone = 0, ended = 0;
 
@@ -195,7 +195,7 @@ static inline bool somebody_leaves(const struct sched *s)
 static inline void await_last_switches(struct sched *s, bool polls)
 {
 	usleep(2000);
-	for (int i = 0; polls && i < 400 && somebody_leaves(s); i++) {
+	for (int i = 0; polls && i < 400 && a_thread_still_exits(s); i++) {
 		usleep(5000);
 		sched_poll(s, &ops, &cap);
 	}

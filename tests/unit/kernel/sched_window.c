@@ -19,7 +19,7 @@ static int window_cnt;
 
 static _Atomic int *stop_word; /* shared with the child */
 
-static void *spin_until_told(void *arg)
+static void *spin_until_stopped(void *arg)
 {
 	told->tid_b = gettid();
 	while (!*stop_word)
@@ -33,7 +33,7 @@ static int spin_and_sleep(void)
 	pthread_t thread;
 
 	told->tid_a = gettid();
-	pthread_create(&thread, NULL, spin_until_told, NULL);
+	pthread_create(&thread, NULL, spin_until_stopped, NULL);
 	while (!*stop_word)
 		usleep(100);
 	pthread_join(thread, NULL);

@@ -124,7 +124,7 @@ static void another_report_begins_with_nothing(void **state)
 	side_die(&s);
 }
 
-static void many_files_are_told_by_folder(void **state)
+static void many_files_are_summed_by_folder(void **state)
 {
 	struct ring r = ring_new();
 	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
@@ -247,7 +247,7 @@ int main(void)
 		TEST(calls_are_summed_up_and_short_ones_too),
 		TEST(only_what_changed_is_written),
 		TEST(another_report_begins_with_nothing),
-		TEST(many_files_are_told_by_folder),
+		TEST(many_files_are_summed_by_folder),
 		TEST(a_thread_that_ended_is_over),
 		TEST(finished_reports_have_none),
 		cmocka_unit_test(a_gpu_is_busy_once_however_much_it_does),

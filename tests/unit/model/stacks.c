@@ -165,7 +165,7 @@ static void a_call_names_its_stack(void **state)
 	side_die(&s);
 }
 
-static void a_number_without_its_call_is_nobodys(void **state)
+static void a_number_without_its_call_has_no_stack(void **state)
 {
 	struct ring r;
 	struct side s;
@@ -425,7 +425,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_call_names_its_stack),
-		TEST(a_number_without_its_call_is_nobodys),
+		TEST(a_number_without_its_call_has_no_stack),
 		TEST(the_teller_may_be_read_later),
 		TEST(a_number_and_its_call_are_read_together),
 		TEST(a_line_table_in_pieces),

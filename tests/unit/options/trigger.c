@@ -74,7 +74,7 @@ static void each_kind_is_understood(void **state)
 	assert_string_equal(ts.at[9].text, "nvtx:x,y>z@* > 80us");
 }
 
-static void what_is_wrong_is_said_with_its_column(void **state)
+static void errors_name_the_column(void **state)
 {
 	static const struct {
 		const char *text, *says;
@@ -185,7 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_is_understood),
-		cmocka_unit_test(what_is_wrong_is_said_with_its_column),
+		cmocka_unit_test(errors_name_the_column),
 		cmocka_unit_test(a_limit_is_a_limit),
 		cmocka_unit_test(the_median_is_that_of_the_last),
 		cmocka_unit_test(names_may_end_in_a_star),

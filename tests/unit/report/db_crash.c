@@ -135,7 +135,7 @@ static off_t size_of(const char *suffix)
 	return stat(path, &st) ? -1 : st.st_size;
 }
 
-static void a_stuck_reader_stalls_nobody(void **state)
+static void a_stuck_reader_stalls_no_writer(void **state)
 {
 	struct db *db = test_open(false);
 	int64_t n = 0;
@@ -473,7 +473,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(readers_and_writer_do_not_disturb_each_other),
-		T(a_stuck_reader_stalls_nobody),
+		T(a_stuck_reader_stalls_no_writer),
 		T(the_log_is_bounded),
 		T(a_killed_writer_can_be_resumed),
 		T(killed_at_any_moment),

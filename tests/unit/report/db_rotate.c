@@ -88,7 +88,7 @@ static const char *next_ask(const char *sql)
 	return ask_file(next_path, sql);
 }
 
-static void who_is_who_comes_along_events_do_not(void **state)
+static void processes_and_threads_are_kept_events_are_not(void **state)
 {
 	struct db *db = next_of(full(), 0);
 
@@ -109,7 +109,7 @@ static void who_is_who_comes_along_events_do_not(void **state)
 	assert_string_equal(next_ask("PRAGMA integrity_check"), "ok");
 }
 
-static void with_what_was_said_and_open_files_where_asked(void **state)
+static void diagnostics_and_open_files_are_kept_where_asked(void **state)
 {
 	struct db *db = next_of(full(), DB_NEXT_SAID | DB_NEXT_FILES);
 
@@ -194,8 +194,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup, test_teardown)
-		TEST(who_is_who_comes_along_events_do_not),
-		TEST(with_what_was_said_and_open_files_where_asked),
+		TEST(processes_and_threads_are_kept_events_are_not),
+		TEST(diagnostics_and_open_files_are_kept_where_asked),
 		TEST(numbers_go_on),
 		TEST(time_zero_moves_and_the_dead_go),
 		TEST(what_cannot_be_made_leaves_the_old_one_as_it_is),

@@ -183,7 +183,7 @@ static void a_space_has_what_its_parent_had_and_what_came_later(void **state)
 			    "/nowhere/old.so");
 }
 
-static void what_was_not_told_is_said(void **state)
+static void lost_stacks_are_marked(void **state)
 {
 	struct db *db = begin();
 
@@ -211,7 +211,7 @@ static void names_may_not_be_wanted(void **state)
 	assert_string_equal(ask("SELECT group_concat(unresolved, '') FROM SL_FRAMES"), "110");
 }
 
-static void the_kernel_says_so(void **state)
+static void kernel_frames_are_marked(void **state)
 {
 	struct db *db = begin();
 
@@ -386,9 +386,9 @@ int main(void)
 		T(lines_of_python_are_those_of_its_instructions),
 		T(calls_of_libraries_share_the_table_of_cuda),
 		T(a_space_has_what_its_parent_had_and_what_came_later),
-		T(what_was_not_told_is_said),
+		T(lost_stacks_are_marked),
 		T(names_may_not_be_wanted),
-		T(the_kernel_says_so),
+		T(kernel_frames_are_marked),
 		T(what_fails_leaves_the_raw_stacks),
 		T(a_full_disk_leaves_the_raw_stacks),
 		T(a_disk_may_be_full_between_two_commits),

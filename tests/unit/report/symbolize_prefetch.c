@@ -407,7 +407,7 @@ static void a_signal_before_that_does_not(void **state)
 	wait_for_threads(1);
 }
 
-static void who_is_killed_leaves_nobody(void **state)
+static void a_killed_process_leaves_no_child(void **state)
 {
 	pid_t pid = fork();
 	int status;
@@ -477,7 +477,7 @@ static void stacks_have_their_files_opened(void **state)
 	unlink(copy);
 }
 
-static void nothing_is_opened_for_names_that_nobody_wants(void **state)
+static void nothing_is_opened_for_names_that_are_not_wanted(void **state)
 {
 	struct db *db = begin("false");
 
@@ -529,10 +529,10 @@ int main(void)
 						server_teardown),
 		cmocka_unit_test_setup_teardown(a_signal_before_that_does_not, server_setup,
 						server_teardown),
-		cmocka_unit_test_setup_teardown(who_is_killed_leaves_nobody, server_setup,
+		cmocka_unit_test_setup_teardown(a_killed_process_leaves_no_child, server_setup,
 						server_teardown),
 		cmocka_unit_test(stacks_have_their_files_opened),
-		cmocka_unit_test(nothing_is_opened_for_names_that_nobody_wants),
+		cmocka_unit_test(nothing_is_opened_for_names_that_are_not_wanted),
 		cmocka_unit_test(names_come_from_the_file_as_it_was),
 	};
 

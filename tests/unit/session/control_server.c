@@ -378,7 +378,7 @@ static void descriptors_are_not_taken(void **state)
 
 /* ---- permission ---- */
 
-static void nobody_but_the_user_can_open_it(void **state)
+static void only_the_user_can_open_it(void **state)
 {
 	char path[96];
 	struct stat st;
@@ -434,7 +434,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_waits_is_answered_after_any_crowd, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(descriptors_are_not_taken, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(nobody_but_the_user_can_open_it, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(only_the_user_can_open_it, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(another_user_is_refused, set_up, tear_down),
 	};
 

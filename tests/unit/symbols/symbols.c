@@ -261,7 +261,8 @@ static void sections_may_be_compressed(void **state)
 	assert_int_equal(sh("objcopy --compress-debug-sections=zlib-gnu %s %s", prog, in_dir("zg")),
 			 0);
 	check(in_dir("zg"), ALL);
-#if defined(_ELFUTILS_PREREQ) && _ELFUTILS_PREREQ(0, 189) /* before, libdw has no zstd: names from the symbol table */
+#if defined(_ELFUTILS_PREREQ) && \
+	_ELFUTILS_PREREQ(0, 189) /* before, libdw has no zstd: names from the symbol table */
 	if (sh("objcopy --compress-debug-sections=zstd %s %s 2>/dev/null", prog, in_dir("zs")) == 0)
 		check(in_dir("zs"), ALL);
 #endif
@@ -299,7 +300,7 @@ static void a_small_table_may_be_packed(void **state)
 #endif
 }
 
-static void another_file_of_that_name_tells_nothing(void **state)
+static void another_file_of_that_name_gives_no_names(void **state)
 {
 	uint8_t id[64];
 	size_t len = build_id_of(prog, id);
@@ -583,7 +584,7 @@ int main(void)
 		cmocka_unit_test(without_debug_information_there_are_names),
 		cmocka_unit_test(without_symbols_nothing_is_made_up),
 		cmocka_unit_test(a_small_table_may_be_packed),
-		cmocka_unit_test(another_file_of_that_name_tells_nothing),
+		cmocka_unit_test(another_file_of_that_name_gives_no_names),
 		cmocka_unit_test(a_server_may_have_it),
 		cmocka_unit_test(a_file_may_shrink_meanwhile),
 		cmocka_unit_test(every_form_of_debug_information_will_do),

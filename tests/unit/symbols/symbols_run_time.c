@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void a_map_tells_of_code_made_at_run_time(void **state)
+static void a_map_names_code_made_at_run_time(void **state)
 {
 	struct symbols *s = symbols_open();
 	struct symbols_frame frame;
@@ -100,7 +100,7 @@ static void put_lines(FILE *f, uint64_t time, uint64_t at)
 }
 
 /* The same memory holds one function after the other; the time selects one. */
-static void a_dump_tells_what_was_there_when(void **state)
+static void a_dump_names_code_by_time(void **state)
 {
 	struct {
 		uint32_t magic, version, size, machine, pad, pid;
@@ -149,7 +149,7 @@ static void a_dump_tells_what_was_there_when(void **state)
 	unlink(path);
 }
 
-static void the_kernel_has_names_where_it_tells_them(void **state)
+static void the_kernel_has_names_where_they_are_readable(void **state)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	struct symbols *s = symbols_open();
@@ -182,9 +182,9 @@ static void the_kernel_has_names_where_it_tells_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_map_tells_of_code_made_at_run_time),
-		cmocka_unit_test(a_dump_tells_what_was_there_when),
-		cmocka_unit_test(the_kernel_has_names_where_it_tells_them),
+		cmocka_unit_test(a_map_names_code_made_at_run_time),
+		cmocka_unit_test(a_dump_names_code_by_time),
+		cmocka_unit_test(the_kernel_has_names_where_they_are_readable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

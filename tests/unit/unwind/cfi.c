@@ -308,7 +308,7 @@ static void a_step_finds_all_registers(void **state)
 	assert_int_equal(r.pc, 0);
 }
 
-static void signal_frames_are_said(void **state)
+static void signal_frames_are_marked(void **state)
 {
 	/* As glibc has it: everything at an offset from the stack pointer, by expressions. */
 	static const uint8_t program[] = {0x0f, 4,    0x77, 0xa0, 1,    0x06, 0x10, 16,
@@ -426,7 +426,7 @@ static uint64_t random_number(void)
 	return random_state;
 }
 
-static void a_copy_says_the_same(void **state)
+static void a_copy_has_the_same_rows(void **state)
 {
 	struct file f = libc_table();
 	struct sl_cfi here = f.cfi;
@@ -515,10 +515,10 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_is_no_row),
 		cmocka_unit_test(expressions_of_linkers_and_compilers_are_rows),
 		cmocka_unit_test(a_step_finds_all_registers),
-		cmocka_unit_test(signal_frames_are_said),
+		cmocka_unit_test(signal_frames_are_marked),
 		cmocka_unit_test(expressions_are_evaluated),
 #endif
-		cmocka_unit_test(a_copy_says_the_same),
+		cmocka_unit_test(a_copy_has_the_same_rows),
 		cmocka_unit_test(damaged_tables_do_no_harm),
 	};
 

@@ -172,7 +172,7 @@ static void test_loop_without_frames(void **state)
 	assert_true(words[3] & SL_FRAME_ENTRY);
 }
 
-static void test_frames_of_nobody(void **state)
+static void test_hidden_frames(void **state)
 {
 	char *name, *hidden, *code, *f;
 
@@ -254,7 +254,7 @@ static void test_depth(void **state)
 	assert_int_equal(sl_pystack(words, 0, 0, &fresh), 0);
 }
 
-static const char *told_name(char *text)
+static const char *name_of_new(char *text)
 {
 	struct sl_pycode c;
 
@@ -277,16 +277,18 @@ static void test_texts(void **state)
 	begin(FINAL, 16, false);
 	/* The bits of the kind have moved within 3.14 and without the lock. */
 	for (unsigned shift = 2; shift <= 16; shift += shift == 2 ? 6 : 8) {
-		assert_string_equal(told_name(make_text("plain", 5, 1, true, shift)), "plain");
-		assert_string_equal(told_name(make_text("gr\xf6\xdf", 4, 1, false, shift)), "größ");
-		assert_string_equal(told_name(make_text(wide, 4, 2, false, shift)), "名a前\ufffd");
-		assert_string_equal(told_name(make_text(widest, 3, 4, false, shift)), "😀bé");
+		assert_string_equal(name_of_new(make_text("plain", 5, 1, true, shift)), "plain");
+		assert_string_equal(name_of_new(make_text("gr\xf6\xdf", 4, 1, false, shift)),
+				    "größ");
+		assert_string_equal(name_of_new(make_text(wide, 4, 2, false, shift)),
+				    "名a前\ufffd");
+		assert_string_equal(name_of_new(make_text(widest, 3, 4, false, shift)), "😀bé");
 	}
-	assert_string_equal(told_name(make_text("", 0, 1, true, 16)), "");
+	assert_string_equal(name_of_new(make_text("", 0, 1, true, 16)), "");
 	/* Cut between characters. */
 	for (unsigned i = 0; i < 3000; i++)
 		much[i] = 0x540d;
-	name = told_name(make_text(much, 3000, 2, false, 16));
+	name = name_of_new(make_text(much, 3000, 2, false, 16));
 	assert_true(strlen(name) > TEXT_ROOM - 8 && strlen(name) < TEXT_ROOM);
 	assert_int_equal(strlen(name) % 3, 0);
 	/* Of a subclass: the characters lie elsewhere. */
@@ -294,10 +296,10 @@ static void test_texts(void **state)
 	*(uint32_t *)(text + head + 16) = 1u << 16;
 	*(int64_t *)(text + head) = 5;
 	*(const char **)(text + head + 40) = "other";
-	assert_string_equal(told_name(text), "other");
+	assert_string_equal(name_of_new(text), "other");
 	/* No kind of characters. */
 	*(uint32_t *)(text + head + 16) = 7u << 16;
-	assert_string_equal(told_name(text), "");
+	assert_string_equal(name_of_new(text), "");
 }
 
 static void test_code_that_comes_and_goes(void **state)
@@ -526,7 +528,7 @@ int main(void)
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_copies_of_bytecode),
 		cmocka_unit_test(test_loop_without_frames),
-		cmocka_unit_test(test_frames_of_nobody),
+		cmocka_unit_test(test_hidden_frames),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_texts),

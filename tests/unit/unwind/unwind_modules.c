@@ -34,7 +34,7 @@ static const struct sl_module *module_of(const struct sl_module *m, unsigned n, 
 }
 
 /* Before all others: nothing has been met yet. */
-static void objects_are_told_once(void **state)
+static void objects_are_emitted_once(void **state)
 {
 	struct sl_module m[16];
 	const struct sl_module *p;
@@ -47,7 +47,7 @@ static void objects_are_told_once(void **state)
 	frame_cnt = shim_unwind(frames, SL_FRAME_MAX + 1, SL_FRAME_MAX, &fresh);
 	n = take_modules(m, 16);
 	assert_int_equal(n, fresh);
-	p = module_of(m, n, (void *)objects_are_told_once);
+	p = module_of(m, n, (void *)objects_are_emitted_once);
 	assert_non_null(p);
 	assert_string_equal(p->path, "");
 	assert_int_equal(p->build_id_len, 20);
@@ -121,7 +121,7 @@ static void another_library_at_the_same_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects_are_told_once),
+		cmocka_unit_test(objects_are_emitted_once),
 		cmocka_unit_test(another_library_at_the_same_address),
 	};
 

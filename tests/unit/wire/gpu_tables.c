@@ -101,7 +101,7 @@ static void lines_are_sorted(void **state)
 	each_line(check_order);
 }
 
-static void older_lines_are_told_apart(void **state)
+static void older_lines_are_recognized(void **state)
 {
 	struct sl_gpu_line line;
 
@@ -155,7 +155,7 @@ static void libraries_have_their_own(void **state)
 		    SL_G_cuInit < sl_gpu_first[SL_GPU_cublas]);
 }
 
-static void types_are_told_apart(void **state)
+static void types_are_recognized(void **state)
 {
 	struct sl_gpu_type t[SL_GPU_PARAMETERS + 1] = {{0}};
 
@@ -183,7 +183,7 @@ static void types_are_told_apart(void **state)
 	assert_int_equal(sl_gpu_types("iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii", t), -1);
 }
 
-static void roles_are_told_apart(void **state)
+static void roles_are_recognized(void **state)
 {
 	struct sl_gpu_use u[SL_GPU_ARGS] = {{0}};
 
@@ -245,10 +245,10 @@ int main(void)
 		cmocka_unit_test(lines_are_valid),
 		cmocka_unit_test(lines_are_sorted),
 		cmocka_unit_test(libraries_have_their_own),
-		cmocka_unit_test(types_are_told_apart),
-		cmocka_unit_test(roles_are_told_apart),
+		cmocka_unit_test(types_are_recognized),
+		cmocka_unit_test(roles_are_recognized),
 		cmocka_unit_test(roles_have_names),
-		cmocka_unit_test(older_lines_are_told_apart),
+		cmocka_unit_test(older_lines_are_recognized),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
