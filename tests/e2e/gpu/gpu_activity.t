@@ -100,7 +100,7 @@ is $? 0 'endless: works'
 is "$(sqlite3 "$R" "SELECT what, sum(count) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context switches%'" 2>&1)" \
 	'GPU work: CUPTI does not know when it was|1' 'endless: the one that still ran is counted'
 is "$(sqlite3 "$R" 'SELECT count(*), sum(end <= start OR start <= 0) FROM CUPTI_ACTIVITY_KIND_KERNEL' 2>&1)" '30|0' 'endless: the others have their rows'
-check 'endless: it is said' grep -q 'CUPTI has no times for them' err
+check 'endless: a message' grep -q 'CUPTI has no times for them' err
 
 # ---- killed: all calls are there, and what the GPU did up to the last flush; the rest is counted as lost ----
 profile killed -t cuda --cuda-flush-interval=300 "$GPU/train" -n 20 -w 2000 -k >said 2>err
@@ -109,7 +109,7 @@ check 'killed when idle for long: nothing is lost' "$PY" "$E2E/gpu/gpu_truth.py"
 profile killed -t cuda --cuda-flush-interval=20000 "$GPU/train" -n 20 -w 0 -k >said 2>err
 check 'killed at once: every call is there' "$PY" "$E2E/gpu/gpu_truth.py" "$R" said calls
 is "$(q "$R" "SELECT count(*) > 0 FROM DIAGNOSTIC_EVENT WHERE severity >= 2 AND text LIKE '%GPU%'" 2>&1)" 1 \
-	'killed at once: what is missing is said'
+	'killed at once: what is missing is reported'
 
 # ---- processes: each has its own ----
 profile processes -t cuda sh -c '"$0" -n 3 & "$0" -n 5; wait' "$GPU/train" >said 2>err

@@ -54,5 +54,5 @@ for f in "$TOP"/tests/gpu/check/*.cu; do
 	fi
 done
 sed -n 's/^| \([^|]*\) | \(not run\|passed\|FAILED\) |.*/\1/p' "$TOP/tests/gpu/RESULTS.md" >got
-check 'RESULTS.md tells of every check' cmp want got
+check 'RESULTS.md has every check' cmp want got
 done_testing

@@ -166,7 +166,7 @@ cudaIpcOpenMemHandle 1 4' "IPC, $how: each process has its calls"
 		' 10 count=1000 type=7 op=2 10 count=2 type=7 op=0 10 count=2000 type=7 op=0 ' "NCCL, $how: counts, types and operations"
 	is "$(arguments ncclBroadcast count root | sort | uniq -c | tr -s ' \n' ' ')" ' 10 count=2 root=1 2 count=2 root=2 ' "NCCL, $how: roots"
 	is "$(arguments ncclSend count type peer | sort | uniq -c | tr -s ' \n' ' ')$(arguments ncclRecv peer | sort | uniq -c | tr -s ' \n' ' ')" \
-		' 5 count=2 type=7 peer=0 5 count=2 type=7 peer=1  5 peer=0 5 peer=1 ' "NCCL, $how: who sends to whom"
+		' 5 count=2 type=7 peer=0 5 count=2 type=7 peer=1  5 peer=0 5 peer=1 ' "NCCL, $how: sender and receiver"
 	is "$(arguments ncclCommInitRank ranks rank | sort | tr '\n' ' ')" 'ranks=2 rank=0 ranks=2 rank=1 ' "NCCL, $how: ranks, behind an id of 128 bytes"
 	is "$(q "$R" "SELECT t.value || ' ' || count(*) FROM SL_LIBRARY_API l JOIN StringIds t ON t.id = l.nameId
 		JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.globalTid = l.globalTid AND r.start BETWEEN l.start AND l.end

@@ -16,7 +16,7 @@ for order in first later; do
 	profile $order -t cuda "$B/tests/gpu/rival" $order >got 2>err
 	is $? 0 "$order: works"
 	check "$order: same output, the program has CUPTI" cmp want got
-	is "$(grep -c CUPTI err)" 1 "$order: said once"
+	is "$(grep -c CUPTI err)" 1 "$order: one message"
 	is "$(q "$R" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value GLOB 'cudaMemset*'")" 2 \
 		"$order: calls are recorded all along"
 	is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 2 AND text LIKE '%CUPTI%'")" 1 "$order: the report says so"

@@ -38,7 +38,7 @@ of_c none --cudabacktrace=none ''
 of_c all --cudabacktrace=all:0 "$ALL"
 is "$(folded_gpu)" "$(said_gpu)" 'all: time on the GPU by function'
 is "$("$BIN" stats -q -f csv -r callers_sum -o - "$R" | awk -F, '$8 == "library" && $9 == "cublasSgemm_v2" { print $3, $10 }')" \
-	"3 place_gemm (places.c:$(awk '$3 == "cublasSgemm_v2" { print $5; exit }' said))" 'all: callers_sum knows who calls cuBLAS'
+	"3 place_gemm (places.c:$(awk '$3 == "cublasSgemm_v2" { print $5; exit }' said))" 'all: callers_sum has the callers of cuBLAS'
 is "$("$BIN" stats -q -f csv -r callers_sum -o - "$R" | awk -F, '$9 == "cudaLaunchKernel" { n += $3 } END { print n }')" \
 	"$(grep -c '^call kernel cudaLaunchKernel' said)" 'all: and each launch once'
 # What takes a microsecond or more.

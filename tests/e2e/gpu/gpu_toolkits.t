@@ -29,7 +29,7 @@ first() {
 # What CUPTI does not do here is reported once, on stderr and in the report.
 told_once() {
 	is "$(grep -c "^sightline: CUPTI of CUDA .* does not work with this machine's NVIDIA driver" err)/$(grep -v '^sightline: ' err)" 1/ \
-		"$1: said once"
+		"$1: one message"
 	is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity > 1 AND text LIKE 'CUPTI of CUDA % does not work%'" 2>&1)" 1 \
 		"$1: and in the report"
 }

@@ -112,7 +112,7 @@ if [ -n "$kinds" ]; then
 	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid & 0xffffff = $T")" 1600 'the first thread'
 	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid >> 24 & 0xffffff = $T AND globalTid & 0xffffff <> $T")" 400 'a thread that was started meanwhile'
 	near 15 "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid >> 24 & 0xffffff <> $T")" 800 'two children'
-	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM COMPOSITE_EVENTS")" 4 'nobody else'
+	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM COMPOSITE_EVENTS")" 4 'no other thread'
 	# Frames by the file that they lie in; where the kernel is seen, its part is aside.
 	module() { # PATTERN: samples whose innermost frame outside the kernel lies there
 		q "$R" "SELECT count(*) FROM (SELECT id, module, min(stackDepth) FROM SAMPLING_CALLCHAINS WHERE NOT kernelMode GROUP BY id)
@@ -204,7 +204,7 @@ END
 	is $? 0 "one's own, without rights"
 	wait $root
 	user=$(q "$W/root.sqlite" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE stackDepth = 0 AND NOT kernelMode')
-	is "$(grep -c 'CPU samples lack what the kernel does' err)" 1 'what is missing is said once'
+	is "$(grep -c 'CPU samples lack what the kernel does' err)" 1 'what is missing is reported once'
 	R=$W/theirs.sqlite
 	got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
 	near 25 "$got" "$user" 'there are those that were not taken in the kernel'
@@ -217,7 +217,7 @@ fi
 for bad in 99 8001 0 -1 fast; do
 	"$BIN" attach -p $$ --sampling-frequency=$bad -o bad 2>err
 	is $? 2 "--sampling-frequency=$bad is refused"
-	check "which is said in one line, with what it may be" sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
+	check "with a message in one line, with what it may be" sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
 done
 for k in /proc/[0-9]*; do
 	k=${k#/proc/}

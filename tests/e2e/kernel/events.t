@@ -123,22 +123,22 @@ for o in --os-events=page-folts --cpu-core-events=zyklen --os-events=1,99 --even
 	rm -f ran
 	"$BIN" profile -o wrong $o touch ran 2>err
 	is $? 2 "$o is wrong"
-	check 'which is said, and nothing has run' sh -c 'grep -q -- "$1" err && [ ! -e ran ] && [ ! -e wrong.sqlite ]' - "${o%%=*}"
+	check 'with a message, and nothing has run' sh -c 'grep -q -- "$1" err && [ ! -e ran ] && [ ! -e wrong.sqlite ]' - "${o%%=*}"
 done
 "$BIN" profile --os-events=page-faults,page-folts true 2>err
 check 'what is unknown is named' grep -q "'page-folts'" err
 "$BIN" profile --sampling-period=1000000 --sampling-frequency=100 true 2>err
 is $? 2 'a period and a frequency'
-check 'which is said' grep -q "'--sampling-period' and '--sampling-frequency' exclude each other" err
+check 'with a message' grep -q "'--sampling-period' and '--sampling-frequency' exclude each other" err
 if [ ! $hard ]; then
 	"$BIN" profile --cpu-core-events=2 true 2>err
 	is $? 2 'what this machine cannot count'
 	check 'is named' grep -q "cannot count 'instructions'" err
 	count none --event-sample=system-wide ./happen
-	is $? 5 'what nobody has named is no reason not to run'
-	check 'it is said' grep -q 'no events are counted' err
+	is $? 5 'defaults are no reason not to run'
+	check 'with a message' grep -q 'no events are counted' err
 	count period -s process-tree --sampling-period=1000000 "$PY" -c 'sum(i * i for i in range(3000000))'
-	check 'a period without a counter: said in one line' [ "$(grep -c 'sampling-period' err)" = 1 ]
+	check 'a period without a counter: one message' [ "$(grep -c 'sampling-period' err)" = 1 ]
 	check 'and there are samples, by frequency' [ "$(q period.sqlite 'SELECT count(*) FROM COMPOSITE_EVENTS')" -gt 10 ]
 	is "$(q period.sqlite "SELECT value FROM META_DATA_CAPTURE WHERE name LIKE '%SAMPLING_FREQUENCY'")" 1000 'which the report knows'
 	skip 'hardware counters' 'this machine has none'
@@ -180,7 +180,7 @@ if grep -q 'no event counters' err; then
 	skip 'system-wide' 'no rights'
 else
 	check 'system-wide: at least what the program did' [ "$(sum system.sqlite page-faults)" -ge 20000 ]
-	is "$(q system.sqlite 'SELECT systemWide FROM PMU_EVENT_REQUESTS')" 1 'and it is said to be'
+	is "$(q system.sqlite 'SELECT systemWide FROM PMU_EVENT_REQUESTS')" 1 'and the report has it'
 fi
 SIGHTLINE_OPTIONS='--os-events=page-faults -t none --cpuctxsw=none' bare bare ./happen p 20000
 wait_for 20 finished "$R"
@@ -246,7 +246,7 @@ check 'stop' "$BIN" stop --session=counted
 is "$(q without.sqlite "SELECT count(*) FROM sqlite_master WHERE name LIKE 'PMU%'")" 0 'has none'
 "$BIN" start --session=counted --os-events=cpu-migrations --cpuctxsw=none -f true -o never 2>err
 is $? 1 'what launch has not asked for cannot be had later'
-check 'which is said' grep -q -- '--os-events' err
+check 'with a message' grep -q -- '--os-events' err
 touch over
 wait
 
@@ -256,15 +256,15 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/ker
 	as() { (cd theirs && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"); }
 	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=page-faults,context-switches -o own "$W/happen" p 20000 2>err
 	is $? 5 'without rights'
-	check 'what the kernel does is left out, which is said, and the way out' grep -q 'context-switches: kernel.perf_event_paranoid is 2 (1 or lower, or CAP_PERFMON' err
+	check 'what the kernel does is left out, with a message that names the way out' grep -q 'context-switches: kernel.perf_event_paranoid is 2 (1 or lower, or CAP_PERFMON' err
 	between 20000 "$(sum theirs/own.sqlite page-faults)" 21000 'the rest is counted'
 	is "$(q theirs/own.sqlite 'SELECT group_concat(event_name || userOnly) FROM PMU_EVENT_REQUESTS')" page-faults1 'and says that it is a part'
 	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=context-switches -o own "$W/happen" 2>err
 	is $? 5 'without any that may be counted'
-	check 'there are none, which is said' grep -q 'no event counters: context-switches' err
+	check 'there are none, with a message' grep -q 'no event counters: context-switches' err
 	as "$(nobody_bin)" profile -f true -t none --cpuctxsw=none --os-events=page-faults --event-sample=system-wide -o own "$W/happen" 2>err
 	is $? 5 'the system, without rights'
-	check 'is not to be had, which is said, and the way out' grep -q -- 'no event counters: those of the whole system need CAP_PERFMON.*--event-sample=process-tree' err
+	check 'is refused, with a message that names the way out' grep -q -- 'no event counters: those of the whole system need CAP_PERFMON.*--event-sample=process-tree' err
 else
 	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
 fi

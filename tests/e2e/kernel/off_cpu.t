@@ -127,7 +127,7 @@ is $? 0 'without calls: runs'
 check 'the report is sound' intact "$R"
 by_function plain
 by_switches plain
-is "$(grep -c 'stacks of threads' err)" 1 'what is not whole is said once'
+is "$(grep -c 'stacks of threads' err)" 1 'what is not whole is reported once'
 is "$(q "$R" "SELECT count FROM SL_LOST_EVENTS WHERE what LIKE 'callers in stacks of threads without a CPU: deeper%'")" "$(q "$R" "SELECT count(DISTINCT c.id) FROM COMPOSITE_EVENTS c $STACK WHERE n.value = 'deep'")" 'stacks that are too deep are counted'
 is "$(q "$R" "SELECT DISTINCT cpuCycles || (end IS NULL) FROM COMPOSITE_EVENTS")" 00 'nothing else is in the table'
 is "$(off "$R")" "$(q "$R" 'SELECT sum(end - start) FROM COMPOSITE_EVENTS')" 'flame graph: all of it'

@@ -106,7 +106,7 @@ exec 9>&-
 check 'an abort: the report is sound' intact "$R"
 check 'has what was before it' some "$(has before)" 2 4
 check 'and after that' some "$(has within)" 2 4
-is "$(grep -c 'no effect' err)" 0 'nothing is said to be left out'
+is "$(grep -c 'no effect' err)" 0 'nothing is reported as left out'
 check 'it naps' [ "$(has naps)" -ge 1 ]
 is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE cpuCycles != 0")" 0 'there are no samples, for none were asked for'
 

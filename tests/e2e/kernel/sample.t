@@ -273,7 +273,7 @@ is "$(grep -Ec ' (f0 f[01]|f1 f[12]|f2 f[02]|f[12] up_down|f. main) ' chains)" 0
 sampled deepest W 0.5
 most 90 ' work (wide ){12}.* 1$' 'what came along of a stack that is too deep, with a remark'
 check 'deepest: which is counted' [ "$(lacking)" -ge $((all * 9 / 10)) ]
-check 'deepest: and said' grep -q 'lack their outer callers' err
+check 'deepest: with a message' grep -q 'lack their outer callers' err
 sampled growing g 0.5
 most 97 ' work caller growing main .* 0$' 'through a frame of no fixed size'
 sampled signal s 0.5
@@ -371,7 +371,7 @@ check 'stop' "$BIN" stop --session=sampled
 is "$(q "$W/without.sqlite" "SELECT count(*) FROM COMPOSITE_EVENTS")" 0 'has none'
 "$BIN" start --session=sampled -s system-wide -f true -o never 2>err
 is $? 1 'what launch has not asked for cannot be had later'
-check 'which is said' grep -q -- '--sample' err
+check 'with a message' grep -q -- '--sample' err
 check 'start again' "$BIN" start --session=sampled -s process-tree -f true -o again
 sleep 0.5
 check 'stop' "$BIN" stop --session=sampled
@@ -395,13 +395,13 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] &
 	mkdir theirs && chmod 777 theirs
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none -s process-tree -o theirs/theirs ./where m 0.5 2>err
 	is $? 3 'without rights'
-	is "$(grep -c 'CPU samples lack what the kernel does' err)" 1 'what is missing is said once'
+	is "$(grep -c 'CPU samples lack what the kernel does' err)" 1 'what is missing is reported once'
 	R=$W/theirs/theirs.sqlite
 	check 'there are samples, with stacks' [ "$(q "$R" "SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE value = 'caller'")" -gt 250 ]
 	is "$(q "$R" 'SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE kernelMode')" 0 'none of the kernel'
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" profile -t none -s system-wide -o theirs/wide ./where m 0.1 2>err
 	is $? 3 'system-wide without rights: the program runs'
-	check 'and what would help is said' grep -q 'CAP_PERFMON' err
+	check 'and the capability that would help is named' grep -q 'CAP_PERFMON' err
 else
 	skip 'rights' 'needs root, setpriv, and kernel.perf_event_paranoid=2'
 fi
@@ -410,7 +410,7 @@ fi
 for bad in 99 8001 0 -1 fast; do
 	"$BIN" profile -s process-tree --sampling-frequency=$bad -o bad true 2>err
 	is $? 2 "--sampling-frequency=$bad is refused"
-	check 'which is said in one line, with what it may be' sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
+	check 'with a message in one line, with what it may be' sh -c '[ "$(wc -l <err)" -eq 1 ] && grep -q sampling-frequency err'
 done
 "$BIN" profile -s everybody -o bad true 2>err
 is $? 2 '-s everybody is refused'

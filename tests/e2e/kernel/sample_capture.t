@@ -67,6 +67,6 @@ fi
 
 # A range that is never opened.
 profile never -t osrt -s process-tree -c cudaProfilerApi "$P" log t1 0.3 3 2>err
-is $? 3 'a range that nobody opens'
+is $? 3 'a range that is never opened'
 is "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')" 0 'has no samples'
 done_testing

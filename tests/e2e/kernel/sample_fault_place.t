@@ -80,7 +80,7 @@ unshare -m sh -c '
 is "$(cat status)" 3 'full disk: the program has not noticed'
 R=$W/kept/r.sqlite
 check 'full disk: a sound report' intact "$R"
-check 'which is said' grep -q 'cannot write the report' err
+check 'with a message' grep -q 'cannot write the report' err
 check 'at most once, each' sh -c '[ -z "$(grep -v "report: " err | sort | uniq -d)" ]'
 check 'what is lost is counted' [ "$(q "$R" "SELECT total(count) FROM SL_LOST_EVENTS WHERE what = 'CPU samples: disk full'")" != 0.0 ]
 # Names need more room than there was: where there is some, recover finds them.
@@ -158,5 +158,5 @@ unshare -m sh -c '
 	"$BIN" profile -f true -o "$W/full/r" -t none -s process-tree --flight=1s "$@"
 	echo $? >"$W/status"' sh "$W" "$P" log t1 2 3 >out 2>err
 is "$(cat status)" 3 'flight recorder, full disk: the program has not noticed'
-check 'which is said' grep -qi 'report' err
+check 'with a message' grep -qi 'report' err
 done_testing

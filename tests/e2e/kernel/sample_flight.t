@@ -45,7 +45,7 @@ most 97 ' (seven|two|one|[a-z_]+) ?.* ?work caller ' 'with their callers'
 most 97 ' 0$' 'down to the outermost'
 split last
 is "$(lost)" 0 'none was lost'
-is "$(q "$R" "SELECT count(*) FROM SL_STACKS WHERE id < 1 << 32 AND id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL)")" 0 'no stack that nobody has'
+is "$(q "$R" "SELECT count(*) FROM SL_STACKS WHERE id < 1 << 32 AND id NOT IN (SELECT stackId FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL)")" 0 'no stack without a row'
 is "$(q "$R" "SELECT count(*) FROM (SELECT id, group_concat(frameId) AS frames FROM (SELECT id, frameId FROM SL_STACKS ORDER BY id, depth) GROUP BY id) s JOIN (SELECT id, group_concat(frameId) AS frames FROM (SELECT id, frameId FROM SL_STACKS ORDER BY id, depth) GROUP BY id) t USING (frames) WHERE s.id < t.id AND s.id IN (SELECT stackId FROM COMPOSITE_EVENTS) AND t.id IN (SELECT stackId FROM COMPOSITE_EVENTS)")" 0 'and none twice'
 is "$(q "$R" "SELECT count(*) FROM COMPOSITE_EVENTS WHERE globalTid NOT IN (SELECT globalTid FROM ThreadNames)")" 0 'threads have names'
 
@@ -99,7 +99,7 @@ split row
 fly full --flight=60s --flight-size=8M --sampling-frequency=2000 "$P" log d 5 3
 is $? 3 'stacks without end, in 8 MiB'
 is "$(meta LIMIT)" memory 'memory was the limit'
-check 'which is said' grep -q 'for memory was used up' err
+check 'with a message' grep -q 'for memory was used up' err
 check 'the last samples are there, all' log count 2000 log "$R" 80
 chains
 most 90 ' (left|right) .*different .*main .* 0$' 'with their stacks'

@@ -51,7 +51,7 @@ is "$(q "$R" "SELECT count(*) FROM SYSCALL s JOIN StringIds n ON n.id = s.nameId
 check 'beside other traces, and without switches' profile c --syscall=process-tree --cpuctxsw=none --syscall-threshold=0 "$PY" -S -E calls.py
 is "$(calls sched_yield) $(sqlite3 "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'SCHED_EVENTS'")" 'sched_yield 90 0 0' 'calls, and no switches'
 check 'system-wide switches' profile c -t none --syscall=process-tree --cpuctxsw=system-wide --syscall-threshold=0 "$PY" -S -E calls.py
-is "$(calls getppid)" 'getppid 1500 0' 'calls are those of the tree, whoever is switched'
+is "$(calls getppid)" 'getppid 1500 0' 'calls are those of the tree, whatever thread is switched to'
 check 'without' profile c "$PY" -S -E calls.py
 is "$(q "$R" 'SELECT count(*) FROM SYSCALL')" 0 'none where none are asked for'
 check 'the report of the table' sh -c "'$BIN' profile -f true -t syscall --syscall-threshold=0 -o c '$PY' -S -E calls.py && '$BIN' stats -r syscall_sum -f csv -o - c.sqlite | grep -q ',1500,.*,getppid'"

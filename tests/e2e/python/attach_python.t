@@ -68,7 +68,7 @@ void Py_InitializeEx(int);
 int PyRun_SimpleString(const char *);
 int Py_FinalizeEx(void);
 #endif
-/* As many samples as it takes until nobody asks any more whether there is a Python now. */
+/* As many samples as it takes until Python is not looked for any more. */
 static void spin(void)
 {
 	while (clock() < CLOCKS_PER_SEC / 2)
@@ -118,7 +118,7 @@ if [ -n "$archive" ] && [ -x $config ] && gcc -O1 -DLINKED -o linked embed.c "$a
 	if [ "$(seen "$R" embedded)" = '1|<string>' ]; then
 		result 0 'without them, too'
 	else
-		is "$(grep -c 'a Python without symbols, whose version is unknown' stripped.err)" 1 'without them: said once'
+		is "$(grep -c 'a Python without symbols, whose version is unknown' stripped.err)" 1 'without them: one message'
 	fi
 else
 	skip 'a Python that is linked into the program' 'no libpython as an archive'
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 END
 if gcc -rdynamic -o future future.c; then
 	attached future ./future go
-	is "$(grep -c 'Python 3.99: where its stacks lie is not known' future.err)" 1 'a version that is not known: said once'
+	is "$(grep -c 'Python 3.99: where its stacks lie is not known' future.err)" 1 'a version that is not known: one message'
 	check 'and samples have their stacks' [ "$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS WHERE stackId IS NOT NULL')" -gt 50 ]
 	is "$(has_python "$R")" 0 'without functions of Python'
 else
@@ -157,7 +157,7 @@ for py in "$HOME"/.pyenv/versions/2.7.*/bin/python "$HOME"/.pyenv/versions/3.[67
 open(sys.argv[1]).readline()
 end = time.time() + 0.5
 while time.time() < end: pass' go
-	is "$(grep -c "Python $version: where its stacks lie is not known" "old$version.err")" 1 "$version: said once"
+	is "$(grep -c "Python $version: where its stacks lie is not known" "old$version.err")" 1 "$version: one message"
 	is "$(has_python "$R")" 0 "$version: no functions of Python"
 done
 
@@ -231,7 +231,7 @@ done
 check 'refusals leave nothing behind' [ ! -e bad.sqlite ]
 OPTIONS='-s none'
 attached off python3 "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.05
-is "$(grep -c 'python-sampling has no effect' off.err)" 1 'without samples: said'
+is "$(grep -c 'python-sampling has no effect' off.err)" 1 'without samples: a message'
 OPTIONS='--python-sampling=false'
 attached plain python3 "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.1
 is "$(has_python "$R")" 0 'not asked for: none'
@@ -250,7 +250,7 @@ other=$!
 OPTIONS='-s system-wide'
 attached wide python3 "$E2E/python/attach_python.py" go "$E2E/python/python_sample.py" 0.4
 wait $other
-check 'system-wide: those that nobody attached to, too' [ "$(q "$R" "SELECT count(DISTINCT c.globalTid >> 24 & 0xffffff) FROM COMPOSITE_EVENTS c
+check 'system-wide: those that were not attached to, too' [ "$(q "$R" "SELECT count(DISTINCT c.globalTid >> 24 & 0xffffff) FROM COMPOSITE_EVENTS c
 	JOIN SL_STACKS s ON s.id = c.stackId JOIN SL_FRAMES f ON f.id = s.frameId AND f.kind = 1
 	JOIN StringIds n ON n.id = f.symbol AND n.value = 'seven'")" -ge 2 ]
 OPTIONS=

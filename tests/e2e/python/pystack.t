@@ -102,10 +102,10 @@ for py in $(pythons '(3, 3) <= sys.version_info < (3, 8)'); do
 	is "$(stacks "$py" -c 'import os
 os.read(9999, 9999)
 print(os.read(9999, 9999).decode())' | tr '\n' ' ' | sed 's/loops [0-9]*/loops N/')" "frames 0 entries 0 loops N untold 0 say Python ${v%.*}: where its stacks lie is not known, so they are missing  " \
-		"$v: not known, said once"
+		"$v: not known, one message"
 	traced old "$py" -c 'import subprocess, sys
 subprocess.call([sys.executable, "-c", "pass"])' >out 2>err
-	is "$(grep -c "sightline: Python ${v%.*}: where its stacks lie is not known" err)" 1 "$v: said once for the session"
+	is "$(grep -c "sightline: Python ${v%.*}: where its stacks lie is not known" err)" 1 "$v: one message for the session"
 	is "$(q "$R" 'SELECT sum(kind = 1) = 0 AND count(*) > 9 FROM SL_FRAMES')" 1 "$v: native stacks only"
 done
 done_testing

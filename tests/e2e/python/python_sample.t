@@ -120,11 +120,11 @@ done
 "$BIN" profile -t none --python-sampling=true -o "none" -f true sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done' 2>err
 is $? 0 'no Python: runs'
 is "$(has_python none.sqlite)" 0 'no Python: none of its frames'
-is "$(grep -c 'Python' err)" 0 'and nothing is said'
+is "$(grep -c 'Python' err)" 0 'and no message'
 "$BIN" profile -t none -s process-tree -o plain -f true python3 "$E2E/python/python_sample.py" 0.1 2>err
 is "$(has_python plain.sqlite)" 0 'not asked for: none'
 "$BIN" profile -t none -s none --python-sampling=true -o off -f true python3 -c pass 2>err
-is "$(grep -c 'python-sampling has no effect' err)" 1 'without samples: said'
+is "$(grep -c 'python-sampling has no effect' err)" 1 'without samples: a message'
 is "$(q off.sqlite "SELECT count(*) FROM sqlite_master WHERE name = 'COMPOSITE_EVENTS'")" 0 'and none are taken'
 "$BIN" profile -t none --python-sampling=true --python-sampling-frequency=200 -o slow -f true python3 "$E2E/python/python_sample.py" 0.5 2>err
 is $? 0 '--python-sampling-frequency: runs'

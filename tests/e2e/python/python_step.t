@@ -279,7 +279,7 @@ is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '--python-st
 opts=--python-step=procs:step
 for flag in -I -E -S; do
 	twice "python $flag" "$PY" $flag prog.py
-	is "$(grep -c "^sightline: python $flag: this option" err)" "1" "python $flag: said once"
+	is "$(grep -c "^sightline: python $flag: this option" err)" "1" "python $flag: one message"
 done
 opts=--python-step=own:step
 printf 'import sys\ndef step(): pass\nstep(); print(sys.argv)\n' >own.py
@@ -298,7 +298,7 @@ print(fast(1), [c for c in fast.__code__.co_consts if not isinstance(c, (str, ty
 END
 opts=--python-step=__main__:fast
 twice 'a function that a decorator compiles' "$PY" compiled.py
-is "$(grep -o 'python-step: .*' err)" 'python-step: fast in module __main__ cannot be marked: a decorator compiles it' 'it is left alone, and said'
+is "$(grep -o 'python-step: .*' err)" 'python-step: fast in module __main__ cannot be marked: a decorator compiles it' 'it is left alone, with a message'
 
 # ---- wrong use ----
 for bad in train train: :step train:step:x 'train:a b' a=b train:1x =train:step; do

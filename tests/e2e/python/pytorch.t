@@ -98,7 +98,7 @@ for kind in functions-trace functions-trace-shapes; do
 done
 twice 'autograd-nvtx' --pytorch=autograd-nvtx,functions-trace train.py alone
 if [ "$("$PY" -c 'import torch; print(torch.version.cuda)')" = None ]; then
-	is "$(grep -c '^sightline: --pytorch=autograd-nvtx: this PyTorch (.*) is built without CUDA' err)" 1 'autograd-nvtx without CUDA: said once'
+	is "$(grep -c '^sightline: --pytorch=autograd-nvtx: this PyTorch (.*) is built without CUDA' err)" 1 'autograd-nvtx without CUDA: one message'
 fi
 is "$(q "$R" "$rows SELECT count(*) FROM r WHERE name = 'Net'")" 8 'and functions-trace goes on'
 
@@ -166,7 +166,7 @@ Net
 __main__:Net.forward
 before
 after' 'what is compiled is marked before, and not afterwards'
-is "$(grep -c 'torch.compile' err)" 3 'and that is said'
+is "$(grep -c 'torch.compile' err)" 3 'with a message'
 
 # ---- emit_nvtx in every thread, without starting CUDA (a stand-in again, as PyTorch 2.6 is: a thread has one profiler) ----
 mkdir -p cuda/torch
@@ -251,11 +251,11 @@ $ours ['$ours'] theirs None
 768
 $theirs$ours" "$kind: in each thread that starts, until the program wants PyTorch's profiler there"
 	# once in the process, and once in the child
-	is "$(grep -c "gram starts PyTorch's profiler" err) $(grep -c Leaked err) $(grep -vc '^sightline: ' err)" '1 0 0' "$kind: which is said once; nothing is left behind"
+	is "$(grep -c "gram starts PyTorch's profiler" err) $(grep -c Leaked err) $(grep -vc '^sightline: ' err)" '1 0 0' "$kind: one message; nothing is left behind"
 done
 sed -i '/class ProfilerState/d' cuda/torch/__init__.py
 PYTHONPATH=cuda profile r -t nvtx --pytorch=autograd-nvtx "$PY" -c 'import torch; print(torch.local.name)' >out 2>err
-is "$(cat out) $(grep -c 'PyTorch 9.9 has its profiler in a way that is not known' err)" 'None 1' 'another PyTorch: said'
+is "$(cat out) $(grep -c 'PyTorch 9.9 has its profiler in a way that is not known' err)" 'None 1' 'another PyTorch: a message'
 
 # ---- wrong use ----
 "$BIN" profile --pytorch=functions true >out 2>err

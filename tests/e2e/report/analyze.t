@@ -113,7 +113,7 @@ is "$(ls files/y* | tr '\n' ' ')" 'files/y_cuda_memcpy_sync.csv files/y_findings
 an -q -f json -o files/z -r gpu_gaps run.sqlite
 is "$(ls files/z*)" files/z_findings.json 'json in a file: one document'
 check 'an existing file stays' sh -c '! "$0" analyze -f json -o files/z -r gpu_gaps run.sqlite 2>err && grep -q "z_findings.json exists already" err' "$BIN"
-check 'unless told otherwise' an -q -f json -o files/z -r gpu_gaps --force-overwrite=true run.sqlite
+check 'unless an option overrides it' an -q -f json -o files/z -r gpu_gaps --force-overwrite=true run.sqlite
 an -q -f json -o '@cat >piped.json' -r gpu_gaps run.sqlite
 check 'a pipe' "$PY" -m json.tool piped.json
 

@@ -74,7 +74,7 @@ says 'without context switches: 0.1 ms is not long' silent 'DELETE FROM SCHED_EV
 
 # ---- locks ----
 begin lock_contention
-says 'who waits, for whom' 'bad 70000000 2 threads waited 80 ms for locks altogether; thread 101 (alice) waited 70 ms in 2 calls, mostly of pthread_mutex_lock, for what thread 102 (bob) held.
+says 'waits, and the thread that is waited for' 'bad 70000000 2 threads waited 80 ms for locks altogether; thread 101 (alice) waited 70 ms in 2 calls, mostly of pthread_mutex_lock, for what thread 102 (bob) held.
 70000000|2|35000000.0|40000000|102|bob|100|101|alice|pthread_mutex_lock
 10000000|1|10000000.0|10000000|101|alice|100|102|bob|pthread_mutex_lock'
 says 'holder not known' 'bad 70000000 2 threads waited 80 ms for locks altogether; thread 101 (alice) waited 70 ms in 2 calls, mostly of pthread_mutex_lock.
@@ -149,7 +149,7 @@ says 'threads that are waited for' 'bad 100000000 3 threads (worker) of process 
 200000000|66.7||100|102|worker|threads
 100000000|33.3||100|103|worker|threads'
 says 'half as much is even enough' silent 'UPDATE SCHED_EVENTS SET start = 150000000 WHERE start = 100000000'
-says 'nobody waits for them' silent 'DELETE FROM OSRT_API WHERE nameId = 4'
+says 'no thread waits for them' silent 'DELETE FROM OSRT_API WHERE nameId = 4'
 says 'at barriers' 'severe 150000000 3 threads (worker) of process 100 share a job badly: the busiest ran for 300 ms, the least busy for 100 ms; they waited for each other at barriers for 150 ms each.
 300000000|100.0|0|100|101|worker|threads
 200000000|66.7|150000000|100|102|worker|threads
@@ -236,6 +236,6 @@ says 'to ask about folders is not to read' silent "UPDATE StringIds SET value = 
 says 'nor to list them' silent "UPDATE StringIds SET value = 'opendir' WHERE id = 2"
 says 'to ask about what is read later is part of it' 'bad 74000000 GPU 0 of process 100 had nothing to do for 74 ms while files were read for it, 12 % of the time it was in use: 10 calls on 1 file, most of them in /data/a/.
 20000000|10|1||0.0|200|/data/a/' "INSERT INTO StringIds VALUES(8, 'stat'); UPDATE OSRT_API SET nameId = 8 WHERE nameId = 2 AND start < 190000000"
-says 'processes of somebody else' silent "DELETE FROM SL_PROCESS_TREE"
+says 'processes outside of the tree' silent "DELETE FROM SL_PROCESS_TREE"
 says 'without GPU work: no data' 'no data' 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL'
 done_testing

@@ -67,7 +67,7 @@ $rows" 'DELETE FROM OSRT_API WHERE globalTid % 0x1000000 = 200 AND nameId = 3'
 says 'of a process with a GPU, what it costs is not known' loader_wait "info None $loader. Its workers were longest in read at train.py:9 in Files.__getitem__, 60 ms together.
 $rows" "$kernel"
 says '2 % are not worth it' loader_wait silent 'UPDATE OSRT_API SET end = start + 10000000 WHERE callchainId = 5; DELETE FROM OSRT_API WHERE nameId = 3'
-says 'nobody asks a DataLoader' loader_wait silent 'UPDATE OSRT_API SET callchainId = 1'
+says 'no DataLoader is called' loader_wait silent 'UPDATE OSRT_API SET callchainId = 1'
 says 'who imports it does not wait for it' loader_wait silent "UPDATE StringIds SET value = '<module>' WHERE id = 916"
 
 # ---- libraries ----

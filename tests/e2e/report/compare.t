@@ -112,7 +112,7 @@ is "$(cmp -f json --base base.sqlite other.sqlite | "$PY" -c 'import json, sys; 
 	"['base.sqlite', 'other.sqlite']" '--base'
 
 is "$(cmp -k wall,kernel --filter-time 0/1000 base.sqlite other.sqlite | sed -n 's/^\(Summary\|Kernels\)$/\1/p')" Kernels \
-	'a part of the time: nothing is said of the time of it all'
+	'a part of the time: the time of it all is not reported'
 is "$(cmp -k wall,kernel --filter-pid 1 base.sqlite other.sqlite | sed -n 's/^\(Summary\|Kernels\)$/\1/p')" Kernels 'nor for a process'
 cp base.sqlite session.sqlite && chmod 644 session.sqlite
 sqlite3 session.sqlite 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL; DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME; DELETE FROM NVTX_EVENTS;

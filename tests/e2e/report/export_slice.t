@@ -64,7 +64,7 @@ is "$(sqlite3 part-pid.sqlite '.tables' | tr -s ' \n' '\n' | grep -c -x -e 'CUPT
 ex --tables='CUPTI.*,NVTX_events' -o part-tables.sqlite small.sqlite
 is "$(sqlite3 part-tables.sqlite .tables | tr -s ' \n' '\n' | grep -v ENUM | sort | paste -sd' ' -)" \
 	"CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET CUPTI_ACTIVITY_KIND_RUNTIME CUPTI_ACTIVITY_KIND_SYNCHRONIZATION META_DATA_CAPTURE META_DATA_EXPORT NVTX_EVENTS StringIds" '--tables'
-is "$(sqlite3 part-tables.sqlite "SELECT count(*) FROM StringIds WHERE value IN ('read', 'write', 'app')")" 0 '--tables: names nobody refers to are not there'
+is "$(sqlite3 part-tables.sqlite "SELECT count(*) FROM StringIds WHERE value IN ('read', 'write', 'app')")" 0 '--tables: names without a reference are not there'
 
 # ---- times ----
 ex --ts-shift=1000000 -o shift.sqlite small.sqlite
@@ -145,7 +145,7 @@ damaged() { # NAME WANT-PATTERN
 	same big.sqlite fixed.sqlite damaged | while read -r table kept lost; do
 		grep -q "of $table, .*$lost rows.* are lost, $kept are kept" err || echo "$table: lost $lost, kept $kept, told: $(cat err)"
 	done >told
-	is "$(cat told)" '' "$1: what is lost is told"
+	is "$(cat told)" '' "$1: what is lost is reported"
 }
 cp big.sqlite hurt.sqlite && "$PY" damage.py hurt.sqlite OSRT_API leaf 7
 damaged 'seven pages of a table' '0 OSRT_API N N;'

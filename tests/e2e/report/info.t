@@ -46,7 +46,7 @@ is "$("$BIN" info bare.sqlite | sed '1d')" '  written by  unknown (before 2022) 
 Lost: nothing that the report knows of
 
 Tables:
-            rows       first (s)        last (s)  name' 'a report that tells nothing'
+            rows       first (s)        last (s)  name' 'an empty report'
 "$BIN" info -f json bare.sqlite info.sqlite nope.sqlite >three 2>err
 is "$? $(cat err)" '1 sightline: info: nope.sqlite: No such file or directory' 'one of three is missing'
 check 'the other two are shown' "$PY" -c 'import json; assert len(json.load(open("three"))) == 2'

@@ -186,7 +186,7 @@ printf -- '-- needs: OSRT_API = x\nSELECT 1 AS a UNION ALL SELECT abs(-922337203
 st -q -r ./late.sql -o out/x ours.sqlite 2>err
 is "$? $(cat err) $(ls out)" '1 sightline: stats: ours.sqlite: report late: integer overflow x.sqlite' 'a report that fails midway leaves no file'
 check 'a full disk on the console is an error' sh -c '[ -w /dev/full ] || exit 0; "$1" stats -q -r osrt_sum ours.sqlite >/dev/full; [ $? -eq 1 ]' - "$BIN"
-check 'of many tables too, which is said once' sh -c '[ -w /dev/full ] || exit 0
+check 'of many tables too, with one message' sh -c '[ -w /dev/full ] || exit 0
 	"$1" stats -r osrt_sum,osrt_trace,process_tree ours.sqlite >/dev/full 2>full.err; [ $? -eq 1 ] && [ "$(grep -c stdout full.err)" -eq 1 ]' - "$BIN"
 
 # ---- own reports ----
@@ -249,7 +249,7 @@ bad half.sqlite "half.sqlite is cut off: $((size / 2)) of at least $size bytes" 
 } >corrupt.sqlite
 bad corrupt.sqlite 'corrupt.sqlite is damaged' 'a damaged database'
 sqlite3 foreign.sqlite 'CREATE TABLE t(a)'
-bad foreign.sqlite 'foreign.sqlite is an SQLite database, but no report' "somebody else's database"
+bad foreign.sqlite 'foreign.sqlite is an SQLite database, but no report' "another program's database"
 mkfifo pipe.sqlite
 bad pipe.sqlite 'pipe.sqlite is no regular file' 'a pipe'
 bad x.nsys-rep 'there is no x.sqlite' 'an nsys-rep without its database'

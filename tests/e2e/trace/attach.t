@@ -77,7 +77,7 @@ if [ "$(id -u)" = 0 ] && [ -n "$has_calls" ]; then
 	kill -INT $A
 	wait $A
 	is $? 0 'Ctrl-C ends the recording, with status 0'
-	check 'which is said' grep -q "report: .*a.sqlite" attach.err
+	check 'with a message' grep -q "report: .*a.sqlite" attach.err
 	check 'and not the process' kill -0 $T
 	check 'the report is sound' intact "$R"
 	while read -r tid want; do
@@ -186,7 +186,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	S=$!
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$(nobody_bin)" attach -p $S -d 1 -o theirs 2>err
 	is $? 1 'processes of others need rights'
-	check 'which is said, with a way out' grep -q 'not permitted.*CAP_' err
+	check 'with a message that names a way out' grep -q 'not permitted.*CAP_' err
 	check 'no report is left' [ ! -e theirs.sqlite ]
 	kill $S
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
@@ -197,7 +197,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		: >own.fifo
 		wait $A
 		is $? 0 "one's own can be followed without"
-		check 'and it is said what is missing' grep -q 'perf_event_open' err
+		check 'and what is missing is named' grep -q 'perf_event_open' err
 		check 'the report is sound' intact own.sqlite
 	fi
 else

@@ -36,7 +36,7 @@ try 'cuda, end stop: the first' "$CUDA --capture-range-end=stop" "$steps" 10
 names ./case.sqlite 'its name'
 try 'cuda, end stop-shutdown: the first, and the program is ended' "$CUDA" "$steps sleep 20000" 10 143
 try 'the same by SIGKILL' "$CUDA --kill=sigkill" "$steps sleep 20000" 10 137
-try 'the same, and nobody is killed' "$CUDA --kill=none" "$steps" 10
+try 'the same, and no process is killed' "$CUDA --kill=none" "$steps" 10
 try 'cuda, end repeat: a report for each' "$CUDA --capture-range-end=repeat" "$steps start call 3 stop" '10 30 3'
 names './case.1.sqlite ./case.2.sqlite ./case.3.sqlite' 'their names'
 try 'cuda, end repeat, one range' "$CUDA --capture-range-end=repeat" 'call 5 start call 10 stop call 20' 10
@@ -188,7 +188,7 @@ try '--delay and --duration' '-y 1 -d 2 --kill=none' 'call 5 sleep 1800 call 7 s
 # ---- nothing ----
 try 'a range that never opens' "$CUDA" 'call 5 push =step pop call 3' -
 grep -q 'cudaProfilerStart' err
-result $? 'is said' || diag <err
+result $? 'with a message' || diag <err
 is "$(q "$(reports)" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%cudaProfilerStart%'")" 1 'and stands in the report'
 try 'a program without NVTX and CUDA' "$NVTX" 'call 5' -
 "$BIN" profile -o plain -c nvtx -p x true >out 2>err

@@ -153,7 +153,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	for r in small/*.sqlite; do
 		check "a full disk: ${r#small/} is sound" intact "$r"
 	done
-	check 'a full disk: the user is told' grep -q '^sightline: .*\(full\|space\|disk\)' err
+	check 'a full disk: a message' grep -q '^sightline: .*\(full\|space\|disk\)' err
 else
 	skip 'a full disk' 'needs root and mount namespaces'
 fi

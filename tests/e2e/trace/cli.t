@@ -62,8 +62,8 @@ is "$(ls ran 2>/dev/null)" '' 'the program was never run'
 	--cuda-memory-usage=true --capture-range cudaProfilerApi --trace-fork-before-exec true sh -c 'exit 7' >out 2>err
 is $? 7 'a command line of nsys runs, and the status is the program'"'"'s'
 check 'the report is where it was asked for' test -s rep.sqlite
-is "$(grep -c 'not yet' err)" 2 'what has no effect is said, in a line for options and one for kinds'
-check 'the change of name is said' grep -Fq "it will be 'rep.sqlite'" err
+is "$(grep -c 'not yet' err)" 2 'options without effect are named, in a line for options and one for kinds'
+check 'the change of name is reported' grep -Fq "it will be 'rep.sqlite'" err
 
 # ---- status ----
 check 'status' prints 'Library calls' "$BIN" status -e

@@ -106,7 +106,7 @@ done
 # ---- one report name, again and again: the collector of the run before may still be at it ----
 for i in 1 2 3 4 5 6 7 8; do
 	SIGHTLINE_OPTIONS='-f true --osrt-threshold=0' SIGHTLINE_OUTPUT=$W/again.sqlite LD_PRELOAD=$SHIM "$PROG/repeat" "$W/data" 20000 >out 2>err
-	is "$(cat out err)" "bytes $((64 * 20000))" "run $i on one report, bare: the program works, nothing is said"
+	is "$(cat out err)" "bytes $((64 * 20000))" "run $i on one report, bare: the program works, no message"
 	check "run $i on one report, bare: sound" intact again.sqlite
 	is "$(calls again.sqlite)" '20000 0' "run $i on one report, bare: its calls"
 	profile again --osrt-threshold=0 "$PROG/repeat" "$W/data" 10000 >out 2>err

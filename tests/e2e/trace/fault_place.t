@@ -80,7 +80,7 @@ if [ $root ] && command -v setpriv >/dev/null; then
 		works $? 'root gives up its rights: the program works'
 		is "$(q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'")" $N 'root gives up its rights: every call'
 	else
-		skip 'no privileges' 'nobody cannot execute files here'
+		skip 'no privileges' 'the user nobody cannot execute files here'
 	fi
 else
 	skip 'no privileges' 'needs root and setpriv'
@@ -111,7 +111,7 @@ if [ $root ] && unshare -m true 2>/dev/null; then
 		check "full disk, $where: sound report" intact small/r.sqlite
 		is "$(q small/r.sqlite "SELECT (SELECT count(*) FROM call WHERE name LIKE 'pread%') +
 			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%')" 2>&1)" 300000 "full disk, $where: rows + lost = calls"
-		[ $where = bare ] || check 'full disk: the user is told' grep -q '^sightline: .*' err
+		[ $where = bare ] || check 'full disk: a message' grep -q '^sightline: .*' err
 		rm -f small/*
 	done
 	unshare -m sh -c 'mount -t tmpfs tmpfs "$0/ro" && mount -o remount,ro "$0/ro" && cd "$0/ro" && shift && exec "$@"' \
@@ -208,7 +208,7 @@ R=$W/crowd.sqlite
 check '... sound report' intact "$R"
 [ "$(q "$R" "SELECT count(*) FROM SL_PROCESS_TREE WHERE exe LIKE '%/sleep' AND traced")" = 60 ] ||
 	grep -q 'programs were not traced: the collector had no descriptors left' err
-result $? '... and whom there was no descriptor for is counted, and said'
+result $? '... and processes without a descriptor are counted, with a message'
 "$PROG/closed" want.txt
 profile fds --osrt-threshold=0 sh -c 'ulimit -n 4; exec "$@"' sh "$PROG/closed" "$W/got.txt"
 is "$(cat got.txt)" "$(cat want.txt)" 'four descriptors are enough for a program that needs four'
@@ -305,7 +305,7 @@ program" "a program in a mild sandbox, $how: works"
 		done
 		"$PROG/denied" $refused "$BIN" profile -f true -o box sh -c 'exit 4' >out 2>err
 		is $? 4 "without $refused, all of it: the program's status"
-		is "$(grep -c 'no context switches' err)$(grep -vc '^sightline: ' err)" 10 "without $refused, all of it: said in a line"
+		is "$(grep -c 'no context switches' err)$(grep -vc '^sightline: ' err)" 10 "without $refused, all of it: one message"
 	done
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		"$PROG/denied" bpf,perf_event_open,pidfd_open "$BIN" profile -f true -o box sh -c 'sleep 0.0'$i'; exit 4' >out 2>err
@@ -313,7 +313,7 @@ program" "a program in a mild sandbox, $how: works"
 	done
 	"$PROG/denied" memfd_create "$BIN" profile -f true -o box "$PROG/repeat" "$W/data" $N >out 2>err
 	works $? 'without memfd_create: the program works'
-	is "$(grep -c 'could not be entered (memfd_create is refused: a container.s seccomp profile?)' err)" 1 'and is told why there are no calls'
+	is "$(grep -c 'could not be entered (memfd_create is refused: a container.s seccomp profile?)' err)" 1 'with the reason why there are no calls'
 else
 	skip 'seccomp' 'not permitted'
 fi

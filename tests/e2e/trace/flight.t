@@ -36,7 +36,7 @@ mkdir "$W/tmp"
 SIGHTLINE_SESSIONS=$W/tmp fly nothing -- "$P" 1 0.3 20 ok
 is $? 0 'a run that ends well: its exit status'
 check 'and no report' left_nothing
-check 'which is said, and why' grep -q '^sightline: flight recorder: no report, for nothing went wrong' "$W/err"
+check 'with a message that gives the reason' grep -q '^sightline: flight recorder: no report, for nothing went wrong' "$W/err"
 is "$(wc -l <"$W/err")" 1 'in one line'
 
 for how in segv abort kill exit3; do
@@ -61,7 +61,7 @@ is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by S
 is "$(ask "SELECT count(*) FROM SL_PROCESS_TREE WHERE exitStatus & 127 = 11")" 1 'it is among the processes, with its end'
 
 fly notold --cpuctxsw=none -- "$P" 2 2.2 20 child-segv
-is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'also where the kernel tells nothing of its own accord'
+is "$(meta REASON | sed 's/[0-9][0-9]*/N/')" 'process N (flight) was killed by SIGSEGV' 'also where the kernel sends no events'
 
 fly python -- "$PY" -c 'import os, time
 at = [time.time()]
@@ -128,7 +128,7 @@ check 'context switches: in and out, in turn' sh -c "[ $(q "$R" "SELECT count(*)
 fly full --flight=60s --flight-size=8M -- "$P" 2 2 0 abort
 check 'as fast as it can, in 8 MiB: the last calls are there' whole
 is "$(meta LIMIT)" memory 'memory was the limit'
-check 'which is said' grep -q 'not 60.00 s, for memory was used up' "$W/err"
+check 'with a message' grep -q 'not 60.00 s, for memory was used up' "$W/err"
 is "$(ask "SELECT count(*) > 50000 AND count(*) < 400000 FROM OSRT_API")" 1 'about as many as fit'
 
 # A thread for each call
@@ -179,5 +179,5 @@ for bad in '--flight=fast' '--flight=1ms' '--flight-size=1G' '--trigger=exit' '-
 	"$BIN" profile $bad -o "$W/bad" "$P" 1 1 1 ok >/dev/null 2>"$W/err"
 	is "$?-$(wc -l <"$W/err")" 2-1 "$bad: status 2, one line"
 done
-check 'the column is told' sh -c "! '$BIN' profile --flight=1s --trigger='exit,osrt:fsync > 5 ms' true 2>&1 | grep -vq \"'osrt:fsync > 5 ms', column 16: \""
+check 'the column is named' sh -c "! '$BIN' profile --flight=1s --trigger='exit,osrt:fsync > 5 ms' true 2>&1 | grep -vq \"'osrt:fsync > 5 ms', column 16: \""
 done_testing

@@ -10,7 +10,7 @@ unset NVTX_INJECTION64_PATH
 profile truth -t nvtx "$NVTX" truth 100000 >told 2>err
 is "$?$(grep -v '^sightline: ' err)" 0 '100,000 ranges: runs'
 check 'sound report' intact "$R"
-check '100,000 ranges, 8 threads, 8 domains, 10 deep: the report is what the program said' "$PY" "$E2E/trace/nvtx.py" "$R" told
+check '100,000 ranges, 8 threads, 8 domains, 10 deep: the report is what the program printed' "$PY" "$E2E/trace/nvtx.py" "$R" told
 is "$(q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%'")" 0 'nothing is lost'
 is "$(q "$R" 'SELECT min(eventId), max(eventId) - count(*) FROM NVTX_EVENTS')" '1|0' 'rows are numbered from 1'
 is "$("$BIN" stats -r nvtx_sum -f csv "$R" 2>/dev/null | awk -F, 'NR > 1 && $3 ~ /^[0-9]+$/ { n += $3 } END { print n }')" \
@@ -20,7 +20,7 @@ is "$(grep -c 'StartEnd,:start$' sum)$(grep -c ',theta:' sum | sed 's/^0$/none/;
 
 SIGHTLINE_OUTPUT=$W/bare.sqlite SIGHTLINE_OPTIONS='-t nvtx,osrt' LD_PRELOAD=$SHIM "$NVTX" truth 8000 >told 2>err
 is "$?$(grep -v '^sightline: ' err)" 0 'bare preload, with other calls: runs'
-check 'bare preload: the report is what the program said' "$PY" "$E2E/trace/nvtx.py" bare.sqlite told
+check 'bare preload: the report is what the program printed' "$PY" "$E2E/trace/nvtx.py" bare.sqlite told
 
 # ---- levels, payloads, names ----
 profile levels -t nvtx "$NVTX" levels >out 2>err

@@ -192,7 +192,7 @@ check 'a command runs when recording has begun' wait_for 20 grep -q '^NSYS_SESSI
 phase c
 check 'another report' says 0 "report: $W/prof.2.sqlite" sl stop
 check 'a command runs when the report is ready' wait_for 20 grep -q "^SIGHTLINE_REPORT_PATH=$W/prof.2.sqlite$" ready
-is "$(grep -c CALLBACK_NAME=after-report-ready ready)" 2 'and is told which'
+is "$(grep -c CALLBACK_NAME=after-report-ready ready)" 2 'and which one, in its environment'
 finish
 is "$(phases_in prof.sqlite) $(phases_in prof.2.sqlite)" 'a b  b c ' 'each has its part'
 rm -f phase
@@ -292,7 +292,7 @@ phase b
 sleep 1
 kill -9 "$(value k3 id)"
 check 'the session is shown as dead' wait_for 20 in_state k3 Dead
-check 'and is told to be recovered' says 1 "the collector of session 'k3' is gone" sl stop --session=k3
+check 'and names recover' says 1 "the collector of session 'k3' is gone" sl stop --session=k3
 check 'the program runs on' phase c
 finish
 is "$(cat status)" 7 'to its end'

@@ -82,7 +82,7 @@ for python in $(pythons 'sys.version_info >= (3, 8)'); do
 done
 for old in $(pythons 'sys.version_info < (3, 8)'); do
 	stacks old "$old" -c 'import os; os.pread(os.open("/dev/null", 0), 1, 7)'
-	is "$? $(grep -c 'where its stacks lie is not known' err)" '0 1' 'a Python that is not known: said once, and it runs'
+	is "$? $(grep -c 'where its stacks lie is not known' err)" '0 1' 'a Python that is not known: one message, and it runs'
 	check 'has native stacks' [ "$(q "$R" "SELECT count(*) FROM OSRT_API o JOIN OSRT_CALLCHAINS c ON c.id = o.callchainId WHERE fileOffset = 7")" -gt 3 ]
 	break
 done
@@ -96,7 +96,7 @@ same() { # NAME HOW...: prints and ends as without us
 	stacks fault "$PROG/stack_fault" "$@"
 	is "$? $(cat out)" "$same_plain $(cat plain.out)" "$same_name: the program's output and status"
 	check "$same_name: sound report" intact "$R"
-	is "$(said err | grep -v '^sightline: report:')" '' "$same_name: nothing is said"
+	is "$(said err | grep -v '^sightline: report:')" '' "$same_name: no message"
 }
 for how in damaged noncanonical nonsense; do
 	same "$how stack" $how
@@ -108,7 +108,7 @@ is "$(frames fault "n.value LIKE 'jit/_%' ESCAPE '/'")" 'jit_with_fp|100
 jit_without|100' 'code made at run time: named by its map'
 is "$(frames fault "fileOffset < 1000 AND n.value IN ('jit', '_start')")" '_start|100
 jit|100' 'code made at run time: on by its frame pointer'
-is "$(frames fault 'fileOffset BETWEEN 1000 AND 1999 AND specialEntry')" '[No unwind table]|100' 'code made at run time: which is said where it has none'
+is "$(frames fault 'fileOffset BETWEEN 1000 AND 1999 AND specialEntry')" '[No unwind table]|100' 'code made at run time: marked where it has none'
 same 'alternate stack' signal
 is "$(q "$R" "SELECT count(DISTINCT a.rowid) FROM OSRT_API a JOIN SL_STACKS s ON s.id = a.callchainId WHERE fileOffset >= 100 AND s.depth >= 0")" 20 'alternate stack: each call has a stack, or a remark'
 same 'alternate stack with room' signal 32768

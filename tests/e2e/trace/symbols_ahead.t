@@ -65,7 +65,7 @@ whole() { # NAME STACK
 	is "$(sqlite3 "$R" "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 1 "$1: and complete"
 	is "$(chain)" "$2" "$1: its stacks"
 	wait_for 20 gone "$(cat asked)"
-	result $? "$1: nobody asks any more"
+	result $? "$1: nothing is looked up any more"
 }
 named='nap_a_bit main'
 
@@ -147,7 +147,7 @@ if hold; then
 	: >go
 	while kill -INT $job 2>/dev/null; do sleep 0.05; done
 	wait $job 2>/dev/null
-	check 'held, Ctrl-C: it is said' grep -q "could not be completed: .*recover" err
+	check 'held, Ctrl-C: a message' grep -q "could not be completed: .*recover" err
 	is "$(sqlite3 "$R" "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 0 'held, Ctrl-C: is not complete'
 	release
 	check 'held, Ctrl-C: recover' "$BIN" recover "$R"
@@ -185,7 +185,7 @@ wait_for 20 asked
 result $? 'session: the server is asked' || diag <err
 check 'session: cancel' sl cancel
 wait_for 20 gone "$(cat asked)"
-result $? 'session: nobody asks any more'
+result $? 'session: nothing is looked up any more'
 rm -f asked
 check 'session: start again' sl start -o second
 wait_for 20 asked

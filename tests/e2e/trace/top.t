@@ -96,7 +96,7 @@ rm -f left.sqlite
 sqlite3 -readonly "$R" "VACUUM INTO 'left.sqlite'"
 top --once --view=functions left.sqlite >text
 is $? 0 'left behind: shown'
-check 'left behind: said' grep -q 'left.sqlite: its collector is gone' text
+check 'left behind: a message' grep -q 'left.sqlite: its collector is gone' text
 check 'left behind: its last sums' grep -q ' pwrite$' text
 "$BIN" export -t sqlite -o copy.sqlite "$R" >out 2>err.top
 is "$(sqlite3 copy.sqlite "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'SL_LIVE%'")" 0 'sums do not go into copies'
@@ -283,7 +283,7 @@ for signal in TERM INT HUP; do
 	check "screen: and gives the terminal back" cmp before after
 done
 open_screen "TERM=nonesuch '$BIN' top '$R'"
-sees 'screen: a terminal that nobody knows' "kind 'nonesuch'"
+sees 'screen: an unknown terminal' "kind 'nonesuch'"
 sees 'screen: fails' '^status 1$'
 open_screen "NO_COLOR=1 '$BIN' top '$R' -n 2"
 sees 'screen: --count' '^status 0'
