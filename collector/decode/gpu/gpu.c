@@ -22,26 +22,6 @@
 
 static const char loss_disk[] = "GPU rows: disk full";
 
-void *gpu_queue_add(struct gpu_queue *q, size_t bytes)
-{
-	char *more;
-
-	if (q->len + bytes > q->cap) {
-		size_t cap = q->cap ? q->cap : 4096;
-
-		while (cap < q->len + bytes)
-			cap *= 2;
-		more = realloc(q->at, cap);
-		if (!more)
-			return NULL;
-		q->at = more;
-		q->cap = cap;
-	}
-	more = q->at + q->len;
-	q->len += bytes;
-	return more;
-}
-
 /* A burst's memory is not kept for ever. */
 static void queue_shrink(struct gpu_queue *q)
 {
@@ -51,94 +31,7 @@ static void queue_shrink(struct gpu_queue *q)
 	memset(q, 0, sizeof(*q));
 }
 
-int64_t gpu_session_ns(const struct arenas *as, uint64_t mono)
-{
-	return mono ? (int64_t)mono - as->clock->zero : 0;
-}
-
-void gpu_waits(struct gpu_arena *g, size_t bytes)
-{
-	g->pending += bytes;
-	g->waiting++;
-	g->fresh++;
-}
-
-void gpu_waits_no_more(struct gpu_arena *g, uint64_t logged, size_t bytes)
-{
-	g->pending -= bytes;
-	g->waiting--;
-	gpu_log_settled(g, logged);
-}
-
-void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end)
-{
-	if (!g->rows++)
-		g->first_ns = start;
-	g->last_ns = end;
-}
-
-/* ---- who ---- */
-
-static struct gpu_arena *gpu_of(struct arena *a)
-{
-	if (!a->gpu)
-		a->gpu = calloc(1, sizeof(*a->gpu));
-	return a->gpu;
-}
-
-struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, int64_t now)
-{
-	struct gpu_arena *g = gpu_of(a);
-	struct gpu_process *p;
-
-	if (!g)
-		return NULL;
-	if (g->last && g->last->number == number)
-		return g->last;
-	for (p = g->first; p && p->number != number; p = p->next)
-		;
-	if (!p) {
-		p = calloc(1, sizeof(*p));
-		if (!p)
-			return NULL;
-		p->arena = g;
-		p->number = number;
-		p->pid = pid;
-		p->global_pid = GLOBAL_PID(pid);
-		p->first_ns = now;
-		p->until = p->next_until = p->last_until = p->horizon = p->last_call = INT64_MIN;
-		p->cupti_block = p->hook_block = -1;
-		p->next = g->first;
-		g->first = p;
-	}
-	g->last = p;
-	return p;
-}
-
-struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid)
-{
-	struct gpu_thread **list = &p->thread[ns_tid % GPU_THREADS], *th = p->last_thread;
-
-	if (th && th->ns_tid == ns_tid)
-		return th;
-	for (th = *list; th && th->ns_tid != ns_tid; th = th->next)
-		;
-	if (!th) {
-		th = calloc(1, sizeof(*th));
-		if (!th)
-			return NULL;
-		th->ns_tid = ns_tid;
-		th->global_tid = global_tid;
-		th->oldest = INT64_MAX;
-		th->next = *list;
-		*list = th;
-	}
-	/* Ids of threads are used again. */
-	if (global_tid)
-		th->global_tid = global_tid;
-	p->last_thread = th;
-	return th;
-}
+/* ---- the end of threads and processes ---- */
 
 static void thread_free(struct gpu_arena *g, struct gpu_thread *th)
 {
@@ -326,15 +219,6 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 			g->last = NULL;
 		process_free(as, g, p);
 	}
-}
-
-void gpu_hurry(struct arenas *as, const struct gpu_process *p)
-{
-	if (p->arena->pending <= GPU_PENDING || p->is_hurried)
-		return;
-	as->gpu.hurried += p->arena->waiting;
-	for (struct gpu_process *q = p->arena->first; q; q = q->next)
-		q->is_hurried = true;
 }
 
 void gpu_release(struct arenas *as, struct arena *a)

@@ -1,17 +1,5 @@
 /*
- * gpu_internal.h - what the files of gpu.h share, in the order in which a record passes them:
- *
- *   gpu_records.c  queues calls (from hooks) and CUPTI's records, by thread and process
- *   gpu.c          decides each tick which of them have waited long enough
- *   gpu_match.c    finds which records of a thread are the same call, and which are nested
- *   gpu_calls.c    rows of calls; correlation ids
- *   gpu_work.c     rows of kernels, copies and what else the GPU did
- *   gpu_memory.c   rows of its memory
- *   gpu_targets.c  rows of devices, contexts, streams
- *   gpu_streams.c  names of streams
- *   gpu_names.c    names of kernels and functions
- *   gpu_pending.c  the pending log, by which recover goes on
- *   gpu_rotate.c   what stays when another report begins
+ * gpu_internal.h - what the files of gpu.h share; gpu.h lists them.
  *
  * Ids: CUPTI's correlation ids begin anew in every process. In the report each process has a block of 2^32 ids for
  * them, and another one for calls that CUPTI does not know; the first process's block is 0, so that in most reports
@@ -209,7 +197,7 @@ struct gpu_look {
 	bool all;        /* nobody is waited for */
 };
 
-/* ---- gpu.c ---- */
+/* ---- gpu_process.c ---- */
 
 /* Has the process ended, and been read? */
 bool gpu_is_over(const struct arena *a, const struct gpu_process *p);

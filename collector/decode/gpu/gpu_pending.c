@@ -10,7 +10,7 @@
  * Processes and the totals of the report are notes, "gpu.ARENA" and "gpu" in SL_STATE; "gpu.ARENA.streams" has names of
  * streams (gpu_streams.c).
  */
-#include "collector/decode/gpu/gpu_internal.h"
+#include "collector/decode/gpu/gpu_log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,58 +20,6 @@
 #define RECORDS_MAX (1u << 20) /* of the log, besides twice the bytes that wait */
 #define FACTS_MAX   (12u << 20)
 #define NOT_LOGGED  UINT64_MAX
-
-/* Key "gpu.ARENA": this, processes. */
-struct saved_gpu {
-	uint64_t unlogged; /* records */
-	int64_t first_ns;  /* the oldest of all that wait */
-};
-struct saved_process {
-	uint32_t number, pid, cupti, pad;
-	int64_t first_ns, until, cupti_block, hook_block, hook_ids;
-};
-
-/* Key "gpu": of all arenas. */
-struct saved_report {
-	int64_t blocks, flush_ns;
-	uint32_t gpus, no_um_cpu_faults, no_um_gpu_faults, pad;
-	uint8_t uuid[64][16];
-};
-
-/* A chunk of records: their cnt of settled ranges, these, then each record with its head. */
-struct settled {
-	uint64_t from, to;
-};
-struct record_head {
-	uint32_t what; /* enum record_what */
-	uint32_t bytes;
-	uint32_t number, ns_tid; /* process, thread */
-	int64_t global_tid;
-};
-enum record_what {
-	RECORD_HOOK,
-	RECORD_API,
-	RECORD_WORK
-};
-
-/* A chunk of facts is an array of them. */
-struct fact {
-	int64_t start, end, id, global_tid;
-	uint32_t number, ns_tid; /* process, thread */
-	uint32_t name;           /* FACT_ALIAS: correlation id, else the function's */
-	uint32_t what;           /* enum fact_what */
-};
-enum fact_what {
-	FACT_ALIAS,        /* @name leads to the row @id */
-	FACT_ROW,          /* CUPTI has yet to report this call */
-	FACT_ROW_REPORTED, /* has reported it */
-	FACT_REPORTED,     /* has reported a former FACT_ROW */
-};
-
-static int64_t seq_of(const struct arena *a, enum gpu_stream stream, uint32_t number)
-{
-	return ((int64_t)a->id * GPU_STREAM_CNT + stream) << 32 | number;
-}
 
 /* ---- as records settle, and rows are written ---- */
 
@@ -155,8 +103,8 @@ static uint64_t delete_oldest(struct arenas *as, const struct arena *a, enum gpu
 	}
 	if (!cnt)
 		return 0;
-	db_pending_gpu_delete(as->db, seq_of(a, stream, l->first),
-			      seq_of(a, stream, l->first + cnt - 1));
+	db_pending_gpu_delete(as->db, gpu_seq(a, stream, l->first),
+			      gpu_seq(a, stream, l->first + cnt - 1));
 	l->first += cnt;
 	l->cnt -= cnt;
 	memmove(l->chunk, l->chunk + cnt, l->cnt * sizeof(*l->chunk));
@@ -178,7 +126,7 @@ static bool append(struct arenas *as, const struct arena *a, enum gpu_stream str
 		l->chunk = more;
 		l->cap = cap;
 	}
-	if (db_pending_gpu_add(as->db, seq_of(a, stream, l->first + l->cnt), q->at, q->len))
+	if (db_pending_gpu_add(as->db, gpu_seq(a, stream, l->first + l->cnt), q->at, q->len))
 		return false;
 	l->chunk[l->cnt++] = (struct gpu_chunk){a->gpu->last_logged, q->len};
 	l->bytes += q->len;
@@ -187,7 +135,7 @@ static bool append(struct arenas *as, const struct arena *a, enum gpu_stream str
 
 static void delete_all(struct arenas *as, const struct arena *a)
 {
-	db_pending_gpu_delete(as->db, seq_of(a, 0, 0), seq_of(a, GPU_STREAM_CNT - 1, UINT32_MAX));
+	db_pending_gpu_delete(as->db, gpu_seq(a, 0, 0), gpu_seq(a, GPU_STREAM_CNT - 1, UINT32_MAX));
 	for (int i = 0; i < GPU_STREAM_CNT; i++)
 		a->gpu->log[i].cnt = a->gpu->log[i].bytes = 0;
 }
@@ -375,205 +323,4 @@ int gpu_save(struct arenas *as, struct arena *a)
 	save_facts(as, a);
 	err = gpu_streams_save(as, a);
 	return err ? err : save_head(as, a);
-}
-
-/* ---- after a crash ---- */
-
-/* Chunks of a stream put together, without their heads. */
-struct loaded {
-	struct gpu_queue settled, rest;
-};
-
-static void add_bytes(struct gpu_queue *q, const void *bytes, size_t len)
-{
-	void *to = len ? gpu_queue_add(q, len) : NULL;
-
-	if (to)
-		memcpy(to, bytes, len);
-}
-
-/* A chunk may be damaged: what is whole of it is taken. */
-static void take_records(void *ctx, const void *blob, size_t len)
-{
-	const char *at = blob, *end = at + len;
-	struct loaded *to = ctx;
-	struct record_head r;
-	uint64_t cnt = 0;
-
-	if (len >= sizeof(cnt))
-		memcpy(&cnt, at, sizeof(cnt));
-	if (len < sizeof(cnt) || cnt > (len - sizeof(cnt)) / sizeof(struct settled))
-		return;
-	at += sizeof(cnt);
-	add_bytes(&to->settled, at, cnt * sizeof(struct settled));
-	for (at += cnt * sizeof(struct settled); at + sizeof(r) <= end; at += sizeof(r) + r.bytes) {
-		memcpy(&r, at, sizeof(r));
-		if (r.bytes > (size_t)(end - at) - sizeof(r) || r.bytes < sizeof(uint64_t) ||
-		    r.bytes % 8)
-			return;
-		add_bytes(&to->rest, at, sizeof(r) + r.bytes);
-	}
-}
-
-static void take_facts(void *ctx, const void *blob, size_t len)
-{
-	struct loaded *to = ctx;
-
-	add_bytes(&to->rest, blob, len - len % sizeof(struct fact));
-}
-
-static int compare_settled(const void *x, const void *y)
-{
-	const struct settled *a = x, *b = y;
-
-	/* They do not overlap: equal is where one is inside of the other. */
-	return a->to < b->from ? -1 : a->from > b->to;
-}
-
-static void load_records(struct arenas *as, struct arena *a, const struct loaded *l)
-{
-	size_t cnt = l->settled.len / sizeof(struct settled);
-	const struct record_head *r;
-
-	if (cnt)
-		qsort(l->settled.at, cnt, sizeof(struct settled), compare_settled);
-	for (size_t at = 0; at < l->rest.len; at += sizeof(*r) + r->bytes) {
-		struct gpu_process *p;
-		struct settled key;
-
-		r = (const struct record_head *)(l->rest.at + at);
-		memcpy(&key.from, r + 1, sizeof(key.from));
-		key.to = key.from;
-		if (cnt && bsearch(&key, l->settled.at, cnt, sizeof(key), compare_settled))
-			continue;
-		p = gpu_process(a, r->number, 0, 0);
-		if (!p)
-			continue;
-		if (r->what == RECORD_HOOK && r->bytes >= sizeof(struct gpu_hook))
-			gpu_restore_hook(as, p, r->ns_tid, r->global_tid, r + 1, r->bytes);
-		else if (r->what == RECORD_API && r->bytes >= sizeof(struct gpu_api))
-			gpu_restore_api(p, r->ns_tid, r->global_tid, r + 1);
-		else if (r->what == RECORD_WORK && r->bytes > sizeof(struct gpu_work))
-			gpu_restore_work(p, r + 1, r->bytes);
-	}
-}
-
-static void load_row(struct gpu_process *p, const struct fact *f)
-{
-	struct gpu_thread *th = gpu_thread(p, f->ns_tid, f->global_tid);
-	const struct gpu_written w = {f->start, f->end, f->id, f->name, f->what != FACT_ROW};
-	uint32_t cnt;
-
-	if (!th)
-		return;
-	if (th->used_at < f->end)
-		th->used_at = f->end;
-	cnt = th->written_cnt < GPU_WRITTEN ? th->written_cnt : GPU_WRITTEN;
-	for (uint32_t i = 1; f->what == FACT_REPORTED && i <= cnt; i++) {
-		struct gpu_written *old = &th->written[(th->written_cnt - i) % GPU_WRITTEN];
-
-		if (old->start != w.start || old->end != w.end || old->id != w.id)
-			continue;
-		old->is_told = true;
-		gpu_log_reported(p, th, old);
-		return;
-	}
-	gpu_remember(p, th, &w);
-}
-
-static void load_facts(const struct gpu_arena *g, const struct gpu_queue *q)
-{
-	const struct fact *f = (const struct fact *)q->at;
-
-	for (size_t cnt = q->len / sizeof(*f); cnt; cnt--, f++) {
-		struct gpu_process *p = g->first;
-
-		while (p && p->number != f->number)
-			p = p->next;
-		if (p && f->what == FACT_ALIAS)
-			gpu_alias_add(p, f->name, f->id);
-		else if (p)
-			load_row(p, f);
-	}
-}
-
-/* What is loaded is logged anew with the next commit. */
-static void load_streams(struct arenas *as, struct arena *a)
-{
-	struct loaded records = {0}, facts = {0};
-
-	db_pending_gpu_read(as->db, seq_of(a, GPU_STREAM_RECORDS, 0),
-			    seq_of(a, GPU_STREAM_RECORDS, UINT32_MAX), take_records, &records);
-	db_pending_gpu_read(as->db, seq_of(a, GPU_STREAM_FACTS, 0),
-			    seq_of(a, GPU_STREAM_FACTS, UINT32_MAX), take_facts, &facts);
-	load_records(as, a, &records);
-	gpu_streams_restore(as, a);
-	if (a->gpu) {
-		load_facts(a->gpu, &facts.rest);
-		a->gpu->is_log_void = true;
-	}
-	free(records.settled.at);
-	free(records.rest.at);
-	free(facts.rest.at);
-}
-
-static void load_process(struct arena *a, const struct saved_process *s)
-{
-	struct gpu_process *p = gpu_process(a, s->number, s->pid, s->first_ns);
-
-	if (!p)
-		return;
-	p->cupti = s->cupti <= GPU_CUPTI_OFF ? (enum gpu_cupti)s->cupti : GPU_CUPTI_UNKNOWN;
-	p->until = s->until;
-	p->cupti_block = s->cupti_block;
-	p->hook_block = s->hook_block;
-	p->hook_ids = s->hook_ids;
-}
-
-static void load_report(struct arenas *as)
-{
-	struct saved_report *s;
-	void *blob;
-	size_t len;
-
-	if (db_state_get(as->db, "gpu", &blob, &len) != 0)
-		return;
-	s = blob;
-	if (len == sizeof(*s) && s->gpus <= 64) {
-		as->gpu.blocks = s->blocks;
-		as->gpu.flush_ns = s->flush_ns;
-		as->gpu.no_um_cpu_faults = s->no_um_cpu_faults;
-		as->gpu.no_um_gpu_faults = s->no_um_gpu_faults;
-		as->gpu.gpus = s->gpus;
-		memcpy(as->gpu.uuid, s->uuid, sizeof(s->uuid));
-	}
-	free(blob);
-}
-
-void gpu_restore(struct arenas *as, struct arena *a)
-{
-	struct saved_gpu head = {0};
-	char key[48];
-	void *blob;
-	size_t len;
-
-	if (!as->gpu.blocks)
-		load_report(as);
-	snprintf(key, sizeof(key), "gpu.%u", a->id);
-	if (db_state_get(as->db, key, &blob, &len) != 0)
-		return;
-	if (len >= sizeof(head) && (len - sizeof(head)) % sizeof(struct saved_process) == 0) {
-		memcpy(&head, blob, sizeof(head));
-		for (size_t at = sizeof(head); at < len; at += sizeof(struct saved_process))
-			load_process(a, (const struct saved_process *)((char *)blob + at));
-		load_streams(as, a);
-	}
-	if (head.unlogged) {
-		db_lost(as->db, head.first_ns, clock_map_ns(as->clock, as->clock->newest),
-			GLOBAL_PID(a->peer_pid),
-			"GPU records: waited in the collector when it ended",
-			(int64_t)head.unlogged);
-		as->lost_other += head.unlogged;
-	}
-	free(blob);
 }

@@ -1,15 +1,6 @@
 /* gpu_rotate.c - one report after another: what is known of GPUs goes on, its times and rows are others. */
 #include "collector/decode/gpu/gpu_internal.h"
 
-/* Has the process ended, and has everything that it left been read? */
-bool gpu_is_over(const struct arena *a, const struct gpu_process *p)
-{
-	for (const struct image *im = a->images; im; im = im->next)
-		if (im->number == p->number)
-			return model_image_is_over(im) && !im->threads;
-	return true;
-}
-
 bool gpu_has_told(const struct arena *a, int64_t ns)
 {
 	for (const struct gpu_process *p = a->gpu ? a->gpu->first : NULL; p; p = p->next)
