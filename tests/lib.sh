@@ -68,6 +68,19 @@ done_testing() {
 	exit
 }
 
+# Whether GOT of ALL can be chance where each counts with a probability of LEAST to MOST per cent: by the Chernoff bound of the
+# binomial distribution, ALL * KL(GOT / ALL, p) <= ln 1e9. What is as it should be fails once in 1e9 times.
+share_ok() { # GOT ALL LEAST [MOST]
+	awk -v k="$1" -v n="$2" -v least="$3" -v most="${4:-100}" '
+		function kl(q, p) { return (q > 0 ? q * log(q / p) : 0) + (q < 1 ? (1 - q) * log((1 - q) / (1 - p)) : 0) }
+		BEGIN {
+			if (n < 1) exit 1
+			q = k / n; least /= 100; most /= 100
+			if (q < least && (least >= 1 || n * kl(q, least) > log(1e9))) exit 1
+			if (q > most && (most <= 0 || n * kl(q, most) > log(1e9))) exit 1
+		}'
+}
+
 # Sends SIGNAL to processes of which there must be one: a list that is empty is a failure, not a usage message.
 send() { # SIGNAL PID...
 	send_signal=$1

@@ -229,27 +229,31 @@ sampled() {
 	sqlite3 -readonly "$R" "SELECT ' ' || group_concat(name, ' ') || ' ' || max(special) FROM (
 		SELECT c.id AS id, s.value AS name, c.specialEntry AS special FROM SAMPLING_CALLCHAINS c
 		JOIN StringIds s ON s.id = c.symbol WHERE NOT ifnull(kernelMode, 0) ORDER BY c.id, c.stackDepth) GROUP BY id" >chains
-	check "$name: $all samples" [ "$all" -ge "$(awk "BEGIN { print int($how_long * 700) }")" ]
+	lost=$(q "$R" "SELECT ifnull(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE 'CPU samples%'")
+	check "$name: $all samples, $lost lost" [ $((all + lost)) -ge "$(awk "BEGIN { print int($how_long * 700) }")" ]
+	spins=$(grep -Ec -- "$SPINS" chains)
 }
-# PERCENT PATTERN WHAT: at least so many samples have a chain like that: functions of the program, the innermost first; at
-# its end 0, or 1 where there is a remark
+# Chains of samples in loops of the program, by the innermost function: those of its start and end depend on the machine.
+SPINS='^ (seven|two|one|work|bottom|f[012]|up_down|damaged|spin|first_spin|second_spin|read|__read|clock_gettime|__clock_gettime|.*vdso.*) '
+# PERCENT PATTERN WHAT: at least so many of them are like that: functions of the program, the innermost first; at the end
+# 0, or 1 where there is a remark
 most() {
-	got=$(grep -Ec -- "$2" chains)
-	check "$name: $3: $got of $all" [ $((got * 100)) -ge $((all * $1)) ]
+	got=$(grep -E -- "$SPINS" chains | grep -Ec -- "$2")
+	check "$name: $3: $got of $spins" share_ok "$got" "$spins" "$1"
+	check "$name: these are more than half of $all" [ $((spins * 2)) -gt "$all" ]
 }
 lacking() { q "$R" "SELECT ifnull(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE '%stacks of CPU samples%'"; }
 
 # ---- where threads are ----
 sampled threads t 1.5
-check 'threads: both are' [ "$all" -gt 2000 ]
+check 'threads: both are' [ $((all + lost)) -gt 2000 ]
 is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM COMPOSITE_EVENTS")" 2 'threads: there are two'
 most 97 ' work caller ' 'callers are found'
 most 98 ' 0$' 'down to the outermost'
-is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'CPU samples%'")" 0 'threads: no sample was lost'
 for part in 'seven 70' 'two 20' 'one 10'; do
 	set -- $part
-	got=$(q "$R" "SELECT CAST(100.0 * sum(s.value = '$1') / count(*) + 0.5 AS INT) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE s.value IN ('seven', 'two', 'one')")
-	check "threads: $got % are in the function that takes $2 %" [ $((got >= $2 - 5 && got <= $2 + 5)) = 1 ]
+	got=$(q "$R" "SELECT sum(s.value = '$1') || ' ' || count(*) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE s.value IN ('seven', 'two', 'one')")
+	check "threads: $got are in the function that takes $2 %" share_ok $got $(($2 - 4)) $(($2 + 4))
 done
 is "$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS c WHERE stackDepth > 0 AND NOT EXISTS (SELECT 1 FROM SAMPLING_CALLCHAINS d WHERE d.id = c.id AND d.stackDepth = c.stackDepth - 1)")" 0 'threads: chains have no gaps'
 check 'threads: many samples share a stack' [ "$(q "$R" 'SELECT 4 * count(DISTINCT stackId) < count(*) FROM COMPOSITE_EVENTS')" = 1 ]
@@ -294,12 +298,13 @@ profile spawn -t none --cpuctxsw=none -s process-tree --sampling-frequency=4000 
 all=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
 got=0
 [ -z "$(q "$R" "SELECT 1 FROM sqlite_master WHERE name = 'SL_LOST_EVENTS'")" ] || got=$(q "$R" "SELECT ifnull(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE '%no unwinding table%'")
-check "spawn: callers that make no sense: $got of $all" [ $((all > 100 && got * 100 <= all * 3)) = 1 ]
+check "spawn: callers that make no sense: $got of $all" share_ok "$got" "$all" 0 3
 sampled brief b 1
 most 85 ' work brief .* 0$' 'of threads that are gone'
 sampled libraries l 1
 first=$(grep -c ' first_spin libraries main ' chains) second=$(grep -c ' second_spin libraries main ' chains)
-check "libraries: one after the other at the same place: $first and $second of $all" [ $((first * 100 >= all * 40 && second * 100 >= all * 40)) = 1 ]
+check "libraries: the first: $first of $spins" share_ok "$first" "$spins" 45 55
+check "libraries: the second at its place: $second of $spins" share_ok "$second" "$spins" 45 55
 PROGRAM=./binds sampled bound b 0.5
 most 90 ' spin (choose|bound) .* binds main .* 0$' 'through what binds a function'
 PROGRAM=./binds sampled init i 0.5
@@ -310,20 +315,21 @@ most 95 ' work caller main ' 'of one that is killed'
 # ---- stacks whose callers cannot be found: marked, and nothing crashes ----
 sampled made j 0.5
 got=$(q "$R" "SELECT count(*) FROM SAMPLING_CALLCHAINS JOIN StringIds s ON s.id = module WHERE value = '[anonymous]' AND stackDepth = 0")
-check "made: code in memory: $got of $all" [ $((got * 100)) -ge $((all * 80)) ]
+check "made: code in memory: $got of $all" share_ok "$got" "$all" 80
 sampled damaged x 0.5
 most 70 ' damaged .* 1$' 'a damaged stack has a remark'
 check 'damaged: which is counted' [ "$(lacking)" -ge $((all * 7 / 10)) ]
 PROGRAM=./stripped sampled stripped m 0.5
 got=$(q "$R" "SELECT count(*) FROM (SELECT c.id FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = module WHERE value = '$W/stripped' GROUP BY c.id HAVING count(*) >= 4)")
-check "stripped: callers without names: $got of $all" [ $((got * 100)) -ge $((all * 95)) ]
-most 95 ' 0$' 'down to the outermost'
+check "stripped: callers without names: $got of $all" share_ok "$got" "$all" 95
+got=$(grep -c ' 0$' chains)
+check "stripped: down to the outermost: $got of $all" share_ok "$got" "$all" 95
 sampled kernel k 0.5
 if grep -q 'lack what the kernel does' err; then
 	skip 'kernel: its part of the stack' 'not permitted'
 else
 	got=$(q "$R" "SELECT count(DISTINCT id) FROM SAMPLING_CALLCHAINS WHERE kernelMode AND unwindMethod = 5")
-	check "kernel: its part of the stack: $got of $all" [ $((got * 100)) -ge $((all * 80)) ]
+	check "kernel: its part of the stack: $got of $all" share_ok "$got" "$all" 80
 	most 70 ' in_kernel main .* 0$' 'with who called it'
 fi
 
@@ -333,9 +339,9 @@ got=$(q "$R" 'SELECT count(*) FROM COMPOSITE_EVENTS')
 check "a quarter as often: $got in a second" [ $((got >= 175 && got <= 325)) = 1 ]
 sampled parts m 1 --samples-per-backtrace=10
 got=$(grep -c ' work caller ' chains)
-check "parts: a tenth have their callers: $got of $all" [ $((got * 100 >= all * 8 && got * 100 <= all * 12)) = 1 ]
+check "parts: a tenth have their callers: $got of $all" share_ok "$got" "$all" 9 11
 sampled alone m 0.5 --backtrace=none
-most 90 '^ [^ ]+ [^ ]+ [^ ]+ 1$' 'the function alone'
+most 99 '^ [^ ]+ [^ ]+ [^ ]+ 1$' 'the function alone'
 profile none -t none --cpuctxsw=none -s none ./where m 0.2 2>err
 is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name IN ('COMPOSITE_EVENTS', 'SAMPLING_CALLCHAINS', 'SL_STACKS')")" 0 'none: no tables'
 profile window -t none --cpuctxsw=none -s process-tree -d 1 ./where m 2 2>err

@@ -8,8 +8,8 @@
 P=$PROG/cpu HZ=1000
 log() { "$PY" "$E2E/kernel/sample_log.py" "$@"; }
 with() { # PERCENT FUNCTION: so many samples of the program have it in their stack
-	got=$(q "$R" "SELECT 100 * count(DISTINCT c.id) / max(1, (SELECT count(*) FROM COMPOSITE_EVENTS)) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE s.value = '$2'")
-	check "$got % of the samples have $2 in their stack" [ "$got" -ge $1 ]
+	got=$(q "$R" "SELECT count(DISTINCT c.id) || ' ' || (SELECT count(*) FROM COMPOSITE_EVENTS) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE s.value = '$2'")
+	check "samples with $2 in their stack, of all: $got" share_ok $got "$1"
 }
 # NAME PROGRAM...: a session with three captures of 0.7 s each at least, with as much time between them
 captures() {

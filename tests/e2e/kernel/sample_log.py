@@ -1,12 +1,13 @@
 """What a run of tests/prog/cpu.c says of its CPU time, against samples in reports.
 
-count HZ LOG REPORT [LEAST [MOST]]   samples per window: LEAST to MOST per cent of CPU time x HZ (default: 90 and 110), none outside
+count HZ LOG REPORT [LEAST [MOST]]   samples per window: LEAST to MOST per cent of CPU time x HZ and chance (default: 90 and 110), none outside
 edges LOG REPORT...                  one begins where the one before ended, no sample is in two, none is missing between them
-tasks HZ LOG REPORT                  every task that ran 50 ms in the window has its samples
+tasks HZ LOG REPORT                  every task that ran 20 ms in the window has its samples
 spend SECONDS LOG                    waits until so much more CPU time has been spent
 """
 
 import bisect
+import math
 import sqlite3
 import struct
 import sys
@@ -67,6 +68,15 @@ class Report:
         return any(a - 1000 <= when <= b + 1000 for a, b in self.windows)
 
 
+def is_chance(got, least, most):
+    """Whether so many samples can be chance where least to most are expected: by the Chernoff bound of the Poisson
+    distribution, got * ln(got / expected) - got + expected <= ln 1e9. A sample more or less per task is not chance."""
+    if least <= got <= most:
+        return True
+    want = least if got < least else most
+    return want > 0 and (got * math.log(got / want) if got else 0) - got + want <= math.log(1e9)
+
+
 def count(hz, log, path, least=90.0, most=110.0):
     tasks, report, bad = load(log), Report(path), False
     mine = {t.tid for t in tasks}
@@ -78,9 +88,9 @@ def count(hz, log, path, least=90.0, most=110.0):
         want = sum(t.within(begin, end) for t in tasks) * hz / 1e9
         got = sum(begin <= when < end and tid in mine for when, tid in report.samples)
         print(f'{(end - begin) / 1e9:.3f} s: {got} samples, CPU time for {want:.0f}')
-        # A sample more or less at both ends of every task, and chance.
-        slack = 2 * len(tasks) + 3
-        bad |= want < 50 or not want * least / 100 - slack <= got <= want * most / 100 + slack
+        # A sample more or less at both ends of every task.
+        slack = 2 * len(tasks)
+        bad |= want < 20 or not is_chance(got, want * least / 100 - slack, want * most / 100 + slack)
     return bad
 
 
@@ -116,11 +126,11 @@ def tasks_sampled(hz, log, path):
     begin, end = report.windows[0]
     for task in tasks:
         want = task.within(begin, end) * hz / 1e9
-        if task.within(begin, end) < 50e6:
+        if task.within(begin, end) < 20e6:
             continue
         got = sum(begin <= when < end and tid == task.tid for when, tid in report.samples)
         seen += 1
-        if not want * 0.75 - 5 <= got <= want * 1.25 + 5:
+        if not is_chance(got, want * 0.9 - 2, want * 1.1 + 2):
             print(f'thread {task.tid}: {got} samples, CPU time for {want:.0f}')
             bad = True
     print(f'{seen} tasks of {len(tasks)}')
