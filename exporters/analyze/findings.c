@@ -6,7 +6,7 @@
 #include "collector/base/embed.h"
 #include "exporters/read/db_read.h"
 #include "exporters/analyze/findings.h"
-#include "exporters/analyze/native.h"
+#include "exporters/sql/functions.h"
 
 const char *const severity_names[SEVERITY_CNT] = {"info", "bad", "severe"};
 
@@ -130,29 +130,13 @@ static const char *shared_step(const char *name)
 
 static int run_steps(struct analysis *a, const char *names, char *why, size_t why_len);
 
-/* What fails leaves nothing behind. */
-static int make_native(struct analysis *a, const struct native_steps *steps)
+/* Makes the tables of the step called @name; a failure leaves none behind. SQLite's result code, or -1 (@why). */
+static int make_step(struct analysis *a, const char *name, char *why, size_t why_len)
 {
-	int rc = sqlite3_exec(a->db, "SAVEPOINT step", NULL, NULL, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = steps->make(a->db);
-	sqlite3_exec(a->db, rc == SQLITE_OK ? "RELEASE step" : "ROLLBACK TO step; RELEASE step",
-		     NULL, NULL, NULL);
-	return rc;
-}
-
-/* Makes the step called @name; @made: those that are made with it. SQLite's result code, or -1 (@why). */
-static int make_step(struct analysis *a, const char *name, const char **made, char *why,
-		     size_t why_len)
-{
-	const struct native_steps *native = a->plain ? NULL : native_steps_for(name);
-	const char *sql = native ? NULL : shared_step(name);
+	const char *sql = shared_step(name);
 	char more[512];
+	int rc;
 
-	*made = native ? native->names : name;
-	if (native)
-		return make_native(a, native);
 	if (!sql) {
 		snprintf(why, why_len, "there is no shared step called '%s'", name);
 		return -1;
@@ -160,15 +144,22 @@ static int make_step(struct analysis *a, const char *name, const char **made, ch
 	for (unsigned i = 0; report_field(sql, "uses", i, more, sizeof(more)); i++)
 		if (run_steps(a, more, why, why_len) < 0)
 			return -1;
-	return sqlite3_exec(a->db, sql, NULL, NULL, NULL);
+	rc = sqlite3_exec(a->db, "SAVEPOINT step", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(a->db, sql, NULL, NULL, NULL);
+	if (rc > 0)
+		snprintf(why, why_len, "%s: %s%s", a->input,
+			 sqlite3_errcode(a->db) ? sqlite3_errmsg(a->db) : sqlite3_errstr(rc),
+			 query_more(rc));
+	sqlite3_exec(a->db, rc == SQLITE_OK ? "RELEASE step" : "ROLLBACK TO step; RELEASE step",
+		     NULL, NULL, NULL);
+	return rc;
 }
 
 /* Makes what rules/shared/ has under each of the @names, unless that was done before. */
 static int run_steps(struct analysis *a, const char *names, char *why, size_t why_len)
 {
 	char name[64], mark[72], *used;
-	const char *made;
-	int rc;
 
 	while (*names) {
 		size_t len = strcspn(names, ", ");
@@ -178,15 +169,9 @@ static int run_steps(struct analysis *a, const char *names, char *why, size_t wh
 		snprintf(mark, sizeof(mark), ",%s,", name);
 		if (strstr(a->used, mark))
 			continue;
-		rc = make_step(a, name, &made, why, why_len);
-		if (rc > 0)
-			snprintf(why, why_len, "%s: %s%s", a->input,
-				 sqlite3_errcode(a->db) ? sqlite3_errmsg(a->db)
-							: sqlite3_errstr(rc),
-				 query_more(rc));
-		if (rc != SQLITE_OK)
+		if (make_step(a, name, why, why_len) != SQLITE_OK)
 			return -1;
-		if (asprintf(&used, "%s%s,", a->used, made) < 0) {
+		if (asprintf(&used, "%s%s,", a->used, name) < 0) {
 			snprintf(why, why_len, "out of memory");
 			return -1;
 		}
@@ -240,6 +225,15 @@ static void close_db(struct analysis *a)
 	memset(&a->own, 0, sizeof(a->own));
 }
 
+static int add_functions(struct analysis *a, char *why, size_t why_len)
+{
+	int rc = sql_functions(a->db, NULL);
+
+	if (rc != SQLITE_OK)
+		snprintf(why, why_len, "%s: %s", a->input, sqlite3_errstr(rc));
+	return rc == SQLITE_OK ? 0 : -1;
+}
+
 /* (Re)opens the report: the views of a filter can be put up only once. */
 static int open_db(struct analysis *a, const char *time, const char *nvtx, char *why,
 		   size_t why_len)
@@ -264,7 +258,8 @@ static int open_db(struct analysis *a, const char *time, const char *nvtx, char 
 		a->shown.nvtx_cnt = a->own.nvtx_cnt;
 	}
 	a->db = db_read_open(a->input, why, why_len);
-	if (!a->db || db_filter_apply(a->db, &a->shown, why, why_len) < 0 ||
+	if (!a->db || add_functions(a, why, why_len) < 0 ||
+	    db_filter_apply(a->db, &a->shown, why, why_len) < 0 ||
 	    run_steps(a, "wall", why, why_len) < 0)
 		return -1;
 	if (cut_wall(a) != SQLITE_OK) {

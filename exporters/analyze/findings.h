@@ -74,7 +74,6 @@ struct analysis {
 	char *own_text; /* @own as its arguments say it */
 	long long wall_ns;
 	char *used; /* shared steps that have run: ",wall,gpu_busy," */
-	bool plain; /* shared steps by their SQL, also where there is something faster */
 };
 
 /* @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. */

@@ -1,17 +1,15 @@
 /*
- * hist.c - counts and figures by hash table, as SQL functions.
+ * hist.c - histograms of values by keys, and their statistics, as SQL functions that count in hash tables.
  *
- * sl_hist(a, b, ...) is an aggregate: it counts equal rows and gives the number of a table, which
- * sl_hist_rows(number) then reads as (k0, k1, ..., n). sl_hist_values(a, b, ..., value) has a row for all that is equal
- * but for the value; what stands for the values there is for sl_figures() only. sl_figures(key, value, n) likewise
- * gives what sl_figures_rows(number) reads: one row per key. Tables live as long as the connection.
+ * sl_hist(a, b, ..., value) is an aggregate: a histogram of the values of each (a, b, ...). Its result is the number of a
+ * table for sl_hist_rows(number): k0, k1, ..., the histogram, how many values. sl_stats(key, value) likewise makes what
+ * sl_stats_rows(number) reads, one row of statistics per key; a value may be a histogram of sl_hist_rows(), which it
+ * merges. Tables live as long as the connection.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exporters/sql/hist_internal.h"
-#include "exporters/sql/spill.h"
 
 #define NO_ENTRY UINT32_MAX
 #define PURE     (SQLITE_UTF8 | SQLITE_INNOCUOUS)
@@ -155,9 +153,7 @@ void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number,
 	}
 }
 
-size_t hist_bytes_max = 64 << 20;
-
-/* ---- a table of equal rows and their counts ---- */
+/* ---- a table of keys ---- */
 
 static void hist_free(struct hist *h)
 {
@@ -168,11 +164,8 @@ static void hist_free(struct hist *h)
 	free(h->group);
 	free(h->key);
 	free(h->type);
-	free(h->count);
 	free(h->slot);
 	hist_pool_free(&h->pool);
-	if (h->spilled)
-		fclose(h->spilled);
 	free(h);
 }
 
@@ -180,7 +173,7 @@ static int hist_grow(struct hist *h)
 {
 	uint32_t room = h->room ? h->room * 2 : 256;
 	int64_t *key = reallocarray(h->key, room, sizeof(*key) * h->keys);
-	uint32_t *type, *count, *slot;
+	uint32_t *type, *slot;
 
 	if (!key)
 		return SQLITE_NOMEM;
@@ -189,10 +182,6 @@ static int hist_grow(struct hist *h)
 	if (!type)
 		return SQLITE_NOMEM;
 	h->type = type;
-	count = reallocarray(h->count, room, sizeof(*count));
-	if (!count)
-		return SQLITE_NOMEM;
-	h->count = count;
 	free(h->slot);
 	h->slot = slot = new_slots(room * 2);
 	if (!slot)
@@ -208,29 +197,6 @@ static int hist_grow(struct hist *h)
 			at = (at + 1) & (h->slots - 1);
 		slot[at] = i;
 	}
-	return SQLITE_OK;
-}
-
-/*
- * Rows that do not fit go to a file, and counting begins anew. Then a row may come twice, which those who
- * read it do not mind: they sum up.
- */
-static int hist_spill(struct hist *h)
-{
-	if (!h->spilled)
-		h->spilled = spill_file();
-	if (!h->spilled)
-		return SQLITE_FULL;
-	for (uint32_t i = 0; i < h->cnt; i++) {
-		fwrite(&h->key[i * h->keys], sizeof(*h->key), h->keys, h->spilled);
-		fwrite(&h->type[i], sizeof(*h->type), 1, h->spilled);
-		fwrite(&h->count[i], sizeof(*h->count), 1, h->spilled);
-	}
-	if (ferror(h->spilled))
-		return SQLITE_FULL;
-	h->spilled_cnt += h->cnt;
-	h->cnt = 0;
-	memset(h->slot, 0xFF, h->slots * sizeof(*h->slot));
 	return SQLITE_OK;
 }
 
@@ -253,7 +219,6 @@ static int hist_find(struct hist *h, const int64_t *key, uint32_t type, uint32_t
 	}
 	memcpy(&h->key[h->cnt * h->keys], key, size);
 	h->type[h->cnt] = type;
-	h->count[h->cnt] = 0;
 	h->slot[at] = *row = h->cnt++;
 	return SQLITE_OK;
 }
@@ -293,30 +258,6 @@ void hist_fail(sqlite3_context *out, int rc)
 		sqlite3_result_error_code(out, rc);
 }
 
-static void hist_step(sqlite3_context *out, int argc, sqlite3_value **argv)
-{
-	struct hist *h = hist_of(out, (unsigned)argc);
-	int64_t key[HIST_KEYS];
-	uint32_t types = 0, row;
-	int rc = SQLITE_OK;
-
-	for (int i = 0; h && i < argc && rc == SQLITE_OK; i++) {
-		unsigned type;
-
-		rc = read_value(&h->pool, argv[i], &key[i], &type);
-		types |= type << (4 * i);
-	}
-	if (h && rc == SQLITE_OK)
-		rc = hist_find(h, key, types, &row);
-	if (rc != SQLITE_OK)
-		hist_fail(out, rc);
-	else if (h && ++h->count[row] == UINT32_MAX)
-		hist_fail(out, hist_spill(h));
-	else if (h && h->cnt == h->room && h->room * (8 * h->keys + 16) >= hist_bytes_max &&
-		 (rc = hist_spill(h)) != SQLITE_OK)
-		hist_fail(out, rc);
-}
-
 int64_t hist_done(struct hist *h)
 {
 	free(h->slot);
@@ -332,7 +273,7 @@ static void hist_final(sqlite3_context *out)
 		sqlite3_result_int64(out, hist_done(*h));
 }
 
-/* ---- figures ---- */
+/* ---- groups: the values of a key ---- */
 
 /* The group of a key, made if there is none. */
 static int find_group(struct hist *h, const int64_t *key, uint32_t types, struct group **group)
@@ -355,21 +296,21 @@ static int find_group(struct hist *h, const int64_t *key, uint32_t types, struct
 	return SQLITE_OK;
 }
 
-int hist_add_figure(struct hist *h, int64_t key, int64_t value, struct group **group)
+int hist_add_value(struct hist *h, int64_t key, int64_t value, struct group **group)
 {
 	int rc = find_group(h, &key, V_INT, group);
 
 	if (rc != SQLITE_OK)
 		return rc;
-	(*group)->calls++;
+	(*group)->n++;
 	if (value != HIST_NULL)
-		return hist_group_whole(*group, value, 1);
+		return hist_group_whole(*group, value);
 	(*group)->nulls++;
 	return SQLITE_OK;
 }
 
-/* A value, or all that sl_hist_values() has counted of a row. */
-static int add_value(struct hist_of_db *of, struct group *to, sqlite3_value *value, int64_t n)
+/* A value, or all of a histogram of sl_hist_rows(). */
+static int add_value(struct hist_of_db *of, struct group *to, sqlite3_value *value)
 {
 	struct hist_values v = {.number = -1};
 	struct hist *h = of->first;
@@ -379,12 +320,12 @@ static int add_value(struct hist_of_db *of, struct group *to, sqlite3_value *val
 	while (h && h->number != v.number)
 		h = h->next;
 	if (!h || v.magic != HIST_VALUES || v.row < 0 || v.row >= h->cnt)
-		return hist_group_add(to, value, n);
+		return hist_group_add(to, value);
 	return hist_group_take(to, &h->group[v.row]);
 }
 
-/* sl_hist_values(a, b, ..., value): by a, b, ... which is a row. */
-static void values_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+/* sl_hist(a, b, ..., value) */
+static void hist_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct hist *h = hist_of(out, (unsigned)argc - 1);
 	int64_t key[HIST_KEYS];
@@ -401,13 +342,13 @@ static void values_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 	if (h && rc == SQLITE_OK)
 		rc = find_group(h, key, types, &group);
 	if (h && rc == SQLITE_OK)
-		rc = hist_group_add(group, argv[argc - 1], 1);
+		rc = hist_group_add(group, argv[argc - 1]);
 	if (rc != SQLITE_OK)
 		hist_fail(out, rc);
 }
 
-/* sl_figures(key, value, n) */
-static void figures_step(sqlite3_context *out, int argc, sqlite3_value **argv)
+/* sl_stats(key, value) */
+static void stats_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct hist *h = hist_of(out, 1);
 	struct group *group;
@@ -422,7 +363,7 @@ static void figures_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 	if (rc == SQLITE_OK)
 		rc = find_group(h, &key, type, &group);
 	if (rc == SQLITE_OK)
-		rc = add_value(h->of, group, argv[1], sqlite3_value_int64(argv[2]));
+		rc = add_value(h->of, group, argv[1]);
 	if (rc != SQLITE_OK)
 		hist_fail(out, rc);
 }
@@ -456,15 +397,12 @@ int hist_register(sqlite3 *db, const struct percentiles *p, struct hist_of_db **
 	/* The module that is closed last owns it; the functions only point to it. */
 	rc = sqlite3_create_module_v2(db, "sl_hist_rows", &hist_rows_module, of, db_free);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_create_module(db, "sl_figures_rows", &hist_figures_module, of);
-	for (int keys = 1; rc == SQLITE_OK && keys <= HIST_KEYS; keys++)
-		rc = sqlite3_create_function(db, "sl_hist", keys, PURE, of, NULL, hist_step,
+		rc = sqlite3_create_module(db, "sl_stats_rows", &hist_stats_module, of);
+	for (int args = 2; rc == SQLITE_OK && args <= HIST_KEYS; args++)
+		rc = sqlite3_create_function(db, "sl_hist", args, PURE, of, NULL, hist_step,
 					     hist_final);
-	for (int keys = 2; rc == SQLITE_OK && keys <= HIST_KEYS; keys++)
-		rc = sqlite3_create_function(db, "sl_hist_values", keys, PURE, of, NULL,
-					     values_step, hist_final);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_create_function(db, "sl_figures", 3, PURE, of, NULL, figures_step,
+		rc = sqlite3_create_function(db, "sl_stats", 2, PURE, of, NULL, stats_step,
 					     hist_final);
 	return rc;
 }

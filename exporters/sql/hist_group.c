@@ -211,33 +211,30 @@ static void become_real(struct group *g)
 	g->real = true;
 }
 
-int hist_group_whole(struct group *g, int64_t value, int64_t n)
+int hist_group_whole(struct group *g, int64_t value)
 {
-	int64_t part;
-
-	if (__builtin_mul_overflow(value, n, &part) ||
-	    __builtin_add_overflow(g->sum, part, &g->sum))
+	if (__builtin_add_overflow(g->sum, value, &g->sum))
 		return SQLITE_RANGE;
-	return add_pair(g, value, n);
+	return add_pair(g, value, 1);
 }
 
-int hist_group_add(struct group *g, sqlite3_value *value, int64_t n)
+int hist_group_add(struct group *g, sqlite3_value *value)
 {
 	int type = sqlite3_value_numeric_type(value);
 	double real = sqlite3_value_double(value);
 
-	g->calls += n;
+	g->n++;
 	if (type == SQLITE_NULL) {
-		g->nulls += n;
+		g->nulls++;
 		return SQLITE_OK;
 	}
 	if (type != SQLITE_INTEGER && !g->real)
 		become_real(g);
 	if (g->real) {
-		g->real_sum += real * (double)n;
-		return add_pair(g, hist_bits(real), n);
+		g->real_sum += real;
+		return add_pair(g, hist_bits(real), 1);
 	}
-	return hist_group_whole(g, sqlite3_value_int64(value), n);
+	return hist_group_whole(g, sqlite3_value_int64(value));
 }
 
 int hist_group_take(struct group *to, struct group *from)
@@ -246,14 +243,14 @@ int hist_group_take(struct group *to, struct group *from)
 
 	if (from->taken)
 		return SQLITE_MISUSE;
-	if (to->calls == 0) {
+	if (to->n == 0) {
 		*to = *from;
 	} else {
 		if (from->real && !to->real)
 			become_real(to);
 		if (to->real && !from->real)
 			become_real(from);
-		to->calls += from->calls;
+		to->n += from->n;
 		to->nulls += from->nulls;
 		to->real_sum += from->real_sum;
 		if (__builtin_add_overflow(to->sum, from->sum, &to->sum))

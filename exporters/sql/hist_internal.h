@@ -1,15 +1,14 @@
-/* hist_internal.h - what hist.c counts and hist_rows.c reads out. */
+/* hist_internal.h - tables of keys with the values of each: filled by hist.c, read by hist_rows.c. */
 #ifndef SL_HIST_INTERNAL_H
 #define SL_HIST_INTERNAL_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "exporters/sql/hist.h"
 
 #define HIST_KEYS 8
 
-/* ---- values: a number, or the number of a text; two are equal when both fields are ---- */
+/* ---- a key: a number, or the number of a text in the pool; two are equal when number and type are ---- */
 
 enum value_type {
 	V_NULL,
@@ -19,7 +18,7 @@ enum value_type {
 	V_BLOB
 };
 
-struct pool { /* texts, numbered */
+struct pool { /* texts, numbered from 0 on */
 	struct text {
 		char *data;
 		uint32_t len;
@@ -35,23 +34,20 @@ struct hist {
 	unsigned keys;
 	int64_t *key;   /* keys per row */
 	uint32_t *type; /* 4 bits per key */
-	uint32_t *count;
 	uint32_t cnt, room;
 	uint32_t *slot, slots;
 	struct pool pool;
-	FILE *spilled; /* rows that did not fit: keys, types, count */
-	int64_t spilled_cnt;
-	struct group *group; /* of figures: one per row */
+	struct group *group; /* one per row */
 	uint32_t groups;
 };
 
-struct group {
-	int64_t calls, nulls; /* calls counts those without a value too */
-	int64_t extra;        /* what else is counted by who fills it */
+struct group {            /* the values of a row */
+	int64_t n, nulls; /* n counts NULL, too */
+	int64_t extra;    /* a second count, for the function that fills the table */
 	int64_t sum;
 	double real_sum;
 	bool real;
-	bool taken; /* by another: it has no values left */
+	bool taken; /* merged into another group: no values are left */
 	struct pair {
 		int64_t value; /* or the bits of a double */
 		int64_t n;
@@ -61,49 +57,46 @@ struct group {
 	uint32_t *slot, slots; /* where a value is, + 1; NULL: not kept */
 };
 
-/* What a connection has: its tables, the percentiles that are wanted. */
+/* Of a connection: its tables, the percentiles of sl_stats_rows(). */
 struct hist_of_db {
 	struct hist *first;
 	int64_t last_number;
 	struct percentiles percent;
 };
 
-/* What a table may take in memory; the rows beyond go to a file. Tests make it small. */
-extern size_t hist_bytes_max;
-
-/* A table of a connection, to be filled by other than SQL; NULL without memory. */
+/* A table to be filled from C; NULL without memory. */
 struct hist *hist_new(struct hist_of_db *of, unsigned keys);
-/* One value more of a key that is a number (HIST_NULL: none); its group, until the next. SQLite's result code. */
-int hist_add_figure(struct hist *h, int64_t key, int64_t value, struct group **group);
+/* Adds a value (HIST_NULL: NULL) to a key that is a number. @group is valid until the next call. SQLite's result code. */
+int hist_add_value(struct hist *h, int64_t key, int64_t value, struct group **group);
 #define HIST_NULL INT64_MIN
-/* Its number, when all are counted. */
+/* Ends filling; the table's number. */
 int64_t hist_done(struct hist *h);
 
 /* SQLite's result code. */
 int hist_pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number);
 void hist_pool_free(struct pool *p);
 
-/* For a function that ends with this result code. */
+/* Makes the SQL function fail with this result code. */
 void hist_fail(sqlite3_context *out, int rc);
 
 void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type);
 double hist_real(int64_t bits);
 int64_t hist_bits(double d);
 
-/* One value more, of as many (hist_group.c). SQLite's result codes. */
-int hist_group_add(struct group *g, sqlite3_value *value, int64_t n);
-int hist_group_whole(struct group *g, int64_t value, int64_t n);
-/* All values of another, once. */
+/* ---- hist_group.c; SQLite's result codes ---- */
+
+int hist_group_add(struct group *g, sqlite3_value *value);
+int hist_group_whole(struct group *g, int64_t value);
+/* Moves all values of @from, once. */
 int hist_group_take(struct group *to, struct group *from);
 void hist_group_sort(struct group *g);
 
-/* What stands for the values of a row, as a blob. */
+/* The column hist of sl_hist_rows(), as a blob. */
 #define HIST_VALUES INT64_C(0x5365756c61564c53)
 struct hist_values {
 	int64_t magic, number, row;
 };
 
-/* The tables of rows, as modules. */
-extern const sqlite3_module hist_rows_module, hist_figures_module;
+extern const sqlite3_module hist_rows_module, hist_stats_module;
 
 #endif

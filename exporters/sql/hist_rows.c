@@ -1,49 +1,59 @@
-/*
- * hist_rows.c - the tables that sl_hist() and sl_figures() have counted, for FROM: sl_hist_rows(number)
- * gives k0, k1, ..., k7, n; sl_figures_rows(number) the figures of each key.
- */
+/* hist_rows.c - table functions that read what sl_hist() and sl_stats() counted: sl_hist_rows(number), sl_stats_rows(number). */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporters/sql/hist_internal.h"
 #include "exporters/sql/vtab.h"
 
-/* ---- what both have in common: one hidden column, which must be given ---- */
+/* ---- both have one hidden column, which must be given ---- */
 
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
 	struct hist *h;
 	int64_t at, cnt;
 	struct hist_values handle; /* of a row's values */
-	/* the row, as kept in the file */
-	int64_t key[HIST_KEYS];
-	uint32_t type, count;
-	/* the group's figures */
+	/* statistics of the row */
 	const struct group *group;
-	long double squares;
-	double mean, median;
+	double mean, median, stddev;
 };
 
-#define HIDDEN_OF_ROWS    (HIST_KEYS + 1)
-#define FIGURES           8
-#define EXTRA             (FIGURES + PERCENTILES_MAX)
-#define HIDDEN_OF_FIGURES (EXTRA + 1)
+enum { /* columns of sl_hist_rows() behind the keys */
+	HIST = HIST_KEYS - 1,
+	COUNT,
+	HIDDEN_OF_ROWS
+};
+
+enum { /* columns of sl_stats_rows() */
+	KEY,
+	N,
+	TOTAL,
+	MIN,
+	MAX,
+	MEAN,
+	MEDIAN,
+	STDDEV,
+	PERCENTILE,
+	EXTRA = PERCENTILE + PERCENTILES_MAX,
+	HIDDEN_OF_STATS
+};
 
 static int rows_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
 			sqlite3_vtab **out, char **e)
 {
 	(void)argc, (void)argv, (void)e;
-	return vtab_connect(db, of, "CREATE TABLE x(k0,k1,k2,k3,k4,k5,k6,k7,n,number HIDDEN)", out);
+	return vtab_connect(db, of, "CREATE TABLE x(k0,k1,k2,k3,k4,k5,k6,hist,n,number HIDDEN)",
+			    out);
 }
 
-static int figures_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
-			   sqlite3_vtab **out, char **e)
+static int stats_connect(sqlite3 *db, void *of, int argc, const char *const *argv,
+			 sqlite3_vtab **out, char **e)
 {
 	(void)argc, (void)argv, (void)e;
 	return vtab_connect(
 		db, of,
 		"CREATE TABLE "
-		"x(key,calls,time,least,most,mean,squares,med,p0,p1,p2,p3,p4,p5,p6,p7,p8,p9,p10,"
+		"x(key,n,total,min,max,mean,median,stddev,p0,p1,p2,p3,p4,p5,p6,p7,p8,p9,p10,"
 		"p11,p12,p13,p14,p15,extra,number HIDDEN)",
 		out);
 }
@@ -71,10 +81,10 @@ static int rows_best(sqlite3_vtab *v, sqlite3_index_info *info)
 	(void)v;
 	return best_index(info, HIDDEN_OF_ROWS);
 }
-static int figures_best(sqlite3_vtab *v, sqlite3_index_info *info)
+static int stats_best(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	(void)v;
-	return best_index(info, HIDDEN_OF_FIGURES);
+	return best_index(info, HIDDEN_OF_STATS);
 }
 
 static int rows_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
@@ -94,7 +104,7 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-/* The table that is asked for; none: no rows (nothing was counted). */
+/* The table with this number; without one (nothing was counted) there are no rows. */
 static void find_table(struct rows_cursor *c, int idx, sqlite3_value **argv)
 {
 	struct hist *h = ((struct hist_of_db *)((struct vtab *)c->base.pVtab)->of)->first;
@@ -104,61 +114,36 @@ static void find_table(struct rows_cursor *c, int idx, sqlite3_value **argv)
 		h = h->next;
 	c->h = h;
 	c->at = 0;
-	c->cnt = h ? h->spilled_cnt + h->cnt : 0;
+	c->cnt = h ? h->cnt : 0;
 }
 
-/* ---- rows ---- */
-
-static int rows_load(struct rows_cursor *c)
-{
-	struct hist *h = c->h;
-	size_t i;
-
-	if (!h || rows_eof(&c->base))
-		return SQLITE_OK;
-	if (c->at < h->spilled_cnt)
-		return fread(c->key, sizeof(*c->key), h->keys, h->spilled) == h->keys &&
-				       fread(&c->type, sizeof(c->type), 1, h->spilled) == 1 &&
-				       fread(&c->count, sizeof(c->count), 1, h->spilled) == 1
-			       ? SQLITE_OK
-			       : SQLITE_IOERR;
-	i = (size_t)(c->at - h->spilled_cnt);
-	memcpy(c->key, &h->key[i * h->keys], h->keys * sizeof(*c->key));
-	c->type = h->type[i];
-	c->count = h->count[i];
-	c->group = h->group ? &h->group[i] : NULL;
-	return SQLITE_OK;
-}
+/* ---- sl_hist_rows ---- */
 
 static int rows_filter(sqlite3_vtab_cursor *base, int idx, const char *s, int argc,
 		       sqlite3_value **argv)
 {
-	struct rows_cursor *c = (struct rows_cursor *)base;
-
 	(void)s, (void)argc;
-	find_table(c, idx, argv);
-	if (c->h && c->h->spilled)
-		rewind(c->h->spilled);
-	return rows_load(c);
+	find_table((struct rows_cursor *)base, idx, argv);
+	return SQLITE_OK;
 }
 static int rows_next(sqlite3_vtab_cursor *base)
 {
-	struct rows_cursor *c = (struct rows_cursor *)base;
-
-	c->at++;
-	return rows_load(c);
+	((struct rows_cursor *)base)->at++;
+	return SQLITE_OK;
 }
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 {
 	struct rows_cursor *c = (struct rows_cursor *)base;
+	const struct hist *h = c->h;
 
-	if (col == HIST_KEYS) {
-		sqlite3_result_int64(out, c->group ? c->group->calls : c->count);
-	} else if (col == (int)c->h->keys && c->group) {
-		c->handle = (struct hist_values){HIST_VALUES, c->h->number, c->at};
+	if (col == COUNT && h->group) {
+		sqlite3_result_int64(out, h->group[c->at].n);
+	} else if (col == HIST) {
+		c->handle = (struct hist_values){HIST_VALUES, h->number, c->at};
 		sqlite3_result_blob(out, &c->handle, sizeof(c->handle), SQLITE_TRANSIENT);
-	} else if (col < (int)c->h->keys) {
-		hist_give_value(out, &c->h->pool, c->key[col], c->type >> (4 * col) & 15);
+	} else if (col < (int)h->keys) {
+		hist_give_value(out, &h->pool, h->key[c->at * h->keys + col],
+				h->type[c->at] >> (4 * col) & 15);
 	}
 	return SQLITE_OK;
 }
@@ -176,7 +161,7 @@ const sqlite3_module hist_rows_module = {
 	.xRowid = rows_rowid,
 };
 
-/* ---- figures ---- */
+/* ---- sl_stats_rows ---- */
 
 static double number_of(const struct group *g, size_t i)
 {
@@ -186,7 +171,7 @@ static double number_of(const struct group *g, size_t i)
 /* The smallest value that at least num/den of all do not exceed (more than that: @above); NULL's come first. */
 static size_t rank_of(const struct group *g, int64_t num, int64_t den, bool above)
 {
-	__int128 want = (__int128)g->calls * num;
+	__int128 want = (__int128)g->n * num;
 	int64_t upto = g->nulls;
 	size_t i = 0;
 
@@ -198,8 +183,9 @@ static size_t rank_of(const struct group *g, int64_t num, int64_t den, bool abov
 	return i;
 }
 
-static void figures_load(struct rows_cursor *c)
+static void stats_load(struct rows_cursor *c)
 {
+	long double squares = 0;
 	struct group *g;
 
 	if (rows_eof(&c->base))
@@ -207,13 +193,13 @@ static void figures_load(struct rows_cursor *c)
 	g = &c->h->group[c->at];
 	c->group = g;
 	hist_group_sort(g);
-	c->mean = (g->real ? g->real_sum : (double)g->sum) / (double)g->calls;
-	c->squares = 0;
+	c->mean = (g->real ? g->real_sum : (double)g->sum) / (double)g->n;
 	for (size_t i = 0; i < g->cnt; i++) {
 		long double off = (long double)number_of(g, i) - c->mean;
 
-		c->squares += (long double)g->pair[i].n * off * off;
+		squares += (long double)g->pair[i].n * off * off;
 	}
+	c->stddev = g->n > 1 ? sqrt((double)squares / (double)(g->n - 1)) : 0;
 	if (g->cnt > 0) {
 		size_t low = rank_of(g, 1, 2, false), high = rank_of(g, 1, 2, true);
 
@@ -222,22 +208,22 @@ static void figures_load(struct rows_cursor *c)
 	}
 }
 
-static int figures_filter(sqlite3_vtab_cursor *base, int idx, const char *s, int argc,
-			  sqlite3_value **argv)
+static int stats_filter(sqlite3_vtab_cursor *base, int idx, const char *s, int argc,
+			sqlite3_value **argv)
 {
 	struct rows_cursor *c = (struct rows_cursor *)base;
 
 	(void)s, (void)argc;
 	find_table(c, idx, argv);
-	figures_load(c);
+	stats_load(c);
 	return SQLITE_OK;
 }
-static int figures_next(sqlite3_vtab_cursor *base)
+static int stats_next(sqlite3_vtab_cursor *base)
 {
 	struct rows_cursor *c = (struct rows_cursor *)base;
 
 	c->at++;
-	figures_load(c);
+	stats_load(c);
 	return SQLITE_OK;
 }
 
@@ -249,50 +235,50 @@ static void give_pair(sqlite3_context *out, const struct group *g, size_t i)
 		sqlite3_result_int64(out, g->pair[i].value);
 }
 
-static int figures_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
+static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 {
 	const struct rows_cursor *c = (struct rows_cursor *)base;
 	const struct group *g = c->group;
 	const struct percentiles *p = &c->h->of->percent;
 
-	if (col == 0)
+	if (col == KEY)
 		hist_give_value(out, &c->h->pool, c->h->key[c->at], c->h->type[c->at]);
-	else if (col == 1)
-		sqlite3_result_int64(out, g->calls);
+	else if (col == N)
+		sqlite3_result_int64(out, g->n);
 	else if (col == EXTRA)
 		sqlite3_result_int64(out, g->extra);
 	else if (g->cnt == 0)
 		sqlite3_result_null(out);
-	else if (col == 2 && g->real)
+	else if (col == TOTAL && g->real)
 		sqlite3_result_double(out, g->real_sum);
-	else if (col == 2)
+	else if (col == TOTAL)
 		sqlite3_result_int64(out, g->sum);
-	else if (col == 3)
+	else if (col == MIN)
 		give_pair(out, g, 0);
-	else if (col == 4)
+	else if (col == MAX)
 		give_pair(out, g, g->cnt - 1);
-	else if (col == 5)
+	else if (col == MEAN)
 		sqlite3_result_double(out, c->mean);
-	else if (col == 6)
-		sqlite3_result_double(out, (double)c->squares);
-	else if (col == 7)
+	else if (col == MEDIAN)
 		sqlite3_result_double(out, c->median);
-	else if ((size_t)(col - FIGURES) < p->cnt)
-		give_pair(
-			out, g,
-			rank_of(g, p->each[col - FIGURES].num, p->each[col - FIGURES].den, false));
+	else if (col == STDDEV)
+		sqlite3_result_double(out, c->stddev);
+	else if ((size_t)(col - PERCENTILE) < p->cnt)
+		give_pair(out, g,
+			  rank_of(g, p->each[col - PERCENTILE].num, p->each[col - PERCENTILE].den,
+				  false));
 	return SQLITE_OK;
 }
 
-const sqlite3_module hist_figures_module = {
-	.xConnect = figures_connect,
-	.xBestIndex = figures_best,
+const sqlite3_module hist_stats_module = {
+	.xConnect = stats_connect,
+	.xBestIndex = stats_best,
 	.xDisconnect = vtab_disconnect,
 	.xOpen = rows_open,
 	.xClose = vtab_close,
-	.xFilter = figures_filter,
-	.xNext = figures_next,
+	.xFilter = stats_filter,
+	.xNext = stats_next,
 	.xEof = rows_eof,
-	.xColumn = figures_column,
+	.xColumn = stats_column,
 	.xRowid = rows_rowid,
 };

@@ -1,6 +1,6 @@
 /*
  * library_calls.c - calls into GPU libraries, and the kernels that were launched in them: sl_library_calls(SIZES) counts
- * them and gives the number of a table for sl_figures_rows(), of which each key is an id of the table library_key,
+ * them and gives the number of a table for sl_stats_rows(), of which each key is an id of the table library_key,
  * which is filled.
  *
  * Calls are put in order of thread and time for their launches, then in order of their ids for their arguments.
@@ -88,7 +88,7 @@ struct library {
 	struct pool keys;
 	struct key_sums *sums; /* of a key */
 	size_t sum_cnt, sum_room;
-	struct hist *figures;
+	struct hist *stats;
 };
 
 /* ---- what is read ---- */
@@ -407,7 +407,7 @@ static int add_counted(struct library *l, const int64_t *c, const struct argumen
 		s->work += product(a) * (a->complex || name->complex ? 8.0 : 2.0);
 		s->any_work = true;
 	}
-	return hist_add_figure(l->figures, key, c[N_DUR], &unused);
+	return hist_add_value(l->stats, key, c[N_DUR], &unused);
 }
 
 static int join_arguments(struct library *l)
@@ -503,7 +503,7 @@ static int read_all(sqlite3 *db, struct library *l)
 	return rc == SQLITE_OK ? join_arguments(l) : rc;
 }
 
-static int count_library(sqlite3 *db, bool sizes, struct hist *figures)
+static int count_library(sqlite3 *db, bool sizes, struct hist *stats)
 {
 	struct library l = {
 		.r = {.calls = sorter_new(5, 2), .work = sorter_new(4, 2)},
@@ -512,7 +512,7 @@ static int count_library(sqlite3 *db, bool sizes, struct hist *figures)
 		.counted = sorter_new(N_WORDS, N_KEYS),
 		.arguments = sorter_new(3, 1),
 		.sizes = sizes,
-		.figures = figures,
+		.stats = stats,
 	};
 	int rc = SQLITE_NOMEM;
 
@@ -540,14 +540,14 @@ static int count_library(sqlite3 *db, bool sizes, struct hist *figures)
 
 static void library_calls(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
-	struct hist *figures = hist_new(sqlite3_user_data(out), 1);
-	int rc = figures ? count_library(sqlite3_context_db_handle(out), sqlite3_value_int(argv[0]),
-					 figures)
-			 : SQLITE_NOMEM;
+	struct hist *stats = hist_new(sqlite3_user_data(out), 1);
+	int rc = stats ? count_library(sqlite3_context_db_handle(out), sqlite3_value_int(argv[0]),
+				       stats)
+		       : SQLITE_NOMEM;
 
 	(void)argc;
 	if (rc == SQLITE_OK)
-		sqlite3_result_int64(out, hist_done(figures));
+		sqlite3_result_int64(out, hist_done(stats));
 	else
 		hist_fail(out, rc);
 }

@@ -1,9 +1,9 @@
 /*
  * projection.h - NVTX ranges, their stacks and the GPU's work in them, in one pass over sorted ranges and calls.
  *
- * Reports say in SQL what they take, between the comments [projection] (or [numbers], [stacks], [range-kernels])
- * and [end]. Where these lines are those of the binary's own reports, a table of ours stands in for them that has the
- * same rows (and a test that compares them); lines that somebody changed run as they stand.
+ * sl_projection and sl_range_stacks are tables (projection_rows.c). sl_range_kernels(COLUMN) and sl_library_calls(SIZES)
+ * are functions that give a number for sl_stats_rows() and fill a temporary table of keys (range_kernels.c,
+ * library_calls.c).
  */
 #ifndef SL_PROJECTION_H
 #define SL_PROJECTION_H
@@ -12,10 +12,7 @@
 
 struct hist_of_db;
 
-/* Tables and functions; @tables: what hist_register() gave. SQLite's result code. */
+/* Adds these tables and functions; @tables: from hist_register(). SQLite's result code. */
 int projection_register(sqlite3 *db, struct hist_of_db *tables);
-
-/* The SQL to run for a report's; malloc'd, NULL without memory. */
-char *projection_rewrite(const char *sql);
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "exporters/read/db_read.h"
-#include "exporters/sql/hist.h"
-#include "exporters/sql/projection.h"
+#include "exporters/sql/functions.h"
+#include "exporters/sql/percentiles.h"
 #include "exporters/sql/query.h"
 
 const struct time_unit time_units[] = {
@@ -252,15 +252,11 @@ long long query_listen(sqlite3 *db, const struct report *r, const struct time_un
 		       const struct format *format, struct sheet *s,
 		       const struct query_listener *listener, char *why, size_t why_len)
 {
-	char *native = projection_rewrite(r->sql);
-	char *text = native ? hist_rewrite(native, r->percent, true) : NULL;
+	char *text = percentiles_expand(r->sql, r->percent);
 	const char *sql = text;
-	struct hist_of_db *tables;
 	long long rows = -1;
 
-	free(native);
-	if (!text || hist_register(db, r->percent, &tables) != SQLITE_OK ||
-	    projection_register(db, tables) != SQLITE_OK) {
+	if (!text || sql_functions(db, r->percent) != SQLITE_OK) {
 		snprintf(why, why_len, "out of memory");
 		free(text);
 		return -1;

@@ -1,6 +1,6 @@
 /*
  * range_kernels.c - kernels and the ranges that they were launched in, by name: sl_range_kernels(COLUMN) counts them
- * and gives the number of a table for sl_figures_rows(), of which each key is a range's name (its id in the table
+ * and gives the number of a table for sl_stats_rows(), of which each key is a range's name (its id in the table
  * title, which is filled) and below it, in 32 bits, a kernel's name. COLUMN says by which name.
  */
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct range_kernels {
 	size_t lasts, last_room;
 	uint64_t calls;
 	sqlite3_stmt *add_title;
-	struct hist *figures;
+	struct hist *stats;
 };
 
 /* ---- what is read ---- */
@@ -172,8 +172,8 @@ static int apply(struct sweep *s, const struct sweep_call *c)
 		if (o->name == 0)
 			rc = name_range(k, o);
 		if (rc == SQLITE_OK)
-			rc = hist_add_figure(k->figures, o->name << 32 | c->call[C_KERNEL],
-					     c->call[C_DUR], &g);
+			rc = hist_add_value(k->stats, o->name << 32 | c->call[C_KERNEL],
+					    c->call[C_DUR], &g);
 		if (rc == SQLITE_OK && *last <= o->mark)
 			g->extra++; /* the first in this range */
 	}
@@ -200,7 +200,7 @@ static int read_all(sqlite3 *db, struct range_kernels *k, const char *column)
 	return rc == SQLITE_OK ? read_ranges_of(db, &k->r) : rc;
 }
 
-static int count_kernels(sqlite3 *db, const char *column, struct hist *figures)
+static int count_kernels(sqlite3 *db, const char *column, struct hist *stats)
 {
 	static const struct sweep_way way = {begin, call, apply, NULL};
 	struct range_kernels k = {
@@ -208,7 +208,7 @@ static int count_kernels(sqlite3 *db, const char *column, struct hist *figures)
 		      .calls = sorter_new(5, 2),
 		      .work = sorter_new(4, 2),
 		      .timed = sorter_new(C_WORDS, C_KEYS)},
-		.figures = figures,
+		.stats = stats,
 	};
 	int rc = SQLITE_NOMEM;
 
@@ -236,17 +236,16 @@ static void range_kernels(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	static const char *const columns[] = {"shortName", "mangledName", "demangledName"};
 	const char *by = (const char *)sqlite3_value_text(argv[0]), *column = columns[2];
-	struct hist *figures = hist_new(sqlite3_user_data(out), 1);
+	struct hist *stats = hist_new(sqlite3_user_data(out), 1);
 	int rc;
 
 	(void)argc;
 	for (size_t i = 0; i < 2; i++)
 		if (by && strcmp(by, columns[i]) == 0)
 			column = i == 1 ? "coalesce(mangledName, demangledName)" : columns[i];
-	rc = figures ? count_kernels(sqlite3_context_db_handle(out), column, figures)
-		     : SQLITE_NOMEM;
+	rc = stats ? count_kernels(sqlite3_context_db_handle(out), column, stats) : SQLITE_NOMEM;
 	if (rc == SQLITE_OK)
-		sqlite3_result_int64(out, hist_done(figures));
+		sqlite3_result_int64(out, hist_done(stats));
 	else
 		hist_fail(out, rc);
 }

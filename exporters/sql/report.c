@@ -138,6 +138,54 @@ fail:
 	return NULL;
 }
 
+/* Writes @sql with a text of sql/lib/ in place of each line "-- include: NAME". False: there is none of that name. */
+static bool write_included(FILE *out, const char *sql, int depth, char name[64])
+{
+	static const char mark[] = "-- include: ";
+	char file[80];
+
+	while (*sql) {
+		size_t line = strcspn(sql, "\n"), blank = strspn(sql, "\t ");
+		size_t i = 0;
+
+		line += sql[line] == '\n';
+		if (strncmp(sql + blank, mark, sizeof(mark) - 1) != 0) {
+			fwrite(sql, 1, line, out);
+			sql += line;
+			continue;
+		}
+		snprintf(name, 64, "%.*s", (int)strcspn(sql + blank + sizeof(mark) - 1, " \n"),
+			 sql + blank + sizeof(mark) - 1);
+		snprintf(file, sizeof(file), "sql/lib/%s.sql", name);
+		while (sl_embedded[i].name && strcmp(sl_embedded[i].name, file) != 0)
+			i++;
+		if (!sl_embedded[i].name || depth == 0 ||
+		    !write_included(out, sl_embedded[i].text, depth - 1, name))
+			return false;
+		sql += line;
+	}
+	return true;
+}
+
+/* Sets r->sql to @sql with what it includes. */
+static int include(struct report *r, const char *sql, char *why, size_t why_len)
+{
+	char name[64];
+	size_t size;
+	FILE *out = open_memstream(&r->owned, &size);
+	bool found = out && write_included(out, sql, 4, name);
+
+	if (!out || fclose(out) != 0) {
+		snprintf(why, why_len, "out of memory");
+		return -1;
+	}
+	r->sql = r->owned;
+	if (!found)
+		snprintf(why, why_len, "%s %s: nothing to include is called '%s'", r->kind->noun,
+			 r->name, name);
+	return found ? 0 : -1;
+}
+
 /* The next word of a comma list, copied; false at its end. */
 static bool next_word(const char **list, char *word, size_t len)
 {
@@ -274,8 +322,8 @@ int report_load(const struct report_kind *kind, const char *spec, const char *di
 		struct report *r, char *why, size_t why_len)
 {
 	size_t len = name_length(spec);
-	char *name = strndup(spec, len);
-	const char *file = name;
+	char *name = strndup(spec, len), *from = NULL;
+	const char *file = name, *sql;
 	char near[64];
 	int rc = SL_EXIT_FAIL;
 
@@ -289,38 +337,37 @@ int report_load(const struct report_kind *kind, const char *spec, const char *di
 		goto fail;
 	}
 	if (name_of(name, r->name, sizeof(r->name))) {
-		r->sql = r->owned = read_file(name, why, why_len);
+		sql = from = read_file(name, why, why_len);
 	} else {
-		r->sql = r->owned = in_dirs(name, dirs, why, why_len);
-		if (!r->sql && !*why)
-			r->sql = embedded(kind, name);
-		if (r->sql && !r->owned)
-			file = embedded_file(r->sql);
+		sql = from = in_dirs(name, dirs, why, why_len);
+		if (!sql && !*why)
+			sql = embedded(kind, name);
+		if (sql && !from)
+			file = embedded_file(sql);
 		if (!name_of(file, r->name, sizeof(r->name)))
 			snprintf(r->name, sizeof(r->name), "%s", name);
 	}
-	if (!r->sql && !*why) {
+	r->from_file = from;
+	if (!sql && !*why) {
 		nearest(kind, name, dirs, near, sizeof(near));
 		snprintf(why, why_len, "no %s is called '%s'%s%s%s (see %s)", kind->noun, name,
 			 *near ? "; did you mean '" : "", near, *near ? "'?" : "", kind->help);
 		rc = SL_EXIT_USAGE;
 	}
-	if (!r->sql)
+	if (!sql || include(r, sql, why, why_len) < 0)
 		goto fail;
 	if (!report_field(r->sql, "title", 0, r->title, sizeof(r->title)))
 		snprintf(r->title, sizeof(r->title), "%s", r->name);
-	free(name);
-	name = NULL;
 	rc = check_args(r, why, why_len);
 	if (rc == 0 && add_defaults(r) < 0) {
 		snprintf(why, why_len, "out of memory");
 		rc = SL_EXIT_FAIL;
 	}
-	if (rc == 0)
-		return 0;
 fail:
 	free(name);
-	report_free(r);
+	free(from);
+	if (rc != 0)
+		report_free(r);
 	return rc;
 }
 

@@ -10,9 +10,9 @@
  *             name to 1. What is not given and has no DEFAULT is NULL
  *   column:   heading = meaning
  *
- * The last statement gives the table. It also runs as it is in the sqlite3 shell, but for what asks the views of
- * stack_views.c.
- * Reports of figures are written as osrt_sum.sql is, which makes them fast and gives them percentiles (hist.h).
+ * The last statement gives the table. Statements may call the functions sl_* (functions.h), and a line
+ * "-- include: NAME" stands for exporters/sql/lib/NAME.sql. Reports of sums are written as osrt_sum.sql is, which gives
+ * them percentiles.
  *
  * A rule (exporters/analyze/rules/, findings.h) is such a text too; it judges as well.
  */
@@ -39,8 +39,9 @@ struct report {
 	const struct report_kind *kind;
 	char name[64];
 	char title[128];
-	const char *sql;
-	char *owned;                       /* the same when read from a file */
+	const char *sql; /* with what it includes */
+	char *owned;     /* the same */
+	bool from_file;
 	char *args;                        /* "rows=5:base", "" none; defaults stand first */
 	const struct percentiles *percent; /* to add to the figures; NULL: none */
 	size_t given; /* so many of its last bytes were asked for, the rest are defaults */

@@ -196,7 +196,7 @@ static bool is_sum(const struct table_job *job)
 {
 	size_t len = strlen(job->report->name);
 
-	return !job->report->owned && len > 4 && strcmp(job->report->name + len - 4, "_sum") == 0;
+	return !job->report->from_file && len > 4 && strcmp(job->report->name + len - 4, "_sum") == 0;
 }
 
 /* The next that nobody has taken; the first thread begins at the end, where the slow ones of ours are. */

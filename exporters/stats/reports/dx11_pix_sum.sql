@@ -16,36 +16,19 @@
 -- The first step sorts all rows once into a histogram (key, value, how many), from which all figures follow.
 -- A row without text is a call that marks nothing (it ends a range). Markers without duration count as ranges of
 -- no time: whether nsys lists them is not documented.
-WITH hist AS MATERIALIZED (
-	SELECT coalesce(value, '[unknown ' || textId || ']') AS name, end - start AS dur, count(*) AS n
-	FROM D3D11_PIX_DEBUG_API LEFT JOIN StringIds ON StringIds.id = textId
-	WHERE textId IS NOT NULL
-	GROUP BY 1, 2
-), total AS MATERIALIZED (
-	SELECT name, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
-		1.0 * sum(n * dur) / sum(n) AS mean
-	FROM hist
-	GROUP BY name
-), ranked AS (
-	SELECT name, dur, n, sum(n) OVER (PARTITION BY name ORDER BY dur) AS upto
-	FROM hist
-), spread AS (
-	SELECT t.name, sum(n * (dur - mean) * (dur - mean)) AS squares,
-		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
-		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
-	FROM ranked AS r JOIN total AS t ON t.name = r.name
-	GROUP BY t.name
+WITH stats AS (
+	SELECT * FROM sl_stats_rows((
+		SELECT sl_stats(coalesce(value, '[unknown ' || textId || ']'), end - start)
+		FROM D3D11_PIX_DEBUG_API LEFT JOIN StringIds ON StringIds.id = textId
+		WHERE textId IS NOT NULL
+	))
+	WHERE key IS NOT NULL
 )
 SELECT
-	round(100.0 * time / sum(time) OVER (), 1) AS "Time (%)",
-	time AS "Total Time (ns)",
-	calls AS "Instances",
-	round(mean, 1) AS "Avg (ns)",
-	round(med, 1) AS "Med (ns)",
-	least AS "Min (ns)",
-	most AS "Max (ns)",
-	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
-	/* percentiles: p{i} AS "P{p} (ns)", */
-	name AS "Range"
-FROM total JOIN spread USING (name)
-ORDER BY time DESC, name;
+	round(100.0 * total / sum(total) OVER (), 1) AS "Time (%)",
+	total AS "Total Time (ns)",
+	n AS "Instances",
+	-- include: stats_columns
+	key AS "Range"
+FROM stats
+ORDER BY total DESC, key;

@@ -11,47 +11,27 @@
 -- column: Max (ns) = longest
 -- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
 -- column: Range = domain:text; the default domain has no name
---
--- The first step sorts all rows once into a histogram (key, value, how many), from which all figures follow.
-WITH domain AS MATERIALIZED (
-	SELECT globalTid >> 24 AS process, domainId, min(coalesce(text, value)) AS name
-	FROM NVTX_EVENTS LEFT JOIN StringIds ON StringIds.id = textId
-	WHERE eventType = 75
-	GROUP BY 1, 2
-), hist AS MATERIALIZED (
-	SELECT globalTid >> 24 AS process, domainId, textId, text, end - start AS dur, count(*) AS n
-	FROM NVTX_EVENTS
-	WHERE eventType = 59 AND end IS NOT NULL
-	GROUP BY 1, 2, 3, 4, 5
-), named AS MATERIALIZED (
-	SELECT coalesce(domain.name, '') || ':' || coalesce(text, value, '') AS name, dur, sum(n) AS n
-	FROM hist LEFT JOIN domain USING (process, domainId) LEFT JOIN StringIds ON StringIds.id = textId
-	GROUP BY 1, 2
-), total AS MATERIALIZED (
-	SELECT name, sum(n) AS calls, sum(n * dur) AS time, min(dur) AS least, max(dur) AS most,
-		1.0 * sum(n * dur) / sum(n) AS mean
-	FROM named
-	GROUP BY name
-), ranked AS (
-	SELECT name, dur, n, sum(n) OVER (PARTITION BY name ORDER BY dur) AS upto
-	FROM named
-), spread AS (
-	SELECT t.name, sum(n * (dur - mean) * (dur - mean)) AS squares,
-		(min(dur) FILTER (WHERE 2 * upto >= calls) + min(dur) FILTER (WHERE 2 * upto > calls)) / 2.0 AS med
-		/* percentiles: , min(dur) FILTER (WHERE upto * {den} >= calls * {num}) AS p{i} */
-	FROM ranked AS r JOIN total AS t ON t.name = r.name
-	GROUP BY t.name
+WITH
+-- include: nvtx_domain
+, hist AS (
+	SELECT k0 AS process, k1 AS domain, k2 AS textId, k3 AS text, hist
+	FROM sl_hist_rows((
+		SELECT sl_hist(globalTid >> 24, domainId, textId, text, end - start)
+		FROM NVTX_EVENTS
+		WHERE eventType = 59 AND end IS NOT NULL
+	))
+), stats AS (
+	SELECT * FROM sl_stats_rows((
+		SELECT sl_stats(coalesce(domain.name, '') || ':' || coalesce(text, value, ''), hist)
+		FROM hist LEFT JOIN domain USING (process, domain) LEFT JOIN StringIds ON StringIds.id = textId
+	))
+	WHERE key IS NOT NULL
 )
 SELECT
-	round(100.0 * time / sum(time) OVER (), 1) AS "Time (%)",
-	time AS "Total Time (ns)",
-	calls AS "Instances",
-	round(mean, 1) AS "Avg (ns)",
-	round(med, 1) AS "Med (ns)",
-	least AS "Min (ns)",
-	most AS "Max (ns)",
-	round(CASE WHEN calls > 1 THEN sqrt(squares / (calls - 1)) ELSE 0 END, 1) AS "StdDev (ns)",
-	/* percentiles: p{i} AS "P{p} (ns)", */
-	name AS "Range"
-FROM total JOIN spread USING (name)
-ORDER BY time DESC, name;
+	round(100.0 * total / sum(total) OVER (), 1) AS "Time (%)",
+	total AS "Total Time (ns)",
+	n AS "Instances",
+	-- include: stats_columns
+	key AS "Range"
+FROM stats
+ORDER BY total DESC, key;

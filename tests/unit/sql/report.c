@@ -2,14 +2,17 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sqlite3.h>
 #include <cmocka.h>
 
 #include "collector/base/message.h"
 #include "collector/base/embed.h"
 #include "exporters/read/db_views.h"
+#include "exporters/sql/functions.h"
 #include "exporters/sql/report.h"
 
 static char why[512];
@@ -57,6 +60,32 @@ static void loading(void **state)
 	assert_int_equal(report_load(&report_kind, "schema", NULL, &r, why, sizeof(why)),
 			 SL_EXIT_USAGE);
 	assert_int_equal(report_load(&report_kind, "", NULL, &r, why, sizeof(why)), SL_EXIT_USAGE);
+}
+
+/* A file that includes what there is, and what there is not. */
+static void includes(void **state)
+{
+	static char path[] = "/tmp/sightline-report-XXXXXX.sql";
+	int fd = mkstemps(path, 4);
+	struct report r;
+
+	(void)state;
+	dprintf(fd,
+		"-- title: T\nWITH\n  -- include: nvtx_domain\n, -- include: no line of its own\n"
+		"SELECT '-- include: x';\n-- include: steps");
+	assert_int_equal(report_load(&report_kind, path, NULL, &r, why, sizeof(why)), 0);
+	assert_string_equal(r.title, "T");
+	assert_null(strstr(r.sql, "include: nvtx_domain\n"));
+	assert_non_null(strstr(r.sql, "WITH\n-- domain("));
+	assert_non_null(
+		strstr(r.sql, "\n, -- include: no line of its own\nSELECT '-- include: x';\n"));
+	assert_non_null(strstr(r.sql, "CREATE TEMP TABLE timed")); /* which includes domains, too */
+	report_free(&r);
+	dprintf(fd, "\n-- include: nonsense\n");
+	assert_int_equal(report_load(&report_kind, path, NULL, &r, why, sizeof(why)), SL_EXIT_FAIL);
+	assert_non_null(strstr(why, "'nonsense'"));
+	close(fd);
+	unlink(path);
 }
 
 static bool documented(const char *sql, const char *heading)
@@ -121,6 +150,7 @@ static sqlite3 *every_table(void)
 		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	}
 	assert_int_equal(db_read_add_stack_views(db), SQLITE_OK);
+	assert_int_equal(sql_functions(db, NULL), SQLITE_OK);
 	return db;
 }
 
@@ -131,17 +161,22 @@ static void every_report(void **state)
 
 	(void)state;
 	for (size_t i = 0; sl_embedded[i].name; i++) {
-		const char *sql = sl_embedded[i].text;
 		char field[1024], name[64];
+		struct report r;
+		const char *sql;
 
 		if (!report_embedded(&report_kind, i, name))
 			continue;
+		if (report_load(&report_kind, name, NULL, &r, why, sizeof(why)) != 0)
+			fail_msg("%s", why);
+		sql = r.sql;
 		cnt++;
 		assert_true(report_field(sql, "title", 0, field, sizeof(field)));
 		assert_true(report_field(sql, "about", 0, field, sizeof(field)));
 		assert_true(report_field(sql, "needs", 0, field, sizeof(field)));
 		assert_non_null(strstr(field, " = "));
 		check_columns(db, sl_embedded[i].name, sql);
+		report_free(&r);
 	}
 	assert_true(cnt >= 14);
 	sqlite3_close(db);
@@ -170,9 +205,8 @@ static void default_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields),
-		cmocka_unit_test(loading),
-		cmocka_unit_test(every_report),
+		cmocka_unit_test(fields),      cmocka_unit_test(loading),
+		cmocka_unit_test(includes),    cmocka_unit_test(every_report),
 		cmocka_unit_test(default_set),
 	};
 

@@ -1,14 +1,14 @@
 /*
- * native_gpu.c - what GPUs did: read once, in any order, and gone through once in the order of time.
+ * gpu_sweep.c - sl_gpu_sweep(): when GPUs were busy, the union of each kind of operation, sums by stream.
  *
- * cuda_launch, gpu_busy, gpu_cover and gpu_sums, as rules/shared/ says.
+ * Fills cuda_launch, gpu_busy, gpu_cover and gpu_sums (analyze/rules/shared/gpu_sweep.sql says what these hold).
  */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/analyze/native.h"
-#include "exporters/analyze/order.h"
+#include "exporters/sql/projection_internal.h"
+#include "exporters/sql/sweeps.h"
 
 enum { /* what an operation is, as bits */
 	IS_KERNEL = 1,
@@ -36,15 +36,15 @@ struct cover {
 };
 
 struct gpu {
-	struct native_id pid, device;
-	struct native_id context_min, context_max; /* the lowest that is not 0 */
-	int64_t nr;                                /* in the order of process, GPU */
-	double launch;                             /* < 0: not known */
+	struct sweep_id pid, device;
+	struct sweep_id context_min, context_max; /* the lowest that is not 0 */
+	int64_t nr;                               /* in the order of process, GPU */
+	double launch;                            /* < 0: not known */
 	struct cover cover[COVERS];
 };
 
 struct sum {
-	struct native_id key[5]; /* globalPid, deviceId, contextId, streamId, detail */
+	struct sweep_id key[5]; /* globalPid, deviceId, contextId, streamId, detail */
 	unsigned what;
 	size_t gpu;
 	int64_t n, ns, bytes, first, last, small;
@@ -55,9 +55,15 @@ struct launch {
 	int64_t pid, n, ns;
 };
 
+struct op { /* of a sorter: by GPU and start */
+	int64_t gpu, start, end, ns, kind;
+};
+#define OP_KEYS 2
+
 struct pass {
 	sqlite3 *db;
-	struct order *order;
+	struct sorter *ops;
+	int64_t rows;
 	struct gpu *gpu;
 	size_t gpus;
 	struct sum *sum;
@@ -84,7 +90,7 @@ static int64_t minus(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-static bool same(struct native_id a, struct native_id b)
+static bool same(struct sweep_id a, struct sweep_id b)
 {
 	return a.known == b.known && a.value == b.value;
 }
@@ -121,7 +127,7 @@ static int write_launches(struct pass *p)
 	for (size_t i = 0; i < p->launches && rc == SQLITE_OK; i++) {
 		sqlite3_bind_int64(stmt, 1, p->launch[i].pid);
 		sqlite3_bind_double(stmt, 2, (double)p->launch[i].ns / (double)p->launch[i].n);
-		rc = native_insert(stmt);
+		rc = sweep_insert(stmt);
 	}
 	sqlite3_finalize(stmt);
 	return rc;
@@ -129,7 +135,7 @@ static int write_launches(struct pass *p)
 
 /* ---- reading ---- */
 
-static size_t gpu_of(struct pass *p, const struct native_id *key)
+static size_t gpu_of(struct pass *p, const struct sweep_id *key)
 {
 	struct gpu *g;
 
@@ -168,7 +174,7 @@ static bool equal(const struct sum *a, const struct sum *b)
 	return a->what == b->what;
 }
 
-static int grow(struct pass *p)
+static int grow_sums(struct pass *p)
 {
 	size_t slots = p->slots ? 2 * p->slots : 256;
 	struct sum *more = reallocarray(p->sum, slots / 2, sizeof(*more));
@@ -194,7 +200,7 @@ static struct sum *sum_of(struct pass *p, struct sum *like)
 {
 	size_t at;
 
-	if (2 * p->sums >= p->slots && grow(p) != SQLITE_OK)
+	if (2 * p->sums >= p->slots && grow_sums(p) != SQLITE_OK)
 		return NULL;
 	for (at = hash_of(like) & (p->slots - 1); p->slot[at]; at = (at + 1) & (p->slots - 1))
 		if (equal(&p->sum[p->slot[at] - 1], like))
@@ -207,7 +213,7 @@ static struct sum *sum_of(struct pass *p, struct sum *like)
 	return &p->sum[p->sums - 1];
 }
 
-static void see_context(struct gpu *g, struct native_id context)
+static void see_context(struct gpu *g, struct sweep_id context)
 {
 	if (!context.known)
 		return;
@@ -217,7 +223,7 @@ static void see_context(struct gpu *g, struct native_id context)
 		g->context_max = context;
 }
 
-static unsigned kind_of(unsigned what, struct native_id detail, bool nccl)
+static unsigned kind_of(unsigned what, struct sweep_id detail, bool nccl)
 {
 	unsigned kind = what == WHAT_KERNEL || what == WHAT_GRAPH ? IS_KERNEL : 0;
 
@@ -235,11 +241,11 @@ static int op_row(void *ctx, sqlite3_stmt *stmt)
 	struct sum like = {.what = p->what, .first = INT64_MAX, .last = INT64_MIN}, *s;
 	int64_t start = sqlite3_column_int64(stmt, 5), end = sqlite3_column_int64(stmt, 6);
 	int64_t ns = minus(end, start);
-	struct native_id bytes = native_id(stmt, 7);
-	struct order_row row = {.key = {0, start}, .value = {end, ns}};
+	struct sweep_id bytes = sweep_id(stmt, 7);
+	struct op op = {.start = start, .end = end, .ns = ns};
 
 	for (int i = 0; i < 5; i++)
-		like.key[i] = native_id(stmt, i);
+		like.key[i] = sweep_id(stmt, i);
 	s = sum_of(p, &like);
 	if (!s)
 		return SQLITE_NOMEM;
@@ -251,9 +257,10 @@ static int op_row(void *ctx, sqlite3_stmt *stmt)
 	s->last = end > s->last ? end : s->last;
 	s->small += (double)ns < p->gpu[s->gpu].launch;
 	see_context(&p->gpu[s->gpu], s->key[2]);
-	row.key[0] = (int64_t)s->gpu;
-	row.tag = kind_of(p->what, s->key[4], sqlite3_column_int(stmt, 8) == 1);
-	return order_add(p->order, &row);
+	op.gpu = (int64_t)s->gpu;
+	op.kind = kind_of(p->what, s->key[4], sqlite3_column_int(stmt, 8) == 1);
+	p->rows++;
+	return sorter_add(p->ops, (const int64_t *)&op);
 }
 
 static int read_ops(struct pass *p)
@@ -272,13 +279,13 @@ static int read_ops(struct pass *p)
 	int rc = SQLITE_OK;
 
 	for (p->what = 0; p->what < 4 && rc == SQLITE_OK; p->what++)
-		rc = native_read(p->db, sql[p->what], op_row, p);
+		rc = each_row(p->db, sql[p->what], op_row, p);
 	return rc;
 }
 
 /* ---- in the order of time ---- */
 
-static int by_id(struct native_id a, struct native_id b)
+static int by_id(struct sweep_id a, struct sweep_id b)
 {
 	if (a.known != b.known)
 		return a.known ? 1 : -1;
@@ -297,35 +304,35 @@ static void number_gpus(struct pass *p)
 		}
 }
 
-static struct native_id context_of(const struct gpu *g)
+static struct sweep_id context_of(const struct gpu *g)
 {
 	return g->context_min.known && same(g->context_min, g->context_max) ? g->context_max
-									    : (struct native_id){0};
+									    : (struct sweep_id){0};
 }
 
 /* A row of gpu_busy, when it is known what comes behind it. */
 static int write_island(sqlite3_stmt *stmt, const struct gpu *g, int64_t start, int64_t end,
-			struct native_id next)
+			struct sweep_id next)
 {
 	sqlite3_bind_int64(stmt, 1, g->nr);
-	native_bind(stmt, 2, g->pid);
-	native_bind(stmt, 3, g->device);
-	native_bind(stmt, 4, context_of(g));
+	sweep_bind(stmt, 2, g->pid);
+	sweep_bind(stmt, 3, g->device);
+	sweep_bind(stmt, 4, context_of(g));
 	sqlite3_bind_int64(stmt, 5, start);
 	sqlite3_bind_int64(stmt, 6, end);
-	native_bind(stmt, 7, next);
-	return native_insert(stmt);
+	sweep_bind(stmt, 7, next);
+	return sweep_insert(stmt);
 }
 
-static void cover_op(struct gpu *g, const struct order_row *row)
+static void cover_op(struct gpu *g, const struct op *op)
 {
-	int64_t start = row->key[1], end = row->value[0];
+	int64_t start = op->start, end = op->end;
 
 	for (size_t i = 0; i < COVERS; i++) {
 		struct cover *c = &g->cover[i];
 
-		if ((row->tag & cover_kinds[i].with) != cover_kinds[i].with ||
-		    (row->tag & cover_kinds[i].without))
+		if ((op->kind & cover_kinds[i].with) != cover_kinds[i].with ||
+		    (op->kind & cover_kinds[i].without))
 			continue;
 		/* what a union gains by another row is what none before it covers */
 		if (c->n++ == 0) {
@@ -334,43 +341,39 @@ static void cover_op(struct gpu *g, const struct order_row *row)
 			c->ns = plus(c->ns, minus(end, start > c->end ? start : c->end));
 			c->end = end;
 		}
-		c->total = plus(c->total, row->value[1]);
+		c->total = plus(c->total, op->ns);
 	}
 }
 
-static int sweep(struct pass *p)
+static int go_through(struct pass *p)
 {
 	sqlite3_stmt *stmt = NULL;
-	struct order_row row;
 	const struct gpu *last = NULL;
+	const int64_t *record = NULL;
 	int64_t start = 0, end = 0;
-	int got, rc = sqlite3_prepare_v2(p->db,
-					 "INSERT INTO temp.gpu_busy VALUES (?, ?, ?, ?, ?, ?, ?)",
-					 -1, &stmt, NULL);
+	int rc = sqlite3_prepare_v2(p->db, "INSERT INTO temp.gpu_busy VALUES (?, ?, ?, ?, ?, ?, ?)",
+				    -1, &stmt, NULL);
 
 	if (rc == SQLITE_OK)
-		rc = order_sort(p->order);
-	while (rc == SQLITE_OK && (got = order_next(p->order, &row)) != SQLITE_DONE) {
-		struct gpu *g = &p->gpu[row.key[0]];
+		rc = sorter_rewind(p->ops);
+	while (rc == SQLITE_OK && (rc = sweep_next(p->ops, &record)) == SQLITE_OK && record) {
+		const struct op *op = (const void *)record;
+		struct gpu *g = &p->gpu[op->gpu];
 
-		if (got != SQLITE_ROW) {
-			rc = got;
-			break;
-		}
-		cover_op(g, &row);
-		if (g == last && row.key[1] <= end) {
-			end = row.value[0] > end ? row.value[0] : end;
+		cover_op(g, op);
+		if (g == last && op->start <= end) {
+			end = op->end > end ? op->end : end;
 			continue;
 		}
 		if (last)
 			rc = write_island(stmt, last, start, end,
-					  (struct native_id){row.key[1], g == last});
+					  (struct sweep_id){op->start, g == last});
 		last = g;
-		start = row.key[1];
-		end = row.value[0];
+		start = op->start;
+		end = op->end;
 	}
 	if (last && rc == SQLITE_OK)
-		rc = write_island(stmt, last, start, end, (struct native_id){0});
+		rc = write_island(stmt, last, start, end, (struct sweep_id){0});
 	sqlite3_finalize(stmt);
 	return rc;
 }
@@ -391,14 +394,14 @@ static int write_covers(struct pass *p)
 		if (c->n == 0)
 			continue;
 		sqlite3_bind_text(stmt, 1, cover_kinds[i % COVERS].name, -1, SQLITE_STATIC);
-		native_bind(stmt, 2, g->pid);
-		native_bind(stmt, 3, g->device);
+		sweep_bind(stmt, 2, g->pid);
+		sweep_bind(stmt, 3, g->device);
 		sqlite3_bind_int64(stmt, 4, c->n);
 		sqlite3_bind_int64(stmt, 5, c->ns);
 		sqlite3_bind_int64(stmt, 6, c->total);
 		sqlite3_bind_int64(stmt, 7, c->start);
 		sqlite3_bind_int64(stmt, 8, c->end);
-		rc = native_insert(stmt);
+		rc = sweep_insert(stmt);
 	}
 	sqlite3_finalize(stmt);
 	return rc;
@@ -416,40 +419,28 @@ static int write_sums(struct pass *p)
 		bool launched = s->what == WHAT_KERNEL && p->gpu[s->gpu].launch >= 0;
 
 		for (int k = 0; k < 4; k++)
-			native_bind(stmt, k + 1, s->key[k]);
+			sweep_bind(stmt, k + 1, s->key[k]);
 		sqlite3_bind_text(stmt, 5, whats[s->what], -1, SQLITE_STATIC);
-		native_bind(stmt, 6, s->key[4]);
+		sweep_bind(stmt, 6, s->key[4]);
 		sqlite3_bind_int64(stmt, 7, s->n);
 		sqlite3_bind_int64(stmt, 8, s->ns);
-		native_bind(stmt, 9, (struct native_id){s->bytes, s->has_bytes});
+		sweep_bind(stmt, 9, (struct sweep_id){s->bytes, s->has_bytes});
 		sqlite3_bind_int64(stmt, 10, s->first);
 		sqlite3_bind_int64(stmt, 11, s->last);
-		native_bind(stmt, 12, (struct native_id){s->small, launched});
-		rc = native_insert(stmt);
+		sweep_bind(stmt, 12, (struct sweep_id){s->small, launched});
+		rc = sweep_insert(stmt);
 	}
 	sqlite3_finalize(stmt);
 	return rc;
 }
 
-int native_gpu(sqlite3 *db)
+int gpu_sweep(sqlite3 *db, int64_t *rows)
 {
-	static const char tables[] =
-		"CREATE TEMP TABLE cuda_launch(pid INTEGER PRIMARY KEY, ns REAL);"
-		"CREATE TEMP TABLE gpu_busy(gpu INTEGER, globalPid INTEGER, deviceId INTEGER, "
-		"contextId INTEGER, start INTEGER, end INTEGER, next INTEGER, "
-		"PRIMARY KEY (gpu, end)) WITHOUT ROWID;"
-		"CREATE TEMP TABLE gpu_cover(what TEXT, globalPid INTEGER, deviceId INTEGER, "
-		"n INTEGER, ns INTEGER, total INTEGER, start INTEGER, end INTEGER);"
-		"CREATE TEMP TABLE gpu_sums(globalPid INTEGER, deviceId INTEGER, contextId "
-		"INTEGER, "
-		"streamId INTEGER, what TEXT, detail INTEGER, n INTEGER, ns INTEGER, bytes "
-		"INTEGER, "
-		"first INTEGER, last INTEGER, small INTEGER);";
-	struct pass p = {.db = db, .order = order_new()};
-	int rc = p.order ? sqlite3_exec(db, tables, NULL, NULL, NULL) : SQLITE_NOMEM;
+	struct pass p = {.db = db, .ops = sorter_new(sizeof(struct op) / 8, OP_KEYS)};
+	int rc = p.ops ? SQLITE_OK : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
-		rc = native_read(
+		rc = each_row(
 			db,
 			"SELECT globalTid >> 24, end - start FROM CUPTI_ACTIVITY_KIND_RUNTIME "
 			"WHERE end >= start AND globalTid IS NOT NULL AND nameId IN (SELECT id "
@@ -464,12 +455,13 @@ int native_gpu(sqlite3 *db)
 		rc = read_ops(&p);
 	number_gpus(&p);
 	if (rc == SQLITE_OK)
-		rc = sweep(&p);
+		rc = go_through(&p);
 	if (rc == SQLITE_OK)
 		rc = write_covers(&p);
 	if (rc == SQLITE_OK)
 		rc = write_sums(&p);
-	order_free(p.order);
+	*rows = p.rows;
+	sorter_free(p.ops);
 	free(p.gpu);
 	free(p.sum);
 	free(p.slot);

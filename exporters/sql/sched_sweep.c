@@ -1,14 +1,14 @@
 /*
- * native_sched.c - context switches: read once, in any order, and gone through in the order of threads and time.
+ * sched_sweep.c - sl_sched_sweep(): what threads did between context switches, and how many ran at a time.
  *
- * sched_threads, sched_level and sched_disk, as rules/shared/ says, without keeping sched_spans.
+ * Fills sched_threads, sched_level and sched_disk (analyze/rules/shared/sched_sweep.sql says what these hold).
  */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/analyze/native.h"
-#include "exporters/analyze/order.h"
+#include "exporters/sql/projection_internal.h"
+#include "exporters/sql/sweeps.h"
 
 enum { /* tags of a switch */
 	IN = 1,
@@ -20,9 +20,9 @@ enum { /* tags of a switch */
 #define TASK_RUNNING      1
 #define TASK_ON_DISK      3
 #define NO_TIME           INT64_MIN
-#define EDGE(wants, runs) ((uint32_t)((wants) + 1) << 2 | (uint32_t)((runs) + 1))
-#define WANTS_OF(tag)     ((int)((tag) >> 2) - 1)
-#define RUNS_OF(tag)      ((int)((tag)&3) - 1)
+#define EDGE(wants, runs) (((int64_t)(wants) + 1) << 2 | ((int64_t)(runs) + 1))
+#define WANTS_OF(tag)     (((tag) >> 2) - 1)
+#define RUNS_OF(tag)      (((tag)&3) - 1)
 
 struct thread {
 	int64_t tid;
@@ -35,9 +35,20 @@ struct level {
 	int64_t threads, running, ns;
 };
 
+struct switched { /* of a sorter: by thread, time, place among those of the same time */
+	int64_t tid, time, place, wakeup, tag;
+};
+#define SWITCH_KEYS 3
+
+struct edge { /* likewise: by time */
+	int64_t time, tag;
+};
+#define EDGE_KEYS 1
+
 struct pass {
 	sqlite3 *db;
-	struct order *switches, *edges;
+	struct sorter *switches, *edges;
+	int64_t rows;
 	sqlite3_stmt *threads, *disk;
 	struct thread t;
 	struct level *level;
@@ -56,33 +67,36 @@ static int64_t plus(int64_t a, int64_t b)
 static int switch_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct pass *p = ctx;
-	struct native_id state = native_id(stmt, 3);
+	struct sweep_id state = sweep_id(stmt, 3);
 	bool in = sqlite3_column_int(stmt, 2) != 0;
-	struct order_row row = {
-		.key = {sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1)},
-		.value = {NO_TIME, 0},
-		.minor = in ? 1 : 3,
+	struct switched row = {
+		.tid = sqlite3_column_int64(stmt, 0),
+		.time = sqlite3_column_int64(stmt, 1),
+		.place = in ? 1 : 3,
+		.wakeup = NO_TIME,
 		.tag = in ? IN : 0,
 	};
 
 	row.tag |= !state.known ? PREEMPTED_UNKNOWN : state.value == TASK_RUNNING ? PREEMPTED : 0;
 	row.tag |= state.known && state.value == TASK_ON_DISK ? ON_DISK : 0;
-	return order_add(p->switches, &row);
+	p->rows++;
+	return sorter_add(p->switches, (const int64_t *)&row);
 }
 
 /* globalTid, start, preempted, wakeupTime */
 static int detail_row(void *ctx, sqlite3_stmt *stmt)
 {
 	struct pass *p = ctx;
-	struct native_id preempted = native_id(stmt, 2), wakeup = native_id(stmt, 3);
-	struct order_row row = {
-		.key = {sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1)},
-		.value = {wakeup.known ? wakeup.value : NO_TIME, 0},
-		.minor = preempted.known ? 2 : 0,
+	struct sweep_id preempted = sweep_id(stmt, 2), wakeup = sweep_id(stmt, 3);
+	struct switched row = {
+		.tid = sqlite3_column_int64(stmt, 0),
+		.time = sqlite3_column_int64(stmt, 1),
+		.place = preempted.known ? 2 : 0,
+		.wakeup = wakeup.known ? wakeup.value : NO_TIME,
 		.tag = DETAIL | (preempted.known ? 0 : IN) | (preempted.value == 1 ? PREEMPTED : 0),
 	};
 
-	return order_add(p->switches, &row);
+	return sorter_add(p->switches, (const int64_t *)&row);
 }
 
 static int wall_row(void *ctx, sqlite3_stmt *stmt)
@@ -103,18 +117,18 @@ static int wall_row(void *ctx, sqlite3_stmt *stmt)
 
 static int read_all(struct pass *p)
 {
-	int rc = native_read(p->db, "SELECT end FROM temp.wall", wall_row, p);
+	int rc = each_row(p->db, "SELECT end FROM temp.wall", wall_row, p);
 
 	if (rc == SQLITE_OK)
-		rc = native_read(p->db,
-				 MINE "SELECT globalTid, start, isSchedIn, threadState FROM "
-				      "SCHED_EVENTS" IS_MINE " AND isSchedIn IS NOT NULL",
-				 switch_row, p);
+		rc = each_row(p->db,
+			      MINE "SELECT globalTid, start, isSchedIn, threadState FROM "
+				   "SCHED_EVENTS" IS_MINE " AND isSchedIn IS NOT NULL",
+			      switch_row, p);
 	if (rc == SQLITE_OK)
-		rc = native_read(p->db,
-				 MINE "SELECT globalTid, start, preempted, wakeupTime FROM "
-				      "SL_SCHED_DETAIL" IS_MINE,
-				 detail_row, p);
+		rc = each_row(p->db,
+			      MINE "SELECT globalTid, start, preempted, wakeupTime FROM "
+				   "SL_SCHED_DETAIL" IS_MINE,
+			      detail_row, p);
 	return rc;
 }
 
@@ -122,9 +136,9 @@ static int read_all(struct pass *p)
 
 static int add_edge(struct pass *p, int64_t time, int wants, int runs)
 {
-	struct order_row row = {.key = {time, 0}, .tag = EDGE(wants, runs)};
+	struct edge edge = {time, EDGE(wants, runs)};
 
-	return order_add(p->edges, &row);
+	return sorter_add(p->edges, (const int64_t *)&edge);
 }
 
 /* On a CPU, or able to be. */
@@ -151,18 +165,18 @@ static int span(struct pass *p, bool runs, int64_t start, int64_t end, bool pree
 	return rc == SQLITE_OK ? add_edge(p, end, -1, -(int)runs) : rc;
 }
 
-static int on_disk(struct pass *p, const struct order_row *at, int64_t end)
+static int on_disk(struct pass *p, const struct switched *at, int64_t end)
 {
-	sqlite3_bind_int64(p->disk, 1, at->key[0]);
-	sqlite3_bind_int64(p->disk, 2, at->key[1]);
+	sqlite3_bind_int64(p->disk, 1, at->tid);
+	sqlite3_bind_int64(p->disk, 2, at->time);
 	sqlite3_bind_int64(p->disk, 3, end);
-	return native_insert(p->disk);
+	return sweep_insert(p->disk);
 }
 
 /* What a thread did between two switches; @next NULL: @at is its last one. */
-static int between(struct pass *p, const struct order_row *at, const struct order_row *next)
+static int between(struct pass *p, const struct switched *at, const struct switched *next)
 {
-	int64_t start = at->key[1], end = next ? next->key[1] : 0, woken;
+	int64_t start = at->time, end = next ? next->time : 0, woken;
 	bool in = at->tag & IN,
 	     preempted = (at->tag & (PREEMPTED | PREEMPTED_UNKNOWN)) == PREEMPTED;
 	int rc = SQLITE_OK;
@@ -174,8 +188,8 @@ static int between(struct pass *p, const struct order_row *at, const struct orde
 	p->t.any = true;
 	if (in || preempted)
 		return span(p, in, start, end, preempted);
-	woken = next->value[0] != NO_TIME && next->value[0] >= start && next->value[0] <= end
-			? next->value[0]
+	woken = next->wakeup != NO_TIME && next->wakeup >= start && next->wakeup <= end
+			? next->wakeup
 			: end;
 	if (at->tag & ON_DISK)
 		rc = on_disk(p, at, woken);
@@ -192,48 +206,48 @@ static int end_thread(struct pass *p)
 		sqlite3_bind_int64(p->threads, 3, p->t.ran);
 		sqlite3_bind_int64(p->threads, 4, p->t.waited);
 		sqlite3_bind_int64(p->threads, 5, p->t.preempted);
-		native_bind(p->threads, 6, (struct native_id){p->t.first, p->t.wanted});
-		native_bind(p->threads, 7, (struct native_id){p->t.last, p->t.wanted});
-		rc = native_insert(p->threads);
+		sweep_bind(p->threads, 6, (struct sweep_id){p->t.first, p->t.wanted});
+		sweep_bind(p->threads, 7, (struct sweep_id){p->t.last, p->t.wanted});
+		rc = sweep_insert(p->threads);
 	}
 	p->t = (struct thread){0};
 	return rc;
 }
 
 /* A detail stands before its switch. */
-static void take_detail(struct order_row *row, const struct order_row *detail)
+static void take_detail(struct switched *row, const struct switched *detail)
 {
-	if (!(detail->tag & DETAIL) || detail->key[0] != row->key[0] ||
-	    detail->key[1] != row->key[1] || detail->minor + 1 != row->minor)
+	if (!(detail->tag & DETAIL) || detail->tid != row->tid || detail->time != row->time ||
+	    detail->place + 1 != row->place)
 		return;
-	row->value[0] = detail->value[0];
+	row->wakeup = detail->wakeup;
 	if (!(detail->tag & IN))
-		row->tag = (row->tag & ~(uint32_t)(PREEMPTED | PREEMPTED_UNKNOWN)) |
+		row->tag = (row->tag & ~(int64_t)(PREEMPTED | PREEMPTED_UNKNOWN)) |
 			   (detail->tag & PREEMPTED);
 }
 
 static int go_through(struct pass *p)
 {
-	struct order_row row, at = {0}, detail = {0};
+	struct switched row, at = {0}, detail = {0};
+	const int64_t *record = NULL;
 	bool has_at = false;
-	int got, rc = order_sort(p->switches);
+	int rc = sorter_rewind(p->switches);
 
-	while (rc == SQLITE_OK && (got = order_next(p->switches, &row)) != SQLITE_DONE) {
-		if (got != SQLITE_ROW)
-			return got;
+	while (rc == SQLITE_OK && (rc = sweep_next(p->switches, &record)) == SQLITE_OK && record) {
+		memcpy(&row, record, sizeof(row));
 		if (row.tag & DETAIL) {
 			detail = row;
 			continue;
 		}
 		take_detail(&row, &detail);
-		if (has_at && at.key[0] == row.key[0]) {
+		if (has_at && at.tid == row.tid) {
 			rc = between(p, &at, &row);
 		} else {
 			if (has_at)
 				rc = between(p, &at, NULL);
 			if (rc == SQLITE_OK)
 				rc = end_thread(p);
-			p->t.tid = row.key[0];
+			p->t.tid = row.tid;
 		}
 		at = row;
 		has_at = true;
@@ -273,17 +287,17 @@ static int add_level(struct pass *p, int64_t threads, int64_t running, int64_t n
 static int levels(struct pass *p)
 {
 	int64_t threads = 0, running = 0, since = 0;
-	struct order_row row;
-	int got, rc = order_sort(p->edges);
+	const int64_t *record = NULL;
+	int rc = sorter_rewind(p->edges);
 
-	while (rc == SQLITE_OK && (got = order_next(p->edges, &row)) != SQLITE_DONE) {
-		if (got != SQLITE_ROW)
-			return got;
-		if (threads > 0 && row.key[0] > since)
-			rc = add_level(p, threads, running, plus(row.key[0], -(uint64_t)since));
-		since = row.key[0];
-		threads += WANTS_OF(row.tag);
-		running += RUNS_OF(row.tag);
+	while (rc == SQLITE_OK && (rc = sweep_next(p->edges, &record)) == SQLITE_OK && record) {
+		const struct edge *edge = (const void *)record;
+
+		if (threads > 0 && edge->time > since)
+			rc = add_level(p, threads, running, plus(edge->time, -(uint64_t)since));
+		since = edge->time;
+		threads += WANTS_OF(edge->tag);
+		running += RUNS_OF(edge->tag);
 	}
 	return rc;
 }
@@ -298,21 +312,20 @@ static int write_levels(struct pass *p)
 		sqlite3_bind_int64(stmt, 1, p->level[i].threads);
 		sqlite3_bind_int64(stmt, 2, p->level[i].running);
 		sqlite3_bind_int64(stmt, 3, p->level[i].ns);
-		rc = native_insert(stmt);
+		rc = sweep_insert(stmt);
 	}
 	sqlite3_finalize(stmt);
 	return rc;
 }
 
-int native_sched(sqlite3 *db)
+int sched_sweep(sqlite3 *db, int64_t *rows)
 {
-	static const char tables[] =
-		"CREATE TEMP TABLE sched_threads(globalTid INTEGER PRIMARY KEY, runs INTEGER, "
-		"ran INTEGER, waited INTEGER, preempted INTEGER, first INTEGER, last INTEGER);"
-		"CREATE TEMP TABLE sched_level(threads INTEGER, running INTEGER, ns INTEGER);"
-		"CREATE TEMP TABLE sched_disk(globalTid INTEGER, start INTEGER, end INTEGER);";
-	struct pass p = {.db = db, .switches = order_new(), .edges = order_new()};
-	int rc = p.switches && p.edges ? sqlite3_exec(db, tables, NULL, NULL, NULL) : SQLITE_NOMEM;
+	struct pass p = {
+		.db = db,
+		.switches = sorter_new(sizeof(struct switched) / 8, SWITCH_KEYS),
+		.edges = sorter_new(sizeof(struct edge) / 8, EDGE_KEYS),
+	};
+	int rc = p.switches && p.edges ? SQLITE_OK : SQLITE_NOMEM;
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(
@@ -331,8 +344,9 @@ int native_sched(sqlite3 *db)
 		rc = write_levels(&p);
 	sqlite3_finalize(p.threads);
 	sqlite3_finalize(p.disk);
-	order_free(p.switches);
-	order_free(p.edges);
+	*rows = p.rows;
+	sorter_free(p.switches);
+	sorter_free(p.edges);
 	free(p.level);
 	return rc;
 }

@@ -1,0 +1,15 @@
+/* functions.c - adds the SQL functions to a connection. */
+#include "exporters/sql/functions.h"
+#include "exporters/sql/hist.h"
+#include "exporters/sql/projection.h"
+#include "exporters/sql/sweeps.h"
+
+int sql_functions(sqlite3 *db, const struct percentiles *p)
+{
+	struct hist_of_db *tables;
+	int rc = hist_register(db, p, &tables);
+
+	if (rc == SQLITE_OK)
+		rc = projection_register(db, tables);
+	return rc == SQLITE_OK ? sweeps_register(db) : rc;
+}

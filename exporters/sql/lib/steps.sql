@@ -1,0 +1,154 @@
+-- timed(no, tid, start, end, dur, name, stem, busy): the steps of a program; slow(tid, stem, n, med, least): from where on
+-- a step is slow.
+-- A name's stem has # for each number in it.
+CREATE TEMP TABLE named AS
+WITH
+-- include: nvtx_domain
+, main AS MATERIALIZED (
+	SELECT max(globalTid & 0xFFFFFF = globalTid >> 24 & 0xFFFFFF) AS there FROM NVTX_EVENTS WHERE eventType = 59
+), range AS (
+	SELECT eventType, globalTid AS tid, coalesce(domainId, 0) AS domain, start, end, coalesce(d.name, '') AS domainName,
+		coalesce(text, value, '') AS name
+	FROM NVTX_EVENTS
+		LEFT JOIN domain AS d ON d.process = globalTid >> 24 AND d.domain = domainId
+		LEFT JOIN StringIds ON StringIds.id = textId
+	WHERE eventType IN (59, 60) AND end IS NOT NULL
+), chosen AS (
+	SELECT tid, domain, start, end, domainName || ':' || name AS name
+	FROM range CROSS JOIN main
+	WHERE CASE WHEN :range IS NOT NULL THEN name LIKE :range OR domainName || ':' || name LIKE :range
+		-- what libraries and the tracer say of themselves are no steps
+		ELSE eventType = 59 AND (tid & 0xFFFFFF = tid >> 24 & 0xFFFFFF) = there
+			AND domainName NOT IN ('GIL Trace', 'NCCL', 'MPI', 'UCX', 'CCCL', 'cuBLAS', 'cuDNN')
+			AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %'
+			AND (domainName <> 'pytorch' OR name LIKE 'Optimizer.step#%')
+			-- what the user says is the step
+			AND (domainName = 'python-step' OR NOT EXISTS (SELECT 1 FROM domain AS d WHERE d.name = 'python-step')) END
+)
+SELECT tid, domain, start, end, name, CASE
+		WHEN name LIKE '%optimizer%' THEN 0
+		WHEN name LIKE '%step%' OR name LIKE '%iter%' OR name LIKE '%batch%' THEN 2
+		WHEN name LIKE '%epoch%' THEN 1 ELSE 0 END AS likely,
+	CASE WHEN name NOT GLOB '*[0-9]*' THEN name ELSE
+		replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+		name, '0', '#'), '1', '#'), '2', '#'), '3', '#'), '4', '#'), '5', '#'), '6', '#'), '7', '#'), '8', '#'), '9', '#'),
+		'##', '#'), '##', '#'), '##', '#'), '##', '#') END AS stem
+FROM chosen
+ORDER BY tid, domain, start, end DESC;
+
+-- Ranges that repeat and are in no other that repeats. Epochs are looked into where there are steps.
+CREATE TEMP TABLE often AS
+SELECT tid, stem, max(likely) AS likely FROM named GROUP BY 1, 2 HAVING count(*) > 1 OR :range IS NOT NULL;
+CREATE TEMP TABLE outermost AS
+SELECT tid, start, end, name, stem, likely
+FROM (
+	SELECT n.tid, start, end, name, n.stem, n.likely, max(end) OVER (PARTITION BY n.tid, domain ORDER BY start, end DESC
+		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+	FROM named AS n
+		JOIN often AS o ON o.tid = n.tid AND o.stem = n.stem
+	WHERE :range IS NOT NULL OR n.likely <> 1 OR NOT EXISTS (SELECT 1 FROM often WHERE likely = 2)
+)
+WHERE coalesce(reached < end, 1);
+
+CREATE TEMP TABLE optimizer AS
+SELECT tid, lag(end) OVER (PARTITION BY tid, stem ORDER BY end) AS start, end, name, stem
+FROM (
+	SELECT tid, start, end, name, stem, max(end) OVER (PARTITION BY tid ORDER BY start, end DESC
+		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+	FROM named
+	WHERE stem LIKE '%optimizer%step%'
+)
+WHERE coalesce(reached < end, 1);
+
+CREATE TEMP TABLE choice AS
+SELECT kind, stem
+FROM (
+	SELECT 'named' AS kind, NULL AS stem, 5 AS likely, 0 AS time WHERE :range IS NOT NULL
+	UNION ALL
+	SELECT 'outermost', stem, CASE WHEN likely > 0 THEN 4 ELSE 2 END, sum(end - start)
+	FROM outermost
+	GROUP BY stem
+	-- what takes little of the time and does not call itself a step is none
+	HAVING likely > 0 OR 10 * sum(end - start) >= (SELECT max(end) - min(start) FROM named)
+	UNION ALL
+	SELECT 'optimizer', stem, 3, sum(end - start) FROM optimizer GROUP BY stem HAVING count(start) > 1
+	UNION ALL
+	SELECT 'profiler', NULL, 1, 0
+)
+ORDER BY likely DESC, time DESC, stem
+LIMIT 1;
+
+CREATE TEMP TABLE step AS
+SELECT row_number() OVER (PARTITION BY tid, stem ORDER BY start, end) AS no, tid, start, end, name, stem
+FROM (
+	SELECT tid, start, end, name, o.stem FROM outermost AS o CROSS JOIN choice AS c
+	WHERE kind = 'named' OR kind = 'outermost' AND c.stem = o.stem
+	UNION ALL
+	SELECT tid, start, end, 'until ' || name, 'until ' || o.stem FROM optimizer AS o CROSS JOIN choice AS c
+	WHERE kind = 'optimizer' AND c.stem = o.stem AND start IS NOT NULL
+	UNION ALL
+	SELECT globalTid, end, (
+			SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME AS b
+			WHERE b.nameId IN (SELECT id FROM StringIds WHERE value LIKE 'cu%ProfilerStop%')
+				AND b.globalTid >> 24 = a.globalTid >> 24 AND b.start >= a.end
+		) AS stop, 'cudaProfilerStart', 'cudaProfilerStart'
+	FROM CUPTI_ACTIVITY_KIND_RUNTIME AS a
+	WHERE nameId IN (SELECT id FROM StringIds WHERE value LIKE 'cu%ProfilerStart%')
+		AND stop IS NOT NULL AND (SELECT kind FROM choice) = 'profiler'
+);
+
+-- When the GPU worked for a process: work that overlaps or touches is one stretch; before: ns of earlier ones.
+CREATE TEMP TABLE busy(process INTEGER, start INTEGER, end INTEGER, before INTEGER, PRIMARY KEY (process, start))
+	WITHOUT ROWID;
+INSERT INTO busy
+WITH op AS (
+	SELECT globalPid, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL
+	UNION ALL
+	SELECT globalPid, start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY
+	UNION ALL
+	SELECT globalPid, start, end FROM CUPTI_ACTIVITY_KIND_MEMSET
+	UNION ALL
+	SELECT globalPid, start, end FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
+), mark AS (
+	SELECT process, start, end, start > coalesce(max(end) OVER (PARTITION BY process ORDER BY start
+		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start - 1) AS fresh
+	FROM (SELECT coalesce(globalPid, lone) >> 24 AS process, start, end
+		FROM op CROSS JOIN (SELECT min(tid) AS lone FROM step)
+		WHERE end IS NOT NULL)
+	WHERE process IN (SELECT tid >> 24 FROM step)
+), stretch AS (
+	SELECT process, start, end, sum(fresh) OVER (PARTITION BY process ORDER BY start ROWS UNBOUNDED PRECEDING) AS no
+	FROM mark
+)
+SELECT process, start, end, sum(end - start) OVER (PARTITION BY process ORDER BY start
+	ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+FROM (SELECT process, min(start) AS start, max(end) AS end FROM stretch GROUP BY process, no)
+ORDER BY 1, 2;
+
+CREATE TEMP TABLE timed AS
+SELECT no, tid, start, end, end - start AS dur, name, stem,
+	CASE WHEN there THEN coalesce((SELECT coalesce(before, 0) + min(s.end, b.end) - b.start FROM busy AS b
+			WHERE b.process = s.tid >> 24 AND b.start <= s.end ORDER BY b.start DESC LIMIT 1), 0)
+		- coalesce((SELECT coalesce(before, 0) + min(s.start, b.end) - b.start FROM busy AS b
+			WHERE b.process = s.tid >> 24 AND b.start <= s.start ORDER BY b.start DESC LIMIT 1), 0) END AS busy
+FROM step AS s CROSS JOIN (SELECT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_KERNEL)
+	OR EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMCPY) OR EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMSET)
+	OR EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE) AS there);
+
+-- Median, and the median distance from it, per thread and stem.
+CREATE TEMP TABLE mid AS
+SELECT tid, stem, count(*) AS n, avg(dur) FILTER (WHERE 2 * at - cnt BETWEEN 0 AND 2) AS med
+FROM (
+	SELECT tid, stem, dur, row_number() OVER (PARTITION BY tid, stem ORDER BY dur) AS at,
+		count(*) OVER (PARTITION BY tid, stem) AS cnt
+	FROM timed
+)
+GROUP BY 1, 2;
+CREATE TEMP TABLE slow AS
+SELECT tid, stem, n, med, med + 3 * 1.4826 * avg(far) FILTER (WHERE 2 * at - n BETWEEN 0 AND 2) AS least
+FROM (
+	SELECT tid, stem, n, med, abs(dur - med) AS far,
+		row_number() OVER (PARTITION BY tid, stem ORDER BY abs(dur - med)) AS at
+	FROM timed JOIN mid USING (tid, stem)
+)
+GROUP BY 1, 2;

@@ -1,0 +1,328 @@
+/* sweeps.c - sl_gpu_sweep() and sl_sched_sweep() fill the tables of rules: of small reports by hand, and of random ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sqlite3.h>
+#include <cmocka.h>
+
+#include "collector/base/embed.h"
+#include "exporters/sql/functions.h"
+#include "exporters/sql/sorter.h"
+
+static sqlite3 *db;
+
+static void run(const char *sql)
+{
+	char *err = NULL;
+
+	if (sqlite3_exec(db, sql, NULL, NULL, &err) != SQLITE_OK)
+		fail_msg("%s: %s", sql, err);
+}
+
+static int make(void **state)
+{
+	(void)state;
+	if (sqlite3_open(":memory:", &db) != SQLITE_OK || sql_functions(db, NULL) != SQLITE_OK)
+		return -1;
+	run("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+	    "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclAllReduce'), (4, "
+	    "'cudaLaunchKernel_v7000'), (5, 'cudaMalloc');"
+	    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, deviceId, contextId, "
+	    "streamId, shortName);"
+	    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, end, globalPid, deviceId, contextId, "
+	    "streamId, bytes, copyKind);"
+	    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start, end, globalPid, deviceId, contextId, "
+	    "streamId, bytes);"
+	    "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end, globalPid, deviceId, "
+	    "contextId, streamId);"
+	    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, nameId);"
+	    "CREATE TABLE SCHED_EVENTS(start, isSchedIn, globalTid, threadState);"
+	    "CREATE TABLE SL_SCHED_DETAIL(start, globalTid, preempted, wakeupTime);"
+	    "CREATE TABLE SL_PROCESS_TREE(globalPid, traced, kind);"
+	    "CREATE TEMP TABLE wall AS SELECT 0 AS start, 1000 AS end, 1000 AS ns");
+	return 0;
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	return sqlite3_close(db);
+}
+
+/* Runs a step of rules/shared/. */
+static void step(const char *name)
+{
+	char file[96];
+
+	snprintf(file, sizeof(file), "analyze/rules/shared/%s.sql", name);
+	for (size_t i = 0; sl_embedded[i].name; i++)
+		if (strcmp(sl_embedded[i].name, file) == 0) {
+			run(sl_embedded[i].text);
+			return;
+		}
+	fail_msg("no %s", file);
+}
+
+/* The rows of a query: columns by spaces, rows by lines; NULL is "-". Valid until the next but one. */
+static const char *rows(const char *sql)
+{
+	static char *texts[2];
+	static unsigned turn;
+	char **text = &texts[turn++ % 2];
+	size_t size;
+	sqlite3_stmt *q = NULL;
+	FILE *out;
+
+	free(*text);
+	out = open_memstream(text, &size);
+	if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	while (sqlite3_step(q) == SQLITE_ROW)
+		for (int i = 0; i < sqlite3_column_count(q); i++) {
+			const char *value = (const char *)sqlite3_column_text(q, i);
+
+			fprintf(out, "%s%s", value ? value : "-",
+				i + 1 < sqlite3_column_count(q) ? " " : "\n");
+		}
+	sqlite3_finalize(q);
+	fclose(out);
+	return *text;
+}
+
+/* ---- GPUs ---- */
+
+/*
+ * Process 1, GPU 0: operations at 10..20, 15..30 (overlap), 30..40 (touches), 50..60; a copy from the host 55..58 within.
+ * GPU 1: a collective 100..200, a graph 150..160. Process 2, GPU 0: a set 5..6. A launch takes 8 on average.
+ */
+static const char gpu_events[] =
+	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (50, 60, 0x1000000, 0, 1, 7, 1), (10, 20, "
+	"0x1000000, 0, 1, 7, 1),"
+	" (15, 30, 0x1000000, 0, 1, 8, 1), (100, 200, 0x1000000, 1, 2, 7, 2), (70, 69, 0x1000000, "
+	"0, 1, 7, 1);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (30, 40, 0x1000000, 0, 1, 7, 1000, 8), (55, "
+	"58, 0x1000000, 0, 1, 7, 24, 1);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (5, 6, 0x2000000, 0, 1, 7, NULL);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (150, 160, 0x1000000, 1, 3, 7);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 6, 0x1000001, 4), (10, 30, 0x1000001, "
+	"4), (40, 30, 0x1000001, 4),"
+	" (50, 90, 0x1000001, 5), (60, 64, 0x2000001, 4)";
+
+static void gpus(void **state)
+{
+	(void)state;
+	run(gpu_events);
+	step("gpu_sweep");
+	/* (6 + 20) / 2; neither one that ends before its start, nor other calls */
+	assert_string_equal(rows("SELECT * FROM cuda_launch ORDER BY 1"), "1 13.0\n2 4.0\n");
+	/* context: NULL where there are two */
+	assert_string_equal(
+		rows("SELECT gpu, globalPid >> 24, deviceId, contextId, start, end, next FROM "
+		     "gpu_busy ORDER BY 1, 5"),
+		"0 1 0 1 10 40 50\n0 1 0 1 50 60 -\n1 1 1 - 100 200 -\n2 2 0 1 5 6 -\n");
+	/* n, the union, all together, from, to */
+	assert_string_equal(rows("SELECT what, n, ns, total, start, end FROM gpu_cover WHERE "
+				 "globalPid = 0x1000000 AND deviceId = 0 "
+				 "ORDER BY 1"),
+			    "all 5 40 48 10 60\ncompute 3 30 35 10 60\nhost copy 1 3 3 55 "
+			    "58\nkernel 3 30 35 10 60\n"
+			    "not host copy 4 40 45 10 60\nnot nccl 5 40 48 10 60\n");
+	assert_string_equal(rows("SELECT what, n, ns, total, start, end FROM gpu_cover WHERE "
+				 "deviceId = 1 ORDER BY 1"),
+			    "all 2 100 110 100 200\ncompute 1 10 10 150 160\nkernel 2 100 110 100 "
+			    "200\nnccl 1 100 100 100 200\n"
+			    "not host copy 2 100 110 100 200\nnot nccl 1 10 10 150 160\n");
+	/* small: kernels that take less than their process's launch of 13 */
+	assert_string_equal(rows("SELECT globalPid >> 24, deviceId, contextId, streamId, what, "
+				 "detail, n, ns, bytes, first, last, small "
+				 "FROM gpu_sums ORDER BY 1, 2, 3, 4, 5, 6"),
+			    "1 0 1 7 kernel 1 2 20 - 10 60 2\n1 0 1 7 memcpy 1 1 3 24 55 58 -\n"
+			    "1 0 1 7 memcpy 8 1 10 1000 30 40 -\n1 0 1 8 kernel 1 1 15 - 15 30 0\n"
+			    "1 1 2 7 kernel 2 1 100 - 100 200 0\n1 1 3 7 graph - 1 10 - 150 160 "
+			    "-\n2 0 1 7 memset - 1 1 - 5 6 -\n");
+}
+
+static void no_gpu(void **state)
+{
+	(void)state;
+	step("gpu_sweep");
+	assert_string_equal(
+		rows("SELECT (SELECT count(*) FROM gpu_busy) + (SELECT count(*) FROM gpu_cover) + "
+		     "(SELECT count(*) FROM gpu_sums) + (SELECT count(*) FROM cuda_launch)"),
+		"0\n");
+}
+
+/* ---- context switches ---- */
+
+#define T1 "16777217"
+#define T2 "33554433"
+
+/*
+ * Thread 1 runs 100..200, is preempted until 260, runs until 300, sleeps, is woken at 350 and runs 400..500, waits for a disk
+ * until 620 and runs until the end of the wall. Thread 2 runs 150..450; the switch after that is missing.
+ */
+static const char switches[] =
+	"INSERT INTO SCHED_EVENTS VALUES (200, 0, " T1 ", 1), (100, 1, " T1 ", NULL), (260, 1, " T1
+	", NULL),"
+	" (300, 0, " T1 ", 2), (400, 1, " T1 ", NULL), (500, 0, " T1 ", 3), (620, 1, " T1 ", NULL),"
+	" (150, 1, " T2 ", NULL), (450, 0, " T2 ", 2), (700, 0, " T2 ", 2);"
+	"INSERT INTO SL_SCHED_DETAIL VALUES (400, " T1 ", NULL, 350)";
+
+static void threads(void **state)
+{
+	(void)state;
+	run(switches);
+	step("sched_sweep");
+	/* runs 4: 100 + 40 + 100 + 380; waits 60 and 50 */
+	assert_string_equal(rows("SELECT globalTid, runs, ran, waited, preempted, first, last FROM "
+				 "sched_threads ORDER BY 1"),
+			    T1 " 4 620 110 1 100 1000\n" T2 " 1 300 0 0 150 450\n");
+	assert_string_equal(rows("SELECT start, end FROM sched_disk"), "500 620\n");
+	/* able to run, of these on a CPU, for how long: 1 alone 100..150, 450..500, 620..1000; 2 alone 300..350 */
+	assert_string_equal(rows("SELECT * FROM sched_level ORDER BY 1, 2"),
+			    "1 1 530\n2 1 110\n2 2 140\n");
+}
+
+static void details(void **state)
+{
+	(void)state;
+	/* what is known of a switch counts more than the state; a wakeup that is not in the sleep does not */
+	run("INSERT INTO SCHED_EVENTS VALUES (0, 1, " T1 ", NULL), (10, 0, " T1 ", 1), (30, 1, " T1
+	    ", NULL),"
+	    " (40, 0, " T1 ", 2), (70, 1, " T1 ", NULL), (80, 0, " T1 ", 2), (90, 1, " T1
+	    ", NULL), (95, 0, " T1 ", 2);"
+	    "INSERT INTO SL_SCHED_DETAIL VALUES (10, " T1 ", 0, NULL), (40, " T1
+	    ", 1, NULL), (90, " T1 ", NULL, 20)");
+	step("sched_sweep");
+	assert_string_equal(
+		rows("SELECT runs, ran, waited, preempted, first, last FROM sched_threads"),
+		"4 35 30 1 0 95\n");
+	assert_string_equal(rows("SELECT * FROM sched_level ORDER BY 1, 2"), "1 0 30\n1 1 35\n");
+}
+
+/* Of a machine that was recorded as a whole: the traced processes. */
+static void traced_only(void **state)
+{
+	(void)state;
+	run(switches);
+	run("INSERT INTO SL_PROCESS_TREE VALUES (0x2000000, 1, 0), (0x1000000, 0, 0)");
+	step("sched_sweep");
+	assert_string_equal(rows("SELECT globalTid, runs FROM sched_threads"), T2 " 1\n");
+}
+
+/* ---- random: against each moment, and in little memory ---- */
+
+static unsigned rnd(unsigned below)
+{
+	static unsigned long long seed;
+
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(seed >> 33) % below;
+}
+
+static void sweep_anew(void)
+{
+	run("DROP TABLE IF EXISTS cuda_launch; DROP TABLE IF EXISTS gpu_busy; DROP TABLE IF EXISTS "
+	    "gpu_cover;"
+	    "DROP TABLE IF EXISTS gpu_sums; DROP TABLE IF EXISTS sched_threads; DROP TABLE IF "
+	    "EXISTS sched_level;"
+	    "DROP TABLE IF EXISTS sched_disk");
+	step("gpu_sweep");
+	step("sched_sweep");
+}
+
+static void random_events(void)
+{
+	char sql[256];
+
+	for (unsigned i = 0; i < 300; i++) {
+		unsigned start = 5 * i + rnd(40), tid = rnd(4);
+		static unsigned in[4];
+
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%u, %u, %u, %u, %u, %u, "
+			 "%u)",
+			 start, start + rnd(12), (1 + rnd(2)) << 24, rnd(2), rnd(2), rnd(3),
+			 1 + rnd(2));
+		run(sql);
+		in[tid] = !in[tid];
+		snprintf(sql, sizeof(sql), "INSERT INTO SCHED_EVENTS VALUES (%u, %u, %u, %u)",
+			 3 * i, in[tid], (1 + tid / 2) << 24 | tid, rnd(4));
+		run(sql);
+	}
+}
+
+static void random_reports(void **state)
+{
+	static const char *const queries[] = {
+		"SELECT * FROM gpu_busy ORDER BY 1, 5",
+		"SELECT * FROM gpu_cover ORDER BY 1, 2, 3",
+		"SELECT * FROM sched_threads ORDER BY 1",
+		"SELECT * FROM sched_level ORDER BY 1, 2",
+	};
+
+	(void)state;
+	random_events();
+	sweep_anew();
+	run("CREATE TEMP TABLE moment AS WITH RECURSIVE m(t) AS (VALUES (0) UNION ALL SELECT t + 1 "
+	    "FROM m WHERE t < 1600) SELECT t FROM m");
+	/* each moment in which an operation goes on is in a busy time, and no other is */
+	assert_string_equal(
+		rows("SELECT gpu, sum(end - start) FROM gpu_busy GROUP BY gpu"),
+		rows("SELECT row_number() OVER (ORDER BY globalPid, deviceId) - 1, count(*) FROM "
+		     "(SELECT DISTINCT globalPid, deviceId, t FROM moment JOIN "
+		     "CUPTI_ACTIVITY_KIND_KERNEL ON t >= start AND "
+		     "t < end) GROUP BY globalPid, deviceId"));
+	assert_string_equal(rows("SELECT globalPid, deviceId, ns FROM gpu_cover WHERE what = "
+				 "'nccl' ORDER BY 1, 2"),
+			    rows("SELECT globalPid, deviceId, count(*) FROM (SELECT DISTINCT "
+				 "globalPid, deviceId, t FROM moment JOIN "
+				 "CUPTI_ACTIVITY_KIND_KERNEL ON t >= start AND t < end AND "
+				 "shortName = 2) GROUP BY 1, 2"));
+	assert_string_equal(rows("SELECT sum(ns * running) FROM sched_level"),
+			    rows("SELECT sum(ran) FROM sched_threads"));
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		const char *want = rows(queries[i]);
+
+		sorter_bytes_max = 500;
+		sweep_anew();
+		sorter_bytes_max = 1 << 20;
+		assert_true(strlen(want) > 20);
+		assert_string_equal(rows(queries[i]), want);
+	}
+}
+
+static void errors(void **state)
+{
+	(void)state;
+	/* no tables to fill */
+	assert_int_equal(sqlite3_exec(db, "SELECT sl_gpu_sweep()", NULL, NULL, NULL), SQLITE_ERROR);
+	assert_non_null(strstr(sqlite3_errmsg(db), "no such table"));
+	assert_int_equal(sqlite3_exec(db, "SELECT sl_sched_sweep()", NULL, NULL, NULL),
+			 SQLITE_ERROR);
+	random_events();
+	setenv("SQLITE_TMPDIR", "/nonexistent", 1);
+	sorter_bytes_max = 500;
+	run("CREATE TEMP TABLE cuda_launch(pid, ns)");
+	assert_int_equal(sqlite3_exec(db, "SELECT sl_gpu_sweep()", NULL, NULL, NULL), SQLITE_FULL);
+	sorter_bytes_max = 1 << 20;
+	unsetenv("SQLITE_TMPDIR");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(gpus, make, drop),
+		cmocka_unit_test_setup_teardown(no_gpu, make, drop),
+		cmocka_unit_test_setup_teardown(threads, make, drop),
+		cmocka_unit_test_setup_teardown(details, make, drop),
+		cmocka_unit_test_setup_teardown(traced_only, make, drop),
+		cmocka_unit_test_setup_teardown(random_reports, make, drop),
+		cmocka_unit_test_setup_teardown(errors, make, drop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
