@@ -4,6 +4,7 @@
 #   preload/cupti/ -> build/libtrace-cuda.so (loaded by it where CUDA is used; finds CUPTI at run time)
 #   collector/   \
 #   exporters/    > build/sightline     (the commands)
+#   exporters/sql -> build/libsightline_sql.so (the SQL functions, for sqlite3)
 #   collector/kernel/bpf/*.bpf.c -> build/bpf/*.skel.h (embedded; left out where clang or bpftool is missing)
 #
 # A new source file, report, test or BPF program needs no edit here: lists follow the folders.
@@ -47,7 +48,7 @@ CUPTI_OBJ := $(CUPTI_SRC:%.c=$(B)/%.o)
 
 # ---- the command ----
 MAIN_SRC := collector/main.c
-LIB_SRC := $(sort $(filter-out $(MAIN_SRC) %.bpf.c,$(shell find collector exporters -name '*.c')))
+LIB_SRC := $(sort $(filter-out $(MAIN_SRC) %.bpf.c %/extension.c,$(shell find collector exporters -name '*.c')))
 BPF_SRC := $(sort $(wildcard collector/kernel/bpf/*.bpf.c))
 HAVE_BPF := $(shell command -v $(CLANG) >/dev/null 2>&1 && $(BPFTOOL) version >/dev/null 2>&1 && $(PKG_CONFIG) --exists libbpf && echo 1)
 # Compiled once, linked into libtrace.so and into the command: unwinding tables, CPython's layout, the hook tables.
@@ -111,11 +112,17 @@ LIBS += $(if $(STATIC_CXX),$(STATIC_CXX),-lstdc++) -lm -lpthread -ldl
 PYTHON_SRC := $(sort $(wildcard scripts/python/*.py scripts/python/_sightline/*.py))
 PYTHON_OUT := $(PYTHON_SRC:scripts/%=$(B)/%)
 
+# The SQL functions of the reports as an extension that any program with SQLite can load.
+EXTENSION_SRC := $(addprefix exporters/sql/,$(addsuffix .c,extension functions gpu_sweep hist hist_group hist_rows library_calls \
+	projection projection_rows range_kernels range_levels range_reader range_slots range_texts sched_sweep sorter spill sweep \
+	sweeps vtab))
+EXTENSION_OBJ := $(EXTENSION_SRC:exporters/%.c=$(B)/extension/%.o)
+
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o
 .DEFAULT_GOAL := all
 
-all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so $(PYTHON_OUT) ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
+all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so $(B)/libsightline_sql.so $(PYTHON_OUT) ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
 	$(if $(HAVE_BPF),,@echo 'built without eBPF (needs clang, bpftool and libbpf-dev): context switches come from perf_event_open')
 	$(if $(HAVE_LIBDW),,@echo 'built without libdw (libdw-dev): stacks have names of functions, but no lines')
 
@@ -141,6 +148,14 @@ $(B)/preload/%.o: preload/%.c
 $(B)/sightline: $(B)/collector/main.o $(B)/libsightline.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/libsightline_sql.so: $(EXTENSION_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs) $(LDFLAGS) -o $@ $^ -lm
+$(B)/extension/%.o: exporters/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -fPIC -fvisibility=hidden -include exporters/sql/extension.h -c -o $@ $<
 
 $(B)/libsightline.a: $(LIB_OBJ)
 	$(call say,AR,$@)

@@ -16,6 +16,11 @@ PYTHONDONTWRITEBYTECODE=1
 export SIGHTLINE_SESSIONS PYTHONDONTWRITEBYTECODE
 
 at_exit=:
+# The sqlite3 shell with the SQL functions of the reports.
+sql_shell() { # OPTION... FILE
+	sqlite3 -readonly -cmd ".load $B/libsightline_sql" "$@"
+}
+
 tidy() {
 	cd "$TOP" || exit 1
 	eval "$at_exit"

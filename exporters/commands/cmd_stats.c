@@ -1,5 +1,6 @@
 /* cmd_stats.c - sightline stats: tables out of reports. */
 #include "collector/base/commands.h"
+#include "collector/base/message.h"
 #include "exporters/stats/tables.h"
 
 static const char usage[] = "sightline stats [options] REPORT.sqlite...";
@@ -14,6 +15,7 @@ static const char examples[] =
 
 static int parse(struct tables *t, int argc, char **argv)
 {
+	const char *sql;
 	bool unused;
 	const struct opt opts[] = {
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
@@ -34,9 +36,32 @@ static int parse(struct tables *t, int argc, char **argv)
 		{0, "help-reports", OPT_FLAG, NULL, NULL,
 		 "list the reports; --help-reports=NAME shows columns and units, =ALL everything",
 		 &unused, NULL},
+		{0, "show-sql", OPT_STRING, NULL, "NAME", "print the SQL that runs for a report",
+		 &sql, NULL},
 		{0},
 	};
 	return tables_parse(t, opts, argc, argv);
+}
+
+/* --show-sql: what runs for a report, with all that it includes. */
+static int show_sql(const char *name)
+{
+	struct report r;
+	char why[TABLES_WHY];
+	int rc;
+
+	if (!name || !*name) {
+		sl_warn("stats: --show-sql needs the name of a report: --show-sql=osrt_sum");
+		return SL_EXIT_USAGE;
+	}
+	rc = report_load(&report_kind, name, NULL, &r, why, sizeof(why));
+	if (rc != 0) {
+		sl_warn("stats: %s", why);
+		return rc;
+	}
+	fputs(r.sql, stdout);
+	report_free(&r);
+	return 0;
 }
 
 int cmd_stats(int argc, char **argv)
@@ -49,6 +74,8 @@ int cmd_stats(int argc, char **argv)
 		return tables_help_formats(t.kind, name);
 	if (tables_wants_help(argc, argv, "--help-reports", &name))
 		return tables_help_reports(t.kind, argc, argv, name);
+	if (tables_wants_help(argc, argv, "--show-sql", &name))
+		return show_sql(name);
 	rc = parse(&t, argc, argv);
 	if (rc == 0)
 		rc = tables_check_inputs(&t);

@@ -162,12 +162,12 @@ static struct info_process *process(struct info *i, int64_t global)
 	return p;
 }
 
-/* Whose the rows were: a table that sl_hist() counted. */
-static int count_owners(sqlite3 *db, struct info *i, int64_t hist)
+/* Adds the rows of each process, counted in table @number of sl_stats_rows(). */
+static int count_owners(sqlite3 *db, struct info *i, int64_t number)
 {
 	char *sql = sqlite3_mprintf(
-		"SELECT k0 << 24, sum(n) FROM sl_hist_rows(%lld) WHERE k0 IS NOT NULL GROUP BY 1",
-		(long long)hist);
+		"SELECT key << 24, n FROM sl_stats_rows(%lld) WHERE key IS NOT NULL ORDER BY 1",
+		(long long)number);
 	struct query q = start(db, sql ? sql : "");
 
 	while (next(&q)) {
@@ -211,8 +211,8 @@ static int read_table(sqlite3 *db, struct info *i, const char *name)
 	sql = sqlite3_mprintf("SELECT count(*), %s%s%s, %s%s%s%s%s, %s%s%s FROM main.\"%w\"",
 			      begin ? "min(" : "NULL", begin ? begin : "", begin ? ")" : "",
 			      begin ? "max(ifnull(" : "NULL", begin ? end : "", begin ? ", " : "",
-			      begin ? begin : "", begin ? "))" : "", id ? "sl_hist(" : "NULL",
-			      id ? id : "", id ? " >> 24)" : "", name);
+			      begin ? begin : "", begin ? "))" : "", id ? "sl_stats(" : "NULL",
+			      id ? id : "", id ? " >> 24, NULL)" : "", name);
 	q = start(db, sql ? sql : "");
 	if (t && next(&q)) {
 		t->name = strdup(name);

@@ -76,7 +76,7 @@ int64_t hist_done(struct hist *h);
 int hist_pool_add(struct pool *p, const char *data, uint32_t len, int64_t *number);
 void hist_pool_free(struct pool *p);
 
-/* Makes the SQL function fail with this result code. */
+/* Makes the SQL function fail with this result code; SQLITE_ERROR: with the message of the connection. */
 void hist_fail(sqlite3_context *out, int rc);
 
 void hist_give_value(sqlite3_context *out, const struct pool *p, int64_t number, unsigned type);

@@ -106,6 +106,10 @@ static int rows_filter(sqlite3_vtab_cursor *base, int idx, const char *s, int ar
 	(void)s, (void)argc, (void)argv;
 	projection_free(&c->p);
 	rc = projection_run(v->db, v->of ? STACKS : WORK, idx & NUMBERED, idx & KINDS, &c->p);
+	if (rc == SQLITE_ERROR) {
+		sqlite3_free(base->pVtab->zErrMsg);
+		base->pVtab->zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(v->db));
+	}
 	return rc == SQLITE_OK ? rows_next(base) : rc;
 }
 static int rows_eof(sqlite3_vtab_cursor *base)

@@ -167,8 +167,7 @@ static bool write_included(FILE *out, const char *sql, int depth, char name[64])
 	return true;
 }
 
-/* Sets r->sql to @sql with what it includes. */
-static int include(struct report *r, const char *sql, char *why, size_t why_len)
+int report_include(struct report *r, const char *sql, char *why, size_t why_len)
 {
 	char name[64];
 	size_t size;
@@ -354,7 +353,7 @@ int report_load(const struct report_kind *kind, const char *spec, const char *di
 			 *near ? "; did you mean '" : "", near, *near ? "'?" : "", kind->help);
 		rc = SL_EXIT_USAGE;
 	}
-	if (!sql || include(r, sql, why, why_len) < 0)
+	if (!sql || report_include(r, sql, why, why_len) < 0)
 		goto fail;
 	if (!report_field(r->sql, "title", 0, r->title, sizeof(r->title)))
 		snprintf(r->title, sizeof(r->title), "%s", r->name);

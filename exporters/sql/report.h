@@ -53,6 +53,8 @@ struct report {
  */
 int report_load(const struct report_kind *kind, const char *spec, const char *dirs,
 		struct report *r, char *why, size_t why_len);
+/* Sets r->sql to @sql with what it includes. 0, or -1 after one sentence in @why. */
+int report_include(struct report *r, const char *sql, char *why, size_t why_len);
 void report_free(struct report *r);
 
 /* The @idx-th value of @key in the head. */

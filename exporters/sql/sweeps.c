@@ -1,6 +1,7 @@
 /* sweeps.c - the SQL functions sl_gpu_sweep() and sl_sched_sweep(). */
 #include <stddef.h>
 
+#include "exporters/sql/hist_internal.h"
 #include "exporters/sql/sweeps.h"
 
 struct sweep_id sweep_id(sqlite3_stmt *stmt, int col)
@@ -28,13 +29,10 @@ int sweep_insert(sqlite3_stmt *stmt)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* An error of SQLite keeps its message ("no such table: temp.gpu_busy"). */
 static void give(sqlite3_context *out, int rc, int64_t rows)
 {
-	if (rc == SQLITE_ERROR)
-		sqlite3_result_error(out, sqlite3_errmsg(sqlite3_context_db_handle(out)), -1);
-	else if (rc != SQLITE_OK)
-		sqlite3_result_error_code(out, rc);
+	if (rc != SQLITE_OK)
+		hist_fail(out, rc);
 	else
 		sqlite3_result_int64(out, rows);
 }

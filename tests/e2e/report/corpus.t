@@ -46,6 +46,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 			"$BIN" stats -q --percentiles 50,99 --filter-time 100us-1ms,1.2ms/ -r "$reports" -f json -o out/p "$2" &&
 			"$BIN" stats -f table "$2"
 		;;
+	sql) "$BIN" sql "$2" "SELECT key, n, median FROM sl_stats_rows((SELECT sl_stats(nameId, end - start) FROM OSRT_API))" ;;
 	info) "$BIN" info "$2" && "$BIN" info -f json "$2" | "$PY" -m json.tool ;;
 	analyze) "$BIN" analyze -q -r "$rules" -f json "$2" | "$PY" -m json.tool && "$BIN" analyze "$2" ;;
 	export)

@@ -41,7 +41,7 @@ for d in ours nsys34; do
 	check "default reports of $d" diff -u "$GOLD/defaults-$d.txt" defaults.got
 done
 
-# ---- every report is covered here, and runs in the sqlite3 shell with the same rows ----
+# ---- every report is covered here; the sqlite3 shell gives the same rows with the functions loaded ----
 cp nsys34.sqlite all.sqlite
 grep -v '^INSERT INTO ENUM' "$TOP/collector/schema.sql" | sed 's/^CREATE TABLE /CREATE TABLE IF NOT EXISTS /' |
 	sed '/^    ([-0-9]*,/d' | sqlite3 all.sqlite
@@ -67,7 +67,7 @@ EOF
 for sql in "$TOP"/exporters/stats/reports/*.sql; do
 	r=$(basename "$sql" .sql)
 	check "$r has a golden file" sh -c 'ls "$1"/*"$2".txt 2>/dev/null || ls "$1"/../reports/*"$2"[.+]*' - "$GOLD" "$r"
-	sqlite3 -readonly -csv -header all.sqlite <"$sql" 2>&1 | tr -d '\r' | "$PY" -c '
+	"$BIN" stats --show-sql="$r" | sql_shell -csv -header all.sqlite 2>&1 | tr -d '\r' | "$PY" -c '
 import csv, sys
 for row in csv.reader(sys.stdin): print(row)' >shell.rows
 	st -q -r "$r" -f csv all.sqlite | sed '/^$/d' | "$PY" -c '

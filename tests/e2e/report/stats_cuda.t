@@ -65,12 +65,6 @@ done
 sqlite3 cuda.sqlite .schema | sqlite3 empty.sqlite
 is "$(for r in $reports; do "$BIN" stats -r "$r" empty.sqlite; done | grep -c SKIPPED)" "$(echo "$reports" | wc -w)" 'nor in tables without rows'
 
-# ---- parts that reports have in common ----
-for f in cuda_api_gpu_sum cuda_gpu_kern_gb_sum cuda_gpu_kern_sum cuda_gpu_sum cuda_gpu_trace cuda_kern_exec_sum cuda_kern_exec_trace; do
-	sed -n '/^-- \[nvtx-name\]/,/^-- \[end\]/p' "$TOP/exporters/stats/reports/$f.sql" | md5sum
-done | sort -u >parts
-is "$(wc -l <parts)" 1 'the lines about nvtx-name are the same everywhere'
-
 # ---- and the same in the sqlite3 shell, which has no views for columns that are not there ----
 cp cuda.sqlite shell.sqlite
 sqlite3 shell.sqlite 'ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY ADD greenContextId INTEGER; ALTER TABLE CUPTI_ACTIVITY_KIND_MEMSET ADD greenContextId INTEGER'
@@ -80,8 +74,8 @@ for r in $reports; do
 		echo '.mode csv'
 		echo '.headers on'
 		echo "$r" | tr : '\n' | sed -n '1d; s/-/_/g; s/.*/.parameter set :& 1/p'
-		cat "$TOP/exporters/stats/reports/${r%%:*}.sql"
-	} | sqlite3 -readonly shell.sqlite 2>&1 | tr -d '\r' | "$PY" -c 'import csv, sys; csv.writer(sys.stdout, lineterminator="\n").writerows(csv.reader(sys.stdin))' >got
+		"$BIN" stats --show-sql="${r%%:*}"
+	} | sql_shell shell.sqlite 2>&1 | tr -d '\r' | "$PY" -c 'import csv, sys; csv.writer(sys.stdout, lineterminator="\n").writerows(csv.reader(sys.stdin))' >got
 	"$PY" -c 'import csv, sys; csv.writer(sys.stdout, lineterminator="\n").writerows(csv.reader(sys.stdin))' \
 		<"$GOLD/cuda-$(echo "$r" | tr : +).csv" >want
 	check "$r in the shell" diff -u want got

@@ -29,5 +29,5 @@ says 'without GPU trace' '52.6,8000,1,8000.0,8000.0,8000,8000,0.0,,,,cudnn,cudnn
 says 'one library alone' '100.0,100,1,100.0,100.0,100,100,0.0,,,,nccl,ncclAllReduce,' gpu_library_sum 'DROP TABLE CUBLAS_EVENTS; DROP TABLE CUDNN_EVENTS'
 sqlite3 none.sqlite 'CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)'
 is "$("$BIN" stats -r gpu_library_sum none.sqlite 2>&1 | grep SKIPPED)" 'SKIPPED: none.sqlite does not contain calls into GPU libraries data.' 'no such calls'
-check 'runs in the sqlite3 shell' sh -c 'sqlite3 run.sqlite <"$1" | grep -q ncclAllReduce' - "$TOP/exporters/stats/reports/gpu_library_sum.sql"
+check 'runs in the sqlite3 shell' sh -c '"$1" stats --show-sql=gpu_library_sum | sqlite3 -cmd ".load $2" run.sqlite | grep -q ncclAllReduce' - "$BIN" "$B/libsightline_sql"
 done_testing

@@ -29,7 +29,7 @@ for d in nvtx steps optimizer profiler mpi directives graphics devices; do
 		st -r "$r" "$d.sqlite" >got.csv
 		check "$d: $r" diff -u "$f" got.csv
 		case $r in *:*) continue ;; esac
-		sqlite3 -readonly -csv -header shell.sqlite <"$TOP/exporters/stats/reports/$r.sql" 2>&1 | tr -d '\r' | rows >shell.rows
+		"$BIN" stats --show-sql="$r" | sql_shell -csv -header shell.sqlite 2>&1 | tr -d '\r' | rows >shell.rows
 		rows <"$f" >want.rows
 		check "$d: $r in the shell" diff -u want.rows shell.rows
 	done

@@ -1,0 +1,92 @@
+#!/bin/sh
+# sql.t - sightline sql: statements on a report with the SQL functions, and the same as an extension of sqlite3.
+# shellcheck disable=SC2016
+. tests/lib.sh
+command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+GOLD=$TOP/tests/golden/stats
+sqlite3 ours.sqlite <"$TOP/collector/schema.sql" && sqlite3 ours.sqlite <"$GOLD/ours.sql" || exit 1
+sqlite3 none.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
+sqlite3 foreign.sqlite 'CREATE TABLE t(a)'
+md5sum ./*.sqlite >before.md5
+
+sql() {
+	"$BIN" sql -f csv "$@" 2>err | sed '/^$/d'
+}
+fails() { # STATUS WHAT-STDERR-HOLDS NAME ARG...
+	local want=$1 text=$2 name=$3 status
+	shift 3
+	"$BIN" sql "$@" >out 2>err </dev/null
+	status=$?
+	is "$status $(wc -c <out) $(wc -l <err)" "$want 0 1" "$name: exit status $want, one line"
+	check "$name: says why" grep -qF -e "$text" err
+}
+
+# ---- statements ----
+is "$(sql ours.sqlite 'SELECT count(*) AS rows FROM OSRT_API')" "rows
+$(sqlite3 ours.sqlite 'SELECT count(*) FROM OSRT_API')" 'one statement'
+is "$(sql ours.sqlite 'SELECT 1; CREATE TEMP TABLE t AS SELECT 5 AS x; -- more
+	SELECT x + 1 AS y FROM t -- the last')" 'y
+6' 'several: the last one gives the table, temporary tables may be made'
+is "$(echo 'SELECT 7 AS z' | sql ours.sqlite -)" 'z
+7' 'from stdin'
+is "$(sql ours.sqlite 'SELECT :nothing IS NULL AS x')" 'x
+1' 'what is not bound is NULL'
+is "$(sql none.sqlite 'SELECT count(*) AS x FROM CUPTI_ACTIVITY_KIND_KERNEL')" 'x
+0' 'tables that a report lacks are empty'
+is "$("$BIN" sql -f json ours.sqlite "SELECT 'a' AS x, 1.5 AS y, NULL AS z")" '[
+  {"x": "a", "y": 1.5, "z": null}
+]' 'JSON'
+is "$("$BIN" sql ours.sqlite "SELECT 1 AS x WHERE 0" | grep -c .)" 2 'no row: the heading alone'
+is "$(sql --filter-time=0/1 ours.sqlite 'SELECT count(*) < (SELECT count(*) FROM main.OSRT_API) AS less FROM OSRT_API')" 'less
+1' 'filters as of stats'
+
+# ---- functions ----
+is "$(sql --percentiles 50,100 ours.sqlite 'SELECT key, n, total, min, max, mean, median, stddev, p0, p1 FROM sl_stats_rows((
+	SELECT sl_stats(column1, column2) FROM (VALUES (1, 3), (2, 10), (1, 5), (1, 10))))')" 'key,n,total,min,max,mean,median,stddev,p0,p1
+1,3,18,3,10,6.0,5.0,3.605551275463989,5,10
+2,1,10,10,10,10.0,10.0,0.0,10,10' 'statistics'
+is "$(sql ours.sqlite 'WITH
+-- include: nvtx_domain
+SELECT count(*) AS x FROM domain')" 'x
+0' 'a shared step'
+for r in osrt_sum nvtx_gpu_proj_trace step_sum; do
+	"$BIN" stats --show-sql=$r | sql ours.sqlite - >got
+	"$BIN" stats -q -f csv -r $r ours.sqlite 2>/dev/null | sed '/^$/d' >want
+	[ -s want ] || head -1 got >want # stats leaves out what has no data
+	check "$r: the text that stats shows gives its rows" diff -u want got
+done
+"$BIN" stats --show-sql=osrt_sums >out 2>err
+is "$? $(wc -c <out) $(grep -c "did you mean 'osrt_sum'" err)" '2 0 1' '--show-sql of a report that does not exist'
+
+# ---- the extension ----
+query='SELECT key || " " || n || " " || total FROM sl_stats_rows((SELECT sl_stats(nameId, end - start) FROM OSRT_API)) ORDER BY key'
+query=$(echo "$query" | tr '"' "'")
+is "$(sql_shell ours.sqlite "$query")" "$(sql ours.sqlite "$query" | sed 1d)" 'the same in sqlite3'
+check 'in Python' "$PY" -c '
+import sqlite3, sys
+db = sqlite3.connect("ours.sqlite")
+db.enable_load_extension(True)
+db.load_extension(sys.argv[1])
+assert db.execute("SELECT count(*) FROM sl_stats_rows((SELECT sl_stats(1, 2)))").fetchone() == (1,)
+db.close()' "$B/libsightline_sql"
+is "$(sql_shell :memory: 'SELECT count(*) FROM sl_projection' 2>&1 | grep -c 'no such table')" 1 'a table that is not there is an error in sqlite3'
+
+# ---- wrong use, bad input ----
+fails 2 'are needed, not 0 words' 'no words'
+fails 2 'are needed, not 1 words' 'no statement' ours.sqlite
+fails 2 'are needed, not 3 words' 'too much' ours.sqlite 'SELECT 1' 'SELECT 2'
+fails 2 "did you mean 'json'" 'a format that does not exist' -f jsn ours.sqlite 'SELECT 1'
+fails 2 'no percentile' 'a percentile that is none' --percentiles=0 ours.sqlite 'SELECT 1'
+fails 2 '--formt' 'an option that does not exist' --formt=csv ours.sqlite 'SELECT 1'
+fails 1 'no such table: missing' 'a table that does not exist' ours.sqlite 'SELECT * FROM missing'
+fails 1 'syntax error' 'no SQL' ours.sqlite 'SELEC 1'
+fails 1 'gives no table' 'no table' ours.sqlite 'CREATE TEMP TABLE t(a)'
+fails 1 'gives no table' 'an empty statement' ours.sqlite ''
+fails 1 "'nonsense'" 'a shared step that does not exist' ours.sqlite ' -- include: nonsense'
+fails 1 'readonly' 'a report stays as it is' ours.sqlite 'DELETE FROM OSRT_API'
+fails 1 'missing.sqlite' 'no such file' missing.sqlite 'SELECT 1'
+fails 1 'foreign.sqlite' 'not a report' foreign.sqlite 'SELECT 1'
+check 'more than fits is refused' sh -c '! yes "SELECT 1;" | head -c 2000000 | "$1" sql ours.sqlite - 2>err && grep -q stdin err' - "$BIN"
+check '--help' sh -c '"$1" sql --help | grep -q "STATEMENT|-"' - "$BIN"
+check 'no report was changed' md5sum -c before.md5
+done_testing
