@@ -1,13 +1,13 @@
 /*
- * jump.h - stubs for functions that must not be called from a wrapper, because they look at, or return through, their
- * caller's frame: a plan, in C, says where to go, and the stub jumps there with stack and registers as they were.
+ * jump.h - stubs for functions that must not be called from a wrapper, because they read their caller's frame or return
+ * through it: a plan, in C, returns an address, and the stub jumps there with unchanged stack and registers.
  */
 #ifndef SL_JUMP_H
 #define SL_JUMP_H
 
 /*
- * The stub of @name: calls plan(arg0, arg1, return address) and jumps to what it returns. All argument
- * registers survive, and the eighth and later arguments stay where they are.
+ * Defines the stub of @name: calls plan(arg0, arg1, return address) and jumps to its result. All argument
+ * registers and the stack arguments are preserved.
  */
 #if defined(__x86_64__)
 #define JUMP_STUB(name, plan)                                                           \

@@ -1,13 +1,13 @@
 /*
  * resolve.c - finds the real functions: for each hook the next definition after this library.
  *
- * Not dlsym(RTLD_NEXT): it allocates (and the allocator may be the one that called us), takes the
- * loader's lock, and does not work before the program is set up. The objects loaded at start stand in
- * dl_iterate_phdr() in the order in which the loader searches them, so the same walk with the same hash
- * tables gives the same answer, in microseconds for all hooks together.
+ * Not dlsym(RTLD_NEXT): it allocates (and the allocator may be the caller), takes the loader's lock, and
+ * does not work before the program is initialized. dl_iterate_phdr() lists the objects loaded at start in
+ * the order in which the loader searches them, so the same walk over the same hash tables has the same
+ * result, in microseconds for all hooks together.
  *
- * Objects after us include other preloaded libraries (sanitizers, allocators): their wrappers are
- * called by ours as they would have been by the program.
+ * Objects after this one include other preloaded libraries (sanitizers, allocators): the wrappers call
+ * their wrappers, as the program would have.
  */
 #include "preload/base/object.h"
 
@@ -26,7 +26,7 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-/* Dynamic pointers are relocated by glibc on most machines, and not for the vDSO. */
+/* glibc relocates dynamic pointers on most machines, but not for the vDSO. */
 static const void *dyn_ptr(ElfW(Addr) base, ElfW(Addr) p)
 {
 	return (const void *)(p < base ? p + base : p);
@@ -68,7 +68,7 @@ bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
 	return o->symtab && o->strtab && o->gnu_hash;
 }
 
-/* Not strcmp(): a sanitizer's, before it has found the real one by asking us. */
+/* Not strcmp(): it may be a sanitizer's, whose real function is being looked up here. */
 static bool same(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -116,20 +116,20 @@ void *sl_object_find(const struct sl_object *o, const char *name)
 }
 
 struct search {
-	bool after_us;    /* the walk has passed this library */
+	bool is_after;    /* the walk is past this library */
 	int only;         /* a hook, or -1 for all */
-	const char *name; /* instead: this one, for what is no hook */
+	const char *name; /* this function instead, which is no hook */
 	void *found;
 };
 
-static bool is_us(const struct dl_phdr_info *info)
+static bool is_this_library(const struct dl_phdr_info *info)
 {
-	ElfW(Addr) us = (ElfW(Addr)) & sl_real;
+	ElfW(Addr) here = (ElfW(Addr)) & sl_real;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
-		if (p->p_type == PT_LOAD && us - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+		if (p->p_type == PT_LOAD && here - info->dlpi_addr - p->p_vaddr < p->p_memsz)
 			return true;
 	}
 	return false;
@@ -141,8 +141,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	struct sl_object o;
 
 	(void)size;
-	if (!s->after_us) {
-		s->after_us = is_us(info);
+	if (!s->is_after) {
+		s->is_after = is_this_library(info);
 		return 0;
 	}
 	if (!sl_object_open(&o, info))

@@ -1,5 +1,5 @@
 /*
- * state.h - state of the thread, of the process and of the session, as plain variables that every part of the shim reads.
+ * state.h - state of the thread, of the process and of the session, in plain variables that every part of the shim reads.
  *
  * Nothing here has locks: sl_tls belongs to its thread, sl_proc is filled before its cookie is published, and sl_global is
  * written while the process joins a session.
@@ -16,45 +16,46 @@
 
 #pragma GCC visibility push(hidden)
 
-/* State of one thread. Plain TLS of a preloaded library: lives and dies with the thread. */
+/* State of one thread, in plain TLS. */
 struct sl_tls {
-	uint32_t pass;  /* equals the gate while everything here is valid for it, see sl_gate() */
-	uint32_t epoch; /* of the session when the totals began */
-	uint64_t
-		cookie; /* equals sl_proc.cookie while this thread is set up; change: sl_set_cookie() */
-	uint64_t *cur, *end;       /* where the next record goes; end of the chunk */
+	uint32_t
+		gate; /* the session's gate as this thread has followed it (gate.c), or SL_GATE_STALE */
+	uint32_t epoch; /* the report that the totals belong to */
+	/* Equals sl_proc.cookie while this thread is set up. Changed by sl_set_cookie(). */
+	uint64_t cookie;
+	uint64_t *cur, *end;       /* place of the next record; end of the chunk */
 	struct sl_chunk *chunk;    /* the chunk being written */
-	struct sl_agg *agg;        /* by hook */
+	struct sl_agg *agg;        /* totals by hook */
 	uint64_t threshold;        /* ticks */
 	uint64_t file_threshold;   /* ticks, for calls on files: 0 with --osrt-file-access */
 	uint64_t signal_threshold; /* ticks, for calls that wake other threads */
-	uint64_t long_ticks;  /* calls as long as this take the slow path: stack_ticks, or 2^32 */
-	uint64_t stack_ticks; /* such calls of the OS runtime get a stack; UINT64_MAX: none do */
-	uint32_t depth;       /* traced calls that this thread is inside of; with SL_DEPTH_MONO */
-	uint32_t busy;     /* enum sl_busy: our own code runs, a signal handler must not enter it */
-	char *outer_frame; /* canonical frame address of the outermost of them */
+	uint64_t long_ticks;       /* longer calls take the slow path: stack_ticks, at most 2^32 */
+	uint64_t stack_ticks; /* longer calls of the OS runtime get a stack; UINT64_MAX: none */
+	uint32_t depth;       /* nested traced calls of this thread; with SL_DEPTH_MONO */
+	uint32_t busy;        /* enum sl_busy: signal handlers must not enter the shim */
+	char *outer_frame;    /* canonical frame address of the outermost traced call */
 	struct sl_slot *slot;
 	uint32_t
-		gpu_inside; /* families of GPU libraries that this thread is inside of (gpu_entry.c) */
-	uint32_t dropping; /* the ring was full and waiting did not help; reset by the next chunk */
-	uint32_t vfork_pid;        /* who called vfork, see hook.c */
-	uint32_t vfork_restricted; /* as sl_global.restricted, of its child alone */
-	const char *taking;        /* a stack is being taken in this frame (stack.c) */
+		gpu_inside; /* families of GPU libraries whose calls are in progress (gpu_entry.c) */
+	uint32_t dropping;  /* the ring was full in spite of waiting; reset by the next chunk */
+	uint32_t vfork_pid;     /* the caller of vfork (gate.c) */
+	uint32_t vfork_seccomp; /* as sl_global.seccomp, of the vfork child alone */
+	const char *taking;     /* frame in which a stack is being taken (stack.c) */
 	uint32_t
-		codes_due; /* code objects of Python that this thread has met and not told (stack.c) */
-	uint64_t saved_cookie;    /* cookie to go back to after vfork */
-	uint64_t clockless_since; /* ticks: reading a clock faults from then on; 0: it does not */
+		codes_due; /* Python code objects of this thread's stacks are not recorded yet (stack.c) */
+	uint64_t saved_cookie;    /* restored after vfork or a scan */
+	uint64_t clockless_since; /* ticks from which on reading a clock faults; 0: it does not */
 };
-#define SL_NEW_THREAD                                                   \
-	{                                                               \
-		.pass = (uint32_t)SL_PASS_NONE, .cookie = SL_COOKIE_NEW \
+#define SL_NEW_THREAD                                                    \
+	{                                                                \
+		.gate = (uint32_t)SL_GATE_STALE, .cookie = SL_COOKIE_NEW \
 	}
 extern __thread struct sl_tls sl_tls __attribute__((tls_model("initial-exec")));
 
 enum sl_busy {
 	SL_BUSY_NOT = 0,
-	SL_BUSY_WRITING,    /* nobody else may touch the ring */
-	SL_BUSY_SETTING_UP, /* gate.c, which writes by sl_meta() */
+	SL_BUSY_WRITING,    /* a record is being written */
+	SL_BUSY_SETTING_UP, /* in gate.c, which may write by sl_meta() */
 	SL_BUSY_CLOCKLESS   /* until the thread may read a clock again (clockless.c) */
 };
 
@@ -65,45 +66,45 @@ enum sl_busy {
 #endif
 
 /*
- * State of the process, in a page that the kernel empties in a forked child (MADV_WIPEONFORK): a
- * child is recognised by its zeros however it was made.
+ * State of the process, in a page that the kernel clears in a forked child (MADV_WIPEONFORK): a
+ * child is recognized by zeros, whatever call created it.
  */
 struct sl_proc {
-	/* Where the session's gate is, from sl_no_gate on; 0: not set up. */
+	/* Address of the session's gate relative to sl_no_gate; 0: not set up. */
 	_Alignas(SL_PAGE_MAX) int64_t gate_at;
-	uint64_t cookie; /* SL_COOKIE_*, or a number no thread has before it is set up */
+	uint64_t cookie; /* SL_COOKIE_*, or a number unequal to that of threads not set up */
 	uint32_t clock_mode;
 	uint32_t number; /* process number in the arena */
 	uint32_t pid;
 	uint32_t parent_number;
 	uint32_t announced;  /* the IMAGE record has been written */
-	uint32_t thread_cnt; /* threads of this process that have made a traced call so far */
+	uint32_t thread_cnt; /* threads that have made a traced call */
 };
 extern struct sl_proc sl_proc;
 
 enum {
 	SL_COOKIE_NONE = 0, /* process: not set up, or forked since */
-	SL_COOKIE_OFF = 1,  /* process: gave up */
-	SL_COOKIE_SCAN = 3, /* thread: look at what is loaded first (gpu_bind.c) */
+	SL_COOKIE_OFF = 1,  /* process: not traced */
+	SL_COOKIE_SCAN = 3, /* thread: scans for loaded objects first (gate.c) */
 	SL_COOKIE_QUIET =
-		4, /* thread: runs the tracer's own companion libraries: nothing is recorded */
+		4, /* thread: runs libtrace-cuda.so or CUPTI: its calls are not recorded */
 	SL_COOKIE_VFORK = 2, /* thread: between vfork and the first call of the parent after it */
 	SL_COOKIE_NEW = 5,   /* thread: not set up */
 	SL_COOKIE_FIRST = 16,
 };
 
 /*
- * The gate: one word that the collector changes and all threads look at. Odd: calls are recorded. A thread whose pass
- * is another number first follows it (gate.c): so one comparison finds everything that is unusual, and the lowest bit
- * tells whether to record. Both are numbers that the session's gate never takes.
+ * The gate: one word that the collector changes and all threads read. Odd: calls are recorded. A thread whose sl_tls.gate
+ * differs calls sl_sync() first (gate.c): one comparison detects all rare states. The session's gate never takes these
+ * values.
  */
 enum {
-	SL_PASS_NONE = (int)0x80000000, /* of threads that have something to sort out first */
-	SL_NO_GATE = (int)0x80000001,   /* where there is no session, or none yet */
+	SL_GATE_STALE = (int)0x80000000, /* in sl_tls: sl_sync() is due */
+	SL_GATE_NONE = (int)0x80000001,  /* without a session */
 };
 extern const volatile uint32_t sl_no_gate;
 
-/* The session's control page is mapped here, over zeros: to read the gate is one instruction. */
+/* The session's control page is mapped here, at a fixed address: one instruction reads the gate. */
 struct sl_control {
 	_Alignas(SL_PAGE_MAX) struct sl_session session;
 };
@@ -116,37 +117,39 @@ SL_HOT uint32_t sl_gate(void)
 		__ATOMIC_RELAXED);
 }
 
-/* Returns what it was. The next call looks at what the change means. */
+/* Returns the previous cookie. The next traced call runs sl_sync(). */
 SL_HOT uint64_t sl_set_cookie(uint64_t cookie)
 {
 	uint64_t was = sl_tls.cookie;
 
 	sl_tls.cookie = cookie;
-	sl_tls.pass = (uint32_t)SL_PASS_NONE;
+	sl_tls.gate = (uint32_t)SL_GATE_STALE;
 	return was;
 }
 
-enum sl_restricted {
-	SL_UNRESTRICTED,
-	SL_RESTRICTED,        /* a seccomp filter was installed: no system calls of our own */
-	SL_RESTRICTED_DEADLY, /* it would kill a program that is traced from its start */
-	SL_RESTRICTED_BLIND, /* and for asking which process this is: vfork() and its child are not told apart */
+/* Seccomp filters of the program, by their effect on the shim; each level includes those before. */
+enum sl_seccomp {
+	SL_SECCOMP_NONE,
+	SL_SECCOMP_FILTER,      /* a filter is installed: the shim makes no system calls */
+	SL_SECCOMP_KILLS_START, /* it would kill a traced program at its start */
+	SL_SECCOMP_KILLS_GETPID, /* it kills for getpid: a vfork child cannot be distinguished from its parent */
 };
 
+/* State of the process that a forked child inherits. */
 struct sl_global {
 	struct sl_arena *arena;
 	const struct sl_session *session;
 	uint64_t last_cookie;
-	uint32_t period;          /* the gate for which the table of descriptors was begun */
+	uint32_t period;          /* the gate for which the table of descriptors is valid */
 	uint32_t root;            /* this process started the session (bare preload) */
 	uint32_t number;          /* this process in the arena */
-	uint32_t pid, parent_pid; /* of this process; of its parent, where we saw it fork */
-	uint32_t restricted;      /* enum sl_restricted */
+	uint32_t pid, parent_pid; /* of this process; of its parent, if its fork was recorded */
+	uint32_t seccomp;         /* enum sl_seccomp */
 	uint32_t
-		private_pid_ns; /* children may live in another PID namespace: they need own arenas */
-	uint64_t clockless_since; /* of the last thread that lost its clock; 0: none has */
+		private_pid_ns; /* children may be in another PID namespace: they need own arenas */
+	uint64_t clockless_since; /* of the last thread that lost its clock; 0: none */
 	uint32_t cond_wrefs_at;   /* offset of the waiters' count in pthread_cond_t; 0 unknown */
-	const char *path;         /* of this library, absolute: what exec puts into LD_PRELOAD */
+	const char *path;         /* of this library, absolute, for LD_PRELOAD */
 	char session_env[sizeof(SL_SESSION_ENV) + 200]; /* "SIGHTLINE_SESSION=..." */
 };
 extern struct sl_global sl_global;

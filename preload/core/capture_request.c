@@ -1,9 +1,9 @@
 /*
- * capture_request.c - a capture range of the program begins or ends: the collector is asked, and the call that did it goes on when
- * the answer is there (session.h: SL_HELLO_OPEN, SL_HELLO_CLOSE).
+ * capture_request.c - requests the start or the end of a capture for a capture range of the program, and waits until the
+ * collector has switched the gate (session.h: SL_HELLO_OPEN, SL_HELLO_CLOSE).
  *
- * The one place where a traced call waits for the collector: in the threads of capture ranges alone, and bounded.
- * Signal handlers run meanwhile as in any call that blocks; a handler that jumps out of it leaves a descriptor open.
+ * The only place where a traced call waits for the collector: in the threads of capture ranges alone, and bounded.
+ * Signal handlers run meanwhile as in any blocking call; a handler that leaves it by longjmp leaks a descriptor.
  */
 #include "preload/core/capture_request.h"
 #include "preload/core/hook.h"
@@ -18,27 +18,27 @@
 
 #define MS         1000000u
 #define OPEN_MS    2000u
-#define CLOSE_MS   60000u /* where the end waits for the report to be finished (session.h) */
+#define CLOSE_MS   60000u /* the end waits for the report to be finalized (session.h) */
 #define SILENCE_MS 2000u  /* of the collector's heartbeat */
-#define RESTRICTED                                                                                 \
+#define FILTERED                                                                                   \
 	"capture ranges cannot be asked for after a seccomp filter was installed: start and stop " \
 	"with a key or a command"
 #define UNANSWERED "a capture range could not be asked for: the collector does not answer"
 
-/* Once per process: what is asked for in a loop would say it for ever. */
+/* Once per process: requests may be made in a loop. */
 static void note_once(const char *text)
 {
-	static uint32_t told;
+	static uint32_t noted;
 	uint64_t what = SL_NOTE_OTHER;
 
-	/* In a signal handler in the middle of a record there is no place for another one. */
-	if (sl_tls.busy || __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+	/* A signal handler may have interrupted the writing of a record. */
+	if (sl_tls.busy || __atomic_exchange_n(&noted, 1, __ATOMIC_RELAXED))
 		return;
 	sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, text, strlen(text));
 }
 
-/* Until the collector hangs up. False: it did not in time. */
-static bool wait_for_answer(long sock, enum sl_hello_kind kind)
+/* Waits until the collector closes the connection. False: not in time. */
+static bool wait_for_close(long sock, enum sl_hello_kind kind)
 {
 	uint64_t begun = sl_mono_ns(), heard = begun, now = begun;
 	uint32_t beat = sl_global.session->heartbeat;
@@ -61,8 +61,8 @@ static bool wait_for_answer(long sock, enum sl_hello_kind kind)
 	return false;
 }
 
-/* The descriptor of a connection on which the question has been sent, or a negative errno. */
-static long send_question(enum sl_hello_kind kind, uint32_t range)
+/* Sends the request. Returns the descriptor of the connection, or a negative errno. */
+static long send_request(enum sl_hello_kind kind, uint32_t range)
 {
 	uint64_t begun = sl_mono_ns();
 	long sock, sent;
@@ -85,24 +85,24 @@ bool sl_capture_request(enum sl_hello_kind kind, uint32_t range)
 	bool answered;
 	long sock;
 
-	/* Not in a vfork child, which has its parent's thread, nor on the tracer's own. */
+	/* Not in a vfork child, which shares its parent's state, nor in the tracer's own thread. */
 	if (!sl_ready())
 		return false;
-	if (sl_global.restricted) {
-		note_once(RESTRICTED);
+	if (sl_global.seccomp) {
+		note_once(FILTERED);
 		return false;
 	}
-	/* What the GPU did until now belongs to the report that this may end. */
+	/* Buffered GPU records belong to the capture that may end now. */
 	if (kind == SL_HELLO_CLOSE)
 		SL_PARTS_CALL(flush);
-	sock = send_question(kind, range);
-	answered = sock >= 0 && wait_for_answer(sock, kind);
+	sock = send_request(kind, range);
+	answered = sock >= 0 && wait_for_close(sock, kind);
 	if (sock >= 0)
 		sl_sys1(SYS_close, sock);
 	if (!answered &&
 	    __atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON)
 		note_once(UNANSWERED);
-	/* So that the very next launch is recorded, or not. */
+	/* So that the gate already applies to the next launch. */
 	SL_PARTS_CALL(follow);
 	return sock >= 0;
 }

@@ -1,4 +1,4 @@
-/* capture_request.h - asking the collector to begin or to end a capture. */
+/* capture_request.h - requests to the collector to begin or to end a capture. */
 #ifndef SL_CAPTURE_REQUEST_H
 #define SL_CAPTURE_REQUEST_H
 
@@ -10,8 +10,8 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * SL_HELLO_OPEN or SL_HELLO_CLOSE, for @range (0: cudaProfilerStart and Stop). Returns when the gate stands as it should,
- * after two seconds otherwise. False: nobody was asked. errno stays what it was.
+ * Sends SL_HELLO_OPEN or SL_HELLO_CLOSE for @range (0: cudaProfilerStart and Stop). Returns when the collector has switched
+ * the gate, or after a timeout. False: the request was not sent. Leaves errno unchanged.
  */
 bool sl_capture_request(enum sl_hello_kind kind, uint32_t range);
 

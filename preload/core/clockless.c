@@ -1,8 +1,8 @@
 /*
- * clockless.c - threads that give up the processor's counter, by PR_SET_TSC or by seccomp's strict mode: reading it faults.
+ * clockless.c - threads in which reading the processor's counter faults, after PR_SET_TSC or with seccomp's strict mode.
  *
- * So does CLOCK_MONOTONIC, for the vDSO reads the counter. Such a thread is clockless: it writes no record, and its calls
- * are counted as lost.
+ * CLOCK_MONOTONIC faults, too, as the vDSO reads the counter. Such a thread is clockless: it writes no record, and its
+ * calls are counted as lost.
  */
 #include "preload/core/clockless.h"
 
@@ -39,8 +39,8 @@ static void be_clockless(uint64_t since)
 {
 	sl_tls.clockless_since = since;
 	sl_tls.depth |= SL_DEPTH_MONO;
-	sl_tls.pass = (uint32_t)SL_PASS_NONE;
-	/* So that calls that have begun are not recorded either. What a signal interrupted ends as it would. */
+	sl_tls.gate = (uint32_t)SL_GATE_STALE;
+	/* Calls in progress are not recorded either. If a signal interrupted a record, that one is completed. */
 	if (sl_tls.busy == SL_BUSY_NOT)
 		sl_tls.busy = SL_BUSY_CLOCKLESS;
 }
@@ -54,7 +54,7 @@ bool sl_clock_before(enum sl_clock_change change)
 	uint64_t now;
 
 	if (sl_likely(change != SL_CLOCK_STOPPED) || sl_tls.clockless_since ||
-	    (sl_tls.cookie == SL_COOKIE_VFORK && !sl_is_blind()))
+	    (sl_tls.cookie == SL_COOKIE_VFORK && !sl_seccomp_kills_getpid()))
 		return false;
 	now = sl_ticks();
 	__atomic_store_n(&sl_global.clockless_since, now, __ATOMIC_RELAXED);
@@ -62,11 +62,11 @@ bool sl_clock_before(enum sl_clock_change change)
 	return true;
 }
 
-/* The child that vfork() made has a clock of its own. */
+/* A vfork child has a clock setting of its own. */
 static bool is_other_clock(void)
 {
 	return sl_tls.cookie == SL_COOKIE_VFORK &&
-	       (sl_is_blind() || (uint32_t)sl_getpid() != sl_tls.vfork_pid);
+	       (sl_seccomp_kills_getpid() || (uint32_t)sl_getpid() != sl_tls.vfork_pid);
 }
 
 void sl_clock_after(enum sl_clock_change change, bool stopped, bool failed)
@@ -90,12 +90,12 @@ bool sl_counter_faults(void)
 	return !sl_sys2(SYS_prctl, PR_GET_TSC, &how) && how == PR_TSC_SIGSEGV;
 }
 
-/* Where the kernel must not be asked, the worst is expected. */
+/* If no system call may be made, the counter is assumed to fault. */
 bool sl_inherits_clockless(void)
 {
 	uint64_t since = __atomic_load_n(&sl_global.clockless_since, __ATOMIC_RELAXED);
 
-	if (sl_likely(!since) || (!sl_global.restricted && !sl_counter_faults()))
+	if (sl_likely(!since) || (!sl_global.seccomp && !sl_counter_faults()))
 		return false;
 	be_clockless(since);
 	return true;

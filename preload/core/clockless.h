@@ -1,4 +1,4 @@
-/* clockless.h - what the program's calls do to the clock of their thread. */
+/* clockless.h - effect of the program's calls on the clock of their thread. */
 #ifndef SL_CLOCKLESS_H
 #define SL_CLOCKLESS_H
 
@@ -11,7 +11,7 @@ enum sl_clock_change {
 	SL_CLOCK_STOPPED,
 	SL_CLOCK_RESTARTED,
 };
-/* What system call @nr (prctl, seccomp) with these arguments will do: asked before it, applied around it. */
+/* The effect of system call @nr (prctl, seccomp) with these arguments; to be applied before and after the call. */
 enum sl_clock_change sl_clock_change(long nr, unsigned long option, unsigned long arg);
 bool sl_clock_before(enum sl_clock_change change); /* true: the clock was stopped here */
 void sl_clock_after(enum sl_clock_change change, bool stopped, bool failed);

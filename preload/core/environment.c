@@ -53,7 +53,7 @@ bool sl_env_plan(char *const envp[], struct sl_env_plan *p)
 			p->has_shim = strstr(e, path) != NULL || strstr(e, "libtrace.so") != NULL;
 		}
 	}
-	p->is_untraced = sl_is_deadly();
+	p->is_untraced = sl_seccomp_kills_start();
 	if (p->is_untraced)
 		return p->cnt < ENV_MAX && (p->has_session || p->has_shim);
 	return p->cnt < ENV_MAX && !(p->has_session && p->has_shim);

@@ -1,10 +1,10 @@
 /*
- * fdtable.c - what each descriptor is, as a serial number that the collector turns into a path.
+ * fdtable.c - table of descriptors: a serial number for each, which the collector maps to a path.
  *
- * An entry is set by the call that makes the descriptor (open, dup, accept, ...) and found out on
- * first use otherwise (inherited, received, made inside libc): one readlink of /proc/self/fd. Calls
- * that end a descriptor forget its entry, so the next use of the number starts anew. The table is
- * ordinary memory: a forked child has its parent's, as it has its descriptors.
+ * An entry is set by the call that opens the descriptor (open, dup, accept, ...), or else on first use
+ * (inherited, received, opened inside libc) by one readlink of /proc/self/fd. Calls that close a
+ * descriptor clear its entry. The table is ordinary memory: a forked child inherits it like the
+ * descriptors.
  */
 #include "preload/core/hook.h"
 
@@ -21,7 +21,7 @@
 uint32_t sl_fd_near[SL_FD_NEAR];
 static uint32_t *far_blocks[FAR_CNT];
 
-/* The entry of @fd; NULL when out of range, or (without @make) not there yet. */
+/* The entry of @fd; NULL: out of range, or not allocated yet and not @make. */
 static uint32_t *entry(int fd, bool make)
 {
 	unsigned block = ((unsigned)fd >> FAR_BITS) - 1;
@@ -104,7 +104,7 @@ uint32_t sl_fd_serial_slow(int fd)
 	uint64_t word, now;
 	long n;
 
-	if (fd < 0 || sl_global.restricted)
+	if (fd < 0 || sl_global.seccomp)
 		return 0;
 	e = entry(fd, true);
 	if (!e)
@@ -116,7 +116,7 @@ uint32_t sl_fd_serial_slow(int fd)
 	if (n <= 0)
 		return 0;
 	serial = sl_fd_new_serial();
-	/* Another thread may be finding out the same: the first one's answer stands. */
+	/* Another thread may do the same concurrently: the first serial is kept. */
 	if (!__atomic_compare_exchange_n(e, &none, serial, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return none;
 	now = sl_ticks();

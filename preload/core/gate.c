@@ -1,6 +1,6 @@
 /*
- * gate.c - what a thread does when its pass is not the gate's number: its first call, recording begun or ended, the
- * children of fork and vfork, signals in our own code.
+ * gate.c - slow path of a thread whose sl_tls.gate differs from the gate: its first call, a change of the gate, children
+ * of fork and vfork, signals that interrupt the shim.
  *
  * Once per thread and change of the gate. Rules as in hook.c.
  */
@@ -15,19 +15,19 @@
 #include "preload/wire/sys.h"
 
 /*
- * In the time between vfork and the child's exec, parent and child share everything but the pid. Where it would be deadly to
- * ask for that, both stay untraced from then on.
+ * Between vfork and the child's exec, parent and child share everything but the pid. If a seccomp filter kills for getpid,
+ * neither is traced from then on.
  */
 static bool back_from_vfork(void)
 {
-	if (sl_is_blind()) {
+	if (sl_seccomp_kills_getpid()) {
 		if (sl_gate() & 1)
 			sl_count_unslotted();
 		return false;
 	}
 	if ((uint32_t)sl_getpid() != sl_tls.vfork_pid)
 		return false;
-	sl_tls.vfork_restricted = SL_UNRESTRICTED;
+	sl_tls.vfork_seccomp = SL_SECCOMP_NONE;
 	sl_tls.cookie = sl_tls.saved_cookie;
 	return true;
 }
@@ -54,10 +54,10 @@ static bool set_up(void)
 }
 
 /*
- * The totals of another report begin. Zeros that nobody wrote to stay pages that nobody has touched.
+ * Resets the totals for another report. Untouched pages stay untouched.
  *
- * The slot's number frames them as a sequence lock does: whoever reads it before and after the totals and finds the
- * same (collector/collect/drain_totals.c) has those of one report.
+ * The slot's epoch serves as a sequence lock: a reader that finds the same epoch before and after the totals
+ * (collector/collect/drain_totals.c) has those of one report.
  */
 static void begin_totals(uint32_t epoch)
 {
@@ -76,9 +76,8 @@ static void begin_totals(uint32_t epoch)
 }
 
 /*
- * Descriptors and the working directory changed unseen while nothing was recorded. Every thread that comes before the
- * first one is done forgets all over again: what a quicker one has found out since is found out once more, no harm
- * done, and nobody waits.
+ * Descriptors and the working directory may have changed while nothing was recorded: the caches are cleared. Concurrent
+ * threads may clear them repeatedly, which costs lookups, instead of waiting for the first one.
  */
 static void begin_period(uint32_t gate)
 {
@@ -92,7 +91,7 @@ static void begin_period(uint32_t gate)
 static uint32_t follow_gate(void)
 {
 	const struct sl_session *s = sl_global.session;
-	/* Acquire: the epoch was stored before the gate opened for it. */
+	/* Acquire: the epoch was stored before the gate opened. */
 	uint32_t gate = __atomic_load_n(&s->gate, __ATOMIC_ACQUIRE), epoch;
 
 	if (gate & 1) {
@@ -101,13 +100,13 @@ static uint32_t follow_gate(void)
 		if (sl_tls.epoch != epoch)
 			begin_totals(epoch);
 	}
-	sl_tls.pass = gate;
+	sl_tls.gate = gate;
 	return gate;
 }
 
 uint32_t sl_sync(void)
 {
-	uint32_t gate = (uint32_t)SL_PASS_NONE;
+	uint32_t gate = (uint32_t)SL_GATE_STALE;
 
 	if (sl_tls.clockless_since) {
 		if (sl_global.arena && sl_global.session->gate & 1)

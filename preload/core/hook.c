@@ -1,9 +1,9 @@
 /*
- * hook.c - the slow half of the hot path: a thread's beginning, a full chunk, a signal in our own
- * code, records with strings.
+ * hook.c - slow paths of hook.h: start of a thread, a full chunk, a signal that interrupts the shim,
+ * records with strings.
  *
- * Everything here runs inside the program's calls: no locks, no allocation, no libc; system calls are
- * made directly so that errno and cancellation are untouched.
+ * Runs inside the program's calls: no locks, no allocation, no libc. System calls are direct, so that
+ * errno and cancellation are not affected.
  */
 #include "preload/core/hook.h"
 #include "preload/core/seccomp.h"
@@ -23,7 +23,7 @@
 
 /* ---- slots and chunks ---- */
 
-/* Bump allocation behind the stack of returned ones: the first use of each index. */
+/* Bump allocation of indices not used before; returned ones are on a stack. */
 static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
 {
 	uint32_t n = __atomic_load_n(next, __ATOMIC_RELAXED);
@@ -36,9 +36,9 @@ static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
 }
 
 /*
- * @first: one of the two that every thread has. They are not part of the backlog that the quota bounds:
- * a thread is not silent because others are busy, nor because it is one of thousands.
- * @used: set when the chunk has been in use before, and so is not all zero.
+ * @first: one of the two chunks that every thread has. The quota does not apply to them, so that a thread
+ * can record although others fill the ring, or there are thousands of them.
+ * @used: set if the chunk has been in use before, and so is not zero.
  */
 static sl_ref take_chunk(struct sl_arena *a, bool first, bool *used)
 {
@@ -75,7 +75,7 @@ static void use_chunk(struct sl_chunk *c)
 	sl_tls.end = c->data + sizeof(c->data) / 8;
 }
 
-/* A collector that died and that nobody has waited for yet still answers signals. */
+/* kill() succeeds for a collector that has exited and is not reaped yet. */
 static bool is_zombie(uint32_t pid)
 {
 	char path[32] = "/proc/", text[256];
@@ -103,7 +103,7 @@ static bool collector_is_gone(uint32_t *seen, unsigned *still)
 		*seen = beat;
 		*still = 0;
 	}
-	/* The heartbeat comes every second; silence alone proves nothing: it may be stopped. */
+	/* The heartbeat comes every second. A missing one proves nothing: the collector may be stopped. */
 	if (++*still < 30)
 		return false;
 	*still = 0;
@@ -112,8 +112,8 @@ static bool collector_is_gone(uint32_t *seen, unsigned *still)
 }
 
 /*
- * Waits, as the policy allows, until @take gets what it is after from what the collector gives back. The
- * taking itself is the test: any other could say yes while nothing can be had, and the wait would never end.
+ * Waits, as --on-full allows, until @take succeeds. Taking is the only reliable test: another one might
+ * succeed although there is nothing to take, and the wait would never end.
  */
 static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *), void *what)
 {
@@ -122,7 +122,7 @@ static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *)
 	unsigned still = 0;
 	uint64_t begun;
 
-	if (sl_global.restricted || s->on_full == SL_FULL_DROP)
+	if (sl_global.seccomp || s->on_full == SL_FULL_DROP)
 		return false;
 	begun = sl_mono_ns();
 	for (;;) {
@@ -132,7 +132,7 @@ static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *)
 		if (take(a, what))
 			return true;
 		__atomic_add_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
-		/* Not FUTEX_PRIVATE: the collector wakes us from its own mapping. */
+		/* Not FUTEX_PRIVATE: the collector wakes from its own mapping. */
 		sl_sys4(SYS_futex, &a->freed_seq, FUTEX_WAIT, seq, &step);
 		__atomic_sub_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
 		if (s->on_full == SL_FULL_WAIT &&
@@ -144,12 +144,12 @@ static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *)
 }
 
 /*
- * All pages of a chunk that no thread has had before, by one system call: else each is a fault amid the program's calls,
- * which costs as much as hundreds of records. Refused by kernels before 5.14: then they are faults.
+ * Populates a chunk that was never used, by one system call: page faults in the program's calls would cost as much as
+ * hundreds of records each. Kernels before 5.14 refuse it; then the pages are faulted in.
  */
 static void map_fresh(struct sl_arena *a, sl_ref ref)
 {
-	if (!sl_global.restricted)
+	if (!sl_global.seccomp)
 		sl_sys3(SYS_madvise, sl_chunk_at(a, ref), SL_CHUNK_BYTES, MADV_POPULATE_WRITE);
 }
 
@@ -179,7 +179,7 @@ static void count_lost(enum sl_hook hook, const struct sl_call *call)
 	__atomic_store_n(&slot->lost_cnt, slot->lost_cnt + 1, __ATOMIC_RELEASE);
 }
 
-/* A record that is no call, written at sl_tls.cur, where there is room: @words in all. */
+/* Begins a META record of @words words at @w; returns the address of its payload. */
 static uint64_t *put_meta(uint64_t *w, enum sl_meta meta, uint64_t start, unsigned words)
 {
 	w[0] = start;
@@ -187,7 +187,7 @@ static uint64_t *put_meta(uint64_t *w, enum sl_meta meta, uint64_t start, unsign
 	return w + 2;
 }
 
-/* The first words of a new chunk tell of what had no room before it. */
+/* The first records of a new chunk: losses before it, and the wait for it. */
 static void put_gap(uint64_t wait_begun, uint64_t wait_end)
 {
 	struct sl_slot *slot = sl_tls.slot;
@@ -204,13 +204,13 @@ static void put_gap(uint64_t wait_begun, uint64_t wait_end)
 		w[0] = slot->lost_last;
 		w[1] = slot->lost_cnt;
 		w[2] = SL_LOSS_FULL;
-		/* Zero first: killed in between, the span is forgotten rather than counted twice. */
+		/* Cleared before the commit: if the process is killed in between, the loss is dropped rather than counted twice. */
 		__atomic_store_n(&slot->lost_cnt, 0, __ATOMIC_RELEASE);
 		sl_commit(w + 3);
 	}
 }
 
-/* Moves on to another chunk. False: there is none, and the policy says not to wait (longer). */
+/* Switches to another chunk. False: there is none, and --on-full forbids to wait (longer). */
 static bool next_chunk(void)
 {
 	struct sl_arena *a = sl_global.arena;
@@ -219,7 +219,7 @@ static bool next_chunk(void)
 	sl_ref ref;
 
 	if (!take_next(a, &ref)) {
-		/* While calls are being dropped each of them comes here: no clock is read for that. */
+		/* Each dropped call comes here: no clock is read. */
 		if (sl_tls.dropping || sl_global.session->on_full == SL_FULL_DROP)
 			return false;
 		wait_begun = sl_ticks();
@@ -233,14 +233,14 @@ static bool next_chunk(void)
 	c = chunk_init(a, ref, old->slot, old->seq + 1);
 	use_chunk(c);
 	put_gap(wait_begun, wait_end);
-	/* Release: whoever sees the link sees the chunk, and that old->committed is final (drain.c). */
+	/* Release: a reader of the link reads the chunk's header, and the final value of old->committed (drain.c). */
 	__atomic_store_n(&old->next, ref, __ATOMIC_RELEASE);
 	return true;
 }
 
 uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call)
 {
-	/* Emptied by a fork inside the call (a handler that forked, say): nothing to write to. */
+	/* Reset by a fork inside the call (by a signal handler): no chunk. */
 	if (!sl_tls.chunk)
 		return NULL;
 	if (!next_chunk()) {
@@ -289,15 +289,15 @@ void sl_count_unslotted(void)
 	__atomic_add_fetch(&a->unslotted_cnt, 1, __ATOMIC_RELAXED);
 }
 
-/* What a thread needs to begin; refs are 0 until taken. */
-struct outfit {
+/* A thread's slot, totals and first chunk; 0: not taken. */
+struct thread_refs {
 	sl_ref slot, agg, first;
 	bool agg_used;
 };
 
-static bool take_outfit(struct sl_arena *a, void *what)
+static bool take_thread_refs(struct sl_arena *a, void *what)
 {
-	struct outfit *o = what;
+	struct thread_refs *o = what;
 	bool used;
 
 	o->slot = sl_stack_pop(&a->free_slots, a->slot_link);
@@ -314,15 +314,15 @@ static bool take_outfit(struct sl_arena *a, void *what)
 	return false;
 }
 
-/* Threads can come and go faster than the collector sees them end: those that begin then wait. */
-static bool wait_for_outfit(struct sl_arena *a, struct outfit *o)
+/* Threads may start and exit faster than the collector frees their slots: new ones wait. */
+static bool wait_for_thread_refs(struct sl_arena *a, struct thread_refs *o)
 {
-	/* Waiting did not help the last time: not again until it is not needed. */
+	/* The last wait failed: no other until slots are free again. */
 	static uint32_t gave_up;
-	bool ok = take_outfit(a, o);
+	bool ok = take_thread_refs(a, o);
 
 	if (!ok && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED))
-		ok = wait_for(a, take_outfit, o);
+		ok = wait_for(a, take_thread_refs, o);
 	__atomic_store_n(&gave_up, !ok, __ATOMIC_RELAXED);
 	return ok;
 }
@@ -342,11 +342,11 @@ bool sl_thread_start(void)
 	struct sl_arena *a = sl_global.arena;
 	uint32_t tid = sl_own_tid();
 	struct sl_slot *slot;
-	struct outfit o;
+	struct thread_refs o;
 
-	/* What there is may be the parent's. */
+	/* The state may be the parent's. */
 	forget_thread();
-	if (!tid || !wait_for_outfit(a, &o)) {
+	if (!tid || !wait_for_thread_refs(a, &o)) {
 		sl_count_unslotted();
 		return false;
 	}
@@ -363,7 +363,7 @@ bool sl_thread_start(void)
 	slot->gil_since = slot->gil_wait = 0;
 	slot->gil_recorded = 0;
 	slot->instance++;
-	if (!sl_global.restricted)
+	if (!sl_global.seccomp)
 		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
 	sl_tls.slot = slot;
 	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, o.agg);
@@ -390,7 +390,7 @@ uint64_t sl_enter_nested(char *frame)
 {
 	uint32_t mono = sl_tls.depth & SL_DEPTH_MONO, depth = sl_tls.depth - mono;
 
-	/* A call that was left by longjmp or an exception never came back to lower the depth. */
+	/* A call left by longjmp or an exception did not decrement the depth. */
 	if (depth && frame >= sl_tls.outer_frame)
 		depth = 0;
 	if (!depth)
@@ -505,7 +505,7 @@ void sl_leave_bytes(const struct sl_call *call, enum sl_hook hook, unsigned shap
 	uint64_t *w;
 
 	if (sl_short(call, hook, is_file, 0, failed)) {
-		/* The name of a descriptor is told however short the call: later records refer to it. */
+		/* A descriptor's name is recorded for short calls, too: later records refer to it. */
 		if (word1 >> 32 && !failed)
 			sl_meta(shape == SL_SHAPE_SOCK ? SL_META_SOCKET : SL_META_FILE, call->start,
 				&word1, 1, bytes, len);

@@ -1,16 +1,16 @@
 /*
- * hook.h - the hot path: what every wrapper does before and after the real call.
+ * hook.h - the hot path: code of every wrapper before and after the real call.
  *
- * The rules, easy to break:
+ * Rules:
  *  - No locks, no allocation, no libc calls, no system calls on the inline paths. The slow paths
- *    (hook.c) use system calls made directly.
+ *    (hook.c) make direct system calls.
  *  - errno is the program's: read on failure, never written.
- *  - A signal handler may interrupt anything here and call wrappers itself. While `busy` is set it
- *    only counts (sl_slot.nested_cnt) and passes through.
- *  - The process may have forked since this thread's state was set up, or this may be a vfork child
- *    that shares our memory, or recording was begun or ended: `pass` differs then from the gate and
- *    the slow path sorts it out (gate.c).
- *  - Publish before returning: after sl_commit() a SIGKILL loses nothing.
+ *  - A signal handler may interrupt any of this and call wrappers. While `busy` is set, its calls are
+ *    only counted (sl_slot.nested_cnt).
+ *  - The process may have forked since this thread was set up, this may be a vfork child that shares
+ *    its parent's memory, or the gate may have changed: sl_tls.gate then differs from the gate, and
+ *    the slow path (gate.c) updates the state.
+ *  - Records are published before the wrapper returns: after sl_commit() a SIGKILL loses nothing.
  */
 #ifndef SL_HOOK_H
 #define SL_HOOK_H
@@ -29,30 +29,30 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Follows the gate; returns it as this thread knows it then, or SL_PASS_NONE: nothing may be written now. */
+/* Follows the gate; returns the gate that this thread follows now, or SL_GATE_STALE: nothing may be written. */
 SL_COLD uint32_t sl_sync(void);
 
-/* May this thread write records that are not for the gate to stop (names, images, NVTX)? */
+/* Whether this thread may write records that do not depend on the gate (names, images, NVTX). */
 SL_HOT bool sl_ready(void)
 {
-	return sl_likely(sl_tls.pass == sl_gate()) || sl_sync() != (uint32_t)SL_PASS_NONE;
+	return sl_likely(sl_tls.gate == sl_gate()) || sl_sync() != (uint32_t)SL_GATE_STALE;
 }
 
 /*
- * The first question of wrappers that cost little: nothing is recorded, and there is nothing to sort out. As sl_gate(),
- * but with the word read once: a forked child shows by the page that is empty.
+ * True: the gate is closed and sl_sync() is not due. For wrappers of cheap functions; unlike sl_gate() it reads the word
+ * at its fixed address, and recognizes a forked child by the cleared page.
  */
 SL_HOT bool sl_is_closed(void)
 {
 	uint32_t gate = __atomic_load_n(&sl_control.session.gate, __ATOMIC_RELAXED);
 
-	return sl_unlikely(!(gate & 1)) && sl_tls.pass == gate && sl_proc.gate_at;
+	return sl_unlikely(!(gate & 1)) && sl_tls.gate == gate && sl_proc.gate_at;
 }
 
-/* In a depth: the counter cannot be used. So one test of the depth finds both rare cases. */
+/* Flag in a depth: the counter cannot be used. One test of the depth covers both rare cases. */
 #define SL_DEPTH_MONO 0x80000000u
 
-/* Without the counter; in a clockless thread the last moment that it could read. */
+/* Ticks without the counter; in a clockless thread the last time that it could read. */
 SL_COLD uint64_t sl_slow_ticks(void);
 
 SL_HOT uint64_t sl_ticks(void)
@@ -62,16 +62,16 @@ SL_HOT uint64_t sl_ticks(void)
 	return sl_slow_ticks();
 }
 
-/* What a wrapper keeps across the real call. */
+/* State of a wrapper across the real call. */
 struct sl_call {
 	uint64_t start, duration; /* ticks */
-	uint32_t depth;           /* of the calls around it; with SL_DEPTH_MONO */
+	uint32_t depth;           /* number of enclosing traced calls; with SL_DEPTH_MONO */
 };
 
-/* The rest of sl_enter() inside another call, or without the counter. @frame: of the wrapper. */
+/* Slow path of sl_begin(): inside another call, or without the counter. @frame: of the wrapper. */
 SL_COLD uint64_t sl_enter_nested(char *frame);
 
-/* Right after the real call, in which the thread may have lost its clock: its own depth is asked, not the call's. */
+/* Right after the real call. The thread may have lost its clock in it, so sl_tls.depth is tested, not call->depth. */
 SL_HOT void sl_stop(struct sl_call *call)
 {
 	uint64_t now;
@@ -86,7 +86,7 @@ SL_HOT void sl_stop(struct sl_call *call)
 	call->duration = now - call->start;
 }
 
-/* The call begins now. */
+/* Starts the timing of a call. */
 SL_HOT void sl_begin(struct sl_call *call)
 {
 	if (sl_unlikely(sl_tls.depth)) {
@@ -100,32 +100,32 @@ SL_HOT void sl_begin(struct sl_call *call)
 	call->start = sl_counter();
 }
 
-/* False: pass the call through and record nothing. */
+/* False: the call is not recorded. */
 SL_HOT bool sl_enter(struct sl_call *call)
 {
 	uint32_t gate = sl_gate();
 
-	if (sl_unlikely(sl_tls.pass != gate))
+	if (sl_unlikely(sl_tls.gate != gate))
 		gate = sl_sync();
 	if (sl_unlikely(!(gate & 1)))
 		return false;
 	sl_begin(call);
 	return true;
 }
-/* The same where the gate has just been found open (SL_PASSING). */
+/* The same after sl_is_closed() was false (SL_THIN_WRAPPER). */
 SL_HOT bool sl_enter_open(struct sl_call *call)
 {
-	if (sl_unlikely(sl_tls.pass != sl_gate()) && !(sl_sync() & 1))
+	if (sl_unlikely(sl_tls.gate != sl_gate()) && !(sl_sync() & 1))
 		return false;
 	sl_begin(call);
 	return true;
 }
 
-/* Nested in our own code, by a signal handler: count it; the record has no place to go. */
+/* Counts a call of a signal handler that interrupted the shim, and so cannot be recorded. */
 SL_COLD void sl_count_nested(void);
-/* Room for @words words when the chunk is full, or NULL after counting the loss. */
+/* Slow path of sl_room(): switches to another chunk, or counts the loss and returns NULL. */
 SL_COLD uint64_t *sl_room_slow(unsigned words, enum sl_hook hook, const struct sl_call *call);
-/* The same for what is no loss when there is none. */
+/* Room for optional records: NULL is not counted as a loss. */
 SL_COLD uint64_t *sl_room_or_none(unsigned words);
 
 SL_HOT bool sl_begin_write(void)
@@ -155,11 +155,11 @@ SL_HOT void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, b
 		a->max = duration;
 	a->bytes += bytes;
 	a->err_count += failed;
-	/* Read by the collector at any time: the count is what it trusts, so it comes last. */
+	/* Release: the collector reads the totals at any time, the count first. */
 	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
 }
 
-/* True when the call was too short for a record and has been added to the totals instead. */
+/* True: the call was too short for a record and was added to the totals. */
 SL_HOT bool sl_shorter(const struct sl_call *call, enum sl_hook hook, uint64_t threshold,
 		       int64_t bytes, bool failed)
 {
@@ -178,7 +178,7 @@ SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file
 			  failed);
 }
 
-/* Writes the two or three words that every record begins with; returns where the payload goes. */
+/* Writes the two or three words that every record begins with; returns the address of the payload. */
 SL_HOT uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned words,
 			     const struct sl_call *call, unsigned shape, unsigned flags)
 {
@@ -215,14 +215,14 @@ SL_HOT uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call
 	return w;
 }
 
-/* The record of a call that is long enough for a stack, or that seven others are around. */
+/* Slow path of sl_record(): calls long enough for a stack, or nested deeply. */
 SL_COLD void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape,
 			    bool failed, const uint64_t *payload, unsigned payload_words);
 
 /*
- * The record of a call. Inlined into every wrapper with constants for shape and length, so that what
- * remains is the stores. What leaves the fast path gets copies: whatever has its address taken would
- * otherwise live in memory on the fast path too.
+ * Writes the record of a call. Inlined into every wrapper with constant shape and length, so that only
+ * the stores remain. Slow paths get copies: variables whose address is taken would be in memory on the
+ * fast path as well.
  */
 SL_HOT void sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 		      const uint64_t *payload, unsigned payload_words)
@@ -230,7 +230,7 @@ SL_HOT void sl_record(const struct sl_call *call, enum sl_hook hook, unsigned sh
 	unsigned words = 2 + payload_words;
 	uint64_t *w;
 
-	/* A stack, a duration of more than 32 bits, a level of more than seven, no counter: one test for all. */
+	/* One test for: a stack is due, more than 32 bits of duration, more than seven levels, no counter. */
 	if (sl_unlikely((call->duration | (uint64_t)(call->depth & ~7u) << 29) >=
 			sl_tls.long_ticks)) {
 		struct sl_call copy = *call;
@@ -293,15 +293,15 @@ static inline void sl_leave_arg(const struct sl_call *call, enum sl_hook hook, i
 /* ---- descriptors (fdtable.c) ---- */
 
 #define SL_FD_NEAR 1024u
-extern uint32_t sl_fd_near[SL_FD_NEAR];  /* file serial by descriptor, 0 = not known yet */
-uint32_t sl_fd_serial_slow(int fd);      /* finds out what @fd is; 0 when it is not open */
-void sl_fd_set(int fd, uint32_t serial); /* @fd now means @serial; 0 forgets it */
-uint32_t sl_fd_take(int fd);             /* reads and forgets */
+extern uint32_t sl_fd_near[SL_FD_NEAR]; /* file serial by descriptor, 0: unknown */
+uint32_t sl_fd_serial_slow(int fd); /* assigns a serial and records the name of @fd; 0: not open */
+void sl_fd_set(int fd, uint32_t serial); /* 0 clears the entry */
+uint32_t sl_fd_take(int fd);             /* reads and clears the entry */
 void sl_fd_forget_range(unsigned first, unsigned last);
 uint32_t sl_fd_new_serial(void);
-long sl_fd_link(int fd, char *target, size_t room); /* what /proc says @fd is; bytes, or -errno */
+long sl_fd_link(int fd, char *target, size_t room); /* readlink of @fd in /proc; bytes, or -errno */
 
-/* What is known without asking the kernel: for failed calls, whose descriptor may be none. */
+/* The serial, if known, without a system call: for failed calls, whose descriptor may be invalid. */
 SL_HOT uint32_t sl_fd_peek(int fd)
 {
 	return (unsigned)fd < SL_FD_NEAR ? __atomic_load_n(&sl_fd_near[fd], __ATOMIC_RELAXED) : 0;
@@ -328,7 +328,7 @@ static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, in
 	sl_record(call, hook, SL_SHAPE_FD, failed, p, 2);
 }
 
-/* Failed, or more bytes than 31 bits can say. */
+/* Slow path of sl_leave_io(): failed, or more bytes than 31 bits can hold. */
 SL_COLD void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret,
 			      bool failed, int fd, uint64_t asked, int64_t done, int64_t offset);
 
@@ -338,7 +338,7 @@ SL_HOT void sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t r
 {
 	uint64_t p[3];
 
-	/* Whatever is unusual in one test (failed means -1), so that the rest knows: it is not. */
+	/* One test for all rare cases (failed means -1), so that the compiler can exclude them below. */
 	if (sl_unlikely((asked | (uint64_t)ret) >> 31)) {
 		struct sl_call copy = *call;
 
@@ -365,23 +365,23 @@ static inline void sl_leave_path(const struct sl_call *call, enum sl_hook hook, 
 	sl_leave_bytes(call, hook, SL_SHAPE_PATH, ret, failed, sl_fd_serial(fd, serial), path,
 		       path ? __builtin_strlen(path) : 0, true);
 }
-/* For calls that end the life of a descriptor; @serial was read before the call. */
+/* For calls that close a descriptor; @serial was read before the call. */
 void sl_leave_close(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
 		    uint32_t serial);
 void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
 		  uint32_t serial, uint32_t new_serial);
 
-/* Records that are no calls; @words of payload, then bytes (may be NULL) preceded by their length. */
+/* Writes a META record: @words of payload, then bytes (may be NULL) preceded by their length. */
 void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned words,
 	     const void *bytes, size_t len);
 
-/* A call that is only counted, without looking at the clock (uncontended locks, buffered characters). */
+/* Counts a call without reading the clock (uncontended locks, buffered characters). */
 SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 {
 	uint32_t gate = sl_gate();
 	struct sl_agg *a;
 
-	if (sl_unlikely(sl_tls.pass != gate))
+	if (sl_unlikely(sl_tls.gate != gate))
 		gate = sl_sync();
 	if (sl_unlikely(!(gate & 1)) || !sl_begin_write())
 		return;
@@ -391,7 +391,7 @@ SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 	sl_end_write();
 }
 
-bool sl_thread_start(void); /* a slot and first chunks; false: there are none, which is counted */
+bool sl_thread_start(void); /* takes a slot and chunks; false: there are none, which is counted */
 void sl_count_unslotted(void); /* a call that no slot has room for */
 
 #pragma GCC visibility pop

@@ -16,7 +16,7 @@ struct sl_part {
 		void); /* in a forked child, before its first record: other threads' locks are stale */
 	void (*resumed)(
 		void); /* recording starts: changes that were not observed make caches stale */
-	void (*flush)(void);  /* a capture is about to end: hand over buffered records */
+	void (*flush)(void);  /* a capture is about to end: buffered records are due */
 	void (*follow)(void); /* the gate may have changed */
 };
 

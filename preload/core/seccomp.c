@@ -1,9 +1,9 @@
 /*
- * seccomp.c - a program that gives up system calls by a filter (seccomp), which may kill for one that it does not know:
- * ours are such. From then on there are none of our own; what they would have told is known otherwise, or not at all.
+ * seccomp.c - programs with a seccomp filter, which may kill for system calls that the program itself does not use. Once one
+ * is installed, the shim makes none.
  *
- * Nor may programs that it executes be traced where the filter, which they inherit, kills for what our start needs. A filter
- * is a program (classic BPF), and is run here for each of those system calls.
+ * Programs that it executes inherit the filter. They are not traced if the filter kills for a system call of the shim's
+ * start: a filter is a program (classic BPF), and is evaluated here for each of these system calls.
  */
 #include "preload/core/seccomp.h"
 
@@ -20,7 +20,7 @@
 #include "preload/core/environment.h"
 #include "preload/wire/sys.h"
 
-/* What session_join.c, hook.c and unwinding ask of the kernel in a new program. */
+/* System calls of session_join.c, hook.c and the unwinder in a new program. */
 static const int needed[] = {
 	SYS_openat,    SYS_read,         SYS_close,          SYS_mmap,
 	SYS_munmap,    SYS_madvise,      SYS_prlimit64,      SYS_fcntl,
@@ -30,7 +30,7 @@ static const int needed[] = {
 	SYS_kill,      SYS_newfstatat,   SYS_rt_sigprocmask, SYS_process_vm_readv,
 };
 
-/* ---- what a filter would do ---- */
+/* ---- evaluation of a filter ---- */
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -39,7 +39,7 @@ static const int needed[] = {
 #endif
 
 #define UNKNOWN \
-	SECCOMP_RET_KILL_PROCESS /* it looks at arguments, or is none: the worst is expected */
+	SECCOMP_RET_KILL_PROCESS /* the filter reads arguments, or is invalid: the worst case */
 
 struct machine {
 	uint32_t a, x, memory[BPF_MEMWORDS];
@@ -90,7 +90,7 @@ static bool compared(uint32_t a, uint32_t b, unsigned how)
 	}
 }
 
-/* False: what is loaded is not known before the call. */
+/* False: the loaded value is not known before the call. */
 static bool load(struct machine *m, const struct sock_filter *f, int nr)
 {
 	uint32_t value;
@@ -124,7 +124,7 @@ static uint32_t verdict(const struct sock_filter *filter, unsigned cnt, int nr)
 {
 	struct machine m = {0};
 
-	/* Jumps lead forward only. */
+	/* Jumps are forward only. */
 	for (unsigned at = 0; at < cnt; at++) {
 		const struct sock_filter *f = &filter[at];
 		uint32_t b = BPF_SRC(f->code) == BPF_X ? m.x : f->k;
@@ -183,89 +183,88 @@ static uint32_t judge(const void *program)
 	static struct sock_filter filter[BPF_MAXINSNS];
 	static uint32_t is_busy;
 	struct sock_fprog p = {0};
-	uint32_t is = SL_RESTRICTED_BLIND;
+	uint32_t is = SL_SECCOMP_KILLS_GETPID;
 
-	/* The kernel reads it, and refuses what it cannot; so do we. Of two threads at once one expects the worst. */
+	/* Read by a system call, as the pointer may be invalid. Of two concurrent threads one assumes the worst case. */
 	if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE))
 		return is;
 	if (read_memory(&p, program, sizeof(p)) && p.len <= BPF_MAXINSNS &&
 	    read_memory(filter, p.filter, p.len * sizeof(*filter)) &&
 	    !kills(filter, p.len, SYS_getpid)) {
-		is = SL_RESTRICTED;
+		is = SL_SECCOMP_FILTER;
 		for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 			if (kills(filter, p.len, needed[i]))
-				is = SL_RESTRICTED_DEADLY;
+				is = SL_SECCOMP_KILLS_START;
 	}
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 	return is;
 }
 
-/* ---- from here on ---- */
+/* ---- state of the process and the thread ---- */
 
 static int (*thread_clock)(pthread_t thread, clockid_t *clock);
 
 /*
- * Not when a filter comes, which may be in the child of a fork while another thread had the linker's lock. Before glibc 2.34
- * it is in libpthread, which may be loaded later: then there are no numbers.
+ * Looked up here, not when a filter is installed: that may be in a forked child whose parent had a thread in the loader.
+ * Before glibc 2.34 the function is in libpthread, which may be loaded later: then thread ids are unknown.
  */
-void sl_restricted_start(void)
+void sl_seccomp_start(void)
 {
 	thread_clock =
 		(int (*)(pthread_t, clockid_t *))(uintptr_t)sl_object_next("pthread_getcpuclockid");
 }
 
-#define OF_CHILD \
-	0x100u /* a filter is that of vfork's child alone, with which its parent shares all memory */
+#define OF_CHILD 0x100u /* the filter is of a vfork child, which shares its parent's memory */
 
-bool sl_is_blind(void)
+bool sl_seccomp_kills_getpid(void)
 {
-	return sl_global.restricted == SL_RESTRICTED_BLIND ||
-	       sl_tls.vfork_restricted == SL_RESTRICTED_BLIND;
+	return sl_global.seccomp == SL_SECCOMP_KILLS_GETPID ||
+	       sl_tls.vfork_seccomp == SL_SECCOMP_KILLS_GETPID;
 }
 
-bool sl_is_deadly(void)
+bool sl_seccomp_kills_start(void)
 {
-	return sl_global.restricted >= SL_RESTRICTED_DEADLY ||
-	       sl_tls.vfork_restricted >= SL_RESTRICTED_DEADLY;
+	return sl_global.seccomp >= SL_SECCOMP_KILLS_START ||
+	       sl_tls.vfork_seccomp >= SL_SECCOMP_KILLS_START;
 }
 
-static uint32_t *restricted(bool is_child)
+static uint32_t *level_of(bool is_child)
 {
-	return is_child ? &sl_tls.vfork_restricted : &sl_global.restricted;
+	return is_child ? &sl_tls.vfork_seccomp : &sl_global.seccomp;
 }
 
-uint32_t sl_restrict(unsigned long mode, const void *filter)
+uint32_t sl_seccomp_before(unsigned long mode, const void *filter)
 {
-	bool is_child = sl_tls.cookie == SL_COOKIE_VFORK && !sl_is_blind() &&
+	bool is_child = sl_tls.cookie == SL_COOKIE_VFORK && !sl_seccomp_kills_getpid() &&
 			(uint32_t)sl_getpid() != sl_tls.vfork_pid;
-	uint32_t *to = restricted(is_child), before = *to, now = SL_RESTRICTED_BLIND;
+	uint32_t *to = level_of(is_child), before = *to, now = SL_SECCOMP_KILLS_GETPID;
 
-	/* Behind a filter that may kill for the look at another, the worst is expected of that one. */
-	if (!sl_is_deadly() && mode == SECCOMP_MODE_FILTER)
+	/* If an earlier filter may kill for reading this one, the worst case is assumed. */
+	if (!sl_seccomp_kills_start() && mode == SECCOMP_MODE_FILTER)
 		now = judge(filter);
 	if (now > before)
 		__atomic_store_n(to, now, __ATOMIC_RELEASE);
 	return before | (is_child ? OF_CHILD : 0);
 }
 
-void sl_restricted(uint32_t before, bool failed)
+void sl_seccomp_after(uint32_t before, bool failed)
 {
 	bool is_child = before & OF_CHILD;
-	uint32_t *to = restricted(is_child);
+	uint32_t *to = level_of(is_child);
 
 	before &= ~OF_CHILD;
 	if (failed)
 		__atomic_store_n(to, before, __ATOMIC_RELEASE);
-	else if (!is_child && *to >= SL_RESTRICTED_DEADLY && before < SL_RESTRICTED_DEADLY)
+	else if (!is_child && *to >= SL_SECCOMP_KILLS_START && before < SL_SECCOMP_KILLS_START)
 		sl_env_untrace();
 }
 
-/* The C library knows its threads' numbers, and tells them in those of their clocks, whose other bits are the kernel's. */
+/* Without a system call: the C library encodes the thread id in the id of the thread's CPU clock. */
 uint32_t sl_own_tid(void)
 {
 	clockid_t clock;
 
-	if (!sl_global.restricted)
+	if (!sl_global.seccomp)
 		return (uint32_t)sl_gettid();
 	return thread_clock && !thread_clock(pthread_self(), &clock) ? ~((uint32_t)(clock >> 3))
 								     : 0;
@@ -275,9 +274,9 @@ uint32_t sl_forked_pid(void)
 {
 	uint32_t tid;
 
-	if (!sl_global.restricted)
+	if (!sl_global.seccomp)
 		return (uint32_t)sl_getpid();
-	/* In a child of which the C library knows nothing it is still the parent's. */
+	/* In a child not created by the C library's fork, this is still the parent's id. */
 	tid = sl_own_tid();
 	return sl_tls.slot && sl_tls.slot->tid == tid ? 0 : tid;
 }

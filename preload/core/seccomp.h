@@ -1,4 +1,4 @@
-/* seccomp.h - what the shim may still do after the program has installed a seccomp filter. */
+/* seccomp.h - operation under the program's seccomp filters (enum sl_seccomp), where the shim makes no system calls. */
 #ifndef SL_SECCOMP_H
 #define SL_SECCOMP_H
 
@@ -7,12 +7,12 @@
 
 #pragma GCC visibility push(hidden)
 
-void sl_restricted_start(void);
-/* Before a filter is installed: what it is, and what there was, for the call after it: how that went. */
-uint32_t sl_restrict(unsigned long mode, const void *filter);
-void sl_restricted(uint32_t before, bool failed);
-bool sl_is_deadly(void), sl_is_blind(void); /* enum sl_restricted: so much, or worse */
-/* Of this thread; of this process, in the one thread that fork() has left it. 0: not to be had. */
+void sl_seccomp_start(void);
+/* Before a filter is installed: evaluates it. Returns the level before, for the function after the call. */
+uint32_t sl_seccomp_before(unsigned long mode, const void *filter);
+void sl_seccomp_after(uint32_t before, bool failed);
+bool sl_seccomp_kills_start(void), sl_seccomp_kills_getpid(void); /* that level, or a higher one */
+/* Id of this thread; of this process, in the thread of a forked child. 0: unknown. */
 uint32_t sl_own_tid(void);
 uint32_t sl_forked_pid(void);
 

@@ -1,9 +1,9 @@
 /*
- * session_join.c - a process joins its session: once per process image (constructor, or the first traced call
- * if that comes earlier), and once per forked child.
+ * session_join.c - joins the session: once per process image (in the constructor, or at the first traced call
+ * if that comes earlier), and once per forked child. The library's constructor and destructor.
  *
- * Rule: whatever goes wrong here, the program runs on untraced. One line on stderr at most, and only
- * where the user started the tracing (bare preload); children of a session that is gone are silent.
+ * Rule: on any error the program runs untraced. At most one line on stderr, and only where the user started
+ * the tracing (bare preload); children of an ended session are silent.
  */
 #include "preload/core/clockless.h"
 #include "preload/core/session_join.h"
@@ -45,7 +45,7 @@ static uint32_t start_state;
 static char path_buffer[4096];
 static const char no_session[] = SL_SESSION_ENV "=none";
 
-void sl_say(const char *what, const char *why)
+void sl_print_message(const char *what, const char *why)
 {
 	const char *parts[] = {"sightline: ", what, why ? ": " : "", why ? why : "", "\n"};
 	char line[512];
@@ -64,13 +64,13 @@ void sl_say(const char *what, const char *why)
 
 static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	ElfW(Addr) us = (ElfW(Addr)) & start_state;
+	ElfW(Addr) here = (ElfW(Addr)) & start_state;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
-		if (p->p_type == PT_LOAD && us - info->dlpi_addr - p->p_vaddr < p->p_memsz) {
+		if (p->p_type == PT_LOAD && here - info->dlpi_addr - p->p_vaddr < p->p_memsz) {
 			*(const char **)arg = info->dlpi_name;
 			return 1;
 		}
@@ -78,7 +78,7 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* The absolute path of this library; relative names are completed while the start directory is known. */
+/* The absolute path of this library; relative paths are completed while the working directory is unchanged. */
 static const char *own_path(void)
 {
 	const char *name = NULL;
@@ -119,7 +119,7 @@ static const struct sl_session *map_session(const char *dir)
 	ok = s->magic == SL_SESSION_MAGIC && s->wire_version == SL_WIRE_VERSION &&
 	     s->bytes == sizeof(*s) && s->state == SL_SESSION_ON;
 	sl_sys2(SYS_munmap, m, sizeof(*s));
-	/* Once more, where wrappers look for the gate. */
+	/* Mapped again at the address from which wrappers read the gate. */
 	if (ok)
 		m = sl_sys6(SYS_mmap, (long)&sl_control, sizeof(sl_control), PROT_READ,
 			    MAP_SHARED | MAP_FIXED, fd, 0);
@@ -193,9 +193,8 @@ static uint64_t limit_of(int resource)
 }
 
 /*
- * Chunks that fit into the largest file this process may make: going beyond is a SIGXFSZ. Of a limited address space
- * (ulimit -v) the program needs most, and the collector, which often has the same limit, maps the arenas of others too.
- * 0: too few to be of use.
+ * Number of chunks within RLIMIT_FSIZE, as exceeding it is a SIGXFSZ, and within a small part of RLIMIT_AS: the program
+ * needs most of it, and the collector, which often has the same limit, maps the arenas of all processes. 0: too few.
  */
 static uint32_t chunk_count(void)
 {
@@ -220,7 +219,7 @@ static struct sl_arena *make_arena(long *memfd)
 			   : -EFBIG;
 	if (*memfd < 0)
 		return NULL;
-	/* Sealed: the collector maps it, and must not fault on what somebody cuts off. */
+	/* Sealed: a truncation would make the collector fault. */
 	if (sl_sys2(SYS_ftruncate, *memfd, sl_arena_bytes(chunk_cnt)) == 0 &&
 	    sl_sys3(SYS_fcntl, *memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		m = sl_sys6(SYS_mmap, 0, (long)sl_arena_bytes(chunk_cnt), PROT_READ | PROT_WRITE,
@@ -243,14 +242,14 @@ static struct sl_arena *make_arena(long *memfd)
 	return a;
 }
 
-/* Makes this process's arena and sends it; replaces an arena inherited from another PID namespace. */
+/* Creates this process's arena and sends it; replaces an arena inherited from another PID namespace. */
 static bool join(void)
 {
 	struct sl_arena *a;
 	uint64_t begun;
 	long memfd, sock, sent;
 
-	/* sl_ticks() asks the process's page, which comes after this. */
+	/* Not sl_ticks(): it reads sl_proc, which is not filled yet. */
 	begun = sl_global.session->clock_mode == SL_CLOCK_TSC ? sl_counter() : sl_mono_ns();
 	a = make_arena(&memfd);
 	if (!a)
@@ -281,10 +280,10 @@ static void fill_proc(uint32_t pid, uint32_t parent_number)
 	p->number = __atomic_add_fetch(&sl_global.arena->process_cnt, 1, __ATOMIC_RELAXED);
 	p->announced = 0;
 	sl_global.number = p->number;
-	/* A number that no thread's state, copied from the parent, can have. */
+	/* A number that differs from the cookies of threads, copied from the parent. */
 	sl_global.last_cookie = sl_global.last_cookie < SL_COOKIE_FIRST ? SL_COOKIE_FIRST
 									: sl_global.last_cookie + 1;
-	/* Release: whoever sees one of the two sees a page that is filled in. */
+	/* Release: a reader of either one reads the other fields. */
 	__atomic_store_n(&p->cookie, sl_global.last_cookie, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->gate_at,
 			 (int64_t)((intptr_t)&sl_global.session->gate - (intptr_t)&sl_no_gate),
@@ -303,8 +302,8 @@ static const char *session_dir(const char **why)
 }
 
 /*
- * Where glibc keeps how many wait for a condition variable: wrap_lock.c asks whether there are any, as glibc's own
- * signal and broadcast do first. The layout is that of 2.25 to 2.41; with another, every signal is timed.
+ * Offset of the number of waiters in glibc's condition variables, which wrap_lock.c tests as glibc's own signal and
+ * broadcast do. The layout is that of 2.25 to 2.41; with another version every signal is timed.
  */
 static uint32_t find_cond_wrefs(void)
 {
@@ -326,13 +325,13 @@ static bool start(void)
 	sl_global.path = own_path();
 	sl_global.cond_wrefs_at = find_cond_wrefs();
 	sl_resolve_all();
-	sl_restricted_start();
+	sl_seccomp_start();
 	sl_unwind_start();
 	dir = session_dir(&why);
 	len = dir ? strlen(dir) : 0;
 	if (!dir || len + sizeof(SL_SESSION_ENV) + 1 > sizeof(sl_global.session_env)) {
 		if (why)
-			sl_say("not tracing", why);
+			sl_print_message("not tracing", why);
 		return false;
 	}
 	memcpy(sl_global.session_env, SL_SESSION_ENV "=", sizeof(SL_SESSION_ENV));
@@ -340,13 +339,13 @@ static bool start(void)
 	sl_global.session = map_session(dir);
 	if (!sl_global.session || !join()) {
 		if (sl_global.root)
-			sl_say("not tracing",
-			       "the collector cannot be reached, or there is no memory");
+			sl_print_message("not tracing",
+					 "the collector cannot be reached, or there is no memory");
 		return false;
 	}
-	/* The page that the kernel empties for children. Without that (Linux < 4.14) the fork wrapper does it. */
+	/* The kernel clears the page in children. Without that (Linux < 4.14) the fork wrapper does it. */
 	sl_sys3(SYS_madvise, &sl_proc, sizeof(sl_proc), MADV_WIPEONFORK);
-	/* Nothing is known of descriptors yet: nothing to forget. */
+	/* The table of descriptors is empty: valid. */
 	sl_global.period = sl_global.session->gate;
 	fill_proc((uint32_t)sl_getpid(), 0);
 	return true;
@@ -356,14 +355,14 @@ bool sl_process_start(void)
 {
 	uint32_t expected = START_NOT_YET;
 
-	/* libc sets environ first of all; before that (ifunc resolvers) nothing can be started. */
+	/* libc sets environ first; before that (in IFUNC resolvers) nothing can be started. */
 	if (!environ)
 		return false;
 	if (!__atomic_compare_exchange_n(&start_state, &expected, START_RUNNING, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return expected == START_DONE;
 	if (getauxval(AT_SECURE) || sl_counter_faults() || !start()) {
-		/* Said once: the children find a session that is none, and keep quiet. */
+		/* One message only: children find an invalid session and are silent. */
 		if (sl_global.root)
 			sl_env_publish_session((char *)(uintptr_t)no_session);
 		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
@@ -384,7 +383,7 @@ bool sl_process_child(void)
 	if (sl_global.private_pid_ns && pid) {
 		/* The collector must learn this process's pid from the kernel, not from the parent's arena. */
 		sl_fd_forget_range(0, UINT32_MAX);
-		if (sl_global.restricted || !join())
+		if (sl_global.seccomp || !join())
 			pid = 0;
 		parent = 0;
 	}
@@ -398,12 +397,11 @@ bool sl_process_child(void)
 	return true;
 }
 
-/* executable '\0' arg0 '\0' arg1 ... as /proc has them; bounded, the collector sees it was cut. */
+/* executable '\0' arg0 '\0' arg1 ... from /proc; bounded, and the record has a flag if it was cut. */
 void sl_announce(void)
 {
 	char text[4096];
-	uint64_t parent =
-		sl_global.restricted ? sl_global.parent_pid : (uint64_t)sl_sys0(SYS_getppid);
+	uint64_t parent = sl_global.seccomp ? sl_global.parent_pid : (uint64_t)sl_sys0(SYS_getppid);
 	uint64_t p[2] = {sl_proc.pid | parent << 32,
 			 sl_proc.parent_number ? SL_IMAGE_FORK : SL_IMAGE_START};
 	long n = 0, fd, got;
@@ -426,11 +424,11 @@ void sl_announce(void)
 
 static void constructor(void)
 {
-	/* Joins, unless an earlier constructor's call already did, and takes the first thread's slot. */
+	/* Joins, unless a traced call of an earlier constructor did, and takes the first thread's slot. */
 	if (sl_ready()) {
 		uint64_t p[2] = {sl_ticks(), SL_OVERHEAD_START};
 
-		if (sl_tls.pass & 1 && sl_proc.parent_number == 0)
+		if (sl_tls.gate & 1 && sl_proc.parent_number == 0)
 			sl_meta(SL_META_OVERHEAD, sl_global.arena->born, p, 2, NULL, 0);
 		if (sl_global.root) {
 			sl_env_publish_session(sl_global.session_env);
@@ -447,7 +445,7 @@ static void constructor(void)
 
 /*
  * The root process of a bare preload waits, bounded, until the collector has committed everything, so
- * that the report is whole when the shell prompts again.
+ * that the report is complete when the process has exited.
  */
 static void destructor(void)
 {
@@ -457,15 +455,15 @@ static void destructor(void)
 	char byte;
 	long sock;
 
-	/* The page that says which process this is is empty in a child that has had nothing to record. */
+	/* sl_proc is cleared in a forked child without a traced call. */
 	if (!sl_global.arena || !sl_proc.pid ||
-	    (!sl_global.restricted && (uint32_t)sl_getpid() != sl_proc.pid))
+	    (!sl_global.seccomp && (uint32_t)sl_getpid() != sl_proc.pid))
 		return;
 	SL_PARTS_CALL(end);
 	/* No message: the collector finds the end by the process's pidfd. */
-	if (sl_global.restricted)
+	if (sl_global.seccomp)
 		return;
-	/* The root is still the root after an exec, though another image has started the collector. */
+	/* After an exec the process is still the root, although another image started the collector. */
 	if (!sl_global.root &&
 	    (!sl_global.session->root_waits || sl_global.session->root_pid != sl_proc.pid))
 		return;
@@ -474,10 +472,11 @@ static void destructor(void)
 		return;
 	sl_sys5(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	if (sl_send_hello(sock, SL_HELLO_LEAVING, 0, -1) > 0)
-		sl_sys3(SYS_read, sock, &byte, 1); /* the collector hangs up when it is done */
+		sl_sys3(SYS_read, sock, &byte,
+			1); /* the collector closes the connection when it is done */
 	sl_sys1(SYS_close, sock);
 }
 
-/* The linker's tables directly: the library is linked without the compiler's start files. */
+/* Entries of the linker's tables: the library is linked without the compiler's start files. */
 __attribute__((section(".init_array"), used)) static void (*const init)(void) = constructor;
 __attribute__((section(".fini_array"), used)) static void (*const fini)(void) = destructor;

@@ -14,11 +14,11 @@ bool sl_process_child(void); /* in a forked child: a new process number, same ar
 void sl_announce(void);      /* writes the IMAGE record */
 
 /* One line on stderr: "sightline: WHAT: WHY". */
-void sl_say(const char *what, const char *why);
+void sl_print_message(const char *what, const char *why);
 
-/* Connects to the session's socket, waiting so long at most (0: no bound); the descriptor, or a negative errno. */
+/* Connects to the session's socket, within @limit_ms (0: no bound); the descriptor, or a negative errno. */
 long sl_session_connect(unsigned limit_ms);
-/* @fd: goes with it, -1 none. Negative: errno. */
+/* Sends a hello. @fd: attached descriptor, -1: none. Returns a negative errno on failure. */
 long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd);
 
 /*

@@ -1,9 +1,9 @@
 /*
- * spawn_collector.c - a bare LD_PRELOAD starts its own collector.
+ * spawn_collector.c - starts a collector for a bare LD_PRELOAD.
  *
- * The program must not notice: the collector is made by two raw clones, the first of which leaves no
- * SIGCHLD and is waited for at once; the second has its own session, no descriptor of the program's, and
- * is nobody's child. Everything between clone and exec is system calls on memory prepared before.
+ * Invisible to the program: the collector is double-forked by raw clones, the first of which sends no
+ * SIGCHLD and is reaped at once; the second has its own session and none of the program's descriptors.
+ * Between clone and exec there are only system calls on memory prepared before.
  */
 #include "preload/core/environment.h"
 #include "preload/core/session_join.h"
@@ -50,7 +50,7 @@ static const char *find_collector(const char *own_path)
 	return NULL;
 }
 
-/* The program's environment without what would trace the collector itself. */
+/* The program's environment without the variables that would trace the collector itself. */
 static unsigned collector_environment(char **out, unsigned room)
 {
 	unsigned n = 0;
@@ -64,7 +64,7 @@ static unsigned collector_environment(char **out, unsigned room)
 
 static long raw_fork(void)
 {
-	/* No flags and no exit signal: a fork of which the parent hears nothing. */
+	/* No flags and no exit signal: a fork without SIGCHLD. */
 	return sl_sys5(SYS_clone, 0, 0, 0, 0, 0);
 }
 
@@ -83,7 +83,7 @@ static void reset_signals(void)
 	sl_sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &none, NULL, 8);
 }
 
-/* In the second child: becomes the collector, or ends; the pipe's closing tells the program. */
+/* In the second child: executes the collector, or exits, which closes the pipe. */
 static void become_collector(const char *path, char **argv, char **envp, int ready)
 {
 	long null = sl_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
@@ -96,7 +96,7 @@ static void become_collector(const char *path, char **argv, char **envp, int rea
 		sl_sys3(SYS_dup3, ready, READY_FD, 0);
 	else
 		sl_sys3(SYS_fcntl, ready, F_SETFD, 0);
-	/* Linux 5.9; before, one by one (a program with more open than that this early is unheard of). */
+	/* Linux 5.9; before, one by one (a program rarely has more descriptors this early). */
 	if (sl_sys3(436 /* close_range */, READY_FD + 1, ~0u, 0) < 0)
 		for (int fd = READY_FD + 1; fd < 4096; fd++)
 			sl_sys1(SYS_close, fd);

@@ -1,12 +1,11 @@
 /*
- * stack.c - stacks of calls: taken, looked up, told when they are new.
+ * stack.c - stacks of calls: unwinds, looks the stack up, and records it if it is new.
  *
- * Known ones are in a table of the process: hash to number, in levels that are mapped when the level before is full, so
- * that a program with few different stacks touches a few pages. Entries are never taken out, and whoever searches stops
- * at the first free place: so a place that was free may be taken by another thread, but nothing moves.
+ * Recorded stacks are in a hash table of the process, hash to id, in levels that are mapped when the level before is
+ * full, so that a program with few different stacks touches few pages. Entries are never removed, and a search stops at
+ * the first free place: another thread may take a free place, but nothing moves.
  *
- * A forked child goes on with a copy of the table: what the parent has told it need not tell again. Addresses mean the
- * same in both.
+ * A forked child inherits a copy of the table: stacks recorded by its parent are valid for it, as are their addresses.
  */
 #include "preload/core/stack.h"
 
@@ -25,11 +24,11 @@
 
 #define LEVELS       4u
 #define LEVEL_CNT(i) (UINT64_C(1024) << 3 * (i))
-#define LEVEL_PLACES 8u /* looked at, one after the other */
+#define LEVEL_PLACES 8u /* probes per level */
 
 struct entry {
 	uint64_t hash; /* 0: free */
-	uint32_t id;   /* 0: not yet; release, pairs with whoever reads it (acquire) */
+	uint32_t id;   /* 0: none yet; release, pairs with readers' acquire */
 	uint32_t unused;
 };
 
@@ -40,7 +39,7 @@ static struct entry *level_at(unsigned i, bool make)
 	struct entry *l = __atomic_load_n(&levels[i], __ATOMIC_ACQUIRE);
 	long bytes = (long)(LEVEL_CNT(i) * sizeof(*l)), m;
 
-	if (l || !make || sl_global.restricted)
+	if (l || !make || sl_global.seccomp)
 		return l;
 	m = sl_sys6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -49,23 +48,23 @@ static struct entry *level_at(unsigned i, bool make)
 	if (__atomic_compare_exchange_n(&levels[i], &l, (struct entry *)m, 0, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return (struct entry *)m;
-	/* Another thread was quicker. */
+	/* Another thread mapped it first. */
 	sl_sys2(SYS_munmap, m, bytes);
 	return l;
 }
 
-/* The @n-th place that @hash may be in, over all levels. NULL: there is none any more. */
+/* The @n-th place for @hash, over all levels. NULL: no more. */
 static struct entry *place(uint64_t hash, unsigned n, bool make)
 {
 	unsigned i = n / LEVEL_PLACES;
 	struct entry *l = i < LEVELS ? level_at(i, make) : NULL;
 
-	/* Other bits of the hash for each level: what is crowded in one is spread in the next. */
+	/* Other bits of the hash for each level, so that collisions of one spread in the next. */
 	return l ? &l[((hash >> 13 * i) + n % LEVEL_PLACES) & (LEVEL_CNT(i) - 1)] : NULL;
 }
 
-/* 0: not known, or another thread is about to say. */
-static uint32_t known(uint64_t hash)
+/* 0: unknown, or another thread is recording it. */
+static uint32_t find_id(uint64_t hash)
 {
 	struct entry *e;
 
@@ -81,10 +80,10 @@ static uint32_t known(uint64_t hash)
 }
 
 /*
- * It has been told: from here on others use @id for it. Returns the number to use: where another thread was quicker, its
- * number, so that equal calls have equal ones; what is told under ours is then named by nobody.
+ * Publishes the @id of a recorded stack. Returns the id to use: that of another thread if it was faster, so that equal
+ * stacks have equal ids; the stack recorded under @id is then not referred to.
  */
-static uint32_t remember(uint64_t hash, uint32_t id)
+static uint32_t add_id(uint64_t hash, uint32_t id)
 {
 	struct entry *e;
 
@@ -96,7 +95,7 @@ static uint32_t remember(uint64_t hash, uint32_t id)
 						 __ATOMIC_ACQUIRE) &&
 		    there != hash)
 			continue;
-		/* Also where another thread had the hash in and was interrupted, perhaps by a fork for ever. */
+		/* Also if another thread has added the hash but not the id, and may have been stopped by a fork for ever. */
 		return __atomic_compare_exchange_n(&e->id, &none, id, 0, __ATOMIC_ACQ_REL,
 						   __ATOMIC_ACQUIRE)
 			       ? id
@@ -105,7 +104,7 @@ static uint32_t remember(uint64_t hash, uint32_t id)
 	return id;
 }
 
-/* Nothing at all can be remembered: then each stack would be told each time. */
+/* Without a table each stack would be recorded each time. */
 static bool has_table(void)
 {
 	return level_at(0, true) != NULL;
@@ -138,13 +137,13 @@ static unsigned words_of(size_t bytes)
 	return (unsigned)((bytes + 7) / 8);
 }
 
-/* Bytes to be appended in pieces. */
+/* A piece of a record's bytes. */
 struct piece {
 	const void *at;
 	size_t len;
 };
 
-/* @numbers, then the pieces, one behind the other; there is room. */
+/* Writes @numbers, then the concatenated pieces; there is room. */
 static void put_record(enum sl_meta meta, uint64_t start, const uint64_t *numbers, unsigned cnt,
 		       const struct piece *pieces, unsigned piece_cnt)
 {
@@ -170,10 +169,10 @@ static void put_record(enum sl_meta meta, uint64_t start, const uint64_t *number
 
 #define MODULE_WORDS (2 + 5 + (64 + PATH_MAX_ + 7) / 8)
 
-/* Objects that somebody in the process has met. What had no room is tried again with the next stack. */
+/* Modules without room in the ring are recorded with the next stack. */
 static uint32_t modules_due;
 
-static void tell_modules(uint64_t start)
+static void record_modules(uint64_t start)
 {
 	struct sl_module m;
 
@@ -198,8 +197,8 @@ static void tell_modules(uint64_t start)
 	}
 }
 
-/* What of a code object's line table did not fit into its record. */
-static void tell_lines(const struct sl_pycode *c, uint32_t from, uint64_t start)
+/* Records the rest of a code object's line table. */
+static void record_lines(const struct sl_pycode *c, uint32_t from, uint64_t start)
 {
 	const uint32_t most = (SL_REC_MAX_WORDS - 2 - 3) * 8;
 
@@ -215,7 +214,7 @@ static void tell_lines(const struct sl_pycode *c, uint32_t from, uint64_t start)
 	}
 }
 
-static void tell_code(const struct sl_pycode *c, uint64_t start)
+static void record_code(const struct sl_pycode *c, uint64_t start)
 {
 	size_t room = (SL_REC_MAX_WORDS - 2 - 4) * 8, file = strnlen(c->file, PATH_MAX_), name,
 	       lines;
@@ -229,10 +228,10 @@ static void tell_code(const struct sl_pycode *c, uint64_t start)
 		   (struct piece[]){
 			   {c->file, file}, {"", 1}, {c->name, name}, {"", 1}, {c->lines, lines}},
 		   5);
-	tell_lines(c, (uint32_t)lines, start);
+	record_lines(c, (uint32_t)lines, start);
 }
 
-static void tell_codes(uint64_t start)
+static void record_codes(uint64_t start)
 {
 	struct sl_pycode c;
 
@@ -242,7 +241,7 @@ static void tell_codes(uint64_t start)
 			sl_tls.codes_due = 0;
 			return;
 		}
-		tell_code(&c, start);
+		record_code(&c, start);
 	}
 }
 
@@ -269,9 +268,10 @@ struct fresh {
 	unsigned modules, codes;
 };
 
-#define LOOK_FIRST 4u /* beside the kinds: whether Python's frames are there */
+#define CHECK_FRAMES \
+	4u /* flag in addition to the kinds: checks that Python's frames are readable */
 
-/* The frames of the calling thread at @to. */
+/* Unwinds the calling thread to @to. */
 static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh *fresh)
 {
 	unsigned cnt = 0;
@@ -282,7 +282,7 @@ static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh 
 	}
 	if (kinds & SL_STACK_OSRT_NATIVE)
 		cnt = sl_unwind(to, depth + 1, depth, &fresh->modules);
-	if (kinds & LOOK_FIRST && kinds & SL_STACK_OSRT_PYTHON && !sl_pystack_is_there())
+	if (kinds & CHECK_FRAMES && kinds & SL_STACK_OSRT_PYTHON && !sl_pystack_is_readable())
 		to[cnt++] = SL_FRAME_REMARK | SL_REMARK_PYTHON_BROKEN;
 	else if (kinds & SL_STACK_OSRT_PYTHON && sl_pystack_has())
 		cnt += sl_pystack(to + cnt, depth + 1, depth, &fresh->codes);
@@ -290,9 +290,9 @@ static unsigned take(uint64_t *to, uint32_t kinds, unsigned depth, struct fresh 
 	return cnt;
 }
 
-/* The number under which it is told now; 0: there was no room. */
-static uint32_t tell_stack(const struct sl_call *call, const uint64_t *frames, unsigned cnt,
-			   uint64_t hash)
+/* Id of the recorded stack; 0: the ring is full. */
+static uint32_t record_stack(const struct sl_call *call, const uint64_t *frames, unsigned cnt,
+			     uint64_t hash)
 {
 	uint64_t *w = sl_room_or_none(HEAD_WORDS + cnt);
 	uint32_t id;
@@ -301,35 +301,35 @@ static uint32_t tell_stack(const struct sl_call *call, const uint64_t *frames, u
 		return 0;
 	w = put_head(w, SL_META_STACK, call->start, HEAD_WORDS + cnt);
 	memcpy(w + 1, frames, cnt * sizeof(*frames));
-	/* Threads often come to a place together: the last look is as late as can be. */
-	id = known(hash);
+	/* Threads often reach a new stack together: looked up again as late as possible. */
+	id = find_id(hash);
 	if (id)
 		return id;
 	id = __atomic_add_fetch(&sl_global.arena->stack_serial, 1, __ATOMIC_RELAXED);
 	w[0] = id + cnt * (UINT64_C(1) << 32);
 	sl_commit(w + 1 + cnt);
-	return remember(hash, id);
+	return add_id(hash, id);
 }
 
-/* Tells it, if it has no number @id yet, and what is new of code in it. Its number; 0: there was no room. */
-static uint32_t tell(const struct sl_call *call, const uint64_t *frames, unsigned cnt,
-		     const struct fresh *fresh, uint64_t hash, uint32_t id)
+/* Records the stack, unless it has an @id, and new modules and code objects in it. Returns its id; 0: the ring is full. */
+static uint32_t record_new(const struct sl_call *call, const uint64_t *frames, unsigned cnt,
+			   const struct fresh *fresh, uint64_t hash, uint32_t id)
 {
 	if (!sl_begin_write())
 		return id;
 	if (!id)
-		id = tell_stack(call, frames, cnt, hash);
+		id = record_stack(call, frames, cnt, hash);
 	if (fresh->modules || __atomic_load_n(&modules_due, __ATOMIC_RELAXED))
-		tell_modules(call->start);
+		record_modules(call->start);
 	if (fresh->codes || sl_tls.codes_due)
-		tell_codes(call->start);
+		record_codes(call->start);
 	sl_end_write();
 	return id;
 }
 
 /*
- * Where a thread's frames are put together: behind its totals, which do not fill their chunk. Not in the ring, for a
- * signal may come meanwhile, and what its handler does is to be recorded.
+ * Buffer of a thread's frames: the unused end of the chunk of its totals. Not in the ring, as a signal handler may write
+ * records meanwhile.
  */
 #define SCRATCH_AT (SL_HOOK_MAX - SL_FRAME_MAX * 8 / sizeof(struct sl_agg))
 _Static_assert(SL_HOOK_CNT <= SCRATCH_AT, "there is room behind the totals");
@@ -343,14 +343,14 @@ static uint32_t number_of_stack(const struct sl_call *call, uint32_t kinds, cons
 
 	cnt = take(frames, kinds, depth < most ? depth : most, &fresh);
 	hash = hash_of(frames, cnt);
-	id = cnt ? known(hash) : 0;
+	id = cnt ? find_id(hash) : 0;
 	sl_barrier();
-	/* Another one was taken meanwhile, which found this one left behind: see below. */
+	/* A stack was taken meanwhile that considered this one abandoned: see below. */
 	if (!cnt || sl_tls.taking != here)
 		return 0;
 	if (id && !fresh.modules && !fresh.codes)
 		return id;
-	return tell(call, frames, cnt, &fresh, hash, id);
+	return record_new(call, frames, cnt, &fresh, hash, id);
 }
 
 uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of)
@@ -360,11 +360,11 @@ uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of)
 	const char *here = __builtin_frame_address(0);
 
 	/*
-	 * Not in a handler that interrupted the taking of another one. That may have been left by longjmp() and never
-	 * end: then it was begun further down the stack than we are.
+	 * Not in a signal handler that interrupted another one. That may also have been abandoned by longjmp(): then its
+	 * frame is below this one.
 	 */
 	if (kinds && of == SL_STACK_OF_UNMAP)
-		kinds |= LOOK_FIRST;
+		kinds |= CHECK_FRAMES;
 	if (!kinds || !sl_tls.agg || sl_tls.busy || (sl_tls.taking && here < sl_tls.taking) ||
 	    !has_table())
 		return 0;
@@ -385,7 +385,7 @@ void sl_stack_put(const struct sl_call *call, uint32_t id, unsigned words)
 	w = sl_put_head(w, (enum sl_hook)SL_META_CHAIN, 3 + (call->duration >> 32 != 0), call,
 			SL_SHAPE_META, 0);
 	w[0] = id;
-	/* Not published yet: whoever reads it is to find the call behind it. */
+	/* Not committed: it becomes visible together with the record of the call. */
 	sl_tls.cur = w + 1;
 }
 

@@ -1,9 +1,9 @@
 /*
- * stack.h - stacks of calls: taken after the call, told once (SL_META_STACK), named by number in front of the call's
- * record (SL_META_CHAIN).
+ * stack.h - stacks of calls: taken after the call, recorded once (SL_META_STACK), and referred to by id in a record before
+ * that of the call (SL_META_CHAIN).
  *
- * A stack that the process has had before costs taking it, a hash and three words. Numbers are kept by hash, for the whole
- * process, lock-free; forked children go on with their parent's.
+ * A stack recorded before costs unwinding, a hash and three words. Ids are kept by hash, per process, lock-free; forked
+ * children inherit them.
  */
 #ifndef SL_STACK_H
 #define SL_STACK_H
@@ -15,14 +15,14 @@
 enum sl_stack_of {
 	SL_STACK_OF_OSRT,
 	SL_STACK_OF_GPU,
-	SL_STACK_OF_UNMAP, /* a call of the C library that has taken memory away */
+	SL_STACK_OF_UNMAP, /* a call of the C library that unmapped memory */
 };
 
-/* The number of the calling thread's stack, told if it is new; 0: there is none. Outside of the busy section. */
+/* Id of the calling thread's stack, recorded if it is new; 0: none. Outside of the busy section. */
 SL_COLD uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of);
 /*
- * In the busy section, right before the record of @call, of @words words, is written: then that has room, and goes out
- * together with the number of its stack.
+ * Writes the id of a call's stack. In the busy section, right before the record of @call, of @words words, for which room
+ * is reserved; both are committed together.
  */
 SL_COLD void sl_stack_put(const struct sl_call *call, uint32_t id, unsigned words);
 
@@ -32,7 +32,7 @@ SL_COLD void sl_stack_put(const struct sl_call *call, uint32_t id, unsigned word
  */
 void sl_stack_rescan(bool is_loading);
 
-/* By its name, as --cudabacktrace tells functions apart. */
+/* The class of a function in --cudabacktrace, by its name. */
 enum sl_stack_class sl_stack_class_of(const char *function);
 
 #pragma GCC visibility pop

@@ -28,7 +28,7 @@ struct seen {
 	uint32_t patched;        /* libraries whose references in it are redirected */
 	int8_t library;          /* enum sl_gpu_library, -1 none */
 	bool is_ours;            /* part of the tracer, or CUPTI: not patched */
-	bool is_there; /* found by the current scan */           /* found by the current scan */
+	bool is_there; /* found by the current scan */ /* found by the current scan */
 };
 
 /* Allocated only in processes with a GPU library. */
@@ -542,7 +542,7 @@ static bool is_wanted(void)
 {
 	return sl_global.session &&
 	       wanted() & ~(uint32_t)(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX) &&
-	       sl_proc.cookie >= SL_COOKIE_FIRST && !sl_global.restricted;
+	       sl_proc.cookie >= SL_COOKIE_FIRST && !sl_global.seccomp;
 }
 
 void sl_gpu_scan(void)

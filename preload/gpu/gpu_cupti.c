@@ -157,7 +157,7 @@ void sl_gpu_start_cupti(void)
 	int error = errno;
 
 	if (!(sl_global.session->trace & SL_TRACE_CUDA) ||
-	    sl_global.session->cuda_flags & SL_CUDA_NO_CUPTI || sl_global.restricted) {
+	    sl_global.session->cuda_flags & SL_CUDA_NO_CUPTI || sl_global.seccomp) {
 		sl_gpu_cupti_state = SL_GPU_CUPTI_DONE;
 		return;
 	}
@@ -302,7 +302,7 @@ static void *worker(void *unused)
 	if (!(gate & 1))
 		add_capture_end(ends);
 	while (__atomic_load_n(&sl_global.session->state, __ATOMIC_RELAXED) == SL_SESSION_ON &&
-	       guest_pid == sl_proc.pid && !sl_global.restricted) {
+	       guest_pid == sl_proc.pid && !sl_global.seccomp) {
 		wait_for_gate(ends[0] < next ? ends[0] : next);
 		sl_gpu_follow_gate();
 		now = __atomic_load_n(&sl_gpu_cupti_gate, __ATOMIC_RELAXED);

@@ -40,9 +40,10 @@
  * SL_WRAPPER for cheap functions: while the gate is closed, the wrapper tail-calls the real function. The body that
  * follows runs while the gate is open, and begins with sl_enter_open().
  */
-#define SL_PASSING(ret, name, params, args) SL_PASSING_UNLESS(false, ret, name, params, args)
+#define SL_THIN_WRAPPER(ret, name, params, args) \
+	SL_THIN_WRAPPER_UNLESS(false, ret, name, params, args)
 /* The same, but if @wanted the body runs in any case, and checks the gate itself. */
-#define SL_PASSING_UNLESS(wanted, ret, name, params, args)          \
+#define SL_THIN_WRAPPER_UNLESS(wanted, ret, name, params, args)     \
 	static __attribute__((noinline)) ret sl_open_##name params; \
 	SL_WRAPPER(ret, name, params)                               \
 	{                                                           \
@@ -81,7 +82,7 @@ uint64_t sl_iov_bytes(const struct iovec *v, int cnt);
 const char *sl_safe_path(bool failed, const char *path);
 
 /* After a call that was not recorded and opened or closed @fd: forgets its serial. */
-void sl_fd_passed(int fd);
+void sl_fd_unrecorded(int fd);
 
 /*
  * A call that opened @path as descriptor @fd (-1: failed). @dir: base of a relative path; -1 if the path is not
@@ -110,7 +111,7 @@ static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook
 
 #pragma GCC visibility pop
 
-/* A wrapper whose call returns a new descriptor: @... records it; else what is known of that number is forgotten. */
+/* A wrapper whose call opens a descriptor: @... records it; a call that is not recorded clears its serial. */
 #define SL_OPENING(name, params, args, ...)      \
 	SL_WRAPPER(int, name, params)            \
 	{                                        \
@@ -119,7 +120,7 @@ static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook
 		int rc;                          \
 		if (!sl_enter(&call)) {          \
 			rc = real args;          \
-			sl_fd_passed(rc);        \
+			sl_fd_unrecorded(rc);    \
 			return rc;               \
 		}                                \
 		rc = real args;                  \

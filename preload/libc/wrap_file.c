@@ -48,7 +48,7 @@ const char *sl_safe_path(bool failed, const char *path)
 	}
 }
 
-void sl_fd_passed(int fd)
+void sl_fd_unrecorded(int fd)
 {
 	/* A vfork child shares the parent's table, but not its descriptors. */
 	if (fd >= 0 && sl_tls.cookie != SL_COOKIE_VFORK)
@@ -82,7 +82,7 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 		return;
 	}
 	serial = sl_fd_new_serial();
-	if (path && path[0] != '/' && !sl_global.restricted)
+	if (path && path[0] != '/' && !sl_global.seccomp)
 		path = absolute(fd, dir, target, sizeof(target), path);
 	sl_leave_path(call, hook, ret, false, fd, serial, path);
 	/* After the record that has its path. */
@@ -108,7 +108,7 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 		OPEN_MODE(flags, flags)                                         \
 		if (!sl_enter(&call)) {                                         \
 			rc = real args;                                         \
-			sl_fd_passed(rc);                                       \
+			sl_fd_unrecorded(rc);                                   \
 			return rc;                                              \
 		}                                                               \
 		rc = real args;                                                 \
@@ -133,7 +133,7 @@ SL_WRAPPER(int, close, (int fd))
 	int rc;
 
 	if (!sl_enter(&call)) {
-		sl_fd_passed(fd);
+		sl_fd_unrecorded(fd);
 		return real(fd);
 	}
 	/* Before the call: after it, another thread may be given the same number. */
@@ -228,7 +228,7 @@ SL_WRAPPER(int, dup, (int fd))
 
 	if (!sl_enter(&call)) {
 		rc = real(fd);
-		sl_fd_passed(rc);
+		sl_fd_unrecorded(rc);
 		return rc;
 	}
 	rc = real(fd);
@@ -245,7 +245,7 @@ SL_WRAPPER(int, dup2, (int fd, int to))
 
 	if (!sl_enter(&call)) {
 		rc = real(fd, to);
-		sl_fd_passed(rc);
+		sl_fd_unrecorded(rc);
 		return rc;
 	}
 	rc = real(fd, to);
@@ -264,7 +264,7 @@ SL_WRAPPER(int, dup3, (int fd, int to, int flags))
 
 	if (!sl_enter(&call)) {
 		rc = real(fd, to, flags);
-		sl_fd_passed(rc);
+		sl_fd_unrecorded(rc);
 		return rc;
 	}
 	rc = real(fd, to, flags);
@@ -291,7 +291,7 @@ SL_WRAPPER(int, dup3, (int fd, int to, int flags))
 		if (!sl_enter(&call)) {                                       \
 			rc = real(fd, cmd, arg);                              \
 			if (dups)                                             \
-				sl_fd_passed(rc);                             \
+				sl_fd_unrecorded(rc);                         \
 			return rc;                                            \
 		}                                                             \
 		rc = real(fd, cmd, arg);                                      \
@@ -335,8 +335,8 @@ SL_WRAPPER(int, ioctl, (int fd, unsigned long request, ...))
 		if (traced)                                              \
 			sl_stop(&call);                                  \
 		if (rc == 0) {                                           \
-			sl_fd_passed((fds)[0]);                          \
-			sl_fd_passed((fds)[1]);                          \
+			sl_fd_unrecorded((fds)[0]);                      \
+			sl_fd_unrecorded((fds)[1]);                      \
 		}                                                        \
 		if (traced)                                              \
 			sl_leave_call(&call, SL_H_##name, rc, rc == -1); \
@@ -357,7 +357,7 @@ SL_WRAPPER(int, signalfd, (int fd, const void *mask, int flags))
 	if (traced)
 		sl_stop(&call);
 	if (fd == -1)
-		sl_fd_passed(rc);
+		sl_fd_unrecorded(rc);
 	if (traced)
 		sl_leave_call(&call, SL_H_signalfd, rc, rc == -1);
 	return rc;

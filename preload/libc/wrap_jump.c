@@ -39,7 +39,7 @@ static void mark_vfork(void)
 	if (sl_tls.cookie != sl_proc.cookie)
 		return;
 	sl_tls.vfork_pid = sl_proc.pid;
-	sl_tls.vfork_restricted = SL_UNRESTRICTED;
+	sl_tls.vfork_seccomp = SL_SECCOMP_NONE;
 	sl_tls.saved_cookie = sl_set_cookie(SL_COOKIE_VFORK);
 }
 
@@ -94,13 +94,13 @@ static long restricting_syscall(long nr, long a, long b, long c, long d, long e,
 	long rc;
 
 	if (by_prctl)
-		before = sl_restrict((unsigned long)b, (const void *)c);
+		before = sl_seccomp_before((unsigned long)b, (const void *)c);
 	else if (is)
-		before = sl_restrict(is_filter ? SECCOMP_MODE_FILTER : SECCOMP_MODE_STRICT,
-				     (const void *)c);
+		before = sl_seccomp_before(is_filter ? SECCOMP_MODE_FILTER : SECCOMP_MODE_STRICT,
+					   (const void *)c);
 	rc = timed(sl_clock_change(nr, (unsigned long)a, (unsigned long)b), nr, a, b, c, d, e, f);
 	if (is)
-		sl_restricted(before, rc == -1);
+		sl_seccomp_after(before, rc == -1);
 	return rc;
 }
 
@@ -132,7 +132,7 @@ void *sl_plan_syscall(long nr, unsigned long arg)
 		break;
 #endif
 	case SYS_close:
-		sl_fd_passed((int)arg);
+		sl_fd_unrecorded((int)arg);
 		return (void *)timed_syscall;
 	default:
 		return (void *)timed_syscall;

@@ -35,7 +35,7 @@ static inline bool is_alone(const void *mutex)
 		sl_leave_always(&call, SL_H_##name, rc, false);      \
 		return rc;                                           \
 	}                                                            \
-	SL_PASSING(int, name, params, args)                          \
+	SL_THIN_WRAPPER(int, name, params, args)                     \
 	{                                                            \
 		int (*try)(void *);                                  \
 		int rc;                                              \
@@ -68,7 +68,7 @@ WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l, false)
 
 /* The try functions never wait: counted. */
 #define WRAP_TRY(name)                             \
-	SL_PASSING(int, name, (void *l), (l))      \
+	SL_THIN_WRAPPER(int, name, (void *l), (l)) \
 	{                                          \
 		SL_REAL(NUM, int, name, (void *)); \
 		sl_count_only(SL_H_##name, 0);     \
@@ -79,7 +79,7 @@ WRAP_TRY(pthread_rwlock_tryrdlock)
 WRAP_TRY(pthread_rwlock_trywrlock)
 WRAP_TRY(pthread_spin_trylock)
 
-SL_PASSING(int, sem_trywait, (void *s), (s))
+SL_THIN_WRAPPER(int, sem_trywait, (void *s), (s))
 {
 	SL_REAL(NEG, int, sem_trywait, (void *));
 	sl_count_only(SL_H_sem_trywait, 0);
@@ -88,7 +88,7 @@ SL_PASSING(int, sem_trywait, (void *s), (s))
 
 /* Semaphores fail through errno: the EAGAIN of a failed try is undone. */
 #define WRAP_SEM(name, params, args)                                \
-	SL_PASSING(int, name, params, args)                         \
+	SL_THIN_WRAPPER(int, name, params, args)                    \
 	{                                                           \
 		SL_REAL(NEG, int, name, params);                    \
 		int (*try)(void *) = sl_get_real(SL_H_sem_trywait); \
@@ -114,20 +114,20 @@ WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
  * Condition variables: the exports have the version of today's ABI (libtrace.map); a program bound to the
  * older one bypasses the wrappers.
  */
-#define WRAP_COND(name, params, args, is_gil, note)           \
-	SL_PASSING_UNLESS(is_gil, int, name, params, args)    \
-	{                                                     \
-		SL_REAL(NUM, int, name, params);              \
-		struct sl_call call;                          \
-		int rc;                                       \
-		if (is_gil)                                   \
-			note;                                 \
-		if (!sl_enter(&call))                         \
-			return real args;                     \
-		rc = real args;                               \
-		sl_stop(&call);                               \
-		sl_leave_call(&call, SL_H_##name, rc, false); \
-		return rc;                                    \
+#define WRAP_COND(name, params, args, is_gil, note)             \
+	SL_THIN_WRAPPER_UNLESS(is_gil, int, name, params, args) \
+	{                                                       \
+		SL_REAL(NUM, int, name, params);                \
+		struct sl_call call;                            \
+		int rc;                                         \
+		if (is_gil)                                     \
+			note;                                   \
+		if (!sl_enter(&call))                           \
+			return real args;                       \
+		rc = real args;                                 \
+		sl_stop(&call);                                 \
+		sl_leave_call(&call, SL_H_##name, rc, false);   \
+		return rc;                                      \
 	}
 WRAP_COND(pthread_cond_wait, (void *c, void *m), (c, m), false, (void)0)
 WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t), sl_gil_is_known(),
@@ -156,7 +156,7 @@ static inline bool sem_has_no_waiter(const void *sem)
 }
 
 #define WRAP_SIGNAL(fail, name, is_idle, is_gil)                                         \
-	SL_PASSING_UNLESS(is_gil, int, name, (void *c), (c))                             \
+	SL_THIN_WRAPPER_UNLESS(is_gil, int, name, (void *c), (c))                        \
 	{                                                                                \
 		SL_REAL(fail, int, name, (void *));                                      \
 		struct sl_call call;                                                     \

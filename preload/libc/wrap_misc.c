@@ -42,7 +42,7 @@ SL_WRAPPER(int, dlclose, (void *handle))
 	return rc;
 }
 
-SL_PASSING(int, munmap, (void *at, size_t bytes), (at, bytes))
+SL_THIN_WRAPPER(int, munmap, (void *at, size_t bytes), (at, bytes))
 {
 	SL_REAL(NEG, int, munmap, (void *, size_t));
 	struct sl_call call;
@@ -95,7 +95,7 @@ SL_WRAPPER(int, mq_open, (const char *name, int flags, ...))
 	}
 	if (!sl_enter(&call)) {
 		rc = real(name, flags, mode, attr);
-		sl_fd_passed(rc);
+		sl_fd_unrecorded(rc);
 		return rc;
 	}
 	rc = real(name, flags, mode, attr);
@@ -112,7 +112,7 @@ SL_WRAPPER(int, mq_close, (int fd))
 	int rc;
 
 	if (!sl_enter(&call)) {
-		sl_fd_passed(fd);
+		sl_fd_unrecorded(fd);
 		return real(fd);
 	}
 	serial = sl_fd_take(fd);

@@ -130,7 +130,7 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	va_end(ap);
 	/* Before the call: the filter may kill for the shim's system calls. */
 	if (option == PR_SET_SECCOMP)
-		before = sl_restrict(a[0], (const void *)a[1]);
+		before = sl_seccomp_before(a[0], (const void *)a[1]);
 	change = sl_clock_change(SYS_prctl, (unsigned)option, a[0]);
 	traced = sl_enter(&call);
 	stopped = sl_clock_before(change);
@@ -139,7 +139,7 @@ SL_WRAPPER(int, prctl, (int option, ...))
 	if (traced)
 		sl_stop(&call);
 	if (option == PR_SET_SECCOMP)
-		sl_restricted(before, rc == -1);
+		sl_seccomp_after(before, rc == -1);
 	/* Also while the gate is closed. */
 	if (option == PR_SET_NAME && rc == 0 && sl_ready())
 		strncpy(sl_tls.slot->comm, (const char *)a[0], SL_COMM_BYTES - 1);

@@ -10,7 +10,7 @@ static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bo
 	struct sockaddr_storage asked;
 	uint32_t room = sizeof(asked), serial = 0;
 
-	if (!peer && fd >= 0 && !failed && !sl_global.restricted &&
+	if (!peer && fd >= 0 && !failed && !sl_global.seccomp &&
 	    sl_sys3(SYS_getpeername, fd, &asked, &room) == 0) {
 		peer = &asked;
 		len = room < sizeof(asked) ? room : sizeof(asked);
@@ -74,7 +74,7 @@ static void received(struct msghdr *m)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			sl_fd_passed(fd);
+			sl_fd_unrecorded(fd);
 		}
 	}
 }

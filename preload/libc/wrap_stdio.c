@@ -31,7 +31,7 @@ void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret,
 		bool traced = sl_enter(&call);                                                     \
 		FILE *rc = real args;                                                              \
 		if (!traced) {                                                                     \
-			sl_fd_passed(sl_fileno(rc));                                               \
+			sl_fd_unrecorded(sl_fileno(rc));                                           \
 			return rc;                                                                 \
 		}                                                                                  \
 		sl_stop(&call);                                                                    \
@@ -68,7 +68,7 @@ SL_WRAPPER(FILE *, fdopen, (int fd, const char *mode))
 		struct sl_call call;                                          \
 		uint32_t serial;                                              \
 		if (!sl_enter(&call)) {                                       \
-			sl_fd_passed(fd);                                     \
+			sl_fd_unrecorded(fd);                                 \
 			return real(f);                                       \
 		}                                                             \
 		serial = sl_fd_take(fd);                                      \
@@ -146,7 +146,7 @@ static inline bool has_room(const FILE *f)
 }
 
 #define WRAP_CHAR(name, params, args, stream, ready)                               \
-	SL_PASSING(int, name, params, args)                                        \
+	SL_THIN_WRAPPER(int, name, params, args)                                   \
 	{                                                                          \
 		SL_REAL(END, int, name, params);                                   \
 		FILE *file = stream;                                               \

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Around the call: @... records it, with its result in rc. */
+/* A wrapper of a cheap function: @... records the call, with its result in rc. */
 #define HOOK_AROUND(fail, ret, name, params, args, ...) \
-	SL_PASSING(ret, name, params, args)             \
+	SL_THIN_WRAPPER(ret, name, params, args)        \
 	{                                               \
 		SL_REAL(fail, ret, name, params);       \
 		struct sl_call call;                    \

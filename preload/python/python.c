@@ -1,7 +1,7 @@
 /*
- * python.c - how our modules get into a Python, and what they have to say. See python.h.
+ * python.c - loads the tracer's modules into a Python (by PYTHONPATH and a built-in module), and records their notes.
  *
- * Rule: a program that is no Python notices nothing, one that is runs as without us where anything is missing.
+ * Rule: programs other than Python are not affected; a Python runs untraced if anything is missing.
  */
 #include "preload/python/python.h"
 
@@ -52,11 +52,11 @@ static size_t read_file(const char *path, char *text, size_t room)
 	return len;
 }
 
-/* ---- options of the interpreter that keep us out ---- */
+/* ---- options of the interpreter that disable the integration ---- */
 
 /*
- * The one of -E, -I and -S in a command line of Python, 0: none. Words behind the program (a name, -c or -m) are its
- * own; -W and -X take what follows.
+ * The one of -E, -I and -S in a command line of Python, 0: none. Words after the program (a name, -c or -m) are its
+ * own; -W and -X have an argument.
  */
 static char keeps_out(const char *word, const char *end)
 {
@@ -86,7 +86,7 @@ static char is_kept_out(void)
 
 	text[len] = 0;
 	slash = strrchr(text, '/');
-	/* Other programs with a Python inside have options of their own. */
+	/* Programs that embed Python have options of their own. */
 	return strncmp(slash ? slash + 1 : text, "python", 6) == 0 ? keeps_out(text, text + len)
 								   : 0;
 }
@@ -97,7 +97,7 @@ static bool is_python(void)
 	return sl_python_find("Py_BytesMain") != NULL;
 }
 
-static bool is_asked_for(void)
+static bool is_enabled(void)
 {
 	return sl_ready() && sl_global.session->python;
 }
@@ -114,7 +114,7 @@ void sl_python_start(void)
 			"say --trace=python-gil: this Python is built without the "
 			"interpreter lock; there are ranges only where it is set to use one "
 			"(PYTHON_GIL=1)");
-	if (!is_asked_for() || !is_python())
+	if (!is_enabled() || !is_python())
 		return;
 	option = is_kept_out();
 	if (!option) {
@@ -127,7 +127,7 @@ void sl_python_start(void)
 
 /* ---- the search path ---- */
 
-/* While it starts: what asks later is not the interpreter. */
+/* While it starts: a later getenv() is not the interpreter's. */
 static bool is_starting(void)
 {
 	int (*is_initialized)(void) = (int (*)(void))sl_python_find("Py_IsInitialized");
@@ -142,7 +142,7 @@ char *sl_python_path(char *env)
 	size_t len, room = TEXT_MAX + 2 + (env ? strlen(env) : 0);
 	const char *dir;
 
-	if (!is_asked_for() || !sl_python_has_module() || !is_starting() || room > 64000)
+	if (!is_enabled() || !sl_python_has_module() || !is_starting() || room > 64000)
 		return env;
 	dir = strchr(sl_global.session_env, '=') + 1;
 	memcpy(stpcpy(path, dir), name, sizeof(name));
@@ -160,7 +160,7 @@ char *sl_python_path(char *env)
 	return text;
 }
 
-/* ---- what the modules say, and are told ---- */
+/* ---- exported functions ---- */
 
 SL_EXPORT int sightline_python_abi(void)
 {
@@ -172,7 +172,7 @@ SL_EXPORT void sightline_python_note(const char *text)
 	uint64_t kind = SL_NOTE_PYTHON;
 	size_t len = strlen(text);
 
-	/* Never cut a record in two: reasons are short, and what is longer is nobody's reason. */
+	/* At most one record. */
 	if (sl_ready())
 		sl_meta(SL_META_NOTE, sl_ticks(), &kind, 1, text, len < 4000 ? len : 4000);
 }

@@ -1,11 +1,11 @@
 /*
- * python.h - what libtrace.so offers to Python programs in the process, and how our modules get in.
+ * python.h - functions that libtrace.so exports to Python programs, and how the tracer's modules are loaded.
  *
- * `profile` leaves a file "python" in the session directory: what is to stand before PYTHONPATH. Python asks getenv() for
- * that, which is ours (nvtx.c), and gets both: the environment stays as it is, for the program to look at and for its
- * children, each of which finds the session and asks again. The first entry is the folder of our sitecustomize.py; the
- * second is no folder but tells it the options. It takes both off sys.path again and goes on to the sitecustomize.py that
- * is found without us. Before main(), a built-in module _sightline_trace is added to the interpreter:
+ * `profile` writes a file "python" to the session directory: the prefix for PYTHONPATH. Python calls getenv() for that, whose
+ * wrapper (wrap_env.c) adds the prefix: the environment itself stays unchanged for the program and its children, which do
+ * the same. The first entry is the folder of the tracer's sitecustomize.py; the second is no folder but has its options.
+ * It removes both from sys.path and runs the sitecustomize.py that would be found otherwise. Before main(), a built-in
+ * module _sightline_trace is added to the interpreter:
  *
  *   abi                          SIGHTLINE_PYTHON_ABI
  *   range(domain, name[, color]) -> int   below; 0: not traced
@@ -13,15 +13,14 @@
  *   note(text)                   below
  *   collects(phase, info)        for gc.callbacks
  *   watch(callable)              callable((code,)) before code is executed as a module or by exec(): Python runs the main
- *                                program without asking any loader. Through an audit hook: each other audited event costs
- *                                a comparison.
- *   replace(tuple, basicsize, index, old, new)   puts @new where @old is. For constants of code that has not run yet.
+ *                                program without a loader. By an audit hook: each other audited event costs a comparison.
+ *   replace(tuple, basicsize, index, old, new)   replaces @old by @new. For constants of code that has not run yet.
  *
- * Nothing here needs Python's headers: functions of its stable interface are found by name in what the process has
- * loaded, so one libtrace.so serves every CPython from 3.8 on. The functions below are exported, for ctypes and others.
+ * Python's headers are not needed: functions of its stable interface are looked up by name in the loaded objects, so one
+ * libtrace.so serves every CPython from 3.8 on. The functions below are exported, for ctypes and others.
  *
- * Rule for changes: functions are only ever added; what changes its meaning raises SIGHTLINE_PYTHON_ABI. The modules
- * (scripts/python/) do nothing when it is another one.
+ * Rule for changes: functions are only added; a change of meaning raises SIGHTLINE_PYTHON_ABI. The modules
+ * (scripts/python/) do nothing with another version.
  */
 #ifndef SL_PYTHON_H
 #define SL_PYTHON_H
@@ -32,21 +31,21 @@
 
 int sightline_python_abi(void);
 
-/* A range with this message, as a registered string, in this domain. Lives as long as the process. NULL: not traced. */
+/* Creates a range with this message, as a registered string, in this domain; never freed. NULL: not traced. */
 void *sightline_range(const char *domain, const char *name);
-/* In this color, ARGB; 0: none. */
+/* The same with a color, ARGB; 0: none. */
 void *sightline_range_colored(const char *domain, const char *name, uint32_t color);
 void sightline_range_push(const void *range);
-/* The same domain, this message, which is not registered. */
+/* Pushes a range in the same domain with this message, which is not registered. */
 void sightline_range_push_text(const void *range, const char *text);
 void sightline_range_pop(const void *range);
-/* For what may end in another thread, or overlap. */
+/* For ranges that may end in another thread, or overlap. */
 uint64_t sightline_range_start(const void *range);
 void sightline_range_end(const void *range, uint64_t id);
 
 /*
- * "here": our modules run. "found STEP" and "missing STEP\tREASON": what became of an entry of --python-step, as it was
- * given, or @MODULE:FUNCTION of --python-functions-trace. "say TEXT": anything else that the user must know.
+ * "here": the tracer's modules run. "found STEP" and "missing STEP\tREASON": result for an entry of --python-step, as it
+ * was given, or @MODULE:FUNCTION of --python-functions-trace. "say TEXT": another message for the user.
  */
 void sightline_python_note(const char *text);
 

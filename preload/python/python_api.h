@@ -1,4 +1,4 @@
-/* python_api.h - between python.c and python_range.c: functions of Python's stable interface, found by name. */
+/* python_api.h - internal interface of the Python part: set-up, lookup of Python's functions, garbage collections. */
 #ifndef SL_PYTHON_API_H
 #define SL_PYTHON_API_H
 
@@ -7,20 +7,20 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The definition of @name in whatever the process has loaded, or NULL. */
+/* The definition of @name in any loaded object, or NULL. */
 void *sl_python_find(const char *name);
 
-/* Before Python's main(): makes our built-in module known to it. */
+/* Before Python's main(): registers the built-in module _sightline_trace. */
 void sl_python_add_module(void);
 bool sl_python_has_module(void);
 
-/* A garbage collection begins; has ended, having freed so many objects (-1: unknown). */
+/* A garbage collection starts; it has ended and freed @objects (-1: unknown). */
 void sl_python_collect(long generation);
 void sl_python_collected(long objects);
 
-/* The answer to getenv("PYTHONPATH"), @env being what the environment says (NULL: nothing). */
+/* The result of getenv("PYTHONPATH"); @env: the value in the environment (NULL: not set). */
 char *sl_python_path(char *env);
-/* At the start of the process: says so where options of this Python keep us out. */
+/* At the start of the process: adds the module, or a note if an interpreter option disables the integration. */
 void sl_python_start(void);
 
 #pragma GCC visibility pop

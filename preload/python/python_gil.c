@@ -1,9 +1,8 @@
 /*
- * python_gil.c - see python_gil.h.
+ * python_gil.c - finds the condition variables of Python's global interpreter lock, and records waits, takes and releases.
  *
- * What a thread has of a lock stands in its slot, also while nothing is recorded: so a capture that begins knows who
- * holds it, and one that ends cuts what is still held (collector/decode/nvtx/nvtx_gil.c). Records are two words each: a moment, and
- * what happened.
+ * A thread's slot has its state, also while nothing is recorded: so the collector knows the holder when a capture starts,
+ * and cuts the range when it ends (collector/decode/nvtx/nvtx_gil.c). A record has a time and the event.
  */
 #include "preload/python/python_gil.h"
 
@@ -21,12 +20,12 @@
 #define TO_SWITCH (sizeof(pthread_cond_t) + sizeof(pthread_mutex_t))
 
 enum {
-	HOLD_RECORDED = 1, /* there is a record of the taking */
+	HOLD_RECORDED = 1, /* the take has a record */
 	WAIT_RECORDED = 2,
 };
 
 uint32_t sl_gil_cnt;
-/* Addresses of the first condition variables, 0: free. The index is the number of the lock. */
+/* Addresses of the first condition variables, 0: free. The index is the lock's number. */
 static uintptr_t gil[GILS_MAX];
 
 /* ---- records ---- */
@@ -50,7 +49,7 @@ static void put(enum sl_nvtx kind, uint64_t start, unsigned number)
 	sl_end_write();
 }
 
-/* The number of the lock whose condition variable this is, and which of the two. */
+/* The number of the lock that @cond belongs to, and which of its two it is. */
 SL_HOT bool find(const void *cond, unsigned *number, bool *is_switch)
 {
 	uint32_t cnt = __atomic_load_n(&sl_gil_cnt, __ATOMIC_ACQUIRE);
@@ -70,7 +69,7 @@ SL_HOT bool find(const void *cond, unsigned *number, bool *is_switch)
 static void record_take(unsigned number, uint64_t now)
 {
 	struct sl_slot *s = sl_tls.slot;
-	bool is_open = sl_tls.pass & 1;
+	bool is_open = sl_tls.gate & 1;
 
 	if (s->gil_wait && is_open && !(s->gil_recorded & WAIT_RECORDED)) {
 		put(SL_NVTX_GIL_WAIT, s->gil_wait, number);
@@ -83,8 +82,8 @@ static void record_take(unsigned number, uint64_t now)
 		s->gil_recorded = 0;
 	}
 	s->gil_wait = 0;
-	s->gil_pass = sl_tls.pass;
-	/* Read by the collector at any time, for threads that have recorded nothing. */
+	s->gil_gate = sl_tls.gate;
+	/* Read by the collector at any time, for threads without records. */
 	__atomic_store_n(&s->gil_since, now, __ATOMIC_RELEASE);
 }
 
@@ -98,8 +97,8 @@ static void record_drop(unsigned number, uint64_t now)
 	s->gil_recorded = 0;
 	if (!since)
 		return;
-	/* Taken while nothing was recorded, and held into or through a time when something was. */
-	if (!(recorded & HOLD_RECORDED) && (sl_tls.pass & 1 || sl_tls.pass != s->gil_pass)) {
+	/* Taken while nothing was recorded, and held into a recorded period or across one. */
+	if (!(recorded & HOLD_RECORDED) && (sl_tls.gate & 1 || sl_tls.gate != s->gil_gate)) {
 		put(SL_NVTX_GIL_TAKE, since, number);
 		recorded = HOLD_RECORDED;
 	}
@@ -108,8 +107,8 @@ static void record_drop(unsigned number, uint64_t now)
 }
 
 /*
- * The moment of the taking. It must not be read before the mutex is had, which a processor may do: then the holding would
- * begin before that of the thread that has let go ended.
+ * The time of a take. The processor must not read it before the mutex is taken: else the range would begin before that of
+ * the previous holder ended.
  */
 SL_HOT uint64_t ticks_now(void)
 {
@@ -145,7 +144,7 @@ void sl_gil_waits(const void *cond)
 	s = sl_tls.slot;
 	if (!s->gil_wait)
 		s->gil_wait = sl_ticks();
-	if (sl_tls.pass & 1 && !(s->gil_recorded & WAIT_RECORDED)) {
+	if (sl_tls.gate & 1 && !(s->gil_recorded & WAIT_RECORDED)) {
 		put(SL_NVTX_GIL_WAIT, s->gil_wait, number);
 		s->gil_recorded |= WAIT_RECORDED;
 	}
@@ -157,7 +156,7 @@ void sl_gil_end(void)
 		record_drop(0, sl_ticks());
 }
 
-/* ---- which they are ---- */
+/* ---- finding the locks ---- */
 
 struct code {
 	uintptr_t at;
@@ -181,7 +180,7 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Is the code at @at CPython's own? */
+/* Whether the code at @at is CPython's. */
 static bool is_python(const void *at)
 {
 	struct code c = {.at = (uintptr_t)at};
@@ -190,7 +189,7 @@ static bool is_python(const void *at)
 	return c.is_python;
 }
 
-/* The names under which the collector writes ranges; once in each arena. False: not now. */
+/* Records the names of the ranges; once per arena. False: not possible now. */
 static bool record_names(void)
 {
 	struct sl_arena *a = sl_global.arena;
@@ -206,7 +205,7 @@ static bool record_names(void)
 		return false;
 	a->gil_hold = sl_nvtx_string_id(hold, hold);
 	a->gil_wait = sl_nvtx_string_id(wait, wait);
-	/* Release: whoever sees the domain sees the strings. */
+	/* Release: a reader of the domain also reads the strings. */
 	__atomic_store_n(&a->gil_domain, d->id, __ATOMIC_RELEASE);
 	return true;
 }
@@ -215,7 +214,7 @@ static void add_lock(uintptr_t cond)
 {
 	uint32_t cnt = __atomic_load_n(&sl_gil_cnt, __ATOMIC_RELAXED), i = 0;
 
-	/* Locks are made one at a time: with the first one held, or before there is a second thread. */
+	/* Locks are created one at a time: with the first one held, or before there is a second thread. */
 	while (i < cnt && gil[i] && gil[i] != cond)
 		i++;
 	if (i == GILS_MAX || !record_names())
@@ -226,13 +225,13 @@ static void add_lock(uintptr_t cond)
 		__atomic_store_n(&sl_gil_cnt, cnt + 1, __ATOMIC_RELEASE);
 }
 
-static bool is_asked_for(void)
+static bool is_enabled(void)
 {
 	return sl_ready() && sl_global.session->trace & SL_TRACE_PYTHON_GIL;
 }
 
 /*
- * No hooks: they make no row. The version is that of the ABI with today's condition variables (libtrace.map).
+ * No hooks: they have no rows. The exports have the version of today's ABI of condition variables (libtrace.map).
  */
 SL_WRAPPER(int, pthread_cond_init, (void *cond, const void *attr))
 {
@@ -243,8 +242,8 @@ SL_WRAPPER(int, pthread_cond_init, (void *cond, const void *attr))
 		real = (int (*)(void *, const void *))sl_object_next("pthread_cond_init");
 	if (sl_unlikely(!real))
 		return ENOSYS;
-	/* The two of one lock come one after the other. */
-	if (is_asked_for() && is_python(__builtin_return_address(0))) {
+	/* The two of a lock are initialized one after the other. */
+	if (is_enabled() && is_python(__builtin_return_address(0))) {
 		if (last && (uintptr_t)cond - last == TO_SWITCH)
 			add_lock(last);
 		last = (uintptr_t)cond;
@@ -262,7 +261,7 @@ SL_WRAPPER(int, pthread_cond_destroy, (void *cond))
 		real = (int (*)(void *))sl_object_next("pthread_cond_destroy");
 	if (sl_unlikely(!real))
 		return ENOSYS;
-	/* With the lock, the last who held it lets go. */
+	/* Destroying the lock ends its last hold. */
 	if (sl_gil_is_known() && find(cond, &number, &is_switch) && !is_switch) {
 		sl_gil_signals(cond);
 		__atomic_store_n(&gil[number], 0, __ATOMIC_RELAXED);

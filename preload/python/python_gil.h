@@ -1,14 +1,14 @@
 /*
- * python_gil.h - who holds Python's global interpreter lock, and who waits for it (--trace=python-gil).
+ * python_gil.h - records when threads hold Python's global interpreter lock and wait for it (--trace=python-gil).
  *
- * The lock is a flag under a mutex, with two condition variables: whoever waits does so on the first, in steps of some
- * milliseconds; whoever lets go signals the first, and whoever takes it the second (so that a thread that was asked to
- * let go knows that another one has had it). That is so in every CPython from 3.2 on, and all of these calls are
- * wrapped already (wrap_lock.c): taking and letting go are calls that signal one of two known addresses, both made with
- * the mutex held, so that what they are told in is the order in which they happened.
+ * The lock is a flag under a mutex, with two condition variables: a thread waits for the first, in steps of some
+ * milliseconds; a thread that releases the lock signals the first, and one that takes it signals the second (so that the
+ * thread that released it on request knows that another one took it). That holds for every CPython from 3.2 on, and all
+ * of these functions are wrapped (wrap_lock.c): taking and releasing the lock are signals to one of two known addresses,
+ * both with the mutex held, so that the order of records is that of the events.
  *
- * The addresses are learnt when the lock is made: CPython calls pthread_cond_init() for nothing else. No offset of any
- * version is needed, and interpreters with a lock of their own (3.12 and later) are found likewise.
+ * The addresses become known when the lock is created: CPython calls pthread_cond_init() for no other purpose. No offset of
+ * any version is needed, and interpreters with a lock of their own (3.12 and later) are found likewise.
  */
 #ifndef SL_PYTHON_GIL_H
 #define SL_PYTHON_GIL_H
@@ -17,13 +17,13 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Locks that are known. 0: nobody asked, or this is no Python: the one question that others pay for. */
+/* Number of known locks. 0: not traced, or no Python. Other calls cost the test of this. */
 extern uint32_t sl_gil_cnt;
 
-/* Before a condition variable is signalled; before it is waited for with a limit. */
+/* Before a condition variable is signalled; before a timed wait for it. */
 __attribute__((noinline)) void sl_gil_signals(const void *cond);
 __attribute__((noinline)) void sl_gil_waits(const void *cond);
-/* The process ends: what this thread holds, it holds no longer. */
+/* The process exits: records a release by this thread. */
 void sl_gil_end(void);
 
 SL_HOT bool sl_gil_is_known(void)

@@ -1,8 +1,7 @@
 /*
- * python_range.c - ranges that our Python modules mark, as those of NVTX.
+ * python_range.c - ranges of the tracer's Python modules, as NVTX records.
  *
- * They do not depend on --trace=nvtx: who asks for them wants them. The program's own NVTX injection, where it has one,
- * hears nothing of them.
+ * They do not depend on --trace=nvtx. A chained NVTX injection library is not called for them.
  */
 #include "preload/python/python.h"
 
@@ -23,7 +22,7 @@ struct range {
 	uint32_t color; /* ARGB, 0 none */
 };
 
-/* One domain by each name: whoever registers the first range in it makes it. */
+/* One domain by name, created with its first range. */
 static struct sl_nvtx_domain *domain_by_name(const char *name)
 {
 	static struct domain *first;
@@ -40,7 +39,7 @@ static struct sl_nvtx_domain *domain_by_name(const char *name)
 	memcpy(d->name, name, len + 1);
 	d->domain = sl_nvtx_domain_new(sl_nvtx_chars(name));
 	d->next = __atomic_load_n(&first, __ATOMIC_RELAXED);
-	/* Release: pairs with the acquire above. Two at once make two domains of one name, which is allowed. */
+	/* Release: pairs with the acquire above. Concurrent threads may create two domains of one name, which is allowed. */
 	while (!__atomic_compare_exchange_n(&first, &d->next, d, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;

@@ -1,6 +1,6 @@
 /*
- * cfi.c - rows of call frame information: running an entry's instructions up to an address, and making 16 bytes of what
- * they say (DWARF 5, section 6.4).
+ * cfi.c - rows of call frame information: executes an entry's instructions up to an address, and packs the rules into 16
+ * bytes (DWARF 5, section 6.4).
  */
 #include "preload/unwind/cfi_internal.h"
 
@@ -29,14 +29,14 @@ enum {
 	DW_CFA_val_offset_sf = 0x15,
 	DW_CFA_val_expression = 0x16,
 	DW_CFA_AARCH64_negate_ra_state_with_pc = 0x2c,
-	DW_CFA_AARCH64_negate_ra_state = 0x2d, /* of SPARC: window_save, which is not for here */
+	DW_CFA_AARCH64_negate_ra_state = 0x2d, /* window_save on SPARC */
 	DW_CFA_GNU_args_size = 0x2e,
 	DW_CFA_GNU_negative_offset_extended = 0x2f,
 	DW_CFA_advance_loc = 0x40, /* with the operand in the low six bits */
 	DW_CFA_offset = 0x80,
 	DW_CFA_restore = 0xc0,
 
-	/* Compilers nest these once. The state of it all must fit onto the stacks of others' threads. */
+	/* Compilers nest these once. Bounded, as the state is on the stack of the program's thread. */
 	REMEMBERED_MAX = 4,
 };
 
@@ -65,7 +65,7 @@ static int32_t factored(struct machine *m, int64_t v)
 	return narrow(m, product);
 }
 
-/* Registers beyond those that we keep (vectors) are passed over. */
+/* Registers that are not followed (vectors) are ignored. */
 static void set(struct machine *m, uint64_t reg, enum cfi_how how, int32_t value)
 {
 	if (reg < SL_REG_CNT) {
@@ -87,7 +87,7 @@ static void set_cfa_register(struct machine *m, uint64_t reg)
 	m->rules.cfa_register = (uint8_t)reg;
 }
 
-/* Where the expression is that stands here, and past it. */
+/* Position of the expression at the cursor, which is moved past it. */
 static int32_t expression(struct machine *m)
 {
 	uint64_t at = cfi_address(m->table, m->in.p) - m->table->low, len = cfi_uleb(&m->in);
@@ -115,7 +115,7 @@ static void recall(struct machine *m)
 		m->rules = m->remembered[--m->remembered_cnt];
 }
 
-/* Instructions about one register. */
+/* Executes an instruction for one register. */
 static void run_register(struct machine *m, uint8_t op)
 {
 	uint64_t reg = cfi_uleb(&m->in);
@@ -185,7 +185,7 @@ static void run_cfa(struct machine *m, uint8_t op)
 	}
 }
 
-/* One instruction; those that move the location have been seen to. */
+/* Executes one instruction, except those that move the location. */
 static void run_one(struct machine *m, uint8_t op)
 {
 	switch (op & 0xc0) {
@@ -200,7 +200,7 @@ static void run_one(struct machine *m, uint8_t op)
 	}
 	switch (op) {
 	case DW_CFA_nop:
-	case DW_CFA_AARCH64_negate_ra_state: /* The signature is taken off whether there is one or not. */
+	case DW_CFA_AARCH64_negate_ra_state: /* Signatures are always stripped. */
 	case DW_CFA_AARCH64_negate_ra_state_with_pc:
 		break;
 	case DW_CFA_GNU_args_size:
@@ -225,7 +225,7 @@ static void run_one(struct machine *m, uint8_t op)
 	}
 }
 
-/* Where the next rules begin, if @op says so. */
+/* The location of the next rules, if @op moves it. */
 static bool moves(struct machine *m, uint8_t op, uint64_t *to)
 {
 	uint64_t align = m->cie->code_align;
@@ -245,7 +245,7 @@ static bool moves(struct machine *m, uint8_t op, uint64_t *to)
 	return true;
 }
 
-/* Up to the rules for @pc. Returns where they end, at @end at the latest. */
+/* Executes instructions up to the rules for @pc. Returns the end of their range, @end at most. */
 static uint64_t run(struct machine *m, struct cfi_in program, uint64_t pc, uint64_t end)
 {
 	m->in = program;
@@ -300,8 +300,8 @@ enum {
 };
 
 /*
- * What linkers write for the whole PLT: rsp + 8, and 8 more from the Nth byte of each 16 on, behind the push. For one
- * address that is a row like any other.
+ * The expression that linkers write for the PLT: rsp + 8, and 8 more from the Nth byte of each 16 on, after the push. For a
+ * given address it is a simple row.
  */
 static bool plt_row(struct cfi_in e, uint64_t pc, struct sl_row *row)
 {

@@ -1,8 +1,8 @@
 /*
- * cfi_entry.c - from an address to its entry in .eh_frame: the search table, and reading what stands there.
+ * cfi_entry.c - finds and parses the .eh_frame entry of an address, by the search table of .eh_frame_hdr.
  *
- * The format is that of the LSB. The table may be damaged or no table at all, so every read is checked against the
- * segment, and whatever runs in a loop moves forward in it.
+ * The format is that of the LSB. The table may be damaged or no table, so every read is checked against the segment, and
+ * every loop advances in it.
  */
 #include "preload/unwind/cfi_internal.h"
 
@@ -56,7 +56,7 @@ int64_t cfi_sleb(struct cfi_in *in)
 	}
 }
 
-/* What lies at an address of the table, up to its end; empty when it is not in the table. */
+/* The bytes at an address of the table, up to its end; empty if it is outside. */
 struct cfi_in cfi_at(const struct sl_cfi *t, uint64_t address)
 {
 	struct cfi_in in = {NULL, NULL, true};
@@ -136,7 +136,7 @@ uint64_t cfi_encoded(const struct sl_cfi *t, struct cfi_in *in, unsigned enc)
 
 /* ---- entries ---- */
 
-/* The body of an entry, its id not read yet. False at the end of all, and for what is none. */
+/* The body of an entry, from its id on. False: end of the table, or no entry. */
 static bool open_entry(const struct sl_cfi *t, uint64_t address, struct cfi_in *in)
 {
 	uint64_t len;
@@ -181,10 +181,10 @@ static void read_augmentation(const struct sl_cfi *t, struct cfi_cie *c, struct 
 		case 'S':
 			c->is_signal = true;
 			break;
-		case 'B': /* return addresses are signed by the other key */
+		case 'B': /* return addresses are signed with key B */
 		case 'G': /* stack memory is tagged */
 			break;
-		default: /* Unknown: the length has led us past it, but what it means nobody knows. */
+		default: /* Unknown: skipped by its length, but its meaning may matter. */
 			in->bad = true;
 			return;
 		}
@@ -245,7 +245,7 @@ static bool read_fde(const struct sl_cfi *t, uint64_t address, struct cfi_cie *c
 	return !in.bad && f->begin < f->end;
 }
 
-/* Without a search table: all entries, from the first on. */
+/* Without a search table: scans all entries. */
 static bool walk(const struct sl_cfi *t, uint64_t frames, uint64_t pc, struct cfi_cie *c,
 		 struct cfi_fde *f)
 {
@@ -276,7 +276,7 @@ bool cfi_entry(const struct sl_cfi *t, uint64_t pc, struct cfi_cie *c, struct cf
 	entries = in.p;
 	if (in.bad || cnt > (size_t)(in.end - in.p) / 8)
 		return false;
-	while (cnt) { /* the last that begins at pc or before is at low - 1 in the end */
+	while (cnt) { /* finally low - 1 is the last entry that begins at or before pc */
 		uint64_t half = cnt / 2;
 		int32_t begin;
 

@@ -1,4 +1,4 @@
-/* cfi_internal.h - between cfi_entry.c (finding), cfi.c (running the tables) and cfi_step.c (what needs all registers). */
+/* cfi_internal.h - shared by cfi_entry.c (finds entries), cfi.c (executes them) and cfi_step.c (follows all registers). */
 #ifndef SL_CFI_INTERNAL_H
 #define SL_CFI_INTERNAL_H
 
@@ -6,7 +6,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Bytes being read. Past the end they are 0, and it is known. */
+/* A cursor over bytes. Reads past the end give 0 and set an error. */
 struct cfi_in {
 	const uint8_t *p, *end;
 	bool bad;
@@ -42,14 +42,14 @@ static inline int64_t cfi_signed(struct cfi_in *in, unsigned bytes)
 uint64_t cfi_uleb(struct cfi_in *in);
 int64_t cfi_sleb(struct cfi_in *in);
 
-/* What lies at an address of the table, up to its end; bad when it is not in the table. */
+/* The bytes at an address of the table, up to its end; bad if it is outside. */
 struct cfi_in cfi_at(const struct sl_cfi *table, uint64_t address);
 static inline uint64_t cfi_address(const struct sl_cfi *table, const uint8_t *p)
 {
 	return (uintptr_t)p - (uintptr_t)table->at;
 }
 uint64_t cfi_encoded(const struct sl_cfi *table, struct cfi_in *in, unsigned enc);
-/* The expression that stands at @at (struct cfi_rules). */
+/* The expression at position @at (struct cfi_rules). */
 struct cfi_in cfi_expression(const struct sl_cfi *table, int32_t at);
 
 struct cfi_cie {
@@ -58,7 +58,7 @@ struct cfi_cie {
 	int64_t data_align;
 	uint32_t ra;
 	uint8_t enc;
-	bool has_length; /* of what else is in its FDEs */
+	bool has_length; /* its FDEs have augmentation data */
 	bool is_signal;
 };
 
@@ -67,18 +67,18 @@ struct cfi_fde {
 	uint64_t begin, end;
 };
 
-/* The entry that @pc is in. */
+/* The entry that covers @pc. */
 bool cfi_entry(const struct sl_cfi *table, uint64_t pc, struct cfi_cie *cie, struct cfi_fde *fde);
 
-/* How a register of the caller is found. */
+/* Rule for a register of the caller. */
 enum cfi_how {
-	CFI_SAME = 0,  /* as it was, also where nothing is said */
-	CFI_UNDEFINED, /* not at all */
+	CFI_SAME = 0,  /* unchanged; also without a rule */
+	CFI_UNDEFINED, /* unknown */
 	CFI_AT,        /* at CFA + value */
 	CFI_IS,        /* is CFA + value */
 	CFI_REGISTER,  /* in register value */
-	CFI_AT_EXPR,   /* at what the expression gives */
-	CFI_IS_EXPR,   /* is what the expression gives */
+	CFI_AT_EXPR,   /* at the value of the expression */
+	CFI_IS_EXPR,   /* the value of the expression */
 };
 enum cfi_cfa {
 	CFI_CFA_NONE = 0,
@@ -86,7 +86,7 @@ enum cfi_cfa {
 	CFI_CFA_EXPR,
 };
 
-/* The rules for one address. An expression is where its length stands, from the table's low end on. */
+/* The rules for one address. An expression is given by the offset of its length from the table's low end. */
 struct cfi_rules {
 	uint8_t how[SL_REG_CNT];
 	uint8_t cfa_how, cfa_register;
@@ -96,12 +96,12 @@ struct cfi_rules {
 
 struct cfi_found {
 	struct cfi_rules rules;
-	uint64_t next; /* first address behind pc that may have other rules */
+	uint64_t next; /* first address after pc that may have other rules */
 	uint32_t ra;   /* column of the return address */
 	bool is_signal;
 };
 
-/* The rules for @pc. False: there are none, or they make no sense. */
+/* The rules for @pc. False: none, or they are invalid. */
 bool cfi_find(const struct sl_cfi *table, uint64_t pc, struct cfi_found *found);
 
 #pragma GCC visibility pop

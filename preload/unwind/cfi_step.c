@@ -1,7 +1,8 @@
 /*
- * cfi_step.c - the caller's registers by the full rules: DWARF expressions, signal frames, whatever a row cannot say.
+ * cfi_step.c - the caller's registers by the full rules: DWARF expressions, signal frames, everything that a row cannot
+ * express.
  *
- * Slow and rare. An expression is bounded in steps and in depth; what it reads goes through the caller's function.
+ * Slow and rare. An expression is bounded in steps and in depth; it reads memory through the caller's function.
  */
 #include "preload/unwind/cfi_internal.h"
 
@@ -58,7 +59,7 @@ enum {
 	STEPS_MAX = 256,
 };
 
-/* Registers that a function leaves as they were. */
+/* Callee-saved registers. */
 #if defined(__aarch64__)
 #define KEPT 0xbff80000u /* 19 to 29, stack pointer */
 #else
@@ -100,7 +101,7 @@ static void push_from_top(struct eval *e, unsigned index)
 static uint64_t get_register(struct eval *e, uint64_t reg)
 {
 #if defined(__x86_64__)
-	if (reg == SL_REG_RA) /* stands for the instruction that is run */
+	if (reg == SL_REG_RA) /* the program counter */
 		return e->pc;
 #endif
 	if (reg >= SL_REG_CNT || !(e->regs->known >> reg & 1)) {
@@ -303,7 +304,7 @@ static bool evaluate(struct eval *e, struct cfi_in program, const uint64_t *firs
 	return !e->in.bad;
 }
 
-/* The caller's value of a register. False: it cannot be found. */
+/* The caller's value of a register. False: unknown. */
 static bool register_of_caller(struct eval *e, const struct sl_cfi *t, const struct cfi_rules *r,
 			       unsigned reg, uint64_t cfa, uint64_t *v)
 {
@@ -360,7 +361,7 @@ bool sl_cfi_step(const struct sl_cfi *table, uint64_t pc, struct sl_regs *regs, 
 	if (!find_cfa(&e, table, &f.rules, &cfa))
 		return false;
 	for (unsigned i = 0; i < SL_REG_CNT; i++) {
-		/* Across a call the rest is gone, whatever the table does not say about it. */
+		/* A call clobbers the other registers unless the table has rules for them. */
 		if (f.rules.how[i] == CFI_SAME && !(f.is_signal || KEPT >> i & 1) && i != f.ra)
 			continue;
 		if (register_of_caller(&e, table, &f.rules, i, cfa, &caller.value[i]))

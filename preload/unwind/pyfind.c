@@ -1,6 +1,6 @@
 /*
- * pyfind.c - see pyfind.h. All symbols are those of one object: the executable (which exports them for its extension
- * modules, stripped or not) or libpython. Other implementations of Python have other names for them.
+ * pyfind.c - finds CPython by symbols that the executable (for its extension modules, even if stripped) or libpython
+ * exports, and the thread states of the calling thread. Other implementations of Python lack these symbols.
  */
 #include "preload/unwind/pyfind.h"
 
@@ -19,21 +19,21 @@
 #include "preload/unwind/pystack.h"
 #include "preload/wire/sys.h"
 
-#define PYTHON_MAX      4u /* one after the other, where they are unloaded */
+#define PYTHON_MAX      4u /* in sequence, if they are unloaded */
 #define INTERPRETER_MAX 1000u
 #define THREAD_MAX      20000u
-#define LOOKS_MAX       128u /* at threads, each by a system call */
+#define LOOKS_MAX       128u /* thread states read, by one system call each */
 
 static struct sl_python pythons[PYTHON_MAX];
 static uint32_t python_cnt;
-static const struct sl_python *python; /* released: whoever sees it, sees what it points at */
-static uint32_t is_stale = 1, is_looking, is_watching;
-static unsigned long long adds, subs; /* of the loader, at the last look */
+static const struct sl_python *python; /* stored with release, read with acquire */
+static uint32_t is_stale = 1, is_searching, may_be_loading;
+static unsigned long long adds, subs; /* the loader's counts at the last search */
 static const char *note;              /* for the user, not recorded yet */
 
-/* ---- which one, and where ---- */
+/* ---- the interpreter ---- */
 
-/* PY_VERSION_HEX from "3.9.18 (main, ...": only whether it is finished counts of what is behind the numbers. */
+/* PY_VERSION_HEX from "3.9.18 (main, ...": of the part after the numbers only alpha or beta matters. */
 static uint32_t read_version(const char *text)
 {
 	uint32_t number[3] = {0, 0, 0};
@@ -48,14 +48,14 @@ static uint32_t read_version(const char *text)
 	       (*text == 'a' || *text == 'b' ? 0xa0 : 0xf0);
 }
 
-struct look {
+struct search {
 	struct sl_python python;
 	uint32_t hex; /* 0: none */
 };
 
-static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
+static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct look *look = arg;
+	struct search *search = arg;
 	const unsigned long *version;
 	const char *(*text)(void);
 	struct sl_object o;
@@ -65,16 +65,16 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
 	subs = info->dlpi_subs;
 	if (!sl_object_open(&o, info))
 		return 0;
-	look->python.of_thread =
+	search->python.of_thread =
 		(void *(*)(void))sl_object_find(&o, "PyGILState_GetThisThreadState");
 	text = (const char *(*)(void))sl_object_find(&o, "Py_GetVersion");
-	if (!look->python.of_thread || !text)
+	if (!search->python.of_thread || !text)
 		return 0;
-	look->python.runtime = sl_object_find(&o, "_PyRuntime");
-	look->python.code_type = sl_object_find(&o, "PyCode_Type");
-	look->python.current = (void *(*)(void))sl_object_find(&o, "_PyThreadState_UncheckedGet");
+	search->python.runtime = sl_object_find(&o, "_PyRuntime");
+	search->python.code_type = sl_object_find(&o, "PyCode_Type");
+	search->python.current = (void *(*)(void))sl_object_find(&o, "_PyThreadState_UncheckedGet");
 	version = sl_object_find(&o, "Py_Version");
-	look->hex = version ? (uint32_t)*version : read_version(text());
+	search->hex = version ? (uint32_t)*version : read_version(text());
 	return 1;
 }
 
@@ -105,13 +105,13 @@ static bool is_same(const struct sl_python *a, const struct sl_python *b)
 	       a->of_thread == b->of_thread && a->at.version == b->at.version;
 }
 
-static void look(void)
+static void search(void)
 {
 	static uint32_t noted;
-	struct look found = {.hex = 0};
+	struct search found = {.hex = 0};
 	const struct sl_python *now = NULL;
 
-	dl_iterate_phdr(look_into, &found);
+	dl_iterate_phdr(visit_object, &found);
 	if (found.hex) {
 		struct sl_python *p = &found.python;
 
@@ -143,18 +143,18 @@ const struct sl_python *sl_python_get(void)
 	const struct sl_python *py = __atomic_load_n(&python, __ATOMIC_ACQUIRE);
 	bool changed = __atomic_load_n(&is_stale, __ATOMIC_RELAXED);
 
-	if (sl_likely(!changed && (py || !__atomic_load_n(&is_watching, __ATOMIC_RELAXED))))
+	if (sl_likely(!changed && (py || !__atomic_load_n(&may_be_loading, __ATOMIC_RELAXED))))
 		return py;
 	if (!changed)
 		dl_iterate_phdr(has_changed, &changed);
 	if (!changed)
 		return py;
-	/* Another thread is at it: this stack is without. */
-	if (__atomic_exchange_n(&is_looking, 1, __ATOMIC_ACQUIRE))
+	/* Another thread is searching: this stack gets no Python frames. */
+	if (__atomic_exchange_n(&is_searching, 1, __ATOMIC_ACQUIRE))
 		return NULL;
 	__atomic_store_n(&is_stale, 0, __ATOMIC_SEQ_CST);
-	look();
-	__atomic_store_n(&is_looking, 0, __ATOMIC_RELEASE);
+	search();
+	__atomic_store_n(&is_searching, 0, __ATOMIC_RELEASE);
 	return __atomic_load_n(&python, __ATOMIC_ACQUIRE);
 }
 
@@ -174,19 +174,19 @@ static bool is_wanted(void)
 
 void sl_pystack_rescan(bool is_loading)
 {
-	/* Release: whoever looks sees what was loaded before. */
+	/* Release: a thread that searches finds objects loaded before. */
 	__atomic_store_n(&is_stale, 1, __ATOMIC_RELEASE);
 	if (is_loading)
-		__atomic_store_n(&is_watching, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&may_be_loading, 1, __ATOMIC_RELAXED);
 	else if (is_wanted())
-		/* Now rather than within some call: it takes the loader's lock. */
+		/* Here rather than inside a later call, as it takes the loader's lock. */
 		sl_python_get();
 }
 
 void sl_pystack_forked(void)
 {
-	/* Another thread of the parent may have been at it. */
-	if (__atomic_exchange_n(&is_looking, 0, __ATOMIC_RELAXED))
+	/* Another thread of the parent may have been searching. */
+	if (__atomic_exchange_n(&is_searching, 0, __ATOMIC_RELAXED))
 		__atomic_store_n(&is_stale, 1, __ATOMIC_RELAXED);
 }
 
@@ -203,9 +203,9 @@ static const char *frame_of(const struct sl_python *py, const char *thread)
 	return sl_python_is_pointer(p) ? sl_python_load(p + py->at.cframe_current) : NULL;
 }
 
-/* Of the thread, which has a state in each interpreter that it has been in: those with frames. */
+/* Frames of the thread, which has a state in each interpreter that it has been in. */
 struct states {
-	const char *first, *present; /* in its slot; the one that it runs in */
+	const char *first, *present; /* the state in its slot; the state that it runs in */
 	const char *frames[SL_PYTHON_NESTED];
 	unsigned cnt;
 };
@@ -217,7 +217,7 @@ static void add_frames(struct states *s, const char *state, const char *frames)
 	if (!frames)
 		return;
 	if (state == s->present) {
-		/* In front of all others. */
+		/* First. */
 		at = 0;
 		if (s->cnt == SL_PYTHON_NESTED)
 			s->cnt--;
@@ -230,8 +230,8 @@ static void add_frames(struct states *s, const char *state, const char *frames)
 }
 
 /*
- * Words of an object that may go while we look: by the kernel, which then says so. What is read of one that is gone leads
- * nowhere, or to one that is not this thread's.
+ * Reads words of an object that another thread may free, by a system call, which fails then. Words of a freed object are
+ * rejected later, or lead to a state of another thread.
  */
 static bool read_words(const char *object, const uint32_t *offsets, unsigned cnt,
 		       const char **words)
@@ -244,7 +244,7 @@ static bool read_words(const char *object, const uint32_t *offsets, unsigned cnt
 		       0) == (long)here.iov_len;
 }
 
-/* From 3.12 on the slot of the thread has the state that it runs in; the others are found without the lock of their list. */
+/* From 3.12 on the thread's slot has the state that it runs in; the others are found without the lock of their list. */
 static void find_outer(const struct sl_python *py, struct states *s)
 {
 	const struct sl_pylayout *at = &py->at;
@@ -273,9 +273,8 @@ static void find_outer(const struct sl_python *py, struct states *s)
 }
 
 /*
- * Up to 3.11 the slot of a thread keeps its first state, also while it runs in another interpreter. The state it runs
- * in is the present one where the thread holds the lock; else, of those which have frames, that of the interpreter
- * which is youngest.
+ * Up to 3.11 a thread's slot keeps its first state, even while it runs in another interpreter. The state it runs in is the
+ * current one if the thread holds the lock; else, of those with frames, that of the newest interpreter.
  */
 static void find_all(const struct sl_python *py, struct states *s)
 {
@@ -301,7 +300,7 @@ static void find_locked(const struct sl_python *py, struct states *s)
 
 	if (py->current() == s->first)
 		return;
-	/* Several interpreters, and this thread is not in its first, or in none: only now the lock of their list. */
+	/* Several interpreters, and this thread is not in its first one: only now the lock of their list is needed. */
 	lock = (sem_t *)sl_python_load(py->runtime + py->at.lock);
 	take = (int (*)(sem_t *))sl_get_real(SL_H_sem_trywait);
 	give = (int (*)(sem_t *))sl_get_real(SL_H_sem_post);
@@ -320,7 +319,7 @@ unsigned sl_python_frames(const struct sl_python *py, const char *frames[SL_PYTH
 
 	if (!first)
 		return 0;
-	/* Once a thread ends Python, it frees what the others have. */
+	/* A thread that finalizes Python frees the states of the others. */
 	ends = sl_python_load(py->runtime + py->at.finalizing);
 	if (ends && ends != first)
 		return 0;
@@ -329,7 +328,7 @@ unsigned sl_python_frames(const struct sl_python *py, const char *frames[SL_PYTH
 	if (sl_unlikely(head && sl_python_load(head + py->at.next_interpreter))) {
 		if (py->at.lock)
 			find_locked(py, &s);
-		else if (!sl_global.restricted)
+		else if (!sl_global.seccomp)
 			find_outer(py, &s);
 	}
 	memcpy(frames, s.frames, s.cnt * sizeof(frames[0]));

@@ -1,4 +1,4 @@
-/* pyfind.h - the Python of the process, and what it knows of the calling thread. */
+/* pyfind.h - finds the Python of the process, and the frames of the calling thread in its interpreters. */
 #ifndef SL_PYFIND_H
 #define SL_PYFIND_H
 
@@ -8,27 +8,26 @@
 
 struct sl_python {
 	struct sl_pylayout at;
-	const char *runtime;   /* _PyRuntime */
-	const void *code_type; /* PyCode_Type */
-	void *(*of_thread)(
-		void); /* PyGILState_GetThisThreadState: a look into a slot of the thread, no more */
+	const char *runtime;      /* _PyRuntime */
+	const void *code_type;    /* PyCode_Type */
+	void *(*of_thread)(void); /* PyGILState_GetThisThreadState: reads a thread-local slot */
 	void *(*current)(
-		void); /* up to 3.11: of the thread that holds the lock; may be another's */
+		void); /* up to 3.11: the state that holds the lock; may be another thread's */
 };
 
-/* NULL: there is none that we know. What was once returned stays as it is. */
+/* NULL: none of known layout. A returned structure never changes. */
 const struct sl_python *sl_python_get(void);
-/* The same, without looking for one. */
+/* The same, without searching for it. */
 const struct sl_python *sl_python_known(void);
 
-#define SL_PYTHON_NESTED 4u /* interpreters that a thread is in, one within the other */
+#define SL_PYTHON_NESTED 4u /* nested interpreters of a thread */
 
 /*
- * The innermost frame of the calling thread in each interpreter that it is in, that of the present one first, then the
- * youngest. How many; 0: it runs no Python.
+ * The innermost frame of the calling thread in each interpreter that it is in: the current one first, then the newest.
+ * Returns their number; 0: it runs no Python.
  */
 unsigned sl_python_frames(const struct sl_python *py, const char *frames[SL_PYTHON_NESTED]);
-/* That of the present one alone. */
+/* That of the current interpreter alone. */
 const char *sl_python_frame(const struct sl_python *py);
 
 static inline const char *sl_python_load(const char *at)
@@ -41,7 +40,7 @@ static inline const char *sl_python_load(const char *at)
 #define SL_PYTHON_ADDRESS_BITS 52
 #endif
 
-/* Not one that can never be right: what is read this way is the thread's own, but may be damaged. */
+/* Whether @p may be a valid pointer: memory that is read this way may be damaged. */
 static inline bool sl_python_is_pointer(const void *p)
 {
 	return (uintptr_t)p % 8 == 0 && (uintptr_t)p >= 65536 &&

@@ -1,9 +1,9 @@
-/* pylayout.c - see pylayout.h. */
+/* pylayout.c - offsets in CPython's structures: a table by version, and _Py_DebugOffsets from 3.13 on. */
 #include "preload/unwind/pylayout.h"
 
 #include <string.h>
 
-/* What did not change from 3.8 to 3.12. */
+/* Offsets that are the same from 3.8 to 3.12. */
 #define OBJECTS                                                                        \
 	.type = 8, .bytes_size = 16, .bytes = 32, .text_length = 16, .text_state = 32, \
 	.next_thread = 8
@@ -65,18 +65,18 @@ static const struct sl_pylayout known[] = {
 };
 
 /*
- * _Py_DebugOffsets: 64-bit words in groups, each of which begins with the size of what it tells of (the first: with the
- * cookie). Groups grew from version to version, so what is known is how many words each has.
+ * _Py_DebugOffsets: 64-bit words in groups, each of which begins with the size of the structure that it describes (the
+ * first: with the cookie). Groups grow with versions, so the table has the number of words of each.
  */
 struct shape {
 	uint32_t version;
-	/* Words of the groups that differ: thread with what follows it, type with types on the heap. */
+	/* Words of the groups that differ: thread and what follows it; type and heap types. */
 	uint8_t interpreter, thread, frame, code, type, set;
-	uint8_t base, thread_id; /* which words of the thread; base 0: it has none */
+	uint8_t base, thread_id; /* indices of words of the thread; base 0: it has none */
 };
 static const struct shape shapes[] = {
 	{0x030d, 13, 9, 6, 10, 4, 0, 0, 5},  {0x030e, 16, 9, 8, 11, 4, 4, 0, 5},
-	{0x030e, 15, 9, 8, 11, 4, 4, 0, 5}, /* candidates of 3.14 */
+	{0x030e, 15, 9, 8, 11, 4, 4, 0, 5}, /* release candidates of 3.14 */
 	{0x030e, 14, 9, 8, 11, 4, 4, 0, 5},  {0x030e, 14, 9, 7, 10, 4, 4, 0, 5},
 	{0x030f, 16, 17, 8, 11, 8, 4, 5, 8},
 };
@@ -93,7 +93,7 @@ enum {
 	BYTES_WORDS = 3,
 };
 
-/* Whether @cnt offsets behind the size lie inside it, and the size is one. */
+/* Whether the size is plausible and the @cnt offsets after it are inside of it. */
 static bool is_sane(const uint64_t *group, unsigned cnt, uint64_t least, uint64_t most)
 {
 	if (group[0] < least || group[0] > most)
@@ -120,7 +120,7 @@ static bool read_shape(struct sl_pylayout *l, const uint64_t *words, const struc
 	    !is_sane(object, 2, 16, 64) || !is_sane(bytes, 3, 24, 128) ||
 	    !is_sane(text, 3, 48, 256))
 		return false;
-	/* These have been where they are for ever; so has what the others are next to. */
+	/* These have never changed; nor has what the others are next to. */
 	if (object[0] != (free_threaded ? 32u : 16u) || object[1] != object[0] - 8 ||
 	    bytes[1] != object[0] || bytes[2] != object[0] + 16 || text[2] != object[0] ||
 	    text[3] != object[0] + 24 || text[1] != object[0] + 16 || frame[1] % 8 ||
@@ -166,7 +166,7 @@ bool sl_pylayout_get(struct sl_pylayout *l, uint32_t hex, const void *runtime)
 {
 	const uint64_t *words = runtime;
 
-	/* Before its first candidate, a version may yet change. */
+	/* Before its first release candidate a version may still change. */
 	if ((hex >> 4 & 0xf) < 0xc)
 		return false;
 	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)

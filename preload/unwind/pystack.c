@@ -1,8 +1,8 @@
 /*
- * pystack.c - see pystack.h.
+ * pystack.c - walks the Python frames of the calling thread, and keeps a table of known code objects.
  *
- * Where the interpreter's loop was entered from C (SL_FRAME_ENTRY): up to 3.10 for every frame; in 3.11 the frame says so;
- * later a frame that is none of Python's lies behind it.
+ * Frames for which the interpreter's loop was entered from C (SL_FRAME_ENTRY): up to 3.10 every frame; in 3.11 those with a
+ * flag; later those followed by a frame of C code.
  */
 #include "preload/unwind/pystack.h"
 
@@ -14,9 +14,9 @@
 #include "preload/unwind/pytext.h"
 #include "preload/unwind/unwind_internal.h"
 
-#define NOT_BEGUN 0xffffffu /* as struct frame.h has it: offset / 2 */
-#define WALK_MAX  100000u   /* frames: more are a circle */
-/* Code objects: those met first are on a few pages, for what a program mostly is in; the others all over theirs. */
+#define NOT_BEGUN 0xffffffu /* as in frame.h: offset / 2 */
+#define WALK_MAX  100000u   /* frames: more are a cycle */
+/* Code objects: the first ones are in a small table of a few pages, as programs mostly use few; others are hashed. */
 #define EARLY_CNT    512u
 #define EARLY_PROBES 2u
 #define CODE_CNT     32768u
@@ -27,22 +27,22 @@
 
 struct walk {
 	const struct sl_python *py;
-	const char *frame;                  /* of the interpreter whose frames come just now */
-	const char *then[SL_PYTHON_NESTED]; /* where the frames of each go on */
-	unsigned cnt, at;                   /* of interpreters; that one */
+	const char *frame;                  /* next frame, of the current interpreter */
+	const char *then[SL_PYTHON_NESTED]; /* next frame of each interpreter */
+	unsigned cnt, at;                   /* number of interpreters; the current one */
 	uint32_t left;
-	bool had; /* the present run of the loop had a frame of Python's */
+	bool had; /* the current run of the loop had a Python frame */
 };
 
 struct frame {
 	const char *code;
-	uint32_t unit; /* which instruction, NOT_BEGUN */
+	uint32_t unit; /* index of the instruction, or NOT_BEGUN */
 	bool is_entry;
 };
 
 enum step {
 	STEP_FRAME,
-	STEP_LOOP, /* a run of the loop without a frame of Python's */
+	STEP_LOOP, /* a run of the loop without a Python frame */
 	STEP_END,
 	STEP_BROKEN,
 };
@@ -58,7 +58,7 @@ static uint32_t unit_of(const struct sl_pylayout *at, const char *frame, const c
 
 		if (last < 0)
 			return NOT_BEGUN;
-		/* Up to 3.9 it counts bytes. */
+		/* Up to 3.9 in bytes. */
 		return at->version < 0x030a ? (uint32_t)last / 2 : (uint32_t)last;
 	}
 	copies = at->copies ? sl_python_load(code + at->copies) : NULL;
@@ -68,7 +68,7 @@ static uint32_t unit_of(const struct sl_pylayout *at, const char *frame, const c
 		if (number >= 0 && number < *(const int64_t *)copies)
 			first = sl_python_load(copies + 8 + 8 * (size_t)number);
 	}
-	/* 3.11 and 3.12: one before the first, where it has not begun. */
+	/* 3.11 and 3.12: before the first instruction, if it has not begun. */
 	unit = ((uintptr_t)sl_python_load(p) - (uintptr_t)first) / 2;
 	return unit < NOT_BEGUN ? (uint32_t)unit : NOT_BEGUN;
 }
@@ -85,11 +85,11 @@ static bool is_entry(const struct sl_pylayout *at, const char *frame, const char
 	return !at->owner || !sl_python_is_pointer(previous) || is_c(at, previous);
 }
 
-/* ---- one interpreter within another ---- */
+/* ---- nested interpreters ---- */
 
 /*
- * Where on the native stack the run of the loop lies that @frame belongs to: the frame that is none of Python's is a
- * variable of it. Up to 3.11 there is none: what is first, is within.
+ * Position on the native stack of the run of the loop that @frame belongs to: its frame of C code is a local variable of
+ * the loop. Up to 3.11 there is none: the first interpreter is the innermost.
  */
 static uintptr_t place_of(const struct walk *w, const char *frame)
 {
@@ -104,7 +104,7 @@ static uintptr_t place_of(const struct walk *w, const char *frame)
 	return UINTPTR_MAX;
 }
 
-/* Goes on with the run of the loop that is innermost of what is left. False: nothing is. */
+/* Continues with the innermost remaining run of the loop. False: none is left. */
 static bool next_run(struct walk *w)
 {
 	uintptr_t innermost = UINTPTR_MAX;
@@ -125,17 +125,17 @@ static bool next_run(struct walk *w)
 	return w->frame;
 }
 
-/* Frames that are about to go, or gone, up to the one that stays. */
+/* Frames that are being unmapped: the first one, and the first that stays. */
 static __thread struct {
 	const char *first, *stays;
-} going __attribute__((tls_model("initial-exec")));
+} unmapped __attribute__((tls_model("initial-exec")));
 
 static bool begin_walk(struct walk *w)
 {
 	w->cnt = sl_python_frames(w->py, w->then);
 	for (unsigned i = 0; i < w->cnt; i++)
-		if (w->then[i] == going.first)
-			w->then[i] = going.stays;
+		if (w->then[i] == unmapped.first)
+			w->then[i] = unmapped.stays;
 	w->at = 0;
 	w->frame = w->cnt ? w->then[0] : NULL;
 	return next_run(w);
@@ -159,7 +159,7 @@ static enum step step(struct walk *w, struct frame *f)
 		w->left--;
 		w->frame = sl_python_load(frame + at->previous);
 		if (is_c(at, frame)) {
-			/* The one behind all others stands for no run of the loop. */
+			/* The sentinel after all others is no run of the loop. */
 			if (at->base && !w->frame)
 				had = true;
 			w->had = false;
@@ -168,13 +168,13 @@ static enum step step(struct walk *w, struct frame *f)
 				return STEP_LOOP;
 			continue;
 		}
-		/* The lowest bits may be marks of a reference (3.14). */
+		/* The lowest bits may be tags of a reference (3.14). */
 		f->code =
 			(const char *)((uintptr_t)sl_python_load(frame + at->code) & ~(uintptr_t)7);
 		if (!sl_python_is_pointer(f->code) ||
 		    sl_python_load(f->code + at->type) != w->py->code_type)
 			return STEP_BROKEN;
-		/* What calls __init__ from 3.12 on: frames that Python shows to nobody. */
+		/* Frames that call __init__ (from 3.12 on) are internal to Python. */
 		if (at->owner &&
 		    sl_python_load(f->code + at->name) == sl_python_load(f->code + at->file))
 			continue;
@@ -185,22 +185,22 @@ static enum step step(struct walk *w, struct frame *f)
 	}
 }
 
-/* ---- code objects that were met ---- */
+/* ---- known code objects ---- */
 
 /*
- * By address, and by what tells a code object from another that has come to lie where it was. Entries are written by
- * whoever makes @seq odd, and are valid where it is even and the same before and after.
+ * By address, and by fields that distinguish a code object from a later one at the same address. A writer makes @seq odd;
+ * an entry is valid if @seq is even and the same before and after reading.
  */
 struct code {
 	_Alignas(64) uint32_t seq;
 	uint32_t id;
 	const char *code, *name, *file, *lines;
 	uint32_t first_line;
-	uint32_t told; /* 1: taken by sl_pystack_next_code() */
+	uint32_t recorded; /* 1: taken by sl_pystack_next_code() */
 };
 static struct code early[EARLY_CNT], codes[CODE_CNT];
 
-/* The @i-th place that one with that hash may be in: two neighbours among the early ones, then PROBE_CNT. */
+/* The @i-th place for a hash: two neighbours in the small table, then PROBE_CNT in the large one. */
 static struct code *place(uint32_t hash, uint32_t i)
 {
 	return i < EARLY_PROBES ? &early[(hash ^ i) % EARLY_CNT]
@@ -218,16 +218,16 @@ static void read_code(const struct sl_pylayout *at, const char *code, struct cod
 }
 
 enum match {
-	MATCH_NOT, /* another code object, or being written */
+	MATCH_NOT, /* another code object, or one being written */
 	MATCH_FREE,
-	MATCH_OLD, /* one that was there before */
+	MATCH_OLD, /* a former code object at the same address */
 	MATCH_YES,
 };
 
 #define LOAD(at)         __atomic_load_n(&(at), __ATOMIC_RELAXED)
 #define STORE(at, value) __atomic_store_n(&(at), value, __ATOMIC_RELAXED)
 
-/* *@at_seq: the entry's number when it was looked at. */
+/* *@at_seq: the entry's @seq when it was read. */
 static enum match match(const struct code *e, const struct code *c, uint32_t *id, uint32_t *at_seq)
 {
 	/* Acquire: pairs with the release in put_code(). */
@@ -242,14 +242,14 @@ static enum match match(const struct code *e, const struct code *c, uint32_t *id
 	same = LOAD(e->name) == c->name && LOAD(e->file) == c->file && LOAD(e->lines) == c->lines &&
 	       LOAD(e->first_line) == c->first_line;
 	*id = LOAD(e->id);
-	/* What was read is of that number's time. */
+	/* The reads above must not move after the next one. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (LOAD(e->seq) != seq)
 		return MATCH_NOT;
 	return same ? MATCH_YES : MATCH_OLD;
 }
 
-/* Unless somebody has written it since it had the number @seq. */
+/* Fails if the entry was written since @seq. */
 static bool put_code(struct code *e, struct code *c, uint32_t seq)
 {
 	if (seq & 1 || !__atomic_compare_exchange_n(&e->seq, &seq, seq + 1, false, __ATOMIC_ACQUIRE,
@@ -263,12 +263,12 @@ static bool put_code(struct code *e, struct code *c, uint32_t seq)
 	STORE(e->file, c->file);
 	STORE(e->lines, c->lines);
 	STORE(e->first_line, c->first_line);
-	STORE(e->told, 0);
+	STORE(e->recorded, 0);
 	__atomic_store_n(&e->seq, seq + 2, __ATOMIC_RELEASE);
 	return true;
 }
 
-/* The entry of @c, whose id is filled in. NULL: others are writing all that it could be in. */
+/* The entry of @c, with its id. NULL: other threads are writing all of its places. */
 static struct code *find_code(struct code *c)
 {
 	uint32_t at = (uint32_t)((uintptr_t)c->code / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 40);
@@ -289,14 +289,14 @@ static struct code *find_code(struct code *c)
 			break;
 		}
 	}
-	/* Full: one makes room. Which, goes round. */
+	/* Full: replaces an entry, round-robin. */
 	e = place(at, EARLY_PROBES + LOAD(sl_global.arena->code_serial) % PROBE_CNT);
 	return put_code(e, c, LOAD(e->seq)) ? e : NULL;
 }
 
 /* ---- stacks ---- */
 
-/* Where the thread's last stack begins, or how far its code objects have been told. */
+/* The walk of the thread's last stack, advanced as its code objects are taken. */
 static __thread struct walk last_walk __attribute__((tls_model("initial-exec")));
 
 void sl_pystack_unmapping(const void *at, size_t bytes)
@@ -311,21 +311,21 @@ void sl_pystack_unmapping(const void *at, size_t bytes)
 	while (frame && sl_python_is_pointer(frame) && left--) {
 		const char *code = sl_python_load(frame + py->at.code);
 
-		/* A code object that goes with it may be what fills the memory. */
+		/* The memory may also contain the frame's code object. */
 		if ((uintptr_t)frame - (uintptr_t)at >= bytes &&
 		    (uintptr_t)code - (uintptr_t)at >= bytes)
 			break;
 		frame = sl_python_load(frame + py->at.previous);
 	}
 	if (frame != first) {
-		going.first = first;
-		going.stays = frame;
+		unmapped.first = first;
+		unmapped.stays = frame;
 	}
 }
 
 void sl_pystack_unmapped(void)
 {
-	going.first = NULL;
+	unmapped.first = NULL;
 }
 
 bool sl_pystack_has(void)
@@ -333,7 +333,7 @@ bool sl_pystack_has(void)
 	return sl_python_get() != NULL;
 }
 
-bool sl_pystack_is_there(void)
+bool sl_pystack_is_readable(void)
 {
 	const struct sl_python *py = sl_python_get();
 	const char *frame = py ? sl_python_frame(py) : NULL;
@@ -347,7 +347,7 @@ static uint64_t word_of(const struct walk *w, const struct frame *f, unsigned *f
 
 	read_code(&w->py->at, f->code, &c);
 	e = find_code(&c);
-	*fresh += e && !LOAD(e->told);
+	*fresh += e && !LOAD(e->recorded);
 	return sl_frame_python(e ? c.id : 0, f->unit * 2) | (f->is_entry ? SL_FRAME_ENTRY : 0);
 }
 
@@ -381,7 +381,7 @@ unsigned sl_pystack(uint64_t *frames, unsigned room, unsigned depth, unsigned *f
 
 /* ---- texts ---- */
 
-/* In @room (TEXT_ROOM bytes) where it is not ASCII. */
+/* The text of a str object; in @room (TEXT_ROOM bytes) unless it is ASCII. */
 static const char *text_of(const struct sl_pylayout *at, const char *object, char *room)
 {
 	uint32_t state, kind;
@@ -395,7 +395,7 @@ static const char *text_of(const struct sl_pylayout *at, const char *object, cha
 	state = sl_pytext_state(*(const uint32_t *)(object + at->text_state));
 	kind = state & 7;
 	len = *(const int64_t *)(object + at->text_length);
-	/* Without "compact", a subclass. */
+	/* Not compact: a subclass. */
 	if (!(state & SL_PYTEXT_COMPACT))
 		data = sl_python_load(object + at->text_compact);
 	else
@@ -410,7 +410,7 @@ static const char *text_of(const struct sl_pylayout *at, const char *object, cha
 	return room;
 }
 
-static void tell(const struct sl_pylayout *at, const struct code *e, struct sl_pycode *c)
+static void fill_code(const struct sl_pylayout *at, const struct code *e, struct sl_pycode *c)
 {
 	static __thread char room[2][TEXT_ROOM] __attribute__((tls_model("initial-exec")));
 	int64_t len = 0;
@@ -430,7 +430,7 @@ static void tell(const struct sl_pylayout *at, const struct code *e, struct sl_p
 	c->lines_len = (uint32_t)len;
 }
 
-bool sl_pystack_next_code(struct sl_pycode *told)
+bool sl_pystack_next_code(struct sl_pycode *out)
 {
 	struct walk *w = &last_walk;
 	struct frame f;
@@ -446,9 +446,9 @@ bool sl_pystack_next_code(struct sl_pycode *told)
 			break;
 		read_code(&w->py->at, f.code, &c);
 		e = find_code(&c);
-		if (!e || __atomic_exchange_n(&e->told, 1, __ATOMIC_RELAXED))
+		if (!e || __atomic_exchange_n(&e->recorded, 1, __ATOMIC_RELAXED))
 			continue;
-		tell(&w->py->at, &c, told);
+		fill_code(&w->py->at, &c, out);
 		return true;
 	}
 	w->py = NULL;

@@ -1,24 +1,24 @@
-/* pytext.h - what a str object of CPython holds, as UTF-8; from the memory of the process, or from a copy of that. */
+/* pytext.h - text of a str object of CPython as UTF-8, from the process's memory or a copy of it. */
 #ifndef SL_PYTEXT_H
 #define SL_PYTEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define SL_PYTEXT_COMPACT 8u /* without it, a subclass: its characters are elsewhere */
+#define SL_PYTEXT_COMPACT 8u /* not set: a subclass, with the characters elsewhere */
 #define SL_PYTEXT_ASCII   16u
 
-/* The word of its state, from the bits of its kind on (bytes of a character, 1, 2 or 4, below 8). */
+/* The state word, shifted so that the kind (bytes of a character: 1, 2 or 4) is in the lowest bits. */
 static inline uint32_t sl_pytext_state(uint32_t state)
 {
 	/* Bits: interned (2 of 2; in 3.14 perhaps of 8 or 16), kind (3, never 0), compact, ascii. */
 	return state >> (state >> 2 & 7 ? 2 : state >> 8 & 7 ? 8 : 16);
 }
 
-/* Up to four bytes. */
+/* Writes up to four bytes. */
 static inline char *sl_pytext_put(char *at, uint32_t ch)
 {
-	/* Half of a pair: how Python keeps a byte of a file name that is no UTF-8. */
+	/* A lone surrogate: Python's encoding of a byte in a file name that is not UTF-8. */
 	if (ch >= 0xd800 && ch < 0xe000)
 		ch = 0xfffd;
 	if (ch < 0x80) {

@@ -1,24 +1,23 @@
 /*
- * unwind.c - the native stack of the calling thread: the walk, and the rows it keeps.
+ * unwind.c - walks the native stack of the calling thread, with a cache of rows.
  *
- * The usual frame needs program counter, stack and frame pointer, and one word that says how to go on, found by address
- * in a table for the whole process. Where that does not do (signal frames, odd registers), the frame is interpreted by
- * the full rules; if these want a register that was not followed, the walk begins again with all of them.
+ * A usual frame needs program counter, stack and frame pointer, and its row, one word from a table of the process. Other
+ * frames (signal frames, other registers) are interpreted by the full rules; if these need a register that was not
+ * followed, the walk starts again with all registers.
  */
 #include "preload/unwind/unwind_internal.h"
 
 /* ---- rows ---- */
 
 /*
- * A row in a word: kind, whether the code is our own, and where things are, in words from the CFA:
+ * A row in a word: kind, whether the code is this library's, and offsets in words from the CFA:
  * bits 0-2 kind, 3 own, 4 exact, 5 call, 8-19 return address, 20-31 frame pointer, 32-63 CFA in bytes.
  */
 #define ROW_OWN   8u
-#define ROW_EXACT 16u /* the address is where a function begins, and no call ends before it */
+#define ROW_EXACT 16u /* the address is the start of a function, and no call ends before it */
 #define ROW_CALL  32u /* of SL_ROW_NONE: a call ends before it */
 enum {
-	ROW_SIGRETURN =
-		6, /* the kernel's signal frame is on top of the stack, and no table says so */
+	ROW_SIGRETURN = 6, /* the kernel's signal frame is on top of the stack, without a table */
 	ROW_NO_CODE = 7,
 };
 _Static_assert((int)SL_ROW_FP_AT < (int)ROW_SIGRETURN, "kinds of rows");
@@ -53,8 +52,7 @@ static uint64_t pack(const struct sl_row *r)
 }
 
 /*
- * Entries are written and read without a lock: check is the key, disturbed by the row, so half of one entry and half of
- * another are none at all.
+ * Entries are written and read without a lock: @check is the key combined with the row, so a torn entry matches no key.
  */
 #define ROW_BITS 13
 #define MIX      UINT64_C(0x9e3779b97f4a7c15)
@@ -75,7 +73,7 @@ static void keep(uint64_t key, uint64_t row)
 {
 	uint64_t index = key * MIX >> (64 - ROW_BITS);
 
-	/* The second place where the first is taken, and after that whichever the key says. */
+	/* The second place if the first is taken; if both are, the key decides. */
 	if (__atomic_load_n(&rows[index].check, __ATOMIC_RELAXED) &&
 	    (!__atomic_load_n(&rows[index ^ 1].check, __ATOMIC_RELAXED) || key & 1))
 		index ^= 1;
@@ -85,7 +83,7 @@ static void keep(uint64_t key, uint64_t row)
 
 void sl_unwind_forget(void)
 {
-	/* Release: whoever finds the new number finds what changed before it. */
+	/* Release: a reader of the new generation sees the changes before it. */
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 }
 
@@ -102,7 +100,7 @@ void sl_unwind_start(void)
 
 /* ---- code ---- */
 
-/* Does the kernel's way back from a signal handler begin here? */
+/* Whether @pc is the signal return trampoline. */
 static bool is_sigreturn(uint64_t pc)
 {
 #if defined(__x86_64__)
@@ -116,7 +114,7 @@ static bool is_sigreturn(uint64_t pc)
 	       __builtin_memcmp((const void *)pc, code, sizeof(code)) == 0;
 }
 
-/* Does a call end right before @pc? Of code in no object. */
+/* Whether a call instruction ends right before @pc. For code outside of objects. */
 static bool is_behind_call(uint64_t pc)
 {
 	const uint8_t *p = (const uint8_t *)pc;
@@ -142,8 +140,8 @@ static bool is_behind_call(uint64_t pc)
 }
 
 /*
- * An address to return to that has no table right before it may have been put on the stack by hand: by the kernel for a
- * signal handler, by makecontext() and its like for the first function of a stack.
+ * A return address whose predecessor has no table may be artificial: set by the kernel for a signal handler, or by
+ * makecontext() and the like for the first function of a stack.
  */
 static uint64_t row_of_made_address(const struct unwind_object *o, uint64_t pc)
 {
@@ -171,11 +169,11 @@ struct walk {
 	struct sl_regs regs;
 };
 enum {
-	AGAIN = 0x100,                /* beside enum sl_remark: with all registers */
-	STEPS_MAX = 2 * SL_FRAME_MAX, /* our own frames come on top */
+	AGAIN = 0x100,                /* in addition to enum sl_remark: repeat with all registers */
+	STEPS_MAX = 2 * SL_FRAME_MAX, /* frames of this library come on top */
 };
 
-/* The row of an address that was not kept, or not any more. */
+/* The row of an address that is not cached. */
 static SL_COLD uint64_t find_row(struct walk *w, uint64_t pc, bool is_exact, uint64_t key)
 {
 	struct unwind_object o;
@@ -188,7 +186,7 @@ static SL_COLD uint64_t find_row(struct walk *w, uint64_t pc, bool is_exact, uin
 			row = SL_ROW_NONE | ROW_CALL;
 		else if (!is_exact && is_sigreturn(pc))
 			row = ROW_SIGRETURN;
-		if (sl_global.restricted)
+		if (sl_global.seccomp)
 			return row;
 	} else if (!o.is_code) {
 		row = ROW_NO_CODE;
@@ -200,7 +198,7 @@ static SL_COLD uint64_t find_row(struct walk *w, uint64_t pc, bool is_exact, uin
 		if (o.is_own)
 			row |= ROW_OWN;
 		else
-			w->fresh += unwind_module_met(&o);
+			w->fresh += unwind_module_add(&o);
 	}
 	keep(key, row);
 	return row;
@@ -226,7 +224,7 @@ static bool read_for_cfi(void *ctx, uint64_t address, uint64_t *value)
 	return unwind_read(ctx, address, value);
 }
 
-/* What an interrupted thread had in its registers, from the kernel's frame at the stack pointer. */
+/* The registers of the interrupted code, from the kernel's signal frame at the stack pointer. */
 static bool read_interrupted(struct walk *w)
 {
 	struct sl_regs *r = &w->regs;
@@ -255,7 +253,7 @@ static bool read_interrupted(struct walk *w)
 	return unwind_read(&w->memory, at, &r->pc);
 }
 
-/* By the full rules. */
+/* One frame outwards by the full rules. */
 static SL_COLD unsigned step_full(struct walk *w, unsigned kind)
 {
 	struct unwind_object o;
@@ -289,18 +287,18 @@ static SL_COLD unsigned step_full(struct walk *w, unsigned kind)
 	return SL_REMARK_NONE;
 }
 
-/* Stricter than with a table: the register may hold anything, and the stack is full of old addresses. */
+/* Stricter than with a table: the register may have any value, and the stack has stale addresses. */
 static bool is_return_address(struct walk *w, uint64_t pc)
 {
 	uint64_t row = get_row(w, pc, false);
 
 	if (row_kind(row) == ROW_NO_CODE)
 		return false;
-	return row & ROW_CALL || sl_global.restricted ||
+	return row & ROW_CALL || sl_global.seccomp ||
 	       (row_kind(row) != SL_ROW_NONE && is_behind_call(pc));
 }
 
-/* Without a table: the frame pointer, if what it points to may be a frame. */
+/* Without a table: by the frame pointer, if it may point to a frame. */
 static SL_COLD unsigned step_by_fp(struct walk *w)
 {
 	uint64_t fp = w->fp, saved, pc;
@@ -321,7 +319,7 @@ static SL_COLD unsigned step_by_fp(struct walk *w)
 	return SL_REMARK_NONE;
 }
 
-/* One frame outwards, by a row that is in a word. pc 0: it was the last. */
+/* One frame outwards by a cached row. pc 0: it was the last. */
 SL_HOT unsigned step(struct walk *w, uint64_t row)
 {
 	uint64_t cfa, pc;
@@ -339,7 +337,7 @@ SL_HOT unsigned step(struct walk *w, uint64_t row)
 	}
 #if defined(__aarch64__)
 	if (!row_ra(row)) {
-		/* Still in the link register, which only whoever was interrupted has to tell. */
+		/* Still in the link register, which is known for interrupted code only. */
 		if (!w->has_regs || cfa < w->sp)
 			return SL_REMARK_BROKEN;
 		pc = w->regs.value[SL_REG_RA];
@@ -368,7 +366,7 @@ SL_HOT unsigned step(struct walk *w, uint64_t row)
 	return SL_REMARK_NONE;
 }
 
-/* Returns the remark that the stack ends with, SL_REMARK_NONE where it ends as stacks do, or AGAIN. */
+/* Returns the remark at the end of the stack, SL_REMARK_NONE if it is complete, or AGAIN. */
 static unsigned walk(struct walk *w)
 {
 	for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
@@ -403,14 +401,14 @@ static unsigned walk(struct walk *w)
 	return SL_REMARK_BROKEN;
 }
 
-/* This very place, and registers that the callers may have something in. */
+/* The current program counter, and the callee-saved registers. */
 #if defined(__x86_64__)
 static const uint8_t kept_number[] = {3, 12, 13, 14, 15};
 #define KEPT_CNT (sizeof(kept_number) / sizeof(kept_number[0]))
 
 SL_HOT void capture(uint64_t *pc, uint64_t *sp, uint64_t *fp, uint64_t *kept)
 {
-	/* Not into registers that are to be kept. */
+	/* Outputs must not be callee-saved registers. */
 	__asm__ volatile("lea 0(%%rip), %0\n\t"
 			 "mov %%rsp, %1\n\t"
 			 "mov %%rbp, %2\n\t"
@@ -451,7 +449,7 @@ SL_HOT void capture(uint64_t *pc, uint64_t *sp, uint64_t *fp, uint64_t *kept)
 }
 #endif
 
-/* From the start with all registers. */
+/* Repeats the walk with all registers. */
 static SL_COLD unsigned walk_again(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp,
 				   const uint64_t *kept)
 {

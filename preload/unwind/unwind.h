@@ -1,10 +1,9 @@
 /*
  * unwind.h - the native stack of the calling thread, from inside.
  *
- * No locks, no allocation, no libc; system calls only for stacks whose bounds nobody has told us. Rows are kept by
- * address for the whole process (lock-free), so a frame that has been seen before costs a look into a table. What is read
- * lies between the present stack pointer and the end of that stack: a damaged stack ends the walk with a remark, never
- * the program.
+ * No locks, no allocation, no libc; system calls only for stacks of unknown bounds. Rows are cached by address for the
+ * whole process (lock-free), so a known frame costs a table lookup. Only memory between the current stack pointer and the
+ * end of the stack is read: a damaged stack ends the walk with a remark, never the program.
  */
 #ifndef SL_UNWIND_H
 #define SL_UNWIND_H
@@ -17,7 +16,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* An object that a frame lies in. */
+/* A loaded object that a frame is in. */
 struct sl_module {
 	uint64_t start, end; /* of its loaded segments */
 	uint64_t bias;
@@ -28,19 +27,19 @@ struct sl_module {
 
 /*
  * Frames of the callers of libtrace.so's outermost entry: at most @depth, then a remark; @room >= @depth + 1. Returns
- * how many words. Objects that had not been met before: their number is added to *@fresh (sl_unwind_next_module()).
+ * the number of words. Adds the number of new modules to *@fresh (sl_unwind_next_module()).
  */
 unsigned sl_unwind(uint64_t *frames, unsigned room, unsigned depth, unsigned *fresh);
 
-/* Is enough of the stack left for all this? The program may have had a few hundred bytes, for the call itself. */
+/* Whether the stack has enough room for unwinding; the program may have left a few hundred bytes for its call. */
 bool sl_unwind_has_room(void);
 
-/* Takes one object that was met and not told yet. False: none. Each is given once per process image. */
+/* Takes a new module. False: none. Each is returned once per process image. */
 bool sl_unwind_next_module(struct sl_module *m);
 
-/* Code may be gone from where it was, and other code come: rows kept so far are void. Any thread, at any time. */
+/* Code may have been unloaded: invalidates cached rows. Any thread, at any time. */
 void sl_unwind_forget(void);
-/* Counts up with sl_unwind_forget(): the same frames mean the same stack only with the same generation. */
+/* Incremented by sl_unwind_forget(): equal frames are equal stacks only in the same generation. */
 uint32_t sl_unwind_generation(void);
 /* Once per process, before anything else (session_join.c). */
 void sl_unwind_start(void);

@@ -1,13 +1,13 @@
 /*
- * unwind_memory.c - which of the memory that a walk wants is there.
+ * unwind_memory.c - determines which memory a walk may read.
  *
- * main()'s stack ends at what the kernel wrote above it, and nothing else is near: the kernel keeps at least 128 MiB
- * below it free of mappings. A thread's own stack ends where glibc put the thread's control block. Once per thread, and
- * again where it has grown, every page from the stack pointer to that end is asked for: a gap means that this is some
- * other stack (of signals, of coroutines). On those, each page is asked for in each walk.
+ * main()'s stack ends at the kernel's data above it, and nothing else is near: the kernel keeps at least 128 MiB below it
+ * free of mappings. A thread's own stack ends at glibc's thread control block. Once per thread, and again when it has
+ * grown, every page from the stack pointer to that end is probed: a gap means that this is another stack (of signals, of
+ * coroutines). On those, each page is probed in each walk.
  *
- * Asking is a system call with a wrong argument: rt_sigprocmask reads the word it is pointed to before it looks at the
- * rest. Emulators may look at the rest first: there mincore has to do, which does not see that a page is a guard.
+ * A probe is a system call with an invalid argument: rt_sigprocmask reads the word at its pointer before it checks the
+ * rest. Emulators may check the rest first: there mincore is used, which does not recognize guard pages.
  */
 #include "preload/unwind/unwind_internal.h"
 
@@ -18,20 +18,20 @@
 
 enum {
 	PAGE = 4096, /* no larger than the kernel's */
-	/* Asked for before a walk at most, 1 MiB: the next walk goes on from there. */
+	/* Probed before a walk at most, 1 MiB: the next walk continues there. */
 	VERIFY_MAX = 256 * PAGE,
 	MAIN_MAX = 64 << 20,
-	/* What a walk and the telling of it take of the stack, at most. No more than a page, so one look is enough. */
+	/* Stack space of a walk and its records, at most. No more than a page, so one probe suffices. */
 	STACK_NEED = PAGE,
 };
 
 /*
- * What this thread's own stack was found to be, and memory that it was found on and that does not reach up to it; or
- * not yet, while that is open.
+ * Bounds of this thread's own stack, and of other memory that a walk started on and that is not connected to it; not yet,
+ * if other_is_open.
  */
 static __thread uint64_t own_low, own_high, other_low, other_high;
 static __thread bool other_is_open;
-static __thread uint64_t own_room; /* what is there below it, 0: not known */
+static __thread uint64_t own_room; /* mapped below it, 0: unknown */
 static uint64_t main_high;
 static bool is_emulated;
 
@@ -55,7 +55,7 @@ static uint64_t thread_pointer(void)
 
 bool unwind_readable(uint64_t address)
 {
-	if (sl_global.restricted)
+	if (sl_global.seccomp)
 		return false;
 	if (sl_unlikely(is_emulated)) {
 		unsigned char resident;
@@ -65,11 +65,11 @@ bool unwind_readable(uint64_t address)
 	return sl_sys4(SYS_rt_sigprocmask, -1, (uintptr_t)address, 0, 8) == -EINVAL;
 }
 
-bool unwind_memory_ask(struct unwind_memory *m, uint64_t address)
+bool unwind_memory_probe(struct unwind_memory *m, uint64_t address)
 {
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
 
-	/* Beyond the end of the thread's own stack there is none; below it is no caller. */
+	/* On the thread's own stack no caller's frame is outside of the known range. */
 	if (m->high || address & 7 || address < PAGE || address >> 56)
 		return false;
 	if (page == m->page)
@@ -82,7 +82,7 @@ bool unwind_memory_ask(struct unwind_memory *m, uint64_t address)
 	return true;
 }
 
-/* Is everything there from @low, which is, to @end, which is too? What is known already is skipped. */
+/* Whether everything from @low to @end, which are mapped, is mapped as well. Known ranges are skipped. */
 static bool reaches(uint64_t low, uint64_t end)
 {
 	uint64_t at = low + PAGE, limit = at + VERIFY_MAX;
@@ -96,7 +96,7 @@ static bool reaches(uint64_t low, uint64_t end)
 			continue;
 		}
 		if (at >= limit || !unwind_readable(at)) {
-			if (sl_global.restricted)
+			if (sl_global.seccomp)
 				return false;
 			other_low = low;
 			other_high = at;
@@ -133,7 +133,7 @@ void unwind_memory_begin(struct unwind_memory *m, uint64_t sp)
 	own_high = m->high = end;
 }
 
-/* On a stack for signals, which may lie amid other memory, its own end counts. */
+/* A signal stack may be next to other memory, so its own end is checked. */
 static bool is_at_end_for_signals(uint64_t sp)
 {
 	struct {
@@ -153,8 +153,8 @@ bool sl_unwind_has_room(void)
 
 	if (sl_likely(is_own && own_room && low >= own_room))
 		return true;
-	if (sl_global.restricted)
-		return true; /* nothing can be asked for */
+	if (sl_global.seccomp)
+		return true; /* no probes under a filter */
 	if (is_at_end_for_signals(sp) || !unwind_readable(low & ~UINT64_C(7)))
 		return false;
 	if (is_own && (!own_room || low < own_room))

@@ -1,8 +1,8 @@
 /*
- * unwind_object.c - the object that an address lies in: its unwinding table, and who it is, told once.
+ * unwind_object.c - finds the object at an address and its unwinding table, and keeps the list of modules.
  *
- * Asked only when an address is met for the first time. glibc 2.35 and later answers without a lock
- * (_dl_find_object); before, the loader's list is walked.
+ * Used only for addresses whose row is not cached. glibc 2.35 and later finds objects without a lock (_dl_find_object);
+ * before, the loader's list is walked.
  */
 #include "preload/unwind/unwind_internal.h"
 
@@ -18,7 +18,7 @@ enum {
 	SLOTS = 4096, /* a power of two, more than modules */
 	PROBES = 64,
 	BUILD_ID_MAX = 32,
-	TEXT_BYTES = 256 * 1024, /* of paths; pages that nobody has touched yet cost nothing */
+	TEXT_BYTES = 256 * 1024, /* of paths; untouched pages cost nothing */
 };
 
 /* As <dlfcn.h> has it since 2.35. */
@@ -114,7 +114,7 @@ static bool by_list(uint64_t pc, struct unwind_object *o)
 	return dl_iterate_phdr(visit, &s) != 0;
 }
 
-/* The program headers of what is loaded from @start on, if they are in the page that everything begins with. */
+/* The program headers of the object at @start, if they are in its first page. */
 static const ElfW(Phdr) * headers_at(uint64_t start, unsigned *cnt)
 {
 	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)start;
@@ -155,7 +155,7 @@ bool unwind_object(uint64_t pc, struct unwind_object *o)
 	if (loader_find((void *)pc, &found) != 0)
 		return false;
 	p = headers_at((uint64_t)found.map_start, &cnt);
-	if (!p) /* moved by a tool that has changed the file */
+	if (!p) /* moved by a tool that changed the file */
 		return by_list(pc, o);
 	*o = (struct unwind_object){.bias = found.link_map->l_addr, .path = found.link_map->l_name};
 	return read_headers(o, p, cnt, pc);
@@ -179,25 +179,25 @@ void unwind_object_start(void)
 	dl_iterate_phdr(find_loader, NULL);
 }
 
-/* ---- modules: objects that were met ---- */
+/* ---- modules: objects with frames ---- */
 
 struct module {
 	uint64_t start, end, bias;
 	const char *path;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint32_t build_id_len;
-	uint32_t is_gone; /* something else is at its address */
-	uint32_t state;   /* enum: everything above is there; it has been told */
+	uint32_t is_gone; /* another object is at its address */
+	uint32_t state;   /* enum below */
 };
 enum {
 	MODULE_EMPTY,
 	MODULE_READY,
-	MODULE_TOLD
+	MODULE_TAKEN
 };
 
 static struct module modules[MODULES_MAX];
 static uint16_t slots[SLOTS]; /* by start: index + 1 */
-static uint32_t module_cnt, first_untold;
+static uint32_t module_cnt, first_new;
 static char text[TEXT_BYTES];
 static uint32_t text_len;
 
@@ -210,7 +210,7 @@ static bool is_same(const struct module *m, const struct unwind_object *o)
 				: strcmp(m->path, o->path) == 0);
 }
 
-/* The loader's copy goes when the object is unloaded. */
+/* Copies @s: the loader frees its copy when the object is unloaded. */
 static const char *keep_text(const char *s)
 {
 	size_t len = strlen(s) + 1;
@@ -225,21 +225,21 @@ static const char *keep_text(const char *s)
 	return text + at;
 }
 
-static void void_others(const struct module *m, uint32_t cnt)
+static void mark_overlapped(const struct module *m, uint32_t cnt)
 {
 	for (uint32_t i = 0; i < cnt && i < MODULES_MAX; i++)
 		if (&modules[i] != m && modules[i].start < m->end && modules[i].end > m->start)
 			__atomic_store_n(&modules[i].is_gone, 1, __ATOMIC_RELAXED);
 }
 
-/* Two threads that meet an object at once may both tell it. */
-bool unwind_module_met(const struct unwind_object *o)
+/* Two threads may add the same object concurrently. */
+bool unwind_module_add(const struct unwind_object *o)
 {
 	uint32_t at = (uint32_t)(o->start / PAGE * 0x9e3779b1u), index;
 	struct module *m;
 
 	for (unsigned i = 0; i < PROBES; i++) {
-		/* Acquire: pairs with the release below, so that the module is filled in. */
+		/* Acquire: pairs with the release below, after the module is filled in. */
 		index = __atomic_load_n(&slots[(at + i) % SLOTS], __ATOMIC_ACQUIRE);
 		if (!index)
 			break;
@@ -259,7 +259,7 @@ bool unwind_module_met(const struct unwind_object *o)
 	m->build_id_len = o->build_id_len;
 	if (o->build_id_len)
 		memcpy(m->build_id, o->build_id, o->build_id_len);
-	void_others(m, index);
+	mark_overlapped(m, index);
 	for (unsigned i = 0; i < PROBES; i++) {
 		uint16_t none = 0;
 
@@ -276,17 +276,17 @@ bool unwind_module_met(const struct unwind_object *o)
 bool sl_unwind_next_module(struct sl_module *out)
 {
 	uint32_t cnt = __atomic_load_n(&module_cnt, __ATOMIC_RELAXED);
-	bool all_told = true;
+	bool all_taken = true;
 
-	for (uint32_t i = __atomic_load_n(&first_untold, __ATOMIC_RELAXED);
-	     i < cnt && i < MODULES_MAX; i++) {
+	for (uint32_t i = __atomic_load_n(&first_new, __ATOMIC_RELAXED); i < cnt && i < MODULES_MAX;
+	     i++) {
 		struct module *m = &modules[i];
 		uint32_t ready = MODULE_READY;
 
-		if (__atomic_compare_exchange_n(&m->state, &ready, MODULE_TOLD, false,
+		if (__atomic_compare_exchange_n(&m->state, &ready, MODULE_TAKEN, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-			if (all_told)
-				__atomic_store_n(&first_untold, i + 1, __ATOMIC_RELAXED);
+			if (all_taken)
+				__atomic_store_n(&first_new, i + 1, __ATOMIC_RELAXED);
 			*out = (struct sl_module){.start = m->start,
 						  .end = m->end,
 						  .bias = m->bias,
@@ -295,7 +295,7 @@ bool sl_unwind_next_module(struct sl_module *out)
 						  .build_id_len = m->build_id_len};
 			return true;
 		}
-		all_told &= ready == MODULE_TOLD;
+		all_taken &= ready == MODULE_TAKEN;
 	}
 	return false;
 }

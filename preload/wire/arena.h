@@ -73,7 +73,7 @@ struct sl_slot {
 	/* T: Python's interpreter lock (python_gil.c): ticks since when the thread holds it and waits for it, 0: it does
 	 * not; the gate when the lock was taken; which of the two have records. C reads gil_since. */
 	uint64_t gil_since, gil_wait;
-	uint32_t gil_pass, gil_recorded;
+	uint32_t gil_gate, gil_recorded;
 	uint32_t reserved[2];
 };
 _Static_assert(sizeof(struct sl_slot) == 128, "sl_slot is two cache lines");

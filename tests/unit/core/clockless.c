@@ -19,7 +19,7 @@ uint64_t sl_slow_ticks(void)
 	return 7;
 }
 
-bool sl_is_blind(void)
+bool sl_seccomp_kills_getpid(void)
 {
 	return false;
 }
@@ -70,9 +70,9 @@ static void a_clock_stops_and_runs_again(void **state)
 	}
 	/* In a new thread, of which the kernel knows better. */
 	assert_false(sl_inherits_clockless());
-	sl_global.restricted = SL_RESTRICTED;
+	sl_global.seccomp = SL_SECCOMP_FILTER;
 	assert_true(sl_inherits_clockless());
-	sl_global.restricted = SL_UNRESTRICTED;
+	sl_global.seccomp = SL_SECCOMP_NONE;
 }
 
 int main(void)

@@ -173,12 +173,12 @@ static uint32_t restricted_by(const void *filter, bool failed, unsigned leaves)
 {
 	uint32_t before;
 
-	sl_global.restricted = left = 0;
-	before = sl_restrict(SECCOMP_MODE_FILTER, filter);
-	assert_int_not_equal(sl_global.restricted, SL_UNRESTRICTED);
-	sl_restricted(before, failed);
+	sl_global.seccomp = left = 0;
+	before = sl_seccomp_before(SECCOMP_MODE_FILTER, filter);
+	assert_int_not_equal(sl_global.seccomp, SL_SECCOMP_NONE);
+	sl_seccomp_after(before, failed);
 	assert_int_equal(left, leaves);
-	return sl_global.restricted;
+	return sl_global.seccomp;
 }
 
 static void the_worst_is_expected_of_what_cannot_be_read(void **state)
@@ -187,20 +187,20 @@ static void the_worst_is_expected_of_what_cannot_be_read(void **state)
 	struct sock_fprog p = {1, &one};
 
 	(void)state;
-	assert_int_equal(restricted_by(&p, false, 0), SL_RESTRICTED);
-	assert_int_equal(restricted_by(&p, true, 0), SL_UNRESTRICTED);
+	assert_int_equal(restricted_by(&p, false, 0), SL_SECCOMP_FILTER);
+	assert_int_equal(restricted_by(&p, true, 0), SL_SECCOMP_NONE);
 	one.k = SECCOMP_RET_ERRNO | EPERM;
-	assert_int_equal(restricted_by(&p, false, 0), SL_RESTRICTED);
+	assert_int_equal(restricted_by(&p, false, 0), SL_SECCOMP_FILTER);
 	one.k = SECCOMP_RET_TRAP;
-	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_BLIND);
+	assert_int_equal(restricted_by(&p, false, 1), SL_SECCOMP_KILLS_GETPID);
 	one.k = SECCOMP_RET_KILL_THREAD;
-	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_BLIND);
-	assert_int_equal(restricted_by(&p, true, 0), SL_UNRESTRICTED);
-	assert_int_equal(restricted_by(NULL, false, 1), SL_RESTRICTED_BLIND);
+	assert_int_equal(restricted_by(&p, false, 1), SL_SECCOMP_KILLS_GETPID);
+	assert_int_equal(restricted_by(&p, true, 0), SL_SECCOMP_NONE);
+	assert_int_equal(restricted_by(NULL, false, 1), SL_SECCOMP_KILLS_GETPID);
 	p.filter = (struct sock_filter *)8;
-	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_BLIND);
+	assert_int_equal(restricted_by(&p, false, 1), SL_SECCOMP_KILLS_GETPID);
 	p = (struct sock_fprog){BPF_MAXINSNS + 1, &one};
-	assert_int_equal(restricted_by(&p, false, 1), SL_RESTRICTED_BLIND);
+	assert_int_equal(restricted_by(&p, false, 1), SL_SECCOMP_KILLS_GETPID);
 }
 
 /* One that kills for a system call; what was there before, and is then. */
@@ -215,31 +215,31 @@ static void filters_add_up(void **state)
 	struct sock_fprog p = {4, f};
 	static const struct {
 		uint32_t nr, is;
-	} then[] = {{SYS_reboot, SL_RESTRICTED},
-		    {SYS_reboot, SL_RESTRICTED},
-		    {SYS_socket, SL_RESTRICTED_DEADLY},
+	} then[] = {{SYS_reboot, SL_SECCOMP_FILTER},
+		    {SYS_reboot, SL_SECCOMP_FILTER},
+		    {SYS_socket, SL_SECCOMP_KILLS_START},
 		    /* Which must not be looked at. */
-		    {SYS_reboot, SL_RESTRICTED_BLIND},
-		    {SYS_reboot, SL_RESTRICTED_BLIND}};
+		    {SYS_reboot, SL_SECCOMP_KILLS_GETPID},
+		    {SYS_reboot, SL_SECCOMP_KILLS_GETPID}};
 
 	(void)state;
-	sl_global.restricted = left = 0;
+	sl_global.seccomp = left = 0;
 	for (size_t i = 0; i < sizeof(then) / sizeof(then[0]); i++) {
 		f[1].k = then[i].nr;
-		sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), false);
-		assert_int_equal(sl_global.restricted, then[i].is);
-		assert_int_equal(sl_is_deadly(), i > 1);
-		assert_int_equal(sl_is_blind(), i > 2);
+		sl_seccomp_after(sl_seccomp_before(SECCOMP_MODE_FILTER, &p), false);
+		assert_int_equal(sl_global.seccomp, then[i].is);
+		assert_int_equal(sl_seccomp_kills_start(), i > 1);
+		assert_int_equal(sl_seccomp_kills_getpid(), i > 2);
 	}
 	assert_int_equal(left, 1);
 	f[1].k = SYS_getpid;
-	sl_global.restricted = SL_UNRESTRICTED;
-	sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), false);
-	assert_int_equal(sl_global.restricted, SL_RESTRICTED_BLIND);
-	sl_global.restricted = SL_UNRESTRICTED;
-	sl_restricted(sl_restrict(SECCOMP_MODE_STRICT, NULL), false);
-	assert_int_equal(sl_global.restricted, SL_RESTRICTED_BLIND);
-	sl_global.restricted = SL_UNRESTRICTED;
+	sl_global.seccomp = SL_SECCOMP_NONE;
+	sl_seccomp_after(sl_seccomp_before(SECCOMP_MODE_FILTER, &p), false);
+	assert_int_equal(sl_global.seccomp, SL_SECCOMP_KILLS_GETPID);
+	sl_global.seccomp = SL_SECCOMP_NONE;
+	sl_seccomp_after(sl_seccomp_before(SECCOMP_MODE_STRICT, NULL), false);
+	assert_int_equal(sl_global.seccomp, SL_SECCOMP_KILLS_GETPID);
+	sl_global.seccomp = SL_SECCOMP_NONE;
 }
 
 /* One of vfork's child is not its parent's. */
@@ -249,21 +249,21 @@ static void a_child_that_shares_memory_is_another_process(void **state)
 	const struct sock_fprog p = {1, &one};
 
 	(void)state;
-	sl_global.restricted = left = 0;
+	sl_global.seccomp = left = 0;
 	sl_tls.cookie = SL_COOKIE_VFORK;
 	sl_tls.vfork_pid = (uint32_t)getpid() + 1;
-	sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), true);
-	assert_false(sl_is_deadly());
-	sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), false);
-	assert_true(sl_is_deadly() && sl_is_blind());
-	assert_int_equal(sl_global.restricted, SL_UNRESTRICTED);
+	sl_seccomp_after(sl_seccomp_before(SECCOMP_MODE_FILTER, &p), true);
+	assert_false(sl_seccomp_kills_start());
+	sl_seccomp_after(sl_seccomp_before(SECCOMP_MODE_FILTER, &p), false);
+	assert_true(sl_seccomp_kills_start() && sl_seccomp_kills_getpid());
+	assert_int_equal(sl_global.seccomp, SL_SECCOMP_NONE);
 	assert_int_equal(left, 0);
-	sl_tls.vfork_restricted = SL_UNRESTRICTED;
+	sl_tls.vfork_seccomp = SL_SECCOMP_NONE;
 	sl_tls.vfork_pid = (uint32_t)getpid();
-	sl_restricted(sl_restrict(SECCOMP_MODE_FILTER, &p), false);
-	assert_int_equal(sl_global.restricted, SL_RESTRICTED_BLIND);
+	sl_seccomp_after(sl_seccomp_before(SECCOMP_MODE_FILTER, &p), false);
+	assert_int_equal(sl_global.seccomp, SL_SECCOMP_KILLS_GETPID);
 	sl_tls.cookie = 0;
-	sl_global.restricted = SL_UNRESTRICTED;
+	sl_global.seccomp = SL_SECCOMP_NONE;
 }
 
 static void *compare_tids(void *of)
@@ -280,9 +280,9 @@ static void threads_have_their_numbers(void **state)
 	int status;
 
 	(void)state;
-	sl_restricted_start();
-	for (uint32_t how = SL_UNRESTRICTED; how <= SL_RESTRICTED_DEADLY; how++) {
-		sl_global.restricted = how;
+	sl_seccomp_start();
+	for (uint32_t how = SL_SECCOMP_NONE; how <= SL_SECCOMP_KILLS_START; how++) {
+		sl_global.seccomp = how;
 		compare_tids(NULL);
 		assert_int_equal(pthread_create(&t, NULL, compare_tids, NULL), 0);
 		assert_int_equal(pthread_join(t, NULL), 0);

@@ -370,9 +370,9 @@ static void without_system_calls_there_is_no_table(void **state)
 	(void)state;
 	memcpy(kept, levels, sizeof(levels));
 	memset(levels, 0, sizeof(levels));
-	sl_global.restricted = 1;
+	sl_global.seccomp = 1;
 	assert_int_equal(call_from(last_place), 0);
-	sl_global.restricted = 0;
+	sl_global.seccomp = 0;
 	memcpy(levels, kept, sizeof(levels));
 }
 
@@ -388,7 +388,7 @@ static void a_full_table_emits_each_time(void **state)
 	for (uint64_t i = 0; i < 2 * most; i++) {
 		uint64_t frames[2] = {last_place + i, 0x77};
 
-		remember(hash_of(frames, 2), (uint32_t)i + 1);
+		add_id(hash_of(frames, 2), (uint32_t)i + 1);
 	}
 	/* One that found no place: most have by now. */
 	for (uint64_t i = 2 * most;; i++) {

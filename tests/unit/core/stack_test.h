@@ -53,7 +53,7 @@ uint64_t sl_slow_ticks(void)
 	return 0;
 }
 
-const volatile uint32_t sl_no_gate = (uint32_t)SL_NO_GATE;
+const volatile uint32_t sl_no_gate = (uint32_t)SL_GATE_NONE;
 static char noted[64];
 
 uint32_t sl_sync(void)
@@ -143,7 +143,7 @@ bool sl_unwind_has_room(void)
 	return !no_room;
 }
 
-bool sl_pystack_is_there(void)
+bool sl_pystack_is_readable(void)
 {
 	return !python_is_gone;
 }

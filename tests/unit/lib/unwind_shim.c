@@ -31,5 +31,5 @@ SL_EXPORT void shim_forget(void)
 
 SL_EXPORT void shim_restrict(bool on)
 {
-	sl_global.restricted = on;
+	sl_global.seccomp = on;
 }
