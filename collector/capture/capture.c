@@ -312,7 +312,7 @@ bool capture_gpu_is_read(const struct collector *c)
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
 		/* Whether there is a CUPTI stands in the rings, too. */
 		if (ring_read_to(a) < c->report.windows.list[c->report.windows.cnt - 1].to ||
-		    !gpu_has_told(a, p->at.ended - c->clocks.map.zero))
+		    !gpu_has_reported(a, p->at.ended - c->clocks.map.zero))
 			return false;
 	return true;
 }

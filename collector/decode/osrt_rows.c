@@ -1,6 +1,6 @@
 /*
- * osrt_rows.c - from a call to its row. This is on the path of every record: no allocation, one string
- * lookup at most (paths only).
+ * osrt_rows.c - writes the row of a call into the C library. Every record passes here: no allocation, one string lookup at
+ * most (paths only).
  */
 #include "collector/decode/osrt_rows.h"
 
@@ -60,7 +60,7 @@ static uint32_t socket_text(const struct call *c, char *text)
 	return decode_sockaddr(addr, len, text, TEXT_MAX);
 }
 
-/* What the program may still change while we look at it is copied first. */
+/* A copy: the program could still change the record. */
 static uint32_t copy_text(const char *bytes, uint32_t len, char *text)
 {
 	if (len >= TEXT_MAX)
@@ -107,7 +107,7 @@ static void keep_names(struct arena *a, const struct call *c)
 	}
 }
 
-/* Descriptors that are no files get the name of what made them, as /proc/self/fd has "socket:[1]". */
+/* Descriptors that are no files are named by their kind, as in /proc/self/fd: "socket:[1]". */
 static struct file *name_by_hook(struct model *m, struct image *im, const struct call *c,
 				 int64_t ns)
 {
@@ -201,7 +201,7 @@ static void file_event(struct arenas *as, struct thread *t, const struct call *c
 	row[FACC_BYTES] = bytes_done(c) == DB_NULL ? 0 : bytes_done(c);
 }
 
-/* For who watches; see live.h. */
+/* Adds to the live sums. */
 static void add_up(struct model *m, struct thread *t, const struct call *c, struct file *f,
 		   int64_t ns, int64_t bytes)
 {
@@ -307,7 +307,7 @@ static void call_unseen(struct arenas *as, struct thread *t, const struct call *
 	}
 }
 
-/* Of a descriptor, between two windows. True: that is all there is to it. */
+/* A call on a descriptor outside of a window. True: it is handled. */
 static bool meta_unseen(struct arenas *as, struct thread *t, const struct call *c,
 			const struct meta *m, int64_t ns)
 {
@@ -412,7 +412,7 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 	case SL_META_OVERHEAD:
 		if (m.kind != SL_OVERHEAD_START && !windows_have(as->windows, c->start))
 			break;
-		/* What the tracer did before time 0 has no place on the axis (read late, when a report has begun since). */
+		/* Times before 0 have no place on the axis (read late, when a report has begun since). */
 		if (ns >= 0)
 			db_overhead(as->db, ns, clock_map_ns(as->clock, m.last), t->global_tid,
 				    m.kind == SL_OVERHEAD_START ? "start of tracing" : "ring full");

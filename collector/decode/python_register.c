@@ -8,9 +8,9 @@
 #define REMARKS_MAX 8
 
 struct step {
-	char *text; /* as it was given; of --python-functions-trace: @MODULE:FUNCTION */
+	char *text; /* as given; of --python-functions-trace: @MODULE:FUNCTION */
 	bool is_found;
-	char *reason; /* why not, by the process that looked last; NULL: none looked */
+	char *reason; /* why not, by the process that looked last; NULL: no process looked */
 };
 
 struct python {
@@ -18,7 +18,7 @@ struct python {
 	size_t steps, cap;
 	char *remark[REMARKS_MAX]; /* messages of the modules, without repetitions */
 	unsigned remarks;
-	bool is_offered; /* programs can import our modules */
+	bool is_offered; /* programs can import Sightline's modules */
 	bool is_in;      /* and a process did */
 };
 
@@ -70,7 +70,7 @@ void python_note(struct python **all, const char *text)
 	struct python *p = *all;
 	struct step *s;
 
-	/* Messages about stacks come from programs without our modules, too. */
+	/* Messages about stacks come from programs without these modules, too. */
 	if (!p && strncmp(text, "say ", 4) == 0)
 		p = *all = calloc(1, sizeof(*p));
 	if (!p)

@@ -14,7 +14,7 @@ struct python;
 struct python *python_register_new(size_t steps);
 /* A function as it was given: [NAME=]MODULE:FUNCTION, or @MODULE:FUNCTION for --python-functions-trace. */
 void python_register_add(struct python *p, const char *text, size_t len);
-/* Programs can import our modules from now on. */
+/* Programs can import Sightline's modules from now on. */
 void python_register_offered(struct python *p);
 
 /* One note of a program. *@all is made if it is NULL and the note is a message. */

@@ -1,4 +1,4 @@
-/* flight.c - see flight.h: what is held back, and reports; when one is due, and why: flight_request.c. */
+/* flight.c - bounds the recorder's memory, and writes reports of windows in the past; flight_request.c requests them. */
 #include "collector/capture/flight/flight.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include "collector/collect/pump.h"
 #include "collector/capture/flight/flight_internal.h"
 
-#define SETTLE_NS   2000000ll            /* switches and samples are told so late (sched.h) */
-#define EDGE_NS     1000000ll            /* of a window before what has to be in it */
-#define RESIDENT_NS SECOND_NS            /* between two looks at what memory there is */
-#define WATCH_NS    20000000ll           /* triggers look so often */
+#define SETTLE_NS   2000000ll            /* switches and samples arrive so late (sched.h) */
+#define EDGE_NS     1000000ll            /* of a window before the event that must be in it */
+#define RESIDENT_NS SECOND_NS            /* between two checks of resident memory */
+#define WATCH_NS    20000000ll           /* period of triggers */
 #define REST_NS     200000000ll          /* without triggers */
-#define SLACK       (UINT64_C(16) << 20) /* pages that nobody uses, before they go back to the system */
-#define AHEAD       (UINT64_C(48) << 20) /* what a program may write before we get to look */
-#define ALWAYS      (UINT64_C(8) << 20)  /* kept however much threads take by themselves */
+#define SLACK       (UINT64_C(16) << 20) /* unused pages, before they go back to the system */
+#define AHEAD       (UINT64_C(48) << 20) /* what a program may write before the next tick */
+#define ALWAYS      (UINT64_C(8) << 20)  /* kept in any case, besides fixed memory of threads */
 #define LAZY_FILL   25u                  /* per cent of the kernel's buffers that may wait */
 
 static const char *const limit_words[] = {"time", "start", "previous report", "memory"};
@@ -89,8 +89,8 @@ void flight_release(struct collector *c)
 	trigger_watch_free(f->watch);
 	c->arenas.since = NULL;
 	flight_store_release(&f->store);
-	flight_wish_clear(&f->wish);
-	flight_wish_clear(&f->running);
+	flight_request_clear(&f->request);
+	flight_request_clear(&f->running);
 	free(f->ages.at);
 	free(f);
 	c->flight = NULL;
@@ -107,7 +107,7 @@ static void set_whole(struct flight *f, int64_t mono, enum flight_limit limit)
 	f->limit = limit;
 }
 
-/* On their way to the pool already. */
+/* Chunks that go back to the pool with the next commit. */
 static uint64_t spent(const struct arenas *as)
 {
 	uint64_t bytes = 0;
@@ -117,7 +117,7 @@ static uint64_t spent(const struct arenas *as)
 	return bytes;
 }
 
-/* What there is more than may be; and whether there is. */
+/* Bytes above the limit; 0: none. */
 static uint64_t too_much(struct collector *c)
 {
 	struct flight *f = c->flight;
@@ -128,7 +128,7 @@ static uint64_t too_much(struct collector *c)
 	return used > limit ? used - limit : 0;
 }
 
-/* Moves the moment on before which things are let go. */
+/* Advances the time before which events are dropped. */
 static void let_go(struct collector *c)
 {
 	struct flight *f = c->flight;
@@ -158,7 +158,7 @@ static void let_go(struct collector *c)
 	flight_store_forget(&f->store, clock_map_ns(&c->clocks.map, as->hold) + c->clocks.map.zero);
 }
 
-/* Chunks that came back from one program are no use to another. */
+/* Free chunks of one program are of no use to another. */
 static void give_back(struct collector *c)
 {
 	struct flight *f = c->flight;
@@ -199,11 +199,11 @@ static void begin_dump(struct collector *c)
 	char why[512] = "";
 	int err;
 
-	flight_wish_clear(&f->running);
-	f->running = f->wish;
-	memset(&f->wish, 0, sizeof(f->wish));
+	flight_request_clear(&f->running);
+	f->running = f->request;
+	memset(&f->request, 0, sizeof(f->request));
 	f->running_limit = now - from < f->ns ? f->limit : LIMIT_TIME;
-	/* Calls that were under way when the report before ended are in this one. */
+	/* Calls that had not returned when the previous report ended are in this one. */
 	if (first < ticks) {
 		ticks = first;
 		from = clock_map_ns(&c->clocks.map, ticks) + c->clocks.map.zero;
@@ -213,7 +213,7 @@ static void begin_dump(struct collector *c)
 		ticks = 0;
 	}
 	f->running_whole = now - from;
-	/* What fired a trigger is in the report, though it be longer: not all of what else happened meanwhile is. */
+	/* The event that fired a trigger is in the report even if it is longer; other events of that time may be missing. */
 	if (f->running.since && f->running.since - EDGE_NS < from) {
 		from = f->running.since - EDGE_NS;
 		ticks = 0;
@@ -228,7 +228,7 @@ static void begin_dump(struct collector *c)
 		err = capture_end(c, f->running.source);
 	if (err) {
 		cannot(c, why[0] ? why : strerror(-err));
-		flight_wish_clear(&f->running);
+		flight_request_clear(&f->running);
 		return;
 	}
 	f->state = FLIGHT_DUMPING;
@@ -240,8 +240,8 @@ static void begin_dump(struct collector *c)
 }
 
 /*
- * What the GPU did is told when it has been done for a while: that must be read then. Whether there is a GPU may not be
- * known before the rings have been read up to the end of the window.
+ * The GPU's work is reported some time after it ended: the rings must be read on for it. Whether there is a GPU may not be
+ * known before they have been read up to the end of the window.
  */
 static void read_on_for_gpu(struct collector *c)
 {
@@ -253,7 +253,7 @@ static void read_on_for_gpu(struct collector *c)
 	c->arenas.hold = 0;
 }
 
-/* It is written; the recorder goes on where the window ended. */
+/* The report is written; the recorder goes on where the window ended. */
 static void end_dump(struct collector *c)
 {
 	struct flight *f = c->flight;
@@ -262,7 +262,7 @@ static void end_dump(struct collector *c)
 	f->dumps++;
 	f->dumped = flight_now();
 	c->arenas.hold = f->reads_all ? c->clocks.map.newest : f->to;
-	/* To the tick and the nanosecond: nothing is between two reports, and nothing is in both. */
+	/* To the tick and the nanosecond: no event is lost between two reports, and none is in both. */
 	if (f->reads_all) {
 		set_whole(f, clock_map_ns(&c->clocks.map, c->arenas.hold) + c->clocks.map.zero,
 			  LIMIT_DUMP);
@@ -274,15 +274,16 @@ static void end_dump(struct collector *c)
 	flight_store_forget(&f->store, f->whole);
 	if (f->state == FLIGHT_OVER && c->kernel.sample.open)
 		sample_stop(c->kernel.sample.open);
-	flight_wish_clear(&f->running);
+	flight_request_clear(&f->running);
 }
 
-/* Every process has ended: nobody will write any more. */
+/* Every process has ended: no more events come. */
 static void program_ended(struct flight *f)
 {
 	f->has_ended = true;
-	if (triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
-		flight_wish(f, CAPTURE_SOURCE_EXIT, "the program has ended (trigger 'exit')", 0);
+	if (triggers_have(&f->triggers, TRIGGER_EXIT) && !f->request.is_there)
+		flight_request_add(f, CAPTURE_SOURCE_EXIT, "the program has ended (trigger 'exit')",
+				   0);
 }
 
 void flight_before(struct collector *c)
@@ -302,7 +303,7 @@ void flight_before(struct collector *c)
 		read_on_for_gpu(c);
 		return;
 	}
-	if (f->wish.is_there && (f->has_ended || flight_now() >= f->wish.due))
+	if (f->request.is_there && (f->has_ended || flight_now() >= f->request.due))
 		begin_dump(c);
 	if (f->state == FLIGHT_DUMPING)
 		read_on_for_gpu(c);
@@ -331,7 +332,7 @@ bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
 {
 	struct flight *f = c->flight;
 
-	if (f->state != FLIGHT_READY || f->wish.is_there)
+	if (f->state != FLIGHT_READY || f->request.is_there)
 		return false;
 	if (since_tick_ns > (f->watch ? WATCH_NS : REST_NS))
 		return false;
@@ -369,7 +370,7 @@ static bool is_read(const struct collector *c)
 	       c->clocks.now + c->clocks.map.zero > c->capture->at.ended + SETTLE_NS;
 }
 
-/* ---- what the report says ---- */
+/* ---- contents of the report ---- */
 
 static void number(struct collector *c, const char *name, int64_t value)
 {
@@ -447,9 +448,11 @@ void flight_close(struct collector *c)
 
 	if (!f)
 		return;
-	if ((c->end == RUN_CUT) && triggers_have(&f->triggers, TRIGGER_EXIT) && !f->wish.is_there)
-		flight_wish(f, CAPTURE_SOURCE_EXIT, "the collection has ended (trigger 'exit')", 0);
-	if (f->state == FLIGHT_READY && f->wish.is_there)
+	if ((c->end == RUN_CUT) && triggers_have(&f->triggers, TRIGGER_EXIT) &&
+	    !f->request.is_there)
+		flight_request_add(f, CAPTURE_SOURCE_EXIT,
+				   "the collection has ended (trigger 'exit')", 0);
+	if (f->state == FLIGHT_READY && f->request.is_there)
 		begin_dump(c);
 	c->arenas.hold = 0;
 	if (f->held_off && !c->report.is_quiet)

@@ -1,4 +1,4 @@
-/* flight_internal.h - the flight recorder itself; for flight*.c alone. */
+/* flight_internal.h - state of the flight recorder; for flight*.c alone. */
 #ifndef SL_FLIGHT_INTERNAL_H
 #define SL_FLIGHT_INTERNAL_H
 
@@ -19,20 +19,20 @@ enum flight_state {
 	FLIGHT_OVER,    /* nothing can be written any more */
 };
 
-/* What limits a window. */
+/* Why a window does not begin earlier. */
 enum flight_limit {
 	LIMIT_TIME,
 	LIMIT_START, /* of the session */
-	LIMIT_DUMP,  /* what came before is in the report before */
+	LIMIT_DUMP,  /* earlier events are in the previous report */
 	LIMIT_MEMORY,
 };
 
-/* A report that somebody wants. */
-struct wish {
+/* A requested report. */
+struct flight_request {
 	bool is_there, overwrite;
 	enum capture_source source;
 	int64_t due;       /* CLOCK_MONOTONIC */
-	int64_t since;     /* what it is about began then, 0: nothing has to be in it */
+	int64_t since;     /* start of the event that it must contain, 0: none */
 	char reason[1024]; /* several, if they came together */
 	char *report;
 };
@@ -41,35 +41,36 @@ struct flight {
 	enum flight_state state;
 	int64_t ns;
 	uint64_t bytes;
-	/* Everything that ended later is there. */
+	/* Everything that ended later is in memory. */
 	int64_t whole;        /* CLOCK_MONOTONIC */
 	uint64_t whole_ticks; /* the same, to the tick; 0: not so exactly */
 	enum flight_limit limit;
-	bool is_full; /* memory is being made: chunks go back at once */
+	bool is_full; /* memory is full: chunks go back at once */
 	struct triggers triggers;
 	struct trigger_watch *watch;
 	struct flight_store store;
 	struct flight_ages ages; /* scratch */
 	int64_t resident_at;
 	int64_t stop; /* --duration, CLOCK_MONOTONIC; 0 none */
-	struct wish wish, running;
+	struct flight_request request, running;
 	uint64_t to;     /* ticks: end of the window that is being written */
 	int64_t to_mono; /* the same */
-	bool reads_all;  /* while it is: what came since is not kept */
+	bool reads_all;  /* meanwhile: later events are not kept */
 	enum flight_limit running_limit;
 	int64_t running_whole;   /* ns */
 	int64_t dumped, crashed; /* CLOCK_MONOTONIC of the last; 0 none */
 	uint64_t dumps, held_off;
 	bool has_ended; /* every process of the program has */
-	bool failed_said;
+	bool is_failure_noted;
 };
 
 /* CLOCK_MONOTONIC. */
 int64_t flight_now(void);
 
-/* Those that come together are one. */
-void flight_wish(struct flight *f, enum capture_source source, const char *reason, int64_t due);
-void flight_wish_clear(struct wish *w);
+/* Requests that come together are one. */
+void flight_request_add(struct flight *f, enum capture_source source, const char *reason,
+			int64_t due);
+void flight_request_clear(struct flight_request *w);
 /* A trigger_fire_fn; for model.ended. */
 void flight_triggered(void *to, const char *why, uint64_t since);
 void flight_process_ended(void *ctx, struct proc *p);

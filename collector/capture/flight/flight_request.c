@@ -1,4 +1,4 @@
-/* flight_request.c - see flight_internal.h: why somebody wants a report of the flight recorder. */
+/* flight_request.c - requests reports of the flight recorder: commands, triggers, processes that end badly. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "collector/capture/flight/flight.h"
 #include "collector/capture/flight/flight_internal.h"
 
-#define CRASH_NS 100000000ll /* so long others may end with it */
+#define CRASH_NS 100000000ll /* other processes may end with it for so long */
 
 int64_t flight_now(void)
 {
@@ -20,15 +20,16 @@ int64_t flight_now(void)
 	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
 }
 
-void flight_wish_clear(struct wish *w)
+void flight_request_clear(struct flight_request *w)
 {
 	free(w->report);
 	memset(w, 0, sizeof(*w));
 }
 
-void flight_wish(struct flight *f, enum capture_source source, const char *reason, int64_t due)
+void flight_request_add(struct flight *f, enum capture_source source, const char *reason,
+			int64_t due)
 {
-	struct wish *w = &f->wish;
+	struct flight_request *w = &f->request;
 	size_t len = strlen(w->reason);
 
 	if (!w->is_there) {
@@ -53,10 +54,10 @@ int flight_dump(struct collector *c, const char *reason, const char *report, boo
 		return -ENOTSUP;
 	if (f->state == FLIGHT_OVER)
 		return -ESHUTDOWN;
-	flight_wish(f, CAPTURE_SOURCE_COMMAND, reason, flight_now());
-	if (report && !f->wish.report) {
-		f->wish.report = strdup(report);
-		f->wish.overwrite = overwrite;
+	flight_request_add(f, CAPTURE_SOURCE_COMMAND, reason, flight_now());
+	if (report && !f->request.report) {
+		f->request.report = strdup(report);
+		f->request.overwrite = overwrite;
 	}
 	return f->state == FLIGHT_DUMPING;
 }
@@ -67,15 +68,15 @@ void flight_triggered(void *to, const char *why, uint64_t since)
 	struct flight *f = c->flight;
 	int64_t now = flight_now();
 
-	/* Too soon after a report, or of a kind with what is about to be written. */
+	/* Too soon after a report, or already covered by the one about to be written. */
 	if ((f->dumps && now - f->dumped < f->ns) || f->state == FLIGHT_DUMPING ||
-	    f->wish.is_there) {
+	    f->request.is_there) {
 		f->held_off++;
 		return;
 	}
-	flight_wish(f, CAPTURE_SOURCE_TRIGGER, why, now);
+	flight_request_add(f, CAPTURE_SOURCE_TRIGGER, why, now);
 	if (since)
-		f->wish.since = clock_map_ns(&c->clocks.map, since) + c->clocks.map.zero;
+		f->request.since = clock_map_ns(&c->clocks.map, since) + c->clocks.map.zero;
 }
 
 static const char *name_of(struct model *m, const struct proc *p)
@@ -96,7 +97,7 @@ static const struct {
 	       {SIGTRAP, "SIGTRAP"}, {SIGXCPU, "SIGXCPU"},
 	       {SIGXFSZ, "SIGXFSZ"}, {SIGKILL, "SIGKILL (kill -9, or because memory had run out)"}};
 
-/* Of a signal that nobody sends for a good end; NULL: another one. */
+/* The reason for a signal that means a crash; NULL: another signal. */
 static const char *crash_name(int sig)
 {
 	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
@@ -126,11 +127,11 @@ void flight_process_ended(void *ctx, struct proc *p)
 			 WEXITSTATUS(p->status));
 	else
 		return;
-	/* A tree of processes that crash all the time; but what the program itself fails of is always told. */
-	if (!is_root && f->crashed && now - f->crashed < f->ns && !f->wish.is_there) {
+	/* Processes that crash all the time get one report per window; a failure of the program itself always gets one. */
+	if (!is_root && f->crashed && now - f->crashed < f->ns && !f->request.is_there) {
 		f->held_off++;
 		return;
 	}
 	f->crashed = now;
-	flight_wish(f, CAPTURE_SOURCE_EXIT, why, now + CRASH_NS);
+	flight_request_add(f, CAPTURE_SOURCE_EXIT, why, now + CRASH_NS);
 }

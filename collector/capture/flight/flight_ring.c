@@ -1,4 +1,4 @@
-/* flight_ring.c - see flight_ring.h. */
+/* flight_ring.c - finds up to when the rings must be read to free memory; gives unused chunks back to the system. */
 #include "collector/capture/flight/flight_ring.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define PAGE         4096u
-#define THREAD_BYTES (4 * PAGE) /* of its totals and its first chunk, as far as they are touched */
+#define THREAD_BYTES (4 * PAGE) /* its totals and its first chunk, as far as they are resident */
 #define CHUNK_PAGES  (SL_CHUNK_BYTES / PAGE)
 #define SPARE_CHUNKS 1024u /* an arena with fewer left, or with an eighth, is short */
-#define KEEP_CHUNKS  64u   /* stay in the pool while others are given back to the system */
+#define KEEP_CHUNKS  64u   /* stay in the pool when others are given back to the system */
 
 void flight_ages_add(struct flight_ages *ages, uint64_t ticks, uint64_t bytes)
 {
@@ -57,7 +57,7 @@ static uint32_t threads_of(const struct arena *a)
 	return cnt;
 }
 
-/* What the program says of itself is bounded by what there can be. */
+/* A count in shared memory, which the program could overwrite: bounded. */
 static uint32_t backlog(const struct arena *a)
 {
 	uint32_t used = __atomic_load_n(&a->map->used_chunks, __ATOMIC_RELAXED);
@@ -113,8 +113,8 @@ static bool is_gone(const struct arena *a, uint32_t idx, const struct thread *t)
 }
 
 /*
- * The chunks of one thread. A chunk has been read when the first call of the next one has ended: calls stand in the
- * order of their ends. Of a thread that is gone, all of it goes.
+ * The chunks of one thread. A chunk is drained when the first call of the next one has ended: calls are in the order of
+ * their ends. Of a thread that exited all chunks are freed.
  */
 static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct flight_ages *ages,
 		    struct flight_ages *gone)
@@ -156,7 +156,7 @@ static uint32_t spare_chunks(const struct arena *a)
 	return a->map->chunk_cnt / 8 < SPARE_CHUNKS ? a->map->chunk_cnt / 8 : SPARE_CHUNKS;
 }
 
-/* How many chunks there are too many. */
+/* Chunks in use beyond what leaves the spare ones. */
 static uint32_t chunks_over(const struct arena *a)
 {
 	uint32_t used = backlog(a) + 2 * threads_of(a), room = a->map->chunk_cnt - spare_chunks(a);
@@ -247,8 +247,8 @@ uint64_t flight_resident(const struct arenas *as)
 }
 
 /*
- * Chunks are taken out of the pool, where nobody looks at them, lose their memory, and go back in the order in which
- * they were there: those used last are used next. The contents of a chunk in the pool mean nothing.
+ * Takes chunks out of the pool, frees their memory, and puts them back in their order: those used last are used next. The
+ * contents of a chunk in the pool mean nothing.
  */
 static uint64_t trim_arena(struct arena *a, uint64_t bytes)
 {

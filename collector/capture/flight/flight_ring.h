@@ -1,17 +1,16 @@
 /*
- * flight_ring.h - the flight recorder's memory: what the rings hold, and up to when they would have to be read for
- * them to hold less.
+ * flight_ring.h - the rings as the flight recorder's memory: their size, and up to when they must be drained to shrink.
  *
- * The rings are the memory: what is not read stays in them. So all that is to be decided is a moment, in ticks: what
- * ended before it is read (and dropped, when no window is open), the rest stays. One moment for all threads: a report
- * then has everything since, of everybody.
+ * What is not drained stays in the rings, so the recorder decides one thing, a time in ticks: what ended before it is
+ * drained (and dropped, when no window is open), the rest stays. It is one time for all threads: a report then has
+ * everything since, of all of them.
  */
 #ifndef SL_FLIGHT_RING_H
 #define SL_FLIGHT_RING_H
 
 #include "collector/collect/arenas.h"
 
-/* Something that would be free once all that ended by @ticks has been read. */
+/* Memory that is freed once everything that ended by @ticks is drained. */
 struct flight_age {
 	uint64_t ticks;
 	uint64_t bytes;
@@ -22,26 +21,24 @@ struct flight_ages {
 	size_t cnt, cap;
 };
 
-/* Without memory nothing is added: then less is freed than could be. */
+/* Without memory nothing is added, and less is freed than could be. */
 void flight_ages_add(struct flight_ages *ages, uint64_t ticks, uint64_t bytes);
-/* The moment by which @bytes of those from @first on become free; the last one if all are not enough; 0: none. */
+/* The time by which @bytes of those from @first on are freed; the last one if all are not enough; 0: none. */
 uint64_t flight_ages_pick(struct flight_ages *ages, size_t first, uint64_t bytes);
 
-/* Bytes of the chunks that threads have, all arenas together; and those of them that cannot be taken from them. */
+/* Bytes of the chunks of all threads; in *@fixed those that cannot be freed while the threads live. */
 uint64_t flight_used(const struct arenas *as, uint64_t *fixed);
 
-/* Is an arena about to run out of chunks or slots? */
+/* Whether an arena is about to run out of chunks or slots. */
 bool flight_is_short(const struct arenas *as);
 
-/*
- * Adds the chunks of all rings to @ages. Ticks: to be read up to so that no arena runs out of chunks or slots; 0: none
- * is about to.
- */
+/* Adds the chunks of all rings to @ages. Returns up to when to drain so that no arena runs short; 0: none is
+ * about to. */
 uint64_t flight_look(struct arenas *as, struct flight_ages *ages);
 
-/* Bytes of memory that the arenas really take. */
+/* Resident bytes of the arenas. */
 uint64_t flight_resident(const struct arenas *as);
-/* Gives about so many bytes of chunks that nobody uses back to the system. Bytes. */
+/* Gives about so many bytes of unused chunks back to the system. Returns the bytes given. */
 uint64_t flight_trim(struct arenas *as, uint64_t bytes);
 
 #endif

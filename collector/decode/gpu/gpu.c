@@ -1,10 +1,10 @@
 /*
- * gpu.c - see gpu.h. Who is waited for, and until when.
+ * gpu.c - decides each tick which records have waited long enough, and has their rows written.
  *
- * A process is waited for only where CUPTI speaks: until it says that all that ended before some time has been told
- * (SL_GPU_REC_FLUSHED) and the rings have been read up to where it said so; else twice the time in which it has to,
- * and a second; or the process's end. What waits is bounded, in bytes: beyond, rows are written as they are known,
- * and the report says so.
+ * Records wait where CUPTI is on: until it reports that everything that ended before some time has been handed over
+ * (SL_GPU_REC_FLUSHED) and the rings have been read up to that record; else for twice the flush interval and a second;
+ * or until the process ends. The bytes that wait are bounded: beyond, rows are written as they are, and the report has a
+ * warning.
  */
 #include "collector/decode/gpu/gpu_internal.h"
 #include "collector/model/ring_reader.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SECOND_NS    1000000000ll
-#define LOOK_NS      250000000ll /* between two looks for what has waited too long */
+#define LOOK_NS      250000000ll /* between two checks for what has waited too long */
 #define THREAD_NS    (60 * SECOND_NS)
 #define QUEUE_KEEP   (1u << 20)
 #define SOURCE_SHIM  1
@@ -22,7 +22,7 @@
 
 static const char loss_disk[] = "GPU rows: disk full";
 
-/* A burst's memory is not kept for ever. */
+/* Frees the memory of a burst. */
 static void queue_shrink(struct gpu_queue *q)
 {
 	if (q->len || q->cap <= QUEUE_KEEP)
@@ -58,7 +58,7 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 	free(p);
 }
 
-/* ---- looking at what waits ---- */
+/* ---- what waits ---- */
 
 static int64_t newest_ns(struct arenas *as)
 {
@@ -100,7 +100,7 @@ static void write_work(const struct gpu_look *look)
 	queue_shrink(q);
 }
 
-/* True when the thread has been silent for so long that it can be forgotten. */
+/* True when the thread has made no call for so long that it can be freed. */
 static bool look_at_thread(const struct gpu_look *look, struct gpu_thread *th)
 {
 	bool is_late = th->oldest != INT64_MAX && th->oldest + look->wait <= look->now;
@@ -139,10 +139,10 @@ static void look_at_process(struct gpu_look *look)
 	if (p->work.len)
 		write_work(look);
 	if (p->until != INT64_MIN)
-		gpu_work_told(look->as, p);
+		gpu_work_reported(look->as, p);
 }
 
-/* CUPTI's word holds once everything that was handed over before it has been read. True: it does now. */
+/* A watermark of CUPTI holds once everything handed over before it has been read. True: it does now. */
 static bool take_watermark(struct gpu_process *p, uint64_t read_to)
 {
 	if (p->next_until == INT64_MIN || p->next_tick > read_to)
@@ -163,16 +163,16 @@ static bool is_due(const struct gpu_look *look)
 	       p->looked_at + LOOK_NS <= look->now;
 }
 
-/* Killed, or left by _exit: what CUPTI still had is gone with the process. */
+/* The process was killed, or called _exit(): what CUPTI had not handed over is lost. */
 static void note_missing(struct arenas *as, struct gpu_process *p)
 {
 	char text[200];
 
-	if (p->cupti != GPU_CUPTI_ON || p->is_told_all || p->is_said_missing ||
+	if (p->cupti != GPU_CUPTI_ON || p->has_reported_all || p->is_missing_noted ||
 	    p->last_call <= p->until || p->last_call <= p->next_until ||
 	    p->last_call <= p->last_until)
 		return;
-	p->is_said_missing = true;
+	p->is_missing_noted = true;
 	snprintf(text, sizeof(text),
 		 "Process %u ended before CUPTI had handed everything over: the GPU's work of its "
 		 "last moments is missing",

@@ -1,9 +1,24 @@
 /*
  * gpu.h - calls into GPU libraries and what the GPU did: from records to rows.
  *
- * Two tell of one call: the hook (SL_SHAPE_API, at once) and CUPTI (SL_GPU_REC_API, a flush later). Rows wait until
- * both have spoken, so that each call is one row with the correlation id that its kernels and copies carry; ids are
- * made unique in the report. Where CUPTI is silent (not there, killed) the hook's word is enough.
+ * Two records describe a call: the hook's (SL_SHAPE_API, at once) and CUPTI's (SL_GPU_REC_API, a flush later). Rows wait
+ * for both, so that each call is one row with the correlation id that its kernels and copies carry; ids are made unique
+ * in the report. Where CUPTI reports nothing (not there, killed) the hook's record suffices.
+ *
+ * The files, in the order in which a record passes them:
+ *   gpu_records.c  queues calls of hooks and records of CUPTI, by thread and process
+ *   gpu_process.c  these processes and threads, and their queues
+ *   gpu.c          decides each tick what has waited long enough
+ *   gpu_match.c    matches records of one call, and finds which calls are nested
+ *   gpu_calls.c    writes rows of calls; correlation ids
+ *   gpu_work.c     writes rows of kernels, copies and other work of the GPU
+ *   gpu_memory.c   writes rows of its memory
+ *   gpu_targets.c  writes rows of devices, contexts, streams
+ *   gpu_streams.c  names of streams
+ *   gpu_names.c    names of kernels and functions
+ *   gpu_pending.c  keeps a log of what waits; gpu_log.h: its format
+ *   gpu_recover.c  reads that log after a crash
+ *   gpu_rotate.c   adapts times when another report begins
  */
 #ifndef SL_COLLECTOR_GPU_H
 #define SL_COLLECTOR_GPU_H
@@ -16,24 +31,24 @@ extern const struct record_family gpu_records;
 void gpu_call(struct arenas *as, struct thread *t, const struct call *c);
 void gpu_record(struct arenas *as, struct thread *t, const struct call *c);
 
-/* A process of the arena gave a name to the stream with that handle. */
+/* A process of the arena named the stream with this handle. */
 void gpu_stream_named(struct arena *a, uint32_t number, uint64_t handle, int64_t ns,
 		      const char *name);
 
-/* Once per tick, after the rings: rows whose waiting is over. @all: the session ends, or this arena's processes have. */
+/* Once per tick, after the rings are drained: writes rows that need not wait. @all: all; session or arena ends. */
 void gpu_settle(struct arenas *as, struct arena *a, bool all);
-/* Has CUPTI told of everything that ended before @ns (session time), in all processes in which it is on? */
-bool gpu_has_told(const struct arena *a, int64_t ns);
+/* Whether CUPTI has reported all that ended before @ns (session time), in each process in which it is on. */
+bool gpu_has_reported(const struct arena *a, int64_t ns);
 /* Session time 0 moves by so many ns, and a new report begins. After gpu_settle() of all. */
 void gpu_shift(struct arena *a, int64_t shift);
-/* Frees what the arena has here (struct arena.gpu). */
+/* Frees struct arena.gpu. */
 void gpu_release(struct arenas *as, struct arena *a);
 
-/* Notes in the open transaction what waits, for recover; and takes it up again. */
+/* Logs in the open transaction what waits, for recover; reads it back. */
 int gpu_save(struct arenas *as, struct arena *a);
 void gpu_restore(struct arenas *as, struct arena *a);
 
-/* The rows written since the last commit are in the report; or are not: count them. */
+/* The rows written since the last commit are in the report; or are not, and are counted as lost. */
 void gpu_rows_safe(struct arena *a);
 void gpu_rows_lost(struct arenas *as, struct arena *a);
 

@@ -15,7 +15,7 @@ enum {
 	CLASS_CUBLAS = 29
 };
 
-/* Functions of runtime and driver without version and twin, and whether they have rows. */
+/* Functions of runtime and driver by name without version and twin, and whether they have rows. */
 static struct {
 	uint32_t hash;
 	bool is_recorded;
@@ -112,12 +112,12 @@ int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p)
 {
 	int64_t id;
 
-	/* CUPTI's come first: then those of most reports are CUPTI's own. */
+	/* CUPTI's block comes first, so that ids of most reports are CUPTI's own. */
 	if (p->cupti != GPU_CUPTI_OFF)
 		block(as, p, &p->cupti_block);
 	id = block(as, p, &p->hook_block) + ++p->hook_ids;
 
-	if (!(p->hook_ids & UINT32_MAX)) /* four thousand million calls: go on in another */
+	if (!(p->hook_ids & UINT32_MAX)) /* 2^32 calls: continue in another block */
 		p->hook_block = -1;
 	return id;
 }
@@ -167,10 +167,7 @@ static bool alias_grow(struct gpu_alias_table *t)
 	return true;
 }
 
-/*
- * The last GPU_ALIASES at least are kept: what the GPU did follows within seconds, and queues of the GPU hold far less
- * than that many launches.
- */
+/* Keeps at least the last GPU_ALIASES: the GPU's work follows within seconds, and its queues hold far fewer launches. */
 void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id)
 {
 	struct gpu_alias_table *t = &p->alias;
@@ -222,7 +219,7 @@ void gpu_alias_release(struct gpu_process *p)
 
 /* ---- rows ---- */
 
-/* ints, of which -1 means something: the CPU as a device, a transform forward. */
+/* Arguments of type int whose -1 has a meaning: the CPU as a device, a forward transform. */
 static bool is_signed(uint8_t role)
 {
 	return role == SL_GPU_ROLE_device || role == SL_GPU_ROLE_op || role == SL_GPU_ROLE_peer ||
@@ -254,9 +251,9 @@ static void write_arguments(struct arenas *as, struct gpu_process *p, const stru
 	}
 }
 
-/* What CUPTI calls a call; several calls have one id where they were made by one that it does not tell of. */
-static int64_t told_id(struct arenas *as, struct gpu_process *p, const struct gpu_thread *th,
-		       uint32_t correlation)
+/* The row id of CUPTI's correlation id; another one where a call that CUPTI does not report has made several calls. */
+static int64_t cupti_row_id(struct arenas *as, struct gpu_process *p, const struct gpu_thread *th,
+			    uint32_t correlation)
 {
 	int64_t id = gpu_cupti_id(as, p, correlation);
 	uint32_t cnt = th->written_cnt < 16 ? th->written_cnt : 16;
@@ -288,7 +285,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 {
 	static const struct gpu_api silence;
 	const struct gpu_function *f = hook ? gpu_function(hook->function) : NULL;
-	struct gpu_written w = {.is_told = api != NULL};
+	struct gpu_written w = {.is_reported = api != NULL};
 	int64_t name, *row;
 
 	if (!api)
@@ -296,8 +293,8 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	w.start = hook ? hook->start : api->start;
 	w.end = hook ? hook->end : api->end;
 	w.canon = f ? f->canon : gpu_canon_string(a, api->name);
-	w.id = api->correlation ? told_id(as, p, th, api->correlation) : gpu_hook_id(as, p);
-	/* CUPTI's name has the version, as nsys does. */
+	w.id = api->correlation ? cupti_row_id(as, p, th, api->correlation) : gpu_hook_id(as, p);
+	/* CUPTI's name has the version, as in nsys. */
 	name = f && !string_find(a, api->name) ? function_name(as, a->gpu, hook->function)
 					       : gpu_name(as, a, api->name, true)->mangled;
 	row = db_row(as->db, DB_RUNTIME);

@@ -1,10 +1,10 @@
 /*
- * gpu_internal.h - what the files of gpu.h share; gpu.h lists them.
+ * gpu_internal.h - structures and functions that the files of decode/gpu share; gpu.h lists the files.
  *
  * Ids: CUPTI's correlation ids begin anew in every process. In the report each process has a block of 2^32 ids for
  * them, and another one for calls that CUPTI does not know; the first process's block is 0, so that in most reports
- * ids are CUPTI's own. What CUPTI says of a call that has no row of its own (it is inside another, or its row had to
- * be written without CUPTI's word) is noted as another name of that row's id (gpu_alias_*).
+ * ids are CUPTI's own. A correlation id of a call without a row of its own (it is nested, or its row was written before
+ * CUPTI reported it) is an alias of that row's id (gpu_alias_*).
  */
 #ifndef SL_GPU_INTERNAL_H
 #define SL_GPU_INTERNAL_H
@@ -16,16 +16,17 @@
 #include "preload/wire/gpu_wire.h"
 
 #define GPU_THREADS 64u /* hash of a process's threads */
-/* Rows of a thread that are remembered for late records: more than a GPU queues. */
-#define GPU_WRITTEN    4096u
-#define GPU_ALIASES    (1u << 19)   /* other names of ids, of the younger half */
-#define GPU_PENDING    (192u << 20) /* bytes that may wait, of an arena */
-#define GPU_CLOCK_NS   2000         /* by which CUPTI's times and ours may differ */
-#define GPU_SLACK_NS   250000000ll /* a driver call is inside a runtime call that returns so soon */
-#define GPU_GRACE_NS   1000000000ll /* from its first call on CUPTI must have said something */
+/* Rows of a thread that late records can refer to: more than a GPU queues. */
+#define GPU_WRITTEN  4096u
+#define GPU_ALIASES  (1u << 19)   /* aliases, of the younger half */
+#define GPU_PENDING  (192u << 20) /* bytes that may wait, of an arena */
+#define GPU_CLOCK_NS 2000         /* by which CUPTI's times and the hooks' may differ */
+#define GPU_SLACK_NS 250000000ll  /* a driver call is inside a runtime call that returns so soon */
+#define GPU_GRACE_NS \
+	1000000000ll /* after a process's first call without a record of CUPTI: CUPTI is off */
 #define GPU_CONTEXTS   64u
 #define GPU_DEVICES    64u
-#define GPU_FOREVER_NS 60000000000ll /* longest wait where CUPTI is not asked for its records */
+#define GPU_FOREVER_NS 60000000000ll /* longest wait where CUPTI has no flush interval */
 
 /* A growing buffer of records of several sizes, taken from the front. */
 struct gpu_queue {
@@ -33,7 +34,7 @@ struct gpu_queue {
 	size_t begin, len, cap; /* records lie in [begin, len) */
 };
 
-/* A call, as its hook told it. */
+/* A call, as its hook recorded it. */
 struct gpu_hook {
 	uint64_t logged; /* number in the pending log, 0: not there yet */
 	uint32_t bytes;  /* of this record, with the words */
@@ -46,7 +47,7 @@ struct gpu_hook {
 	uint64_t word[];
 };
 
-/* A call, as CUPTI told it. */
+/* A call, as CUPTI reported it. */
 struct gpu_api {
 	uint64_t logged; /* number in the pending log, 0: not there yet */
 	int64_t start, end;
@@ -68,7 +69,7 @@ struct gpu_work {
 struct gpu_written {
 	int64_t start, end, id; /* id 0: it has no row after all */
 	uint32_t canon;
-	bool is_told; /* CUPTI's word is in it */
+	bool is_reported; /* CUPTI has reported it */
 };
 
 struct gpu_thread {
@@ -78,16 +79,16 @@ struct gpu_thread {
 	struct gpu_queue hooks;
 	struct gpu_api *api;
 	size_t api_cnt, api_cap;
-	size_t open_at;  /* in hooks: those before it are inside of nothing that has not returned */
+	size_t open_at;  /* in hooks: calls before it are nested in no call that has not returned */
 	int64_t used_at; /* session time */
 	int64_t oldest;  /* end of the oldest that waits, INT64_MAX none */
-	bool is_changed; /* since the last look */
+	bool is_changed; /* since the last tick that checked it */
 	struct gpu_written *written;
 	uint32_t written_cnt;
 };
 
 enum gpu_cupti {
-	GPU_CUPTI_UNKNOWN, /* not heard of so far */
+	GPU_CUPTI_UNKNOWN, /* no record of it so far */
 	GPU_CUPTI_ON,
 	GPU_CUPTI_OFF, /* not there, or given up */
 };
@@ -106,8 +107,8 @@ struct gpu_process {
 	int64_t global_pid;
 	enum gpu_cupti cupti;
 	int64_t first_ns; /* its first call here */
-	/* Everything that ended before @until has been told by CUPTI; the next such word holds once the rings have
-	 * been read up to @next_tick. */
+	/* CUPTI has handed over all that ended before @until; the next watermark holds once the rings have been read up
+	 * to @next_tick. */
 	int64_t until;
 	int64_t next_until, last_until;
 	uint64_t next_tick, last_tick;
@@ -119,11 +120,11 @@ struct gpu_process {
 	struct gpu_queue work;
 	bool is_hurried; /* too much waits */
 	int64_t looked_at;
-	int64_t last_call;              /* end of the latest that a hook told */
+	int64_t last_call;              /* end of the latest in a hook's record */
 	struct live_calls *live;        /* sums of its calls, NULL: none yet */
 	uint8_t gpu[GPU_DEVICES];       /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
-	bool is_told_all;               /* CUPTI has handed over the last */
-	bool is_said_missing;           /* ... has not, and that was said */
+	bool has_reported_all;          /* CUPTI has handed over its last record */
+	bool is_missing_noted;          /* it never did, and the report has that diagnostic */
 	uint32_t device[GPU_CONTEXTS];  /* + 1, by context id; 0 unknown */
 	struct gpu_named *named;        /* streams */
 	struct db_map named_calls;      /* from ids of calls to those */
@@ -153,7 +154,7 @@ struct gpu_log {
 
 struct gpu_arena {
 	struct gpu_process *first;
-	struct gpu_process *last; /* asked for last */
+	struct gpu_process *last; /* found last */
 	struct gpu_name *name;    /* by id of the string */
 	uint32_t names;
 	int64_t *function_id; /* StringIds.id + 1 by function */
@@ -171,7 +172,7 @@ struct gpu_arena {
 	/* Rows of the open transaction. */
 	uint64_t rows;
 	int64_t first_ns, last_ns;
-	/* While calls are looked at (gpu_match.c). */
+	/* Scratch of gpu_match.c. */
 	struct gpu_node *node;
 	size_t node_cap;
 };
@@ -186,20 +187,20 @@ struct gpu_function {
 	uint32_t canon;
 };
 
-/* What is true of all of an arena's calls while they are looked at. */
+/* What holds for all calls of an arena during a tick. */
 struct gpu_look {
 	struct arenas *as;
 	struct arena *arena;
 	struct gpu_process *process;
 	int64_t now, wait;
 	int64_t read_to; /* all hooks that returned before are known */
-	bool is_news;    /* CUPTI has said something that may end waiting */
-	bool all;        /* nobody is waited for */
+	bool is_news;    /* a record of CUPTI may have ended a wait */
+	bool all;        /* writes everything */
 };
 
 /* ---- gpu_process.c ---- */
 
-/* Has the process ended, and been read? */
+/* Whether the process has ended, and everything it left has been read. */
 bool gpu_is_over(const struct arena *a, const struct gpu_process *p);
 /* Room for @bytes more at the end, NULL: no memory. */
 void *gpu_queue_add(struct gpu_queue *q, size_t bytes);
@@ -207,18 +208,18 @@ void *gpu_queue_add(struct gpu_queue *q, size_t bytes);
 struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, int64_t now);
 /* A thread of it; @global_tid 0: not known here. NULL: no memory. */
 struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid);
-/* A record of so many bytes waits, or no longer. */
+/* A record of so many bytes waits; waits no longer. */
 void gpu_waits(struct gpu_arena *g, size_t bytes);
 void gpu_waits_no_more(struct gpu_arena *g, uint64_t logged, size_t bytes);
 int64_t gpu_session_ns(const struct arenas *as, uint64_t mono);
 void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end);
 
-/* So much waits that something has to give: everything is written at the next look. */
+/* Too many bytes wait: everything is written at the next tick. */
 void gpu_hurry(struct arenas *as, const struct gpu_process *p);
 
 /* ---- gpu_records.c ---- */
 
-/* What a previous collector kept. */
+/* Queues what a previous collector logged. */
 void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
 		      const void *record, size_t bytes);
 void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
@@ -242,14 +243,14 @@ void gpu_pending_release(struct arenas *as, struct arena *a);
 
 /* Writes what can be written of the thread's calls. */
 void gpu_match(const struct gpu_look *look, struct gpu_thread *th);
-/* Is this CUPTI's word on a call that has its row already? Then notes the id. */
+/* Whether CUPTI's record is of a call that has its row already; then @api's id becomes an alias. */
 bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct gpu_api *api,
 		    uint32_t canon);
 
 /* ---- gpu_calls.c ---- */
 
 const struct gpu_function *gpu_function(unsigned number);
-/* Is this a call of runtime or driver that has no row (asks for errors, versions, ...)? */
+/* Whether this call of runtime or driver has no row (last error, version, ...). */
 bool gpu_is_skipped(const char *name);
 void gpu_remember(struct gpu_process *p, struct gpu_thread *th, const struct gpu_written *w);
 int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p);
@@ -262,7 +263,7 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 		       const struct gpu_thread *th, const struct gpu_hook *hook, unsigned nesting);
 
 void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id);
-/* The report's id of what CUPTI calls @correlation; DB_NULL for 0. */
+/* The row id of CUPTI's @correlation; DB_NULL for 0. */
 int64_t gpu_alias_find(struct arenas *as, struct gpu_process *p, uint32_t correlation);
 void gpu_alias_release(struct gpu_process *p);
 
@@ -281,11 +282,11 @@ static inline int64_t gpu_or_null(uint64_t value)
 {
 	return value ? (int64_t)value : DB_NULL;
 }
-/* To the running sums. */
+/* Adds to the live sums. */
 void gpu_add_up(struct arenas *as, const struct gpu_process *p, enum live_work what, int64_t device,
 		int64_t start, int64_t end, uint64_t bytes);
-/* CUPTI has told of all that the process's GPUs did before p->until, and it has been written. */
-void gpu_work_told(struct arenas *as, const struct gpu_process *p);
+/* CUPTI has reported all work of the process's GPUs before p->until, and it has been written. */
+void gpu_work_reported(struct arenas *as, const struct gpu_process *p);
 
 /* ---- gpu_memory.c, gpu_targets.c ---- */
 
@@ -295,17 +296,14 @@ void gpu_pool_write(struct arenas *as, struct gpu_process *p, const struct sl_gp
 void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_um *u);
 void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 		      const struct sl_gpu_device *d);
-/*
- * PCI address of the GPU with this UUID, by what the driver tells under @root (folders called by the address). False:
- * not known there.
- */
+/* PCI address of the GPU with this UUID, from the driver's folders below @root. False: not found there. */
 bool gpu_bus_find(const char *root, const char *uuid, char *bus, size_t size);
 void gpu_context_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_context *c);
 void gpu_stream_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_stream *s);
 
-/* ---- gpu_streams.c; to be asked only while p->named_open ---- */
+/* ---- gpu_streams.c; to be called only while p->named_open ---- */
 
-/* The call @id that began at @start was given that stream. */
+/* The stream with this handle was an argument of the call @id, which began at @start. */
 void gpu_stream_passed(struct gpu_process *p, uint64_t handle, int64_t start, int64_t id);
 /* What the GPU did for the call @id was on that stream. */
 void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
@@ -321,7 +319,7 @@ void gpu_streams_drop(struct arenas *as, const struct arena *a);
 
 /* Of kernel @string; NULL: the string is not known. @force: then "[unknown]". */
 const struct gpu_name *gpu_name(struct arenas *as, struct arena *a, uint32_t string, bool force);
-/* Numbers for the name: without version and twin; and without what CUPTI leaves out, too. */
+/* Hashes of a name: without version and twin; and without what CUPTI leaves out, too. */
 uint32_t gpu_hash(const char *name);
 uint32_t gpu_canon(const char *name);
 /* The latter of a string; 0: not known. */

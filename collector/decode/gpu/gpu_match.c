@@ -1,10 +1,10 @@
 /*
- * gpu_match.c - the calls of one thread, as hooks and CUPTI tell them: which are one call, which are inside others,
- * which can be written now.
+ * gpu_match.c - matches the records of one thread by hooks and by CUPTI: which are of the same call, which calls are
+ * nested, which can be written now.
  *
- * Hooks see what goes through the dynamic linker, CUPTI what the libraries see themselves. A shared runtime is told
- * by both; a runtime linked into the program by CUPTI alone, while the driver calls inside it pass a hook. Only the
- * outermost call of runtime and driver has a row; the names that CUPTI gave to those inside lead to it.
+ * Hooks see what goes through the dynamic linker, CUPTI what the libraries see themselves. Calls of a shared runtime have
+ * both records; those of a runtime linked into the program have CUPTI's alone, while the driver calls inside it pass a
+ * hook. Only the outermost call of runtime and driver has a row; correlation ids of nested ones are aliases of it.
  *
  * Both sides use the same clock, CUPTI by way of clock_gettime() and hooks through clock_map.h, so times that come
  * from the same side compare exactly, others within GPU_CLOCK_NS.
@@ -16,7 +16,7 @@
 
 #include "collector/model/strings.h"
 
-/* A call of runtime or driver, told by one or both. */
+/* A call of runtime or driver, with one or both records. */
 struct gpu_node {
 	struct gpu_hook *hook;
 	struct gpu_api *api;
@@ -28,7 +28,7 @@ struct gpu_node {
 	bool is_closed; /* nothing that has not returned is around it, as far as hooks know */
 };
 
-#define LOOK_AHEAD 1024u /* calls behind one among which those around it are looked for */
+#define LOOK_AHEAD 1024u /* how many calls after one are searched for those around it */
 
 static bool is_cuda(const struct gpu_hook *h)
 {
@@ -43,7 +43,7 @@ static int compare_nodes(const void *x, const void *y)
 		return a->start < b->start ? -1 : 1;
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;
-	/* The same to the nanosecond: what calls comes before what is called. */
+	/* The same to the nanosecond: the caller comes before the callee. */
 	if (a->hook && b->hook && a->hook->level != b->hook->level)
 		return a->hook->level < b->hook->level ? -1 : 1;
 	if (a->api && b->api && a->api->is_driver != b->api->is_driver)
@@ -110,8 +110,8 @@ static int64_t overlap(const struct gpu_node *n, const struct gpu_api *api)
 }
 
 /*
- * The hook that saw the same call: of that name, and around CUPTI's times. Of several short calls in a row it is the
- * first that has not been given away and lies over it at all, else the nearest.
+ * The hook's record of the same call: of that name, and around CUPTI's times. Of several short calls in a row it is the
+ * first unmatched one that overlaps at all, else the nearest.
  */
 static struct gpu_node *find_hook(struct gpu_node *from, struct gpu_node *end,
 				  const struct gpu_api *api, uint32_t canon)
@@ -142,7 +142,7 @@ static int compare_apis(const void *x, const void *y)
 	return a->end > b->end ? -1 : a->end < b->end;
 }
 
-/* Adds what CUPTI told to the hooks' nodes, or as nodes of their own. Their number. */
+/* Adds CUPTI's records to the hooks' nodes, or as nodes of their own. Returns the number of nodes. */
 static size_t take_apis(const struct gpu_look *look, struct gpu_thread *th, size_t hooks)
 {
 	struct gpu_arena *g = look->arena->gpu;
@@ -180,7 +180,7 @@ static bool span_holds(int64_t start, int64_t end, int64_t inner_start, int64_t 
 	return start <= inner_start && inner_end <= end;
 }
 
-/* Is @b inside of @a? */
+/* Whether @b is nested in @a. */
 static bool node_holds(const struct gpu_node *a, const struct gpu_node *b)
 {
 	int64_t middle = b->start + (b->end - b->start) / 2;
@@ -203,7 +203,7 @@ static void find_outer(struct gpu_node *node, size_t cnt)
 		if (outer && node_holds(outer, n)) {
 			n->outer = outer;
 		} else if (outer && node_holds(n, outer)) {
-			/* The clocks' difference put it behind what it calls. */
+			/* The clocks' difference sorted it after its callee. */
 			for (struct gpu_node *m = outer; m < n; m++)
 				if (m == outer || m->outer == outer)
 					m->outer = n;
@@ -214,7 +214,7 @@ static void find_outer(struct gpu_node *node, size_t cnt)
 	}
 }
 
-/* Has everything been said that could be said about this call, and what is around it? */
+/* Whether no record is missing that could concern this call, or the one around it. */
 static bool is_ready(const struct gpu_look *look, const struct gpu_node *n)
 {
 	const struct gpu_process *p = look->process;
@@ -240,7 +240,7 @@ static bool is_ready(const struct gpu_look *look, const struct gpu_node *n)
 		return false;
 	if (is_driver)
 		return end + GPU_SLACK_NS <= p->until;
-	/* What it calls may be told much later, in another buffer: then it would have a row of its own. */
+	/* A nested call may be reported much later, in another buffer: then it would get a row of its own. */
 	return end + GPU_CLOCK_NS <= p->until || (n->api && !look->as->gpu.flush_ns);
 }
 
@@ -267,8 +267,9 @@ static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_
 					       n->api);
 		else
 			gpu_remember(look->process, th,
-				     &(struct gpu_written){
-					     .start = n->start, .end = n->end, .is_told = true});
+				     &(struct gpu_written){.start = n->start,
+							   .end = n->end,
+							   .is_reported = true});
 		finish_node(n);
 	}
 	for (struct gpu_node *n = node; n < node + cnt; n++) {
@@ -285,7 +286,7 @@ static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_
 	}
 }
 
-/* How far @api sticks out of the call: two clocks told of them. */
+/* By how much @api exceeds the call: the records are of two clocks. */
 static int64_t beyond(const struct gpu_written *w, const struct gpu_api *api)
 {
 	int64_t before = w->start - api->start, behind = api->end - w->end;
@@ -293,10 +294,10 @@ static int64_t beyond(const struct gpu_written *w, const struct gpu_api *api)
 	return (before > 0 ? before : 0) + (behind > 0 ? behind : 0);
 }
 
-/* CUPTI has not told of it, and may mean it. */
+/* CUPTI has not reported it, and @api may be its record. */
 static bool may_be(const struct gpu_written *w, const struct gpu_api *api, uint32_t canon)
 {
-	return !w->is_told && w->canon == canon &&
+	return !w->is_reported && w->canon == canon &&
 	       span_holds(w->start - GPU_CLOCK_NS, w->end + GPU_CLOCK_NS, api->start, api->end);
 }
 
@@ -318,7 +319,7 @@ bool gpu_is_written(struct gpu_process *p, struct gpu_thread *th, const struct g
 	if (!best)
 		return false;
 	if (may_be(best, api, canon)) {
-		best->is_told = true;
+		best->is_reported = true;
 		gpu_log_reported(p, th, best);
 	}
 	if (best->id)
@@ -348,8 +349,8 @@ static enum family family_of(const struct gpu_hook *h)
 }
 
 /*
- * Calls of libraries, which are told by hooks alone. They lie in the order in which they returned, so what is around a
- * call comes behind it.
+ * Calls of other libraries, which have hooks alone. The queue is in the order of their returns, so a call comes after
+ * those nested in it.
  */
 static void write_libraries(const struct gpu_look *look, struct gpu_thread *th)
 {
@@ -384,7 +385,7 @@ static void write_libraries(const struct gpu_look *look, struct gpu_thread *th)
 
 /* ---- the queues ---- */
 
-/* Lets go of what is done; what waits stays in order. */
+/* Removes what is done; what waits stays in order. */
 static void clean_hooks(struct gpu_arena *g, struct gpu_thread *th)
 {
 	struct gpu_queue *q = &th->hooks;

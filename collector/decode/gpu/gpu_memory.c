@@ -1,4 +1,4 @@
-/* gpu_memory.c - rows of the GPU's memory: what is allocated, its pools, pages that move between processors. */
+/* gpu_memory.c - writes rows of the GPU's memory: allocations, pools, page migrations and faults. */
 #include "collector/decode/gpu/gpu_internal.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static void moved(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 		row[i] = DB_NULL;
 	row[CPY_START] = gpu_session_ns(as, u->start);
 	row[CPY_END] = gpu_session_ns(as, u->end);
-	/* The GPU's side of it; the other is the processor, or for copies between GPUs the source. */
+	/* The GPU's side; the other is the CPU, or for copies between GPUs the source. */
 	row[CPY_DEVICE_ID] = u->kind == UM_DTOH ? u->src : u->dst;
 	row[CPY_CONTEXT_ID] = row[CPY_STREAM_ID] = 0;
 	row[CPY_GLOBAL_PID] = p->global_pid;

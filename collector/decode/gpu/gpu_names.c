@@ -1,8 +1,4 @@
-/*
- * gpu_names.c - names of kernels, in the three forms of the report; names of functions, comparable.
- *
- * Each kernel's names are worked out once.
- */
+/* gpu_names.c - names of kernels in the three forms of the report, computed once each; hashes of functions' names. */
 #include "collector/decode/gpu/gpu_internal.h"
 
 #include <stdlib.h>
@@ -97,8 +93,8 @@ uint32_t gpu_hash(const char *name)
 }
 
 /*
- * cudaLaunchKernel, __cudaLaunchKernel_ptsz and CUPTI's cudaLaunchKernel_ptsz_v7000 are one function to the program;
- * which of them it is, the other side may not say.
+ * cudaLaunchKernel, __cudaLaunchKernel_ptsz and CUPTI's cudaLaunchKernel_ptsz_v7000 are one function to the program; hook
+ * and CUPTI may name it differently.
  */
 uint32_t gpu_canon(const char *name)
 {

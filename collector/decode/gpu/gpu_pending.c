@@ -78,7 +78,7 @@ static void add_row(struct gpu_process *p, const struct gpu_thread *th, const st
 
 void gpu_log_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w)
 {
-	add_row(p, th, w, w->is_told ? FACT_ROW_REPORTED : FACT_ROW);
+	add_row(p, th, w, w->is_reported ? FACT_ROW_REPORTED : FACT_ROW);
 }
 
 void gpu_log_reported(struct gpu_process *p, const struct gpu_thread *th,

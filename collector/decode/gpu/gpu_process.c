@@ -103,7 +103,7 @@ struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t gl
 		th->next = *list;
 		*list = th;
 	}
-	/* Ids of threads are used again. */
+	/* Ids of threads are reused. */
 	if (global_tid)
 		th->global_tid = global_tid;
 	p->last_thread = th;
@@ -119,7 +119,6 @@ void gpu_hurry(struct arenas *as, const struct gpu_process *p)
 		q->is_hurried = true;
 }
 
-/* Has the process ended, and has everything that it left been read? */
 bool gpu_is_over(const struct arena *a, const struct gpu_process *p)
 {
 	for (const struct image *im = a->images; im; im = im->next)

@@ -1,6 +1,4 @@
-/*
- * gpu_records.c - see gpu.h. Records come in: calls and what CUPTI says wait in queues, by thread or process.
- */
+/* gpu_records.c - takes records of the rings apart, and queues calls and CUPTI's records by thread and process. */
 #include "collector/decode/gpu/gpu_internal.h"
 
 #include <stdio.h>
@@ -50,7 +48,7 @@ static void add_hook(struct arenas *as, struct arena *a, struct gpu_process *p,
 	}
 	if (h->level)
 		return;
-	/* The only one that waits, and nobody else has a word in it: most calls, where there is no CUPTI. */
+	/* The only one that waits, and CUPTI will not report it: most calls, where there is no CUPTI. */
 	if (th->hooks.len == h->bytes && !th->api_cnt &&
 	    (p->cupti == GPU_CUPTI_OFF || gpu_function(h->function)->library > SL_GPU_cuda))
 		gpu_match(&look, th);
@@ -142,7 +140,7 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 {
 	int64_t until = gpu_session_ns(as, f->until), before = p->until;
 
-	p->is_told_all |= f->is_last != 0;
+	p->has_reported_all |= f->is_last != 0;
 
 	if (f->dropped) {
 		db_lost(as->db, before == INT64_MIN ? p->first_ns : before, until, p->global_pid,
@@ -158,7 +156,7 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 	}
 }
 
-/* To the user, who need not read from each of many processes that there is no CUPTI. */
+/* Warns the user, once for many processes without CUPTI. */
 static void warn(struct arenas *as, const char *line)
 {
 	struct gpu_report *r = &as->gpu;
@@ -195,9 +193,9 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 }
 
 /*
- * What the GPU did outlasts the calls that asked for it: all that was over after recording began is kept, for CUPTI
- * tells only of what was asked for while it was on; with the flight recorder it always is, and what began after the
- * report's end is not its. Devices, contexts, graphs are no events.
+ * The GPU's work outlasts the calls that launched it: all that ended after recording began is kept, since CUPTI reports
+ * only what was launched while it was on. The flight recorder has it on always: there, work that began after the
+ * report's end is not kept. Devices, contexts, graphs are no events.
  */
 static bool is_wanted(const struct arenas *as, unsigned kind, const void *payload, int64_t end)
 {
@@ -207,14 +205,14 @@ static bool is_wanted(const struct arenas *as, unsigned kind, const void *payloa
 		end = gpu_session_ns(as, ((const struct sl_gpu_um *)payload)->start);
 	if (!w || end == INT64_MIN)
 		return true;
-	/* When it was or began is the first thing that each of them tells. */
+	/* The first member of each is its time or its start. */
 	if (as->follows_files && w->cnt && *(const int64_t *)payload >= w->list[w->cnt - 1].to_mono)
 		return false;
 	return w->cnt && end + as->clock->zero >= w->list[0].from_mono;
 }
 
 /*
- * What still runs when a process ends, or when another tool takes CUPTI over, is handed over as it is and never again;
+ * Work that still runs when a process ends, or when another tool takes CUPTI over, is handed over once, without its end;
  * and the GPU may have had no room for a time. As a row it would last from before the beginning, or until then.
  */
 static bool has_no_time(unsigned kind, const void *payload)
@@ -266,7 +264,7 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		struct sl_gpu_api api;
 		struct sl_gpu_flushed flushed;
 		struct sl_gpu_status status;
-	} r; /* what the program may still change is copied first */
+	} r; /* a copy: the program could still change the record */
 	struct arena *a = t->image->arena;
 	size_t size = gpu_work_size(c->hook);
 	int64_t ns = clock_map_ns(as->clock, c->start);
@@ -299,7 +297,7 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 	gpu_hurry(as, p);
 }
 
-/* ---- what a previous collector kept ---- */
+/* ---- after a crash ---- */
 
 void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
 		      const void *record, size_t bytes)

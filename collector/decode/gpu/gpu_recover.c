@@ -1,4 +1,4 @@
-/* gpu_recover.c - puts back into memory what the pending log and its notes hold, after the collector was killed. */
+/* gpu_recover.c - reads the pending log and its notes back into memory, after the collector was killed. */
 #include "collector/decode/gpu/gpu_log.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void add_bytes(struct gpu_queue *q, const void *bytes, size_t len)
 		memcpy(to, bytes, len);
 }
 
-/* A chunk may be damaged: what is whole of it is taken. */
+/* A chunk may be damaged: whole records of it are taken. */
 static void take_records(void *ctx, const void *blob, size_t len)
 {
 	const char *at = blob, *end = at + len;
@@ -100,7 +100,7 @@ static void load_row(struct gpu_process *p, const struct fact *f)
 
 		if (old->start != w.start || old->end != w.end || old->id != w.id)
 			continue;
-		old->is_told = true;
+		old->is_reported = true;
 		gpu_log_reported(p, th, old);
 		return;
 	}

@@ -1,10 +1,10 @@
-/* gpu_rotate.c - one report after another: what is known of GPUs goes on, its times and rows are others. */
+/* gpu_rotate.c - adapts what is known of GPUs when another report begins: times are shifted, rows are others. */
 #include "collector/decode/gpu/gpu_internal.h"
 
-bool gpu_has_told(const struct arena *a, int64_t ns)
+bool gpu_has_reported(const struct arena *a, int64_t ns)
 {
 	for (const struct gpu_process *p = a->gpu ? a->gpu->first : NULL; p; p = p->next)
-		if (p->cupti == GPU_CUPTI_ON && !p->is_told_all && p->until < ns &&
+		if (p->cupti == GPU_CUPTI_ON && !p->has_reported_all && p->until < ns &&
 		    !gpu_is_over(a, p))
 			return false;
 	return true;

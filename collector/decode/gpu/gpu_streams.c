@@ -1,10 +1,10 @@
 /*
- * gpu_streams.c - names that a program gave to streams by NVTX: it knows them by handles, reports by CUPTI's numbers.
+ * gpu_streams.c - names that a program gives to streams by NVTX: NVTX has handles, reports have CUPTI's numbers.
  *
- * Nobody is asked: CUPTI follows a handle that is not one (any more), and a call into the driver would be recorded. Some
- * calls in which a named handle was passed are remembered; what the GPU did for one of them has the number. Handles are
- * used again, so that a name is for calls from its time on, up to the next name for the handle. Both, names and calls
- * that were remembered, are in SL_STATE too.
+ * CUPTI cannot resolve them: it dereferences a handle that is not valid any more, and a call into the driver would be
+ * recorded. So some calls with a named handle as an argument are remembered; the GPU's work for one of them has the
+ * number. Handles are reused: a name holds for calls from its time on, up to the next name for the handle. Names and
+ * remembered calls are in SL_STATE, too.
  */
 #include "collector/decode/gpu/gpu_internal.h"
 
@@ -21,7 +21,7 @@ struct gpu_named {
 	uint64_t handle;
 	int64_t since; /* session ns */
 	uint32_t calls;
-	uint32_t place; /* in what is saved */
+	uint32_t place; /* in SL_STATE */
 	bool is_done;   /* has its row */
 	char text[];
 };
@@ -58,7 +58,7 @@ void gpu_stream_named(struct arena *a, uint32_t number, uint64_t handle, int64_t
 		      const char *name)
 {
 	struct gpu_process *p = find(a->gpu, number);
-	/* Without a call into CUDA before there is no stream. */
+	/* Before the first call into CUDA there is no stream. */
 	struct gpu_named *n = p ? named_new(p, handle, ns, name, strlen(name)) : NULL;
 
 	if (!n)
@@ -78,7 +78,7 @@ static struct gpu_named *name_for(struct gpu_process *p, uint64_t handle, int64_
 	return n;
 }
 
-/* The first ones, and then fewer and fewer: those of a stream that is being captured have no work. */
+/* The first 64, then fewer and fewer: calls on a stream that is being captured cause no work. */
 static bool is_remembered(uint32_t call)
 {
 	return call < 64 || call % (1u << (26 - __builtin_clz(call))) == 0;

@@ -1,4 +1,4 @@
-/* gpu_targets.c - what there is of GPUs: rows of devices, contexts and streams. */
+/* gpu_targets.c - writes rows of devices, contexts and streams. */
 #include "collector/decode/gpu/gpu_internal.h"
 
 #include <dirent.h>
@@ -10,7 +10,7 @@
 
 #define GLOBAL_VM (INT64_C(1) << 48)
 
-/* The number of the GPU in the report; *is_new: it was not there so far. */
+/* The number of the GPU in the report; *is_new: it had none before. */
 static int64_t gpu_number(struct arenas *as, const uint8_t uuid[16], bool *is_new)
 {
 	struct gpu_report *r = &as->gpu;
@@ -103,7 +103,7 @@ void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
 		 u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
 		 u[15]);
-	/* CUPTI does not tell the bus; the driver tells it by the UUID. */
+	/* CUPTI does not report the bus; the driver's folders name it by the UUID. */
 	if (d->pci_bus == SL_GPU_NONE &&
 	    !(is_new && gpu_bus_find("/proc/driver/nvidia/gpus", uuid, bus, sizeof(bus))))
 		texts[1] = NULL;

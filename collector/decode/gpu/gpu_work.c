@@ -1,8 +1,8 @@
 /*
- * gpu_work.c - what the GPU did: rows in nsys's numbers. Memory is in gpu_memory.c, what there is in gpu_targets.c.
+ * gpu_work.c - writes rows of the GPU's work, in nsys's numbers; memory is in gpu_memory.c, devices in gpu_targets.c.
  *
  * CUPTI and nsys number some things differently: kinds of memory are one lower in nsys (unknown is 7), kinds of
- * launches one higher, kinds of overhead stand in the upper half of CUPTI's word.
+ * launches one higher, kinds of overhead are in the upper half of CUPTI's word.
  */
 #include "collector/decode/gpu/gpu_internal.h"
 
@@ -48,7 +48,7 @@ size_t gpu_work_size(unsigned kind)
 	return kind < SL_GPU_REC_CNT ? size[kind] : 0;
 }
 
-/* Where a correlation id has to be known: when it was over. Else at once. */
+/* End of the work where a correlation id must be known; else INT64_MIN: no wait. */
 int64_t gpu_work_end(const struct arenas *as, unsigned kind, const void *payload)
 {
 	switch (kind) {
@@ -104,7 +104,7 @@ static int64_t peer_or_null(uint32_t value)
 	return value == SL_GPU_NONE ? DB_NULL : value;
 }
 
-/* Kinds of overhead: 0 unknown, 1 compiler, n << 16 the others; texts for those that nsys has no number for, too. */
+/* Kinds of overhead: 0 unknown, 1 compiler, n << 16 the others; also texts for those that nsys has no number for. */
 static int64_t overhead_kind(uint32_t cupti, const char **text)
 {
 	static const char *const texts[] = {"Unknown",
@@ -155,7 +155,7 @@ void gpu_add_up(struct arenas *as, const struct gpu_process *p, enum live_work w
 	live_gpu_work(&as->model->live, number, is_known, what, start, end, bytes);
 }
 
-void gpu_work_told(struct arenas *as, const struct gpu_process *p)
+void gpu_work_reported(struct arenas *as, const struct gpu_process *p)
 {
 	for (unsigned i = 0; i < GPU_DEVICES; i++)
 		if (p->gpu[i])
@@ -164,7 +164,7 @@ void gpu_work_told(struct arenas *as, const struct gpu_process *p)
 
 /* ---- rows ---- */
 
-/* A name for the stream may still want its number. */
+/* A name of the stream may wait for its number. */
 static void on_stream(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
 		      uint32_t context, uint32_t stream)
 {
@@ -267,7 +267,7 @@ static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	on_stream(as, p, row[SET_CORRELATION_ID], m->device, m->context, m->stream);
 }
 
-/* Where CUPTI's record has no device, that of the context. */
+/* The context's device where CUPTI's record has none. */
 static int64_t device_of(const struct gpu_process *p, uint32_t device, uint32_t context)
 {
 	if (device != SL_GPU_NONE)

@@ -1,12 +1,12 @@
 /*
- * nvtx.c - see nvtx.h. Takes records apart and brings together what belongs together: push and pop per thread and
- * domain, start and end per process.
+ * nvtx.c - pairs NVTX records: push and pop per thread and domain, start and end per process.
  *
  * Threads are read one after the other, so an end may come before its start, from another ring; it waits for it. A push
- * and its pop are in the same ring. Both carry their level: when records were lost, ranges above stay open and all else is right.
+ * and its pop are in the same ring. Both carry their level: when records were lost, ranges above stay open and the rest
+ * is right.
  *
- * With every commit, ranges that are open get their rows, without an end; so whatever is killed, and whenever somebody
- * looks, they are there. What a later collector needs to go on is those rows.
+ * With every commit, ranges that are open get rows without an end, so that a reader of a growing report sees them, and a
+ * later collector goes on from these rows after a crash.
  */
 #include "collector/decode/nvtx/nvtx_internal.h"
 
@@ -113,7 +113,7 @@ static void on_push(struct arenas *as, struct thread *t, const struct call *c)
 	close_above(as, a, s, scratch->level);
 	e = nvtx_stack_next(s);
 	if (!e) {
-		/* So deep, or no memory: it is told now, without an end. */
+		/* Too deep, or no memory: its row is written now, without an end. */
 		nvtx_row(as, a, scratch, NVTX_PUSH_POP, t->global_tid, DB_NULL, DB_NULL);
 		return;
 	}
@@ -149,7 +149,7 @@ static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 	if (level != SL_NVTX_LEVEL_UNKNOWN)
 		close_above(as, a, s, level + 1);
 	if (!s->cnt) {
-		/* Read by a previous collector; or pushed before a fork, by the parent. */
+		/* Its push was read by a previous collector, or is of the parent, before a fork. */
 		nvtx_end_left(as, NVTX_PUSH_POP, t, (uint32_t)first, ns);
 		return;
 	}
@@ -316,10 +316,10 @@ static void on_thread_name(struct arenas *as, struct thread *t, int64_t ns, uint
 }
 
 /*
- * GPUs by their ordinal have a table in nsys's schema. Its others want CUPTI's numbers, not handles: those of streams are
- * found (gpu_streams.c). Those of contexts are not: no call that has the GPU do something is given a context, and
- * cuptiGetContextId() follows a handle whatever it is, so that a wrong name would kill a program that lives without us.
- * So TARGET_INFO_NVTX_CUDA_CONTEXT is not written; names of contexts and events are in SL_NVTX_NAMES, by handle.
+ * GPUs by their ordinal have a table in nsys's schema. Its other tables need CUPTI's numbers, not handles: those of
+ * streams are found (gpu_streams.c). Those of contexts are not: no call that starts work has a context as an argument, and
+ * cuptiGetContextId() dereferences any handle, so that a wrong name would crash the program. So
+ * TARGET_INFO_NVTX_CUDA_CONTEXT is not written; names of contexts and events are in SL_NVTX_NAMES, by handle.
  */
 static void on_resource(struct arenas *as, struct thread *t, const struct call *c, int64_t ns,
 			const struct nvtx_text *text)
@@ -370,7 +370,7 @@ static void on_name(struct arenas *as, struct thread *t, const struct call *c)
 	nvtx_text_free(&text);
 }
 
-/* ---- from outside ---- */
+/* ---- the record family ---- */
 
 void nvtx_record(struct arenas *as, struct thread *t, const struct call *c)
 {
@@ -407,7 +407,7 @@ void nvtx_record(struct arenas *as, struct thread *t, const struct call *c)
 		on_name(as, t, c);
 		break;
 	case SL_NVTX_RESOURCE_END:
-		break; /* the name was true while it was there */
+		break; /* the name held while it was there */
 	case SL_NVTX_STRING:
 	case SL_NVTX_SCHEMA:
 	case SL_NVTX_ENTRY:
@@ -448,7 +448,7 @@ static void free_stack(struct nvtx_stack *s)
 	free(s);
 }
 
-/* Threads that are gone, ends whose start never came: a server makes new ones for ever. */
+/* Threads that exited, ends whose start never came: a server makes new ones all the time. */
 static void sweep(struct arenas *as, struct arena *a)
 {
 	int64_t now = clock_map_ns(as->clock, as->clock->newest);
@@ -509,7 +509,7 @@ static void each_open(struct nvtx_arena *n,
 				what(to, &r->event, NVTX_START_END, r->global_tid);
 }
 
-struct leaving {
+struct closing {
 	struct arenas *as;
 	struct arena *arena;
 	int64_t ns;
@@ -517,16 +517,16 @@ struct leaving {
 
 static void leave_one(void *to, struct nvtx_event *e, int type, int64_t global_tid)
 {
-	struct leaving *l = to;
+	struct closing *l = to;
 
-	/* Begun since: it is of the next report. */
+	/* It began since: it belongs to the next report. */
 	if (e->start < l->ns)
 		nvtx_leave(l->as, l->arena, e, type, global_tid, l->ns);
 }
 
 static void cut(struct arenas *as, struct arena *a, int64_t end)
 {
-	struct leaving l = {as, a, end};
+	struct closing l = {as, a, end};
 
 	if (!arena_of(a))
 		return;
@@ -579,7 +579,7 @@ void nvtx_release(struct arena *a)
 	}
 	nvtx_schemas_release(n);
 	nvtx_free_event(&n->scratch);
-	free(n->told);
+	free(n->named);
 	free(n->text_id);
 	free(n);
 	a->nvtx = NULL;

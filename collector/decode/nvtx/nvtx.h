@@ -8,7 +8,7 @@ extern const struct record_family nvtx_records;
 
 /* Members of it that tests call. */
 void nvtx_record(struct arenas *as, struct thread *t, const struct call *c);
-/* Before a commit: an open range becomes a row without an end; the end is set when it is known. */
+/* Before a commit: open ranges become rows without an end; the end is set when it is known. */
 void nvtx_save(struct arenas *as, struct arena *a);
 /* The thread is over at @ns (DB_NULL: unknown): closes its range of Python's interpreter lock. */
 void nvtx_gil_end(struct arenas *as, struct thread *t, int64_t ns);

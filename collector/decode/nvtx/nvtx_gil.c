@@ -1,8 +1,9 @@
 /*
- * nvtx_gil.c - Python's interpreter lock (preload/python/python_gil.h) as push ranges: who waits for it, who holds it.
+ * nvtx_gil.c - Python's interpreter lock (preload/python/python_gil.h) as push ranges: which thread waits, which holds it.
  *
- * Taking it ends the waiting, and letting go the holding: what is open is always one range. A thread that took the lock
- * while nothing was recorded and has not let go since has told nothing: its slot says so, for the report that ends.
+ * Taking the lock ends the wait, releasing it ends the holding: exactly one range is open. A thread that took the lock
+ * while nothing was recorded, and has not released it since, has no record: its slot has the time, for the report that
+ * ends.
  */
 #include "collector/decode/nvtx/nvtx_internal.h"
 
@@ -39,7 +40,7 @@ static void end_all(struct arenas *as, struct arena *a, struct nvtx_stack *s, in
 	}
 }
 
-/* If not, the record of its end was lost, and nobody knows when that was. */
+/* If not, the record of its end was lost, and its time is unknown. */
 static bool is_end_of(const struct arena *a, const struct nvtx_stack *s, unsigned hook)
 {
 	bool is_wait = s->cnt && s->event[s->cnt - 1].string == a->map->gil_wait;

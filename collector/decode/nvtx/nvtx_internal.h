@@ -1,10 +1,10 @@
 /*
- * nvtx_internal.h - what the parts of the NVTX side (nvtx*.c) share; nobody else includes it.
+ * nvtx_internal.h - structures and functions that nvtx*.c share; for these files and their tests alone.
  *
- *   nvtx.c          what pairs with what
+ *   nvtx_read.c     takes records apart
+ *   nvtx.c          pairs pushes with pops, starts with ends
  *   nvtx_gil.c      ranges of Python's interpreter lock
- *   nvtx_read.c     records taken apart
- *   nvtx_row.c      rows
+ *   nvtx_row.c      writes rows
  *   nvtx_schema.c   layouts of payloads
  *   nvtx_json.c     payloads by these as JSON
  */
@@ -34,11 +34,11 @@ struct nvtx_text {
 bool nvtx_text_add(struct nvtx_text *t, const void *bytes, size_t len);
 void nvtx_text_free(struct nvtx_text *t);
 
-/* What a record says of an event. */
+/* An event, as its record describes it. */
 struct nvtx_event {
 	int64_t start;
 	int64_t row; /* eventId of a row that was written before the event ended; 0 none, or */
-#define NVTX_ROW_LEFT (-1) /* its row is complete, in a report that it has outlived */
+#define NVTX_ROW_LEFT (-1) /* its row is complete, in a report before this one */
 	uint64_t range_id, payload_bits;
 	uint32_t domain, category, color, string; /* string: id, 0 none */
 	uint16_t level;
@@ -91,30 +91,30 @@ struct nvtx_arena {
 	struct nvtx_schema *schema[NVTX_SCHEMA_BUCKETS];
 	struct nvtx_handle *handle[NVTX_HANDLE_BUCKETS];
 	uint64_t *
-		told; /* set of process << 32 | domain, whose names have rows: open addressing, 0 = free */
-	uint32_t told_cnt, told_cap, name_cnt;
+		named; /* set of process << 32 | domain, whose names have rows: open addressing, 0 = free */
+	uint32_t named_cnt, named_cap, name_cnt;
 	int64_t *text_id; /* StringIds.id + 1 by string id */
 	uint32_t text_ids;
 	uint32_t saves;
 	struct nvtx_event scratch; /* of the record being read */
-	bool looked;               /* ahead, for something that never came */
+	bool looked;               /* prescanned, for a record that never came */
 };
 
 /* ---- nvtx.c ---- */
 
-/* What @t has open in @domain; made when it first does anything there. */
+/* Open ranges of @t in @domain; made with the first use. */
 struct nvtx_stack *nvtx_stack_of(struct arenas *as, struct thread *t, uint32_t domain, int64_t ns);
 struct nvtx_stack *nvtx_stack_find(struct nvtx_arena *n, int64_t use, uint32_t domain);
-/* The next event of @s, with the memory that the place had before. NULL: so deep, or no memory. */
+/* The next event of @s, with the memory that the place had before. NULL: too deep, or no memory. */
 struct nvtx_event *nvtx_stack_next(struct nvtx_stack *s);
-/* Is this the end of a range that a previous collector left in the report without one? */
+/* Whether this ends a range that a previous collector left in the report without an end. */
 bool nvtx_end_left(struct arenas *as, int type, const struct thread *t, int64_t which, int64_t ns);
 
 /* ---- nvtx_gil.c ---- */
 
 /* SL_NVTX_GIL_*. */
 void nvtx_gil_record(struct arenas *as, struct thread *t, const struct call *c);
-/* A report ends at @end: holdings of which nothing was told yet. */
+/* A report ends at @end: holdings that have no record yet. */
 void nvtx_gil_leave(struct arenas *as, struct arena *a, int64_t end);
 
 /* ---- nvtx_read.c ---- */
@@ -127,7 +127,7 @@ struct nvtx_reader {
 };
 uint64_t nvtx_word(struct nvtx_reader *r);
 bool nvtx_read_text(struct nvtx_reader *r, struct nvtx_text *t);
-/* Blobs as JSON, or where that cannot be, in hexadecimal. Copied first: the program could still change them. */
+/* Blobs as JSON, or where that fails, in hexadecimal. Copied first: the program could still change them. */
 void nvtx_read_blobs(struct arena *a, struct nvtx_reader *r, unsigned cnt, struct nvtx_event *e);
 /* The words of a MARK, PUSH or START into @e. */
 bool nvtx_read_event(struct arenas *as, struct arena *a, const struct call *c,
@@ -136,7 +136,7 @@ void nvtx_free_event(struct nvtx_event *e);
 
 /* ---- nvtx_row.c ---- */
 
-/* The thing ends at @end (DB_NULL: open, or no range). Rows that exist already are completed. */
+/* The event ends at @end (DB_NULL: open, or no range). Rows that exist already are completed. */
 void nvtx_row(struct arenas *as, struct arena *a, struct nvtx_event *e, int type,
 	      int64_t global_tid, int64_t end, int64_t end_global_tid);
 /* The report ends at @end, and the range is open: its row is cut there; the next report has one of its own. */
@@ -145,15 +145,15 @@ void nvtx_leave(struct arenas *as, struct arena *a, struct nvtx_event *e, int ty
 /* A row that only names something. */
 void nvtx_name_row(struct arenas *as, int type, int64_t ns, int64_t global_tid, uint32_t domain,
 		   int64_t category, const char *text, size_t len);
-/* A process begins to use a domain: names that it has from the process that forked it get rows of its own. */
+/* A process begins to use a domain: names inherited from the process that forked it get rows of its own. */
 void nvtx_inherit(struct arenas *as, struct arena *a, const struct nvtx_stack *s, int64_t ns);
-/* @image gave a name itself. */
+/* @image named it itself. */
 void nvtx_name_given(struct nvtx_arena *n, uint32_t image, uint32_t domain, bool is_category,
 		     uint32_t category, const char *text);
 
 /* ---- nvtx_schema.c: layouts of payloads; nvtx_json.c ---- */
 
-/* SL_NVTX_SCHEMA, ENTRY, ENUM, ENUM_VALUE, STRING. @db NULL: read ahead, no rows. */
+/* SL_NVTX_SCHEMA, ENTRY, ENUM, ENUM_VALUE, STRING. @db NULL: prescanned, no rows. */
 void nvtx_schema_record(struct db *db, struct arena *a, const struct call *c);
 void nvtx_schemas_release(struct nvtx_arena *n);
 
@@ -171,7 +171,7 @@ struct nvtx_schema {
 	uint32_t domain, type;
 	uint64_t id, bytes, alignment;
 	bool is_enum;
-	uint32_t entries, values; /* that were told */
+	uint32_t entries, values; /* that were registered */
 	struct nvtx_entry *entry;
 	struct nvtx_value *value;
 };
@@ -192,7 +192,7 @@ struct nvtx_blob {
 	size_t len;  /* bytes there are */
 	size_t said; /* bytes there were: more when cut */
 };
-/* JSON of the blobs into @out; false (and @out empty): they cannot be told so. */
+/* JSON of the blobs into @out; false (and @out empty): JSON cannot represent them. */
 bool nvtx_json(const struct arena *a, uint32_t domain, const struct nvtx_blob *blob, unsigned cnt,
 	       struct nvtx_text *out);
 

@@ -1,8 +1,8 @@
 /*
  * nvtx_json.c - extended payloads as JSON: an object per payload, by its schema; a list where an event has several.
  *
- * What points out of the payload (strings and arrays by address) is no longer there to be followed, and shows its
- * address. Every length is checked against the bytes that there are: the schema is the program's word, no more.
+ * Pointers out of the payload (strings and arrays by address) cannot be followed any more, and show their address. Every
+ * length is checked against the bytes that there are: the program's schema is not trusted.
  */
 #include "collector/decode/nvtx/nvtx_internal.h"
 
@@ -66,7 +66,7 @@ static bool step(struct writer *w, uint32_t cnt)
 	return !w->failed;
 }
 
-/* Bytes, and whether it has a sign: of C's types on the 64-bit machines that we run on. */
+/* Bytes, and whether it is signed: C's types on 64-bit machines. */
 static const struct {
 	uint8_t bytes, is_signed;
 } BASIC[] = {
@@ -240,7 +240,7 @@ static bool is_pointer(const struct nvtx_entry *e)
 		!(e->flags & ENTRY_ARRAY) && !e->detail);
 }
 
-/* Bytes that @e takes at @at, of which there are @room; SIZE_MAX: it cannot be said. */
+/* Bytes of @e at @at, of which there are @room; SIZE_MAX: unknown. */
 static size_t entry_bytes(struct writer *w, const struct nvtx_entry *e, const unsigned char *at,
 			  size_t room, uint64_t length, int depth)
 {
@@ -475,7 +475,7 @@ static void put_schema(struct writer *w, const struct nvtx_schema *s, const unsi
 	puts_(w, "}");
 }
 
-/* A payload is of a schema, or of a type right away. */
+/* A payload has a schema, or a plain type. */
 static void put_blob(struct writer *w, const struct nvtx_blob *b)
 {
 	struct nvtx_entry e = {.type = b->schema};

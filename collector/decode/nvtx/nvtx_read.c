@@ -1,4 +1,4 @@
-/* nvtx_read.c - the words of NVTX records. What they say is the program's to say: every length is checked, every word read once. */
+/* nvtx_read.c - takes NVTX records apart. The program may write anything: every length is checked, every word read once. */
 #include "collector/decode/nvtx/nvtx_internal.h"
 #include "collector/model/ring_reader.h"
 

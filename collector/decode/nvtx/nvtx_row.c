@@ -1,4 +1,4 @@
-/* nvtx_row.c - what became known of ranges, marks and names, as rows. */
+/* nvtx_row.c - writes rows of ranges, marks and names. */
 #include "collector/decode/nvtx/nvtx_internal.h"
 #include "collector/model/ring_reader.h"
 
@@ -41,7 +41,7 @@ static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 		return n->text_id[string] - 1;
 	text = string_find(a, string);
 	if (!text && !n->looked) {
-		/* It may lie in the ring of the thread that registered it, which was not read so far yet. */
+		/* It may be in the ring of the thread that registered it, which was not read so far yet. */
 		ring_prescan(a);
 		text = string_find(a, string);
 		n->looked = !text;
@@ -75,7 +75,7 @@ static bool cut(const struct arenas *as, const struct nvtx_event *e, int64_t *st
 	return true;
 }
 
-/* Says when the range of row @id really was, where its row had to be cut. */
+/* Writes the true times of a range whose row had to be cut. */
 static void note_cut(struct arenas *as, const struct nvtx_event *e, int64_t id, int64_t start,
 		     int64_t end, int64_t true_end)
 {
@@ -85,7 +85,7 @@ static void note_cut(struct arenas *as, const struct nvtx_event *e, int64_t id, 
 		db_nvtx_row(as->db, DB_NVTX_CLIPPED, numbers, NULL);
 }
 
-/* The row is there, from a commit while the range was open. */
+/* The row exists, from a commit while the range was open. */
 static void end_row(struct arenas *as, const struct nvtx_event *e, int64_t end,
 		    int64_t end_global_tid)
 {
@@ -185,40 +185,40 @@ void nvtx_name_row(struct arenas *as, int type, int64_t ns, int64_t global_tid, 
 #define NAMES_MAX 16384u /* that children can inherit */
 
 /* Where the pair is in the set, or would be. */
-static uint64_t *told_at(uint64_t *told, uint32_t cap, uint64_t pair)
+static uint64_t *place_in(uint64_t *named, uint32_t cap, uint64_t pair)
 {
 	uint32_t i = (uint32_t)(pair * 0x9e3779b97f4a7c15u >> 32) & (cap - 1);
 
-	while (told[i] && told[i] != pair)
+	while (named[i] && named[i] != pair)
 		i = (i + 1) & (cap - 1);
-	return &told[i];
+	return &named[i];
 }
 
-static bool is_told(const struct nvtx_arena *n, uint32_t image, uint32_t domain)
+static bool is_named(const struct nvtx_arena *n, uint32_t image, uint32_t domain)
 {
-	return n->told_cap && *told_at(n->told, n->told_cap, (uint64_t)image << 32 | domain);
+	return n->named_cap && *place_in(n->named, n->named_cap, (uint64_t)image << 32 | domain);
 }
 
 /* Process numbers begin at 1, so no pair is 0. */
-static void set_told(struct nvtx_arena *n, uint32_t image, uint32_t domain)
+static void set_named(struct nvtx_arena *n, uint32_t image, uint32_t domain)
 {
 	uint64_t pair = (uint64_t)image << 32 | domain, *at;
 
-	if (n->told_cnt * 2 >= n->told_cap) {
-		uint32_t cap = n->told_cap ? n->told_cap * 2 : 64;
+	if (n->named_cnt * 2 >= n->named_cap) {
+		uint32_t cap = n->named_cap ? n->named_cap * 2 : 64;
 		uint64_t *more = calloc(cap, sizeof(*more));
 
 		if (!more)
 			return;
-		for (uint32_t i = 0; i < n->told_cap; i++)
-			if (n->told[i])
-				*told_at(more, cap, n->told[i]) = n->told[i];
-		free(n->told);
-		n->told = more;
-		n->told_cap = cap;
+		for (uint32_t i = 0; i < n->named_cap; i++)
+			if (n->named[i])
+				*place_in(more, cap, n->named[i]) = n->named[i];
+		free(n->named);
+		n->named = more;
+		n->named_cap = cap;
 	}
-	at = told_at(n->told, n->told_cap, pair);
-	n->told_cnt += !*at;
+	at = place_in(n->named, n->named_cap, pair);
+	n->named_cnt += !*at;
 	*at = pair;
 }
 
@@ -228,7 +228,7 @@ void nvtx_name_given(struct nvtx_arena *n, uint32_t image, uint32_t domain, bool
 	struct nvtx_name *name = n->names;
 
 	if (!is_category)
-		set_told(n, image, domain);
+		set_named(n, image, domain);
 	while (name && (name->domain != domain || name->is_category != is_category ||
 			name->category != category || name->image != image))
 		name = name->next;
@@ -250,7 +250,7 @@ void nvtx_name_given(struct nvtx_arena *n, uint32_t image, uint32_t domain, bool
 	n->names = name;
 }
 
-/* The process that forked number @image, as its threads' slots say; 0 unknown. */
+/* The process that forked number @image, by its threads' slots; 0 unknown. */
 static uint32_t parent_of(const struct arena *a, uint32_t image)
 {
 	uint32_t fresh = arena_fresh_slots(a);
@@ -276,18 +276,18 @@ void nvtx_inherit(struct arenas *as, struct arena *a, const struct nvtx_stack *s
 	struct nvtx_arena *n = a->nvtx;
 	struct nvtx_name *name = n->names;
 
-	if (is_told(n, s->image, s->domain))
+	if (is_named(n, s->image, s->domain))
 		return;
-	/* Created by another thread, whose ring was not read so far yet: then it is seen to when that comes. */
+	/* Created by another thread, whose ring was not read so far yet: handled when its record comes. */
 	while (s->domain && name && (name->is_category || name->domain != s->domain))
 		name = name->next;
 	if (s->domain && !name)
 		return;
-	set_told(n, s->image, s->domain);
+	set_named(n, s->image, s->domain);
 	for (name = n->names; name; name = name->next) {
 		if (name->domain != s->domain || name->image == s->image || !name->text)
 			continue;
-		/* Numbers of domains are unique in the arena; the default one is everybody's. */
+		/* Numbers of domains are unique in the arena; the default one is shared by all processes. */
 		if (!s->domain && !descends(a, s->image, name->image))
 			continue;
 		nvtx_name_row(as, name->is_category ? NVTX_CATEGORY : NVTX_DOMAIN, ns,

@@ -1,4 +1,4 @@
-/* nvtx_schema.c - layouts of payloads and enumerations, as programs registered them. Sizes are checked: trust nothing. */
+/* nvtx_schema.c - keeps layouts of payloads and enumerations that programs register; sizes are checked, not trusted. */
 #include "collector/decode/nvtx/nvtx_internal.h"
 
 #include <stdlib.h>
