@@ -63,12 +63,12 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 	if (new_report && c->capture->count.begun && !c->options->capture.flight_ns)
 		__atomic_add_fetch(&c->session.control->epoch, 1, __ATOMIC_RELEASE);
 	/* Before the gate: then samples are complete from its first moment on. */
-	if (c->kernel.sample.open && c->options->sample != SCHED_MODE_NONE)
+	if (c->kernel.sample.open && c->options->kernel.sample != SCHED_MODE_NONE)
 		sample_pause(c->kernel.sample.open, false);
 	now = set_gate(c, true);
 	/* `start` may have said to leave switches out. */
 	if (c->kernel.sched.open && !c->options->capture.flight_ns &&
-	    (c->options->cpuctxsw != SCHED_MODE_NONE || c->options->syscalls))
+	    (c->options->kernel.cpuctxsw != SCHED_MODE_NONE || c->options->kernel.syscalls))
 		sched_resume(c->kernel.sched.open, (uint64_t)now.mono);
 	collect_counters_begin(c, now.mono);
 	if (c->kernel.sample.open)
@@ -409,7 +409,7 @@ void capture_resume(struct collector *c)
 		return;
 	w->list = list;
 	w->cnt = w->cap = bytes / sizeof(struct window);
-	c->arenas.windows = w;
+	c->arenas.report.windows = w;
 	p->has_begun = w->cnt > 0;
 }
 
@@ -418,12 +418,12 @@ int capture_open(struct collector *c)
 	struct capture *p = c->capture;
 	const struct capture_options *o = &c->options->capture;
 	struct capture_ask ask = {.source = CAPTURE_SOURCE_START,
-				  .duration_ns = c->options->duration_s * SECOND_NS};
+				  .duration_ns = c->options->program.duration_s * SECOND_NS};
 	char why[512];
 
 	p->options = o;
 	c->report.windows.hold = UINT64_MAX;
-	c->arenas.windows = &c->report.windows;
+	c->arenas.report.windows = &c->report.windows;
 	c->intake.on_capture = capture_asked;
 	set_program_side(c);
 	if (!c->report.is_session)
@@ -435,7 +435,7 @@ int capture_open(struct collector *c)
 		p->count.begun++;
 		if (windows_add(&c->report.windows, 0, 0))
 			return -ENOMEM;
-		c->arenas.epoch = c->session.control->epoch;
+		c->arenas.report.epoch = c->session.control->epoch;
 		note_begin(c, &ask, c->clocks.map.zero);
 		if (capture_report_begin(c, &ask, why, sizeof(why)))
 			return -EIO;
@@ -527,7 +527,7 @@ static void delay_is_over(struct collector *c)
 {
 	struct capture *p = c->capture;
 	struct capture_ask ask = {.source = CAPTURE_SOURCE_DELAY,
-				  .duration_ns = c->options->duration_s * SECOND_NS};
+				  .duration_ns = c->options->program.duration_s * SECOND_NS};
 	char why[512];
 
 	p->at.delay = 0;

@@ -59,7 +59,7 @@ static int asked_to_open(struct collector *c, uint32_t pid, uint32_t range)
 {
 	struct capture *p = c->capture;
 	struct capture_ask ask = {.source = range ? CAPTURE_SOURCE_NVTX : CAPTURE_SOURCE_CUDA,
-				  .duration_ns = c->options->duration_s * SECOND_NS};
+				  .duration_ns = c->options->program.duration_s * SECOND_NS};
 	char why[512] = "";
 	int err;
 
@@ -164,6 +164,6 @@ void capture_drop_gone(struct collector *c)
 	}
 	/* The last one that was inside its range has died there: nobody else would end it. */
 	if (!p->clients.openers && p->state == CAPTURE_ON && p->options->end != CAPTURE_END_NONE &&
-	    c->model.alive)
+	    c->model.counts.alive)
 		capture_end(c, p->begun);
 }

@@ -117,9 +117,9 @@ static void shift_times(struct collector *c, int64_t shift)
 static void forget_totals(struct collector *c)
 {
 	for (struct arena *a = c->arenas.first; a; a = a->next)
-		for (uint32_t i = 0; i < a->threads; i++)
-			if (a->thread[i])
-				a->thread[i]->agg_sum = 0;
+		for (uint32_t i = 0; i < a->threads.cnt; i++)
+			if (a->threads.at[i])
+				a->threads.at[i]->written.agg_sum = 0;
 }
 
 static void use_db(struct collector *c, struct db *db)
@@ -212,7 +212,7 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 	if (!c->options->capture.flight_ns)
 		for (struct arena *a = c->arenas.first; a && p->count.begun > 1; a = a->next)
 			file_forget_all(a);
-	c->arenas.epoch = c->session.control->epoch;
+	c->arenas.report.epoch = c->session.control->epoch;
 	forget_totals(c);
 	live_begin(&c->arenas, c->kernel.sched.open, 0);
 	p->has_begun = true;
@@ -343,7 +343,7 @@ static char *make_session_db(struct collector *c, struct db **db)
 
 static void begin_counting(struct collector *c)
 {
-	c->arenas.lost_full = c->arenas.lost_other = c->arenas.lost_disk = 0;
+	c->arenas.lost.full = c->arenas.lost.other = c->arenas.lost.disk = 0;
 	c->arenas.gpu.dropped = c->arenas.gpu.untimed = c->arenas.gpu.hurried = 0;
 	c->kernel.sched.lost_before += c->kernel.sched.lost;
 	c->kernel.sched.written = 0;

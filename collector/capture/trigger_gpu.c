@@ -272,9 +272,9 @@ void trigger_gpu_record(struct trigger_gpu *g, uint32_t arena, uint32_t image, u
 	uint32_t device = 0;
 	struct user *u;
 
-	if (!size || size > sizeof(r) || c->payload_words * 8 < size)
+	if (!size || size > sizeof(r) || c->data.words * 8 < size)
 		return;
-	memcpy(&r, c->payload, size);
+	memcpy(&r, c->data.payload, size);
 	switch (c->hook) {
 	case SL_GPU_REC_KERNEL:
 		start = r.kernel.start, end = r.kernel.end, device = r.kernel.device;

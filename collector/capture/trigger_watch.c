@@ -141,7 +141,7 @@ static void took(const struct at *at, uint32_t which, const char *name, uint64_t
 						      why, sizeof(why)))
 			continue;
 		snprintf(text, sizeof(text), "%s (process %u, thread %u)", why,
-			 at->thread->image->proc->pid, at->thread->tid);
+			 at->thread->image->proc->pid, at->thread->id.tid);
 		at->w->fire(at->w->to, text, start);
 	}
 }
@@ -292,19 +292,19 @@ static void ended(const struct at *at, const struct open_range *r, uint64_t tick
 
 static void on_begin(const struct at *at, const struct call *c)
 {
-	const uint64_t *p = c->payload, *end = p + c->payload_words;
+	const uint64_t *p = c->data.payload, *end = p + c->data.words;
 	struct open_range r = {.ticks = c->start}, **early;
 	char text[TEXT_MAX];
 	uint64_t second;
 	unsigned flags;
 
-	if (c->payload_words < 2)
+	if (c->data.words < 2)
 		return;
 	r.domain = (uint32_t)*p++;
 	second = *p++;
 	flags = second >> 32 & 0xffff;
 	p += (flags >> SL_NVTX_PAYLOAD_SHIFT & 7) != 0;
-	r.who = (uint64_t)at->thread->use;
+	r.who = (uint64_t)at->thread->id.use;
 	r.which = (uint64_t)r.domain << 16 | second >> 48;
 	if (c->hook == SL_NVTX_START && p < end) {
 		r.who = PROCESS_KEY | (uint64_t)at->arena->id << 32 | at->thread->image->number;
@@ -339,20 +339,21 @@ static void on_end(const struct at *at, const struct call *c)
 	bool is_pop = c->hook == SL_NVTX_POP;
 	struct open_range r = {.ticks = c->start, .is_end = true}, **slot;
 
-	if (c->payload_words < 2)
+	if (c->data.words < 2)
 		return;
 	if (is_pop) {
-		r.who = (uint64_t)at->thread->use;
-		r.which = (uint64_t)(uint32_t)c->payload[0] << 16 | (c->payload[0] >> 32 & 0xffff);
+		r.who = (uint64_t)at->thread->id.use;
+		r.which = (uint64_t)(uint32_t)c->data.payload[0] << 16 |
+			  (c->data.payload[0] >> 32 & 0xffff);
 	} else {
 		r.who = PROCESS_KEY | (uint64_t)at->arena->id << 32 | at->thread->image->number;
-		r.which = c->payload[1];
+		r.which = c->data.payload[1];
 	}
 	slot = range_at(at->w, r.who, r.which);
 	if (*slot && !(*slot)->is_end) {
 		ended(at, *slot, r.ticks - (*slot)->ticks);
 		drop(at->w, slot);
-	} else if (!is_pop && by_domain(at, (uint32_t)c->payload[0]) != KNOWN) {
+	} else if (!is_pop && by_domain(at, (uint32_t)c->data.payload[0]) != KNOWN) {
 		/* Its start may lie in a ring that is looked at later. */
 		keep(at->w, &r);
 	}
@@ -373,11 +374,11 @@ static void on_nvtx(const struct at *at, const struct call *c)
 		on_end(at, c);
 		break;
 	case SL_NVTX_DOMAIN:
-		if (c->payload_words < 2 ||
-		    (c->payload[1] & 0xffff) > (c->payload_words - 2) * 8u ||
-		    !copy_text(text, (const char *)(c->payload + 2), c->payload[1] & 0xffff))
+		if (c->data.words < 2 || (c->data.payload[1] & 0xffff) > (c->data.words - 2) * 8u ||
+		    !copy_text(text, (const char *)(c->data.payload + 2),
+			       c->data.payload[1] & 0xffff))
 			break;
-		e = entry(&at->names->domain, &at->names->domains, (uint32_t)c->payload[0],
+		e = entry(&at->names->domain, &at->names->domains, (uint32_t)c->data.payload[0],
 			  DOMAIN_MAX);
 		if (e)
 			*e = KNOWN | matching(at->w->ts, text, true);
@@ -443,11 +444,11 @@ static void look_at_chunk(const struct at *at, const struct sl_chunk *chunk, uin
 
 static void look_at_thread(const struct at *at, struct thread *t)
 {
-	struct place *p = &t->watched;
+	struct place *p = &t->at.watched;
 
 	/* Read already: nothing was there to be looked at. */
-	if (!p->chunk || p->seq < t->seq || (p->seq == t->seq && p->pos < t->pos))
-		*p = (struct place){t->chunk, t->pos, t->seq};
+	if (!p->chunk || p->seq < t->at.seq || (p->seq == t->at.seq && p->pos < t->at.pos))
+		*p = (struct place){t->at.chunk, t->at.pos, t->at.seq};
 	for (unsigned hops = 0; p->chunk - 1 < at->arena->map->chunk_cnt && hops < SL_CHUNK_CNT;
 	     hops++) {
 		struct sl_chunk *chunk = sl_chunk_at(at->arena->map, p->chunk);
@@ -490,11 +491,11 @@ void trigger_watch_round(struct trigger_watch *w, struct arenas *as)
 	for (struct arena *a = as->first; a; a = a->next) {
 		at.arena = a;
 		at.names = w->has_nvtx ? names_of(w, a->id) : NULL;
-		for (uint32_t i = 0; i < a->threads && !a->is_bad; i++) {
-			if (!a->thread[i] || a->thread[i]->is_over)
+		for (uint32_t i = 0; i < a->threads.cnt && !a->flags.is_bad; i++) {
+			if (!a->threads.at[i] || a->threads.at[i]->flags.is_over)
 				continue;
-			at.thread = a->thread[i];
-			look_at_thread(&at, a->thread[i]);
+			at.thread = a->threads.at[i];
+			look_at_thread(&at, a->threads.at[i]);
 		}
 	}
 	if (w->names)

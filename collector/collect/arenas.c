@@ -36,17 +36,17 @@ static struct sl_arena *map_fd(struct arenas *as, int fd, uint64_t *bytes)
 	if ((seals >= 0 && !(seals & F_SEAL_SHRINK)) || fstat(fd, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size < sl_arena_bytes(1) ||
 	    (uint64_t)st.st_size > SL_ARENA_BYTES) {
-		as->refused++;
+		as->lost.refused++;
 		return NULL;
 	}
 	*bytes = (uint64_t)st.st_size;
 	m = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (m == MAP_FAILED) {
-		as->no_room++;
+		as->lost.no_room++;
 		return NULL;
 	}
 	if (!header_ok(m, *bytes, as->clock->mode)) {
-		as->refused++;
+		as->lost.refused++;
 		munmap(m, *bytes);
 		return NULL;
 	}
@@ -64,23 +64,23 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 
 	if (!a) {
 		if (map) {
-			as->no_room++;
+			as->lost.no_room++;
 			munmap(map, bytes);
 		}
 		return NULL;
 	}
 	if (fstat(fd, &st) == 0) {
-		a->device = st.st_dev;
-		a->inode = st.st_ino;
+		a->mem.device = st.st_dev;
+		a->mem.inode = st.st_ino;
 	}
 	a->map = map;
-	a->map_bytes = bytes;
+	a->mem.bytes = bytes;
 	a->id = id;
 	a->families = &record_families;
 	if (id > as->last_id)
 		as->last_id = id;
 	a->peer_pid = peer_pid;
-	a->is_foreign = peer_pid != claimed_pid || !pidns_is_ours(peer_pid);
+	a->flags.is_foreign = peer_pid != claimed_pid || !pidns_is_ours(peer_pid);
 	/* Oldest first: what a process did before an exec is read before what it did after. */
 	while (*last)
 		last = &(*last)->next;
@@ -99,7 +99,7 @@ struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, u
 	if (!number || number > PROCESS_MAX || !ns_pid)
 		return NULL;
 	if (number > 1) {
-		pid = a->is_foreign ? pidns_process(a->peer_pid, ns_pid) : ns_pid;
+		pid = a->flags.is_foreign ? pidns_process(a->peer_pid, ns_pid) : ns_pid;
 		if (!pid)
 			pid = ns_pid;
 	}
@@ -125,17 +125,18 @@ void arena_detach(struct arenas *as, struct arena *a)
 		struct image *im = a->images;
 
 		a->images = im->next;
-		file_close_all(as->model, im, im->proc->is_gone ? im->proc->end_ns : im->end_ns);
+		file_close_all(as->model, im,
+			       im->proc->flags.is_gone ? im->proc->life.end_ns : im->end_ns);
 		model_image_free(as->model, im);
 	}
-	for (uint32_t i = 0; i < a->threads; i++) {
-		if (a->thread[i])
-			arena_thread_free(a->thread[i]);
+	for (uint32_t i = 0; i < a->threads.cnt; i++) {
+		if (a->threads.at[i])
+			arena_thread_free(a->threads.at[i]);
 	}
-	free(a->thread);
-	free(a->spent);
-	free(a->state);
+	free(a->threads.at);
+	free(a->spent.list);
+	free(a->saved.state);
 	file_names_release(&a->names);
-	munmap(a->map, a->map_bytes);
+	munmap(a->map, a->mem.bytes);
 	free(a);
 }

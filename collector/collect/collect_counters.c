@@ -32,7 +32,7 @@ static void on_timer(void *ctx, int fd)
 
 void collect_counters_open(struct collector *c)
 {
-	const struct event_options *o = &c->options->events;
+	const struct event_options *o = &c->options->kernel.events;
 	struct event_choice choice;
 	char why[512];
 
@@ -76,10 +76,10 @@ static void set_timer(const struct collector *c, int64_t ms)
 
 void collect_counters_begin(struct collector *c, int64_t mono)
 {
-	if (!c->kernel.counters.open || c->options->events.scope == SCHED_MODE_NONE)
+	if (!c->kernel.counters.open || c->options->kernel.events.scope == SCHED_MODE_NONE)
 		return;
 	counters_begin(c->kernel.counters.open, (uint64_t)mono);
-	set_timer(c, c->options->event_ms);
+	set_timer(c, c->options->kernel.event_ms);
 }
 
 void collect_counters_end(struct collector *c, int64_t mono)
@@ -95,7 +95,7 @@ void collect_counters(struct collector *c)
 	static const struct windows none;
 	/* `start` may have said to leave them out. */
 	const struct windows *windows =
-		c->options->events.scope != SCHED_MODE_NONE ? &c->report.windows : &none;
+		c->options->kernel.events.scope != SCHED_MODE_NONE ? &c->report.windows : &none;
 	struct counters_rows rows;
 
 	if (!c->kernel.counters.open)
@@ -106,10 +106,10 @@ void collect_counters(struct collector *c)
 		return;
 	c->report.is_busy = true;
 	/* In case the disk is full. */
-	if (!c->model.sched_rows)
-		c->model.sched_first = rows.first;
-	c->model.sched_last = rows.last;
-	c->model.sched_rows += rows.cnt;
+	if (!c->model.kernel_rows.cnt)
+		c->model.kernel_rows.first = rows.first;
+	c->model.kernel_rows.last = rows.last;
+	c->model.kernel_rows.cnt += rows.cnt;
 }
 
 void collect_counters_say(struct collector *c)

@@ -24,22 +24,22 @@
 /* Where reading begins. False: the slot makes no sense. */
 static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
 {
-	const struct saved_thread *saved = positions_find(a, idx, t->instance);
+	const struct saved_thread *saved = positions_find(a, idx, t->id.instance);
 
-	t->chunk = a->map->slot[idx].first_chunk;
-	if (arena_has_chunk(a, t->chunk)) {
-		const struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+	t->at.chunk = a->map->slot[idx].first_chunk;
+	if (arena_has_chunk(a, t->at.chunk)) {
+		const struct sl_chunk *c = sl_chunk_at(a->map, t->at.chunk);
 
-		t->seq = c->seq;
-		t->pos = __atomic_load_n(&c->consumed, __ATOMIC_RELAXED);
-	} else if (t->chunk || !saved) {
+		t->at.seq = c->seq;
+		t->at.pos = __atomic_load_n(&c->consumed, __ATOMIC_RELAXED);
+	} else if (t->at.chunk || !saved) {
 		return false; /* without a chunk it can only be one that was being given back */
 	}
-	if (t->pos > DATA_BYTES || t->pos % 8)
+	if (t->at.pos > DATA_BYTES || t->at.pos % 8)
 		return false;
 	if (saved)
 		positions_resume(a, idx, t, saved);
-	return t->chunk || t->is_over;
+	return t->at.chunk || t->flags.is_over;
 }
 
 static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t idx)
@@ -50,22 +50,22 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 
 	if (!t)
 		return NULL;
-	t->instance = __atomic_load_n(&slot->instance, __ATOMIC_RELAXED);
-	t->use = ++as->uses;
+	t->id.instance = __atomic_load_n(&slot->instance, __ATOMIC_RELAXED);
+	t->id.use = ++as->uses;
 	t->image = arena_image(as, a, slot->process, slot->pid, slot->born);
 	if (!t->image || !find_start(a, idx, t)) {
-		as->corrupt++;
-		a->is_bad = true;
+		as->lost.corrupt++;
+		a->flags.is_bad = true;
 		free(t);
 		return NULL;
 	}
 	t->image->parent = slot->parent_process;
 	families_thread_begin(as, t->image);
-	tid = a->is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
-	t->ns_tid = slot->tid;
-	t->tid = tid ? tid : slot->tid;
-	t->global_tid = GLOBAL_TID(t->image->proc->pid, t->tid);
-	t->has_moved = true;
+	tid = a->flags.is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
+	t->id.ns_tid = slot->tid;
+	t->id.tid = tid ? tid : slot->tid;
+	t->id.global_tid = GLOBAL_TID(t->image->proc->pid, t->id.tid);
+	t->flags.has_moved = true;
 	t->image->threads++;
 	drain_name_thread(as, t, slot);
 	return t;
@@ -77,22 +77,22 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
 	struct sl_slot *slot = &a->map->slot[idx];
 	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
 
-	if (idx < a->threads && a->thread[idx])
-		return a->thread[idx];
-	if (state == SL_SLOT_FREE || a->is_bad)
+	if (idx < a->threads.cnt && a->threads.at[idx])
+		return a->threads.at[idx];
+	if (state == SL_SLOT_FREE || a->flags.is_bad)
 		return NULL;
-	if (idx >= a->threads) {
+	if (idx >= a->threads.cnt) {
 		uint32_t want = idx + 64;
-		struct thread **more = realloc(a->thread, want * sizeof(struct thread *));
+		struct thread **more = realloc(a->threads.at, want * sizeof(struct thread *));
 
 		if (!more)
 			return NULL;
-		memset(more + a->threads, 0, (want - a->threads) * sizeof(struct thread *));
-		a->thread = more;
-		a->threads = want;
+		memset(more + a->threads.cnt, 0, (want - a->threads.cnt) * sizeof(struct thread *));
+		a->threads.at = more;
+		a->threads.cnt = want;
 	}
-	a->thread[idx] = thread_new(as, a, idx);
-	return a->thread[idx];
+	a->threads.at[idx] = thread_new(as, a, idx);
+	return a->threads.at[idx];
 }
 
 /*
@@ -101,7 +101,7 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
  */
 static bool is_held(const struct arenas *as, const struct call *c)
 {
-	return as->hold && c->end > as->hold &&
+	return as->flight.hold && c->end > as->flight.hold &&
 	       !(c->shape == SL_SHAPE_META && c->hook == SL_META_IMAGE);
 }
 
@@ -112,13 +112,13 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 	uint64_t until = as->clock->newest;
 	struct call c;
 
-	while (t->pos < committed && *taken < limit) {
+	while (t->at.pos < committed && *taken < limit) {
 		unsigned words =
-			decode_record(chunk->data + t->pos / 8, (committed - t->pos) / 8, &c);
+			decode_record(chunk->data + t->at.pos / 8, (committed - t->at.pos) / 8, &c);
 
 		if (!words) {
-			as->corrupt++;
-			t->pos = committed;
+			as->lost.corrupt++;
+			t->at.pos = committed;
 			break;
 		}
 		if (c.end > until) {
@@ -128,9 +128,9 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 		} else if (is_held(as, &c)) {
 			return true;
 		}
-		if (as->windows && c.start >= as->windows->hold)
+		if (as->report.windows && c.start >= as->report.windows->hold)
 			return true;
-		t->pos += words * 8;
+		t->at.pos += words * 8;
 		/* The number of a stack is taken together with the call behind it. */
 		*taken += c.shape != SL_SHAPE_META || c.hook != SL_META_CHAIN;
 		record_family_of(&record_families, &c)->record(as, t, &c);
@@ -140,16 +140,16 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 
 bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next)
 {
-	if (a->spent_cnt == a->spent_cap) {
-		size_t cap = a->spent_cap ? a->spent_cap * 2 : 64;
-		struct spent *more = realloc(a->spent, cap * sizeof(*more));
+	if (a->spent.cnt == a->spent.cap) {
+		size_t cap = a->spent.cap ? a->spent.cap * 2 : 64;
+		struct spent *more = realloc(a->spent.list, cap * sizeof(*more));
 
 		if (!more)
 			return false;
-		a->spent = more;
-		a->spent_cap = cap;
+		a->spent.list = more;
+		a->spent.cap = cap;
 	}
-	a->spent[a->spent_cnt++] = (struct spent){slot, chunk, next};
+	a->spent.list[a->spent.cnt++] = (struct spent){slot, chunk, next};
 	return true;
 }
 
@@ -161,58 +161,59 @@ static bool move_on(struct arenas *as, struct arena *a, uint32_t idx, struct thr
 	if (!arena_has_chunk(a, next))
 		goto bad;
 	c = sl_chunk_at(a->map, next);
-	if (c->seq != t->seq + 1 || c->slot != idx + 1)
+	if (c->seq != t->at.seq + 1 || c->slot != idx + 1)
 		goto bad;
-	if (!arena_add_spent(a, idx, t->chunk, next))
+	if (!arena_add_spent(a, idx, t->at.chunk, next))
 		return false;
-	t->chunk = next;
-	t->seq++;
-	t->pos = 0;
+	t->at.chunk = next;
+	t->at.seq++;
+	t->at.pos = 0;
 	return true;
 bad:
-	as->corrupt++;
-	a->is_bad = true;
+	as->lost.corrupt++;
+	a->flags.is_bad = true;
 	return false;
 }
 
 static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
 			   size_t limit)
 {
-	uint32_t pos = t->pos;
-	sl_ref chunk_before = t->chunk;
+	uint32_t pos = t->at.pos;
+	sl_ref chunk_before = t->at.chunk;
 	size_t taken = 0;
 
 	while (taken < limit) {
-		struct sl_chunk *chunk = sl_chunk_at(a->map, t->chunk);
+		struct sl_chunk *chunk = sl_chunk_at(a->map, t->at.chunk);
 		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
 		uint32_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
 
 		if (committed > DATA_BYTES || committed % 8) {
-			as->corrupt++;
-			a->is_bad = true;
+			as->lost.corrupt++;
+			a->flags.is_bad = true;
 			break;
 		}
 		if (drain_chunk(as, t, chunk, committed, limit, &taken))
 			break;
-		if (t->pos < committed)
+		if (t->at.pos < committed)
 			continue;
 		if (!next || !move_on(as, a, idx, t, next))
 			break;
 	}
-	if (t->pos != pos || t->chunk != chunk_before)
-		t->has_moved = true;
+	if (t->at.pos != pos || t->at.chunk != chunk_before)
+		t->flags.has_moved = true;
 	/* Nothing was left, or only what is newer. */
 	if (taken < limit)
-		t->read_to =
-			as->hold && as->hold < as->clock->newest ? as->hold : as->clock->newest;
+		t->at.read_to = as->flight.hold && as->flight.hold < as->clock->newest
+					? as->flight.hold
+					: as->clock->newest;
 	return taken;
 }
 
 /* Of the next call, behind what the thread tells of itself. */
 static uint64_t next_start(const struct arena *a, const struct thread *t)
 {
-	sl_ref ref = t->chunk;
-	uint32_t pos = t->pos;
+	sl_ref ref = t->at.chunk;
+	uint32_t pos = t->at.pos;
 
 	for (unsigned hops = 0; arena_has_chunk(a, ref) && hops < SL_CHUNK_CNT; hops++, pos = 0) {
 		const struct sl_chunk *chunk = sl_chunk_at(a->map, ref);
@@ -238,9 +239,9 @@ uint64_t drain_next_start(const struct arenas *as)
 	uint64_t first = UINT64_MAX;
 
 	for (const struct arena *a = as->first; a; a = a->next)
-		for (uint32_t i = 0; i < a->threads && !a->is_bad; i++) {
-			const struct thread *t = a->thread[i];
-			uint64_t start = t && !t->is_over ? next_start(a, t) : UINT64_MAX;
+		for (uint32_t i = 0; i < a->threads.cnt && !a->flags.is_bad; i++) {
+			const struct thread *t = a->threads.at[i];
+			uint64_t start = t && !t->flags.is_over ? next_start(a, t) : UINT64_MAX;
 
 			if (start < first)
 				first = start;
@@ -255,12 +256,12 @@ size_t drain_round(struct arenas *as, size_t limit)
 	for (struct arena *a = as->first; a; a = a->next) {
 		uint32_t fresh = arena_fresh_slots(a);
 
-		a->is_prescanned = false;
-		for (uint32_t i = 0; i < fresh && !a->is_bad && taken < limit; i++) {
+		a->flags.is_prescanned = false;
+		for (uint32_t i = 0; i < fresh && !a->flags.is_bad && taken < limit; i++) {
 			struct thread *t = thread_at(as, a, i);
 
 			/* A share per thread, so that a busy one does not starve the others. */
-			if (t && !t->is_over)
+			if (t && !t->flags.is_over)
 				taken += drain_thread(as, a, i, t, limit / 4 + 1);
 		}
 	}
@@ -270,20 +271,20 @@ size_t drain_round(struct arenas *as, size_t limit)
 
 static bool ring_is_empty(const struct arena *a, const struct thread *t)
 {
-	const struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+	const struct sl_chunk *c = sl_chunk_at(a->map, t->at.chunk);
 
-	if (a->is_bad)
+	if (a->flags.is_bad)
 		return true;
 	return !__atomic_load_n(&c->next, __ATOMIC_ACQUIRE) &&
-	       __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE) == t->pos;
+	       __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE) == t->at.pos;
 }
 
 bool drain_is_idle(const struct arenas *as)
 {
 	for (const struct arena *a = as->first; a; a = a->next)
-		for (uint32_t i = 0; i < a->threads; i++)
-			if (a->thread[i] && !a->thread[i]->is_over &&
-			    !ring_is_empty(a, a->thread[i]))
+		for (uint32_t i = 0; i < a->threads.cnt; i++)
+			if (a->threads.at[i] && !a->threads.at[i]->flags.is_over &&
+			    !ring_is_empty(a, a->threads.at[i]))
 				return false;
 	return true;
 }
@@ -293,7 +294,7 @@ static bool is_of_next(const struct arenas *as, const struct sl_slot *slot)
 {
 	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE) & ~SL_EPOCH_CHANGES;
 
-	return as->epoch && epoch > as->epoch;
+	return as->report.epoch && epoch > as->report.epoch;
 }
 
 /* DB_NULL: its process goes on. */
@@ -301,7 +302,7 @@ static int64_t image_end(const struct image *im)
 {
 	if (!model_image_is_over(im))
 		return DB_NULL;
-	return im->proc->is_gone ? im->proc->end_ns : im->end_ns;
+	return im->proc->flags.is_gone ? im->proc->life.end_ns : im->end_ns;
 }
 
 static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
@@ -310,19 +311,19 @@ static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct
 	bool done = __atomic_load_n(&a->map->slot[idx].state, __ATOMIC_ACQUIRE) == SL_SLOT_DONE;
 
 	/* Gone before the last round began, and nothing was left then: nothing can come any more. */
-	if (t->is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
+	if (t->flags.is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
 		drain_thread_totals(as, a, idx, t, true);
 		drain_thread_losses(as, a, idx, t);
 		families_thread_end(as, t, image_end(t->image));
-		t->is_over = t->has_moved = true;
+		t->flags.is_over = t->flags.has_moved = true;
 		return;
 	}
-	if (t->is_seen_gone)
+	if (t->flags.is_seen_gone)
 		return;
 	if (model_image_is_over(t->image))
-		t->is_seen_gone = true;
+		t->flags.is_seen_gone = true;
 	else if (all || done)
-		t->is_seen_gone = !proc_thread_lives(t->image->proc->pid, t->tid);
+		t->flags.is_seen_gone = !proc_thread_lives(t->image->proc->pid, t->id.tid);
 }
 
 /* Ends images whose process is gone and whose threads have all been read. True: one lives. */
@@ -338,7 +339,8 @@ static bool reap_images(struct arenas *as, struct arena *a)
 			alive = true;
 		} else if (!im->threads && ++im->idle_rounds == 1) {
 			file_close_all(as->model, im,
-				       im->proc->is_gone ? im->proc->end_ns : im->end_ns);
+				       im->proc->flags.is_gone ? im->proc->life.end_ns
+							       : im->end_ns);
 		} else if (!im->threads && im->idle_rounds > IMAGE_ROUNDS) {
 			/* By now no slot of this image can turn up any more. */
 			*at = im->next;
@@ -358,34 +360,34 @@ static bool has_user(struct arenas *as, struct arena *a, bool all)
 {
 	uint32_t fresh = arena_fresh_slots(a);
 
-	for (uint32_t i = 0; i < a->threads; i++)
-		if (a->thread[i])
+	for (uint32_t i = 0; i < a->threads.cnt; i++)
+		if (a->threads.at[i])
 			return true;
-	for (uint32_t i = 0; i < fresh && !a->is_bad; i++)
+	for (uint32_t i = 0; i < fresh && !a->flags.is_bad; i++)
 		if (__atomic_load_n(&a->map->slot[i].state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE)
 			return true;
 	if (!all)
-		return !a->is_over;
-	if (!a->has_had_images && proc_thread_lives(a->peer_pid, a->peer_pid))
+		return !a->flags.is_over;
+	if (!a->flags.has_had_images && proc_thread_lives(a->peer_pid, a->peer_pid))
 		return true;
-	if (as->model->has_kernel_events)
+	if (as->model->wants.has_kernel_events)
 		return model_has_guests(as->model, a->id);
-	return users_have_mapped(a->device, a->inode);
+	return users_have_mapped(a->mem.device, a->mem.inode);
 }
 
 static uint32_t slots_in_use(const struct arena *a)
 {
 	uint32_t cnt = 0;
 
-	for (uint32_t i = 0; i < a->threads; i++)
-		cnt += a->thread[i] != NULL;
+	for (uint32_t i = 0; i < a->threads.cnt; i++)
+		cnt += a->threads.at[i] != NULL;
 	return cnt;
 }
 
 bool drain_is_pressed(const struct arenas *as)
 {
 	for (const struct arena *a = as->first; a; a = a->next)
-		if (slots_in_use(a) >= a->slots_in_use + MANY_SLOTS)
+		if (slots_in_use(a) >= a->threads.slots_in_use + MANY_SLOTS)
 			return true;
 	return false;
 }
@@ -395,16 +397,16 @@ void drain_reap(struct arenas *as, bool all)
 	for (struct arena *a = as->first; a; a = a->next) {
 		bool alive;
 
-		for (uint32_t i = 0; i < a->threads; i++)
-			if (a->thread[i] && !a->thread[i]->is_over)
-				reap_thread(as, a, i, a->thread[i], all);
+		for (uint32_t i = 0; i < a->threads.cnt; i++)
+			if (a->threads.at[i] && !a->threads.at[i]->flags.is_over)
+				reap_thread(as, a, i, a->threads.at[i], all);
 		if (all)
-			a->slots_in_use = slots_in_use(a);
+			a->threads.slots_in_use = slots_in_use(a);
 		alive = reap_images(as, a);
 		if (!alive)
 			alive = has_user(as, a, all);
-		a->is_over = !alive;
-		if (a->is_over)
+		a->flags.is_over = !alive;
+		if (a->flags.is_over)
 			drain_unslotted(as, a);
 	}
 }

@@ -22,7 +22,7 @@ void drain_name_thread(struct arenas *as, struct thread *t, const struct sl_slot
 	if (strcmp(comm, t->comm) == 0)
 		return;
 	memcpy(t->comm, comm, sizeof(comm));
-	db_thread_name(as->db, t->global_tid, comm, model_priority(t->tid));
+	db_thread_name(as->db, t->id.global_tid, comm, model_priority(t->id.tid));
 }
 
 static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
@@ -33,8 +33,8 @@ static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
 /* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
 static bool epoch_counts(const struct arenas *as, uint32_t epoch)
 {
-	return !(epoch & SL_EPOCH_CHANGES) && (!as->windows || as->windows->cnt) &&
-	       (!as->epoch || !epoch || epoch == as->epoch);
+	return !(epoch & SL_EPOCH_CHANGES) && (!as->report.windows || as->report.windows->cnt) &&
+	       (!as->report.epoch || !epoch || epoch == as->report.epoch);
 }
 
 static void write_totals(struct arenas *as, struct thread *t, const struct sl_slot *slot,
@@ -49,7 +49,7 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 		struct sl_agg copy, *g = &copy;
 		struct db_total total;
 
-		if ((!count && !agg[hook].lost_count) || as->model->no_osrt)
+		if ((!count && !agg[hook].lost_count) || as->model->wants.no_osrt)
 			continue;
 		copy = agg[hook];
 		copy.count = count;
@@ -57,14 +57,14 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) != epoch)
 			return;
-		if (as->since)
-			as->since(as->since_ctx, t, hook, g);
+		if (as->flight.since)
+			as->flight.since(as->flight.ctx, t, hook, g);
 		count = g->count;
 		if (!count && !g->lost_count)
 			continue;
 		total = (struct db_total){
-			.global_tid = t->global_tid,
-			.instance = t->use,
+			.global_tid = t->id.global_tid,
+			.instance = t->id.use,
 			.name_id = db_string(as->db, sl_hook_info[hook].name,
 					     strlen(sl_hook_info[hook].name)),
 			.count = (int64_t)count,
@@ -114,9 +114,9 @@ static void thread_aggregates(struct arenas *as, struct arena *a, uint32_t idx, 
 		return;
 	agg = (const struct sl_agg *)sl_chunk_at(a->map, ref);
 	sum = agg_sum(agg);
-	if (sum == t->agg_sum)
+	if (sum == t->written.agg_sum)
 		return;
-	t->agg_sum = sum;
+	t->written.agg_sum = sum;
 	write_totals(as, t, slot, agg);
 }
 
@@ -136,24 +136,24 @@ void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struc
 	uint64_t nested = __atomic_load_n(&slot->nested_cnt, __ATOMIC_RELAXED);
 	int64_t now = clock_map_ns(as->clock, as->clock->newest);
 
-	if (cnt > t->lost_written) {
+	if (cnt > t->written.lost) {
 		db_lost(as->db, clock_map_ns(as->clock, slot->lost_first),
-			clock_map_ns(as->clock, slot->lost_last), t->global_tid, rows_loss_full,
-			(int64_t)(cnt - t->lost_written));
-		as->lost_full += cnt - t->lost_written;
-		t->lost_written = cnt;
+			clock_map_ns(as->clock, slot->lost_last), t->id.global_tid, rows_loss_full,
+			(int64_t)(cnt - t->written.lost));
+		as->lost.full += cnt - t->written.lost;
+		t->written.lost = cnt;
 	}
-	if (nested > t->nested_written) {
-		db_lost(as->db, clock_map_ns(as->clock, slot->born), now, t->global_tid,
-			rows_loss_nested, (int64_t)(nested - t->nested_written));
-		as->lost_other += nested - t->nested_written;
-		t->nested_written = nested;
+	if (nested > t->written.nested) {
+		db_lost(as->db, clock_map_ns(as->clock, slot->born), now, t->id.global_tid,
+			rows_loss_nested, (int64_t)(nested - t->written.nested));
+		as->lost.other += nested - t->written.nested;
+		t->written.nested = nested;
 	}
-	if (t->dead_rows) {
-		db_lost(as->db, t->dead_first_ns, t->dead_last_ns, t->global_tid, rows_loss_disk,
-			(int64_t)t->dead_rows);
-		as->lost_disk += t->dead_rows;
-		t->dead_rows = 0;
+	if (t->txn.dead_rows) {
+		db_lost(as->db, t->txn.dead_first_ns, t->txn.dead_last_ns, t->id.global_tid,
+			rows_loss_disk, (int64_t)t->txn.dead_rows);
+		as->lost.disk += t->txn.dead_rows;
+		t->txn.dead_rows = 0;
 	}
 }
 
@@ -161,25 +161,25 @@ void drain_unslotted(struct arenas *as, struct arena *a)
 {
 	uint64_t cnt = __atomic_load_n(&a->map->unslotted_cnt, __ATOMIC_RELAXED);
 
-	if (cnt <= a->unslotted_written)
+	if (cnt <= a->counts.unslotted_written)
 		return;
 	db_lost(as->db, clock_map_ns(as->clock, a->map->unslotted_first),
 		clock_map_ns(as->clock, a->map->unslotted_last), GLOBAL_PID(a->peer_pid),
-		rows_loss_no_slot, (int64_t)(cnt - a->unslotted_written));
-	as->lost_other += cnt - a->unslotted_written;
-	a->unslotted_written = cnt;
+		rows_loss_no_slot, (int64_t)(cnt - a->counts.unslotted_written));
+	as->lost.other += cnt - a->counts.unslotted_written;
+	a->counts.unslotted_written = cnt;
 }
 
 void drain_totals(struct arenas *as, bool final)
 {
 	for (struct arena *a = as->first; a; a = a->next) {
-		for (uint32_t i = 0; i < a->threads; i++) {
-			struct thread *t = a->thread[i];
+		for (uint32_t i = 0; i < a->threads.cnt; i++) {
+			struct thread *t = a->threads.at[i];
 
-			if (!t || t->is_over)
+			if (!t || t->flags.is_over)
 				continue;
 			drain_thread_totals(as, a, i, t, false);
-			if (final || t->dead_rows)
+			if (final || t->txn.dead_rows)
 				drain_thread_losses(as, a, i, t);
 		}
 		if (final)

@@ -32,7 +32,7 @@ void intake_release(struct collector *c)
 	struct keeper_message m = {.kind = KEEPER_GONE};
 
 	for (const struct arena *a = c->arenas.first; a; a = a->next) {
-		if (!a->is_over || c->intake.keeper < 0)
+		if (!a->flags.is_over || c->intake.keeper < 0)
 			continue;
 		m.id = a->id;
 		keeper_send(c->intake.keeper, &m, -1);
@@ -69,7 +69,7 @@ static void on_peer(void *ctx, int sock)
 		return;
 	}
 	if (!is_ours(c, &h)) {
-		c->arenas.refused++;
+		c->arenas.lost.refused++;
 		if (h.fd >= 0)
 			close(h.fd);
 		close(sock);

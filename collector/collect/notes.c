@@ -84,9 +84,9 @@ static void cuda_settings(struct collector *c)
 		return;
 	/* Calls that ask for errors, versions and attributes have no rows. */
 	db_meta_capture(c->report.db, "PROCESS_0:CUDA_SKIP_SOME_API_CALLS", "true");
-	number(c, "PROCESS_0:CUDA_FLUSH_PERIOD", o->cuda_flush_ms);
+	number(c, "PROCESS_0:CUDA_FLUSH_PERIOD", o->cuda.flush_ms);
 	db_meta_capture(c->report.db, "PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE",
-			o->cuda_flags & SL_CUDA_GRAPH_NODES ? "node" : "graph");
+			o->cuda.flags & SL_CUDA_GRAPH_NODES ? "node" : "graph");
 }
 
 void notes_begin(struct collector *c)
@@ -100,25 +100,25 @@ void notes_begin(struct collector *c)
 	system_env(c);
 	db_meta_capture(c->report.db, "CAPTURE_EVENT_TYPE",
 			o->trace & SL_TRACE_OSRT ? "osrt" : "none");
-	if (o->duration_s)
-		number(c, "RUN_DURATION_MS", o->duration_s * 1000);
+	if (o->program.duration_s)
+		number(c, "RUN_DURATION_MS", o->program.duration_s * 1000);
 	db_meta_capture(c->report.db, "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE",
-			scopes[o->cpuctxsw]);
-	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt_threshold_ns);
-	if (o->syscalls)
-		number(c, "SL_SYSCALL_THRESHOLD_NS", o->syscall_threshold_ns);
-	if (o->off_cpu_ns >= 0)
-		number(c, "SL_OFF_CPU_THRESHOLD_NS", o->off_cpu_ns);
+			scopes[o->kernel.cpuctxsw]);
+	number(c, "OSRT_OPTIONS:THRESHOLD_NS", o->osrt.threshold_ns);
+	if (o->kernel.syscalls)
+		number(c, "SL_SYSCALL_THRESHOLD_NS", o->kernel.syscall_threshold_ns);
+	if (o->kernel.off_cpu_ns >= 0)
+		number(c, "SL_OFF_CPU_THRESHOLD_NS", o->kernel.off_cpu_ns);
 	/* --sampling-period: whether that works is not known yet. */
-	if (o->sample != SCHED_MODE_NONE && !o->sample_period)
-		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->sample_hz);
-	if (o->events.scope != SCHED_MODE_NONE)
-		number(c, "SL_EVENT_SAMPLING_INTERVAL_MS", o->event_ms);
+	if (o->kernel.sample != SCHED_MODE_NONE && !o->kernel.sample_period)
+		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->kernel.sample_hz);
+	if (o->kernel.events.scope != SCHED_MODE_NONE)
+		number(c, "SL_EVENT_SAMPLING_INTERVAL_MS", o->kernel.event_ms);
 	/* db_frames.c looks for it, perhaps in another process. */
 	if (!o->resolve_symbols)
 		db_meta_capture(c->report.db, "SL_RESOLVE_SYMBOLS", "false");
 	db_meta_capture(c->report.db, "OSRT_OPTIONS:FILE_ACCESS",
-			o->osrt_file_access ? "true" : "false");
+			o->osrt.file_access ? "true" : "false");
 	cuda_settings(c);
 }
 
@@ -274,25 +274,25 @@ static void say_losses(struct collector *c)
 	const struct arenas *as = &c->arenas;
 	char n[32];
 
-	if (as->lost_full)
+	if (as->lost.full)
 		notes_say(c, WARNING,
 			  "%s calls were not recorded: rings full (policy %s); totals are exact "
 			  "(SL_OSRT_TOTALS); a larger --buffer-size or --on-full=block avoids it",
-			  grouped(as->lost_full, n), policy[c->options->on_full]);
-	if (as->lost_other)
+			  grouped(as->lost.full, n), policy[c->options->rings.on_full]);
+	if (as->lost.other)
 		notes_say(c, WARNING,
 			  "%s calls were not recorded: made inside the tracer by signal handlers, "
 			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
-			  grouped(as->lost_other, n));
-	if (as->lost_disk + c->kernel.sched.dead)
+			  grouped(as->lost.other, n));
+	if (as->lost.disk + c->kernel.sched.dead)
 		notes_say(c, WARNING,
 			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",
-			  grouped(as->lost_disk + c->kernel.sched.dead, n));
+			  grouped(as->lost.disk + c->kernel.sched.dead, n));
 	if (c->kernel.sched.lost)
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"context switches: lost by the kernel", (int64_t)c->kernel.sched.lost);
 	/* A few are skipped in nearly every run: those stand in the report alone. */
-	if (c->kernel.sched.lost * 100 > c->kernel.sched.written + c->model.sched_rows)
+	if (c->kernel.sched.lost * 100 > c->kernel.sched.written + c->model.kernel_rows.cnt)
 		notes_say(c, WARNING,
 			  "%s context-switch events were lost by the kernel (its buffer was "
 			  "full, or it skipped them)",
@@ -311,25 +311,25 @@ static void say_losses(struct collector *c)
 	collect_counters_say(c);
 	say_off_cpu(c);
 	say_gpus(c);
-	if (as->corrupt)
+	if (as->lost.corrupt)
 		notes_say(c, WARNING,
 			  "%s records made no sense and were left out (did the program "
 			  "overwrite shared memory?)",
-			  grouped(as->corrupt, n));
+			  grouped(as->lost.corrupt, n));
 	if (c->intake.turned_away)
 		notes_say(c, WARNING,
 			  "%s programs were not traced: the collector had no descriptors left "
 			  "(ulimit -n)",
 			  grouped(c->intake.turned_away, n));
-	if (as->no_room)
+	if (as->lost.no_room)
 		notes_say(c, WARNING,
 			  "%s processes were not traced: their rings find no place in the "
 			  "collector's memory (ulimit -v?)",
-			  grouped(as->no_room, n));
-	if (as->refused)
+			  grouped(as->lost.no_room, n));
+	if (as->lost.refused)
 		notes_say(c, WARNING,
 			  "%s processes were refused: their libtrace.so is of another build",
-			  grouped(as->refused, n));
+			  grouped(as->lost.refused, n));
 }
 
 /* The program lives under what we live under. */
@@ -353,8 +353,8 @@ void notes_end(struct collector *c)
 {
 	function_table_write(c->report.db);
 	say_losses(c);
-	if (c->options->trace && !c->model.traced_images && !c->arenas.no_room &&
-	    !c->arenas.refused)
+	if (c->options->trace && !c->model.counts.traced_images && !c->arenas.lost.no_room &&
+	    !c->arenas.lost.refused)
 		notes_say(c, WARNING,
 			  "the program could not be entered (%s): the report has its processes and "
 			  "context switches only",

@@ -50,8 +50,8 @@ static void put(struct buffer *b, const void *data, size_t len)
 
 static bool has_moved(const struct arena *a)
 {
-	for (uint32_t i = 0; i < a->threads; i++)
-		if (a->thread[i] && a->thread[i]->has_moved)
+	for (uint32_t i = 0; i < a->threads.cnt; i++)
+		if (a->threads.at[i] && a->threads.at[i]->flags.has_moved)
 			return true;
 	return false;
 }
@@ -59,7 +59,7 @@ static bool has_moved(const struct arena *a)
 bool positions_changed(const struct arenas *as)
 {
 	for (const struct arena *a = as->first; a; a = a->next)
-		if (a->files_changed || a->is_over || has_moved(a))
+		if (a->flags.files_changed || a->flags.is_over || has_moved(a))
 			return true;
 	return false;
 }
@@ -80,21 +80,21 @@ static void put_images(struct buffer *b, const struct arena *a, struct saved_are
 
 static void put_threads(struct buffer *b, const struct arena *a, struct saved_arena *head)
 {
-	for (uint32_t i = 0; i < a->threads; i++) {
-		const struct thread *t = a->thread[i];
+	for (uint32_t i = 0; i < a->threads.cnt; i++) {
+		const struct thread *t = a->threads.at[i];
 		struct saved_thread s;
 
 		if (!t)
 			continue;
 		s = (struct saved_thread){.slot = i,
-					  .instance = t->instance,
-					  .seq = t->seq,
-					  .pos = t->pos,
-					  .is_over = t->is_over,
-					  .tid = t->tid,
-					  .use = t->use,
-					  .lost_written = t->lost_written,
-					  .nested_written = t->nested_written};
+					  .instance = t->id.instance,
+					  .seq = t->at.seq,
+					  .pos = t->at.pos,
+					  .is_over = t->flags.is_over,
+					  .tid = t->id.tid,
+					  .use = t->id.use,
+					  .lost_written = t->written.lost,
+					  .nested_written = t->written.nested};
 		put(b, &s, sizeof(s));
 		head->threads++;
 	}
@@ -105,8 +105,8 @@ static int save_arena(struct arenas *as, struct arena *a)
 	struct buffer b = {0};
 	struct saved_arena head = {.id = a->id,
 				   .peer_pid = a->peer_pid,
-				   .is_foreign = a->is_foreign,
-				   .unslotted_written = a->unslotted_written};
+				   .is_foreign = a->flags.is_foreign,
+				   .unslotted_written = a->counts.unslotted_written};
 	char key[32];
 	int err = 0;
 
@@ -148,14 +148,14 @@ static int save_files(struct arenas *as, struct arena *a)
 	int err = 0;
 
 	for (const struct image *im = a->images; im; im = im->next)
-		for (uint32_t p = 0; p < im->file_pages; p++)
-			for (uint32_t k = 0; im->file[p] && k < FILE_PAGE; k++)
+		for (uint32_t p = 0; p < im->files.pages; p++)
+			for (uint32_t k = 0; im->files.page[p] && k < FILE_PAGE; k++)
 				put_file(&b, a, im, p * FILE_PAGE + k);
 	snprintf(key, sizeof(key), "files.%u", a->id);
 	if (!b.failed)
 		err = db_state_set(as->db, key, b.at ? b.at : "", b.len);
 	free(b.at);
-	a->files_changed = false;
+	a->flags.files_changed = false;
 	return err;
 }
 
@@ -171,7 +171,7 @@ int positions_save(struct arenas *as)
 	for (struct arena *a = as->first; a; a = a->next) {
 		if (!err && has_moved(a))
 			err = save_arena(as, a);
-		if (!err && a->files_changed)
+		if (!err && a->flags.files_changed)
 			err = save_files(as, a);
 		if (!err)
 			err = families_save(as, a);
@@ -199,7 +199,7 @@ static void free_slot(struct arena *a, uint32_t idx, struct thread *t)
 {
 	struct sl_arena *m = a->map;
 	struct sl_slot *slot = &m->slot[idx];
-	sl_ref agg = slot->agg_chunk, first = t->chunk;
+	sl_ref agg = slot->agg_chunk, first = t->at.chunk;
 
 	slot->agg_chunk = 0;
 	if (agg - 1 < SL_CHUNK_CNT)
@@ -209,41 +209,41 @@ static void free_slot(struct arena *a, uint32_t idx, struct thread *t)
 		give_back(m, first);
 	t->image->threads--;
 	arena_thread_free(t);
-	a->thread[idx] = NULL;
+	a->threads.at[idx] = NULL;
 	__atomic_store_n(&slot->state, SL_SLOT_FREE, __ATOMIC_RELEASE);
 	sl_stack_push(&m->free_slots, m->slot_link, idx + 1);
 }
 
 static void release_arena(struct arena *a)
 {
-	bool freed = a->spent_cnt;
+	bool freed = a->spent.cnt;
 
-	for (size_t i = 0; i < a->spent_cnt; i++) {
-		const struct spent *s = &a->spent[i];
+	for (size_t i = 0; i < a->spent.cnt; i++) {
+		const struct spent *s = &a->spent.list[i];
 
 		__atomic_store_n(&a->map->slot[s->slot].first_chunk, s->next, __ATOMIC_RELEASE);
 		/* All but a thread's first were counted as backlog when they were taken. */
 		__atomic_sub_fetch(&a->map->used_chunks, 1, __ATOMIC_RELAXED);
 		give_back(a->map, s->chunk);
 	}
-	a->spent_cnt = 0;
-	for (uint32_t i = 0; i < a->threads; i++) {
-		struct thread *t = a->thread[i];
+	a->spent.cnt = 0;
+	for (uint32_t i = 0; i < a->threads.cnt; i++) {
+		struct thread *t = a->threads.at[i];
 
 		if (!t)
 			continue;
-		t->rows = 0;
-		if (t->has_moved && t->chunk)
-			__atomic_store_n(&sl_chunk_at(a->map, t->chunk)->consumed, t->pos,
+		t->txn.rows = 0;
+		if (t->flags.has_moved && t->at.chunk)
+			__atomic_store_n(&sl_chunk_at(a->map, t->at.chunk)->consumed, t->at.pos,
 					 __ATOMIC_RELEASE);
-		t->has_moved = false;
-		if (t->is_over && !a->is_bad) {
+		t->flags.has_moved = false;
+		if (t->flags.is_over && !a->flags.is_bad) {
 			free_slot(a, i, t);
 			freed = true;
-		} else if (t->is_over) {
+		} else if (t->flags.is_over) {
 			t->image->threads--;
 			arena_thread_free(t);
-			a->thread[i] = NULL;
+			a->threads.at[i] = NULL;
 		}
 	}
 	if (freed)
@@ -258,7 +258,7 @@ void positions_release(struct arenas *as)
 		next = a->next;
 		release_arena(a);
 		families_committed(a);
-		if (a->is_over)
+		if (a->flags.is_over)
 			arena_detach(as, a);
 	}
 }
@@ -266,27 +266,27 @@ void positions_release(struct arenas *as)
 void positions_lost(struct arenas *as)
 {
 	for (struct arena *a = as->first; a; a = a->next) {
-		for (uint32_t i = 0; i < a->threads; i++) {
-			struct thread *t = a->thread[i];
+		for (uint32_t i = 0; i < a->threads.cnt; i++) {
+			struct thread *t = a->threads.at[i];
 
-			if (!t || !t->rows)
+			if (!t || !t->txn.rows)
 				continue;
-			if (!t->dead_rows)
-				t->dead_first_ns = t->first_ns;
-			t->dead_last_ns = t->last_ns;
-			t->dead_rows += t->rows;
+			if (!t->txn.dead_rows)
+				t->txn.dead_first_ns = t->txn.first_ns;
+			t->txn.dead_last_ns = t->txn.last_ns;
+			t->txn.dead_rows += t->txn.rows;
 			/* Its end is told again, with the loss. */
-			t->is_over = false;
-			t->agg_sum = 0;
+			t->flags.is_over = false;
+			t->written.agg_sum = 0;
 		}
-		a->files_changed = true;
+		a->flags.files_changed = true;
 		families_lost(as, a);
 	}
 }
 
 const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, uint32_t instance)
 {
-	const struct saved_arena *head = a->state;
+	const struct saved_arena *head = a->saved.state;
 	const struct saved_thread *s;
 
 	if (!head)
@@ -301,21 +301,21 @@ const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, 
 void positions_resume(struct arena *a, uint32_t slot, struct thread *t,
 		      const struct saved_thread *s)
 {
-	t->use = s->use;
-	t->lost_written = s->lost_written;
-	t->nested_written = s->nested_written;
-	t->is_over = s->is_over;
+	t->id.use = s->use;
+	t->written.lost = s->lost_written;
+	t->written.nested = s->nested_written;
+	t->flags.is_over = s->is_over;
 	/* Chunks that are in the report and did not come back before the crash. */
-	while (t->chunk && t->seq < s->seq) {
-		struct sl_chunk *c = sl_chunk_at(a->map, t->chunk);
+	while (t->at.chunk && t->at.seq < s->seq) {
+		struct sl_chunk *c = sl_chunk_at(a->map, t->at.chunk);
 		sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
 
-		if (next - 1 >= SL_CHUNK_CNT || !arena_add_spent(a, slot, t->chunk, next))
+		if (next - 1 >= SL_CHUNK_CNT || !arena_add_spent(a, slot, t->at.chunk, next))
 			break;
-		t->chunk = next;
-		t->seq++;
-		t->pos = 0;
+		t->at.chunk = next;
+		t->at.seq++;
+		t->at.pos = 0;
 	}
-	if (t->seq == s->seq && s->pos > t->pos && s->pos <= DATA_BYTES && s->pos % 8 == 0)
-		t->pos = s->pos;
+	if (t->at.seq == s->seq && s->pos > t->at.pos && s->pos <= DATA_BYTES && s->pos % 8 == 0)
+		t->at.pos = s->pos;
 }

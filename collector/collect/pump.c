@@ -60,9 +60,9 @@ static void disk_full(struct collector *c, int err)
 {
 	positions_lost(&c->arenas);
 	if (!c->kernel.sched.dead)
-		c->kernel.sched.dead_first = c->model.sched_first;
-	c->kernel.sched.dead += c->model.sched_rows;
-	c->kernel.sched.dead_last = c->model.sched_last;
+		c->kernel.sched.dead_first = c->model.kernel_rows.first;
+	c->kernel.sched.dead += c->model.kernel_rows.cnt;
+	c->kernel.sched.dead_last = c->model.kernel_rows.last;
 	if (!c->report.has_said_disk_full && !c->report.is_quiet)
 		sl_warn("cannot write the report: %s; the program goes on, what is lost is counted",
 			strerror(-err));
@@ -75,7 +75,7 @@ void pump_commit(struct collector *c)
 
 	/* Arenas go with this commit: what they leave goes into it. */
 	for (struct arena *a = c->arenas.first; a; a = a->next)
-		if (a->is_over)
+		if (a->flags.is_over)
 			families_settle(&c->arenas, a, true);
 	positions_save(&c->arenas);
 	err = db_commit(c->report.db, c->clocks.now);
@@ -83,8 +83,8 @@ void pump_commit(struct collector *c)
 		disk_full(c, err);
 	else
 		intake_release(c);
-	c->kernel.sched.written += c->model.sched_rows;
-	c->model.sched_rows = 0;
+	c->kernel.sched.written += c->model.kernel_rows.cnt;
+	c->model.kernel_rows.cnt = 0;
 	positions_release(&c->arenas);
 	c->clocks.committed_at = c->clocks.now;
 	c->report.is_busy = false;
@@ -96,10 +96,10 @@ void pump_sampled(struct collector *c, const struct sample_report *r)
 		return;
 	c->report.is_busy = true;
 	/* In case the disk is full. */
-	if (!c->model.sched_rows)
-		c->model.sched_first = r->first;
-	c->model.sched_last = r->last;
-	c->model.sched_rows += r->cnt - c->kernel.sample.cnt;
+	if (!c->model.kernel_rows.cnt)
+		c->model.kernel_rows.first = r->first;
+	c->model.kernel_rows.last = r->last;
+	c->model.kernel_rows.cnt += r->cnt - c->kernel.sample.cnt;
 	c->kernel.sample.cnt = r->cnt;
 }
 
@@ -118,7 +118,7 @@ void pump_samples(struct collector *c, bool all)
 		return;
 	}
 	/* As the options of `start` want it. */
-	sample_leave_out(c->kernel.sample.open, c->options->sample == SCHED_MODE_NONE);
+	sample_leave_out(c->kernel.sample.open, c->options->kernel.sample == SCHED_MODE_NONE);
 	sample_poll(c->kernel.sample.open, &sink, &c->report.windows, all);
 	pump_sampled(c, &r);
 }

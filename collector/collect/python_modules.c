@@ -82,8 +82,8 @@ static int put_file(const struct collector *c, const char *folder)
 	if (geteuid() == 0)
 		fchmod(fd, 0644);
 	fprintf(f, "%s:%s/", folder, folder);
-	put_encoded(f, "steps", c->options->python_steps);
-	put_encoded(f, "pytorch", c->options->pytorch);
+	put_encoded(f, "steps", c->options->python.steps);
+	put_encoded(f, "pytorch", c->options->python.pytorch);
 	if (c->options->trace & SL_TRACE_PYTHON_GC)
 		put_encoded(f, "gc", "1");
 	put_functions(f);
@@ -110,7 +110,7 @@ static bool find_folder(const char *preload, char *folder, size_t room)
 
 static bool wants_modules(const struct profile_options *o)
 {
-	return o->python_steps || o->pytorch || python_options_functions()->cnt ||
+	return o->python.steps || o->python.pytorch || python_options_functions()->cnt ||
 	       o->trace & SL_TRACE_PYTHON_GC;
 }
 
@@ -144,7 +144,7 @@ void python_open(struct collector *c, const char *preload)
 
 	if (!o->trace || !(wants_modules(o) || o->trace & SL_TRACE_PYTHON_GIL))
 		return;
-	p = list_steps(o->python_steps);
+	p = list_steps(o->python.steps);
 	if (!p)
 		return;
 	c->arenas.python = p;

@@ -66,7 +66,7 @@ static void load_images(struct arenas *as, struct arena *a, const struct saved_a
 			model_image_new(as->model, a, s->number, s->pid, s->ns_pid, s->start_ns);
 
 		im->is_named = s->is_named;
-		im->proc->is_known = true;
+		im->proc->flags.is_known = true;
 	}
 }
 
@@ -121,11 +121,11 @@ void state_arena(struct arenas *as, struct arena *a)
 		free(blob);
 		return;
 	}
-	a->unslotted_written = head->unslotted_written;
-	a->is_foreign = head->is_foreign;
+	a->counts.unslotted_written = head->unslotted_written;
+	a->flags.is_foreign = head->is_foreign;
 	load_images(as, a, head);
-	a->state = blob;
-	a->state_len = len;
+	a->saved.state = blob;
+	a->saved.len = len;
 	families_restore(as, a);
 	snprintf(key, sizeof(key), "files.%u", a->id);
 	if (db_state_get(as->db, key, &blob, &len) == 0) {

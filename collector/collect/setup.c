@@ -27,13 +27,13 @@ static uint32_t from_kernel(const struct collector *c)
 	const struct profile_options *o = c->options;
 	uint32_t what = 0;
 
-	if (c->kernel.sample.open && o->sample != SCHED_MODE_NONE)
+	if (c->kernel.sample.open && o->kernel.sample != SCHED_MODE_NONE)
 		what |= FROM_KERNEL_SAMPLES;
-	if (c->kernel.sched.open && o->cpuctxsw != SCHED_MODE_NONE)
+	if (c->kernel.sched.open && o->kernel.cpuctxsw != SCHED_MODE_NONE)
 		what |= FROM_KERNEL_SWITCHES;
-	if (c->kernel.sched.open && o->syscalls)
+	if (c->kernel.sched.open && o->kernel.syscalls)
 		what |= FROM_KERNEL_CALLS;
-	if (c->kernel.counters.open && o->events.scope != SCHED_MODE_NONE)
+	if (c->kernel.counters.open && o->kernel.events.scope != SCHED_MODE_NONE)
 		what |= FROM_KERNEL_COUNTERS;
 	return what;
 }
@@ -46,8 +46,8 @@ static void save_setup(struct collector *c)
 				.zero_mono = c->clocks.map.zero,
 				.zero_real = c->report.zero_real,
 				.clock_mode = c->clocks.map.mode,
-				.file_access = c->model.file_access,
-				.no_osrt = c->model.no_osrt,
+				.file_access = c->model.wants.file_access,
+				.no_osrt = c->model.wants.no_osrt,
 				.from_kernel = from_kernel(c)};
 
 	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));

@@ -35,7 +35,9 @@
 static struct {
 	struct profile_options o;
 	const char *pids, *cpuctxsw, *syscall, *sample, *off_cpu, *python_backtrace;
-	bool has_cpuctxsw, has_syscall, has_sample, has_frequency, has_python_backtrace;
+	struct {
+		bool cpuctxsw, syscall, sample, frequency, python_backtrace;
+	} has; /* given by the user */
 	int64_t frequency, python_frequency;
 	uint32_t pid[PIDS_MAX];
 	size_t cnt;
@@ -60,23 +62,24 @@ static const struct opt opts[] = {
 	{'f', "force-overwrite", OPT_BOOL, NULL, NULL,
 	 "replace an existing report (default: false)", &ask.o.force_overwrite, NULL},
 	{'d', "duration", OPT_INT, "0:31536000", "SECONDS",
-	 "end after this time; 0: with the processes (default: 0)", &ask.o.duration_s, NULL},
+	 "end after this time; 0: with the processes (default: 0)", &ask.o.program.duration_s,
+	 NULL},
 	{0, "cpuctxsw", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
 	 "context switches of process-tree, system-wide or none\n(default: process-tree)",
-	 &ask.cpuctxsw, &ask.has_cpuctxsw},
+	 &ask.cpuctxsw, &ask.has.cpuctxsw},
 	{'s', "sample", OPT_ENUM, "process-tree,system-wide,none", "SCOPE",
 	 "CPU samples with stacks of process-tree, system-wide or none\n(default: process-tree)",
-	 &ask.sample, &ask.has_sample},
+	 &ask.sample, &ask.has.sample},
 	{0, "sampling-frequency", OPT_INT, "100:8000", "HZ",
-	 "samples per second of CPU time (default: 1000)", &ask.frequency, &ask.has_frequency},
+	 "samples per second of CPU time (default: 1000)", &ask.frequency, &ask.has.frequency},
 	{0, "python-sampling", OPT_BOOL, NULL, NULL,
 	 "CPU samples, and the stacks of --off-cpu-threshold, with\n"
 	 "Python's functions in them (default: false)",
-	 &ask.o.python_sampling, NULL},
+	 &ask.o.kernel.python_sampling, NULL},
 	{0, "python-sampling-frequency", OPT_INT, "1:2000", "HZ",
 	 "the same as --sampling-frequency, which goes before it", &ask.python_frequency, NULL},
 	{0, "python-backtrace", OPT_STRING, NULL, NULL, NULL, &ask.python_backtrace,
-	 &ask.has_python_backtrace},
+	 &ask.has.python_backtrace},
 	{0, "off-cpu-threshold", OPT_STRING, NULL, "NS",
 	 "threads that leave the CPU by themselves, and have none for so\n"
 	 "long, have the stack that they left it with; none, or e.g.\n"
@@ -85,11 +88,11 @@ static const struct opt opts[] = {
 	{0, "syscall", OPT_ENUM, "process-tree,none", "SCOPE",
 	 "system calls of process-tree or none (default: none). Each\n"
 	 "costs the program about 0.3 us",
-	 &ask.syscall, &ask.has_syscall},
+	 &ask.syscall, &ask.has.syscall},
 	{0, "syscall-threshold", OPT_INT, "0:1000000000000", "NS",
 	 "shorter ones get no row of their own; they are counted exactly,\n"
 	 "per thread and call (default: 1000)",
-	 &ask.o.syscall_threshold_ns, NULL},
+	 &ask.o.kernel.syscall_threshold_ns, NULL},
 	{0, "stats", OPT_BOOL, NULL, NULL,
 	 "print the default tables at the end, as 'sightline stats'\ndoes (default: false)",
 	 &ask.o.stats, NULL},
@@ -135,12 +138,13 @@ static int read_pids(void)
 
 static void read_samples(void)
 {
-	ask.o.sample = ask.sample[0] == 'p'   ? SCHED_MODE_TREE
-		       : ask.sample[0] == 's' ? SCHED_MODE_SYSTEM
-					      : SCHED_MODE_NONE;
-	ask.o.sample_hz =
-		ask.python_frequency && !ask.has_frequency ? ask.python_frequency : ask.frequency;
-	if (ask.o.python_sampling && ask.o.sample == SCHED_MODE_NONE && ask.o.off_cpu_ns < 0)
+	ask.o.kernel.sample = ask.sample[0] == 'p'   ? SCHED_MODE_TREE
+			      : ask.sample[0] == 's' ? SCHED_MODE_SYSTEM
+						     : SCHED_MODE_NONE;
+	ask.o.kernel.sample_hz =
+		ask.python_frequency && !ask.has.frequency ? ask.python_frequency : ask.frequency;
+	if (ask.o.kernel.python_sampling && ask.o.kernel.sample == SCHED_MODE_NONE &&
+	    ask.o.kernel.off_cpu_ns < 0)
 		sl_warn("attach: --sample=none: --python-sampling has no effect");
 }
 
@@ -151,7 +155,7 @@ static int read_options(int argc, char **argv)
 
 	profile_options_init(&ask.o);
 	ask.o.trace = 0;
-	ask.o.kill_signal = 0;
+	ask.o.program.kill_signal = 0;
 	ask.o.capture.start_later = true; /* when they have been followed */
 	ask.cpuctxsw = "process-tree";
 	ask.syscall = "none";
@@ -168,21 +172,21 @@ static int read_options(int argc, char **argv)
 			argv[first]);
 		return SL_EXIT_USAGE + 1;
 	}
-	ask.o.cpuctxsw = ask.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
-			 : ask.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
-						  : SCHED_MODE_NONE;
-	ask.o.syscalls = ask.syscall[0] == 'p';
-	if (ask.has_python_backtrace) {
+	ask.o.kernel.cpuctxsw = ask.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
+				: ask.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
+							 : SCHED_MODE_NONE;
+	ask.o.kernel.syscalls = ask.syscall[0] == 'p';
+	if (ask.has.python_backtrace) {
 		sl_warn("attach: --python-backtrace is for stacks of calls, which only a program "
 			"that was started with libtrace.so has; --python-sampling=true shows "
 			"Python's functions in CPU samples");
 		return SL_EXIT_USAGE + 1;
 	}
-	if (profile_read_off_cpu(ask.off_cpu, &ask.o.off_cpu_ns, "attach"))
+	if (profile_read_off_cpu(ask.off_cpu, &ask.o.kernel.off_cpu_ns, "attach"))
 		return SL_EXIT_USAGE + 1;
 	read_samples();
-	if (ask.o.cpuctxsw == SCHED_MODE_NONE && !ask.o.syscalls &&
-	    ask.o.sample == SCHED_MODE_NONE && ask.o.off_cpu_ns < 0) {
+	if (ask.o.kernel.cpuctxsw == SCHED_MODE_NONE && !ask.o.kernel.syscalls &&
+	    ask.o.kernel.sample == SCHED_MODE_NONE && ask.o.kernel.off_cpu_ns < 0) {
 		sl_warn("attach: nothing to record: neither context switches, nor system calls, "
 			"nor CPU samples (see 'sightline attach --help')");
 		return SL_EXIT_USAGE + 1;
@@ -250,7 +254,7 @@ static bool find_session(uint32_t pid, struct session_info *found)
 static void wait_for_end(struct session_info *s, int signals)
 {
 	struct pollfd p = {.fd = signals, .events = POLLIN};
-	int64_t left = ask.o.duration_s ? ask.o.duration_s * 1000 : INT64_MAX;
+	int64_t left = ask.o.program.duration_s ? ask.o.program.duration_s * 1000 : INT64_MAX;
 
 	while (left > 0) {
 		int ms = left < 500 ? (int)left : 500;
@@ -293,7 +297,7 @@ static void follow_samples(struct collector *c, const struct running *r)
 {
 	int err = sample_follow(c->kernel.sample.open, (pid_t)r->pid, false);
 
-	if (err && err != -ESRCH && ask.o.sample != SCHED_MODE_NONE)
+	if (err && err != -ESRCH && ask.o.kernel.sample != SCHED_MODE_NONE)
 		notes_say(c, 2, "no CPU samples of all of process %u: %s%s", r->pid, strerror(-err),
 			  err == -EPERM ? " (locked memory: ulimit -l)" : "");
 }
@@ -368,7 +372,7 @@ static int follow_all(struct collector *c, const char *report)
 	struct capture_ask begin = {.source = CAPTURE_SOURCE_DELAY,
 				    .report = report,
 				    .overwrite = ask.o.force_overwrite,
-				    .duration_ns = ask.o.duration_s * INT64_C(1000000000)};
+				    .duration_ns = ask.o.program.duration_s * INT64_C(1000000000)};
 	size_t followed = 0;
 	int err = follow_children(c, &followed);
 	char why[512] = "";
@@ -395,9 +399,10 @@ static int open_collection(struct collector *c, char *why, size_t why_len)
 
 	if (err)
 		return err;
-	if (!c->kernel.sched.open || (ask.o.cpuctxsw == SCHED_MODE_NONE &&
-				      !(ask.o.syscalls && sched_has_calls(c->kernel.sched.open)) &&
-				      !c->kernel.sample.open)) {
+	if (!c->kernel.sched.open ||
+	    (ask.o.kernel.cpuctxsw == SCHED_MODE_NONE &&
+	     !(ask.o.kernel.syscalls && sched_has_calls(c->kernel.sched.open)) &&
+	     !c->kernel.sample.open)) {
 		/* Why, has been said. */
 		snprintf(why, why_len, "nothing can be recorded here (see 'sightline status -e')");
 		collect_abandon(c, false);
@@ -436,7 +441,7 @@ static int record(void)
 		notes_command(&c, 1, (char *[]){command, NULL});
 	free(command);
 	sl_warn("attached to %zu process%s; Ctrl-C ends the recording, not the program",
-		(size_t)c.model.alive, c.model.alive == 1 ? "" : "es");
+		(size_t)c.model.counts.alive, c.model.counts.alive == 1 ? "" : "es");
 	collect_run(&c);
 	err = collect_finish(&c);
 	session_control_end(&c, err);
@@ -466,8 +471,9 @@ int cmd_attach(int argc, char **argv)
 			"records everything: sightline start --session=%s",
 			ask.pid[i], session.at.name, session.state, session.at.name);
 		/* One that is recording already, or whose time is over, leaves the kernel's side to us. */
-		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has_syscall &&
-		    !ask.has_cpuctxsw && !ask.has_sample && !ask.o.python_sampling && !ask.off_cpu)
+		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has.syscall &&
+		    !ask.has.cpuctxsw && !ask.has.sample && !ask.o.kernel.python_sampling &&
+		    !ask.off_cpu)
 			return record_in_session(&session);
 	}
 	return record();

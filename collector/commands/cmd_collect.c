@@ -225,7 +225,7 @@ static int collect(struct start *s, struct profile_options *o)
 	if (c.control->has_shut_down)
 		collect_end_tree(&c, c.control->kill_signal);
 	else if ((c.end == RUN_CUT) && (o->capture.by || o->capture.by_hotkey))
-		collect_end_tree(&c, o->kill_signal);
+		collect_end_tree(&c, o->program.kill_signal);
 	err = collect_finish(&c);
 	session_control_end(&c, err);
 	capture_release(&c);

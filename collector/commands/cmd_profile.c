@@ -70,7 +70,7 @@ static int collect_program(struct collector *c, const struct profile_options *o)
 	status = c->root.status;
 	if ((c->end == RUN_CUT))
 		status = end_program(c, c->control->has_shut_down ? c->control->kill_signal
-								  : o->kill_signal);
+								  : o->program.kill_signal);
 	if (isatty(STDERR_FILENO))
 		db_stacks_progress(sl_say_names);
 	err = collect_finish(c);
@@ -127,8 +127,8 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	collect_take_signals(&c, signals);
 	collect_watch(&c, (uint32_t)l.pid, true);
 	notes_command(&c, argc, argv);
-	c.model.root_exe = realpath(program, NULL);
-	c.model.root_command = join(argc, argv);
+	c.model.root.exe = realpath(program, NULL);
+	c.model.root.command = join(argc, argv);
 	err = launch_go(&l, c.session.dir);
 	if (err) {
 		collect_abandon(&c, false);

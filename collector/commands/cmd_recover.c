@@ -213,9 +213,9 @@ static int set_up(struct recovery *r, struct db *db)
 	c->report.db = db;
 	clock_map_init(&c->clocks.map, r->setup.clock_mode, r->setup.zero_mono);
 	model_init(&c->model, db, &c->clocks.map);
-	c->model.file_access = r->setup.file_access;
-	c->model.no_osrt = r->setup.no_osrt;
-	c->model.root_pid = c->root.pid = r->setup.root_pid;
+	c->model.wants.file_access = r->setup.file_access;
+	c->model.wants.no_osrt = r->setup.no_osrt;
+	c->model.root.pid = c->root.pid = r->setup.root_pid;
 	c->root.is_gone = true; /* its exit status cannot be known */
 	c->arenas = (struct arenas){.model = &c->model, .db = db, .clock = &c->clocks.map};
 	return 0;
@@ -289,7 +289,7 @@ static int finish(struct recovery *r)
 	int err;
 
 	collect_tick(&r->c);
-	running = r->c.clocks.is_past ? 0 : r->c.model.alive;
+	running = r->c.clocks.is_past ? 0 : r->c.model.counts.alive;
 	say_what_ends(r);
 	if (running && !r->is_now) {
 		sl_warn("%u of the traced processes still run; recording them until they end "

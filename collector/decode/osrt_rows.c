@@ -30,11 +30,11 @@ static const char *const loss_text[] = {
 
 static int64_t hook_name(struct model *m, unsigned hook)
 {
-	if (!m->name_id[hook])
-		m->name_id[hook] =
+	if (!m->names.hook[hook])
+		m->names.hook[hook] =
 			db_string(m->db, sl_hook_info[hook].name, strlen(sl_hook_info[hook].name)) +
 			1;
-	return m->name_id[hook] - 1;
+	return m->names.hook[hook] - 1;
 }
 
 static int64_t return_value(const struct call *c)
@@ -54,9 +54,9 @@ static int64_t return_value(const struct call *c)
 static uint32_t socket_text(const struct call *c, char *text)
 {
 	char addr[sizeof(struct sockaddr_storage)];
-	uint32_t len = c->len < sizeof(addr) ? c->len : sizeof(addr);
+	uint32_t len = c->data.len < sizeof(addr) ? c->data.len : sizeof(addr);
 
-	memcpy(addr, c->bytes, len);
+	memcpy(addr, c->data.bytes, len);
 	return decode_sockaddr(addr, len, text, TEXT_MAX);
 }
 
@@ -98,12 +98,13 @@ static void keep_names(struct arena *a, const struct call *c)
 						      TEXT_MAX));
 		else if (c->hook == SL_META_DUP)
 			copy_name(a, m.old_serial, m.serial);
-	} else if (c->shape == SL_SHAPE_PATH && c->serial && !c->failed) {
-		file_name_set(&a->names, c->serial, text, copy_text(c->bytes, c->len, text));
-	} else if (c->shape == SL_SHAPE_SOCK && c->serial && !c->failed) {
-		file_name_set(&a->names, c->serial, text, socket_text(c, text));
-	} else if (c->shape == SL_SHAPE_DUP && c->new_serial && !c->failed) {
-		copy_name(a, c->serial, c->new_serial);
+	} else if (c->shape == SL_SHAPE_PATH && c->io.serial && !c->failed) {
+		file_name_set(&a->names, c->io.serial, text,
+			      copy_text(c->data.bytes, c->data.len, text));
+	} else if (c->shape == SL_SHAPE_SOCK && c->io.serial && !c->failed) {
+		file_name_set(&a->names, c->io.serial, text, socket_text(c, text));
+	} else if (c->shape == SL_SHAPE_DUP && c->io.new_serial && !c->failed) {
+		copy_name(a, c->io.serial, c->io.new_serial);
 	}
 }
 
@@ -112,14 +113,14 @@ static struct file *name_by_hook(struct model *m, struct image *im, const struct
 				 int64_t ns)
 {
 	char text[64];
-	struct file *f = file_find(im, c->serial);
+	struct file *f = file_find(im, c->io.serial);
 	size_t len = strnlen(sl_hook_info[c->hook].name, sizeof(text) - 1);
 
 	if (f && f->has_row)
 		return f;
 	memcpy(text, sl_hook_info[c->hook].name, len);
 	text[len] = ':';
-	return file_open(m, im, c->serial, c->fd, text, (uint32_t)len + 1, ns);
+	return file_open(m, im, c->io.serial, c->io.fd, text, (uint32_t)len + 1, ns);
 }
 
 static void duplicate(struct model *m, struct image *im, uint32_t old_serial, uint32_t serial,
@@ -141,25 +142,25 @@ static struct file *find_file(struct model *m, struct image *im, const struct ca
 
 	*path_id = DB_NULL;
 	if (c->shape == SL_SHAPE_PATH) {
-		len = copy_text(c->bytes, c->len, text);
+		len = copy_text(c->data.bytes, c->data.len, text);
 		*path_id = len ? db_string(m->db, text, len) : DB_NULL;
-		if (c->serial && !c->failed)
-			return file_open(m, im, c->serial, c->fd, text, len, end);
+		if (c->io.serial && !c->failed)
+			return file_open(m, im, c->io.serial, c->io.fd, text, len, end);
 	} else if (c->shape == SL_SHAPE_SOCK) {
 		len = socket_text(c, text);
 		*path_id = db_string(m->db, text, len);
-		if (c->serial && (!c->failed || c->ret == EINPROGRESS || c->ret == EAGAIN))
-			return file_open(m, im, c->serial, c->fd, text, len, end);
-	} else if (c->shape == SL_SHAPE_DUP && c->new_serial && !c->failed) {
-		f = c->serial ? file_get(m, im, c->serial, c->fd, end) : NULL;
-		duplicate(m, im, c->serial, c->new_serial, c->ret, end);
-	} else if (c->serial && io == SL_IO_OPEN && !c->failed) {
+		if (c->io.serial && (!c->failed || c->ret == EINPROGRESS || c->ret == EAGAIN))
+			return file_open(m, im, c->io.serial, c->io.fd, text, len, end);
+	} else if (c->shape == SL_SHAPE_DUP && c->io.new_serial && !c->failed) {
+		f = c->io.serial ? file_get(m, im, c->io.serial, c->io.fd, end) : NULL;
+		duplicate(m, im, c->io.serial, c->io.new_serial, c->ret, end);
+	} else if (c->io.serial && io == SL_IO_OPEN && !c->failed) {
 		f = name_by_hook(m, im, c, end);
 	}
-	if (!f && c->serial) {
-		f = file_find(im, c->serial);
+	if (!f && c->io.serial) {
+		f = file_find(im, c->io.serial);
 		if (!f || !f->has_row)
-			f = file_get(m, im, c->serial, c->fd, end);
+			f = file_get(m, im, c->io.serial, c->io.fd, end);
 	}
 	if (f && *path_id == DB_NULL)
 		*path_id = f->path_id;
@@ -171,9 +172,9 @@ static int64_t bytes_done(const struct call *c)
 {
 	uint8_t io = sl_hook_info[c->hook].io;
 
-	if (c->moved != DECODE_NONE)
-		return c->moved;
-	if (c->asked == DECODE_NONE || (io != SL_IO_READ && io != SL_IO_WRITE))
+	if (c->io.moved != DECODE_NONE)
+		return c->io.moved;
+	if (c->io.asked == DECODE_NONE || (io != SL_IO_READ && io != SL_IO_WRITE))
 		return DB_NULL;
 	return c->failed || c->ret < 0 ? 0 : c->ret;
 }
@@ -193,7 +194,7 @@ static void file_event(struct arenas *as, struct thread *t, const struct call *c
 		return;
 	row = db_row(as->db, DB_FILE_ACCESS_EVENTS);
 	row[FACC_ID] = file_id;
-	row[FACC_THREAD_ID] = t->tid;
+	row[FACC_THREAD_ID] = t->id.tid;
 	row[FACC_STARTED_AT] = start;
 	row[FACC_ENDED_AT] = end;
 	row[FACC_EVENT_TYPE] = io;
@@ -207,7 +208,7 @@ static void add_up(struct model *m, struct thread *t, const struct call *c, stru
 {
 	struct image *im = t->image;
 	struct live_sum *sum = live_sum_of(&m->live, &im->live, GLOBAL_PID(im->proc->pid), c->hook,
-					   m->name_id[c->hook] - 1);
+					   m->names.hook[c->hook] - 1);
 	uint8_t io = sl_hook_info[c->hook].io;
 	struct live_file *file;
 
@@ -246,45 +247,45 @@ static void take_call(struct arenas *as, struct thread *t, const struct call *c)
 	int64_t *row;
 
 	if (c->hook >= SL_HOOK_CNT) {
-		as->corrupt++;
+		as->lost.corrupt++;
 		return;
 	}
-	if (m->no_osrt)
+	if (m->wants.no_osrt)
 		return;
 	bytes = bytes_done(c);
 	start = clock_map_ns(as->clock, c->start);
 	end = c->end == c->start ? start : clock_map_ns(as->clock, c->end);
-	if (c->serial || c->bytes)
+	if (c->io.serial || c->data.bytes)
 		f = find_file(m, t->image, c, end, &path_id);
 	row = db_row(as->db, DB_OSRT_API);
 	row[OSRT_START] = start;
 	row[OSRT_END] = end;
 	row[OSRT_EVENT_CLASS] = EVENT_CLASS_OSRT;
-	row[OSRT_GLOBAL_TID] = t->global_tid;
+	row[OSRT_GLOBAL_TID] = t->id.global_tid;
 	row[OSRT_NAME_ID] = hook_name(m, c->hook);
 	row[OSRT_RETURN_VALUE] = return_value(c);
 	row[OSRT_NESTING_LEVEL] = c->level;
 	row[OSRT_CALLCHAIN_ID] = stacks_take(as, t, c->start);
 	row[OSRT_ARGUMENTS_ID] = 0;
-	row[OSRT_FD] = c->fd;
+	row[OSRT_FD] = c->io.fd;
 	row[OSRT_FILE_ACCESS_ID] = f ? (int64_t)f->id : DB_NULL;
 	row[OSRT_PATH_ID] = path_id;
-	row[OSRT_BYTES_ASKED] = c->asked;
+	row[OSRT_BYTES_ASKED] = c->io.asked;
 	row[OSRT_BYTES_DONE] = bytes;
-	row[OSRT_FILE_OFFSET] = c->offset;
+	row[OSRT_FILE_OFFSET] = c->io.offset;
 	row[OSRT_ERRNUM] = c->failed ? c->ret : DB_NULL;
 	if (c->failed && is_exec(c->hook))
 		model_on_exec_failed(t->image);
-	if (!t->rows++)
-		t->first_ns = start;
-	t->last_ns = end;
+	if (!t->txn.rows++)
+		t->txn.first_ns = start;
+	t->txn.last_ns = end;
 	add_up(m, t, c, f, end - start, bytes);
 	if (!f)
 		return;
-	if (m->file_access)
+	if (m->wants.file_access)
 		file_event(as, t, c, f->id, start, end);
 	if (sl_hook_info[c->hook].io == SL_IO_CLOSE)
-		file_close(m, t->image, c->serial, end);
+		file_close(m, t->image, c->io.serial, end);
 }
 
 static void call_unseen(struct arenas *as, struct thread *t, const struct call *c)
@@ -294,15 +295,15 @@ static void call_unseen(struct arenas *as, struct thread *t, const struct call *
 	char text[64];
 	int n;
 
-	if (c->hook >= SL_HOOK_CNT || as->model->no_osrt || c->failed)
+	if (c->hook >= SL_HOOK_CNT || as->model->wants.no_osrt || c->failed)
 		return;
-	if (c->bytes || c->new_serial) {
+	if (c->data.bytes || c->io.new_serial) {
 		keep_names(a, c);
-	} else if (c->serial && hook->io == SL_IO_OPEN) {
+	} else if (c->io.serial && hook->io == SL_IO_OPEN) {
 		n = snprintf(text, sizeof(text), "%s:", hook->name);
-		file_name_set(&a->names, c->serial, text, (uint32_t)n);
-	} else if (c->serial && hook->io == SL_IO_CLOSE) {
-		file_close_unseen(as->model, t->image, c->serial,
+		file_name_set(&a->names, c->io.serial, text, (uint32_t)n);
+	} else if (c->io.serial && hook->io == SL_IO_CLOSE) {
+		file_close_unseen(as->model, t->image, c->io.serial,
 				  clock_map_ns(as->clock, c->start));
 	}
 }
@@ -311,7 +312,7 @@ static void call_unseen(struct arenas *as, struct thread *t, const struct call *
 static bool meta_unseen(struct arenas *as, struct thread *t, const struct call *c,
 			const struct meta *m, int64_t ns)
 {
-	if (!as->follows_files || windows_have(as->windows, c->start))
+	if (!as->flight.follows_files || windows_have(as->report.windows, c->start))
 		return false;
 	if (c->hook == SL_META_CLOSE)
 		file_close_unseen(as->model, t->image, m->serial, ns);
@@ -328,11 +329,11 @@ static void lost(struct arenas *as, struct thread *t, const struct call *c, cons
 		m->kind < sizeof(loss_text) / sizeof(*loss_text) ? (unsigned)m->kind : SL_LOSS_FULL;
 
 	db_lost(as->db, clock_map_ns(as->clock, c->start), clock_map_ns(as->clock, m->last),
-		t->global_tid, loss_text[kind], (int64_t)m->cnt);
+		t->id.global_tid, loss_text[kind], (int64_t)m->cnt);
 	if (kind == SL_LOSS_FULL)
-		as->lost_full += m->cnt;
+		as->lost.full += m->cnt;
 	else
-		as->lost_other += m->cnt;
+		as->lost.other += m->cnt;
 }
 
 static void note(struct arenas *as, struct thread *t, const struct meta *m, int64_t ns)
@@ -360,10 +361,10 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 	int64_t ns;
 
 	if (!decode_meta(c, &m)) {
-		as->corrupt++;
+		as->lost.corrupt++;
 		return;
 	}
-	if (m.serial && as->model->no_osrt)
+	if (m.serial && as->model->wants.no_osrt)
 		return;
 	ns = clock_map_ns(as->clock, c->start);
 	if (meta_unseen(as, t, c, &m, ns))
@@ -394,7 +395,7 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 			  decode_sockaddr(raw, m.len, text, sizeof(text)), ns);
 		break;
 	case SL_META_LOST:
-		if (windows_have(as->windows, c->start))
+		if (windows_have(as->report.windows, c->start))
 			lost(as, t, c, &m);
 		break;
 	case SL_META_EXEC:
@@ -410,11 +411,11 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 		note(as, t, &m, ns);
 		break;
 	case SL_META_OVERHEAD:
-		if (m.kind != SL_OVERHEAD_START && !windows_have(as->windows, c->start))
+		if (m.kind != SL_OVERHEAD_START && !windows_have(as->report.windows, c->start))
 			break;
 		/* Times before 0 have no place on the axis (read late, when a report has begun since). */
 		if (ns >= 0)
-			db_overhead(as->db, ns, clock_map_ns(as->clock, m.last), t->global_tid,
+			db_overhead(as->db, ns, clock_map_ns(as->clock, m.last), t->id.global_tid,
 				    m.kind == SL_OVERHEAD_START ? "start of tracing" : "ring full");
 		break;
 	}
@@ -430,9 +431,9 @@ static void record(struct arenas *as, struct thread *t, const struct call *c)
 {
 	if (c->shape == SL_SHAPE_META)
 		take_meta(as, t, c);
-	else if (windows_have(as->windows, c->start))
+	else if (windows_have(as->report.windows, c->start))
 		take_call(as, t, c);
-	else if (as->follows_files)
+	else if (as->flight.follows_files)
 		call_unseen(as, t, c);
 }
 

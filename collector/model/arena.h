@@ -22,30 +22,43 @@ struct place {
 
 /* One use of a slot. */
 struct thread {
-	uint32_t instance; /* of the slot */
-	uint32_t tid;      /* the collector's view */
-	uint32_t ns_tid;   /* its own */
-	uint64_t read_to;  /* ticks: everything it did before has been taken */
-	int64_t global_tid;
-	int64_t use; /* number of this thread in the report: SL_OSRT_TOTALS.instance */
+	struct {
+		uint32_t instance; /* of the slot */
+		uint32_t tid;      /* the collector's view */
+		uint32_t ns_tid;   /* its own */
+		int64_t global_tid;
+		int64_t use; /* number of this thread in the report: SL_OSRT_TOTALS.instance */
+	} id;
+	struct {
+		uint64_t read_to; /* ticks: everything it did before has been taken */
+		sl_ref chunk;     /* where reading goes on */
+		uint32_t pos;
+		uint32_t seq; /* of chunk */
+		struct place
+			prescanned; /* up to here (ring_reader.h), if further than chunk and pos */
+		struct place watched; /* up to here triggers have seen it (trigger_watch.h) */
+	} at;
 	struct image *image;
-	sl_ref chunk; /* where reading goes on */
-	uint32_t pos;
-	uint32_t seq;            /* of chunk */
-	struct place prescanned; /* up to here (ring_reader.h), if further than chunk and pos */
-	struct place watched;    /* up to here triggers have seen it (trigger_watch.h) */
-	uint64_t chain_start;    /* a call that began then (ticks) has this stack: */
-	uint32_t chain;          /* 0 none */
-	bool has_moved;          /* since the last commit */
-	bool is_over;      /* gone, drained, written: the slot can be given back after the commit */
-	bool is_seen_gone; /* it was gone before the last reading of its ring */
+	struct {
+		uint64_t call_start; /* a call that began then (ticks) has this stack: */
+		uint32_t id;         /* 0 none */
+	} stack;
+	struct {
+		bool has_moved; /* since the last commit */
+		bool is_over; /* gone, drained, written: the slot can be given back after the commit */
+		bool is_seen_gone; /* it was gone before the last reading of its ring */
+	} flags;
 	char comm[SL_COMM_BYTES];
-	uint64_t agg_sum;                      /* of all counts when the totals were written last */
-	uint64_t lost_written, nested_written; /* open spans of losses that were reported */
+	struct {
+		uint64_t agg_sum;      /* of all counts when the totals were written last */
+		uint64_t lost, nested; /* open spans of losses that were reported */
+	} written;
 	struct live_thread_calls live;
-	/* Rows of the open transaction, in case it fails; and those that failed. */
-	uint64_t rows, dead_rows;
-	int64_t first_ns, last_ns, dead_first_ns, dead_last_ns;
+	struct {
+		/* Rows of the open transaction, in case it fails; and those that failed. */
+		uint64_t rows, dead_rows;
+		int64_t first_ns, last_ns, dead_first_ns, dead_last_ns;
+	} txn;
 };
 
 /* A chunk that goes back once the transaction is safe. */
@@ -70,31 +83,45 @@ struct arena {
 	struct arena *next;
 	uint32_t id; /* in the session */
 	struct sl_arena *map;
-	uint64_t map_bytes;
-	uint64_t device, inode; /* of the memfd */
-	uint32_t peer_pid;      /* creator, our view */
-	bool is_foreign;        /* lives in another PID namespace */
-	bool is_over;           /* every image ended and every slot was given back */
-	bool has_had_images;
-	bool is_prescanned; /* in this round (ring_reader.h) */
-	bool files_changed;
-	bool is_bad;            /* contents make no sense: left alone */
-	struct thread **thread; /* by slot */
-	uint32_t threads;
-	uint32_t slots_in_use; /* when all threads were looked at last */
+	struct {
+		uint64_t bytes;
+		uint64_t device, inode; /* of the memfd */
+	} mem;
+	uint32_t peer_pid; /* creator, our view */
+	struct {
+		bool is_foreign; /* lives in another PID namespace */
+		bool is_over;    /* every image ended and every slot was given back */
+		bool has_had_images;
+		bool is_prescanned; /* in this round (ring_reader.h) */
+		bool files_changed;
+		bool is_bad; /* contents make no sense: left alone */
+	} flags;
+	struct {
+		struct thread **at; /* by slot */
+		uint32_t cnt;
+		uint32_t slots_in_use; /* when all threads were looked at last */
+	} threads;
 	struct image *images;
 	const struct record_families *families;
 	struct file_names names;
 	struct strings strings;
-	struct gpu_arena *gpu;   /* gpu.c; NULL: no GPU record yet */
-	struct nvtx_arena *nvtx; /* nvtx.c; likewise */
-	struct stacks *stacks;   /* stacks.c; likewise */
-	struct spent *spent;
-	size_t spent_cnt, spent_cap;
-	uint64_t unslotted_written;
-	uint64_t corrupt; /* records that were none */
-	void *state;      /* positions of a previous collector (recover), see positions.c */
-	size_t state_len;
+	struct {
+		struct gpu_arena *gpu;   /* gpu.c; NULL: no GPU record yet */
+		struct nvtx_arena *nvtx; /* nvtx.c; likewise */
+		struct stacks *stacks;   /* stacks.c; likewise */
+	} family;
+	struct {
+		struct spent *list;
+		size_t cnt, cap;
+	} spent;
+	struct {
+		uint64_t unslotted_written;
+		uint64_t corrupt; /* records that were none */
+	} counts;
+	struct {
+		void *state; /* positions of a previous collector (recover), see positions.c */
+		size_t len;
+	} saved;
 };
 
 /* What is known of GPUs in the whole report; see gpu.h. */
@@ -120,21 +147,27 @@ struct arenas {
 	struct db *db;
 	struct clock_map *clock;
 	struct arena *first;
-	/* Calls that ended later stay in the rings, ticks (flight recorder); 0: none does. */
-	uint64_t hold;
-	bool follows_files; /* in calls that have no row, too (flight recorder) */
-	/* Subtracts from @g what was counted before the window began (flight recorder). NULL: nothing. */
-	void (*since)(void *ctx, const struct thread *t, unsigned hook, struct sl_agg *g);
-	void *since_ctx;
+	struct {
+		/* Calls that ended later stay in the rings, ticks (flight recorder); 0: none does. */
+		uint64_t hold;
+		bool follows_files; /* in calls that have no row, too (flight recorder) */
+		/* Subtracts from @g what was counted before the window began (flight recorder). NULL: nothing. */
+		void (*since)(void *ctx, const struct thread *t, unsigned hook, struct sl_agg *g);
+		void *ctx;
+	} flight;
 	uint32_t last_id;
-	int64_t uses;                              /* threads seen */
-	uint64_t refused;                          /* hellos that were no good */
-	uint64_t no_room;                          /* arenas that could not be mapped */
-	uint64_t lost_full, lost_other, lost_disk; /* for the last line */
-	uint64_t corrupt;
-	uint64_t rows;                 /* ever */
-	const struct windows *windows; /* NULL: all is kept */
-	uint32_t epoch;                /* number of the report; 0 any */
+	int64_t uses; /* threads seen */
+	struct {
+		uint64_t refused;           /* hellos that were no good */
+		uint64_t no_room;           /* arenas that could not be mapped */
+		uint64_t full, other, disk; /* for the last line */
+		uint64_t corrupt;
+	} lost;
+	uint64_t rows; /* ever */
+	struct {
+		const struct windows *windows; /* NULL: all is kept */
+		uint32_t epoch;                /* number of the report; 0 any */
+	} report;
 	struct gpu_report gpu;
 	struct python *python; /* NULL: not asked for */
 };

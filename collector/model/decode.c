@@ -23,8 +23,8 @@ static inline void take_fd(struct call *c, uint64_t word)
 {
 	int32_t fd = (int32_t)(uint32_t)word;
 
-	c->serial = (uint32_t)(word >> 32);
-	c->fd = fd < 0 ? DECODE_NONE : fd;
+	c->io.serial = (uint32_t)(word >> 32);
+	c->io.fd = fd < 0 ? DECODE_NONE : fd;
 }
 
 /* Bytes that follow the length word at @i; as many as there really are. */
@@ -51,31 +51,31 @@ static void take_payload(struct call *c, const uint64_t *p)
 		take_fd(c, p[1]);
 		break;
 	case SL_SHAPE_IO_AT:
-		c->offset = (int64_t)p[2];
+		c->io.offset = (int64_t)p[2];
 		/* fallthrough */
 	case SL_SHAPE_IO:
 		c->ret = (int32_t)(uint32_t)first;
-		c->asked = (int64_t)(first >> 32);
+		c->io.asked = (int64_t)(first >> 32);
 		take_fd(c, p[1]);
 		break;
 	case SL_SHAPE_IO_WIDE:
-		c->asked = (int64_t)p[1];
+		c->io.asked = (int64_t)p[1];
 		take_fd(c, p[2]);
-		c->offset = (int64_t)p[3];
+		c->io.offset = (int64_t)p[3];
 		break;
 	case SL_SHAPE_PATH:
 	case SL_SHAPE_SOCK:
 		take_fd(c, p[1]);
-		take_bytes(p, c->payload_words, 2, &c->len, &c->bytes);
+		take_bytes(p, c->data.words, 2, &c->data.len, &c->data.bytes);
 		break;
 	case SL_SHAPE_STREAM:
-		c->asked = (int64_t)(uint32_t)p[1];
-		c->moved = (int64_t)(p[1] >> 32);
+		c->io.asked = (int64_t)(uint32_t)p[1];
+		c->io.moved = (int64_t)(p[1] >> 32);
 		take_fd(c, p[2]);
 		break;
 	case SL_SHAPE_DUP:
 		take_fd(c, p[1]);
-		c->new_serial = (uint32_t)p[2];
+		c->io.new_serial = (uint32_t)p[2];
 		break;
 	default:
 		break;
@@ -112,11 +112,11 @@ unsigned decode_record(const uint64_t *w, unsigned words, struct call *c)
 	c->failed = c->flags & SL_REC_ERR;
 	c->level = (uint8_t)sl_head_level(head);
 	c->hook = (uint16_t)sl_head_hook(head);
-	c->fd = c->asked = c->moved = c->offset = c->arg = DECODE_NONE;
-	c->serial = c->new_serial = c->len = 0;
-	c->bytes = NULL;
-	c->payload = w + used;
-	c->payload_words = size - used;
+	c->io.fd = c->io.asked = c->io.moved = c->io.offset = c->arg = DECODE_NONE;
+	c->io.serial = c->io.new_serial = c->data.len = 0;
+	c->data.bytes = NULL;
+	c->data.payload = w + used;
+	c->data.words = size - used;
 	if (c->shape == SL_SHAPE_META || c->shape >= SL_SHAPE_API)
 		c->ret = 0;
 	else
@@ -132,12 +132,12 @@ bool decode_meta(const struct call *c, struct meta *m)
 		[SL_META_OVERHEAD] = 2, [SL_META_DUP] = 2,  [SL_META_CLOSE] = 1,
 		[SL_META_STRING] = 2,
 	};
-	const uint64_t *p = c->payload;
+	const uint64_t *p = c->data.payload;
 	uint64_t first;
 
 	memset(m, 0, sizeof(*m));
 	m->fd = DECODE_NONE;
-	if (c->hook >= sizeof(min) / sizeof(*min) || c->payload_words < min[c->hook])
+	if (c->hook >= sizeof(min) / sizeof(*min) || c->data.words < min[c->hook])
 		return false;
 	first = p[0];
 	switch (c->hook) {
@@ -145,7 +145,7 @@ bool decode_meta(const struct call *c, struct meta *m)
 		m->pid = (uint32_t)first;
 		m->ppid = (int64_t)(first >> 32);
 		m->image = (int64_t)p[1];
-		take_bytes(p, c->payload_words, 2, &m->len, &m->bytes);
+		take_bytes(p, c->data.words, 2, &m->len, &m->bytes);
 		return true;
 	case SL_META_FILE:
 	case SL_META_SOCKET:
@@ -173,19 +173,19 @@ bool decode_meta(const struct call *c, struct meta *m)
 		m->kind = first;
 		break;
 	}
-	take_bytes(p, c->payload_words, 1, &m->len, &m->bytes);
+	take_bytes(p, c->data.words, 1, &m->len, &m->bytes);
 	return true;
 }
 
 bool decode_stack_meta(const struct call *c, struct stack_meta *m)
 {
 	static const uint8_t min[] = {1, 1, 5, 4, 3};
-	const uint64_t *p = c->payload;
+	const uint64_t *p = c->data.payload;
 	uint64_t first, second;
 
 	memset(m, 0, sizeof(*m));
 	if (c->hook < SL_META_CHAIN || c->hook > SL_META_CODE_LINES ||
-	    c->payload_words < min[c->hook - SL_META_CHAIN])
+	    c->data.words < min[c->hook - SL_META_CHAIN])
 		return false;
 	first = p[0];
 	m->id = (uint32_t)first;
@@ -193,24 +193,24 @@ bool decode_stack_meta(const struct call *c, struct stack_meta *m)
 	case SL_META_STACK:
 		m->cnt = (uint32_t)(first >> 32);
 		m->frames = p + 1;
-		return m->id && m->cnt && m->cnt <= SL_FRAME_MAX && m->cnt <= c->payload_words - 1;
+		return m->id && m->cnt && m->cnt <= SL_FRAME_MAX && m->cnt <= c->data.words - 1;
 	case SL_META_MODULE:
 		m->start = first;
 		m->end = p[1];
 		m->bias = p[2];
 		m->build_id_len = (uint32_t)p[3];
-		take_bytes(p, c->payload_words, 4, &m->len, &m->bytes);
+		take_bytes(p, c->data.words, 4, &m->len, &m->bytes);
 		return m->start < m->end && m->build_id_len <= m->len;
 	case SL_META_CODE:
 		second = p[1];
 		m->first_line = (uint32_t)second;
 		m->version = (uint32_t)(second >> 32);
 		m->lines_len = (uint32_t)p[2];
-		take_bytes(p, c->payload_words, 3, &m->len, &m->bytes);
+		take_bytes(p, c->data.words, 3, &m->len, &m->bytes);
 		return m->id && m->lines_len <= DECODE_LINES_MAX;
 	case SL_META_CODE_LINES:
 		m->position = (uint32_t)p[1];
-		take_bytes(p, c->payload_words, 2, &m->len, &m->bytes);
+		take_bytes(p, c->data.words, 2, &m->len, &m->bytes);
 		return m->id && m->position <= DECODE_LINES_MAX;
 	default:
 		return m->id != 0;

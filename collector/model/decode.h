@@ -25,14 +25,19 @@ struct call {
 	uint8_t shape, level, flags;
 	uint16_t hook; /* enum sl_hook; enum sl_meta with SL_SHAPE_META */
 	int64_t ret;   /* errno when failed */
-	int64_t fd;
-	int64_t asked, offset, arg;
-	int64_t moved; /* bytes, where ret does not say it */
-	uint32_t serial, new_serial;
-	uint32_t len;      /* of bytes */
-	const char *bytes; /* in shared memory: copy before use */
-	const uint64_t *payload;
-	uint32_t payload_words;
+	struct {
+		int64_t fd;
+		int64_t asked, offset;
+		int64_t moved; /* bytes, where ret does not say it */
+		uint32_t serial, new_serial;
+	} io;
+	int64_t arg;
+	struct {
+		uint32_t len;      /* of bytes */
+		const char *bytes; /* in shared memory: copy before use */
+		const uint64_t *payload;
+		uint32_t words;
+	} data;
 };
 
 /* Records that are no calls. */

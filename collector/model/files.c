@@ -71,13 +71,14 @@ static void drop_page(struct arena *a, uint32_t page)
 		if (names->page[page][k].text)
 			return;
 	for (struct image *im = a->images; im; im = im->next)
-		for (uint32_t k = 0; page < im->file_pages && im->file[page] && k < FILE_PAGE; k++)
-			if (im->file[page][k].is_open)
+		for (uint32_t k = 0;
+		     page < im->files.pages && im->files.page[page] && k < FILE_PAGE; k++)
+			if (im->files.page[page][k].is_open)
 				return;
 	for (struct image *im = a->images; im; im = im->next)
-		if (page < im->file_pages) {
-			free(im->file[page]);
-			im->file[page] = NULL;
+		if (page < im->files.pages) {
+			free(im->files.page[page]);
+			im->files.page[page] = NULL;
 		}
 	free(names->page[page]);
 	names->page[page] = NULL;
@@ -135,20 +136,20 @@ static void take_descriptor(struct model *m, struct image *im, int64_t fd, uint3
 
 	if (fd < 0 || fd >= FD_MAX)
 		return;
-	if ((uint32_t)fd >= im->fd_cnt) {
+	if ((uint32_t)fd >= im->files.fd_cnt) {
 		uint32_t want = (uint32_t)fd + 64;
-		uint32_t *more = realloc(im->fd_serial, want * sizeof(*more));
+		uint32_t *more = realloc(im->files.fd_serial, want * sizeof(*more));
 
 		if (!more)
 			return;
-		memset(more + im->fd_cnt, 0, (want - im->fd_cnt) * sizeof(*more));
-		im->fd_serial = more;
-		im->fd_cnt = want;
+		memset(more + im->files.fd_cnt, 0, (want - im->files.fd_cnt) * sizeof(*more));
+		im->files.fd_serial = more;
+		im->files.fd_cnt = want;
 	}
-	old = im->fd_serial[fd];
+	old = im->files.fd_serial[fd];
 	if (old >= serial)
 		return; /* a record of another thread came first */
-	im->fd_serial[fd] = serial;
+	im->files.fd_serial[fd] = serial;
 	if (old)
 		file_close(m, im, old, ns);
 }
@@ -173,7 +174,8 @@ static struct file *make(struct model *m, struct image *im, uint32_t serial, int
 
 	if (!serial || serial >= FILE_SERIAL_MAX)
 		return NULL;
-	page = page_at((void ***)&im->file, &im->file_pages, serial / FILE_PAGE, sizeof(*page));
+	page = page_at((void ***)&im->files.page, &im->files.pages, serial / FILE_PAGE,
+		       sizeof(*page));
 	if (!page)
 		return NULL;
 	f = &page[serial % FILE_PAGE];
@@ -182,7 +184,7 @@ static struct file *make(struct model *m, struct image *im, uint32_t serial, int
 		f->is_open = 1;
 		f->path_id = DB_NULL;
 		take_descriptor(m, im, fd, serial, ns);
-		im->arena->files_changed = true;
+		im->arena->flags.files_changed = true;
 	}
 	return f;
 }
@@ -232,38 +234,40 @@ void file_close(struct model *m, struct image *im, uint32_t serial, int64_t ns)
 	if (!f || !f->is_open)
 		return;
 	f->is_open = 0;
-	im->arena->files_changed = true;
+	im->arena->flags.files_changed = true;
 	if (f->has_row)
 		db_file_closed(m->db, f->id, ns);
 }
 
 void file_close_all(struct model *m, struct image *im, int64_t ns)
 {
-	for (uint32_t i = 0; i < im->file_pages; i++)
-		for (uint32_t k = 0; im->file[i] && k < FILE_PAGE; k++)
-			if (im->file[i][k].is_open)
+	for (uint32_t i = 0; i < im->files.pages; i++)
+		for (uint32_t k = 0; im->files.page[i] && k < FILE_PAGE; k++)
+			if (im->files.page[i][k].is_open)
 				file_close(m, im, i * FILE_PAGE + k, ns);
 }
 
 void file_forget_all(struct arena *a)
 {
 	for (struct image *im = a->images; im; im = im->next) {
-		for (uint32_t i = 0; i < im->file_pages; i++)
-			if (im->file[i])
-				memset(im->file[i], 0, FILE_PAGE * sizeof(*im->file[i]));
-		if (im->fd_serial)
-			memset(im->fd_serial, 0, im->fd_cnt * sizeof(*im->fd_serial));
+		for (uint32_t i = 0; i < im->files.pages; i++)
+			if (im->files.page[i])
+				memset(im->files.page[i], 0,
+				       FILE_PAGE * sizeof(*im->files.page[i]));
+		if (im->files.fd_serial)
+			memset(im->files.fd_serial, 0,
+			       im->files.fd_cnt * sizeof(*im->files.fd_serial));
 	}
-	a->files_changed = true;
+	a->flags.files_changed = true;
 }
 
 void file_release(struct image *im)
 {
-	for (uint32_t i = 0; i < im->file_pages; i++)
-		free(im->file[i]);
-	free(im->file);
-	free(im->fd_serial);
-	im->file = NULL;
-	im->fd_serial = NULL;
-	im->file_pages = im->fd_cnt = 0;
+	for (uint32_t i = 0; i < im->files.pages; i++)
+		free(im->files.page[i]);
+	free(im->files.page);
+	free(im->files.fd_serial);
+	im->files.page = NULL;
+	im->files.fd_serial = NULL;
+	im->files.pages = im->files.fd_cnt = 0;
 }

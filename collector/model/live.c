@@ -193,14 +193,14 @@ static struct live_gpu *gpu_at(struct live *l, int64_t number, bool is_known)
 {
 	struct live_gpu *g;
 
-	for (uint32_t i = 0; i < l->gpus; i++)
-		if (l->gpu[i].number == number && l->gpu[i].is_known == is_known)
-			return &l->gpu[i];
-	if (!l->gpu)
-		l->gpu = calloc(LIVE_GPUS, sizeof(*l->gpu));
-	if (!l->gpu || l->gpus == LIVE_GPUS)
+	for (uint32_t i = 0; i < l->gpus.cnt; i++)
+		if (l->gpus.list[i].number == number && l->gpus.list[i].is_known == is_known)
+			return &l->gpus.list[i];
+	if (!l->gpus.list)
+		l->gpus.list = calloc(LIVE_GPUS, sizeof(*l->gpus.list));
+	if (!l->gpus.list || l->gpus.cnt == LIVE_GPUS)
 		return NULL;
-	g = &l->gpu[l->gpus++];
+	g = &l->gpus.list[l->gpus.cnt++];
 	*g = (struct live_gpu){
 		.id = ++l->last_id, .number = number, .is_known = is_known, .until = DB_NULL};
 	return g;

@@ -127,12 +127,18 @@ struct live {
 	struct live_calls *calls;
 	struct live_files files;
 	struct live_threads threads;
-	struct live_gpu *gpu;
-	uint32_t gpus;
+	struct {
+		struct live_gpu *list;
+		uint32_t cnt;
+	} gpus;
 	uint64_t switches;
-	uint64_t events_before, lost_before, untold_before; /* of earlier reports */
-	uint64_t events, lost, processes;                   /* as they were written last */
-	int state; /* 1 recording, 0 not, -1 nothing written yet */
+	struct {
+		uint64_t events, lost, untold; /* of earlier reports */
+	} before;
+	struct {
+		uint64_t events, lost, processes; /* as they were written last */
+		int state;                        /* 1 recording, 0 not, -1 nothing written yet */
+	} written;
 };
 
 void live_release(struct live *l);

@@ -72,7 +72,7 @@ void live_thread(struct arenas *as, struct thread *t, bool over)
 
 	if (!t->live.calls && !over)
 		return;
-	to = thread_of(&as->model->live, t->global_tid);
+	to = thread_of(&as->model->live, t->id.global_tid);
 	if (!to)
 		return;
 	to->calls += t->live.calls;
@@ -261,8 +261,8 @@ static bool write_gpus(struct live *l)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; i < l->gpus; i++) {
-		struct live_gpu *g = &l->gpu[i];
+	for (uint32_t i = 0; i < l->gpus.cnt; i++) {
+		struct live_gpu *g = &l->gpus.list[i];
 		const int64_t row[] = {g->id,
 				       l->round,
 				       g->number,
@@ -292,7 +292,7 @@ static uint64_t untold_of(const struct sched *sched)
 static uint64_t losses(const struct arenas *as, const struct sched *sched)
 {
 	uint64_t sum =
-		as->lost_full + as->lost_other + as->lost_disk + as->gpu.dropped + as->gpu.untimed;
+		as->lost.full + as->lost.other + as->lost.disk + as->gpu.dropped + as->gpu.untimed;
 
 	for (const struct arena *a = as->first; a; a = a->next)
 		sum += ring_open_losses(a);
@@ -316,21 +316,22 @@ bool live_flush(struct arenas *as, struct sched *sched, int64_t ns, bool is_reco
 	events = as->rows + l->switches;
 	lost = losses(as, sched);
 	/* Between the slot of a thread and its ring a loss is nowhere for a moment. */
-	if (lost < l->lost)
-		lost = l->lost;
-	any |= lost != l->lost || l->processes != as->model->alive || l->state != is_recording;
+	if (lost < l->written.lost)
+		lost = l->written.lost;
+	any |= lost != l->written.lost || l->written.processes != as->model->counts.alive ||
+	       l->written.state != is_recording;
 	if (!any)
 		return false;
-	l->lost = lost;
-	l->processes = as->model->alive;
-	if (is_recording && l->state == 0)
+	l->written.lost = lost;
+	l->written.processes = as->model->counts.alive;
+	if (is_recording && l->written.state == 0)
 		l->resumed = ns;
-	l->state = is_recording;
+	l->written.state = is_recording;
 	db_live_row(l->db, DB_LIVE_SESSION,
 		    (const int64_t[]){1, l->round, l->since, l->resumed, ns, is_recording,
-				      (int64_t)(events - l->events_before),
-				      (int64_t)(lost - l->lost_before), as->model->alive,
-				      (int64_t)(untold_of(sched) - l->untold_before)},
+				      (int64_t)(events - l->before.events),
+				      (int64_t)(lost - l->before.lost), as->model->counts.alive,
+				      (int64_t)(untold_of(sched) - l->before.untold)},
 		    NULL, 0);
 	return true;
 }
@@ -350,7 +351,7 @@ static void forget(struct live *l)
 	free(l->threads.slot);
 	free(l->files.list);
 	free(l->files.slot);
-	free(l->gpu);
+	free(l->gpus.list);
 }
 
 static void begin_thread(struct live_thread_calls *c)
@@ -363,20 +364,23 @@ static void begin_thread(struct live_thread_calls *c)
 void live_begin(struct arenas *as, struct sched *sched, int64_t ns)
 {
 	struct live *l = &as->model->live;
-	struct live new = {
-		.db = as->db, .report = l->report + 1, .since = ns, .resumed = ns, .state = -1};
+	struct live new = {.db = as->db,
+			   .report = l->report + 1,
+			   .since = ns,
+			   .resumed = ns,
+			   .written.state = -1};
 
 	if (sched)
 		sched_sums(sched, NULL, NULL);
-	new.events_before = as->rows;
-	new.lost = new.lost_before = losses(as, sched);
-	new.untold_before = untold_of(sched);
+	new.before.events = as->rows;
+	new.written.lost = new.before.lost = losses(as, sched);
+	new.before.untold = untold_of(sched);
 	forget(l);
 	*l = new;
 	for (struct arena *a = as->first; a; a = a->next)
-		for (uint32_t i = 0; i < a->threads; i++)
-			if (a->thread[i])
-				begin_thread(&a->thread[i]->live);
+		for (uint32_t i = 0; i < a->threads.cnt; i++)
+			if (a->threads.at[i])
+				begin_thread(&a->threads.at[i]->live);
 }
 
 void live_release(struct live *l)

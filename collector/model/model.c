@@ -30,21 +30,21 @@ void model_init(struct model *m, struct db *db, struct clock_map *clock)
 	m->clock = clock;
 	m->live.db = db;
 	m->live.report = 1;
-	m->live.state = -1;
+	m->live.written.state = -1;
 }
 
 static void proc_free(struct proc *p)
 {
-	if (p->pidfd >= 0)
-		close(p->pidfd);
-	free(p->exec_exe);
-	free(p->exec_command);
+	if (p->life.pidfd >= 0)
+		close(p->life.pidfd);
+	free(p->exec.exe);
+	free(p->exec.command);
 	free(p->exe);
 	free(p->command);
-	free(p->old_exe);
-	free(p->old_command);
-	free(p->late_exe);
-	free(p->late_command);
+	free(p->old.exe);
+	free(p->old.command);
+	free(p->late.exe);
+	free(p->late.command);
 	free(p);
 }
 
@@ -54,13 +54,13 @@ void model_release(struct model *m)
 	while (m->procs) {
 		struct proc *p = m->procs;
 
-		m->procs = p->next;
+		m->procs = p->links.next;
 		proc_free(p);
 	}
 	memset(m->hash, 0, sizeof(m->hash));
-	free(m->root_exe);
-	free(m->root_command);
-	m->root_exe = m->root_command = NULL;
+	free(m->root.exe);
+	free(m->root.command);
+	m->root.exe = m->root.command = NULL;
 }
 
 struct proc *model_find_newest(struct model *m, uint32_t pid)
@@ -69,7 +69,7 @@ struct proc *model_find_newest(struct model *m, uint32_t pid)
 
 	/* The newest owner of a pid stands first. */
 	while (p && p->pid != pid)
-		p = p->next_in_hash;
+		p = p->links.next_in_hash;
 	return p;
 }
 
@@ -77,7 +77,7 @@ struct proc *model_find(struct model *m, uint32_t pid)
 {
 	struct proc *p = model_find_newest(m, pid);
 
-	return p && !p->is_gone ? p : NULL;
+	return p && !p->flags.is_gone ? p : NULL;
 }
 
 struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
@@ -90,51 +90,51 @@ struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
 	if (!p)
 		abort(); /* a process record is 100 bytes: nothing useful can be done without */
 	p->pid = pid;
-	p->start_ns = now_ns;
+	p->life.start_ns = now_ns;
 	p->image_ns = INT64_MIN;
-	p->pidfd = p->status = -1;
-	p->in_tree = true;
-	p->next = m->procs;
+	p->life.pidfd = p->life.status = -1;
+	p->flags.in_tree = true;
+	p->links.next = m->procs;
 	m->procs = p;
-	p->next_in_hash = m->hash[pid % 1024];
+	p->links.next_in_hash = m->hash[pid % 1024];
 	m->hash[pid % 1024] = p;
-	m->alive++;
-	if (m->watch)
-		m->watch(m->watch_ctx, p);
+	m->counts.alive++;
+	if (m->hooks.watch)
+		m->hooks.watch(m->hooks.ctx, p);
 	return p;
 }
 
 static bool was_it(const struct proc *p, uint32_t pid, int64_t ns, int64_t slack)
 {
-	return p->pid == pid && (!p->is_gone || p->end_ns >= ns - SLACK_NS) &&
-	       p->start_ns <= ns + slack;
+	return p->pid == pid && (!p->flags.is_gone || p->life.end_ns >= ns - SLACK_NS) &&
+	       p->life.start_ns <= ns + slack;
 }
 
 struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
 {
-	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
+	for (struct proc *p = m->hash[pid % 1024]; p; p = p->links.next_in_hash)
 		if (was_it(p, pid, ns, SLACK_NS))
 			return p;
 	/* Events of one process come from several CPUs and rings: later ones may be read first. */
-	for (struct proc *p = m->hash[pid % 1024]; p; p = p->next_in_hash)
-		if (!p->has_fork && was_it(p, pid, ns, UNSURE_NS))
+	for (struct proc *p = m->hash[pid % 1024]; p; p = p->links.next_in_hash)
+		if (!p->flags.has_fork && was_it(p, pid, ns, UNSURE_NS))
 			return p;
 	return model_get(m, pid, ns);
 }
 
 static void forget_exec(struct proc *p)
 {
-	free(p->exec_exe);
-	free(p->exec_command);
-	p->exec_exe = p->exec_command = NULL;
-	p->exec_ns = 0;
+	free(p->exec.exe);
+	free(p->exec.command);
+	p->exec.exe = p->exec.command = NULL;
+	p->exec.ns = 0;
 }
 
 static void set_home(struct proc *p, uint32_t arena_id)
 {
-	if (p->home != arena_id)
-		p->old_home = p->home;
-	p->home = arena_id;
+	if (p->homes.now != arena_id)
+		p->homes.old = p->homes.now;
+	p->homes.now = arena_id;
 }
 
 struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
@@ -146,7 +146,7 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	if (!im)
 		abort();
 	p = model_at(m, pid, ns);
-	p->is_traced = true;
+	p->flags.is_traced = true;
 	if (ns > p->image_ns)
 		p->image_ns = ns;
 	im->arena = arena;
@@ -156,8 +156,8 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	im->start_ns = im->end_ns = ns;
 	im->next = arena->images;
 	arena->images = im;
-	arena->has_had_images = true;
-	m->traced_images++;
+	arena->flags.has_had_images = true;
+	m->counts.traced_images++;
 	/* Of two, the younger is what the process is now; the other is its past before an exec. */
 	if (p->image && p->image->start_ns > ns)
 		return im;
@@ -188,27 +188,27 @@ void model_image_end(struct model *m, struct image *im, int64_t ns)
 
 void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
 {
-	bool is_news = status >= 0 && p->status < 0;
+	bool is_news = status >= 0 && p->life.status < 0;
 
 	if (status >= 0)
-		p->status = status;
-	if (is_news && m->ended)
-		m->ended(m->watch_ctx, p);
-	if (p->is_gone) {
-		if (status >= 0 && !p->is_forked)
-			db_process_ended(m->db, GLOBAL_PID(p->pid), p->end_ns, status);
+		p->life.status = status;
+	if (is_news && m->hooks.ended)
+		m->hooks.ended(m->hooks.ctx, p);
+	if (p->flags.is_gone) {
+		if (status >= 0 && !p->flags.is_forked)
+			db_process_ended(m->db, GLOBAL_PID(p->pid), p->life.end_ns, status);
 		return;
 	}
 	/* The image stays attached: its last records may not have been read. arena_finish() ends it. */
-	p->is_gone = true;
-	p->end_ns = ns;
-	if (p->in_tree)
-		m->alive--;
-	if (p->pidfd >= 0) {
-		close(p->pidfd);
-		p->pidfd = -1;
+	p->flags.is_gone = true;
+	p->life.end_ns = ns;
+	if (p->flags.in_tree)
+		m->counts.alive--;
+	if (p->life.pidfd >= 0) {
+		close(p->life.pidfd);
+		p->life.pidfd = -1;
 	}
-	if (!p->is_forked)
+	if (!p->flags.is_forked)
 		db_process_ended(m->db, GLOBAL_PID(p->pid), ns, status);
 }
 
@@ -264,13 +264,13 @@ static void remember(struct proc *p, int64_t ns, const char *exe, const char *co
 {
 	char *new_exe = exe ? strdup(exe) : NULL, *new_command = command ? strdup(command) : NULL;
 
-	free(p->old_exe);
-	free(p->old_command);
-	p->old_exe = p->exe;
-	p->old_command = p->command;
+	free(p->old.exe);
+	free(p->old.command);
+	p->old.exe = p->exe;
+	p->old.command = p->command;
 	p->exe = new_exe;
 	p->command = new_command;
-	p->exe_ns = ns;
+	p->old.exe_ns = ns;
 }
 
 static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bool traced,
@@ -288,10 +288,10 @@ static void tell_image(struct model *m, struct proc *p, int64_t ns, int kind, bo
 	char name[NAME_MAX + 1];
 
 	db_image(m->db, &image);
-	p->is_known = true;
+	p->flags.is_known = true;
 	/* Its exit may have been read before its last image was. */
-	if (p->is_gone)
-		db_process_ended(m->db, image.global_pid, p->end_ns, p->status);
+	if (p->flags.is_gone)
+		db_process_ended(m->db, image.global_pid, p->life.end_ns, p->life.status);
 	if (exe)
 		db_process(m->db, image.global_pid, p->pid, started_as(p, exe, command, name));
 	remember(p, ns, exe, command);
@@ -304,17 +304,17 @@ static void tell_fork(struct model *m, struct proc *p)
 	const char *exe = NULL, *command = NULL;
 
 	if (parent) {
-		bool was_before = parent->exe_ns <= p->start_ns;
+		bool was_before = parent->old.exe_ns <= p->life.start_ns;
 
-		exe = was_before ? parent->exe : parent->old_exe;
-		command = was_before ? parent->command : parent->old_command;
-		p->is_traced = p->is_traced || (parent->is_traced && was_before);
+		exe = was_before ? parent->exe : parent->old.exe;
+		command = was_before ? parent->command : parent->old.command;
+		p->flags.is_traced = p->flags.is_traced || (parent->flags.is_traced && was_before);
 		/* It has the parent's memory, and may write its first record any time. */
-		if (!p->home)
-			p->home = was_before ? parent->home : parent->old_home;
+		if (!p->homes.now)
+			p->homes.now = was_before ? parent->homes.now : parent->homes.old;
 	}
-	p->is_forked = false;
-	tell_image(m, p, p->start_ns, 1, p->is_traced, exe, command);
+	p->flags.is_forked = false;
+	tell_image(m, p, p->life.start_ns, 1, p->flags.is_traced, exe, command);
 }
 
 /* "exe\0arg0\0arg1\0" to the executable and one line. @text holds @len bytes and a NUL. */
@@ -334,13 +334,13 @@ static const char *split_command(char *text, uint32_t len)
 static void tell_start(struct model *m, struct proc *p, int64_t ns, const char *exe,
 		       const char *command)
 {
-	bool is_first = p->pid == m->root_pid && !p->is_known;
+	bool is_first = p->pid == m->root.pid && !p->flags.is_known;
 
-	if (p->is_forked)
+	if (p->flags.is_forked)
 		tell_fork(m, p);
 	/* A later one is that of the next image, which the kernel may report before this one's ring is read. */
-	if (p->exec_ns <= ns) {
-		ns = p->exec_ns ? p->exec_ns : ns;
+	if (p->exec.ns <= ns) {
+		ns = p->exec.ns ? p->exec.ns : ns;
 		forget_exec(p);
 	}
 	tell_image(m, p, ns, is_first ? 0 : 2, true, exe, command);
@@ -348,20 +348,20 @@ static void tell_start(struct model *m, struct proc *p, int64_t ns, const char *
 
 static void late(struct proc *p, int64_t ns, const char *exe, const char *command)
 {
-	free(p->late_exe);
-	free(p->late_command);
-	p->late_ns = ns;
-	p->late_exe = *exe ? strdup(exe) : NULL;
-	p->late_command = command ? strdup(command) : NULL;
+	free(p->late.exe);
+	free(p->late.command);
+	p->late.ns = ns;
+	p->late.exe = *exe ? strdup(exe) : NULL;
+	p->late.command = command ? strdup(command) : NULL;
 }
 
 static void tell_late(struct model *m, struct proc *p)
 {
-	char *exe = p->late_exe, *command = p->late_command;
-	int64_t ns = p->late_ns;
+	char *exe = p->late.exe, *command = p->late.command;
+	int64_t ns = p->late.ns;
 
-	p->late_ns = 0;
-	p->late_exe = p->late_command = NULL;
+	p->late.ns = 0;
+	p->late.exe = p->late.command = NULL;
 	tell_start(m, p, ns, exe, command);
 	free(exe);
 	free(command);
@@ -377,20 +377,21 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 		free(text);
 		return;
 	}
-	if (p->late_ns)
+	if (p->late.ns)
 		tell_late(m, p);
 	memcpy(text, meta->bytes, meta->len);
 	text[meta->len] = 0;
 	command = split_command(text, meta->len);
 	im->is_named = true;
 	if (!p->parent_pid && meta->ppid)
-		p->parent_pid = im->arena->is_foreign
+		p->parent_pid = im->arena->flags.is_foreign
 					? pidns_process(im->arena->peer_pid, (uint32_t)meta->ppid)
 					: (uint32_t)meta->ppid;
 	if (meta->image == SL_IMAGE_FORK) {
-		if (!p->is_known)
+		if (!p->flags.is_known)
 			tell_fork(m, p);
-	} else if (m->has_kernel_events && !p->has_fork && !p->is_known && p->pid != m->root_pid) {
+	} else if (m->wants.has_kernel_events && !p->flags.has_fork && !p->flags.is_known &&
+		   p->pid != m->root.pid) {
 		/* The rows are in the order of events, and the event of the fork was not read yet. */
 		late(p, ns, text, command);
 	} else {
@@ -405,11 +406,11 @@ void model_on_exec(struct model *m, struct image *im, const struct meta *meta, i
 	struct proc *p = im->proc;
 
 	/* The kernel's event of the exec decides, if there is one: the exec may fail, or be a vfork child's. */
-	if (m->has_kernel_events || model_image_is_over(im))
+	if (m->wants.has_kernel_events || model_image_is_over(im))
 		return;
 	forget_exec(p);
-	p->exec_ns = ns;
-	p->exec_exe = strndup(meta->bytes, meta->len);
+	p->exec.ns = ns;
+	p->exec.exe = strndup(meta->bytes, meta->len);
 }
 
 void model_on_exec_failed(struct image *im)
@@ -420,13 +421,13 @@ void model_on_exec_failed(struct image *im)
 
 static void settle(struct model *m, struct proc *p)
 {
-	char *exe = p->exec_exe;
+	char *exe = p->exec.exe;
 
-	if (p->image && p->image->start_ns < p->exec_ns)
-		model_image_end(m, p->image, p->exec_ns);
-	p->is_traced = false;
+	if (p->image && p->image->start_ns < p->exec.ns)
+		model_image_end(m, p->image, p->exec.ns);
+	p->flags.is_traced = false;
 	set_home(p, 0);
-	tell_image(m, p, p->exec_ns, p->is_known ? 2 : 0, false, exe, p->exec_command);
+	tell_image(m, p, p->exec.ns, p->flags.is_known ? 2 : 0, false, exe, p->exec.command);
 	forget_exec(p);
 }
 
@@ -434,26 +435,26 @@ static void tell_forks(struct model *m, struct proc *youngest)
 {
 	struct proc *list = NULL;
 
-	if (!m->forks)
+	if (!m->counts.forks)
 		return;
-	m->forks = 0;
-	for (struct proc *p = youngest; p; p = p->next) {
-		if (!p->is_forked)
+	m->counts.forks = 0;
+	for (struct proc *p = youngest; p; p = p->links.next) {
+		if (!p->flags.is_forked)
 			continue;
-		p->next_forked = list;
+		p->links.next_forked = list;
 		list = p;
 	}
-	for (; list; list = list->next_forked) {
+	for (; list; list = list->links.next_forked) {
 		tell_fork(m, list);
-		if (list->late_ns)
+		if (list->late.ns)
 			tell_late(m, list);
 	}
 }
 
 bool model_has_guests(const struct model *m, uint32_t arena_id)
 {
-	for (const struct proc *p = m->procs; p; p = p->next)
-		if (!p->is_gone && p->home == arena_id)
+	for (const struct proc *p = m->procs; p; p = p->links.next)
+		if (!p->flags.is_gone && p->homes.now == arena_id)
 			return true;
 	return false;
 }
@@ -462,22 +463,22 @@ void model_settle(struct model *m, int64_t now_ns, bool all)
 {
 	/* The list has the youngest first: parents are written before their children. */
 	tell_forks(m, m->procs);
-	for (struct proc *p = m->procs; p; p = p->next) {
-		if (p->late_ns && (all || now_ns - p->late_ns > GRACE_NS))
+	for (struct proc *p = m->procs; p; p = p->links.next) {
+		if (p->late.ns && (all || now_ns - p->late.ns > GRACE_NS))
 			tell_late(m, p);
-		if (!p->exec_ns)
+		if (!p->exec.ns)
 			continue;
-		if (all || now_ns - p->exec_ns > SETTLE_NS ||
-		    (p->is_gone && now_ns - p->end_ns > GRACE_NS))
+		if (all || now_ns - p->exec.ns > SETTLE_NS ||
+		    (p->flags.is_gone && now_ns - p->life.end_ns > GRACE_NS))
 			settle(m, p);
 	}
 }
 
 void model_shift(struct model *m, int64_t shift)
 {
-	for (struct proc *p = m->procs; p; p = p->next) {
-		int64_t *const times[] = {&p->start_ns, &p->end_ns, &p->exe_ns};
-		int64_t *const if_any[] = {&p->exec_ns, &p->late_ns};
+	for (struct proc *p = m->procs; p; p = p->links.next) {
+		int64_t *const times[] = {&p->life.start_ns, &p->life.end_ns, &p->old.exe_ns};
+		int64_t *const if_any[] = {&p->exec.ns, &p->late.ns};
 
 		for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 			*times[i] -= shift;

@@ -23,34 +23,48 @@ struct arena;
 struct image;
 
 struct proc {
-	struct proc *next_in_hash;
-	struct proc *next; /* all of them, the youngest first */
-	struct proc *next_forked;
+	struct {
+		struct proc *next_in_hash;
+		struct proc *next; /* all of them, the youngest first */
+		struct proc *next_forked;
+	} links;
 	uint32_t pid;
 	uint32_t parent_pid; /* 0 unknown */
-	int64_t start_ns, end_ns;
-	int pidfd;      /* -1: none */
-	void *watcher;  /* for model.watch */
-	int status;     /* wait status, -1 unknown */
-	bool is_gone;   /* exited, or the pid was used again */
-	bool is_known;  /* has a row in SL_PROCESS_TREE */
-	bool is_traced; /* the shim is inside (perhaps it has had nothing to say yet) */
-	bool has_fork;  /* start_ns is exact: from an event of the kernel */
-	bool is_forked; /* seen by the kernel, its row not written yet */
-	bool in_tree;   /* a descendant of the root (all of them, but for system-wide switches) */
+	struct {
+		int64_t start_ns, end_ns;
+		int pidfd;     /* -1: none */
+		void *watcher; /* for model.watch */
+		int status;    /* wait status, -1 unknown */
+	} life;
+	struct {
+		bool is_gone;   /* exited, or the pid was used again */
+		bool is_known;  /* has a row in SL_PROCESS_TREE */
+		bool is_traced; /* the shim is inside (perhaps it has had nothing to say yet) */
+		bool has_fork;  /* start_ns is exact: from an event of the kernel */
+		bool is_forked; /* seen by the kernel, its row not written yet */
+		bool in_tree; /* a descendant of the root (all of them, but for system-wide switches) */
+	} flags;
 	struct image *image; /* the traced one, NULL: none */
-	uint32_t home,
-		old_home; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
-	/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
-	int64_t exec_ns; /* 0: none */
-	char *exec_exe, *exec_command;
+	struct {
+		uint32_t now,
+			old; /* arenas it shares or shared: its own, or by fork its parent's; 0 none */
+	} homes;
+	struct {
+		/* An exec that the kernel (or the caller) announced; becomes untraced unless an image appears. */
+		int64_t ns; /* 0: none */
+		char *exe, *command;
+	} exec;
 	char *exe, *command; /* what it runs, */
-	/* An image whose hello was read before the kernel's event of its process. */
-	int64_t late_ns; /* 0: none */
-	char *late_exe, *late_command;
-	int64_t image_ns;            /* start of the youngest traced image, INT64_MIN none */
-	int64_t exe_ns;              /* since then; */
-	char *old_exe, *old_command; /* and before */
+	struct {
+		/* An image whose hello was read before the kernel's event of its process. */
+		int64_t ns; /* 0: none */
+		char *exe, *command;
+	} late;
+	int64_t image_ns; /* start of the youngest traced image, INT64_MIN none */
+	struct {
+		int64_t exe_ns;      /* since then; */
+		char *exe, *command; /* and before */
+	} old;
 };
 
 struct file {
@@ -72,36 +86,53 @@ struct image {
 	bool is_named;
 	uint32_t threads;     /* whose slots are not given back yet */
 	uint32_t idle_rounds; /* since it was over and had none */
-	struct file **file;   /* pages of FILE_PAGE by serial */
-	uint32_t file_pages;
-	uint32_t *fd_serial; /* what each descriptor means at present */
-	uint32_t fd_cnt;
+	struct {
+		struct file **page; /* pages of FILE_PAGE by serial */
+		uint32_t pages;
+		uint32_t *fd_serial; /* what each descriptor means at present */
+		uint32_t fd_cnt;
+	} files;
 	struct live_calls *live; /* NULL: no calls yet */
 };
 
 struct model {
 	struct db *db;
 	struct clock_map *clock;
-	bool file_access;       /* rows in OSRT_FILE_ACCESS_EVENTS */
-	bool no_osrt;           /* the shim serves other kinds only: no rows, no totals */
-	bool has_kernel_events; /* the tree is seen by sched.h */
-	bool keep_all_switches; /* system-wide */
-	uint32_t root_pid;
-	char *root_exe, *root_command; /* what was started, in case it is over before we can look */
-	uint32_t file_ids;             /* last fileAccessId */
-	int64_t name_id[SL_HOOK_MAX];  /* by hook; 0 not interned yet */
-	int64_t call_id[2][512];       /* of system calls: native, 32-bit; by number; 0 likewise */
+	struct {
+		bool file_access;       /* rows in OSRT_FILE_ACCESS_EVENTS */
+		bool no_osrt;           /* the shim serves other kinds only: no rows, no totals */
+		bool has_kernel_events; /* the tree is seen by sched.h */
+		bool keep_all_switches; /* system-wide */
+	} wants;
+	struct {
+		uint32_t pid;
+		char *exe, *command; /* what was started, in case it is over before we can look */
+	} root;
+	uint32_t file_ids; /* last fileAccessId */
+	struct {
+		int64_t hook[SL_HOOK_MAX]; /* by hook; 0 not interned yet */
+		int64_t syscall[2]
+			       [512]; /* of system calls: native, 32-bit; by number; 0 likewise */
+	} names;
 	struct proc *procs;
 	struct proc *hash[1024];
-	uint32_t alive;         /* processes of the tree that are not gone */
-	uint32_t forks;         /* whose rows are not written yet */
-	uint32_t traced_images; /* ever */
+	struct {
+		uint32_t alive;         /* processes of the tree that are not gone */
+		uint32_t forks;         /* whose rows are not written yet */
+		uint32_t traced_images; /* ever */
+	} counts;
 	struct live live;
-	uint64_t sched_rows; /* since the last commit */
-	int64_t sched_first, sched_last;
-	void (*watch)(void *ctx, struct proc *p); /* a process became known: give it a pidfd */
-	void (*ended)(void *ctx, struct proc *p); /* its exit status became known; may be NULL */
-	void *watch_ctx;
+	struct {
+		uint64_t cnt; /* since the last commit */
+		int64_t first, last;
+	} kernel_rows;
+	struct {
+		void (*watch)(void *ctx,
+			      struct proc *p); /* a process became known: give it a pidfd */
+		void (*ended)(void *ctx,
+			      struct proc *p); /* its exit status became known; may be NULL */
+		void *ctx;
+	} hooks;
 };
 
 void model_init(struct model *m, struct db *db, struct clock_map *clock);
@@ -123,7 +154,7 @@ void model_image_free(struct model *m, struct image *im);
 void model_image_end(struct model *m, struct image *im, int64_t ns);
 static inline bool model_image_is_over(const struct image *im)
 {
-	return im->proc->is_gone || im->proc->image != im;
+	return im->proc->flags.is_gone || im->proc->image != im;
 }
 
 /* The process has ended. @status: wait status, -1 unknown. */
@@ -178,9 +209,9 @@ static inline struct file *file_find(const struct image *im, uint32_t serial)
 {
 	uint32_t page = serial / FILE_PAGE;
 
-	if (page >= im->file_pages || !im->file[page])
+	if (page >= im->files.pages || !im->files.page[page])
 		return NULL;
-	return &im->file[page][serial % FILE_PAGE];
+	return &im->files.page[page][serial % FILE_PAGE];
 }
 
 /* The file behind @serial with its id and path; makes it known first. NULL when serial is 0 or absurd. */

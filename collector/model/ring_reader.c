@@ -25,7 +25,7 @@ static uint32_t prescan_chunk(struct arena *a, uint32_t process, const struct sl
 
 		if (!words)
 			break;
-		if (call.bytes || call.new_serial || call.shape == SL_SHAPE_META ||
+		if (call.data.bytes || call.io.new_serial || call.shape == SL_SHAPE_META ||
 		    call.shape == SL_SHAPE_NVTX)
 			prescan_record(a, process, &call);
 		pos += words * 8;
@@ -37,21 +37,22 @@ void ring_prescan(struct arena *a)
 {
 	uint32_t fresh = arena_fresh_slots(a);
 
-	if (a->is_prescanned)
+	if (a->flags.is_prescanned)
 		return;
-	a->is_prescanned = true;
+	a->flags.is_prescanned = true;
 	for (uint32_t i = 0; i < fresh; i++) {
-		struct thread *t = i < a->threads ? a->thread[i] : NULL;
+		struct thread *t = i < a->threads.cnt ? a->threads.at[i] : NULL;
 		const struct sl_slot *slot = &a->map->slot[i];
 		bool is_new = !t && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE;
 		struct place p = {is_new ? slot->first_chunk : 0, 0, 0};
 
 		/* No record is scanned twice: the flight recorder keeps many of them. */
 		if (t)
-			p = t->prescanned.seq > t->seq || (t->prescanned.seq == t->seq &&
-							   t->prescanned.pos > t->pos)
-				    ? t->prescanned
-				    : (struct place){t->chunk, t->pos, t->seq};
+			p = t->at.prescanned.seq > t->at.seq ||
+					    (t->at.prescanned.seq == t->at.seq &&
+					     t->at.prescanned.pos > t->at.pos)
+				    ? t->at.prescanned
+				    : (struct place){t->at.chunk, t->at.pos, t->at.seq};
 		for (unsigned hops = 0; arena_has_chunk(a, p.chunk) && hops < SL_CHUNK_CNT;
 		     hops++) {
 			struct sl_chunk *c = sl_chunk_at(a->map, p.chunk);
@@ -63,7 +64,7 @@ void ring_prescan(struct arena *a)
 			p = (struct place){next, 0, p.seq + 1};
 		}
 		if (t)
-			t->prescanned = p;
+			t->at.prescanned = p;
 	}
 }
 
@@ -72,14 +73,14 @@ uint64_t ring_read_to(const struct arena *a)
 	uint64_t read_to = UINT64_MAX;
 	uint32_t fresh = arena_fresh_slots(a);
 
-	for (uint32_t i = 0; i < fresh && !a->is_bad; i++) {
-		const struct thread *t = i < a->threads ? a->thread[i] : NULL;
+	for (uint32_t i = 0; i < fresh && !a->flags.is_bad; i++) {
+		const struct thread *t = i < a->threads.cnt ? a->threads.at[i] : NULL;
 
 		/* A thread that the drain has not seen yet may have written since long ago. */
 		if (!t && __atomic_load_n(&a->map->slot[i].state, __ATOMIC_ACQUIRE) != SL_SLOT_FREE)
 			return 0;
-		if (t && !t->is_over && t->read_to < read_to)
-			read_to = t->read_to;
+		if (t && !t->flags.is_over && t->at.read_to < read_to)
+			read_to = t->at.read_to;
 	}
 	return read_to;
 }
@@ -93,15 +94,15 @@ static uint64_t above(const uint64_t *cnt, uint64_t written)
 
 uint64_t ring_open_losses(const struct arena *a)
 {
-	uint64_t sum = above(&a->map->unslotted_cnt, a->unslotted_written);
+	uint64_t sum = above(&a->map->unslotted_cnt, a->counts.unslotted_written);
 
-	for (uint32_t i = 0; i < a->threads; i++) {
-		const struct thread *t = a->thread[i];
+	for (uint32_t i = 0; i < a->threads.cnt; i++) {
+		const struct thread *t = a->threads.at[i];
 		const struct sl_slot *slot = &a->map->slot[i];
 
-		if (t && !t->is_over)
-			sum += above(&slot->lost_cnt, t->lost_written) +
-			       above(&slot->nested_cnt, t->nested_written) + t->dead_rows;
+		if (t && !t->flags.is_over)
+			sum += above(&slot->lost_cnt, t->written.lost) +
+			       above(&slot->nested_cnt, t->written.nested) + t->txn.dead_rows;
 	}
 	return sum;
 }

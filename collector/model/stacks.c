@@ -81,13 +81,13 @@ static void *entry(struct table *t, uint32_t id, bool make)
 
 static struct stacks *stacks_of(struct arena *a)
 {
-	struct stacks *s = a->stacks;
+	struct stacks *s = a->family.stacks;
 
 	if (!s && (s = calloc(1, sizeof(*s)))) {
 		s->stack.size = sizeof(struct stack);
 		s->code.size = sizeof(struct code);
 		s->space.size = sizeof(struct space);
-		a->stacks = s;
+		a->family.stacks = s;
 	}
 	return s;
 }
@@ -105,7 +105,7 @@ static bool may_keep(struct stacks *s, size_t bytes)
 /* A file as the kernel calls it in its maps, where samples find it: the loader may have it by a link's name. */
 static char *unlinked(const struct arena *a, char *path)
 {
-	char *real = path && *path == '/' && !a->is_foreign ? realpath(path, NULL) : NULL;
+	char *real = path && *path == '/' && !a->flags.is_foreign ? realpath(path, NULL) : NULL;
 
 	if (!real)
 		return path;
@@ -155,7 +155,7 @@ static void write_space(struct arenas *as, struct arena *a, uint32_t number)
 
 	/* As many generations as there can be; a parent's number is smaller, or it is none. */
 	for (; number && !db_has_space(as->db, SPACE_ID(a->id, number)); number = sp->parent) {
-		sp = entry(&a->stacks->space, number, false);
+		sp = entry(&a->family.stacks->space, number, false);
 		if (!sp) {
 			db_space(as->db, SPACE_ID(a->id, number), 0, 0);
 			return;
@@ -170,7 +170,7 @@ static void write_space(struct arenas *as, struct arena *a, uint32_t number)
 
 static void write_code(struct arenas *as, struct arena *a, uint32_t id)
 {
-	const struct code *c = entry(&a->stacks->code, id, false);
+	const struct code *c = entry(&a->family.stacks->code, id, false);
 	struct db_code row;
 
 	if (!c || !c->file)
@@ -215,9 +215,9 @@ static bool copy_frames(struct stacks *all, struct stack *s, const struct stack_
 static bool learn_stack(struct arena *a, uint32_t number, uint64_t since,
 			const struct stack_meta *m)
 {
-	struct stack *s = entry(&a->stacks->stack, m->id, true);
+	struct stack *s = entry(&a->family.stacks->stack, m->id, true);
 
-	if (!s || s->frames || !copy_frames(a->stacks, s, m))
+	if (!s || s->frames || !copy_frames(a->family.stacks, s, m))
 		return false;
 	s->since = since;
 	s->number = number;
@@ -226,7 +226,7 @@ static bool learn_stack(struct arena *a, uint32_t number, uint64_t since,
 
 static struct space *space_of(struct arena *a, uint32_t number)
 {
-	struct space *sp = number ? entry(&a->stacks->space, number, true) : NULL;
+	struct space *sp = number ? entry(&a->family.stacks->space, number, true) : NULL;
 
 	if (sp && !sp->last)
 		sp->last = &sp->modules;
@@ -245,7 +245,7 @@ static bool is_known(const struct space *sp, const struct stack_meta *m, uint64_
 static struct module *learn_module(struct arena *a, uint32_t number, uint64_t since,
 				   const struct stack_meta *m)
 {
-	struct stacks *s = a->stacks;
+	struct stacks *s = a->family.stacks;
 	struct space *sp = space_of(a, number);
 	char text[PATH_MAX] = "", *path;
 	struct module *k;
@@ -294,7 +294,7 @@ static void learn_lines(struct stacks *s, struct code *c, uint32_t position, con
 
 static bool learn_code(struct arena *a, const struct stack_meta *m)
 {
-	struct stacks *s = a->stacks;
+	struct stacks *s = a->family.stacks;
 	struct code *c = entry(&s->code, m->id, true);
 	size_t file, name;
 	char *text;
@@ -329,10 +329,10 @@ static bool learn_code(struct arena *a, const struct stack_meta *m)
 
 static void learn_more_lines(struct arena *a, const struct stack_meta *m)
 {
-	struct code *c = entry(&a->stacks->code, m->id, false);
+	struct code *c = entry(&a->family.stacks->code, m->id, false);
 
 	if (c && c->file)
-		learn_lines(a->stacks, c, m->position, m->bytes, m->len);
+		learn_lines(a->family.stacks, c, m->position, m->bytes, m->len);
 }
 
 static void prescan(struct arena *a, uint32_t number, const struct call *c)
@@ -359,7 +359,7 @@ static void stack_told(struct arenas *as, struct arena *a, uint32_t number, uint
 	uint64_t frames[SL_FRAME_MAX];
 
 	learn_stack(a, number, since, m);
-	s = entry(&a->stacks->stack, m->id, false);
+	s = entry(&a->family.stacks->stack, m->id, false);
 	if (s && s->frames) {
 		if (!db_has_stack(as->db, STACK_ID(a->id, m->id)))
 			write_stack(as, a, m->id, s);
@@ -390,12 +390,12 @@ static void record(struct arenas *as, struct thread *t, const struct call *c)
 	struct stack_meta m;
 
 	if (!decode_stack_meta(c, &m)) {
-		as->corrupt++;
+		as->lost.corrupt++;
 		return;
 	}
 	if (c->hook == SL_META_CHAIN) {
-		t->chain = m.id;
-		t->chain_start = c->start;
+		t->stack.id = m.id;
+		t->stack.call_start = c->start;
 		return;
 	}
 	if (!stacks_of(a))
@@ -420,23 +420,23 @@ static void record(struct arenas *as, struct thread *t, const struct call *c)
 int64_t stacks_take(struct arenas *as, struct thread *t, uint64_t start)
 {
 	struct arena *a = t->image->arena;
-	uint32_t id = t->chain;
+	uint32_t id = t->stack.id;
 	const struct stack *s;
 	int64_t stack;
 
 	if (!id)
 		return 0;
-	t->chain = 0;
-	if (t->chain_start != start)
+	t->stack.id = 0;
+	if (t->stack.call_start != start)
 		return 0;
 	stack = STACK_ID(a->id, id);
 	if (db_has_stack(as->db, stack) || !stacks_of(a))
 		return stack;
-	s = entry(&a->stacks->stack, id, false);
+	s = entry(&a->family.stacks->stack, id, false);
 	if (!s || !s->frames) {
 		/* Recorded by another thread, whose ring is not drained that far. */
 		ring_prescan(a);
-		s = entry(&a->stacks->stack, id, false);
+		s = entry(&a->family.stacks->stack, id, false);
 	}
 	if (s && s->frames)
 		write_stack(as, a, id, s);
@@ -463,8 +463,8 @@ void stacks_exe(struct arena *a, const char *path)
 {
 	if (!*path || !stacks_of(a))
 		return;
-	free(a->stacks->exe);
-	a->stacks->exe = strdup(path);
+	free(a->family.stacks->exe);
+	a->family.stacks->exe = strdup(path);
 }
 
 /* ---- recover ---- */
@@ -510,7 +510,7 @@ static void load_module(void *to, const struct db_module *m)
 static void load_code(void *to, const struct db_code *row)
 {
 	struct load *l = to;
-	struct code *c = entry(&l->a->stacks->code, (uint32_t)row->id, true);
+	struct code *c = entry(&l->a->family.stacks->code, (uint32_t)row->id, true);
 
 	if (!c || c->file || row->lines_len > DECODE_LINES_MAX)
 		return;
@@ -521,7 +521,7 @@ static void load_code(void *to, const struct db_code *row)
 	/* How long the table was to be is not known any more: what there is of it is all. */
 	c->lines_cap = (uint32_t)row->lines_len;
 	if (row->lines_len)
-		learn_lines(l->a->stacks, c, 0, (const char *)row->lines, c->lines_cap);
+		learn_lines(l->a->family.stacks, c, 0, (const char *)row->lines, c->lines_cap);
 }
 
 static void load_stack(void *to, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
@@ -583,7 +583,7 @@ static void free_table(struct table *t, void (*free_one)(void *at))
 
 static void release(struct arenas *as, struct arena *a)
 {
-	struct stacks *s = a->stacks;
+	struct stacks *s = a->family.stacks;
 
 	(void)as;
 	if (!s)
@@ -593,7 +593,7 @@ static void release(struct arenas *as, struct arena *a)
 	free_table(&s->space, free_space);
 	free(s->exe);
 	free(s);
-	a->stacks = NULL;
+	a->family.stacks = NULL;
 }
 
 const struct record_family stack_records = {

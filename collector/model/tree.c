@@ -19,9 +19,9 @@ static int64_t session_ns(const struct model *m, uint64_t mono)
 
 static void count_row(struct model *m, int64_t ns)
 {
-	if (!m->sched_rows++)
-		m->sched_first = ns;
-	m->sched_last = ns;
+	if (!m->kernel_rows.cnt++)
+		m->kernel_rows.first = ns;
+	m->kernel_rows.last = ns;
 }
 
 static void on_switch(void *ctx, const struct sched_switch *sw)
@@ -54,7 +54,7 @@ static void on_switch(void *ctx, const struct sched_switch *sw)
 
 static int64_t call_name(struct model *m, unsigned number, bool is_compat)
 {
-	int64_t none = 0, *id = number < 512 ? &m->call_id[is_compat][number] : &none;
+	int64_t none = 0, *id = number < 512 ? &m->names.syscall[is_compat][number] : &none;
 	char buffer[32];
 	const char *name;
 
@@ -116,36 +116,36 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 	if (pid != tid || !pid)
 		return; /* a thread: it is known by its first record, or by its name */
 	parent = model_find(m, parent_pid);
-	if (!parent && m->keep_all_switches)
+	if (!parent && m->wants.keep_all_switches)
 		return; /* not of the tree */
 	p = model_at(m, pid, ns);
-	if (p->has_fork) {
+	if (p->flags.has_fork) {
 		/* The exit of the process that had the pid before was not reported. */
 		model_exit(m, p, ns, -1);
 		p = model_get(m, pid, ns);
 	}
-	p->has_fork = true;
-	p->start_ns = ns;
+	p->flags.has_fork = true;
+	p->life.start_ns = ns;
 	p->parent_pid = parent_pid;
-	if (p->is_known)
+	if (p->flags.is_known)
 		return;
 	/* What the parent runs is known when its rings have been read as well: the row can wait. */
-	p->is_forked = true;
-	m->forks++;
+	p->flags.is_forked = true;
+	m->counts.forks++;
 }
 
 void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t start_ns)
 {
 	struct proc *p = model_get(m, pid, start_ns);
 
-	if (p->is_known || p->exec_ns)
+	if (p->flags.is_known || p->exec.ns)
 		return;
-	p->start_ns = start_ns;
+	p->life.start_ns = start_ns;
 	p->parent_pid = parent_pid;
-	p->has_fork = true;
-	p->exec_ns = start_ns;
-	p->exec_exe = proc_exe(pid);
-	p->exec_command = proc_command_line(pid);
+	p->flags.has_fork = true;
+	p->exec.ns = start_ns;
+	p->exec.exe = proc_exe(pid);
+	p->exec.command = proc_command_line(pid);
 }
 
 static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
@@ -153,23 +153,23 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 	struct proc *p;
 	bool is_start;
 
-	if (m->keep_all_switches && !model_find_newest(m, pid))
+	if (m->wants.keep_all_switches && !model_find_newest(m, pid))
 		return;
 	p = model_at(m, pid, ns);
-	is_start = pid == m->root_pid && !p->is_known && !p->exec_ns;
+	is_start = pid == m->root.pid && !p->flags.is_known && !p->exec.ns;
 	/* The new image's record may have been read already. */
 	if (p->image_ns >= ns)
 		return;
-	free(p->exec_exe);
-	free(p->exec_command);
-	p->exec_ns = ns;
-	p->exec_command = proc_command_line(pid);
-	p->exec_exe = proc_exe(pid);
+	free(p->exec.exe);
+	free(p->exec.command);
+	p->exec.ns = ns;
+	p->exec.command = proc_command_line(pid);
+	p->exec.exe = proc_exe(pid);
 	/* It has exited: for the first program the command line is known, for others the name. */
-	if (!p->exec_command && is_start && m->root_command)
-		p->exec_command = strdup(m->root_command);
-	if (!p->exec_exe)
-		p->exec_exe = strdup(is_start && m->root_exe ? m->root_exe : comm);
+	if (!p->exec.command && is_start && m->root.command)
+		p->exec.command = strdup(m->root.command);
+	if (!p->exec.exe)
+		p->exec.exe = strdup(is_start && m->root.exe ? m->root.exe : comm);
 }
 
 static void on_comm(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, const char *comm,
@@ -193,12 +193,12 @@ static void on_exit_event(void *ctx, uint64_t mono, uint32_t pid, uint32_t tid, 
 	(void)tid;
 	if (exit_code < 0 || !pid)
 		return;
-	if (m->keep_all_switches && !model_find_newest(m, pid))
+	if (m->wants.keep_all_switches && !model_find_newest(m, pid))
 		return;
 	p = model_at(m, pid, ns);
 	/* A pidfd reports the exit a little late. */
-	if (p->is_gone)
-		p->end_ns = ns;
+	if (p->flags.is_gone)
+		p->life.end_ns = ns;
 	model_exit(m, p, ns, exit_code);
 }
 

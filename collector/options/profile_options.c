@@ -69,7 +69,7 @@ static const struct command_side *side_now(void)
 {
 	size_t i = 0;
 
-	while (sides[i].side != raw.side)
+	while (sides[i].side != raw.parse.side)
 		i++;
 	return &sides[i];
 }
@@ -189,9 +189,9 @@ static int parse_file(const char *path)
 			side_now()->cmd, path);
 	} else {
 		text[len] = '\0';
-		raw.command_file = NULL;
+		raw.word.command_file = NULL;
 		rc = parse_text(text, path);
-		if (rc == 0 && raw.command_file) {
+		if (rc == 0 && raw.word.command_file) {
 			sl_warn("%s: %s: a command file cannot name another one", side_now()->cmd,
 				path);
 			rc = -SL_EXIT_USAGE;
@@ -213,7 +213,7 @@ int profile_options_parse_for(struct profile_options *options, enum option_side 
 	first = opt_parse_given(table_now(), argc, argv, side_now()->cmd, given);
 	if (first < 0)
 		return first;
-	file = raw.command_file;
+	file = raw.word.command_file;
 	if (file) {
 		/* Again from the start, the file first, so that the command line has the last word. */
 		raw_init(side);
@@ -245,7 +245,8 @@ static bool as_word(const struct opt *o, char **word)
 	const char *text = NULL;
 	int len = -1;
 
-	if (!o->name || !o->target || o->target == &raw.session || o->target == &raw.command_file)
+	if (!o->name || !o->target || o->target == &raw.session ||
+	    o->target == &raw.word.command_file)
 		return false;
 	if (o->kind == OPT_BOOL || o->kind == OPT_FLAG)
 		text = *(const bool *)o->target ? "true" : "false";
@@ -288,7 +289,7 @@ int profile_options_send(void (*take)(void *to, const char *word), void *to)
 		take(to, word);
 		free(word);
 	}
-	return raw.side == OPTIONS_LAUNCH ? 0 : send_output(take, to);
+	return raw.parse.side == OPTIONS_LAUNCH ? 0 : send_output(take, to);
 }
 
 /* Options point into the words for as long as the process lives. */
@@ -322,10 +323,10 @@ static int add_words(enum option_side side, int cnt, char **words)
 {
 	int rc;
 
-	raw.side = side;
-	raw.is_more = true;
+	raw.parse.side = side;
+	raw.parse.is_more = true;
 	raw.capture.start_later = false;
-	raw.is_joined |= side == OPTIONS_LAUNCH;
+	raw.parse.is_joined |= side == OPTIONS_LAUNCH;
 	rc = opt_parse(table_now(), cnt, words, side_now()->cmd);
 	return rc < 0 || rc < cnt ? -SL_EXIT_USAGE : 0;
 }
@@ -340,11 +341,11 @@ static int add_over_base(enum option_side side, int cnt, char **words)
 	int rc;
 
 	if (side == OPTIONS_START) {
-		if (raw_base.side)
+		if (raw_base.parse.side)
 			raw = raw_base;
 		else
 			raw_base = raw;
-	} else if (raw_base.side) {
+	} else if (raw_base.parse.side) {
 		raw = raw_base;
 		rc = add_words(side, cnt, words);
 		if (rc < 0)
@@ -362,11 +363,11 @@ int profile_options_add(struct profile_options *options, enum option_side side, 
 	int cnt, rc = -SL_EXIT_USAGE;
 	char **kept;
 
-	if (!raw.side)
+	if (!raw.parse.side)
 		raw_init(side);
 	before = raw;
-	raw.is_joined |= raw.side == OPTIONS_PROFILE;
-	raw.side = side;
+	raw.parse.is_joined |= raw.parse.side == OPTIONS_PROFILE;
+	raw.parse.side = side;
 	kept = keep_words(words, &cnt);
 	if (kept)
 		rc = add_over_base(side, cnt, kept);
@@ -394,7 +395,7 @@ int profile_options_from_string(struct profile_options *options, const char *tex
 
 	raw_init(OPTIONS_PROFILE);
 	rc = parse_text(text, source);
-	file = raw.command_file;
+	file = raw.word.command_file;
 	if (rc == 0 && file) {
 		raw_init(OPTIONS_PROFILE);
 		rc = parse_file(file);

@@ -20,42 +20,56 @@ struct profile_options {
 	const char *output; /* pattern for output_name(); NULL: report<N>.sqlite */
 	bool force_overwrite;
 	uint32_t trace; /* SL_TRACE_*: what is hooked; 0: the program runs without the shim */
-	int64_t osrt_threshold_ns;
-	bool osrt_file_access;
-	uint32_t cuda_flags; /* SL_CUDA_*: what CUPTI is asked for */
-	bool cuda_um_cpu_faults, cuda_um_gpu_faults;
-	int64_t cuda_flush_ms; /* 0: when buffers are full */
-	enum sched_mode cpuctxsw;
-	bool syscalls; /* of the tree, seen by the kernel */
-	int64_t syscall_threshold_ns;
-	enum sched_mode sample; /* whose CPU samples */
-	int64_t sample_hz;      /* per second of CPU time */
-	int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
-	int64_t samples_per_stack; /* every so many of a thread's have their stack */
-	bool python_sampling;      /* with Python's frames */
-	int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
-	struct event_options events; /* what is counted */
-	int64_t event_ms;            /* so often */
-	const char
-		*env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
-	bool inherit_environment;
-	bool show_output; /* false: stdout and stderr of the program go to /dev/null */
-	bool stats;       /* print the default reports at the end */
-	int kill_signal; /* for what still runs when collection ends before the program; 0: leave it */
-	bool wait_all;      /* wait for the whole process tree, not only for the first process */
-	bool stop_on_exit;  /* end collection when the program ends */
-	int64_t duration_s; /* 0: until the program ends */
-	enum sl_on_full on_full;
-	int64_t buffer_mib; /* backlog of records per process image */
+	struct {
+		int64_t threshold_ns;
+		bool file_access;
+	} osrt;
+	struct {
+		uint32_t flags; /* SL_CUDA_*: what CUPTI is asked for */
+		bool um_cpu_faults, um_gpu_faults;
+		int64_t flush_ms; /* 0: when buffers are full */
+		bool flush_on_profiler_stop;
+	} cuda;
+	struct {
+		enum sched_mode cpuctxsw;
+		bool syscalls; /* of the tree, seen by the kernel */
+		int64_t syscall_threshold_ns;
+		enum sched_mode sample; /* whose CPU samples */
+		int64_t sample_hz;      /* per second of CPU time */
+		int64_t sample_period; /* instead of that: a sample after so many cycles of the CPU; 0: not */
+		int64_t samples_per_stack; /* every so many of a thread's have their stack */
+		bool python_sampling;      /* with Python's frames */
+		int64_t off_cpu_ns; /* threads without a CPU for so long have their stack; -1: none */
+		struct event_options events; /* what is counted */
+		int64_t event_ms;            /* so often */
+	} kernel;
+	struct {
+		const char *
+			env_vars; /* "A=B,C=D" as given, NULL none; take apart with profile_env_next() */
+		bool inherit_environment;
+		bool show_output; /* false: stdout and stderr of the program go to /dev/null */
+		int kill_signal; /* for what still runs when collection ends before the program; 0: leave it */
+		bool wait_all; /* wait for the whole process tree, not only for the first process */
+		bool stop_on_exit;  /* end collection when the program ends */
+		int64_t duration_s; /* 0: until the program ends */
+	} program;
+	bool stats; /* print the default reports at the end */
+	struct {
+		enum sl_on_full on_full;
+		int64_t buffer_mib; /* backlog of records per process image */
+	} rings;
 	struct capture_options capture;
 	struct stack_options stacks;
-	bool resolve_symbols;                   /* find the functions and lines of native frames */
-	const char *session_new;                /* name of the session, NULL: made up */
-	const char *after_start, *after_report; /* commands for sh; NULL none */
-	const char *python_steps;               /* --python-step: MODULE:FUNC,... NULL none */
-	const char *python_functions;           /* --python-functions-trace: file, NULL none */
-	const char *pytorch;                    /* --pytorch, NULL none */
-	bool flush_on_profiler_stop;
+	bool resolve_symbols;    /* find the functions and lines of native frames */
+	const char *session_new; /* name of the session, NULL: made up */
+	struct {
+		const char *start, *report; /* commands for sh; NULL none */
+	} after;
+	struct {
+		const char *steps;     /* --python-step: MODULE:FUNC,... NULL none */
+		const char *functions; /* --python-functions-trace: file, NULL none */
+		const char *pytorch;   /* --pytorch, NULL none */
+	} python;
 };
 
 /* What holds when nothing is asked. */

@@ -21,22 +21,22 @@ void profile_options_init(struct profile_options *options)
 {
 	*options = (struct profile_options){
 		.trace = SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT,
-		.osrt_threshold_ns = 1000,
-		.cuda_flush_ms = 1000,
-		.cpuctxsw = SCHED_MODE_TREE,
-		.syscall_threshold_ns = 1000,
-		.sample_hz = 1000,
-		.samples_per_stack = 1,
-		.event_ms = 10,
-		.off_cpu_ns = -1,
-		.inherit_environment = true,
-		.show_output = true,
-		.kill_signal = SIGTERM,
-		.wait_all = true,
-		.stop_on_exit = true,
-		.on_full = SL_FULL_WAIT,
-		.buffer_mib = 64,
-		.flush_on_profiler_stop = true,
+		.osrt.threshold_ns = 1000,
+		.cuda.flush_ms = 1000,
+		.kernel.cpuctxsw = SCHED_MODE_TREE,
+		.kernel.syscall_threshold_ns = 1000,
+		.kernel.sample_hz = 1000,
+		.kernel.samples_per_stack = 1,
+		.kernel.event_ms = 10,
+		.kernel.off_cpu_ns = -1,
+		.program.inherit_environment = true,
+		.program.show_output = true,
+		.program.kill_signal = SIGTERM,
+		.program.wait_all = true,
+		.program.stop_on_exit = true,
+		.rings.on_full = SL_FULL_WAIT,
+		.rings.buffer_mib = 64,
+		.cuda.flush_on_profiler_stop = true,
 		.capture = {.end = CAPTURE_END_STOP_SHUTDOWN, .hotkey = "F12"},
 		.stacks = STACK_OPTIONS_DEFAULT,
 		.resolve_symbols = true,
@@ -46,18 +46,18 @@ void profile_options_init(struct profile_options *options)
 void profile_words_init(struct profile_words *w, enum option_side side)
 {
 	memset(w, 0, sizeof(*w));
-	w->side = side;
+	w->parse.side = side;
 	profile_options_init(&w->o);
-	w->trace = "cuda,nvtx,osrt";
-	w->cpuctxsw = "process-tree";
-	w->syscall = "none";
-	w->sample = sample_unsaid;
-	w->wait = "all";
-	w->kill = "sigterm";
-	w->on_full = "wait";
-	w->export = "sqlite";
-	w->cuda_graph_trace = "graph";
-	w->cuda_event_trace = "auto";
+	w->word.trace = "cuda,nvtx,osrt";
+	w->word.cpuctxsw = "process-tree";
+	w->word.syscall = "none";
+	w->word.sample = sample_unsaid;
+	w->word.wait = "all";
+	w->word.kill = "sigterm";
+	w->word.on_full = "wait";
+	w->word.export = "sqlite";
+	w->word.cuda_graph_trace = "graph";
+	w->word.cuda_event_trace = "auto";
 	w->stacks = (struct stack_words){.osrt_ns = STACK_OSRT_NS, .depth = STACK_DEPTH};
 }
 
@@ -66,27 +66,27 @@ static void read_trace(struct profile_words *w)
 	char later[512] = "";
 
 	w->o.trace = 0;
-	for (const char *p = w->trace; *p;) {
+	for (const char *p = w->word.trace; *p;) {
 		size_t len = strcspn(p, ","), used = strlen(later);
 		uint32_t kind = trace_kind_find(p, len);
 
 		w->o.trace |= kind;
 		if (len == 7 && memcmp(p, "syscall", 7) == 0)
-			w->o.syscalls = true;
+			w->o.kernel.syscalls = true;
 		else if (!kind && len > 0 && !(len == 4 && memcmp(p, "none", 4) == 0))
 			snprintf(later + used, sizeof(later) - used, "%s%.*s", used ? ", " : "",
 				 (int)len, p);
 		p += len + (p[len] == ',');
 	}
 	if (later[0])
-		sl_warn("%s: not yet traced: %s", w->cmd, later);
+		sl_warn("%s: not yet traced: %s", w->parse.cmd, later);
 }
 
 static int wrong(const struct profile_words *w, const char *option, const char *takes,
 		 const char *got)
 {
-	sl_warn("%s: option '--%s' takes %s, not '%s' (see 'sightline %s --help')", w->cmd, option,
-		takes, got, w->cmd);
+	sl_warn("%s: option '--%s' takes %s, not '%s' (see 'sightline %s --help')", w->parse.cmd,
+		option, takes, got, w->parse.cmd);
 	return -SL_EXIT_USAGE;
 }
 
@@ -108,10 +108,10 @@ int profile_kill_signal(const char *word)
 
 static int read_kill(struct profile_words *w)
 {
-	w->o.kill_signal = profile_kill_signal(w->kill);
-	if (w->o.kill_signal >= 0)
+	w->o.program.kill_signal = profile_kill_signal(w->word.kill);
+	if (w->o.program.kill_signal >= 0)
 		return 0;
-	return wrong(w, "kill", "none, sigkill, sigterm or a signal's number", w->kill);
+	return wrong(w, "kill", "none, sigkill, sigterm or a signal's number", w->word.kill);
 }
 
 /*
@@ -122,7 +122,7 @@ static int read_cuda(struct profile_words *w)
 {
 	static const char *const more[] = {"host-only", "host-and-device", "nvtx-live",
 					   "nvtx-precapture"};
-	const char *p = w->cuda_graph_trace;
+	const char *p = w->word.cuda_graph_trace;
 	size_t len = strcspn(p, ":");
 	bool is_node = len == 4 && memcmp(p, "node", 4) == 0;
 	bool is_known = is_node || (len == 5 && memcmp(p, "graph", 5) == 0);
@@ -134,17 +134,17 @@ static int read_cuda(struct profile_words *w)
 			is_known |= strlen(more[i]) == len && memcmp(p, more[i], len) == 0;
 	}
 	if (!is_known)
-		return wrong(w, "cuda-graph-trace", "graph or node", w->cuda_graph_trace);
-	w->o.cuda_flags = (is_node ? SL_CUDA_GRAPH_NODES : 0u) |
-			  (w->cuda_memory_usage ? SL_CUDA_MEMORY_USAGE : 0u) |
-			  (w->cuda_event_trace[0] == 't' ? SL_CUDA_EVENTS : 0u) |
-			  (w->o.cuda_um_cpu_faults || w->o.cuda_um_gpu_faults ? SL_CUDA_UM : 0u);
+		return wrong(w, "cuda-graph-trace", "graph or node", w->word.cuda_graph_trace);
+	w->o.cuda.flags = (is_node ? SL_CUDA_GRAPH_NODES : 0u) |
+			  (w->has.cuda_memory_usage ? SL_CUDA_MEMORY_USAGE : 0u) |
+			  (w->word.cuda_event_trace[0] == 't' ? SL_CUDA_EVENTS : 0u) |
+			  (w->o.cuda.um_cpu_faults || w->o.cuda.um_gpu_faults ? SL_CUDA_UM : 0u);
 	return 0;
 }
 
 static int read_env(struct profile_words *w)
 {
-	const char *cursor = w->o.env_vars;
+	const char *cursor = w->o.program.env_vars;
 	int rc = 0;
 	char *entry;
 
@@ -169,11 +169,11 @@ static int read_capture(struct profile_words *w)
 	struct capture_words c = w->capture;
 	bool by_nvtx = c.range && strcasecmp(c.range, "nvtx") == 0;
 
-	if (!by_nvtx && (w->side == OPTIONS_LAUNCH || w->is_more))
+	if (!by_nvtx && (w->parse.side == OPTIONS_LAUNCH || w->parse.is_more))
 		c.nvtx = NULL;
-	if (by_nvtx && !c.nvtx && w->side == OPTIONS_START && !w->is_joined)
+	if (by_nvtx && !c.nvtx && w->parse.side == OPTIONS_START && !w->parse.is_joined)
 		c.nvtx = "as launch gives it";
-	return capture_options_read(&w->o.capture, &c, w->cmd);
+	return capture_options_read(&w->o.capture, &c, w->parse.cmd);
 }
 
 static int check_triggers(const struct profile_options *o, const char *cmd)
@@ -184,7 +184,7 @@ static int check_triggers(const struct profile_options *o, const char *cmd)
 		return 0;
 	if (triggers_read(&ts, o->capture.triggers, cmd))
 		return -SL_EXIT_USAGE;
-	return triggers_check(&ts, o->trace, o->osrt_threshold_ns, cmd);
+	return triggers_check(&ts, o->trace, o->osrt.threshold_ns, cmd);
 }
 
 /* Python's frames come with CPU samples, so there is one frequency for both. */
@@ -192,36 +192,36 @@ static int read_samples(struct profile_words *w)
 {
 	struct profile_options *o = &w->o;
 
-	if (o->sample_period && w->has_sample_hz) {
+	if (o->kernel.sample_period && w->has.sample_hz) {
 		sl_warn("%s: '--sampling-period' and '--sampling-frequency' exclude each other: "
 			"give one of them (see 'sightline %s --help')",
-			w->cmd, w->cmd);
+			w->parse.cmd, w->parse.cmd);
 		return -SL_EXIT_USAGE;
 	}
-	o->sample = w->sample[0] == 's'   ? SCHED_MODE_SYSTEM
-		    : w->sample[0] == 'n' ? SCHED_MODE_NONE
-					  : SCHED_MODE_TREE;
-	if (!o->python_sampling)
+	o->kernel.sample = w->word.sample[0] == 's'   ? SCHED_MODE_SYSTEM
+			   : w->word.sample[0] == 'n' ? SCHED_MODE_NONE
+						      : SCHED_MODE_TREE;
+	if (!o->kernel.python_sampling)
 		return 0;
-	if (w->sample == sample_unsaid)
-		o->sample = SCHED_MODE_TREE;
-	else if (o->sample == SCHED_MODE_NONE && o->off_cpu_ns < 0)
-		sl_warn("%s: --sample=none: --python-sampling has no effect", w->cmd);
-	if (w->python_hz && !w->has_sample_hz)
-		o->sample_hz = w->python_hz;
+	if (w->word.sample == sample_unsaid)
+		o->kernel.sample = SCHED_MODE_TREE;
+	else if (o->kernel.sample == SCHED_MODE_NONE && o->kernel.off_cpu_ns < 0)
+		sl_warn("%s: --sample=none: --python-sampling has no effect", w->parse.cmd);
+	if (w->python_hz && !w->has.sample_hz)
+		o->kernel.sample_hz = w->python_hz;
 	return 0;
 }
 
 /* What the flight recorder does not keep. */
 static void leave_out(struct profile_options *o, const char *cmd)
 {
-	if (o->syscalls)
+	if (o->kernel.syscalls)
 		sl_warn("%s: system calls are not kept by --flight: --syscall has no effect", cmd);
-	if (o->events.scope != SCHED_MODE_NONE)
+	if (o->kernel.events.scope != SCHED_MODE_NONE)
 		sl_warn("%s: event counters are not kept by --flight: --event-sample has no effect",
 			cmd);
-	o->syscalls = false;
-	o->events.scope = SCHED_MODE_NONE;
+	o->kernel.syscalls = false;
+	o->kernel.events.scope = SCHED_MODE_NONE;
 }
 
 int profile_read_off_cpu(const char *word, int64_t *ns, const char *cmd)
@@ -249,23 +249,23 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 	struct profile_options *o = &w->o;
 	int rc;
 
-	w->cmd = cmd;
-	o->cpuctxsw = w->cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
-		      : w->cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
-					      : SCHED_MODE_NONE;
-	o->syscalls = w->syscall[0] == 'p';
-	if (w->syscall[1] == 'i')
+	w->parse.cmd = cmd;
+	o->kernel.cpuctxsw = w->word.cpuctxsw[0] == 'p'   ? SCHED_MODE_TREE
+			     : w->word.cpuctxsw[0] == 's' ? SCHED_MODE_SYSTEM
+							  : SCHED_MODE_NONE;
+	o->kernel.syscalls = w->word.syscall[0] == 'p';
+	if (w->word.syscall[1] == 'i')
 		sl_warn("%s: --syscall=pid-namespace: those of the process tree are recorded",
-			w->cmd);
-	o->wait_all = w->wait[0] == 'a';
-	o->on_full = w->on_full[0] == 'w'   ? SL_FULL_WAIT
-		     : w->on_full[0] == 'd' ? SL_FULL_DROP
-					    : SL_FULL_BLOCK;
-	rc = profile_read_off_cpu(w->off_cpu, &o->off_cpu_ns, w->cmd);
+			w->parse.cmd);
+	o->program.wait_all = w->word.wait[0] == 'a';
+	o->rings.on_full = w->word.on_full[0] == 'w'   ? SL_FULL_WAIT
+			   : w->word.on_full[0] == 'd' ? SL_FULL_DROP
+						       : SL_FULL_BLOCK;
+	rc = profile_read_off_cpu(w->word.off_cpu, &o->kernel.off_cpu_ns, w->parse.cmd);
 	if (rc == 0)
 		rc = read_samples(w);
 	if (rc == 0)
-		rc = event_options_read(&o->events, &w->events, w->may_help, w->cmd);
+		rc = event_options_read(&o->kernel.events, &w->events, w->may_help, w->parse.cmd);
 	if (rc == 0)
 		rc = read_kill(w);
 	if (rc == 0)
@@ -273,33 +273,33 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 	if (rc == 0)
 		rc = read_env(w);
 	if (rc == 0)
-		rc = python_options_check(o, w->cmd);
+		rc = python_options_check(o, w->parse.cmd);
 	if (rc == 0)
 		rc = read_capture(w);
 	if (rc == 0)
-		rc = stack_options_read(&o->stacks, &w->stacks, w->cmd);
+		rc = stack_options_read(&o->stacks, &w->stacks, w->parse.cmd);
 	if (rc == 0 && o->session_new && !*o->session_new) {
 		sl_warn("%s: option '--session-new' needs a name (see 'sightline %s --help')",
-			w->cmd, w->cmd);
+			w->parse.cmd, w->parse.cmd);
 		rc = -SL_EXIT_USAGE;
 	}
 	if (rc < 0)
 		return rc;
-	if (!o->stop_on_exit && o->duration_s == 0) {
+	if (!o->program.stop_on_exit && o->program.duration_s == 0) {
 		sl_warn("%s: '--stop-on-exit=false' needs an end: give --duration=SECONDS "
 			"too",
-			w->cmd);
+			w->parse.cmd);
 		return -SL_EXIT_USAGE;
 	}
 	read_trace(w);
 	if (o->capture.flight_ns)
-		leave_out(o, w->cmd);
-	if (check_triggers(o, w->cmd))
+		leave_out(o, w->parse.cmd);
+	if (check_triggers(o, w->parse.cmd))
 		return -SL_EXIT_USAGE;
-	if (strcmp(w->export, "sqlite") != 0 && strcmp(w->export, "none") != 0)
+	if (strcmp(w->word.export, "sqlite") != 0 && strcmp(w->word.export, "none") != 0)
 		sl_warn("%s: accepted, but not yet in effect: --export=%s (the report is "
 			"SQLite)",
-			w->cmd, w->export);
+			w->parse.cmd, w->word.export);
 	*options = *o;
 	return 0;
 }

@@ -9,22 +9,28 @@
 /* What the table points to: as given, and in @o what needs no more reading. */
 struct profile_words {
 	struct profile_options o;
-	const char *trace, *cpuctxsw, *syscall, *sample, *off_cpu, *wait, *kill, *on_full, *export,
-		*command_file;
-	const char *cuda_graph_trace, *cuda_event_trace;
-	bool cuda_memory_usage;
+	struct {
+		const char *trace, *cpuctxsw, *syscall, *sample, *off_cpu, *wait, *kill, *on_full,
+			*export, *command_file;
+		const char *cuda_graph_trace, *cuda_event_trace;
+	} word;
+	struct {
+		bool cuda_memory_usage;
+		bool sample_hz;
+	} has;
 	int64_t python_hz; /* 0: not given */
-	bool has_sample_hz;
 	struct capture_words capture;
 	struct stack_words stacks;
 	struct event_words events;
 	bool may_help; /* lists may be printed: stdout is read by a user */
 	const char *session;
-	/* Of this parse. */
-	enum option_side side;
-	bool is_more;    /* over what was parsed before */
-	bool is_joined;  /* the program's half is known, too */
-	const char *cmd; /* for messages, while they are read */
+	struct {
+		/* Of this parse. */
+		enum option_side side;
+		bool is_more;    /* over what was parsed before */
+		bool is_joined;  /* the program's half is known, too */
+		const char *cmd; /* for messages, while they are read */
+	} parse;
 };
 
 #define OFF_CPU_MOST_NS 1000000000000

@@ -38,7 +38,7 @@ int python_options_check(struct profile_options *o, const char *cmd)
 {
 	unsigned cnt = 0;
 
-	for (const char *p = o->python_steps; p && *p;) {
+	for (const char *p = o->python.steps; p && *p;) {
 		size_t len = strcspn(p, ",");
 
 		if (!is_step(p, len)) {
@@ -54,10 +54,10 @@ int python_options_check(struct profile_options *o, const char *cmd)
 		}
 		p += len + (p[len] == ',');
 	}
-	if (o->pytorch && strcmp(o->pytorch, "none") == 0)
-		o->pytorch = NULL;
+	if (o->python.pytorch && strcmp(o->python.pytorch, "none") == 0)
+		o->python.pytorch = NULL;
 	python_functions_free(&functions);
-	return o->python_functions ? python_functions_read(&functions, o->python_functions, cmd)
+	return o->python.functions ? python_functions_read(&functions, o->python.functions, cmd)
 				   : 0;
 }
 

@@ -28,12 +28,13 @@ static void wal_trim(struct db *db)
 {
 	sqlite3_file *wal = NULL;
 
-	if (db->wal && db->wal_frames >= 0 &&
+	if (db->wal.is_on && db->wal.frames >= 0 &&
 	    sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) ==
 		    SQLITE_OK &&
 	    wal && wal->pMethods)
-		wal->pMethods->xTruncate(wal, 32 + (sqlite3_int64)db->wal_frames *
-							      (24 + (sqlite3_int64)db->page_size));
+		wal->pMethods->xTruncate(wal,
+					 32 + (sqlite3_int64)db->wal.frames *
+							 (24 + (sqlite3_int64)db->wal.page_size));
 }
 
 /*
@@ -49,7 +50,7 @@ bool db_wal_fits(struct db *db)
 
 	if (sqlite3_prepare_v2(db->sql, "PRAGMA main.page_count", -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW)
-		size = sqlite3_column_int64(stmt, 0) * db->page_size;
+		size = sqlite3_column_int64(stmt, 0) * db->wal.page_size;
 	sqlite3_finalize(stmt);
 	return size && !stat(db->path, &st) && !statvfs(db->path, &vfs) &&
 	       size - st.st_size < (int64_t)((uint64_t)vfs.f_bavail * vfs.f_frsize);
@@ -70,17 +71,17 @@ static int64_t now_ns(void)
  */
 void db_checkpoint(struct db *db)
 {
-	int64_t bytes = (int64_t)db->wal_frames * db->page_size, now;
+	int64_t bytes = (int64_t)db->wal.frames * db->wal.page_size, now;
 
-	if (!db->wal || bytes < CHECKPOINT_BYTES || !db_wal_fits(db))
+	if (!db->wal.is_on || bytes < CHECKPOINT_BYTES || !db_wal_fits(db))
 		return;
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	if (bytes < RESTART_BYTES)
 		return;
 	now = now_ns();
-	if (now - db->last_restart_ns < RESTART_PAUSE_NS)
+	if (now - db->wal.last_restart_ns < RESTART_PAUSE_NS)
 		return;
-	db->last_restart_ns = now;
+	db->wal.last_restart_ns = now;
 	sqlite3_busy_timeout(db->sql, RESTART_WAIT_MS);
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
 	sqlite3_busy_timeout(db->sql, DB_BUSY_MS);
@@ -92,7 +93,7 @@ static int wal_hook(void *arg, sqlite3 *sql, const char *name, int frames)
 
 	(void)sql;
 	if (!strcmp(name, "main"))
-		db->wal_frames = frames;
+		db->wal.frames = frames;
 	return SQLITE_OK;
 }
 
@@ -114,13 +115,13 @@ static int commit(struct db *db, int64_t now)
 		err = db_ops_run(db);
 	if (!err)
 		err = db_strings_flush(db);
-	if (now > db->end_ns)
-		db->end_ns = now;
+	if (now > db->time.end)
+		db->time.end = now;
 	if (err)
 		return err;
 	snprintf(sql, sizeof(sql),
 		 "UPDATE main.ANALYSIS_DETAILS SET duration = %lld, stopTime = startTime + %lld",
-		 (long long)db->end_ns, (long long)db->end_ns);
+		 (long long)db->time.end, (long long)db->time.end);
 	err = db_fail(db, sqlite3_exec(db->sql, sql, NULL, NULL, NULL));
 	if (!err)
 		err = db_fail(db, sqlite3_exec(db->sql, "COMMIT", NULL, NULL, NULL));
@@ -134,19 +135,19 @@ size_t db_pending(const struct db *db)
 
 int db_commit(struct db *db, int64_t now)
 {
-	int err = db->early_err;
+	int err = db->txn.early_err;
 
 	if (err) { /* its rows belong to a commit that failed already in part */
 		row_batch_drop(db);
-		db->early_err = 0;
+		db->txn.early_err = 0;
 		commit(db, now);
 	} else {
 		err = commit(db, now);
 	}
 	row_batch_drop(db);
-	db->in_txn = false;
-	if (db->failed) {
-		db->failed = 0;
+	db->txn.is_open = false;
+	if (db->txn.failed) {
+		db->txn.failed = 0;
 		db_ops_failed(db);
 		db_nvtx_failed(db);
 		if (err == -ENOSPC) {
@@ -196,20 +197,20 @@ static int ballast_open(struct db *db)
 
 void db_ballast_make(struct db *db)
 {
-	if (db->ballast_fd < 0)
-		db->ballast_fd = ballast_open(db);
+	if (db->fd.ballast < 0)
+		db->fd.ballast = ballast_open(db);
 }
 
 void db_ballast_drop(struct db *db)
 {
-	if (db->ballast_fd >= 0)
-		close(db->ballast_fd);
-	db->ballast_fd = -1;
+	if (db->fd.ballast >= 0)
+		close(db->fd.ballast);
+	db->fd.ballast = -1;
 }
 
 void db_settle(struct db *db)
 {
-	if (!db->wal || db->in_txn)
+	if (!db->wal.is_on || db->txn.is_open)
 		return;
 	sqlite3_busy_timeout(db->sql, RESTART_WAIT_MS);
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);

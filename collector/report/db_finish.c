@@ -20,7 +20,7 @@
  */
 static void leave_wal(struct db *db)
 {
-	if (!db->wal)
+	if (!db->wal.is_on)
 		return;
 	sqlite3_busy_timeout(db->sql, 200);
 	sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -63,7 +63,7 @@ int db_finish(struct db *db, int64_t duration_ns)
 	bool is_for_later;
 
 	db_ballast_drop(db); /* this is what it was kept for */
-	db->end_ns = 0;
+	db->time.end = 0;
 	note_recorded(db, duration_ns);
 	err = db_commit(db, duration_ns);
 	if (!err) {
@@ -75,7 +75,7 @@ int db_finish(struct db *db, int64_t duration_ns)
 	}
 	/* Where it was room that names lacked, or patience, `recover` gives them when there is some. */
 	is_for_later = unnamed == -ENOSPC || unnamed == -EINTR;
-	db->keeps_raw = unnamed < 0;
+	db->stacks.keeps_raw = unnamed < 0;
 	if (!is_for_later)
 		db_meta_export_set(db, "SL_COMPLETE", "1");
 	marked = db_commit(db, duration_ns);
@@ -158,9 +158,9 @@ int db_resume(struct db *db)
 	int err = db_schema_scan(db);
 
 	/* What is in the WAL is not ours, and must not be trimmed with the first commit that finds no room. */
-	if (db->wal)
+	if (db->wal.is_on)
 		sqlite3_wal_checkpoint_v2(db->sql, "main", SQLITE_CHECKPOINT_PASSIVE,
-					  &db->wal_frames, NULL);
+					  &db->wal.frames, NULL);
 	if (!err)
 		err = db_strings_load(db);
 	if (!err)
@@ -178,8 +178,8 @@ int db_resume(struct db *db)
 	if (err)
 		return err;
 	if (sqlite3_step(stmt) == SQLITE_ROW) {
-		db->start_clock_ns = sqlite3_column_int64(stmt, 0);
-		db->end_ns = sqlite3_column_int64(stmt, 1);
+		db->time.start_clock = sqlite3_column_int64(stmt, 0);
+		db->time.end = sqlite3_column_int64(stmt, 1);
 	} else {
 		err = -EBADMSG;
 	}

@@ -50,15 +50,21 @@ struct db_frames {
 	struct symbols *symbols;
 	bool resolve;
 	struct db_spaces *spaces;
-	struct slot *slot; /* open addressing */
-	size_t slots, slots_used;
-	struct row *row;     /* by id - 1 */
-	uint8_t *is_written; /* likewise */
-	size_t rows, row_cap;
-	uint32_t *by_row; /* open addressing: id */
-	size_t by_rows;
-	int64_t *ids; /* of parts */
-	size_t id_cnt, id_cap;
+	struct {
+		struct slot *list; /* open addressing */
+		size_t cap, used;
+	} slots;
+	struct {
+		struct row *list;    /* by id - 1 */
+		uint8_t *is_written; /* likewise */
+		size_t cnt, cap;
+		uint32_t *by_row; /* open addressing: id */
+		size_t by_rows;
+	} rows;
+	struct {
+		int64_t *list; /* of parts */
+		size_t cnt, cap;
+	} ids;
 	sqlite3_stmt *code;
 	int err;
 };
@@ -87,29 +93,29 @@ static size_t row_hash(const struct row *r)
 
 static bool grow_rows(struct db_frames *f)
 {
-	size_t cap = f->row_cap ? f->row_cap * 2 : 4096;
-	struct row *rows = realloc(f->row, cap * sizeof(*rows));
-	uint8_t *is_written = realloc(f->is_written, cap);
+	size_t cap = f->rows.cap ? f->rows.cap * 2 : 4096;
+	struct row *rows = realloc(f->rows.list, cap * sizeof(*rows));
+	uint8_t *is_written = realloc(f->rows.is_written, cap);
 	uint32_t *by = rows && is_written ? calloc(cap * 2, sizeof(*by)) : NULL;
 
 	if (rows)
-		f->row = rows;
+		f->rows.list = rows;
 	if (is_written)
-		f->is_written = is_written;
+		f->rows.is_written = is_written;
 	if (!by)
 		return false;
-	memset(is_written + f->rows, 0, cap - f->rows);
-	for (size_t i = 0; i < f->rows; i++) {
+	memset(is_written + f->rows.cnt, 0, cap - f->rows.cnt);
+	for (size_t i = 0; i < f->rows.cnt; i++) {
 		size_t at = row_hash(&rows[i]);
 
 		while (by[at &= cap * 2 - 1])
 			at++;
 		by[at] = (uint32_t)i + 1;
 	}
-	free(f->by_row);
-	f->by_row = by;
-	f->row_cap = cap;
-	f->by_rows = cap * 2;
+	free(f->rows.by_row);
+	f->rows.by_row = by;
+	f->rows.cap = cap;
+	f->rows.by_rows = cap * 2;
 	return true;
 }
 
@@ -143,51 +149,51 @@ static int64_t row_id(struct db_frames *f, const struct row *r)
 
 	if (f->err)
 		return 0;
-	if (f->rows == f->row_cap && !grow_rows(f)) {
+	if (f->rows.cnt == f->rows.cap && !grow_rows(f)) {
 		f->err = -ENOMEM;
 		return 0;
 	}
-	for (; f->by_row[at &= f->by_rows - 1]; at++)
-		if (memcmp(&f->row[f->by_row[at] - 1], r, sizeof(*r)) == 0)
-			return f->by_row[at];
-	f->row[f->rows++] = *r;
-	f->by_row[at] = (uint32_t)f->rows;
-	return (int64_t)f->rows;
+	for (; f->rows.by_row[at &= f->rows.by_rows - 1]; at++)
+		if (memcmp(&f->rows.list[f->rows.by_row[at] - 1], r, sizeof(*r)) == 0)
+			return f->rows.by_row[at];
+	f->rows.list[f->rows.cnt++] = *r;
+	f->rows.by_row[at] = (uint32_t)f->rows.cnt;
+	return (int64_t)f->rows.cnt;
 }
 
 static void add_id(struct db_frames *f, struct stack_part *part, const struct row *r)
 {
-	if (f->id_cnt == f->id_cap) {
-		size_t cap = f->id_cap ? f->id_cap * 2 : 4096;
-		int64_t *more = realloc(f->ids, cap * sizeof(*more));
+	if (f->ids.cnt == f->ids.cap) {
+		size_t cap = f->ids.cap ? f->ids.cap * 2 : 4096;
+		int64_t *more = realloc(f->ids.list, cap * sizeof(*more));
 
 		if (!more) {
 			f->err = -ENOMEM;
 			return;
 		}
-		f->ids = more;
-		f->id_cap = cap;
+		f->ids.list = more;
+		f->ids.cap = cap;
 	}
 	if (!part->cnt)
-		part->first = (uint32_t)f->id_cnt;
-	f->ids[f->id_cnt++] = row_id(f, r);
+		part->first = (uint32_t)f->ids.cnt;
+	f->ids.list[f->ids.cnt++] = row_id(f, r);
 	part->cnt++;
 }
 
 int64_t db_frames_use(struct db_frames *f, uint32_t at)
 {
-	int64_t id = f->ids[at];
+	int64_t id = f->ids.list[at];
 
-	if (!f->err && !f->is_written[id - 1]) {
-		f->is_written[id - 1] = 1;
-		write_row(f, id, &f->row[id - 1]);
+	if (!f->err && !f->rows.is_written[id - 1]) {
+		f->rows.is_written[id - 1] = 1;
+		write_row(f, id, &f->rows.list[id - 1]);
 	}
 	return f->err ? 0 : id;
 }
 
 void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row)
 {
-	const struct row *r = &f->row[id - 1];
+	const struct row *r = &f->rows.list[id - 1];
 
 	row[CHAIN_SYMBOL] = r->symbol;
 	row[CHAIN_MODULE] = r->module;
@@ -285,7 +291,7 @@ static void other_part(struct db_frames *f, const struct db_stack_of *stack, uin
 
 	if (f->resolve && pid > 0 &&
 	    symbols_jit(f->symbols, pid, address - !(frame & SL_FRAME_EXACT),
-			stack->since + f->db->start_clock_ns, &at)) {
+			stack->since + f->db->time.start_clock, &at)) {
 		r = unresolved(f, KIND_JIT, address, text_id(f, "[JIT]"));
 		place(f, &r, &at);
 		*is_kept = false;
@@ -367,23 +373,23 @@ static size_t slot_at(const struct slot *list, size_t cap, int64_t where, uint64
 
 static struct slot *find_slot(struct db_frames *f, int64_t where, uint64_t frame)
 {
-	if (f->slots_used * 2 >= f->slots) {
-		size_t cap = f->slots ? f->slots * 2 : 8192;
+	if (f->slots.used * 2 >= f->slots.cap) {
+		size_t cap = f->slots.cap ? f->slots.cap * 2 : 8192;
 		struct slot *list = calloc(cap, sizeof(*list));
 
 		if (!list) {
 			f->err = -ENOMEM;
 			return NULL;
 		}
-		for (size_t i = 0; i < f->slots; i++)
-			if (f->slot[i].part.cnt)
-				list[slot_at(list, cap, f->slot[i].where, f->slot[i].frame)] =
-					f->slot[i];
-		free(f->slot);
-		f->slot = list;
-		f->slots = cap;
+		for (size_t i = 0; i < f->slots.cap; i++)
+			if (f->slots.list[i].part.cnt)
+				list[slot_at(list, cap, f->slots.list[i].where,
+					     f->slots.list[i].frame)] = f->slots.list[i];
+		free(f->slots.list);
+		f->slots.list = list;
+		f->slots.cap = cap;
 	}
-	return &f->slot[slot_at(f->slot, f->slots, where, frame)];
+	return &f->slots.list[slot_at(f->slots.list, f->slots.cap, where, frame)];
 }
 
 /* What a frame's meaning depends on besides its own bits: code objects are numbered by arena, addresses by module. */
@@ -393,7 +399,7 @@ static struct slot *find_slot(struct db_frames *f, int64_t where, uint64_t frame
 
 int db_frames_error(const struct db_frames *f)
 {
-	return f->db->failed ? f->db->failed : -ENOMEM;
+	return f->db->txn.failed ? f->db->txn.failed : -ENOMEM;
 }
 
 struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *stack,
@@ -435,7 +441,7 @@ struct stack_part db_frames_part(struct db_frames *f, const struct db_stack_of *
 		return none;
 	if (is_kept) {
 		*slot = (struct slot){where, frame, part};
-		f->slots_used++;
+		f->slots.used++;
 	}
 	return part;
 }
@@ -484,10 +490,10 @@ void db_frames_close(struct db_frames *f)
 	sqlite3_finalize(f->code);
 	db_spaces_close(f->spaces);
 	symbols_close(f->symbols);
-	free(f->slot);
-	free(f->row);
-	free(f->is_written);
-	free(f->by_row);
-	free(f->ids);
+	free(f->slots.list);
+	free(f->rows.list);
+	free(f->rows.is_written);
+	free(f->rows.by_row);
+	free(f->ids.list);
 	free(f);
 }

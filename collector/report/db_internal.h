@@ -222,24 +222,36 @@ struct db {
 		      int64_t now); /* db_commit(), for db_row() when the batch is full */
 	struct db_strings strings;
 	struct db_ops ops;
-	struct db_stacks_there stacks;
-	struct db_prefetch *prefetch;
+	struct {
+		struct db_stacks_there known;
+		struct db_prefetch *prefetch;
+		bool keeps_raw; /* stacks could not be given names: the raw ones stay */
+	} stacks;
 	struct db_nvtx *nvtx; /* NULL: no NVTX row yet */
 	sqlite3_stmt *stmt[DB_STMTS];
-	char *scratch;
-	size_t scratch_cap;
-	int64_t start_clock_ns; /* CLOCK_MONOTONIC at session time 0 */
-	int64_t end_ns;         /* largest time given to db_commit */
-	bool in_txn;
-	int failed;    /* error of this transaction, which is rolled back already */
-	int early_err; /* of a commit made by db_row */
-	bool wal;
-	int wal_frames; /* in the WAL after the last commit; -1: not known */
-	int page_size;
-	int64_t last_restart_ns;
-	int ballast_fd;
-	bool keeps_raw; /* stacks could not be given names: the raw ones stay */
-	int lock_fd;    /* of the report: one writer at a time, see db_lock() */
+	struct {
+		char *text;
+		size_t cap;
+	} scratch;
+	struct {
+		int64_t start_clock; /* CLOCK_MONOTONIC at session time 0 */
+		int64_t end;         /* largest time given to db_commit */
+	} time;
+	struct {
+		bool is_open;
+		int failed;    /* error of this transaction, which is rolled back already */
+		int early_err; /* of a commit made by db_row */
+	} txn;
+	struct {
+		bool is_on;
+		int frames; /* in the WAL after the last commit; -1: not known */
+		int page_size;
+		int64_t last_restart_ns;
+	} wal;
+	struct {
+		int ballast;
+		int lock; /* of the report: one writer at a time, see db_lock() */
+	} fd;
 };
 
 void db_close(struct db *db);

@@ -176,10 +176,11 @@ int db_nvtx_event(struct db *db, const struct db_nvtx_event *e)
 	int64_t numbers[] = {e->start,    e->end,    e->type,       e->range_id,
 			     e->category, e->color,  e->global_tid, e->end_global_tid,
 			     e->text_id,  e->domain, e->id};
-	const char *texts[] = {e->text, e->json, e->binary};
-	size_t lens[] = {e->text_len, e->json_len, e->binary_len};
-	struct head h = {
-		.op = NV_EVENT, .payload = (uint8_t)e->payload, .payload_bits = e->payload_bits};
+	const char *texts[] = {e->text.text, e->text.json, e->text.binary};
+	size_t lens[] = {e->text.text_len, e->text.json_len, e->text.binary_len};
+	struct head h = {.op = NV_EVENT,
+			 .payload = (uint8_t)e->payload.column,
+			 .payload_bits = e->payload.bits};
 
 	return put(db, &h, numbers, texts, lens);
 }
@@ -269,7 +270,7 @@ static int run_one(struct db *db, sqlite3_stmt *stmt, const struct head *h, cons
 int db_nvtx_flush(struct db *db)
 {
 	struct db_nvtx *n = db->nvtx;
-	int err = db->failed;
+	int err = db->txn.failed;
 
 	for (size_t at = 0; n && at < n->len && !err;) {
 		struct head h;
@@ -304,7 +305,7 @@ void db_nvtx_done(struct db *db)
 		uint64_t cnt = n->dropped;
 
 		n->dropped = 0;
-		db_lost(db, db->end_ns, db->end_ns, DB_NULL, "NVTX events: disk full",
+		db_lost(db, db->time.end, db->time.end, DB_NULL, "NVTX events: disk full",
 			(int64_t)cnt);
 	}
 }

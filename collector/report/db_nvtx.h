@@ -8,11 +8,15 @@
 struct db_nvtx_event {
 	int64_t start, end, type, range_id, category, color, global_tid, end_global_tid, text_id,
 		domain;
-	int64_t id;       /* eventId, see db_nvtx_id() */
-	unsigned payload; /* enum sl_nvtx_payload: which column, 0 none */
-	uint64_t payload_bits;
-	const char *text, *json, *binary;
-	size_t text_len, json_len, binary_len;
+	int64_t id; /* eventId, see db_nvtx_id() */
+	struct {
+		unsigned column; /* enum sl_nvtx_payload: which column, 0 none */
+		uint64_t bits;
+	} payload;
+	struct {
+		const char *text, *json, *binary;
+		size_t text_len, json_len, binary_len;
+	} text;
 };
 
 int64_t db_nvtx_id(struct db *db); /* a new eventId */

@@ -154,14 +154,14 @@ static int connect_file(struct db *db)
 		return err;
 	/* Without shared memory (some network file systems) there is no WAL. */
 	if (sqlite3_step(stmt) == SQLITE_ROW)
-		db->wal = !strcmp((const char *)sqlite3_column_text(stmt, 0), "wal");
+		db->wal.is_on = !strcmp((const char *)sqlite3_column_text(stmt, 0), "wal");
 	err = db_errno(sqlite3_finalize(stmt));
 	if (!err)
 		err = db_prepare(db, "PRAGMA page_size", &stmt);
 	if (err)
 		return err;
 	if (sqlite3_step(stmt) == SQLITE_ROW)
-		db->page_size = sqlite3_column_int(stmt, 0);
+		db->wal.page_size = sqlite3_column_int(stmt, 0);
 	sqlite3_finalize(stmt);
 	db_watch_wal(db);
 	return 0;
@@ -195,7 +195,7 @@ int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_n
 			      number[1]);
 	err = db_fail(db, sql ? sqlite3_exec(db->sql, sql, NULL, NULL, NULL) : SQLITE_NOMEM);
 	sqlite3_free(sql);
-	db->start_clock_ns = system_clock_ns;
+	db->time.start_clock = system_clock_ns;
 	return err;
 }
 
@@ -246,7 +246,7 @@ static struct db *db_new(const char *path)
 
 	if (!db)
 		return NULL;
-	db->ballast_fd = -1;
+	db->fd.ballast = -1;
 	db->commit = db_commit;
 	/* SQLite takes "file:..." for a URI. */
 	if (asprintf(&db->path, "%s%s", strchr(path, '/') ? "" : "./", path) < 0) {
@@ -282,7 +282,7 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 			close(lock_fd);
 		return NULL;
 	}
-	db->lock_fd = lock_fd;
+	db->fd.lock = lock_fd;
 	if (how->resume && db_check_resume(db->path, why, why_len))
 		goto out;
 	err = db_schema_init(db);
@@ -320,13 +320,13 @@ void db_close(struct db *db)
 	db_prefetch_free(db);
 	sqlite3_close(db->sql);
 	/* After SQLite let go: closing this descriptor would drop its locks. */
-	if (db->lock_fd >= 0)
-		close(db->lock_fd);
+	if (db->fd.lock >= 0)
+		close(db->fd.lock);
 	db_ballast_drop(db);
 	row_batch_free(db);
 	db_strings_free(db);
 	db_ops_free(db);
-	free(db->scratch);
+	free(db->scratch.text);
 	free(db->path);
 	free(db);
 }

@@ -231,7 +231,7 @@ static int run_one(struct db *db, sqlite3_stmt *stmt, const char *args, const ui
 int db_ops_run(struct db *db)
 {
 	const uint8_t *p = db->ops.buf, *end = p + db->ops.len;
-	int err = db->failed;
+	int err = db->txn.failed;
 
 	while (p < end && !err) {
 		struct op_head head;
@@ -267,7 +267,7 @@ void db_ops_done(struct db *db)
 			 "%llu rows on processes, files or totals could not be stored.",
 			 (unsigned long long)ops->dropped);
 		ops->dropped = 0;
-		db_diagnostic(db, db->end_ns, 2, 3, text, DB_NULL);
+		db_diagnostic(db, db->time.end, 2, 3, text, DB_NULL);
 	}
 }
 

@@ -209,7 +209,7 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 			  sqlite3_mprintf("DELETE FROM main.PROFILER_OVERHEAD WHERE start < 0"));
 	if (!err)
 		err = db_session_start(db, utc_epoch_ns, system_clock_ns);
-	db->end_ns = 0;
+	db->time.end = 0;
 	if (err)
 		return db_commit(db, 0); /* reports the error, and begins anew */
 	for (int64_t i = 0; i < db->ops.image_cnt; i++)

@@ -104,7 +104,7 @@ int db_schema_write(struct db *db)
 
 	while (at < sl_new_report_size) {
 		ssize_t n =
-			pwrite(db->lock_fd, sl_new_report + at, sl_new_report_size - at, (off_t)at);
+			pwrite(db->fd.lock, sl_new_report + at, sl_new_report_size - at, (off_t)at);
 
 		if (n <= 0)
 			return n && errno != EFBIG ? -errno : -ENOSPC;
@@ -125,7 +125,7 @@ int db_schema_drop_live(struct db *db, bool empty)
 	int err = 0;
 
 	for (int i = 0; i < s->cnt && !err; i++) {
-		bool is_raw = s->section[i].when == DB_RAW && !empty && !db->keeps_raw;
+		bool is_raw = s->section[i].when == DB_RAW && !empty && !db->stacks.keeps_raw;
 
 		if ((s->section[i].when != DB_LIVE && !is_raw) || !s->exists.section[i])
 			continue;

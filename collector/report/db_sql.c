@@ -40,10 +40,10 @@ int db_fail(struct db *db, int rc)
 
 	if (!err)
 		return 0;
-	if (db->in_txn && !db->failed)
+	if (db->txn.is_open && !db->txn.failed)
 		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
 	db->schema.exists = db->schema.committed;
-	db->failed = err;
+	db->txn.failed = err;
 	return err;
 }
 
@@ -66,11 +66,11 @@ int db_begin(struct db *db)
 {
 	int rc;
 
-	if (db->failed || db->in_txn)
-		return db->failed;
+	if (db->txn.failed || db->txn.is_open)
+		return db->txn.failed;
 	rc = sqlite3_exec(db->sql, "BEGIN", NULL, NULL, NULL);
 	if (rc == SQLITE_OK) {
-		db->in_txn = true;
+		db->txn.is_open = true;
 		if (db->schema.is_made)
 			rc = sqlite3_exec(db->sql, "DELETE FROM main.SL_STATE WHERE key = ''", NULL,
 					  NULL, NULL);

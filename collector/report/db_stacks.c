@@ -18,12 +18,12 @@ static bool is_there(const struct db_map *m, int64_t key)
 
 bool db_has_stack(const struct db *db, int64_t id)
 {
-	return is_there(&db->stacks.stack, id);
+	return is_there(&db->stacks.known.stack, id);
 }
 
 bool db_has_space(const struct db *db, int64_t space)
 {
-	return is_there(&db->stacks.space, space);
+	return is_there(&db->stacks.known.space, space);
 }
 
 /* A pid as the value of a map, where 0 is nothing. */
@@ -34,7 +34,7 @@ static int64_t mark_of(int64_t global_pid)
 
 int db_space(struct db *db, int64_t space, int64_t parent, int64_t global_pid)
 {
-	int64_t *there = db_map_get(&db->stacks.space, space);
+	int64_t *there = db_map_get(&db->stacks.known.space, space);
 
 	if (!there)
 		return -ENOMEM;
@@ -61,7 +61,7 @@ int db_module(struct db *db, const struct db_module *m)
 
 int db_code(struct db *db, const struct db_code *c)
 {
-	int64_t *there = db_map_get(&db->stacks.code, c->id);
+	int64_t *there = db_map_get(&db->stacks.known.code, c->id);
 
 	if (!there)
 		return -ENOMEM;
@@ -76,7 +76,7 @@ int db_code(struct db *db, const struct db_code *c)
 int db_stack(struct db *db, int64_t id, int64_t space, int64_t since, const uint64_t *frames,
 	     size_t cnt)
 {
-	int64_t *there = db_map_get(&db->stacks.stack, id);
+	int64_t *there = db_map_get(&db->stacks.known.stack, id);
 
 	if (!there)
 		return -ENOMEM;
@@ -95,14 +95,14 @@ static void empty(struct db_map *m)
 
 void db_stacks_forget_chains(struct db *db)
 {
-	empty(&db->stacks.stack);
+	empty(&db->stacks.known.stack);
 }
 
 void db_stacks_forget(struct db *db)
 {
 	db_stacks_forget_chains(db);
-	empty(&db->stacks.code);
-	empty(&db->stacks.space);
+	empty(&db->stacks.known.code);
+	empty(&db->stacks.known.space);
 }
 
 /* ---- resume ---- */
@@ -127,7 +127,7 @@ static int load_ids(struct db *db, const char *table, const char *sql, struct db
 
 int db_stacks_load(struct db *db)
 {
-	struct db_stacks_there *s = &db->stacks;
+	struct db_stacks_there *s = &db->stacks.known;
 	int err = load_ids(db, "SL_SPACES", "SELECT id, globalPid FROM main.SL_SPACES", &s->space);
 
 	if (!err)

@@ -274,27 +274,27 @@ const char *db_clean(struct db *db, const char *text, size_t len, size_t *clean_
 	*clean_len = len;
 	if (at == len)
 		return text;
-	if (db->scratch_cap < 4 * len + 1) {
-		char *p = realloc(db->scratch, 4 * len + 1);
+	if (db->scratch.cap < 4 * len + 1) {
+		char *p = realloc(db->scratch.text, 4 * len + 1);
 
 		if (!p) {
 			*clean_len = at;
 			return text;
 		}
-		db->scratch = p;
-		db->scratch_cap = 4 * len + 1;
+		db->scratch.text = p;
+		db->scratch.cap = 4 * len + 1;
 	}
-	memcpy(db->scratch, text, at);
+	memcpy(db->scratch.text, text, at);
 	while (at < len) {
 		n = utf8_len(s + at, len - at);
 		if (n) {
-			memcpy(db->scratch + out, text + at, n);
+			memcpy(db->scratch.text + out, text + at, n);
 			at += n;
 			out += n;
 		} else {
-			out += (size_t)sprintf(db->scratch + out, "\\x%02x", s[at++]);
+			out += (size_t)sprintf(db->scratch.text + out, "\\x%02x", s[at++]);
 		}
 	}
 	*clean_len = out;
-	return db->scratch;
+	return db->scratch.text;
 }

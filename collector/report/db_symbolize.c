@@ -108,7 +108,7 @@ static int add_rows(struct naming *n, int64_t stack, unsigned kinds, size_t part
 		for (uint32_t i = 0; i < n->merged[p].cnt; i++) {
 			frame = db_frames_use(n->frames, n->merged[p].first + i);
 			if (!frame)
-				return n->db->failed ? n->db->failed : -ENOMEM;
+				return n->db->txn.failed ? n->db->txn.failed : -ENOMEM;
 			add_row(n, stack, depth++, frame, kinds);
 		}
 	return 0;

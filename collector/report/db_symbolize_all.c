@@ -230,7 +230,7 @@ static int begin(struct work *w)
 					 "DELETE FROM main.DIAGNOSTIC_EVENT WHERE text LIKE"
 					 " '" UNNAMED "%'",
 					 NULL, NULL, NULL));
-	return db->failed ? db->failed : naming_open(db, &w->naming);
+	return db->txn.failed ? db->txn.failed : naming_open(db, &w->naming);
 }
 
 /* Several transactions: a failure takes back what those before it have brought. */
@@ -252,7 +252,7 @@ static int finish(struct work *w)
 	if (err)
 		row_batch_drop(db);
 	/* An error that is not SQLite's leaves a transaction that must not be committed. */
-	if (err && !db->failed)
+	if (err && !db->txn.failed)
 		db_fail(db, SQLITE_NOMEM);
 	done = db_commit(db, 0);
 	err = err ? err : done;
@@ -290,6 +290,6 @@ int db_stacks_finish(struct db *db)
 		return 0;
 	snprintf(text, sizeof(text), UNNAMED ", without names: %s.",
 		 err == -ENOSPC ? "no room on the disk" : strerror(-err));
-	db_diagnostic(db, db->end_ns, 2, 2, text, DB_NULL);
+	db_diagnostic(db, db->time.end, 2, 2, text, DB_NULL);
 	return err;
 }

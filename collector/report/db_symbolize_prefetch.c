@@ -37,11 +37,11 @@ struct db_prefetch {
 
 static struct db_prefetch *prefetch_of(struct db *db)
 {
-	struct db_prefetch *p = db->prefetch;
+	struct db_prefetch *p = db->stacks.prefetch;
 
 	if (p)
 		return p;
-	p = db->prefetch = calloc(1, sizeof(*p));
+	p = db->stacks.prefetch = calloc(1, sizeof(*p));
 	if (p && db_frames_wanted(db))
 		p->symbols = symbols_open();
 	return p;
@@ -144,12 +144,12 @@ void db_prefetch_stack(struct db *db, int64_t space, const uint64_t *frames, siz
 
 int db_prefetch_take(struct db *db, struct symbols **out)
 {
-	struct symbols *s = db->prefetch ? db->prefetch->symbols : NULL;
+	struct symbols *s = db->stacks.prefetch ? db->stacks.prefetch->symbols : NULL;
 
 	*out = s ? s : symbols_open();
 	if (!s)
 		return *out ? 0 : -ENOMEM;
-	db->prefetch->symbols = NULL;
+	db->stacks.prefetch->symbols = NULL;
 	if (symbols_settle(s))
 		return 0;
 	*out = NULL;
@@ -158,7 +158,7 @@ int db_prefetch_take(struct db *db, struct symbols **out)
 
 void db_prefetch_free(struct db *db)
 {
-	struct db_prefetch *p = db->prefetch;
+	struct db_prefetch *p = db->stacks.prefetch;
 
 	if (!p)
 		return;
@@ -168,5 +168,5 @@ void db_prefetch_free(struct db *db)
 	db_map_free(&p->parent);
 	free(p->module);
 	free(p);
-	db->prefetch = NULL;
+	db->stacks.prefetch = NULL;
 }

@@ -233,10 +233,10 @@ int64_t *db_row(struct db *db, enum db_table t)
 	if (leaf_full(b) && db->batch.pages + DB_TABLE_CNT > PAGES) {
 		/* So many rows without a commit: better early than never. When this one fails,
 		 * so does the caller's next, for the loss is the same to it. */
-		int err = db->commit(db, db->end_ns);
+		int err = db->commit(db, db->time.end);
 
 		if (err)
-			db->early_err = err;
+			db->txn.early_err = err;
 	}
 	b->row_open = true;
 	return b->row;

@@ -46,7 +46,7 @@ static void watch_samples(struct collector *c, uint32_t root, bool is_child)
 			  : 0;
 
 	/* Where only stacks of threads without a CPU are wanted, what is mapped is read from /proc. */
-	if (err && err != -ESRCH && c->options->sample != SCHED_MODE_NONE)
+	if (err && err != -ESRCH && c->options->kernel.sample != SCHED_MODE_NONE)
 		notes_say(c, 2, "no CPU samples: following process %u failed: %s%s", root,
 			  strerror(-err), err == -EPERM ? " (locked memory: ulimit -l)" : "");
 }
@@ -55,7 +55,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child)
 {
 	int err;
 
-	c->root.pid = c->model.root_pid = root;
+	c->root.pid = c->model.root.pid = root;
 	c->session.control->root_pid = root;
 	c->root.child = is_child ? (pid_t)root : 0;
 	model_get(&c->model, root, c->clocks.now);
@@ -105,7 +105,7 @@ static void housekeeping(struct collector *c)
 
 	if (all)
 		c->clocks.reaped_at = c->clocks.now;
-	if (all || c->model.forks)
+	if (all || c->model.counts.forks)
 		model_settle(&c->model, c->clocks.now, false);
 	drain_reap(&c->arenas, all);
 	if (c->clocks.now - c->clocks.totals_at >= SECOND_NS) {
@@ -193,7 +193,7 @@ bool collect_can_wait(struct collector *c)
 /* At the end somebody waits, and arenas are not over before the commit that gives their slots back. */
 static int64_t commit_period(const struct collector *c)
 {
-	if (c->root.is_gone && c->model.alive == 0)
+	if (c->root.is_gone && c->model.counts.alive == 0)
 		return COMMIT_END_NS;
 	return c->report.is_busy ? COMMIT_NS : SECOND_NS;
 }
@@ -237,8 +237,9 @@ size_t collect_tick(struct collector *c)
 static void write_dead_switches(struct collector *c)
 {
 	const struct profile_options *o = c->options;
-	bool switches = o->cpuctxsw != SCHED_MODE_NONE, samples = o->sample != SCHED_MODE_NONE;
-	bool off_cpu = c->kernel.sample.open && o->off_cpu_ns >= 0;
+	bool switches = o->kernel.cpuctxsw != SCHED_MODE_NONE,
+	     samples = o->kernel.sample != SCHED_MODE_NONE;
+	bool off_cpu = c->kernel.sample.open && o->kernel.off_cpu_ns >= 0;
 	char what[128];
 
 	if (!c->kernel.sched.dead)
@@ -346,7 +347,7 @@ void collect_end_tree(struct collector *c, int sig)
 {
 	/* Stop recording first: the end we bring about is not the program's own doing. */
 	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
-	for (struct proc *p = c->model.procs; p && sig; p = p->next)
-		if (!p->is_gone && p->in_tree)
+	for (struct proc *p = c->model.procs; p && sig; p = p->links.next)
+		if (!p->flags.is_gone && p->flags.in_tree)
 			kill((pid_t)p->pid, sig);
 }

@@ -105,9 +105,9 @@ void collect_take_signals(struct collector *c, int fd)
 static void on_proc(void *ctx, int fd)
 {
 	struct proc *p = ctx;
-	struct collector *c = p->watcher;
+	struct collector *c = p->life.watcher;
 
-	if (p->is_gone || p->pidfd != fd)
+	if (p->flags.is_gone || p->life.pidfd != fd)
 		return;
 	/* The kernel's event has the exit status: let it come first. */
 	pump_poll(c);
@@ -115,22 +115,22 @@ static void on_proc(void *ctx, int fd)
 		on_child(c);
 	} else {
 		pump_now(c);
-		model_exit(&c->model, p, c->clocks.now, proc_exit_status(p->pid, p->pidfd));
+		model_exit(&c->model, p, c->clocks.now, proc_exit_status(p->pid, p->life.pidfd));
 	}
 	if (p->pid == c->root.pid)
 		c->root.is_gone = true;
-	if (p->pidfd >= 0 && !p->is_gone)
-		loop_remove(&c->loop, p->pidfd);
+	if (p->life.pidfd >= 0 && !p->flags.is_gone)
+		loop_remove(&c->loop, p->life.pidfd);
 }
 
 void collect_watch_proc(void *ctx, struct proc *p)
 {
 	struct collector *c = ctx;
 
-	p->watcher = c;
-	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-	if (p->pidfd >= 0)
-		loop_add(&c->loop, p->pidfd, on_proc, p);
+	p->life.watcher = c;
+	p->life.pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->life.pidfd >= 0)
+		loop_add(&c->loop, p->life.pidfd, on_proc, p);
 	else
 		c->root.has_unwatched = true;
 }
@@ -156,8 +156,8 @@ static void check_processes(struct collector *c)
 		return;
 	c->root.has_unwatched = false;
 	pump_now(c);
-	for (struct proc *p = c->model.procs; p; p = p->next) {
-		char state = p->is_gone || p->pidfd >= 0 ? 'R' : proc_state(p->pid);
+	for (struct proc *p = c->model.procs; p; p = p->links.next) {
+		char state = p->flags.is_gone || p->life.pidfd >= 0 ? 'R' : proc_state(p->pid);
 
 		/* Our child is gone when its status has been asked for: its signal may come later than we look. */
 		if (c->root.child && p->pid == (uint32_t)c->root.child && !c->root.is_gone) {
@@ -168,7 +168,7 @@ static void check_processes(struct collector *c)
 			model_exit(&c->model, p, c->clocks.now, -1);
 			if (p->pid == c->root.pid)
 				c->root.is_gone = true;
-		} else if (!p->is_gone && p->pidfd < 0) {
+		} else if (!p->flags.is_gone && p->life.pidfd < 0) {
 			c->root.has_unwatched = true;
 		}
 	}
@@ -178,7 +178,7 @@ static void check_processes(struct collector *c)
 static bool arenas_are_over(const struct collector *c)
 {
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
-		if (!a->is_over)
+		if (!a->flags.is_over)
 			return false;
 	return true;
 }
@@ -197,31 +197,32 @@ static int64_t second_look_ns(const struct collector *c)
 
 static void check_end(struct collector *c)
 {
-	bool tree_is_gone = c->model.alive == 0 && (c->kernel.sched.open || arenas_are_over(c));
+	bool tree_is_gone =
+		c->model.counts.alive == 0 && (c->kernel.sched.open || arenas_are_over(c));
 
 	/* Where it is no child of ours: the kernel's event may come first, and then its pidfd is closed unread. */
 	if (!c->root.is_gone && !c->root.child) {
 		const struct proc *root = model_find_newest(&c->model, (uint32_t)c->root.pid);
 
-		c->root.is_gone = root && root->is_gone;
+		c->root.is_gone = root && root->flags.is_gone;
 	}
 	if (!c->root.is_gone)
 		return;
-	if (c->options->wait_all && !tree_is_gone) {
+	if (c->options->program.wait_all && !tree_is_gone) {
 		c->clocks.alone_at = 0; /* another process was on its way */
 		return;
 	}
-	if (!c->options->stop_on_exit && capture_is_on(c))
+	if (!c->options->program.stop_on_exit && capture_is_on(c))
 		return;
 	/*
 	 * A process may be on its way: connected, or forked without a call yet. The kernel reports a fork before its parent's
 	 * end, but the record is handed over only SCHED_SETTLE_NS later: a daemon's parents are gone by then.
 	 */
-	if (c->options->wait_all && !c->clocks.alone_at) {
+	if (c->options->program.wait_all && !c->clocks.alone_at) {
 		c->clocks.alone_at = c->clocks.now;
 		return;
 	}
-	if (c->options->wait_all && c->clocks.now - c->clocks.alone_at < second_look_ns(c))
+	if (c->options->program.wait_all && c->clocks.now - c->clocks.alone_at < second_look_ns(c))
 		return;
 	if (c->end == RUN_GOES_ON)
 		c->end = RUN_ENDS;
@@ -252,7 +253,7 @@ static void be_modest(const struct collector *c)
 	struct sched_param none = {0};
 
 	sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none);
-	if (c->options->on_full == SL_FULL_DROP)
+	if (c->options->rings.on_full == SL_FULL_DROP)
 		setpriority(PRIO_PROCESS, 0, 19);
 }
 

@@ -32,24 +32,24 @@ static struct sl_session settings(const struct collect_ask *ask, uint32_t mode,
 				  uint64_t ticks_per_ns)
 {
 	const struct profile_options *o = ask->options;
-	int64_t signal_ns = o->osrt_threshold_ns > 1000 ? o->osrt_threshold_ns : 1000;
+	int64_t signal_ns = o->osrt.threshold_ns > 1000 ? o->osrt.threshold_ns : 1000;
 	struct sl_session s = {
 		.magic = SL_SESSION_MAGIC,
 		.wire_version = SL_WIRE_VERSION,
 		.bytes = sizeof(s),
 		.clock_mode = mode,
-		.trace = o->trace | (o->osrt_file_access ? SL_TRACE_FILE_ACCESS : 0u),
+		.trace = o->trace | (o->osrt.file_access ? SL_TRACE_FILE_ACCESS : 0u),
 		.threshold_ticks = o->trace & SL_TRACE_OSRT
-					   ? ticks(o->osrt_threshold_ns, ticks_per_ns)
+					   ? ticks(o->osrt.threshold_ns, ticks_per_ns)
 					   : UINT64_MAX,
-		.cuda_flags = o->cuda_flags,
-		.cuda_flush_ms = (uint32_t)o->cuda_flush_ms,
+		.cuda_flags = o->cuda.flags,
+		.cuda_flush_ms = (uint32_t)o->cuda.flush_ms,
 		.signal_threshold_ticks = ticks(signal_ns, ticks_per_ns),
-		.on_full = o->on_full,
+		.on_full = o->rings.on_full,
 		.wait_ms = 1000,
-		.quota_chunks = o->capture.flight_ns
-					? flight_quota(o)
-					: (uint32_t)(o->buffer_mib * (1 << 20) / SL_CHUNK_BYTES),
+		.quota_chunks = o->capture.flight_ns ? flight_quota(o)
+						     : (uint32_t)(o->rings.buffer_mib * (1 << 20) /
+								  SL_CHUNK_BYTES),
 		.collector_pid = (uint32_t)getpid(),
 		.state = SL_SESSION_ON,
 		.gate = !capture_waits(&o->capture) || o->capture.flight_ns,
@@ -79,9 +79,9 @@ static void set_arenas(struct collector *c)
 	c->arenas = (struct arenas){.model = &c->model,
 				    .db = c->report.db,
 				    .clock = &c->clocks.map,
-				    .gpu = {.flush_ns = o->cuda_flush_ms * 1000000,
-					    .no_um_cpu_faults = !o->cuda_um_cpu_faults,
-					    .no_um_gpu_faults = !o->cuda_um_gpu_faults,
+				    .gpu = {.flush_ns = o->cuda.flush_ms * 1000000,
+					    .no_um_cpu_faults = !o->cuda.um_cpu_faults,
+					    .no_um_gpu_faults = !o->cuda.um_gpu_faults,
 					    .warn = gpu_warning,
 					    .warn_to = c}};
 }
@@ -91,17 +91,18 @@ static void set_arenas(struct collector *c)
 static void open_sched(struct collector *c)
 {
 	const struct profile_options *o = c->options;
-	struct sched_ask ask = {.mode = o->cpuctxsw,
+	struct sched_ask ask = {.mode = o->kernel.cpuctxsw,
 				.want = SCHED_BACKEND_BPF,
-				.calls = o->syscalls,
-				.lives = o->sample != SCHED_MODE_NONE || o->off_cpu_ns >= 0,
-				.calls_threshold_ns = (uint64_t)o->syscall_threshold_ns};
+				.calls = o->kernel.syscalls,
+				.lives = o->kernel.sample != SCHED_MODE_NONE ||
+					 o->kernel.off_cpu_ns >= 0,
+				.calls_threshold_ns = (uint64_t)o->kernel.syscall_threshold_ns};
 	char why[512] = "";
 
 	if (ask.mode != SCHED_MODE_NONE || ask.calls || ask.lives)
 		c->kernel.sched.open = sched_open_for(&ask, why, sizeof(why));
-	c->model.has_kernel_events = c->kernel.sched.open != NULL;
-	c->model.keep_all_switches = ask.mode == SCHED_MODE_SYSTEM;
+	c->model.wants.has_kernel_events = c->kernel.sched.open != NULL;
+	c->model.wants.keep_all_switches = ask.mode == SCHED_MODE_SYSTEM;
 	if (why[0])
 		notes_say(c, 2, "%s", why);
 }
@@ -109,7 +110,7 @@ static void open_sched(struct collector *c)
 /* --sampling-period: by a counter of the CPU, if it has one. */
 static void set_period(struct collector *c, struct sample_ask *ask)
 {
-	uint64_t period = (uint64_t)c->options->sample_period;
+	uint64_t period = (uint64_t)c->options->kernel.sample_period;
 	struct event_def e;
 
 	char text[32];
@@ -136,9 +137,9 @@ static void set_period(struct collector *c, struct sample_ask *ask)
 /* Whose: those of the samples; without samples, those of the context switches. */
 static enum sched_mode sample_scope(const struct profile_options *o)
 {
-	if (o->sample != SCHED_MODE_NONE)
-		return o->sample;
-	return o->cpuctxsw != SCHED_MODE_NONE ? o->cpuctxsw : SCHED_MODE_TREE;
+	if (o->kernel.sample != SCHED_MODE_NONE)
+		return o->kernel.sample;
+	return o->kernel.cpuctxsw != SCHED_MODE_NONE ? o->kernel.cpuctxsw : SCHED_MODE_TREE;
 }
 
 static void open_samples(struct collector *c)
@@ -146,20 +147,20 @@ static void open_samples(struct collector *c)
 	const struct profile_options *o = c->options;
 	char why[512], no_python[512], no_off_cpu[512] = "";
 	struct sched_maps maps;
-	struct sample_ask ask = {.scope = sample_scope(o),
-				 .frequency = o->sample != SCHED_MODE_NONE ? o->sample_hz : 0,
-				 .per_stack =
-					 o->stacks.is_native ? (unsigned)o->samples_per_stack : 0,
-				 .stack_bytes = SAMPLE_STACK_BYTES,
-				 .python = o->python_sampling,
-				 .off_cpu_ns = o->off_cpu_ns,
-				 .kernel = sched_maps(c->kernel.sched.open, &maps) ? &maps : NULL,
-				 .no_off_cpu = no_off_cpu,
-				 .pauses = o->sample != SCHED_MODE_NONE &&
-					   capture_waits(&o->capture) && !o->capture.flight_ns,
-				 .stacks_most = flight_sample_most(c->options),
-				 .on_ring = collect_watch_ring,
-				 .ctx = c};
+	struct sample_ask ask = {
+		.scope = sample_scope(o),
+		.frequency = o->kernel.sample != SCHED_MODE_NONE ? o->kernel.sample_hz : 0,
+		.per_stack = o->stacks.is_native ? (unsigned)o->kernel.samples_per_stack : 0,
+		.stack_bytes = SAMPLE_STACK_BYTES,
+		.python = o->kernel.python_sampling,
+		.off_cpu_ns = o->kernel.off_cpu_ns,
+		.kernel = sched_maps(c->kernel.sched.open, &maps) ? &maps : NULL,
+		.no_off_cpu = no_off_cpu,
+		.pauses = o->kernel.sample != SCHED_MODE_NONE && capture_waits(&o->capture) &&
+			  !o->capture.flight_ns,
+		.stacks_most = flight_sample_most(c->options),
+		.on_ring = collect_watch_ring,
+		.ctx = c};
 
 	if (!ask.frequency && ask.off_cpu_ns < 0)
 		return;
@@ -232,10 +233,10 @@ int collect_prepare(struct collector *c, const struct profile_options *options)
 static void open_model(struct collector *c)
 {
 	model_init(&c->model, c->report.db, &c->clocks.map);
-	c->model.file_access = c->options->osrt_file_access;
-	c->model.no_osrt = !(c->options->trace & SL_TRACE_OSRT);
-	c->model.watch = collect_watch_proc;
-	c->model.watch_ctx = c;
+	c->model.wants.file_access = c->options->osrt.file_access;
+	c->model.wants.no_osrt = !(c->options->trace & SL_TRACE_OSRT);
+	c->model.hooks.watch = collect_watch_proc;
+	c->model.hooks.ctx = c;
 	set_arenas(c);
 }
 
@@ -262,7 +263,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	clock_map_init(&c->clocks.map, mode, zero.mono);
 	clock_map_add(&c->clocks.map, zero.ticks, zero.mono);
 	open_model(c);
-	c->root.pid = c->model.root_pid = ask->root;
+	c->root.pid = c->model.root.pid = ask->root;
 	setup_keeper_socket(c);
 	intake_open(c);
 	notes_begin(c);
@@ -286,8 +287,8 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 
 void collect_resume(struct collector *c, int listen_fd)
 {
-	c->model.watch = collect_watch_proc;
-	c->model.watch_ctx = c;
+	c->model.hooks.watch = collect_watch_proc;
+	c->model.hooks.ctx = c;
 	set_arenas(c);
 	capture_resume(c);
 	c->session.listen_fd = listen_fd;

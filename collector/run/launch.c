@@ -128,10 +128,10 @@ static void set_preload(const char *program, const char *preload)
 static void set_environment(const struct profile_options *o, const char *program,
 			    const char *preload, const char *session_dir)
 {
-	const char *cursor = o->env_vars;
+	const char *cursor = o->program.env_vars;
 	char *var;
 
-	if (!o->inherit_environment)
+	if (!o->program.inherit_environment)
 		clearenv();
 	while (cursor && (var = profile_env_next(&cursor)))
 		putenv(var);
@@ -159,7 +159,7 @@ static void be_program(int go, int failed, const struct profile_options *o, cons
 	char dir[128] = "";
 	int err;
 
-	if (!o->show_output)
+	if (!o->program.show_output)
 		hide_output();
 	if (read(go, dir, sizeof(dir) - 1) <= 0)
 		_exit(SL_EXIT_FAIL);

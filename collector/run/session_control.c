@@ -61,7 +61,7 @@ static void put_line(FILE *f, const char *key, const char *value)
 
 static uint64_t lost_so_far(const struct collector *c)
 {
-	return c->arenas.lost_full + c->arenas.lost_other + c->arenas.lost_disk +
+	return c->arenas.lost.full + c->arenas.lost.other + c->arenas.lost.disk +
 	       c->kernel.sched.lost;
 }
 
@@ -84,7 +84,7 @@ static void do_status(struct collector *c, int client, char **word)
 	fprintf(f, "pid=%d\nuid=%u\nsince=%lld\n", (int)getpid(), (unsigned)geteuid(),
 		(long long)st->since_s);
 	fprintf(f, "root=%u\nroot_runs=%d\nprocesses=%lld\n", c->root.pid, !c->root.is_gone,
-		(long long)c->model.alive);
+		(long long)c->model.counts.alive);
 	put_line(f, "program", program ? program : "");
 	put_line(f, "report", capture_is_on(c) ? c->report.path : "");
 	fprintf(f, "reports=%u\nlost=%llu\nrefused=%u\nnonsense=%u\n", st->report_cnt,
@@ -113,7 +113,7 @@ static int begin(struct collector *c, enum capture_source source, const char *re
 		.source = source, .report = report, .overwrite = o->force_overwrite};
 
 	if (source == CAPTURE_SOURCE_COMMAND)
-		ask.duration_ns = o->duration_s * 1000000000ll;
+		ask.duration_ns = o->program.duration_s * 1000000000ll;
 	why[0] = 0;
 	return capture_begin(c, &ask, why, why_len);
 }
@@ -128,13 +128,14 @@ static bool kernel_can(const struct session_control *st)
 {
 	const struct profile_options *o = st->options;
 
-	return (o->cpuctxsw == SCHED_MODE_NONE || o->cpuctxsw == st->kernel.cpuctxsw) &&
-	       (o->sample == SCHED_MODE_NONE || o->sample == st->kernel.sample) &&
-	       (o->events.scope == SCHED_MODE_NONE ||
-		(o->events.scope == st->kernel.events.scope &&
-		 is_same(o->events.core, st->kernel.events.core) &&
-		 is_same(o->events.os, st->kernel.events.os))) &&
-	       (!o->syscalls || st->kernel.syscalls);
+	return (o->kernel.cpuctxsw == SCHED_MODE_NONE ||
+		o->kernel.cpuctxsw == st->kernel.cpuctxsw) &&
+	       (o->kernel.sample == SCHED_MODE_NONE || o->kernel.sample == st->kernel.sample) &&
+	       (o->kernel.events.scope == SCHED_MODE_NONE ||
+		(o->kernel.events.scope == st->kernel.events.scope &&
+		 is_same(o->kernel.events.core, st->kernel.events.core) &&
+		 is_same(o->kernel.events.os, st->kernel.events.os))) &&
+	       (!o->kernel.syscalls || st->kernel.syscalls);
 }
 
 /* What `start` asks for, once its options are taken over. */
@@ -486,7 +487,7 @@ static void on_command(void *ctx, int fd)
 
 static void on_begin(struct collector *c)
 {
-	const char *command = c->control->options->after_start;
+	const char *command = c->control->options->after.start;
 
 	/* A range may come again, a delay is over once. */
 	if (!c->options->capture.by && !c->options->capture.by_hotkey)
@@ -532,8 +533,8 @@ static void on_report(void *to, const char *report, int err)
 	snprintf(text, sizeof(text), "%s%s", report, st->options->stats ? "\n--stats" : "");
 	if (!control_answer_kept(&st->server, WAITS_REPORT, report, 0, text))
 		remember(st, text);
-	if (st->options->after_report)
-		callback_run(st->options->after_report, "after-report-ready", st->name, report);
+	if (st->options->after.report)
+		callback_run(st->options->after.report, "after-report-ready", st->name, report);
 }
 
 int session_control_open(struct collector *c, const struct session_control_ask *ask_for, char *why,
@@ -548,10 +549,10 @@ int session_control_open(struct collector *c, const struct session_control_ask *
 	st->hotkey_fd = -1;
 	st->options = ask_for->options;
 	st->kind = ask_for->kind;
-	st->kernel.cpuctxsw = ask_for->options->cpuctxsw;
-	st->kernel.sample = ask_for->options->sample;
-	st->kernel.events = ask_for->options->events;
-	st->kernel.syscalls = ask_for->options->syscalls;
+	st->kernel.cpuctxsw = ask_for->options->kernel.cpuctxsw;
+	st->kernel.sample = ask_for->options->kernel.sample;
+	st->kernel.events = ask_for->options->kernel.events;
+	st->kernel.syscalls = ask_for->options->kernel.syscalls;
 	st->since_s = time(NULL);
 	st->is_armed =
 		capture_waits(&ask_for->options->capture) && !ask_for->options->capture.start_later;

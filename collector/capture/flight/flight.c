@@ -59,25 +59,25 @@ int flight_open(struct collector *c)
 	if (!f)
 		return -ENOMEM;
 	f->ns = o->flight_ns;
-	f->bytes = (uint64_t)o->flight_bytes;
-	f->whole = c->clocks.map.zero;
-	f->limit = LIMIT_START;
-	flight_store_open(&f->store, &c->arenas, c->kernel.sample.open, f->ns, f->bytes);
-	c->arenas.since = flight_store_since;
-	c->arenas.since_ctx = &f->store;
-	if (c->options->duration_s)
-		f->stop = c->clocks.map.zero + c->options->duration_s * SECOND_NS;
-	c->model.ended = flight_process_ended;
+	f->memory.bytes = (uint64_t)o->flight_bytes;
+	f->whole.mono = c->clocks.map.zero;
+	f->whole.limit = LIMIT_START;
+	flight_store_open(&f->store, &c->arenas, c->kernel.sample.open, f->ns, f->memory.bytes);
+	c->arenas.flight.since = flight_store_since;
+	c->arenas.flight.ctx = &f->store;
+	if (c->options->program.duration_s)
+		f->stop = c->clocks.map.zero + c->options->program.duration_s * SECOND_NS;
+	c->model.hooks.ended = flight_process_ended;
 	c->kernel.sink = &kernel_sink;
 	c->capture->recorder = &recorder;
-	c->arenas.hold = 1;
-	c->arenas.follows_files = true;
+	c->arenas.flight.hold = 1;
+	c->arenas.flight.follows_files = true;
 	if (!o->triggers)
 		return 0;
-	if (triggers_read(&f->triggers, o->triggers, "profile"))
+	if (triggers_read(&f->trigger.list, o->triggers, "profile"))
 		return -EINVAL;
-	f->watch = trigger_watch_new(&f->triggers, flight_triggered, c);
-	return f->watch ? 0 : -ENOMEM;
+	f->trigger.watch = trigger_watch_new(&f->trigger.list, flight_triggered, c);
+	return f->trigger.watch ? 0 : -ENOMEM;
 }
 
 void flight_release(struct collector *c)
@@ -86,12 +86,12 @@ void flight_release(struct collector *c)
 
 	if (!f)
 		return;
-	trigger_watch_free(f->watch);
-	c->arenas.since = NULL;
+	trigger_watch_free(f->trigger.watch);
+	c->arenas.flight.since = NULL;
 	flight_store_release(&f->store);
 	flight_request_clear(&f->request);
-	flight_request_clear(&f->running);
-	free(f->ages.at);
+	flight_request_clear(&f->dump.request);
+	free(f->memory.ages.at);
 	free(f);
 	c->flight = NULL;
 }
@@ -100,11 +100,11 @@ void flight_release(struct collector *c)
 
 static void set_whole(struct flight *f, int64_t mono, enum flight_limit limit)
 {
-	if (mono <= f->whole)
+	if (mono <= f->whole.mono)
 		return;
-	f->whole = mono;
-	f->whole_ticks = 0;
-	f->limit = limit;
+	f->whole.mono = mono;
+	f->whole.ticks = 0;
+	f->whole.limit = limit;
 }
 
 /* Chunks that go back to the pool with the next commit. */
@@ -113,7 +113,7 @@ static uint64_t spent(const struct arenas *as)
 	uint64_t bytes = 0;
 
 	for (const struct arena *a = as->first; a; a = a->next)
-		bytes += a->spent_cnt * SL_CHUNK_BYTES;
+		bytes += a->spent.cnt * SL_CHUNK_BYTES;
 	return bytes;
 }
 
@@ -122,7 +122,7 @@ static uint64_t too_much(struct collector *c)
 {
 	struct flight *f = c->flight;
 	uint64_t fixed, used = flight_used(&c->arenas, &fixed) + flight_store_bytes(&f->store);
-	uint64_t limit = fixed + ALWAYS > f->bytes ? fixed + ALWAYS : f->bytes;
+	uint64_t limit = fixed + ALWAYS > f->memory.bytes ? fixed + ALWAYS : f->memory.bytes;
 
 	used -= spent(&c->arenas) < used ? spent(&c->arenas) : used;
 	return used > limit ? used - limit : 0;
@@ -137,25 +137,26 @@ static void let_go(struct collector *c)
 	uint64_t ticks = mono > 0 ? clock_map_ticks(&c->clocks.map, mono) : 1, more = too_much(c),
 		 full;
 
-	if (ticks > as->hold)
-		as->hold = ticks;
+	if (ticks > as->flight.hold)
+		as->flight.hold = ticks;
 	set_whole(f, mono, LIMIT_TIME);
-	f->is_full = more || flight_is_short(as);
-	if (f->is_full) {
-		f->ages.cnt = 0;
-		full = flight_look(as, &f->ages);
-		flight_store_look(&f->store, &f->ages);
+	f->memory.is_full = more || flight_is_short(as);
+	if (f->memory.is_full) {
+		f->memory.ages.cnt = 0;
+		full = flight_look(as, &f->memory.ages);
+		flight_store_look(&f->store, &f->memory.ages);
 		if (more)
-			ticks = flight_ages_pick(&f->ages, 0, more + f->bytes / 16);
+			ticks = flight_ages_pick(&f->memory.ages, 0, more + f->memory.bytes / 16);
 		if (full > ticks)
 			ticks = full;
-		if (ticks > as->hold) {
-			as->hold = ticks;
+		if (ticks > as->flight.hold) {
+			as->flight.hold = ticks;
 			set_whole(f, clock_map_ns(&c->clocks.map, ticks) + c->clocks.map.zero,
 				  LIMIT_MEMORY);
 		}
 	}
-	flight_store_forget(&f->store, clock_map_ns(&c->clocks.map, as->hold) + c->clocks.map.zero);
+	flight_store_forget(&f->store,
+			    clock_map_ns(&c->clocks.map, as->flight.hold) + c->clocks.map.zero);
 }
 
 /* Free chunks of one program are of no use to another. */
@@ -165,12 +166,12 @@ static void give_back(struct collector *c)
 	uint64_t resident;
 	int64_t now = flight_now();
 
-	if (now - f->resident_at < RESIDENT_NS)
+	if (now - f->memory.resident_at < RESIDENT_NS)
 		return;
-	f->resident_at = now;
+	f->memory.resident_at = now;
 	resident = flight_resident(&c->arenas) + flight_store_bytes(&f->store);
-	if (resident > f->bytes + SLACK)
-		flight_trim(&c->arenas, resident - f->bytes);
+	if (resident > f->memory.bytes + SLACK)
+		flight_trim(&c->arenas, resident - f->memory.bytes);
 }
 
 /* ---- a report ---- */
@@ -178,7 +179,7 @@ static void give_back(struct collector *c)
 static bool has_gpu(const struct arenas *as)
 {
 	for (const struct arena *a = as->first; a; a = a->next)
-		if (a->gpu)
+		if (a->family.gpu)
 			return true;
 	return false;
 }
@@ -186,23 +187,23 @@ static bool has_gpu(const struct arenas *as)
 static void cannot(struct collector *c, const char *why)
 {
 	notes_say(c, 2, "flight recorder: no report could be written (%s): %s",
-		  c->flight->running.reason, why);
+		  c->flight->dump.request.reason, why);
 }
 
 /* The window is the past, up to now. */
 static void begin_dump(struct collector *c)
 {
 	struct flight *f = c->flight;
-	int64_t now = flight_now(), from = f->whole;
-	uint64_t ticks = f->whole_ticks, first = ticks ? drain_next_start(&c->arenas) : 0;
+	int64_t now = flight_now(), from = f->whole.mono;
+	uint64_t ticks = f->whole.ticks, first = ticks ? drain_next_start(&c->arenas) : 0;
 	struct capture_ask ask;
 	char why[512] = "";
 	int err;
 
-	flight_request_clear(&f->running);
-	f->running = f->request;
+	flight_request_clear(&f->dump.request);
+	f->dump.request = f->request;
 	memset(&f->request, 0, sizeof(f->request));
-	f->running_limit = now - from < f->ns ? f->limit : LIMIT_TIME;
+	f->dump.limit = now - from < f->ns ? f->whole.limit : LIMIT_TIME;
 	/* Calls that had not returned when the previous report ended are in this one. */
 	if (first < ticks) {
 		ticks = first;
@@ -212,31 +213,31 @@ static void begin_dump(struct collector *c)
 		from = now - f->ns;
 		ticks = 0;
 	}
-	f->running_whole = now - from;
+	f->dump.whole = now - from;
 	/* The event that fired a trigger is in the report even if it is longer; other events of that time may be missing. */
-	if (f->running.since && f->running.since - EDGE_NS < from) {
-		from = f->running.since - EDGE_NS;
+	if (f->dump.request.since && f->dump.request.since - EDGE_NS < from) {
+		from = f->dump.request.since - EDGE_NS;
 		ticks = 0;
 	}
-	ask = (struct capture_ask){.source = f->running.source,
-				   .report = f->running.report,
-				   .overwrite = f->running.overwrite,
+	ask = (struct capture_ask){.source = f->dump.request.source,
+				   .report = f->dump.request.report,
+				   .overwrite = f->dump.request.overwrite,
 				   .from = ticks ? ticks : clock_map_ticks(&c->clocks.map, from),
 				   .from_mono = from};
 	err = capture_begin(c, &ask, why, sizeof(why));
 	if (!err)
-		err = capture_end(c, f->running.source);
+		err = capture_end(c, f->dump.request.source);
 	if (err) {
 		cannot(c, why[0] ? why : strerror(-err));
-		flight_request_clear(&f->running);
+		flight_request_clear(&f->dump.request);
 		return;
 	}
 	f->state = FLIGHT_DUMPING;
 	flight_store_base(&f->store, from);
-	f->to = c->report.windows.list[c->report.windows.cnt - 1].to;
-	f->to_mono = c->report.windows.list[c->report.windows.cnt - 1].to_mono;
-	f->reads_all = false;
-	c->arenas.hold = f->to;
+	f->dump.to = c->report.windows.list[c->report.windows.cnt - 1].to;
+	f->dump.to_mono = c->report.windows.list[c->report.windows.cnt - 1].to_mono;
+	f->dump.reads_all = false;
+	c->arenas.flight.hold = f->dump.to;
 }
 
 /*
@@ -247,10 +248,10 @@ static void read_on_for_gpu(struct collector *c)
 {
 	struct flight *f = c->flight;
 
-	if (f->reads_all || !has_gpu(&c->arenas))
+	if (f->dump.reads_all || !has_gpu(&c->arenas))
 		return;
-	f->reads_all = true;
-	c->arenas.hold = 0;
+	f->dump.reads_all = true;
+	c->arenas.flight.hold = 0;
 }
 
 /* The report is written; the recorder goes on where the window ended. */
@@ -259,29 +260,30 @@ static void end_dump(struct collector *c)
 	struct flight *f = c->flight;
 
 	f->state = c->capture->state == CAPTURE_OVER ? FLIGHT_OVER : FLIGHT_READY;
-	f->dumps++;
-	f->dumped = flight_now();
-	c->arenas.hold = f->reads_all ? c->clocks.map.newest : f->to;
+	f->done.cnt++;
+	f->done.at = flight_now();
+	c->arenas.flight.hold = f->dump.reads_all ? c->clocks.map.newest : f->dump.to;
 	/* To the tick and the nanosecond: no event is lost between two reports, and none is in both. */
-	if (f->reads_all) {
-		set_whole(f, clock_map_ns(&c->clocks.map, c->arenas.hold) + c->clocks.map.zero,
+	if (f->dump.reads_all) {
+		set_whole(f,
+			  clock_map_ns(&c->clocks.map, c->arenas.flight.hold) + c->clocks.map.zero,
 			  LIMIT_DUMP);
 	} else {
-		set_whole(f, f->to_mono, LIMIT_DUMP);
-		f->whole_ticks = f->to;
+		set_whole(f, f->dump.to_mono, LIMIT_DUMP);
+		f->whole.ticks = f->dump.to;
 	}
 	flight_store_over(&f->store);
-	flight_store_forget(&f->store, f->whole);
+	flight_store_forget(&f->store, f->whole.mono);
 	if (f->state == FLIGHT_OVER && c->kernel.sample.open)
 		sample_stop(c->kernel.sample.open);
-	flight_request_clear(&f->running);
+	flight_request_clear(&f->dump.request);
 }
 
 /* Every process has ended: no more events come. */
 static void program_ended(struct flight *f)
 {
-	f->has_ended = true;
-	if (triggers_have(&f->triggers, TRIGGER_EXIT) && !f->request.is_there)
+	f->done.has_ended = true;
+	if (triggers_have(&f->trigger.list, TRIGGER_EXIT) && !f->request.is_there)
 		flight_request_add(f, CAPTURE_SOURCE_EXIT, "the program has ended (trigger 'exit')",
 				   0);
 }
@@ -295,22 +297,22 @@ void flight_before(struct collector *c)
 	flight_store_turn(&f->store, flight_now());
 	if (f->stop && flight_now() >= f->stop)
 		c->end = RUN_CUT;
-	if (f->watch)
-		trigger_watch_round(f->watch, &c->arenas);
-	if (!f->has_ended && c->root.is_gone && !c->model.alive)
+	if (f->trigger.watch)
+		trigger_watch_round(f->trigger.watch, &c->arenas);
+	if (!f->done.has_ended && c->root.is_gone && !c->model.counts.alive)
 		program_ended(f);
 	if (f->state == FLIGHT_DUMPING) {
 		read_on_for_gpu(c);
 		return;
 	}
-	if (f->request.is_there && (f->has_ended || flight_now() >= f->request.due))
+	if (f->request.is_there && (f->done.has_ended || flight_now() >= f->request.due))
 		begin_dump(c);
 	if (f->state == FLIGHT_DUMPING)
 		read_on_for_gpu(c);
 	if (f->state != FLIGHT_READY)
 		return;
-	if (f->has_ended)
-		c->arenas.hold = 0;
+	if (f->done.has_ended)
+		c->arenas.flight.hold = 0;
 	else
 		let_go(c);
 }
@@ -321,7 +323,7 @@ void flight_after(struct collector *c)
 
 	if (!f || f->state == FLIGHT_OVER)
 		return;
-	if (f->is_full)
+	if (f->memory.is_full)
 		pump_commit(c);
 	if (f->state == FLIGHT_DUMPING && c->capture->state != CAPTURE_ENDING)
 		end_dump(c);
@@ -334,7 +336,7 @@ bool flight_can_wait(struct collector *c, int64_t since_tick_ns)
 
 	if (f->state != FLIGHT_READY || f->request.is_there)
 		return false;
-	if (since_tick_ns > (f->watch ? WATCH_NS : REST_NS))
+	if (since_tick_ns > (f->trigger.watch ? WATCH_NS : REST_NS))
 		return false;
 	return (!c->kernel.sched.open || sched_fill(c->kernel.sched.open) <= LAZY_FILL) &&
 	       (!c->kernel.sample.open || sample_fill(c->kernel.sample.open) <= LAZY_FILL) &&
@@ -402,8 +404,8 @@ static void write_events(struct collector *c, const struct window *w)
 		pump_sampled(c, &r);
 		c->kernel.sample.losses = q->losses;
 	}
-	lost(c, "CPU samples: no memory", &q->lost_samples);
-	lost(c, "context switches: no memory", &q->lost_switches);
+	lost(c, "CPU samples: no memory", &q->lost.samples);
+	lost(c, "context switches: no memory", &q->lost.switches);
 }
 
 static void contents(struct collector *c)
@@ -412,27 +414,27 @@ static void contents(struct collector *c)
 	const struct window *w;
 	char whole[32], asked[32];
 
-	if (!f || !f->running.is_there || !c->report.windows.cnt)
+	if (!f || !f->dump.request.is_there || !c->report.windows.cnt)
 		return;
 	w = &c->report.windows.list[c->report.windows.cnt - 1];
 	write_events(c, w);
-	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_REASON", f->running.reason);
+	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_REASON", f->dump.request.reason);
 	number(c, "SL_CAPTURE_FLIGHT_ASKED_NS", f->ns);
-	number(c, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->running_whole);
-	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_LIMIT", limit_words[f->running_limit]);
-	number(c, "SL_CAPTURE_FLIGHT_SIZE", (int64_t)f->bytes);
+	number(c, "SL_CAPTURE_FLIGHT_WHOLE_NS", f->dump.whole);
+	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_LIMIT", limit_words[f->dump.limit]);
+	number(c, "SL_CAPTURE_FLIGHT_SIZE", (int64_t)f->memory.bytes);
 	db_meta_capture(c->report.db, "SL_CAPTURE_FLIGHT_TOTALS",
 			"from up to an eighth of the time asked for before the report's beginning; "
 			"shortest and longest: since the thread began");
-	trigger_time(f->running_whole, whole, sizeof(whole));
-	if (f->running_limit == LIMIT_MEMORY)
+	trigger_time(f->dump.whole, whole, sizeof(whole));
+	if (f->dump.limit == LIMIT_MEMORY)
 		notes_say(c, 2,
 			  "flight recorder: %s; the report has the last %s, not %s, for memory was "
 			  "used up (a larger --flight-size keeps more)",
-			  f->running.reason, whole, trigger_time(f->ns, asked, sizeof(asked)));
+			  f->dump.request.reason, whole, trigger_time(f->ns, asked, sizeof(asked)));
 	else
 		notes_say(c, 1, "flight recorder: %s; the report has the last %s",
-			  f->running.reason, whole);
+			  f->dump.request.reason, whole);
 }
 
 /* ---- the end ---- */
@@ -448,20 +450,20 @@ void flight_close(struct collector *c)
 
 	if (!f)
 		return;
-	if ((c->end == RUN_CUT) && triggers_have(&f->triggers, TRIGGER_EXIT) &&
+	if ((c->end == RUN_CUT) && triggers_have(&f->trigger.list, TRIGGER_EXIT) &&
 	    !f->request.is_there)
 		flight_request_add(f, CAPTURE_SOURCE_EXIT,
 				   "the collection has ended (trigger 'exit')", 0);
 	if (f->state == FLIGHT_READY && f->request.is_there)
 		begin_dump(c);
-	c->arenas.hold = 0;
-	if (f->held_off && !c->report.is_quiet)
+	c->arenas.flight.hold = 0;
+	if (f->done.held_off && !c->report.is_quiet)
 		sl_warn("flight recorder: %llu further reason%s came too soon after a report for "
 			"one of %s own",
-			(unsigned long long)f->held_off, f->held_off == 1 ? "" : "s",
-			f->held_off == 1 ? "its" : "their");
-	if (!f->dumps && f->state == FLIGHT_READY && !c->report.is_quiet)
+			(unsigned long long)f->done.held_off, f->done.held_off == 1 ? "" : "s",
+			f->done.held_off == 1 ? "its" : "their");
+	if (!f->done.cnt && f->state == FLIGHT_READY && !c->report.is_quiet)
 		sl_warn("flight recorder: no report, for nothing went wrong%s, and none was "
 			"asked for (sightline dump; --trigger=exit writes one at the end)",
-			f->triggers.cnt ? ", no trigger fired" : "");
+			f->trigger.list.cnt ? ", no trigger fired" : "");
 }

@@ -40,27 +40,38 @@ struct flight_request {
 struct flight {
 	enum flight_state state;
 	int64_t ns;
-	uint64_t bytes;
-	/* Everything that ended later is in memory. */
-	int64_t whole;        /* CLOCK_MONOTONIC */
-	uint64_t whole_ticks; /* the same, to the tick; 0: not so exactly */
-	enum flight_limit limit;
-	bool is_full; /* memory is full: chunks go back at once */
-	struct triggers triggers;
-	struct trigger_watch *watch;
+	struct {
+		uint64_t bytes;
+		bool is_full;            /* memory is full: chunks go back at once */
+		struct flight_ages ages; /* scratch */
+		int64_t resident_at;
+	} memory;
+	struct {
+		/* Everything that ended later is in memory. */
+		int64_t mono;   /* CLOCK_MONOTONIC */
+		uint64_t ticks; /* the same, to the tick; 0: not so exactly */
+		enum flight_limit limit;
+	} whole;
+	struct {
+		struct triggers list;
+		struct trigger_watch *watch;
+	} trigger;
 	struct flight_store store;
-	struct flight_ages ages; /* scratch */
-	int64_t resident_at;
 	int64_t stop; /* --duration, CLOCK_MONOTONIC; 0 none */
-	struct flight_request request, running;
-	uint64_t to;     /* ticks: end of the window that is being written */
-	int64_t to_mono; /* the same */
-	bool reads_all;  /* meanwhile: later events are not kept */
-	enum flight_limit running_limit;
-	int64_t running_whole;   /* ns */
-	int64_t dumped, crashed; /* CLOCK_MONOTONIC of the last; 0 none */
-	uint64_t dumps, held_off;
-	bool has_ended; /* every process of the program has */
+	struct flight_request request;
+	struct {
+		struct flight_request request;
+		uint64_t to;     /* ticks: end of the window that is being written */
+		int64_t to_mono; /* the same */
+		bool reads_all;  /* meanwhile: later events are not kept */
+		enum flight_limit limit;
+		int64_t whole; /* ns */
+	} dump;
+	struct {
+		int64_t at, crashed; /* CLOCK_MONOTONIC of the last; 0 none */
+		uint64_t cnt, held_off;
+		bool has_ended; /* every process of the program has */
+	} done;
 	bool is_failure_noted;
 };
 

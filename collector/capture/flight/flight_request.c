@@ -69,9 +69,9 @@ void flight_triggered(void *to, const char *why, uint64_t since)
 	int64_t now = flight_now();
 
 	/* Too soon after a report, or already covered by the one about to be written. */
-	if ((f->dumps && now - f->dumped < f->ns) || f->state == FLIGHT_DUMPING ||
+	if ((f->done.cnt && now - f->done.at < f->ns) || f->state == FLIGHT_DUMPING ||
 	    f->request.is_there) {
-		f->held_off++;
+		f->done.held_off++;
 		return;
 	}
 	flight_request_add(f, CAPTURE_SOURCE_TRIGGER, why, now);
@@ -114,24 +114,24 @@ void flight_process_ended(void *ctx, struct proc *p)
 	int64_t now = flight_now();
 	char why[256];
 
-	if (!f || !p->in_tree || (c->end == RUN_CUT) || f->state == FLIGHT_OVER)
+	if (!f || !p->flags.in_tree || (c->end == RUN_CUT) || f->state == FLIGHT_OVER)
 		return;
-	if (WIFSIGNALED(p->status) && crash_name(WTERMSIG(p->status)))
+	if (WIFSIGNALED(p->life.status) && crash_name(WTERMSIG(p->life.status)))
 		snprintf(why, sizeof(why), "process %u (%s) was killed by %s", p->pid,
-			 name_of(&c->model, p), crash_name(WTERMSIG(p->status)));
-	else if (WIFSIGNALED(p->status) && is_root)
+			 name_of(&c->model, p), crash_name(WTERMSIG(p->life.status)));
+	else if (WIFSIGNALED(p->life.status) && is_root)
 		snprintf(why, sizeof(why), "the program was killed by signal %d",
-			 WTERMSIG(p->status));
-	else if (WIFEXITED(p->status) && WEXITSTATUS(p->status) && is_root)
+			 WTERMSIG(p->life.status));
+	else if (WIFEXITED(p->life.status) && WEXITSTATUS(p->life.status) && is_root)
 		snprintf(why, sizeof(why), "the program ended with exit status %d",
-			 WEXITSTATUS(p->status));
+			 WEXITSTATUS(p->life.status));
 	else
 		return;
 	/* Processes that crash all the time get one report per window; a failure of the program itself always gets one. */
-	if (!is_root && f->crashed && now - f->crashed < f->ns && !f->request.is_there) {
-		f->held_off++;
+	if (!is_root && f->done.crashed && now - f->done.crashed < f->ns && !f->request.is_there) {
+		f->done.held_off++;
 		return;
 	}
-	f->crashed = now;
+	f->done.crashed = now;
 	flight_request_add(f, CAPTURE_SOURCE_EXIT, why, now + CRASH_NS);
 }

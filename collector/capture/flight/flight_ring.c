@@ -52,8 +52,8 @@ static uint32_t threads_of(const struct arena *a)
 {
 	uint32_t cnt = 0;
 
-	for (uint32_t i = 0; i < a->threads; i++)
-		cnt += a->thread[i] != NULL;
+	for (uint32_t i = 0; i < a->threads.cnt; i++)
+		cnt += a->threads.at[i] != NULL;
 	return cnt;
 }
 
@@ -108,7 +108,7 @@ static uint64_t last_end(const struct sl_chunk *c, uint32_t pos, uint64_t before
 
 static bool is_gone(const struct arena *a, uint32_t idx, const struct thread *t)
 {
-	return t->is_seen_gone || model_image_is_over(t->image) ||
+	return t->flags.is_seen_gone || model_image_is_over(t->image) ||
 	       __atomic_load_n(&a->map->slot[idx].state, __ATOMIC_ACQUIRE) == SL_SLOT_DONE;
 }
 
@@ -119,10 +119,10 @@ static bool is_gone(const struct arena *a, uint32_t idx, const struct thread *t)
 static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct flight_ages *ages,
 		    struct flight_ages *gone)
 {
-	struct thread *t = a->thread[idx];
+	struct thread *t = a->threads.at[idx];
 	uint64_t newest = as->clock->newest, ticks = 0, end;
-	sl_ref ref = t->chunk, next;
-	uint32_t pos = t->pos;
+	sl_ref ref = t->at.chunk, next;
+	uint32_t pos = t->at.pos;
 
 	for (unsigned hops = 0; arena_has_chunk(a, ref) && hops < SL_CHUNK_CNT; hops++) {
 		struct sl_chunk *c = sl_chunk_at(a->map, ref);
@@ -167,7 +167,7 @@ static uint32_t chunks_over(const struct arena *a)
 bool flight_is_short(const struct arenas *as)
 {
 	for (const struct arena *a = as->first; a; a = a->next)
-		if (!a->is_bad && (chunks_over(a) || threads_of(a) > SLOTS_MOST))
+		if (!a->flags.is_bad && (chunks_over(a) || threads_of(a) > SLOTS_MOST))
 			return true;
 	return false;
 }
@@ -198,8 +198,8 @@ uint64_t flight_look(struct arenas *as, struct flight_ages *ages)
 		uint64_t until;
 
 		gone.cnt = 0;
-		for (uint32_t i = 0; i < a->threads && !a->is_bad; i++)
-			if (a->thread[i] && !a->thread[i]->is_over)
+		for (uint32_t i = 0; i < a->threads.cnt && !a->flags.is_bad; i++)
+			if (a->threads.at[i] && !a->threads.at[i]->flags.is_over)
 				look_at(as, a, i, ages, &gone);
 		for (size_t i = 0; i < gone.cnt; i++)
 			flight_ages_add(ages, gone.at[i].ticks, gone.at[i].bytes);
@@ -281,7 +281,7 @@ uint64_t flight_trim(struct arenas *as, uint64_t bytes)
 	uint64_t done = 0;
 
 	for (struct arena *a = as->first; a && done < bytes; a = a->next)
-		if (!a->is_bad)
+		if (!a->flags.is_bad)
 			done += trim_arena(a, bytes - done);
 	return done;
 }

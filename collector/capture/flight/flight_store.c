@@ -94,7 +94,7 @@ static void add_totals_of(struct flight_store *q, const struct thread *t, const 
 		return;
 	for (unsigned hook = 0; hook < SL_HOOK_CNT; hook++) {
 		const struct sl_agg *g = &agg[hook];
-		struct total total = {t->global_tid, t->use, hook, {0}};
+		struct total total = {t->id.global_tid, t->id.use, hook, {0}};
 
 		/* Reading a hole of the memfd would allocate it. */
 		if (!(there[hook * sizeof(*agg) / PAGE] & 1) || (!g->count && !g->lost_count))
@@ -109,11 +109,12 @@ static void add_totals(struct flight_store *q)
 	uint64_t before = q->last->bytes;
 
 	for (struct arena *a = q->arenas->first; a; a = a->next)
-		for (uint32_t i = 0; i < a->threads && !a->is_bad; i++) {
+		for (uint32_t i = 0; i < a->threads.cnt && !a->flags.is_bad; i++) {
 			sl_ref ref = a->map->slot[i].agg_chunk;
 
-			if (a->thread[i] && !a->thread[i]->is_over && arena_has_chunk(a, ref))
-				add_totals_of(q, a->thread[i],
+			if (a->threads.at[i] && !a->threads.at[i]->flags.is_over &&
+			    arena_has_chunk(a, ref))
+				add_totals_of(q, a->threads.at[i],
 					      (const struct sl_agg *)sl_chunk_at(a->map, ref));
 		}
 	q->last->totals = q->last->bytes - before;
@@ -131,17 +132,17 @@ void flight_store_open(struct flight_store *q, struct arenas *as, struct sample 
 {
 	*q = (struct flight_store){.arenas = as,
 				   .sample = sample,
-				   .part_ns = ns / PARTS > PART_NS ? ns / PARTS : PART_NS,
-				   .part_bytes = bytes / (2 * PARTS)};
-	if (q->part_bytes < LEAST)
-		q->part_bytes = LEAST;
+				   .part.ns = ns / PARTS > PART_NS ? ns / PARTS : PART_NS,
+				   .part.bytes = bytes / (2 * PARTS)};
+	if (q->part.bytes < LEAST)
+		q->part.bytes = LEAST;
 }
 
 void flight_store_turn(struct flight_store *q, int64_t now)
 {
 	struct flight_part *p = q->last;
 
-	if (p && !q->is_torn && p->bytes - p->totals < q->part_bytes && now - p->begun < q->part_ns)
+	if (p && !q->is_torn && p->bytes - p->totals < q->part.bytes && now - p->begun < q->part.ns)
 		return;
 	db_map_free(&q->codes);
 	q->codes = (struct db_map){0};
@@ -212,25 +213,25 @@ static void add_switch(void *ctx, const struct sched_switch *sw)
 	if (PUT(q, RECORD_SWITCH, PIECE(e)))
 		happened(q, sw->time_ns);
 	else
-		q->lost_switches++;
+		q->lost.switches++;
 }
 
 void flight_store_step(struct flight_store *q, const struct packed_switch *e)
 {
 	struct flight_cpu *more;
 
-	if (e->cpu >= q->cpus) {
-		more = realloc(q->cpu, (e->cpu + 1u) * sizeof(*more));
+	if (e->cpu >= q->cpus.cnt) {
+		more = realloc(q->cpus.list, (e->cpu + 1u) * sizeof(*more));
 		if (!more)
 			return;
-		memset(more + q->cpus, 0, (e->cpu + 1u - q->cpus) * sizeof(*more));
-		q->cpu = more;
-		q->cpus = e->cpu + 1u;
+		memset(more + q->cpus.cnt, 0, (e->cpu + 1u - q->cpus.cnt) * sizeof(*more));
+		q->cpus.list = more;
+		q->cpus.cnt = e->cpu + 1u;
 	}
 	if (e->is_in)
-		q->cpu[e->cpu] = (struct flight_cpu){e->pid, e->tid};
-	else if (q->cpu[e->cpu].tid == e->tid)
-		q->cpu[e->cpu] = (struct flight_cpu){0, 0};
+		q->cpus.list[e->cpu] = (struct flight_cpu){e->pid, e->tid};
+	else if (q->cpus.list[e->cpu].tid == e->tid)
+		q->cpus.list[e->cpu] = (struct flight_cpu){0, 0};
 }
 
 static void step_record(void *ctx, struct record *r)
@@ -267,7 +268,7 @@ void flight_store_release(struct flight_store *q)
 		drop_first(q);
 	flight_store_over(q);
 	db_map_free(&q->codes);
-	free(q->cpu);
+	free(q->cpus.list);
 	memset(q, 0, sizeof(*q));
 }
 
@@ -348,7 +349,7 @@ static void put_row(void *to, const struct sample_row *row)
 	if (PUT(q, RECORD_SAMPLE, PIECE(*row)))
 		happened(q, row->end_ns ? row->end_ns : row->ns);
 	else
-		q->lost_samples++;
+		q->lost.samples++;
 }
 
 /* What is missing in this part comes with the next one. */

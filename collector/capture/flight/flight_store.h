@@ -26,8 +26,10 @@ struct flight_cpu {
 struct flight_store {
 	struct arenas *arenas;
 	struct sample *sample; /* NULL: no samples */
-	int64_t part_ns;       /* length of a part, at most */
-	uint64_t part_bytes;   /* the same, besides totals */
+	struct {
+		int64_t ns;     /* length of a part, at most */
+		uint64_t bytes; /* the same, besides totals */
+	} part;
 	struct flight_part *first, *last;
 	struct db_map codes; /* that the last part has */
 	uint64_t bytes;      /* of all parts */
@@ -35,11 +37,14 @@ struct flight_store {
 	bool has_begun;
 	struct sample_losses seen;   /* of which the parts know */
 	struct sample_losses losses; /* in reports, all together */
-	uint64_t lost_samples,
-		lost_switches; /* for which there was no memory, not yet in a report */
-	/* On each CPU when the first part begins. */
-	struct flight_cpu *cpu;
-	uint32_t cpus;
+	struct {
+		uint64_t samples, switches; /* for which there was no memory, not yet in a report */
+	} lost;
+	struct {
+		/* On each CPU when the first part begins. */
+		struct flight_cpu *list;
+		uint32_t cnt;
+	} cpus;
 	struct db_map base; /* records of totals at the beginning of the window that is written */
 };
 

@@ -93,11 +93,11 @@ static void write_losses(struct writing *w, struct record *r)
 /* A switch at @ns for every thread that runs. */
 static void write_edge(struct writing *w, uint64_t ns, bool is_in)
 {
-	for (uint32_t i = 0; i < w->q->cpus; i++) {
+	for (uint32_t i = 0; i < w->q->cpus.cnt; i++) {
 		struct sched_switch sw = {.time_ns = ns,
 					  .cpu = i,
-					  .pid = w->q->cpu[i].pid,
-					  .tid = w->q->cpu[i].tid,
+					  .pid = w->q->cpus.list[i].pid,
+					  .tid = w->q->cpus.list[i].tid,
 					  .is_in = is_in,
 					  .state = SCHED_STATE_UNKNOWN,
 					  .preempted = -1,
@@ -182,12 +182,12 @@ uint64_t flight_store_write(struct flight_store *q, int64_t from, int64_t to,
 			    const struct sample_sink *sink)
 {
 	struct writing w = {.q = q, .sink = sink, .from = (uint64_t)from, .to = (uint64_t)to};
-	size_t bytes = q->cpus * sizeof(*q->cpu);
+	size_t bytes = q->cpus.cnt * sizeof(*q->cpus.list);
 	struct flight_cpu *before = bytes ? malloc(bytes) : NULL;
-	uint32_t cpus = before ? q->cpus : 0;
+	uint32_t cpus = before ? q->cpus.cnt : 0;
 
 	if (before)
-		memcpy(before, q->cpu, bytes);
+		memcpy(before, q->cpus.list, bytes);
 	for (const struct flight_part *p = q->first; p; p = p->next)
 		flight_part_each(p, mark, &w);
 	for (const struct flight_part *p = q->first; p; p = p->next)
@@ -195,9 +195,9 @@ uint64_t flight_store_write(struct flight_store *q, int64_t from, int64_t to,
 	if (!w.has_begun)
 		write_edge(&w, w.from, true);
 	write_edge(&w, w.to, false);
-	free(q->cpu);
-	q->cpu = before;
-	q->cpus = cpus;
+	free(q->cpus.list);
+	q->cpus.list = before;
+	q->cpus.cnt = cpus;
 	db_map_free(&w.stacks);
 	db_map_free(&w.modules);
 	return w.switches;
@@ -246,8 +246,8 @@ void flight_store_since(void *ctx, const struct thread *t, unsigned hook, struct
 
 	if (!q->base.cnt)
 		return;
-	r = (const struct record *)(intptr_t)*db_map_peek(&q->base,
-							  total_key(t->global_tid, t->use, hook));
+	r = (const struct record *)(intptr_t)*db_map_peek(
+		&q->base, total_key(t->id.global_tid, t->id.use, hook));
 	/* A thread that has begun them anew has fewer than it had. */
 	if (!r || r->total.agg.count > g->count || r->total.agg.lost_count > g->lost_count)
 		return;

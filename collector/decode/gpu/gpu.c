@@ -44,12 +44,12 @@ static void thread_free(struct gpu_arena *g, struct gpu_thread *th)
 
 static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_process *p)
 {
-	live_calls_end(&as->model->live, &p->live);
+	live_calls_end(&as->model->live, &p->calls.live);
 	for (unsigned i = 0; i < GPU_THREADS; i++)
-		while (p->thread[i]) {
-			struct gpu_thread *th = p->thread[i];
+		while (p->threads.at[i]) {
+			struct gpu_thread *th = p->threads.at[i];
 
-			p->thread[i] = th->next;
+			p->threads.at[i] = th->next;
 			thread_free(g, th);
 		}
 	gpu_alias_release(p);
@@ -87,10 +87,10 @@ static void write_work(const struct gpu_look *look)
 		bool is_late = look->all || w->arrived + look->wait <= look->now;
 
 		bytes = w->bytes;
-		if (is_late || ((w->end == INT64_MIN || w->end + GPU_SLACK_NS <= p->horizon) &&
+		if (is_late || ((w->end == INT64_MIN || w->end + GPU_SLACK_NS <= p->time.horizon) &&
 				gpu_work_is_named(look->arena, w->kind, payload))) {
 			gpu_work_write(look->as, look->arena, p, w->kind, payload);
-			gpu_waits_no_more(look->arena->gpu, w->logged, bytes);
+			gpu_waits_no_more(look->arena->family.gpu, w->logged, bytes);
 			continue;
 		}
 		memmove(q->at + to, w, bytes);
@@ -118,9 +118,9 @@ static void look_at_process(struct gpu_look *look)
 {
 	struct gpu_process *p = look->process;
 
-	p->looked_at = look->now;
+	p->time.looked_at = look->now;
 	for (unsigned i = 0; i < GPU_THREADS; i++) {
-		struct gpu_thread **at = &p->thread[i];
+		struct gpu_thread **at = &p->threads.at[i];
 
 		while (*at) {
 			struct gpu_thread *th = *at;
@@ -130,28 +130,28 @@ static void look_at_process(struct gpu_look *look)
 				continue;
 			}
 			*at = th->next;
-			if (p->last_thread == th)
-				p->last_thread = NULL;
-			thread_free(look->arena->gpu, th);
+			if (p->threads.last == th)
+				p->threads.last = NULL;
+			thread_free(look->arena->family.gpu, th);
 		}
 	}
-	p->horizon = p->until < look->read_to ? p->until : look->read_to;
+	p->time.horizon = p->reached.until < look->read_to ? p->reached.until : look->read_to;
 	if (p->work.len)
 		write_work(look);
-	if (p->until != INT64_MIN)
+	if (p->reached.until != INT64_MIN)
 		gpu_work_reported(look->as, p);
 }
 
 /* A watermark of CUPTI holds once everything handed over before it has been read. True: it does now. */
 static bool take_watermark(struct gpu_process *p, uint64_t read_to)
 {
-	if (p->next_until == INT64_MIN || p->next_tick > read_to)
+	if (p->reached.next_until == INT64_MIN || p->reached.next_tick > read_to)
 		return false;
-	if (p->next_until > p->until)
-		p->until = p->next_until;
-	p->next_until = p->last_until;
-	p->next_tick = p->last_tick;
-	p->last_until = INT64_MIN;
+	if (p->reached.next_until > p->reached.until)
+		p->reached.until = p->reached.next_until;
+	p->reached.next_until = p->reached.last_until;
+	p->reached.next_tick = p->reached.last_tick;
+	p->reached.last_until = INT64_MIN;
 	return true;
 }
 
@@ -160,7 +160,7 @@ static bool is_due(const struct gpu_look *look)
 	const struct gpu_process *p = look->process;
 
 	return look->all || look->is_news || p->cupti == GPU_CUPTI_OFF ||
-	       p->looked_at + LOOK_NS <= look->now;
+	       p->time.looked_at + LOOK_NS <= look->now;
 }
 
 /* The process was killed, or called _exit(): what CUPTI had not handed over is lost. */
@@ -169,20 +169,20 @@ static void note_missing(struct arenas *as, struct gpu_process *p)
 	char text[200];
 
 	if (p->cupti != GPU_CUPTI_ON || p->has_reported_all || p->is_missing_noted ||
-	    p->last_call <= p->until || p->last_call <= p->next_until ||
-	    p->last_call <= p->last_until)
+	    p->calls.last <= p->reached.until || p->calls.last <= p->reached.next_until ||
+	    p->calls.last <= p->reached.last_until)
 		return;
 	p->is_missing_noted = true;
 	snprintf(text, sizeof(text),
 		 "Process %u ended before CUPTI had handed everything over: the GPU's work of its "
 		 "last moments is missing",
-		 p->pid);
-	db_diagnostic(as->db, p->last_call, SOURCE_SHIM, SEVERITY_WRN, text, p->global_pid);
+		 p->id.pid);
+	db_diagnostic(as->db, p->calls.last, SOURCE_SHIM, SEVERITY_WRN, text, p->id.global_pid);
 }
 
 void gpu_settle(struct arenas *as, struct arena *a, bool all)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 	struct gpu_process **at;
 	struct gpu_look look = {.as = as, .arena = a, .wait = wait_ns(as)};
 	uint64_t read_to;
@@ -200,7 +200,7 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 
 		look.process = p;
 		look.is_news = take_watermark(p, read_to);
-		if (p->cupti == GPU_CUPTI_UNKNOWN && p->first_ns + GPU_GRACE_NS <= look.now) {
+		if (p->cupti == GPU_CUPTI_UNKNOWN && p->time.first + GPU_GRACE_NS <= look.now) {
 			p->cupti = GPU_CUPTI_OFF;
 			look.is_news = true;
 		}
@@ -223,7 +223,7 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 
 void gpu_release(struct arenas *as, struct arena *a)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 
 	if (!g)
 		return;
@@ -236,34 +236,34 @@ void gpu_release(struct arenas *as, struct arena *a)
 	gpu_pending_release(as, a);
 	free(g->name);
 	free(g->function_id);
-	free(g->node);
+	free(g->match.node);
 	free(g);
-	a->gpu = NULL;
+	a->family.gpu = NULL;
 }
 
 void gpu_rows_lost(struct arenas *as, struct arena *a)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 
-	if (!g || !g->rows)
+	if (!g || !g->txn.rows)
 		return;
-	db_lost(as->db, g->first_ns, g->last_ns, GLOBAL_PID(a->peer_pid), loss_disk,
-		(int64_t)g->rows);
-	as->lost_disk += g->rows;
-	g->rows = 0;
+	db_lost(as->db, g->txn.first_ns, g->txn.last_ns, GLOBAL_PID(a->peer_pid), loss_disk,
+		(int64_t)g->txn.rows);
+	as->lost.disk += g->txn.rows;
+	g->txn.rows = 0;
 }
 
 void gpu_rows_safe(struct arena *a)
 {
-	if (a->gpu)
-		a->gpu->rows = 0;
+	if (a->family.gpu)
+		a->family.gpu->txn.rows = 0;
 }
 
 static void record(struct arenas *as, struct thread *t, const struct call *c)
 {
 	if (c->shape == SL_SHAPE_GPU)
 		gpu_record(as, t, c);
-	else if (windows_have(as->windows, c->start))
+	else if (windows_have(as->report.windows, c->start))
 		gpu_call(as, t, c);
 }
 

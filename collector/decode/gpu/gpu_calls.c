@@ -103,7 +103,7 @@ static int64_t block(struct arenas *as, struct gpu_process *p, int64_t *which)
 	if (*which < 0) {
 		*which = as->gpu.blocks++ << 32;
 		as->gpu.has_changed = true;
-		p->arena->has_changed = true;
+		p->arena->save.has_changed = true;
 	}
 	return *which;
 }
@@ -114,17 +114,17 @@ int64_t gpu_hook_id(struct arenas *as, struct gpu_process *p)
 
 	/* CUPTI's block comes first, so that ids of most reports are CUPTI's own. */
 	if (p->cupti != GPU_CUPTI_OFF)
-		block(as, p, &p->cupti_block);
-	id = block(as, p, &p->hook_block) + ++p->hook_ids;
+		block(as, p, &p->ids.cupti_block);
+	id = block(as, p, &p->ids.hook_block) + ++p->ids.hook_ids;
 
-	if (!(p->hook_ids & UINT32_MAX)) /* 2^32 calls: continue in another block */
-		p->hook_block = -1;
+	if (!(p->ids.hook_ids & UINT32_MAX)) /* 2^32 calls: continue in another block */
+		p->ids.hook_block = -1;
 	return id;
 }
 
 int64_t gpu_cupti_id(struct arenas *as, struct gpu_process *p, uint32_t correlation)
 {
-	return block(as, p, &p->cupti_block) + correlation;
+	return block(as, p, &p->ids.cupti_block) + correlation;
 }
 
 static uint32_t alias_place(const struct gpu_alias_table *t, uint32_t key)
@@ -170,14 +170,14 @@ static bool alias_grow(struct gpu_alias_table *t)
 /* Keeps at least the last GPU_ALIASES: the GPU's work follows within seconds, and its queues hold far fewer launches. */
 void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id)
 {
-	struct gpu_alias_table *t = &p->alias;
+	struct gpu_alias_table *t = &p->calls.alias;
 	uint32_t at;
 
 	if (!correlation)
 		return;
 	if (t->cnt >= GPU_ALIASES) {
-		alias_free(&p->old_alias);
-		p->old_alias = *t;
+		alias_free(&p->calls.old_alias);
+		p->calls.old_alias = *t;
 		memset(t, 0, sizeof(*t));
 	}
 	if (t->cnt * 2 >= t->cap && !alias_grow(t))
@@ -206,15 +206,16 @@ int64_t gpu_alias_find(struct arenas *as, struct gpu_process *p, uint32_t correl
 
 	if (!correlation)
 		return DB_NULL;
-	if (alias_in(&p->alias, correlation, &id) || alias_in(&p->old_alias, correlation, &id))
+	if (alias_in(&p->calls.alias, correlation, &id) ||
+	    alias_in(&p->calls.old_alias, correlation, &id))
 		return id;
 	return gpu_cupti_id(as, p, correlation);
 }
 
 void gpu_alias_release(struct gpu_process *p)
 {
-	alias_free(&p->alias);
-	alias_free(&p->old_alias);
+	alias_free(&p->calls.alias);
+	alias_free(&p->calls.old_alias);
 }
 
 /* ---- rows ---- */
@@ -246,7 +247,7 @@ static void write_arguments(struct arenas *as, struct gpu_process *p, const stru
 		row[ARG_POSITION] = i;
 		row[ARG_ROLE] = f->role[i];
 		row[ARG_VALUE] = is_signed(f->role[i]) ? (int32_t)h->word[i] : (int64_t)h->word[i];
-		if (p->named_open && f->role[i] == SL_GPU_ROLE_stream)
+		if (p->streams.open && f->role[i] == SL_GPU_ROLE_stream)
 			gpu_stream_passed(p, h->word[i], h->start, id);
 	}
 }
@@ -295,7 +296,7 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	w.canon = f ? f->canon : gpu_canon_string(a, api->name);
 	w.id = api->correlation ? cupti_row_id(as, p, th, api->correlation) : gpu_hook_id(as, p);
 	/* CUPTI's name has the version, as in nsys. */
-	name = f && !string_find(a, api->name) ? function_name(as, a->gpu, hook->function)
+	name = f && !string_find(a, api->name) ? function_name(as, a->family.gpu, hook->function)
 					       : gpu_name(as, a, api->name, true)->mangled;
 	row = db_row(as->db, DB_RUNTIME);
 	row[RT_START] = w.start;
@@ -307,12 +308,12 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	row[RT_NAME_ID] = name;
 	row[RT_RETURN_VALUE] = hook ? hook->result : api->result;
 	row[RT_CALLCHAIN_ID] = hook ? stack_of(hook) : DB_NULL;
-	live_named(&as->model->live, &p->live, p->global_pid, LIVE_CUDA, name, w.end - w.start,
-		   row[RT_RETURN_VALUE] != 0);
+	live_named(&as->model->live, &p->calls.live, p->id.global_pid, LIVE_CUDA, name,
+		   w.end - w.start, row[RT_RETURN_VALUE] != 0);
 	if (hook)
 		write_arguments(as, p, hook, w.id);
 	gpu_remember(p, th, &w);
-	gpu_count_row(a->gpu, w.start, w.end);
+	gpu_count_row(a->family.gpu, w.start, w.end);
 	return w.id;
 }
 
@@ -345,7 +346,7 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 	};
 	unsigned library = gpu_function(h->function)->library;
 	int64_t id = gpu_hook_id(as, p), *row;
-	int64_t name = function_name(as, a->gpu, h->function);
+	int64_t name = function_name(as, a->family.gpu, h->function);
 
 	if (library == SL_GPU_cublas || library == SL_GPU_cublaslt || library == SL_GPU_cudnn) {
 		row = db_row(as->db, library == SL_GPU_cudnn ? DB_CUDNN_EVENTS : DB_CUBLAS_EVENTS);
@@ -360,8 +361,8 @@ void gpu_write_library(struct arenas *as, struct arena *a, struct gpu_process *p
 	} else {
 		library_row(as, h, name, names[library], th->global_tid, id, nesting);
 	}
-	live_named(&as->model->live, &p->live, p->global_pid, LIVE_LIBRARY, name, h->end - h->start,
-		   has_failed(h));
+	live_named(&as->model->live, &p->calls.live, p->id.global_pid, LIVE_LIBRARY, name,
+		   h->end - h->start, has_failed(h));
 	write_arguments(as, p, h, id);
-	gpu_count_row(a->gpu, h->start, h->end);
+	gpu_count_row(a->family.gpu, h->start, h->end);
 }

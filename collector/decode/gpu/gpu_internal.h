@@ -102,33 +102,49 @@ struct gpu_alias_table {
 struct gpu_process {
 	struct gpu_process *next;
 	struct gpu_arena *arena;
-	uint32_t number; /* of the image */
-	uint32_t pid;
-	int64_t global_pid;
+	struct {
+		uint32_t number; /* of the image */
+		uint32_t pid;
+		int64_t global_pid;
+	} id;
 	enum gpu_cupti cupti;
-	int64_t first_ns; /* its first call here */
-	/* CUPTI has handed over all that ended before @until; the next watermark holds once the rings have been read up
-	 * to @next_tick. */
-	int64_t until;
-	int64_t next_until, last_until;
-	uint64_t next_tick, last_tick;
-	int64_t horizon;                 /* calls that ended before have their rows */
-	int64_t cupti_block, hook_block; /* first id, 0 in it is not used; -1 none yet */
-	int64_t hook_ids;                /* given out */
-	struct gpu_thread *thread[GPU_THREADS], *last_thread;
-	struct gpu_alias_table alias, old_alias;
+	struct {
+		int64_t first;   /* its first call here */
+		int64_t horizon; /* calls that ended before have their rows */
+		int64_t looked_at;
+	} time;
+	struct {
+		/* CUPTI has handed over all that ended before @until; the next watermark holds once the rings have been read up
+		 * to @next_tick. */
+		int64_t until;
+		int64_t next_until, last_until;
+		uint64_t next_tick, last_tick;
+	} reached;
+	struct {
+		int64_t cupti_block, hook_block; /* first id, 0 in it is not used; -1 none yet */
+		int64_t hook_ids;                /* given out */
+	} ids;
+	struct {
+		struct gpu_thread *at[GPU_THREADS], *last;
+	} threads;
+	struct {
+		struct gpu_alias_table alias, old_alias;
+		int64_t last;            /* end of the latest in a hook's record */
+		struct live_calls *live; /* sums of its calls, NULL: none yet */
+	} calls;
 	struct gpu_queue work;
 	bool is_hurried; /* too much waits */
-	int64_t looked_at;
-	int64_t last_call;              /* end of the latest in a hook's record */
-	struct live_calls *live;        /* sums of its calls, NULL: none yet */
-	uint8_t gpu[GPU_DEVICES];       /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
-	bool has_reported_all;          /* CUPTI has handed over its last record */
-	bool is_missing_noted;          /* it never did, and the report has that diagnostic */
-	uint32_t device[GPU_CONTEXTS];  /* + 1, by context id; 0 unknown */
-	struct gpu_named *named;        /* streams */
-	struct db_map named_calls;      /* from ids of calls to those */
-	uint32_t named_cnt, named_open; /* those; and of them without a row */
+	struct {
+		uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
+		uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
+	} tables;
+	bool has_reported_all; /* CUPTI has handed over its last record */
+	bool is_missing_noted; /* it never did, and the report has that diagnostic */
+	struct {
+		struct gpu_named *named; /* streams */
+		struct db_map calls;     /* from ids of calls to those */
+		uint32_t cnt, open;      /* those; and of them without a row */
+	} streams;
 };
 
 struct gpu_name {
@@ -160,21 +176,27 @@ struct gpu_arena {
 	int64_t *function_id; /* StringIds.id + 1 by function */
 	size_t pending;       /* bytes */
 	uint64_t waiting;     /* records */
-	/* For recover. */
-	bool has_changed;
-	struct gpu_log log[GPU_STREAM_CNT];
-	struct gpu_queue settled, facts; /* to be appended with the next commit */
-	uint64_t last_logged;            /* number of the last record */
-	uint64_t fresh;    /* records that came to wait since the last commit, and still do */
-	uint64_t unlogged; /* that wait without being logged */
-	bool is_log_void;  /* its chunks are of a report before this one */
-	bool has_named;    /* names of streams, or calls on those, since the last commit */
-	/* Rows of the open transaction. */
-	uint64_t rows;
-	int64_t first_ns, last_ns;
-	/* Scratch of gpu_match.c. */
-	struct gpu_node *node;
-	size_t node_cap;
+	struct {
+		/* For recover. */
+		bool has_changed;
+		struct gpu_log log[GPU_STREAM_CNT];
+		struct gpu_queue settled, facts; /* to be appended with the next commit */
+		uint64_t last_logged;            /* number of the last record */
+		uint64_t fresh; /* records that came to wait since the last commit, and still do */
+		uint64_t unlogged; /* that wait without being logged */
+		bool is_log_void;  /* its chunks are of a report before this one */
+		bool has_named;    /* names of streams, or calls on those, since the last commit */
+	} save;
+	struct {
+		/* Rows of the open transaction. */
+		uint64_t rows;
+		int64_t first_ns, last_ns;
+	} txn;
+	struct {
+		/* Scratch of gpu_match.c. */
+		struct gpu_node *node;
+		size_t node_cap;
+	} match;
 };
 
 struct gpu_function {

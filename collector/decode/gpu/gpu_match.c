@@ -69,13 +69,13 @@ static bool room_for_nodes(struct gpu_arena *g, size_t cnt)
 {
 	struct gpu_node *more;
 
-	if (cnt <= g->node_cap)
+	if (cnt <= g->match.node_cap)
 		return true;
-	more = realloc(g->node, cnt * 2 * sizeof(*more));
+	more = realloc(g->match.node, cnt * 2 * sizeof(*more));
 	if (!more)
 		return false;
-	g->node = more;
-	g->node_cap = cnt * 2;
+	g->match.node = more;
+	g->match.node_cap = cnt * 2;
 	return true;
 }
 
@@ -92,13 +92,14 @@ static size_t take_hooks(struct gpu_arena *g, struct gpu_thread *th)
 			continue;
 		if (!room_for_nodes(g, cnt + 1))
 			break;
-		g->node[cnt++] = (struct gpu_node){.hook = h,
-						   .start = h->start,
-						   .end = h->end,
-						   .canon = gpu_function(h->function)->canon,
-						   .is_closed = at < th->open_at || !h->level};
+		g->match.node[cnt++] =
+			(struct gpu_node){.hook = h,
+					  .start = h->start,
+					  .end = h->end,
+					  .canon = gpu_function(h->function)->canon,
+					  .is_closed = at < th->open_at || !h->level};
 	}
-	sort_nodes(g->node, cnt);
+	sort_nodes(g->match.node, cnt);
 	return cnt;
 }
 
@@ -145,7 +146,7 @@ static int compare_apis(const void *x, const void *y)
 /* Adds CUPTI's records to the hooks' nodes, or as nodes of their own. Returns the number of nodes. */
 static size_t take_apis(const struct gpu_look *look, struct gpu_thread *th, size_t hooks)
 {
-	struct gpu_arena *g = look->arena->gpu;
+	struct gpu_arena *g = look->arena->family.gpu;
 	size_t cnt = hooks, from = 0;
 
 	if (!room_for_nodes(g, hooks + th->api_cnt))
@@ -156,22 +157,23 @@ static size_t take_apis(const struct gpu_look *look, struct gpu_thread *th, size
 		uint32_t canon = gpu_canon_string(look->arena, api->name);
 		struct gpu_node *n;
 
-		while (from < hooks && g->node[from].hook->end + GPU_CLOCK_NS < api->start)
+		while (from < hooks && g->match.node[from].hook->end + GPU_CLOCK_NS < api->start)
 			from++;
-		n = canon ? find_hook(g->node + from, g->node + hooks, api, canon) : NULL;
+		n = canon ? find_hook(g->match.node + from, g->match.node + hooks, api, canon)
+			  : NULL;
 		if (n) {
 			n->api = api;
 			n->start = api->start;
 			n->end = api->end;
 		} else {
-			g->node[cnt++] = (struct gpu_node){.api = api,
-							   .start = api->start,
-							   .end = api->end,
-							   .canon = canon,
-							   .is_closed = true};
+			g->match.node[cnt++] = (struct gpu_node){.api = api,
+								 .start = api->start,
+								 .end = api->end,
+								 .canon = canon,
+								 .is_closed = true};
 		}
 	}
-	sort_nodes(g->node, cnt);
+	sort_nodes(g->match.node, cnt);
 	return cnt;
 }
 
@@ -228,7 +230,7 @@ static bool is_ready(const struct gpu_look *look, const struct gpu_node *n)
 		return false;
 	switch (p->cupti) {
 	case GPU_CUPTI_UNKNOWN:
-		return p->first_ns + GPU_GRACE_NS <= look->now;
+		return p->time.first + GPU_GRACE_NS <= look->now;
 	case GPU_CUPTI_OFF:
 		return true;
 	case GPU_CUPTI_ON:
@@ -239,9 +241,9 @@ static bool is_ready(const struct gpu_look *look, const struct gpu_node *n)
 	if (n->api && !gpu_canon_string(look->arena, n->api->name))
 		return false;
 	if (is_driver)
-		return end + GPU_SLACK_NS <= p->until;
+		return end + GPU_SLACK_NS <= p->reached.until;
 	/* A nested call may be reported much later, in another buffer: then it would get a row of its own. */
-	return end + GPU_CLOCK_NS <= p->until || (n->api && !look->as->gpu.flush_ns);
+	return end + GPU_CLOCK_NS <= p->reached.until || (n->api && !look->as->gpu.flush_ns);
 }
 
 static void finish_node(struct gpu_node *n)
@@ -255,7 +257,7 @@ static void finish_node(struct gpu_node *n)
 
 static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_t cnt)
 {
-	struct gpu_node *node = look->arena->gpu->node;
+	struct gpu_node *node = look->arena->family.gpu->match.node;
 
 	for (struct gpu_node *n = node; n < node + cnt; n++) {
 		const char *name = n->hook ? NULL : string_find(look->arena, n->api->name);
@@ -432,12 +434,12 @@ static void clean_apis(struct gpu_arena *g, struct gpu_thread *th)
 
 void gpu_match(const struct gpu_look *look, struct gpu_thread *th)
 {
-	struct gpu_arena *g = look->arena->gpu;
+	struct gpu_arena *g = look->arena->family.gpu;
 	size_t cnt = take_hooks(g, th);
 
 	if (th->api_cnt)
 		cnt = take_apis(look, th, cnt);
-	find_outer(g->node, cnt);
+	find_outer(g->match.node, cnt);
 	write_cuda(look, th, cnt);
 	write_libraries(look, th);
 	clean_hooks(g, th);

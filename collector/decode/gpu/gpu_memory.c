@@ -26,7 +26,7 @@ static void moved(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	/* The GPU's side; the other is the CPU, or for copies between GPUs the source. */
 	row[CPY_DEVICE_ID] = u->kind == UM_DTOH ? u->src : u->dst;
 	row[CPY_CONTEXT_ID] = row[CPY_STREAM_ID] = 0;
-	row[CPY_GLOBAL_PID] = p->global_pid;
+	row[CPY_GLOBAL_PID] = p->id.global_pid;
 	row[CPY_BYTES] = (int64_t)u->value;
 	row[CPY_COPY_KIND] = u->kind == UM_HTOD ? 11 : u->kind == UM_DTOH ? 12 : 13;
 	row[CPY_SRC_KIND] = row[CPY_DST_KIND] = GPU_MEMORY_UNKNOWN;
@@ -57,7 +57,7 @@ void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 		snprintf(pc, sizeof(pc), "0x%" PRIx64, u->value);
 		row = db_row(as->db, DB_UM_CPU_PAGE_FAULTS);
 		row[UMC_START] = gpu_session_ns(as, u->start);
-		row[UMC_GLOBAL_PID] = p->global_pid;
+		row[UMC_GLOBAL_PID] = p->id.global_pid;
 		row[UMC_ADDRESS] = (int64_t)u->address;
 		row[UMC_ORIGINAL_FAULT_PC] = (int64_t)u->value;
 		row[UMC_CPU_INSTRUCTION] = db_string(as->db, pc, strlen(pc));
@@ -71,7 +71,7 @@ void gpu_um_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 		row = db_row(as->db, DB_UM_GPU_PAGE_FAULTS);
 		row[UMG_START] = gpu_session_ns(as, u->start);
 		row[UMG_END] = gpu_session_ns(as, u->end);
-		row[UMG_GLOBAL_PID] = p->global_pid;
+		row[UMG_GLOBAL_PID] = p->id.global_pid;
 		row[UMG_DEVICE_ID] = u->src;
 		row[UMG_ADDRESS] = (int64_t)u->address;
 		row[UMG_NUMBER_OF_PAGE_FAULTS] = (int64_t)u->value;
@@ -89,7 +89,7 @@ void gpu_memory_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 	const char *name = string_find(a, m->name);
 	const int64_t row[] = {
 		gpu_session_ns(as, m->time),
-		p->global_pid,
+		p->id.global_pid,
 		m->device,
 		m->context,
 		(int64_t)m->address,
@@ -116,7 +116,7 @@ void gpu_pool_write(struct arenas *as, struct gpu_process *p, const struct sl_gp
 	int64_t *row = db_row(as->db, DB_MEMORY_POOL_EVENTS);
 
 	row[POOL_START] = gpu_session_ns(as, m->time);
-	row[POOL_GLOBAL_PID] = p->global_pid;
+	row[POOL_GLOBAL_PID] = p->id.global_pid;
 	row[POOL_DEVICE_ID] = m->device;
 	row[POOL_ADDRESS] = (int64_t)m->address;
 	row[POOL_OPERATION_TYPE] = m->operation;

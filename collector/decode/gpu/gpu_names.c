@@ -30,7 +30,7 @@ static void work_out(struct arenas *as, const char *symbol, struct gpu_name *n)
 
 static struct gpu_name *slot(struct arena *a, uint32_t string)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 
 	if (string >= a->strings.cnt)
 		return NULL;

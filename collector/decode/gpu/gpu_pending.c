@@ -25,14 +25,14 @@
 
 void gpu_log_settled(struct gpu_arena *g, uint64_t logged)
 {
-	struct gpu_queue *q = &g->settled;
+	struct gpu_queue *q = &g->save.settled;
 	struct settled *s = q->len ? (struct settled *)(q->at + q->len) - 1 : NULL;
 
-	g->has_changed = true;
+	g->save.has_changed = true;
 	if (!logged) {
-		g->fresh--;
+		g->save.fresh--;
 	} else if (logged == NOT_LOGGED) {
-		g->unlogged--;
+		g->save.unlogged--;
 	} else if (s && s->to + 1 == logged) {
 		s->to = logged;
 	} else {
@@ -45,7 +45,7 @@ void gpu_log_settled(struct gpu_arena *g, uint64_t logged)
 /* Where a commit would have too many facts the younger half remains. */
 static void add_fact(struct gpu_process *p, const struct fact *f)
 {
-	struct gpu_queue *q = &p->arena->facts;
+	struct gpu_queue *q = &p->arena->save.facts;
 	struct fact *to;
 
 	if (p->cupti == GPU_CUPTI_OFF)
@@ -56,7 +56,7 @@ static void add_fact(struct gpu_process *p, const struct fact *f)
 		memmove(q->at, q->at + half, q->len - half);
 		q->len -= half;
 	}
-	p->arena->has_changed = true;
+	p->arena->save.has_changed = true;
 	to = gpu_queue_add(q, sizeof(*f));
 	if (to)
 		*to = *f;
@@ -64,16 +64,17 @@ static void add_fact(struct gpu_process *p, const struct fact *f)
 
 void gpu_log_alias(struct gpu_process *p, uint32_t correlation, int64_t id)
 {
-	add_fact(p,
-		 &(struct fact){
-			 .id = id, .number = p->number, .name = correlation, .what = FACT_ALIAS});
+	add_fact(p, &(struct fact){.id = id,
+				   .number = p->id.number,
+				   .name = correlation,
+				   .what = FACT_ALIAS});
 }
 
 static void add_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w,
 		    enum fact_what what)
 {
-	add_fact(p, &(struct fact){w->start, w->end, w->id, th->global_tid, p->number, th->ns_tid,
-				   w->canon, what});
+	add_fact(p, &(struct fact){w->start, w->end, w->id, th->global_tid, p->id.number,
+				   th->ns_tid, w->canon, what});
 }
 
 void gpu_log_row(struct gpu_process *p, const struct gpu_thread *th, const struct gpu_written *w)
@@ -93,7 +94,7 @@ void gpu_log_reported(struct gpu_process *p, const struct gpu_thread *th,
 static uint64_t delete_oldest(struct arenas *as, const struct arena *a, enum gpu_stream stream,
 			      size_t limit)
 {
-	struct gpu_log *l = &a->gpu->log[stream];
+	struct gpu_log *l = &a->family.gpu->save.log[stream];
 	uint64_t last = 0;
 	uint32_t cnt = 0;
 
@@ -115,7 +116,7 @@ static uint64_t delete_oldest(struct arenas *as, const struct arena *a, enum gpu
 static bool append(struct arenas *as, const struct arena *a, enum gpu_stream stream,
 		   const struct gpu_queue *q)
 {
-	struct gpu_log *l = &a->gpu->log[stream];
+	struct gpu_log *l = &a->family.gpu->save.log[stream];
 
 	if (l->cnt == l->cap) {
 		uint32_t cap = l->cap ? l->cap * 2 : 64;
@@ -128,7 +129,7 @@ static bool append(struct arenas *as, const struct arena *a, enum gpu_stream str
 	}
 	if (db_pending_gpu_add(as->db, gpu_seq(a, stream, l->first + l->cnt), q->at, q->len))
 		return false;
-	l->chunk[l->cnt++] = (struct gpu_chunk){a->gpu->last_logged, q->len};
+	l->chunk[l->cnt++] = (struct gpu_chunk){a->family.gpu->save.last_logged, q->len};
 	l->bytes += q->len;
 	return true;
 }
@@ -137,18 +138,18 @@ static void delete_all(struct arenas *as, const struct arena *a)
 {
 	db_pending_gpu_delete(as->db, gpu_seq(a, 0, 0), gpu_seq(a, GPU_STREAM_CNT - 1, UINT32_MAX));
 	for (int i = 0; i < GPU_STREAM_CNT; i++)
-		a->gpu->log[i].cnt = a->gpu->log[i].bytes = 0;
+		a->family.gpu->save.log[i].cnt = a->family.gpu->save.log[i].bytes = 0;
 }
 
 void gpu_log_void(struct gpu_arena *g)
 {
-	g->facts.len = g->settled.len = 0;
-	g->is_log_void = g->has_changed = true;
+	g->save.facts.len = g->save.settled.len = 0;
+	g->save.is_log_void = g->save.has_changed = true;
 }
 
 void gpu_pending_release(struct arenas *as, struct arena *a)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 	char key[48];
 
 	snprintf(key, sizeof(key), "gpu.%u", a->id);
@@ -156,9 +157,9 @@ void gpu_pending_release(struct arenas *as, struct arena *a)
 	gpu_streams_drop(as, a);
 	delete_all(as, a);
 	for (int i = 0; i < GPU_STREAM_CNT; i++)
-		free(g->log[i].chunk);
-	free(g->facts.at);
-	free(g->settled.at);
+		free(g->save.log[i].chunk);
+	free(g->save.facts.at);
+	free(g->save.settled.at);
 }
 
 /* ---- a chunk of records ---- */
@@ -182,13 +183,13 @@ static void put(struct writer *w, enum record_what what, const struct gpu_proces
 	if (!r) {
 		/* The next commit would have more still. */
 		*logged = NOT_LOGGED;
-		w->g->unlogged++;
+		w->g->save.unlogged++;
 		return;
 	}
-	*logged = ++w->g->last_logged;
+	*logged = ++w->g->save.last_logged;
 	*r = (struct record_head){.what = what,
 				  .bytes = (uint32_t)padded,
-				  .number = p->number,
+				  .number = p->id.number,
 				  .ns_tid = th ? th->ns_tid : 0,
 				  .global_tid = th ? th->global_tid : 0};
 	memset((char *)(r + 1) + padded - 8, 0, 8);
@@ -199,7 +200,7 @@ static void put_all(struct writer *w)
 {
 	for (struct gpu_process *p = w->g->first; p; p = p->next) {
 		for (unsigned i = 0; i < GPU_THREADS; i++)
-			for (struct gpu_thread *th = p->thread[i]; th; th = th->next) {
+			for (struct gpu_thread *th = p->threads.at[i]; th; th = th->next) {
 				for (size_t at = th->hooks.begin, bytes; at < th->hooks.len;
 				     at += bytes) {
 					struct gpu_hook *h = (struct gpu_hook *)(th->hooks.at + at);
@@ -222,49 +223,49 @@ static void put_all(struct writer *w)
 
 static void save_records(struct arenas *as, struct arena *a)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 	struct writer w = {g, {0}, 0};
 	uint64_t *cnt;
 
 	w.deleted = delete_oldest(as, a, GPU_STREAM_RECORDS, RECORDS_MAX + 2 * g->pending);
-	if (g->is_log_void) {
-		w.deleted = g->last_logged;
+	if (g->save.is_log_void) {
+		w.deleted = g->save.last_logged;
 		delete_all(as, a);
-		g->is_log_void = false;
+		g->save.is_log_void = false;
 	}
-	if (!g->fresh && !w.deleted && !g->settled.len)
+	if (!g->save.fresh && !w.deleted && !g->save.settled.len)
 		return;
-	cnt = gpu_queue_add(&w.out, sizeof(*cnt) + g->settled.len);
+	cnt = gpu_queue_add(&w.out, sizeof(*cnt) + g->save.settled.len);
 	if (!cnt) {
-		g->is_log_void = true; /* all is logged anew at the next commit */
+		g->save.is_log_void = true; /* all is logged anew at the next commit */
 		return;
 	}
-	*cnt = g->settled.len / sizeof(struct settled);
-	if (g->settled.len)
-		memcpy(cnt + 1, g->settled.at, g->settled.len);
+	*cnt = g->save.settled.len / sizeof(struct settled);
+	if (g->save.settled.len)
+		memcpy(cnt + 1, g->save.settled.at, g->save.settled.len);
 	put_all(&w);
-	g->is_log_void = !append(as, a, GPU_STREAM_RECORDS, &w.out);
-	g->settled.len = 0;
-	g->fresh = 0;
+	g->save.is_log_void = !append(as, a, GPU_STREAM_RECORDS, &w.out);
+	g->save.settled.len = 0;
+	g->save.fresh = 0;
 	free(w.out.at);
 }
 
 static void save_facts(struct arenas *as, struct arena *a)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 
-	if (!g->facts.len)
+	if (!g->save.facts.len)
 		return;
 	delete_oldest(as, a, GPU_STREAM_FACTS, FACTS_MAX);
-	if (append(as, a, GPU_STREAM_FACTS, &g->facts))
-		g->facts.len = 0;
+	if (append(as, a, GPU_STREAM_FACTS, &g->save.facts))
+		g->save.facts.len = 0;
 }
 
 /* ---- notes ---- */
 
 static int save_head(struct arenas *as, const struct arena *a)
 {
-	const struct gpu_arena *g = a->gpu;
+	const struct gpu_arena *g = a->family.gpu;
 	struct saved_gpu *head;
 	struct gpu_queue out = {0};
 	bool ok = gpu_queue_add(&out, sizeof(*head)) != NULL;
@@ -276,19 +277,19 @@ static int save_head(struct arenas *as, const struct arena *a)
 
 		ok = s != NULL;
 		if (ok)
-			*s = (struct saved_process){.number = p->number,
-						    .pid = p->pid,
+			*s = (struct saved_process){.number = p->id.number,
+						    .pid = p->id.pid,
 						    .cupti = p->cupti,
-						    .first_ns = p->first_ns,
-						    .until = p->until,
-						    .cupti_block = p->cupti_block,
-						    .hook_block = p->hook_block,
-						    .hook_ids = p->hook_ids};
+						    .first_ns = p->time.first,
+						    .until = p->reached.until,
+						    .cupti_block = p->ids.cupti_block,
+						    .hook_block = p->ids.hook_block,
+						    .hook_ids = p->ids.hook_ids};
 	}
 	snprintf(key, sizeof(key), "gpu.%u", a->id);
 	if (ok) {
 		head = (struct saved_gpu *)out.at;
-		*head = (struct saved_gpu){g->unlogged, g->first_ns};
+		*head = (struct saved_gpu){g->save.unlogged, g->txn.first_ns};
 		err = db_state_set(as->db, key, out.at, out.len);
 	}
 	free(out.at);
@@ -313,12 +314,12 @@ static int save_report(struct arenas *as)
 
 int gpu_save(struct arenas *as, struct arena *a)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 	int err = save_report(as);
 
-	if (!g || err || !(g->fresh || g->rows || g->has_changed))
+	if (!g || err || !(g->save.fresh || g->txn.rows || g->save.has_changed))
 		return err;
-	g->has_changed = false;
+	g->save.has_changed = false;
 	save_records(as, a);
 	save_facts(as, a);
 	err = gpu_streams_save(as, a);

@@ -32,7 +32,7 @@ void gpu_waits(struct gpu_arena *g, size_t bytes)
 {
 	g->pending += bytes;
 	g->waiting++;
-	g->fresh++;
+	g->save.fresh++;
 }
 
 void gpu_waits_no_more(struct gpu_arena *g, uint64_t logged, size_t bytes)
@@ -44,16 +44,16 @@ void gpu_waits_no_more(struct gpu_arena *g, uint64_t logged, size_t bytes)
 
 void gpu_count_row(struct gpu_arena *g, int64_t start, int64_t end)
 {
-	if (!g->rows++)
-		g->first_ns = start;
-	g->last_ns = end;
+	if (!g->txn.rows++)
+		g->txn.first_ns = start;
+	g->txn.last_ns = end;
 }
 
 static struct gpu_arena *gpu_of(struct arena *a)
 {
-	if (!a->gpu)
-		a->gpu = calloc(1, sizeof(*a->gpu));
-	return a->gpu;
+	if (!a->family.gpu)
+		a->family.gpu = calloc(1, sizeof(*a->family.gpu));
+	return a->family.gpu;
 }
 
 struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, int64_t now)
@@ -63,21 +63,22 @@ struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, 
 
 	if (!g)
 		return NULL;
-	if (g->last && g->last->number == number)
+	if (g->last && g->last->id.number == number)
 		return g->last;
-	for (p = g->first; p && p->number != number; p = p->next)
+	for (p = g->first; p && p->id.number != number; p = p->next)
 		;
 	if (!p) {
 		p = calloc(1, sizeof(*p));
 		if (!p)
 			return NULL;
 		p->arena = g;
-		p->number = number;
-		p->pid = pid;
-		p->global_pid = GLOBAL_PID(pid);
-		p->first_ns = now;
-		p->until = p->next_until = p->last_until = p->horizon = p->last_call = INT64_MIN;
-		p->cupti_block = p->hook_block = -1;
+		p->id.number = number;
+		p->id.pid = pid;
+		p->id.global_pid = GLOBAL_PID(pid);
+		p->time.first = now;
+		p->reached.until = p->reached.next_until = p->reached.last_until = p->time.horizon =
+			p->calls.last = INT64_MIN;
+		p->ids.cupti_block = p->ids.hook_block = -1;
 		p->next = g->first;
 		g->first = p;
 	}
@@ -87,7 +88,7 @@ struct gpu_process *gpu_process(struct arena *a, uint32_t number, uint32_t pid, 
 
 struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid)
 {
-	struct gpu_thread **list = &p->thread[ns_tid % GPU_THREADS], *th = p->last_thread;
+	struct gpu_thread **list = &p->threads.at[ns_tid % GPU_THREADS], *th = p->threads.last;
 
 	if (th && th->ns_tid == ns_tid)
 		return th;
@@ -106,7 +107,7 @@ struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t gl
 	/* Ids of threads are reused. */
 	if (global_tid)
 		th->global_tid = global_tid;
-	p->last_thread = th;
+	p->threads.last = th;
 	return th;
 }
 
@@ -122,7 +123,7 @@ void gpu_hurry(struct arenas *as, const struct gpu_process *p)
 bool gpu_is_over(const struct arena *a, const struct gpu_process *p)
 {
 	for (const struct image *im = a->images; im; im = im->next)
-		if (im->number == p->number)
+		if (im->number == p->id.number)
 			return model_image_is_over(im) && !im->threads;
 	return true;
 }

@@ -60,14 +60,14 @@ void gpu_call(struct arenas *as, struct thread *t, const struct call *c)
 		struct gpu_hook h;
 		uint64_t words[SL_GPU_ARGS];
 	} copy = {.h = {.function = c->hook, .level = c->level}};
-	uint64_t first = c->payload[0];
+	uint64_t first = c->data.payload[0];
 	unsigned words = (unsigned)(first >> 32 & 0xff);
 	struct arena *a = t->image->arena;
 	struct gpu_process *p;
 	struct gpu_thread *th;
 
-	if (c->hook >= SL_GPU_FUNCTION_CNT || words > SL_GPU_ARGS || words + 1 > c->payload_words) {
-		as->corrupt++;
+	if (c->hook >= SL_GPU_FUNCTION_CNT || words > SL_GPU_ARGS || words + 1 > c->data.words) {
+		as->lost.corrupt++;
 		return;
 	}
 	copy.h.start = clock_map_ns(as->clock, c->start);
@@ -76,16 +76,17 @@ void gpu_call(struct arenas *as, struct thread *t, const struct call *c)
 	copy.h.result = (int32_t)(uint32_t)first;
 	copy.h.words = (uint8_t)words;
 	copy.h.bytes = (uint32_t)(sizeof(copy.h) + words * 8);
-	memcpy(copy.h.word, c->payload + 1, words * 8);
+	memcpy(copy.h.word, c->data.payload + 1, words * 8);
 	p = gpu_process(a, t->image->number, t->image->proc->pid, copy.h.start);
-	th = p ? gpu_thread(p, t->ns_tid, t->global_tid) : NULL;
+	th = p ? gpu_thread(p, t->id.ns_tid, t->id.global_tid) : NULL;
 	if (!th) {
-		db_lost(as->db, copy.h.start, copy.h.end, t->global_tid, "GPU calls: no memory", 1);
+		db_lost(as->db, copy.h.start, copy.h.end, t->id.global_tid, "GPU calls: no memory",
+			1);
 		return;
 	}
 	th->used_at = copy.h.end;
-	if (copy.h.end > p->last_call)
-		p->last_call = copy.h.end;
+	if (copy.h.end > p->calls.last)
+		p->calls.last = copy.h.end;
 	add_hook(as, a, p, th, &copy.h);
 	gpu_hurry(as, p);
 }
@@ -121,38 +122,38 @@ static void add_api(struct arenas *as, struct arena *a, struct gpu_process *p,
 			      .is_driver = r->is_driver != 0};
 	struct gpu_thread *th;
 
-	if (!windows_have_ns(as->windows, as->clock->zero, api.start))
+	if (!windows_have_ns(as->report.windows, as->clock->zero, api.start))
 		return;
 	th = gpu_thread(p, r->thread, 0);
 	if (th && !th->global_tid) {
-		uint32_t tid = a->is_foreign ? pidns_thread(p->pid, r->thread) : r->thread;
+		uint32_t tid = a->flags.is_foreign ? pidns_thread(p->id.pid, r->thread) : r->thread;
 
-		th->global_tid = GLOBAL_TID(p->pid, tid ? tid : r->thread);
+		th->global_tid = GLOBAL_TID(p->id.pid, tid ? tid : r->thread);
 	}
 	if (th && gpu_is_written(p, th, &api, gpu_canon_string(a, r->name)))
 		return;
 	if (!th || !keep_api(p, th, &api))
-		db_lost(as->db, api.start, api.end, p->global_pid, "GPU calls: no memory", 1);
+		db_lost(as->db, api.start, api.end, p->id.global_pid, "GPU calls: no memory", 1);
 }
 
 static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gpu_flushed *f,
 		    uint64_t tick)
 {
-	int64_t until = gpu_session_ns(as, f->until), before = p->until;
+	int64_t until = gpu_session_ns(as, f->until), before = p->reached.until;
 
 	p->has_reported_all |= f->is_last != 0;
 
 	if (f->dropped) {
-		db_lost(as->db, before == INT64_MIN ? p->first_ns : before, until, p->global_pid,
-			loss_dropped, (int64_t)f->dropped);
+		db_lost(as->db, before == INT64_MIN ? p->time.first : before, until,
+			p->id.global_pid, loss_dropped, (int64_t)f->dropped);
 		as->gpu.dropped += f->dropped;
 	}
-	if (p->next_until == INT64_MIN) {
-		p->next_until = until;
-		p->next_tick = tick;
+	if (p->reached.next_until == INT64_MIN) {
+		p->reached.next_until = until;
+		p->reached.next_tick = tick;
 	} else {
-		p->last_until = until;
-		p->last_tick = tick;
+		p->reached.last_until = until;
+		p->reached.last_tick = tick;
 	}
 }
 
@@ -187,7 +188,7 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 	snprintf(line, sizeof(line), s->detail ? "%s (CUPTI's error %u)" : "%s", text, s->detail);
 	db_diagnostic(as->db, ns, SOURCE_SHIM,
 		      s->code == SL_GPU_STATUS_ON ? SEVERITY_INF : SEVERITY_WRN, line,
-		      p->global_pid);
+		      p->id.global_pid);
 	if (s->code != SL_GPU_STATUS_ON)
 		warn(as, line);
 }
@@ -199,14 +200,15 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
  */
 static bool is_wanted(const struct arenas *as, unsigned kind, const void *payload, int64_t end)
 {
-	const struct windows *w = as->windows;
+	const struct windows *w = as->report.windows;
 
 	if (kind == SL_GPU_REC_UM)
 		end = gpu_session_ns(as, ((const struct sl_gpu_um *)payload)->start);
 	if (!w || end == INT64_MIN)
 		return true;
 	/* The first member of each is its time or its start. */
-	if (as->follows_files && w->cnt && *(const int64_t *)payload >= w->list[w->cnt - 1].to_mono)
+	if (as->flight.follows_files && w->cnt &&
+	    *(const int64_t *)payload >= w->list[w->cnt - 1].to_mono)
 		return false;
 	return w->cnt && end + as->clock->zero >= w->list[0].from_mono;
 }
@@ -233,7 +235,7 @@ static void add_work(struct arenas *as, struct arena *a, struct gpu_process *p, 
 
 	if (has_no_time(kind, payload)) {
 		end = gpu_session_ns(as, *(const uint64_t *)payload);
-		db_lost(as->db, end ? end : ns, end ? end : ns, p->global_pid, loss_untimed, 1);
+		db_lost(as->db, end ? end : ns, end ? end : ns, p->id.global_pid, loss_untimed, 1);
 		as->gpu.untimed++;
 		return;
 	}
@@ -270,13 +272,13 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 	int64_t ns = clock_map_ns(as->clock, c->start);
 	struct gpu_process *p = gpu_process(a, t->image->number, t->image->proc->pid, ns);
 
-	if (!size || size > sizeof(r) || c->payload_words * 8 < size) {
-		as->corrupt++;
+	if (!size || size > sizeof(r) || c->data.words * 8 < size) {
+		as->lost.corrupt++;
 		return;
 	}
-	memcpy(&r, c->payload, size);
+	memcpy(&r, c->data.payload, size);
 	if (!p) {
-		db_lost(as->db, ns, ns, t->global_tid, "GPU records: no memory", 1);
+		db_lost(as->db, ns, ns, t->id.global_tid, "GPU records: no memory", 1);
 		return;
 	}
 	if (c->hook != SL_GPU_REC_STATUS)
@@ -313,7 +315,7 @@ void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid,
 	memcpy(&copy, record, bytes);
 	if (!th || copy.h.bytes != bytes || copy.h.function >= SL_GPU_FUNCTION_CNT ||
 	    bytes != sizeof(copy.h) + copy.h.words * 8u) {
-		as->corrupt++;
+		as->lost.corrupt++;
 		return;
 	}
 	copy.h.logged = 0;

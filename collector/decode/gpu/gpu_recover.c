@@ -114,7 +114,7 @@ static void load_facts(const struct gpu_arena *g, const struct gpu_queue *q)
 	for (size_t cnt = q->len / sizeof(*f); cnt; cnt--, f++) {
 		struct gpu_process *p = g->first;
 
-		while (p && p->number != f->number)
+		while (p && p->id.number != f->number)
 			p = p->next;
 		if (p && f->what == FACT_ALIAS)
 			gpu_alias_add(p, f->name, f->id);
@@ -134,9 +134,9 @@ static void load_streams(struct arenas *as, struct arena *a)
 			    gpu_seq(a, GPU_STREAM_FACTS, UINT32_MAX), take_facts, &facts);
 	load_records(as, a, &records);
 	gpu_streams_restore(as, a);
-	if (a->gpu) {
-		load_facts(a->gpu, &facts.rest);
-		a->gpu->is_log_void = true;
+	if (a->family.gpu) {
+		load_facts(a->family.gpu, &facts.rest);
+		a->family.gpu->save.is_log_void = true;
 	}
 	free(records.settled.at);
 	free(records.rest.at);
@@ -150,10 +150,10 @@ static void load_process(struct arena *a, const struct saved_process *s)
 	if (!p)
 		return;
 	p->cupti = s->cupti <= GPU_CUPTI_OFF ? (enum gpu_cupti)s->cupti : GPU_CUPTI_UNKNOWN;
-	p->until = s->until;
-	p->cupti_block = s->cupti_block;
-	p->hook_block = s->hook_block;
-	p->hook_ids = s->hook_ids;
+	p->reached.until = s->until;
+	p->ids.cupti_block = s->cupti_block;
+	p->ids.hook_block = s->hook_block;
+	p->ids.hook_ids = s->hook_ids;
 }
 
 static void load_report(struct arenas *as)
@@ -199,7 +199,7 @@ void gpu_restore(struct arenas *as, struct arena *a)
 			GLOBAL_PID(a->peer_pid),
 			"GPU records: waited in the collector when it ended",
 			(int64_t)head.unlogged);
-		as->lost_other += head.unlogged;
+		as->lost.other += head.unlogged;
 	}
 	free(blob);
 }

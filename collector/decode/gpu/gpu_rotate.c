@@ -3,8 +3,9 @@
 
 bool gpu_has_reported(const struct arena *a, int64_t ns)
 {
-	for (const struct gpu_process *p = a->gpu ? a->gpu->first : NULL; p; p = p->next)
-		if (p->cupti == GPU_CUPTI_ON && !p->has_reported_all && p->until < ns &&
+	for (const struct gpu_process *p = a->family.gpu ? a->family.gpu->first : NULL; p;
+	     p = p->next)
+		if (p->cupti == GPU_CUPTI_ON && !p->has_reported_all && p->reached.until < ns &&
 		    !gpu_is_over(a, p))
 			return false;
 	return true;
@@ -18,17 +19,18 @@ static void shift(int64_t *ns, int64_t by)
 
 void gpu_shift(struct arena *a, int64_t by)
 {
-	struct gpu_arena *g = a->gpu;
+	struct gpu_arena *g = a->family.gpu;
 
 	for (struct gpu_process *p = g ? g->first : NULL; p; p = p->next) {
-		int64_t *const times[] = {&p->first_ns,   &p->until,   &p->next_until,
-					  &p->last_until, &p->horizon, &p->looked_at,
-					  &p->last_call};
+		int64_t *const times[] = {&p->time.first,         &p->reached.until,
+					  &p->reached.next_until, &p->reached.last_until,
+					  &p->time.horizon,       &p->time.looked_at,
+					  &p->calls.last};
 
 		for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 			shift(times[i], by);
 		for (unsigned i = 0; i < GPU_THREADS; i++)
-			for (struct gpu_thread *th = p->thread[i]; th; th = th->next) {
+			for (struct gpu_thread *th = p->threads.at[i]; th; th = th->next) {
 				shift(&th->used_at, by);
 				/* Its rows are in another report. */
 				th->written_cnt = 0;
@@ -36,7 +38,7 @@ void gpu_shift(struct arena *a, int64_t by)
 		gpu_streams_shift(p, by);
 	}
 	if (g) {
-		g->has_changed = true;
+		g->save.has_changed = true;
 		gpu_log_void(g);
 	}
 }

@@ -30,48 +30,48 @@ static struct gpu_process *find(const struct gpu_arena *g, uint32_t number)
 {
 	struct gpu_process *p = g ? g->first : NULL;
 
-	while (p && p->number != number)
+	while (p && p->id.number != number)
 		p = p->next;
 	return p;
 }
 
 static void changed(struct gpu_process *p)
 {
-	p->arena->has_named = p->arena->has_changed = true;
+	p->arena->save.has_named = p->arena->save.has_changed = true;
 }
 
 static struct gpu_named *named_new(struct gpu_process *p, uint64_t handle, int64_t since,
 				   const char *name, size_t len)
 {
-	struct gpu_named *n = p->named_cnt < NAMES_MAX ? calloc(1, sizeof(*n) + len + 1) : NULL;
+	struct gpu_named *n = p->streams.cnt < NAMES_MAX ? calloc(1, sizeof(*n) + len + 1) : NULL;
 
 	if (!n)
 		return NULL;
 	n->handle = handle;
 	n->since = since;
 	memcpy(n->text, name, len);
-	p->named_cnt++;
+	p->streams.cnt++;
 	return n;
 }
 
 void gpu_stream_named(struct arena *a, uint32_t number, uint64_t handle, int64_t ns,
 		      const char *name)
 {
-	struct gpu_process *p = find(a->gpu, number);
+	struct gpu_process *p = find(a->family.gpu, number);
 	/* Before the first call into CUDA there is no stream. */
 	struct gpu_named *n = p ? named_new(p, handle, ns, name, strlen(name)) : NULL;
 
 	if (!n)
 		return;
-	n->next = p->named;
-	p->named = n;
-	p->named_open++;
+	n->next = p->streams.named;
+	p->streams.named = n;
+	p->streams.open++;
 	changed(p);
 }
 
 static struct gpu_named *name_for(struct gpu_process *p, uint64_t handle, int64_t ns)
 {
-	struct gpu_named *n = p->named;
+	struct gpu_named *n = p->streams.named;
 
 	while (n && (n->handle != handle || n->since > ns))
 		n = n->next;
@@ -91,7 +91,7 @@ void gpu_stream_passed(struct gpu_process *p, uint64_t handle, int64_t start, in
 
 	if (!n || n->is_done || !is_remembered(n->calls++))
 		return;
-	call = db_map_get(&p->named_calls, id);
+	call = db_map_get(&p->streams.calls, id);
 	if (!call)
 		return;
 	*call = (int64_t)(intptr_t)n;
@@ -101,37 +101,37 @@ void gpu_stream_passed(struct gpu_process *p, uint64_t handle, int64_t start, in
 void gpu_stream_seen(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
 		     uint32_t context, uint32_t stream)
 {
-	const int64_t row[] = {p->pid, device, context, stream};
+	const int64_t row[] = {p->id.pid, device, context, stream};
 	struct gpu_named *n;
 
-	if (stream == SL_GPU_NONE || !p->named_calls.cnt)
+	if (stream == SL_GPU_NONE || !p->streams.calls.cnt)
 		return;
-	n = (struct gpu_named *)(intptr_t)*db_map_peek(&p->named_calls, id);
+	n = (struct gpu_named *)(intptr_t)*db_map_peek(&p->streams.calls, id);
 	if (!n || n->is_done)
 		return;
 	db_nvtx_row(as->db, DB_NVTX_CUDA_STREAM, row, &(const char *){n->text});
 	n->is_done = true;
-	p->named_open--;
+	p->streams.open--;
 	changed(p);
 }
 
 void gpu_streams_shift(struct gpu_process *p, int64_t by)
 {
-	for (struct gpu_named *n = p->named; n; n = n->next)
+	for (struct gpu_named *n = p->streams.named; n; n = n->next)
 		n->since -= by;
-	if (p->named)
+	if (p->streams.named)
 		changed(p);
 }
 
 void gpu_streams_release(struct gpu_process *p)
 {
-	while (p->named) {
-		struct gpu_named *n = p->named;
+	while (p->streams.named) {
+		struct gpu_named *n = p->streams.named;
 
-		p->named = n->next;
+		p->streams.named = n->next;
 		free(n);
 	}
-	db_map_free(&p->named_calls);
+	db_map_free(&p->streams.calls);
 }
 
 /* ---- for recover ---- */
@@ -162,14 +162,14 @@ static size_t padded(size_t bytes)
 
 static bool put_names(struct gpu_queue *out, const struct gpu_process *p, uint32_t *cnt)
 {
-	for (struct gpu_named *n = p->named; n; n = n->next) {
+	for (struct gpu_named *n = p->streams.named; n; n = n->next) {
 		uint32_t len = (uint32_t)strlen(n->text);
 		struct saved_named *s = gpu_queue_add(out, sizeof(*s) + padded(len + 1));
 
 		if (!s)
 			return false;
 		memset(s, 0, sizeof(*s) + padded(len + 1));
-		*s = (struct saved_named){n->handle, n->since,   p->number,
+		*s = (struct saved_named){n->handle, n->since,   p->id.number,
 					  n->calls,  n->is_done, len};
 		memcpy(s + 1, n->text, len);
 		n->place = (*cnt)++;
@@ -179,9 +179,9 @@ static bool put_names(struct gpu_queue *out, const struct gpu_process *p, uint32
 
 static bool put_calls(struct gpu_queue *out, const struct gpu_process *p, uint32_t *cnt)
 {
-	for (uint32_t i = 0; i < p->named_calls.cap; i++) {
+	for (uint32_t i = 0; i < p->streams.calls.cap; i++) {
 		const struct gpu_named *n =
-			(const struct gpu_named *)(intptr_t)p->named_calls.val[i];
+			(const struct gpu_named *)(intptr_t)p->streams.calls.val[i];
 		struct saved_passed *s;
 
 		if (!n || n->is_done)
@@ -189,7 +189,7 @@ static bool put_calls(struct gpu_queue *out, const struct gpu_process *p, uint32
 		s = gpu_queue_add(out, sizeof(*s));
 		if (!s)
 			return false;
-		*s = (struct saved_passed){p->named_calls.key[i], p->number, n->place};
+		*s = (struct saved_passed){p->streams.calls.key[i], p->id.number, n->place};
 		(*cnt)++;
 	}
 	return true;
@@ -203,13 +203,13 @@ int gpu_streams_save(struct arenas *as, struct arena *a)
 	char key[48];
 	int err = 0;
 
-	if (!a->gpu->has_named)
+	if (!a->family.gpu->save.has_named)
 		return 0;
-	a->gpu->has_named = false;
+	a->family.gpu->save.has_named = false;
 	ok = gpu_queue_add(&out, sizeof(head));
-	for (const struct gpu_process *p = a->gpu->first; p && ok; p = p->next)
+	for (const struct gpu_process *p = a->family.gpu->first; p && ok; p = p->next)
 		ok = put_names(&out, p, &head.names);
-	for (const struct gpu_process *p = a->gpu->first; p && ok; p = p->next)
+	for (const struct gpu_process *p = a->family.gpu->first; p && ok; p = p->next)
 		ok = put_calls(&out, p, &head.calls);
 	if (ok) {
 		memcpy(out.at, &head, sizeof(head));
@@ -233,9 +233,9 @@ static struct gpu_named *load_name(const struct gpu_arena *g, const struct saved
 		return NULL;
 	n->calls = s->calls;
 	n->is_done = s->is_done;
-	p->named_open += !n->is_done;
+	p->streams.open += !n->is_done;
 	/* The youngest came first. */
-	for (at = &p->named; *at; at = &(*at)->next)
+	for (at = &p->streams.named; *at; at = &(*at)->next)
 		;
 	*at = n;
 	return n;
@@ -249,7 +249,7 @@ static void load_calls(const struct gpu_arena *g, const struct saved_passed *s, 
 		int64_t *call = NULL;
 
 		if (p && s->name < name_cnt && names[s->name])
-			call = db_map_get(&p->named_calls, s->id);
+			call = db_map_get(&p->streams.calls, s->id);
 		if (call)
 			*call = (int64_t)(intptr_t)names[s->name];
 	}
@@ -289,9 +289,9 @@ void gpu_streams_restore(struct arenas *as, struct arena *a)
 	size_t len;
 
 	key_of(key, a);
-	if (!a->gpu || db_state_get(as->db, key, &blob, &len) != 0)
+	if (!a->family.gpu || db_state_get(as->db, key, &blob, &len) != 0)
 		return;
-	load(a->gpu, blob, len);
+	load(a->family.gpu, blob, len);
 	free(blob);
 }
 

@@ -96,7 +96,7 @@ void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 		d->major,
 		d->minor,
 	};
-	const int64_t of_process[] = {id, d->id, p->pid, d->sm_cnt};
+	const int64_t of_process[] = {id, d->id, p->id.pid, d->sm_cnt};
 
 	snprintf(bus, sizeof(bus), "%04x:%02x:%02x.0", d->pci_domain, d->pci_bus, d->pci_device);
 	snprintf(uuid, sizeof(uuid),
@@ -108,7 +108,7 @@ void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 	    !(is_new && gpu_bus_find("/proc/driver/nvidia/gpus", uuid, bus, sizeof(bus))))
 		texts[1] = NULL;
 	if (d->id < GPU_DEVICES)
-		p->gpu[d->id] = (uint8_t)(id + 1);
+		p->tables.gpu[d->id] = (uint8_t)(id + 1);
 	if (is_new)
 		db_gpu_row(as->db, DB_GPU_TARGET, gpu, texts);
 	db_gpu_row(as->db, DB_GPU_DEVICE, of_process, of_device);
@@ -117,20 +117,21 @@ void gpu_device_write(struct arenas *as, struct arena *a, struct gpu_process *p,
 void gpu_context_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_context *c)
 {
 	const int64_t row[] = {c->null_stream,
-			       p->pid,
+			       p->id.pid,
 			       c->device,
 			       c->id,
 			       c->is_green ? (int64_t)c->parent : DB_NULL,
 			       c->is_green != 0};
 
 	if (c->id < GPU_CONTEXTS)
-		p->device[c->id] = c->device + 1;
+		p->tables.device[c->id] = c->device + 1;
 	db_gpu_row(as->db, DB_GPU_CONTEXT, row, NULL);
 }
 
 void gpu_stream_write(struct arenas *as, struct gpu_process *p, const struct sl_gpu_stream *s)
 {
-	const int64_t row[] = {s->id, p->pid, s->context, s->priority, s->flag <= 3 ? s->flag : 0};
+	const int64_t row[] = {s->id, p->id.pid, s->context, s->priority,
+			       s->flag <= 3 ? s->flag : 0};
 
 	db_gpu_row(as->db, DB_GPU_STREAM, row, NULL);
 }

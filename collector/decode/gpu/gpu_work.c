@@ -130,19 +130,19 @@ static int64_t text_id(struct arenas *as, const char *text)
 
 static int64_t thread_of(const struct gpu_process *p, uint32_t ns_tid)
 {
-	for (const struct gpu_thread *th = p->thread[ns_tid % GPU_THREADS]; th; th = th->next)
+	for (const struct gpu_thread *th = p->threads.at[ns_tid % GPU_THREADS]; th; th = th->next)
 		if (th->ns_tid == ns_tid)
 			return th->global_tid;
-	return p->global_pid | ns_tid;
+	return p->id.global_pid | ns_tid;
 }
 
 /* ---- running sums ---- */
 
 static bool gpu_of(const struct gpu_process *p, int64_t device, int64_t *number)
 {
-	bool is_known = device >= 0 && device < GPU_DEVICES && p->gpu[device];
+	bool is_known = device >= 0 && device < GPU_DEVICES && p->tables.gpu[device];
 
-	*number = is_known ? p->gpu[device] - 1 : device;
+	*number = is_known ? p->tables.gpu[device] - 1 : device;
 	return is_known;
 }
 
@@ -158,8 +158,9 @@ void gpu_add_up(struct arenas *as, const struct gpu_process *p, enum live_work w
 void gpu_work_reported(struct arenas *as, const struct gpu_process *p)
 {
 	for (unsigned i = 0; i < GPU_DEVICES; i++)
-		if (p->gpu[i])
-			live_gpu_until(&as->model->live, p->gpu[i] - 1, true, p->until);
+		if (p->tables.gpu[i])
+			live_gpu_until(&as->model->live, p->tables.gpu[i] - 1, true,
+				       p->reached.until);
 }
 
 /* ---- rows ---- */
@@ -168,7 +169,7 @@ void gpu_work_reported(struct arenas *as, const struct gpu_process *p)
 static void on_stream(struct arenas *as, struct gpu_process *p, int64_t id, int64_t device,
 		      uint32_t context, uint32_t stream)
 {
-	if (p->named_open)
+	if (p->streams.open)
 		gpu_stream_seen(as, p, id, device, context, stream);
 }
 
@@ -186,7 +187,7 @@ static void kernel(struct arenas *as, struct arena *a, struct gpu_process *p,
 	row[KRN_GREEN_CONTEXT_ID] = DB_NULL;
 	row[KRN_STREAM_ID] = k->stream;
 	row[KRN_CORRELATION_ID] = gpu_alias_find(as, p, k->correlation);
-	row[KRN_GLOBAL_PID] = p->global_pid;
+	row[KRN_GLOBAL_PID] = p->id.global_pid;
 	row[KRN_DEMANGLED_NAME] = n->demangled;
 	row[KRN_SHORT_NAME] = n->base;
 	row[KRN_MANGLED_NAME] = n->mangled;
@@ -229,7 +230,7 @@ static void copy(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[CPY_GREEN_CONTEXT_ID] = DB_NULL;
 	row[CPY_STREAM_ID] = m->stream;
 	row[CPY_CORRELATION_ID] = gpu_alias_find(as, p, m->correlation);
-	row[CPY_GLOBAL_PID] = p->global_pid;
+	row[CPY_GLOBAL_PID] = p->id.global_pid;
 	row[CPY_BYTES] = (int64_t)m->bytes;
 	row[CPY_COPY_KIND] = m->kind <= 10 ? m->kind : 0;
 	row[CPY_DEPRECATED_SRC_ID] = DB_NULL;
@@ -258,7 +259,7 @@ static void fill(struct arenas *as, struct gpu_process *p, const struct sl_gpu_m
 	row[SET_GREEN_CONTEXT_ID] = DB_NULL;
 	row[SET_STREAM_ID] = m->stream;
 	row[SET_CORRELATION_ID] = gpu_alias_find(as, p, m->correlation);
-	row[SET_GLOBAL_PID] = p->global_pid;
+	row[SET_GLOBAL_PID] = p->id.global_pid;
 	row[SET_VALUE] = m->value;
 	row[SET_BYTES] = (int64_t)m->bytes;
 	row[SET_GRAPH_NODE_ID] = gpu_or_null(m->graph_node);
@@ -272,7 +273,8 @@ static int64_t device_of(const struct gpu_process *p, uint32_t device, uint32_t 
 {
 	if (device != SL_GPU_NONE)
 		return device;
-	return context < GPU_CONTEXTS && p->device[context] ? p->device[context] - 1 : 0;
+	return context < GPU_CONTEXTS && p->tables.device[context] ? p->tables.device[context] - 1
+								   : 0;
 }
 
 static void synchronization(struct arenas *as, struct gpu_process *p, const struct sl_gpu_sync *s)
@@ -286,7 +288,7 @@ static void synchronization(struct arenas *as, struct gpu_process *p, const stru
 	row[SYNC_GREEN_CONTEXT_ID] = DB_NULL;
 	row[SYNC_STREAM_ID] = s->stream;
 	row[SYNC_CORRELATION_ID] = gpu_alias_find(as, p, s->correlation);
-	row[SYNC_GLOBAL_PID] = p->global_pid;
+	row[SYNC_GLOBAL_PID] = p->id.global_pid;
 	row[SYNC_DEPRECATED_SYNC_TYPE] = DB_NULL;
 	row[SYNC_SYNC_TYPE] = s->type <= 4 ? s->type : 0;
 	row[SYNC_EVENT_ID] = s->event;
@@ -304,7 +306,7 @@ static void event(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	row[EVT_GREEN_CONTEXT_ID] = DB_NULL;
 	row[EVT_STREAM_ID] = e->stream;
 	row[EVT_CORRELATION_ID] = gpu_alias_find(as, p, e->correlation);
-	row[EVT_GLOBAL_PID] = p->global_pid;
+	row[EVT_GLOBAL_PID] = p->id.global_pid;
 	row[EVT_EVENT_ID] = e->event;
 	row[EVT_EVENT_SYNC_ID] = gpu_or_null(e->event_sync);
 }
@@ -320,7 +322,7 @@ static void graph(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 	row[GRT_GREEN_CONTEXT_ID] = DB_NULL;
 	row[GRT_STREAM_ID] = g->stream;
 	row[GRT_CORRELATION_ID] = gpu_alias_find(as, p, g->correlation);
-	row[GRT_GLOBAL_PID] = p->global_pid;
+	row[GRT_GLOBAL_PID] = p->id.global_pid;
 	row[GRT_GRAPH_ID] = g->graph;
 	row[GRT_GRAPH_EXEC_ID] = g->graph_exec;
 	gpu_add_up(as, p, LIVE_OTHER, g->device, row[GRT_START], row[GRT_END], 0);
@@ -365,7 +367,7 @@ static void overhead(struct arenas *as, struct gpu_process *p, const struct sl_g
 	row[OVH_START] = gpu_session_ns(as, o->start);
 	row[OVH_END] = gpu_session_ns(as, o->end);
 	row[OVH_EVENT_CLASS] = CLASS_OVERHEAD;
-	row[OVH_GLOBAL_TID] = o->thread ? thread_of(p, o->thread) : p->global_pid;
+	row[OVH_GLOBAL_TID] = o->thread ? thread_of(p, o->thread) : p->id.global_pid;
 	row[OVH_CORRELATION_ID] = gpu_alias_find(as, p, o->correlation);
 	row[OVH_NAME_ID] = text_id(as, text);
 	row[OVH_OVERHEAD_TYPE] = kind;
@@ -450,5 +452,5 @@ void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, u
 		return;
 	}
 	if (end != INT64_MIN)
-		gpu_count_row(a->gpu, end, end);
+		gpu_count_row(a->family.gpu, end, end);
 }

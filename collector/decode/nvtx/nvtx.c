@@ -23,9 +23,9 @@
 
 static struct nvtx_arena *arena_of(struct arena *a)
 {
-	if (!a->nvtx)
-		a->nvtx = calloc(1, sizeof(*a->nvtx));
-	return a->nvtx;
+	if (!a->family.nvtx)
+		a->family.nvtx = calloc(1, sizeof(*a->family.nvtx));
+	return a->family.nvtx;
 }
 
 /* ---- push and pop ---- */
@@ -48,19 +48,19 @@ struct nvtx_stack *nvtx_stack_find(struct nvtx_arena *n, int64_t use, uint32_t d
 
 struct nvtx_stack *nvtx_stack_of(struct arenas *as, struct thread *t, uint32_t domain, int64_t ns)
 {
-	struct nvtx_arena *n = t->image->arena->nvtx;
-	struct nvtx_stack **bucket = stack_bucket(n, t->use, domain);
-	struct nvtx_stack *s = nvtx_stack_find(n, t->use, domain);
+	struct nvtx_arena *n = t->image->arena->family.nvtx;
+	struct nvtx_stack **bucket = stack_bucket(n, t->id.use, domain);
+	struct nvtx_stack *s = nvtx_stack_find(n, t->id.use, domain);
 
 	if (s)
 		return s;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
-	s->use = t->use;
+	s->use = t->id.use;
 	s->domain = domain;
 	s->image = t->image->number;
-	s->global_tid = t->global_tid;
+	s->global_tid = t->id.global_tid;
 	s->next = *bucket;
 	*bucket = s;
 	n->stacks++;
@@ -100,11 +100,11 @@ static void close_above(struct arenas *as, struct arena *a, struct nvtx_stack *s
 static void on_push(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct arena *a = t->image->arena;
-	struct nvtx_event *scratch = &a->nvtx->scratch, *e, old;
+	struct nvtx_event *scratch = &a->family.nvtx->scratch, *e, old;
 	struct nvtx_stack *s;
 
 	if (!nvtx_read_event(as, a, c, scratch)) {
-		as->corrupt++;
+		as->lost.corrupt++;
 		return;
 	}
 	s = nvtx_stack_of(as, t, scratch->domain, scratch->start);
@@ -114,7 +114,7 @@ static void on_push(struct arenas *as, struct thread *t, const struct call *c)
 	e = nvtx_stack_next(s);
 	if (!e) {
 		/* Too deep, or no memory: its row is written now, without an end. */
-		nvtx_row(as, a, scratch, NVTX_PUSH_POP, t->global_tid, DB_NULL, DB_NULL);
+		nvtx_row(as, a, scratch, NVTX_PUSH_POP, t->id.global_tid, DB_NULL, DB_NULL);
 		return;
 	}
 	old = *e;
@@ -125,17 +125,17 @@ static void on_push(struct arenas *as, struct thread *t, const struct call *c)
 
 bool nvtx_end_left(struct arenas *as, int type, const struct thread *t, int64_t which, int64_t ns)
 {
-	int64_t row = db_nvtx_left_open(as->db, type, t->global_tid, which);
+	int64_t row = db_nvtx_left_open(as->db, type, t->id.global_tid, which);
 
 	if (row)
-		db_nvtx_end(as->db, row, ns, type == NVTX_START_END ? t->global_tid : DB_NULL,
+		db_nvtx_end(as->db, row, ns, type == NVTX_START_END ? t->id.global_tid : DB_NULL,
 			    DB_NULL, NULL);
 	return row != 0;
 }
 
 static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 {
-	struct nvtx_reader r = {.at = c->payload, .left = c->payload_words};
+	struct nvtx_reader r = {.at = c->data.payload, .left = c->data.words};
 	uint64_t first = nvtx_word(&r), second = nvtx_word(&r);
 	uint64_t value = second & SL_NVTX_POP_VALUE ? nvtx_word(&r) : 0;
 	unsigned blobs = (unsigned)second, level = first >> 32 & 0xffff;
@@ -164,7 +164,7 @@ static void on_pop(struct arenas *as, struct thread *t, const struct call *c)
 	}
 	if (blobs)
 		nvtx_read_blobs(a, &r, blobs, e);
-	nvtx_row(as, a, e, NVTX_PUSH_POP, t->global_tid, ns, DB_NULL);
+	nvtx_row(as, a, e, NVTX_PUSH_POP, t->id.global_tid, ns, DB_NULL);
 }
 
 /* ---- start and end ---- */
@@ -205,63 +205,63 @@ static void range_drop(struct nvtx_arena *n, struct nvtx_range **at)
 static void on_start(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct arena *a = t->image->arena;
-	struct nvtx_event *e = &a->nvtx->scratch;
+	struct nvtx_event *e = &a->family.nvtx->scratch;
 	struct nvtx_range **at, *r;
 
 	if (!nvtx_read_event(as, a, c, e)) {
-		as->corrupt++;
+		as->lost.corrupt++;
 		return;
 	}
 	nvtx_stack_of(as, t, e->domain, e->start);
-	at = range_at(a->nvtx, t->image->number, e->range_id);
+	at = range_at(a->family.nvtx, t->image->number, e->range_id);
 	if (*at && (*at)->is_early) {
-		nvtx_row(as, a, e, NVTX_START_END, t->global_tid, (*at)->end,
+		nvtx_row(as, a, e, NVTX_START_END, t->id.global_tid, (*at)->end,
 			 (*at)->end_global_tid);
-		range_drop(a->nvtx, at);
+		range_drop(a->family.nvtx, at);
 		return;
 	}
-	r = range_add(a->nvtx, t->image->number, e->range_id);
+	r = range_add(a->family.nvtx, t->image->number, e->range_id);
 	if (!r) {
-		nvtx_row(as, a, e, NVTX_START_END, t->global_tid, DB_NULL, DB_NULL);
+		nvtx_row(as, a, e, NVTX_START_END, t->id.global_tid, DB_NULL, DB_NULL);
 		return;
 	}
-	r->global_tid = t->global_tid;
+	r->global_tid = t->id.global_tid;
 	r->event = *e;
 	memset(e, 0, sizeof(*e));
 }
 
 static void on_end(struct arenas *as, struct thread *t, const struct call *c)
 {
-	struct nvtx_reader rd = {.at = c->payload, .left = c->payload_words};
+	struct nvtx_reader rd = {.at = c->data.payload, .left = c->data.words};
 	uint32_t domain = (uint32_t)nvtx_word(&rd);
 	uint64_t id = nvtx_word(&rd);
 	unsigned blobs = (unsigned)nvtx_word(&rd);
 	int64_t ns = clock_map_ns(as->clock, c->start);
 	struct arena *a = t->image->arena;
-	struct nvtx_range **at = range_at(a->nvtx, t->image->number, id), *r = *at;
+	struct nvtx_range **at = range_at(a->family.nvtx, t->image->number, id), *r = *at;
 
 	if (rd.failed) {
-		as->corrupt++;
+		as->lost.corrupt++;
 		return;
 	}
 	if (r && !r->is_early) {
 		if (blobs)
 			nvtx_read_blobs(a, &rd, blobs, &r->event);
-		nvtx_row(as, a, &r->event, NVTX_START_END, r->global_tid, ns, t->global_tid);
-		range_drop(a->nvtx, at);
+		nvtx_row(as, a, &r->event, NVTX_START_END, r->global_tid, ns, t->id.global_tid);
+		range_drop(a->family.nvtx, at);
 		return;
 	}
 	if (r || nvtx_end_left(as, NVTX_START_END, t, (int64_t)id, ns) ||
-	    a->nvtx->early >= EARLY_MAX)
+	    a->family.nvtx->early >= EARLY_MAX)
 		return;
-	r = range_add(a->nvtx, t->image->number, id);
+	r = range_add(a->family.nvtx, t->image->number, id);
 	if (!r)
 		return;
 	r->is_early = true;
 	r->event.domain = domain;
 	r->end = ns;
-	r->end_global_tid = t->global_tid;
-	a->nvtx->early++;
+	r->end_global_tid = t->id.global_tid;
+	a->family.nvtx->early++;
 }
 
 /* ---- names ---- */
@@ -269,7 +269,7 @@ static void on_end(struct arenas *as, struct thread *t, const struct call *c)
 static void inherit_all(struct arenas *as, struct arena *a, uint32_t domain, int64_t ns)
 {
 	for (unsigned i = 0; i < NVTX_STACK_BUCKETS; i++)
-		for (struct nvtx_stack *s = a->nvtx->stack[i]; s; s = s->next)
+		for (struct nvtx_stack *s = a->family.nvtx->stack[i]; s; s = s->next)
 			if (s->domain == domain)
 				nvtx_inherit(as, a, s, ns);
 }
@@ -279,24 +279,25 @@ static void on_domain(struct arenas *as, struct thread *t, const struct call *c,
 {
 	struct arena *a = t->image->arena;
 	int64_t ns = clock_map_ns(as->clock, c->start);
-	uint64_t first = c->payload[0];
+	uint64_t first = c->data.payload[0];
 
 	switch (c->hook) {
 	case SL_NVTX_DOMAIN:
-		nvtx_name_row(as, NVTX_DOMAIN, ns, t->global_tid, (uint32_t)first, DB_NULL,
+		nvtx_name_row(as, NVTX_DOMAIN, ns, t->id.global_tid, (uint32_t)first, DB_NULL,
 			      text->at, text->len);
-		nvtx_name_given(a->nvtx, t->image->number, (uint32_t)first, false, 0, text->at);
+		nvtx_name_given(a->family.nvtx, t->image->number, (uint32_t)first, false, 0,
+				text->at);
 		inherit_all(as, a, (uint32_t)first, ns);
 		break;
 	case SL_NVTX_DOMAIN_END:
-		nvtx_name_row(as, NVTX_DOMAIN_END, ns, t->global_tid, (uint32_t)first, DB_NULL, "",
-			      0);
+		nvtx_name_row(as, NVTX_DOMAIN_END, ns, t->id.global_tid, (uint32_t)first, DB_NULL,
+			      "", 0);
 		break;
 	default:
 		nvtx_stack_of(as, t, (uint32_t)first, ns);
-		nvtx_name_row(as, NVTX_CATEGORY, ns, t->global_tid, (uint32_t)first,
+		nvtx_name_row(as, NVTX_CATEGORY, ns, t->id.global_tid, (uint32_t)first,
 			      (int64_t)(first >> 32), text->at, text->len);
-		nvtx_name_given(a->nvtx, t->image->number, (uint32_t)first, true,
+		nvtx_name_given(a->family.nvtx, t->image->number, (uint32_t)first, true,
 				(uint32_t)(first >> 32), text->at);
 	}
 }
@@ -306,7 +307,7 @@ static void on_thread_name(struct arenas *as, struct thread *t, int64_t ns, uint
 {
 	uint32_t pid = t->image->proc->pid;
 
-	if (t->image->arena->is_foreign) {
+	if (t->image->arena->flags.is_foreign) {
 		uint32_t outside = pidns_thread(pid, tid);
 
 		tid = outside ? outside : tid;
@@ -324,9 +325,9 @@ static void on_thread_name(struct arenas *as, struct thread *t, int64_t ns, uint
 static void on_resource(struct arenas *as, struct thread *t, const struct call *c, int64_t ns,
 			const struct nvtx_text *text)
 {
-	uint64_t first = c->payload[0], what = c->payload[1];
+	uint64_t first = c->data.payload[0], what = c->data.payload[1];
 	uint32_t type = (uint32_t)(first >> 32);
-	int64_t numbers[] = {ns, t->global_tid, (uint32_t)first, type, (int64_t)what};
+	int64_t numbers[] = {ns, t->id.global_tid, (uint32_t)first, type, (int64_t)what};
 	const char *name = text->at;
 	int64_t device = (int64_t)what;
 
@@ -347,12 +348,12 @@ static void on_name(struct arenas *as, struct thread *t, const struct call *c)
 		[SL_NVTX_DOMAIN] = 1, [SL_NVTX_DOMAIN_END] = 1, [SL_NVTX_CATEGORY] = 1,
 		[SL_NVTX_THREAD] = 1, [SL_NVTX_RESOURCE] = 3,
 	};
-	struct nvtx_reader r = {.at = c->payload, .left = c->payload_words};
+	struct nvtx_reader r = {.at = c->data.payload, .left = c->data.words};
 	struct nvtx_text text = {0};
 	int64_t ns = clock_map_ns(as->clock, c->start);
 
-	if (c->payload_words < words[c->hook]) {
-		as->corrupt++;
+	if (c->data.words < words[c->hook]) {
+		as->lost.corrupt++;
 		return;
 	}
 	for (unsigned i = 0; i < words[c->hook]; i++)
@@ -362,7 +363,7 @@ static void on_name(struct arenas *as, struct thread *t, const struct call *c)
 	if (!text.at)
 		return;
 	if (c->hook == SL_NVTX_THREAD)
-		on_thread_name(as, t, ns, (uint32_t)c->payload[0], &text);
+		on_thread_name(as, t, ns, (uint32_t)c->data.payload[0], &text);
 	else if (c->hook == SL_NVTX_RESOURCE)
 		on_resource(as, t, c, ns, &text);
 	else
@@ -380,12 +381,13 @@ void nvtx_record(struct arenas *as, struct thread *t, const struct call *c)
 		return;
 	switch (c->hook) {
 	case SL_NVTX_MARK:
-		if (!nvtx_read_event(as, a, c, &a->nvtx->scratch)) {
-			as->corrupt++;
+		if (!nvtx_read_event(as, a, c, &a->family.nvtx->scratch)) {
+			as->lost.corrupt++;
 			break;
 		}
-		nvtx_stack_of(as, t, a->nvtx->scratch.domain, a->nvtx->scratch.start);
-		nvtx_row(as, a, &a->nvtx->scratch, NVTX_MARK, t->global_tid, DB_NULL, DB_NULL);
+		nvtx_stack_of(as, t, a->family.nvtx->scratch.domain, a->family.nvtx->scratch.start);
+		nvtx_row(as, a, &a->family.nvtx->scratch, NVTX_MARK, t->id.global_tid, DB_NULL,
+			 DB_NULL);
 		break;
 	case SL_NVTX_PUSH:
 		on_push(as, t, c);
@@ -421,7 +423,7 @@ void nvtx_record(struct arenas *as, struct thread *t, const struct call *c)
 		nvtx_gil_record(as, t, c);
 		break;
 	default:
-		as->corrupt++;
+		as->lost.corrupt++;
 	}
 }
 
@@ -434,8 +436,8 @@ static void prescan(struct arena *a, uint32_t process, const struct call *c)
 
 static bool use_lives(const struct arena *a, int64_t use)
 {
-	for (uint32_t i = 0; i < a->threads; i++)
-		if (a->thread[i] && a->thread[i]->use == use)
+	for (uint32_t i = 0; i < a->threads.cnt; i++)
+		if (a->threads.at[i] && a->threads.at[i]->id.use == use)
 			return true;
 	return false;
 }
@@ -452,7 +454,7 @@ static void free_stack(struct nvtx_stack *s)
 static void sweep(struct arenas *as, struct arena *a)
 {
 	int64_t now = clock_map_ns(as->clock, as->clock->newest);
-	struct nvtx_arena *n = a->nvtx;
+	struct nvtx_arena *n = a->family.nvtx;
 
 	for (unsigned i = 0; i < NVTX_STACK_BUCKETS; i++)
 		for (struct nvtx_stack **at = &n->stack[i], *s = *at; s; s = *at) {
@@ -475,7 +477,7 @@ static void sweep(struct arenas *as, struct arena *a)
 
 void nvtx_save(struct arenas *as, struct arena *a)
 {
-	struct nvtx_arena *n = a->nvtx;
+	struct nvtx_arena *n = a->family.nvtx;
 
 	if (!n)
 		return;
@@ -530,7 +532,7 @@ static void cut(struct arenas *as, struct arena *a, int64_t end)
 
 	if (!arena_of(a))
 		return;
-	each_open(a->nvtx, leave_one, &l);
+	each_open(a->family.nvtx, leave_one, &l);
 	nvtx_gil_leave(as, a, end);
 }
 
@@ -545,18 +547,18 @@ static void shift_one(void *to, struct nvtx_event *e, int type, int64_t global_t
 
 static void rotate(struct arena *a, int64_t shift)
 {
-	if (!a->nvtx)
+	if (!a->family.nvtx)
 		return;
-	each_open(a->nvtx, shift_one, &shift);
+	each_open(a->family.nvtx, shift_one, &shift);
 	for (unsigned i = 0; i < NVTX_RANGE_BUCKETS; i++)
-		for (struct nvtx_range *r = a->nvtx->range[i]; r; r = r->next)
+		for (struct nvtx_range *r = a->family.nvtx->range[i]; r; r = r->next)
 			if (r->is_early)
 				r->end -= shift;
 }
 
 void nvtx_release(struct arena *a)
 {
-	struct nvtx_arena *n = a->nvtx;
+	struct nvtx_arena *n = a->family.nvtx;
 
 	if (!n)
 		return;
@@ -580,9 +582,9 @@ void nvtx_release(struct arena *a)
 	nvtx_schemas_release(n);
 	nvtx_free_event(&n->scratch);
 	free(n->named);
-	free(n->text_id);
+	free(n->texts.id);
 	free(n);
-	a->nvtx = NULL;
+	a->family.nvtx = NULL;
 }
 
 static void settle(struct arenas *as, struct arena *a, bool all)

@@ -58,7 +58,7 @@ void nvtx_gil_record(struct arenas *as, struct thread *t, const struct call *c)
 	struct nvtx_event *e;
 
 	if (!domain) {
-		as->corrupt++;
+		as->lost.corrupt++;
 		return;
 	}
 	s = nvtx_stack_of(as, t, domain, ns);
@@ -73,15 +73,15 @@ void nvtx_gil_record(struct arenas *as, struct thread *t, const struct call *c)
 	if (!e)
 		return;
 	fill(e, domain, is_wait ? a->map->gil_wait : a->map->gil_hold, ns,
-	     c->payload_words ? c->payload[0] : 0);
+	     c->data.words ? c->data.payload[0] : 0);
 	s->cnt++;
 }
 
 void nvtx_gil_end(struct arenas *as, struct thread *t, int64_t ns)
 {
 	struct arena *a = t->image->arena;
-	uint32_t domain = a->nvtx ? domain_of(a) : 0;
-	struct nvtx_stack *s = domain ? nvtx_stack_find(a->nvtx, t->use, domain) : NULL;
+	uint32_t domain = a->family.nvtx ? domain_of(a) : 0;
+	struct nvtx_stack *s = domain ? nvtx_stack_find(a->family.nvtx, t->id.use, domain) : NULL;
 
 	if (s)
 		end_all(as, a, s, ns);
@@ -91,18 +91,18 @@ void nvtx_gil_leave(struct arenas *as, struct arena *a, int64_t end)
 {
 	uint32_t domain = domain_of(a);
 
-	for (uint32_t i = 0; domain && i < a->threads; i++) {
+	for (uint32_t i = 0; domain && i < a->threads.cnt; i++) {
 		const struct sl_slot *slot = &a->map->slot[i];
 		uint64_t since = __atomic_load_n(&slot->gil_since, __ATOMIC_ACQUIRE);
-		struct thread *t = a->thread[i];
+		struct thread *t = a->threads.at[i];
 		struct nvtx_event e;
 
-		if (!t || t->is_over || !since ||
+		if (!t || t->flags.is_over || !since ||
 		    __atomic_load_n(&slot->gil_recorded, __ATOMIC_RELAXED))
 			continue;
 		fill(&e, domain, a->map->gil_hold, clock_map_ns(as->clock, since), 0);
 		if (e.start >= end || !nvtx_stack_of(as, t, domain, e.start))
 			continue;
-		nvtx_leave(as, a, &e, NVTX_PUSH_POP, t->global_tid, end);
+		nvtx_leave(as, a, &e, NVTX_PUSH_POP, t->id.global_tid, end);
 	}
 }

@@ -93,8 +93,10 @@ struct nvtx_arena {
 	uint64_t *
 		named; /* set of process << 32 | domain, whose names have rows: open addressing, 0 = free */
 	uint32_t named_cnt, named_cap, name_cnt;
-	int64_t *text_id; /* StringIds.id + 1 by string id */
-	uint32_t text_ids;
+	struct {
+		int64_t *id; /* StringIds.id + 1 by string id */
+		uint32_t cnt;
+	} texts;
 	uint32_t saves;
 	struct nvtx_event scratch; /* of the record being read */
 	bool looked;               /* prescanned, for a record that never came */

@@ -207,9 +207,9 @@ static size_t element_bytes(struct writer *w, uint64_t type, int depth)
 		return BASIC[type].bytes;
 	if (!step(w, 1))
 		return 0;
-	s = nvtx_schema_find(w->a->nvtx, w->domain, type);
+	s = nvtx_schema_find(w->a->family.nvtx, w->domain, type);
 	if (!s)
-		s = nvtx_schema_find(w->a->nvtx, 0, type);
+		s = nvtx_schema_find(w->a->family.nvtx, 0, type);
 	return s && depth < DEPTH_MAX ? schema_bytes(w, s, depth + 1) : 0;
 }
 
@@ -220,7 +220,7 @@ static size_t alignment(struct writer *w, uint64_t type, size_t limit, int depth
 
 	if (is_basic(type)) {
 		a = BASIC[type].bytes;
-	} else if ((s = nvtx_schema_find(w->a->nvtx, w->domain, type)) && s->is_enum) {
+	} else if ((s = nvtx_schema_find(w->a->family.nvtx, w->domain, type)) && s->is_enum) {
 		a = s->bytes;
 	} else if (s && depth < DEPTH_MAX && step(w, s->entries)) {
 		for (uint32_t i = 0; i < s->entries && !w->failed; i++) {
@@ -312,9 +312,9 @@ static void put_one(struct writer *w, uint64_t type, const unsigned char *at, si
 	float f;
 
 	if (!is_basic(type)) {
-		s = nvtx_schema_find(w->a->nvtx, w->domain, type);
+		s = nvtx_schema_find(w->a->family.nvtx, w->domain, type);
 		if (!s)
-			s = nvtx_schema_find(w->a->nvtx, 0, type);
+			s = nvtx_schema_find(w->a->family.nvtx, 0, type);
 		if (!s || depth >= DEPTH_MAX)
 			w->failed = true;
 		else if (s->is_enum)
@@ -345,7 +345,7 @@ static void put_one(struct writer *w, uint64_t type, const unsigned char *at, si
 		put_format(w, "\"", take(at, 8));
 		break;
 	case TYPE_HANDLE:
-		text = string_find(w->a, nvtx_handle_string(w->a->nvtx, take(at, 8)));
+		text = string_find(w->a, nvtx_handle_string(w->a->family.nvtx, take(at, 8)));
 		if (text)
 			put_string(w, text, strlen(text));
 		else

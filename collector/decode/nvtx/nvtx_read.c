@@ -59,11 +59,11 @@ void nvtx_read_blobs(struct arena *a, struct nvtx_reader *r, unsigned cnt, struc
 	}
 	if (nvtx_json(a, e->domain, blob, cnt, &e->json))
 		return;
-	if (!a->nvtx->looked) {
+	if (!a->family.nvtx->looked) {
 		ring_prescan(a);
 		if (nvtx_json(a, e->domain, blob, cnt, &e->json))
 			return;
-		a->nvtx->looked = true;
+		a->family.nvtx->looked = true;
 	}
 	for (size_t i = 0; i < used; i++) {
 		char two[2] = {digit[copy[i] >> 4], digit[copy[i] & 15]};
@@ -75,7 +75,7 @@ void nvtx_read_blobs(struct arena *a, struct nvtx_reader *r, unsigned cnt, struc
 
 bool nvtx_read_event(struct arenas *as, struct arena *a, const struct call *c, struct nvtx_event *e)
 {
-	struct nvtx_reader r = {.at = c->payload, .left = c->payload_words};
+	struct nvtx_reader r = {.at = c->data.payload, .left = c->data.words};
 	uint64_t first = nvtx_word(&r), second = nvtx_word(&r);
 	unsigned flags = second >> 32 & 0xffff;
 

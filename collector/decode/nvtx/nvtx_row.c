@@ -34,11 +34,11 @@ void nvtx_text_free(struct nvtx_text *t)
 /* StringIds.id of a registered string; DB_NULL: its text was lost. */
 static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 {
-	struct nvtx_arena *n = a->nvtx;
+	struct nvtx_arena *n = a->family.nvtx;
 	const char *text;
 
-	if (string < n->text_ids && n->text_id[string])
-		return n->text_id[string] - 1;
+	if (string < n->texts.cnt && n->texts.id[string])
+		return n->texts.id[string] - 1;
 	text = string_find(a, string);
 	if (!text && !n->looked) {
 		/* It may be in the ring of the thread that registered it, which was not read so far yet. */
@@ -48,18 +48,18 @@ static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 	}
 	if (!text)
 		return DB_NULL;
-	if (string >= n->text_ids) {
+	if (string >= n->texts.cnt) {
 		uint32_t want = string + string / 2 + 64;
-		int64_t *more = realloc(n->text_id, want * sizeof(*more));
+		int64_t *more = realloc(n->texts.id, want * sizeof(*more));
 
 		if (!more)
 			return db_string(as->db, text, strlen(text));
-		memset(more + n->text_ids, 0, (want - n->text_ids) * sizeof(*more));
-		n->text_id = more;
-		n->text_ids = want;
+		memset(more + n->texts.cnt, 0, (want - n->texts.cnt) * sizeof(*more));
+		n->texts.id = more;
+		n->texts.cnt = want;
 	}
-	n->text_id[string] = db_string(as->db, text, strlen(text)) + 1;
-	return n->text_id[string] - 1;
+	n->texts.id[string] = db_string(as->db, text, strlen(text)) + 1;
+	return n->texts.id[string] - 1;
 }
 
 /* Cuts [e->start, *end] to what is recorded. False: nothing of it is. *@end may be DB_NULL: open. */
@@ -69,7 +69,7 @@ static bool cut(const struct arenas *as, const struct nvtx_event *e, int64_t *st
 	bool is_open = *end == DB_NULL;
 
 	*start = e->start;
-	if (!windows_cut(as->windows, as->clock->zero, start, &until))
+	if (!windows_cut(as->report.windows, as->clock->zero, start, &until))
 		return false;
 	*end = is_open ? DB_NULL : until;
 	return true;
@@ -109,7 +109,7 @@ void nvtx_row(struct arenas *as, struct arena *a, struct nvtx_event *e, int type
 		end_row(as, e, end, end_global_tid);
 		return;
 	}
-	if (type == NVTX_MARK ? !windows_have_ns(as->windows, as->clock->zero, start)
+	if (type == NVTX_MARK ? !windows_have_ns(as->report.windows, as->clock->zero, start)
 			      : !cut(as, e, &start, &until))
 		return;
 	row = (struct db_nvtx_event){
@@ -124,17 +124,17 @@ void nvtx_row(struct arenas *as, struct arena *a, struct nvtx_event *e, int type
 		.text_id = e->string ? text_id(as, a, e->string) : DB_NULL,
 		.domain = e->domain,
 		.id = db_nvtx_id(as->db),
-		.payload = e->payload,
-		.payload_bits = e->payload_bits,
-		.json = e->json.len ? e->json.at : NULL,
-		.json_len = e->json.len,
-		.binary = e->binary.len ? e->binary.at : NULL,
-		.binary_len = e->binary.len,
+		.payload.column = e->payload,
+		.payload.bits = e->payload_bits,
+		.text.json = e->json.len ? e->json.at : NULL,
+		.text.json_len = e->json.len,
+		.text.binary = e->binary.len ? e->binary.at : NULL,
+		.text.binary_len = e->binary.len,
 	};
 	/* Readers expect one of the two, also of an event without a message. */
 	if (row.text_id == DB_NULL) {
-		row.text = e->has_text ? e->text.at : "";
-		row.text_len = e->has_text ? e->text.len : 0;
+		row.text.text = e->has_text ? e->text.at : "";
+		row.text.text_len = e->has_text ? e->text.len : 0;
 	}
 	if (type != NVTX_MARK && end == DB_NULL)
 		e->row = row.id;
@@ -173,8 +173,8 @@ void nvtx_name_row(struct arenas *as, int type, int64_t ns, int64_t global_tid, 
 		.text_id = DB_NULL,
 		.domain = domain,
 		.id = db_nvtx_id(as->db),
-		.text = text,
-		.text_len = len,
+		.text.text = text,
+		.text.text_len = len,
 	};
 
 	db_nvtx_event(as->db, &row);
@@ -273,7 +273,7 @@ static bool descends(const struct arena *a, uint32_t image, uint32_t from)
 
 void nvtx_inherit(struct arenas *as, struct arena *a, const struct nvtx_stack *s, int64_t ns)
 {
-	struct nvtx_arena *n = a->nvtx;
+	struct nvtx_arena *n = a->family.nvtx;
 	struct nvtx_name *name = n->names;
 
 	if (is_named(n, s->image, s->domain))

@@ -42,14 +42,14 @@ static size_t take_text(const struct call *c, unsigned words, char *text)
 {
 	size_t len = 0, room;
 
-	if (c->payload_words > words) {
-		room = (c->payload_words - words - 1) * 8u;
-		len = c->payload[words] & 0xffff;
+	if (c->data.words > words) {
+		room = (c->data.words - words - 1) * 8u;
+		len = c->data.payload[words] & 0xffff;
 		if (len > room)
 			len = room;
 		if (len >= TEXT_MAX)
 			len = TEXT_MAX - 1;
-		memcpy(text, c->payload + words + 1, len);
+		memcpy(text, c->data.payload + words + 1, len);
 	}
 	text[len] = 0;
 	return len;
@@ -80,10 +80,10 @@ static void take_entry(struct nvtx_schema *s, const struct call *c, uint32_t i, 
 		return;
 	e = &s->entry[i];
 	free(e->name);
-	e->flags = c->payload[2];
-	e->type = c->payload[3];
-	e->detail = c->payload[4];
-	e->offset = c->payload[5];
+	e->flags = c->data.payload[2];
+	e->type = c->data.payload[3];
+	e->detail = c->data.payload[4];
+	e->offset = c->data.payload[5];
 	e->name = strdup(name);
 }
 
@@ -93,8 +93,8 @@ static void take_value(struct nvtx_schema *s, const struct call *c, uint32_t i, 
 		return;
 	s->is_enum = true;
 	free(s->value[i].name);
-	s->value[i].value = c->payload[2];
-	s->value[i].is_flag = c->payload[3] & 1;
+	s->value[i].value = c->data.payload[2];
+	s->value[i].is_flag = c->data.payload[3] & 1;
 	s->value[i].name = strdup(name);
 }
 
@@ -130,7 +130,7 @@ static void put_handle(struct nvtx_arena *n, uint64_t handle, uint32_t string)
 static void write_row(struct db *db, const struct call *c, uint32_t domain, uint32_t high,
 		      const char *text)
 {
-	const uint64_t *p = c->payload;
+	const uint64_t *p = c->data.payload;
 	const char *texts[2] = {text, text + strlen(text) + 1};
 	int64_t v[7] = {domain, (int64_t)p[1]};
 
@@ -169,21 +169,21 @@ void nvtx_schema_record(struct db *db, struct arena *a, const struct call *c)
 		[SL_NVTX_ENUM] = 4,   [SL_NVTX_ENUM_VALUE] = 4,
 	};
 	char text[TEXT_MAX + 2] = "";
-	struct nvtx_arena *n = a->nvtx;
+	struct nvtx_arena *n = a->family.nvtx;
 	uint32_t domain, high;
 	struct nvtx_schema *s;
 
-	if (c->hook >= SL_NVTX_CNT || !words[c->hook] || c->payload_words < words[c->hook])
+	if (c->hook >= SL_NVTX_CNT || !words[c->hook] || c->data.words < words[c->hook])
 		return;
-	domain = (uint32_t)c->payload[0];
-	high = (uint32_t)(c->payload[0] >> 32);
+	domain = (uint32_t)c->data.payload[0];
+	high = (uint32_t)(c->data.payload[0] >> 32);
 	if (c->hook == SL_NVTX_STRING) {
-		put_handle(n, c->payload[0], (uint32_t)c->payload[1]);
+		put_handle(n, c->data.payload[0], (uint32_t)c->data.payload[1]);
 		return;
 	}
 	/* Name, NUL and description: two strings, also where the second is missing. */
 	text[take_text(c, words[c->hook], text) + 1] = 0;
-	s = get(n, domain, c->payload[1]);
+	s = get(n, domain, c->data.payload[1]);
 	if (!s)
 		return;
 	if (c->hook == SL_NVTX_ENTRY) {
@@ -192,11 +192,11 @@ void nvtx_schema_record(struct db *db, struct arena *a, const struct call *c)
 		take_value(s, c, high, text);
 	} else if (c->hook == SL_NVTX_SCHEMA) {
 		s->type = high;
-		s->bytes = c->payload[4];
-		s->alignment = c->payload[5];
+		s->bytes = c->data.payload[4];
+		s->alignment = c->data.payload[5];
 	} else {
 		s->is_enum = true;
-		s->bytes = c->payload[3];
+		s->bytes = c->data.payload[3];
 	}
 	if (db)
 		write_row(db, c, domain, high, text);

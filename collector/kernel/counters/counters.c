@@ -47,11 +47,15 @@ struct counters {
 	size_t cnt, cap;
 	uint64_t from;         /* of the interval that goes on */
 	struct counted *cells; /* [cpu][event], of one reading */
-	char *waiting;         /* struct interval, one after another */
-	size_t waiting_cnt, waiting_cap;
-	bool had_turn[EVENT_MOST]; /* was counted at all, */
-	bool had_time[EVENT_MOST]; /* or should have been */
-	int64_t rows;              /* last PMU_EVENTS.counter_id */
+	struct {
+		char *bytes; /* struct interval, one after another */
+		size_t cnt, cap;
+	} waiting;
+	struct {
+		bool turn[EVENT_MOST]; /* was counted at all, */
+		bool time[EVENT_MOST]; /* or should have been */
+	} had;
+	int64_t rows; /* last PMU_EVENTS.counter_id */
 	uint64_t lost;
 };
 
@@ -246,7 +250,7 @@ void counters_close(struct counters *cs)
 		close(cs->list[i].fd);
 	free(cs->list);
 	free(cs->cells);
-	free(cs->waiting);
+	free(cs->waiting.bytes);
 	free(cs);
 }
 
@@ -320,8 +324,8 @@ static void read_all(struct counters *cs)
 		cell->value += now[0] - one->last[0];
 		cell->enabled_ns += now[1] - one->last[1];
 		cell->running_ns += now[2] - one->last[2];
-		cs->had_time[one->event] |= now[1] > one->last[1];
-		cs->had_turn[one->event] |= now[2] > one->last[2];
+		cs->had.time[one->event] |= now[1] > one->last[1];
+		cs->had.turn[one->event] |= now[2] > one->last[2];
 		memcpy(one->last, now, sizeof(now));
 	}
 	/* The kernel's own never take turns. */
@@ -338,24 +342,24 @@ static size_t interval_bytes(const struct counters *cs)
 
 static struct interval *interval_at(const struct counters *cs, size_t i)
 {
-	return (void *)(cs->waiting + i * interval_bytes(cs));
+	return (void *)(cs->waiting.bytes + i * interval_bytes(cs));
 }
 
 /* NULL: no memory, or no writer. */
 static struct interval *interval_new(struct counters *cs)
 {
-	if (cs->waiting_cnt == INTERVALS_MOST)
+	if (cs->waiting.cnt == INTERVALS_MOST)
 		return NULL;
-	if (cs->waiting_cnt == cs->waiting_cap) {
-		size_t cap = cs->waiting_cap * 2 + 64;
-		char *more = realloc(cs->waiting, cap * interval_bytes(cs));
+	if (cs->waiting.cnt == cs->waiting.cap) {
+		size_t cap = cs->waiting.cap * 2 + 64;
+		char *more = realloc(cs->waiting.bytes, cap * interval_bytes(cs));
 
 		if (!more)
 			return NULL;
-		cs->waiting = more;
-		cs->waiting_cap = cap;
+		cs->waiting.bytes = more;
+		cs->waiting.cap = cap;
 	}
-	return interval_at(cs, cs->waiting_cnt++);
+	return interval_at(cs, cs->waiting.cnt++);
 }
 
 void counters_read(struct counters *cs, uint64_t ns)
@@ -469,7 +473,7 @@ struct counters_rows counters_write(struct counters *cs, struct db *db,
 
 	if (!cs->has_told && windows->cnt)
 		tell(cs, db);
-	for (size_t i = 0; i < cs->waiting_cnt; i++) {
+	for (size_t i = 0; i < cs->waiting.cnt; i++) {
 		struct interval *row = interval_at(cs, i);
 		int64_t start = (int64_t)row->start - zero;
 
@@ -484,7 +488,7 @@ struct counters_rows counters_write(struct counters *cs, struct db *db,
 			rows.first = start;
 		rows.last = start;
 	}
-	cs->waiting_cnt = kept;
+	cs->waiting.cnt = kept;
 	return rows;
 }
 
@@ -494,7 +498,7 @@ bool counters_never(const struct counters *cs, char *names, size_t len)
 	for (unsigned i = 0; i < cs->choice.cnt; i++) {
 		size_t used = strlen(names);
 
-		if (cs->had_time[i] && !cs->had_turn[i] && cs->choice.event[i].kind == EVENT_CORE)
+		if (cs->had.time[i] && !cs->had.turn[i] && cs->choice.event[i].kind == EVENT_CORE)
 			snprintf(names + used, len - used, "%s%s", used ? ", " : "",
 				 cs->choice.event[i].name);
 	}
@@ -503,8 +507,8 @@ bool counters_never(const struct counters *cs, char *names, size_t len)
 
 void counters_renew(struct counters *cs)
 {
-	memset(cs->had_time, 0, sizeof(cs->had_time));
-	memset(cs->had_turn, 0, sizeof(cs->had_turn));
+	memset(cs->had.time, 0, sizeof(cs->had.time));
+	memset(cs->had.turn, 0, sizeof(cs->had.turn));
 	cs->has_told = false;
 	cs->rows = 0;
 }

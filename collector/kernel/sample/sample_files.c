@@ -36,17 +36,23 @@ struct sample_file {
 	struct sample_file *next;
 	char *path;
 	uint64_t device, inode;
-	const uint8_t *data; /* NULL: cannot be read */
-	size_t size;
-	bool is_mapped;
+	struct {
+		const uint8_t *at; /* NULL: cannot be read */
+		size_t size;
+		bool is_mapped;
+	} data;
 	bool has_table;
 	struct sl_cfi table; /* in the file's addresses */
 	struct segment segment[SEGMENTS_MAX];
 	unsigned segment_cnt;
 	struct sample_crt crt;
-	const uint8_t *build_id;
-	size_t build_id_len;
-	uint64_t dynamic, dynamic_bytes; /* where the loader's list is in the file; 0: none */
+	struct {
+		const uint8_t *bytes;
+		size_t len;
+	} id;
+	struct {
+		uint64_t at, bytes; /* where the loader's list is in the file; 0: none */
+	} dynamic;
 	void *note;
 };
 
@@ -96,14 +102,14 @@ static int open_mapped(const struct sample_mapped *what, struct stat *st)
 
 static bool is_within(const struct sample_file *f, uint64_t offset, uint64_t bytes)
 {
-	return offset <= f->size && bytes <= f->size - offset;
+	return offset <= f->data.size && bytes <= f->data.size - offset;
 }
 
 static void read_notes(struct sample_file *f, uint64_t offset, uint64_t bytes)
 {
-	const uint8_t *at = f->data + offset, *end = at + bytes;
+	const uint8_t *at = f->data.at + offset, *end = at + bytes;
 
-	while (!f->build_id && (size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+	while (!f->id.bytes && (size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
 		ElfW(Nhdr) n;
 		uint64_t name, text;
 
@@ -114,8 +120,8 @@ static void read_notes(struct sample_file *f, uint64_t offset, uint64_t bytes)
 		if (name + text > (uint64_t)(end - at))
 			return;
 		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && memcmp(at, "GNU", 4) == 0) {
-			f->build_id = at + name;
-			f->build_id_len = n.n_descsz;
+			f->id.bytes = at + name;
+			f->id.len = n.n_descsz;
 		}
 		at += name + text;
 	}
@@ -133,7 +139,7 @@ static void find_table(struct sample_file *f, uint64_t header)
 			.header = header,
 			.low = s->address,
 			.high = s->address + s->bytes,
-			.at = (intptr_t)((uintptr_t)f->data + s->offset - s->address)};
+			.at = (intptr_t)((uintptr_t)f->data.at + s->offset - s->address)};
 		f->has_table = true;
 		return;
 	}
@@ -148,7 +154,7 @@ static const uint8_t *bytes_at(const void *ctx, uint64_t address, size_t bytes)
 
 		if (address >= s->address && bytes <= s->bytes &&
 		    address - s->address <= s->bytes - bytes)
-			return f->data + s->offset + (address - s->address);
+			return f->data.at + s->offset + (address - s->address);
 	}
 	return NULL;
 }
@@ -160,7 +166,7 @@ static void find_crt(struct sample_file *f, uint64_t offset, uint64_t bytes)
 	for (uint64_t at = 0; bytes - at >= sizeof(ElfW(Dyn)); at += sizeof(ElfW(Dyn))) {
 		ElfW(Dyn) d;
 
-		memcpy(&d, f->data + offset + at, sizeof(d));
+		memcpy(&d, f->data.at + offset + at, sizeof(d));
 		if (d.d_tag == DT_NULL)
 			break;
 		if (d.d_tag == DT_INIT)
@@ -177,17 +183,17 @@ static void find_crt(struct sample_file *f, uint64_t offset, uint64_t bytes)
 
 static void parse(struct sample_file *f)
 {
-	const ElfW(Ehdr) *e = (const void *)f->data;
+	const ElfW(Ehdr) *e = (const void *)f->data.at;
 	uint64_t header = 0;
 
-	if (f->size < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (f->data.size < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phentsize != sizeof(ElfW(Phdr)) ||
 	    !is_within(f, e->e_phoff, (uint64_t)e->e_phnum * sizeof(ElfW(Phdr))))
 		return;
 	for (unsigned i = 0; i < e->e_phnum; i++) {
 		ElfW(Phdr) p;
 
-		memcpy(&p, f->data + e->e_phoff + i * sizeof(p), sizeof(p));
+		memcpy(&p, f->data.at + e->e_phoff + i * sizeof(p), sizeof(p));
 		if (!is_within(f, p.p_offset, p.p_filesz))
 			continue;
 		if (p.p_type == PT_LOAD && f->segment_cnt < SEGMENTS_MAX)
@@ -198,11 +204,11 @@ static void parse(struct sample_file *f)
 		else if (p.p_type == PT_NOTE)
 			read_notes(f, p.p_offset, p.p_filesz);
 		else if (p.p_type == PT_DYNAMIC) {
-			f->dynamic = p.p_offset;
-			f->dynamic_bytes = p.p_filesz;
+			f->dynamic.at = p.p_offset;
+			f->dynamic.bytes = p.p_filesz;
 		}
 	}
-	find_crt(f, f->dynamic, f->dynamic_bytes);
+	find_crt(f, f->dynamic.at, f->dynamic.bytes);
 	if (header)
 		find_table(f, header);
 }
@@ -224,17 +230,17 @@ static void read_file(struct sample_file *f, const struct sample_mapped *what)
 		munmap(data, (size_t)st.st_size);
 		return;
 	}
-	f->data = data;
-	f->size = (size_t)st.st_size;
-	f->is_mapped = true;
+	f->data.at = data;
+	f->data.size = (size_t)st.st_size;
+	f->data.is_mapped = true;
 	parse(f);
 }
 
 /* The kernel's library is the same in all processes: ours is as good as theirs. */
 static void read_vdso(struct sample_file *f, const struct sample_mapped *what)
 {
-	f->data = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	f->size = f->data ? what->end - what->start : 0;
+	f->data.at = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	f->data.size = f->data.at ? what->end - what->start : 0;
 	parse(f);
 }
 
@@ -251,8 +257,8 @@ void sample_files_free(struct sample_files *fs)
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct sample_file *f = fs->bucket[i], *next; f; f = next) {
 			next = f->next;
-			if (f->is_mapped)
-				munmap((void *)(uintptr_t)f->data, f->size);
+			if (f->data.is_mapped)
+				munmap((void *)(uintptr_t)f->data.at, f->data.size);
 			free(f->path);
 			free(f->note);
 			free(f);
@@ -315,8 +321,8 @@ uint64_t sample_file_bias(const struct sample_file *f, const struct sample_mappe
 
 size_t sample_file_build_id(const struct sample_file *f, const uint8_t **id)
 {
-	*id = f->build_id;
-	return f->build_id_len;
+	*id = f->id.bytes;
+	return f->id.len;
 }
 
 bool sample_file_row(struct sample_files *fs, const struct sample_file *f, uint64_t address,
@@ -343,7 +349,7 @@ bool sample_file_step(const struct sample_file *f, uint64_t address, struct sl_r
 
 bool sample_file_image(const struct sample_file *f, struct elf_image *e)
 {
-	return elf_image_memory(e, (void *)(uintptr_t)f->data, f->size);
+	return elf_image_memory(e, (void *)(uintptr_t)f->data.at, f->data.size);
 }
 
 void **sample_file_note(struct sample_file *f)
@@ -376,10 +382,10 @@ struct exports {
 
 static bool find_exports(const struct sample_file *f, struct exports *e)
 {
-	const uint8_t *at = f->dynamic ? f->data + f->dynamic : NULL;
+	const uint8_t *at = f->dynamic.at ? f->data.at + f->dynamic.at : NULL;
 
 	*e = (struct exports){0};
-	for (uint64_t i = 0; at && i < f->dynamic_bytes / sizeof(ElfW(Dyn)); i++) {
+	for (uint64_t i = 0; at && i < f->dynamic.bytes / sizeof(ElfW(Dyn)); i++) {
 		ElfW(Dyn) d;
 
 		memcpy(&d, at + i * sizeof(d), sizeof(d));

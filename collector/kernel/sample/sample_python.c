@@ -53,12 +53,16 @@ struct sample_python {
 	struct bpf_object *object;
 	struct ring_buffer *asks;
 	int processes; /* the map */
-	struct pysample_ring *rings;
-	const uint64_t *words;
-	size_t rings_bytes, words_bytes;
-	unsigned cpus, shift;
-	uint64_t *tails, *seen; /* paired up to; code objects known up to */
-	uint64_t *heads;        /* when last looked at */
+	struct {
+		struct pysample_ring *rings;
+		const uint64_t *words;
+		size_t rings_bytes, words_bytes;
+		unsigned cpus, shift;
+	} map;
+	struct {
+		uint64_t *tails, *seen; /* paired up to; code objects known up to */
+		uint64_t *heads;        /* when last looked at */
+	} at;
 	struct process *bucket[BUCKETS];
 	uint32_t serial; /* of code objects */
 	uint32_t unknown;
@@ -83,7 +87,7 @@ static struct bpf_map *map_of(const struct sample_python *sp, const char *name)
 static int load(struct sample_python *sp)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "pysample");
-	struct pysample_config config = {.ring_shift = sp->shift, .cpus = sp->cpus};
+	struct pysample_config config = {.ring_shift = sp->map.shift, .cpus = sp->map.cpus};
 	const void *elf;
 	struct stat st;
 	size_t len;
@@ -97,8 +101,8 @@ static int load(struct sample_python *sp)
 		return -errno;
 	memcpy((void *)(uintptr_t)bpf_map__initial_value(map_of(sp, ".rodata"), &len), &config,
 	       sizeof(config));
-	bpf_map__set_max_entries(map_of(sp, "rings"), sp->cpus);
-	bpf_map__set_max_entries(map_of(sp, "words"), sp->cpus << sp->shift);
+	bpf_map__set_max_entries(map_of(sp, "rings"), sp->map.cpus);
+	bpf_map__set_max_entries(map_of(sp, "words"), sp->map.cpus << sp->map.shift);
 	return bpf_object__load(sp->object);
 }
 
@@ -117,16 +121,18 @@ static int on_ask(void *ctx, void *data, size_t size);
 static int map_all(struct sample_python *sp)
 {
 	sp->processes = bpf_map__fd(map_of(sp, "processes"));
-	sp->rings_bytes = sp->cpus * sizeof(*sp->rings);
-	sp->words_bytes = ((size_t)sp->cpus << sp->shift) * sizeof(*sp->words);
-	sp->rings = map_memory(sp, "rings", &sp->rings_bytes, PROT_READ | PROT_WRITE);
-	sp->words = map_memory(sp, "words", &sp->words_bytes, PROT_READ);
-	sp->tails = calloc(sp->cpus, sizeof(*sp->tails));
-	sp->seen = calloc(sp->cpus, sizeof(*sp->seen));
-	sp->heads = calloc(sp->cpus, sizeof(*sp->heads));
+	sp->map.rings_bytes = sp->map.cpus * sizeof(*sp->map.rings);
+	sp->map.words_bytes = ((size_t)sp->map.cpus << sp->map.shift) * sizeof(*sp->map.words);
+	sp->map.rings = map_memory(sp, "rings", &sp->map.rings_bytes, PROT_READ | PROT_WRITE);
+	sp->map.words = map_memory(sp, "words", &sp->map.words_bytes, PROT_READ);
+	sp->at.tails = calloc(sp->map.cpus, sizeof(*sp->at.tails));
+	sp->at.seen = calloc(sp->map.cpus, sizeof(*sp->at.seen));
+	sp->at.heads = calloc(sp->map.cpus, sizeof(*sp->at.heads));
 	sp->asks = ring_buffer__new(bpf_map__fd(map_of(sp, "asks")), on_ask, sp, NULL);
-	return sp->rings && sp->words && sp->tails && sp->seen && sp->heads && sp->asks ? 0
-											: -ENOMEM;
+	return sp->map.rings && sp->map.words && sp->at.tails && sp->at.seen && sp->at.heads &&
+			       sp->asks
+		       ? 0
+		       : -ENOMEM;
 }
 
 struct sample_python *sample_python_open(const struct sample_ask *ask, struct sample_files *files,
@@ -138,10 +144,11 @@ struct sample_python *sample_python_open(const struct sample_ask *ask, struct sa
 
 	if (sp) {
 		sp->files = files;
-		sp->cpus = perf_cpu_cnt();
-		sp->shift = (unsigned)__builtin_ctz(RING_WORDS);
-		while (1u << sp->shift > RING_LEAST && sp->cpus << sp->shift > RINGS_MOST)
-			sp->shift--;
+		sp->map.cpus = perf_cpu_cnt();
+		sp->map.shift = (unsigned)__builtin_ctz(RING_WORDS);
+		while (1u << sp->map.shift > RING_LEAST &&
+		       sp->map.cpus << sp->map.shift > RINGS_MOST)
+			sp->map.shift--;
 		err = load(sp);
 	}
 	if (!err)
@@ -190,14 +197,14 @@ void sample_python_close(struct sample_python *sp)
 			process_free(p);
 		}
 	ring_buffer__free(sp->asks);
-	if (sp->rings)
-		munmap(sp->rings, sp->rings_bytes);
-	if (sp->words)
-		munmap((void *)(uintptr_t)sp->words, sp->words_bytes);
+	if (sp->map.rings)
+		munmap(sp->map.rings, sp->map.rings_bytes);
+	if (sp->map.words)
+		munmap((void *)(uintptr_t)sp->map.words, sp->map.words_bytes);
 	bpf_object__close(sp->object);
-	free(sp->tails);
-	free(sp->seen);
-	free(sp->heads);
+	free(sp->at.tails);
+	free(sp->at.seen);
+	free(sp->at.heads);
 	free(sp);
 }
 
@@ -371,9 +378,9 @@ void sample_python_ended(struct sample_python *sp, uint32_t pid)
 
 static struct pyrecord record_at(const struct sample_python *sp, unsigned cpu, uint64_t at)
 {
-	return (struct pyrecord){.words = sp->words + ((size_t)cpu << sp->shift),
+	return (struct pyrecord){.words = sp->map.words + ((size_t)cpu << sp->map.shift),
 				 .at = at,
-				 .mask = (UINT64_C(1) << sp->shift) - 1};
+				 .mask = (UINT64_C(1) << sp->map.shift) - 1};
 }
 
 static uint64_t behind(const struct sample_python *sp, unsigned cpu, uint64_t at)
@@ -408,15 +415,15 @@ static void meet(struct sample_python *sp, const struct pyrecord *r)
 void sample_python_look(struct sample_python *sp)
 {
 	/* Pairs with record() in pysample.bpf.c: a record below head is whole, and its code objects have been delivered. */
-	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
-		sp->heads[cpu] = __atomic_load_n(&sp->rings[cpu].head, __ATOMIC_ACQUIRE);
+	for (unsigned cpu = 0; cpu < sp->map.cpus; cpu++)
+		sp->at.heads[cpu] = __atomic_load_n(&sp->map.rings[cpu].head, __ATOMIC_ACQUIRE);
 	ring_buffer__consume(sp->asks);
-	for (unsigned cpu = 0; cpu < sp->cpus; cpu++) {
-		while (sp->seen[cpu] < sp->heads[cpu]) {
-			const struct pyrecord r = record_at(sp, cpu, sp->seen[cpu]);
+	for (unsigned cpu = 0; cpu < sp->map.cpus; cpu++) {
+		while (sp->at.seen[cpu] < sp->at.heads[cpu]) {
+			const struct pyrecord r = record_at(sp, cpu, sp->at.seen[cpu]);
 
 			meet(sp, &r);
-			sp->seen[cpu] = behind(sp, cpu, sp->seen[cpu]);
+			sp->at.seen[cpu] = behind(sp, cpu, sp->at.seen[cpu]);
 		}
 	}
 }
@@ -429,14 +436,14 @@ unsigned sample_python_frames(struct sample_python *sp, const struct sample_sink
 	struct process *p;
 	unsigned cpu = sample->cpu;
 
-	if (cpu >= sp->cpus)
+	if (cpu >= sp->map.cpus)
 		return 0;
-	while (sp->tails[cpu] < sp->seen[cpu]) {
-		r = record_at(sp, cpu, sp->tails[cpu]);
+	while (sp->at.tails[cpu] < sp->at.seen[cpu]) {
+		r = record_at(sp, cpu, sp->at.tails[cpu]);
 		if (pyrecord_word(&r, PYSAMPLE_HEAD_NS) > sample->ns)
 			break;
 		found = r;
-		sp->tails[cpu] += pyrecord_words(&r);
+		sp->at.tails[cpu] += pyrecord_words(&r);
 	}
 	if (!found.words)
 		return 0;
@@ -472,17 +479,17 @@ unsigned sample_python_away(struct sample_python *sp, const struct sample_sink *
 
 void sample_python_done(struct sample_python *sp)
 {
-	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
+	for (unsigned cpu = 0; cpu < sp->map.cpus; cpu++)
 		/* Pairs with the load of tail in record(): words were read before their room is given. */
-		__atomic_store_n(&sp->rings[cpu].tail, sp->tails[cpu], __ATOMIC_RELEASE);
+		__atomic_store_n(&sp->map.rings[cpu].tail, sp->at.tails[cpu], __ATOMIC_RELEASE);
 }
 
 uint64_t sample_python_lost(const struct sample_python *sp)
 {
 	uint64_t lost = 0;
 
-	for (unsigned cpu = 0; cpu < sp->cpus; cpu++)
-		lost += sp->rings[cpu].lost;
+	for (unsigned cpu = 0; cpu < sp->map.cpus; cpu++)
+		lost += sp->map.rings[cpu].lost;
 	return lost;
 }
 

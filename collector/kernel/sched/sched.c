@@ -68,14 +68,14 @@ void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t hori
 	for (unsigned i = cnt / 2; i-- > 0;)
 		sift_down(heap, cnt, i, next_ns);
 	while (next_ns[heap[0]] <= horizon_ns && next_ns[heap[0]] != SCHED_DRAINED) {
-		if (s->edges)
+		if (s->edge.list)
 			sched_pass(s, next_ns[heap[0]]);
 		next_ns[heap[0]] = take(s, heap[0]);
 		sift_down(heap, cnt, 0, next_ns);
 	}
-	if (s->edges)
+	if (s->edge.list)
 		sched_pass(s, horizon_ns);
-	s->told_ns = horizon_ns;
+	s->out.told_ns = horizon_ns;
 	free(heap);
 }
 
@@ -112,18 +112,18 @@ static struct sched *open_with(const struct sched_driver *driver, const struct s
 	if (s) {
 		s->mode = ask->mode == SCHED_MODE_NONE ? SCHED_MODE_TREE : ask->mode;
 		s->no_switches = ask->mode == SCHED_MODE_NONE;
-		s->wants_calls = ask->calls;
-		s->calls_threshold_ns = ask->calls_threshold_ns;
+		s->calls.wanted = ask->calls;
+		s->calls.threshold_ns = ask->calls_threshold_ns;
 		s->driver = driver;
-		s->limit_ns = UINT64_MAX;
-		s->cpu_cnt = perf_cpu_cnt();
-		s->running = calloc(s->cpu_cnt, sizeof(*s->running));
-		s->moved_ns = calloc(s->cpu_cnt, sizeof(*s->moved_ns));
+		s->out.limit_ns = UINT64_MAX;
+		s->cpu.cnt = perf_cpu_cnt();
+		s->cpu.running = calloc(s->cpu.cnt, sizeof(*s->cpu.running));
+		s->cpu.moved_ns = calloc(s->cpu.cnt, sizeof(*s->cpu.moved_ns));
 	}
-	if (!s || !s->running || !s->moved_ns) {
+	if (!s || !s->cpu.running || !s->cpu.moved_ns) {
 		snprintf(why, why_len, "out of memory");
 		if (s)
-			free(s->running);
+			free(s->cpu.running);
 		free(s);
 		return NULL;
 	}
@@ -138,10 +138,10 @@ static struct sched *open_with(const struct sched_driver *driver, const struct s
 static void explain(const struct sched *s, const struct sched_ask *ask, const char *why_bpf,
 		    const char *why_perf, char *why, size_t why_len)
 {
-	const char *no_calls = ask->calls && !(s && s->has_calls) ? "; no system calls" : "";
+	const char *no_calls = ask->calls && !(s && s->calls.has) ? "; no system calls" : "";
 
 	if (s && s->driver->id == SCHED_BACKEND_BPF)
-		snprintf(why, why_len, "%s%s", s->calls_why, *s->calls_why ? no_calls : "");
+		snprintf(why, why_len, "%s%s", s->calls.why, *s->calls.why ? no_calls : "");
 	else if (ask->mode == SCHED_MODE_NONE)
 		snprintf(why, why_len, "%s%s", why_bpf, no_calls);
 	else if (s)
@@ -186,7 +186,7 @@ struct sched *sched_open(enum sched_mode mode, enum sched_backend want, char *wh
 
 bool sched_has_calls(const struct sched *s)
 {
-	return s && s->has_calls;
+	return s && s->calls.has;
 }
 
 bool sched_maps(const struct sched *s, struct sched_maps *maps)
@@ -209,7 +209,7 @@ enum sched_backend sched_backend(const struct sched *s)
 
 int sched_follow(struct sched *s, pid_t pid)
 {
-	if (s->mode == SCHED_MODE_SYSTEM && !s->has_calls)
+	if (s->mode == SCHED_MODE_SYSTEM && !s->calls.has)
 		return 0;
 	return s->driver->follow(s, pid);
 }
@@ -218,12 +218,12 @@ int sched_poll(struct sched *s, const struct sched_ops *ops, void *ctx)
 {
 	uint64_t horizon;
 
-	s->ops = ops;
-	s->ctx = ctx;
-	s->handled = 0;
+	s->out.ops = ops;
+	s->out.ctx = ctx;
+	s->out.handled = 0;
 	horizon = s->is_stopped ? SCHED_DRAINED - 1 : sched_now() - SCHED_SETTLE_NS;
-	s->driver->poll(s, horizon < s->limit_ns ? horizon : s->limit_ns);
-	return s->handled;
+	s->driver->poll(s, horizon < s->out.limit_ns ? horizon : s->out.limit_ns);
+	return s->out.handled;
 }
 
 unsigned sched_fill(const struct sched *s)
@@ -236,7 +236,7 @@ uint64_t sched_lost(const struct sched *s)
 	uint64_t lost = s->driver->lost(s);
 
 	/* Rows that fill gaps stand for those lost, or, where the kernel lost none, for those it never sent. */
-	return (lost > s->mended ? lost : s->mended) + s->dropped;
+	return (lost > s->missing.mended ? lost : s->missing.mended) + s->missing.dropped;
 }
 
 void sched_stop(struct sched *s)
@@ -252,10 +252,10 @@ void sched_close(struct sched *s)
 		return;
 	s->driver->close(s);
 	for (unsigned i = 0; i < SCHED_KEY_LIMIT / SCHED_CHUNK; i++)
-		free(s->chunks[i]);
+		free(s->threads.chunks[i]);
 	sched_edges_free(s);
-	free(s->running);
-	free(s->moved_ns);
+	free(s->cpu.running);
+	free(s->cpu.moved_ns);
 	free(s);
 }
 

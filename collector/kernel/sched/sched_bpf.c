@@ -29,17 +29,17 @@
 static int bpf_follow(struct sched *s, pid_t pid)
 {
 	struct bpf *b = s->data;
-	uint32_t found, present = b->shared->present;
+	uint32_t found, present = b->map.shared->present;
 	int err = 0;
 
 	/* Threads may start threads meanwhile, but those of a member are members: this ends. */
 	do {
-		found = b->shared->found;
-		b->shared->follow_pid = (uint32_t)pid;
+		found = b->map.shared->found;
+		b->map.shared->follow_pid = (uint32_t)pid;
 		err = sched_bpf_iterate(b);
-		b->shared->follow_pid = 0;
-	} while (!err && b->shared->found != found);
-	if (!err && b->shared->present == present)
+		b->map.shared->follow_pid = 0;
+	} while (!err && b->map.shared->found != found);
+	if (!err && b->map.shared->present == present)
 		err = -ESRCH;
 	return err;
 }
@@ -116,24 +116,25 @@ static void take_life(struct sched *s, const union life *l)
 
 static const struct rec_switch *slot_at(const struct bpf *b, unsigned cpu, uint64_t at)
 {
-	return &b->switches[(size_t)cpu * b->slots + (at & (b->slots - 1))];
+	return &b->map.switches[(size_t)cpu * b->map.slots + (at & (b->map.slots - 1))];
 }
 
 static uint64_t take(struct sched *s, unsigned stream)
 {
 	struct bpf *b = s->data;
 
-	if (stream == s->cpu_cnt) {
-		take_life(s, &b->lives[b->lives_at++]);
-		return b->lives_at < b->lives_cnt ? b->lives[b->lives_at].head.ns : SCHED_DRAINED;
+	if (stream == s->cpu.cnt) {
+		take_life(s, &b->lives.list[b->lives.at++]);
+		return b->lives.at < b->lives.cnt ? b->lives.list[b->lives.at].head.ns
+						  : SCHED_DRAINED;
 	}
-	if (stream > s->cpu_cnt)
-		return calls_take(s, b->calls, stream - s->cpu_cnt - 1);
+	if (stream > s->cpu.cnt)
+		return calls_take(s, b->calls, stream - s->cpu.cnt - 1);
 	take_switch(s, slot_at(b, stream, b->tails[stream]));
 	b->tails[stream]++;
 	/* Pairs with the load of tail in on_switch: a slot was read before it is given back. */
 	if (b->tails[stream] % TAKEN_AT_MOST == 0)
-		__atomic_store_n(&b->rings[stream].tail, b->tails[stream], __ATOMIC_RELEASE);
+		__atomic_store_n(&b->map.rings[stream].tail, b->tails[stream], __ATOMIC_RELEASE);
 	return b->tails[stream] < b->heads[stream] ? slot_at(b, stream, b->tails[stream])->ns
 						   : SCHED_DRAINED;
 }
@@ -143,40 +144,41 @@ static void cool_down(struct sched *s, struct bpf *b)
 {
 	uint64_t after = sched_tuning.detach_ns ? sched_tuning.detach_ns : DETACH_NS;
 
-	if (!b->paused_ns || b->is_cold || sched_now() - b->paused_ns < after)
+	if (!b->pause.ns || b->pause.is_cold || sched_now() - b->pause.ns < after)
 		return;
-	b->paused_ns = 0; /* once */
-	if (ctxsw_ask_holders(&b->loaded, s->cpu_cnt))
+	b->pause.ns = 0; /* once */
+	if (ctxsw_ask_holders(&b->loaded, s->cpu.cnt))
 		return;
 	ctxsw_attach_hot(&b->loaded, false);
-	b->is_cold = true;
+	b->pause.is_cold = true;
 }
 
 static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 {
 	struct bpf *b = s->data;
 
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++) {
 		/* Pairs with publish() in ctxsw.bpf.c: the records below head are whole. */
-		b->heads[cpu] = __atomic_load_n(&b->rings[cpu].head, __ATOMIC_ACQUIRE);
+		b->heads[cpu] = __atomic_load_n(&b->map.rings[cpu].head, __ATOMIC_ACQUIRE);
 		b->next_ns[cpu] = b->tails[cpu] < b->heads[cpu] ? slot_at(b, cpu, b->tails[cpu])->ns
 								: SCHED_DRAINED;
 	}
-	ring_buffer__consume(b->lives_ring);
-	b->next_ns[s->cpu_cnt] = b->lives_cnt ? b->lives[0].head.ns : SCHED_DRAINED;
-	for (unsigned cpu = 0; b->calls && cpu < s->cpu_cnt; cpu++)
-		b->next_ns[s->cpu_cnt + 1 + cpu] = calls_begin(b->calls, cpu);
-	sched_merge(s, b->next_ns, s->cpu_cnt * (b->calls ? 2 : 1) + 1, horizon_ns, take);
+	ring_buffer__consume(b->lives.ring);
+	b->next_ns[s->cpu.cnt] = b->lives.cnt ? b->lives.list[0].head.ns : SCHED_DRAINED;
+	for (unsigned cpu = 0; b->calls && cpu < s->cpu.cnt; cpu++)
+		b->next_ns[s->cpu.cnt + 1 + cpu] = calls_begin(b->calls, cpu);
+	sched_merge(s, b->next_ns, s->cpu.cnt * (b->calls ? 2 : 1) + 1, horizon_ns, take);
 	if (b->calls) {
 		calls_end(b->calls);
 		calls_tell_sums(s, b->calls, s->is_stopped);
 	}
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++)
-		__atomic_store_n(&b->rings[cpu].tail, b->tails[cpu], __ATOMIC_RELEASE);
-	if (b->lives_at) {
-		b->lives_cnt -= b->lives_at;
-		memmove(b->lives, b->lives + b->lives_at, b->lives_cnt * sizeof(*b->lives));
-		b->lives_at = 0;
+	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++)
+		__atomic_store_n(&b->map.rings[cpu].tail, b->tails[cpu], __ATOMIC_RELEASE);
+	if (b->lives.at) {
+		b->lives.cnt -= b->lives.at;
+		memmove(b->lives.list, b->lives.list + b->lives.at,
+			b->lives.cnt * sizeof(*b->lives.list));
+		b->lives.at = 0;
 	}
 	cool_down(s, b);
 	return 0;
@@ -184,12 +186,12 @@ static int bpf_poll(struct sched *s, uint64_t horizon_ns)
 
 static void warm_up(struct sched *s, struct bpf *b)
 {
-	if (!b->is_cold)
+	if (!b->pause.is_cold)
 		return;
 	if (ctxsw_attach_hot(&b->loaded, true))
-		b->dead_windows++;
-	b->is_cold = false;
-	ctxsw_ask_holders(&b->loaded, s->cpu_cnt);
+		b->pause.dead_windows++;
+	b->pause.is_cold = false;
+	ctxsw_ask_holders(&b->loaded, s->cpu.cnt);
 }
 
 /* The current thread of each CPU is read after records may be written: a thread that leaves from then on has one. */
@@ -201,12 +203,12 @@ static void bpf_record(struct sched *s, bool on, struct sched_edge *edge)
 		calls_record(b->calls, on, edge->ns);
 	if (s->no_switches)
 		return;
-	__atomic_store_n(&b->shared->is_paused, !on, __ATOMIC_SEQ_CST);
-	b->paused_ns = on ? 0 : sched_now();
+	__atomic_store_n(&b->map.shared->is_paused, !on, __ATOMIC_SEQ_CST);
+	b->pause.ns = on ? 0 : sched_now();
 	if (on)
 		warm_up(s, b);
-	for (unsigned cpu = 0; on && cpu < s->cpu_cnt; cpu++) {
-		const struct ctxsw_ring *ring = &b->rings[cpu];
+	for (unsigned cpu = 0; on && cpu < s->cpu.cnt; cpu++) {
+		const struct ctxsw_ring *ring = &b->map.rings[cpu];
 		struct sched_holder *h = &edge->holders[cpu];
 
 		do {
@@ -223,7 +225,7 @@ static bool is_wanted(const struct sched *s, uint32_t tid)
 	const struct bpf *b = s->data;
 
 	return tid && tid < SCHED_KEY_LIMIT &&
-	       (s->mode == SCHED_MODE_SYSTEM || (b->flags[tid] & CTXSW_MEMBER));
+	       (s->mode == SCHED_MODE_SYSTEM || (b->map.flags[tid] & CTXSW_MEMBER));
 }
 
 /* The first record since then names the thread that left; without one, the holder had been there before. */
@@ -231,7 +233,7 @@ static void bpf_enter(struct sched *s, const struct sched_edge *edge)
 {
 	struct bpf *b = s->data;
 
-	for (unsigned cpu = 0; !s->no_switches && cpu < s->cpu_cnt; cpu++) {
+	for (unsigned cpu = 0; !s->no_switches && cpu < s->cpu.cnt; cpu++) {
 		const struct sched_holder *h = &edge->holders[cpu];
 		const struct rec_switch *r = slot_at(b, cpu, b->tails[cpu]);
 
@@ -249,7 +251,7 @@ static void bpf_maps(const struct sched *s, struct sched_maps *maps)
 	*maps = (struct sched_maps){.flags = b->loaded.flags,
 				    .rings = b->loaded.rings,
 				    .switches = b->loaded.switches,
-				    .slots = b->slots,
+				    .slots = b->map.slots,
 				    .has_switches = !s->no_switches};
 }
 
@@ -271,12 +273,12 @@ static uint64_t bpf_calls_lost(const struct sched *s)
 static unsigned bpf_fill(const struct sched *s)
 {
 	const struct bpf *b = s->data;
-	uint64_t lives = __atomic_load_n(&b->shared->lives, __ATOMIC_RELAXED) - b->lives_taken;
+	uint64_t lives = __atomic_load_n(&b->map.shared->lives, __ATOMIC_RELAXED) - b->lives.taken;
 	uint64_t most = lives * LIFE_BYTES * 100 / LIVES_BYTES;
 
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
-		uint64_t head = __atomic_load_n(&b->rings[cpu].head, __ATOMIC_RELAXED);
-		uint64_t fill = (head - b->rings[cpu].tail) * 100 / b->slots;
+	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++) {
+		uint64_t head = __atomic_load_n(&b->map.rings[cpu].head, __ATOMIC_RELAXED);
+		uint64_t fill = (head - b->map.rings[cpu].tail) * 100 / b->map.slots;
 
 		if (fill > most)
 			most = fill;
@@ -289,10 +291,10 @@ static unsigned bpf_fill(const struct sched *s)
 static uint64_t bpf_lost(const struct sched *s)
 {
 	const struct bpf *b = s->data;
-	uint64_t lost = b->shared->lost + b->lives_dropped + b->dead_windows;
+	uint64_t lost = b->map.shared->lost + b->lives.dropped + b->pause.dead_windows;
 
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++)
-		lost += b->rings[cpu].lost;
+	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++)
+		lost += b->map.rings[cpu].lost;
 	return lost;
 }
 
@@ -301,8 +303,8 @@ static void bpf_stop(struct sched *s)
 	struct bpf *b = s->data;
 
 	/* To detach the programs takes the kernel a while: when all is closed, beside the report. */
-	if (b->shared)
-		__atomic_store_n(&b->shared->is_paused, 1, __ATOMIC_SEQ_CST);
+	if (b->map.shared)
+		__atomic_store_n(&b->map.shared->is_paused, 1, __ATOMIC_SEQ_CST);
 	if (b->calls)
 		calls_stop(b->calls);
 }
@@ -316,17 +318,17 @@ static void bpf_close(struct sched *s)
 	bpf_stop(s);
 	if (b->calls)
 		calls_close(b->calls);
-	ring_buffer__free(b->lives_ring);
-	if (b->shared)
-		munmap(b->shared, b->shared_bytes);
-	if (b->rings)
-		munmap(b->rings, b->rings_bytes);
-	if (b->switches)
-		munmap((void *)b->switches, b->switches_bytes);
-	if (b->flags)
-		munmap((void *)b->flags, CTXSW_PID_LIMIT);
+	ring_buffer__free(b->lives.ring);
+	if (b->map.shared)
+		munmap(b->map.shared, b->map.shared_bytes);
+	if (b->map.rings)
+		munmap(b->map.rings, b->map.rings_bytes);
+	if (b->map.switches)
+		munmap((void *)b->map.switches, b->map.switches_bytes);
+	if (b->map.flags)
+		munmap((void *)b->map.flags, CTXSW_PID_LIMIT);
 	ctxsw_unload(&b->loaded);
-	free(b->lives);
+	free(b->lives.list);
 	free(b->next_ns);
 	free(b->heads);
 	free(b->tails);

@@ -24,23 +24,29 @@ union life {
 
 struct bpf {
 	struct ctxsw_loaded loaded;
-	struct ctxsw_shared *shared;
-	struct ctxsw_ring *rings;
-	const struct rec_switch *switches;
-	const uint8_t *flags; /* enum ctxsw_flag of each thread */
-	size_t shared_bytes, rings_bytes, switches_bytes;
-	unsigned slots; /* per CPU; a power of two */
-	struct ring_buffer *lives_ring;
-	union life *lives; /* taken out of lives_ring, sorted by time, not handed over yet */
-	size_t lives_cnt, lives_at, lives_max;
-	uint64_t lives_taken;    /* out of lives_ring, ever */
-	uint64_t lives_dropped;  /* for lack of memory */
+	struct {
+		struct ctxsw_shared *shared;
+		struct ctxsw_ring *rings;
+		const struct rec_switch *switches;
+		const uint8_t *flags; /* enum ctxsw_flag of each thread */
+		size_t shared_bytes, rings_bytes, switches_bytes;
+		unsigned slots; /* per CPU; a power of two */
+	} map;
+	struct {
+		struct ring_buffer *ring;
+		union life *list; /* taken out of lives_ring, sorted by time, not handed over yet */
+		size_t cnt, at, max;
+		uint64_t taken;   /* out of lives_ring, ever */
+		uint64_t dropped; /* for lack of memory */
+	} lives;
 	struct calls *calls;     /* NULL: not asked for, or unavailable */
 	uint64_t *next_ns;       /* per CPU, of lives, per CPU of calls: see sched_merge() */
 	uint64_t *heads, *tails; /* per CPU: what this poll may read, and has read */
-	uint64_t paused_ns;      /* since when; 0: not, or no matter */
-	bool is_cold;            /* the programs of the hot path are detached */
-	uint64_t dead_windows;   /* in which they could not be attached */
+	struct {
+		uint64_t ns;           /* since when; 0: not, or no matter */
+		bool is_cold;          /* the programs of the hot path are detached */
+		uint64_t dead_windows; /* in which they could not be attached */
+	} pause;
 };
 
 /* Loads it, maps its memory, attaches. 0 or -errno; @why and @fix as those of a struct sched_driver. */

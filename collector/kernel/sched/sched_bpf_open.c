@@ -62,9 +62,9 @@ static int load(struct sched *s, struct bpf *b)
 	struct ctxsw_ask ask = {
 		.config = {.system_wide = s->mode == SCHED_MODE_SYSTEM,
 			   .map_ids = s->must_announce,
-			   .slot_shift = (uint8_t)__builtin_ctz(b->slots)},
-		.rings = s->cpu_cnt,
-		.switches = s->cpu_cnt * b->slots,
+			   .slot_shift = (uint8_t)__builtin_ctz(b->map.slots)},
+		.rings = s->cpu.cnt,
+		.switches = s->cpu.cnt * b->map.slots,
 		.lives = sched_tuning.records_per_cpu ? 4096 : LIVES_BYTES,
 		.skip = sched_tuning.bpf_way,
 	};
@@ -86,23 +86,24 @@ static int keep_life(void *ctx, void *data, size_t len)
 	union life *grown;
 	size_t at;
 
-	b->lives_taken++;
-	if (b->lives_cnt == b->lives_max) {
-		grown = realloc(b->lives, (b->lives_max * 2 + 64) * sizeof(*grown));
+	b->lives.taken++;
+	if (b->lives.cnt == b->lives.max) {
+		grown = realloc(b->lives.list, (b->lives.max * 2 + 64) * sizeof(*grown));
 		if (!grown) {
-			b->lives_dropped++;
+			b->lives.dropped++;
 			return 0;
 		}
-		b->lives = grown;
-		b->lives_max = b->lives_max * 2 + 64;
+		b->lives.list = grown;
+		b->lives.max = b->lives.max * 2 + 64;
 	}
-	for (at = b->lives_cnt; at > 0; at--) {
-		if (b->lives[at - 1].head.ns <= ((struct rec_head *)data)->ns)
+	for (at = b->lives.cnt; at > 0; at--) {
+		if (b->lives.list[at - 1].head.ns <= ((struct rec_head *)data)->ns)
 			break;
-		b->lives[at] = b->lives[at - 1];
+		b->lives.list[at] = b->lives.list[at - 1];
 	}
-	memcpy(&b->lives[at], data, len < sizeof(*b->lives) ? len : sizeof(*b->lives));
-	b->lives_cnt++;
+	memcpy(&b->lives.list[at], data,
+	       len < sizeof(*b->lives.list) ? len : sizeof(*b->lives.list));
+	b->lives.cnt++;
 	return 0;
 }
 
@@ -111,24 +112,25 @@ static int map_all(struct sched *s, struct bpf *b)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	libbpf_print_fn_t print;
 
-	b->shared_bytes = page;
-	b->rings_bytes = (s->cpu_cnt * sizeof(*b->rings) + page - 1) / page * page;
-	b->switches_bytes =
-		((size_t)s->cpu_cnt * b->slots * sizeof(*b->switches) + page - 1) / page * page;
-	b->shared = map_memory(b->loaded.shared, b->shared_bytes, PROT_READ | PROT_WRITE);
-	b->rings = map_memory(b->loaded.rings, b->rings_bytes, PROT_READ | PROT_WRITE);
-	b->switches = map_memory(b->loaded.switches, b->switches_bytes, PROT_READ);
-	b->flags = map_memory(b->loaded.flags, CTXSW_PID_LIMIT, PROT_READ);
-	b->next_ns = calloc(2 * s->cpu_cnt + 1, sizeof(*b->next_ns));
-	b->heads = calloc(s->cpu_cnt, sizeof(*b->heads));
-	b->tails = calloc(s->cpu_cnt, sizeof(*b->tails));
-	if (!b->shared || !b->rings || !b->switches || !b->flags || !b->next_ns || !b->heads ||
-	    !b->tails)
+	b->map.shared_bytes = page;
+	b->map.rings_bytes = (s->cpu.cnt * sizeof(*b->map.rings) + page - 1) / page * page;
+	b->map.switches_bytes =
+		((size_t)s->cpu.cnt * b->map.slots * sizeof(*b->map.switches) + page - 1) / page *
+		page;
+	b->map.shared = map_memory(b->loaded.shared, b->map.shared_bytes, PROT_READ | PROT_WRITE);
+	b->map.rings = map_memory(b->loaded.rings, b->map.rings_bytes, PROT_READ | PROT_WRITE);
+	b->map.switches = map_memory(b->loaded.switches, b->map.switches_bytes, PROT_READ);
+	b->map.flags = map_memory(b->loaded.flags, CTXSW_PID_LIMIT, PROT_READ);
+	b->next_ns = calloc(2 * s->cpu.cnt + 1, sizeof(*b->next_ns));
+	b->heads = calloc(s->cpu.cnt, sizeof(*b->heads));
+	b->tails = calloc(s->cpu.cnt, sizeof(*b->tails));
+	if (!b->map.shared || !b->map.rings || !b->map.switches || !b->map.flags || !b->next_ns ||
+	    !b->heads || !b->tails)
 		return -ENOMEM;
 	print = libbpf_set_print(NULL); /* explain() reports it */
-	b->lives_ring = ring_buffer__new(b->loaded.lives, keep_life, b, NULL);
+	b->lives.ring = ring_buffer__new(b->loaded.lives, keep_life, b, NULL);
 	libbpf_set_print(print);
-	return b->lives_ring ? 0 : -errno;
+	return b->lives.ring ? 0 : -errno;
 }
 
 int sched_bpf_iterate(struct bpf *b)
@@ -201,7 +203,7 @@ int sched_bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t
 	if (!b)
 		return -ENOMEM;
 	s->must_announce = !stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS;
-	b->slots = slots_per_cpu(s->cpu_cnt);
+	b->map.slots = slots_per_cpu(s->cpu.cnt);
 	err = load(s, b);
 	if (!err)
 		err = map_all(s, b);
@@ -209,9 +211,9 @@ int sched_bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t
 		err = attach_all(b, s->no_switches);
 	if (err)
 		explain(err, why, why_len, fix, fix_len);
-	else if (s->wants_calls)
-		b->calls = calls_open(s, b->loaded.flags, s->calls_why, sizeof(s->calls_why));
-	s->has_calls = b->calls != NULL;
+	else if (s->calls.wanted)
+		b->calls = calls_open(s, b->loaded.flags, s->calls.why, sizeof(s->calls.why));
+	s->calls.has = b->calls != NULL;
 	return err;
 }
 

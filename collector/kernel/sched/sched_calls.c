@@ -43,20 +43,26 @@ struct sum {
 struct calls {
 	struct bpf_object *object;
 	struct bpf_link *links[LINK_CNT];
-	struct calls_shared *shared;
-	struct ctxsw_ring *rings;
-	const struct rec_call *records;
-	size_t shared_bytes, rings_bytes, records_bytes;
-	unsigned cpus, slots; /* per CPU; a power of two */
+	struct {
+		struct calls_shared *shared;
+		struct ctxsw_ring *rings;
+		const struct rec_call *records;
+		size_t shared_bytes, rings_bytes, records_bytes;
+		unsigned cpus, slots; /* per CPU; a power of two */
+	} map;
 	uint64_t *heads, *tails;
-	uint32_t
-		window; /* the window that is being recorded; s->window is the one being delivered */
-	bool is_on;
-	uint64_t turned_ns; /* the other map can be read after that; 0: it is empty */
-	uint64_t last_ns;   /* when it was turned last */
-	struct sum *sums;   /* read, not delivered yet; in the order of windows */
-	size_t sum_cnt, sum_max;
-	uint64_t lost_sums;
+	struct {
+		uint32_t
+			window; /* the window that is being recorded; s->window is the one being delivered */
+		bool is_on;
+		uint64_t turned_ns; /* the other map can be read after that; 0: it is empty */
+		uint64_t last_ns;   /* when it was turned last */
+	} turn;
+	struct {
+		struct sum *list; /* read, not delivered yet; in the order of windows */
+		size_t cnt, max;
+		uint64_t lost;
+	} sum;
 };
 
 static struct bpf_map *map_of(const struct calls *c, const char *name)
@@ -89,7 +95,7 @@ static int load(struct calls *c, int flags, uint64_t threshold_ns)
 	struct calls_config config = {
 		.threshold_ns = threshold_ns,
 		.slot_mask = (sched_tuning.call_slots ? sched_tuning.call_slots : CALLS_SLOTS) - 1,
-		.slot_shift = (uint8_t)__builtin_ctz(c->slots),
+		.slot_shift = (uint8_t)__builtin_ctz(c->map.slots),
 	};
 	size_t len;
 	const void *elf = syscalls__elf_bytes(&len);
@@ -100,23 +106,25 @@ static int load(struct calls *c, int flags, uint64_t threshold_ns)
 		return -errno;
 	memcpy((void *)(uintptr_t)bpf_map__initial_value(map_of(c, ".rodata"), &len), &config,
 	       sizeof(config));
-	bpf_map__set_max_entries(map_of(c, "rings"), c->cpus);
-	bpf_map__set_max_entries(map_of(c, "records"), c->cpus * c->slots);
+	bpf_map__set_max_entries(map_of(c, "rings"), c->map.cpus);
+	bpf_map__set_max_entries(map_of(c, "records"), c->map.cpus * c->map.slots);
 	err = bpf_map__reuse_fd(map_of(c, "flags"), flags);
 	return err ? err : bpf_object__load(c->object);
 }
 
 static int map_all(struct calls *c)
 {
-	c->shared_bytes = whole_pages(sizeof(*c->shared));
-	c->rings_bytes = whole_pages(c->cpus * sizeof(*c->rings));
-	c->records_bytes = whole_pages((size_t)c->cpus * c->slots * sizeof(*c->records));
-	c->shared = map_memory(c, ".bss", c->shared_bytes, PROT_READ | PROT_WRITE);
-	c->rings = map_memory(c, "rings", c->rings_bytes, PROT_READ | PROT_WRITE);
-	c->records = map_memory(c, "records", c->records_bytes, PROT_READ);
-	c->heads = calloc(c->cpus, sizeof(*c->heads));
-	c->tails = calloc(c->cpus, sizeof(*c->tails));
-	return c->shared && c->rings && c->records && c->heads && c->tails ? 0 : -ENOMEM;
+	c->map.shared_bytes = whole_pages(sizeof(*c->map.shared));
+	c->map.rings_bytes = whole_pages(c->map.cpus * sizeof(*c->map.rings));
+	c->map.records_bytes =
+		whole_pages((size_t)c->map.cpus * c->map.slots * sizeof(*c->map.records));
+	c->map.shared = map_memory(c, ".bss", c->map.shared_bytes, PROT_READ | PROT_WRITE);
+	c->map.rings = map_memory(c, "rings", c->map.rings_bytes, PROT_READ | PROT_WRITE);
+	c->map.records = map_memory(c, "records", c->map.records_bytes, PROT_READ);
+	c->heads = calloc(c->map.cpus, sizeof(*c->heads));
+	c->tails = calloc(c->map.cpus, sizeof(*c->tails));
+	return c->map.shared && c->map.rings && c->map.records && c->heads && c->tails ? 0
+										       : -ENOMEM;
 }
 
 static int attach(struct calls *c)
@@ -147,14 +155,15 @@ struct calls *calls_open(const struct sched *s, int flags, char *why, size_t why
 	int err = c ? 0 : -ENOMEM;
 
 	if (c) {
-		c->cpus = s->cpu_cnt;
-		c->is_on = true;
-		c->last_ns = sched_now();
-		c->slots =
+		c->map.cpus = s->cpu.cnt;
+		c->turn.is_on = true;
+		c->turn.last_ns = sched_now();
+		c->map.slots =
 			sched_tuning.records_per_cpu ? sched_tuning.records_per_cpu : RECORDS_MIN;
-		while (!sched_tuning.records_per_cpu && c->slots * 2 * c->cpus <= RECORDS_TOTAL)
-			c->slots *= 2;
-		err = load(c, flags, s->calls_threshold_ns);
+		while (!sched_tuning.records_per_cpu &&
+		       c->map.slots * 2 * c->map.cpus <= RECORDS_TOTAL)
+			c->map.slots *= 2;
+		err = load(c, flags, s->calls.threshold_ns);
 		if (!err)
 			err = map_all(c);
 		if (!err)
@@ -174,7 +183,7 @@ struct calls *calls_open(const struct sched *s, int flags, char *why, size_t why
 
 static const struct rec_call *slot_at(const struct calls *c, unsigned cpu, uint64_t at)
 {
-	return &c->records[(size_t)cpu * c->slots + (at & (c->slots - 1))];
+	return &c->map.records[(size_t)cpu * c->map.slots + (at & (c->map.slots - 1))];
 }
 
 static uint64_t next_of(const struct calls *c, unsigned cpu)
@@ -185,7 +194,7 @@ static uint64_t next_of(const struct calls *c, unsigned cpu)
 uint64_t calls_begin(struct calls *c, unsigned cpu)
 {
 	/* Pairs with publish() in syscalls.bpf.c: the records below head are whole. */
-	c->heads[cpu] = __atomic_load_n(&c->rings[cpu].head, __ATOMIC_ACQUIRE);
+	c->heads[cpu] = __atomic_load_n(&c->map.rings[cpu].head, __ATOMIC_ACQUIRE);
 	return next_of(c, cpu);
 }
 
@@ -204,32 +213,32 @@ uint64_t calls_take(struct sched *s, struct calls *c, unsigned cpu)
 	c->tails[cpu]++;
 	/* Pairs with the load of tail in record(): a slot was read before it is given back. */
 	if (c->tails[cpu] % TAKEN_AT_MOST == 0)
-		__atomic_store_n(&c->rings[cpu].tail, c->tails[cpu], __ATOMIC_RELEASE);
+		__atomic_store_n(&c->map.rings[cpu].tail, c->tails[cpu], __ATOMIC_RELEASE);
 	return next_of(c, cpu);
 }
 
 void calls_end(struct calls *c)
 {
-	for (unsigned cpu = 0; cpu < c->cpus; cpu++)
-		__atomic_store_n(&c->rings[cpu].tail, c->tails[cpu], __ATOMIC_RELEASE);
+	for (unsigned cpu = 0; cpu < c->map.cpus; cpu++)
+		__atomic_store_n(&c->map.rings[cpu].tail, c->tails[cpu], __ATOMIC_RELEASE);
 }
 
 /* ---- sums ---- */
 
 static bool sums_room(struct calls *c, size_t more)
 {
-	size_t max = c->sum_max ? c->sum_max : 1024;
+	size_t max = c->sum.max ? c->sum.max : 1024;
 	struct sum *grown;
 
-	while (max < c->sum_cnt + more)
+	while (max < c->sum.cnt + more)
 		max *= 2;
-	if (max == c->sum_max)
+	if (max == c->sum.max)
 		return true;
-	grown = realloc(c->sums, max * sizeof(*grown));
+	grown = realloc(c->sum.list, max * sizeof(*grown));
 	if (!grown)
 		return false;
-	c->sums = grown;
-	c->sum_max = max;
+	c->sum.list = grown;
+	c->sum.max = max;
 	return true;
 }
 
@@ -238,12 +247,12 @@ static void read_sums(struct calls *c)
 {
 	static struct calls_key keys[BATCH];
 	static struct calls_sum sums[BATCH];
-	int map = bpf_map__fd(map_of(c, c->shared->phase ? "sums_0" : "sums_1")), err = 0;
+	int map = bpf_map__fd(map_of(c, c->map.shared->phase ? "sums_0" : "sums_1")), err = 0;
 	uint32_t at[4], cnt;
 
-	if (!c->turned_ns)
+	if (!c->turn.turned_ns)
 		return;
-	c->turned_ns = 0;
+	c->turn.turned_ns = 0;
 	for (bool is_first = true; !err; is_first = false) {
 		cnt = BATCH;
 		err = bpf_map_lookup_and_delete_batch(map, is_first ? NULL : at, at, keys, sums,
@@ -251,27 +260,27 @@ static void read_sums(struct calls *c)
 		if (err && err != -ENOENT)
 			break;
 		if (!sums_room(c, cnt)) {
-			c->lost_sums += cnt;
+			c->sum.lost += cnt;
 			continue;
 		}
 		for (uint32_t i = 0; i < cnt; i++)
-			c->sums[c->sum_cnt++] = (struct sum){keys[i], c->window, sums[i]};
+			c->sum.list[c->sum.cnt++] = (struct sum){keys[i], c->turn.window, sums[i]};
 	}
 }
 
 static void turn(struct calls *c)
 {
 	read_sums(c); /* of the turn before, if not done yet */
-	__atomic_store_n(&c->shared->phase, !c->shared->phase, __ATOMIC_SEQ_CST);
-	c->turned_ns = c->last_ns = sched_now();
+	__atomic_store_n(&c->map.shared->phase, !c->map.shared->phase, __ATOMIC_SEQ_CST);
+	c->turn.turned_ns = c->turn.last_ns = sched_now();
 }
 
 static void tell(struct sched *s, struct calls *c)
 {
 	size_t i = 0;
 
-	for (; i < c->sum_cnt && c->sums[i].window <= s->window; i++) {
-		const struct sum *sum = &c->sums[i];
+	for (; i < c->sum.cnt && c->sum.list[i].window <= s->edge.window; i++) {
+		const struct sum *sum = &c->sum.list[i];
 		struct sched_call_sum out = {
 			.number = sum->key.number & (CALLS_COMPAT - 1),
 			.is_compat = sum->key.number & CALLS_COMPAT,
@@ -284,23 +293,23 @@ static void tell(struct sched *s, struct calls *c)
 
 		track_call_sum(s, sum->key.tid, sum->key.pid, &out);
 	}
-	c->sum_cnt -= i;
-	memmove(c->sums, c->sums + i, c->sum_cnt * sizeof(*c->sums));
+	c->sum.cnt -= i;
+	memmove(c->sum.list, c->sum.list + i, c->sum.cnt * sizeof(*c->sum.list));
 }
 
 void calls_tell_sums(struct sched *s, struct calls *c, bool over)
 {
 	uint64_t now = sched_now();
 
-	if (over && c->is_on && c->window == s->window) {
+	if (over && c->turn.is_on && c->turn.window == s->edge.window) {
 		turn(c); /* nothing is attached any more */
 		read_sums(c);
-	} else if (over || (c->turned_ns && now - c->turned_ns > SETTLE_NS)) {
+	} else if (over || (c->turn.turned_ns && now - c->turn.turned_ns > SETTLE_NS)) {
 		read_sums(c);
-	} else if (c->is_on && !c->turned_ns && now - c->last_ns > TURN_NS) {
+	} else if (c->turn.is_on && !c->turn.turned_ns && now - c->turn.last_ns > TURN_NS) {
 		turn(c);
 	}
-	if (c->sum_cnt && !s->is_off)
+	if (c->sum.cnt && !s->edge.is_off)
 		tell(s, c);
 }
 
@@ -308,14 +317,14 @@ void calls_record(struct calls *c, bool on, uint64_t ns)
 {
 	if (on) {
 		read_sums(c); /* of the window before */
-		c->window++;
-		c->is_on = true;
-		__atomic_store_n(&c->shared->from_ns, ns, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&c->shared->is_paused, 0, __ATOMIC_SEQ_CST);
+		c->turn.window++;
+		c->turn.is_on = true;
+		__atomic_store_n(&c->map.shared->from_ns, ns, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&c->map.shared->is_paused, 0, __ATOMIC_SEQ_CST);
 		return;
 	}
-	__atomic_store_n(&c->shared->is_paused, 1, __ATOMIC_SEQ_CST);
-	c->is_on = false;
+	__atomic_store_n(&c->map.shared->is_paused, 1, __ATOMIC_SEQ_CST);
+	c->turn.is_on = false;
 	turn(c);
 }
 
@@ -325,9 +334,9 @@ unsigned calls_fill(const struct calls *c)
 {
 	uint64_t most = 0;
 
-	for (unsigned cpu = 0; cpu < c->cpus; cpu++) {
-		uint64_t head = __atomic_load_n(&c->rings[cpu].head, __ATOMIC_RELAXED);
-		uint64_t fill = (head - c->rings[cpu].tail) * 100 / c->slots;
+	for (unsigned cpu = 0; cpu < c->map.cpus; cpu++) {
+		uint64_t head = __atomic_load_n(&c->map.rings[cpu].head, __ATOMIC_RELAXED);
+		uint64_t fill = (head - c->map.rings[cpu].tail) * 100 / c->map.slots;
 
 		if (fill > most)
 			most = fill;
@@ -348,11 +357,11 @@ static uint64_t missed(const struct bpf_program *program)
 
 uint64_t calls_lost(const struct calls *c)
 {
-	uint64_t lost = c->shared->lost + c->shared->lost_sum + c->lost_sums +
+	uint64_t lost = c->map.shared->lost + c->map.shared->lost_sum + c->sum.lost +
 			missed(program_of(c, "on_exit"));
 
-	for (unsigned cpu = 0; cpu < c->cpus; cpu++)
-		lost += c->rings[cpu].lost;
+	for (unsigned cpu = 0; cpu < c->map.cpus; cpu++)
+		lost += c->map.rings[cpu].lost;
 	return lost;
 }
 
@@ -367,16 +376,16 @@ void calls_stop(struct calls *c)
 void calls_close(struct calls *c)
 {
 	calls_stop(c);
-	if (c->shared)
-		munmap(c->shared, c->shared_bytes);
-	if (c->rings)
-		munmap(c->rings, c->rings_bytes);
-	if (c->records)
-		munmap((void *)c->records, c->records_bytes);
+	if (c->map.shared)
+		munmap(c->map.shared, c->map.shared_bytes);
+	if (c->map.rings)
+		munmap(c->map.rings, c->map.rings_bytes);
+	if (c->map.records)
+		munmap((void *)c->map.records, c->map.records_bytes);
 	bpf_object__close(c->object);
 	free(c->heads);
 	free(c->tails);
-	free(c->sums);
+	free(c->sum.list);
 	free(c);
 }
 

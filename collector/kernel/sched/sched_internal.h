@@ -78,30 +78,44 @@ struct sched_thread {
 struct sched {
 	enum sched_mode mode;
 	bool no_switches; /* the tree, and system calls */
-	bool wants_calls, has_calls;
-	uint64_t calls_threshold_ns;
-	char calls_why[200]; /* there are none */
+	struct {
+		bool wanted, has;
+		uint64_t threshold_ns;
+		char why[200]; /* there are none */
+	} calls;
 	const struct sched_driver *driver;
 	void *data; /* the driver's */
 	bool is_stopped;
 	bool must_announce; /* switches of threads that track_task() never named cannot be mapped */
-	unsigned cpu_cnt;   /* highest CPU number + 1 */
-	uint32_t *running;  /* key of the thread on each CPU as far as we know, 0 none */
-	uint64_t *moved_ns; /* when each CPU changed hands last */
-	struct sched_edge *edges; /* that lie ahead of what was handed over, the next one first */
-	bool is_off;              /* what is being handed over is not to be recorded */
-	bool is_paused;           /* behind the last edge */
-	uint64_t limit_ns;        /* nothing later is handed over */
-	uint64_t told_ns;         /* all up to here has been */
-	uint32_t window;          /* of recording, counted by track_on() */
-	uint64_t on_ns;           /* of the last edge that began recording, 0: the session did */
-	uint64_t dropped;         /* rows of threads without a known id */
-	uint64_t mended;          /* rows put in for missing ones */
-	int handled;              /* by the current poll */
-	const struct sched_ops *ops;
-	void *ctx;
-	struct sched_thread *counted; /* those with rows since sched_sums() was called last */
-	struct sched_thread *chunks[SCHED_KEY_LIMIT / SCHED_CHUNK];
+	struct {
+		unsigned cnt;       /* highest CPU number + 1 */
+		uint32_t *running;  /* key of the thread on each CPU as far as we know, 0 none */
+		uint64_t *moved_ns; /* when each CPU changed hands last */
+	} cpu;
+	struct {
+		struct sched_edge
+			*list;   /* that lie ahead of what was handed over, the next one first */
+		bool is_off;     /* what is being handed over is not to be recorded */
+		bool is_paused;  /* behind the last edge */
+		uint32_t window; /* of recording, counted by track_on() */
+		uint64_t on_ns;  /* of the last edge that began recording, 0: the session did */
+	} edge;
+	struct {
+		uint64_t limit_ns; /* nothing later is handed over */
+		uint64_t told_ns;  /* all up to here has been */
+		int handled;       /* by the current poll */
+		const struct sched_ops *ops;
+		void *ctx;
+	} out;
+	struct {
+		uint64_t dropped; /* rows of threads without a known id */
+		uint64_t mended;  /* rows put in for missing ones */
+	} missing;
+	struct {
+		struct sched_thread
+			*counted; /* those with rows since sched_sums() was called last */
+		struct sched_thread *chunks[SCHED_KEY_LIMIT / SCHED_CHUNK];
+	} threads;
 };
 
 struct track_out {

@@ -145,7 +145,7 @@ static int watch(struct sched *s, pid_t tid)
 	struct perf *p = s->data;
 	int fd, err, opened = 0;
 
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++) {
 		fd = event_open(p, tid, (int)cpu);
 		if (fd == -EINVAL && p->counts_lost && !opened) {
 			p->counts_lost = false; /* before Linux 6.0 */
@@ -181,9 +181,9 @@ static int perf_open(struct sched *s, char *why, size_t why_len, char *fix, size
 	if (!p)
 		goto failed;
 	p->counts_lost = true;
-	p->next_ns = calloc(s->cpu_cnt, sizeof(*p->next_ns));
-	p->last = calloc(s->cpu_cnt, sizeof(*p->last));
-	if (perf_rings_init(&p->rings, s->cpu_cnt, pages * page, PAGES_LEAST * page) ||
+	p->next_ns = calloc(s->cpu.cnt, sizeof(*p->next_ns));
+	p->last = calloc(s->cpu.cnt, sizeof(*p->last));
+	if (perf_rings_init(&p->rings, s->cpu.cnt, pages * page, PAGES_LEAST * page) ||
 	    !p->next_ns || !p->last)
 		goto failed;
 	if (s->mode == SCHED_MODE_SYSTEM) {
@@ -375,9 +375,9 @@ static int perf_poll(struct sched *s, uint64_t horizon_ns)
 
 	tell_known(s);
 	perf_rings_look(&p->rings);
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++)
+	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++)
 		p->next_ns[cpu] = next_of(p, cpu);
-	sched_merge(s, p->next_ns, s->cpu_cnt, horizon_ns, take);
+	sched_merge(s, p->next_ns, s->cpu.cnt, horizon_ns, take);
 	perf_rings_done(&p->rings);
 	return 0;
 }

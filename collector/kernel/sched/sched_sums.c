@@ -5,7 +5,7 @@ void sched_count(struct sched *s, struct sched_thread *t, uint64_t before_ns,
 		 const struct sched_switch *row)
 {
 	/* Nothing was recorded before; and of a thread that was never heard of, nothing is known. */
-	uint64_t from = before_ns > s->on_ns ? before_ns : s->on_ns;
+	uint64_t from = before_ns > s->edge.on_ns ? before_ns : s->edge.on_ns;
 
 	if (!row->is_in)
 		t->cpu_ns += row->time_ns - from;
@@ -17,13 +17,13 @@ void sched_count(struct sched *s, struct sched_thread *t, uint64_t before_ns,
 	if (t->is_counted)
 		return;
 	t->is_counted = true;
-	t->next_counted = s->counted;
-	s->counted = t;
+	t->next_counted = s->threads.counted;
+	s->threads.counted = t;
 }
 
 void sched_sums(struct sched *s, sched_sum_fn *fn, void *ctx)
 {
-	struct sched_thread *t = s->counted, *next;
+	struct sched_thread *t = s->threads.counted, *next;
 
 	for (; t; t = next) {
 		struct sched_sum sum = {.pid = t->pid,
@@ -42,5 +42,5 @@ void sched_sums(struct sched *s, sched_sum_fn *fn, void *ctx)
 		if (fn)
 			fn(ctx, &sum);
 	}
-	s->counted = NULL;
+	s->threads.counted = NULL;
 }

@@ -30,7 +30,7 @@ enum thread_flag {
 
 static struct sched_thread *thread_find(const struct sched *s, uint32_t key)
 {
-	struct sched_thread *chunk = s->chunks[key % SCHED_KEY_LIMIT / SCHED_CHUNK];
+	struct sched_thread *chunk = s->threads.chunks[key % SCHED_KEY_LIMIT / SCHED_CHUNK];
 
 	return chunk ? &chunk[key % SCHED_CHUNK] : NULL;
 }
@@ -38,7 +38,7 @@ static struct sched_thread *thread_find(const struct sched *s, uint32_t key)
 /* NULL without memory. */
 static struct sched_thread *thread_get(struct sched *s, uint32_t key)
 {
-	struct sched_thread **chunk = &s->chunks[key % SCHED_KEY_LIMIT / SCHED_CHUNK];
+	struct sched_thread **chunk = &s->threads.chunks[key % SCHED_KEY_LIMIT / SCHED_CHUNK];
 
 	if (!*chunk)
 		*chunk = calloc(SCHED_CHUNK, sizeof(**chunk));
@@ -51,7 +51,7 @@ static struct sched_thread *thread_of(struct sched *s, uint32_t key, uint32_t pi
 	struct sched_thread *t = thread_get(s, key);
 
 	if (!t || (!(t->flags & THREAD_KNOWN) && s->must_announce)) {
-		s->dropped += !s->is_off;
+		s->missing.dropped += !s->edge.is_off;
 		return NULL;
 	}
 	if (!(t->flags & THREAD_KNOWN)) {
@@ -65,7 +65,7 @@ static struct sched_thread *thread_of(struct sched *s, uint32_t key, uint32_t pi
 /* The thread that is on @cpu as far as we know; 0 none. */
 static uint32_t running_on(const struct sched *s, unsigned cpu)
 {
-	return cpu < s->cpu_cnt ? s->running[cpu] : 0;
+	return cpu < s->cpu.cnt ? s->cpu.running[cpu] : 0;
 }
 
 static void emit(struct sched *s, struct sched_thread *t, struct sched_switch *row)
@@ -77,14 +77,14 @@ static void emit(struct sched *s, struct sched_thread *t, struct sched_switch *r
 	t->since_ns = row->time_ns;
 	t->cpu = (uint16_t)row->cpu;
 	t->flags = (uint16_t)(row->is_in ? t->flags | THREAD_IN : t->flags & ~THREAD_IN);
-	if (row->cpu < s->cpu_cnt)
-		s->moved_ns[row->cpu] = row->time_ns;
-	if (s->is_off || s->no_switches)
+	if (row->cpu < s->cpu.cnt)
+		s->cpu.moved_ns[row->cpu] = row->time_ns;
+	if (s->edge.is_off || s->no_switches)
 		return;
 	sched_count(s, t, before_ns, row);
-	s->handled++;
-	if (s->ops->on_switch)
-		s->ops->on_switch(s->ctx, row);
+	s->out.handled++;
+	if (s->out.ops->on_switch)
+		s->out.ops->on_switch(s->out.ctx, row);
 }
 
 static void emit_out(struct sched *s, struct sched_thread *t, uint64_t ns, uint8_t state,
@@ -98,8 +98,8 @@ static void emit_out(struct sched *s, struct sched_thread *t, uint64_t ns, uint8
 		.priority = priority,
 	};
 
-	if (t->cpu < s->cpu_cnt)
-		s->running[t->cpu] = 0;
+	if (t->cpu < s->cpu.cnt)
+		s->cpu.running[t->cpu] = 0;
 	emit(s, t, &row);
 }
 
@@ -107,7 +107,7 @@ static void emit_out(struct sched *s, struct sched_thread *t, uint64_t ns, uint8
 static void mend_out(struct sched *s, struct sched_thread *t, uint64_t ns)
 {
 	t->flags &= (uint16_t)~THREAD_BLOCKED;
-	s->mended += !s->is_off;
+	s->missing.mended += !s->edge.is_off;
 	emit_out(s, t, ns, SCHED_STATE_UNKNOWN, -1, -1);
 }
 
@@ -127,15 +127,15 @@ static void emit_in(struct sched *s, struct sched_thread *t, uint64_t ns, unsign
 /* @t leaves a CPU that it never entered: the in was lost. */
 static void mend_in(struct sched *s, struct sched_thread *t, uint64_t ns, unsigned cpu)
 {
-	s->mended += !s->is_off;
+	s->missing.mended += !s->edge.is_off;
 	emit_in(s, t, ns, cpu);
 }
 
 /* @t leaves a CPU that it has had since before recording began. */
 static bool was_running(const struct sched *s, const struct sched_thread *t, unsigned cpu)
 {
-	return s->on_ns && !(t->flags & THREAD_IN) && t->since_ns < s->on_ns && cpu < s->cpu_cnt &&
-	       s->moved_ns[cpu] <= s->on_ns;
+	return s->edge.on_ns && !(t->flags & THREAD_IN) && t->since_ns < s->edge.on_ns &&
+	       cpu < s->cpu.cnt && s->cpu.moved_ns[cpu] <= s->edge.on_ns;
 }
 
 /* Any thread recorded as running on @cpu other than @key is not any more. */
@@ -146,7 +146,7 @@ static void mend_cpu(struct sched *s, uint64_t ns, unsigned cpu, uint32_t key)
 
 	if (!other || other == key)
 		return;
-	s->running[cpu] = 0;
+	s->cpu.running[cpu] = 0;
 	t = thread_find(s, other);
 	if (t && (t->flags & THREAD_IN) && t->cpu == cpu)
 		mend_out(s, t, ns);
@@ -157,17 +157,17 @@ static void report_exit(struct sched *s, struct sched_thread *t, uint64_t ns, in
 	if (t->flags & THREAD_EXITED)
 		return;
 	t->flags |= THREAD_EXITED;
-	s->handled++;
-	if (s->ops->on_exit)
-		s->ops->on_exit(s->ctx, ns, t->pid, t->tid, exit_code);
+	s->out.handled++;
+	if (s->out.ops->on_exit)
+		s->out.ops->on_exit(s->out.ctx, ns, t->pid, t->tid, exit_code);
 }
 
 static void report_comm(struct sched *s, const struct sched_thread *t, uint64_t ns,
 			const char *comm, bool exec)
 {
-	s->handled++;
-	if (s->ops->on_comm)
-		s->ops->on_comm(s->ctx, ns, t->pid, t->tid, comm, exec);
+	s->out.handled++;
+	if (s->out.ops->on_comm)
+		s->out.ops->on_comm(s->out.ctx, ns, t->pid, t->tid, comm, exec);
 }
 
 void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_out *out)
@@ -181,7 +181,7 @@ void track_out(struct sched *s, uint64_t ns, unsigned cpu, const struct track_ou
 	if ((t->flags & THREAD_IN) && t->cpu != cpu)
 		mend_out(s, t, ns);
 	if (was_running(s, t, cpu))
-		emit_in(s, t, s->on_ns, cpu);
+		emit_in(s, t, s->edge.on_ns, cpu);
 	if ((t->flags & (THREAD_IN | THREAD_COMPLETE | THREAD_ENDED)) == THREAD_COMPLETE)
 		mend_in(s, t, ns, cpu);
 	if (t->flags & THREAD_IN)
@@ -213,7 +213,7 @@ void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in 
 	if (t->flags & THREAD_IN)
 		mend_out(s, t, ns);
 	/* A thread that was preempted had no wake-up: the one in the record is from before. */
-	if (in->wakeup_ns > s->on_ns &&
+	if (in->wakeup_ns > s->edge.on_ns &&
 	    (t->flags & (THREAD_BLOCKED | THREAD_COMPLETE)) != THREAD_COMPLETE) {
 		row.wakeup_ns = in->wakeup_ns;
 		row.waker_pid = in->waker_pid;
@@ -231,8 +231,8 @@ void track_in(struct sched *s, uint64_t ns, unsigned cpu, const struct track_in 
 		t->flags &= (uint16_t) ~(THREAD_ENDED | THREAD_EXITED);
 	t->flags = (uint16_t)((t->flags | THREAD_COMPLETE) & ~THREAD_BLOCKED);
 	emit(s, t, &row);
-	if (cpu < s->cpu_cnt)
-		s->running[cpu] = in->key;
+	if (cpu < s->cpu.cnt)
+		s->cpu.running[cpu] = in->key;
 }
 
 void track_task(struct sched *s, uint64_t ns, const struct track_task *task)
@@ -260,9 +260,9 @@ void track_task(struct sched *s, uint64_t ns, const struct track_task *task)
 		} else if (s->must_announce) {
 			parent_pid = parent_tid = 0;
 		}
-		s->handled++;
-		if (s->ops->on_fork)
-			s->ops->on_fork(s->ctx, ns, parent_pid, parent_tid, t->pid, t->tid);
+		s->out.handled++;
+		if (s->out.ops->on_fork)
+			s->out.ops->on_fork(s->out.ctx, ns, parent_pid, parent_tid, t->pid, t->tid);
 	}
 	if (task->comm)
 		report_comm(s, t, ns, task->comm, false);
@@ -354,7 +354,7 @@ void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32
 	}
 	report_exit(s, t, ns, exit_code);
 	if (leaves_cpu && was_running(s, t, t->cpu))
-		emit_in(s, t, s->on_ns, t->cpu);
+		emit_in(s, t, s->edge.on_ns, t->cpu);
 	if (leaves_cpu && (t->flags & (THREAD_IN | THREAD_COMPLETE)) == THREAD_COMPLETE)
 		mend_in(s, t, ns, t->cpu); /* it runs, or it could not end */
 	if (leaves_cpu && (t->flags & THREAD_IN)) {
@@ -369,7 +369,7 @@ void track_exit(struct sched *s, uint64_t ns, uint32_t key, uint32_t pid, uint32
 
 static struct sched_thread *holder_of(struct sched *s, unsigned cpu)
 {
-	struct sched_thread *t = s->running[cpu] ? thread_find(s, s->running[cpu]) : NULL;
+	struct sched_thread *t = s->cpu.running[cpu] ? thread_find(s, s->cpu.running[cpu]) : NULL;
 
 	return t && (t->flags & THREAD_IN) && t->cpu == cpu ? t : NULL;
 }
@@ -377,53 +377,54 @@ static struct sched_thread *holder_of(struct sched *s, unsigned cpu)
 /* They stay where they are: only their rows end. */
 void track_off(struct sched *s, uint64_t ns)
 {
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++) {
 		struct sched_thread *t = holder_of(s, cpu);
-		uint32_t key = s->running[cpu];
+		uint32_t key = s->cpu.running[cpu];
 
 		if (!t)
 			continue;
 		emit_out(s, t, ns, SCHED_STATE_UNKNOWN, -1, -1);
 		t->flags |= THREAD_IN;
-		s->running[cpu] = key;
+		s->cpu.running[cpu] = key;
 	}
 	if (s->driver->leave)
 		s->driver->leave(s);
-	s->is_off = true;
+	s->edge.is_off = true;
 }
 
 void track_running(struct sched *s, unsigned cpu, uint32_t key, uint32_t pid, uint32_t tid)
 {
 	struct sched_thread *t = thread_of(s, key, pid, tid);
 
-	if (!t || cpu >= s->cpu_cnt || (t->flags & (THREAD_IN | THREAD_CUT | THREAD_ENDED)))
+	if (!t || cpu >= s->cpu.cnt || (t->flags & (THREAD_IN | THREAD_CUT | THREAD_ENDED)))
 		return;
-	emit_in(s, t, s->on_ns, cpu);
+	emit_in(s, t, s->edge.on_ns, cpu);
 	t->flags = (uint16_t)((t->flags | THREAD_COMPLETE) & ~THREAD_BLOCKED);
-	s->running[cpu] = key;
+	s->cpu.running[cpu] = key;
 }
 
 /* No switch has arrived since the last edge: the running threads are read anew. */
 static void forget_running(struct sched *s)
 {
 	for (unsigned i = 0; i < SCHED_KEY_LIMIT / SCHED_CHUNK; i++)
-		for (unsigned k = 0; s->chunks[i] && k < SCHED_CHUNK; k++)
-			s->chunks[i][k].flags =
-				(uint16_t)((s->chunks[i][k].flags & ~THREAD_IN) | THREAD_BLOCKED);
-	memset(s->running, 0, s->cpu_cnt * sizeof(*s->running));
+		for (unsigned k = 0; s->threads.chunks[i] && k < SCHED_CHUNK; k++)
+			s->threads.chunks[i][k].flags =
+				(uint16_t)((s->threads.chunks[i][k].flags & ~THREAD_IN) |
+					   THREAD_BLOCKED);
+	memset(s->cpu.running, 0, s->cpu.cnt * sizeof(*s->cpu.running));
 }
 
 void track_on(struct sched *s, const struct sched_edge *edge)
 {
-	s->is_off = false;
-	s->on_ns = edge->ns;
-	s->window++;
+	s->edge.is_off = false;
+	s->edge.on_ns = edge->ns;
+	s->edge.window++;
 	if (s->driver->enter) {
 		forget_running(s);
 		s->driver->enter(s, edge);
 		return;
 	}
-	for (unsigned cpu = 0; cpu < s->cpu_cnt; cpu++) {
+	for (unsigned cpu = 0; cpu < s->cpu.cnt; cpu++) {
 		struct sched_thread *t = holder_of(s, cpu);
 
 		if (t)
@@ -451,18 +452,18 @@ void track_call(struct sched *s, uint32_t key, uint32_t pid, struct sched_call *
 {
 	call->pid = pid;
 	ids_of(s, key, &call->pid, &call->tid);
-	if (s->is_off || call->start_ns < s->on_ns)
+	if (s->edge.is_off || call->start_ns < s->edge.on_ns)
 		return;
-	s->handled++;
-	if (s->ops->on_call)
-		s->ops->on_call(s->ctx, call);
+	s->out.handled++;
+	if (s->out.ops->on_call)
+		s->out.ops->on_call(s->out.ctx, call);
 }
 
 void track_call_sum(struct sched *s, uint32_t key, uint32_t pid, struct sched_call_sum *sum)
 {
 	sum->pid = pid;
 	ids_of(s, key, &sum->pid, &sum->tid);
-	s->handled++;
-	if (s->ops->on_call_sum)
-		s->ops->on_call_sum(s->ctx, sum);
+	s->out.handled++;
+	if (s->out.ops->on_call_sum)
+		s->out.ops->on_call_sum(s->out.ctx, sum);
 }

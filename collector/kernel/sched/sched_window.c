@@ -10,11 +10,11 @@
 
 static void add_edge(struct sched *s, uint64_t ns, bool is_on)
 {
-	struct sched_edge *edge, **last = &s->edges;
+	struct sched_edge *edge, **last = &s->edge.list;
 
-	if (s->is_paused == !is_on || s->is_stopped)
+	if (s->edge.is_paused == !is_on || s->is_stopped)
 		return;
-	edge = calloc(1, sizeof(*edge) + (is_on ? s->cpu_cnt * sizeof(edge->holders[0]) : 0));
+	edge = calloc(1, sizeof(*edge) + (is_on ? s->cpu.cnt * sizeof(edge->holders[0]) : 0));
 	if (!edge)
 		return; /* as it was, then */
 	while (*last) {
@@ -25,7 +25,7 @@ static void add_edge(struct sched *s, uint64_t ns, bool is_on)
 	edge->ns = ns;
 	edge->is_on = is_on;
 	*last = edge;
-	s->is_paused = !is_on;
+	s->edge.is_paused = !is_on;
 	if (s->driver->record)
 		s->driver->record(s, is_on, edge);
 }
@@ -42,34 +42,34 @@ void sched_resume(struct sched *s, uint64_t ns)
 
 void sched_limit(struct sched *s, uint64_t ns)
 {
-	s->limit_ns = ns;
+	s->out.limit_ns = ns;
 }
 
 bool sched_has_told(const struct sched *s, uint64_t ns)
 {
-	return s->told_ns >= ns;
+	return s->out.told_ns >= ns;
 }
 
 void sched_pass(struct sched *s, uint64_t ns)
 {
-	while (s->edges && s->edges->ns <= ns) {
-		struct sched_edge *edge = s->edges;
+	while (s->edge.list && s->edge.list->ns <= ns) {
+		struct sched_edge *edge = s->edge.list;
 
 		if (edge->is_on)
 			track_on(s, edge);
 		else
 			track_off(s, edge->ns);
-		s->edges = edge->next;
+		s->edge.list = edge->next;
 		free(edge);
 	}
 }
 
 void sched_edges_free(struct sched *s)
 {
-	while (s->edges) {
-		struct sched_edge *next = s->edges->next;
+	while (s->edge.list) {
+		struct sched_edge *next = s->edge.list->next;
 
-		free(s->edges);
-		s->edges = next;
+		free(s->edge.list);
+		s->edge.list = next;
 	}
 }

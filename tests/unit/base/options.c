@@ -286,19 +286,19 @@ static void profile_has_the_documented_defaults(void **state)
 	assert_null(po.output);
 	assert_false(po.force_overwrite);
 	assert_int_equal(po.trace, SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT);
-	assert_int_equal(po.osrt_threshold_ns, 1000);
-	assert_false(po.osrt_file_access);
-	assert_int_equal(po.cpuctxsw, SCHED_MODE_TREE);
-	assert_null(po.env_vars);
-	assert_true(po.inherit_environment);
-	assert_true(po.show_output);
+	assert_int_equal(po.osrt.threshold_ns, 1000);
+	assert_false(po.osrt.file_access);
+	assert_int_equal(po.kernel.cpuctxsw, SCHED_MODE_TREE);
+	assert_null(po.program.env_vars);
+	assert_true(po.program.inherit_environment);
+	assert_true(po.program.show_output);
 	assert_false(po.stats);
-	assert_int_equal(po.kill_signal, SIGTERM);
-	assert_true(po.wait_all);
-	assert_true(po.stop_on_exit);
-	assert_int_equal(po.duration_s, 0);
-	assert_int_equal(po.on_full, SL_FULL_WAIT);
-	assert_int_equal(po.buffer_mib, 64);
+	assert_int_equal(po.program.kill_signal, SIGTERM);
+	assert_true(po.program.wait_all);
+	assert_true(po.program.stop_on_exit);
+	assert_int_equal(po.program.duration_s, 0);
+	assert_int_equal(po.rings.on_full, SL_FULL_WAIT);
+	assert_int_equal(po.rings.buffer_mib, 64);
 }
 
 static void profile_takes_a_command_line_of_nsys(void **state)
@@ -314,7 +314,7 @@ static void profile_takes_a_command_line_of_nsys(void **state)
 	assert_true(po.force_overwrite);
 	assert_int_equal(po.trace, SL_TRACE_CUDA | SL_TRACE_NVTX | SL_TRACE_OSRT | SL_TRACE_CUDNN |
 					   SL_TRACE_CUBLAS);
-	assert_int_equal(po.kill_signal, 0);
+	assert_int_equal(po.program.kill_signal, 0);
 	assert_string_equal(said, "sightline: profile: accepted, but not yet in effect: "
 				  "--gpu-metrics-device, --trace-fork-before-exec\n"
 				  "sightline: profile: not yet traced: opengl, vulkan\n");
@@ -329,23 +329,23 @@ static void profile_reads_its_words(void **state)
 				 "--osrt-threshold=0", "--stats", "p"),
 			 19);
 	assert_int_equal(po.trace, 0);
-	assert_int_equal(po.cpuctxsw, SCHED_MODE_NONE);
-	assert_false(po.wait_all);
-	assert_int_equal(po.kill_signal, SIGKILL);
-	assert_int_equal(po.on_full, SL_FULL_BLOCK);
-	assert_int_equal(po.buffer_mib, 8);
-	assert_int_equal(po.duration_s, 3);
-	assert_false(po.stop_on_exit);
-	assert_false(po.inherit_environment);
-	assert_false(po.show_output);
-	assert_true(po.osrt_file_access);
-	assert_int_equal(po.osrt_threshold_ns, 0);
+	assert_int_equal(po.kernel.cpuctxsw, SCHED_MODE_NONE);
+	assert_false(po.program.wait_all);
+	assert_int_equal(po.program.kill_signal, SIGKILL);
+	assert_int_equal(po.rings.on_full, SL_FULL_BLOCK);
+	assert_int_equal(po.rings.buffer_mib, 8);
+	assert_int_equal(po.program.duration_s, 3);
+	assert_false(po.program.stop_on_exit);
+	assert_false(po.program.inherit_environment);
+	assert_false(po.program.show_output);
+	assert_true(po.osrt.file_access);
+	assert_int_equal(po.osrt.threshold_ns, 0);
 	assert_true(po.stats);
 	assert_int_equal(PROFILE("--cpuctxsw=system-wide", "--on-full=drop", "--kill=sigkill", "p"),
 			 4);
-	assert_int_equal(po.cpuctxsw, SCHED_MODE_SYSTEM);
-	assert_int_equal(po.on_full, SL_FULL_DROP);
-	assert_int_equal(po.kill_signal, SIGKILL);
+	assert_int_equal(po.kernel.cpuctxsw, SCHED_MODE_SYSTEM);
+	assert_int_equal(po.rings.on_full, SL_FULL_DROP);
+	assert_int_equal(po.program.kill_signal, SIGKILL);
 }
 
 static void cuda_is_asked_as_nsys_is(void **state)
@@ -355,20 +355,20 @@ static void cuda_is_asked_as_nsys_is(void **state)
 
 	(void)state;
 	assert_int_equal(PROFILE("p"), 1);
-	assert_int_equal(po.cuda_flags, 0);
-	assert_int_equal(po.cuda_flush_ms, 1000);
+	assert_int_equal(po.cuda.flags, 0);
+	assert_int_equal(po.cuda.flush_ms, 1000);
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(PROFILE("--cuda-graph-trace", nodes[i], "p"), 3);
-		assert_int_equal(po.cuda_flags, SL_CUDA_GRAPH_NODES);
+		assert_int_equal(po.cuda.flags, SL_CUDA_GRAPH_NODES);
 	}
 	assert_int_equal(PROFILE("--cuda-graph-trace=graph:host-and-device",
 				 "--cuda-event-trace=true", "--cuda-memory-usage=true",
 				 "--cuda-um-gpu-page-faults=true", "--cuda-flush-interval=0", "p"),
 			 6);
-	assert_int_equal(po.cuda_flags, SL_CUDA_EVENTS | SL_CUDA_MEMORY_USAGE | SL_CUDA_UM);
-	assert_false(po.cuda_um_cpu_faults);
-	assert_true(po.cuda_um_gpu_faults);
-	assert_int_equal(po.cuda_flush_ms, 0);
+	assert_int_equal(po.cuda.flags, SL_CUDA_EVENTS | SL_CUDA_MEMORY_USAGE | SL_CUDA_UM);
+	assert_false(po.cuda.um_cpu_faults);
+	assert_true(po.cuda.um_gpu_faults);
+	assert_int_equal(po.cuda.flush_ms, 0);
 	assert_int_equal(PROFILE("--cuda-graph-trace=nodes", "p"), -SL_EXIT_USAGE);
 	assert_int_equal(PROFILE("--cuda-graph-trace=node:", "p"), -SL_EXIT_USAGE);
 	assert_non_null(strstr(said, "takes graph or node, not 'node:'"));
@@ -377,7 +377,7 @@ static void cuda_is_asked_as_nsys_is(void **state)
 static void profile_refuses_what_makes_no_sense(void **state)
 {
 	(void)state;
-	po.buffer_mib = 12345;
+	po.rings.buffer_mib = 12345;
 	assert_int_equal(PROFILE("--kill=sigfoo", "p"), -SL_EXIT_USAGE);
 	assert_int_equal(PROFILE("--kill=0", "p"), -SL_EXIT_USAGE);
 	assert_int_equal(PROFILE("--env-var=FOO", "p"), -SL_EXIT_USAGE);
@@ -386,7 +386,7 @@ static void profile_refuses_what_makes_no_sense(void **state)
 	assert_non_null(strstr(said, "did you mean 'osrt'?"));
 	assert_int_equal(PROFILE("--osrt-threshold=-1", "p"), -SL_EXIT_USAGE);
 	assert_int_equal(PROFILE("--buffer-size=0", "p"), -SL_EXIT_USAGE);
-	assert_int_equal(po.buffer_mib, 12345); /* nothing half-parsed comes out */
+	assert_int_equal(po.rings.buffer_mib, 12345); /* nothing half-parsed comes out */
 }
 
 static void variables_are_taken_apart_at_commas(void **state)
@@ -396,7 +396,7 @@ static void variables_are_taken_apart_at_commas(void **state)
 
 	(void)state;
 	assert_int_equal(PROFILE("-e", "A=1,B=x\\,y", "--env-var=C=", "p"), 4);
-	cursor = po.env_vars;
+	cursor = po.program.env_vars;
 	entry = profile_env_next(&cursor);
 	assert_string_equal(entry, "A=1");
 	free(entry);
@@ -416,7 +416,7 @@ static void a_string_is_split_as_a_shell_does(void **state)
 	(void)state;
 	assert_int_equal(from_string("  -o 'a b'\"c\\\"d\"\\ e --buffer-size=3\t-f\n true "), 0);
 	assert_string_equal(po.output, "a bc\"d e");
-	assert_int_equal(po.buffer_mib, 3);
+	assert_int_equal(po.rings.buffer_mib, 3);
 	assert_true(po.force_overwrite);
 	assert_int_equal(from_string(""), 0);
 	assert_null(po.output);
@@ -442,8 +442,8 @@ static void the_command_line_overrides_a_command_file(void **state)
 	dprintf(fd, "# a comment\n--buffer-size=3 -o from-file # another\n--duration=7\n");
 	assert_int_equal(PROFILE("-o", "mine", "--command-file", path, "p"), 5);
 	assert_string_equal(po.output, "mine");
-	assert_int_equal(po.buffer_mib, 3);
-	assert_int_equal(po.duration_s, 7);
+	assert_int_equal(po.rings.buffer_mib, 3);
+	assert_int_equal(po.program.duration_s, 7);
 	dprintf(fd, "--command-file=other\n");
 	assert_int_equal(PROFILE("--command-file", path, "p"), -SL_EXIT_USAGE);
 	close(fd);
@@ -525,8 +525,8 @@ static void options_travel(void **state)
 	assert_int_equal(profile_options_add(&there, OPTIONS_START, sent), 0);
 	assert_string_equal(there.output, "/r/%p");
 	assert_true(there.force_overwrite);
-	assert_int_equal(there.duration_s, 5);
-	assert_string_equal(there.after_report, "echo a b");
+	assert_int_equal(there.program.duration_s, 5);
+	assert_string_equal(there.after.report, "echo a b");
 	assert_int_equal(there.trace, SL_TRACE_NVTX);
 	assert_int_equal(there.capture.by, SL_CAPTURE_BY_NVTX);
 	assert_string_equal(there.capture.nvtx_range, "step");
@@ -539,14 +539,14 @@ static void options_travel(void **state)
 				 (char *[]){(char *)"--duration=9", (char *)"--trace=osrt", NULL}),
 			 -SL_EXIT_USAGE);
 	captured();
-	assert_int_equal(there.duration_s, 5);
+	assert_int_equal(there.program.duration_s, 5);
 	assert_int_equal(profile_options_add(&there, OPTIONS_START,
 					     (char *[]){(char *)"--capture-range=none", NULL}),
 			 0);
 	assert_int_equal(there.capture.by, 0);
 	/* Options of one `start` do not hold for the next; those of launch do. */
-	assert_int_equal(there.duration_s, 0);
-	assert_null(there.after_report);
+	assert_int_equal(there.program.duration_s, 0);
+	assert_null(there.after.report);
 	assert_string_equal(there.capture.hotkey, "F12");
 	/* Launch may come after start: its options hold for later starts. */
 	assert_int_equal(profile_options_add(&there, OPTIONS_LAUNCH,
@@ -557,10 +557,10 @@ static void options_travel(void **state)
 							(char *)"--cpuctxsw=none", NULL}),
 			 0);
 	assert_string_equal(there.capture.hotkey, "y");
-	assert_int_equal(there.cpuctxsw, SCHED_MODE_NONE);
+	assert_int_equal(there.kernel.cpuctxsw, SCHED_MODE_NONE);
 	assert_int_equal(profile_options_add(&there, OPTIONS_START, (char *[]){NULL}), 0);
 	assert_string_equal(there.capture.hotkey, "x");
-	assert_int_equal(there.cpuctxsw, SCHED_MODE_TREE);
+	assert_int_equal(there.kernel.cpuctxsw, SCHED_MODE_TREE);
 	assert_int_equal(there.trace, SL_TRACE_NVTX);
 }
 

@@ -46,13 +46,13 @@ static void what_is_held_stays_until_it_is_not(void **state)
 	side_attach(&s, &r, false);
 	for (int i = 1; i <= 5000; i++)
 		call_at(&r, slot, base + (uint64_t)i, i);
-	s.arenas.hold = base + 2000;
+	s.arenas.flight.hold = base + 2000;
 	side_drain(&s);
 	side_commit(&s);
 	assert_string_equal(rows(), "2000 1 2000");
 	side_drain(&s);
 	assert_int_equal(s.arenas.rows, 2000);
-	s.arenas.hold = 0;
+	s.arenas.flight.hold = 0;
 	side_drain(&s);
 	side_commit(&s);
 	assert_string_equal(rows(), "5000 1 5000");
@@ -79,7 +79,7 @@ static void the_first_word_of_a_process_is_not_held(void **state)
 	memcpy(&w[5], "/bin/x\0", 8);
 	c->committed += 48;
 	ring_call(&r, slot, SL_H_fsync, 1);
-	s.arenas.hold = 1;
+	s.arenas.flight.hold = 1;
 	side_drain(&s);
 	model_settle(&s.model, INT64_MAX / 2, true);
 	side_commit(&s);
@@ -103,7 +103,7 @@ static void the_oldest_chunks_go_first(void **state)
 	for (unsigned turn = 0; turn < 10; turn++)
 		for (unsigned i = 0; i < CHUNK_CALLS; i++, n++)
 			call_at(&r, turn % 2 ? b : a, base + n * 100, (int64_t)n);
-	s.arenas.hold = 1;
+	s.arenas.flight.hold = 1;
 	usleep(20000); /* or the last of them lie in the future */
 	side_drain(&s);
 	used = flight_used(&s.arenas, &fixed);
@@ -112,7 +112,7 @@ static void the_oldest_chunks_go_first(void **state)
 	assert_int_equal(ages.cnt, 8);
 	/* Three chunks: the first two of one, the first of the other. */
 	until = flight_ages_pick(&ages, 0, 3 * SL_CHUNK_BYTES - 1);
-	s.arenas.hold = until;
+	s.arenas.flight.hold = until;
 	side_drain(&s);
 	side_commit(&s);
 	/* What the other had written by then was a chunk, too. */
@@ -137,7 +137,7 @@ static void an_arena_runs_short(void **state)
 	r.arena->chunk_cnt = 64;
 	side_open(&s, false);
 	side_attach(&s, &r, false);
-	s.arenas.hold = 1;
+	s.arenas.flight.hold = 1;
 	for (unsigned chunks = 1; chunks <= 60; chunks++) {
 		for (unsigned i = 0; i < CHUNK_CALLS; i++, n++)
 			call_at(&r, slot, base + n, (int64_t)n);
@@ -150,7 +150,7 @@ static void an_arena_runs_short(void **state)
 		else
 			assert_true(until > base);
 	}
-	s.arenas.hold = until;
+	s.arenas.flight.hold = until;
 	side_drain(&s);
 	side_commit(&s);
 	ages.cnt = 0;
@@ -171,7 +171,7 @@ static void threads_that_are_gone_go_by_age(void **state)
 	(void)state;
 	side_open(&s, false);
 	side_attach(&s, &r, false);
-	s.arenas.hold = 1;
+	s.arenas.flight.hold = 1;
 	for (uint32_t i = 0; i < threads; i++) {
 		uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), 0x3fffff - i);
 
@@ -183,7 +183,7 @@ static void threads_that_are_gone_go_by_age(void **state)
 	until = flight_look(&s.arenas, &ages);
 	/* Ten too many, and 256 for the next. */
 	assert_int_equal(until, base + 10 + 256 - 1);
-	s.arenas.hold = until;
+	s.arenas.flight.hold = until;
 	for (int i = 0; i < 2; i++) {
 		side_drain(&s);
 		drain_reap(&s.arenas, true);
@@ -239,8 +239,8 @@ static void names_of_files_that_were_closed_go(void **state)
 	(void)state;
 	side_open(&s, false);
 	a = side_attach(&s, &r, false);
-	s.arenas.windows = &none;
-	s.arenas.follows_files = true;
+	s.arenas.report.windows = &none;
+	s.arenas.flight.follows_files = true;
 	for (uint32_t i = 1; i <= 100000; i++) {
 		struct sl_chunk *c;
 		uint64_t *w;
@@ -266,7 +266,7 @@ static void names_of_files_that_were_closed_go(void **state)
 	assert_non_null(a->names.page[0]);
 	assert_string_equal(ask("SELECT count(*) FROM sqlite_master WHERE name = 'OSRT_API'"), "0");
 	/* In a report, the one that is open has its name. */
-	s.arenas.windows = NULL;
+	s.arenas.report.windows = NULL;
 	ring_io(&r, slot, SL_H_read, 1, 1, 5, 100);
 	side_drain(&s);
 	side_commit(&s);

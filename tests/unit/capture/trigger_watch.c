@@ -41,7 +41,7 @@ static void open_world(struct world *w, const char *triggers)
 {
 	side_open(&w->side, false);
 	side_attach(&w->side, &w->ring, false);
-	w->side.arenas.hold = 1;
+	w->side.arenas.flight.hold = 1;
 	usleep(1000);
 	side_drain(&w->side); /* one segment of the clock, and the threads are known */
 	assert_int_equal(triggers_read(&w->ts, triggers, "profile"), 0);
@@ -159,10 +159,10 @@ static void calls_that_take_too_long(void **state)
 			call(&w, w.a, SL_H_fsync, 200);
 			if (i % 3000 == 2999) {
 				look(&w);
-				w.side.arenas.hold = 0;
+				w.side.arenas.flight.hold = 0;
 				side_drain(&w.side);
 				side_commit(&w.side);
-				w.side.arenas.hold = 1;
+				w.side.arenas.flight.hold = 1;
 			}
 		}
 	}

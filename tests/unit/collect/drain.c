@@ -292,7 +292,7 @@ static void an_arena_of_another_build_is_refused(void **state)
 	assert_int_equal(ftruncate(loose, 4096), 0);
 	assert_null(arena_attach(&s.arenas, loose, 1, 1, 1));
 	close(loose);
-	assert_int_equal(s.arenas.refused, 4);
+	assert_int_equal(s.arenas.lost.refused, 4);
 	side_die(&s);
 }
 

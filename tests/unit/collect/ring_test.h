@@ -179,7 +179,7 @@ static inline void side_open(struct side *s, bool resume)
 	clock_map_init(&s->clock, SL_CLOCK_MONO, 5000);
 	model_init(&s->model, s->db, &s->clock);
 	/* As if the kernel's events gave the process tree: nothing to look for in /proc. */
-	s->model.has_kernel_events = true;
+	s->model.wants.has_kernel_events = true;
 	s->arenas = (struct arenas){.model = &s->model, .db = s->db, .clock = &s->clock};
 	if (resume)
 		state_counters(&s->arenas);

@@ -10,8 +10,9 @@ static struct arena arena;
 static struct clock_map clk;
 static struct model model;
 static struct arenas all;
-static struct thread thread[2] = {{.use = 1, .image = &image, .global_tid = GLOBAL_TID(42, 42)},
-				  {.use = 2, .image = &image, .global_tid = GLOBAL_TID(42, 43)}};
+static struct thread thread[2] = {
+	{.id.use = 1, .image = &image, .id.global_tid = GLOBAL_TID(42, 42)},
+	{.id.use = 2, .image = &image, .id.global_tid = GLOBAL_TID(42, 43)}};
 
 static void begin(void)
 {
@@ -48,8 +49,8 @@ static void record(int thread_no, unsigned kind, uint64_t at, const uint64_t *w,
 			 .end = at,
 			 .shape = SL_SHAPE_NVTX,
 			 .hook = (uint16_t)kind,
-			 .payload = w,
-			 .payload_words = words};
+			 .data.payload = w,
+			 .data.words = words};
 
 	nvtx_record(&all, &thread[thread_no], &c);
 }

@@ -185,7 +185,7 @@ static inline bool a_thread_still_exits(const struct sched *s)
 		gone += cap.lives[i].kind == GONE;
 	for (size_t i = 0; i < cap.row_cnt; i++)
 		ended += cap.rows[i].state == SCHED_STATE_TERMINATED;
-	return !s->is_paused && !s->no_switches && !s->driver->lost(s) && ended < gone;
+	return !s->edge.is_paused && !s->no_switches && !s->driver->lost(s) && ended < gone;
 }
 
 /*
@@ -218,8 +218,8 @@ static inline void run_on(struct sched *s, int (*work)(void), unsigned poll_ms)
 	await_last_switches(s, poll_ms);
 	sched_stop(s);
 	sched_poll(s, &ops, &cap);
-	cap.lost = s->driver->lost(s) + s->dropped;
-	cap.mended = s->mended;
+	cap.lost = s->driver->lost(s) + s->missing.dropped;
+	cap.mended = s->missing.mended;
 	assert_true(sched_lost(s) >= cap.lost && sched_lost(s) >= cap.mended);
 	/* Kernels of some virtual machines keep the switches of their agent's threads to themselves. */
 	if (!cap.lost && cap.mended)

@@ -261,8 +261,8 @@ static void running_threads_are_followed(void **state)
 		usleep(2000);
 		sched_stop(s);
 		sched_poll(s, &ops, &cap);
-		assert_int_equal(s->driver->lost(s) + s->dropped, 0);
-		assert_true(s->mended <= 5 + cap.row_cnt / 100);
+		assert_int_equal(s->driver->lost(s) + s->missing.dropped, 0);
+		assert_true(s->missing.mended <= 5 + cap.row_cnt / 100);
 		sched_close(s);
 		close(go);
 		assert_true(count_rows((uint32_t)told->tid_a).in > 100);

@@ -105,8 +105,8 @@ static void run_windows(struct sched *s, int (*work)(void), int cnt, unsigned on
 	usleep(2000);
 	sched_stop(s);
 	sched_poll(s, &ops, &cap);
-	cap.lost = s->driver->lost(s) + s->dropped;
-	cap.mended = s->mended;
+	cap.lost = s->driver->lost(s) + s->missing.dropped;
+	cap.mended = s->missing.mended;
 }
 
 /* Every row in a window; in each, every thread begins with an in and ends with an out. CPU time of all. */

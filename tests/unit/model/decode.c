@@ -32,10 +32,10 @@ static void an_io_record_has_all_its_fields(void **state)
 	assert_int_equal(c.hook, 7);
 	assert_int_equal(c.level, 2);
 	assert_int_equal(c.ret, 64);
-	assert_int_equal(c.asked, 100);
-	assert_int_equal(c.fd, 5);
-	assert_int_equal(c.serial, 9);
-	assert_true(c.offset == DECODE_NONE);
+	assert_int_equal(c.io.asked, 100);
+	assert_int_equal(c.io.fd, 5);
+	assert_int_equal(c.io.serial, 9);
+	assert_true(c.io.offset == DECODE_NONE);
 	assert_false(c.failed);
 }
 
@@ -49,8 +49,8 @@ static void negative_results_keep_their_sign(void **state)
 	assert_int_equal(decode_record(w, 5, &c), 5);
 	assert_int_equal(c.ret, -1);
 	assert_true(c.failed);
-	assert_true(c.fd == DECODE_NONE);
-	assert_int_equal(c.offset, -4096);
+	assert_true(c.io.fd == DECODE_NONE);
+	assert_int_equal(c.io.offset, -4096);
 }
 
 static void long_and_unfinished_durations(void **state)
@@ -76,11 +76,11 @@ static void a_path_cannot_reach_beyond_its_record(void **state)
 	(void)state;
 	memcpy(&w[5], "/a/bc", 5);
 	assert_int_equal(decode_record(w, 6, &c), 6);
-	assert_int_equal(c.len, 5);
-	assert_memory_equal(c.bytes, "/a/bc", 5);
+	assert_int_equal(c.data.len, 5);
+	assert_memory_equal(c.data.bytes, "/a/bc", 5);
 	w[4] = 60000;
 	assert_int_equal(decode_record(w, 6, &c), 6);
-	assert_int_equal(c.len, 8);
+	assert_int_equal(c.data.len, 8);
 }
 
 static void truncated_records_are_none(void **state)
@@ -177,9 +177,9 @@ static void random_bytes_do_no_harm(void **state)
 				    (unsigned)rand() % 12, (unsigned)rand() % 8, (uint32_t)rand());
 		got = decode_record(w, words, &c);
 		assert_true(got <= words);
-		if (got && c.bytes) {
-			assert_true(c.bytes + c.len <= (char *)(w + got));
-			decode_sockaddr(c.bytes, c.len, text, sizeof(text));
+		if (got && c.data.bytes) {
+			assert_true(c.data.bytes + c.data.len <= (char *)(w + got));
+			decode_sockaddr(c.data.bytes, c.data.len, text, sizeof(text));
 		}
 		if (got && c.shape == SL_SHAPE_META && decode_meta(&c, &m) && m.bytes)
 			assert_true(m.bytes + m.len <= (char *)(w + got));

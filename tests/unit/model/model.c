@@ -48,7 +48,7 @@ static void start(struct side *s, struct arena *a, struct arena *b)
 	memset(b, 0, sizeof(*b));
 	a->id = 1;
 	b->id = 2;
-	s->model.root_pid = 100;
+	s->model.root.pid = 100;
 	model_get(&s->model, 100, 1 * MS);
 }
 
@@ -151,10 +151,10 @@ static void a_quick_second_exec_has_its_row(void **state)
 
 	(void)state;
 	start(&s, &a, &b);
-	s.model.has_kernel_events = true;
-	s.model.root_pid = pid;
-	s.model.root_exe = strdup("/bin/sh");
-	s.model.root_command = strdup("sh -c exec");
+	s.model.wants.has_kernel_events = true;
+	s.model.root.pid = pid;
+	s.model.root.exe = strdup("/bin/sh");
+	s.model.root.command = strdup("sh -c exec");
 	k->on_comm(&s.model, mono(&s, 1 * MS), pid, pid, "sh", true);
 	k->on_comm(&s.model, mono(&s, 5 * MS), pid, pid, "static", true);
 	k->on_exit(&s.model, mono(&s, 9 * MS), pid, pid, 768);
@@ -177,10 +177,10 @@ static void a_silent_child_keeps_the_arena(void **state)
 	model_settle(&s.model, 11 * MS, false);
 	model_exit(&s.model, model_find(&s.model, 100), 12 * MS, 0);
 	assert_true(model_has_guests(&s.model, 1));
-	assert_int_equal(s.model.alive, 1);
+	assert_int_equal(s.model.counts.alive, 1);
 	model_exit(&s.model, model_find(&s.model, 101), 13 * MS, 0);
 	assert_false(model_has_guests(&s.model, 1));
-	assert_int_equal(s.model.alive, 0);
+	assert_int_equal(s.model.counts.alive, 0);
 	end(&s, &a, &b);
 }
 

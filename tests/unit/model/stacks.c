@@ -103,7 +103,7 @@ static void take(struct side *s)
 {
 	side_drain(s);
 	side_commit(s);
-	assert_int_equal(s->arenas.corrupt, 0);
+	assert_int_equal(s->arenas.lost.corrupt, 0);
 }
 
 static const char chains[] =
@@ -410,7 +410,7 @@ static void garbage_does_no_harm(void **state)
 	}
 	side_drain(&s);
 	side_commit(&s);
-	assert_true(s.arenas.corrupt > 1000);
+	assert_true(s.arenas.lost.corrupt > 1000);
 	next_report(&s);
 	for (uint32_t i = 1; i < 5000; i++)
 		put_call(&r, slot, i);

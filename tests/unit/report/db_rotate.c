@@ -53,8 +53,8 @@ static struct db *full(void)
 				       .end_global_tid = DB_NULL,
 				       .text_id = DB_NULL,
 				       .domain = 1,
-				       .text = "a domain",
-				       .text_len = 8};
+				       .text.text = "a domain",
+				       .text.text_len = 8};
 	struct db_nvtx_event range = domain;
 
 	image(db, 1, 0, 10);

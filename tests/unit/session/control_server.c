@@ -243,7 +243,7 @@ static void garbage_is_no_option(void **state)
 			word[j] = text[j];
 		}
 		taken += profile_options_add(&o, OPTIONS_START, word) == 0;
-		assert_true(o.duration_s >= 0 && o.capture.delay_s >= 0);
+		assert_true(o.program.duration_s >= 0 && o.capture.delay_s >= 0);
 		assert_true(memchr(o.capture.nvtx_range, 0, SL_CAPTURE_NAME_BYTES) != NULL);
 	}
 	fflush(stdout);
