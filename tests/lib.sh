@@ -10,6 +10,7 @@ E2E=$TOP/tests/e2e
 PY=${PYTHON:-/usr/bin/python3}
 W=$(mktemp -d "${TMPDIR:-/tmp}/sightline-test.XXXXXX") || exit 1
 test_cnt=0 fail_cnt=0
+# SIGHTLINE_CLOCK stays: the suite runs with either clock (tsc, monotonic).
 unset LD_PRELOAD SIGHTLINE_SESSION SIGHTLINE_CLEAN SIGHTLINE_OUTPUT SIGHTLINE_OPTIONS SIGHTLINE_COLLECTOR
 SIGHTLINE_SESSIONS=$W/.sessions # no script sees the sessions of another
 PYTHONDONTWRITEBYTECODE=1

@@ -40,7 +40,12 @@ uint32_t clock_mode_detect(void)
 {
 	static const char source[] =
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	const char *forced = getenv("SIGHTLINE_CLOCK");
 
+	if (forced && strcmp(forced, "monotonic") == 0)
+		return SL_CLOCK_MONO;
+	if (forced && strcmp(forced, "tsc") == 0)
+		return SL_CLOCK_TSC;
 	if (file_has(source, "tsc", NULL) || file_has(source, "arch_sys_counter", NULL))
 		return SL_CLOCK_TSC;
 	if (file_has("/proc/cpuinfo", " constant_tsc ", " nonstop_tsc "))

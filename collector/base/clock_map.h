@@ -38,7 +38,7 @@ struct clock_map {
 	uint64_t newest; /* ticks of the newest snapshot */
 };
 
-/* Which clock processes shall read: the counter only where kernel or CPU vouches for it. */
+/* The clock that processes read: that of $SIGHTLINE_CLOCK; else the counter, only where kernel or CPU vouches for it. */
 uint32_t clock_mode_detect(void);
 
 uint64_t clock_ticks(uint32_t mode);

@@ -210,6 +210,10 @@ static void check_clock(struct finding *f)
 		      source);
 		return;
 	}
+	if (getenv("SIGHTLINE_CLOCK") && strcmp(getenv("SIGHTLINE_CLOCK"), "monotonic") == 0) {
+		found(f, OK, "CLOCK_MONOTONIC is read, as SIGHTLINE_CLOCK asks");
+		return;
+	}
 	found(f, LIMITED, "CLOCK_MONOTONIC is read: more time per call (kernel clock source: %s)",
 	      source);
 	FIX(f,

@@ -118,16 +118,14 @@ static void long_sessions_stay_small_and_exact(void **state)
 	clock_map_release(&m);
 }
 
-static void this_machine_is_measured_right(void **state)
+static void measure(uint32_t mode)
 {
-	uint32_t mode = clock_mode_detect();
 	struct clock_snapshot a = clock_snapshot_take(mode, true), b;
 	struct clock_snapshot begun = clock_snapshot_take(mode, false);
 	uint64_t rate = clock_calibrate(mode, &begun, 20);
 	struct clock_map m;
 	int64_t mid;
 
-	(void)state;
 	b = clock_snapshot_take(mode, true);
 	assert_true(b.ticks > a.ticks && b.mono > a.mono);
 	assert_true(a.real > 1600000000000000000ll && a.boot >= a.mono - 1000000);
@@ -142,6 +140,28 @@ static void this_machine_is_measured_right(void **state)
 	clock_map_release(&m);
 }
 
+static void this_machine_is_measured_right(void **state)
+{
+	(void)state;
+	measure(SL_CLOCK_MONO);
+	measure(SL_CLOCK_TSC);
+}
+
+static void a_clock_can_be_forced(void **state)
+{
+	const char *before = getenv("SIGHTLINE_CLOCK");
+
+	(void)state;
+	setenv("SIGHTLINE_CLOCK", "monotonic", 1);
+	assert_int_equal(clock_mode_detect(), SL_CLOCK_MONO);
+	setenv("SIGHTLINE_CLOCK", "tsc", 1);
+	assert_int_equal(clock_mode_detect(), SL_CLOCK_TSC);
+	if (before)
+		setenv("SIGHTLINE_CLOCK", before, 1);
+	else
+		unsetenv("SIGHTLINE_CLOCK");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +171,7 @@ int main(void)
 		cmocka_unit_test(a_snapshot_that_does_not_advance_is_ignored),
 		cmocka_unit_test(long_sessions_stay_small_and_exact),
 		cmocka_unit_test(this_machine_is_measured_right),
+		cmocka_unit_test(a_clock_can_be_forced),
 	};
 
 	return cmocka_run_group_tests_name("clock_map", tests, NULL, NULL);

@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/clock_map.h"
 #include "collector/session/session.h"
 #include "preload/wire/arena.h"
-#include "preload/wire/clock.h"
 #include "preload/wire/hooks.h"
 
 #define ARENAS 16
@@ -63,11 +63,11 @@ static inline void host_turn(struct host *h, bool open)
 		return;
 	assert_in_range(h->windows, 0, OPENS - 1);
 	if (open)
-		h->window[h->windows].from = sl_counter();
+		h->window[h->windows].from = clock_ticks(h->control->clock_mode);
 	__atomic_store_n(&h->control->gate, h->control->gate + 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &h->control->gate, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	if (!open)
-		h->window[h->windows++].to = sl_counter();
+		h->window[h->windows++].to = clock_ticks(h->control->clock_mode);
 }
 
 static inline void host_start(struct host *h, struct sl_session settings)
@@ -78,7 +78,7 @@ static inline void host_start(struct host *h, struct sl_session settings)
 	settings.magic = SL_SESSION_MAGIC;
 	settings.wire_version = SL_WIRE_VERSION;
 	settings.bytes = sizeof(settings);
-	settings.clock_mode = SL_CLOCK_TSC;
+	settings.clock_mode = clock_mode_detect();
 	settings.cuda_flags |= SL_CUDA_NO_CUPTI;
 	settings.gate = 2;
 	settings.epoch = 1;
