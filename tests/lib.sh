@@ -7,6 +7,8 @@ TOP=$PWD
 case ${B:=build} in /*) ;; *) B=$TOP/$B ;; esac
 BIN=$B/sightline SHIM=$B/libtrace.so PROG=$B/tests/prog
 E2E=$TOP/tests/e2e
+KIT=${CUDA_HOME:-$B/toolkits/13.0}
+NVCC=${NVCC:-$KIT/bin/nvcc}
 PY=${PYTHON:-/usr/bin/python3}
 W=$(mktemp -d "${TMPDIR:-/tmp}/sightline-test.XXXXXX") || exit 1
 test_cnt=0 fail_cnt=0

@@ -52,6 +52,8 @@ says 'an option that there is not' 1 'gpu-table check' hooks --toolkit x
 
 # ---- with one ----
 cp "$TOP"/scripts/gpu-table tree/scripts/
+CUDA_HOME=$KIT
+export CUDA_HOME
 sh "$CHECK" >said 2>&1
 status=$?
 if grep -q 'nothing compared' said; then
@@ -69,8 +71,8 @@ finds() { # NAME TABLE SED-SCRIPT TEXT
 	cp "$TOP/preload/gpu/tables/$2.def" tree/preload/gpu/tables/
 }
 finds 'a missing function' cudart '/^GPU(cudaMalloc,/d' 'cudart: cudaMalloc: missing, "ipz"'
-finds 'another prototype' cuda 's/^GPU(cuMemAlloc_v2, "ipz"/GPU(cuMemAlloc_v2, "ipi"/' \
-	'cuda: cuMemAlloc_v2: the table says "ipi", the header "ipz"'
+finds 'another prototype' cudart 's/^GPU(cudaMalloc, "ipz"/GPU(cudaMalloc, "ipi"/' \
+	'cudart: cudaMalloc: the table says "ipi", the header "ipz"'
 finds 'another prototype in an older version' cudart 's/^OLDER(cudaMemAdvise, 12, "ipzii"/OLDER(cudaMemAdvise, 99, "ipzii"/' \
 	'cudart: cudaMemAdvise: the table says "ipzii", the header "ipzi1"'
 finds 'a line that cannot be read' cudart 's/^GPU(cudaFree,/GPU(cudaFree/' 'cudart.def:[0-9]*: not a line of a table'

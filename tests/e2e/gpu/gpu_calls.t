@@ -130,8 +130,7 @@ if [ -x "$GPU/binding_static" ]; then
 	binding 'real static runtime' "$GPU/binding_static"
 	mkdir driver
 	ln -s "$STANDIN/libcuda.so.1" driver/
-	real=$(dirname "$(readlink -f "$(dirname "$(readlink -f "${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}")")/../lib64/libcudart.so.13")")
-	LD_LIBRARY_PATH=$W/driver:$real
+	LD_LIBRARY_PATH=$W/driver:$KIT/lib64
 	binding 'real shared runtime' "$GPU/binding"
 	is "$(q "$R" "SELECT s.value || ' ' || r.returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId
 		WHERE s.value LIKE 'cudaMalloc%' ORDER BY r.start" 2>&1 | sed 's/_v[0-9]* / /' | tr '\n' ' ')" 'cudaMalloc 801 cudaMalloc 801 ' \

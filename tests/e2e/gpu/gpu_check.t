@@ -45,12 +45,11 @@ check 'with the versions' grep -q '^| CUDA of the driver | ' merged
 for f in "$TOP"/tests/gpu/check/*.py; do
 	check "$(basename "$f") parses" "$PY" -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$f"
 done
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 for f in "$TOP"/tests/gpu/check/*.cu; do
-	if [ -x "$nvcc" ]; then
-		check "$(basename "$f") compiles" "$nvcc" -cudart shared -o program "$f"
+	if [ -x "$NVCC" ]; then
+		check "$(basename "$f") compiles" "$NVCC" -cudart shared -o program "$f"
 	else
-		skip "$(basename "$f") compiles" 'no CUDA toolkit'
+		skip "$(basename "$f") compiles" 'no nvcc'
 	fi
 done
 sed -n 's/^| \([^|]*\) | \(not run\|passed\|FAILED\) |.*/\1/p' "$TOP/tests/gpu/RESULTS.md" >got

@@ -226,11 +226,18 @@ static void another_build_is_refused_in_a_process(void)
 APART(another_build_is_refused)
 
 /* NVIDIA's own library, where it is installed and no GPU is: it reports that it cannot work, and so does Sightline. */
-static const char real_cupti[] = "/usr/local/cuda/lib64/libcupti.so";
+static const char *real_cupti(void)
+{
+	static char path[4200];
+
+	find_build();
+	snprintf(path, sizeof(path), "%s/toolkits/13.0/lib/libcupti.so.13", build);
+	return path;
+}
 
 static void the_real_library_without_a_driver_in_a_process(void)
 {
-	CHECK_EQUAL(start(real_cupti, 0), -1);
+	CHECK_EQUAL(start(real_cupti(), 0), -1);
 	CHECK(status_has(SL_GPU_STATUS_TOO_OLD, "too old, or none"));
 	CHECK(status(SL_GPU_STATUS_TOO_OLD)->status.version >= CUPTI_OLDEST);
 	CHECK_EQUAL(told_cnt, 1);
@@ -238,7 +245,7 @@ static void the_real_library_without_a_driver_in_a_process(void)
 static void the_real_library_without_a_driver(void **state)
 {
 	(void)state;
-	if (access(real_cupti, R_OK) || !access("/dev/nvidiactl", F_OK))
+	if (access(real_cupti(), R_OK) || !access("/dev/nvidiactl", F_OK))
 		skip();
 	apart(the_real_library_without_a_driver_in_a_process);
 }
