@@ -1,7 +1,7 @@
 -- schema.sql - every table that a report can hold; part of the binary, read by db_schema.c.
 --
 -- Names, order, types and NOT NULL of columns follow the export schema 3.28.1 of Nsight Systems, so
--- that tools made for it read our reports; what it has no table for stands in tables named SL_*.
+-- that tools made for it read the reports; what it has no table for stands in tables named SL_*.
 -- The file runs as it is in the sqlite3 shell. Rules when changing it:
 --   * "-- @table NAME WHEN" starts the section of one table. WHEN: always = in every report,
 --     lazy = made with its first row, live = the same, and dropped when a report is finished,
@@ -32,7 +32,7 @@ CREATE TABLE META_DATA_CAPTURE (
 
 -- @table META_DATA_EXPORT always
 CREATE TABLE META_DATA_EXPORT (
-    -- Who wrote this file and in which schema. SL_COMPLETE is 0 while the collector is still writing.
+    -- The program that wrote this file, and its schema. SL_COMPLETE is 0 while the collector is still writing.
     name  TEXT NOT NULL, -- key
     value TEXT           -- its value
 );
@@ -68,7 +68,7 @@ CREATE TABLE TARGET_INFO_SYSTEM_ENV (
 
 -- @table DIAGNOSTIC_EVENT lazy
 CREATE TABLE DIAGNOSTIC_EVENT (
-    -- What the tracer has to say about this recording.
+    -- Messages of the tracer about this recording.
     timestamp     INTEGER NOT NULL, -- ns, may be negative (before the session)
     timestampType INTEGER NOT NULL, -- -> ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE.id
     source        INTEGER NOT NULL, -- -> ENUM_DIAGNOSTIC_SOURCE_TYPE.id
@@ -135,7 +135,7 @@ CREATE TABLE OSRT_FILE_ACCESS_DESCRIPTORS (
     processId    INTEGER NOT NULL, -- plain pid of the process that opened it
     openedAt     INTEGER NOT NULL, -- ns; 0: inherited, or open before the session
     closedAt     INTEGER NOT NULL, -- ns; 0: still open at the end of what is recorded
-    filePath     TEXT    NOT NULL  -- path, peer address of a socket, or what /proc/PID/fd says
+    filePath     TEXT    NOT NULL  -- path, peer address of a socket, or the link in /proc/PID/fd
 );
 
 -- @table SCHED_EVENTS lazy
@@ -164,7 +164,7 @@ CREATE TABLE SL_SCHED_DETAIL (
     -- What SCHED_EVENTS has no column for; joins its rows by (start, globalTid).
     start      INTEGER NOT NULL, -- ns
     globalTid  INTEGER,          -- packed id of the thread
-    preempted  INTEGER,          -- where it stops: 1 it could have gone on, 0 it blocked; NULL unknown
+    preempted  INTEGER,          -- where it stops: 1 still runnable, 0 it blocked; NULL unknown
     wakeupTime INTEGER,          -- where it starts: when it had become runnable, ns
     wakerTid   INTEGER,          -- where it starts: globalTid of the waker; NULL unknown or an interrupt
     priority   INTEGER           -- the kernel's priority: 120 is nice 0, below 100 real-time
@@ -175,7 +175,7 @@ CREATE TABLE SL_OSRT_TOTALS (
     -- Exact totals of the calls that have no row in OSRT_API because they were shorter than the
     -- threshold (or were locks without contention). Totals of all calls = these + the rows.
     globalTid   INTEGER NOT NULL, -- packed id of the thread
-    instance    INTEGER NOT NULL, -- tells threads with the same globalTid apart (the kernel reuses ids)
+    instance    INTEGER NOT NULL, -- distinguishes threads with the same globalTid (the kernel reuses ids)
     nameId      INTEGER NOT NULL, -- -> StringIds.id, name of the function
     count       INTEGER NOT NULL, -- how many calls
     totalNs     INTEGER NOT NULL, -- their time, ns; calls counted without a clock reading add 0
@@ -219,15 +219,15 @@ CREATE TABLE SL_SYSCALL_TOTALS (
 -- @table COMPOSITE_EVENTS lazy
 CREATE TABLE COMPOSITE_EVENTS (
     -- CPU samples (--sample): what a thread was doing at one moment of its CPU time. And with --off-cpu-threshold: where
-    -- it was when it left the CPU by itself, if it had none for so long. The stack is in SL_STACKS, and in SAMPLING_CALLCHAINS.
+    -- it was when it went off-CPU by itself, if that lasted so long. The stack is in SL_STACKS, and in SAMPLING_CALLCHAINS.
     id          INTEGER NOT NULL PRIMARY KEY, -- number of the sample
-    start       INTEGER NOT NULL,             -- ns; where cpuCycles is 0, when it left, as in SCHED_EVENTS
+    start       INTEGER NOT NULL,             -- ns; where cpuCycles is 0, when it went off-CPU, as in SCHED_EVENTS
     cpu         INTEGER,                      -- number of the CPU
     threadState INTEGER,                      -- -> ENUM_SAMPLING_THREAD_STATE.id; of samples always 1
     globalTid   INTEGER,                      -- packed id of the thread
-    cpuCycles   INTEGER NOT NULL,             -- 1: a periodic sample; 0: a thread that had no CPU
+    cpuCycles   INTEGER NOT NULL,             -- 1: a periodic sample; 0: an off-CPU thread
     stackId     INTEGER,                      -- -> SL_STACKS.id; NULL: none
-    end         INTEGER                       -- when it had a CPU again, or the recording ended, ns; NULL: a sample
+    end         INTEGER                       -- when it was on-CPU again, or the recording ended, ns; NULL: a sample
 );
 
 -- @table PMU_EVENTS lazy
@@ -243,7 +243,7 @@ CREATE TABLE PMU_EVENTS (
 
 -- @table PMU_EVENT_COUNTERS lazy
 CREATE TABLE PMU_EVENT_COUNTERS (
-    -- How often events happened in an interval of PMU_EVENTS. An event that had no turn there has no row.
+    -- How often events happened in an interval of PMU_EVENTS. An event that was not counted there has no row.
     id      INTEGER NOT NULL, -- the interval: PMU_EVENTS.counter_id
     idx     INTEGER NOT NULL, -- -> PMU_EVENT_REQUESTS.id
     value   INTEGER NOT NULL, -- events
@@ -259,7 +259,7 @@ CREATE TABLE PMU_EVENT_REQUESTS (
     unit_type   INTEGER NOT NULL,             -- -> ENUM_PMU_UNIT_TYPE.id, always 1: counted per CPU
     event_name  TEXT,                         -- name of the event
     description TEXT,                         -- what happens then
-    systemWide  INTEGER,                      -- 1: whoever ran on the CPU; 0: threads of the process tree alone
+    systemWide  INTEGER,                      -- 1: all threads; 0: threads of the process tree alone
     userOnly    INTEGER                       -- 1: without what happened in the kernel
 );
 
@@ -352,12 +352,12 @@ CREATE TABLE SL_FRAMES (
 
 -- @table SL_MODULES lazy
 CREATE TABLE SL_MODULES (
-    -- Files whose code was met in stacks, where they were mapped.
+    -- Files whose code is in stacks, and where they were mapped.
     space   INTEGER NOT NULL, -- -> SL_SPACES.id
     start   INTEGER NOT NULL, -- address
-    end     INTEGER NOT NULL, -- address behind it
+    end     INTEGER NOT NULL, -- first address after it
     bias    INTEGER NOT NULL, -- address - address in the file
-    since   INTEGER NOT NULL, -- when it was first met there, ns
+    since   INTEGER NOT NULL, -- when it was first seen there, ns
     path    INTEGER NOT NULL, -- -> StringIds.id
     buildId TEXT              -- hexadecimal; NULL: none
 );
@@ -432,7 +432,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (
     eventClass    INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id: 0 runtime, 1 driver
     globalTid     INTEGER,          -- packed id of the calling thread
     correlationId INTEGER,          -- what it started on the GPU carries the same; unique in the report
-    nameId        INTEGER NOT NULL, -- -> StringIds.id, name of the function; _v7000 behind it where CUPTI told it
+    nameId        INTEGER NOT NULL, -- -> StringIds.id, name of the function; with _v7000 appended where CUPTI reported it
     returnValue   INTEGER NOT NULL, -- cudaError_t or CUresult; 0: success
     callchainId   INTEGER           -- NULL: none
 );
@@ -488,10 +488,10 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (
     start           INTEGER NOT NULL, -- on the GPU, ns
     end             INTEGER NOT NULL, -- on the GPU, ns
     deviceId        INTEGER NOT NULL, -- CUDA ordinal in its process
-    contextId       INTEGER NOT NULL, -- 0: not told (unified memory)
+    contextId       INTEGER NOT NULL, -- 0: unknown (unified memory)
     greenContextId  INTEGER,          -- NULL: none
-    streamId        INTEGER NOT NULL, -- 0: not told (unified memory)
-    correlationId   INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId; NULL: nobody asked for it
+    streamId        INTEGER NOT NULL, -- 0: unknown (unified memory)
+    correlationId   INTEGER,          -- -> CUPTI_ACTIVITY_KIND_RUNTIME.correlationId; NULL: no call asked for it
     globalPid       INTEGER,          -- packed id of the process
     bytes           INTEGER NOT NULL, -- bytes copied
     copyKind        INTEGER NOT NULL, -- -> ENUM_CUDA_MEMCPY_OPER.id
@@ -545,7 +545,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (
 -- @table CUPTI_ACTIVITY_KIND_CUDA_EVENT lazy
 CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (
     -- Events that streams have passed (--cuda-event-trace).
-    timestamp      INTEGER,          -- when the stream passed it, ns; 0: not told
+    timestamp      INTEGER,          -- when the stream passed it, ns; 0: unknown
     deviceId       INTEGER NOT NULL, -- CUDA ordinal in its process
     contextId      INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
     greenContextId INTEGER,          -- NULL: none
@@ -634,7 +634,7 @@ CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (
     deviceId                        INTEGER NOT NULL, -- CUDA ordinal in its process
     contextId                       INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
     address                         INTEGER NOT NULL, -- of the memory
-    pc                              INTEGER NOT NULL, -- address of the code that asked; 0 not told
+    pc                              INTEGER NOT NULL, -- address of the code that asked; 0: unknown
     bytes                           INTEGER NOT NULL, -- size
     memKind                         INTEGER NOT NULL, -- -> ENUM_CUDA_MEM_KIND.id
     memoryOperationType             INTEGER NOT NULL, -- -> ENUM_CUDA_DEV_MEM_EVENT_OPER.id
@@ -683,7 +683,7 @@ CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (
 CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (
     -- Code on a GPU touched unified memory that was elsewhere (--cuda-um-gpu-page-faults).
     start              INTEGER NOT NULL, -- the driver began to deal with it, ns
-    end                INTEGER NOT NULL, -- the GPU could go on, ns
+    end                INTEGER NOT NULL, -- the GPU continued, ns
     globalPid          INTEGER NOT NULL, -- packed id of the process
     deviceId           INTEGER NOT NULL, -- CUDA ordinal in its process
     address            INTEGER NOT NULL, -- touched
@@ -757,7 +757,7 @@ CREATE TABLE TARGET_INFO_GPU (
     -- GPUs that traced processes used. NULL: not known.
     vmId                  INTEGER NOT NULL, -- packed id of the machine
     id                    INTEGER NOT NULL, -- number of the GPU in this report
-    name                  TEXT,             -- as it is sold
+    name                  TEXT,             -- product name
     busLocation           TEXT,             -- PCI domain:bus:device.function
     isDiscrete            INTEGER,          -- 1 on a card, 0 part of the processor
     l2CacheSize           INTEGER,          -- bytes
@@ -769,7 +769,7 @@ CREATE TABLE TARGET_INFO_GPU (
     uuid                  TEXT,             -- without GPU- in front
     luid                  INTEGER,          -- NULL
     chipName              TEXT,             -- NULL
-    cuDevice              INTEGER,          -- CUDA ordinal in the process that told of it first
+    cuDevice              INTEGER,          -- CUDA ordinal in the process that reported it first
     ctxswDevPath          TEXT,             -- NULL
     ctrlDevPath           TEXT,             -- NULL
     revision              INTEGER,          -- NULL
@@ -792,8 +792,8 @@ CREATE TABLE TARGET_INFO_GPU (
     maxGridDimX           INTEGER,          -- NULL
     maxGridDimY           INTEGER,          -- NULL
     maxGridDimZ           INTEGER,          -- NULL
-    computeMajor          INTEGER,          -- compute capability, before the point
-    computeMinor          INTEGER,          -- and behind it
+    computeMajor          INTEGER,          -- compute capability, major
+    computeMinor          INTEGER,          -- and minor
     smMajor               INTEGER,          -- the same
     smMinor               INTEGER,          -- the same
     numaNodeId            INTEGER           -- NULL
@@ -801,7 +801,7 @@ CREATE TABLE TARGET_INFO_GPU (
 
 -- @table TARGET_INFO_CUDA_DEVICE lazy
 CREATE TABLE TARGET_INFO_CUDA_DEVICE (
-    -- Which GPU a process means by its ordinals (deviceId elsewhere).
+    -- The GPUs of a process by its CUDA ordinals (deviceId elsewhere).
     gpuId              INTEGER,          -- -> TARGET_INFO_GPU.id
     cudaId             INTEGER NOT NULL, -- CUDA ordinal
     pid                INTEGER NOT NULL, -- plain pid
@@ -844,14 +844,14 @@ CREATE TABLE TARGET_INFO_CUDA_STREAM (
 
 -- @table SL_STATE private
 CREATE TABLE SL_STATE (
-    -- The collector's own notes, by which `recover` goes on; gone in a finished report.
+    -- The collector's own state, from which `recover` resumes; not in a finished report.
     key   TEXT NOT NULL PRIMARY KEY, -- name
     value BLOB NOT NULL              -- contents
 );
 
 -- @table SL_PENDING_GPU raw
 CREATE TABLE SL_PENDING_GPU (
-    -- The collector's log of GPU records that wait for their rows, by which `recover` goes on; gone in a finished report.
+    -- The collector's log of pending GPU records, from which `recover` resumes; not in a finished report.
     seq  INTEGER PRIMARY KEY, -- number; rows are deleted from the oldest on
     blob BLOB NOT NULL        -- contents
 );
@@ -863,13 +863,13 @@ CREATE TABLE SL_LIVE_SESSION (
     id        INTEGER PRIMARY KEY, -- 1
     changed   INTEGER NOT NULL,    -- number of the last round of writing; rows of SL_LIVE_* that changed in it carry it
     since     INTEGER NOT NULL,    -- when the sums began, ns
-    resumed   INTEGER NOT NULL,    -- when recording went on last, ns
+    resumed   INTEGER NOT NULL,    -- when recording was last resumed, ns
     time      INTEGER NOT NULL,    -- up to when the sums reach, ns
     recording INTEGER NOT NULL,    -- 1: events are recorded, 0: not at present
     events    INTEGER NOT NULL,    -- records and context switches read
     lost      INTEGER NOT NULL,    -- events lost, also those that SL_LOST_EVENTS does not have yet
     processes INTEGER NOT NULL,    -- processes that live
-    untold    INTEGER NOT NULL     -- of what was lost, context switches that the kernel did not tell
+    untold    INTEGER NOT NULL     -- of the lost events, context switches that the kernel dropped
 );
 
 -- @table SL_LIVE_THREADS live
@@ -878,10 +878,10 @@ CREATE TABLE SL_LIVE_THREADS (
     id        INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
     changed   INTEGER NOT NULL,    -- in which round (SL_LIVE_SESSION.changed)
     globalTid INTEGER NOT NULL,    -- packed id of the thread; ids that are used again share a row
-    cpuNs     INTEGER NOT NULL,    -- on a CPU, up to its last context switch, ns
-    offCpuNs  INTEGER NOT NULL,    -- not on one, likewise, ns
+    cpuNs     INTEGER NOT NULL,    -- on-CPU, up to its last context switch, ns
+    offCpuNs  INTEGER NOT NULL,    -- off-CPU, likewise, ns
     switches  INTEGER NOT NULL,    -- context switches, counted on both sides
-    isOnCpu   INTEGER,             -- 1 since the last switch it has been on a CPU, 0 it has not; NULL: no switches are known
+    isOnCpu   INTEGER,             -- 1: on-CPU since the last switch, 0: off-CPU; NULL: no switch is known
     switched  INTEGER,             -- when that was, ns
     isOver    INTEGER NOT NULL,    -- 1: it has ended
     calls     INTEGER NOT NULL,    -- calls into the C library, short ones too
@@ -926,11 +926,11 @@ CREATE TABLE SL_LIVE_GPUS (
     id       INTEGER PRIMARY KEY, -- number in all of SL_LIVE_*
     changed  INTEGER NOT NULL,    -- in which round (SL_LIVE_SESSION.changed)
     gpu      INTEGER NOT NULL,    -- -> TARGET_INFO_GPU.id; number of the device in its process where isKnown is 0
-    isKnown  INTEGER NOT NULL,    -- 1: CUPTI has told of the device
+    isKnown  INTEGER NOT NULL,    -- 1: CUPTI has reported the device
     busyNs   INTEGER NOT NULL,    -- time in which at least one kernel, copy or other work ran, ns
     until    INTEGER,             -- up to when all work is known, ns; NULL: not known yet
     kernels  INTEGER NOT NULL,    -- how many have run
-    kernelNs INTEGER NOT NULL,    -- their time, side by side, ns
+    kernelNs INTEGER NOT NULL,    -- their time, also where several overlap, ns
     copies   INTEGER NOT NULL,    -- copies between or on memories
     bytes    INTEGER NOT NULL     -- copied by them
 );
@@ -971,8 +971,8 @@ CREATE TABLE NVTX_PAYLOAD_SCHEMAS (
     type        INTEGER, -- 1 static, 2 dynamic, 3 union, 4 union with a selector inside
     flags       INTEGER, -- as registered
     numEntries  INTEGER, -- rows in NVTX_PAYLOAD_SCHEMA_ENTRIES
-    payloadSize INTEGER, -- bytes; 0 not said
-    alignTo     INTEGER  -- bytes; 0 natural
+    payloadSize INTEGER, -- bytes; 0: unspecified
+    alignTo     INTEGER  -- bytes; 0: natural
 );
 
 -- @table NVTX_PAYLOAD_SCHEMA_ENTRIES lazy
@@ -1354,7 +1354,7 @@ INSERT INTO ENUM_CUDA_UNIF_MEM_MIGRATION VALUES
 
 -- @table ENUM_CUDA_UNIF_MEM_ACCESS_TYPE always
 CREATE TABLE ENUM_CUDA_UNIF_MEM_ACCESS_TYPE (
-    -- Access behind a unified-memory page fault.
+    -- Access that caused a unified-memory page fault.
     id    INTEGER NOT NULL PRIMARY KEY, -- the number that event tables hold
     name  TEXT,                         -- symbol
     label TEXT                          -- text for people
