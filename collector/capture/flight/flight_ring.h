@@ -32,8 +32,7 @@ uint64_t flight_used(const struct arenas *as, uint64_t *fixed);
 /* Whether an arena is about to run out of chunks or slots. */
 bool flight_is_short(const struct arenas *as);
 
-/* Adds the chunks of all rings to @ages. Returns up to when to drain so that no arena runs short; 0: none is
- * about to. */
+/* Adds the chunks of all rings to @ages. Returns up to when to drain so that no arena runs short; 0: none does. */
 uint64_t flight_look(struct arenas *as, struct flight_ages *ages);
 
 /* Resident bytes of the arenas. */
