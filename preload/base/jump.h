@@ -5,6 +5,11 @@
 #ifndef SL_JUMP_H
 #define SL_JUMP_H
 
+/* Defines a plan, which only the stub refers to. */
+#define JUMP_PLAN(name, params)                                        \
+	__attribute__((used, visibility("hidden"))) void *name params; \
+	void *name params
+
 /*
  * Defines the stub of @name: calls plan(arg0, arg1, return address) and jumps to its result. All argument
  * registers and the stack arguments are preserved.

@@ -22,6 +22,8 @@ struct sl_object {
 
 /* False: the object has no symbols to look up. */
 bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info);
+/* Whether @address is in a loaded segment of the object. */
+bool sl_object_contains(const struct dl_phdr_info *info, const void *address);
 /* The default version of @name in @o (the one whose version is not hidden), or NULL. */
 void *sl_object_find(const struct sl_object *o, const char *name);
 /* The next definition of @name after this library, for functions that are no hooks; NULL: none. */

@@ -122,14 +122,14 @@ struct search {
 	void *found;
 };
 
-static bool is_this_library(const struct dl_phdr_info *info)
+bool sl_object_contains(const struct dl_phdr_info *info, const void *address)
 {
-	ElfW(Addr) here = (ElfW(Addr)) & sl_real;
+	ElfW(Addr) at = (ElfW(Addr))address;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
-		if (p->p_type == PT_LOAD && here - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+		if (p->p_type == PT_LOAD && at - info->dlpi_addr - p->p_vaddr < p->p_memsz)
 			return true;
 	}
 	return false;
@@ -142,7 +142,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	if (!s->is_after) {
-		s->is_after = is_this_library(info);
+		s->is_after = sl_object_contains(info, &sl_real);
 		return 0;
 	}
 	if (!sl_object_open(&o, info))

@@ -29,12 +29,11 @@
 static void note_once(const char *text)
 {
 	static uint32_t noted;
-	uint64_t what = SL_NOTE_OTHER;
 
 	/* A signal handler may have interrupted the writing of a record. */
 	if (sl_tls.busy || __atomic_exchange_n(&noted, 1, __ATOMIC_RELAXED))
 		return;
-	sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, text, strlen(text));
+	sl_note(SL_NOTE_OTHER, text, strlen(text));
 }
 
 /* Waits until the collector closes the connection. False: not in time. */

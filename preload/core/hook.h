@@ -375,6 +375,14 @@ void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bo
 void sl_meta(enum sl_meta meta, uint64_t start, const uint64_t *payload, unsigned words,
 	     const void *bytes, size_t len);
 
+/* Writes a NOTE record. */
+static inline void sl_note(enum sl_note kind, const char *text, size_t len)
+{
+	uint64_t word = kind;
+
+	sl_meta(SL_META_NOTE, sl_ticks(), &word, 1, text, len);
+}
+
 /* Counts a call without reading the clock (uncontended locks, buffered characters). */
 SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 {

@@ -23,6 +23,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "preload/base/object.h"
 #include "preload/wire/sys.h"
 #include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
@@ -64,18 +65,11 @@ void sl_print_message(const char *what, const char *why)
 
 static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	ElfW(Addr) here = (ElfW(Addr)) & start_state;
-
 	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-		if (p->p_type == PT_LOAD && here - info->dlpi_addr - p->p_vaddr < p->p_memsz) {
-			*(const char **)arg = info->dlpi_name;
-			return 1;
-		}
-	}
-	return 0;
+	if (!sl_object_contains(info, &start_state))
+		return 0;
+	*(const char **)arg = info->dlpi_name;
+	return 1;
 }
 
 /* The absolute path of this library; relative paths are completed while the working directory is unchanged. */

@@ -250,10 +250,9 @@ static void record_codes(uint64_t start)
 static void write_note(void)
 {
 	const char *note = sl_pystack_take_note();
-	uint64_t kind = SL_NOTE_PYTHON;
 
 	if (sl_unlikely(note) && sl_ready())
-		sl_meta(SL_META_NOTE, sl_ticks(), &kind, 1, note, strlen(note));
+		sl_note(SL_NOTE_PYTHON, note, strlen(note));
 }
 
 void sl_stack_rescan(bool is_loading)

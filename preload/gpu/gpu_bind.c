@@ -220,13 +220,12 @@ static void note_second_copy(const char *path)
 	static const char text[] =
 		"a second copy of a GPU library; its calls are known from CUPTI alone: ";
 	char note[512];
-	uint64_t what = SL_NOTE_OTHER;
 	size_t len = strnlen(path, sizeof(note) - sizeof(text));
 
 	memcpy(note, text, sizeof(text) - 1);
 	memcpy(note + sizeof(text) - 1, path, len);
 	if (sl_tls.chunk && sl_tls.cookie == sl_proc.cookie)
-		sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, note, sizeof(text) - 1 + len);
+		sl_note(SL_NOTE_OTHER, note, sizeof(text) - 1 + len);
 }
 
 static void bind_library(enum sl_gpu_library library, const struct sl_object *o, const char *path)

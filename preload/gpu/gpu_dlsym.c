@@ -72,10 +72,7 @@ static bool is_plain(const void *handle, const char *name, const void *caller)
 	       sl_proc.cookie < SL_COOKIE_FIRST || sl_gpu_is_inside(caller, false);
 }
 
-__attribute__((used, visibility("hidden"))) void *sl_plan_dlsym(const void *handle,
-								const char *name,
-								const void *caller);
-void *sl_plan_dlsym(const void *handle, const char *name, const void *caller)
+JUMP_PLAN(sl_plan_dlsym, (const void *handle, const char *name, const void *caller))
 {
 	void *real = sl_get_real(SL_H_dlsym);
 
@@ -85,10 +82,7 @@ void *sl_plan_dlsym(const void *handle, const char *name, const void *caller)
 }
 JUMP_STUB(dlsym, sl_plan_dlsym);
 
-__attribute__((used, visibility("hidden"))) void *sl_plan_dlvsym(const void *handle,
-								 const char *name,
-								 const void *caller);
-void *sl_plan_dlvsym(const void *handle, const char *name, const void *caller)
+JUMP_PLAN(sl_plan_dlvsym, (const void *handle, const char *name, const void *caller))
 {
 	void *real = sl_get_real(SL_H_dlvsym);
 

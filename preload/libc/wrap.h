@@ -111,22 +111,47 @@ static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook
 
 #pragma GCC visibility pop
 
-/* A wrapper whose call opens a descriptor: @... records it; a call that is not recorded clears its serial. */
-#define SL_OPENING(name, params, args, ...)      \
-	SL_WRAPPER(int, name, params)            \
-	{                                        \
-		SL_REAL(NEG, int, name, params); \
-		struct sl_call call;             \
-		int rc;                          \
-		if (!sl_enter(&call)) {          \
-			rc = real args;          \
-			sl_fd_unrecorded(rc);    \
-			return rc;               \
-		}                                \
-		rc = real args;                  \
-		sl_stop(&call);                  \
-		__VA_ARGS__;                     \
-		return rc;                       \
+/*
+ * A wrapper whose call opens a descriptor: @... records it; a call that is not recorded clears its serial. @proto: types
+ * of the real function, @before: reads variadic arguments.
+ */
+#define SL_OPENING_VARIADIC(name, params, proto, args, before, ...) \
+	SL_WRAPPER(int, name, params)                               \
+	{                                                           \
+		SL_REAL(NEG, int, name, proto);                     \
+		struct sl_call call;                                \
+		int rc;                                             \
+		before;                                             \
+		if (!sl_enter(&call)) {                             \
+			rc = real args;                             \
+			sl_fd_unrecorded(rc);                       \
+			return rc;                                  \
+		}                                                   \
+		rc = real args;                                     \
+		sl_stop(&call);                                     \
+		__VA_ARGS__;                                        \
+		return rc;                                          \
+	}
+#define SL_OPENING(name, params, args, ...) \
+	SL_OPENING_VARIADIC(name, params, params, args, (void)0, __VA_ARGS__)
+
+/* A wrapper of close() and the like. The serial is read before the call: after it, another thread may get the number. */
+#define SL_CLOSING(name)                                                      \
+	SL_WRAPPER(int, name, (int fd))                                       \
+	{                                                                     \
+		SL_REAL(NEG, int, name, (int));                               \
+		struct sl_call call;                                          \
+		uint32_t serial;                                              \
+		int rc;                                                       \
+		if (!sl_enter(&call)) {                                       \
+			sl_fd_unrecorded(fd);                                 \
+			return real(fd);                                      \
+		}                                                             \
+		serial = sl_fd_take(fd);                                      \
+		rc = real(fd);                                                \
+		sl_stop(&call);                                               \
+		sl_leave_close(&call, SL_H_##name, rc, rc == -1, fd, serial); \
+		return rc;                                                    \
 	}
 
 #endif

@@ -90,59 +90,27 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 }
 
 /* The mode is an argument only with these flags. */
-#define OPEN_MODE(flags, last)                                       \
+#define OPEN_MODE(flags)                                             \
 	unsigned mode = 0;                                           \
 	if (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE) { \
 		va_list ap;                                          \
-		va_start(ap, last);                                  \
+		va_start(ap, flags);                                 \
 		mode = va_arg(ap, unsigned);                         \
 		va_end(ap);                                          \
 	}
-
-#define WRAP_OPEN(name, params, proto, args, flags, dir)                        \
-	SL_WRAPPER(int, name, params)                                           \
-	{                                                                       \
-		SL_REAL(NEG, int, name, proto);                                 \
-		struct sl_call call;                                            \
-		int rc;                                                         \
-		OPEN_MODE(flags, flags)                                         \
-		if (!sl_enter(&call)) {                                         \
-			rc = real args;                                         \
-			sl_fd_unrecorded(rc);                                   \
-			return rc;                                              \
-		}                                                               \
-		rc = real args;                                                 \
-		sl_stop(&call);                                                 \
-		sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, dir, path); \
-		return rc;                                                      \
-	}
+#define WRAP_OPEN(name, params, proto, args, dir)                        \
+	SL_OPENING_VARIADIC(name, params, proto, args, OPEN_MODE(flags), \
+			    sl_leave_open(&call, SL_H_##name, rc, rc == -1, rc, dir, path))
 WRAP_OPEN(open, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode),
-	  flags, AT_FDCWD)
+	  AT_FDCWD)
 WRAP_OPEN(open64, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode),
-	  flags, AT_FDCWD)
+	  AT_FDCWD)
 WRAP_OPEN(openat, (int dir, const char *path, int flags, ...), (int, const char *, int, ...),
-	  (dir, path, flags, mode), flags, dir)
+	  (dir, path, flags, mode), dir)
 WRAP_OPEN(openat64, (int dir, const char *path, int flags, ...), (int, const char *, int, ...),
-	  (dir, path, flags, mode), flags, dir)
+	  (dir, path, flags, mode), dir)
 
-SL_WRAPPER(int, close, (int fd))
-{
-	SL_REAL(NEG, int, close, (int));
-	struct sl_call call;
-	uint32_t serial;
-	int rc;
-
-	if (!sl_enter(&call)) {
-		sl_fd_unrecorded(fd);
-		return real(fd);
-	}
-	/* Before the call: after it, another thread may be given the same number. */
-	serial = sl_fd_take(fd);
-	rc = real(fd);
-	sl_stop(&call);
-	sl_leave_close(&call, SL_H_close, rc, rc == -1, fd, serial);
-	return rc;
-}
+SL_CLOSING(close)
 
 /* Records the close of each descriptor of a range. */
 static void end_range(unsigned first, unsigned last)

@@ -8,6 +8,7 @@
  *            jumped to and only counted.
  */
 #include "preload/base/jump.h"
+#include "preload/base/object.h"
 #include "preload/libc/wrap.h"
 
 #include <link.h>
@@ -45,8 +46,7 @@ static void mark_vfork(void)
 
 /* ---- vfork ---- */
 
-__attribute__((used, visibility("hidden"))) void *sl_plan_vfork(void);
-void *sl_plan_vfork(void)
+JUMP_PLAN(sl_plan_vfork, (void))
 {
 	void *real = sl_get_real(SL_H_vfork);
 
@@ -104,8 +104,7 @@ static long restricting_syscall(long nr, long a, long b, long c, long d, long e,
 	return rc;
 }
 
-__attribute__((used, visibility("hidden"))) void *sl_plan_syscall(long nr, unsigned long arg);
-void *sl_plan_syscall(long nr, unsigned long arg)
+JUMP_PLAN(sl_plan_syscall, (long nr, unsigned long arg))
 {
 	void *real = sl_get_real(SL_H_syscall);
 	bool shares_memory = false;
@@ -166,7 +165,7 @@ static void *timed_dlopen(const char *path, int flags)
 }
 
 struct caller {
-	ElfW(Addr) address;
+	const void *address;
 	bool has_path; /* its object has a RPATH or RUNPATH */
 };
 
@@ -174,19 +173,13 @@ static int find_caller(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct caller *c = arg;
 	const ElfW(Dyn) *dyn = NULL;
-	bool found = false;
 
 	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-		if (p->p_type == PT_LOAD && c->address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
-			found = true;
-		if (p->p_type == PT_DYNAMIC)
-			dyn = (const ElfW(Dyn) *)(info->dlpi_addr + p->p_vaddr);
-	}
-	if (!found)
+	if (!sl_object_contains(info, c->address))
 		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	for (; dyn && dyn->d_tag != DT_NULL; dyn++)
 		if (dyn->d_tag == DT_RPATH || dyn->d_tag == DT_RUNPATH)
 			c->has_path = true;
@@ -196,18 +189,13 @@ static int find_caller(struct dl_phdr_info *info, size_t size, void *arg)
 /* Calls of RTLD_DEEPBIND objects bypass this library and are not recorded: a note in the report. */
 static void note_deepbind(const char *path)
 {
-	uint64_t what = SL_NOTE_DEEPBIND;
-
 	if (sl_ready())
-		sl_meta(SL_META_NOTE, sl_ticks(), &what, 1, path ? path : "",
-			path ? strlen(path) : 0);
+		sl_note(SL_NOTE_DEEPBIND, path ? path : "", path ? strlen(path) : 0);
 }
 
-__attribute__((used, visibility("hidden"))) void *sl_plan_dlopen(const char *path, int flags,
-								 void *caller);
-void *sl_plan_dlopen(const char *path, int flags, void *caller)
+JUMP_PLAN(sl_plan_dlopen, (const char *path, int flags, void *caller))
 {
-	struct caller c = {.address = (ElfW(Addr))caller};
+	struct caller c = {.address = caller};
 	void *real = sl_get_real(SL_H_dlopen);
 
 	if (!real)
@@ -225,8 +213,7 @@ void *sl_plan_dlopen(const char *path, int flags, void *caller)
 }
 JUMP_STUB(dlopen, sl_plan_dlopen);
 
-__attribute__((used, visibility("hidden"))) void *sl_plan_dlmopen(void);
-void *sl_plan_dlmopen(void)
+JUMP_PLAN(sl_plan_dlmopen, (void))
 {
 	void *real = sl_get_real(SL_H_dlmopen);
 

@@ -78,49 +78,20 @@ SL_WRAPPER(int, semctl, (int id, int num, int cmd, ...))
 }
 
 /* Mode and attributes are arguments only with O_CREAT. */
-SL_WRAPPER(int, mq_open, (const char *name, int flags, ...))
-{
-	SL_REAL(NEG, int, mq_open, (const char *, int, ...));
-	unsigned mode = 0;
-	void *attr = NULL;
-	struct sl_call call;
-	va_list ap;
-	int rc;
-
-	if (flags & O_CREAT) {
-		va_start(ap, flags);
-		mode = va_arg(ap, unsigned);
-		attr = va_arg(ap, void *);
-		va_end(ap);
+#define MQ_ARGS                              \
+	unsigned mode = 0;                   \
+	void *attr = NULL;                   \
+	if (flags & O_CREAT) {               \
+		va_list ap;                  \
+		va_start(ap, flags);         \
+		mode = va_arg(ap, unsigned); \
+		attr = va_arg(ap, void *);   \
+		va_end(ap);                  \
 	}
-	if (!sl_enter(&call)) {
-		rc = real(name, flags, mode, attr);
-		sl_fd_unrecorded(rc);
-		return rc;
-	}
-	rc = real(name, flags, mode, attr);
-	sl_stop(&call);
-	sl_leave_open(&call, SL_H_mq_open, rc, rc == -1, rc, -1, name);
-	return rc;
-}
-
-SL_WRAPPER(int, mq_close, (int fd))
-{
-	SL_REAL(NEG, int, mq_close, (int));
-	struct sl_call call;
-	uint32_t serial;
-	int rc;
-
-	if (!sl_enter(&call)) {
-		sl_fd_unrecorded(fd);
-		return real(fd);
-	}
-	serial = sl_fd_take(fd);
-	rc = real(fd);
-	sl_stop(&call);
-	sl_leave_close(&call, SL_H_mq_close, rc, rc == -1, fd, serial);
-	return rc;
-}
+SL_OPENING_VARIADIC(mq_open, (const char *name, int flags, ...), (const char *, int, ...),
+		    (name, flags, mode, attr), MQ_ARGS,
+		    sl_leave_open(&call, SL_H_mq_open, rc, rc == -1, rc, -1, name))
+SL_CLOSING(mq_close)
 
 SL_WRAPPER(void *, sem_open, (const char *name, int flags, ...))
 {

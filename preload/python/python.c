@@ -169,10 +169,9 @@ SL_EXPORT int sightline_python_abi(void)
 
 SL_EXPORT void sightline_python_note(const char *text)
 {
-	uint64_t kind = SL_NOTE_PYTHON;
 	size_t len = strlen(text);
 
 	/* At most one record. */
 	if (sl_ready())
-		sl_meta(SL_META_NOTE, sl_ticks(), &kind, 1, text, len < 4000 ? len : 4000);
+		sl_note(SL_NOTE_PYTHON, text, len < 4000 ? len : 4000);
 }

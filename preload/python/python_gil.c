@@ -159,7 +159,7 @@ void sl_gil_end(void)
 /* ---- finding the locks ---- */
 
 struct code {
-	uintptr_t at;
+	const void *at;
 	bool is_python;
 };
 
@@ -169,21 +169,16 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *arg)
 	struct sl_object o;
 
 	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-		if (p->p_type == PT_LOAD && c->at - info->dlpi_addr - p->p_vaddr < p->p_memsz) {
-			c->is_python = sl_object_open(&o, info) && sl_object_find(&o, "_PyRuntime");
-			return 1;
-		}
-	}
-	return 0;
+	if (!sl_object_contains(info, c->at))
+		return 0;
+	c->is_python = sl_object_open(&o, info) && sl_object_find(&o, "_PyRuntime");
+	return 1;
 }
 
 /* Whether the code at @at is CPython's. */
 static bool is_python(const void *at)
 {
-	struct code c = {.at = (uintptr_t)at};
+	struct code c = {.at = at};
 
 	dl_iterate_phdr(find_code, &c);
 	return c.is_python;
