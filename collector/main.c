@@ -36,7 +36,7 @@ static const char help_tail[] =
 	"  sightline analyze run.sqlite\n"
 	"  sightline status              what works on this machine\n";
 
-/* What nsys has and we do not have yet: said as such, since scripts written for nsys will ask. */
+/* Commands of nsys that do not exist here yet: named as such, since scripts written for nsys use them. */
 static const char *const nsys_cmds[] = {"import",  "recipe",  "finalize", "nvprof",
 					"plugins", "service", NULL};
 

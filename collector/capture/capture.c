@@ -1,6 +1,4 @@
-/*
- * capture.c - see capture.h: the states of a session, who begins a capture and who ends it.
- */
+/* capture.c - the states of a session: begins and ends captures, opens and closes the gate. */
 #include "collector/capture/capture.h"
 #include "collector/model/ring_reader.h"
 
@@ -23,7 +21,7 @@
 #define SECOND_NS      INT64_C(1000000000)
 #define READ_WAIT_NS   (5 * SECOND_NS)  /* for rings to be read up to the end of a capture */
 #define FLIGHT_WAIT_NS (60 * SECOND_NS) /* the same, where they hold all there is */
-#define GPU_WAIT_NS    (10 * SECOND_NS) /* for CUPTI's last word on it, when all else has been read */
+#define GPU_WAIT_NS    (10 * SECOND_NS) /* for CUPTI's last records, when all else has been read */
 
 bool capture_is_on(const struct collector *c)
 {
@@ -55,7 +53,7 @@ static struct clock_snapshot set_gate(struct collector *c, bool open)
 	return now;
 }
 
-/* Calls that begin after this are recorded: the gate is open by then. What began just before is dropped. */
+/* Calls that begin after this are recorded: the gate is open by then. Earlier ones are dropped. */
 static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 {
 	struct clock_snapshot now;
@@ -66,7 +64,7 @@ static struct clock_snapshot open_gate(struct collector *c, bool new_report)
 	if (c->kernel.sample.open && c->options->kernel.sample != SCHED_MODE_NONE)
 		sample_pause(c->kernel.sample.open, false);
 	now = set_gate(c, true);
-	/* `start` may have said to leave switches out. */
+	/* The options of `start` may leave switches out. */
 	if (c->kernel.sched.open && !c->options->capture.flight_ns &&
 	    (c->options->kernel.cpuctxsw != SCHED_MODE_NONE || c->options->kernel.syscalls))
 		sched_resume(c->kernel.sched.open, (uint64_t)now.mono);
@@ -153,10 +151,10 @@ static int begin_behind(struct collector *c, const struct capture_ask *ask)
 		return -ESHUTDOWN;
 	if (p->next.is_there)
 		return -EBUSY;
-	/* Threads begin their totals anew with the first call behind the gate: take over what they have so far. */
+	/* Threads reset their totals with the first call of the next report: read them up to here. */
 	pump_drain(c);
 	drain_totals(&c->arenas, true);
-	/* Who was heard meanwhile may have been quicker. */
+	/* pump_drain() accepts connections: another client may have begun it. */
 	if (p->next.is_there)
 		return p->next.to ? -EBUSY : -EALREADY;
 	if (p->is_shutting_down)
@@ -224,7 +222,7 @@ int capture_begin(struct collector *c, const struct capture_ask *ask, char *why,
 
 /* ---- end ---- */
 
-/* What --capture-range-end says of the end of a capture that @source brought about. */
+/* Applies --capture-range-end to the end of a capture by @source. */
 static void settle_end(struct capture *p, enum capture_source source)
 {
 	const struct capture_options *o = p->options;
@@ -301,7 +299,7 @@ int capture_cancel(struct collector *c)
 	return err;
 }
 
-/* CUPTI of every process has said that it has handed over what was before the end of the capture. */
+/* Has CUPTI of every process delivered all records from before the end of the capture? */
 bool capture_gpu_is_read(const struct collector *c)
 {
 	const struct sl_session *s = c->session.control;
@@ -334,7 +332,7 @@ static bool is_read(struct collector *c)
 			return false;
 	if (c->kernel.sched.open && !sched_has_told(c->kernel.sched.open, (uint64_t)p->at.ended))
 		return false;
-	/* Reading may have taken long, and who has to tell may have waited for a CPU as long. */
+	/* The wait for CUPTI begins when all else is read: on a busy machine that alone may take long. */
 	if (!p->at.read)
 		p->at.read = pump_mono();
 	return pump_mono() - p->at.read >= GPU_WAIT_NS || capture_gpu_is_read(c);
@@ -348,7 +346,7 @@ static void answer(struct collector *c)
 		close(p->clients.waiting[--p->clients.waiting_cnt]);
 }
 
-/* The report is on its way; what began meanwhile gets its own. */
+/* The report is being completed; begins the capture that was queued. */
 static void after_report(struct collector *c)
 {
 	struct capture *p = c->capture;
@@ -381,7 +379,7 @@ static void set_program_side(struct collector *c)
 	const struct capture_options *o = c->capture->options;
 	struct sl_session *s = c->session.control;
 
-	/* Nobody looks at the names while nothing asks for them. */
+	/* Programs read the names only while capture_by is set. */
 	__atomic_store_n(&s->capture_by, 0, __ATOMIC_RELEASE);
 	memcpy(s->nvtx_range, o->nvtx_range, sizeof(s->nvtx_range));
 	memcpy(s->nvtx_domain, o->nvtx_domain, sizeof(s->nvtx_domain));
@@ -571,7 +569,7 @@ void capture_tick(struct collector *c)
 	if (p->clients.openers)
 		capture_drop_gone(c);
 	if (p->state == CAPTURE_ENDING && p->is_shutting_down) {
-		/* CUPTI has its last word while there is a process to say it. */
+		/* CUPTI delivers its last records while the process still lives. */
 		if (pump_mono() - p->at.ended < GPU_WAIT_NS && !capture_gpu_is_read(c))
 			return;
 		/* The last report: it is completed with the session. */

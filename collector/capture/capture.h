@@ -1,20 +1,20 @@
 /*
  * capture.h - when events are kept, and which report they go to.
  *
- * A session is recording or it is not. What it records between two moments is a window (capture_window.h); a report has one
- * window, or several with --capture-range-end=pause. The moment counts, in ticks: calls that began in a window are
- * kept, whatever the programs' threads wrote a little earlier or later is not. NVTX ranges that reach into a window are
- * cut to it and say so (SL_NVTX_CLIPPED).
+ * A session is recording or it is not. What it records between two moments is a window (capture_window.h); a report
+ * has one window, or several with --capture-range-end=pause. A window is exact to the tick: calls that began in it
+ * are kept, others are dropped, whenever their records arrive. NVTX ranges that reach into a window are cut to it
+ * (SL_NVTX_CLIPPED).
  *
- * Between windows everything that tells who is who is followed, in a report without events (open_report.db) from
- * which the next one is made when recording begins; that moment is its time 0.
+ * Between windows processes, threads and names are followed, in a report without events (open_report.db) from which
+ * the next one is made when recording begins; that moment is its time 0.
  *
- * To begin is quick: the gate opens first (session.h), what is to be done in the report follows. To end likewise: the
- * gate closes, and once the rings have been read up to that moment the report is completed. While that goes on, the
- * next capture can begin: its records wait in the rings.
+ * Beginning is quick: the gate opens first (session.h), the work in the report follows. Likewise the end: the gate
+ * closes, and once the rings have been read up to that moment the report is completed. Meanwhile the next capture can
+ * begin: its records wait in the rings.
  *
- *   capture.c          the states, who begins and ends
- *   capture_ask.c      programs that begin and end them
+ *   capture.c          the states
+ *   capture_ask.c      programs that begin and end captures
  *   capture_report.c   from one report to the next
  */
 #ifndef SL_CAPTURE_H
@@ -156,8 +156,8 @@ void capture_resume(struct collector *c);
 /* With the session: begins to record, or waits for what the options name. 0 or -errno. */
 int capture_open(struct collector *c);
 /*
- * The options are others (`sightline start`): what they name begins the next capture. @new_output: -o is another, too.
- * 0, -ESHUTDOWN, -EALREADY.
+ * The options were changed by `start`: they decide what begins the next capture. @new_output: -o was given, too. 0,
+ * -ESHUTDOWN, -EALREADY.
  */
 int capture_arm(struct collector *c, bool new_output);
 /* Nothing but a command begins the next one. */
@@ -179,7 +179,7 @@ int capture_begin(struct collector *c, const struct capture_ask *ask, char *why,
 /* Ends it: the gate closes now, the report is finished in the background. 0; -EALREADY: nothing is recorded. */
 int capture_end(struct collector *c, enum capture_source source);
 
-/* Ends it and throws the report away. 0; -EALREADY. */
+/* Ends it and discards the report. 0; -EALREADY. */
 int capture_cancel(struct collector *c);
 
 /* SL_HELLO_OPEN and SL_HELLO_CLOSE on @sock, which is closed when the program may go on. */
@@ -189,9 +189,9 @@ void capture_process_gone(struct collector *c, uint32_t pid);
 
 /* A capture is under way, or waits for the report before. */
 bool capture_is_going_on(const struct capture *p);
-/* Has CUPTI told of everything up to the end of the capture? */
+/* Has CUPTI delivered its records up to the end of the capture? */
 bool capture_gpu_is_read(const struct collector *c);
-/* Those who had to wait for a report. */
+/* Repeats the requests that had to wait for a report. */
 void capture_ask_again(struct collector *c);
 /* Processes that have ended have closed what they opened. */
 void capture_drop_gone(struct collector *c);
@@ -206,7 +206,7 @@ int capture_report_begin(struct collector *c, const struct capture_ask *ask, cha
 			 size_t why_len);
 /* All is read: completes the report in a child and goes on with a successor. */
 void capture_report_end(struct collector *c);
-/* Notes in the report what its end is to say. */
+/* Writes the rows that are known only at the report's end. */
 void capture_report_contents(struct collector *c);
 /* Session ns at which the report ends. */
 int64_t capture_report_length(const struct collector *c);

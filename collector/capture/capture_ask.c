@@ -1,6 +1,4 @@
-/*
- * capture_ask.c - programs that begin and end captures: cudaProfilerStart and Stop, NVTX ranges. See capture.h.
- */
+/* capture_ask.c - requests of programs to begin and end captures: cudaProfilerStart and Stop, NVTX ranges. */
 #include "collector/capture/capture.h"
 #include "collector/collect/collector.h"
 
@@ -66,7 +64,7 @@ static int asked_to_open(struct collector *c, uint32_t pid, uint32_t range)
 	/* Before --delay is over, nothing counts. */
 	if (p->at.delay && (int64_t)sl_mono_ns() < p->at.delay)
 		return 0;
-	/* Behind the beginning of the next capture nothing is read, and so not what CUPTI has to say of this one. */
+	/* After the next capture has begun nothing of this one is read, so CUPTI's records must be in first. */
 	if (p->state == CAPTURE_ENDING && !p->next.is_there && !capture_gpu_is_read(c))
 		return -EBUSY;
 	err = capture_is_going_on(p) ? -EALREADY : capture_begin(c, &ask, why, sizeof(why));
@@ -104,8 +102,8 @@ void capture_ask_again(struct collector *c)
 }
 
 /*
- * The capture ends when all who opened it have closed it: several ranks may each have their own steps. A
- * cudaProfilerStop of a process that has opened nothing (a launcher, say) is meant for everybody.
+ * The capture ends when all its openers have closed it: several ranks may each have their own steps. A
+ * cudaProfilerStop of a process that has opened nothing (a launcher) closes it for all.
  */
 static bool asked_to_close(struct collector *c, const struct hello *h)
 {
@@ -162,7 +160,7 @@ void capture_drop_gone(struct collector *c)
 		else
 			p->clients.opener[i] = p->clients.opener[--p->clients.openers];
 	}
-	/* The last one that was inside its range has died there: nobody else would end it. */
+	/* The last opener exited inside its range: no process will close it. */
 	if (!p->clients.openers && p->state == CAPTURE_ON && p->options->end != CAPTURE_END_NONE &&
 	    c->model.counts.alive)
 		capture_end(c, p->begun);

@@ -1,8 +1,8 @@
 /*
- * capture_report.c - from one report to the next: the moment of recording becomes time 0 of a report, and what is known
- * of the session goes on in its successor.
+ * capture_report.c - rotates reports: the moment of recording becomes time 0 of a report; processes and names
+ * continue in its successor.
  *
- * Reports are completed by a process of their own (cmd_finish.c): that may take seconds, and the rings go on.
+ * A child process completes each report (cmd_finish.c): that may take seconds, while the rings are read on.
  */
 #include "collector/capture/capture.h"
 
@@ -83,7 +83,7 @@ static char *next_name(struct collector *c, char *why, size_t why_len)
 		if (name && (o->force_overwrite || access(name, F_OK) < 0))
 			return name;
 		free(name);
-		/* A name that counts by itself, or one more beside those that are there. */
+		/* A name with %n is expanded again; others get a number. */
 		if (o->output && !strstr(o->output, "%n"))
 			return another(p->reports.first);
 	}
@@ -249,7 +249,7 @@ static void note_windows(struct collector *c)
 		return;
 	snprintf(text, sizeof(text), "%zu", w->cnt);
 	db_meta_capture(c->report.db, "SL_CAPTURE_COUNT", text);
-	/* By the map that the calls' times are made with: not a nanosecond of theirs lies outside. */
+	/* By the same map as the calls' times: none of them lies outside. */
 	for (size_t i = 0; i < w->cnt; i++)
 		db_capture(c->report.db, (int64_t)i + 1,
 			   w->list[i].from ? clock_map_ns(&c->clocks.map, w->list[i].from) : 0,
@@ -322,7 +322,7 @@ static void finish_in_child(struct collector *c, char *report, int64_t ns)
 	*at = f;
 }
 
-/* The session's own database, in its folder: nothing but who is who. NULL: it cannot be. */
+/* The session's own database, in its directory: processes, threads and names. NULL: it cannot be made. */
 static char *make_session_db(struct collector *c, struct db **db)
 {
 	struct db_open how = {.is_scratch = true,
@@ -388,7 +388,7 @@ void capture_report_end(struct collector *c)
 	p->has_begun = false;
 	c->report.is_session = true;
 	begin_counting(c);
-	/* Its sums are in the old database; who ends from here on adds to none. */
+	/* Its sums are in the old database; threads that end from here on add to none. */
 	live_begin(&c->arenas, c->kernel.sched.open, c->clocks.now);
 	if (p->is_cancelled)
 		db_unlink(report);

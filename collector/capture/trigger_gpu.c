@@ -1,8 +1,8 @@
 /*
- * trigger_gpu.c - how much of the last while a GPU did nothing (trigger "gpu-idle > 50% over 5s").
+ * trigger_gpu.c - share of the last seconds in which a GPU was idle (trigger "gpu-idle > 50% over 5s").
  *
- * What the GPU did becomes known a flush of CUPTI's later, and in no order; so a GPU is judged up to the moment until
- * which every process that uses it has told all. Time is kept in parts of a window; of what overlaps, each moment counts
+ * GPU records arrive a CUPTI flush late and in no order; so a GPU is judged up to the moment until which every
+ * process that uses it has delivered all. Time is kept in parts of a window; where work overlaps, each moment counts
  * once. Nothing is judged before a whole window has passed since the GPU's first work.
  */
 #include "collector/capture/trigger_watch.h"
@@ -32,7 +32,7 @@ struct piece {
 struct gpu {
 	bool has_uuid;
 	uint8_t uuid[16];
-	uint32_t pid;     /* who used it last */
+	uint32_t pid;     /* the process that used it last */
 	uint64_t first;   /* its first work, ns; 0 none */
 	uint64_t counted; /* up to here work is in busy[] */
 	uint64_t busy_to; /* end of the latest work counted */
@@ -147,7 +147,7 @@ static void count(struct trigger_gpu *g, struct gpu *gpu, uint64_t start, uint64
 
 		if (g->ts->at[k].kind != TRIGGER_GPU_IDLE)
 			continue;
-		/* Longer than all that is looked back at: its end alone matters. */
+		/* Longer than the window: only its end matters. */
 		if (end - from > len * PARTS)
 			from = end - len * PARTS;
 		while (from < end) {
@@ -248,7 +248,7 @@ static void on_flushed(struct trigger_gpu *g, uint32_t arena, uint32_t image,
 			if (g->ts->at[k].kind == TRIGGER_GPU_IDLE)
 				judge(g, &g->gpu[n], k, until);
 	}
-	/* A process that has told its last is waited for no more. */
+	/* A process that has delivered its last records is not waited for. */
 	for (size_t i = 0; i < g->users;)
 		if (g->user[i].is_last)
 			g->user[i] = g->user[--g->users];

@@ -1,9 +1,8 @@
 /*
- * trigger_watch.c - see trigger_watch.h.
+ * trigger_watch.c - checks new records of the rings against the triggers, before they are drained.
  *
- * A range is open between its push and its pop, or its start and its end; what may be meant by a trigger is kept in a
- * table until then. Whether it is meant may be known later than it begins: texts and domains are told by whichever
- * thread made them.
+ * A range is open between its push and its pop, or its start and its end; one that a trigger may want is kept in a
+ * table until then. Whether it does may be known later than its start: any thread may describe texts and domains.
  */
 #include "collector/capture/trigger_watch.h"
 
@@ -30,7 +29,7 @@ struct open_range {
 	struct open_range *next;
 	uint64_t who, which;
 	uint64_t ticks;
-	uint32_t domain, string; /* string 0: by_text says which are meant */
+	uint32_t domain, string; /* string 0: by_text has them */
 	uint32_t by_text;
 	bool is_end;
 };
@@ -217,7 +216,7 @@ static uint32_t by_domain(const struct at *at, uint32_t domain)
 	return e ? *e : KNOWN;
 }
 
-/* Texts of strings and names of domains end up in memory of ours. */
+/* Copies the texts of strings and names of domains out of shared memory. */
 static bool copy_text(char *to, const char *bytes, size_t len)
 {
 	if (len >= TEXT_MAX)
@@ -354,7 +353,7 @@ static void on_end(const struct at *at, const struct call *c)
 		ended(at, *slot, r.ticks - (*slot)->ticks);
 		drop(at->w, slot);
 	} else if (!is_pop && by_domain(at, (uint32_t)c->data.payload[0]) != KNOWN) {
-		/* Its start may lie in a ring that is looked at later. */
+		/* Its start may lie in a ring that is read later. */
 		keep(at->w, &r);
 	}
 }
@@ -388,7 +387,7 @@ static void on_nvtx(const struct at *at, const struct call *c)
 
 /* ---- records ---- */
 
-/* Calls, the most of all records: two words tell whether one is meant. */
+/* Calls, the most frequent records: two words decide whether a trigger wants one. */
 static void on_call(const struct at *at, const uint64_t *w, uint32_t head, unsigned shape)
 {
 	unsigned hook = sl_head_hook(head);
@@ -430,7 +429,7 @@ static void look_at_chunk(const struct at *at, const struct sl_chunk *chunk, uin
 		struct call c;
 
 		if (words < 2 || words > (committed - *pos) / 8)
-			break; /* none: left to who reads it (drain.c) */
+			break; /* none: drain.c reads them */
 		if (shape < SL_SHAPE_META || shape == SL_SHAPE_API) {
 			if (words > 2)
 				on_call(at, w, head, shape);
@@ -446,7 +445,7 @@ static void look_at_thread(const struct at *at, struct thread *t)
 {
 	struct place *p = &t->at.watched;
 
-	/* Read already: nothing was there to be looked at. */
+	/* Read already: nothing is left to check. */
 	if (!p->chunk || p->seq < t->at.seq || (p->seq == t->at.seq && p->pos < t->at.pos))
 		*p = (struct place){t->at.chunk, t->at.pos, t->at.seq};
 	for (unsigned hops = 0; p->chunk - 1 < at->arena->map->chunk_cnt && hops < SL_CHUNK_CNT;

@@ -1,6 +1,6 @@
 /*
- * trigger_watch.h - looks at records as they come, for triggers: each once, long before its turn to be read, and
- * without taking it. Only the few words that a trigger needs are decoded.
+ * trigger_watch.h - reads records as they arrive, for triggers: each once, long before it is drained, and without
+ * taking it. Only the few words that a trigger needs are decoded.
  */
 #ifndef SL_TRIGGER_WATCH_H
 #define SL_TRIGGER_WATCH_H

@@ -1,8 +1,8 @@
 /*
- * arenas.c - accepts arenas and lets them go.
+ * arenas.c - attaches arenas and detaches them.
  *
- * A memfd comes from a process that we do not trust: everything that sizes or indexes is checked here
- * or where it is used, and an arena of another build is refused, since numbers of hooks would differ.
+ * A memfd comes from a process that is not trusted: everything that sizes or indexes is checked here or where it is
+ * used; an arena of another build is refused, since numbers of hooks would differ.
  */
 #include "collector/collect/arenas.h"
 
@@ -28,7 +28,7 @@ static bool header_ok(const struct sl_arena *m, uint64_t bytes, uint32_t clock_m
 
 static struct sl_arena *map_fd(struct arenas *as, int fd, uint64_t *bytes)
 {
-	/* A memfd that its sender could still cut would be a SIGBUS for us. Files (recover) have no seals. */
+	/* A memfd that its sender can still truncate would be a SIGBUS here. Files (recover) have no seals. */
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct sl_arena *m;
 	struct stat st;

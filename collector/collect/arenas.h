@@ -32,11 +32,11 @@ struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, u
 
 /* Takes records that ended before the newest snapshot, at most @limit rows. Rows taken. */
 size_t drain_round(struct arenas *as, size_t limit);
-/* Notices threads that are gone (@all: looks at every one), and writes what they leave. */
+/* Finds threads that have ended (@all: checks each one), and writes their totals. */
 void drain_reap(struct arenas *as, bool all);
-/* Have many threads come since drain_reap() last looked at all? Slots are not endless. */
+/* Were many slots taken since drain_reap() last checked all? Slots are limited. */
 bool drain_is_pressed(const struct arenas *as);
-/* Totals of live threads that changed. @final: also losses that no record tells of. */
+/* Writes totals of live threads that changed. @final: also losses without a record. */
 void drain_totals(struct arenas *as, bool final);
 bool drain_is_idle(const struct arenas *as);
 /* Ticks: the earliest beginning of the calls that are next in the rings; UINT64_MAX: there are none. */

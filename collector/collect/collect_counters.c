@@ -53,7 +53,7 @@ void collect_counters_open(struct collector *c)
 		loop_add_timer(&c->loop, c->kernel.counters.timer, on_timer, c);
 }
 
-/* Without them the recording goes on. */
+/* A failure does not end the recording. */
 void collect_counters_follow(struct collector *c, uint32_t root, bool is_child)
 {
 	int err = c->kernel.counters.open
@@ -93,7 +93,7 @@ void collect_counters_end(struct collector *c, int64_t mono)
 void collect_counters(struct collector *c)
 {
 	static const struct windows none;
-	/* `start` may have said to leave them out. */
+	/* The options of `start` may leave them out. */
 	const struct windows *windows =
 		c->options->kernel.events.scope != SCHED_MODE_NONE ? &c->report.windows : &none;
 	struct counters_rows rows;

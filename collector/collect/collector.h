@@ -101,11 +101,11 @@ struct patience {
 /* The program. */
 struct root {
 	uint32_t pid;
-	pid_t child;   /* its pid where it is our child, else 0 */
+	pid_t child;   /* its pid if it is the collector's child, else 0 */
 	int status;    /* wait status, -1 unknown */
-	int signal_fd; /* -1: signals are not ours to handle (bare preload) */
+	int signal_fd; /* signalfd; -1: signals are not handled (bare preload) */
 	bool is_gone;
-	bool is_attached;   /* processes are not our children: signals end the collection */
+	bool is_attached;   /* not children of the collector: signals end the collection */
 	bool has_unwatched; /* there are processes without a pidfd */
 };
 

@@ -1,9 +1,10 @@
 /*
- * drain.c - reads the rings: who has records, which may be taken, who is gone. Totals and losses: drain_totals.c.
+ * drain.c - reads the rings: which threads have records, which may be taken, which threads have ended. Totals and
+ * losses: drain_totals.c.
  *
- * Pairings: state is read with acquire (the thread's release after filling its slot); committed with
- * acquire (release in sl_commit()); next with acquire (release after the last committed of the
- * chunk), so once next is seen, committed is final.
+ * Pairings: state is read with acquire (the thread's release after filling its slot); committed with acquire (release
+ * in sl_commit()); next with acquire (release after the last committed of the chunk), so once next is seen, committed
+ * is final.
  */
 #include "collector/collect/drain_internal.h"
 
@@ -96,8 +97,8 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
 }
 
 /*
- * Held back by the flight recorder? A process's first word is not: who is who must be known at once. The thread's
- * first record it is, so nothing is read out of turn.
+ * Held back by the flight recorder? A process's first record is not: its image must be known at once. It is the first
+ * of its thread, so the order stays.
  */
 static bool is_held(const struct arenas *as, const struct call *c)
 {
@@ -131,7 +132,7 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 		if (as->report.windows && c.start >= as->report.windows->hold)
 			return true;
 		t->at.pos += words * 8;
-		/* The number of a stack is taken together with the call behind it. */
+		/* The id of a stack is taken together with the call that follows it. */
 		*taken += c.shape != SL_SHAPE_META || c.hook != SL_META_CHAIN;
 		record_family_of(&record_families, &c)->record(as, t, &c);
 	}
@@ -209,7 +210,7 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 	return taken;
 }
 
-/* Of the next call, behind what the thread tells of itself. */
+/* Of the next call, after records that describe the thread. */
 static uint64_t next_start(const struct arena *a, const struct thread *t)
 {
 	sl_ref ref = t->at.chunk;
@@ -353,8 +354,8 @@ static bool reap_images(struct arenas *as, struct arena *a)
 }
 
 /*
- * An arena without living images is kept while anybody could still write into it: a thread whose slot
- * was not looked at yet, a forked child that had nothing to say so far.
+ * An arena without living images is kept while a process could still write into it: a thread whose slot was not read
+ * yet, or a forked child without a record so far.
  */
 static bool has_user(struct arenas *as, struct arena *a, bool all)
 {

@@ -1,6 +1,4 @@
-/*
- * drain_internal.h - what drain.c and drain_totals.c share; nobody else includes it.
- */
+/* drain_internal.h - shared by drain.c and drain_totals.c alone. */
 #ifndef SL_DRAIN_INTERNAL_H
 #define SL_DRAIN_INTERNAL_H
 
@@ -11,7 +9,7 @@ void drain_name_thread(struct arenas *as, struct thread *t, const struct sl_slot
 /* Name and totals, when they have changed. @over: for the last time. */
 void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
 			 bool over);
-/* Losses of a thread, and of threads that had no slot, that no record in a ring tells of. */
+/* Losses without a record in a ring: of a thread, and of threads that had no slot. */
 void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t);
 void drain_unslotted(struct arenas *as, struct arena *a);
 

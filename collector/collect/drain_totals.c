@@ -1,8 +1,8 @@
 /*
- * drain_totals.c - what is told of a thread besides its records: its name, exact totals of its calls, losses.
+ * drain_totals.c - what is known of a thread besides its records: its name, exact totals of its calls, losses.
  *
- * Pairings: count and epoch are read with acquire (the thread writes a total before its count, and
- * zeroes totals before it names the report they are of).
+ * Pairings: count and epoch are read with acquire (the thread writes a total before its count, and zeroes totals
+ * before it sets the epoch of the report they belong to).
  */
 #include "collector/collect/drain_internal.h"
 
@@ -86,8 +86,7 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 }
 
 /*
- * Sum of all counts: what tells whether anything changed. Only pages that exist are looked at:
- * reading a hole of the memfd would allocate it.
+ * Sum of all counts: has any changed? Only pages that exist are read: reading a hole of the memfd would allocate it.
  */
 static uint64_t agg_sum(const struct sl_agg *agg)
 {
@@ -128,7 +127,7 @@ void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struc
 	live_thread(as, t, over);
 }
 
-/* Losses that no record in the ring tells of. */
+/* Losses without a record in the ring. */
 void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
 {
 	struct sl_slot *slot = &a->map->slot[idx];

@@ -58,7 +58,7 @@ static void on_peer(void *ctx, int sock)
 {
 	struct collector *c = ctx;
 	struct hello h;
-	int got = attach_receive(sock, &h);
+	int got = hello_receive(sock, &h);
 
 	if (got == 0)
 		return;
@@ -103,7 +103,7 @@ static bool turn_away(struct collector *c)
 	if ((errno != EMFILE && errno != ENFILE) || c->intake.reserve_fd < 0)
 		return false;
 	close(c->intake.reserve_fd);
-	sock = attach_accept(c->session.listen_fd);
+	sock = hello_accept(c->session.listen_fd);
 	if (sock >= 0)
 		close(sock);
 	c->intake.reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -118,7 +118,7 @@ void intake_accept(struct collector *c)
 	if (c->session.listen_fd < 0)
 		return;
 	do {
-		while ((sock = attach_accept(c->session.listen_fd)) >= 0) {
+		while ((sock = hello_accept(c->session.listen_fd)) >= 0) {
 			loop_add(&c->loop, sock, on_peer, c);
 			on_peer(c, sock);
 		}

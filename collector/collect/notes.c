@@ -1,4 +1,4 @@
-/* notes.c - what the report says besides events: the machine, the run, and what is missing. */
+/* notes.c - rows of a report besides events: the machine, the run, and what is missing. */
 #include "collector/collect/notes.h"
 
 #include <errno.h>
@@ -114,7 +114,7 @@ void notes_begin(struct collector *c)
 		number(c, "LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY", o->kernel.sample_hz);
 	if (o->kernel.events.scope != SCHED_MODE_NONE)
 		number(c, "SL_EVENT_SAMPLING_INTERVAL_MS", o->kernel.event_ms);
-	/* db_frames.c looks for it, perhaps in another process. */
+	/* db_frames.c reads it, perhaps in another process. */
 	if (!o->resolve_symbols)
 		db_meta_capture(c->report.db, "SL_RESOLVE_SYMBOLS", "false");
 	db_meta_capture(c->report.db, "OSRT_OPTIONS:FILE_ACCESS",
@@ -199,7 +199,7 @@ static void say_samples(struct collector *c)
 			"callers in stacks of CPU samples: no unwinding table, or a damaged stack",
 			(int64_t)broken);
 	say_python_samples(c, now.python - before.python);
-	/* Code that is made at run time has neither tables nor, mostly, frame pointers: that is worth a word if it is much. */
+	/* Code made at run time has neither tables nor, mostly, frame pointers: a note only if it is much. */
 	if ((cut + broken) * 100 > all)
 		notes_say(c, INFO,
 			  "%s of the CPU samples lack their outer callers (see SL_LOST_EVENTS)",
@@ -332,7 +332,7 @@ static void say_losses(struct collector *c)
 			  grouped(as->lost.refused, n));
 }
 
-/* The program lives under what we live under. */
+/* The program has the collector's limits. */
 static const char *why_not_entered(void)
 {
 	struct rlimit room;

@@ -23,7 +23,7 @@
 #define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define PAGE       4096u
 
-/* A growing buffer; when memory runs out the state is not saved and the commit goes on without. */
+/* A growing buffer; without memory the state is not saved, and the commit is made without it. */
 struct buffer {
 	char *at;
 	size_t len, cap;
@@ -275,7 +275,7 @@ void positions_lost(struct arenas *as)
 				t->txn.dead_first_ns = t->txn.first_ns;
 			t->txn.dead_last_ns = t->txn.last_ns;
 			t->txn.dead_rows += t->txn.rows;
-			/* Its end is told again, with the loss. */
+			/* Its end is written again, with the loss. */
 			t->flags.is_over = false;
 			t->written.agg_sum = 0;
 		}

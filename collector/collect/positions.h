@@ -1,6 +1,6 @@
 /*
- * positions.h - layout of the collector's notes in SL_STATE. Private to one build: recover of another
- * version says so and stops (saved_session.version).
+ * positions.h - layout of the collector's state in SL_STATE. Private to one build: recover of another version refuses
+ * it (saved_session.version).
  */
 #ifndef SL_POSITIONS_H
 #define SL_POSITIONS_H
@@ -35,7 +35,7 @@ struct saved_file {
 	uint32_t number, serial, id, has_row, len;
 };
 
-/* What the kernel told the collector itself: nobody goes on with it. */
+/* Kernel events that the collector read itself: recover cannot resume them. */
 enum {
 	FROM_KERNEL_SAMPLES = 1,
 	FROM_KERNEL_SWITCHES = 2,

@@ -73,7 +73,7 @@ void pump_commit(struct collector *c)
 {
 	int err;
 
-	/* Arenas go with this commit: what they leave goes into it. */
+	/* Arenas that are over go with this commit: their pending records must be in it. */
 	for (struct arena *a = c->arenas.first; a; a = a->next)
 		if (a->flags.is_over)
 			families_settle(&c->arenas, a, true);

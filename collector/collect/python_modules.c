@@ -93,7 +93,7 @@ static int put_file(const struct collector *c, const char *folder)
 	return fclose(f) || bad ? -EIO : is_long ? -E2BIG : 0;
 }
 
-/* python/ beside libtrace.so, where both the build and the installation put it. */
+/* python/ next to libtrace.so, where both the build and the installation put it. */
 static bool find_folder(const char *preload, char *folder, size_t room)
 {
 	char main_file[PATH_MAX + 64];

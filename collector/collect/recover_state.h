@@ -1,4 +1,4 @@
-/* recover_state.h - what a collector left behind in SL_STATE, put back into memory. */
+/* recover_state.h - restores from SL_STATE what an earlier collector had in memory. */
 #ifndef SL_RECOVER_STATE_H
 #define SL_RECOVER_STATE_H
 
@@ -7,7 +7,7 @@
 
 /* Key "session". 0, -ENOENT (finished, or no collector's report), -EPROTO (another version). */
 int state_setup(struct db *db, struct saved_setup *s);
-/* Had the collector read all there was, so that only names of stacks are missing? */
+/* Had the collector read all rings, so that only stacks are to be symbolized? */
 bool state_is_recorded(struct db *db, int64_t *length);
 /* Key "position": counters, and the last snapshot as the first of the clock map. */
 int state_counters(struct arenas *as);

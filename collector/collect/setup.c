@@ -38,7 +38,7 @@ static uint32_t from_kernel(const struct collector *c)
 	return what;
 }
 
-/* What recover needs to go on; in the first transaction. */
+/* Saves what recover needs; in the first transaction. */
 static void save_setup(struct collector *c)
 {
 	struct saved_setup s = {.version = SAVED_VERSION,

@@ -1,8 +1,9 @@
 /*
- * cmd_attach.c - sightline attach: what the kernel sees of processes that run already, until they end or one has enough.
+ * cmd_attach.c - sightline attach: records kernel events of running processes, until they end or Ctrl-C.
  *
  * Nothing is done to the processes: no ptrace, no signal, no code inside. That leaves context switches, system calls
- * and CPU samples. A process that has libtrace.so inside belongs to a session, which can record everything: then that is asked.
+ * and CPU samples. A process that has libtrace.so inside belongs to a session, which can record everything: then that
+ * is used.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -250,7 +251,7 @@ static bool find_session(uint32_t pid, struct session_info *found)
 	return is_there;
 }
 
-/* Until --duration is over, somebody presses Ctrl-C, or the session has gone. */
+/* Until --duration is over, Ctrl-C, or the end of the session. */
 static void wait_for_end(struct session_info *s, int signals)
 {
 	struct pollfd p = {.fd = signals, .events = POLLIN};
@@ -292,7 +293,7 @@ static int record_in_session(struct session_info *s)
 
 /* ---- recording ---- */
 
-/* Without them the recording goes on. */
+/* A failure does not end the recording. */
 static void follow_samples(struct collector *c, const struct running *r)
 {
 	int err = sample_follow(c->kernel.sample.open, (pid_t)r->pid, false);
@@ -315,8 +316,8 @@ static int follow(struct collector *c, const struct running *r)
 }
 
 /*
- * All that descend from those in @is_ours, level by level: children that are started from now on are followed by
- * themselves, so whoever is not in the list that is read next is.
+ * Follows all descendants of those in @is_ours, level by level. Children that are started from now on are followed by
+ * the kernel side; so the next list has all others.
  */
 static int follow_children(struct collector *c, size_t *followed)
 {
@@ -383,7 +384,7 @@ static int follow_all(struct collector *c, const char *report)
 		sl_warn("attach: process %u has ended", ask.pid[0]);
 		return SL_EXIT_FAIL;
 	}
-	/* Behind that, so that it is known who runs at time 0. */
+	/* Afterwards, so that all running threads are known at time 0. */
 	err = capture_begin(c, &begin, why, sizeof(why));
 	if (!err)
 		return 0;
@@ -403,7 +404,7 @@ static int open_collection(struct collector *c, char *why, size_t why_len)
 	    (ask.o.kernel.cpuctxsw == SCHED_MODE_NONE &&
 	     !(ask.o.kernel.syscalls && sched_has_calls(c->kernel.sched.open)) &&
 	     !c->kernel.sample.open)) {
-		/* Why, has been said. */
+		/* The reason was printed before. */
 		snprintf(why, why_len, "nothing can be recorded here (see 'sightline status -e')");
 		collect_abandon(c, false);
 		return -ENOSYS;
@@ -470,7 +471,7 @@ int cmd_attach(int argc, char **argv)
 		sl_warn("process %u carries libtrace.so and belongs to session '%s' (%s), which "
 			"records everything: sightline start --session=%s",
 			ask.pid[i], session.at.name, session.state, session.at.name);
-		/* One that is recording already, or whose time is over, leaves the kernel's side to us. */
+		/* If that session records already, only kernel events are recorded here. */
 		if (strcmp(session.state, "Active") == 0 && ask.cnt == 1 && !ask.has.syscall &&
 		    !ask.has.cpuctxsw && !ask.has.sample && !ask.o.kernel.python_sampling &&
 		    !ask.off_cpu)

@@ -1,10 +1,10 @@
 /*
- * cmd_collect.c - a collector in the background: nobody's child, without a terminal. Three may start it.
+ * cmd_collect.c - a collector in the background: a daemon without a terminal. Three may start it.
  *
- *   libtrace.so (bare preload)   asks by the environment and gets one line on --ready-fd: the session directory, or
- *                                "!" and why not
- *   launch, start                ask by a packet on --ask-fd (daemon.h) and are answered by one; after `start` it
- *                                waits in the lobby until `launch` brings the program
+ *   libtrace.so (bare preload)   by the environment; answered by one line on --ready-fd: the session directory, or
+ *                                "!" and the reason
+ *   launch, start                by a packet on --ask-fd (daemon.h), answered by one; after `start` the session is idle
+ *                                (session_idle.h) until `launch` brings the program
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +35,9 @@ struct start {
 	int ready; /* of a bare preload, or -1 */
 	int ask;   /* of `launch` and `start`, or -1 */
 	const char *kind;
-	char name[SESSION_NAME_MAX]; /* of the lobby; "": as the options say */
-	bool records;                /* from the beginning, into a report that is known */
-	struct session_idle *lobby;  /* where it comes from; NULL */
+	char name[SESSION_NAME_MAX]; /* of the idle session; "": by the options */
+	bool records;              /* records from the beginning, into a report with a known name */
+	struct session_idle *idle; /* where it comes from; NULL */
 };
 
 static void say(int fd, const char *mark, const char *text)
@@ -50,7 +50,7 @@ static void say(int fd, const char *mark, const char *text)
 	close(fd);
 }
 
-/* Whoever has started us learns the session's directory (@status 0), or why there is none. Once. */
+/* Sends the starter the session's directory (@status 0) or the reason for none. Once. */
 static void answer(struct start *s, int status, const char *text)
 {
 	static struct command p;
@@ -112,8 +112,8 @@ static int read_environment(struct profile_options *o, struct start *s, char *wh
 	return 0;
 }
 
-/* Until somebody brings a program; false: nobody will. */
-static bool wait_in_lobby(struct profile_options *o, struct start *s, char *why, size_t why_len)
+/* Until `launch` joins with a program; false: none will. */
+static bool wait_idle(struct profile_options *o, struct start *s, char *why, size_t why_len)
 {
 	static struct session_idle l;
 	int err = session_idle_open(&l, o, o->session_new, why, why_len);
@@ -124,7 +124,7 @@ static bool wait_in_lobby(struct profile_options *o, struct start *s, char *why,
 	}
 	answer(s, 0, l.session.dir);
 	session_idle_wait(&l);
-	s->lobby = &l;
+	s->idle = &l;
 	s->root = l.root;
 	s->ask = l.joined;
 	snprintf(s->name, sizeof(s->name), "%s", l.name);
@@ -133,7 +133,7 @@ static bool wait_in_lobby(struct profile_options *o, struct start *s, char *why,
 	return s->root != 0;
 }
 
-/* False: all is said. */
+/* False: the starter was answered. */
 static bool read_packet(struct profile_options *o, struct start *s, char *why, size_t why_len)
 {
 	static struct command p;
@@ -155,7 +155,7 @@ static bool read_packet(struct profile_options *o, struct start *s, char *why, s
 		return true;
 	}
 	s->records = true;
-	return wait_in_lobby(o, s, why, why_len);
+	return wait_idle(o, s, why, why_len);
 }
 
 /* ---- the collection ---- */
@@ -209,8 +209,8 @@ static int collect(struct start *s, struct profile_options *o)
 	ask.preload = preload;
 	if (!err)
 		err = open_collection(&c, s, o, &ask, why, sizeof(why));
-	if (s->lobby)
-		session_idle_close(s->lobby);
+	if (s->idle)
+		session_idle_close(s->idle);
 	if (err) {
 		answer(s, SL_EXIT_FAIL, why[0] ? why : strerror(-err));
 		free(report);

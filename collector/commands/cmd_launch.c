@@ -1,8 +1,8 @@
 /*
- * cmd_launch.c - sightline launch: run a program in which nothing is recorded before `sightline start`.
+ * cmd_launch.c - sightline launch: runs a program in which nothing is recorded before `sightline start`.
  *
- * The collector is a process of its own, in the background: it may outlive this one, which is here only to be the
- * program's face to the shell, as `profile` is (launch.h). Killed, it leaves both running.
+ * The collector is a daemon and may outlive this process, which only represents the program to the shell, as
+ * `profile` does (launch.h). Killed, it leaves both running.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +24,7 @@
 #include "collector/session/sessions.h"
 
 #define ANSWER_MS 20000
-#define KEY_MS    100 /* between two looks at the terminal */
+#define KEY_MS    100 /* between two checks of the terminal */
 
 static void add_word(void *to, const char *word)
 {
@@ -112,12 +112,12 @@ struct watch {
 	int signals;
 	int session; /* answered when the session ends; -1: not any more */
 	bool has_ended;
-	bool is_weary; /* Ctrl-C after the program's end: the rest of the session goes on without us */
+	bool is_weary; /* Ctrl-C after the program's end: do not wait for the session */
 	int status;
 	struct command end;
 	int end_err;
 	char dir[SESSION_DIR_MAX];
-	struct hotkey key; /* the terminal is ours, not the collector's */
+	struct hotkey key; /* this process has the terminal, not the collector */
 };
 
 static void on_child(struct watch *w)
@@ -149,7 +149,7 @@ static void on_signals(struct watch *w)
 	}
 }
 
-/* The last word of the session, or that there is a key to be taken now ("": not any more). */
+/* The session has ended, or the hotkey is to be taken ("": given back). */
 static void on_session(struct watch *w)
 {
 	w->end_err = command_receive(w->session, &w->end, 0);

@@ -1,8 +1,8 @@
 /*
- * cmd_profile.c - sightline profile: run a program, collect, report.
+ * cmd_profile.c - sightline profile: runs a program, collects, reports.
  *
- * Order: whatever can fail because of the user (name, report, session) fails before the program
- * runs; after that nothing of ours changes what the program does or returns.
+ * Order: whatever can fail because of the user (name, report, session) fails before the program runs; after that
+ * nothing changes what the program does or returns.
  */
 #include <errno.h>
 #include <signal.h>
@@ -112,7 +112,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	report = o->capture.flight_ns ? NULL : output_report(o, l.pid, why, sizeof(why));
 	if (why[0])
 		sl_warn("%s", why);
-	/* From here on: who is told to end while all is opened leaves nothing of it behind. */
+	/* From here on a signal that ends the command while all is opened leaves nothing behind. */
 	signals = launch_signals();
 	err = !report && !o->capture.flight_ns ? SL_EXIT_FAIL
 					       : open_collection(&c, o, preload, report);

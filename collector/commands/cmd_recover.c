@@ -1,9 +1,9 @@
 /*
- * cmd_recover.c - sightline recover: finish a report whose collector was killed.
+ * cmd_recover.c - sightline recover: finishes a report whose collector was killed.
  *
- * Three places may have what the collector had not read: the programs that still run, whose rings the
- * keeper holds; the keeper alone; or files that the keeper wrote beside the report. While programs run,
- * recover takes the collector's place until they end.
+ * Three places may have the records that the collector had not read: the running programs, whose rings the keeper
+ * holds; the keeper alone; or files that the keeper wrote next to the report. While programs run, recover replaces
+ * the collector until they end.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -112,7 +112,7 @@ struct taken {
 	int fd;
 };
 
-/* Everything the keeper holds. True: it has handed over, and waits for our word. */
+/* Takes over all that the keeper holds. True: it waits for KEEPER_TAKEN. */
 static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cnt)
 {
 	size_t cap = 0;
@@ -338,7 +338,7 @@ static void drop_rings(struct recovery *r)
 		session_unlink(r->setup.dir);
 }
 
-/* The collector had read all, and found no room for the names of stacks, or was killed while it looked for them. */
+/* The collector had read all rings, but had no room to symbolize, or was killed at it. */
 static int finish_names(struct recovery *r, struct db *db, int64_t length)
 {
 	int err;

@@ -11,7 +11,7 @@
 
 #define QUICK_MS 20000
 
-/* Options are read, nothing may follow: asks, and says what was answered. */
+/* Sends the command to the session's collector and prints the answer. */
 static int ask(const char *cmd, const char *session, const char *argument, int timeout_ms)
 {
 	static struct command p;

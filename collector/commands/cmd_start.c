@@ -1,8 +1,8 @@
 /*
- * cmd_start.c - sightline start: begin to record in a session, or make one that waits for its program.
+ * cmd_start.c - sightline start: starts recording in a session, or makes an idle one that waits for its program.
  *
- * Everything that can be wrong with the options is said here, where they were typed; the collector gets words that
- * mean the same in its folder and environment.
+ * Errors in the options are reported here, where they were typed; the collector gets options that mean the same in
+ * its folder and environment.
  */
 #include <string.h>
 

@@ -267,7 +267,7 @@ static void check_bpf(struct finding *f)
 {
 	if (check_backend(f, SCHED_BACKEND_BPF,
 			  "context switches with wakers, process-tree and system-wide") == NO)
-		f->state = LIMITED; /* perf may do instead: its own line tells */
+		f->state = LIMITED; /* perf may do instead: see its own line */
 }
 
 static void check_perf(struct finding *f)
@@ -373,7 +373,7 @@ static const char *find_cupti(char *path, size_t len)
 	return path;
 }
 
-/* Calls and NVTX need nothing; what the GPU does needs the driver, CUPTI and our library for it. */
+/* Calls and NVTX need nothing; what the GPU does needs the driver, CUPTI and libtrace-cuda.so. */
 static void check_cuda(struct finding *f)
 {
 	char driver[160], cupti[200], ours[PATH_MAX];

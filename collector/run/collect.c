@@ -31,14 +31,14 @@
 #define COMMIT_NS     200000000ll
 #define COMMIT_END_NS 2000000ll
 #define SECOND_NS     1000000000ll
-/* Where programs wait for a capture to begin or to end, nothing that they wait behind takes long. */
+/* While programs wait for a capture to begin or to end, ticks are short. */
 #define PROMPT_ROWS 4096u
 #define PROMPT_NS   5000000ll
 #define IDLE_NS     (10 * SECOND_NS)
 #define REAP_NS     250000000ll
-#define TICK_NS     20000000ll /* a tick under load ends after this, so that others are heard */
+#define TICK_NS     20000000ll /* a tick under load ends after this, to serve others */
 
-/* Without them the recording goes on. */
+/* A failure does not end the recording. */
 static void watch_samples(struct collector *c, uint32_t root, bool is_child)
 {
 	int err = c->kernel.sample.open
@@ -69,7 +69,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child)
 			  strerror(-err));
 }
 
-/* One heartbeat per second says to waiting programs that somebody will make room. */
+/* One heartbeat per second: programs that wait for room know that the collector lives. */
 static void beat(struct collector *c)
 {
 	if (c->clocks.now - c->clocks.beat_at < SECOND_NS / 2)
@@ -84,14 +84,14 @@ static void relieve(struct collector *c)
 	if (!drain_is_pressed(&c->arenas))
 		return;
 	drain_reap(&c->arenas, true);
-	/* What those that are gone had written before we asked is visible now. */
+	/* Records that ended threads wrote before the check are visible now. */
 	pump_snapshot(c);
 	drain_round(&c->arenas, ROWS_PER_ROUND);
 	drain_reap(&c->arenas, true);
 	pump_commit(c);
 }
 
-/* Is there a report whose sums anybody could watch? */
+/* Is there a report whose live sums can be read? */
 static bool is_watched(const struct collector *c)
 {
 	return c->capture->state != CAPTURE_IDLE && c->capture->state != CAPTURE_OVER;
@@ -99,7 +99,7 @@ static bool is_watched(const struct collector *c)
 
 static void housekeeping(struct collector *c)
 {
-	/* At the end somebody waits for the last of them to be noticed. */
+	/* At the end the user waits for the last threads to be noticed. */
 	bool all =
 		c->clocks.now - c->clocks.reaped_at >= (c->root.is_gone ? REAP_NS / 50 : REAP_NS);
 
@@ -138,8 +138,8 @@ struct backlog {
 static const struct backlog when_full = {500000000, 512}, when_free = {200000000, 32};
 
 /*
- * Whether the processors are idle for a good part of the time, by the second number of /proc/uptime: the seconds that
- * all of them have been so far. (How many run at a moment tells nothing: we get to ask when somebody has just slept.)
+ * Reads from /proc/uptime whether CPUs are idle for a good part of the time: its second number is the idle time of
+ * all CPUs. (How many threads run at a moment shows nothing: the collector runs when another thread has just slept.)
  */
 static void look_for_free_cpu(struct collector *c)
 {
@@ -169,7 +169,7 @@ static bool arena_can_wait(const struct sl_arena *m, uint32_t quota, uint32_t mo
 	       __atomic_load_n(&m->fresh_slot, __ATOMIC_RELAXED) <= SL_SLOT_CNT / 2;
 }
 
-/* True while nothing presses: rings, slots and the kernel's buffers have plenty of room, nobody waits. */
+/* True while rings, slots and kernel buffers have plenty of room and nothing waits. */
 bool collect_can_wait(struct collector *c)
 {
 	const struct backlog *p;
@@ -190,7 +190,7 @@ bool collect_can_wait(struct collector *c)
 	return true;
 }
 
-/* At the end somebody waits, and arenas are not over before the commit that gives their slots back. */
+/* At the end the user waits, and arenas are over only after the commit that gives their slots back. */
 static int64_t commit_period(const struct collector *c)
 {
 	if (c->root.is_gone && c->model.counts.alive == 0)
@@ -261,7 +261,7 @@ static void complete(struct collector *c)
 	pump_losses(c);
 	pump_clocks(c);
 	pump_commit(c);
-	/* What the last commit may have lost is told in one more. */
+	/* Losses of the last commit go into one more. */
 	drain_totals(&c->arenas, true);
 	write_dead_switches(c);
 	python_end(c);
@@ -345,7 +345,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 
 void collect_end_tree(struct collector *c, int sig)
 {
-	/* Stop recording first: the end we bring about is not the program's own doing. */
+	/* Stop recording first: the signal is not the program's own doing. */
 	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
 	for (struct proc *p = c->model.procs; p && sig; p = p->links.next)
 		if (!p->flags.is_gone && p->flags.in_tree)

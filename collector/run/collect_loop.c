@@ -50,7 +50,7 @@ static void mirror_stop(struct collector *c, int sig)
 	launch_stop_as(sig);
 }
 
-/* The program (our child) changed: ended, or stopped as by Ctrl-Z. */
+/* The program (the collector's child) ended, or was stopped as by Ctrl-Z. */
 static void on_child(struct collector *c)
 {
 	struct proc *p;
@@ -159,7 +159,9 @@ static void check_processes(struct collector *c)
 	for (struct proc *p = c->model.procs; p; p = p->links.next) {
 		char state = p->flags.is_gone || p->life.pidfd >= 0 ? 'R' : proc_state(p->pid);
 
-		/* Our child is gone when its status has been asked for: its signal may come later than we look. */
+		/*
+		 * The child has ended only when its status was waited for: its signal may come later than this check.
+		 */
 		if (c->root.child && p->pid == (uint32_t)c->root.child && !c->root.is_gone) {
 			on_child(c);
 			state = 'R';
@@ -174,7 +176,7 @@ static void check_processes(struct collector *c)
 	}
 }
 
-/* Without the kernel's word, a child that has had nothing to say is known by the memory it shares. */
+/* Without kernel events, a child that has made no call yet is known by the arena it shares. */
 static bool arenas_are_over(const struct collector *c)
 {
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
@@ -200,7 +202,7 @@ static void check_end(struct collector *c)
 	bool tree_is_gone =
 		c->model.counts.alive == 0 && (c->kernel.sched.open || arenas_are_over(c));
 
-	/* Where it is no child of ours: the kernel's event may come first, and then its pidfd is closed unread. */
+	/* Not the collector's child: the kernel's event may come first, which closes its pidfd unread. */
 	if (!c->root.is_gone && !c->root.child) {
 		const struct proc *root = model_find_newest(&c->model, (uint32_t)c->root.pid);
 
@@ -244,9 +246,9 @@ static int period(struct collector *c, size_t rows)
 }
 
 /*
- * On a machine that is full, the program comes first: as a batch job the collector does not push a running
- * thread off its CPU whenever its timer fires. Nothing lower, or threads that wait for room would wait for us,
- * unless never holding the program up is what the user has asked for.
+ * On a busy machine the program comes first: as a batch job the collector does not preempt a running thread whenever
+ * its timer fires. No lower priority, or threads that wait for room would wait for the collector; except with --on-
+ * full=drop, where none waits.
  */
 static void be_modest(const struct collector *c)
 {

@@ -22,7 +22,7 @@
 #include "collector/kernel/counters/event_list.h"
 #include "collector/session/ring_keeper.h"
 
-/* @ticks_per_ns: fixed point, 32 bits behind the point. */
+/* @ticks_per_ns: fixed point with 32 fraction bits. */
 static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)
 {
 	return (uint64_t)((unsigned __int128)(uint64_t)ns * ticks_per_ns >> 32);
@@ -134,7 +134,7 @@ static void set_period(struct collector *c, struct sample_ask *ask)
 	ask->period_config = e.config[0];
 }
 
-/* Whose: those of the samples; without samples, those of the context switches. */
+/* The scope of the samples; without samples, that of the context switches. */
 static enum sched_mode sample_scope(const struct profile_options *o)
 {
 	if (o->kernel.sample != SCHED_MODE_NONE)

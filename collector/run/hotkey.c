@@ -1,4 +1,4 @@
-/* hotkey.c - see hotkey.h. */
+/* hotkey.c - takes one key of the terminal that the program uses, and gives the terminal back. */
 #include "collector/run/hotkey.h"
 
 #include <dirent.h>
@@ -68,7 +68,7 @@ int hotkey_take(struct hotkey *h, const char *bytes, size_t len)
 		int is_key;
 
 		h->part[h->part_len++] = bytes[i];
-		/* What cannot be the key any more may end with its beginning. */
+		/* Bytes that cannot be the key any more; their end may begin it again. */
 		while (h->part_len && (is_key = compare(h)) < 0) {
 			keep(h, h->part[0]);
 			memmove(h->part, h->part + 1, --h->part_len);
@@ -162,7 +162,7 @@ static bool program_reads(const struct hotkey *h, pid_t program)
 
 static struct hotkey *taken; /* for the handler below */
 
-/* We crash: nobody else would put it back. Async-signal-safe. */
+/* After a crash the modes must be put back here. Async-signal-safe. */
 static void on_crash(int sig)
 {
 	if (taken && taken->has_taken)
@@ -209,7 +209,7 @@ static void put_back(struct hotkey *h)
 	if (!h->has_taken)
 		return;
 	h->has_taken = false;
-	/* Somebody else's by now: the shell's, when we are in the background. */
+	/* Another process group has it: the shell's, when this one is in the background. */
 	if (tcgetattr(h->tty, &now) < 0 || !is_ours(h, &now))
 		return;
 	tcsetattr(h->tty, TCSANOW, &h->theirs);
@@ -243,7 +243,7 @@ void hotkey_look(struct hotkey *h, pid_t program)
 		h->has_taken = false;
 		return;
 	}
-	/* A program that had found our modes puts those back when it is done with its own. */
+	/* A program that found these modes restores them when it is done with its own. */
 	h->has_taken = h->ours.c_cc[VMIN] && is_ours(h, &now);
 	if (program_reads(h, program))
 		put_back(h);
@@ -303,7 +303,7 @@ void hotkey_close(struct hotkey *h)
 	if (!h->is_open)
 		return;
 	put_back(h);
-	/* A program that died with modes of its own, made from ours: lines and echo were taken by us. */
+	/* A program died with modes derived from these: lines and echo were turned off here. */
 	if (h->ours.c_cc[VMIN] && tcgetpgrp(h->tty) == getpgrp() && tcgetattr(h->tty, &now) == 0 &&
 	    !(now.c_lflag & ICANON)) {
 		now.c_lflag |= h->theirs.c_lflag & (ICANON | ECHO);

@@ -1,11 +1,11 @@
 /*
  * hotkey.h - a key of the terminal, for --capture-range=hotkey.
  *
- * The terminal is the program's. Its keys are taken only while we are in its foreground, no process of the program waits
- * for input from it, and its modes are the ordinary ones: lines, with echo. Then it gives single keys without echo;
- * keys that are not ours are kept, and given back where the kernel lets us (TIOCSTI), when the program wants to
- * read or at the end; elsewhere they are lost. As soon as the program reads, or sets modes of its own, it has its
- * terminal as it was. Its modes are put back in every way out but SIGKILL.
+ * The terminal is the program's. Its keys are read only while this process is in its foreground, no process of the
+ * program waits for input from it, and its modes are the ordinary ones: lines, with echo. Then it delivers single
+ * keys without echo; other keys are kept, and pushed back where the kernel allows it (TIOCSTI) when the program reads
+ * or at the end; elsewhere they are lost. As soon as the program reads, or sets modes of its own, the terminal is
+ * restored. Its modes are put back in every way out but SIGKILL.
  */
 #ifndef SL_HOTKEY_H
 #define SL_HOTKEY_H
@@ -19,8 +19,8 @@
 struct hotkey {
 	bool is_open;
 	int tty;
-	bool has_taken;              /* the modes are ours */
-	struct termios theirs, ours; /* as it was; as we set it */
+	bool has_taken;              /* its modes were set here */
+	struct termios theirs, ours; /* as found; as set */
 	char key[3][8];              /* what the key may send, NUL terminated */
 	char part[8];                /* begun, and may still become the key */
 	size_t part_len;
@@ -31,13 +31,13 @@ struct hotkey {
 
 /* @key: "F1" to "F12", or a character. 0, or -errno (-ENXIO: there is no terminal). */
 int hotkey_open(struct hotkey *h, const char *key);
-/* Takes the terminal or gives it back, as things are. Call it often; it looks ten times a second. */
+/* Takes the terminal or gives it back, by its state. Call it often; it checks ten times a second. */
 void hotkey_look(struct hotkey *h, pid_t program);
 /* To be read from now, or -1: it is the program's. Readable: call hotkey_read(). */
 int hotkey_fd(const struct hotkey *h);
 /* How often the key was pressed. */
 int hotkey_read(struct hotkey *h);
-/* Gives the terminal back now, until the next look. */
+/* Gives the terminal back until the next hotkey_look(). */
 void hotkey_yield(struct hotkey *h);
 void hotkey_close(struct hotkey *h);
 

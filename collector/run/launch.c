@@ -1,6 +1,4 @@
-/*
- * launch.c - the program's start, signals and end, as if it had been started without us.
- */
+/* launch.c - starts the program, forwards signals, and ends as the program did. */
 #include "collector/run/launch.h"
 
 #include <errno.h>
@@ -74,7 +72,7 @@ char *launch_preload(void)
 	static const char *const places[] = {"libtrace.so", "../lib/sightline/libtrace.so",
 					     "../lib/libtrace.so"};
 	const char *asked = getenv("SIGHTLINE_PRELOAD");
-	/* As the kernel started us; without /proc that is what is left. */
+	/* The path of the exec, for systems without /proc. */
 	const char *started = (const char *)getauxval(AT_EXECFN);
 	char exe[PATH_MAX], path[PATH_MAX + 64];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -111,7 +109,7 @@ char *launch_preload_or_say(void)
 	return preload;
 }
 
-/* Sanitizers insist on coming first: theirs, ours, then what was there. */
+/* Sanitizers must come first: their library, libtrace.so, then the variable's old value. */
 static void set_preload(const char *program, const char *preload)
 {
 	const char *had = getenv(PRELOAD_ENV);
@@ -218,7 +216,7 @@ int launch_go(struct launch *l, const char *session_dir)
 	int err = 0;
 	ssize_t n;
 
-	/* Where a signal has ended it, its status will say so. */
+	/* If a signal has ended it, its wait status has that. */
 	if (write(l->go, session_dir, strlen(session_dir)) < 0 && errno != EPIPE)
 		err = -errno;
 	close(l->go);
@@ -256,8 +254,8 @@ int launch_signals(void)
 	/* An ignored SIGCHLD would lose the program's exit status. */
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a limit on file size is a full disk to us */
-	signal(SIGTTOU, SIG_IGN); /* our last line may come while another job has the terminal */
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file size is handled as a full disk */
+	signal(SIGTTOU, SIG_IGN); /* the last line may come while another job has the terminal */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -288,8 +286,8 @@ void launch_pass_on(pid_t program, const struct signalfd_siginfo *si)
 }
 
 /*
- * A stop that the shell would have seen is one it must see of us. A SIGSTOP by hand to the program
- * alone is not: nobody would continue us. (The terminal's stop reaches the whole group.)
+ * The shell must see this process stop if the program was stopped by the terminal. A SIGSTOP to the program alone
+ * stops only that: the shell would not continue this one. (The terminal's stop reaches the whole group.)
  */
 bool launch_stops_us(pid_t program, int sig)
 {
@@ -327,7 +325,7 @@ int launch_exit_as(int wait_status)
 	if (WIFEXITED(wait_status))
 		return WEXITSTATUS(wait_status);
 	sig = WTERMSIG(wait_status);
-	/* The program has left its core; a second one would be ours. */
+	/* The program has dumped its core: no second one. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
 	fflush(stdout);

@@ -1,9 +1,8 @@
 /*
- * launch.h - starts the program so that it notices nothing of us.
+ * launch.h - starts the program as if it were run without Sightline.
  *
- * The child is forked first of all, while we are still what our caller started: descriptors, signal
- * mask, dispositions, limits and umask are then the caller's without anything to put back. It waits for
- * the word, and execs.
+ * The child is forked first of all, while this process is still as the caller started it: descriptors, signal mask,
+ * dispositions, limits and umask are then the caller's. It waits for the session's directory, and execs.
  */
 #ifndef SL_LAUNCH_H
 #define SL_LAUNCH_H
@@ -38,12 +37,12 @@ int launch_go(struct launch *l, const char *session_dir);
 /* Ends the waiting child. */
 void launch_cancel(struct launch *l);
 
-/* Blocks what the loop handles, ignores what would end us; a signalfd. */
+/* Blocks the signals that the loop handles, ignores those that would end the collector; a signalfd. */
 int launch_signals(void);
 struct signalfd_siginfo;
-/* Gives the running program a signal that came to us and was meant for it. */
+/* Forwards a signal that was meant for the program. */
 void launch_pass_on(pid_t program, const struct signalfd_siginfo *si);
-/* The program was stopped by @sig: must the shell see us stopped, too? */
+/* The program was stopped by @sig: must the shell see this process stopped, too? */
 bool launch_stops_us(pid_t program, int sig);
 /* Stops ourselves as the program was stopped; returns when continued. */
 void launch_stop_as(int sig);

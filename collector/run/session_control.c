@@ -1,4 +1,6 @@
-/* session_control.c - see session_control.h. Verbs are in the table at the end; command.h has the form of question and answer. */
+/*
+ * session_control.c - serves commands, the hotkey and signals. The verbs are in a table; command.h has the packets.
+ */
 #include "collector/run/session_control.h"
 
 #include <errno.h>
@@ -50,7 +52,7 @@ static const char *state_of(const struct collector *c)
 	return c->flight ? "Flight" : "Active";
 }
 
-/* Control characters would act on the terminal of who asks, and end the line. */
+/* Control characters would act on the client's terminal, and end the line. */
 static void put_line(FILE *f, const char *key, const char *value)
 {
 	fprintf(f, "%s=", key);
@@ -123,7 +125,7 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* The kernel is asked once, before the program begins: later, what it tells can only be left out. */
+/* Kernel events are opened once, before the program begins: later they can only be left out. */
 static bool kernel_can(const struct session_control *st)
 {
 	const struct profile_options *o = st->options;
@@ -154,7 +156,7 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 	}
 
 	if (is_output_new) {
-		/* Checked now, whenever recording begins. */
+		/* Checked now, not when recording begins. */
 		report = output_report(c->control->options, (pid_t)c->root.pid, why, why_len);
 		if (!report)
 			return -EINVAL;
@@ -167,7 +169,7 @@ static int start(struct collector *c, bool is_output_new, char *why, size_t why_
 	return err;
 }
 
-/* "-" in front: -o was not given; then a session that has one of its own goes on with that. */
+/* "-" first: -o was not given; then a session with an -o of its own keeps that. */
 static bool take_options(struct session_control *st, char **word, bool *is_output_new)
 {
 	bool is_default = word[0] && strcmp(word[0], "-") == 0;
@@ -217,7 +219,7 @@ static void do_start(struct collector *c, int client, char **word)
 		answer(c, client, SL_EXIT_FAIL, "%s", why[0] ? why : strerror(-err));
 }
 
-/* True: what something else was to begin is no more. */
+/* True: something other than a command was to begin a capture, and will not. */
 static bool disarm(struct collector *c)
 {
 	bool was = c->control->is_armed;
@@ -329,7 +331,7 @@ static void toggle(struct collector *c)
 		begin_by_key(c);
 }
 
-/* `launch` has the terminal: it takes the key for us. */
+/* `launch` has the terminal and reads the key. */
 static void send_key(struct collector *c)
 {
 	struct session_control *st = c->control;
@@ -390,7 +392,7 @@ static void on_key(void *ctx, int fd)
 		toggle(c);
 }
 
-/* The loop watches the terminal while it is ours. */
+/* Watches the terminal while it is taken. */
 static void watch_key(struct collector *c)
 {
 	struct session_control *st = c->control;
@@ -446,7 +448,7 @@ bool session_control_signal(struct collector *c, int sig)
 {
 	const struct capture_options *o = &c->options->capture;
 
-	/* A collector in the background that is told to end does so properly; the program is not its affair. */
+	/* A signal to a collector in the background ends the collection, not the program. */
 	if (!c->root.child && !c->root.is_gone &&
 	    (sig == SIGTERM || sig == SIGINT || sig == SIGHUP)) {
 		capture_end(c, CAPTURE_SOURCE_COMMAND);
@@ -477,7 +479,7 @@ static void on_command(void *ctx, int fd)
 	control_serve(k);
 	if (k->refused == c->control->refused)
 		return;
-	/* Once: whoever knocks could fill the report. */
+	/* Once: repeated connections could fill the report. */
 	if (!c->control->refused)
 		notes_say(c, 2,
 			  "user %u was refused: a session is steered by its own user and root",
@@ -493,10 +495,11 @@ static void on_begin(struct collector *c)
 	if (!c->options->capture.by && !c->options->capture.by_hotkey)
 		c->control->is_armed = false;
 	if (command)
-		callback_run(command, "after-collection-start", c->control->name, c->report.path);
+		report_hook_run(command, "after-collection-start", c->control->name,
+				c->report.path);
 }
 
-/* Kept for who waits for the end. */
+/* For clients that wait for the end. */
 static void remember(struct session_control *st, const char *report)
 {
 	char *more;
@@ -534,7 +537,7 @@ static void on_report(void *to, const char *report, int err)
 	if (!control_answer_kept(&st->server, WAITS_REPORT, report, 0, text))
 		remember(st, text);
 	if (st->options->after.report)
-		callback_run(st->options->after.report, "after-report-ready", st->name, report);
+		report_hook_run(st->options->after.report, "after-report-ready", st->name, report);
 }
 
 int session_control_open(struct collector *c, const struct session_control_ask *ask_for, char *why,

@@ -41,7 +41,7 @@ struct session_control {
 	uint32_t report_cnt; /* complete ones */
 	char *reports; /* paths of those that no `stop` has been answered with, a line each; malloc'd */
 	uint32_t refused;     /* connections refused when a note was made of them */
-	struct hotkey hotkey; /* of our terminal, if we have one */
+	struct hotkey hotkey; /* of the collector's terminal, if it has one */
 	int hotkey_fd;        /* what the loop watches of it, -1 */
 };
 
@@ -55,11 +55,11 @@ struct session_control_ask {
 /* Makes c->control and serves commands from here on. 0, or -errno and a sentence in @why. */
 int session_control_open(struct collector *c, const struct session_control_ask *ask, char *why,
 			 size_t why_len);
-/* Takes the hotkey from our terminal, which is the program's, too (--capture-range=hotkey). */
+/* Takes the hotkey from the terminal, which the program uses, too (--capture-range=hotkey). */
 void session_control_take_key(struct collector *c);
 /* Once per round of the loop. */
 void session_control_tick(struct collector *c);
-/* We are going to be stopped: the terminal is given back. */
+/* Gives the terminal back: the collector is about to be stopped. */
 void session_control_yield(struct collector *c);
 /* True: the signal was for the collector (--capture-range=hotkey, --flight), and has been obeyed. */
 bool session_control_signal(struct collector *c, int sig);

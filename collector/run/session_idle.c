@@ -1,4 +1,4 @@
-/* session_idle.c - see session_idle.h. It answers what a collection answers (session_control.c), as far as there is an answer without one. */
+/* session_idle.c - serves the commands of a session that waits for its program. */
 #include "collector/run/session_idle.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static void ask(void *to, int client, int cnt, char **word)
 int session_idle_open(struct session_idle *l, struct profile_options *options, const char *name,
 		      char *why, size_t why_len)
 {
-	/* No traced process ever looks at it. */
+	/* No traced process maps it. */
 	struct sl_session none = {.magic = SL_SESSION_MAGIC,
 				  .wire_version = SL_WIRE_VERSION,
 				  .bytes = sizeof(none),

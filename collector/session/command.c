@@ -1,4 +1,4 @@
-/* command.c - see command.h. Used by both sides, so that they cannot drift apart. */
+/* command.c - packs and parses packets of the command socket, sends and receives them. */
 #include "collector/session/command.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ int command_receive(int sock, struct command *p, int timeout_ms)
 	if (err)
 		return err;
 	n = recv(sock, p->text, sizeof(p->text), MSG_DONTWAIT | MSG_TRUNC);
-	/* Hung up on with our question unread: that is said first, what the other side had to say comes after it. */
+	/* Disconnected with the question unread: ECONNRESET comes first, the answer after it. */
 	if (n < 0 && errno == ECONNRESET)
 		n = recv(sock, p->text, sizeof(p->text), MSG_DONTWAIT | MSG_TRUNC);
 	if (n < 0)
@@ -144,7 +144,7 @@ int command_ask(const char *dir, uid_t owner, struct command *p, int timeout_ms)
 	if (sock < 0)
 		return sock;
 	err = command_send(sock, p);
-	/* Hung up on before we could ask: why is there to be read. */
+	/* Disconnected before the question was sent: the reason can be read. */
 	if (!err || err == -EPIPE)
 		err = command_receive(sock, p, timeout_ms);
 	close(sock);

@@ -1,12 +1,14 @@
 /*
- * command.h - how a command such as `sightline stop` speaks with a session's collector.
+ * command.h - packets between a command such as `sightline stop` and a session's collector.
  *
  * The socket "command" in the session directory, SOCK_SEQPACKET: one packet asks, one answers, then the collector
- * hangs up. Both are words, a NUL after each, COMMAND_VERSION first:
+ * closes. Both are words, a NUL after each, COMMAND_VERSION first:
+ *
  *   question   VERSION VERB ARGUMENT...
- *   answer     VERSION STATUS TEXT      an exit status of a command, and what it says; lines of key=value for "status"
- * To "wait" the answer comes when the session ends; before it, "hotkey" KEY may come ("": none any more).
- * A packet is whole or it is refused: there is nothing to resume.
+ *   answer     VERSION STATUS TEXT      an exit status of a command and its message; lines of key=value for "status"
+ *
+ * To "wait" the answer comes when the session ends; before it, "hotkey" KEY may come ("": none any more). A packet is
+ * whole or it is refused: there is nothing to resume.
  */
 #ifndef SL_COMMAND_H
 #define SL_COMMAND_H
@@ -32,7 +34,7 @@ struct command {
 void command_begin(struct command *p);
 void command_add(struct command *p, const char *word);
 
-/* Takes p->text apart, of which @len bytes are there. 0; -EPROTO: no packet of ours. */
+/* Parses p->text of @len bytes. 0; -EPROTO: not a packet of this protocol. */
 int command_read(struct command *p, size_t len);
 
 /* 0, or -errno (-EMSGSIZE: too long). Never blocks, never raises SIGPIPE. */

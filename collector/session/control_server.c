@@ -1,4 +1,4 @@
-/* control_server.c - see control_server.h. */
+/* control_server.c - accepts clients of the command socket, reads questions, answers them. */
 #include "collector/session/control_server.h"
 
 #include <errno.h>
@@ -118,7 +118,7 @@ void control_answer(struct control *k, int client, int status, const char *text)
 	command_begin(&k->reply);
 	command_add(&k->reply, number);
 	command_add(&k->reply, text);
-	/* Who does not take one packet does not want it. */
+	/* A client that does not read one packet gets none. */
 	command_send(k->client[client].fd, &k->reply);
 	hang_up(k, client);
 }
@@ -266,7 +266,7 @@ static void on_client(struct control *k, int i)
 	err = command_receive(cl->fd, &k->packet, 0);
 	if (err == -EAGAIN || err == -ETIMEDOUT || err == -EINTR)
 		return;
-	/* One that waits has nothing more to say: it is gone. */
+	/* A client that waits sends no more: readable means closed. */
 	if (err || cl->waits_for) {
 		if (err != -ECONNRESET)
 			k->nonsense++;

@@ -1,15 +1,15 @@
 /*
  * control_server.h - the collector's end of the command socket (command.h).
  *
- * Any number may connect, say nothing, half of something or nonsense: the session goes on as if they had not. Nothing
- * here waits; who is silent for CONTROL_SILENT_MS is hung up on, and when all places are taken the longest silent
- * one goes. Only the session's user and root are heard.
+ * Any number of clients may connect, send nothing, half of a packet or nonsense: the session is not disturbed.
+ * Nothing here waits; a client that is silent for CONTROL_SILENT_MS is disconnected, and when all places are taken
+ * the longest silent one is. Only the session's user and root are served.
  *
- * control_fd() becomes readable when there is something to do; control_serve() then does it and hands questions to
- * the function given. Each is answered once: at once, or kept and answered later by what it waits for.
+ * control_fd() becomes readable when there is work; control_serve() does it and hands questions to the function
+ * given. Each is answered once: at once, or kept and answered by what it waits for.
  */
-#ifndef SL_CONTROL_H
-#define SL_CONTROL_H
+#ifndef SL_CONTROL_SERVER_H
+#define SL_CONTROL_SERVER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,9 +39,9 @@ struct control {
 	void *to;
 	struct control_client client[CONTROL_CLIENTS];
 	uint32_t refused;  /* other users */
-	uint32_t nonsense; /* no packet of ours, silent, or one too many */
+	uint32_t nonsense; /* not a packet of this protocol, silent, or one too many */
 	uid_t last_refused;
-	/* Big, and not touched before somebody asks. */
+	/* Big, and not touched before the first question. */
 	struct command packet; /* the question being served */
 	struct command reply;  /* the answer being written */
 };
@@ -57,7 +57,7 @@ void control_close(struct control *k);
 void control_answer(struct control *k, int client, int status, const char *text);
 /* Lets it wait for @waits_for (not 0) and @what, which is copied; NULL: anything. */
 void control_keep(struct control *k, int client, int waits_for, const char *what);
-/* Says something to all that wait for it, who go on waiting: two words. */
+/* Sends two words to all clients that wait for @waits_for; they go on waiting. */
 void control_tell(struct control *k, int waits_for, const char *what, const char *text);
 /* Its socket, for the caller to answer and close; it is no client any more. */
 int control_take(struct control *k, int client);

@@ -1,4 +1,4 @@
-/* daemon.c - see daemon.h; preload/core/spawn_collector.c does the same from inside a program. */
+/* daemon.c - double-forks the collector and passes it the question. */
 #include "collector/session/daemon.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define ANSWER_MS 30000
 
-/* The path by name: "exe" in lists of processes would tell nobody anything. */
+/* The path by name: lists of processes would show "exe". */
 static const char *own_path(char *path)
 {
 	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX);

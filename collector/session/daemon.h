@@ -1,4 +1,4 @@
-/* daemon.h - starts a collector that lives on its own: no terminal, nobody's child (`sightline collect`). */
+/* daemon.h - starts a collector as a daemon (`sightline collect`): no terminal, no parent that waits. */
 #ifndef SL_DAEMON_H
 #define SL_DAEMON_H
 

@@ -1,4 +1,4 @@
-/* hello.c - receives hellos. Whoever can connect may send anything: exact sizes, one descriptor. */
+/* hello.c - receives hellos. Any process that can connect may send anything: exact sizes, one descriptor. */
 #include "collector/session/hello.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "preload/wire/wire.h"
 
-int attach_accept(int listen_fd)
+int hello_accept(int listen_fd)
 {
 	return accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
@@ -36,7 +36,7 @@ static int take_fd(struct msghdr *msg)
 	return fd;
 }
 
-int attach_receive(int sock, struct hello *hello)
+int hello_receive(int sock, struct hello *hello)
 {
 	struct sl_hello h;
 	struct ucred cred = {0};

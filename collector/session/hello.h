@@ -1,4 +1,4 @@
-/* hello.h - programs that say hello (preload/wire/session.h). */
+/* hello.h - messages of traced programs to the session's socket (preload/wire/session.h). */
 #ifndef SL_ATTACH_H
 #define SL_ATTACH_H
 
@@ -8,7 +8,7 @@
 
 struct hello {
 	enum sl_hello_kind kind;
-	uint32_t pid;     /* who sent it, our view */
+	uint32_t pid;     /* pid of the sender, in this PID namespace */
 	uint32_t claimed; /* its own view */
 	uint32_t uid;
 	uint32_t range; /* OPEN, CLOSE: see struct sl_hello */
@@ -16,8 +16,8 @@ struct hello {
 };
 
 /* A connection of the listening socket, non-blocking. -1: none waits. */
-int attach_accept(int listen_fd);
+int hello_accept(int listen_fd);
 /* What came over it: 1 a hello, 0 nothing yet, -1 hung up, or garbage, -2 its descriptor found no place here. */
-int attach_receive(int sock, struct hello *hello);
+int hello_receive(int sock, struct hello *hello);
 
 #endif

@@ -1,4 +1,4 @@
-/* proc_select.c - see proc_select.h: all from /proc, nothing touches the processes. */
+/* proc_select.c - reads /proc for processes that run already, their parents and start times. */
 #include "collector/session/proc_select.h"
 
 #include <ctype.h>
@@ -68,7 +68,7 @@ static long long status_number(uint32_t pid, const char *key)
 	return value;
 }
 
-/* Whoever looked at `ps` inside a container has another number for it. 0: nobody has that one. */
+/* The pid that `ps` shows inside a container differs from the host's. 0: no process has it. */
 static uint32_t inside_container(uint32_t number)
 {
 	struct running *list;

@@ -1,6 +1,6 @@
 /*
- * report_hook.c - see report_hook.h. The shell is nobody's child, so that it becomes no zombie of ours, and neither it nor
- * what it starts is traced or meant by Ctrl-C.
+ * report_hook.c - runs a command of the user next to a collection. Double-forked, so that it need not be waited for;
+ * neither the shell nor what it starts is traced, and Ctrl-C does not reach it.
  */
 #include "collector/session/report_hook.h"
 
@@ -38,7 +38,7 @@ static void be_shell(const char *command)
 		signal(sig, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(null, STDIN_FILENO);
-	/* stdout is the program's: what is read from it must stay as without us. */
+	/* stdout is the program's: nothing may be added to it. */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	close_range(3, ~0u, 0);
 	unsetenv("LD_PRELOAD");
@@ -47,7 +47,8 @@ static void be_shell(const char *command)
 	_exit(127);
 }
 
-int callback_run(const char *command, const char *option, const char *session, const char *report)
+int report_hook_run(const char *command, const char *option, const char *session,
+		    const char *report)
 {
 	pid_t pid = fork();
 	int status;

@@ -1,6 +1,9 @@
 /*
- * ring_keeper.c - see ring_keeper.h. It must survive whatever ends the collector, so it has its own session, no
- * descriptor of anybody's but those it was given, and calls nothing that could fail loudly.
+ * ring_keeper.c - the keeper process: holds arenas while the collector lives, serves recover, writes files at the
+ * end.
+ *
+ * It must survive whatever ends the collector: it has a session of its own, only the descriptors it was given, and
+ * makes no call that could print or exit.
  */
 #include "collector/session/ring_keeper.h"
 
@@ -121,7 +124,7 @@ static void drop(struct keeper *k, uint32_t id)
 	}
 }
 
-/* Until the collector says good-bye (true) or is gone without (false). */
+/* Until the collector sends KEEPER_DONE (true) or is gone without it (false). */
 static bool serve_collector(struct keeper *k)
 {
 	struct keeper_message m;
@@ -240,7 +243,7 @@ static int write_rings(const struct keeper *k, const char *dir)
 	return err;
 }
 
-/* What ps shows of a fork is its parent's command and environment: ours is neither. */
+/* ps shows a fork with its parent's command and environment: clear both. */
 static void set_title(void)
 {
 	static const char title[] = "sightline: keeper";
@@ -266,16 +269,16 @@ static void set_title(void)
 	memcpy((void *)start, title, sizeof(title));
 }
 
-/* A program's hello while nobody collects. */
+/* A program's hello while there is no collector. */
 static void take_hello(struct keeper *k)
 {
-	int sock = attach_accept(k->listen_fd);
+	int sock = hello_accept(k->listen_fd);
 	struct pollfd p = {.fd = sock, .events = POLLIN};
 	struct hello h;
 
 	if (sock < 0)
 		return;
-	if (poll(&p, 1, 100) > 0 && attach_receive(sock, &h) > 0 && h.fd >= 0)
+	if (poll(&p, 1, 100) > 0 && hello_receive(sock, &h) > 0 && h.fd >= 0)
 		keep(k, ++k->last_id, h.pid, h.claimed, h.fd);
 	close(sock);
 }
@@ -299,7 +302,7 @@ static bool hand_over(struct keeper *k)
 	}
 	m.kind = KEEPER_DONE;
 	ok = ok && keeper_send(sock, &m, -1) == 0;
-	/* Only when the other side says so: it has keepers of its own by then. */
+	/* Only on KEEPER_TAKEN: the other side has a keeper of its own by then. */
 	ok = ok && keeper_receive(sock, &m, &fd) > 0 && m.kind == KEEPER_TAKEN;
 	close(sock);
 	return ok;
@@ -347,7 +350,7 @@ static void keep_alone(struct keeper *k)
 			take_hello(k);
 		if (n > 0 && p[1].revents && hand_over(k))
 			return;
-		/* Who only looks whether somebody is here (`sessions list`) does not keep us from looking. */
+		/* A connection that only checks for life (`sessions list`) does not end the wait. */
 		if (n > 0 && now_ms() < look_at)
 			continue;
 		look_at = now_ms() + CHECK_MS;
@@ -385,7 +388,7 @@ static void run(int control)
 	set_title();
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
-	/* The control socket moves to 3, all else goes: no pipe of the user's stays open because of us. */
+	/* The control socket moves to 3, all others are closed: no pipe of the user stays open. */
 	if (control != 3)
 		dup2(control, 3);
 	close_range(4, ~0u, 0);
@@ -411,7 +414,10 @@ int keeper_start(void)
 		close(pair[1]);
 		return -errno;
 	}
-	/* A child that nobody waits for: it ends with us, or lives on after us. A second fork would cost the program time. */
+	/*
+	 * A child without a wait: it ends with the collector, or outlives it. A second fork would cost the program
+	 * time.
+	 */
 	if (pid == 0)
 		run(pair[1]);
 	close(pair[1]);

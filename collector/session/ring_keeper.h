@@ -1,19 +1,19 @@
 /*
- * ring_keeper.h - a tiny process that holds the rings when the collector dies.
+ * ring_keeper.h - a small process that holds the rings when the collector is killed.
  *
- * Arenas are anonymous memory: with the program and the collector gone, so would be what was not read
- * yet. The keeper has a descriptor of each, sleeps (no CPU), and when the collector ends without a good-bye it goes on
- * accepting arenas, until `sightline recover` takes them over, or all traced processes are gone: then
- * it writes them beside the report and ends.
+ * Arenas are anonymous memory: with the program and the collector gone, unread records would be, too. The keeper has
+ * a descriptor of each, sleeps (no CPU), and when the collector ends without KEEPER_DONE it accepts arenas itself,
+ * until `sightline recover` takes them over, or all traced processes have ended: then it writes them next to the
+ * report and ends.
  */
-#ifndef SL_KEEPER_H
-#define SL_KEEPER_H
+#ifndef SL_RING_KEEPER_H
+#define SL_RING_KEEPER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define KEEPER_RINGS ".rings" /* folder: the report's path with this behind it */
+#define KEEPER_RINGS ".rings" /* folder: the report's path with this appended */
 #define KEEPER_CLOCK "clock"  /* in it: one struct clock_snapshot, taken after the last record */
 
 enum keeper_kind {

@@ -1,8 +1,8 @@
 /*
  * session.c - makes and removes the session directory.
  *
- * The control file must have all its blocks before anybody maps it: a hole on a full tmpfs would be a
- * SIGBUS inside the traced program.
+ * The control file must have all its blocks before a program maps it: a hole on a full tmpfs would be a SIGBUS inside
+ * the traced program.
  */
 #include "collector/session/session.h"
 
@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 /*
- * Programs that root traces may become another user and exec: they must still find the session. Others
- * may knock, too; attach_is_ours() decides.
+ * Programs that root traces may change their user and exec: they must still find the session. Others may connect,
+ * too; intake.c decides.
  */
 static bool is_for_all(void)
 {
@@ -63,7 +63,7 @@ static int make_socket(struct session *s)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	/* A deep backlog: 500 processes may start at once, and none shall wait for us. */
+	/* A deep backlog: 500 processes may start at once, and none shall wait. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, 4096) < 0) {
 		err = -errno;
 		close(fd);

@@ -13,7 +13,7 @@
 #include "preload/wire/session.h"
 #include "preload/wire/wire.h"
 
-#define SESSION_DIR_MAX 88 /* with "/keeper" behind it a socket address still fits */
+#define SESSION_DIR_MAX 88 /* with "/keeper" appended a socket address still fits */
 
 struct session {
 	char dir[SESSION_DIR_MAX];
@@ -22,8 +22,8 @@ struct session {
 };
 
 /*
- * Makes the directory, the control file with the contents of @settings, and the listening socket. @report: path
- * of the report, whose folder is the last place to try. 0, or -errno and a sentence in @why.
+ * Makes the directory, the control file with the contents of @settings, and the listening socket. @report: path of
+ * the report, whose folder is the last place to try. 0, or -errno and a sentence in @why.
  */
 int session_create(struct session *s, const struct sl_session *settings, const char *report,
 		   char *why, size_t why_len);
@@ -37,7 +37,7 @@ int session_adopt(struct session *s, const char *dir);
 /* Where in it the collector keeps what it knows while nothing is recorded. malloc'd. */
 char *session_db_path(const struct session *s);
 
-/* Tells the processes that it is over, and removes the directory. */
+/* Marks the session as ended, and removes the directory. */
 void session_remove(struct session *s);
 
 /* Removes a session directory with what belongs into it. */

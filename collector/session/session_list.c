@@ -1,4 +1,4 @@
-/* session_list.c - see session_list.h. */
+/* session_list.c - asks each collector for its status. */
 #include "collector/session/session_list.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* session_list.h - sessions with what their collectors say of them, for `sessions list` and `status`. */
+/* session_list.h - sessions with the status of their collectors, for `sessions list` and `status`. */
 #ifndef SL_SESSION_LIST_H
 #define SL_SESSION_LIST_H
 
@@ -21,7 +21,7 @@ struct session_info {
 
 /* malloc'd; all live ones are asked, dead ones come last. */
 size_t session_list(struct session_info **list, bool all);
-/* Asks one; false: it does not answer, and state says so. */
+/* Asks one; false: it does not answer, and state has that. */
 bool session_info_ask(struct session_info *s);
 void session_list_text(const struct session_info *list, size_t cnt, bool header);
 void session_list_json(const struct session_info *list, size_t cnt);

@@ -1,4 +1,4 @@
-/* session_now.c - see session_now.h. */
+/* session_now.c - finds the report that a live session is writing. */
 #include "collector/session/session_now.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * sessions.c - see sessions.h.
+ * sessions.c - finds sessions, names them, and removes what dead ones left.
  *
- * Whatever is read here may have been put there by somebody else (/tmp is everybody's): a directory counts only if
- * it belongs to the user whose number is in its name.
+ * Everything read here may have been put there by another user (/tmp is shared): a directory counts only if it
+ * belongs to the user whose number is in its name.
  */
 #include "collector/session/sessions.h"
 
@@ -41,7 +41,7 @@ static void read_name(struct session_entry *e)
 	}
 	e->name[n > 0 ? n : 0] = 0;
 	e->name[strcspn(e->name, "\n")] = 0;
-	/* Not what we write: it goes to somebody's terminal. */
+	/* Not a name of Sightline's: it goes to the user's terminal. */
 	if (session_name_check(e->name, NULL, 0) < 0)
 		snprintf(e->name, sizeof(e->name), "-");
 }
@@ -69,7 +69,7 @@ static bool exists(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Somebody takes hellos there: the collector, its keeper or `recover`. */
+/* A process listens there: the collector, its keeper or `recover`. */
 static bool takes_hellos(const char *dir)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -279,7 +279,7 @@ int session_name_check(const char *name, char *why, size_t why_len)
 
 #define LOCK_PATH_MAX 4200
 
-/* The descriptor; -EAGAIN: it was removed meanwhile, as its holder does at the end. */
+/* The descriptor; -EAGAIN: its holder removed it at its end. */
 static int lock_file(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600), err = 0;
@@ -300,9 +300,9 @@ static int lock_file(const char *path)
 }
 
 /*
- * Held while names are compared, and until one that is taken can be seen. In a place that does not depend on the
- * environment, so that all of a user's shells meet there. -1: none can be had (a full disk, a file of another user's
- * in the way); then two that start at the same moment may take one name.
+ * Held while names are compared, and until a chosen one is visible. Its place does not depend on the environment, so
+ * that all shells of a user meet there. -1: unavailable (a full disk, a file of another user); then two sessions that
+ * start at the same moment may choose one name.
  */
 static int lock_names(char *path)
 {
@@ -370,7 +370,7 @@ static pid_t has_name(const struct session *s, const char *name)
 	return pid;
 }
 
-/* Nobody else comes to that name at the same moment: it has a process's number in it. */
+/* Unique: the name has the pid in it. */
 static void make_up(const struct session *s, const char *kind, pid_t pid, char *name)
 {
 	snprintf(name, SESSION_NAME_MAX, "%.32s-%d", kind, (int)pid);
@@ -396,7 +396,7 @@ static int appear(const struct session *s, const struct session_appearance *a, c
 	return err;
 }
 
-/* The name that was asked for, if nobody has it. */
+/* The name that was asked for, if it is free. */
 static int appear_as(const struct session *s, const struct session_appearance *a, char *why,
 		     size_t why_len)
 {

@@ -1,9 +1,9 @@
 /*
- * sessions.h - which sessions there are, and what they are called.
+ * sessions.h - which sessions exist, and their names.
  *
- * A session is a directory (session.h); its file "name" has its name. One user's live sessions have different
- * names. Those that are there are found where session_create() puts them, and, where that was a report's folder,
- * by the sockets that the kernel knows. A session is alive when somebody listens on its command socket.
+ * A session is a directory (session.h); its file "name" has its name. One user's live sessions have different names.
+ * Sessions are found where session_create() puts them, and, where that was a report's folder, by the sockets that the
+ * kernel knows. A session is alive when a process listens on its command socket.
  */
 #ifndef SL_SESSIONS_H
 #define SL_SESSIONS_H
@@ -50,8 +50,8 @@ int session_appear(const struct session *s, const struct session_appearance *a, 
 		   size_t why_len);
 
 /*
- * All sessions of this user, or of everybody (@all; others' only for root); live ones first, then by name. malloc'd.
- * What is left of sessions that nobody needs any more is removed on the way.
+ * All sessions of this user, or of all users (@all; others' only for root); live ones first, then by name. malloc'd.
+ * Removes what dead sessions have left.
  */
 size_t sessions_scan(struct session_entry **list, bool all);
 

@@ -1,7 +1,7 @@
 /*
  * demangle_rust.c - names of Rust mangled by version 0 ("_R...", RFC 2603): recursive descent over forms. Back references
- * can make a short symbol an endless name: depth and output are bounded. Left out: hashes that tell crates of one name
- * apart, names of lifetimes. Identifiers beyond ASCII stay in Punycode; constants that no stable Rust has fail.
+ * can make a short symbol an endless name: depth and output are bounded. Left out: hashes that distinguish crates of one name
+ * and names of lifetimes. Identifiers beyond ASCII stay in Punycode; constants that no stable Rust has fail.
  */
 #include "collector/symbols/demangle_internal.h"
 

@@ -86,7 +86,7 @@ static int load_object(struct ctxsw_loaded *l, const struct ctxsw_ask *ask,
 
 int ctxsw_load(struct ctxsw_loaded *l, const struct ctxsw_ask *ask, char *log, size_t log_len)
 {
-	/* Best first; distributions backport, so the version only says where to begin. */
+	/* Best first; distributions backport, so the version is only where to begin. */
 	static const struct {
 		bool old, state_argument;
 		int since;

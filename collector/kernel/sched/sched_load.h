@@ -34,7 +34,7 @@ int ctxsw_attach(struct ctxsw_loaded *l, bool hot); /* @hot: also the two of the
  * off for a while: the kernel makes who hurries wait 10 ms. 0 or -errno.
  */
 int ctxsw_attach_hot(struct ctxsw_loaded *l, bool on);
-/* Fills in who has each of @cpus CPUs. 0 or -errno (-EINVAL before Linux 5.10). */
+/* Fills in the running thread of each of @cpus CPUs. 0 or -errno (-EINVAL before Linux 5.10). */
 int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus);
 void ctxsw_detach(struct ctxsw_loaded *l); /* the programs; the iterator stays */
 void ctxsw_unload(struct ctxsw_loaded *l);
