@@ -15,7 +15,7 @@
 struct pass {
 	struct scan *scan;
 	struct id_map names;
-	enum io_way *way; /* by the number of the name */
+	enum io_direction *way; /* by the number of the name */
 };
 
 static int read_names(struct pass *p)
@@ -29,8 +29,8 @@ static int read_names(struct pass *p)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		enum io_way way = io_way_of(stmt, 1, 2);
-		enum io_way *more;
+		enum io_direction way = io_direction_of(stmt, 1, 2);
+		enum io_direction *more;
 		long i;
 
 		if (way == IO_NONE)
@@ -48,14 +48,14 @@ static int read_names(struct pass *p)
 	return rc == SQLITE_DONE ? 0 : scan_fail(p->scan, rc);
 }
 
-static enum io_way way_of(const struct pass *p, int64_t name_id)
+static enum io_direction way_of(const struct pass *p, int64_t name_id)
 {
 	long i = id_map_find(&p->names, name_id);
 
 	return i < 0 || !p->way ? IO_NONE : p->way[i];
 }
 
-static int draw(struct scan *s, enum io_way way, int64_t start, int64_t end, int64_t bytes)
+static int draw(struct scan *s, enum io_direction way, int64_t start, int64_t end, int64_t bytes)
 {
 	s->has_io |= bytes > 0;
 	histogram_add_pow4(way == IO_IN ? &s->read_size : &s->write_size, bytes);
@@ -74,7 +74,7 @@ static int draw_rows(struct pass *p, const char *sql)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && err == 0) {
-		enum io_way way = way_of(p, sqlite3_column_int64(stmt, 2));
+		enum io_direction way = way_of(p, sqlite3_column_int64(stmt, 2));
 
 		if (way != IO_NONE)
 			err = draw(p->scan, way, scan_time(stmt, 0), scan_time(stmt, 1),
@@ -94,7 +94,7 @@ static int add_totals(struct pass *p, const char *sql)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		enum io_way way = way_of(p, sqlite3_column_int64(stmt, 0));
+		enum io_direction way = way_of(p, sqlite3_column_int64(stmt, 0));
 
 		if (way == IO_NONE)
 			continue;

@@ -23,7 +23,7 @@ static void strip(char *word, const char *part)
 }
 
 /* __pread64_chk is pread. */
-static enum io_way by_name(const char *function)
+static enum io_direction by_name(const char *function)
 {
 	char word[64 + 2];
 	size_t len = strlen(function);
@@ -37,7 +37,7 @@ static enum io_way by_name(const char *function)
 	return strstr(in_words, word) ? IO_IN : strstr(out_words, word) ? IO_OUT : IO_NONE;
 }
 
-enum io_way io_way_of(sqlite3_stmt *stmt, int name, int library)
+enum io_direction io_direction_of(sqlite3_stmt *stmt, int name, int library)
 {
 	const char *function = (const char *)sqlite3_column_text(stmt, name);
 

@@ -1,10 +1,10 @@
 /* io_direction.h - which way bytes go in a function of the C library. */
-#ifndef SL_IO_WAY_H
-#define SL_IO_WAY_H
+#ifndef SL_IO_DIRECTION_H
+#define SL_IO_DIRECTION_H
 
 #include <sqlite3.h>
 
-enum io_way {
+enum io_direction {
 	IO_NONE,
 	IO_IN,
 	IO_OUT
@@ -14,6 +14,6 @@ enum io_way {
  * Of the function whose name is in column @name, and whose library and io, as in SL_FUNCTIONS (LEFT JOIN), are in column
  * @library and the next one. Where the library is NULL the name decides: in reports of nsys, and while a report grows.
  */
-enum io_way io_way_of(sqlite3_stmt *stmt, int name, int library);
+enum io_direction io_direction_of(sqlite3_stmt *stmt, int name, int library);
 
 #endif

@@ -242,7 +242,7 @@ static void on_call(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
 static void on_bytes(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
 {
 	int64_t name = sqlite3_column_int64(stmt, 2), path = sqlite3_column_int64(stmt, 4);
-	enum io_way way = io_way_of(stmt, 5, 6);
+	enum io_direction way = io_direction_of(stmt, 5, 6);
 	uint32_t node;
 
 	what = way == IO_IN ? WEIGH_READ : WEIGH_WRITTEN;

@@ -125,7 +125,7 @@ static const char short_file_calls[] = "SELECT " PID(
 static void take_file(struct top *t, sqlite3_stmt *s)
 {
 	int64_t pid = sqlite3_column_int64(s, 0), path = sqlite3_column_int64(s, 1);
-	enum io_way way = io_way_of(s, 2, 7);
+	enum io_direction way = io_direction_of(s, 2, 7);
 	struct top_item *i;
 
 	/* Of short calls, those that can only be about files; sockets have the same functions. */

@@ -41,22 +41,10 @@ INSERT OR IGNORE INTO py_launch SELECT globalTid >> 24, correlationId, stack FRO
 DROP TABLE IF EXISTS temp.cost;
 CREATE TEMP TABLE cost (place INTEGER, calls INTEGER, os INTEGER, ops INTEGER, gpu INTEGER, got INTEGER, put INTEGER,
 	self INTEGER);
--- Words and their ways are those of file_access_sum.
 INSERT INTO cost
-WITH plain(word, type) AS (
-	VALUES ('read', 3), ('pread', 3), ('readv', 3), ('preadv', 3), ('preadv2', 3), ('preadvv2', 3),
-		('sendfile', 3), ('copy_file_range', 3), ('splice', 3), ('tee', 3), ('getdents', 3),
-		('recv', 3), ('recvfrom', 3), ('recvmsg', 3), ('recvmmsg', 3),
-		('fread', 3), ('fread_unlocked', 3), ('fgets', 3), ('fgets_unlocked', 3), ('getline', 3),
-		('getdelim', 3), ('fgetc', 3), ('getc', 3), ('fwrite', 4), ('fwrite_unlocked', 4), ('fputs', 4),
-		('fputs_unlocked', 4), ('puts', 4), ('fprintf', 4), ('printf', 4), ('vfprintf', 4), ('vprintf', 4),
-		('dprintf', 4), ('fputc', 4), ('putc', 4),
-		('write', 4), ('pwrite', 4), ('writev', 4), ('pwritev', 4), ('pwritev2', 4), ('pwritevv2', 4),
-		('vmsplice', 4), ('send', 4), ('sendto', 4), ('sendmsg', 4), ('sendmmsg', 4)
-), kind AS MATERIALIZED (
-	SELECT id, type
-	FROM StringIds JOIN plain ON word = replace(replace(replace(value, '__', ''), '_chk', ''), '64', '')
-), called AS (
+WITH
+-- include: io_functions
+, called AS (
 	-- A call within a call is part of it; where there are none of the C library, system calls stand for them.
 	SELECT stack, nameId, count(*) AS calls, total(end - start) FILTER (WHERE source IN (1, 3)) AS os
 	FROM SL_CHAIN_CALLS
