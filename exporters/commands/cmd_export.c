@@ -261,12 +261,12 @@ static int check_flame(struct export *x)
 		return SL_EXIT_USAGE;
 	}
 	if (x->flame) {
-		x->job.opt.flame = weigh_parse(x->flame, x->why, EXPORT_WHY);
+		x->job.opt.flame = stack_costs_parse(x->flame, x->why, EXPORT_WHY);
 		rc = x->job.opt.flame ? 0 : -1;
 	}
 	for (int i = 0; x->frames && i < 3; i++)
 		if (strcmp(words[i], x->frames) == 0)
-			x->job.opt.frames = (enum weigh_frames)i;
+			x->job.opt.frames = (enum stack_frames)i;
 	if (rc == 0)
 		return 0;
 	sl_warn("export: %s", x->why);

@@ -37,8 +37,8 @@ static char *examples_text(void)
 		if (a->about)
 			fprintf(f, "  %-12s %s\n", a->name, a->about);
 	fputs("\nWeights:\n", f);
-	for (int i = 0; i < WEIGH_CNT; i++)
-		fprintf(f, "  %-14s %s\n", weigh_kinds[i].name, weigh_kinds[i].about);
+	for (int i = 0; i < COST_CNT; i++)
+		fprintf(f, "  %-14s %s\n", stack_cost_kinds[i].name, stack_cost_kinds[i].about);
 	fprintf(f, "\n%s", examples);
 	fclose(f);
 	return text;
@@ -76,11 +76,11 @@ static const char *flame_names(void)
 	static char names[256];
 	bool done = *names;
 
-	for (int i = 0; i < WEIGH_CNT && !done; i++) {
+	for (int i = 0; i < COST_CNT && !done; i++) {
 		size_t len = strlen(names);
 
 		snprintf(names + len, sizeof(names) - len, "%s%s", len ? "," : "",
-			 weigh_kinds[i].name);
+			 stack_cost_kinds[i].name);
 	}
 	return names;
 }

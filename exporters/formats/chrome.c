@@ -37,7 +37,7 @@ struct place {
 struct chrome {
 	struct out *out;
 	struct place *places;
-	struct weigh stacks;
+	struct stack_costs stacks;
 	bool *used; /* by node of stacks; NULL: there are none */
 };
 
@@ -328,7 +328,7 @@ static int async_begin(struct chrome *c, struct place *place, const struct tl_ev
 /* Its number in stackFrames, which stand at the end, once each. */
 static void put_stack(struct chrome *c, const struct tl_event *e)
 {
-	uint32_t node = e->stack && c->used ? weigh_node(&c->stacks, e->stack) : 0;
+	uint32_t node = e->stack && c->used ? stack_node(&c->stacks, e->stack) : 0;
 
 	if (!node)
 		return;
@@ -340,14 +340,14 @@ static void put_stack(struct chrome *c, const struct tl_event *e)
 
 static void put_frames(struct chrome *c)
 {
-	const struct weigh *w = &c->stacks;
+	const struct stack_costs *w = &c->stacks;
 	const char *comma = "";
 
 	if (!c->used)
 		return;
 	out_literal(c->out, ",\"stackFrames\":{");
 	for (uint32_t i = 1; i < w->node_cnt; i++) {
-		const struct weigh_frame *f = &w->frame[w->node[i].frame];
+		const struct stack_frame *f = &w->frame[w->node[i].frame];
 
 		if (!c->used[i])
 			continue;
@@ -568,17 +568,17 @@ static void tail(struct chrome *c)
 	put_frames(c);
 	out_literal(o, "}\n");
 	free(c->used);
-	weigh_free(&c->stacks);
+	stack_costs_free(&c->stacks);
 }
 
 static int run(struct export_job *job, char *why, size_t why_len)
 {
 	static const struct tl_sink sink = {on_track, on_event, on_end};
-	struct chrome c = {.out = job->out, .stacks = {.db = job->db, .frames = WEIGH_LINE}};
+	struct chrome c = {.out = job->out, .stacks = {.db = job->db, .frames = FRAMES_BY_LINE}};
 	int64_t events = -1;
 
 	head(job);
-	if (weigh_load(&c.stacks, job->timeline.activities, why, why_len) == 0) {
+	if (stack_costs_load(&c.stacks, job->timeline.activities, why, why_len) == 0) {
 		if (c.stacks.node_cnt > 1)
 			c.used = calloc(c.stacks.node_cnt, sizeof(*c.used));
 		events = timeline_run(job->db, &job->timeline, &sink, &c, why, why_len);

@@ -26,8 +26,8 @@ struct export_options {
 	int64_t shift;  /* ns, added to times; --ts-normalize is in it */
 	bool normalize; /* it was asked for: shift holds it already */
 	bool quiet;
-	unsigned flame;           /* WEIGH_BIT()s; 0: not said */
-	enum weigh_frames frames; /* how frames are called */
+	unsigned flame;           /* COST_BIT()s; 0: not said */
+	enum stack_frames frames; /* how frames are called */
 	/* As they were given, for those who note it down; the views of @db follow them already. NULL: none. */
 	const char *time, *nvtx, *pid, *times;
 	const char *given_shift; /* --ts-shift */

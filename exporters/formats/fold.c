@@ -242,14 +242,14 @@ static int on_event(void *self, const struct tl_event *e)
 }
 
 /* Which options record what has no stacks, or is not there at all. */
-static void say_missing(const struct weigh *w, const struct export_job *job)
+static void say_missing(const struct stack_costs *w, const struct export_job *job)
 {
-	for (int what = 0; what < WEIGH_CNT; what++) {
-		const struct weigh_kind *k = &weigh_kinds[what];
+	for (int what = 0; what < COST_CNT; what++) {
+		const struct stack_cost_kind *k = &stack_cost_kinds[what];
 
-		if (!(w->what & WEIGH_BIT(what)) || (w->has_stack & WEIGH_BIT(what)))
+		if (!(w->what & COST_BIT(what)) || (w->has_stack & COST_BIT(what)))
 			continue;
-		if (w->has & WEIGH_BIT(what))
+		if (w->has & COST_BIT(what))
 			sl_warn("export: %s: %s: no stacks were recorded; sightline profile %s "
 				"does",
 				job->input, k->name, k->record);
@@ -260,19 +260,19 @@ static void say_missing(const struct weigh *w, const struct export_job *job)
 	}
 }
 
-int fold_weigh(struct weigh *w, struct export_job *job, char *why, size_t why_len)
+int fold_weigh(struct stack_costs *w, struct export_job *job, char *why, size_t why_len)
 {
 	unsigned asked = job->opt.flame;
 
 	w->db = job->db;
-	w->what = asked ? asked : WEIGH_ALL;
-	if (weigh_run(w, why, why_len) < 0)
+	w->what = asked ? asked : COST_ALL;
+	if (stack_costs_run(w, why, why_len) < 0)
 		return -1;
 	if (asked && !job->opt.quiet)
 		say_missing(w, job);
 	else if (!w->has_stack && !job->opt.quiet)
 		sl_warn("export: %s: no stacks were recorded; sightline profile %s does, or %s",
-			job->input, weigh_kinds[WEIGH_CPU].record, weigh_kinds[WEIGH_GPU].record);
+			job->input, stack_cost_kinds[COST_CPU].record, stack_cost_kinds[COST_GPU].record);
 	job->events = w->entry_cnt;
 	return 0;
 }

@@ -121,9 +121,9 @@ static void put_stack(struct folded *d, uint32_t node)
 
 /* ---- weights ---- */
 
-static void put_weighed(struct weigh *w, struct out *o, const struct weigh_entry *e, int64_t value)
+static void put_weighed(struct stack_costs *w, struct out *o, const struct stack_entry *e, int64_t value)
 {
-	const struct weigh_owner *owner = &w->owner[e->owner];
+	const struct stack_owner *owner = &w->owner[e->owner];
 	uint32_t path[FOLD_DEPTH_MAX + 8];
 	unsigned cnt = 0;
 	char weight[32];
@@ -141,19 +141,19 @@ static void put_weighed(struct weigh *w, struct out *o, const struct weigh_entry
 	out_text(o, weight);
 }
 
-static int run_weighed(struct export_job *job, enum weigh_what what, char *why, size_t why_len)
+static int run_weighed(struct export_job *job, enum stack_cost what, char *why, size_t why_len)
 {
-	struct weigh w = {.frames = job->opt.frames, .by = WEIGH_BY_NAME};
+	struct stack_costs w = {.frames = job->opt.frames, .by = OWNER_BY_NAME};
 	unsigned asked = job->opt.flame;
 	int rc;
 
-	job->opt.flame = WEIGH_BIT(what);
+	job->opt.flame = COST_BIT(what);
 	rc = fold_weigh(&w, job, why, why_len);
 	job->opt.flame = asked;
 	for (size_t i = 0; i < w.entry_cnt && rc == 0; i++)
 		if (w.entry[i].value[what] > 0)
 			put_weighed(&w, job->out, &w.entry[i], w.entry[i].value[what]);
-	weigh_free(&w);
+	stack_costs_free(&w);
 	return rc;
 }
 
@@ -167,10 +167,10 @@ static int run(struct export_job *job, char *why, size_t why_len)
 		return -1;
 	}
 	if (job->opt.flame)
-		return run_weighed(job, (enum weigh_what)__builtin_ctz(job->opt.flame), why,
+		return run_weighed(job, (enum stack_cost)__builtin_ctz(job->opt.flame), why,
 				   why_len);
 	if ((job->timeline.activities & TL_ACT_SAMPLE) && db_read_has_samples(job->db))
-		return run_weighed(job, WEIGH_CPU, why, why_len);
+		return run_weighed(job, COST_CPU, why, why_len);
 	d.fold.self = &d;
 	d.fold.on_open = on_open;
 	d.fold.on_close = on_close;

@@ -312,7 +312,7 @@ static void perfetto_free(struct perfetto *pf)
 	pf_sched_free(pf->sched);
 	free(pf->stack_iid);
 	tl_map_free(&pf->sample_iid);
-	weigh_free(&pf->calls);
+	stack_costs_free(&pf->calls);
 	sqlite3_finalize(pf->tree);
 	free(pf->threads);
 	free(pf->ends);
@@ -332,8 +332,8 @@ static void put_first(struct perfetto *pf)
 static int load_stacks(struct perfetto *pf, char *why, size_t why_len)
 {
 	pf->calls.db = pf->job->db;
-	pf->calls.frames = WEIGH_LINE; /* frames have no place for lines */
-	if (weigh_load(&pf->calls, pf->job->timeline.activities, why, why_len) < 0)
+	pf->calls.frames = FRAMES_BY_LINE; /* frames have no place for lines */
+	if (stack_costs_load(&pf->calls, pf->job->timeline.activities, why, why_len) < 0)
 		return -1;
 	if (pf->calls.node_cnt > 1) {
 		pf->stack_iid = calloc(pf->calls.node_cnt, sizeof(*pf->stack_iid));

@@ -71,7 +71,7 @@ struct perfetto {
 	struct intern names, strings, functions, modules, frames, stacks;
 	struct tl_track **threads; /* their first lanes */
 	size_t thread_cnt, thread_max;
-	struct weigh calls;       /* their stacks */
+	struct stack_costs calls;       /* their stacks */
 	uint64_t *stack_iid;      /* by node of these; 0: not defined yet; NULL: there are none */
 	struct tl_map sample_iid; /* by number of a sample's stack */
 	struct pf_sched *sched;

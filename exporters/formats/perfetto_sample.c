@@ -102,20 +102,20 @@ static uint64_t stack_iid(struct perfetto *pf, const struct tl_frame *frames, ui
 
 uint64_t pf_callstack(struct perfetto *pf, const struct tl_event *e)
 {
-	const struct weigh *w = &pf->calls;
-	uint32_t node = e->stack && pf->stack_iid ? weigh_node(&pf->calls, e->stack) : 0;
+	const struct stack_costs *w = &pf->calls;
+	uint32_t node = e->stack && pf->stack_iid ? stack_node(&pf->calls, e->stack) : 0;
 	struct tl_frame frames[FRAMES_MAX];
 	uint32_t cnt = 0;
 
 	if (!node || pf->stack_iid[node])
 		return node ? pf->stack_iid[node] : 0;
 	for (uint32_t n = node; n && cnt < FRAMES_MAX; n = w->node[n].parent) {
-		const struct weigh_frame *f = &w->frame[w->node[n].frame];
+		const struct stack_frame *f = &w->frame[w->node[n].frame];
 
 		frames[cnt++] = (struct tl_frame){
 			.symbol = {0, f->text, strlen(f->text)},
 			.module = {0, f->module, strlen(f->module)},
-			.kernel = f->kind == WEIGH_KERNEL,
+			.kernel = f->kind == FRAME_KERNEL,
 		};
 	}
 	return pf->stack_iid[node] = stack_iid(pf, frames, cnt);

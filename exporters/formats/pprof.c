@@ -67,13 +67,13 @@ struct module {
 };
 
 struct column {
-	enum weigh_what what;
+	enum stack_cost what;
 	const char *type, *unit;
 	int64_t factor;
 };
 
 struct pprof {
-	struct weigh w;
+	struct stack_costs w;
 	struct out *out;
 	struct proto m;
 	struct tl_map strings, functions, locations,
@@ -82,7 +82,7 @@ struct pprof {
 	struct module *module;
 	size_t module_cnt;
 	uint64_t mapping_cnt;
-	struct column column[WEIGH_CNT + 1];
+	struct column column[COST_CNT + 1];
 	unsigned column_cnt;
 	bool failed;
 };
@@ -123,7 +123,7 @@ static uint64_t string_of(struct pprof *p, const char *text)
 	return *at - 1;
 }
 
-static uint64_t function_of(struct pprof *p, const struct weigh_frame *f)
+static uint64_t function_of(struct pprof *p, const struct stack_frame *f)
 {
 	uint64_t name = string_of(p, f->text), file = string_of(p, f->file);
 	uint64_t system = *f->function && *f->function != '0' ? string_of(p, f->function) : name;
@@ -168,11 +168,11 @@ static uint64_t put_mapping(struct pprof *p, const struct module *mod)
 }
 
 /* 0: code that is in no file. */
-static uint64_t mapping_of(struct pprof *p, const struct weigh_frame *f)
+static uint64_t mapping_of(struct pprof *p, const struct stack_frame *f)
 {
 	uint64_t *at;
 
-	if (!*f->module || (f->kind != WEIGH_NATIVE && f->kind != WEIGH_KERNEL))
+	if (!*f->module || (f->kind != FRAME_NATIVE && f->kind != FRAME_KERNEL))
 		return 0;
 	for (size_t i = 0; i < p->module_cnt; i++) {
 		struct module *mod = &p->module[i];
@@ -199,7 +199,7 @@ static uint64_t mapping_of(struct pprof *p, const struct weigh_frame *f)
 static uint64_t location_of(struct pprof *p, const uint32_t *frame, unsigned cnt)
 {
 	uint64_t *at = tl_map_at(&p->locations, intern_hash(4, frame, cnt * sizeof(*frame)), true);
-	const struct weigh_frame *outer = &p->w.frame[frame[cnt - 1]];
+	const struct stack_frame *outer = &p->w.frame[frame[cnt - 1]];
 	uint64_t mapping, function[64], id;
 	size_t message, line;
 
@@ -240,7 +240,7 @@ static void put_label(struct pprof *p, uint64_t key, unsigned field, uint64_t va
 	proto_close(&p->m, label);
 }
 
-static void put_labels(struct pprof *p, const struct weigh_owner *o)
+static void put_labels(struct pprof *p, const struct stack_owner *o)
 {
 	uint64_t key[4] = {string_of(p, "process"), string_of(p, "pid"), string_of(p, "thread"),
 			   string_of(p, "tid")};
@@ -253,7 +253,7 @@ static void put_labels(struct pprof *p, const struct weigh_owner *o)
 	put_label(p, key[3], LA_NUMBER, (uint64_t)TL_TID(o->global));
 }
 
-static void put_sample(struct pprof *p, const struct weigh_entry *e)
+static void put_sample(struct pprof *p, const struct stack_entry *e)
 {
 	uint32_t frame[FOLD_DEPTH_MAX + 8];
 	uint64_t location[FOLD_DEPTH_MAX + 8];
@@ -339,17 +339,17 @@ static void choose_columns(struct pprof *p, const struct export_job *job, int64_
 {
 	unsigned what = job->opt.flame ? job->opt.flame : p->w.has;
 
-	for (int i = 0; i < WEIGH_CNT; i++) {
-		const char *unit = weigh_kinds[i].unit;
+	for (int i = 0; i < COST_CNT; i++) {
+		const char *unit = stack_cost_kinds[i].unit;
 
-		if (!(what & WEIGH_BIT(i)))
+		if (!(what & COST_BIT(i)))
 			continue;
 		p->column[p->column_cnt++] = (struct column){
-			(enum weigh_what)i, i == WEIGH_CPU ? "samples" : weigh_kinds[i].name,
-			i == WEIGH_CPU || i == WEIGH_CALLS ? "count" : unit, 1};
-		if (i == WEIGH_CPU && period > 0)
+			(enum stack_cost)i, i == COST_CPU ? "samples" : stack_cost_kinds[i].name,
+			i == COST_CPU || i == COST_CALLS ? "count" : unit, 1};
+		if (i == COST_CPU && period > 0)
 			p->column[p->column_cnt++] =
-				(struct column){WEIGH_CPU, "cpu", "nanoseconds", period};
+				(struct column){COST_CPU, "cpu", "nanoseconds", period};
 	}
 }
 
@@ -381,14 +381,14 @@ static void put_head(struct pprof *p, const struct export_job *job, int64_t peri
 	if (p->column_cnt > 0)
 		proto_uint(&p->m, PR_DEFAULT_TYPE,
 			   string_of(p, p->column[p->column_cnt > 1 && period > 0 &&
-						  p->column[0].what == WEIGH_CPU]
+						  p->column[0].what == COST_CPU]
 						.type));
 	send(p);
 }
 
 static int run(struct export_job *job, char *why, size_t why_len)
 {
-	struct pprof p = {.w = {.frames = WEIGH_EXACT, .by = WEIGH_BY_THREAD}, .out = job->out};
+	struct pprof p = {.w = {.frames = FRAMES_BY_EXACT, .by = OWNER_BY_THREAD}, .out = job->out};
 	int rc = fold_weigh(&p.w, job, why, why_len);
 	int64_t rate;
 
@@ -415,7 +415,7 @@ static int run(struct export_job *job, char *why, size_t why_len)
 	tl_map_free(&p.locations);
 	tl_map_free(&p.loose);
 	proto_free(&p.m);
-	weigh_free(&p.w);
+	stack_costs_free(&p.w);
 	return rc;
 }
 

@@ -220,7 +220,7 @@ static void put_file(struct speedscope *s)
 
 /* ---- weights: a profile for each thing that was asked for ---- */
 
-static void put_path(struct weigh *w, struct out *o, const struct weigh_entry *e)
+static void put_path(struct stack_costs *w, struct out *o, const struct stack_entry *e)
 {
 	uint32_t path[FOLD_DEPTH_MAX];
 	unsigned cnt = 0;
@@ -237,13 +237,13 @@ static void put_path(struct weigh *w, struct out *o, const struct weigh_entry *e
 	}
 }
 
-static void put_weights(struct weigh *w, struct out *o, enum weigh_what what)
+static void put_weights(struct stack_costs *w, struct out *o, enum stack_cost what)
 {
-	const char *unit = weigh_kinds[what].unit;
+	const char *unit = stack_cost_kinds[what].unit;
 	bool first = true;
 
 	out_literal(o, "{\"name\":\"");
-	out_text(o, weigh_kinds[what].name);
+	out_text(o, stack_cost_kinds[what].name);
 	out_literal(o, "\",\"type\":\"sampled\",\"unit\":\"");
 	out_text(o, *unit == 'n' || *unit == 'b' ? unit : "none");
 	out_literal(o, "\",\"samples\":[");
@@ -279,21 +279,21 @@ static void put_name(struct out *o, const char *name)
 
 static int run_weighed(struct export_job *job, char *why, size_t why_len)
 {
-	struct weigh w = {.frames = job->opt.frames, .by = WEIGH_BY_NAME};
+	struct stack_costs w = {.frames = job->opt.frames, .by = OWNER_BY_NAME};
 	struct out *o = job->out;
 	const char *comma = "\n";
 
 	if (fold_weigh(&w, job, why, why_len) < 0) {
-		weigh_free(&w);
+		stack_costs_free(&w);
 		return -1;
 	}
 	put_head(job);
-	for (int what = 0; what < WEIGH_CNT; what++) {
-		if (!(w.what & WEIGH_BIT(what)))
+	for (int what = 0; what < COST_CNT; what++) {
+		if (!(w.what & COST_BIT(what)))
 			continue;
 		out_text(o, comma);
 		comma = ",\n";
-		put_weights(&w, o, (enum weigh_what)what);
+		put_weights(&w, o, (enum stack_cost)what);
 	}
 	out_literal(o, "],\n\"shared\":{\"frames\":[");
 	for (uint32_t i = 0; i < w.frame_cnt; i++) {
@@ -309,7 +309,7 @@ static int run_weighed(struct export_job *job, char *why, size_t why_len)
 		put_name(o, w.owner[i].thread);
 	}
 	out_literal(o, "]}}\n");
-	weigh_free(&w);
+	stack_costs_free(&w);
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The child of @parent that is called so. WEIGH_NO_NODE: no memory. */
+/* The child of @parent that is called so. STACK_NO_NODE: no memory. */
 static uint32_t child_of(struct flame *f, uint32_t parent, uint32_t label)
 {
 	uint64_t *at = tl_map_at(&f->edges, (uint64_t)parent << 32 | label, true);
@@ -15,20 +15,20 @@ static uint32_t child_of(struct flame *f, uint32_t parent, uint32_t label)
 		struct flame_node *more = reallocarray(f->nodes, 2 * f->node_room, sizeof(*more));
 
 		if (!more)
-			return WEIGH_NO_NODE;
+			return STACK_NO_NODE;
 		f->nodes = more;
 		f->node_room *= 2;
 	}
 	if (!at)
-		return WEIGH_NO_NODE;
+		return STACK_NO_NODE;
 	f->nodes[f->node_cnt] = (struct flame_node){.parent = parent, .label = label};
 	*at = f->node_cnt;
 	return (uint32_t)f->node_cnt++;
 }
 
-static bool add(struct flame *f, const struct weigh_entry *e)
+static bool add(struct flame *f, const struct stack_entry *e)
 {
-	const struct weigh *w = f->w;
+	const struct stack_costs *w = f->w;
 	int64_t value = e->value[f->what];
 	uint32_t path[FLAME_DEPTH_MAX], node = 0;
 	unsigned cnt = 0, from = 0;
@@ -39,21 +39,21 @@ static bool add(struct flame *f, const struct weigh_entry *e)
 	for (uint32_t n = e->node; n; n = w->node[n].parent)
 		path[cnt++ % FLAME_DEPTH_MAX] = w->node[n].frame;
 	from = cnt > FLAME_DEPTH_MAX ? cnt - FLAME_DEPTH_MAX : 0;
-	f->nodes[0].cnt = weigh_sum(f->nodes[0].cnt, value);
+	f->nodes[0].cnt = stack_cost_sum(f->nodes[0].cnt, value);
 	node = child_of(f, 0, w->frame_cnt + e->owner);
-	for (unsigned i = cnt; node != WEIGH_NO_NODE; i--) {
-		f->nodes[node].cnt = weigh_sum(f->nodes[node].cnt, value);
+	for (unsigned i = cnt; node != STACK_NO_NODE; i--) {
+		f->nodes[node].cnt = stack_cost_sum(f->nodes[node].cnt, value);
 		if (i == from)
 			break;
 		node = child_of(f, node, path[(i - 1) % FLAME_DEPTH_MAX]);
 	}
-	if (node == WEIGH_NO_NODE)
+	if (node == STACK_NO_NODE)
 		return false;
-	f->nodes[node].self = weigh_sum(f->nodes[node].self, value);
+	f->nodes[node].self = stack_cost_sum(f->nodes[node].self, value);
 	return true;
 }
 
-bool flame_build(struct flame *f, const struct weigh *w, enum weigh_what what)
+bool flame_build(struct flame *f, const struct stack_costs *w, enum stack_cost what)
 {
 	*f = (struct flame){.w = w, .what = what, .node_room = 1024, .node_cnt = 1};
 	f->label_cnt = w->frame_cnt + w->owner_cnt;

@@ -14,8 +14,8 @@ struct flame_node {
 };
 
 struct flame {
-	const struct weigh *w;
-	enum weigh_what what;
+	const struct stack_costs *w;
+	enum stack_cost what;
 	struct tl_map edges; /* parent and label to node */
 	struct flame_node *nodes;
 	size_t node_cnt, node_room;
@@ -28,7 +28,7 @@ static inline bool flame_is_process(const struct flame *f, uint32_t label)
 }
 
 /* The tree of one weight. False: no memory. */
-bool flame_build(struct flame *f, const struct weigh *w, enum weigh_what what);
+bool flame_build(struct flame *f, const struct stack_costs *w, enum stack_cost what);
 void flame_free(struct flame *f);
 
 #endif

@@ -18,22 +18,22 @@
 
 /* The graphs of the section, in this order, a tab each; their shares are of @all. */
 static const struct graph {
-	enum weigh_what what;
+	enum stack_cost what;
 	const char *id, *tab, *before, *behind; /* the last two: of all of it, in words */
 	const char *table, *self;
 } graphs[] = {
-	{WEIGH_CPU, "", "CPU samples", "Where the processors were, from ", " samples", "samples",
+	{COST_CPU, "", "CPU samples", "Where the processors were, from ", " samples", "samples",
 	 "samples in the function itself"},
-	{WEIGH_OFF_CPU, "-off-cpu", "Off CPU", "Where threads spent ",
+	{COST_OFF_CPU, "-off-cpu", "Off CPU", "Where threads spent ",
 	 " in calls of the C library, or away from a CPU", "time off the CPU",
 	 "time in calls it made itself"},
-	{WEIGH_GPU, "-gpu", "GPU time", "Where ", " of work on GPUs came from", "GPU time",
+	{COST_GPU, "-gpu", "GPU time", "Where ", " of work on GPUs came from", "GPU time",
 	 "time of what it launched itself"},
-	{WEIGH_READ, "-read", "Bytes read", "Where ", " were read", "bytes read",
+	{COST_READ, "-read", "Bytes read", "Where ", " were read", "bytes read",
 	 "bytes it read itself"},
-	{WEIGH_WRITTEN, "-written", "Bytes written", "Where ", " were written", "bytes written",
+	{COST_WRITTEN, "-written", "Bytes written", "Where ", " were written", "bytes written",
 	 "bytes it wrote itself"},
-	{WEIGH_ALLOCATIONS, "-allocations", "GPU memory", "Where ", " of GPU memory were allocated",
+	{COST_ALLOCATIONS, "-allocations", "GPU memory", "Where ", " of GPU memory were allocated",
 	 "GPU memory", "bytes it allocated itself"},
 };
 #define GRAPHS (sizeof(graphs) / sizeof(graphs[0]))
@@ -50,7 +50,7 @@ struct draw {
 	size_t drawn;
 	int64_t *total, *self; /* by label: with it in the stack, at its end */
 	uint32_t *open;        /* how often on the path */
-	unsigned kinds;        /* 1 << enum weigh_frame_kind, of what is drawn */
+	unsigned kinds;        /* 1 << enum stack_frame_kind, of what is drawn */
 };
 
 static const struct flame_node *sorted;
@@ -70,7 +70,7 @@ static int by_parent(const void *a, const void *b)
 /* The name of a label; the process for one. */
 static const char *name_of(struct draw *d, uint32_t label, char buf[FRAME_NAME + 8])
 {
-	const struct weigh *w = d->flame->w;
+	const struct stack_costs *w = d->flame->w;
 
 	if (flame_is_process(d->flame, label))
 		return page_process_name(d->page, w->owner[label - w->frame_cnt].global >> 24, buf,
@@ -81,7 +81,7 @@ static const char *name_of(struct draw *d, uint32_t label, char buf[FRAME_NAME +
 
 static const char *human_weight(const struct draw *d, char buf[HUMAN_MAX], double value)
 {
-	switch (weigh_kinds[d->flame->what].unit[0]) {
+	switch (stack_cost_kinds[d->flame->what].unit[0]) {
 	case 'n':
 		return human_time(buf, value);
 	case 'b':
@@ -94,7 +94,7 @@ static const char *human_weight(const struct draw *d, char buf[HUMAN_MAX], doubl
 /* Not the calls, kernels and files that stand below the innermost function: they are its own. */
 static bool is_function(const struct draw *d, uint32_t label)
 {
-	return !flame_is_process(d->flame, label) && d->flame->w->frame[label].kind < WEIGH_CALL;
+	return !flame_is_process(d->flame, label) && d->flame->w->frame[label].kind < FRAME_CALL;
 }
 
 /* Adds up by function, of which @own is the innermost so far: one that calls itself counts once per stack. */
@@ -105,9 +105,9 @@ static void add_up(struct draw *d, uint32_t node, int depth, uint32_t own)
 	if (node != 0) {
 		if (is_function(d, n->label))
 			own = n->label;
-		d->self[own] = weigh_sum(d->self[own], n->self);
+		d->self[own] = stack_cost_sum(d->self[own], n->self);
 		if (d->open[n->label]++ == 0)
-			d->total[n->label] = weigh_sum(d->total[n->label], n->cnt);
+			d->total[n->label] = stack_cost_sum(d->total[n->label], n->cnt);
 		if (n->cnt >= d->least) {
 			if (!flame_is_process(d->flame, n->label))
 				d->kinds |= 1u << d->flame->w->frame[n->label].kind;
@@ -167,19 +167,19 @@ static unsigned colour_of(const char *name)
 static void put_class(struct draw *d, uint32_t label, const char *name)
 {
 	static const char *const kinds[] = {
-		[WEIGH_NATIVE] = "f", [WEIGH_PYTHON] = "y",  [WEIGH_KERNEL] = "fk",
-		[WEIGH_JIT] = "fj",   [WEIGH_REMARK] = "fr", [WEIGH_CALL] = "fc",
-		[WEIGH_WORK] = "fg",  [WEIGH_FILE] = "fr"};
-	enum weigh_frame_kind kind = WEIGH_REMARK;
+		[FRAME_NATIVE] = "f", [FRAME_PYTHON] = "y",  [FRAME_KERNEL] = "fk",
+		[FRAME_JIT] = "fj",   [FRAME_REMARK] = "fr", [FRAME_CALL] = "fc",
+		[FRAME_WORK] = "fg",  [FRAME_FILE] = "fr"};
+	enum stack_frame_kind kind = FRAME_REMARK;
 
 	if (!flame_is_process(d->flame, label))
 		kind = d->flame->w->frame[label].kind;
 	if (flame_is_process(d->flame, label))
 		fputs("fp", d->page->out);
-	else if (kind == WEIGH_NATIVE || kind == WEIGH_PYTHON)
+	else if (kind == FRAME_NATIVE || kind == FRAME_PYTHON)
 		fprintf(d->page->out, "%s%u", kinds[kind], colour_of(name));
 	else
-		fputs(kind <= WEIGH_FILE ? kinds[kind] : "fr", d->page->out);
+		fputs(kind <= FRAME_FILE ? kinds[kind] : "fr", d->page->out);
 }
 
 static void put_frame(struct draw *d, uint32_t node, int depth, double x)
@@ -200,7 +200,7 @@ static void put_frame(struct draw *d, uint32_t node, int depth, double x)
 		html_str(out, name);
 		fprintf(out, "\n%s%s, %.1f %%</title><rect width=\"100%%\" height=\"100%%\"/>",
 			human_weight(d, count, (double)n->cnt),
-			d->flame->what == WEIGH_CPU ? " samples" : "", w);
+			d->flame->what == COST_CPU ? " samples" : "", w);
 		if (w > 1.5) {
 			fputs("<text x=\"4\" y=\"13\">", out);
 			html_str(out, name);
@@ -280,14 +280,14 @@ static int put_functions(struct draw *d)
 static void put_legend(const struct draw *d)
 {
 	static const struct {
-		enum weigh_frame_kind kind;
+		enum stack_frame_kind kind;
 		const char *look, *name;
-	} all[] = {{WEIGH_PYTHON, "y1", "Python"},
-		   {WEIGH_NATIVE, "f1", "native"},
-		   {WEIGH_JIT, "fj", "made at run time"},
-		   {WEIGH_KERNEL, "fk", "kernel"},
-		   {WEIGH_CALL, "fc", "call"},
-		   {WEIGH_WORK, "fg", "GPU work"}};
+	} all[] = {{FRAME_PYTHON, "y1", "Python"},
+		   {FRAME_NATIVE, "f1", "native"},
+		   {FRAME_JIT, "fj", "made at run time"},
+		   {FRAME_KERNEL, "fk", "kernel"},
+		   {FRAME_CALL, "fc", "call"},
+		   {FRAME_WORK, "fg", "GPU work"}};
 
 	fputs("<p class=\"flame-legend\">", d->page->out);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -319,10 +319,10 @@ static void put_flame(struct draw *d)
 	if (d->drawn < d->flame->node_cnt - 1)
 		fprintf(out, "<p class=\"note\">Frames with fewer than %s%s are left out.</p>\n",
 			human_weight(d, count, (double)d->least),
-			d->flame->what == WEIGH_CPU ? " samples" : "");
+			d->flame->what == COST_CPU ? " samples" : "");
 }
 
-static int draw_graph(struct page *p, const struct weigh *w, const struct graph *graph)
+static int draw_graph(struct page *p, const struct stack_costs *w, const struct graph *graph)
 {
 	struct flame flame = {0};
 	struct draw d = {.page = p, .flame = &flame, .graph = graph};
@@ -344,7 +344,7 @@ static int draw_graph(struct page *p, const struct weigh *w, const struct graph 
 }
 
 /* Tabs are radio buttons: they need no script, and on paper all of them are there. */
-static int put_graphs(struct page *p, const struct weigh *w, unsigned shown)
+static int put_graphs(struct page *p, const struct stack_costs *w, unsigned shown)
 {
 	bool tabs = (shown & (shown - 1)) != 0, first = true;
 	int rc = 0;
@@ -353,7 +353,7 @@ static int put_graphs(struct page *p, const struct weigh *w, unsigned shown)
 	if (tabs)
 		fputs("<div class=\"tabs\">\n", p->out);
 	for (size_t i = 0; i < GRAPHS && tabs; i++) {
-		if (!(shown & WEIGH_BIT(graphs[i].what)))
+		if (!(shown & COST_BIT(graphs[i].what)))
 			continue;
 		fprintf(p->out,
 			"<input type=\"radio\" name=\"flame-tab\" id=\"flame-tab%s\"%s><label "
@@ -362,7 +362,7 @@ static int put_graphs(struct page *p, const struct weigh *w, unsigned shown)
 		first = false;
 	}
 	for (size_t i = 0; i < GRAPHS && rc == 0; i++) {
-		if (!(shown & WEIGH_BIT(graphs[i].what)))
+		if (!(shown & COST_BIT(graphs[i].what)))
 			continue;
 		if (tabs)
 			fprintf(p->out, "<div class=\"tab\"><h3 class=\"tab-title\">%s</h3>\n",
@@ -381,7 +381,7 @@ int page_flame(struct page *p)
 {
 	static const char *const tables[] = {"SL_STACKS", "SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS",
 					     "CUDA_CALLCHAINS", "SYSCALL_CALLCHAINS"};
-	struct weigh w = {.db = p->db, .by = WEIGH_BY_PROCESS};
+	struct stack_costs w = {.db = p->db, .by = OWNER_BY_PROCESS};
 	unsigned shown;
 	bool any = false;
 	int rc = 0;
@@ -391,13 +391,13 @@ int page_flame(struct page *p)
 	if (!any)
 		return 0;
 	for (size_t i = 0; i < GRAPHS; i++)
-		w.what |= WEIGH_BIT(graphs[i].what);
-	rc = weigh_run(&w, p->scan.why, sizeof(p->scan.why));
+		w.what |= COST_BIT(graphs[i].what);
+	rc = stack_costs_run(&w, p->scan.why, sizeof(p->scan.why));
 	shown = w.has_stack;
-	for (int i = 0; i < WEIGH_CNT; i++)
-		shown &= w.total[i] > 0 ? ~0u : ~WEIGH_BIT(i);
+	for (int i = 0; i < COST_CNT; i++)
+		shown &= w.total[i] > 0 ? ~0u : ~COST_BIT(i);
 	if (rc == 0 && shown)
 		rc = put_graphs(p, &w, shown);
-	weigh_free(&w);
+	stack_costs_free(&w);
 	return rc < 0 ? page_scan_failed(p) : 0;
 }

@@ -8,23 +8,23 @@
 #include "exporters/read/io_direction.h"
 #include "exporters/stacks/stack_costs.h"
 
-const struct weigh_kind weigh_kinds[WEIGH_CNT] = {
-	[WEIGH_CPU] = {"cpu", "samples", "samples of the CPU", "--sample=process-tree"},
-	[WEIGH_OFF_CPU] = {"off-cpu", "nanoseconds", "time in calls of the C library",
+const struct stack_cost_kind stack_cost_kinds[COST_CNT] = {
+	[COST_CPU] = {"cpu", "samples", "samples of the CPU", "--sample=process-tree"},
+	[COST_OFF_CPU] = {"off-cpu", "nanoseconds", "time in calls of the C library",
 			   "--trace=osrt --osrt-backtrace-threshold, or --off-cpu-threshold"},
-	[WEIGH_GPU] = {"gpu", "nanoseconds", "time on GPUs of what was launched",
+	[COST_GPU] = {"gpu", "nanoseconds", "time on GPUs of what was launched",
 		       "--trace=cuda --cudabacktrace=all"},
-	[WEIGH_READ] = {"bytes-read", "bytes", "bytes read",
+	[COST_READ] = {"bytes-read", "bytes", "bytes read",
 			"--trace=osrt --osrt-backtrace-threshold"},
-	[WEIGH_WRITTEN] = {"bytes-written", "bytes", "bytes written",
+	[COST_WRITTEN] = {"bytes-written", "bytes", "bytes written",
 			   "--trace=osrt --osrt-backtrace-threshold"},
-	[WEIGH_ALLOCATIONS] = {"allocations", "bytes", "GPU memory allocated",
+	[COST_ALLOCATIONS] = {"allocations", "bytes", "GPU memory allocated",
 			       "--trace=cuda --cudabacktrace=all"},
-	[WEIGH_CALLS] = {"calls", "calls", "calls of the C library, CUDA and its libraries",
+	[COST_CALLS] = {"calls", "calls", "calls of the C library, CUDA and its libraries",
 			 "--trace=osrt,cuda --cudabacktrace=all"},
 };
 
-unsigned weigh_parse(const char *list, char *why, size_t why_len)
+unsigned stack_costs_parse(const char *list, char *why, size_t why_len)
 {
 	unsigned bits = 0;
 
@@ -32,22 +32,22 @@ unsigned weigh_parse(const char *list, char *why, size_t why_len)
 		size_t len = strcspn(p, ","), at;
 		int what = 0;
 
-		while (what < WEIGH_CNT && (strlen(weigh_kinds[what].name) != len ||
-					    memcmp(weigh_kinds[what].name, p, len) != 0))
+		while (what < COST_CNT && (strlen(stack_cost_kinds[what].name) != len ||
+					    memcmp(stack_cost_kinds[what].name, p, len) != 0))
 			what++;
-		if (what == WEIGH_CNT && len > 0) {
+		if (what == COST_CNT && len > 0) {
 			snprintf(why, why_len, "--flame takes ");
-			for (what = 0; what < WEIGH_CNT; what++) {
+			for (what = 0; what < COST_CNT; what++) {
 				at = strlen(why);
 				snprintf(why + at, why_len - at, "%s%s", what ? ", " : "",
-					 weigh_kinds[what].name);
+					 stack_cost_kinds[what].name);
 			}
 			at = strlen(why);
 			snprintf(why + at, why_len - at, "; not '%.*s'", (int)len, p);
 			return 0;
 		}
 		if (len > 0)
-			bits |= WEIGH_BIT(what);
+			bits |= COST_BIT(what);
 		p += len + (p[len] == ',');
 	}
 	if (!bits)
@@ -57,7 +57,7 @@ unsigned weigh_parse(const char *list, char *why, size_t why_len)
 
 /* ---- whose ---- */
 
-static char *ask_name(struct weigh *w, const char *sql, int64_t global, const char *otherwise)
+static char *ask_name(struct stack_costs *w, const char *sql, int64_t global, const char *otherwise)
 {
 	sqlite3_stmt *stmt = NULL;
 	const char *text = NULL;
@@ -74,29 +74,29 @@ static char *ask_name(struct weigh *w, const char *sql, int64_t global, const ch
 	return copy;
 }
 
-static uint32_t make_owner(struct weigh *w, int64_t global)
+static uint32_t make_owner(struct stack_costs *w, int64_t global)
 {
-	struct weigh_owner o = {.global = global};
+	struct stack_owner o = {.global = global};
 	uint64_t *named;
 
 	o.process = ask_name(w, "SELECT name FROM PROCESSES WHERE globalPid = ?1 & ~0xFFFFFF",
 			     global, "process");
-	if (w->by != WEIGH_BY_PROCESS)
+	if (w->by != OWNER_BY_PROCESS)
 		o.thread = ask_name(w,
 				    "SELECT value FROM ThreadNames JOIN StringIds ON id = nameId "
 				    "WHERE globalTid = ?1 ORDER BY ThreadNames.rowid DESC",
 				    global, "thread");
 	if (w->owner_cnt == w->owner_max) {
 		uint32_t max = w->owner_max ? 2 * w->owner_max : 64;
-		struct weigh_owner *more = reallocarray(w->owner, max, sizeof(*more));
+		struct stack_owner *more = reallocarray(w->owner, max, sizeof(*more));
 
 		w->owner = more ? more : w->owner;
 		w->owner_max = more ? max : w->owner_max;
 	}
-	if (!o.process || (!o.thread && w->by != WEIGH_BY_PROCESS) ||
+	if (!o.process || (!o.thread && w->by != OWNER_BY_PROCESS) ||
 	    w->owner_cnt == w->owner_max) {
 		w->failed = true;
-	} else if (w->by == WEIGH_BY_NAME) {
+	} else if (w->by == OWNER_BY_NAME) {
 		uint64_t hash = intern_hash(intern_hash(0, o.process, strlen(o.process)), o.thread,
 					    strlen(o.thread));
 
@@ -119,9 +119,9 @@ static uint32_t make_owner(struct weigh *w, int64_t global)
 	return w->owner_cnt++;
 }
 
-static uint32_t owner_of(struct weigh *w, int64_t global)
+static uint32_t owner_of(struct stack_costs *w, int64_t global)
 {
-	int64_t key = w->by == WEIGH_BY_PROCESS ? TL_PROCESS_OF(global) : global;
+	int64_t key = w->by == OWNER_BY_PROCESS ? TL_PROCESS_OF(global) : global;
 	uint64_t *at = tl_map_at(&w->owner_of, (uint64_t)key, true);
 
 	if (at && *at)
@@ -138,25 +138,25 @@ static uint32_t owner_of(struct weigh *w, int64_t global)
 /* ---- what it costs ---- */
 
 /* The tree's node of a stack; of none, too. */
-static uint32_t node_of_stack(struct weigh *w, enum weigh_what what, bool has, int64_t stack)
+static uint32_t node_of_stack(struct stack_costs *w, enum stack_cost what, bool has, int64_t stack)
 {
 	uint64_t *at = has ? tl_map_at(&w->node_of, (uint64_t)stack, false) : NULL;
 
-	w->has |= WEIGH_BIT(what);
+	w->has |= COST_BIT(what);
 	if (!at || !*at)
-		return weigh_no_stack(w);
-	w->has_stack |= WEIGH_BIT(what);
+		return stack_no_stack(w);
+	w->has_stack |= COST_BIT(what);
 	return (uint32_t)*at;
 }
 
-static void add(struct weigh *w, enum weigh_what what, int64_t global, uint32_t node, int64_t value)
+static void add(struct stack_costs *w, enum stack_cost what, int64_t global, uint32_t node, int64_t value)
 {
 	uint32_t owner = owner_of(w, global);
 	uint64_t *at = tl_map_at(&w->entry_of, (uint64_t)owner << 32 | node, true);
 
 	if (at && !*at && w->entry_cnt == w->entry_max) {
 		size_t max = w->entry_max ? 2 * w->entry_max : 1024;
-		struct weigh_entry *more = reallocarray(w->entry, max, sizeof(*more));
+		struct stack_entry *more = reallocarray(w->entry, max, sizeof(*more));
 
 		w->entry = more ? more : w->entry;
 		w->entry_max = more ? max : w->entry_max;
@@ -166,18 +166,18 @@ static void add(struct weigh *w, enum weigh_what what, int64_t global, uint32_t 
 		return;
 	}
 	if (!*at) {
-		w->entry[w->entry_cnt] = (struct weigh_entry){.owner = owner, .node = node};
+		w->entry[w->entry_cnt] = (struct stack_entry){.owner = owner, .node = node};
 		*at = ++w->entry_cnt;
 	}
-	w->entry[*at - 1].value[what] = weigh_sum(w->entry[*at - 1].value[what], value);
-	w->total[what] = weigh_sum(w->total[what], value);
+	w->entry[*at - 1].value[what] = stack_cost_sum(w->entry[*at - 1].value[what], value);
+	w->total[what] = stack_cost_sum(w->total[what], value);
 }
 
 /* ---- the sources ---- */
 
-typedef void row_fn(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt);
+typedef void row_fn(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt);
 
-static int each_row(struct weigh *w, enum weigh_what what, const char *sql, row_fn *row)
+static int each_row(struct stack_costs *w, enum stack_cost what, const char *sql, row_fn *row)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL);
@@ -186,29 +186,29 @@ static int each_row(struct weigh *w, enum weigh_what what, const char *sql, row_
 		row(w, what, stmt);
 		rc = w->failed ? SQLITE_NOMEM : SQLITE_OK;
 	}
-	rc = rc == SQLITE_DONE ? 0 : weigh_fail(w);
+	rc = rc == SQLITE_DONE ? 0 : stack_costs_fail(w);
 	sqlite3_finalize(stmt);
 	return rc;
 }
 
-static uint32_t node_at(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt, int col)
+static uint32_t node_at(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt, int col)
 {
 	return node_of_stack(w, what, sqlite3_column_type(stmt, col) != SQLITE_NULL,
 			     sqlite3_column_int64(stmt, col));
 }
 
 /* globalTid, stack */
-static void on_sample(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
+static void on_sample(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt)
 {
 	add(w, what, sqlite3_column_int64(stmt, 0), node_at(w, what, stmt, 1), 1);
 }
 
 /* The name of a call, without the version that CUPTI puts behind it. */
-static const char *call_name(struct weigh *w, int64_t id, char buf[256])
+static const char *call_name(struct stack_costs *w, int64_t id, char buf[256])
 {
 	char *version;
 
-	snprintf(buf, 256, "%s", weigh_string(w, id));
+	snprintf(buf, 256, "%s", stack_string(w, id));
 	version = strrchr(buf, '_');
 	if (version && version[1] == 'v' && strlen(version) >= 6 &&
 	    strspn(version + 2, "0123456789") == strlen(version + 2))
@@ -217,7 +217,7 @@ static const char *call_name(struct weigh *w, int64_t id, char buf[256])
 }
 
 /* The call below the function that made it, unless the stack ends in the call itself. */
-static uint32_t call_leaf(struct weigh *w, uint32_t node, int64_t name_id)
+static uint32_t call_leaf(struct stack_costs *w, uint32_t node, int64_t name_id)
 {
 	char name[256];
 
@@ -226,11 +226,11 @@ static uint32_t call_leaf(struct weigh *w, uint32_t node, int64_t name_id)
 	call_name(w, name_id, name);
 	if (strcmp(w->frame[w->node[node].frame].function, name) == 0)
 		return node;
-	return weigh_leaf(w, node, WEIGH_CALL, name);
+	return stack_leaf(w, node, FRAME_CALL, name);
 }
 
 /* globalTid, stack, nameId, value */
-static void on_call(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
+static void on_call(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt)
 {
 	uint32_t node = node_at(w, what, stmt, 1);
 
@@ -239,35 +239,35 @@ static void on_call(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
 }
 
 /* globalTid, stack, nameId, bytes, pathId, name, library, io: both ways are read at once */
-static void on_bytes(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
+static void on_bytes(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt)
 {
 	int64_t name = sqlite3_column_int64(stmt, 2), path = sqlite3_column_int64(stmt, 4);
 	enum io_direction way = io_direction_of(stmt, 5, 6);
 	uint32_t node;
 
-	what = way == IO_IN ? WEIGH_READ : WEIGH_WRITTEN;
-	if (way == IO_NONE || !(w->what & WEIGH_BIT(what)))
+	what = way == IO_IN ? COST_READ : COST_WRITTEN;
+	if (way == IO_NONE || !(w->what & COST_BIT(what)))
 		return;
 	node = call_leaf(w, node_at(w, what, stmt, 1), name);
 	if (path > 0 && !w->no_leaves)
-		node = weigh_leaf(w, node, WEIGH_FILE, weigh_string(w, path));
+		node = stack_leaf(w, node, FRAME_FILE, stack_string(w, path));
 	add(w, what, sqlite3_column_int64(stmt, 0), node, sqlite3_column_int64(stmt, 3));
 }
 
 /* globalTid, stack, text, value */
-static void on_work(struct weigh *w, enum weigh_what what, sqlite3_stmt *stmt)
+static void on_work(struct stack_costs *w, enum stack_cost what, sqlite3_stmt *stmt)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, 2);
 	uint32_t node = node_at(w, what, stmt, 1);
 
 	if (!w->no_leaves)
-		node = weigh_leaf(w, node, WEIGH_WORK, text ? text : "[unknown]");
+		node = stack_leaf(w, node, FRAME_WORK, text ? text : "[unknown]");
 	add(w, what, sqlite3_column_int64(stmt, 0), node, sqlite3_column_int64(stmt, 3));
 }
 
-static int read_samples(struct weigh *w)
+static int read_samples(struct stack_costs *w)
 {
-	return each_row(w, WEIGH_CPU,
+	return each_row(w, COST_CPU,
 			"SELECT coalesce(globalTid, 0), stack FROM SL_CHAIN_SAMPLES WHERE periodic",
 			on_sample);
 }
@@ -277,25 +277,25 @@ static int read_samples(struct weigh *w)
 	"FROM SL_CHAIN_CALLS WHERE level = 0 AND (source = 1 OR source = 3 AND NOT EXISTS " \
 	"(SELECT 1 FROM OSRT_API))"
 
-static int read_blocked(struct weigh *w)
+static int read_blocked(struct stack_costs *w)
 {
-	return each_row(w, WEIGH_OFF_CPU,
+	return each_row(w, COST_OFF_CPU,
 			"SELECT coalesce(globalTid, 0), stack, nameId, max(end - start, 0) " OUTER,
 			on_call);
 }
 
-static int read_calls(struct weigh *w)
+static int read_calls(struct stack_costs *w)
 {
-	return each_row(w, WEIGH_CALLS,
+	return each_row(w, COST_CALLS,
 			"SELECT coalesce(globalTid, 0), stack, nameId, 1 " OUTER
 			" OR level = 0 AND source IN (2, 4)",
 			on_call);
 }
 
-static int read_bytes(struct weigh *w)
+static int read_bytes(struct stack_costs *w)
 {
 	return each_row(
-		w, WEIGH_READ,
+		w, COST_READ,
 		"SELECT coalesce(globalTid, 0), stack, c.nameId, bytes, pathId, value, library, "
 		"io FROM SL_CHAIN_CALLS c LEFT JOIN StringIds ON id = c.nameId "
 		"LEFT JOIN SL_FUNCTIONS f ON f.nameId = c.nameId WHERE source = 1 AND bytes > 0",
@@ -310,28 +310,28 @@ struct away {
 	int64_t call_end;  /* until then the time is that of a call, and counted there */
 	int64_t call_name; /* of one without a stack, -1: it has one */
 	int64_t out, len;  /* when it left; how long it was away, -1: not known yet */
-	uint32_t node;     /* WEIGH_NO_NODE: none yet */
+	uint32_t node;     /* STACK_NO_NODE: none yet */
 	bool gone, covered;
 };
 
 /* Of a call without a stack the time that a thread was away is where it was then. */
-static void move_from_call(struct weigh *w, const struct away *a)
+static void move_from_call(struct stack_costs *w, const struct away *a)
 {
 	int64_t left = a->call_end - a->out, len = a->len < left ? a->len : left;
 
-	add(w, WEIGH_OFF_CPU, a->thread, call_leaf(w, weigh_no_stack(w), a->call_name), -len);
-	add(w, WEIGH_OFF_CPU, a->thread, a->node, len);
+	add(w, COST_OFF_CPU, a->thread, call_leaf(w, stack_no_stack(w), a->call_name), -len);
+	add(w, COST_OFF_CPU, a->thread, a->node, len);
 }
 
-static void settle(struct weigh *w, struct away *a)
+static void settle(struct stack_costs *w, struct away *a)
 {
-	if (a->node == WEIGH_NO_NODE || a->len < 0)
+	if (a->node == STACK_NO_NODE || a->len < 0)
 		return;
 	if (!a->covered)
-		add(w, WEIGH_OFF_CPU, a->thread, a->node, a->len);
+		add(w, COST_OFF_CPU, a->thread, a->node, a->len);
 	else if (a->call_name >= 0)
 		move_from_call(w, a);
-	a->node = WEIGH_NO_NODE;
+	a->node = STACK_NO_NODE;
 	a->len = -1;
 }
 
@@ -342,14 +342,14 @@ enum {
 	AWAY_SAMPLE
 };
 
-static void on_away(struct weigh *w, struct away *a, sqlite3_stmt *stmt)
+static void on_away(struct stack_costs *w, struct away *a, sqlite3_stmt *stmt)
 {
 	int64_t thread = sqlite3_column_int64(stmt, 0), at = sqlite3_column_int64(stmt, 1),
 		end = sqlite3_column_int64(stmt, 3);
 
 	if (thread != a->thread)
 		*a = (struct away){
-			.thread = thread, .call_end = INT64_MIN, .len = -1, .node = WEIGH_NO_NODE};
+			.thread = thread, .call_end = INT64_MIN, .len = -1, .node = STACK_NO_NODE};
 	switch (sqlite3_column_int(stmt, 2)) {
 	case AWAY_CALL:
 		if (end <= a->call_end)
@@ -364,7 +364,7 @@ static void on_away(struct weigh *w, struct away *a, sqlite3_stmt *stmt)
 		a->gone = true;
 		a->covered = at < a->call_end;
 		a->len = -1;
-		a->node = WEIGH_NO_NODE;
+		a->node = STACK_NO_NODE;
 		break;
 	case AWAY_IN:
 		if (!a->gone || __builtin_sub_overflow(at, a->out, &a->len))
@@ -372,7 +372,7 @@ static void on_away(struct weigh *w, struct away *a, sqlite3_stmt *stmt)
 		a->gone = false;
 		break;
 	default:
-		a->node = node_at(w, WEIGH_OFF_CPU, stmt, 4);
+		a->node = node_at(w, COST_OFF_CPU, stmt, 4);
 		if (sqlite3_column_type(stmt, 3) == SQLITE_NULL)
 			break;
 		/* It says itself how long it was. */
@@ -384,7 +384,7 @@ static void on_away(struct weigh *w, struct away *a, sqlite3_stmt *stmt)
 	settle(w, a);
 }
 
-static int read_away(struct weigh *w)
+static int read_away(struct stack_costs *w)
 {
 	static const char sql[] =
 		"SELECT globalTid, start, 0 AS what, end, stack, nameId " OUTER
@@ -393,7 +393,7 @@ static int read_away(struct weigh *w)
 		"NULL FROM SCHED_EVENTS WHERE EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE "
 		"cpuCycles = 0) UNION ALL SELECT globalTid, start, 3, till, stack, NULL FROM "
 		"SL_CHAIN_SAMPLES WHERE NOT periodic ORDER BY 1, 2, 3";
-	struct away a = {.thread = INT64_MIN, .len = -1, .node = WEIGH_NO_NODE};
+	struct away a = {.thread = INT64_MIN, .len = -1, .node = STACK_NO_NODE};
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL);
 
@@ -401,7 +401,7 @@ static int read_away(struct weigh *w)
 		on_away(w, &a, stmt);
 		rc = w->failed ? SQLITE_NOMEM : SQLITE_OK;
 	}
-	rc = rc == SQLITE_DONE ? 0 : weigh_fail(w);
+	rc = rc == SQLITE_DONE ? 0 : stack_costs_fail(w);
 	sqlite3_finalize(stmt);
 	return rc;
 }
@@ -412,21 +412,21 @@ static int read_away(struct weigh *w)
  * The calls that launched something, by process and correlation id: also those that a filter hides, as the work
  * they launched is shown. Old files do not say whose the work is; then they are of one process.
  */
-static const char launches[] = "CREATE TEMP TABLE SL_WEIGH_LAUNCH (process INTEGER, correlationId "
+static const char launches[] = "CREATE TEMP TABLE SL_COST_LAUNCH (process INTEGER, correlationId "
 			       "INTEGER, globalTid INTEGER, "
 			       "stack INTEGER, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;"
-			       "INSERT OR IGNORE INTO SL_WEIGH_LAUNCH SELECT globalTid >> 24, "
+			       "INSERT OR IGNORE INTO SL_COST_LAUNCH SELECT globalTid >> 24, "
 			       "correlationId, globalTid, stack "
 			       "FROM SL_CHAIN_LAUNCHES ORDER BY 1, 2";
 
 #define WORK(name, table)                                                            \
 	"SELECT coalesce(l.globalTid, w.globalPid, 0), stack, " name                 \
 	", max(end - start, 0) FROM " table                                          \
-	" AS w LEFT JOIN SL_WEIGH_LAUNCH AS l ON l.process = coalesce(w.globalPid, " \
-	"(SELECT min(globalTid) FROM SL_WEIGH_LAUNCH)) >> 24 AND l.correlationId = " \
+	" AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = coalesce(w.globalPid, " \
+	"(SELECT min(globalTid) FROM SL_COST_LAUNCH)) >> 24 AND l.correlationId = " \
 	"w.correlationId"
 
-static int read_gpu(struct weigh *w)
+static int read_gpu(struct stack_costs *w)
 {
 	static const char *const sql[] = {
 		WORK("(SELECT value FROM StringIds WHERE id = coalesce(shortName, demangledName))",
@@ -440,7 +440,7 @@ static int read_gpu(struct weigh *w)
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && rc == 0; i++)
-		rc = each_row(w, WEIGH_GPU, sql[i], on_work);
+		rc = each_row(w, COST_GPU, sql[i], on_work);
 	return rc;
 }
 
@@ -448,11 +448,11 @@ static int read_gpu(struct weigh *w)
  * Memory that was asked for, by the calls' arguments (0 bytes, 21 width, 22 height). Where allocations themselves
  * were recorded, those of calls with the same correlation id are taken instead.
  */
-static int read_allocations(struct weigh *w)
+static int read_allocations(struct stack_costs *w)
 {
 	static const char told[] =
 		"SELECT coalesce(l.globalTid, w.globalPid, 0), stack, '[GPU memory]', bytes FROM "
-		"CUDA_GPU_MEMORY_USAGE_EVENTS AS w LEFT JOIN SL_WEIGH_LAUNCH AS l ON l.process = "
+		"CUDA_GPU_MEMORY_USAGE_EVENTS AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = "
 		"w.globalPid >> 24 AND l.correlationId = w.correlationId WHERE memoryOperationType "
 		"= 0";
 	static const char asked[] =
@@ -466,29 +466,29 @@ static int read_allocations(struct weigh *w)
 		"FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memoryOperationType = 0 AND correlationId "
 		"IS NOT NULL) GROUP BY c.correlationId, globalTid";
 
-	if (each_row(w, WEIGH_ALLOCATIONS, asked, on_call) < 0)
+	if (each_row(w, COST_ALLOCATIONS, asked, on_call) < 0)
 		return -1;
-	return each_row(w, WEIGH_ALLOCATIONS, told, on_work);
+	return each_row(w, COST_ALLOCATIONS, told, on_work);
 }
 
 /* ---- all of it ---- */
 
-static int exec(struct weigh *w, const char *sql)
+static int exec(struct stack_costs *w, const char *sql)
 {
-	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : weigh_fail(w);
+	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : stack_costs_fail(w);
 }
 
-static int load(struct weigh *w, char *why, size_t why_len)
+static int load(struct stack_costs *w, char *why, size_t why_len)
 {
 	w->why = why;
 	w->why_len = why_len;
 	if (sqlite3_prepare_v2(w->db, "SELECT value FROM StringIds WHERE id = ?1", -1, &w->string,
 			       NULL) != SQLITE_OK)
-		return weigh_fail(w);
-	return weigh_read_stacks(w);
+		return stack_costs_fail(w);
+	return stack_costs_read(w);
 }
 
-int weigh_load(struct weigh *w, uint32_t activities, char *why, size_t why_len)
+int stack_costs_load(struct stack_costs *w, uint32_t activities, char *why, size_t why_len)
 {
 	bool any = db_read_has(w->db, "SL_STACKS") &&
 		   (activities & (TL_ACT_OSRT | TL_ACT_CUDA_API | TL_ACT_LIBRARY | TL_ACT_SYSCALL));
@@ -500,34 +500,34 @@ int weigh_load(struct weigh *w, uint32_t activities, char *why, size_t why_len)
 	return any ? load(w, why, why_len) : 0;
 }
 
-int weigh_run(struct weigh *w, char *why, size_t why_len)
+int stack_costs_run(struct stack_costs *w, char *why, size_t why_len)
 {
-	static const char drop[] = "DROP TABLE IF EXISTS temp.SL_WEIGH_LAUNCH";
-	const unsigned launched = WEIGH_BIT(WEIGH_GPU) | WEIGH_BIT(WEIGH_ALLOCATIONS);
+	static const char drop[] = "DROP TABLE IF EXISTS temp.SL_COST_LAUNCH";
+	const unsigned launched = COST_BIT(COST_GPU) | COST_BIT(COST_ALLOCATIONS);
 	int rc = load(w, why, why_len);
 
 	if (rc == 0 && (w->what & launched))
 		rc = exec(w, drop) < 0 ? -1 : exec(w, launches);
-	if (rc == 0 && (w->what & WEIGH_BIT(WEIGH_CPU)))
+	if (rc == 0 && (w->what & COST_BIT(COST_CPU)))
 		rc = read_samples(w);
-	if (rc == 0 && (w->what & WEIGH_BIT(WEIGH_OFF_CPU)))
+	if (rc == 0 && (w->what & COST_BIT(COST_OFF_CPU)))
 		rc = read_blocked(w) < 0 ? -1 : read_away(w);
-	if (rc == 0 && (w->what & WEIGH_BIT(WEIGH_GPU)))
+	if (rc == 0 && (w->what & COST_BIT(COST_GPU)))
 		rc = read_gpu(w);
-	if (rc == 0 && (w->what & (WEIGH_BIT(WEIGH_READ) | WEIGH_BIT(WEIGH_WRITTEN))))
+	if (rc == 0 && (w->what & (COST_BIT(COST_READ) | COST_BIT(COST_WRITTEN))))
 		rc = read_bytes(w);
-	if (rc == 0 && (w->what & WEIGH_BIT(WEIGH_ALLOCATIONS)))
+	if (rc == 0 && (w->what & COST_BIT(COST_ALLOCATIONS)))
 		rc = read_allocations(w);
-	if (rc == 0 && (w->what & WEIGH_BIT(WEIGH_CALLS)))
+	if (rc == 0 && (w->what & COST_BIT(COST_CALLS)))
 		rc = read_calls(w);
 	if (w->what & launched)
 		sqlite3_exec(w->db, drop, NULL, NULL, NULL);
 	if (rc == 0 && w->failed)
-		rc = weigh_fail(w);
+		rc = stack_costs_fail(w);
 	return rc;
 }
 
-void weigh_free(struct weigh *w)
+void stack_costs_free(struct stack_costs *w)
 {
 	for (uint32_t i = 0; i < w->frame_cnt; i++)
 		free(w->frame[i].text);

@@ -4,103 +4,103 @@
  * All that has no stack stands under one frame, [no stack]: sums are those of the tables. Memory follows how many
  * different stacks there are, not how many events.
  */
-#ifndef SL_WEIGH_H
-#define SL_WEIGH_H
+#ifndef SL_STACK_COSTS_H
+#define SL_STACK_COSTS_H
 
 #include <sqlite3.h>
 
 #include "exporters/timeline/tl_internal.h"
 
-enum weigh_what {
-	WEIGH_CPU,     /* samples */
-	WEIGH_OFF_CPU, /* ns in calls of the C library, or without a CPU */
-	WEIGH_GPU,     /* ns of what was launched */
-	WEIGH_READ,    /* bytes */
-	WEIGH_WRITTEN,
-	WEIGH_ALLOCATIONS, /* bytes of GPU memory */
-	WEIGH_CALLS,
-	WEIGH_CNT
+enum stack_cost {
+	COST_CPU,     /* samples */
+	COST_OFF_CPU, /* ns in calls of the C library, or without a CPU */
+	COST_GPU,     /* ns of what was launched */
+	COST_READ,    /* bytes */
+	COST_WRITTEN,
+	COST_ALLOCATIONS, /* bytes of GPU memory */
+	COST_CALLS,
+	COST_CNT
 };
-#define WEIGH_BIT(what) (1u << (what))
-#define WEIGH_ALL       (WEIGH_BIT(WEIGH_CNT) - 1)
+#define COST_BIT(what) (1u << (what))
+#define COST_ALL       (COST_BIT(COST_CNT) - 1)
 
-struct weigh_kind {
+struct stack_cost_kind {
 	const char *name; /* of --flame */
 	const char *unit; /* samples, nanoseconds, bytes, calls */
 	const char *about;
 	const char *record; /* the option that records it */
 };
-extern const struct weigh_kind weigh_kinds[WEIGH_CNT];
+extern const struct stack_cost_kind stack_cost_kinds[COST_CNT];
 
 /* A comma list to bits; 0 after one sentence in @why with all choices. */
-unsigned weigh_parse(const char *list, char *why, size_t why_len);
+unsigned stack_costs_parse(const char *list, char *why, size_t why_len);
 
-enum weigh_frames { /* how a frame is called; what is called the same is the same frame */
-	WEIGH_FUNCTION,
-	WEIGH_LINE,   /* function (file:line) */
-	WEIGH_MODULE, /* function (module) */
-	WEIGH_EXACT,  /* function, but each address and line stays apart */
+enum stack_frames { /* how a frame is called; what is called the same is the same frame */
+	FRAMES_BY_FUNCTION,
+	FRAMES_BY_LINE,   /* function (file:line) */
+	FRAMES_BY_MODULE, /* function (module) */
+	FRAMES_BY_EXACT,  /* function, but each address and line stays apart */
 };
 
-enum weigh_frame_kind { /* the first five as in SL_FRAMES */
-	WEIGH_NATIVE,
-	WEIGH_PYTHON,
-	WEIGH_KERNEL,
-	WEIGH_JIT,
-	WEIGH_REMARK,
-	WEIGH_CALL, /* the call that was made */
-	WEIGH_WORK, /* what ran on the GPU */
-	WEIGH_FILE,
+enum stack_frame_kind { /* the first five as in SL_FRAMES */
+	FRAME_NATIVE,
+	FRAME_PYTHON,
+	FRAME_KERNEL,
+	FRAME_JIT,
+	FRAME_REMARK,
+	FRAME_CALL, /* the call that was made */
+	FRAME_WORK, /* what ran on the GPU */
+	FRAME_FILE,
 };
 
-struct weigh_frame {
+struct stack_frame {
 	char *text;
 	const char *function, *module,
-		*file;    /* texts of the tree: WEIGH_EXACT only; "" when not known */
+		*file;    /* texts of the tree: FRAMES_BY_EXACT only; "" when not known */
 	int64_t line, ip; /* 0: not known */
-	enum weigh_frame_kind kind;
+	enum stack_frame_kind kind;
 	bool inlined;
 };
 
 /* Stacks as a tree: node 0 is the root, a child comes behind its parent. */
-struct weigh_node {
+struct stack_node {
 	uint32_t parent, frame;
 };
 
-enum weigh_by { /* whose it is */
-	WEIGH_BY_PROCESS,
-	WEIGH_BY_NAME,   /* process and thread: those of the same names are one */
-	WEIGH_BY_THREAD, /* each for itself */
+enum stack_by { /* whose it is */
+	OWNER_BY_PROCESS,
+	OWNER_BY_NAME,   /* process and thread: those of the same names are one */
+	OWNER_BY_THREAD, /* each for itself */
 };
 
-struct weigh_owner {
+struct stack_owner {
 	int64_t global; /* globalTid; globalPid of processes; of those of the same names the first */
 	char *process, *thread; /* thread: NULL of processes */
 };
 
-struct weigh_entry {
+struct stack_entry {
 	uint32_t owner, node;
-	int64_t value[WEIGH_CNT];
+	int64_t value[COST_CNT];
 };
 
-struct weigh {
+struct stack_costs {
 	/* set by the user */
 	sqlite3 *db;
-	unsigned what; /* WEIGH_BIT()s */
-	enum weigh_frames frames;
-	enum weigh_by by;
+	unsigned what; /* COST_BIT()s */
+	enum stack_frames frames;
+	enum stack_by by;
 	bool no_leaves; /* without the calls, kernels and files below the innermost functions */
 	/* results */
 	unsigned has;       /* of what there were events */
 	unsigned has_stack; /* and of what any had a stack */
-	int64_t total[WEIGH_CNT];
-	struct weigh_frame *frame;
+	int64_t total[COST_CNT];
+	struct stack_frame *frame;
 	uint32_t frame_cnt, frame_max;
-	struct weigh_node *node;
+	struct stack_node *node;
 	uint32_t node_cnt, node_max;
-	struct weigh_owner *owner;
+	struct stack_owner *owner;
 	uint32_t owner_cnt, owner_max;
-	struct weigh_entry *entry;
+	struct stack_entry *entry;
 	size_t entry_cnt, entry_max;
 	/* inner */
 	struct tl_map frame_of, child_of, node_of, owner_of, owner_named, entry_of, strings,
@@ -113,7 +113,7 @@ struct weigh {
 };
 
 /* Nonsense in a report shall not wrap around. */
-static inline int64_t weigh_sum(int64_t a, int64_t b)
+static inline int64_t stack_cost_sum(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -121,28 +121,28 @@ static inline int64_t weigh_sum(int64_t a, int64_t b)
 }
 
 /* 0, or -1 after one sentence in @why. */
-int weigh_run(struct weigh *w, char *why, size_t why_len);
-void weigh_free(struct weigh *w);
+int stack_costs_run(struct stack_costs *w, char *why, size_t why_len);
+void stack_costs_free(struct stack_costs *w);
 
 /* ---- between the two halves ---- */
 
-#define WEIGH_NO_NODE UINT32_MAX
+#define STACK_NO_NODE UINT32_MAX
 /* All stacks of the report (stack_tree.c). */
-int weigh_read_stacks(struct weigh *w);
+int stack_costs_read(struct stack_costs *w);
 /* For who shows events one by one: the stacks alone, where @activities (TL_ACT_*) have any. 0, or -1 as above. */
-int weigh_load(struct weigh *w, uint32_t activities, char *why, size_t why_len);
+int stack_costs_load(struct stack_costs *w, uint32_t activities, char *why, size_t why_len);
 /* The innermost frame of a stack in the tree; 0: there is none. */
-static inline uint32_t weigh_node(struct weigh *w, int64_t stack)
+static inline uint32_t stack_node(struct stack_costs *w, int64_t stack)
 {
 	uint64_t *at = tl_map_at(&w->node_of, (uint64_t)stack, false);
 
 	return at ? (uint32_t)*at : 0;
 }
 /* A text of StringIds, kept; "" when there is none. */
-const char *weigh_string(struct weigh *w, int64_t id);
+const char *stack_string(struct stack_costs *w, int64_t id);
 /* A frame of no stack, below @parent. */
-uint32_t weigh_leaf(struct weigh *w, uint32_t parent, enum weigh_frame_kind kind, const char *text);
-uint32_t weigh_no_stack(struct weigh *w);
-int weigh_fail(struct weigh *w);
+uint32_t stack_leaf(struct stack_costs *w, uint32_t parent, enum stack_frame_kind kind, const char *text);
+uint32_t stack_no_stack(struct stack_costs *w);
+int stack_costs_fail(struct stack_costs *w);
 
 #endif

@@ -8,13 +8,13 @@
 
 #define DEPTH_MAX 1024 /* of deeper stacks the innermost frames are left out */
 
-int weigh_fail(struct weigh *w)
+int stack_costs_fail(struct stack_costs *w)
 {
 	snprintf(w->why, w->why_len, "%s", w->failed ? "out of memory" : sqlite3_errmsg(w->db));
 	return -1;
 }
 
-const char *weigh_string(struct weigh *w, int64_t id)
+const char *stack_string(struct stack_costs *w, int64_t id)
 {
 	uint64_t *at = tl_map_at(&w->strings, (uint64_t)id, true);
 	const char *text = "";
@@ -46,7 +46,7 @@ static const char *base_of(const char *path)
 }
 
 /* Addresses without a name are their module: nothing else would sum up. */
-static char *frame_text(const struct weigh *w, const struct weigh_frame *f, bool unresolved)
+static char *frame_text(const struct stack_costs *w, const struct stack_frame *f, bool unresolved)
 {
 	const char *module = base_of(f->module), *name = f->function;
 	char plain[512], *text = NULL;
@@ -57,11 +57,11 @@ static char *frame_text(const struct weigh *w, const struct weigh_frame *f, bool
 			 *module ? module : "unknown");
 		name = plain;
 	}
-	if (w->frames == WEIGH_LINE && *f->file && f->line > 0)
+	if (w->frames == FRAMES_BY_LINE && *f->file && f->line > 0)
 		rc = asprintf(&text, "%s (%s:%lld)", name, base_of(f->file), (long long)f->line);
-	else if (w->frames == WEIGH_LINE && *f->file)
+	else if (w->frames == FRAMES_BY_LINE && *f->file)
 		rc = asprintf(&text, "%s (%s)", name, base_of(f->file));
-	else if (w->frames == WEIGH_MODULE && *module && name != plain)
+	else if (w->frames == FRAMES_BY_MODULE && *module && name != plain)
 		rc = asprintf(&text, "%s (%s)", name, module);
 	else
 		rc = asprintf(&text, "%s", name);
@@ -69,14 +69,14 @@ static char *frame_text(const struct weigh *w, const struct weigh_frame *f, bool
 }
 
 /* The number of a frame; takes over f->text. */
-static uint32_t frame_of(struct weigh *w, struct weigh_frame *f)
+static uint32_t frame_of(struct stack_costs *w, struct stack_frame *f)
 {
 	uint64_t hash = intern_hash(f->kind, f->text, strlen(f->text));
 	uint64_t exact[4] = {(uintptr_t)f->module, (uintptr_t)f->file, (uint64_t)f->line,
 			     (uint64_t)f->ip ^ (uint64_t)f->inlined << 63};
 	uint64_t *at;
 
-	if (w->frames == WEIGH_EXACT)
+	if (w->frames == FRAMES_BY_EXACT)
 		hash = intern_hash(hash, exact, sizeof(exact));
 	at = tl_map_at(&w->frame_of, hash, true);
 	if (at && *at) {
@@ -85,7 +85,7 @@ static uint32_t frame_of(struct weigh *w, struct weigh_frame *f)
 	}
 	if (at && w->frame_cnt == w->frame_max) {
 		uint32_t max = w->frame_max ? 2 * w->frame_max : 256;
-		struct weigh_frame *more = reallocarray(w->frame, max, sizeof(*more));
+		struct stack_frame *more = reallocarray(w->frame, max, sizeof(*more));
 
 		w->frame = more ? more : w->frame;
 		w->frame_max = more ? max : w->frame_max;
@@ -119,11 +119,11 @@ enum {
 };
 
 /* Most frames come again and again: by what the report says of them, before any text is looked at. */
-static uint32_t frame_of_row(struct weigh *w, sqlite3_stmt *stmt)
+static uint32_t frame_of_row(struct stack_costs *w, sqlite3_stmt *stmt)
 {
 	bool own = sqlite3_column_type(stmt, COL_FRAME) != SQLITE_NULL;
 	uint64_t key = (uint64_t)sqlite3_column_int64(stmt, COL_FRAME), *at;
-	struct weigh_frame f = {0};
+	struct stack_frame f = {0};
 	uint32_t frame;
 
 	if (!own) {
@@ -131,19 +131,19 @@ static uint32_t frame_of_row(struct weigh *w, sqlite3_stmt *stmt)
 
 		for (int i = 0; i < 7; i++)
 			raw[i] = sqlite3_column_int64(stmt, COL_KIND + i);
-		if (w->frames == WEIGH_EXACT)
+		if (w->frames == FRAMES_BY_EXACT)
 			raw[6] = sqlite3_column_int64(stmt, COL_IP);
 		key = intern_hash(sqlite3_column_int(stmt, COL_UNRESOLVED) + 1u, raw, sizeof(raw));
 	}
 	at = tl_map_at(&w->leaf_of, key, true);
 	if (at && *at)
 		return (uint32_t)*at - 1;
-	f.kind = (enum weigh_frame_kind)sqlite3_column_int(stmt, COL_KIND);
-	f.function = weigh_string(w, sqlite3_column_int64(stmt, COL_SYMBOL));
-	f.module = weigh_string(w, sqlite3_column_int64(stmt, COL_MODULE));
+	f.kind = (enum stack_frame_kind)sqlite3_column_int(stmt, COL_KIND);
+	f.function = stack_string(w, sqlite3_column_int64(stmt, COL_SYMBOL));
+	f.module = stack_string(w, sqlite3_column_int64(stmt, COL_MODULE));
 	f.file = sqlite3_column_type(stmt, COL_FILE) == SQLITE_NULL
 			 ? ""
-			 : weigh_string(w, sqlite3_column_int64(stmt, COL_FILE));
+			 : stack_string(w, sqlite3_column_int64(stmt, COL_FILE));
 	f.line = sqlite3_column_int64(stmt, COL_LINE);
 	f.ip = sqlite3_column_int64(stmt, COL_IP);
 	f.inlined = sqlite3_column_int(stmt, COL_INLINED) == 1;
@@ -161,7 +161,7 @@ static uint32_t frame_of_row(struct weigh *w, sqlite3_stmt *stmt)
 
 /* ---- the tree ---- */
 
-static uint32_t node_of(struct weigh *w, uint32_t parent, uint32_t frame)
+static uint32_t node_of(struct stack_costs *w, uint32_t parent, uint32_t frame)
 {
 	uint64_t *at = tl_map_at(&w->child_of, (uint64_t)parent << 32 | frame, true);
 
@@ -169,7 +169,7 @@ static uint32_t node_of(struct weigh *w, uint32_t parent, uint32_t frame)
 		return (uint32_t)*at;
 	if (at && w->node_cnt == w->node_max) {
 		uint32_t max = w->node_max ? 2 * w->node_max : 1024;
-		struct weigh_node *more = reallocarray(w->node, max, sizeof(*more));
+		struct stack_node *more = reallocarray(w->node, max, sizeof(*more));
 
 		w->node = more ? more : w->node;
 		w->node_max = more ? max : w->node_max;
@@ -179,15 +179,15 @@ static uint32_t node_of(struct weigh *w, uint32_t parent, uint32_t frame)
 		return 0;
 	}
 	if (w->node_cnt == 0) /* the root */
-		w->node[w->node_cnt++] = (struct weigh_node){0};
-	w->node[w->node_cnt] = (struct weigh_node){parent, frame};
+		w->node[w->node_cnt++] = (struct stack_node){0};
+	w->node[w->node_cnt] = (struct stack_node){parent, frame};
 	*at = w->node_cnt;
 	return w->node_cnt++;
 }
 
-uint32_t weigh_leaf(struct weigh *w, uint32_t parent, enum weigh_frame_kind kind, const char *text)
+uint32_t stack_leaf(struct stack_costs *w, uint32_t parent, enum stack_frame_kind kind, const char *text)
 {
-	struct weigh_frame f = {.kind = kind, .module = "", .file = "", .text = strdup(text)};
+	struct stack_frame f = {.kind = kind, .module = "", .file = "", .text = strdup(text)};
 
 	if (!f.text) {
 		w->failed = true;
@@ -197,15 +197,15 @@ uint32_t weigh_leaf(struct weigh *w, uint32_t parent, enum weigh_frame_kind kind
 	return node_of(w, parent, frame_of(w, &f));
 }
 
-uint32_t weigh_no_stack(struct weigh *w)
+uint32_t stack_no_stack(struct stack_costs *w)
 {
-	return weigh_leaf(w, 0, WEIGH_REMARK, "[no stack]");
+	return stack_leaf(w, 0, FRAME_REMARK, "[no stack]");
 }
 
 /* ---- reading ---- */
 
 struct pass {
-	struct weigh *w;
+	struct stack_costs *w;
 	int64_t stack;
 	uint32_t frame[DEPTH_MAX]; /* innermost first */
 	int64_t depth;             /* of the last one */
@@ -250,7 +250,7 @@ static void take_row(struct pass *p, sqlite3_stmt *stmt)
 }
 
 /* Tables of stacks lie stack by stack, innermost first; where they do not, they are sorted. */
-int weigh_read_stacks(struct weigh *w)
+int stack_costs_read(struct stack_costs *w)
 {
 	static const char sql[] = "SELECT stack, depth, kind, symbol, module, file, line, inlined, "
 				  "unresolved, ip, frame FROM SL_CHAIN_FRAMES";
@@ -279,5 +279,5 @@ int weigh_read_stacks(struct weigh *w)
 			rc = SQLITE_DONE;
 	}
 	free(p);
-	return rc == SQLITE_DONE && !w->failed ? 0 : weigh_fail(w);
+	return rc == SQLITE_DONE && !w->failed ? 0 : stack_costs_fail(w);
 }
