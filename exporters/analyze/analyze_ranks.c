@@ -1,7 +1,7 @@
 /*
  * analyze_ranks.c - several reports are mostly the ranks of one job: is their load even?
  *
- * What the rule gpu_imbalance says of the processes of one report, for those of all.
+ * The judgement of the rule gpu_imbalance across all reports: it compares the processes of one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -49,7 +49,7 @@ void findings_time(long long ns, char *buf, size_t len)
 	scaled((double)ns, units, buf, len);
 }
 
-/* "one|many}" behind a number: the word that goes with it. 0: something else. */
+/* "one|many}" after a number: the word that goes with it. 0: something else. */
 static int noun(const char *p, long long n, char *buf, size_t len)
 {
 	size_t one = strcspn(p, "|}"), many;
@@ -130,7 +130,7 @@ static const char *shared_step(const char *name)
 
 static int run_steps(struct analysis *a, const char *names, char *why, size_t why_len);
 
-/* Makes the tables of the step called @name; a failure leaves none behind. SQLite's result code, or -1 (@why). */
+/* Makes the tables of the step called @name; a failure leaves none after. SQLite's result code, or -1 (@why). */
 static int make_step(struct analysis *a, const char *name, char *why, size_t why_len)
 {
 	const char *sql = shared_step(name);
@@ -346,7 +346,7 @@ static int focus(struct analysis *a, const struct report *rule, char *why, size_
 
 /* ---- rules ---- */
 
-struct hearing {
+struct verdict {
 	struct analysis *a;
 	const struct report *rule;
 	struct findings *fs;
@@ -409,9 +409,9 @@ int findings_add(struct findings *fs, const struct finding *f)
 	return new->text &&new->advice ? 0 : -1;
 }
 
-static int hear(void *ctx, sqlite3_stmt *stmt)
+static int add_verdict(void *ctx, sqlite3_stmt *stmt)
 {
-	struct hearing *h = ctx;
+	struct verdict *h = ctx;
 	int severity = find_severity(text_of(stmt, "severity")), cost = column_called(stmt, "cost");
 	const char *text = text_of(stmt, "finding"), *advice = text_of(stmt, "advice");
 	char *own = advice ? NULL : head_advice(h->rule);
@@ -441,8 +441,8 @@ long long findings_run(struct analysis *a, const struct report *rule, const stru
 		       const struct format *format, struct sheet *s, struct findings *fs, char *why,
 		       size_t why_len)
 {
-	struct hearing h = {.a = a, .rule = rule, .fs = fs};
-	const struct query_listener listener = {"severity", hear, &h};
+	struct verdict h = {.a = a, .rule = rule, .fs = fs};
+	const struct query_observer observer = {"severity", add_verdict, &h};
 	char uses[512];
 	long long rows;
 
@@ -453,9 +453,9 @@ long long findings_run(struct analysis *a, const struct report *rule, const stru
 	for (unsigned i = 0; report_field(rule->sql, "uses", i, uses, sizeof(uses)); i++)
 		if (run_steps(a, uses, why, why_len) < 0)
 			return -1;
-	/* What the rule leaves in the temp schema goes away with the savepoint. */
+	/* What the rule leaves in the temp schema is dropped with the savepoint. */
 	sqlite3_exec(a->db, "SAVEPOINT rule", NULL, NULL, NULL);
-	rows = query_listen(a->db, rule, unit, format, s, &listener, why, why_len);
+	rows = query_observe(a->db, rule, unit, format, s, &observer, why, why_len);
 	if (rows < 0 && h.wrong)
 		snprintf(why, why_len, "rule %s: its verdict has no good %s", rule->name, h.wrong);
 	sqlite3_exec(a->db, "ROLLBACK TO rule; RELEASE rule", NULL, NULL, NULL);

@@ -1,23 +1,23 @@
 /*
  * findings.h - rules: what is wrong with the traced program, what it costs, how one sees it.
  *
- * A new rule is one file, exporters/analyze/rules/NAME.sql, a text as described in report.h with, beside
+ * A new rule is one file, exporters/analyze/rules/NAME.sql, a text as described in report.h with, next to
  * title, about, needs, arg and column:
  *
  *   default:  place in the set that runs without -r (a number that no other rule has)
  *   advice:   what to do about it; may be repeated
  *   uses:     NAME[, ...]: temporary tables made by exporters/analyze/rules/shared/NAME.sql, once for all rules
  *
- * Its statements run in turn; temporary tables and views it makes are dropped behind it.
+ * Its statements run in turn; temporary tables and views it makes are dropped after it.
  *
  *   The verdict is each statement before the last one whose first column is called "severity":
  *     severity  'info', 'bad' or 'severe'
  *     cost      wall time that could be won, ns, as an estimate that errs on the small side; what goes
- *               on in parallel (processes, GPUs, threads) counts once. NULL: cannot be told
+ *               on in parallel (processes, GPUs, threads) counts once. NULL: unknown
  *     finding   one sentence with figures. {N ns}, {N B}, {N} and {N gap|gaps} are written for people:
  *               12.3 ms, 4.56 MB, 7,890, 1 gap
  *     advice    (may be left out) instead of the one in the head
- *   A row is a finding; no row: the rule is silent. It says nothing where there is nothing to win, and
+ *   A row is a finding; no row: the rule is silent. It gives none where nothing can be won, and
  *   then its evidence is not shown either unless the rule was asked for by name.
  *
  *   The evidence is the last statement, a table like that of a report: the worst rows first,
@@ -26,7 +26,7 @@
  *
  * Where a rule has no threshold of its own, a cost above 10 % of the wall time is severe, above 2 % bad.
  *
- * Always there: temp.wall, one row (start, end, ns): from the first event to the last. Who made calls, as file and line
+ * Always there: temp.wall, one row (start, end, ns): from the first event to the last. The callers of calls, as file and line
  * of the program, is in call_places (uses: call_places); it is empty where the report has no stacks.
  *
  * In the sqlite3 shell: .read the shared steps that it uses, .parameter set its arguments, .read the rule.

@@ -1,7 +1,7 @@
 /*
  * cmd_analyze.c - sightline analyze: what is wrong with the traced program, ranked by what it costs.
  *
- * All rules run before anything is printed: the ranking stands first, the evidence behind it.
+ * All rules run before anything is printed: the ranking stands first, the evidence after it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int parse(struct analyze *a, int argc, char **argv)
 	return tables_parse(t, opts, argc, argv);
 }
 
-/* Words of --fail-on, one by one; false behind the last. */
+/* Words of --fail-on, one by one; false after the last. */
 static bool next_word(const char **list, char *word, size_t len)
 {
 	while (*list && **list) {
@@ -112,8 +112,8 @@ static int check_fail_on(const struct analyze *a)
 
 /* ---- running ---- */
 
-/* Many rules on a large report take their time; whoever sits before it may know. */
-static void say_progress(const struct analyze *a, const struct table_job *job)
+/* Many rules on a large report take a while: a line of progress on a terminal. */
+static void show_progress(const struct analyze *a, const struct table_job *job)
 {
 	static int shown = -1;
 	size_t nr = job ? (size_t)(job - a->t.jobs) + 1 : 0;
@@ -159,7 +159,7 @@ static int run_rule(struct analyze *a, struct analysis *an, size_t i)
 		ev->outcome = OUTCOME_NO_DATA;
 		snprintf(ev->missing, sizeof(ev->missing), "%.120s", why);
 	} else if (ev->rows < 0) {
-		say_progress(a, NULL);
+		show_progress(a, NULL);
 		sl_warn("analyze: %s: %s", job->input, why);
 		return -1;
 	} else {
@@ -190,7 +190,7 @@ static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 		return SL_EXIT_FAIL;
 	}
 	for (size_t i = in * a->t.per_input; i < (in + 1) * a->t.per_input; i++) {
-		say_progress(a, &a->t.jobs[i]);
+		show_progress(a, &a->t.jobs[i]);
 		if (run_rule(a, &an, i) < 0)
 			rc = SL_EXIT_FAIL;
 	}
@@ -216,7 +216,7 @@ static int run_rules(struct analyze *a)
 		rc = SL_EXIT_FAIL;
 	}
 	free(ranks.list);
-	say_progress(a, NULL);
+	show_progress(a, NULL);
 	findings_rank(&a->fs);
 	return rc;
 }
@@ -288,7 +288,7 @@ static int write_lists(const struct analyze *a)
 	return rc;
 }
 
-/* Is there something to show? Of rules that nobody asked for by name, only what they found. */
+/* Is there something to show? Rules that were not named show only findings. */
 static bool worth_it(const struct analyze *a, size_t i)
 {
 	const struct evidence *ev = &a->ev[i];

@@ -306,7 +306,7 @@ static int judge(struct compare *o)
 			return SL_EXIT_FAIL;
 		}
 		if (g->fired) {
-			compare_gate_tell(&o->c, g, stderr);
+			compare_gate_print(&o->c, g, stderr);
 			rc = SL_EXIT_FOUND;
 		}
 	}

@@ -94,7 +94,7 @@ static bool is_older(const char *a, const char *b)
 						      : sa.st_mtim.tv_nsec < sb.st_mtim.tv_nsec;
 }
 
-/* x.nsys-rep stands for the database beside it, unless that was made of an earlier x.nsys-rep. */
+/* x.nsys-rep stands for the database next to it, unless that was made of an earlier x.nsys-rep. */
 static int find_input(struct export *x)
 {
 	char *sqlite = NULL;
@@ -147,7 +147,7 @@ static int find_target(struct export *x)
 		x->target = strdup(x->output);
 	else
 		x->target = derived(x, len, "");
-	/* "name/" is name: beside it lies what is written meanwhile. */
+	/* "name/" is name: next to it lies what is written meanwhile. */
 	if (x->target && x->exporter->shape == EXPORT_FOLDER)
 		for (size_t at = strlen(x->target); at > 1 && x->target[at - 1] == '/';)
 			x->target[--at] = 0;
@@ -226,7 +226,7 @@ static int check_shift(struct export *x)
 	return SL_EXIT_USAGE;
 }
 
-/* What is asked for and would be done by nobody, above all leaving out private data. */
+/* Options that this format would ignore are refused, above all those that leave out private data. */
 static int check_use(const struct export *x)
 {
 	const struct exporter *e = x->exporter;

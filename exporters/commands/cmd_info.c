@@ -47,7 +47,7 @@ int cmd_info(int argc, char **argv)
 	int cnt = 0, shown = 0, rc = 0;
 	bool json;
 
-	/* Options may also stand behind reports, whose names are moved to the front. */
+	/* Options may also stand after reports, whose names are moved to the front. */
 	for (int at = 0; at < argc;) {
 		int n = opt_parse(opts, argc - at, argv + at, "info");
 

@@ -53,7 +53,7 @@ static int parse(struct summary *sum, int argc, char **argv)
 	};
 	int at = 0;
 
-	/* Options may also stand behind the file. */
+	/* Options may also stand after the file. */
 	while (at < argc) {
 		int n = opt_parse(opts, argc - at, argv + at, "report");
 
@@ -107,7 +107,7 @@ static int fail(const char *input, const char *why)
 	return SL_EXIT_FAIL;
 }
 
-static void say(const char *path)
+static void print_size(const char *path)
 {
 	char size[HUMAN_MAX];
 	struct stat st;
@@ -145,7 +145,7 @@ static int write_page(const struct summary *sum, sqlite3 *db, char *target)
 	if (output_close(&out, true, why, sizeof(why)) < 0)
 		return fail("", why);
 	if (!sum->quiet && out.kind == OUTPUT_FILE)
-		say(target);
+		print_size(target);
 	return 0;
 }
 

@@ -258,7 +258,7 @@ int cmd_top(int argc, char **argv)
 	char *path;
 	int rc;
 
-	/* Options may also stand behind the report. */
+	/* Options may also stand after the report. */
 	for (int at = 0; at < argc;) {
 		int n = opt_parse(opts, argc - at, argv + at, "top");
 

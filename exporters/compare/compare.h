@@ -5,7 +5,7 @@
  * title, about, needs and
  *
  *   unit:     ns or bytes
- *   default:  place in the output; "single" behind it: one figure of the whole report, shown in the summary;
+ *   default:  place in the output; "single" after it: one figure of the whole report, shown in the summary;
  *             "whole": nothing that a part has, so left out with a filter
  *
  * Its last statement gives samples in groups: name, alike (NULL: made from the name), value, count; ordered
@@ -79,7 +79,7 @@ struct compare_set {
 struct compare_figure {
 	bool is_there; /* in any run */
 	double value[METRIC_CNT];
-	double p[METRIC_CNT]; /* of its runs and the base's being the same; -1: too few runs to tell */
+	double p[METRIC_CNT]; /* of its runs and the base's being the same; -1: too few runs */
 	const struct compare_item **items; /* [run of the set], NULL where it is absent */
 };
 
@@ -128,7 +128,7 @@ void compare_summarize(const struct compare_sample *list, size_t cnt, double met
 
 /* Makes one row of each likeness of which most is left over; for compare_match(). 0 or -1. */
 int compare_pool(struct comparison *c, size_t first);
-/* A new row behind the others, without figures; NULL: no memory. */
+/* A new row after the others, without figures; NULL: no memory. */
 struct compare_row *compare_new_row(struct comparison *c, const struct compare_kind *kind,
 				    const char *name);
 void compare_free_item(struct compare_item *item);
@@ -176,7 +176,7 @@ int compare_gate_parse(const struct comparison *c, const char *text, struct comp
 void compare_gate_check(const struct comparison *c, const struct compare_view *v,
 			struct compare_gate *g);
 /* One line about one that fired. */
-void compare_gate_tell(const struct comparison *c, const struct compare_gate *g, FILE *out);
+void compare_gate_print(const struct comparison *c, const struct compare_gate *g, FILE *out);
 void compare_gate_free(struct compare_gate *g);
 
 #endif

@@ -181,7 +181,7 @@ static bool exceeds(const struct compare_gate *g, double found)
 	}
 }
 
-/* What the condition is about; NaN: cannot be told. */
+/* What the condition is about; NaN: unknown. */
 static double found_in(const struct compare_gate *g, double from, double to)
 {
 	if (!g->is_change)
@@ -191,7 +191,7 @@ static double found_in(const struct compare_gate *g, double from, double to)
 	return from == to ? 0 : (to - from) * 100 / fabs(from);
 }
 
-/* Chance alone may have done it. Without repeats there is no telling, and the figure counts. */
+/* Chance alone may have done it. Without repeats that is unknown, and the figure counts. */
 static bool is_chance(const struct compare_gate *g, const struct compare_view *v, double p)
 {
 	return g->is_change && p >= v->alpha;
@@ -295,7 +295,7 @@ void compare_gate_check(const struct comparison *c, const struct compare_view *v
 		check_all(c, v, g);
 }
 
-void compare_gate_tell(const struct comparison *c, const struct compare_gate *g, FILE *out)
+void compare_gate_print(const struct comparison *c, const struct compare_gate *g, FILE *out)
 {
 	const char *unit = g->is_percent                   ? " %"
 			   : g->metric == METRIC_COUNT     ? ""

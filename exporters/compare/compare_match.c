@@ -330,7 +330,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The metric in each run of the set: absent is none of it for sums, and nothing to tell for the rest. */
+/* The metric in each run of the set: where it is absent, a sum is 0 and the others are unknown. */
 static size_t values_of(const struct compare_figure *f, const struct compare_set *set,
 			enum compare_metric m, double *values)
 {

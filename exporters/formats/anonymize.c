@@ -1,4 +1,4 @@
-/* anonymize.c - finds in texts what tells of people and places, and numbers it. */
+/* anonymize.c - finds what identifies people and places in texts, and replaces it by numbers. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -198,7 +198,7 @@ static void put_part(struct anonymizer *a, const char *part, size_t len)
 }
 
 /*
- * What the system itself brings is the same everywhere and tells much: its paths stay. Of other well-known
+ * Paths of the system are the same everywhere, and useful: they stay. Of other well-known
  * places the first part stays.
  */
 static void put_path(struct anonymizer *a, const char *path, size_t len)
@@ -335,7 +335,7 @@ static size_t path_at(const char *p, size_t len)
 	return at;
 }
 
-/* "://", who stands behind it, port and path. Returns how much that is. */
+/* "://", who stands after it, port and path. Returns how much that is. */
 static size_t put_url(struct anonymizer *a, const char *p, size_t len)
 {
 	size_t at = 3, port, path;
@@ -457,7 +457,7 @@ enum anonymize_how anonymize_column(const char *table, const char *column)
 
 enum anonymize_how anonymize_setting(const char *name, const char *value)
 {
-	/* What is known to tell of the machine's kind and of the recording only; the rest is replaced. */
+	/* Texts known to describe only the kind of machine and the recording; the rest is replaced. */
 	static const char *const harmless[] = {"EXPORT_PRODUCT",
 					       "EXPORT_SCHEMA",
 					       "EXPORT_PLATFORM",
@@ -499,7 +499,7 @@ enum anonymize_how anonymize_setting(const char *name, const char *value)
 	if (strspn(value, "0123456789.-") == strlen(value) && !arg)
 		return ipv4(value, strlen(value)) ? ANON_WHOLE : ANON_KEEP;
 	if (strcmp(name, "EXPORT_TIME_LOCAL") == 0)
-		return ANON_WHOLE; /* it tells the time zone */
+		return ANON_WHOLE; /* it holds the time zone */
 	if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
 		return ANON_KEEP;
 	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)

@@ -1,9 +1,9 @@
 /*
- * anonymize.h - texts of a report with what tells of people and places replaced: hosts, users, paths, addresses,
+ * anonymize.h - replaces what identifies people and places in the texts of a report: hosts, users, paths, addresses,
  * command lines. The same text is always replaced by the same, so tables still group; the replacements are
  * numbered as they come, so nothing of the original is in them.
  *
- * Kept: names of functions, kernels, processes and threads, what programs say through NVTX (but for paths, hosts,
+ * Kept: names of functions, kernels, processes and threads, texts of NVTX (but for paths, hosts,
  * users and addresses in it), paths of the system's own (/usr/lib, /proc, ...), endings of files.
  */
 #ifndef SL_ANONYMIZE_H

@@ -29,7 +29,7 @@ struct place {
 	/* async lanes */
 	struct pending *pending;
 	size_t pending_cnt, pending_max;
-	/* CPUs: who runs */
+	/* CPUs: the running thread */
 	const struct tl_track *running;
 	int64_t since;
 };
@@ -212,7 +212,7 @@ static void arg_value(struct out *o, const struct tl_arg *a)
 		out_literal(o, "]");
 		break;
 	case TL_TEXT:
-	case TL_JSON: /* who knows whether it is */
+	case TL_JSON: /* it may not be valid */
 		json_out_text(o, a->text.text, a->text.len);
 		break;
 	}
@@ -482,7 +482,7 @@ static int sched(struct chrome *c, const struct tl_event *e)
 {
 	struct place *cpu = e->cpu_track->of_sink;
 
-	/* Who left without a word (the row is lost, or cut off) left when the next came. */
+	/* A thread whose switch out is missing (lost, or cut off) left when the next came. */
 	if (cpu->running && (e->sched_in || cpu->running == e->track))
 		ran(c, cpu, e->ts, e->sched_in ? -1 : e->state, false);
 	if (e->sched_in) {
@@ -496,7 +496,7 @@ static int on_event(void *self, const struct tl_event *e)
 {
 	struct chrome *c = self;
 
-	/* Nobody will see the rest. */
+	/* The rest has no reader. */
 	if (c->out->err)
 		return -1;
 	switch (e->kind) {
@@ -523,7 +523,7 @@ static void head(struct export_job *job)
 	const char *name = strrchr(job->input, '/');
 
 	out_literal(o, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",");
-	/* Unix time at 0, as PyTorch's profiler tells it. */
+	/* Unix time at 0, as PyTorch's profiler writes it. */
 	if (!job->opt.normalize &&
 	    sqlite3_prepare_v2(job->db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", -1,
 			       &stmt, NULL) == SQLITE_OK &&
@@ -561,7 +561,7 @@ static void tail(struct chrome *c)
 		free(p->pending);
 		free(p);
 	}
-	/* Behind the last event there is no comma; what was written last is still in the buffer. */
+	/* After the last event there is no comma; what was written last is still in the buffer. */
 	if (o->p - o->buf >= 2 && o->p[-2] == ',')
 		o->p -= 2;
 	out_literal(o, "\n]");

@@ -1,7 +1,7 @@
 /*
  * export.h - what an exporter is. A new one is one file in this folder and one line in exporters.def.
  *
- * cmd_export.c opens the report, finds the name of the output, makes a temporary one beside it, renames
+ * cmd_export.c opens the report, finds the name of the output, makes a temporary one next to it, renames
  * at the end or removes it; the exporter only writes.
  */
 #ifndef SL_EXPORT_H
@@ -18,7 +18,7 @@ enum export_shape {
 };
 
 struct export_options {
-	uint32_t activities; /* 0: not said */
+	uint32_t activities; /* 0: not given */
 	const char *tables;  /* comma list of regular expressions, NULL: all */
 	bool lazy;           /* only tables with rows */
 	bool include_blobs, include_json;
@@ -26,7 +26,7 @@ struct export_options {
 	int64_t shift;  /* ns, added to times; --ts-normalize is in it */
 	bool normalize; /* it was asked for: shift holds it already */
 	bool quiet;
-	unsigned flame;           /* COST_BIT()s; 0: not said */
+	unsigned flame;           /* COST_BIT()s; 0: not given */
 	enum stack_frames frames; /* how frames are called */
 	/* As they were given, for those who note it down; the views of @db follow them already. NULL: none. */
 	const char *time, *nvtx, *pid, *times;
@@ -55,7 +55,7 @@ struct exporter {
 	bool repairs;        /* also takes a damaged report */
 	bool flames;         /* takes --flame and --frames */
 	bool packs;          /* is gzip whatever its name */
-	/* 0, or -1 after one sentence in @why ("" when job->out->err says it). */
+	/* 0, or -1 after one sentence in @why ("" where job->out->err has it). */
 	int (*run)(struct export_job *job, char *why, size_t why_len);
 };
 

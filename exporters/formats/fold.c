@@ -10,7 +10,7 @@
 
 /* ---- frames ---- */
 
-/* A text's number. Line ends would end a line of the output; who writes it deals with the rest. */
+/* A text's number. Line ends would end a line of the output; the writer escapes the rest. */
 static uint32_t frame_of(struct fold *f, const char *text, size_t len)
 {
 	uint64_t *at = tl_map_at(&f->by_hash, intern_hash(0, text, len), true);
@@ -43,7 +43,7 @@ static uint32_t frame_of(struct fold *f, const char *text, size_t len)
 
 /*
  * PyTorch numbers its ranges, "aten::item, op_id = 17": such numbers are '#', or nothing would ever sum up.
- * Other numbers ("layer 3") tell apart what should be.
+ * Other numbers ("layer 3") are kept.
  */
 static uint32_t frame_of_name(struct fold *f, const char *text, size_t len)
 {
@@ -80,7 +80,7 @@ static uint32_t frame_of_text(struct fold *f, const struct tl_text *t)
 
 /* ---- tracks ---- */
 
-/* "app 100, worker 101"; a lane beside the first: "..., overlapping". */
+/* "app 100, worker 101"; a lane next to the first: "..., overlapping". */
 static bool name_track(struct fold *f, struct fold_track *t, const struct tl_track *track)
 {
 	const char *own = f->frame[t->path[t->path_cnt - 1]],
@@ -272,7 +272,8 @@ int fold_weigh(struct stack_costs *w, struct export_job *job, char *why, size_t 
 		say_missing(w, job);
 	else if (!w->has_stack && !job->opt.quiet)
 		sl_warn("export: %s: no stacks were recorded; sightline profile %s does, or %s",
-			job->input, stack_cost_kinds[COST_CPU].record, stack_cost_kinds[COST_GPU].record);
+			job->input, stack_cost_kinds[COST_CPU].record,
+			stack_cost_kinds[COST_GPU].record);
 	job->events = w->entry_cnt;
 	return 0;
 }

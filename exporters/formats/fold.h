@@ -57,7 +57,7 @@ struct fold {
 };
 
 /*
- * Adds up by stack what was asked for with --flame; says on stderr where there is none of it, or no stacks. 0, or -1
+ * Adds up by stack what was asked for with --flame; warns on stderr where there is none of it, or no stacks. 0, or -1
  * after one sentence in @why.
  */
 int fold_weigh(struct stack_costs *w, struct export_job *job, char *why, size_t why_len);

@@ -11,7 +11,7 @@ void json_out_inside(struct out *o, const char *text, size_t len);
 /* A number, or "NaN", "Infinity", "-Infinity" as text: JSON has none. */
 void json_out_real(struct out *o, double value);
 
-/* The decimal digits of @value; returns behind the last. Room for 20 is needed. */
+/* The decimal digits of @value; returns after the last. Room for 20 is needed. */
 char *digits_of(char *p, uint64_t value);
 
 static inline char *int_at(char *p, int64_t value)

@@ -1,4 +1,4 @@
-/* out.c - the buffer, and behind it zlib, zstd or write(2). */
+/* out.c - the buffer, and after it zlib, zstd or write(2). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,7 +179,7 @@ static void pass_on(struct out *o, const char *data, size_t len, bool last)
 	int rc;
 
 	o->bytes += len;
-	/* The packer has to be told of the end also when nobody takes what it has. */
+	/* The packer must be ended also when its output is dropped. */
 	if (o->err && !last)
 		return;
 	rc = o->pack(o, data, o->err ? 0 : len, last);

@@ -1,6 +1,6 @@
 /*
  * out.h - the bytes of an export on their way out: a buffer that is cheap to write into, then gzip, zstd or
- * nothing, then a file or stdout. Failure is kept: writers need not look, closing tells.
+ * nothing, then a file or stdout. Failure is kept: writers need not check, closing returns it.
  */
 #ifndef SL_OUT_H
 #define SL_OUT_H

@@ -56,7 +56,7 @@ static enum pq_kind kind_of(const char *type)
 	return *type ? PQ_REAL : PQ_TEXT;
 }
 
-/* False: not to be had, for lack of memory. */
+/* False: no memory. */
 static bool declared(struct pq_column *c, sqlite3 *db, const char *table)
 {
 	char *sql = sqlite3_mprintf("SELECT type, \"notnull\" FROM pragma_table_info(%Q, 'main') "
@@ -280,7 +280,7 @@ static int end(void *self)
 	return 0;
 }
 
-/* *version: NULL where the report does not tell. False: no memory. */
+/* *version: NULL where the report lacks it. False: no memory. */
 static bool schema_of(sqlite3 *db, char **version)
 {
 	sqlite3_stmt *stmt = NULL;

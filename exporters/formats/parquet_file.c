@@ -49,7 +49,7 @@ enum {
 	T_STRUCT = 12
 };
 
-/* A field is told by how far its number is from the one before; @last keeps that, a variable per struct. */
+/* A field is written as the distance of its number from the one before; @last keeps that, a variable per struct. */
 static void field(struct proto *m, int *last, int id, int type)
 {
 	put_byte(m, (unsigned)(id - *last) << 4 | (unsigned)type);
@@ -147,7 +147,7 @@ static void pack(struct pq_file *f)
 	z_stream *z = f->packer;
 	size_t room;
 
-	/* First: behind the end of a stream, zlib forgets gzip's header when it says how much room there must be. */
+	/* First: after the end of a stream, zlib does not count gzip's header in the room that it asks for. */
 	deflateReset(z);
 	room = deflateBound(z, len);
 	proto_room(&f->packed, room);
@@ -187,7 +187,7 @@ static void put_page_head(struct pq_column *c, size_t len, size_t packed_len, in
 	c->encodings |= 1U << encoding | 1U << ENC_RLE;
 }
 
-/* The values of the page behind its levels. Returns their encoding. */
+/* The values of the page after its levels. Returns their encoding. */
 static int put_values(struct pq_file *f, const struct pq_column *c)
 {
 	size_t start = proto_len(&f->page), len = proto_len(&c->values);

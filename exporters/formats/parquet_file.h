@@ -15,7 +15,7 @@
 enum pq_kind {
 	PQ_INT,   /* INT64 */
 	PQ_REAL,  /* DOUBLE */
-	PQ_TEXT,  /* BYTE_ARRAY, said to be UTF-8 */
+	PQ_TEXT,  /* BYTE_ARRAY, annotated as UTF-8 */
 	PQ_BYTES, /* BYTE_ARRAY */
 };
 

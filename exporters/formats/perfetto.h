@@ -41,7 +41,7 @@ enum { /* InternedData */
 	PF_ARG_STRINGS = 29,
 };
 
-/* Constants of the exporter's side: few, told apart by their address. */
+/* Constants of the exporter's side: few, distinguished by their address. */
 #define PF_CONSTANTS 256 /* a power of two */
 struct pf_constants {
 	const char *key[PF_CONSTANTS];
@@ -71,7 +71,7 @@ struct perfetto {
 	struct intern names, strings, functions, modules, frames, stacks;
 	struct tl_track **threads; /* their first lanes */
 	size_t thread_cnt, thread_max;
-	struct stack_costs calls;       /* their stacks */
+	struct stack_costs calls; /* their stacks */
 	uint64_t *stack_iid;      /* by node of these; 0: not defined yet; NULL: there are none */
 	struct tl_map sample_iid; /* by number of a sample's stack */
 	struct pf_sched *sched;

@@ -2,8 +2,8 @@
  * perfetto_sched.c - context switches as the kernel's own trace has them: so Perfetto shows CPUs and states of
  * threads and fills its tables sched and thread_state.
  *
- * The report says of threads that they get a CPU and that they leave it; a switch says both at once, per CPU.
- * Where nobody who is recorded follows, the CPU is shown as idle. Wake-ups come from SL_SCHED_DETAIL, which is
+ * The report has a row when a thread gets a CPU and one when it leaves it; a switch holds both at once, per CPU.
+ * Where no recorded thread follows, the CPU is shown as idle. Wake-ups come from SL_SCHED_DETAIL, which is
  * read alongside, in the same order.
  */
 #include <stdio.h>
@@ -48,7 +48,7 @@ enum {
 	UNINTERRUPTIBLE = 2,
 	STOPPED = 4,
 	DEAD = 16,
-	PREEMPTED = 0x800, /* as before Linux 4.8, which readers assume where no version is told */
+	PREEMPTED = 0x800, /* as before Linux 4.8, which readers assume where no version is given */
 };
 
 struct change { /* a switch to @next; @state is that of the one before */
@@ -59,9 +59,9 @@ struct change { /* a switch to @next; @state is that of the one before */
 };
 
 struct cpu {
-	const struct tl_track *in;     /* who has it; NULL: nobody who is known */
-	const struct tl_track *before; /* who had it before the last switch */
-	const struct tl_track *out;    /* who left it at out_ts, while we look who follows */
+	const struct tl_track *in;     /* runs now; NULL: no known thread */
+	const struct tl_track *before; /* ran before the last switch */
+	const struct tl_track *out;    /* left it at out_ts; its successor is not known yet */
 	int64_t out_ts;
 	int out_state;
 	bool begun;
@@ -248,7 +248,7 @@ static void put_switch(struct perfetto *pf, int64_t number, int64_t ts, int stat
 	c->in = to;
 }
 
-/* The one who left has waited long enough for who follows. */
+/* The thread that left waited long enough for a successor. */
 static void settle(struct perfetto *pf, int64_t number)
 {
 	struct cpu *c = pf->sched->cpu[number];
@@ -293,7 +293,7 @@ static int state_of(const struct tl_event *e, const struct detail *d)
 		return STOPPED;
 	case 5:
 		return DEAD;
-	default: /* older reports do not tell; most who leave a CPU wait for something */
+	default: /* older reports lack it; most threads that leave a CPU wait for something */
 		return INTERRUPTIBLE;
 	}
 }
@@ -314,7 +314,7 @@ static void leave(struct cpu *c, const struct tl_event *e, int state)
 		c->out_ts = e->ts;
 		c->out_state = state;
 	} else if (c->before == e->track && c->cnt > 0 && c->change[c->cnt - 1].ts == e->ts) {
-		/* Rows of one moment come in any order: the switch away from it stood first. */
+		/* Rows of one moment come in any order: the switch out stood first. */
 		c->change[c->cnt - 1].state = state;
 	}
 }
@@ -342,7 +342,7 @@ void pf_sched_event(struct perfetto *pf, const struct tl_event *e)
 		return;
 	}
 	settle(pf, e->cpu);
-	/* Readers take the first switch of a CPU only for who has it from then on. */
+	/* Readers use only the thread that the first switch of a CPU switches to. */
 	if (!c->begun)
 		put_switch(pf, e->cpu, e->ts, RUNNABLE, NULL, PRIORITY);
 	c->begun = true;

@@ -276,8 +276,7 @@ static void describe(struct perfetto *pf, struct tl_track *t)
 	if (t->parent)
 		proto_uint(m, TD_PARENT, t->parent->id);
 	/* Lanes have the same name: the viewer shows siblings with one name as one track. */
-	if (t->kind ==
-	    TL_MACHINE) /* CPUs have their own place here; what is left is said about all */
+	if (t->kind == TL_MACHINE) /* CPUs have their own place here; what is left concerns all */
 		put_text(m, TD_NAME, "Machine");
 	else
 		put_text(m, TD_NAME, *t->name ? t->name : unnamed[t->kind]);

@@ -62,7 +62,7 @@ enum { /* ValueType, Sample, Label, Mapping, Location, Line, Function */
 };
 
 struct module {
-	uint64_t start, end, id; /* id 0: not told yet */
+	uint64_t start, end, id; /* id 0: not written yet */
 	char *path, *build_id;
 };
 
@@ -93,9 +93,9 @@ static void send(struct pprof *p)
 	proto_reset(&p->m);
 }
 
-/* ---- what is told once ---- */
+/* ---- tables: each entry is written once ---- */
 
-/* A number for a text; told at once. Tables may stand anywhere among samples, strings in their order. */
+/* A number for a text, which is written at once. Tables may stand anywhere among samples, strings in their order. */
 static uint64_t string_of(struct pprof *p, const char *text)
 {
 	size_t len = strlen(text);

@@ -22,7 +22,7 @@ struct proto {
 
 bool proto_init(struct proto *m); /* false: no memory */
 void proto_free(struct proto *m);
-/* Makes room for @len bytes behind p. */
+/* Makes room for @len bytes after p. */
 void proto_grow(struct proto *m, size_t len);
 
 static inline void proto_reset(struct proto *m)

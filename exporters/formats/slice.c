@@ -1,5 +1,5 @@
 /*
- * slice.c - a report as a report: repaired, indexed; if asked for, cut to a part and without what tells of
+ * slice.c - a report as a report: repaired, indexed; if asked for, cut to a part and without what identifies
  * people and places.
  *
  * Names, processes and threads come last: then it is known which are referred to.
@@ -116,7 +116,7 @@ static void count_rows(struct slice *s, const struct entries *tables)
 
 /* ---- tables ---- */
 
-/* When a table's turn is: 0 events and descriptions, 1 who did it and where, 2 frames, 3 names. */
+/* When a table's turn is: 0 events and descriptions, 1 threads, processes and places, 2 frames, 3 names. */
 #define TURNS 4
 static int turn_of(const char *name)
 {
@@ -137,7 +137,7 @@ static int turn_of(const char *name)
 	return 0;
 }
 
-/* There whatever --tables says: without them a report cannot be read. */
+/* Kept regardless of --tables: without them a report cannot be read. */
 static bool is_needed(const char *name)
 {
 	return strcmp(name, "StringIds") == 0 || strncmp(name, "ENUM_", 5) == 0 ||
@@ -152,7 +152,7 @@ static bool is_copied(struct slice *s, struct table_list *wanted, const char *na
 	       (is_needed(name) || table_list_has(wanted, name));
 }
 
-/* The parents of those who are kept are kept, up to the first. */
+/* The ancestors of kept processes are kept. */
 static int use_parents(struct slice *s)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -243,7 +243,7 @@ static int make_tables(struct slice *s, const struct entries *tables, struct tab
 	return rc;
 }
 
-/* ---- what the copy says of itself ---- */
+/* ---- metadata of the copy ---- */
 
 static int note(struct slice *s, const char *name, const char *value)
 {

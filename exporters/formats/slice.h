@@ -31,13 +31,13 @@ struct slice_table {
 	const char *sql; /* CREATE TABLE */
 	int cols;
 	struct slice_column col[SLICE_COLS_MAX];
-	bool keyed;        /* StringIds, processes, stacks: rows nobody refers to are left out */
+	bool keyed;        /* StringIds, processes, stacks: rows without a reference are left out */
 	bool settings;     /* names and values */
 	bool made;         /* in the copy */
-	sqlite3_stmt *get; /* column 0 is the rowid where it can be had */
+	sqlite3_stmt *get; /* column 0 is the rowid where there is one */
 	sqlite3_stmt *put;
 	uint64_t rows, lost;
-	bool lost_more; /* and what stood behind the damage is not known */
+	bool lost_more; /* and what stood after the damage is not known */
 };
 
 struct slice {
@@ -65,7 +65,7 @@ int slice_make(struct slice *s, const char *name, const char *sql);
 /* Does the table have frames of stacks? */
 bool slice_is_chains(const char *table);
 int slice_exec(struct slice *s, const char *sql);
-/* Keeps what @error of the copy says. -1. */
+/* Keeps the message of the copy's @error. -1. */
 int slice_fail_dst(struct slice *s);
 
 static inline bool slice_is_used(struct tl_map *m, int64_t id)

@@ -1,7 +1,7 @@
 /*
  * slice_copy.c - one table into the copy.
  *
- * Rows are read in the order of rowid, so that where a page is damaged, reading can go on behind it: the next
+ * Rows are read in the order of rowid, so that where a page is damaged, reading can go on after it: the next
  * row that can be read is looked for, and what lies between is counted.
  */
 #include <stdio.h>
@@ -39,7 +39,7 @@ int slice_exec(struct slice *s, const char *sql)
 /* ---- what the columns are ---- */
 
 /* Does the table's own text say that the column refers to StringIds? Comments of both schemas do. */
-static bool says_string(const char *sql, const char *column)
+static bool refers_to_string(const char *sql, const char *column)
 {
 	size_t len = strlen(column);
 
@@ -92,7 +92,7 @@ static enum slice_role role_of(const char *table, const char *sql, const char *c
 	for (int i = 0; strings[i]; i++)
 		if (strcmp(column, strings[i]) == 0)
 			return SLICE_STRING;
-	return says_string(sql, column) ? SLICE_STRING : SLICE_PLAIN;
+	return refers_to_string(sql, column) ? SLICE_STRING : SLICE_PLAIN;
 }
 
 /* 0: no time; 1: a time; 2: a time, but 0 means none. */
@@ -150,7 +150,7 @@ static void describe(struct slice_table *t, const char *column)
 	    (strcmp(column, "callchainId") == 0 ||
 	     (strcmp(column, "id") == 0 && strcmp(t->name, "COMPOSITE_EVENTS") == 0)))
 		c->role = SLICE_CHAIN;
-	/* Messages are kept whoever they are about: that alone keeps nobody. */
+	/* Messages are kept regardless of their process, but keep no process. */
 	if (strcmp(t->name, "DIAGNOSTIC_EVENT") == 0)
 		c->role = SLICE_PLAIN;
 	c->how = anonymize_column(t->name, column);
@@ -252,7 +252,7 @@ static uint64_t chain_key(int chain, int64_t id)
 	return (uint64_t)id << 3 | (uint64_t)chain;
 }
 
-/* Which of what nobody names is left out. */
+/* Which rows without a reference are left out. */
 static bool is_keyed(const struct slice *s, const char *name)
 {
 	if (strcmp(name, "StringIds") == 0 || strcmp(name, "SL_FUNCTIONS") == 0)
@@ -266,7 +266,7 @@ static bool is_keyed(const struct slice *s, const char *name)
 		strcmp(name, "SL_MODULES") == 0);
 }
 
-/* False: a row of names that nobody refers to. */
+/* False: a row of names without a reference. */
 static bool is_wanted(struct slice *s, const struct slice_table *t)
 {
 	if (!t->keyed)
@@ -427,7 +427,7 @@ static bool is_damage(int rc)
 	       rc == SQLITE_FORMAT;
 }
 
-/* The first row behind @rowid: 1 and *found, 0 there is none, -1 it cannot be read. */
+/* The first row after @rowid: 1 and *found, 0 there is none, -1 it cannot be read. */
 static int row_behind(struct slice *s, const struct slice_table *t, int64_t rowid, int64_t *found)
 {
 	char *sql = sqlite3_mprintf("SELECT rowid FROM main.\"%w\" WHERE rowid > %lld ORDER BY "
@@ -446,9 +446,9 @@ static int row_behind(struct slice *s, const struct slice_table *t, int64_t rowi
 }
 
 /*
- * Where reading can go on behind @last, the last row that could be read: steps away from it that double until
+ * Where reading can go on after @last, the last row that could be read: steps away from it that double until
  * something can be read, then the nearest such place between. 1: from row *found on; 0: it is the end, and
- * behind *found there is nothing; -1: nothing can be read any more.
+ * after *found there is nothing; -1: nothing can be read any more.
  */
 static int behind_damage(struct slice *s, const struct slice_table *t, int64_t last, int64_t *found)
 {
@@ -478,7 +478,7 @@ static int behind_damage(struct slice *s, const struct slice_table *t, int64_t l
 	return got;
 }
 
-/* Reads from behind @last to the end or the next damage; *last follows. 1 end, 0 damage, -1 failed. */
+/* Reads from after @last to the end or the next damage; *last follows. 1 end, 0 damage, -1 failed. */
 static int copy_stretch(struct slice *s, struct slice_table *t, bool by_rowid, int64_t *last)
 {
 	int rc = by_rowid ? sqlite3_bind_int64(t->get, 1, *last) : SQLITE_OK;

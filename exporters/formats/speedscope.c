@@ -227,7 +227,7 @@ static void put_path(struct stack_costs *w, struct out *o, const struct stack_en
 
 	for (uint32_t n = e->node; n && cnt < FOLD_DEPTH_MAX; n = w->node[n].parent)
 		path[cnt++] = w->node[n].frame;
-	/* Owners stand behind all frames: process, then thread. */
+	/* Owners stand after all frames: process, then thread. */
 	json_out_int(o, (int64_t)w->frame_cnt + 2 * (int64_t)e->owner);
 	out_literal(o, ",");
 	json_out_int(o, (int64_t)w->frame_cnt + 2 * (int64_t)e->owner + 1);

@@ -51,7 +51,7 @@ bool table_list_has(struct table_list *list, const char *name)
 		errno = 0;
 		if (regexec(&list->patterns[i], name, 0, NULL, 0) == 0)
 			return true;
-		/* glibc says REG_NOMATCH then, too. */
+		/* glibc returns REG_NOMATCH then, too. */
 		list->failed |= errno == ENOMEM;
 	}
 	return list->cnt == 0;

@@ -9,7 +9,7 @@
 struct table_list {
 	regex_t *patterns;
 	size_t cnt;
-	bool failed; /* somebody was not answered, for lack of memory */
+	bool failed; /* a call failed, for lack of memory */
 };
 
 /* NULL, "": all tables. 0, or -1 after one sentence in @why. */

@@ -130,7 +130,7 @@ static void remove_folder(const char *path, const char *extension)
 	rmdir(path);
 }
 
-/* Whether the folder is not there, or has nothing but files of an export; else says what. */
+/* Whether the folder is not there, or has nothing but files of an export; else @why has what it holds. */
 static bool is_replaceable(struct task *x, const char *path)
 {
 	DIR *d = opendir(path);
@@ -156,98 +156,98 @@ static bool is_replaceable(struct task *x, const char *path)
 	return good;
 }
 
-/* The old one stays until the new one is in its place: nobody's files get lost. */
-static int replace_folder(struct task *x, const char *aside, const char *path)
+/* The old one stays until the new one is in its place: no files get lost. */
+static int replace_folder(struct task *x, const char *temp, const char *path)
 {
 	if (!is_replaceable(x, path))
 		return -1;
-	if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
-		remove_folder(aside, x->exporter->part);
+	if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+		remove_folder(temp, x->exporter->part);
 		return 0;
 	}
 	/* It is not there; or the file system cannot do that. */
 	if (errno != ENOENT)
 		remove_folder(path, x->exporter->part);
-	if (rename(aside, path) == 0)
+	if (rename(temp, path) == 0)
 		return 0;
 	snprintf(x->why, x->why_len, "cannot replace %s: %s", x->target->name, strerror(errno));
 	return -1;
 }
 
-static int make_folder(struct task *x, char *aside, const char *path)
+static int make_folder(struct task *x, char *temp, const char *path)
 {
 	mode_t mask = umask(0);
 	int rc;
 
 	umask(mask);
-	if (!mkdtemp(aside) || chmod(aside, 0777 & ~mask) < 0) {
+	if (!mkdtemp(temp) || chmod(temp, 0777 & ~mask) < 0) {
 		snprintf(x->why, x->why_len, "cannot make %s: %s", x->target->name,
 			 strerror(errno));
 		return -1;
 	}
-	x->job->path = aside;
+	x->job->path = temp;
 	rc = run_exporter(x);
 	if (rc == 0 && x->target->overwrite) {
-		rc = replace_folder(x, aside, path);
+		rc = replace_folder(x, temp, path);
 	} else if (rc == 0) {
-		rc = rename(aside, path);
+		rc = rename(temp, path);
 		if (rc < 0)
 			snprintf(x->why, x->why_len, "cannot make %s: %s", x->target->name,
 				 strerror(errno));
 	}
 	if (rc < 0)
-		remove_folder(aside, NULL);
+		remove_folder(temp, NULL);
 	return rc;
 }
 
 static int to_folder(struct task *x)
 {
 	/* The folder itself where a link leads to it. */
-	char *path = realpath(x->target->name, NULL), *aside = NULL;
+	char *path = realpath(x->target->name, NULL), *temp = NULL;
 	int rc = -1;
 
 	if (!path)
 		path = strdup(x->target->name);
-	if (!path || asprintf(&aside, "%s.XXXXXX", path) < 0) {
+	if (!path || asprintf(&temp, "%s.XXXXXX", path) < 0) {
 		snprintf(x->why, x->why_len, "out of memory");
-		aside = NULL;
+		temp = NULL;
 	} else if (!x->target->overwrite || is_replaceable(x, path)) {
-		rc = make_folder(x, aside, path);
+		rc = make_folder(x, temp, path);
 	}
-	free(aside);
+	free(temp);
 	free(path);
 	return rc;
 }
 
 static int to_file(struct task *x)
 {
-	char *aside = NULL;
+	char *temp = NULL;
 	int rc, fd;
 
-	if (asprintf(&aside, "%s.XXXXXX", x->target->name) < 0)
+	if (asprintf(&temp, "%s.XXXXXX", x->target->name) < 0)
 		return -1;
-	fd = mkostemp(aside, O_CLOEXEC);
-	if (fd < 0 || unlink(aside) < 0) {
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0 || unlink(temp) < 0) {
 		snprintf(x->why, x->why_len, "cannot write %s: %s", x->target->name,
 			 strerror(errno));
-		free(aside);
+		free(temp);
 		return -1;
 	}
 	close(fd);
-	x->job->path = aside;
+	x->job->path = temp;
 	rc = run_exporter(x);
 	if (rc == 0 && !x->target->overwrite)
-		rc = renameat2(AT_FDCWD, aside, AT_FDCWD, x->target->name, RENAME_NOREPLACE);
+		rc = renameat2(AT_FDCWD, temp, AT_FDCWD, x->target->name, RENAME_NOREPLACE);
 	if (rc < 0 && !*x->why && (errno == EINVAL || errno == ENOSYS))
-		rc = link(aside, x->target->name) == 0 ? unlink(aside) : -1;
+		rc = link(temp, x->target->name) == 0 ? unlink(temp) : -1;
 	if (rc == 0 && x->target->overwrite)
-		rc = rename(aside, x->target->name);
+		rc = rename(temp, x->target->name);
 	if (rc < 0 && !*x->why)
 		snprintf(x->why, x->why_len, "cannot write %s: %s", x->target->name,
 			 strerror(errno));
 	if (rc < 0)
-		unlink(aside);
-	free(aside);
+		unlink(temp);
+	free(temp);
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 /*
- * target.h - where an export goes. The result appears under its name when it is whole: it is written beside,
+ * target.h - where an export goes. The result appears under its name when it is whole: it is written under a temporary name,
  * then renamed.
  */
 #ifndef SL_TARGET_H
@@ -21,7 +21,7 @@ int target_write(const struct target *target, const struct exporter *exporter,
 void target_catch_signals(void);
 /* The one that came, or 0. */
 int target_signal(void);
-/* At the very end: ends us by it, as whoever waits for us wants to know. */
+/* At the very end: ends this process by the signal, for its parent to see. */
 void target_end_by_signal(void);
 
 #endif

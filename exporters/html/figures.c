@@ -159,13 +159,13 @@ static int figure_io(struct page *p)
 static int figure_quality(struct page *p)
 {
 	struct scan *s = &p->scan;
-	int64_t lost, untold, errors, warnings;
+	int64_t lost, unreported, errors, warnings;
 	char value[HUMAN_MAX], sub[128];
 
 	if (scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE NOT " LOST_SWITCHES, 0,
 			&lost) < 0 ||
 	    scan_number(s, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE " LOST_SWITCHES, 0,
-			&untold) < 0 ||
+			&unreported) < 0 ||
 	    scan_number(s, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 3", 0, &errors) <
 		    0 ||
 	    scan_number(s, "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE severity = 2", 0,
@@ -175,9 +175,9 @@ static int figure_quality(struct page *p)
 		figure(p, "lost", "Lost events", (double)lost, human_count(value, (double)lost),
 		       "see Recording", true);
 	/* A few in nearly every run, and they stand in the report under their own name. */
-	if (untold > 0)
-		figure(p, "lost-switches", "Context switches lost", (double)untold,
-		       human_count(value, (double)untold),
+	if (unreported > 0)
+		figure(p, "lost-switches", "Context switches lost", (double)unreported,
+		       human_count(value, (double)unreported),
 		       "the kernel skipped them, or its buffer was full; see Recording", false);
 	if (errors + warnings > 0) {
 		snprintf(sub, sizeof(sub), "%lld error%s, %lld warning%s; see Recording",
@@ -272,7 +272,7 @@ static int put_properties(struct page *p)
 	return rc;
 }
 
-/* Losses, and what the tracer said: the worst first. Its everyday remarks (severity 1) are folded away. */
+/* Losses, and messages of the tracer: the worst first. Its everyday remarks (severity 1) are folded. */
 static int put_report_of(struct page *p, const char *title, const char *sql)
 {
 	char no_args[] = "";

@@ -10,7 +10,7 @@
 
 struct ruling {
 	struct page *page;
-	struct analysis analysis; /* with a connection of its own: rules leave tables behind */
+	struct analysis analysis; /* with a connection of its own: rules leave tables after */
 	struct findings findings;
 	struct {
 		char rule[64];

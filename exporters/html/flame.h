@@ -8,7 +8,7 @@
 
 struct flame_node {
 	uint32_t parent; /* 0: the root, which is node 0 */
-	uint32_t label;  /* frame of w; behind these its owners */
+	uint32_t label;  /* frame of w; after these its owners */
 	int64_t cnt;     /* what went through it */
 	int64_t self;    /* and ended in it */
 };

@@ -141,7 +141,7 @@ static int prepare(struct draw *d)
 		d->first[i] += d->first[i - 1];
 	sorted = f->nodes;
 	qsort(d->order, f->node_cnt - 1, sizeof(*d->order), by_parent);
-	/* So small that nobody could see it; and never more than a browser likes to draw. */
+	/* Too small to see; and never more than a browser likes to draw. */
 	d->least = f->nodes[0].cnt / 1000 + 1;
 	for (size_t shown = FRAMES_MAX + 1; shown > FRAMES_MAX;) {
 		shown = 0;
@@ -163,7 +163,7 @@ static unsigned colour_of(const char *name)
 	return h % 6;
 }
 
-/* Colours tell the kinds of frames apart; within a kind, shades tell functions. */
+/* Colours stand for kinds of frames; within a kind, shades for functions. */
 static void put_class(struct draw *d, uint32_t label, const char *name)
 {
 	static const char *const kinds[] = {

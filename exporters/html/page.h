@@ -61,9 +61,9 @@ double page_from(const struct page *p);
 /* Is it what stands in the report that a table or rule failed over, not the file or this machine? Then the rest is
  * still worth having. */
 bool page_tolerates(const char *why);
-/* For who waits: one line that the next one replaces; NULL takes it away. */
+/* Progress: one line that the next one replaces; NULL removes it. */
 void page_progress(const struct page *p, const char *what, const char *name);
-/* Takes over what @p->scan says is wrong. Always -1. */
+/* Takes over the error of @p->scan. Always -1. */
 int page_scan_failed(struct page *p);
 
 int page_figures(struct page *p);
@@ -87,7 +87,7 @@ void page_tables_end(struct page_tables *t);
 #define UNIT_BYTES   "bytes"
 #define UNIT_RATE    "rate"
 
-/* Begins a figure: heading and one line that says the same in words (both escaped here). */
+/* Begins a figure: heading and one line with the same in words (both escaped here). */
 void chart_begin(struct page *p, const char *id, const char *kind, const char *unit, double max,
 		 const char *title, const char *words);
 /* Labels of a histogram's slots, before its series. */

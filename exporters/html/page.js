@@ -103,7 +103,7 @@ function value_axis(chart) {
 	}, chart.unit === "bytes" || chart.unit === "rate" ? {incrs: powers} : {}));
 }
 
-/* Zero at the bottom; the top as the page says, unless there is more than rounding above it. */
+/* Zero at the bottom; the top as the page sets it, unless there is more than rounding above it. */
 function value_range(chart) {
 	return (u, least, most) => [0, most <= chart.max * 1.01 ? Math.max(chart.max, most) : most * 1.05 || 1];
 }
@@ -380,7 +380,7 @@ function foldable(name) {
 	});
 }
 
-/* The contents tell where one is. */
+/* The contents mark the section in view. */
 function follow() {
 	const links = new Map(all("nav a").map((a) => [a.getAttribute("href").slice(1), a]));
 	const seen = new Set();

@@ -49,7 +49,8 @@ struct made {
 struct page_tables {
 	const struct page *page;
 	struct made made[TABLE_CNT];
-	atomic_size_t next; /* table that nobody makes yet, from the end: there are the slow ones */
+	atomic_size_t
+		next; /* table that no thread makes yet, from the end: there are the slow ones */
 	struct worker {
 		struct page_tables *all;
 		sqlite3 *db;
@@ -127,7 +128,7 @@ struct page_tables *page_tables_start(struct page *p)
 			return NULL;
 		}
 	}
-	/* Where no thread can be had, page_tables() makes them all. */
+	/* Where no thread can be created, page_tables() makes them all. */
 	for (int i = 0; i < t->worker_cnt; i++)
 		t->worker[i].runs =
 			pthread_create(&t->worker[i].thread, NULL, work, &t->worker[i]) == 0;

@@ -1,4 +1,4 @@
-/* processes.c - the process tree: who started whom, when each lived, what it took. */
+/* processes.c - the process tree: parents, lifetimes, costs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +74,7 @@ static struct node *node_of(struct tree *t, int64_t gpid)
 static int read_tree(struct tree *t)
 {
 	struct scan *s = &t->page->scan;
-	/* The last image says how a process ended; a NULL among the ends: it had not. */
+	/* The last image has how a process ended; a NULL among the ends: it had not. */
 	sqlite3_stmt *stmt = scan_prepare(
 		s, "SELECT globalPid >> 24, max(parentGlobalPid >> 24), min(start), "
 		   "CASE WHEN count(end) = count(*) THEN max(end) END, max(exitStatus) "
@@ -289,7 +289,7 @@ static void put_tree(struct tree *t)
 			     : "Processes that did something while they were recorded.");
 	put_head(t);
 	put_below(t, -1, 0);
-	/* Who is in a circle (ids get used again) is below nobody. */
+	/* Processes in a cycle (ids get used again) have no parent. */
 	for (size_t i = 0; i < t->cnt; i++) {
 		if (t->nodes[i].shown && !t->nodes[i].done) {
 			t->nodes[i].done = true;

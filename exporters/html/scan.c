@@ -172,7 +172,7 @@ static int find_axis(struct scan *s)
 	return 0;
 }
 
-/* Processes that only made calls, where no process tree tells of them. */
+/* Processes that only made calls, where they are in no process tree. */
 static int find_callers(struct scan *s)
 {
 	static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS",

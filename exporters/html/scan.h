@@ -16,7 +16,7 @@
 #define SCAN_WHY 512
 
 struct gpu {
-	int64_t id; /* TARGET_INFO_GPU.id where the report tells it, else the CUDA ordinal */
+	int64_t id; /* TARGET_INFO_GPU.id where the report has it, else the CUDA ordinal */
 	char name[64];
 	struct curve kernels, copies; /* ns per bin in which at least one was running */
 	/* ns, exact as long as they stay below 104 days: together, overlaps counted once */
@@ -81,7 +81,7 @@ int scan_number(struct scan *s, const char *sql, int64_t none, int64_t *value);
  * subtracted; times of nsys may be ns since 1970.
  */
 int64_t scan_time(sqlite3_stmt *stmt, int column);
-/* sqlite3_step() said something else than ROW and DONE, or memory ran out (0). Always -1. */
+/* sqlite3_step() returned neither ROW nor DONE, or memory ran out (0). Always -1. */
 int scan_fail(struct scan *s, int rc);
 
 int scan_gpu(struct scan *s);

@@ -110,7 +110,7 @@ static int run(struct pass *p, bool sorted)
 	return err == 0 && rc != SQLITE_DONE && rc != SQLITE_ROW ? scan_fail(p->scan, rc) : err;
 }
 
-/* Who runs at the end goes on until the end of the session. */
+/* A thread that runs last runs until the end of the session. */
 static int end_runs(struct pass *p)
 {
 	int64_t stop = p->scan->session_ns;

@@ -2,7 +2,7 @@
  * scan_gpu.c - when each GPU was busy, with what, and how much of its memory was taken.
  *
  * Time in which at least one kernel ran needs rows in the order of their start. Three tables are read
- * side by side, always the one that is behind; what is slightly out of order is straightened in a
+ * side by side, always the one that is after; what is slightly out of order is straightened in a
  * buffer. A row that comes later than that makes the pass begin again with sorted rows.
  */
 #include <stdio.h>
@@ -72,7 +72,7 @@ struct pass {
 
 #define ORDINAL(pid, device) ((int64_t)((uint64_t)(pid) << 32 | (uint32_t)(device)))
 
-/* The device of one process may be another GPU than the same number of the next: where the report tells. */
+/* The device of one process may be another GPU than the same number of the next: where the report has that. */
 static int read_ordinals(struct pass *p)
 {
 	sqlite3_stmt *stmt = scan_prepare(
@@ -140,7 +140,7 @@ static void forget_gpus(struct scan *s)
 
 /* ---- counting ---- */
 
-/* What of [start, end] lies behind @upto, which moves on: rows come by start. Returns its length. */
+/* What of [start, end] lies after @upto, which moves on: rows come by start. Returns its length. */
 static int64_t fresh(int64_t *start, int64_t end, int64_t *upto)
 {
 	if (end <= *upto)

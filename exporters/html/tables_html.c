@@ -46,7 +46,7 @@ static enum unit unit_of(const char *head)
 									  : AS_IT_IS;
 }
 
-/* The column that tells rows apart stands last in reports, where long names do no harm; here first. */
+/* The column that identifies rows stands last in reports, where long names do no harm; here first. */
 static int lead_of(const struct sheet *s)
 {
 	static const char *const names[] = {"Name", "Range", "Operation", "Path",      "Function",

@@ -35,7 +35,7 @@ static bool next(struct query *q)
 	return q->rc == SQLITE_ROW;
 }
 
-/* 0 when all rows were read, or it was told to stop. */
+/* 0 when all rows were read, or the caller stopped it. */
 static int finish(struct query *q)
 {
 	sqlite3_finalize(q->stmt);
@@ -104,7 +104,7 @@ static char *command_line(sqlite3 *db)
 	return line;
 }
 
-/* With what waits beside it: while a report is written, nearly all of it does. */
+/* With what waits next to it: while a report is written, nearly all of it does. */
 static int64_t size_of(const char *path)
 {
 	struct stat st;

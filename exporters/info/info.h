@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define INFO_NONE INT64_MIN /* a number that the report does not tell */
+#define INFO_NONE INT64_MIN /* a number that the report lacks */
 
 struct info_table {
 	char *name;
@@ -50,7 +50,7 @@ struct info_gpu {
 struct info {
 	const char *path;
 	int64_t bytes;
-	char *product, *version, *schema; /* NULL: not told (before 2022) */
+	char *product, *version, *schema; /* NULL: not in the report (before 2022) */
 	int64_t complete;        /* 0: its collector has not finished it; else INFO_NONE or 1 */
 	int64_t duration, epoch; /* ns; epoch: Unix time of session time 0 */
 	char *host, *command, *folder;

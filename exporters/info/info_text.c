@@ -106,7 +106,7 @@ static void put_losses(FILE *out, const struct info *i)
 	}
 }
 
-/* ---- processes: a tree where the report tells the parents ---- */
+/* ---- processes: a tree where the report has the parents ---- */
 
 static bool has_parent(const struct info *i, const struct info_process *p)
 {
@@ -218,7 +218,7 @@ static void put_notes(FILE *out, const struct info *i)
 }
 
 /* What was not asked for, and what the machine might do, is not worth a line here. */
-static bool says_nothing(const struct info_pair *p)
+static bool is_off(const struct info_pair *p)
 {
 	static const char *const leads[] = {"Has", "Supports", "Supported", "Is"};
 
@@ -236,7 +236,7 @@ static void put_pairs(FILE *out, const char *heading, const struct info_pair *li
 	size_t shown = 0;
 
 	for (size_t k = 0; k < cnt; k++) {
-		if (says_nothing(&list[k]))
+		if (is_off(&list[k]))
 			continue;
 		if (shown++ == 0)
 			fprintf(out, "\n%s:\n", heading);

@@ -63,7 +63,7 @@ static bool read_time(const char **at, int64_t *out)
 	return true;
 }
 
-/* One of the list; *at is behind it afterwards. */
+/* One of the list; *at is after it afterwards. */
 static bool read_range(const char **at, struct db_filter_time *r)
 {
 	const char *p = *at;
@@ -124,7 +124,7 @@ int db_filter_time(struct db_filter *f, const char *text, char *why, size_t why_
 
 /* ---- NVTX ---- */
 
-/* Takes the backslashes away that protect @, / and themselves. */
+/* Removes the backslashes that protect @, / and themselves. */
 static char *unescaped(const char *text, size_t len)
 {
 	char *copy = strndup(text, len), *to = copy;

@@ -2,12 +2,12 @@
  * db_filter.h - shows reports, rules and exporters only a part of a report: a span of time, NVTX ranges,
  * processes.
  *
- * The parts that are left out are hidden by TEMP VIEWs over the event tables, so whoever asks for a table
+ * The parts that are left out are hidden by TEMP VIEWs over the event tables, so a query of a table
  * by its bare name gets what is kept and needs to know nothing of it. (main.TABLE is still all of it, and a
  * view has no rowid.) Filters of different kinds must all agree; of one kind, one is enough.
  *
  * Time, "START/END[,...]": what overlaps [START, END) is kept, in full. With a colon in front, it must also
- * start in it, with one behind, end in it. Either side may be left out. Times are ns of the report's axis, or
+ * start in it, with one after, end in it. Either side may be left out. Times are ns of the report's axis, or
  * numbers with ns, us, ms, s, m, h; a range of two such numbers may also be written "12s-15s".
  *
  * NVTX, "RANGE[@DOMAIN][/INDEX]": what overlaps the time of such a range is kept. A process that has such

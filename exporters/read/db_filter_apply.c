@@ -59,7 +59,7 @@ static size_t merge(struct span *s, size_t cnt)
 	return n;
 }
 
-/* Does [start, end) overlap a span of those of @process? They are sorted, so the last that begins before @end tells. */
+/* Does [start, end) overlap a span of those of @process? They are sorted, so the last that begins before @end decides. */
 static bool overlaps(const struct span *s, size_t cnt, int64_t process, int64_t start, int64_t end)
 {
 	size_t low = 0, high = cnt;
@@ -259,7 +259,7 @@ static int make_ranges(sqlite3 *db, const struct db_filter *f, char *why, size_t
 
 /* What a table has to say about when and whose. Names as SQL. */
 struct shape {
-	const char *start, *end, *id; /* end NULL: a moment; id NULL: nobody's */
+	const char *start, *end, *id; /* end NULL: a moment; id NULL: of no process */
 	const char *open;             /* condition under which a row without end goes on for ever */
 	bool launched;                /* on a GPU, by a call of the same correlationId */
 };

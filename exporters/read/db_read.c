@@ -1,5 +1,5 @@
 /*
- * db_read.c - opens a database read-only, and says what is wrong with it. db_views.c evens out its schema.
+ * db_read.c - opens a database read-only, with one sentence about what is wrong with it. db_views.c evens out its schema.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,9 +53,9 @@ static bool has_beside(const char *path, const char *suffix)
 }
 
 /*
- * How to open it so that nothing appears beside it. A database in WAL mode without a log needs none; with
- * a log, but no index of it (-shm), nobody has it open, and the index is made in memory, which SQLite does for
- * who has the file to himself.
+ * How to open it so that nothing appears next to it. A database in WAL mode without a log needs none; with
+ * a log, but no index of it (-shm), no process has it open, and the index is made in memory, which SQLite does
+ * under an exclusive lock.
  */
 enum opening {
 	OPEN_PLAIN,
@@ -182,13 +182,13 @@ static void read_version(sqlite3 *db, int *major, int *minor)
 
 /*
  * Another major version means tables of another shape: reading them as what they were would give wrong
- * figures, so whoever wants that has to say so. Of a later minor version all that is known by name is right; it
- * is said once per file, as what was renamed since reads as absent.
+ * figures, so that must be asked for. Of a later minor version all that is known by name is right; one
+ * warning per file mentions it, as what was renamed since reads as absent.
  */
 static int check_version(sqlite3 *db, const char *path, char *why, size_t why_len)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char *said;
+	static char *warned_of;
 	int major, minor;
 
 	read_version(db, &major, &minor);
@@ -202,12 +202,12 @@ static int check_version(sqlite3 *db, const char *path, char *why, size_t why_le
 		return -1;
 	}
 	pthread_mutex_lock(&lock); /* tables are made by several threads */
-	if (!said || strcmp(said, path) != 0) {
+	if (!warned_of || strcmp(warned_of, path) != 0) {
 		sl_warn("%s has schema %d.%d, which is newer than %d.%d known here: what has new "
 			"names in it reads as absent",
 			path, major, minor, SCHEMA_MAJOR, SCHEMA_MINOR);
-		free(said);
-		said = strdup(path);
+		free(warned_of);
+		warned_of = strdup(path);
 	}
 	pthread_mutex_unlock(&lock);
 	return 0;

@@ -13,7 +13,7 @@
 
 /* NULL after one sentence in @why, which names the file and what is wrong with it. */
 sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
-/* Also a file that is cut off: for who reads around damage and says what is lost. */
+/* Also a file that is cut off: for a reader that skips damage and counts what is lost. */
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len);
 
 /*

@@ -31,7 +31,7 @@
 	" FROM SYSCALL" LIBRARY(CUBLAS_EVENTS, "0", cuda) LIBRARY(CUDNN_EVENTS, "0", cuda)        \
 		LIBRARY(SL_LIBRARY_API, "nestingLevel", cuda) ";"
 
-/* Stacks with cpuCycles 0 were taken when a thread was switched, not when time had passed; ours say till when it was away. */
+/* Stacks with cpuCycles 0 were taken when a thread was switched, not when time had passed; ours say until when it was off the CPU. */
 #define SAMPLES(stack)                                                                           \
 	"CREATE TEMP VIEW SL_CHAIN_SAMPLES AS SELECT id, start, end AS till, globalTid, end IS " \
 	"NULL AND (cpuCycles > 0 OR "                                                            \

@@ -1,7 +1,7 @@
 /*
  * gpu_sweep.c - sl_gpu_sweep(): when GPUs were busy, the union of each kind of operation, sums by stream.
  *
- * Fills cuda_launch, gpu_busy, gpu_cover and gpu_sums (analyze/rules/shared/gpu_sweep.sql says what these hold).
+ * Fills cuda_launch, gpu_busy, gpu_cover and gpu_sums (described in analyze/rules/shared/).
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -310,7 +310,7 @@ static struct sweep_id context_of(const struct gpu *g)
 									    : (struct sweep_id){0};
 }
 
-/* A row of gpu_busy, when it is known what comes behind it. */
+/* A row of gpu_busy, when it is known what comes after it. */
 static int write_island(sqlite3_stmt *stmt, const struct gpu *g, int64_t start, int64_t end,
 			struct sweep_id next)
 {

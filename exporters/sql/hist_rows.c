@@ -18,7 +18,7 @@ struct rows_cursor {
 	double mean, median, stddev;
 };
 
-enum { /* columns of sl_hist_rows() behind the keys */
+enum { /* columns of sl_hist_rows() after the keys */
 	HIST = HIST_KEYS - 1,
 	COUNT,
 	HIDDEN_OF_ROWS

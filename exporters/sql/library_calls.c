@@ -52,14 +52,14 @@ enum counted_call {
 	N_WORDS,
 };
 
-/* What a name says, by which it is told from others. */
+/* What a name stands for. */
 struct name {
 	int64_t library, function; /* of texts */
 	bool gemm, complex;
 };
 
 struct key {
-	int64_t name; /* of names that are told apart */
+	int64_t name; /* of distinct names */
 	int64_t kind; /* of the size: 1 a product, 2 bytes, 3 elements, 0 none */
 	int64_t size[4];
 };

@@ -19,7 +19,7 @@ struct percentiles {
 int percentiles_parse(struct percentiles *p, const char *text, char *why, size_t why_len);
 
 /*
- * Replaces each comment of the C kind that begins with "percentiles:" by the text behind the colon, once per percentile:
+ * Replaces each comment of the C kind that begins with "percentiles:" by the text after the colon, once per percentile:
  * {i} is its place from 0 on, {p} its spelling (99.9), {num} / {den} the same as a fraction of one. @p NULL: none.
  * malloc'd, NULL without memory.
  */

@@ -37,7 +37,7 @@ enum column {
 	PATH
 };
 
-/* what xBestIndex tells xFilter, one or both */
+/* from xBestIndex to xFilter, one or both */
 #define NUMBERED 1
 #define KINDS    2
 

@@ -173,7 +173,7 @@ static long long feed(sqlite3_stmt *stmt, const struct time_unit *unit, const st
 		if (format->row(s, cells) < 0)
 			goto fail;
 		if (ferror(s->out))
-			break; /* nobody reads, or the disk is full: closing says which */
+			break; /* the reader is gone, or the disk is full: closing returns which */
 		rows++;
 	}
 	free(cells);
@@ -233,14 +233,14 @@ static void explain(sqlite3 *db, const struct report *r, int rc, char *why, size
 		 rc == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(db), query_more(rc));
 }
 
-static int run_aside(sqlite3_stmt *stmt, const struct query_listener *listener)
+static int run_step(sqlite3_stmt *stmt, const struct query_observer *observer)
 {
-	bool heard = listener && sqlite3_column_count(stmt) > 0 &&
-		     strcmp(sqlite3_column_name(stmt, 0), listener->column) == 0;
+	bool observed = observer && sqlite3_column_count(stmt) > 0 &&
+			strcmp(sqlite3_column_name(stmt, 0), observer->column) == 0;
 	int rc;
 
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		int err = heard ? listener->row(listener->ctx, stmt) : 0;
+		int err = observed ? observer->row(observer->ctx, stmt) : 0;
 
 		if (err)
 			return err;
@@ -248,9 +248,9 @@ static int run_aside(sqlite3_stmt *stmt, const struct query_listener *listener)
 	return rc;
 }
 
-long long query_listen(sqlite3 *db, const struct report *r, const struct time_unit *unit,
-		       const struct format *format, struct sheet *s,
-		       const struct query_listener *listener, char *why, size_t why_len)
+long long query_observe(sqlite3 *db, const struct report *r, const struct time_unit *unit,
+			const struct format *format, struct sheet *s,
+			const struct query_observer *observer, char *why, size_t why_len)
 {
 	char *text = percentiles_expand(r->sql, r->percent);
 	const char *sql = text;
@@ -273,7 +273,7 @@ long long query_listen(sqlite3 *db, const struct report *r, const struct time_un
 		else if (rc == SQLITE_OK && stmt && last && sqlite3_column_count(stmt) > 0)
 			rows = run_last(stmt, unit, format, s, &rc);
 		else if (rc == SQLITE_OK && stmt)
-			rc = run_aside(stmt, listener);
+			rc = run_step(stmt, observer);
 		if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW) {
 			explain(db, r, rc, why, why_len);
 			sqlite3_finalize(stmt);
@@ -292,5 +292,5 @@ long long query_listen(sqlite3 *db, const struct report *r, const struct time_un
 long long query_run(sqlite3 *db, const struct report *r, const struct time_unit *unit,
 		    const struct format *format, struct sheet *s, char *why, size_t why_len)
 {
-	return query_listen(db, r, unit, format, s, NULL, why, why_len);
+	return query_observe(db, r, unit, format, s, NULL, why, why_len);
 }

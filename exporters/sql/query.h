@@ -27,21 +27,21 @@ bool query_has_data(sqlite3 *db, const struct report *r, char *what, size_t what
 long long query_run(sqlite3 *db, const struct report *r, const struct time_unit *unit,
 		    const struct format *format, struct sheet *s, char *why, size_t why_len);
 
-/* What to add to an error message: what this result code means for who reads a report; may be "". */
+/* What to add to an error message: what this result code means for a report; may be "". */
 const char *query_more(int rc);
 
 /*
- * The same with an ear for the statements before the last one: rows of those whose first column is
+ * The same, and observes the statements before the last one: rows of those whose first column is
  * called @column go to @row, which returns 0 or an SQLite error code. @format NULL: the last statement
  * is left out, the result is 0.
  */
-struct query_listener {
+struct query_observer {
 	const char *column;
 	int (*row)(void *ctx, sqlite3_stmt *stmt);
 	void *ctx;
 };
-long long query_listen(sqlite3 *db, const struct report *r, const struct time_unit *unit,
-		       const struct format *format, struct sheet *s,
-		       const struct query_listener *listener, char *why, size_t why_len);
+long long query_observe(sqlite3 *db, const struct report *r, const struct time_unit *unit,
+			const struct format *format, struct sheet *s,
+			const struct query_observer *observer, char *why, size_t why_len);
 
 #endif

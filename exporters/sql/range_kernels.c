@@ -1,7 +1,7 @@
 /*
  * range_kernels.c - kernels and the ranges that they were launched in, by name: sl_range_kernels(COLUMN) counts them
  * and gives the number of a table for sl_stats_rows(), of which each key is a range's name (its id in the table
- * title, which is filled) and below it, in 32 bits, a kernel's name. COLUMN says by which name.
+ * title, which is filled) and below it, in 32 bits, a kernel's name. COLUMN: by which name.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * range_slots.c - what the calls within a range gave the GPU, for all ranges.
  *
- * Open ranges are told apart by the slot that was the last one when they began; a call counts in the last slot alone,
+ * Open ranges are identified by the slot that was the last one when they began; a call counts in the last slot alone,
  * and a range that ends sums up the slots from its own on, by a tree over them. So neither the depth of ranges nor
  * the number of calls in one matters, and what is kept is what is open.
  */

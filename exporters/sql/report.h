@@ -4,7 +4,7 @@
  *   title:    heading above the table (needed)
  *   about:    what it shows; may be repeated
  *   needs:    TABLE or TABLE.column [or ...] = what such data is called; without any, the report is skipped
- *   default:  place in the set that runs without -r; "quiet" behind it: not a word when data is absent
+ *   default:  place in the set that runs without -r; "quiet" after it: not a word when data is absent
  *   alias:    another name
  *   arg:      name, name=<value> or name=DEFAULT, what it does; bound to :name ('-' becomes '_'), a bare
  *             name to 1. What is not given and has no DEFAULT is NULL
@@ -30,7 +30,7 @@ struct report_kind {
 	const char *noun, *nouns;       /* "report", "Reports" */
 	const char *command;            /* "stats" */
 	const char *help;               /* "--help-reports" */
-	const char *const *common_args; /* as behind "arg:", for all of the kind; ends with NULL */
+	const char *const *common_args; /* as after "arg:", for all of the kind; ends with NULL */
 };
 
 extern const struct report_kind report_kind, rule_kind;
@@ -67,7 +67,7 @@ const char *report_embedded(const struct report_kind *kind, size_t idx, char nam
 const char *report_names(const struct report_kind *kind);
 /* Names of the default set in its order, comma separated; malloc'd. */
 char *report_defaults(const struct report_kind *kind);
-/* True when the report is one that says nothing if its data is absent (in the default set). */
+/* True when the report prints nothing if its data is absent (in the default set). */
 bool report_quiet(const struct report *r);
 
 /* --help-reports, --help-rules: a list when @name is NULL or "", all in full for ALL. 0 or an exit status. */

@@ -1,7 +1,7 @@
 /*
  * sched_sweep.c - sl_sched_sweep(): what threads did between context switches, and how many ran at a time.
  *
- * Fills sched_threads, sched_level and sched_disk (analyze/rules/shared/sched_sweep.sql says what these hold).
+ * Fills sched_threads, sched_level and sched_disk (described in analyze/rules/shared/sched_threads.sql).
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -68,7 +68,7 @@ struct sweep_way {
 
 int sweep(struct sorter *ranges, struct sorter *calls, const struct sweep_way *way, void *ctx);
 
-/* sorter_next() with NULL behind the last one, and SQLITE_OK for both. */
+/* sorter_next() with NULL after the last one, and SQLITE_OK for both. */
 int sweep_next(struct sorter *from, const int64_t **record);
 
 #endif

@@ -11,17 +11,17 @@
 const struct stack_cost_kind stack_cost_kinds[COST_CNT] = {
 	[COST_CPU] = {"cpu", "samples", "samples of the CPU", "--sample=process-tree"},
 	[COST_OFF_CPU] = {"off-cpu", "nanoseconds", "time in calls of the C library",
-			   "--trace=osrt --osrt-backtrace-threshold, or --off-cpu-threshold"},
+			  "--trace=osrt --osrt-backtrace-threshold, or --off-cpu-threshold"},
 	[COST_GPU] = {"gpu", "nanoseconds", "time on GPUs of what was launched",
-		       "--trace=cuda --cudabacktrace=all"},
+		      "--trace=cuda --cudabacktrace=all"},
 	[COST_READ] = {"bytes-read", "bytes", "bytes read",
-			"--trace=osrt --osrt-backtrace-threshold"},
+		       "--trace=osrt --osrt-backtrace-threshold"},
 	[COST_WRITTEN] = {"bytes-written", "bytes", "bytes written",
-			   "--trace=osrt --osrt-backtrace-threshold"},
+			  "--trace=osrt --osrt-backtrace-threshold"},
 	[COST_ALLOCATIONS] = {"allocations", "bytes", "GPU memory allocated",
-			       "--trace=cuda --cudabacktrace=all"},
+			      "--trace=cuda --cudabacktrace=all"},
 	[COST_CALLS] = {"calls", "calls", "calls of the C library, CUDA and its libraries",
-			 "--trace=osrt,cuda --cudabacktrace=all"},
+			"--trace=osrt,cuda --cudabacktrace=all"},
 };
 
 unsigned stack_costs_parse(const char *list, char *why, size_t why_len)
@@ -33,7 +33,7 @@ unsigned stack_costs_parse(const char *list, char *why, size_t why_len)
 		int what = 0;
 
 		while (what < COST_CNT && (strlen(stack_cost_kinds[what].name) != len ||
-					    memcmp(stack_cost_kinds[what].name, p, len) != 0))
+					   memcmp(stack_cost_kinds[what].name, p, len) != 0))
 			what++;
 		if (what == COST_CNT && len > 0) {
 			snprintf(why, why_len, "--flame takes ");
@@ -149,7 +149,8 @@ static uint32_t node_of_stack(struct stack_costs *w, enum stack_cost what, bool 
 	return (uint32_t)*at;
 }
 
-static void add(struct stack_costs *w, enum stack_cost what, int64_t global, uint32_t node, int64_t value)
+static void add(struct stack_costs *w, enum stack_cost what, int64_t global, uint32_t node,
+		int64_t value)
 {
 	uint32_t owner = owner_of(w, global);
 	uint64_t *at = tl_map_at(&w->entry_of, (uint64_t)owner << 32 | node, true);
@@ -203,7 +204,7 @@ static void on_sample(struct stack_costs *w, enum stack_cost what, sqlite3_stmt 
 	add(w, what, sqlite3_column_int64(stmt, 0), node_at(w, what, stmt, 1), 1);
 }
 
-/* The name of a call, without the version that CUPTI puts behind it. */
+/* The name of a call, without the version that CUPTI puts after it. */
 static const char *call_name(struct stack_costs *w, int64_t id, char buf[256])
 {
 	char *version;
@@ -305,17 +306,17 @@ static int read_bytes(struct stack_costs *w)
 /* ---- time without a CPU, where stacks were taken when threads left one, or came back to one ---- */
 
 /* State of one thread; rows come by thread and time. */
-struct away {
+struct off_cpu {
 	int64_t thread;
 	int64_t call_end;  /* until then the time is that of a call, and counted there */
 	int64_t call_name; /* of one without a stack, -1: it has one */
-	int64_t out, len;  /* when it left; how long it was away, -1: not known yet */
+	int64_t out, len;  /* when it left; how long it was off the CPU, -1: not known yet */
 	uint32_t node;     /* STACK_NO_NODE: none yet */
 	bool gone, covered;
 };
 
-/* Of a call without a stack the time that a thread was away is where it was then. */
-static void move_from_call(struct stack_costs *w, const struct away *a)
+/* Of a call without a stack off-CPU time counts where the thread was then. */
+static void move_from_call(struct stack_costs *w, const struct off_cpu *a)
 {
 	int64_t left = a->call_end - a->out, len = a->len < left ? a->len : left;
 
@@ -323,7 +324,7 @@ static void move_from_call(struct stack_costs *w, const struct away *a)
 	add(w, COST_OFF_CPU, a->thread, a->node, len);
 }
 
-static void settle(struct stack_costs *w, struct away *a)
+static void settle(struct stack_costs *w, struct off_cpu *a)
 {
 	if (a->node == STACK_NO_NODE || a->len < 0)
 		return;
@@ -342,13 +343,13 @@ enum {
 	AWAY_SAMPLE
 };
 
-static void on_away(struct stack_costs *w, struct away *a, sqlite3_stmt *stmt)
+static void on_off_cpu(struct stack_costs *w, struct off_cpu *a, sqlite3_stmt *stmt)
 {
 	int64_t thread = sqlite3_column_int64(stmt, 0), at = sqlite3_column_int64(stmt, 1),
 		end = sqlite3_column_int64(stmt, 3);
 
 	if (thread != a->thread)
-		*a = (struct away){
+		*a = (struct off_cpu){
 			.thread = thread, .call_end = INT64_MIN, .len = -1, .node = STACK_NO_NODE};
 	switch (sqlite3_column_int(stmt, 2)) {
 	case AWAY_CALL:
@@ -375,7 +376,7 @@ static void on_away(struct stack_costs *w, struct away *a, sqlite3_stmt *stmt)
 		a->node = node_at(w, COST_OFF_CPU, stmt, 4);
 		if (sqlite3_column_type(stmt, 3) == SQLITE_NULL)
 			break;
-		/* It says itself how long it was. */
+		/* It holds its duration. */
 		a->out = at;
 		a->len = end > at ? end - at : 0;
 		a->covered = at < a->call_end;
@@ -393,12 +394,12 @@ static int read_away(struct stack_costs *w)
 		"NULL FROM SCHED_EVENTS WHERE EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE "
 		"cpuCycles = 0) UNION ALL SELECT globalTid, start, 3, till, stack, NULL FROM "
 		"SL_CHAIN_SAMPLES WHERE NOT periodic ORDER BY 1, 2, 3";
-	struct away a = {.thread = INT64_MIN, .len = -1, .node = STACK_NO_NODE};
+	struct off_cpu a = {.thread = INT64_MIN, .len = -1, .node = STACK_NO_NODE};
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		on_away(w, &a, stmt);
+		on_off_cpu(w, &a, stmt);
 		rc = w->failed ? SQLITE_NOMEM : SQLITE_OK;
 	}
 	rc = rc == SQLITE_DONE ? 0 : stack_costs_fail(w);
@@ -419,9 +420,9 @@ static const char launches[] = "CREATE TEMP TABLE SL_COST_LAUNCH (process INTEGE
 			       "correlationId, globalTid, stack "
 			       "FROM SL_CHAIN_LAUNCHES ORDER BY 1, 2";
 
-#define WORK(name, table)                                                            \
-	"SELECT coalesce(l.globalTid, w.globalPid, 0), stack, " name                 \
-	", max(end - start, 0) FROM " table                                          \
+#define WORK(name, table)                                                           \
+	"SELECT coalesce(l.globalTid, w.globalPid, 0), stack, " name                \
+	", max(end - start, 0) FROM " table                                         \
 	" AS w LEFT JOIN SL_COST_LAUNCH AS l ON l.process = coalesce(w.globalPid, " \
 	"(SELECT min(globalTid) FROM SL_COST_LAUNCH)) >> 24 AND l.correlationId = " \
 	"w.correlationId"

@@ -62,7 +62,7 @@ struct stack_frame {
 	bool inlined;
 };
 
-/* Stacks as a tree: node 0 is the root, a child comes behind its parent. */
+/* Stacks as a tree: node 0 is the root, a child comes after its parent. */
 struct stack_node {
 	uint32_t parent, frame;
 };
@@ -141,7 +141,8 @@ static inline uint32_t stack_node(struct stack_costs *w, int64_t stack)
 /* A text of StringIds, kept; "" when there is none. */
 const char *stack_string(struct stack_costs *w, int64_t id);
 /* A frame of no stack, below @parent. */
-uint32_t stack_leaf(struct stack_costs *w, uint32_t parent, enum stack_frame_kind kind, const char *text);
+uint32_t stack_leaf(struct stack_costs *w, uint32_t parent, enum stack_frame_kind kind,
+		    const char *text);
 uint32_t stack_no_stack(struct stack_costs *w);
 int stack_costs_fail(struct stack_costs *w);
 

@@ -118,7 +118,7 @@ enum {
 	COL_FRAME
 };
 
-/* Most frames come again and again: by what the report says of them, before any text is looked at. */
+/* Most frames come again and again: found by the report's numbers, before any text is compared. */
 static uint32_t frame_of_row(struct stack_costs *w, sqlite3_stmt *stmt)
 {
 	bool own = sqlite3_column_type(stmt, COL_FRAME) != SQLITE_NULL;
@@ -185,7 +185,8 @@ static uint32_t node_of(struct stack_costs *w, uint32_t parent, uint32_t frame)
 	return w->node_cnt++;
 }
 
-uint32_t stack_leaf(struct stack_costs *w, uint32_t parent, enum stack_frame_kind kind, const char *text)
+uint32_t stack_leaf(struct stack_costs *w, uint32_t parent, enum stack_frame_kind kind,
+		    const char *text)
 {
 	struct stack_frame f = {.kind = kind, .module = "", .file = "", .text = strdup(text)};
 

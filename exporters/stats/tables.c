@@ -67,7 +67,7 @@ static const char *word_at(const struct words *w, size_t i, const char *none)
 
 /* ---- options ---- */
 
-/* The option's place among the words before "--", and what stands behind its '='; 0: not there. */
+/* The option's place among the words before "--", and what stands after its '='; 0: not there. */
 static int find_option(int argc, char **argv, const char *option, const char **value)
 {
 	size_t len = strlen(option);
@@ -132,7 +132,7 @@ static int add_filters(struct tables *t)
 	return SL_EXIT_USAGE;
 }
 
-/* Options may also stand behind the files: there is no program here whose options they could be. */
+/* Options may also stand after the files: there is no program here whose options they could be. */
 int tables_parse(struct tables *t, const struct opt *opts, int argc, char **argv)
 {
 	int rc = 0, at = 0;
@@ -210,7 +210,7 @@ static bool is_older(const char *path, const char *than)
 }
 
 /*
- * x.nsys-rep stands for the database beside it, and we say so; but not for one that was made of an earlier
+ * x.nsys-rep stands for the database next to it, and we say so; but not for one that was made of an earlier
  * x.nsys-rep: figures of another run would be worse than none.
  */
 static int resolve_input(struct tables *t, char **input)
@@ -271,8 +271,8 @@ sqlite3 *tables_open(const struct tables *t, const char *input)
 	return db;
 }
 
-/* Who reads a moment too early would take what comes at the end for missing. */
-static void say_unfinished(const struct tables *t, sqlite3 *db, const char *input)
+/* Read before its end, a report lacks what is written last: that needs a warning. */
+static void warn_unfinished(const struct tables *t, sqlite3 *db, const char *input)
 {
 	sqlite3_stmt *stmt;
 
@@ -304,7 +304,7 @@ int tables_check_inputs(struct tables *t)
 		db = tables_open(t, *input);
 		if (!db)
 			return SL_EXIT_FAIL;
-		say_unfinished(t, db, *input);
+		warn_unfinished(t, db, *input);
 		sqlite3_close(db);
 	}
 	return 0;

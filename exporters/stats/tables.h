@@ -57,7 +57,7 @@ struct tables {
 	bool all_defaults; /* no -r was given */
 };
 
-#define TABLES_FORMATS ",column,table,csv,tsv,json,hdoc,htable" /* modifiers may stand behind */
+#define TABLES_FORMATS ",column,table,csv,tsv,json,hdoc,htable" /* modifiers may stand after */
 #define TABLES_UNITS   "nsec,usec,msec,seconds,ns,us,ms,s,nanoseconds,microseconds,milliseconds"
 
 /*
@@ -81,9 +81,9 @@ sqlite3 *tables_open_quietly(const struct tables *t, const char *input, char *wh
 
 /* Lines about what is going on go here; NULL: nowhere. */
 FILE *tables_log(const struct tables *t, const struct table_job *job);
-void tables_say_start(FILE *log, const struct table_job *job);
-void tables_say_skipped(FILE *log, const struct table_job *job, const char *what);
-void tables_say_end(FILE *log, const struct table_job *job, long long rows);
+void tables_log_start(FILE *log, const struct table_job *job);
+void tables_log_skipped(FILE *log, const struct table_job *job, const char *what);
+void tables_log_end(FILE *log, const struct table_job *job, long long rows);
 /* Runs all jobs. */
 int tables_run(struct tables *t);
 

@@ -1,7 +1,7 @@
 /*
- * tables_run.c - makes the tables that were planned, and says so.
+ * tables_run.c - makes the tables that were planned, and reports progress.
  *
- * Sums are made ahead by a few threads, each with a connection of its own, and come out in their order; they
+ * Sums are made in advance by a few threads, each with a connection of its own, and come out in their order; they
  * are small once they are made. What may be as long as the recording is made when its turn has come, and
  * goes out as it comes.
  */
@@ -25,7 +25,7 @@ FILE *tables_log(const struct tables *t, const struct table_job *job)
 	return job->kind == OUTPUT_CONSOLE && !job->format->for_people ? stderr : stdout;
 }
 
-void tables_say_start(FILE *log, const struct table_job *job)
+void tables_log_start(FILE *log, const struct table_job *job)
 {
 	if (!log)
 		return;
@@ -36,14 +36,14 @@ void tables_say_start(FILE *log, const struct table_job *job)
 	fflush(log);
 }
 
-void tables_say_skipped(FILE *log, const struct table_job *job, const char *what)
+void tables_log_skipped(FILE *log, const struct table_job *job, const char *what)
 {
 	if (log)
 		fprintf(log, "%sSKIPPED: %s does not contain %s data.\n\n",
 			job->kind == OUTPUT_CONSOLE ? "" : "\n", job->input, what);
 }
 
-void tables_say_end(FILE *log, const struct table_job *job, long long rows)
+void tables_log_end(FILE *log, const struct table_job *job, long long rows)
 {
 	if (!log || rows < 0)
 		return;
@@ -55,9 +55,9 @@ void tables_say_end(FILE *log, const struct table_job *job, long long rows)
 /* ---- one table ---- */
 
 struct made {
-	char *text; /* made ahead; else it goes to its output at once */
+	char *text; /* made in advance; else it goes to its output at once */
 	size_t len;
-	long long rows; /* -1: it failed, and why says it */
+	long long rows; /* -1: it failed, @why has the reason */
 	bool has_data;
 	bool opened; /* false: it could not be */
 	char why[TABLES_WHY];
@@ -93,7 +93,7 @@ static void complain(const struct tables *t, const char *line)
 	sl_warn("%s: %s", t->kind->command, line);
 }
 
-/* Opens the output, and writes what was made ahead, or makes it. */
+/* Opens the output, and writes what was made in advance, or makes it. */
 static int write_table(const struct tables *t, const struct table_job *job, struct made *m,
 		       sqlite3 *db)
 {
@@ -141,7 +141,7 @@ static sqlite3 *open_for(const struct tables *t, const struct table_job *job, st
 	return db;
 }
 
-/* What one thread does for a table ahead of its turn. */
+/* What one thread does for a table before its turn. */
 static void make_ahead(const struct tables *t, const struct table_job *job, struct made *m)
 {
 	sqlite3 *db = open_for(t, job, m);
@@ -169,13 +169,13 @@ static int finish(const struct tables *t, const struct table_job *job, struct ma
 		return -1;
 	}
 	if (m->has_data) {
-		tables_say_start(log, job);
+		tables_log_start(log, job);
 		rc = write_table(t, job, m, db);
 		if (rc == 0)
-			tables_say_end(log, job, m->rows);
+			tables_log_end(log, job, m->rows);
 	} else if (!t->all_defaults || !report_quiet(job->report)) {
-		tables_say_start(log, job);
-		tables_say_skipped(log, job, m->why);
+		tables_log_start(log, job);
+		tables_log_skipped(log, job, m->why);
 	}
 	free(m->text);
 	m->text = NULL;
@@ -191,15 +191,16 @@ struct crew {
 	pthread_cond_t done;
 };
 
-/* A sum of ours is short, whatever is in the report. */
+/* An embedded report of sums is short, whatever is in the file. */
 static bool is_sum(const struct table_job *job)
 {
 	size_t len = strlen(job->report->name);
 
-	return !job->report->from_file && len > 4 && strcmp(job->report->name + len - 4, "_sum") == 0;
+	return !job->report->from_file && len > 4 &&
+	       strcmp(job->report->name + len - 4, "_sum") == 0;
 }
 
-/* The next that nobody has taken; the first thread begins at the end, where the slow ones of ours are. */
+/* The next free job; the first thread begins at the end, where the slow embedded reports are. */
 static bool take(struct crew *c, bool backwards, size_t *which)
 {
 	size_t cnt = c->t->job_cnt;
@@ -262,7 +263,7 @@ static size_t start_crew(struct crew *c, pthread_t *thread)
 	return cnt;
 }
 
-/* Waits for it to be made ahead; false: nobody does. */
+/* Waits for it to be made in advance; false: no thread makes it. */
 static bool await(struct crew *c, size_t i)
 {
 	bool ahead;

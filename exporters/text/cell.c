@@ -182,7 +182,7 @@ char *text_people(const char *text, size_t len, size_t width, size_t *width_out)
 {
 	char *out = malloc(len * 4 + 8); /* worst case: each byte as \xNN, and an ellipsis */
 	size_t used = 0, columns = 0;
-	size_t cut_used = 0, cut_columns = 0; /* where an ellipsis still fits behind */
+	size_t cut_used = 0, cut_columns = 0; /* where an ellipsis still fits after */
 
 	if (!out)
 		return NULL;

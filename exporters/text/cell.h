@@ -36,7 +36,7 @@ size_t cell_number(const struct cell *c, char buf[CELL_NUMBER_MAX]);
 /* Decimals that the shortest spelling of the number needs. */
 int cell_decimals(const struct cell *c);
 
-/* The number with exactly @decimals (more if its scale says so), thousands separated if @group. */
+/* The number with exactly @decimals (more if its scale needs them), thousands separated if @group. */
 size_t cell_number_people(const struct cell *c, int decimals, bool group,
 			  char buf[CELL_NUMBER_MAX]);
 

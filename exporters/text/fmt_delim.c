@@ -82,7 +82,7 @@ static int tsv_row(struct sheet *s, const struct cell *cells)
 	return 0;
 }
 
-/* On the console an empty line tells one table from the next. */
+/* On the console an empty line separates tables. */
 static int delim_end(struct sheet *s)
 {
 	if (s->console)

@@ -49,7 +49,7 @@ static char *shown(const struct sheet *s, int col, const struct cell *c, size_t 
 	return strdup(number);
 }
 
-/* Spaces wait until something stands behind them, so that no line ends in one. */
+/* Spaces wait until something stands after them, so that no line ends in one. */
 static void put(struct sheet *s, const char *text)
 {
 	struct text *t = s->state;

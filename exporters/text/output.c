@@ -1,4 +1,4 @@
-/* output.c - files written aside, pipes into commands, the console. */
+/* output.c - files written under a temporary name, pipes into commands, the console. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -43,23 +43,23 @@ static int open_aside(struct output *o, char *why, size_t why_len)
 	umask(mask);
 	catch_signals();
 	signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write shall fail, so that we tidy up */
-	if (asprintf(&o->aside, "%s.XXXXXX", o->target) < 0) {
-		o->aside = NULL;
+	if (asprintf(&o->temp, "%s.XXXXXX", o->target) < 0) {
+		o->temp = NULL;
 		snprintf(why, why_len, "out of memory");
 		return -1;
 	}
-	fd = mkostemp(o->aside, O_CLOEXEC);
+	fd = mkostemp(o->temp, O_CLOEXEC);
 	if (fd >= 0)
-		unfinished = o->aside;
+		unfinished = o->temp;
 	if (fd < 0 || fchmod(fd, 0666 & ~mask) < 0 || !(o->f = fdopen(fd, "w"))) {
 		snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(errno));
 		if (fd >= 0) {
-			unlink(o->aside);
+			unlink(o->temp);
 			close(fd);
 		}
 		unfinished = NULL;
-		free(o->aside);
-		o->aside = NULL;
+		free(o->temp);
+		o->temp = NULL;
 		return -1;
 	}
 	return 0;
@@ -68,13 +68,13 @@ static int open_aside(struct output *o, char *why, size_t why_len)
 int output_open(struct output *o, char *why, size_t why_len)
 {
 	o->f = NULL;
-	o->aside = NULL;
+	o->temp = NULL;
 	switch (o->kind) {
 	case OUTPUT_CONSOLE:
 		o->f = stdout;
 		return 0;
 	case OUTPUT_COMMAND:
-		/* A command may read only a part; that is no failure of ours. */
+		/* A command may read only a part; that is no failure. */
 		signal(SIGPIPE, SIG_IGN);
 		fflush(NULL);
 		o->f = popen(o->target, "we");
@@ -94,12 +94,12 @@ static int put_in_place(const struct output *o)
 	int rc;
 
 	if (o->overwrite)
-		return rename(o->aside, o->target);
-	rc = renameat2(AT_FDCWD, o->aside, AT_FDCWD, o->target, RENAME_NOREPLACE);
+		return rename(o->temp, o->target);
+	rc = renameat2(AT_FDCWD, o->temp, AT_FDCWD, o->target, RENAME_NOREPLACE);
 	if (rc < 0 && (errno == EINVAL || errno == ENOSYS)) {
-		rc = link(o->aside, o->target); /* fails when the target exists */
+		rc = link(o->temp, o->target); /* fails when the target exists */
 		if (rc == 0)
-			unlink(o->aside);
+			unlink(o->temp);
 	}
 	return rc;
 }
@@ -125,10 +125,10 @@ static int close_file(struct output *o, bool keep, char *why, size_t why_len)
 	if (rc < 0)
 		snprintf(why, why_len, "cannot write %s: %s", o->target, strerror(errno));
 	if (rc < 0 || !keep)
-		unlink(o->aside);
+		unlink(o->temp);
 	unfinished = NULL;
-	free(o->aside);
-	o->aside = NULL;
+	free(o->temp);
+	o->temp = NULL;
 	return rc;
 }
 

@@ -1,7 +1,7 @@
 /*
  * output.h - where a table goes: the console, a file, a command's stdin.
  *
- * A file appears under its name only when it is whole: it is written beside, then renamed.
+ * A file appears under its name only when it is whole: it is written under a temporary name, then renamed.
  */
 #ifndef SL_OUTPUT_H
 #define SL_OUTPUT_H
@@ -21,7 +21,7 @@ struct output {
 	const char *target; /* path or command */
 	bool overwrite;
 	FILE *f;
-	char *aside;
+	char *temp; /* path while it is written */
 };
 
 /* kind, target and overwrite are set. 0, or -1 after one sentence in @why. */

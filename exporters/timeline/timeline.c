@@ -144,7 +144,7 @@ static bool before(const struct tl_source *a, const struct tl_source *b)
 	return a->ts != b->ts ? a->ts < b->ts : a->end != b->end ? a->end > b->end : a < b;
 }
 
-/* Puts the first of @cnt sources behind those whose rows come before its own. */
+/* Puts the first of @cnt sources after those whose rows come before its own. */
 static void settle(struct tl_source **order, size_t cnt)
 {
 	struct tl_source *s = order[0];
@@ -155,7 +155,7 @@ static void settle(struct tl_source **order, size_t cnt)
 	order[at] = s;
 }
 
-/* Sources in the order of their next rows: the first has the event to be told. */
+/* Sources in the order of their next rows: the first has the next event. */
 static int merge(struct tl_run *r)
 {
 	struct tl_source **order = calloc(r->source_cnt + 1, sizeof(struct tl_source *));

@@ -153,7 +153,7 @@ struct tl_event {
 	enum tl_activity activity;
 	const char *
 		category; /* Kineto's word where it has one: kernel, gpu_memcpy, cuda_runtime, user_annotation */
-	struct tl_track *track; /* SCHED: the thread's; cpu says where */
+	struct tl_track *track; /* SCHED: the thread's; cpu is where */
 	int64_t ts, dur;        /* ns; dur of a slice: >= 0 or TL_OPEN */
 	struct tl_text name;    /* SLICE, INSTANT */
 	/*
@@ -184,7 +184,7 @@ struct tl_event {
 /* ---- running ---- */
 
 struct tl_sink {
-	/* Both return 0, or -1 to stop (the output says why). */
+	/* Both return 0, or -1 to stop (the output has the reason). */
 	int (*track)(void *self, struct tl_track *track);
 	int (*event)(void *self, const struct tl_event *event);
 	/* After the last event, also after a failure, while tracks are still there. May be NULL. */

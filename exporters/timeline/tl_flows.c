@@ -14,7 +14,7 @@
 #define RECENT     64
 #define PAGE_WORDS ((1u << PAGE_BITS) / 64)
 
-/* One bit says that there is work, the other that its call came by. */
+/* One bit: there is work; the other: its call came by. */
 struct page {
 	uint64_t work[PAGE_WORDS], call[PAGE_WORDS];
 };
@@ -53,7 +53,7 @@ static uint64_t process_of(struct tl_flows *f, int64_t global, bool add)
 	return *number;
 }
 
-/* 0 where the numbers do not fit what JavaScript can tell apart: such a flow is left out. */
+/* 0 where the numbers exceed what JavaScript represents exactly: such a flow is left out. */
 static uint64_t flow_of(struct tl_flows *f, int64_t global, int64_t correlation, bool add)
 {
 	uint64_t process;

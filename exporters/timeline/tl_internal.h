@@ -39,9 +39,9 @@ struct tl_names *tl_names_new(sqlite3 *db);
 void tl_names_free(struct tl_names *n);
 /* Between events: forgets all when they have become too many. True: it did. */
 bool tl_names_trim(struct tl_names *n);
-/* The text of a StringIds id; without the version behind it where @api. */
+/* The text of a StringIds id; without the version after it where @api. */
 struct tl_text tl_name(struct tl_names *n, int64_t string_id, bool api);
-/* A text that @make writes for @key; @maker tells makers apart (a small number). Made once. */
+/* A text that @make writes for @key; @maker is the number of the maker, a small one. Made once. */
 typedef void tl_maker(struct tl_names *n, int64_t key, char *buf, size_t len);
 struct tl_text tl_name_made(struct tl_names *n, int maker, tl_maker *make, int64_t key);
 /* The label of @value in an ENUM table; the number where it has none. */
@@ -52,7 +52,7 @@ tl_maker tl_make_memcpy, tl_make_memset, tl_make_sync;
 
 /* Which calls started GPU work: bits by (process, correlation id). */
 struct tl_flows;
-/* Reads which work there is. NULL: no memory, or an error that sqlite3_errmsg(db) tells. */
+/* Reads which work there is. NULL: no memory, or an error of sqlite3_errmsg(db). */
 struct tl_flows *tl_flows_new(sqlite3 *db, uint32_t activities);
 /* The globalPid of GPU work that has none. */
 int64_t tl_flows_process(const struct tl_flows *f);
@@ -85,7 +85,7 @@ struct tl_track *tl_track_projected(struct tl_tracks *t, int64_t thread, int64_t
 				    int64_t device, int64_t context, int64_t stream);
 struct tl_track *tl_track_machine(struct tl_tracks *t);
 struct tl_track *tl_track_cpu(struct tl_tracks *t, int64_t cpu);
-/* @key tells counters of one parent apart. */
+/* @key identifies a counter of its parent. */
 struct tl_track *tl_track_counter(struct tl_tracks *t, struct tl_track *parent, int64_t key,
 				  const char *name, const char *unit);
 /* The lane on which a slice from @ts to @end fits. */
@@ -133,7 +133,7 @@ struct tl_source {
 	const struct tl_source_def *def;
 	sqlite3_stmt *stmt;         /* on the current row: one of these two */
 	sqlite3_stmt *scan, *fetch; /* all rows; the one with a number */
-	struct tl_late *late;       /* rows that lie behind their place in time, by time */
+	struct tl_late *late;       /* rows that lie after their place in time, by time */
 	size_t late_cnt, late_at;
 	uint64_t *is_late; /* by the number of the row */
 	int64_t late_row;  /* the last one */
@@ -172,7 +172,7 @@ struct tl_run {
 	uint64_t events, total;
 	uint32_t args_for; /* activities whose arguments are read */
 	struct tl_arg args[TL_ARGS_MAX];
-	bool stopped; /* the sink's wish, or the user's */
+	bool stopped; /* the sink stopped it, or the user */
 	char *why;
 	size_t why_len;
 };

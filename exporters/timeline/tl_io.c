@@ -2,7 +2,7 @@
  * tl_io.c - bytes per second that processes read and wrote, as counters.
  *
  * The bytes of a call are spread evenly over the time it took. Time is cut into bins; calls come in the order of
- * their start, so a bin is complete when a call starts behind it. Kept are only the calls that reach into the
+ * their start, so a bin is complete when a call starts after it. Kept are only the calls that reach into the
  * next bin: as many as threads read or write at once.
  */
 #include <stdio.h>
@@ -33,7 +33,7 @@ struct call {
 struct flow {
 	int64_t process;
 	enum direction direction;
-	double now, shown; /* bytes in the current bin; bytes/s told last */
+	double now, shown; /* bytes in the current bin; bytes/s emitted last */
 	struct tl_track *track;
 };
 
@@ -43,10 +43,10 @@ struct io {
 	struct tl_map directions; /* nameId -> direction + 1 */
 	struct tl_map by_process; /* (process, direction) -> place of the flow + 1 */
 	struct flow *flow;
-	size_t flow_cnt, next; /* next: flow to tell of */
+	size_t flow_cnt, next; /* next: flow to emit */
 	struct call *call;
 	size_t call_cnt, call_max;
-	struct call ahead; /* first one behind the bin */
+	struct call ahead; /* first one after the bin */
 	bool has_ahead, end;
 	int64_t bin; /* its start */
 };

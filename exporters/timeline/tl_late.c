@@ -1,9 +1,9 @@
 /*
- * tl_late.c - rows that lie behind their place in time.
+ * tl_late.c - rows that lie after their place in time.
  *
  * Tables lie in about the order of time, but not quite: a call that took long is written when it returns, work on
  * a GPU is recorded by launch. To sort whole tables for that takes longer than all the rest. So one look at the
- * times finds the rows that are late, that is, behind one that starts after them. What is left is in order; the
+ * times finds the rows that are late, that is, after one that starts after them. What is left is in order; the
  * late ones are fetched by their numbers when their time has come. Where they are too many, SQLite sorts,
  * through temporary files.
  */
@@ -18,7 +18,7 @@
 struct tl_late {
 	int64_t start;
 	uint32_t row;
-	uint32_t dur; /* at most: only told apart where starts are the same */
+	uint32_t dur; /* at most: only compared where starts are the same */
 };
 
 static int by_time(const void *a, const void *b)

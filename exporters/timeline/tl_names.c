@@ -1,7 +1,7 @@
 /*
  * tl_names.c - texts by id, looked up once.
  *
- * A report may have more texts than fit in memory (paths of a million files): what is kept is thrown away
+ * A report may have more texts than fit in memory (paths of a million files): what is kept is dropped
  * when it exceeds KEPT_MAX, between two events, and begins anew.
  */
 #include <stdio.h>
@@ -84,7 +84,7 @@ uint64_t *tl_map_at(struct tl_map *m, uint64_t key, bool add)
 	return &m->slot[at].value;
 }
 
-/* Closes the gap by moving up what lies behind it, so that no marks of the removed are needed. */
+/* Closes the gap by moving up what lies after it, so that no marks of the removed are needed. */
 void tl_map_remove(struct tl_map *m, uint64_t key)
 {
 	size_t mask = m->size - 1, at, next;

@@ -183,7 +183,7 @@ static int at_sample(struct tl_run *r, struct tl_source *s, struct tl_event *e)
 {
 	int64_t thread = tl_key(s, 0), cpu = tl_key(s, 1);
 
-	/* One that says till when a thread was away is none of a CPU. */
+	/* A sample that ends an off-CPU interval is none of a CPU. */
 	if (thread == TL_NONE || tl_key(s, 4) != TL_NONE || !tl_stacks_any(r))
 		return 0;
 	e->kind = TL_SAMPLE;

@@ -21,7 +21,7 @@ struct range {
 	struct range *parent; /* the one it was opened in */
 	size_t refs;          /* it is open, ranges in it, calls whose work has not all run */
 	int64_t start, end, thread, text_id;
-	char *text, *domain; /* NULL: text_id says it; none */
+	char *text, *domain; /* NULL: text_id has it; none */
 	struct span *span;
 	size_t span_cnt;
 };

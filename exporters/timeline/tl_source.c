@@ -1,7 +1,7 @@
 /*
  * tl_source.c - one table as rows in the order of their start.
  *
- * Tables lie in about that order already; how the exceptions are dealt with is told in tl_late.c.
+ * Tables lie in about that order already; tl_late.c handles the exceptions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,7 +176,7 @@ static char *select_text(struct tl_source *s, sqlite3_str *sql, bool whole, bool
 		sqlite3_str_appendf(sql, " ORDER BY \"%w\"", start);
 	if (!sorted && end)
 		sqlite3_str_appendf(sql, ", ifnull(\"%w\", 0x7FFFFFFFFFFFFFFF) DESC", end);
-	/* What encloses another range is written behind it (tl_project.c), also where both take the same time. */
+	/* What encloses another range is written after it (tl_project.c), also where both take the same time. */
 	if (s->def->place == TL_AT_PROJECTED)
 		sqlite3_str_appendall(sql, ", rowid DESC");
 	return sqlite3_str_finish(sql);

@@ -14,8 +14,8 @@
 #define KEPT_MAX (128u << 20)
 
 struct tl_stacks {
-	sqlite3_stmt *chain;  /* the frames of a sample; of ours: those of a stack, by number */
-	sqlite3_stmt *one;    /* of ours: one frame */
+	sqlite3_stmt *chain; /* the frames of a sample; in our schema those of a stack, by number */
+	sqlite3_stmt *one;   /* in our schema: one frame */
 	struct tl_map stacks; /* SL_STACKS.id -> place in list + 1 */
 	struct tl_map known;  /* SL_FRAMES.id -> place in distinct + 1 */
 	uint32_t *list;       /* how many; the frames, the innermost first; how many; ... */
@@ -182,7 +182,7 @@ static int add_to_list(struct tl_stacks *t, uint32_t number)
 	return 0;
 }
 
-/* Puts the frames of a stack behind all others: 0, or -1. */
+/* Puts the frames of a stack after all others: 0, or -1. */
 static int read_stack(struct tl_run *r, int64_t stack)
 {
 	struct tl_stacks *t = r->stacks;

@@ -10,7 +10,7 @@
 
 #include "exporters/timeline/tl_internal.h"
 
-/* Pids and tids have 24 bits, so numbers from here on are nobody's. */
+/* Pids and tids have 24 bits, so numbers from here on are free. */
 #define MADE_UP (1 << 24)
 #define RECENT  64
 
@@ -74,7 +74,7 @@ static bool key_of(const struct track *t, const struct key *k)
 	}
 }
 
-/* Keys whose hashes agree stand one behind the other. */
+/* Keys whose hashes agree stand one after the other. */
 static struct track *find(struct tl_tracks *t, const struct key *k, uint64_t *hash)
 {
 	uint64_t *slot;
@@ -127,7 +127,7 @@ static struct track *make(enum tl_track_kind kind, const struct tl_track *parent
 	return made;
 }
 
-/* Numbers it, puts it into the list and tells the sink. */
+/* Numbers it, puts it into the list and passes it to the sink. */
 static struct tl_track *announce(struct tl_tracks *t, struct track *made, uint64_t hash)
 {
 	uint64_t *slot = hash ? tl_map_at(&t->by_key, hash, true) : NULL;
@@ -191,7 +191,7 @@ static struct tl_track *thread(struct tl_tracks *t, int64_t global)
 	process = tl_track_process(t, global);
 	if (!process)
 		return NULL;
-	/* What the program calls a thread is more telling than what the kernel does. */
+	/* What the program calls a thread is preferred to the kernel's name. */
 	name_id = tl_map_at(&t->given_names, (uint64_t)global, false);
 	if (name_id) {
 		name.text = (const char *)(uintptr_t)*name_id;
@@ -256,7 +256,7 @@ struct tl_track *tl_track_async(struct tl_tracks *t, int64_t global)
 	return announce(t, made, hash);
 }
 
-/* "GPU 0: NVIDIA H100", by the ordinal that the process knows; the name where we can tell which GPU that is. */
+/* "GPU 0: NVIDIA H100", by the ordinal that the process knows; the name where the GPU is known. */
 static void device_name(struct tl_tracks *t, int64_t pid, int64_t device, char *buf, size_t len)
 {
 	static const char *const sql[] = {

@@ -1,5 +1,5 @@
 /*
- * top.h - sightline top: what a recording says at the moment, once a second.
+ * top.h - sightline top: the state of a recording, once a second.
  *
  *   top_read.c    sums of a growing report (SL_LIVE_*), at two moments
  *   top_totals.c  the same sums of a finished report, from its rows
@@ -110,13 +110,14 @@ struct top {
 	int64_t before;               /* time of the sums before */
 	int64_t start_clock;          /* CLOCK_MONOTONIC of session time 0 */
 	int64_t events, events_before, processes;
-	int64_t lost, untold; /* all; of these, context switches that the kernel did not tell */
+	int64_t lost,
+		unreported; /* all; of these, context switches that the kernel did not report */
 	struct top_set set[TOP_KINDS];
 	struct top_name *process, *thread; /* sorted by id */
 	size_t process_cnt, thread_cnt;
-	unsigned looks; /* since names were read, */
-	size_t named;   /* when there were so many threads */
-	char said[512]; /* what is missing; "" nothing */
+	unsigned looks;    /* since names were read, */
+	size_t named;      /* when there were so many threads */
+	char missing[512]; /* what is missing; "" nothing */
 };
 
 void top_init(struct top *t, const char *path);

@@ -183,7 +183,7 @@ void top_read_names(struct top *t, sqlite3 *db)
 		   &t->thread, &t->thread_cnt);
 }
 
-/* When somebody has come, and now and then. */
+/* When a process has come, and now and then. */
 static void look_for_names(struct top *t, sqlite3 *db)
 {
 	if (++t->looks < NAMES_LOOKS && t->named == t->set[TOP_THREAD].cnt)
@@ -193,7 +193,7 @@ static void look_for_names(struct top *t, sqlite3 *db)
 	top_read_names(t, db);
 }
 
-/* ---- what kind of report, and who writes it ---- */
+/* ---- kind and writer of the report ---- */
 
 /* The collector holds a lock on its report as long as it lives. To be asked before SQLite opens the file. */
 static bool has_writer(const char *path)
@@ -381,7 +381,7 @@ static void go_on(struct top *t)
 }
 
 struct session {
-	int64_t round, since, resumed, time, recording, events, lost, processes, untold;
+	int64_t round, since, resumed, time, recording, events, lost, processes, unreported;
 };
 
 static int read_session(sqlite3 *db, struct session *s)
@@ -390,7 +390,7 @@ static int read_session(sqlite3 *db, struct session *s)
 	int rc =
 		sqlite3_prepare_v2(db,
 				   "SELECT changed, since, resumed, time, recording, events, lost, "
-				   "processes, untold FROM main.SL_LIVE_SESSION",
+				   "processes, unreported FROM main.SL_LIVE_SESSION",
 				   -1, &stmt, NULL);
 
 	*s = (struct session){0};
@@ -435,7 +435,7 @@ static void take_session(struct top *t, const struct session *s)
 	t->time = s->time > t->time || is_first ? s->time : t->time;
 	t->events = s->events;
 	t->lost = s->lost;
-	t->untold = s->untold;
+	t->unreported = s->unreported;
 	t->processes = s->processes;
 	t->is_sampled = !is_first && t->time > t->before;
 }

@@ -138,7 +138,7 @@ static void add_threads(struct work *w)
 		const struct top_item *i = &set->item[n];
 		struct top_row *r;
 
-		/* Who is gone shows in totals, and as long as it has just done something. */
+		/* A process that has ended shows in totals, and shortly after its last event. */
 		if (i->is_over && !w->ask->totals && memcmp(i->now, i->before, sizeof(i->now)) == 0)
 			continue;
 		r = row_of(w, i->pid, apart ? i->tid : -1, NULL, 0);
@@ -154,7 +154,7 @@ static void add_threads(struct work *w)
 	}
 }
 
-/* Names may change, so that rows are not told apart by them. */
+/* Names may change, so that they do not identify rows. */
 static void name_rows(struct work *w)
 {
 	for (size_t i = 0; i < w->rows->cnt; i++) {
@@ -235,7 +235,7 @@ static void add_gpus(struct work *w)
 			return;
 		for (unsigned k = 0; k < TOP_SUMS; k++)
 			add(r, k, i, k);
-		/* CUPTI tells of what the GPU did a while later, and of a second at once. */
+		/* CUPTI reports GPU work a while later, a second of it at once. */
 		if (i->until > i->until_before && i->until_before >= 0)
 			r->interval = (double)(i->until - i->until_before) / 1e9;
 	}

@@ -34,7 +34,7 @@ struct screen {
 	struct top_rows rows;
 	size_t first; /* row at the top of the table */
 	char filter[FILTER_MAX];
-	char said[160]; /* below the head, until the next key */
+	char note[160]; /* below the head, until the next key */
 	bool is_typing, is_paused, is_help, is_over, has_colours;
 	int64_t next_ns, looks;
 	char *path; /* of a report that came after the first */
@@ -135,8 +135,8 @@ static void draw_foot(const struct screen *s, int y)
 	if (s->is_typing)
 		snprintf(text, sizeof(text), "filter: %s_   (Enter keeps it, Esc drops it)",
 			 s->filter);
-	else if (*s->said)
-		snprintf(text, sizeof(text), "%s", s->said);
+	else if (*s->note)
+		snprintf(text, sizeof(text), "%s", s->note);
 	else
 		snprintf(text, sizeof(text), "%s%s%s%s%severy %g s   h help   q quit",
 			 s->is_paused ? "PAUSED   " : "", *s->filter ? "filter: " : "", s->filter,
@@ -226,7 +226,7 @@ static void follow(struct screen *s)
 	if (now <= 0 || (s->t->path && strcmp(path, s->t->path) == 0)) {
 		if (now < 0 && s->w->next) {
 			s->w->next = NULL;
-			snprintf(s->said, sizeof(s->said), "The session has ended; q quits.");
+			snprintf(s->note, sizeof(s->note), "The session has ended; q quits.");
 		}
 		free(path);
 		return;
@@ -235,7 +235,7 @@ static void follow(struct screen *s)
 	free(s->path);
 	s->path = path;
 	s->w->ask.totals = false;
-	s->said[0] = 0;
+	s->note[0] = 0;
 }
 
 static bool is_over(const struct top *t)
@@ -258,7 +258,7 @@ static bool look(struct screen *s, char *why)
 	if (s->t->status == TOP_FINISHED && !s->t->has_totals) {
 		/* What was seen last stays, as sums: rates are those of something that is over. */
 		s->w->ask.totals = true;
-		snprintf(s->said, sizeof(s->said),
+		snprintf(s->note, sizeof(s->note),
 			 "The recording is finished. These are the sums up to its last second; q "
 			 "quits.");
 	}
@@ -359,7 +359,7 @@ static void press(struct screen *s, int key)
 {
 	long page = LINES > 8 ? LINES - 8 : 1;
 
-	s->said[0] = 0;
+	s->note[0] = 0;
 	if (s->is_typing && key != KEY_RESIZE) {
 		type(s, key);
 		return;
@@ -524,7 +524,7 @@ int top_screen(struct top_watch *w)
 	SCREEN *terminal;
 	int rc;
 
-	/* What is wrong with the report is said before the screen is another one. */
+	/* Errors of the report are printed before the screen is switched. */
 	if (w->top->path && top_read(w->top, why, sizeof(why)) < 0) {
 		sl_warn("top: %s", why);
 		return SL_EXIT_FAIL;

@@ -210,21 +210,21 @@ static void gpu_line(const struct top *t, char *text, size_t size)
 	top_rows_free(&rows);
 }
 
-/* Switches that the kernel did not tell are no fault of the recording, and there are a few in nearly every one. */
+/* Switches that the kernel did not report are no fault of the recording, and there are a few in nearly every one. */
 static void losses_line(const struct top *t, char *text, size_t size)
 {
-	int64_t other = t->lost - t->untold;
+	int64_t other = t->lost - t->unreported;
 	size_t at = 0;
 
 	if (other > 0)
 		at = (size_t)snprintf(text, size, "%lld %s lost", (long long)other,
 				      other == 1 ? "event is" : "events are");
-	if (t->untold > 0 && at < size)
+	if (t->unreported > 0 && at < size)
 		snprintf(text + at, size - at,
 			 "%s%lld context %s lost by the kernel (skipped, or its buffer was "
 			 "full)",
-			 at ? "; " : "", (long long)t->untold,
-			 t->untold == 1 ? "switch was" : "switches were");
+			 at ? "; " : "", (long long)t->unreported,
+			 t->unreported == 1 ? "switch was" : "switches were");
 }
 
 bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *warn)
@@ -264,7 +264,7 @@ bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *wa
 		losses_line(t, text, size);
 		return true;
 	case 3:
-		snprintf(text, size, "%s", t->said);
+		snprintf(text, size, "%s", t->missing);
 		return true;
 	case 4:
 		gpu_line(t, text, size);
@@ -386,8 +386,8 @@ void top_print_json(FILE *out, const struct top *t, const char *filter)
 			    ? (double)(t->events - t->events_before) / interval
 			    : NAN);
 	fprintf(out, ", \"lost_events\": %lld, \"switches_not_told\": %lld, ", (long long)t->lost,
-		(long long)t->untold);
-	json_text(out, "missing", *t->said ? t->said : NULL);
+		(long long)t->unreported);
+	json_text(out, "missing", *t->missing ? t->missing : NULL);
 	for (int view = 0; view < VIEW_CNT; view++) {
 		const struct top_ask ask = {.view = (enum top_view)view,
 					    .by_process = true,

@@ -1,5 +1,5 @@
 /*
- * top_totals.c - of a finished report nobody kept sums: its rows are added up. The same for reports of nsys, as far as
+ * top_totals.c - totals of a finished report: its rows are added up. The same for reports of nsys, as far as
  * they have such rows.
  */
 #include "exporters/top/top.h"
@@ -215,7 +215,7 @@ static int64_t one_number(sqlite3 *db, const char *sql)
 	return n;
 }
 
-/* What the report does not have, so that nobody takes it for nothing. */
+/* Data that the report lacks is marked, to distinguish it from 0. */
 static void say_missing(struct top *t, sqlite3 *db)
 {
 	const char *comma = "";
@@ -228,15 +228,15 @@ static void say_missing(struct top *t, sqlite3 *db)
 	};
 	size_t at = 0;
 
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted) && at < sizeof(t->said); i++) {
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted) && at < sizeof(t->missing); i++) {
 		if (db_read_has(db, wanted[i].what))
 			continue;
-		at += (size_t)snprintf(t->said + at, sizeof(t->said) - at, "%s%s",
+		at += (size_t)snprintf(t->missing + at, sizeof(t->missing) - at, "%s%s",
 				       at ? ", " : "not in this report: ", wanted[i].name);
 		comma = ", ";
 	}
-	if (t->is_foreign && at < sizeof(t->said))
-		snprintf(t->said + at, sizeof(t->said) - at, "%s%s",
+	if (t->is_foreign && at < sizeof(t->missing))
+		snprintf(t->missing + at, sizeof(t->missing) - at, "%s%s",
 			 *comma ? ", " : "not in this report: ", "calls below the threshold");
 }
 
@@ -266,8 +266,8 @@ int top_read_totals(struct top *t, sqlite3 *db, char *why, size_t why_len)
 	}
 	top_read_names(t, db);
 	t->lost = one_number(db, "SELECT sum(count) FROM SL_LOST_EVENTS");
-	t->untold = one_number(db, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE what LIKE "
-				   "'context switches: %by the kernel'");
+	t->unreported = one_number(db, "SELECT sum(count) FROM SL_LOST_EVENTS WHERE what LIKE "
+				       "'context switches: %by the kernel'");
 	t->is_sampled = true;
 	say_missing(t, db);
 	return 0;

@@ -16,9 +16,9 @@
 -- column: Group = what is compared: threads of a process, or processes with the same parent
 
 -- Threads of one process that have the same name, or processes that lived side by side with one parent. Those that did
--- next to nothing belong to something else. A name that nobody gave them, but the process they were born in, says
--- nothing: a pipeline's stages have it, too, which live as long as the stream and sleep while they have no input. Those
--- who got a share of a job began it together, and were busy until they were done with it, or wait at a barrier.
+-- next to nothing belong to something else. A name inherited from the process that created them means
+-- nothing: a pipeline's stages have it, too, which live as long as the stream and sleep while they have no input. Threads
+-- that share a job begin it together, and are busy until their part is done, or wait at a barrier.
 CREATE TEMP TABLE peer AS
 WITH thread AS MATERIALIZED (
 	SELECT globalTid, ran FROM sched_threads WHERE runs > 0

@@ -18,7 +18,7 @@
 -- column: Tid = thread
 -- column: Process = name of the process
 -- column: Thread Name = name of the thread
--- Where it did not get even those CPUs while it had threads for all of them, somebody else had them.
+-- Where it did not get even those CPUs while it had threads for all of them, other processes used them.
 CREATE TEMP TABLE machine AS
 WITH seen AS (
 	SELECT count(*) AS cpus

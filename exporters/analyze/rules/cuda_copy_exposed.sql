@@ -10,7 +10,7 @@
 -- column: Time (%) = share of the wall time
 -- column: Exposed (ns) = time without any kernel, fill or other copy on the GPU
 -- column: Copy Time (ns) = time with at least one copy from or to the host
--- column: Hidden (%) = share of Copy Time with other work beside it
+-- column: Hidden (%) = share of Copy Time with other work at the same time
 -- column: Kernel Time (ns) = time of all kernels
 -- column: To Device (bytes) = copied from the host
 -- column: To Host (bytes) = copied to the host

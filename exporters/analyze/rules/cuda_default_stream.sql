@@ -23,7 +23,7 @@ SELECT processId, contextId, streamId FROM TARGET_INFO_CUDA_NULL_STREAM
 UNION
 SELECT processId, contextId, streamId FROM TARGET_INFO_CUDA_STREAM WHERE flag = 3;
 
--- Where a report does not tell, it is what was seen in others: 7 in context 1, 15 in context 2.
+-- Where a report lacks it, the usual one: 7 in context 1, 15 in context 2.
 CREATE TEMP TABLE load AS
 WITH part AS (
 	SELECT globalPid, deviceId, contextId, streamId, sum(CASE WHEN what IN ('kernel', 'graph') THEN ns ELSE 0 END) AS kernels,

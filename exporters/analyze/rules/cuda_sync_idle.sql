@@ -27,7 +27,7 @@ WHERE end > start AND globalTid IS NOT NULL AND nameId IN (
 		OR value GLOB 'cuEventSynchronize*');
 
 -- A gap is put down to a wait that began before the gap and ended in it: of several, to the last. In which gap a wait
--- ended, if in any, tells the last interval that was over by then.
+-- ended, if in any, is found by the last interval that was over by then.
 CREATE TEMP TABLE idle AS
 WITH last AS (
 	SELECT gpu, w.start AS since, w.end AS time, globalTid, nameId,

@@ -23,7 +23,7 @@ SELECT globalPid, deviceId, end AS start, next AS end
 FROM gpu_busy
 WHERE next - end >= :gap * 1000;
 
--- Whom a process works for: itself where it uses a GPU, else the next ancestor that does, else the only one there is.
+-- The process that a process works for: itself where it uses a GPU, else the next ancestor that does, else the only one there is.
 CREATE TEMP TABLE master AS
 WITH RECURSIVE gpu AS MATERIALIZED (
 	SELECT DISTINCT globalPid FROM gpu_busy

@@ -6,7 +6,7 @@
 -- default: 50
 -- arg: gap=500, milliseconds from which on a gap counts
 -- advice: See what the host did meanwhile: sightline stats -r osrt_sum with --filter-time, or the timeline.
--- advice: NVTX ranges around the steps of the program tell where the gaps come from.
+-- advice: NVTX ranges around the steps of the program show where the gaps come from.
 -- column: Row# = rank by duration
 -- column: Duration (ns) = length of the gap
 -- column: Start (ns) = its start

@@ -6,7 +6,7 @@
 -- default: 480
 -- arg: share=10, per cent of the wall time from which on it is a finding
 -- advice: Keep one process for many small jobs; put the installation on a local disk; run again: the second time it is in
--- advice: memory. In Python, import only what is used, and late what is seldom used (python3 -X importtime tells who imports
+-- advice: memory. In Python, import only what is used, and late what is seldom used (python3 -X importtime shows which import loads
 -- advice: what).
 -- column: Time (ns) = time in the outermost of these calls
 -- column: Calls = how many of them

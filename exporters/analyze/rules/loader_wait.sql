@@ -1,7 +1,7 @@
 -- title: Waiting for the DataLoader
 -- about: Time in which a thread of a PyTorch program waits inside of its DataLoader: for workers that have no batch ready, for
 -- about: workers to start, or, without workers, for the files themselves. From the stacks of long calls. Where the process
--- about: uses a GPU, that may be busy meanwhile with what it was given before: then rules data_loading and gpu_gaps tell what is lost.
+-- about: uses a GPU, that may be busy meanwhile with what it was given before: then rules data_loading and gpu_gaps show what is lost.
 -- needs: SL_STACKS or OSRT_CALLCHAINS = stacks
 -- uses: gpu_cover, names, call_places
 -- default: 380
@@ -13,7 +13,7 @@
 -- column: Tid = thread
 -- column: Thread Name = its name
 -- column: Function = function that waited
--- column: Place = who asked the DataLoader, by the stack
+-- column: Place = caller of the DataLoader, by the stack
 CREATE TEMP TABLE loading AS
 WITH loader AS MATERIALIZED (
 	SELECT DISTINCT stack FROM SL_CHAIN_FRAMES
@@ -21,7 +21,7 @@ WITH loader AS MATERIALIZED (
 		-- who imports it does not wait for it
 		AND symbol NOT IN (SELECT id FROM StringIds WHERE value = '<module>')
 ), worker AS MATERIALIZED (
-	-- a forked one has the stack of whoever started it
+	-- a forked one has the stack of its parent
 	SELECT DISTINCT stack FROM SL_CHAIN_FRAMES
 	WHERE module IN (SELECT id FROM StringIds WHERE value GLOB '*/torch/utils/data/_utils/worker.py')
 ), call AS (

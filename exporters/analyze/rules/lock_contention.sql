@@ -1,5 +1,5 @@
 -- title: Lock Contention
--- about: Threads that waited for mutexes, read-write locks and locked files that others held. Who held a lock is
+-- about: Threads that waited for mutexes, read-write locks and locked files that others held. The holder of a lock is
 -- about: known from context switches: the thread that woke the one that waited.
 -- needs: OSRT_API = OS Runtime trace
 -- uses: names, call_places

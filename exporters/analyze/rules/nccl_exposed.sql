@@ -8,7 +8,7 @@
 -- column: Time (%) = share of the wall time
 -- column: Exposed (ns) = time without any other kernel or copy on the GPU
 -- column: NCCL Time (ns) = time with at least one NCCL kernel
--- column: Hidden (%) = share of NCCL Time with other work beside it
+-- column: Hidden (%) = share of NCCL Time with other work at the same time
 -- column: Kernels = NCCL kernels
 -- column: PID = process
 -- column: Device ID = CUDA ordinal in the process

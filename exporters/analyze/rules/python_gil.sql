@@ -1,5 +1,5 @@
 -- title: Python's Interpreter Lock
--- about: Python threads that wait for each other because one at a time may run Python code. Whoever wants the lock asks
+-- about: Python threads that wait for each other because one at a time may run Python code. A thread that wants the lock asks
 -- about: again every 5 ms: calls of pthread_cond_timedwait that end without success after that time give it away.
 -- about: With --trace=python-gil the waiting itself is recorded, and looked at instead.
 -- needs: OSRT_API or NVTX_EVENTS = OS Runtime trace

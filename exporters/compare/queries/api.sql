@@ -1,5 +1,5 @@
 -- title: CUDA calls
--- about: Names without the version that NVIDIA's tools put behind them (_v and four or five digits).
+-- about: Names without the version that NVIDIA's tools put after them (_v and four or five digits).
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA API
 -- unit: ns
 -- default: 140

@@ -15,9 +15,9 @@ WITH domain AS MATERIALIZED (
 			ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
 	FROM NVTX_EVENTS
 	WHERE eventType = 59 AND end > start
-		-- what PyTorch says of its operators is no step
+		-- ranges of PyTorch's operators are no steps
 		AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %'
-		-- what the user says is the step (--python-step), and what is marked in PyTorch
+		-- steps marked by --python-step, and in PyTorch
 		AND CASE WHEN EXISTS (SELECT 1 FROM domain WHERE name = 'python-step') THEN 'python-step' ELSE '' END =
 			coalesce((SELECT d.name FROM domain AS d WHERE d.process = NVTX_EVENTS.globalTid >> 24
 				AND d.domainId = NVTX_EVENTS.domainId), '')

@@ -1,5 +1,5 @@
 -- title: Wall time
--- about: From the start of the program to the end of its last process; where these are not told, from the first to the last event.
+-- about: From the start of the program to the end of its last process; where these are unknown, from the first to the last event.
 -- unit: ns
 -- default: 10 single whole
 WITH lives AS (

@@ -22,7 +22,7 @@ WITH
 			AND domainName NOT IN ('GIL Trace', 'NCCL', 'MPI', 'UCX', 'CCCL', 'cuBLAS', 'cuDNN')
 			AND name NOT LIKE 'aten::%' AND name NOT LIKE '%, op_id = %'
 			AND (domainName <> 'pytorch' OR name LIKE 'Optimizer.step#%')
-			-- what the user says is the step
+			-- steps marked by --python-step
 			AND (domainName = 'python-step' OR NOT EXISTS (SELECT 1 FROM domain AS d WHERE d.name = 'python-step')) END
 )
 SELECT tid, domain, start, end, name, CASE

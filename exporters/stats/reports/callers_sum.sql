@@ -1,5 +1,5 @@
 -- title: Callers Summary
--- about: Who makes which calls: for each function of the C library, CUDA, its libraries or the kernel, the frames that called it, with time
+-- about: Callers: for each function of the C library, CUDA, its libraries or the kernel, the frames that called it, with time
 -- about: and bytes. The caller is the innermost frame of Python in the stack; without Python the innermost one that is not
 -- about: in libc, CUDA or PyTorch. skip= names libraries to look through instead, Python or not.
 -- about: A call and those of another kind that it makes are rows of their own: the time of cublasSgemm_v2 has that of its

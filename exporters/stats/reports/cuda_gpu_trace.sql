@@ -29,7 +29,7 @@
 -- include: nvtx_name
 
 WITH device AS MATERIALIZED (
-	-- A process numbers the devices it may use: TARGET_INFO_CUDA_DEVICE, where it is there, says which GPU that is.
+	-- A process numbers the devices it may use: TARGET_INFO_CUDA_DEVICE, where it is there, maps them to GPUs.
 	SELECT process, deviceId, coalesce((
 		SELECT max(g.name) FROM TARGET_INFO_CUDA_DEVICE AS d JOIN TARGET_INFO_GPU AS g ON g.id = d.gpuId
 		WHERE d.pid = process AND d.cudaId = deviceId

@@ -1,6 +1,6 @@
 -- title: CUDA Kernel Launch & Exec Time Summary
 -- about: Times of kernels and of the calls that launched them, per thread, device, call and kernel. A queue time
--- about: is no bad sign: it says that the GPU was busy when the kernel was launched.
+-- about: is no bad sign: it means that the GPU was busy when the kernel was launched.
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL = CUDA kernel
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME = CUDA trace
 -- alias: kernexecsum

@@ -16,7 +16,7 @@
 -- column: RangeId = number of the range in this table
 -- column: ParentId = RangeId of the range directly around it
 -- column: RangeStack = RangeIds from the outermost range to this one
--- column: NameTree = Name, behind "--" per level
+-- column: NameTree = Name, after "--" per level
 WITH
 -- include: nvtx_domain
 SELECT

@@ -12,7 +12,7 @@
 -- column: Min (ns) = shortest
 -- column: Max (ns) = longest
 -- column: Errors = calls that failed
--- column: Bytes = bytes they moved; empty where the result of a call does not tell
+-- column: Bytes = bytes they moved; empty where the result of a call is no number of bytes
 -- column: Name = function
 WITH plain(word) AS (
 	-- functions that return how many bytes they moved; twins such as __pread64_chk count as pread

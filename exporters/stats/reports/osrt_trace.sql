@@ -15,7 +15,7 @@
 -- column: Offset = position in the file that the call named
 -- column: Bytes Asked = bytes the caller asked to move
 -- column: Bytes Done = bytes that were moved
--- column: Path = path the call names, or what is behind the descriptor
+-- column: Path = path the call names, or what the descriptor refers to
 SELECT
 	start AS "Start (ns)",
 	end - start AS "Duration (ns)",

@@ -1,7 +1,7 @@
 -- title: Step Trace
 -- about: Every step of a program (of a training, a solver, ...), in order of time.
 -- about: Steps are the ranges that range= names, or else what looks most like steps: of the outermost push/pop
--- about: ranges of main threads whose names, digits aside, repeat, those called step, iteration or batch (else epoch) that
+-- about: ranges of main threads whose names, apart from digits, repeat, those called step, iteration or batch (else epoch) that
 -- about: take most time; else the times from the end of an optimizer's step to the end of its next; else those
 -- about: outermost ranges that take most time; else the times between cudaProfilerStart and cudaProfilerStop.
 -- needs: NVTX_EVENTS or CUPTI_ACTIVITY_KIND_RUNTIME = NV Tools Extension (NVTX) or CUDA trace

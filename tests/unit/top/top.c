@@ -217,7 +217,7 @@ static void lines_fit(void **state)
 	top_free(&t);
 }
 
-static const char *losses(int64_t lost, int64_t untold)
+static const char *losses(int64_t lost, int64_t unreported)
 {
 	static char text[256];
 	struct top t;
@@ -225,7 +225,7 @@ static const char *losses(int64_t lost, int64_t untold)
 
 	two_moments(&t);
 	t.lost = lost;
-	t.untold = untold;
+	t.unreported = unreported;
 	assert_true(top_head(&t, 2, text, sizeof(text), &warn));
 	top_free(&t);
 	return text;

@@ -1,4 +1,4 @@
--- call_places(globalTid, nameId, place, own, n, ns): calls that have a stack: who made them, as "train.py:88 in collate": of
+-- call_places(globalTid, nameId, place, own, n, ns): calls that have a stack: their caller, as "train.py:88 in collate": of
 -- the frames the innermost that is neither of Python's library nor of an installed package; without, the innermost of Python;
 -- without Python, the innermost that is not in libc, CUDA or PyTorch. own: 0 where it is of Python's library or a package.
 -- (The views SL_CHAIN_* are the same for all reports: exporters/read/stack_views.c.)

@@ -1,6 +1,6 @@
 -- copies(globalPid, deviceId, contextId, greenContextId, streamId, start, end, bytes, kind, srcKind, dstKind,
 -- srcDeviceId, dstDeviceId, callStart, callEnd, globalTid, name, blocking): what GPUs copied ('kind' is
--- copyKind) and the call that asked for it; what nobody asked for (unified memory) or a graph did has no call.
+-- copyKind) and the call that asked for it; migrations of unified memory and copies of graphs have no call.
 -- correlation ids are unique within a process only. blocking: 1 the call returns when the copy is done, 0 it may
 -- return before.
 -- (Columns have types so that the index serves a comparison with columns that have them.)

@@ -1,5 +1,5 @@
 -- gpu_busy(gpu, globalPid, deviceId, contextId, start, end, next): when a process kept a GPU busy: the union of
--- its operations, so rows of one process and GPU neither overlap nor touch; next is when the one behind it starts, NULL for the
+-- its operations, so rows of one process and GPU neither overlap nor touch; next is when the one after it starts, NULL for the
 -- last. gpu numbers pairs of process and GPU from 0 on, in their order. contextId is NULL where a process uses several on
 -- the GPU. In order of gpu, start.
 -- uses: gpu_sweep
