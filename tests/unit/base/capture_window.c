@@ -99,6 +99,7 @@ static void ranges_are_cut_to_the_windows_they_touch(void **state)
 	to = 9000;
 	assert_false(windows_cut(&w, ZERO, &from, &to)); /* behind */
 	cut(2100, 2200, 2100, 2200);
+	cut(0, 2000, 2000, 2000); /* ends where one begins */
 	cut(0, 2200, 2000, 2200);
 	cut(2900, 4000, 2900, 3000);
 	cut(0, 9000, 2000, 7000);

@@ -6,6 +6,11 @@
 
 #include "tests/unit/collect/ring_test.h"
 
+#include <linux/futex.h>
+#include <pthread.h>
+
+#include "collector/collect/positions.h"
+
 static const char *rows(void)
 {
 	return ask("SELECT count(*) || ' ' || count(DISTINCT returnValue) || ' ' || "
@@ -296,6 +301,303 @@ static void an_arena_of_another_build_is_refused(void **state)
 	side_die(&s);
 }
 
+static void a_small_limit_still_makes_progress(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	/* A hook with the number of a record that does not count counts. */
+	ring_call(&r, slot, SL_META_CHAIN, 1);
+	ring_call(&r, slot, SL_H_fsync, 2);
+	side_snapshot(&s);
+	assert_int_equal(drain_round(&s.arenas, 1), 1);
+	assert_int_equal(drain_round(&s.arenas, 1), 1);
+	assert_int_equal(drain_round(&s.arenas, 1), 0);
+	side_die(&s);
+}
+
+static void a_chunk_out_of_order_ends_the_reading_of_its_arena(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	for (unsigned i = 0; i < RING_WORDS / 3 + 1; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	assert_int_equal(ring_last(&r, slot)->seq, 1);
+	ring_last(&r, slot)->seq = 2;
+	side_drain(&s);
+	assert_int_equal(s.arenas.lost.corrupt, 1);
+	assert_true(s.arenas.first->flags.is_bad);
+	assert_int_equal(s.arenas.rows, RING_WORDS / 3);
+	side_die(&s);
+}
+
+/* At the same place of the next chunk as before in the one it was in: the thread has moved all the same. */
+static void the_same_place_in_another_chunk_is_saved(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_call(&r, slot, SL_H_fsync, 0);
+	assert_false(positions_changed(&s.arenas));
+	side_drain(&s);
+	assert_true(positions_changed(&s.arenas));
+	side_commit(&s);
+	assert_false(positions_changed(&s.arenas));
+	for (unsigned i = 1; i < RING_WORDS / 3 + 1; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	side_drain(&s);
+	assert_int_equal(s.arenas.first->threads.at[slot]->at.pos, 24);
+	assert_true(s.arenas.first->threads.at[slot]->flags.has_moved);
+	assert_true(positions_changed(&s.arenas));
+	side_die(&s);
+}
+
+static void what_a_thread_left_is_read_before_it_is_over(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), 0x3ffffff);
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	side_drain(&s);
+	drain_reap(&s.arenas, true);
+	assert_true(s.arenas.first->threads.at[slot]->flags.is_seen_gone);
+	ring_call(&r, slot, SL_H_fsync, 5);
+	drain_reap(&s.arenas, true);
+	assert_false(s.arenas.first->threads.at[slot]->flags.is_over);
+	assert_false(drain_is_idle(&s.arenas));
+	side_drain(&s);
+	assert_true(drain_is_idle(&s.arenas));
+	drain_reap(&s.arenas, true);
+	assert_true(s.arenas.first->threads.at[slot]->flags.is_over);
+	side_commit(&s);
+	assert_string_equal(rows(), "1 1 5");
+	side_die(&s);
+}
+
+static void meta(struct ring *r, uint32_t slot, unsigned kind, unsigned words)
+{
+	struct sl_chunk *c;
+	uint64_t *w = ring_room(r, slot, words + 2, &c);
+
+	memset(w, 0, (words + 2) * 8);
+	w[0] = sl_mono_ns() - 100;
+	w[1] = (uint64_t)sl_head(kind, words + 2, 0, SL_SHAPE_META, 0) << 32;
+	w[2] = 3 | 9ull << 32;
+	c->committed += (words + 2) * 8;
+}
+
+/* The flight recorder's: what began after its moment waits, but for the record of an image. */
+static void records_after_the_hold_wait(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	uint32_t pos;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	s.arenas.flight.hold = sl_mono_ns() - 1000000;
+	meta(&r, slot, SL_META_IMAGE, 4);
+	side_drain(&s);
+	pos = s.arenas.first->threads.at[slot]->at.pos;
+	assert_int_equal(pos, 48);
+	meta(&r, slot, SL_META_CLOSE, 1);
+	side_drain(&s);
+	assert_int_equal(s.arenas.first->threads.at[slot]->at.pos, pos);
+	assert_true(s.arenas.first->threads.at[slot]->at.read_to == s.arenas.flight.hold);
+	s.arenas.flight.hold = 0;
+	side_drain(&s);
+	assert_int_equal(s.arenas.first->threads.at[slot]->at.pos, pos + 24);
+	side_die(&s);
+}
+
+static void an_arena_without_images_lives_as_long_as_its_process(void **state)
+{
+	struct ring r = ring_new(), gone = ring_new();
+	struct arena *a, *b;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	a = arena_attach(&s.arenas, r.fd, 1, (uint32_t)getpid(), (uint32_t)getpid());
+	b = arena_attach(&s.arenas, gone.fd, 2, 0x3ffffff, 0x3ffffff);
+	drain_reap(&s.arenas, false);
+	assert_false(a->flags.is_over);
+	assert_false(b->flags.is_over);
+	drain_reap(&s.arenas, true);
+	assert_false(a->flags.is_over);
+	assert_true(b->flags.is_over);
+	assert_true(positions_changed(&s.arenas));
+	side_commit(&s);
+	assert_ptr_equal(s.arenas.first, a);
+	assert_null(a->next);
+	side_die(&s);
+}
+
+static void *wait_for_room(void *arg)
+{
+	struct sl_arena *m = arg;
+	struct timespec most = {20, 0};
+	long r = syscall(SYS_futex, &m->freed_seq, FUTEX_WAIT, 0, &most, NULL, 0);
+
+	return (void *)(r == 0 || errno == EAGAIN ? 1L : 0L);
+}
+
+static void those_who_wait_for_room_are_woken(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	pthread_t waiter;
+	void *woken = NULL;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	for (unsigned i = 0; i < RING_WORDS; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	r.arena->waiter_cnt = 1;
+	assert_int_equal(pthread_create(&waiter, NULL, wait_for_room, r.arena), 0);
+	usleep(200000);
+	side_drain(&s);
+	side_commit(&s);
+	pthread_join(waiter, &woken);
+	assert_non_null(woken);
+	side_die(&s);
+}
+
+static void a_closed_file_is_no_longer_saved(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct arena *a;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	a = side_attach(&s, &r, false);
+	ring_path(&r, slot, SL_H_open, 3, 0, 3, 1, "/kept");
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT length(value) > 5 FROM SL_STATE WHERE key = 'files.1'"),
+			    "1");
+	file_close(&s.model, a->images, 1, 5);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT length(value) FROM SL_STATE WHERE key = 'files.1'"), "0");
+	side_die(&s);
+}
+
+static void rows_that_are_lost_are_counted_from_the_first_to_the_last(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct thread *t;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_call(&r, slot, SL_H_fsync, 0);
+	side_drain(&s);
+	t = s.arenas.first->threads.at[slot];
+	t->txn.rows = 3;
+	t->txn.first_ns = 10;
+	t->txn.last_ns = 20;
+	positions_lost(&s.arenas);
+	assert_int_equal(t->txn.dead_rows, 3);
+	assert_int_equal(t->txn.dead_first_ns, 10);
+	assert_int_equal(t->txn.dead_last_ns, 20);
+	t->txn.rows = 2;
+	t->txn.first_ns = 30;
+	t->txn.last_ns = 40;
+	positions_lost(&s.arenas);
+	assert_int_equal(t->txn.dead_rows, 5);
+	assert_int_equal(t->txn.dead_first_ns, 10);
+	assert_int_equal(t->txn.dead_last_ns, 40);
+	assert_true(s.arenas.first->flags.files_changed);
+	t->txn.rows = 0;
+	positions_lost(&s.arenas);
+	assert_int_equal(t->txn.dead_rows, 5);
+	side_die(&s);
+}
+
+static void a_saved_position_counts_only_for_its_chunk(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct saved_thread saved = {.seq = 5, .pos = 48};
+	struct thread t = {.at = {.chunk = r.arena->slot[slot].first_chunk, .seq = 5, .pos = 24}};
+	struct arena *a;
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	a = side_attach(&s, &r, false);
+	positions_resume(a, slot, &t, &saved);
+	assert_int_equal(t.at.pos, 48);
+	saved.pos = 24; /* the shared memory knows better */
+	positions_resume(a, slot, &t, &saved);
+	assert_int_equal(t.at.pos, 48);
+	saved.pos = 60;
+	positions_resume(a, slot, &t, &saved);
+	assert_int_equal(t.at.pos, 48);
+	saved.pos = SL_CHUNK_BYTES;
+	positions_resume(a, slot, &t, &saved);
+	assert_int_equal(t.at.pos, 48);
+	saved.pos = 72;
+	saved.seq = 4;
+	positions_resume(a, slot, &t, &saved);
+	assert_int_equal(t.at.pos, 48);
+	side_die(&s);
+}
+
+/* Killed when the slot's chunks were back, and the slot was not. */
+static void a_slot_that_was_being_given_back_is_free_after_recovery(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), 0x3ffffff);
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_call(&r, slot, SL_H_fsync, 5);
+	for (int i = 0; i < 2; i++) {
+		side_drain(&s);
+		drain_reap(&s.arenas, true);
+	}
+	assert_true(s.arenas.first->threads.at[slot]->flags.is_over);
+	assert_int_equal(positions_save(&s.arenas), 0);
+	assert_int_equal(db_commit(s.db, 1), 0);
+	side_die(&s);
+	r.arena->slot[slot].agg_chunk = r.arena->slot[slot].first_chunk = 0;
+	side_open(&s, true);
+	side_attach(&s, &r, true);
+	side_drain(&s);
+	assert_int_equal(s.arenas.lost.corrupt, 0);
+	side_commit(&s);
+	assert_int_equal(r.arena->slot[slot].state, SL_SLOT_FREE);
+	assert_string_equal(rows(), "1 1 5");
+	side_die(&s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -311,6 +613,17 @@ int main(void)
 		TEST(a_slot_is_given_back_when_its_thread_is_gone),
 		TEST(a_ruined_arena_does_no_harm),
 		TEST(an_arena_of_another_build_is_refused),
+		TEST(a_small_limit_still_makes_progress),
+		TEST(a_chunk_out_of_order_ends_the_reading_of_its_arena),
+		TEST(the_same_place_in_another_chunk_is_saved),
+		TEST(what_a_thread_left_is_read_before_it_is_over),
+		TEST(records_after_the_hold_wait),
+		TEST(an_arena_without_images_lives_as_long_as_its_process),
+		TEST(those_who_wait_for_room_are_woken),
+		TEST(a_closed_file_is_no_longer_saved),
+		TEST(rows_that_are_lost_are_counted_from_the_first_to_the_last),
+		TEST(a_saved_position_counts_only_for_its_chunk),
+		TEST(a_slot_that_was_being_given_back_is_free_after_recovery),
 	};
 
 	return cmocka_run_group_tests_name("drain", tests, NULL, NULL);

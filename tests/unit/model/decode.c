@@ -195,6 +195,102 @@ static void random_bytes_do_no_harm(void **state)
 	}
 }
 
+/* A record of @shape with the @cnt words of payload at @w + 2. */
+static void stack_record(uint64_t *w, struct call *c, unsigned meta, unsigned cnt)
+{
+	w[0] = 1;
+	w[1] = head(meta, cnt + 2, 0, SL_SHAPE_META, 0, 0);
+	assert_int_equal(decode_record(w, cnt + 2, c), cnt + 2);
+}
+
+static void stack_records_end_where_their_frames_do(void **state)
+{
+	uint64_t w[16] = {0};
+	struct stack_meta m;
+	struct call c;
+
+	(void)state;
+	w[2] = 5;
+	stack_record(w, &c, SL_META_CHAIN, 1);
+	assert_true(decode_stack_meta(&c, &m));
+	assert_int_equal(m.id, 5);
+	w[2] = 0;
+	assert_false(decode_stack_meta(&c, &m));
+	w[2] = 5 | 3ull << 32;
+	stack_record(w, &c, SL_META_STACK, 4);
+	assert_true(decode_stack_meta(&c, &m));
+	assert_int_equal(m.cnt, 3);
+	assert_ptr_equal(m.frames, w + 3);
+	w[2] = 5 | 4ull << 32;
+	assert_false(decode_stack_meta(&c, &m));
+	w[2] = 5;
+	assert_false(decode_stack_meta(&c, &m));
+}
+
+static void modules_and_lines_have_limits(void **state)
+{
+	uint64_t w[16] = {0};
+	struct stack_meta m;
+	struct call c;
+
+	(void)state;
+	w[2] = 4096;
+	w[3] = 8192;
+	w[5] = 4; /* of the build id, in the text of 8 */
+	w[6] = 8;
+	stack_record(w, &c, SL_META_MODULE, 6);
+	assert_true(decode_stack_meta(&c, &m));
+	w[5] = 8;
+	assert_true(decode_stack_meta(&c, &m));
+	w[5] = 9;
+	assert_false(decode_stack_meta(&c, &m));
+	w[5] = 4;
+	w[3] = 4096;
+	assert_false(decode_stack_meta(&c, &m));
+	memset(w, 0, sizeof(w));
+	w[2] = 7;
+	w[4] = DECODE_LINES_MAX;
+	stack_record(w, &c, SL_META_CODE, 4);
+	assert_true(decode_stack_meta(&c, &m));
+	w[4] = DECODE_LINES_MAX + 1;
+	assert_false(decode_stack_meta(&c, &m));
+	w[3] = DECODE_LINES_MAX;
+	w[4] = 0;
+	stack_record(w, &c, SL_META_CODE_LINES, 3);
+	assert_true(decode_stack_meta(&c, &m));
+	w[3]++;
+	assert_false(decode_stack_meta(&c, &m));
+}
+
+static void records_of_other_families_have_no_result(void **state)
+{
+	uint64_t w[] = {1, head(3, 4, 0, SL_SHAPE_API, 0, 1), 77, 78};
+	struct call c = {.ret = 5};
+
+	(void)state;
+	assert_int_equal(decode_record(w, 4, &c), 4);
+	assert_int_equal(c.ret, 0);
+	assert_int_equal(c.data.words, 2);
+	assert_ptr_equal(c.data.payload, w + 2);
+}
+
+static void addresses_are_cut_to_the_room(void **state)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(80)};
+	struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = "/run/x"};
+	char text[32];
+
+	(void)state;
+	/* "unix:/run/x" has 11 characters, "tcp:0.0.0.0:80" has 14. */
+	assert_int_equal(decode_sockaddr((char *)&un, sizeof(un), text, 12), 11);
+	assert_int_equal(decode_sockaddr((char *)&un, sizeof(un), text, 11), 10);
+	assert_int_equal(decode_sockaddr((char *)&un, sizeof(un), text, 5), 4);
+	assert_int_equal(decode_sockaddr((char *)&in, sizeof(in), text, 15), 14);
+	assert_int_equal(decode_sockaddr((char *)&in, sizeof(in), text, 14), 13);
+	decode_sockaddr((char *)&in, 4, text, sizeof(text));
+	assert_string_equal(text, "socket:family 2");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +302,10 @@ int main(void)
 		cmocka_unit_test(metas_give_their_texts),
 		cmocka_unit_test(addresses_have_a_readable_form),
 		cmocka_unit_test(random_bytes_do_no_harm),
+		cmocka_unit_test(stack_records_end_where_their_frames_do),
+		cmocka_unit_test(modules_and_lines_have_limits),
+		cmocka_unit_test(records_of_other_families_have_no_result),
+		cmocka_unit_test(addresses_are_cut_to_the_room),
 	};
 
 	return cmocka_run_group_tests_name("decode", tests, NULL, NULL);

@@ -235,6 +235,149 @@ static void a_reused_pid_is_another_process(void **state)
 	end(&s, &a, &b);
 }
 
+static void an_image_that_was_replaced_ends_alone(void **state)
+{
+	struct image *first, *second;
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	first = image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	second = image(&s, &b, 1, 100, 1, 5 * MS, "/bin/prog");
+	assert_ptr_equal(second->proc->image, second);
+	assert_int_equal(first->end_ns, 5 * MS);
+	model_image_end(&s.model, first, 6 * MS);
+	assert_ptr_equal(second->proc->image, second);
+	assert_true(model_image_is_over(first));
+	model_image_end(&s.model, second, 7 * MS);
+	assert_null(second->proc->image);
+	end(&s, &a, &b);
+}
+
+static int ended;
+static void count_ends(void *ctx, struct proc *p)
+{
+	(void)ctx;
+	ended = ended * 10 + (p->life.status >= 0);
+}
+
+static void an_exit_status_may_come_later(void **state)
+{
+	struct arena a, b;
+	struct side s;
+	struct proc *p;
+
+	(void)state;
+	start(&s, &a, &b);
+	ended = 0;
+	s.model.hooks.ended = count_ends;
+	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	p = model_find(&s.model, 100);
+	model_exit(&s.model, p, 10 * MS, -1);
+	assert_int_equal(ended, 0);
+	model_exit(&s.model, p, 12 * MS, 9);
+	model_exit(&s.model, p, 13 * MS, 9);
+	assert_int_equal(ended, 1);
+	side_commit(&s);
+	assert_string_equal(tree(), "100:1 01 /bin/sh 2-10 9");
+	end(&s, &a, &b);
+}
+
+static void a_command_line_is_whole_and_an_image_is_named_once(void **state)
+{
+	struct meta m = {.pid = 100, .ppid = 1, .image = SL_IMAGE_START, .bytes = "/x", .len = 2};
+	struct image *im;
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	im = image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	model_on_image(&s.model, im, &m, 3 * MS);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT group_concat('<' || commandLine || '>') FROM "
+				"SL_PROCESS_TREE"),
+			    "</bin/sh arg>");
+	end(&s, &a, &b);
+}
+
+static void with_events_of_the_kernel_they_decide_about_an_exec(void **state)
+{
+	struct meta m = {.bytes = "/bin/other", .len = 10};
+	struct image *im;
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	im = image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	model_on_exec(&s.model, im, &m, 3 * MS);
+	assert_int_equal(im->proc->exec.ns, 0);
+	s.model.wants.has_kernel_events = false;
+	model_on_exec(&s.model, im, &m, 4 * MS);
+	assert_int_equal(im->proc->exec.ns, 4 * MS);
+	model_on_exec_failed(im);
+	assert_int_equal(im->proc->exec.ns, 0);
+	end(&s, &a, &b);
+}
+
+static void an_image_without_a_fork_waits_for_its_event(void **state)
+{
+	struct arena a, b;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	image(&s, &a, 1, 100, 1, 2 * MS, "/bin/sh");
+	image(&s, &b, 1, 101, 100, 10 * MS, "/bin/prog");
+	model_settle(&s.model, 50 * MS, false);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT count(*) FROM SL_PROCESS_TREE"), "1");
+	model_settle(&s.model, 500 * MS, false);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT count(*) FROM SL_PROCESS_TREE"), "2");
+	end(&s, &a, &b);
+}
+
+/* The name of a process whose program is DIR/real and whose first argument is @first. */
+static const char *name_of(const char *first)
+{
+	struct arena a, b;
+	struct side s;
+	struct image *im;
+	char text[3 * 4096];
+	struct meta m = {.pid = 100, .ppid = 1, .image = SL_IMAGE_START, .bytes = text};
+
+	start(&s, &a, &b);
+	im = model_image_new(&s.model, &a, 1, 100, 100, 2 * MS);
+	m.len = (uint32_t)snprintf(text, sizeof(text), "%s/real%c%s%carg", test_dir, 0, first, 0) +
+		1;
+	model_on_image(&s.model, im, &m, 2 * MS);
+	side_commit(&s);
+	end(&s, &a, &b);
+	return ask("SELECT name FROM PROCESSES");
+}
+
+static void a_process_has_the_name_of_the_link_it_was_started_by(void **state)
+{
+	char path[4200], cmd[400];
+
+	(void)state;
+	snprintf(cmd, sizeof(cmd), "cd %s && touch real other && ln -s real link", test_dir);
+	assert_int_equal(system(cmd), 0);
+	assert_string_equal(name_of("link"), "link");
+	assert_int_equal(unlink(test_path), 0);
+	assert_string_equal(name_of("other"), "real");
+	assert_int_equal(unlink(test_path), 0);
+	snprintf(path, sizeof(path), "%s/link", test_dir);
+	assert_string_equal(name_of(path), "link");
+	assert_int_equal(unlink(test_path), 0);
+	memset(path, 'x', 4096);
+	path[4096] = 0;
+	assert_string_equal(name_of(path), "real");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -247,6 +390,12 @@ int main(void)
 		TEST(a_silent_child_keeps_the_arena),
 		TEST(descriptors_have_one_row_per_life),
 		TEST(a_reused_pid_is_another_process),
+		TEST(an_image_that_was_replaced_ends_alone),
+		TEST(an_exit_status_may_come_later),
+		TEST(a_command_line_is_whole_and_an_image_is_named_once),
+		TEST(with_events_of_the_kernel_they_decide_about_an_exec),
+		TEST(an_image_without_a_fork_waits_for_its_event),
+		TEST(a_process_has_the_name_of_the_link_it_was_started_by),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
