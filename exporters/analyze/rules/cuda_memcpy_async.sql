@@ -42,20 +42,4 @@ FROM (
 )
 WHERE n > 0;
 
-SELECT
-	ns AS "Duration (ns)",
-	start AS "Start (ns)",
-	coalesce(src.label, srcKind) AS "Src Kind",
-	coalesce(dst.label, dstKind) AS "Dst Kind",
-	round(bytes / 1e6, 3) AS "Bytes (MB)",
-	globalPid / 0x1000000 % 0x1000000 AS "PID",
-	deviceId AS "Device ID",
-	contextId AS "Context ID",
-	greenContextId AS "Green Context ID",
-	streamId AS "Stream ID",
-	name AS "API Name"
-FROM found
-	LEFT JOIN mem_kind AS src ON src.id = srcKind
-	LEFT JOIN mem_kind AS dst ON dst.id = dstKind
-ORDER BY ns DESC, start
-LIMIT :rows;
+-- include: copies_table

@@ -9,11 +9,7 @@
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time of all of them
 -- column: Instances = how many
--- column: Avg (ns) = mean duration
--- column: Med (ns) = median duration
--- column: Min (ns) = shortest
--- column: Max (ns) = longest
--- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- include: stats_heads
 -- column: Category = CUDA_API, CUDA_KERNEL or MEMORY_OPER
 -- column: Operation = function, kernel, kind of copy, or set
 -- include: nvtx_name

@@ -8,11 +8,7 @@
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time of all runs of the kernel with this grid and block
 -- column: Instances = how many
--- column: Avg (ns) = mean duration
--- column: Med (ns) = median duration
--- column: Min (ns) = shortest
--- column: Max (ns) = longest
--- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- include: stats_heads
 -- column: GridXYZ = blocks in the grid
 -- column: BlockXYZ = threads in a block
 -- column: Name = kernel

@@ -37,7 +37,6 @@
 -- include: nvtx_name
 
 -- include: calls_by_id
--- One sort, by the key of pair; all that follows goes through it in its order.
 DROP TABLE IF EXISTS temp.spelling;
 CREATE TEMP TABLE spelling (id INTEGER PRIMARY KEY, first INTEGER, value TEXT);
 INSERT INTO spelling
@@ -48,94 +47,59 @@ FROM (
 	FROM (SELECT DISTINCT nameId FROM api WHERE nameId IS NOT NULL) LEFT JOIN StringIds ON id = nameId
 );
 DROP TABLE IF EXISTS temp.pair;
-CREATE TEMP TABLE pair (thread INTEGER, device INTEGER, api INTEGER, name INTEGER, text TEXT, i INTEGER,
-	t INTEGER, a INTEGER, q INTEGER, k INTEGER, PRIMARY KEY (thread, device, api, name, text, i)) WITHOUT ROWID;
-INSERT INTO pair
-SELECT thread, deviceId, first,
-	coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END, demangledName, -1),
-	coalesce(text, ''), row_number() OVER (),
-	max(a.end, k.end) - a.start, a.end - a.start, CASE WHEN k.start > a.end THEN k.start - a.end END,
-	k.end - k.start
-FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
-	JOIN api AS a ON a.process = k.globalPid >> 24 AND a.correlationId = k.correlationId
-	JOIN spelling AS s ON s.id = a.nameId
-	LEFT JOIN launch AS l ON l.process = a.process AND l.correlationId = a.correlationId
-WHERE k.end IS NOT NULL
-ORDER BY 1, 2, 3, 4, 5;
-WITH total AS MATERIALIZED (
-	SELECT thread, device, api, name, text, count(*) AS cnt, count(q) AS q_cnt, sum(t) AS time,
-		avg(t) AS t_mean, min(t) AS t_min, max(t) AS t_max, avg(a) AS a_mean, min(a) AS a_min, max(a) AS a_max,
-		avg(q) AS q_mean, min(q) AS q_min, max(q) AS q_max, avg(k) AS k_mean, min(k) AS k_min, max(k) AS k_max
-	FROM pair
-	GROUP BY thread, device, api, name, text
-), spread AS MATERIALIZED (
-	SELECT thread, device, api, name, text,
-		sum((t - t_mean) * (t - t_mean)) AS t_squares, sum((a - a_mean) * (a - a_mean)) AS a_squares,
-		sum((q - q_mean) * (q - q_mean)) AS q_squares, sum((k - k_mean) * (k - k_mean)) AS k_squares
-	FROM pair JOIN total USING (thread, device, api, name, text)
-	GROUP BY thread, device, api, name, text
+CREATE TEMP TABLE pair AS
+SELECT dense_rank() OVER (ORDER BY thread, device, api, name, text) AS id, *
+FROM (
+	SELECT thread, deviceId AS device, first AS api,
+		coalesce(CASE WHEN :base THEN shortName WHEN :mangled THEN mangledName END, demangledName, -1) AS name,
+		coalesce(text, '') AS text, max(a.end, k.end) - a.start AS t, a.end - a.start AS a,
+		CASE WHEN k.start > a.end THEN k.start - a.end END AS q, k.end - k.start AS k
+	FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
+		JOIN api AS a ON a.process = k.globalPid >> 24 AND a.correlationId = k.correlationId
+		JOIN spelling AS s ON s.id = a.nameId
+		LEFT JOIN launch AS l ON l.process = a.process AND l.correlationId = a.correlationId
+	WHERE k.end IS NOT NULL
+);
+WITH which AS MATERIALIZED (
+	SELECT DISTINCT id, thread, device, api, name, text FROM pair
+), t AS MATERIALIZED (
+	SELECT * FROM sl_stats_rows((SELECT sl_stats(id, t) FROM pair))
+), a AS MATERIALIZED (
+	SELECT * FROM sl_stats_rows((SELECT sl_stats(id, a) FROM pair))
+), q AS MATERIALIZED (
+	SELECT * FROM sl_stats_rows((SELECT sl_stats(id, q) FROM pair WHERE q IS NOT NULL))
+), k AS MATERIALIZED (
+	SELECT * FROM sl_stats_rows((SELECT sl_stats(id, k) FROM pair))
 )
 SELECT
 	(thread >> 24) & 0xFFFFFF AS "PID",
 	thread & 0xFFFFFF AS "TID",
 	device AS "DevId",
-	cnt AS "Count",
-	q_cnt AS "QCount",
-	round(t_mean, 1) AS "TAvg (ns)",
-	(
-		SELECT round(avg(v), 1)
-		FROM (
-			SELECT t AS v, row_number() OVER (ORDER BY t) AS place FROM pair AS p
-			WHERE p.thread = t.thread AND p.device = t.device AND p.api = t.api AND p.name = t.name
-				AND p.text = t.text
-		)
-		WHERE place IN ((cnt + 1) / 2, cnt / 2 + 1)
-	) AS "TMed (ns)",
-	t_min AS "TMin (ns)",
-	t_max AS "TMax (ns)",
-	round(CASE WHEN cnt > 1 THEN sqrt(t_squares / (cnt - 1)) WHEN cnt = 1 THEN 0 END, 1) AS "TStdDev (ns)",
-	round(a_mean, 1) AS "AAvg (ns)",
-	(
-		SELECT round(avg(v), 1)
-		FROM (
-			SELECT a AS v, row_number() OVER (ORDER BY a) AS place FROM pair AS p
-			WHERE p.thread = t.thread AND p.device = t.device AND p.api = t.api AND p.name = t.name
-				AND p.text = t.text
-		)
-		WHERE place IN ((cnt + 1) / 2, cnt / 2 + 1)
-	) AS "AMed (ns)",
-	a_min AS "AMin (ns)",
-	a_max AS "AMax (ns)",
-	round(CASE WHEN cnt > 1 THEN sqrt(a_squares / (cnt - 1)) WHEN cnt = 1 THEN 0 END, 1) AS "AStdDev (ns)",
-	round(q_mean, 1) AS "QAvg (ns)",
-	(
-		SELECT round(avg(v), 1)
-		FROM (
-			SELECT q AS v, row_number() OVER (ORDER BY q) AS place FROM pair AS p
-			WHERE p.thread = t.thread AND p.device = t.device AND p.api = t.api AND p.name = t.name
-				AND p.text = t.text AND q IS NOT NULL
-		)
-		WHERE place IN ((q_cnt + 1) / 2, q_cnt / 2 + 1)
-	) AS "QMed (ns)",
-	q_min AS "QMin (ns)",
-	q_max AS "QMax (ns)",
-	round(CASE WHEN q_cnt > 1 THEN sqrt(q_squares / (q_cnt - 1)) WHEN q_cnt = 1 THEN 0 END, 1) AS "QStdDev (ns)",
-	round(k_mean, 1) AS "KAvg (ns)",
-	(
-		SELECT round(avg(v), 1)
-		FROM (
-			SELECT k AS v, row_number() OVER (ORDER BY k) AS place FROM pair AS p
-			WHERE p.thread = t.thread AND p.device = t.device AND p.api = t.api AND p.name = t.name
-				AND p.text = t.text
-		)
-		WHERE place IN ((cnt + 1) / 2, cnt / 2 + 1)
-	) AS "KMed (ns)",
-	k_min AS "KMin (ns)",
-	k_max AS "KMax (ns)",
-	round(CASE WHEN cnt > 1 THEN sqrt(k_squares / (cnt - 1)) WHEN cnt = 1 THEN 0 END, 1) AS "KStdDev (ns)",
+	t.n AS "Count",
+	coalesce(q.n, 0) AS "QCount",
+	round(t.mean, 1) AS "TAvg (ns)",
+	round(t.median, 1) AS "TMed (ns)",
+	t.min AS "TMin (ns)",
+	t.max AS "TMax (ns)",
+	round(t.stddev, 1) AS "TStdDev (ns)",
+	round(a.mean, 1) AS "AAvg (ns)",
+	round(a.median, 1) AS "AMed (ns)",
+	a.min AS "AMin (ns)",
+	a.max AS "AMax (ns)",
+	round(a.stddev, 1) AS "AStdDev (ns)",
+	round(q.mean, 1) AS "QAvg (ns)",
+	round(q.median, 1) AS "QMed (ns)",
+	q.min AS "QMin (ns)",
+	q.max AS "QMax (ns)",
+	round(q.stddev, 1) AS "QStdDev (ns)",
+	round(k.mean, 1) AS "KAvg (ns)",
+	round(k.median, 1) AS "KMed (ns)",
+	k.min AS "KMin (ns)",
+	k.max AS "KMax (ns)",
+	round(k.stddev, 1) AS "KStdDev (ns)",
 	f.value AS "API Name",
-	CASE text WHEN '' THEN '' ELSE text || '/' END || coalesce(n.value, '[unknown ' || name || ']') AS "Kernel Name"
-FROM total AS t JOIN spread USING (thread, device, api, name, text)
+	CASE text WHEN '' THEN '' ELSE text || '/' END || coalesce(s.value, '[unknown ' || name || ']') AS "Kernel Name"
+FROM which AS w JOIN t ON t.key = w.id JOIN a ON a.key = w.id JOIN k ON k.key = w.id LEFT JOIN q ON q.key = w.id
 	JOIN spelling AS f ON f.id = api
-	LEFT JOIN StringIds AS n ON n.id = name
-ORDER BY time DESC, thread, device, "API Name", "Kernel Name";
+	LEFT JOIN StringIds AS s ON s.id = name
+ORDER BY t.total DESC, thread, device, "API Name", "Kernel Name";

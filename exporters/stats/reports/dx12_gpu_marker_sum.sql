@@ -6,11 +6,7 @@
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time of all ranges of the text
 -- column: Instances = how many
--- column: Avg (ns) = mean duration
--- column: Med (ns) = median duration
--- column: Min (ns) = shortest
--- column: Max (ns) = longest
--- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- include: stats_heads
 -- column: Range = text of the range
 --
 -- The first step sorts all rows once into a histogram (key, value, how many), from which all figures follow.
@@ -23,11 +19,4 @@ WITH stats AS (
 	))
 	WHERE key IS NOT NULL
 )
-SELECT
-	round(100.0 * total / sum(total) OVER (), 1) AS "Time (%)",
-	total AS "Total Time (ns)",
-	n AS "Instances",
-	-- include: stats_columns
-	key AS "Range"
-FROM stats
-ORDER BY total DESC, key;
+-- include: ranges_table

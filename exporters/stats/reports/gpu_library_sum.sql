@@ -6,11 +6,7 @@
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time in all calls of the function; one that another of them makes counts in both
 -- column: Num Calls = how many
--- column: Avg (ns) = mean duration
--- column: Med (ns) = median duration
--- column: Min (ns) = shortest
--- column: Max (ns) = longest
--- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- include: stats_heads
 -- column: Kernels = kernels launched in outermost calls
 -- column: GPU Time (ns) = how long these ran; empty without GPU trace
 -- column: TFLOP/s = 10^12 operations on numbers per second of GPU time, of products of matrices

@@ -13,11 +13,7 @@
 -- column: NVTX Inst = ranges of the name that launched the kernel
 -- column: Kern Inst = runs of the kernel that they launched
 -- column: Total Time (ns) = time of these runs
--- column: Avg (ns) = mean duration
--- column: Med (ns) = median duration
--- column: Min (ns) = shortest
--- column: Max (ns) = longest
--- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- include: stats_heads
 -- column: Kernel Name = kernel
 --
 -- sl_range_kernels() reads domain, numbers thread, style and name of ranges in title, and counts by that number and, in

@@ -5,11 +5,7 @@
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time of all ranges of the name
 -- column: Instances = how many
--- column: Avg (ns) = mean duration
--- column: Med (ns) = median duration
--- column: Min (ns) = shortest
--- column: Max (ns) = longest
--- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- include: stats_heads
 -- column: Range = domain:text; the default domain has no name
 WITH
 -- include: nvtx_domain
@@ -27,11 +23,4 @@ WITH
 	))
 	WHERE key IS NOT NULL
 )
-SELECT
-	round(100.0 * total / sum(total) OVER (), 1) AS "Time (%)",
-	total AS "Total Time (ns)",
-	n AS "Instances",
-	-- include: stats_columns
-	key AS "Range"
-FROM stats
-ORDER BY total DESC, key;
+-- include: ranges_table

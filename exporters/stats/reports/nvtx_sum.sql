@@ -6,11 +6,7 @@
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time of all ranges of the name
 -- column: Instances = how many
--- column: Avg (ns) = mean duration
--- column: Med (ns) = median duration
--- column: Min (ns) = shortest
--- column: Max (ns) = longest
--- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- include: stats_heads
 -- column: Style = PushPop or StartEnd
 -- column: Range = domain:text; the default domain has no name
 WITH

@@ -5,11 +5,7 @@
 -- column: Time (%) = share of the Total Time of all listed rows
 -- column: Total Time (ns) = time of all calls of the function
 -- column: Num Calls = how many
--- column: Avg (ns) = mean duration
--- column: Med (ns) = median duration
--- column: Min (ns) = shortest
--- column: Max (ns) = longest
--- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
+-- include: stats_heads
 -- column: Event Type = NVENC, NVDEC or NVJPEG (the words nsys writes here are not documented)
 -- column: Name = function
 WITH stats AS (

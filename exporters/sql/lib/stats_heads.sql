@@ -1,0 +1,6 @@
+-- Heads of the columns in stats_columns.
+-- column: Avg (ns) = mean duration
+-- column: Med (ns) = median duration
+-- column: Min (ns) = shortest
+-- column: Max (ns) = longest
+-- column: StdDev (ns) = sample standard deviation (n - 1); 0 for a single one
