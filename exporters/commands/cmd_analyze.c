@@ -53,20 +53,6 @@ static int parse(struct analyze *a, int argc, char **argv)
 	return tables_parse(t, opts, argc, argv);
 }
 
-/* Words of --fail-on, one by one; false after the last. */
-static bool next_word(const char **list, char *word, size_t len)
-{
-	while (*list && **list) {
-		size_t n = strcspn(*list, ",");
-
-		snprintf(word, len, "%.*s", (int)n, *list);
-		*list += n + ((*list)[n] == ',');
-		if (n > 0)
-			return true;
-	}
-	return false;
-}
-
 static int severity_of(const char *word)
 {
 	for (int i = 0; i < SEVERITY_CNT; i++)
@@ -90,7 +76,7 @@ static int check_fail_on(const struct analyze *a)
 	const char *list = a->fail_on;
 	char word[64];
 
-	while (next_word(&list, word, sizeof(word))) {
+	while (report_next_word(&list, word, sizeof(word))) {
 		const char *near = NULL;
 		bool known = severity_of(word) >= 0 || share_of(word) >= 0;
 
@@ -332,7 +318,7 @@ static int verdict(const struct analyze *a)
 		const char *list = a->fail_on;
 		char word[64];
 
-		while (next_word(&list, word, sizeof(word))) {
+		while (report_next_word(&list, word, sizeof(word))) {
 			int severity = severity_of(word);
 			double share = share_of(word);
 

@@ -281,23 +281,6 @@ static void async_ends(struct out *o, struct place *place, int64_t until)
 	}
 }
 
-/* The name as it goes out, to be repeated by the end. */
-static char *quoted(const struct tl_text *name)
-{
-	size_t room = name->len * 6 + 65536;
-	struct out small = {.buf = malloc(room), .size = room};
-	char *text;
-
-	if (!small.buf)
-		return NULL;
-	small.p = small.buf;
-	small.end = small.buf + room;
-	json_out_text(&small, name->text, name->len);
-	text = strndup(small.buf, (size_t)(small.p - small.buf));
-	free(small.buf);
-	return text;
-}
-
 static int async_begin(struct chrome *c, struct place *place, const struct tl_event *e)
 {
 	struct out *o = c->out;
@@ -320,8 +303,8 @@ static int async_begin(struct chrome *c, struct place *place, const struct tl_ev
 		place->pending = more;
 		place->pending_max = max;
 	}
-	place->pending[place->pending_cnt] =
-		(struct pending){.end = e->ts + e->dur, .name = quoted(&e->name)};
+	place->pending[place->pending_cnt] = (struct pending){
+		.end = e->ts + e->dur, .name = json_quoted("", e->name.text, e->name.len, "")};
 	return place->pending[place->pending_cnt++].name ? 0 : -1;
 }
 

@@ -121,7 +121,8 @@ static void put_stack(struct folded *d, uint32_t node)
 
 /* ---- weights ---- */
 
-static void put_weighed(struct stack_costs *w, struct out *o, const struct stack_entry *e, int64_t value)
+static void put_weighed(struct stack_costs *w, struct out *o, const struct stack_entry *e,
+			int64_t value)
 {
 	const struct stack_owner *owner = &w->owner[e->owner];
 	uint32_t path[FOLD_DEPTH_MAX + 8];

@@ -141,6 +141,24 @@ void json_out_text(struct out *o, const char *text, size_t len)
 	o->p++;
 }
 
+char *json_quoted(const char *begin, const char *text, size_t len, const char *end)
+{
+	size_t room = strlen(begin) + len * 6 + strlen(end) + 65536;
+	struct out small = {.buf = malloc(room), .size = room};
+	char *quoted;
+
+	if (!small.buf)
+		return NULL;
+	small.p = small.buf;
+	small.end = small.buf + room;
+	out_text(&small, begin);
+	json_out_text(&small, text, len);
+	out_text(&small, end);
+	quoted = strndup(small.buf, (size_t)(small.p - small.buf));
+	free(small.buf);
+	return quoted;
+}
+
 void json_out_real(struct out *o, double value)
 {
 	struct cell c = {.kind = CELL_REAL, .real = value};

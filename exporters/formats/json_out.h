@@ -8,6 +8,8 @@
 void json_out_text(struct out *o, const char *text, size_t len);
 /* The same without the quotation marks. */
 void json_out_inside(struct out *o, const char *text, size_t len);
+/* @begin, the text as json_out_text() writes it, @end; malloc'd, NULL without memory. */
+char *json_quoted(const char *begin, const char *text, size_t len, const char *end);
 /* A number, or "NaN", "Infinity", "-Infinity" as text: JSON has none. */
 void json_out_real(struct out *o, double value);
 

@@ -30,37 +30,18 @@ static void free_heads(struct json *j)
 	j->cols = 0;
 }
 
-/* Names of columns come from the file: they may hold anything. */
-static char *head_of(const char *begin, const char *name)
-{
-	size_t len = strlen(name), room = strlen(begin) + len * 6 + 65536;
-	struct out small = {.buf = malloc(room), .size = room};
-	char *text;
-
-	if (!small.buf)
-		return NULL;
-	small.p = small.buf;
-	small.end = small.buf + room;
-	out_text(&small, begin);
-	json_out_text(&small, name, len);
-	out_literal(&small, ":");
-	text = strndup(small.buf, (size_t)(small.p - small.buf));
-	free(small.buf);
-	return text;
-}
-
 /* The first head of a line has the table in it. */
 static char *first_head(struct json *j, const char *table, const char *column)
 {
 	char *text = NULL, *name;
 
 	if (!j->lines)
-		return head_of("{", column);
-	name = head_of("", table); /* "T": */
+		return json_quoted("{", column, strlen(column), ":");
+	name = json_quoted("", table, strlen(table), ":"); /* "T": */
 	if (name && asprintf(&text, "{\"table\":%.*s,", (int)strlen(name) - 1, name) < 0)
 		text = NULL;
 	free(name);
-	name = text ? head_of(text, column) : NULL;
+	name = text ? json_quoted(text, column, strlen(column), ":") : NULL;
 	free(text);
 	return name;
 }
@@ -78,7 +59,8 @@ static int begin(void *self, const char *table, sqlite3_stmt *stmt, int cols)
 	for (int i = 0; i < cols; i++) {
 		const char *name = sqlite3_column_name(stmt, i);
 
-		j->head[i] = i == 0 ? first_head(j, table, name) : head_of(",", name);
+		j->head[i] = i == 0 ? first_head(j, table, name)
+				    : json_quoted(",", name, strlen(name), ":");
 		if (!j->head[i])
 			return -1;
 		j->head_len[i] = strlen(j->head[i]);

@@ -185,8 +185,7 @@ int report_include(struct report *r, const char *sql, char *why, size_t why_len)
 	return found ? 0 : -1;
 }
 
-/* The next word of a comma list, copied; false at its end. */
-static bool next_word(const char **list, char *word, size_t len)
+bool report_next_word(const char **list, char *word, size_t len)
 {
 	while (*list && **list) {
 		size_t n = strcspn(*list, ",");
@@ -215,7 +214,7 @@ static void nearest(const struct report_kind *kind, const char *name, const char
 	for (size_t i = 0; sl_embedded[i].name; i++)
 		if (report_embedded(kind, i, own))
 			nearest_in(name, own, near, len);
-	while (next_word(&dirs, dir, sizeof(dir))) {
+	while (report_next_word(&dirs, dir, sizeof(dir))) {
 		DIR *d = opendir(dir);
 
 		for (struct dirent *e; d && (e = readdir(d));)
@@ -232,7 +231,7 @@ static char *in_dirs(const char *name, const char *dirs, char *why, size_t why_l
 	char dir[4096], path[4096 + 80];
 	struct stat st;
 
-	while (next_word(&dirs, dir, sizeof(dir))) {
+	while (report_next_word(&dirs, dir, sizeof(dir))) {
 		snprintf(path, sizeof(path), "%s/%s.sql", dir, name);
 		if (stat(path, &st) == 0)
 			return read_file(path, why, why_len);
@@ -472,7 +471,7 @@ static void help_list(const struct report_kind *kind, FILE *out, const char *dir
 				report_field(sql, "default", 0, place, sizeof(place)) ? '*' : ' ',
 				own, title);
 	}
-	while (next_word(&dirs, dir, sizeof(dir))) {
+	while (report_next_word(&dirs, dir, sizeof(dir))) {
 		DIR *d = opendir(dir);
 
 		for (struct dirent *e; d && (e = readdir(d));)

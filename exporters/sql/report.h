@@ -70,6 +70,9 @@ char *report_defaults(const struct report_kind *kind);
 /* True when the report prints nothing if its data is absent (in the default set). */
 bool report_quiet(const struct report *r);
 
+/* The next word of a comma list, copied; false at its end. */
+bool report_next_word(const char **list, char *word, size_t len);
+
 /* --help-reports, --help-rules: a list when @name is NULL or "", all in full for ALL. 0 or an exit status. */
 int report_help(const struct report_kind *kind, FILE *out, const char *name, const char *dirs);
 
