@@ -29,7 +29,8 @@
  * Always there: temp.wall, one row (start, end, ns): from the first event to the last. The callers of calls, as file and line
  * of the program, is in call_places (uses: call_places); it is empty where the report has no stacks.
  *
- * In the sqlite3 shell: .read the shared steps that it uses, .parameter set its arguments, .read the rule.
+ * In the sqlite3 shell: .load libsightline_sql, .read the shared steps that it uses, .parameter set its arguments, .read the
+ * rule.
  */
 #ifndef SL_FINDINGS_H
 #define SL_FINDINGS_H
