@@ -35,8 +35,6 @@
 #ifndef SL_FINDINGS_H
 #define SL_FINDINGS_H
 
-#include <sqlite3.h>
-
 #include "exporters/read/db_filter.h"
 #include "exporters/sql/query.h"
 

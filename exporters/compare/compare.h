@@ -19,7 +19,6 @@
 #ifndef SL_COMPARE_H
 #define SL_COMPARE_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -9,9 +9,10 @@
 #ifndef SL_ANONYMIZE_H
 #define SL_ANONYMIZE_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "exporters/read/db_read.h"
 
 struct anonymizer;
 

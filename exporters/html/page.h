@@ -8,7 +8,6 @@
 #ifndef SL_HTML_PAGE_H
 #define SL_HTML_PAGE_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

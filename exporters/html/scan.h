@@ -7,9 +7,9 @@
 #ifndef SL_SCAN_H
 #define SL_SCAN_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 
+#include "exporters/read/db_read.h"
 #include "exporters/html/curve.h"
 #include "exporters/html/id_map.h"
 

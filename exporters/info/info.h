@@ -2,11 +2,12 @@
 #ifndef SL_INFO_H
 #define SL_INFO_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "exporters/read/db_read.h"
 
 #define INFO_NONE INT64_MIN /* a number that the report lacks */
 

@@ -7,8 +7,7 @@
 #ifndef SL_STACK_COSTS_H
 #define SL_STACK_COSTS_H
 
-#include <sqlite3.h>
-
+#include "exporters/read/db_read.h"
 #include "exporters/timeline/tl_internal.h"
 
 enum stack_cost {

@@ -9,8 +9,6 @@
 #ifndef SL_TABLES_H
 #define SL_TABLES_H
 
-#include <sqlite3.h>
-
 #include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
 #include "exporters/sql/hist.h"

@@ -15,10 +15,11 @@
 #ifndef SL_TIMELINE_H
 #define SL_TIMELINE_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "exporters/read/db_read.h"
 
 /* ---- text ---- */
 

@@ -2,7 +2,6 @@
 #ifndef SL_TL_INTERNAL_H
 #define SL_TL_INTERNAL_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,6 @@
 #include "exporters/top/top.h"
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
