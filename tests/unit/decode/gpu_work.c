@@ -5,7 +5,8 @@
 
 #include "tests/unit/decode/gpu_test.h"
 
-#include "collector/base/embed.h"
+#include "exporters/sql/functions.h"
+#include "exporters/sql/report.h"
 #include "collector/decode/gpu/gpu_internal.h"
 
 static void copies(void **state)
@@ -240,13 +241,27 @@ static void memory_and_what_cuda_spends(void **state)
 	gpu_end(&f);
 }
 
-static const char *report(const char *name)
+/* As ask(), of a report by its name, with the SQL functions that reports call. */
+static const char *ask_report(const char *name)
 {
-	for (const struct embedded *e = sl_embedded; e->name; e++)
-		if (strcmp(e->name, name) == 0)
-			return e->text;
-	fail_msg("no report %s", name);
-	return NULL;
+	static char answer[256];
+	char why[256];
+	struct report r;
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(report_load(&report_kind, name, NULL, &r, why, sizeof(why)), 0);
+	assert_int_equal(sqlite3_open_v2(test_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sql_functions(db, NULL), SQLITE_OK);
+	if (sqlite3_prepare_v2(db, r.sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		snprintf(answer, sizeof(answer), "%s", (const char *)sqlite3_column_text(stmt, 0));
+	else
+		snprintf(answer, sizeof(answer), "error: %s", sqlite3_errmsg(db));
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	report_free(&r);
+	return answer;
 }
 
 /* The reports that are made for reports of nsys. */
@@ -265,14 +280,14 @@ static void reports_of_nsys_run_on_it(void **state)
 	       (struct sl_gpu_memcpy){
 		       .start = t0 + 1000, .end = t0 + 3000, .bytes = 2000000, .kind = 1});
 	gpu_tell(&f);
-	assert_string_equal(ask(report("stats/reports/cuda_api_sum.sql")), "100.0");
-	assert_string_equal(ask(report("stats/reports/cuda_gpu_mem_time_sum.sql")),
+	assert_string_equal(ask_report("cuda_api_sum"), "100.0");
+	assert_string_equal(ask_report("cuda_gpu_mem_time_sum"),
 			    "error: no such table: CUPTI_ACTIVITY_KIND_MEMSET");
 	RECORD(&f.r, f.cupti, SL_GPU_REC_MEMSET,
 	       (struct sl_gpu_memset){.start = t0 + 6000, .end = t0 + 7000, .bytes = 64});
 	gpu_tell(&f);
-	assert_string_equal(ask(report("stats/reports/cuda_gpu_mem_time_sum.sql")), "66.7");
-	assert_string_equal(ask(report("stats/reports/cuda_gpu_mem_size_sum.sql")), "2.0");
+	assert_string_equal(ask_report("cuda_gpu_mem_time_sum"), "66.7");
+	assert_string_equal(ask_report("cuda_gpu_mem_size_sum"), "2.0");
 	gpu_end(&f);
 }
 
