@@ -21,6 +21,6 @@ static const struct sl_part parts[] __attribute__((section(SL_PART_SECTION), use
 	},
 	/* wrappers of the C library */
 	{
-		.resumed = sl_cwd_forget,
+		.resumed = sl_cwd_invalidate,
 	},
 };

@@ -20,10 +20,11 @@
 #define OPEN_MS    2000u
 #define CLOSE_MS   60000u /* the end waits for the report to be finalized (session.h) */
 #define SILENCE_MS 2000u  /* of the collector's heartbeat */
-#define FILTERED                                                                                   \
-	"capture ranges cannot be asked for after a seccomp filter was installed: start and stop " \
+#define FILTERED                                                                                  \
+	"capture ranges cannot be requested for after a seccomp filter was installed: start and " \
+	"stop "                                                                                   \
 	"with a key or a command"
-#define UNANSWERED "a capture range could not be asked for: the collector does not answer"
+#define UNANSWERED "a capture range could not be requested for: the collector does not answer"
 
 /* Once per process: requests may be made in a loop. */
 static void note_once(const char *text)

@@ -72,7 +72,7 @@ uint32_t sl_fd_take(int fd)
 	return e ? __atomic_exchange_n(e, 0, __ATOMIC_RELAXED) : 0;
 }
 
-void sl_fd_forget_range(unsigned first, unsigned last)
+void sl_fd_clear_range(unsigned first, unsigned last)
 {
 	unsigned end = (FAR_CNT + 1) << FAR_BITS;
 

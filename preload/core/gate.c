@@ -83,7 +83,7 @@ static void begin_period(uint32_t gate)
 {
 	if (__atomic_load_n(&sl_global.period, __ATOMIC_ACQUIRE) == gate)
 		return;
-	sl_fd_forget_range(0, UINT32_MAX);
+	sl_fd_clear_range(0, UINT32_MAX);
 	SL_PARTS_CALL(resumed);
 	__atomic_store_n(&sl_global.period, gate, __ATOMIC_RELEASE);
 }

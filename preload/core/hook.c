@@ -93,7 +93,7 @@ static bool is_zombie(uint32_t pid)
 	return got > 0 && (text[got + 2] == 'Z' || text[got + 2] == 'X');
 }
 
-static bool collector_is_gone(uint32_t *seen, unsigned *still)
+static bool collector_has_exited(uint32_t *seen, unsigned *still)
 {
 	uint32_t beat = __atomic_load_n(&sl_global.session->heartbeat, __ATOMIC_RELAXED);
 
@@ -138,7 +138,7 @@ static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *)
 		if (s->on_full == SL_FULL_WAIT &&
 		    sl_mono_ns() - begun > (uint64_t)s->wait_ms * 1000000u)
 			return take(a, what);
-		if (s->on_full == SL_FULL_BLOCK && collector_is_gone(&beat, &still))
+		if (s->on_full == SL_FULL_BLOCK && collector_has_exited(&beat, &still))
 			return false;
 	}
 }
@@ -327,7 +327,7 @@ static bool wait_for_thread_refs(struct sl_arena *a, struct thread_refs *o)
 	return ok;
 }
 
-static void forget_thread(void)
+static void reset_thread(void)
 {
 	static const struct sl_tls fresh = SL_NEW_THREAD;
 	uint32_t busy = sl_tls.busy;
@@ -345,7 +345,7 @@ bool sl_thread_start(void)
 	struct thread_refs o;
 
 	/* The state may be the parent's. */
-	forget_thread();
+	reset_thread();
 	if (!tid || !wait_for_thread_refs(a, &o)) {
 		sl_count_unslotted();
 		return false;
@@ -440,19 +440,19 @@ void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shap
 }
 
 void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-		      int fd, uint64_t asked, int64_t done, int64_t offset)
+		      int fd, uint64_t requested, int64_t done, int64_t offset)
 {
 	uint64_t result = sl_result(ret, failed), file;
 
 	if (sl_short(call, hook, true, failed ? 0 : done, failed))
 		return;
 	file = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
-	if (asked >> 32 || (!failed && (asked | result) >> 31)) {
-		uint64_t p[4] = {result, asked, file, (uint64_t)offset};
+	if (requested >> 32 || (!failed && (requested | result) >> 31)) {
+		uint64_t p[4] = {result, requested, file, (uint64_t)offset};
 
 		sl_record(call, hook, SL_SHAPE_IO_WIDE, failed, p, 4);
 	} else {
-		uint64_t p[3] = {result | asked << 32, file, (uint64_t)offset};
+		uint64_t p[3] = {result | requested << 32, file, (uint64_t)offset};
 
 		if (offset == SL_NO_OFFSET)
 			sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);

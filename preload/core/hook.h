@@ -297,7 +297,7 @@ extern uint32_t sl_fd_near[SL_FD_NEAR]; /* file serial by descriptor, 0: unknown
 uint32_t sl_fd_serial_slow(int fd); /* assigns a serial and records the name of @fd; 0: not open */
 void sl_fd_set(int fd, uint32_t serial); /* 0 clears the entry */
 uint32_t sl_fd_take(int fd);             /* reads and clears the entry */
-void sl_fd_forget_range(unsigned first, unsigned last);
+void sl_fd_clear_range(unsigned first, unsigned last);
 uint32_t sl_fd_new_serial(void);
 long sl_fd_link(int fd, char *target, size_t room); /* readlink of @fd in /proc; bytes, or -errno */
 
@@ -330,24 +330,25 @@ static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, in
 
 /* Slow path of sl_leave_io(): failed, or more bytes than 31 bits can hold. */
 SL_COLD void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret,
-			      bool failed, int fd, uint64_t asked, int64_t done, int64_t offset);
+			      bool failed, int fd, uint64_t requested, int64_t done,
+			      int64_t offset);
 
 /* @done: bytes moved, for the totals. */
 SL_HOT void sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-			int fd, uint64_t asked, int64_t done, int64_t offset)
+			int fd, uint64_t requested, int64_t done, int64_t offset)
 {
 	uint64_t p[3];
 
 	/* One test for all rare cases (failed means -1), so that the compiler can exclude them below. */
-	if (sl_unlikely((asked | (uint64_t)ret) >> 31)) {
+	if (sl_unlikely((requested | (uint64_t)ret) >> 31)) {
 		struct sl_call copy = *call;
 
-		sl_leave_io_slow(&copy, hook, ret, failed, fd, asked, done, offset);
+		sl_leave_io_slow(&copy, hook, ret, failed, fd, requested, done, offset);
 		return;
 	}
 	if (sl_short(call, hook, true, done, false))
 		return;
-	p[0] = (uint64_t)ret | asked << 32;
+	p[0] = (uint64_t)ret | requested << 32;
 	p[1] = sl_fd_serial(fd, sl_fd_get(fd));
 	p[2] = (uint64_t)offset;
 	if (__builtin_constant_p(offset) && offset == SL_NO_OFFSET)

@@ -178,7 +178,7 @@ static bool kills(const struct sock_filter *filter, unsigned cnt, int nr)
 	       what == SECCOMP_RET_TRAP;
 }
 
-static uint32_t judge(const void *program)
+static uint32_t evaluate(const void *program)
 {
 	static struct sock_filter filter[BPF_MAXINSNS];
 	static uint32_t is_busy;
@@ -241,7 +241,7 @@ uint32_t sl_seccomp_before(unsigned long mode, const void *filter)
 
 	/* If an earlier filter may kill for reading this one, the worst case is assumed. */
 	if (!sl_seccomp_kills_start() && mode == SECCOMP_MODE_FILTER)
-		now = judge(filter);
+		now = evaluate(filter);
 	if (now > before)
 		__atomic_store_n(to, now, __ATOMIC_RELEASE);
 	return before | (is_child ? OF_CHILD : 0);

@@ -376,7 +376,7 @@ bool sl_process_child(void)
 	pid = sl_forked_pid();
 	if (sl_global.private_pid_ns && pid) {
 		/* The collector must learn this process's pid from the kernel, not from the parent's arena. */
-		sl_fd_forget_range(0, UINT32_MAX);
+		sl_fd_clear_range(0, UINT32_MAX);
 		if (sl_global.seccomp || !join())
 			pid = 0;
 		parent = 0;

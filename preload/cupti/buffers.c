@@ -30,7 +30,7 @@ struct buffer {
 static struct buffer *all;
 static uint32_t free_cnt;
 
-static bool grab(struct buffer *b, uint32_t from)
+static bool take(struct buffer *b, uint32_t from)
 {
 	return __atomic_compare_exchange_n(&b->state, &from, BUSY, 0, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
@@ -79,7 +79,7 @@ void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
 	struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
 
-	while (b && !grab(b, FREE))
+	while (b && !take(b, FREE))
 		b = b->next;
 	if (b)
 		__atomic_sub_fetch(&free_cnt, 1, __ATOMIC_RELAXED);
@@ -99,7 +99,7 @@ void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
 }
 
 /* Zeroed before it is free: CUPTI relies on that (CUPTI_ATTRIBUTE_ZEROED). */
-static void give_back(struct buffer *b)
+static void release(struct buffer *b)
 {
 	uint8_t *data = (uint8_t *)b + HEAD;
 	bool cold = __atomic_add_fetch(&free_cnt, 1, __ATOMIC_RELAXED) > WARM &&
@@ -107,7 +107,7 @@ static void give_back(struct buffer *b)
 
 	if (!cold && guest.zeroed)
 		memset(data, 0, b->bytes);
-	/* Release: pairs with the acquire in grab(). */
+	/* Release: pairs with the acquire in take(). */
 	__atomic_store_n(&b->state, FREE, __ATOMIC_RELEASE);
 }
 
@@ -121,11 +121,11 @@ void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t by
 	while (b && (uint8_t *)b + HEAD != buffer)
 		b = b->next;
 	/* A buffer of another client, from before its callbacks were replaced. */
-	if (!b || !grab(b, OUT))
+	if (!b || !take(b, OUT))
 		return;
 	if (valid && valid <= b->bytes && guest_is_own_process())
 		convert_buffer(buffer, valid);
-	give_back(b);
+	release(b);
 }
 
 /* Still zeroed, and every record begins with its kind: CUPTI wrote nothing to it. */

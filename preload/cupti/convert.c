@@ -458,12 +458,13 @@ static bool believe(const struct view *v, uint32_t kind)
 		return true;
 	}
 	if (!__atomic_exchange_n(&guest.broken, 1, __ATOMIC_RELAXED))
-		status_tell(SL_GPU_STATUS_NO_LAYOUT, (int)kind,
-			    "CUPTI of CUDA %s is newer than this Sightline and writes records that "
-			    "it cannot read (kind %u): "
-			    "what the GPU did is not recorded, calls are; set SIGHTLINE_CUPTI to "
-			    "an older libcupti",
-			    find_version_text(version, sizeof(version)), kind);
+		status_record(
+			SL_GPU_STATUS_NO_LAYOUT, (int)kind,
+			"CUPTI of CUDA %s is newer than this Sightline and writes records that "
+			"it cannot read (kind %u): "
+			"what the GPU did is not recorded, calls are; set SIGHTLINE_CUPTI to "
+			"an older libcupti",
+			find_version_text(version, sizeof(version)), kind);
 	return false;
 }
 

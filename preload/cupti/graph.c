@@ -21,10 +21,10 @@ void graph_watch(void)
 		result = guest.cupti.EnableCallback(1, guest.subscriber, CUPTI_DOMAIN_RESOURCE,
 						    watched[i]);
 	if (result != CUPTI_OK)
-		status_tell(SL_GPU_STATUS_KIND_FAILED, result,
-			    "CUPTI does not report the origin of CUDA graph nodes (%s): they "
-			    "are recorded without",
-			    status_name(result));
+		status_record(SL_GPU_STATUS_KIND_FAILED, result,
+			      "CUPTI does not report the origin of CUDA graph nodes (%s): they "
+			      "are recorded without",
+			      status_name(result));
 }
 
 static uint64_t node_id(void *node)

@@ -66,7 +66,7 @@ void graph_watch(void);
 cupti_callback graph_callback;
 
 /* status.c */
-void status_tell(enum sl_gpu_status_code code, int detail, const char *format, ...)
+void status_record(enum sl_gpu_status_code code, int detail, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void status_failed(int result, const char *what); /* a sentence by the result */
 bool status_is_final(int result); /* all other requests will fail with this result, too */

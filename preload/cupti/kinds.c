@@ -43,9 +43,9 @@ static int enable(int kind)
 static void record_failed(const struct kind *k, int result)
 {
 	guest.refused |= 1ull << k->number;
-	status_tell(SL_GPU_STATUS_KIND_FAILED, result,
-		    "CUPTI does not record %s (%s, %d); the rest is recorded", k->name,
-		    status_name(result), result);
+	status_record(SL_GPU_STATUS_KIND_FAILED, result,
+		      "CUPTI does not record %s (%s, %d); the rest is recorded", k->name,
+		      status_name(result), result);
 }
 
 /* The counters can be configured only after cuInit: see kinds_enable_late(). */

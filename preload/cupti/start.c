@@ -90,20 +90,21 @@ static bool take_library(void)
 	char why[4096];
 
 	if (!find_cupti(why, sizeof(why))) {
-		status_tell(SL_GPU_STATUS_NO_LIBRARY, 0,
-			    "No usable libcupti found%s%s: kernels, copies and what else the GPU "
-			    "did are not recorded, calls are; "
-			    "install CUPTI (part of the CUDA toolkit; pip install "
-			    "nvidia-cuda-cupti), or set SIGHTLINE_CUPTI to its path",
-			    *why ? ", tried " : "", why);
+		status_record(SL_GPU_STATUS_NO_LIBRARY, 0,
+			      "No usable libcupti found%s%s: kernels, copies and what else the GPU "
+			      "did are not recorded, calls are; "
+			      "install CUPTI (part of the CUDA toolkit; pip install "
+			      "nvidia-cuda-cupti), or set SIGHTLINE_CUPTI to its path",
+			      *why ? ", tried " : "", why);
 		return false;
 	}
 	if (guest.cupti.GetVersion(&guest.version) != CUPTI_OK || guest.version < CUPTI_OLDEST) {
-		status_tell(SL_GPU_STATUS_NO_LAYOUT, 0,
-			    "%s has version %u of CUPTI's API, older than CUDA 11.2: what the GPU "
-			    "did is not recorded, calls are; "
-			    "set SIGHTLINE_CUPTI to a newer one",
-			    guest.path, guest.version);
+		status_record(
+			SL_GPU_STATUS_NO_LAYOUT, 0,
+			"%s has version %u of CUPTI's API, older than CUDA 11.2: what the GPU "
+			"did is not recorded, calls are; "
+			"set SIGHTLINE_CUPTI to a newer one",
+			guest.path, guest.version);
 		return false;
 	}
 	guest.unchecked = guest.version > CUPTI_COMPARED ? CHECKED : 0;
@@ -134,8 +135,8 @@ static bool set_up(void)
 	}
 	if (guest.host->flags & SL_CUDA_GRAPH_NODES)
 		graph_watch();
-	status_tell(SL_GPU_STATUS_ON, 0, "CUPTI of CUDA %s (API %u), %s",
-		    find_version_text(version, sizeof(version)), guest.version, guest.path);
+	status_record(SL_GPU_STATUS_ON, 0, "CUPTI of CUDA %s (API %u), %s",
+		      find_version_text(version, sizeof(version)), guest.version, guest.path);
 	return true;
 }
 
@@ -229,11 +230,12 @@ static bool yield(void)
 	result = guest.cupti.Unsubscribe(guest.subscriber);
 	if (result == CUPTI_OK)
 		guest.subscriber = NULL;
-	status_tell(SL_GPU_STATUS_LOST_SLOT, result,
-		    "The program traces the GPU itself (torch.profiler, ...) and CUPTI serves one "
-		    "tool per process: "
-		    "from here on kernels and copies are not recorded, calls are; trace without "
-		    "the program's profiler to see both");
+	status_record(
+		SL_GPU_STATUS_LOST_SLOT, result,
+		"The program traces the GPU itself (torch.profiler, ...) and CUPTI serves one "
+		"tool per process: "
+		"from here on kernels and copies are not recorded, calls are; trace without "
+		"the program's profiler to see both");
 	errno = kept;
 	return result == CUPTI_OK;
 }

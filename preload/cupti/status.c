@@ -7,7 +7,7 @@
 
 #define LOST "kernels, copies and what else the GPU did are not recorded, calls are"
 
-void status_tell(enum sl_gpu_status_code code, int detail, const char *format, ...)
+void status_record(enum sl_gpu_status_code code, int detail, const char *format, ...)
 {
 	struct sl_gpu_status s = {
 		.code = code, .detail = (uint32_t)detail, .version = guest.version};
@@ -62,11 +62,11 @@ static void record_taken(void)
 	    guest.cupti.Subscribe_v2(&subscriber, graph_callback, NULL, &names) == CUPTI_OK)
 		guest.cupti.Unsubscribe(subscriber);
 	who[sizeof(who) - 1] = 0;
-	status_tell(SL_GPU_STATUS_TAKEN, CUPTI_TAKEN,
-		    "CUPTI serves one tool per process and %s%s%s has it: " LOST
-		    "; trace without that tool, or profile with it",
-		    *who ? "\"" : "", *who ? who : "another profiler (or debugger)",
-		    *who ? "\"" : "");
+	status_record(SL_GPU_STATUS_TAKEN, CUPTI_TAKEN,
+		      "CUPTI serves one tool per process and %s%s%s has it: " LOST
+		      "; trace without that tool, or profile with it",
+		      *who ? "\"" : "", *who ? who : "another profiler (or debugger)",
+		      *who ? "\"" : "");
 }
 
 void status_failed(int result, const char *what)
@@ -80,19 +80,20 @@ void status_failed(int result, const char *what)
 		break;
 	case CUPTI_NOT_INITIALIZED:
 	case CUPTI_UNKNOWN:
-		status_tell(SL_GPU_STATUS_TOO_OLD, result,
-			    "CUPTI of CUDA %s does not work with this machine's NVIDIA driver (%s; "
-			    "too old, or none): " LOST
-			    "; update the driver, or set SIGHTLINE_CUPTI to an older libcupti",
-			    version, status_name(result));
+		status_record(
+			SL_GPU_STATUS_TOO_OLD, result,
+			"CUPTI of CUDA %s does not work with this machine's NVIDIA driver (%s; "
+			"too old, or none): " LOST
+			"; update the driver, or set SIGHTLINE_CUPTI to an older libcupti",
+			version, status_name(result));
 		break;
 	case CUPTI_INSUFFICIENT_PRIVILEGES:
 	case CUPTI_VIRTUALIZED_PRIVILEGES:
-		status_tell(SL_GPU_STATUS_NO_PERMISSION, result,
-			    "The NVIDIA driver does not let this user trace the GPU (%s): " LOST
-			    "; run as root, or load the driver with "
-			    "NVreg_RestrictProfilingToAdminUsers=0",
-			    status_name(result));
+		status_record(SL_GPU_STATUS_NO_PERMISSION, result,
+			      "The NVIDIA driver does not let this user trace the GPU (%s): " LOST
+			      "; run as root, or load the driver with "
+			      "NVreg_RestrictProfilingToAdminUsers=0",
+			      status_name(result));
 		break;
 	case CUPTI_VIRTUALIZED:
 	case CUPTI_CONFIDENTIAL:
@@ -100,14 +101,14 @@ void status_failed(int result, const char *what)
 	case CUPTI_MIG:
 	case CUPTI_SLI:
 	case CUPTI_WSL:
-		status_tell(SL_GPU_STATUS_NO_PERMISSION, result,
-			    "CUPTI of CUDA %s cannot trace on this kind of GPU set-up (%s): " LOST
-			    "; a newer CUPTI and driver may (SIGHTLINE_CUPTI), or the "
-			    "administrator of the machine",
-			    version, status_name(result));
+		status_record(SL_GPU_STATUS_NO_PERMISSION, result,
+			      "CUPTI of CUDA %s cannot trace on this kind of GPU set-up (%s): " LOST
+			      "; a newer CUPTI and driver may (SIGHTLINE_CUPTI), or the "
+			      "administrator of the machine",
+			      version, status_name(result));
 		break;
 	default:
-		status_tell(SL_GPU_STATUS_OTHER, result, "CUPTI refuses %s (%s, %d): " LOST, what,
-			    status_name(result), result);
+		status_record(SL_GPU_STATUS_OTHER, result, "CUPTI refuses %s (%s, %d): " LOST, what,
+			      status_name(result), result);
 	}
 }

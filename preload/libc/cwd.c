@@ -21,16 +21,16 @@ static uint64_t now = 2, valid = 1;
 static uint32_t text_len;
 static char text[CWD_MAX];
 
-void sl_cwd_forget(void)
+void sl_cwd_invalidate(void)
 {
 	__atomic_add_fetch(&now, 1, __ATOMIC_SEQ_CST);
 }
 
-void sl_cwd_never(void)
+void sl_cwd_disable(void)
 {
 	__atomic_store_n(&valid, 0, __ATOMIC_SEQ_CST);
 	/* A concurrent writer may be about to set `valid`. */
-	sl_cwd_forget();
+	sl_cwd_invalidate();
 }
 
 static uint32_t copy_cached(char *to, size_t room)
@@ -120,12 +120,12 @@ const char *sl_cwd_join(const char *path, char *to, size_t room)
 		int rc;                          \
 		if (!sl_enter(&call)) {          \
 			rc = real args;          \
-			sl_cwd_forget();         \
+			sl_cwd_invalidate();     \
 			return rc;               \
 		}                                \
 		rc = real args;                  \
 		sl_stop(&call);                  \
-		sl_cwd_forget();                 \
+		sl_cwd_invalidate();             \
 		leave;                           \
 		return rc;                       \
 	}
@@ -146,7 +146,7 @@ WRAP_CWD(daemon, (int nochdir, int noclose), (nochdir, noclose),
 		struct sl_call call;                                                            \
 		int rc;                                                                         \
 		if (flags & 4 /* FTW_CHDIR */)                                                  \
-			sl_cwd_never();                                                         \
+			sl_cwd_disable();                                                       \
 		if (!sl_enter(&call))                                                           \
 			return real(path, fn, cnt, flags);                                      \
 		rc = real(path, fn, cnt, flags);                                                \
@@ -164,7 +164,7 @@ WRAP_NFTW(nftw64)
 		struct sl_call call;                                             \
 		void *rc;                                                        \
 		if (!(flags & 4 /* FTS_NOCHDIR */))                              \
-			sl_cwd_never();                                          \
+			sl_cwd_disable();                                        \
 		if (!sl_enter(&call))                                            \
 			return real(paths, flags, compare);                      \
 		rc = real(paths, flags, compare);                                \

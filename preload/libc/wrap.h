@@ -93,12 +93,12 @@ void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, b
 
 /* cwd.c: makes the relative @path absolute in @to. NULL: not possible from the cache. */
 const char *sl_cwd_join(const char *path, char *to, size_t room);
-void sl_cwd_forget(void); /* the working directory may have changed */
-void sl_cwd_never(void);  /* disables the cache: changes can no longer be observed */
+void sl_cwd_invalidate(void); /* the working directory may have changed */
+void sl_cwd_disable(void);    /* disables the cache: changes can no longer be observed */
 
 /* A call on a stream; @fd is its descriptor. */
 void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-		     int fd, uint64_t asked, int64_t done);
+		     int fd, uint64_t requested, int64_t done);
 
 /* Records the call whatever its duration: contended locks. */
 static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook, int64_t ret,

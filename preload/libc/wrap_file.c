@@ -124,7 +124,7 @@ static void end_range(unsigned first, unsigned last)
 		if (serial)
 			sl_meta(SL_META_CLOSE, now, &word, 1, NULL, 0);
 	}
-	sl_fd_forget_range(first, last);
+	sl_fd_clear_range(first, last);
 }
 
 SL_WRAPPER(int, close_range, (unsigned first, unsigned last, int flags))

@@ -73,7 +73,7 @@ static inline long timed(enum sl_clock_change change, long nr, long a, long b, l
 	if (traced)
 		sl_stop(&call);
 	if (moves)
-		sl_cwd_never();
+		sl_cwd_disable();
 	if (traced)
 		sl_leave_arg(&call, SL_H_syscall, rc, rc == -1, nr);
 	return rc;

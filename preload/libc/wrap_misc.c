@@ -34,7 +34,7 @@ SL_WRAPPER(int, dlclose, (void *handle))
 		sl_stop(&call);
 	dl_iterate_phdr(take_subs, &after);
 	if (after != before) {
-		sl_unwind_forget();
+		sl_unwind_invalidate();
 		sl_stack_rescan(false);
 	}
 	if (traced)

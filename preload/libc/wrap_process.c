@@ -90,7 +90,7 @@ SL_WRAPPER(int, unshare, (int flags))
 		sl_global.private_pid_ns = 1;
 	/* The thread has its own working directory now. */
 	if (rc == 0 && flags & (CLONE_FS | CLONE_NEWNS | CLONE_NEWUSER))
-		sl_cwd_never();
+		sl_cwd_disable();
 	if (traced)
 		sl_leave_call(&call, SL_H_unshare, rc, rc == -1);
 	return rc;
@@ -107,7 +107,7 @@ SL_WRAPPER(int, setns, (int fd, int type))
 		sl_stop(&call);
 	if (rc == 0 && (type == 0 || type & CLONE_NEWPID))
 		sl_global.private_pid_ns = 1;
-	sl_cwd_forget();
+	sl_cwd_invalidate();
 	if (traced)
 		sl_leave_fd(&call, SL_H_setns, rc, rc == -1, fd);
 	return rc;

@@ -7,13 +7,13 @@
 static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bool failed, int fd,
 		       const void *peer, socklen_t len)
 {
-	struct sockaddr_storage asked;
-	uint32_t room = sizeof(asked), serial = 0;
+	struct sockaddr_storage address;
+	uint32_t room = sizeof(address), serial = 0;
 
 	if (!peer && fd >= 0 && !failed && !sl_global.seccomp &&
-	    sl_sys3(SYS_getpeername, fd, &asked, &room) == 0) {
-		peer = &asked;
-		len = room < sizeof(asked) ? room : sizeof(asked);
+	    sl_sys3(SYS_getpeername, fd, &address, &room) == 0) {
+		peer = &address;
+		len = room < sizeof(address) ? room : sizeof(address);
 	}
 	/* EINPROGRESS: the connection that is being established has this peer. */
 	if (fd >= 0 && peer && (!failed || errno == EINPROGRESS))

@@ -7,7 +7,7 @@
 #include "preload/libc/wrap.h"
 
 void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-		     int fd, uint64_t asked, int64_t done)
+		     int fd, uint64_t requested, int64_t done)
 {
 	uint64_t p[3];
 
@@ -17,7 +17,7 @@ void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret,
 		return;
 	/* These return a pointer or a count of items; the record has the bytes moved as well. */
 	p[0] = sl_result(ret, failed);
-	p[1] = (asked < UINT32_MAX ? asked : UINT32_MAX) |
+	p[1] = (requested < UINT32_MAX ? requested : UINT32_MAX) |
 	       (uint64_t)(done < UINT32_MAX ? done : UINT32_MAX) << 32;
 	p[2] = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
 	sl_record(call, hook, SL_SHAPE_STREAM, failed, p, 3);

@@ -35,19 +35,19 @@
 	HOOK_AROUND(fail, ret, name, params, args,     \
 		    sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), fd))
 
-#define HOOK_IO(io, ret, name, params, args, fd, asked, off) \
-	HOOK_AROUND(NEG, ret, name, params, args,            \
-		    sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, asked, rc, off))
+#define HOOK_IO(io, ret, name, params, args, fd, requested, off) \
+	HOOK_AROUND(NEG, ret, name, params, args,                \
+		    sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, requested, rc, off))
 
 #define HOOK_PATH(fail, io, ret, name, params, args, path)                                     \
 	HOOK_AROUND(fail, ret, name, params, args,                                             \
 		    sl_leave_path(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), -1, 0, \
 				  sl_safe_path(SL_FAILED_##fail(rc), path)))
 
-#define HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)               \
+#define HOOK_STREAM(fail, io, ret, name, params, args, stream, requested, done)           \
 	HOOK_AROUND(fail, ret, name, params, args,                                        \
 		    sl_leave_stream(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
-				    sl_fileno(stream), asked, done))
+				    sl_fileno(stream), requested, done))
 
 #define HOOK_VOID(name, params, args)                          \
 	SL_WRAPPER(void, name, params)                         \

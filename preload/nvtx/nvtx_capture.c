@@ -123,7 +123,7 @@ void sl_nvtx_capture_pop(const struct sl_nvtx_domain *d)
 
 /* ---- start and end ---- */
 
-static bool grab(struct started *s, uint32_t from)
+static bool take(struct started *s, uint32_t from)
 {
 	/* Acquire: pairs with the release of the thread that filled the entry. */
 	return __atomic_compare_exchange_n(&s->state, &from, BUSY, 0, __ATOMIC_ACQUIRE,
@@ -134,10 +134,10 @@ static bool grab(struct started *s, uint32_t from)
 static struct started *take_place(void)
 {
 	for (struct started *s = started; s < started + STARTED_MAX; s++) {
-		if (grab(s, FREE))
+		if (take(s, FREE))
 			return s;
 		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == OPEN &&
-		    s->process != sl_proc.number && grab(s, OPEN)) {
+		    s->process != sl_proc.number && take(s, OPEN)) {
 			__atomic_sub_fetch(&sl_nvtx_capture_started, 1, __ATOMIC_RELAXED);
 			return s;
 		}
@@ -171,7 +171,7 @@ void sl_nvtx_capture_end(const struct sl_nvtx_domain *d, uint64_t id)
 		uint32_t number;
 
 		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != OPEN || s->id != id ||
-		    s->domain != d || s->process != sl_proc.number || !grab(s, OPEN))
+		    s->domain != d || s->process != sl_proc.number || !take(s, OPEN))
 			continue;
 		number = s->number;
 		__atomic_sub_fetch(&sl_nvtx_capture_started, 1, __ATOMIC_RELAXED);

@@ -58,7 +58,7 @@ static size_t read_file(const char *path, char *text, size_t room)
  * The one of -E, -I and -S in a command line of Python, 0: none. Words after the program (a name, -c or -m) are its
  * own; -W and -X have an argument.
  */
-static char keeps_out(const char *word, const char *end)
+static char disabling_option(const char *word, const char *end)
 {
 	word += strlen(word) + 1;
 	for (; word < end && word[0] == '-' && word[1] && word[1] != '-';
@@ -78,7 +78,7 @@ static char keeps_out(const char *word, const char *end)
 	return 0;
 }
 
-static char is_kept_out(void)
+static char find_disabling_option(void)
 {
 	char text[4096];
 	size_t len = read_file("/proc/self/cmdline", text, sizeof(text) - 1);
@@ -87,8 +87,9 @@ static char is_kept_out(void)
 	text[len] = 0;
 	slash = strrchr(text, '/');
 	/* Programs that embed Python have options of their own. */
-	return strncmp(slash ? slash + 1 : text, "python", 6) == 0 ? keeps_out(text, text + len)
-								   : 0;
+	return strncmp(slash ? slash + 1 : text, "python", 6) == 0
+		       ? disabling_option(text, text + len)
+		       : 0;
 }
 
 /* Exported by every CPython since 3.8, and by no older one. */
@@ -116,7 +117,7 @@ void sl_python_start(void)
 			"(PYTHON_GIL=1)");
 	if (!is_enabled() || !is_python())
 		return;
-	option = is_kept_out();
+	option = find_disabling_option();
 	if (!option) {
 		sl_python_add_module();
 		return;
@@ -132,7 +133,7 @@ static bool is_starting(void)
 {
 	int (*is_initialized)(void) = (int (*)(void))sl_python_find("Py_IsInitialized");
 
-	return is_initialized && !is_initialized() && !is_kept_out();
+	return is_initialized && !is_initialized() && !find_disabling_option();
 }
 
 char *sl_python_path(char *env)

@@ -81,7 +81,7 @@ static void keep(uint64_t key, uint64_t row)
 	__atomic_store_n(&rows[index].check, key ^ row * MIX, __ATOMIC_RELAXED);
 }
 
-void sl_unwind_forget(void)
+void sl_unwind_invalidate(void)
 {
 	/* Release: a reader of the new generation sees the changes before it. */
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);

@@ -38,8 +38,8 @@ bool sl_unwind_has_room(void);
 bool sl_unwind_next_module(struct sl_module *m);
 
 /* Code may have been unloaded: invalidates cached rows. Any thread, at any time. */
-void sl_unwind_forget(void);
-/* Incremented by sl_unwind_forget(): equal frames are equal stacks only in the same generation. */
+void sl_unwind_invalidate(void);
+/* Incremented by sl_unwind_invalidate(): equal frames are equal stacks only in the same generation. */
 uint32_t sl_unwind_generation(void);
 /* Once per process, before anything else (session_join.c). */
 void sl_unwind_start(void);

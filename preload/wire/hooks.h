@@ -14,9 +14,9 @@
  *   HOOK_VOID(name, params, args)                          returns nothing
  *   HOOK_ARG (fail, ret, name, params, args, arg)          + one integer argument
  *   HOOK_FD  (fail, io, ret, name, params, args, fd)       + the descriptor it operates on
- *   HOOK_IO  (io, ret, name, params, args, fd, asked, off) moves rc bytes of a file; NEG
+ *   HOOK_IO  (io, ret, name, params, args, fd, requested, off) moves rc bytes; NEG
  *   HOOK_PATH(fail, io, ret, name, params, args, path)     + the path it operates on
- *   HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done)   stdio
+ *   HOOK_STREAM(fail, io, ret, name, params, args, stream, requested, done)   stdio
  *   HOOK_OPEN(name, params, args, dir, path)               opens a path (relative: from dir); NEG, OPEN
  *   HOOK_NEWFD(name, params, args)                         opens a descriptor without a path; NEG
  *   HOOK_HAND(fail, io, name)                              written by hand in a wrap_*.c

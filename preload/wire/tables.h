@@ -4,13 +4,13 @@
  * each kind (see hooks.h) itself.
  */
 #ifdef SL_HOOK_ONE
-#define HOOK_CALL(fail, ret, name, params, args)             SL_HOOK_ONE(fail, NONE, name)
-#define HOOK_VOID(name, params, args)                        SL_HOOK_ONE(NEV, NONE, name)
-#define HOOK_ARG(fail, ret, name, params, args, arg)         SL_HOOK_ONE(fail, NONE, name)
-#define HOOK_FD(fail, io, ret, name, params, args, fd)       SL_HOOK_ONE(fail, io, name)
-#define HOOK_IO(io, ret, name, params, args, fd, asked, off) SL_HOOK_ONE(NEG, io, name)
-#define HOOK_PATH(fail, io, ret, name, params, args, path)   SL_HOOK_ONE(fail, io, name)
-#define HOOK_STREAM(fail, io, ret, name, params, args, stream, asked, done) \
+#define HOOK_CALL(fail, ret, name, params, args)                 SL_HOOK_ONE(fail, NONE, name)
+#define HOOK_VOID(name, params, args)                            SL_HOOK_ONE(NEV, NONE, name)
+#define HOOK_ARG(fail, ret, name, params, args, arg)             SL_HOOK_ONE(fail, NONE, name)
+#define HOOK_FD(fail, io, ret, name, params, args, fd)           SL_HOOK_ONE(fail, io, name)
+#define HOOK_IO(io, ret, name, params, args, fd, requested, off) SL_HOOK_ONE(NEG, io, name)
+#define HOOK_PATH(fail, io, ret, name, params, args, path)       SL_HOOK_ONE(fail, io, name)
+#define HOOK_STREAM(fail, io, ret, name, params, args, stream, requested, done) \
 	SL_HOOK_ONE(fail, io, name)
 #define HOOK_OPEN(name, params, args, dir, path) SL_HOOK_ONE(NEG, OPEN, name)
 #define HOOK_NEWFD(name, params, args)           SL_HOOK_ONE(NEG, NONE, name)

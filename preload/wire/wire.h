@@ -41,15 +41,15 @@ enum {
  */
 enum sl_shape {
 	SL_SHAPE_CALL = 0, /* [0] ret */
-	SL_SHAPE_ARG,   /* [0] ret, [1] one integer argument (syscall number, ioctl request, pid) */
-	SL_SHAPE_FD,    /* [0] ret, [1] fd|serial */
-	SL_SHAPE_IO,    /* [0] ret (low 32 bits, int32_t), bytes asked (high 32), [1] fd|serial */
+	SL_SHAPE_ARG, /* [0] ret, [1] one integer argument (syscall number, ioctl request, pid) */
+	SL_SHAPE_FD,  /* [0] ret, [1] fd|serial */
+	SL_SHAPE_IO,  /* [0] ret (low 32 bits, int32_t), bytes requested (high 32), [1] fd|serial */
 	SL_SHAPE_IO_AT, /* SL_SHAPE_IO, [2] file offset */
-	SL_SHAPE_IO_WIDE, /* [0] ret, [1] bytes asked, [2] fd|serial, [3] offset or SL_NO_OFFSET */
+	SL_SHAPE_IO_WIDE, /* [0] ret, [1] bytes requested, [2] fd|serial, [3] offset or SL_NO_OFFSET */
 	SL_SHAPE_PATH,    /* [0] ret, [1] fd|serial, [2] length, [3..] path bytes */
 	SL_SHAPE_SOCK, /* [0] ret, [1] fd|serial, [2] length, [3..] struct sockaddr of the peer */
 	SL_SHAPE_DUP,  /* [0] ret, [1] old fd|serial, [2] new serial (low 32 bits) */
-	SL_SHAPE_STREAM, /* [0] ret, [1] bytes asked (low 32), moved (high 32; both capped), [2] fd|serial */
+	SL_SHAPE_STREAM, /* [0] ret, [1] bytes requested (low 32), moved (high 32; both capped), [2] fd|serial */
 	SL_SHAPE_META, /* hook field holds enum sl_meta; payload there */
 	/* A call into a GPU library. hook field: enum sl_gpu_function (gpu.h). [0] result (low 32 bits, int32_t),
 	 * number of argument words (bits 32..39), [1..] those, in the order of the roles of the function's line */

@@ -26,7 +26,7 @@ SL_EXPORT bool shim_next_module(struct sl_module *m)
 
 SL_EXPORT void shim_forget(void)
 {
-	sl_unwind_forget();
+	sl_unwind_invalidate();
 }
 
 SL_EXPORT void shim_restrict(bool on)
