@@ -389,7 +389,7 @@ static int read_session(sqlite3 *db, struct session *s)
 	int rc =
 		sqlite3_prepare_v2(db,
 				   "SELECT changed, since, resumed, time, recording, events, lost, "
-				   "processes, unreported FROM main.SL_LIVE_SESSION",
+				   "processes, untold FROM main.SL_LIVE_SESSION",
 				   -1, &stmt, NULL);
 
 	*s = (struct session){0};
