@@ -19,20 +19,33 @@ struct pysample_process {
 	ctxsw_u64 image;
 	ctxsw_u64 runtime; /* _PyRuntime; 0: no Python, as far as is known */
 	ctxsw_u64 asked;   /* how often it was sampled without that */
-	ctxsw_u32 finalizing, interpreters, next_interpreter, threads, next_thread, thread_id;
-	ctxsw_u32 current, has_cframe, cframe_current;
-	ctxsw_u32 previous, code, instruction;
-	ctxsw_u32 flag; /* a byte of the frame that comes along; 0: none */
-	ctxsw_u32
-		flag_of_c; /* from which value on a frame is none of Python's; 0: there are no such */
-	ctxsw_u32 name, file, line_table, first_line;
-	ctxsw_u32
-		shown_name; /* of which the text is wanted: the qualified one where there is one */
-	ctxsw_u32 bytes_size, bytes;
-	ctxsw_u32 object_size; /* of a code object, as far as it is wanted */
-	ctxsw_u32 base;        /* where the thread has the frame that is none; 0: nowhere */
-	/* Where threads run copies of the bytecode: where those are, which one a frame runs, the bytecode itself. */
-	ctxsw_u32 copies, copy_number, bytecode;
+	/* Offsets in _PyRuntime and in PyInterpreterState. */
+	struct {
+		ctxsw_u32 finalizing, interpreters;
+	} runtime_at;
+	struct {
+		ctxsw_u32 next, threads;
+	} interpreter_at;
+	/* In PyThreadState, and in the _PyCFrame that it refers to. */
+	struct {
+		ctxsw_u32 next, id, frame;
+		ctxsw_u32 base; /* the outermost frame, which runs nothing; 0: there is none */
+		ctxsw_u32 has_cframe, frame_of_cframe;
+	} thread_at;
+	struct {
+		ctxsw_u32 previous, code, instruction;
+		ctxsw_u32 flag;        /* a byte that goes into the record; 0: none */
+		ctxsw_u32 flag_of_c;   /* from this value on a frame is not Python's; 0: all are */
+		ctxsw_u32 copy_number; /* which copy of the bytecode it runs */
+	} frame_at;
+	struct {
+		ctxsw_u32 name, shown_name, file, line_table, first_line;
+		ctxsw_u32 copies, bytecode; /* copies for threads, 0: none; the original */
+		ctxsw_u32 size;             /* of what is copied of a code object, bytes */
+	} code_at;
+	struct {
+		ctxsw_u32 size, data;
+	} bytes_at; /* in PyBytesObject */
 };
 
 /* To user space, which wakes: something is to be read while it is there. */

@@ -133,11 +133,11 @@ static __always_inline const struct pysample_process *process_of(__u32 pid, __u6
 
 static __always_inline __u64 frame_of(const struct pysample_process *py, __u64 state)
 {
-	__u64 at = load(state + py->current);
+	__u64 at = load(state + py->thread_at.frame);
 
-	if (py->base && at == load(state + py->base))
+	if (py->thread_at.base && at == load(state + py->thread_at.base))
 		return 0;
-	return py->has_cframe && at ? load(at + py->cframe_current) : at;
+	return py->thread_at.has_cframe && at ? load(at + py->thread_at.frame_of_cframe) : at;
 }
 
 static long look_at_state(__u32 i, struct walk *w)
@@ -146,13 +146,13 @@ static long look_at_state(__u32 i, struct walk *w)
 	__u64 frame;
 
 	if (!w->thread) {
-		w->interpreter = load(w->interpreter + py->next_interpreter);
+		w->interpreter = load(w->interpreter + py->interpreter_at.next);
 		if (!w->interpreter)
 			return 1;
-		w->thread = load(w->interpreter + py->threads);
+		w->thread = load(w->interpreter + py->interpreter_at.threads);
 		return 0;
 	}
-	if (load(w->thread + py->thread_id) == w->me && (frame = frame_of(py, w->thread))) {
+	if (load(w->thread + py->thread_at.id) == w->me && (frame = frame_of(py, w->thread))) {
 		if (!w->nested)
 			w->state = w->thread;
 		if (w->nested < PYSAMPLE_NESTED)
@@ -160,7 +160,7 @@ static long look_at_state(__u32 i, struct walk *w)
 		if (w->is_one)
 			return 1;
 	}
-	w->thread = load(w->thread + py->next_thread);
+	w->thread = load(w->thread + py->thread_at.next);
 	return 0;
 }
 
@@ -171,27 +171,27 @@ static long look_at_state(__u32 i, struct walk *w)
 static __always_inline __u64 find_frame(struct walk *w, __u32 tid)
 {
 	const struct pysample_process *py = w->py;
-	__u64 head = load(py->runtime + py->interpreters), ends, *kept = 0;
+	__u64 head = load(py->runtime + py->runtime_at.interpreters), ends, *kept = 0;
 
 	if (!head)
 		return 0;
-	w->is_one = !load(head + py->next_interpreter);
+	w->is_one = !load(head + py->interpreter_at.next);
 	if (w->is_one)
 		kept = bpf_map_lookup_elem(&states, &tid);
-	if (kept && *kept && load(*kept + py->thread_id) == w->me) {
+	if (kept && *kept && load(*kept + py->thread_at.id) == w->me) {
 		w->state = *kept;
 		w->frame = frame_of(py, w->state);
 	}
 	if (!w->frame) {
 		w->interpreter = head;
-		w->thread = load(head + py->threads);
+		w->thread = load(head + py->interpreter_at.threads);
 		bpf_loop(STATES_MAX, look_at_state, w, 0);
 		w->frame = w->frames[0];
 		if (w->frame && w->is_one)
 			bpf_map_update_elem(&states, &tid, &w->state, BPF_ANY);
 	}
 	/* Once a thread ends Python, it frees what the others have. */
-	ends = load(py->runtime + py->finalizing);
+	ends = load(py->runtime + py->runtime_at.finalizing);
 	return ends && ends != w->state ? 0 : w->frame;
 }
 
@@ -220,7 +220,7 @@ static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 ch
 
 	if (!c)
 		return;
-	object = py->object_size;
+	object = py->code_at.size;
 	if (object > PYSAMPLE_OBJECT)
 		return;
 	c->ask.image = py->image;
@@ -228,13 +228,13 @@ static __always_inline void tell_code(const struct walk *w, __u64 code, __u64 ch
 	c->ask.is_code = 1;
 	c->code = code;
 	c->check = check;
-	c->name = load(code + py->shown_name);
-	c->file = load(code + py->file);
-	c->lines = load(code + py->line_table);
+	c->name = load(code + py->code_at.shown_name);
+	c->file = load(code + py->code_at.file);
+	c->lines = load(code + py->code_at.line_table);
 	c->object_len = copy(c->object_bytes, object, code);
 	c->name_len = copy_text(c->name_bytes, PYSAMPLE_NAME, c->name);
 	c->file_len = copy_text(c->file_bytes, PYSAMPLE_FILE, c->file);
-	lines = load(c->lines + py->bytes_size) + py->bytes;
+	lines = load(c->lines + py->bytes_at.size) + py->bytes_at.data;
 	if (lines > PYSAMPLE_LINES)
 		lines = 0;
 	if (bpf_probe_read_user(c->lines_bytes, lines, (void *)c->lines))
@@ -261,10 +261,11 @@ static __always_inline __u64 check_of(const struct pysample_process *py, __u64 c
 	__u64 name, lines, file;
 	__u32 first_line;
 
-	if (bpf_probe_read_user(&name, sizeof(name), (void *)(code + py->name)) ||
-	    bpf_probe_read_user(&lines, sizeof(lines), (void *)(code + py->line_table)) ||
-	    bpf_probe_read_user(&file, sizeof(file), (void *)(code + py->file)) ||
-	    bpf_probe_read_user(&first_line, sizeof(first_line), (void *)(code + py->first_line)))
+	if (bpf_probe_read_user(&name, sizeof(name), (void *)(code + py->code_at.name)) ||
+	    bpf_probe_read_user(&lines, sizeof(lines), (void *)(code + py->code_at.line_table)) ||
+	    bpf_probe_read_user(&file, sizeof(file), (void *)(code + py->code_at.file)) ||
+	    bpf_probe_read_user(&first_line, sizeof(first_line),
+				(void *)(code + py->code_at.first_line)))
 		return 0;
 	return pysample_check(name, lines, file, first_line);
 }
@@ -276,16 +277,16 @@ static __always_inline __u64 check_of(const struct pysample_process *py, __u64 c
 static __always_inline __u64 instruction_of(const struct pysample_process *py, __u64 frame,
 					    __u64 code)
 {
-	__u64 instruction = load(frame + py->instruction), copies;
+	__u64 instruction = load(frame + py->frame_at.instruction), copies;
 	__s32 number;
 
-	copies = py->copies ? load(code + py->copies) : 0;
+	copies = py->code_at.copies ? load(code + py->code_at.copies) : 0;
 	if (!copies)
 		return instruction;
-	number = (__s32)load(frame + py->copy_number);
+	number = (__s32)load(frame + py->frame_at.copy_number);
 	if (number < 0 || number >= (__s64)load(copies))
 		return 0;
-	return instruction - load(copies + 8 + 8 * (__u64)number) + code + py->bytecode;
+	return instruction - load(copies + 8 + 8 * (__u64)number) + code + py->code_at.bytecode;
 }
 
 /* 0: there is another one. */
@@ -310,23 +311,23 @@ static long each_frame(__u32 i, struct walk *w)
 
 	if (!frame)
 		return next_interpreter(w);
-	if (bpf_probe_read_user(&code, sizeof(code), (void *)(frame + py->code))) {
+	if (bpf_probe_read_user(&code, sizeof(code), (void *)(frame + py->frame_at.code))) {
 		w->marks |= PYSAMPLE_BROKEN;
 		return 1;
 	}
 	/* The lowest bits may be marks of a reference. */
 	code &= ~7ull;
-	if (py->flag)
-		bpf_probe_read_user(&flag, sizeof(flag), (void *)(frame + py->flag));
+	if (py->frame_at.flag)
+		bpf_probe_read_user(&flag, sizeof(flag), (void *)(frame + py->frame_at.flag));
 	check = check_of(py, code);
 	instruction = instruction_of(py, frame, code);
-	if (py->flag_of_c && flag >= py->flag_of_c)
+	if (py->frame_at.flag_of_c && flag >= py->frame_at.flag_of_c)
 		instruction = frame;
 	take_frame(w, (code & ~(0xffull << 56)) | (__u64)flag << 56, instruction, check);
 	if (check)
 		meet(w, code, check);
 	w->cnt++;
-	w->frame = load(frame + py->previous);
+	w->frame = load(frame + py->frame_at.previous);
 	return 0;
 }
 
