@@ -144,20 +144,6 @@ char *proc_command_line(uint32_t pid)
 	return strdup(text);
 }
 
-bool proc_comm(uint32_t pid, uint32_t tid, char comm[16])
-{
-	char path[64];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
-	len = slurp(path, comm, 16);
-	if (len <= 0)
-		return false;
-	if (comm[len - 1] == '\n')
-		comm[len - 1] = 0;
-	return true;
-}
-
 static bool maps_file(const char *pid, uint64_t device, uint64_t inode)
 {
 	char path[64], line[512];

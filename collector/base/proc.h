@@ -15,7 +15,6 @@ uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid);
 /* Fields of /proc: what the process is called and was started with. malloc'd, NULL when it is gone. */
 char *proc_exe(uint32_t pid);
 char *proc_command_line(uint32_t pid);
-bool proc_comm(uint32_t pid, uint32_t tid, char comm[16]);
 /* Does any process but this one have the file mapped? Looks through all of /proc: milliseconds. */
 bool users_have_mapped(uint64_t device, uint64_t inode);
 /* The kernel's letter for its state ('R', 'T', 'Z', ...), 0 when there is none. */

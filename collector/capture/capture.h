@@ -184,8 +184,6 @@ int capture_cancel(struct collector *c);
 
 /* SL_HELLO_OPEN and SL_HELLO_CLOSE on @sock, which is closed when the program may go on. */
 void capture_asked(struct collector *c, int sock, const struct hello *h);
-/* A process has ended: what it opened is closed. */
-void capture_process_gone(struct collector *c, uint32_t pid);
 
 /* A capture is under way, or waits for the report before. */
 bool capture_is_going_on(const struct capture *p);

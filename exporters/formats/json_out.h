@@ -32,11 +32,6 @@ static inline void json_out_int(struct out *o, int64_t value)
 	o->p = int_at(out_room(o, 24), value);
 }
 
-static inline void json_out_us(struct out *o, int64_t ns)
-{
-	o->p = us_at(out_room(o, 28), ns);
-}
-
 /* A constant text, whose length the compiler knows, at a place with room. */
 #define literal_at(p, text) ((char *)memcpy(p, text, sizeof(text) - 1) + sizeof(text) - 1)
 

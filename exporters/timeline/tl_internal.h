@@ -8,9 +8,7 @@
 
 #include "exporters/timeline/timeline.h"
 
-#define TL_NONE     INT64_MIN /* NULL among numbers */
-#define TL_KEYS_MAX 5
-#define TL_COLS_MAX 48
+#define TL_NONE INT64_MIN /* NULL among numbers */
 /* Packed ids: pid and tid are 24 bits each. */
 #define TL_TID(global)        ((global)&0xFFFFFF)
 #define TL_PID(global)        ((global) >> 24 & 0xFFFFFF)

@@ -156,15 +156,6 @@ static inline bool sl_gpu_same(const char *a, size_t len, const char *b)
 	return !b[len];
 }
 
-static inline const char *sl_gpu_role_name(enum sl_gpu_role role)
-{
-	const char *name = sl_gpu_role_names;
-
-	for (unsigned i = 0; i < role; i++)
-		name = sl_gpu_after(name);
-	return name;
-}
-
 /* SL_GPU_ROLE_CNT: no role has this name. */
 static inline unsigned sl_gpu_role_find(const char *text, size_t len)
 {

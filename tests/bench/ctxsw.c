@@ -167,7 +167,9 @@ static void tracer_open(enum variant v, pid_t pid)
 	double start = seconds(CLOCK_MONOTONIC);
 
 	if (is_ours(v)) {
-		ours = sched_open(SCHED_MODE_TREE, SCHED_BACKEND_BPF, why, sizeof(why));
+		ours = sched_open_for(
+			&(struct sched_ask){.mode = SCHED_MODE_TREE, .want = SCHED_BACKEND_BPF},
+			why, sizeof(why));
 		open_ms = (seconds(CLOCK_MONOTONIC) - start) * 1e3;
 		if (sched_backend(ours) != SCHED_BACKEND_BPF || sched_follow(ours, pid))
 			die(why);

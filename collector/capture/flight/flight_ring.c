@@ -8,7 +8,6 @@
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define PAGE         4096u
 #define THREAD_BYTES (4 * PAGE) /* its totals and its first chunk, as far as they are resident */
-#define CHUNK_PAGES  (SL_CHUNK_BYTES / PAGE)
 #define SPARE_CHUNKS 1024u /* an arena with fewer left, or with an eighth, is short */
 #define KEEP_CHUNKS  64u   /* stay in the pool when others are given back to the system */
 

@@ -75,11 +75,6 @@ struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stack
 	return ss;
 }
 
-void sample_spaces_keep(struct sample_spaces *ss, uint64_t ns)
-{
-	ss->keep_ns = ns + LATE_NS;
-}
-
 /* ---- lists of mappings ---- */
 
 static void ranges_release(struct ranges *rs)

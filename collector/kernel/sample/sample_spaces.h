@@ -31,8 +31,6 @@ struct sample_range {
 /* @stacks: so many are known again, 0: a million. NULL: no memory. */
 struct sample_spaces *sample_spaces_new(struct sample_files *files, size_t stacks);
 void sample_spaces_free(struct sample_spaces *ss);
-/* So long after the end of a process its stacks may still be asked for. */
-void sample_spaces_keep(struct sample_spaces *ss, uint64_t ns);
 
 void sample_spaces_forked(struct sample_spaces *ss, uint32_t pid, uint32_t parent);
 void sample_spaces_execed(struct sample_spaces *ss, uint32_t pid);

@@ -177,13 +177,6 @@ struct sched *sched_open_for(const struct sched_ask *ask, char *why, size_t why_
 	return s;
 }
 
-struct sched *sched_open(enum sched_mode mode, enum sched_backend want, char *why, size_t why_len)
-{
-	struct sched_ask ask = {.mode = mode, .want = want};
-
-	return sched_open_for(&ask, why, why_len);
-}
-
 bool sched_has_calls(const struct sched *s)
 {
 	return s && s->calls.has;

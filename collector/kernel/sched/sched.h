@@ -98,7 +98,10 @@ struct sched_ask {
 	uint64_t calls_threshold_ns; /* shorter ones are added up */
 };
 
-/* As sched_open(). @why also gets the reason why system calls are unavailable, appended. */
+/*
+ * Starts watching. SCHED_MODE_TREE: nothing until sched_follow(). @why gets one sentence whenever the backend is not
+ * BPF (also when it is NONE), and the reason why system calls are unavailable. Returns NULL only for backend NONE.
+ */
 struct sched *sched_open_for(const struct sched_ask *ask, char *why, size_t why_len);
 bool sched_has_calls(const struct sched *s);
 /* System calls lost so far (total, monotonic). */
@@ -106,12 +109,6 @@ uint64_t sched_calls_lost(const struct sched *s);
 /* "read"; of a number that the kernel's headers did not know at build time "syscall_500". */
 const char *sched_call_name(unsigned number, bool is_compat, char buffer[32]);
 
-/*
- * Starts watching. SCHED_MODE_TREE: nothing until sched_follow(). @why gets one sentence whenever the
- * backend is not BPF (also when it is NONE). Returns NULL only for backend NONE.
- * @want: highest backend to try (SCHED_BACKEND_BPF normally).
- */
-struct sched *sched_open(enum sched_mode mode, enum sched_backend want, char *why, size_t why_len);
 enum sched_backend sched_backend(const struct sched *s);
 
 /*

@@ -69,7 +69,8 @@ static bool watch(bool reads)
 	pid = fork();
 	if (!pid)
 		child(go[0]);
-	s = sched_open(SCHED_MODE_TREE, SCHED_BACKEND_BPF, why, sizeof(why));
+	s = sched_open_for(&(struct sched_ask){.mode = SCHED_MODE_TREE, .want = SCHED_BACKEND_BPF},
+			   why, sizeof(why));
 	if (s && sched_backend(s) == SCHED_BACKEND_BPF && !sched_follow(s, pid) &&
 	    sched_maps(s, &maps))
 		so = sample_offcpu_open(&ask, NULL, why, sizeof(why));

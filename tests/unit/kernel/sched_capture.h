@@ -238,7 +238,7 @@ static inline struct sched *must_open(enum sched_mode mode, enum sched_backend b
 		print_message("%s; to enable: %s\n", why, fix);
 		skip();
 	}
-	s = sched_open(mode, backend, why, sizeof(why));
+	s = sched_open_for(&(struct sched_ask){.mode = mode, .want = backend}, why, sizeof(why));
 	if (!s)
 		print_message("%s\n", why);
 	assert_non_null(s);

@@ -125,14 +125,17 @@ static void as_nobody(void)
 	REQUIRE(*why && *fix);
 	if (f && fscanf(f, "%d", &level) == 1 && level > 2)
 		_exit(77);
-	s = sched_open(SCHED_MODE_TREE, SCHED_BACKEND_BPF, why, sizeof(why));
+	s = sched_open_for(&(struct sched_ask){.mode = SCHED_MODE_TREE, .want = SCHED_BACKEND_BPF},
+			   why, sizeof(why));
 	REQUIRE(s && sched_backend(s) == SCHED_BACKEND_PERF);
 	REQUIRE(strstr(why, "perf_event_open"));
 	run_on(s, ping_pong, 5);
 	sched_close(s);
 	REQUIRE(cap.lost == 0);
 	REQUIRE(count_all().out >= (size_t)told->switches);
-	s = sched_open(SCHED_MODE_SYSTEM, SCHED_BACKEND_BPF, why, sizeof(why));
+	s = sched_open_for(
+		&(struct sched_ask){.mode = SCHED_MODE_SYSTEM, .want = SCHED_BACKEND_BPF}, why,
+		sizeof(why));
 	REQUIRE(level <= 0 || (!s && strstr(why, "perf_event_paranoid")));
 	sched_close(s);
 }
@@ -162,7 +165,8 @@ static int become_container(void)
 static void ids_in_container(enum sched_backend backend)
 {
 	char why[512];
-	struct sched *s = sched_open(SCHED_MODE_TREE, backend, why, sizeof(why));
+	struct sched *s = sched_open_for(
+		&(struct sched_ask){.mode = SCHED_MODE_TREE, .want = backend}, why, sizeof(why));
 	const struct life *l;
 	size_t woken = 0;
 
@@ -228,7 +232,9 @@ static void none_is_none(void **state)
 	char why[128];
 
 	(void)state;
-	assert_null(sched_open(SCHED_MODE_NONE, SCHED_BACKEND_BPF, why, sizeof(why)));
+	assert_null(sched_open_for(
+		&(struct sched_ask){.mode = SCHED_MODE_NONE, .want = SCHED_BACKEND_BPF}, why,
+		sizeof(why)));
 	assert_true(*why);
 	assert_int_equal(sched_backend(NULL), SCHED_BACKEND_NONE);
 }
