@@ -3,8 +3,7 @@
  *
  * Both ends in ticks, by which calls are kept or dropped exactly, and as CLOCK_MONOTONIC for what comes in that clock.
  */
-#ifndef SL_WINDOWS_H
-#define SL_WINDOWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ static inline void windows_cut_end(const struct windows *w, int64_t start, int64
 /* A new window, after the others; -ENOMEM. */
 int windows_add(struct windows *w, uint64_t from, int64_t from_mono);
 void windows_release(struct windows *w);
-
-#endif

@@ -5,8 +5,7 @@
  * line, so corrections of CLOCK_MONOTONIC by NTP end up where they happened. Nothing is ever
  * extrapolated forwards: drain.c takes only records that ended before the newest snapshot.
  */
-#ifndef SL_CLOCK_MAP_H
-#define SL_CLOCK_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ static inline int64_t clock_map_ns(struct clock_map *map, uint64_t ticks)
 					   CLOCK_SLOPE_BITS);
 	return clock_map_find(map, ticks);
 }
-
-#endif

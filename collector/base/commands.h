@@ -1,6 +1,5 @@
 /* commands.h - the commands of the sightline binary, made from commands.def. */
-#ifndef SL_COMMANDS_H
-#define SL_COMMANDS_H
+#pragma once
 
 struct cmd {
 	const char *name;
@@ -16,5 +15,3 @@ int commands_run(const char *name, char **argv);
 #define CMD(name, function, summary) int function(int argc, char **argv);
 #include "collector/commands.def"
 #undef CMD
-
-#endif

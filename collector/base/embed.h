@@ -1,6 +1,5 @@
 /* embed.h - texts that are part of the binary: schema.sql, reports, rules (made by scripts/embed). */
-#ifndef SL_EMBED_H
-#define SL_EMBED_H
+#pragma once
 
 struct embedded {
 	const char *
@@ -10,5 +9,3 @@ struct embedded {
 };
 
 extern const struct embedded sl_embedded[]; /* ends with a NULL name */
-
-#endif

@@ -1,6 +1,5 @@
 /* event_loop.h - calls a function for each descriptor that is readable (epoll). One thread. */
-#ifndef SL_EVENT_LOOP_H
-#define SL_EVENT_LOOP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ void loop_remove(struct loop *l, int fd);
 void loop_wait(struct loop *l, int ms);
 /* Calls the functions for them. How many events were no timer's. */
 int loop_dispatch(struct loop *l);
-
-#endif

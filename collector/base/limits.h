@@ -1,6 +1,5 @@
 /* limits.h - limits that the kernel sets for this process. */
-#ifndef SL_LIMITS_H
-#define SL_LIMITS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool limits_raise_descriptors(void);
 
 /* How many more descriptors this process may open. */
 unsigned limits_free_descriptors(void);
-
-#endif

@@ -5,8 +5,7 @@
  * nearest valid spelling), 3 done, and what --fail-on names was found; `profile` returns the program's, or 126/127 as
  * a shell does.
  */
-#ifndef SL_MESSAGE_H
-#define SL_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ void sl_put_json(const char *text);
 bool sl_colour(int fd);
 /* On a terminal: progress of symbolizing in a line that is overwritten; -1 removes the line (db_stacks_progress()). */
 void sl_say_names(int percent);
-
-#endif

@@ -2,8 +2,7 @@
  * options.h - option tables, from which parsing, --help, completion and the man page's list follow; and the nearest valid
  * spelling of a word that is none.
  */
-#ifndef SL_OPTIONS_H
-#define SL_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ bool sl_nearest_value(const char *list, const char *word, char *out, size_t out_
 
 /* Prints usage, options and @examples to stdout. */
 void opt_help(const struct opt *opts, const char *usage, const char *examples);
-
-#endif

@@ -1,6 +1,5 @@
 /* proc.h - ids of other PID namespaces, in ours. */
-#ifndef SL_PIDNS_H
-#define SL_PIDNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool proc_thread_lives(uint32_t pid, uint32_t tid);
  * takes it from its parent.
  */
 int proc_exit_status(uint32_t pid, int pidfd);
-
-#endif

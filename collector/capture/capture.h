@@ -17,8 +17,7 @@
  *   capture_ask.c      programs that begin and end captures
  *   capture_report.c   from one report to the next
  */
-#ifndef SL_CAPTURE_H
-#define SL_CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -212,5 +211,3 @@ int64_t capture_report_length(const struct collector *c);
 void capture_report_done(struct collector *c, bool wait);
 /* The last one, complete; or removed, where nothing was to be kept. 0 or -errno. */
 int capture_report_close(struct collector *c, int64_t length);
-
-#endif

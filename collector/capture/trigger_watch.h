@@ -2,8 +2,7 @@
  * trigger_watch.h - reads records as they arrive, for triggers: each once, long before it is drained, and without
  * taking it. Only the few words that a trigger needs are decoded.
  */
-#ifndef SL_TRIGGER_WATCH_H
-#define SL_TRIGGER_WATCH_H
+#pragma once
 
 #include "collector/collect/arenas.h"
 #include "collector/options/trigger.h"
@@ -28,5 +27,3 @@ struct trigger_gpu *trigger_gpu_new(struct triggers *ts, trigger_fire_fn *fire, 
 void trigger_gpu_record(struct trigger_gpu *g, uint32_t arena, uint32_t image, uint32_t pid,
 			const struct call *c);
 void trigger_gpu_free(struct trigger_gpu *g);
-
-#endif

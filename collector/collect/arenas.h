@@ -5,8 +5,7 @@
  * commit of the transaction that holds the records *and* the positions (SL_STATE). Between any two
  * instructions the collector may die; recover then compares both and neither loses nor doubles a row.
  */
-#ifndef SL_ARENAS_H
-#define SL_ARENAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ const struct saved_thread *positions_find(const struct arena *a, uint32_t slot, 
 /* Goes on where it stopped: chunks that it had read and not given back are given back. */
 void positions_resume(struct arena *a, uint32_t slot, struct thread *t,
 		      const struct saved_thread *s);
-
-#endif

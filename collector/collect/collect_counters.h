@@ -1,6 +1,5 @@
 /* collect_counters.h - event counters of a collection (--cpu-core-events, --os-events), if there are any. */
-#ifndef SL_COLLECT_COUNTERS_H
-#define SL_COLLECT_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void collect_counters_say(struct collector *c);
 /* The next report begins. */
 void collect_counters_renew(struct collector *c);
 void collect_counters_close(struct collector *c);
-
-#endif

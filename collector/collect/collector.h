@@ -2,8 +2,7 @@
  * collector.h - the state of one collection, in parts. What drains (pump.h) and what accepts (intake.h) is below the
  * captures, which decide what is kept (capture.h); the life cycle is above them (run/collect.h).
  */
-#ifndef SL_COLLECTOR_H
-#define SL_COLLECTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ struct collector {
 		RUN_CUT   /* by --duration, a command or a signal: the program may still run */
 	} end;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* drain_internal.h - shared by drain.c and drain_totals.c alone. */
-#ifndef SL_DRAIN_INTERNAL_H
-#define SL_DRAIN_INTERNAL_H
+#pragma once
 
 #include "collector/collect/arenas.h"
 
@@ -12,5 +11,3 @@ void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struc
 /* Losses without a record in a ring: of a thread, and of threads that had no slot. */
 void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t);
 void drain_unslotted(struct arenas *as, struct arena *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* intake.h - connections of traced programs to the session's socket. */
-#ifndef SL_INTAKE_H
-#define SL_INTAKE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32
 void intake_release(struct collector *c);
 /* Lets exiting root processes go on, whose records are committed. */
 void intake_answer_exits(struct collector *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* notes.h - rows about the machine, the run, and what the report lacks. */
-#ifndef SL_NOTES_H
-#define SL_NOTES_H
+#pragma once
 
 #include "collector/collect/collector.h"
 
@@ -11,5 +10,3 @@ void notes_end(struct collector *c);
 /* A diagnostic of @severity (1 information, 2 warning), also on stderr. */
 void notes_say(struct collector *c, int severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-
-#endif

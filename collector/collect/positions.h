@@ -2,8 +2,7 @@
  * positions.h - layout of the collector's state in SL_STATE. Private to one build: recover of another version refuses
  * it (saved_session.version).
  */
-#ifndef SL_POSITIONS_H
-#define SL_POSITIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -54,5 +53,3 @@ struct saved_setup {
 	uint32_t no_osrt, from_kernel; /* FROM_KERNEL_* */
 };
 #define SAVED_VERSION 3u
-
-#endif

@@ -1,6 +1,5 @@
 /* pump.h - moves events into the report: what a tick of a collection is made of. */
-#ifndef SL_PUMP_H
-#define SL_PUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void pump_drain(struct collector *c);
 /* Brings the kernel's losses in this report up to date. */
 void pump_losses(struct collector *c);
 void pump_commit(struct collector *c);
-
-#endif

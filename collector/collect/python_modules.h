@@ -2,8 +2,7 @@
  * python_modules.h - offers the modules of --python-step, --python-functions-trace, --pytorch and --trace=python-gc to
  * traced programs (how a program imports them: preload/python/python.h), and reports what they did not find.
  */
-#ifndef SL_PYTHON_MODULES_H
-#define SL_PYTHON_MODULES_H
+#pragma once
 
 #include "collector/collect/collector.h"
 
@@ -12,5 +11,3 @@ void python_open(struct collector *c, const char *preload);
 /* At the end of the report: what was not found, as diagnostics and lines on stderr. */
 void python_end(struct collector *c);
 void python_close(struct collector *c);
-
-#endif

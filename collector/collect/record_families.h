@@ -1,6 +1,5 @@
 /* record_families.h - the table of record families, and loops over it. The only place that names all of them. */
-#ifndef SL_RECORD_FAMILIES_H
-#define SL_RECORD_FAMILIES_H
+#pragma once
 
 #include "collector/model/arena.h"
 
@@ -17,5 +16,3 @@ void families_lost(struct arenas *as, struct arena *a);
 void families_cut(struct arenas *as, struct arena *a, int64_t end);
 void families_rotate(struct arena *a, int64_t shift);
 void families_release(struct arenas *as, struct arena *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* recover_state.h - restores from SL_STATE what an earlier collector had in memory. */
-#ifndef SL_RECOVER_STATE_H
-#define SL_RECOVER_STATE_H
+#pragma once
 
 #include "collector/collect/arenas.h"
 #include "collector/collect/positions.h"
@@ -13,5 +12,3 @@ bool state_is_recorded(struct db *db, int64_t *length);
 int state_counters(struct arenas *as);
 /* Images, threads and open files of an arena that has been attached again. */
 void state_arena(struct arenas *as, struct arena *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* setup.h - what recover and the ring keeper need to know of a collection. */
-#ifndef SL_SETUP_H
-#define SL_SETUP_H
+#pragma once
 
 #include "collector/collect/collector.h"
 
@@ -9,5 +8,3 @@ void setup_changed(struct collector *c);
 void setup_keeper(struct collector *c);
 /* Gives the keeper the session's socket. */
 void setup_keeper_socket(struct collector *c);
-
-#endif

@@ -1,10 +1,7 @@
 /* function_table.h - writes SL_FUNCTIONS, the library of each function and what it does to files. */
-#ifndef SL_FUNCTION_TABLE_H
-#define SL_FUNCTION_TABLE_H
+#pragma once
 
 struct db;
 
 /* When the report ends: rows of all functions that can be recorded and whose names occur in it. */
 void function_table_write(struct db *db);
-
-#endif

@@ -1,6 +1,5 @@
 /* osrt_rows.h - the record family of calls into the C library and of what processes report about themselves. */
-#ifndef SL_ROWS_H
-#define SL_ROWS_H
+#pragma once
 
 #include "collector/model/arena.h"
 
@@ -9,5 +8,3 @@ extern const char rows_loss_full[], rows_loss_nested[], rows_loss_no_slot[], row
 
 /* Calls into the C library (rows of OSRT_API and OSRT_FILE_ACCESS_EVENTS), and SL_SHAPE_META but for stacks. */
 extern const struct record_family osrt_records;
-
-#endif

@@ -2,8 +2,7 @@
  * python_register.h - what the Python modules of a traced program report (SL_NOTE_PYTHON): whether a function that is to
  * become a range was found, and messages for the user.
  */
-#ifndef SL_PYTHON_REGISTER_H
-#define SL_PYTHON_REGISTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ typedef void python_remark_fn(void *to, const char *what, const char *text);
 /* Emits the messages and the functions that were not found. False: the modules were offered and no Python ran them. */
 bool python_register_end(const struct python *p, python_remark_fn *emit, void *to);
 void python_register_free(struct python *p);
-
-#endif

@@ -2,8 +2,7 @@
  * arena.h - what the collector knows of each shared memory arena: its threads, how far their rings were read, and what
  * the records have described so far. The memory itself: preload/wire/arena.h.
  */
-#ifndef SL_COLLECTOR_ARENA_H
-#define SL_COLLECTOR_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -185,5 +184,3 @@ static inline uint32_t arena_fresh_slots(const struct arena *a)
 
 	return n < SL_SLOT_CNT ? n : SL_SLOT_CNT;
 }
-
-#endif

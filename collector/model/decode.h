@@ -5,8 +5,7 @@
  * every word is read once (the other side may change it meanwhile). Pure functions, no state: this is what is
  * fuzzed.
  */
-#ifndef SL_DECODE_H
-#define SL_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ bool decode_stack_meta(const struct call *c, struct stack_meta *m);
 
 /* Text of a struct sockaddr, "tcp:127.0.0.1:80" or "unix:/path" or the like; its length. */
 unsigned decode_sockaddr(const char *addr, unsigned len, char *text, unsigned size);
-
-#endif

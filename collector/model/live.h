@@ -8,8 +8,7 @@
  *   live.c        calls, files, GPUs
  *   live_flush.c  threads; what is written
  */
-#ifndef SL_LIVE_H
-#define SL_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -190,5 +189,3 @@ void live_gpu_work(struct live *l, int64_t number, bool is_known, enum live_work
 		   int64_t start, int64_t end, uint64_t bytes);
 /* All work that ended before @until is reported. */
 void live_gpu_until(struct live *l, int64_t number, bool is_known, int64_t until);
-
-#endif

@@ -1,6 +1,5 @@
 /* live_internal.h - shared by live.c and live_flush.c, and by their tests. */
-#ifndef SL_LIVE_INTERNAL_H
-#define SL_LIVE_INTERNAL_H
+#pragma once
 
 #include "collector/model/live.h"
 
@@ -8,5 +7,3 @@
 int64_t live_gpu_busy(struct live_gpu *g, int64_t from, int64_t to);
 /* Puts what has changed into the open transaction. True: something had. */
 bool live_write_calls(struct live *l, struct live_calls *c);
-
-#endif

@@ -5,8 +5,7 @@
  * (struct image) is a process number of an arena: it begins with exec or fork and ends with exec or exit.
  * Ids of traced code are those of its own PID namespace; here all are the collector's (proc.c).
  */
-#ifndef SL_MODEL_H
-#define SL_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -236,5 +235,3 @@ void file_names_release(struct file_names *names);
 /* Gives @serial a name, unless it has one. */
 void file_name_set(struct file_names *names, uint32_t serial, const char *text, uint32_t len);
 struct file_name *file_name_find(const struct file_names *names, uint32_t serial);
-
-#endif

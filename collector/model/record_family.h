@@ -2,8 +2,7 @@
  * record_family.h - what the transport (collect/) calls for one kind of records. A family owns what it keeps of an arena.
  * Members that a family has no use for are NULL.
  */
-#ifndef SL_RECORD_FAMILY_H
-#define SL_RECORD_FAMILY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ static inline const struct record_family *record_family_of(const struct record_f
 
 	return all->by_shape[is_stack ? SHAPE_STACK : c->shape];
 }
-
-#endif

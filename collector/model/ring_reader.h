@@ -2,8 +2,7 @@
  * ring_reader.h - questions about the rings of an arena that are answered without draining them: names in records that
  * are not drained yet, how far the rings are drained, which losses are not reported yet.
  */
-#ifndef SL_RING_READER_H
-#define SL_RING_READER_H
+#pragma once
 
 #include "collector/model/arena.h"
 
@@ -18,5 +17,3 @@ uint64_t ring_read_to(const struct arena *a);
 
 /* Losses for which there is neither a row nor a record yet. */
 uint64_t ring_open_losses(const struct arena *a);
-
-#endif

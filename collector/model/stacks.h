@@ -6,8 +6,7 @@
  * Numbers: a stack of an arena is arena id << 32 | its id there, so nothing has to be remembered for recover. Stacks of
  * samples are numbered by their taker, as if of arena 0.
  */
-#ifndef SL_STACKS_H
-#define SL_STACKS_H
+#pragma once
 
 #include "collector/model/arena.h"
 
@@ -19,5 +18,3 @@ int64_t stacks_take(struct arenas *as, struct thread *t, uint64_t start);
 
 /* What the arena's processes run, as they see it. */
 void stacks_exe(struct arena *a, const char *path);
-
-#endif

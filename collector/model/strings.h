@@ -1,6 +1,5 @@
 /* strings.h - texts that records of an arena name by id (SL_META_STRING). */
-#ifndef SL_COLLECTOR_STRINGS_H
-#define SL_COLLECTOR_STRINGS_H
+#pragma once
 
 #include "collector/model/arena.h"
 
@@ -9,5 +8,3 @@ void string_known(struct arena *a, uint32_t id, const char *text, uint32_t len);
 const char *string_find(const struct arena *a, uint32_t id);
 /* Saves, restores and frees them. */
 extern const struct record_family string_records;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * capture_options.h - when to record: what --capture-range, --delay, --flight and the like mean.
  */
-#ifndef SL_CAPTURE_OPTIONS_H
-#define SL_CAPTURE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ static inline bool capture_is_numbered(const struct capture_options *o)
 {
 	return o->end == CAPTURE_END_REPEAT || o->end == CAPTURE_END_REPEAT_SHUTDOWN;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* event_options.h - what --cpu-core-events, --os-events and --event-sample mean. */
-#ifndef SL_EVENT_OPTIONS_H
-#define SL_EVENT_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct event_words {
  */
 int event_options_read(struct event_options *o, const struct event_words *words, bool may_help,
 		       const char *cmd);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * output_name.h - where the report goes, settled before the program starts.
  */
-#ifndef SL_OUTPUT_NAME_H
-#define SL_OUTPUT_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ char *output_report(const struct profile_options *o, pid_t pid, char *why, size_
 
 /* malloc'd; NULL: no memory, or no current folder. */
 char *absolute_path(const char *path);
-
-#endif

@@ -4,8 +4,7 @@
  * One table (profile_options.def) serves the command line, --command-file and SIGHTLINE_OPTIONS of a
  * bare preload, so all three spell alike. Strings live as long as the process.
  */
-#ifndef SL_PROFILE_OPTIONS_H
-#define SL_PROFILE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -120,5 +119,3 @@ int profile_kill_signal(const char *word);
  * A comma that belongs to a value is written "\,".
  */
 char *profile_env_next(const char **cursor);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * profile_values.h - the words of the options of `profile`, `launch` and `start`, and what they mean.
  */
-#ifndef SL_PROFILE_WORDS_H
-#define SL_PROFILE_WORDS_H
+#pragma once
 
 #include "collector/options/profile_options.h"
 
@@ -45,5 +44,3 @@ void profile_words_init(struct profile_words *w, enum option_side side);
  * @cmd is the command's name in it.
  */
 int profile_words_settle(struct profile_words *w, const char *cmd, struct profile_options *options);
-
-#endif

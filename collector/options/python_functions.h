@@ -1,8 +1,7 @@
 /*
  * python_functions.h - --python-functions-trace: a file that lists functions of Python modules, each to become ranges.
  */
-#ifndef SL_PYTHON_FUNCTIONS_H
-#define SL_PYTHON_FUNCTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct python_functions {
  */
 int python_functions_read(struct python_functions *fs, const char *path, const char *cmd);
 void python_functions_free(struct python_functions *fs);
-
-#endif

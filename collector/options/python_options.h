@@ -1,6 +1,5 @@
 /* python_options.h - checks --python-step, --pytorch and --python-functions-trace. */
-#ifndef SL_PYTHON_OPTIONS_H
-#define SL_PYTHON_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ bool python_is_dotted(const char *text, size_t len);
 int python_options_check(struct profile_options *o, const char *cmd);
 /* Functions of --python-functions-trace, of the options that were checked last. */
 const struct python_functions *python_options_functions(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* shell_words.h - a text taken apart as a shell does: blanks, quotes and backslashes; no variables, no globs. */
-#ifndef SL_WORDS_H
-#define SL_WORDS_H
+#pragma once
 
 struct words {
 	char *text; /* holds all words, NUL after each */
@@ -11,5 +10,3 @@ struct words {
 /* argv[0] is @source, as a program's would be. 0, or -errno (-EINVAL: a quote without end). Release in any case. */
 int words_split(struct words *w, const char *source, const char *text);
 void words_release(struct words *w);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * stack_options.h - which calls get a stack, and which frames: what --backtrace, --cudabacktrace and the like mean.
  */
-#ifndef SL_STACK_OPTIONS_H
-#define SL_STACK_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int stack_options_read(struct stack_options *o, const struct stack_words *words,
 
 /* Fills the session's fields. @ticks_per_ns: fixed point, 32 fractional bits. */
 void stack_options_tell(const struct stack_options *o, uint64_t ticks_per_ns, struct sl_session *s);
-
-#endif

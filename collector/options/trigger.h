@@ -11,8 +11,7 @@
  * LIMIT is a TIME (100ms, 2.5s, 80us), or a number of medians (1.5x median) of the last TRIGGER_MEDIAN of them. Names
  * may end in *.
  */
-#ifndef SL_TRIGGER_H
-#define SL_TRIGGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ const char *trigger_time(int64_t ns, char *text, size_t len);
 
 /* "30", "30s", "500ms", "80us", "2m": ns; 0: not that. *@end: what follows. */
 int64_t time_read(const char *text, const char **end);
-
-#endif

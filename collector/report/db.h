@@ -14,8 +14,7 @@
  *
  * One thread of a process uses this, and SQLite in general: the library is set to single-threaded.
  */
-#ifndef SL_DB_H
-#define SL_DB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -353,5 +352,3 @@ int db_finish(struct db *db, int64_t duration_ns);
 #define DB_STATE_RECORDED "recorded" /* key: the length, once db_finish() has begun */
 /* Frees without finishing (error paths, tests). */
 void db_abandon(struct db *db);
-
-#endif

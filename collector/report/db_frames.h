@@ -1,8 +1,7 @@
 /*
  * db_frames.h - frames of stacks, with names: what db_symbolize_all.c makes SL_STACKS of. Only db*.c include it.
  */
-#ifndef SL_DB_FRAMES_H
-#define SL_DB_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ int64_t db_frames_use(struct db_frames *f, uint32_t at);
 
 /* What a table of callchains has of that frame: sets the columns CHAIN_* (db.h) but for the stack's id and the depth. */
 void db_frames_chain(const struct db_frames *f, int64_t id, int64_t *row);
-
-#endif

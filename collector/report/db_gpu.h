@@ -2,8 +2,7 @@
  * db_gpu.h - columns of the tables of GPU programs that take batches, in the order of schema.sql, which describes
  * them; and rows of those that do not. Part of db.h, apart for its length.
  */
-#ifndef SL_DB_GPU_H
-#define SL_DB_GPU_H
+#pragma once
 
 #include "collector/report/db.h"
 
@@ -263,5 +262,3 @@ enum db_gpu_table {
  */
 int db_gpu_row(struct db *db, enum db_gpu_table table, const int64_t *numbers,
 	       const char *const *texts);
-
-#endif

@@ -1,6 +1,5 @@
 /* db_ids.h - ids of the report that are made of other numbers: globalPid and globalTid as nsys has them, ids of stacks. */
-#ifndef SL_DB_IDS_H
-#define SL_DB_IDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@
 #define STACK_ID(arena, id) ((int64_t)(arena) << 32 | (int64_t)(id))
 /* An address space, which modules and stacks refer to: its number in the arena. */
 #define SPACE_ID(arena, number) STACK_ID(arena, number)
-
-#endif

@@ -19,8 +19,7 @@
  * rolled back transaction. Batches are dropped then; strings, rows of db_ops.c and the list of
  * existing tables go back to what was committed last, and the next commit writes them again.
  */
-#ifndef SL_DB_INTERNAL_H
-#define SL_DB_INTERNAL_H
+#pragma once
 
 #include "collector/report/db.h"
 #include "collector/report/db_map.h"
@@ -267,5 +266,3 @@ int db_session_start(struct db *db, int64_t utc_epoch_ns, int64_t system_clock_n
 /* db_finish.c: 0 if @path is an unfinished report of this version, else -1 and a sentence; then resumes it */
 int db_check_resume(const char *path, char *why, size_t why_len);
 int db_resume(struct db *db);
-
-#endif

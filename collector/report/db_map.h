@@ -1,6 +1,5 @@
 /* db_map.h - from 64-bit ids to numbers. */
-#ifndef SL_DB_MAP_H
-#define SL_DB_MAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ int64_t *db_map_get(struct db_map *m, int64_t key);
 /* The same of a map that has something in it, to read only. */
 const int64_t *db_map_peek(const struct db_map *m, int64_t key);
 void db_map_free(struct db_map *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* db_nvtx.h - rows of NVTX_EVENTS and of what belongs to it. Part of db.h, apart for its length. */
-#ifndef SL_DB_NVTX_H
-#define SL_DB_NVTX_H
+#pragma once
 
 #include "collector/report/db.h"
 
@@ -46,5 +45,3 @@ int db_nvtx_row(struct db *db, enum db_nvtx_table table, const int64_t *numbers,
  * @which. 0: none.
  */
 int64_t db_nvtx_left_open(struct db *db, int type, int64_t global, int64_t which);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * db_spaces.h - which file was mapped at an address, by SL_SPACES and SL_MODULES of a report. Private to collector/report.
  */
-#ifndef SL_DB_SPACES_H
-#define SL_DB_SPACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ const struct db_module *db_spaces_module(const struct db_spaces *all, int64_t sp
 
 /* The process whose space it is; 0: not known. */
 int64_t db_spaces_pid(const struct db_spaces *all, int64_t space);
-
-#endif

@@ -5,8 +5,7 @@
  * place of its interpreter's, inlined functions become frames of their own; the result is SL_FRAMES, SL_STACKS and
  * the tables of callchains that nsys has. The raw tables are dropped then.
  */
-#ifndef SL_DB_STACKS_H
-#define SL_DB_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ int db_stacks_finish(struct db *db);
 
 /* For a terminal: called with the progress in per cent, from 2 s on; -1: done. NULL: not called. */
 void db_stacks_progress(void (*tell)(int percent));
-
-#endif

@@ -2,8 +2,7 @@
  * db_symbolize.h - rows of SL_STACKS, SL_FRAMES and of the callchain tables, stack by stack, for db_symbolize_all.c.
  * Only db*.c include it.
  */
-#ifndef SL_DB_NAMING_H
-#define SL_DB_NAMING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ int naming_drop(struct db *db);
 /* Writes the rows of a stack: SL_STACKS, and the callchains of @kinds (bits). 0 or -errno: the rows so far must not stay. */
 int naming_add(struct naming *n, const struct db_stack_of *stack, unsigned kinds,
 	       const uint64_t *frames, size_t cnt);
-
-#endif

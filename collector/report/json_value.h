@@ -2,8 +2,7 @@
  * json_value.h - a JSON text as a tree of values, each with its line and column: SQLite parses and decodes, the positions
  * come from a second walk over the tokens. Small texts: everything is in memory.
  */
-#ifndef SL_JSON_VALUE_H
-#define SL_JSON_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ struct json_value *json_read(const char *text, size_t len, struct json_error *er
 void json_free(struct json_value *root);
 
 const char *json_type_name(enum json_type type);
-
-#endif

@@ -5,8 +5,7 @@
  * row_batch.c is the only file that knows SQLite's file format. What pays for it: 6.8 M rows per second of the collector's
  * CPU, against 4.9 M by INSERT ... SELECT from a virtual table (tests/bench/README.md).
  */
-#ifndef SL_ROW_BATCH_H
-#define SL_ROW_BATCH_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -45,5 +44,3 @@ void row_batch_drop(struct db *db);
 /* Before the connection is closed, and after. */
 void row_batch_finalize(struct db *db);
 void row_batch_free(struct db *db);
-
-#endif

@@ -6,8 +6,7 @@
  *   collect_run()      until the end (collect_loop.c)
  *   collect_finish()   last records, totals, losses, end mark
  */
-#ifndef SL_COLLECT_H
-#define SL_COLLECT_H
+#pragma once
 
 #include "collector/capture/capture.h"
 #include "collector/collect/collector.h"
@@ -52,5 +51,3 @@ void collect_abandon(struct collector *c, bool keep_report);
 
 void collect_watch_proc(void *ctx, struct proc *p); /* for model.watch */
 void collect_watch_ring(void *ctx, int fd);         /* for sample_ask.on_ring */
-
-#endif

@@ -7,8 +7,7 @@
  * or at the end; elsewhere they are lost. As soon as the program reads, or sets modes of its own, the terminal is
  * restored. Its modes are put back in every way out but SIGKILL.
  */
-#ifndef SL_HOTKEY_H
-#define SL_HOTKEY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void hotkey_close(struct hotkey *h);
 int hotkey_sequences(const char *key, char sequences[3][8]);
 /* Takes @len bytes that were typed: how often the key is among them; others go to h->kept. */
 int hotkey_take(struct hotkey *h, const char *bytes, size_t len);
-
-#endif

@@ -4,8 +4,7 @@
  * The child is forked first of all, while this process is still as the caller started it: descriptors, signal mask,
  * dispositions, limits and umask are then the caller's. It waits for the session's directory, and execs.
  */
-#ifndef SL_LAUNCH_H
-#define SL_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ bool launch_stops_us(pid_t program, int sig);
 void launch_stop_as(int sig);
 /* Ends as the program did: the same exit status, or the same signal. */
 int launch_exit_as(int wait_status);
-
-#endif

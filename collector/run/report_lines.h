@@ -1,10 +1,7 @@
 /* report_lines.h - what a command prints about complete reports: a line each on stderr, and the default tables. */
-#ifndef SL_REPORT_LINES_H
-#define SL_REPORT_LINES_H
+#pragma once
 
 /* Prints the default tables, as 'sightline stats' does. */
 void report_stats(const char *report);
 /* The answer of a collector, which is cut up: a line for each complete report; "--stats" after one prints its tables. */
 void report_lines(char *lines);
-
-#endif

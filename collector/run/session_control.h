@@ -4,8 +4,7 @@
  * Questions come in through control_server.h; recording begins and ends through capture.h. A command that asks for a report
  * is answered when that report is complete.
  */
-#ifndef SL_SESSION_CONTROL_H
-#define SL_SESSION_CONTROL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ void session_control_yield(struct collector *c);
 bool session_control_signal(struct collector *c, int sig);
 /* The session is over, reports are complete (@err 0): answers all clients. After collect_finish(). */
 void session_control_end(struct collector *c, int err);
-
-#endif

@@ -1,6 +1,5 @@
 /* session_idle.h - a session that waits for its program: made by `sightline start`, ended when `sightline launch` joins it. */
-#ifndef SL_SESSION_IDLE_H
-#define SL_SESSION_IDLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ int session_idle_open(struct session_idle *l, struct profile_options *options, c
 void session_idle_wait(struct session_idle *l);
 /* Removes it; l->joined stays open. */
 void session_idle_close(struct session_idle *l);
-
-#endif

@@ -10,8 +10,7 @@
  * To "wait" the answer comes when the session ends; before it, "hotkey" KEY may come ("": none any more). A packet is
  * whole or it is refused: there is nothing to resume.
  */
-#ifndef SL_COMMAND_H
-#define SL_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ int command_ask(const char *dir, uid_t owner, struct command *p, int timeout_ms)
 int command_status(const struct command *p);
 /* The value of "KEY=" in lines of key=value, copied; "" when there is none. */
 const char *command_value(const char *text, const char *key, char *value, size_t size);
-
-#endif

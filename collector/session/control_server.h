@@ -8,8 +8,7 @@
  * control_fd() becomes readable when there is work; control_serve() does it and hands questions to the function
  * given. Each is answered once: at once, or kept and answered by what it waits for.
  */
-#ifndef SL_CONTROL_SERVER_H
-#define SL_CONTROL_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ int control_take(struct control *k, int client);
 /* Answers all that wait for it (@what NULL: whatever they wait for). How many. */
 int control_answer_kept(struct control *k, int waits_for, const char *what, int status,
 			const char *text);
-
-#endif

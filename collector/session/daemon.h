@@ -1,6 +1,5 @@
 /* daemon.h - starts a collector as a daemon (`sightline collect`): no terminal, no parent that waits. */
-#ifndef SL_DAEMON_H
-#define SL_DAEMON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
  * or -errno.
  */
 int daemon_start(struct command *ask, uint32_t root);
-
-#endif

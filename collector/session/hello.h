@@ -1,6 +1,5 @@
 /* hello.h - messages of traced programs to the session's socket (preload/wire/session.h). */
-#ifndef SL_ATTACH_H
-#define SL_ATTACH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ struct hello {
 int hello_accept(int listen_fd);
 /* What came over it: 1 a hello, 0 nothing yet, -1 hung up, or garbage, -2 its descriptor found no place here. */
 int hello_receive(int sock, struct hello *hello);
-
-#endif

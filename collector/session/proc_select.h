@@ -1,6 +1,5 @@
 /* proc_select.h - processes that run already: may they be followed, what are they, who descends from them. */
-#ifndef SL_RUNNING_H
-#define SL_RUNNING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ int running_check(uint32_t pid, char *why, size_t why_len);
 int running_all(struct running **list);
 /* The session's directory that @pid found in its environment. False: it has none, or none may look. */
 bool running_session(uint32_t pid, char *dir, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* report_hook.h - commands of the user that run at events of a collection (--after-collection-start and the like). */
-#ifndef SL_CALLBACK_H
-#define SL_CALLBACK_H
+#pragma once
 
 /*
  * Runs @command by sh, without waiting. @option: its name without hyphens; all three go into its environment, as
@@ -8,5 +7,3 @@
  */
 int report_hook_run(const char *command, const char *option, const char *session,
 		    const char *report);
-
-#endif

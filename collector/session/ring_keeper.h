@@ -6,8 +6,7 @@
  * until `sightline recover` takes them over, or all traced processes have ended: then it writes them next to the
  * report and ends.
  */
-#ifndef SL_RING_KEEPER_H
-#define SL_RING_KEEPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ int keeper_start(void);
 int keeper_send(int sock, const struct keeper_message *m, int fd);
 /* As recvmsg(): bytes, 0 at the end, -errno. *fd: -1 when none came. */
 ssize_t keeper_receive(int sock, struct keeper_message *m, int *fd);
-
-#endif

@@ -4,8 +4,7 @@
  * Layout and control file are those of preload/wire/session.h. The directory may stand in /dev/shm or
  * /tmp, so it must be private (0700) and short: a socket's path has to fit into 107 bytes.
  */
-#ifndef SL_COLLECTOR_SESSION_H
-#define SL_COLLECTOR_SESSION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void session_remove(struct session *s);
 
 /* Removes a session directory with what belongs into it. */
 void session_unlink(const char *dir);
-
-#endif

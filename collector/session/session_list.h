@@ -1,6 +1,5 @@
 /* session_list.h - sessions with the status of their collectors, for `sessions list` and `status`. */
-#ifndef SL_SESSION_LIST_H
-#define SL_SESSION_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void session_list_text(const struct session_info *list, size_t cnt, bool header)
 void session_list_json(const struct session_info *list, size_t cnt);
 /* One session, in lines. */
 void session_info_text(const struct session_info *s);
-
-#endif

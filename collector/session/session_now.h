@@ -1,6 +1,5 @@
 /* session_now.h - which report a session writes at the moment: for commands that read reports. */
-#ifndef SL_SESSION_NOW_H
-#define SL_SESSION_NOW_H
+#pragma once
 
 struct session_now {
 	char dir[108]; /* asked again by it */
@@ -13,5 +12,3 @@ struct session_now {
 int session_now(const char *name, const char *cmd, struct session_now *s);
 /* Asks it again. 0; -1: it has ended. */
 int session_now_again(struct session_now *s);
-
-#endif

@@ -5,8 +5,7 @@
  * Sessions are found where session_create() puts them, and, where that was a report's folder, by the sockets that the
  * kernel knows. A session is alive when a process listens on its command socket.
  */
-#ifndef SL_SESSIONS_H
-#define SL_SESSIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ int session_choose(const char *name, const char *cmd, struct session_entry *foun
 
 /* As command_ask() with one line on stderr when there is no answer: then SL_EXIT_FAIL; else the answer's status. */
 int session_ask(const struct session_entry *e, const char *cmd, struct command *p, int timeout_ms);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * demangle.h - names of functions as people write them.
  */
-#ifndef SL_DEMANGLE_H
-#define SL_DEMANGLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ size_t demangle_base(const char *demangled, const char **begin);
  * symbol, less what compilers add to parts and variants of functions (".cold", ".isra.0"). To be freed; NULL: no memory.
  */
 char *demangle_function(const char *symbol);
-
-#endif

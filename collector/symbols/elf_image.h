@@ -1,8 +1,7 @@
 /*
  * elf_image.h - an ELF file in memory: sections, build id, symbols. The file may be anything: every offset is checked.
  */
-#ifndef SL_ELF_IMAGE_H
-#define SL_ELF_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void elf_image_symbols(const struct elf_image *e, uint32_t kind,
  */
 void elf_image_find(const struct elf_image *e, const char *const *names, unsigned cnt,
 		    uint64_t *at);
-
-#endif

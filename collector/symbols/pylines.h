@@ -1,6 +1,5 @@
 /* pylines.h - from an instruction of a Python code object to its line, by the table that came with it. */
-#ifndef SL_PYLINES_H
-#define SL_PYLINES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
 int pylines_at(int version, const uint8_t *table, size_t len, int first_line, uint32_t offset);
 
 #define SL_PYLINES_NOT_BEGUN (2 * 0xffffffu) /* as sl_frame_offset() has it */
-
-#endif

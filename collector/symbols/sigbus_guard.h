@@ -3,8 +3,7 @@
  * the new end. One handler for the process, and for all threads; a signal of other reasons goes on to the previous
  * handler.
  */
-#ifndef SL_BUS_ERROR_H
-#define SL_BUS_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ bool bus_error_try(void (*work)(void *of), void *of);
 bool bus_error_cover(const void *data, size_t size);
 /* Before that memory is unmapped. */
 void bus_error_uncover_all(void);
-
-#endif

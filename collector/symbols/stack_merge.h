@@ -1,8 +1,7 @@
 /*
  * stack_merge.h - one stack of native and Python frames: Python's take the place of the interpreter's.
  */
-#ifndef SL_STACK_MERGE_H
-#define SL_STACK_MERGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct stack_part {
  */
 size_t stack_merge(const struct stack_part *native, size_t natives, const struct stack_part *python,
 		   size_t pythons, struct stack_part *to);
-
-#endif

@@ -2,8 +2,7 @@
  * symbols.h - from an address in a file to functions, files and lines: by symbol tables and debug information, in the
  * file, beside it, or elsewhere by build id. Without libdw (elfutils) names come from symbol tables alone.
  */
-#ifndef SL_SYMBOLS_H
-#define SL_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_
 /* In the kernel; @module is set to that of the function, "[kernel.kallsyms]" where it is in none. */
 bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *frame,
 		    const char **module);
-
-#endif

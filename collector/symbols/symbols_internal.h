@@ -11,8 +11,7 @@
  *   symbols_jit.c     code made at run time
  *   symbols_kernel.c  the kernel's
  */
-#ifndef SL_SYMBOLS_INTERNAL_H
-#define SL_SYMBOLS_INTERNAL_H
+#pragma once
 
 #include "collector/symbols/elf_image.h"
 #include "collector/symbols/symbols.h"
@@ -112,5 +111,3 @@ void symbols_kernel_close(struct symbols_kernel *k);
 /* *@module is set only when it is one of the kernel's modules. */
 bool symbols_kernel_find(const struct symbols_kernel *k, uint64_t address, const char **function,
 			 const char **module);
-
-#endif

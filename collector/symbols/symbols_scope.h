@@ -1,6 +1,5 @@
 /* symbols_scope.h - names of functions in debug information. */
-#ifndef SL_SYMBOLS_SCOPE_H
-#define SL_SYMBOLS_SCOPE_H
+#pragma once
 
 #include "collector/symbols/symbols_internal.h"
 
@@ -12,7 +11,5 @@
 const char *symbols_linkage_name(Dwarf_Die *function);
 /* As a reader knows it, kept by @s; NULL: it has none. */
 const char *symbols_function_name(struct symbols *s, Dwarf_Die *unit, Dwarf_Die *function);
-
-#endif
 
 #endif

@@ -1,6 +1,5 @@
 /* analyze.h - what rules gave, on its way to the reader: kept until the ranking is known. */
-#ifndef SL_ANALYZE_H
-#define SL_ANALYZE_H
+#pragma once
 
 #include "exporters/analyze/findings.h"
 #include "exporters/stats/tables.h"
@@ -52,5 +51,3 @@ struct ranks {
 
 int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len);
 int ranks_judge(struct ranks *r, struct findings *fs);
-
-#endif

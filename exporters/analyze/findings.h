@@ -32,8 +32,7 @@
  * In the sqlite3 shell: .load libsightline_sql, .read the shared steps that it uses, .parameter set its arguments, .read the
  * rule.
  */
-#ifndef SL_FINDINGS_H
-#define SL_FINDINGS_H
+#pragma once
 
 #include "exporters/read/db_filter.h"
 #include "exporters/sql/query.h"
@@ -101,5 +100,3 @@ void findings_free(struct findings *fs);
 
 /* "12.3 ms", the same as {N ns}. */
 void findings_time(long long ns, char *buf, size_t len);
-
-#endif

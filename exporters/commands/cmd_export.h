@@ -1,6 +1,5 @@
 /* cmd_export.h - what sightline export is asked for, and what it knows by then. */
-#ifndef SL_CMD_EXPORT_H
-#define SL_CMD_EXPORT_H
+#pragma once
 
 #include <time.h>
 
@@ -29,5 +28,3 @@ extern const char export_usage[];
 
 /* 0, OPT_HELP_SHOWN, or an exit status after one line on stderr. */
 int export_parse(struct export *x, int argc, char **argv);
-
-#endif

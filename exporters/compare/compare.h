@@ -16,8 +16,7 @@
  * are the same thing; where most names of a likeness are left over, they only count (op_id = 17), and all of
  * them become one row.
  */
-#ifndef SL_COMPARE_H
-#define SL_COMPARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -177,5 +176,3 @@ void compare_gate_check(const struct comparison *c, const struct compare_view *v
 /* One line about one that fired. */
 void compare_gate_print(const struct comparison *c, const struct compare_gate *g, FILE *out);
 void compare_gate_free(struct compare_gate *g);
-
-#endif

@@ -6,8 +6,7 @@
  * Kept: names of functions, kernels, processes and threads, texts of NVTX (but for paths, hosts,
  * users and addresses in it), paths of the system's own (/usr/lib, /proc, ...), endings of files.
  */
-#ifndef SL_ANONYMIZE_H
-#define SL_ANONYMIZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool anonymize_leaves_out(const char *table);
 
 /* The replacement, valid until the next call; *len is its length. NULL: no memory. */
 const char *anonymize(struct anonymizer *a, enum anonymize_how how, const char *text, size_t *len);
-
-#endif

@@ -4,8 +4,7 @@
  * cmd_export.c opens the report, finds the name of the output, makes a temporary one next to it, renames
  * at the end or removes it; the exporter only writes.
  */
-#ifndef SL_EXPORT_H
-#define SL_EXPORT_H
+#pragma once
 
 #include "exporters/formats/out.h"
 #include "exporters/timeline/timeline.h"
@@ -61,5 +60,3 @@ struct exporter {
 
 extern const struct exporter
 	*const exporter_list[]; /* in the order of exporters.def; ends with NULL */
-
-#endif

@@ -5,8 +5,7 @@
  * taken, else the nested ranges and calls. Context switches come alone (time on the CPU, and off it by the
  * reason), as they do not nest with calls.
  */
-#ifndef SL_FOLD_H
-#define SL_FOLD_H
+#pragma once
 
 #include "exporters/formats/export.h"
 #include "exporters/timeline/tl_internal.h"
@@ -65,5 +64,3 @@ int fold_weigh(struct stack_costs *w, struct export_job *job, char *why, size_t 
 /* Sets samples, runs the timeline, closes what is open at its end. 0, or -1 after one sentence in @why. */
 int fold_run(struct fold *f, struct export_job *job, char *why, size_t why_len);
 void fold_free(struct fold *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* json_out.h - JSON into an export's buffer: made for millions of events, exact to the nanosecond. */
-#ifndef SL_JSON_OUT_H
-#define SL_JSON_OUT_H
+#pragma once
 
 #include "exporters/formats/out.h"
 
@@ -34,5 +33,3 @@ static inline void json_out_int(struct out *o, int64_t value)
 
 /* A constant text, whose length the compiler knows, at a place with room. */
 #define literal_at(p, text) ((char *)memcpy(p, text, sizeof(text) - 1) + sizeof(text) - 1)
-
-#endif

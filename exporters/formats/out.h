@@ -2,8 +2,7 @@
  * out.h - the bytes of an export on their way out: a buffer that is cheap to write into, then gzip, zstd or
  * nothing, then a file or stdout. Failure is kept: writers need not check, closing returns it.
  */
-#ifndef SL_OUT_H
-#define SL_OUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ static inline void out_text(struct out *o, const char *text)
 {
 	out_write(o, text, strlen(text));
 }
-
-#endif

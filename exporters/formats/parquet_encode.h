@@ -1,6 +1,5 @@
 /* parquet_encode.h - how Parquet writes numbers, levels and differences. */
-#ifndef SL_PARQUET_ENCODE_H
-#define SL_PARQUET_ENCODE_H
+#pragma once
 
 #include "exporters/formats/proto.h"
 
@@ -41,5 +40,3 @@ static inline void put_fixed(struct proto *m, uint64_t v, unsigned bytes)
 void pq_encode_levels(struct proto *to, const unsigned char *levels, size_t cnt);
 /* DELTA_BINARY_PACKED of @cnt (at least one) numbers. */
 void pq_encode_deltas(struct proto *to, const int64_t *v, size_t cnt);
-
-#endif

@@ -6,8 +6,7 @@
  * All readers know what is used: data pages of version 1, PLAIN and DELTA_BINARY_PACKED values, levels as
  * RLE, whole pages packed by zstd, gzip or not at all, as built.
  */
-#ifndef SL_PARQUET_FILE_H
-#define SL_PARQUET_FILE_H
+#pragma once
 
 #include "exporters/formats/out.h"
 #include "exporters/formats/proto.h"
@@ -74,5 +73,3 @@ struct pq_note {
 bool pq_finish(struct pq_file *f, const struct pq_note *notes);
 /* Frees, after pq_finish() or instead of it. */
 void pq_end(struct pq_file *f);
-
-#endif

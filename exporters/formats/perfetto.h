@@ -4,8 +4,7 @@
  * Field numbers are those of Perfetto's protos/perfetto/trace (its documentation calls them stable);
  * tests/golden/export/perfetto.proto lists those that are used here.
  */
-#ifndef SL_PERFETTO_H
-#define SL_PERFETTO_H
+#pragma once
 
 #include "exporters/formats/export.h"
 #include "exporters/read/intern.h"
@@ -124,5 +123,3 @@ void pf_sched_free(struct pf_sched *s);
 void pf_sample(struct perfetto *pf, const struct tl_event *e);
 /* The number of the callstack of a slice; defined in the packet that is being made. 0: it has none. */
 uint64_t pf_callstack(struct perfetto *pf, const struct tl_event *e);
-
-#endif

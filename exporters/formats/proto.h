@@ -6,8 +6,7 @@
  * path of the exporter: for a slice with six arguments (100 bytes) it takes 30 to 40 ns; structures that are
  * filled, sized and packed (protobuf-c) take 280 to 300, descriptors walked field by field (nanopb) 1300.
  */
-#ifndef SL_PROTO_H
-#define SL_PROTO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ static inline void proto_close(struct proto *m, size_t start)
 
 /* The field as text that is valid UTF-8: what is not stands as \xNN. */
 void proto_text(struct proto *m, unsigned field, const char *text, size_t len);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What --tables, --lazy, --include-json, --include-blobs and --ts-shift say is done here.
  */
-#ifndef SL_ROWS_H
-#define SL_ROWS_H
+#pragma once
 
 #include "exporters/formats/export.h"
 
@@ -18,5 +17,3 @@ struct rows_sink {
 /* 0, or -1 after one sentence in @why ("" when the sink stopped it). Counts rows in job->events. */
 int rows_run(struct export_job *job, const struct rows_sink *sink, void *self, char *why,
 	     size_t why_len);
-
-#endif

@@ -1,6 +1,5 @@
 /* slice.h - what the parts of the sqlite exporter share: a copy of a report, table by table, row by row. */
-#ifndef SL_SLICE_H
-#define SL_SLICE_H
+#pragma once
 
 #include "exporters/formats/anonymize.h"
 #include "exporters/formats/export.h"
@@ -72,5 +71,3 @@ static inline bool slice_is_used(struct tl_map *m, int64_t id)
 {
 	return tl_map_at(m, (uint64_t)id, false) != NULL;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* table_list.h - --tables: a comma list of regular expressions (POSIX, extended) for whole names. */
-#ifndef SL_TABLE_LIST_H
-#define SL_TABLE_LIST_H
+#pragma once
 
 #include <regex.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ struct table_list {
 int table_list_parse(struct table_list *list, const char *text, char *why, size_t why_len);
 bool table_list_has(struct table_list *list, const char *name);
 void table_list_free(struct table_list *list);
-
-#endif

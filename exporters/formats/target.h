@@ -2,8 +2,7 @@
  * target.h - where an export goes. The result appears under its name when it is whole: it is written under a temporary name,
  * then renamed.
  */
-#ifndef SL_TARGET_H
-#define SL_TARGET_H
+#pragma once
 
 #include "exporters/formats/export.h"
 
@@ -23,5 +22,3 @@ void target_catch_signals(void);
 int target_signal(void);
 /* At the very end: ends this process by the signal, for its parent to see. */
 void target_end_by_signal(void);
-
-#endif

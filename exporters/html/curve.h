@@ -4,8 +4,7 @@
  * All curves of a page share one axis. Memory follows what a curve covers, not the axis: a build
  * has thousands of processes that live for a moment each.
  */
-#ifndef SL_CURVE_H
-#define SL_CURVE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ void histogram_add_pow4(struct histogram *h, int64_t value);
 /* The least value of a slot. */
 double histogram_edge_125(int slot);
 double histogram_edge_pow4(int slot);
-
-#endif

@@ -1,6 +1,5 @@
 /* flame.h - what stacks cost, added up into a tree of frames below their processes. */
-#ifndef SL_HTML_FLAME_H
-#define SL_HTML_FLAME_H
+#pragma once
 
 #include "exporters/stacks/stack_costs.h"
 
@@ -30,5 +29,3 @@ static inline bool flame_is_process(const struct flame *f, uint32_t label)
 /* The tree of one weight. False: no memory. */
 bool flame_build(struct flame *f, const struct stack_costs *w, enum stack_cost what);
 void flame_free(struct flame *f);
-
-#endif

@@ -4,8 +4,7 @@
  * Names come from traced programs and may hold anything. Whatever goes into the page as text goes
  * through here, so that no name can become markup, script, or a control character.
  */
-#ifndef SL_HTML_TEXT_H
-#define SL_HTML_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -29,5 +28,3 @@ const char *human_bytes(char buf[HUMAN_MAX], double bytes);
 const char *human_count(char buf[HUMAN_MAX], double n);
 /* "12.3 %", "< 0.1 %" */
 const char *human_percent(char buf[HUMAN_MAX], double percent);
-
-#endif

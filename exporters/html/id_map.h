@@ -1,6 +1,5 @@
 /* id_map.h - numbers in the order of their first appearance: 64-bit ids to 0, 1, 2, ... */
-#ifndef SL_ID_MAP_H
-#define SL_ID_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ long id_map_add(struct id_map *m, int64_t id);
 /* The number of @id, or -1. */
 long id_map_find(const struct id_map *m, int64_t id);
 void id_map_free(struct id_map *m);
-
-#endif

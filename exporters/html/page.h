@@ -5,8 +5,7 @@
  * without JavaScript. Scripts draw the charts from numbers that stand in the page, and sort tables.
  * A Content-Security-Policy forbids whatever is not in the file, and any script but these two.
  */
-#ifndef SL_HTML_PAGE_H
-#define SL_HTML_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ void chart_end(struct page *p);
 
 /* The time that is called the wall time, ns, at least 1. */
 double page_wall(const struct page *p);
-
-#endif

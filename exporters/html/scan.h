@@ -4,8 +4,7 @@
  * Rows are taken as they lie in the tables, which is nearly in the order of time; where that turns
  * out not to hold, the pass begins again with sorted rows. So no figure rests on the order.
  */
-#ifndef SL_SCAN_H
-#define SL_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -87,5 +86,3 @@ int scan_fail(struct scan *s, int rc);
 int scan_gpu(struct scan *s);
 int scan_cpu(struct scan *s);
 int scan_io(struct scan *s);
-
-#endif

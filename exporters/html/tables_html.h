@@ -1,6 +1,5 @@
 /* tables_html.h - tables of the page. */
-#ifndef SL_HTML_TABLES_H
-#define SL_HTML_TABLES_H
+#pragma once
 
 #include "exporters/html/page.h"
 #include "exporters/sql/query.h"
@@ -19,5 +18,3 @@ long long table_of(sqlite3 *db, const struct report *r, int rows_max, FILE *out,
 /* A table by hand: between the two stand thead and tbody. @about: its caption. */
 void table_begin(FILE *out, const char *about);
 void table_end(FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* info.h - what is in a report: gathered by info.c, written by info_text.c and info_json.c. */
-#ifndef SL_INFO_H
-#define SL_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ void info_free(struct info *i);
 
 void info_text(FILE *out, const struct info *i);
 void info_json(FILE *out, const struct info *i);
-
-#endif

@@ -22,8 +22,7 @@
  * files), diagnostics. Sums over the whole recording (SL_OSRT_TOTALS) cannot be cut to a time: they are
  * hidden. Of SCHED_EVENTS the rows are kept that bound a time on a CPU that overlaps.
  */
-#ifndef SL_DB_FILTER_H
-#define SL_DB_FILTER_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ void db_filter_free(struct db_filter *f);
 	 "@* for any domain, INDEX counts from 0 in each process", nvtx, NULL},                             \
 	{0, "filter-pid", OPT_LIST, NULL, "PID[,...]", "only what these processes did", pid, NULL}
 /* clang-format on */
-
-#endif

@@ -4,8 +4,7 @@
  * The file is never written to. Tables and columns that a database lacks are put in by TEMP VIEWs
  * from compat.def, so that a report is plain SQL over one schema.
  */
-#ifndef SL_DB_READ_H
-#define SL_DB_READ_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ bool db_read_has_samples(sqlite3 *db);
  * Returns SQLite's result code.
  */
 int db_read_narrow(sqlite3 *db, const char *table, const char *from, const char *where);
-
-#endif

@@ -1,6 +1,5 @@
 /* db_views.h - what db_read.c needs of db_views.c. */
-#ifndef SL_DB_VIEWS_H
-#define SL_DB_VIEWS_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -12,5 +11,3 @@ bool db_read_has_column(sqlite3 *db, const char *table, const char *column);
 int db_read_add_views(sqlite3 *db);
 /* Views of stacks and of what they belong to (stack_views.c). */
 int db_read_add_stack_views(sqlite3 *db);
-
-#endif

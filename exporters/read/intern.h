@@ -5,8 +5,7 @@
  * may be different every time) go through a table of fixed size. What it has forgotten is defined anew, under
  * another number.
  */
-#ifndef SL_INTERN_H
-#define SL_INTERN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ static inline uint64_t intern_text(struct intern *in, int64_t id, const char *te
 	}
 	return intern_slow(in, id, text, len, fresh);
 }
-
-#endif

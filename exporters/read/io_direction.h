@@ -1,6 +1,5 @@
 /* io_direction.h - which way bytes go in a function of the C library. */
-#ifndef SL_IO_DIRECTION_H
-#define SL_IO_DIRECTION_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -15,5 +14,3 @@ enum io_direction {
  * @library and the next one. Where the library is NULL the name decides: in reports of nsys, and while a report grows.
  */
 enum io_direction io_direction_of(sqlite3_stmt *stmt, int name, int library);
-
-#endif

@@ -1,6 +1,5 @@
 /* functions.h - the SQL functions and table functions called sl_*, on a connection. */
-#ifndef SL_FUNCTIONS_H
-#define SL_FUNCTIONS_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -11,5 +10,3 @@ struct percentiles;
  * before. SQLite's result code.
  */
 int sql_functions(sqlite3 *db, const struct percentiles *p);
-
-#endif

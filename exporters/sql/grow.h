@@ -1,6 +1,5 @@
 /* grow.h - room in a list for one more. */
-#ifndef SL_GROW_H
-#define SL_GROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ static inline bool grow(void *list, size_t taken, size_t *room, size_t size)
 	*room = want;
 	return true;
 }
-
-#endif

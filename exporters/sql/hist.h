@@ -9,8 +9,7 @@
  * (percentiles in the order they were asked for, by nearest rank: the smallest value that so many per cent of all do not
  * exceed), extra.
  */
-#ifndef SL_HIST_H
-#define SL_HIST_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -20,5 +19,3 @@ struct hist_of_db;
 
 /* @p may be NULL. @tables: for functions that fill tables from C. SQLite's result code. */
 int hist_register(sqlite3 *db, const struct percentiles *p, struct hist_of_db **tables);
-
-#endif

@@ -1,6 +1,5 @@
 /* hist_internal.h - tables of keys with the values of each: filled by hist.c, read by hist_rows.c. */
-#ifndef SL_HIST_INTERNAL_H
-#define SL_HIST_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -98,5 +97,3 @@ struct hist_values {
 };
 
 extern const sqlite3_module hist_rows_module, hist_stats_module;
-
-#endif

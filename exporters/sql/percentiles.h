@@ -1,6 +1,5 @@
 /* percentiles.h - percentiles that reports of sums have in addition. */
-#ifndef SL_PERCENTILES_H
-#define SL_PERCENTILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int percentiles_parse(struct percentiles *p, const char *text, char *why, size_t
  * malloc'd, NULL without memory.
  */
 char *percentiles_expand(const char *sql, const struct percentiles *p);
-
-#endif

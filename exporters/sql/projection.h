@@ -5,8 +5,7 @@
  * are functions that give a number for sl_stats_rows() and fill a temporary table of keys (range_kernels.c,
  * library_calls.c).
  */
-#ifndef SL_PROJECTION_H
-#define SL_PROJECTION_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -14,5 +13,3 @@ struct hist_of_db;
 
 /* Adds these tables and functions; @tables: from hist_register(). SQLite's result code. */
 int projection_register(sqlite3 *db, struct hist_of_db *tables);
-
-#endif

@@ -1,6 +1,5 @@
 /* projection_internal.h - what projection.c computes and projection_rows.c gives to SQL. */
-#ifndef SL_PROJECTION_INTERNAL_H
-#define SL_PROJECTION_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -144,5 +143,3 @@ int work_of_ranges(struct sorter *ranges, struct sorter *calls,
 int range_kernels_register(sqlite3 *db, struct hist_of_db *tables);
 /* sl_library_calls() (library_calls.c). */
 int library_calls_register(sqlite3 *db, struct hist_of_db *tables);
-
-#endif

@@ -1,6 +1,5 @@
 /* query.h - runs a report's SQL and feeds the rows to a format. */
-#ifndef SL_QUERY_H
-#define SL_QUERY_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -43,5 +42,3 @@ struct query_observer {
 long long query_observe(sqlite3 *db, const struct report *r, const struct time_unit *unit,
 			const struct format *format, struct sheet *s,
 			const struct query_observer *observer, char *why, size_t why_len);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * A rule (exporters/analyze/rules/, findings.h) is such a text too; it judges as well.
  */
-#ifndef SL_REPORT_H
-#define SL_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ bool report_next_word(const char **list, char *word, size_t len);
 
 /* --help-reports, --help-rules: a list when @name is NULL or "", all in full for ALL. 0 or an exit status. */
 int report_help(const struct report_kind *kind, FILE *out, const char *name, const char *dirs);
-
-#endif

@@ -1,6 +1,5 @@
 /* sorter.h - sorts records of whole numbers: in memory while they are few, in runs in a file when they are many. */
-#ifndef SL_SORTER_H
-#define SL_SORTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ int sorter_add(struct sorter *s, const int64_t *record);
 int sorter_rewind(struct sorter *s);
 /* SQLITE_ROW, and a record that stays until the next call, or SQLITE_DONE. */
 int sorter_next(struct sorter *s, const int64_t **record);
-
-#endif

@@ -1,10 +1,7 @@
 /* spill.h - a file without a name, in the folder that SQLite uses for its own, too. */
-#ifndef SL_SPILL_H
-#define SL_SPILL_H
+#pragma once
 
 #include <stdio.h>
 
 /* NULL: could not be made. It is gone when it is closed. */
 FILE *spill_file(void);
-
-#endif

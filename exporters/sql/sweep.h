@@ -1,6 +1,5 @@
 /* sweep.h - ranges and calls of each thread, in order of time; what comes of them is up to a way. */
-#ifndef SL_SWEEP_H
-#define SL_SWEEP_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ int sweep(struct sorter *ranges, struct sorter *calls, const struct sweep_way *w
 
 /* sorter_next() with NULL after the last one, and SQLITE_OK for both. */
 int sweep_next(struct sorter *from, const int64_t **record);
-
-#endif

@@ -4,8 +4,7 @@
  * Each reads its events once, in any order, sorts them and goes through them in order of time, which takes a fraction of
  * what window functions take. The tables must be there: analyze/rules/shared/gpu_sweep.sql and sched_sweep.sql make them.
  */
-#ifndef SL_SWEEPS_H
-#define SL_SWEEPS_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ void sweep_bind(sqlite3_stmt *stmt, int at, struct sweep_id id);
 
 /* Runs @stmt, which gives no rows, and resets it. */
 int sweep_insert(sqlite3_stmt *stmt);
-
-#endif

@@ -1,6 +1,5 @@
 /* vtab.h - what tables that are computed have in common: they are read from their first row to the last. */
-#ifndef SL_VTAB_H
-#define SL_VTAB_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ int vtab_disconnect(sqlite3_vtab *v);
 /* For xOpen: a cursor of @size bytes, all 0; free() takes it. */
 int vtab_open(size_t size, sqlite3_vtab_cursor **out);
 int vtab_close(sqlite3_vtab_cursor *c);
-
-#endif

@@ -4,8 +4,7 @@
  * All that has no stack stands under one frame, [no stack]: sums are those of the tables. Memory follows how many
  * different stacks there are, not how many events.
  */
-#ifndef SL_STACK_COSTS_H
-#define SL_STACK_COSTS_H
+#pragma once
 
 #include "exporters/read/db_read.h"
 #include "exporters/timeline/tl_internal.h"
@@ -144,5 +143,3 @@ uint32_t stack_leaf(struct stack_costs *w, uint32_t parent, enum stack_frame_kin
 		    const char *text);
 uint32_t stack_no_stack(struct stack_costs *w);
 int stack_costs_fail(struct stack_costs *w);
-
-#endif

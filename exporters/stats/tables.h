@@ -6,8 +6,7 @@
  * input leaves nothing half done. Functions that return int give 0 or an exit status after one line
  * on stderr.
  */
-#ifndef SL_TABLES_H
-#define SL_TABLES_H
+#pragma once
 
 #include "collector/base/options.h"
 #include "exporters/read/db_filter.h"
@@ -109,5 +108,3 @@ void tables_free(struct tables *t);
 	{0, "sqlite", OPT_STRING, NULL, "FILE", "database to read for FILE.nsys-rep", &(t)->sqlite, NULL},  \
 	{0, "help-formats", OPT_FLAG, NULL, NULL, "list the formats; also =NAME", unused, NULL}
 /* clang-format on */
-
-#endif

@@ -4,8 +4,7 @@
  * Two spellings: for machines (shortest text that reads back as the same number) and for people
  * (columns of equal decimals, thousands separated, nothing that could upset a terminal).
  */
-#ifndef SL_CELL_H
-#define SL_CELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ char *text_people(const char *text, size_t len, size_t width, size_t *width_out)
 
 /* Next character of UTF-8 text: returns its bytes (>= 1), *cp = code point or -1 when the byte is invalid. */
 size_t utf8_next(const char *text, size_t len, int32_t *cp);
-
-#endif

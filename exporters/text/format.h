@@ -4,8 +4,7 @@
  * Formats stream: a trace may have millions of rows. Only column and table look ahead, and only
  * over a bounded number of rows, to find widths.
  */
-#ifndef SL_FORMAT_H
-#define SL_FORMAT_H
+#pragma once
 
 #include "exporters/text/cell.h"
 
@@ -60,5 +59,3 @@ void json_string(FILE *out, const char *text, size_t len);
 
 /* --help-formats: all when @name is NULL or ALL. 0, or -1 for an unknown name. */
 int format_help(FILE *out, const char *name);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A file appears under its name only when it is whole: it is written under a temporary name, then renamed.
  */
-#ifndef SL_OUTPUT_H
-#define SL_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ int output_close(struct output *o, bool keep, char *why, size_t why_len);
 
 /* Do both paths lead to one file? What was read must not be replaced by what was made of it. */
 bool output_same_file(const char *a, const char *b);
-
-#endif

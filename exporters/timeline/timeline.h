@@ -12,8 +12,7 @@
  *     whatever overlaps goes to another lane.
  *   - Tracks, events, names and arguments are valid during the call only, tracks until the end.
  */
-#ifndef SL_TIMELINE_H
-#define SL_TIMELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -205,5 +204,3 @@ struct tl_options {
 /* The number of events, or -1 after one sentence in @why ("" when the sink stopped it). */
 int64_t timeline_run(sqlite3 *db, const struct tl_options *options, const struct tl_sink *sink,
 		     void *self, char *why, size_t why_len);
-
-#endif

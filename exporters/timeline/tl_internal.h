@@ -1,6 +1,5 @@
 /* tl_internal.h - what the parts of the timeline share: names, tracks, sources, correlations. */
-#ifndef SL_TL_INTERNAL_H
-#define SL_TL_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -240,5 +239,3 @@ int tl_counters(struct tl_run *r);
 
 /* ---- ranges on the GPU (tl_project.c): fills the temporary table SL_TL_NVTX_GPU ---- */
 int tl_project(struct tl_run *r);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A report is opened for each look and closed again: so its writer can restart its log and finish it at any time.
  */
-#ifndef SL_TOP_H
-#define SL_TOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -233,5 +232,3 @@ struct top_watch {
 /* An exit status. */
 int top_screen(struct top_watch *w);
 bool top_has_screen(void);
-
-#endif

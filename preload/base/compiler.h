@@ -1,6 +1,5 @@
 /* compiler.h - attributes and hints for the compiler: exported, inlined and cold functions. */
-#ifndef SL_COMPILER_H
-#define SL_COMPILER_H
+#pragma once
 
 #define SL_EXPORT __attribute__((visibility("default")))
 /* Code on the path of every call: without the attribute gcc shares one copy between hundreds of wrappers. */
@@ -16,5 +15,3 @@
 
 /* The compiler must not move ring writes out of the busy section; the CPU needs no fence for that. */
 #define sl_barrier() __asm__ volatile("" ::: "memory")
-
-#endif

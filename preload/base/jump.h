@@ -2,8 +2,7 @@
  * jump.h - stubs for functions that must not be called from a wrapper, because they read their caller's frame or return
  * through it: a plan, in C, returns an address, and the stub jumps there with unchanged stack and registers.
  */
-#ifndef SL_JUMP_H
-#define SL_JUMP_H
+#pragma once
 
 /* Defines a plan, which only the stub refers to. */
 #define JUMP_PLAN(name, params)                                        \
@@ -60,6 +59,4 @@
 		"ldp x29, x30, [sp], #80\n.cfi_adjust_cfa_offset -80\n"                 \
 		"br x16\n"                                                              \
 		".cfi_endproc\n.size " #name ",.-" #name "\n.popsection\n")
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* object.h - symbol lookup in a loaded ELF object (resolve.c). */
-#ifndef SL_OBJECT_H
-#define SL_OBJECT_H
+#pragma once
 
 #include <elf.h>
 #include <link.h>
@@ -30,4 +29,3 @@ void *sl_object_find(const struct sl_object *o, const char *name);
 void *sl_object_next(const char *name);
 
 #pragma GCC visibility pop
-#endif

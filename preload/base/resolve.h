@@ -1,6 +1,5 @@
 /* resolve.h - the real functions behind the hooks, looked up without the C library's dlsym(). */
-#ifndef SL_RESOLVE_H
-#define SL_RESOLVE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,4 +22,3 @@ SL_HOT void *sl_get_real(enum sl_hook hook)
 }
 
 #pragma GCC visibility pop
-#endif

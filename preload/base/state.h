@@ -4,8 +4,7 @@
  * Nothing here has locks: sl_tls belongs to its thread, sl_proc is filled before its cookie is published, and sl_global is
  * written while the process joins a session.
  */
-#ifndef SL_STATE_H
-#define SL_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -155,4 +154,3 @@ struct sl_global {
 extern struct sl_global sl_global;
 
 #pragma GCC visibility pop
-#endif

@@ -1,6 +1,5 @@
 /* capture_request.h - requests to the collector to begin or to end a capture. */
-#ifndef SL_CAPTURE_REQUEST_H
-#define SL_CAPTURE_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,4 +15,3 @@
 bool sl_capture_request(enum sl_hello_kind kind, uint32_t range);
 
 #pragma GCC visibility pop
-#endif

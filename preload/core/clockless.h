@@ -1,6 +1,5 @@
 /* clockless.h - effect of the program's calls on the clock of their thread. */
-#ifndef SL_CLOCKLESS_H
-#define SL_CLOCKLESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,4 +19,3 @@ bool sl_inherits_clockless(void); /* in a new thread */
 bool sl_counter_faults(void);     /* in a new program, which inherits that across exec */
 
 #pragma GCC visibility pop
-#endif

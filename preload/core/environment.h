@@ -2,8 +2,7 @@
  * environment.h - the shim's variables (SIGHTLINE_SESSION, SIGHTLINE_CLEAN, LD_PRELOAD) in environments: they are added for
  * programs that are to be traced, and removed where the program must not see them.
  */
-#ifndef SL_ENVIRONMENT_H
-#define SL_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,4 +37,3 @@ void sl_env_absolute_preload(const char *path);
 void sl_env_publish_session(char *entry);
 
 #pragma GCC visibility pop
-#endif

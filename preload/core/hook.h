@@ -12,8 +12,7 @@
  *    the slow path (gate.c) updates the state.
  *  - Records are published before the wrapper returns: after sl_commit() a SIGKILL loses nothing.
  */
-#ifndef SL_HOOK_H
-#define SL_HOOK_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -404,4 +403,3 @@ bool sl_thread_start(void); /* takes a slot and chunks; false: there are none, w
 void sl_count_unslotted(void); /* a call that no slot has room for */
 
 #pragma GCC visibility pop
-#endif

@@ -2,8 +2,7 @@
  * part.h - parts of the shim above core/ (GPU, Python, wrappers of the C library) as core/ calls them: it walks a table
  * and knows no part by name. preload/parts.c fills the table.
  */
-#ifndef SL_PART_H
-#define SL_PART_H
+#pragma once
 
 #pragma GCC visibility push(hidden)
 
@@ -34,4 +33,3 @@ extern const struct sl_part __start_sl_parts[], __stop_sl_parts[];
 	} while (0)
 
 #pragma GCC visibility pop
-#endif

@@ -1,6 +1,5 @@
 /* seccomp.h - operation under the program's seccomp filters (enum sl_seccomp), where the shim makes no system calls. */
-#ifndef SL_SECCOMP_H
-#define SL_SECCOMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,4 +16,3 @@ uint32_t sl_own_tid(void);
 uint32_t sl_forked_pid(void);
 
 #pragma GCC visibility pop
-#endif

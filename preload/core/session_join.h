@@ -1,6 +1,5 @@
 /* session_join.h - joins the session: once per process image, and once per forked child. Messages to the collector. */
-#ifndef SL_START_H
-#define SL_START_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,4 +27,3 @@ long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd);
 const char *sl_start_collector(const char *own_path, const char **why);
 
 #pragma GCC visibility pop
-#endif

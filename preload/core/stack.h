@@ -5,8 +5,7 @@
  * A stack recorded before costs unwinding, a hash and three words. Ids are kept by hash, per process, lock-free; forked
  * children inherit them.
  */
-#ifndef SL_STACK_H
-#define SL_STACK_H
+#pragma once
 
 #include "preload/core/hook.h"
 
@@ -36,4 +35,3 @@ void sl_stack_rescan(bool is_loading);
 enum sl_stack_class sl_stack_class_of(const char *function);
 
 #pragma GCC visibility pop
-#endif

@@ -2,8 +2,7 @@
  * api.h - the part of CUPTI's interface that is used: constants and prototypes, so that no toolkit is needed to build.
  * Record layouts are in layout.def.
  */
-#ifndef SL_CUPTI_API_H
-#define SL_CUPTI_API_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -96,5 +95,3 @@ struct cupti {
 #include "preload/cupti/functions.def"
 #undef CUPTI
 };
-
-#endif

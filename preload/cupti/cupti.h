@@ -5,8 +5,7 @@
  * Rules: nothing here may call the CUDA runtime or driver from inside a hook or a CUPTI callback, hold a lock while
  * calling CUPTI, or do anything in a forked child. Every failure is one SL_GPU_REC_STATUS record, never an abort.
  */
-#ifndef SL_CUPTI_H
-#define SL_CUPTI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ struct sl_cuda_guest {
 /* Exported by libtrace-cuda.so. Zero: CUPTI delivers; else a STATUS record has the reason. */
 int sl_cuda_start(const struct sl_cuda_host *host, struct sl_cuda_guest *guest);
 typedef int sl_cuda_start_fn(const struct sl_cuda_host *host, struct sl_cuda_guest *guest);
-
-#endif

@@ -4,8 +4,7 @@
  * CUPTI calls it on its own threads and on the program's: buffers, strings and records are lock-free. State changes
  * (start, flush, yield) are requested by libtrace.so.
  */
-#ifndef SL_CUPTI_GUEST_H
-#define SL_CUPTI_GUEST_H
+#pragma once
 
 #include "preload/cupti/api.h"
 #include "preload/cupti/cupti.h"
@@ -71,5 +70,3 @@ void status_record(enum sl_gpu_status_code code, int detail, const char *format,
 void status_failed(int result, const char *what); /* a sentence by the result */
 bool status_is_final(int result); /* all other requests will fail with this result, too */
 const char *status_name(int result);
-
-#endif

@@ -12,8 +12,7 @@
  * No function of these libraries is exported by name: a program without them, or with weak references to them, must find
  * them missing. So only references that lead to the real function are redirected, once it is loaded.
  */
-#ifndef SL_GPU_ENGINE_H
-#define SL_GPU_ENGINE_H
+#pragma once
 
 #include "preload/wire/gpu.h"
 #include "preload/core/hook.h"
@@ -134,4 +133,3 @@ void sl_gpu_start_cupti(void);
 void sl_gpu_after_first_call(void);
 
 #pragma GCC visibility pop
-#endif

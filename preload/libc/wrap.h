@@ -5,8 +5,7 @@
  * Wrappers have C names of their own (sl_w_NAME) and the hooked name as their symbol (SL_WRAPPER), so
  * that prototypes and attributes of system headers do not conflict.
  */
-#ifndef SL_WRAP_H
-#define SL_WRAP_H
+#pragma once
 
 #include <fcntl.h>
 #include <dirent.h>
@@ -153,5 +152,3 @@ static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook
 		sl_leave_close(&call, SL_H_##name, rc, rc == -1, fd, serial); \
 		return rc;                                                    \
 	}
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Statically linked programs cannot load an injection library, so their NVTX does nothing.
  */
-#ifndef SL_NVTX_H
-#define SL_NVTX_H
+#pragma once
 
 #include <wchar.h>
 
@@ -253,4 +252,3 @@ SL_HOT bool sl_nvtx_may_capture(void)
 }
 
 #pragma GCC visibility pop
-#endif

@@ -22,8 +22,7 @@
  * Rule for changes: functions are only added; a change of meaning raises SIGHTLINE_PYTHON_ABI. The modules
  * (scripts/python/) do nothing with another version.
  */
-#ifndef SL_PYTHON_H
-#define SL_PYTHON_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ enum sightline_python_function {
 	SIGHTLINE_START,
 	SIGHTLINE_END,
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* python_api.h - internal interface of the Python part: set-up, lookup of Python's functions, garbage collections. */
-#ifndef SL_PYTHON_API_H
-#define SL_PYTHON_API_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,4 +23,3 @@ char *sl_python_path(char *env);
 void sl_python_start(void);
 
 #pragma GCC visibility pop
-#endif

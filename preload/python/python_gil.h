@@ -10,8 +10,7 @@
  * The addresses become known when the lock is created: CPython calls pthread_cond_init() for no other purpose. No offset of
  * any version is needed, and interpreters with a lock of their own (3.12 and later) are found likewise.
  */
-#ifndef SL_PYTHON_GIL_H
-#define SL_PYTHON_GIL_H
+#pragma once
 
 #include "preload/core/hook.h"
 
@@ -32,4 +31,3 @@ SL_HOT bool sl_gil_is_known(void)
 }
 
 #pragma GCC visibility pop
-#endif

@@ -7,8 +7,7 @@
  * The rules of nearly all code fit into a row (sl_row.kind SL_ROW_SP, SL_ROW_FP). Others are SL_ROW_FULL: such a frame must
  * be interpreted with all registers, by sl_cfi_step().
  */
-#ifndef SL_CFI_H
-#define SL_CFI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,4 +79,3 @@ bool sl_cfi_step(const struct sl_cfi *table, uint64_t pc, struct sl_regs *regs, 
 		 void *ctx, bool *is_signal);
 
 #pragma GCC visibility pop
-#endif

@@ -1,6 +1,5 @@
 /* cfi_internal.h - shared by cfi_entry.c (finds entries), cfi.c (executes them) and cfi_step.c (follows all registers). */
-#ifndef SL_CFI_INTERNAL_H
-#define SL_CFI_INTERNAL_H
+#pragma once
 
 #include "preload/unwind/cfi.h"
 
@@ -105,4 +104,3 @@ struct cfi_found {
 bool cfi_find(const struct sl_cfi *table, uint64_t pc, struct cfi_found *found);
 
 #pragma GCC visibility pop
-#endif

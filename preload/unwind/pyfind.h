@@ -1,6 +1,5 @@
 /* pyfind.h - finds the Python of the process, and the frames of the calling thread in its interpreters. */
-#ifndef SL_PYFIND_H
-#define SL_PYFIND_H
+#pragma once
 
 #include "preload/unwind/pylayout.h"
 
@@ -48,4 +47,3 @@ static inline bool sl_python_is_pointer(const void *p)
 }
 
 #pragma GCC visibility pop
-#endif

@@ -3,8 +3,7 @@
  * interpreter provides most of them (_Py_DebugOffsets, at the beginning of _PyRuntime). tests/e2e/python/pystack.t
  * compares them with installed headers.
  */
-#ifndef SL_PYLAYOUT_H
-#define SL_PYLAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,4 +44,3 @@ struct sl_pylayout {
 bool sl_pylayout_get(struct sl_pylayout *l, uint32_t hex, const void *runtime);
 
 #pragma GCC visibility pop
-#endif

@@ -5,8 +5,7 @@
  * Offsets are in a table by version (pylayout.h), or in _Py_DebugOffsets of the interpreter (3.13 and later). The thread's
  * own frames do not change while it is in a call, so reads are consistent.
  */
-#ifndef SL_PYSTACK_H
-#define SL_PYSTACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,4 +60,3 @@ void sl_pystack_unmapping(const void *at, size_t bytes);
 void sl_pystack_unmapped(void);
 
 #pragma GCC visibility pop
-#endif

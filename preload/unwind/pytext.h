@@ -1,6 +1,5 @@
 /* pytext.h - text of a str object of CPython as UTF-8, from the process's memory or a copy of it. */
-#ifndef SL_PYTEXT_H
-#define SL_PYTEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ static inline uint32_t sl_pytext_at(const char *data, uint32_t kind, size_t i)
 		return ((const uint8_t *)data)[i];
 	return kind == 2 ? ((const uint16_t *)data)[i] : ((const uint32_t *)data)[i];
 }
-
-#endif

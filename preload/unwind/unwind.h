@@ -5,8 +5,7 @@
  * whole process (lock-free), so a known frame costs a table lookup. Only memory between the current stack pointer and the
  * end of the stack is read: a damaged stack ends the walk with a remark, never the program.
  */
-#ifndef SL_UNWIND_H
-#define SL_UNWIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,4 +44,3 @@ uint32_t sl_unwind_generation(void);
 void sl_unwind_start(void);
 
 #pragma GCC visibility pop
-#endif

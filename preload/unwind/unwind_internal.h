@@ -1,6 +1,5 @@
 /* unwind_internal.h - shared by unwind.c (the walk), unwind_object.c (objects and modules), unwind_memory.c (bounds). */
-#ifndef SL_UNWIND_INTERNAL_H
-#define SL_UNWIND_INTERNAL_H
+#pragma once
 
 #include "preload/unwind/cfi.h"
 #include "preload/base/state.h"
@@ -55,4 +54,3 @@ bool unwind_module_add(const struct unwind_object *o);
 void unwind_object_start(void);
 
 #pragma GCC visibility pop
-#endif

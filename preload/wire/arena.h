@@ -16,8 +16,7 @@
  * Writers of a field: "T" the owning thread, "C" the collector, "A" all of them, atomically.
  * Fields that both sides access are accessed by __atomic builtins; the pairing is named here.
  */
-#ifndef SL_ARENA_H
-#define SL_ARENA_H
+#pragma once
 
 #include "preload/wire/wire.h"
 
@@ -157,5 +156,3 @@ static inline void sl_stack_push(uint64_t *head, sl_ref *link, sl_ref ref)
 			return;
 	}
 }
-
-#endif

@@ -5,8 +5,7 @@
  * the counter cannot be trusted. The collector decides (session.h: clock_mode), takes snapshots of
  * both clocks, and converts; the shim itself works in ticks only.
  */
-#ifndef SL_CLOCK_H
-#define SL_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -40,5 +39,3 @@ static inline uint64_t sl_mono_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * The top byte holds flags; the rest is the address, or a Python code object and an offset. Frames of a stack: the
  * innermost first, native ones before those of Python. Nothing is symbolized when a stack is taken.
  */
-#ifndef SL_FRAME_H
-#define SL_FRAME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ static inline uint32_t sl_frame_offset(uint64_t frame) /* bytes; 2 * 0xffffff: n
 {
 	return (uint32_t)(frame >> 32 & 0xffffff) * 2;
 }
-
-#endif

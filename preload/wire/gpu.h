@@ -30,8 +30,7 @@
  *
  * One .def file per library in preload/gpu/tables/, without include guard; lines in alphabetical order.
  */
-#ifndef SL_GPU_H
-#define SL_GPU_H
+#pragma once
 
 #include <stdint.h>
 
@@ -130,5 +129,3 @@ _Static_assert(SL_GPU_FUNCTION_CNT <= 4096, "function numbers fit into the hook 
 extern const char sl_gpu_text[];
 extern const uint16_t sl_gpu_first[SL_GPU_LIBRARY_CNT +
 				   1]; /* number of each library's first function; last: end */
-
-#endif

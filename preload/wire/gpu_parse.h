@@ -11,8 +11,7 @@
  *		...
  *	}
  */
-#ifndef SL_GPU_PARSE_H
-#define SL_GPU_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -249,5 +248,3 @@ static inline int sl_gpu_uses(const char *roles, struct sl_gpu_use uses[SL_GPU_A
 	}
 	return (int)cnt;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Structures are multiples of 8 bytes, copied as they are. Change: raise SL_WIRE_VERSION.
  */
-#ifndef SL_GPU_WIRE_H
-#define SL_GPU_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -197,5 +196,3 @@ struct sl_gpu_status {
 	uint32_t text;    /* string: one sentence for the user, with the remedy */
 	uint32_t version; /* of CUPTI's API, 0 unknown */
 };
-
-#endif

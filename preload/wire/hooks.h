@@ -24,8 +24,7 @@
  * A .def file has no include guard: the includer defines the kinds first, and tables.h undefines
  * them.
  */
-#ifndef SL_HOOKS_H
-#define SL_HOOKS_H
+#pragma once
 
 #include "preload/wire/arena.h"
 
@@ -74,5 +73,3 @@ static inline uint64_t sl_hook_hash(void)
 		}
 	return h;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * parent's. Texts of registered strings are SL_META_STRING records. "text": a word with the length in its low 16 bits,
  * then the bytes, normally UTF-8 (not checked), padded with zeros. Change: raise SL_WIRE_VERSION.
  */
-#ifndef SL_NVTX_WIRE_H
-#define SL_NVTX_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -89,5 +88,3 @@ enum {
 	SL_NVTX_RESOURCE_CUDA_EVENT = 5 << 16 | 2,
 	SL_NVTX_RESOURCE_THREAD = 1 << 16 | 3,
 };
-
-#endif

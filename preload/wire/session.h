@@ -17,8 +17,7 @@
  * and, read only where a bare preload starts a collector: SIGHTLINE_COLLECTOR (path of the sightline
  * binary), SIGHTLINE_OUTPUT (report), SIGHTLINE_OPTIONS (options of `profile`).
  */
-#ifndef SL_SESSION_H
-#define SL_SESSION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -152,5 +151,3 @@ struct sl_hello {
 		range; /* OPEN, CLOSE: 0 cudaProfilerStart/Stop; else the NVTX range's number in this process */
 };
 _Static_assert(sizeof(struct sl_hello) == 24, "sl_hello");
-
-#endif

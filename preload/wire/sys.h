@@ -2,8 +2,7 @@
  * sys.h - direct system calls: they bypass the shim's wrappers, leave errno unchanged and are no
  * cancellation points. They return the kernel's value: a negative errno on failure.
  */
-#ifndef SL_SYS_H
-#define SL_SYS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -72,5 +71,3 @@ static inline int sl_gettid(void)
 {
 	return (int)sl_sys0(SYS_gettid);
 }
-
-#endif

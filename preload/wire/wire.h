@@ -16,8 +16,7 @@
  *
  * A duration of SL_NEVER_RETURNED in a LONG record means that the call had not returned.
  */
-#ifndef SL_WIRE_H
-#define SL_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -169,5 +168,3 @@ struct sl_agg {
 	uint64_t lost_total; /* sum of their durations */
 };
 _Static_assert(sizeof(struct sl_agg) == 64, "sl_agg is one cache line");
-
-#endif

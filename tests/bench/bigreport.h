@@ -1,6 +1,5 @@
 /* bigreport.h - the made-up program: what its functions and kernels are called, what it calls when. */
-#ifndef BIGREPORT_H
-#define BIGREPORT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -228,5 +227,3 @@ static void call(struct program *p)
 	}
 	p->now = p->end + around(&p->x, 12000);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * figure.h - how a benchmarked program hands over what it measured: one line of numbers, appended
  * to the file $BENCH_OUT (else stdout), so that a tracer's own output never mixes with it.
  */
-#ifndef BENCH_FIGURE_H
-#define BENCH_FIGURE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,5 +40,3 @@ static inline void figure(double a, double b, double c)
 	if (path)
 		fclose(f);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * as Python's ctypes does; with BY_PROC the program fills tally_addresses. At the end tally_print prints
  * "call NAME COUNT".
  */
-#ifndef GPU_TALLY_H
-#define GPU_TALLY_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -78,5 +77,3 @@ static inline void tally_print(void)
 		if (tally[i])
 			printf("call %s %lu\n", tally_names[i], tally[i]);
 }
-
-#endif

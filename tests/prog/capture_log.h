@@ -3,8 +3,7 @@
  * $CAPTURE_LOG.<pid>.<tid>, mapped, so that it survives whatever kills the program, and written by raw system calls,
  * so that no report has a row of it. Times are CLOCK_MONOTONIC, read just before and just after what is noted.
  */
-#ifndef CAPTURE_LOG_H
-#define CAPTURE_LOG_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -120,5 +119,3 @@ static void log_done(struct log_note *n, int result)
 	n->result = result;
 	__atomic_store_n(&n->kind, n->kind - 'A' + 'a', __ATOMIC_RELEASE);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * nvtx_loader.h - the program's side of NVTX, written from its binary interface alone, so that tests need no toolkit:
  * asks for the injection library, opens it, hands it tables of pointers, and calls through these.
  */
-#ifndef NVTX_LOADER_H
-#define NVTX_LOADER_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -189,5 +188,3 @@ static inline struct nvtx_attr attr_of(int type, const void *message)
 	return (struct nvtx_attr){
 		.version = 3, .size = 48, .message_type = type, .message = message};
 }
-
-#endif

@@ -2,8 +2,7 @@
  * raw.h - system calls that no tracer of library calls can see: what a test program does with them
  * leaves no rows. Errors are returned as negative numbers; errno stays.
  */
-#ifndef RAW_H
-#define RAW_H
+#pragma once
 
 #include <fcntl.h>
 #include <string.h>
@@ -64,5 +63,3 @@ static inline void raw_sleep_ms(long ms)
 
 	raw3(SYS_nanosleep, ts, 0, 0);
 }
-
-#endif

@@ -4,8 +4,7 @@
  *   NUMBER <tab> FUNCTION|FILE|LINE;FUNCTION|FILE|LINE;...     the innermost first
  * Compared with the report by tests/e2e/trace/stack_truth.py.
  */
-#ifndef SHADOW_H
-#define SHADOW_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -105,5 +104,3 @@ __attribute__((noinline, unused)) static void shadow_note(struct shadow *s)
 /* clang-format off */
 #define TRACED(s) do { HERE(s, shadow_note(s)); if (pread((s)->fd, &(s)->byte, 1, (s)->number++) < 0) exit(8); } while (0)
 /* clang-format on */
-
-#endif

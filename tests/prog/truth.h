@@ -9,8 +9,7 @@
  * value in the report (NULL), "?" = not compared. A name that begins with "+" is a call that may be
  * only counted (single characters, locks): rows + totals of that name are compared.
  */
-#ifndef TRUTH_H
-#define TRUTH_H
+#pragma once
 
 #include <errno.h>
 #include <limits.h>
@@ -132,5 +131,3 @@ __attribute__((unused)) static const char *in_cwd(const char *name)
 	strcat(path, "/");
 	return strcat(path, name);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* cublaslt.h - between the stand-ins for cuBLAS and cuBLASLt. */
-#ifndef STANDIN_CUBLASLT_H
-#define STANDIN_CUBLASLT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int cublasLtMatmul(void *handle, void *matmul, const void *alpha, const void *a,
 		   const void *b, void *b_layout, const void *beta, const void *c, void *c_layout,
 		   void *d, void *d_layout, const void *algorithm, void *workspace, size_t bytes,
 		   CUstream stream);
-
-#endif

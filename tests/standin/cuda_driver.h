@@ -6,8 +6,7 @@
  *
  * Environment: STANDIN_DEVICES number of devices (1; 0: none), STANDIN_DRIVER_VERSION the version it reports.
  */
-#ifndef STANDIN_CUDA_DRIVER_H
-#define STANDIN_CUDA_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -302,5 +301,3 @@ bool array_place(const void *handle, uint64_t *address, size_t *pitch, size_t *h
 /* ---- cuda_link.c ---- */
 /* The whole file with a 0 behind it, to be freed, or NULL. */
 char *file_read(const char *path, size_t *bytes);
-
-#endif

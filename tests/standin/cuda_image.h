@@ -2,8 +2,7 @@
  * cuda_image.h - what is in a module's image: the names of PTX and of machine code (ELF), as public tools show them. A fat
  * binary, and the images of tests that have nothing in them, say nothing: there every kernel is found.
  */
-#ifndef STANDIN_CUDA_IMAGE_H
-#define STANDIN_CUDA_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool image_is_ptx(const char *image);
 bool image_read(const void *image, struct image_symbol **list);
 struct image_symbol *image_find(struct image_symbol *list, const char *name, bool is_kernel);
 void image_free(struct image_symbol *list);
-
-#endif

@@ -2,8 +2,7 @@
  * cuda_time.h - how fast the stand-in GPU is; tests compute from it what a report must hold. The figures are of the
  * size that a GPU on PCIe has: what is slow there must be slow here, or nothing could be learnt from it.
  */
-#ifndef STANDIN_CUDA_TIME_H
-#define STANDIN_CUDA_TIME_H
+#pragma once
 
 /* ---- the GPU ---- */
 #define STANDIN_BUS_BYTES_PER_NS      16  /* between page-locked host memory and device */
@@ -22,5 +21,3 @@
 
 /* Copies from pageable memory to the device come back before they are over up to this size. */
 #define STANDIN_STAGED_BYTES 65536
-
-#endif

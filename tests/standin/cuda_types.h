@@ -2,8 +2,7 @@
  * cuda_types.h - the few types and numbers of the CUDA driver and runtime that the stand-ins and the test programs need
  * to be understood by programs compiled against the real headers.
  */
-#ifndef STANDIN_CUDA_TYPES_H
-#define STANDIN_CUDA_TYPES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -139,5 +138,3 @@ struct cuda_host_node {
 	cuda_host_function *function;
 	void *data;
 };
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Compiled as libcudart.so.13, libcudart.so.12 (RUNTIME_MAJOR 12) and libcudart_static.a.
  */
-#ifndef STANDIN_CUDART_DRIVER_H
-#define STANDIN_CUDART_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -226,5 +225,3 @@ struct rt_copy3d { /* cudaMemcpy3DParms */
 };
 int rt_copy3d(struct cuda_copy3d *to, const struct rt_copy3d *from);
 struct cuda_copy3d rt_linear_copy(void *dst, const void *src, size_t bytes, int kind);
-
-#endif

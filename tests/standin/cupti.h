@@ -14,8 +14,7 @@
  *   STANDIN_CUPTI_AHEAD=1        it has the next buffer as soon as one is flushed, for calls that may never come
  *   STANDIN_CUPTI_SHIFT=BYTES    fields lie that much further on: a layout of the future
  */
-#ifndef STANDIN_CUPTI_H
-#define STANDIN_CUPTI_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ uint64_t standin_now(void);
 bool standin_attach(void);
 void standin_dump_device(void);
 const char *standin_call_name(int domain, uint32_t id);
-
-#endif

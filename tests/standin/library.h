@@ -2,8 +2,7 @@
  * library.h - what the stand-ins for the libraries above the runtime have in common: handles that are checked, kernels
  * registered as a compiled library does it, launches through the stand-in runtime. Included once per library.
  */
-#ifndef STANDIN_LIBRARY_H
-#define STANDIN_LIBRARY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -114,5 +113,3 @@ __attribute__((unused)) static int library_launch(int kernel, unsigned blocks, C
 
 	return cudaLaunchKernel(&library_hosts[kernel], grid, block, arguments, 0, stream);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * group are posted before any is completed, so that ranks may send to each other. The real one waits on the GPU, not in the
  * call; a program that is right for it is right here, unless it expects to return before the others have called.
  */
-#ifndef STANDIN_NCCL_RANKS_H
-#define STANDIN_NCCL_RANKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ void ranks_leave(struct ranks *r);
 int ranks_post(struct ranks *r, const struct nccl_call *call);
 int ranks_complete(struct ranks *r, const struct nccl_call *call);
 size_t nccl_type_bytes(int type);
-
-#endif

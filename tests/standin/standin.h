@@ -12,8 +12,7 @@
  * where the stand-in has no more than the name. The caller is "program", or the stand-in out of whose public function
  * the call came: calls of the driver by the runtime name libcudart. Not counted: libcudart_static.a.
  */
-#ifndef STANDIN_H
-#define STANDIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ uint32_t standin_api(int is_exit, int is_driver, const char *name, uint32_t corr
  * holds "_us<N>_" takes N microseconds, others standin_kernel_ns (default 5,000).
  */
 extern uint64_t standin_kernel_ns;
-
-#endif

@@ -10,8 +10,7 @@
  * A dump is a capture (capture.h) whose window began in the past and ends at once. The next dump begins where it ended.
  * Reasons for a dump: flight_dump(), a process that ended badly, a trigger (trigger.h).
  */
-#ifndef SL_FLIGHT_H
-#define SL_FLIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool flight_can_wait(struct collector *c, int64_t since_tick_ns);
 bool flight_is_dumping(const struct collector *c);
 /* The session ends: a report if there is a reason. Before capture_close(). */
 void flight_close(struct collector *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* flight_internal.h - state of the flight recorder; for flight*.c alone. */
-#ifndef SL_FLIGHT_INTERNAL_H
-#define SL_FLIGHT_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ void flight_request_clear(struct flight_request *w);
 /* A trigger_fire_fn; for model.ended. */
 void flight_triggered(void *to, const char *why, uint64_t since);
 void flight_process_ended(void *ctx, struct proc *p);
-
-#endif

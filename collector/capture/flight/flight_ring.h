@@ -5,8 +5,7 @@
  * drained (and dropped, when no window is open), the rest stays. It is one time for all threads: a report then has
  * everything since, of all of them.
  */
-#ifndef SL_FLIGHT_RING_H
-#define SL_FLIGHT_RING_H
+#pragma once
 
 #include "collector/collect/arenas.h"
 
@@ -39,5 +38,3 @@ uint64_t flight_look(struct arenas *as, struct flight_ages *ages);
 uint64_t flight_resident(const struct arenas *as);
 /* Gives about so many bytes of unused chunks back to the system. Returns the bytes given. */
 uint64_t flight_trim(struct arenas *as, uint64_t bytes);
-
-#endif

@@ -7,8 +7,7 @@
  * dropped at any time, and with it the stacks that only it refers to. Events that change processes (fork, exec, exit,
  * names) are not held back.
  */
-#ifndef SL_FLIGHT_STORE_H
-#define SL_FLIGHT_STORE_H
+#pragma once
 
 #include "collector/base/clock_map.h"
 #include "collector/capture/flight/flight_ring.h"
@@ -82,5 +81,3 @@ void flight_store_base(struct flight_store *q, int64_t from);
 void flight_store_over(struct flight_store *q);
 /* arenas.since. Shortest and longest cannot be subtracted: they stay those since the thread began. */
 void flight_store_since(void *ctx, const struct thread *t, unsigned hook, struct sl_agg *g);
-
-#endif

@@ -1,6 +1,5 @@
 /* flight_store_internal.h - records of the event store; for flight_store*.c alone. */
-#ifndef SL_FLIGHT_STORE_INTERNAL_H
-#define SL_FLIGHT_STORE_INTERNAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -85,5 +84,3 @@ void flight_part_each(const struct flight_part *p, void (*take)(void *ctx, struc
 		      void *ctx);
 /* Notes which thread runs on which CPU after this switch. */
 void flight_store_step(struct flight_store *q, const struct packed_switch *e);
-
-#endif

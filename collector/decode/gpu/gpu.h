@@ -20,8 +20,7 @@
  *   gpu_recover.c  reads that log after a crash
  *   gpu_rotate.c   adapts times when another report begins
  */
-#ifndef SL_COLLECTOR_GPU_H
-#define SL_COLLECTOR_GPU_H
+#pragma once
 
 #include "collector/model/arena.h"
 
@@ -51,5 +50,3 @@ void gpu_restore(struct arenas *as, struct arena *a);
 /* The rows written since the last commit are in the report; or are not, and are counted as lost. */
 void gpu_rows_safe(struct arena *a);
 void gpu_rows_lost(struct arenas *as, struct arena *a);
-
-#endif

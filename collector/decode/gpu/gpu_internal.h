@@ -6,8 +6,7 @@
  * ids are CUPTI's own. A correlation id of a call without a row of its own (it is nested, or its row was written before
  * CUPTI reported it) is an alias of that row's id (gpu_alias_*).
  */
-#ifndef SL_GPU_INTERNAL_H
-#define SL_GPU_INTERNAL_H
+#pragma once
 
 #include "collector/report/db_gpu.h"
 #include "collector/report/db_map.h"
@@ -346,5 +345,3 @@ uint32_t gpu_hash(const char *name);
 uint32_t gpu_canon(const char *name);
 /* The latter of a string; 0: not known. */
 uint32_t gpu_canon_string(struct arena *a, uint32_t string);
-
-#endif

@@ -1,6 +1,5 @@
 /* gpu_log.h - formats of the pending log (SL_PENDING_GPU) and of its notes; for gpu_pending.c and gpu_recover.c alone. */
-#ifndef SL_GPU_LOG_H
-#define SL_GPU_LOG_H
+#pragma once
 
 #include "collector/decode/gpu/gpu_internal.h"
 
@@ -56,5 +55,3 @@ static inline int64_t gpu_seq(const struct arena *a, enum gpu_stream stream, uin
 {
 	return ((int64_t)a->id * GPU_STREAM_CNT + stream) << 32 | number;
 }
-
-#endif

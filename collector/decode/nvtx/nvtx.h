@@ -1,6 +1,5 @@
 /* nvtx.h - NVTX records (preload/wire/nvtx_wire.h) to rows of NVTX_EVENTS and NVTX_PAYLOAD_*. */
-#ifndef SL_COLLECTOR_NVTX_H
-#define SL_COLLECTOR_NVTX_H
+#pragma once
 
 #include "collector/model/arena.h"
 
@@ -13,5 +12,3 @@ void nvtx_save(struct arenas *as, struct arena *a);
 /* The thread is over at @ns (DB_NULL: unknown): closes its range of Python's interpreter lock. */
 void nvtx_gil_end(struct arenas *as, struct thread *t, int64_t ns);
 void nvtx_release(struct arena *a);
-
-#endif

@@ -8,8 +8,7 @@
  *   nvtx_schema.c   layouts of payloads
  *   nvtx_json.c     payloads by these as JSON
  */
-#ifndef SL_COLLECTOR_NVTX_INTERNAL_H
-#define SL_COLLECTOR_NVTX_INTERNAL_H
+#pragma once
 
 #include "collector/report/db_nvtx.h"
 #include "collector/decode/nvtx/nvtx.h"
@@ -197,5 +196,3 @@ struct nvtx_blob {
 /* JSON of the blobs into @out; false (and @out empty): JSON cannot represent them. */
 bool nvtx_json(const struct arena *a, uint32_t domain, const struct nvtx_blob *blob, unsigned cnt,
 	       struct nvtx_text *out);
-
-#endif

@@ -6,8 +6,7 @@
  * collector's namespace as well, once per thread, so that a switch pays nothing for containers.
  * Both halves are always built together: the layout may change freely.
  */
-#ifndef SL_CTXSW_H
-#define SL_CTXSW_H
+#pragma once
 
 #ifdef __bpf__
 typedef __u8 ctxsw_u8;
@@ -124,5 +123,3 @@ struct ctxsw_config {
 	ctxsw_u8 state_argument; /* sched_switch passes the state as its fourth argument (5.18) */
 	ctxsw_u8 slot_shift;     /* log2 of records per CPU */
 };
-
-#endif

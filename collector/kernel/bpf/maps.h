@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* maps.h - for *.bpf.c: the form that maps of records have. */
-#ifndef SL_BPF_MAPS_H
-#define SL_BPF_MAPS_H
+#pragma once
 
 /* Records that user space maps. Their number is set before loading. */
 #define MAPPED_RECORDS(of)                         \
@@ -12,5 +11,3 @@
 		__type(key, __u32);                \
 		__type(value, of);                 \
 	}
-
-#endif

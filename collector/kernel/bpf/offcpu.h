@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* offcpu.h - records and maps shared by offcpu.bpf.c and its user half (sample_offcpu.c). */
-#ifndef SL_OFFCPU_H
-#define SL_OFFCPU_H
+#pragma once
 
 #include "collector/kernel/bpf/pysample.h"
 
@@ -53,5 +52,3 @@ struct offcpu_config {
 	ctxsw_u8 slot_shift;      /* as of ctxsw.bpf.c */
 	ctxsw_u8 python;          /* with Python's frames */
 };
-
-#endif

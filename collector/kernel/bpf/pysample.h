@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* pysample.h - records and maps shared by the readers of Python frames (pysample.bpf.c, offcpu.bpf.c) and sample_python.c. */
-#ifndef SL_PYSAMPLE_H
-#define SL_PYSAMPLE_H
+#pragma once
 
 #include "collector/kernel/bpf/ctxsw.h"
 
@@ -116,5 +115,3 @@ struct pysample_config {
 	ctxsw_u32 ring_shift; /* log2 of words per CPU */
 	ctxsw_u32 cpus;
 };
-
-#endif

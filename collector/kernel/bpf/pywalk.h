@@ -6,8 +6,7 @@
  * layout, per process; for an unknown process a request is sent. The including file defines PYWALK_MORE (state carried
  * along a walk) before, and take_frame(), which consumes a frame, after.
  */
-#ifndef SL_BPF_PYWALK_H
-#define SL_BPF_PYWALK_H
+#pragma once
 
 #include "collector/kernel/bpf/pysample.h"
 
@@ -338,5 +337,3 @@ static __always_inline void walk_frames(struct walk *w)
 	if (w->frame && !(w->marks & PYSAMPLE_BROKEN))
 		w->marks |= PYSAMPLE_DEEPER;
 }
-
-#endif

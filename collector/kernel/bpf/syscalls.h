@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* syscalls.h - records and maps shared by syscalls.bpf.c and its user half (sched_calls.c). Ids are global, as in ctxsw.h. */
-#ifndef SL_SYSCALLS_H
-#define SL_SYSCALLS_H
+#pragma once
 
 #include "collector/kernel/bpf/ctxsw.h"
 
@@ -43,5 +42,3 @@ struct calls_config {
 	ctxsw_u32 slot_mask; /* of the slots of "running" that are used */
 	ctxsw_u8 slot_shift; /* log2 of records per CPU */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* tree.h - for *.bpf.c: who belongs to the tree. ctxsw.bpf.c finds out, the others are given its map. */
-#ifndef SL_BPF_TREE_H
-#define SL_BPF_TREE_H
+#pragma once
 
 #include "collector/kernel/bpf/ctxsw.h"
 
@@ -16,5 +15,3 @@ struct {
 	__type(key, __u32);
 	__type(value, struct flag_block);
 } flags SEC(".maps");
-
-#endif

@@ -6,8 +6,7 @@
  * children count goes into that, by inheritance. Core events stand in groups, so that their ratios are of the same
  * moments; where the CPU has too few counters for all, groups take turns, and what was counted is scaled up.
  */
-#ifndef SL_COUNTERS_H
-#define SL_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ bool counters_never(const struct counters *cs, char *names, size_t len);
 /* Intervals that there was no memory for; monotonic. */
 uint64_t counters_lost(const struct counters *cs);
 void counters_close(struct counters *cs);
-
-#endif

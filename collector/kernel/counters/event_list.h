@@ -5,8 +5,7 @@
  * that hold for this machine. Whether one works here is asked of the kernel when it matters: in a virtual machine there is
  * mostly no PMU, and perf_event_paranoid or a container may refuse all.
  */
-#ifndef SL_EVENT_LIST_H
-#define SL_EVENT_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ int event_paranoid(void);
 
 /* What --cpu-core-events=help and --os-events=help print. */
 void event_help(enum event_kind kind);
-
-#endif

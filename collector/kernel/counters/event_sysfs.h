@@ -2,12 +2,9 @@
  * event_sysfs.h - events that the driver of a PMU lists: files like cpu/events/NAME, which hold "event=0x3c,umask=0x1",
  * and cpu/format/event, which holds the bits of that word, "config:0-7,32-35".
  */
-#ifndef SL_EVENT_SYSFS_H
-#define SL_EVENT_SYSFS_H
+#pragma once
 
 #include "collector/kernel/counters/event_list.h"
 
 /* Adds those of the CPUs' own PMUs, in the order of their names, but for names that are there. 0 or -ENOMEM. */
 int event_sysfs_add(struct event_list *l, const char *sysfs);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The clock of a record depends on the events: the reader merges the rings by time (sched_perf.c, sample_events.c).
  */
-#ifndef SL_PERF_RINGS_H
-#define SL_PERF_RINGS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ void perf_rings_take(struct perf_rings *rs, unsigned cpu);
 void perf_rings_done(struct perf_rings *rs);
 /* How full the fullest is, in per cent. */
 unsigned perf_rings_fill(const struct perf_rings *rs);
-
-#endif

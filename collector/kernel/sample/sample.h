@@ -6,8 +6,7 @@
  * along, from which its callers are found here (sample_unwind.h): programs need no frame pointers, and nothing is done to
  * the processes. The kernel's part of a stack comes from the kernel.
  */
-#ifndef SL_SAMPLE_H
-#define SL_SAMPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ void sample_pause(struct sample *s, bool pause);
 /* No more samples are taken; what was taken can still be polled. */
 void sample_stop(struct sample *s);
 void sample_close(struct sample *s);
-
-#endif

@@ -10,8 +10,7 @@
  * event that is disabled reports nothing). Outside of captures that costs a context switch as much as an event that
  * counts nothing, and nothing else.
  */
-#ifndef SL_SAMPLE_EVENTS_H
-#define SL_SAMPLE_EVENTS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ unsigned sample_events_fill(const struct sample_events *es);
 void sample_events_pause(struct sample_events *es, bool pause);
 /* Stops taking samples; what is there can still be read. */
 void sample_events_stop(struct sample_events *es);
-
-#endif

@@ -4,8 +4,7 @@
  * One for all processes, by inode; read from the disk, not from the processes, which may be gone. A file that is not
  * what was mapped (replaced meanwhile) counts as one that cannot be read.
  */
-#ifndef SL_SAMPLE_FILES_H
-#define SL_SAMPLE_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool sample_file_row(struct sample_files *fs, const struct sample_file *f, uint6
 /* For a row of kind SL_ROW_FULL. */
 bool sample_file_step(const struct sample_file *f, uint64_t address, struct sl_regs *regs,
 		      sl_cfi_read *read, void *ctx, bool *is_signal);
-
-#endif

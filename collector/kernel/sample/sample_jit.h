@@ -1,8 +1,7 @@
 /*
  * sample_jit.h - callers of what CPython's JIT has made: code without tables and, as of 3.14, without frame pointers.
  */
-#ifndef SL_SAMPLE_JIT_H
-#define SL_SAMPLE_JIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct sample_jit {
  * Only where the files have been searched for a Python (sample_python_find.h).
  */
 bool sample_jit_caller(const struct sample_jit *j, struct sl_regs *regs);
-
-#endif

@@ -3,8 +3,7 @@
  * table: _init and _fini, and what crtbegin.o registers. Programs with many libraries are often in it, for it is the first
  * of a library that is touched, which has to be read from the disk then.
  */
-#ifndef SL_SAMPLE_CRT_H
-#define SL_SAMPLE_CRT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ struct sample_crt {
 /* Only code that is what it is known to be, byte for byte where it matters, gets a row. */
 void sample_crt_find(struct sample_crt *crt, const struct sample_crt_ask *ask);
 bool sample_crt_row(const struct sample_crt *crt, uint64_t address, struct sl_row *row);
-
-#endif

@@ -2,8 +2,7 @@
  * sample_offcpu.h - where threads were that had no CPU for long: registers and memory, which bpf/offcpu.bpf.c has kept
  * from when they left.
  */
-#ifndef SL_SAMPLE_OFFCPU_H
-#define SL_SAMPLE_OFFCPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ unsigned sample_offcpu_fill(const struct sample_offcpu *so);
 void sample_offcpu_losses(const struct sample_offcpu *so, uint64_t *full, uint64_t *crowd);
 /* Nothing is kept or sent any more; what is there can still be read. */
 void sample_offcpu_stop(struct sample_offcpu *so);
-
-#endif

@@ -4,8 +4,7 @@
  * bpf/pysample.bpf.c reads them at the moment of the sample, in a record of its own; here the two are paired, and code
  * objects get their names, read from the process when they are first met.
  */
-#ifndef SL_SAMPLE_PYTHON_H
-#define SL_SAMPLE_PYTHON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ uint64_t sample_python_lost(const struct sample_python *sp);
 uint32_t sample_python_unknown(struct sample_python *sp);
 /* Whether some processes could not be read, for a diagnostic. */
 bool sample_python_refused(struct sample_python *sp);
-
-#endif

@@ -1,6 +1,5 @@
 /* sample_python_code.h - code objects of sampled Pythons, read from the process. */
-#ifndef SL_SAMPLE_PYCODE_H
-#define SL_SAMPLE_PYCODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void pycodes_release(struct pycodes *cs);
 
 /* @bytes of the process @pid; false: not all of them are there. */
 bool pycode_read(uint32_t pid, uint64_t address, void *to, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* sample_python_find.h - the Python of a process, found from outside: in the files that it has mapped, and in its memory. */
-#ifndef SL_SAMPLE_PYFIND_H
-#define SL_SAMPLE_PYFIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct pyfind {
 	bool is_refused;         /* we may not */
 };
 void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t pid);
-
-#endif

@@ -1,6 +1,5 @@
 /* sample_python_frames.h - Python's frames of one stack: from what eBPF has read (bpf/pysample.h) to words of preload/wire/frame.h. */
-#ifndef SL_SAMPLE_PYFRAMES_H
-#define SL_SAMPLE_PYFRAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ void pyframes_meet(const struct pyframes_of *of, const struct pyrecord *r);
 /* How many words of @frames, and @sink knows the names. */
 unsigned pyframes_make(const struct pyframes_of *of, const struct pyrecord *r,
 		       const struct sample_sink *sink, uint64_t *frames);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Times are CLOCK_MONOTONIC. Stacks, spaces and codes as in db_stacks.h, written before the rows that refer to them.
  */
-#ifndef SL_SAMPLE_SINK_H
-#define SL_SAMPLE_SINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct sample_report {
 	int64_t first, last; /* session ns of the rows; first INT64_MIN: none yet */
 };
 struct sample_sink sample_report_sink(struct sample_report *r);
-
-#endif

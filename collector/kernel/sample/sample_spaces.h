@@ -5,8 +5,7 @@
  * a copy of its parent's. Only mappings of code count. For mappings that no record reported (processes that ran already,
  * records that were lost) /proc/PID/maps is read, as long as the process exists.
  */
-#ifndef SL_SAMPLE_SPACES_H
-#define SL_SAMPLE_SPACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ int64_t sample_space_stack(struct sample_spaces *ss, struct sample_space *s,
 void sample_spaces_renew(struct sample_spaces *ss);
 /* Memory by which stacks are known again. */
 size_t sample_spaces_bytes(const struct sample_spaces *ss);
-
-#endif

@@ -1,6 +1,5 @@
 /* sample_stacks.h - numbers for stacks of samples: the same stack, the same number. */
-#ifndef SL_SAMPLE_STACKS_H
-#define SL_SAMPLE_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ uint32_t sample_stacks_number(struct sample_stacks *st, uint64_t where, const ui
 /* The next round: each is new again, and has the number that it had, unless that was many rounds ago. */
 void sample_stacks_renew(struct sample_stacks *st);
 void sample_stacks_release(struct sample_stacks *st);
-
-#endif

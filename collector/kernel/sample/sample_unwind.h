@@ -2,8 +2,7 @@
  * sample_unwind.h - the user's part of a sampled stack, from the registers and the piece of memory that came with the
  * sample. By the tables of the files that it goes through; by frame pointers where there is none.
  */
-#ifndef SL_SAMPLE_UNWIND_H
-#define SL_SAMPLE_UNWIND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct sample_walk {
 struct sample_walk sample_unwind(struct sample_spaces *ss, struct sample_files *files,
 				 struct sample_space *s, const struct sample_user *user,
 				 uint64_t ns, uint64_t *frames, unsigned depth);
-
-#endif

@@ -9,8 +9,7 @@
  * watched ends with an out of state TERMINATED. Where alternation needs it, a lost row is replaced by one
  * with state UNKNOWN, preempted and priority -1.
  */
-#ifndef SL_SCHED_H
-#define SL_SCHED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -174,5 +173,3 @@ void sched_close(struct sched *s);
 
 /* For `status -e`: does this backend work here? 0, or -errno and a sentence plus, in @fix, the command that would enable it. */
 int sched_probe(enum sched_backend backend, char *why, size_t why_len, char *fix, size_t fix_len);
-
-#endif

@@ -1,6 +1,5 @@
 /* sched_bpf.h - the user half of bpf/ctxsw.bpf.c; for sched_bpf.c and sched_bpf_open.c alone. */
-#ifndef SL_SCHED_BPF_H
-#define SL_SCHED_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ struct bpf {
 int sched_bpf_open(struct sched *s, char *why, size_t why_len, char *fix, size_t fix_len);
 /* Runs the iterator over all threads once. */
 int sched_bpf_iterate(struct bpf *b);
-
-#endif

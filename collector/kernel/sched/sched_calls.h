@@ -1,6 +1,5 @@
 /* sched_calls.h - system calls of the tree, the user half of bpf/syscalls.bpf.c; for sched_bpf.c alone. */
-#ifndef SL_SCHED_CALLS_H
-#define SL_SCHED_CALLS_H
+#pragma once
 
 #include "collector/kernel/sched/sched_internal.h"
 
@@ -20,5 +19,3 @@ unsigned calls_fill(const struct calls *c);
 uint64_t calls_lost(const struct calls *c);
 void calls_stop(struct calls *c);
 void calls_close(struct calls *c);
-
-#endif

@@ -7,8 +7,7 @@
  * below SCHED_KEY_LIMIT that it chooses (the kernel's global id, where it knows that); the @pid it
  * passes is the key of the main thread.
  */
-#ifndef SL_SCHED_INTERNAL_H
-#define SL_SCHED_INTERNAL_H
+#pragma once
 
 #include "collector/kernel/sched/sched.h"
 
@@ -181,5 +180,3 @@ uint8_t sched_state(uint32_t bits);
 bool sched_has_cap(int cap);
 /* The command that gives this binary @caps ("cap_a,cap_b"). */
 void sched_fix_setcap(const char *caps, char *fix, size_t fix_len);
-
-#endif

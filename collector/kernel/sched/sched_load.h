@@ -1,6 +1,5 @@
 /* sched_load.h - brings bpf/ctxsw.bpf.c into the kernel; for sched_bpf.c alone. */
-#ifndef SL_SCHED_LOAD_H
-#define SL_SCHED_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ int ctxsw_attach_hot(struct ctxsw_loaded *l, bool on);
 int ctxsw_ask_holders(struct ctxsw_loaded *l, unsigned cpus);
 void ctxsw_detach(struct ctxsw_loaded *l); /* the programs; the iterator stays */
 void ctxsw_unload(struct ctxsw_loaded *l);
-
-#endif

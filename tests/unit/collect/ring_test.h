@@ -2,8 +2,7 @@
  * ring_test.h - a traced program in a test: writes records into an arena as the shim does, one word
  * after the other, so that tests of the collector need no shim. Include after db_test.h.
  */
-#ifndef RING_TEST_H
-#define RING_TEST_H
+#pragma once
 
 #include <string.h>
 #include <fcntl.h>
@@ -220,5 +219,3 @@ static inline void side_die(struct side *s)
 	clock_map_release(&s->clock);
 	db_abandon(s->db);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * library, answers its capture ranges' requests, opens and closes when the program writes so, and reads the rings at the
  * end. Include after cmocka.
  */
-#ifndef GATE_HOST_H
-#define GATE_HOST_H
+#pragma once
 
 #include <errno.h>
 #include <libgen.h>
@@ -281,5 +280,3 @@ static inline void host_records(struct host *h, record_fn *fn, void *to)
 				host_chunk(h->arena[i], s, sl_chunk_at(h->arena[i], ref), fn, to);
 		}
 }
-
-#endif

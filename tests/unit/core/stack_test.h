@@ -2,8 +2,7 @@
  * stack_test.h - around the shim's stacks of calls: a ring without chunks, unwinders that return what a test wants, and
  * the emitted records, read back. Includes what is tested.
  */
-#ifndef STACK_TEST_H
-#define STACK_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -282,5 +281,3 @@ static int end(void **state)
 	munmap(sl_global.arena, sizeof(struct sl_arena));
 	return 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * cupti_host.h - what tests of libtrace-cuda.so share: a host that keeps the records it gets, a driver whose behaviour
  * the test sets, and a process per test, since CUPTI's state is the process's. Include it first.
  */
-#ifndef CUPTI_HOST_H
-#define CUPTI_HOST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -334,5 +333,3 @@ static inline void apart(void (*test)(void))
 		(void)state;                \
 		apart(name##_in_a_process); \
 	}
-
-#endif

@@ -2,8 +2,7 @@
  * gpu_test.h - calls into GPU libraries, and CUPTI's word on them and on the GPU's work, written into rings as the shim
  * writes them. Include after ring_test.h.
  */
-#ifndef GPU_TEST_H
-#define GPU_TEST_H
+#pragma once
 
 #include "collector/decode/gpu/gpu.h"
 #include "preload/wire/gpu.h"
@@ -155,5 +154,3 @@ static inline void tell_names(struct gpu_fixture *f)
 	gpu_string(&f->r, f->cupti, NAME_CTX_SYNC, "cuCtxSynchronize");
 	gpu_string(&f->r, f->cupti, NAME_SYNC, "cudaDeviceSynchronize_v3020");
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Tests that need a right which is not there are skipped; those of the perf backend run as any user
  * while kernel.perf_event_paranoid is at most 2.
  */
-#ifndef SCHED_CAPTURE_H
-#define SCHED_CAPTURE_H
+#pragma once
 
 #include <errno.h>
 #include <grp.h>
@@ -408,5 +407,3 @@ static inline bool capture_init(void)
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return told != MAP_FAILED;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * fake_python.h - an interpreter's memory, made by hand for pystack.c: its debug offsets, texts, code objects, frames.
  * Stands in the middle of that file.
  */
-#ifndef SL_TESTS_FAKE_PYTHON_H
-#define SL_TESTS_FAKE_PYTHON_H
+#pragma once
 
 /* Objects without the lock have 16 bytes more in front. */
 static uint32_t head;
@@ -204,5 +203,3 @@ static char *enter(char *previous)
 {
 	return make_frame(previous, NULL, 0, OWNER_INTERPRETER);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * stack_cases.h - programs whose stacks are known: each function notes where it returns to, so that the chain of the
  * innermost must be what was noted.
  */
-#ifndef STACK_CASES_H
-#define STACK_CASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,6 +69,4 @@ void smash_fp(void (*f)(void), uint64_t value);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* db_test.h - what the tests of the report's writer share. Include it first. */
-#ifndef DB_TEST_H
-#define DB_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,5 +94,3 @@ static inline void add_call(struct db *db, int64_t start)
 	r[OSRT_END] = start + 10;
 	r[OSRT_EVENT_CLASS] = 27;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* stacks_test.h - what tests of names share: this very program as the one whose stacks are named. */
-#ifndef SL_STACKS_TEST_H
-#define SL_STACKS_TEST_H
+#pragma once
 
 #include "tests/unit/report/db_test.h"
 
@@ -144,5 +143,3 @@ static inline const char *symbols_of(int64_t id)
 		 (long long)id);
 	return ask(sql);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* unwind_test.h - taking a stack, and comparing it with what was noted and with glibc's backtrace(). */
-#ifndef UNWIND_TEST_H
-#define UNWIND_TEST_H
+#pragma once
 
 #include <execinfo.h>
 
@@ -71,5 +70,3 @@ static inline bool is_like_glibc(void)
 			return false;
 	return true;
 }
-
-#endif
