@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
+
 bool windows_cut(const struct windows *w, int64_t zero, int64_t *start, int64_t *end)
 {
 	int64_t from = INT64_MAX, to = INT64_MIN;
@@ -31,15 +33,8 @@ bool windows_cut(const struct windows *w, int64_t zero, int64_t *start, int64_t 
 
 int windows_add(struct windows *w, uint64_t from, int64_t from_mono)
 {
-	if (w->cnt == w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 8;
-		struct window *more = realloc(w->list, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		w->list = more;
-		w->cap = cap;
-	}
+	if (!grow(&w->list, w->cnt, &w->cap, sizeof(*w->list)))
+		return -ENOMEM;
 	w->list[w->cnt++] = (struct window){from, UINT64_MAX, from_mono, INT64_MAX};
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector/base/grow.h"
 #include "preload/wire/clock.h"
 
 #define TRIES          5
@@ -155,16 +156,9 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, int64_t mono)
 
 	if (last && (ticks <= last->ticks || next.ns <= last->ns))
 		return 0;
-	if (map->cnt == map->cap) {
-		size_t cap = map->cap ? map->cap * 2 : 256;
-		struct clock_segment *more = realloc(map->segment, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		map->segment = more;
-		map->cap = cap;
-		last = map->cnt ? &map->segment[map->cnt - 1] : NULL;
-	}
+	if (!grow(&map->segment, map->cnt, &map->cap, sizeof(*map->segment)))
+		return -ENOMEM;
+	last = map->cnt ? &map->segment[map->cnt - 1] : NULL;
 	if (last)
 		last->slope = slope_between(last, &next);
 	next.slope = last ? last->slope : 1ull << CLOCK_SLOPE_BITS;

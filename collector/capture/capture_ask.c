@@ -1,4 +1,5 @@
 /* capture_ask.c - requests of programs to begin and end captures: cudaProfilerStart and Stop, NVTX ranges. */
+#include "collector/base/grow.h"
 #include "collector/capture/capture.h"
 #include "collector/collect/collector.h"
 
@@ -22,15 +23,9 @@ static void add_opener(struct capture *p, uint32_t pid, uint32_t range)
 	for (size_t i = 0; i < p->clients.openers; i++)
 		if (opener_is(&p->clients.opener[i], pid, range))
 			return;
-	if (p->clients.openers == p->clients.opener_cap) {
-		size_t cap = p->clients.opener_cap ? p->clients.opener_cap * 2 : 8;
-		struct capture_opener *more = realloc(p->clients.opener, cap * sizeof(*more));
-
-		if (!more)
-			return;
-		p->clients.opener = more;
-		p->clients.opener_cap = cap;
-	}
+	if (!grow(&p->clients.opener, p->clients.openers, &p->clients.opener_cap,
+		  sizeof(*p->clients.opener)))
+		return;
 	p->clients.opener[p->clients.openers++] = (struct capture_opener){pid, range};
 }
 

@@ -5,6 +5,7 @@
  * process that uses it has delivered all. Time is kept in parts of a window; where work overlaps, each moment counts
  * once. Nothing is judged before a whole window has passed since the GPU's first work.
  */
+#include "collector/base/grow.h"
 #include "collector/capture/trigger_watch.h"
 
 #include <stdio.h>
@@ -120,15 +121,8 @@ static void add(struct gpu *gpu, uint64_t start, uint64_t end)
 {
 	if (!start || end <= start || gpu->pieces == WORK_MAX)
 		return;
-	if (gpu->pieces == gpu->cap) {
-		size_t cap = gpu->cap ? gpu->cap * 2 : 256;
-		struct piece *more = realloc(gpu->piece, cap * sizeof(*more));
-
-		if (!more)
-			return;
-		gpu->piece = more;
-		gpu->cap = cap;
-	}
+	if (!grow(&gpu->piece, gpu->pieces, &gpu->cap, sizeof(*gpu->piece)))
+		return;
 	gpu->piece[gpu->pieces++] = (struct piece){start, end};
 	if (!gpu->first || start < gpu->first)
 		gpu->first = start;

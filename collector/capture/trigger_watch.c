@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/decode/gpu/gpu_internal.h"
 #include "collector/model/strings.h"
 #include "preload/wire/nvtx_wire.h"
@@ -179,16 +180,8 @@ static uint32_t *entry(uint32_t **list, uint32_t *cnt, uint32_t i, uint32_t max)
 {
 	if (i >= max)
 		return NULL;
-	if (i >= *cnt) {
-		uint32_t want = i + i / 2 + 64;
-		uint32_t *more = realloc(*list, want * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + *cnt, 0, (want - *cnt) * sizeof(*more));
-		*list = more;
-		*cnt = want;
-	}
+	if (!grow_to(list, i, cnt, sizeof(**list)))
+		return NULL;
 	return *list + i;
 }
 

@@ -6,6 +6,7 @@
  * in sl_commit()); next with acquire (release after the last committed of the chunk), so once next is seen, committed
  * is final.
  */
+#include "collector/base/grow.h"
 #include "collector/collect/drain_internal.h"
 
 #include <errno.h>
@@ -82,16 +83,8 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
 		return a->threads.at[idx];
 	if (state == SL_SLOT_FREE || a->flags.is_bad)
 		return NULL;
-	if (idx >= a->threads.cnt) {
-		uint32_t want = idx + 64;
-		struct thread **more = realloc(a->threads.at, want * sizeof(struct thread *));
-
-		if (!more)
-			return NULL;
-		memset(more + a->threads.cnt, 0, (want - a->threads.cnt) * sizeof(struct thread *));
-		a->threads.at = more;
-		a->threads.cnt = want;
-	}
+	if (!grow_to(&a->threads.at, idx, &a->threads.cnt, sizeof(*a->threads.at)))
+		return NULL;
 	a->threads.at[idx] = thread_new(as, a, idx);
 	return a->threads.at[idx];
 }
@@ -141,15 +134,8 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 
 bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next)
 {
-	if (a->spent.cnt == a->spent.cap) {
-		size_t cap = a->spent.cap ? a->spent.cap * 2 : 64;
-		struct spent *more = realloc(a->spent.list, cap * sizeof(*more));
-
-		if (!more)
-			return false;
-		a->spent.list = more;
-		a->spent.cap = cap;
-	}
+	if (!grow(&a->spent.list, a->spent.cnt, &a->spent.cap, sizeof(*a->spent.list)))
+		return false;
 	a->spent.list[a->spent.cnt++] = (struct spent){slot, chunk, next};
 	return true;
 }

@@ -5,6 +5,7 @@
  * parent's descriptors as well, so which files are open belongs to the image. Both are paged arrays: the
  * lookup is on the path of every record.
  */
+#include "collector/base/grow.h"
 #include "collector/model/ring_reader.h"
 
 #include <stdlib.h>
@@ -14,16 +15,8 @@
 
 static void *page_at(void ***pages, uint32_t *cnt, uint32_t page, size_t bytes)
 {
-	if (page >= *cnt) {
-		uint32_t want = page + 1 + page / 2;
-		void **more = realloc(*pages, want * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + *cnt, 0, (want - *cnt) * sizeof(*more));
-		*pages = more;
-		*cnt = want;
-	}
+	if (!grow_to(pages, page, cnt, sizeof(**pages)))
+		return NULL;
 	if (!(*pages)[page])
 		(*pages)[page] = calloc(FILE_PAGE, bytes);
 	return (*pages)[page];
@@ -136,16 +129,9 @@ static void take_descriptor(struct model *m, struct image *im, int64_t fd, uint3
 
 	if (fd < 0 || fd >= FD_MAX)
 		return;
-	if ((uint32_t)fd >= im->files.fd_cnt) {
-		uint32_t want = (uint32_t)fd + 64;
-		uint32_t *more = realloc(im->files.fd_serial, want * sizeof(*more));
-
-		if (!more)
-			return;
-		memset(more + im->files.fd_cnt, 0, (want - im->files.fd_cnt) * sizeof(*more));
-		im->files.fd_serial = more;
-		im->files.fd_cnt = want;
-	}
+	if (!grow_to(&im->files.fd_serial, (uint32_t)fd, &im->files.fd_cnt,
+		     sizeof(*im->files.fd_serial)))
+		return;
 	old = im->files.fd_serial[fd];
 	if (old >= serial)
 		return; /* a record of another thread came first */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/model/arena.h"
 #include "collector/model/live_internal.h"
 
@@ -43,15 +44,8 @@ struct live_sum *live_sum_new(struct live *l, struct live_calls **calls, int64_t
 				       kind == LIVE_OSRT ? SL_HOOK_CNT : NAME_PLACES);
 	if (!c)
 		return NULL;
-	if (c->cnt == c->cap) {
-		uint32_t cap = c->cap ? c->cap * 2 : 16;
-		struct live_sum *more = realloc(c->sum, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		c->sum = more;
-		c->cap = cap;
-	}
+	if (!grow(&c->sum, c->cnt, &c->cap, sizeof(*c->sum)))
+		return NULL;
 	sum = &c->sum[c->cnt++];
 	*sum = (struct live_sum){.id = ++l->last_id, .name_id = name_id, .kind = (uint8_t)kind};
 	c->place[place] = (uint16_t)c->cnt;

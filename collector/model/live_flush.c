@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/model/ring_reader.h"
 #include "collector/model/live.h"
 #include "collector/model/live_internal.h"
@@ -115,15 +116,8 @@ static struct live_short *seen_of(struct live_thread_calls *c, uint64_t hook)
 		at--;
 	if (at > 0 && c->seen[at - 1].hook == hook)
 		return &c->seen[at - 1];
-	if (c->seen_cnt == c->seen_cap) {
-		uint32_t cap = c->seen_cap ? c->seen_cap * 2 : 8;
-		struct live_short *more = realloc(c->seen, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		c->seen = more;
-		c->seen_cap = cap;
-	}
+	if (!grow(&c->seen, c->seen_cnt, &c->seen_cap, sizeof(*c->seen)))
+		return NULL;
 	memmove(&c->seen[at + 1], &c->seen[at], (c->seen_cnt++ - at) * sizeof(*c->seen));
 	c->seen[at] = (struct live_short){.hook = hook};
 	return &c->seen[at];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
+
 #define STRING_MAX   (1u << 22) /* ids beyond it make no sense */
 #define STRINGS_PAGE 256u       /* ids that are saved together */
 _Static_assert(STRING_MAX / STRINGS_PAGE <= 64 * 256, "a bit for each page");
@@ -16,16 +18,8 @@ void string_known(struct arena *a, uint32_t id, const char *text, uint32_t len)
 
 	if (!id || id >= STRING_MAX)
 		return;
-	if (id >= s->cnt) {
-		uint32_t want = id + 64 + id / 2;
-		char **more = realloc(s->text, want * sizeof(*more));
-
-		if (!more)
-			return;
-		memset(more + s->cnt, 0, (want - s->cnt) * sizeof(*more));
-		s->text = more;
-		s->cnt = want;
-	}
+	if (!grow_to(&s->text, id, &s->cnt, sizeof(*s->text)))
+		return;
 	if (s->text[id])
 		return;
 	s->text[id] = malloc(len + 1);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/report/db_internal.h"
 #include "collector/report/db_spaces.h"
 #include "collector/symbols/pylines.h"
@@ -163,16 +164,9 @@ static int64_t row_id(struct db_frames *f, const struct row *r)
 
 static void add_id(struct db_frames *f, struct stack_part *part, const struct row *r)
 {
-	if (f->ids.cnt == f->ids.cap) {
-		size_t cap = f->ids.cap ? f->ids.cap * 2 : 4096;
-		int64_t *more = realloc(f->ids.list, cap * sizeof(*more));
-
-		if (!more) {
-			f->err = -ENOMEM;
-			return;
-		}
-		f->ids.list = more;
-		f->ids.cap = cap;
+	if (!grow(&f->ids.list, f->ids.cnt, &f->ids.cap, sizeof(*f->ids.list))) {
+		f->err = -ENOMEM;
+		return;
 	}
 	if (!part->cnt)
 		part->first = (uint32_t)f->ids.cnt;

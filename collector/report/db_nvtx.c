@@ -8,6 +8,7 @@
  * As in db_ops.c, calls are put down and carried out inside the next commit, so that a full disk costs nothing at once;
  * and in order, for a row may be written with its end unknown and be given that later.
  */
+#include "collector/base/grow.h"
 #include "collector/report/db_internal.h"
 #include "collector/report/db_nvtx.h"
 
@@ -360,15 +361,8 @@ static void note_open(struct db_nvtx *n, sqlite3_stmt *stmt)
 {
 	struct left *l;
 
-	if (n->left_cnt == n->left_cap) {
-		size_t cap = n->left_cap * 2 + 64;
-		struct left *more = realloc(n->left, cap * sizeof(*more));
-
-		if (!more)
-			return;
-		n->left = more;
-		n->left_cap = cap;
-	}
+	if (!grow(&n->left, n->left_cnt, &n->left_cap, sizeof(*n->left)))
+		return;
 	l = &n->left[n->left_cnt++];
 	l->id = sqlite3_column_int64(stmt, 0);
 	l->type = sqlite3_column_int64(stmt, 1);

@@ -49,7 +49,7 @@ static uint32_t *find(struct db_strings *t, const char *text, size_t len, uint32
 	return &t->slot[i];
 }
 
-static bool grow(struct db_strings *t)
+static bool grow_strings(struct db_strings *t)
 {
 	uint32_t slots = t->slots ? t->slots * 2 : 1024, *slot = calloc(slots, sizeof(*slot));
 	int64_t cap = slots / 2;
@@ -138,7 +138,7 @@ int64_t db_string(struct db *db, const char *text, size_t len)
 		return *slot - 1;
 	if (t->cnt == t->cap) {
 		/* Out of memory: the empty text rather than the end of the recording. */
-		if (t->cap > UINT32_MAX / 4 || !grow(t))
+		if (t->cap > UINT32_MAX / 4 || !grow_strings(t))
 			return 0;
 		slot = find(t, clean, len, h);
 	}
@@ -165,7 +165,7 @@ const char *db_string_text(const struct db *db, int64_t id, uint32_t *len)
 
 int db_strings_init(struct db *db)
 {
-	return grow(&db->strings) ? 0 : -ENOMEM;
+	return grow_strings(&db->strings) ? 0 : -ENOMEM;
 }
 
 int db_strings_flush(struct db *db)
@@ -206,7 +206,7 @@ int db_strings_load(struct db *db)
 
 		err = id < t->cnt || id > UINT32_MAX / 4 ? -EBADMSG : 0;
 		while (!err && id >= t->cap)
-			err = grow(t) ? 0 : -ENOMEM;
+			err = grow_strings(t) ? 0 : -ENOMEM;
 		if (err)
 			break;
 		for (; t->cnt < id; t->cnt++)

@@ -2,6 +2,7 @@
  * db_symbolize_all.c - symbolizes all stacks when the report is finished, in one pass in the order of their ids. On an
  * error the raw stacks stay as they were, and the report opens.
  */
+#include "collector/base/grow.h"
 #include "collector/report/db_stacks.h"
 
 #include <errno.h>
@@ -183,16 +184,9 @@ static int read_ids(struct db *db, unsigned kind, struct ids *ids)
 	if (err)
 		return err;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (ids->cnt == ids->cap) {
-			size_t cap = ids->cap * 2 + 64;
-			int64_t *more = realloc(ids->list, cap * sizeof(*more));
-
-			if (!more) {
-				rc = SQLITE_NOMEM;
-				break;
-			}
-			ids->list = more;
-			ids->cap = cap;
+		if (!grow(&ids->list, ids->cnt, &ids->cap, sizeof(*ids->list))) {
+			rc = SQLITE_NOMEM;
+			break;
 		}
 		ids->list[ids->cnt++] = sqlite3_column_int64(stmt, 0);
 	}

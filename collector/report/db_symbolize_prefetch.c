@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "collector/report/db_frames.h"
 #include "collector/symbols/symbols.h"
 #include "preload/wire/frame.h"
@@ -58,17 +59,8 @@ void db_prefetch_space(struct db *db, int64_t space, int64_t parent)
 
 static bool make_room(struct db_prefetch *p)
 {
-	uint32_t cap = p->module_cap ? p->module_cap * 2 : 256;
-	struct prefetch_module *more;
-
-	if (p->modules < p->module_cap)
-		return true;
-	more = cap <= MODULES_MAX ? realloc(p->module, cap * sizeof(*more)) : NULL;
-	if (!more)
-		return false;
-	p->module = more;
-	p->module_cap = cap;
-	return true;
+	return p->modules < MODULES_MAX &&
+	       grow(&p->module, p->modules, &p->module_cap, sizeof(*p->module));
 }
 
 void db_prefetch_module(struct db *db, const struct db_module *m)

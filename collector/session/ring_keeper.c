@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "collector/session/hello.h"
 #include "collector/base/clock_map.h"
 #include "collector/base/proc.h"
@@ -97,16 +98,9 @@ ssize_t keeper_receive(int sock, struct keeper_message *m, int *fd)
 
 static void keep(struct keeper *k, uint32_t id, uint32_t peer_pid, uint32_t claimed_pid, int fd)
 {
-	if (k->cnt == k->cap) {
-		size_t cap = k->cap ? k->cap * 2 : 16;
-		struct kept *more = realloc(k->kept, cap * sizeof(*more));
-
-		if (!more) {
-			close(fd);
-			return;
-		}
-		k->kept = more;
-		k->cap = cap;
+	if (!grow(&k->kept, k->cnt, &k->cap, sizeof(*k->kept))) {
+		close(fd);
+		return;
 	}
 	k->kept[k->cnt++] = (struct kept){id, peer_pid, claimed_pid, fd};
 	if (id > k->last_id)

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/message.h"
 #include "collector/options/output_name.h"
 
@@ -148,15 +149,8 @@ static void add(struct scan *sc, const char *dir)
 			return;
 	if (!look(&e, dir, sc->all, sc->name))
 		return;
-	if (sc->cnt == sc->cap) {
-		size_t cap = sc->cap ? 2 * sc->cap : 16;
-		struct session_entry *more = realloc(sc->list, cap * sizeof(*more));
-
-		if (!more)
-			return;
-		sc->list = more;
-		sc->cap = cap;
-	}
+	if (!grow(&sc->list, sc->cnt, &sc->cap, sizeof(*sc->list)))
+		return;
 	sc->list[sc->cnt++] = e;
 }
 

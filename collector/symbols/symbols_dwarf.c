@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
+
 #define NESTED_MOST 64 /* scopes within each other */
 
 struct function {
@@ -57,29 +59,13 @@ struct symbols_dwarf {
 	size_t name_cnt, name_cap;
 };
 
-/* Room for one more element of a list that grows. */
-static bool room(void *list, size_t cnt, size_t *cap, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *grown;
-
-	if (cnt < *cap)
-		return true;
-	grown = realloc(*(void **)list, more * size);
-	if (!grown)
-		return false;
-	*(void **)list = grown;
-	*cap = more;
-	return true;
-}
-
 /* ---- units ---- */
 
 static void add_range(struct symbols_dwarf *d, uint64_t from, uint64_t to, size_t unit)
 {
 	/* Code that the linker threw away is at 0, or at the end of everything. */
 	if (!from || from >= to || to >= UINT64_MAX - 1 ||
-	    !room(&d->range, d->range_cnt, &d->range_cap, sizeof(*d->range)))
+	    !grow(&d->range, d->range_cnt, &d->range_cap, sizeof(*d->range)))
 		return;
 	d->range[d->range_cnt++] = (struct range){from, to, 0, (uint32_t)unit};
 }
@@ -92,7 +78,7 @@ static void add_unit(struct symbols_dwarf *d, const Dwarf_Die *die, const Dwarf_
 	Dwarf_Addr base, from, to;
 	struct unit *u;
 
-	if (!room(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
+	if (!grow(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
 		return;
 	u = &d->unit[d->unit_cnt++];
 	*u = (struct unit){.die = *die};
@@ -168,7 +154,7 @@ static void list_units(struct symbols_dwarf *d, Dwarf_Aranges *list, size_t cnt)
 
 	for (size_t i = 0; i < cnt; i++)
 		if (!dwarf_getarangeinfo(dwarf_onearange(list, i), &from, &bytes, &offset) &&
-		    room(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
+		    grow(&d->unit, d->unit_cnt, &d->unit_cap, sizeof(*d->unit)))
 			d->unit[d->unit_cnt++] = (struct unit){.offset = offset};
 	if (!d->unit_cnt)
 		return;
@@ -256,7 +242,7 @@ static void add_function(struct unit *u, Dwarf_Die *die)
 	Dwarf_Addr base, from, to;
 
 	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &from, &to)) > 0;) {
-		if (!from || from >= to || !room(&u->list, u->cnt, &u->cap, sizeof(*u->list)))
+		if (!from || from >= to || !grow(&u->list, u->cnt, &u->cap, sizeof(*u->list)))
 			continue;
 		u->list[u->cnt++] = (struct function){from, to, *die};
 	}

@@ -5,6 +5,7 @@
  * Memory is used again: of several functions at one address the right one is the youngest that was there by then. A map
  * has no times; later lines count more.
  */
+#include "collector/base/grow.h"
 #include "collector/symbols/symbols_internal.h"
 
 #include <fcntl.h>
@@ -62,15 +63,8 @@ static bool map_file(struct symbols_jit *j, const char *path, struct text_map *m
 
 static void add(struct symbols_jit *j, const struct function *f)
 {
-	if (j->cnt == j->cap) {
-		size_t cap = j->cap ? j->cap * 2 : 1024;
-		struct function *more = realloc(j->list, cap * sizeof(*more));
-
-		if (!more)
-			return;
-		j->list = more;
-		j->cap = cap;
-	}
+	if (!grow(&j->list, j->cnt, &j->cap, sizeof(*j->list)))
+		return;
 	j->list[j->cnt] = *f;
 	j->list[j->cnt].number = j->cnt;
 	j->cnt++;

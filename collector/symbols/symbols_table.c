@@ -4,6 +4,7 @@
  * A symbol mostly has a size and does not cover what follows it: in a stripped file most code has no name, and
  * gets none. Symbols may lie within others, so that the nearest one before an address need not be the right one.
  */
+#include "collector/base/grow.h"
 #include "collector/symbols/symbols_internal.h"
 
 #include <elf.h>
@@ -16,15 +17,8 @@ static bool add(void *to, const struct elf_symbol *s)
 {
 	struct symbols_table *t = to;
 
-	if (t->cnt == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 4096;
-		struct symbols_entry *more = realloc(t->entry, cap * sizeof(*more));
-
-		if (!more)
-			return false;
-		t->entry = more;
-		t->cap = cap;
-	}
+	if (!grow(&t->entry, t->cnt, &t->cap, sizeof(*t->entry)))
+		return false;
 	t->entry[t->cnt++] = (struct symbols_entry){
 		.at = s->at, .size = s->size, .name = s->name, .is_local = s->is_local};
 	return true;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/base/embed.h"
@@ -125,15 +126,8 @@ struct samples {
 
 static int add_sample(struct samples *s, double value, double n)
 {
-	if (s->cnt == s->max) {
-		size_t max = s->max * 2 + 64;
-		struct compare_sample *more = reallocarray(s->list, max, sizeof(*more));
-
-		if (!more)
-			return -1;
-		s->list = more;
-		s->max = max;
-	}
+	if (!grow(&s->list, s->cnt, &s->max, sizeof(*s->list)))
+		return -1;
 	s->list[s->cnt++] = (struct compare_sample){value, n};
 	return 0;
 }

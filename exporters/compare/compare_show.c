@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/text/cell.h"
 #include "exporters/compare/compare.h"
 
@@ -25,14 +26,8 @@ struct grid {
 
 static struct line *add_line(struct grid *g, const char *name)
 {
-	if (g->rows == g->max) {
-		struct line *more = reallocarray(g->line, g->max * 2 + 8, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		g->line = more;
-		g->max = g->max * 2 + 8;
-	}
+	if (!grow(&g->line, g->rows, &g->max, sizeof(*g->line)))
+		return NULL;
 	memset(&g->line[g->rows], 0, sizeof(*g->line));
 	g->line[g->rows].name = name;
 	return &g->line[g->rows++];

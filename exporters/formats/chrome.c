@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "exporters/text/cell.h"
 #include "exporters/formats/export.h"
 #include "exporters/formats/json_out.h"
@@ -294,15 +295,9 @@ static int async_begin(struct chrome *c, struct place *place, const struct tl_ev
 	end_event(o);
 	if (e->dur == TL_OPEN)
 		return 0;
-	if (place->pending_cnt == place->pending_max) {
-		size_t max = place->pending_max ? place->pending_max * 2 : 8;
-		struct pending *more = reallocarray(place->pending, max, sizeof(*more));
-
-		if (!more)
-			return -1;
-		place->pending = more;
-		place->pending_max = max;
-	}
+	if (!grow(&place->pending, place->pending_cnt, &place->pending_max,
+		  sizeof(*place->pending)))
+		return -1;
 	place->pending[place->pending_cnt] = (struct pending){
 		.end = e->ts + e->dur, .name = json_quoted("", e->name.text, e->name.len, "")};
 	return place->pending[place->pending_cnt++].name ? 0 : -1;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/message.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
@@ -18,13 +19,7 @@ static uint32_t frame_of(struct fold *f, const char *text, size_t len)
 
 	if (at && *at)
 		return (uint32_t)*at - 1;
-	if (f->frame_cnt == f->frame_max) {
-		uint32_t max = f->frame_max ? 2 * f->frame_max : 1024;
-		char **more = reallocarray(f->frame, max, sizeof(*more));
-
-		f->frame = more ? more : f->frame;
-		f->frame_max = more ? max : f->frame_max;
-	}
+	grow(&f->frame, f->frame_cnt, &f->frame_max, sizeof(*f->frame));
 	copy = malloc(len + 1);
 	if (!at || !copy || f->frame_cnt == f->frame_max) {
 		free(copy);
@@ -157,16 +152,9 @@ static void open_frame(struct fold *f, struct fold_track *t, uint32_t frame, int
 		       int64_t end)
 {
 	close_until(f, t, start);
-	if (t->open_cnt == t->open_max) {
-		size_t max = t->open_max ? 2 * t->open_max : 16;
-		struct fold_open *more = reallocarray(t->open, max, sizeof(*more));
-
-		if (!more) {
-			f->failed = true;
-			return;
-		}
-		t->open = more;
-		t->open_max = max;
+	if (!grow(&t->open, t->open_cnt, &t->open_max, sizeof(*t->open))) {
+		f->failed = true;
+		return;
 	}
 	t->open[t->open_cnt++] = (struct fold_open){.start = start, .end = end, .frame = frame};
 	f->on_open(f, t, &t->open[t->open_cnt - 1]);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
 
@@ -32,13 +33,7 @@ static uint32_t node_of(struct folded *d, uint32_t parent, uint32_t frame)
 
 	if (at && *at)
 		return (uint32_t)*at;
-	if (d->cnt == d->max) {
-		uint32_t max = d->max ? 2 * d->max : 1024;
-		struct node *more = reallocarray(d->node, max, sizeof(*more));
-
-		d->node = more ? more : d->node;
-		d->max = more ? max : d->max;
-	}
+	grow(&d->node, d->cnt, &d->max, sizeof(*d->node));
 	if (!at || d->cnt == d->max) {
 		d->fold.failed = true;
 		return 0;

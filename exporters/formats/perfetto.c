@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "exporters/formats/perfetto.h"
+#include "collector/base/grow.h"
 
 enum { /* TrackEvent */
 	TE_CATEGORY = 3,
@@ -172,15 +173,8 @@ static bool add_end(struct perfetto *pf, int64_t ts, uint32_t track)
 {
 	size_t at = pf->end_cnt;
 
-	if (at == pf->end_max) {
-		size_t max = pf->end_max ? 2 * pf->end_max : 256;
-		struct pf_end *more = reallocarray(pf->ends, max, sizeof(*more));
-
-		if (!more)
-			return false;
-		pf->ends = more;
-		pf->end_max = max;
-	}
+	if (!grow(&pf->ends, at, &pf->end_max, sizeof(*pf->ends)))
+		return false;
 	for (; at > 0 && pf->ends[(at - 1) / 2].ts > ts; at = (at - 1) / 2)
 		pf->ends[at] = pf->ends[(at - 1) / 2];
 	pf->ends[at] = (struct pf_end){ts, track};

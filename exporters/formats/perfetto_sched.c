@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "exporters/formats/perfetto.h"
 #include "exporters/timeline/tl_internal.h"
 
@@ -136,16 +137,9 @@ static const struct detail *detail_of(struct perfetto *pf, int64_t ts, int64_t t
 	for (; s->has_ahead && s->ahead.start <= ts; read_ahead(s)) {
 		if (s->ahead.start < ts)
 			continue;
-		if (s->now_cnt == s->now_max) {
-			size_t max = s->now_max ? 2 * s->now_max : 16;
-			struct detail *more = reallocarray(s->now, max, sizeof(*more));
-
-			if (!more) {
-				pf->failed = true;
-				return NULL;
-			}
-			s->now = more;
-			s->now_max = max;
+		if (!grow(&s->now, s->now_cnt, &s->now_max, sizeof(*s->now))) {
+			pf->failed = true;
+			return NULL;
 		}
 		s->now[s->now_cnt++] = s->ahead;
 	}

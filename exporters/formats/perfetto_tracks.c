@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "exporters/formats/perfetto.h"
 
 enum { /* TrackDescriptor */
@@ -201,16 +202,9 @@ static struct tl_track *first_lane(struct perfetto *pf, struct tl_track *t)
 	for (size_t i = pf->thread_cnt; t->lane > 0 && i-- > 0;)
 		if (pf->threads[i]->global == t->global)
 			return pf->threads[i];
-	if (pf->thread_cnt == pf->thread_max) {
-		size_t max = pf->thread_max ? 2 * pf->thread_max : 64;
-		struct tl_track **more = reallocarray(pf->threads, max, sizeof(struct tl_track *));
-
-		if (!more) {
-			pf->failed = true;
-			return t;
-		}
-		pf->threads = more;
-		pf->thread_max = max;
+	if (!grow(&pf->threads, pf->thread_cnt, &pf->thread_max, sizeof(*pf->threads))) {
+		pf->failed = true;
+		return t;
 	}
 	return pf->threads[pf->thread_cnt++] = t;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/formats/fold.h"
 #include "exporters/formats/json_out.h"
 
@@ -43,16 +44,9 @@ static void flush(struct speedscope *s, struct fold_track *t)
 {
 	struct spool *p = t->own;
 
-	if (p->block_cnt == p->block_max) {
-		size_t max = p->block_max ? 2 * p->block_max : 8;
-		long *more = reallocarray(p->block, max, sizeof(*more));
-
-		if (!more) {
-			s->fold.failed = true;
-			return;
-		}
-		p->block = more;
-		p->block_max = max;
+	if (!grow(&p->block, p->block_cnt, &p->block_max, sizeof(*p->block))) {
+		s->fold.failed = true;
+		return;
 	}
 	p->block[p->block_cnt++] = s->end;
 	if (fseek(s->tmp, s->end, SEEK_SET) < 0 ||

@@ -1,6 +1,7 @@
 /* scan_cpu.c - which process had how many processors when, from context switches. */
 #include <stdlib.h>
 
+#include "collector/base/grow.h"
 #include "exporters/read/db_read.h"
 #include "exporters/html/scan.h"
 
@@ -35,15 +36,8 @@ static struct thread *find_thread(struct pass *p, int64_t gtid)
 
 	if (i < 0)
 		return NULL;
-	if ((size_t)i == p->room) {
-		size_t room = p->room ? 2 * p->room : 64;
-		struct thread *more = reallocarray(p->threads, room, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		p->threads = more;
-		p->room = room;
-	}
+	if (!grow(&p->threads, (size_t)i, &p->room, sizeof(*p->threads)))
+		return NULL;
 	if ((size_t)i == known) {
 		struct process *process = scan_process(p->scan, gtid >> 24);
 

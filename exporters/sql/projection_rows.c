@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/sql/grow.h"
+#include "collector/base/grow.h"
 #include "exporters/sql/projection_internal.h"
 #include "exporters/sql/vtab.h"
 

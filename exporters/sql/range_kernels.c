@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/sql/grow.h"
+#include "collector/base/grow.h"
 #include "exporters/sql/projection_internal.h"
 
 static const char read_kernels[] =

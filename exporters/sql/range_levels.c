@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/sql/grow.h"
+#include "collector/base/grow.h"
 #include "exporters/sql/projection_internal.h"
 
 struct levels {                   /* of one thread and domain */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/sql/grow.h"
+#include "collector/base/grow.h"
 #include "exporters/sql/sweep.h"
 
 /* ---- calls ---- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/intern.h"
 #include "exporters/read/io_direction.h"
@@ -86,13 +87,7 @@ static uint32_t make_owner(struct stack_costs *w, int64_t global)
 				    "SELECT value FROM ThreadNames JOIN StringIds ON id = nameId "
 				    "WHERE globalTid = ?1 ORDER BY ThreadNames.rowid DESC",
 				    global, "thread");
-	if (w->owner_cnt == w->owner_max) {
-		uint32_t max = w->owner_max ? 2 * w->owner_max : 64;
-		struct stack_owner *more = reallocarray(w->owner, max, sizeof(*more));
-
-		w->owner = more ? more : w->owner;
-		w->owner_max = more ? max : w->owner_max;
-	}
+	grow(&w->owner, w->owner_cnt, &w->owner_max, sizeof(*w->owner));
 	if (!o.process || (!o.thread && w->by != OWNER_BY_PROCESS) ||
 	    w->owner_cnt == w->owner_max) {
 		w->failed = true;
@@ -155,13 +150,8 @@ static void add(struct stack_costs *w, enum stack_cost what, int64_t global, uin
 	uint32_t owner = owner_of(w, global);
 	uint64_t *at = tl_map_at(&w->entry_of, (uint64_t)owner << 32 | node, true);
 
-	if (at && !*at && w->entry_cnt == w->entry_max) {
-		size_t max = w->entry_max ? 2 * w->entry_max : 1024;
-		struct stack_entry *more = reallocarray(w->entry, max, sizeof(*more));
-
-		w->entry = more ? more : w->entry;
-		w->entry_max = more ? max : w->entry_max;
-	}
+	if (at && !*at)
+		grow(&w->entry, w->entry_cnt, &w->entry_max, sizeof(*w->entry));
 	if (!at || (!*at && w->entry_cnt == w->entry_max) || w->failed) {
 		w->failed = true;
 		return;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/read/intern.h"
 #include "exporters/stacks/stack_costs.h"
 
@@ -83,13 +84,8 @@ static uint32_t frame_of(struct stack_costs *w, struct stack_frame *f)
 		free(f->text);
 		return (uint32_t)*at - 1;
 	}
-	if (at && w->frame_cnt == w->frame_max) {
-		uint32_t max = w->frame_max ? 2 * w->frame_max : 256;
-		struct stack_frame *more = reallocarray(w->frame, max, sizeof(*more));
-
-		w->frame = more ? more : w->frame;
-		w->frame_max = more ? max : w->frame_max;
-	}
+	if (at)
+		grow(&w->frame, w->frame_cnt, &w->frame_max, sizeof(*w->frame));
 	if (!at || w->frame_cnt == w->frame_max) {
 		free(f->text);
 		w->failed = true;
@@ -167,13 +163,8 @@ static uint32_t node_of(struct stack_costs *w, uint32_t parent, uint32_t frame)
 
 	if (at && *at)
 		return (uint32_t)*at;
-	if (at && w->node_cnt == w->node_max) {
-		uint32_t max = w->node_max ? 2 * w->node_max : 1024;
-		struct stack_node *more = reallocarray(w->node, max, sizeof(*more));
-
-		w->node = more ? more : w->node;
-		w->node_max = more ? max : w->node_max;
-	}
+	if (at)
+		grow(&w->node, w->node_cnt, &w->node_max, sizeof(*w->node));
 	if (!at || w->node_cnt == w->node_max) {
 		w->failed = true;
 		return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/text/format.h"
 
 #define LOOKAHEAD   5000
@@ -223,15 +224,8 @@ static int keep(struct sheet *s, const struct cell *cells)
 	struct text *t = s->state;
 	size_t cols = (size_t)s->cols;
 
-	if (t->rows == t->room) {
-		size_t room = t->room ? t->room * 2 : 64;
-		struct cell *more = reallocarray(t->cells, room * cols, sizeof(*more));
-
-		if (!more)
-			return -1;
-		t->cells = more;
-		t->room = room;
-	}
+	if (!grow(&t->cells, t->rows, &t->room, cols * sizeof(*t->cells)))
+		return -1;
 	for (size_t i = 0; i < cols; i++) {
 		struct cell *to = &t->cells[t->rows * cols + i];
 

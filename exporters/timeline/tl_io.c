@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "collector/base/grow.h"
 #include "exporters/timeline/tl_internal.h"
 
 #define BIN 10000000 /* ns */
@@ -133,15 +134,8 @@ static bool share(struct io *io, const struct call *c)
 
 static int keep(struct io *io, const struct call *c)
 {
-	if (io->call_cnt == io->call_max) {
-		size_t max = io->call_max ? io->call_max * 2 : 64;
-		struct call *more = reallocarray(io->call, max, sizeof(*more));
-
-		if (!more)
-			return -1;
-		io->call = more;
-		io->call_max = max;
-	}
+	if (!grow(&io->call, io->call_cnt, &io->call_max, sizeof(*io->call)))
+		return -1;
 	io->call[io->call_cnt++] = *c;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/timeline/tl_internal.h"
 
 #define LATE_MAX (1u << 18) /* 4 MiB */
@@ -67,15 +68,8 @@ int tl_in_order(sqlite3 *db, const char *table, const char *start, const char *e
 
 static int mark(struct tl_source *s, size_t *room, size_t *words, const struct tl_late *l)
 {
-	if (s->late_cnt == *room) {
-		size_t more = *room ? *room * 2 : 256;
-		struct tl_late *late = reallocarray(s->late, more, sizeof(*late));
-
-		if (!late)
-			return -1;
-		s->late = late;
-		*room = more;
-	}
+	if (!grow(&s->late, s->late_cnt, room, sizeof(*s->late)))
+		return -1;
 	if (l->row / 64 >= *words) {
 		size_t more = (l->row / 64 + 1) * 2;
 		uint64_t *bits = reallocarray(s->is_late, more, sizeof(*bits));

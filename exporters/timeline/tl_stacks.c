@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/read/db_read.h"
 #include "exporters/timeline/tl_internal.h"
 
@@ -119,20 +120,6 @@ void tl_stacks_trim(struct tl_run *r, bool no_texts)
 
 /* ---- reading ---- */
 
-/* Makes room for another one in an array; NULL: no memory, and the array is as before. */
-static void *grown(void *array, size_t cnt, size_t *max, size_t size)
-{
-	size_t more = *max ? *max * 2 : 64;
-	void *grown;
-
-	if (cnt < *max)
-		return array;
-	grown = reallocarray(array, more, size);
-	if (grown)
-		*max = more;
-	return grown;
-}
-
 static struct tl_frame frame_of_row(struct tl_run *r, sqlite3_stmt *stmt)
 {
 	return (struct tl_frame){
@@ -151,18 +138,14 @@ static int place_of(struct tl_run *r, int64_t id, uint32_t *place)
 	int rc = SQLITE_ROW;
 
 	if (!at) {
-		struct tl_frame *all =
-			grown(t->distinct, t->distinct_cnt, &t->distinct_max, sizeof(*all));
-
-		at = all ? tl_map_at(&t->known, (uint64_t)id, true) : NULL;
-		if (all)
-			t->distinct = all;
+		if (grow(&t->distinct, t->distinct_cnt, &t->distinct_max, sizeof(*t->distinct)))
+			at = tl_map_at(&t->known, (uint64_t)id, true);
 		if (!at)
 			return -1;
 		sqlite3_bind_int64(t->one, 1, id);
 		rc = sqlite3_step(t->one);
 		if (rc == SQLITE_ROW) {
-			all[t->distinct_cnt] = frame_of_row(r, t->one);
+			t->distinct[t->distinct_cnt] = frame_of_row(r, t->one);
 			*at = ++t->distinct_cnt;
 		}
 		sqlite3_reset(t->one);
@@ -173,12 +156,9 @@ static int place_of(struct tl_run *r, int64_t id, uint32_t *place)
 
 static int add_to_list(struct tl_stacks *t, uint32_t number)
 {
-	uint32_t *list = grown(t->list, t->list_cnt, &t->list_max, sizeof(*list));
-
-	if (!list)
+	if (!grow(&t->list, t->list_cnt, &t->list_max, sizeof(*t->list)))
 		return -1;
-	t->list = list;
-	list[t->list_cnt++] = number;
+	t->list[t->list_cnt++] = number;
 	return 0;
 }
 
@@ -242,15 +222,11 @@ static int frames_of_sample(struct tl_run *r, int64_t sample, struct tl_event *e
 
 	sqlite3_bind_int64(t->chain, 1, sample);
 	while ((rc = sqlite3_step(t->chain)) == SQLITE_ROW) {
-		struct tl_frame *frames =
-			grown(t->frames, e->frame_cnt, &t->frame_max, sizeof(*frames));
-
-		if (!frames) {
+		if (!grow(&t->frames, e->frame_cnt, &t->frame_max, sizeof(*t->frames))) {
 			rc = SQLITE_NOMEM;
 			break;
 		}
-		t->frames = frames;
-		frames[e->frame_cnt++] = frame_of_row(r, t->chain);
+		t->frames[e->frame_cnt++] = frame_of_row(r, t->chain);
 	}
 	sqlite3_reset(t->chain);
 	e->frames = t->frames;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/grow.h"
 #include "exporters/timeline/tl_internal.h"
 
 /* Pids and tids have 24 bits, so numbers from here on are free. */
@@ -502,15 +503,8 @@ struct tl_track *tl_track_lane(struct tl_tracks *t, struct tl_track *track, int6
 			return NULL;
 		lane = next;
 	}
-	if (lane->open == lane->room) {
-		size_t room = lane->room ? lane->room * 2 : 8;
-		int64_t *more = reallocarray(lane->end, room, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		lane->end = more;
-		lane->room = room;
-	}
+	if (!grow(&lane->end, lane->open, &lane->room, sizeof(*lane->end)))
+		return NULL;
 	lane->end[lane->open++] = end;
 	return &lane->pub;
 }

@@ -1,4 +1,5 @@
 /* top_rows.c - what went on between two moments: one row per process, thread, function, file or GPU. */
+#include "collector/base/grow.h"
 #include "exporters/top/top.h"
 
 #include <math.h>
@@ -98,16 +99,9 @@ static struct top_row *row_of(struct work *w, int64_t pid, int64_t tid, const ch
 
 	if (w->slot[at])
 		return &rows->row[w->slot[at] - 1];
-	if (rows->cnt == rows->cap) {
-		size_t cap = rows->cap ? rows->cap * 2 : 64;
-		struct top_row *more = realloc(rows->row, cap * sizeof(*more));
-
-		if (!more) {
-			w->is_out = true;
-			return NULL;
-		}
-		rows->row = more;
-		rows->cap = cap;
+	if (!grow(&rows->row, rows->cnt, &rows->cap, sizeof(*rows->row))) {
+		w->is_out = true;
+		return NULL;
 	}
 	rows->row[rows->cnt] =
 		(struct top_row){.pid = pid,

@@ -5,23 +5,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/base/grow.h"
+
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define PAGE         4096u
 #define THREAD_BYTES (4 * PAGE) /* its totals and its first chunk, as far as they are resident */
-#define SPARE_CHUNKS 1024u /* an arena with fewer left, or with an eighth, is short */
-#define KEEP_CHUNKS  64u   /* stay in the pool when others are given back to the system */
+#define SPARE_CHUNKS 1024u      /* an arena with fewer left, or with an eighth, is short */
+#define KEEP_CHUNKS  64u        /* stay in the pool when others are given back to the system */
 
 void flight_ages_add(struct flight_ages *ages, uint64_t ticks, uint64_t bytes)
 {
-	if (ages->cnt == ages->cap) {
-		size_t cap = ages->cap ? ages->cap * 2 : 256;
-		struct flight_age *more = realloc(ages->at, cap * sizeof(*more));
-
-		if (!more)
-			return;
-		ages->at = more;
-		ages->cap = cap;
-	}
+	if (!grow(&ages->at, ages->cnt, &ages->cap, sizeof(*ages->at)))
+		return;
 	ages->at[ages->cnt++] = (struct flight_age){ticks, bytes};
 }
 

@@ -1,4 +1,5 @@
 /* gpu_names.c - names of kernels in the three forms of the report, computed once each; hashes of functions' names. */
+#include "collector/base/grow.h"
 #include "collector/decode/gpu/gpu_internal.h"
 
 #include <stdlib.h>
@@ -34,16 +35,8 @@ static struct gpu_name *slot(struct arena *a, uint32_t string)
 
 	if (string >= a->strings.cnt)
 		return NULL;
-	if (string >= g->names) {
-		uint32_t want = a->strings.cnt;
-		struct gpu_name *more = realloc(g->name, want * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + g->names, 0, (want - g->names) * sizeof(*more));
-		g->name = more;
-		g->names = want;
-	}
+	if (!grow_to(&g->name, string, &g->names, sizeof(*g->name)))
+		return NULL;
 	return &g->name[string];
 }
 

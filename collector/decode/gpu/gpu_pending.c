@@ -10,6 +10,7 @@
  * Processes and the totals of the report are notes, "gpu.ARENA" and "gpu" in SL_STATE; "gpu.ARENA.streams" has names of
  * streams (gpu_streams.c).
  */
+#include "collector/base/grow.h"
 #include "collector/decode/gpu/gpu_log.h"
 
 #include <stdio.h>
@@ -118,15 +119,8 @@ static bool append(struct arenas *as, const struct arena *a, enum gpu_stream str
 {
 	struct gpu_log *l = &a->family.gpu->save.log[stream];
 
-	if (l->cnt == l->cap) {
-		uint32_t cap = l->cap ? l->cap * 2 : 64;
-		struct gpu_chunk *more = realloc(l->chunk, cap * sizeof(*more));
-
-		if (!more)
-			return false;
-		l->chunk = more;
-		l->cap = cap;
-	}
+	if (!grow(&l->chunk, l->cnt, &l->cap, sizeof(*l->chunk)))
+		return false;
 	if (db_pending_gpu_add(as->db, gpu_seq(a, stream, l->first + l->cnt), q->at, q->len))
 		return false;
 	l->chunk[l->cnt++] = (struct gpu_chunk){a->family.gpu->save.last_logged, q->len};

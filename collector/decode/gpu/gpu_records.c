@@ -1,4 +1,5 @@
 /* gpu_records.c - takes records of the rings apart, and queues calls and CUPTI's records by thread and process. */
+#include "collector/base/grow.h"
 #include "collector/decode/gpu/gpu_internal.h"
 
 #include <stdio.h>
@@ -93,15 +94,8 @@ void gpu_call(struct arenas *as, struct thread *t, const struct call *c)
 
 static bool keep_api(struct gpu_process *p, struct gpu_thread *th, const struct gpu_api *api)
 {
-	if (th->api_cnt == th->api_cap) {
-		size_t cap = th->api_cap ? th->api_cap * 2 : 64;
-		struct gpu_api *more = realloc(th->api, cap * sizeof(*more));
-
-		if (!more)
-			return false;
-		th->api = more;
-		th->api_cap = cap;
-	}
+	if (!grow(&th->api, th->api_cnt, &th->api_cap, sizeof(*th->api)))
+		return false;
 	th->api[th->api_cnt++] = *api;
 	th->is_changed = true;
 	th->used_at = api->end;

@@ -1,4 +1,5 @@
 /* nvtx_row.c - writes rows of ranges, marks and names. */
+#include "collector/base/grow.h"
 #include "collector/decode/nvtx/nvtx_internal.h"
 #include "collector/model/ring_reader.h"
 
@@ -48,16 +49,8 @@ static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 	}
 	if (!text)
 		return DB_NULL;
-	if (string >= n->texts.cnt) {
-		uint32_t want = string + string / 2 + 64;
-		int64_t *more = realloc(n->texts.id, want * sizeof(*more));
-
-		if (!more)
-			return db_string(as->db, text, strlen(text));
-		memset(more + n->texts.cnt, 0, (want - n->texts.cnt) * sizeof(*more));
-		n->texts.id = more;
-		n->texts.cnt = want;
-	}
+	if (!grow_to(&n->texts.id, string, &n->texts.cnt, sizeof(*n->texts.id)))
+		return db_string(as->db, text, strlen(text));
 	n->texts.id[string] = db_string(as->db, text, strlen(text)) + 1;
 	return n->texts.id[string] - 1;
 }

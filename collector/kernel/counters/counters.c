@@ -1,5 +1,6 @@
 /* counters.c - counts events per CPU in groups, scales them, delivers samples at an interval. */
 #include "collector/kernel/counters/counters.h"
+#include "collector/base/grow.h"
 #include "collector/kernel/perf/perf_rings.h"
 
 #include <dirent.h>
@@ -72,15 +73,8 @@ static int open_one(const struct counters *cs, unsigned event, struct event_how 
 
 static int keep(struct counters *cs, unsigned event, unsigned cpu, int fd)
 {
-	if (cs->cnt == cs->cap) {
-		size_t cap = cs->cap * 2 + 64;
-		struct counter *more = realloc(cs->list, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		cs->list = more;
-		cs->cap = cap;
-	}
+	if (!grow(&cs->list, cs->cnt, &cs->cap, sizeof(*cs->list)))
+		return -ENOMEM;
 	cs->list[cs->cnt++] =
 		(struct counter){.fd = fd, .event = (uint16_t)event, .cpu = (uint16_t)cpu};
 	return 0;
@@ -350,15 +344,8 @@ static struct interval *interval_new(struct counters *cs)
 {
 	if (cs->waiting.cnt == INTERVALS_MOST)
 		return NULL;
-	if (cs->waiting.cnt == cs->waiting.cap) {
-		size_t cap = cs->waiting.cap * 2 + 64;
-		char *more = realloc(cs->waiting.bytes, cap * interval_bytes(cs));
-
-		if (!more)
-			return NULL;
-		cs->waiting.bytes = more;
-		cs->waiting.cap = cap;
-	}
+	if (!grow(&cs->waiting.bytes, cs->waiting.cnt, &cs->waiting.cap, interval_bytes(cs)))
+		return NULL;
 	return interval_at(cs, cs->waiting.cnt++);
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/limits.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sample/sample_unwind.h"
@@ -268,16 +269,11 @@ void sample_events_ended(struct sample_events *es, uint32_t tid)
 static int event_join(struct sample_events *es, unsigned cpu, uint32_t tid, int fd,
 		      bool has_samples)
 {
-	struct event *grown, e = {.tid = tid, .fd = fd, .has_samples = has_samples};
+	struct event e = {.tid = tid, .fd = fd, .has_samples = has_samples};
 	int err;
 
-	if (es->event_cnt == es->event_cap) {
-		grown = realloc(es->events, (es->event_cap * 2 + 64) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		es->events = grown;
-		es->event_cap = es->event_cap * 2 + 64;
-	}
+	if (!grow(&es->events, es->event_cnt, &es->event_cap, sizeof(*es->events)))
+		return -ENOMEM;
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &e.id))
 		return -errno;
 	err = perf_rings_join(&es->rings, cpu, fd);

@@ -1,6 +1,7 @@
 /* sched_bpf_open.c - checks the requirements of eBPF, loads and attaches the programs. */
 #ifdef SL_HAVE_BPF
 
+#include "collector/base/grow.h"
 #include "collector/kernel/sched/sched_bpf.h"
 
 #include <errno.h>
@@ -83,18 +84,12 @@ static void *map_memory(int fd, size_t bytes, int prot)
 static int keep_life(void *ctx, void *data, size_t len)
 {
 	struct bpf *b = ctx;
-	union life *grown;
 	size_t at;
 
 	b->lives.taken++;
-	if (b->lives.cnt == b->lives.max) {
-		grown = realloc(b->lives.list, (b->lives.max * 2 + 64) * sizeof(*grown));
-		if (!grown) {
-			b->lives.dropped++;
-			return 0;
-		}
-		b->lives.list = grown;
-		b->lives.max = b->lives.max * 2 + 64;
+	if (!grow(&b->lives.list, b->lives.cnt, &b->lives.max, sizeof(*b->lives.list))) {
+		b->lives.dropped++;
+		return 0;
 	}
 	for (at = b->lives.cnt; at > 0; at--) {
 		if (b->lives.list[at - 1].head.ns <= ((struct rec_head *)data)->ns)

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/grow.h"
 #include "collector/base/limits.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sched/sched_internal.h"
@@ -126,15 +127,8 @@ static void explain(const struct sched *s, int err, char *why, size_t why_len, c
 
 static int keep_fd(struct perf *p, int fd)
 {
-	int *grown;
-
-	if (p->fd_cnt == p->fd_max) {
-		grown = realloc(p->fds, (p->fd_max * 2 + 64) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		p->fds = grown;
-		p->fd_max = p->fd_max * 2 + 64;
-	}
+	if (!grow(&p->fds, p->fd_cnt, &p->fd_max, sizeof(*p->fds)))
+		return -ENOMEM;
 	p->fds[p->fd_cnt++] = fd;
 	return 0;
 }
