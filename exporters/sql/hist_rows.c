@@ -199,7 +199,7 @@ static void stats_load(struct rows_cursor *c)
 
 		squares += (long double)g->pair[i].n * off * off;
 	}
-	c->stddev = g->n > 1 ? sqrt((double)squares / (double)(g->n - 1)) : 0;
+	c->stddev = sqrt((double)squares / (double)(g->n - 1));
 	if (g->cnt > 0) {
 		size_t low = rank_of(g, 1, 2, false), high = rank_of(g, 1, 2, true);
 
@@ -247,6 +247,8 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
 		sqlite3_result_int64(out, g->n);
 	else if (col == EXTRA)
 		sqlite3_result_int64(out, g->extra);
+	else if (col == STDDEV && g->n <= 1)
+		sqlite3_result_double(out, 0);
 	else if (g->cnt == 0)
 		sqlite3_result_null(out);
 	else if (col == TOTAL && g->real)

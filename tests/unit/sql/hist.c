@@ -91,6 +91,7 @@ static void statistics(void **state)
 	/* NULL counts, but has no value; it stands in front of all in the order of the median */
 	assert_string_equal(stats("(NULL), (5), (NULL), (7), (9)"), "5 21 5 9 4.2 5.0 2.807134");
 	assert_string_equal(stats("(NULL), (NULL)"), "2 NULL NULL NULL NULL NULL NULL");
+	assert_string_equal(stats("(NULL)"), "1 NULL NULL NULL NULL NULL 0.0");
 	/* a blob and a text are 0, as sum() has it */
 	assert_string_equal(stats("(zeroblob(24)), ('x')"), "2 0.0 0.0 0.0 0.0 0.0 0.0");
 	assert_string_equal(
