@@ -55,7 +55,8 @@ try 'a daemon is made in a range, which goes on without it' "$REPEAT" \
 
 # ---- SIGKILL of the collector ----
 begin "$C" 'call 1 start call 50 raise a await b call 7 stop call 3 start call 1 stop say done'
-await a && sleep 0.3
+committed() { [ "$(calls case.sqlite 2>/dev/null || echo 0)" -ge "$1" ]; }
+await a && wait_for 10 committed 50
 send KILL $(ours)
 raise b
 goes_on 'SIGKILL while recording'
