@@ -38,13 +38,17 @@ finish() {
 }
 said_cnt() { [ "$(wc -l <said)" -ge "$1" ]; }
 
+all_summed() {
+	top -f json -n 1 "$R" >look 2>err.top &&
+		[ "$(json look 'one("functions", function="pwrite")["calls"] == 3000 and one("functions", function="close")["calls"] >= 3000 and one("threads", process="steady")["calls"] >= 9000')" = True ]
+}
 for threshold in 0 1000000; do
 	start live$threshold --osrt-threshold=$threshold
 	echo 3000 >&3
 	wait_for 20 said_cnt 1
 	check "threshold $threshold: looks" top -f json -n 3 "$R"
-	# By now all that was done is in the sums.
-	top -f json -n 1 "$R" >look 2>err.top
+	# All that was done is in the sums before long.
+	wait_for 10 all_summed
 	is "$(json look 'one("functions", function="pwrite")["calls"], one("functions", function="pwrite")["mb"]')" \
 		'(3000, 12.288)' "threshold $threshold: every pwrite, and its bytes"
 	is "$(json look '[one("functions", function="close")[k] >= 3000 for k in ("calls", "errors")]')" '[True, True]' \

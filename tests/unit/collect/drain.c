@@ -340,6 +340,83 @@ static void a_chunk_out_of_order_ends_the_reading_of_its_arena(void **state)
 	side_die(&s);
 }
 
+static void a_chunk_of_another_thread_is_refused(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	for (unsigned i = 0; i < RING_WORDS / 3 + 1; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	ring_last(&r, slot)->slot++;
+	side_drain(&s);
+	assert_int_equal(s.arenas.lost.corrupt, 1);
+	assert_int_equal(s.arenas.rows, RING_WORDS / 3);
+	/* Its thread is let go with the arena, and its slot is left alone. */
+	s.arenas.first->threads.at[slot]->flags.is_over = true;
+	assert_true(drain_is_idle(&s.arenas));
+	side_commit(&s);
+	assert_null(s.arenas.first->threads.at[slot]);
+	assert_int_equal(r.arena->slot[slot].state, SL_SLOT_LIVE);
+	side_die(&s);
+}
+
+/* As a collector that died left it: @consumed bytes of the first chunk are in the report. Rows that are read. */
+static uint64_t rows_after(uint32_t consumed, bool *is_bad)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+	uint64_t got;
+
+	for (unsigned i = 0; i < RING_WORDS / 3 + 5; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	sl_chunk_at(r.arena, r.arena->slot[slot].first_chunk)->consumed = consumed;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	side_drain(&s);
+	*is_bad = s.arenas.first->flags.is_bad;
+	got = s.arenas.rows;
+	side_die(&s);
+	assert_int_equal(unlink(test_path), 0);
+	return got;
+}
+
+static void a_chunk_that_was_read_to_its_end_is_a_beginning(void **state)
+{
+	bool is_bad;
+
+	(void)state;
+	assert_int_equal(rows_after(RING_WORDS * 8, &is_bad), 5);
+	assert_false(is_bad);
+	assert_int_equal(rows_after(RING_WORDS * 8 + 8, &is_bad), 0);
+	assert_true(is_bad);
+	assert_int_equal(rows_after(12, &is_bad), 0);
+	assert_true(is_bad);
+}
+
+/* A thread that is over keeps no process waiting, whatever its ring holds. */
+static void rings_of_threads_that_are_over_do_not_count(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_call(&r, slot, SL_H_fsync, 1);
+	side_drain(&s);
+	ring_call(&r, slot, SL_H_fsync, 2);
+	assert_false(drain_is_idle(&s.arenas));
+	s.arenas.first->threads.at[slot]->flags.is_over = true;
+	assert_true(drain_is_idle(&s.arenas));
+	side_die(&s);
+}
+
 /* At the same place of the next chunk as before in the one it was in: the thread has moved all the same. */
 static void the_same_place_in_another_chunk_is_saved(void **state)
 {
@@ -489,6 +566,7 @@ static void a_closed_file_is_no_longer_saved(void **state)
 	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
 	struct arena *a;
 	struct side s;
+	int one;
 
 	(void)state;
 	side_open(&s, false);
@@ -498,6 +576,13 @@ static void a_closed_file_is_no_longer_saved(void **state)
 	side_commit(&s);
 	assert_string_equal(ask("SELECT length(value) > 5 FROM SL_STATE WHERE key = 'files.1'"),
 			    "1");
+	one = atoi(ask("SELECT length(value) FROM SL_STATE WHERE key = 'files.1'"));
+	ring_path(&r, slot, SL_H_open, 4, 0, 4, FILE_PAGE, "/next");
+	side_drain(&s);
+	side_commit(&s);
+	assert_int_equal(atoi(ask("SELECT length(value) FROM SL_STATE WHERE key = 'files.1'")),
+			 2 * one);
+	file_close(&s.model, a->images, FILE_PAGE, 5);
 	file_close(&s.model, a->images, 1, 5);
 	side_commit(&s);
 	assert_string_equal(ask("SELECT length(value) FROM SL_STATE WHERE key = 'files.1'"), "0");
@@ -561,6 +646,11 @@ static void a_saved_position_counts_only_for_its_chunk(void **state)
 	saved.pos = SL_CHUNK_BYTES;
 	positions_resume(a, slot, &t, &saved);
 	assert_int_equal(t.at.pos, 48);
+	saved.seq = 6; /* and this one has no next */
+	positions_resume(a, slot, &t, &saved);
+	assert_int_equal(t.at.seq, 5);
+	assert_int_equal(t.at.chunk, r.arena->slot[slot].first_chunk);
+	assert_int_equal(a->spent.cnt, 0);
 	saved.pos = 72;
 	saved.seq = 4;
 	positions_resume(a, slot, &t, &saved);
@@ -615,6 +705,9 @@ int main(void)
 		TEST(an_arena_of_another_build_is_refused),
 		TEST(a_small_limit_still_makes_progress),
 		TEST(a_chunk_out_of_order_ends_the_reading_of_its_arena),
+		TEST(a_chunk_of_another_thread_is_refused),
+		TEST(a_chunk_that_was_read_to_its_end_is_a_beginning),
+		TEST(rings_of_threads_that_are_over_do_not_count),
 		TEST(the_same_place_in_another_chunk_is_saved),
 		TEST(what_a_thread_left_is_read_before_it_is_over),
 		TEST(records_after_the_hold_wait),

@@ -37,6 +37,9 @@ static void an_io_record_has_all_its_fields(void **state)
 	assert_int_equal(c.io.serial, 9);
 	assert_true(c.io.offset == DECODE_NONE);
 	assert_false(c.failed);
+	w[3] = sl_fd_serial(0, 9);
+	assert_int_equal(decode_record(w, 4, &c), 4);
+	assert_int_equal(c.io.fd, 0);
 }
 
 static void negative_results_keep_their_sign(void **state)

@@ -133,11 +133,18 @@ static void a_process_that_the_shim_cannot_enter_is_there(void **state)
 	/* Not yet: its image may still say hello. */
 	assert_string_equal(ask("SELECT count(*) FROM SL_PROCESS_TREE"), "2");
 	assert_true(model_has_guests(&s.model, 1));
+	model_settle(&s.model, 520 * MS, false);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT count(*) FROM SL_PROCESS_TREE"), "2");
 	model_settle(&s.model, 600 * MS, false);
+	/* Its children have no shim either. */
+	k->on_fork(&s.model, mono(&s, 650 * MS), 0x7ffff0, 0x7ffff0, 0x7ffff1, 0x7ffff1);
+	model_settle(&s.model, 660 * MS, false);
 	k->on_exit(&s.model, mono(&s, 700 * MS), 0x7ffff0, 0x7ffff0, 0);
 	side_commit(&s);
-	assert_string_equal(tree(), "100:1 01 /bin/sh 2- , 8388592:100 11 /bin/sh 10-20 , "
-				    "8388592:100 20 static 20-700 0");
+	assert_string_equal(tree(),
+			    "100:1 01 /bin/sh 2- , 8388592:100 11 /bin/sh 10-20 , "
+			    "8388592:100 20 static 20-700 0, 8388593:8388592 10 static 650- ");
 	end(&s, &a, &b);
 }
 
@@ -299,6 +306,7 @@ static void a_command_line_is_whole_and_an_image_is_named_once(void **state)
 	assert_string_equal(ask("SELECT group_concat('<' || commandLine || '>') FROM "
 				"SL_PROCESS_TREE"),
 			    "</bin/sh arg>");
+	assert_string_equal(ask("SELECT count(*) FROM SL_PROCESS_TREE"), "1");
 	end(&s, &a, &b);
 }
 
@@ -378,6 +386,54 @@ static void a_process_has_the_name_of_the_link_it_was_started_by(void **state)
 	assert_string_equal(name_of(path), "real");
 }
 
+static void pids_of_one_bucket_are_distinct(void **state)
+{
+	struct arena a, b;
+	struct side s;
+	struct proc *p;
+
+	(void)state;
+	start(&s, &a, &b);
+	p = model_at(&s.model, 100 + 1024, 5 * MS);
+	assert_int_equal(p->pid, 1124);
+	assert_ptr_equal(model_at(&s.model, 100 + 1024, 6 * MS), p);
+	assert_int_equal(model_at(&s.model, 100, 5 * MS)->pid, 100);
+	end(&s, &a, &b);
+}
+
+static void an_image_of_the_moment_of_an_exec_is_the_new_one(void **state)
+{
+	struct arena a, b;
+	struct image *im;
+	struct side s;
+
+	(void)state;
+	start(&s, &a, &b);
+	im = image(&s, &a, 1, 100, 1, 10 * MS, "/bin/sh");
+	im->proc->exec.ns = im->start_ns;
+	model_settle(&s.model, 20 * MS, true);
+	assert_ptr_equal(im->proc->image, im);
+	im->proc->exec.ns = im->start_ns + 1;
+	model_settle(&s.model, 30 * MS, true);
+	assert_null(im->proc->image);
+	end(&s, &a, &b);
+}
+
+static void descriptors_of_processes_are_closed(void **state)
+{
+	struct arena a, b;
+	struct side s;
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	start(&s, &a, &b);
+	model_find(&s.model, 100)->life.pidfd = fd[0];
+	end(&s, &a, &b);
+	assert_int_equal(fcntl(fd[0], F_GETFD), -1);
+	close(fd[1]);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -396,6 +452,9 @@ int main(void)
 		TEST(with_events_of_the_kernel_they_decide_about_an_exec),
 		TEST(an_image_without_a_fork_waits_for_its_event),
 		TEST(a_process_has_the_name_of_the_link_it_was_started_by),
+		TEST(pids_of_one_bucket_are_distinct),
+		TEST(an_image_of_the_moment_of_an_exec_is_the_new_one),
+		TEST(descriptors_of_processes_are_closed),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
