@@ -118,7 +118,8 @@ static void long_sessions_stay_small_and_exact(void **state)
 	clock_map_release(&m);
 }
 
-static void measure(uint32_t mode)
+/* Whether the rate agrees with two snapshots around it. A hypervisor may stop the processor between two clock reads. */
+static bool measure(uint32_t mode)
 {
 	struct clock_snapshot a = clock_snapshot_take(mode, true), b;
 	struct clock_snapshot begun = clock_snapshot_take(mode, false);
@@ -134,17 +135,24 @@ static void measure(uint32_t mode)
 	clock_map_add(&m, b.ticks, b.mono);
 	mid = clock_map_ns(&m, a.ticks + (b.ticks - a.ticks) / 2);
 	assert_true(llabs(mid - (b.mono - a.mono) / 2) <= 1);
-	/* Ticks per ns, against the same two snapshots: within a part in a thousand. */
-	assert_true(llabs((int64_t)(((unsigned __int128)(uint64_t)(b.mono - a.mono) * rate >> 32) -
-				    (b.ticks - a.ticks))) < (int64_t)((b.ticks - a.ticks) / 1000));
 	clock_map_release(&m);
+	/* Ticks per ns, against the same two snapshots: within a part in a thousand. */
+	return llabs((int64_t)(((unsigned __int128)(uint64_t)(b.mono - a.mono) * rate >> 32) -
+			       (b.ticks - a.ticks))) < (int64_t)((b.ticks - a.ticks) / 1000);
 }
 
 static void this_machine_is_measured_right(void **state)
 {
+	static const uint32_t modes[] = {SL_CLOCK_MONO, SL_CLOCK_TSC};
+
 	(void)state;
-	measure(SL_CLOCK_MONO);
-	measure(SL_CLOCK_TSC);
+	for (size_t i = 0; i < 2; i++) {
+		int tries = 10;
+
+		while (!measure(modes[i]) && --tries)
+			;
+		assert_true(tries > 0);
+	}
 }
 
 static void a_clock_can_be_forced(void **state)
