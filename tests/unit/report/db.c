@@ -306,7 +306,8 @@ static void rows_are_copied_as_cells(void **state)
 		fill_rows(db, i);
 	assert_int_equal(db_commit(db, 0), 0);
 	for (int t = 0; t < DB_TABLE_CNT; t++) {
-		int steps = sqlite3_stmt_status(db->batch.table[t].stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+		int steps =
+			sqlite3_stmt_status(db->batch.table[t].stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
 
 		bool has_key = t == DB_COMPOSITE_EVENTS || t == DB_SL_STACKS || t == DB_SL_FRAMES;
 
