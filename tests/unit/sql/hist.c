@@ -53,6 +53,10 @@ static void rows(void **state)
 		      "sl_hist(column1, 5) FROM "
 		      "(VALUES(NULL),('a'),(1),(NULL),('a'),(x'61'),(1.0))))"),
 		"NULL 2,'a' 2,1 1,X'61' 1,1.0 1");
+	/* a column beyond the keys is NULL */
+	assert_string_equal(value("SELECT quote(k0) || quote(k1) FROM sl_hist_rows((SELECT "
+				  "sl_hist(1, 5)))"),
+			    "1NULL");
 	/* 700 pairs of keys, each of 10000 / 700 values: 14 or 15 */
 	assert_string_equal(
 		value(NUMBERS
