@@ -247,6 +247,7 @@ lacking() { q "$R" "SELECT ifnull(sum(count), 0) FROM SL_LOST_EVENTS WHERE what 
 # ---- where threads are ----
 sampled threads t 1.5
 check 'threads: both are' [ $((all + lost)) -gt 2000 ]
+check "threads: $lost lost for $all samples" share_ok "$lost" $((all + lost)) 0 1
 is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM COMPOSITE_EVENTS")" 2 'threads: there are two'
 most 97 ' work caller ' 'callers are found'
 most 98 ' 0$' 'down to the outermost'

@@ -8,30 +8,6 @@
 
 #include "tests/unit/decode/gpu_test.h"
 
-/* Rows of RUNTIME in the order of their start, times in us after t0: "name start-end class result,...". */
-static const char *calls(void)
-{
-	char sql[400];
-
-	snprintf(sql, sizeof(sql),
-		 "SELECT group_concat(t, ', ') FROM (SELECT value || ' ' || ((start - %lld) / "
-		 "1000) || '-' || "
-		 "((end - %lld) / 1000) || ' ' || eventClass || ' ' || returnValue AS t FROM "
-		 "CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId ORDER BY start)",
-		 (long long)t0 - 5000, (long long)t0 - 5000);
-	return ask(sql);
-}
-
-/* "rows of the GPU / of those, how many have exactly one call". */
-static const char *joined(void)
-{
-	return ask(
-		"SELECT count(*) || '/' || sum((SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME r "
-		"WHERE "
-		"r.correlationId = k.correlationId AND r.globalTid >> 24 = k.globalPid >> 24) = 1) "
-		"FROM CUPTI_ACTIVITY_KIND_KERNEL k");
-}
-
 static void without_cupti_the_hooks_word_is_enough(void **state)
 {
 	struct gpu_fixture f;
