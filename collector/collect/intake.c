@@ -10,6 +10,7 @@
 #include "collector/base/proc.h"
 #include "collector/session/hello.h"
 #include "collector/session/ring_keeper.h"
+#include "collector/symbols/symbols.h"
 
 void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
 {
@@ -75,6 +76,7 @@ static void on_peer(void *ctx, int sock)
 		close(sock);
 		return;
 	}
+	symbols_jit_trust(h.uid);
 	if (h.kind == SL_HELLO_ARENA) {
 		intake_arena(c, h.fd, c->arenas.last_id + 1, h.pid, h.claimed);
 		close(h.fd);

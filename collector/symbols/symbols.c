@@ -16,6 +16,7 @@
 #define BLOCK_BYTES 65536u
 #define MODULES     1024u /* buckets */
 #define PIDS        64u
+#define JIT_BYTES   (256u << 20) /* what is kept of maps and dumps of code made at run time */
 
 struct block {
 	struct block *next;
@@ -60,6 +61,7 @@ struct symbols {
 	size_t known_cnt, known_cap;
 	struct symbols_module *module[MODULES];
 	struct jit *jit[PIDS];
+	size_t jit_room; /* in bytes */
 	struct symbols_kernel *kernel;
 	bool has_kernel; /* was tried */
 	struct symbols_server server;
@@ -182,8 +184,10 @@ struct symbols *symbols_open(void)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 
-	if (s)
+	if (s) {
 		s->server.left_ms = symbols_debuginfod_ms;
+		s->jit_room = JIT_BYTES;
+	}
 	return s;
 }
 
@@ -447,7 +451,8 @@ bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_
 		if (!j)
 			return false;
 		j->pid = pid;
-		j->of = symbols_jit_open(pid);
+		__atomic_store_n(&s->server.is_waited_for, true, __ATOMIC_RELAXED);
+		j->of = symbols_jit_open(pid, &s->jit_room, &s->server);
 		j->next = *bucket;
 		*bucket = j;
 	}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct symbols;
 struct symbols_module;
@@ -46,10 +47,13 @@ size_t symbols_at(struct symbols *s, struct symbols_module *m, uint64_t address,
 
 /*
  * Code that was made while the program ran, as listed by /tmp/perf-PID.map and jitdump: what was there at the given
- * time (CLOCK_MONOTONIC). False: not known.
+ * time (CLOCK_MONOTONIC). False: not known. Files count that belong to root, to the caller, to the user of the process
+ * while it runs, or to a user of symbols_jit_trust(); up to 256 MiB in all.
  */
 bool symbols_jit(struct symbols *s, int64_t pid, uint64_t address, int64_t mono_ns,
 		 struct symbols_frame *frame);
+/* Files of this user count: traced processes run as that user. */
+void symbols_jit_trust(uid_t user);
 
 /* In the kernel; @module is set to that of the function, "[kernel.kallsyms]" where it is in none. */
 bool symbols_kernel(struct symbols *s, uint64_t address, struct symbols_frame *frame,

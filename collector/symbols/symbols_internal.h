@@ -98,7 +98,9 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 /* ---- symbols_jit.c ---- */
 
 struct symbols_jit;
-struct symbols_jit *symbols_jit_open(int64_t pid); /* NULL: nothing there */
+/* NULL: nothing there. What it keeps is taken off *@room, in bytes, which outlives it. */
+struct symbols_jit *symbols_jit_open(int64_t pid, size_t *room,
+				     const struct symbols_server *server);
 void symbols_jit_close(struct symbols_jit *j);
 bool symbols_jit_find(struct symbols_jit *j, uint64_t address, int64_t mono_ns,
 		      struct symbols_frame *frame);

@@ -4,19 +4,34 @@
  *
  * Memory is used again: of several functions at one address the right one is the youngest that was there by then. A map
  * has no times; later lines count more.
+ *
+ * Any user may put a file under these names. So links are not followed, the owner counts, as with perf; memory and steps
+ * are bounded; and the file is copied: what is parsed twice is the same twice, and its end stays where it is.
  */
 #include "collector/base/grow.h"
 #include "collector/symbols/symbols_internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define READ_BYTES  (1u << 20) /* between two looks at signals */
+#define LINES_BYTES (1u << 20) /* of one function; real ones have a few KiB */
+#define MOVE_STEPS  (1u << 27) /* back to the functions that are moved, of a process */
+#define FIND_STEPS  (1u << 16) /* over functions that overlap */
+#define USERS       64u
+
+struct lines { /* of a jitdump, entries as there; all 0: none */
+	const uint8_t *at;
+	size_t len;
+	uint64_t cnt;
+};
 
 struct function {
 	uint64_t at, size, until; /* until: the largest end of it and those before */
@@ -24,47 +39,104 @@ struct function {
 	size_t number;            /* in the order of the files */
 	size_t name_len;
 	const char *name;
-	const uint8_t *lines; /* of a jitdump, entries as there; NULL: none */
-	uint64_t line_cnt;
-	size_t lines_len;
+	struct lines lines;
 };
 
-struct text_map { /* a file in memory */
-	const uint8_t *at;
+struct content { /* of a file */
+	uint8_t *at;
 	size_t size;
 };
 
 struct symbols_jit {
-	struct text_map file[8];
+	struct content file[8];
 	unsigned files;
 	struct function *list;
 	size_t cnt, cap;
+	size_t *room; /* in bytes, of the session */
+	unsigned move_steps;
 	char text[2][4096]; /* of the frame last found */
 };
 
-static bool map_file(struct symbols_jit *j, const char *path, struct text_map *m)
+/* ---- files ---- */
+
+static uid_t users[USERS];
+static unsigned user_cnt;
+
+void symbols_jit_trust(uid_t user)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	for (unsigned i = 0; i < user_cnt; i++)
+		if (users[i] == user)
+			return;
+	if (user_cnt < USERS)
+		users[user_cnt++] = user;
+}
+
+static bool is_trusted(uid_t owner, int64_t pid)
+{
+	char path[40];
 	struct stat st;
-	void *at = MAP_FAILED;
+
+	if (owner == 0 || owner == geteuid())
+		return true;
+	for (unsigned i = 0; i < user_cnt; i++)
+		if (users[i] == owner)
+			return true;
+	snprintf(path, sizeof(path), "/proc/%lld", (long long)pid);
+	return stat(path, &st) == 0 && st.st_uid == owner;
+}
+
+/* Up to its end, if that comes within @size. False: it was cut off, cannot be read, or a signal is pending. */
+static bool read_whole(int fd, uint8_t *to, size_t size, const struct symbols_server *server)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		ssize_t n;
+
+		if (symbols_is_interrupted(server))
+			return false;
+		n = read(fd, to + len, size - len < READ_BYTES ? size - len : READ_BYTES);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		len += (size_t)n;
+	}
+	return true;
+}
+
+static bool read_file(struct symbols_jit *j, const char *path, int64_t pid,
+		      const struct symbols_server *server)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	struct content c = {0};
+	struct stat st;
 
 	if (fd < 0)
 		return false;
 	if (j->files < sizeof(j->file) / sizeof(j->file[0]) && fstat(fd, &st) == 0 &&
-	    S_ISREG(st.st_mode) && st.st_size > 0)
-		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	    S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= *j->room &&
+	    is_trusted(st.st_uid, pid)) {
+		c.size = (size_t)st.st_size;
+		c.at = malloc(c.size);
+	}
+	if (c.at && !read_whole(fd, c.at, c.size, server)) {
+		free(c.at);
+		c.at = NULL;
+	}
 	close(fd);
-	if (at == MAP_FAILED)
+	if (!c.at)
 		return false;
-	*m = (struct text_map){at, (size_t)st.st_size};
-	j->file[j->files++] = *m;
+	*j->room -= c.size;
+	j->file[j->files++] = c;
 	return true;
 }
 
 static void add(struct symbols_jit *j, const struct function *f)
 {
-	if (!grow(&j->list, j->cnt, &j->cap, sizeof(*j->list)))
+	if (*j->room < sizeof(*f) || !grow(&j->list, j->cnt, &j->cap, sizeof(*j->list)))
 		return;
+	*j->room -= sizeof(*f);
 	j->list[j->cnt] = *f;
 	j->list[j->cnt].number = j->cnt;
 	j->cnt++;
@@ -92,7 +164,7 @@ static bool hex(const char **p, const char *end, uint64_t *value)
 	return *p > from && *p < end && **p == ' ' && ++*p;
 }
 
-static void read_map(struct symbols_jit *j, const struct text_map *m)
+static void read_map(struct symbols_jit *j, const struct content *m)
 {
 	const char *p = (const char *)m->at, *end = p + m->size, *eol;
 
@@ -140,7 +212,7 @@ struct dump_lines {
 };
 
 static void dump_loaded(struct symbols_jit *j, const uint8_t *body, size_t len, int64_t since,
-			const struct function *lines)
+			uint64_t lines_at, const struct lines *lines)
 {
 	struct function f = {.since = since};
 	struct dump_load load;
@@ -152,11 +224,8 @@ static void dump_loaded(struct symbols_jit *j, const uint8_t *body, size_t len, 
 	f.size = load.size;
 	f.name = (const char *)body + sizeof(load);
 	f.name_len = strnlen(f.name, len - sizeof(load));
-	if (lines->at == f.at) {
-		f.lines = lines->lines;
-		f.lines_len = lines->lines_len;
-		f.line_cnt = lines->line_cnt;
-	}
+	if (lines_at == f.at)
+		f.lines = *lines;
 	if (f.size)
 		add(j, &f);
 }
@@ -169,20 +238,21 @@ static void dump_moved(struct symbols_jit *j, const uint8_t *body, size_t len, i
 	if (len < sizeof(move))
 		return;
 	memcpy(&move, body, sizeof(move));
-	for (size_t i = j->cnt; i--;)
+	for (size_t i = j->cnt; i-- && j->move_steps; j->move_steps--)
 		if (j->list[i].at == move.from) {
 			f = j->list[i];
 			f.at = move.to;
 			f.since = since;
-			f.lines = NULL; /* they are by address */
+			f.lines = (struct lines){0}; /* they are by address */
 			add(j, &f);
 			return;
 		}
 }
 
-static void read_dump(struct symbols_jit *j, const struct text_map *m)
+static void read_dump(struct symbols_jit *j, const struct content *m)
 {
-	struct function lines = {0};
+	struct lines lines = {0};
+	uint64_t lines_at = 0;
 	struct dump_head h;
 	struct dump_record r;
 
@@ -202,18 +272,19 @@ static void read_dump(struct symbols_jit *j, const struct text_map *m)
 		len = r.size - sizeof(r);
 		since = h.flags & DUMP_ARCH_CLOCK ? INT64_MIN : (int64_t)r.time;
 		if (r.id == DUMP_LOAD) {
-			dump_loaded(j, body, len, since, &lines);
-			lines = (struct function){0}; /* they are of the one that follows */
+			dump_loaded(j, body, len, since, lines_at, &lines);
+			lines = (struct lines){0}; /* they are of the one that follows */
 		} else if (r.id == DUMP_MOVE) {
 			dump_moved(j, body, len, since);
 		} else if (r.id == DUMP_LINES && len >= sizeof(struct dump_lines)) {
 			struct dump_lines head;
 
 			memcpy(&head, body, sizeof(head));
-			lines = (struct function){.at = head.at,
-						  .lines = body + sizeof(head),
-						  .lines_len = len - sizeof(head),
-						  .line_cnt = head.cnt};
+			len -= sizeof(head);
+			lines_at = head.at;
+			lines = (struct lines){.at = body + sizeof(head),
+					       .len = len < LINES_BYTES ? len : LINES_BYTES,
+					       .cnt = head.cnt};
 		}
 	}
 }
@@ -229,39 +300,40 @@ static int by_address(const void *a, const void *b)
 	return one->number < other->number ? -1 : one->number > other->number;
 }
 
-static void read_dumps(struct symbols_jit *j, const char *pattern)
+static void read_dumps(struct symbols_jit *j, const char *pattern, int64_t pid,
+		       const struct symbols_server *server)
 {
-	struct text_map m;
 	glob_t found;
 
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
 		for (size_t i = 0; i < found.gl_pathc; i++)
-			if (map_file(j, found.gl_pathv[i], &m))
-				read_dump(j, &m);
+			if (read_file(j, found.gl_pathv[i], pid, server))
+				read_dump(j, &j->file[j->files - 1]);
 		globfree(&found);
 	}
 }
 
-struct symbols_jit *symbols_jit_open(int64_t pid)
+struct symbols_jit *symbols_jit_open(int64_t pid, size_t *room, const struct symbols_server *server)
 {
 	struct symbols_jit *j = calloc(1, sizeof(*j));
 	const char *home = getenv("HOME");
-	struct text_map m;
 	char path[PATH_MAX];
 	uint64_t until = 0;
 
 	if (!j)
 		return NULL;
+	j->room = room;
+	j->move_steps = MOVE_STEPS;
 	snprintf(path, sizeof(path), "/tmp/perf-%lld.map", (long long)pid);
-	if (map_file(j, path, &m))
-		read_map(j, &m);
+	if (read_file(j, path, pid, server))
+		read_map(j, &j->file[j->files - 1]);
 	snprintf(path, sizeof(path), "/tmp/jit-%lld.dump", (long long)pid);
-	read_dumps(j, path);
+	read_dumps(j, path, pid, server);
 	snprintf(path, sizeof(path), "jit-%lld.dump", (long long)pid);
-	read_dumps(j, path);
+	read_dumps(j, path, pid, server);
 	snprintf(path, sizeof(path), "%s/.debug/jit/*/jit-%lld.dump", home ? home : "",
 		 (long long)pid);
-	read_dumps(j, path);
+	read_dumps(j, path, pid, server);
 	if (!j->cnt) {
 		symbols_jit_close(j);
 		return NULL;
@@ -284,7 +356,7 @@ void symbols_jit_close(struct symbols_jit *j)
 	if (!j)
 		return;
 	for (unsigned i = 0; i < j->files; i++)
-		munmap((void *)j->file[i].at, j->file[i].size);
+		free(j->file[i].at);
 	free(j->list);
 	free(j);
 }
@@ -302,22 +374,22 @@ static bool is_better(const struct function *f, const struct function *than, int
 }
 
 /* Entries are in the order of addresses; a file's name may be given as "the same as before". */
-static void find_line(struct symbols_jit *j, const struct function *f, uint64_t address,
+static void find_line(struct symbols_jit *j, const struct lines *l, uint64_t address,
 		      struct symbols_frame *frame)
 {
 	static const char same[] = "\xff";
 	const char *name = NULL, *found = NULL;
 
-	for (size_t at = 0, i = 0; i < f->line_cnt && at + LINE_HEAD < f->lines_len; i++) {
-		const char *text = (const char *)f->lines + at + LINE_HEAD;
-		size_t room = f->lines_len - at - LINE_HEAD, len = strnlen(text, room);
+	for (size_t at = 0, i = 0; i < l->cnt && at + LINE_HEAD < l->len; i++) {
+		const char *text = (const char *)l->at + at + LINE_HEAD;
+		size_t room = l->len - at - LINE_HEAD, len = strnlen(text, room);
 		uint64_t where;
 		uint32_t line;
 
 		if (len == room)
 			break;
-		memcpy(&where, f->lines + at, 8);
-		memcpy(&line, f->lines + at + 8, 4);
+		memcpy(&where, l->at + at, 8);
+		memcpy(&line, l->at + at + 8, 4);
 		if (strcmp(text, same) != 0)
 			name = text;
 		if (where <= address) {
@@ -336,7 +408,7 @@ bool symbols_jit_find(struct symbols_jit *j, uint64_t address, int64_t mono_ns,
 		      struct symbols_frame *frame)
 {
 	const struct function *best = NULL;
-	size_t low = 0, high = j->cnt;
+	size_t low = 0, high = j->cnt, steps = FIND_STEPS;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
@@ -346,7 +418,7 @@ bool symbols_jit_find(struct symbols_jit *j, uint64_t address, int64_t mono_ns,
 		else
 			high = mid;
 	}
-	for (; low && j->list[low - 1].until > address; low--) {
+	for (; low && steps && j->list[low - 1].until > address; low--, steps--) {
 		const struct function *f = &j->list[low - 1];
 
 		if (address - f->at < f->size && is_better(f, best, mono_ns))
@@ -359,6 +431,6 @@ bool symbols_jit_find(struct symbols_jit *j, uint64_t address, int64_t mono_ns,
 		 best->name_len < sizeof(j->text[0]) ? (int)best->name_len
 						     : (int)sizeof(j->text[0]),
 		 best->name);
-	find_line(j, best, address, frame);
+	find_line(j, &best->lines, address, frame);
 	return true;
 }

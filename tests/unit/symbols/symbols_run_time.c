@@ -10,9 +10,12 @@
 
 #include "collector/symbols/symbols_internal.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static void a_map_names_code_made_at_run_time(void **state)
@@ -125,6 +128,11 @@ static void a_dump_names_code_by_time(void **state)
 	put_load(f, 200, 0x1000, "two");
 	put_record(f, 1, 300, &move, sizeof(move), NULL, 0);
 	put_record(f, 9, 300, "unknown", 8, NULL, 0);
+	put_lines(f, 500, 0x6000);
+	put_load(f, 500, 0x6000, "lined");
+	move.from = 0x6000;
+	move.to = 0x7000;
+	put_record(f, 1, 600, &move, sizeof(move), NULL, 0);
 	put_load(f, 400, 0x3000, "cut");
 	fseek(f, -4, SEEK_END);
 	assert_int_equal(fflush(f), 0);
@@ -145,6 +153,109 @@ static void a_dump_names_code_by_time(void **state)
 	assert_true(symbols_jit(s, getpid(), 0x5000, 350, &frame));
 	assert_string_equal(frame.function, "two");
 	assert_false(symbols_jit(s, getpid(), 0x3000, 500, &frame));
+	/* Its lines are by the addresses from before. */
+	assert_true(symbols_jit(s, getpid(), 0x6001, 550, &frame));
+	assert_string_equal(frame.file, "/src/f.js");
+	assert_true(symbols_jit(s, getpid(), 0x7001, 650, &frame));
+	assert_string_equal(frame.function, "lined");
+	assert_null(frame.file);
+	symbols_close(s);
+	unlink(path);
+}
+
+/* Whether a session finds what the map of this process names. */
+static bool finds_map(void)
+{
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame;
+	bool found = symbols_jit(s, getpid(), 0x1000, 5, &frame);
+
+	symbols_close(s);
+	return found;
+}
+
+/* Any user may put a file there: before the process is, and with a link to what the user may not read. */
+static void a_map_of_strangers_is_left_alone(void **state)
+{
+	sigset_t interrupt, before;
+	char path[64], other[64];
+	struct stat st;
+	FILE *f;
+	int sig;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	snprintf(other, sizeof(other), "/tmp/perf-%d.map.other", (int)getpid());
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs("1000 100 first\n", f);
+	fclose(f);
+	assert_true(finds_map());
+
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &before);
+	raise(SIGINT);
+	assert_false(finds_map()); /* Ctrl-C ends it */
+	sigwait(&interrupt, &sig);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	assert_true(finds_map());
+
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink(other, path), 0);
+	assert_false(finds_map());
+	unlink(path);
+	assert_int_equal(rename(other, path), 0);
+
+	if (geteuid() == 0 && chown(path, 12345, 12345) == 0 && stat(path, &st) == 0 &&
+	    st.st_uid == 12345) {
+		assert_false(finds_map());
+		symbols_jit_trust(12345);
+		assert_true(finds_map());
+	}
+	assert_int_equal(truncate(path, (off_t)300 << 20), 0);
+	assert_false(finds_map());
+	unlink(path);
+}
+
+/* Files that make reading them long: moves of what was never loaded, functions one over the other, lines without end. */
+static void a_dump_takes_bounded_time(void **state)
+{
+	struct {
+		uint32_t magic, version, size, machine, pad, pid;
+		uint64_t time, flags;
+	} head = {0x4a695444, 1, sizeof(head), 62, 0, 1, 0, 0};
+	struct {
+		uint32_t pid, tid;
+		uint64_t vma, at, size, index;
+	} load = {1, 1, 0, 0x1000, 1u << 30, 0};
+	struct {
+		uint32_t pid, tid;
+		uint64_t vma, from, to, size, index;
+	} move = {1, 1, 0, 0x999, 0x5000, 16, 1};
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame;
+	struct timespec before, now;
+	char path[64];
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", (int)getpid());
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fwrite(&head, sizeof(head), 1, f);
+	for (unsigned i = 0; i < 100000; i++)
+		put_record(f, 0, 1, &load, sizeof(load), "n", 0);
+	for (unsigned i = 0; i < 300000; i++)
+		put_record(f, 1, 1, &move, sizeof(move), NULL, 0);
+	fclose(f);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	assert_true(symbols_jit(s, getpid(), 0x2000, 5, &frame));
+	for (unsigned i = 0; i < 100; i++)
+		symbols_jit(s, getpid(), 0x2000 + i, 5, &frame);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	/* 3e10 steps would be half a minute of any processor. */
+	assert_true(now.tv_sec - before.tv_sec < 10);
 	symbols_close(s);
 	unlink(path);
 }
@@ -184,6 +295,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_map_names_code_made_at_run_time),
 		cmocka_unit_test(a_dump_names_code_by_time),
+		cmocka_unit_test(a_map_of_strangers_is_left_alone),
+		cmocka_unit_test(a_dump_takes_bounded_time),
 		cmocka_unit_test(the_kernel_has_names_where_they_are_readable),
 	};
 
