@@ -228,6 +228,15 @@ static void stack_records_end_where_their_frames_do(void **state)
 	assert_false(decode_stack_meta(&c, &m));
 	w[2] = 5;
 	assert_false(decode_stack_meta(&c, &m));
+	for (unsigned cnt = SL_FRAME_MAX; cnt <= SL_FRAME_MAX + 1; cnt++) {
+		uint64_t *deep = calloc(cnt + 3, sizeof(*deep));
+
+		assert_non_null(deep);
+		deep[2] = 5 | (uint64_t)cnt << 32;
+		stack_record(deep, &c, SL_META_STACK, cnt + 1);
+		assert_int_equal(decode_stack_meta(&c, &m), cnt == SL_FRAME_MAX);
+		free(deep);
+	}
 }
 
 static void modules_and_lines_have_limits(void **state)

@@ -255,6 +255,10 @@ static void work_in_ranges(void **unused)
 	sqlite3 *db = small_report();
 
 	(void)unused;
+	/* work without an end or an id is nothing's, not even that of a call whose id is 0 */
+	run(db, sqlite3_mprintf("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (30, 31, "
+				"1677721700, 0); INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES "
+				"(150, 160, NULL, 1677721600), (150, NULL, 2, 1677721600)"));
 	assert_string_equal(
 		rows_of(db, "SELECT number, above, path, lvl, children, n, first, last, style, "
 			    "domain, start, end, coalesce(text, 'id ' || textId) FROM "
@@ -371,6 +375,13 @@ static void calls_of_libraries(void **unused)
 						"cublas cublasSgemm_v2 - 2 14 1 40 48.0\n"
 						"cudnn cudnnAdd - 1 4 2 40 -\n"
 						"nccl ncclAllReduce - 1 4 0 0 -\n");
+	/* what no whole number holds */
+	run(db, sqlite3_mprintf(
+			"DROP TABLE s; DELETE FROM library_key; UPDATE SL_GPU_ARGUMENTS SET "
+			"value = 1 << 40 WHERE callId = 7 AND position < 2; CREATE TEMP TABLE s "
+			"AS SELECT * FROM sl_stats_rows(sl_library_calls(0))"));
+	assert_string_equal(rows_of(db, "SELECT work FROM temp.library_key WHERE work IS NOT NULL"),
+			    "9.67140655691703e+24\n");
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 

@@ -1,9 +1,12 @@
 /* sorter.c - records come back in order, equal ones as they came, from memory and from runs in a file. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sqlite3.h>
 #include <cmocka.h>
 
@@ -143,13 +146,53 @@ static void no_room(void **state)
 	sorter_free(s);
 }
 
+/* The newest file without a name that this process has open. */
+static int spilled_file(void)
+{
+	char path[64], target[256];
+
+	for (int fd = 255; fd > 2; fd--) {
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = 0;
+		if (strstr(target, " (deleted)"))
+			return fd;
+	}
+	fail_msg("no file was spilled to");
+	return -1;
+}
+
+/* What a file lost is an error, whatever errno was before, and not an endless read. */
+static void file_cut_short(void **state)
+{
+	struct sorter *s = sorter_new(1, 1);
+	size_t was = sorter_bytes_max;
+	const int64_t *r;
+	int rc;
+
+	(void)state;
+	sorter_bytes_max = 100;
+	for (int64_t i = 1000; i > 0; i--)
+		assert_int_equal(sorter_add(s, &i), SQLITE_OK);
+	assert_int_equal(sorter_rewind(s), SQLITE_OK);
+	assert_int_equal(ftruncate(spilled_file(), 8), 0);
+	errno = EINTR;
+	rc = sorter_rewind(s);
+	while (rc == SQLITE_OK || rc == SQLITE_ROW)
+		rc = sorter_next(s, &r);
+	assert_int_equal(rc, SQLITE_IOERR);
+	sorter_bytes_max = was;
+	sorter_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_memory),
-		cmocka_unit_test(in_runs),
-		cmocka_unit_test(left_early),
-		cmocka_unit_test(no_room),
+		cmocka_unit_test(in_memory),      cmocka_unit_test(in_runs),
+		cmocka_unit_test(left_early),     cmocka_unit_test(no_room),
+		cmocka_unit_test(file_cut_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
