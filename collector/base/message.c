@@ -11,8 +11,26 @@
 #include <unistd.h>
 
 #include "collector/base/message.h"
+#include "collector/base/utf8.h"
 
 #define PREFIX "sightline: "
+
+/* Bytes of what may be printed at @s, of @left; 0: nothing. */
+static size_t printable_len(const unsigned char *s, size_t left)
+{
+	bool is_control = s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && left > 1 && s[1] < 0xa0);
+
+	return is_control ? 0 : utf8_len(s, left);
+}
+
+void sl_clean(char *text, size_t len)
+{
+	for (size_t at = 0, n; at < len; at += n ? n : 1) {
+		n = printable_len((unsigned char *)text + at, len - at);
+		if (!n)
+			text[at] = '?';
+	}
+}
 
 void sl_warn(const char *format, ...)
 {
@@ -30,6 +48,7 @@ void sl_warn(const char *format, ...)
 		len = 0;
 	if ((size_t)len >= room)
 		len = (int)room - 1;
+	sl_clean(line + prefix, (size_t)len);
 	line[prefix + (size_t)len] = '\n';
 	for (size_t done = 0, end = prefix + (size_t)len + 1; done < end;) {
 		ssize_t n = write(STDERR_FILENO, line + done, end - done);
@@ -45,16 +64,22 @@ void sl_warn(const char *format, ...)
 
 void sl_put_json(const char *text)
 {
-	putchar('"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	const unsigned char *s = (const unsigned char *)text;
 
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20)
-			printf("\\u%04x", c);
+	putchar('"');
+	for (size_t left = strlen(text), n; left; left -= n, s += n) {
+		n = utf8_len(s, left);
+		if (*s == '"' || *s == '\\')
+			printf("\\%c", *s);
+		else if (*s < 0x20 || *s == 0x7f)
+			printf("\\u%04x", *s);
+		else if (n == 2 && *s == 0xc2 && s[1] < 0xa0)
+			printf("\\u%04x", s[1]);
+		else if (n)
+			fwrite(s, 1, n, stdout);
 		else
-			putchar(c);
+			fputs("\\ufffd", stdout);
+		n += !n;
 	}
 	putchar('"');
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define SL_EXIT_FAIL     1
 #define SL_EXIT_USAGE    2
@@ -15,7 +16,12 @@
 #define SL_EXIT_NOEXEC   126
 #define SL_EXIT_NOTFOUND 127
 
-/* One line on stderr: "sightline: ..." */
+/*
+ * Replaces by '?' what steers a terminal, control characters, and bytes that are not UTF-8: texts come from traced programs,
+ * other users' collectors and files. The length stays.
+ */
+void sl_clean(char *text, size_t len);
+/* One line on stderr: "sightline: ...", clean. */
 void sl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The text as a JSON string, quotes and all, to stdout. */
 void sl_put_json(const char *text);

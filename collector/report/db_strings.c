@@ -5,6 +5,7 @@
  * Rule easy to break: an id that was given out must reach the file even when that commit fails, for
  * the caller keeps using it. So `saved` moves on only when a transaction is really committed.
  */
+#include "collector/base/utf8.h"
 #include "collector/report/db_internal.h"
 
 #include <errno.h>
@@ -229,24 +230,6 @@ void db_strings_free(struct db *db)
 	}
 	free(db->strings.list);
 	free(db->strings.slot);
-}
-
-/* Bytes of the well-formed UTF-8 character at @s, 0 when there is none; NUL counts as none. */
-static size_t utf8_len(const unsigned char *s, size_t left)
-{
-	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-	if (!len || !s[0] || s[0] > 0xf4 || len > left)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) ||
-	    (s[0] == 0xed && s[1] > 0x9f) || /* overlong, surrogates */
-	    (s[0] == 0xf0 && s[1] < 0x90) ||
-	    (s[0] == 0xf4 && s[1] > 0x8f)) /* overlong, > U+10FFFF */
-		return 0;
-	return len;
 }
 
 static size_t clean_prefix(const unsigned char *s, size_t len)

@@ -1,6 +1,8 @@
 /* command.c - packs and parses packets of the command socket, sends and receives them. */
 #include "collector/session/command.h"
 
+#include "collector/base/message.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -127,6 +129,18 @@ int command_connect(const char *dir, uid_t owner)
 	return err;
 }
 
+/* The answer goes to a terminal, and may come from another user's process. Lines stay. */
+static void clean(struct command *p)
+{
+	for (int i = 0; i < p->cnt; i++)
+		for (char *line = p->word[i]; *line; line += *line == '\n') {
+			size_t len = strcspn(line, "\n");
+
+			sl_clean(line, len);
+			line += len;
+		}
+}
+
 int command_status(const struct command *p)
 {
 	char *end;
@@ -148,7 +162,10 @@ int command_ask(const char *dir, uid_t owner, struct command *p, int timeout_ms)
 	if (!err || err == -EPIPE)
 		err = command_receive(sock, p, timeout_ms);
 	close(sock);
-	return err ? err : command_status(p);
+	if (err)
+		return err;
+	clean(p);
+	return command_status(p);
 }
 
 const char *command_value(const char *text, const char *key, char *value, size_t size)

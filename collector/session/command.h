@@ -49,7 +49,7 @@ int command_connect(const char *dir, uid_t owner);
 
 /*
  * Asks the session in @dir and waits for the answer; @p has the question and gets the answer.
- * Its status with p->word[1] the text, or -errno.
+ * Its status with p->word[1] the text, which is clean (sl_clean()), or -errno.
  */
 int command_ask(const char *dir, uid_t owner, struct command *p, int timeout_ms);
 /* The status of an answer that was received; -EPROTO. */

@@ -29,7 +29,7 @@ bool session_info_ask(struct session_info *s)
 	snprintf(s->state, sizeof(s->state), s->at.is_alive ? "NoAnswer" : "Dead");
 	if (!s->at.is_alive || command_ask(s->at.dir, s->at.owner, &p, ANSWER_MS) != 0)
 		return false;
-	text = p.word[1];
+	text = p.cnt > 1 ? p.word[1] : "";
 	command_value(text, "state", s->state, sizeof(s->state));
 	command_value(text, "kind", s->kind, sizeof(s->kind));
 	command_value(text, "program", s->program, sizeof(s->program));
@@ -115,9 +115,12 @@ void session_list_json(const struct session_info *list, size_t cnt)
 
 void session_info_text(const struct session_info *s)
 {
-	char text[32];
+	char text[32], dir[sizeof(s->at.dir)];
 
-	printf("Session        %s (%s)\n", s->at.name, s->at.dir);
+	/* Sockets of any user are listed by the kernel. */
+	memcpy(dir, s->at.dir, sizeof(dir));
+	sl_clean(dir, strlen(dir));
+	printf("Session        %s (%s)\n", s->at.name, dir);
 	printf("State          %s\n", s->state);
 	if (!s->kind[0])
 		return;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "exporters/analyze/analyze.h"
+#include "exporters/text/cell.h"
 
 static bool of_input(const char *name, const char *input)
 {
@@ -63,8 +64,10 @@ static void put_finding(const struct analyze *a, const struct finding *f, size_t
 		fprintf(out, "%.1f %% of the time, %s: ", 100 * f->share, cost);
 	}
 	fprintf(out, "%s (%s)", f->title, f->rule);
-	if (a->t.inputs.cnt > 1 && *f->input)
-		fprintf(out, " in %s", f->input);
+	if (a->t.inputs.cnt > 1 && *f->input) {
+		fputs(" in ", out);
+		text_put_people(out, f->input);
+	}
 	putc('\n', out);
 	put_wrapped(out, "     ", f->text, width);
 	if (*f->advice)
@@ -152,7 +155,8 @@ static void put_prose(const struct analyze *a, const char *input, FILE *out, boo
 		if (!of_input(name, input) || a->t.per_input == 0)
 			continue;
 		findings_time(a->ev[i * a->t.per_input].wall_ns, wall, sizeof(wall));
-		fprintf(out, "%s: %s from the first to the last event\n", name, wall);
+		text_put_people(out, name);
+		fprintf(out, ": %s from the first to the last event\n", wall);
 		put_others(a, name, OUTCOME_DONE, "  nothing found", out);
 		put_others(a, name, OUTCOME_NO_DATA, "  no data", out);
 	}

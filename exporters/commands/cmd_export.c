@@ -15,6 +15,7 @@
 #include "exporters/commands/cmd_export.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/target.h"
+#include "exporters/text/cell.h"
 #include "exporters/text/output.h"
 
 #define EXPORTER(name) extern const struct exporter exporter_##name;
@@ -49,8 +50,10 @@ static int on_progress(void *self, uint64_t done, uint64_t total)
 	clock_gettime(CLOCK_MONOTONIC, &x->told);
 	double part = total > 0 && done < total ? 100.0 * (double)done / (double)total : 100;
 
-	fprintf(stderr, "\r%s: %.1f M events, %.0f %%, %.2f M/s \033[K", x->target,
-		(double)done / 1e6, part, (double)done / 1e6 / (seconds_since(&x->began) + 1e-9));
+	putc('\r', stderr);
+	text_put_people(stderr, x->target);
+	fprintf(stderr, ": %.1f M events, %.0f %%, %.2f M/s \033[K", (double)done / 1e6, part,
+		(double)done / 1e6 / (seconds_since(&x->began) + 1e-9));
 	return 0;
 }
 
@@ -61,10 +64,11 @@ static void end_progress(struct export *x, bool good)
 	if (!x->show)
 		return;
 	fputs("\r\033[K", stderr);
-	if (good && x->job.events > 0)
-		fprintf(stderr, "%s: %llu events in %.1f s (%.2f M/s)\n", x->target,
-			(unsigned long long)x->job.events, took,
-			(double)x->job.events / 1e6 / (took + 1e-9));
+	if (!good || x->job.events == 0)
+		return;
+	text_put_people(stderr, x->target);
+	fprintf(stderr, ": %llu events in %.1f s (%.2f M/s)\n", (unsigned long long)x->job.events,
+		took, (double)x->job.events / 1e6 / (took + 1e-9));
 }
 
 /* ---- what was asked for ---- */
@@ -123,7 +127,7 @@ static int find_input(struct export *x)
 		return SL_EXIT_FAIL;
 	}
 	if (!x->quiet)
-		fprintf(stderr, "sightline: using %s for %s\n", sqlite, x->input);
+		sl_warn("using %s for %s", sqlite, x->input);
 	free(x->input);
 	x->input = sqlite;
 	return 0;

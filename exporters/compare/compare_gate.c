@@ -6,6 +6,7 @@
 
 #include "collector/base/options.h"
 #include "exporters/compare/compare.h"
+#include "exporters/text/cell.h"
 
 /* ---- reading one ---- */
 
@@ -305,7 +306,11 @@ void compare_gate_print(const struct comparison *c, const struct compare_gate *g
 	fprintf(out, "sightline: compare: %s: found %s%.10g%s", g->text,
 		g->is_change && g->found > 0 ? "+" : "",
 		g->is_percent ? round(g->found * 100) / 100 : g->found, unit);
-	if (g->worst && *g->worst->name)
-		fprintf(out, " in %s", g->worst->name);
-	fprintf(out, " of %s\n", c->sets[g->set].label);
+	if (g->worst && *g->worst->name) {
+		fputs(" in ", out);
+		text_put_people(out, g->worst->name);
+	}
+	fputs(" of ", out);
+	text_put_people(out, c->sets[g->set].label);
+	putc('\n', out);
 }

@@ -12,6 +12,7 @@
 #include "collector/base/grow.h"
 #include "exporters/read/db_read.h"
 #include "exporters/formats/fold.h"
+#include "exporters/text/cell.h"
 
 struct node {
 	uint32_t parent, frame; /* node 0 is the root */
@@ -90,10 +91,18 @@ static void on_sample(struct fold *f, struct fold_track *t, const uint32_t *fram
 
 /* ---- output ---- */
 
+/* A line end would end the stack; others would steer the terminal. */
 static void put_frame(struct out *o, const char *text)
 {
-	for (; *text; text++)
-		out_write(o, *text == ';' ? ":" : text, 1);
+	for (size_t left = strlen(text), n; left; left -= n, text += n) {
+		int32_t cp;
+
+		n = utf8_next(text, left, &cp);
+		if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+			out_literal(o, "?");
+		else
+			out_write(o, cp == ';' ? ":" : text, n);
+	}
 }
 
 static void put_stack(struct folded *d, uint32_t node)

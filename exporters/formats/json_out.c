@@ -93,6 +93,12 @@ static size_t escape(struct out *o, const char *text, size_t len)
 		o->p = literal_at(o->p, "\\ufffd");
 		return bytes;
 	}
+	if (cp < 0xA0) { /* controls, like those below 0x20 */
+		o->p = literal_at(o->p, "\\u00");
+		*o->p++ = hex[cp >> 4];
+		*o->p++ = hex[cp & 15];
+		return bytes;
+	}
 	memcpy(o->p, text, bytes);
 	o->p += bytes;
 	return bytes;

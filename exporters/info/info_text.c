@@ -159,9 +159,12 @@ static void put_tables(FILE *out, const struct info *i)
 	for (size_t k = 0; k < i->tables_cnt; k++) {
 		const struct info_table *t = &i->tables[k];
 
-		if (t->rows > 0)
-			fprintf(out, "  %14s  %14s  %14s  %s\n", grouped(t->rows, n),
-				seconds(t->first, a), seconds(t->last, b), t->name);
+		if (t->rows <= 0)
+			continue;
+		fprintf(out, "  %14s  %14s  %14s  ", grouped(t->rows, n), seconds(t->first, a),
+			seconds(t->last, b));
+		put_text(out, t->name, 0);
+		putc('\n', out);
 	}
 }
 
@@ -183,8 +186,10 @@ static void put_gpus(FILE *out, const struct info *i)
 		if (g->major != INFO_NONE)
 			fprintf(out, ", compute %lld.%lld", (long long)g->major,
 				(long long)g->minor);
-		if (g->bus)
-			fprintf(out, ", at %s", g->bus);
+		if (g->bus) {
+			fputs(", at ", out);
+			put_text(out, g->bus, TEXT_MAX);
+		}
 		putc('\n', out);
 	}
 }

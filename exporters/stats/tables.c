@@ -242,7 +242,7 @@ static int resolve_input(struct tables *t, char **input)
 		return SL_EXIT_FAIL;
 	}
 	if (!t->quiet)
-		fprintf(stderr, "sightline: using %s for %s\n", sqlite, *input);
+		sl_warn("using %s for %s", sqlite, *input);
 	free(*input);
 	*input = sqlite;
 	return 0;

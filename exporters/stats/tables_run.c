@@ -29,18 +29,25 @@ void tables_log_start(FILE *log, const struct table_job *job)
 {
 	if (!log)
 		return;
-	fprintf(log, "Processing [%s] with [%s]", job->input, job->report->name);
-	if (job->kind != OUTPUT_CONSOLE)
-		fprintf(log, " to [%s%s]", job->kind == OUTPUT_COMMAND ? "@" : "", job->target);
+	fputs("Processing [", log);
+	text_put_people(log, job->input);
+	fprintf(log, "] with [%s]", job->report->name);
+	if (job->kind != OUTPUT_CONSOLE) {
+		fprintf(log, " to [%s", job->kind == OUTPUT_COMMAND ? "@" : "");
+		text_put_people(log, job->target);
+		putc(']', log);
+	}
 	fprintf(log, "...%s", job->kind == OUTPUT_CONSOLE ? "\n" : " ");
 	fflush(log);
 }
 
 void tables_log_skipped(FILE *log, const struct table_job *job, const char *what)
 {
-	if (log)
-		fprintf(log, "%sSKIPPED: %s does not contain %s data.\n\n",
-			job->kind == OUTPUT_CONSOLE ? "" : "\n", job->input, what);
+	if (!log)
+		return;
+	fprintf(log, "%sSKIPPED: ", job->kind == OUTPUT_CONSOLE ? "" : "\n");
+	text_put_people(log, job->input);
+	fprintf(log, " does not contain %s data.\n\n", what);
 }
 
 void tables_log_end(FILE *log, const struct table_job *job, long long rows)

@@ -209,3 +209,12 @@ char *text_people(const char *text, size_t len, size_t width, size_t *width_out)
 	*width_out = columns;
 	return out;
 }
+
+void text_put_people(FILE *out, const char *text)
+{
+	size_t width;
+	char *shown = text_people(text, strlen(text), 0, &width);
+
+	fputs(shown ? shown : "?", out);
+	free(shown);
+}

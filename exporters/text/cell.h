@@ -45,5 +45,8 @@ size_t cell_number_people(const struct cell *c, int decimals, bool group,
  */
 char *text_people(const char *text, size_t len, size_t width, size_t *width_out);
 
+/* text_people() without a limit, printed. */
+void text_put_people(FILE *out, const char *text);
+
 /* Next character of UTF-8 text: returns its bytes (>= 1), *cp = code point or -1 when the byte is invalid. */
 size_t utf8_next(const char *text, size_t len, int32_t *cp);

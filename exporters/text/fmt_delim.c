@@ -1,6 +1,9 @@
 /* fmt_delim.c - formats csv (RFC 4180, lines end in LF) and tsv. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "collector/base/message.h"
 #include "exporters/text/format.h"
 
 static void csv_text(FILE *out, const char *text, size_t len)
@@ -37,6 +40,24 @@ static void tsv_text(FILE *out, const char *text, size_t len, bool escape)
 	}
 }
 
+static void put_text(struct sheet *s, const char *text, size_t len, char delimiter)
+{
+	/* Files keep what there is. The console's tables may be made in memory first. */
+	bool is_shown = (s->console || s->out == stdout) && isatty(STDOUT_FILENO);
+	char *clean = is_shown ? malloc(len + 1) : NULL;
+
+	if (clean) {
+		memcpy(clean, text, len);
+		sl_clean(clean, len);
+		text = clean;
+	}
+	if (delimiter == ',')
+		csv_text(s->out, text, len);
+	else
+		tsv_text(s->out, text, len, s->opt.escape);
+	free(clean);
+}
+
 static void put_line(struct sheet *s, const struct cell *cells, char delimiter)
 {
 	for (int i = 0; i < s->cols; i++) {
@@ -48,10 +69,8 @@ static void put_line(struct sheet *s, const struct cell *cells, char delimiter)
 			putc(delimiter, s->out);
 		if (cells && cells[i].kind != CELL_TEXT)
 			fwrite(number, 1, cell_number(&cells[i], number), s->out);
-		else if (delimiter == ',')
-			csv_text(s->out, text, len);
 		else
-			tsv_text(s->out, text, len, s->opt.escape);
+			put_text(s, text, len, delimiter);
 	}
 	putc('\n', s->out);
 }

@@ -19,7 +19,7 @@ void json_string(FILE *out, const char *text, size_t len)
 			fputs("\\ufffd", out);
 		else if (cp == '"' || cp == '\\')
 			fprintf(out, "\\%c", (char)cp);
-		else if (cp < 0x20 || cp == 0x7F)
+		else if (cp < 0x20 || (cp >= 0x7F && cp < 0xA0))
 			fprintf(out, "\\u%04x", (unsigned)cp);
 		else
 			fwrite(text + pos, 1, bytes, out);
