@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,7 +63,8 @@ static uint32_t innermost_pid(const char *path)
 	return pid;
 }
 
-static uint32_t search(const char *dir, const char *ns_of, uint32_t ns_id)
+/* The lowest number above @after. */
+static uint32_t search(const char *dir, const char *ns_of, uint32_t ns_id, uint32_t after)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -73,7 +75,8 @@ static uint32_t search(const char *dir, const char *ns_of, uint32_t ns_id)
 	while (!found && (e = readdir(d))) {
 		char path[PATH_MAX], ns[PATH_MAX];
 
-		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' ||
+		    strtoul(e->d_name, NULL, 10) <= after)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s/status", dir, e->d_name);
 		if (innermost_pid(path) != ns_id)
@@ -91,7 +94,12 @@ uint32_t pidns_process(uint32_t peer, uint32_t ns_pid)
 	char ns[64];
 
 	snprintf(ns, sizeof(ns), "/proc/%u/ns/pid", peer);
-	return search("/proc", ns, ns_pid);
+	return search("/proc", ns, ns_pid, 0);
+}
+
+uint32_t pidns_next(uint32_t after, uint32_t ns_pid)
+{
+	return search("/proc", NULL, ns_pid, after);
 }
 
 uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid)
@@ -99,7 +107,7 @@ uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid)
 	char dir[64];
 
 	snprintf(dir, sizeof(dir), "/proc/%u/task", pid);
-	return search(dir, NULL, ns_tid);
+	return search(dir, NULL, ns_tid, 0);
 }
 
 char *proc_exe(uint32_t pid)
@@ -144,16 +152,16 @@ char *proc_command_line(uint32_t pid)
 	return strdup(text);
 }
 
-static bool maps_file(const char *pid, uint64_t device, uint64_t inode)
+int proc_has_mapped(uint32_t pid, uint64_t device, uint64_t inode)
 {
 	char path[64], line[512];
 	bool found = false;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%.16s/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	f = fopen(path, "re");
 	if (!f)
-		return false;
+		return -errno;
 	while (!found && fgets(line, sizeof(line), f)) {
 		unsigned major_nr, minor_nr;
 		unsigned long number;
@@ -175,15 +183,16 @@ bool users_have_mapped(uint64_t device, uint64_t inode)
 
 	if (!d)
 		return false;
-	while (!found && (e = readdir(d)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
-		    strtoul(e->d_name, NULL, 10) != self)
-			found = maps_file(e->d_name, device, inode);
+	while (!found && (e = readdir(d))) {
+		uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		found = pid && pid != self && proc_has_mapped(pid, device, inode) > 0;
+	}
 	closedir(d);
 	return found;
 }
 
-static char state_and_parent(uint32_t pid, uint32_t tid, uint32_t *parent)
+static char state_of(uint32_t pid, uint32_t tid)
 {
 	char path[64], line[512];
 	const char *end;
@@ -192,24 +201,29 @@ static char state_and_parent(uint32_t pid, uint32_t tid, uint32_t *parent)
 	if (slurp(path, line, sizeof(line)) <= 0)
 		return 0;
 	end = strrchr(line, ')');
-	if (!end || !end[1])
-		return 0;
-	if (parent && end[2])
-		*parent = (uint32_t)strtoul(end + 3, NULL, 10);
-	return end[2];
+	return end && end[1] ? end[2] : 0;
 }
 
-static char state_of(uint32_t pid, uint32_t tid)
+bool proc_origin(uint32_t pid, struct proc_origin *o)
 {
-	return state_and_parent(pid, tid, NULL);
+	char path[64], line[1024];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (slurp(path, line, sizeof(line)) <= 0)
+		return false;
+	end = strrchr(line, ')');
+	return end && sscanf(end + 1,
+			     " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+			     "%*d %*d %" SCNu64,
+			     &o->parent, &o->start) == 2;
 }
 
 uint32_t proc_parent(uint32_t pid)
 {
-	uint32_t parent = 0;
+	struct proc_origin o;
 
-	state_and_parent(pid, pid, &parent);
-	return parent;
+	return proc_origin(pid, &o) ? o.parent : 0;
 }
 
 char proc_state(uint32_t pid)

@@ -8,6 +8,8 @@
 bool pidns_is_ours(uint32_t pid);
 /* Our number of the process that sees itself as @ns_pid in the namespace of @peer; 0: not found. */
 uint32_t pidns_process(uint32_t peer, uint32_t ns_pid);
+/* The lowest pid above @after of a process that sees itself as @ns_pid, in any namespace; 0: none. */
+uint32_t pidns_next(uint32_t after, uint32_t ns_pid);
 /* Our number of thread @ns_tid of our process @pid; 0: not found. */
 uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid);
 
@@ -20,6 +22,14 @@ bool users_have_mapped(uint64_t device, uint64_t inode);
 char proc_state(uint32_t pid);
 /* Its parent, 0 unknown. */
 uint32_t proc_parent(uint32_t pid);
+struct proc_origin {
+	uint32_t parent;
+	uint64_t
+		start; /* clock ticks since the machine's start: a pid that is used again has another */
+};
+bool proc_origin(uint32_t pid, struct proc_origin *o);
+/* Does it have the file mapped? -errno: cannot be seen. */
+int proc_has_mapped(uint32_t pid, uint64_t device, uint64_t inode);
 /* Is there such a thread that is not a zombie's remainder? */
 bool proc_thread_lives(uint32_t pid, uint32_t tid);
 

@@ -15,8 +15,6 @@
 #include "collector/base/proc.h"
 #include "collector/collect/record_families.h"
 
-#define PROCESS_MAX (1u << 22)
-
 static bool header_ok(const struct sl_arena *m, uint64_t bytes, uint32_t clock_mode)
 {
 	return m->magic == SL_ARENA_MAGIC && m->wire_version == SL_WIRE_VERSION &&
@@ -79,31 +77,16 @@ struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer
 	a->families = &record_families;
 	if (id > as->last_id)
 		as->last_id = id;
-	a->peer_pid = peer_pid;
+	a->mem.born = map->born;
+	a->peer.pid = peer_pid;
 	a->flags.is_foreign = peer_pid != claimed_pid || !pidns_is_ours(peer_pid);
+	if (a->flags.is_foreign)
+		a->peer.parent_pid = proc_parent(peer_pid);
 	/* Oldest first: what a process did before an exec is read before what it did after. */
 	while (*last)
 		last = &(*last)->next;
 	*last = a;
 	return a;
-}
-
-struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, uint32_t ns_pid,
-			  uint64_t born)
-{
-	uint32_t pid = a->peer_pid;
-
-	for (struct image *im = a->images; im; im = im->next)
-		if (im->number == number)
-			return im;
-	if (!number || number > PROCESS_MAX || !ns_pid)
-		return NULL;
-	if (number > 1) {
-		pid = a->flags.is_foreign ? pidns_process(a->peer_pid, ns_pid) : ns_pid;
-		if (!pid)
-			pid = ns_pid;
-	}
-	return model_image_new(as->model, a, number, pid, ns_pid, clock_map_ns(as->clock, born));
 }
 
 void arena_thread_free(struct thread *t)
@@ -136,6 +119,7 @@ void arena_detach(struct arenas *as, struct arena *a)
 	free(a->threads.at);
 	free(a->spent.list);
 	free(a->saved.state);
+	free(a->peer.forked);
 	file_names_release(&a->names);
 	munmap(a->map, a->mem.bytes);
 	free(a);

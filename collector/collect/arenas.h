@@ -23,10 +23,6 @@ void arena_thread_free(struct thread *t);
 /* Notes that @chunk of the thread in @slot has been read and goes back after the commit. False: no memory. */
 bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);
 
-/* The image with this process number; made when first seen. NULL: no such number. */
-struct image *arena_image(struct arenas *as, struct arena *a, uint32_t number, uint32_t ns_pid,
-			  uint64_t born);
-
 /* ---- drain.c ---- */
 
 /* Takes records that ended before the newest snapshot, at most @limit rows. Rows taken. */

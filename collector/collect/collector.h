@@ -75,7 +75,8 @@ struct kernel_side {
 	const struct kernel_sink *sink; /* NULL: into the report */
 };
 
-#define INTAKE_EXITS 8
+#define INTAKE_EXITS  8
+#define INTAKE_SILENT 64
 
 /* Connections of traced programs. */
 struct intake {
@@ -85,6 +86,11 @@ struct intake {
 	int exits
 		[INTAKE_EXITS]; /* connections of exiting root processes, closed after the commit */
 	int exit_cnt;
+	struct {
+		int sock;
+		int64_t since;   /* CLOCK_MONOTONIC */
+	} silent[INTAKE_SILENT]; /* connections without a hello so far, the oldest first */
+	unsigned silent_cnt;
 	/* A program asks to begin or end a capture: closes @sock when it may go on. NULL: no captures. */
 	void (*on_capture)(struct collector *c, int sock, const struct hello *h);
 };

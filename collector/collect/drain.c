@@ -17,6 +17,7 @@
 
 #include "collector/base/proc.h"
 #include "collector/collect/record_families.h"
+#include "collector/model/identity.h"
 
 #define DATA_BYTES   ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define FAR_TICKS    (1ull << 35) /* no record can end so long after the newest snapshot */
@@ -47,25 +48,29 @@ static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
 static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t idx)
 {
 	struct sl_slot *slot = &a->map->slot[idx];
-	struct thread *t = calloc(1, sizeof(*t));
-	uint32_t tid;
+	struct claim claim = {.number = slot->process,
+			      .parent = slot->parent_process,
+			      .pid = slot->pid,
+			      .is_namespaced = slot->flags & SL_SLOT_NAMESPACED,
+			      .born = slot->born};
+	bool is_early;
+	struct image *im = identity_image(as, a, &claim, &is_early);
+	struct thread *t = is_early ? NULL : calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
 	t->id.instance = __atomic_load_n(&slot->instance, __ATOMIC_RELAXED);
 	t->id.use = ++as->uses;
-	t->image = arena_image(as, a, slot->process, slot->pid, slot->born);
+	t->image = im;
 	if (!t->image || !find_start(a, idx, t)) {
 		as->lost.corrupt++;
 		a->flags.is_bad = true;
 		free(t);
 		return NULL;
 	}
-	t->image->parent = slot->parent_process;
 	families_thread_begin(as, t->image);
-	tid = a->flags.is_foreign ? pidns_thread(t->image->proc->pid, slot->tid) : slot->tid;
 	t->id.ns_tid = slot->tid;
-	t->id.tid = tid ? tid : slot->tid;
+	t->id.tid = identity_thread(im, t->id.ns_tid);
 	t->id.global_tid = GLOBAL_TID(t->image->proc->pid, t->id.tid);
 	t->flags.has_moved = true;
 	t->image->threads++;
@@ -355,7 +360,7 @@ static bool has_user(struct arenas *as, struct arena *a, bool all)
 			return true;
 	if (!all)
 		return !a->flags.is_over;
-	if (!a->flags.has_had_images && proc_thread_lives(a->peer_pid, a->peer_pid))
+	if (!a->flags.has_had_images && proc_thread_lives(a->peer.pid, a->peer.pid))
 		return true;
 	if (as->model->wants.has_kernel_events)
 		return model_has_guests(as->model, a->id);

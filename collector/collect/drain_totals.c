@@ -163,7 +163,7 @@ void drain_unslotted(struct arenas *as, struct arena *a)
 	if (cnt <= a->counts.unslotted_written)
 		return;
 	db_lost(as->db, clock_map_ns(as->clock, a->map->unslotted_first),
-		clock_map_ns(as->clock, a->map->unslotted_last), GLOBAL_PID(a->peer_pid),
+		clock_map_ns(as->clock, a->map->unslotted_last), GLOBAL_PID(a->peer.pid),
 		rows_loss_no_slot, (int64_t)(cnt - a->counts.unslotted_written));
 	as->lost.other += cnt - a->counts.unslotted_written;
 	a->counts.unslotted_written = cnt;

@@ -5,12 +5,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "collector/base/proc.h"
+#include "collector/model/identity.h"
 #include "collector/session/hello.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/symbols/symbols.h"
+
+#define SILENT_NS   1000000000ll
+#define ENDED_NS    2000000000ll /* a hello is read so long after its sender's end */
+#define ACCEPTS_MAX 8192u        /* at a time: others flood as fast as they are refused */
+
+static void on_peer(void *ctx, int sock);
+
+static int64_t mono_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
 
 void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
 {
@@ -40,19 +56,91 @@ void intake_release(struct collector *c)
 	}
 }
 
-/* Another user's process must be one of the traced tree: root's session accepts connections of all users. */
-static bool is_ours(struct collector *c, const struct hello *h)
+/*
+ * Root's session accepts connections of all users, but another user's process must be one of the tree. One that has just
+ * ended may be known to the kernel's events only.
+ */
+static bool is_ours(struct collector *c, uint32_t pid, uint32_t uid)
 {
-	uint32_t pid = h->pid;
+	const struct proc *p;
 
-	if (h->uid == geteuid() || h->uid == 0)
+	if (uid == geteuid() || uid == 0 || identity_descends(&c->model, pid))
 		return true;
-	for (int steps = 0; pid > 1 && steps < 64; steps++) {
-		if (model_find(&c->model, pid))
-			return true;
-		pid = proc_parent(pid);
+	p = model_find_newest(&c->model, pid);
+	return p && p->flags.in_tree && p->flags.is_gone &&
+	       p->life.end_ns > c->clocks.now - ENDED_NS;
+}
+
+/* ---- connections without a hello ---- */
+
+static void forget_silent(struct intake *in, int sock)
+{
+	unsigned i = 0;
+
+	while (i < in->silent_cnt && in->silent[i].sock != sock)
+		i++;
+	if (i == in->silent_cnt)
+		return;
+	in->silent_cnt--;
+	memmove(&in->silent[i], &in->silent[i + 1], (in->silent_cnt - i) * sizeof(in->silent[0]));
+}
+
+static void hang_up(struct collector *c, int sock)
+{
+	forget_silent(&c->intake, sock);
+	loop_remove(&c->loop, sock);
+	close(sock);
+}
+
+/* Programs send their hello at once: of too many, the oldest goes. */
+static void keep_silent(struct collector *c, int sock)
+{
+	struct intake *in = &c->intake;
+
+	for (unsigned i = 0; i < in->silent_cnt; i++)
+		if (in->silent[i].sock == sock)
+			return;
+	if (in->silent_cnt == INTAKE_SILENT) {
+		in->turned_away++;
+		hang_up(c, in->silent[0].sock);
 	}
-	return false;
+	in->silent[in->silent_cnt].sock = sock;
+	in->silent[in->silent_cnt++].since = mono_ns();
+}
+
+static void hear_silent(struct collector *c)
+{
+	struct intake *in = &c->intake;
+	int64_t now = in->silent_cnt ? mono_ns() : 0;
+
+	for (unsigned i = in->silent_cnt; i-- > 0;)
+		if (i < in->silent_cnt)
+			on_peer(c, in->silent[i].sock);
+	while (in->silent_cnt && now - in->silent[0].since > SILENT_NS) {
+		in->turned_away++;
+		hang_up(c, in->silent[0].sock);
+	}
+}
+
+/* ---- hellos ---- */
+
+/* The process is known by the kernel's number from here on, whatever its ring claims. */
+static void on_forked(struct collector *c, const struct hello *h)
+{
+	for (struct arena *a = c->arenas.first; a; a = a->next)
+		if (a->mem.born == h->arena) {
+			identity_note(&c->arenas, a, h->range, h->claimed, h->pid);
+			return;
+		}
+}
+
+/* The root of a bare preload waits on this connection; answered after the commit. */
+static void on_leaving(struct collector *c, int sock)
+{
+	if (c->intake.exit_cnt < INTAKE_EXITS)
+		c->intake.exits[c->intake.exit_cnt++] = sock;
+	else
+		close(sock);
 }
 
 static void on_peer(void *ctx, int sock)
@@ -61,40 +149,36 @@ static void on_peer(void *ctx, int sock)
 	struct hello h;
 	int got = hello_receive(sock, &h);
 
-	if (got == 0)
+	if (got == 0) {
+		keep_silent(c, sock);
 		return;
+	}
+	forget_silent(&c->intake, sock);
+	loop_remove(&c->loop, sock);
 	if (got < 0) {
-		/* Most simply hang up after their hello. */
 		c->intake.turned_away += got == -2;
 		close(sock);
 		return;
 	}
-	if (!is_ours(c, &h)) {
-		c->arenas.lost.refused++;
-		if (h.fd >= 0)
-			close(h.fd);
-		close(sock);
-		return;
-	}
 	symbols_jit_trust(h.uid);
-	if (h.kind == SL_HELLO_ARENA) {
+	switch (h.kind) {
+	case SL_HELLO_ARENA:
 		intake_arena(c, h.fd, c->arenas.last_id + 1, h.pid, h.claimed);
 		close(h.fd);
+		break;
+	case SL_HELLO_FORKED:
+		on_forked(c, &h);
+		break;
+	case SL_HELLO_LEAVING:
+		on_leaving(c, sock);
+		return;
+	default:
+		if (!c->intake.on_capture)
+			break;
+		c->intake.on_capture(c, sock, &h);
 		return;
 	}
-	loop_remove(&c->loop, sock);
-	if (h.kind == SL_HELLO_OPEN || h.kind == SL_HELLO_CLOSE) {
-		if (c->intake.on_capture)
-			c->intake.on_capture(c, sock, &h);
-		else
-			close(sock);
-		return;
-	}
-	/* The root of a bare preload waits on this connection; answered after the commit. */
-	if (c->intake.exit_cnt < INTAKE_EXITS)
-		c->intake.exits[c->intake.exit_cnt++] = sock;
-	else
-		close(sock);
+	close(sock);
 }
 
 /* No descriptor is left: the program goes untraced and is counted, or its connection would stay readable for ever. */
@@ -113,18 +197,33 @@ static bool turn_away(struct collector *c)
 	return sock >= 0;
 }
 
+static void on_connection(struct collector *c, int sock)
+{
+	uint32_t pid, uid;
+
+	if (!hello_sender(sock, &pid, &uid) || !is_ours(c, pid, uid)) {
+		c->arenas.lost.refused++;
+		close(sock);
+		return;
+	}
+	loop_add(&c->loop, sock, on_peer, c);
+	on_peer(c, sock);
+}
+
 void intake_accept(struct collector *c)
 {
+	unsigned cnt = 0;
 	int sock;
 
-	if (c->session.listen_fd < 0)
-		return;
-	do {
-		while ((sock = hello_accept(c->session.listen_fd)) >= 0) {
-			loop_add(&c->loop, sock, on_peer, c);
-			on_peer(c, sock);
-		}
-	} while (turn_away(c));
+	if (c->session.listen_fd >= 0) {
+		hear_silent(c);
+		do {
+			while (cnt++ < ACCEPTS_MAX &&
+			       (sock = hello_accept(c->session.listen_fd)) >= 0)
+				on_connection(c, sock);
+		} while (cnt < ACCEPTS_MAX && turn_away(c));
+	}
+	c->arenas.accepts++;
 }
 
 static void on_listen(void *ctx, int fd)

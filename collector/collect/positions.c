@@ -104,7 +104,7 @@ static int save_arena(struct arenas *as, struct arena *a)
 {
 	struct buffer b = {0};
 	struct saved_arena head = {.id = a->id,
-				   .peer_pid = a->peer_pid,
+				   .peer_pid = a->peer.pid,
 				   .is_foreign = a->flags.is_foreign,
 				   .unslotted_written = a->counts.unslotted_written};
 	char key[32];

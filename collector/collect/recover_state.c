@@ -62,8 +62,9 @@ static void load_images(struct arenas *as, struct arena *a, const struct saved_a
 	const struct saved_image *s = (const struct saved_image *)(head + 1);
 
 	for (uint32_t i = 0; i < head->images; i++, s++) {
-		struct image *im =
-			model_image_new(as->model, a, s->number, s->pid, s->ns_pid, s->start_ns);
+		struct image *im = model_image_new(as->model, a, s->number,
+						   model_at(as->model, s->pid, s->start_ns),
+						   s->ns_pid, s->start_ns);
 
 		im->is_named = s->is_named;
 		im->proc->flags.is_known = true;

@@ -74,6 +74,19 @@ struct strings {
 	uint64_t is_new[256]; /* bit per page of STRINGS_PAGE ids */
 };
 
+/* A forked process of another PID namespace, by its hello: identity.c. */
+struct forked {
+	uint32_t number, ns_pid; /* as its slot will claim */
+	uint32_t pid, parent_pid;
+	bool is_descendant;
+};
+
+/* A process whose hello may still come, since when: struct arenas.accepts. */
+struct early {
+	uint32_t number, accepts;
+};
+#define EARLY_CNT 16
+
 struct gpu_arena;
 struct nvtx_arena;
 struct stacks;
@@ -85,8 +98,16 @@ struct arena {
 	struct {
 		uint64_t bytes;
 		uint64_t device, inode; /* of the memfd */
+		uint64_t born;          /* ticks: hellos of forked processes name the arena by it */
 	} mem;
-	uint32_t peer_pid; /* creator, our view */
+	struct {
+		uint32_t pid; /* creator, our view */
+		uint32_t
+			parent_pid; /* likewise, of a creator in another PID namespace; 0 unknown */
+		struct forked *forked; /* whose images are not known yet */
+		uint32_t forked_cnt, forked_cap;
+		struct early early[EARLY_CNT];
+	} peer;
 	struct {
 		bool is_foreign; /* lives in another PID namespace */
 		bool is_over;    /* every image ended and every slot was given back */
@@ -155,7 +176,8 @@ struct arenas {
 		void *ctx;
 	} flight;
 	uint32_t last_id;
-	int64_t uses; /* threads seen */
+	uint32_t accepts; /* how often all connections that waited were read */
+	int64_t uses;     /* threads seen */
 	struct {
 		uint64_t refused;           /* hellos that were no good */
 		uint64_t no_room;           /* arenas that could not be mapped */

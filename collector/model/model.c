@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "collector/model/arena.h"
+#include "collector/model/identity.h"
 #include "collector/base/proc.h"
 
 #define SETTLE_NS 500000000ll
@@ -80,28 +81,42 @@ struct proc *model_find(struct model *m, uint32_t pid)
 	return p && !p->flags.is_gone ? p : NULL;
 }
 
-struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
+struct proc *model_add(struct model *m, uint32_t pid, int64_t now_ns)
 {
-	struct proc *p = model_find(m, pid);
+	struct proc *p = calloc(1, sizeof(*p));
 
-	if (p)
-		return p;
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		abort(); /* a process record is 100 bytes: nothing useful can be done without */
 	p->pid = pid;
 	p->life.start_ns = now_ns;
 	p->image_ns = INT64_MIN;
 	p->life.pidfd = p->life.status = -1;
-	p->flags.in_tree = true;
 	p->links.next = m->procs;
 	m->procs = p;
 	p->links.next_in_hash = m->hash[pid % 1024];
 	m->hash[pid % 1024] = p;
-	m->counts.alive++;
+	return p;
+}
+
+struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns)
+{
+	struct proc *p = model_find(m, pid);
+
+	if (p)
+		return p;
+	p = model_add(m, pid, now_ns);
 	if (m->hooks.watch)
 		m->hooks.watch(m->hooks.ctx, p);
 	return p;
+}
+
+void model_admit(struct model *m, struct proc *p, bool is_descendant)
+{
+	p->flags.in_tree |= is_descendant;
+	if (p->flags.is_counted || p->flags.is_gone)
+		return;
+	p->flags.is_counted = true;
+	m->counts.alive++;
 }
 
 static bool was_it(const struct proc *p, uint32_t pid, int64_t ns, int64_t slack)
@@ -110,7 +125,7 @@ static bool was_it(const struct proc *p, uint32_t pid, int64_t ns, int64_t slack
 	       p->life.start_ns <= ns + slack;
 }
 
-struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
+struct proc *model_known_at(struct model *m, uint32_t pid, int64_t ns)
 {
 	for (struct proc *p = m->hash[pid % 1024]; p; p = p->links.next_in_hash)
 		if (was_it(p, pid, ns, SLACK_NS))
@@ -119,7 +134,14 @@ struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
 	for (struct proc *p = m->hash[pid % 1024]; p; p = p->links.next_in_hash)
 		if (!p->flags.has_fork && was_it(p, pid, ns, UNSURE_NS))
 			return p;
-	return model_get(m, pid, ns);
+	return model_find(m, pid);
+}
+
+struct proc *model_at(struct model *m, uint32_t pid, int64_t ns)
+{
+	struct proc *p = model_known_at(m, pid, ns);
+
+	return p ? p : model_get(m, pid, ns);
 }
 
 static void forget_exec(struct proc *p)
@@ -137,15 +159,13 @@ static void set_home(struct proc *p, uint32_t arena_id)
 	p->homes.now = arena_id;
 }
 
-struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
+struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, struct proc *p,
 			      uint32_t ns_pid, int64_t ns)
 {
 	struct image *im = calloc(1, sizeof(*im));
-	struct proc *p;
 
 	if (!im)
 		abort();
-	p = model_at(m, pid, ns);
 	p->flags.is_traced = true;
 	if (ns > p->image_ns)
 		p->image_ns = ns;
@@ -202,7 +222,7 @@ void model_exit(struct model *m, struct proc *p, int64_t ns, int status)
 	/* The image stays attached: its last records may not have been read. arena_finish() ends it. */
 	p->flags.is_gone = true;
 	p->life.end_ns = ns;
-	if (p->flags.in_tree)
+	if (p->flags.is_counted)
 		m->counts.alive--;
 	if (p->life.pidfd >= 0) {
 		close(p->life.pidfd);
@@ -383,10 +403,8 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 	text[meta->len] = 0;
 	command = split_command(text, meta->len);
 	im->is_named = true;
-	if (!p->parent_pid && meta->ppid)
-		p->parent_pid = im->arena->flags.is_foreign
-					? pidns_process(im->arena->peer_pid, (uint32_t)meta->ppid)
-					: (uint32_t)meta->ppid;
+	if (!p->parent_pid)
+		p->parent_pid = identity_parent(im, (uint32_t)meta->ppid);
 	if (meta->image == SL_IMAGE_FORK) {
 		if (!p->flags.is_known)
 			tell_fork(m, p);

@@ -36,12 +36,13 @@ struct proc {
 		int status;    /* wait status, -1 unknown */
 	} life;
 	struct {
-		bool is_gone;   /* exited, or the pid was used again */
-		bool is_known;  /* has a row in SL_PROCESS_TREE */
-		bool is_traced; /* the shim is inside (perhaps it has had nothing to say yet) */
-		bool has_fork;  /* start_ns is exact: from an event of the kernel */
-		bool is_forked; /* seen by the kernel, its row not written yet */
-		bool in_tree; /* a descendant of the root (all of them, but for system-wide switches) */
+		bool is_gone;    /* exited, or the pid was used again */
+		bool is_known;   /* has a row in SL_PROCESS_TREE */
+		bool is_traced;  /* the shim is inside (perhaps it has had nothing to say yet) */
+		bool has_fork;   /* start_ns is exact: from an event of the kernel */
+		bool is_forked;  /* seen by the kernel, its row not written yet */
+		bool in_tree;    /* shown to be a descendant of the root: identity.h */
+		bool is_counted; /* the end of the session waits for it */
 	} flags;
 	struct image *image; /* the traced one, NULL: none */
 	struct {
@@ -78,9 +79,10 @@ struct image {
 	struct image *next; /* of this arena */
 	struct arena *arena;
 	struct proc *proc;
-	uint32_t number; /* in the arena */
-	uint32_t parent; /* of the image that it was forked from, 0 none */
-	uint32_t ns_pid; /* as it sees itself */
+	uint32_t number;    /* in the arena */
+	uint32_t parent;    /* of the image that it was forked from, 0 none */
+	uint32_t ns_pid;    /* as it sees itself, */
+	bool is_namespaced; /* in another PID namespace than the collector's */
 	int64_t start_ns, end_ns;
 	bool is_named;
 	uint32_t threads;     /* whose slots are not given back yet */
@@ -105,6 +107,7 @@ struct model {
 	} wants;
 	struct {
 		uint32_t pid;
+		uint64_t started;    /* struct proc_origin.start; 0: not known */
 		char *exe, *command; /* what was started, in case it is over before we can look */
 	} root;
 	uint32_t file_ids; /* last fileAccessId */
@@ -119,6 +122,7 @@ struct model {
 		uint32_t alive;         /* processes of the tree that are not gone */
 		uint32_t forks;         /* whose rows are not written yet */
 		uint32_t traced_images; /* ever */
+		uint32_t guests;        /* ever: that were not there when they were looked for */
 	} counts;
 	struct live live;
 	struct {
@@ -142,11 +146,17 @@ struct proc *model_find(struct model *m, uint32_t pid);
 /* As model_find(), or the one that had it last. */
 struct proc *model_find_newest(struct model *m, uint32_t pid);
 struct proc *model_get(struct model *m, uint32_t pid, int64_t now_ns);
+/* A new one, that is not watched. */
+struct proc *model_add(struct model *m, uint32_t pid, int64_t now_ns);
 /* The process that had this pid at @ns: what it left may be read after its end. Made when unknown. */
 struct proc *model_at(struct model *m, uint32_t pid, int64_t ns);
+/* The same; NULL when unknown. */
+struct proc *model_known_at(struct model *m, uint32_t pid, int64_t ns);
+/* The end of the session waits for it; @is_descendant: it is in the tree, too. */
+void model_admit(struct model *m, struct proc *p, bool is_descendant);
 
 /* A traced image of @arena appeared; ends the one that the process had before. */
-struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, uint32_t pid,
+struct image *model_image_new(struct model *m, struct arena *arena, uint32_t number, struct proc *p,
 			      uint32_t ns_pid, int64_t ns);
 void model_image_free(struct model *m, struct image *im);
 /* It will write no more: exec or exit. Closes its files. */

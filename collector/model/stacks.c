@@ -255,7 +255,7 @@ static struct module *learn_module(struct arena *a, uint32_t number, uint64_t si
 		return NULL;
 	len = m->len - m->build_id_len;
 	memcpy(text, m->bytes + m->build_id_len, len < sizeof(text) ? len : sizeof(text) - 1);
-	path = unlinked(a, absolute(s, sp->pid ? sp->pid : a->peer_pid, text));
+	path = unlinked(a, absolute(s, sp->pid ? sp->pid : a->peer.pid, text));
 	len = path ? strlen(path) : 0;
 	k = calloc(1, sizeof(*k) + len + 1);
 	if (k) {

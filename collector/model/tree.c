@@ -116,14 +116,15 @@ static void on_fork(void *ctx, uint64_t mono, uint32_t parent_pid, uint32_t pare
 	if (pid != tid || !pid)
 		return; /* a thread: it is known by its first record, or by its name */
 	parent = model_find(m, parent_pid);
-	if (!parent && m->wants.keep_all_switches)
-		return; /* not of the tree */
+	if (m->wants.keep_all_switches && (!parent || !parent->flags.in_tree))
+		return;
 	p = model_at(m, pid, ns);
 	if (p->flags.has_fork) {
 		/* The exit of the process that had the pid before was not reported. */
 		model_exit(m, p, ns, -1);
 		p = model_get(m, pid, ns);
 	}
+	model_admit(m, p, true);
 	p->flags.has_fork = true;
 	p->life.start_ns = ns;
 	p->parent_pid = parent_pid;
@@ -138,6 +139,7 @@ void model_found(struct model *m, uint32_t pid, uint32_t parent_pid, int64_t sta
 {
 	struct proc *p = model_get(m, pid, start_ns);
 
+	model_admit(m, p, true);
 	if (p->flags.is_known || p->exec.ns)
 		return;
 	p->life.start_ns = start_ns;
@@ -156,6 +158,8 @@ static void on_exec(struct model *m, int64_t ns, uint32_t pid, const char *comm)
 	if (m->wants.keep_all_switches && !model_find_newest(m, pid))
 		return;
 	p = model_at(m, pid, ns);
+	if (!m->wants.keep_all_switches)
+		model_admit(m, p, true);
 	is_start = pid == m->root.pid && !p->flags.is_known && !p->exec.ns;
 	/* The new image's record may have been read already. */
 	if (p->image_ns >= ns)

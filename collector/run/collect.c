@@ -20,6 +20,7 @@
 #include "collector/collect/pump.h"
 #include "collector/collect/python_modules.h"
 #include "collector/collect/record_families.h"
+#include "collector/model/identity.h"
 #include "collector/model/live.h"
 #include "collector/session/ring_keeper.h"
 
@@ -55,10 +56,10 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child)
 {
 	int err;
 
-	c->root.pid = c->model.root.pid = root;
+	c->root.pid = root;
 	c->session.control->root_pid = root;
 	c->root.child = is_child ? (pid_t)root : 0;
-	model_get(&c->model, root, c->clocks.now);
+	identity_root(&c->model, root, c->clocks.now);
 	watch_samples(c, root, is_child);
 	collect_counters_follow(c, root, is_child);
 	if (!c->kernel.sched.open)
@@ -348,6 +349,5 @@ void collect_end_tree(struct collector *c, int sig)
 	/* Stop recording first: the signal is not the program's own doing. */
 	__atomic_store_n(&c->session.control->state, SL_SESSION_ENDED, __ATOMIC_RELEASE);
 	for (struct proc *p = c->model.procs; p && sig; p = p->links.next)
-		if (!p->flags.is_gone && p->flags.in_tree)
-			kill((pid_t)p->pid, sig);
+		identity_signal(&c->model, p, sig);
 }

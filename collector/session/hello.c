@@ -13,6 +13,18 @@ int hello_accept(int listen_fd)
 	return accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
+bool hello_sender(int sock, uint32_t *pid, uint32_t *uid)
+{
+	struct ucred cred = {0};
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 || cred.pid <= 0)
+		return false;
+	*pid = (uint32_t)cred.pid;
+	*uid = cred.uid;
+	return true;
+}
+
 static int take_fd(struct msghdr *msg)
 {
 	int fd = -1;
@@ -39,8 +51,6 @@ static int take_fd(struct msghdr *msg)
 int hello_receive(int sock, struct hello *hello)
 {
 	struct sl_hello h;
-	struct ucred cred = {0};
-	socklen_t len = sizeof(cred);
 	union {
 		char room[CMSG_SPACE(4 * sizeof(int))];
 		struct cmsghdr align;
@@ -60,17 +70,16 @@ int hello_receive(int sock, struct hello *hello)
 	if (hello->fd < 0 && msg.msg_flags & MSG_CTRUNC)
 		return -2;
 	if (n != sizeof(h) || msg.msg_flags & MSG_TRUNC || h.magic != SL_HELLO_MAGIC ||
-	    h.wire_version != SL_WIRE_VERSION ||
-	    getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 || cred.pid <= 0 ||
+	    h.wire_version != SL_WIRE_VERSION || !hello_sender(sock, &hello->pid, &hello->uid) ||
+	    h.kind < SL_HELLO_ARENA || h.kind > SL_HELLO_FORKED ||
 	    (h.kind == SL_HELLO_ARENA) != (hello->fd >= 0)) {
 		if (hello->fd >= 0)
 			close(hello->fd);
 		return -1;
 	}
 	hello->kind = h.kind;
-	hello->pid = (uint32_t)cred.pid;
 	hello->claimed = h.pid;
-	hello->uid = cred.uid;
 	hello->range = h.range;
+	hello->arena = h.arena;
 	return 1;
 }

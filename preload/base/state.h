@@ -145,7 +145,7 @@ struct sl_global {
 	uint32_t pid, parent_pid; /* of this process; of its parent, if its fork was recorded */
 	uint32_t seccomp;         /* enum sl_seccomp */
 	uint32_t
-		private_pid_ns; /* children may be in another PID namespace: they need own arenas */
+		private_pid_ns; /* this process or its children may be in another PID namespace than the collector */
 	uint64_t clockless_since; /* of the last thread that lost its clock; 0: none */
 	uint32_t cond_wrefs_at;   /* offset of the waiters' count in pthread_cond_t; 0 unknown */
 	const char *path;         /* of this library, absolute, for LD_PRELOAD */

@@ -355,6 +355,7 @@ bool sl_thread_start(void)
 	slot->tid = tid;
 	slot->process = sl_proc.number;
 	slot->parent_process = sl_proc.parent_number;
+	slot->flags = sl_global.private_pid_ns ? SL_SLOT_NAMESPACED : 0;
 	slot->epoch = sl_tls.epoch = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);
 	slot->agg_chunk = o.agg;
 	slot->first_chunk = o.first;

@@ -155,7 +155,8 @@ long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd)
 				 .wire_version = SL_WIRE_VERSION,
 				 .kind = kind,
 				 .pid = (uint32_t)sl_getpid(),
-				 .range = range};
+				 .range = range,
+				 .arena = sl_global.arena ? sl_global.arena->born : 0};
 	struct iovec iov = {&hello, sizeof(hello)};
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
@@ -236,7 +237,20 @@ static struct sl_arena *make_arena(long *memfd)
 	return a;
 }
 
-/* Creates this process's arena and sends it; replaces an arena inherited from another PID namespace. */
+/*
+ * Does the collector see the same pids? It listens, so the kernel names it here: by another number than it knows itself
+ * by, or by none, if not. (Or another collector has taken over: then children send a hello for nothing.)
+ */
+static bool is_elsewhere(long sock)
+{
+	struct ucred listener = {0};
+	socklen_t len = sizeof(listener);
+
+	return sl_sys5(SYS_getsockopt, sock, SOL_SOCKET, SO_PEERCRED, &listener, &len) < 0 ||
+	       (uint32_t)listener.pid != sl_global.session->collector_pid;
+}
+
+/* Creates this process's arena and sends it. */
 static bool join(void)
 {
 	struct sl_arena *a;
@@ -251,6 +265,8 @@ static bool join(void)
 	a->born = begun;
 	sock = sl_session_connect(0);
 	sent = sock < 0 ? sock : sl_send_hello(sock, SL_HELLO_ARENA, 0, (int)memfd);
+	if (sock >= 0 && is_elsewhere(sock))
+		sl_global.private_pid_ns = 1;
 	if (sock >= 0)
 		sl_sys1(SYS_close, sock);
 	sl_sys1(SYS_close, memfd);
@@ -366,6 +382,17 @@ bool sl_process_start(void)
 	return true;
 }
 
+/* By its credentials the collector knows which process it is. Without a way to the socket it looks into /proc. */
+static void send_forked(void)
+{
+	long sock = sl_session_connect(0);
+
+	if (sock < 0)
+		return;
+	sl_send_hello(sock, SL_HELLO_FORKED, sl_proc.number, -1);
+	sl_sys1(SYS_close, sock);
+}
+
 bool sl_process_child(void)
 {
 	uint32_t parent = sl_global.number, pid;
@@ -374,18 +401,16 @@ bool sl_process_child(void)
 		return false;
 	sl_global.root = 0;
 	pid = sl_forked_pid();
-	if (sl_global.private_pid_ns && pid) {
-		/* The collector must learn this process's pid from the kernel, not from the parent's arena. */
-		sl_fd_clear_range(0, UINT32_MAX);
-		if (sl_global.seccomp || !join())
-			pid = 0;
-		parent = 0;
-	}
 	if (!pid) {
 		sl_proc.cookie = SL_COOKIE_OFF;
 		return false;
 	}
+	/* However it was created: the parent of a namespace's first process is not in it. */
+	if (!sl_global.seccomp && sl_sys0(SYS_getppid) == 0)
+		sl_global.private_pid_ns = 1;
 	fill_proc(pid, parent);
+	if (sl_global.private_pid_ns && !sl_global.seccomp)
+		send_forked();
 	SL_PARTS_CALL(forked);
 	sl_pystack_forked();
 	return true;

@@ -74,7 +74,7 @@ SL_WRAPPER(int, clone, (int (*fn)(void *), void *stack, int flags, void *arg, ..
 	return rc;
 }
 
-/* Children in a new PID namespace see other ids: they join the session on their own. */
+/* Children in a new PID namespace see other ids. */
 SL_WRAPPER(int, unshare, (int flags))
 {
 	SL_REAL(NEG, int, unshare, (int));

@@ -50,6 +50,9 @@ enum sl_slot_state {
 	SL_SLOT_DONE = 2, /* T: the thread is about to exit; it may write until it has exited */
 };
 
+/* Flag of a slot: its ids may not be those of the collector's PID namespace; the process has sent SL_HELLO_FORKED. */
+#define SL_SLOT_NAMESPACED 1u
+
 #define SL_EPOCH_CHANGES (1u << 31)
 
 struct sl_slot {
@@ -60,7 +63,7 @@ struct sl_slot {
 	uint32_t process;   /* T: process number in this arena: 1 = creator, new after every fork */
 	sl_ref agg_chunk;   /* T */
 	sl_ref first_chunk; /* T: at start; then C: the chunk being read */
-	uint32_t flags;     /* unused, 0 */
+	uint32_t flags;     /* T: SL_SLOT_* */
 	uint64_t born;      /* T: ticks */
 	/* T: losses that no LOST record covers yet. */
 	uint64_t lost_cnt, lost_first, lost_last;
@@ -84,7 +87,7 @@ struct sl_arena {
 		hook_hash; /* of all hook names in order: detects sides that were not built together */
 	uint32_t chunk_bytes, chunk_cnt, slot_cnt, header_bytes;
 	uint32_t creator_pid, clock_mode;
-	uint64_t born; /* ticks, before the arena was created */
+	uint64_t born; /* ticks, before the arena was created; names it in a hello */
 
 	_Alignas(64) uint64_t free_chunks; /* A: sl_ref | change count << 32: head of the pool */
 	uint32_t fresh_chunk;              /* A: chunks handed out for the first time so far */

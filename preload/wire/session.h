@@ -139,6 +139,11 @@ enum sl_hello_kind {
 	 */
 	SL_HELLO_OPEN = 3,
 	SL_HELLO_CLOSE = 4,
+	/*
+	 * A forked process that shares its parent's arena, and may be in another PID namespace: the kernel's credentials
+	 * have its pid. Sent before it takes a slot.
+	 */
+	SL_HELLO_FORKED = 5,
 };
 
 struct sl_hello {
@@ -148,6 +153,8 @@ struct sl_hello {
 	uint32_t
 		pid; /* in the process's own PID namespace; the kernel's credentials have the collector's view */
 	uint32_t
-		range; /* OPEN, CLOSE: 0 cudaProfilerStart/Stop; else the NVTX range's number in this process */
+		range; /* OPEN, CLOSE: 0 cudaProfilerStart/Stop; else the NVTX range's number in this process;
+		        * FORKED: its process number in the arena */
+	uint64_t arena; /* FORKED: sl_arena.born */
 };
-_Static_assert(sizeof(struct sl_hello) == 24, "sl_hello");
+_Static_assert(sizeof(struct sl_hello) == 32, "sl_hello");

@@ -247,7 +247,7 @@ void gpu_rows_lost(struct arenas *as, struct arena *a)
 
 	if (!g || !g->txn.rows)
 		return;
-	db_lost(as->db, g->txn.first_ns, g->txn.last_ns, GLOBAL_PID(a->peer_pid), loss_disk,
+	db_lost(as->db, g->txn.first_ns, g->txn.last_ns, GLOBAL_PID(a->peer.pid), loss_disk,
 		(int64_t)g->txn.rows);
 	as->lost.disk += g->txn.rows;
 	g->txn.rows = 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/proc.h"
+#include "collector/model/identity.h"
 #include "collector/model/stacks.h"
 #include "collector/model/strings.h"
 
@@ -105,7 +105,7 @@ static bool keep_api(struct gpu_process *p, struct gpu_thread *th, const struct 
 	return true;
 }
 
-static void add_api(struct arenas *as, struct arena *a, struct gpu_process *p,
+static void add_api(struct arenas *as, const struct image *im, struct gpu_process *p,
 		    const struct sl_gpu_api *r)
 {
 	struct gpu_api api = {.start = gpu_session_ns(as, r->start),
@@ -119,12 +119,9 @@ static void add_api(struct arenas *as, struct arena *a, struct gpu_process *p,
 	if (!windows_have_ns(as->report.windows, as->clock->zero, api.start))
 		return;
 	th = gpu_thread(p, r->thread, 0);
-	if (th && !th->global_tid) {
-		uint32_t tid = a->flags.is_foreign ? pidns_thread(p->id.pid, r->thread) : r->thread;
-
-		th->global_tid = GLOBAL_TID(p->id.pid, tid ? tid : r->thread);
-	}
-	if (th && gpu_is_written(p, th, &api, gpu_canon_string(a, r->name)))
+	if (th && !th->global_tid)
+		th->global_tid = GLOBAL_TID(p->id.pid, identity_thread(im, r->thread));
+	if (th && gpu_is_written(p, th, &api, gpu_canon_string(im->arena, r->name)))
 		return;
 	if (!th || !keep_api(p, th, &api))
 		db_lost(as->db, api.start, api.end, p->id.global_pid, "GPU calls: no memory", 1);
@@ -279,7 +276,7 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		p->cupti = GPU_CUPTI_ON;
 	switch (c->hook) {
 	case SL_GPU_REC_API:
-		add_api(as, a, p, &r.api);
+		add_api(as, t->image, p, &r.api);
 		break;
 	case SL_GPU_REC_FLUSHED:
 		flushed(as, p, &r.flushed, c->start);

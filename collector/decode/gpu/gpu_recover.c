@@ -196,7 +196,7 @@ void gpu_restore(struct arenas *as, struct arena *a)
 	}
 	if (head.unlogged) {
 		db_lost(as->db, head.first_ns, clock_map_ns(as->clock, as->clock->newest),
-			GLOBAL_PID(a->peer_pid),
+			GLOBAL_PID(a->peer.pid),
 			"GPU records: waited in the collector when it ended",
 			(int64_t)head.unlogged);
 		as->lost.other += head.unlogged;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "collector/decode/gpu/gpu.h"
-#include "collector/base/proc.h"
+#include "collector/model/identity.h"
 
 #define NESTED_MAX  65536u /* open push ranges of one thread and domain */
 #define EARLY_MAX   65536u
@@ -307,13 +307,8 @@ static void on_thread_name(struct arenas *as, struct thread *t, int64_t ns, uint
 {
 	uint32_t pid = t->image->proc->pid;
 
-	if (t->image->arena->flags.is_foreign) {
-		uint32_t outside = pidns_thread(pid, tid);
-
-		tid = outside ? outside : tid;
-	}
-	nvtx_name_row(as, NVTX_THREAD, ns, GLOBAL_TID(pid, tid & 0xffffff), 0, DB_NULL, text->at,
-		      text->len);
+	nvtx_name_row(as, NVTX_THREAD, ns, GLOBAL_TID(pid, identity_thread(t->image, tid)), 0,
+		      DB_NULL, text->at, text->len);
 }
 
 /*

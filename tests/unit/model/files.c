@@ -16,7 +16,7 @@ static void begin(struct fixture *f)
 	side_open(&f->s, false);
 	memset(&f->a, 0, sizeof(f->a));
 	f->a.id = 1;
-	f->im = model_image_new(&f->s.model, &f->a, 1, 100, 100, 1000);
+	f->im = model_image_new(&f->s.model, &f->a, 1, model_at(&f->s.model, 100, 1000), 100, 1000);
 }
 
 static void end(struct fixture *f)
@@ -81,7 +81,7 @@ static void pages_of_closed_files_are_given_up(void **state)
 	(void)state;
 	begin(&f);
 	/* Of the second page one file stays open, of the fourth one keeps its name; another image has neither page. */
-	other = model_image_new(&f.s.model, &f.a, 2, 101, 101, 1000);
+	other = model_image_new(&f.s.model, &f.a, 2, model_at(&f.s.model, 101, 1000), 101, 1000);
 	file_open(&f.s.model, other, 400 * FILE_PAGE + 1, 3, "/other", 6, 1);
 	pass(&f, 1, FILE_PAGE + 9);
 	file_open(&f.s.model, f.im, FILE_PAGE + 10, 6, "/open", 5, 1);

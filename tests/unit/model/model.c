@@ -22,7 +22,8 @@ static const char *tree(void)
 static struct image *image(struct side *s, struct arena *a, uint32_t number, uint32_t pid,
 			   uint32_t ppid, int64_t ns, const char *exe)
 {
-	struct image *im = model_image_new(&s->model, a, number, pid, pid, ns);
+	struct image *im =
+		model_image_new(&s->model, a, number, model_at(&s->model, pid, ns), pid, ns);
 	char text[64];
 	struct meta m = {.pid = pid,
 			 .ppid = ppid,
@@ -49,7 +50,7 @@ static void start(struct side *s, struct arena *a, struct arena *b)
 	a->id = 1;
 	b->id = 2;
 	s->model.root.pid = 100;
-	model_get(&s->model, 100, 1 * MS);
+	model_admit(&s->model, model_get(&s->model, 100, 1 * MS), true);
 }
 
 static void end(struct side *s, struct arena *a, struct arena *b)
@@ -234,7 +235,7 @@ static void a_reused_pid_is_another_process(void **state)
 	old = model_find(&s.model, 100);
 	model_exit(&s.model, old, 10 * MS, 0);
 	assert_null(model_find(&s.model, 100));
-	model_get(&s.model, 100, 20 * MS);
+	model_admit(&s.model, model_get(&s.model, 100, 20 * MS), true);
 	assert_ptr_not_equal(model_find(&s.model, 100), old);
 	/* What the first one left is read late and still its own. */
 	assert_ptr_equal(model_at(&s.model, 100, 5 * MS), old);
@@ -358,7 +359,7 @@ static const char *name_of(const char *first)
 	struct meta m = {.pid = 100, .ppid = 1, .image = SL_IMAGE_START, .bytes = text};
 
 	start(&s, &a, &b);
-	im = model_image_new(&s.model, &a, 1, 100, 100, 2 * MS);
+	im = model_image_new(&s.model, &a, 1, model_at(&s.model, 100, 2 * MS), 100, 2 * MS);
 	m.len = (uint32_t)snprintf(text, sizeof(text), "%s/real%c%s%carg", test_dir, 0, first, 0) +
 		1;
 	model_on_image(&s.model, im, &m, 2 * MS);

@@ -1,0 +1,279 @@
+/* identity.c - matches what rings claim with what the kernel shows: hellos, its events, /proc. */
+#include "collector/model/identity.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/proc.h"
+
+#define PID_MAX     (1u << 22)
+#define PROCESS_MAX (1u << 22)
+#define NOTES_MAX   SL_SLOT_CNT
+#define GUESTS_MAX  100000u /* a program may invent as many as it likes */
+#define STEPS_MAX   256
+
+/* A process of the model, not one that has its pid since. */
+static bool is_still_there(const struct proc *p)
+{
+	struct pollfd fd = {.fd = p->life.pidfd, .events = POLLIN};
+
+	return p->life.pidfd < 0 || poll(&fd, 1, 0) == 0;
+}
+
+void identity_root(struct model *m, uint32_t pid, int64_t now_ns)
+{
+	struct proc_origin o;
+
+	m->root.pid = pid;
+	m->root.started = proc_origin(pid, &o) ? o.start : 0;
+	model_admit(m, model_get(m, pid, now_ns), true);
+}
+
+bool identity_descends(struct model *m, uint32_t pid)
+{
+	struct proc_origin o, above;
+
+	if (!pid || pid > PID_MAX || !proc_origin(pid, &o))
+		return false;
+	for (int steps = 0; steps < STEPS_MAX; steps++) {
+		const struct proc *p = model_find(m, pid);
+
+		if (p && p->flags.in_tree && is_still_there(p))
+			return true;
+		pid = o.parent;
+		/* A parent younger than its child has its number from another. */
+		if (!pid || !proc_origin(pid, &above) || above.start > o.start)
+			return false;
+		o = above;
+	}
+	return false;
+}
+
+void identity_signal(struct model *m, const struct proc *p, int sig)
+{
+	int fd = p->life.pidfd;
+
+	if (p->flags.is_gone || !p->flags.in_tree)
+		return;
+	if (fd >= 0) {
+		syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+		return;
+	}
+	/* No pidfd, in old kernels or for lack of descriptors: the number may be another's by now. */
+	if (p->parent_pid && identity_descends(m, p->parent_pid) &&
+	    proc_parent(p->pid) == p->parent_pid)
+		kill((pid_t)p->pid, sig);
+}
+
+/* ---- processes of the collector's PID namespace ---- */
+
+static int64_t now_ns(const struct arenas *as)
+{
+	return clock_map_ns(as->clock, as->clock->newest);
+}
+
+/* A process that none vouches for, and that is not there: its rows end here. */
+static struct proc *guest(struct arenas *as, uint32_t pid, int64_t ns)
+{
+	struct model *m = as->model;
+	struct proc *p;
+
+	if (m->counts.guests >= GUESTS_MAX)
+		return NULL;
+	m->counts.guests++;
+	p = model_add(m, pid, ns);
+	model_exit(m, p, now_ns(as) > ns ? now_ns(as) : ns, -1);
+	return p;
+}
+
+/*
+ * A daemon's parents are gone, so no way leads from it to the root. But it has the ring mapped, by fork; as has what took
+ * it from a program, like a display server, that has been there before.
+ */
+static bool has_ring(const struct model *m, const struct arena *a, uint32_t pid)
+{
+	struct proc_origin o;
+	int has;
+
+	if (pid == (uint32_t)getpid() || !m->root.started || !proc_origin(pid, &o) ||
+	    o.start < m->root.started)
+		return false;
+	has = proc_has_mapped(pid, a->mem.device, a->mem.inode);
+	return has > 0 || has == -EACCES;
+}
+
+/* @pid is what the ring claims; the kernel's events may be on their way. NULL: too many guests. */
+static struct proc *claimed(struct arenas *as, struct arena *a, uint32_t pid, int64_t ns)
+{
+	struct model *m = as->model;
+	struct proc *p = model_known_at(m, pid, ns);
+
+	if (p && (p->flags.in_tree || p->flags.is_counted))
+		return p;
+	if (identity_descends(m, pid)) {
+		p = model_at(m, pid, ns);
+		model_admit(m, p, true);
+		return p;
+	}
+	if (p)
+		return p;
+	return has_ring(m, a, pid) ? model_at(m, pid, ns) : guest(as, pid, ns);
+}
+
+/* ---- processes of others ---- */
+
+void identity_note(struct arenas *as, struct arena *a, uint32_t number, uint32_t ns_pid,
+		   uint32_t pid)
+{
+	struct forked *list = a->peer.forked;
+
+	for (const struct image *im = a->images; im; im = im->next)
+		if (im->number == number)
+			return;
+	if (a->peer.forked_cnt == NOTES_MAX)
+		memmove(list, list + 1, --a->peer.forked_cnt * sizeof(*list));
+	if (!grow(&a->peer.forked, a->peer.forked_cnt, &a->peer.forked_cap, sizeof(*list)))
+		return;
+	a->peer.forked[a->peer.forked_cnt++] =
+		(struct forked){.number = number,
+				.ns_pid = ns_pid,
+				.pid = pid,
+				.parent_pid = proc_parent(pid),
+				.is_descendant = identity_descends(as->model, pid)};
+}
+
+static bool take_note(struct arena *a, uint32_t number, uint32_t ns_pid, struct forked *note)
+{
+	for (uint32_t i = 0; i < a->peer.forked_cnt; i++) {
+		*note = a->peer.forked[i];
+		if (note->number != number || note->ns_pid != ns_pid)
+			continue;
+		a->peer.forked[i] = a->peer.forked[--a->peer.forked_cnt];
+		return true;
+	}
+	return false;
+}
+
+/* A hello is sent before its process takes a slot: when the connections have been read once more, it is here. */
+static bool may_come(const struct arenas *as, struct arena *a, uint32_t number)
+{
+	struct early *e = &a->peer.early[number % EARLY_CNT];
+
+	if (e->number != number)
+		*e = (struct early){number, as->accepts};
+	return e->accepts == as->accepts;
+}
+
+/* Without a hello (no way to the socket, a filter of system calls), while it lives. */
+static uint32_t search(const struct arena *a, uint32_t ns_pid)
+{
+	uint32_t pid = 0;
+
+	while ((pid = pidns_next(pid, ns_pid)))
+		if (proc_has_mapped(pid, a->mem.device, a->mem.inode) > 0)
+			return pid;
+	return 0;
+}
+
+static struct proc *namespaced(struct arenas *as, struct arena *a, const struct claim *claim,
+			       int64_t ns, bool *is_early)
+{
+	struct model *m = as->model;
+	struct forked note = {0};
+	struct proc *p;
+
+	if (take_note(a, claim->number, claim->pid, &note)) {
+		p = model_at(m, note.pid, ns);
+		model_admit(m, p, note.is_descendant);
+		if (!p->parent_pid)
+			p->parent_pid = note.parent_pid;
+		return p;
+	}
+	*is_early = may_come(as, a, claim->number);
+	if (*is_early)
+		return NULL;
+	note.pid = search(a, claim->pid);
+	if (!note.pid)
+		return guest(as, IDENTITY_UNKNOWN + m->counts.guests, ns);
+	p = model_at(m, note.pid, ns);
+	if (identity_descends(m, note.pid))
+		model_admit(m, p, true);
+	return p;
+}
+
+/* ---- images ---- */
+
+/* The creator of the arena: the kernel named the sender of its hello. */
+static struct proc *creator(struct arenas *as, struct arena *a, int64_t ns)
+{
+	struct model *m = as->model;
+	struct proc *p = model_at(m, a->peer.pid, ns);
+
+	if (!p->flags.in_tree)
+		model_admit(m, p, identity_descends(m, p->pid));
+	return p;
+}
+
+static struct image *find(const struct arena *a, uint32_t number)
+{
+	struct image *im = a->images;
+
+	while (im && im->number != number)
+		im = im->next;
+	return im;
+}
+
+struct image *identity_image(struct arenas *as, struct arena *a, const struct claim *claim,
+			     bool *is_early)
+{
+	struct image *im = find(a, claim->number);
+	int64_t ns = clock_map_ns(as->clock, claim->born);
+	bool is_namespaced = a->flags.is_foreign || claim->is_namespaced;
+	struct proc *p;
+
+	*is_early = false;
+	if (im || !claim->number || claim->number > PROCESS_MAX || !claim->pid ||
+	    claim->pid > PID_MAX)
+		return im;
+	if (claim->number == 1)
+		p = creator(as, a, ns);
+	else if (is_namespaced)
+		p = namespaced(as, a, claim, ns, is_early);
+	else
+		p = claimed(as, a, claim->pid, ns);
+	if (!p)
+		return NULL;
+	im = model_image_new(as->model, a, claim->number, p, claim->pid, ns);
+	im->parent = claim->parent;
+	im->is_namespaced = is_namespaced;
+	return im;
+}
+
+uint32_t identity_thread(const struct image *im, uint32_t ns_tid)
+{
+	uint32_t tid = ns_tid;
+
+	if (im->is_namespaced && ns_tid == im->ns_pid)
+		tid = im->proc->pid;
+	else if (im->is_namespaced && !im->proc->flags.is_gone)
+		tid = pidns_thread(im->proc->pid, ns_tid);
+	/* Above 24 bits it would be another process's. */
+	return (tid ? tid : ns_tid) & 0xffffff;
+}
+
+uint32_t identity_parent(const struct image *im, uint32_t ns_ppid)
+{
+	const struct image *parent = find(im->arena, im->parent);
+
+	if (!im->is_namespaced)
+		return ns_ppid <= PID_MAX ? ns_ppid : 0;
+	if (parent)
+		return parent->proc->pid;
+	return im->number == 1 ? im->arena->peer.parent_pid : 0;
+}
