@@ -305,7 +305,7 @@ static int check_filters(struct export *x)
 static int on_sqlite(void *unused)
 {
 	(void)unused;
-	return target_signal() != 0;
+	return target_signal() != 0 || db_read_is_spent();
 }
 
 static int open_report(struct export *x)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/embed.h"
 #include "collector/base/message.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
@@ -158,6 +159,55 @@ static int open_file(const char *path, bool damaged, enum opening how, sqlite3 *
 					      NULL, NULL);
 }
 
+/* ---- views ---- */
+
+#define STEPS 1000000 /* between two calls of the handler */
+
+int64_t db_read_view_steps = 1000;
+static int64_t steps_left = INT64_MAX; /* of all connections, in STEPS; INT64_MAX: no limit */
+
+bool db_read_is_spent(void)
+{
+	if (__atomic_load_n(&steps_left, __ATOMIC_RELAXED) == INT64_MAX)
+		return false;
+	if (__atomic_sub_fetch(&steps_left, 1, __ATOMIC_RELAXED) == 0)
+		sl_warn("views in the report do not end: stopped reading them");
+	return __atomic_load_n(&steps_left, __ATOMIC_RELAXED) <= 0;
+}
+
+static int on_steps(void *unused)
+{
+	(void)unused;
+	return db_read_is_spent();
+}
+
+static bool is_of_schema(const char *view)
+{
+	for (const struct embedded *e = sl_embedded; e->name; e++)
+		if (strcmp(e->name, "schema.sql") == 0)
+			return view && strstr(e->text, view);
+	return false;
+}
+
+static void limit_views(sqlite3 *db, const char *path)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool is_limited = false;
+	struct stat st;
+
+	if (sqlite3_prepare_v2(db, "SELECT sql FROM main.sqlite_master WHERE type = 'view'", -1,
+			       &stmt, NULL) == SQLITE_OK)
+		while (!is_limited && sqlite3_step(stmt) == SQLITE_ROW)
+			is_limited = !is_of_schema((const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	if (!is_limited)
+		return;
+	if (__atomic_load_n(&steps_left, __ATOMIC_RELAXED) == INT64_MAX && stat(path, &st) == 0)
+		__atomic_store_n(&steps_left, db_read_view_steps + st.st_size / (STEPS / 256),
+				 __ATOMIC_RELAXED);
+	sqlite3_progress_handler(db, STEPS, on_steps, NULL);
+}
+
 /* ---- version ---- */
 
 #define SCHEMA_MAJOR 3 /* of the export schema of nsys that is known here, in full 3.28.1 */
@@ -222,6 +272,8 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 	if (look(path, damaged, &how, why, why_len) < 0)
 		return NULL;
 	rc = open_file(path, damaged, how, &db);
+	if (rc == SQLITE_OK)
+		limit_views(db, path);
 	if (rc == SQLITE_OK && !db_read_has_column(db, "StringIds", NULL)) {
 		snprintf(why, why_len,
 			 "%s is an SQLite database, but no report: it has no table StringIds",

@@ -9,11 +9,20 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* NULL after one sentence in @why, which names the file and what is wrong with it. */
 sqlite3 *db_read_open(const char *path, char *why, size_t why_len);
 /* Also a file that is cut off: for a reader that skips damage and counts what is lost. */
 sqlite3 *db_read_open_damaged(const char *path, char *why, size_t why_len);
+
+/*
+ * Views of a file from elsewhere may not end: what is read of them together has this many millions of SQLite's steps, and 256
+ * for each byte of the file. Also called, every million of steps, by the handler that takes the place of the
+ * connection's own: true when they are spent.
+ */
+extern int64_t db_read_view_steps;
+bool db_read_is_spent(void);
 
 /*
  * True when the file itself has such a table with at least one row; for "TABLE.column", one in which
