@@ -256,7 +256,7 @@ const char *db_clean(struct db *db, const char *text, size_t len, size_t *clean_
 
 	*clean_len = len;
 	if (at == len)
-		return text;
+		return len ? text : ""; /* nothing at all: NULL is no text */
 	if (db->scratch.cap < 4 * len + 1) {
 		char *p = realloc(db->scratch.text, 4 * len + 1);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/base/embed.h"
+#include "collector/base/saturate.h"
 #include "exporters/read/db_read.h"
 #include "exporters/analyze/findings.h"
 #include "exporters/sql/functions.h"
@@ -70,7 +71,7 @@ static size_t figure(const char *p, char *buf, size_t len)
 {
 	char *end;
 	double value = strtod(p + 1, &end);
-	long long n = (long long)value;
+	long long n = sat_int(value);
 
 	if (end == p + 1 || value > 9e18 || value < -9e18)
 		return 0;

@@ -15,6 +15,7 @@
 #include "collector/base/message.h"
 #include "exporters/read/db_read.h"
 #include "exporters/read/db_views.h"
+#include "exporters/read/sums.h"
 
 #define BUSY_MS 5000
 
@@ -272,6 +273,8 @@ static sqlite3 *open_report(const char *path, bool damaged, char *why, size_t wh
 	if (look(path, damaged, &how, why, why_len) < 0)
 		return NULL;
 	rc = open_file(path, damaged, how, &db);
+	if (rc == SQLITE_OK)
+		rc = sums_register(db);
 	if (rc == SQLITE_OK)
 		limit_views(db, path);
 	if (rc == SQLITE_OK && !db_read_has_column(db, "StringIds", NULL)) {

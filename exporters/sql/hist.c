@@ -254,8 +254,6 @@ void hist_fail(sqlite3_context *out, int rc)
 		sqlite3_result_error_nomem(out);
 	else if (rc == SQLITE_ERROR)
 		sqlite3_result_error(out, sqlite3_errmsg(sqlite3_context_db_handle(out)), -1);
-	else if (rc == SQLITE_RANGE)
-		sqlite3_result_error(out, "integer overflow", -1);
 	else
 		sqlite3_result_error_code(out, rc);
 }

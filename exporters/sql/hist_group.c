@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/saturate.h"
 #include "exporters/sql/hist_internal.h"
 
 #define MERGE_FROM 256 /* below that, room is cheaper */
@@ -213,8 +214,7 @@ static void become_real(struct group *g)
 
 int hist_group_whole(struct group *g, int64_t value)
 {
-	if (__builtin_add_overflow(g->sum, value, &g->sum))
-		return SQLITE_RANGE;
+	g->sum = sat_add(g->sum, value);
 	return add_pair(g, value, 1);
 }
 
@@ -253,8 +253,7 @@ int hist_group_take(struct group *to, struct group *from)
 		to->n += from->n;
 		to->nulls += from->nulls;
 		to->real_sum += from->real_sum;
-		if (__builtin_add_overflow(to->sum, from->sum, &to->sum))
-			rc = SQLITE_RANGE;
+		to->sum = sat_add(to->sum, from->sum);
 		for (size_t i = 0; i < from->cnt && rc == SQLITE_OK; i++)
 			rc = add_pair(to, from->pair[i].value, from->pair[i].n);
 		free(from->pair);

@@ -204,7 +204,8 @@ static void stats_load(struct rows_cursor *c)
 		size_t low = rank_of(g, 1, 2, false), high = rank_of(g, 1, 2, true);
 
 		c->median = g->real ? (number_of(g, low) + number_of(g, high)) / 2.0
-				    : (double)(g->pair[low].value + g->pair[high].value) / 2.0;
+				    : (double)((__int128)g->pair[low].value + g->pair[high].value) /
+					      2.0;
 	}
 }
 

@@ -1,5 +1,6 @@
 /* top_rows.c - what went on between two moments: one row per process, thread, function, file or GPU. */
 #include "collector/base/grow.h"
+#include "collector/base/saturate.h"
 #include "exporters/top/top.h"
 
 #include <math.h>
@@ -116,10 +117,10 @@ static struct top_row *row_of(struct work *w, int64_t pid, int64_t tid, const ch
 
 static void add(struct top_row *r, unsigned column, const struct top_item *i, unsigned sum)
 {
-	int64_t delta = i->now[sum] - i->before[sum];
+	int64_t delta = sat_sub(i->now[sum], i->before[sum]);
 
-	r->sum[column] += i->now[sum];
-	r->delta[column] += delta > 0 ? delta : 0;
+	r->sum[column] = sat_add(r->sum[column], i->now[sum]);
+	r->delta[column] = sat_add(r->delta[column], delta > 0 ? delta : 0);
 	r->is_known[column] = true;
 }
 

@@ -182,9 +182,9 @@ rm -f out/x_*
 ) 2>err
 is "$? $(cat err) $(ls out)" '1 sightline: stats: ours.sqlite: cannot write out/x_osrt_trace.html: File too large x.sqlite' \
 	'no room: one line, no half file'
-printf -- '-- needs: OSRT_API = x\nSELECT 1 AS a UNION ALL SELECT abs(-9223372036854775807 - 1);' >late.sql
+printf -- '-- needs: OSRT_API = x\nSELECT 1 AS a UNION ALL SELECT length(zeroblob(1 << 40));' >late.sql
 st -q -r ./late.sql -o out/x ours.sqlite 2>err
-is "$? $(cat err) $(ls out)" '1 sightline: stats: ours.sqlite: report late: integer overflow x.sqlite' 'a report that fails midway leaves no file'
+is "$? $(cat err) $(ls out)" '1 sightline: stats: ours.sqlite: report late: string or blob too big x.sqlite' 'a report that fails midway leaves no file'
 check 'a full disk on the console is an error' sh -c '[ -w /dev/full ] || exit 0; "$1" stats -q -r osrt_sum ours.sqlite >/dev/full; [ $? -eq 1 ]' - "$BIN"
 check 'of many tables too, with one message' sh -c '[ -w /dev/full ] || exit 0
 	"$1" stats -r osrt_sum,osrt_trace,process_tree ours.sqlite >/dev/full 2>full.err; [ $? -eq 1 ] && [ "$(grep -c stdout full.err)" -eq 1 ]' - "$BIN"
