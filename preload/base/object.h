@@ -19,7 +19,8 @@ struct sl_object {
 
 #pragma GCC visibility push(hidden)
 
-/* False: the object has no symbols to look up. */
+/* False: the object has no symbols to look up. @dyn: its dynamic section, or NULL. */
+bool sl_object_of(struct sl_object *o, ElfW(Addr) base, const ElfW(Dyn) * dyn);
 bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info);
 /* Whether @address is in a loaded segment of the object. */
 bool sl_object_contains(const struct dl_phdr_info *info, const void *address);

@@ -32,16 +32,11 @@ static const void *dyn_ptr(ElfW(Addr) base, ElfW(Addr) p)
 	return (const void *)(p < base ? p + base : p);
 }
 
-bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
+bool sl_object_of(struct sl_object *o, ElfW(Addr) base, const ElfW(Dyn) * dyn)
 {
-	const ElfW(Dyn) *dyn = NULL;
 	ElfW(Xword) soname = 0;
 
-	*o = (struct sl_object){0};
-	o->base = info->dlpi_addr;
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			dyn = (const ElfW(Dyn) *)(o->base + info->dlpi_phdr[i].p_vaddr);
+	*o = (struct sl_object){.base = base};
 	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
 		const void *p = dyn_ptr(o->base, dyn->d_un.d_ptr);
 
@@ -68,14 +63,14 @@ bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
 	return o->symtab && o->strtab && o->gnu_hash;
 }
 
-/* Not strcmp(): it may be a sanitizer's, whose real function is being looked up here. */
-static bool same(const char *a, const char *b)
+bool sl_object_open(struct sl_object *o, const struct dl_phdr_info *info)
 {
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
+	const ElfW(Dyn) *dyn = NULL;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return sl_object_of(o, info->dlpi_addr, dyn);
 }
 
 static void *symbol_address(const struct sl_object *o, const ElfW(Sym) * sym)
@@ -108,7 +103,8 @@ void *sl_object_find(const struct sl_object *o, const char *name)
 		uint32_t other = chain[i - bias];
 
 		if ((other | 1) == (h | 1) && sym->st_shndx != SHN_UNDEF &&
-		    !(o->versym && o->versym[i] & 0x8000) && same(o->strtab + sym->st_name, name))
+		    !(o->versym && o->versym[i] & 0x8000) &&
+		    strcmp(o->strtab + sym->st_name, name) == 0)
 			return symbol_address(o, sym);
 		if (other & 1)
 			return NULL;

@@ -4,10 +4,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "preload/base/state.h"
 #include "preload/core/seccomp.h"
+#include "preload/wire/sys.h"
 
 #define ENV_MAX 32768 /* environments with more entries are passed on unchanged */
 #define PRELOAD "LD_PRELOAD="
@@ -182,8 +184,27 @@ void sl_env_absolute_preload(const char *path)
 	environ[i] = entry;
 }
 
-void sl_env_publish_session(char *entry)
+/*
+ * Not putenv(), which may be a sanitizer's, and allocates. The C library, too, replaces an array that it did not make. The
+ * memory is not freed: the program may keep the array. The entry is copied, as shells write into their environment.
+ */
+void sl_env_publish_session(const char *entry)
 {
-	if (sl_env_find(SL_SESSION_ENV) < 0)
-		putenv(entry);
+	size_t cnt = 0, len = strlen(entry) + 1;
+	char **all;
+	long m;
+
+	if (sl_env_find(SL_SESSION_ENV) >= 0)
+		return;
+	while (environ && environ[cnt])
+		cnt++;
+	m = sl_sys6(SYS_mmap, 0, (long)((cnt + 2) * sizeof(*all) + len), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (m < 0 && m > -4096)
+		return;
+	all = (char **)m;
+	if (cnt)
+		memcpy(all, environ, cnt * sizeof(*all));
+	all[cnt] = memcpy(all + cnt + 2, entry, len);
+	environ = all;
 }

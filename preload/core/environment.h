@@ -34,6 +34,6 @@ void sl_env_clean(void);
 /* Replaces this library's relative path in LD_PRELOAD by @path: children may start in another directory. */
 void sl_env_absolute_preload(const char *path);
 /* Puts "SIGHTLINE_SESSION=..." into environ, for children that are started without the exec wrappers. */
-void sl_env_publish_session(char *entry);
+void sl_env_publish_session(const char *entry);
 
 #pragma GCC visibility pop

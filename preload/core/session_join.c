@@ -14,7 +14,6 @@
 #include "preload/core/stack.h"
 
 #include <fcntl.h>
-#include <gnu/libc-version.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -23,6 +22,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "preload/base/libc.h"
 #include "preload/base/object.h"
 #include "preload/wire/sys.h"
 #include "preload/unwind/pystack.h"
@@ -317,10 +317,10 @@ static const char *session_dir(const char **why)
  */
 static uint32_t find_cond_wrefs(void)
 {
-	const char *v = gnu_get_libc_version();
+	const char *v = sl_glibc_version();
 	unsigned minor = 0;
 
-	if (v[0] != '2' || v[1] != '.')
+	if (!v || v[0] != '2' || v[1] != '.')
 		return 0;
 	for (v += 2; *v >= '0' && *v <= '9'; v++)
 		minor = minor * 10 + (unsigned)(*v - '0');
@@ -332,6 +332,7 @@ static bool start(void)
 	const char *why, *dir;
 	size_t len;
 
+	sl_libc_start();
 	sl_global.path = own_path();
 	sl_global.cond_wrefs_at = find_cond_wrefs();
 	sl_resolve_all();
@@ -374,7 +375,7 @@ bool sl_process_start(void)
 	if (getauxval(AT_SECURE) || sl_counter_faults() || !start()) {
 		/* One message only: children find an invalid session and are silent. */
 		if (sl_global.root)
-			sl_env_publish_session((char *)(uintptr_t)no_session);
+			sl_env_publish_session(no_session);
 		__atomic_store_n(&start_state, START_FAILED, __ATOMIC_RELEASE);
 		return false;
 	}

@@ -21,6 +21,9 @@ check 'libtrace.so needs libc alone, of glibc 2.31 or older' sh "$TOP/scripts/ch
 check 'the check can fail: a newer symbol' sh -c '! sh "$0" "$1" 2.2' "$TOP/scripts/check-shim" "$SHIM"
 program=$(command -v bash)
 check 'the check can fail: another library' sh -c '! sh "$0" "$1" 9.99' "$TOP/scripts/check-shim" "$program"
+check 'all that libtrace.so uses in programs is listed, with reasons' sh -c 'cd "$1" && sh scripts/check-imports "$0"' "$SHIM" "$TOP"
+grep -v '^memcpy' "$TOP/preload/imports.txt" >"$W/imports.txt"
+check 'the check can fail: a function that is not listed' sh -c 'cd "$1" && ! sh scripts/check-imports "$0" "$2"' "$SHIM" "$TOP" "$W/imports.txt"
 
 # ---- install ----
 check 'make install' remake install DESTDIR="$W/dest" PREFIX=/opt/sl
