@@ -43,6 +43,9 @@ KEEP_LOOPS := $(or $(call knows_flag,-fno-tree-loop-distribute-patterns),$(call 
 PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -fexceptions \
 	$(KEEP_LOOPS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
 
+# Or the compiler makes calls of a function inside of its own definition.
+$(B)/preload/base/strings.o: PRELOAD_FLAGS += -fno-builtin
+
 CUPTI_SRC := $(sort $(wildcard preload/cupti/*.c))
 CUPTI_OBJ := $(CUPTI_SRC:%.c=$(B)/%.o)
 

@@ -112,10 +112,15 @@ char *launch_preload_or_say(void)
 /* Sanitizers must come first: their library, libtrace.so, then the variable's old value. */
 static void set_preload(const char *program, const char *preload)
 {
+	static const char *const runtimes[] = {SL_RUNTIMES};
 	const char *had = getenv(PRELOAD_ENV);
 	char sanitizer[128] = "", *value;
 
-	elf_needs(program, "libasan.so", sanitizer, sizeof(sanitizer));
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(*runtimes); i++)
+		if (elf_needs(program, runtimes[i], sanitizer, sizeof(sanitizer)))
+			break;
+	if (*sanitizer)
+		setenv(SL_RUNTIME_ENV, "1", 1);
 	if (asprintf(&value, "%s%s%s%s%s", sanitizer, *sanitizer ? ":" : "", preload,
 		     had && *had ? ":" : "", had ? had : "") < 0)
 		return;

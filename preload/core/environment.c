@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "preload/base/readable.h"
 #include "preload/base/state.h"
 #include "preload/core/seccomp.h"
 #include "preload/wire/sys.h"
@@ -31,39 +32,72 @@ int sl_env_find(const char *name)
 
 /* ---- of a new program ---- */
 
-bool sl_env_plan(char *const envp[], struct sl_env_plan *p)
+/*
+ * Reads memory of the caller that the kernel may refuse. Where a filter may kill for the system call, addresses are checked
+ * for the usual mistakes only.
+ */
+struct reader {
+	struct sl_readable array, text;
+	bool is_blind;
+};
+
+static bool can_read(struct reader *r, char *const *entry)
 {
-	const char *path = sl_global.path;
+	return r->is_blind ? (uintptr_t)entry >= 65536
+			   : sl_readable_bytes(&r->array, entry, sizeof(*entry));
+}
 
-	memset(p, 0, sizeof(*p));
-	p->preload = -1;
-	if (!sl_global.session || sl_global.session->state != SL_SESSION_ON || !path)
-		return false;
-	/* An invalid pointer must reach the kernel, which answers EFAULT. */
-	if (envp && (uintptr_t)envp < 65536)
-		return false;
-	for (; envp && envp[p->cnt]; p->cnt++) {
-		const char *e = envp[p->cnt];
+static bool can_read_text(struct reader *r, const char *text)
+{
+	/* The kernel's limit for one string. */
+	return r->is_blind ? (uintptr_t)text >= 65536
+			   : sl_readable_len(&r->text, text, 32 * 4096) != SIZE_MAX;
+}
 
-		if ((uintptr_t)e < 65536)
+static bool look_at(char *const envp[], struct reader *r, struct sl_env_plan *p)
+{
+	for (; envp; p->cnt++) {
+		const char *e;
+
+		if (p->cnt >= ENV_MAX || !can_read(r, &envp[p->cnt]))
 			return false;
-
+		e = envp[p->cnt];
+		if (!e)
+			break;
+		if (!can_read_text(r, e))
+			return false;
 		if (starts(e, SL_SESSION_ENV "="))
 			p->has_session = true;
 		if (starts(e, PRELOAD)) {
 			p->preload = p->cnt;
-			p->has_shim = strstr(e, path) != NULL || strstr(e, "libtrace.so") != NULL;
+			p->has_shim = strstr(e, sl_global.path) || strstr(e, "libtrace.so");
 		}
 	}
-	p->is_untraced = sl_seccomp_kills_start();
+	return true;
+}
+
+bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_plan *p)
+{
+	struct reader r = {.is_blind = sl_seccomp_kills_start()};
+
+	*p = (struct sl_env_plan){.preload = -1, .is_untraced = r.is_blind};
+	if (file->path && !can_read_text(&r, file->path))
+		file->path = NULL;
+	if (!sl_global.session || sl_global.session->state != SL_SESSION_ON || !sl_global.path ||
+	    !look_at(envp, &r, p))
+		return false;
 	if (p->is_untraced)
-		return p->cnt < ENV_MAX && (p->has_session || p->has_shim);
-	return p->cnt < ENV_MAX && !(p->has_session && p->has_shim);
+		return p->has_session || p->has_shim;
+	if (sl_seccomp_is_on() || !sl_exec_runtime(file, p->runtime) ||
+	    (p->has_shim &&
+	     sl_exec_runtime_is_first(envp[p->preload] + strlen(PRELOAD), p->runtime)))
+		p->runtime[0] = 0;
+	return !(p->has_session && p->has_shim) || p->runtime[0];
 }
 
 size_t sl_env_preload_len(char *const envp[], const struct sl_env_plan *p)
 {
-	return sizeof(PRELOAD ":") + strlen(sl_global.path) +
+	return sizeof(PRELOAD "::") + strlen(p->runtime) + strlen(sl_global.path) +
 	       (p->preload >= 0 ? strlen(envp[p->preload]) : 0);
 }
 
@@ -104,8 +138,9 @@ static void fill_untraced(char *const envp[], const struct sl_env_plan *p, char 
 
 void sl_env_fill(char *const envp[], const struct sl_env_plan *p, char **out, char *preload)
 {
-	static char clean[] = SL_CLEAN_ENV "=1";
+	static char clean[] = SL_CLEAN_ENV "=1", first[] = SL_RUNTIME_ENV "=1";
 	const char *others = p->preload >= 0 ? envp[p->preload] + strlen(PRELOAD) : "";
+	char *at = stpcpy(preload, PRELOAD);
 	int n = 0;
 
 	if (p->is_untraced) {
@@ -113,16 +148,18 @@ void sl_env_fill(char *const envp[], const struct sl_env_plan *p, char **out, ch
 		return;
 	}
 	for (int i = 0; i < p->cnt; i++)
-		if (p->has_shim || i != p->preload)
+		if (i != p->preload)
 			out[n++] = envp[i];
-	if (!p->has_shim) {
-		char *at = stpcpy(stpcpy(preload, PRELOAD), sl_global.path);
-
-		if (*others)
-			stpcpy(stpcpy(at, ":"), others);
-		out[n++] = preload;
+	if (p->runtime[0])
+		at = stpcpy(stpcpy(at, p->runtime), ":");
+	if (!p->has_shim)
+		at = stpcpy(stpcpy(at, sl_global.path), *others ? ":" : "");
+	stpcpy(at, others);
+	out[n++] = preload;
+	if (!p->has_shim)
 		out[n++] = clean;
-	}
+	if (p->runtime[0])
+		out[n++] = first;
 	if (!p->has_session)
 		out[n++] = sl_global.session_env;
 	out[n] = NULL;
@@ -133,10 +170,27 @@ void sl_env_fill(char *const envp[], const struct sl_env_plan *p, char **out, ch
 void sl_env_untrace(void)
 {
 	static char preload[8192];
+	struct sl_exec_file none = {0};
 	struct sl_env_plan p;
 
-	if (sl_env_plan(environ, &p) && sl_env_preload_len(environ, &p) <= sizeof(preload))
+	if (sl_env_plan(environ, &none, &p) && sl_env_preload_len(environ, &p) <= sizeof(preload))
 		fill_untraced(environ, &p, environ, preload);
+}
+
+/* In place: what follows the first library is behind it, and its name and colon have room for the variable's name. */
+void sl_env_drop_runtime(void)
+{
+	int mark = sl_env_find(SL_RUNTIME_ENV), at = sl_env_find("LD_PRELOAD");
+	char *rest = at >= 0 ? strchr(environ[at], ':') : NULL;
+
+	if (mark < 0)
+		return;
+	if (rest) {
+		environ[at] = rest + 1 - strlen(PRELOAD);
+		memmove(environ[at], PRELOAD, strlen(PRELOAD));
+	}
+	while ((environ[mark] = environ[mark + 1]))
+		mark++;
 }
 
 void sl_env_clean(void)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "preload/core/exec_runtime.h"
+
 #pragma GCC visibility push(hidden)
 
 /* Index of @name in environ, or -1. */
@@ -18,17 +20,23 @@ struct sl_env_plan {
 	int preload; /* index of LD_PRELOAD, or -1 */
 	bool has_session, has_shim;
 	bool is_untraced; /* the variables are removed: a seccomp filter would kill the traced program */
+	char runtime[SL_RUNTIME_BYTES]; /* the library to load first, or "" */
 };
 
-/* True if @envp has to be rewritten. */
-bool sl_env_plan(char *const envp[], struct sl_env_plan *p);
+/*
+ * True if @envp has to be rewritten for @file. An environment that the kernel would refuse is not. Sets file->path to NULL
+ * if it cannot be read.
+ */
+bool sl_env_plan(char *const envp[], struct sl_exec_file *file, struct sl_env_plan *p);
 /* Bytes that sl_env_fill() needs for LD_PRELOAD. */
 size_t sl_env_preload_len(char *const envp[], const struct sl_env_plan *p);
-/* Fills @out, which has room for cnt + 4 entries; @preload is kept in it. No allocation: this may be a vfork child. */
+/* Fills @out, which has room for cnt + 5 entries; @preload is kept in it. No allocation: this may be a vfork child. */
 void sl_env_fill(char *const envp[], const struct sl_env_plan *p, char **out, char *preload);
 
 /* Removes the variables from environ: programs started from now on are not traced. */
 void sl_env_untrace(void);
+/* Removes the library that was loaded first for this program alone. */
+void sl_env_drop_runtime(void);
 /* Removes the variables that an exec wrapper added to an environment without them. */
 void sl_env_clean(void);
 /* Replaces this library's relative path in LD_PRELOAD by @path: children may start in another directory. */

@@ -222,6 +222,11 @@ bool sl_seccomp_kills_getpid(void)
 	       sl_tls.vfork_seccomp == SL_SECCOMP_KILLS_GETPID;
 }
 
+bool sl_seccomp_is_on(void)
+{
+	return sl_global.seccomp || sl_tls.vfork_seccomp;
+}
+
 bool sl_seccomp_kills_start(void)
 {
 	return sl_global.seccomp >= SL_SECCOMP_KILLS_START ||

@@ -10,6 +10,7 @@ void sl_seccomp_start(void);
 /* Before a filter is installed: evaluates it. Returns the level before, for the function after the call. */
 uint32_t sl_seccomp_before(unsigned long mode, const void *filter);
 void sl_seccomp_after(uint32_t before, bool failed);
+bool sl_seccomp_is_on(void); /* any filter, of a vfork child as well */
 bool sl_seccomp_kills_start(void), sl_seccomp_kills_getpid(void); /* that level, or a higher one */
 /* Id of this thread; of this process, in the thread of a forked child. 0: unknown. */
 uint32_t sl_own_tid(void);

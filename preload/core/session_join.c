@@ -456,6 +456,7 @@ static void constructor(void)
 				sl_env_absolute_preload(path_buffer);
 		}
 	}
+	sl_env_drop_runtime();
 	if (sl_env_find(SL_CLEAN_ENV) >= 0)
 		sl_env_clean();
 	SL_PARTS_CALL(scan);

@@ -13,12 +13,16 @@
 #include <spawn.h>
 #include <unistd.h>
 
-/* Makes `env` the environment to pass on: a macro, as alloca() takes the memory from the caller's frame. */
-#define TRACED_ENV(envp)                                                               \
+/*
+ * Makes `env` the environment to pass on for the program @...: a macro, as alloca() takes the memory from the caller's
+ * frame. Pointers that the kernel would refuse are passed on unread; file.path is NULL then.
+ */
+#define TRACED_ENV(envp, ...)                                                          \
+	struct sl_exec_file file = {__VA_ARGS__};                                      \
 	struct sl_env_plan plan;                                                       \
 	char *const *env = (char *const *)(envp);                                      \
-	if (sl_env_plan(env, &plan)) {                                                 \
-		char **full = alloca(((size_t)plan.cnt + 4) * sizeof(*full));          \
+	if (sl_env_plan(env, &file, &plan)) {                                          \
+		char **full = alloca(((size_t)plan.cnt + 5) * sizeof(*full));          \
 		sl_env_fill(env, &plan, full, alloca(sl_env_preload_len(env, &plan))); \
 		env = full;                                                            \
 	}
@@ -29,44 +33,43 @@ static bool announce_exec(struct sl_call *call, const char *path)
 	bool traced = sl_enter(call);
 	uint64_t zero = 0;
 
-	if ((uintptr_t)path < 65536)
-		path = NULL;
 	if (sl_ready())
 		sl_meta(SL_META_EXEC, traced ? call->start : sl_ticks(), &zero, 1, path ? path : "",
 			path ? strlen(path) : 0);
 	return traced;
 }
 
-#define WRAP_EXEC(name, real_name, params, real_params, real_args, path, envp) \
-	SL_WRAPPER(int, name, params)                                          \
-	{                                                                      \
-		SL_REAL(NEG, int, real_name, real_params);                     \
-		struct sl_call call;                                           \
-		bool traced;                                                   \
-		int rc;                                                        \
-		TRACED_ENV(envp)                                               \
-		traced = announce_exec(&call, path);                           \
-		rc = real real_args;                                           \
-		if (traced) {                                                  \
-			sl_stop(&call);                                        \
-			sl_leave_path(&call, SL_H_##name, rc, true, -1, 0,     \
-				      sl_safe_path(true, path));               \
-		}                                                              \
-		return rc;                                                     \
+#define WRAP_EXEC(name, real_name, params, real_params, real_args, envp, shown, ...) \
+	SL_WRAPPER(int, name, params)                                                \
+	{                                                                            \
+		SL_REAL(NEG, int, real_name, real_params);                           \
+		struct sl_call call;                                                 \
+		bool traced;                                                         \
+		int rc;                                                              \
+		TRACED_ENV(envp, __VA_ARGS__)                                        \
+		traced = announce_exec(&call, shown);                                \
+		rc = real real_args;                                                 \
+		if (traced) {                                                        \
+			sl_stop(&call);                                              \
+			sl_leave_path(&call, SL_H_##name, rc, true, -1, 0, shown);   \
+		}                                                                    \
+		return rc;                                                           \
 	}
 typedef char *const *vec;
 WRAP_EXEC(execve, execve, (const char *path, vec argv, vec envp), (const char *, vec, vec),
-	  (path, argv, env), path, envp)
+	  (path, argv, env), envp, file.path, .path = path, .dir = AT_FDCWD)
 WRAP_EXEC(execv, execve, (const char *path, vec argv), (const char *, vec, vec), (path, argv, env),
-	  path, environ)
+	  environ, file.path, .path = path, .dir = AT_FDCWD)
 WRAP_EXEC(execvpe, execvpe, (const char *path, vec argv, vec envp), (const char *, vec, vec),
-	  (path, argv, env), path, envp)
+	  (path, argv, env), envp, file.path, .path = path, .dir = AT_FDCWD, .in_path = true)
 WRAP_EXEC(execvp, execvpe, (const char *path, vec argv), (const char *, vec, vec),
-	  (path, argv, env), path, environ)
-WRAP_EXEC(fexecve, fexecve, (int fd, vec argv, vec envp), (int, vec, vec), (fd, argv, env),
-	  "fexecve", envp)
+	  (path, argv, env), environ, file.path, .path = path, .dir = AT_FDCWD, .in_path = true)
+/* libc refuses it without an environment. */
+WRAP_EXEC(fexecve, fexecve, (int fd, vec argv, vec envp), (int, vec, vec),
+	  (fd, argv, envp ? env : NULL), envp, "fexecve", .dir = fd, .by_fd = true)
 WRAP_EXEC(execveat, execveat, (int dir, const char *path, vec argv, vec envp, int flags),
-	  (int, const char *, vec, vec, int), (dir, path, argv, env, flags), path, envp)
+	  (int, const char *, vec, vec, int), (dir, path, argv, env, flags), envp, file.path,
+	  .path = path, .dir = dir, .by_fd = flags & AT_EMPTY_PATH)
 
 /* The list forms: collects the arguments in an array on the stack. */
 #define COLLECT_ARGS(first)                                          \
@@ -107,7 +110,7 @@ SL_WRAPPER(int, execle, (const char *path, const char *arg, ...))
 	return sl_w_execve(path, argv, envp);
 }
 
-#define WRAP_SPAWN(name)                                                                 \
+#define WRAP_SPAWN(name, by_path)                                                        \
 	SL_WRAPPER(int, name,                                                            \
 		   (pid_t * pid, const char *path, const posix_spawn_file_actions_t *fa, \
 		    const posix_spawnattr_t *attr, vec argv, vec envp))                  \
@@ -123,9 +126,9 @@ SL_WRAPPER(int, execle, (const char *path, const char *arg, ...))
 		rc = real(pid, path, fa, attr, argv, env);                               \
 		if (traced) {                                                            \
 			sl_stop(&call);                                                  \
-			sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, path);       \
+			sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, file.path);  \
 		}                                                                        \
 		return rc;                                                               \
 	}
-WRAP_SPAWN(posix_spawn)
-WRAP_SPAWN(posix_spawnp)
+WRAP_SPAWN(posix_spawn, false)
+WRAP_SPAWN(posix_spawnp, true)

@@ -5,15 +5,12 @@
  * free of mappings. A thread's own stack ends at glibc's thread control block. Once per thread, and again when it has
  * grown, every page from the stack pointer to that end is probed: a gap means that this is another stack (of signals, of
  * coroutines). On those, each page is probed in each walk.
- *
- * A probe is a system call with an invalid argument: rt_sigprocmask reads the word at its pointer before it checks the
- * rest. Emulators may check the rest first: there mincore is used, which does not recognize guard pages.
  */
 #include "preload/unwind/unwind_internal.h"
 
-#include <errno.h>
 #include <sys/auxv.h>
 
+#include "preload/base/readable.h"
 #include "preload/wire/sys.h"
 
 enum {
@@ -33,12 +30,10 @@ static __thread uint64_t own_low, own_high, other_low, other_high;
 static __thread bool other_is_open;
 static __thread uint64_t own_room; /* mapped below it, 0: unknown */
 static uint64_t main_high;
-static bool is_emulated;
 
 void unwind_memory_start(void)
 {
 	main_high = getauxval(AT_EXECFN) & ~UINT64_C(7);
-	is_emulated = unwind_readable(-(uint64_t)PAGE);
 }
 
 static uint64_t thread_pointer(void)
@@ -55,14 +50,7 @@ static uint64_t thread_pointer(void)
 
 bool unwind_readable(uint64_t address)
 {
-	if (sl_global.seccomp)
-		return false;
-	if (sl_unlikely(is_emulated)) {
-		unsigned char resident;
-
-		return sl_sys3(SYS_mincore, address & ~(uint64_t)(PAGE - 1), 1, &resident) == 0;
-	}
-	return sl_sys4(SYS_rt_sigprocmask, -1, (uintptr_t)address, 0, 8) == -EINVAL;
+	return !sl_global.seccomp && sl_readable(address);
 }
 
 bool unwind_memory_probe(struct unwind_memory *m, uint64_t address)

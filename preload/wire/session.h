@@ -24,6 +24,11 @@
 #define SL_SESSION_MAGIC 0x73736573746c6773ull
 #define SL_SESSION_ENV   "SIGHTLINE_SESSION"
 #define SL_CLEAN_ENV     "SIGHTLINE_CLEAN"
+/* The first library of LD_PRELOAD was added for this program, which needs it: the shim removes it for its children. */
+#define SL_RUNTIME_ENV "SIGHTLINE_RUNTIME"
+/* Beginnings of the names of sanitizers' runtimes, which must be loaded before the shim. */
+#define SL_RUNTIMES \
+	"libasan.so", "libclang_rt.", "libtsan.so", "libhwasan.so", "liblsan.so", "libubsan.so"
 
 enum sl_on_full {
 	SL_FULL_WAIT = 0, /* wait up to wait_ms for room, then drop and count until there is room */

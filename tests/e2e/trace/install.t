@@ -18,7 +18,7 @@ runs_from() { # FOLDER: the command finds its library, and the library its comma
 
 # ---- libtrace.so ----
 check 'libtrace.so needs libc alone, of glibc 2.31 or older' sh "$TOP/scripts/check-shim" "$SHIM" 2.31
-check 'the check can fail: a newer symbol' sh -c '! sh "$0" "$1" 2.2' "$TOP/scripts/check-shim" "$SHIM"
+check 'the check can fail: a newer symbol' sh -c '! sh "$0" "$1" 2.1' "$TOP/scripts/check-shim" "$SHIM"
 program=$(command -v bash)
 check 'the check can fail: another library' sh -c '! sh "$0" "$1" 9.99' "$TOP/scripts/check-shim" "$program"
 check 'all that libtrace.so uses in programs is listed, with reasons' sh -c 'cd "$1" && sh scripts/check-imports "$0"' "$SHIM" "$TOP"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Programs that were built with a sanitizer, of gcc and of clang, with its shared and its static runtime, behave as untraced:
 # at the root, below a shell, and with a bare preload.
-# shellcheck disable=SC2086
+# shellcheck disable=SC2016
 . tests/lib.sh
 
 # Equal output, status and messages; and the report has the program's calls.
@@ -50,5 +50,13 @@ done
 row gcc address static -static-libasan
 row clang address static
 row clang memory static
+row clang address shared -shared-libsan -Wl,-rpath,"$clang_runtimes"
+row gcc address shared
+if [ -x "$W/prog" ] && [ "$(tail -1 "$W/plain.out")" = 'exit status 3' ]; then
+	is "$("$BIN" profile -f true -o "$W/child" "$W/prog" 'grep -c libasan /proc/$$/maps; echo "$LD_PRELOAD"; env | grep -c SIGHTLINE_RUNTIME' 2>/dev/null |
+		sed "s|$SHIM|SHIM|")" "0
+SHIM
+0" 'the runtime is loaded into the program alone, not into its children'
+fi
 row clang undefined shared -shared-libsan -Wl,-rpath,"$clang_runtimes"
 done_testing
