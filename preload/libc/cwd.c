@@ -139,20 +139,20 @@ WRAP_CWD(daemon, (int nochdir, int noclose), (nochdir, noclose),
 	 sl_leave_call(&call, SL_H_daemon, rc, rc == -1))
 
 /* libc's tree walkers change it by calls that are not intercepted: the cache is disabled. */
-#define WRAP_NFTW(name)                                                                         \
-	SL_WRAPPER(int, name, (const char *path, void *fn, int cnt, int flags))                 \
-	{                                                                                       \
-		SL_REAL(NEV, int, name, (const char *, void *, int, int));                      \
-		struct sl_call call;                                                            \
-		int rc;                                                                         \
-		if (flags & 4 /* FTW_CHDIR */)                                                  \
-			sl_cwd_disable();                                                       \
-		if (!sl_enter(&call))                                                           \
-			return real(path, fn, cnt, flags);                                      \
-		rc = real(path, fn, cnt, flags);                                                \
-		sl_stop(&call);                                                                 \
-		sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, sl_safe_path(false, path)); \
-		return rc;                                                                      \
+#define WRAP_NFTW(name)                                                                    \
+	SL_WRAPPER(int, name, (const char *path, void *fn, int cnt, int flags))            \
+	{                                                                                  \
+		SL_REAL(NEV, int, name, (const char *, void *, int, int));                 \
+		struct sl_call call;                                                       \
+		int rc;                                                                    \
+		if (flags & 4 /* FTW_CHDIR */)                                             \
+			sl_cwd_disable();                                                  \
+		if (!sl_enter(&call))                                                      \
+			return real(path, fn, cnt, flags);                                 \
+		rc = real(path, fn, cnt, flags);                                           \
+		sl_stop(&call);                                                            \
+		sl_leave_path(&call, SL_H_##name, rc, false, -1, 0, sl_probed_path(path)); \
+		return rc;                                                                 \
 	}
 WRAP_NFTW(nftw)
 WRAP_NFTW(nftw64)

@@ -71,14 +71,20 @@ static inline int sl_fileno(const FILE *f)
 
 /*
  * The arguments of a failed call may be invalid pointers: where the kernel returns EFAULT, the wrapper would
- * crash. Vectors and offsets are read only after success, paths through sl_safe_path().
+ * crash. Vectors and offsets are read only after success, paths through sl_safe_path() or sl_probed_path().
  */
 uint64_t sl_iov_bytes(const struct iovec *v, int cnt);
 #define SL_IOV(v, cnt)        (rc < 0 ? 0 : sl_iov_bytes(v, (int)(cnt)))
 #define SL_OFFSET_BEFORE(off) (rc < 0 || !(off) ? SL_NO_OFFSET : *(off)-rc)
 
-/* @path if the kernel has certainly read it, else NULL. */
+/* @path if the kernel has certainly read it, else NULL. For calls that read no other argument before the path. */
 const char *sl_safe_path(bool failed, const char *path);
+/* @path if it can be read, which takes a system call, else NULL: where neither success nor errno proves it. */
+const char *sl_probed_path(const char *path);
+/* For the kinds of failure (hooks.h). */
+#define SL_PATH_NEG(rc, path) sl_safe_path(SL_FAILED_NEG(rc), path)
+#define SL_PATH_NUL(rc, path) sl_safe_path(SL_FAILED_NUL(rc), path)
+#define SL_PATH_NEV(rc, path) sl_probed_path(path)
 
 /* After a call that was not recorded and opened or closed @fd: forgets its serial. */
 void sl_fd_unrecorded(int fd);

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "preload/base/readable.h"
+#include "preload/core/seccomp.h"
 #include "preload/wire/sys.h"
 
 uint64_t sl_iov_bytes(const struct iovec *v, int cnt)
@@ -46,6 +48,15 @@ const char *sl_safe_path(bool failed, const char *path)
 	default:
 		return NULL;
 	}
+}
+
+const char *sl_probed_path(const char *path)
+{
+	struct sl_readable r = {0};
+
+	if (!path || sl_seccomp_kills_start())
+		return NULL;
+	return sl_readable_len(&r, path, 32 * 4096) == SIZE_MAX ? NULL : path;
 }
 
 void sl_fd_unrecorded(int fd)

@@ -9,6 +9,7 @@
  */
 #include "preload/base/jump.h"
 #include "preload/base/object.h"
+#include "preload/base/readable.h"
 #include "preload/libc/wrap.h"
 
 #include <link.h>
@@ -104,6 +105,17 @@ static long restricting_syscall(long nr, long a, long b, long c, long d, long e,
 	return rc;
 }
 
+/* The first word of struct clone_args is the flags. If they cannot be read, the worst case is assumed. */
+static bool clone3_shares(const uint64_t *flags)
+{
+	struct sl_readable r = {0};
+
+	if (sl_seccomp_kills_start() ? (uintptr_t)flags < 65536
+				     : !sl_readable_bytes(&r, flags, sizeof(*flags)))
+		return true;
+	return *flags & CLONE_VM && !(*flags & CLONE_SETTLS);
+}
+
 JUMP_PLAN(sl_plan_syscall, (long nr, unsigned long arg))
 {
 	void *real = sl_get_real(SL_H_syscall);
@@ -116,9 +128,7 @@ JUMP_PLAN(sl_plan_syscall, (long nr, unsigned long arg))
 		shares_memory = arg & CLONE_VM && !(arg & CLONE_SETTLS);
 		break;
 	case SYS_clone3:
-		/* The first word of struct clone_args is the flags. */
-		shares_memory = arg < 65536 ||
-				(*(uint64_t *)arg & CLONE_VM && !(*(uint64_t *)arg & CLONE_SETTLS));
+		shares_memory = clone3_shares((const uint64_t *)arg);
 		break;
 	case SYS_seccomp:
 	case SYS_prctl:
@@ -158,7 +168,7 @@ static void *timed_dlopen(const char *path, int flags)
 	sl_stack_rescan(false);
 	if (traced) {
 		sl_stop(&call);
-		sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, path);
+		sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, sl_probed_path(path));
 	}
 	sl_gpu_scan();
 	return rc;
@@ -200,6 +210,8 @@ JUMP_PLAN(sl_plan_dlopen, (const char *path, int flags, void *caller))
 
 	if (!real)
 		return (void *)absent_pointer;
+	if (!sl_seccomp_kills_start())
+		path = sl_probed_path(path);
 	if (flags & 8 /* RTLD_DEEPBIND */)
 		note_deepbind(path);
 	/* $ORIGIN in the name also depends on the caller. */

@@ -111,6 +111,6 @@ SL_WRAPPER(void *, sem_open, (const char *name, int flags, ...))
 		return real(name, flags, mode, value);
 	rc = real(name, flags, mode, value);
 	sl_stop(&call);
-	sl_leave_path(&call, SL_H_sem_open, SL_INT(rc), !rc, -1, 0, name);
+	sl_leave_path(&call, SL_H_sem_open, SL_INT(rc), !rc, -1, 0, sl_probed_path(name));
 	return rc;
 }

@@ -1,4 +1,6 @@
 /* wrap_socket.c - sockets, which are named by their peer's address; descriptors received in messages. */
+#include "preload/base/readable.h"
+#include "preload/core/seccomp.h"
 #include "preload/libc/wrap.h"
 
 #include "preload/wire/sys.h"
@@ -24,13 +26,15 @@ static void leave_peer(const struct sl_call *call, enum sl_hook hook, int rc, bo
 		sl_fd_set(fd, serial);
 }
 
-/* The kernel returns these errors before it reads the address; with any other, it has copied it. */
-static bool was_read(int rc, const void *addr, socklen_t len)
+/* After a failure the kernel may not have read the address. */
+static bool can_read(int rc, const void *addr, socklen_t len)
 {
+	struct sl_readable r = {0};
+
 	if (!addr || len > sizeof(struct sockaddr_storage))
 		return false;
-	return rc == 0 ||
-	       (errno != EFAULT && errno != EBADF && errno != ENOTSOCK && errno != EINVAL);
+	return rc == 0 || errno == EINPROGRESS ||
+	       (!sl_seccomp_kills_start() && sl_readable_bytes(&r, addr, len));
 }
 
 SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
@@ -50,7 +54,7 @@ SL_WRAPPER(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
 	word = sl_fd_serial(fd, serial);
 	if (serial)
 		sl_meta(SL_META_CLOSE, call.start, &word, 1, NULL, 0);
-	leave_peer(&call, SL_H_connect, rc, rc == -1, fd, was_read(rc, addr, len) ? addr : NULL,
+	leave_peer(&call, SL_H_connect, rc, rc == -1, fd, can_read(rc, addr, len) ? addr : NULL,
 		   len);
 	return rc;
 }

@@ -44,7 +44,8 @@ WRAP_FOPEN(freopen, (const char *path, const char *mode, FILE *f), (path, mode, 
 WRAP_FOPEN(freopen64, (const char *path, const char *mode, FILE *f), (path, mode, f), path)
 WRAP_FOPEN(tmpfile, (void), (), "tmpfile")
 WRAP_FOPEN(tmpfile64, (void), (), "tmpfile")
-WRAP_FOPEN(popen, (const char *command, const char *mode), (command, mode), command)
+/* Its child reads the command. */
+WRAP_FOPEN(popen, (const char *command, const char *mode), (command, mode), sl_probed_path(command))
 
 SL_WRAPPER(FILE *, fdopen, (int fd, const char *mode))
 {

@@ -42,7 +42,7 @@
 #define HOOK_PATH(fail, io, ret, name, params, args, path)                                     \
 	HOOK_AROUND(fail, ret, name, params, args,                                             \
 		    sl_leave_path(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), -1, 0, \
-				  sl_safe_path(SL_FAILED_##fail(rc), path)))
+				  SL_PATH_##fail(rc, path)))
 
 #define HOOK_STREAM(fail, io, ret, name, params, args, stream, requested, done)           \
 	HOOK_AROUND(fail, ret, name, params, args,                                        \
