@@ -20,6 +20,8 @@ void string_known(struct arena *a, uint32_t id, const char *text, uint32_t len)
 		return;
 	if (!grow_to(&s->text, id, &s->cnt, sizeof(*s->text)))
 		return;
+	if (s->cnt > STRING_MAX)
+		s->cnt = STRING_MAX; /* is_new has no bits for more */
 	if (s->text[id])
 		return;
 	s->text[id] = malloc(len + 1);
