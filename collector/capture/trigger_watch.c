@@ -441,7 +441,7 @@ static void look_at_thread(const struct at *at, struct thread *t)
 	/* Read already: nothing is left to check. */
 	if (!p->chunk || p->seq < t->at.seq || (p->seq == t->at.seq && p->pos < t->at.pos))
 		*p = (struct place){t->at.chunk, t->at.pos, t->at.seq};
-	for (unsigned hops = 0; p->chunk - 1 < at->arena->map->chunk_cnt && hops < SL_CHUNK_CNT;
+	for (unsigned hops = 0; arena_has_chunk(at->arena, p->chunk) && hops < SL_CHUNK_CNT;
 	     hops++) {
 		struct sl_chunk *chunk = sl_chunk_at(at->arena->map, p->chunk);
 		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
@@ -451,7 +451,7 @@ static void look_at_thread(const struct at *at, struct thread *t)
 			return;
 		if (p->pos < committed)
 			look_at_chunk(at, chunk, committed, &p->pos);
-		if (next - 1 >= at->arena->map->chunk_cnt)
+		if (!arena_has_chunk(at->arena, next))
 			return;
 		*p = (struct place){next, 0, p->seq + 1};
 	}

@@ -6,7 +6,6 @@
  */
 #include "collector/collect/arenas.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,79 +13,90 @@
 
 #include "collector/base/proc.h"
 #include "collector/collect/record_families.h"
+#include "collector/session/ring_file.h"
 
-static bool header_ok(const struct sl_arena *m, uint64_t bytes, uint32_t clock_mode)
+struct arena_origin {
+	uint32_t id, peer_pid, claimed_pid;
+};
+
+/* @chunk_cnt: that of @m, read once. */
+static bool header_ok(const struct sl_arena *m, uint32_t chunk_cnt, uint64_t bytes,
+		      uint32_t clock_mode)
 {
 	return m->magic == SL_ARENA_MAGIC && m->wire_version == SL_WIRE_VERSION &&
 	       m->hook_cnt == SL_HOOK_CNT && m->hook_hash == sl_hook_hash() &&
-	       m->chunk_bytes == SL_CHUNK_BYTES && m->chunk_cnt <= SL_CHUNK_CNT &&
-	       sl_arena_bytes(m->chunk_cnt) <= bytes && m->slot_cnt == SL_SLOT_CNT &&
+	       m->chunk_bytes == SL_CHUNK_BYTES && chunk_cnt <= SL_CHUNK_CNT &&
+	       sl_arena_bytes(chunk_cnt) <= bytes && m->slot_cnt == SL_SLOT_CNT &&
 	       m->header_bytes == SL_ARENA_HEADER_BYTES && m->clock_mode == clock_mode;
 }
 
-static struct sl_arena *map_fd(struct arenas *as, int fd, uint64_t *bytes)
+/* Fills a->mem and a->map. False: refused, counted. */
+static bool map_fd(struct arenas *as, struct arena *a, int fd, bool is_file)
 {
-	/* A memfd that its sender can still truncate would be a SIGBUS here. Files (recover) have no seals. */
-	int seals = fcntl(fd, F_GET_SEALS);
 	struct sl_arena *m;
 	struct stat st;
 
-	if ((seals >= 0 && !(seals & F_SEAL_SHRINK)) || fstat(fd, &st) < 0 ||
-	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size < sl_arena_bytes(1) ||
-	    (uint64_t)st.st_size > SL_ARENA_BYTES) {
-		as->lost.refused++;
-		return NULL;
+	if (!(is_file ? ring_file_is_sound(fd, &st) : ring_memfd_is_sound(fd, &st))) {
+		as->lost.unsound++;
+		return false;
 	}
-	*bytes = (uint64_t)st.st_size;
-	m = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	a->mem.bytes = (uint64_t)st.st_size;
+	a->mem.device = st.st_dev;
+	a->mem.inode = st.st_ino;
+	m = mmap(NULL, a->mem.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (m == MAP_FAILED) {
+		as->lost.no_room++;
+		return false;
+	}
+	a->mem.chunk_cnt = __atomic_load_n(&m->chunk_cnt, __ATOMIC_RELAXED);
+	if (!header_ok(m, a->mem.chunk_cnt, a->mem.bytes, as->clock->mode)) {
+		as->lost.refused++;
+		munmap(m, a->mem.bytes);
+		return false;
+	}
+	a->map = m;
+	return true;
+}
+
+static struct arena *attach(struct arenas *as, int fd, const struct arena_origin *from,
+			    bool is_file)
+{
+	struct arena *a = calloc(1, sizeof(*a)), **last = &as->first;
+
+	if (!a) {
 		as->lost.no_room++;
 		return NULL;
 	}
-	if (!header_ok(m, *bytes, as->clock->mode)) {
-		as->lost.refused++;
-		munmap(m, *bytes);
+	if (!map_fd(as, a, fd, is_file)) {
+		free(a);
 		return NULL;
 	}
-	return m;
-}
-
-struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
-			   uint32_t claimed_pid)
-{
-	uint64_t bytes = 0;
-	struct sl_arena *map = map_fd(as, fd, &bytes);
-	struct arena *a = map ? calloc(1, sizeof(*a)) : NULL;
-	struct arena **last = &as->first;
-	struct stat st;
-
-	if (!a) {
-		if (map) {
-			as->lost.no_room++;
-			munmap(map, bytes);
-		}
-		return NULL;
-	}
-	if (fstat(fd, &st) == 0) {
-		a->mem.device = st.st_dev;
-		a->mem.inode = st.st_ino;
-	}
-	a->map = map;
-	a->mem.bytes = bytes;
-	a->id = id;
+	a->id = from->id;
 	a->families = &record_families;
-	if (id > as->last_id)
-		as->last_id = id;
-	a->mem.born = map->born;
-	a->peer.pid = peer_pid;
-	a->flags.is_foreign = peer_pid != claimed_pid || !pidns_is_ours(peer_pid);
+	if (a->id > as->last_id)
+		as->last_id = a->id;
+	a->mem.born = a->map->born;
+	a->peer.pid = from->peer_pid;
+	a->flags.is_foreign = from->peer_pid != from->claimed_pid || !pidns_is_ours(from->peer_pid);
 	if (a->flags.is_foreign)
-		a->peer.parent_pid = proc_parent(peer_pid);
+		a->peer.parent_pid = proc_parent(from->peer_pid);
 	/* Oldest first: what a process did before an exec is read before what it did after. */
 	while (*last)
 		last = &(*last)->next;
 	*last = a;
 	return a;
+}
+
+struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
+			   uint32_t claimed_pid)
+{
+	return attach(as, fd, &(struct arena_origin){id, peer_pid, claimed_pid}, false);
+}
+
+struct arena *arena_attach_file(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
+				uint32_t claimed_pid)
+{
+	return attach(as, fd, &(struct arena_origin){id, peer_pid, claimed_pid}, true);
 }
 
 void arena_thread_free(struct thread *t)

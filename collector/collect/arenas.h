@@ -13,9 +13,12 @@
 
 #include "collector/model/arena.h"
 
-/* Checks and maps the arena in @fd (which stays the caller's). NULL: refused. */
+/* Checks and maps the arena in @fd (which stays the caller's), a memfd that a process sent. NULL: refused. */
 struct arena *arena_attach(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
 			   uint32_t claimed_pid);
+/* The same of a file that a keeper wrote. */
+struct arena *arena_attach_file(struct arenas *as, int fd, uint32_t id, uint32_t peer_pid,
+				uint32_t claimed_pid);
 void arena_detach(struct arenas *as, struct arena *a);
 
 void arena_thread_free(struct thread *t);

@@ -174,7 +174,8 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 	sl_ref chunk_before = t->at.chunk;
 	size_t taken = 0;
 
-	while (taken < limit) {
+	/* A ring without an end, links in a circle, ends here for this round. */
+	for (unsigned hops = 0; taken < limit && hops < SL_CHUNK_CNT; hops++) {
 		struct sl_chunk *chunk = sl_chunk_at(a->map, t->at.chunk);
 		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
 		uint32_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collector/model/identity.h"
 #include "collector/session/hello.h"
+#include "collector/session/ring_file.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/symbols/symbols.h"
 
@@ -33,7 +35,13 @@ void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32
 	struct keeper_message m = {
 		.kind = KEEPER_ARENA, .id = id, .peer_pid = pid, .claimed_pid = claimed};
 	struct arena *a;
+	struct stat st;
 
+	/* The keeper maps and copies it, too. */
+	if (!ring_memfd_is_sound(fd, &st)) {
+		c->arenas.lost.unsound++;
+		return;
+	}
 	/* First: from here on nothing of it is lost if the collector is killed. */
 	if (c->intake.keeper >= 0)
 		keeper_send(c->intake.keeper, &m, fd);
@@ -202,7 +210,7 @@ static void on_connection(struct collector *c, int sock)
 	uint32_t pid, uid;
 
 	if (!hello_sender(sock, &pid, &uid) || !is_ours(c, pid, uid)) {
-		c->arenas.lost.refused++;
+		c->arenas.lost.unsound++;
 		close(sock);
 		return;
 	}

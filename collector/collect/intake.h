@@ -9,7 +9,7 @@
 void intake_open(struct collector *c);
 /* Accepts every connection that waits. */
 void intake_accept(struct collector *c);
-/* Attaches the arena in @fd, which stays the caller's: of a hello, or from the keeper. */
+/* Attaches the arena in @fd, a memfd that stays the caller's: of a hello, or from the keeper. */
 void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed);
 /* After a commit: the keeper need not hold arenas that are over. */
 void intake_release(struct collector *c);

@@ -330,6 +330,15 @@ static void say_losses(struct collector *c)
 		notes_say(c, WARNING,
 			  "%s processes were refused: their libtrace.so is of another build",
 			  grouped(as->lost.refused, n));
+	if (as->lost.unsound) {
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
+			"rings: refused, no sealed memfd or not of a traced process",
+			(int64_t)as->lost.unsound);
+		notes_say(c, WARNING,
+			  "%s rings were refused: no sealed memfd, or sent by a process that is "
+			  "not traced",
+			  grouped(as->lost.unsound, n));
+	}
 }
 
 /* The program has the collector's limits. */

@@ -202,10 +202,10 @@ static void free_slot(struct arena *a, uint32_t idx, struct thread *t)
 	sl_ref agg = slot->agg_chunk, first = t->at.chunk;
 
 	slot->agg_chunk = 0;
-	if (agg - 1 < SL_CHUNK_CNT)
+	if (arena_has_chunk(a, agg))
 		give_back(m, agg);
 	slot->first_chunk = 0;
-	if (first - 1 < SL_CHUNK_CNT)
+	if (arena_has_chunk(a, first))
 		give_back(m, first);
 	t->image->threads--;
 	arena_thread_free(t);
@@ -310,7 +310,7 @@ void positions_resume(struct arena *a, uint32_t slot, struct thread *t,
 		struct sl_chunk *c = sl_chunk_at(a->map, t->at.chunk);
 		sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
 
-		if (next - 1 >= SL_CHUNK_CNT || !arena_add_spent(a, slot, t->at.chunk, next))
+		if (!arena_has_chunk(a, next) || !arena_add_spent(a, slot, t->at.chunk, next))
 			break;
 		t->at.chunk = next;
 		t->at.seq++;

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/collect/positions.h"
 #include "collector/collect/pump.h"
@@ -59,14 +60,19 @@ static void save_setup(struct collector *c)
 
 void setup_keeper(struct collector *c)
 {
-	struct keeper_message m = {.kind = KEEPER_SETUP};
+	struct keeper_message m = {.kind = KEEPER_SETUP, .peer_pid = c->root.pid};
+	int folder = -1;
 
 	if (c->intake.keeper < 0)
 		return;
 	memcpy(m.dir, c->session.dir, sizeof(c->session.dir));
-	if (!c->report.is_session && strlen(c->report.path) < sizeof(m.report))
+	if (!c->report.is_session && strlen(c->report.path) < sizeof(m.report)) {
 		memcpy(m.report, c->report.path, strlen(c->report.path) + 1);
-	keeper_send(c->intake.keeper, &m, -1);
+		folder = db_folder(c->report.db);
+	}
+	keeper_send(c->intake.keeper, &m, folder);
+	if (folder >= 0)
+		close(folder);
 }
 
 void setup_keeper_socket(struct collector *c)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,12 +27,15 @@
 #include "collector/run/collect.h"
 #include "collector/collect/intake.h"
 #include "collector/report/db_stacks.h"
+#include "collector/session/ring_file.h"
 #include "collector/session/ring_keeper.h"
 #include "collector/run/launch.h"
 #include "collector/base/limits.h"
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
 #include "collector/collect/recover_state.h"
+
+#define KEEPER_ANSWER_S 20
 
 struct recovery {
 	struct collector c;
@@ -41,7 +45,8 @@ struct recovery {
 	int old_keeper;
 	int listen_fd;
 	unsigned arenas;
-	char rings[4200]; /* folder with ring files, "" none */
+	int rings_fd;     /* folder with ring files, -1 none */
+	char rings[4200]; /* its path */
 };
 
 static bool same_boot(const struct saved_setup *s)
@@ -73,6 +78,19 @@ static bool is_at_work(uint32_t pid)
 	return same;
 }
 
+/* A process of this user; it answers, or is given up. */
+static bool is_keeper(int sock)
+{
+	struct timeval limit = {.tv_sec = KEEPER_ANSWER_S};
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	       peer.uid == geteuid() &&
+	       setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
+	       setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0;
+}
+
 static int connect_keeper(const char *dir)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -84,8 +102,12 @@ static int connect_keeper(const char *dir)
 		fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 		if (fd < 0)
 			return -errno;
-		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
-			return fd;
+		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0) {
+			if (is_keeper(fd))
+				return fd;
+			close(fd);
+			return -EPERM;
+		}
 		close(fd);
 		if (access(dir, F_OK) < 0)
 			return -ENOENT;
@@ -94,11 +116,10 @@ static int connect_keeper(const char *dir)
 	return -ETIMEDOUT;
 }
 
-static void add_arena(struct recovery *r, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
+static void resume_arena(struct recovery *r, uint32_t id)
 {
 	struct arena *a;
 
-	intake_arena(&r->c, fd, id, pid, claimed);
 	for (a = r->c.arenas.first; a && a->id != id; a = a->next)
 		;
 	if (!a)
@@ -127,8 +148,10 @@ static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cn
 
 		if (keeper_receive(r->old_keeper, &t.m, &t.fd) <= 0)
 			return false;
-		if (t.m.kind == KEEPER_DONE)
+		if (t.m.kind == KEEPER_DONE) {
+			r->c.arenas.lost.unsound += t.m.id;
 			return true;
+		}
 		if (t.m.kind == KEEPER_LISTEN) {
 			r->listen_fd = t.fd;
 			continue;
@@ -148,24 +171,34 @@ static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cn
 
 static void find_rings(struct recovery *r)
 {
-	struct stat st;
+	int session;
 
 	snprintf(r->rings, sizeof(r->rings), "%s" KEEPER_RINGS, r->c.report.path);
-	if (stat(r->rings, &st) == 0 && S_ISDIR(st.st_mode))
+	r->rings_fd = ring_folder_open(AT_FDCWD, r->rings, false);
+	if (r->rings_fd == -EPERM)
+		sl_warn("%s: left alone: it is a link, or of another user, or open to others",
+			r->rings);
+	if (r->rings_fd >= 0)
+		return;
+	session = session_folder_open(r->setup.dir);
+	if (session < 0)
 		return;
 	snprintf(r->rings, sizeof(r->rings), "%.96s/rings", r->setup.dir);
-	if (stat(r->rings, &st) < 0 || !S_ISDIR(st.st_mode))
-		r->rings[0] = 0;
+	r->rings_fd = ring_folder_open(session, "rings", false);
+	close(session);
+}
+
+/* A file of the folder of rings; -1: there is none that can be used. */
+static int open_saved(const struct recovery *r, const char *name)
+{
+	return openat(r->rings_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
 static void read_clock(struct recovery *r)
 {
 	struct clock_snapshot s;
-	char path[4300];
-	int fd;
+	int fd = open_saved(r, KEEPER_CLOCK);
 
-	snprintf(path, sizeof(path), "%s/" KEEPER_CLOCK, r->rings);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	if (read(fd, &s, sizeof(s)) == sizeof(s))
@@ -173,33 +206,52 @@ static void read_clock(struct recovery *r)
 	close(fd);
 }
 
+static void attach_saved(struct recovery *r, const char *name)
+{
+	struct ring_name n;
+	int fd = ring_name_parse(name, &n) ? open_saved(r, name) : -1;
+
+	if (fd < 0)
+		return;
+	arena_attach_file(&r->c.arenas, fd, n.id, n.peer_pid, n.claimed_pid);
+	resume_arena(r, n.id);
+	close(fd);
+}
+
+/* Only what a keeper wrote. */
+static void remove_saved(const struct recovery *r, const char *name)
+{
+	struct ring_name n;
+
+	if (ring_name_parse(name, &n) || strcmp(name, KEEPER_CLOCK) == 0)
+		unlinkat(r->rings_fd, name, 0);
+}
+
 /* Attaches the files of the folder of rings, in the order of arena ids; @remove_them: removes them. */
 static void each_ring(struct recovery *r, bool remove_them)
 {
 	struct dirent **names;
-	int cnt = scandir(r->rings, &names, NULL, versionsort);
+	int cnt = scandirat(r->rings_fd, ".", &names, NULL, versionsort);
 
 	for (int i = 0; i < cnt; i++) {
-		unsigned id, pid, claimed;
-		char path[4600];
-		int fd;
-
-		snprintf(path, sizeof(path), "%s/%s", r->rings, names[i]->d_name);
-		if (remove_them) {
-			unlink(path);
-		} else if (sscanf(names[i]->d_name, "%u-%u-%u.ring", &id, &pid, &claimed) == 3) {
-			fd = open(path, O_RDWR | O_CLOEXEC);
-			if (fd >= 0) {
-				add_arena(r, fd, id, pid, claimed);
-				close(fd);
-			}
-		}
+		if (remove_them)
+			remove_saved(r, names[i]->d_name);
+		else
+			attach_saved(r, names[i]->d_name);
 		free(names[i]);
 	}
 	if (cnt >= 0)
 		free(names);
-	if (remove_them)
-		rmdir(r->rings);
+}
+
+static void remove_rings(struct recovery *r)
+{
+	if (r->rings_fd < 0)
+		return;
+	each_ring(r, true);
+	close(r->rings_fd);
+	r->rings_fd = -1;
+	rmdir(r->rings); /* where a keeper wrote all that is in it */
 }
 
 /* 0 or -errno. */
@@ -248,15 +300,16 @@ static void collect_rings(struct recovery *r)
 	state_counters(&r->c.arenas);
 	if (alive) {
 		for (size_t i = 0; i < cnt; i++) {
-			add_arena(r, list[i].fd, list[i].m.id, list[i].m.peer_pid,
-				  list[i].m.claimed_pid);
+			intake_arena(&r->c, list[i].fd, list[i].m.id, list[i].m.peer_pid,
+				     list[i].m.claimed_pid);
+			resume_arena(r, list[i].m.id);
 			close(list[i].fd);
 		}
 		keeper_send(r->old_keeper, &word, -1);
 	} else {
 		find_rings(r);
 		r->c.clocks.is_past = true;
-		if (r->rings[0]) {
+		if (r->rings_fd >= 0) {
 			read_clock(r);
 			each_ring(r, false);
 		}
@@ -310,8 +363,7 @@ static int finish(struct recovery *r)
 		sl_warn("%s: cannot be finished: %s", r->c.report.path, strerror(-err));
 		return SL_EXIT_FAIL;
 	}
-	if (r->rings[0])
-		each_ring(r, true);
+	remove_rings(r);
 	if (r->setup.dir[0])
 		session_unlink(r->setup.dir);
 	sl_warn("%s: recovered %llu records from %u program images; the report is complete",
@@ -332,8 +384,7 @@ static void drop_rings(struct recovery *r)
 		close(list[i].fd);
 	free(list);
 	find_rings(r);
-	if (r->rings[0])
-		each_ring(r, true);
+	remove_rings(r);
 	if (r->setup.dir[0])
 		session_unlink(r->setup.dir);
 }
@@ -368,7 +419,7 @@ static int recover(const char *report, bool is_now)
 	if (!r)
 		return SL_EXIT_FAIL;
 	r->is_now = is_now;
-	r->old_keeper = r->listen_fd = -1;
+	r->old_keeper = r->listen_fd = r->rings_fd = -1;
 	r->c.report.path = report;
 	profile_options_init(&r->options);
 	db = db_open(&how, why, sizeof(why));

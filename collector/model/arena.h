@@ -99,6 +99,7 @@ struct arena {
 		uint64_t bytes;
 		uint64_t device, inode; /* of the memfd */
 		uint64_t born;          /* ticks: hellos of forked processes name the arena by it */
+		uint32_t chunk_cnt;     /* as checked; the program may change that of the header */
 	} mem;
 	struct {
 		uint32_t pid; /* creator, our view */
@@ -179,8 +180,9 @@ struct arenas {
 	uint32_t accepts; /* how often all connections that waited were read */
 	int64_t uses;     /* threads seen */
 	struct {
-		uint64_t refused;           /* hellos that were no good */
-		uint64_t no_room;           /* arenas that could not be mapped */
+		uint64_t refused; /* arenas of another build */
+		uint64_t unsound; /* descriptors that are no rings, processes that are not traced */
+		uint64_t no_room; /* arenas that could not be mapped */
 		uint64_t full, other, disk; /* for the last line */
 		uint64_t corrupt;
 	} lost;
@@ -196,7 +198,7 @@ struct arenas {
 /* Is @ref a chunk? References in shared memory are not trusted. */
 static inline bool arena_has_chunk(const struct arena *a, sl_ref ref)
 {
-	return ref - 1 < a->map->chunk_cnt && ref - 1 < SL_CHUNK_CNT;
+	return ref - 1 < a->mem.chunk_cnt;
 }
 
 /* Slots below were used at some time; sl_slot.state: what they hold now. */

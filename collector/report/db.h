@@ -233,6 +233,8 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 
 /* Removes a report with SQLite's files for it. */
 void db_unlink(const char *path);
+/* The folder that the report is in; the descriptor, or -errno: -ESTALE when another file has its name by now. */
+int db_folder(const struct db *db);
 
 /*
  * The next row of @table's batch; every column must be set before the next call for that table. Never

@@ -123,6 +123,23 @@ static int lock_again(const char *path, int *lock_fd, char *why, size_t len)
 	return db_lock(path, *lock_fd, why, len);
 }
 
+int db_folder(const struct db *db)
+{
+	const char *slash = strrchr(db->path, '/');
+	char *folder = slash ? strndup(db->path, (size_t)(slash - db->path) + 1) : strdup(".");
+	int fd = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1, err = -errno;
+	struct stat st, own;
+
+	free(folder);
+	if (fd < 0)
+		return err;
+	if (fstatat(fd, slash ? slash + 1 : db->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstat(db->fd.lock, &own) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
 /* Before the first connection; afterwards these calls fail, which costs speed only. */
 static void sqlite_setup(void)
 {

@@ -20,6 +20,7 @@
 #include "collector/collect/pump.h"
 #include "collector/collect/python_modules.h"
 #include "collector/collect/record_families.h"
+#include "collector/collect/setup.h"
 #include "collector/model/identity.h"
 #include "collector/model/live.h"
 #include "collector/session/ring_keeper.h"
@@ -59,6 +60,7 @@ void collect_watch(struct collector *c, uint32_t root, bool is_child)
 	c->root.pid = root;
 	c->session.control->root_pid = root;
 	c->root.child = is_child ? (pid_t)root : 0;
+	setup_keeper(c);
 	identity_root(&c->model, root, c->clocks.now);
 	watch_samples(c, root, is_child);
 	collect_counters_follow(c, root, is_child);
@@ -160,9 +162,10 @@ static void look_for_free_cpu(struct collector *c)
 	c->patience.looked_at = now;
 }
 
-static bool arena_can_wait(const struct sl_arena *m, uint32_t quota, uint32_t most)
+static bool arena_can_wait(const struct arena *a, uint32_t quota, uint32_t most)
 {
-	uint32_t room = quota < m->chunk_cnt ? quota : m->chunk_cnt;
+	const struct sl_arena *m = a->map;
+	uint32_t room = quota < a->mem.chunk_cnt ? quota : a->mem.chunk_cnt;
 
 	return __atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) <=
 		       (room / 4 < most ? room / 4 : most) &&
@@ -186,7 +189,7 @@ bool collect_can_wait(struct collector *c)
 	    (c->kernel.sample.open && sample_fill(c->kernel.sample.open) > LAZY_FILL))
 		return false;
 	for (const struct arena *a = c->arenas.first; a; a = a->next)
-		if (!arena_can_wait(a->map, c->session.control->quota_chunks, p->chunks))
+		if (!arena_can_wait(a, c->session.control->quota_chunks, p->chunks))
 			return false;
 	return true;
 }

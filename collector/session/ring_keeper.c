@@ -24,12 +24,14 @@
 
 #include "collector/base/grow.h"
 #include "collector/session/hello.h"
+#include "collector/session/ring_file.h"
 #include "collector/base/clock_map.h"
 #include "collector/base/proc.h"
 #include "collector/session/session.h"
 #include "preload/wire/arena.h"
 
-#define CHECK_MS 500
+#define CHECK_MS          500
+#define ARENAS_OF_PROCESS 64 /* that are taken while there is no collector */
 
 struct kept {
 	uint32_t id, peer_pid, claimed_pid;
@@ -38,10 +40,12 @@ struct kept {
 
 struct keeper {
 	int control, listen_fd, recover_fd;
+	int folder; /* of the report; -1: nothing is recorded */
 	char dir[96], report[3900];
 	struct kept *kept;
 	size_t cnt, cap;
-	uint32_t last_id;
+	uint32_t last_id, root_pid;
+	uint32_t refused; /* arenas that processes sent after the collector's death */
 };
 
 int keeper_send(int sock, const struct keeper_message *m, int fd)
@@ -129,6 +133,11 @@ static bool serve_collector(struct keeper *k)
 		case KEEPER_SETUP:
 			memcpy(k->dir, m.dir, sizeof(k->dir));
 			memcpy(k->report, m.report, sizeof(k->report));
+			k->root_pid = m.peer_pid;
+			if (k->folder >= 0)
+				close(k->folder);
+			k->folder = fd;
+			fd = -1;
 			break;
 		case KEEPER_ARENA:
 			if (fd >= 0)
@@ -151,16 +160,50 @@ static bool serve_collector(struct keeper *k)
 	return false;
 }
 
+static const struct sl_arena *map_header(const struct kept *kept)
+{
+	void *a = mmap(NULL, SL_ARENA_HEADER_BYTES, PROT_READ, MAP_SHARED, kept->fd, 0);
+
+	return a == MAP_FAILED ? NULL : a;
+}
+
+static void unmap_header(const struct sl_arena *a)
+{
+	munmap((void *)(uintptr_t)a, SL_ARENA_HEADER_BYTES);
+}
+
+static uint32_t slots_of(const struct sl_arena *a)
+{
+	uint32_t slots = __atomic_load_n(&a->fresh_slot, __ATOMIC_ACQUIRE);
+
+	return slots < SL_SLOT_CNT ? slots : SL_SLOT_CNT;
+}
+
+/* Is a thread of the process in a slot? By what the process wrote, which is of the traced tree. */
+static bool arena_names(const struct kept *kept, uint32_t pid)
+{
+	const struct sl_arena *a = map_header(kept);
+	bool found = false;
+
+	if (!a)
+		return false;
+	for (uint32_t i = 0; i < slots_of(a) && !found; i++)
+		found = a->slot[i].state != SL_SLOT_FREE && a->slot[i].pid == pid;
+	unmap_header(a);
+	return found;
+}
+
 static bool arena_has_owner(const struct kept *kept)
 {
-	struct sl_arena *a = mmap(NULL, SL_ARENA_HEADER_BYTES, PROT_READ, MAP_SHARED, kept->fd, 0);
+	const struct sl_arena *a = map_header(kept);
 	bool foreign = kept->peer_pid != kept->claimed_pid || !pidns_is_ours(kept->peer_pid);
 	bool lives = proc_thread_lives(kept->peer_pid, kept->peer_pid);
 	uint32_t slots;
+	struct stat st;
 
-	if (a == MAP_FAILED)
+	if (!a)
 		return lives;
-	slots = a->fresh_slot < SL_SLOT_CNT ? a->fresh_slot : SL_SLOT_CNT;
+	slots = lives ? 0 : slots_of(a);
 	for (uint32_t i = 0; i < slots && !lives; i++) {
 		uint32_t pid = a->slot[i].pid, tid = a->slot[i].tid;
 
@@ -170,8 +213,13 @@ static bool arena_has_owner(const struct kept *kept)
 			lives = pidns_process(kept->peer_pid, pid) != 0;
 		else
 			lives = proc_thread_lives(pid, tid);
+		/* A slot may name any process. Maps of other users' processes are for root to see. */
+		if (lives && geteuid() == 0 && fstat(kept->fd, &st) == 0) {
+			lives = users_have_mapped(st.st_dev, st.st_ino);
+			break;
+		}
 	}
-	munmap(a, SL_ARENA_HEADER_BYTES);
+	unmap_header(a);
 	return lives;
 }
 
@@ -198,43 +246,63 @@ static int copy_touched(int from, int to)
 	return 0;
 }
 
-static void write_clock(const char *dir)
+static void write_clock(int folder)
 {
 	struct clock_snapshot s = clock_snapshot_take(clock_mode_detect(), true);
-	char path[4096];
-	int fd;
+	int fd = ring_file_make(folder, KEEPER_CLOCK);
 
-	snprintf(path, sizeof(path), "%s/" KEEPER_CLOCK, dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
 	if (write(fd, &s, sizeof(s)) != sizeof(s))
-		unlink(path);
+		unlinkat(folder, KEEPER_CLOCK, 0);
 	close(fd);
 }
 
-/* One file per arena: "ID-PEER-CLAIMED.ring". */
-static int write_rings(const struct keeper *k, const char *dir)
+/* One file per arena. 0, or the first error; each ring is tried. */
+static int write_rings(const struct keeper *k, int folder)
 {
-	int err = 0;
+	int first = 0;
 
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	write_clock(dir);
-	for (size_t i = 0; i < k->cnt && !err; i++) {
+	write_clock(folder);
+	for (size_t i = 0; i < k->cnt; i++) {
 		const struct kept *kept = &k->kept[i];
-		char path[4096];
-		int fd;
+		struct ring_name name = {kept->id, kept->peer_pid, kept->claimed_pid};
+		char text[RING_NAME_MAX];
+		int fd, err;
 
-		snprintf(path, sizeof(path), "%s/%u-%u-%u.ring", dir, kept->id, kept->peer_pid,
-			 kept->claimed_pid);
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-		if (fd < 0)
-			return -errno;
-		err = copy_touched(kept->fd, fd);
-		close(fd);
+		ring_name_make(&name, text);
+		fd = ring_file_make(folder, text);
+		err = fd < 0 ? fd : copy_touched(kept->fd, fd);
+		if (fd >= 0)
+			close(fd);
+		if (err && !first)
+			first = err;
 	}
-	return err;
+	return first;
+}
+
+/* Beside the report; where that fails, in the session's folder, which stays then. True: it may go. */
+static bool save_rings(const struct keeper *k)
+{
+	const char *slash = strrchr(k->report, '/');
+	int session, folder = -EPERM, err;
+	char name[300];
+
+	snprintf(name, sizeof(name), "%.255s" KEEPER_RINGS, slash ? slash + 1 : k->report);
+	if (k->folder >= 0)
+		folder = ring_folder_open(k->folder, name, true);
+	err = folder < 0 ? folder : write_rings(k, folder);
+	if (folder >= 0)
+		close(folder);
+	if (!err)
+		return true;
+	session = session_folder_open(k->dir);
+	folder = session < 0 ? session : ring_folder_open(session, "rings", true);
+	if (folder >= 0) {
+		write_rings(k, folder);
+		close(folder);
+	}
+	return false;
 }
 
 /* ps shows a fork with its parent's command and environment: clear both. */
@@ -263,17 +331,59 @@ static void set_title(void)
 	memcpy((void *)start, title, sizeof(title));
 }
 
+/* Does the process have an arena here, or is it a child of one that shares the arena? */
+static bool is_known(const struct keeper *k, uint32_t pid)
+{
+	if (pid == k->root_pid)
+		return true;
+	for (size_t i = 0; i < k->cnt; i++)
+		if (k->kept[i].peer_pid == pid || arena_names(&k->kept[i], pid))
+			return true;
+	return false;
+}
+
+/* As in intake.c: another user's process must be one of the traced tree. */
+static bool is_ours(const struct keeper *k, const struct hello *h)
+{
+	uint32_t pid = h->pid;
+
+	if (h->uid == geteuid() || h->uid == 0)
+		return true;
+	for (int steps = 0; pid > 1 && steps < 64; steps++) {
+		if (is_known(k, pid))
+			return true;
+		pid = proc_parent(pid);
+	}
+	return false;
+}
+
+static bool has_many(const struct keeper *k, uint32_t pid)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < k->cnt; i++)
+		cnt += k->kept[i].peer_pid == pid;
+	return cnt >= ARENAS_OF_PROCESS;
+}
+
 /* A program's hello while there is no collector. */
 static void take_hello(struct keeper *k)
 {
 	int sock = hello_accept(k->listen_fd);
 	struct pollfd p = {.fd = sock, .events = POLLIN};
-	struct hello h;
+	struct hello h = {.fd = -1};
+	struct stat st;
 
 	if (sock < 0)
 		return;
-	if (poll(&p, 1, 100) > 0 && hello_receive(sock, &h) > 0 && h.fd >= 0)
-		keep(k, ++k->last_id, h.pid, h.claimed, h.fd);
+	if (poll(&p, 1, 100) > 0 && hello_receive(sock, &h) > 0 && h.fd >= 0) {
+		if (is_ours(k, &h) && !has_many(k, h.pid) && ring_memfd_is_sound(h.fd, &st)) {
+			keep(k, ++k->last_id, h.pid, h.claimed, h.fd);
+		} else {
+			k->refused++;
+			close(h.fd);
+		}
+	}
 	close(sock);
 }
 
@@ -295,6 +405,7 @@ static bool hand_over(struct keeper *k)
 		ok = keeper_send(sock, &m, k->kept[i].fd) == 0;
 	}
 	m.kind = KEEPER_DONE;
+	m.id = k->refused;
 	ok = ok && keeper_send(sock, &m, -1) == 0;
 	/* Only on KEEPER_TAKEN: the other side has a keeper of its own by then. */
 	ok = ok && keeper_receive(sock, &m, &fd) > 0 && m.kind == KEEPER_TAKEN;
@@ -331,7 +442,6 @@ static int64_t now_ms(void)
 static void keep_alone(struct keeper *k)
 {
 	int64_t look_at = now_ms() + CHECK_MS;
-	char dir[4096];
 
 	k->recover_fd = listen_for_recover(k);
 	for (;;) {
@@ -353,14 +463,9 @@ static void keep_alone(struct keeper *k)
 		if (!owned)
 			break;
 	}
-	snprintf(dir, sizeof(dir), "%s" KEEPER_RINGS, k->report);
 	/* No report: nothing was being recorded. */
-	if (k->report[0] && k->cnt && write_rings(k, dir) < 0) {
-		snprintf(dir, sizeof(dir), "%s/rings", k->dir);
-		write_rings(k, dir);
-		return; /* the session directory stays: it has what is left */
-	}
-	session_unlink(k->dir);
+	if (!k->report[0] || !k->cnt || save_rings(k))
+		session_unlink(k->dir);
 }
 
 static void run(int control)
@@ -389,7 +494,7 @@ static void run(int control)
 	if (chdir("/") < 0)
 		_exit(1);
 	k->control = 3;
-	k->listen_fd = k->recover_fd = -1;
+	k->listen_fd = k->recover_fd = k->folder = -1;
 	if (!serve_collector(k) && k->dir[0])
 		keep_alone(k);
 	_exit(0);

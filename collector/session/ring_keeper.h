@@ -25,10 +25,11 @@ enum keeper_kind {
 };
 
 struct keeper_message {
-	uint32_t kind;                      /* enum keeper_kind */
-	uint32_t id, peer_pid, claimed_pid; /* ARENA, GONE */
-	char dir[96];                       /* SETUP */
-	char report[3900];                  /* SETUP; "": nothing is recorded */
+	uint32_t kind; /* enum keeper_kind */
+	uint32_t id, peer_pid,
+		claimed_pid; /* ARENA, GONE; SETUP: peer_pid is the first process; DONE: id arenas were refused */
+	char dir[96];      /* SETUP */
+	char report[3900]; /* SETUP; "": nothing is recorded; with it a descriptor of its folder */
 };
 
 /* Starts it; the socket that talks to it, or -errno. Call before anything big is in memory. */

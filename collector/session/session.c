@@ -82,6 +82,26 @@ char *session_db_path(const struct session *s)
 	return asprintf(&path, "%s/next.sqlite", s->dir) < 0 ? NULL : path;
 }
 
+int session_folder_open(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+	unsigned uid, hex;
+	struct stat st;
+	int fd, end = 0;
+
+	if (!slash || strlen(dir) >= SESSION_DIR_MAX ||
+	    sscanf(slash + 1, "sightline-%u-%8x%n", &uid, &hex, &end) != 2 || slash[1 + end] ||
+	    uid != geteuid())
+		return -EPERM;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && st.st_uid == uid && !(st.st_mode & 022))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
 void session_unlink(const char *dir)
 {
 	static const char *const names[] = {"control",
@@ -94,12 +114,13 @@ void session_unlink(const char *dir)
 					    "next.sqlite-wal",
 					    "next.sqlite-shm",
 					    "next.sqlite-journal"};
-	char path[SESSION_DIR_MAX + 16];
+	int folder = session_folder_open(dir);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-		unlink(path);
-	}
+	if (folder < 0)
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		unlinkat(folder, names[i], 0);
+	close(folder);
 	rmdir(dir);
 }
 
@@ -176,20 +197,21 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 
 int session_adopt(struct session *s, const char *dir)
 {
-	char path[SESSION_DIR_MAX + 16];
+	int folder = session_folder_open(dir), fd, err = 0;
 	struct stat st;
-	int fd, err = 0;
 
 	memset(s, 0, sizeof(*s));
 	s->listen_fd = -1;
-	if (strlen(dir) >= sizeof(s->dir))
-		return -ENAMETOOLONG;
+	if (folder < 0)
+		return folder;
 	memcpy(s->dir, dir, strlen(dir) + 1);
-	snprintf(path, sizeof(path), "%s/control", dir);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || (size_t)st.st_size < sizeof(*s->control)) {
+	fd = openat(folder, "control", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	err = fd < 0 ? -errno : 0;
+	close(folder);
+	if (err)
+		return err;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (size_t)st.st_size < sizeof(*s->control)) {
 		err = -EPROTO;
 		goto close_fd;
 	}

@@ -30,6 +30,12 @@ int session_create(struct session *s, const struct sl_session *settings, const c
 /* SIGHTLINE_SESSIONS: the one folder in which sessions are made and looked for; NULL: the usual ones. */
 const char *session_base(void);
 
+/*
+ * The session's folder @dir: called sightline-UID-HEX, no link, of this user, who alone can change it. The descriptor, or
+ * -errno: -EPERM when it is anything else.
+ */
+int session_folder_open(const char *dir);
+
 /* Maps the control file of a session that another collector has left behind; no listening socket. */
 int session_adopt(struct session *s, const char *dir);
 
@@ -39,5 +45,5 @@ char *session_db_path(const struct session *s);
 /* Marks the session as ended, and removes the directory. */
 void session_remove(struct session *s);
 
-/* Removes a session directory with what belongs into it. */
+/* Removes a session directory with what belongs into it; nothing where session_folder_open() refuses. */
 void session_unlink(const char *dir);

@@ -56,7 +56,7 @@ static uint32_t backlog(const struct arena *a)
 {
 	uint32_t used = __atomic_load_n(&a->map->used_chunks, __ATOMIC_RELAXED);
 
-	return used < a->map->chunk_cnt ? used : 0;
+	return used < a->mem.chunk_cnt ? used : 0;
 }
 
 uint64_t flight_used(const struct arenas *as, uint64_t *fixed)
@@ -147,13 +147,13 @@ static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct fli
 
 static uint32_t spare_chunks(const struct arena *a)
 {
-	return a->map->chunk_cnt / 8 < SPARE_CHUNKS ? a->map->chunk_cnt / 8 : SPARE_CHUNKS;
+	return a->mem.chunk_cnt / 8 < SPARE_CHUNKS ? a->mem.chunk_cnt / 8 : SPARE_CHUNKS;
 }
 
 /* Chunks in use beyond what leaves the spare ones. */
 static uint32_t chunks_over(const struct arena *a)
 {
-	uint32_t used = backlog(a) + 2 * threads_of(a), room = a->map->chunk_cnt - spare_chunks(a);
+	uint32_t used = backlog(a) + 2 * threads_of(a), room = a->mem.chunk_cnt - spare_chunks(a);
 
 	return used > room ? used - room : 0;
 }
@@ -227,7 +227,7 @@ static uint32_t fresh_chunks(const struct arena *a)
 {
 	uint32_t fresh = __atomic_load_n(&a->map->fresh_chunk, __ATOMIC_RELAXED);
 
-	return fresh < a->map->chunk_cnt ? fresh : a->map->chunk_cnt;
+	return fresh < a->mem.chunk_cnt ? fresh : a->mem.chunk_cnt;
 }
 
 uint64_t flight_resident(const struct arenas *as)
@@ -238,6 +238,22 @@ uint64_t flight_resident(const struct arenas *as)
 		pages += pages_there(a->map, SL_ARENA_HEADER_BYTES +
 						     (uint64_t)fresh_chunks(a) * SL_CHUNK_BYTES);
 	return pages * PAGE;
+}
+
+/* As sl_stack_pop(), where the head may lead out of the arena: then 0. */
+static sl_ref pop_chunk(struct arena *a)
+{
+	uint64_t *head = &a->map->free_chunks, old = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+
+	while (arena_has_chunk(a, (sl_ref)old)) {
+		sl_ref next =
+			__atomic_load_n(&a->map->chunk_link[(sl_ref)old - 1], __ATOMIC_RELAXED);
+
+		if (__atomic_compare_exchange_n(head, &old, next | ((old >> 32) + 1) << 32, 0,
+						__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+			return (sl_ref)old;
+	}
+	return 0;
 }
 
 /*
@@ -252,9 +268,9 @@ static uint64_t trim_arena(struct arena *a, uint64_t bytes)
 	uint64_t done = 0;
 
 	while (taken && cnt < most) {
-		sl_ref ref = sl_stack_pop(&a->map->free_chunks, a->map->chunk_link);
+		sl_ref ref = pop_chunk(a);
 
-		if (!arena_has_chunk(a, ref))
+		if (!ref)
 			break; /* all, or the program wrote over its links */
 		taken[cnt++] = ref;
 	}
