@@ -524,7 +524,7 @@ static int cycle(unsigned ms)
 
 /* ---- the keeper ---- */
 
-/* Links where a keeper would write rings; then a memfd with a text of ours. */
+/* Links where a keeper would write rings; then a memfd with a text of its own. */
 static int links(const char *report, const char *target)
 {
 	static const char text[] = "# written by another user\n";

@@ -142,7 +142,7 @@ for how in link folder; do
 	rm -f p.sqlite* && rm -rf "$SIGHTLINE_SESSIONS"/*
 	killed "$W/p.sqlite"
 	touch precious/name precious/control precious/python
-	# As somebody might send it: the same length, so that the state stays what it is.
+	# As in a report from elsewhere: the same length, so that the state stays what it is.
 	case $how in
 	link) rm -rf "$S" && ln -s "$W/precious" "$S" ;;
 	folder)
