@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "preload/base/valgrind.h"
 #include "preload/wire/sys.h"
 
 #define FAR_BITS 10u
@@ -40,6 +41,7 @@ static uint32_t *entry(int fd, bool make)
 
 		if (m < 0 && m > -4096)
 			return NULL;
+		sl_valgrind_ignore((void *)m, 4u << FAR_BITS);
 		p = (uint32_t *)m;
 		if (!__atomic_compare_exchange_n(&far_blocks[block], &none, p, 0, __ATOMIC_RELEASE,
 						 __ATOMIC_ACQUIRE)) {

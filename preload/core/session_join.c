@@ -24,6 +24,7 @@
 
 #include "preload/base/libc.h"
 #include "preload/base/object.h"
+#include "preload/base/valgrind.h"
 #include "preload/wire/sys.h"
 #include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
@@ -68,6 +69,11 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	if (!sl_object_contains(info, &start_state))
 		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_W)
+			sl_valgrind_ignore((const char *)info->dlpi_addr +
+						   info->dlpi_phdr[i].p_vaddr,
+					   info->dlpi_phdr[i].p_memsz);
 	*(const char **)arg = info->dlpi_name;
 	return 1;
 }
@@ -197,6 +203,9 @@ static uint32_t chunk_count(void)
 
 	if (bytes > space / 16)
 		bytes = space / 16;
+	/* Memcheck warns of larger mappings. */
+	if (sl_global.is_checked && bytes > SL_ARENA_BYTES / 2)
+		bytes = SL_ARENA_BYTES / 2;
 	if (bytes >= SL_ARENA_BYTES)
 		return SL_CHUNK_CNT;
 	cnt = bytes < SL_ARENA_HEADER_BYTES ? 0 : (bytes - SL_ARENA_HEADER_BYTES) / SL_CHUNK_BYTES;
@@ -224,6 +233,7 @@ static struct sl_arena *make_arena(long *memfd)
 		return NULL;
 	}
 	a = (struct sl_arena *)m;
+	sl_valgrind_ignore(a, sl_arena_bytes(chunk_cnt));
 	a->magic = SL_ARENA_MAGIC;
 	a->wire_version = SL_WIRE_VERSION;
 	a->hook_cnt = SL_HOOK_CNT;
@@ -334,7 +344,8 @@ static bool start(void)
 
 	sl_libc_start();
 	sl_global.path = own_path();
-	sl_global.cond_wrefs_at = find_cond_wrefs();
+	sl_global.is_checked = sl_valgrind_runs();
+	sl_global.cond_wrefs_at = sl_global.is_checked ? 0 : find_cond_wrefs();
 	sl_resolve_all();
 	sl_seccomp_start();
 	sl_unwind_start();

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "preload/unwind/pystack.h"
+#include "preload/base/valgrind.h"
 #include "preload/wire/sys.h"
 #include "preload/unwind/unwind.h"
 
@@ -45,6 +46,7 @@ static struct entry *level_at(unsigned i, bool make)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (m < 0 && m > -4096)
 		return NULL;
+	sl_valgrind_ignore((void *)m, (size_t)bytes);
 	if (__atomic_compare_exchange_n(&levels[i], &l, (struct entry *)m, 0, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return (struct entry *)m;

@@ -15,6 +15,7 @@
 #include "preload/wire/gpu_parse.h"
 #include "preload/base/object.h"
 #include "preload/core/stack.h"
+#include "preload/base/valgrind.h"
 #include "preload/wire/sys.h"
 
 #define OBJECT_MAX 2048u
@@ -78,6 +79,7 @@ static bool make_tables(void)
 	if (m < 0 && m > -4096)
 		return false;
 	tables = (struct tables *)m;
+	sl_valgrind_ignore(tables, sizeof(*tables));
 	for (unsigned n = 0; n < SL_GPU_FUNCTION_CNT; n++) {
 		uint32_t h;
 

@@ -69,6 +69,12 @@ static inline int sl_fileno(const FILE *f)
 	return f && f->_flags & 0x2000 ? f->_fileno : -1;
 }
 
+/* The same for a stream that other threads may be using; unknown (-1) where that would be reported as a race. */
+static inline int sl_stream_fd(const FILE *f)
+{
+	return sl_unlikely(sl_global.is_checked) ? -1 : sl_fileno(f);
+}
+
 /*
  * The arguments of a failed call may be invalid pointers: where the kernel returns EFAULT, the wrapper would
  * crash. Vectors and offsets are read only after success, paths through sl_safe_path() or sl_probed_path().

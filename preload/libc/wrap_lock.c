@@ -152,7 +152,8 @@ static inline bool has_no_waiter(const void *cond)
 /* The high half of a semaphore's first word counts waiters (glibc 2.21 and later, 64 bits). */
 static inline bool sem_has_no_waiter(const void *sem)
 {
-	return __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 == 0;
+	return !sl_global.is_checked &&
+	       __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 == 0;
 }
 
 #define WRAP_SIGNAL(fail, name, is_idle, is_gil)                                         \

@@ -105,29 +105,29 @@ WRAP_FCLOSE(pclose)
 		return rc;                                                             \
 	}
 WRAP_PRINTF(fprintf, vfprintf, (FILE * f, const char *fmt, ...), (FILE *, const char *, va_list),
-	    (f, fmt, ap), sl_fileno(f))
+	    (f, fmt, ap), sl_stream_fd(f))
 WRAP_PRINTF(__fprintf_chk, __vfprintf_chk, (FILE * f, int flag, const char *fmt, ...),
-	    (FILE *, int, const char *, va_list), (f, flag, fmt, ap), sl_fileno(f))
+	    (FILE *, int, const char *, va_list), (f, flag, fmt, ap), sl_stream_fd(f))
 WRAP_PRINTF(printf, vfprintf, (const char *fmt, ...), (FILE *, const char *, va_list),
-	    (stdout, fmt, ap), sl_fileno(stdout))
+	    (stdout, fmt, ap), sl_stream_fd(stdout))
 WRAP_PRINTF(__printf_chk, __vfprintf_chk, (int flag, const char *fmt, ...),
-	    (FILE *, int, const char *, va_list), (stdout, flag, fmt, ap), sl_fileno(stdout))
+	    (FILE *, int, const char *, va_list), (stdout, flag, fmt, ap), sl_stream_fd(stdout))
 WRAP_PRINTF(dprintf, vdprintf, (int fd, const char *fmt, ...), (int, const char *, va_list),
 	    (fd, fmt, ap), fd)
 WRAP_PRINTF(__dprintf_chk, __vdprintf_chk, (int fd, int flag, const char *fmt, ...),
 	    (int, int, const char *, va_list), (fd, flag, fmt, ap), fd)
 WRAP_PRINTF(fscanf, vfscanf, (FILE * f, const char *fmt, ...), (FILE *, const char *, va_list),
-	    (f, fmt, ap), sl_fileno(f))
+	    (f, fmt, ap), sl_stream_fd(f))
 WRAP_PRINTF(__isoc99_fscanf, __isoc99_vfscanf, (FILE * f, const char *fmt, ...),
-	    (FILE *, const char *, va_list), (f, fmt, ap), sl_fileno(f))
+	    (FILE *, const char *, va_list), (f, fmt, ap), sl_stream_fd(f))
 WRAP_PRINTF(__isoc23_fscanf, __isoc23_vfscanf, (FILE * f, const char *fmt, ...),
-	    (FILE *, const char *, va_list), (f, fmt, ap), sl_fileno(f))
+	    (FILE *, const char *, va_list), (f, fmt, ap), sl_stream_fd(f))
 WRAP_PRINTF(scanf, vfscanf, (const char *fmt, ...), (FILE *, const char *, va_list),
-	    (stdin, fmt, ap), sl_fileno(stdin))
+	    (stdin, fmt, ap), sl_stream_fd(stdin))
 WRAP_PRINTF(__isoc99_scanf, __isoc99_vfscanf, (const char *fmt, ...),
-	    (FILE *, const char *, va_list), (stdin, fmt, ap), sl_fileno(stdin))
+	    (FILE *, const char *, va_list), (stdin, fmt, ap), sl_stream_fd(stdin))
 WRAP_PRINTF(__isoc23_scanf, __isoc23_vfscanf, (const char *fmt, ...),
-	    (FILE *, const char *, va_list), (stdin, fmt, ap), sl_fileno(stdin))
+	    (FILE *, const char *, va_list), (stdin, fmt, ap), sl_stream_fd(stdin))
 
 /* ---- single characters ---- */
 
@@ -138,32 +138,32 @@ WRAP_PRINTF(__isoc23_scanf, __isoc23_vfscanf, (const char *fmt, ...),
  */
 static inline bool has_input(const FILE *f)
 {
-	return f->_IO_read_ptr < f->_IO_read_end;
+	return !sl_global.is_checked && f->_IO_read_ptr < f->_IO_read_end;
 }
 /* Line buffered and unbuffered streams report no room here: each of their characters is timed. */
 static inline bool has_room(const FILE *f)
 {
-	return f->_IO_write_ptr < f->_IO_write_end;
+	return !sl_global.is_checked && f->_IO_write_ptr < f->_IO_write_end;
 }
 
-#define WRAP_CHAR(name, params, args, stream, ready)                               \
-	SL_THIN_WRAPPER(int, name, params, args)                                   \
-	{                                                                          \
-		SL_REAL(END, int, name, params);                                   \
-		FILE *file = stream;                                               \
-		struct sl_call call;                                               \
-		int rc;                                                            \
-		if (sl_likely(ready(file))) {                                      \
-			sl_count_only(SL_H_##name, 1);                             \
-			return real args;                                          \
-		}                                                                  \
-		if (!sl_enter(&call))                                              \
-			return real args;                                          \
-		rc = real args;                                                    \
-		sl_stop(&call);                                                    \
-		sl_leave_stream(&call, SL_H_##name, rc, false, sl_fileno(file), 1, \
-				rc == -1 ? 0 : 1);                                 \
-		return rc;                                                         \
+#define WRAP_CHAR(name, params, args, stream, ready)                                  \
+	SL_THIN_WRAPPER(int, name, params, args)                                      \
+	{                                                                             \
+		SL_REAL(END, int, name, params);                                      \
+		FILE *file = stream;                                                  \
+		struct sl_call call;                                                  \
+		int rc;                                                               \
+		if (sl_likely(ready(file))) {                                         \
+			sl_count_only(SL_H_##name, 1);                                \
+			return real args;                                             \
+		}                                                                     \
+		if (!sl_enter(&call))                                                 \
+			return real args;                                             \
+		rc = real args;                                                       \
+		sl_stop(&call);                                                       \
+		sl_leave_stream(&call, SL_H_##name, rc, false, sl_stream_fd(file), 1, \
+				rc == -1 ? 0 : 1);                                    \
+		return rc;                                                            \
 	}
 WRAP_CHAR(fgetc, (FILE * f), (f), f, has_input)
 WRAP_CHAR(fgetc_unlocked, (FILE * f), (f), f, has_input)

@@ -47,7 +47,7 @@
 #define HOOK_STREAM(fail, io, ret, name, params, args, stream, requested, done)           \
 	HOOK_AROUND(fail, ret, name, params, args,                                        \
 		    sl_leave_stream(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
-				    sl_fileno(stream), requested, done))
+				    sl_stream_fd(stream), requested, done))
 
 #define HOOK_VOID(name, params, args)                          \
 	SL_WRAPPER(void, name, params)                         \

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "preload/base/valgrind.h"
 #include "preload/wire/sys.h"
 
 /* ---- texts ---- */
@@ -267,6 +268,7 @@ void *sl_nvtx_alloc(size_t bytes)
 		if (got < 0 && got > -4096)
 			return NULL;
 		fresh = (struct block *)got;
+		sl_valgrind_ignore(fresh, BLOCK_BYTES);
 		fresh->used = 16;
 		if (!__atomic_compare_exchange_n(&now, &b, fresh, 0, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
