@@ -20,8 +20,9 @@
 
 #define OWN __attribute__((visibility("hidden")))
 
-/* Absent in other C libraries. */
+/* The loader's list of objects: glibc's, and a pointer to the same structure in musl. */
 extern struct r_debug _r_debug __attribute__((weak));
+extern struct r_debug *_dl_debug_addr __attribute__((weak));
 
 /* Of libc and of the loader; each address is published by itself, and is the same whichever thread finds it. */
 static struct {
@@ -34,25 +35,31 @@ static struct {
 } libc;
 static int (*vdso_clock)(clockid_t, struct timespec *);
 
-static bool find(const char *soname, const char *name, void *to)
+/* "libc.so.6"; musl's is "libc.musl-x86_64.so.1", or has no name of its own and is the loader. */
+static bool is_libc(const struct sl_object *o, const struct link_map *m)
 {
-	const struct link_map *m = &_r_debug ? _r_debug.r_map : NULL;
-	struct sl_object o;
-	void *p;
-
-	for (; m; m = m->l_next) {
-		if (!m->l_ld || !sl_object_of(&o, m->l_addr, m->l_ld) || !o.soname ||
-		    strcmp(o.soname, soname) != 0)
-			continue;
-		p = sl_object_find(&o, name);
-		__atomic_store_n((void **)to, p, __ATOMIC_RELAXED);
-		return p != NULL;
-	}
-	return false;
+	return o->soname ? strncmp(o->soname, "libc.", 5) == 0
+			 : m->l_name && strstr(m->l_name, "ld-musl");
 }
-#define LIBC(member, name)                                  \
-	(__atomic_load_n(&libc.member, __ATOMIC_RELAXED) || \
-	 find("libc.so.6", name, (void *)&libc.member))
+
+static bool find(const char *name, void *to)
+{
+	const struct r_debug *list = &_r_debug         ? &_r_debug
+				     : &_dl_debug_addr ? _dl_debug_addr
+						       : NULL;
+	struct sl_object o;
+	void *p = NULL;
+
+	for (const struct link_map *m = list ? list->r_map : NULL; m && !p; m = m->l_next) {
+		if (m->l_ld && sl_object_of(&o, m->l_addr, m->l_ld) && is_libc(&o, m))
+			p = sl_object_find(&o, name);
+	}
+	if (p)
+		__atomic_store_n((void **)to, p, __ATOMIC_RELAXED);
+	return p != NULL;
+}
+#define LIBC(member, name) \
+	(__atomic_load_n(&libc.member, __ATOMIC_RELAXED) || find(name, (void *)&libc.member))
 
 const char *sl_glibc_version(void)
 {

@@ -148,8 +148,10 @@ struct sl_global {
 		private_pid_ns; /* this process or its children may be in another PID namespace than the collector */
 	uint64_t clockless_since; /* of the last thread that lost its clock; 0: none */
 	uint32_t cond_wrefs_at;   /* offset of the waiters' count in pthread_cond_t; 0 unknown */
-	uint32_t is_checked;      /* Valgrind may check for races: libc's objects are not read */
-	const char *path;         /* of this library, absolute, for LD_PRELOAD */
+	uint32_t
+		is_opaque; /* libc's objects are not read: another libc, or Valgrind checks for races */
+	uint32_t is_foreign; /* another libc than glibc: no stacks */
+	const char *path;    /* of this library, absolute, for LD_PRELOAD */
 	char session_env[sizeof(SL_SESSION_ENV) + 200]; /* "SIGHTLINE_SESSION=..." */
 };
 extern struct sl_global sl_global;

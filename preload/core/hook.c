@@ -376,7 +376,8 @@ bool sl_thread_start(void)
 	sl_tls.signal_threshold = s->signal_threshold_ticks;
 	sl_tls.depth = sl_proc.clock_mode == SL_CLOCK_TSC ? 0 : SL_DEPTH_MONO;
 	sl_tls.dropping = 0;
-	sl_tls.stack_ticks = s->stack_kinds & (SL_STACK_OSRT_NATIVE | SL_STACK_OSRT_PYTHON)
+	sl_tls.stack_ticks = s->stack_kinds & (SL_STACK_OSRT_NATIVE | SL_STACK_OSRT_PYTHON) &&
+					     !sl_global.is_foreign
 				     ? s->stack_ticks
 				     : UINT64_MAX;
 	sl_tls.long_ticks = sl_tls.stack_ticks >> 32 ? UINT64_C(1) << 32 : sl_tls.stack_ticks;

@@ -204,7 +204,7 @@ static uint32_t chunk_count(void)
 	if (bytes > space / 16)
 		bytes = space / 16;
 	/* Memcheck warns of larger mappings. */
-	if (sl_global.is_checked && bytes > SL_ARENA_BYTES / 2)
+	if (sl_valgrind_runs() && bytes > SL_ARENA_BYTES / 2)
 		bytes = SL_ARENA_BYTES / 2;
 	if (bytes >= SL_ARENA_BYTES)
 		return SL_CHUNK_CNT;
@@ -330,7 +330,7 @@ static uint32_t find_cond_wrefs(void)
 	const char *v = sl_glibc_version();
 	unsigned minor = 0;
 
-	if (!v || v[0] != '2' || v[1] != '.')
+	if (v[0] != '2' || v[1] != '.')
 		return 0;
 	for (v += 2; *v >= '0' && *v <= '9'; v++)
 		minor = minor * 10 + (unsigned)(*v - '0');
@@ -344,8 +344,9 @@ static bool start(void)
 
 	sl_libc_start();
 	sl_global.path = own_path();
-	sl_global.is_checked = sl_valgrind_runs();
-	sl_global.cond_wrefs_at = sl_global.is_checked ? 0 : find_cond_wrefs();
+	sl_global.is_foreign = !sl_glibc_version();
+	sl_global.is_opaque = sl_global.is_foreign || sl_valgrind_runs();
+	sl_global.cond_wrefs_at = sl_global.is_opaque ? 0 : find_cond_wrefs();
 	sl_resolve_all();
 	sl_seccomp_start();
 	sl_unwind_start();

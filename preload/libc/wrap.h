@@ -72,7 +72,7 @@ static inline int sl_fileno(const FILE *f)
 /* The same for a stream that other threads may be using; unknown (-1) where that would be reported as a race. */
 static inline int sl_stream_fd(const FILE *f)
 {
-	return sl_unlikely(sl_global.is_checked) ? -1 : sl_fileno(f);
+	return sl_unlikely(sl_global.is_opaque) ? -1 : sl_fileno(f);
 }
 
 /*

@@ -152,7 +152,7 @@ static inline bool has_no_waiter(const void *cond)
 /* The high half of a semaphore's first word counts waiters (glibc 2.21 and later, 64 bits). */
 static inline bool sem_has_no_waiter(const void *sem)
 {
-	return !sl_global.is_checked &&
+	return !sl_global.is_opaque &&
 	       __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 == 0;
 }
 

@@ -138,12 +138,12 @@ WRAP_PRINTF(__isoc23_scanf, __isoc23_vfscanf, (const char *fmt, ...),
  */
 static inline bool has_input(const FILE *f)
 {
-	return !sl_global.is_checked && f->_IO_read_ptr < f->_IO_read_end;
+	return !sl_global.is_opaque && f->_IO_read_ptr < f->_IO_read_end;
 }
 /* Line buffered and unbuffered streams report no room here: each of their characters is timed. */
 static inline bool has_room(const FILE *f)
 {
-	return !sl_global.is_checked && f->_IO_write_ptr < f->_IO_write_end;
+	return !sl_global.is_opaque && f->_IO_write_ptr < f->_IO_write_end;
 }
 
 #define WRAP_CHAR(name, params, args, stream, ready)                                  \
