@@ -53,3 +53,29 @@ static inline bool grow_to(void *list, size_t i, uint32_t *cnt, size_t size)
 	*cnt = (uint32_t)want;
 	return true;
 }
+
+/*
+ * Elements by a number that may be far from all others: @pages is an array of @cnt pages, each of @size bytes, zeroed, and
+ * made when it is needed. The page, or NULL: no memory.
+ */
+static inline void *grow_page(void *pages, uint32_t *cnt, uint32_t page, size_t size)
+{
+	void ***at = pages;
+
+	if (!grow_to(pages, page, cnt, sizeof(**at)))
+		return NULL;
+	if (!(*at)[page])
+		(*at)[page] = calloc(1, size);
+	return (*at)[page];
+}
+
+static inline void free_pages(void *pages, uint32_t *cnt)
+{
+	void ***at = pages;
+
+	for (uint32_t i = 0; i < *cnt; i++)
+		free((*at)[i]);
+	free(*at);
+	*at = NULL;
+	*cnt = 0;
+}

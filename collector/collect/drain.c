@@ -6,10 +6,12 @@
  * in sl_commit()); next with acquire (release after the last committed of the chunk), so once next is seen, committed
  * is final.
  */
+#include "collector/base/budget.h"
 #include "collector/base/grow.h"
 #include "collector/collect/drain_internal.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +25,8 @@
 #define FAR_TICKS    (1ull << 35) /* no record can end so long after the newest snapshot */
 #define IMAGE_ROUNDS 50
 #define MANY_SLOTS   256
+#define SLICE        2048u
+#define SLICE_HIGH   64u
 
 /* Where reading begins. False: the slot makes no sense. */
 static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
@@ -130,6 +134,11 @@ static bool drain_chunk(struct arenas *as, struct thread *t, const struct sl_chu
 		if (as->report.windows && c.start >= as->report.windows->hold)
 			return true;
 		t->at.pos += words * 8;
+		if (t->image->arena->flags.is_greedy) {
+			t->image->arena->counts.greedy++;
+			++*taken;
+			continue;
+		}
 		/* The id of a stack is taken together with the call that follows it. */
 		*taken += c.shape != SL_SHAPE_META || c.hook != SL_META_CHAIN;
 		record_family_of(&record_families, &c)->record(as, t, &c);
@@ -242,10 +251,69 @@ uint64_t drain_next_start(const struct arenas *as)
 	return first;
 }
 
+/* The arena that took most is recorded no more; what its records had put into memory is freed. */
+static void relieve(struct arenas *as, struct arena *growing)
+{
+	struct arena *most = growing;
+
+	for (struct arena *a = as->first; a; a = a->next)
+		if (!a->flags.is_greedy && a->mem.grown > most->mem.grown)
+			most = a;
+	most->flags.is_greedy = true;
+	families_release(as, most);
+	for (struct image *im = most->images; im; im = im->next) {
+		file_close_all(as->model, im, clock_map_ns(as->clock, as->clock->newest));
+		file_release(im);
+	}
+	file_names_release(&most->names);
+	malloc_trim(0);
+}
+
+/* Records between two looks at the memory. */
+static size_t slice(const struct arenas *as)
+{
+	return as->memory.is_high ? SLICE_HIGH : SLICE;
+}
+
+/* Once per slice: what the collector's memory grew by is the arena's. */
+static void watch_memory(struct arenas *as, struct arena *a, size_t taken)
+{
+	uint64_t now, before = as->memory.bytes;
+
+	as->memory.taken += taken;
+	if (as->memory.taken < slice(as))
+		return;
+	as->memory.taken = 0;
+	now = as->memory.bytes = budget_memory();
+	as->memory.is_high = now > BUDGET_MEMORY * 3 / 4;
+	if (now <= before || a->flags.is_greedy)
+		return;
+	a->mem.grown += now - before;
+	if (now > BUDGET_MEMORY)
+		relieve(as, a);
+}
+
+/* drain_thread(), with a look at the memory in between. */
+static size_t drain_slices(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
+			   size_t limit)
+{
+	size_t taken = 0, part, most;
+
+	do {
+		most = limit - taken < slice(as) ? limit - taken : slice(as);
+		part = drain_thread(as, a, idx, t, most);
+		taken += part;
+		watch_memory(as, a, part);
+	} while (part == most && taken < limit && !a->flags.is_bad);
+	return taken;
+}
+
 size_t drain_round(struct arenas *as, size_t limit)
 {
 	size_t taken = 0;
 
+	as->memory.bytes = budget_memory();
+	as->memory.is_high = as->memory.bytes > BUDGET_MEMORY * 3 / 4;
 	for (struct arena *a = as->first; a; a = a->next) {
 		uint32_t fresh = arena_fresh_slots(a);
 
@@ -255,7 +323,7 @@ size_t drain_round(struct arenas *as, size_t limit)
 
 			/* A share per thread, so that a busy one does not starve the others. */
 			if (t && !t->flags.is_over)
-				taken += drain_thread(as, a, i, t, limit / 4 + 1);
+				taken += drain_slices(as, a, i, t, limit / 4 + 1);
 		}
 	}
 	as->rows += taken;

@@ -156,10 +156,28 @@ void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struc
 	}
 }
 
+/* Records that were dropped, and names of files. */
+static void memory_losses(struct arenas *as, struct arena *a)
+{
+	int64_t from = clock_map_ns(as->clock, a->mem.born),
+		to = clock_map_ns(as->clock, as->clock->newest);
+	uint64_t cnt = a->counts.greedy - a->counts.greedy_written;
+
+	if (cnt)
+		db_lost(as->db, from, to, GLOBAL_PID(a->peer.pid), rows_loss_memory, (int64_t)cnt);
+	as->lost.greedy += cnt;
+	a->counts.greedy_written = a->counts.greedy;
+	if (a->names.lost)
+		db_lost(as->db, from, to, GLOBAL_PID(a->peer.pid), "names of files: no room",
+			(int64_t)a->names.lost);
+	a->names.lost = 0;
+}
+
 void drain_unslotted(struct arenas *as, struct arena *a)
 {
 	uint64_t cnt = __atomic_load_n(&a->map->unslotted_cnt, __ATOMIC_RELAXED);
 
+	memory_losses(as, a);
 	if (cnt <= a->counts.unslotted_written)
 		return;
 	db_lost(as->db, clock_map_ns(as->clock, a->map->unslotted_first),

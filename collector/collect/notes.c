@@ -330,6 +330,14 @@ static void say_losses(struct collector *c)
 		notes_say(c, WARNING,
 			  "%s processes were refused: their libtrace.so is of another build",
 			  grouped(as->lost.refused, n));
+	if (db_strings_lost(c->report.db))
+		db_lost(c->report.db, 0, c->clocks.now, DB_NULL, "texts: no room in the report",
+			(int64_t)db_strings_lost(c->report.db));
+	if (as->lost.greedy)
+		notes_say(c, WARNING,
+			  "%s records were dropped: their program filled the collector's memory "
+			  "(see SL_LOST_EVENTS)",
+			  grouped(as->lost.greedy, n));
 	if (as->lost.unsound) {
 		db_lost(c->report.db, 0, c->clocks.now, DB_NULL,
 			"rings: refused, no sealed memfd or not of a traced process",

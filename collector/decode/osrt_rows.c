@@ -21,6 +21,7 @@ const char rows_loss_full[] = "calls: rings full";
 const char rows_loss_nested[] = "calls: made by a signal handler inside the tracer";
 const char rows_loss_no_slot[] = "calls: of threads that cannot be recorded";
 const char rows_loss_disk[] = "calls: disk full";
+const char rows_loss_memory[] = "records: their program filled the collector's memory";
 
 static const char *const loss_text[] = {
 	[SL_LOSS_FULL] = rows_loss_full,

@@ -4,7 +4,8 @@
 #include "collector/model/arena.h"
 
 /* SL_LOST_EVENTS.what */
-extern const char rows_loss_full[], rows_loss_nested[], rows_loss_no_slot[], rows_loss_disk[];
+extern const char rows_loss_full[], rows_loss_nested[], rows_loss_no_slot[], rows_loss_disk[],
+	rows_loss_memory[];
 
 /* Calls into the C library (rows of OSRT_API and OSRT_FILE_ACCESS_EVENTS), and SL_SHAPE_META but for stacks. */
 extern const struct record_family osrt_records;

@@ -66,10 +66,14 @@ struct spent {
 	sl_ref chunk, next;
 };
 
+#define STRINGS_PAGE 256u /* ids */
+
 /* Texts by id, see strings.h. */
 struct strings {
-	char **text;
-	uint32_t cnt;
+	char ***page; /* of STRINGS_PAGE texts; NULL: none of them is known */
+	uint32_t pages;
+	size_t bytes;         /* of all texts */
+	uint64_t lost;        /* texts that were not kept */
 	bool has_new;         /* since the last commit: */
 	uint64_t is_new[256]; /* bit per page of STRINGS_PAGE ids */
 };
@@ -97,6 +101,7 @@ struct arena {
 	struct sl_arena *map;
 	struct {
 		uint64_t bytes;
+		uint64_t grown;         /* what its records added to the collector's memory */
 		uint64_t device, inode; /* of the memfd */
 		uint64_t born;          /* ticks: hellos of forked processes name the arena by it */
 		uint32_t chunk_cnt;     /* as checked; the program may change that of the header */
@@ -116,6 +121,7 @@ struct arena {
 		bool is_prescanned; /* in this round (ring_reader.h) */
 		bool files_changed;
 		bool is_bad; /* contents make no sense: left alone */
+		bool is_greedy; /* its records took too much of the collector's memory: they are dropped, counted */
 	} flags;
 	struct {
 		struct thread **at; /* by slot */
@@ -137,7 +143,8 @@ struct arena {
 	} spent;
 	struct {
 		uint64_t unslotted_written;
-		uint64_t corrupt; /* records that were none */
+		uint64_t corrupt;                /* records that were none */
+		uint64_t greedy, greedy_written; /* records dropped since is_greedy */
 	} counts;
 	struct {
 		void *state; /* positions of a previous collector (recover), see positions.c */
@@ -185,8 +192,14 @@ struct arenas {
 		uint64_t no_room; /* arenas that could not be mapped */
 		uint64_t full, other, disk; /* for the last line */
 		uint64_t corrupt;
+		uint64_t greedy; /* records of arenas that are greedy */
 	} lost;
 	uint64_t rows; /* ever */
+	struct {
+		uint64_t bytes; /* when it was looked at last */
+		size_t taken;   /* records since then */
+		bool is_high;   /* rows should not wait for the commit */
+	} memory;
 	struct {
 		const struct windows *windows; /* NULL: all is kept */
 		uint32_t epoch;                /* number of the report; 0 any */

@@ -5,22 +5,15 @@
  * parent's descriptors as well, so which files are open belongs to the image. Both are paged arrays: the
  * lookup is on the path of every record.
  */
+#include "collector/base/budget.h"
 #include "collector/base/grow.h"
 #include "collector/model/ring_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FD_MAX 65536
-
-static void *page_at(void ***pages, uint32_t *cnt, uint32_t page, size_t bytes)
-{
-	if (!grow_to(pages, page, cnt, sizeof(**pages)))
-		return NULL;
-	if (!(*pages)[page])
-		(*pages)[page] = calloc(FILE_PAGE, bytes);
-	return (*pages)[page];
-}
+#define FD_MAX          65536
+#define FILE_NAME_BYTES (64u << 20) /* of an arena */
 
 struct file_name *file_name_find(const struct file_names *names, uint32_t serial)
 {
@@ -38,12 +31,18 @@ void file_name_set(struct file_names *names, uint32_t serial, const char *text, 
 
 	if (!serial || serial >= FILE_SERIAL_MAX)
 		return;
-	page = page_at((void ***)&names->page, &names->pages, serial / FILE_PAGE, sizeof(*page));
+	page = grow_page(&names->page, &names->pages, serial / FILE_PAGE,
+			 FILE_PAGE * sizeof(*page));
 	if (!page)
 		return;
 	n = &page[serial % FILE_PAGE];
 	if (n->text)
 		return;
+	if (names->bytes + len > FILE_NAME_BYTES || !budget_take(len)) {
+		names->lost++;
+		return;
+	}
+	names->bytes += len;
 	n->text = malloc(len + 1);
 	if (!n->text)
 		return;
@@ -83,6 +82,8 @@ static void drop_name(struct arena *a, uint32_t serial)
 
 	if (!n)
 		return;
+	budget_give(n->len);
+	a->names.bytes -= n->len < a->names.bytes ? n->len : a->names.bytes;
 	free(n->text);
 	*n = (struct file_name){0};
 	/* Serials are given out one after the other, and closed in about that order: the page before this one is done. */
@@ -119,6 +120,8 @@ void file_names_release(struct file_names *names)
 	free(names->page);
 	names->page = NULL;
 	names->pages = 0;
+	budget_give(names->bytes);
+	names->bytes = 0;
 }
 
 /* A newer serial on the same descriptor means that the older one was closed, seen or not. */
@@ -160,8 +163,8 @@ static struct file *make(struct model *m, struct image *im, uint32_t serial, int
 
 	if (!serial || serial >= FILE_SERIAL_MAX)
 		return NULL;
-	page = page_at((void ***)&im->files.page, &im->files.pages, serial / FILE_PAGE,
-		       sizeof(*page));
+	page = grow_page(&im->files.page, &im->files.pages, serial / FILE_PAGE,
+			 FILE_PAGE * sizeof(*page));
 	if (!page)
 		return NULL;
 	f = &page[serial % FILE_PAGE];

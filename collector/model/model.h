@@ -212,6 +212,8 @@ struct file_names {
 	uint32_t pages;
 	uint32_t *closed; /* [FILE_CLOSED], a ring; NULL none */
 	uint32_t closed_cnt;
+	size_t bytes;  /* of all texts */
+	uint64_t lost; /* names that were not kept */
 };
 
 static inline struct file *file_find(const struct image *im, uint32_t serial)

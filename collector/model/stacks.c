@@ -13,12 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/budget.h"
 #include "collector/report/db_stacks.h"
 #include "collector/base/proc.h"
 
 #define PAGE        1024u       /* entries */
 #define PAGES       4096u       /* of them: ids beyond make no sense */
 #define KEEP_BYTES  (64u << 20) /* of an arena */
+#define TABLE_BYTES (32u << 20) /* of a table of it */
 #define MODULES_MAX 65536u      /* of an arena */
 
 /* As recorded. */
@@ -53,7 +55,8 @@ struct space {
 /* Entries by number, in pages made when needed. */
 struct table {
 	void **page;
-	size_t size; /* of an entry */
+	size_t size;  /* of an entry */
+	size_t bytes; /* of the pages */
 };
 
 struct stacks {
@@ -74,8 +77,10 @@ static void *entry(struct table *t, uint32_t id, bool make)
 	if (!t->page)
 		return NULL;
 	page = &t->page[id / PAGE];
-	if (!*page && make)
+	if (!*page && make && t->bytes + PAGE * t->size <= TABLE_BYTES) {
 		*page = calloc(PAGE, t->size);
+		t->bytes += PAGE * t->size;
+	}
 	return *page ? (char *)*page + id % PAGE * t->size : NULL;
 }
 
@@ -94,7 +99,7 @@ static struct stacks *stacks_of(struct arena *a)
 
 static bool may_keep(struct stacks *s, size_t bytes)
 {
-	if (s->bytes + bytes > KEEP_BYTES)
+	if (s->bytes + bytes > KEEP_BYTES || !budget_take(bytes))
 		return false;
 	s->bytes += bytes;
 	return true;
@@ -257,7 +262,7 @@ static struct module *learn_module(struct arena *a, uint32_t number, uint64_t si
 	memcpy(text, m->bytes + m->build_id_len, len < sizeof(text) ? len : sizeof(text) - 1);
 	path = unlinked(a, absolute(s, sp->pid ? sp->pid : a->peer.pid, text));
 	len = path ? strlen(path) : 0;
-	k = calloc(1, sizeof(*k) + len + 1);
+	k = may_keep(s, sizeof(*k) + len) ? calloc(1, sizeof(*k) + len + 1) : NULL;
 	if (k) {
 		k->start = m->start;
 		k->end = m->end;
@@ -591,6 +596,7 @@ static void release(struct arenas *as, struct arena *a)
 	free_table(&s->stack, free_stack);
 	free_table(&s->code, free_code);
 	free_table(&s->space, free_space);
+	budget_give(s->bytes);
 	free(s->exe);
 	free(s);
 	a->family.stacks = NULL;

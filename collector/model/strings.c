@@ -6,58 +6,68 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/grow.h"
 
-#define STRING_MAX   (1u << 22) /* ids beyond it make no sense */
-#define STRINGS_PAGE 256u       /* ids that are saved together */
+#define STRING_MAX (1u << 22)  /* ids beyond it make no sense */
+#define KEEP_BYTES (64u << 20) /* of an arena */
+/* What a text takes: itself, its copy in the state that recover needs, and one that waits for the commit. */
+#define TEXT_BYTES(len) (3 * ((size_t)(len) + 16))
 _Static_assert(STRING_MAX / STRINGS_PAGE <= 64 * 256, "a bit for each page");
 
 void string_known(struct arena *a, uint32_t id, const char *text, uint32_t len)
 {
 	struct strings *s = &a->strings;
+	char **page;
 
-	if (!id || id >= STRING_MAX)
+	if (!id || id >= STRING_MAX || string_find(a, id))
 		return;
-	if (!grow_to(&s->text, id, &s->cnt, sizeof(*s->text)))
+	page = s->bytes < KEEP_BYTES ? grow_page(&s->page, &s->pages, id / STRINGS_PAGE,
+						 STRINGS_PAGE * sizeof(*page))
+				     : NULL;
+	if (!page || !budget_take(TEXT_BYTES(len))) {
+		s->lost++;
 		return;
-	if (s->cnt > STRING_MAX)
-		s->cnt = STRING_MAX; /* is_new has no bits for more */
-	if (s->text[id])
+	}
+	page[id % STRINGS_PAGE] = malloc(len + 1);
+	s->bytes += TEXT_BYTES(len);
+	if (!page[id % STRINGS_PAGE]) {
+		s->lost++;
 		return;
-	s->text[id] = malloc(len + 1);
-	if (!s->text[id])
-		return;
-	memcpy(s->text[id], text, len);
-	s->text[id][len] = 0;
+	}
+	memcpy(page[id % STRINGS_PAGE], text, len);
+	page[id % STRINGS_PAGE][len] = 0;
 	s->is_new[id / STRINGS_PAGE / 64] |= UINT64_C(1) << id / STRINGS_PAGE % 64;
 	s->has_new = true;
 }
 
 const char *string_find(const struct arena *a, uint32_t id)
 {
-	return id < a->strings.cnt ? a->strings.text[id] : NULL;
+	const struct strings *s = &a->strings;
+	uint32_t page = id / STRINGS_PAGE;
+
+	return page < s->pages && s->page[page] ? s->page[page][id % STRINGS_PAGE] : NULL;
 }
 
 /* Of each text of the page: id, length, bytes. */
 static int save_page(struct db *db, const struct arena *a, uint32_t page)
 {
-	const struct strings *s = &a->strings;
-	uint32_t first = page * STRINGS_PAGE, end = first + STRINGS_PAGE;
+	char *const *text = a->strings.page[page];
 	size_t len = 0;
 	char key[32], *blob = NULL, *at;
 	int err;
 
-	for (uint32_t id = first; id < end && id < s->cnt; id++)
-		len += s->text[id] ? 8 + strlen(s->text[id]) : 0;
+	for (uint32_t i = 0; i < STRINGS_PAGE; i++)
+		len += text[i] ? 8 + strlen(text[i]) : 0;
 	at = blob = malloc(len + 1);
 	if (!blob)
 		return -ENOMEM;
-	for (uint32_t id = first; id < end && id < s->cnt; id++)
-		if (s->text[id]) {
-			uint32_t head[2] = {id, (uint32_t)strlen(s->text[id])};
+	for (uint32_t i = 0; i < STRINGS_PAGE; i++)
+		if (text[i]) {
+			uint32_t head[2] = {page * STRINGS_PAGE + i, (uint32_t)strlen(text[i])};
 
 			memcpy(at, head, 8);
-			memcpy(at + 8, s->text[id], head[1]);
+			memcpy(at + 8, text[i], head[1]);
 			at += 8 + head[1];
 		}
 	snprintf(key, sizeof(key), "strings.%u.%u", a->id, page);
@@ -69,7 +79,8 @@ static int save_page(struct db *db, const struct arena *a, uint32_t page)
 static int save(struct arenas *as, struct arena *a)
 {
 	struct strings *s = &a->strings;
-	uint32_t pages = (s->cnt + STRINGS_PAGE - 1) / STRINGS_PAGE;
+	uint32_t pages =
+		s->pages < STRING_MAX / STRINGS_PAGE ? s->pages : STRING_MAX / STRINGS_PAGE;
 	char key[32];
 	int err;
 
@@ -130,11 +141,24 @@ static void restore(struct arenas *as, struct arena *a)
 
 static void release(struct arenas *as, struct arena *a)
 {
-	(void)as;
-	for (uint32_t i = 0; i < a->strings.cnt; i++)
-		free(a->strings.text[i]);
-	free(a->strings.text);
-	memset(&a->strings, 0, sizeof(a->strings));
+	struct strings *s = &a->strings;
+	char key[32];
+
+	if (s->lost)
+		db_lost(as->db, clock_map_ns(as->clock, a->mem.born),
+			clock_map_ns(as->clock, as->clock->newest), GLOBAL_PID(a->peer.pid),
+			"texts: no room", (int64_t)s->lost);
+	for (uint32_t page = 0; page < s->pages; page++) {
+		if (!s->page[page])
+			continue;
+		for (uint32_t i = 0; i < STRINGS_PAGE; i++)
+			free(s->page[page][i]);
+		snprintf(key, sizeof(key), "strings.%u.%u", a->id, page);
+		db_state_drop(as->db, key);
+	}
+	free_pages(&s->page, &s->pages);
+	budget_give(s->bytes);
+	memset(s, 0, sizeof(*s));
 }
 
 const struct record_family string_records = {.save = save, .restore = restore, .release = release};

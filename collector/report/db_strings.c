@@ -14,6 +14,12 @@
 #include <string.h>
 
 #define BLOCK_BYTES 65536u
+/* Texts are held in memory: paths first come to an end, names later. */
+#define LONG_BYTES  (96u << 20)
+#define SHORT_BYTES (128u << 20)
+#define SHORT_TEXT  64u
+
+static const char no_room[] = "[no room for the text]";
 
 struct db_block {
 	struct db_block *next;
@@ -101,12 +107,18 @@ static char *keep(struct db_strings *t, const char *text, size_t len)
 	return copy;
 }
 
+static bool has_room(const struct db_strings *t, size_t len)
+{
+	return t->bytes + len <= (len <= SHORT_TEXT ? SHORT_BYTES : LONG_BYTES);
+}
+
 static int64_t add(struct db_strings *t, uint32_t *slot, const char *text, size_t len, uint32_t h)
 {
 	char *copy = keep(t, text, len);
 
 	if (!copy)
 		return 0;
+	t->bytes += len;
 	t->list[t->cnt] = (struct db_text){copy, (uint32_t)len, h};
 	*slot = (uint32_t)t->cnt + 1;
 	return t->cnt++;
@@ -137,6 +149,10 @@ int64_t db_string(struct db *db, const char *text, size_t len)
 
 	if (*slot)
 		return *slot - 1;
+	if (!has_room(t, len)) {
+		t->lost++;
+		return len > sizeof(no_room) ? db_string(db, no_room, sizeof(no_room) - 1) : 0;
+	}
 	if (t->cnt == t->cap) {
 		/* Out of memory: the empty text rather than the end of the recording. */
 		if (t->cap > UINT32_MAX / 4 || !grow_strings(t))
@@ -144,6 +160,11 @@ int64_t db_string(struct db *db, const char *text, size_t len)
 		slot = find(t, clean, len, h);
 	}
 	return add(t, slot, clean, len, h);
+}
+
+uint64_t db_strings_lost(const struct db *db)
+{
+	return db->strings.lost;
 }
 
 int64_t db_string_known(struct db *db, const char *text, size_t len)

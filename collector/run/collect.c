@@ -219,7 +219,8 @@ size_t collect_tick(struct collector *c)
 	do {
 		taken = drain_round(&c->arenas, round);
 		all += taken;
-		if (db_pending(c->report.db) >= (is_prompt ? PROMPT_ROWS : ROWS_PER_COMMIT))
+		if (c->arenas.memory.is_high ||
+		    db_pending(c->report.db) >= (is_prompt ? PROMPT_ROWS : ROWS_PER_COMMIT))
 			pump_commit(c);
 		if (is_prompt)
 			intake_accept(c);
@@ -230,7 +231,7 @@ size_t collect_tick(struct collector *c)
 	housekeeping(c);
 	c->report.is_busy |= all > 0;
 	if ((c->clocks.now - c->clocks.committed_at >= commit_period(c) ||
-	     db_pending(c->report.db) >= COMMIT_ROWS) &&
+	     db_pending(c->report.db) >= COMMIT_ROWS || c->arenas.memory.is_high) &&
 	    has_news(c))
 		pump_commit(c);
 	capture_tick(c);

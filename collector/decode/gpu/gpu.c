@@ -7,6 +7,7 @@
  * warning.
  */
 #include "collector/decode/gpu/gpu_internal.h"
+#include "collector/base/grow.h"
 #include "collector/model/ring_reader.h"
 
 #include <stdio.h>
@@ -234,7 +235,7 @@ void gpu_release(struct arenas *as, struct arena *a)
 		process_free(as, g, p);
 	}
 	gpu_pending_release(as, a);
-	free(g->name);
+	free_pages(&g->name, &g->names);
 	free(g->function_id);
 	free(g->match.node);
 	free(g);

@@ -170,7 +170,7 @@ struct gpu_log {
 struct gpu_arena {
 	struct gpu_process *first;
 	struct gpu_process *last; /* found last */
-	struct gpu_name *name;    /* by id of the string */
+	struct gpu_name **name;   /* by id of the string, pages of STRINGS_PAGE */
 	uint32_t names;
 	int64_t *function_id; /* StringIds.id + 1 by function */
 	size_t pending;       /* bytes */

@@ -32,12 +32,10 @@ static void work_out(struct arenas *as, const char *symbol, struct gpu_name *n)
 static struct gpu_name *slot(struct arena *a, uint32_t string)
 {
 	struct gpu_arena *g = a->family.gpu;
+	struct gpu_name *page =
+		grow_page(&g->name, &g->names, string / STRINGS_PAGE, STRINGS_PAGE * sizeof(*page));
 
-	if (string >= a->strings.cnt)
-		return NULL;
-	if (!grow_to(&g->name, string, &g->names, sizeof(*g->name)))
-		return NULL;
-	return &g->name[string];
+	return page ? &page[string % STRINGS_PAGE] : NULL;
 }
 
 const struct gpu_name *gpu_name(struct arenas *as, struct arena *a, uint32_t string, bool force)

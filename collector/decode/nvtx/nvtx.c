@@ -9,6 +9,7 @@
  * later collector goes on from these rows after a crash.
  */
 #include "collector/decode/nvtx/nvtx_internal.h"
+#include "collector/base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -577,7 +578,7 @@ void nvtx_release(struct arena *a)
 	nvtx_schemas_release(n);
 	nvtx_free_event(&n->scratch);
 	free(n->named);
-	free(n->texts.id);
+	free_pages(&n->texts.page, &n->texts.pages);
 	free(n);
 	a->family.nvtx = NULL;
 }

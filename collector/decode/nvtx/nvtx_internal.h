@@ -93,8 +93,8 @@ struct nvtx_arena {
 		named; /* set of process << 32 | domain, whose names have rows: open addressing, 0 = free */
 	uint32_t named_cnt, named_cap, name_cnt;
 	struct {
-		int64_t *id; /* StringIds.id + 1 by string id */
-		uint32_t cnt;
+		int64_t **page; /* StringIds.id + 1 by string id, STRINGS_PAGE each */
+		uint32_t pages;
 	} texts;
 	uint32_t saves;
 	struct nvtx_event scratch; /* of the record being read */

@@ -36,10 +36,12 @@ void nvtx_text_free(struct nvtx_text *t)
 static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 {
 	struct nvtx_arena *n = a->family.nvtx;
+	uint32_t page = string / STRINGS_PAGE, i = string % STRINGS_PAGE;
 	const char *text;
+	int64_t *ids;
 
-	if (string < n->texts.cnt && n->texts.id[string])
-		return n->texts.id[string] - 1;
+	if (page < n->texts.pages && n->texts.page[page] && n->texts.page[page][i])
+		return n->texts.page[page][i] - 1;
 	text = string_find(a, string);
 	if (!text && !n->looked) {
 		/* It may be in the ring of the thread that registered it, which was not read so far yet. */
@@ -49,10 +51,11 @@ static int64_t text_id(struct arenas *as, struct arena *a, uint32_t string)
 	}
 	if (!text)
 		return DB_NULL;
-	if (!grow_to(&n->texts.id, string, &n->texts.cnt, sizeof(*n->texts.id)))
+	ids = grow_page(&n->texts.page, &n->texts.pages, page, STRINGS_PAGE * sizeof(*ids));
+	if (!ids)
 		return db_string(as->db, text, strlen(text));
-	n->texts.id[string] = db_string(as->db, text, strlen(text)) + 1;
-	return n->texts.id[string] - 1;
+	ids[i] = db_string(as->db, text, strlen(text)) + 1;
+	return ids[i] - 1;
 }
 
 /* Cuts [e->start, *end] to what is recorded. False: nothing of it is. *@end may be DB_NULL: open. */

@@ -47,6 +47,31 @@ for seed in 1 2 3 4; do
 	ok $? "profile: random forgeries, seed $seed"
 done
 
+# ---- memory: what a program makes the collector keep ----
+peak() { # PID: the most MiB that are its own
+	most=0
+	# A process that has ended has no such line.
+	while now=$(awk '/^RssAnon/ { print int($2 / 1024) }' "/proc/$1/status" 2>/dev/null) && [ -n "$now" ]; do
+		[ "$now" -le "$most" ] || most=$now
+		sleep 0.02
+	done
+	echo "$most"
+}
+for mode in 'strings 12' 'files 8' 'paths 8' 'threads 4' 'arenas 400'; do
+	R=$W/open/m.sqlite
+	"$BIN" profile -f true -o open/m $AS "$HOSTILE" $mode >out 2>err &
+	job=$!
+	is "$(peak $job | awk '{ print $1 <= 256 ? "small" : $1 " MiB" }')" small "memory: $mode"
+	wait $job
+	ok $? "memory: $mode"
+	case $mode in
+	strings*) what='texts: no room' ;;
+	files* | paths*) what="records: their program filled the collector's memory" ;;
+	*) continue ;;
+	esac
+	check "memory: $mode: what was not kept is counted" [ "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what = \"$what\" AND count > 0")" -gt 0 ]
+done
+
 # ---- the flight recorder: its report is written, for the program fails ----
 for mode in plain counts strings-far sums 'random 5 3 400' 'random 6 3 400'; do
 	R=$W/open/f.sqlite

@@ -1,6 +1,7 @@
 /* nvtx.c - NVTX records become the right rows, in whatever order they are read; and no words whatsoever do harm. */
 #include "tests/unit/report/db_test.h"
 
+#include "collector/base/grow.h"
 #include "collector/decode/nvtx/nvtx_internal.h"
 #include "preload/wire/clock.h"
 
@@ -39,7 +40,7 @@ static const char *answer(const char *sql)
 	db_abandon(all.db);
 	clock_map_release(&clk);
 	free(arena.map);
-	free(arena.strings.text);
+	free_pages(&arena.strings.page, &arena.strings.pages);
 	return ask_file(test_path, sql);
 }
 

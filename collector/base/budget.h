@@ -1,0 +1,19 @@
+/*
+ * budget.h - bounds what the collector keeps in memory because of what programs write: texts, paths and stacks of all arenas
+ * together, and all of its memory.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BUDGET_KEPT   (UINT64_C(144) << 20) /* taken by budget_take() */
+#define BUDGET_MEMORY (UINT64_C(192) << 20) /* of the process, beyond its rings */
+
+/* False: @bytes more are too many. One thread. */
+bool budget_take(size_t bytes);
+void budget_give(size_t bytes);
+
+/* Memory of this process that is its own (no shared memory, so no rings); 0: not known. One read of a file in /proc. */
+uint64_t budget_memory(void);
