@@ -19,9 +19,65 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/ioctl.h>
+#include <linux/mount.h>
 #include <unistd.h>
 
 #define COMMAND_MAX 4096
+
+/* Detached: mounted nowhere, so that only this process sees it. -1: not permitted (root, or the namespace's own root). */
+static int own_proc(void)
+{
+	int fs = (int)syscall(SYS_fsopen, "proc", FSOPEN_CLOEXEC), mount = -1, high;
+
+	if (fs < 0)
+		return -1;
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		mount = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	close(fs);
+	if (mount < 0)
+		return -1;
+	/* Out of the way of the numbers that a program expects to get. */
+	high = fcntl(mount, F_DUPFD_CLOEXEC, 200);
+	if (high >= 0)
+		close(mount);
+	return high >= 0 ? high : mount;
+}
+
+static void find_root(char *root, size_t size)
+{
+	char number[16];
+	ssize_t len = readlink("/proc/self", number, sizeof(number) - 1);
+	bool is_ours;
+	int fd;
+
+	number[len > 0 ? len : 0] = 0;
+	is_ours = len <= 0 || strtol(number, NULL, 10) == getpid();
+	fd = is_ours ? -1 : own_proc();
+	if (fd >= 0)
+		snprintf(root, size, "/proc/self/fd/%d", fd);
+	else
+		snprintf(root, size, "%s", is_ours ? "/proc" : "/proc/-");
+}
+
+const char *proc_root(void)
+{
+	static char root[32];
+	static pid_t of;
+
+	/* A forked process may have closed the descriptor. */
+	if (of != getpid()) {
+		find_root(root, sizeof(root));
+		of = getpid();
+	}
+	return root;
+}
+
+bool proc_is_here(void)
+{
+	struct proc_origin o;
+
+	return proc_origin((uint32_t)getpid(), &o);
+}
 
 static bool same_ns(const char *a, const char *b)
 {
@@ -35,7 +91,7 @@ bool pidns_is_ours(uint32_t pid)
 	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
+	snprintf(path, sizeof(path), "%s/%u/ns/pid", proc_root(), pid);
 	/* Not to be seen (gone, or another user's): the usual case is the likely one. */
 	return stat(path, &st) < 0 || same_ns(path, "/proc/self/ns/pid");
 }
@@ -93,20 +149,20 @@ uint32_t pidns_process(uint32_t peer, uint32_t ns_pid)
 {
 	char ns[64];
 
-	snprintf(ns, sizeof(ns), "/proc/%u/ns/pid", peer);
-	return search("/proc", ns, ns_pid, 0);
+	snprintf(ns, sizeof(ns), "%s/%u/ns/pid", proc_root(), peer);
+	return search(proc_root(), ns, ns_pid, 0);
 }
 
 uint32_t pidns_next(uint32_t after, uint32_t ns_pid)
 {
-	return search("/proc", NULL, ns_pid, after);
+	return search(proc_root(), NULL, ns_pid, after);
 }
 
 uint32_t pidns_thread(uint32_t pid, uint32_t ns_tid)
 {
 	char dir[64];
 
-	snprintf(dir, sizeof(dir), "/proc/%u/task", pid);
+	snprintf(dir, sizeof(dir), "%s/%u/task", proc_root(), pid);
 	return search(dir, NULL, ns_tid, 0);
 }
 
@@ -115,7 +171,7 @@ char *proc_exe(uint32_t pid)
 	char path[64], exe[PATH_MAX];
 	ssize_t len;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	snprintf(path, sizeof(path), "%s/%u/exe", proc_root(), pid);
 	len = readlink(path, exe, sizeof(exe) - 1);
 	if (len <= 0)
 		return NULL;
@@ -142,7 +198,7 @@ char *proc_command_line(uint32_t pid)
 	char path[64], text[COMMAND_MAX];
 	ssize_t len;
 
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	snprintf(path, sizeof(path), "%s/%u/cmdline", proc_root(), pid);
 	len = slurp(path, text, sizeof(text));
 	if (len <= 0)
 		return NULL;
@@ -158,7 +214,7 @@ int proc_has_mapped(uint32_t pid, uint64_t device, uint64_t inode)
 	bool found = false;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	snprintf(path, sizeof(path), "%s/%u/maps", proc_root(), pid);
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
@@ -176,7 +232,7 @@ int proc_has_mapped(uint32_t pid, uint64_t device, uint64_t inode)
 
 bool users_have_mapped(uint64_t device, uint64_t inode)
 {
-	DIR *d = opendir("/proc");
+	DIR *d = opendir(proc_root());
 	uint32_t self = (uint32_t)getpid();
 	struct dirent *e;
 	bool found = false;
@@ -197,7 +253,7 @@ static char state_of(uint32_t pid, uint32_t tid)
 	char path[64], line[512];
 	const char *end;
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
+	snprintf(path, sizeof(path), "%s/%u/task/%u/stat", proc_root(), pid, tid);
 	if (slurp(path, line, sizeof(line)) <= 0)
 		return 0;
 	end = strrchr(line, ')');
@@ -209,7 +265,7 @@ bool proc_origin(uint32_t pid, struct proc_origin *o)
 	char path[64], line[1024];
 	const char *end;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	snprintf(path, sizeof(path), "%s/%u/stat", proc_root(), pid);
 	if (slurp(path, line, sizeof(line)) <= 0)
 		return false;
 	end = strrchr(line, ')');
@@ -239,7 +295,7 @@ bool proc_thread_lives(uint32_t pid, uint32_t tid)
 	if (syscall(SYS_tgkill, pid, tid, 0) < 0) {
 		if (errno == ESRCH)
 			return false;
-		snprintf(path, sizeof(path), "/proc/%u/task/%u", pid, tid);
+		snprintf(path, sizeof(path), "%s/%u/task/%u", proc_root(), pid, tid);
 		return errno == EPERM ? stat(path, &st) == 0 : true;
 	}
 	if (pid != tid)
@@ -262,11 +318,11 @@ _Static_assert(sizeof(struct exit_info) == 64, "PIDFD_INFO_SIZE_VER0");
 /* The last field of /proc/PID/stat of a zombie. */
 static int zombie_status(uint32_t pid)
 {
-	char path[32], text[1024];
+	char path[64], text[1024];
 	FILE *f;
 	size_t n;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	snprintf(path, sizeof(path), "%s/%u/stat", proc_root(), pid);
 	f = fopen(path, "re");
 	if (!f)
 		return -1;

@@ -4,6 +4,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * Where /proc of this process's PID namespace is: "/proc", or another place where that shows other pids (a new namespace
+ * without a mount of its own); a name that leads nowhere where there is none.
+ */
+const char *proc_root(void);
+bool proc_is_here(void);
+
 /* Does process @pid (our view) number processes as we do? */
 bool pidns_is_ours(uint32_t pid);
 /* Our number of the process that sees itself as @ns_pid in the namespace of @peer; 0: not found. */

@@ -30,7 +30,7 @@ static int64_t mono_ns(void)
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
-void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
+struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32_t claimed)
 {
 	struct keeper_message m = {
 		.kind = KEEPER_ARENA, .id = id, .peer_pid = pid, .claimed_pid = claimed};
@@ -40,7 +40,7 @@ void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32
 	/* The keeper maps and copies it, too. */
 	if (!ring_memfd_is_sound(fd, &st)) {
 		c->arenas.lost.unsound++;
-		return;
+		return NULL;
 	}
 	/* First: from here on nothing of it is lost if the collector is killed. */
 	if (c->intake.keeper >= 0)
@@ -50,6 +50,7 @@ void intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pid, uint32
 		m.kind = KEEPER_GONE;
 		keeper_send(c->intake.keeper, &m, -1);
 	}
+	return a;
 }
 
 void intake_release(struct collector *c)
@@ -137,7 +138,12 @@ static void on_forked(struct collector *c, const struct hello *h)
 {
 	for (struct arena *a = c->arenas.first; a; a = a->next)
 		if (a->mem.born == h->arena) {
-			identity_note(&c->arenas, a, h->range, h->claimed, h->pid);
+			struct forked f = {.number = h->range,
+					   .ns_pid = h->claimed,
+					   .pid = h->pid,
+					   .pid_ns = h->pid_ns};
+
+			identity_note(&c->arenas, a, &f);
 			return;
 		}
 }
@@ -154,6 +160,7 @@ static void on_leaving(struct collector *c, int sock)
 static void on_peer(void *ctx, int sock)
 {
 	struct collector *c = ctx;
+	struct arena *a;
 	struct hello h;
 	int got = hello_receive(sock, &h);
 
@@ -171,7 +178,9 @@ static void on_peer(void *ctx, int sock)
 	symbols_jit_trust(h.uid);
 	switch (h.kind) {
 	case SL_HELLO_ARENA:
-		intake_arena(c, h.fd, c->arenas.last_id + 1, h.pid, h.claimed);
+		a = intake_arena(c, h.fd, c->arenas.last_id + 1, h.pid, h.claimed);
+		if (a)
+			a->peer.pid_ns = h.pid_ns;
 		close(h.fd);
 		break;
 	case SL_HELLO_FORKED:

@@ -69,7 +69,7 @@ static void put_images(struct buffer *b, const struct arena *a, struct saved_are
 	for (const struct image *im = a->images; im; im = im->next) {
 		struct saved_image s = {.number = im->number,
 					.pid = im->proc->pid,
-					.ns_pid = im->ns_pid,
+					.ns_pid = im->inside.pid,
 					.is_named = im->is_named,
 					.start_ns = im->start_ns};
 

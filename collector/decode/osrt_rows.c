@@ -6,6 +6,7 @@
 
 #include "collector/report/db_stacks.h"
 #include "collector/decode/python_register.h"
+#include "collector/model/identity.h"
 #include "collector/model/stacks.h"
 #include "collector/model/strings.h"
 
@@ -376,6 +377,7 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 		m.bytes = raw;
 		if (m.image == SL_IMAGE_START)
 			stacks_exe(t->image->arena, raw);
+		m.ppid = identity_parent(as, t->image, (uint32_t)m.ppid);
 		model_on_image(as->model, t->image, &m, ns);
 		break;
 	case SL_META_FILE:

@@ -82,6 +82,7 @@ struct strings {
 struct forked {
 	uint32_t number, ns_pid; /* as its slot will claim */
 	uint32_t pid, parent_pid;
+	uint64_t pid_ns; /* inode; 0 unknown */
 	bool is_descendant;
 };
 
@@ -110,6 +111,7 @@ struct arena {
 		uint32_t pid; /* creator, our view */
 		uint32_t
 			parent_pid; /* likewise, of a creator in another PID namespace; 0 unknown */
+		uint64_t pid_ns;    /* likewise: inode; 0 unknown */
 		struct forked *forked; /* whose images are not known yet */
 		uint32_t forked_cnt, forked_cap;
 		struct early early[EARLY_CNT];

@@ -71,6 +71,15 @@ void identity_signal(struct model *m, const struct proc *p, int sig)
 		kill((pid_t)p->pid, sig);
 }
 
+static struct image *find(const struct arena *a, uint32_t number)
+{
+	struct image *im = a->images;
+
+	while (im && im->number != number)
+		im = im->next;
+	return im;
+}
+
 /* ---- processes of the collector's PID namespace ---- */
 
 static int64_t now_ns(const struct arenas *as)
@@ -123,41 +132,50 @@ static struct proc *claimed(struct arenas *as, struct arena *a, uint32_t pid, in
 	}
 	if (p)
 		return p;
-	return has_ring(m, a, pid) ? model_at(m, pid, ns) : guest(as, pid, ns);
+	/* Without /proc its pidfd shows whether it lives. */
+	if (has_ring(m, a, pid) || !proc_is_here())
+		return model_at(m, pid, ns);
+	return guest(as, pid, ns);
 }
 
 /* ---- processes of others ---- */
 
-void identity_note(struct arenas *as, struct arena *a, uint32_t number, uint32_t ns_pid,
-		   uint32_t pid)
+void identity_note(struct arenas *as, struct arena *a, const struct forked *f)
 {
-	struct forked *list = a->peer.forked;
+	struct forked *list = a->peer.forked, *new;
 
-	for (const struct image *im = a->images; im; im = im->next)
-		if (im->number == number)
-			return;
+	if (find(a, f->number))
+		return;
 	if (a->peer.forked_cnt == NOTES_MAX)
 		memmove(list, list + 1, --a->peer.forked_cnt * sizeof(*list));
 	if (!grow(&a->peer.forked, a->peer.forked_cnt, &a->peer.forked_cap, sizeof(*list)))
 		return;
-	a->peer.forked[a->peer.forked_cnt++] =
-		(struct forked){.number = number,
-				.ns_pid = ns_pid,
-				.pid = pid,
-				.parent_pid = proc_parent(pid),
-				.is_descendant = identity_descends(as->model, pid)};
+	new = &a->peer.forked[a->peer.forked_cnt++];
+	*new = *f;
+	new->parent_pid = proc_parent(f->pid);
+	new->is_descendant = identity_descends(as->model, f->pid);
 }
 
-static bool take_note(struct arena *a, uint32_t number, uint32_t ns_pid, struct forked *note)
+static struct forked *find_note(const struct arena *a, const struct claim *claim)
 {
 	for (uint32_t i = 0; i < a->peer.forked_cnt; i++) {
-		*note = a->peer.forked[i];
-		if (note->number != number || note->ns_pid != ns_pid)
-			continue;
-		a->peer.forked[i] = a->peer.forked[--a->peer.forked_cnt];
-		return true;
+		struct forked *f = &a->peer.forked[i];
+
+		if (f->number == claim->number && f->ns_pid == claim->pid)
+			return f;
 	}
-	return false;
+	return NULL;
+}
+
+static bool take_note(struct arena *a, const struct claim *claim, struct forked *note)
+{
+	struct forked *f = find_note(a, claim);
+
+	if (!f)
+		return false;
+	*note = *f;
+	*f = a->peer.forked[--a->peer.forked_cnt];
+	return true;
 }
 
 /* A hello is sent before its process takes a slot: when the connections have been read once more, it is here. */
@@ -181,28 +199,24 @@ static uint32_t search(const struct arena *a, uint32_t ns_pid)
 	return 0;
 }
 
+/* @note: what is known of it. */
 static struct proc *namespaced(struct arenas *as, struct arena *a, const struct claim *claim,
-			       int64_t ns, bool *is_early)
+			       int64_t ns, struct forked *note)
 {
 	struct model *m = as->model;
-	struct forked note = {0};
 	struct proc *p;
 
-	if (take_note(a, claim->number, claim->pid, &note)) {
-		p = model_at(m, note.pid, ns);
-		model_admit(m, p, note.is_descendant);
-		if (!p->parent_pid)
-			p->parent_pid = note.parent_pid;
+	if (take_note(a, claim, note)) {
+		p = model_at(m, note->pid, ns);
+		model_admit(m, p, note->is_descendant);
 		return p;
 	}
-	*is_early = may_come(as, a, claim->number);
-	if (*is_early)
-		return NULL;
-	note.pid = search(a, claim->pid);
-	if (!note.pid)
+	note->pid = search(a, claim->pid);
+	if (!note->pid)
 		return guest(as, IDENTITY_UNKNOWN + m->counts.guests, ns);
-	p = model_at(m, note.pid, ns);
-	if (identity_descends(m, note.pid))
+	p = model_at(m, note->pid, ns);
+	note->parent_pid = proc_parent(note->pid);
+	if (identity_descends(m, note->pid))
 		model_admit(m, p, true);
 	return p;
 }
@@ -220,20 +234,12 @@ static struct proc *creator(struct arenas *as, struct arena *a, int64_t ns)
 	return p;
 }
 
-static struct image *find(const struct arena *a, uint32_t number)
-{
-	struct image *im = a->images;
-
-	while (im && im->number != number)
-		im = im->next;
-	return im;
-}
-
 struct image *identity_image(struct arenas *as, struct arena *a, const struct claim *claim,
 			     bool *is_early)
 {
 	struct image *im = find(a, claim->number);
 	int64_t ns = clock_map_ns(as->clock, claim->born);
+	struct forked note = {.pid_ns = a->peer.pid_ns, .parent_pid = a->peer.parent_pid};
 	bool is_namespaced = a->flags.is_foreign || claim->is_namespaced;
 	struct proc *p;
 
@@ -241,17 +247,22 @@ struct image *identity_image(struct arenas *as, struct arena *a, const struct cl
 	if (im || !claim->number || claim->number > PROCESS_MAX || !claim->pid ||
 	    claim->pid > PID_MAX)
 		return im;
-	if (claim->number == 1)
-		p = creator(as, a, ns);
-	else if (is_namespaced)
-		p = namespaced(as, a, claim, ns, is_early);
-	else
+	if (claim->number > 1 && is_namespaced) {
+		note.parent_pid = 0;
+		*is_early = !find_note(a, claim) && may_come(as, a, claim->number);
+		p = *is_early ? NULL : namespaced(as, a, claim, ns, &note);
+	} else if (claim->number > 1) {
 		p = claimed(as, a, claim->pid, ns);
+	} else {
+		p = creator(as, a, ns);
+	}
 	if (!p)
 		return NULL;
 	im = model_image_new(as->model, a, claim->number, p, claim->pid, ns);
 	im->parent = claim->parent;
-	im->is_namespaced = is_namespaced;
+	im->inside.is_namespaced = is_namespaced;
+	im->inside.pid_ns = note.pid_ns;
+	im->inside.parent_pid = note.parent_pid;
 	return im;
 }
 
@@ -259,21 +270,45 @@ uint32_t identity_thread(const struct image *im, uint32_t ns_tid)
 {
 	uint32_t tid = ns_tid;
 
-	if (im->is_namespaced && ns_tid == im->ns_pid)
+	if (im->inside.is_namespaced && ns_tid == im->inside.pid)
 		tid = im->proc->pid;
-	else if (im->is_namespaced && !im->proc->flags.is_gone)
+	else if (im->inside.is_namespaced && !im->proc->flags.is_gone)
 		tid = pidns_thread(im->proc->pid, ns_tid);
 	/* Above 24 bits it would be another process's. */
 	return (tid ? tid : ns_tid) & 0xffffff;
 }
 
-uint32_t identity_parent(const struct image *im, uint32_t ns_ppid)
+/* The youngest that has this pid in the namespace of @im. */
+static const struct image *find_inside(const struct arenas *as, const struct image *im,
+				       uint32_t ns_pid)
 {
-	const struct image *parent = find(im->arena, im->parent);
+	const struct image *found = NULL;
 
-	if (!im->is_namespaced)
+	for (const struct arena *a = as->first; a; a = a->next)
+		for (const struct image *o = a->images; o; o = o->next)
+			if (o != im && o->inside.is_namespaced && o->inside.pid == ns_pid &&
+			    o->inside.pid_ns == im->inside.pid_ns && o->start_ns <= im->start_ns &&
+			    (!found || o->start_ns > found->start_ns))
+				found = o;
+	return found;
+}
+
+uint32_t identity_parent(const struct arenas *as, const struct image *im, uint32_t ns_ppid)
+{
+	const struct image *parent;
+
+	if (!im->inside.is_namespaced)
 		return ns_ppid <= PID_MAX ? ns_ppid : 0;
+	parent = ns_ppid ? find_inside(as, im, ns_ppid) : NULL;
 	if (parent)
 		return parent->proc->pid;
-	return im->number == 1 ? im->arena->peer.parent_pid : 0;
+	if (im->inside.parent_pid)
+		return im->inside.parent_pid;
+	parent = find(im->arena, im->parent);
+	if (parent)
+		return parent->proc->pid;
+	for (uint32_t i = 0; i < im->arena->peer.forked_cnt; i++)
+		if (im->arena->peer.forked[i].number == im->parent)
+			return im->arena->peer.forked[i].pid;
+	return 0;
 }

@@ -27,9 +27,8 @@ struct claim {
 	uint64_t born;           /* ticks */
 };
 
-/* A forked process sent its hello: the kernel names it @pid, it calls itself @ns_pid. */
-void identity_note(struct arenas *as, struct arena *a, uint32_t number, uint32_t ns_pid,
-		   uint32_t pid);
+/* A forked process sent its hello: the kernel names it @f->pid; number, ns_pid and pid_ns are its own words. */
+void identity_note(struct arenas *as, struct arena *a, const struct forked *f);
 /*
  * The image with this number; made when first seen. NULL: the claim makes no sense, or (*is_early) its process is known
  * only after the connections that wait have been read.
@@ -39,7 +38,7 @@ struct image *identity_image(struct arenas *as, struct arena *a, const struct cl
 /* The collector's view of thread @ns_tid of the image's process. */
 uint32_t identity_thread(const struct image *im, uint32_t ns_tid);
 /* Likewise, of the image's parent, which it calls @ns_ppid. 0: not known. */
-uint32_t identity_parent(const struct image *im, uint32_t ns_ppid);
+uint32_t identity_parent(const struct arenas *as, const struct image *im, uint32_t ns_ppid);
 
 /* The first process of the tree. */
 void identity_root(struct model *m, uint32_t pid, int64_t now_ns);

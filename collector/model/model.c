@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "collector/model/arena.h"
-#include "collector/model/identity.h"
 #include "collector/base/proc.h"
 
 #define SETTLE_NS 500000000ll
@@ -172,7 +171,7 @@ struct image *model_image_new(struct model *m, struct arena *arena, uint32_t num
 	im->arena = arena;
 	im->proc = p;
 	im->number = number;
-	im->ns_pid = ns_pid;
+	im->inside.pid = ns_pid;
 	im->start_ns = im->end_ns = ns;
 	im->next = arena->images;
 	arena->images = im;
@@ -269,7 +268,7 @@ static const char *started_as(const struct proc *p, const char *exe, const char 
 	else if (last == first)
 		snprintf(path, sizeof(path), "%.*s%s", (int)(own - exe), exe, first);
 	else
-		snprintf(path, sizeof(path), "/proc/%u/cwd/%s", p->pid, first);
+		snprintf(path, sizeof(path), "%s/%u/cwd/%s", proc_root(), p->pid, first);
 	/* Over already: most work where they were started. */
 	if ((stat(path, &a) && stat(first, &a)) || stat(exe, &b) || a.st_dev != b.st_dev ||
 	    a.st_ino != b.st_ino)
@@ -404,7 +403,7 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 	command = split_command(text, meta->len);
 	im->is_named = true;
 	if (!p->parent_pid)
-		p->parent_pid = identity_parent(im, (uint32_t)meta->ppid);
+		p->parent_pid = (uint32_t)meta->ppid;
 	if (meta->image == SL_IMAGE_FORK) {
 		if (!p->flags.is_known)
 			tell_fork(m, p);

@@ -79,10 +79,14 @@ struct image {
 	struct image *next; /* of this arena */
 	struct arena *arena;
 	struct proc *proc;
-	uint32_t number;    /* in the arena */
-	uint32_t parent;    /* of the image that it was forked from, 0 none */
-	uint32_t ns_pid;    /* as it sees itself, */
-	bool is_namespaced; /* in another PID namespace than the collector's */
+	uint32_t number; /* in the arena */
+	uint32_t parent; /* of the image that it was forked from, 0 none */
+	struct {
+		uint32_t pid;        /* as it sees itself, */
+		bool is_namespaced;  /* in another PID namespace than the collector's: */
+		uint64_t pid_ns;     /* its inode; 0 unknown */
+		uint32_t parent_pid; /* the collector's view; 0 unknown */
+	} inside;
 	int64_t start_ns, end_ns;
 	bool is_named;
 	uint32_t threads;     /* whose slots are not given back yet */

@@ -131,7 +131,7 @@ static char *absolute(const struct stacks *s, uint32_t pid, const char *path)
 	/* In no file. */
 	if (strncmp(path, "linux-vdso.so", 13) == 0)
 		return strdup("[vdso]");
-	snprintf(link, sizeof(link), "/proc/%u/cwd", pid);
+	snprintf(link, sizeof(link), "%s/%u/cwd", proc_root(), pid);
 	n = readlink(link, dir, sizeof(dir));
 	if (n <= 0 || n == sizeof(dir) || asprintf(&text, "%.*s/%s", (int)n, dir, path) < 0)
 		return strdup(path);

@@ -1,5 +1,6 @@
 /* hotkey.c - takes one key of the terminal that the program uses, and gives the terminal back. */
 #include "collector/run/hotkey.h"
+#include "collector/base/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -88,7 +89,7 @@ static bool is_terminal(pid_t pid, unsigned long fd, dev_t tty)
 	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%lu", (int)pid, fd);
+	snprintf(path, sizeof(path), "%s/%d/fd/%lu", proc_root(), (int)pid, fd);
 	return stat(path, &st) == 0 && S_ISCHR(st.st_mode) &&
 	       (st.st_rdev == tty || st.st_rdev == makedev(5, 0) /* /dev/tty */);
 }
@@ -111,7 +112,7 @@ static bool thread_reads(pid_t pid, const char *tid, dev_t tty)
 	unsigned long fd;
 	long number;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/syscall", (int)pid, tid);
+	snprintf(path, sizeof(path), "%s/%d/task/%.20s/syscall", proc_root(), (int)pid, tid);
 	return read_text(path, text, sizeof(text)) && sscanf(text, "%ld %lx", &number, &fd) == 2 &&
 	       (number == SYS_read || number == SYS_readv) && is_terminal(pid, fd, tty);
 }
@@ -124,14 +125,15 @@ static bool tree_reads(pid_t pid, dev_t tty, int *left)
 	bool reads = false;
 	DIR *d;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	snprintf(path, sizeof(path), "%s/%d/task", proc_root(), (int)pid);
 	d = --*left < 0 ? NULL : opendir(path);
 	while (d && !reads && (e = readdir(d)) && *left >= 0) {
 		if (e->d_name[0] == '.')
 			continue;
 		--*left;
 		reads = thread_reads(pid, e->d_name, tty);
-		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)pid, e->d_name);
+		snprintf(path, sizeof(path), "%s/%d/task/%.20s/children", proc_root(), (int)pid,
+			 e->d_name);
 		if (reads || !read_text(path, text, sizeof(text)))
 			continue;
 		for (char *p = text, *end; !reads && *p; p = end) {

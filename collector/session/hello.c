@@ -81,5 +81,6 @@ int hello_receive(int sock, struct hello *hello)
 	hello->claimed = h.pid;
 	hello->range = h.range;
 	hello->arena = h.arena;
+	hello->pid_ns = h.pid_ns;
 	return 1;
 }

@@ -12,7 +12,7 @@ struct hello {
 	uint32_t claimed; /* its own view */
 	uint32_t uid;
 	uint32_t range; /* see struct sl_hello */
-	uint64_t arena;
+	uint64_t arena, pid_ns;
 	int fd; /* the arena, or -1 */
 };
 

@@ -25,12 +25,12 @@ struct stat_line {
 
 static bool read_stat(uint32_t pid, struct stat_line *s)
 {
-	char path[32], text[1024];
+	char path[64], text[1024];
 	const char *at;
 	size_t len;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	snprintf(path, sizeof(path), "%s/%u/stat", proc_root(), pid);
 	f = fopen(path, "re");
 	if (!f)
 		return false;
@@ -48,11 +48,11 @@ static bool read_stat(uint32_t pid, struct stat_line *s)
 /* A number of /proc/PID/status; the last one of the line. -1: no such line. */
 static long long status_number(uint32_t pid, const char *key)
 {
-	char path[32], line[512];
+	char path[64], line[512];
 	long long value = -1;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	snprintf(path, sizeof(path), "%s/%u/status", proc_root(), pid);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		char *last = line + strlen(key);
@@ -141,7 +141,7 @@ int running_all(struct running **list)
 {
 	int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK), ahead = boot_ahead_ns();
 	size_t cnt = 0, cap = 0;
-	DIR *proc = opendir("/proc");
+	DIR *proc = opendir(proc_root());
 	struct dirent *e;
 
 	*list = NULL;
@@ -176,12 +176,12 @@ int running_all(struct running **list)
 bool running_session(uint32_t pid, char *dir, size_t size)
 {
 	static const char key[] = SL_SESSION_ENV "=";
-	char path[32], *line = NULL;
+	char path[64], *line = NULL;
 	size_t room = 0;
 	bool found = false;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	snprintf(path, sizeof(path), "%s/%u/environ", proc_root(), pid);
 	f = fopen(path, "re");
 	while (f && !found && getdelim(&line, &room, 0, f) > 0) {
 		if (strncmp(line, key, sizeof(key) - 1) != 0)

@@ -10,6 +10,7 @@
  */
 #include "collector/base/grow.h"
 #include "collector/symbols/symbols_internal.h"
+#include "collector/base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +82,7 @@ static bool is_trusted(uid_t owner, int64_t pid)
 	for (unsigned i = 0; i < user_cnt; i++)
 		if (users[i] == owner)
 			return true;
-	snprintf(path, sizeof(path), "/proc/%lld", (long long)pid);
+	snprintf(path, sizeof(path), "%s/%lld", proc_root(), (long long)pid);
 	return stat(path, &st) == 0 && st.st_uid == owner;
 }
 

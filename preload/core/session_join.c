@@ -19,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -155,6 +156,13 @@ long sl_session_connect(unsigned limit_ms)
 	return fd;
 }
 
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return sl_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) < 0 ? 0 : st.st_ino;
+}
+
 long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd)
 {
 	struct sl_hello hello = {.magic = SL_HELLO_MAGIC,
@@ -163,6 +171,7 @@ long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd)
 				 .pid = (uint32_t)sl_getpid(),
 				 .range = range,
 				 .arena = sl_global.arena ? sl_global.arena->born : 0};
+	bool has_pid = kind == SL_HELLO_ARENA || kind == SL_HELLO_FORKED;
 	struct iovec iov = {&hello, sizeof(hello)};
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
@@ -170,6 +179,8 @@ long sl_send_hello(long sock, enum sl_hello_kind kind, uint32_t range, int fd)
 	} control;
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 
+	if (has_pid && sl_global.private_pid_ns)
+		hello.pid_ns = pid_namespace();
 	if (fd >= 0) {
 		memset(&control, 0, sizeof(control));
 		msg.msg_control = control.room;
@@ -274,9 +285,9 @@ static bool join(void)
 		return false;
 	a->born = begun;
 	sock = sl_session_connect(0);
-	sent = sock < 0 ? sock : sl_send_hello(sock, SL_HELLO_ARENA, 0, (int)memfd);
 	if (sock >= 0 && is_elsewhere(sock))
 		sl_global.private_pid_ns = 1;
+	sent = sock < 0 ? sock : sl_send_hello(sock, SL_HELLO_ARENA, 0, (int)memfd);
 	if (sock >= 0)
 		sl_sys1(SYS_close, sock);
 	sl_sys1(SYS_close, memfd);

@@ -161,5 +161,7 @@ struct sl_hello {
 		range; /* OPEN, CLOSE: 0 cudaProfilerStart/Stop; else the NVTX range's number in this process;
 		        * FORKED: its process number in the arena */
 	uint64_t arena; /* FORKED: sl_arena.born */
+	uint64_t
+		pid_ns; /* ARENA, FORKED in a PID namespace other than the collector's: its inode; 0 unknown */
 };
-_Static_assert(sizeof(struct sl_hello) == 32, "sl_hello");
+_Static_assert(sizeof(struct sl_hello) == 40, "sl_hello");

@@ -16,6 +16,7 @@
 #include "collector/base/limits.h"
 #include "collector/report/db_ids.h"
 #include "collector/base/capture_window.h"
+#include "collector/base/proc.h"
 
 #define INTERVALS_MOST 65536u /* that wait to be written */
 /*
@@ -251,14 +252,14 @@ void counters_close(struct counters *cs)
 /* One pass: whatever one of these threads starts from here on inherits its counters. */
 int counters_follow(struct counters *cs, pid_t pid, bool at_exec)
 {
-	char path[32];
+	char path[64];
 	struct dirent *e;
 	int err = 0;
 	DIR *dir;
 
 	if (cs->scope == SCHED_MODE_SYSTEM)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	snprintf(path, sizeof(path), "%s/%d/task", proc_root(), pid);
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;

@@ -1,5 +1,6 @@
 /* perf_rings.c - maps the rings, reads records from them, counts what the kernel lost. */
 #include "collector/kernel/perf/perf_rings.h"
+#include "collector/base/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,10 +68,10 @@ uint64_t perf_rings_event_lost(int fd)
 
 int perf_follow_threads(pid_t pid, int (*one)(void *ctx, pid_t pid, uint32_t tid), void *ctx)
 {
-	char path[32];
+	char path[64];
 	int found, err;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	snprintf(path, sizeof(path), "%s/%d/task", proc_root(), pid);
 	do {
 		DIR *dir = opendir(path);
 		struct dirent *e;

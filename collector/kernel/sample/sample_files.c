@@ -22,6 +22,7 @@
 #include "collector/symbols/sigbus_guard.h"
 #include "collector/symbols/elf_image.h"
 #include "collector/kernel/sample/sample_libc_start.h"
+#include "collector/base/proc.h"
 
 #define BUCKETS      1024u
 #define ROWS         16384u /* kept, by address */
@@ -86,10 +87,11 @@ static int open_mapped(const struct sample_mapped *what, struct stat *st)
 		int fd;
 
 		if (way == 1)
-			snprintf(path, sizeof(path), "/proc/%u/root%s", what->pid, what->path);
+			snprintf(path, sizeof(path), "%s/%u/root%s", proc_root(), what->pid,
+				 what->path);
 		else if (way == 2)
-			snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64,
-				 what->pid, what->start, what->end);
+			snprintf(path, sizeof(path), "%s/%u/map_files/%" PRIx64 "-%" PRIx64,
+				 proc_root(), what->pid, what->start, what->end);
 		fd = open(way ? path : what->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		if (fd < 0)
 			continue;

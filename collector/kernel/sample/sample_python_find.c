@@ -18,6 +18,7 @@
 #include "collector/kernel/sample/sample.h"
 #include "collector/kernel/sample/sample_files.h"
 #include "collector/kernel/sample/sample_spaces.h"
+#include "collector/base/proc.h"
 
 #define HEAD_WORDS 128u /* of _PyRuntime, which describes its own layout */
 
@@ -145,21 +146,21 @@ static void read_python(struct pyfind *found, const struct pyfind_file *file, ui
 
 static bool is_main(const struct sample_mapped *what)
 {
-	char path[32];
+	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", what->pid);
+	snprintf(path, sizeof(path), "%s/%" PRIu32 "/exe", proc_root(), what->pid);
 	return stat(path, &st) == 0 && st.st_ino == what->inode;
 }
 
 void pyfind_process(struct pyfind *found, struct sample_files *files, uint32_t pid)
 {
-	char path[32], *line = NULL;
+	char path[64], *line = NULL;
 	size_t size = 0;
 	FILE *f;
 
 	*found = (struct pyfind){.from.pid = pid};
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	snprintf(path, sizeof(path), "%s/%" PRIu32 "/maps", proc_root(), pid);
 	f = fopen(path, "re");
 	found->is_refused = !f && (errno == EACCES || errno == EPERM);
 	while (f && !found->runtime && getline(&line, &size, f) > 0) {

@@ -17,6 +17,7 @@
 #include "collector/report/db_ids.h"
 #include "collector/kernel/sample/sample_sink.h"
 #include "collector/kernel/sample/sample_stacks.h"
+#include "collector/base/proc.h"
 #include "preload/wire/frame.h"
 
 #define BUCKETS   256u
@@ -372,12 +373,12 @@ bool sample_mapped_parse(char *line, struct sample_mapped *what)
 /* What the process has now, if it is still there: else what was known of it stays. */
 static void read_maps(struct sample_spaces *ss, struct sample_space *s, uint64_t since)
 {
-	char path[32], *line = NULL;
+	char path[64], *line = NULL;
 	size_t size = 0;
 	FILE *f;
 
 	s->read_ns = now_ns();
-	snprintf(path, sizeof(path), "/proc/%u/maps", s->pid);
+	snprintf(path, sizeof(path), "%s/%u/maps", proc_root(), s->pid);
 	f = s->ended_ns ? NULL : fopen(path, "re");
 	while (f && getline(&line, &size, f) > 0) {
 		struct sample_mapped what = {.pid = s->pid};

@@ -20,6 +20,7 @@
 #include "collector/base/limits.h"
 #include "collector/kernel/perf/perf_rings.h"
 #include "collector/kernel/sched/sched_internal.h"
+#include "collector/base/proc.h"
 
 #define PAGES_MOST  128u /* what perf_event_mlock_kb (516) grants per CPU without privileges */
 #define PAGES_LEAST 4u
@@ -216,7 +217,7 @@ static int know(struct perf *p, uint32_t pid, uint32_t tid)
 	p->known = grown;
 	k = &p->known[p->known_cnt++];
 	*k = (struct known){.pid = pid, .tid = tid, .ns = sched_now()};
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	snprintf(path, sizeof(path), "%s/%u/task/%u/comm", proc_root(), pid, tid);
 	f = fopen(path, "re");
 	if (f && fgets(k->comm, sizeof(k->comm), f))
 		k->comm[strcspn(k->comm, "\n")] = 0;
