@@ -19,6 +19,7 @@
 enum {
 	HEADERS_MAX = 64,
 	DYN_MAX = 128,
+	WINDOW = 8, /* dynamic entries that are read at a time */
 	SCRIPTS_MAX = 3,
 	PATH_ROOM = 4096,
 };
@@ -38,36 +39,61 @@ static bool is_runtime(const char *name)
 	return false;
 }
 
-/* The first runtime in the order of loading. */
-static bool find_needed(long fd, const Elf64_Phdr *p, unsigned cnt, char *name)
+/*
+ * Headers and entries are read one by one, or a few at a time: the stack may be a small one, of a handler or a child made by
+ * clone.
+ */
+static bool header_at(long fd, const Elf64_Ehdr *e, unsigned i, Elf64_Phdr *p)
 {
-	const Elf64_Phdr *dynamic = NULL;
-	uint64_t strings = 0, address = 0;
-	Elf64_Dyn dyn[DYN_MAX];
-	unsigned dyns;
+	return i < e->e_phnum && i < HEADERS_MAX &&
+	       read_at(fd, e->e_phoff + i * sizeof(*p), p, sizeof(*p));
+}
 
-	for (unsigned i = 0; i < cnt; i++)
-		if (p[i].p_type == PT_DYNAMIC)
-			dynamic = &p[i];
-	if (!dynamic)
-		return false;
-	dyns = (unsigned)(dynamic->p_filesz / sizeof(*dyn) < DYN_MAX
-				  ? dynamic->p_filesz / sizeof(*dyn)
-				  : DYN_MAX);
-	if (!read_at(fd, dynamic->p_offset, dyn, dyns * sizeof(*dyn)))
-		return false;
-	for (unsigned i = 0; i < dyns; i++)
-		if (dyn[i].d_tag == DT_STRTAB)
-			address = dyn[i].d_un.d_ptr;
-	for (unsigned i = 0; i < cnt; i++)
-		if (p[i].p_type == PT_LOAD && address - p[i].p_vaddr < p[i].p_filesz)
-			strings = p[i].p_offset + (address - p[i].p_vaddr);
-	for (unsigned i = 0; strings && i < dyns && dyn[i].d_tag != DT_NULL; i++) {
+/* The dynamic entry @i, counted up from 0; NULL: no more. @window holds the last ones read. */
+static const Elf64_Dyn *dyn_at(long fd, const Elf64_Phdr *dynamic, unsigned i, Elf64_Dyn *window)
+{
+	if (i >= DYN_MAX || i >= dynamic->p_filesz / sizeof(*window))
+		return NULL;
+	if (i % WINDOW == 0) {
+		memset(window, 0, WINDOW * sizeof(*window));
+		if (sl_sys4(SYS_pread64, fd, window, WINDOW * sizeof(*window),
+			    dynamic->p_offset + i * sizeof(*window)) < (long)sizeof(*window))
+			return NULL;
+	}
+	window += i % WINDOW;
+	return window->d_tag == DT_NULL ? NULL : window;
+}
+
+/* The offset of the string table in the file; 0: none. */
+static uint64_t strings_at(long fd, const Elf64_Ehdr *e, const Elf64_Phdr *dynamic,
+			   Elf64_Dyn *window)
+{
+	const Elf64_Dyn *d;
+	uint64_t address = 0;
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; (d = dyn_at(fd, dynamic, i, window)); i++)
+		if (d->d_tag == DT_STRTAB)
+			address = d->d_un.d_ptr;
+	for (unsigned i = 0; header_at(fd, e, i, &p); i++)
+		if (p.p_type == PT_LOAD && address - p.p_vaddr < p.p_filesz)
+			return p.p_offset + (address - p.p_vaddr);
+	return 0;
+}
+
+/* The first runtime in the order of loading. */
+static bool find_needed(long fd, const Elf64_Ehdr *e, const Elf64_Phdr *dynamic, char *name)
+{
+	Elf64_Dyn window[WINDOW];
+	const Elf64_Dyn *d;
+	uint64_t strings = strings_at(fd, e, dynamic, window);
+
+	for (unsigned i = 0; strings && (d = dyn_at(fd, dynamic, i, window)); i++) {
 		long got;
 
-		if (dyn[i].d_tag != DT_NEEDED)
+		if (d->d_tag != DT_NEEDED)
 			continue;
-		got = sl_sys4(SYS_pread64, fd, name, SL_RUNTIME_BYTES, strings + dyn[i].d_un.d_val);
+		got = sl_sys4(SYS_pread64, fd, name, SL_RUNTIME_BYTES, strings + d->d_un.d_val);
 		if (got > 0 && strnlen(name, (size_t)got) < (size_t)got && is_runtime(name))
 			return true;
 	}
@@ -76,16 +102,19 @@ static bool find_needed(long fd, const Elf64_Phdr *p, unsigned cnt, char *name)
 
 static bool needs_runtime(long fd, const char *start, long got, char *name)
 {
-	Elf64_Phdr headers[HEADERS_MAX];
 	Elf64_Ehdr e;
+	Elf64_Phdr p;
 
 	if (got < (long)sizeof(e))
 		return false;
 	memcpy(&e, start, sizeof(e));
-	return memcmp(e.e_ident, ELFMAG, SELFMAG) == 0 && e.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       e.e_phentsize == sizeof(headers[0]) && e.e_phnum <= HEADERS_MAX &&
-	       read_at(fd, e.e_phoff, headers, e.e_phnum * sizeof(headers[0])) &&
-	       find_needed(fd, headers, e.e_phnum, name);
+	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e.e_phentsize != sizeof(p))
+		return false;
+	for (unsigned i = 0; header_at(fd, &e, i, &p); i++)
+		if (p.p_type == PT_DYNAMIC)
+			return find_needed(fd, &e, &p, name);
+	return false;
 }
 
 /* A FIFO is not waited for, and a terminal does not become the controlling one. */

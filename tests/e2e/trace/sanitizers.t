@@ -36,6 +36,7 @@ row() { # COMPILER SANITIZER LINKAGE FLAG...
 	R=$W/root.sqlite equal "$row_name" 'at the root' "$BIN" profile -f true --osrt-threshold=0 -o "$W/root" "$W/prog"
 	R=$W/below.sqlite equal "$row_name" 'below a shell' "$BIN" profile -f true --osrt-threshold=0 -o "$W/below" \
 		sh -c "'$W/prog'; exit \$?"
+	case $* in *OWN_OPTIONS*) return ;; esac # it must be started by a wrapper
 	rm -f "$W/bare.sqlite"
 	R=$W/bare.sqlite equal "$row_name" bare env SIGHTLINE_OUTPUT="$W/bare.sqlite" SIGHTLINE_OPTIONS=--osrt-threshold=0 \
 		LD_PRELOAD="$SHIM" "$W/prog"
@@ -51,6 +52,7 @@ row gcc address static -static-libasan
 row clang address static
 row clang memory static
 row clang address shared -shared-libsan -Wl,-rpath,"$clang_runtimes"
+row gcc address 'shared, own options,' -DOWN_OPTIONS
 row gcc address shared
 if [ -x "$W/prog" ] && [ "$(tail -1 "$W/plain.out")" = 'exit status 3' ]; then
 	is "$("$BIN" profile -f true -o "$W/child" "$W/prog" 'grep -c libasan /proc/$$/maps; echo "$LD_PRELOAD"; env | grep -c SIGHTLINE_RUNTIME' 2>/dev/null |
