@@ -265,7 +265,7 @@ static bool is_sound(const struct ring *r, uint32_t slot)
 static void run_rings(const uint8_t *data, size_t len)
 {
 	struct input in = {data, data + len};
-	uint32_t slots[4], cnt = 1;
+	uint32_t slots[4], cnt = 1, restarts = 0;
 	struct ring r = ring_new();
 	struct side s;
 
@@ -302,7 +302,7 @@ static void run_rings(const uint8_t *data, size_t len)
 			break;
 		case 15:
 			commit(&s);
-			if (op & 16) {
+			if (op & 16 && restarts++ < 2) {
 				side_die(&s);
 				side_open(&s, true);
 				side_attach(&s, &r, true);
