@@ -121,10 +121,13 @@ int db_state_load(struct db *db)
 
 	if (err)
 		return err;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err)
-		err = db_state_keep(db, (const char *)sqlite3_column_text(stmt, 0),
-				    sqlite3_column_blob(stmt, 1),
-				    (size_t)sqlite3_column_bytes(stmt, 1));
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err) {
+		const char *key = (const char *)sqlite3_column_text(stmt, 0);
+
+		if (key) /* a report from elsewhere may have NULL */
+			err = db_state_keep(db, key, sqlite3_column_blob(stmt, 1),
+					    (size_t)sqlite3_column_bytes(stmt, 1));
+	}
 	sqlite3_finalize(stmt);
 	return err ? err : db_errno(rc);
 }

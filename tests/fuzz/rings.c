@@ -7,6 +7,7 @@
 #include "collector/report/db.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,48 @@ static void poke(struct ring *r, uint32_t slot, struct input *in)
 	}
 }
 
+/* What a report from elsewhere may hold of its collector's state, when it is recovered. */
+static void spoil_state(struct input *in)
+{
+	static const char *const queries[] = {
+		"SELECT rowid, value FROM SL_STATE ORDER BY key",
+		"UPDATE SL_STATE SET value = ? WHERE rowid = ?",
+		"SELECT rowid, blob FROM SL_PENDING_GPU ORDER BY rowid",
+		"UPDATE SL_PENDING_GPU SET blob = ? WHERE rowid = ?",
+	};
+	sqlite3 *db = NULL;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/report.sqlite", fuzz_dir());
+	if (sqlite3_open(path, &db) != SQLITE_OK)
+		abort();
+	for (unsigned q = 0; q < 4; q += 2) {
+		sqlite3_stmt *rows = NULL, *set = NULL;
+
+		sqlite3_prepare_v2(db, queries[q], -1, &rows, NULL);
+		sqlite3_prepare_v2(db, queries[q + 1], -1, &set, NULL);
+		while (rows && set && in->at < in->end && sqlite3_step(rows) == SQLITE_ROW) {
+			size_t len = (size_t)sqlite3_column_bytes(rows, 1);
+			uint8_t *copy = malloc(len + 8);
+			uint64_t v = take_word(in, 0);
+
+			if (len)
+				memcpy(copy, sqlite3_column_blob(rows, 1), len);
+			memcpy(copy + (len ? take(in, 1) * 4 % len : 0), &v, 8);
+			if (v % 16 == 0)
+				len = len ? v / 16 % len : 0;
+			sqlite3_bind_blob(set, 1, copy, (int)len, SQLITE_TRANSIENT);
+			sqlite3_bind_int64(set, 2, sqlite3_column_int64(rows, 0));
+			sqlite3_step(set);
+			sqlite3_reset(set);
+			free(copy);
+		}
+		sqlite3_finalize(rows);
+		sqlite3_finalize(set);
+	}
+	sqlite3_close(db);
+}
+
 static void commit(struct side *s)
 {
 	if (positions_save(&s->arenas) == 0 && db_commit(s->db, 1) == 0) {
@@ -304,6 +347,8 @@ static void run_rings(const uint8_t *data, size_t len)
 			commit(&s);
 			if (op & 16 && restarts++ < 2) {
 				side_die(&s);
+				if (op & 32)
+					spoil_state(&in);
 				side_open(&s, true);
 				side_attach(&s, &r, true);
 			} else {
@@ -350,7 +395,9 @@ static size_t seed_rings(unsigned i, uint8_t to[FUZZ_SEED_MAX])
 		}
 	}
 	to[len++] = 14;
-	to[len++] = 31;
+	to[len++] = i % 2 ? 63 : 31;
+	for (unsigned n = 0; n < 16 && i % 2; n++)
+		to[len++] = (uint8_t)(n * 37 + i);
 	return len;
 }
 
