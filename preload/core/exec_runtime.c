@@ -70,7 +70,7 @@ static uint64_t strings_at(long fd, const Elf64_Ehdr *e, const Elf64_Phdr *dynam
 {
 	const Elf64_Dyn *d;
 	uint64_t address = 0;
-	Elf64_Phdr p;
+	Elf64_Phdr p = {0};
 
 	for (unsigned i = 0; (d = dyn_at(fd, dynamic, i, window)); i++)
 		if (d->d_tag == DT_STRTAB)
@@ -103,7 +103,7 @@ static bool find_needed(long fd, const Elf64_Ehdr *e, const Elf64_Phdr *dynamic,
 static bool needs_runtime(long fd, const char *start, long got, char *name)
 {
 	Elf64_Ehdr e;
-	Elf64_Phdr p;
+	Elf64_Phdr p = {0};
 
 	if (got < (long)sizeof(e))
 		return false;
@@ -179,7 +179,7 @@ static char *interpreter(char *line, long got)
 bool sl_exec_runtime(const struct sl_exec_file *file, char *name)
 {
 	long fd = open_exec(file);
-	char start[128];
+	char start[128] = "";
 
 	for (unsigned i = 0; fd >= 0; i++) {
 		long got = sl_sys4(SYS_pread64, fd, start, sizeof(start), 0);

@@ -158,7 +158,7 @@ long sl_session_connect(unsigned limit_ms)
 
 static uint64_t pid_namespace(void)
 {
-	struct stat st;
+	struct stat st = {0};
 
 	return sl_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) < 0 ? 0 : st.st_ino;
 }
