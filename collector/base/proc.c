@@ -5,6 +5,7 @@
  * /proc/PID/status has both; it is looked up once per process and thread, never per record.
  */
 #include "collector/base/proc.h"
+#include "collector/base/mask.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -202,10 +203,7 @@ char *proc_command_line(uint32_t pid)
 	len = slurp(path, text, sizeof(text));
 	if (len <= 0)
 		return NULL;
-	for (ssize_t i = 0; i + 1 < len; i++)
-		if (!text[i])
-			text[i] = ' ';
-	return strdup(text);
+	return mask_line(text, (size_t)len);
 }
 
 int proc_has_mapped(uint32_t pid, uint64_t device, uint64_t inode)

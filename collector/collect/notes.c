@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "collector/base/mask.h"
 #include "collector/base/message.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/decode/function_table.h"
@@ -124,14 +125,18 @@ void notes_begin(struct collector *c)
 
 void notes_command(struct collector *c, int argc, char **argv)
 {
-	char name[64], cwd[4096];
+	char name[64], cwd[4096], *arg;
+	struct mask m = {.has_first = true};
 
 	if (argc < 1)
 		return;
 	db_meta_capture(c->report.db, "PROCESS_0:COMMAND", argv[0]);
 	for (int i = 1; i < argc; i++) {
 		snprintf(name, sizeof(name), "PROCESS_0:ARGUMENT_%d", i - 1);
-		db_meta_capture(c->report.db, name, argv[i]);
+		arg = mask_argument(&m, argv[i]);
+		if (arg)
+			db_meta_capture(c->report.db, name, arg);
+		free(arg);
 	}
 	if (getcwd(cwd, sizeof(cwd)))
 		db_meta_capture(c->report.db, "PROCESS_0:WORKING_DIR", cwd);

@@ -51,5 +51,7 @@ struct saved_setup {
 	char dir[96]; /* session directory */
 	uint32_t clock_mode, file_access;
 	uint32_t no_osrt, from_kernel; /* FROM_KERNEL_* */
+	uint32_t mask;                 /* enum mask_mode */
+	uint32_t reserved;
 };
-#define SAVED_VERSION 3u
+#define SAVED_VERSION 4u

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/mask.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/pump.h"
 #include "collector/session/ring_keeper.h"
@@ -49,7 +50,8 @@ static void save_setup(struct collector *c)
 				.clock_mode = c->clocks.map.mode,
 				.file_access = c->model.wants.file_access,
 				.no_osrt = c->model.wants.no_osrt,
-				.from_kernel = from_kernel(c)};
+				.from_kernel = from_kernel(c),
+				.mask = mask_now()};
 
 	read_line("/proc/sys/kernel/random/boot_id", s.boot_id, sizeof(s.boot_id));
 	memcpy(s.dir, c->session.dir, sizeof(c->session.dir));

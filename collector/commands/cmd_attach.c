@@ -94,6 +94,11 @@ static const struct opt opts[] = {
 	 "shorter ones get no row of their own; they are counted exactly,\n"
 	 "per thread and call (default: 1000)",
 	 &ask.o.kernel.syscall_threshold_ns, NULL},
+	{0, "mask-arguments", OPT_ENUM, "secrets,all,none", "WHICH",
+	 "arguments whose values the report does not have. secrets: those\n"
+	 "called password, token, key, secret or the like; all: each one but\n"
+	 "the program's name (default: secrets)",
+	 &ask.o.program.mask_arguments, NULL},
 	{0, "stats", OPT_BOOL, NULL, NULL,
 	 "print the default tables at the end, as 'sightline stats'\ndoes (default: false)",
 	 &ask.o.stats, NULL},

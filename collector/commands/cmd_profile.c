@@ -14,6 +14,7 @@
 
 #include "collector/base/stop_signal.h"
 #include "collector/base/commands.h"
+#include "collector/base/mask.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/collect/notes.h"
@@ -78,17 +79,19 @@ static int collect_program(struct collector *c, const struct profile_options *o)
 	return status;
 }
 
-/* The arguments in one line, as /proc/PID/cmdline would have them. */
+/* The arguments in one line, as proc_command_line() would have them. */
 static char *join(int argc, char **argv)
 {
-	size_t len = 1;
-	char *line, *at;
+	size_t len = 0;
+	char *all, *at, *line;
 
 	for (int i = 0; i < argc; i++)
 		len += strlen(argv[i]) + 1;
-	line = at = calloc(1, len);
-	for (int i = 0; line && i < argc; i++)
-		at = stpcpy(i ? stpcpy(at, " ") : at, argv[i]);
+	all = at = malloc(len);
+	for (int i = 0; all && i < argc; i++)
+		at = stpcpy(at, argv[i]) + 1;
+	line = all ? mask_line(all, len) : NULL;
+	free(all);
 	return line;
 }
 

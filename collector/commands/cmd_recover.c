@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "collector/base/commands.h"
+#include "collector/base/mask.h"
 #include "collector/base/message.h"
 #include "collector/base/options.h"
 #include "collector/collect/notes.h"
@@ -262,6 +263,8 @@ static int set_up(struct recovery *r, struct db *db)
 
 	if (err)
 		return err;
+	mask_set(r->setup.mask == MASK_ALL || r->setup.mask == MASK_NONE ? r->setup.mask
+									 : MASK_SECRETS);
 	c->report.db = db;
 	clock_map_init(&c->clocks.map, r->setup.clock_mode, r->setup.zero_mono);
 	model_init(&c->model, db, &c->clocks.map);

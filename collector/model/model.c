@@ -5,6 +5,7 @@
  * with repetition; is_known and exec_ns keep SL_PROCESS_TREE at one row per image.
  */
 #include "collector/model/model.h"
+#include "collector/base/mask.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -336,17 +337,12 @@ static void tell_fork(struct model *m, struct proc *p)
 	tell_image(m, p, p->life.start_ns, 1, p->flags.is_traced, exe, command);
 }
 
-/* "exe\0arg0\0arg1\0" to the executable and one line. @text holds @len bytes and a NUL. */
-static const char *split_command(char *text, uint32_t len)
+/* Of "exe\0arg0\0arg1\0" the arguments in one line, masked; malloc'd, NULL none. @text holds @len bytes and a NUL. */
+static char *command_of(const char *text, uint32_t len)
 {
-	char *command = text + strlen(text) + 1;
+	size_t exe = strlen(text) + 1;
 
-	if (command >= text + len)
-		return NULL;
-	for (char *p = command; p < text + len - 1; p++)
-		if (!*p)
-			*p = ' ';
-	return command;
+	return exe < len ? mask_line(text + exe, len - exe) : NULL;
 }
 
 /* The row of an image that began with exec, or with the trace. */
@@ -390,7 +386,7 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 {
 	struct proc *p = im->proc;
 	char *text = malloc(meta->len + 1u);
-	const char *command;
+	char *command;
 
 	if (!text || im->is_named) {
 		free(text);
@@ -400,7 +396,7 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 		tell_late(m, p);
 	memcpy(text, meta->bytes, meta->len);
 	text[meta->len] = 0;
-	command = split_command(text, meta->len);
+	command = command_of(text, meta->len);
 	im->is_named = true;
 	if (!p->parent_pid)
 		p->parent_pid = (uint32_t)meta->ppid;
@@ -415,6 +411,7 @@ void model_on_image(struct model *m, struct image *im, const struct meta *meta, 
 		tell_start(m, p, ns, *text ? text : NULL, command);
 	}
 	im->start_ns = ns;
+	free(command);
 	free(text);
 }
 

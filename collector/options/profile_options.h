@@ -49,8 +49,9 @@ struct profile_options {
 		bool show_output; /* false: stdout and stderr of the program go to /dev/null */
 		int kill_signal; /* for what still runs when collection ends before the program; 0: leave it */
 		bool wait_all; /* wait for the whole process tree, not only for the first process */
-		bool stop_on_exit;  /* end collection when the program ends */
-		int64_t duration_s; /* 0: until the program ends */
+		bool stop_on_exit;          /* end collection when the program ends */
+		int64_t duration_s;         /* 0: until the program ends */
+		const char *mask_arguments; /* "secrets", "all", "none": base/mask.h */
 	} program;
 	bool stats; /* print the default reports at the end */
 	struct {

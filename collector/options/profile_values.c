@@ -30,6 +30,7 @@ void profile_options_init(struct profile_options *options)
 		.kernel.event_ms = 10,
 		.kernel.off_cpu_ns = -1,
 		.program.inherit_environment = true,
+		.program.mask_arguments = "secrets",
 		.program.show_output = true,
 		.program.kill_signal = SIGTERM,
 		.program.wait_all = true,

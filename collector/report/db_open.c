@@ -104,7 +104,7 @@ static int create_file(const struct db_open *how, int *lock_fd, char *why, size_
 		if (remove_old(how->path, why, len))
 			return -1;
 	}
-	fd = open(how->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+	fd = open(how->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return refuse(why, len, how->path, strerror(errno));
 	*lock_fd = fd;

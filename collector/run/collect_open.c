@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/mask.h"
 #include "collector/base/message.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/collect_counters.h"
@@ -222,6 +223,7 @@ int collect_prepare(struct collector *c, const struct profile_options *options)
 	int err = loop_open(&c->loop);
 
 	c->options = options;
+	mask_set(mask_mode_of(options->program.mask_arguments));
 	c->intake.keeper = c->intake.reserve_fd = c->patience.uptime = -1;
 	c->root.signal_fd = c->kernel.counters.timer = -1;
 	c->root.status = -1;

@@ -1,0 +1,44 @@
+#!/bin/sh
+# What a report gives away: it is for its user alone, and has no secrets of command lines.
+# shellcheck disable=SC2016
+. tests/lib.sh
+
+umask 0
+profile p sh -c 'stat -c "%a %n" p.sqlite p.sqlite-wal p.sqlite-shm' >out 2>err
+is "$? $(tr '\n' ' ' <out)" '0 600 p.sqlite 600 p.sqlite-wal 600 p.sqlite-shm ' 'files beside a report that grows: for the user alone'
+is "$(stat -c %a p.sqlite)" 600 'the report, too'
+bare b /bin/true
+wait_for 20 finished b.sqlite
+is "$(stat -c %a b.sqlite)" 600 'also of a bare preload'
+
+lines() { sqlite3 -readonly "$1" "SELECT group_concat(commandLine, '|') FROM SL_PROCESS_TREE WHERE commandLine LIKE 'true%' OR commandLine LIKE 'env%'"; }
+for events in yes no; do
+	# Without the kernel's events command lines come from the rings alone.
+	opts='--cpuctxsw=process-tree -s process-tree'
+	[ $events = yes ] || opts='--cpuctxsw=none -s none'
+	# shellcheck disable=SC2086
+	profile s $opts env API_KEY=hunter2 true --password=hunter2 --token 'hunter2 x' user=me >out 2>err
+	is "$(grep -ac hunter2 s.sqlite)" 0 "no secret is in the report, kernel events: $events"
+	check 'but that there was one' sh -c 'case $1 in *"true --password=*** --token *** user=me"*) ;; *) echo "$1"; exit 1 ;; esac' x "$(lines s.sqlite)"
+done
+profile a --mask-arguments=all env API_KEY=hunter2 true user=me >out 2>err
+is "$(grep -ac 'user=me' a.sqlite) $(lines a.sqlite | tr '|' '\n' | sort -u | tr '\n' ' ')" '0 env *** *** *** true *** ' '--mask-arguments=all'
+profile n --mask-arguments=none true --password=hunter2 >out 2>err
+check '--mask-arguments=none' sh -c 'case $1 in *"true --password=hunter2"*) ;; *) exit 1 ;; esac' x "$(lines n.sqlite)"
+"$BIN" profile --mask-arguments=some -o w true >out 2>err
+is "$? $(wc -l <err)" '2 1' '--mask-arguments=some: wrong use'
+
+# The collector is killed, and recover reads the rings: as it was asked for.
+head -c 100 /dev/zero >data
+for how in secrets none; do
+	rm -f data.done data.go out
+	"$BIN" profile -f true -o r --mask-arguments=$how env API_KEY=hunter2 "$PROG/repeat" "$W/data" 10 wait >out 2>err &
+	job=$!
+	wait_for 20 test -f data.done
+	kill -KILL $job
+	wait $job 2>/dev/null
+	touch data.go
+	"$BIN" recover r.sqlite >out 2>err
+	is "$? $([ "$(grep -ac hunter2 r.sqlite)" = 0 ] && echo masked)" "0 $([ $how = none ] || echo masked)" "recover: --mask-arguments=$how"
+done
+done_testing
