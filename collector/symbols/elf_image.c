@@ -1,8 +1,9 @@
 /* elf_image.c - headers, sections and symbols of an ELF file, every offset checked. */
 #include "collector/symbols/elf_image.h"
 
+#include "collector/base/plain_file.h"
+
 #include <elf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,15 +52,14 @@ bool elf_image_memory(struct elf_image *e, void *at, size_t size)
 
 bool elf_image_open(struct elf_image *e, const char *path)
 {
-	/* Not blocking: what is called so may be a pipe. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	int fd = plain_file_open(path, true, &st);
 	void *at = MAP_FAILED;
 
 	*e = (struct elf_image){0};
 	if (fd < 0)
 		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+	if (st.st_size > 0)
 		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
 	if (at == MAP_FAILED)

@@ -1,8 +1,9 @@
 /* elf_needs.c - reads DT_NEEDED. The file may be anything: every offset is checked against its size. */
 #include "collector/symbols/elf_needs.h"
 
+#include "collector/base/plain_file.h"
+
 #include <elf.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,14 +76,14 @@ static bool search(const struct file_image *f, const char *prefix, char *name, s
 
 bool elf_needs(const char *path, const char *prefix, char *name, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct file_image f;
 	struct stat st;
+	int fd = plain_file_open(path, true, &st);
 	bool found = false;
 
 	if (fd < 0)
 		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+	if (st.st_size > 0) {
 		f.size = (uint64_t)st.st_size;
 		f.at = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (f.at != MAP_FAILED) {

@@ -12,13 +12,14 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/plain_file.h"
 
 #define NESTED_MOST 64 /* scopes within each other */
 
@@ -520,7 +521,8 @@ size_t symbols_dwarf_at(struct symbols *s, struct symbols_dwarf *d, uint64_t add
 struct symbols_dwarf *symbols_dwarf_open(const char *path)
 {
 	struct symbols_dwarf *d = calloc(1, sizeof(*d));
-	int fd = d ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	struct stat st;
+	int fd = d ? plain_file_open(path, true, &st) : -1;
 
 	if (fd >= 0) {
 		elf_version(EV_CURRENT);

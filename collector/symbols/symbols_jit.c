@@ -9,6 +9,7 @@
  * are bounded; and the file is copied: what is parsed twice is the same twice, and its end stays where it is.
  */
 #include "collector/base/grow.h"
+#include "collector/base/plain_file.h"
 #include "collector/symbols/symbols_internal.h"
 #include "collector/base/proc.h"
 
@@ -109,15 +110,14 @@ static bool read_whole(int fd, uint8_t *to, size_t size, const struct symbols_se
 static bool read_file(struct symbols_jit *j, const char *path, int64_t pid,
 		      const struct symbols_server *server)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	struct content c = {0};
 	struct stat st;
+	int fd = plain_file_open(path, false, &st);
 
 	if (fd < 0)
 		return false;
-	if (j->files < sizeof(j->file) / sizeof(j->file[0]) && fstat(fd, &st) == 0 &&
-	    S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= *j->room &&
-	    is_trusted(st.st_uid, pid)) {
+	if (j->files < sizeof(j->file) / sizeof(j->file[0]) && st.st_size > 0 &&
+	    (uint64_t)st.st_size <= *j->room && is_trusted(st.st_uid, pid)) {
 		c.size = (size_t)st.st_size;
 		c.at = malloc(c.size);
 	}

@@ -7,7 +7,6 @@
 #include "collector/kernel/sample/sample_files.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "collector/base/plain_file.h"
 #include "collector/symbols/sigbus_guard.h"
 #include "collector/symbols/elf_image.h"
 #include "collector/kernel/sample/sample_libc_start.h"
@@ -92,10 +92,10 @@ static int open_mapped(const struct sample_mapped *what, struct stat *st)
 		else if (way == 2)
 			snprintf(path, sizeof(path), "%s/%u/map_files/%" PRIx64 "-%" PRIx64,
 				 proc_root(), what->pid, what->start, what->end);
-		fd = open(way ? path : what->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		fd = plain_file_open(way ? path : what->path, true, st);
 		if (fd < 0)
 			continue;
-		if (fstat(fd, st) == 0 && is_same(st, what))
+		if (is_same(st, what))
 			return fd;
 		close(fd);
 	}

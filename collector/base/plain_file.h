@@ -1,0 +1,12 @@
+/* plain_file.h - opens files that traced programs name. */
+#pragma once
+
+#include <stdbool.h>
+
+struct stat;
+
+/*
+ * A descriptor for reading, with @st of it; -1: there is none, or no plain file. Anything else is not even opened: a program may
+ * name a device whose opening has an effect (a watchdog, a tape), or a pipe. @follow: its last part may be a link.
+ */
+int plain_file_open(const char *path, bool follow, struct stat *st);

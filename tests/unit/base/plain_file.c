@@ -1,0 +1,97 @@
+/* plain_file.c - of what a traced program names plain files are opened, and nothing else, not even for a moment. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "collector/base/plain_file.h"
+#include "collector/symbols/symbols_internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/sightline-test.XXXXXX", file[64], to_file[64], pipe_name[64];
+
+static int setup(void **state)
+{
+	FILE *f;
+
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(file, sizeof(file), "%s/file", dir);
+	snprintf(to_file, sizeof(to_file), "%s/link", dir);
+	snprintf(pipe_name, sizeof(pipe_name), "%s/pipe", dir);
+	f = fopen(file, "we");
+	return !f || fputs("text", f) < 0 || fclose(f) || symlink("file", to_file) ||
+	       mkfifo(pipe_name, 0600);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return unlink(file) || unlink(to_file) || unlink(pipe_name) || rmdir(dir);
+}
+
+static bool opens(const char *path, bool follow)
+{
+	struct stat st;
+	int fd = plain_file_open(path, follow, &st);
+	char text[8];
+
+	if (fd < 0)
+		return false;
+	assert_int_equal(read(fd, text, sizeof(text)), st.st_size);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	close(fd);
+	return true;
+}
+
+static void plain_files_open(void **state)
+{
+	(void)state;
+	assert_true(opens(file, true));
+	assert_true(opens(file, false));
+	assert_true(opens(to_file, true));
+	assert_false(opens(to_file, false));
+	assert_false(opens("/dev/null", true));
+	assert_false(opens(pipe_name, true));
+	assert_false(opens(dir, true));
+	assert_false(opens("/none", true));
+}
+
+/* The kernel reports each opening of the pipe, as of a device. */
+static void nothing_else_is_opened(void **state)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct symbols *s = symbols_open();
+	struct symbols_frame frame;
+	struct inotify_event event;
+	struct elf_image e;
+
+	(void)state;
+	if (watch < 0)
+		skip();
+	assert_true(inotify_add_watch(watch, pipe_name, IN_OPEN) >= 0);
+	assert_false(elf_image_open(&e, pipe_name));
+	assert_int_equal(symbols_at(s, symbols_module(s, pipe_name, NULL, 0), 0x1000, &frame, 1),
+			 0);
+	symbols_close(s);
+	assert_true(read(watch, &event, sizeof(event)) < 0);
+	close(watch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_files_open),
+		cmocka_unit_test(nothing_else_is_opened),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
