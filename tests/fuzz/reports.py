@@ -41,19 +41,25 @@ VALUES = (None, 0, -1, 1, 2**31, 2**32, 2**53, 2**62, 2**63 - 1, -2**63, 1.5, -0
           "A" * 70000, "a/../../b", b"", b"\xff\xfe", b"\x00" * 100, "{\"a\":", "%s%n", "ä\u202e<b>")
 
 
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def make_seeds(folder):
     seeds = []
-    base = open("tests/golden/corpus/base.sql", encoding="utf-8").read()
-    files = [(f, base) for f in sorted(glob.glob("tests/golden/corpus/*.sql")) if not f.endswith("base.sql")]
-    schema = open("collector/schema.sql", encoding="utf-8").read()
-    files += [(f, schema) for f in sorted(glob.glob("tests/golden/rules/*.sql"))]
-    files += [("tests/golden/info/info.sql", ""), ("collector/schema.sql", "")]
-    for path, before in files:
-        to = os.path.join(folder, f"seed{len(seeds)}.sqlite")
-        run = subprocess.run(["sqlite3", "-bail", to], input=before + open(path, encoding="utf-8").read(), text=True,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        if run.returncode == 0 and os.path.exists(to) and os.path.getsize(to):
-            seeds.append(to)
+    base = text_of("tests/golden/corpus/base.sql")
+    for path in sorted(glob.glob("tests/golden/*/*.sql")) + ["collector/schema.sql"]:
+        # Each stands on one of these; of the rest the first that fits.
+        for before in ("", base, text_of("collector/schema.sql"), base + text_of("tests/golden/corpus/3.28.1.sql")):
+            to = os.path.join(folder, f"seed{len(seeds)}.sqlite")
+            run = subprocess.run(["sqlite3", "-bail", to], input=before + text_of(path), text=True, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, check=False)
+            if run.returncode == 0 and os.path.exists(to) and os.path.getsize(to):
+                seeds.append(to)
+                break
+            if os.path.exists(to):
+                os.unlink(to)
     return seeds
 
 
