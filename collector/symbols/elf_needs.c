@@ -2,6 +2,7 @@
 #include "collector/symbols/elf_needs.h"
 
 #include "collector/base/plain_file.h"
+#include "collector/symbols/sigbus_guard.h"
 
 #include <elf.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ struct file_image {
 
 static const void *part(const struct file_image *f, uint64_t offset, uint64_t len)
 {
-	if (offset > f->size || len > f->size - offset || offset % 4)
+	if (offset > f->size || len > f->size - offset || offset % 8)
 		return NULL;
 	return f->at + offset;
 }
@@ -74,23 +75,37 @@ static bool search(const struct file_image *f, const char *prefix, char *name, s
 	return false;
 }
 
+struct question {
+	struct file_image f;
+	const char *prefix;
+	char *name;
+	size_t size;
+	bool found;
+};
+
+static void ask(void *of)
+{
+	struct question *q = of;
+
+	q->found = search(&q->f, q->prefix, q->name, q->size);
+}
+
 bool elf_needs(const char *path, const char *prefix, char *name, size_t size)
 {
-	struct file_image f;
+	struct question q = {.prefix = prefix, .name = name, .size = size};
 	struct stat st;
 	int fd = plain_file_open(path, true, &st);
-	bool found = false;
 
 	if (fd < 0)
 		return false;
 	if (st.st_size > 0) {
-		f.size = (uint64_t)st.st_size;
-		f.at = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (f.at != MAP_FAILED) {
-			found = search(&f, prefix, name, size);
-			munmap((void *)(uintptr_t)f.at, f.size);
+		q.f.size = (uint64_t)st.st_size;
+		q.f.at = mmap(NULL, q.f.size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (q.f.at != MAP_FAILED) {
+			bus_error_try(ask, &q); /* it may lose its end meanwhile */
+			munmap((void *)(uintptr_t)q.f.at, q.f.size);
 		}
 	}
 	close(fd);
-	return found;
+	return q.found;
 }

@@ -74,7 +74,7 @@ struct cfi_in cfi_expression(const struct sl_cfi *t, int32_t at)
 	struct cfi_in in = cfi_at(t, t->low + (uint32_t)at);
 	uint64_t len = cfi_uleb(&in);
 
-	if (len > (size_t)(in.end - in.p))
+	if (in.bad || len > (size_t)(in.end - in.p))
 		in.bad = true;
 	else
 		in.end = in.p + len;
