@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector/base/figure.h"
 #include "collector/base/grow.h"
 #include "preload/wire/clock.h"
 
@@ -200,6 +201,7 @@ int64_t clock_map_find(struct clock_map *map, uint64_t ticks)
 	size_t lo = 0, hi = map->cnt;
 	struct clock_segment *s;
 	uint64_t slope;
+	__int128 ns;
 
 	if (!map->cnt)
 		return 0;
@@ -221,8 +223,11 @@ int64_t clock_map_find(struct clock_map *map, uint64_t ticks)
 	slope = s->slope;
 	if (ticks < s->ticks || (lo + 1 == map->cnt && ticks > s->ticks))
 		slope = slope_beyond(map, ticks > s->ticks);
-	return s->ns + (int64_t)((__int128)(int64_t)(ticks - s->ticks) * (__int128)slope >>
-				 CLOCK_SLOPE_BITS);
+	/* A record may have any time; differences of two results must not overflow. */
+	ns = s->ns + ((__int128)(int64_t)(ticks - s->ticks) * (__int128)slope >> CLOCK_SLOPE_BITS);
+	return ns > FIGURE_MAX / 2    ? FIGURE_MAX / 2
+	       : ns < -FIGURE_MAX / 2 ? -FIGURE_MAX / 2
+				      : (int64_t)ns;
 }
 
 uint64_t clock_map_ticks(const struct clock_map *map, int64_t mono)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/base/figure.h"
 #include "collector/decode/osrt_rows.h"
 
 #define PAGE 4096u
@@ -27,7 +28,9 @@ void drain_name_thread(struct arenas *as, struct thread *t, const struct sl_slot
 
 static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
 {
-	return (int64_t)((unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS);
+	unsigned __int128 ns = (unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS;
+
+	return ns > (unsigned __int128)FIGURE_MAX ? FIGURE_MAX : (int64_t)ns;
 }
 
 /* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
@@ -67,20 +70,21 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 			.instance = t->id.use,
 			.name_id = db_string(as->db, sl_hook_info[hook].name,
 					     strlen(sl_hook_info[hook].name)),
-			.count = (int64_t)count,
+			.count = figure(count),
 			.total_ns = duration_ns(as, g->total),
 			.min_ns = duration_ns(as, g->min),
 			.max_ns = duration_ns(as, g->max),
-			.bytes = (int64_t)g->bytes,
-			.err_count = (int64_t)g->err_count,
-			.lost_count = (int64_t)g->lost_count,
+			.bytes = figure(g->bytes),
+			.err_count = figure(g->err_count),
+			.lost_count = figure(g->lost_count),
 			.lost_total_ns = duration_ns(as, g->lost_total),
 		};
 		db_total(as->db, &total);
 		live_short(as, t,
-			   &(struct live_short){hook, count + g->lost_count,
-						(uint64_t)(total.total_ns + total.lost_total_ns),
-						g->bytes, g->err_count},
+			   &(struct live_short){
+				   hook, (uint64_t)total.count + (uint64_t)total.lost_count,
+				   (uint64_t)total.total_ns + (uint64_t)total.lost_total_ns,
+				   (uint64_t)total.bytes, (uint64_t)total.err_count},
 			   total.name_id);
 	}
 }
@@ -138,14 +142,14 @@ void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struc
 	if (cnt > t->written.lost) {
 		db_lost(as->db, clock_map_ns(as->clock, slot->lost_first),
 			clock_map_ns(as->clock, slot->lost_last), t->id.global_tid, rows_loss_full,
-			(int64_t)(cnt - t->written.lost));
-		as->lost.full += cnt - t->written.lost;
+			figure(cnt - t->written.lost));
+		figure_count(&as->lost.full, cnt - t->written.lost);
 		t->written.lost = cnt;
 	}
 	if (nested > t->written.nested) {
 		db_lost(as->db, clock_map_ns(as->clock, slot->born), now, t->id.global_tid,
-			rows_loss_nested, (int64_t)(nested - t->written.nested));
-		as->lost.other += nested - t->written.nested;
+			rows_loss_nested, figure(nested - t->written.nested));
+		figure_count(&as->lost.other, nested - t->written.nested);
 		t->written.nested = nested;
 	}
 	if (t->txn.dead_rows) {
@@ -182,8 +186,8 @@ void drain_unslotted(struct arenas *as, struct arena *a)
 		return;
 	db_lost(as->db, clock_map_ns(as->clock, a->map->unslotted_first),
 		clock_map_ns(as->clock, a->map->unslotted_last), GLOBAL_PID(a->peer.pid),
-		rows_loss_no_slot, (int64_t)(cnt - a->counts.unslotted_written));
-	as->lost.other += cnt - a->counts.unslotted_written;
+		rows_loss_no_slot, figure(cnt - a->counts.unslotted_written));
+	figure_count(&as->lost.other, cnt - a->counts.unslotted_written);
 	a->counts.unslotted_written = cnt;
 }
 

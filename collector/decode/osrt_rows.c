@@ -3,6 +3,7 @@
  * most (paths only).
  */
 #include "collector/decode/osrt_rows.h"
+#include "collector/base/figure.h"
 
 #include "collector/report/db_stacks.h"
 #include "collector/decode/python_register.h"
@@ -215,7 +216,7 @@ static void add_up(struct model *m, struct thread *t, const struct call *c, stru
 	struct live_file *file;
 
 	t->live.calls++;
-	t->live.ns += c->level ? 0 : ns;
+	figure_add(&t->live.ns, c->level ? 0 : ns);
 	if (bytes < 0)
 		bytes = 0;
 	if (sum) {
@@ -331,11 +332,8 @@ static void lost(struct arenas *as, struct thread *t, const struct call *c, cons
 		m->kind < sizeof(loss_text) / sizeof(*loss_text) ? (unsigned)m->kind : SL_LOSS_FULL;
 
 	db_lost(as->db, clock_map_ns(as->clock, c->start), clock_map_ns(as->clock, m->last),
-		t->id.global_tid, loss_text[kind], (int64_t)m->cnt);
-	if (kind == SL_LOSS_FULL)
-		as->lost.full += m->cnt;
-	else
-		as->lost.other += m->cnt;
+		t->id.global_tid, loss_text[kind], figure(m->cnt));
+	figure_count(kind == SL_LOSS_FULL ? &as->lost.full : &as->lost.other, m->cnt);
 }
 
 static void note(struct arenas *as, struct thread *t, const struct meta *m, int64_t ns)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/figure.h"
 #include "collector/base/grow.h"
 #include "collector/model/arena.h"
 #include "collector/model/live_internal.h"
@@ -92,7 +93,7 @@ void live_named(struct live *l, struct live_calls **calls, int64_t global_pid, e
 	if (!s)
 		return;
 	s->calls++;
-	s->ns += (uint64_t)ns;
+	figure_count(&s->ns, ns > 0 ? (uint64_t)ns : 0);
 	s->errors += failed;
 }
 
@@ -247,13 +248,13 @@ void live_gpu_work(struct live *l, int64_t number, bool is_known, enum live_work
 	if (!g || end < start)
 		return;
 	g->is_changed = true;
-	g->busy_ns += live_gpu_busy(g, start, end);
+	figure_add(&g->busy_ns, live_gpu_busy(g, start, end));
 	if (what == LIVE_KERNEL) {
 		g->kernels++;
-		g->kernel_ns += end - start;
+		figure_add(&g->kernel_ns, end - start);
 	} else if (what == LIVE_COPY) {
 		g->copies++;
-		g->bytes += bytes;
+		figure_count(&g->bytes, bytes);
 	}
 }
 

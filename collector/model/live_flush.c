@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/figure.h"
 #include "collector/model/ring_reader.h"
 #include "collector/model/live.h"
 #include "collector/model/live_internal.h"
@@ -76,8 +77,8 @@ void live_thread(struct arenas *as, struct thread *t, bool over)
 	to = thread_of(&as->model->live, t->id.global_tid);
 	if (!to)
 		return;
-	to->calls += t->live.calls;
-	to->call_ns += t->live.ns;
+	figure_count(&to->calls, t->live.calls);
+	figure_add(&to->call_ns, t->live.ns);
 	to->is_over = over;
 	t->live.calls = 0;
 	t->live.ns = 0;
@@ -135,12 +136,9 @@ static void short_file(struct live *l, struct live_calls *c, uint8_t io, uint64_
 	if (!c->short_file)
 		return;
 	f = &l->files.list[c->short_file - 1];
-	f->operations += calls;
-	f->ns += add->ns;
-	if (io == SL_IO_READ)
-		f->read += add->bytes;
-	else
-		f->written += add->bytes;
+	figure_count(&f->operations, calls);
+	figure_count(&f->ns, add->ns);
+	figure_count(io == SL_IO_READ ? &f->read : &f->written, add->bytes);
 }
 
 void live_short(struct arenas *as, struct thread *t, const struct live_short *all, int64_t name_id)
@@ -165,12 +163,12 @@ void live_short(struct arenas *as, struct thread *t, const struct live_short *al
 	sum = live_sum_of(l, &im->live, GLOBAL_PID(im->proc->pid), (unsigned)all->hook, name_id);
 	if (!sum)
 		return;
-	sum->calls += add.calls;
-	sum->ns += add.ns;
-	sum->bytes += add.bytes;
-	sum->errors += add.errors;
-	t->live.calls += add.calls;
-	t->live.ns += (int64_t)add.ns;
+	figure_count(&sum->calls, add.calls);
+	figure_count(&sum->ns, add.ns);
+	figure_count(&sum->bytes, add.bytes);
+	figure_count(&sum->errors, add.errors);
+	figure_count(&t->live.calls, add.calls);
+	figure_add(&t->live.ns, figure(add.ns));
 	short_file(l, im->live, sl_hook_info[all->hook].io, add.calls, &add);
 }
 
