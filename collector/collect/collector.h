@@ -80,8 +80,9 @@ struct kernel_side {
 
 /* Connections of traced programs. */
 struct intake {
-	int keeper;     /* socket of the ring keeper, -1 none */
-	int reserve_fd; /* closed for a moment to accept and refuse when no descriptor is free */
+	int keeper;       /* socket of the ring keeper, -1 none */
+	unsigned keepers; /* that were killed */
+	int reserve_fd;   /* closed for a moment to accept and refuse when no descriptor is free */
 	uint64_t turned_away; /* connections refused for that reason */
 	int exits
 		[INTAKE_EXITS]; /* connections of exiting root processes, closed after the commit */

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOKED_FOR 10000u /* arenas */
+
 /* A value of known size. */
 static int fixed(struct db *db, const char *key, void *value, size_t size)
 {
@@ -102,6 +104,43 @@ static void load_files(struct arenas *as, struct arena *a, const char *at, size_
 		at += s.len;
 		len -= s.len;
 	}
+}
+
+/* Does the note of an arena have a thread whose ring was not read to the end? */
+static bool has_unread(const struct saved_arena *head, size_t len)
+{
+	const struct saved_thread *s;
+
+	if (len < sizeof(*head) || len != sizeof(*head) +
+						   head->images * sizeof(struct saved_image) +
+						   head->threads * sizeof(*s))
+		return false;
+	s = (const struct saved_thread *)((const struct saved_image *)(head + 1) + head->images);
+	for (uint32_t i = 0; i < head->threads; i++)
+		if (!s[i].is_over)
+			return true;
+	return false;
+}
+
+uint32_t state_missing(const struct arenas *as)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t id = 1; id <= as->last_id && id <= LOOKED_FOR; id++) {
+		const struct arena *a = as->first;
+		char key[32];
+		void *blob;
+		size_t len;
+
+		while (a && a->id != id)
+			a = a->next;
+		snprintf(key, sizeof(key), "arena.%u", id);
+		if (a || db_state_get(as->db, key, &blob, &len) != 0)
+			continue;
+		cnt += has_unread(blob, len);
+		free(blob);
+	}
+	return cnt;
 }
 
 void state_arena(struct arenas *as, struct arena *a)

@@ -3,14 +3,19 @@
  */
 #include "collector/collect/setup.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collector/base/mask.h"
+#include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/pump.h"
 #include "collector/session/ring_keeper.h"
+
+#define KEEPERS_MAX 3u /* after the first */
 
 static void read_line(const char *path, char *text, size_t size)
 {
@@ -72,6 +77,7 @@ void setup_keeper(struct collector *c)
 		memcpy(m.report, c->report.path, strlen(c->report.path) + 1);
 		folder = db_folder(c->report.db);
 	}
+	session_note_report(c->session.dir, m.report);
 	keeper_send(c->intake.keeper, &m, folder);
 	if (folder >= 0)
 		close(folder);
@@ -83,6 +89,63 @@ void setup_keeper_socket(struct collector *c)
 
 	if (c->intake.keeper >= 0)
 		keeper_send(c->intake.keeper, &m, c->session.listen_fd);
+}
+
+/* The memfd of a mapping can be opened again by root (CAP_CHECKPOINT_RESTORE) only. How many could not. */
+static unsigned hand_over(struct collector *c)
+{
+	unsigned failed = 0;
+
+	for (const struct arena *a = c->arenas.first; a; a = a->next) {
+		struct keeper_message m = {.kind = KEEPER_ARENA,
+					   .id = a->id,
+					   .peer_pid = a->peer.pid,
+					   .claimed_pid = a->flags.is_foreign ? 0 : a->peer.pid};
+		uintptr_t at = (uintptr_t)a->map;
+		char path[80];
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/self/map_files/%" PRIxPTR "-%" PRIxPTR, at,
+			 at + (uintptr_t)a->mem.bytes);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		failed += fd < 0 || keeper_send(c->intake.keeper, &m, fd) < 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	return failed;
+}
+
+/* It sends nothing: it has ended. */
+static void on_keeper(void *ctx, int fd)
+{
+	struct collector *c = ctx;
+	unsigned failed;
+
+	loop_remove(&c->loop, fd);
+	close(fd);
+	c->intake.keeper = c->intake.keepers++ < KEEPERS_MAX ? keeper_start() : -1;
+	if (c->intake.keeper < 0) {
+		notes_say(
+			c, 2,
+			"the keeper of the rings was killed: if the collector is killed, too, what "
+			"it has not read is lost");
+		return;
+	}
+	setup_keeper(c);
+	setup_keeper_socket(c);
+	failed = hand_over(c);
+	setup_watch_keeper(c);
+	notes_say(
+		c, failed ? 2 : 1, "the keeper of the rings was killed, and another one started%s",
+		failed ? ": if the collector is killed, too, what it has not read of programs that "
+			 "run already is lost"
+		       : "");
+}
+
+void setup_watch_keeper(struct collector *c)
+{
+	if (c->intake.keeper >= 0)
+		loop_add(&c->loop, c->intake.keeper, on_keeper, c);
 }
 
 void setup_changed(struct collector *c)

@@ -8,3 +8,5 @@ void setup_changed(struct collector *c);
 void setup_keeper(struct collector *c);
 /* Gives the keeper the session's socket. */
 void setup_keeper_socket(struct collector *c);
+/* Starts another keeper when this one ends before the collector. */
+void setup_watch_keeper(struct collector *c);

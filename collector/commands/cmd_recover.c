@@ -46,6 +46,7 @@ struct recovery {
 	int old_keeper;
 	int listen_fd;
 	unsigned arenas;
+	uint32_t missing; /* program images whose rings are gone */
 	int rings_fd;     /* folder with ring files, -1 none */
 	char rings[4200]; /* its path */
 };
@@ -317,6 +318,7 @@ static void collect_rings(struct recovery *r)
 			each_ring(r, false);
 		}
 	}
+	r->missing = state_missing(&r->c.arenas);
 	if (r->old_keeper >= 0)
 		close(r->old_keeper);
 	free(list);
@@ -338,6 +340,22 @@ static void say_what_ends(struct recovery *r)
 		notes_say(&r->c, 2, "%s end where the collector was killed", list);
 }
 
+/* Collector and keeper were killed: nothing has what the rings held. */
+static void say_what_is_gone(struct recovery *r)
+{
+	int64_t ns = clock_map_ns(&r->c.clocks.map, r->c.clocks.map.newest);
+
+	if (!r->missing && r->arenas)
+		return;
+	db_lost(r->c.report.db, ns, ns, DB_NULL,
+		"rings: gone with collector and keeper, how many records they held is not known",
+		r->missing ? r->missing : 1);
+	notes_say(&r->c, 2,
+		  "the rings of %u program image%s are gone: what the collector had not read when "
+		  "it died is missing",
+		  r->missing ? r->missing : 1, r->missing > 1 ? "s" : "");
+}
+
 static int finish(struct recovery *r)
 {
 	uint64_t rows;
@@ -354,10 +372,7 @@ static int finish(struct recovery *r)
 		collect_run(&r->c);
 	}
 	rows = r->c.arenas.rows;
-	if (!r->arenas)
-		notes_say(&r->c, 2,
-			  "the rings of the traced processes are gone: what their collector had "
-			  "not read when it died is missing");
+	say_what_is_gone(r);
 	if (isatty(STDERR_FILENO))
 		db_stacks_progress(sl_say_names);
 	err = collect_finish(&r->c);

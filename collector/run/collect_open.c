@@ -22,6 +22,7 @@
 #include "collector/collect/setup.h"
 #include "collector/kernel/counters/event_list.h"
 #include "collector/session/ring_keeper.h"
+#include "collector/session/sessions.h"
 
 /* @ticks_per_ns: fixed point with 32 fraction bits. */
 static uint64_t ticks(int64_t ns, uint64_t ticks_per_ns)
@@ -262,11 +263,14 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 		collect_abandon(c, !c->report.db);
 		return err;
 	}
+	if (!ask->is_quiet)
+		sessions_report_dead(&c->session);
 	clock_map_init(&c->clocks.map, mode, zero.mono);
 	clock_map_add(&c->clocks.map, zero.ticks, zero.mono);
 	open_model(c);
 	c->root.pid = c->model.root.pid = ask->root;
 	setup_keeper_socket(c);
+	setup_watch_keeper(c);
 	intake_open(c);
 	notes_begin(c);
 	python_open(c, ask->preload);
@@ -300,5 +304,6 @@ void collect_resume(struct collector *c, int listen_fd)
 		c->session.control->collector_pid = (uint32_t)getpid();
 		setup_keeper(c);
 		setup_keeper_socket(c);
+		setup_watch_keeper(c);
 	}
 }

@@ -102,6 +102,25 @@ int session_folder_open(const char *dir)
 	return -EPERM;
 }
 
+void session_note_report(const char *dir, const char *report)
+{
+	int folder = session_folder_open(dir), fd;
+	size_t len = strlen(report);
+
+	if (folder < 0)
+		return;
+	unlinkat(folder, "report", 0);
+	fd = *report ? openat(folder, "report",
+			      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+		     : -1;
+	close(folder);
+	if (fd < 0)
+		return;
+	if (write(fd, report, len) != (ssize_t)len)
+		(void)!ftruncate(fd, 0);
+	close(fd);
+}
+
 void session_unlink(const char *dir)
 {
 	static const char *const names[] = {"control",
@@ -109,6 +128,7 @@ void session_unlink(const char *dir)
 					    "keeper",
 					    "command",
 					    "name",
+					    "report",
 					    "python",
 					    "next.sqlite",
 					    "next.sqlite-wal",

@@ -45,5 +45,8 @@ char *session_db_path(const struct session *s);
 /* Marks the session as ended, and removes the directory. */
 void session_remove(struct session *s);
 
+/* Writes into the session's folder which report it writes; "": none. For sessions_report_dead(). */
+void session_note_report(const char *dir, const char *report);
+
 /* Removes a session directory with what belongs into it; nothing where session_folder_open() refuses. */
 void session_unlink(const char *dir);

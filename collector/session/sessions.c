@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,63 @@ static size_t scan(struct session_entry **list, bool all, const char *name)
 size_t sessions_scan(struct session_entry **list, bool all)
 {
 	return scan(list, all, NULL);
+}
+
+static void read_report(const char *dir, char *text, size_t size)
+{
+	char path[SESSION_DIR_MAX + 16];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/report", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = 0;
+}
+
+/* Neither collector nor keeper: their processes are gone, and the socket with them. */
+static bool is_dead(const char *dir)
+{
+	struct session_entry e = {0};
+	int folder = session_folder_open(dir);
+
+	if (folder < 0)
+		return false;
+	close(folder);
+	snprintf(e.dir, sizeof(e.dir), "%s", dir);
+	read_pid(&e);
+	return e.pid > 0 && kill(e.pid, 0) < 0 && errno == ESRCH && !exists(dir, "rings") &&
+	       !takes_hellos(dir);
+}
+
+void sessions_report_dead(const struct session *own)
+{
+	const char *slash = strrchr(own->dir, '/');
+	char base[SESSION_DIR_MAX], dir[SESSION_DIR_MAX], report[4096];
+	const struct dirent *e;
+	DIR *d;
+
+	snprintf(base, sizeof(base), "%.*s", (int)(slash ? slash - own->dir : 0), own->dir);
+	d = *base ? opendir(base) : NULL;
+	while (d && (e = readdir(d))) {
+		if (strncmp(e->d_name, "sightline-", 10) != 0 ||
+		    (size_t)snprintf(dir, sizeof(dir), "%s/%s", base, e->d_name) >= sizeof(dir) ||
+		    strcmp(dir, own->dir) == 0 || !is_dead(dir))
+			continue;
+		read_report(dir, report, sizeof(report));
+		session_unlink(dir);
+		/* Complete by now: recovered, or the collector was at its very end. */
+		if (*report && access(report, F_OK) == 0)
+			sl_warn("an earlier collector was killed together with its keeper, and "
+				"what "
+				"it had not read is lost; finish its report: sightline recover %s",
+				report);
+	}
+	if (d)
+		closedir(d);
 }
 
 size_t sessions_alive(void)

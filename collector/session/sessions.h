@@ -54,6 +54,12 @@ int session_appear(const struct session *s, const struct session_appearance *a, 
  */
 size_t sessions_scan(struct session_entry **list, bool all);
 
+/*
+ * Prints a line for each session beside @own whose collector was killed together with its keeper, names its report, and
+ * removes what the session left.
+ */
+void sessions_report_dead(const struct session *own);
+
 /* How many of this user's sessions are alive. */
 size_t sessions_alive(void);
 

@@ -1,0 +1,90 @@
+#!/bin/sh
+# The keeper of the rings is killed, alone, before the collector, or with it: what is lost is counted, and there is a message.
+# shellcheck disable=SC2016
+. tests/lib.sh
+
+head -c 100 /dev/zero >data
+begin() { # REPORT: a program that has made its first calls and waits
+	R=$W/$1.sqlite
+	rm -f data.done data.go out
+	"$BIN" profile -f true -o "$1" --osrt-threshold=0 "$PROG/repeat" "$W/data" 20000 wait >out 2>err &
+	job=$!
+	wait_for 20 test -f data.done
+}
+keeper() { # of the collector; one that has been killed is a zombie until it ends
+	for p in $(pgrep -P "$1" sightline-keep); do
+		grep -q '^State:.*Z' "/proc/$p/status" || echo "$p"
+	done
+}
+ends() { # PID
+	wait "$1" 2>/dev/null
+	status=$?
+}
+preads() { q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'"; }
+gone() { q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what LIKE 'rings: gone%' AND count > 0"; }
+note() { q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%keeper of the rings was killed%'"; }
+
+# ---- alone ----
+begin alone
+first=$(keeper $job)
+send KILL "$first"
+wait_for 20 eval '[ -n "$(keeper $job)" ]'
+result $? 'the keeper is killed: there is another'
+touch data.go
+ends $job
+is "$status $(preads) $(note) $(gone)" '0 40000 1 0' 'nothing is lost, and the report has a note'
+is "$(ls .sessions)" '' 'no session is left'
+
+# ---- again and again ----
+begin often
+cnt=0
+while k=$(keeper $job) && [ -n "$k" ] && [ $cnt -lt 20 ]; do
+	kill -KILL "$k"
+	cnt=$((cnt + 1))
+	wait_for 20 test ! -e "/proc/$k/exe"
+	wait_for 1 eval '[ -n "$(keeper $job)" ]'
+done
+is $cnt 4 'it is started again three times'
+touch data.go
+ends $job
+is "$status $(preads)" '0 40000' 'and the recording goes on without it'
+
+# ---- then the collector: the second one has the rings, where the collector could open them again ----
+begin second
+first=$(keeper $job)
+send KILL "$first"
+wait_for 20 eval '[ -n "$(keeper $job)" ] && grep -q "another one started" err'
+send KILL $job
+ends $job
+touch data.go
+wait_for 20 test -s out
+if grep -q 'another one started$' err; then
+	check 'recover, from the second keeper' "$BIN" recover "$R"
+	is "$(preads) $(gone)" '40000 0' 'every call'
+else
+	check 'recover' "$BIN" recover "$R"
+	is "$(gone)" 1 'the rings that the second keeper did not get are counted'
+fi
+
+# ---- both at once ----
+for how in recover start; do
+	begin both-$how
+	k=$(keeper $job)
+	kill -KILL "$k" $job
+	ends $job
+	touch data.go
+	wait_for 20 test -s out
+	is "$(cat out)" "bytes $((64 * 40000))" "both are killed: the program goes on, $how"
+	if [ $how = start ]; then
+		"$BIN" profile -f true -o next true 2>err
+		is "$? $(grep -cF "sightline recover $R" err)" '0 1' 'the next start has a message'
+		"$BIN" profile -f true -o next true 2>err
+		is "$? $(grep -cF "sightline recover $R" err)" '0 0' 'once'
+	fi
+	"$BIN" recover "$R" >out 2>err
+	is "$? $(grep -c 'the rings of 1 program image are gone' err)" '0 1' "recover has a message, $how"
+	is "$(gone) $(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'the rings of 1 program%'")" '1 1' "and the report, $how"
+	check "sound, $how" intact "$R"
+	is "$(ls .sessions)" '' "no session is left, $how"
+done
+done_testing
