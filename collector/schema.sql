@@ -81,7 +81,8 @@ CREATE TABLE DIAGNOSTIC_EVENT (
 CREATE TABLE PROCESSES (
     -- One row per process that was seen. Parents, command lines and ends: SL_PROCESS_TREE.
     globalPid INTEGER, -- packed id
-    pid       INTEGER, -- plain pid, in the collector's PID namespace
+    pid       INTEGER, -- plain pid, in the collector's PID namespace; from 8388608 on: none, the process was in another one
+                       -- and had ended before its pid was found
     name      TEXT     -- what it was last started as, if that is a link to its file; else the file's name
 );
 

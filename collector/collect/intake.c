@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/proc.h"
 #include "collector/model/identity.h"
 #include "collector/session/hello.h"
 #include "collector/session/ring_file.h"
@@ -214,13 +215,32 @@ static bool turn_away(struct collector *c)
 	return sock >= 0;
 }
 
+/* A process that has ended cannot be shown to be of the tree, but does no harm by the number that it had. */
+static void on_stranger(struct collector *c, int sock, uint32_t pid)
+{
+	struct hello h;
+	int got = proc_parent(pid) ? 0 : hello_receive(sock, &h);
+
+	if (got > 0 && h.kind == SL_HELLO_FORKED)
+		on_forked(c, &h);
+	else
+		c->arenas.lost.unsound++;
+	if (got > 0 && h.fd >= 0)
+		close(h.fd);
+	close(sock);
+}
+
 static void on_connection(struct collector *c, int sock)
 {
 	uint32_t pid, uid;
 
-	if (!hello_sender(sock, &pid, &uid) || !is_ours(c, pid, uid)) {
+	if (!hello_sender(sock, &pid, &uid)) {
 		c->arenas.lost.unsound++;
 		close(sock);
+		return;
+	}
+	if (!is_ours(c, pid, uid)) {
+		on_stranger(c, sock, pid);
 		return;
 	}
 	loop_add(&c->loop, sock, on_peer, c);

@@ -55,19 +55,25 @@ bool identity_descends(struct model *m, uint32_t pid)
 	return false;
 }
 
+/* Without a pidfd (old kernels, no descriptors left) the number may be another's by now. */
+static bool is_the_same(struct model *m, const struct proc *p)
+{
+	struct proc_origin o;
+
+	if (!proc_origin(p->pid, &o))
+		return false;
+	if (p->pid == m->root.pid)
+		return o.start == m->root.started;
+	return p->parent_pid && o.parent == p->parent_pid && identity_descends(m, o.parent);
+}
+
 void identity_signal(struct model *m, const struct proc *p, int sig)
 {
-	int fd = p->life.pidfd;
-
 	if (p->flags.is_gone || !p->flags.in_tree)
 		return;
-	if (fd >= 0) {
-		syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
-		return;
-	}
-	/* No pidfd, in old kernels or for lack of descriptors: the number may be another's by now. */
-	if (p->parent_pid && identity_descends(m, p->parent_pid) &&
-	    proc_parent(p->pid) == p->parent_pid)
+	if (p->life.pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, p->life.pidfd, sig, NULL, 0);
+	else if (is_the_same(m, p))
 		kill((pid_t)p->pid, sig);
 }
 
@@ -183,9 +189,10 @@ static bool may_come(const struct arenas *as, struct arena *a, uint32_t number)
 {
 	struct early *e = &a->peer.early[number % EARLY_CNT];
 
-	if (e->number != number)
+	/* Another number's entry is kept for one more reading: each gets its turn. */
+	if (!e->number || (e->number != number && e->accepts != as->accepts))
 		*e = (struct early){number, as->accepts};
-	return e->accepts == as->accepts;
+	return e->number != number || e->accepts == as->accepts;
 }
 
 /* Without a hello (no way to the socket, a filter of system calls), while it lives. */
