@@ -17,6 +17,7 @@
 
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
+#include "collector/base/privilege.h"
 #include "collector/base/options.h"
 #include "collector/collect/notes.h"
 #include "collector/collect/pump.h"
@@ -212,6 +213,12 @@ static int check_pids(void)
 			sl_warn("attach: %s", why);
 			return SL_EXIT_FAIL;
 		}
+		if (!privilege_may_watch(ask.pid[i])) {
+			sl_warn("attach: not permitted: process %u is another user's, and this "
+				"user lacks CAP_SYS_PTRACE",
+				ask.pid[i]);
+			return SL_EXIT_FAIL;
+		}
 	}
 	return 0;
 }
@@ -308,10 +315,11 @@ static void follow_samples(struct collector *c, const struct running *r)
 			  err == -EPERM ? " (locked memory: ulimit -l)" : "");
 }
 
-/* One process with its threads. 0, -ESRCH: it has just ended, or -errno. */
+/* One process with its threads. 0, -ESRCH: it has just ended, or may not be watched, or -errno. */
 static int follow(struct collector *c, const struct running *r)
 {
-	int err = sched_follow(c->kernel.sched.open, (pid_t)r->pid);
+	int err = privilege_may_watch(r->pid) ? sched_follow(c->kernel.sched.open, (pid_t)r->pid)
+					      : -ESRCH;
 
 	if (!err)
 		model_found(&c->model, r->pid, r->parent, r->start_ns - c->clocks.map.zero);

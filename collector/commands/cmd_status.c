@@ -23,6 +23,7 @@
 #include "collector/base/clock_map.h"
 #include "collector/base/commands.h"
 #include "collector/base/message.h"
+#include "collector/base/privilege.h"
 #include "collector/base/options.h"
 #include "collector/run/launch.h"
 #include "collector/kernel/sched/sched.h"
@@ -41,7 +42,7 @@ struct finding {
 	enum state state;
 	bool needed;      /* without it no library call can be recorded */
 	char detail[320]; /* what was found, or why not */
-	char fix[240];    /* a command, or "" */
+	char fix[640];    /* a command, or "" */
 };
 
 static const char *const state_names[] = {"ok", "limited", "no"};
@@ -238,7 +239,7 @@ static void check_privileges(struct finding *f)
 		return;
 	}
 	found(f, LIMITED, "%s without CAP_BPF and CAP_PERFMON: no eBPF", who);
-	FIX(f, "sudo setcap cap_bpf,cap_perfmon+ep \"$(command -v sightline)\"");
+	privilege_fix("cap_bpf,cap_perfmon", f->fix, sizeof(f->fix));
 }
 
 static void check_btf(struct finding *f)

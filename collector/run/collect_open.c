@@ -13,6 +13,7 @@
 
 #include "collector/base/mask.h"
 #include "collector/base/message.h"
+#include "collector/base/privilege.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/collect/collect_counters.h"
 #include "collector/collect/intake.h"
@@ -243,12 +244,23 @@ static void open_model(struct collector *c)
 	set_arenas(c);
 }
 
+static bool is_system_wide(const struct profile_options *o)
+{
+	return o->kernel.cpuctxsw == SCHED_MODE_SYSTEM || o->kernel.sample == SCHED_MODE_SYSTEM ||
+	       o->kernel.events.scope == SCHED_MODE_SYSTEM;
+}
+
 int collect_open(struct collector *c, const struct collect_ask *ask, char *why, size_t why_len)
 {
 	uint32_t mode = clock_mode_detect();
 	struct clock_snapshot zero = clock_snapshot_take(mode, true);
 	int err = collect_prepare(c, ask->options);
 
+	if (!err && is_system_wide(ask->options) && !privilege_may_watch_all()) {
+		snprintf(why, why_len,
+			 "system-wide: not permitted: it needs root or CAP_SYS_PTRACE");
+		err = -EPERM;
+	}
 	if (err)
 		return err;
 	c->report.is_quiet = ask->is_quiet;

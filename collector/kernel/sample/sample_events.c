@@ -1,4 +1,5 @@
 /* sample_events.c - opens the events for threads and CPUs, pauses and resumes them. */
+#include "collector/base/privilege.h"
 #include "collector/kernel/sample/sample_events.h"
 
 #include <errno.h>
@@ -213,7 +214,7 @@ static size_t may_lock(unsigned cpus)
 	struct rlimit most;
 	size_t free = (size_t)perf_rings_setting("perf_event_mlock_kb", 516) * 1024 * cpus;
 
-	if (sched_has_cap(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &most) ||
+	if (privilege_has(CAP_IPC_LOCK) || getrlimit(RLIMIT_MEMLOCK, &most) ||
 	    most.rlim_cur == RLIM_INFINITY)
 		return SIZE_MAX;
 	return most.rlim_cur > free ? free / 2 + (size_t)most.rlim_cur / 2 : free;

@@ -79,28 +79,6 @@ void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t hori
 	free(heap);
 }
 
-/* ---- what both backends ask of the machine ---- */
-
-bool sched_has_cap(int cap)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0, 0, 0}, {0, 0, 0}};
-
-	if (syscall(SYS_capget, &head, data))
-		return false;
-	return data[cap / 32].effective >> (cap % 32) & 1;
-}
-
-void sched_fix_setcap(const char *caps, char *fix, size_t fix_len)
-{
-	char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-	exe[n > 0 ? n : 0] = 0;
-	snprintf(fix, fix_len, "sudo setcap %s+ep %s", caps,
-		 n > 0 ? exe : "$(command -v sightline)");
-}
-
 /* ---- the interface ---- */
 
 static struct sched *open_with(const struct sched_driver *driver, const struct sched_ask *ask,
@@ -154,7 +132,7 @@ static void explain(const struct sched *s, const struct sched_ask *ask, const ch
 
 struct sched *sched_open_for(const struct sched_ask *ask, char *why, size_t why_len)
 {
-	char why_bpf[256] = "", why_perf[256] = "", fix[256];
+	char why_bpf[256] = "", why_perf[256] = "", fix[640];
 	struct sched *s = NULL;
 	int err;
 

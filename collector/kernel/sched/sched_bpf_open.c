@@ -1,6 +1,7 @@
 /* sched_bpf_open.c - checks the requirements of eBPF, loads and attaches the programs. */
 #ifdef SL_HAVE_BPF
 
+#include "collector/base/privilege.h"
 #include "collector/base/grow.h"
 #include "collector/kernel/sched/sched_bpf.h"
 
@@ -48,11 +49,11 @@ static int check_machine(char *why, size_t why_len, char *fix, size_t fix_len)
 		snprintf(fix, fix_len, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 		return -ENOSYS;
 	}
-	if (!sched_has_cap(CAP_SYS_ADMIN) &&
-	    !(sched_has_cap(CAP_BPF) && sched_has_cap(CAP_PERFMON))) {
+	if (!privilege_has(CAP_SYS_ADMIN) &&
+	    !(privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON))) {
 		snprintf(why, why_len,
 			 "eBPF needs the capabilities CAP_BPF and CAP_PERFMON, or root");
-		sched_fix_setcap("cap_bpf,cap_perfmon", fix, fix_len);
+		privilege_fix("cap_bpf,cap_perfmon", fix, fix_len);
 		return -EPERM;
 	}
 	return 0;

@@ -176,7 +176,3 @@ void sched_merge(struct sched *s, uint64_t *next_ns, unsigned cnt, uint64_t hori
 uint64_t sched_now(void);
 /* SCHED_STATE_* of the kernel's bits. */
 uint8_t sched_state(uint32_t bits);
-/* Whether the effective capabilities hold @cap (a number of linux/capability.h). */
-bool sched_has_cap(int cap);
-/* The command that gives this binary @caps ("cap_a,cap_b"). */
-void sched_fix_setcap(const char *caps, char *fix, size_t fix_len);

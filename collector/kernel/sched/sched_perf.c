@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/privilege.h"
 #include "collector/base/grow.h"
 #include "collector/base/limits.h"
 #include "collector/kernel/perf/perf_rings.h"
@@ -108,7 +109,7 @@ static void explain(const struct sched *s, int err, char *why, size_t why_len, c
 		snprintf(why, why_len, "the kernel has no perf_event_open");
 		snprintf(fix, fix_len, "boot a kernel built with CONFIG_PERF_EVENTS=y");
 	} else if ((err == -EACCES || err == -EPERM) && level > enough &&
-		   !sched_has_cap(CAP_PERFMON) && !sched_has_cap(CAP_SYS_ADMIN)) {
+		   !privilege_has(CAP_PERFMON) && !privilege_has(CAP_SYS_ADMIN)) {
 		snprintf(why, why_len,
 			 "perf_event_open needs kernel.perf_event_paranoid at %d or lower%s, it is "
 			 "%d",

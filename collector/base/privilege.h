@@ -1,0 +1,19 @@
+/* privilege.h - what this process may do, and whom it may watch. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool privilege_has(int cap);
+
+/*
+ * With capabilities of its file (setcap) this program can watch every process, though its user may not: then only
+ * processes are watched that the user could trace, those of the same user ids. Without, the kernel decides.
+ */
+bool privilege_may_watch(uint32_t pid);
+/* Likewise, all processes of the machine. */
+bool privilege_may_watch_all(void);
+
+/* The commands that give this binary @caps ("cap_a,cap_b") for members of a group. */
+void privilege_fix(const char *caps, char *fix, size_t fix_len);
