@@ -33,7 +33,6 @@ hostile() { # MODE...
 }
 for mode in plain descriptors 'datagrams 100' counts strings-far sums 'cycle 200' 'pids 1'; do
 	hostile_options=
-	[ "$mode" != 'pids 1' ] || hostile_options='--wait=primary'
 	hostile $mode
 	ok $? "profile: $mode"
 	case $mode in
@@ -41,6 +40,19 @@ for mode in plain descriptors 'datagrams 100' counts strings-far sums 'cycle 200
 	descriptors) check "profile: $mode: counted" [ "$(refused "$R")" -ge 15 ] ;;
 	esac
 done
+# What a program names it does not own: the run does not wait for it, and its end by --duration does not end it.
+sleep 1000 &
+victim=$!
+for hostile_options in '' '--cpuctxsw=none --sample=none'; do
+	hostile "pids" $victim 1 $$
+	ok $? "profile${hostile_options:+, no events}: a stranger is named"
+	R=$W/open/h.sqlite
+	HOSTILE_WAIT=20000 timeout 100 "$BIN" profile -f true -o open/h -d 1 --kill=sigkill $hostile_options $AS "$HOSTILE" pids $victim >out 2>err
+	is "$(cut -d' ' -f3 "/proc/$victim/stat")" S "profile${hostile_options:+, no events}: a stranger that is named lives"
+done
+kill $victim
+wait $victim 2>/dev/null
+
 for seed in 1 2 3 4; do
 	hostile_options=
 	hostile random $seed 3 400
