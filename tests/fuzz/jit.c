@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PID 2000000011 /* no process has it */
-
+static int pid; /* no process has it */
 static char map[64], dump[160];
 
 static void init(void)
@@ -23,8 +22,9 @@ static void init(void)
 		strcat(at, part);
 		mkdir(at, 0700);
 	}
-	snprintf(dump, sizeof(dump), "%s/jit-%d.dump", at, PID);
-	snprintf(map, sizeof(map), "/tmp/perf-%d.map", PID);
+	pid = (1 << 30) + (int)getpid();
+	snprintf(dump, sizeof(dump), "%s/jit-%d.dump", at, pid);
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", pid);
 }
 
 static void run(const uint8_t *data, size_t len)
@@ -39,7 +39,7 @@ static void run(const uint8_t *data, size_t len)
 		return;
 	unlink(is_map ? dump : map);
 	fuzz_file(is_map ? map : dump, data + 1, len - 1);
-	j = symbols_jit_open(PID, &room, &server);
+	j = symbols_jit_open(pid, &room, &server);
 	unlink(map);
 	unlink(dump);
 	if (!j)
