@@ -5,6 +5,7 @@
 #include "collector/base/stop_signal.h"
 #include "collector/base/limits.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -76,7 +77,7 @@ static int db_lock(const char *path, int fd, char *why, size_t len)
 /* Removes the old report, once no process writes it. */
 static int remove_old(const char *path, char *why, size_t len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
 
 	if (fd >= 0)
 		err = db_lock(path, fd, why, len);
@@ -117,7 +118,7 @@ static int create_file(const struct db_open *how, int *lock_fd, char *why, size_
 
 static int lock_again(const char *path, int *lock_fd, char *why, size_t len)
 {
-	*lock_fd = open(path, O_RDONLY | O_CLOEXEC);
+	*lock_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (*lock_fd < 0)
 		return refuse(why, len, path, strerror(errno));
 	return db_lock(path, *lock_fd, why, len);
@@ -152,12 +153,72 @@ static void sqlite_setup(void)
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-static int connect_file(struct db *db)
+/* The report's path without links: of its folder, and where it was there before, of the file. malloc'd. */
+static char *real_path(const struct db *db, bool resume)
+{
+	const char *slash = strrchr(db->path, '/');
+	char *folder, *real, *path = NULL;
+
+	if (resume)
+		return realpath(db->path, NULL);
+	folder = strndup(db->path, (size_t)(slash - db->path) + 1);
+	real = folder ? realpath(folder, NULL) : NULL;
+	if (real && asprintf(&path, "%s/%s", real[1] ? real : "", slash + 1) < 0)
+		path = NULL;
+	free(folder);
+	free(real);
+	return path;
+}
+
+static bool is_own(const struct db *db, const struct stat *st)
+{
+	struct stat own;
+
+	return S_ISREG(st->st_mode) && st->st_nlink <= 1 && fstat(db->fd.lock, &own) == 0 &&
+	       (st->st_uid == geteuid() || st->st_uid == own.st_uid);
+}
+
+/*
+ * SQLite opens names, which another user may exchange in a folder that is not ours alone. Its descriptors show what it
+ * has opened: the file that db_open() made or locked, and a log of this user. 0, or -ESTALE.
+ */
+static int check_files(const struct db *db, const char *real)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t len = strlen(real);
+	bool found = false;
+	const struct dirent *e;
+	int err = 0;
+
+	while (d && !err && (e = readdir(d))) {
+		int fd = (int)strtol(e->d_name, NULL, 10);
+		char link[PATH_MAX + 16];
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+		struct stat st, own;
+
+		if (n < (ssize_t)len || memcmp(link, real, len) != 0 || fd == db->fd.lock ||
+		    fstat(fd, &st) < 0)
+			continue;
+		link[n] = 0;
+		if (strcmp(link + len, "-wal") == 0 || strcmp(link + len, "-shm") == 0)
+			err = is_own(db, &st) ? 0 : -ESTALE;
+		else if (!link[len] && fstat(db->fd.lock, &own) == 0)
+			found |= st.st_dev == own.st_dev && st.st_ino == own.st_ino;
+	}
+	if (!d)
+		return 0; /* no /proc */
+	closedir(d);
+	return err ? err : found ? 0 : -ESTALE;
+}
+
+static int connect_file(struct db *db, const char *real)
 {
 	sqlite3_stmt *stmt;
 	int rc, err;
 
-	rc = sqlite3_open_v2(db->path, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	rc = sqlite3_open_v2(real, &db->sql,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+			     NULL);
 	if (rc != SQLITE_OK)
 		return db_errno(rc);
 	sqlite3_extended_result_codes(db->sql, 1);
@@ -276,6 +337,8 @@ static struct db *db_new(const char *path)
 /* SQLite has no error of its own for a lack of descriptors. */
 static const char *reason(int err)
 {
+	if (err == -ESTALE)
+		return "another process replaced it while it was opened";
 	if (err == -ENOSPC)
 		return "no room on the disk";
 	if (err == -EIO && limits_free_descriptors() < 4)
@@ -285,6 +348,7 @@ static const char *reason(int err)
 
 struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 {
+	char *real;
 	struct db *db;
 	int err, lock_fd = -1;
 
@@ -302,17 +366,21 @@ struct db *db_open(const struct db_open *how, char *why, size_t why_len)
 	db->fd.lock = lock_fd;
 	if (how->resume && db_check_resume(db->path, why, why_len))
 		goto out;
-	err = db_schema_init(db);
+	real = real_path(db, how->resume);
+	err = real ? db_schema_init(db) : -errno;
 	if (!err && !how->resume)
 		err = db_schema_write(db);
 	if (!err)
-		err = connect_file(db);
+		err = connect_file(db, real);
 	if (!err)
 		err = db_strings_init(db);
 	if (!err)
 		err = row_batch_init(db);
 	if (!err)
 		err = how->resume ? db_resume(db) : fill_new(db, how);
+	if (!err)
+		err = check_files(db, real);
+	free(real);
 	if (!err) {
 		if (!how->is_scratch)
 			db_ballast_make(db);

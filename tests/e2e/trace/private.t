@@ -41,4 +41,35 @@ for how in secrets none; do
 	"$BIN" recover r.sqlite >out 2>err
 	is "$? $([ "$(grep -ac hunter2 r.sqlite)" = 0 ] && echo masked)" "0 $([ $how = none ] || echo masked)" "recover: --mask-arguments=$how"
 done
+
+# Links that lead to a folder, or to an unfinished report, are the user's own: they work.
+mkdir folder && ln -s folder link
+profile link/l true
+is "$? $(sqlite3 -readonly folder/l.sqlite "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" '0 1' 'a report in a folder that a link leads to'
+"$BIN" profile -f true -o k sleep 30 >out 2>err &
+job=$!
+wait_for 20 eval '[ -n "$(ls .sessions)" ] && [ -e .sessions/*/command ]'
+kill -KILL $(pgrep -P $job sleep) $job
+wait $job 2>/dev/null
+ln -s k.sqlite k-link.sqlite
+check 'recover through a link' "$BIN" recover k-link.sqlite
+is "$(sqlite3 -readonly k.sqlite "SELECT value FROM META_DATA_EXPORT WHERE name = 'SL_COMPLETE'")" 1 'the report is complete'
+
+# Another user exchanges files in a folder of its own while root opens a report there: refused or right, never another file.
+if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null; then
+	mkdir theirs && chown 65534:65534 theirs
+	echo precious >precious && chmod 600 precious
+	setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'cd theirs && while [ ! -e stop ]; do
+		for f in x.sqlite-wal x.sqlite-shm x.sqlite; do ln -sf ../precious "$f" 2>/dev/null; rm -f "$f"; done
+	done' 2>/dev/null &
+	job=$!
+	for i in 1 2 3 4 5 6; do
+		timeout 60 "$BIN" profile -f true -o theirs/x true >out 2>err
+	done
+	touch theirs/stop
+	wait $job
+	is "$(cat precious)" precious 'files that are exchanged while a report is opened: what a link leads to is as it was'
+else
+	skip 'files that are exchanged while a report is opened' 'needs root'
+fi
 done_testing
