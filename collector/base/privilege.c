@@ -1,4 +1,4 @@
-/* privilege.c - see privilege.h: capabilities, and the rule of ptrace for them. */
+/* privilege.c - capabilities of this program, and the rule of ptrace for those of its file. */
 #include "collector/base/privilege.h"
 
 #include <linux/capability.h>
@@ -62,7 +62,7 @@ void privilege_fix(const char *caps, char *fix, size_t fix_len)
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
 	exe[n > 0 ? n : 0] = 0;
-	/* Any user who may run it could trace; a change of the group takes capabilities away. */
+	/* All users that may run it could trace; a change of the group takes capabilities away. */
 	snprintf(fix, fix_len,
 		 "s=%s; sudo groupadd -f tracers; sudo chgrp tracers $s && sudo chmod 750 $s && "
 		 "sudo setcap %s+ep $s",

@@ -8,7 +8,7 @@ strace -f --pidns-translation -o /dev/null true 2>/dev/null || skip_all 'strace 
 
 CNT=${BROOD:-14} # processes of a run: a multiple of seven
 WAYS='fork vfork clone clone3 spawn thread nested'
-OPENED=$((CNT / 7 * 6 + 1)) # vfork and spawn execute true; nested starts two
+OPENED=$((CNT * 6 / 7 + 1)) # vfork and spawn execute true; nested starts two
 cp "$PROG/brood" "$BIN" "$B"/libtrace*.so .
 cp -r "$B/python" . 2>/dev/null
 chmod -R a+rX .
