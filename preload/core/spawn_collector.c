@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,6 +129,28 @@ static void spawn(const char *path, int ready_read, int ready_write)
 			;
 }
 
+/*
+ * After unshare(CLONE_NEWPID) without a fork the next child is the first process of a namespace, which ends with it: that is
+ * the program's to make. Without /proc, and in old kernels, nothing shows it.
+ */
+static bool is_leaving_namespace(void)
+{
+	static const char next_path[] = "/proc/self/ns/pid_for_children";
+	struct stat st;
+	char own[64], next[64];
+	long len = sl_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", own, sizeof(own)),
+	     next_len = sl_sys4(SYS_readlinkat, AT_FDCWD, next_path, next, sizeof(next));
+
+	/* Until that process is there, the link leads nowhere. */
+	if (len <= 0 || next_len < 0)
+		return len > 0 && next_len == -ENOENT &&
+		       sl_sys4(SYS_newfstatat, AT_FDCWD, next_path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	for (long i = 0; i < len && len == next_len; i++)
+		if (own[i] != next[i])
+			return true;
+	return len != next_len;
+}
+
 const char *sl_start_collector(const char *own_path, const char **why)
 {
 	const char *path = find_collector(own_path);
@@ -138,6 +161,9 @@ const char *sl_start_collector(const char *own_path, const char **why)
 	*why = "no collector found: put 'sightline' beside libtrace.so or name it in "
 	       "SIGHTLINE_COLLECTOR";
 	if (!path || !is_executable(path))
+		return NULL;
+	*why = "the processes that it starts are in a new PID namespace (unshare without --fork)";
+	if (is_leaving_namespace())
 		return NULL;
 	*why = "no descriptors left to start the collector";
 	if (sl_sys2(SYS_pipe2, fds, O_CLOEXEC) < 0)

@@ -49,7 +49,8 @@ static pid_t by_clone3(uint64_t flags)
 
 static pid_t by_spawn(void)
 {
-	char *argv[] = {"true", NULL};
+	static char name[] = "true";
+	char *argv[] = {name, NULL};
 	pid_t pid;
 
 	return posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) ? -1 : pid;

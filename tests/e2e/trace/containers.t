@@ -76,6 +76,13 @@ if [ "$(id -u)" = 0 ] && can unshare -pf; then
 		unless 'all namespaces'
 	fi
 	bare=1
+	# The program's first child begins the namespace, and must not be the collector.
+	first() { unshare -p env "$@" sh -c '/bin/echo first; exit 5' 2>/dev/null; }
+	first A=1 >plain
+	first_status=$?
+	first LD_PRELOAD="$SHIM" SIGHTLINE_OUTPUT="$W/first.sqlite" >traced
+	is $? $first_status 'unshare -p without a fork, bare: status'
+	check 'unshare -p without a fork, bare: the same' diff plain traced
 	for outer in 'unshare -pf --mount-proc' 'unshare -pf'; do
 		inside=$outer
 		below "collector in $outer" $OPENED ./brood $CNT $WAYS
