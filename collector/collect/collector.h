@@ -92,6 +92,7 @@ struct intake {
 		int64_t since;   /* CLOCK_MONOTONIC */
 	} silent[INTAKE_SILENT]; /* connections without a hello so far, the oldest first */
 	unsigned silent_cnt;
+	uint64_t silent_closed; /* ever: for lack of a hello */
 	/* A program asks to begin or end a capture: closes @sock when it may go on. NULL: no captures. */
 	void (*on_capture)(struct collector *c, int sock, const struct hello *h);
 };

@@ -111,7 +111,7 @@ static void keep_silent(struct collector *c, int sock)
 		if (in->silent[i].sock == sock)
 			return;
 	if (in->silent_cnt == INTAKE_SILENT) {
-		in->turned_away++;
+		in->silent_closed++;
 		hang_up(c, in->silent[0].sock);
 	}
 	in->silent[in->silent_cnt].sock = sock;
@@ -127,7 +127,7 @@ static void hear_silent(struct collector *c)
 		if (i < in->silent_cnt)
 			on_peer(c, in->silent[i].sock);
 	while (in->silent_cnt && now - in->silent[0].since > SILENT_NS) {
-		in->turned_away++;
+		in->silent_closed++;
 		hang_up(c, in->silent[0].sock);
 	}
 }
