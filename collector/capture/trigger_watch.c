@@ -434,15 +434,14 @@ static void look_at_chunk(const struct at *at, const struct sl_chunk *chunk, uin
 	*pos = committed;
 }
 
-static void look_at_thread(const struct at *at, struct thread *t)
+static void look_at_thread(const struct at *at, struct thread *t, unsigned *hops)
 {
 	struct place *p = &t->at.watched;
 
 	/* Read already: nothing is left to check. */
 	if (!p->chunk || p->seq < t->at.seq || (p->seq == t->at.seq && p->pos < t->at.pos))
 		*p = (struct place){t->at.chunk, t->at.pos, t->at.seq};
-	for (unsigned hops = 0; arena_has_chunk(at->arena, p->chunk) && hops < SL_CHUNK_CNT;
-	     hops++) {
+	for (; arena_has_chunk(at->arena, p->chunk) && *hops < ARENA_HOPS; ++*hops) {
 		struct sl_chunk *chunk = sl_chunk_at(at->arena->map, p->chunk);
 		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
 		uint32_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
@@ -481,13 +480,15 @@ void trigger_watch_round(struct trigger_watch *w, struct arenas *as)
 	struct at at = {.w = w, .as = as};
 
 	for (struct arena *a = as->first; a; a = a->next) {
+		unsigned hops = 0;
+
 		at.arena = a;
 		at.names = w->has_nvtx ? names_of(w, a->id) : NULL;
 		for (uint32_t i = 0; i < a->threads.cnt && !a->flags.is_bad; i++) {
 			if (!a->threads.at[i] || a->threads.at[i]->flags.is_over)
 				continue;
 			at.thread = a->threads.at[i];
-			look_at_thread(&at, a->threads.at[i]);
+			look_at_thread(&at, a->threads.at[i], &hops);
 		}
 	}
 	if (w->names)

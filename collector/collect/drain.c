@@ -212,12 +212,12 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 }
 
 /* Of the next call, after records that describe the thread. */
-static uint64_t next_start(const struct arena *a, const struct thread *t)
+static uint64_t next_start(const struct arena *a, const struct thread *t, unsigned *hops)
 {
 	sl_ref ref = t->at.chunk;
 	uint32_t pos = t->at.pos;
 
-	for (unsigned hops = 0; arena_has_chunk(a, ref) && hops < SL_CHUNK_CNT; hops++, pos = 0) {
+	for (; arena_has_chunk(a, ref) && *hops < ARENA_HOPS; ++*hops, pos = 0) {
 		const struct sl_chunk *chunk = sl_chunk_at(a->map, ref);
 		uint32_t end;
 		struct call c;
@@ -240,14 +240,18 @@ uint64_t drain_next_start(const struct arenas *as)
 {
 	uint64_t first = UINT64_MAX;
 
-	for (const struct arena *a = as->first; a; a = a->next)
+	for (const struct arena *a = as->first; a; a = a->next) {
+		unsigned hops = 0;
+
 		for (uint32_t i = 0; i < a->threads.cnt && !a->flags.is_bad; i++) {
 			const struct thread *t = a->threads.at[i];
-			uint64_t start = t && !t->flags.is_over ? next_start(a, t) : UINT64_MAX;
+			uint64_t start =
+				t && !t->flags.is_over ? next_start(a, t, &hops) : UINT64_MAX;
 
 			if (start < first)
 				first = start;
 		}
+	}
 	return first;
 }
 

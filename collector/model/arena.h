@@ -216,6 +216,12 @@ static inline bool arena_has_chunk(const struct arena *a, sl_ref ref)
 	return ref - 1 < a->mem.chunk_cnt;
 }
 
+/*
+ * Walks over all rings of an arena take no more steps than that: no two of them share a chunk, unless the program lies, and
+ * its links lead in circles.
+ */
+#define ARENA_HOPS (SL_CHUNK_CNT + SL_SLOT_CNT)
+
 /* Slots below were used at some time; sl_slot.state: what they hold now. */
 static inline uint32_t arena_fresh_slots(const struct arena *a)
 {

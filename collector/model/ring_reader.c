@@ -36,6 +36,7 @@ static uint32_t prescan_chunk(struct arena *a, uint32_t process, const struct sl
 void ring_prescan(struct arena *a)
 {
 	uint32_t fresh = arena_fresh_slots(a);
+	unsigned hops = 0;
 
 	if (a->flags.is_prescanned)
 		return;
@@ -53,8 +54,7 @@ void ring_prescan(struct arena *a)
 					     t->at.prescanned.pos > t->at.pos)
 				    ? t->at.prescanned
 				    : (struct place){t->at.chunk, t->at.pos, t->at.seq};
-		for (unsigned hops = 0; arena_has_chunk(a, p.chunk) && hops < SL_CHUNK_CNT;
-		     hops++) {
+		for (; arena_has_chunk(a, p.chunk) && hops < ARENA_HOPS; hops++) {
 			struct sl_chunk *c = sl_chunk_at(a->map, p.chunk);
 			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
 

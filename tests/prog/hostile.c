@@ -320,6 +320,33 @@ static int cycle(unsigned ms)
 	return err;
 }
 
+/* As many threads as there can be, all with the same two chunks, full and in a circle; a file that no ring describes. */
+static int circles(void)
+{
+	int fd;
+	struct sl_arena *a = arena(&fd);
+	uint64_t payload[] = {3, sl_fd_serial(3, 77), 0};
+	struct sl_chunk *one, *two;
+
+	thread(a, 0, 1, (uint32_t)getpid(), (uint32_t)getpid());
+	image(a, 0, (uint32_t)getpid(), (uint32_t)getppid());
+	while (sl_chunk_at(a, 1)->committed < SL_CHUNK_BYTES - 256)
+		record(a, 0, ticks(), sl_head(0, 4, 0, SL_SHAPE_FD, 0), payload);
+	a->fresh_chunk = 3;
+	one = sl_chunk_at(a, 1);
+	two = sl_chunk_at(a, 3);
+	*two = *one;
+	two->seq = 1;
+	for (uint32_t i = 1; i < SL_SLOT_CNT; i++) {
+		a->slot[i] = a->slot[0];
+		a->slot[i].tid += i;
+	}
+	a->fresh_slot = SL_SLOT_CNT;
+	one->next = 3;
+	two->next = 1;
+	return announce(fd);
+}
+
 /* ---- the keeper ---- */
 
 /* Links where a keeper would write rings; then a memfd with a text of its own. */
@@ -533,6 +560,8 @@ static int act(int cnt, char **arg)
 		return notes();
 	if (strcmp(mode, "cycle") == 0)
 		return cycle(number);
+	if (strcmp(mode, "circles") == 0)
+		return circles();
 	if (strcmp(mode, "links") == 0 && cnt == 3)
 		return links(arg[1], arg[2]);
 	if (strcmp(mode, "big") == 0)

@@ -111,14 +111,14 @@ static bool is_gone(const struct arena *a, uint32_t idx, const struct thread *t)
  * their ends. Of a thread that exited all chunks are freed.
  */
 static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct flight_ages *ages,
-		    struct flight_ages *gone)
+		    struct flight_ages *gone, unsigned *hops)
 {
 	struct thread *t = a->threads.at[idx];
 	uint64_t newest = as->clock->newest, ticks = 0, end;
 	sl_ref ref = t->at.chunk, next;
 	uint32_t pos = t->at.pos;
 
-	for (unsigned hops = 0; arena_has_chunk(a, ref) && hops < SL_CHUNK_CNT; hops++) {
+	for (; arena_has_chunk(a, ref) && *hops < ARENA_HOPS; ++*hops) {
 		struct sl_chunk *c = sl_chunk_at(a->map, ref);
 
 		next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
@@ -189,12 +189,13 @@ uint64_t flight_look(struct arenas *as, struct flight_ages *ages)
 
 	for (struct arena *a = as->first; a; a = a->next) {
 		size_t first = ages->cnt;
+		unsigned hops = 0;
 		uint64_t until;
 
 		gone.cnt = 0;
 		for (uint32_t i = 0; i < a->threads.cnt && !a->flags.is_bad; i++)
 			if (a->threads.at[i] && !a->threads.at[i]->flags.is_over)
-				look_at(as, a, i, ages, &gone);
+				look_at(as, a, i, ages, &gone, &hops);
 		for (size_t i = 0; i < gone.cnt; i++)
 			flight_ages_add(ages, gone.at[i].ticks, gone.at[i].bytes);
 		until = shortage(a, ages, first, &gone);

@@ -31,7 +31,7 @@ hostile() { # MODE...
 	R=$W/open/h.sqlite
 	timeout 100 "$BIN" profile -f true -o open/h $hostile_options $AS "$HOSTILE" "$@" >out 2>err
 }
-for mode in plain descriptors 'datagrams 100' counts strings-far sums 'cycle 200' 'pids 1'; do
+for mode in plain descriptors 'datagrams 100' counts strings-far sums 'cycle 200' circles 'pids 1'; do
 	hostile_options=
 	hostile $mode
 	ok $? "profile: $mode"
@@ -85,7 +85,7 @@ for mode in 'strings 12' 'files 8' 'paths 8' 'threads 4' 'arenas 400'; do
 done
 
 # ---- the flight recorder: its report is written, for the program fails ----
-for mode in plain counts strings-far sums 'random 5 3 400' 'random 6 3 400'; do
+for mode in plain counts strings-far sums circles 'random 5 3 400' 'random 6 3 400'; do
 	R=$W/open/f.sqlite
 	HOSTILE_EXIT=3 timeout 100 "$BIN" profile -f true -o open/f --flight=10s $AS "$HOSTILE" $mode >out 2>err
 	is $? 3 "flight recorder: $mode: status"
