@@ -196,6 +196,22 @@ static void put_image(struct ring *r, uint32_t slot, bool is_fork)
 	c->committed += n * 8;
 }
 
+/* The collector may have taken the slot's chunks back. */
+static bool has_chunks(const struct ring *r, uint32_t slot)
+{
+	const struct sl_slot *s = &r->arena->slot[slot];
+
+	return s->first_chunk && s->first_chunk <= r->arena->fresh_chunk;
+}
+
+/* What was poked there is no place to write a record to. */
+static bool is_sound(struct ring *r, uint32_t slot)
+{
+	const struct sl_chunk *c = has_chunks(r, slot) ? ring_last(r, slot) : NULL;
+
+	return c && c->committed % 8 == 0 && c->committed / 8 <= RING_WORDS;
+}
+
 /* What no shim writes. */
 static void poke(struct ring *r, uint32_t slot, struct input *in)
 {
@@ -295,16 +311,6 @@ static void commit(struct side *s)
 	}
 }
 
-/* Records that are endless in the eyes of the shim's helpers are not: a chain that @poke spoiled is left. */
-static bool is_sound(const struct ring *r, uint32_t slot)
-{
-	const struct sl_slot *s = &r->arena->slot[slot];
-
-	return s->first_chunk && s->first_chunk <= r->arena->fresh_chunk &&
-	       ring_last((struct ring *)(uintptr_t)r, slot)->committed % 8 == 0 &&
-	       ring_last((struct ring *)(uintptr_t)r, slot)->committed / 8 <= RING_WORDS;
-}
-
 static void run_rings(const uint8_t *data, size_t len)
 {
 	struct input in = {data, data + len};
@@ -333,7 +339,8 @@ static void run_rings(const uint8_t *data, size_t len)
 			}
 			break;
 		case 12:
-			poke(&r, slot, &in);
+			if (has_chunks(&r, slot))
+				poke(&r, slot, &in);
 			break;
 		case 13:
 			side_drain(&s);
