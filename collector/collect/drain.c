@@ -82,6 +82,14 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 	return t;
 }
 
+/* Threads cost memory without a record, too. */
+static bool has_room(struct arenas *as)
+{
+	if (++as->memory.threads % 64 == 0)
+		as->memory.bytes = budget_memory();
+	return as->memory.bytes <= BUDGET_MEMORY;
+}
+
 /* The thread in slot @idx; NULL when the slot is free. */
 static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx)
 {
@@ -92,6 +100,11 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
 		return a->threads.at[idx];
 	if (state == SL_SLOT_FREE || a->flags.is_bad)
 		return NULL;
+	if (!has_room(as)) {
+		as->lost.no_room++;
+		a->flags.is_bad = true;
+		return NULL;
+	}
 	if (!grow_to(&a->threads.at, idx, &a->threads.cnt, sizeof(*a->threads.at)))
 		return NULL;
 	a->threads.at[idx] = thread_new(as, a, idx);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/base/proc.h"
+#include "collector/base/budget.h"
 #include "collector/model/identity.h"
 #include "collector/session/hello.h"
 #include "collector/session/ring_file.h"
@@ -41,6 +42,10 @@ struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pi
 	/* The keeper maps and copies it, too. */
 	if (!ring_memfd_is_sound(fd, &st)) {
 		c->arenas.lost.unsound++;
+		return NULL;
+	}
+	if (budget_memory() > BUDGET_MEMORY) {
+		c->arenas.lost.no_room++;
 		return NULL;
 	}
 	/* First: from here on nothing of it is lost if the collector is killed. */

@@ -333,8 +333,8 @@ static void say_losses(struct collector *c)
 			  grouped(c->intake.silent_closed, n));
 	if (as->lost.no_room)
 		notes_say(c, WARNING,
-			  "%s processes were not traced: their rings find no place in the "
-			  "collector's memory (ulimit -v?)",
+			  "%s processes were not traced, or not to their end: their rings find no "
+			  "place in the collector's memory (ulimit -v?)",
 			  grouped(as->lost.no_room, n));
 	if (as->lost.refused)
 		notes_say(c, WARNING,

@@ -294,12 +294,13 @@ static void take_call(struct arenas *as, struct thread *t, const struct call *c)
 static void call_unseen(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct arena *a = t->image->arena;
-	const struct sl_hook_info *hook = &sl_hook_info[c->hook];
+	const struct sl_hook_info *hook;
 	char text[64];
 	int n;
 
 	if (c->hook >= SL_HOOK_CNT || as->model->wants.no_osrt || c->failed)
 		return;
+	hook = &sl_hook_info[c->hook];
 	if (c->data.bytes || c->io.new_serial) {
 		keep_names(a, c);
 	} else if (c->io.serial && hook->io == SL_IO_OPEN) {

@@ -200,6 +200,7 @@ struct arenas {
 	struct {
 		uint64_t bytes; /* when it was looked at last */
 		size_t taken;   /* records since then */
+		size_t threads; /* ever */
 		bool is_high;   /* rows should not wait for the commit */
 	} memory;
 	struct {

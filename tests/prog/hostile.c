@@ -347,6 +347,27 @@ static int circles(void)
 	return announce(fd);
 }
 
+/* Threads and processes without end, at the price of their slots. */
+static int slots_many(unsigned arenas)
+{
+	int err = 0;
+
+	for (unsigned n = 0; n < arenas && !err; n++) {
+		int fd;
+		struct sl_arena *a = usual(&fd);
+
+		for (uint32_t i = 1; i < SL_SLOT_CNT; i++) {
+			a->slot[i] = a->slot[0];
+			a->slot[i].tid += i;
+			a->slot[i].process = i + 1;
+		}
+		a->fresh_slot = SL_SLOT_CNT;
+		err = announce(fd);
+		munmap(a, SL_ARENA_BYTES);
+	}
+	return err;
+}
+
 /* ---- the keeper ---- */
 
 /* Links where a keeper would write rings; then a memfd with a text of its own. */
@@ -560,6 +581,8 @@ static int act(int cnt, char **arg)
 		return notes();
 	if (strcmp(mode, "cycle") == 0)
 		return cycle(number);
+	if (strcmp(mode, "slots") == 0)
+		return slots_many(number);
 	if (strcmp(mode, "circles") == 0)
 		return circles();
 	if (strcmp(mode, "links") == 0 && cnt == 3)

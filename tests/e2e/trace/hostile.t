@@ -176,7 +176,7 @@ ln -s precious p.sqlite.rings
 "$BIN" recover p.sqlite >out 2>err
 is "$? $(grep -c 'left alone' err) $(ls -A precious | wc -l) $(readlink p.sqlite.rings)" '0 1 5 precious' 'recover: a link is left alone, and what it leads to'
 for how in link folder; do
-	rm -f p.sqlite* && rm -rf "$SIGHTLINE_SESSIONS"/*
+	rm -f p.sqlite* && rm -rf "${SIGHTLINE_SESSIONS:?}"/*
 	killed "$W/p.sqlite"
 	touch precious/name precious/control precious/python
 	# As in a report from elsewhere: the same length, so that the state stays what it is.

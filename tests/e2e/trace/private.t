@@ -63,8 +63,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true
 		for f in x.sqlite-wal x.sqlite-shm x.sqlite; do ln -sf ../precious "$f" 2>/dev/null; rm -f "$f"; done
 	done' 2>/dev/null &
 	job=$!
-	for i in 1 2 3 4 5 6; do
-		timeout 60 "$BIN" profile -f true -o theirs/x true >out 2>err
+	for try in 1 2 3 4 5 6; do
+		timeout 60 "$BIN" profile -f true -o theirs/x true >out 2>"err.$try"
 	done
 	touch theirs/stop
 	wait $job
