@@ -69,7 +69,7 @@ peak() { # PID: the most MiB that are its own
 	done
 	echo "$most"
 }
-for mode in 'strings 12' 'files 8' 'paths 8' 'threads 4' 'arenas 400'; do
+for mode in 'strings 12' 'files 2' 'paths 6' 'threads 2' 'arenas 400'; do
 	R=$W/open/m.sqlite
 	"$BIN" profile -f true -o open/m $AS "$HOSTILE" $mode >out 2>err &
 	job=$!
