@@ -292,6 +292,12 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 
 /* ---- after a crash ---- */
 
+/* A bool of a record in a file, which may have any bits there. */
+static bool bool_at(const void *record, size_t offset)
+{
+	return ((const uint8_t *)record)[offset] != 0;
+}
+
 void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
 		      const void *record, size_t bytes)
 {
@@ -310,6 +316,7 @@ void gpu_restore_hook(struct arenas *as, struct gpu_process *p, uint32_t ns_tid,
 		return;
 	}
 	copy.h.logged = 0;
+	copy.h.is_done = bool_at(record, offsetof(struct gpu_hook, is_done));
 	keep_hook(p, th, &copy.h);
 }
 
@@ -320,6 +327,8 @@ void gpu_restore_api(struct gpu_process *p, uint32_t ns_tid, int64_t global_tid,
 
 	memcpy(&api, record, sizeof(api));
 	api.logged = 0;
+	api.is_driver = bool_at(record, offsetof(struct gpu_api, is_driver));
+	api.is_done = bool_at(record, offsetof(struct gpu_api, is_done));
 	if (th)
 		keep_api(p, th, &api);
 }
