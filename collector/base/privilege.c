@@ -4,6 +4,7 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,7 +29,8 @@ bool privilege_has(int cap)
 
 bool privilege_may_watch_all(void)
 {
-	if (getuid() == 0 || privilege_has(CAP_SYS_PTRACE))
+	/* Set where an exec gave capabilities; not where its caller had them. */
+	if (!getauxval(AT_SECURE) || getuid() == 0 || privilege_has(CAP_SYS_PTRACE))
 		return true;
 	return !privilege_has(CAP_PERFMON) && !privilege_has(CAP_BPF) &&
 	       !privilege_has(CAP_SYS_ADMIN);

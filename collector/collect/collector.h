@@ -77,6 +77,7 @@ struct kernel_side {
 
 #define INTAKE_EXITS  8
 #define INTAKE_SILENT 64
+#define INTAKE_ENDED  512
 
 /* Connections of traced programs. */
 struct intake {
@@ -92,6 +93,12 @@ struct intake {
 		int64_t since;   /* CLOCK_MONOTONIC */
 	} silent[INTAKE_SILENT]; /* connections without a hello so far, the oldest first */
 	unsigned silent_cnt;
+	struct {
+		int sock;
+		uint32_t pid;
+		int64_t since; /* CLOCK_MONOTONIC */
+	} ended[INTAKE_ENDED]; /* of other users' processes that have ended, until the kernel's events show whose they are */
+	unsigned ended_cnt;
 	uint64_t silent_closed; /* ever: for lack of a hello */
 	/* A program asks to begin or end a capture: closes @sock when it may go on. NULL: no captures. */
 	void (*on_capture)(struct collector *c, int sock, const struct hello *h);

@@ -20,6 +20,7 @@
 
 #define SILENT_NS   1000000000ll
 #define ENDED_NS    2000000000ll /* a hello is read so long after its sender's end */
+#define EVENTS_NS   1000000000ll /* within which the kernel's events are read */
 #define ACCEPTS_MAX 8192u        /* at a time: others flood as fast as they are refused */
 
 static void on_peer(void *ctx, int sock);
@@ -71,19 +72,16 @@ void intake_release(struct collector *c)
 	}
 }
 
-/*
- * Root's session accepts connections of all users, but another user's process must be one of the tree. One that has just
- * ended may be known to the kernel's events only.
- */
-static bool is_ours(struct collector *c, uint32_t pid, uint32_t uid)
+/* One that has just ended may be known to the kernel's events only. */
+static bool is_in_tree(struct collector *c, uint32_t pid)
 {
 	const struct proc *p;
 
-	if (uid == geteuid() || uid == 0 || identity_descends(&c->model, pid))
+	if (identity_descends(&c->model, pid))
 		return true;
 	p = model_find_newest(&c->model, pid);
-	return p && p->flags.in_tree && p->flags.is_gone &&
-	       p->life.end_ns > c->clocks.now - ENDED_NS;
+	return p && p->flags.in_tree &&
+	       (!p->flags.is_gone || p->life.end_ns > c->clocks.now - ENDED_NS);
 }
 
 /* ---- connections without a hello ---- */
@@ -220,11 +218,19 @@ static bool turn_away(struct collector *c)
 	return sock >= 0;
 }
 
-/* A process that has ended cannot be shown to be of the tree, but does no harm by the number that it had. */
-static void on_stranger(struct collector *c, int sock, uint32_t pid)
+/* ---- other users' processes: root's session accepts connections of all users, but only of its tree ---- */
+
+static void welcome(struct collector *c, int sock)
+{
+	loop_add(&c->loop, sock, on_peer, c);
+	on_peer(c, sock);
+}
+
+/* Not shown to be of the tree: a forked process that has ended does no harm by the number that it had. */
+static void refuse(struct collector *c, int sock, bool has_ended)
 {
 	struct hello h;
-	int got = proc_parent(pid) ? 0 : hello_receive(sock, &h);
+	int got = has_ended ? hello_receive(sock, &h) : 0;
 
 	if (got > 0 && h.kind == SL_HELLO_FORKED)
 		on_forked(c, &h);
@@ -235,21 +241,47 @@ static void on_stranger(struct collector *c, int sock, uint32_t pid)
 	close(sock);
 }
 
+/* /proc shows nothing of a process that has ended, but the event of its fork is on its way. */
+static void judge_ended(struct collector *c)
+{
+	struct intake *in = &c->intake;
+	int64_t now = in->ended_cnt ? mono_ns() : 0;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < in->ended_cnt; i++) {
+		if (is_in_tree(c, in->ended[i].pid))
+			welcome(c, in->ended[i].sock);
+		else if (now - in->ended[i].since > EVENTS_NS)
+			refuse(c, in->ended[i].sock, true);
+		else
+			in->ended[kept++] = in->ended[i];
+	}
+	in->ended_cnt = kept;
+}
+
 static void on_connection(struct collector *c, int sock)
 {
+	struct intake *in = &c->intake;
 	uint32_t pid, uid;
+	bool has_ended;
 
 	if (!hello_sender(sock, &pid, &uid)) {
 		c->arenas.lost.unsound++;
 		close(sock);
 		return;
 	}
-	if (!is_ours(c, pid, uid)) {
-		on_stranger(c, sock, pid);
+	if (uid == geteuid() || uid == 0 || is_in_tree(c, pid)) {
+		welcome(c, sock);
 		return;
 	}
-	loop_add(&c->loop, sock, on_peer, c);
-	on_peer(c, sock);
+	has_ended = !proc_parent(pid);
+	if (!has_ended || !c->model.wants.has_kernel_events || in->ended_cnt == INTAKE_ENDED) {
+		refuse(c, sock, has_ended);
+		return;
+	}
+	in->ended[in->ended_cnt].sock = sock;
+	in->ended[in->ended_cnt].pid = pid;
+	in->ended[in->ended_cnt++].since = mono_ns();
 }
 
 void intake_accept(struct collector *c)
@@ -259,6 +291,7 @@ void intake_accept(struct collector *c)
 
 	if (c->session.listen_fd >= 0) {
 		hear_silent(c);
+		judge_ended(c);
 		do {
 			while (cnt++ < ACCEPTS_MAX &&
 			       (sock = hello_accept(c->session.listen_fd)) >= 0)

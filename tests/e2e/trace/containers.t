@@ -61,6 +61,18 @@ unless() { skip "$1" 'not permitted here'; }
 
 user='' inside='' bare=1
 below 'no container' $OPENED ./brood $CNT $WAYS
+if [ "$(id -u)" = 0 ]; then
+	# Root's session takes processes of another user that are of its tree, also if they have ended by then.
+	other="setpriv --reuid=65534 --regid=65534 --clear-groups ./brood $CNT spawn"
+	profile other --osrt-threshold=0 --osrt-file-access=true $other >log 2>&1
+	is $? 0 'another user: status'
+	case $("$BIN" status -e) in
+	*'eBPF                 ok'*)
+		is "$(q "$R" "SELECT sum(traced) FROM SL_PROCESS_TREE WHERE exe LIKE '%/true'")" $CNT 'another user: all are traced'
+		;;
+	*) skip 'another user: all are traced' 'no eBPF: what has ended cannot be shown to be of the tree' ;;
+	esac
+fi
 if [ "$(id -u)" = 0 ] && can unshare -pf; then
 	below 'clone3 into a namespace' $((CNT + 1)) ./brood $CNT newpid
 	below setns $((CNT + 1)) ./brood $CNT setns

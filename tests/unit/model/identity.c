@@ -2,6 +2,7 @@
 #include "tests/unit/report/db_test.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "collector/model/identity.h"
@@ -12,9 +13,12 @@ static pid_t sleeper(void)
 {
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		/* It does not outlive a test that fails. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
+	}
 	assert_true(pid > 0);
 	return pid;
 }
@@ -113,15 +117,17 @@ static void a_guest_joins_the_tree_by_its_fork(void **state)
 	struct arena *a;
 	struct side s;
 	struct ring r;
+	uint64_t forked;
 	bool is_early;
 
 	(void)state;
 	reap(child);
 	a = begin(&s, &r, root);
+	forked = sl_mono_ns();
 	im = claim(&s, a, 2, (uint32_t)child, false, &is_early);
 	assert_false(im->proc->flags.in_tree);
-	model_sched_ops.on_fork(&s.model, sl_mono_ns() - 1000, (uint32_t)root, (uint32_t)root,
-				(uint32_t)child, (uint32_t)child);
+	model_sched_ops.on_fork(&s.model, forked, (uint32_t)root, (uint32_t)root, (uint32_t)child,
+				(uint32_t)child);
 	assert_true(im->proc->flags.in_tree);
 	assert_int_equal(im->proc->parent_pid, root);
 	assert_int_equal(s.model.counts.alive, 1);
