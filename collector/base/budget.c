@@ -20,6 +20,36 @@ void budget_give(size_t bytes)
 	kept -= bytes < kept ? bytes : kept;
 }
 
+/*
+ * Written by the thread that reads symbols, read by the main thread: figures of their own, relaxed. @begun: memory when the
+ * work began that goes on, 0: none does.
+ */
+static uint64_t symbols, begun;
+
+void budget_symbols_begin(void)
+{
+	__atomic_store_n(&begun, budget_memory(), __ATOMIC_RELAXED);
+}
+
+void budget_symbols_end(void)
+{
+	uint64_t now = budget_memory(), before = __atomic_load_n(&begun, __ATOMIC_RELAXED);
+
+	if (now > before)
+		__atomic_add_fetch(&symbols, now - before, __ATOMIC_RELAXED);
+	__atomic_store_n(&begun, 0, __ATOMIC_RELAXED);
+}
+
+uint64_t budget_without_symbols(uint64_t memory)
+{
+	uint64_t part = __atomic_load_n(&symbols, __ATOMIC_RELAXED),
+		 before = __atomic_load_n(&begun, __ATOMIC_RELAXED);
+
+	if (before && memory > before)
+		memory = before;
+	return memory > part ? memory - part : 0;
+}
+
 uint64_t budget_memory(void)
 {
 	static int fd = -2;

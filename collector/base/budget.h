@@ -17,3 +17,9 @@ void budget_give(size_t bytes);
 
 /* Memory of this process that is its own (no shared memory, so no rings); 0: not known. One read of a file in /proc. */
 uint64_t budget_memory(void);
+
+/* Around work of the thread that reads symbols: what memory grows by meanwhile is no program's doing, as a rule. */
+void budget_symbols_begin(void);
+void budget_symbols_end(void);
+/* Of @memory, an answer of budget_memory(), what is not symbols. */
+uint64_t budget_without_symbols(uint64_t memory);

@@ -82,12 +82,26 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 	return t;
 }
 
+static void look_at_memory(struct arenas *as)
+{
+	as->memory.all = budget_memory();
+	as->memory.bytes = budget_without_symbols(as->memory.all);
+	as->memory.is_high =
+		(as->memory.has_others ? as->memory.all : as->memory.bytes) > BUDGET_MEMORY * 3 / 4;
+}
+
+/* A program of another user could have symbols read all the time, to hide what it takes. */
+static bool is_full(const struct arenas *as, const struct arena *a)
+{
+	return (a->flags.is_others ? as->memory.all : as->memory.bytes) > BUDGET_MEMORY;
+}
+
 /* Threads cost memory without a record, too. */
-static bool has_room(struct arenas *as)
+static bool has_room(struct arenas *as, const struct arena *a)
 {
 	if (++as->memory.threads % 64 == 0)
-		as->memory.bytes = budget_memory();
-	return as->memory.bytes <= BUDGET_MEMORY;
+		look_at_memory(as);
+	return !is_full(as, a);
 }
 
 /* The thread in slot @idx; NULL when the slot is free. */
@@ -100,7 +114,7 @@ static struct thread *thread_at(struct arenas *as, struct arena *a, uint32_t idx
 		return a->threads.at[idx];
 	if (state == SL_SLOT_FREE || a->flags.is_bad)
 		return NULL;
-	if (!has_room(as)) {
+	if (!has_room(as, a)) {
 		as->lost.no_room++;
 		a->flags.is_bad = true;
 		return NULL;
@@ -268,13 +282,17 @@ uint64_t drain_next_start(const struct arenas *as)
 	return first;
 }
 
-/* The arena that took most is recorded no more; what its records had put into memory is freed. */
+/*
+ * The arena that took most is recorded no more; what its records had put into memory is freed. Another user's program does
+ * not end the recording of this user's.
+ */
 static void relieve(struct arenas *as, struct arena *growing)
 {
 	struct arena *most = growing;
 
 	for (struct arena *a = as->first; a; a = a->next)
-		if (!a->flags.is_greedy && a->mem.grown > most->mem.grown)
+		if (!a->flags.is_greedy && a->mem.grown > most->mem.grown &&
+		    (a->flags.is_others || !growing->flags.is_others))
 			most = a;
 	most->flags.is_greedy = true;
 	families_release(as, most);
@@ -295,18 +313,17 @@ static size_t slice(const struct arenas *as)
 /* Once per slice: what the collector's memory grew by is the arena's. */
 static void watch_memory(struct arenas *as, struct arena *a, size_t taken)
 {
-	uint64_t now, before = as->memory.bytes;
+	uint64_t before = as->memory.bytes;
 
 	as->memory.taken += taken;
 	if (as->memory.taken < slice(as))
 		return;
 	as->memory.taken = 0;
-	now = as->memory.bytes = budget_memory();
-	as->memory.is_high = now > BUDGET_MEMORY * 3 / 4;
-	if (now <= before || a->flags.is_greedy)
+	look_at_memory(as);
+	if (as->memory.bytes <= before || a->flags.is_greedy)
 		return;
-	a->mem.grown += now - before;
-	if (now > BUDGET_MEMORY)
+	a->mem.grown += as->memory.bytes - before;
+	if (is_full(as, a))
 		relieve(as, a);
 }
 
@@ -329,8 +346,7 @@ size_t drain_round(struct arenas *as, size_t limit)
 {
 	size_t taken = 0;
 
-	as->memory.bytes = budget_memory();
-	as->memory.is_high = as->memory.bytes > BUDGET_MEMORY * 3 / 4;
+	look_at_memory(as);
 	for (struct arena *a = as->first; a; a = a->next) {
 		uint32_t fresh = arena_fresh_slots(a);
 

@@ -38,6 +38,7 @@ struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pi
 	struct keeper_message m = {
 		.kind = KEEPER_ARENA, .id = id, .peer_pid = pid, .claimed_pid = claimed};
 	struct arena *a;
+	uint64_t memory;
 	struct stat st;
 
 	/* The keeper maps and copies it, too. */
@@ -45,7 +46,10 @@ struct arena *intake_arena(struct collector *c, int fd, uint32_t id, uint32_t pi
 		c->arenas.lost.unsound++;
 		return NULL;
 	}
-	if (budget_memory() > BUDGET_MEMORY) {
+	memory = budget_memory();
+	if (st.st_uid == geteuid())
+		memory = budget_without_symbols(memory);
+	if (memory > BUDGET_MEMORY) {
 		c->arenas.lost.no_room++;
 		return NULL;
 	}

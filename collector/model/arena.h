@@ -122,7 +122,8 @@ struct arena {
 		bool has_had_images;
 		bool is_prescanned; /* in this round (ring_reader.h) */
 		bool files_changed;
-		bool is_bad; /* contents make no sense: left alone */
+		bool is_bad;    /* contents make no sense: left alone */
+		bool is_others; /* of a program of another user: its word counts for nothing */
 		bool is_greedy; /* its records took too much of the collector's memory: they are dropped, counted */
 	} flags;
 	struct {
@@ -198,10 +199,11 @@ struct arenas {
 	} lost;
 	uint64_t rows; /* ever */
 	struct {
-		uint64_t bytes; /* when it was looked at last */
-		size_t taken;   /* records since then */
-		size_t threads; /* ever */
-		bool is_high;   /* rows should not wait for the commit */
+		uint64_t all, bytes; /* when it was looked at last; without symbols */
+		size_t taken;        /* records since then */
+		size_t threads;      /* ever */
+		bool is_high;        /* rows should not wait for the commit */
+		bool has_others;
 	} memory;
 	struct {
 		const struct windows *windows; /* NULL: all is kept */

@@ -6,6 +6,7 @@
  * lookup that runs, and rings fill meanwhile.
  */
 #include "collector/symbols/symbols_internal.h"
+#include "collector/base/budget.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -55,10 +56,12 @@ static void *run(void *of)
 		w = r->waiting[r->first++ % WAITING_MAX];
 		r->cnt--;
 		pthread_mutex_unlock(&r->lock);
+		budget_symbols_begin();
 		if (w.module)
 			symbols_know(r->symbols, w.module, w.address);
 		else
 			symbols_kernel_read(r->symbols);
+		budget_symbols_end();
 		pthread_mutex_lock(&r->lock);
 	}
 	r->is_through = true;
