@@ -90,11 +90,12 @@ static bool same_ns(const char *a, const char *b)
 bool pidns_is_ours(uint32_t pid)
 {
 	char path[64];
-	struct stat st;
+	struct stat its, own;
 
 	snprintf(path, sizeof(path), "%s/%u/ns/pid", proc_root(), pid);
-	/* Not to be seen (gone, or another user's): the usual case is the likely one. */
-	return stat(path, &st) < 0 || same_ns(path, "/proc/self/ns/pid");
+	/* Not to be seen (gone, or another user's): the usual case is the likely one. Once: it may go in between. */
+	return stat(path, &its) < 0 || stat("/proc/self/ns/pid", &own) < 0 ||
+	       (its.st_dev == own.st_dev && its.st_ino == own.st_ino);
 }
 
 /* The last number in the row NSpid of @path, 0 when there is none. */
