@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUDGET_KEPT   (UINT64_C(144) << 20) /* taken by budget_take() */
+#define BUDGET_KEPT (UINT64_C(144) << 20)   /* taken by budget_take() */
+#ifndef BUDGET_MEMORY                       /* sanitizers take more */
 #define BUDGET_MEMORY (UINT64_C(192) << 20) /* of the process, beyond its rings */
+#endif
 
 /* False: @bytes more are too many. One thread. */
 bool budget_take(size_t bytes);
