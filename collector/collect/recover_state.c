@@ -3,6 +3,7 @@
  * lengths are checked, unknown things left out.
  */
 #include "collector/collect/recover_state.h"
+#include "collector/base/proc.h"
 #include "collector/collect/record_families.h"
 
 #include <errno.h>
@@ -59,15 +60,18 @@ int state_counters(struct arenas *as)
 	return clock_map_add(as->clock, s.ticks, s.ns + as->clock->zero);
 }
 
+/* Of the processes that the state names, those that have the ring mapped are still there: they and theirs are waited for. */
 static void load_images(struct arenas *as, struct arena *a, const struct saved_arena *head)
 {
 	const struct saved_image *s = (const struct saved_image *)(head + 1);
 
 	for (uint32_t i = 0; i < head->images; i++, s++) {
-		struct image *im = model_image_new(as->model, a, s->number,
-						   model_at(as->model, s->pid, s->start_ns),
-						   s->ns_pid, s->start_ns);
+		struct proc *p = model_at(as->model, s->pid, s->start_ns);
+		struct image *im =
+			model_image_new(as->model, a, s->number, p, s->ns_pid, s->start_ns);
 
+		if (proc_has_mapped(s->pid, a->mem.device, a->mem.inode) > 0)
+			model_admit(as->model, p, true);
 		im->is_named = s->is_named;
 		im->proc->flags.is_known = true;
 	}
