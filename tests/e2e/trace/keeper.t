@@ -70,6 +70,7 @@ fi
 for how in recover start; do
 	begin both-$how
 	k=$(keeper $job)
+	kill -STOP $job # or it starts another keeper between the two signals
 	kill -KILL "$k" $job
 	ends $job
 	touch data.go
