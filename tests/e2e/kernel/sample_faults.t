@@ -52,7 +52,7 @@ for files in 24 32 48 100; do
 done
 
 # ---- SIGKILL ----
-cat >busy.py <<'END'
+cat >cut_busy.py <<'END'
 import os, sys, threading, time
 def busy_of_python(seconds):
     end = time.thread_time() + seconds
@@ -70,23 +70,23 @@ python_names() { q "$R" "SELECT count(*) FROM SL_STACKS k JOIN SL_FRAMES f ON f.
 	JOIN StringIds s ON s.id = f.symbol WHERE s.value = 'busy_of_python'"; }
 if [ -n "$python" ] && [ -x "$PY" ]; then
 	R=$W/killed.sqlite
-	"$BIN" profile -s process-tree $python -f true -o "$W/killed" "$PY" busy.py 2>err &
+	"$BIN" profile -s process-tree $python -f true -o "$W/killed" "$PY" cut_busy.py 2>err &
 	run=$!
 	wait_for 30 enough 300
-	send KILL $(pgrep -f "^$PY busy.py\$")
+	send KILL $(pgrep -f "^$PY cut_busy.py\$")
 	wait $run
 	is $? 137 'the program is killed: its status'
 	check 'the report is sound' intact "$R"
 	check "Python's functions are there" [ "$(python_names)" -gt 0 ]
 
 	R=$W/cut.sqlite
-	"$BIN" profile -s process-tree $python -f true -o "$W/cut" "$PY" busy.py 2>err &
+	"$BIN" profile -s process-tree $python -f true -o "$W/cut" "$PY" cut_busy.py 2>err &
 	run=$!
 	wait_for 30 enough 300
 	send KILL "$(pgrep -f "profile .* -o $W/cut " | head -1)"
 	wait $run
-	check 'the collector is killed: the program goes on' pgrep -f "^$PY busy.py\$"
-	kill -KILL $(pgrep -f "^$PY busy.py\$")
+	check 'the collector is killed: the program goes on' pgrep -f "^$PY cut_busy.py\$"
+	kill -KILL $(pgrep -f "^$PY cut_busy.py\$")
 	check 'recover' "$BIN" recover --now "$R"
 	check 'the report is sound' intact "$R"
 	check "Python's functions are there" [ "$(python_names)" -gt 0 ]
