@@ -8,9 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUDGET_KEPT (UINT64_C(144) << 20)   /* taken by budget_take() */
-#ifndef BUDGET_MEMORY                       /* sanitizers take more */
-#define BUDGET_MEMORY (UINT64_C(192) << 20) /* of the process, beyond its rings */
+#define BUDGET_KEPT (UINT64_C(144) << 20) /* taken by budget_take() */
+/* Of the process, beyond its rings. AddressSanitizer keeps shadows and what was freed. */
+#if defined(__SANITIZE_ADDRESS__)
+#define BUDGET_MEMORY (UINT64_C(8) << 30)
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BUDGET_MEMORY (UINT64_C(8) << 30)
+#endif
+#endif
+#ifndef BUDGET_MEMORY
+#define BUDGET_MEMORY (UINT64_C(192) << 20)
 #endif
 
 /* False: @bytes more are too many. One thread. */
