@@ -94,8 +94,8 @@ struct db_text {
 };
 
 struct db_strings {
-	uint64_t bytes; /* of all texts */
-	uint64_t lost;  /* texts that found no room: calls of db_string() */
+	uint64_t bytes;       /* of all texts */
+	uint64_t lost;        /* texts that found no room: calls of db_string() */
 	struct db_text *list; /* by id */
 	int64_t cnt, cap;
 	int64_t saved;  /* ids below it are committed */
