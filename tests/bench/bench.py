@@ -5,7 +5,8 @@ the difference to the base run in the same round. Time of a program is the CPU t
 the row says wall: other programs on the machine disturb that least. The exit status tells whether
 something is broken (rows missing), never how fast it was. All figures also go to BUILD-FOLDER/bench.json.
 
-Environment: ROUNDS (7)  FLOOD (20000000 calls)  FILES (20000)  BENCH_TMP (a folder on a disk)
+Environment: ROUNDS (9)  CALLS (100000,1000000,10000000)  FLOOD (20000000 calls)  FILES (200000)  THREADS (1000)
+SATURATED_S (20)  BENCH_TMP (a folder on a disk)
 """
 import datetime
 import json
@@ -78,7 +79,7 @@ def main():
     if unknown:
         print("bench: no part %s; there are: %s" % (unknown[0], ", ".join(parts.PARTS)), file=sys.stderr)
         return 2
-    rounds = int(os.environ.get("ROUNDS", "7"))
+    rounds = int(os.environ.get("ROUNDS", "9"))
     tmp = tempfile.mkdtemp(prefix="sightline-bench.", dir=os.environ.get("BENCH_TMP"))
     bench, table, broken, about = Bench(build, tmp, rounds), Table(), [], machine()
     try:

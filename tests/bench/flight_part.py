@@ -5,6 +5,7 @@ import subprocess
 import threading
 from statistics import median
 
+from costs import QUARTILE, over
 from tracers import Broken, none, ours, shim, sqlite
 
 CALLS = 1000000
@@ -77,9 +78,9 @@ def part_flight(bench, table):
     for _ in range(bench.rounds):
         for name, run in variants.items():
             runs.setdefault(name, []).append(run(bench, [bench.bin("calls"), str(CALLS), "2", "20", "30"]))
-    over = {n: median(a.figures[0][0] - b.figures[0][0] for a, b in zip(runs[n], runs["forward"])) for n in ("profile", "first", "flight")}
-    table.add("flight recorder, a recorded pread, 2 threads: over forward-only", over["flight"], over["profile"], "profile", "ns")
-    table.add("the same, while its memory is used for the first time", over["first"], over["profile"], "profile", "ns")
+    cost = {n: over(runs, n, "forward", QUARTILE) for n in ("profile", "first", "flight")}
+    table.add("flight recorder, a recorded pread, 2 threads: over forward-only", cost["flight"], cost["profile"], "profile", "ns")
+    table.add("the same, while its memory is used for the first time", cost["first"], cost["profile"], "profile", "ns")
     table.add("the same: wall time of the call", median(r.figures[0][1] for r in runs["flight"]),
               median(r.figures[0][1] for r in runs["base"]), "untraced", "ns")
     table.add("the same: CPU time of the collector", median(r.usage.cpu for r in runs["flight"]),

@@ -4,110 +4,25 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import sys
 import time
 from statistics import median
 
+from costs import CPU, QUARTILE, WALL, expect, interleave, mid, over
 from export_part import part_export
 from flight_part import part_flight
+from loop_part import part_below, part_pread
+from memory_part import part_memory, part_saturated
+from program_part import part_python, part_start
 from sample_part import part_sample
 from stats_part import part_stats
 from stack_part import part_stack
 from step_part import part_step
 from toggle_part import part_toggle
 from top_part import part_top
-from tracers import Broken, Run, counts, has_table, none, ours, shim, sqlite, usable_peers, without_collector
+from tracers import Broken, Run, counts, has_table, none, ours, shim, sqlite, without_collector
 from unwind_part import part_unwind
 
 FLOOD = int(os.environ.get("FLOOD", "20000000"))
-FILES = int(os.environ.get("FILES", "20000"))
-CPU, WALL = 0, 1
-
-
-def interleave(bench, variants, argv, rounds=None, check=None, tries=None):
-    """{name: [Run per round]}: every round runs every variant once; those in @tries several times, the best of which
-    counts: two processes differ by more (memory, neighbours) than what some of them are compared for."""
-    runs = {name: [] for name in variants}
-    for _ in range(rounds or bench.rounds):
-        best = {}
-        for k in range(max((tries or {}).values(), default=1)):
-            for name, run in variants.items():
-                if k >= (tries or {}).get(name, 1):
-                    continue
-                r = run(bench, argv)
-                if not r.figures:
-                    raise Broken("%s: the program left no figure" % name)
-                if check:
-                    check(name, r)
-                if name not in best or r.figures[0][CPU] < best[name].figures[0][CPU]:
-                    best[name] = r
-        for name, r in best.items():
-            runs[name].append(r)
-    return runs
-
-
-def over(runs, name, base, column=CPU):
-    """Cost of a variant: the median over the rounds of its difference to the base."""
-    return median(a.figures[0][column] - b.figures[0][column] for a, b in zip(runs[name], runs[base]))
-
-
-def mid(runs, name, column=CPU):
-    return median(r.figures[0][column] for r in runs[name])
-
-
-def expect(what, got, want):
-    if got != want:
-        raise Broken("%s: %d, not %d" % (what, got, want))
-
-
-# ---- cost of a call ----
-
-def call_costs(bench, variants, threads, total):
-    def check(name, r):
-        if name.startswith("ours"):
-            expect("%s: calls recorded or counted" % name, r.recorded, total * threads)
-            expect("%s: calls lost" % name, r.lost, 0)
-
-    argv = [bench.bin("calls"), str(total), str(threads), "20", "30"]
-    tries = dict.fromkeys(("base", "forward", "limit", "ours", "rings"), 3)
-    return interleave(bench, variants, argv, check=check, tries={n: tries[n] for n in variants if n in tries})
-
-
-def names(threads):
-    return "%d thread%s" % (threads, "s" if threads > 1 else "")
-
-
-def part_pread(bench, table):
-    total = 1000000
-    peers = list(usable_peers(bench))
-    for threads in 1, 2:
-        variants = {"base": none, "forward": shim("forward"), "limit": shim("limit"),
-                    "ours": ours("--osrt-threshold=0", "--on-full=block"),
-                    "rings": without_collector("-r")}
-        variants.update((p.name, p.run) for p in peers if not p.waits)
-        runs = call_costs(bench, variants, threads, total)
-        label = "recorded pread, %s: " % names(threads)
-        limit, cost = over(runs, "limit", "forward"), over(runs, "ours", "forward")
-        table.add(label + "untraced, forward-only", mid(runs, "forward"), mid(runs, "base"), "untraced", "ns")
-        table.add(label + "over forward-only", cost, limit, "limit shim", "ns", "<= 1.5")
-        table.add(label + "same, nobody drains", over(runs, "rings", "forward"), limit, "limit shim", "ns")
-        for p in peers:
-            bar = {"uftrace": "<= 0.33", "LTTng-UST preload": "<= 0.125"}.get(p.name)
-            if p.waits:
-                slow = interleave(bench, {"base": none, p.name: p.run},
-                                  [bench.bin("calls"), str(p.calls), str(threads), "1"], rounds=min(3, bench.rounds))
-                peer = over(slow, p.name, "base", WALL)
-            else:
-                peer = over(runs, p.name, "forward")
-            table.add(label + "against " + p.name, cost, peer, p.name, "ns", bar)
-
-
-def part_below(bench, table):
-    for threads in 1, 2:
-        variants = {"forward": shim("forward"), "limit": shim("limit"), "ours": ours("--osrt-threshold=100000000")}
-        runs = call_costs(bench, variants, threads, 1000000)
-        table.add("pread below the threshold, %s: over forward-only" % names(threads), over(runs, "ours", "forward"),
-                  over(runs, "limit", "forward"), "limit shim", "ns", "<= 1.2")
 
 
 def part_off(bench, table):
@@ -136,9 +51,9 @@ def part_gpu(bench, table):
     where = os.path.dirname(bench.bin("gpu_calls"))
     runs = interleave(bench, {"base": none, "ours": without_collector("-r", "-g")},
                       [bench.bin("gpu_calls"), "1000000", "20", where], tries={"base": 3, "ours": 3})
-    limits = call_costs(bench, {"forward": shim("forward"), "limit": shim("limit")}, 1, 1000000)
+    limits = interleave(bench, {"forward": shim("forward"), "limit": shim("limit")}, [bench.bin("calls"), "1000000", "1", "20"])
     table.add("a CUDA call with five arguments: over untraced", over(runs, "ours", "base"),
-              over(limits, "limit", "forward"), "limit shim", "ns", "<= 1.5")
+              over(limits, "limit", "forward", QUARTILE), "limit shim", "ns", "<= 1.5")
 
 
 # ---- rings -> SQLite ----
@@ -228,56 +143,7 @@ def flood_drop(bench, table):
                   "rings without a collector", "ns", "<= 1.1", ratio)
 
 
-# ---- whole programs ----
-
-def check_pool(report, folder):
-    like = "(SELECT id FROM StringIds WHERE value GLOB '%s/*')" % folder
-    found = {}
-    for name, rows, done, errors in sqlite(report, """
-            SELECT value, count(*), total(returnValue), count(errnum) FROM OSRT_API JOIN StringIds ON nameId = id
-            WHERE pathId IN %s AND errnum IS NULL GROUP BY value""" % like):
-        found[name] = rows, done
-    opened = sum(found[n][0] for n in found if n.startswith("open"))
-    expect("files opened", opened, FILES)
-    expect("files closed", found.get("close", (0, 0))[0], FILES)
-    expect("bytes read", sum(found[n][1] for n in found if n.startswith("read")), FILES * 4096)
-
-
-def part_python(bench, table):
-    folder = os.path.join(bench.tmp, "files")
-    argv = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "pool.py"), folder, str(FILES)]
-    none(bench, argv)
-    variants = {"base": none, "limit": shim("limit"),
-                "ours": ours("--osrt-file-access=true", "--on-full=block", function=None),
-                "default": ours(function=None)}
-
-    def check(name, r):
-        if name == "ours":
-            check_pool(os.path.join(bench.tmp, "ours.sqlite"), folder)
-
-    runs = interleave(bench, variants, argv, check=check)
-    for column, kind in (0, "wall"), (1, "CPU"):
-        def ratio(name):
-            return median(a.figures[0][column] / b.figures[0][column] for a, b in zip(runs[name], runs["base"]))
-
-        label = "python, 4 workers, %d files, %s per file: " % (FILES, kind)
-        for name, what in ("limit", "limit shim"), ("ours", "every file call"), ("default", "default threshold"):
-            table.add(label + what, mid(runs, name, column) / 1e3, mid(runs, "base", column) / 1e3, "untraced", "us",
-                      "<= 1.10" if name == "ours" and kind == "wall" else None, ratio(name))
-
-
-def part_start(bench, table):
-    report, extra = os.path.join(bench.tmp, "start.sqlite"), []
-    for _ in range(bench.rounds * 3):
-        bare = bench.command(["true"])[2]
-        traced = bench.command([bench.sightline, "profile", "-f", "true", "-o", report, "true"])[2]
-        extra.append((traced - bare) * 1e3)
-    table.add("start and end of true: over untraced", median(extra), 150, "bar", "ms", "<= 1")
-    runs = interleave(bench, {"base": none, "forward": shim("forward"), "limit": shim("limit"),
-                              "ours": ours(function=None)}, [bench.bin("procs"), "fork", "500"])
-    table.add("a forked child: over untraced", over(runs, "ours", "base"), 0.5, "bar", "ms", "<= 1")
-    table.add("a forked child: limit shim over untraced", over(runs, "limit", "base"), None, "", "ms")
-
+# ---- what the kernel sees ----
 
 def part_ctxsw(bench, table):
     if not os.path.exists(bench.bin("ctxsw")) or os.geteuid():
@@ -323,7 +189,7 @@ def part_syscall(bench, table):
     for label, threshold in ("with a row", 0), ("below the threshold", 1000000000):
         runs = interleave(bench, {"base": none, "ours": ours(*options, "--syscall-threshold=%d" % threshold, function=None)},
                           [bench.bin("calls"), "1000000", "1", "20", "30"], check=lambda name, r: name == "ours" and rows_of(1000000))
-        cost, reference = over(runs, "ours", "base"), None
+        cost, reference = over(runs, "ours", "base", QUARTILE), None
         if threshold == 0 and shutil.which("strace"):
             slow = interleave(bench, {"base": none, "strace": strace}, [bench.bin("calls"), "20000", "1", "1"], rounds=3)
             reference = over(slow, "strace", "base", WALL)
@@ -344,5 +210,8 @@ def part_bytes(bench, table):
     table.add("lost events of a million calls", lost + spans, None, "")
 
 
-PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "ingest": part_ingest, "flood": part_flood, "python": part_python, "step": part_step,
-         "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes, "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top, "unwind": part_unwind, "stack": part_stack, "sample": part_sample}
+PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "ingest": part_ingest,
+         "flood": part_flood, "python": part_python, "saturated": part_saturated, "memory": part_memory,
+         "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
+         "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
+         "unwind": part_unwind, "stack": part_stack, "sample": part_sample}

@@ -50,7 +50,7 @@ class Bench:
         self.out = os.path.join(tmp, "figures")
         self.sightline = os.path.join(build, "sightline")
         self.library = os.path.join(build, "libtrace.so")
-        self.session_daemon = None
+        self.session_daemon = self.pid = self.ended = None
 
     def bin(self, name):
         return os.path.join(self.build, "tests/bench", name)
@@ -67,12 +67,14 @@ class Bench:
         begun = time.monotonic()
         with open(err, "w") as e:
             p = subprocess.Popen(argv, env=full, stdout=stdout, stderr=e)
+        self.pid = p.pid
         watch = threading.Thread(target=peak_rss, args=(p.pid, rss, stop))
         watch.start()
         if during:
             during(lambda: not os.waitid(os.P_PID, p.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
         os.waitid(os.P_PID, p.pid, os.WEXITED | os.WNOWAIT)
-        wall = time.monotonic() - begun
+        self.ended = time.monotonic()
+        wall = self.ended - begun
         cpu = own_cpu(p.pid)
         _, status = os.waitpid(p.pid, 0)
         stop.set()
