@@ -6,6 +6,7 @@
  * errno and cancellation are not affected.
  */
 #include "preload/core/hook.h"
+#include "preload/core/arena_map.h"
 #include "preload/core/seccomp.h"
 #include "preload/core/stack.h"
 
@@ -36,29 +37,56 @@ static sl_ref take_fresh(uint32_t *next, uint32_t cnt)
 }
 
 /*
+ * A chunk of the pool that this process can map. Others are put back: another process of the arena, or this one when there
+ * is memory again, may use them.
+ */
+static sl_ref take_returned(struct sl_arena *a)
+{
+	sl_ref out[4], ref;
+	unsigned cnt = 0;
+
+	while ((ref = sl_stack_pop(&a->free_chunks, a->chunk_link)) && !sl_arena_reach(ref)) {
+		out[cnt++] = ref;
+		ref = 0;
+		if (cnt == sizeof(out) / sizeof(out[0]))
+			break;
+	}
+	while (cnt)
+		sl_stack_push(&a->free_chunks, a->chunk_link, out[--cnt]);
+	return ref;
+}
+
+/*
  * @first: one of the two chunks that every thread has. The quota does not apply to them, so that a thread
  * can record although others fill the ring, or there are thousands of them.
  * @used: set if the chunk has been in use before, and so is not zero.
  */
 static sl_ref take_chunk(struct sl_arena *a, bool first, bool *used)
 {
+	uint32_t next;
 	sl_ref ref;
 
 	if (!first &&
 	    __atomic_load_n(&a->used_chunks, __ATOMIC_RELAXED) >= sl_global.session->quota_chunks)
 		return 0;
-	ref = sl_stack_pop(&a->free_chunks, a->chunk_link);
+	ref = take_returned(a);
 	*used = ref != 0;
-	if (!ref)
+	/* Mapped before one is taken, so that none is put back without use, but for a race. */
+	next = __atomic_load_n(&a->fresh_chunk, __ATOMIC_RELAXED);
+	if (!ref && next < a->chunk_cnt && sl_arena_reach(next + 1))
 		ref = take_fresh(&a->fresh_chunk, a->chunk_cnt);
+	if (ref && !sl_arena_reach(ref)) {
+		sl_stack_push(&a->free_chunks, a->chunk_link, ref);
+		return 0;
+	}
 	if (ref && !first)
 		__atomic_add_fetch(&a->used_chunks, 1, __ATOMIC_RELAXED);
 	return ref;
 }
 
-static struct sl_chunk *chunk_init(struct sl_arena *a, sl_ref ref, sl_ref slot, uint32_t seq)
+static struct sl_chunk *chunk_init(sl_ref ref, sl_ref slot, uint32_t seq)
 {
-	struct sl_chunk *c = sl_chunk_at(a, ref);
+	struct sl_chunk *c = sl_arena_chunk(ref);
 
 	c->next = 0;
 	c->seq = seq;
@@ -135,7 +163,8 @@ static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *)
 		/* Not FUTEX_PRIVATE: the collector wakes from its own mapping. */
 		sl_sys4(SYS_futex, &a->freed_seq, FUTEX_WAIT, seq, &step);
 		__atomic_sub_fetch(&a->waiter_cnt, 1, __ATOMIC_SEQ_CST);
-		if (s->on_full == SL_FULL_WAIT &&
+		/* Where this process cannot map what others return, waiting may have no end. */
+		if ((s->on_full == SL_FULL_WAIT || sl_arena_is_short()) &&
 		    sl_mono_ns() - begun > (uint64_t)s->wait_ms * 1000000u)
 			return take(a, what);
 		if (s->on_full == SL_FULL_BLOCK && collector_has_exited(&beat, &still))
@@ -147,10 +176,10 @@ static bool wait_for(struct sl_arena *a, bool (*take)(struct sl_arena *, void *)
  * Populates a chunk that was never used, by one system call: page faults in the program's calls would cost as much as
  * hundreds of records each. Kernels before 5.14 refuse it; then the pages are faulted in.
  */
-static void map_fresh(struct sl_arena *a, sl_ref ref)
+static void map_fresh(sl_ref ref)
 {
 	if (!sl_global.seccomp)
-		sl_sys3(SYS_madvise, sl_chunk_at(a, ref), SL_CHUNK_BYTES, MADV_POPULATE_WRITE);
+		sl_sys3(SYS_madvise, sl_arena_chunk(ref), SL_CHUNK_BYTES, MADV_POPULATE_WRITE);
 }
 
 static bool take_next(struct sl_arena *a, void *what)
@@ -160,7 +189,7 @@ static bool take_next(struct sl_arena *a, void *what)
 
 	*ref = take_chunk(a, false, &used);
 	if (*ref && !used)
-		map_fresh(a, *ref);
+		map_fresh(*ref);
 	return *ref != 0;
 }
 
@@ -230,7 +259,7 @@ static bool next_chunk(void)
 		wait_end = sl_ticks();
 	}
 	sl_tls.dropping = 0;
-	c = chunk_init(a, ref, old->slot, old->seq + 1);
+	c = chunk_init(ref, old->slot, old->seq + 1);
 	use_chunk(c);
 	put_gap(wait_begun, wait_end);
 	/* Release: a reader of the link reads the chunk's header, and the final value of old->committed (drain.c). */
@@ -367,10 +396,10 @@ bool sl_thread_start(void)
 	if (!sl_global.seccomp)
 		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
 	sl_tls.slot = slot;
-	sl_tls.agg = (struct sl_agg *)sl_chunk_at(a, o.agg);
+	sl_tls.agg = (struct sl_agg *)sl_arena_chunk(o.agg);
 	if (o.agg_used)
 		memset(sl_tls.agg, 0, SL_CHUNK_BYTES);
-	use_chunk(chunk_init(a, o.first, o.slot, 0));
+	use_chunk(chunk_init(o.first, o.slot, 0));
 	sl_tls.threshold = s->threshold_ticks;
 	sl_tls.file_threshold = s->trace & SL_TRACE_FILE_ACCESS ? 0 : s->threshold_ticks;
 	sl_tls.signal_threshold = s->signal_threshold_ticks;

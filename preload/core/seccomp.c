@@ -17,7 +17,10 @@
 
 #include "preload/base/object.h"
 #include "preload/base/state.h"
+#include "preload/core/arena_map.h"
 #include "preload/core/environment.h"
+#include "preload/unwind/pystack.h"
+#include "preload/unwind/unwind.h"
 #include "preload/wire/sys.h"
 
 /* System calls of session_join.c, hook.c and the unwinder in a new program. */
@@ -28,6 +31,7 @@ static const int needed[] = {
 	SYS_sendmsg,   SYS_setsockopt,   SYS_getpid,         SYS_gettid,
 	SYS_getppid,   SYS_prctl,        SYS_readlinkat,     SYS_futex,
 	SYS_kill,      SYS_newfstatat,   SYS_rt_sigprocmask, SYS_process_vm_readv,
+	SYS_mremap,
 };
 
 /* ---- evaluation of a filter ---- */
@@ -247,6 +251,12 @@ uint32_t sl_seccomp_before(unsigned long mode, const void *filter)
 	/* If an earlier filter may kill for reading this one, the worst case is assumed. */
 	if (!sl_seccomp_kills_start() && mode == SECCOMP_MODE_FILTER)
 		now = evaluate(filter);
+	/* As long as system calls are allowed. */
+	if (!is_child && before == SL_SECCOMP_NONE) {
+		sl_arena_map_rest();
+		sl_unwind_prepare();
+		sl_pystack_prepare();
+	}
 	if (now > before)
 		__atomic_store_n(to, now, __ATOMIC_RELEASE);
 	return before | (is_child ? OF_CHILD : 0);

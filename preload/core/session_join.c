@@ -5,6 +5,7 @@
  * Rule: on any error the program runs untraced. At most one line on stderr, and only where the user started
  * the tracing (bare preload); children of an ended session are silent.
  */
+#include "preload/core/arena_map.h"
 #include "preload/core/clockless.h"
 #include "preload/core/session_join.h"
 #include "preload/core/environment.h"
@@ -65,6 +66,17 @@ void sl_print_message(const char *what, const char *why)
 	sl_sys3(SYS_write, 2, line, n);
 }
 
+/* Variables: not checked by Valgrind, and those that are not in the file not in a core dump. */
+static void keep_variables_apart(const ElfW(Phdr) * p, uintptr_t bias)
+{
+	uintptr_t begin = bias + p->p_vaddr, end = begin + p->p_memsz;
+	uintptr_t zeros = (begin + p->p_filesz + SL_PAGE_MAX - 1) & ~(uintptr_t)(SL_PAGE_MAX - 1);
+
+	sl_valgrind_ignore((const void *)begin, p->p_memsz);
+	if (zeros < end)
+		sl_sys3(SYS_madvise, zeros, end - zeros, MADV_DONTDUMP);
+}
+
 static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
@@ -72,9 +84,7 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_W)
-			sl_valgrind_ignore((const char *)info->dlpi_addr +
-						   info->dlpi_phdr[i].p_vaddr,
-					   info->dlpi_phdr[i].p_memsz);
+			keep_variables_apart(&info->dlpi_phdr[i], info->dlpi_addr);
 	*(const char **)arg = info->dlpi_name;
 	return 1;
 }
@@ -226,8 +236,7 @@ static uint32_t chunk_count(void)
 static struct sl_arena *make_arena(long *memfd)
 {
 	uint32_t chunk_cnt = chunk_count();
-	struct sl_arena *a;
-	long m = -ENOMEM;
+	struct sl_arena *a = NULL;
 
 	*memfd = chunk_cnt ? sl_sys2(SYS_memfd_create, "sightline-ring",
 				     MFD_CLOEXEC | MFD_ALLOW_SEALING)
@@ -237,20 +246,15 @@ static struct sl_arena *make_arena(long *memfd)
 	/* Sealed: a truncation would make the collector fault. */
 	if (sl_sys2(SYS_ftruncate, *memfd, sl_arena_bytes(chunk_cnt)) == 0 &&
 	    sl_sys3(SYS_fcntl, *memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-		m = sl_sys6(SYS_mmap, 0, (long)sl_arena_bytes(chunk_cnt), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_NORESERVE, *memfd, 0);
-	if (m < 0 && m > -4096) {
+		a = sl_arena_map((int)*memfd, chunk_cnt);
+	if (!a) {
 		sl_sys1(SYS_close, *memfd);
 		return NULL;
 	}
-	a = (struct sl_arena *)m;
-	sl_valgrind_ignore(a, sl_arena_bytes(chunk_cnt));
-	a->magic = SL_ARENA_MAGIC;
 	a->wire_version = SL_WIRE_VERSION;
 	a->hook_cnt = SL_HOOK_CNT;
 	a->hook_hash = sl_hook_hash();
 	a->chunk_bytes = SL_CHUNK_BYTES;
-	a->chunk_cnt = chunk_cnt;
 	a->slot_cnt = SL_SLOT_CNT;
 	a->header_bytes = SL_ARENA_HEADER_BYTES;
 	a->creator_pid = (uint32_t)sl_getpid();
@@ -292,7 +296,7 @@ static bool join(void)
 		sl_sys1(SYS_close, sock);
 	sl_sys1(SYS_close, memfd);
 	if (sent < 0) {
-		sl_sys2(SYS_munmap, a, sl_arena_bytes(a->chunk_cnt));
+		sl_arena_unmap(a);
 		return false;
 	}
 	sl_global.arena = a;

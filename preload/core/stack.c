@@ -10,11 +10,9 @@
 #include "preload/core/stack.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
+#include "preload/base/table.h"
 #include "preload/unwind/pystack.h"
-#include "preload/base/valgrind.h"
-#include "preload/wire/sys.h"
 #include "preload/unwind/unwind.h"
 
 #define HEAD_WORDS  3u /* of SL_META_STACK */
@@ -23,7 +21,7 @@
 
 /* ---- the table ---- */
 
-#define LEVELS       4u
+#define LEVELS       ((unsigned)SL_TABLE_STACK_LEVELS)
 #define LEVEL_CNT(i) (UINT64_C(1024) << 3 * (i))
 #define LEVEL_PLACES 8u /* probes per level */
 
@@ -33,26 +31,11 @@ struct entry {
 	uint32_t unused;
 };
 
-static struct entry *levels[LEVELS];
-
 static struct entry *level_at(unsigned i, bool make)
 {
-	struct entry *l = __atomic_load_n(&levels[i], __ATOMIC_ACQUIRE);
-	long bytes = (long)(LEVEL_CNT(i) * sizeof(*l)), m;
+	enum sl_table which = (enum sl_table)(SL_TABLE_STACKS + i);
 
-	if (l || !make || sl_global.seccomp)
-		return l;
-	m = sl_sys6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (m < 0 && m > -4096)
-		return NULL;
-	sl_valgrind_ignore((void *)m, (size_t)bytes);
-	if (__atomic_compare_exchange_n(&levels[i], &l, (struct entry *)m, 0, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return (struct entry *)m;
-	/* Another thread mapped it first. */
-	sl_sys2(SYS_munmap, m, bytes);
-	return l;
+	return make ? sl_table(which, LEVEL_CNT(i) * sizeof(struct entry)) : sl_table_known(which);
 }
 
 /* The @n-th place for @hash, over all levels. NULL: no more. */
@@ -107,9 +90,9 @@ static uint32_t add_id(uint64_t hash, uint32_t id)
 }
 
 /* Without a table each stack would be recorded each time. */
-static bool has_table(void)
+static bool has_tables(void)
 {
-	return level_at(0, true) != NULL;
+	return level_at(0, true) && sl_unwind_prepare();
 }
 
 static uint64_t hash_of(const uint64_t *frames, unsigned cnt)
@@ -367,7 +350,7 @@ uint32_t sl_stack_take(const struct sl_call *call, enum sl_stack_of of)
 	if (kinds && of == SL_STACK_OF_UNMAP)
 		kinds |= CHECK_FRAMES;
 	if (!kinds || !sl_tls.agg || sl_tls.busy || (sl_tls.taking && here < sl_tls.taking) ||
-	    !has_table())
+	    !has_tables())
 		return 0;
 	sl_tls.taking = here;
 	sl_barrier();

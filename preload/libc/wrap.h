@@ -102,6 +102,9 @@ void sl_fd_unrecorded(int fd);
 void sl_leave_open(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
 		   int dir, const char *path);
 
+/* After an mlockall() that succeeded. */
+void sl_unlock_own(int flags);
+
 /* cwd.c: makes the relative @path absolute in @to. NULL: not possible from the cache. */
 const char *sl_cwd_join(const char *path, char *to, size_t room);
 void sl_cwd_invalidate(void); /* the working directory may have changed */

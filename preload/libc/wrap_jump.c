@@ -80,6 +80,15 @@ static inline long timed(enum sl_clock_change change, long nr, long a, long b, l
 	return rc;
 }
 
+static long locking_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long rc = timed(SL_CLOCK_KEPT, nr, a, b, c, d, e, f);
+
+	if (rc == 0)
+		sl_unlock_own((int)a);
+	return rc;
+}
+
 static long timed_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
 	return timed(SL_CLOCK_KEPT, nr, a, b, c, d, e, f);
@@ -140,6 +149,8 @@ JUMP_PLAN(sl_plan_syscall, (long nr, unsigned long arg))
 	case SYS_fork:
 		break;
 #endif
+	case SYS_mlockall:
+		return (void *)locking_syscall;
 	case SYS_close:
 		sl_fd_unrecorded((int)arg);
 		return (void *)timed_syscall;

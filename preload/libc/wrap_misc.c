@@ -1,11 +1,15 @@
-/* wrap_misc.c - dlclose and munmap, which may remove code and Python frames; variadic IPC calls. */
+/* wrap_misc.c - dlclose and munmap, which may remove code and Python frames; mlockall; variadic IPC calls. */
 #include "preload/unwind/pystack.h"
 #include "preload/unwind/unwind.h"
 #include "preload/libc/wrap.h"
+#include "preload/base/table.h"
+#include "preload/core/arena_map.h"
+#include "preload/core/seccomp.h"
 #include "preload/core/stack.h"
 
 #include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
 
 static int take_subs(struct dl_phdr_info *info, size_t size, void *subs)
 {
@@ -55,6 +59,31 @@ SL_THIN_WRAPPER(int, munmap, (void *at, size_t bytes), (at, bytes))
 	sl_stop(&call);
 	sl_leave_call(&call, SL_H_munmap, rc, rc == -1);
 	sl_pystack_unmapped();
+	return rc;
+}
+
+/* The shim's memory is not the program's to lock: it would count towards RLIMIT_MEMLOCK. */
+void sl_unlock_own(int flags)
+{
+	if (sl_seccomp_is_on())
+		return;
+	sl_tables_unlock(flags & MCL_FUTURE);
+	sl_arena_unlock();
+}
+
+SL_WRAPPER(int, mlockall, (int flags))
+{
+	SL_REAL(NEG, int, mlockall, (int));
+	struct sl_call call;
+	bool traced = sl_enter(&call);
+	int rc = real(flags);
+
+	if (traced)
+		sl_stop(&call);
+	if (rc == 0)
+		sl_unlock_own(flags);
+	if (traced)
+		sl_leave_call(&call, SL_H_mlockall, rc, rc == -1);
 	return rc;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "preload/base/state.h"
+#include "preload/base/table.h"
 #include "preload/unwind/pyfind.h"
 #include "preload/unwind/pytext.h"
 #include "preload/unwind/unwind_internal.h"
@@ -198,13 +199,30 @@ struct code {
 	uint32_t first_line;
 	uint32_t recorded; /* 1: taken by sl_pystack_next_code() */
 };
-static struct code early[EARLY_CNT], codes[CODE_CNT];
+static struct code early[EARLY_CNT];
 
-/* The @i-th place for a hash: two neighbours in the small table, then PROBE_CNT in the large one. */
+static struct code *get_codes(void)
+{
+	return sl_table(SL_TABLE_CODES, sizeof(struct code) * CODE_CNT);
+}
+
+bool sl_pystack_prepare(void)
+{
+	return get_codes() != NULL;
+}
+
+/*
+ * The @i-th place for a hash: two neighbours in the small table, then PROBE_CNT in the large one. NULL: the large one cannot
+ * be mapped.
+ */
 static struct code *place(uint32_t hash, uint32_t i)
 {
-	return i < EARLY_PROBES ? &early[(hash ^ i) % EARLY_CNT]
-				: &codes[(hash + i - EARLY_PROBES) % CODE_CNT];
+	struct code *codes;
+
+	if (i < EARLY_PROBES)
+		return &early[(hash ^ i) % EARLY_CNT];
+	codes = get_codes();
+	return codes ? &codes[(hash + i - EARLY_PROBES) % CODE_CNT] : NULL;
 }
 
 static void read_code(const struct sl_pylayout *at, const char *code, struct code *c)
@@ -268,7 +286,7 @@ static bool put_code(struct code *e, struct code *c, uint32_t seq)
 	return true;
 }
 
-/* The entry of @c, with its id. NULL: other threads are writing all of its places. */
+/* The entry of @c, with its id. NULL: other threads are writing all of its places, or there is no memory for more. */
 static struct code *find_code(struct code *c)
 {
 	uint32_t at = (uint32_t)((uintptr_t)c->code / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 40);
@@ -277,6 +295,8 @@ static struct code *find_code(struct code *c)
 
 	for (uint32_t i = 0; i < EARLY_PROBES + PROBE_CNT; i++) {
 		e = place(at, i);
+		if (!e)
+			return NULL;
 		switch (match(e, c, &c->id, &seq)) {
 		case MATCH_YES:
 			return e;
@@ -291,7 +311,7 @@ static struct code *find_code(struct code *c)
 	}
 	/* Full: replaces an entry, round-robin. */
 	e = place(at, EARLY_PROBES + LOAD(sl_global.arena->code_serial) % PROBE_CNT);
-	return put_code(e, c, LOAD(e->seq)) ? e : NULL;
+	return e && put_code(e, c, LOAD(e->seq)) ? e : NULL;
 }
 
 /* ---- stacks ---- */

@@ -7,6 +7,8 @@
  */
 #include "preload/unwind/unwind_internal.h"
 
+#include "preload/base/table.h"
+
 /* ---- rows ---- */
 
 /*
@@ -56,12 +58,17 @@ static uint64_t pack(const struct sl_row *r)
  */
 #define ROW_BITS 13
 #define MIX      UINT64_C(0x9e3779b97f4a7c15)
-static struct {
+struct row_entry {
 	uint64_t check, row;
-} rows[1u << ROW_BITS] __attribute__((aligned(64)));
+};
 static uint32_t generation;
 
-SL_HOT bool row_at(uint64_t key, uint64_t index, uint64_t *row)
+static struct row_entry *get_rows(void)
+{
+	return sl_table(SL_TABLE_ROWS, sizeof(struct row_entry) << ROW_BITS);
+}
+
+SL_HOT bool row_at(const struct row_entry *rows, uint64_t key, uint64_t index, uint64_t *row)
 {
 	uint64_t check = __atomic_load_n(&rows[index].check, __ATOMIC_RELAXED);
 
@@ -69,7 +76,7 @@ SL_HOT bool row_at(uint64_t key, uint64_t index, uint64_t *row)
 	return (check ^ *row * MIX) == key;
 }
 
-static void keep(uint64_t key, uint64_t row)
+static void keep(struct row_entry *rows, uint64_t key, uint64_t row)
 {
 	uint64_t index = key * MIX >> (64 - ROW_BITS);
 
@@ -90,6 +97,11 @@ void sl_unwind_invalidate(void)
 uint32_t sl_unwind_generation(void)
 {
 	return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+}
+
+bool sl_unwind_prepare(void)
+{
+	return get_rows() && unwind_modules_prepare();
 }
 
 void sl_unwind_start(void)
@@ -158,6 +170,7 @@ static uint64_t row_of_made_address(const struct unwind_object *o, uint64_t pc)
 
 struct walk {
 	uint64_t pc, sp, fp;
+	struct row_entry *rows;
 	uint64_t *frames;
 	unsigned cnt, depth, fresh;
 	bool is_exact; /* pc is the instruction itself */
@@ -200,7 +213,7 @@ static SL_COLD uint64_t find_row(struct walk *w, uint64_t pc, bool is_exact, uin
 		else
 			w->fresh += unwind_module_add(&o);
 	}
-	keep(key, row);
+	keep(w->rows, key, row);
 	return row;
 }
 
@@ -209,7 +222,7 @@ SL_HOT uint64_t get_row(struct walk *w, uint64_t pc, bool is_exact)
 	uint64_t key = (pc - !is_exact) ^ w->generation * MIX, index = key * MIX >> (64 - ROW_BITS),
 		 row;
 
-	if (sl_likely(row_at(key, index, &row)) || row_at(key, index ^ 1, &row))
+	if (sl_likely(row_at(w->rows, key, index, &row)) || row_at(w->rows, key, index ^ 1, &row))
 		return row;
 	return find_row(w, pc, is_exact, key);
 }
@@ -477,8 +490,9 @@ __attribute__((noinline)) unsigned sl_unwind(uint64_t *frames, unsigned room, un
 	struct walk w;
 	unsigned remark;
 
-	if (!room)
+	if (!room || !sl_unwind_prepare())
 		return 0;
+	w.rows = get_rows();
 	capture(&pc, &sp, &fp, kept);
 	w.pc = pc;
 	w.sp = sp;

@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 
 #include "preload/base/object.h"
+#include "preload/base/table.h"
 
 enum {
 	PAGE = 4096,
@@ -195,11 +196,23 @@ enum {
 	MODULE_TAKEN
 };
 
-static struct module modules[MODULES_MAX];
-static uint16_t slots[SLOTS]; /* by start: index + 1 */
-static uint32_t module_cnt, first_new;
-static char text[TEXT_BYTES];
-static uint32_t text_len;
+struct modules {
+	struct module module[MODULES_MAX];
+	uint16_t slot[SLOTS]; /* by start: index + 1 */
+	char text[TEXT_BYTES];
+};
+static uint32_t module_cnt, first_new, text_len;
+
+bool unwind_modules_prepare(void)
+{
+	return sl_table(SL_TABLE_MODULES, sizeof(struct modules)) != NULL;
+}
+
+/* Mapped: only a walk adds modules. */
+static struct modules *known(void)
+{
+	return sl_table_known(SL_TABLE_MODULES);
+}
 
 static bool is_same(const struct module *m, const struct unwind_object *o)
 {
@@ -214,6 +227,7 @@ static bool is_same(const struct module *m, const struct unwind_object *o)
 static const char *keep_text(const char *s)
 {
 	size_t len = strlen(s) + 1;
+	char *text = known()->text;
 	uint32_t at;
 
 	if (len > TEXT_BYTES || __atomic_load_n(&text_len, __ATOMIC_RELAXED) > TEXT_BYTES - len)
@@ -227,6 +241,8 @@ static const char *keep_text(const char *s)
 
 static void mark_overlapped(const struct module *m, uint32_t cnt)
 {
+	struct module *modules = known()->module;
+
 	for (uint32_t i = 0; i < cnt && i < MODULES_MAX; i++)
 		if (&modules[i] != m && modules[i].start < m->end && modules[i].end > m->start)
 			__atomic_store_n(&modules[i].is_gone, 1, __ATOMIC_RELAXED);
@@ -236,6 +252,7 @@ static void mark_overlapped(const struct module *m, uint32_t cnt)
 bool unwind_module_add(const struct unwind_object *o)
 {
 	uint32_t at = (uint32_t)(o->start / PAGE * 0x9e3779b1u), index;
+	uint16_t *slots = known()->slot;
 	struct module *m;
 
 	for (unsigned i = 0; i < PROBES; i++) {
@@ -243,7 +260,7 @@ bool unwind_module_add(const struct unwind_object *o)
 		index = __atomic_load_n(&slots[(at + i) % SLOTS], __ATOMIC_ACQUIRE);
 		if (!index)
 			break;
-		if (is_same(&modules[index - 1], o))
+		if (is_same(&known()->module[index - 1], o))
 			return false;
 	}
 	index = __atomic_fetch_add(&module_cnt, 1, __ATOMIC_RELAXED);
@@ -251,7 +268,7 @@ bool unwind_module_add(const struct unwind_object *o)
 		__atomic_store_n(&module_cnt, MODULES_MAX, __ATOMIC_RELAXED);
 		return false;
 	}
-	m = &modules[index];
+	m = &known()->module[index];
 	m->start = o->start;
 	m->end = o->end;
 	m->bias = o->bias;
@@ -280,7 +297,7 @@ bool sl_unwind_next_module(struct sl_module *out)
 
 	for (uint32_t i = __atomic_load_n(&first_new, __ATOMIC_RELAXED); i < cnt && i < MODULES_MAX;
 	     i++) {
-		struct module *m = &modules[i];
+		struct module *m = &known()->module[i];
 		uint32_t ready = MODULE_READY;
 
 		if (__atomic_compare_exchange_n(&m->state, &ready, MODULE_TAKEN, false,

@@ -3,8 +3,9 @@
  *
  * One arena per process image (a memfd made in the constructor, before main, and sent once to the
  * collector); forked children inherit the mapping and simply take slots and chunks of their own, so
- * fork, new threads and new rings need no descriptor and no system call. An arena is therefore
- * shared by all processes forked between one exec and the next.
+ * fork, new threads and new rings need no descriptor. An arena is therefore shared by all processes
+ * forked between one exec and the next. The collector maps all of it, a process what it uses
+ * (preload/core/arena_map.h).
  *
  *   [struct sl_arena: header, slots, chunk links][chunk 0][chunk 1]...   (sparse until touched)
  *
@@ -22,7 +23,7 @@
 
 #define SL_ARENA_MAGIC 0x616e657261746c73ull /* "sltarena" */
 #define SL_CHUNK_BYTES 32768u
-#define SL_CHUNK_CNT   8192u /* 256 MiB of address space; memory is used only where touched */
+#define SL_CHUNK_CNT   8192u /* 256 MiB of file; memory is used only where touched */
 #define SL_SLOT_CNT    4096u
 #define SL_HOOK_MAX    512u /* an aggregate chunk holds 512 struct sl_agg */
 #define SL_COMM_BYTES  16u

@@ -18,9 +18,9 @@
 static const struct {
 	const char *name;
 	unsigned nr;
-} calls[] = {NAME(bpf),         NAME(perf_event_open),  NAME(ptrace),
-	     NAME(kcmp),        NAME(process_vm_readv), NAME(pidfd_open),
-	     NAME(memfd_create)};
+} calls[] = {
+	NAME(bpf),        NAME(perf_event_open), NAME(ptrace), NAME(kcmp), NAME(process_vm_readv),
+	NAME(pidfd_open), NAME(memfd_create),    NAME(mremap)};
 
 int main(int argc, char **argv)
 {

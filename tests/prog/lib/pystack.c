@@ -20,6 +20,7 @@
 #include <unwind.h>
 
 #include "collector/symbols/pylines.c"
+#include "preload/base/table.c"
 #include "preload/unwind/pyfind.c"
 #include "preload/unwind/pylayout.c"
 #include "preload/unwind/pystack.c"

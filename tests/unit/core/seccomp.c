@@ -27,6 +27,18 @@ void *sl_object_next(const char *name)
 	return (void *)(uintptr_t)pthread_getcpuclockid;
 }
 
+void sl_arena_map_rest(void) {}
+
+bool sl_unwind_prepare(void)
+{
+	return true;
+}
+
+bool sl_pystack_prepare(void)
+{
+	return true;
+}
+
 void sl_env_untrace(void)
 {
 	left++;

@@ -365,15 +365,15 @@ static void one_that_was_left_does_not_stay(void **state)
 
 static void without_system_calls_there_is_no_table(void **state)
 {
-	struct entry *kept[LEVELS];
+	struct sl_table_at kept[SL_TABLE_CNT];
 
 	(void)state;
-	memcpy(kept, levels, sizeof(levels));
-	memset(levels, 0, sizeof(levels));
+	memcpy(kept, sl_tables, sizeof(sl_tables));
+	memset(sl_tables, 0, sizeof(sl_tables));
 	sl_global.seccomp = 1;
 	assert_int_equal(call_from(last_place), 0);
 	sl_global.seccomp = 0;
-	memcpy(levels, kept, sizeof(levels));
+	memcpy(sl_tables, kept, sizeof(sl_tables));
 }
 
 /* The last one: it leaves no room. */

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "preload/base/table.c" /* NOLINT(bugprone-suspicious-include) */
 #include "preload/core/stack.c" /* NOLINT(bugprone-suspicious-include): with what it calls replaced */
 
 #include <pthread.h>
@@ -118,6 +119,11 @@ unsigned sl_unwind(uint64_t *frames, unsigned room, unsigned depth, unsigned *fr
 	if (meanwhile)
 		meanwhile();
 	return cnt;
+}
+
+bool sl_unwind_prepare(void)
+{
+	return true;
 }
 
 bool sl_unwind_next_module(struct sl_module *m)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "preload/base/table.c"      /* NOLINT(bugprone-suspicious-include) */
 #include "preload/unwind/pyfind.c"   /* NOLINT(bugprone-suspicious-include) */
 #include "preload/unwind/pylayout.c" /* NOLINT(bugprone-suspicious-include) */
 #include "preload/unwind/pystack.c"  /* NOLINT(bugprone-suspicious-include) */
@@ -59,7 +60,8 @@ static void begin(unsigned long version, unsigned interpreter_words, bool free_t
 	thread = state;
 	memset(state, 0, sizeof(state));
 	python_cnt = 0;
-	memset(codes, 0, sizeof(codes));
+	assert_true(sl_pystack_prepare());
+	memset(sl_tables[SL_TABLE_CODES].at, 0, sl_tables[SL_TABLE_CODES].bytes);
 	notes = 0;
 	python = NULL;
 	sl_pystack_rescan(false);
