@@ -41,6 +41,7 @@ esac
 # As a user without privileges: the limit counts everything that is mapped.
 if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null; then
 	mkdir -m 1777 theirs
+	# shellcheck disable=SC3045
 	as_user() { (
 		ulimit -l 8192 && exec setpriv --reuid=65534 --regid=65534 --clear-groups env SIGHTLINE_SESSIONS="$W/theirs" "$@"
 	); }
