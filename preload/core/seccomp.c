@@ -251,8 +251,8 @@ uint32_t sl_seccomp_before(unsigned long mode, const void *filter)
 	/* If an earlier filter may kill for reading this one, the worst case is assumed. */
 	if (!sl_seccomp_kills_start() && mode == SECCOMP_MODE_FILTER)
 		now = evaluate(filter);
-	/* As long as system calls are allowed. */
-	if (!is_child && before == SL_SECCOMP_NONE) {
+	/* While system calls are allowed; not for a probe without a filter, which fails. */
+	if (!is_child && before == SL_SECCOMP_NONE && (mode != SECCOMP_MODE_FILTER || filter)) {
 		sl_arena_map_rest();
 		sl_unwind_prepare();
 		sl_pystack_prepare();
