@@ -327,14 +327,22 @@ static bool meta_unseen(struct arenas *as, struct thread *t, const struct call *
 	return true;
 }
 
+/* The record has the number since the thread began, of which the report may have a part already. */
 static void lost(struct arenas *as, struct thread *t, const struct call *c, const struct meta *m)
 {
+	uint64_t cnt = m->cnt > t->written.lost ? m->cnt - t->written.lost : 0;
 	unsigned kind =
 		m->kind < sizeof(loss_text) / sizeof(*loss_text) ? (unsigned)m->kind : SL_LOSS_FULL;
 
+	if (!cnt)
+		return;
+	t->written.lost = m->cnt;
+	if (!windows_have(as->report.windows, c->start) &&
+	    !windows_have(as->report.windows, m->last))
+		return;
 	db_lost(as->db, clock_map_ns(as->clock, c->start), clock_map_ns(as->clock, m->last),
-		t->id.global_tid, loss_text[kind], figure(m->cnt));
-	figure_count(kind == SL_LOSS_FULL ? &as->lost.full : &as->lost.other, m->cnt);
+		t->id.global_tid, loss_text[kind], figure(cnt));
+	figure_count(kind == SL_LOSS_FULL ? &as->lost.full : &as->lost.other, cnt);
 }
 
 static void note(struct arenas *as, struct thread *t, const struct meta *m, int64_t ns)
@@ -397,8 +405,7 @@ static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 			  decode_sockaddr(raw, m.len, text, sizeof(text)), ns);
 		break;
 	case SL_META_LOST:
-		if (windows_have(as->report.windows, c->start))
-			lost(as, t, c, &m);
+		lost(as, t, c, &m);
 		break;
 	case SL_META_EXEC:
 		m.len = copy_text(m.bytes, m.len, raw);

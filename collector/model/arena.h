@@ -50,7 +50,7 @@ struct thread {
 	char comm[SL_COMM_BYTES];
 	struct {
 		uint64_t agg_sum;      /* of all counts when the totals were written last */
-		uint64_t lost, nested; /* open spans of losses that were reported */
+		uint64_t lost, nested; /* losses since it began that were reported */
 	} written;
 	struct live_thread_calls live;
 	struct {

@@ -202,7 +202,7 @@ static void count_lost(enum sl_hook hook, const struct sl_call *call)
 		agg->lost_total += call->duration;
 		__atomic_store_n(&agg->lost_count, agg->lost_count + 1, __ATOMIC_RELEASE);
 	}
-	if (!slot->lost_cnt)
+	if (slot->lost_cnt == slot->lost_recorded)
 		slot->lost_first = call->start;
 	slot->lost_last = call->start + call->duration;
 	__atomic_store_n(&slot->lost_cnt, slot->lost_cnt + 1, __ATOMIC_RELEASE);
@@ -228,14 +228,14 @@ static void put_gap(uint64_t wait_begun, uint64_t wait_end)
 		w[1] = SL_OVERHEAD_FULL;
 		sl_commit(w + 2);
 	}
-	if (slot->lost_cnt) {
+	if (slot->lost_cnt != slot->lost_recorded) {
 		w = put_meta(sl_tls.cur, SL_META_LOST, slot->lost_first, 5);
 		w[0] = slot->lost_last;
 		w[1] = slot->lost_cnt;
 		w[2] = SL_LOSS_FULL;
-		/* Cleared before the commit: if the process is killed in between, the loss is dropped rather than counted twice. */
-		__atomic_store_n(&slot->lost_cnt, 0, __ATOMIC_RELEASE);
+		/* A count that only grows: wherever the process is killed, each loss is counted once. */
 		sl_commit(w + 3);
+		slot->lost_recorded = slot->lost_cnt;
 	}
 }
 
@@ -389,7 +389,7 @@ bool sl_thread_start(void)
 	slot->agg_chunk = o.agg;
 	slot->first_chunk = o.first;
 	slot->born = sl_ticks();
-	slot->lost_cnt = slot->nested_cnt = 0;
+	slot->lost_cnt = slot->lost_recorded = slot->nested_cnt = 0;
 	slot->gil_since = slot->gil_wait = 0;
 	slot->gil_recorded = 0;
 	slot->instance++;

@@ -66,8 +66,8 @@ struct sl_slot {
 	sl_ref first_chunk; /* T: at start; then C: the chunk being read */
 	uint32_t flags;     /* T: SL_SLOT_* */
 	uint64_t born;      /* T: ticks */
-	/* T: losses that no LOST record covers yet. */
-	uint64_t lost_cnt, lost_first, lost_last;
+	uint64_t lost_cnt;  /* T: calls without room for a record, since the thread began */
+	uint64_t lost_first, lost_last; /* T: ticks of those that no LOST record covers yet */
 	uint64_t
 		nested_cnt; /* T: calls made by signal handlers that interrupted the shim: no record */
 	char comm[SL_COMM_BYTES]; /* T: thread name; may be torn while it changes */
@@ -77,7 +77,7 @@ struct sl_slot {
 	 * not; the gate when the lock was taken; which of the two have records. C reads gil_since. */
 	uint64_t gil_since, gil_wait;
 	uint32_t gil_gate, gil_recorded;
-	uint32_t reserved[2];
+	uint64_t lost_recorded; /* T: lost_cnt of the last LOST record */
 };
 _Static_assert(sizeof(struct sl_slot) == 128, "sl_slot is two cache lines");
 

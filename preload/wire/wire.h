@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   7u
+#define SL_WIRE_VERSION   8u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -68,8 +68,8 @@ enum sl_meta {
 	SL_META_FILE,
 	/* As FILE for a connected socket. [0] fd|serial, [1] length, [2..] struct sockaddr */
 	SL_META_SOCKET,
-	/* Calls that got no record. start: the first, [0] ticks of the last, [1] how many,
-	 * [2] enum sl_loss */
+	/* Calls that got no record. start: the first since the last LOST record, [0] ticks of the last, [1] how many
+	 * since the thread began (sl_slot.lost_cnt), [2] enum sl_loss */
 	SL_META_LOST,
 	/* About to exec. [0] 0, [1] length, [2..] path. The process's next IMAGE record confirms it. */
 	SL_META_EXEC,

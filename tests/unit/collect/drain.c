@@ -567,6 +567,48 @@ static void rows_that_are_lost_are_counted_from_the_first_to_the_last(void **sta
 	side_die(&s);
 }
 
+static const char *losses(void)
+{
+	return ask("SELECT coalesce(group_concat(what || ' ' || count, ', '), '') FROM (SELECT "
+		   "what, sum(count) AS "
+		   "count FROM SL_LOST_EVENTS GROUP BY 1 ORDER BY 1)");
+}
+
+/* The thread's count only grows: what a LOST record covers may be in the report already, or a part of it. */
+static void a_loss_is_counted_once_wherever_it_is_seen(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct sl_slot *at = &r.arena->slot[slot];
+	struct side s;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	ring_call(&r, slot, SL_H_fsync, 1);
+	at->lost_cnt = 3;
+	side_drain(&s);
+	drain_totals(&s.arenas, true);
+	side_commit(&s);
+	assert_string_equal(losses(), "calls: rings full 3");
+	at->lost_cnt = 5;
+	ring_lost(&r, slot, 5);
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(losses(), "calls: rings full 5");
+	at->lost_cnt = 6;
+	drain_totals(&s.arenas, true);
+	side_commit(&s);
+	assert_string_equal(losses(), "calls: rings full 6");
+	ring_lost(&r, slot, 6);
+	side_drain(&s);
+	drain_totals(&s.arenas, true);
+	side_commit(&s);
+	assert_string_equal(losses(), "calls: rings full 6");
+	assert_int_equal(s.arenas.lost.full, 6);
+	side_die(&s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -591,6 +633,7 @@ int main(void)
 		TEST(those_who_wait_for_room_are_woken),
 		TEST(a_closed_file_is_no_longer_saved),
 		TEST(rows_that_are_lost_are_counted_from_the_first_to_the_last),
+		TEST(a_loss_is_counted_once_wherever_it_is_seen),
 	};
 
 	return cmocka_run_group_tests_name("drain", tests, NULL, NULL);

@@ -127,6 +127,20 @@ static inline void ring_call(struct ring *r, uint32_t slot, unsigned hook, int64
 	c->committed += 24;
 }
 
+/* @cnt: since the thread began. */
+static inline void ring_lost(struct ring *r, uint32_t slot, uint64_t cnt)
+{
+	struct sl_chunk *c;
+	uint64_t *w = ring_room(r, slot, 5, &c);
+
+	w[0] = sl_mono_ns() - 100;
+	w[1] = (uint64_t)sl_head(SL_META_LOST, 5, 0, SL_SHAPE_META, 0) << 32;
+	w[2] = sl_mono_ns() - 50;
+	w[3] = cnt;
+	w[4] = SL_LOSS_FULL;
+	c->committed += 40;
+}
+
 static inline void ring_io(struct ring *r, uint32_t slot, unsigned hook, int32_t ret,
 			   uint32_t asked, int fd, uint32_t serial)
 {
