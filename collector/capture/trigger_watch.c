@@ -441,8 +441,8 @@ static void look_at_thread(const struct at *at, struct thread *t, unsigned *hops
 	/* Read already: nothing is left to check. */
 	if (!p->chunk || p->seq < t->at.seq || (p->seq == t->at.seq && p->pos < t->at.pos))
 		*p = (struct place){t->at.chunk, t->at.pos, t->at.seq};
-	for (; arena_has_chunk(at->arena, p->chunk) && *hops < ARENA_HOPS; ++*hops) {
-		struct sl_chunk *chunk = sl_chunk_at(at->arena->map, p->chunk);
+	for (; p->chunk && *hops < arena_hops(at->arena); ++*hops) {
+		struct sl_chunk *chunk = arena_chunk(at->arena, p->chunk);
 		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
 		uint32_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
 
@@ -450,7 +450,7 @@ static void look_at_thread(const struct at *at, struct thread *t, unsigned *hops
 			return;
 		if (p->pos < committed)
 			look_at_chunk(at, chunk, committed, &p->pos);
-		if (!arena_has_chunk(at->arena, next))
+		if (!arena_leads(at->arena, p->chunk, next))
 			return;
 		*p = (struct place){next, 0, p->seq + 1};
 	}

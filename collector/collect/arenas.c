@@ -76,6 +76,7 @@ static struct arena *attach(struct arenas *as, int fd, const struct arena_origin
 	}
 	a->id = from->id;
 	a->families = &record_families;
+	a->mem.spool = as->spool;
 	if (a->id > as->last_id)
 		as->last_id = a->id;
 	a->mem.born = a->map->born;
@@ -117,6 +118,8 @@ void arena_detach(struct arenas *as, struct arena *a)
 	if (*at)
 		*at = a->next;
 	families_release(as, a);
+	if (a->mem.spool)
+		spool_drop(a->mem.spool, a->id);
 	while (a->images) {
 		struct image *im = a->images;
 

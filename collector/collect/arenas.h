@@ -26,6 +26,15 @@ void arena_thread_free(struct thread *t);
 /* Notes that @chunk of the thread in @slot has been read and goes back after the commit. False: no memory. */
 bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);
 
+/* ---- move.c ---- */
+
+/* Copies full chunks of all rings that are known into the spool, and gives them back. Bytes. */
+size_t move_chunks(struct arenas *as);
+/* Is there a full chunk of a thread that drain_round() has not seen? */
+bool move_finds_new(const struct arenas *as);
+/* What a collector that died had spooled of this thread comes before its ring. True: reading begins there. */
+bool spool_resume(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t);
+
 /* ---- drain.c ---- */
 
 /* Takes records that ended before the newest snapshot, at most @limit rows. Rows taken. */

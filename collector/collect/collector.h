@@ -104,12 +104,16 @@ struct intake {
 	void (*on_capture)(struct collector *c, int sock, const struct hello *h);
 };
 
-/* How long records may wait in the rings. */
-struct patience {
+/* How long records may wait before they become rows: run/pace.c. */
+struct pace {
 	int uptime;           /* /proc/uptime, -1 none */
 	unsigned free_looks;  /* consecutive reads of it with a free CPU */
 	unsigned idle_rounds; /* consecutive ticks without rows */
 	int64_t looked_at, idle_ns;
+	int64_t watched_at; /* when another process had the report open */
+	bool is_behind; /* the spool was filled too far: until it is half empty, records become rows at once */
+	unsigned move_ms; /* until rings are looked at again */
+	uint32_t last_id; /* of arenas, when rows were made last */
 };
 
 /* The program. */
@@ -133,7 +137,7 @@ struct collector {
 	struct model model;
 	struct arenas arenas;
 	struct intake intake;
-	struct patience patience;
+	struct pace pace;
 	struct root root;
 	struct capture *capture;
 	struct flight *flight;           /* NULL: no flight recorder */

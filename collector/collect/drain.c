@@ -29,13 +29,15 @@
 #define SLICE_HIGH   64u
 
 /* Where reading begins. False: the slot makes no sense. */
-static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
+static bool find_start(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
 {
 	const struct saved_thread *saved = positions_find(a, idx, t->id.instance);
+	bool is_spooled;
 
 	t->at.chunk = a->map->slot[idx].first_chunk;
-	if (arena_has_chunk(a, t->at.chunk)) {
-		const struct sl_chunk *c = sl_chunk_at(a->map, t->at.chunk);
+	is_spooled = a->mem.spool && spool_resume(as, a, idx, t);
+	if (is_spooled || arena_has_chunk(a, t->at.chunk)) {
+		const struct sl_chunk *c = arena_chunk(a, t->at.chunk);
 
 		t->at.seq = c->seq;
 		t->at.pos = __atomic_load_n(&c->consumed, __ATOMIC_RELAXED);
@@ -44,6 +46,7 @@ static bool find_start(struct arena *a, uint32_t idx, struct thread *t)
 	}
 	if (t->at.pos > DATA_BYTES || t->at.pos % 8)
 		return false;
+	t->at.saved = t->at.pos;
 	if (saved)
 		positions_resume(a, idx, t, saved);
 	return t->at.chunk || t->flags.is_over;
@@ -66,7 +69,7 @@ static struct thread *thread_new(struct arenas *as, struct arena *a, uint32_t id
 	t->id.instance = __atomic_load_n(&slot->instance, __ATOMIC_RELAXED);
 	t->id.use = ++as->uses;
 	t->image = im;
-	if (!t->image || !find_start(a, idx, t)) {
+	if (!t->image || !find_start(as, a, idx, t)) {
 		as->lost.corrupt++;
 		a->flags.is_bad = true;
 		free(t);
@@ -184,18 +187,22 @@ bool arena_add_spent(struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next)
 /* On to the chunk after the one that has been read. False: it makes no sense, or no memory. */
 static bool move_on(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t, sl_ref next)
 {
+	bool is_spooled = spool_is_ref(t->at.chunk);
 	struct sl_chunk *c;
 
-	if (!arena_has_chunk(a, next))
+	if (!arena_leads(a, t->at.chunk, next))
 		goto bad;
-	c = sl_chunk_at(a->map, next);
-	if (c->seq != t->at.seq + 1 || c->slot != idx + 1)
+	c = arena_chunk(a, next);
+	/* Between spooled chunks, some may be missing after a collector's death. */
+	if ((is_spooled ? c->seq <= t->at.seq : c->seq != t->at.seq + 1) || c->slot != idx + 1)
 		goto bad;
 	if (!arena_add_spent(a, idx, t->at.chunk, next))
 		return false;
+	t->flags.has_spent |= !is_spooled;
+	as->lost.chunks += c->seq - t->at.seq - 1;
 	t->at.chunk = next;
-	t->at.seq++;
-	t->at.pos = 0;
+	t->at.seq = c->seq;
+	t->at.pos = t->at.saved = 0;
 	return true;
 bad:
 	as->lost.corrupt++;
@@ -211,8 +218,8 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 	size_t taken = 0;
 
 	/* A ring without an end, links in a circle, ends here for this round. */
-	for (unsigned hops = 0; taken < limit && hops < SL_CHUNK_CNT; hops++) {
-		struct sl_chunk *chunk = sl_chunk_at(a->map, t->at.chunk);
+	for (unsigned hops = 0; taken < limit && hops < arena_hops(a); hops++) {
+		struct sl_chunk *chunk = arena_chunk(a, t->at.chunk);
 		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
 		uint32_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
 
@@ -244,13 +251,14 @@ static uint64_t next_start(const struct arena *a, const struct thread *t, unsign
 	sl_ref ref = t->at.chunk;
 	uint32_t pos = t->at.pos;
 
-	for (; arena_has_chunk(a, ref) && *hops < ARENA_HOPS; ++*hops, pos = 0) {
-		const struct sl_chunk *chunk = sl_chunk_at(a->map, ref);
+	for (; ref && *hops < arena_hops(a); ++*hops, pos = 0) {
+		const struct sl_chunk *chunk = arena_chunk(a, ref);
+		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
 		uint32_t end;
 		struct call c;
 		unsigned words;
 
-		ref = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
+		ref = arena_leads(a, ref, next) ? next : 0;
 		end = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
 		for (; end <= DATA_BYTES && pos < end; pos += words * 8) {
 			words = decode_record(chunk->data + pos / 8, (end - pos) / 8, &c);
@@ -327,7 +335,7 @@ static void watch_memory(struct arenas *as, struct arena *a, size_t taken)
 		relieve(as, a);
 }
 
-/* drain_thread(), with a look at the memory in between. */
+/* drain_thread(), with a look at the memory and at full chunks in between. */
 static size_t drain_slices(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
 			   size_t limit)
 {
@@ -338,6 +346,7 @@ static size_t drain_slices(struct arenas *as, struct arena *a, uint32_t idx, str
 		part = drain_thread(as, a, idx, t, most);
 		taken += part;
 		watch_memory(as, a, part);
+		move_chunks(as);
 	} while (part == most && taken < limit && !a->flags.is_bad);
 	return taken;
 }
@@ -347,15 +356,17 @@ size_t drain_round(struct arenas *as, size_t limit)
 	size_t taken = 0;
 
 	look_at_memory(as);
+	move_chunks(as);
 	for (struct arena *a = as->first; a; a = a->next) {
 		uint32_t fresh = arena_fresh_slots(a);
 
 		a->flags.is_prescanned = false;
-		for (uint32_t i = 0; i < fresh && !a->flags.is_bad && taken < limit; i++) {
+		for (uint32_t i = 0; i < fresh && !a->flags.is_bad; i++) {
+			/* Known at once, whatever is read of others: its chunks are copied from then on. */
 			struct thread *t = thread_at(as, a, i);
 
 			/* A share per thread, so that a busy one does not starve the others. */
-			if (t && !t->flags.is_over)
+			if (t && !t->flags.is_over && taken < limit)
 				taken += drain_slices(as, a, i, t, limit / 4 + 1);
 		}
 	}
@@ -365,10 +376,11 @@ size_t drain_round(struct arenas *as, size_t limit)
 
 static bool ring_is_empty(const struct arena *a, const struct thread *t)
 {
-	const struct sl_chunk *c = sl_chunk_at(a->map, t->at.chunk);
+	const struct sl_chunk *c;
 
 	if (a->flags.is_bad)
 		return true;
+	c = arena_chunk(a, t->at.chunk);
 	return !__atomic_load_n(&c->next, __ATOMIC_ACQUIRE) &&
 	       __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE) == t->at.pos;
 }

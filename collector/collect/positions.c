@@ -221,6 +221,10 @@ static void release_arena(struct arena *a)
 	for (size_t i = 0; i < a->spent.cnt; i++) {
 		const struct spent *s = &a->spent.list[i];
 
+		if (spool_is_ref(s->chunk)) {
+			spool_give(a->mem.spool, s->chunk);
+			continue;
+		}
 		__atomic_store_n(&a->map->slot[s->slot].first_chunk, s->next, __ATOMIC_RELEASE);
 		/* All but a thread's first were counted as backlog when they were taken. */
 		__atomic_sub_fetch(&a->map->used_chunks, 1, __ATOMIC_RELAXED);
@@ -233,9 +237,12 @@ static void release_arena(struct arena *a)
 		if (!t)
 			continue;
 		t->txn.rows = 0;
-		if (t->flags.has_moved && t->at.chunk)
-			__atomic_store_n(&sl_chunk_at(a->map, t->at.chunk)->consumed, t->at.pos,
+		t->flags.has_spent = false;
+		if (t->flags.has_moved && t->at.chunk) {
+			t->at.saved = t->at.pos;
+			__atomic_store_n(&arena_chunk(a, t->at.chunk)->consumed, t->at.pos,
 					 __ATOMIC_RELEASE);
+		}
 		t->flags.has_moved = false;
 		if (t->flags.is_over && !a->flags.is_bad) {
 			free_slot(a, i, t);
@@ -307,15 +314,17 @@ void positions_resume(struct arena *a, uint32_t slot, struct thread *t,
 	t->flags.is_over = s->is_over;
 	/* Chunks that are in the report and did not come back before the crash. */
 	while (t->at.chunk && t->at.seq < s->seq) {
-		struct sl_chunk *c = sl_chunk_at(a->map, t->at.chunk);
+		struct sl_chunk *c = arena_chunk(a, t->at.chunk);
 		sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
 
-		if (!arena_has_chunk(a, next) || !arena_add_spent(a, slot, t->at.chunk, next))
+		if (!arena_leads(a, t->at.chunk, next) ||
+		    !arena_add_spent(a, slot, t->at.chunk, next))
 			break;
+		t->flags.has_spent |= !spool_is_ref(t->at.chunk);
+		t->at.seq = spool_is_ref(t->at.chunk) ? arena_chunk(a, next)->seq : t->at.seq + 1;
 		t->at.chunk = next;
-		t->at.seq++;
-		t->at.pos = 0;
+		t->at.pos = t->at.saved = 0;
 	}
 	if (t->at.seq == s->seq && s->pos > t->at.pos && s->pos <= DATA_BYTES && s->pos % 8 == 0)
-		t->at.pos = s->pos;
+		t->at.pos = t->at.saved = s->pos;
 }

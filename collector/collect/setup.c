@@ -5,7 +5,9 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "collector/collect/notes.h"
 #include "collector/collect/positions.h"
 #include "collector/collect/pump.h"
+#include "collector/session/ring_file.h"
 #include "collector/session/ring_keeper.h"
 
 #define KEEPERS_MAX 3u /* after the first */
@@ -115,6 +118,16 @@ static unsigned hand_over(struct collector *c)
 	return failed;
 }
 
+static void hand_over_spool(struct collector *c)
+{
+	for (uint32_t i = 0; i < SPOOL_SEGMENTS && c->arenas.spool; i++) {
+		struct keeper_message m = {.kind = KEEPER_SPOOL, .id = i};
+
+		if (c->arenas.spool->segment[i].map)
+			keeper_send(c->intake.keeper, &m, c->arenas.spool->segment[i].fd);
+	}
+}
+
 /* It sends nothing: it has ended. */
 static void on_keeper(void *ctx, int fd)
 {
@@ -134,6 +147,7 @@ static void on_keeper(void *ctx, int fd)
 	setup_keeper(c);
 	setup_keeper_socket(c);
 	failed = hand_over(c);
+	hand_over_spool(c);
 	setup_watch_keeper(c);
 	notes_say(
 		c, failed ? 2 : 1, "the keeper of the rings was killed, and another one started%s",
@@ -153,4 +167,72 @@ void setup_changed(struct collector *c)
 	setup_keeper(c);
 	save_setup(c);
 	pump_clocks(c);
+}
+
+/* ---- the spool ---- */
+
+static void on_segment(void *ctx, uint32_t index, int fd)
+{
+	const struct collector *c = ctx;
+	struct keeper_message m = {.kind = KEEPER_SPOOL, .id = index};
+
+	if (c->intake.keeper >= 0)
+		keeper_send(c->intake.keeper, &m, fd);
+}
+
+/* Of the folder of rings. False: the report has no name of its own. */
+static bool folder_name(const struct collector *c, char name[NAME_MAX + 1])
+{
+	const char *slash = strrchr(c->report.path, '/');
+
+	return snprintf(name, NAME_MAX + 1, "%.255s" KEEPER_RINGS,
+			slash ? slash + 1 : c->report.path) <= NAME_MAX;
+}
+
+static int open_folder(void *ctx)
+{
+	const struct collector *c = ctx;
+	char name[NAME_MAX + 1];
+	int beside, folder;
+
+	if (!c->report.db || c->report.is_session || !folder_name(c, name))
+		return -1;
+	beside = db_folder(c->report.db);
+	if (beside < 0)
+		return -1;
+	folder = ring_folder_open(beside, name, true);
+	close(beside);
+	return folder < 0 ? -1 : folder;
+}
+
+void setup_spool(struct collector *c)
+{
+	struct spool *s = malloc(sizeof(*s));
+
+	if (!s)
+		return;
+	spool_init(s);
+	s->on_segment = on_segment;
+	s->open_folder = open_folder;
+	s->ctx = c;
+	c->arenas.spool = s;
+}
+
+void setup_spool_end(struct collector *c)
+{
+	struct spool *s = c->arenas.spool;
+	char name[NAME_MAX + 1];
+	int beside;
+
+	if (!s)
+		return;
+	beside = s->folder >= 0 && c->report.db ? db_folder(c->report.db) : -1;
+	spool_release(s);
+	free(s);
+	c->arenas.spool = NULL;
+	/* Where a keeper or another program put something into it, it stays. */
+	if (beside >= 0 && folder_name(c, name))
+		unlinkat(beside, name, AT_REMOVEDIR);
+	if (beside >= 0)
+		close(beside);
 }

@@ -10,3 +10,6 @@ void setup_keeper(struct collector *c);
 void setup_keeper_socket(struct collector *c);
 /* Starts another keeper when this one ends before the collector. */
 void setup_watch_keeper(struct collector *c);
+/* The spool: its segments become known to the keeper, its files are beside the report. */
+void setup_spool(struct collector *c);
+void setup_spool_end(struct collector *c);

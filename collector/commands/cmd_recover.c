@@ -46,9 +46,10 @@ struct recovery {
 	int old_keeper;
 	int listen_fd;
 	unsigned arenas;
-	uint32_t missing; /* program images whose rings are gone */
-	int rings_fd;     /* folder with ring files, -1 none */
-	char rings[4200]; /* its path */
+	uint32_t missing;   /* program images whose rings are gone */
+	uint32_t unclaimed; /* spooled chunks of those */
+	int rings_fd;       /* folder with ring files, -1 none */
+	char rings[4200];   /* its path */
 };
 
 static bool same_boot(const struct saved_setup *s)
@@ -208,6 +209,26 @@ static void read_clock(struct recovery *r)
 	close(fd);
 }
 
+/* A segment of the spool: "N.spool". */
+static bool is_segment(const char *name, uint32_t *index)
+{
+	char again[RING_NAME_MAX];
+
+	if (sscanf(name, "%4u", index) != 1)
+		return false;
+	snprintf(again, sizeof(again), "%u" SPOOL_SUFFIX, *index);
+	return strcmp(name, again) == 0;
+}
+
+static void adopt_saved(struct recovery *r, const char *name)
+{
+	uint32_t index;
+	int fd = r->c.arenas.spool && is_segment(name, &index) ? open_saved(r, name) : -1;
+
+	if (fd >= 0)
+		spool_adopt(r->c.arenas.spool, index, fd);
+}
+
 static void attach_saved(struct recovery *r, const char *name)
 {
 	struct ring_name n;
@@ -224,8 +245,10 @@ static void attach_saved(struct recovery *r, const char *name)
 static void remove_saved(const struct recovery *r, const char *name)
 {
 	struct ring_name n;
+	uint32_t index;
 
-	if (ring_name_parse(name, &n) || strcmp(name, KEEPER_CLOCK) == 0)
+	if (ring_name_parse(name, &n) || strcmp(name, KEEPER_CLOCK) == 0 ||
+	    is_segment(name, &index))
 		unlinkat(r->rings_fd, name, 0);
 }
 
@@ -240,6 +263,8 @@ static void each_ring(struct recovery *r, bool remove_them)
 			remove_saved(r, names[i]->d_name);
 		else
 			attach_saved(r, names[i]->d_name);
+		if (!remove_them)
+			adopt_saved(r, names[i]->d_name);
 		free(names[i]);
 	}
 	if (cnt >= 0)
@@ -290,6 +315,28 @@ static bool collector_is_at_work(struct recovery *r)
 	return true;
 }
 
+static uint32_t unclaimed_chunks(const struct arenas *as)
+{
+	uint32_t cnt = as->spool ? as->spool->used : 0;
+
+	for (const struct arena *a = as->first; a && as->spool; a = a->next)
+		cnt -= spool_count(as->spool, a->id);
+	return cnt;
+}
+
+/* Segments that are files are in the folder of rings, which another collector may have made. */
+static void adopt_spool(struct recovery *r, const struct taken *list, size_t cnt)
+{
+	if (!r->c.arenas.spool)
+		return;
+	find_rings(r);
+	if (r->rings_fd >= 0)
+		r->c.arenas.spool->folder = fcntl(r->rings_fd, F_DUPFD_CLOEXEC, 0);
+	for (size_t i = 0; i < cnt; i++)
+		if (list[i].m.kind == KEEPER_SPOOL)
+			spool_adopt(r->c.arenas.spool, list[i].m.id, list[i].fd);
+}
+
 /* All rings there are, attached. */
 static void collect_rings(struct recovery *r)
 {
@@ -303,7 +350,10 @@ static void collect_rings(struct recovery *r)
 	collect_resume(&r->c, alive ? r->listen_fd : -1);
 	state_counters(&r->c.arenas);
 	if (alive) {
+		adopt_spool(r, list, cnt);
 		for (size_t i = 0; i < cnt; i++) {
+			if (list[i].m.kind != KEEPER_ARENA)
+				continue;
 			intake_arena(&r->c, list[i].fd, list[i].m.id, list[i].m.peer_pid,
 				     list[i].m.claimed_pid);
 			resume_arena(r, list[i].m.id);
@@ -319,6 +369,7 @@ static void collect_rings(struct recovery *r)
 		}
 	}
 	r->missing = state_missing(&r->c.arenas);
+	r->unclaimed = unclaimed_chunks(&r->c.arenas);
 	if (r->old_keeper >= 0)
 		close(r->old_keeper);
 	free(list);
@@ -356,6 +407,25 @@ static void say_what_is_gone(struct recovery *r)
 		  r->missing ? r->missing : 1, r->missing > 1 ? "s" : "");
 }
 
+/* Copies of chunks that a disk did not keep, or whose rings are gone. */
+static void say_what_is_damaged(struct recovery *r)
+{
+	const struct spool *s = r->c.arenas.spool;
+	uint64_t chunks = (s ? s->damaged + r->unclaimed : 0) + r->c.arenas.lost.chunks;
+	int64_t ns = clock_map_ns(&r->c.clocks.map, r->c.clocks.map.newest);
+
+	if (!chunks)
+		return;
+	db_lost(r->c.report.db, ns, ns, DB_NULL,
+		"spooled records: damaged, cut off, or without their rings, in parts of 32 KiB",
+		(int64_t)chunks);
+	notes_say(
+		&r->c, 2,
+		"%llu parts (of up to 32 KiB) of the records that waited in the spool are damaged, "
+		"cut off, or without their rings: they are missing",
+		(unsigned long long)chunks);
+}
+
 static int finish(struct recovery *r)
 {
 	uint64_t rows;
@@ -371,8 +441,10 @@ static int finish(struct recovery *r)
 			running);
 		collect_run(&r->c);
 	}
+	pump_drain(&r->c);
 	rows = r->c.arenas.rows;
 	say_what_is_gone(r);
+	say_what_is_damaged(r);
 	if (isatty(STDERR_FILENO))
 		db_stacks_progress(sl_say_names);
 	err = collect_finish(&r->c);
@@ -399,7 +471,8 @@ static void drop_rings(struct recovery *r)
 	if (r->c.session.control && take_from_keeper(r, &list, &cnt))
 		keeper_send(r->old_keeper, &word, -1);
 	for (size_t i = 0; i < cnt; i++)
-		close(list[i].fd);
+		if (list[i].fd >= 0)
+			close(list[i].fd);
 	free(list);
 	find_rings(r);
 	remove_rings(r);

@@ -11,6 +11,7 @@
 #include "collector/base/capture_window.h"
 #include "collector/model/model.h"
 #include "collector/model/record_family.h"
+#include "collector/model/spool.h"
 #include "preload/wire/arena.h"
 
 /* Somewhere in a thread's ring. */
@@ -32,10 +33,12 @@ struct thread {
 		uint64_t read_to; /* ticks: everything it did before has been taken */
 		sl_ref chunk;     /* where reading goes on */
 		uint32_t pos;
-		uint32_t seq; /* of chunk */
+		uint32_t saved; /* of chunk: what is in the report, committed */
+		uint32_t seq;   /* of chunk */
 		struct place
 			prescanned; /* up to here (ring_reader.h), if further than chunk and pos */
 		struct place watched; /* up to here triggers have seen it (trigger_watch.h) */
+		sl_ref tail;          /* the last spooled chunk, while chunk is a spooled one */
 	} at;
 	struct image *image;
 	struct {
@@ -46,6 +49,7 @@ struct thread {
 		bool has_moved; /* since the last commit */
 		bool is_over; /* gone, drained, written: the slot can be given back after the commit */
 		bool is_seen_gone; /* it was gone before the last reading of its ring */
+		bool has_spent; /* chunks of its ring go back with the next commit: none is spooled before */
 	} flags;
 	char comm[SL_COMM_BYTES];
 	struct {
@@ -106,6 +110,7 @@ struct arena {
 		uint64_t device, inode; /* of the memfd */
 		uint64_t born;          /* ticks: hellos of forked processes name the arena by it */
 		uint32_t chunk_cnt;     /* as checked; the program may change that of the header */
+		struct spool *spool;    /* of all arenas; NULL: chunks are read in the ring */
 	} mem;
 	struct {
 		uint32_t pid; /* creator, our view */
@@ -177,6 +182,7 @@ struct arenas {
 	struct model *model;
 	struct db *db;
 	struct clock_map *clock;
+	struct spool *spool; /* NULL: none */
 	struct arena *first;
 	struct {
 		/* Calls that ended later stay in the rings, ticks (flight recorder); 0: none does. */
@@ -194,6 +200,7 @@ struct arenas {
 		uint64_t unsound; /* descriptors that are no rings, processes that are not traced */
 		uint64_t no_room; /* arenas that could not be mapped */
 		uint64_t full, other, disk; /* for the last line */
+		uint64_t chunks; /* of the spool of a collector that died, which are gone */
 		uint64_t corrupt;
 		uint64_t greedy; /* records of arenas that are greedy */
 	} lost;
@@ -213,17 +220,32 @@ struct arenas {
 	struct python *python; /* NULL: not asked for */
 };
 
-/* Is @ref a chunk? References in shared memory are not trusted. */
+/* Is @ref a chunk of the ring? References in shared memory are not trusted. */
 static inline bool arena_has_chunk(const struct arena *a, sl_ref ref)
 {
 	return ref - 1 < a->mem.chunk_cnt;
+}
+
+/* The chunk of a place that the collector keeps: in the ring or spooled. */
+static inline struct sl_chunk *arena_chunk(const struct arena *a, sl_ref ref)
+{
+	return spool_is_ref(ref) ? spool_at(a->mem.spool, ref) : sl_chunk_at(a->map, ref);
+}
+
+/* May reading go on from @ref, a place, to @next? Links of spooled chunks are the collector's own. */
+static inline bool arena_leads(const struct arena *a, sl_ref ref, sl_ref next)
+{
+	return arena_has_chunk(a, next) || (spool_is_ref(ref) && spool_is_ref(next));
 }
 
 /*
  * Walks over all rings of an arena take no more steps than that: no two of them share a chunk, unless the program lies, and
  * its links lead in circles.
  */
-#define ARENA_HOPS (SL_CHUNK_CNT + SL_SLOT_CNT)
+static inline unsigned arena_hops(const struct arena *a)
+{
+	return SL_CHUNK_CNT + SL_SLOT_CNT + (a->mem.spool ? a->mem.spool->used : 0);
+}
 
 /* Slots below were used at some time; sl_slot.state: what they hold now. */
 static inline uint32_t arena_fresh_slots(const struct arena *a)

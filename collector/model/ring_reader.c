@@ -54,12 +54,13 @@ void ring_prescan(struct arena *a)
 					     t->at.prescanned.pos > t->at.pos)
 				    ? t->at.prescanned
 				    : (struct place){t->at.chunk, t->at.pos, t->at.seq};
-		for (; arena_has_chunk(a, p.chunk) && hops < ARENA_HOPS; hops++) {
-			struct sl_chunk *c = sl_chunk_at(a->map, p.chunk);
+		for (; (t || arena_has_chunk(a, p.chunk)) && p.chunk && hops < arena_hops(a);
+		     hops++) {
+			struct sl_chunk *c = arena_chunk(a, p.chunk);
 			sl_ref next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
 
 			p.pos = prescan_chunk(a, slot->process, c, p.pos);
-			if (!arena_has_chunk(a, next))
+			if (!arena_leads(a, p.chunk, next))
 				break;
 			p = (struct place){next, 0, p.seq + 1};
 		}

@@ -57,6 +57,7 @@ struct profile_options {
 	struct {
 		enum sl_on_full on_full;
 		int64_t buffer_mib; /* backlog of records per process image */
+		bool live_always; /* records become rows at once, whatever that costs the program */
 	} rings;
 	struct capture_options capture;
 	struct stack_options stacks;

@@ -56,6 +56,7 @@ void profile_words_init(struct profile_words *w, enum option_side side)
 	w->word.wait = "all";
 	w->word.kill = "sigterm";
 	w->word.on_full = "wait";
+	w->word.live = "auto";
 	w->word.export = "sqlite";
 	w->word.cuda_graph_trace = "graph";
 	w->word.cuda_event_trace = "auto";
@@ -262,6 +263,7 @@ int profile_words_settle(struct profile_words *w, const char *cmd, struct profil
 	o->rings.on_full = w->word.on_full[0] == 'w'   ? SL_FULL_WAIT
 			   : w->word.on_full[0] == 'd' ? SL_FULL_DROP
 						       : SL_FULL_BLOCK;
+	o->rings.live_always = w->word.live[1] == 'l';
 	rc = profile_read_off_cpu(w->word.off_cpu, &o->kernel.off_cpu_ns, w->parse.cmd);
 	if (rc == 0)
 		rc = read_samples(w);

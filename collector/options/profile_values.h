@@ -10,7 +10,7 @@ struct profile_words {
 	struct profile_options o;
 	struct {
 		const char *trace, *cpuctxsw, *syscall, *sample, *off_cpu, *wait, *kill, *on_full,
-			*export, *command_file;
+			*live, *export, *command_file;
 		const char *cuda_graph_trace, *cuda_event_trace;
 	} word;
 	struct {

@@ -233,6 +233,9 @@ int db_retime(struct db *db, int64_t shift, int64_t utc_epoch_ns, int64_t system
 
 /* Removes a report with SQLite's files for it. */
 void db_unlink(const char *path);
+/* Has another process the report open, to read it? By SQLite's locks, which a connection in WAL mode has while it is open. */
+bool db_is_read(const struct db *db);
+
 /* The folder that the report is in; the descriptor, or -errno: -ESTALE when another file has its name by now. */
 int db_folder(const struct db *db);
 

@@ -124,6 +124,15 @@ static int lock_again(const char *path, int *lock_fd, char *why, size_t len)
 	return db_lock(path, *lock_fd, why, len);
 }
 
+bool db_is_read(const struct db *db)
+{
+	/* SQLite's file format: the shared bytes follow the pending and the reserved one. */
+	struct flock l = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000002, .l_len = 510};
+
+	return db->fd.lock >= 0 && fcntl(db->fd.lock, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+}
+
 int db_folder(const struct db *db)
 {
 	const char *slash = strrchr(db->path, '/');

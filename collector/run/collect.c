@@ -2,6 +2,7 @@
  * collect.c - the life of a collection after its opening: ticks, and the end.
  */
 #include "collector/run/collect.h"
+#include "collector/run/pace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +26,13 @@
 #include "collector/model/live.h"
 #include "collector/session/ring_keeper.h"
 
-#define LAZY_FILL  25u /* per cent of the kernel's buffers that may wait */
-#define FREE_LOOKS 4u  /* so often in a row a processor must have been free */
-#define LOOK_NS    100000000ll
 #define COMMIT_ROWS \
 	16384u /* from here on chunks are worth giving back, to be used again while warm */
 #define COMMIT_NS     200000000ll
 #define COMMIT_END_NS 2000000ll
 #define SECOND_NS     1000000000ll
+#define DEFER_ROWS \
+	4096u /* at a time while records wait: a program that makes few calls has its rows at once */
 /* While programs wait for a capture to begin or to end, ticks are short. */
 #define PROMPT_ROWS 4096u
 #define PROMPT_NS   5000000ll
@@ -129,71 +129,6 @@ static bool has_news(const struct collector *c)
 	       positions_changed(&c->arenas);
 }
 
-/*
- * How long and how much may wait: bursts are what the rings are for. Where the program has all processors, each
- * round takes its share of them, and what waits may find a free one later. With one free, rings that are emptied
- * early stay in the caches, and small.
- */
-struct backlog {
-	int64_t ns;      /* longest time between two rounds */
-	uint32_t chunks; /* backlog of an arena; never more than a quarter of its room */
-};
-static const struct backlog when_full = {500000000, 512}, when_free = {200000000, 32};
-
-/*
- * Reads from /proc/uptime whether CPUs are idle for a good part of the time: its second number is the idle time of
- * all CPUs. (How many threads run at a moment shows nothing: the collector runs when another thread has just slept.)
- */
-static void look_for_free_cpu(struct collector *c)
-{
-	int64_t now = pump_mono(), passed = now - c->patience.looked_at, idle;
-	unsigned long long s, hundredths;
-	char text[64] = "";
-
-	if (c->patience.uptime < 0 || passed < LOOK_NS)
-		return;
-	(void)!pread(c->patience.uptime, text, sizeof(text) - 1, 0);
-	if (sscanf(text, "%*s %llu.%llu", &s, &hundredths) != 2)
-		return;
-	idle = (int64_t)(s * 100 + hundredths) * 10000000;
-	c->patience.free_looks =
-		idle - c->patience.idle_ns > passed / 3 ? c->patience.free_looks + 1 : 0;
-	c->patience.idle_ns = idle;
-	c->patience.looked_at = now;
-}
-
-static bool arena_can_wait(const struct arena *a, uint32_t quota, uint32_t most)
-{
-	const struct sl_arena *m = a->map;
-	uint32_t room = quota < a->mem.chunk_cnt ? quota : a->mem.chunk_cnt;
-
-	return __atomic_load_n(&m->used_chunks, __ATOMIC_RELAXED) <=
-		       (room / 4 < most ? room / 4 : most) &&
-	       !__atomic_load_n(&m->waiter_cnt, __ATOMIC_RELAXED) &&
-	       __atomic_load_n(&m->fresh_slot, __ATOMIC_RELAXED) <= SL_SLOT_CNT / 2;
-}
-
-/* True while rings, slots and kernel buffers have plenty of room and nothing waits. */
-bool collect_can_wait(struct collector *c)
-{
-	const struct backlog *p;
-
-	if (c->root.is_gone || c->intake.exit_cnt || !c->session.control || capture_is_urgent(c))
-		return false;
-	if (c->flight)
-		return flight_can_wait(c, pump_mono() - c->clocks.tick_at);
-	look_for_free_cpu(c);
-	p = c->patience.free_looks < FREE_LOOKS ? &when_full : &when_free;
-	if (pump_mono() - c->clocks.tick_at > p->ns ||
-	    (c->kernel.sched.open && sched_fill(c->kernel.sched.open) > LAZY_FILL) ||
-	    (c->kernel.sample.open && sample_fill(c->kernel.sample.open) > LAZY_FILL))
-		return false;
-	for (const struct arena *a = c->arenas.first; a; a = a->next)
-		if (!arena_can_wait(a, c->session.control->quota_chunks, p->chunks))
-			return false;
-	return true;
-}
-
 /* At the end the user waits, and arenas are over only after the commit that gives their slots back. */
 static int64_t commit_period(const struct collector *c)
 {
@@ -204,7 +139,7 @@ static int64_t commit_period(const struct collector *c)
 
 size_t collect_tick(struct collector *c)
 {
-	bool is_prompt = c->capture->options && c->capture->options->by;
+	bool is_prompt = c->capture->options && c->capture->options->by, defers;
 	size_t round = is_prompt ? PROMPT_ROWS : ROWS_PER_ROUND, taken, all = 0;
 	int64_t begun = pump_mono();
 
@@ -216,6 +151,11 @@ size_t collect_tick(struct collector *c)
 	/* Processes that forked in what was just polled sent their hello before. */
 	intake_accept(c);
 	flight_before(c);
+	defers = pace_defers(c);
+	if (defers)
+		round = DEFER_ROWS;
+	else
+		c->pace.last_id = c->arenas.last_id;
 	do {
 		taken = drain_round(&c->arenas, round);
 		all += taken;
@@ -224,7 +164,8 @@ size_t collect_tick(struct collector *c)
 			pump_commit(c);
 		if (is_prompt)
 			intake_accept(c);
-	} while (taken >= round / 4 && pump_mono() - begun < (is_prompt ? PROMPT_NS : TICK_NS));
+	} while (!defers && taken >= round / 4 &&
+		 pump_mono() - begun < (is_prompt ? PROMPT_NS : TICK_NS));
 	for (struct arena *a = c->arenas.first; a; a = a->next)
 		families_settle(&c->arenas, a, false);
 	relieve(c);
@@ -309,6 +250,7 @@ int collect_finish(struct collector *c)
 	collect_counters_close(c);
 	sched_close(c->kernel.sched.open);
 	sample_close(c->kernel.sample.open);
+	setup_spool_end(c);
 	err = capture_report_close(c, length);
 	flight_release(c);
 	session_remove(&c->session);
@@ -321,8 +263,8 @@ int collect_finish(struct collector *c)
 	clock_map_release(&c->clocks.map);
 	if (c->intake.reserve_fd >= 0)
 		close(c->intake.reserve_fd);
-	if (c->patience.uptime >= 0)
-		close(c->patience.uptime);
+	if (c->pace.uptime >= 0)
+		close(c->pace.uptime);
 	loop_close(&c->loop);
 	return err;
 }
@@ -331,6 +273,7 @@ void collect_abandon(struct collector *c, bool keep_report)
 {
 	struct keeper_message done = {.kind = KEEPER_DONE};
 
+	setup_spool_end(c);
 	if (c->report.db)
 		db_abandon(c->report.db);
 	c->report.db = NULL;

@@ -37,8 +37,6 @@ void collect_take_signals(struct collector *c, int fd);
 void collect_run(struct collector *c);
 /* Takes what is there: snapshot, kernel events, records; commits when it is time. Rows taken. */
 size_t collect_tick(struct collector *c);
-/* Is there room to let events wait in the rings? */
-bool collect_can_wait(struct collector *c);
 
 /* Everything down to the end mark; frees the report. 0 or -errno. */
 int collect_finish(struct collector *c);

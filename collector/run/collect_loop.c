@@ -18,13 +18,11 @@
 #include "collector/collect/intake.h"
 #include "collector/collect/pump.h"
 #include "collector/run/launch.h"
+#include "collector/run/pace.h"
 #include "collector/run/session_control.h"
 
-#define BUSY_ROWS      20000u
-#define PERIOD_BUSY_MS 2
-#define PERIOD_SOME_MS 10
-#define PERIOD_IDLE_MS 50
-#define PERIOD_LOOK_MS 20 /* whether it can still wait */
+#define BUSY_ROWS 20000u
+#define FIRST_MS  1
 
 static void on_ring(void *ctx, int fd)
 {
@@ -230,21 +228,6 @@ static void check_end(struct collector *c)
 		c->end = RUN_ENDS;
 }
 
-static int period(struct collector *c, size_t rows)
-{
-	if (c->root.is_gone)
-		return PERIOD_BUSY_MS;
-	if (rows >= BUSY_ROWS) {
-		c->patience.idle_rounds = 0;
-		return rows >= 3 * BUSY_ROWS ? 0 : PERIOD_BUSY_MS;
-	}
-	if (rows) {
-		c->patience.idle_rounds = 0;
-		return PERIOD_SOME_MS;
-	}
-	return ++c->patience.idle_rounds < 10 ? PERIOD_SOME_MS : PERIOD_IDLE_MS;
-}
-
 /*
  * On a busy machine the program comes first: as a batch job the collector does not preempt a running thread whenever
  * its timer fires. No lower priority, or threads that wait for room would wait for the collector; except with --on-
@@ -261,7 +244,9 @@ static void be_modest(const struct collector *c)
 
 void collect_run(struct collector *c)
 {
-	int wait = PERIOD_SOME_MS;
+	int wait = FIRST_MS;
+	bool due;
+	size_t rows;
 
 	be_modest(c);
 	while (c->end == RUN_GOES_ON) {
@@ -269,7 +254,9 @@ void collect_run(struct collector *c)
 		pump_now(c);
 		if (loop_dispatch(&c->loop))
 			c->clocks.alone_at = 0;
-		wait = collect_can_wait(c) ? PERIOD_LOOK_MS : period(c, collect_tick(c));
+		due = pace_look(c);
+		rows = due ? collect_tick(c) : 0;
+		wait = pace_next(c, due, rows);
 		answer_exits(c);
 		check_processes(c);
 		session_control_tick(c);

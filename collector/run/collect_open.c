@@ -226,7 +226,7 @@ int collect_prepare(struct collector *c, const struct profile_options *options)
 
 	c->options = options;
 	mask_set(mask_mode_of(options->program.mask_arguments));
-	c->intake.keeper = c->intake.reserve_fd = c->patience.uptime = -1;
+	c->intake.keeper = c->intake.reserve_fd = c->pace.uptime = -1;
 	c->root.signal_fd = c->kernel.counters.timer = -1;
 	c->root.status = -1;
 	c->session.listen_fd = -1;
@@ -266,7 +266,7 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->report.is_quiet = ask->is_quiet;
 	c->report.zero_real = zero.real;
 	c->intake.reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	c->patience.uptime = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
+	c->pace.uptime = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
 	/* Before anything big is in memory, and before there are threads. */
 	c->intake.keeper = keeper_start();
 	set_up_heap();
@@ -283,6 +283,9 @@ int collect_open(struct collector *c, const struct collect_ask *ask, char *why, 
 	c->root.pid = c->model.root.pid = ask->root;
 	setup_keeper_socket(c);
 	setup_watch_keeper(c);
+	/* The flight recorder keeps records in the rings. */
+	if (!ask->options->capture.flight_ns)
+		setup_spool(c);
 	intake_open(c);
 	notes_begin(c);
 	python_open(c, ask->preload);
@@ -308,6 +311,7 @@ void collect_resume(struct collector *c, int listen_fd)
 	c->model.hooks.watch = collect_watch_proc;
 	c->model.hooks.ctx = c;
 	set_arenas(c);
+	setup_spool(c);
 	capture_resume(c);
 	c->session.listen_fd = listen_fd;
 	if (listen_fd >= 0)

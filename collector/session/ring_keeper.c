@@ -27,6 +27,7 @@
 #include "collector/session/ring_file.h"
 #include "collector/base/clock_map.h"
 #include "collector/base/proc.h"
+#include "collector/model/spool.h"
 #include "collector/session/session.h"
 #include "preload/wire/arena.h"
 
@@ -45,7 +46,8 @@ struct keeper {
 	struct kept *kept;
 	size_t cnt, cap;
 	uint32_t last_id, root_pid;
-	uint32_t refused; /* arenas that processes sent after the collector's death */
+	uint32_t refused;          /* arenas that processes sent after the collector's death */
+	int spool[SPOOL_SEGMENTS]; /* descriptors of segments, -1 none */
 };
 
 int keeper_send(int sock, const struct keeper_message *m, int fd)
@@ -122,6 +124,18 @@ static void drop(struct keeper *k, uint32_t id)
 	}
 }
 
+static void keep_segment(struct keeper *k, uint32_t index, int fd)
+{
+	if (index >= SPOOL_SEGMENTS) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	if (k->spool[index] >= 0)
+		close(k->spool[index]);
+	k->spool[index] = fd;
+}
+
 /* Until the collector sends KEEPER_DONE (true) or is gone without it (false). */
 static bool serve_collector(struct keeper *k)
 {
@@ -149,6 +163,10 @@ static bool serve_collector(struct keeper *k)
 			break;
 		case KEEPER_LISTEN:
 			k->listen_fd = fd;
+			fd = -1;
+			break;
+		case KEEPER_SPOOL:
+			keep_segment(k, m.id, fd);
 			fd = -1;
 			break;
 		case KEEPER_DONE:
@@ -281,6 +299,43 @@ static int write_rings(const struct keeper *k, int folder)
 	return first;
 }
 
+static bool has_copies(int fd)
+{
+	const struct sl_chunk *c = mmap(NULL, SPOOL_SEGMENT_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	bool found = false;
+
+	if (c == MAP_FAILED)
+		return true;
+	for (uint32_t i = 0; i < SPOOL_SEGMENT_CHUNKS && !found; i++)
+		found = c[i].reserved[SPOOL_ARENA] != 0;
+	munmap((void *)(uintptr_t)c, SPOOL_SEGMENT_BYTES);
+	return found;
+}
+
+/* Those in memory; the others are files already. 0, or the first error. */
+static int write_spool(const struct keeper *k, int folder)
+{
+	int first = 0;
+
+	for (uint32_t i = 0; i < SPOOL_SEGMENTS; i++) {
+		char name[RING_NAME_MAX];
+		struct stat st;
+		int fd, err;
+
+		if (k->spool[i] < 0 || fstat(k->spool[i], &st) < 0 || st.st_nlink ||
+		    !has_copies(k->spool[i]))
+			continue;
+		snprintf(name, sizeof(name), "%u" SPOOL_SUFFIX, i);
+		fd = ring_file_make(folder, name);
+		err = fd < 0 ? fd : copy_touched(k->spool[i], fd);
+		if (fd >= 0)
+			close(fd);
+		if (err && !first)
+			first = err;
+	}
+	return first;
+}
+
 /* Beside the report; where that fails, in the session's folder, which stays then. True: it may go. */
 static bool save_rings(const struct keeper *k)
 {
@@ -292,6 +347,8 @@ static bool save_rings(const struct keeper *k)
 	if (k->folder >= 0)
 		folder = ring_folder_open(k->folder, name, true);
 	err = folder < 0 ? folder : write_rings(k, folder);
+	if (!err)
+		err = write_spool(k, folder);
 	if (folder >= 0)
 		close(folder);
 	if (!err)
@@ -300,6 +357,7 @@ static bool save_rings(const struct keeper *k)
 	folder = session < 0 ? session : ring_folder_open(session, "rings", true);
 	if (folder >= 0) {
 		write_rings(k, folder);
+		write_spool(k, folder);
 		close(folder);
 	}
 	return false;
@@ -404,6 +462,11 @@ static bool hand_over(struct keeper *k)
 		m.claimed_pid = k->kept[i].claimed_pid;
 		ok = keeper_send(sock, &m, k->kept[i].fd) == 0;
 	}
+	for (uint32_t i = 0; i < SPOOL_SEGMENTS && ok; i++) {
+		m.kind = KEEPER_SPOOL;
+		m.id = i;
+		ok = k->spool[i] < 0 || keeper_send(sock, &m, k->spool[i]) == 0;
+	}
 	m.kind = KEEPER_DONE;
 	m.id = k->refused;
 	ok = ok && keeper_send(sock, &m, -1) == 0;
@@ -495,6 +558,7 @@ static void run(int control)
 		_exit(1);
 	k->control = 3;
 	k->listen_fd = k->recover_fd = k->folder = -1;
+	memset(k->spool, 0xff, sizeof(k->spool));
 	if (!serve_collector(k) && k->dir[0])
 		keep_alone(k);
 	_exit(0);

@@ -21,7 +21,8 @@ enum keeper_kind {
 	KEEPER_GONE,
 	KEEPER_LISTEN,
 	KEEPER_DONE,
-	KEEPER_TAKEN
+	KEEPER_TAKEN,
+	KEEPER_SPOOL /* with a descriptor: segment id of the spool (model/spool.h); without: it is gone */
 };
 
 struct keeper_message {

@@ -118,8 +118,8 @@ static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct fli
 	sl_ref ref = t->at.chunk, next;
 	uint32_t pos = t->at.pos;
 
-	for (; arena_has_chunk(a, ref) && *hops < ARENA_HOPS; ++*hops) {
-		struct sl_chunk *c = sl_chunk_at(a->map, ref);
+	for (; ref && *hops < arena_hops(a); ++*hops) {
+		struct sl_chunk *c = arena_chunk(a, ref);
 
 		next = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
 		if (!next) {
@@ -130,9 +130,9 @@ static void look_at(struct arenas *as, struct arena *a, uint32_t idx, struct fli
 			}
 			return;
 		}
-		if (!arena_has_chunk(a, next))
+		if (!arena_leads(a, ref, next))
 			return;
-		end = first_end(sl_chunk_at(a->map, next));
+		end = first_end(arena_chunk(a, next));
 		if (end > newest)
 			end = newest;
 		if (end > ticks)
