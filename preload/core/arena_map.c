@@ -80,12 +80,12 @@ static bool map_extent(unsigned extent)
 	uint32_t cnt = sl_global.arena->chunk_cnt;
 	uint64_t begin = begin_of(extent), end = end_of(extent, cnt), from;
 	struct sl_chunk *at, *none = NULL;
-	unsigned last = extent;
+	unsigned last = 0; /* always mapped */
 	long m;
 
-	/* Extent 0 is always mapped. */
-	while (!load(--last))
-		;
+	for (unsigned i = 1; i < extent; i++)
+		if (load(i))
+			last = i;
 	from = end_of(last, cnt) - PAGE;
 	m = sl_sys4(SYS_mremap, mapping_of(last, load(last)) + (from - begin_of(last)), 0,
 		    end - from, MREMAP_MAYMOVE);
@@ -167,8 +167,9 @@ bool sl_arena_reach(sl_ref ref)
 
 	if (load(extent))
 		return true;
-	if (sl_global.seccomp || (sl_arena_is_short() &&
-				  __atomic_add_fetch(&refusals, 1, __ATOMIC_RELAXED) % RETRY_EVERY))
+	if (!extent || sl_global.seccomp ||
+	    (sl_arena_is_short() &&
+	     __atomic_add_fetch(&refusals, 1, __ATOMIC_RELAXED) % RETRY_EVERY))
 		return false;
 	if (!map_extent(extent)) {
 		__atomic_store_n(&refusals, 1, __ATOMIC_RELAXED);
