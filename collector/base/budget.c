@@ -5,35 +5,65 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static uint64_t kept;
+/* Of the main thread; the thread that reads symbols looks at them. */
+static uint64_t kept, noted;
+
+static uint64_t kept_now(void)
+{
+	return __atomic_load_n(&kept, __ATOMIC_RELAXED);
+}
 
 bool budget_take(size_t bytes)
 {
-	if (bytes > BUDGET_KEPT || kept > BUDGET_KEPT - bytes)
+	uint64_t now = kept_now();
+
+	if (bytes > BUDGET_KEPT || now > BUDGET_KEPT - bytes)
 		return false;
-	kept += bytes;
+	__atomic_store_n(&kept, now + bytes, __ATOMIC_RELAXED);
 	return true;
 }
 
 void budget_give(size_t bytes)
 {
-	kept -= bytes < kept ? bytes : kept;
+	uint64_t now = kept_now();
+
+	__atomic_store_n(&kept, now - (bytes < now ? bytes : now), __ATOMIC_RELAXED);
+}
+
+void budget_note(int64_t bytes)
+{
+	__atomic_store_n(&noted, noted + (uint64_t)bytes, __ATOMIC_RELAXED);
+}
+
+static uint64_t not_symbols(void)
+{
+	return kept_now() + __atomic_load_n(&noted, __ATOMIC_RELAXED);
 }
 
 /*
  * Written by the thread that reads symbols, read by the main thread: figures of their own, relaxed. @begun: memory when the
- * work began that goes on, 0: none does.
+ * work began that goes on, 0: none does; @begun_others: not_symbols() then.
  */
-static uint64_t symbols, begun;
+static uint64_t symbols, begun, begun_others;
 
 void budget_symbols_begin(void)
 {
+	__atomic_store_n(&begun_others, not_symbols(), __ATOMIC_RELAXED);
 	__atomic_store_n(&begun, budget_memory(), __ATOMIC_RELAXED);
+}
+
+/* Memory without the work that goes on: as when it began, and what was kept since. */
+static uint64_t without_work(uint64_t before)
+{
+	uint64_t now = not_symbols(), then = __atomic_load_n(&begun_others, __ATOMIC_RELAXED);
+
+	return before + (now > then ? now - then : 0);
 }
 
 void budget_symbols_end(void)
 {
-	uint64_t now = budget_memory(), before = __atomic_load_n(&begun, __ATOMIC_RELAXED);
+	uint64_t now = budget_memory(),
+		 before = without_work(__atomic_load_n(&begun, __ATOMIC_RELAXED));
 
 	if (now > before)
 		__atomic_add_fetch(&symbols, now - before, __ATOMIC_RELAXED);
@@ -45,8 +75,8 @@ uint64_t budget_without_symbols(uint64_t memory)
 	uint64_t part = __atomic_load_n(&symbols, __ATOMIC_RELAXED),
 		 before = __atomic_load_n(&begun, __ATOMIC_RELAXED);
 
-	if (before && memory > before)
-		memory = before;
+	if (before && memory > without_work(before))
+		memory = without_work(before);
 	return memory > part ? memory - part : 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * budget.h - bounds what the collector keeps in memory because of what programs write: texts, paths and stacks of all arenas
- * together, and all of its memory.
+ * budget.h - bounds what the collector keeps in memory because of what programs write: texts, paths, files and stacks of all
+ * arenas together, and all of its memory.
  */
 #pragma once
 
@@ -24,11 +24,14 @@
 /* False: @bytes more are too many. One thread. */
 bool budget_take(size_t bytes);
 void budget_give(size_t bytes);
+/* The main thread keeps @bytes more (or less) under a bound of another kind: no symbols, see below. */
+void budget_note(int64_t bytes);
 
 /* Memory of this process that is its own (no shared memory, so no rings); 0: not known. One read of a file in /proc. */
 uint64_t budget_memory(void);
 
-/* Around work of the thread that reads symbols: what memory grows by meanwhile is no program's doing, as a rule. */
+/* Around work of the thread that reads symbols: what memory grows by meanwhile, but for what is kept or noted, is no program's doing, as a
+ * rule. */
 void budget_symbols_begin(void);
 void budget_symbols_end(void);
 /* Of @memory, an answer of budget_memory(), what is not symbols. */

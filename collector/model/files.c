@@ -15,6 +15,31 @@
 #define FD_MAX          65536
 #define FILE_NAME_BYTES (64u << 20) /* of an arena */
 
+#define NAMES_BYTES (FILE_PAGE * sizeof(struct file_name))
+#define FILES_BYTES (FILE_PAGE * sizeof(struct file))
+
+/* Serials far apart take a page each. NULL: no memory, or no budget for one. */
+static void *take_page(void *pages, uint32_t *cnt, uint32_t page, size_t size)
+{
+	void ***at = pages, *p;
+
+	if (page < *cnt && (*at)[page])
+		return (*at)[page];
+	if (!budget_take(size))
+		return NULL;
+	p = grow_page(pages, cnt, page, size);
+	if (!p)
+		budget_give(size);
+	return p;
+}
+
+static void free_page(void *page, size_t size)
+{
+	if (page)
+		budget_give(size);
+	free(page);
+}
+
 struct file_name *file_name_find(const struct file_names *names, uint32_t serial)
 {
 	struct file_name *n;
@@ -31,10 +56,11 @@ void file_name_set(struct file_names *names, uint32_t serial, const char *text, 
 
 	if (!serial || serial >= FILE_SERIAL_MAX)
 		return;
-	page = grow_page(&names->page, &names->pages, serial / FILE_PAGE,
-			 FILE_PAGE * sizeof(*page));
-	if (!page)
+	page = take_page(&names->page, &names->pages, serial / FILE_PAGE, NAMES_BYTES);
+	if (!page) {
+		names->lost++;
 		return;
+	}
 	n = &page[serial % FILE_PAGE];
 	if (n->text)
 		return;
@@ -69,10 +95,10 @@ static void drop_page(struct arena *a, uint32_t page)
 				return;
 	for (struct image *im = a->images; im; im = im->next)
 		if (page < im->files.pages) {
-			free(im->files.page[page]);
+			free_page(im->files.page[page], FILES_BYTES);
 			im->files.page[page] = NULL;
 		}
-	free(names->page[page]);
+	free_page(names->page[page], NAMES_BYTES);
 	names->page[page] = NULL;
 }
 
@@ -115,7 +141,7 @@ void file_names_release(struct file_names *names)
 			continue;
 		for (uint32_t k = 0; k < FILE_PAGE; k++)
 			free(names->page[i][k].text);
-		free(names->page[i]);
+		free_page(names->page[i], NAMES_BYTES);
 	}
 	free(names->page);
 	names->page = NULL;
@@ -163,10 +189,11 @@ static struct file *make(struct model *m, struct image *im, uint32_t serial, int
 
 	if (!serial || serial >= FILE_SERIAL_MAX)
 		return NULL;
-	page = grow_page(&im->files.page, &im->files.pages, serial / FILE_PAGE,
-			 FILE_PAGE * sizeof(*page));
-	if (!page)
+	page = take_page(&im->files.page, &im->files.pages, serial / FILE_PAGE, FILES_BYTES);
+	if (!page) {
+		im->arena->names.lost++;
 		return NULL;
+	}
 	f = &page[serial % FILE_PAGE];
 	if (!f->id) {
 		f->id = ++m->file_ids;
@@ -253,7 +280,7 @@ void file_forget_all(struct arena *a)
 void file_release(struct image *im)
 {
 	for (uint32_t i = 0; i < im->files.pages; i++)
-		free(im->files.page[i]);
+		free_page(im->files.page[i], FILES_BYTES);
 	free(im->files.page);
 	free(im->files.fd_serial);
 	im->files.page = NULL;

@@ -5,6 +5,7 @@
  * Rule easy to break: an id that was given out must reach the file even when that commit fails, for
  * the caller keeps using it. So `saved` moves on only when a transaction is really committed.
  */
+#include "collector/base/budget.h"
 #include "collector/base/utf8.h"
 #include "collector/report/db_internal.h"
 
@@ -119,6 +120,7 @@ static int64_t add(struct db_strings *t, uint32_t *slot, const char *text, size_
 	if (!copy)
 		return 0;
 	t->bytes += len;
+	budget_note((int64_t)len);
 	t->list[t->cnt] = (struct db_text){copy, (uint32_t)len, h};
 	*slot = (uint32_t)t->cnt + 1;
 	return t->cnt++;
@@ -249,6 +251,7 @@ void db_strings_free(struct db *db)
 		db->strings.blocks = b->next;
 		free(b);
 	}
+	budget_note(-(int64_t)db->strings.bytes);
 	free(db->strings.list);
 	free(db->strings.slot);
 }

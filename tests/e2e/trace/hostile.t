@@ -69,16 +69,19 @@ peak() { # PID: the most MiB that are its own
 	done
 	echo "$most"
 }
-for mode in 'strings 12' 'files 2' 'paths 6' 'threads 2' 'arenas 400'; do
+for mode in 'strings 12' 'files 2' 'paths 6' 'threads 2' 'arenas 400' 'files 6, same user'; do
 	R=$W/open/m.sqlite
-	"$BIN" profile -f true -o open/m $AS "$HOSTILE" $mode >out 2>err &
+	user=$AS
+	case $mode in *same*) user= ;; esac
+	"$BIN" profile -f true -o open/m $user "$HOSTILE" ${mode%%,*} >out 2>err &
 	job=$!
 	is "$(peak $job | awk '{ print $1 <= 256 ? "small" : $1 " MiB" }')" small "memory: $mode"
 	wait $job
 	ok $? "memory: $mode"
 	case $mode in
 	strings*) what='texts: no room' ;;
-	files* | paths*) what="records: their program filled the collector's memory" ;;
+	files*) what='names of files: no room' ;;
+	paths*) what="records: their program filled the collector's memory" ;;
 	*) continue ;;
 	esac
 	check "memory: $mode: what was not kept is counted" [ "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what = \"$what\" AND count > 0")" -gt 0 ]

@@ -5,6 +5,8 @@
 
 #include "tests/unit/collect/ring_test.h"
 
+#include "collector/base/budget.h"
+
 struct fixture {
 	struct side s;
 	struct arena a;
@@ -141,6 +143,54 @@ static void a_descriptor_that_is_used_again_closes_the_older_file(void **state)
 	end(&f);
 }
 
+/* A page of files for each serial: as many as the budget has room for, the others are counted. */
+static void serials_far_apart_are_bounded_in_memory(void **state)
+{
+	size_t page = FILE_PAGE * sizeof(struct file);
+	struct fixture f;
+	uint32_t cnt = 0;
+
+	(void)state;
+	begin(&f);
+	for (; cnt < FILE_SERIAL_MAX / FILE_PAGE - 1; cnt++) {
+		file_restore(&f.s.model, f.im, cnt * FILE_PAGE + 1, cnt, false, "", 0);
+		if (!file_find(f.im, cnt * FILE_PAGE + 1))
+			break;
+	}
+	assert_int_equal(cnt, BUDGET_KEPT / page);
+	assert_int_equal(f.a.names.lost, 1);
+	file_name_set(&f.a.names, 1, "/a", 2);
+	assert_int_equal(f.a.names.lost, 2);
+	end(&f);
+	/* All of it has come back. */
+	assert_true(budget_take(BUDGET_KEPT));
+	budget_give(BUDGET_KEPT);
+}
+
+/* What the main thread keeps is not symbols, also where it grew while they were read. */
+static void what_is_kept_is_not_taken_for_symbols(void **state)
+{
+	size_t size = 32u << 20;
+	uint64_t before, after;
+	char *kept;
+
+	(void)state;
+	before = budget_without_symbols(budget_memory());
+	budget_symbols_begin();
+	kept = malloc(size);
+	assert_non_null(kept);
+	memset(kept, 1, size);
+	assert_true(budget_take(size / 2));
+	budget_note((int64_t)size / 2);
+	after = budget_without_symbols(budget_memory());
+	assert_true(after >= before + size);
+	budget_symbols_end();
+	assert_true(budget_without_symbols(budget_memory()) >= before + size);
+	budget_give(size / 2);
+	budget_note(-(int64_t)size / 2);
+	free(kept);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
@@ -151,6 +201,8 @@ int main(void)
 		TEST(pages_of_closed_files_are_given_up),
 		TEST(an_open_file_without_a_name_keeps_its_page),
 		TEST(a_descriptor_that_is_used_again_closes_the_older_file),
+		TEST(serials_far_apart_are_bounded_in_memory),
+		TEST(what_is_kept_is_not_taken_for_symbols),
 	};
 
 	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
