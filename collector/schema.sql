@@ -870,7 +870,8 @@ CREATE TABLE SL_LIVE_SESSION (
     events    INTEGER NOT NULL,    -- records and context switches read
     lost      INTEGER NOT NULL,    -- events lost, also those that SL_LOST_EVENTS does not have yet
     processes INTEGER NOT NULL,    -- processes that live
-    untold    INTEGER NOT NULL     -- of the lost events, context switches that the kernel dropped
+    untold    INTEGER NOT NULL,    -- of the lost events, context switches that the kernel dropped
+    behind    INTEGER NOT NULL     -- age of the oldest record that is no row yet, ns: the machine is busy; 0: none waits
 );
 
 -- @table SL_LIVE_THREADS live

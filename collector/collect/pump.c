@@ -26,6 +26,15 @@ int64_t pump_mono(void)
 	return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
 }
 
+int64_t pump_behind(struct collector *c)
+{
+	uint64_t start = c->arenas.spool && c->arenas.spool->used ? drain_next_start(&c->arenas)
+								  : UINT64_MAX;
+	int64_t ns = start == UINT64_MAX ? 0 : c->clocks.now - clock_map_ns(&c->clocks.map, start);
+
+	return ns > 0 ? ns : 0;
+}
+
 /* Not where the clock is that of an earlier boot (recover from files): the map is complete then. */
 void pump_snapshot(struct collector *c)
 {

@@ -11,6 +11,8 @@
 
 /* CLOCK_MONOTONIC, ns. */
 int64_t pump_mono(void);
+/* Age of the oldest record in the spool that is no row yet, ns; 0: none waits there. */
+int64_t pump_behind(struct collector *c);
 
 /* Brings c->clocks.now up to date; the snapshot also the map from ticks, up to which records are taken. */
 void pump_now(struct collector *c);

@@ -136,7 +136,8 @@ struct live {
 	} before;
 	struct {
 		uint64_t events, lost, processes; /* as they were written last */
-		int state;                        /* 1 recording, 0 not, -1 nothing written yet */
+		int64_t behind;
+		int state; /* 1 recording, 0 not, -1 nothing written yet */
 	} written;
 };
 
@@ -144,11 +145,17 @@ void live_release(struct live *l);
 /* New sums, for another report. @ns: session time of its beginning. */
 void live_begin(struct arenas *as, struct sched *sched, int64_t ns);
 
+struct live_now {
+	int64_t ns;     /* session time */
+	int64_t behind; /* age of the oldest record that is no row yet, ns; 0: there is none */
+	bool is_recording;
+};
+
 /*
  * Once a second: puts what has changed into the open transaction. True: there was something.
  * @sched may be NULL.
  */
-bool live_flush(struct arenas *as, struct sched *sched, int64_t ns, bool is_recording);
+bool live_flush(struct arenas *as, struct sched *sched, const struct live_now *now);
 
 /* ---- what makes rows adds up here; without memory sums stay incomplete ---- */
 

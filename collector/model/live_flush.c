@@ -291,7 +291,7 @@ static uint64_t losses(const struct arenas *as, const struct sched *sched)
 	return sum + untold_of(sched);
 }
 
-bool live_flush(struct arenas *as, struct sched *sched, int64_t ns, bool is_recording)
+bool live_flush(struct arenas *as, struct sched *sched, const struct live_now *now)
 {
 	struct live *l = &as->model->live;
 	bool any = false;
@@ -311,19 +311,20 @@ bool live_flush(struct arenas *as, struct sched *sched, int64_t ns, bool is_reco
 	if (lost < l->written.lost)
 		lost = l->written.lost;
 	any |= lost != l->written.lost || l->written.processes != as->model->counts.alive ||
-	       l->written.state != is_recording;
+	       l->written.state != now->is_recording || l->written.behind != now->behind;
 	if (!any)
 		return false;
 	l->written.lost = lost;
 	l->written.processes = as->model->counts.alive;
-	if (is_recording && l->written.state == 0)
-		l->resumed = ns;
-	l->written.state = is_recording;
+	l->written.behind = now->behind;
+	if (now->is_recording && l->written.state == 0)
+		l->resumed = now->ns;
+	l->written.state = now->is_recording;
 	db_live_row(l->db, DB_LIVE_SESSION,
-		    (const int64_t[]){1, l->round, l->since, l->resumed, ns, is_recording,
+		    (const int64_t[]){1, l->round, l->since, l->resumed, now->ns, now->is_recording,
 				      (int64_t)(events - l->before.events),
 				      (int64_t)(lost - l->before.lost), as->model->counts.alive,
-				      (int64_t)(untold_of(sched) - l->before.untold)},
+				      (int64_t)(untold_of(sched) - l->before.untold), now->behind},
 		    NULL, 0);
 	return true;
 }

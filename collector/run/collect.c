@@ -115,8 +115,10 @@ static void housekeeping(struct collector *c)
 		c->clocks.totals_at = c->clocks.now;
 		drain_totals(&c->arenas, false);
 		if (is_watched(c))
-			c->report.is_busy |= live_flush(&c->arenas, c->kernel.sched.open,
-							c->clocks.now, capture_is_on(c));
+			c->report.is_busy |=
+				live_flush(&c->arenas, c->kernel.sched.open,
+					   &(struct live_now){c->clocks.now, pump_behind(c),
+							      capture_is_on(c)});
 	}
 	if (c->clocks.now - c->clocks.clock_at >= (c->report.is_busy ? SECOND_NS : IDLE_NS))
 		pump_clocks(c);

@@ -17,6 +17,7 @@
 #include "collector/capture/capture.h"
 #include "collector/collect/collector.h"
 #include "collector/collect/notes.h"
+#include "collector/collect/pump.h"
 #include "collector/capture/flight/flight.h"
 #include "collector/options/output_name.h"
 #include "collector/base/proc.h"
@@ -91,6 +92,7 @@ static void do_status(struct collector *c, int client, char **word)
 	put_line(f, "report", capture_is_on(c) ? c->report.path : "");
 	fprintf(f, "reports=%u\nlost=%llu\nrefused=%u\nnonsense=%u\n", st->report_cnt,
 		(unsigned long long)lost_so_far(c), st->server.refused, st->server.nonsense);
+	fprintf(f, "behind=%lld\n", (long long)pump_behind(c));
 	put_line(f, "hotkey", st->options->capture.by_hotkey ? st->options->capture.hotkey : "");
 	if (fclose(f) == 0)
 		control_answer(&st->server, client, 0, text);

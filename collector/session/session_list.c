@@ -11,6 +11,7 @@
 #include "collector/base/message.h"
 
 #define ANSWER_MS 3000
+#define SHOWN_NS  2000000000ll /* what is behind by less is as usual */
 
 static int64_t number_of(const char *text, const char *key)
 {
@@ -41,6 +42,7 @@ bool session_info_ask(struct session_info *s)
 	s->refused = (uint32_t)number_of(text, "refused");
 	s->lost = (uint64_t)number_of(text, "lost");
 	s->processes = number_of(text, "processes");
+	s->behind_ns = number_of(text, "behind");
 	return true;
 }
 
@@ -107,8 +109,9 @@ void session_list_json(const struct session_info *list, size_t cnt)
 		put_text("program", s->program);
 		printf(", \"processes\": %" PRId64, s->processes);
 		put_text("report", s->report);
-		printf(", \"reports\": %u, \"lost\": %" PRIu64 ", \"refused\": %u}", s->reports,
-		       s->lost, s->refused);
+		printf(", \"reports\": %u, \"lost\": %" PRIu64
+		       ", \"refused\": %u, \"behind_ns\": %" PRId64 "}",
+		       s->reports, s->lost, s->refused, s->behind_ns);
 	}
 	printf("%s]\n", cnt ? "\n" : "");
 }
@@ -133,6 +136,9 @@ void session_info_text(const struct session_info *s)
 		printf("Report         %s\n", s->report);
 	printf("Reports        %u complete\n", s->reports);
 	printf("Lost events    %" PRIu64 "\n", s->lost);
+	if (s->behind_ns >= SHOWN_NS)
+		printf("Behind         %.1f s: records become rows when a processor is free\n",
+		       (double)s->behind_ns / 1e9);
 	if (s->refused)
 		printf("Refused        %u requests of other users\n", s->refused);
 }

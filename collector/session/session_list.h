@@ -15,7 +15,7 @@ struct session_info {
 	uint32_t root, reports, refused;
 	bool root_runs;
 	uint64_t lost;
-	int64_t processes;
+	int64_t processes, behind_ns;
 };
 
 /* malloc'd; all live ones are asked, dead ones come last. */

@@ -111,6 +111,7 @@ struct top {
 	int64_t events, events_before, processes;
 	int64_t lost,
 		unreported; /* all; of these, context switches that the kernel did not report */
+	int64_t behind;     /* ns: age of the oldest record that is no row yet */
 	struct top_set set[TOP_KINDS];
 	struct top_name *process, *thread; /* sorted by id */
 	size_t process_cnt, thread_cnt;

@@ -380,25 +380,29 @@ static void go_on(struct top *t)
 }
 
 struct session {
-	int64_t round, since, resumed, time, recording, events, lost, processes, unreported;
+	int64_t round, since, resumed, time, recording, events, lost, processes, unreported, behind;
 };
+
+#define SESSION_COLUMNS \
+	"SELECT changed, since, resumed, time, recording, events, lost, processes, untold"
 
 static int read_session(sqlite3 *db, struct session *s)
 {
 	sqlite3_stmt *stmt = NULL;
-	int rc =
-		sqlite3_prepare_v2(db,
-				   "SELECT changed, since, resumed, time, recording, events, lost, "
-				   "processes, untold FROM main.SL_LIVE_SESSION",
-				   -1, &stmt, NULL);
+	int rc = sqlite3_prepare_v2(db, SESSION_COLUMNS ", behind FROM main.SL_LIVE_SESSION", -1,
+				    &stmt, NULL);
 
+	/* Of a version that had no such column. */
+	if (rc == SQLITE_ERROR)
+		rc = sqlite3_prepare_v2(db, SESSION_COLUMNS ", 0 FROM main.SL_LIVE_SESSION", -1,
+					&stmt, NULL);
 	*s = (struct session){0};
 	if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
 		*s = (struct session){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
 				      sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
 				      sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
 				      sqlite3_column_int64(stmt, 6), sqlite3_column_int64(stmt, 7),
-				      sqlite3_column_int64(stmt, 8)};
+				      sqlite3_column_int64(stmt, 8), sqlite3_column_int64(stmt, 9)};
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
@@ -435,6 +439,7 @@ static void take_session(struct top *t, const struct session *s)
 	t->events = s->events;
 	t->lost = s->lost;
 	t->unreported = s->unreported;
+	t->behind = s->behind;
 	t->processes = s->processes;
 	t->is_sampled = !is_first && t->time > t->before;
 }

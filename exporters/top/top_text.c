@@ -210,6 +210,8 @@ static void gpu_line(const struct top *t, char *text, size_t size)
 	top_rows_free(&rows);
 }
 
+#define SHOWN_NS 2000000000ll /* what is behind by less is as usual */
+
 /* Switches that the kernel did not report are no fault of the recording, and there are a few in nearly every one. */
 static void losses_line(const struct top *t, char *text, size_t size)
 {
@@ -225,6 +227,10 @@ static void losses_line(const struct top *t, char *text, size_t size)
 			 "full)",
 			 at ? "; " : "", (long long)t->unreported,
 			 t->unreported == 1 ? "switch was" : "switches were");
+	at = strlen(text);
+	if (t->behind >= SHOWN_NS && at < size)
+		snprintf(text + at, size - at, "%s%.1f s behind: the processors are busy",
+			 at ? "; " : "", (double)t->behind / 1e9);
 }
 
 bool top_head(const struct top *t, unsigned i, char *text, size_t size, bool *warn)
@@ -387,6 +393,7 @@ void top_print_json(FILE *out, const struct top *t, const char *filter)
 			    : NAN);
 	fprintf(out, ", \"lost_events\": %lld, \"switches_not_told\": %lld, ", (long long)t->lost,
 		(long long)t->unreported);
+	fprintf(out, "\"behind_seconds\": %.9g, ", (double)t->behind / 1e9);
 	json_text(out, "missing", *t->missing ? t->missing : NULL);
 	for (int view = 0; view < VIEW_CNT; view++) {
 		const struct top_ask ask = {.view = (enum top_view)view,

@@ -24,7 +24,7 @@ static const char *calls_of(const char *name)
 static void write_sums(struct side *s)
 {
 	drain_totals(&s->arenas, false);
-	live_flush(&s->arenas, NULL, 1000, true);
+	live_flush(&s->arenas, NULL, &(struct live_now){1000, 0, true});
 	side_commit(s);
 }
 
@@ -85,7 +85,7 @@ static void only_what_changed_is_written(void **state)
 	ring_call(&r, slot, SL_H_dup, 0);
 	side_drain(&s);
 	write_sums(&s);
-	assert_false(live_flush(&s.arenas, NULL, 2000, true));
+	assert_false(live_flush(&s.arenas, NULL, &(struct live_now){2000, 0, true}));
 	ring_call(&r, slot, SL_H_dup, 0);
 	side_drain(&s);
 	write_sums(&s);
