@@ -1,0 +1,93 @@
+#!/bin/sh
+# Where no processor is free, records wait in the spool: in memory, then in files beside the report. They become the same rows, also
+# after a SIGKILL of all parts; what a disk does not keep is counted.
+# shellcheck disable=SC2016,SC2046,SC2086
+. tests/lib.sh
+
+R=$W/spool.sqlite
+head -c 100 /dev/zero >data
+spinners=
+for _ in $(seq $(nproc)); do
+	sh -c 'while :; do :; done' &
+	spinners="$spinners $!"
+done
+
+words() { od -A n -v -t u8 -w64 counts 2>/dev/null; }
+begin() { # CALLS OPTION...
+	rm -rf spool.sqlite* counts counts.stop
+	calls=$1
+	shift
+	"$BIN" profile -f true -o spool --osrt-threshold=0 --on-full=block "$@" "$PROG/tally" "$W/data" "$W/counts" 2 $calls 0 >log 2>&1 &
+	job=$!
+}
+behind() { # the age of the oldest record, ns, as the session has it
+	"$BIN" sessions list --format=json 2>/dev/null | "$PY" -c 'import json, sys
+print(max([s["behind_ns"] for s in json.load(sys.stdin)] + [0]))'
+}
+# Calls made, by the program's own counts, are those in the report.
+made() { words | awk 'NR > 1 { sum += $3 } END { printf "%d", sum }'; }
+rows() { q "$R" "SELECT count(*) FROM call WHERE name LIKE 'pread%'"; }
+
+# ---- the program comes first ----
+begin 3000000
+seen=0
+for _ in $(seq 200); do
+	[ -e "$R.rings/16.spool" ] && seen=1
+	[ $seen = 1 ] && [ "$(behind)" -gt 0 ] && break
+	sleep 0.05
+done
+is $seen 1 'what does not fit into memory is in files beside the report'
+[ "$(behind)" -gt 0 ]
+result $? 'the session states how far rows are behind'
+is "$(stat -c %a "$R.rings" "$R.rings/16.spool" 2>/dev/null | tr '\n' ' ')" '700 600 ' 'for this user alone'
+: >counts.stop
+wait $job
+is $? 0 'it ends'
+is "$(rows)" "$(made)" 'each call has its row'
+is "$(q "$R" "SELECT count(*) FROM (SELECT start < lag(start) OVER (PARTITION BY tid ORDER BY id) AS back FROM call WHERE name LIKE 'pread%') WHERE back")" 0 \
+	'in the order of their ends'
+check 'intact' intact "$R"
+check 'no files are left' test ! -e "$R.rings"
+
+# ---- --live=always ----
+begin 500000 --live=always
+wait $job
+is $? 0 '--live=always'
+is "$(rows)" 1000000 '--live=always: each call has its row'
+
+# ---- SIGKILL of program and collector ----
+kill_all() { # once there are files
+	begin 3000000
+	wait_for 30 test -e "$R.rings/17.spool"
+	program=$(words | awk 'NR == 1 { print $1 }')
+	kill -KILL $program $job
+	wait $job 2>/dev/null
+	wait_for 30 eval '[ -z "$(ls "$SIGHTLINE_SESSIONS")" ]'
+	result $? "$1: the keeper writes what it has and ends"
+}
+kill_all SIGKILL
+check 'SIGKILL: what was in memory is in a file' test -e "$R.rings/0.spool"
+"$BIN" recover "$R" >out 2>&1
+is $? 0 'SIGKILL: recover'
+low=$(made) # of each of the two threads, one more may be under way
+rows=$(rows)
+[ "$rows" -ge "$low" ] && [ "$rows" -le $((low + 2)) ]
+result $? "SIGKILL: $rows rows of $low calls"
+check 'SIGKILL: intact' intact "$R"
+check 'SIGKILL: no files are left' test ! -e "$R.rings"
+
+# ---- a disk that did not keep a file ----
+kill_all 'cut off'
+truncate -s 1M "$R.rings/16.spool"
+"$BIN" recover "$R" >out 2>&1
+is $? 0 'cut off: recover'
+check 'cut off: it is a message' grep -q 'parts (of up to 32 KiB) of the records that waited in the spool are damaged' out
+lost=$(q "$R" "SELECT sum(count) FROM SL_LOST_EVENTS WHERE what LIKE 'spooled records:%'")
+[ "${lost:-0}" -gt 0 ]
+result $? "cut off: $lost parts are counted"
+[ "$(rows)" -lt "$(made)" ] && [ "$(($(rows) + lost * 1023))" -ge "$(made)" ]
+result $? 'cut off: no more is missing than that'
+check 'cut off: intact' intact "$R"
+
+kill $spinners
+done_testing
