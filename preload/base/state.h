@@ -30,9 +30,14 @@ struct sl_tls {
 	uint64_t signal_threshold; /* ticks, for calls that wake other threads */
 	uint64_t long_ticks;       /* longer calls take the slow path: stack_ticks, at most 2^32 */
 	uint64_t stack_ticks; /* longer calls of the OS runtime get a stack; UINT64_MAX: none */
-	uint32_t depth;       /* nested traced calls of this thread; with SL_DEPTH_MONO */
-	uint32_t busy;        /* enum sl_busy: signal handlers must not enter the shim */
-	char *outer_frame;    /* canonical frame address of the outermost traced call */
+	union {
+		struct {
+			uint32_t depth; /* nested traced calls of this thread; with SL_DEPTH_MONO */
+			uint32_t busy;  /* enum sl_busy: signal handlers must not enter the shim */
+		};
+		uint64_t inside; /* both in one load */
+	};
+	char *outer_frame; /* canonical frame address of the outermost traced call */
 	struct sl_slot *slot;
 	uint32_t
 		gpu_inside; /* families of GPU libraries whose calls are in progress (gpu_entry.c) */
@@ -50,6 +55,10 @@ struct sl_tls {
 		.gate = (uint32_t)SL_GATE_STALE, .cookie = SL_COOKIE_NEW \
 	}
 extern __thread struct sl_tls sl_tls __attribute__((tls_model("initial-exec")));
+
+/* sl_tls.inside in an outermost traced call: depth 1, SL_BUSY_NOT, on processors of either byte order. */
+#define SL_INSIDE_OUTERMOST \
+	(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? UINT64_C(1) : UINT64_C(1) << 32)
 
 enum sl_busy {
 	SL_BUSY_NOT = 0,

@@ -430,6 +430,23 @@ uint64_t sl_enter_nested(char *frame)
 	return mono ? sl_slow_ticks() : sl_counter();
 }
 
+void sl_stop_rare(struct sl_call *call)
+{
+	uint32_t mono = sl_tls.depth & SL_DEPTH_MONO;
+	uint64_t now = mono ? sl_slow_ticks() : sl_counter();
+
+	sl_tls.depth = call->depth | mono;
+	call->duration = now - call->start;
+}
+
+void sl_aggregate_rare(enum sl_hook hook, uint64_t duration, uint64_t bytes, bool failed)
+{
+	if (!sl_begin_write())
+		return;
+	sl_aggregate(hook, duration, bytes, failed);
+	sl_end_write();
+}
+
 /* ---- records with more than a few words ---- */
 
 void sl_leave_close(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,
@@ -448,7 +465,7 @@ static enum sl_stack_of stack_of(enum sl_hook hook)
 	return sl_unlikely(hook == SL_H_munmap) ? SL_STACK_OF_UNMAP : SL_STACK_OF_OSRT;
 }
 
-void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
+void sl_record_slow(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 		    const uint64_t *payload, unsigned payload_words)
 {
 	unsigned words = 2 + (call->duration >> 32 != 0) + payload_words;
@@ -490,6 +507,15 @@ void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret
 		else
 			sl_record(call, hook, SL_SHAPE_IO_AT, failed, p, 3);
 	}
+}
+
+void sl_leave_io_rare(uint64_t start, uint32_t depth, enum sl_hook hook, int64_t ret, int fd,
+		      uint64_t requested, int64_t offset)
+{
+	struct sl_call call = {.start = start, .depth = depth, .is_rare = 1};
+
+	sl_stop_rare(&call);
+	sl_leave_io_slow(&call, hook, ret, ret == -1, fd, requested, ret, offset);
 }
 
 void sl_leave_dup(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed, int fd,

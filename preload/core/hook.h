@@ -65,38 +65,67 @@ SL_HOT uint64_t sl_ticks(void)
 struct sl_call {
 	uint64_t start, duration; /* ticks */
 	uint32_t depth;           /* number of enclosing traced calls; with SL_DEPTH_MONO */
+	/*
+	 * Set by sl_stop(). 0: depth is 0, there is a counter, and the call did not interrupt the shim; as a signal handler
+	 * restores `busy`, no test of it is due. A constant where sl_stop() is inlined.
+	 */
+	uint32_t is_rare;
 };
 
 /* Slow path of sl_begin(): inside another call, or without the counter. @frame: of the wrapper. */
 SL_COLD uint64_t sl_enter_nested(char *frame);
 
-/* Right after the real call. The thread may have lost its clock in it, so sl_tls.depth is tested, not call->depth. */
+/* Slow path of sl_stop(): inside another call, without the counter, or in a handler that interrupted the shim. */
+SL_COLD void sl_stop_rare(struct sl_call *call);
+
+/* After the real call; the thread may have lost its clock in it. */
+SL_HOT bool sl_is_rare(void)
+{
+	return sl_tls.inside != SL_INSIDE_OUTERMOST;
+}
+SL_HOT void sl_stop_outermost(struct sl_call *call)
+{
+	call->duration = sl_counter() - call->start;
+	sl_tls.depth = 0;
+	call->depth = 0;
+	call->is_rare = 0;
+}
+/* Right after the real call. */
 SL_HOT void sl_stop(struct sl_call *call)
 {
-	uint64_t now;
-
-	if (sl_likely(!(sl_tls.depth & SL_DEPTH_MONO))) {
-		now = sl_counter();
-		sl_tls.depth = call->depth;
+	if (sl_likely(!sl_is_rare())) {
+		sl_stop_outermost(call);
 	} else {
-		now = sl_slow_ticks();
-		sl_tls.depth = call->depth | SL_DEPTH_MONO;
+		struct sl_call copy = *call;
+
+		sl_stop_rare(&copy);
+		*call = copy;
+		call->is_rare = 1;
 	}
-	call->duration = now - call->start;
 }
 
-/* Starts the timing of a call. */
-SL_HOT void sl_begin(struct sl_call *call)
+/* Starts the timing of a call while no other is in progress and there is a counter. */
+SL_HOT void sl_begin_outermost(struct sl_call *call)
 {
-	if (sl_unlikely(sl_tls.depth)) {
-		call->start = sl_enter_nested(__builtin_dwarf_cfa());
-		call->depth = sl_tls.depth - 1;
-		return;
-	}
 	sl_tls.outer_frame = __builtin_dwarf_cfa();
 	sl_tls.depth = 1;
 	call->depth = 0;
+	call->is_rare = 1;
 	call->start = sl_counter();
+}
+/* The same where sl_tls.depth is not 0. */
+SL_HOT void sl_begin_nested(struct sl_call *call)
+{
+	call->start = sl_enter_nested(__builtin_dwarf_cfa());
+	call->depth = sl_tls.depth - 1;
+	call->is_rare = 1;
+}
+SL_HOT void sl_begin(struct sl_call *call)
+{
+	if (sl_unlikely(sl_tls.depth))
+		sl_begin_nested(call);
+	else
+		sl_begin_outermost(call);
 }
 
 /* False: the call is not recorded. */
@@ -111,10 +140,16 @@ SL_HOT bool sl_enter(struct sl_call *call)
 	sl_begin(call);
 	return true;
 }
-/* The same after sl_is_closed() was false (SL_THIN_WRAPPER). */
+/* After sl_is_closed() was false (SL_THIN_WRAPPER): whether the call is recorded. */
+SL_HOT bool sl_is_open(void)
+{
+	if (sl_unlikely(sl_tls.gate != sl_gate()))
+		return sl_sync() & 1;
+	return true;
+}
 SL_HOT bool sl_enter_open(struct sl_call *call)
 {
-	if (sl_unlikely(sl_tls.gate != sl_gate()) && !(sl_sync() & 1))
+	if (sl_unlikely(!sl_is_open()))
 		return false;
 	sl_begin(call);
 	return true;
@@ -143,6 +178,13 @@ SL_HOT void sl_end_write(void)
 	sl_tls.busy = SL_BUSY_NOT;
 }
 
+/* The same after a call that is not rare: `busy` needs no test. */
+SL_HOT void sl_begin_write_outermost(void)
+{
+	sl_tls.busy = SL_BUSY_WRITING;
+	sl_barrier();
+}
+
 SL_HOT void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, bool failed)
 {
 	struct sl_agg *a = &sl_tls.agg[hook];
@@ -158,16 +200,22 @@ SL_HOT void sl_aggregate(enum sl_hook hook, uint64_t duration, uint64_t bytes, b
 	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
 }
 
+/* Slow path of sl_shorter(): after a rare call. */
+SL_COLD void sl_aggregate_rare(enum sl_hook hook, uint64_t duration, uint64_t bytes, bool failed);
+
 /* True: the call was too short for a record and was added to the totals. */
 SL_HOT bool sl_shorter(const struct sl_call *call, enum sl_hook hook, uint64_t threshold,
 		       int64_t bytes, bool failed)
 {
 	if (call->duration >= threshold)
 		return false;
-	if (sl_begin_write()) {
-		sl_aggregate(hook, call->duration, bytes > 0 ? (uint64_t)bytes : 0, failed);
-		sl_end_write();
+	if (sl_unlikely(call->is_rare)) {
+		sl_aggregate_rare(hook, call->duration, bytes > 0 ? (uint64_t)bytes : 0, failed);
+		return true;
 	}
+	sl_begin_write_outermost();
+	sl_aggregate(hook, call->duration, bytes > 0 ? (uint64_t)bytes : 0, failed);
+	sl_end_write();
 	return true;
 }
 SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file, int64_t bytes,
@@ -214,51 +262,58 @@ SL_HOT uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call
 	return w;
 }
 
-/* Slow path of sl_record(): calls long enough for a stack, or nested deeply. */
-SL_COLD void sl_record_long(const struct sl_call *call, enum sl_hook hook, unsigned shape,
+/* Slow path of sl_record(): a rare call, one long enough for a stack, or the chunk is full. */
+SL_COLD void sl_record_slow(const struct sl_call *call, enum sl_hook hook, unsigned shape,
 			    bool failed, const uint64_t *payload, unsigned payload_words);
 
+/* Room for the record of a call, with `busy` set; false: the slow path is due. */
+SL_HOT bool sl_begin_record(const struct sl_call *call, unsigned words, uint64_t **w)
+{
+	/* long_ticks: a stack is due, or more than 32 bits of duration. */
+	if (sl_unlikely(call->is_rare || call->duration >= sl_tls.long_ticks))
+		return false;
+	sl_begin_write_outermost();
+	*w = sl_tls.cur;
+	/* Addresses, not pointers: the sum may lie beyond the chunk. */
+	if (sl_unlikely((uintptr_t)*w + words * 8u > (uintptr_t)sl_tls.end)) {
+		sl_end_write();
+		return false;
+	}
+	return true;
+}
+/* The payload, from w[2], has been written. */
+SL_HOT void sl_end_record(uint64_t *w, const struct sl_call *call, enum sl_hook hook,
+			  unsigned shape, unsigned words, bool failed)
+{
+	uint32_t head = sl_head(hook, words, 0, shape, failed ? SL_REC_ERR : 0);
+
+	w[0] = call->start;
+	w[1] = call->duration | (uint64_t)head << 32;
+	sl_commit(w + words);
+	sl_end_write();
+}
+
 /*
- * Writes the record of a call. Inlined into every wrapper with constant shape and length, so that only
- * the stores remain. Slow paths get copies: variables whose address is taken would be in memory on the
- * fast path as well.
+ * Writes the record of a call. Inlined into every wrapper with constant shape and length, so that only the stores
+ * remain. The slow path gets copies: variables whose address is taken would be in memory on the fast path as well.
  */
 SL_HOT void sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 		      const uint64_t *payload, unsigned payload_words)
 {
-	unsigned words = 2 + payload_words;
 	uint64_t *w;
 
-	/* One test for: a stack is due, more than 32 bits of duration, more than seven levels, no counter. */
-	if (sl_unlikely((call->duration | (uint64_t)(call->depth & ~7u) << 29) >=
-			sl_tls.long_ticks)) {
+	if (sl_unlikely(!sl_begin_record(call, 2 + payload_words, &w))) {
 		struct sl_call copy = *call;
 		uint64_t p[4];
 
 		for (unsigned i = 0; i < payload_words; i++)
 			p[i] = payload[i];
-		sl_record_long(&copy, hook, shape, failed, p, payload_words);
+		sl_record_slow(&copy, hook, shape, failed, p, payload_words);
 		return;
 	}
-	if (!sl_begin_write())
-		return;
-	w = sl_tls.cur;
-	if (sl_unlikely((size_t)((char *)sl_tls.end - (char *)w) < words * 8u)) {
-		struct sl_call copy = *call;
-
-		w = sl_room_slow(words, hook, &copy);
-		if (!w) {
-			sl_end_write();
-			return;
-		}
-	}
-	w[0] = call->start;
-	w[1] = call->duration |
-	       (uint64_t)sl_head(hook, words, call->depth, shape, failed ? SL_REC_ERR : 0) << 32;
 	for (unsigned i = 0; i < payload_words; i++)
 		w[2 + i] = payload[i];
-	sl_commit(w + words);
-	sl_end_write();
+	sl_end_record(w, call, hook, shape, 2 + payload_words, failed);
 }
 
 SL_HOT uint64_t sl_result(int64_t ret, bool failed)
@@ -303,15 +358,15 @@ long sl_fd_link(int fd, char *target, size_t room); /* readlink of @fd in /proc;
 /* The serial, if known, without a system call: for failed calls, whose descriptor may be invalid. */
 SL_HOT uint32_t sl_fd_peek(int fd)
 {
-	return (unsigned)fd < SL_FD_NEAR ? __atomic_load_n(&sl_fd_near[fd], __ATOMIC_RELAXED) : 0;
+	size_t at = (unsigned)fd;
+
+	return sl_likely(at < SL_FD_NEAR) ? __atomic_load_n(&sl_fd_near[at], __ATOMIC_RELAXED) : 0;
 }
 
 SL_HOT uint32_t sl_fd_get(int fd)
 {
-	uint32_t serial = 0;
+	uint32_t serial = sl_fd_peek(fd);
 
-	if (sl_likely((unsigned)fd < SL_FD_NEAR))
-		serial = __atomic_load_n(&sl_fd_near[fd], __ATOMIC_RELAXED);
 	return sl_likely(serial) ? serial : sl_fd_serial_slow(fd);
 }
 
@@ -327,33 +382,51 @@ static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, in
 	sl_record(call, hook, SL_SHAPE_FD, failed, p, 2);
 }
 
-/* Slow path of sl_leave_io(): failed, or more bytes than 31 bits can hold. */
+/* Slow path of sl_leave_io(): anything but a short record of an ordinary call on a known file. */
 SL_COLD void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret,
 			      bool failed, int fd, uint64_t requested, int64_t done,
 			      int64_t offset);
+
+/* The same with sl_stop() in it, after a rare call. */
+SL_COLD void sl_leave_io_rare(uint64_t start, uint32_t depth, enum sl_hook hook, int64_t ret,
+			      int fd, uint64_t requested, int64_t offset);
+
+/* True: the call was added to the totals, or its record is written. */
+SL_HOT bool sl_leave_io_fast(const struct sl_call *call, enum sl_hook hook, int64_t ret, int fd,
+			     uint64_t requested, int64_t done, int64_t offset)
+{
+	bool is_at = !(__builtin_constant_p(offset) && offset == SL_NO_OFFSET);
+	unsigned words = is_at ? 5 : 4;
+	uint32_t serial;
+	uint64_t *w;
+
+	/* More bytes than 31 bits hold; failed means -1. */
+	if (sl_unlikely(call->is_rare || (requested | (uint64_t)ret) >> 31))
+		return false;
+	if (ret < 0)
+		__builtin_unreachable();
+	if (sl_short(call, hook, true, done, false))
+		return true;
+	serial = sl_fd_peek(fd);
+	if (sl_unlikely(!serial) || !sl_begin_record(call, words, &w))
+		return false;
+	w[2] = (uint64_t)ret | requested << 32;
+	w[3] = sl_fd_serial(fd, serial);
+	if (is_at)
+		w[4] = (uint64_t)offset;
+	sl_end_record(w, call, hook, is_at ? SL_SHAPE_IO_AT : SL_SHAPE_IO, words, false);
+	return true;
+}
 
 /* @done: bytes moved, for the totals. */
 SL_HOT void sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
 			int fd, uint64_t requested, int64_t done, int64_t offset)
 {
-	uint64_t p[3];
-
-	/* One test for all rare cases (failed means -1), so that the compiler can exclude them below. */
-	if (sl_unlikely((requested | (uint64_t)ret) >> 31)) {
+	if (sl_unlikely(!sl_leave_io_fast(call, hook, ret, fd, requested, done, offset))) {
 		struct sl_call copy = *call;
 
 		sl_leave_io_slow(&copy, hook, ret, failed, fd, requested, done, offset);
-		return;
 	}
-	if (sl_short(call, hook, true, done, false))
-		return;
-	p[0] = (uint64_t)ret | requested << 32;
-	p[1] = sl_fd_serial(fd, sl_fd_get(fd));
-	p[2] = (uint64_t)offset;
-	if (__builtin_constant_p(offset) && offset == SL_NO_OFFSET)
-		sl_record(call, hook, SL_SHAPE_IO, false, p, 2);
-	else
-		sl_record(call, hook, SL_SHAPE_IO_AT, false, p, 3);
 }
 
 /* Calls that carry a string or a socket address (not on the hottest paths). */

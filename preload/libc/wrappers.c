@@ -35,9 +35,32 @@
 	HOOK_AROUND(fail, ret, name, params, args,     \
 		    sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), fd))
 
-#define HOOK_IO(io, ret, name, params, args, fd, requested, off) \
-	HOOK_AROUND(NEG, ret, name, params, args,                \
-		    sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, requested, rc, off))
+/* The hottest calls. Rare ones have branches of their own: depth and the like are constants in the other. */
+#define HOOK_IO(io, ret, name, params, args, fd, requested, off)                                 \
+	SL_THIN_WRAPPER(ret, name, params, args)                                                 \
+	{                                                                                        \
+		SL_REAL(NEG, ret, name, params);                                                 \
+		struct sl_call call;                                                             \
+		ret rc;                                                                          \
+		if (sl_unlikely(!sl_is_open()))                                                  \
+			return real args;                                                        \
+		if (sl_unlikely(sl_tls.depth)) {                                                 \
+			sl_begin_nested(&call);                                                  \
+			rc = real args;                                                          \
+			sl_leave_io_rare(call.start, call.depth, SL_H_##name, rc, fd, requested, \
+					 off);                                                   \
+			return rc;                                                               \
+		}                                                                                \
+		sl_begin_outermost(&call);                                                       \
+		rc = real args;                                                                  \
+		if (sl_unlikely(sl_is_rare()))                                                   \
+			sl_leave_io_rare(call.start, 0, SL_H_##name, rc, fd, requested, off);    \
+		else {                                                                           \
+			sl_stop_outermost(&call);                                                \
+			sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, requested, rc, off);   \
+		}                                                                                \
+		return rc;                                                                       \
+	}
 
 #define HOOK_PATH(fail, io, ret, name, params, args, path)                                     \
 	HOOK_AROUND(fail, ret, name, params, args,                                             \
