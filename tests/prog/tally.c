@@ -68,11 +68,11 @@ int main(int argc, char **argv)
 	counts = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
 	if (counts == MAP_FAILED)
 		return 1;
+	counts->id = (uint64_t)raw3(SYS_getpid, 0, 0, 0);
 	running = (int)cnt;
 	for (unsigned long i = 0; i < cnt; i++)
 		if (pthread_create(&thread[i], NULL, work, &counts[i + 1]))
 			return 1;
-	counts->id = (uint64_t)raw3(SYS_getpid, 0, 0, 0);
 	snprintf(name, sizeof(name), "%s.stop", argv[2]);
 	while (running) {
 		if (raw3(SYS_faccessat, AT_FDCWD, name, 0) == 0)

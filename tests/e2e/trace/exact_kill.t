@@ -17,12 +17,17 @@ random() { # N: 0 to N - 1
 	random=$(((SEED >> 8) % $1))
 }
 moment() {
-	random 300
+	random 3
+	case $random in
+	0) random 20 ;;
+	1) random 80 ;;
+	*) random 300 ;;
+	esac
 	sleep 0.$(printf %03d $random)
 }
 words() { od -A n -v -t u8 -w64 counts 2>/dev/null; }
 is_at_work() { # each thread has made a call
-	words | awk 'NR > 1 { cnt++; if ($3) done++ } END { exit !(cnt == 2 && done == 2) }'
+	words | awk 'NR == 1 { pid = $1 } NR > 1 { cnt++; if ($3) done++ } END { exit !(pid && cnt == 2 && done == 2) }'
 }
 keeper() { # of the collector; one that has been killed is a zombie until it ends
 	for p in $(pgrep -P "$1" sightline-keep); do
@@ -69,20 +74,27 @@ round() { # MODE VICTIM
 	esac
 	random 3
 	case $random in
-	0) burst=0 calls=400000 ;;
+	0) burst=0 calls=1000000 ;;
 	1) burst=500 calls=1000000 ;;
 	*) burst=5000 calls=1000000 ;;
 	esac
 	[ $threshold = 0 ] || calls=20000000
 	random 2
 	size=$([ $random = 0 ] && echo 1 || echo 64)
+	random 3
+	live=$([ $random = 0 ] && echo --live=always)
 	random 2
 	clock=$([ $random = 0 ] && echo monotonic || echo "${SIGHTLINE_CLOCK:-}")
-	SIGHTLINE_CLOCK=$clock "$BIN" profile -f true -o exact --osrt-threshold=$threshold --on-full=$1 --buffer-size=$size \
+	SIGHTLINE_CLOCK=$clock "$BIN" profile -f true -o exact --osrt-threshold=$threshold --on-full=$1 --buffer-size=$size $live \
 		"$PROG/tally" "$W/data" "$W/counts" 2 ${CALLS:-$calls} $burst >log 2>&1 &
 	job=$!
-	wait_for 30 is_at_work || echo 'the program does not begin' >>failed
+	wait_for 30 is_at_work
 	program=$(words | awk 'NR == 1 { print $1 }')
+	if ! [ "${program:-0}" -gt 1 ]; then
+		result 1 "$1, $2: the program does not begin"
+		diag <log
+		return
+	fi
 	moment
 	case $2 in
 	none) go_on ;;
@@ -133,7 +145,7 @@ round() { # MODE VICTIM
 	ends $job
 	differs >>failed
 	[ ! -s failed ]
-	result $? "$1, $2: threshold $threshold, $burst at once, $size MiB${clock:+, $clock}" || {
+	result $? "$1, $2: threshold $threshold, $burst at once, $size MiB${clock:+, $clock}${live:+, $live}" || {
 		echo "SEED=$begun"
 		cat failed log
 	} | diag
