@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 #include "collector/base/budget.h"
+#include "collector/base/grow.h"
 #include "collector/report/db_stacks.h"
 #include "collector/base/proc.h"
 
-#define PAGE        1024u       /* entries */
-#define PAGES       4096u       /* of them: ids beyond make no sense */
+#define PAGE        64u         /* entries: most processes need few */
+#define PAGES       65536u      /* of them: ids beyond make no sense */
 #define KEEP_BYTES  (64u << 20) /* of an arena */
 #define TABLE_BYTES (32u << 20) /* of a table of it */
 #define MODULES_MAX 65536u      /* of an arena */
@@ -55,6 +56,7 @@ struct space {
 /* Entries by number, in pages made when needed. */
 struct table {
 	void **page;
+	uint32_t pages;
 	size_t size;  /* of an entry */
 	size_t bytes; /* of the pages */
 };
@@ -68,20 +70,14 @@ struct stacks {
 
 static void *entry(struct table *t, uint32_t id, bool make)
 {
-	void **page;
+	uint32_t n = id / PAGE;
+	char *page = n < t->pages ? t->page[n] : NULL;
 
-	if (id / PAGE >= PAGES)
-		return NULL;
-	if (!t->page && make)
-		t->page = calloc(PAGES, sizeof(*t->page));
-	if (!t->page)
-		return NULL;
-	page = &t->page[id / PAGE];
-	if (!*page && make && t->bytes + PAGE * t->size <= TABLE_BYTES) {
-		*page = calloc(PAGE, t->size);
-		t->bytes += PAGE * t->size;
+	if (!page && make && n < PAGES && t->bytes + PAGE * t->size <= TABLE_BYTES) {
+		page = grow_page(&t->page, &t->pages, n, PAGE * t->size);
+		t->bytes += page ? PAGE * t->size : 0;
 	}
-	return *page ? (char *)*page + id % PAGE * t->size : NULL;
+	return page ? page + id % PAGE * t->size : NULL;
 }
 
 static struct stacks *stacks_of(struct arena *a)
@@ -578,7 +574,7 @@ static void free_space(void *at)
 
 static void free_table(struct table *t, void (*free_one)(void *at))
 {
-	for (uint32_t i = 0; t->page && i < PAGES; i++) {
+	for (uint32_t i = 0; i < t->pages; i++) {
 		for (uint32_t k = 0; t->page[i] && k < PAGE; k++)
 			free_one((char *)t->page[i] + k * t->size);
 		free(t->page[i]);
