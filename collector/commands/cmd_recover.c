@@ -337,16 +337,32 @@ static void adopt_spool(struct recovery *r, const struct taken *list, size_t cnt
 			spool_adopt(r->c.arenas.spool, list[i].m.id, list[i].fd);
 }
 
+/* Whenever this process is killed, one of the two keepers has all, and one alone takes over. */
+static void start_keeper(struct recovery *r)
+{
+	struct keeper_message m = {.kind = KEEPER_BEFORE};
+
+	r->c.intake.keeper = keeper_start();
+	if (r->c.intake.keeper >= 0)
+		keeper_send(r->c.intake.keeper, &m, r->old_keeper);
+}
+
+static void all_is_taken(struct recovery *r)
+{
+	struct keeper_message m = {.kind = KEEPER_TAKEN};
+
+	keeper_send(r->c.intake.keeper >= 0 ? r->c.intake.keeper : r->old_keeper, &m, -1);
+}
+
 /* All rings there are, attached. */
 static void collect_rings(struct recovery *r)
 {
 	struct taken *list = NULL;
 	size_t cnt = 0;
-	struct keeper_message word = {.kind = KEEPER_TAKEN};
 	bool alive = r->c.session.control && take_from_keeper(r, &list, &cnt);
 
 	if (alive)
-		r->c.intake.keeper = keeper_start();
+		start_keeper(r);
 	collect_resume(&r->c, alive ? r->listen_fd : -1);
 	state_counters(&r->c.arenas);
 	if (alive) {
@@ -359,7 +375,7 @@ static void collect_rings(struct recovery *r)
 			resume_arena(r, list[i].m.id);
 			close(list[i].fd);
 		}
-		keeper_send(r->old_keeper, &word, -1);
+		all_is_taken(r);
 	} else {
 		find_rings(r);
 		r->c.clocks.is_past = true;

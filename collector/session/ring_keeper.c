@@ -41,6 +41,7 @@ struct kept {
 
 struct keeper {
 	int control, listen_fd, recover_fd;
+	int before; /* socket to the keeper before: this one holds nothing alone yet; -1 */
 	int folder; /* of the report; -1: nothing is recorded */
 	char dir[96], report[3900];
 	struct kept *kept;
@@ -168,6 +169,15 @@ static bool serve_collector(struct keeper *k)
 		case KEEPER_SPOOL:
 			keep_segment(k, m.id, fd);
 			fd = -1;
+			break;
+		case KEEPER_BEFORE:
+			k->before = fd;
+			fd = -1;
+			break;
+		case KEEPER_TAKEN:
+			keeper_send(k->before, &m, -1);
+			close(k->before);
+			k->before = -1;
 			break;
 		case KEEPER_DONE:
 			return true;
@@ -557,9 +567,9 @@ static void run(int control)
 	if (chdir("/") < 0)
 		_exit(1);
 	k->control = 3;
-	k->listen_fd = k->recover_fd = k->folder = -1;
+	k->listen_fd = k->recover_fd = k->folder = k->before = -1;
 	memset(k->spool, 0xff, sizeof(k->spool));
-	if (!serve_collector(k) && k->dir[0])
+	if (!serve_collector(k) && k->dir[0] && k->before < 0)
 		keep_alone(k);
 	_exit(0);
 }

@@ -21,7 +21,8 @@ enum keeper_kind {
 	KEEPER_GONE,
 	KEEPER_LISTEN,
 	KEEPER_DONE,
-	KEEPER_TAKEN,
+	KEEPER_BEFORE, /* with a descriptor: a socket to the keeper before, which has all until KEEPER_TAKEN */
+	KEEPER_TAKEN, /* the keeper before may end, for this one has all */
 	KEEPER_SPOOL /* with a descriptor: segment id of the spool (model/spool.h); without: it is gone */
 };
 

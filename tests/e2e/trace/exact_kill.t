@@ -9,7 +9,7 @@
 . tests/lib.sh
 
 KILLS=${KILLS:-1} SEED=${SEED:-$(date +%s)}
-MODES=${MODES:-block wait drop} VICTIMS=${VICTIMS:-none program collector-now collector-after both keeper recover}
+MODES=${MODES:-block wait drop} VICTIMS=${VICTIMS:-none program collector-now collector-after both keeper recover recover-files}
 head -c 100 /dev/zero >data
 
 random() { # N: 0 to N - 1
@@ -63,7 +63,7 @@ recover() {
 }
 
 round() { # MODE VICTIM
-	rm -f counts counts.stop exact.sqlite* failed
+	rm -rf counts counts.stop exact.sqlite* failed
 	R=$W/exact.sqlite
 	begun=$SEED
 	random 4
@@ -128,6 +128,17 @@ round() { # MODE VICTIM
 		wait_for 30 eval '[ -z "$(sessions)" ]' || echo 'the keeper does not end' >>failed
 		recover
 		;;
+	recover-files)
+		kill -KILL $program $job 2>/dev/null
+		ends $job
+		wait_for 30 eval '[ -z "$(sessions)" ]' || echo 'the keeper does not end' >>failed
+		"$BIN" recover "$R" >out 2>&1 &
+		job=$!
+		moment
+		kill -KILL $job 2>/dev/null # it may have ended
+		ends $job
+		recover
+		;;
 	recover)
 		kill -KILL $job
 		ends $job
@@ -147,7 +158,7 @@ round() { # MODE VICTIM
 	[ ! -s failed ]
 	result $? "$1, $2: threshold $threshold, $burst at once, $size MiB${clock:+, $clock}${live:+, $live}" || {
 		echo "SEED=$begun"
-		cat failed log
+		cat failed log out
 	} | diag
 	[ "$(readlink "/proc/$program/exe")" != "$PROG/tally" ] || kill -KILL $program
 }
