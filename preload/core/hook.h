@@ -113,19 +113,15 @@ SL_HOT void sl_begin_outermost(struct sl_call *call)
 	call->is_rare = 1;
 	call->start = sl_counter();
 }
-/* The same where sl_tls.depth is not 0. */
-SL_HOT void sl_begin_nested(struct sl_call *call)
+SL_HOT void sl_begin(struct sl_call *call)
 {
+	if (sl_likely(!sl_tls.depth)) {
+		sl_begin_outermost(call);
+		return;
+	}
 	call->start = sl_enter_nested(__builtin_dwarf_cfa());
 	call->depth = sl_tls.depth - 1;
 	call->is_rare = 1;
-}
-SL_HOT void sl_begin(struct sl_call *call)
-{
-	if (sl_unlikely(sl_tls.depth))
-		sl_begin_nested(call);
-	else
-		sl_begin_outermost(call);
 }
 
 /* False: the call is not recorded. */
@@ -140,16 +136,10 @@ SL_HOT bool sl_enter(struct sl_call *call)
 	sl_begin(call);
 	return true;
 }
-/* After sl_is_closed() was false (SL_THIN_WRAPPER): whether the call is recorded. */
-SL_HOT bool sl_is_open(void)
-{
-	if (sl_unlikely(sl_tls.gate != sl_gate()))
-		return sl_sync() & 1;
-	return true;
-}
+/* The same after sl_is_closed() was false (SL_THIN_WRAPPER). */
 SL_HOT bool sl_enter_open(struct sl_call *call)
 {
-	if (sl_unlikely(!sl_is_open()))
+	if (sl_unlikely(sl_tls.gate != sl_gate()) && !(sl_sync() & 1))
 		return false;
 	sl_begin(call);
 	return true;

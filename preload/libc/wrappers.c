@@ -35,31 +35,38 @@
 	HOOK_AROUND(fail, ret, name, params, args,     \
 		    sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), fd))
 
-/* The hottest calls. Rare ones have branches of their own: depth and the like are constants in the other. */
-#define HOOK_IO(io, ret, name, params, args, fd, requested, off)                                 \
-	SL_THIN_WRAPPER(ret, name, params, args)                                                 \
-	{                                                                                        \
-		SL_REAL(NEG, ret, name, params);                                                 \
-		struct sl_call call;                                                             \
-		ret rc;                                                                          \
-		if (sl_unlikely(!sl_is_open()))                                                  \
-			return real args;                                                        \
-		if (sl_unlikely(sl_tls.depth)) {                                                 \
-			sl_begin_nested(&call);                                                  \
-			rc = real args;                                                          \
-			sl_leave_io_rare(call.start, call.depth, SL_H_##name, rc, fd, requested, \
-					 off);                                                   \
-			return rc;                                                               \
-		}                                                                                \
-		sl_begin_outermost(&call);                                                       \
-		rc = real args;                                                                  \
-		if (sl_unlikely(sl_is_rare()))                                                   \
-			sl_leave_io_rare(call.start, 0, SL_H_##name, rc, fd, requested, off);    \
-		else {                                                                           \
-			sl_stop_outermost(&call);                                                \
-			sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, requested, rc, off);   \
-		}                                                                                \
-		return rc;                                                                       \
+/*
+ * The hottest calls. Rare ones, also the first, have a function of their own, which is entered by a jump: in the other one
+ * depth and the like are constants.
+ */
+#define HOOK_IO(io, ret, name, params, args, fd, requested, off)                               \
+	static SL_COLD ret sl_rare_##name params                                               \
+	{                                                                                      \
+		SL_REAL(NEG, ret, name, params);                                               \
+		struct sl_call call;                                                           \
+		ret rc;                                                                        \
+		if (!sl_enter_open(&call))                                                     \
+			return real args;                                                      \
+		rc = real args;                                                                \
+		sl_leave_io_rare(call.start, call.depth, SL_H_##name, rc, fd, requested, off); \
+		return rc;                                                                     \
+	}                                                                                      \
+	SL_THIN_WRAPPER(ret, name, params, args)                                               \
+	{                                                                                      \
+		ret(*real) params = sl_real[SL_H_##name];                                      \
+		struct sl_call call;                                                           \
+		ret rc;                                                                        \
+		if (sl_unlikely(!real || sl_tls.gate != sl_gate() || sl_tls.depth))            \
+			return sl_rare_##name args;                                            \
+		sl_begin_outermost(&call);                                                     \
+		rc = real args;                                                                \
+		if (sl_unlikely(sl_is_rare())) {                                               \
+			sl_leave_io_rare(call.start, 0, SL_H_##name, rc, fd, requested, off);  \
+			return rc;                                                             \
+		}                                                                              \
+		sl_stop_outermost(&call);                                                      \
+		sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, requested, rc, off);         \
+		return rc;                                                                     \
 	}
 
 #define HOOK_PATH(fail, io, ret, name, params, args, path)                                     \
