@@ -44,6 +44,7 @@ static bool map_fd(struct arenas *as, struct arena *a, int fd, bool is_file)
 	a->mem.bytes = (uint64_t)st.st_size;
 	a->mem.device = st.st_dev;
 	a->mem.inode = st.st_ino;
+	a->flags.is_file = is_file;
 	a->flags.is_others = st.st_uid != geteuid();
 	as->memory.has_others |= a->flags.is_others;
 	m = mmap(NULL, a->mem.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);

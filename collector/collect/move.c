@@ -100,7 +100,9 @@ size_t move_chunks(struct arenas *as)
 	for (struct arena *a = as->first; a && as->spool; a = a->next) {
 		size_t before = all, part;
 
-		if (a->flags.is_bad || !__atomic_load_n(&a->map->used_chunks, __ATOMIC_RELAXED))
+		/* What is copied out of a file would be lost with this process: it has no keeper. */
+		if (a->flags.is_bad || a->flags.is_file ||
+		    !__atomic_load_n(&a->map->used_chunks, __ATOMIC_RELAXED))
 			continue;
 		for (uint32_t i = 0; i < a->threads.cnt; i++) {
 			struct thread *t = a->threads.at[i];

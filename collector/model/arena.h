@@ -127,7 +127,8 @@ struct arena {
 		bool has_had_images;
 		bool is_prescanned; /* in this round (ring_reader.h) */
 		bool files_changed;
-		bool is_bad;    /* contents make no sense: left alone */
+		bool is_bad; /* contents make no sense: left alone */
+		bool is_file; /* that a keeper wrote: its records stay there until they are in the report */
 		bool is_others; /* of a program of another user: its word counts for nothing */
 		bool is_greedy; /* its records took too much of the collector's memory: they are dropped, counted */
 	} flags;

@@ -207,6 +207,33 @@ static void killed_after_a_commit_of_spooled_records(void **state)
 	die_with_a_spool(AFTER_A_COMMIT, false);
 }
 
+/* recover of files has no keeper: what it copied would be lost with it. */
+static void records_of_a_file_stay_in_it(void **state)
+{
+	struct ring r = ring_new();
+	uint32_t slot = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
+	struct spool spool;
+	struct side s;
+
+	(void)state;
+	spool_init(&spool);
+	side_open(&s, false);
+	s.arenas.spool = &spool;
+	for (int i = 0; i < 10000; i++)
+		ring_call(&r, slot, SL_H_fsync, i);
+	assert_int_equal(fchmod(r.fd, 0600), 0);
+	assert_non_null(
+		arena_attach_file(&s.arenas, r.fd, 1, (uint32_t)getpid(), (uint32_t)getpid()));
+	drain_round(&s.arenas, 1);
+	assert_int_equal(move_chunks(&s.arenas), 0);
+	side_drain(&s);
+	side_commit(&s);
+	assert_string_equal(ask("SELECT count(*) FROM OSRT_API"), "10000");
+	assert_int_equal(spool.used, 0);
+	side_die(&s);
+	spool_release(&spool);
+}
+
 static void a_saved_position_counts_only_for_its_chunk(void **state)
 {
 	struct ring r = ring_new();
@@ -285,6 +312,7 @@ int main(void)
 		TEST(killed_before_the_slot_leads_on),
 		TEST(killed_before_the_chunk_is_back),
 		TEST(killed_after_a_commit_of_spooled_records),
+		TEST(records_of_a_file_stay_in_it),
 		TEST(a_saved_position_counts_only_for_its_chunk),
 		TEST(a_slot_that_was_being_given_back_is_free_after_recovery),
 	};
