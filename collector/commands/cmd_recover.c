@@ -30,6 +30,7 @@
 #include "collector/report/db_stacks.h"
 #include "collector/session/ring_file.h"
 #include "collector/session/ring_keeper.h"
+#include "collector/session/saved_rings.h"
 #include "collector/run/launch.h"
 #include "collector/base/limits.h"
 #include "collector/options/output_name.h"
@@ -48,8 +49,7 @@ struct recovery {
 	unsigned arenas;
 	uint32_t missing;   /* program images whose rings are gone */
 	uint32_t unclaimed; /* spooled chunks of those */
-	int rings_fd;       /* folder with ring files, -1 none */
-	char rings[4200];   /* its path */
+	struct saved_rings saved;
 };
 
 static bool same_boot(const struct saved_setup *s)
@@ -174,33 +174,13 @@ static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cn
 
 static void find_rings(struct recovery *r)
 {
-	int session;
-
-	snprintf(r->rings, sizeof(r->rings), "%s" KEEPER_RINGS, r->c.report.path);
-	r->rings_fd = ring_folder_open(AT_FDCWD, r->rings, false);
-	if (r->rings_fd == -EPERM)
-		sl_warn("%s: left alone: it is a link, or of another user, or open to others",
-			r->rings);
-	if (r->rings_fd >= 0)
-		return;
-	session = session_folder_open(r->setup.dir);
-	if (session < 0)
-		return;
-	snprintf(r->rings, sizeof(r->rings), "%.96s/rings", r->setup.dir);
-	r->rings_fd = ring_folder_open(session, "rings", false);
-	close(session);
+	saved_rings_find(&r->saved, r->c.report.path, r->setup.dir);
 }
 
-/* A file of the folder of rings; -1: there is none that can be used. */
-static int open_saved(const struct recovery *r, const char *name)
-{
-	return openat(r->rings_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-}
-
-static void read_clock(struct recovery *r)
+static void read_clock(struct recovery *r, int folder)
 {
 	struct clock_snapshot s;
-	int fd = open_saved(r, KEEPER_CLOCK);
+	int fd = folder < 0 ? -1 : saved_rings_open(folder, KEEPER_CLOCK);
 
 	if (fd < 0)
 		return;
@@ -209,76 +189,25 @@ static void read_clock(struct recovery *r)
 	close(fd);
 }
 
-/* A segment of the spool: "N.spool". */
-static bool is_segment(const char *name, uint32_t *index)
+static void read_saved(void *ctx, int folder, const char *name)
 {
-	char again[RING_NAME_MAX];
-
-	if (sscanf(name, "%4u", index) != 1)
-		return false;
-	snprintf(again, sizeof(again), "%u" SPOOL_SUFFIX, *index);
-	return strcmp(name, again) == 0;
-}
-
-static void adopt_saved(struct recovery *r, const char *name)
-{
-	uint32_t index;
-	int fd = r->c.arenas.spool && is_segment(name, &index) ? open_saved(r, name) : -1;
-
-	if (fd >= 0)
-		spool_adopt(r->c.arenas.spool, index, fd);
-}
-
-static void attach_saved(struct recovery *r, const char *name)
-{
-	struct ring_name n;
-	int fd = ring_name_parse(name, &n) ? open_saved(r, name) : -1;
-
-	if (fd < 0)
-		return;
-	arena_attach_file(&r->c.arenas, fd, n.id, n.peer_pid, n.claimed_pid);
-	resume_arena(r, n.id);
-	close(fd);
-}
-
-/* Only what a keeper wrote. */
-static void remove_saved(const struct recovery *r, const char *name)
-{
+	struct recovery *r = ctx;
 	struct ring_name n;
 	uint32_t index;
+	int fd;
 
-	if (ring_name_parse(name, &n) || strcmp(name, KEEPER_CLOCK) == 0 ||
-	    is_segment(name, &index))
-		unlinkat(r->rings_fd, name, 0);
-}
-
-/* Attaches the files of the folder of rings, in the order of arena ids; @remove_them: removes them. */
-static void each_ring(struct recovery *r, bool remove_them)
-{
-	struct dirent **names;
-	int cnt = scandirat(r->rings_fd, ".", &names, NULL, versionsort);
-
-	for (int i = 0; i < cnt; i++) {
-		if (remove_them)
-			remove_saved(r, names[i]->d_name);
-		else
-			attach_saved(r, names[i]->d_name);
-		if (!remove_them)
-			adopt_saved(r, names[i]->d_name);
-		free(names[i]);
+	if (saved_rings_is_segment(name, &index)) {
+		fd = r->c.arenas.spool ? saved_rings_open(folder, name) : -1;
+		if (fd >= 0)
+			spool_adopt(r->c.arenas.spool, index, fd);
+	} else if (ring_name_parse(name, &n)) {
+		fd = saved_rings_open(folder, name);
+		if (fd < 0)
+			return;
+		arena_attach_file(&r->c.arenas, fd, n.id, n.peer_pid, n.claimed_pid);
+		resume_arena(r, n.id);
+		close(fd);
 	}
-	if (cnt >= 0)
-		free(names);
-}
-
-static void remove_rings(struct recovery *r)
-{
-	if (r->rings_fd < 0)
-		return;
-	each_ring(r, true);
-	close(r->rings_fd);
-	r->rings_fd = -1;
-	rmdir(r->rings); /* where a keeper wrote all that is in it */
 }
 
 /* 0 or -errno. */
@@ -330,8 +259,9 @@ static void adopt_spool(struct recovery *r, const struct taken *list, size_t cnt
 	if (!r->c.arenas.spool)
 		return;
 	find_rings(r);
-	if (r->rings_fd >= 0)
-		r->c.arenas.spool->folder = fcntl(r->rings_fd, F_DUPFD_CLOEXEC, 0);
+	if (r->saved.folder[SAVED_BESIDE].fd >= 0)
+		r->c.arenas.spool->folder =
+			fcntl(r->saved.folder[SAVED_BESIDE].fd, F_DUPFD_CLOEXEC, 0);
 	for (size_t i = 0; i < cnt; i++)
 		if (list[i].m.kind == KEEPER_SPOOL)
 			spool_adopt(r->c.arenas.spool, list[i].m.id, list[i].fd);
@@ -379,10 +309,9 @@ static void collect_rings(struct recovery *r)
 	} else {
 		find_rings(r);
 		r->c.clocks.is_past = true;
-		if (r->rings_fd >= 0) {
-			read_clock(r);
-			each_ring(r, false);
-		}
+		for (int i = 0; i < SAVED_FOLDERS; i++)
+			read_clock(r, r->saved.folder[i].fd);
+		saved_rings_each(&r->saved, read_saved, r);
 	}
 	r->missing = state_missing(&r->c.arenas);
 	r->unclaimed = unclaimed_chunks(&r->c.arenas);
@@ -469,7 +398,7 @@ static int finish(struct recovery *r)
 		sl_warn("%s: cannot be finished: %s", r->c.report.path, strerror(-err));
 		return SL_EXIT_FAIL;
 	}
-	remove_rings(r);
+	saved_rings_remove(&r->saved);
 	if (r->setup.dir[0])
 		session_unlink(r->setup.dir);
 	sl_warn("%s: recovered %llu records from %u program images; the report is complete",
@@ -491,7 +420,7 @@ static void drop_rings(struct recovery *r)
 			close(list[i].fd);
 	free(list);
 	find_rings(r);
-	remove_rings(r);
+	saved_rings_remove(&r->saved);
 	if (r->setup.dir[0])
 		session_unlink(r->setup.dir);
 }
@@ -514,6 +443,21 @@ static int finish_names(struct recovery *r, struct db *db, int64_t length)
 	return 0;
 }
 
+/* Records that found no room would be gone: they stay where they are. */
+static bool lacks_room(struct recovery *r)
+{
+	unsigned lack;
+
+	find_rings(r);
+	lack = saved_rings_lack(&r->saved, r->c.report.path);
+	if (lack)
+		sl_warn("%s: not recovered, nothing is changed: no room on the disk, %u MiB more "
+			"are "
+			"needed",
+			r->c.report.path, lack);
+	return lack != 0;
+}
+
 static int recover(const char *report, bool is_now)
 {
 	struct db_open how = {.path = report, .resume = true};
@@ -526,7 +470,8 @@ static int recover(const char *report, bool is_now)
 	if (!r)
 		return SL_EXIT_FAIL;
 	r->is_now = is_now;
-	r->old_keeper = r->listen_fd = r->rings_fd = -1;
+	r->old_keeper = r->listen_fd = -1;
+	saved_rings_init(&r->saved);
 	r->c.report.path = report;
 	profile_options_init(&r->options);
 	db = db_open(&how, why, sizeof(why));
@@ -534,11 +479,16 @@ static int recover(const char *report, bool is_now)
 		bool complete = strstr(why, "is complete already");
 
 		sl_warn("%s%s", why, complete ? "; nothing to do" : "");
+		/* Killed right after it was complete: all that a keeper wrote is in it. */
+		if (complete) {
+			saved_rings_find(&r->saved, report, "");
+			saved_rings_remove(&r->saved);
+		}
 		free(r);
 		return complete ? 0 : SL_EXIT_FAIL;
 	}
 	err = state_setup(db, &r->setup);
-	if (err == 0 && collector_is_at_work(r)) {
+	if (err == 0 && (collector_is_at_work(r) || lacks_room(r))) {
 		db_abandon(db);
 		free(r);
 		return SL_EXIT_FAIL;

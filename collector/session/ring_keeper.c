@@ -27,6 +27,7 @@
 #include "collector/session/ring_file.h"
 #include "collector/base/clock_map.h"
 #include "collector/base/proc.h"
+#include "collector/base/title.h"
 #include "collector/model/spool.h"
 #include "collector/session/session.h"
 #include "preload/wire/arena.h"
@@ -346,6 +347,28 @@ static int write_spool(const struct keeper *k, int folder)
 	return first;
 }
 
+/* Removes what was written; segments that were files before stay. */
+static void unwrite(const struct keeper *k, int folder)
+{
+	char text[RING_NAME_MAX];
+	struct stat st;
+
+	unlinkat(folder, KEEPER_CLOCK, 0);
+	for (size_t i = 0; i < k->cnt; i++) {
+		struct ring_name name = {k->kept[i].id, k->kept[i].peer_pid,
+					 k->kept[i].claimed_pid};
+
+		ring_name_make(&name, text);
+		unlinkat(folder, text, 0);
+	}
+	for (uint32_t i = 0; i < SPOOL_SEGMENTS; i++) {
+		if (k->spool[i] < 0 || fstat(k->spool[i], &st) < 0 || st.st_nlink)
+			continue;
+		snprintf(text, sizeof(text), "%u" SPOOL_SUFFIX, i);
+		unlinkat(folder, text, 0);
+	}
+}
+
 /* Beside the report; where that fails, in the session's folder, which stays then. True: it may go. */
 static bool save_rings(const struct keeper *k)
 {
@@ -359,6 +382,8 @@ static bool save_rings(const struct keeper *k)
 	err = folder < 0 ? folder : write_rings(k, folder);
 	if (!err)
 		err = write_spool(k, folder);
+	if (err && folder >= 0)
+		unwrite(k, folder);
 	if (folder >= 0)
 		close(folder);
 	if (!err)
@@ -371,32 +396,6 @@ static bool save_rings(const struct keeper *k)
 		close(folder);
 	}
 	return false;
-}
-
-/* ps shows a fork with its parent's command and environment: clear both. */
-static void set_title(void)
-{
-	static const char title[] = "sightline: keeper";
-	unsigned long start = 0, end = 0;
-	char line[1024], *p;
-	FILE *f = fopen("/proc/self/stat", "re");
-
-	if (!f)
-		return;
-	p = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	fclose(f);
-	/* Fields 48 and 51: where the arguments begin and the environment ends; p is at the end of 2. */
-	for (int field = 3; p && field <= 51; field++) {
-		p = strchr(p + 1, ' ');
-		if (p && field == 48)
-			start = strtoul(p, NULL, 10);
-		if (p && field == 51)
-			end = strtoul(p, NULL, 10);
-	}
-	if (!start || end < start + sizeof(title))
-		return;
-	memset((void *)start, 0, end - start);
-	memcpy((void *)start, title, sizeof(title));
 }
 
 /* Does the process have an arena here, or is it a child of one that shares the arena? */
@@ -557,7 +556,7 @@ static void run(int control)
 	signal(SIGXFSZ, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_NAME, "sightline-keep");
-	set_title();
+	title_set("sightline: keeper");
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
 	/* The control socket moves to 3, all others are closed: no pipe of the user stays open. */

@@ -1,0 +1,38 @@
+/*
+ * saved_rings.h - the files that a keeper wrote: in a folder beside the report, and, where that had no room, in one of the
+ * session's. Segments of the spool that are files lie beside the report in either case.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	SAVED_BESIDE,
+	SAVED_IN_SESSION,
+	SAVED_FOLDERS
+};
+
+struct saved_rings {
+	struct {
+		int fd; /* -1: there is none that can be used */
+		char path[4200];
+	} folder[SAVED_FOLDERS];
+	bool has_warned; /* that one is left alone */
+};
+
+void saved_rings_init(struct saved_rings *s);
+/* Opens what is there; again, later: what was not there. @dir: of the session. */
+void saved_rings_find(struct saved_rings *s, const char *report, const char *dir);
+bool saved_rings_exist(const struct saved_rings *s);
+/* All files, of each folder in the order of the numbers in their names. */
+void saved_rings_each(const struct saved_rings *s,
+		      void (*each)(void *ctx, int folder, const char *name), void *ctx);
+/* -1: there is none, or not a file of its own. */
+int saved_rings_open(int folder, const char *name);
+/* A segment of the spool: "N.spool". */
+bool saved_rings_is_segment(const char *name, uint32_t *index);
+/* Whether the disks have room for what reading the files writes: MiB that lack, 0: none. */
+unsigned saved_rings_lack(const struct saved_rings *s, const char *report);
+/* Removes what a keeper wrote, and closes the folders. */
+void saved_rings_remove(struct saved_rings *s);

@@ -1,0 +1,54 @@
+#!/bin/sh
+# A disk without room for the report, for the rings beside it, and for what recover writes.
+# shellcheck disable=SC2012,SC2016,SC2154,SC2317
+. tests/lib.sh
+
+[ "$(id -u)" = 0 ] || skip_all 'needs root: a disk of a few MiB'
+mkdir disk
+at_exit="$at_exit; umount -l $W/disk 2>/dev/null"
+mount -t tmpfs -o size=6m none disk 2>/dev/null || skip_all 'no tmpfs can be mounted here'
+head -c 100 /dev/zero >data
+R=$W/disk/r.sqlite
+begin() { # CALLS BURST
+	rm -rf disk/* counts*
+	"$BIN" profile -f true -o disk/r --osrt-threshold=0 --on-full=block "$PROG/tally" "$W/data" "$W/counts" 2 "$1" "$2" >log 2>&1 &
+	job=$!
+}
+words() { od -A n -v -t u8 -w64 counts 2>/dev/null | awk 'NR > 1'; }
+is_at_work() { [ "$(words | awk '$3 > 20000' | wc -l)" = 2 ]; }
+# Of each thread: the calls it made, and those in the report as rows and as losses.
+made() { words | awk '{ print $1, $3 }'; }
+found() {
+	q "$R" "SELECT t.tid || ' ' || ((SELECT count(*) FROM call WHERE call.tid = t.tid) +
+			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE globalTid & 0xffffff = t.tid AND what LIKE 'calls%'))
+		FROM (SELECT column1 AS tid FROM (VALUES $(words | awk '{ printf "%s(%s)", sep, $1; sep = "," }'))) t"
+}
+
+begin 400000 0
+wait $job
+is "$?" 0 'the report has no room: the program works'
+is "$(found)" "$(made)" 'the report has no room: rows + lost = calls'
+check 'the report has no room: it is sound' intact "$R"
+
+begin 1000000000 5000
+wait_for 30 is_at_work
+kill -KILL $job
+wait $job 2>/dev/null
+head -c 8M /dev/zero >disk/fill 2>/dev/null
+session=$(echo "$SIGHTLINE_SESSIONS"/*)
+: >counts.stop
+wait_for 20 test -d "$session/rings"
+wait_for 20 eval '! grep -qF "$session/keeper" /proc/net/unix'
+is "$(ls disk/r.sqlite.rings/*.ring 2>/dev/null | wc -l) $(ls "$session/rings" | grep -c 'ring$')" '0 1' 'the keeper has no room beside the report: the rings are in the session'
+before=$(cksum "$session"/rings/*)
+"$BIN" recover "$R" >out 2>&1
+is "$? $(grep -c 'not recovered, nothing is changed: no room on the disk' out)" '1 1' 'recover has no room: a message'
+is "$(cksum "$session"/rings/*)" "$before" 'recover has no room: nothing is changed'
+rm -f disk/fill
+mount -o remount,size=200m disk
+check 'with room: recover' "$BIN" recover "$R"
+is "$(found)" "$(made)" 'with room: rows + lost = calls'
+is "$(q "$R" "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE what LIKE 'calls: rings%'")" 0 'with room: none lost in the rings'
+check 'with room: it is sound' intact "$R"
+is "$(ls disk) $(ls "$SIGHTLINE_SESSIONS")" 'r.sqlite ' 'nothing is left'
+done_testing
