@@ -15,7 +15,7 @@
 #define FD_MAX          65536
 #define FILE_NAME_BYTES (64u << 20) /* of an arena */
 
-#define NAMES_BYTES (FILE_PAGE * sizeof(struct file_name))
+#define NAMES_BYTES sizeof(struct file_name_page)
 #define FILES_BYTES (FILE_PAGE * sizeof(struct file))
 
 /* Serials far apart take a page each. NULL: no memory, or no budget for one. */
@@ -46,13 +46,14 @@ struct file_name *file_name_find(const struct file_names *names, uint32_t serial
 
 	if (serial / FILE_PAGE >= names->pages || !names->page[serial / FILE_PAGE])
 		return NULL;
-	n = &names->page[serial / FILE_PAGE][serial % FILE_PAGE];
+	n = &names->page[serial / FILE_PAGE]->at[serial % FILE_PAGE];
 	return n->text ? n : NULL;
 }
 
 void file_name_set(struct file_names *names, uint32_t serial, const char *text, uint32_t len)
 {
-	struct file_name *page, *n;
+	struct file_name_page *page;
+	struct file_name *n;
 
 	if (!serial || serial >= FILE_SERIAL_MAX)
 		return;
@@ -61,7 +62,7 @@ void file_name_set(struct file_names *names, uint32_t serial, const char *text, 
 		names->lost++;
 		return;
 	}
-	n = &page[serial % FILE_PAGE];
+	n = &page->at[serial % FILE_PAGE];
 	if (n->text)
 		return;
 	if (names->bytes + len > FILE_NAME_BYTES || !budget_take(len)) {
@@ -74,20 +75,16 @@ void file_name_set(struct file_names *names, uint32_t serial, const char *text, 
 		return;
 	memcpy(n->text, text, len);
 	n->text[len] = 0;
+	page->cnt++;
 	n->len = len;
 	n->path_id = DB_NULL;
 }
 
-/* A page of files of which none has a name or is open. */
+/* A page of files of which none has a name, unless one is open. */
 static void drop_page(struct arena *a, uint32_t page)
 {
 	struct file_names *names = &a->names;
 
-	if (!names->page[page])
-		return;
-	for (uint32_t k = 0; k < FILE_PAGE; k++)
-		if (names->page[page][k].text)
-			return;
 	for (struct image *im = a->images; im; im = im->next)
 		for (uint32_t k = 0;
 		     page < im->files.pages && im->files.page[page] && k < FILE_PAGE; k++)
@@ -112,17 +109,25 @@ static void drop_name(struct arena *a, uint32_t serial)
 	a->names.bytes -= n->len < a->names.bytes ? n->len : a->names.bytes;
 	free(n->text);
 	*n = (struct file_name){0};
-	/* Serials are given out one after the other, and closed in about that order: the page before this one is done. */
-	if (serial % 64 == 0 && serial >= FILE_PAGE)
-		drop_page(a, serial / FILE_PAGE - 1);
+	if (--a->names.page[serial / FILE_PAGE]->cnt == 0)
+		drop_page(a, serial / FILE_PAGE);
 }
 
-void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64_t ns)
+/* A process that was forked while the file was open may have it still, without a call on it so far. */
+static bool may_be_inherited(const struct image *im, const struct file *f)
+{
+	for (const struct image *other = im->arena->images; other; other = other->next)
+		if (other != im && other->parent && other->start_ns >= f->since)
+			return true;
+	return false;
+}
+
+/* Records of other threads may name it still: it is forgotten when many others have been closed. */
+static void forget_later(struct image *im, uint32_t serial)
 {
 	struct file_names *names = &im->arena->names;
 	uint32_t *slot;
 
-	file_close(m, im, serial, ns);
 	if (!names->closed)
 		names->closed = calloc(FILE_CLOSED, sizeof(*names->closed));
 	if (!names->closed)
@@ -130,6 +135,16 @@ void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64
 	slot = &names->closed[names->closed_cnt++ % FILE_CLOSED];
 	drop_name(im->arena, *slot);
 	*slot = serial;
+}
+
+void file_close_unseen(struct model *m, struct image *im, uint32_t serial, int64_t ns)
+{
+	const struct file *f = file_find(im, serial);
+	bool is_known = f && f->id;
+
+	file_close(m, im, serial, ns);
+	if (!is_known)
+		forget_later(im, serial);
 }
 
 void file_names_release(struct file_names *names)
@@ -140,7 +155,7 @@ void file_names_release(struct file_names *names)
 		if (!names->page[i])
 			continue;
 		for (uint32_t k = 0; k < FILE_PAGE; k++)
-			free(names->page[i][k].text);
+			free(names->page[i]->at[k].text);
 		free_page(names->page[i], NAMES_BYTES);
 	}
 	free(names->page);
@@ -199,6 +214,7 @@ static struct file *make(struct model *m, struct image *im, uint32_t serial, int
 		f->id = ++m->file_ids;
 		f->is_open = 1;
 		f->path_id = DB_NULL;
+		f->since = ns;
 		take_descriptor(m, im, fd, serial, ns);
 		im->arena->flags.files_changed = true;
 	}
@@ -253,6 +269,8 @@ void file_close(struct model *m, struct image *im, uint32_t serial, int64_t ns)
 	im->arena->flags.files_changed = true;
 	if (f->has_row)
 		db_file_closed(m->db, f->id, ns);
+	if (!may_be_inherited(im, f))
+		forget_later(im, serial);
 }
 
 void file_close_all(struct model *m, struct image *im, int64_t ns)

@@ -73,6 +73,7 @@ struct file {
 	uint32_t live,
 		live_report; /* where its sums stand (0: nowhere yet), in which report (struct live) */
 	int64_t path_id;     /* StringIds.id, DB_NULL unknown */
+	int64_t since;       /* ns, or 0: it was there before */
 };
 
 struct image {
@@ -207,12 +208,16 @@ struct file_name {
 	int64_t path_id; /* DB_NULL not interned yet */
 };
 
-#define FILE_CLOSED \
-	65536u /* names that are kept, though their files were closed in calls that have no row */
+struct file_name_page {
+	uint32_t cnt; /* names */
+	struct file_name at[FILE_PAGE];
+};
+
+#define FILE_CLOSED 65536u /* names that are kept, though their files were closed */
 
 /* What an arena knows of the serials it gave out. */
 struct file_names {
-	struct file_name **page;
+	struct file_name_page **page;
 	uint32_t pages;
 	uint32_t *closed; /* [FILE_CLOSED], a ring; NULL none */
 	uint32_t closed_cnt;

@@ -66,12 +66,15 @@ static void serials_of_a_program_are_not_trusted(void **state)
 	end(&f);
 }
 
-/* Opens and closes @cnt files from serial @from on, in calls that have no row. */
+/* Opens and closes @cnt files from serial @from on, every other one in calls that have no row. */
 static void pass(struct fixture *f, uint32_t from, uint32_t cnt)
 {
 	for (uint32_t serial = from; serial < from + cnt; serial++) {
-		file_open(&f->s.model, f->im, serial, 5, "/passing", 8, serial);
-		file_close_unseen(&f->s.model, f->im, serial, serial);
+		file_open(&f->s.model, f->im, serial, 5, "/passing", 8, serial + 100);
+		if (serial % 2)
+			file_close_unseen(&f->s.model, f->im, serial, serial + 100);
+		else
+			file_close(&f->s.model, f->im, serial, serial + 100);
 	}
 }
 
@@ -82,14 +85,18 @@ static void pages_of_closed_files_are_given_up(void **state)
 
 	(void)state;
 	begin(&f);
-	/* Of the second page one file stays open, of the fourth one keeps its name; another image has neither page. */
-	other = model_image_new(&f.s.model, &f.a, 2, model_at(&f.s.model, 101, 1000), 101, 1000);
+	/*
+	 * Of the second page one file stays open; of the fourth a forked process may have one, so that it keeps its name; it
+	 * has neither page.
+	 */
+	other = model_image_new(&f.s.model, &f.a, 2, model_at(&f.s.model, 101, 1000), 101, 50);
+	other->parent = 1;
 	file_open(&f.s.model, other, 400 * FILE_PAGE + 1, 3, "/other", 6, 1);
 	pass(&f, 1, FILE_PAGE + 9);
 	file_open(&f.s.model, f.im, FILE_PAGE + 10, 6, "/open", 5, 1);
 	pass(&f, FILE_PAGE + 11, 2 * FILE_PAGE);
-	file_open(&f.s.model, f.im, 3 * FILE_PAGE + 20, 7, "/named", 6, 1);
-	file_close(&f.s.model, f.im, 3 * FILE_PAGE + 20, 2);
+	file_open(&f.s.model, f.im, 3 * FILE_PAGE + 20, 7, "/named", 6, 50);
+	file_close(&f.s.model, f.im, 3 * FILE_PAGE + 20, 51);
 	pass(&f, 3 * FILE_PAGE + 21, FILE_CLOSED - 2 * FILE_PAGE);
 	assert_non_null(file_name_find(&f.a.names, FILE_PAGE + 30));
 	pass(&f, 3 * FILE_PAGE + 21 + FILE_CLOSED - 2 * FILE_PAGE, 5 * FILE_PAGE);
