@@ -46,8 +46,11 @@ bool drain_is_pressed(const struct arenas *as);
 /* Writes totals of live threads that changed. @final: also losses without a record. */
 void drain_totals(struct arenas *as, bool final);
 bool drain_is_idle(const struct arenas *as);
-/* Ticks: the earliest beginning of the calls that are next in the rings; UINT64_MAX: there are none. */
-uint64_t drain_next_start(const struct arenas *as);
+/* The earliest beginning and the earliest end of the calls that are next, ticks; UINT64_MAX: there are none. */
+struct next_calls {
+	uint64_t start, end;
+};
+struct next_calls drain_next_calls(const struct arenas *as);
 
 /* ---- positions.c ---- */
 

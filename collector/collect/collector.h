@@ -111,9 +111,9 @@ struct pace {
 	unsigned idle_rounds; /* consecutive ticks without rows */
 	int64_t looked_at, idle_ns;
 	int64_t watched_at; /* when another process had the report open */
-	bool is_behind; /* the spool was filled too far: until it is half empty, records become rows at once */
-	unsigned move_ms; /* until rings are looked at again */
-	uint32_t last_id; /* of arenas, when rows were made last */
+	bool is_behind;     /* the spool was filled too far: records become rows at once */
+	unsigned move_ms;   /* until rings are looked at again */
+	uint32_t last_id;   /* of arenas, when rows were made last */
 };
 
 /* The program. */

@@ -245,8 +245,8 @@ static size_t drain_thread(struct arenas *as, struct arena *a, uint32_t idx, str
 	return taken;
 }
 
-/* Of the next call, after records that describe the thread. */
-static uint64_t next_start(const struct arena *a, const struct thread *t, unsigned *hops)
+/* The next call, after records that describe the thread. */
+static bool next_call(const struct arena *a, const struct thread *t, unsigned *hops, struct call *c)
 {
 	sl_ref ref = t->at.chunk;
 	uint32_t pos = t->at.pos;
@@ -255,39 +255,39 @@ static uint64_t next_start(const struct arena *a, const struct thread *t, unsign
 		const struct sl_chunk *chunk = arena_chunk(a, ref);
 		sl_ref next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
 		uint32_t end;
-		struct call c;
 		unsigned words;
 
 		ref = arena_leads(a, ref, next) ? next : 0;
 		end = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
 		for (; end <= DATA_BYTES && pos < end; pos += words * 8) {
-			words = decode_record(chunk->data + pos / 8, (end - pos) / 8, &c);
+			words = decode_record(chunk->data + pos / 8, (end - pos) / 8, c);
 			if (!words)
 				break;
-			if (c.shape != SL_SHAPE_META)
-				return c.start;
+			if (c->shape != SL_SHAPE_META)
+				return true;
 		}
 	}
-	return UINT64_MAX;
+	return false;
 }
 
-uint64_t drain_next_start(const struct arenas *as)
+struct next_calls drain_next_calls(const struct arenas *as)
 {
-	uint64_t first = UINT64_MAX;
+	struct next_calls n = {UINT64_MAX, UINT64_MAX};
 
 	for (const struct arena *a = as->first; a; a = a->next) {
 		unsigned hops = 0;
 
 		for (uint32_t i = 0; i < a->threads.cnt && !a->flags.is_bad; i++) {
 			const struct thread *t = a->threads.at[i];
-			uint64_t start =
-				t && !t->flags.is_over ? next_start(a, t, &hops) : UINT64_MAX;
+			struct call c;
 
-			if (start < first)
-				first = start;
+			if (!t || t->flags.is_over || !next_call(a, t, &hops, &c))
+				continue;
+			n.start = c.start < n.start ? c.start : n.start;
+			n.end = c.end < n.end ? c.end : n.end;
 		}
 	}
-	return first;
+	return n;
 }
 
 /*
@@ -353,10 +353,11 @@ static size_t drain_slices(struct arenas *as, struct arena *a, uint32_t idx, str
 
 size_t drain_round(struct arenas *as, size_t limit)
 {
-	size_t taken = 0;
+	size_t taken = 0, share = limit / (as->memory.busy > 4 ? as->memory.busy : 4) + 1, part;
 
 	look_at_memory(as);
 	move_chunks(as);
+	as->memory.busy = 0;
 	for (struct arena *a = as->first; a; a = a->next) {
 		uint32_t fresh = arena_fresh_slots(a);
 
@@ -365,9 +366,12 @@ size_t drain_round(struct arenas *as, size_t limit)
 			/* Known at once, whatever is read of others: its chunks are copied from then on. */
 			struct thread *t = thread_at(as, a, i);
 
-			/* A share per thread, so that a busy one does not starve the others. */
-			if (t && !t->flags.is_over && taken < limit)
-				taken += drain_slices(as, a, i, t, limit / 4 + 1);
+			if (!t || t->flags.is_over)
+				continue;
+			/* Each has its share, as many as there are: none waits for others that never have nothing. */
+			part = drain_slices(as, a, i, t, share);
+			as->memory.busy += part > 0;
+			taken += part;
 		}
 	}
 	as->rows += taken;

@@ -87,7 +87,7 @@ static size_t move_one(struct arena *a, uint32_t idx, struct thread *t)
 	to->slot = idx + 1;
 	to->consumed = ref == t->at.chunk ? t->at.saved : 0;
 	memcpy(to->data, from->data, committed);
-	spool_publish(to, a->id, t->id.instance);
+	spool_publish(a->mem.spool, copy, a->id, t->id.instance);
 	append(a, t, ref, copy);
 	give_back(a, idx, ref, next);
 	return committed;

@@ -28,9 +28,9 @@ int64_t pump_mono(void)
 
 int64_t pump_behind(struct collector *c)
 {
-	uint64_t start = c->arenas.spool && c->arenas.spool->used ? drain_next_start(&c->arenas)
-								  : UINT64_MAX;
-	int64_t ns = start == UINT64_MAX ? 0 : c->clocks.now - clock_map_ns(&c->clocks.map, start);
+	uint64_t end = c->arenas.spool && c->arenas.spool->used ? drain_next_calls(&c->arenas).end
+								: UINT64_MAX;
+	int64_t ns = end == UINT64_MAX ? 0 : c->clocks.now - clock_map_ns(&c->clocks.map, end);
 
 	return ns > 0 ? ns : 0;
 }
@@ -150,7 +150,7 @@ void pump_drain(struct collector *c)
 	intake_accept(c);
 	pump_snapshot(c);
 	while (drain_round(&c->arenas, ROWS_PER_ROUND) && pump_mono() - begun < DRAIN_END_NS)
-		if (db_pending(c->report.db) >= ROWS_PER_COMMIT)
+		if (db_pending(c->report.db) >= ROWS_PER_COMMIT || c->arenas.memory.is_high)
 			pump_commit(c);
 }
 

@@ -6,8 +6,8 @@
 
 #include "collector/collect/collector.h"
 
-#define ROWS_PER_ROUND  65536u  /* of the rings, at a time */
-#define ROWS_PER_COMMIT 262144u /* at most */
+#define ROWS_PER_ROUND  65536u /* of the rings, at a time */
+#define ROWS_PER_COMMIT 65536u /* at most: they are in memory until then */
 
 /* CLOCK_MONOTONIC, ns. */
 int64_t pump_mono(void);

@@ -160,10 +160,13 @@ static sl_ref take_in(struct spool *s, uint32_t index)
 	return 0;
 }
 
-/* Pages of a file that has been filled need not count as the collector's memory until they are read. */
-static void rest_segment(const struct spool_segment *g)
+/* A chunk in a file that is not being read or written does not count as the collector's memory. (A fault maps others, too.) */
+static void rest_segment(const struct spool *s, sl_ref ref)
 {
-	if (g->is_file && g->used == SPOOL_SEGMENT_CHUNKS)
+	const struct spool_segment *g =
+		&s->segment[(ref - SL_CHUNK_CNT - 1) / SPOOL_SEGMENT_CHUNKS];
+
+	if (g->is_file)
 		madvise(g->map, SPOOL_SEGMENT_BYTES, MADV_DONTNEED);
 }
 
@@ -182,8 +185,6 @@ sl_ref spool_take(struct spool *s)
 			}
 		} else if (g->used == SPOOL_SEGMENT_CHUNKS) {
 			continue;
-		} else if (g->used == SPOOL_SEGMENT_CHUNKS - 1) {
-			rest_segment(g);
 		}
 		return take_in(s, i);
 	}
@@ -207,6 +208,7 @@ void spool_give(struct spool *s, sl_ref ref)
 	struct spool_segment *g = &s->segment[index];
 
 	__atomic_store_n(&g->map[in].reserved[SPOOL_ARENA], 0, __ATOMIC_RELEASE);
+	rest_segment(s, ref);
 	g->taken[in / 64] &= ~(UINT64_C(1) << in % 64);
 	g->used--;
 	s->used--;
@@ -266,8 +268,9 @@ static uint64_t sum_of(const struct sl_chunk *c)
 	return a ^ b << 1 ^ b >> 63;
 }
 
-void spool_publish(struct sl_chunk *copy, uint32_t arena, uint32_t instance)
+void spool_publish(struct spool *s, sl_ref ref, uint32_t arena, uint32_t instance)
 {
+	struct sl_chunk *copy = spool_at(s, ref);
 	uint64_t sum = sum_of(copy);
 
 	copy->reserved[SPOOL_INSTANCE] = instance;
@@ -275,6 +278,7 @@ void spool_publish(struct sl_chunk *copy, uint32_t arena, uint32_t instance)
 	copy->reserved[SPOOL_SUM_LOW] = (uint32_t)sum;
 	copy->reserved[SPOOL_SUM_HIGH] = (uint32_t)(sum >> 32);
 	__atomic_store_n(&copy->reserved[SPOOL_ARENA], arena, __ATOMIC_RELEASE);
+	rest_segment(s, ref);
 }
 
 uint64_t spool_bytes(const struct spool *s)

@@ -77,7 +77,7 @@ void spool_drop(struct spool *s, uint32_t arena);
 uint32_t spool_count(struct spool *s, uint32_t arena);
 
 /* Marks a filled copy as that of a thread; from here on recover finds it. */
-void spool_publish(struct sl_chunk *copy, uint32_t arena, uint32_t instance);
+void spool_publish(struct spool *s, sl_ref ref, uint32_t arena, uint32_t instance);
 
 /* Bytes that wait. Of what may wait, in per cent: the part that is in use. */
 uint64_t spool_bytes(const struct spool *s);

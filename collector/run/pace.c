@@ -15,12 +15,13 @@
 #include "collector/collect/arenas.h"
 #include "collector/collect/pump.h"
 
-#define LAZY_FILL   25u /* per cent of the kernel's buffers that may wait */
-#define FREE_LOOKS  4u  /* so often in a row a processor must have been free */
-#define LOOK_NS     100000000ll
-#define BUSY_ROWS   20000u
-#define FULL_FILL   75u /* per cent of the spool; then rows are made until it is half empty */
-#define HALF_FILL   50u
+#define LAZY_FILL  25u /* per cent of the kernel's buffers that may wait */
+#define FREE_LOOKS 4u  /* so often in a row a processor must have been free */
+#define LOOK_NS    100000000ll
+#define BUSY_ROWS  20000u
+#define FULL_FILL  75u /* per cent of the spool */
+#define DEFER_BYTES \
+	(UINT64_C(128) << 20) /* of the spool; then rows are made until half of it is left */
 #define MANY_NEW    64u /* arenas since rows were made last: those of short processes take memory */
 #define TICK_CHUNKS 32u /* in the spool, where a processor is free */
 #define FREE_NS     200000000ll /* longest time between two ticks */
@@ -77,11 +78,13 @@ bool pace_defers(const struct collector *c)
 	       c->arenas.last_id - c->pace.last_id < MANY_NEW && !slots_are_scarce(&c->arenas);
 }
 
+/* More would not be rows within a second or so after the program's end. */
 static void measure_spool(struct collector *c)
 {
-	unsigned fill = c->arenas.spool ? spool_fill(c->arenas.spool) : 0;
+	uint64_t bytes = c->arenas.spool ? spool_bytes(c->arenas.spool) : 0;
 
-	c->pace.is_behind = fill >= (c->pace.is_behind ? HALF_FILL : FULL_FILL);
+	c->pace.is_behind = bytes >= (c->pace.is_behind ? DEFER_BYTES / 2 : DEFER_BYTES) ||
+			    (c->arenas.spool && spool_fill(c->arenas.spool) > FULL_FILL);
 }
 
 /* Chunks that were not copied (no room in the spool, or there is none) wait, or threads wait for chunks. */

@@ -195,7 +195,7 @@ static void begin_dump(struct collector *c)
 {
 	struct flight *f = c->flight;
 	int64_t now = flight_now(), from = f->whole.mono;
-	uint64_t ticks = f->whole.ticks, first = ticks ? drain_next_start(&c->arenas) : 0;
+	uint64_t ticks = f->whole.ticks, first = ticks ? drain_next_calls(&c->arenas).start : 0;
 	struct capture_ask ask;
 	char why[512] = "";
 	int err;

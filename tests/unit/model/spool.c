@@ -86,7 +86,7 @@ static sl_ref put(uint32_t arena, uint32_t slot, uint32_t instance, uint32_t seq
 	c->consumed = 0;
 	for (uint32_t i = 0; i < words; i++)
 		c->data[i] = (uint64_t)seq << 32 | i;
-	spool_publish(c, arena, instance);
+	spool_publish(spool, ref, arena, instance);
 	return ref;
 }
 
