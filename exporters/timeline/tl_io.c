@@ -49,7 +49,8 @@ struct io {
 	size_t call_cnt, call_max;
 	struct call ahead; /* first one after the bin */
 	bool has_ahead, end;
-	int64_t bin; /* its start */
+	bool is_steady; /* the bin has only calls that began before it and end after it */
+	int64_t bin;    /* its start */
 };
 
 static enum direction direction_of(struct io *io, int64_t name_id)
@@ -148,11 +149,16 @@ static int fill(struct io *io)
 
 	for (size_t i = 0; i < io->flow_cnt; i++)
 		io->flow[i].now = 0;
-	for (size_t i = 0; i < io->call_cnt; i++)
+	io->is_steady = true;
+	for (size_t i = 0; i < io->call_cnt; i++) {
+		io->is_steady &= io->call[i].start <= io->bin;
 		if (share(io, &io->call[i]))
 			io->call[left++] = io->call[i];
+	}
+	io->is_steady &= left == io->call_cnt;
 	io->call_cnt = left;
 	while (io->has_ahead && io->ahead.start < io->bin + BIN) {
+		io->is_steady = false;
 		if (share(io, &io->ahead) && keep(io, &io->ahead) < 0)
 			return -1;
 		rc = read_call(io);
@@ -160,6 +166,22 @@ static int fill(struct io *io)
 			return -1;
 	}
 	return 0;
+}
+
+static int64_t bin_of(int64_t ns)
+{
+	return ns - (ns % BIN + BIN) % BIN;
+}
+
+/* The first bin that can differ from one that is steady: calls may last for hours, or, forged, for years. */
+static int64_t steady_until(const struct io *io)
+{
+	int64_t until = io->has_ahead ? io->ahead.start : INT64_MAX;
+
+	for (size_t i = 0; i < io->call_cnt; i++)
+		if (io->call[i].end < until)
+			until = io->call[i].end;
+	return bin_of(until);
 }
 
 /* The start of the next bin in which something happens, or in which what happened has to be taken back. */
@@ -170,12 +192,14 @@ static bool next_bin(struct io *io)
 	for (size_t i = 0; i < io->flow_cnt; i++)
 		moving |= io->flow[i].shown != 0;
 	if (moving) {
-		io->bin += BIN;
+		int64_t next = io->is_steady && io->call_cnt ? steady_until(io) : 0;
+
+		io->bin = next > io->bin + BIN ? next : io->bin + BIN;
 		return true;
 	}
 	if (!io->has_ahead)
 		return false;
-	io->bin = io->ahead.start - (io->ahead.start % BIN + BIN) % BIN;
+	io->bin = bin_of(io->ahead.start);
 	return true;
 }
 
