@@ -136,8 +136,7 @@ struct taken {
 	int fd;
 };
 
-/* Takes over all that the keeper holds. True: it waits for KEEPER_TAKEN. */
-static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cnt)
+static bool take_once(struct recovery *r, struct taken **list, size_t *cnt)
 {
 	size_t cap = 0;
 
@@ -170,6 +169,30 @@ static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cn
 		}
 		(*list)[(*cnt)++] = t;
 	}
+}
+
+/*
+ * Takes over all that the keeper holds. True: it waits for KEEPER_TAKEN. One that another recover has just released hangs up:
+ * the keeper after it listens in a moment.
+ */
+static bool take_from_keeper(struct recovery *r, struct taken **list, size_t *cnt)
+{
+	for (int i = 0; i < 40; i++) {
+		if (take_once(r, list, cnt))
+			return true;
+		if (r->old_keeper < 0)
+			return false;
+		for (size_t k = 0; k < *cnt; k++)
+			if ((*list)[k].fd >= 0)
+				close((*list)[k].fd);
+		free(*list);
+		*list = NULL;
+		*cnt = 0;
+		close(r->old_keeper);
+		r->old_keeper = -1;
+		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	}
+	return false;
 }
 
 static void find_rings(struct recovery *r)
