@@ -316,10 +316,13 @@ static void run_rings(const uint8_t *data, size_t len)
 	struct input in = {data, data + len};
 	uint32_t slots[4], cnt = 1, restarts = 0;
 	struct ring r = ring_new();
+	struct spool spool;
 	struct side s;
 
+	spool_init(&spool);
 	slots[0] = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid());
 	side_open(&s, false);
+	s.arenas.spool = len % 4 ? &spool : NULL;
 	side_attach(&s, &r, false);
 	put_image(&r, slots[0], false);
 	while (in.at < in.end && s.arenas.first && r.arena->fresh_chunk < 200) {
@@ -343,7 +346,10 @@ static void run_rings(const uint8_t *data, size_t len)
 				poke(&r, slot, &in);
 			break;
 		case 13:
-			side_drain(&s);
+			if (op & 32)
+				move_chunks(&s.arenas);
+			else
+				side_drain(&s);
 			families_settle(&s.arenas, s.arenas.first, op & 16);
 			break;
 		case 14:
@@ -357,6 +363,7 @@ static void run_rings(const uint8_t *data, size_t len)
 				if (op & 32)
 					spoil_state(&in);
 				side_open(&s, true);
+				s.arenas.spool = len % 4 ? &spool : NULL;
 				side_attach(&s, &r, true);
 			} else {
 				drain_reap(&s.arenas, true);
@@ -375,6 +382,7 @@ static void run_rings(const uint8_t *data, size_t len)
 		families_settle(&s.arenas, s.arenas.first, true);
 	commit(&s);
 	side_die(&s);
+	spool_release(&spool);
 	munmap(r.arena, SL_ARENA_BYTES);
 	close(r.fd);
 }
