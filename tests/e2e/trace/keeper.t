@@ -4,17 +4,19 @@
 . tests/lib.sh
 
 head -c 100 /dev/zero >data
+keeper() { # of the collector; one that has been killed is a zombie until it ends
+	for p in $(pgrep -P "$1" sightline-keep); do
+		grep -q '^State:.*Z' "/proc/$p/status" || echo "$p"
+	done
+}
 begin() { # REPORT: a program that has made its first calls and waits
 	R=$W/$1.sqlite
 	rm -f data.done data.go out
 	"$BIN" profile -f true -o "$1" --osrt-threshold=0 "$PROG/repeat" "$W/data" 20000 wait >out 2>err &
 	job=$!
 	wait_for 20 test -f data.done
-}
-keeper() { # of the collector; one that has been killed is a zombie until it ends
-	for p in $(pgrep -P "$1" sightline-keep); do
-		grep -q '^State:.*Z' "/proc/$p/status" || echo "$p"
-	done
+	# On a busy machine it may not have run yet, and has no name then.
+	wait_for 20 eval '[ -n "$(keeper $job)" ]'
 }
 ends() { # PID
 	wait "$1" 2>/dev/null
