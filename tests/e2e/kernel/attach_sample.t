@@ -78,6 +78,7 @@ sampled() {
 	./spin $seconds &
 	T=$!
 	wait_for 20 test -s ready
+	rm -f attach.err
 	"$BIN" attach -p $T -f -o "$name" "$@" 2>attach.err &
 	A=$!
 	wait_for 20 grep -q 'attached to' attach.err || return 1
@@ -154,6 +155,7 @@ if [ -n "$kinds" ]; then
 	T=$!
 	wait_for 20 test -s ready
 	rm spin
+	rm -f err
 	"$BIN" attach -p $T -d 3 -f -o deleted 2>err &
 	A=$!
 	wait_for 20 grep -q 'attached to' err

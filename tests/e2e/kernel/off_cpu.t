@@ -150,6 +150,7 @@ rm -f ready
 ./waits go x >out &
 T=$!
 wait_for 20 test -e ready
+rm -f err
 "$BIN" attach -p $T -f true -s none --off-cpu-threshold=10000000 -o attached 2>err &
 A=$!
 wait_for 20 grep -q 'attached to' err

@@ -49,6 +49,7 @@ attach() { # NAME OPTION...: in the background; its number is $A
 	R=$W/$1.sqlite
 	attach_to=$1
 	shift
+	rm -f attach.err # what an earlier one wrote is no answer
 	"$BIN" attach -f true -o "$attach_to" "$@" >attach.out 2>attach.err &
 	A=$!
 	wait_for 20 grep -q 'attached to' attach.err || {
@@ -191,6 +192,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	kill $S
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
 		mkfifo own.fifo && chmod 666 own.fifo
+		rm -f err
 		setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "cat own.fifo & exec '$(nobody_bin)' attach -p \$! -o own" 2>err &
 		A=$!
 		wait_for 20 grep -q 'attached to' err
