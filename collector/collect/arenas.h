@@ -57,6 +57,9 @@ struct next_calls drain_next_calls(const struct arenas *as);
 /* Notes in the open transaction how far each arena has been read. 0 or -errno. */
 int positions_save(struct arenas *as);
 bool positions_changed(const struct arenas *as);
+/* The first @chunk of the ring in @slot, which leads to @next, goes back to the pool; then threads that wait for one go on. */
+void arena_give_back(const struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next);
+void arena_wake_waiters(const struct arena *a);
 /* After the commit: give back chunks and slots. */
 void positions_release(struct arenas *as);
 /* After a failed commit: the records are gone; count them. */

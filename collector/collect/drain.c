@@ -351,33 +351,6 @@ static size_t drain_slices(struct arenas *as, struct arena *a, uint32_t idx, str
 	return taken;
 }
 
-size_t drain_round(struct arenas *as, size_t limit)
-{
-	size_t taken = 0, share = limit / (as->memory.busy > 4 ? as->memory.busy : 4) + 1, part;
-
-	look_at_memory(as);
-	move_chunks(as);
-	as->memory.busy = 0;
-	for (struct arena *a = as->first; a; a = a->next) {
-		uint32_t fresh = arena_fresh_slots(a);
-
-		a->flags.is_prescanned = false;
-		for (uint32_t i = 0; i < fresh && !a->flags.is_bad; i++) {
-			/* Known at once, whatever is read of others: its chunks are copied from then on. */
-			struct thread *t = thread_at(as, a, i);
-
-			if (!t || t->flags.is_over)
-				continue;
-			/* Each has its share, as many as there are: none waits for others that never have nothing. */
-			part = drain_slices(as, a, i, t, share);
-			as->memory.busy += part > 0;
-			taken += part;
-		}
-	}
-	as->rows += taken;
-	return taken;
-}
-
 static bool ring_is_empty(const struct arena *a, const struct thread *t)
 {
 	const struct sl_chunk *c;
@@ -387,6 +360,41 @@ static bool ring_is_empty(const struct arena *a, const struct thread *t)
 	c = arena_chunk(a, t->at.chunk);
 	return !__atomic_load_n(&c->next, __ATOMIC_ACQUIRE) &&
 	       __atomic_load_n(&c->committed, __ATOMIC_ACQUIRE) == t->at.pos;
+}
+
+/* Threads whose rings have something to read. */
+static size_t cnt_busy(const struct arenas *as)
+{
+	size_t cnt = 0;
+
+	for (const struct arena *a = as->first; a; a = a->next)
+		for (uint32_t i = 0; i < a->threads.cnt; i++)
+			cnt += a->threads.at[i] && !a->threads.at[i]->flags.is_over &&
+			       !ring_is_empty(a, a->threads.at[i]);
+	return cnt;
+}
+
+size_t drain_round(struct arenas *as, size_t limit)
+{
+	size_t taken = 0, busy = cnt_busy(as), share = limit / (busy > 4 ? busy : 4) + 1;
+
+	look_at_memory(as);
+	move_chunks(as);
+	for (struct arena *a = as->first; a; a = a->next) {
+		uint32_t fresh = arena_fresh_slots(a);
+
+		a->flags.is_prescanned = false;
+		for (uint32_t i = 0; i < fresh && !a->flags.is_bad; i++) {
+			/* Known at once, whatever is read of others: its chunks are copied from then on. */
+			struct thread *t = thread_at(as, a, i);
+
+			/* Each has its share: none waits for others that never have nothing. */
+			if (t && !t->flags.is_over)
+				taken += drain_slices(as, a, i, t, share);
+		}
+	}
+	as->rows += taken;
+	return taken;
 }
 
 bool drain_is_idle(const struct arenas *as)

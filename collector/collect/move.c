@@ -6,11 +6,7 @@
  */
 #include "collector/collect/arenas.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define DATA_BYTES ((uint32_t)sizeof(((struct sl_chunk *)0)->data))
 #define PART       256u /* chunks of a thread at a time */
@@ -19,23 +15,6 @@
 static sl_ref ring_first(const struct arena *a, const struct thread *t)
 {
 	return spool_is_ref(t->at.chunk) ? spool_at(a->mem.spool, t->at.tail)->next : t->at.chunk;
-}
-
-static void give_back(struct arena *a, uint32_t idx, sl_ref ref, sl_ref next)
-{
-	struct sl_arena *m = a->map;
-
-	__atomic_store_n(&m->slot[idx].first_chunk, next, __ATOMIC_RELEASE);
-	/* All but a thread's first were counted as backlog when they were taken. */
-	__atomic_sub_fetch(&m->used_chunks, 1, __ATOMIC_RELAXED);
-	sl_stack_push(&m->free_chunks, m->chunk_link, ref);
-}
-
-static void wake_waiters(struct sl_arena *m)
-{
-	__atomic_add_fetch(&m->freed_seq, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&m->waiter_cnt, __ATOMIC_SEQ_CST))
-		syscall(SYS_futex, &m->freed_seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* Places that led to @from lead to its copy. */
@@ -89,7 +68,7 @@ static size_t move_one(struct arena *a, uint32_t idx, struct thread *t)
 	memcpy(to->data, from->data, committed);
 	spool_publish(a->mem.spool, copy, a->id, t->id.instance);
 	append(a, t, ref, copy);
-	give_back(a, idx, ref, next);
+	arena_give_back(a, idx, ref, next);
 	return committed;
 }
 
@@ -114,7 +93,7 @@ size_t move_chunks(struct arenas *as)
 				all += part;
 		}
 		if (all > before)
-			wake_waiters(a->map);
+			arena_wake_waiters(a);
 	}
 	return all;
 }
@@ -160,7 +139,7 @@ bool spool_resume(struct arenas *as, struct arena *a, uint32_t idx, struct threa
 		if (!arena_has_chunk(a, next) ||
 		    sl_chunk_at(a->map, next)->seq != sl_chunk_at(a->map, ring)->seq + 1)
 			break;
-		give_back(a, idx, ring, next);
+		arena_give_back(a, idx, ring, next);
 		ring = next;
 	}
 	if (arena_has_chunk(a, ring) && sl_chunk_at(a->map, ring)->seq <= end->seq) {

@@ -179,16 +179,26 @@ int positions_save(struct arenas *as)
 	return err;
 }
 
-static void wake_waiters(struct sl_arena *m)
+void arena_wake_waiters(const struct arena *a)
 {
+	struct sl_arena *m = a->map;
+
 	__atomic_add_fetch(&m->freed_seq, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&m->waiter_cnt, __ATOMIC_SEQ_CST))
 		syscall(SYS_futex, &m->freed_seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void give_back(struct sl_arena *m, sl_ref ref)
+static void push(struct sl_arena *m, sl_ref ref)
 {
 	sl_stack_push(&m->free_chunks, m->chunk_link, ref);
+}
+
+void arena_give_back(const struct arena *a, uint32_t slot, sl_ref chunk, sl_ref next)
+{
+	__atomic_store_n(&a->map->slot[slot].first_chunk, next, __ATOMIC_RELEASE);
+	/* All but a thread's first were counted as backlog when they were taken. */
+	__atomic_sub_fetch(&a->map->used_chunks, 1, __ATOMIC_RELAXED);
+	push(a->map, chunk);
 }
 
 /*
@@ -203,10 +213,10 @@ static void free_slot(struct arena *a, uint32_t idx, struct thread *t)
 
 	slot->agg_chunk = 0;
 	if (arena_has_chunk(a, agg))
-		give_back(m, agg);
+		push(m, agg);
 	slot->first_chunk = 0;
 	if (arena_has_chunk(a, first))
-		give_back(m, first);
+		push(m, first);
 	t->image->threads--;
 	arena_thread_free(t);
 	a->threads.at[idx] = NULL;
@@ -221,14 +231,10 @@ static void release_arena(struct arena *a)
 	for (size_t i = 0; i < a->spent.cnt; i++) {
 		const struct spent *s = &a->spent.list[i];
 
-		if (spool_is_ref(s->chunk)) {
+		if (spool_is_ref(s->chunk))
 			spool_give(a->mem.spool, s->chunk);
-			continue;
-		}
-		__atomic_store_n(&a->map->slot[s->slot].first_chunk, s->next, __ATOMIC_RELEASE);
-		/* All but a thread's first were counted as backlog when they were taken. */
-		__atomic_sub_fetch(&a->map->used_chunks, 1, __ATOMIC_RELAXED);
-		give_back(a->map, s->chunk);
+		else
+			arena_give_back(a, s->slot, s->chunk, s->next);
 	}
 	a->spent.cnt = 0;
 	for (uint32_t i = 0; i < a->threads.cnt; i++) {
@@ -254,7 +260,7 @@ static void release_arena(struct arena *a)
 		}
 	}
 	if (freed)
-		wake_waiters(a->map);
+		arena_wake_waiters(a);
 }
 
 void positions_release(struct arenas *as)

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,29 +179,25 @@ static void on_segment(void *ctx, uint32_t index, int fd)
 		keeper_send(c->intake.keeper, &m, fd);
 }
 
-/* Of the folder of rings. False: the report has no name of its own. */
-static bool folder_name(const struct collector *c, char name[NAME_MAX + 1])
-{
-	const char *slash = strrchr(c->report.path, '/');
-
-	return snprintf(name, NAME_MAX + 1, "%.255s" KEEPER_RINGS,
-			slash ? slash + 1 : c->report.path) <= NAME_MAX;
-}
-
-static int open_folder(void *ctx)
+/* That of the report that is being written. */
+static void open_folder(void *ctx, struct spool *s)
 {
 	const struct collector *c = ctx;
-	char name[NAME_MAX + 1];
-	int beside, folder;
+	const char *slash = strrchr(c->report.path, '/');
 
-	if (!c->report.db || c->report.is_session || !folder_name(c, name))
-		return -1;
-	beside = db_folder(c->report.db);
-	if (beside < 0)
-		return -1;
-	folder = ring_folder_open(beside, name, true);
-	close(beside);
-	return folder < 0 ? -1 : folder;
+	if (!c->report.db || c->report.is_session)
+		return;
+	if (snprintf(s->name, sizeof(s->name), "%s" KEEPER_RINGS,
+		     slash ? slash + 1 : c->report.path) >= (int)sizeof(s->name))
+		return;
+	s->beside = db_folder(c->report.db);
+	if (s->beside < 0)
+		return;
+	s->folder = ring_folder_open(s->beside, s->name, true);
+	if (s->folder >= 0)
+		return;
+	close(s->beside);
+	s->folder = s->beside = -1;
 }
 
 void setup_spool(struct collector *c)
@@ -220,19 +215,9 @@ void setup_spool(struct collector *c)
 
 void setup_spool_end(struct collector *c)
 {
-	struct spool *s = c->arenas.spool;
-	char name[NAME_MAX + 1];
-	int beside;
-
-	if (!s)
+	if (!c->arenas.spool)
 		return;
-	beside = s->folder >= 0 && c->report.db ? db_folder(c->report.db) : -1;
-	spool_release(s);
-	free(s);
+	spool_release(c->arenas.spool);
+	free(c->arenas.spool);
 	c->arenas.spool = NULL;
-	/* Where a keeper or another program put something into it, it stays. */
-	if (beside >= 0 && folder_name(c, name))
-		unlinkat(beside, name, AT_REMOVEDIR);
-	if (beside >= 0)
-		close(beside);
 }

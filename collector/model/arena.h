@@ -210,7 +210,6 @@ struct arenas {
 		uint64_t all, bytes; /* when it was looked at last; without symbols */
 		size_t taken;        /* records since then */
 		size_t threads;      /* ever */
-		size_t busy;         /* threads that had records in the last round */
 		bool is_high;        /* rows should not wait for the commit */
 		bool has_others;
 	} memory;

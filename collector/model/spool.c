@@ -24,7 +24,7 @@
 
 void spool_init(struct spool *s)
 {
-	*s = (struct spool){.folder = -1};
+	*s = (struct spool){.folder = -1, .beside = -1};
 	for (uint32_t i = 0; i < SPOOL_SEGMENTS; i++)
 		s->segment[i].fd = -1;
 }
@@ -61,13 +61,31 @@ static void close_segment(struct spool *s, uint32_t index)
 	*g = (struct spool_segment){.fd = -1};
 }
 
+/* Without files there is no folder: the next file may be that of another report. What is not the spool's in it stays, and it. */
+static void leave_folder(struct spool *s)
+{
+	if (s->folder >= 0)
+		close(s->folder);
+	if (s->beside >= 0) {
+		unlinkat(s->beside, s->name, AT_REMOVEDIR);
+		close(s->beside);
+	}
+	s->folder = s->beside = -1;
+}
+
 void spool_release(struct spool *s)
 {
 	for (uint32_t i = 0; i < SPOOL_SEGMENTS; i++)
 		close_segment(s, i);
-	if (s->folder >= 0)
-		close(s->folder);
-	s->folder = -1;
+	leave_folder(s);
+}
+
+static bool has_files(const struct spool *s)
+{
+	for (uint32_t i = SPOOL_IN_MEMORY; i < SPOOL_SEGMENTS; i++)
+		if (s->segment[i].map)
+			return true;
+	return false;
 }
 
 static bool has_room_on_disk(int fd)
@@ -84,7 +102,7 @@ static int make_file(struct spool *s, uint32_t index)
 	int fd;
 
 	if (s->folder < 0 && s->open_folder)
-		s->folder = s->open_folder(s->ctx);
+		s->open_folder(s->ctx, s);
 	if (s->folder < 0 || !has_room_on_disk(s->folder))
 		return -1;
 	name_of(index, name);
@@ -197,6 +215,8 @@ static void shrink(struct spool *s, uint32_t index)
 	for (uint32_t i = 0; i < index; i++)
 		if (s->segment[i].map && s->segment[i].used < SPOOL_SEGMENT_CHUNKS / 2) {
 			close_segment(s, index);
+			if (!has_files(s))
+				leave_folder(s);
 			return;
 		}
 }
@@ -288,9 +308,8 @@ uint64_t spool_bytes(const struct spool *s)
 
 unsigned spool_fill(const struct spool *s)
 {
-	bool has_files = s->segment[SPOOL_IN_MEMORY].map || s->folder >= 0 ||
-			 (s->open_folder && !s->no_file_before);
-	uint32_t most = (has_files ? SPOOL_SEGMENTS : SPOOL_IN_MEMORY) * SPOOL_SEGMENT_CHUNKS;
+	bool may_have_files = s->folder >= 0 || (s->open_folder && !s->no_file_before);
+	uint32_t most = (may_have_files ? SPOOL_SEGMENTS : SPOOL_IN_MEMORY) * SPOOL_SEGMENT_CHUNKS;
 
 	return s->used >= most ? 100 : s->used * 100 / most;
 }

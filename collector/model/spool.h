@@ -21,13 +21,14 @@
 #define SPOOL_IN_MEMORY      16u /* segments: 64 MiB */
 #define SPOOL_SEGMENTS       128u
 #define SPOOL_SUFFIX         ".spool" /* N.spool */
+#define SPOOL_NAME_BYTES     256u
 
 /* Words of sl_chunk.reserved in a copy. */
 enum {
 	SPOOL_ARENA,    /* its id; 0: the chunk is free; stored last (release) */
 	SPOOL_INSTANCE, /* of the slot */
 	SPOOL_WORD_VERSION,
-	SPOOL_SUM_LOW, /* of data[]: spool_sum() */
+	SPOOL_SUM_LOW, /* of data[] */
 	SPOOL_SUM_HIGH,
 };
 
@@ -41,15 +42,17 @@ struct spool_segment {
 
 struct spool {
 	struct spool_segment segment[SPOOL_SEGMENTS];
-	uint32_t used;           /* chunks, of all segments */
-	int folder;              /* for files; -1: none are made */
+	uint32_t used; /* chunks, of all segments */
+	int folder;    /* of the files, while there are some; -1: none */
+	int beside;    /* it is in there, by the name; -1: not the spool's to remove */
+	char name[SPOOL_NAME_BYTES];
 	uint64_t no_file_before; /* ns, CLOCK_MONOTONIC: the disk was full */
 	bool has_old;            /* chunks of a collector that died */
 	uint32_t damaged;        /* of these, how many make no sense */
 	/* A segment was made (@fd), or is gone (-1). */
 	void (*on_segment)(void *ctx, uint32_t index, int fd);
-	/* The folder for files, made when the first one is needed; a descriptor that stays, or -1. */
-	int (*open_folder)(void *ctx);
+	/* Before the first file: makes folder, and fills beside and name. */
+	void (*open_folder)(void *ctx, struct spool *s);
 	void *ctx;
 };
 

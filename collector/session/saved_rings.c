@@ -99,11 +99,15 @@ static void add_need(void *ctx, int folder, const char *name)
 	struct need *need = ctx;
 	struct ring_name n;
 	struct stat st;
-	int fd = ring_name_parse(name, &n) ? saved_rings_open(folder, name) : -1;
+	uint32_t index;
+	bool is_segment = saved_rings_is_segment(name, &index);
+	int fd = is_segment || ring_name_parse(name, &n) ? saved_rings_open(folder, name) : -1;
 
 	if (fd < 0)
 		return;
-	if (ring_file_is_sound(fd, &st)) {
+	if (is_segment) {
+		need->bytes += fstat(fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+	} else if (ring_file_is_sound(fd, &st)) {
 		need->bytes += (uint64_t)st.st_blocks * 512;
 		need->is_full |= fallocate(fd, 0, 0, (off_t)SL_ARENA_HEADER_BYTES) < 0 &&
 				 (errno == ENOSPC || errno == EDQUOT);

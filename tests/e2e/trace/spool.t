@@ -7,6 +7,7 @@
 R=$W/spool.sqlite
 head -c 100 /dev/zero >data
 spinners=
+at_exit='kill $spinners 2>/dev/null'
 for _ in $(seq $(nproc)); do
 	sh -c 'while :; do :; done' &
 	spinners="$spinners $!"
@@ -89,5 +90,4 @@ result $? "cut off: $lost parts are counted"
 result $? 'cut off: no more is missing than that'
 check 'cut off: intact' intact "$R"
 
-kill $spinners
 done_testing

@@ -609,11 +609,45 @@ static void a_loss_is_counted_once_wherever_it_is_seen(void **state)
 	side_die(&s);
 }
 
+/* Many threads, few records at a time: each has its share, and all of them together no more than was asked for. */
+static void each_thread_has_its_share(void **state)
+{
+	enum {
+		THREADS = 20,
+		CALLS = 500,
+		LIMIT = 100
+	};
+	struct ring r = ring_new();
+	uint32_t slot[THREADS];
+	struct side s;
+	size_t taken;
+
+	(void)state;
+	side_open(&s, false);
+	side_attach(&s, &r, false);
+	for (int i = 0; i < THREADS; i++)
+		slot[i] = ring_thread(&r, 1, (uint32_t)getpid(), (uint32_t)gettid() + (uint32_t)i);
+	side_drain(&s); /* they are known */
+	for (int i = 0; i < THREADS; i++)
+		for (int k = 0; k < CALLS; k++)
+			ring_call(&r, slot[i], SL_H_fsync, k);
+	side_snapshot(&s);
+	taken = drain_round(&s.arenas, LIMIT);
+	assert_true(taken >= LIMIT && taken <= LIMIT + THREADS);
+	for (int i = 0; i < THREADS; i++)
+		assert_true(s.arenas.first->threads.at[slot[i]]->at.pos > 0);
+	side_drain(&s);
+	assert_int_equal(s.arenas.rows, THREADS * CALLS);
+	side_commit(&s);
+	side_die(&s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(each_thread_has_its_share),
 		TEST(a_record_becomes_a_row),
 		TEST(a_file_opened_by_a_thread_that_is_read_later_has_its_path),
 		TEST(a_record_newer_than_the_clock_waits),

@@ -44,10 +44,13 @@ static int tear_down(void **state)
 	return system(cmd);
 }
 
-static int open_folder(void *ctx)
+static void open_folder(void *ctx, struct spool *s)
 {
 	(void)ctx;
-	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->beside = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(s->name, sizeof(s->name), "rings");
+	mkdirat(s->beside, s->name, 0700);
+	s->folder = openat(s->beside, s->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void on_segment(void *ctx, uint32_t index, int fd)
@@ -59,10 +62,10 @@ static void on_segment(void *ctx, uint32_t index, int fd)
 
 static unsigned files(void)
 {
-	char cmd[128], text[32] = "";
+	char cmd[256], text[32] = "";
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "ls '%s' | wc -l", dir);
+	snprintf(cmd, sizeof(cmd), "ls '%s' '%s/rings' 2>/dev/null | grep -c '[.]spool$'", dir, dir);
 	f = popen(cmd, "r");
 	assert_non_null(f);
 	assert_non_null(fgets(text, sizeof(text), f));
@@ -119,7 +122,7 @@ static void what_does_not_fit_into_memory_is_in_files(void **state)
 	assert_int_equal(files(), 3);
 	assert_int_equal(made, SPOOL_IN_MEMORY + 3);
 	assert_true(spool_fill(spool) < 20);
-	snprintf(path, sizeof(path), "%s/%u" SPOOL_SUFFIX, dir, SPOOL_IN_MEMORY);
+	snprintf(path, sizeof(path), "%s/rings/%u" SPOOL_SUFFIX, dir, SPOOL_IN_MEMORY);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_true((uint64_t)st.st_blocks * 512 >= SPOOL_SEGMENT_BYTES);
@@ -129,6 +132,10 @@ static void what_does_not_fit_into_memory_is_in_files(void **state)
 	spool_drop(spool, 1);
 	assert_int_equal(spool->used, 0);
 	assert_int_equal(files(), 0);
+	/* Nor is the folder: the next file may be that of another report. */
+	snprintf(path, sizeof(path), "%s/rings", dir);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(spool->folder, -1);
 	assert_int_equal(made - gone, 1);
 }
 
@@ -156,9 +163,11 @@ static void die_and_adopt(uint32_t index, int fd)
 	spool_init(next);
 	assert_true(spool_adopt(next, index, fd));
 	/* The folder is not released: files stay, as when a process is killed. */
-	if (spool->folder >= 0)
+	if (spool->folder >= 0) {
 		close(spool->folder);
-	spool->folder = -1;
+		close(spool->beside);
+	}
+	spool->folder = spool->beside = -1;
 	spool_release(spool);
 	free(spool);
 	spool = next;
@@ -195,7 +204,7 @@ static char file[128];
 
 static int file_of(uint32_t index)
 {
-	snprintf(file, sizeof(file), "%s/%u" SPOOL_SUFFIX, dir, index);
+	snprintf(file, sizeof(file), "%s/rings/%u" SPOOL_SUFFIX, dir, index);
 	return open(file, O_RDWR | O_CLOEXEC);
 }
 
