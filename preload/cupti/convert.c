@@ -3,6 +3,7 @@
  * record is converted on its own.
  */
 #include "preload/cupti/guest.h"
+#include "preload/cupti/known_bad.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -293,12 +294,14 @@ static void overhead(const struct view *v)
 		.start = at_clock(v, OVERHEAD_start(v)),
 		.end = at_clock(v, OVERHEAD_end(v)),
 		.kind = (uint32_t)OVERHEAD_kind(v),
-		.thread = OVERHEAD_object_kind(v) == CUPTI_OBJECT_THREAD
+		.thread = OVERHEAD_object_kind(v) == CUPTI_OBJECT_THREAD &&
+					  !known_bad(BAD_OVERHEAD_THREADS)
 				  ? (uint32_t)OVERHEAD_thread(v)
 				  : 0,
 		.correlation = (uint32_t)OVERHEAD_correlation(v),
 	};
 
+	known_bad_note(BAD_OVERHEAD_THREADS);
 	TELL(SL_GPU_REC_OVERHEAD, r);
 }
 

@@ -189,6 +189,8 @@ enum sl_gpu_status_code {
 	SL_GPU_STATUS_KIND_FAILED, /* an activity kind could not be enabled; text: which, why */
 	SL_GPU_STATUS_LOST_SLOT,   /* another tool took the subscription over */
 	SL_GPU_STATUS_OTHER,
+	SL_GPU_STATUS_AVOIDED, /* a bug of this CUPTI is avoided; text: what that means for the report */
+	SL_GPU_STATUS_LIMITED, /* CUPTI delivers, but some records are lost or wrong; text: which */
 };
 struct sl_gpu_status {
 	uint32_t code;    /* enum sl_gpu_status_code */

@@ -13,6 +13,7 @@
  *   STANDIN_CUPTI_LATE=MS        the last buffer of a forced flush comes that much later, from the worker
  *   STANDIN_CUPTI_AHEAD=1        it has the next buffer as soon as one is flushed, for calls that may never come
  *   STANDIN_CUPTI_SHIFT=BYTES    fields lie that much further on: a layout of the future
+ *   STANDIN_CUPTI_LIES=NAME,NAME  bugs it has (cupti_bugs.def); none: no bug; default: those of its version
  */
 #pragma once
 
@@ -43,6 +44,15 @@ struct standin_emit {
 	enum standin_field start_field, end_field;
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 };
+
+enum standin_lie {
+#define LIE(name, from, to, source) LIE_##name,
+#include "tests/standin/cupti_bugs.def"
+	LIE_CNT
+};
+
+/* cupti_lies.c: true: the simulated version has the bug. */
+bool standin_lies(enum standin_lie lie);
 
 /* Exported, for tests: a record as if the GPU had done it. */
 void standin_cupti_emit(const struct standin_emit *e);

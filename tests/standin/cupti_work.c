@@ -270,6 +270,12 @@ static void whole_graph(const struct standin_activity *a)
 	     V(GRAPH_stream, a->stream));
 }
 
+static uint32_t overhead_thread(void)
+{
+	return standin_lies(LIE_OVERHEAD_THREADS) ? (uint32_t)(uintptr_t)pthread_self()
+						  : this_thread();
+}
+
 static void activity(const struct standin_activity *a)
 {
 	/* Whole graphs, or their nodes: not both. */
@@ -317,7 +323,8 @@ static void activity(const struct standin_activity *a)
 	case STANDIN_MODULE:
 		EMIT(OVERHEAD, F_OVERHEAD_start, F_OVERHEAD_end, a->start, a->end,
 		     V(OVERHEAD_kind, 4 << 16), V(OVERHEAD_object_kind, CUPTI_OBJECT_THREAD),
-		     V(OVERHEAD_thread, this_thread()), V(OVERHEAD_correlation, a->correlation));
+		     V(OVERHEAD_thread, overhead_thread()),
+		     V(OVERHEAD_correlation, a->correlation));
 		break;
 	case STANDIN_COMPILE:
 		EMIT(JIT, F_JIT_start, F_JIT_end, a->start, a->end, V(JIT_entry, 1),

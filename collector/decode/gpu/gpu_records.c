@@ -163,24 +163,40 @@ static void warn(struct arenas *as, const char *line)
 		r->warn(r->warn_to, line);
 }
 
+/* After it CUPTI delivers no more records. */
+static bool ends_records(uint32_t code)
+{
+	switch (code) {
+	case SL_GPU_STATUS_ON:
+	case SL_GPU_STATUS_KIND_FAILED:
+	case SL_GPU_STATUS_OTHER:
+	case SL_GPU_STATUS_AVOIDED:
+	case SL_GPU_STATUS_LIMITED:
+		return false;
+	default:
+		return true;
+	}
+}
+
 static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 		   const struct sl_gpu_status *s, int64_t ns)
 {
 	const char *text = string_find(a, s->text);
+	bool is_news = s->code == SL_GPU_STATUS_ON || s->code == SL_GPU_STATUS_AVOIDED;
 	char line[1100];
 
 	if (s->code == SL_GPU_STATUS_ON)
 		p->cupti = GPU_CUPTI_ON;
-	else if (s->code != SL_GPU_STATUS_KIND_FAILED && s->code != SL_GPU_STATUS_OTHER)
+	else if (ends_records(s->code))
 		p->cupti = GPU_CUPTI_OFF;
 	if (!text)
 		text = s->code == SL_GPU_STATUS_ON ? "CUPTI is on"
-						   : "CUPTI: no record of the GPU's work";
+		       : ends_records(s->code)     ? "CUPTI: no record of the GPU's work"
+						   : "CUPTI: a limitation";
 	snprintf(line, sizeof(line), s->detail ? "%s (CUPTI's error %u)" : "%s", text, s->detail);
-	db_diagnostic(as->db, ns, SOURCE_SHIM,
-		      s->code == SL_GPU_STATUS_ON ? SEVERITY_INF : SEVERITY_WRN, line,
+	db_diagnostic(as->db, ns, SOURCE_SHIM, is_news ? SEVERITY_INF : SEVERITY_WRN, line,
 		      p->id.global_pid);
-	if (s->code != SL_GPU_STATUS_ON)
+	if (!is_news)
 		warn(as, line);
 }
 

@@ -18,6 +18,7 @@ enum {
 	CLASS_JIT = 102,
 	CLASS_OVERHEAD = 103
 };
+#define MAX_TID 0xffffffu
 enum {
 	OVERHEAD_COMPILER = 2 /* ENUM_CUPTI_OVERHEAD_TYPE */
 };
@@ -133,7 +134,8 @@ static int64_t thread_of(const struct gpu_process *p, uint32_t ns_tid)
 	for (const struct gpu_thread *th = p->threads.at[ns_tid % GPU_THREADS]; th; th = th->next)
 		if (th->ns_tid == ns_tid)
 			return th->global_tid;
-	return p->id.global_pid | ns_tid;
+	/* A thread that recorded nothing of its own. Thread ids of Linux have at most 24 bits; others are no ids. */
+	return ns_tid <= MAX_TID ? p->id.global_pid | ns_tid : p->id.global_pid;
 }
 
 /* ---- running sums ---- */

@@ -307,6 +307,17 @@ static inline bool status_has(enum sl_gpu_status_code code, const char *what)
 	return strstr(text_of(t, t->status.text), what) != NULL;
 }
 
+/* Status records that are no news of a CUPTI that works. */
+static inline size_t problems(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < told_cnt; i++)
+		n += told[i].kind == SL_GPU_REC_STATUS && told[i].status.code != SL_GPU_STATUS_ON &&
+		     told[i].status.code != SL_GPU_STATUS_AVOIDED;
+	return n;
+}
+
 /* Runs a test in a process of its own. */
 static inline void apart(void (*test)(void))
 {

@@ -367,6 +367,30 @@ static void losses_and_errors_are_reported(void **state)
 	gpu_end(&f);
 }
 
+/* A bug that is avoided is news; a limitation is a warning; CUPTI delivers after both. */
+static void notes_of_cupti_leave_it_on(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	gpu_string(&f.r, f.cupti, 9, "a bug was avoided");
+	gpu_string(&f.r, f.cupti, 10, "some records are wrong");
+	RECORD(&f.r, f.cupti, SL_GPU_REC_STATUS,
+	       (struct sl_gpu_status){.code = SL_GPU_STATUS_AVOIDED, .text = 9});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_STATUS,
+	       (struct sl_gpu_status){.code = SL_GPU_STATUS_LIMITED, .text = 10});
+	API(&f.r, f.program, cudaMalloc, 1000, 3000, 0, 0, 0x7000, 4096);
+	gpu_tick(&f);
+	assert_string_equal(ask("SELECT group_concat(severity || ' ' || text, ', ') FROM "
+				"DIAGNOSTIC_EVENT WHERE severity > 0"),
+			    "1 CUPTI is on, 1 a bug was avoided, 2 some records are wrong");
+	assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'CUPTI%'"),
+			    "0"); /* the call waits for CUPTI's record */
+	gpu_end(&f);
+}
+
 /*
  * The collector is killed while calls and kernels wait, some of a commit written and some not; the next one has each of
  * them once. @moment: 0 before the positions are noted, 1 before the commit, 2 after it.
@@ -602,6 +626,7 @@ int main(void)
 		TEST(many_calls_are_reported_late),
 		TEST(a_process_that_ends_is_not_waited_for),
 		TEST(losses_and_errors_are_reported),
+		TEST(notes_of_cupti_leave_it_on),
 		TEST(killed_before_the_positions),
 		TEST(killed_before_the_commit),
 		TEST(killed_after_the_commit),

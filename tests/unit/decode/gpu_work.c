@@ -196,6 +196,7 @@ static void graphs_and_events(void **state)
 static void memory_and_what_cuda_spends(void **state)
 {
 	struct gpu_fixture f;
+	char own[32];
 
 	(void)state;
 	gpu_begin(&f);
@@ -215,9 +216,16 @@ static void memory_and_what_cuda_spends(void **state)
 		       .time = t0 + 650, .address = 9, .operation = 1, .type = 1, .size = 1 << 20});
 	RECORD(&f.r, f.cupti, SL_GPU_REC_OVERHEAD,
 	       (struct sl_gpu_overhead){.start = t0 + 100, .end = t0 + 200, .kind = 1 << 16});
+	/* No id of a thread: cut from a pthread_t. */
+	RECORD(&f.r, f.cupti, SL_GPU_REC_OVERHEAD,
+	       (struct sl_gpu_overhead){
+		       .start = t0 + 300, .end = t0 + 400, .kind = 1 << 16, .thread = 0xfc9ff640});
 	RECORD(&f.r, f.cupti, SL_GPU_REC_JIT,
 	       (struct sl_gpu_jit){.start = t0 + 100, .end = t0 + 200, .entry = 1, .operation = 3});
 	gpu_tell(&f);
+	snprintf(own, sizeof(own), "%ld", (long)GLOBAL_PID(getpid()));
+	assert_string_equal(ask("SELECT DISTINCT globalTid FROM CUPTI_ACTIVITY_KIND_OVERHEAD"),
+			    own);
 	assert_string_equal(ask("SELECT memKind || ' ' || memoryOperationType || ' ' || bytes || ' "
 				"' || streamId || ' ' "
 				"|| localMemoryPoolSize || ' ' || "
