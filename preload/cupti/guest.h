@@ -30,6 +30,7 @@ struct guest {
 };
 extern struct guest guest;
 
+/* guest.c */
 bool guest_is_own_process(void); /* false in a forked child */
 
 /* find.c: fills guest.cupti and guest.path. False: none; @why gets the name of the last one tried, or "". */

@@ -22,14 +22,8 @@
 /* Records to check of an unknown version. */
 #define CHECKED 256u
 
-struct guest guest;
 static uint32_t flushing; /* atomic: one at a time */
 static uint64_t flushed_until;
-
-bool guest_is_own_process(void)
-{
-	return guest.pid == sl_getpid();
-}
 
 /* The timestamp callback: called on any thread, frequently. */
 static uint64_t timestamp(void)
