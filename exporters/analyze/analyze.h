@@ -18,7 +18,7 @@ struct evidence {
 	long long rows;
 	size_t first, found; /* findings: the order of the first, how many */
 	char missing[128];   /* NO_DATA: what such data is called */
-	long long wall_ns;
+	struct wall wall;
 };
 
 struct analyze {

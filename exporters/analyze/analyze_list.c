@@ -150,13 +150,20 @@ static void put_prose(const struct analyze *a, const char *input, FILE *out, boo
 		return;
 	for (size_t i = 0; i < a->t.inputs.cnt; i++) {
 		const char *name = a->t.inputs.word[i];
-		char wall[32];
+		const struct wall *wall;
+		char buf[32];
 
 		if (!of_input(name, input) || a->t.per_input == 0)
 			continue;
-		findings_time(a->ev[i * a->t.per_input].wall_ns, wall, sizeof(wall));
+		wall = &a->ev[i * a->t.per_input].wall;
+		findings_time(wall_ns(wall), buf, sizeof(buf));
 		text_put_people(out, name);
-		fprintf(out, ": %s from the first to the last event\n", wall);
+		fprintf(out, ": %s wall time, %s", buf, wall_basis_text(wall->basis));
+		if (wall->recorded) {
+			findings_time(wall->recorded, buf, sizeof(buf));
+			fprintf(out, "; %s recorded", buf);
+		}
+		putc('\n', out);
 		put_others(a, name, OUTCOME_DONE, "  nothing found", out);
 		put_others(a, name, OUTCOME_NO_DATA, "  no data", out);
 	}
@@ -268,7 +275,7 @@ static void put_json(const struct analyze *a, const char *input, FILE *out)
 		fputs(any ? ",\n    {" : "\n    {", out);
 		put_text(out, "", "report", a->t.inputs.word[i]);
 		fprintf(out, ", \"wall_ns\": %lld}",
-			a->t.per_input ? a->ev[i * a->t.per_input].wall_ns : 0);
+			a->t.per_input ? (long long)wall_ns(&a->ev[i * a->t.per_input].wall) : 0);
 		any = true;
 	}
 	fputs("\n  ],\n  \"findings\": [", out);

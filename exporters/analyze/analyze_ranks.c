@@ -37,8 +37,8 @@ int ranks_add(struct ranks *r, struct analysis *a, char *why, size_t why_len)
 	if (rc != SQLITE_DONE)
 		snprintf(why, why_len, "%s", sqlite3_errmsg(a->db));
 	sqlite3_finalize(stmt);
-	if (a->wall_ns > r->wall_ns)
-		r->wall_ns = a->wall_ns;
+	if (wall_ns(&a->wall) > r->wall_ns)
+		r->wall_ns = wall_ns(&a->wall);
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 

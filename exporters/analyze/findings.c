@@ -182,39 +182,6 @@ static int run_steps(struct analysis *a, const char *names, char *why, size_t wh
 	return 0;
 }
 
-static long long wall_ns(sqlite3 *db)
-{
-	sqlite3_stmt *stmt = NULL;
-	long long ns = 0;
-
-	if (sqlite3_prepare_v2(db, "SELECT ns FROM temp.wall", -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
-		ns = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	return ns;
-}
-
-/* Of a filter by time the wall is at most that time: what overlaps its ends is kept in full. */
-static int cut_wall(struct analysis *a)
-{
-	int64_t start = INT64_MAX, end = INT64_MIN;
-	char *sql;
-	int rc;
-
-	for (size_t i = 0; i < a->shown.time_cnt; i++) {
-		start = a->shown.time[i].start < start ? a->shown.time[i].start : start;
-		end = a->shown.time[i].end > end ? a->shown.time[i].end : end;
-	}
-	if (a->shown.time_cnt == 0)
-		return SQLITE_OK;
-	sql = sqlite3_mprintf("UPDATE temp.wall SET start = max(start, %lld), end = min(end, %lld);"
-			      "UPDATE temp.wall SET ns = max(end - start, 0)",
-			      (long long)start, (long long)end);
-	rc = sql ? sqlite3_exec(a->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-	sqlite3_free(sql);
-	return rc;
-}
-
 static void close_db(struct analysis *a)
 {
 	sqlite3_close(a->db);
@@ -260,14 +227,12 @@ static int open_db(struct analysis *a, const char *time, const char *nvtx, char 
 	}
 	a->db = db_read_open(a->input, why, why_len);
 	if (!a->db || add_functions(a, why, why_len) < 0 ||
-	    db_filter_apply(a->db, &a->shown, why, why_len) < 0 ||
-	    run_steps(a, "wall", why, why_len) < 0)
+	    db_filter_apply(a->db, &a->shown, why, why_len) < 0)
 		return -1;
-	if (cut_wall(a) != SQLITE_OK) {
+	if (wall_table(a->db, &a->shown, &a->wall) != SQLITE_OK) {
 		snprintf(why, why_len, "%s: %s", a->input, sqlite3_errmsg(a->db));
 		return -1;
 	}
-	a->wall_ns = wall_ns(a->db);
 	return 0;
 }
 
@@ -427,8 +392,8 @@ static int add_verdict(void *ctx, sqlite3_stmt *stmt)
 	f.severity = (enum severity)severity;
 	if (sqlite3_column_type(stmt, cost) != SQLITE_NULL)
 		f.cost_ns = sqlite3_column_int64(stmt, cost);
-	if (f.cost_ns >= 0 && h->a->wall_ns > 0)
-		f.share = (double)f.cost_ns / (double)h->a->wall_ns;
+	if (f.cost_ns >= 0 && wall_ns(&h->a->wall) > 0)
+		f.share = (double)f.cost_ns / (double)wall_ns(&h->a->wall);
 	snprintf(f.rule, sizeof(f.rule), "%s", h->rule->name);
 	snprintf(f.title, sizeof(f.title), "%s", h->rule->title);
 	f.text = (char *)(uintptr_t)text;

@@ -26,7 +26,7 @@
  *
  * Where a rule has no threshold of its own, a cost above 10 % of the wall time is severe, above 2 % bad.
  *
- * Always there: temp.wall, one row (start, end, ns): from the first event to the last. The callers of calls, as file and line
+ * Always there: temp.wall, one row (start, end, ns): the wall time, see exporters/read/wall.h. The callers of calls, as file and line
  * of the program, is in call_places (uses: call_places); it is empty where the report has no stacks.
  *
  * In the sqlite3 shell: .load libsightline_sql, .read the shared steps that it uses, .parameter set its arguments, .read the
@@ -35,6 +35,7 @@
 #pragma once
 
 #include "exporters/read/db_filter.h"
+#include "exporters/read/wall.h"
 #include "exporters/sql/query.h"
 
 enum severity {
@@ -70,8 +71,8 @@ struct analysis {
 	struct db_filter own,
 		shown;  /* a rule's :start, :end, :nvtx; what @db shows because of both */
 	char *own_text; /* @own as its arguments say it */
-	long long wall_ns;
-	char *used; /* shared steps that have run: ",wall,gpu_busy," */
+	struct wall wall;
+	char *used; /* shared steps that have run: ",io,gpu_busy," */
 };
 
 /* @filter may be NULL. 0, or -1 after one sentence in @why. @input and @filter must outlive it. */

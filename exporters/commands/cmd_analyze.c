@@ -140,7 +140,7 @@ static int run_rule(struct analyze *a, struct analysis *an, size_t i)
 		}
 	}
 	ev->found = a->fs.cnt - ev->first;
-	ev->wall_ns = an->wall_ns;
+	ev->wall = an->wall;
 	if (ev->rows == FINDINGS_NO_DATA) {
 		ev->outcome = OUTCOME_NO_DATA;
 		snprintf(ev->missing, sizeof(ev->missing), "%.120s", why);

@@ -9,6 +9,7 @@
 #include "collector/base/embed.h"
 #include "exporters/compare/compare.h"
 #include "exporters/read/db_read.h"
+#include "exporters/read/wall.h"
 #include "exporters/sql/query.h"
 #include "exporters/sql/report.h"
 
@@ -252,7 +253,8 @@ static int read_kind(sqlite3 *db, const struct compare_kind *k, struct compare_i
 int compare_read(const struct comparison *c, struct compare_run *run, char *why, size_t why_len)
 {
 	sqlite3 *db = db_read_open(run->path, why, why_len);
-	int rc = SQLITE_OK;
+	struct wall wall;
+	int rc;
 
 	if (!db)
 		return -1;
@@ -260,6 +262,9 @@ int compare_read(const struct comparison *c, struct compare_run *run, char *why,
 		sqlite3_close(db);
 		return -1;
 	}
+	rc = wall_table(db, &c->filter, &wall);
+	if (rc != SQLITE_OK)
+		snprintf(why, why_len, "%s: %s", run->path, sqlite3_errmsg(db));
 	run->items = calloc(c->kind_cnt + 1, sizeof(struct compare_item *));
 	run->cnt = calloc(c->kind_cnt + 1, sizeof(*run->cnt));
 	if (!run->items || !run->cnt)

@@ -27,22 +27,21 @@ static void figure(struct page *p, const char *id, const char *label, double exa
 
 double page_wall(const struct page *p)
 {
-	const struct scan *s = &p->scan;
-	double span = s->whole ? (double)s->session_ns : (double)(s->axis.to - s->axis.from);
+	int64_t ns = wall_ns(&p->scan.wall);
 
-	return span > 0 ? span : 1;
+	return ns > 0 ? (double)ns : 1;
 }
 
 static int figure_time(struct page *p)
 {
-	const struct scan *s = &p->scan;
-	char value[HUMAN_MAX], sub[128] = "", part[HUMAN_MAX];
+	const struct wall *w = &p->scan.wall;
+	char value[HUMAN_MAX], sub[128], part[HUMAN_MAX];
 	double span = page_wall(p);
+	int len = snprintf(sub, sizeof(sub), "%s", wall_basis_text(w->basis));
 
-	if (!s->whole && s->session_ns > 0) {
-		snprintf(sub, sizeof(sub), "with events, of a session of %s",
-			 human_time(part, (double)s->session_ns));
-	}
+	if (w->recorded && len > 0 && (size_t)len < sizeof(sub))
+		snprintf(sub + len, sizeof(sub) - (size_t)len, "; %s recorded",
+			 human_time(part, (double)w->recorded));
 	figure(p, "wall", "Wall time", span, human_time(value, span), sub, false);
 	return 0;
 }

@@ -182,6 +182,7 @@ static int make_parts(struct page *p)
 		return -1;
 	page_progress(p, "reading events", "");
 	p->scan.db = p->db;
+	p->scan.filter = p->filter;
 	p->scan.part = db_filter_any(p->filter);
 	if (scan_report(&p->scan) < 0)
 		page_scan_failed(p);

@@ -151,20 +151,25 @@ static int find_events(struct scan *s, int64_t *from, int64_t *to)
 static int find_axis(struct scan *s)
 {
 	int64_t from, to;
+	bool whole;
+	int rc;
 
 	if (scan_number(s, "SELECT max(duration) FROM ANALYSIS_DETAILS", 0, &s->session_ns) < 0 ||
 	    find_events(s, &from, &to) < 0)
 		return -1;
+	rc = wall_read(s->db, s->filter, &s->wall);
+	if (rc != SQLITE_OK)
+		return scan_fail(s, rc);
 	s->session_ns = s->session_ns > INT64_MAX / 4 ? 0 : s->session_ns;
 	if (from > to) {
 		from = 0;
 		to = s->session_ns;
 	}
-	s->whole = !s->part && s->session_ns > 0 && to - from >= s->session_ns / 4 &&
-		   from < s->session_ns && to - s->session_ns <= s->session_ns / 4;
-	if (s->whole && from > 0)
+	whole = !s->part && s->session_ns > 0 && to - from >= s->session_ns / 4 &&
+		from < s->session_ns && to - s->session_ns <= s->session_ns / 4;
+	if (whole && from > 0)
 		from = 0;
-	if (s->whole && to < s->session_ns)
+	if (whole && to < s->session_ns)
 		to = s->session_ns;
 	if (to <= from)
 		to = from + 1;

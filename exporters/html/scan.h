@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/read/wall.h"
 #include "exporters/html/curve.h"
 #include "exporters/html/id_map.h"
 
@@ -33,10 +34,11 @@ struct process {
 
 struct scan {
 	sqlite3 *db;
+	const struct db_filter *filter; /* NULL: none */
 	bool part; /* only a part is looked at: the session is none of our business */
 	struct axis axis;
+	struct wall wall;   /* what shares are shares of */
 	int64_t session_ns; /* ANALYSIS_DETAILS.duration; 0: not known */
-	bool whole;         /* the axis is the session, not only where the events are */
 
 	struct gpu *gpus; /* in the order of their ids */
 	size_t gpu_cnt;

@@ -392,7 +392,8 @@ int info_read(sqlite3 *db, const char *path, struct info *i, char *why, size_t w
 	i->path = path;
 	if (hist_register(db, NULL, NULL) == SQLITE_OK) {
 		read_head(db, i);
-		if (read_tables(db, i) == 0 && read_tree(db, i) == 0 && read_names(db, i) == 0 &&
+		if (wall_read(db, NULL, &i->wall) == SQLITE_OK && read_tables(db, i) == 0 &&
+		    read_tree(db, i) == 0 && read_names(db, i) == 0 &&
 		    read_pairs(db, "TARGET_INFO_SYSTEM_ENV", &i->machine, &i->machine_cnt) == 0 &&
 		    read_pairs(db, "META_DATA_CAPTURE", &i->capture, &i->capture_cnt) == 0 &&
 		    read_losses(db, i) == 0 && read_notes(db, i) == 0 && read_gpus(db, i) == 0) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "exporters/read/db_read.h"
+#include "exporters/read/wall.h"
 
 #define INFO_NONE INT64_MIN /* a number that the report lacks */
 
@@ -51,7 +52,8 @@ struct info {
 	const char *path;
 	int64_t bytes;
 	char *product, *version, *schema; /* NULL: not in the report (before 2022) */
-	int64_t complete;        /* 0: its collector has not finished it; else INFO_NONE or 1 */
+	int64_t complete; /* 0: its collector has not finished it; else INFO_NONE or 1 */
+	struct wall wall;
 	int64_t duration, epoch; /* ns; epoch: Unix time of session time 0 */
 	char *host, *command, *folder;
 	INFO_LIST(info_table, tables);

@@ -129,6 +129,7 @@ void info_json(FILE *out, const struct info *i)
 	fputs(i->complete == INFO_NONE ? "null" : i->complete ? "true" : "false", out);
 	fputs(",\n  ", out);
 	put_number(out, "duration", i->duration), SEP;
+	put_number(out, "wall", i->wall.basis ? wall_ns(&i->wall) : INFO_NONE), SEP;
 	put_number(out, "utcEpochNs", i->epoch), SEP;
 	put_text(out, "host", i->host), fputs(",\n  ", out);
 	put_text(out, "command", i->command), SEP;

@@ -81,6 +81,11 @@ static void put_head(FILE *out, const struct info *i)
 		snprintf(buf, sizeof(buf), "%s s", seconds(i->duration, when));
 		line(out, "duration", buf);
 	}
+	if (i->wall.basis != WALL_NONE) {
+		snprintf(buf, sizeof(buf), "%s s, %s", seconds(wall_ns(&i->wall), when),
+			 wall_basis_text(i->wall.basis));
+		line(out, "wall time", buf);
+	}
 	if (i->epoch != INFO_NONE && gmtime_r(&seconds_of, &tm) &&
 	    strftime(when, sizeof(when), "%F %T UTC", &tm))
 		line(out, "recorded", when);

@@ -73,7 +73,30 @@ if whole:
 if hi <= lo:
     hi = lo + 1
 span, width = hi - lo, (hi - lo) / 1000
-same('wall', figure('wall'), session if whole else span)
+
+
+def wall():
+    """Life of the process that no other started, or of the first to the last of such; without a tree, of the calls and the GPU."""
+    images = [r for r in rows('SL_PROCESS_TREE', 'globalPid parentGlobalPid start end traced') if r[4] == 1]
+    pids = {r[0] for r in images}
+    lives = []
+    for pid in {r[0] for r in images if r[1] not in pids}:
+        own = sorted((r for r in images if r[0] == pid), key=lambda r: r[2])
+        lives.append((own[0][2], own[-1][3]))
+    calls = []
+    for table in ('CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY', 'CUPTI_ACTIVITY_KIND_MEMSET',
+                  'CUPTI_ACTIVITY_KIND_GRAPH_TRACE', 'CUPTI_ACTIVITY_KIND_RUNTIME', 'OSRT_API', 'SYSCALL'):
+        calls += [t for row in rows(table, 'start end') for t in row if t is not None]
+    calls += [t for kind, *row in rows('NVTX_EVENTS', 'eventType start end') if kind in (34, 59, 60) for t in row if t is not None]
+    if not lives:
+        return max(calls) - min(calls) if calls else session
+    first, last = min(a for a, b in lives), max(max(calls) if b is None else b for a, b in lives)
+    if session and first < session and last > 0:
+        first, last = max(first, 0), min(last, session)
+    return last - first
+
+
+same('wall', figure('wall'), max(wall(), 1))
 
 
 def bins(spans, weights=None):
