@@ -90,6 +90,8 @@ void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
 	*bytes = 0;
 	if (!b)
 		return;
+	if (!b->next && guest.host->begun)
+		guest.host->begun();
 	b->since = guest.host->now();
 	b->bytes = (uint32_t)bytes_for(b->since);
 	/* Release: a reader of OUT also reads @since (buffers_oldest()). */

@@ -38,11 +38,13 @@ struct sl_cuda_host {
 	 * link with. */
 	void *(*load)(const char *path, int flags);
 	void *(*symbol)(void *handle, const char *name);
+	/* CUPTI has requested its first buffer. May be NULL. */
+	void (*begun)(void);
 };
 
 struct sl_cuda_guest {
 	/*
-	 * Delivers the records that CUPTI buffers; @final: the process is about to exit normally. No-op in a forked child.
+	 * Delivers the records that CUPTI buffers; @final: the process is about to end, or to exec. No-op in a forked child.
 	 * CUPTI's own worker delivers full buffers only: to be called every flush_ms, and once after the first call
 	 * (unified memory counters cannot be enabled before cuInit).
 	 */
@@ -52,6 +54,8 @@ struct sl_cuda_guest {
 	 * case. Disabling delivers buffered records. One caller at a time.
 	 */
 	void (*record)(bool on);
+	/* CUPTI is not called any more, not even by the other functions. No thread is in one of them. */
+	void (*end)(void);
 	/* The program is about to subscribe itself (torch.profiler, ...): unsubscribes. True: the slot is free now. */
 	bool (*yield)(void);
 };

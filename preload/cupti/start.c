@@ -234,6 +234,11 @@ static bool yield(void)
 	return result == CUPTI_OK;
 }
 
+static void end(void)
+{
+	__atomic_store_n(&guest.running, 0, __ATOMIC_RELEASE);
+}
+
 __attribute__((visibility("default"))) int sl_cuda_start(const struct sl_cuda_host *host,
 							 struct sl_cuda_guest *to)
 {
@@ -246,6 +251,7 @@ __attribute__((visibility("default"))) int sl_cuda_start(const struct sl_cuda_ho
 	guest.recording = host->recording;
 	to->flush = flush;
 	to->record = record;
+	to->end = end;
 	to->yield = yield;
 	if (host->flags & SL_CUDA_NO_CUPTI)
 		return -1;

@@ -6,7 +6,8 @@
  *   gpu_dlsym.c    returns entries from dlsym, cuGetProcAddress and the like
  *   gpu_entry.c    the entries: one forwarder in assembly for all functions, and the record of a call
  *   gpu_profiler.c calls that begin and end a capture
- *   gpu_cupti.c    loads libtrace-cuda.so, records for it, flushes it
+ *   gpu_cupti.c    loads libtrace-cuda.so, records for it
+ *   gpu_worker.c   flushes it, makes it follow the gate, stops it before the process ends
  *   gpu_yield.c    hands CUPTI over to a program that uses it itself
  *
  * No function of these libraries is exported by name: a program without them, or with weak references to them, must find
@@ -111,9 +112,6 @@ void *sl_gpu_yield_entry_of(const void *real);
 
 /* ---- gpu_cupti.c ---- */
 
-/* Releases CUPTI for the program; once. */
-void sl_gpu_yield(void);
-
 enum sl_gpu_cupti {
 	SL_GPU_CUPTI_NOT_YET = 0,
 	SL_GPU_CUPTI_LOADING,
@@ -121,15 +119,31 @@ enum sl_gpu_cupti {
 	SL_GPU_CUPTI_DONE,   /* or not wanted */
 };
 extern uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
-/* Makes CUPTI record if and only if the gate is open. */
-void sl_gpu_follow_gate(void);
-extern uint32_t sl_gpu_cupti_gate; /* the gate as CUPTI knows it */
-/* Makes CUPTI deliver its buffered records. */
-void sl_gpu_flush(void);
-/* In a forked child. */
-void sl_gpu_cupti_forked(void);
+extern uint32_t sl_gpu_cupti_gate;  /* the gate as CUPTI knows it */
 /* Before a process's first CUDA call, and after it. */
 void sl_gpu_start_cupti(void);
 void sl_gpu_after_first_call(void);
+
+/* ---- gpu_worker.c ---- */
+
+/* Makes CUPTI record if and only if the gate is open. */
+void sl_gpu_follow_gate(void);
+/* Makes CUPTI deliver its buffered records. */
+void sl_gpu_flush(void);
+/* Releases CUPTI for the program; once. */
+void sl_gpu_yield(void);
+/* Around a fork: no thread of the tracer is inside CUPTI. Bounded. False: nothing to do afterwards. */
+bool sl_gpu_before_fork(void);
+void sl_gpu_after_fork(void); /* in the parent */
+/* In a forked child. */
+void sl_gpu_cupti_forked(void);
+
+/* How this process's program ends, which CUPTI does not notice by itself: a last flush, bounded. */
+enum sl_gpu_end {
+	SL_GPU_END_EXIT, /* in a handler of exit() */
+	SL_GPU_END_NOW,  /* _exit() */
+	SL_GPU_END_EXEC, /* which may fail: CUPTI goes on */
+};
+void sl_gpu_end(enum sl_gpu_end how);
 
 #pragma GCC visibility pop

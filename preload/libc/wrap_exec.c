@@ -1,17 +1,21 @@
 /*
- * wrap_exec.c - exec and posix_spawn: programs started by this one are traced, whatever their environment.
+ * wrap_exec.c - exec and posix_spawn: programs started by this one are traced, whatever their environment. And the other
+ * ends of a program that run no exit handlers.
  *
  * The shim's variables are added to environments that lack them (environment.c); the new program's constructor
  * removes them again before main (SIGHTLINE_CLEAN). The new environment is built on the stack: this may run in a
  * vfork child, whose allocations would be the parent's.
  */
 #include "preload/core/environment.h"
+#include "preload/gpu/gpu_engine.h"
 #include "preload/libc/wrap.h"
 
 #include <alloca.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
+
+#include "preload/wire/sys.h"
 
 /*
  * Makes `env` the environment to pass on for the program @...: a macro, as alloca() takes the memory from the caller's
@@ -30,9 +34,11 @@
 /* exec does not return: the record is written before, whether or not the gate is open. */
 static bool announce_exec(struct sl_call *call, const char *path)
 {
-	bool traced = sl_enter(call);
 	uint64_t zero = 0;
+	bool traced;
 
+	sl_gpu_end(SL_GPU_END_EXEC);
+	traced = sl_enter(call);
 	if (sl_ready())
 		sl_meta(SL_META_EXEC, traced ? call->start : sl_ticks(), &zero, 1, path ? path : "",
 			path ? strlen(path) : 0);
@@ -132,3 +138,18 @@ SL_WRAPPER(int, execle, (const char *path, const char *arg, ...))
 	}
 WRAP_SPAWN(posix_spawn, false)
 WRAP_SPAWN(posix_spawnp, true)
+
+/* Not recorded: the end of the process is. */
+#define WRAP_EXIT(name)                                       \
+	SL_WRAPPER(void, name, (int status))                  \
+	{                                                     \
+		void (*real)(int) = sl_get_real(SL_H_##name); \
+		sl_gpu_end(SL_GPU_END_NOW);                   \
+		if (real)                                     \
+			real(status);                         \
+		for (;;)                                      \
+			sl_sys1(SYS_exit_group, status);      \
+	}
+WRAP_EXIT(_exit)
+WRAP_EXIT(_Exit)
+WRAP_EXIT(quick_exit)

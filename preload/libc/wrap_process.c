@@ -1,6 +1,7 @@
 /* wrap_process.c - fork, clone, namespaces, prctl, ptrace. vfork and syscall(): wrap_jump.c. */
 #include "preload/core/clockless.h"
 #include "preload/core/seccomp.h"
+#include "preload/gpu/gpu_engine.h"
 #include "preload/libc/wrap.h"
 
 #include <sched.h>
@@ -22,12 +23,15 @@ static void in_child(void)
 	{                                                                \
 		SL_REAL(NEG, pid_t, name, (void));                       \
 		struct sl_call call;                                     \
+		bool held = sl_gpu_before_fork();                        \
 		bool traced = sl_enter(&call);                           \
 		pid_t rc = real();                                       \
 		if (rc == 0) {                                           \
 			in_child();                                      \
 			return 0;                                        \
 		}                                                        \
+		if (held)                                                \
+			sl_gpu_after_fork();                             \
 		if (traced) {                                            \
 			sl_stop(&call);                                  \
 			sl_leave_call(&call, SL_H_##name, rc, rc == -1); \

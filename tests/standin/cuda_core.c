@@ -228,8 +228,27 @@ void object_drop(void *object)
 
 /* ---- before cuInit ---- */
 
+static uint32_t is_over; /* atomic */
+
+int standin_driver_is_over(void)
+{
+	return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* The real one destroys its contexts in a handler of exit(). */
+static void end(void)
+{
+	__atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+}
+
+static void end_at_exit(void)
+{
+	atexit(end);
+}
+
 static int init(unsigned flags)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const char *devices = getenv("STANDIN_DEVICES");
 
 	if (flags)
@@ -241,6 +260,7 @@ static int init(unsigned flags)
 		driver.device_cnt = DEVICE_MAX;
 	if (driver.device_cnt <= 0)
 		return CUDA_NO_DEVICE;
+	pthread_once(&once, end_at_exit);
 	driver.up = true;
 	return CUDA_OK;
 }

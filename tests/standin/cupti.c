@@ -64,6 +64,11 @@ uint32_t standin_version(void)
 	return version;
 }
 
+bool standin_owns(void)
+{
+	return !owner || owner == getpid();
+}
+
 /* The real one hangs there. */
 void standin_check_child(const char *function)
 {
@@ -84,6 +89,7 @@ static int fails(const char *function, int argument)
 	size_t len = strlen(function);
 
 	standin_check_child(function);
+	standin_check_end(function);
 	for (; list && *list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
 		if (strncmp(list, function, len))
 			continue;
@@ -300,6 +306,7 @@ EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **r
 	uint8_t *next = *record ? *record : buffer;
 	uint32_t kind;
 
+	standin_check_end("ActivityGetNextRecord");
 	if (!buffer)
 		return INVALID_PARAMETER;
 	if (*record) {
@@ -326,11 +333,19 @@ EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, siz
 
 EXPORT int cuptiActivityFlushAll(uint32_t forced)
 {
+	int result;
+
 	FAIL("ActivityFlushAll", 0);
 	/* Where the GPU was never used the real one has been seen to hang. */
 	if (!standin_used)
 		standin_wrong("flushed before there was anything");
-	return standin_requested ? standin_flush(forced & CUPTI_FLUSH_FORCED) : INVALID_OPERATION;
+	if (!standin_requested)
+		return INVALID_OPERATION;
+	__atomic_add_fetch(&standin_flushes, 1, __ATOMIC_SEQ_CST);
+	usleep((useconds_t)standin_env("STANDIN_CUPTI_FLUSH", 0) * 1000);
+	result = standin_flush(forced & CUPTI_FLUSH_FORCED);
+	__atomic_sub_fetch(&standin_flushes, 1, __ATOMIC_SEQ_CST);
+	return result;
 }
 
 EXPORT int cuptiActivityFlushPeriod(uint32_t ms)

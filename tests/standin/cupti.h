@@ -11,6 +11,7 @@
  *   STANDIN_CUPTI_FAIL=ActivityEnable:52=21,Subscribe=35    results of functions, by argument
  *   STANDIN_CUPTI_DROP=N         every Nth record finds no room
  *   STANDIN_CUPTI_LATE=MS        the last buffer of a forced flush comes that much later, from the worker
+ *   STANDIN_CUPTI_FLUSH=MS       a flush takes that long
  *   STANDIN_CUPTI_AHEAD=1        it has the next buffer as soon as one is flushed, for calls that may never come
  *   STANDIN_CUPTI_SHIFT=BYTES    fields lie that much further on: a layout of the future
  *   STANDIN_CUPTI_LIES=NAME,NAME  bugs it has (cupti_bugs.def); none: no bug; default: those of its version
@@ -68,15 +69,22 @@ bool standin_enabled(int kind);
 int standin_flush(bool forced);
 size_t standin_dropped(void);
 void standin_reset(void);
+void standin_stop(void);               /* the worker, which returns no more buffers */
+extern __thread bool standin_delivers; /* this thread is in the client's callback */
 
 /* cupti.c */
 uint32_t standin_version(void);
 bool standin_left_out(int is_driver, uint32_t id);
 void standin_check_child(const char *function);
+bool standin_owns(void); /* false in a forked child */
 void standin_resource(uint32_t id, const struct cupti_resource_data *data);
 uint64_t standin_env(const char *name, uint64_t otherwise);
 _Noreturn void standin_wrong(const char *what);
 uint64_t standin_now(void);
+
+/* cupti_end.c */
+extern uint32_t standin_flushes; /* atomic: in progress */
+void standin_check_end(const char *function);
 
 /* cupti_work.c */
 bool standin_attach(void);

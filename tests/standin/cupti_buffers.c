@@ -17,6 +17,8 @@ uint32_t standin_period, standin_zeroed, standin_used;
 static uint64_t enabled;
 static size_t dropped, emitted;
 static unsigned delivering; /* by the worker */
+static bool stopped;
+__thread bool standin_delivers;
 static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
 
 struct shape_field {
@@ -133,7 +135,9 @@ static void deliver(struct buffer *b)
 		at += p.bytes;
 	}
 	free(copy);
+	standin_delivers = true;
 	standin_completed(NULL, 0, b->data, b->size, b->valid);
+	standin_delivers = false;
 	free(b->records);
 	free(b);
 }
@@ -185,7 +189,7 @@ static void *work(void *unused)
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&wake, &standin_lock, &until);
-		b = take_complete(&full, false);
+		b = stopped ? NULL : take_complete(&full, false);
 		delivering++;
 		pthread_mutex_unlock(&standin_lock);
 		deliver_all(b);
@@ -194,6 +198,15 @@ static void *work(void *unused)
 		pthread_cond_broadcast(&delivered);
 	}
 	return NULL;
+}
+
+void standin_stop(void)
+{
+	pthread_mutex_lock(&standin_lock);
+	stopped = true;
+	while (delivering)
+		pthread_cond_wait(&delivered, &standin_lock);
+	pthread_mutex_unlock(&standin_lock);
 }
 
 static void start_worker(void)

@@ -64,6 +64,9 @@ int standin_observe(const struct standin_observer *observer);
 uint32_t standin_api(int is_exit, int is_driver, const char *name, uint32_t correlation,
 		     int result);
 
+/* The driver's exit handler has run, which was registered by the first cuInit(). */
+int standin_driver_is_over(void);
+
 /*
  * How long the next kernels of this thread take: kernels of the stand-in have no code. A kernel whose mangled name
  * holds "_us<N>_" takes N microseconds, others standin_kernel_ns (default 5,000).

@@ -132,7 +132,8 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 {
 	int64_t until = gpu_session_ns(as, f->until), before = p->reached.until;
 
-	p->has_reported_all |= f->is_last != 0;
+	/* An exec that fails comes after a last flush, too. */
+	p->has_reported_all = f->is_last != 0;
 
 	if (f->dropped) {
 		db_lost(as->db, before == INT64_MIN ? p->time.first : before, until,
