@@ -1,6 +1,4 @@
 """first.py: the checks that come first: no toolkit, no Python package, a minute. What fails here explains the rest."""
-import ctypes
-import glob
 import os
 import platform
 import shutil
@@ -8,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from tools import Failed, NotRun, Report, read
+from tools import Failed, NotRun, Report, copies, read
 
 CHECKS = []
 
@@ -29,14 +27,6 @@ def ask(*command):
         return "(%s)" % e
 
 
-def copies():
-    """Every libcupti that a program may find."""
-    places = ["/usr/local/cuda*/extras/CUPTI/lib64", "/usr/local/cuda*/lib64", "/usr/local/cuda*/lib", "/usr/lib/*"]
-    places += [os.path.join(p, "nvidia", "*", "lib") for p in sys.path if p]
-    files = {os.path.realpath(f) for p in places for f in glob.glob(p + "/libcupti.so*")}
-    return sorted(files)
-
-
 @check("the machine")
 def machine(tools):
     shm = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
@@ -52,13 +42,16 @@ def machine(tools):
         ("driver", read("/proc/driver/nvidia/version").split("\n")[0]),
         ("driver parameters", ask("sh", "-c", "grep -h Profiling /proc/driver/nvidia/params")),
         ("nvidia-smi", ask("nvidia-smi", "--query-gpu=name,driver_version,mig.mode.current,memory.total", "--format=csv,noheader")),
-        ("libcupti", " ".join(copies()) or "none"),
+        ("libcupti", " ".join("%s (API %d)" % (c.path, c.api) for c in copies()) or "none"),
+        ("SIGHTLINE_CUPTI", tools.given.get("SIGHTLINE_CUPTI") or os.environ.get("SIGHTLINE_CUPTI") or "not set"),
         ("debugger", shutil.which("cuda-gdb") or shutil.which("gdb") or "none"),
         ("core pattern", read("/proc/sys/kernel/core_pattern")),
         ("sightline status", "\n" + ask(tools.sightline, "status", "-e")),
     ]
     tools.keep("machine", "".join("%s: %s\n" % f for f in facts))
-    return "%s; CUPTI: %s" % (platform.release(), ", ".join(os.path.basename(f) for f in copies()) or "none found")
+    found = ", ".join("%d" % c.api for c in copies()) or "none found"
+    given = "; programs are given %s" % tools.given["SIGHTLINE_CUPTI"] if tools.given else ""
+    return "%s; API of CUPTI: %s%s" % (platform.release(), found, given)
 
 
 def ptx(tools, *arguments, options=(), want=0, seconds=60):
@@ -74,6 +67,14 @@ def untraced(tools):
     return "works"
 
 
+def one_of_each(tools):
+    """The newest copies of libcupti, of each version one."""
+    found = {c.api: c for c in tools.usable()}
+    if not found:
+        raise NotRun("no libcupti that the driver serves: %s" % (", ".join(c.path for c in copies()) or "none found"))
+    return [found[api] for api in sorted(found, reverse=True)[:3]]
+
+
 def between(text, begin, end):
     return text.partition(begin)[2].partition(end)[0]
 
@@ -82,10 +83,7 @@ def between(text, begin, end):
 def probe(tools):
     """Of each copy, with nothing of ours in between: what its documentation leaves open."""
     said = []
-    files = [os.environ["SIGHTLINE_CUPTI"]] if os.environ.get("SIGHTLINE_CUPTI") else copies()
-    if not files:
-        raise NotRun("no libcupti found")
-    for file in files[:3]:
+    for _, file, _ in one_of_each(tools):
         out = tools.run([tools.program("probe"), file], "probe", tools.libraries(), seconds=30)
         tools.keep("probe", file + "\n" + out)
         version = between(out, "\nversion ", " ")
@@ -97,6 +95,58 @@ def probe(tools):
             % (version, "asks for" if ahead else "does not ask for", "keeps" if kept else "does not keep", "; refuses: " + "; ".join(refused) if refused else "")
         )
     return " / ".join(said)
+
+
+def ask_facts(tools, *words):
+    """What facts.c prints: name -> number, the last word of a line."""
+    out = tools.run([tools.program("facts"), *[str(w) for w in words]], "facts " + str(words[0]), tools.libraries(), seconds=60)
+    tools.keep("facts", " ".join(str(w) for w in words) + "\n" + out)
+    return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in out.splitlines() if line[-1:].isdigit()}, out
+
+
+@check("times of kernels, by CUPTI alone")
+def clocks(tools):
+    """The shim takes the program's clock or CUPTI's own, by version: the one that it takes must give times to all kernels."""
+    cnt, said = 2000 if tools.standin else 100000, []
+    for api, file, _ in one_of_each(tools):
+        known, wrong = ask_facts(tools, "version", file)[1].split("\n"), {}
+        for way in ("times", "clock", "late"):
+            got, _ = ask_facts(tools, way, file, cnt)
+            wrong[way] = {k: got[k] for k in ("missing", "zero", "backwards", "foreign") if got.get(k)}
+        text = "API %d: of %d kernels %s by its default clock, %s by the program's, %s where a context came first" % (
+            api, cnt, *[", ".join("%d %s" % (n, k) for k, n in wrong[w].items()) or "none wrong" for w in ("times", "clock", "late")]
+        )
+        if wrong["times"] or ((wrong["clock"] or wrong["late"]) and not any(k.startswith("known CLOCK") for k in known)):
+            raise Failed(text + ": known_bad.def has no such bug")
+        said.append(text)
+    return " / ".join(said)
+
+
+@check("habits of CUPTI")
+def habits(tools):
+    """Each of them is the reason for something in the shim; none is an error, whatever the answer."""
+    said = []
+    for api, file, _ in one_of_each(tools):
+        words = ["%s events without being asked" % ask_facts(tools, "events", file, 20)[0].get("unasked", "?")]
+        for way, what in (("zeroed", "buffers taken for zeroed after cuptiUnsubscribe"), ("exit", "a flush from a destructor")):
+            try:
+                words.append("%s: %s" % (what, ask_facts(tools, way, file)[1].split("\n")[-2].rpartition(" ")[2]))
+            except Failed as e:
+                words.append("%s: %s" % (what, e))
+        said.append("API %d: %s" % (api, "; ".join(words)))
+    return " / ".join(said)
+
+
+@check("addresses of cuGetProcAddress")
+def addresses(tools):
+    """A function that is not exported under any name of the table would be called unseen."""
+    got, out = ask_facts(tools, "addresses")
+    others = [s.split()[1] for s in out.splitlines() if s.startswith("other ")]
+    if others or not got["given"]:
+        raise Failed("%d functions are not those that are exported: %s" % (len(others), " ".join(others[:8])))
+    return "%d answers for %d names, all exported; %d names of the table are not there" % (
+        got["given"], got["names"], got["names"] - got["exported"]
+    )
 
 
 @check("driver calls")
@@ -146,6 +196,7 @@ def times(tools):
 @check("nodes of graphs")
 def nodes(tools):
     report, out = ptx(tools, options=("--cuda-graph-trace=node",))
+    report.cupti()
     tools.truth(report, out, "calls", "activity", "joined", "node", *([] if tools.standin else ["real"]))
     known = report.rows("SELECT count(*) FROM CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_NODE_EVENTS")
     return "%s; %d nodes have an origin" % (report.sound(), known[0][0] if known else 0)
@@ -156,6 +207,7 @@ def everything(tools):
     """Kinds of records that are asked for seldom: none may be refused, or break the others."""
     options = ["--cuda-%s=true" % o for o in ("memory-usage", "event-trace", "um-gpu-page-faults", "um-cpu-page-faults")]
     report, out = ptx(tools, options=options)
+    report.cupti()
     tools.truth(report, out, "calls", "activity", "joined", *([] if tools.standin else ["real"]))
     tables = ["CUPTI_ACTIVITY_KIND_" + k for k in ("CUDA_EVENT", "SYNCHRONIZATION", "OVERHEAD", "JIT")]
     tables += ["CUDA_GPU_MEMORY_USAGE_EVENTS", "TARGET_INFO_GPU"]
@@ -170,7 +222,8 @@ def everything(tools):
 @check("a GPU that is never idle")
 def busy(tools):
     """CUPTI keeps back a buffer in which something runs: the rest must not wait for it, nor stand twice."""
-    report, out = ptx(tools, "ahead", "1500", options=("--cuda-flush-interval=200",))
+    report, out = ptx(tools, "ahead", "400" if tools.standin else "1500", options=("--cuda-flush-interval=200",))
+    report.cupti()
     tools.truth(report, out, "calls", "activity", "joined", *([] if tools.standin else ["real"]))
     cnt, untold = report.untold()
     return "%s; %d of %d calls without CUPTI's id" % (report.sound(), untold, cnt)
@@ -179,13 +232,15 @@ def busy(tools):
 @check("killed")
 def killed(tools):
     report, out = ptx(tools, "killed", options=("--cuda-flush-interval=300",), want=137)
+    report.cupti()
     tools.truth(report, out, "calls", "activity", "joined", *([] if tools.standin else ["real"]))
     return report.sound()
 
 
 @check("a kernel that still runs at the end")
 def endless(tools):
-    report, out = ptx(tools, "endless")
+    report, _ = ptx(tools, "endless")
+    report.cupti()
     kernels = sum(c for c, _ in report.kernels().values())
     lost = dict(report.lost())
     if set(lost) - {"GPU work: CUPTI does not know when it was"}:
@@ -213,6 +268,7 @@ def preload(tools):
     if not finished(path):
         raise Failed("the report is not finished")
     report = Report(path)
+    report.cupti()
     tools.truth(report, out, "activity", "joined", *([] if tools.standin else ["real"]))
     return report.sound()
 
@@ -220,6 +276,7 @@ def preload(tools):
 @check("stacks of calls")
 def stacks(tools):
     report, _ = ptx(tools, options=("--cudabacktrace=all",))
+    report.cupti()
     rows = report.rows("SELECT count(DISTINCT id) FROM CUDA_CALLCHAINS", "CUDA_CALLCHAINS")
     if not rows or not rows[0][0]:
         raise Failed("no call has a stack")
@@ -227,10 +284,3 @@ def stacks(tools):
         "SELECT count(*) FROM CUDA_CALLCHAINS JOIN StringIds s ON s.id = symbol WHERE s.value = 'main'", "CUDA_CALLCHAINS"
     )
     return "%d stacks, %d frames of main" % (rows[0][0], names[0][0])
-
-
-def driver_version():
-    cuda, number = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
-    if cuda.cuDriverGetVersion(ctypes.byref(number)):
-        raise NotRun("the driver does not answer")
-    return "%d.%d" % (number.value // 1000, number.value % 1000 // 10)

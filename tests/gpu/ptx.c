@@ -6,12 +6,19 @@
  *   ptx ahead [N]   N kernels of 4 ms, some always queued behind the one that runs
  *   ptx endless     ends while a kernel of 3 s runs
  *   ptx killed      kills itself once everything is over for long
+ *   ptx slow        its exit handlers and destructors take long
+ *   ptx leaves      the work is a child's, which ends by _exit() right behind it
+ *   ptx unseen      context, module and some kernels by calls that nothing can watch; then the rest
+ *   ptx captures N  a graph is made and launched; then N times: cuProfilerStart, kernels and the graph, cuProfilerStop, the
+ *                   graph again. It prints what lies between start and stop
  */
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/gpu/unseen.h"
 #include "tests/standin/cuda_types.h"
 
 #define FUNCTIONS(F)                                                                         \
@@ -47,6 +54,8 @@
 	F(int, cuEventSynchronize, (CUevent))                                                \
 	F(int, cuEventElapsedTime, (float *, CUevent, CUevent))                              \
 	F(int, cuEventDestroy_v2, (CUevent))                                                 \
+	F(int, cuProfilerStart, (void))                                                      \
+	F(int, cuProfilerStop, (void))                                                       \
 	F(int, cuLaunchKernel,                                                               \
 	  (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
 	   CUstream, void **, void **))
@@ -92,6 +101,7 @@ enum {
 	ADDS = 10,
 	SPINS = 20,
 	GRAPHS = 5,
+	BETWEEN = 2, /* kernels of a capture that are in no graph */
 	BEHIND = 8
 };
 
@@ -156,7 +166,7 @@ static float timed(CUstream stream)
 	return ms;
 }
 
-static void graph(CUfunction f, CUdeviceptr at, CUstream stream)
+static CUgraphExec graph_of(CUfunction f, CUdeviceptr at, CUstream stream)
 {
 	CUgraphExec exec;
 	CUgraph g;
@@ -167,11 +177,23 @@ static void graph(CUfunction f, CUdeviceptr at, CUstream stream)
 		add(f, at, stream);
 	DO(cuStreamEndCapture, stream, &g);
 	DO(cuGraphInstantiateWithFlags, &exec, g, 0);
-	for (i = 0; i < GRAPHS; i++)
+	DO(cuGraphDestroy, g);
+	return exec;
+}
+
+static void replay(CUgraphExec exec, int cnt, CUstream stream)
+{
+	while (cnt--)
 		DO(cuGraphLaunch, exec, stream);
 	DO(cuStreamSynchronize, stream);
+}
+
+static void graph(CUfunction f, CUdeviceptr at, CUstream stream)
+{
+	CUgraphExec exec = graph_of(f, at, stream);
+
+	replay(exec, GRAPHS, stream);
 	DO(cuGraphExecDestroy, exec);
-	DO(cuGraphDestroy, g);
 }
 
 /* Number of words that are not what they must be. */
@@ -241,13 +263,123 @@ static int ahead(int cnt)
 	return 0;
 }
 
+static int captures(int cnt)
+{
+	CUfunction f = function("add_us5_");
+	CUgraphExec exec;
+	CUstream stream;
+	CUdeviceptr at;
+	int i, j;
+
+	DO(cuStreamCreate, &stream, CUDA_STREAM_NON_BLOCKING);
+	DO(cuMemAlloc_v2, &at, BYTES);
+	exec = graph_of(f, at, stream);
+	replay(exec, 1, stream);
+	for (i = 0; i < cnt; i++) {
+		DO(cuProfilerStart);
+		for (j = 0; j < BETWEEN; j++)
+			add(f, at, stream);
+		replay(exec, GRAPHS, stream);
+		DO(cuProfilerStop);
+		replay(exec, 2, stream);
+	}
+	DO(cuGraphExecDestroy, exec);
+	DO(cuMemFree_v2, at);
+	DO(cuStreamDestroy_v2, stream);
+	printf("kernel add_us5_ %d %d\n", cnt * BETWEEN, cnt * BETWEEN * 5000);
+	printf("node-kernel add_us5_ %d %d\n", cnt * 3 * GRAPHS, cnt * 3 * GRAPHS * 5000);
+	printf("graph %d\n", cnt * GRAPHS);
+	return 0;
+}
+
+/* As begin(), and four kernels: neither by the addresses that the loader gave, nor counted. */
+#define UNSEEN(name, parameters, ...)                                                \
+	do {                                                                         \
+		int(*real_) parameters = (int(*) parameters)unseen(library, #name);  \
+		int result_ = real_ ? real_(__VA_ARGS__) : -1;                       \
+		if (result_) {                                                       \
+			fprintf(stderr, "%s, by its address: %d\n", #name, result_); \
+			exit(1);                                                     \
+		}                                                                    \
+	} while (0)
+
+static void begin_unseen(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	uint64_t ns = 100000;
+	void *arguments[] = {&ns};
+	CUcontext context;
+	CUfunction f;
+
+	is_real = !dlsym(library, "standin_observe");
+	UNSEEN(cuInit, (unsigned), 0);
+	UNSEEN(cuDevicePrimaryCtxRetain, (CUcontext *, int), &context, 0);
+	UNSEEN(cuCtxSetCurrent, (CUcontext), context);
+	UNSEEN(cuModuleLoadData, (CUmodule *, const void *), &module, image);
+	UNSEEN(cuModuleGetFunction, (CUfunction *, CUmodule, const char *), &f, module,
+	       "spin_us100_");
+	for (int i = 0; i < 4; i++)
+		UNSEEN(cuLaunchKernel,
+		       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+			unsigned, CUstream, void **, void **),
+		       f, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL);
+	UNSEEN(cuCtxSynchronize, (void), );
+}
+
+/* Exit handlers that are registered before CUDA's run after them, destructors after all handlers. */
+static bool is_slow;
+
+static void linger(void)
+{
+	usleep(100000);
+}
+
+__attribute__((destructor)) static void linger_more(void)
+{
+	if (is_slow)
+		usleep(200000);
+}
+
+/* Nothing of CUDA survives a fork: the child begins, and ends without any handler. */
+static int leave_at_once(void)
+{
+	int status = -1, pid = fork();
+
+	if (pid) {
+		waitpid(pid, &status, 0);
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+	begin();
+	printf("wrong %d\nthread 1\n", work());
+	tally_print();
+	fflush(stdout);
+	_exit(0);
+}
+
+static int perform(const char *what, int cnt)
+{
+	if (!strcmp(what, "ahead"))
+		return ahead(cnt ? cnt : 600);
+	if (!strcmp(what, "captures"))
+		return captures(cnt ? cnt : 1);
+	return work();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	int wrong;
 
-	begin();
-	wrong = strcmp(what, "ahead") ? work() : ahead(argc > 2 ? atoi(argv[2]) : 600);
+	if (!strcmp(what, "leaves"))
+		return leave_at_once();
+	is_slow = !strcmp(what, "slow");
+	if (is_slow)
+		atexit(linger);
+	if (!strcmp(what, "unseen"))
+		begin_unseen();
+	else
+		begin();
+	wrong = perform(what, argc > 2 ? atoi(argv[2]) : 0);
 	DO(cuCtxSynchronize);
 	if (!strcmp(what, "endless"))
 		spin(function("spin_us3000000_"), 3000000000ull, NULL);

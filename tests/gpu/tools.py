@@ -1,4 +1,7 @@
 """tools.py: what the checks of check-gpu share: programs run within a time, reports, what is known of a hang."""
+import collections
+import concurrent.futures
+import functools
 import glob
 import importlib.util
 import os
@@ -8,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -29,7 +33,7 @@ class Failed(Exception):
 class Report:
     def __init__(self, path):
         self.path = path
-        self.db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
+        self.db = sqlite3.connect("file:%s?mode=ro" % path, uri=True, check_same_thread=False)
         self.tables = {r[0] for r in self.db.execute("SELECT name FROM sqlite_master")}
 
     def rows(self, sql, *tables):
@@ -52,6 +56,10 @@ class Report:
     def diagnostics(self, least=2):
         sql = "SELECT text FROM DIAGNOSTIC_EVENT WHERE severity >= %d" % least
         return [r[0] for r in self.rows(sql, "DIAGNOSTIC_EVENT")]
+
+    def avoided(self):
+        """Bugs of this CUPTI that the shim knows and has stepped around."""
+        return [t.partition("avoided: ")[2] for t in self.diagnostics(1) if t.startswith("Bug of CUPTI")]
 
     def cupti(self):
         """The line that says which CUPTI delivers; fails with what is said instead."""
@@ -166,6 +174,53 @@ def stop(sid):
             pass
 
 
+# ---- which libcupti ----
+
+Copy = collections.namedtuple("Copy", "api path found")  # found: the shim finds it by itself, whatever the program
+ASK = """
+import ctypes, sys
+version = ctypes.c_uint32(0)
+sys.exit(ctypes.CDLL(sys.argv[1]).cuptiGetVersion(ctypes.byref(version)) or print(version.value))
+"""
+
+
+def major(api):
+    """Of CUDA, by the version of CUPTI's API: 28 -> 12, 130001 -> 13."""
+    return api // 10000 if api >= 130000 else 12 if api >= 19 else 11
+
+
+def ask_version(path):
+    """0: it cannot be loaded. In a process of its own: this one shall know nothing of CUDA."""
+    try:
+        done = subprocess.run([sys.executable, "-c", ASK, path], capture_output=True, text=True, check=False, timeout=20)
+        return int(done.stdout)
+    except (ValueError, OSError, subprocess.TimeoutExpired):
+        return 0
+
+
+@functools.lru_cache(None)
+def copies():
+    """Every libcupti that a program may find, the oldest first."""
+    roots = ["/usr/local/cuda", os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")]
+    certain = [r + tail for r in roots if r for tail in ("/extras/CUPTI/lib64", "/lib64", "/lib")] + ["/usr/lib/*"]
+    others = ["/usr/local/cuda-*/extras/CUPTI/lib64", os.environ.get("CONDA_PREFIX", "/nowhere") + "/lib"]
+    others += [os.path.join(p, "nvidia", "*", "lib") for p in sys.path if p]
+    there = {}
+    for places, found in ((others, False), (certain, True)):
+        there.update({os.path.realpath(f): found for p in places for f in glob.glob(p + "/libcupti.so*")})
+    return sorted(c for c in (Copy(ask_version(f), f, found) for f, found in there.items()) if c.api)
+
+
+def driver_number():
+    """13000: the driver is one for CUDA 13.0; 0: it does not answer."""
+    code = "import ctypes; n = ctypes.c_int(0); print(0 if ctypes.CDLL('libcuda.so.1').cuDriverGetVersion(ctypes.byref(n)) else n.value)"
+    try:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=20)
+        return int(done.stdout)
+    except (ValueError, OSError, subprocess.TimeoutExpired):
+        return 0
+
+
 # ---- programs ----
 
 
@@ -173,6 +228,9 @@ class Tools:
     def __init__(self, build, work, out=None, standin=False):
         self.build, self.work, self.out, self.standin = build, work, out, standin
         self.deadline = None
+        self.lock = threading.Lock()
+        _, most = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (most, most))
         self.sightline = self.first(os.path.join(build, "sightline"), os.path.join(build, "bin", "sightline"))
         self.shim = self.first(os.path.join(build, "libtrace.so"), os.path.join(build, "lib", "sightline", "libtrace.so"))
         self.cnt = 0
@@ -186,11 +244,33 @@ class Tools:
         return next((p for p in paths if os.access(p, os.R_OK)), None)
 
     def path(self, name):
-        self.cnt += 1
-        return os.path.join(self.work, "%02d-%s" % (self.cnt, name))
+        with self.lock:
+            self.cnt += 1
+            return os.path.join(self.work, "%02d-%s" % (self.cnt, name))
+
+    def usable(self):
+        """Copies of libcupti that the driver serves: not those of a later CUDA."""
+        mine = os.environ.get("SIGHTLINE_CUPTI")
+        if mine:
+            return [Copy(ask_version(mine), mine, True)]
+        return [c for c in copies() if major(c.api) <= self.driver // 1000]
+
+    @functools.cached_property
+    def driver(self):
+        return driver_number()
+
+    @functools.cached_property
+    def given(self):
+        """Where the shim cannot find one by itself, since there are wheels alone or a toolkit too new: the newest that fits."""
+        fit = self.usable()
+        return {} if not fit or any(c.found for c in fit) else {"SIGHTLINE_CUPTI": fit[-1].path}
 
     def keep(self, name, text):
         """For whoever reads the results elsewhere."""
+        with self.lock:
+            self.keep_locked(name, text)
+
+    def keep_locked(self, name, text):
         if self.out:
             path = os.path.join(self.work, "kept", "%02d-%s.txt" % (len(self.kept), name))
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -215,9 +295,8 @@ class Tools:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=self.work,
-            env={**os.environ, "PYTHONFAULTHANDLER": "1", **(env or {})},
+            env={**os.environ, "PYTHONFAULTHANDLER": "1", **self.given, **(env or {})},
             start_new_session=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2),
         )
         try:
             out, err = child.communicate(timeout=limit)
@@ -229,8 +308,10 @@ class Tools:
         out, err = out.decode(errors="replace"), err.decode(errors="replace")
         # Of a program that is killed sightline ends the same way.
         if child.returncode not in (want, 128 - want if want > 128 else want):
+            if "version `GLIBC_" in err:
+                raise NotRun("%s was built for a newer C library: %s" % (name, err.strip().splitlines()[-1]))
             self.died(command, child.returncode, out, err)
-            said = [s for s in err.strip().splitlines() if not s.startswith("sightline: report")]
+            said = [s for s in (out + err).strip().splitlines() if not s.startswith("sightline: ")] or err.strip().splitlines()
             raise Failed("%s ends with %d: %s" % (name, child.returncode, (said or ["no message"])[-1]))
         return out
 
@@ -249,6 +330,12 @@ class Tools:
         self.last = path
         out = self.run(words, os.path.basename(command[0]) + " traced", env, want, seconds)
         return Report(path), out
+
+    def several(self, cnt, command, *options, **more):
+        """As profile, cnt times, some of them at once: what a machine with a load does, and in a shorter time."""
+        with concurrent.futures.ThreadPoolExecutor(2 if self.standin else 4) as pool:
+            runs = [pool.submit(self.profile, command, *options, **more) for _ in range(cnt)]
+            return [r.result() for r in runs]
 
     def program(self, name):
         """A program that was built beforehand (make gpu-pack), else compiled here."""
@@ -289,6 +376,8 @@ class Tools:
         said = self.path("said")
         with open(said, "w", encoding="utf-8") as f:
             f.write(out)
+        if "activity" in what and "node" not in what and "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" not in report.tables:
+            what += ("node",)  # the default of an old CUPTI
         words = [sys.executable, os.path.join(TOP, "tests", "e2e", "gpu", "gpu_truth.py"), report.path, said, *what]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=self.left(120))
         if done.returncode:

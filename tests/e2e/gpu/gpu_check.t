@@ -15,21 +15,49 @@ is "$?$(cat err)" 0 'without a GPU check-gpu succeeds'
 is "$(cat out)" 'check-gpu: skipped: the driver is a stand-in' 'and says that it did nothing'
 check 'no results are written then' test ! -e results
 
-# ---- all of them, on the stand-ins ----
-"$PY" "$CHECK" --standin -b "$B" -d first >out 2>err
+# ---- all of them, on the stand-ins, where libcupti came in wheels and no toolkit is installed ----
+mkdir -p bare wheels/nvidia/cu13/lib wheels/nvidia/cuda_cupti/lib
+for f in "$STANDIN"/*.so* "$STANDIN/count"; do
+	case $f in */libcupti*) ;; *) ln -s "$f" bare ;; esac
+done
+cp "$STANDIN/libcupti.so.13" wheels/nvidia/cu13/lib
+cp "$STANDIN/libcupti.so.12" wheels/nvidia/cuda_cupti/lib
+hidden=
+for f in /usr/local/cuda* /opt/cuda /usr/lib/*/libcupti.so*; do
+	if [ -d "$f" ]; then hidden="$hidden --tmpfs $f"; elif [ -e "$f" ]; then hidden="$hidden --ro-bind /dev/null $f"; fi
+done
+is_alone=1
+alone() { # COMMAND...: neither a toolkit nor a word on where libcupti is
+	set -- env -u SIGHTLINE_CUPTI -u CUDA_HOME -u CUDA_PATH -u CONDA_PREFIX LD_LIBRARY_PATH="$W/bare" PYTHONPATH="$W/wheels" "$@"
+	# shellcheck disable=SC2086 # words
+	[ -z "$hidden" ] || set -- bwrap --dev-bind / / $hidden "$@"
+	"$@"
+}
+if [ "$hidden" ] && ! alone true 2>/dev/null; then
+	alone() { "$@"; }
+	is_alone=
+	skip 'wheels alone' 'a toolkit is installed, and bwrap cannot hide it'
+fi
+alone "$PY" "$CHECK" --standin -b "$B" -d first >out 2>err
 is "$?$(cat err)" 0 'on the stand-ins all succeed' || diag <out
 "$PY" "$CHECK" -l >want
 sed -n 's/^| \([^|]*\) | passed | .* |$/\1/p' first/RESULTS.md >got
 check 'each of them did' cmp want got
 is "$(tar tzf first/details.tar.gz | grep -c 'machine.txt')" 1 'what the machine is comes along'
 check 'and is known' sh -c 'tar xzOf first/details.tar.gz 00-machine.txt | grep -q "^sightline status"'
+if [ "$is_alone" ]; then
+	is "$(sed -n 's/^| driver calls | .* (\(API [0-9]*\)), \([^;]*\);.*/\1 \2/p' first/RESULTS.md)" \
+		"API 130001 $W/wheels/nvidia/cu13/lib/libcupti.so.13" 'the newest libcupti that the driver serves is found'
+	STANDIN_DRIVER_VERSION=12090 alone "$PY" "$CHECK" --standin -b "$B" -d older 'driver calls' >out
+	is "$?$(grep -c "(API [12][0-9]), $W/wheels/nvidia/cuda_cupti/lib/libcupti.so.12;" out)" 01 'of an older driver an older one' || diag <out
+fi
 
 # ---- what fails, hangs or has no time is reported, and the others run ----
 mkdir broken broken/programs
 ln -s "$BIN" "$SHIM" "$B/libtrace-cuda.so" broken
 printf '#!/bin/sh\necho wrong 0\nexec sleep 1000\n' >broken/programs/ptx
 chmod +x broken/programs/ptx
-"$PY" "$CHECK" --standin -b broken -d second --limit 14 'driver calls, not' 'times' JAX >out 2>err
+"$PY" "$CHECK" --standin -b broken -d second --limit 14 'driver calls, not' 'killed' JAX >out 2>err
 is $? 1 'a check that fails is a failure'
 check 'one that hangs is ended' grep -q '^FAILED   driver calls, not traced: ptx still ran after' out || diag <out
 check 'where it hung is kept' sh -c 'tar xzOf second/details.tar.gz | grep -q "\[S (sleeping)\]"'

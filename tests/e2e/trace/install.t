@@ -59,4 +59,22 @@ if [ "$(id -u)" -eq 0 ]; then
 else
 	skip 'it runs where nothing is installed' 'chroot needs root'
 fi
+
+# ---- gpu-pack: what a machine with a GPU is brought; nothing of the tree is there ----
+check 'make gpu-pack' remake gpu-pack GPU_PACK="$W/pack/gpu" KIT_READY= NVCC=
+is "$(find "$W/pack" -name gpu.tar.gz -size -20480k | wc -l)" 1 'it stays below 20 MB'
+mkdir there
+tar xzf "$W/pack/gpu.tar.gz" -C there
+cp -rL "$B/tests/standin" there/standin
+cat >there/run <<'EOF'
+cd "$1" && LD_LIBRARY_PATH=$1/standin SIGHTLINE_CUPTI=$1/standin/libcupti.so.13 SIGHTLINE_SESSIONS=$1 TMPDIR=$1 HOME=$1 \
+	python3 gpu/tests/gpu/check-gpu --standin 'the machine' 'what CUPTI' 'driver calls' 'nodes' 'LD_PRELOAD' '20 ends'
+EOF
+if bwrap --dev-bind / / true 2>/dev/null; then
+	bwrap --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/bin /bin --proc /proc --dev /dev \
+		--tmpfs /tmp --bind "$W/there" /there /bin/sh /there/run /there >out 2>err
+	is "$?$(grep -c ^passed out)" 07 'check-gpu runs from there, with Python alone' || cat out err | diag
+else
+	skip 'check-gpu runs from there, with Python alone' 'bwrap does not run here'
+fi
 done_testing

@@ -1,7 +1,9 @@
 """torch_work.py KIND [TRACE]: a piece of PyTorch work on a GPU, the same in every run.
 
-KIND: eager, graphs, compile, loader, ddp, loop, step. With TRACE the whole of it runs under torch.profiler, which leaves
-its trace there: the truth for what a report must hold. loop and step print what one launch and one step took, in ns.
+KIND: eager, graphs, compile, loader, ddp, loop, step, short, reduce, twice. With TRACE the whole of it runs under
+torch.profiler, which leaves its trace there: the truth for what a report must hold; twice: it runs again under another
+one, TRACE.first is then the first's. loop and step print what one launch and one step took, in ns. reduce is
+torch.compile(mode="reduce-overhead"), whose last steps are a capture.
 """
 import os
 import sys
@@ -81,13 +83,33 @@ class Numbers(torch.utils.data.Dataset):
 
 
 def loader():
-    batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=64, num_workers=2, pin_memory=True))
+    batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=64, num_workers=4, pin_memory=True, multiprocessing_context="fork"))
 
     def take(_):
         x, y = next(batches)
         return x.to(DEVICE, non_blocking=True), y.to(DEVICE, non_blocking=True)
 
     return train(model(), take, 20)
+
+
+def short():
+    x = torch.ones(64, 64, device=DEVICE)
+    return (x @ x).sum().item()
+
+
+def reduce():
+    net = torch.compile(model().eval(), mode="reduce-overhead")
+    x, _ = synthetic(0)
+    with torch.no_grad():
+        for _ in range(5):  # graphs are recorded in the first few
+            net(x)
+        torch.cuda.synchronize()
+        torch.cuda.profiler.start()
+        for _ in range(10):
+            result = net(x).sum()
+        torch.cuda.synchronize()
+        torch.cuda.profiler.stop()
+    return result.item()
 
 
 def ddp():
@@ -129,6 +151,15 @@ def step():
     return timed(300, 20, one)
 
 
+def profiled(work, trace):
+    kinds = torch.profiler.ProfilerActivity
+    with torch.profiler.profile(activities=[kinds.CPU, kinds.CUDA]) as p:
+        result = work()
+        torch.cuda.synchronize()
+    p.export_chrome_trace(trace)
+    return result
+
+
 def main():
     work = {
         "eager": eager,
@@ -138,16 +169,17 @@ def main():
         "ddp": ddp,
         "loop": loop,
         "step": step,
+        "short": short,
+        "reduce": reduce,
+        "twice": eager,
     }[KIND]
     if not TRACE:
         result = work()
         torch.cuda.synchronize()
     else:
-        kinds = torch.profiler.ProfilerActivity
-        with torch.profiler.profile(activities=[kinds.CPU, kinds.CUDA]) as p:
-            result = work()
-            torch.cuda.synchronize()
-        p.export_chrome_trace(TRACE)
+        if KIND == "twice":
+            profiled(work, TRACE + ".first")
+        result = profiled(work, TRACE)
     print(result)
 
 
