@@ -1,5 +1,5 @@
 /*
- * start.c - sets CUPTI up at the first CUDA call, flushes it on request, and releases it for a program that subscribes
+ * start.c - sets CUPTI up before cuInit(), flushes it on request, and releases it for a program that subscribes
  * itself.
  *
  * Not at the first context: CUPTI instruments kernels when modules are loaded, and enabling it after that has stopped

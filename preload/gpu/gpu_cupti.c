@@ -12,6 +12,7 @@
 
 uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 struct sl_gpu_guest sl_gpu_guest;
+uint32_t sl_gpu_is_initialized;
 uint32_t sl_gpu_cupti_gate;
 
 /* Called by CUPTI's threads, and by the program's with SL_COOKIE_QUIET; prepares the ring where necessary. */
@@ -168,13 +169,24 @@ void sl_gpu_start_cupti(void)
 	errno = error;
 }
 
-/* Exit handlers run in reverse order: registered after the first call, at_exit() runs before the driver's handler. */
+/*
+ * Exit handlers run in reverse order: registered after the first call, at_exit() runs before the driver's handler. Of two
+ * registrations the first to run counts.
+ */
 extern int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
 
 static void at_exit(void *unused)
 {
 	(void)unused;
 	sl_gpu_end(SL_GPU_END_EXIT);
+}
+
+/* A process that only counts GPUs gets no worker. */
+void sl_gpu_after_init(void)
+{
+	if (__atomic_load_n(&sl_gpu_cupti_state, __ATOMIC_ACQUIRE) >= SL_GPU_CUPTI_LOADED &&
+	    sl_gpu_guest.is_on && !__atomic_exchange_n(&sl_gpu_is_initialized, 1, __ATOMIC_ACQ_REL))
+		__cxa_atexit(at_exit, NULL, NULL);
 }
 
 void sl_gpu_after_first_call(void)

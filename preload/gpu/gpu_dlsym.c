@@ -94,11 +94,30 @@ JUMP_STUB(dlvsym, sl_plan_dlvsym);
 
 /* ---- CUDA's queries: the second argument points to the result ---- */
 
+/*
+ * cuInit for the runtime, also for the one that is linked into cuBLAS, cuDNN and the like: CUPTI must be there before.
+ * Not earlier: a process that only asks for addresses may fork children that use CUDA, which cuInit rules out.
+ */
+static int first_init(unsigned flags)
+{
+	int (*real)(unsigned) = sl_gpu_state[SL_G_cuInit].real;
+	int rc;
+
+	sl_gpu_start_cupti();
+	rc = real(flags);
+	sl_gpu_after_init();
+	return rc;
+}
+
 static void exchange(void **answer, const void *caller)
 {
+	if (!answer || !*answer || sl_gpu_is_inside(caller, false))
+		return;
 	/* The runtime's calls into the driver are not the program's. */
-	if (answer && *answer && !sl_gpu_is_inside(caller, true))
+	if (!sl_gpu_is_inside(caller, true))
 		*answer = entry_for(*answer);
+	else if (*answer == sl_gpu_state[SL_G_cuInit].real)
+		*answer = (void *)first_init;
 }
 
 static int get_proc_address(const char *symbol, void **function, int version, uint64_t flags)

@@ -123,6 +123,9 @@ extern uint32_t sl_gpu_cupti_gate;  /* the gate as CUPTI knows it */
 /* Before a process's first CUDA call, and after it. */
 void sl_gpu_start_cupti(void);
 void sl_gpu_after_first_call(void);
+/* After a cuInit() that is no call of the program. */
+void sl_gpu_after_init(void);
+extern uint32_t sl_gpu_is_initialized; /* by sl_gpu_after_init() */
 
 /* ---- gpu_worker.c ---- */
 

@@ -36,6 +36,12 @@ _Static_assert(sizeof(struct frame) <= 144, "known to the assembly");
 __attribute__((used, visibility("hidden"))) void *sl_gpu_enter(struct frame *f);
 __attribute__((used, visibility("hidden"))) void sl_gpu_leave(struct frame *f);
 
+/* Whether a call that has returned has initialized the driver, or been made after that. */
+static bool is_after_init(const struct sl_gpu_function_state *fn)
+{
+	return fn->is_cuda || __atomic_load_n(&sl_gpu_is_initialized, __ATOMIC_ACQUIRE);
+}
+
 /* Returns the function to call. is_recorded 0: the forwarder tail-calls it, without sl_gpu_leave(). */
 void *sl_gpu_enter(struct frame *f)
 {
@@ -58,7 +64,7 @@ void *sl_gpu_enter(struct frame *f)
 		sl_gpu_follow_gate();
 	if (!sl_enter(&f->call)) {
 		/* Tail-called functions do not return here: a second call shows that the first has returned. */
-		if (sl_unlikely(is_second) && fn->is_cuda)
+		if (sl_unlikely(is_second) && is_after_init(fn))
 			sl_gpu_after_first_call();
 		return fn->real;
 	}
@@ -145,7 +151,7 @@ void sl_gpu_leave(struct frame *f)
 		sl_commit(w + 1 + fn->arg_cnt);
 	}
 	sl_end_write();
-	if (sl_unlikely(sl_gpu_cupti_state == SL_GPU_CUPTI_LOADED) && fn->is_cuda)
+	if (sl_unlikely(sl_gpu_cupti_state == SL_GPU_CUPTI_LOADED) && is_after_init(fn))
 		sl_gpu_after_first_call();
 }
 

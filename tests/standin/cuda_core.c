@@ -235,6 +235,11 @@ int standin_driver_is_over(void)
 	return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE) != 0;
 }
 
+int standin_driver_is_up(void)
+{
+	return driver.up;
+}
+
 /* The real one destroys its contexts in a handler of exit(). */
 static void end(void)
 {

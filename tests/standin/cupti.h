@@ -11,6 +11,7 @@
  *   STANDIN_CUPTI_FAIL=ActivityEnable:52=21,Subscribe=35    results of functions, by argument
  *   STANDIN_CUPTI_DROP=N         every Nth record finds no room
  *   STANDIN_CUPTI_LATE=MS        the last buffer of a forced flush comes that much later, from the worker
+ *   STANDIN_CUPTI_EARLY=1        to subscribe after cuInit is wrong
  *   STANDIN_CUPTI_FLUSH=MS       a flush takes that long
  *   STANDIN_CUPTI_AHEAD=1        it has the next buffer as soon as one is flushed, for calls that may never come
  *   STANDIN_CUPTI_SHIFT=BYTES    fields lie that much further on: a layout of the future
@@ -82,8 +83,9 @@ uint64_t standin_env(const char *name, uint64_t otherwise);
 _Noreturn void standin_wrong(const char *what);
 uint64_t standin_now(void);
 
-/* cupti_end.c */
+/* cupti_life.c */
 extern uint32_t standin_flushes; /* atomic: in progress */
+void standin_check_begin(void);
 void standin_check_end(const char *function);
 
 /* cupti_work.c */

@@ -66,6 +66,7 @@ uint32_t standin_api(int is_exit, int is_driver, const char *name, uint32_t corr
 
 /* The driver's exit handler has run, which was registered by the first cuInit(). */
 int standin_driver_is_over(void);
+int standin_driver_is_up(void); /* cuInit() has succeeded */
 
 /*
  * How long the next kernels of this thread take: kernels of the stand-in have no code. A kernel whose mangled name

@@ -255,6 +255,15 @@ static void finish_node(struct gpu_node *n)
 		n->api->is_done = true;
 }
 
+/*
+ * Known from CUPTI alone, and no call of the program: queries; cuInit() by a runtime, on whose first call CUPTI is enabled,
+ * so that the record of that call is missing.
+ */
+static bool is_internal(const char *name)
+{
+	return gpu_is_skipped(name) || strcmp(name, "cuInit") == 0;
+}
+
 static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_t cnt)
 {
 	struct gpu_node *node = look->arena->family.gpu->match.node;
@@ -264,7 +273,7 @@ static void write_cuda(const struct gpu_look *look, struct gpu_thread *th, size_
 
 		if (n->outer || !is_ready(look, n))
 			continue;
-		if (!name || !gpu_is_skipped(name))
+		if (!name || !is_internal(name))
 			n->id = gpu_write_call(look->as, look->arena, look->process, th, n->hook,
 					       n->api);
 		else

@@ -40,6 +40,10 @@ binding() { # NAME PROGRAM
 	profile binding -t cuda env LD_LIBRARY_PATH="$W/driver:$libs" "$2" >got 2>err
 	check "$1: refused in the same way" cmp want got
 	told_once "$1"
+	# Counting GPUs initializes the driver. To subscribe after that ends the program here.
+	profile early -t cuda env LD_LIBRARY_PATH="$W/driver:$libs" SIGHTLINE_CUPTI="$STANDIN/libcupti.so.13" STANDIN_CUPTI_EARLY=1 "$2" >got 2>err
+	check "$1: the same where CUPTI works" cmp want got
+	is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'CUPTI of CUDA %'")" 1 "$1: CUPTI is there before cuInit"
 }
 runtime() {
 	if compile shared "$TOP/tests/gpu/binding.cu" c++ "$runtime" 2>cc.err; then

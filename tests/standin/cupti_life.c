@@ -1,7 +1,7 @@
 /*
- * cupti_end.c - the stand-in for libcupti as the process ends: its objects are destroyed by handlers of exit(), registered
+ * cupti_life.c - the stand-in for libcupti as the process begins with CUDA, as it forks, and as it ends: its objects are destroyed by handlers of exit(), registered
  * when it was loaded, as the driver's when it was initialized. What is called after that ends the program; of the real ones
- * it crashes, sometimes. And as it forks.
+ * it crashes, sometimes.
  */
 #include "tests/standin/cupti.h"
 
@@ -13,14 +13,19 @@
 static uint32_t is_over; /* atomic */
 uint32_t standin_flushes;
 
-static bool driver_is_over(void)
+/* A driver of a test's own has none of this. */
+static bool ask_driver(const char *name)
 {
-	static int (*over)(void);
-	void *driver;
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	int (*ask)(void) = driver ? (int (*)(void))dlsym(driver, name) : NULL;
 
-	if (!over && (driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)))
-		over = (int (*)(void))dlsym(driver, "standin_driver_is_over");
-	return over && over();
+	return ask && ask();
+}
+
+void standin_check_begin(void)
+{
+	if (standin_env("STANDIN_CUPTI_EARLY", 0) && ask_driver("standin_driver_is_up"))
+		standin_wrong("cuptiSubscribe comes after cuInit");
 }
 
 void standin_check_end(const char *function)
@@ -29,7 +34,7 @@ void standin_check_end(const char *function)
 	char what[128];
 
 	/* A buffer may be on its way as the driver ends. */
-	if (standin_delivers || (!here && !driver_is_over()))
+	if (standin_delivers || (!here && !ask_driver("standin_driver_is_over")))
 		return;
 	snprintf(what, sizeof(what), "cupti%s called after the end of %s", function,
 		 here ? "libcupti" : "libcuda");
