@@ -32,7 +32,7 @@ struct view {
 	const uint8_t *at;
 	size_t bytes; /* up to the next record */
 	uint32_t version;
-	int64_t offset; /* of the clock */
+	uint64_t now;
 };
 
 static uint64_t load(const struct view *v, unsigned offset, unsigned bytes, uint32_t version)
@@ -58,10 +58,19 @@ static uint32_t text_at(uint64_t address)
 	return text_id((const char *)(uintptr_t)address);
 }
 
-/* 0 stays 0: unknown to CUPTI. */
+/* 0: CUPTI has no time for it, or the time is of no known clock; the collector counts both. */
 static uint64_t at_clock(const struct view *v, uint64_t t)
 {
-	return t ? t + (uint64_t)v->offset : 0;
+	static uint32_t noted; /* atomic */
+	uint64_t mono = clock_mono(t, v->now);
+
+	if (t && !mono && !__atomic_exchange_n(&noted, 1, __ATOMIC_RELAXED))
+		status_record(
+			SL_GPU_STATUS_LIMITED, 0,
+			"CUPTI gives times of a clock that is not its own (%llu ns): what has "
+			"such times has no row; does the program trace the GPU itself?",
+			(unsigned long long)t);
+	return mono;
 }
 
 #define TELL(kind, r) guest.host->record(kind, &(r), sizeof(r))
@@ -413,12 +422,10 @@ static bool readable(uint64_t address)
 	       mincore((void *)(uintptr_t)(address & ~(uint64_t)4095), 1, &in_core) == 0;
 }
 
-static bool interval(uint64_t start, uint64_t end)
+/* Work that has not ended has no end. */
+static bool interval(const struct view *v, uint64_t start, uint64_t end)
 {
-	uint64_t now = guest.host->now();
-
-	return (!start && !end) ||
-	       (start <= end && end < now + 10000000000u && start + 86400000000000u * 365 > now);
+	return (!start || clock_mono(start, v->now)) && (!end || clock_mono(end, v->now));
 }
 
 static bool plausible(const struct view *v, uint32_t kind)
@@ -426,18 +433,16 @@ static bool plausible(const struct view *v, uint32_t kind)
 	switch (kind) {
 	case CUPTI_KIND_RUNTIME:
 	case CUPTI_KIND_DRIVER:
-		return interval(at_clock(v, API_start(v)), at_clock(v, API_end(v))) &&
-		       API_cbid(v) < 1u << 16 && API_process(v) == (uint64_t)guest.pid;
+		return interval(v, API_start(v), API_end(v)) && API_cbid(v) < 1u << 16 &&
+		       API_process(v) == (uint64_t)guest.pid;
 	case CUPTI_KIND_CONCURRENT_KERNEL:
-		return interval(at_clock(v, KERNEL_start(v)), at_clock(v, KERNEL_end(v))) &&
-		       KERNEL_device(v) < 1024 && readable(KERNEL_name(v)) &&
-		       KERNEL_blockx(v) - 1 < 1024;
+		return interval(v, KERNEL_start(v), KERNEL_end(v)) && KERNEL_device(v) < 1024 &&
+		       readable(KERNEL_name(v)) && KERNEL_blockx(v) - 1 < 1024;
 	case CUPTI_KIND_MEMCPY:
-		return interval(at_clock(v, MEMCPY_start(v)), at_clock(v, MEMCPY_end(v))) &&
-		       MEMCPY_device(v) < 1024 && MEMCPY_kind(v) < 64;
+		return interval(v, MEMCPY_start(v), MEMCPY_end(v)) && MEMCPY_device(v) < 1024 &&
+		       MEMCPY_kind(v) < 64;
 	case CUPTI_KIND_MEMSET:
-		return interval(at_clock(v, MEMSET_start(v)), at_clock(v, MEMSET_end(v))) &&
-		       MEMSET_device(v) < 1024;
+		return interval(v, MEMSET_start(v), MEMSET_end(v)) && MEMSET_device(v) < 1024;
 	case CUPTI_KIND_DEVICE:
 		return DEVICE_id(v) < 1024 && readable(DEVICE_name(v));
 	case CUPTI_KIND_MEMORY2:
@@ -535,11 +540,12 @@ static void convert(const struct view *v, uint32_t kind)
  */
 void convert_buffer(uint8_t *buffer, size_t valid)
 {
-	struct view v = {.version = guest.version,
-			 .offset = __atomic_load_n(&guest.clock_offset, __ATOMIC_RELAXED)};
+	struct view v = {.version = guest.version};
 	uint8_t *record = NULL, *next = NULL;
 	uint32_t kind;
 
+	clock_measure();
+	v.now = guest.host->now();
 	if (guest.cupti.ActivityGetNextRecord(buffer, valid, &next) != CUPTI_OK)
 		return;
 	for (record = next; record; record = next) {

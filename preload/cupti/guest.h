@@ -19,12 +19,10 @@ struct guest {
 		broken; /* atomic: records are inconsistent with their layout; no more are converted */
 	uint32_t unchecked; /* atomic: number of records that are still checked before conversion */
 	uint32_t zeroed;    /* CUPTI assumes zeroed buffers */
-	uint32_t wall_clock;  /* atomic: CUPTI's default clock is in use again, see yield */
-	uint32_t um_pending;  /* unified memory counters wait for the driver */
-	int64_t clock_offset; /* to CLOCK_MONOTONIC, for versions without a timestamp callback */
-	uint32_t recording;   /* atomic: the activity kinds of GPU work are enabled */
-	uint64_t kinds;       /* atomic: bit per enabled kind */
-	uint64_t refused;     /* bit per kind that CUPTI refused; reported once */
+	uint32_t um_pending; /* unified memory counters wait for the driver */
+	uint32_t recording;  /* atomic: the activity kinds of GPU work are enabled */
+	uint64_t kinds;      /* atomic: bit per enabled kind */
+	uint64_t refused;    /* bit per kind that CUPTI refused; reported once */
 	void *subscriber;
 	char path[4096]; /* of libcupti */
 };
@@ -53,6 +51,12 @@ uint64_t buffers_oldest(
 	void); /* request time of the oldest buffer that CUPTI owns; UINT64_MAX: none */
 bool buffers_used(void);
 void buffers_wait(void); /* until completed buffers are converted */
+
+/* clock.c: once before the first record; then at each flush and each buffer, by any thread. */
+void clock_start(void);
+void clock_measure(void);
+/* A time of a record on CLOCK_MONOTONIC, which is @now. 0: CUPTI knows none, or of no known clock. */
+uint64_t clock_mono(uint64_t t, uint64_t now);
 
 /* convert.c */
 void convert_buffer(uint8_t *buffer, size_t valid);

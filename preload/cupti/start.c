@@ -11,10 +11,10 @@
  * libtrace.so, which intercepts their subscription, releases CUPTI first.
  */
 #include "preload/cupti/guest.h"
+#include "preload/cupti/known_bad.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "preload/wire/sys.h"
 #include "preload/wire/wire.h"
@@ -25,42 +25,6 @@
 static uint32_t flushing; /* atomic: one at a time */
 static uint64_t flushed_until;
 
-/* The timestamp callback: called on any thread, frequently. */
-static uint64_t timestamp(void)
-{
-	struct timespec t;
-
-	if (!__atomic_load_n(&guest.wall_clock, __ATOMIC_RELAXED))
-		return guest.host->now();
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Before CUDA 11.6 CUPTI uses its own clock, a wall clock: the offset is measured again at each flush. */
-static void measure_clock(void)
-{
-	uint64_t best = UINT64_MAX;
-
-	for (int i = 0; i < 5; i++) {
-		uint64_t before = guest.host->now(), cupti_ns, after;
-
-		if (guest.cupti.GetTimestamp(&cupti_ns) != CUPTI_OK)
-			return;
-		after = guest.host->now();
-		if (after - before >= best)
-			continue;
-		best = after - before;
-		__atomic_store_n(&guest.clock_offset, (int64_t)(before + best / 2 - cupti_ns),
-				 __ATOMIC_RELAXED);
-	}
-}
-
-static bool has_clock(void)
-{
-	return guest.cupti.ActivityRegisterTimestampCallback &&
-	       guest.cupti.ActivityRegisterTimestampCallback(timestamp) == CUPTI_OK;
-}
-
 /* Settings that must precede the first enabled kind. */
 static int prepare(void)
 {
@@ -69,10 +33,7 @@ static int prepare(void)
 
 	if (guest.cupti.SetThreadIdType)
 		guest.cupti.SetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
-	if (has_clock())
-		guest.cupti.GetTimestamp = NULL;
-	else if (guest.cupti.GetTimestamp)
-		measure_clock();
+	clock_start();
 	guest.zeroed =
 		guest.cupti.ActivitySetAttribute &&
 		guest.cupti.ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED, &bytes, &yes) == CUPTI_OK;
@@ -131,6 +92,7 @@ static bool set_up(void)
 		graph_watch();
 	status_record(SL_GPU_STATUS_ON, 0, "CUPTI of CUDA %s (API %u), %s",
 		      find_version_text(version, sizeof(version)), guest.version, guest.path);
+	known_bad_note(BAD_TIMESTAMP_CALLBACK);
 	return true;
 }
 
@@ -156,8 +118,7 @@ static void flush_all(bool final)
 {
 	uint64_t begun = guest.host->now();
 
-	if (guest.cupti.GetTimestamp)
-		measure_clock();
+	clock_measure();
 	/* Without any use of the GPU, CUPTI may hang, and has no records. */
 	if (buffers_used())
 		guest.cupti.ActivityFlushAll(final ? CUPTI_FLUSH_FORCED : 0);
@@ -220,7 +181,6 @@ static bool yield(void)
 	flush_all(true);
 	if (guest.cupti.SetThreadIdType)
 		guest.cupti.SetThreadIdType(CUPTI_THREAD_ID_DEFAULT);
-	__atomic_store_n(&guest.wall_clock, 1, __ATOMIC_RELAXED);
 	result = guest.cupti.Unsubscribe(guest.subscriber);
 	if (result == CUPTI_OK)
 		guest.subscriber = NULL;

@@ -15,6 +15,7 @@
  *   STANDIN_CUPTI_FLUSH=MS       a flush takes that long
  *   STANDIN_CUPTI_AHEAD=1        it has the next buffer as soon as one is flushed, for calls that may never come
  *   STANDIN_CUPTI_SHIFT=BYTES    fields lie that much further on: a layout of the future
+ *   STANDIN_CUPTI_RAW_CLOCK=1    its clock is CLOCK_MONOTONIC_RAW, as on WSL
  *   STANDIN_CUPTI_LIES=NAME,NAME  bugs it has (cupti_bugs.def); none: no bug; default: those of its version
  */
 #pragma once
@@ -47,23 +48,31 @@ struct standin_emit {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 };
 
+/* Exported, for tests: a record as if the GPU had done it. */
+void standin_cupti_emit(const struct standin_emit *e);
+
+/* cupti_lies.c */
 enum standin_lie {
 #define LIE(name, from, to, source) LIE_##name,
 #include "tests/standin/cupti_bugs.def"
 	LIE_CNT
 };
 
-/* cupti_lies.c: true: the simulated version has the bug. */
+/* True: the simulated version has the bug. */
 bool standin_lies(enum standin_lie lie);
-
-/* Exported, for tests: a record as if the GPU had done it. */
-void standin_cupti_emit(const struct standin_emit *e);
+/*
+ * Times of a record from CLOCK_MONOTONIC to CUPTI's clock, which was @offset apart when the CPU took them; those that the
+ * GPU took are converted when the record is handed over.
+ */
+void standin_lie_times(int kind, int64_t offset, uint64_t *start, uint64_t *end);
 
 /* cupti_buffers.c */
 extern pthread_mutex_t standin_lock;
 extern cupti_timestamp *standin_timestamp;
 extern cupti_buffer_requested *standin_requested;
 extern cupti_buffer_completed *standin_completed;
+uint64_t standin_default_clock(void);
+int64_t standin_clock_offset(bool of_client);
 extern uint32_t standin_period, standin_zeroed, standin_used;
 bool standin_enable(int kind, bool on);
 bool standin_enabled(int kind);

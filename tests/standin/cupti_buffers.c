@@ -35,6 +35,8 @@ struct pending {
 	uint32_t at, bytes;
 	uint32_t start_at, end_at; /* in the record; 0: it has none */
 	uint64_t start, end;
+	int64_t offset; /* of the clock, where the CPU took the times */
+	int kind;
 };
 
 struct buffer {
@@ -77,31 +79,50 @@ static bool complete(const struct buffer *b, uint64_t now)
 	return true;
 }
 
-/*
- * As the client counts time; without a clock of its, CUPTI's is the wall clock. Measured where the real one asks each time,
- * so a clock that is the same must come out as the same: calls inside of others lie in other buffers.
- */
-static int64_t clock_offset(void)
+/* CUPTI's clock: the wall clock, or CLOCK_MONOTONIC_RAW as on WSL. */
+uint64_t standin_default_clock(void)
 {
-	int64_t best = INT64_MAX, offset = 0;
 	struct timespec t;
 
-	if (!standin_timestamp) {
-		clock_gettime(CLOCK_REALTIME, &t);
-		return (int64_t)((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec -
-				 standin_now());
-	}
-	for (int i = 0; i < 5; i++) {
-		int64_t before = (int64_t)standin_now(), theirs = (int64_t)standin_timestamp(),
-			took = (int64_t)standin_now() - before;
+	clock_gettime(standin_env("STANDIN_CUPTI_RAW_CLOCK", 0) ? CLOCK_MONOTONIC_RAW
+								: CLOCK_REALTIME,
+		      &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
-		if (took >= best)
-			continue;
-		best = took;
-		offset = theirs < before          ? theirs - before
-			 : theirs > before + took ? theirs - before - took
-						  : 0;
+/*
+ * The client's clock minus CLOCK_MONOTONIC. Measured, where the real one asks each time, so a clock that is the same or a
+ * constant apart must come out so: the interval is narrowed until the clock is set.
+ */
+int64_t standin_clock_offset(bool of_client)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct {
+		int64_t low, high;
+		bool is_known;
+	} offsets[2];
+	cupti_timestamp *callback = standin_timestamp,
+			*clock = of_client && callback ? callback : standin_default_clock;
+	int64_t before, theirs, after, low, high, offset;
+
+	pthread_mutex_lock(&lock);
+	__typeof__(offsets[0]) *o = &offsets[clock == callback];
+	for (int i = 0; i < (o->is_known ? 1 : 100); i++) {
+		before = (int64_t)standin_now();
+		theirs = (int64_t)clock();
+		after = (int64_t)standin_now();
+		low = theirs - after;
+		high = theirs - before;
+		if (!o->is_known || low > o->high || high < o->low) {
+			o->low = low;
+			o->high = high;
+			o->is_known = true;
+		}
+		o->low = low > o->low ? low : o->low;
+		o->high = high < o->high ? high : o->high;
 	}
+	offset = o->low <= 0 && o->high >= 0 ? 0 : o->low + (o->high - o->low) / 2;
+	pthread_mutex_unlock(&lock);
 	return offset;
 }
 
@@ -109,7 +130,6 @@ static int64_t clock_offset(void)
 static void deliver(struct buffer *b)
 {
 	uint64_t now = standin_now();
-	int64_t offset = clock_offset();
 	uint8_t *copy = malloc(b->valid + 1);
 	size_t at = 0;
 	uint32_t seed = (uint32_t)b->cnt;
@@ -117,10 +137,11 @@ static void deliver(struct buffer *b)
 	memcpy(copy, b->data, b->valid);
 	for (size_t i = 0; i < b->cnt; i++) {
 		const struct pending *p = &b->records[i];
-		uint64_t start = p->start + (uint64_t)offset, end = p->end + (uint64_t)offset;
+		uint64_t start = p->start, end = p->end;
 
 		if (p->end > now || !p->end_at)
 			continue;
+		standin_lie_times(p->kind, p->offset, &start, &end);
 		if (p->start_at)
 			memcpy(copy + p->at + p->start_at, &start, 8);
 		memcpy(copy + p->at + p->end_at, &end, 8);
@@ -364,6 +385,8 @@ static void put(struct buffer *b, const struct standin_emit *e, size_t bytes)
 	p = &b->records[b->cnt++];
 	*p = (struct pending){.at = (uint32_t)b->valid,
 			      .bytes = (uint32_t)bytes,
+			      .kind = (int)kind,
+			      .offset = e->end_field ? standin_clock_offset(true) : 0,
 			      .start = e->start,
 			      .end = e->end};
 	memcpy(to, &kind, sizeof(kind));

@@ -318,6 +318,17 @@ static inline size_t problems(void)
 	return n;
 }
 
+/* Notes of bugs that were avoided. */
+static inline uint32_t avoided(void)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < told_cnt; i++)
+		n += told[i].kind == SL_GPU_REC_STATUS &&
+		     told[i].status.code == SL_GPU_STATUS_AVOIDED;
+	return n;
+}
+
 /* Runs a test in a process of its own. */
 static inline void apart(void (*test)(void))
 {
