@@ -11,7 +11,7 @@
 #include "exporters/read/db_read.h"
 #include "exporters/read/wall.h"
 #include "exporters/html/curve.h"
-#include "exporters/html/id_map.h"
+#include "exporters/read/id_map.h"
 
 #define SCAN_WHY 512
 

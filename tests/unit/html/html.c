@@ -11,7 +11,7 @@
 
 #include "exporters/html/curve.h"
 #include "exporters/html/html_text.h"
-#include "exporters/html/id_map.h"
+#include "exporters/read/id_map.h"
 
 static char *written(void (*put)(FILE *, const char *, size_t), const char *text, size_t len)
 {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/html/id_map.h"
+#include "exporters/read/id_map.h"
 
 static size_t slot_of(const struct id_map *m, int64_t id)
 {

@@ -1,0 +1,113 @@
+/* cmd_why.c - sightline why: where the time went, and what was waited for. */
+#include <string.h>
+
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
+#include "exporters/read/db_filter.h"
+#include "exporters/read/db_read.h"
+#include "exporters/why/why.h"
+
+#define WHY_TEXT 2048
+
+static const char usage[] = "sightline why [options] REPORT.sqlite...";
+static const char examples[] =
+	"Examples:\n"
+	"  sightline why run.sqlite                   # of the main thread of the program\n"
+	"  sightline why --thread 4711 run.sqlite     # of another one\n"
+	"  sightline why --time 12s-15s run.sqlite    # in these three seconds\n"
+	"  sightline why -f json run.sqlite | jq '.partition[0]'\n"
+	"\n"
+	"Record with --python-sampling=true (or --sample=process-tree), so that computing has "
+	"lines.\n";
+
+struct options {
+	const char *format, *time;
+	int64_t thread;
+	struct db_filter filter;
+};
+
+static int show(const struct options *o, const char *path, const char *before)
+{
+	char why[WHY_TEXT];
+	struct why y;
+	sqlite3 *db = db_read_open(path, why, sizeof(why));
+	int rc = -1;
+
+	if (!db) {
+		sl_warn("why: %s", why);
+		return -1;
+	}
+	/* The filter's time is what is explained; causes may lie outside of it, so nothing is hidden. */
+	if (why_run(&y, db, &o->filter, o->thread, why, sizeof(why)) < 0) {
+		sl_warn("why: %s: %s", path, why);
+		why_free(&y);
+	} else {
+		fputs(before, stdout);
+		if (strcmp(o->format, "json") == 0)
+			why_put_json(stdout, &y, path);
+		else
+			why_put_text(stdout, &y, path, false);
+		why_free(&y);
+		rc = 0;
+	}
+	sqlite3_close(db);
+	return rc;
+}
+
+static int show_all(const struct options *o, int cnt, char **paths)
+{
+	bool json = strcmp(o->format, "json") == 0;
+	int shown = 0, rc = 0;
+
+	for (int i = 0; i < cnt; i++) {
+		const char *before = shown > 0 ? (json ? ",\n" : "\n") : json && cnt > 1 ? "[" : "";
+
+		if (show(o, paths[i], before) == 0)
+			shown++;
+		else
+			rc = SL_EXIT_FAIL;
+	}
+	if (json && cnt > 1 && shown > 0)
+		fputs("]\n", stdout);
+	return rc;
+}
+
+int cmd_why(int argc, char **argv)
+{
+	struct options o = {.format = "text"};
+	const struct opt opts[] = {
+		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
+		{0, "thread", OPT_INT, "1:9223372036854775807", "TID",
+		 "of this thread (default: the main thread of the program)", &o.thread, NULL},
+		{0, "time", OPT_STRING, NULL, "START-END",
+		 "only in this time: ns, or with a unit, as in 12s-15s", &o.time, NULL},
+		{'f', "format", OPT_ENUM, "text,json", "FORMAT",
+		 "text, or json: an object, an array of them for several reports", &o.format, NULL},
+		{0},
+	};
+	char why[WHY_TEXT];
+	int cnt = 0, rc;
+
+	/* Options may also stand after reports, whose names are moved to the front. */
+	for (int at = 0; at < argc;) {
+		int n = opt_parse(opts, argc - at, argv + at, "why");
+
+		if (n < 0)
+			return n == OPT_HELP_SHOWN ? 0 : -n;
+		at += n;
+		if (at < argc)
+			argv[cnt++] = argv[at++];
+	}
+	if (cnt == 0) {
+		sl_warn("why: no report is named: %s", usage);
+		return SL_EXIT_USAGE;
+	}
+	if (db_filter_time(&o.filter, o.time, why, sizeof(why)) < 0) {
+		sl_warn("why: --time: %s", why);
+		return SL_EXIT_USAGE;
+	}
+	rc = show_all(&o, cnt, argv);
+	db_filter_free(&o.filter);
+	return rc;
+}

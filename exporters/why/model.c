@@ -1,0 +1,293 @@
+/* model.c - threads, processes and the context switches of each thread. */
+#include "exporters/why/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/read/db_read.h"
+
+int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		rc = row(m, stmt) ? SQLITE_OK : SQLITE_NOMEM;
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+uint32_t why_number(struct id_map *map, sqlite3_stmt *stmt, int column)
+{
+	long number;
+
+	if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
+		return WHY_NONE;
+	number = id_map_add(map, sqlite3_column_int64(stmt, column));
+	return number < 0 ? WHY_NONE : (uint32_t)number;
+}
+
+uint32_t why_model_process(struct why_model *m, int64_t pid)
+{
+	long number = id_map_find(&m->pids, pid);
+
+	if (number >= 0)
+		return (uint32_t)number;
+	number = id_map_add(&m->pids, pid);
+	if (number < 0 ||
+	    !grow(&m->processes, m->processes_cnt, &m->processes_room, sizeof(*m->processes)))
+		return WHY_NONE;
+	m->processes[m->processes_cnt++] = (struct why_process){
+		.pid = pid, .start = WHY_NO_TIME, .end = INT64_MAX, .main_thread = WHY_NONE};
+	return (uint32_t)number;
+}
+
+uint32_t why_model_find(const struct why_model *m, int64_t tid)
+{
+	long number = id_map_find(&m->tids, tid);
+
+	return number < 0 ? WHY_NONE : (uint32_t)number;
+}
+
+uint32_t why_model_thread(struct why_model *m, int64_t tid)
+{
+	uint32_t number = why_model_find(m, tid), process;
+
+	if (number != WHY_NONE)
+		return number;
+	process = why_model_process(m, tid >> 24);
+	if (process == WHY_NONE || id_map_add(&m->tids, tid) < 0 ||
+	    !grow(&m->threads, m->threads_cnt, &m->threads_room, sizeof(*m->threads)))
+		return WHY_NONE;
+	number = (uint32_t)m->threads_cnt++;
+	m->threads[number] =
+		(struct why_thread){.tid = tid, .process = process, .birth = WHY_NO_TIME};
+	if ((tid & 0xffffff) == (tid >> 24 & 0xffffff))
+		m->processes[process].main_thread = number;
+	return number;
+}
+
+size_t why_last(const void *list, size_t cnt, size_t size, int64_t time)
+{
+	size_t low = 0, high = cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int64_t at;
+
+		memcpy(&at, (const char *)list + mid * size, sizeof(at));
+		if (at <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? low - 1 : cnt;
+}
+
+/* ---- processes ---- */
+
+/* globalPid, parentGlobalPid, start, end, traced, exe: an image; the last one of a process is what it is called. */
+static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	uint32_t number = why_model_process(m, sqlite3_column_int64(stmt, 0) >> 24);
+	const char *exe = (const char *)sqlite3_column_text(stmt, 5);
+	struct why_process *p;
+
+	if (number == WHY_NONE)
+		return false;
+	p = &m->processes[number];
+	p->parent = sqlite3_column_int64(stmt, 1) >> 24;
+	if (p->start == WHY_NO_TIME)
+		p->start = sqlite3_column_int64(stmt, 2);
+	p->end = sqlite3_column_type(stmt, 3) == SQLITE_NULL ? INT64_MAX
+							     : sqlite3_column_int64(stmt, 3);
+	p->traced |= sqlite3_column_int(stmt, 4) != 0;
+	if (exe) {
+		free(p->exe);
+		p->exe = strdup(exe);
+	}
+	return !exe || p->exe;
+}
+
+uint32_t why_model_root(const struct why_model *m)
+{
+	const struct why_process *root = NULL;
+	uint32_t best = WHY_NONE;
+
+	for (size_t i = 0; i < m->processes_cnt; i++) {
+		const struct why_process *p = &m->processes[i];
+		long parent = id_map_find(&m->pids, p->parent);
+
+		if (!p->traced || p->start == WHY_NO_TIME ||
+		    (parent >= 0 && m->processes[parent].traced && parent != (long)i))
+			continue;
+		if (!root || p->start < root->start)
+			root = p;
+	}
+	if (root && root->main_thread != WHY_NONE)
+		return root->main_thread;
+	/* No process tree: the thread with most calls. */
+	for (uint32_t i = 0; i < m->threads_cnt; i++) {
+		const struct why_thread *t = &m->threads[i], *b = &m->threads[best];
+		size_t cnt = t->calls_cnt + t->gpu_cnt + t->switches_cnt;
+
+		if (best == WHY_NONE || cnt > b->calls_cnt + b->gpu_cnt + b->switches_cnt)
+			best = i;
+	}
+	return best;
+}
+
+/* ---- context switches ---- */
+
+static bool add_switch(struct why_thread *t, const struct why_switch *s)
+{
+	size_t at = t->switches_cnt;
+
+	if (!grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(*t->switches)))
+		return false;
+	/* Rows come nearly in order; of the same time, the thread leaves last. */
+	while (at > 0 &&
+	       (t->switches[at - 1].time > s->time ||
+		(t->switches[at - 1].time == s->time && !t->switches[at - 1].is_in && s->is_in)))
+		at--;
+	memmove(&t->switches[at + 1], &t->switches[at],
+		(t->switches_cnt - at) * sizeof(*t->switches));
+	t->switches[at] = *s;
+	t->switches_cnt++;
+	return true;
+}
+
+/* globalTid, start, isSchedIn, threadState */
+static bool switch_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	uint32_t t = why_model_thread(m, sqlite3_column_int64(stmt, 0));
+	struct why_switch s = {
+		.time = sqlite3_column_int64(stmt, 1),
+		.wakeup = WHY_NO_TIME,
+		.waker = WHY_NONE,
+		.is_in = sqlite3_column_int(stmt, 2) != 0,
+		.is_preempted = sqlite3_column_int(stmt, 3) == 1, /* TASK_RUNNING */
+	};
+
+	return t != WHY_NONE && add_switch(&m->threads[t], &s);
+}
+
+/* globalTid, start, preempted, wakeupTime, wakerTid: joins the switch by thread, time and direction. */
+static bool detail_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	uint32_t number = why_model_find(m, sqlite3_column_int64(stmt, 0));
+	int64_t time = sqlite3_column_int64(stmt, 1);
+	bool is_out = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
+	struct why_thread *t;
+	size_t i;
+
+	if (number == WHY_NONE)
+		return true;
+	t = &m->threads[number];
+	i = why_last(t->switches, t->switches_cnt, sizeof(*t->switches), time);
+	for (; i < t->switches_cnt && t->switches[i].time == time; i--) {
+		struct why_switch *s = &t->switches[i];
+
+		if (s->is_in == is_out)
+			continue;
+		if (is_out)
+			s->is_preempted = sqlite3_column_int(stmt, 2) != 0;
+		if (sqlite3_column_type(stmt, 3) != SQLITE_NULL)
+			s->wakeup = sqlite3_column_int64(stmt, 3);
+		/* A waker outside of what was recorded gets a number, and no switches. */
+		if (sqlite3_column_type(stmt, 4) != SQLITE_NULL) {
+			int64_t waker = sqlite3_column_int64(stmt, 4);
+
+			s->waker = why_model_find(m, waker);
+		}
+		break;
+	}
+	return true;
+}
+
+static int read_switches(struct why_model *m)
+{
+	int rc;
+
+	m->has_switches = db_read_has(m->db, "SCHED_EVENTS");
+	rc = why_rows(m->db,
+		      "SELECT globalTid, start, isSchedIn, threadState FROM SCHED_EVENTS "
+		      "WHERE globalTid IS NOT NULL",
+		      switch_row, m);
+	if (rc == SQLITE_OK)
+		rc = why_rows(m->db,
+			      "SELECT globalTid, start, preempted, wakeupTime, wakerTid "
+			      "FROM SL_SCHED_DETAIL WHERE globalTid IS NOT NULL",
+			      detail_row, m);
+	return rc;
+}
+
+/* A thread begins when it first wanted a CPU; without switches, with its process. */
+static void find_births(struct why_model *m)
+{
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		struct why_thread *t = &m->threads[i];
+		const struct why_switch *first = t->switches;
+
+		if (!t->switches_cnt)
+			t->birth = m->processes[t->process].start;
+		else
+			t->birth = first->is_in && first->wakeup != WHY_NO_TIME ? first->wakeup
+										: first->time;
+	}
+}
+
+static bool lost_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	m->lost = sqlite3_column_int64(stmt, 0);
+	return true;
+}
+
+int why_model_read(struct why_model *m, sqlite3 *db, const struct db_filter *f)
+{
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	m->db = db;
+	rc = wall_read(db, f, &m->wall);
+	if (rc == SQLITE_OK)
+		rc = why_rows(db,
+			      "SELECT globalPid, parentGlobalPid, start, end, traced, exe "
+			      "FROM SL_PROCESS_TREE ORDER BY start",
+			      image_row, m);
+	if (rc == SQLITE_OK)
+		rc = read_switches(m);
+	if (rc == SQLITE_OK)
+		rc = why_read_calls(m);
+	if (rc == SQLITE_OK)
+		rc = why_rows(db, "SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS", lost_row,
+			      m);
+	find_births(m);
+	return rc;
+}
+
+void why_model_free(struct why_model *m)
+{
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		struct why_thread *t = &m->threads[i];
+
+		free(t->switches);
+		free(t->calls);
+		free(t->gpu);
+		free(t->system);
+		free(t->samples);
+		free(t->offs);
+	}
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		free(m->processes[i].exe);
+	free(m->threads);
+	free(m->processes);
+	free(m->ops);
+	free(m->launches);
+	free(m->sends);
+	id_map_free(&m->tids);
+	id_map_free(&m->pids);
+	id_map_free(&m->stacks);
+	id_map_free(&m->names);
+	id_map_free(&m->objects);
+}

@@ -1,0 +1,105 @@
+/*
+ * model.h - what the walk needs of a report, in memory, by thread and in order of time: context switches, outermost calls,
+ * samples, GPU work.
+ */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/read/id_map.h"
+#include "exporters/read/wall.h"
+
+#define WHY_NONE    UINT32_MAX /* no thread, stack, name, object */
+#define WHY_NO_TIME INT64_MIN
+
+struct why_switch {
+	int64_t time;
+	int64_t wakeup; /* of one in: when the thread had become runnable; WHY_NO_TIME: not known */
+	uint32_t waker; /* of one in: number of a thread; WHY_NONE: an interrupt, or not known */
+	bool is_in;
+	bool is_preempted; /* of one out: still runnable */
+};
+
+struct why_call {
+	int64_t start, end;
+	uint32_t name, stack, object; /* numbers in the model's maps; object: path or peer */
+	uint32_t correlation;         /* of a CUDA call: what it started has the same; 0: none */
+};
+
+struct why_sample {
+	int64_t time;
+	uint32_t stack;
+};
+
+#define WHY_LIST(type, name) \
+	struct type *name;   \
+	size_t name##_cnt;   \
+	size_t name##_room
+
+struct why_thread {
+	int64_t tid; /* globalTid */
+	uint32_t process;
+	int64_t birth; /* first switch, or start of its process */
+	WHY_LIST(why_switch, switches);
+	WHY_LIST(why_call, calls);     /* of libc; not nested in one another */
+	WHY_LIST(why_call, gpu);       /* of CUDA and the libraries above it, likewise */
+	WHY_LIST(why_call, system);    /* of the kernel */
+	WHY_LIST(why_sample, samples); /* on a CPU */
+	WHY_LIST(why_sample, offs);    /* stacks with which it left the CPU */
+};
+
+struct why_process {
+	int64_t pid; /* globalPid >> 24 */
+	int64_t parent, start, end;
+	char *exe; /* NULL: not known */
+	uint32_t main_thread;
+	bool traced;
+};
+
+/* A kernel, copy or fill. */
+struct why_op {
+	int64_t start, end;
+	uint32_t name; /* number of a text, as of calls */
+	uint32_t device, stream, process;
+	uint32_t launch; /* index into launches; WHY_NONE: not known */
+};
+
+struct why_launch {
+	uint32_t correlation, process, thread, call;
+};
+
+/* A message to a peer: a wait for one on another thread may have ended by it. */
+struct why_send {
+	int64_t start, end;
+	uint32_t thread, object;
+};
+
+struct why_model {
+	sqlite3 *db;
+	struct wall wall;
+	bool has_switches, has_samples, has_calls;
+	struct id_map tids, pids, stacks, names, objects;
+	WHY_LIST(why_thread, threads);
+	WHY_LIST(why_process, processes);
+	WHY_LIST(why_op, ops);          /* in order of start */
+	WHY_LIST(why_launch, launches); /* in order of process, correlation */
+	WHY_LIST(why_send, sends);      /* in order of start */
+	int64_t lost;                   /* events that the report counts as lost */
+};
+
+/* Reads it; filters of @db apply. SQLite's result code. */
+int why_model_read(struct why_model *m, sqlite3 *db, const struct db_filter *f);
+void why_model_free(struct why_model *m);
+
+/* The number of a thread, a new one if it has none; WHY_NONE: no memory. */
+uint32_t why_model_thread(struct why_model *m, int64_t tid);
+/* Of one that is there, or WHY_NONE. */
+uint32_t why_model_find(const struct why_model *m, int64_t tid);
+/* Main thread of the root process; WHY_NONE: none is known. */
+uint32_t why_model_root(const struct why_model *m);
+
+/* The last of @cnt elements of @size at @list whose time (their first member) is at most @time; @cnt: none. */
+size_t why_last(const void *list, size_t cnt, size_t size, int64_t time);

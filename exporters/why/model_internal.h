@@ -1,0 +1,16 @@
+/* model_internal.h - between the files that read the model. */
+#pragma once
+
+#include "collector/base/grow.h"
+#include "exporters/why/model.h"
+
+/* Handles a row; false: no memory. */
+typedef bool why_row(struct why_model *m, sqlite3_stmt *stmt);
+/* Each row of a statement. SQLite's result code. */
+int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m);
+/* The number of the id in a column; WHY_NONE for NULL. */
+uint32_t why_number(struct id_map *map, sqlite3_stmt *stmt, int column);
+uint32_t why_model_process(struct why_model *m, int64_t pid);
+
+/* model_calls.c: calls, samples, GPU work. */
+int why_read_calls(struct why_model *m);

@@ -1,0 +1,233 @@
+/* place.c - of the frames of a stack, the one that a person would look at. */
+#include "exporters/why/place.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+
+/* Libraries below a program, by the end of their path. */
+static bool is_library(const char *module)
+{
+	static const char *const names[] = {
+		"libc.so*",   "libc-*",      "libpthread*",   "libdl*",       "libm.so*",
+		"libm-*",     "ld-linux*",   "libcuda.*",     "libcudart*",   "libcublas*",
+		"libcudnn*",  "libnccl*",    "libcufft*",     "libcusparse*", "libcusolver*",
+		"libcufile*", "libtorch*",   "libc10*",       "libstdc++*",   "libgomp*",
+		"libpython*", "python[23]*", "libtrace*.so*", "[[]*",         "libcupti*",
+	};
+	static const char *const parts[] = {"/lib/python[0-9]", "/site-packages/",
+					    "/dist-packages/"};
+	const char *name = strrchr(module, '/');
+
+	if (*module == '<' || strstr(module, parts[1]) || strstr(module, parts[2]))
+		return true;
+	for (const char *at = strstr(module, "/lib/python"); at; at = NULL)
+		if (at[11] >= '0' && at[11] <= '9')
+			return true;
+	name = name ? name + 1 : module;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (fnmatch(names[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
+static const char frames_sql[] =
+	"SELECT f.kind, s.value, m.value, w.value, f.line, f.unresolved, f.depth "
+	"FROM SL_CHAIN_FRAMES f LEFT JOIN StringIds s ON s.id = f.symbol "
+	"LEFT JOIN StringIds m ON m.id = f.module LEFT JOIN StringIds w ON w.id = f.file "
+	"WHERE f.stack = ?1 ORDER BY f.depth";
+
+int places_open(struct places *p, sqlite3 *db)
+{
+	memset(p, 0, sizeof(*p));
+	p->db = db;
+	if (!grow(&p->list, p->cnt, &p->room, sizeof(*p->list)))
+		return SQLITE_NOMEM;
+	p->list[p->cnt++] = (struct place){0};
+	return sqlite3_prepare_v2(db, frames_sql, -1, &p->frames, NULL);
+}
+
+void places_close(struct places *p)
+{
+	sqlite3_finalize(p->frames);
+	for (size_t i = 0; i < p->cnt; i++) {
+		free(p->list[i].text);
+		free(p->list[i].file);
+		free(p->list[i].function);
+	}
+	free(p->list);
+	free(p->of_stack);
+	free(p->slots);
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static uint64_t hash_of(const char *text)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 1099511628211u;
+	return h;
+}
+
+static bool grow_slots(struct places *p)
+{
+	size_t want = p->slot_cnt ? 2 * p->slot_cnt : 256;
+	uint32_t *slots = calloc(want, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (uint32_t i = 1; i < p->cnt; i++) {
+		size_t at = hash_of(p->list[i].text) & (want - 1);
+
+		while (slots[at])
+			at = (at + 1) & (want - 1);
+		slots[at] = i;
+	}
+	free(p->slots);
+	p->slots = slots;
+	p->slot_cnt = want;
+	return true;
+}
+
+/* The number of a place with this text, taken over; a new one unless it is there. */
+static uint32_t intern(struct places *p, struct place *of)
+{
+	size_t at;
+
+	if (2 * p->cnt >= p->slot_cnt && !grow_slots(p))
+		return PLACE_NONE;
+	for (at = hash_of(of->text) & (p->slot_cnt - 1); p->slots[at];
+	     at = (at + 1) & (p->slot_cnt - 1))
+		if (strcmp(p->list[p->slots[at]].text, of->text) == 0)
+			return p->slots[at];
+	if (!grow(&p->list, p->cnt, &p->room, sizeof(*p->list)))
+		return PLACE_NONE;
+	p->list[p->cnt] = *of;
+	*of = (struct place){0};
+	p->slots[at] = (uint32_t)p->cnt;
+	return (uint32_t)p->cnt++;
+}
+
+static const char *text_of(sqlite3_stmt *s, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(s, column);
+
+	return text && *text ? text : NULL;
+}
+
+static bool describe(struct place *to, sqlite3_stmt *s, bool is_own)
+{
+	const char *symbol = text_of(s, 1), *module = text_of(s, 2), *file = text_of(s, 3);
+	int line = sqlite3_column_int(s, 4), rc;
+
+	if (!file && sqlite3_column_int(s, 0) == 1)
+		file = module;
+	free(to->text);
+	free(to->file);
+	free(to->function);
+	*to = (struct place){.line = line, .is_own = is_own};
+	rc = file && line ? asprintf(&to->text, "%s:%d in %s", base_of(file), line,
+				     symbol ? symbol : "?")
+			  : asprintf(&to->text, "%s in %s", symbol ? symbol : "?",
+				     module ? base_of(module) : "?");
+	if (rc < 0)
+		to->text = NULL;
+	to->file = file ? strdup(file) : NULL;
+	to->function = symbol ? strdup(symbol) : NULL;
+	return to->text != NULL;
+}
+
+/* Of the current frame: how good it is; 0: not at all. */
+static int rank_of(sqlite3_stmt *s)
+{
+	const char *module = text_of(s, 2);
+	int kind = sqlite3_column_int(s, 0);
+	bool library = !module || is_library(module);
+
+	if (kind == 2 || kind == 4 || sqlite3_column_int(s, 5) == 1)
+		return 0;
+	if (kind == 1)
+		return library ? 2 : 3;
+	return library ? 0 : 1;
+}
+
+static bool is_interpreter(const char *name)
+{
+	return fnmatch("libpython*", name, 0) == 0 || fnmatch("python[23]*", name, 0) == 0;
+}
+
+static uint8_t flags_of(sqlite3_stmt *s, bool is_first)
+{
+	const char *symbol = text_of(s, 1), *module = text_of(s, 2);
+	int kind = sqlite3_column_int(s, 0);
+	uint8_t flags = 0;
+
+	if (kind == 2)
+		return is_first ? PLACE_KERNEL : 0;
+	if (kind == 1 && module && strncmp(module, "<frozen importlib", 17) == 0)
+		flags |= PLACE_IMPORT;
+	if (kind == 0 && symbol && strcmp(symbol, "take_gil") == 0)
+		flags |= PLACE_GIL;
+	/* Without symbols: the interpreter itself calls libc. */
+	if (kind == 0 && is_first && module && is_interpreter(base_of(module)))
+		flags |= PLACE_PYTHON;
+	return flags;
+}
+
+static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
+{
+	struct place best = {0};
+	uint32_t number = PLACE_NONE;
+	bool is_first = true;
+	int rank = 0;
+
+	sqlite3_bind_int64(p->frames, 1, id);
+	while (sqlite3_step(p->frames) == SQLITE_ROW) {
+		int r = rank_of(p->frames);
+
+		*flags |= flags_of(p->frames, is_first);
+		is_first = false;
+		if (r > rank && describe(&best, p->frames, r != 2))
+			rank = r;
+	}
+	sqlite3_reset(p->frames);
+	if (best.text)
+		number = intern(p, &best);
+	free(best.text);
+	free(best.file);
+	free(best.function);
+	return number;
+}
+
+uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags)
+{
+	size_t had = p->stack_room;
+
+	*flags = 0;
+	if (number >= p->stack_room) {
+		size_t want = (size_t)number + number / 2 + 256;
+		void *more = reallocarray(p->of_stack, want, sizeof(*p->of_stack));
+
+		if (!more)
+			return PLACE_NONE;
+		p->of_stack = more;
+		memset(p->of_stack + had, 0, (want - had) * sizeof(*p->of_stack));
+		p->stack_room = want;
+	}
+	if (!p->of_stack[number].is_known) {
+		p->of_stack[number].place = read_place(p, id, &p->of_stack[number].flags);
+		p->of_stack[number].is_known = true;
+	}
+	*flags = p->of_stack[number].flags;
+	return p->of_stack[number].place;
+}

@@ -1,0 +1,47 @@
+/* place.h - what a stack stands for: the line of the program in it, and what its frames give away. */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/read/id_map.h"
+
+#define PLACE_NONE 0u /* the number of the place of no stack */
+
+struct place {
+	char *text;     /* "train.py:88 in collate", "f in libx.so"; NULL: none */
+	char *file;     /* path; NULL: not known */
+	char *function; /* NULL: not known */
+	int line;       /* 0: not known */
+	bool is_own; /* in neither an interpreter's library nor an installed package nor the system's */
+};
+
+enum {                    /* what a stack gives away */
+	PLACE_IMPORT = 1, /* Python's import */
+	PLACE_KERNEL = 2, /* the innermost frame is the kernel's */
+	PLACE_GIL = 4,    /* inside CPython's take_gil() */
+	PLACE_PYTHON = 8, /* the innermost frame is the interpreter's */
+};
+
+struct places {
+	sqlite3 *db;
+	sqlite3_stmt *frames;
+	struct place *list; /* list[PLACE_NONE]: empty */
+	size_t cnt, room;
+	struct {
+		uint32_t place;
+		uint8_t flags;
+		bool is_known;
+	} * of_stack; /* by number of the stack */
+	size_t stack_room;
+	uint32_t *slots; /* of list, by text; open addressing, 0: free */
+	size_t slot_cnt;
+};
+
+/* 0, or SQLite's result code. */
+int places_open(struct places *p, sqlite3 *db);
+void places_close(struct places *p);
+/* The place of a stack: @number of it in the caller's map, @id in the report. PLACE_NONE: none, or no memory. */
+uint32_t places_of(struct places *p, uint32_t number, int64_t id, uint8_t *flags);

@@ -1,0 +1,139 @@
+/* reason.c - names of calls and objects become reasons; each name and each object is looked up once. */
+#include "exporters/why/reason.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	WHY_IO = 100, /* the object decides */
+	WHY_GPU_WAIT, /* a call of CUDA that waits for the GPU */
+	WHY_GPU_OTHER,
+	WHY_CONDITION, /* a condition with a time limit: QUEUE, or the GIL */
+	WHY_OTHER,     /* no known name */
+};
+
+static const struct {
+	const char *name;
+	uint8_t reason;
+} calls[] = {
+#define CALL(name, reason) {#name, WHY_##reason},
+#include "exporters/why/reasons.def"
+};
+
+static const struct {
+	const char *text, *name;
+} reasons[] = {
+#define REASON(id, text) {text, #id},
+#include "exporters/why/reasons.def"
+};
+
+const char *why_reason_text(uint32_t reason)
+{
+	return reasons[reason].text;
+}
+
+const char *why_reason_name(uint32_t reason)
+{
+	return reasons[reason].name;
+}
+
+static char *string_of(const struct walk *w, int64_t id)
+{
+	sqlite3_stmt *stmt = NULL;
+	char *text = NULL;
+
+	if (sqlite3_prepare_v2(w->m->db, "SELECT value FROM StringIds WHERE id = ?1", -1, &stmt,
+			       NULL) == SQLITE_OK &&
+	    sqlite3_bind_int64(stmt, 1, id) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
+	    sqlite3_column_text(stmt, 0))
+		text = strdup((const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	return text;
+}
+
+/* cudaMemcpy returns when the copy is done, cudaMemcpyAsync and copies within the GPU do not. */
+static bool waits_for_gpu(const char *name)
+{
+	return strstr(name, "Synchronize") || strcmp(name, "cudaFree") == 0 ||
+	       strncmp(name, "cuMemFree", 9) == 0 ||
+	       ((strncmp(name, "cudaMemcpy", 10) == 0 || strncmp(name, "cuMemcpy", 8) == 0) &&
+		!strstr(name, "Async") && !strstr(name, "Peer"));
+}
+
+static uint8_t look_up(const char *name)
+{
+	if (!name)
+		return WHY_OTHER;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (strcmp(calls[i].name, name) == 0)
+			return calls[i].reason;
+	if (waits_for_gpu(name))
+		return WHY_GPU_WAIT;
+	return strncmp(name, "cu", 2) == 0 || strncmp(name, "nccl", 4) == 0 ? WHY_GPU_OTHER
+									    : WHY_OTHER;
+}
+
+static uint8_t of_name(struct walk *w, uint32_t name)
+{
+	uint8_t *known = &w->reason_of[name];
+	char *text;
+
+	if (!*known) {
+		text = string_of(w, w->m->names.ids[name]);
+		*known = look_up(text) + 1;
+		free(text);
+	}
+	return *known - 1;
+}
+
+static uint8_t kind_of_object(const char *path)
+{
+	static const struct {
+		const char *start;
+		uint8_t reason;
+	} kinds[] = {
+		{"pipe:", WHY_PIPE},           {"/dev/pts/", WHY_POLL},   {"/dev/tty", WHY_POLL},
+		{"tcp", WHY_SOCKET},           {"udp", WHY_SOCKET},       {"unix:", WHY_SOCKET},
+		{"socket:", WHY_SOCKET},       {"anon_inode:", WHY_POLL}, {"inotify", WHY_POLL},
+		{"/dev/nvidia", WHY_GPU_CALL}, {"fifo:", WHY_PIPE},
+	};
+
+	for (size_t i = 0; path && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strncmp(path, kinds[i].start, strlen(kinds[i].start)) == 0)
+			return kinds[i].reason;
+	return WHY_FILE;
+}
+
+uint32_t reason_of_call(struct walk *w, const struct why_call *c)
+{
+	uint8_t reason = of_name(w, c->name), *known;
+	char *text;
+
+	if (reason == WHY_GPU_WAIT || reason == WHY_GPU_OTHER)
+		return WHY_GPU_CALL;
+	if (reason == WHY_OTHER)
+		return WHY_BLOCKED;
+	if (reason == WHY_CONDITION)
+		return WHY_QUEUE;
+	if (reason != WHY_IO)
+		return reason;
+	if (c->object == WHY_NONE)
+		return WHY_FILE;
+	known = &w->object_is[c->object];
+	if (!*known) {
+		text = string_of(w, w->m->objects.ids[c->object]);
+		*known = kind_of_object(text) + 1;
+		free(text);
+	}
+	return *known - 1;
+}
+
+bool reason_is_gpu_wait(struct walk *w, const struct why_call *c)
+{
+	return of_name(w, c->name) == WHY_GPU_WAIT;
+}
+
+bool reason_is_timed_condition(struct walk *w, const struct why_call *c)
+{
+	return of_name(w, c->name) == WHY_CONDITION;
+}

@@ -1,0 +1,11 @@
+/* reason.h - for what a call waits, by its name and by what is behind its descriptor. */
+#pragma once
+
+#include "exporters/why/walk.h"
+
+/* Of a call that blocks; WHY_BLOCKED: its name does not show it. */
+uint32_t reason_of_call(struct walk *w, const struct why_call *c);
+/* pthread_cond_timedwait() and the like. */
+bool reason_is_timed_condition(struct walk *w, const struct why_call *c);
+/* Does this call of CUDA wait for work of the GPU? */
+bool reason_is_gpu_wait(struct walk *w, const struct why_call *c);

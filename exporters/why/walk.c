@@ -1,0 +1,544 @@
+/*
+ * walk.c - the bounded backward walk: a wait is what its waker did from the beginning of the wait to the wake-up.
+ *
+ * cover() partitions a span of a thread; it calls itself for the waker with the span of the wait, so the leaves of a span
+ * always sum up to it.
+ */
+#include "exporters/why/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "exporters/why/reason.h"
+
+#define DEPTH_MAX  64
+#define HOPS_MAX   65536u
+#define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
+#define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
+#define GIL_TRIES  200      /* waits for the GIL looked through for the thread that ends them */
+#define SURE       1.0
+#define MATCHED    0.7
+#define GUESSED    0.4
+
+/* Where the walk is. */
+struct at {
+	uint32_t thread, hop;
+	unsigned depth;
+	double sure;
+};
+
+static void cover(struct walk *w, struct at at, int64_t from, int64_t to);
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* ---- tables of leaves and hops ---- */
+
+static size_t mix(size_t h, uint32_t value)
+{
+	h = (h ^ value) * 0x9E3779B97F4A7C15u;
+	return h ^ h >> 29;
+}
+
+static size_t hash_cause(size_t h, const struct why_cause *c)
+{
+	return mix(mix(mix(mix(h, c->reason), c->place), c->name), c->object);
+}
+
+static bool same_cause(const struct why_cause *a, const struct why_cause *b)
+{
+	return a->reason == b->reason && a->place == b->place && a->name == b->name &&
+	       a->object == b->object;
+}
+
+static size_t hash_leaf(const struct why_leaf *l)
+{
+	return mix(mix(hash_cause(1, &l->cause), l->process), l->hop);
+}
+
+static size_t hash_hop(const struct why_hop *h)
+{
+	return mix(mix(hash_cause(2, &h->cause), h->thread), h->parent);
+}
+
+static bool room_for_leaf(struct walk *w)
+{
+	size_t want = w->leaf_slot_cnt ? 2 * w->leaf_slot_cnt : 1024;
+	uint32_t *slots;
+
+	if (2 * w->leaves_cnt < w->leaf_slot_cnt)
+		return true;
+	slots = calloc(want, sizeof(*slots));
+	if (!slots)
+		return false;
+	for (uint32_t i = 0; i < w->leaves_cnt; i++) {
+		size_t s = hash_leaf(&w->leaves[i]) & (want - 1);
+
+		while (slots[s])
+			s = (s + 1) & (want - 1);
+		slots[s] = i + 1;
+	}
+	free(w->leaf_slots);
+	w->leaf_slots = slots;
+	w->leaf_slot_cnt = want;
+	return true;
+}
+
+static void add_leaf(struct walk *w, const struct at *at, const struct why_cause *cause, int64_t ns,
+		     double sure)
+{
+	struct why_leaf key = {.cause = *cause,
+			       .process = w->m->threads[at->thread].process,
+			       .hop = at->hop,
+			       .thread = at->thread};
+	struct why_leaf *l;
+	size_t s;
+
+	if (ns <= 0)
+		return;
+	if (!room_for_leaf(w)) {
+		w->is_short = true;
+		return;
+	}
+	for (s = hash_leaf(&key) & (w->leaf_slot_cnt - 1); w->leaf_slots[s];
+	     s = (s + 1) & (w->leaf_slot_cnt - 1)) {
+		l = &w->leaves[w->leaf_slots[s] - 1];
+		if (same_cause(&l->cause, cause) && l->process == key.process && l->hop == key.hop)
+			break;
+	}
+	if (!w->leaf_slots[s]) {
+		if (!grow(&w->leaves, w->leaves_cnt, &w->leaves_room, sizeof(key))) {
+			w->is_short = true;
+			return;
+		}
+		w->leaves[w->leaves_cnt++] = key;
+		w->leaf_slots[s] = (uint32_t)w->leaves_cnt;
+	}
+	l = &w->leaves[w->leaf_slots[s] - 1];
+	l->sure = (l->sure * (double)l->ns + at->sure * sure * (double)ns) / (double)(l->ns + ns);
+	l->ns += ns;
+	l->cnt++;
+}
+
+/* The number of a hop. Beyond so many, the way to a leaf is cut short. */
+static uint32_t add_hop(struct walk *w, const struct at *at, const struct why_cause *cause)
+{
+	struct why_hop key = {at->hop, at->thread, *cause};
+	size_t s;
+
+	for (s = hash_hop(&key) & (w->hop_slot_cnt - 1); w->hop_slots[s];
+	     s = (s + 1) & (w->hop_slot_cnt - 1)) {
+		const struct why_hop *h = &w->hops[w->hop_slots[s]];
+
+		if (same_cause(&h->cause, cause) && h->thread == key.thread &&
+		    h->parent == key.parent)
+			return w->hop_slots[s];
+	}
+	if (w->hops_cnt >= HOPS_MAX ||
+	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
+		return at->hop;
+	w->hops[w->hops_cnt] = key;
+	w->hop_slots[s] = (uint32_t)w->hops_cnt;
+	return (uint32_t)w->hops_cnt++;
+}
+
+/* ---- causes ---- */
+
+static uint32_t place_of(struct walk *w, uint32_t stack, uint8_t *flags)
+{
+	*flags = 0;
+	return stack == WHY_NONE ? PLACE_NONE
+				 : places_of(&w->places, stack, w->m->stacks.ids[stack], flags);
+}
+
+/* The call of @list that contains @time, or NULL. */
+static const struct why_call *call_at(const struct why_call *list, size_t cnt, int64_t time)
+{
+	size_t i = why_last(list, cnt, sizeof(*list), time);
+
+	return i < cnt && list[i].end > time ? &list[i] : NULL;
+}
+
+/* The first call of @list that begins after @time begins then; INT64_MAX: none. */
+static int64_t next_call(const struct why_call *list, size_t cnt, int64_t time)
+{
+	size_t i = why_last(list, cnt, sizeof(*list), time);
+
+	i = i == cnt ? 0 : i + 1;
+	return i < cnt ? list[i].start : INT64_MAX;
+}
+
+/* The sample that stands for the time before it, or the nearest; NULL: none is near. */
+static const struct why_sample *sample_at(const struct why_thread *t, int64_t time)
+{
+	size_t i = why_last(t->samples, t->samples_cnt, sizeof(*t->samples), time);
+	size_t next = i == t->samples_cnt ? 0 : i + 1;
+
+	if (next < t->samples_cnt && t->samples[next].time - time < SAMPLE_FAR)
+		return &t->samples[next];
+	if (i < t->samples_cnt && time - t->samples[i].time < SAMPLE_FAR)
+		return &t->samples[i];
+	return NULL;
+}
+
+/* CPython waits on a condition with a time limit for the GIL, and for nothing else. */
+static bool is_for_gil(struct walk *w, const struct why_call *c, uint8_t flags)
+{
+	return flags & PLACE_GIL || (flags & PLACE_PYTHON && reason_is_timed_condition(w, c));
+}
+
+static struct why_cause cause_of_call(struct walk *w, const struct why_thread *t,
+				      const struct why_call *c, uint32_t reason, int64_t time)
+{
+	struct why_cause cause = {.reason = reason, .name = c->name, .object = c->object};
+	const struct why_sample *s;
+	uint8_t flags;
+
+	cause.place = place_of(w, c->stack, &flags);
+	if (cause.place == PLACE_NONE && (s = sample_at(t, time)))
+		cause.place = place_of(w, s->stack, &flags);
+	if (flags & PLACE_IMPORT)
+		cause.reason = WHY_IMPORT;
+	else if (reason == WHY_QUEUE && is_for_gil(w, c, flags))
+		cause.reason = WHY_GIL;
+	return cause;
+}
+
+/* Why the thread left the CPU at @time. */
+static struct why_cause cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
+				      double *sure)
+{
+	struct why_cause cause = {WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
+	const struct why_call *c = call_at(t->gpu, t->gpu_cnt, time);
+	const struct why_sample *s;
+	uint8_t flags;
+	size_t i;
+
+	*sure = SURE;
+	if (c)
+		return cause_of_call(w, t, c, WHY_GPU_CALL, time);
+	c = call_at(t->calls, t->calls_cnt, time);
+	if (!c)
+		c = call_at(t->system, t->system_cnt, time);
+	if (c) {
+		cause = cause_of_call(w, t, c, reason_of_call(w, c), time);
+		*sure = cause.reason == WHY_BLOCKED ? GUESSED : SURE;
+		return cause;
+	}
+	*sure = GUESSED;
+	i = why_last(t->offs, t->offs_cnt, sizeof(*t->offs), time);
+	if (i < t->offs_cnt && t->offs[i].time == time)
+		s = &t->offs[i];
+	else
+		s = sample_at(t, time);
+	if (s)
+		cause.place = place_of(w, s->stack, &flags);
+	return cause;
+}
+
+/* ---- running ---- */
+
+static void compute(struct walk *w, const struct at *at, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	size_t i = why_last(t->samples, t->samples_cnt, sizeof(*t->samples), from);
+
+	i = i == t->samples_cnt ? 0 : i + 1;
+	for (int64_t x = from, end; x < to; x = end, i++) {
+		struct why_cause cause = {WHY_COMPUTE, PLACE_NONE, WHY_NONE, WHY_NONE};
+		const struct why_sample *s = sample_at(t, x);
+		uint8_t flags = 0;
+
+		end = i < t->samples_cnt ? earlier(to, t->samples[i].time) : to;
+		if (end <= x) {
+			end = x;
+			continue;
+		}
+		if (s)
+			cause.place = place_of(w, s->stack, &flags);
+		if (flags & PLACE_IMPORT)
+			cause.reason = WHY_IMPORT;
+		else if (flags & PLACE_KERNEL)
+			cause.reason = WHY_KERNEL;
+		add_leaf(w, at, &cause, end - x, s ? SURE : GUESSED);
+	}
+}
+
+/* On a CPU: in a call, or computing. */
+static void run(struct walk *w, const struct at *at, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+
+	for (int64_t x = from, end; x < to; x = end) {
+		const struct why_call *c = call_at(t->gpu, t->gpu_cnt, x);
+		uint32_t reason = WHY_GPU_CALL;
+		struct why_cause cause;
+
+		if (!c && (c = call_at(t->calls, t->calls_cnt, x)))
+			reason = reason_of_call(w, c) == WHY_IMPORT ? WHY_IMPORT : WHY_KERNEL;
+		if (c) {
+			end = earlier(to, c->end);
+			cause = cause_of_call(w, t, c, reason, x);
+			add_leaf(w, at, &cause, end - x, SURE);
+			continue;
+		}
+		end = earlier(to, earlier(next_call(t->gpu, t->gpu_cnt, x),
+					  next_call(t->calls, t->calls_cnt, x)));
+		compute(w, at, x, end);
+	}
+}
+
+/* ---- waiting ---- */
+
+/* The thread whose message ended a wait for one at @time: of those that sent just then the last. */
+static uint32_t sender(const struct walk *w, uint32_t thread, int64_t time)
+{
+	const struct why_model *m = w->m;
+	size_t i = why_last(m->sends, m->sends_cnt, sizeof(*m->sends), time);
+
+	for (unsigned tries = 0; i < m->sends_cnt && tries < 8; i--, tries++)
+		if (m->sends[i].thread != thread && m->sends[i].end >= time - SEND_SLACK)
+			return m->sends[i].thread;
+	return WHY_NONE;
+}
+
+/* The thread that gives up the GIL in the end: a wait for it ends every 5 ms, and begins again. */
+static uint32_t gil_holder(const struct walk *w, const struct why_thread *t, size_t i)
+{
+	for (size_t k = i + 1; k < t->switches_cnt && k < i + 2 * GIL_TRIES; k++) {
+		uint32_t waker = t->switches[k].is_in ? t->switches[k].waker : WHY_NONE;
+
+		if (waker != WHY_NONE && w->m->threads[waker].process == t->process)
+			return waker;
+	}
+	return WHY_NONE;
+}
+
+static bool can_follow(const struct walk *w, uint32_t waker, uint32_t thread, int64_t end)
+{
+	return waker != WHY_NONE && waker != thread && w->m->threads[waker].switches_cnt &&
+	       w->m->threads[waker].birth < end;
+}
+
+/* [@from, @to) of the wait that begins with switch @i. */
+static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	const struct why_switch *back = i + 1 < t->switches_cnt ? &t->switches[i + 1] : NULL;
+	int64_t left = t->switches[i].time;
+	double sure;
+	struct why_cause cause = cause_of_wait(w, t, left, &sure);
+	int64_t woken = back && back->wakeup != WHY_NO_TIME ? later(left, back->wakeup) : to;
+	uint32_t waker = back ? back->waker : WHY_NONE;
+	struct at next = *at;
+	int64_t begin;
+
+	if (waker == WHY_NONE && back && (cause.reason == WHY_SOCKET || cause.reason == WHY_POLL)) {
+		waker = sender(w, at->thread, woken);
+		next.sure *= MATCHED;
+	}
+	if (waker == WHY_NONE && cause.reason == WHY_GIL) {
+		waker = gil_holder(w, t, i);
+		next.sure *= MATCHED;
+	}
+	woken = later(from, earlier(woken, to));
+	if (cause.reason == WHY_SLEEP || !can_follow(w, waker, at->thread, woken) ||
+	    at->depth >= DEPTH_MAX) {
+		add_leaf(w, at, &cause, to - from, sure);
+		return;
+	}
+	/* The waker cannot be blamed for the time before it was there. */
+	begin = earlier(woken, later(from, w->m->threads[waker].birth));
+	add_leaf(w, at, &cause, begin - from, sure);
+	next.hop = add_hop(w, at, &cause);
+	next.thread = waker;
+	next.depth++;
+	cover(w, next, begin, woken);
+	/* Until a CPU was free again. */
+	cause.reason = WHY_NO_CPU;
+	add_leaf(w, at, &cause, to - woken, sure);
+}
+
+/* [@from, @to) of the piece that begins with switch @i. */
+static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	const struct why_switch *s = &t->switches[i];
+	struct why_cause cause = {WHY_NO_CPU, PLACE_NONE, WHY_NONE, WHY_NONE};
+	const struct why_sample *sample;
+	uint8_t flags;
+
+	if (s->is_in) {
+		run(w, at, from, to);
+	} else if (s->is_preempted) {
+		if ((sample = sample_at(t, from)))
+			cause.place = place_of(w, sample->stack, &flags);
+		add_leaf(w, at, &cause, to - from, SURE);
+	} else {
+		wait(w, at, i, from, to);
+	}
+}
+
+/* Without context switches: a call that may block is a wait, all else computing. */
+static void guess(struct walk *w, const struct at *at, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+
+	for (int64_t x = from, end; x < to; x = end) {
+		const struct why_call *c = call_at(t->gpu, t->gpu_cnt, x);
+		struct why_cause cause;
+
+		if (!c)
+			c = call_at(t->calls, t->calls_cnt, x);
+		if (c) {
+			end = earlier(to, c->end);
+			cause = cause_of_call(w, t, c, reason_of_call(w, c), x);
+			if (cause.reason == WHY_BLOCKED)
+				cause.reason = WHY_KERNEL;
+			add_leaf(w, at, &cause, end - x, GUESSED);
+			continue;
+		}
+		end = earlier(to, earlier(next_call(t->gpu, t->gpu_cnt, x),
+					  next_call(t->calls, t->calls_cnt, x)));
+		compute(w, at, x, end);
+	}
+}
+
+static void states(struct walk *w, const struct at *at, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at->thread];
+	struct why_cause unknown = {WHY_UNKNOWN, PLACE_NONE, WHY_NONE, WHY_NONE};
+	size_t i = why_last(t->switches, t->switches_cnt, sizeof(*t->switches), from);
+	int64_t x = from;
+
+	if (!t->switches_cnt) {
+		guess(w, at, from, to);
+		return;
+	}
+	if (i == t->switches_cnt) {
+		/* Before its first switch: on the CPU if it leaves one there. */
+		int64_t end = earlier(to, t->switches[0].time);
+
+		if (!t->switches[0].is_in)
+			run(w, at, from, end);
+		else
+			add_leaf(w, at, &unknown, end - from, 0);
+		x = end;
+		i = 0;
+	}
+	for (; x < to && i < t->switches_cnt; i++) {
+		int64_t end = i + 1 < t->switches_cnt ? earlier(to, t->switches[i + 1].time) : to;
+
+		if (end > x)
+			piece(w, at, i, x, end);
+		x = later(x, end);
+	}
+}
+
+/* ---- waiting for a GPU ---- */
+
+static struct why_cause cause_of_op(struct walk *w, const struct why_op *o)
+{
+	struct why_cause cause = {WHY_GPU, PLACE_NONE, o->name, WHY_NONE};
+	const struct why_launch *l;
+	uint8_t flags;
+
+	if (o->launch == WHY_NONE)
+		return cause;
+	l = &w->m->launches[o->launch];
+	cause.place = place_of(w, w->m->threads[l->thread].gpu[l->call].stack, &flags);
+	if (cause.name == WHY_NONE)
+		cause.name = w->m->threads[l->thread].gpu[l->call].name;
+	return cause;
+}
+
+/* Inside of a call that waits for the GPU: while it works, its work; else what the thread did. */
+static void gpu_wait(struct walk *w, const struct at *at, int64_t from, int64_t to)
+{
+	const struct why_model *m = w->m;
+	size_t i = why_last(m->ops, m->ops_cnt, sizeof(*m->ops), from - w->longest_op);
+	int64_t x = from;
+
+	for (i = i == m->ops_cnt ? 0 : i; i < m->ops_cnt && m->ops[i].start < to; i++) {
+		const struct why_op *o = &m->ops[i];
+		struct why_cause cause;
+		int64_t begin, end;
+
+		if (o->end <= x || o->process != m->threads[at->thread].process)
+			continue;
+		begin = later(o->start, x);
+		end = earlier(o->end, to);
+		if (begin > x)
+			states(w, at, x, begin);
+		cause = cause_of_op(w, o);
+		add_leaf(w, at, &cause, end - begin, SURE);
+		x = end;
+	}
+	if (x < to)
+		states(w, at, x, to);
+}
+
+static void cover(struct walk *w, struct at at, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at.thread];
+	size_t i = why_last(t->gpu, t->gpu_cnt, sizeof(*t->gpu), from);
+	int64_t x = from;
+
+	for (i = i == t->gpu_cnt ? 0 : i; x < to && i < t->gpu_cnt && t->gpu[i].start < to; i++) {
+		const struct why_call *c = &t->gpu[i];
+		int64_t begin = later(c->start, x), end = earlier(c->end, to);
+
+		if (end <= begin || !reason_is_gpu_wait(w, c))
+			continue;
+		if (begin > x)
+			states(w, &at, x, begin);
+		gpu_wait(w, &at, begin, end);
+		x = end;
+	}
+	if (x < to)
+		states(w, &at, x, to);
+}
+
+int walk_run(struct walk *w, const struct why_model *m, uint32_t focus, int64_t from, int64_t to)
+{
+	struct at at = {.thread = focus, .sure = SURE};
+	int rc;
+
+	memset(w, 0, sizeof(*w));
+	w->m = m;
+	rc = places_open(&w->places, m->db);
+	if (rc != SQLITE_OK)
+		return rc;
+	w->reason_of = calloc(m->names.cnt + 1, 1);
+	w->object_is = calloc(m->objects.cnt + 1, 1);
+	w->hop_slot_cnt = 2 * HOPS_MAX;
+	w->hop_slots = calloc(w->hop_slot_cnt, sizeof(*w->hop_slots));
+	if (!w->reason_of || !w->object_is || !w->hop_slots ||
+	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
+		return SQLITE_NOMEM;
+	w->hops[w->hops_cnt++] = (struct why_hop){0};
+	for (size_t i = 0; i < m->ops_cnt; i++)
+		w->longest_op = later(w->longest_op, m->ops[i].end - m->ops[i].start);
+	if (to > from)
+		cover(w, at, from, to);
+	return w->is_short ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+void walk_free(struct walk *w)
+{
+	places_close(&w->places);
+	free(w->leaves);
+	free(w->hops);
+	free(w->leaf_slots);
+	free(w->hop_slots);
+	free(w->reason_of);
+	free(w->object_is);
+}

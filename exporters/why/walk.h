@@ -1,0 +1,58 @@
+/*
+ * walk.h - where the time of a thread went: each instant of a span belongs to exactly one leaf. What a thread did while it
+ * ran is its own; what it waited for is what the thread that woke it did during the wait, and so on.
+ */
+#pragma once
+
+#include "exporters/why/model.h"
+#include "exporters/why/place.h"
+
+enum why_reason {
+#define REASON(id, text) WHY_##id,
+#include "exporters/why/reasons.def"
+	WHY_REASON_CNT
+};
+
+struct why_cause {
+	uint32_t reason; /* enum why_reason */
+	uint32_t place;  /* PLACE_NONE: none */
+	uint32_t name;   /* of the call or the kernel; WHY_NONE: none */
+	uint32_t object; /* path or peer; WHY_NONE: none */
+};
+
+/* How a leaf was reached: a thread waited, and the next hop is the thread that ended the wait. */
+struct why_hop {
+	uint32_t parent; /* 0: the focus thread itself */
+	uint32_t thread; /* that waited */
+	struct why_cause cause;
+};
+
+struct why_leaf {
+	struct why_cause cause;
+	uint32_t process; /* whose thread it was */
+	uint32_t hop;     /* the last wait on the way to it; 0: the focus thread's own time */
+	uint32_t thread;  /* one of those that did it */
+	int64_t ns;
+	int64_t cnt; /* pieces */
+	double sure; /* of 0..1: share of ns that was reached over measured edges and has a measured reason */
+};
+
+struct walk {
+	const struct why_model *m;
+	struct places places;
+	WHY_LIST(why_leaf, leaves);
+	WHY_LIST(why_hop, hops); /* hops[0]: none */
+	uint32_t *leaf_slots, *hop_slots;
+	size_t leaf_slot_cnt, hop_slot_cnt;
+	uint8_t *reason_of; /* by number of a name: enum why_reason + 1, WHY_IO; 0: not looked up */
+	uint8_t *object_is; /* likewise by number of an object */
+	int64_t longest_op;
+	bool is_short; /* of memory */
+};
+
+/* Covers [@from, @to) of thread @focus. SQLite's result code. */
+int walk_run(struct walk *w, const struct why_model *m, uint32_t focus, int64_t from, int64_t to);
+void walk_free(struct walk *w);
+
+const char *why_reason_text(uint32_t reason);
+const char *why_reason_name(uint32_t reason); /* for programs: "file", "no_cpu" */

@@ -1,0 +1,68 @@
+/*
+ * why.h - where the wall time of a report's focus thread went, and what it waited for: the answer of sightline why, and the
+ * head of sightline analyze.
+ *
+ * The focus thread is the main thread of the root process. A time that it waited for another thread is that thread's: it is
+ * given with what that thread did, and with the way there.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "exporters/why/walk.h"
+
+/* Leaves with the same cause, whatever the way to them. */
+struct why_part {
+	struct why_cause cause;
+	uint32_t process;
+	uint32_t thread; /* one of those that did it */
+	uint32_t hop;    /* of the way with most time */
+	int64_t ns, hop_ns, cnt;
+	double sure;
+	bool is_own_thread; /* of the focus thread, not reached by a wait */
+};
+
+/*
+ * A line of the program that the focus thread's time is due to: what ran or waited there itself, and what the program's
+ * libraries, its children and interpreters did on its behalf. Lines of a function that computes are one culprit.
+ */
+struct why_culprit {
+	uint32_t place; /* PLACE_NONE: no line is known, only the program */
+	uint32_t process;
+	int64_t ns, part_ns;
+	int64_t of_reason[WHY_REASON_CNT];
+	struct why_part part; /* the one with most time */
+	double sure;          /* as of parts */
+};
+
+struct why {
+	struct why_model model;
+	struct walk walk;
+	uint32_t focus;            /* a thread; WHY_NONE: the report has none */
+	int64_t from, to;          /* what was looked at, ns */
+	WHY_LIST(why_part, parts); /* most time first */
+	WHY_LIST(why_culprit,
+		 culprits); /* most time first; without start-up and what has no place */
+	int64_t of_reason[WHY_REASON_CNT];
+	uint32_t order[WHY_REASON_CNT]; /* reasons, most time first */
+};
+
+/*
+ * @f: the time to be explained; @db shows all of the report, as a wait may have begun before it. NULL: the wall time.
+ * @tid: globalTid, tid or 0 for the main thread. 0, or -1 after one sentence in @why_text. */
+int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, int64_t tid, char *why_text,
+	    size_t why_len);
+void why_free(struct why *y);
+
+/* culprits.c. SQLite's result code. */
+int why_find_culprits(struct why *y);
+/* The reason with most time, other than waiting for a CPU. */
+uint32_t why_main_reason(const struct why_culprit *c);
+
+void why_put_text(FILE *out, const struct why *y, const char *report, bool is_brief);
+void why_put_json(FILE *out, const struct why *y, const char *report);
+
+/* A text of StringIds; malloc'd, NULL: none. */
+char *why_string(const struct why *y, const struct id_map *map, uint32_t number);
+/* "main thread", "python3 thread 4711", "gcc"; @buf of at least 64 bytes. */
+const char *why_thread_text(const struct why *y, uint32_t thread, char *buf, size_t len);

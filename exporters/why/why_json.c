@@ -1,0 +1,119 @@
+/* why_json.c - the answer for programs: one object; times are ns, what is not known is null. */
+#include "exporters/why/why.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/text/format.h"
+
+static void put_text(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "\"%s\": ", name);
+	if (text)
+		json_string(out, text, strlen(text));
+	else
+		fputs("null", out);
+}
+
+static void put_cause(FILE *out, const struct why *y, const struct why_cause *c)
+{
+	const struct place *p = &y->walk.places.list[c->place];
+	char *name = why_string(y, &y->model.names, c->name);
+	char *object = why_string(y, &y->model.objects, c->object);
+
+	put_text(out, "reason", why_reason_name(c->reason)), fputs(", ", out);
+	put_text(out, "call", name), fputs(", ", out);
+	put_text(out, "object", object), fputs(", ", out);
+	put_text(out, "place", p->text), fputs(", ", out);
+	put_text(out, "file", p->file), fputs(", ", out);
+	put_text(out, "function", p->function);
+	if (p->line)
+		fprintf(out, ", \"line\": %d", p->line);
+	else
+		fputs(", \"line\": null", out);
+	free(name);
+	free(object);
+}
+
+static void put_thread(FILE *out, const struct why *y, uint32_t thread)
+{
+	char buf[96];
+
+	fprintf(out, "\"tid\": %lld, ", (long long)y->model.threads[thread].tid);
+	put_text(out, "thread", why_thread_text(y, thread, buf, sizeof(buf)));
+}
+
+static void put_part(FILE *out, const struct why *y, const struct why_part *p)
+{
+	fprintf(out, "{\"ns\": %lld, \"pieces\": %lld, \"confidence\": %.3f, ", (long long)p->ns,
+		(long long)p->cnt, p->sure);
+	put_cause(out, y, &p->cause);
+	fputs(", ", out);
+	put_thread(out, y, p->thread);
+	fputs(", \"chain\": [", out);
+	for (uint32_t hop = p->hop; hop; hop = y->walk.hops[hop].parent) {
+		putc('{', out);
+		put_thread(out, y, y->walk.hops[hop].thread);
+		fputs(", ", out);
+		put_cause(out, y, &y->walk.hops[hop].cause);
+		fputs(y->walk.hops[hop].parent ? "}, " : "}", out);
+	}
+	fputs("]}", out);
+}
+
+static void put_culprit(FILE *out, const struct why *y, const struct why_culprit *c)
+{
+	const struct place *p = &y->walk.places.list[c->place];
+
+	fprintf(out, "{\"ns\": %lld, \"confidence\": %.3f, ", (long long)c->ns, c->sure);
+	put_text(out, "place", p->text), fputs(", ", out);
+	put_text(out, "file", p->file), fputs(", ", out);
+	put_text(out, "function", p->function);
+	if (p->line)
+		fprintf(out, ", \"line\": %d, \"reasons\": {", p->line);
+	else
+		fputs(", \"line\": null, \"reasons\": {", out);
+	for (uint32_t r = 0, any = 0; r < WHY_REASON_CNT; r++)
+		if (c->of_reason[r])
+			fprintf(out, "%s\"%s\": %lld", any++ ? ", " : "", why_reason_name(r),
+				(long long)c->of_reason[r]);
+	fputs("}, \"most\": ", out);
+	put_part(out, y, &c->part);
+	putc('}', out);
+}
+
+void why_put_json(FILE *out, const struct why *y, const char *report)
+{
+	const struct wall *w = &y->model.wall;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < y->parts_cnt; i++)
+		sum += y->parts[i].ns;
+	putc('{', out);
+	put_text(out, "report", report);
+	fprintf(out,
+		",\n \"wall\": {\"start\": %lld, \"end\": %lld, \"ns\": %lld, \"recorded_ns\": "
+		"%lld, ",
+		(long long)w->start, (long long)w->end, (long long)wall_ns(w),
+		(long long)w->recorded);
+	put_text(out, "basis", wall_basis_text(w->basis));
+	fputs("},\n \"focus\": {", out);
+	if (y->focus != WHY_NONE)
+		put_thread(out, y, y->focus);
+	fputs("},\n \"partition\": [", out);
+	for (size_t i = 0; i < y->parts_cnt; i++) {
+		fputs(i ? ",\n  " : "\n  ", out);
+		put_part(out, y, &y->parts[i]);
+	}
+	fputs("],\n \"culprits\": [", out);
+	for (size_t i = 0; i < y->culprits_cnt; i++) {
+		fputs(i ? ",\n  " : "\n  ", out);
+		put_culprit(out, y, &y->culprits[i]);
+	}
+	fprintf(out,
+		"],\n \"checks\": {\"sum_ns\": %lld, \"not_recorded_ns\": %lld, \"lost\": %lld, "
+		"\"switches\": %s, \"samples\": %s, \"calls\": %s}}\n",
+		(long long)sum, (long long)y->of_reason[WHY_UNKNOWN], (long long)y->model.lost,
+		y->model.has_switches ? "true" : "false", y->model.has_samples ? "true" : "false",
+		y->model.has_calls ? "true" : "false");
+}

@@ -1,0 +1,202 @@
+/* why_text.c - the answer for people: one screen. */
+#include "exporters/why/why.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/text/cell.h"
+
+#define TIME_MAX     24
+#define LEAST        0.005 /* of the wall time: a reason with less has no line */
+#define MOST         0.05  /* of the wall time: a place with more has a line */
+#define CULPRITS_MAX 6
+#define HOPS_SHOWN   4
+
+static const char *time_text(int64_t ns, char buf[TIME_MAX])
+{
+	if (ns >= 10000000000)
+		snprintf(buf, TIME_MAX, "%.1f s", (double)ns / 1e9);
+	else if (ns >= 1000000000)
+		snprintf(buf, TIME_MAX, "%.2f s", (double)ns / 1e9);
+	else if (ns >= 10000000)
+		snprintf(buf, TIME_MAX, "%.0f ms", (double)ns / 1e6);
+	else if (ns >= 1000000)
+		snprintf(buf, TIME_MAX, "%.1f ms", (double)ns / 1e6);
+	else
+		snprintf(buf, TIME_MAX, "%.0f us", (double)ns / 1e3);
+	return buf;
+}
+
+static void put_string(FILE *out, const struct why *y, const struct id_map *map, uint32_t number,
+		       const char *before)
+{
+	char *text = why_string(y, map, number);
+
+	if (text && *text) {
+		fputs(before, out);
+		text_put_people(out, text);
+	}
+	free(text);
+}
+
+static void put_place(FILE *out, const struct why *y, uint32_t place)
+{
+	const char *text = y->walk.places.list[place].text;
+
+	if (text)
+		text_put_people(out, text);
+}
+
+/* " <- main thread waited for a lock at a.py:3 in f" for each hop, the nearest first. */
+static void put_way(FILE *out, const struct why *y, uint32_t hop)
+{
+	const struct why_hop *last = NULL;
+	char buf[96];
+
+	for (unsigned n = 0; hop && n < HOPS_SHOWN; hop = y->walk.hops[hop].parent) {
+		const struct why_hop *h = &y->walk.hops[hop];
+
+		/* A thread that waits again and again for the same. */
+		if (last && last->thread == h->thread &&
+		    memcmp(&last->cause, &h->cause, sizeof(h->cause)) == 0)
+			continue;
+		fprintf(out, "\n%21s<- %s %s", "", why_thread_text(y, h->thread, buf, sizeof(buf)),
+			why_reason_text(h->cause.reason));
+		put_string(out, y, &y->model.objects, h->cause.object, " ");
+		put_string(out, y, &y->model.names, h->cause.name, ", ");
+		if (h->cause.place != PLACE_NONE) {
+			fputs(" at ", out);
+			put_place(out, y, h->cause.place);
+		}
+		last = h;
+		n++;
+	}
+	if (hop)
+		fprintf(out, "\n%21s<- ...", "");
+}
+
+static void put_call(FILE *out, const struct why *y, const struct why_cause *c)
+{
+	put_string(out, y, &y->model.names, c->name, ", ");
+	put_string(out, y, &y->model.objects, c->object, " of ");
+}
+
+/* The part of a reason with most time, in a line of its own. */
+static void put_part(FILE *out, const struct why *y, const struct why_part *p)
+{
+	char buf[96], ns[TIME_MAX];
+
+	fprintf(out, "%25s  ", time_text(p->ns, ns));
+	if (p->cause.place != PLACE_NONE)
+		put_place(out, y, p->cause.place);
+	else
+		fputs("no stack", out);
+	put_call(out, y, &p->cause);
+	if (p->thread != y->focus)
+		fprintf(out, "  [%s]", why_thread_text(y, p->thread, buf, sizeof(buf)));
+	putc('\n', out);
+}
+
+static const char *sure_text(double sure)
+{
+	return sure >= 0.9 ? "sure" : sure >= 0.6 ? "likely" : "unclear";
+}
+
+static void put_culprit(FILE *out, const struct why *y, const struct why_culprit *c, unsigned nr)
+{
+	int64_t wall = y->to - y->from;
+	uint32_t reason = why_main_reason(c);
+	char buf[96], ns[TIME_MAX];
+
+	fprintf(out, "%3u  %5.1f %%  %8s  ", nr, 100.0 * (double)c->ns / (double)wall,
+		time_text(c->ns, ns));
+	put_place(out, y, c->place);
+	fprintf(out, ": %s", why_reason_text(reason));
+	put_call(out, y, &c->part.cause);
+	if (c->of_reason[WHY_NO_CPU] >= c->ns / 10 && reason != WHY_NO_CPU)
+		fprintf(out, " (%s of it without a CPU)", time_text(c->of_reason[WHY_NO_CPU], ns));
+	if (c->part.thread != y->focus)
+		fprintf(out, "  [%s]", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
+	fprintf(out, "  %s", sure_text(c->sure));
+	put_way(out, y, c->part.hop);
+	putc('\n', out);
+}
+
+static void put_head(FILE *out, const struct why *y, const char *report)
+{
+	const struct wall *w = &y->model.wall;
+	char buf[96], ns[TIME_MAX];
+
+	text_put_people(out, report);
+	fprintf(out, ": %s wall time, %s", time_text(wall_ns(w), ns), wall_basis_text(w->basis));
+	if (w->recorded)
+		fprintf(out, " (%s recorded)", time_text(w->recorded, ns));
+	if (y->focus != WHY_NONE) {
+		const struct why_process *p =
+			&y->model.processes[y->model.threads[y->focus].process];
+
+		fprintf(out, "; %s of ", why_thread_text(y, y->focus, buf, sizeof(buf)));
+		text_put_people(out, p->exe ? p->exe : "its process");
+	}
+	putc('\n', out);
+}
+
+static void put_notes(FILE *out, const struct why *y)
+{
+	const struct why_model *m = &y->model;
+
+	if (!m->has_switches)
+		fputs("Not recorded: context switches; computing includes waiting for a CPU, and "
+		      "no waits are followed to what ended them (--cpuctxsw=process-tree)\n",
+		      out);
+	if (!m->has_samples)
+		fputs("Not recorded: samples; computing has no lines (--python-sampling=true, or "
+		      "--sample=process-tree)\n",
+		      out);
+	if (!m->has_calls)
+		fputs("Not recorded: calls; waits have no names (--trace=osrt)\n", out);
+	if (m->lost)
+		fprintf(out, "Lost: %lld events; what is said holds for the rest\n",
+			(long long)m->lost);
+}
+
+static void put_reasons(FILE *out, const struct why *y, int64_t wall)
+{
+	char ns[TIME_MAX];
+
+	fputs("Where the time went\n", out);
+	for (unsigned r = 0; r < WHY_REASON_CNT && y->of_reason[y->order[r]] > 0; r++) {
+		uint32_t reason = y->order[r];
+		size_t i = 0;
+
+		if ((double)y->of_reason[reason] < LEAST * (double)wall && r > 2)
+			break;
+		fprintf(out, "     %5.1f %%  %8s  %s\n",
+			100.0 * (double)y->of_reason[reason] / (double)wall,
+			time_text(y->of_reason[reason], ns), why_reason_text(reason));
+		while (i < y->parts_cnt && y->parts[i].cause.reason != reason)
+			i++;
+		if (i < y->parts_cnt && (double)y->parts[i].ns >= MOST * (double)wall)
+			put_part(out, y, &y->parts[i]);
+	}
+}
+
+void why_put_text(FILE *out, const struct why *y, const char *report, bool is_brief)
+{
+	int64_t wall = y->to - y->from;
+	unsigned nr = 0;
+
+	put_head(out, y, report);
+	if (y->focus == WHY_NONE || wall <= 0) {
+		fputs("Nothing was recorded of any thread in this time\n", out);
+		return;
+	}
+	put_reasons(out, y, wall);
+	for (; nr < y->culprits_cnt && nr < (is_brief ? 1 : CULPRITS_MAX); nr++) {
+		if ((double)y->culprits[nr].ns < 2 * LEAST * (double)wall)
+			break;
+		fputs(nr ? "" : "By what\n", out);
+		put_culprit(out, y, &y->culprits[nr], nr + 1);
+	}
+	put_notes(out, y);
+}

@@ -1,0 +1,107 @@
+#!/bin/sh
+# why.t - sightline why: on a report written by hand (tests/golden/why/, with the arithmetic in its head), on a program
+# whose main thread waits for others, and where something is missing.
+# shellcheck disable=SC2016
+. tests/lib.sh
+command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'no python3'
+sqlite3 waits.sqlite <"$TOP/collector/schema.sql" && sqlite3 waits.sqlite <"$TOP/tests/golden/why/waits.sql" || exit 1
+
+# "REASON PLACE MS" of each part, the longest first; those of equal length by name.
+cat >parts.py <<'END'
+import json, sys
+y = json.load(sys.stdin)
+parts = y["partition"]
+assert sum(p["ns"] for p in parts) == y["checks"]["sum_ns"], "sum"
+for p in sorted(parts, key=lambda p: (-p["ns"], p["reason"], str(p["place"]))):
+    print("%s %s %.1f" % (p["reason"], p["place"], p["ns"] / 1e6))
+print("sum %.1f of %.1f" % (y["checks"]["sum_ns"] / 1e6, y["wall"]["ns"] / 1e6))
+END
+parts() { "$BIN" why -f json "$@" | "$PY" parts.py 2>&1; }
+
+is "$(parts waits.sqlite)" "SLEEP None 34.0
+COMPUTE a.py:30 in serve 30.0
+SLEEP a.py:20 in hold 28.0
+COMPUTE a.py:1 in f 18.0
+COMPUTE a.py:2 in f 10.0
+KERNEL a.py:50 in f 10.0
+NO_CPU a.py:2 in f 10.0
+SLEEP a.py:50 in f 10.0
+CHILD a.py:50 in f 4.0
+COMPUTE None 2.0
+COMPUTE a.py:20 in hold 2.0
+NO_CPU a.py:40 in f 2.0
+sum 160.0 of 160.0" 'each instant has one cause: that of the thread that ended a wait'
+is "$(parts --time 50ms-80ms waits.sqlite)" "COMPUTE a.py:30 in serve 30.0
+sum 30.0 of 30.0" 'of a time: 102 computes before it sends'
+is "$(parts --thread 101 --time 0-41ms waits.sqlite | tail -1)" 'sum 41.0 of 41.0' 'of another thread'
+"$BIN" why -f json waits.sqlite >out.json
+check 'culprits: lines of the program, with the way to them' "$PY" -c '
+import json
+y = json.load(open("out.json"))
+c = y["culprits"]
+assert sorted((k["place"], round(k["ns"] / 1e6)) for k in c) == [("a.py:1 in f", 40), ("a.py:20 in hold", 30), ("a.py:30 in serve", 30),
+    ("a.py:50 in f", 60)] and c[0]["line"] == 50, c
+child = c[0]["most"]
+assert child["thread"] == "sleep 200" and child["chain"][0]["reason"] == "CHILD" and child["chain"][0]["thread"] == "main thread", child
+serve = [k for k in c if k["place"] == "a.py:30 in serve"][0]["most"]
+assert serve["chain"][0]["object"] == "tcp:127.0.0.1:80" and serve["confidence"] <= 0.7, serve
+assert [k for k in c if k["place"] == "a.py:20 in hold"][0]["most"]["confidence"] == 1, c'
+"$BIN" why waits.sqlite >text
+check 'text: the wall time, the shares, the lines' grep -q '^waits.sqlite: 160 ms wall time, life of the root process (170 ms recorded); main thread of /usr/bin/python3' text
+check 'and the way' grep -q '<- main thread waiting for a child process, waitpid at a.py:50 in f' text
+is "$(wc -l <text | awk '{ print ($1 < 30) }')" 1 'one screen'
+
+# ---- what is missing ----
+sqlite3 waits.sqlite 'CREATE TABLE x AS SELECT 1; DROP TABLE x' || exit 1
+cp waits.sqlite without.sqlite
+sqlite3 without.sqlite 'DROP TABLE SCHED_EVENTS; DROP TABLE SL_SCHED_DETAIL; DROP TABLE COMPOSITE_EVENTS' 2>/dev/null
+"$BIN" why without.sqlite >text 2>err
+is "$? $(cat err)" '0 ' 'without context switches and samples: an answer'
+check 'that says so' grep -q 'Not recorded: context switches' text
+check 'sums up all the same' sh -c '"$1" why -f json without.sqlite | "$2" parts.py | grep -qx "sum 160.0 of 160.0"' - "$BIN" "$PY"
+"$BIN" why --thread 102 --time 1s-2s waits.sqlite >text 2>err
+is "$? $(grep -c 'Nothing was recorded' text)" '0 1' 'of a time without events'
+"$BIN" why --thread 103 waits.sqlite >out 2>err
+is "$? $(cat err)" '1 sightline: why: waits.sqlite: thread 103 is not in the report; the nearest is 102' 'an unknown thread'
+"$BIN" why none.sqlite >out 2>err
+is "$?" 1 'no such report'
+"$BIN" why >out 2>err
+is "$?" 2 'no report named'
+for r in "$TOP"/../shared/data/nsys/*.sqlite; do
+	[ -f "$r" ] || continue
+	"$BIN" why "$r" >text 2>err
+	is "$? $(cat err)" '0 ' "reads $(basename "$r")"
+done
+
+# ---- a program ----
+cat >lock.py <<'END'
+import threading, time
+lock = threading.Lock()
+def hold():
+    for i in range(5):
+        with lock:
+            time.sleep(0.05)  # CULPRIT
+        time.sleep(0.002)
+thread = threading.Thread(target=hold)
+thread.start()
+time.sleep(0.01)
+for i in range(5):
+    with lock:
+        pass
+    time.sleep(0.002)
+thread.join()
+END
+profile lock --python-sampling=true "$PY" lock.py >log 2>&1
+if [ "$(q "$R" 'SELECT count(*) > 0 FROM SCHED_EVENTS')" = 1 ]; then
+	"$BIN" why -f json "$R" >out.json
+	check 'a lock that another thread holds: the line that holds it' "$PY" -c '
+import json
+y = json.load(open("out.json"))
+c = y["culprits"][0]
+assert (c["line"], c["function"]) == (6, "hold"), y["culprits"][:3]
+assert abs(y["checks"]["sum_ns"] - y["wall"]["ns"]) <= y["wall"]["ns"] / 1000, y["checks"]'
+else
+	skip 'a lock that another thread holds' 'context switches cannot be recorded'
+fi
+done_testing
