@@ -230,6 +230,18 @@ static void note_second_copy(const char *path)
 		sl_note(SL_NOTE_OTHER, note, sizeof(text) - 1 + len);
 }
 
+static bool has_functions(enum sl_gpu_library library, const struct sl_object *o)
+{
+	struct sl_gpu_line line;
+
+	for (unsigned n = sl_gpu_first[library]; n < sl_gpu_first[library + 1]; n++) {
+		sl_gpu_next(sl_gpu_text + tables->text_at[n], &line);
+		if (sl_object_find(o, line.name))
+			return true;
+	}
+	return false;
+}
+
 static void bind_library(enum sl_gpu_library library, const struct sl_object *o, const char *path)
 {
 	unsigned major = o->soname ? major_of(o->soname) : 0;
@@ -250,7 +262,15 @@ static void bind_library(enum sl_gpu_library library, const struct sl_object *o,
 	sl_gpu_seen.bound |= 1u << library;
 }
 
-/* "libcudart.so.12", "libcudart.so.12.4.127", and "libcudart-8774224f.so.12" as wheels rename it. */
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/*
+ * "libcudart.so.12", "libcudart.so.12.4.127", and "libcudart-8774224f.so.12" as wheels rename it. Not "libnccl-net.so": a
+ * plugin.
+ */
 static bool is_library(const char *name, const char *soname)
 {
 	size_t len = strlen(soname) - 3; /* without ".so" */
@@ -258,9 +278,13 @@ static bool is_library(const char *name, const char *soname)
 	if (strncmp(name, soname, len) != 0)
 		return false;
 	name += len;
-	if (*name == '-')
-		while (*name && *name != '.')
-			name++;
+	if (*name == '-') {
+		for (len = 1; is_hex(name[len]); len++)
+			;
+		if (len != 9)
+			return false;
+		name += len;
+	}
 	return strncmp(name, ".so", 3) == 0 && (!name[3] || name[3] == '.');
 }
 
@@ -410,6 +434,8 @@ static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_ob
 	s->library = (int8_t)which_library(name);
 	if (s->library < 0)
 		s->library = (int8_t)which_library(base_name(info->dlpi_name));
+	if (s->library >= 0 && !has_functions((enum sl_gpu_library)s->library, o))
+		s->library = -1;
 	if (s->library >= 0)
 		bind_library((enum sl_gpu_library)s->library, o, info->dlpi_name);
 	return s;

@@ -184,4 +184,17 @@ for mode in lazy eager; do
 	is "$(q "$R" "SELECT count(DISTINCT mangledName) || ' ' || count(DISTINCT shortName) || ' ' || count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL" 2>&1)" \
 		'5 5 140' "modules, $mode: five names"
 done
+# ---- plugins are no libraries: they come before NCCL here, and have none of its functions ----
+if printf 'int sightline_plugin;\n' | ${CC:-cc} -shared -fPIC -x c - -o libnccl-net.so 2>cc.err; then
+	cp libnccl-net.so libnccl-0123abcd.so
+	cp libnccl-net.so libnccl-profiler-0123abcd.so
+	for plugin in net 0123abcd profiler-0123abcd; do
+		profile plugin -t cuda,nccl env LD_PRELOAD="$W/libnccl-$plugin.so" "$GPU/two" reduce fork -n 2 >said 2>err
+		is "$?$(q "$R" "SELECT count(*) > 0 FROM SL_LIBRARY_API JOIN StringIds ON id = nameId WHERE value = 'ncclAllReduce'" 2>&1)" 01 \
+			"libnccl-$plugin.so: NCCL's calls are rows"
+		is "$(q "$R" "SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%second copy%'")" '' "libnccl-$plugin.so: is no second copy"
+	done
+else
+	skip 'plugins of NCCL' "not built: $(head -1 cc.err)"
+fi
 done_testing
