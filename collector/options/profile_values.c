@@ -58,7 +58,6 @@ void profile_words_init(struct profile_words *w, enum option_side side)
 	w->word.on_full = "wait";
 	w->word.live = "auto";
 	w->word.export = "sqlite";
-	w->word.cuda_graph_trace = "graph";
 	w->word.cuda_event_trace = "auto";
 	w->stacks = (struct stack_words){.osrt_ns = STACK_OSRT_NS, .depth = STACK_DEPTH};
 }
@@ -124,10 +123,11 @@ static int read_cuda(struct profile_words *w)
 {
 	static const char *const more[] = {"host-only", "host-and-device", "nvtx-live",
 					   "nvtx-precapture"};
-	const char *p = w->word.cuda_graph_trace;
+	const char *given = w->word.cuda_graph_trace, *p = given ? given : "";
 	size_t len = strcspn(p, ":");
 	bool is_node = len == 4 && memcmp(p, "node", 4) == 0;
-	bool is_known = is_node || (len == 5 && memcmp(p, "graph", 5) == 0);
+	bool is_whole = len == 5 && memcmp(p, "graph", 5) == 0;
+	bool is_known = is_node || is_whole || !given;
 
 	for (p += len; *p && is_known; p += len) {
 		len = strcspn(++p, ":");
@@ -136,8 +136,9 @@ static int read_cuda(struct profile_words *w)
 			is_known |= strlen(more[i]) == len && memcmp(p, more[i], len) == 0;
 	}
 	if (!is_known)
-		return wrong(w, "cuda-graph-trace", "graph or node", w->word.cuda_graph_trace);
+		return wrong(w, "cuda-graph-trace", "graph or node", given);
 	w->o.cuda.flags = (is_node ? SL_CUDA_GRAPH_NODES : 0u) |
+			  (is_whole ? SL_CUDA_GRAPH_WHOLE : 0u) |
 			  (w->has.cuda_memory_usage ? SL_CUDA_MEMORY_USAGE : 0u) |
 			  (w->word.cuda_event_trace[0] == 't' ? SL_CUDA_EVENTS : 0u) |
 			  (w->o.cuda.um_cpu_faults || w->o.cuda.um_gpu_faults ? SL_CUDA_UM : 0u);

@@ -87,6 +87,7 @@ static void api(const struct view *v, bool driver)
 		.is_driver = driver,
 	};
 
+	wanted_call(r.correlation);
 	TELL(SL_GPU_REC_API, r);
 }
 
@@ -476,8 +477,32 @@ static bool believe(const struct view *v, uint32_t kind)
 	return false;
 }
 
+/* Before it is converted: kinds that stay enabled bring work for nothing, too. */
+static bool is_wanted(const struct view *v, uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_KIND_CONCURRENT_KERNEL:
+	case CUPTI_KIND_SERIAL_KERNEL:
+		return wanted_work((uint32_t)KERNEL_correlation(v));
+	case CUPTI_KIND_MEMCPY:
+		return wanted_work((uint32_t)MEMCPY_correlation(v));
+	case CUPTI_KIND_MEMCPY2:
+		return wanted_work((uint32_t)PEER_correlation(v));
+	case CUPTI_KIND_MEMSET:
+		return wanted_work((uint32_t)MEMSET_correlation(v));
+	case CUPTI_KIND_GRAPH_TRACE:
+		return wanted_work((uint32_t)GRAPH_correlation(v));
+	case CUPTI_KIND_UNIFIED_MEMORY_COUNTER:
+		return wanted_work(0);
+	default:
+		return true;
+	}
+}
+
 static void convert(const struct view *v, uint32_t kind)
 {
+	if (!is_wanted(v, kind))
+		return;
 	switch (kind) {
 	case CUPTI_KIND_RUNTIME:
 	case CUPTI_KIND_DRIVER:

@@ -50,10 +50,12 @@ struct sl_cuda_guest {
 	 */
 	void (*flush)(bool final);
 	/*
-	 * Enables or disables records of GPU work that is launched later. Devices, contexts and streams are recorded in any
-	 * case. Disabling delivers buffered records. One caller at a time.
+	 * Work that is launched from now on is recorded, or not. Devices, contexts and streams are recorded in any case. May
+	 * be called before any call of the program: disables nothing, which can block. One caller at a time, also of rest().
 	 */
 	void (*record)(bool on);
+	/* Disables what nothing needs while nothing is recorded. By a thread that the program does not wait for. */
+	void (*rest)(void);
 	/* CUPTI is not called any more, not even by the other functions. No thread is in one of them. */
 	void (*end)(void);
 	/* The program is about to subscribe itself (torch.profiler, ...): unsubscribes. True: the slot is free now. */

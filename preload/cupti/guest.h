@@ -20,7 +20,7 @@ struct guest {
 	uint32_t unchecked; /* atomic: number of records that are still checked before conversion */
 	uint32_t zeroed;    /* CUPTI assumes zeroed buffers */
 	uint32_t um_pending; /* unified memory counters wait for the driver */
-	uint32_t recording;  /* atomic: the activity kinds of GPU work are enabled */
+	uint32_t recording;  /* atomic: GPU work is recorded */
 	uint64_t kinds;      /* atomic: bit per enabled kind */
 	uint64_t refused;    /* bit per kind that CUPTI refused; reported once */
 	void *subscriber;
@@ -36,13 +36,20 @@ bool find_cupti(char *why, size_t size);
 const char *find_version_text(char *to, size_t size);
 
 /*
- * kinds.c: enables the activity kinds of the session: devices, contexts and streams, and with guest.recording those of GPU
- * work. Returns 0, or a result that prevents all of them.
+ * kinds.c: enables the activity kinds of the session: those that must be enabled before something is recorded, and with
+ * guest.recording the others. Returns 0, or a result that prevents all of them.
  */
 int kinds_enable(void);
-void kinds_disable(void);
-void kinds_disable_work(void);
 void kinds_enable_late(void);
+void kinds_rest(void); /* disables those that only recording needs */
+void kinds_disable(void);
+bool kinds_have_nodes(void); /* graphs are recorded by their nodes */
+
+/* wanted.c: recording begins or ends; all that ended before @until has been delivered; a call was recorded. */
+void wanted_recording(bool on);
+void wanted_delivered(uint64_t until);
+void wanted_call(uint32_t correlation);
+bool wanted_work(uint32_t correlation); /* false: the work was launched when nothing was recorded */
 
 /* buffers.c */
 cupti_buffer_requested buffer_requested;

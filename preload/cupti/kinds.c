@@ -1,7 +1,10 @@
 /* kinds.c - enables and disables CUPTI's activity kinds. A kind that fails does not affect the others. */
 #include "preload/cupti/guest.h"
+#include "preload/cupti/known_bad.h"
 
 #include <string.h>
+
+#define GRAPH_TRACE_SINCE 17 /* version of the API */
 
 struct kind {
 	const char *name;
@@ -14,27 +17,61 @@ static const struct kind kinds[] = {
 };
 #define KIND_CNT (sizeof(kinds) / sizeof(*kinds))
 
-static bool wanted(const struct kind *k)
+bool kinds_have_nodes(void)
 {
 	uint32_t flags = guest.host->flags;
 
+	if (flags & SL_CUDA_GRAPH_NODES || guest.version < GRAPH_TRACE_SINCE)
+		return true;
+	return known_bad(BAD_GRAPH_LEVEL) && !(flags & SL_CUDA_GRAPH_WHOLE);
+}
+
+static bool wanted(const struct kind *k)
+{
 	if (guest.version < k->version)
 		return false;
 	if (k->flag == SL_CUDA_WHOLE_GRAPHS)
-		return !(flags & SL_CUDA_GRAPH_NODES);
-	return !k->flag || flags & k->flag;
+		return !kinds_have_nodes();
+	return !k->flag || guest.host->flags & k->flag;
 }
 
-/* Objects that records of work refer to: recorded in any case. */
-static bool lasts(int kind)
+/* What nodes of graphs are recorded as. */
+static bool is_work(int kind)
+{
+	return kind == CUPTI_KIND_CONCURRENT_KERNEL || kind == CUPTI_KIND_MEMCPY ||
+	       kind == CUPTI_KIND_MEMCPY2 || kind == CUPTI_KIND_MEMSET;
+}
+
+/* Objects that records of work refer to. */
+static bool is_object(int kind)
 {
 	return kind == CUPTI_KIND_DEVICE || kind == CUPTI_KIND_CONTEXT || kind == CUPTI_KIND_STREAM;
+}
+
+/*
+ * Enabled from the start, whether something is recorded or not (wanted.c drops what is not): objects, and what CUPTI never
+ * records of a graph that was instantiated before (user's guide, "Late attach limitations").
+ */
+static bool lasts(int kind)
+{
+	return is_object(kind) || kind == CUPTI_KIND_GRAPH_TRACE ||
+	       (is_work(kind) && kinds_have_nodes());
+}
+
+/*
+ * Not disabled before the end. Disabling unified memory counters blocks for about 2 s (release notes of CUDA 13.4), and
+ * kernels, copies and fills go together.
+ */
+static bool stays(int kind)
+{
+	return lasts(kind) || kind == CUPTI_KIND_UNIFIED_MEMORY_COUNTER ||
+	       (is_work(kind) && known_bad(BAD_DISABLE_KERNELS));
 }
 
 /* Also for existing objects: the program may have created them before the first recorded call. */
 static int enable(int kind)
 {
-	if (lasts(kind) && guest.cupti.ActivityEnableAndDump &&
+	if (is_object(kind) && guest.cupti.ActivityEnableAndDump &&
 	    guest.cupti.ActivityEnableAndDump(kind) == CUPTI_OK)
 		return CUPTI_OK;
 	return guest.cupti.ActivityEnable(kind);
@@ -136,23 +173,30 @@ void kinds_enable_late(void)
 		record_failed(&um, result);
 }
 
-static void disable(bool all)
+static void disable(int kind)
+{
+	guest.cupti.ActivityDisable(kind);
+	__atomic_and_fetch(&guest.kinds, ~(1ull << kind), __ATOMIC_RELAXED);
+}
+
+/* Kernels may stay enabled for the next client, which enables them anyway: its thread must not hang here. */
+void kinds_disable(void)
 {
 	uint64_t on = __atomic_load_n(&guest.kinds, __ATOMIC_RELAXED);
 
 	for (int kind = 0; kind < 64; kind++)
-		if (on >> kind & 1 && (all || !lasts(kind))) {
-			guest.cupti.ActivityDisable(kind);
-			__atomic_and_fetch(&guest.kinds, ~(1ull << kind), __ATOMIC_RELAXED);
-		}
+		if (on >> kind & 1 &&
+		    !(kind == CUPTI_KIND_CONCURRENT_KERNEL && known_bad(BAD_DISABLE_KERNELS)))
+			disable(kind);
 }
 
-void kinds_disable(void)
+void kinds_rest(void)
 {
-	disable(true);
-}
+	uint64_t on = __atomic_load_n(&guest.kinds, __ATOMIC_RELAXED);
 
-void kinds_disable_work(void)
-{
-	disable(false);
+	for (int kind = 0; kind < 64; kind++)
+		if (on >> kind & 1 && !stays(kind))
+			disable(kind);
+	if (on >> CUPTI_KIND_CONCURRENT_KERNEL & 1)
+		known_bad_note(BAD_DISABLE_KERNELS);
 }

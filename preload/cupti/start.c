@@ -90,6 +90,13 @@ static bool set_up(void)
 	}
 	if (guest.host->flags & SL_CUDA_GRAPH_NODES)
 		graph_watch();
+	if (kinds_have_nodes())
+		known_bad_note(BAD_GRAPH_LEVEL);
+	else if (known_bad(BAD_GRAPH_LEVEL))
+		status_record(SL_GPU_STATUS_LIMITED, 0,
+			      "--cuda-graph-trace=graph: CUPTI of CUDA %s has bugs there that may "
+			      "crash the program; node is safe",
+			      find_version_text(version, sizeof(version)));
 	status_record(SL_GPU_STATUS_ON, 0, "CUPTI of CUDA %s (API %u), %s",
 		      find_version_text(version, sizeof(version)), guest.version, guest.path);
 	known_bad_note(BAD_TIMESTAMP_CALLBACK);
@@ -109,6 +116,7 @@ static void record_flushed(uint64_t begun, bool final)
 	if (until > flushed_until)
 		flushed_until = until;
 	f.until = flushed_until;
+	wanted_delivered(f.until);
 	if (guest.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_OK)
 		f.dropped = dropped;
 	guest.host->record(SL_GPU_REC_FLUSHED, &f, sizeof(f));
@@ -136,16 +144,13 @@ static void flush(bool final)
 	/* Another thread is flushing. Only the final flush waits, as no other follows. */
 	if (__atomic_exchange_n(&flushing, 1, __ATOMIC_ACQUIRE) && !final)
 		return;
-	if (__atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
-		kinds_disable();
-	else
+	if (!__atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
 		kinds_enable_late();
 	flush_all(final);
 	__atomic_store_n(&flushing, 0, __ATOMIC_RELEASE);
 	errno = kept;
 }
 
-/* Once more, for the last buffers with work that was launched before. */
 static void record(bool on)
 {
 	int kept = errno;
@@ -154,13 +159,24 @@ static void record(bool on)
 	    __atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
 		return;
 	__atomic_store_n(&guest.recording, on, __ATOMIC_RELAXED);
+	wanted_recording(on);
 	if (on) {
 		kinds_enable();
 		kinds_enable_late();
-	} else {
-		kinds_disable_work();
-		flush(false);
 	}
+	errno = kept;
+}
+
+static void rest(void)
+{
+	int kept = errno;
+
+	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE) || !guest_is_own_process())
+		return;
+	if (__atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
+		kinds_disable();
+	else if (!__atomic_load_n(&guest.recording, __ATOMIC_RELAXED))
+		kinds_rest();
 	errno = kept;
 }
 
@@ -209,8 +225,10 @@ __attribute__((visibility("default"))) int sl_cuda_start(const struct sl_cuda_ho
 	guest.host = host;
 	guest.pid = sl_getpid();
 	guest.recording = host->recording;
+	wanted_recording(host->recording);
 	to->flush = flush;
 	to->record = record;
+	to->rest = rest;
 	to->end = end;
 	to->yield = yield;
 	if (host->flags & SL_CUDA_NO_CUPTI)

@@ -160,6 +160,18 @@ void sl_gpu_follow_gate(void)
 	errno = error;
 }
 
+/* By the worker alone: CUPTI may block. Calls that begin to be recorded wait for it, at the lock. */
+static void rest(void)
+{
+	if (!sl_gpu_guest.is_on || !begin_following())
+		return;
+	if (begin_use()) {
+		sl_gpu_guest.call.rest();
+		end_use();
+	}
+	__atomic_store_n(&following, 0, __ATOMIC_RELEASE);
+}
+
 void sl_gpu_yield(void)
 {
 	uint64_t kept;
@@ -330,6 +342,7 @@ static void flush_what_is_due(struct due *d)
 		nap();
 		return;
 	}
+	rest();
 	flush(false);
 	d->next = at + d->period;
 	if (at >= d->ends[0]) {

@@ -56,6 +56,7 @@ enum {
 /* Configuration of CUPTI (struct sl_session.cuda_flags). */
 enum {
 	SL_CUDA_GRAPH_NODES = 1,  /* --cuda-graph-trace=node: every node; else whole graphs */
+	SL_CUDA_GRAPH_WHOLE = 32, /* --cuda-graph-trace=graph: also where CUPTI has bugs there */
 	SL_CUDA_MEMORY_USAGE = 2, /* --cuda-memory-usage */
 	SL_CUDA_UM = 4,           /* unified memory transfers and page faults */
 	SL_CUDA_EVENTS = 8,       /* --cuda-event-trace */

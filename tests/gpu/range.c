@@ -4,7 +4,9 @@
  *   range COUNT       COUNT times: kernels "before", cudaProfilerStart, kernels "inside", cudaProfilerStop; then "after"
  *   range two         the same once, and a child (made before anything of CUDA) that launches on request
  *   range nvtx        the capture is an NVTX range, "step"
+ *   range long        none; kernels "inside" for 3 seconds, 20 ms apart
  *
+ * With "graph" as a second argument each launch is that of a graph, made first of all: the kernel, and a fill of 64 bytes.
  * Per capture 5 kernels before, 7 inside, by a stream that was made before; the child's are 4 each.
  */
 #include <signal.h>
@@ -20,12 +22,23 @@ void __cudaRegisterFunction(void **, const void *, char *, const char *, int, vo
 			    void *, void *, int *);
 int cudaLaunchKernel(const void *, struct cuda_dim3, struct cuda_dim3, void **, size_t, CUstream);
 int cudaStreamCreateWithFlags(CUstream *, unsigned);
+int cudaStreamBeginCapture(CUstream, int);
+int cudaStreamEndCapture(CUstream, CUgraph *);
+int cudaGraphInstantiate(CUgraphExec *, CUgraph, unsigned long long);
+int cudaGraphLaunch(CUgraphExec, CUstream);
+int cudaMalloc(void **, size_t);
+int cudaMemsetAsync(void *, int, size_t, CUstream);
 int cudaDeviceSynchronize(void);
 int cudaProfilerStart(void);
 int cudaProfilerStop(void);
 
 static char before, inside, after; /* their addresses are what nvcc makes handles of */
 static CUstream stream;
+static int by_graph;
+static struct {
+	const void *kernel;
+	CUgraphExec exec;
+} graphs[3];
 
 static void need(int ok, const char *what)
 {
@@ -35,12 +48,43 @@ static void need(int ok, const char *what)
 	exit(1);
 }
 
-static void launch(const void *kernel, int n)
+static void launch_kernel(const void *kernel)
 {
 	struct cuda_dim3 grid = {4, 1, 1}, block = {64, 1, 1};
 
+	need(cudaLaunchKernel(kernel, grid, block, NULL, 0, stream) == 0, "launch");
+}
+
+static void launch_graph(const void *kernel)
+{
+	int i = 0;
+
+	while (graphs[i].kernel != kernel)
+		i++;
+	need(cudaGraphLaunch(graphs[i].exec, stream) == 0, "graph launch");
+}
+
+static void launch(const void *kernel, int n)
+{
 	while (n--)
-		need(cudaLaunchKernel(kernel, grid, block, NULL, 0, stream) == 0, "launch");
+		(by_graph ? launch_graph : launch_kernel)(kernel);
+}
+
+static void make_graphs(void)
+{
+	const void *const kernels[] = {&before, &inside, &after};
+	CUgraph graph;
+	void *memory;
+
+	need(cudaMalloc(&memory, 64) == 0, "malloc");
+	for (int i = 0; i < 3; i++) {
+		need(cudaStreamBeginCapture(stream, 0) == 0, "begin capture");
+		launch_kernel(kernels[i]);
+		need(cudaMemsetAsync(memory, 0, 64, stream) == 0, "fill");
+		need(cudaStreamEndCapture(stream, &graph) == 0, "end capture");
+		need(cudaGraphInstantiate(&graphs[i].exec, graph, 0) == 0, "instantiate");
+		graphs[i].kernel = kernels[i];
+	}
 }
 
 static void set_up(void)
@@ -60,6 +104,8 @@ static void set_up(void)
 			       "_Z10after_us10v", -1, NULL, NULL, NULL, NULL, NULL);
 	__cudaRegisterFatBinaryEnd(binary);
 	need(cudaStreamCreateWithFlags(&stream, 1) == 0, "stream");
+	if (by_graph)
+		make_graphs();
 }
 
 /* Launches on request, and confirms. */
@@ -140,14 +186,27 @@ static void by_nvtx(void)
 	cudaDeviceSynchronize();
 }
 
+static void for_long(void)
+{
+	set_up();
+	for (int i = 0; i < 150; i++) {
+		launch(&inside, 1);
+		usleep(20000);
+	}
+	cudaDeviceSynchronize();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "1";
 
+	by_graph = argc > 2 && !strcmp(argv[2], "graph");
 	if (!strcmp(what, "two")) {
 		two();
 	} else if (!strcmp(what, "nvtx")) {
 		by_nvtx();
+	} else if (!strcmp(what, "long")) {
+		for_long();
 	} else {
 		set_up();
 		for (int i = atoi(what); i > 0; i--)

@@ -271,6 +271,7 @@ EXPORT int cuptiActivityDisable(int kind)
 	FAIL("ActivityDisable", kind);
 	if (!known_kind(kind))
 		return INVALID_KIND;
+	standin_disabling(kind);
 	standin_enable(kind, false);
 	return 0;
 }

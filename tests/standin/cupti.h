@@ -66,6 +66,15 @@ bool standin_lies(enum standin_lie lie);
  */
 void standin_lie_times(int kind, int64_t offset, uint64_t *start, uint64_t *end);
 
+/*
+ * cupti_hazard.c: a graph was instantiated; whether its launch is recorded; a call of the program begins or ends; a kind is
+ * about to be disabled.
+ */
+void standin_instantiated(uint32_t exec);
+bool standin_graph_is_traced(uint32_t exec);
+void standin_launching(bool is_exit, const char *name);
+void standin_disabling(int kind);
+
 /* cupti_buffers.c */
 extern pthread_mutex_t standin_lock;
 extern cupti_timestamp *standin_timestamp;

@@ -102,6 +102,7 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 	int domain = is_driver ? CUPTI_DOMAIN_DRIVER : CUPTI_DOMAIN_RUNTIME;
 	uint64_t start, end = standin_now();
 
+	standin_launching(is_exit, name);
 	if (!is_exit) {
 		if (calls.depth < 64)
 			calls.start[calls.depth] = end;
@@ -258,12 +259,16 @@ static void node(const struct standin_activity *a)
 	};
 	const struct cupti_resource_data data = {(void *)(uintptr_t)a->context, NULL, &graph};
 
+	if (a->graph_exec)
+		standin_instantiated(a->graph_exec);
 	standin_resource(
 		a->original_node ? CUPTI_RESOURCE_NODE_CLONED : CUPTI_RESOURCE_NODE_CREATED, &data);
 }
 
 static void whole_graph(const struct standin_activity *a)
 {
+	if (!standin_graph_is_traced(a->graph_exec))
+		return;
 	EMIT(GRAPH_TRACE, F_GRAPH_start, F_GRAPH_end, a->start, a->end,
 	     V(GRAPH_correlation, a->correlation), V(GRAPH_device, a->device),
 	     V(GRAPH_graph, a->graph_exec ? a->graph_exec : a->graph), V(GRAPH_context, a->context),

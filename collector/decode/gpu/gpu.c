@@ -54,6 +54,7 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 			thread_free(g, th);
 		}
 	gpu_alias_release(p);
+	gpu_captured_release(p);
 	gpu_streams_release(p);
 	free(p->work.at);
 	free(p);
@@ -76,6 +77,15 @@ static bool thread_waits(const struct gpu_thread *th)
 	return th->hooks.len || th->api_cnt;
 }
 
+static bool is_captured(const struct gpu_look *look, unsigned kind, const void *payload)
+{
+	uint32_t correlation;
+
+	return !gpu_work_is_launched(kind, payload, &correlation) ||
+	       gpu_captured(look->as, look->process,
+			    gpu_session_ns(look->as, *(const uint64_t *)payload), correlation);
+}
+
 static void write_work(const struct gpu_look *look)
 {
 	struct gpu_process *p = look->process;
@@ -90,7 +100,8 @@ static void write_work(const struct gpu_look *look)
 		bytes = w->bytes;
 		if (is_late || ((w->end == INT64_MIN || w->end + GPU_SLACK_NS <= p->time.horizon) &&
 				gpu_work_is_named(look->arena, w->kind, payload))) {
-			gpu_work_write(look->as, look->arena, p, w->kind, payload);
+			if (is_captured(look, w->kind, payload))
+				gpu_work_write(look->as, look->arena, p, w->kind, payload);
 			gpu_waits_no_more(look->arena->family.gpu, w->logged, bytes);
 			continue;
 		}

@@ -11,6 +11,7 @@
  *   gpu.c          decides each tick what has waited long enough
  *   gpu_match.c    matches records of one call, and finds which calls are nested
  *   gpu_calls.c    writes rows of calls; correlation ids
+ *   gpu_captured.c drops work that was launched outside of captures
  *   gpu_work.c     writes rows of kernels, copies and other work of the GPU
  *   gpu_memory.c   writes rows of its memory
  *   gpu_targets.c  writes rows of devices, contexts, streams

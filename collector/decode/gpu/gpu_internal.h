@@ -130,6 +130,10 @@ struct gpu_process {
 		struct gpu_alias_table alias, old_alias;
 		int64_t last;            /* end of the latest in a hook's record */
 		struct live_calls *live; /* sums of its calls, NULL: none yet */
+		/* By window of the report: gpu_captured.c. */
+		struct gpu_range *range;
+		uint32_t range_cnt, range_cap;
+		bool is_range_partial; /* some calls are not known: of a previous collector */
 	} calls;
 	struct gpu_queue work;
 	bool is_hurried; /* too much waits */
@@ -288,12 +292,25 @@ void gpu_alias_add(struct gpu_process *p, uint32_t correlation, int64_t id);
 int64_t gpu_alias_find(struct arenas *as, struct gpu_process *p, uint32_t correlation);
 void gpu_alias_release(struct gpu_process *p);
 
+/* ---- gpu_captured.c ---- */
+
+/* CUPTI has recorded a call that began at @start, in a window. */
+void gpu_captured_call(const struct arenas *as, struct gpu_process *p, int64_t start,
+		       uint32_t correlation);
+/* Whether work that began at @start was launched in a window; all calls until then are known. */
+bool gpu_captured(const struct arenas *as, const struct gpu_process *p, int64_t start,
+		  uint32_t correlation);
+void gpu_captured_forget(struct gpu_process *p); /* another report begins */
+void gpu_captured_release(struct gpu_process *p);
+
 /* ---- gpu_work.c ---- */
 
 /* Bytes of the payload, 0: no such record. */
 size_t gpu_work_size(unsigned kind);
 /* When it was over (session time), and whether the texts it names are known. */
 int64_t gpu_work_end(const struct arenas *as, unsigned kind, const void *payload);
+/* The correlation id of work, which outlasts its call; false: of something else. */
+bool gpu_work_is_launched(unsigned kind, const void *payload, uint32_t *correlation);
 bool gpu_work_is_named(const struct arena *a, unsigned kind, const void *payload);
 void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
 		    const void *payload);

@@ -118,6 +118,7 @@ static void add_api(struct arenas *as, const struct image *im, struct gpu_proces
 
 	if (!windows_have_ns(as->report.windows, as->clock->zero, api.start))
 		return;
+	gpu_captured_call(as, p, api.start, r->correlation);
 	th = gpu_thread(p, r->thread, 0);
 	if (th && !th->global_tid)
 		th->global_tid = GLOBAL_TID(p->id.pid, identity_thread(im, r->thread));

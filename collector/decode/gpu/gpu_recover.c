@@ -154,6 +154,7 @@ static void load_process(struct arena *a, const struct saved_process *s)
 	p->ids.cupti_block = s->cupti_block;
 	p->ids.hook_block = s->hook_block;
 	p->ids.hook_ids = s->hook_ids;
+	p->calls.is_range_partial = true;
 }
 
 static void load_report(struct arenas *as)

@@ -35,6 +35,7 @@ void gpu_shift(struct arena *a, int64_t by)
 				/* Its rows are in another report. */
 				th->written_cnt = 0;
 			}
+		gpu_captured_forget(p);
 		gpu_streams_shift(p, by);
 	}
 	if (g) {

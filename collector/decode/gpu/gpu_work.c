@@ -78,6 +78,26 @@ int64_t gpu_work_end(const struct arenas *as, unsigned kind, const void *payload
 	}
 }
 
+bool gpu_work_is_launched(unsigned kind, const void *payload, uint32_t *correlation)
+{
+	switch (kind) {
+	case SL_GPU_REC_KERNEL:
+		*correlation = ((const struct sl_gpu_kernel *)payload)->correlation;
+		return true;
+	case SL_GPU_REC_MEMCPY:
+		*correlation = ((const struct sl_gpu_memcpy *)payload)->correlation;
+		return true;
+	case SL_GPU_REC_MEMSET:
+		*correlation = ((const struct sl_gpu_memset *)payload)->correlation;
+		return true;
+	case SL_GPU_REC_GRAPH:
+		*correlation = ((const struct sl_gpu_graph *)payload)->correlation;
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool gpu_work_is_named(const struct arena *a, unsigned kind, const void *payload)
 {
 	uint32_t name = 0;

@@ -56,4 +56,15 @@ for R in "$W"/again*.sqlite; do
 	is "$(kernels)" 'inside_us10|7' "kernels of ${R##*/}"
 done
 is "$(find "$W" -name 'again*.sqlite' | wc -l)" 3 'a report each'
+rm -f "$W"/again*.sqlite
+
+# A version that must not disable kernels: it reports those before, between and after as well.
+STANDIN_CUPTI_VERSION=130000
+export STANDIN_CUPTI_VERSION
+profile again -t cuda -c cudaProfilerApi --capture-range-end=repeat:3 "$GPU/range" 3 >out 2>err
+for R in "$W"/again*.sqlite; do
+	is "$(kernels)" 'inside_us10|7' "kernels that stay enabled, ${R##*/}"
+done
+profile stays -t cuda,nvtx -c nvtx -p step --capture-range-end=stop --cuda-flush-interval=100 "$GPU/range" nvtx >out 2>err
+is "$(kernels)" 'inside_us10|7' 'kernels that stay enabled, an NVTX range'
 done_testing

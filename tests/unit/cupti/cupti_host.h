@@ -307,6 +307,17 @@ static inline bool status_has(enum sl_gpu_status_code code, const char *what)
 	return strstr(text_of(t, t->status.text), what) != NULL;
 }
 
+/* A bug of the loaded version was avoided, and the report has a note. */
+static inline bool has_avoided(const char *what)
+{
+	for (size_t i = 0; i < told_cnt; i++)
+		if (told[i].kind == SL_GPU_REC_STATUS &&
+		    told[i].status.code == SL_GPU_STATUS_AVOIDED &&
+		    strstr(text_of(&told[i], told[i].status.text), what))
+			return true;
+	return false;
+}
+
 /* Status records that are no news of a CUPTI that works. */
 static inline size_t problems(void)
 {

@@ -23,7 +23,7 @@ static void overhead_has_no_thread_in_a_process(void)
 	at_version("21");
 	load_module();
 	CHECK_EQUAL(only(SL_GPU_REC_OVERHEAD)->overhead.thread, 0);
-	CHECK(status_has(SL_GPU_STATUS_AVOIDED, "overhead"));
+	CHECK(has_avoided("overhead"));
 }
 APART(overhead_has_no_thread)
 
