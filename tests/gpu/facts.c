@@ -5,7 +5,7 @@
  *   facts version LIBCUPTI       the version of its API, and which bugs the shim knows of it (known_bad.def)
  *   facts times LIBCUPTI N       times of N kernels by CUPTI's default clock
  *   facts clock LIBCUPTI N       the same by a clock of the program's
- *   facts late LIBCUPTI N        as clock, but a context is there before CUPTI is
+ *   facts late LIBCUPTI N        as times, but a context is there before CUPTI is
  *   facts events LIBCUPTI N      SYNCHRONIZATION is enabled, CUDA_EVENT is not: records of it for N events
  *   facts zeroed LIBCUPTI        whether CUPTI still takes buffers for zeroed ones after cuptiUnsubscribe
  *   facts exit LIBCUPTI          flushes from a destructor
@@ -175,7 +175,7 @@ static void launch(CUfunction f, int cnt)
 
 static void times(const char *what, int cnt)
 {
-	bool is_late = !strcmp(what, "late"), with_clock = is_late || !strcmp(what, "clock");
+	bool is_late = !strcmp(what, "late"), with_clock = !strcmp(what, "clock");
 	CUfunction f = NULL;
 
 	if (is_late) {
