@@ -546,7 +546,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (
 -- @table CUPTI_ACTIVITY_KIND_CUDA_EVENT lazy
 CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (
     -- Events that streams have passed (--cuda-event-trace).
-    timestamp      INTEGER,          -- when the stream passed it, ns; 0: unknown
+    timestamp      INTEGER,          -- when the stream passed it, ns; NULL: unknown (CUDA before 12.8)
     deviceId       INTEGER NOT NULL, -- CUDA ordinal in its process
     contextId      INTEGER NOT NULL, -- TARGET_INFO_CUDA_CONTEXT_INFO.contextId
     greenContextId INTEGER,          -- NULL: none

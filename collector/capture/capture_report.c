@@ -344,7 +344,8 @@ static char *make_session_db(struct collector *c, struct db **db)
 static void begin_counting(struct collector *c)
 {
 	c->arenas.lost.full = c->arenas.lost.other = c->arenas.lost.disk = 0;
-	c->arenas.gpu.dropped = c->arenas.gpu.untimed = c->arenas.gpu.hurried = 0;
+	c->arenas.gpu.lost.dropped = c->arenas.gpu.lost.untimed = c->arenas.gpu.hurried = 0;
+	c->arenas.gpu.lost.backward = c->arenas.gpu.lost.incomplete = 0;
 	c->kernel.sched.lost_before += c->kernel.sched.lost;
 	c->kernel.sched.written = 0;
 	c->kernel.sched.calls_lost_before += c->kernel.sched.calls_lost;

@@ -255,17 +255,31 @@ static void say_gpus(struct collector *c)
 	const struct gpu_report *r = &c->arenas.gpu;
 	char n[32];
 
-	if (r->dropped)
+	if (r->lost.dropped)
 		notes_say(c, WARNING,
 			  "%s records of the GPU's work were lost inside CUPTI, whose buffers were "
 			  "full (see SL_LOST_EVENTS)",
-			  grouped(r->dropped, n));
-	if (r->untimed)
+			  grouped(r->lost.dropped, n));
+	if (r->lost.untimed)
 		notes_say(c, WARNING,
 			  "%s kernels, copies or the like have no row: CUPTI has no times for "
 			  "them, or they still did when their process ended (see "
 			  "SL_LOST_EVENTS)",
-			  grouped(r->untimed, n));
+			  grouped(r->lost.untimed, n));
+	if (r->lost.backward)
+		notes_say(
+			c, WARNING,
+			"%s kernels, copies or the like have no row: CUPTI has an end before the "
+			"start for them, as its device buffers are exhausted; record a part of the "
+			"run (--capture-range), or whole graphs (--cuda-graph-trace=graph) (see "
+			"SL_LOST_EVENTS)",
+			grouped(r->lost.backward, n));
+	if (r->lost.incomplete)
+		notes_say(
+			c, WARNING,
+			"at least %s records of the GPU's work were lost behind one that CUPTI had "
+			"not completed when its buffers were collected (see SL_LOST_EVENTS)",
+			grouped(r->lost.incomplete, n));
 	if (r->hurried)
 		notes_say(c, WARNING,
 			  "%s calls and records of GPUs did not wait for each other, too many "

@@ -169,8 +169,12 @@ struct gpu_report {
 	uint8_t uuid[64][16];
 	bool has_changed;                        /* since it was saved for recover */
 	bool no_um_cpu_faults, no_um_gpu_faults; /* not asked for, though CUPTI reports them */
-	uint64_t dropped;                        /* records that CUPTI lost */
-	uint64_t untimed;                        /* ... that it had no times for */
+	struct {
+		uint64_t dropped;    /* records that CUPTI lost */
+		uint64_t untimed;    /* ... that it had no times for */
+		uint64_t backward;   /* ... that it had an end before the start for */
+		uint64_t incomplete; /* buffers that ended in a record it had not completed */
+	} lost;
 	uint64_t hurried; /* records that did not wait as long as they should have */
 	/* Prints a line on stderr; NULL: there is none. */
 	void (*warn)(void *to, const char *text);

@@ -283,8 +283,8 @@ static uint64_t untold_of(const struct sched *sched)
 /* Including losses without a record so far. */
 static uint64_t losses(const struct arenas *as, const struct sched *sched)
 {
-	uint64_t sum =
-		as->lost.full + as->lost.other + as->lost.disk + as->gpu.dropped + as->gpu.untimed;
+	uint64_t sum = as->lost.full + as->lost.other + as->lost.disk + as->gpu.lost.dropped +
+		       as->gpu.lost.untimed + as->gpu.lost.backward + as->gpu.lost.incomplete;
 
 	for (const struct arena *a = as->first; a; a = a->next)
 		sum += ring_open_losses(a);

@@ -91,6 +91,13 @@ static void api(const struct view *v, bool driver)
 	TELL(SL_GPU_REC_API, r);
 }
 
+/* Whether a second session makes a difference to CUPTI depends on its version; captures are sessions to it. */
+static void of_graph(void)
+{
+	if (guest.captures > 1)
+		known_bad_warn(BAD_GRAPH_CORRELATION);
+}
+
 static void kernel(const struct view *v)
 {
 	uint64_t local = KERNEL_local_total_v2(v);
@@ -126,6 +133,8 @@ static void kernel(const struct view *v)
 		.max_active_clusters = (uint32_t)KERNEL_max_active(v),
 	};
 
+	if (r.graph_node)
+		of_graph();
 	TELL(SL_GPU_REC_KERNEL, r);
 }
 
@@ -247,6 +256,7 @@ static void graph(const struct view *v)
 		.graph_exec = 0,
 	};
 
+	of_graph();
 	TELL(SL_GPU_REC_GRAPH, r);
 }
 
@@ -499,9 +509,21 @@ static bool is_wanted(const struct view *v, uint32_t kind)
 	}
 }
 
+/* Other clients enable kinds, too, and some kinds bring others. */
+static bool is_asked(uint32_t kind)
+{
+	if (kind == CUPTI_KIND_SERIAL_KERNEL)
+		kind = CUPTI_KIND_CONCURRENT_KERNEL;
+	if (kind < 64 && __atomic_load_n(&guest.asked, __ATOMIC_RELAXED) >> kind & 1)
+		return true;
+	if (kind == CUPTI_KIND_CUDA_EVENT)
+		known_bad_note(BAD_COUPLED_KINDS);
+	return false;
+}
+
 static void convert(const struct view *v, uint32_t kind)
 {
-	if (!is_wanted(v, kind))
+	if (!is_asked(kind) || !is_wanted(v, kind))
 		return;
 	switch (kind) {
 	case CUPTI_KIND_RUNTIME:
@@ -554,9 +576,19 @@ static void convert(const struct view *v, uint32_t kind)
 	case CUPTI_KIND_STREAM:
 		stream(v);
 		break;
-	default: /* enabled by the program, or new */
+	default:
 		break;
 	}
+}
+
+/* False: there is none. What lies behind an incomplete record cannot be found: CUPTI alone knows how long that is. */
+static bool next_record(uint8_t *buffer, size_t valid, uint8_t **record)
+{
+	int result = guest.cupti.ActivityGetNextRecord(buffer, valid, record);
+
+	if (result != CUPTI_OK && result != CUPTI_MAX_LIMIT_REACHED)
+		__atomic_add_fetch(&guest.incomplete, 1, __ATOMIC_RELAXED);
+	return result == CUPTI_OK;
 }
 
 /*
@@ -571,10 +603,10 @@ void convert_buffer(uint8_t *buffer, size_t valid)
 
 	clock_measure();
 	v.now = guest.host->now();
-	if (guest.cupti.ActivityGetNextRecord(buffer, valid, &next) != CUPTI_OK)
+	if (!next_record(buffer, valid, &next))
 		return;
 	for (record = next; record; record = next) {
-		if (guest.cupti.ActivityGetNextRecord(buffer, valid, &next) != CUPTI_OK)
+		if (!next_record(buffer, valid, &next))
 			next = NULL;
 		v.at = record;
 		v.bytes = (size_t)((next > record ? next : buffer + valid) - record);

@@ -22,7 +22,11 @@ struct guest {
 	uint32_t um_pending; /* unified memory counters wait for the driver */
 	uint32_t recording;  /* atomic: GPU work is recorded */
 	uint64_t kinds;      /* atomic: bit per enabled kind */
-	uint64_t refused;    /* bit per kind that CUPTI refused; reported once */
+	uint64_t asked;      /* atomic: bit per kind that the session wants */
+	uint32_t captures;   /* how often recording began */
+	uint32_t
+		incomplete; /* atomic: buffers with a record that CUPTI had not completed, since the last flush */
+	uint64_t refused; /* bit per kind that CUPTI refused; reported once */
 	void *subscriber;
 	char path[4096]; /* of libcupti */
 };

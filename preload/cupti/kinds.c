@@ -60,12 +60,13 @@ static bool lasts(int kind)
 
 /*
  * Not disabled before the end. Disabling unified memory counters blocks for about 2 s (release notes of CUDA 13.4), and
- * kernels, copies and fills go together.
+ * kernels, copies and fills go together. Where a second session has wrong ids, the first one just goes on.
  */
 static bool stays(int kind)
 {
 	return lasts(kind) || kind == CUPTI_KIND_UNIFIED_MEMORY_COUNTER ||
-	       (is_work(kind) && known_bad(BAD_DISABLE_KERNELS));
+	       (is_work(kind) &&
+		(known_bad(BAD_DISABLE_KERNELS) || known_bad(BAD_GRAPH_CORRELATION)));
 }
 
 /* Also for existing objects: the program may have created them before the first recorded call. */
@@ -125,12 +126,24 @@ static void leave_out_queries(void)
 	}
 }
 
+/* No records of polls: of cudaEventQuery() and cudaStreamQuery() that find work in progress. */
+static void leave_out_polls(void)
+{
+	static bool is_done;
+
+	if (!is_done && guest.kinds >> CUPTI_KIND_SYNCHRONIZATION & 1 &&
+	    guest.cupti.ActivityEnableAllSyncRecords)
+		is_done = guest.cupti.ActivityEnableAllSyncRecords(0) == CUPTI_OK;
+}
+
 int kinds_enable(void)
 {
 	for (size_t i = 0; i < KIND_CNT; i++) {
 		const struct kind *k = &kinds[i];
 		int result;
 
+		if (wanted(k))
+			__atomic_or_fetch(&guest.asked, 1ull << k->number, __ATOMIC_RELAXED);
 		if (!wanted(k) || (guest.kinds | guest.refused) >> k->number & 1 ||
 		    (!guest.recording && !lasts(k->number)))
 			continue;
@@ -148,6 +161,7 @@ int kinds_enable(void)
 	}
 	if (guest.kinds >> CUPTI_KIND_DRIVER & 1)
 		leave_out_queries();
+	leave_out_polls();
 	if (guest.kinds >> CUPTI_KIND_CUDA_EVENT & 1 &&
 	    guest.cupti.ActivityEnableCudaEventDeviceTimestamps)
 		guest.cupti.ActivityEnableCudaEventDeviceTimestamps(1);
@@ -160,6 +174,7 @@ void kinds_enable_late(void)
 				       0, 0};
 	int result;
 
+	leave_out_polls();
 	if (!guest.um_pending || !__atomic_load_n(&guest.recording, __ATOMIC_RELAXED))
 		return;
 	result = enable_um();

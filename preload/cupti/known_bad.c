@@ -5,7 +5,7 @@
 
 static const struct {
 	uint32_t from, to;
-	const char *avoided;
+	const char *what;
 } bugs[] = {
 #define BAD(name, from, to, avoided, source) {from, to, avoided},
 #include "preload/cupti/known_bad.def"
@@ -17,15 +17,26 @@ bool known_bad(enum known_bad bug)
 	return guest.version >= bugs[bug].from && guest.version <= bugs[bug].to;
 }
 
-void known_bad_note(enum known_bad bug)
+static void report(enum known_bad bug, enum sl_gpu_status_code code)
 {
-	static uint64_t noted; /* atomic: bit per bug */
+	static uint64_t reported; /* atomic: bit per bug */
 	uint64_t bit = 1ull << bug;
 	char version[64];
 
-	if (!known_bad(bug) || __atomic_fetch_or(&noted, bit, __ATOMIC_RELAXED) & bit)
+	if (!known_bad(bug) || __atomic_load_n(&reported, __ATOMIC_RELAXED) & bit ||
+	    __atomic_fetch_or(&reported, bit, __ATOMIC_RELAXED) & bit)
 		return;
-	status_record(SL_GPU_STATUS_AVOIDED, 0, "Bug of CUPTI of CUDA %s (API %u) avoided: %s",
+	status_record(code, 0, "Bug of CUPTI of CUDA %s (API %u)%s: %s",
 		      find_version_text(version, sizeof(version)), guest.version,
-		      bugs[bug].avoided);
+		      code == SL_GPU_STATUS_AVOIDED ? " avoided" : "", bugs[bug].what);
+}
+
+void known_bad_note(enum known_bad bug)
+{
+	report(bug, SL_GPU_STATUS_AVOIDED);
+}
+
+void known_bad_warn(enum known_bad bug)
+{
+	report(bug, SL_GPU_STATUS_LIMITED);
 }

@@ -14,3 +14,6 @@ bool known_bad(enum known_bad bug);
 
 /* Reports what is avoided, once per process. No-op where the loaded CUPTI lacks the bug. */
 void known_bad_note(enum known_bad bug);
+
+/* The same for a bug that cannot be avoided: a warning. */
+void known_bad_warn(enum known_bad bug);

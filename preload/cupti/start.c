@@ -119,6 +119,7 @@ static void record_flushed(uint64_t begun, bool final)
 	wanted_delivered(f.until);
 	if (guest.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_OK)
 		f.dropped = dropped;
+	f.incomplete = __atomic_exchange_n(&guest.incomplete, 0, __ATOMIC_RELAXED);
 	guest.host->record(SL_GPU_REC_FLUSHED, &f, sizeof(f));
 }
 
@@ -161,6 +162,7 @@ static void record(bool on)
 	__atomic_store_n(&guest.recording, on, __ATOMIC_RELAXED);
 	wanted_recording(on);
 	if (on) {
+		guest.captures++;
 		kinds_enable();
 		kinds_enable_late();
 	}
@@ -197,6 +199,8 @@ static bool yield(void)
 	flush_all(true);
 	if (guest.cupti.SetThreadIdType)
 		guest.cupti.SetThreadIdType(CUPTI_THREAD_ID_DEFAULT);
+	if (guest.cupti.ActivityEnableAllSyncRecords)
+		guest.cupti.ActivityEnableAllSyncRecords(1);
 	result = guest.cupti.Unsubscribe(guest.subscriber);
 	if (result == CUPTI_OK)
 		guest.subscriber = NULL;
@@ -224,7 +228,7 @@ __attribute__((visibility("default"))) int sl_cuda_start(const struct sl_cuda_ho
 		return -1;
 	guest.host = host;
 	guest.pid = sl_getpid();
-	guest.recording = host->recording;
+	guest.recording = guest.captures = host->recording;
 	wanted_recording(host->recording);
 	to->flush = flush;
 	to->record = record;

@@ -176,7 +176,8 @@ struct sl_gpu_node {
 struct sl_gpu_flushed {
 	uint64_t until;   /* CLOCK_MONOTONIC ns */
 	uint64_t dropped; /* records that CUPTI lost since the last such record */
-	uint32_t is_last, reserved;
+	uint32_t is_last;
+	uint32_t incomplete; /* buffers of which the rest was lost behind a record that CUPTI had not completed */
 };
 
 enum sl_gpu_status_code {

@@ -232,6 +232,16 @@ bool standin_left_out(int is_driver, uint32_t id)
 	return id < sizeof(left_out[0]) && left_out[is_driver][id];
 }
 
+static void couple(int kind, bool on)
+{
+	if (!standin_lies(LIE_COUPLED_KINDS))
+		return;
+	if (kind == CUPTI_KIND_SYNCHRONIZATION)
+		standin_enable(CUPTI_KIND_CUDA_EVENT, on);
+	else if (kind == CUPTI_KIND_CUDA_EVENT)
+		standin_enable(CUPTI_KIND_SYNCHRONIZATION, on);
+}
+
 EXPORT int cuptiActivityEnable(int kind)
 {
 	FAIL("ActivityEnable", kind);
@@ -243,6 +253,7 @@ EXPORT int cuptiActivityEnable(int kind)
 		memset(left_out[kind == CUPTI_KIND_DRIVER], 0, sizeof(left_out[0]));
 	if (standin_enable(kind, true) && kind == CUPTI_KIND_DEVICE)
 		standin_dump_device();
+	couple(kind, true);
 	return 0;
 }
 
@@ -273,6 +284,7 @@ EXPORT int cuptiActivityDisable(int kind)
 		return INVALID_KIND;
 	standin_disabling(kind);
 	standin_enable(kind, false);
+	couple(kind, false);
 	return 0;
 }
 
@@ -404,6 +416,15 @@ EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_um_counter *c
 {
 	FAIL("ActivityConfigureUnifiedMemoryCounter", (int)cnt);
 	return counters && cnt ? 0 : INVALID_PARAMETER;
+}
+
+EXPORT int cuptiActivityEnableAllSyncRecords(uint8_t on)
+{
+	FAIL("ActivityEnableAllSyncRecords", on);
+	if (standin_version() < 26)
+		return 11;
+	standin_no_polls = !on;
+	return 0;
 }
 
 EXPORT int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t on)

@@ -82,7 +82,8 @@ extern cupti_buffer_requested *standin_requested;
 extern cupti_buffer_completed *standin_completed;
 uint64_t standin_default_clock(void);
 int64_t standin_clock_offset(bool of_client);
-extern uint32_t standin_period, standin_zeroed, standin_used;
+extern uint32_t standin_period, standin_zeroed, standin_used, standin_no_polls;
+extern unsigned standin_sessions; /* how often kernels were enabled */
 bool standin_enable(int kind, bool on);
 bool standin_enabled(int kind);
 int standin_flush(bool forced);

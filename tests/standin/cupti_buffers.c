@@ -12,7 +12,8 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 cupti_timestamp *standin_timestamp;
 cupti_buffer_requested *standin_requested;
 cupti_buffer_completed *standin_completed;
-uint32_t standin_period, standin_zeroed, standin_used;
+uint32_t standin_period, standin_zeroed, standin_used, standin_no_polls;
+unsigned standin_sessions;
 
 static uint64_t enabled;
 static size_t dropped, emitted;
@@ -153,6 +154,8 @@ static void deliver(struct buffer *b)
 
 		b->records[from] = b->records[left - 1];
 		memcpy(b->data + at, copy + p.at, p.bytes);
+		if (left == (b->cnt + 1) / 2 && standin_lies(LIE_INCOMPLETE))
+			memset(b->data + at, 0, sizeof(uint32_t));
 		at += p.bytes;
 	}
 	free(copy);
@@ -249,6 +252,8 @@ bool standin_enable(int kind, bool on)
 	uint64_t bit = 1ull << kind;
 
 	pthread_once(&once, start_worker);
+	if (on && kind == CUPTI_KIND_CONCURRENT_KERNEL && !standin_enabled(kind))
+		standin_sessions++;
 	if (on)
 		return !(__atomic_fetch_or(&enabled, bit, __ATOMIC_RELAXED) & bit);
 	__atomic_fetch_and(&enabled, ~bit, __ATOMIC_RELAXED);

@@ -112,6 +112,10 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 	if (!calls.depth || --calls.depth >= 64)
 		return;
 	start = calls.start[calls.depth];
+	if (is_driver && result == 600 && standin_version() >= 26 && !standin_no_polls &&
+	    (!strcmp(name, "cuEventQuery") || !strcmp(name, "cuStreamQuery")))
+		EMIT(SYNCHRONIZATION, F_SYNC_start, F_SYNC_end, start, end, V(SYNC_type, 1),
+		     V(SYNC_correlation, correlation), V(SYNC_context, 1));
 	if (!standin_enabled(is_driver ? CUPTI_KIND_DRIVER : CUPTI_KIND_RUNTIME) ||
 	    standin_left_out(is_driver, call_id(domain, name)))
 		return;
@@ -283,6 +287,13 @@ static uint32_t overhead_thread(void)
 
 static void activity(const struct standin_activity *a)
 {
+	struct standin_activity of_graph = *a;
+
+	if ((a->graph_node || a->kind == STANDIN_GRAPH) && standin_sessions > 1 &&
+	    standin_lies(LIE_GRAPH_CORRELATION)) {
+		of_graph.correlation |= 1u << 30;
+		a = &of_graph;
+	}
 	/* Whole graphs, or their nodes: not both. */
 	if (a->graph_node && a->kind <= STANDIN_MEMSET && standin_enabled(CUPTI_KIND_GRAPH_TRACE))
 		return;

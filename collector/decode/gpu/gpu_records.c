@@ -15,6 +15,9 @@
 #define SEVERITY_WRN 2
 
 static const char loss_dropped[] = "GPU records: dropped by CUPTI, its buffers were full";
+static const char loss_incomplete[] =
+	"GPU records: at least, behind one that CUPTI had not completed";
+static const char loss_backward[] = "GPU work: CUPTI has an end before the start for it";
 static const char loss_untimed[] = "GPU work: CUPTI does not know when it was";
 
 static bool keep_hook(struct gpu_process *p, struct gpu_thread *th, const struct gpu_hook *h)
@@ -105,8 +108,18 @@ static bool keep_api(struct gpu_process *p, struct gpu_thread *th, const struct 
 	return true;
 }
 
+/* A record without a row, as its times are unknown or, @is_backward, contradict each other. */
+static void lose_times(struct arenas *as, const struct gpu_process *p, int64_t ns, bool is_backward)
+{
+	db_lost(as->db, ns, ns, p->id.global_pid, is_backward ? loss_backward : loss_untimed, 1);
+	if (is_backward)
+		as->gpu.lost.backward++;
+	else
+		as->gpu.lost.untimed++;
+}
+
 static void add_api(struct arenas *as, const struct image *im, struct gpu_process *p,
-		    const struct sl_gpu_api *r)
+		    const struct sl_gpu_api *r, int64_t ns)
 {
 	struct gpu_api api = {.start = gpu_session_ns(as, r->start),
 			      .end = gpu_session_ns(as, r->end),
@@ -116,6 +129,13 @@ static void add_api(struct arenas *as, const struct image *im, struct gpu_proces
 			      .is_driver = r->is_driver != 0};
 	struct gpu_thread *th;
 
+	if (!r->start || (r->end && r->end < r->start)) {
+		lose_times(as, p, r->start ? api.start : ns, r->start != 0);
+		return;
+	}
+	/* Handed over before the call returned; it leads from the work to the hook's record all the same. */
+	if (!r->end)
+		api.end = api.start;
 	if (!windows_have_ns(as->report.windows, as->clock->zero, api.start))
 		return;
 	gpu_captured_call(as, p, api.start, r->correlation);
@@ -139,7 +159,12 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 	if (f->dropped) {
 		db_lost(as->db, before == INT64_MIN ? p->time.first : before, until,
 			p->id.global_pid, loss_dropped, (int64_t)f->dropped);
-		as->gpu.dropped += f->dropped;
+		as->gpu.lost.dropped += f->dropped;
+	}
+	if (f->incomplete) {
+		db_lost(as->db, before == INT64_MIN ? p->time.first : before, until,
+			p->id.global_pid, loss_incomplete, (int64_t)f->incomplete);
+		as->gpu.lost.incomplete += f->incomplete;
 	}
 	if (p->reached.next_until == INT64_MIN) {
 		p->reached.next_until = until;
@@ -224,16 +249,33 @@ static bool is_wanted(const struct arenas *as, unsigned kind, const void *payloa
 
 /*
  * Work that still runs when a process ends, or when another tool takes CUPTI over, is handed over once, without its end;
- * and the GPU may have had no room for a time. As a row it would last from before the beginning, or until then.
+ * and the GPU may have had no room for a time. As a row it would last from before the beginning, or until then. Where
+ * CUPTI's device buffers are exhausted, work can end before it starts.
  */
-static bool has_no_time(unsigned kind, const void *payload)
+static bool has_times(unsigned kind, const void *payload, bool *is_backward)
 {
-	const uint64_t *times = payload; /* start and end come first */
+	const uint64_t *times = payload; /* start and end, or the time, come first */
 
-	return (kind == SL_GPU_REC_KERNEL || kind == SL_GPU_REC_MEMCPY ||
-		kind == SL_GPU_REC_MEMSET || kind == SL_GPU_REC_GRAPH || kind == SL_GPU_REC_SYNC ||
-		kind == SL_GPU_REC_OVERHEAD || kind == SL_GPU_REC_JIT) &&
-	       (!times[0] || !times[1]);
+	*is_backward = false;
+	switch (kind) {
+	case SL_GPU_REC_KERNEL:
+	case SL_GPU_REC_MEMCPY:
+	case SL_GPU_REC_MEMSET:
+	case SL_GPU_REC_GRAPH:
+	case SL_GPU_REC_SYNC:
+	case SL_GPU_REC_OVERHEAD:
+	case SL_GPU_REC_JIT:
+		*is_backward = times[0] && times[1] && times[1] < times[0];
+		return times[0] && times[1] && !*is_backward;
+	case SL_GPU_REC_UM: /* some counters have no end */
+		*is_backward = times[0] && times[1] && times[1] < times[0];
+		return times[0] && !*is_backward;
+	case SL_GPU_REC_MEMORY:
+	case SL_GPU_REC_POOL:
+		return times[0];
+	default:
+		return true;
+	}
 }
 
 static void add_work(struct arenas *as, struct arena *a, struct gpu_process *p, unsigned kind,
@@ -241,13 +283,17 @@ static void add_work(struct arenas *as, struct arena *a, struct gpu_process *p, 
 {
 	struct gpu_work *w;
 	int64_t end = gpu_work_end(as, kind, payload);
+	bool is_backward;
 
-	if (has_no_time(kind, payload)) {
-		end = gpu_session_ns(as, *(const uint64_t *)payload);
-		db_lost(as->db, end ? end : ns, end ? end : ns, p->id.global_pid, loss_untimed, 1);
-		as->gpu.untimed++;
+	if (!has_times(kind, payload, &is_backward)) {
+		uint64_t start = *(const uint64_t *)payload;
+
+		lose_times(as, p, start ? gpu_session_ns(as, start) : ns, is_backward);
 		return;
 	}
+	/* Older versions have no time for it: its call is searched for as if it had just happened. */
+	if (kind == SL_GPU_REC_EVENT && !*(const uint64_t *)payload)
+		end = ns;
 	if (!is_wanted(as, kind, payload, end))
 		return;
 
@@ -294,7 +340,7 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		p->cupti = GPU_CUPTI_ON;
 	switch (c->hook) {
 	case SL_GPU_REC_API:
-		add_api(as, t->image, p, &r.api);
+		add_api(as, t->image, p, &r.api, ns);
 		break;
 	case SL_GPU_REC_FLUSHED:
 		flushed(as, p, &r.flushed, c->start);

@@ -322,7 +322,7 @@ static void event(struct arenas *as, struct gpu_process *p, const struct sl_gpu_
 {
 	int64_t *row = db_row(as->db, DB_CUDA_EVENT);
 
-	row[EVT_TIMESTAMP] = gpu_session_ns(as, e->timestamp);
+	row[EVT_TIMESTAMP] = e->timestamp ? gpu_session_ns(as, e->timestamp) : DB_NULL;
 	row[EVT_DEVICE_ID] = device_of(p, e->device, e->context);
 	row[EVT_CONTEXT_ID] = e->context;
 	row[EVT_GREEN_CONTEXT_ID] = DB_NULL;
@@ -473,6 +473,6 @@ void gpu_work_write(struct arenas *as, struct arena *a, struct gpu_process *p, u
 	default:
 		return;
 	}
-	if (end != INT64_MIN)
+	if (end != INT64_MIN && (kind != SL_GPU_REC_EVENT || *(const uint64_t *)payload))
 		gpu_count_row(a->family.gpu, end, end);
 }

@@ -329,6 +329,17 @@ static inline size_t problems(void)
 	return n;
 }
 
+/* Status records with a text in theirs. */
+static inline size_t status_count(const char *what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < told_cnt; i++)
+		n += told[i].kind == SL_GPU_REC_STATUS &&
+		     strstr(text_of(&told[i], told[i].status.text), what);
+	return n;
+}
+
 /* Notes of bugs that were avoided. */
 static inline uint32_t avoided(void)
 {

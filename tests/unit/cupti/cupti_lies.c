@@ -194,6 +194,150 @@ static void calls_before_the_clock_is_set_in_a_process(void)
 }
 APART(calls_before_the_clock_is_set)
 
+/* ---- kinds that come unasked ---- */
+
+static void record_event(void)
+{
+	struct standin_activity event = {
+		.kind = STANDIN_EVENT, .start = host_now(), .end = host_now(), .event = 5};
+	struct standin_activity wait = {
+		.kind = STANDIN_SYNC, .start = host_now() - 1000, .end = host_now()};
+
+	observer->activity(&event);
+	observer->activity(&wait);
+	cuda.flush(true);
+}
+
+static void events_come_unasked_in_a_process(void)
+{
+	at_version(version);
+	record_event();
+	CHECK_EQUAL(count(SL_GPU_REC_EVENT), 0);
+	CHECK_EQUAL(count(SL_GPU_REC_SYNC), 1);
+	CHECK(status_count("CUDA events") == (atoi(version) <= 26));
+	CHECK_EQUAL(problems(), 0);
+}
+
+static void events_come_unasked(void **state)
+{
+	(void)state;
+	version = "24";
+	apart(events_come_unasked_in_a_process);
+	version = "26";
+	apart(events_come_unasked_in_a_process);
+	version = "27";
+	apart(events_come_unasked_in_a_process);
+}
+
+static void events_that_are_asked_for_in_a_process(void)
+{
+	setenv("STANDIN_CUPTI_VERSION", "24", 1);
+	CHECK_EQUAL(start("so.13", SL_CUDA_EVENTS), 0);
+	record_event();
+	CHECK_EQUAL(only(SL_GPU_REC_EVENT)->event.timestamp, 0);
+	CHECK_EQUAL(only(SL_GPU_REC_EVENT)->event.event, 5);
+	CHECK_EQUAL(count(SL_GPU_REC_SYNC), 1);
+}
+APART(events_that_are_asked_for)
+
+/* cudaEventQuery() in a loop: a record of the call each, but none of a synchronization. */
+static void polls_are_no_synchronization_in_a_process(void)
+{
+	at_version("130001");
+	for (uint32_t i = 1; i <= 10; i++) {
+		observer->api(0, 1, "cuEventQuery", i, 0);
+		observer->api(1, 1, "cuEventQuery", i, 600);
+	}
+	cuda.flush(true);
+	CHECK_EQUAL(count(SL_GPU_REC_SYNC), 0);
+}
+APART(polls_are_no_synchronization)
+
+/* ---- records that are broken ---- */
+
+static void an_incomplete_record_is_counted_in_a_process(void)
+{
+	setenv("STANDIN_CUPTI_LIES", "INCOMPLETE", 1);
+	at_version("130001");
+	launch_all();
+	cuda.flush(true);
+	CHECK(count(SL_GPU_REC_KERNEL) < KERNELS);
+	CHECK_EQUAL(only(SL_GPU_REC_FLUSHED)->flushed.incomplete, 1);
+	cuda.flush(true);
+	CHECK_EQUAL(last(SL_GPU_REC_FLUSHED)->flushed.incomplete, 0);
+}
+APART(an_incomplete_record_is_counted)
+
+static void no_record_is_incomplete_in_a_process(void)
+{
+	at_version("130001");
+	launch_all();
+	cuda.flush(true);
+	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), KERNELS);
+	CHECK_EQUAL(only(SL_GPU_REC_FLUSHED)->flushed.incomplete, 0);
+}
+APART(no_record_is_incomplete)
+
+/* A kernel that has begun and runs on, in the first records of a CUPTI that is newer than the compared headers. */
+static void work_in_progress_of_a_newer_version_in_a_process(void)
+{
+	static const char name[] = "_Z6endlesv";
+	struct timespec t;
+	struct standin_value v[] = {
+		{F_KERNEL_name, (uintptr_t)name}, {F_KERNEL_blockx, 1}, {F_KERNEL_start, 0}};
+
+	at_version("140200");
+	clock_gettime(CLOCK_REALTIME, &t);
+	v[2].value = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	emit(&(struct standin_emit){.kind = CUPTI_KIND_CONCURRENT_KERNEL,
+				    .values = v,
+				    .cnt = 3,
+				    .end_field = F_KERNEL_end,
+				    .end = UINT64_MAX});
+	cuda.flush(true);
+	CHECK_EQUAL(only(SL_GPU_REC_KERNEL)->kernel.end, 0);
+	CHECK(is_near(only(SL_GPU_REC_KERNEL)->kernel.start, host_now(), 1000000000));
+	CHECK_EQUAL(problems(), 0);
+}
+APART(work_in_progress_of_a_newer_version)
+
+/* ---- graphs after the first capture ---- */
+
+static void run_graph(void)
+{
+	struct standin_activity a = {.kind = STANDIN_GRAPH,
+				     .start = host_now() - 2000,
+				     .end = host_now() - 1000,
+				     .graph = 3,
+				     .correlation = 77};
+
+	observer->activity(&a);
+	cuda.flush(false);
+}
+
+static void a_second_capture_of_graphs_in_a_process(void)
+{
+	at_version(version);
+	run_graph();
+	CHECK_EQUAL(count(SL_GPU_REC_GRAPH), 1);
+	CHECK_EQUAL(problems(), 0);
+	cuda.record(false);
+	cuda.record(true);
+	run_graph();
+	run_graph();
+	CHECK_EQUAL(problems(), atoi(version) <= 130100);
+	CHECK(status_count("lead to no call") == (atoi(version) <= 130100));
+}
+
+static void a_second_capture_of_graphs(void **state)
+{
+	(void)state;
+	version = "130001";
+	apart(a_second_capture_of_graphs_in_a_process);
+	version = "130101";
+	apart(a_second_capture_of_graphs_in_a_process);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +349,13 @@ int main(void)
 		cmocka_unit_test(a_clock_as_on_wsl),
 		cmocka_unit_test(the_wall_clock_is_set),
 		cmocka_unit_test(calls_before_the_clock_is_set),
+		cmocka_unit_test(events_come_unasked),
+		cmocka_unit_test(events_that_are_asked_for),
+		cmocka_unit_test(polls_are_no_synchronization),
+		cmocka_unit_test(an_incomplete_record_is_counted),
+		cmocka_unit_test(no_record_is_incomplete),
+		cmocka_unit_test(work_in_progress_of_a_newer_version),
+		cmocka_unit_test(a_second_capture_of_graphs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,7 +360,7 @@ static void losses_and_errors_are_reported(void **state)
 	gpu_tick(&f);
 	assert_string_equal(ask("SELECT what || ' ' || count FROM SL_LOST_EVENTS"),
 			    "GPU records: dropped by CUPTI, its buffers were full 17");
-	assert_int_equal(f.s.arenas.gpu.dropped, 17);
+	assert_int_equal(f.s.arenas.gpu.lost.dropped, 17);
 	assert_string_equal(ask("SELECT severity || ' ' || text FROM DIAGNOSTIC_EVENT"),
 			    "2 another profiler has CUPTI: close it (CUPTI's error 39)");
 	assert_string_equal(calls(), "cudaMalloc 1-3 0 0"); /* not pending: CUPTI is gone */

@@ -321,7 +321,82 @@ static void work_without_times_is_counted(void **state)
 	assert_string_equal(ask("SELECT sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET"), "64");
 	assert_string_equal(ask("SELECT what || ' ' || sum(count) FROM SL_LOST_EVENTS"),
 			    "GPU work: CUPTI does not know when it was 2");
-	assert_int_equal(f.s.arenas.gpu.untimed, 2);
+	assert_int_equal(f.s.arenas.gpu.lost.untimed, 2);
+	gpu_end(&f);
+}
+
+static void work_that_ends_before_it_starts_is_counted(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_string(&f.r, f.cupti, 1, "_Z3runv");
+	RECORD(&f.r, f.cupti, SL_GPU_REC_KERNEL,
+	       (struct sl_gpu_kernel){.start = t0 + 2000, .end = t0 + 1999, .name = 1});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_KERNEL,
+	       (struct sl_gpu_kernel){.start = t0 + 2000, .end = t0 + 2000, .name = 1});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_MEMORY, (struct sl_gpu_memory){.bytes = 4096});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_FLUSHED,
+	       (struct sl_gpu_flushed){.until = t0 + FAR_NS, .incomplete = 3});
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), "1");
+	assert_string_equal(
+		ask("SELECT group_concat(what || ' ' || count, ', ') FROM (SELECT * FROM "
+		    "SL_LOST_EVENTS ORDER BY what)"),
+		"GPU records: at least, behind one that CUPTI had not completed 3, GPU work: CUPTI "
+		"does not know when it was 1, GPU work: CUPTI has an end before the start for it "
+		"1");
+	assert_int_equal(f.s.arenas.gpu.lost.backward, 1);
+	assert_int_equal(f.s.arenas.gpu.lost.untimed, 1);
+	assert_int_equal(f.s.arenas.gpu.lost.incomplete, 3);
+	gpu_end(&f);
+}
+
+/* CUPTI collected it before the call returned: no end, but it leads from the kernel to the hook's row. */
+static void a_call_without_an_end_joins(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaLaunchKernel, 10000, 14000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	RECORD(&f.r, f.cupti, SL_GPU_REC_API,
+	       (struct sl_gpu_api){.start = t0 + 10200,
+				   .correlation = 11,
+				   .thread = (uint32_t)gettid(),
+				   .name = NAME_LAUNCH});
+	RECORD(&f.r, f.cupti, SL_GPU_REC_API,
+	       (struct sl_gpu_api){
+		       .correlation = 12, .thread = (uint32_t)gettid(), .name = NAME_LAUNCH});
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 11, NAME_KERNEL);
+	gpu_tell(&f);
+	assert_string_equal(ask("SELECT count(*) || ' ' || sum(r.end - r.start) FROM "
+				"CUPTI_ACTIVITY_KIND_KERNEL JOIN CUPTI_ACTIVITY_KIND_RUNTIME r "
+				"USING (correlationId)"),
+			    "1 4000");
+	assert_string_equal(ask("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), "1");
+	assert_int_equal(f.s.arenas.gpu.lost.untimed, 1);
+	gpu_end(&f);
+}
+
+static void an_event_without_a_time(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.cupti);
+	RECORD(&f.r, f.cupti, SL_GPU_REC_EVENT, (struct sl_gpu_event){.stream = 13, .event = 2});
+	gpu_tick(&f);
+	gpu_settle(&f.s.arenas, f.a, true);
+	side_commit(&f.s);
+	assert_string_equal(ask("SELECT eventId || ' ' || coalesce(timestamp, 'unknown') FROM "
+				"CUPTI_ACTIVITY_KIND_CUDA_EVENT"),
+			    "2 unknown");
+	assert_true(f.a->family.gpu->txn.first_ns >= 0);
 	gpu_end(&f);
 }
 
@@ -484,6 +559,9 @@ int main(void)
 		TEST(graphs_and_events),
 		TEST(memory_and_what_cuda_spends),
 		TEST(work_without_times_is_counted),
+		TEST(work_that_ends_before_it_starts_is_counted),
+		TEST(a_call_without_an_end_joins),
+		TEST(an_event_without_a_time),
 		TEST(reports_of_nsys_run_on_it),
 		TEST(names_of_streams_whose_handle_comes_again),
 		TEST(names_of_streams_outlive_the_collector),
