@@ -70,7 +70,7 @@ struct file_event {
 	F(int, cufftExecZ2Z, (int, void *, void *, int))                                           \
 	F(int, cufftExecR2C, (int, void *, void *))                                                \
 	F(int, cufftExecZ2D, (int, void *, void *))                                                \
-	F(int, cufftXtExec, (int, void *, void *, int))                                            \
+	F(int, cufftEstimate1d, (int, int, int, size_t *))                                         \
 	F(int, cufftDestroy, (int))                                                                \
 	F(int, cusparseCreate, (void **))                                                          \
 	F(int, cusparseDestroy, (void *))                                                          \
@@ -199,7 +199,7 @@ static void transforms(void)
 		kernels += 1 + 1 + 2 + 1 + 1 + 1;
 	}
 	printf("wrong plan %d, wrong type %d, not there %d\n", CALL(cufftExecC2C, 99, a, b, 1),
-	       CALL(cufftPlan1d, &i, 16, 77, 1), CALL(cufftXtExec, line, a, b, 1));
+	       CALL(cufftPlan1d, &i, 16, 77, 1), CALL(cufftEstimate1d, 1024, C2C, 8, &bytes));
 	DO(cufftDestroy, by64);
 	DO(cufftDestroy, own);
 	DO(cufftDestroy, many);

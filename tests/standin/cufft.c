@@ -184,6 +184,30 @@ int cufftMakePlanMany64(int plan, int rank, long long *n, long long *in, long lo
 	return n ? make(plan, rank, n, type, batch, bytes) : FFT_INVALID_VALUE;
 }
 
+/* The types of cudaDataType, as one of cufftType; half precision takes as long as single. 0: no such transform. */
+static int type_of(int in, int out)
+{
+	bool in_double = in & 1, in_complex = in & 4, out_complex = out & 4;
+
+	if (in < 0 || in > 6 || out < 0 || out > 6 || (out & 1) != in_double ||
+	    (!in_complex && !out_complex))
+		return 0;
+	if (in_double)
+		return !in_complex ? D2Z : out_complex ? Z2Z : Z2D;
+	return !in_complex ? R2C : out_complex ? C2C : C2R;
+}
+
+int cufftXtMakePlanMany(int plan, int rank, long long *n, long long *in, long long in_step,
+			long long in_far, int in_type, long long *out, long long out_step,
+			long long out_far, int out_type, long long batch, size_t *bytes, int type)
+{
+	(void)in, (void)in_step, (void)in_far, (void)out, (void)out_step, (void)out_far, (void)type;
+	if (!type_of(in_type, out_type))
+		return FFT_INVALID_TYPE;
+	return n ? make(plan, rank, n, type_of(in_type, out_type), batch, bytes)
+		 : FFT_INVALID_VALUE;
+}
+
 /* Creates and makes; what cannot be made is not left behind. */
 #define PLAN_OF(number, make)                          \
 	({                                             \
@@ -288,3 +312,10 @@ ONE_WAY(R2C, -1)
 ONE_WAY(D2Z, -1)
 ONE_WAY(C2R, 1)
 ONE_WAY(Z2D, 1)
+
+int cufftXtExec(int plan, void *in, void *out, int direction)
+{
+	struct library_handle *h = plan_of(plan);
+
+	return execute(plan, h ? h->numbers[TYPE] : 0, in, out, direction);
+}

@@ -189,6 +189,17 @@ EXPORT int cuptiEnableCallback(uint32_t on, void *handle, int domain, uint32_t i
 	return 0;
 }
 
+/* Of the other domains nothing is called. */
+EXPORT int cuptiEnableDomain(uint32_t on, void *handle, int domain)
+{
+	FAIL("EnableDomain", domain);
+	if (handle != &subscriber || !subscriber.call || domain < CUPTI_DOMAIN_DRIVER || domain > 6)
+		return INVALID_PARAMETER;
+	if (domain == CUPTI_DOMAIN_RESOURCE)
+		subscriber.resources = on ? ~0u : 0;
+	return 0;
+}
+
 EXPORT int cuptiGetCallbackName(int domain, uint32_t id, const char **name)
 {
 	FAIL("GetCallbackName", (int)id);
@@ -210,7 +221,7 @@ static bool known_kind(int kind)
 #define KIND(name, number, version, shape, flag)                \
 	if (kind == (number) && standin_version() >= (version)) \
 		return true;
-#include "preload/cupti/layout.def"
+#include "tests/standin/cupti_layout.def"
 	return false;
 }
 
@@ -307,11 +318,11 @@ static size_t record_bytes(uint32_t kind)
 #define KIND(name, number, version, shape, flag) \
 	if (kind == (number))                    \
 		of = #shape;
-#include "preload/cupti/layout.def"
+#include "tests/standin/cupti_layout.def"
 #define STRUCT(shape, version, bytes, name)                              \
 	if (of && !strcmp(of, #shape) && standin_version() >= (version)) \
 		size = bytes;
-#include "preload/cupti/layout.def"
+#include "tests/standin/cupti_layout.def"
 	return size ? size + standin_env("STANDIN_CUPTI_SHIFT", 0) : 0;
 }
 

@@ -28,10 +28,16 @@
 #include "preload/cupti/api.h"
 #include "tests/standin/standin.h"
 
+/* Of other tools alone; its fields lie behind those that tests have values for. */
+#define CUPTI_KIND_EXTERNAL_CORRELATION 39
+
 enum standin_field {
 #define FIELD(shape, field, offset, bytes, version, member) F_##shape##_##field,
 #include "preload/cupti/layout.def"
-	FIELD_CNT
+	FIELD_CNT,
+	F_EXTERNAL_kind = FIELD_CNT,
+	F_EXTERNAL_id,
+	F_EXTERNAL_correlation
 };
 
 struct standin_value {
@@ -111,3 +117,6 @@ void standin_check_end(const char *function);
 bool standin_attach(void);
 void standin_dump_device(void);
 const char *standin_call_name(int domain, uint32_t id);
+
+/* cupti_tools.c: records of the ids that the thread has pushed, for a call. */
+void standin_external(uint32_t correlation);

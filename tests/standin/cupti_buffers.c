@@ -29,6 +29,9 @@ struct shape_field {
 static const struct shape_field fields[] = {
 #define FIELD(shape, field, offset, bytes, version, member) {offset, bytes, version},
 #include "preload/cupti/layout.def"
+	{4, 4, 15}, /* externalKind, externalId, correlationId */
+	{8, 8, 15},
+	{16, 4, 15},
 };
 
 /* A record in a buffer: where, and the times that it gets when they are over. */
@@ -62,11 +65,11 @@ static size_t shape_bytes(enum cupti_kind kind)
 #define KIND(name, number, version, shape, flag) \
 	if (kind == (number))                    \
 		of = #shape;
-#include "preload/cupti/layout.def"
+#include "tests/standin/cupti_layout.def"
 #define STRUCT(shape, version, bytes, name)                        \
 	if (!strcmp(of, #shape) && standin_version() >= (version)) \
 		size = bytes;
-#include "preload/cupti/layout.def"
+#include "tests/standin/cupti_layout.def"
 	return size + standin_env("STANDIN_CUPTI_SHIFT", 0);
 }
 

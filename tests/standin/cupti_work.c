@@ -126,6 +126,8 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 		V(API_correlation, correlation),
 		V(API_result, result),
 	};
+	if (!calls.depth) /* a driver's call inside has the same id */
+		standin_external(correlation);
 	standin_cupti_emit(
 		&(struct standin_emit){.kind = is_driver ? CUPTI_KIND_DRIVER : CUPTI_KIND_RUNTIME,
 				       .values = values,

@@ -16,6 +16,7 @@ static const char *const library_kernels[] = {
 
 enum {
 	COMM = 1,
+	REGISTERED = 2,
 	/* numbers of a communicator */
 	RANKS = 0,
 	RANK,
@@ -25,11 +26,14 @@ struct unique_id {
 	char bytes[NCCL_ID_BYTES];
 };
 
+/* STANDIN_NCCL_VERSION=22005: programs ask for what a version has. */
 int ncclGetVersion(int *version)
 {
+	const char *wanted = getenv("STANDIN_NCCL_VERSION");
+
 	if (!version)
 		return NCCL_INVALID_ARGUMENT;
-	*version = 22700;
+	*version = wanted && *wanted ? atoi(wanted) : 22700;
 	return NCCL_OK;
 }
 
@@ -92,6 +96,29 @@ int ncclCommInitAll(void **comms, int cnt, const int *devices)
 	if (cnt != 1) /* all in one process */
 		return NCCL_INVALID_USAGE;
 	return ncclCommInitRank(comms, cnt, (struct unique_id){{0}}, 0);
+}
+
+/* Registered memory is used like any other. */
+int ncclCommRegister(void *comm, void *buffer, size_t bytes, void **handle)
+{
+	struct library_handle *h;
+
+	if (!handle || !buffer || !bytes || !library_find(comm, COMM))
+		return NCCL_INVALID_ARGUMENT;
+	h = library_make(REGISTERED);
+	h->known = comm;
+	*handle = h;
+	return NCCL_OK;
+}
+
+int ncclCommDeregister(void *comm, void *handle)
+{
+	struct library_handle *h = library_find(handle, REGISTERED);
+
+	if (!library_find(comm, COMM) || !h || h->known != comm)
+		return NCCL_INVALID_ARGUMENT;
+	library_drop(handle, REGISTERED);
+	return NCCL_OK;
 }
 
 int ncclCommFinalize(void *comm)
@@ -274,4 +301,20 @@ int ncclSend(const void *src, size_t cnt, int type, int peer, void *comm, CUstre
 int ncclRecv(void *dst, size_t cnt, int type, int peer, void *comm, CUstream stream)
 {
 	return COLLECT(SEND_RECV, RECEIVE, NULL, dst, cnt, type, 0, peer);
+}
+
+/* Of NCCL 2.30. There are no windows, so none of them has an address. */
+int ncclGetLsaMultimemDevicePointer(void *window, size_t offset, void **address)
+{
+	(void)window;
+	(void)offset;
+	return address ? NCCL_INVALID_USAGE : NCCL_INVALID_ARGUMENT;
+}
+
+int ncclGetPeerDevicePointer(void *window, size_t offset, int peer, void **address)
+{
+	(void)window;
+	(void)offset;
+	(void)peer;
+	return address ? NCCL_INVALID_USAGE : NCCL_INVALID_ARGUMENT;
 }
