@@ -117,7 +117,7 @@ def compare_numbers(headers):
     pairs, absent = [], []
     names = [(f"CUPTI_ACTIVITY_KIND_{name}", number) for name, number, version, _, _ in lines("layout.def", "KIND")
              if int(version) <= headers.version]
-    names += [(f"CUPTI_{domain}_TRACE_CBID_{name}", number) for domain, number, name in lines("queries.def", "QUERY")]
+    names += [(f"CUPTI_{domain}_TRACE_CBID_{name}", number) for domain, number, name in lines("queries.def", "(?:ROW_)?QUERY")]
     for theirs, ours in names + list(NUMBERS.items()):
         if theirs in headers.words:
             pairs.append((theirs, theirs, ours))

@@ -26,7 +26,8 @@ struct sl_cuda_host {
 	uint32_t flags;        /* SL_CUDA_* (session.h) */
 	uint32_t flush_ms;
 	uint32_t recording; /* 0: GPU activity is recorded from record(true) on */
-	uint32_t reserved;
+	uint32_t
+		has_runtime; /* the program's CUDA runtime is a shared library: hooks see its calls */
 	/* Writes a SL_SHAPE_GPU record into the calling thread's ring; @bytes: multiple of 8. */
 	void (*record)(enum sl_gpu_record kind, const void *payload, size_t bytes);
 	/* Records a text and returns its new id. Does not intern: the same text gets another id. 0: no room. */

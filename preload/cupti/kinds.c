@@ -111,8 +111,10 @@ static void leave_out_queries(void)
 	static const struct {
 		int kind;
 		uint32_t id;
+		bool has_row;
 	} queries[] = {
-#define QUERY(domain, id, name) {CUPTI_KIND_##domain, id},
+#define QUERY(domain, id, name)     {CUPTI_KIND_##domain, id, false},
+#define ROW_QUERY(domain, id, name) {CUPTI_KIND_##domain, id, true},
 #include "preload/cupti/queries.def"
 	};
 
@@ -121,7 +123,7 @@ static void leave_out_queries(void)
 							? guest.cupti.ActivityEnableDriverApi
 							: guest.cupti.ActivityEnableRuntimeApi;
 
-		if (set)
+		if (set && (guest.host->has_runtime || !queries[i].has_row))
 			set(queries[i].id, 0);
 	}
 }

@@ -120,6 +120,7 @@ static void load(void)
 	host.flags = sl_global.session->cuda_flags;
 	host.flush_ms = sl_global.session->cuda_flush_ms;
 	host.recording = gate & 1;
+	host.has_runtime = sl_gpu_seen.bound >> SL_GPU_cudart & 1;
 	sl_gpu_guest.pid = (uint32_t)sl_getpid();
 	sl_gpu_guest.is_on = start(&host, &sl_gpu_guest.call) == 0;
 	__atomic_store_n(&sl_gpu_cupti_gate, gate, __ATOMIC_RELAXED);

@@ -85,16 +85,40 @@ static void call_of(const char *name, bool is_driver)
 	observer->api(1, is_driver, name, 1, 0);
 }
 
+static void make_all_queries(void)
+{
+#define RUNTIME false
+#define DRIVER  true
+	static const struct {
+		const char *name;
+		bool is_driver;
+	} queries[] = {
+#define QUERY(domain, id, name) {#name, domain},
+#include "preload/cupti/queries.def"
+	};
+#undef RUNTIME
+#undef DRIVER
+	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
+		char name[128];
+
+		snprintf(name, sizeof(name), "%s", queries[i].name);
+		/* CUPTI's version of the runtime's functions. */
+		if (!queries[i].is_driver)
+			*strrchr(name, '_') = 0;
+		call_of(name, queries[i].is_driver);
+	}
+}
+
 /* Also when recording begins once more, which turns all calls of a kind on. */
 static void queries_are_left_out_in_a_process(void)
 {
+	host.has_runtime = 1;
 	CHECK_EQUAL(start("so.13", 0), 0);
-	call_of("cudaGetDevice", false);
-	call_of("cuCtxGetCurrent", true);
+	make_all_queries();
 	cuda.record(false);
+	cuda.rest();
 	cuda.record(true);
-	call_of("cudaGetLastError", false);
-	call_of("cuCtxGetCurrent", true);
+	make_all_queries();
 	call_of("cudaMalloc", false);
 	cuda.flush(true);
 	CHECK(!strcmp(text_of(only(SL_GPU_REC_API), only(SL_GPU_REC_API)->api.name),
@@ -102,6 +126,19 @@ static void queries_are_left_out_in_a_process(void)
 	CHECK_EQUAL(problems(), 0);
 }
 APART(queries_are_left_out)
+
+/* No hook sees them: their rows are CUPTI's. */
+static void queries_of_a_static_runtime_in_a_process(void)
+{
+	CHECK_EQUAL(start("so.13", 0), 0);
+	call_of("cudaGetDevice", false);
+	call_of("cuEventQuery", true);
+	call_of("cudaEventQuery", false);
+	cuda.flush(true);
+	CHECK(!strcmp(text_of(only(SL_GPU_REC_API), only(SL_GPU_REC_API)->api.name),
+		      "cudaEventQuery_v3020"));
+}
+APART(queries_of_a_static_runtime)
 
 /* An older version cannot: all calls are recorded, and there is no message. */
 static void queries_of_an_older_version_in_a_process(void)
@@ -451,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_name_may_change_behind_its_address),
 		cmocka_unit_test(only_what_is_asked_for),
 		cmocka_unit_test(queries_are_left_out),
+		cmocka_unit_test(queries_of_a_static_runtime),
 		cmocka_unit_test(queries_of_an_older_version),
 		cmocka_unit_test(nodes_of_graphs),
 		cmocka_unit_test(a_million_records),
