@@ -41,7 +41,8 @@ def unseen(tools):
 
 
 def launches(report, node):
-    """Each launch of a graph leads to what it did, in the same order."""
+    """Each launch of a graph leads to what it did, in the same order. An old CUPTI has nodes, whatever was asked for."""
+    node = node or "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" not in report.tables
     calls = report.rows(
         "SELECT correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds s ON s.id = nameId AND value GLOB 'cu*GraphLaunch*'"
         " ORDER BY start",
@@ -60,8 +61,14 @@ def captures(tools, cnt, end):
     for node in (False, True):
         options = ["--capture-range=cudaProfilerApi", "--capture-range-end=" + end] + (["--cuda-graph-trace=node"] if node else [])
         report, out = ptx(tools, "captures", str(cnt), options=options)
-        sound = whole(tools, report, out, *(["node"] if node else []))
-        said.append("%s; %d launches of graphs" % (sound, launches(report, node)[0]))
+        try:
+            sound = whole(tools, report, out, *(["node"] if node else []))
+            said.append("%s; %d launches of graphs" % (sound, launches(report, node)[0]))
+        except Failed as e:  # a bug of this CUPTI that nothing helps against
+            warned = [d for d in report.diagnostics() if "from the second capture on" in d]
+            if not warned:
+                raise
+            said.append("%s; the report warns: %s" % (e, warned[0]))
     return " / ".join(said)
 
 

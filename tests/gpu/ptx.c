@@ -281,6 +281,7 @@ static int captures(int cnt)
 			add(f, at, stream);
 		replay(exec, GRAPHS, stream);
 		DO(cuProfilerStop);
+		usleep(300000); /* time for CUPTI's kinds to be disabled */
 		replay(exec, 2, stream);
 	}
 	DO(cuGraphExecDestroy, exec);

@@ -2,6 +2,7 @@
  * cuda_proc.c - what cuGetProcAddress does: the name and the version asked for select the symbol, and so the ABI. The
  * function itself is elsewhere, as here every function is declared weak.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/standin/cuda_driver.h"
@@ -57,6 +58,19 @@ static const struct proc *look_up(const char *name, int version, bool per_thread
 	return best;
 }
 
+/* STANDIN_PROC_OTHER=NAME: what is given for it is exported under no name, as a driver with two entries would do. */
+static int other_entry(void)
+{
+	return CUDA_NOT_SUPPORTED;
+}
+
+static bool has_other_entry(const char *name)
+{
+	const char *set = getenv("STANDIN_PROC_OTHER");
+
+	return set && strcmp(set, name) == 0;
+}
+
 int proc_get(const char *name, void **address, int version, uint64_t flags, int *status)
 {
 	static const struct {
@@ -84,7 +98,7 @@ int proc_get(const char *name, void **address, int version, uint64_t flags, int 
 			*status = SYMBOL_TOO_NEW;
 		return CUDA_OK; /* with no address: as documented */
 	}
-	*address = p->address;
+	*address = has_other_entry(name) ? (void *)other_entry : p->address;
 	if (status)
 		*status = SYMBOL_FOUND;
 	return CUDA_OK;

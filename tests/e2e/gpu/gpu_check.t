@@ -63,6 +63,18 @@ check 'one that hangs is ended' grep -q '^FAILED   driver calls, not traced: ptx
 check 'where it hung is kept' sh -c 'tar xzOf second/details.tar.gz | grep -q "\[S (sleeping)\]"'
 is "$(grep -c '^not run .*no time left' out)" 2 'what there is no time for is not run' || diag <out
 
+# ---- a CUPTI and a driver that are worse than is known: found ----
+finds() { # VARIABLES CHECK TEXT
+	# shellcheck disable=SC2086 # words
+	env $1 "$PY" "$CHECK" --standin -b "$B" "$2" >out 2>err
+	is "$?$(grep -c "^FAILED .*$3" out)" 11 "$2 finds it" || cat out err | diag
+}
+finds STANDIN_CUPTI_LIES=OTHER_CLOCK 'times of kernels' 'its own clock: [0-9]* foreign'
+finds STANDIN_PROC_OTHER=cuMemAlloc 'addresses' '1 functions .*: cuMemAlloc'
+finds STANDIN_CUPTI_DROP=20 'driver calls' ''
+finds STANDIN_CUPTI_LIES=END_BEFORE_START 'known bugs' 'spin_us100_'
+finds 'STANDIN_CUPTI_VERSION=130200 STANDIN_CUPTI_LIES=GRAPH_CORRELATION' 'two captures' 'lead to no call'
+
 # ---- results of several commands ----
 sed -i 's/^| JAX | passed | .* |/| JAX | FAILED | no luck |/' first/RESULTS.md
 "$PY" "$CHECK" -o merged --merge first/RESULTS.md second/RESULTS.md
