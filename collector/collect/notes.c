@@ -263,7 +263,7 @@ static void say_gpus(struct collector *c)
 	if (r->lost.untimed)
 		notes_say(c, WARNING,
 			  "%s kernels, copies or the like have no row: CUPTI has no times for "
-			  "them, or they still did when their process ended (see "
+			  "them, or they still ran when their process ended (see "
 			  "SL_LOST_EVENTS)",
 			  grouped(r->lost.untimed, n));
 	if (r->lost.backward)
