@@ -44,6 +44,7 @@ enum {
 	CUPTI_FLUSH_FORCED = 1,
 	CUPTI_ATTRIBUTE_ZEROED =
 		5, /* buffers are passed zeroed: CUPTI need not do it on the program's thread */
+	CUPTI_ATTRIBUTE_PER_THREAD = 9, /* a buffer per thread */
 	CUPTI_THREAD_ID_DEFAULT = 0,
 	CUPTI_THREAD_ID_SYSTEM = 1,
 	CUPTI_DOMAIN_DRIVER = 1,

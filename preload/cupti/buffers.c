@@ -113,7 +113,7 @@ static void release(struct buffer *b)
 	__atomic_store_n(&b->state, FREE, __ATOMIC_RELEASE);
 }
 
-void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+bool buffer_is_taken(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
 {
 	struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
 
@@ -122,12 +122,21 @@ void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t by
 	(void)bytes;
 	while (b && (uint8_t *)b + HEAD != buffer)
 		b = b->next;
-	/* A buffer of another client, from before its callbacks were replaced. */
-	if (!b || !take(b, OUT))
-		return;
+	if (!b)
+		return false;
+	if (!take(b, OUT))
+		return true;
 	if (valid && valid <= b->bytes && guest_is_own_process())
 		convert_buffer(buffer, valid);
 	release(b);
+	return true;
+}
+
+void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+{
+	/* The program's, from before its callbacks were replaced. */
+	if (!buffer_is_taken(context, stream, buffer, bytes, valid) && guest.host->completed)
+		guest.host->completed(context, stream, buffer, bytes, valid);
 }
 
 /* Still zeroed, and every record begins with its kind: CUPTI wrote nothing to it. */

@@ -2,7 +2,8 @@
  * clock.c - times of CUPTI's records on CLOCK_MONOTONIC.
  *
  * CUPTI counts on CLOCK_REALTIME, on WSL on CLOCK_MONOTONIC_RAW. No clock is registered with it (known_bad.def): some
- * versions lose the times of kernels then, in others some records keep the clock of before, and it cannot be withdrawn.
+ * versions lose the times of kernels then, in others some records keep the clock of before, and it cannot be withdrawn. Where
+ * another client has registered one, a callback for the same clock as before replaces it.
  *
  * Wall clock and CLOCK_MONOTONIC run at the same rate. Their difference is constant until the wall clock is set, or the
  * machine was suspended. So every measurement narrows the same interval, and one that does not overlap it starts an epoch.
@@ -11,6 +12,7 @@
  * what belongs to no epoch is on CLOCK_MONOTONIC, or of no known clock.
  */
 #include "preload/cupti/guest.h"
+#include "preload/cupti/known_bad.h"
 
 #include <time.h>
 
@@ -135,6 +137,37 @@ void clock_start(void)
 	}
 	for (int i = 0; i < 5; i++)
 		clock_measure();
+}
+
+/* The timestamp callback: called on any thread, frequently. */
+static uint64_t timestamp(void)
+{
+	return read_clock(its_clock);
+}
+
+void clock_replace(void)
+{
+	static uint32_t is_noted;
+
+	if (!guest.cupti.ActivityRegisterTimestampCallback ||
+	    guest.cupti.ActivityRegisterTimestampCallback(timestamp) != CUPTI_OK)
+		status_record(
+			SL_GPU_STATUS_LIMITED, 0,
+			"The program's profiler has registered a clock with CUPTI, which keeps "
+			"it: the GPU's work has no times");
+	if (!begun)
+		begun = guest.host->now();
+	begun = begun < LEAD_NS ? LEAD_NS : begun;
+	for (int i = 0; i < 5; i++)
+		clock_measure();
+	if (known_bad(BAD_TIMESTAMP_CALLBACK) &&
+	    !__atomic_exchange_n(&is_noted, 1, __ATOMIC_RELAXED))
+		status_record(
+			SL_GPU_STATUS_LIMITED, 0,
+			"The program's profiler has registered a clock with CUPTI, which cannot "
+			"be withdrawn: with this version of CUPTI (API %u) kernels can have no "
+			"times, and are counted as lost",
+			guest.version);
 }
 
 uint64_t clock_mono(uint64_t t, uint64_t now)

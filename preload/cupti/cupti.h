@@ -19,6 +19,19 @@
  */
 #define SL_CUDA_SLACK_NS 100000000u
 
+/*
+ * A program that uses CUPTI itself: what it registered, which CUPTI gets back whenever it is lent. CUPTI keeps one of each
+ * per process.
+ */
+struct sl_cuda_client {
+	void *requested,
+		*completed;      /* buffer callbacks, NULL none: the host's, around the program's */
+	uint64_t (*clock)(void); /* timestamp callback, NULL: CUPTI's default */
+	uint32_t is_subscribed;
+	uint32_t buffers_out; /* atomic: CUPTI has so many of the program's */
+	char name[56];        /* of the object that called CUPTI first */
+};
+
 /* Services of libtrace.so, for any thread at any time; none blocks longer than the session's --on-full. */
 struct sl_cuda_host {
 	uint32_t bytes;        /* of this structure */
@@ -28,6 +41,8 @@ struct sl_cuda_host {
 	uint32_t recording; /* 0: GPU activity is recorded from record(true) on */
 	uint32_t
 		has_runtime; /* the program's CUDA runtime is a shared library: hooks see its calls */
+	const struct sl_cuda_client
+		*client; /* uses CUPTI already: it is lent from the start; or NULL */
 	/* Writes a SL_SHAPE_GPU record into the calling thread's ring; @bytes: multiple of 8. */
 	void (*record)(enum sl_gpu_record kind, const void *payload, size_t bytes);
 	/* Records a text and returns its new id. Does not intern: the same text gets another id. 0: no room. */
@@ -35,6 +50,9 @@ struct sl_cuda_host {
 	uint64_t (*now)(void); /* CLOCK_MONOTONIC ns */
 	/* The path of a libcupti that the process has loaded already, or NULL. */
 	const char *(*loaded_cupti)(void);
+	/* Takes a buffer of the program's, completed while CUPTI was not lent. */
+	void (*completed)(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			  size_t valid);
 	/* The real dlopen and dlsym, which are not recorded: in older glibc they are in libdl, which this library does not
 	 * link with. */
 	void *(*load)(const char *path, int flags);
@@ -59,8 +77,18 @@ struct sl_cuda_guest {
 	void (*rest)(void);
 	/* CUPTI is not called any more, not even by the other functions. No thread is in one of them. */
 	void (*end)(void);
-	/* The program is about to subscribe itself (torch.profiler, ...): unsubscribes. True: the slot is free now. */
-	bool (*yield)(void);
+	/*
+	 * The program is about to use CUPTI itself (torch.profiler, ...): delivers the buffered records, gives back all that
+	 * was set, and unsubscribes. True: the slot is free now. One caller at a time, as for resume().
+	 */
+	bool (*yield)(const struct sl_cuda_client *client);
+	/* The program has ended its use: records again. False: not lent, or CUPTI refuses. */
+	bool (*resume)(const struct sl_cuda_client *client);
+	/* Takes a buffer that came while CUPTI was lent. False: it is the program's. */
+	bool (*completed)(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			  size_t valid);
+	/* The program sets an attribute that is set otherwise until yield(). True: it gets this value then. */
+	bool (*attribute)(int attribute, size_t bytes, const void *value);
 };
 
 /* Exported by libtrace-cuda.so. Zero: CUPTI delivers; else a STATUS record has the reason. */

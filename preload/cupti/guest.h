@@ -19,6 +19,7 @@ struct guest {
 		broken; /* atomic: records are inconsistent with their layout; no more are converted */
 	uint32_t unchecked; /* atomic: number of records that are still checked before conversion */
 	uint32_t zeroed;    /* CUPTI assumes zeroed buffers */
+	uint32_t is_lent;   /* to the program */
 	uint32_t um_pending; /* unified memory counters wait for the driver */
 	uint32_t recording;  /* atomic: GPU work is recorded */
 	uint64_t kinds;      /* atomic: bit per enabled kind */
@@ -34,6 +35,28 @@ extern struct guest guest;
 
 /* guest.c */
 bool guest_is_own_process(void); /* false in a forked child */
+
+/* start.c */
+bool set_up(
+	const struct sl_cuda_client *client); /* @client: of a lent CUPTI; NULL: the first time */
+void flush_all(bool final);
+void wait_for_flush(void); /* of another thread; bounded */
+
+/* lend.c */
+bool lend(const struct sl_cuda_client *client);
+bool take_back(const struct sl_cuda_client *client);
+void record_lent(const struct sl_cuda_client *client, uint64_t since, int result);
+
+/*
+ * settings.c: settings of CUPTI, which are the process's. settings_restore() gives back what was there before the first
+ * change.
+ */
+bool settings_attribute(int attribute, uint8_t value);
+void settings_thread_ids(void); /* system thread ids in records */
+void settings_event_times(void);
+void settings_no_polls(void);
+void settings_restore(void);
+bool settings_keep(int attribute, size_t bytes, const void *value);
 
 /* find.c: fills guest.cupti and guest.path. False: none; @why gets the name of the last one tried, or "". */
 bool find_cupti(char *why, size_t size);
@@ -58,6 +81,8 @@ bool wanted_work(uint32_t correlation); /* false: the work was launched when not
 /* buffers.c */
 cupti_buffer_requested buffer_requested;
 cupti_buffer_completed buffer_completed;
+bool buffer_is_taken(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+		     size_t valid); /* false: not one of these */
 uint64_t buffers_oldest(
 	void); /* request time of the oldest buffer that CUPTI owns; UINT64_MAX: none */
 bool buffers_used(void);
@@ -65,6 +90,7 @@ void buffers_wait(void); /* until completed buffers are converted */
 
 /* clock.c: once before the first record; then at each flush and each buffer, by any thread. */
 void clock_start(void);
+void clock_replace(void); /* instead, where another client has registered a clock */
 void clock_measure(void);
 /* A time of a record on CLOCK_MONOTONIC, which is @now. 0: CUPTI knows none, or of no known clock. */
 uint64_t clock_mono(uint64_t t, uint64_t now);
@@ -83,6 +109,8 @@ cupti_callback graph_callback;
 /* status.c */
 void status_record(enum sl_gpu_status_code code, int detail, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+void status_record_since(uint64_t since, enum sl_gpu_status_code code, int detail,
+			 const char *format, ...) __attribute__((format(printf, 4, 5)));
 void status_failed(int result, const char *what); /* a sentence by the result */
 bool status_is_final(int result); /* all other requests will fail with this result, too */
 const char *status_name(int result);

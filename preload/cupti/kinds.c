@@ -131,11 +131,8 @@ static void leave_out_queries(void)
 /* No records of polls: of cudaEventQuery() and cudaStreamQuery() that find work in progress. */
 static void leave_out_polls(void)
 {
-	static bool is_done;
-
-	if (!is_done && guest.kinds >> CUPTI_KIND_SYNCHRONIZATION & 1 &&
-	    guest.cupti.ActivityEnableAllSyncRecords)
-		is_done = guest.cupti.ActivityEnableAllSyncRecords(0) == CUPTI_OK;
+	if (guest.kinds >> CUPTI_KIND_SYNCHRONIZATION & 1)
+		settings_no_polls();
 }
 
 int kinds_enable(void)
@@ -164,9 +161,8 @@ int kinds_enable(void)
 	if (guest.kinds >> CUPTI_KIND_DRIVER & 1)
 		leave_out_queries();
 	leave_out_polls();
-	if (guest.kinds >> CUPTI_KIND_CUDA_EVENT & 1 &&
-	    guest.cupti.ActivityEnableCudaEventDeviceTimestamps)
-		guest.cupti.ActivityEnableCudaEventDeviceTimestamps(1);
+	if (guest.kinds >> CUPTI_KIND_CUDA_EVENT & 1)
+		settings_event_times();
 	return CUPTI_OK;
 }
 

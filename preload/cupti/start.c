@@ -1,6 +1,5 @@
 /*
- * start.c - sets CUPTI up before cuInit(), flushes it on request, and releases it for a program that subscribes
- * itself.
+ * start.c - sets CUPTI up before cuInit(), and flushes it on request.
  *
  * Not at the first context: CUPTI instruments kernels when modules are loaded, and enabling it after that has stopped
  * programs for seconds; and the creation of a context is reported by callbacks alone, which another client may own. A
@@ -15,6 +14,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "preload/wire/sys.h"
 #include "preload/wire/wire.h"
@@ -26,17 +26,14 @@ static uint32_t flushing; /* atomic: one at a time */
 static uint64_t flushed_until;
 
 /* Settings that must precede the first enabled kind. */
-static int prepare(void)
+static int prepare(const struct sl_cuda_client *client)
 {
-	size_t bytes = 1;
-	uint8_t yes = 1;
-
-	if (guest.cupti.SetThreadIdType)
-		guest.cupti.SetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
-	clock_start();
-	guest.zeroed =
-		guest.cupti.ActivitySetAttribute &&
-		guest.cupti.ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED, &bytes, &yes) == CUPTI_OK;
+	settings_thread_ids();
+	if (client && client->clock)
+		clock_replace();
+	else
+		clock_start();
+	guest.zeroed = settings_attribute(CUPTI_ATTRIBUTE_ZEROED, 1);
 	return guest.cupti.ActivityRegisterCallbacks(buffer_requested, buffer_completed);
 }
 
@@ -66,7 +63,14 @@ static bool take_library(void)
 	return true;
 }
 
-static bool set_up(void)
+static void unsubscribe(void)
+{
+	if (guest.subscriber)
+		guest.cupti.Unsubscribe(guest.subscriber);
+	guest.subscriber = NULL;
+}
+
+bool set_up(const struct sl_cuda_client *client)
 {
 	char version[64];
 	int result;
@@ -74,22 +78,27 @@ static bool set_up(void)
 	result = guest.cupti.Subscribe(&guest.subscriber, graph_callback, NULL);
 	if (result != CUPTI_OK) {
 		guest.subscriber = NULL;
-		status_failed(result, "a subscription");
-		return false;
+		/* The program's subscription, for callbacks alone: records are all the same. */
+		if (result != CUPTI_TAKEN || !client || !client->is_subscribed) {
+			status_failed(result, "a subscription");
+			return false;
+		}
 	}
-	result = prepare();
+	result = prepare(client);
 	if (result != CUPTI_OK)
 		status_failed(result, "buffers");
 	else if ((result = kinds_enable()) != CUPTI_OK)
 		status_failed(result, "records");
 	if (result != CUPTI_OK) {
 		kinds_disable();
-		guest.cupti.Unsubscribe(guest.subscriber);
-		guest.subscriber = NULL;
+		settings_restore();
+		unsubscribe();
 		return false;
 	}
-	if (guest.host->flags & SL_CUDA_GRAPH_NODES)
+	if (guest.host->flags & SL_CUDA_GRAPH_NODES && guest.subscriber)
 		graph_watch();
+	if (client)
+		return true;
 	if (kinds_have_nodes())
 		known_bad_note(BAD_GRAPH_LEVEL);
 	else if (known_bad(BAD_GRAPH_LEVEL))
@@ -123,7 +132,7 @@ static void record_flushed(uint64_t begun, bool final)
 	guest.host->record(SL_GPU_REC_FLUSHED, &f, sizeof(f));
 }
 
-static void flush_all(bool final)
+void flush_all(bool final)
 {
 	uint64_t begun = guest.host->now();
 
@@ -136,6 +145,14 @@ static void flush_all(bool final)
 	record_flushed(begun, final);
 }
 
+void wait_for_flush(void)
+{
+	const struct timespec step = {0, 1000000};
+
+	for (int ms = 0; ms < 2000 && __atomic_load_n(&flushing, __ATOMIC_ACQUIRE); ms++)
+		nanosleep(&step, NULL);
+}
+
 static void flush(bool final)
 {
 	int kept = errno;
@@ -145,6 +162,11 @@ static void flush(bool final)
 	/* Another thread is flushing. Only the final flush waits, as no other follows. */
 	if (__atomic_exchange_n(&flushing, 1, __ATOMIC_ACQUIRE) && !final)
 		return;
+	/* Lent in between. */
+	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&flushing, 0, __ATOMIC_RELEASE);
+		return;
+	}
 	if (!__atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
 		kinds_enable_late();
 	flush_all(final);
@@ -156,11 +178,13 @@ static void record(bool on)
 {
 	int kept = errno;
 
-	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE) || !guest_is_own_process() ||
-	    __atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
+	if (!guest_is_own_process())
 		return;
 	__atomic_store_n(&guest.recording, on, __ATOMIC_RELAXED);
 	wanted_recording(on);
+	if (!__atomic_load_n(&guest.running, __ATOMIC_ACQUIRE) ||
+	    __atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
+		return;
 	if (on) {
 		guest.captures++;
 		kinds_enable();
@@ -180,38 +204,6 @@ static void rest(void)
 	else if (!__atomic_load_n(&guest.recording, __ATOMIC_RELAXED))
 		kinds_rest();
 	errno = kept;
-}
-
-/*
- * No cuptiFinalize(), which is safe only at the end of a CUDA call. All state that could affect the next client is
- * restored here.
- */
-static bool yield(void)
-{
-	int kept = errno, result;
-
-	if (!guest_is_own_process())
-		return false;
-	/* Once. */
-	if (!__atomic_exchange_n(&guest.running, 0, __ATOMIC_ACQ_REL))
-		return !guest.subscriber;
-	kinds_disable();
-	flush_all(true);
-	if (guest.cupti.SetThreadIdType)
-		guest.cupti.SetThreadIdType(CUPTI_THREAD_ID_DEFAULT);
-	if (guest.cupti.ActivityEnableAllSyncRecords)
-		guest.cupti.ActivityEnableAllSyncRecords(1);
-	result = guest.cupti.Unsubscribe(guest.subscriber);
-	if (result == CUPTI_OK)
-		guest.subscriber = NULL;
-	status_record(
-		SL_GPU_STATUS_LOST_SLOT, result,
-		"The program traces the GPU itself (torch.profiler, ...) and CUPTI serves one "
-		"tool per process: "
-		"from here on kernels and copies are not recorded, calls are; trace without "
-		"the program's profiler to see both");
-	errno = kept;
-	return result == CUPTI_OK;
 }
 
 static void end(void)
@@ -234,11 +226,18 @@ __attribute__((visibility("default"))) int sl_cuda_start(const struct sl_cuda_ho
 	to->record = record;
 	to->rest = rest;
 	to->end = end;
-	to->yield = yield;
+	to->yield = lend;
+	to->resume = take_back;
+	to->completed = buffer_is_taken;
+	to->attribute = settings_keep;
 	if (host->flags & SL_CUDA_NO_CUPTI)
 		return -1;
-	if (take_library() && set_up())
-		__atomic_store_n(&guest.running, 1, __ATOMIC_RELEASE);
+	if (take_library()) {
+		if (host->client)
+			record_lent(host->client, 0, 0);
+		else if (set_up(NULL))
+			__atomic_store_n(&guest.running, 1, __ATOMIC_RELEASE);
+	}
 	errno = kept;
-	return guest.running ? 0 : -1;
+	return guest.running || guest.is_lent ? 0 : -1;
 }

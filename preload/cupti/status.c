@@ -7,18 +7,36 @@
 
 #define LOST "kernels, copies and what else the GPU did are not recorded, calls are"
 
+__attribute__((format(printf, 2, 0))) static void write_status(struct sl_gpu_status *s,
+							       const char *format, va_list args)
+{
+	char text[4600];
+
+	s->version = guest.version;
+	vsnprintf(text, sizeof(text), format, args);
+	s->text = guest.host->string(text, strlen(text));
+	guest.host->record(SL_GPU_REC_STATUS, s, sizeof(*s));
+}
+
 void status_record(enum sl_gpu_status_code code, int detail, const char *format, ...)
 {
-	struct sl_gpu_status s = {
-		.code = code, .detail = (uint32_t)detail, .version = guest.version};
-	char text[4600];
+	struct sl_gpu_status s = {.code = code, .detail = (uint32_t)detail};
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	write_status(&s, format, args);
 	va_end(args);
-	s.text = guest.host->string(text, strlen(text));
-	guest.host->record(SL_GPU_REC_STATUS, &s, sizeof(s));
+}
+
+void status_record_since(uint64_t since, enum sl_gpu_status_code code, int detail,
+			 const char *format, ...)
+{
+	struct sl_gpu_status s = {.code = code, .detail = (uint32_t)detail, .since = since};
+	va_list args;
+
+	va_start(args, format);
+	write_status(&s, format, args);
+	va_end(args);
 }
 
 const char *status_name(int result)

@@ -79,6 +79,7 @@ static const struct sl_cuda_host host_template = {
 	.now = sl_mono_ns,
 	.begun = sl_gpu_work_begun,
 	.loaded_cupti = host_cupti,
+	.completed = sl_gpu_client_buffer,
 	.load = host_load,
 	.symbol = host_symbol,
 };
@@ -121,8 +122,10 @@ static void load(void)
 	host.flush_ms = sl_global.session->cuda_flush_ms;
 	host.recording = gate & 1;
 	host.has_runtime = sl_gpu_seen.bound >> SL_GPU_cudart & 1;
+	host.client = sl_gpu_has_client() && !sl_gpu_client_has_ended() ? sl_gpu_client() : NULL;
 	sl_gpu_guest.pid = (uint32_t)sl_getpid();
 	sl_gpu_guest.is_on = start(&host, &sl_gpu_guest.call) == 0;
+	sl_gpu_guest.runs = sl_gpu_guest.is_on && !host.client;
 	__atomic_store_n(&sl_gpu_cupti_gate, gate, __ATOMIC_RELAXED);
 }
 

@@ -8,7 +8,7 @@
  *   gpu_profiler.c calls that begin and end a capture
  *   gpu_cupti.c    loads libtrace-cuda.so, records for it
  *   gpu_worker.c   flushes it, makes it follow the gate, stops it before the process ends
- *   gpu_yield.c    hands CUPTI over to a program that uses it itself
+ *   gpu_yield.c    lends CUPTI to a program that uses it itself
  *
  * No function of these libraries is exported by name: a program without them, or with weak references to them, must find
  * them missing. So only references that lead to the real function are redirected, once it is loaded.
@@ -104,11 +104,20 @@ void *sl_gpu_special(unsigned number);
 /* ---- gpu_yield.c ---- */
 
 struct sl_object;
-/* Registers the functions of libcupti by which a program subscribes. False: a libcupti is registered already. */
+struct sl_cuda_client;
+/* Registers the functions of libcupti by which a program uses it. False: a libcupti is registered already. */
 bool sl_gpu_cupti_found(const struct sl_object *o);
 /* The wrapper of such a function, by name (with the real one) or by the real one; NULL: no such function. */
 void *sl_gpu_yield_entry(const char *name, void **real);
 void *sl_gpu_yield_entry_of(const void *real);
+/* The program uses CUPTI itself, until it has ended that and is forgotten. */
+bool sl_gpu_has_client(void);
+bool sl_gpu_client_has_ended(void);
+void sl_gpu_forget_client(void);
+const struct sl_cuda_client *sl_gpu_client(void);
+/* Passes a buffer of the program's on to it. */
+void sl_gpu_client_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			  size_t valid);
 
 /* ---- gpu_cupti.c ---- */
 
@@ -129,12 +138,20 @@ extern uint32_t sl_gpu_is_initialized; /* by sl_gpu_after_init() */
 
 /* ---- gpu_worker.c ---- */
 
-/* Makes CUPTI record if and only if the gate is open. */
+/* Makes CUPTI record if and only if the gate is open, and takes it back from a program that has ended its use. */
 void sl_gpu_follow_gate(void);
 /* Makes CUPTI deliver its buffered records. */
 void sl_gpu_flush(void);
-/* Releases CUPTI for the program; once. */
+/* Makes the next call into a GPU library call sl_gpu_follow_gate(), as the program has ended its use of CUPTI. */
+void sl_gpu_look_soon(void);
+/* Lends CUPTI to the program, if it is not lent already. */
 void sl_gpu_yield(void);
+bool sl_gpu_cupti_runs(void); /* it records for the shim */
+/* Takes a buffer that came while CUPTI was lent. False: it is the program's. */
+bool sl_gpu_take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			size_t valid);
+/* False: the program's value of this attribute is to be set at once. */
+bool sl_gpu_keep_attribute(int attribute, size_t bytes, const void *value);
 /* Around a fork: no thread of the tracer is inside CUPTI. Bounded. False: nothing to do afterwards. */
 bool sl_gpu_before_fork(void);
 void sl_gpu_after_fork(void); /* in the parent */

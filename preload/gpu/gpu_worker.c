@@ -21,6 +21,7 @@
 #define FIRST_NS 100000000u
 #define LOOK_NS  1000000000u
 #define NEVER    (UINT64_MAX / 2) /* a time to which a period can be added */
+#define LOOK     0x80000000u      /* in sl_gpu_cupti_gate, so that it differs from the gate */
 
 /* Bounds for the wait of a thread of the program, in milliseconds. */
 #define FORK_MS  500u
@@ -134,6 +135,23 @@ static bool begin_following(void)
 	return false;
 }
 
+static bool is_behind(void)
+{
+	return __atomic_load_n(&sl_gpu_cupti_gate, __ATOMIC_RELAXED) !=
+		       __atomic_load_n(&sl_global.session->gate, __ATOMIC_ACQUIRE) ||
+	       (sl_gpu_client_has_ended() && !sl_gpu_cupti_runs());
+}
+
+/* The program has ended its use of CUPTI. With the lock. */
+static void take_back(void)
+{
+	if (!sl_gpu_client_has_ended() || sl_gpu_cupti_runs())
+		return;
+	sl_gpu_forget_client();
+	__atomic_store_n(&sl_gpu_guest.runs, sl_gpu_guest.call.resume(sl_gpu_client()),
+			 __ATOMIC_RELEASE);
+}
+
 void sl_gpu_follow_gate(void)
 {
 	const uint32_t *gate = &sl_global.session->gate;
@@ -141,17 +159,17 @@ void sl_gpu_follow_gate(void)
 	uint64_t kept;
 	uint32_t to;
 
-	if (__atomic_load_n(&sl_gpu_cupti_gate, __ATOMIC_RELAXED) ==
-		    __atomic_load_n(gate, __ATOMIC_ACQUIRE) ||
-	    sl_tls.busy || !sl_gpu_ring_is_ready() || !begin_following())
+	if (!is_behind() || sl_tls.busy || !sl_gpu_ring_is_ready() || !begin_following())
 		return;
 	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	to = __atomic_load_n(gate, __ATOMIC_ACQUIRE);
-	if (!sl_gpu_guest.is_on || to == sl_gpu_cupti_gate || sl_gpu_guest.pid != sl_proc.pid ||
+	if (!sl_gpu_guest.is_on || !is_behind() || sl_gpu_guest.pid != sl_proc.pid ||
 	    __atomic_load_n(&holds, __ATOMIC_RELAXED) & ENDED) {
 		__atomic_store_n(&sl_gpu_cupti_gate, to, __ATOMIC_RELEASE);
 	} else if (begin_use()) {
-		sl_gpu_guest.call.record(to & 1);
+		if (to != (sl_gpu_cupti_gate & ~LOOK))
+			sl_gpu_guest.call.record(to & 1);
+		take_back();
 		__atomic_store_n(&sl_gpu_cupti_gate, to, __ATOMIC_RELEASE);
 		end_use();
 	}
@@ -172,16 +190,59 @@ static void rest(void)
 	__atomic_store_n(&following, 0, __ATOMIC_RELEASE);
 }
 
+void sl_gpu_look_soon(void)
+{
+	if (sl_gpu_guest.is_on && sl_gpu_guest.pid == sl_proc.pid)
+		__atomic_or_fetch(&sl_gpu_cupti_gate, LOOK, __ATOMIC_RELEASE);
+}
+
+/* ---- the program's use of CUPTI ---- */
+
+bool sl_gpu_cupti_runs(void)
+{
+	return __atomic_load_n(&sl_gpu_guest.runs, __ATOMIC_ACQUIRE) &&
+	       sl_gpu_guest.pid == sl_proc.pid;
+}
+
+/* Waits while another thread forks. */
+static bool begin_use_soon(void)
+{
+	uint64_t until = sl_mono_ns() + FORK_MS * UINT64_C(1000000);
+
+	while (!begin_use()) {
+		if (sl_gpu_guest.pid != sl_proc.pid || sl_global.seccomp || sl_mono_ns() > until ||
+		    __atomic_load_n(&holds, __ATOMIC_RELAXED) & ENDED)
+			return false;
+		nap();
+	}
+	return true;
+}
+
 void sl_gpu_yield(void)
 {
 	uint64_t kept;
 
-	if (!sl_gpu_guest.call.yield || !sl_gpu_ring_is_ready() || !begin_use())
+	if (!sl_gpu_cupti_runs() || !sl_gpu_ring_is_ready() || !begin_following())
 		return;
 	kept = sl_set_cookie(SL_COOKIE_QUIET);
-	sl_gpu_guest.call.yield();
+	if (begin_use_soon()) {
+		if (__atomic_exchange_n(&sl_gpu_guest.runs, 0, __ATOMIC_ACQ_REL))
+			sl_gpu_guest.call.yield(sl_gpu_client());
+		end_use();
+	}
 	sl_set_cookie(kept);
-	end_use();
+	__atomic_store_n(&following, 0, __ATOMIC_RELEASE);
+}
+
+bool sl_gpu_take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+{
+	return sl_gpu_guest.is_on &&
+	       sl_gpu_guest.call.completed(context, stream, buffer, bytes, valid);
+}
+
+bool sl_gpu_keep_attribute(int attribute, size_t bytes, const void *value)
+{
+	return sl_gpu_cupti_runs() && sl_gpu_guest.call.attribute(attribute, bytes, value);
 }
 
 /* ---- the end ---- */

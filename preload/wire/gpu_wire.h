@@ -192,10 +192,12 @@ enum sl_gpu_status_code {
 	SL_GPU_STATUS_OTHER,
 	SL_GPU_STATUS_AVOIDED, /* a bug of this CUPTI is avoided; text: what that means for the report */
 	SL_GPU_STATUS_LIMITED, /* CUPTI delivers, but some records are lost or wrong; text: which */
+	SL_GPU_STATUS_BACK, /* the tool of LOST_SLOT has ended: CUPTI delivers again */
 };
 struct sl_gpu_status {
 	uint32_t code;    /* enum sl_gpu_status_code */
 	uint32_t detail;  /* CUptiResult, or 0 */
 	uint32_t text;    /* string: one sentence for the user, with the remedy */
 	uint32_t version; /* of CUPTI's API, 0 unknown */
+	uint64_t since;   /* CLOCK_MONOTONIC ns from when on it holds, 0: from the record on */
 };

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define FAIL(...)                                 \
-	do {                                      \
-		int result_ = fails(__VA_ARGS__); \
-		if (result_)                      \
-			return result_;           \
+#define FAIL(...)                                         \
+	do {                                              \
+		int result_ = standin_fails(__VA_ARGS__); \
+		if (result_)                              \
+			return result_;                   \
 	} while (0)
 
 #ifndef STANDIN_CUPTI_API
@@ -32,6 +32,7 @@ static struct {
 	cupti_callback *call;
 	void *data;
 	uint32_t resources; /* bit per callback id */
+	uint32_t domains;   /* bit per domain of calls */
 } subscriber;
 
 uint64_t standin_now(void)
@@ -83,7 +84,7 @@ void standin_check_child(const char *function)
 }
 
 /* STANDIN_CUPTI_FAIL: "ActivityEnable:52=21,Subscribe=35" */
-static int fails(const char *function, int argument)
+int standin_fails(const char *function, int argument)
 {
 	const char *list = getenv("STANDIN_CUPTI_FAIL");
 	size_t len = strlen(function);
@@ -189,15 +190,34 @@ EXPORT int cuptiEnableCallback(uint32_t on, void *handle, int domain, uint32_t i
 	return 0;
 }
 
-/* Of the other domains nothing is called. */
+/* Of other domains than calls and resources nothing is called. */
 EXPORT int cuptiEnableDomain(uint32_t on, void *handle, int domain)
 {
 	FAIL("EnableDomain", domain);
 	if (handle != &subscriber || !subscriber.call || domain < CUPTI_DOMAIN_DRIVER || domain > 6)
 		return INVALID_PARAMETER;
+	subscriber.domains = (subscriber.domains & ~(1u << domain)) | (on ? 1u : 0) << domain;
 	if (domain == CUPTI_DOMAIN_RESOURCE)
 		subscriber.resources = on ? ~0u : 0;
 	return 0;
+}
+
+static __thread int in_exit;
+
+void standin_call_event(int is_exit, int is_driver, const char *name)
+{
+	const struct {
+		int site;
+		const char *name;
+		const void *unused[8];
+	} data = {is_exit, name, {NULL}};
+	int domain = is_driver ? CUPTI_DOMAIN_DRIVER : CUPTI_DOMAIN_RUNTIME;
+
+	if (!subscriber.call || !(subscriber.domains >> domain & 1))
+		return;
+	in_exit = is_exit;
+	subscriber.call(subscriber.data, domain, 0, &data);
+	in_exit = 0;
 }
 
 EXPORT int cuptiGetCallbackName(int domain, uint32_t id, const char **name)
@@ -260,6 +280,8 @@ EXPORT int cuptiActivityEnable(int kind)
 		return INVALID_KIND;
 	if (!standin_attach())
 		return CUPTI_NOT_INITIALIZED;
+	if (standin_is_second())
+		standin_wrong("both interfaces are in use");
 	if (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER)
 		memset(left_out[kind == CUPTI_KIND_DRIVER], 0, sizeof(left_out[0]));
 	if (standin_enable(kind, true) && kind == CUPTI_KIND_DEVICE)
@@ -305,6 +327,8 @@ EXPORT int cuptiActivityRegisterCallbacks(cupti_buffer_requested *requested,
 	FAIL("ActivityRegisterCallbacks", 0);
 	if (!requested || !completed)
 		return INVALID_PARAMETER;
+	if (standin_is_second())
+		standin_wrong("both interfaces are in use");
 	standin_requested = requested;
 	standin_completed = completed;
 	return 0;
@@ -380,15 +404,6 @@ EXPORT int cuptiActivityFlushPeriod(uint32_t ms)
 	return 0;
 }
 
-EXPORT int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
-{
-	FAIL("ActivitySetAttribute", attribute);
-	if (attribute != CUPTI_ATTRIBUTE_ZEROED || *bytes < 1)
-		return INVALID_PARAMETER;
-	standin_zeroed = *(uint8_t *)value;
-	return 0;
-}
-
 EXPORT int cuptiActivityRegisterTimestampCallback(cupti_timestamp *now)
 {
 	FAIL("ActivityRegisterTimestampCallback", 0);
@@ -407,21 +422,6 @@ EXPORT int cuptiGetTimestamp(uint64_t *now)
 	return 0;
 }
 
-static int thread_ids;
-
-EXPORT int cuptiSetThreadIdType(int type)
-{
-	FAIL("SetThreadIdType", type);
-	thread_ids = type;
-	return 0;
-}
-
-EXPORT int cuptiGetThreadIdType(int *type)
-{
-	*type = thread_ids;
-	return 0;
-}
-
 EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_um_counter *counters,
 						      uint32_t cnt)
 {
@@ -435,12 +435,6 @@ EXPORT int cuptiActivityEnableAllSyncRecords(uint8_t on)
 	if (standin_version() < 26)
 		return 11;
 	standin_no_polls = !on;
-	return 0;
-}
-
-EXPORT int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t on)
-{
-	FAIL("ActivityEnableCudaEventDeviceTimestamps", on);
 	return 0;
 }
 
@@ -469,6 +463,12 @@ EXPORT int cuptiGetGraphExecId(void *exec, uint32_t *id)
 EXPORT int cuptiFinalize(void)
 {
 	FAIL("Finalize", 0);
+	/* Elsewhere the real one may crash. */
+	if (!in_exit)
+		standin_wrong("finalized, and not at the end of a call");
 	standin_reset();
+	standin_settings_reset();
+	memset(&subscriber, 0, sizeof(subscriber));
+	*taken_by = 0;
 	return 0;
 }

@@ -88,10 +88,11 @@ extern cupti_buffer_requested *standin_requested;
 extern cupti_buffer_completed *standin_completed;
 uint64_t standin_default_clock(void);
 int64_t standin_clock_offset(bool of_client);
-extern uint32_t standin_period, standin_zeroed, standin_used, standin_no_polls;
+extern uint32_t standin_period, standin_used, standin_no_polls;
 extern unsigned standin_sessions; /* how often kernels were enabled */
 bool standin_enable(int kind, bool on);
 bool standin_enabled(int kind);
+bool standin_any_enabled(void);
 int standin_flush(bool forced);
 size_t standin_dropped(void);
 void standin_reset(void);
@@ -112,6 +113,17 @@ uint64_t standin_now(void);
 extern uint32_t standin_flushes; /* atomic: in progress */
 void standin_check_begin(void);
 void standin_check_end(const char *function);
+/* cupti_settings.c: settings of the process, no matter by which client */
+bool standin_zeroed(void); /* buffers are to be zero */
+bool standin_event_times(void);
+uint32_t standin_thread(void); /* this one, as records name it */
+void standin_settings_reset(void);
+bool standin_is_second(void); /* the interface for several clients is in use */
+
+/* cupti.c */
+int standin_fails(const char *function, int argument);
+/* To callbacks of runtime or driver calls, in domains that the subscriber has enabled. */
+void standin_call_event(int is_exit, int is_driver, const char *name);
 
 /* cupti_work.c */
 bool standin_attach(void);

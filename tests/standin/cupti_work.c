@@ -103,6 +103,7 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 	uint64_t start, end = standin_now();
 
 	standin_launching(is_exit, name);
+	standin_call_event(is_exit, is_driver, name);
 	if (!is_exit) {
 		if (calls.depth < 64)
 			calls.start[calls.depth] = end;
@@ -122,7 +123,7 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 	const struct standin_value values[] = {
 		V(API_cbid, call_id(domain, name)),
 		V(API_process, getpid()),
-		V(API_thread, this_thread()),
+		V(API_thread, standin_thread()),
 		V(API_correlation, correlation),
 		V(API_result, result),
 	};
@@ -284,7 +285,7 @@ static void whole_graph(const struct standin_activity *a)
 static uint32_t overhead_thread(void)
 {
 	return standin_lies(LIE_OVERHEAD_THREADS) ? (uint32_t)(uintptr_t)pthread_self()
-						  : this_thread();
+						  : standin_thread();
 }
 
 static void activity(const struct standin_activity *a)
@@ -317,7 +318,7 @@ static void activity(const struct standin_activity *a)
 		     V(SYNC_event, a->sync_type == 1 || a->sync_type == 2 ? a->event : UINT32_MAX));
 		break;
 	case STANDIN_EVENT:
-		EMIT(CUDA_EVENT, 0, F_EVENT_timestamp, a->end, a->end,
+		EMIT(CUDA_EVENT, 0, standin_event_times() ? F_EVENT_timestamp : 0, a->end, a->end,
 		     V(EVENT_correlation, a->correlation), V(EVENT_context, a->context),
 		     V(EVENT_stream, a->stream), V(EVENT_event, a->event),
 		     V(EVENT_device, a->device));

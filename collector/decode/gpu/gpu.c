@@ -57,6 +57,8 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 	gpu_captured_release(p);
 	gpu_streams_release(p);
 	free(p->work.at);
+	free(p->lent.event);
+	free(p->lent.call);
 	free(p);
 }
 
@@ -148,6 +150,8 @@ static void look_at_process(struct gpu_look *look)
 		}
 	}
 	p->time.horizon = p->reached.until < look->read_to ? p->reached.until : look->read_to;
+	if (p->lent.cnt && p->time.horizon != INT64_MIN)
+		gpu_lent_settle(look->as, p, look->read_to, p->time.horizon - GPU_SLACK_NS);
 	if (p->work.len)
 		write_work(look);
 	if (p->reached.until != INT64_MIN)
@@ -216,12 +220,14 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 			p->cupti = GPU_CUPTI_OFF;
 			look.is_news = true;
 		}
-		look.all = over || p->is_hurried;
-		p->is_hurried = false;
+		look.all = over || p->time.is_hurried;
+		p->time.is_hurried = false;
 		if (is_due(&look))
 			look_at_process(&look);
-		if (over)
+		if (over) {
 			note_missing(as, p);
+			gpu_lent_settle(as, p, INT64_MAX, INT64_MAX);
+		}
 		if (!over || all) {
 			at = &p->next;
 			continue;

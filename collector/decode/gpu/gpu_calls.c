@@ -47,6 +47,7 @@ static void read_line(struct gpu_function *f, const struct sl_gpu_line *line)
 	f->name = line->name;
 	f->canon = gpu_canon(line->name);
 	f->is_count = *line->abi == 'z';
+	f->starts_work = f->library <= SL_GPU_cuda && gpu_starts_work(line->name);
 	if (f->library <= SL_GPU_cuda) {
 		uint32_t hash = gpu_hash(line->name);
 		unsigned at = known_place(hash);
@@ -310,6 +311,8 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 	row[RT_CALLCHAIN_ID] = hook ? stack_of(hook) : DB_NULL;
 	live_named(&as->model->live, &p->calls.live, p->id.global_pid, LIVE_CUDA, name,
 		   w.end - w.start, row[RT_RETURN_VALUE] != 0);
+	if (hook && !w.is_reported)
+		gpu_lent_call(p, hook);
 	if (hook)
 		write_arguments(as, p, hook, w.id);
 	gpu_remember(p, th, &w);

@@ -111,6 +111,7 @@ struct gpu_process {
 		int64_t first;   /* its first call here */
 		int64_t horizon; /* calls that ended before have their rows */
 		int64_t looked_at;
+		bool is_hurried; /* too much waits */
 	} time;
 	struct {
 		/* CUPTI has handed over all that ended before @until; the next watermark holds once the rings have been read up
@@ -136,7 +137,17 @@ struct gpu_process {
 		bool is_range_partial; /* some calls are not known: of a previous collector */
 	} calls;
 	struct gpu_queue work;
-	bool is_hurried; /* too much waits */
+	struct {
+		/* CUPTI is lent to the program; it has ended that. In the order of their times. */
+		struct gpu_lent_event {
+			int64_t ns, calls;
+			bool is_end;
+		} * event;
+		uint32_t cnt, cap;
+		int64_t *call; /* starts of calls that CUPTI has not reported */
+		size_t call_cnt, call_cap;
+		int64_t reported_all_at;
+	} lent;
 	struct {
 		uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */
 		uint32_t device[GPU_CONTEXTS]; /* + 1, by context id; 0 unknown */
@@ -209,6 +220,7 @@ struct gpu_function {
 	uint8_t role[SL_GPU_ARGS];
 	bool is_pointer[SL_GPU_ARGS];
 	bool is_count; /* returns bytes, or an error below 0 */
+	bool starts_work;
 	uint32_t canon;
 };
 
@@ -302,6 +314,21 @@ bool gpu_captured(const struct arenas *as, const struct gpu_process *p, int64_t 
 		  uint32_t correlation);
 void gpu_captured_forget(struct gpu_process *p); /* another report begins */
 void gpu_captured_release(struct gpu_process *p);
+
+/* ---- gpu_lent.c ---- */
+
+/* Whether a function of runtime or driver starts work on the GPU. */
+bool gpu_starts_work(const char *name);
+/* CUPTI is lent to the program; a call that CUPTI has not reported; the end. */
+void gpu_lent_begin(struct gpu_process *p, int64_t ns);
+void gpu_lent_call(struct gpu_process *p, const struct gpu_hook *h);
+void gpu_lent_end(struct gpu_process *p, int64_t ns);
+bool gpu_is_lent(const struct gpu_process *p);
+/*
+ * Counts calls before @read_to, up to which all is known, and reports gaps that ended before @settled. INT64_MAX: all, as
+ * the process has ended.
+ */
+void gpu_lent_settle(struct arenas *as, struct gpu_process *p, int64_t read_to, int64_t settled);
 
 /* ---- gpu_work.c ---- */
 

@@ -113,11 +113,11 @@ struct gpu_thread *gpu_thread(struct gpu_process *p, uint32_t ns_tid, int64_t gl
 
 void gpu_hurry(struct arenas *as, const struct gpu_process *p)
 {
-	if (p->arena->pending <= GPU_PENDING || p->is_hurried)
+	if (p->arena->pending <= GPU_PENDING || p->time.is_hurried)
 		return;
 	as->gpu.hurried += p->arena->waiting;
 	for (struct gpu_process *q = p->arena->first; q; q = q->next)
-		q->is_hurried = true;
+		q->time.is_hurried = true;
 }
 
 bool gpu_is_over(const struct arena *a, const struct gpu_process *p)

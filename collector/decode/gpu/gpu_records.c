@@ -155,6 +155,8 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 
 	/* An exec that fails comes after a last flush, too. */
 	p->has_reported_all = f->is_last != 0;
+	if (f->is_last)
+		p->lent.reported_all_at = until;
 
 	if (f->dropped) {
 		db_lost(as->db, before == INT64_MIN ? p->time.first : before, until,
@@ -199,6 +201,7 @@ static bool ends_records(uint32_t code)
 	case SL_GPU_STATUS_OTHER:
 	case SL_GPU_STATUS_AVOIDED:
 	case SL_GPU_STATUS_LIMITED:
+	case SL_GPU_STATUS_BACK:
 		return false;
 	default:
 		return true;
@@ -209,10 +212,15 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 		   const struct sl_gpu_status *s, int64_t ns)
 {
 	const char *text = string_find(a, s->text);
-	bool is_news = s->code == SL_GPU_STATUS_ON || s->code == SL_GPU_STATUS_AVOIDED;
+	bool is_news = s->code == SL_GPU_STATUS_ON || s->code == SL_GPU_STATUS_AVOIDED ||
+		       s->code == SL_GPU_STATUS_BACK;
 	char line[1100];
 
-	if (s->code == SL_GPU_STATUS_ON)
+	if (s->code == SL_GPU_STATUS_LOST_SLOT)
+		gpu_lent_begin(p, s->since ? gpu_session_ns(as, s->since) : ns);
+	else if (s->code == SL_GPU_STATUS_BACK)
+		gpu_lent_end(p, ns);
+	if (s->code == SL_GPU_STATUS_ON || (s->code == SL_GPU_STATUS_BACK && !gpu_is_lent(p)))
 		p->cupti = GPU_CUPTI_ON;
 	else if (ends_records(s->code))
 		p->cupti = GPU_CUPTI_OFF;
@@ -336,7 +344,8 @@ void gpu_record(struct arenas *as, struct thread *t, const struct call *c)
 		db_lost(as->db, ns, ns, t->id.global_tid, "GPU records: no memory", 1);
 		return;
 	}
-	if (c->hook != SL_GPU_REC_STATUS)
+	/* What was delivered late, while CUPTI is lent, announces nothing more. */
+	if (c->hook != SL_GPU_REC_STATUS && !gpu_is_lent(p))
 		p->cupti = GPU_CUPTI_ON;
 	switch (c->hook) {
 	case SL_GPU_REC_API:

@@ -360,7 +360,7 @@ static void a_forked_child_is_left_alone_in_a_process(void)
 	if (!pid) {
 		cuda.flush(false);
 		cuda.flush(true);
-		_exit(cuda.yield() || count(SL_GPU_REC_FLUSHED) || count(SL_GPU_REC_KERNEL));
+		_exit(cuda.yield(NULL) || count(SL_GPU_REC_FLUSHED) || count(SL_GPU_REC_KERNEL));
 	}
 	CHECK(waitpid(pid, &how, 0) == pid && how == 0);
 	cuda.flush(true);
@@ -399,7 +399,7 @@ static void another_tool_was_first_in_a_process(void)
 	cuda.flush(true);
 	CHECK_EQUAL(told_cnt, 1);
 	unsetenv("STANDIN_CUPTI_TAKEN");
-	CHECK(cuda.yield());
+	CHECK(cuda.yield(NULL));
 }
 APART(another_tool_was_first)
 
@@ -459,7 +459,7 @@ static void the_program_wants_it_in_a_process(void)
 	flush_all = (__typeof__(flush_all))dlsym(lib, "cuptiActivityFlushAll");
 	thread_type = (__typeof__(thread_type))dlsym(lib, "cuptiGetThreadIdType");
 	CHECK_EQUAL(subscribe(&handle, program_callback, NULL), 39);
-	CHECK(cuda.yield());
+	CHECK(cuda.yield(NULL));
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1);
 	CHECK(status_has(SL_GPU_STATUS_LOST_SLOT, "torch.profiler"));
 	CHECK_EQUAL(subscribe(&handle, program_callback, NULL), 0);
@@ -475,11 +475,107 @@ static void the_program_wants_it_in_a_process(void)
 	CHECK(program_time / 1000000000 - (uint64_t)wall.tv_sec + 2 < 4);
 	cuda.flush(false);
 	cuda.flush(true);
-	CHECK(cuda.yield());
+	CHECK(cuda.yield(NULL));
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1);
 	status(SL_GPU_STATUS_LOST_SLOT);
 }
 APART(the_program_wants_it)
+
+static size_t strange_buffers;
+
+static void stranger_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			       size_t valid)
+{
+	if (cuda.completed(context, stream, buffer, bytes, valid))
+		strange_buffers++;
+	else
+		program_completed(context, stream, buffer, bytes, valid);
+}
+
+static uint64_t program_clock(void)
+{
+	return 1;
+}
+
+/* Attributes, thread ids, clock and callbacks are the program's again, and CUPTI the shim's when it has ended its use. */
+static void lent_and_taken_back_in_a_process(void)
+{
+	struct sl_cuda_client client = {.requested = (void *)program_requested,
+					.completed = (void *)stranger_completed,
+					.clock = program_clock,
+					.name = "libtorch_cpu.so"};
+	int (*get)(int, size_t *, void *), (*thread_type)(int *);
+	int (*set_thread_type)(int), (*time)(uint64_t *), (*enable)(int), (*disable)(int);
+	int (*flush_all)(uint32_t), type = -1;
+	uint8_t value = 7;
+	size_t bytes = 1;
+	uint64_t now = 0;
+	void *lib;
+
+	find_build();
+	setenv("SIGHTLINE_CUPTI",
+	       strcat(strcpy(malloc(4200), build), "/tests/standin/libcupti.so.13"), 1);
+	lib = dlopen(getenv("SIGHTLINE_CUPTI"), RTLD_NOW);
+	CHECK(lib);
+	get = (__typeof__(get))dlsym(lib, "cuptiActivityGetAttribute");
+	thread_type = (__typeof__(thread_type))dlsym(lib, "cuptiGetThreadIdType");
+	set_thread_type = (__typeof__(set_thread_type))dlsym(lib, "cuptiSetThreadIdType");
+	time = (__typeof__(time))dlsym(lib, "cuptiGetTimestamp");
+	enable = (__typeof__(enable))dlsym(lib, "cuptiActivityEnable");
+	disable = (__typeof__(disable))dlsym(lib, "cuptiActivityDisable");
+	flush_all = (__typeof__(flush_all))dlsym(lib, "cuptiActivityFlushAll");
+	/* The program has set them before. */
+	CHECK_EQUAL(set_thread_type(2), 0);
+	CHECK_EQUAL(start("so.13", 0), 0);
+	launch("_Z5firstv");
+	for (int round = 0; round < 3; round++) {
+		CHECK(!cuda.resume(&client)); /* it is not lent */
+		CHECK(cuda.yield(&client));
+		CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1 + round);
+		CHECK(round || status_has(SL_GPU_STATUS_LOST_SLOT, "libtorch_cpu.so"));
+		CHECK(!get(5, &bytes, &value) && value == 0);
+		CHECK(!thread_type(&type) && type == 2);
+		CHECK(!time(&now) && now == 1);
+		CHECK_EQUAL(enable(10), 0);
+		launch("_Z6theirsv");
+		CHECK_EQUAL(disable(10), 0);
+		CHECK_EQUAL(flush_all(1), 0);
+		CHECK_EQUAL(program_buffers, 1 + round);
+		CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1 + round);
+		CHECK(cuda.resume(&client));
+		CHECK_EQUAL(count(SL_GPU_REC_STATUS), 5 + 2 * round);
+		launch("_Z5againv");
+		/* Set now, it is found later. */
+		value = 0;
+		CHECK(cuda.attribute(5, 1, &value));
+		CHECK(!cuda.attribute(0, 1, &value));
+	}
+	cuda.flush(true);
+	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 4);
+	for (size_t i = 0; i < told_cnt; i++)
+		CHECK(told[i].kind != SL_GPU_REC_KERNEL ||
+		      host_now() - told[i].kernel.start < 60000000000u);
+	CHECK_EQUAL(strange_buffers, 0);
+}
+APART(lent_and_taken_back)
+
+/* What the program asked for before the shim: CUPTI is not touched. */
+static void lent_from_the_start_in_a_process(void)
+{
+	struct sl_cuda_client client = {.name = "a.out"};
+
+	host.client = &client;
+	CHECK_EQUAL(start("so.13", 0), 0);
+	CHECK(status_has(SL_GPU_STATUS_LOST_SLOT, "a.out"));
+	cuda.flush(true);
+	cuda.record(true);
+	CHECK_EQUAL(told_cnt, 1);
+	CHECK(cuda.resume(&client));
+	launch("_Z1kv");
+	cuda.flush(true);
+	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1);
+}
+APART(lent_from_the_start)
 
 int main(void)
 {
@@ -504,6 +600,8 @@ int main(void)
 		cmocka_unit_test(another_tool_was_first),
 		cmocka_unit_test(an_older_cupti_names_no_process),
 		cmocka_unit_test(the_program_wants_it),
+		cmocka_unit_test(lent_and_taken_back),
+		cmocka_unit_test(lent_from_the_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static void nothing_hangs_during_a_launch_in_a_process(void)
 	cuda.record(true);
 	cuda.record(false);
 	cuda.rest();
-	cuda.yield();
+	cuda.yield(NULL);
 	CHECK(write(leave[1], &c, 1) == 1);
 	pthread_join(thread, NULL);
 	CHECK(has_avoided("stay enabled"));

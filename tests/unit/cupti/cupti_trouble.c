@@ -149,7 +149,7 @@ static void refused(const char *how, enum sl_gpu_status_code code, const char *s
 	CHECK_EQUAL(told_cnt, 1); /* one sentence, not one per kind */
 	cuda.flush(true);
 	CHECK_EQUAL(told_cnt, 1);
-	CHECK(cuda.yield());
+	CHECK(cuda.yield(NULL));
 }
 static void no_permission_in_a_process(void)
 {

@@ -391,6 +391,44 @@ static void notes_of_cupti_leave_it_on(void **state)
 	gpu_end(&f);
 }
 
+#define STATUS_AT(ring, slot, at, ...)                                                        \
+	gpu_put(ring, slot, t0 + (at), 0, SL_GPU_REC_STATUS, SL_SHAPE_GPU, 0, &(__VA_ARGS__), \
+		sizeof(__VA_ARGS__) / 8)
+
+/*
+ * The program's own profiler has CUPTI twice. One thread ends the first time, another one begins the second, whose record
+ * is read first, as are the calls.
+ */
+static void times_without_cupti_are_reported(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	API(&f.r, f.program, cudaMemset, 2000, 2500, 0, 0, 0x7000, 1, 4096);
+	STATUS_AT(&f.r, f.program, 2900,
+		  (struct sl_gpu_status){.code = SL_GPU_STATUS_LOST_SLOT, .since = t0 + 2800});
+	API(&f.r, f.program, cudaMemset, 3000, 3500, 0, 0, 0x7000, 1, 4096);
+	API(&f.r, f.program, cudaMemset, 3500, 3600, 0, 1, 0x7000, 1, 4096);
+	API(&f.r, f.program, cudaMalloc, 3700, 3800, 0, 0, 0x7000, 4096);
+	API(&f.r, f.program, cudaMemset, 4000, 4500, 0, 0, 0x7000, 1, 4096);
+	API(&f.r, f.program, cudaMemset, 6000, 6500, 0, 0, 0x7000, 1, 4096);
+	STATUS_AT(&f.r, f.program, 7000, (struct sl_gpu_status){.code = SL_GPU_STATUS_LOST_SLOT});
+	API(&f.r, f.program, cudaGraphLaunch, 8000, 8500, 0, 0, 0x7000, 0);
+	STATUS_AT(&f.r, f.cupti, 5000, (struct sl_gpu_status){.code = SL_GPU_STATUS_BACK});
+	gpu_tick(&f);
+	gpu_settle(&f.s.arenas, f.a, true);
+	side_commit(&f.s);
+	assert_string_equal(
+		ask("SELECT group_concat((end - start) || ' ' || count, ', ') FROM (SELECT * FROM "
+		    "SL_LOST_EVENTS ORDER BY start)"),
+		"2200 2, 1500 1");
+	assert_string_equal(ask("SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%missing "
+				"from%' AND text LIKE '%its end at%'"),
+			    "1");
+	gpu_end(&f);
+}
+
 /*
  * The collector is killed while calls and kernels wait, some of a commit written and some not; the next one has each of
  * them once. @moment: 0 before the positions are noted, 1 before the commit, 2 after it.
@@ -627,6 +665,7 @@ int main(void)
 		TEST(a_process_that_ends_is_not_waited_for),
 		TEST(losses_and_errors_are_reported),
 		TEST(notes_of_cupti_leave_it_on),
+		TEST(times_without_cupti_are_reported),
 		TEST(killed_before_the_positions),
 		TEST(killed_before_the_commit),
 		TEST(killed_after_the_commit),
