@@ -8,11 +8,15 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* For at most some 3,000 kernels with their calls, at least some 50. One per calling thread from CUPTI 13 on. */
+/* For at most some 3,000 kernels with their calls, at least some 50. */
 #define BYTES (1u << 20)
+#define FIRST (64u << 10)
 #define LEAST (16u << 10)
 #define HEAD  4096u /* in front of the buffer, which is page-aligned */
 #define WARM  8u    /* free buffers that keep their memory */
+/* Version of the API; CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER. */
+#define PER_THREAD_SINCE 130000
+#define RECORD_MOST      512u /* bytes, more than any record has */
 
 enum state {
 	FREE,
@@ -22,9 +26,10 @@ enum state {
 
 struct buffer {
 	struct buffer *next; /* list of all buffers; never removed */
-	uint64_t since;      /* time of the request */
+	uint64_t since;      /* atomic: time of the request */
 	uint32_t bytes;      /* size passed to CUPTI */
 	uint32_t state;      /* atomic */
+	bool is_full;        /* when it was returned; written before @state */
 };
 
 static struct buffer *all;
@@ -52,26 +57,61 @@ static struct buffer *make(void)
 	return b;
 }
 
-/*
- * The size to pass to CUPTI. A flush returns no buffer with unfinished activity, which the current buffer always has
- * while the GPU is busy: it returns when it is full, and until then calls of this thread wait for their records, which
- * are lost if the program is killed. So the size is such that this thread fills a buffer a few times per period.
- */
-static size_t bytes_for(uint64_t now)
+/* Sizes of successive buffers: of this thread from CUPTI 13 on, before that of all threads together. */
+struct sizes {
+	size_t bytes; /* 0: none yet */
+	const struct buffer *last;
+	uint64_t since; /* of the last */
+};
+
+/* A flush takes a buffer in part: it was not full, and kept nothing back. */
+static bool was_full(const struct sizes *s)
 {
-	static __thread size_t bytes;
-	static __thread uint64_t before;
-	uint64_t period = guest.host->flush_ms * (uint64_t)1000000, took = now - before;
+	const struct buffer *b = s->last;
+
+	return __atomic_load_n(&b->since, __ATOMIC_RELAXED) == s->since &&
+	       (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != FREE || b->is_full);
+}
+
+/*
+ * The size to pass to CUPTI. NVIDIA recommends 1 MiB and more. But a flush returns no buffer with unfinished activity, which
+ * the current buffer always has while the GPU is never idle: it returns when it is full, and until then calls wait for
+ * their records, which are lost if the program is killed. So where buffers return full, the size is such that a few of
+ * them fill per period; there are at most 8 requests per period for smaller ones than BYTES.
+ */
+static size_t bytes_for(struct sizes *s, const struct buffer *next, uint64_t now)
+{
+	uint64_t period = guest.host->flush_ms * (uint64_t)1000000, took = now - s->since;
 
 	if (!period)
 		return BYTES;
-	if (!bytes)
-		bytes = 4 * LEAST;
-	else if (took < period / 8)
-		bytes = bytes < BYTES ? bytes * 2 : BYTES;
-	for (; before && took > period / 2 && bytes > LEAST; took /= 2)
-		bytes /= 2;
-	before = now;
+	if (!s->bytes) {
+		s->bytes = FIRST;
+	} else if (was_full(s)) {
+		if (took < period / 8)
+			s->bytes = s->bytes * 4 < BYTES ? s->bytes * 4 : BYTES;
+		for (; took > period / 2 && s->bytes > LEAST; took /= 2)
+			s->bytes /= 2;
+	}
+	s->last = next;
+	s->since = now;
+	return s->bytes;
+}
+
+static size_t next_bytes(const struct buffer *next, uint64_t now)
+{
+	static __thread struct sizes own;
+	static struct sizes shared;
+	static uint32_t sizing; /* atomic: a thread is in here */
+	size_t bytes;
+
+	if (guest.version >= PER_THREAD_SINCE)
+		return bytes_for(&own, next, now);
+	/* Of requests at the same time, one counts. */
+	if (__atomic_exchange_n(&sizing, 1, __ATOMIC_ACQUIRE))
+		return BYTES;
+	bytes = bytes_for(&shared, next, now);
+	__atomic_store_n(&sizing, 0, __ATOMIC_RELEASE);
 	return bytes;
 }
 
@@ -92,8 +132,8 @@ void buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
 		return;
 	if (!b->next && guest.host->begun)
 		guest.host->begun();
-	b->since = guest.host->now();
-	b->bytes = (uint32_t)bytes_for(b->since);
+	__atomic_store_n(&b->since, guest.host->now(), __ATOMIC_RELAXED);
+	b->bytes = (uint32_t)next_bytes(b, b->since);
 	/* Release: a reader of OUT also reads @since (buffers_oldest()). */
 	__atomic_store_n(&b->state, OUT, __ATOMIC_RELEASE);
 	*buffer = (uint8_t *)b + HEAD;
@@ -126,6 +166,7 @@ bool buffer_is_taken(void *context, uint32_t stream, uint8_t *buffer, size_t byt
 		return false;
 	if (!take(b, OUT))
 		return true;
+	b->is_full = valid + RECORD_MOST > b->bytes;
 	if (valid && valid <= b->bytes && guest_is_own_process())
 		convert_buffer(buffer, valid);
 	release(b);
