@@ -199,7 +199,8 @@ void sl_env_clean(void)
 	char **to = environ;
 
 	for (char **from = environ; *from; from++) {
-		if (starts(*from, "SIGHTLINE_"))
+		/* What the exec wrapper added: others are the program's, as SIGHTLINE_CUPTI. */
+		if (starts(*from, SL_SESSION_ENV "=") || starts(*from, SL_CLEAN_ENV "="))
 			continue;
 		if (starts(*from, PRELOAD)) {
 			/* The exec wrapper put this library first; a colon separates the program's own list. */

@@ -481,9 +481,9 @@ static bool believe(const struct view *v, uint32_t kind)
 			SL_GPU_STATUS_NO_LAYOUT, (int)kind,
 			"CUPTI of CUDA %s is newer than this Sightline and writes records that "
 			"it cannot read (kind %u): "
-			"what the GPU did is not recorded, calls are; set SIGHTLINE_CUPTI to "
-			"an older libcupti",
-			find_version_text(version, sizeof(version)), kind);
+			"what the GPU did is not recorded, calls are; %s",
+			find_version_text(version, sizeof(version)), kind,
+			status_remedy("an older libcupti"));
 	return false;
 }
 

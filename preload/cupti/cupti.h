@@ -77,6 +77,7 @@ struct sl_cuda_guest {
 	void (*rest)(void);
 	/* CUPTI is not called any more, not even by the other functions. No thread is in one of them. */
 	void (*end)(void);
+	const char *library; /* path of the libcupti in use */
 	/*
 	 * The program is about to use CUPTI itself (torch.profiler, ...): delivers the buffered records, gives back all that
 	 * was set, and unsubscribes. True: the slot is free now. One caller at a time, as for resume().

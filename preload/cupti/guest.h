@@ -29,7 +29,8 @@ struct guest {
 		incomplete; /* atomic: buffers with a record that CUPTI had not completed, since the last flush */
 	uint64_t refused; /* bit per kind that CUPTI refused; reported once */
 	void *subscriber;
-	char path[4096]; /* of libcupti */
+	char path[4096];  /* of libcupti */
+	bool is_programs; /* the program has loaded it: no other can be used */
 };
 extern struct guest guest;
 
@@ -58,8 +59,12 @@ void settings_no_polls(void);
 void settings_restore(void);
 bool settings_keep(int attribute, size_t bytes, const void *value);
 
-/* find.c: fills guest.cupti and guest.path. False: none; @why gets the name of the last one tried, or "". */
-bool find_cupti(char *why, size_t size);
+/*
+ * find.c: fills guest.cupti and guest.path for one after the other, until @use returns true. False: it did for none; @why
+ * gets the name of the last one that lacks functions, or "".
+ */
+typedef bool find_use(void);
+bool find_cupti(char *why, size_t size, find_use *use);
 const char *find_version_text(char *to, size_t size);
 
 /*
@@ -114,3 +119,5 @@ void status_record_since(uint64_t since, enum sl_gpu_status_code code, int detai
 void status_failed(int result, const char *what); /* a sentence by the result */
 bool status_is_final(int result); /* all other requests will fail with this result, too */
 const char *status_name(int result);
+/* What the user can do for @better ("an older libcupti"). In a static buffer. */
+const char *status_remedy(const char *better);

@@ -13,6 +13,8 @@
 #include "preload/cupti/known_bad.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -37,32 +39,6 @@ static int prepare(const struct sl_cuda_client *client)
 	return guest.cupti.ActivityRegisterCallbacks(buffer_requested, buffer_completed);
 }
 
-static bool take_library(void)
-{
-	char why[4096];
-
-	if (!find_cupti(why, sizeof(why))) {
-		status_record(SL_GPU_STATUS_NO_LIBRARY, 0,
-			      "No usable libcupti found%s%s: kernels, copies and what else the GPU "
-			      "did are not recorded, calls are; "
-			      "install CUPTI (part of the CUDA toolkit; pip install "
-			      "nvidia-cuda-cupti), or set SIGHTLINE_CUPTI to its path",
-			      *why ? ", tried " : "", why);
-		return false;
-	}
-	if (guest.cupti.GetVersion(&guest.version) != CUPTI_OK || guest.version < CUPTI_OLDEST) {
-		status_record(
-			SL_GPU_STATUS_NO_LAYOUT, 0,
-			"%s has version %u of CUPTI's API, older than CUDA 11.2: what the GPU "
-			"did is not recorded, calls are; "
-			"set SIGHTLINE_CUPTI to a newer one",
-			guest.path, guest.version);
-		return false;
-	}
-	guest.unchecked = guest.version > CUPTI_COMPARED ? CHECKED : 0;
-	return true;
-}
-
 static void unsubscribe(void)
 {
 	if (guest.subscriber)
@@ -70,35 +46,136 @@ static void unsubscribe(void)
 	guest.subscriber = NULL;
 }
 
-bool set_up(const struct sl_cuda_client *client)
+/* 0, or the result of what failed, which is @what. */
+static int enable(const struct sl_cuda_client *client, const char **what)
 {
-	char version[64];
-	int result;
+	int result = guest.cupti.Subscribe(&guest.subscriber, graph_callback, NULL);
 
-	result = guest.cupti.Subscribe(&guest.subscriber, graph_callback, NULL);
+	*what = "a subscription";
 	if (result != CUPTI_OK) {
 		guest.subscriber = NULL;
 		/* The program's subscription, for callbacks alone: records are all the same. */
-		if (result != CUPTI_TAKEN || !client || !client->is_subscribed) {
-			status_failed(result, "a subscription");
-			return false;
-		}
+		if (result != CUPTI_TAKEN || !client || !client->is_subscribed)
+			return result;
 	}
+	*what = "buffers";
 	result = prepare(client);
-	if (result != CUPTI_OK)
-		status_failed(result, "buffers");
-	else if ((result = kinds_enable()) != CUPTI_OK)
-		status_failed(result, "records");
+	if (result == CUPTI_OK) {
+		*what = "records";
+		result = kinds_enable();
+	}
 	if (result != CUPTI_OK) {
 		kinds_disable();
 		settings_restore();
 		unsubscribe();
-		return false;
+		return result;
 	}
 	if (guest.host->flags & SL_CUDA_GRAPH_NODES && guest.subscriber)
 		graph_watch();
-	if (client)
+	return CUPTI_OK;
+}
+
+bool set_up(const struct sl_cuda_client *client)
+{
+	const char *what;
+	int result = enable(client, &what);
+
+	if (result != CUPTI_OK)
+		status_failed(result, what);
+	return result == CUPTI_OK;
+}
+
+/* ---- the first time ---- */
+
+/* The first libcupti that does not work here: reported if no other does, and with the one that does. */
+static struct {
+	int result; /* 0: it is too old */
+	uint32_t version;
+	const char *what;
+	char path[4096];
+} unfit;
+
+/* Another version may work. */
+static bool is_unfit(int result, const char *what)
+{
+	if (result != 0 && result != CUPTI_NOT_INITIALIZED && result != CUPTI_UNKNOWN)
+		return false;
+	if (*unfit.path)
 		return true;
+	unfit.result = result;
+	unfit.version = guest.version;
+	unfit.what = what;
+	strcpy(unfit.path, guest.path);
+	return true;
+}
+
+static bool is_on;
+
+/* find_use: whether no other libcupti need be tried. */
+static bool use_library(void)
+{
+	const char *what = NULL;
+	int result = CUPTI_OK;
+
+	if (guest.cupti.GetVersion(&guest.version) != CUPTI_OK || guest.version < CUPTI_OLDEST)
+		return !is_unfit(0, NULL);
+	guest.unchecked = guest.version > CUPTI_COMPARED ? CHECKED : 0;
+	/* The program has it already: taken back later. */
+	if (guest.host->client)
+		return true;
+	result = enable(NULL, &what);
+	is_on = result == CUPTI_OK;
+	if (is_on)
+		return true;
+	if (is_unfit(result, what))
+		return false;
+	status_failed(result, what);
+	return true;
+}
+
+static void report_none(const char *why)
+{
+	guest.version = unfit.version;
+	if (!*unfit.path)
+		status_record(SL_GPU_STATUS_NO_LIBRARY, 0,
+			      "No usable libcupti found%s%s: kernels, copies and what else the GPU "
+			      "did are not recorded, calls are; "
+			      "install CUPTI (part of the CUDA toolkit; pip install "
+			      "nvidia-cuda-cupti), or set SIGHTLINE_CUPTI to its path",
+			      *why ? ", tried " : "", why);
+	else if (unfit.result)
+		status_failed(unfit.result, unfit.what);
+	else
+		status_record(
+			SL_GPU_STATUS_NO_LAYOUT, 0,
+			"%s has version %u of CUPTI's API, older than CUDA 11.2: what the GPU "
+			"did is not recorded, calls are; %s",
+			unfit.path, unfit.version, status_remedy("a newer libcupti"));
+}
+
+/* How the library was chosen, where the user may have expected another. */
+static const char *choice(char *to, size_t size)
+{
+	const char *asked = getenv("SIGHTLINE_CUPTI");
+
+	*to = 0;
+	if (*unfit.path)
+		snprintf(to, size, "; %.2000s does not work with this driver", unfit.path);
+	else if (guest.is_programs && asked && *asked && strcmp(asked, guest.path) != 0)
+		snprintf(to, size, "; the program has loaded it, so SIGHTLINE_CUPTI is not used");
+	return to;
+}
+
+static bool begin(void)
+{
+	char why[4096], version[64];
+
+	if (!find_cupti(why, sizeof(why), use_library))
+		report_none(why);
+	else if (guest.host->client)
+		record_lent(guest.host->client, 0, 0);
+	if (!is_on)
+		return false;
 	if (kinds_have_nodes())
 		known_bad_note(BAD_GRAPH_LEVEL);
 	else if (known_bad(BAD_GRAPH_LEVEL))
@@ -106,8 +183,9 @@ bool set_up(const struct sl_cuda_client *client)
 			      "--cuda-graph-trace=graph: CUPTI of CUDA %s has bugs there that may "
 			      "crash the program; node is safe",
 			      find_version_text(version, sizeof(version)));
-	status_record(SL_GPU_STATUS_ON, 0, "CUPTI of CUDA %s (API %u), %s",
-		      find_version_text(version, sizeof(version)), guest.version, guest.path);
+	status_record(SL_GPU_STATUS_ON, 0, "CUPTI of CUDA %s (API %u), %s%s",
+		      find_version_text(version, sizeof(version)), guest.version, guest.path,
+		      choice(why, sizeof(why)));
 	known_bad_note(BAD_TIMESTAMP_CALLBACK);
 	return true;
 }
@@ -230,14 +308,11 @@ __attribute__((visibility("default"))) int sl_cuda_start(const struct sl_cuda_ho
 	to->resume = take_back;
 	to->completed = buffer_is_taken;
 	to->attribute = settings_keep;
+	to->library = guest.path;
 	if (host->flags & SL_CUDA_NO_CUPTI)
 		return -1;
-	if (take_library()) {
-		if (host->client)
-			record_lent(host->client, 0, 0);
-		else if (set_up(NULL))
-			__atomic_store_n(&guest.running, 1, __ATOMIC_RELEASE);
-	}
+	if (begin())
+		__atomic_store_n(&guest.running, 1, __ATOMIC_RELEASE);
 	errno = kept;
 	return guest.running || guest.is_lent ? 0 : -1;
 }

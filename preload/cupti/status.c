@@ -49,6 +49,18 @@ const char *status_name(int result)
 	return name;
 }
 
+const char *status_remedy(const char *better)
+{
+	static char text[128];
+
+	if (guest.is_programs)
+		snprintf(text, sizeof(text), "the program itself loads this one: have it load %s",
+			 better);
+	else
+		snprintf(text, sizeof(text), "set SIGHTLINE_CUPTI to %s", better);
+	return text;
+}
+
 bool status_is_final(int result)
 {
 	switch (result) {
@@ -101,9 +113,8 @@ void status_failed(int result, const char *what)
 		status_record(
 			SL_GPU_STATUS_TOO_OLD, result,
 			"CUPTI of CUDA %s does not work with this machine's NVIDIA driver (%s; "
-			"too old, or none): " LOST
-			"; update the driver, or set SIGHTLINE_CUPTI to an older libcupti",
-			version, status_name(result));
+			"too old, or none): " LOST "; update the driver, or %s",
+			version, status_name(result), status_remedy("an older libcupti"));
 		break;
 	case CUPTI_INSUFFICIENT_PRIVILEGES:
 	case CUPTI_VIRTUALIZED_PRIVILEGES:
@@ -121,9 +132,9 @@ void status_failed(int result, const char *what)
 	case CUPTI_WSL:
 		status_record(SL_GPU_STATUS_NO_PERMISSION, result,
 			      "CUPTI of CUDA %s cannot trace on this kind of GPU set-up (%s): " LOST
-			      "; a newer CUPTI and driver may (SIGHTLINE_CUPTI), or the "
+			      "; a newer CUPTI and driver may (%s), or the "
 			      "administrator of the machine",
-			      version, status_name(result));
+			      version, status_name(result), status_remedy("a newer libcupti"));
 		break;
 	default:
 		status_record(SL_GPU_STATUS_OTHER, result, "CUPTI refuses %s (%s, %d): " LOST, what,

@@ -8,6 +8,7 @@
  * the system's) are known from CUPTI alone, as those of a statically linked runtime are; a note in the report.
  */
 #include "preload/gpu/gpu_engine.h"
+#include "preload/gpu/gpu_guest.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -410,6 +411,12 @@ static bool is_companion(const char *name)
 	return false;
 }
 
+/* One that was tried, and did not work with the driver. */
+static bool is_other_cupti(const char *path)
+{
+	return sl_gpu_guest.is_on && strcmp(path, sl_gpu_guest.call.library) != 0;
+}
+
 static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_object *o)
 {
 	const char *name = o->soname ? o->soname : base_name(info->dlpi_name);
@@ -426,7 +433,7 @@ static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_ob
 			s->end = s->base + p->p_vaddr + p->p_memsz;
 	}
 	s->is_ours = is_companion(name);
-	if (strncmp(name, "libcupti.so", 11) == 0) {
+	if (strncmp(name, "libcupti.so", 11) == 0 && !is_other_cupti(info->dlpi_name)) {
 		sl_gpu_seen.cupti = info->dlpi_name;
 		if (sl_gpu_cupti_found(o))
 			sl_gpu_seen.bound |= CUPTI_BIT;

@@ -137,6 +137,8 @@ static int subscribe(void **handle, cupti_callback *call, void *data, const char
 {
 	if (!handle)
 		return INVALID_PARAMETER;
+	if (standin_is_too_new())
+		return CUPTI_NOT_INITIALIZED;
 	if (!standin_attach())
 		return CUPTI_UNKNOWN;
 	if (!*taken_by && getenv("STANDIN_CUPTI_TAKEN"))

@@ -112,6 +112,7 @@ uint64_t standin_now(void);
 /* cupti_life.c */
 extern uint32_t standin_flushes; /* atomic: in progress */
 void standin_check_begin(void);
+bool standin_is_too_new(void); /* for the driver, by its major version */
 void standin_check_end(const char *function);
 /* cupti_settings.c: settings of the process, no matter by which client */
 bool standin_zeroed(void); /* buffers are to be zero */

@@ -22,6 +22,16 @@ static bool ask_driver(const char *name)
 	return ask && ask();
 }
 
+bool standin_is_too_new(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	int (*get)(int *) = driver ? (int (*)(int *))dlsym(driver, "cuDriverGetVersion") : NULL;
+	uint32_t v = standin_version(), major = v >= 100000 ? v / 10000 : v > 18 ? 12 : 11;
+	int version = 0;
+
+	return get && get(&version) == 0 && version > 0 && major > (uint32_t)version / 1000;
+}
+
 void standin_check_begin(void)
 {
 	if (standin_env("STANDIN_CUPTI_EARLY", 0) && ask_driver("standin_driver_is_up"))
