@@ -226,6 +226,24 @@ void object_drop(void *object)
 	free(object);
 }
 
+void standin_dump_contexts(void)
+{
+	driver_lock();
+	for (size_t i = 0; i < table_size; i++)
+		for (const struct object *o = table[i]; o; o = o->next) {
+			const struct CUctx_st *c = (const void *)o;
+
+			if (o->kind == OBJECT_CONTEXT)
+				tell(&(struct standin_activity){.kind = STANDIN_CONTEXT,
+								.start = now(),
+								.device = (uint32_t)c->device,
+								.context = c->id,
+								.stream = c->null->id});
+		}
+	driver_unlock();
+	tell_all();
+}
+
 /* ---- before cuInit ---- */
 
 static uint32_t is_over; /* atomic */

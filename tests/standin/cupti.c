@@ -294,10 +294,17 @@ EXPORT int cuptiActivityEnable(int kind)
 
 EXPORT int cuptiActivityEnableAndDump(int kind)
 {
+	bool is_news;
+	int result;
+
 	FAIL("ActivityEnableAndDump", kind);
 	if (standin_version() < 17)
 		return 11;
-	return cuptiActivityEnable(kind);
+	is_news = !standin_enabled(kind);
+	result = cuptiActivityEnable(kind);
+	if (!result && is_news && kind == CUPTI_KIND_CONTEXT)
+		standin_dump_contexts_made();
+	return result;
 }
 
 EXPORT int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t on)

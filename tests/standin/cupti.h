@@ -129,6 +129,7 @@ void standin_call_event(int is_exit, int is_driver, const char *name);
 /* cupti_work.c */
 bool standin_attach(void);
 void standin_dump_device(void);
+void standin_dump_contexts_made(void);
 const char *standin_call_name(int domain, uint32_t id);
 
 /* cupti_tools.c: records of the ids that the thread has pushed, for a call. */

@@ -355,22 +355,34 @@ static void activity(const struct standin_activity *a)
 }
 
 /* The driver's stand-in is where the real driver would be; tests bring one of their own. */
+static void *of_driver(const char *name)
+{
+	void *there = dlsym(RTLD_DEFAULT, name), *driver;
+
+	if (there)
+		return there;
+	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	return driver ? dlsym(driver, name) : NULL;
+}
+
+void standin_dump_contexts_made(void)
+{
+	void (*dump)(void);
+
+	*(void **)&dump = of_driver("standin_dump_contexts");
+	if (dump)
+		dump();
+}
+
 bool standin_attach(void)
 {
 	static const struct standin_observer observer = {api, activity};
 	static int attached;
 	int (*observe)(const struct standin_observer *) = NULL;
-	void *driver;
 
 	if (attached)
 		return true;
-	observe = (int (*)(const struct standin_observer *))dlsym(RTLD_DEFAULT, "standin_observe");
-	if (!observe) {
-		driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-		observe = driver ? (int (*)(const struct standin_observer *))dlsym(
-					   driver, "standin_observe")
-				 : NULL;
-	}
+	*(void **)&observe = of_driver("standin_observe");
 	attached = observe && observe(&observer) == 0;
 	return attached;
 }

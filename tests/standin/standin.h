@@ -64,6 +64,9 @@ int standin_observe(const struct standin_observer *observer);
 uint32_t standin_api(int is_exit, int is_driver, const char *name, uint32_t correlation,
 		     int result);
 
+/* Reports the contexts that exist, as if they were made now; not inside of a call. */
+void standin_dump_contexts(void);
+
 /* The driver's exit handler has run, which was registered by the first cuInit(). */
 int standin_driver_is_over(void);
 int standin_driver_is_up(void); /* cuInit() has succeeded */

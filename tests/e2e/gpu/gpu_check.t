@@ -73,6 +73,7 @@ finds STANDIN_CUPTI_LIES=OTHER_CLOCK 'times of kernels' 'its own clock: [0-9]* f
 finds STANDIN_PROC_OTHER=cuMemAlloc 'addresses' '1 functions .*: cuMemAlloc'
 finds STANDIN_CUPTI_DROP=20 'driver calls' ''
 finds STANDIN_CUPTI_LIES=END_BEFORE_START 'known bugs' 'spin_us100_'
+finds STANDIN_CUPTI_FAIL=ActivityEnableAndDump:8=21,ActivityEnable:8=21 'a context that' 'unknown device'
 finds 'STANDIN_CUPTI_VERSION=130200 STANDIN_CUPTI_LIES=GRAPH_CORRELATION' 'two captures' 'lead to no call'
 
 # ---- results of several commands ----
