@@ -275,11 +275,10 @@ static void say_gpus(struct collector *c)
 			"SL_LOST_EVENTS)",
 			grouped(r->lost.backward, n));
 	if (r->lost.incomplete)
-		notes_say(
-			c, WARNING,
-			"at least %s records of the GPU's work were lost behind one that CUPTI had "
-			"not completed when its buffers were collected (see SL_LOST_EVENTS)",
-			grouped(r->lost.incomplete, n));
+		notes_say(c, WARNING,
+			  "at least %s records of the GPU's work were lost in buffers that CUPTI "
+			  "did not complete (see SL_LOST_EVENTS)",
+			  grouped(r->lost.incomplete, n));
 	if (r->hurried)
 		notes_say(c, WARNING,
 			  "%s calls and records of GPUs did not wait for each other, too many "

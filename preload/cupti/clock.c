@@ -56,11 +56,11 @@ static void note_step(int64_t by, uint64_t within)
 
 	if (by > -NOTED_NS && by < NOTED_NS)
 		return;
-	status_record(
-		SL_GPU_STATUS_LIMITED, 0,
-		"The wall clock was set by %+.3f s, and CUPTI counts on it: the GPU's work of "
-		"the %.1f s before this may be misplaced by as much",
-		s, (double)within / 1e9);
+	status_record(SL_GPU_STATUS_LIMITED, 0,
+		      "The wall clock was set by %+.3f s, or the machine slept, and CUPTI counts "
+		      "on it: the GPU's work of "
+		      "the %.1f s before this may be misplaced by as much",
+		      s, (double)within / 1e9);
 }
 
 /* Called by one thread at a time. */
@@ -132,8 +132,11 @@ void clock_start(void)
 	if (guest.cupti.GetTimestamp && guest.cupti.GetTimestamp(&its) == CUPTI_OK) {
 		raw = read_clock(CLOCK_MONOTONIC_RAW);
 		now = guest.host->now();
-		if (distance(its, raw) < AHEAD_NS && distance(its, raw) < distance(its, now))
+		if (its_clock == CLOCK_REALTIME && distance(its, raw) < AHEAD_NS &&
+		    distance(its, raw) < distance(its, now)) {
 			its_clock = CLOCK_MONOTONIC_RAW;
+			__atomic_store_n(&epoch_cnt, 0, __ATOMIC_RELEASE);
+		}
 	}
 	for (int i = 0; i < 5; i++)
 		clock_measure();

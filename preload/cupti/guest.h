@@ -25,9 +25,8 @@ struct guest {
 	uint64_t kinds;      /* atomic: bit per enabled kind */
 	uint64_t asked;      /* atomic: bit per kind that the session wants */
 	uint32_t captures;   /* how often recording began */
-	uint32_t
-		incomplete; /* atomic: buffers with a record that CUPTI had not completed, since the last flush */
-	uint64_t refused; /* bit per kind that CUPTI refused; reported once */
+	uint32_t incomplete; /* atomic: buffers that CUPTI did not complete, since the last flush */
+	uint64_t refused;    /* bit per kind that CUPTI refused; reported once */
 	void *subscriber;
 	char path[4096];  /* of libcupti */
 	bool is_programs; /* the program has loaded it: no other can be used */

@@ -22,7 +22,8 @@
 #include "preload/wire/wire.h"
 
 /* Records to check of an unknown version. */
-#define CHECKED 256u
+#define CHECKED   256u
+#define WORKER_MS 200
 
 static uint32_t flushing; /* atomic: one at a time */
 static uint64_t flushed_until;
@@ -210,6 +211,25 @@ static void record_flushed(uint64_t begun, bool final)
 	guest.host->record(SL_GPU_REC_FLUSHED, &f, sizeof(f));
 }
 
+/*
+ * A forced flush returns every buffer, some perhaps later, from CUPTI's worker. What does not come within the bound is lost:
+ * of a worker that hangs, or of threads that go on with calls.
+ */
+static void wait_for_worker(void)
+{
+	const struct timespec step = {0, 1000000};
+	int ms = 0;
+
+	/* Only zeroed buffers show whether CUPTI has begun with one. */
+	while (guest.zeroed && buffers_oldest() != UINT64_MAX) {
+		if (ms++ == WORKER_MS) {
+			__atomic_add_fetch(&guest.incomplete, 1, __ATOMIC_RELAXED);
+			return;
+		}
+		nanosleep(&step, NULL);
+	}
+}
+
 void flush_all(bool final)
 {
 	uint64_t begun = guest.host->now();
@@ -218,8 +238,10 @@ void flush_all(bool final)
 	/* Without any use of the GPU, CUPTI may hang, and has no records. */
 	if (buffers_used())
 		guest.cupti.ActivityFlushAll(final ? CUPTI_FLUSH_FORCED : 0);
-	if (final)
+	if (final) {
 		buffers_wait();
+		wait_for_worker();
+	}
 	record_flushed(begun, final);
 }
 

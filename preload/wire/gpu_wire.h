@@ -177,7 +177,8 @@ struct sl_gpu_flushed {
 	uint64_t until;   /* CLOCK_MONOTONIC ns */
 	uint64_t dropped; /* records that CUPTI lost since the last such record */
 	uint32_t is_last;
-	uint32_t incomplete; /* buffers of which the rest was lost behind a record that CUPTI had not completed */
+	uint32_t
+		incomplete; /* buffers that CUPTI did not complete: at least as many records are lost */
 };
 
 enum sl_gpu_status_code {
@@ -192,7 +193,7 @@ enum sl_gpu_status_code {
 	SL_GPU_STATUS_OTHER,
 	SL_GPU_STATUS_AVOIDED, /* a bug of this CUPTI is avoided; text: what that means for the report */
 	SL_GPU_STATUS_LIMITED, /* CUPTI delivers, but some records are lost or wrong; text: which */
-	SL_GPU_STATUS_BACK, /* the tool of LOST_SLOT has ended: CUPTI delivers again */
+	SL_GPU_STATUS_BACK,    /* the tool of LOST_SLOT has ended: CUPTI delivers again */
 };
 struct sl_gpu_status {
 	uint32_t code;    /* enum sl_gpu_status_code */

@@ -16,7 +16,7 @@
 
 static const char loss_dropped[] = "GPU records: dropped by CUPTI, its buffers were full";
 static const char loss_incomplete[] =
-	"GPU records: at least, behind one that CUPTI had not completed";
+	"GPU records: at least, in buffers that CUPTI did not complete";
 static const char loss_backward[] = "GPU work: CUPTI has an end before the start for it";
 static const char loss_untimed[] = "GPU work: CUPTI does not know when it was";
 

@@ -52,8 +52,13 @@ is "$(lost)" "GPU work: CUPTI has an end before the start for it|$((all / 20))" 
 is "$(kernels)" $((all - all / 20)) 'end before start: the others have rows'
 is "$(grep -c 'device buffers are exhausted' err)" 1 'end before start: one warning'
 train incomplete STANDIN_CUPTI_LIES=INCOMPLETE
-is "$(lost | grep -c '^GPU records: at least, behind one that CUPTI had not completed|[1-9]')" 1 'incomplete: counted'
-check 'incomplete: a warning' grep -q 'behind one that CUPTI had not completed' err
+is "$(lost | grep -c '^GPU records: at least, in buffers that CUPTI did not complete|[1-9]')" 1 'incomplete: counted'
+check 'incomplete: a warning' grep -q 'in buffers that CUPTI did not complete' err
+train late STANDIN_CUPTI_LATE=100
+check 'late buffers: all work is there, and leads to its calls' "$PY" "$E2E/gpu/gpu_truth.py" "$R" said activity joined
+is "$(lost)" '' 'late buffers: nothing is lost'
+train 'ticks of an unknown version' STANDIN_CUPTI_VERSION=140200 STANDIN_CUPTI_LIES=TICKS
+is "$(kernels)" $((all - all / 25)) 'ticks of an unknown version: no sign of an unknown layout'
 train 'all at once' STANDIN_CUPTI_LIES=TICKS,END_BEFORE_START,INCOMPLETE,OTHER_CLOCK,COUPLED_KINDS STANDIN_CUPTI_LATE=50 STANDIN_CUPTI_DROP=9
 is "$(lost | wc -l)" 4 'all at once: each loss is named'
 done_testing

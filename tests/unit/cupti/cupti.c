@@ -308,13 +308,27 @@ static void full_buffers_come_by_themselves_in_a_process(void)
 }
 APART(full_buffers_come_by_themselves)
 
+/* The final flush waits for CUPTI's worker: the process ends after it. */
+static void late_buffers_are_waited_for_in_a_process(void)
+{
+	setenv("STANDIN_CUPTI_LATE", "50", 1);
+	CHECK_EQUAL(start("so.13", 0), 0);
+	launch("_Z4latev");
+	cuda.flush(true);
+	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1);
+	CHECK_EQUAL(only(SL_GPU_REC_FLUSHED)->flushed.incomplete, 0);
+}
+APART(late_buffers_are_waited_for)
+
+/* ... within bounds: a buffer that stays away counts as a loss, and is taken if it comes after all. */
 static void buffers_after_the_end_are_taken_in_a_process(void)
 {
-	setenv("STANDIN_CUPTI_LATE", "100", 1);
+	setenv("STANDIN_CUPTI_LATE", "3000", 1);
 	CHECK_EQUAL(start("so.13", 0), 0);
 	launch("_Z4latev");
 	cuda.flush(true);
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 0);
+	CHECK_EQUAL(only(SL_GPU_REC_FLUSHED)->flushed.incomplete, 1);
 	for (int i = 0; i < 500 && !count(SL_GPU_REC_KERNEL); i++)
 		usleep(10000);
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1);
@@ -592,6 +606,7 @@ int main(void)
 		cmocka_unit_test(an_empty_buffer_keeps_nothing_back),
 		cmocka_unit_test(a_busy_gpu_keeps_little_back),
 		cmocka_unit_test(full_buffers_come_by_themselves),
+		cmocka_unit_test(late_buffers_are_waited_for),
 		cmocka_unit_test(buffers_after_the_end_are_taken),
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(a_gpu_never_used_is_not_flushed),

@@ -322,6 +322,7 @@ static void a_second_capture_of_graphs_in_a_process(void)
 	CHECK_EQUAL(count(SL_GPU_REC_GRAPH), 1);
 	CHECK_EQUAL(problems(), 0);
 	cuda.record(false);
+	cuda.rest();
 	cuda.record(true);
 	run_graph();
 	run_graph();

@@ -345,7 +345,7 @@ static void work_that_ends_before_it_starts_is_counted(void **state)
 	assert_string_equal(
 		ask("SELECT group_concat(what || ' ' || count, ', ') FROM (SELECT * FROM "
 		    "SL_LOST_EVENTS ORDER BY what)"),
-		"GPU records: at least, behind one that CUPTI had not completed 3, GPU work: CUPTI "
+		"GPU records: at least, in buffers that CUPTI did not complete 3, GPU work: CUPTI "
 		"does not know when it was 1, GPU work: CUPTI has an end before the start for it "
 		"1");
 	assert_int_equal(f.s.arenas.gpu.lost.backward, 1);
