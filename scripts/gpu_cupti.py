@@ -90,6 +90,18 @@ def generation(name):
     return base, int(number or 1)
 
 
+def compare_structure(headers, shape, version, size, name):
+    """[(what, NVIDIA's expression, ours)] of a structure, as records of @version are read."""
+    theirs = f"CUpti_Activity{name}"
+    pairs = [(theirs, f"sizeof({theirs})", size)]
+    for _, _, offset, width, since, member in (f for f in lines("layout.def", "FIELD") if f[0] == shape):
+        # One version may have two sizes; what the smaller one lacks is behind its end.
+        if int(since) < version or (int(since) == version and int(offset) + int(width) <= int(size)):
+            pairs.append((f"offset of {name}.{member}", f"offsetof({theirs}, {member})", offset))
+            pairs.append((f"size of {name}.{member}", f"sizeof((({theirs} *)0)->{member})", width))
+    return pairs
+
+
 def compare_records(headers):
     """(complaints, [(what, NVIDIA's expression, ours)])"""
     wrong, pairs = [], []
@@ -98,26 +110,37 @@ def compare_records(headers):
         known = [s for s in structs if s[0] == shape and s[1] <= headers.version]
         if not known:
             continue
-        _, _, size, name = max(known, key=lambda s: s[1])
-        base, number = generation(name)
+        base, _ = generation(known[0][3])
         there = [int(n or 1) for n in re.findall(rf"\bCUpti_Activity{base}(\d*)\b", headers.text)]
-        if not there or max(there) != number:
+        # Some versions of the API have two.
+        newest = max(s[1] for s in known)
+        fitting = [s for s in known if s[1] == newest and there and generation(s[3])[1] == max(there)]
+        _, _, size, name = (fitting or known)[-1]
+        if not fitting:
             newest = f"CUpti_Activity{base}{max(there) if there and max(there) > 1 else ''}" if there else "no such structure"
             wrong.append(f"{shape}: layout.def says CUpti_Activity{name}, the headers have {newest}")
             continue
-        pairs.append((f"CUpti_Activity{name}", f"sizeof(CUpti_Activity{name})", size))
-        for _, _, offset, size, version, member in (f for f in lines("layout.def", "FIELD") if f[0] == shape):
-            if int(version) <= headers.version:
-                pairs.append((f"offset of {name}.{member}", f"offsetof(CUpti_Activity{name}, {member})", offset))
-                pairs.append((f"size of {name}.{member}", f"sizeof(((CUpti_Activity{name} *)0)->{member})", size))
+        pairs += compare_structure(headers, shape, headers.version, size, name)
+        # Older ones, where the headers still have them, end before the fields of newer versions.
+        for _, version, size, name in known:
+            if (shape, version, size, name) != (fitting or known)[-1] and f"CUpti_Activity{name}" in headers.words:
+                pairs += compare_structure(headers, shape, version, size, name)
     return wrong, pairs
 
 
 def compare_numbers(headers):
-    pairs, absent = [], []
-    names = [(f"CUPTI_ACTIVITY_KIND_{name}", number) for name, number, version, _, _ in lines("layout.def", "KIND")
+    """(complaints, [(what, NVIDIA's expression, ours)], [name that this version lacks])"""
+    wrong, pairs, absent = [], [], []
+    kinds = [(f"CUPTI_ACTIVITY_KIND_{name}", number) for name, number, version, _, _ in lines("layout.def", "KIND")
              if int(version) <= headers.version]
-    names += [(f"CUPTI_{domain}_TRACE_CBID_{name}", number) for domain, number, name in lines("queries.def", "(?:ROW_)?QUERY")]
+    wrong += [f"{theirs}: not in these headers" for theirs, _ in kinds if theirs not in headers.words]
+    calls = [(f"CUPTI_{domain}_TRACE_CBID_", number, name) for domain, number, name in lines("queries.def", "(?:ROW_)?QUERY")]
+    for prefix, number, name in calls:
+        # No version may have given the number to another call.
+        for other in re.findall(rf"\b{prefix}(\w+)\s*=\s*{number}\b", headers.text):
+            if other != name:
+                wrong.append(f"{prefix}{name}: {number} is {other} in these headers")
+    names = kinds + [(prefix + name, number) for prefix, number, name in calls]
     for theirs, ours in names + list(NUMBERS.items()):
         if theirs in headers.words:
             pairs.append((theirs, theirs, ours))
@@ -132,7 +155,7 @@ def compare_numbers(headers):
                 pairs.append((f"{theirs}.{a}", f"offsetof({theirs}, {a})", f"offsetof(struct {ours}, {b})"))
             else:
                 absent.append(f"{theirs}.{a}")
-    return pairs, absent
+    return wrong, pairs, absent
 
 
 def letter(parameter):
@@ -161,25 +184,27 @@ def compare_functions(headers, exported, prototypes):
 
 
 def check(folders, exported, compiler, prototypes, verbose):
-    """Prints what is wrong; returns how much that is."""
+    """Prints what is wrong; returns (how much that is, names that this version lacks)."""
     if not any(os.path.exists(os.path.join(f, "cupti.h")) for f in folders):
         print("cupti: no cupti.h: not compared")
-        return 0
+        return 0, None
     headers = Headers(compiler, folders)
     wrong, pairs = compare_records(headers)
-    numbers, absent = compare_numbers(headers)
+    complaints, numbers, absent = compare_numbers(headers)
+    wrong += complaints
     pairs += numbers
     values = headers.values([p[1] for p in pairs] + [p[2] for p in pairs])
     for (what, _, _), theirs, ours in zip(pairs, values, values[len(pairs):]):
         if theirs != ours:
             wrong.append(f"{what}: {theirs}, not {ours}")
     complaints, missing = compare_functions(headers, exported, prototypes)
-    for complaint in wrong + complaints:
+    wrong += complaints
+    for complaint in wrong:
         print(f"cupti: {complaint}")
-    print(f"cupti: API {headers.version}: {len(wrong + complaints)} complaints" if wrong + complaints else
+    print(f"cupti: API {headers.version}: {len(wrong)} complaints" if wrong else
           f"cupti: API {headers.version}: {len(pairs)} offsets, sizes and numbers agree with the headers"
           + ("" if exported else "; libcupti is not installed"))
     if verbose:
         for name in absent + missing:
             print(f"cupti: {name}: not in this version")
-    return len(wrong + complaints)
+    return len(wrong), set(absent + missing)

@@ -22,9 +22,9 @@ SKIP = {
     "cudnn": r"^cudnn(Get(ErrorString|LastErrorString|Version|CudartVersion|MaxDeviceVersion|Property|Callback|Stream)|"
              r"SetCallback|QueryRuntimeError|\w+VersionCheck|Get\w+Descriptor(_v\d|Ex|SwishBeta)?|Get\w+(MaxCount|MathType|GroupCount|"
              r"ReorderType)|RNNGetClip\w*)$",
-    "nccl": r"^p?nccl(GetErrorString|GetLastError|GetVersion|CommGetAsyncError|ResetDebugInit|CommCount|CommCuDevice|"
+    "nccl": r"^p?nccl(GetErrorString|GetLastError|GetVersion|CommGetAsyncError|ResetDebugInit|Param\w+|CommCount|CommCuDevice|"
             r"CommUserRank|CommMemStats|WinGetUserPtr|Team\w+|LLA2A\w+|\w+BarrierCreateRequirement)$",
-    "cufft": r"^cufft(GetVersion|GetProperty|GetPlanProperty\w*|Debug|XtQueryPlan)$",
+    "cufft": r"^cufft((Device)?Get(Semantic)?Version|GetProperty|GetPlanProperty\w*|Debug|XtQueryPlan)$",
     "cusparse": r"^cusparse(GetErrorName|GetErrorString|GetVersion|GetProperty|GetStream|GetPointerMode|GetMat\w+|Logger\w+|"
                 r"\w*(DnMat|DnVec|SpMat|SpVec|Coo(AoS)?|Csr|Csc|Bsr|BlockedEll)Get\w*)$",
     "cusolver": r"^cusolver(GetProperty|GetVersion|(Dn|Sp)GetStream|Dn\w*Logger\w*|DnGet(?!r[fs])\w+|RfGet\w+|DnIRS(Infos|"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The tables of GPU functions against the CUDA toolkit that is installed here: complete, and of the same prototypes.
+# The tables of GPU functions and of CUPTI against every CUDA that is unpacked in build/toolkits (its headers, from PyPI):
+# complete, of the same prototypes, offsets and numbers.
 . tests/lib.sh
 CHECK="$TOP/scripts/check-hooks"
 
@@ -47,6 +48,15 @@ says 'several at once' 0 'CUDA 12.0 in' hooks -t "$PWD/kit12" -t "$PWD/kit13" cu
 says 'a prototype that the version does not have' 1 'cudaMemAdvise: the table says "ipzi1", the header "ipzii"' \
 	hooks -t "$PWD/kit12" -t "$PWD/odd13" cudart
 says 'a function without a line' 1 'cudaBrandNew: missing' hooks -t "$PWD/more13" cudart
+# What only the names of a library are there of.
+cp -r more13 names13
+nm -D --defined-only names13/lib64/libcudart.so >names13/lib64/libcudart.so.13.names
+rm names13/lib64/libcudart.so
+says 'a function without a line, where only the names are there' 1 'cudaBrandNew: missing' hooks -t "$PWD/names13" cudart
+cp -r kit13 driver13
+grep typedef kit13/include/cuda_runtime_api.h >driver13/include/vector_types.h
+echo 'int cuBrandNew(void *stream, unsigned long long n); int cuInit(unsigned flags);' >>driver13/include/cuda.h
+says 'a function of the driver, which has no package' 1 'cuda: cuBrandNew: missing, "ipz"' hooks -t "$PWD/driver13" cuda
 says 'a folder that is no toolkit' 1 'no include/cuda.h' hooks -t "$PWD" cudart
 says 'an option that there is not' 1 'gpu-table check' hooks --toolkit x
 
@@ -61,6 +71,17 @@ if grep -q 'nothing compared' said; then
 	done_testing
 fi
 result $status 'the tables agree with the toolkit' || diag <said
+
+# ---- with every version: those of which only headers are there have the names that their libraries export ----
+kits=$(ls -d "$B"/toolkits/*/include 2>/dev/null | sort -V | sed 's|^|-t |; s|/include$||')
+# shellcheck disable=SC2086
+if [ "$(echo "$kits" | wc -l)" -gt 1 ]; then
+	sh "$CHECK" $kits cudart cuda cupti >said 2>&1
+	result $? 'the tables agree with each version' || diag <said
+	is "$(grep -c ': .* agree with the headers' said)" "$((3 * $(echo "$kits" | wc -l)))" 'three libraries of each version are compared'
+else
+	skip 'the tables agree with each version' 'no headers of other versions'
+fi
 
 # The same check finds what is wrong. Each line: what to do to a table, what it must say.
 finds() { # NAME TABLE SED-SCRIPT TEXT
@@ -89,11 +110,15 @@ finds_cupti() { # NAME FILE SED-SCRIPT TEXT
 	cp "$TOP/preload/cupti/$2" tree/preload/cupti/
 }
 finds_cupti 'a field that lies elsewhere' layout.def 's/^FIELD(KERNEL, device,             40/FIELD(KERNEL, device,             44/' \
-	'cupti: offset of Kernel.*deviceId: 40, not 44'
-finds_cupti 'a structure of another version' layout.def 's/^STRUCT(MEMSET, 17, 88, Memset4)//' \
+	'cupti: offset of Kernel10.deviceId: 40, not 44'
+finds_cupti 'a structure of another version' layout.def 's/^STRUCT(MEMSET,     17,  88, Memset4)//' \
 	'cupti: MEMSET: layout.def says CUpti_ActivityMemset3, the headers have CUpti_ActivityMemset4'
 finds_cupti 'another number' api.h 's/CUPTI_TAKEN = 39/CUPTI_TAKEN = 38/' 'CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: 39, not 38'
 finds_cupti 'another call' queries.def 's/^QUERY(DRIVER,  304,/QUERY(DRIVER,  305,/' 'CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent: 304, not 305'
+finds_cupti 'a number that this version has given to another call' queries.def 's/^QUERY(DRIVER,  304, cuCtxGetCurrent)/QUERY(DRIVER,  304, cuOfLater)/' \
+	'cupti: CUPTI_DRIVER_TRACE_CBID_cuOfLater: 304 is cuCtxGetCurrent in these headers'
+finds_cupti 'a kind that there is not' layout.def 's/^KIND(RUNTIME, /KIND(RUNTIMES, /' 'cupti: CUPTI_ACTIVITY_KIND_RUNTIMES: not in these headers'
+finds_cupti 'an older structure of another size' layout.def 's/^STRUCT(KERNEL,     17, 176, /STRUCT(KERNEL,     17, 180, /' 'CUpti_ActivityKernel7: 176, not 180'
 finds_cupti 'parameters' functions.def 's/(0, GetTimestamp, (uint64_t \*now))/(0, GetTimestamp, (uint64_t now))/' \
 	'cuptiGetTimestamp: functions.def says "iz", the header "ip"'
 done_testing

@@ -1,5 +1,6 @@
 #!/bin/sh
-# NVIDIA's own libraries of several CUDA versions (TOOLKITS='FOLDER ...'; else the one out of PyPI's wheels), on the
+# NVIDIA's own libraries of several CUDA versions (TOOLKITS='FOLDER ...'; else those that `make toolkits` has unpacked; 13.0
+# is there without), on the
 # stand-in driver: runtimes bind through the shim's hooks and are refused as they are untraced, CUPTI reports once that it
 # does not work and does no harm, and NVTX of that version has the program's ranges. Where there is none, nothing is tested.
 # shellcheck disable=SC2016,SC2086
@@ -10,7 +11,10 @@ GPU=$B/tests/gpu
 unset NVTX_INJECTION64_PATH SIGHTLINE_CUPTI LD_LIBRARY_PATH
 mkdir driver
 ln -s "$STANDIN/libcuda.so.1" driver/
-: "${TOOLKITS:=$KIT}"
+[ "${TOOLKITS-}" ] || TOOLKITS=$KIT
+if [ "$TOOLKITS" = "$B/toolkits/13.0" ]; then
+	TOOLKITS=$(ls -d "$B"/toolkits/*/lib/libcudart.so 2>/dev/null | sort -V | sed 's|/lib/libcudart.so$||')
+fi
 
 compile() { # OUTPUT SOURCE OPTION...
 	to=$1 from=$2
