@@ -12,7 +12,7 @@
 /* Versions of the API. Older ones are rejected; of versions newer than the compared headers, records are checked first. */
 enum {
 	CUPTI_OLDEST = 15,      /* CUDA 11.2 */
-	CUPTI_COMPARED = 130099 /* CUDA 13.0 and its updates: compared with the headers */
+	CUPTI_COMPARED = 130599 /* CUDA 13.5 and its updates: compared with the headers */
 };
 
 enum cupti_result {

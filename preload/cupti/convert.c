@@ -411,6 +411,19 @@ static void context(const struct view *v)
 	TELL(SL_GPU_REC_CONTEXT, r);
 }
 
+/* Its streams are those of the parent context. */
+static void green_context(const struct view *v)
+{
+	struct sl_gpu_context r = {
+		.id = (uint32_t)GREEN_id(v),
+		.device = (uint32_t)GREEN_device(v),
+		.is_green = 1,
+		.parent = (uint32_t)GREEN_parent(v),
+	};
+
+	TELL(SL_GPU_REC_CONTEXT, r);
+}
+
 static void stream(const struct view *v)
 {
 	struct sl_gpu_stream r = {
@@ -565,6 +578,9 @@ static void convert(const struct view *v, uint32_t kind)
 		break;
 	case CUPTI_KIND_CONTEXT:
 		context(v);
+		break;
+	case CUPTI_KIND_GREEN_CONTEXT:
+		green_context(v);
 		break;
 	case CUPTI_KIND_STREAM:
 		stream(v);

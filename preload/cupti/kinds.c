@@ -45,7 +45,8 @@ static bool is_work(int kind)
 /* Objects that records of work refer to. */
 static bool is_object(int kind)
 {
-	return kind == CUPTI_KIND_DEVICE || kind == CUPTI_KIND_CONTEXT || kind == CUPTI_KIND_STREAM;
+	return kind == CUPTI_KIND_DEVICE || kind == CUPTI_KIND_CONTEXT ||
+	       kind == CUPTI_KIND_STREAM || kind == CUPTI_KIND_GREEN_CONTEXT;
 }
 
 /*

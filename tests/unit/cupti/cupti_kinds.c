@@ -1,4 +1,4 @@
-/* cupti_kinds - every kind of record, field by field, in the layouts of four versions of CUPTI. */
+/* cupti_kinds - every kind of record, field by field, in the layouts of six versions of CUPTI. */
 #include "tests/unit/cupti/cupti_host.h"
 
 #define ALL_FLAGS (SL_CUDA_MEMORY_USAGE | SL_CUDA_UM | SL_CUDA_EVENTS | SL_CUDA_GRAPH_WHOLE)
@@ -97,6 +97,8 @@ static void emit_all(void)
 	emit_kind(CUPTI_KIND_DEVICE, "DEVICE", 0, 0);
 	emit_kind(CUPTI_KIND_CONTEXT, "CONTEXT", 0, 0);
 	emit_kind(CUPTI_KIND_STREAM, "STREAM", 0, 0);
+	if (version >= 130200)
+		emit_kind(CUPTI_KIND_GREEN_CONTEXT, "GREEN", 0, 0);
 }
 
 /* The stand-in counts on the same clock, so times agree to what two readings of it are apart. */
@@ -316,9 +318,36 @@ static void check_memory(void)
 	WANT(u->flags, UM_flags);
 }
 
+/* From CUDA 13.2 on they have records of their own. */
+static void check_green(void)
+{
+	const struct sl_gpu_context *c = NULL;
+
+	CHECK_EQUAL(count(SL_GPU_REC_CONTEXT), version >= 130200 ? 2 : 1);
+	for (size_t i = 0; i < told_cnt; i++)
+		if (told[i].kind == SL_GPU_REC_CONTEXT &&
+		    told[i].context.id == (uint32_t)put(F_GREEN_id))
+			c = &told[i].context;
+	CHECK(!c == (version < 130200));
+	if (!c)
+		return;
+	CHECK_EQUAL(c->is_green, 1);
+	WANT(c->parent, GREEN_parent);
+	WANT(c->device, GREEN_device);
+}
+
+static const struct sl_gpu_context *usual_context(void)
+{
+	for (size_t i = 0; i < told_cnt; i++)
+		if (told[i].kind == SL_GPU_REC_CONTEXT &&
+		    told[i].context.id == (uint32_t)put(F_CONTEXT_id))
+			return &told[i].context;
+	return &only(SL_GPU_REC_CONTEXT)->context;
+}
+
 static void check_things(void)
 {
-	const struct sl_gpu_context *c = &only(SL_GPU_REC_CONTEXT)->context;
+	const struct sl_gpu_context *c = usual_context();
 	const struct sl_gpu_stream *s = &only(SL_GPU_REC_STREAM)->stream;
 	const struct told *t = NULL;
 	const struct sl_gpu_device *d;
@@ -382,6 +411,7 @@ static void check_version(void)
 	check_graph_and_jit();
 	check_memory();
 	check_things();
+	check_green();
 	/* A warning of whole graphs. */
 	CHECK_EQUAL(problems(), version < 24);
 }
@@ -398,10 +428,10 @@ static void every_field_of_11_8(void **state)
 	at_version(18);
 }
 
-static void every_field_of_12_0(void **state)
+static void every_field_of_12_2(void **state)
 {
 	(void)state;
-	at_version(19);
+	at_version(20);
 }
 
 static void every_field_of_12_4(void **state)
@@ -422,12 +452,18 @@ static void every_field_of_13_0(void **state)
 	at_version(130001);
 }
 
+static void every_field_of_13_5(void **state)
+{
+	(void)state;
+	at_version(130500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_of_11_8), cmocka_unit_test(every_field_of_12_0),
+		cmocka_unit_test(every_field_of_11_8), cmocka_unit_test(every_field_of_12_2),
 		cmocka_unit_test(every_field_of_12_4), cmocka_unit_test(every_field_of_12_8),
-		cmocka_unit_test(every_field_of_13_0),
+		cmocka_unit_test(every_field_of_13_0), cmocka_unit_test(every_field_of_13_5),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /*
- * cupti_layout - where the fields of CUPTI's records are, compared with NVIDIA's headers. They are compared only where
- * they are installed, in a version that still has the older structures (12.3 and later; 13.0 for all of these).
+ * cupti_layout - where the fields of CUPTI's records are, compared with the newest of NVIDIA's headers that are known
+ * (build/toolkits, where PyPI can be reached), which still have the older structures. scripts/gpu_cupti.py compares with
+ * every version.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 #include <cupti.h>
 #endif
 
-#if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130000
+#if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130500
 
 /* The first and the last structure of each shape. Fields in between are in the last one, or it would not be that. */
 #define OLDEST_API      CUpti_ActivityAPI
@@ -35,21 +36,22 @@
 #define OLDEST_CONTEXT  CUpti_ActivityContext
 #define OLDEST_STREAM   CUpti_ActivityStream
 #define NEWEST_API      CUpti_ActivityAPI
-#define NEWEST_KERNEL   CUpti_ActivityKernel10
-#define NEWEST_MEMCPY   CUpti_ActivityMemcpy6
+#define NEWEST_KERNEL   CUpti_ActivityKernel13
+#define NEWEST_MEMCPY   CUpti_ActivityMemcpy7
 #define NEWEST_PEER     CUpti_ActivityMemcpyPtoP4
-#define NEWEST_MEMSET   CUpti_ActivityMemset4
+#define NEWEST_MEMSET   CUpti_ActivityMemset5
 #define NEWEST_SYNC     CUpti_ActivitySynchronization2
-#define NEWEST_EVENT    CUpti_ActivityCudaEvent2
+#define NEWEST_EVENT    CUpti_ActivityCudaEvent3
 #define NEWEST_GRAPH    CUpti_ActivityGraphTrace2
 #define NEWEST_MEMORY   CUpti_ActivityMemory4
 #define NEWEST_POOL     CUpti_ActivityMemoryPool3
 #define NEWEST_OVERHEAD CUpti_ActivityOverhead3
 #define NEWEST_JIT      CUpti_ActivityJit2
 #define NEWEST_UM       CUpti_ActivityUnifiedMemoryCounter3
-#define NEWEST_DEVICE   CUpti_ActivityDevice5
-#define NEWEST_CONTEXT  CUpti_ActivityContext3
+#define NEWEST_DEVICE   CUpti_ActivityDevice6
+#define NEWEST_CONTEXT  CUpti_ActivityContext4
 #define NEWEST_STREAM   CUpti_ActivityStream
+#define NEWEST_GREEN    CUpti_ActivityGreenContext3
 
 /* Where a field is and how wide, by the headers and by the table. */
 struct place {
@@ -82,10 +84,10 @@ static void fields_lie_where_the_table_has_them(void **state)
 #define FIELD_15(shape, member, at, size) PLACE(OLDEST_##shape, member, at, size)
 #define FIELD_17(shape, member, at, size)
 #define FIELD_18(shape, member, at, size)
-#define FIELD_19(shape, member, at, size)
-#define FIELD_20(shape, member, at, size)
+#define FIELD_21(shape, member, at, size)
 #define FIELD_22(shape, member, at, size)
 #define FIELD_26(shape, member, at, size)
+#define FIELD_130200(shape, member, at, size)
 
 static void older_structures_are_the_same_up_to_their_end(void **state)
 {
@@ -144,7 +146,11 @@ static void what_callbacks_get_is_laid_out_alike(void **state)
 			 offsetof(struct cupti_graph_data, original_node));
 	assert_int_equal(offsetof(CUpti_GraphData, graphExec),
 			 offsetof(struct cupti_graph_data, exec));
-	assert_int_equal(sizeof(CUpti_SubscriberParams), sizeof(struct cupti_subscriber));
+	/* It names its size, and ends with oldSubscriberSize before CUDA 13.2. */
+	assert_int_equal(offsetof(CUpti_SubscriberParams, oldSubscriberSize) + sizeof(size_t),
+			 sizeof(struct cupti_subscriber));
+	assert_int_equal(offsetof(CUpti_SubscriberParams, structSize),
+			 offsetof(struct cupti_subscriber, bytes));
 	assert_int_equal(offsetof(CUpti_SubscriberParams, oldSubscriberName),
 			 offsetof(struct cupti_subscriber, taken_by));
 	assert_int_equal(CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN, CUPTI_SUBSCRIBER_NAME);
@@ -182,6 +188,13 @@ static void table_is_sound(void **state)
 			if (strcmp(structs[i].shape, fields[j].shape) != 0)
 				continue;
 			found++;
+			/* One version may have two sizes. */
+			if (structs[i].version == fields[j].version &&
+			    fields[j].end > structs[i].bytes &&
+			    i + 1 < sizeof(structs) / sizeof(*structs) &&
+			    structs[i + 1].version == structs[i].version &&
+			    fields[j].end <= structs[i + 1].bytes)
+				continue;
 			if ((structs[i].version >= fields[j].version) !=
 			    (fields[j].end <= structs[i].bytes))
 				fail_msg("%s.%s and version %u", fields[j].shape, fields[j].name,
@@ -194,7 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table_is_sound),
-#if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130000
+#if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130500
 		cmocka_unit_test(fields_lie_where_the_table_has_them),
 		cmocka_unit_test(older_structures_are_the_same_up_to_their_end),
 		cmocka_unit_test(structures_have_the_sizes_of_their_versions),
