@@ -51,6 +51,7 @@ struct space {
 	uint32_t parent; /* number; 0 none */
 	uint32_t pid;    /* our view, 0 not known */
 	struct module *modules, **last;
+	struct module **unwritten; /* the first that the report lacks; of a space that it has */
 };
 
 /* Entries by number, in pages made when needed. */
@@ -153,6 +154,7 @@ static void write_module(struct arenas *as, const struct arena *a, uint32_t numb
 static void write_space(struct arenas *as, struct arena *a, uint32_t number)
 {
 	struct space *sp;
+	struct module **m;
 
 	/* As many generations as there can be; a parent's number is smaller, or it is none. */
 	for (; number && !db_has_space(as->db, SPACE_ID(a->id, number)); number = sp->parent) {
@@ -164,9 +166,20 @@ static void write_space(struct arenas *as, struct arena *a, uint32_t number)
 		db_space(as->db, SPACE_ID(a->id, number),
 			 sp->parent ? SPACE_ID(a->id, sp->parent) : 0,
 			 sp->pid ? GLOBAL_PID(sp->pid) : 0);
-		for (const struct module *m = sp->modules; m; m = m->next)
-			write_module(as, a, number, m);
+		for (m = &sp->modules; *m; m = &(*m)->next)
+			write_module(as, a, number, *m);
+		sp->unwritten = m;
 	}
+}
+
+/* Those of a space of the report that were learned after it was written, perhaps ahead of their records. */
+static void write_new_modules(struct arenas *as, const struct arena *a, uint32_t number,
+			      struct space *sp)
+{
+	if (!sp->unwritten)
+		sp->unwritten = &sp->modules;
+	for (; *sp->unwritten; sp->unwritten = &(*sp->unwritten)->next)
+		write_module(as, a, number, *sp->unwritten);
 }
 
 static void write_code(struct arenas *as, struct arena *a, uint32_t id)
@@ -242,9 +255,9 @@ static bool is_known(const struct space *sp, const struct stack_meta *m, uint64_
 	return false;
 }
 
-/* Makes its path absolute while /proc may still have the program. NULL: as learn_stack(). */
-static struct module *learn_module(struct arena *a, uint32_t number, uint64_t since,
-				   const struct stack_meta *m)
+/* Makes its path absolute while /proc may still have the program. */
+static void learn_module(struct arena *a, uint32_t number, uint64_t since,
+			 const struct stack_meta *m)
 {
 	struct stacks *s = a->family.stacks;
 	struct space *sp = space_of(a, number);
@@ -253,7 +266,7 @@ static struct module *learn_module(struct arena *a, uint32_t number, uint64_t si
 	size_t len;
 
 	if (!sp || is_known(sp, m, since) || s->modules >= MODULES_MAX)
-		return NULL;
+		return;
 	len = m->len - m->build_id_len;
 	memcpy(text, m->bytes + m->build_id_len, len < sizeof(text) ? len : sizeof(text) - 1);
 	path = unlinked(a, absolute(s, sp->pid ? sp->pid : a->peer.pid, text));
@@ -272,7 +285,6 @@ static struct module *learn_module(struct arena *a, uint32_t number, uint64_t si
 		s->modules++;
 	}
 	free(path);
-	return k;
 }
 
 /* Makes room for the line table, and takes what there is of it from @position on. */
@@ -376,12 +388,14 @@ static void module_told(struct arenas *as, struct arena *a, uint32_t number, uin
 			const struct stack_meta *m)
 {
 	bool has_space = db_has_space(as->db, SPACE_ID(a->id, number));
-	struct module *k = learn_module(a, number, since, m);
+	struct space *sp;
 
+	learn_module(a, number, since, m);
+	sp = space_of(a, number);
 	if (!has_space)
 		write_space(as, a, number);
-	else if (k)
-		write_module(as, a, number, k);
+	else if (sp)
+		write_new_modules(as, a, number, sp);
 }
 
 static void record(struct arenas *as, struct thread *t, const struct call *c)
@@ -496,6 +510,7 @@ static void load_module(void *to, const struct db_module *m)
 	struct load *l = to;
 	char bytes[64 + PATH_MAX];
 	size_t len = strnlen(m->path, PATH_MAX - 1);
+	struct space *sp;
 	struct stack_meta told = {.start = m->start,
 				  .end = m->end,
 				  .bias = m->bias,
@@ -506,6 +521,9 @@ static void load_module(void *to, const struct db_module *m)
 	memcpy(bytes, m->build_id, m->build_id_len);
 	memcpy(bytes + m->build_id_len, m->path, len);
 	learn_module(l->a, (uint32_t)m->space, ticks_of(l, m->since), &told);
+	/* It is in the report. */
+	if ((sp = space_of(l->a, (uint32_t)m->space)))
+		sp->unwritten = sp->last;
 }
 
 static void load_code(void *to, const struct db_code *row)
