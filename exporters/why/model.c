@@ -166,7 +166,9 @@ static bool switch_row(struct why_model *m, sqlite3_stmt *stmt)
 		.wakeup = WHY_NO_TIME,
 		.waker = WHY_NONE,
 		.is_in = sqlite3_column_int(stmt, 2) != 0,
-		.is_preempted = sqlite3_column_int(stmt, 3) == 1, /* TASK_RUNNING */
+		/* ENUM_SAMPLING_THREAD_STATE */
+		.is_preempted = sqlite3_column_int(stmt, 3) == 1,
+		.is_on_disk = sqlite3_column_int(stmt, 3) == 3,
 	};
 
 	return t != WHY_NONE && add_switch(&m->threads[t], &s);

@@ -21,6 +21,7 @@ struct why_switch {
 	uint32_t waker; /* of one in: number of a thread; WHY_NONE: an interrupt, or not known */
 	bool is_in;
 	bool is_preempted; /* of one out: still runnable */
+	bool is_on_disk;   /* of one out: in a wait that no signal ends, for a device */
 };
 
 struct why_call {

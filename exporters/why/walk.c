@@ -214,7 +214,7 @@ static struct why_cause cause_of_call(struct walk *w, const struct why_thread *t
 
 /* Why the thread left the CPU at @time. */
 static struct why_cause cause_of_wait(struct walk *w, const struct why_thread *t, int64_t time,
-				      double *sure)
+				      bool is_on_disk, double *sure)
 {
 	struct why_cause cause = {WHY_BLOCKED, PLACE_NONE, WHY_NONE, WHY_NONE};
 	const struct why_call *c = call_at(t->gpu, t->gpu_cnt, time);
@@ -241,6 +241,9 @@ static struct why_cause cause_of_wait(struct walk *w, const struct why_thread *t
 		s = sample_at(t, time);
 	if (s)
 		cause.place = place_of(w, s->stack, &flags);
+	/* Outside of any call, only the memory itself makes a thread wait for a device. */
+	if (is_on_disk && t->calls_cnt)
+		cause.reason = WHY_PAGE_IN;
 	return cause;
 }
 
@@ -335,7 +338,7 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 	const struct why_switch *back = i + 1 < t->switches_cnt ? &t->switches[i + 1] : NULL;
 	int64_t left = t->switches[i].time;
 	double sure;
-	struct why_cause cause = cause_of_wait(w, t, left, &sure);
+	struct why_cause cause = cause_of_wait(w, t, left, t->switches[i].is_on_disk, &sure);
 	int64_t woken = back && back->wakeup != WHY_NO_TIME ? later(left, back->wakeup) : to;
 	uint32_t waker = back ? back->waker : WHY_NONE;
 	struct at next = *at;

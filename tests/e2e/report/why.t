@@ -101,6 +101,8 @@ y = json.load(open("out.json"))
 c = y["culprits"][0]
 assert (c["line"], c["function"]) == (6, "hold"), y["culprits"][:3]
 assert abs(y["checks"]["sum_ns"] - y["wall"]["ns"]) <= y["wall"]["ns"] / 1000, y["checks"]'
+	"$PY" "$TOP/tests/pairs/check-pairs" -b "$B" -n 0 --keep pairs thread_lock slow_peer children pipe_producer poll_event mutex_held >table 2>&1
+	is "$?" 0 'six pairs with a culprit: it is named first, with its line' || diag <table
 else
 	skip 'a lock that another thread holds' 'context switches cannot be recorded'
 fi
