@@ -5,6 +5,7 @@
 #include "preload/cupti/guest.h"
 #include "preload/cupti/known_bad.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -442,8 +443,11 @@ static bool readable(uint64_t address)
 {
 	unsigned char in_core;
 
-	return address && !(address >> 47) &&
-	       mincore((void *)(uintptr_t)(address & ~(uint64_t)4095), 1, &in_core) == 0;
+	if (!address || address >> 47)
+		return false;
+	/* EAGAIN: short of memory; ENOMEM: not mapped. */
+	return mincore((void *)(uintptr_t)(address & ~(uint64_t)4095), 1, &in_core) == 0 ||
+	       errno == EAGAIN;
 }
 
 /* Not by times: those of another clock have their own message, and are counted. */
