@@ -294,7 +294,7 @@ static bool try_loader(struct search *s)
 }
 
 /* The driver may be asked before cuInit. */
-static int driver_version(void)
+int find_driver(void)
 {
 	void *driver = guest.host->load("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	int (*get)(int *) =
@@ -306,7 +306,7 @@ static int driver_version(void)
 
 bool find_cupti(char *why, size_t size, find_use *use)
 {
-	struct search s = {.why = why, .why_size = size, .use = use, .driver = driver_version()};
+	struct search s = {.why = why, .why_size = size, .use = use, .driver = find_driver()};
 	const char *asked = getenv("SIGHTLINE_CUPTI"), *loaded = guest.host->loaded_cupti();
 
 	*why = 0;
@@ -336,6 +336,8 @@ const char *find_version_text(char *to, size_t size)
 		snprintf(to, size, "%u.%u", v / 10000, v / 100 % 100);
 	else if (v >= CUPTI_OLDEST && v - CUPTI_OLDEST < sizeof(cuda) / sizeof(*cuda))
 		snprintf(to, size, "%s", cuda[v - CUPTI_OLDEST]);
+	else if (!v) /* earlier ones answer without a driver */
+		snprintf(to, size, "13.3 or newer");
 	else
 		snprintf(to, size, "? (API %u)", v);
 	return to;

@@ -116,9 +116,11 @@ static bool is_on;
 static bool use_library(void)
 {
 	const char *what = NULL;
-	int result = CUPTI_OK;
+	int result = version_ask();
 
-	if (guest.cupti.GetVersion(&guest.version) != CUPTI_OK || guest.version < CUPTI_OLDEST)
+	if (result != CUPTI_OK)
+		return !is_unfit(result, "a question for its version");
+	if (guest.version < CUPTI_OLDEST)
 		return !is_unfit(0, NULL);
 	guest.unchecked = guest.version > CUPTI_COMPARED ? CHECKED : 0;
 	/* The program has it already: taken back later. */

@@ -104,8 +104,8 @@ nvtx() {
 	fi
 	two=$(first "$libs/libnvToolsExt.so")
 	if [ "$two" ] && [ -f "$kit/include/nvToolsExt.h" ]; then
-		compile nvtx2_c "$real" -DNVTX_TWO "$two" && marks 'NVTX 2 in C' ./nvtx2_c
-		compile nvtx2_cc "$real" c++ -DNVTX_TWO "$two" && marks 'NVTX 2 in C++' ./nvtx2_cc
+		compile nvtx2_c "$real" -DNVTX_TWO -DNVTX_SUPPRESS_V2_DEPRECATION_WARNING "$two" && marks 'NVTX 2 in C' ./nvtx2_c
+		compile nvtx2_cc "$real" c++ -DNVTX_TWO -DNVTX_SUPPRESS_V2_DEPRECATION_WARNING "$two" && marks 'NVTX 2 in C++' ./nvtx2_cc
 	fi
 }
 

@@ -1,6 +1,7 @@
 /* cupti_trouble - which libcupti is taken, and the message where none will do. */
 #include "tests/unit/cupti/cupti_host.h"
 
+#include <glob.h>
 #include <sys/stat.h>
 
 static void no_library_in_a_process(void)
@@ -98,22 +99,40 @@ static void a_version_too_old_in_a_process(void)
 }
 APART(a_version_too_old)
 
-static void a_newer_version_that_only_grew_in_a_process(void)
+/* Versions that no headers are known of. */
+static const char *unseen;
+static void of_each_unseen(void (*body)(void))
 {
-	setenv("STANDIN_CUPTI_VERSION", "140200", 1);
+	for (const char *const *v = (const char *const[]){"130600", "140000", "140200", NULL}; *v;
+	     v++) {
+		unseen = *v;
+		apart(body);
+	}
+}
+
+static void it_only_grew(void)
+{
+	char text[16];
+
+	setenv("STANDIN_CUPTI_VERSION", unseen, 1);
 	CHECK_EQUAL(start("so.13", 0), 0);
 	for (int i = 0; i < 1000; i++)
 		launch("_Z1kv");
 	cuda.flush(true);
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 1000);
-	CHECK(status_has(SL_GPU_STATUS_ON, "CUDA 14.2"));
+	snprintf(text, sizeof(text), "CUDA %.2s.%c", unseen, unseen[3]);
+	CHECK(status_has(SL_GPU_STATUS_ON, text));
 	CHECK_EQUAL(problems(), 0);
 }
-APART(a_newer_version_that_only_grew)
-
-static void a_newer_version_that_is_different_in_a_process(void)
+static void a_newer_version_that_only_grew(void **state)
 {
-	setenv("STANDIN_CUPTI_VERSION", "140200", 1);
+	(void)state;
+	of_each_unseen(it_only_grew);
+}
+
+static void it_is_different(void)
+{
+	setenv("STANDIN_CUPTI_VERSION", unseen, 1);
 	setenv("STANDIN_CUPTI_SHIFT", "8", 1);
 	CHECK_EQUAL(start("so.13", 0), 0);
 	for (int i = 0; i < 1000; i++)
@@ -127,7 +146,11 @@ static void a_newer_version_that_is_different_in_a_process(void)
 	CHECK_EQUAL(count(SL_GPU_REC_KERNEL), 0);
 	status(SL_GPU_STATUS_NO_LAYOUT);
 }
-APART(a_newer_version_that_is_different)
+static void a_newer_version_that_is_different(void **state)
+{
+	(void)state;
+	of_each_unseen(it_is_different);
+}
 
 static void one_kind_refused_in_a_process(void)
 {
@@ -225,29 +248,32 @@ static void another_build_is_refused_in_a_process(void)
 }
 APART(another_build_is_refused)
 
-/* NVIDIA's own library, where it is installed and no GPU is: it reports that it cannot work, and so does Sightline. */
-static const char *real_cupti(void)
-{
-	static char path[4200];
+/* NVIDIA's own libraries, those that are unpacked, where no GPU is: they cannot work, and Sightline reports so. */
+static const char *real_cupti;
 
-	find_build();
-	snprintf(path, sizeof(path), "%s/toolkits/13.0/lib/libcupti.so.13", build);
-	return path;
-}
-
-static void the_real_library_without_a_driver_in_a_process(void)
+static void a_real_library_without_a_driver(void)
 {
-	CHECK_EQUAL(start(real_cupti(), 0), -1);
+	CHECK_EQUAL(start(real_cupti, 0), -1);
 	CHECK(status_has(SL_GPU_STATUS_TOO_OLD, "too old, or none"));
-	CHECK(status(SL_GPU_STATUS_TOO_OLD)->status.version >= CUPTI_OLDEST);
-	CHECK_EQUAL(told_cnt, 1);
+	CHECK(status_has(SL_GPU_STATUS_TOO_OLD, "CUPTI of CUDA 1"));
+	/* One bug of 13.2 is avoided, which is noted. */
+	CHECK_EQUAL(told_cnt, strstr(real_cupti, "/13.2/") ? 2 : 1);
 }
-static void the_real_library_without_a_driver(void **state)
+static void the_real_libraries_without_a_driver(void **state)
 {
+	char pattern[4200];
+	glob_t found;
+
 	(void)state;
-	if (access(real_cupti(), R_OK) || !access("/dev/nvidiactl", F_OK))
+	find_build();
+	snprintf(pattern, sizeof(pattern), "%s/toolkits/*/lib/libcupti.so", build);
+	if (!access("/dev/nvidiactl", F_OK) || glob(pattern, 0, NULL, &found))
 		skip();
-	apart(the_real_library_without_a_driver_in_a_process);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		real_cupti = found.gl_pathv[i];
+		apart(a_real_library_without_a_driver);
+	}
+	globfree(&found);
 }
 
 int main(void)
@@ -269,7 +295,7 @@ int main(void)
 		cmocka_unit_test(unified_memory_of_a_single_gpu),
 		cmocka_unit_test(without_cupti_nothing_happens),
 		cmocka_unit_test(another_build_is_refused),
-		cmocka_unit_test(the_real_library_without_a_driver),
+		cmocka_unit_test(the_real_libraries_without_a_driver),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
