@@ -111,6 +111,18 @@ check 'killed at once: every call is there' "$PY" "$E2E/gpu/gpu_truth.py" "$R" s
 is "$(q "$R" "SELECT count(*) > 0 FROM DIAGNOSTIC_EVENT WHERE severity >= 2 AND text LIKE '%GPU%'" 2>&1)" 1 \
 	'killed at once: what is missing is reported'
 
+# ---- a libcupti that no headers are known of: records that grew are read; where fields lie elsewhere there are calls alone ----
+for version in 130600 140000; do
+	profile unseen -t cuda env STANDIN_CUPTI_VERSION=$version STANDIN_DRIVER_VERSION=${version%00}0 "$GPU/train" >said 2>err
+	is "$?$(grep -v '^sightline: ' err)" 0 "CUPTI $version: works"
+	check "CUPTI $version: everything is there" "$PY" "$E2E/gpu/gpu_truth.py" "$R" said calls activity joined
+	profile unseen -t cuda env STANDIN_CUPTI_VERSION=$version STANDIN_DRIVER_VERSION=${version%00}0 STANDIN_CUPTI_SHIFT=8 "$GPU/train" >said 2>err
+	is "$?$(grep -v '^sightline: ' err)" 0 "CUPTI $version with other records: works"
+	check "CUPTI $version with other records: every call is there" "$PY" "$E2E/gpu/gpu_truth.py" "$R" said calls
+	is "$(q "$R" "SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_KERNEL'" 2>&1)/$(grep -c 'it cannot read' err)" 0/1 \
+		"CUPTI $version with other records: no kernels, one line"
+done
+
 # ---- processes: each has its own ----
 profile processes -t cuda sh -c '"$0" -n 3 & "$0" -n 5; wait' "$GPU/train" >said 2>err
 is "$(q "$R" "SELECT count(DISTINCT globalPid) || ' ' || count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL" 2>&1)" '2 24' 'two processes'
