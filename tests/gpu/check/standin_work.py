@@ -1,6 +1,7 @@
 """standin_work.py [KIND [TRACE]]: work for the stand-ins in the place of CuPy, JAX, PyTorch: so that the checks can be tried.
 
-With TRACE it leaves there what torch.profiler would, and takes CUPTI as that does. KIND twice profiles twice, reduce has a graph and a capture. The last line is a time in ns.
+With TRACE it leaves there what torch.profiler would, and takes CUPTI as that does: from buffers of memory that was used
+before. KIND twice profiles twice, reduce has a graph and a capture. The last line is a time in ns.
 """
 import ctypes
 import json
@@ -57,7 +58,7 @@ class Profiler:
             raise SystemExit("cupti%s: %d" % (name, result))
 
     def requested(self, buffer, size, most):
-        memory = ctypes.create_string_buffer(bytes(BYTES), BYTES + 8)
+        memory = ctypes.create_string_buffer(b"\xaa" * BYTES, BYTES + 8)
         at = (ctypes.addressof(memory) + 7) & ~7
         self.buffers[at] = memory
         buffer[0], size[0], most[0] = at, BYTES, 0
