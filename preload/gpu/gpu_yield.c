@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "preload/base/object.h"
 #include "preload/cupti/cupti.h"
@@ -214,8 +215,11 @@ static int find_name(struct dl_phdr_info *info, size_t size, void *arg)
 
 		if (p->p_type != PT_LOAD || f->code - info->dlpi_addr - p->p_vaddr >= p->p_memsz)
 			continue;
+		/* The program itself has no name in the loader's list. */
+		if (!name || !*name)
+			name = (const char *)getauxval(AT_EXECFN);
 		slash = name ? strrchr(name, '/') : NULL;
-		name = slash ? slash + 1 : name && *name ? name : program_invocation_short_name;
+		name = slash ? slash + 1 : name ? name : "";
 		strncpy(f->to, name, f->size - 1);
 		return 1;
 	}
