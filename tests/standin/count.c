@@ -42,6 +42,7 @@ static int caller_cnt = 1;
 static char *file;
 static size_t file_len;
 static int file_fd = -1;
+static char *work_lines[4][2]; /* by kind of work; of a graph's node */
 static char lock;
 static __thread struct {
 	int depth;
@@ -89,6 +90,7 @@ static void in_child(void)
 	file = NULL;
 	file_fd = -1;
 	calls.depth = 0;
+	memset(work_lines, 0, sizeof(work_lines));
 	for (i = 0; i < PLACE_CNT; i++)
 		for (j = 0; j < CALLER_CNT; j++)
 			places[i].lines[j] = NULL;
@@ -160,11 +162,11 @@ static struct place *take_place(void *function)
 	return p;
 }
 
-static char *line_make(const struct place *p, int caller)
+static char *line_make(const char *name, const char *caller, bool is_stub)
 {
 	char line[256], *at;
-	int len = snprintf(line, sizeof(line), "%0*d %s %s%s\n", DIGITS, 0, p->name,
-			   callers[caller], p->is_stub ? " unsupported" : "");
+	int len = snprintf(line, sizeof(line), "%0*d %s %s%s\n", DIGITS, 0, name, caller,
+			   is_stub ? " unsupported" : "");
 
 	if (!file)
 		file_open();
@@ -191,7 +193,7 @@ void standin_count_enter(void *function)
 
 	if (p->name) {
 		if (!p->lines[caller])
-			p->lines[caller] = line_make(p, caller);
+			p->lines[caller] = line_make(p->name, callers[caller], p->is_stub);
 		add_one(p->lines[caller]);
 		if (calls.depth == DEPTH_MAX)
 			abort();
@@ -204,5 +206,17 @@ void standin_count_exit(void *function)
 {
 	if (take_place(function)->name && calls.depth)
 		calls.depth--;
+	give();
+}
+
+void standin_count_work(unsigned kind, int is_node)
+{
+	static const char *const names[] = {"kernel", "memcpy", "memset", "graph"};
+
+	take();
+	if (!work_lines[kind][is_node])
+		work_lines[kind][is_node] =
+			line_make(names[kind], is_node ? "node" : "work", false);
+	add_one(work_lines[kind][is_node]);
 	give();
 }

@@ -421,6 +421,7 @@ EXPORT int cuptiActivityRegisterTimestampCallback(cupti_timestamp *now)
 	if (standin_version() < 17)
 		return 11;
 	standin_timestamp = now;
+	standin_ticks_begin();
 	return 0;
 }
 

@@ -17,6 +17,7 @@
  *   STANDIN_CUPTI_SHIFT=BYTES    fields lie that much further on: a layout of the future
  *   STANDIN_CUPTI_RAW_CLOCK=1    its clock is CLOCK_MONOTONIC_RAW, as on WSL
  *   STANDIN_CUPTI_LIES=NAME,NAME  bugs it has (cupti_bugs.def); none: no bug; default: those of its version
+ *   STANDIN_CUPTI_OUTER=1        no records of the driver's calls inside the runtime's: PyTorch asserts that there are none
  */
 #pragma once
 
@@ -134,3 +135,6 @@ const char *standin_call_name(int domain, uint32_t id);
 
 /* cupti_tools.c: records of the ids that the thread has pushed, for a call. */
 void standin_external(uint32_t correlation);
+/* Times of a record in the client's clock, where that does not count nanoseconds (else false); begin: it was registered. */
+void standin_ticks_begin(void);
+bool standin_ticks(uint64_t *start, uint64_t *end);

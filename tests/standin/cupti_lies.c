@@ -61,7 +61,9 @@ void standin_lie_times(int kind, int64_t offset, uint64_t *start, uint64_t *end)
 {
 	static unsigned works; /* atomic */
 
-	if (by_gpu(kind)) {
+	if (standin_ticks(start, end))
+		offset = 0;
+	else if (by_gpu(kind)) {
 		bool is_early = __atomic_add_fetch(&works, 1, __ATOMIC_RELAXED) <= 100;
 
 		offset = standin_clock_offset(!(is_early && standin_lies(LIE_LATE_CALLBACK)));

@@ -56,6 +56,34 @@ void standin_external(uint32_t correlation)
 	}
 }
 
+/* ---- clocks that count something else than nanoseconds: Kineto's has the processor's ticks ---- */
+
+static struct {
+	uint64_t now, theirs;
+} first;
+
+void standin_ticks_begin(void)
+{
+	first.theirs = standin_timestamp();
+	first.now = standin_now();
+}
+
+bool standin_ticks(uint64_t *start, uint64_t *end)
+{
+	double theirs, now, rate;
+
+	if (!standin_timestamp || standin_now() - first.now < 1000000)
+		return false;
+	theirs = (double)standin_timestamp();
+	now = (double)standin_now();
+	rate = (theirs - (double)first.theirs) / (now - (double)first.now);
+	if (rate > 0.99 && rate < 1.01)
+		return false;
+	*start = first.theirs + (uint64_t)(((double)*start - (double)first.now) * rate);
+	*end = first.theirs + (uint64_t)(((double)*end - (double)first.now) * rate);
+	return true;
+}
+
 #define LEGACY(name)                                  \
 	EXPORT int name(void)                         \
 	{                                             \

@@ -112,6 +112,8 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 	}
 	if (!calls.depth || --calls.depth >= 64)
 		return;
+	if (is_driver && calls.depth && standin_env("STANDIN_CUPTI_OUTER", 0))
+		return;
 	start = calls.start[calls.depth];
 	if (is_driver && result == 600 && standin_version() >= 26 && !standin_no_polls &&
 	    (!strcmp(name, "cuEventQuery") || !strcmp(name, "cuStreamQuery")))

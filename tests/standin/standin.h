@@ -10,7 +10,8 @@
  * STANDIN_COUNTS=FOLDER: each process that calls a public function of a stand-in writes a file FOLDER/PID there (count.c).
  * It is right at any time, however the process ends. Lines: how often, the function, the caller, and "unsupported"
  * where the stand-in has no more than the name. The caller is "program", or the stand-in out of whose public function
- * the call came: calls of the driver by the runtime name libcudart. Not counted: libcudart_static.a.
+ * the call came: calls of the driver by the runtime name libcudart. Not counted: libcudart_static.a. "work" and "node":
+ * what the GPU did (kernel, memcpy, memset, graph), as a part of a graph.
  */
 #pragma once
 

@@ -8,6 +8,7 @@ partial     as calls, but the program told only some of the names that it called
 activity    kernels, copies and fills: counts, bytes, durations on the stand-in
 graph       graphs are told as wholes; node: their nodes are
 real        on a real GPU: how long kernels and copies take, only the GPU knows
+work        kernels, copies, fills and graphs, as many as the stand-in GPU did
 joined      everything on the GPU leads to a call
 killed      but for what was asked for after the first call that CUPTI did not come to tell of: calls and work lie in
             different buffers, and the program was killed while they were handed over
@@ -55,6 +56,7 @@ class Said:
     def __init__(self, path):
         self.calls = collections.Counter()
         self.inner = collections.Counter()
+        self.work = collections.Counter()
         self.kernels, self.copies, self.memset = {}, {}, None
         self.node_kernels, self.node_copies, self.node_memset = {}, {}, None
         self.graphs = self.threads = 0
@@ -72,6 +74,9 @@ class Said:
 
     def counted(self, cnt, name, caller):
         """Of runtime and driver the outer call has a row; of libraries above them, what others called."""
+        if caller in ("work", "node"):
+            self.work[name, caller] += int(cnt)
+            return
         of, by = FAMILY.match(name), FAMILY.match(caller)
         if caller != "libcudart" and (LOW.match(name) or not of or not by or of[1].lower() != by[1].lower()):
             self.calls[name] += int(cnt)
@@ -215,6 +220,18 @@ def check_activity(report, said, what):
     print("%d names of kernels, %d kinds of copies" % (len(kernels), len(copies)))
 
 
+def check_work(report, said):
+    whole = report.rows("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
+    if whole and whole[0][0] != said.work["graph", "work"]:
+        bad("graphs: %d in the report, %d launched" % (whole[0][0], said.work["graph", "work"]))
+    for kind in ("kernel", "memcpy", "memset"):
+        table = "CUPTI_ACTIVITY_KIND_" + kind.upper()
+        rows = report.rows(table, "SELECT count(*) FROM " + table)
+        want = said.work[kind, "work"] + (0 if whole else said.work[kind, "node"])
+        if (rows[0][0] if rows else 0) != want:
+            bad("%s: %d in the report, %d done" % (kind, rows[0][0] if rows else 0, want))
+
+
 def check_joined(report, is_killed):
     # Ids that are not CUPTI's lie in a block of their own.
     untold = "(SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId >= 1 << 32)" if is_killed else "NULL"
@@ -240,6 +257,8 @@ def main():
         check_calls(report, said, what)
     if "activity" in what:
         check_activity(report, said, what)
+    if "work" in what:
+        check_work(report, said)
     if "joined" in what:
         check_joined(report, "killed" in what)
     sys.exit(1 if wrong else 0)
