@@ -58,6 +58,7 @@ void profile_words_init(struct profile_words *w, enum option_side side)
 	w->word.on_full = "wait";
 	w->word.live = "auto";
 	w->word.export = "sqlite";
+	w->word.cuda_cupti = "auto";
 	w->word.cuda_event_trace = "auto";
 	w->stacks = (struct stack_words){.osrt_ns = STACK_OSRT_NS, .depth = STACK_DEPTH};
 }
@@ -137,7 +138,8 @@ static int read_cuda(struct profile_words *w)
 	}
 	if (!is_known)
 		return wrong(w, "cuda-graph-trace", "graph or node", given);
-	w->o.cuda.flags = (is_node ? SL_CUDA_GRAPH_NODES : 0u) |
+	w->o.cuda.flags = (w->word.cuda_cupti[0] == 'n' ? SL_CUDA_NO_CUPTI : 0u) |
+			  (is_node ? SL_CUDA_GRAPH_NODES : 0u) |
 			  (is_whole ? SL_CUDA_GRAPH_WHOLE : 0u) |
 			  (w->has.cuda_memory_usage ? SL_CUDA_MEMORY_USAGE : 0u) |
 			  (w->word.cuda_event_trace[0] == 't' ? SL_CUDA_EVENTS : 0u) |

@@ -11,7 +11,7 @@ struct profile_words {
 	struct {
 		const char *trace, *cpuctxsw, *syscall, *sample, *off_cpu, *wait, *kill, *on_full,
 			*live, *export, *command_file;
-		const char *cuda_graph_trace, *cuda_event_trace;
+		const char *cuda_cupti, *cuda_graph_trace, *cuda_event_trace;
 	} word;
 	struct {
 		bool cuda_memory_usage;

@@ -293,12 +293,17 @@ static bool try_loader(struct search *s)
 	return false;
 }
 
+void *find_driver_query(const char *name)
+{
+	void *driver = guest.host->load("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	return driver ? guest.host->symbol(driver, name) : NULL;
+}
+
 /* The driver may be asked before cuInit. */
 int find_driver(void)
 {
-	void *driver = guest.host->load("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	int (*get)(int *) =
-		driver ? (int (*)(int *))guest.host->symbol(driver, "cuDriverGetVersion") : NULL;
+	int (*get)(int *) = (int (*)(int *))find_driver_query("cuDriverGetVersion");
 	int version = 0;
 
 	return get && get(&version) == 0 ? version : 0;

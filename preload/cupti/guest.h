@@ -64,8 +64,11 @@ bool settings_keep(int attribute, size_t bytes, const void *value);
  */
 typedef bool find_use(void);
 bool find_cupti(char *why, size_t size, find_use *use);
+/* A function of the loaded driver that only queries, or NULL. */
+void *find_driver_query(const char *name);
 const char *find_version_text(char *to, size_t size);
-int find_driver(void); /* the newest CUDA that the loaded driver supports, 12040; 0: unknown, or none is loaded */
+int find_driver(
+	void); /* the newest CUDA that the loaded driver supports, 12040; 0: unknown, or none is loaded */
 
 /* version.c: sets guest.version. Returns CUPTI's result. */
 int version_ask(void);

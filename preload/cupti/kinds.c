@@ -87,21 +87,45 @@ static void record_failed(const struct kind *k, int result)
 		      status_name(result), result);
 }
 
+#define DEVICES 64u
+
+/* After cuInit, outside of the program's calls. */
+static uint32_t device_cnt(void)
+{
+	int (*get)(int *) = (int (*)(int *))find_driver_query("cuDeviceGetCount");
+	int cnt = 0;
+
+	if (!get || get(&cnt) != 0 || cnt < 1)
+		return 1;
+	return (uint32_t)cnt < DEVICES ? (uint32_t)cnt : DEVICES;
+}
+
+/* Per process and device: bytes to the device, to the host, faults of CPU and GPU, bytes between devices. */
+static int configure_um(uint32_t devices, uint32_t kind_cnt)
+{
+	static const uint8_t of[] = {1, 2, 3, 4, 8};
+	struct cupti_um_counter counters[DEVICES * sizeof(of)];
+	uint32_t cnt = 0;
+
+	for (uint32_t d = 0; d < devices; d++)
+		for (uint32_t i = 0; i < kind_cnt; i++)
+			counters[cnt++] = (struct cupti_um_counter){1, of[i], d, 1};
+	return guest.cupti.ActivityConfigureUnifiedMemoryCounter(counters, cnt);
+}
+
 /* The counters can be configured only after cuInit: see kinds_enable_late(). */
 static int enable_um(void)
 {
-	/* Per process and device: bytes to the device, to the host, faults of CPU and GPU, bytes between devices. */
-	struct cupti_um_counter counters[] = {
-		{1, 1, 0, 1}, {1, 2, 0, 1}, {1, 3, 0, 1}, {1, 4, 0, 1}, {1, 8, 0, 1}};
-	const uint32_t cnt = sizeof(counters) / sizeof(*counters);
+	uint32_t devices = device_cnt();
 	int result = CUPTI_UNKNOWN;
 
 	if (guest.cupti.ActivityConfigureUnifiedMemoryCounter)
-		result = guest.cupti.ActivityConfigureUnifiedMemoryCounter(counters, cnt);
-	/* Not supported where GPUs have no peer access. */
+		result = configure_um(devices, 5);
+	/* Not supported: between GPUs without peer access, and by some GPU beside the first. */
 	if (result != CUPTI_OK && result != CUPTI_NOT_INITIALIZED &&
-	    guest.cupti.ActivityConfigureUnifiedMemoryCounter)
-		result = guest.cupti.ActivityConfigureUnifiedMemoryCounter(counters, cnt - 1);
+	    guest.cupti.ActivityConfigureUnifiedMemoryCounter &&
+	    (result = configure_um(devices, 4)) != CUPTI_OK)
+		result = configure_um(1, 4);
 	return result == CUPTI_OK ? guest.cupti.ActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER)
 				  : result;
 }

@@ -275,9 +275,22 @@ static void couple(int kind, bool on)
 		standin_enable(CUPTI_KIND_SYNCHRONIZATION, on);
 }
 
+/* Bit per device with counters for unified memory. */
+static uint64_t um_devices;
+
+static void check_um(void)
+{
+	uint64_t cnt = standin_env("STANDIN_CUPTI_UM", 0);
+
+	if (cnt && um_devices != (1ull << cnt) - 1)
+		standin_wrong("counters of unified memory are not those of all devices");
+}
+
 EXPORT int cuptiActivityEnable(int kind)
 {
 	FAIL("ActivityEnable", kind);
+	if (kind == CUPTI_KIND_UNIFIED_MEMORY_COUNTER)
+		check_um();
 	if (!known_kind(kind))
 		return INVALID_KIND;
 	if (!standin_attach())
@@ -436,7 +449,12 @@ EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_um_counter *c
 						      uint32_t cnt)
 {
 	FAIL("ActivityConfigureUnifiedMemoryCounter", (int)cnt);
-	return counters && cnt ? 0 : INVALID_PARAMETER;
+	if (!counters || !cnt)
+		return INVALID_PARAMETER;
+	for (uint32_t i = 0; i < cnt; i++)
+		if (counters[i].device < 64)
+			um_devices |= (uint64_t)counters[i].on << counters[i].device;
+	return 0;
 }
 
 EXPORT int cuptiActivityEnableAllSyncRecords(uint8_t on)

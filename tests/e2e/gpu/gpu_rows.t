@@ -71,6 +71,16 @@ check '--cuda-event-trace: events' test "$(count CUPTI_ACTIVITY_KIND_CUDA_EVENT)
 is "$(sqlite3 -readonly "$R" "SELECT group_concat(value) FROM META_DATA_CAPTURE WHERE name LIKE 'PROCESS_0:%CUDA%'")" \
 	'true,true,200,graph' 'the settings stand in the report'
 
+# ---- unified memory: of all GPUs ----
+profile um -t cuda --cuda-um-gpu-page-faults=true env STANDIN_DEVICES=4 STANDIN_CUPTI_UM=4 "$GPU/train" >said 2>err
+is "$?$(grep -i 'counters' err)" 0 '--cuda-um-gpu-page-faults: the counters of four GPUs'
+
+# ---- CUPTI is left to the program ----
+profile none -t cuda --cuda-cupti=none "$GPU/train" >said 2>err
+is "$?$(grep -v '^sightline: report' err)" 0 '--cuda-cupti=none: no message'
+is "$(q "$R" "SELECT count(*) > 10, (SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_KERNEL') FROM CUPTI_ACTIVITY_KIND_RUNTIME")" '1|0' \
+	'--cuda-cupti=none: calls and nothing else'
+
 # ---- two processes, one report ----
 profile two -t cuda sh -c '"$0" >said.1; "$0" >said.2' "$GPU/train" 2>err
 is "$(sqlite3 -readonly "$R" "SELECT count(DISTINCT globalPid) || ' ' || (SELECT count(*) - count(DISTINCT correlationId) FROM

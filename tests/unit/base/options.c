@@ -365,11 +365,14 @@ static void cuda_is_asked_as_nsys_is(void **state)
 				 "--cuda-event-trace=true", "--cuda-memory-usage=true",
 				 "--cuda-um-gpu-page-faults=true", "--cuda-flush-interval=0", "p"),
 			 6);
-	assert_int_equal(po.cuda.flags, SL_CUDA_GRAPH_WHOLE | SL_CUDA_EVENTS |
-						SL_CUDA_MEMORY_USAGE | SL_CUDA_UM);
+	assert_int_equal(po.cuda.flags,
+			 SL_CUDA_GRAPH_WHOLE | SL_CUDA_EVENTS | SL_CUDA_MEMORY_USAGE | SL_CUDA_UM);
 	assert_false(po.cuda.um_cpu_faults);
 	assert_true(po.cuda.um_gpu_faults);
 	assert_int_equal(po.cuda.flush_ms, 0);
+	assert_int_equal(PROFILE("--cuda-cupti=none", "p"), 2);
+	assert_int_equal(po.cuda.flags, SL_CUDA_NO_CUPTI);
+	assert_int_equal(PROFILE("--cuda-cupti=false", "p"), -SL_EXIT_USAGE);
 	assert_int_equal(PROFILE("--cuda-graph-trace=nodes", "p"), -SL_EXIT_USAGE);
 	assert_int_equal(PROFILE("--cuda-graph-trace=node:", "p"), -SL_EXIT_USAGE);
 	assert_non_null(strstr(said, "takes graph or node, not 'node:'"));
