@@ -44,7 +44,7 @@ def unseen(tools):
         sql = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k WHERE NOT EXISTS (SELECT 1 FROM %s t WHERE %s)" % (table, condition)
         rows = report.rows(sql, table)
         strangers.append(rows[0][0] if rows else "all")
-    if strangers[0] or (strangers[1] and tools.standin):
+    if strangers[0] or (strangers[1] and tools.standin and "(API 16)" not in report.cupti()):  # which dumps none
         raise Failed("%s kernels are of an unknown device, %s of an unknown context" % tuple(strangers))
     return sound + ("; %s kernels are of an unknown context" % strangers[1] if strangers[1] else "")
 
