@@ -6,7 +6,7 @@ the row says wall: other programs on the machine disturb that least. The exit st
 something is broken (rows missing), never how fast it was. All figures also go to BUILD-FOLDER/bench.json.
 
 Environment: ROUNDS (9)  CALLS (100000,1000000,10000000)  FLOOD (20000000 calls)  FILES (200000)  THREADS (1000)
-SATURATED_S (20)  BENCH_TMP (a folder on a disk)
+SATURATED_S (20)  BENCH_TMP (a folder on a disk)  BENCH_KINETO (see part_kineto)
 """
 import datetime
 import json

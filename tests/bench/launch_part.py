@@ -73,6 +73,41 @@ def part_launch(bench, table):
         if f.library == "sightline":
             collector[f.source if f.source.startswith("gpu") else ""] += instructions
     match = collector["gpu_match.c"]
-    table.add("collector, for a launch: all but SQLite", sum(collector.values()), unit="instr.")
+    table.add("collector, for a launch: all, SQLite included", sum(collector.values()), unit="instr.")
     table.add("  records to rows (decode/gpu)", sum(collector.values()) - collector[""], unit="instr.")
     table.add("  of these the match of calls and ids (gpu_match.c)", match, unit="instr.")
+
+
+# ---- PyTorch's own: libkineto, with its allocations and strings ----
+
+def kineto_run(bench, venv, n):
+    stand_ins, out = os.path.join(bench.build, "tests/standin"), os.path.join(bench.tmp, "kineto.out")
+    if os.path.exists(out):
+        os.remove(out)
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kineto_work.py")
+    bench.command(callgrind.command(out) + ["--instr-atstart=no", os.path.join(venv, "bin/python"), script, str(n)],
+                  env=dict(LD_LIBRARY_PATH="%s/12:%s" % (stand_ins, stand_ins), HOME=bench.tmp, PYTHONWARNINGS="ignore",
+                           OMP_NUM_THREADS="1", STANDIN_CUPTI_OUTER="1", STANDIN_CUPTI_LIES="none", STANDIN_CUPTI_VERSION="26",
+                           STANDIN_CUDNN_VERSION="91002", STANDIN_NCCL_VERSION="22703"))
+    return out
+
+
+def part_kineto(bench, table):
+    """BENCH_KINETO: a virtual environment of `make check-frameworks` with PyTorch for CUDA 12."""
+    venv = os.environ.get("BENCH_KINETO")
+    if not venv or not callgrind.available():
+        print("  no BENCH_KINETO, or no valgrind: not measured")
+        return
+    ours = sum(cost(bench, "cudaLaunchKernel"))
+    functions, _ = callgrind.per_call(lambda n: kineto_run(bench, venv, n), 500, 2500)
+    own = everything = 0
+    for f, instructions in functions.items():
+        callers = f.callers.split("'")
+        if f.library == "libtorch_cpu.so" and callers[0].startswith("libkineto::"):
+            own += instructions
+        if not f.library.startswith(("libcupti", "libcuda")) and any(c.startswith("libkineto::") for c in callers):
+            everything += instructions
+    if own <= 0:
+        raise Broken("callgrind counted nothing of libkineto")
+    table.add("instructions per launch in the program, CUPTI on", ours, everything, "libkineto", "instr.", "<= 0.5")
+    table.add("  without what libkineto calls of others", ours, own, "libkineto's own code", "instr.")

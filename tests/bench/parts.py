@@ -10,7 +10,7 @@ from statistics import median
 from costs import CPU, QUARTILE, WALL, expect, interleave, mid, over
 from export_part import part_export
 from flight_part import part_flight
-from launch_part import part_launch
+from launch_part import part_kineto, part_launch
 from loop_part import part_below, part_pread
 from memory_part import part_memory, part_saturated
 from program_part import part_python, part_start
@@ -211,7 +211,7 @@ def part_bytes(bench, table):
     table.add("lost events of a million calls", lost + spans, None, "")
 
 
-PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "launch": part_launch, "ingest": part_ingest,
+PARTS = {"pread": part_pread, "below": part_below, "off": part_off, "gpu": part_gpu, "launch": part_launch, "kineto": part_kineto, "ingest": part_ingest,
          "flood": part_flood, "python": part_python, "saturated": part_saturated, "memory": part_memory,
          "step": part_step, "start": part_start, "ctxsw": part_ctxsw, "syscall": part_syscall, "bytes": part_bytes,
          "toggle": part_toggle, "flight": part_flight, "export": part_export, "stats": part_stats, "top": part_top,
