@@ -24,6 +24,7 @@ struct evidence {
 struct analyze {
 	struct tables t;
 	struct evidence *ev; /* one per job */
+	char **head; /* one per input: where its time went, as text or JSON; NULL: not asked for */
 	struct findings fs;
 	const char *fail_on;
 };

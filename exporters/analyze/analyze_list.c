@@ -142,6 +142,9 @@ static void put_prose(const struct analyze *a, const char *input, FILE *out, boo
 	bool colour = console && sl_colour(STDOUT_FILENO);
 	size_t nr = 0;
 
+	for (size_t i = 0; i < a->t.inputs.cnt; i++)
+		if (a->head[i] && of_input(a->t.inputs.word[i], input))
+			fputs(a->head[i], out);
 	putc('\n', out);
 	for (size_t i = 0; i < a->fs.cnt; i++)
 		if (of_input(a->fs.list[i].input, input))
@@ -164,8 +167,8 @@ static void put_prose(const struct analyze *a, const char *input, FILE *out, boo
 			fprintf(out, "; %s recorded", buf);
 		}
 		putc('\n', out);
-		put_others(a, name, OUTCOME_DONE, "  nothing found", out);
-		put_others(a, name, OUTCOME_NO_DATA, "  no data", out);
+		put_others(a, name, OUTCOME_DONE, "  looked and clean", out);
+		put_others(a, name, OUTCOME_NO_DATA, "  not recorded", out);
 	}
 }
 
@@ -274,8 +277,9 @@ static void put_json(const struct analyze *a, const char *input, FILE *out)
 			continue;
 		fputs(any ? ",\n    {" : "\n    {", out);
 		put_text(out, "", "report", a->t.inputs.word[i]);
-		fprintf(out, ", \"wall_ns\": %lld}",
-			a->t.per_input ? (long long)wall_ns(&a->ev[i * a->t.per_input].wall) : 0);
+		fprintf(out, ", \"wall_ns\": %lld, \"why\": %s}",
+			a->t.per_input ? (long long)wall_ns(&a->ev[i * a->t.per_input].wall) : 0,
+			a->head[i] ? a->head[i] : "null");
 		any = true;
 	}
 	fputs("\n  ],\n  \"findings\": [", out);

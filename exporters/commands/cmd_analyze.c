@@ -9,6 +9,8 @@
 
 #include "collector/base/commands.h"
 #include "exporters/analyze/analyze.h"
+#include "exporters/read/db_read.h"
+#include "exporters/why/why.h"
 
 static const char usage[] = "sightline analyze [options] REPORT.sqlite...";
 static const char examples[] =
@@ -163,6 +165,38 @@ static bool wants_ranks(const struct analyze *a)
 	return false;
 }
 
+/* Where the time of an input went: the head of the list, unless rules were named. */
+static int run_why(struct analyze *a, size_t in)
+{
+	const struct format *format = a->t.jobs[in * a->t.per_input].format;
+	const char *input = a->t.inputs.word[in];
+	char why[TABLES_WHY] = "out of memory";
+	sqlite3 *db;
+	struct why y;
+	size_t len;
+	FILE *out;
+	int rc = -1;
+
+	if (!a->t.all_defaults || (!format->for_people && format != &format_json) ||
+	    a->t.filter.nvtx_cnt || a->t.filter.pid_cnt)
+		return 0;
+	db = db_read_open(input, why, sizeof(why));
+	if (db && (rc = why_run(&y, db, &a->t.filter, 0, why, sizeof(why))) == 0) {
+		out = open_memstream(&a->head[in], &len);
+		if (out && format == &format_json)
+			why_put_json(out, &y, input);
+		else if (out)
+			why_put_text(out, &y, input, true);
+		rc = out && fclose(out) == 0 ? 0 : -1;
+	}
+	if (rc < 0)
+		sl_warn("analyze: %s: %s", input, why);
+	if (db)
+		why_free(&y);
+	sqlite3_close(db);
+	return rc;
+}
+
 static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 {
 	struct analysis an;
@@ -175,6 +209,8 @@ static int run_input(struct analyze *a, size_t in, struct ranks *ranks)
 			a->ev[in * a->t.per_input + i].outcome = OUTCOME_FAILED;
 		return SL_EXIT_FAIL;
 	}
+	if (a->t.per_input && run_why(a, in) < 0)
+		rc = SL_EXIT_FAIL;
 	for (size_t i = in * a->t.per_input; i < (in + 1) * a->t.per_input; i++) {
 		show_progress(a, &a->t.jobs[i]);
 		if (run_rule(a, &an, i) < 0)
@@ -209,13 +245,13 @@ static int run_rules(struct analyze *a)
 
 /* ---- printing ---- */
 
-struct place {
+struct target {
 	enum output_kind kind;
 	const char *target;
 };
 
 /* Writes one text to one place: the list when @job is NULL, else that job's evidence. */
-static int write_one(const struct analyze *a, struct place to, const struct table_job *job,
+static int write_one(const struct analyze *a, struct target to, const struct table_job *job,
 		     const struct table_job *like, const char *input)
 {
 	struct output out = {
@@ -259,7 +295,7 @@ static int write_lists(const struct analyze *a)
 
 	for (size_t in = 0; in < a->t.inputs.cnt && a->t.per_input > 0; in++) {
 		const struct table_job *job = &a->t.jobs[in * a->t.per_input];
-		struct place to = {job->kind, job->target};
+		struct target to = {job->kind, job->target};
 		char *file = NULL;
 
 		if (job->kind == OUTPUT_FILE)
@@ -303,7 +339,7 @@ static int write_evidence(const struct analyze *a)
 		done[i] = true;
 		if (job->kind == OUTPUT_CONSOLE && a->t.inputs.cnt > 1 && job->format->for_people)
 			printf("\n%s:", job->input);
-		if (write_one(a, (struct place){job->kind, job->target}, job, job, NULL) < 0)
+		if (write_one(a, (struct target){job->kind, job->target}, job, job, NULL) < 0)
 			rc = SL_EXIT_FAIL;
 	}
 	free(done);
@@ -373,7 +409,8 @@ static int plan(struct analyze *a)
 		free(file);
 	}
 	a->ev = calloc(a->t.job_cnt ? a->t.job_cnt : 1, sizeof(*a->ev));
-	if (rc == 0 && !a->ev) {
+	a->head = calloc(a->t.inputs.cnt ? a->t.inputs.cnt : 1, sizeof(*a->head));
+	if (rc == 0 && (!a->ev || !a->head)) {
 		sl_warn("analyze: out of memory");
 		rc = SL_EXIT_FAIL;
 	}
@@ -404,6 +441,9 @@ int cmd_analyze(int argc, char **argv)
 	for (size_t i = 0; a.ev && i < a.t.job_cnt; i++)
 		free(a.ev[i].text);
 	free(a.ev);
+	for (size_t i = 0; a.head && i < a.t.inputs.cnt; i++)
+		free(a.head[i]);
+	free(a.head);
 	findings_free(&a.fs);
 	tables_free(&a.t);
 	return rc == OPT_HELP_SHOWN ? 0 : rc;

@@ -51,17 +51,17 @@ is "$(grep -o '^ \*\* .*' out)" ' ** GPU Time Utilization (gpu_time_util):
  ** Copies and Kernels in the Default Stream (cuda_default_stream):
  ** CUDA Synchronization APIs (cuda_api_sync):' 'evidence follows in the same order'
 check 'it says what was silent, and what had no data' sh -c 'tr -s "\\n " " " <out >flat
-	grep -q "nothing found: [a-z_, ]*cuda_memcpy_sync" flat && ! grep -q "nothing found: [a-z_, ]*gpu_gaps" flat &&
-		grep -q "no data: .*io_syncs (OS Runtime trace)" flat'
+	grep -q "looked and clean: [a-z_, ]*cuda_memcpy_sync" flat && ! grep -q "looked and clean: [a-z_, ]*gpu_gaps" flat &&
+		grep -q "not recorded: .*io_syncs (OS Runtime trace)" flat'
 sqlite3 run.sqlite 'VACUUM INTO "host.sqlite"'
 sqlite3 host.sqlite "SELECT 'DROP TABLE ' || name || ';' FROM sqlite_schema WHERE type = 'table' AND name LIKE 'CUPTI!_%' ESCAPE '!'" >drop.sql
 sqlite3 host.sqlite <drop.sql
 an host.sqlite >out
 check 'rules about GPUs are one word where there is no GPU' sh -c 'tr -s "\n " " " <out >flat
-	grep -qE "no data: [0-9]+ rules about GPUs \(no CUDA call, no GPU work\), .*io_syncs" flat && ! grep -qE "cuda_|gpu_" flat'
+	grep -qE "not recorded: [0-9]+ rules about GPUs \(no CUDA call, no GPU work\), .*io_syncs" flat && ! grep -qE "cuda_|gpu_" flat'
 an -r gpu_gaps,cuda_alloc host.sqlite >out
-check 'but for those that are asked for' sh -c 'tr -s "\n " " " <out | grep -q "no data: gpu_gaps (.*), cuda_alloc (.*)"'
-check 'quiet: only findings and tables' sh -c '"$0" analyze -q run.sqlite >out && ! grep -qE "nothing found|no data|first to the last" out' "$BIN"
+check 'but for those that are asked for' sh -c 'tr -s "\n " " " <out | grep -q "not recorded: gpu_gaps (.*), cuda_alloc (.*)"'
+check 'quiet: only findings and tables' sh -c '"$0" analyze -q run.sqlite >out && ! grep -qE "looked and clean|  not recorded:" out' "$BIN"
 check 'no colour in a file' sh -c '! grep -q "$(printf "\\033")" out'
 an run.sqlite other.sqlite >out
 is "$(grep -cE '^ +[0-9]+\. .* in (run|other).sqlite$' out)" 10 'several reports, one list'
@@ -218,7 +218,7 @@ use 1 'empty.sqlite is empty' empty.sqlite
 head -c 5000 other.sqlite >cut.sqlite
 use 1 'cut.sqlite is cut off' cut.sqlite
 sqlite3 nothing.sqlite 'CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)'
-check 'a report without events' sh -c '"$0" analyze nothing.sqlite >out 2>err && [ ! -s err ] && grep -q "no data" out' "$BIN"
+check 'a report without events' sh -c '"$0" analyze nothing.sqlite >out 2>err && [ ! -s err ] && grep -q "not recorded" out' "$BIN"
 check 'and as json' sh -c '"$0" analyze -f json nothing.sqlite | "$1" -m json.tool' "$BIN" "$PY"
 
 # ---- help ----

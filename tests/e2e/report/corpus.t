@@ -48,6 +48,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 		;;
 	sql) "$BIN" sql "$2" "SELECT key, n, median FROM sl_stats_rows((SELECT sl_stats(nameId, end - start) FROM OSRT_API))" ;;
 	info) "$BIN" info "$2" && "$BIN" info -f json "$2" | "$PY" -m json.tool ;;
+	why) "$BIN" why "$2" && "$BIN" why -f json "$2" | "$PY" -m json.tool ;;
 	analyze) "$BIN" analyze -q -r "$rules" -f json "$2" | "$PY" -m json.tool && "$BIN" analyze "$2" ;;
 	export)
 		for try_type in $types; do
