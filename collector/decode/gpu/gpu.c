@@ -64,11 +64,6 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 
 /* ---- what waits ---- */
 
-static int64_t newest_ns(struct arenas *as)
-{
-	return clock_map_ns(as->clock, as->clock->newest);
-}
-
 static int64_t wait_ns(const struct arenas *as)
 {
 	return as->gpu.flush_ns ? 2 * as->gpu.flush_ns + SECOND_NS : GPU_FOREVER_NS;
@@ -205,11 +200,12 @@ void gpu_settle(struct arenas *as, struct arena *a, bool all)
 
 	if (!g)
 		return;
-	look.now = newest_ns(as);
 	read_to = ring_read_to(a);
 	if (read_to > as->clock->newest)
 		read_to = as->clock->newest;
 	look.read_to = clock_map_ns(as->clock, read_to);
+	/* A wait is for records that have not been written, not for those that this round has not read yet. */
+	look.now = look.read_to;
 	for (at = &g->first; *at;) {
 		struct gpu_process *p = *at;
 		bool over = all || gpu_is_over(a, p);

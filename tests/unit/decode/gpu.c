@@ -300,6 +300,32 @@ static void waiting_ends(void **state)
 	gpu_end(&f);
 }
 
+/* The collector was held up: CUPTI's records lie in the ring, and what it has read so far is old. */
+static void what_is_unread_is_waited_for(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	f.s.arenas.gpu.flush_ns = 6 * FAR_NS;
+	gpu_on(&f.r, f.cupti);
+	tell_names(&f);
+	API(&f.r, f.program, cudaLaunchKernel, 10000, 14000, 0, 0, 0xf, 4, 2, 1, 128, 1, 1, 0, 0);
+	gpu_flushed(&f.r, f.cupti, 5000);
+	gpu_tick(&f);
+	gpu_kernel(&f.r, f.cupti, 15000, 25000, 12, NAME_KERNEL);
+	gpu_api(&f.r, f.cupti, 10200, 13800, 11, NAME_LAUNCH, false);
+	gpu_api(&f.r, f.cupti, 10900, 13100, 12, NAME_CU_LAUNCH, true);
+	f.s.arenas.clock->newest += 200 * FAR_NS;
+	gpu_settle(&f.s.arenas, f.a, false);
+	side_commit(&f.s);
+	assert_string_equal(calls(), "error: no such table: CUPTI_ACTIVITY_KIND_RUNTIME");
+	gpu_tell(&f);
+	assert_string_equal(calls(), "cudaLaunchKernel_v7000 10-14 0 0");
+	assert_string_equal(joined(), "1/1");
+	gpu_end(&f);
+}
+
 /* As many calls as fit in one buffer that CUPTI keeps back: reported after they have their rows, none gets a second. */
 static void many_calls_are_reported_late(void **state)
 {
@@ -661,6 +687,7 @@ int main(void)
 		TEST(work_without_a_call_is_written),
 		TEST(ids_are_unique_in_the_report),
 		TEST(waiting_ends),
+		TEST(what_is_unread_is_waited_for),
 		TEST(many_calls_are_reported_late),
 		TEST(a_process_that_ends_is_not_waited_for),
 		TEST(losses_and_errors_are_reported),
