@@ -153,6 +153,15 @@ static void release(struct buffer *b)
 	__atomic_store_n(&b->state, FREE, __ATOMIC_RELEASE);
 }
 
+bool buffer_is_own(const uint8_t *buffer)
+{
+	const struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+
+	while (b && (const uint8_t *)b + HEAD != buffer)
+		b = b->next;
+	return b != NULL;
+}
+
 bool buffer_is_taken(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
 {
 	struct buffer *b = __atomic_load_n(&all, __ATOMIC_ACQUIRE);

@@ -88,6 +88,7 @@ struct sl_cuda_guest {
 	/* Takes a buffer that came while CUPTI was lent. False: it is the program's. */
 	bool (*completed)(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
 			  size_t valid);
+	bool (*owns)(const uint8_t *buffer);
 	/* The program sets an attribute that is set otherwise until yield(). True: it gets this value then. */
 	bool (*attribute)(int attribute, size_t bytes, const void *value);
 };

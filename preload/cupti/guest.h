@@ -92,6 +92,7 @@ bool wanted_work(uint32_t correlation); /* false: the work was launched when not
 /* buffers.c */
 cupti_buffer_requested buffer_requested;
 cupti_buffer_completed buffer_completed;
+bool buffer_is_own(const uint8_t *buffer);
 bool buffer_is_taken(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
 		     size_t valid); /* false: not one of these */
 uint64_t buffers_oldest(

@@ -74,7 +74,8 @@ bool take_back(const struct sl_cuda_client *client)
 		__atomic_store_n(&guest.running, 1, __ATOMIC_RELEASE);
 		status_record(SL_GPU_STATUS_BACK, 0,
 			      "The program has ended its own tracing of the GPU: kernels and "
-			      "copies are recorded again");
+			      "copies are recorded again, but not those of whole graphs that were "
+			      "instantiated meanwhile");
 	}
 	errno = kept;
 	return ok;

@@ -331,6 +331,7 @@ __attribute__((visibility("default"))) int sl_cuda_start(const struct sl_cuda_ho
 	to->yield = lend;
 	to->resume = take_back;
 	to->completed = buffer_is_taken;
+	to->owns = buffer_is_own;
 	to->attribute = settings_keep;
 	to->library = guest.path;
 	if (host->flags & SL_CUDA_NO_CUPTI)

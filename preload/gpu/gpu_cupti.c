@@ -122,6 +122,7 @@ static void load(void)
 	host.flush_ms = sl_global.session->cuda_flush_ms;
 	host.recording = gate & 1;
 	host.has_runtime = sl_gpu_seen.bound >> SL_GPU_cudart & 1;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	host.client = sl_gpu_has_client() && !sl_gpu_client_has_ended() ? sl_gpu_client() : NULL;
 	sl_gpu_guest.pid = (uint32_t)sl_getpid();
 	sl_gpu_guest.is_on = start(&host, &sl_gpu_guest.call) == 0;
@@ -133,7 +134,7 @@ static void load(void)
  * Activity of other threads before CUPTI is enabled would be lost: they wait. Bounded: the loading thread may need the
  * loader's lock, which this thread may hold.
  */
-static void wait_until_loaded(void)
+void sl_gpu_wait_until_loaded(void)
 {
 	struct timespec step = {0, 200000};
 
@@ -160,7 +161,7 @@ void sl_gpu_start_cupti(void)
 		return;
 	if (!__atomic_compare_exchange_n(&sl_gpu_cupti_state, &none, SL_GPU_CUPTI_LOADING, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		wait_until_loaded();
+		sl_gpu_wait_until_loaded();
 		return;
 	}
 	/* Files that CUPTI opens and threads that it starts are not recorded. */

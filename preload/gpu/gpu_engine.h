@@ -131,6 +131,8 @@ extern uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 extern uint32_t sl_gpu_cupti_gate;  /* the gate as CUPTI knows it */
 /* Before a process's first CUDA call, and after it. */
 void sl_gpu_start_cupti(void);
+/* While another thread does so. Bounded. */
+void sl_gpu_wait_until_loaded(void);
 void sl_gpu_after_first_call(void);
 /* After a cuInit() that is no call of the program. */
 void sl_gpu_after_init(void);
@@ -147,9 +149,10 @@ void sl_gpu_look_soon(void);
 /* Lends CUPTI to the program, if it is not lent already. */
 void sl_gpu_yield(void);
 bool sl_gpu_cupti_runs(void); /* it records for the shim */
-/* Takes a buffer that came while CUPTI was lent. False: it is the program's. */
+/* Takes a buffer that comes while CUPTI is lent. False: it is the program's. */
 bool sl_gpu_take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
 			size_t valid);
+bool sl_gpu_owns_buffer(const uint8_t *buffer);
 /* False: the program's value of this attribute is to be set at once. */
 bool sl_gpu_keep_attribute(int attribute, size_t bytes, const void *value);
 /* Around a fork: no thread of the tracer is inside CUPTI. Bounded. False: nothing to do afterwards. */

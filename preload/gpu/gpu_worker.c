@@ -240,6 +240,11 @@ bool sl_gpu_take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
 	       sl_gpu_guest.call.completed(context, stream, buffer, bytes, valid);
 }
 
+bool sl_gpu_owns_buffer(const uint8_t *buffer)
+{
+	return sl_gpu_guest.is_on && sl_gpu_guest.call.owns(buffer);
+}
+
 bool sl_gpu_keep_attribute(int attribute, size_t bytes, const void *value)
 {
 	return sl_gpu_cupti_runs() && sl_gpu_guest.call.attribute(attribute, bytes, value);

@@ -179,10 +179,33 @@ static void request_buffer(uint8_t **buffer, size_t *bytes, size_t *max_records)
 		__atomic_add_fetch(&client.buffers_out, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * A buffer that CUPTI had requested from the shim, and has filled since. Its records are the client's, but for some of
+ * other threads from when CUPTI was lent, which do no harm.
+ */
+static void copy_buffer(void *context, uint32_t stream, const uint8_t *buffer, size_t valid)
+{
+	uint8_t *copy = NULL;
+	size_t bytes = 0, max_records = 0;
+
+	if (!valid || !sl_gpu_has_client())
+		return;
+	requested(&copy, &bytes, &max_records);
+	if (!copy)
+		return;
+	/* One that is too small returns empty. */
+	valid = bytes >= valid ? valid : 0;
+	memcpy(copy, buffer, valid);
+	completed(context, stream, copy, bytes, valid);
+}
+
 static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
 {
-	if (sl_gpu_take_buffer(context, stream, buffer, bytes, valid))
+	if (sl_gpu_owns_buffer(buffer)) {
+		copy_buffer(context, stream, buffer, valid);
+		sl_gpu_take_buffer(context, stream, buffer, bytes, valid);
 		return;
+	}
 	__atomic_sub_fetch(&client.buffers_out, 1, __ATOMIC_RELAXED);
 	completed(context, stream, buffer, bytes, valid);
 }
@@ -233,6 +256,9 @@ static void begin(const void *caller)
 	if (!*client.name)
 		dl_iterate_phdr(find_name, &f);
 	set_phase(BUSY);
+	/* A thread that sets CUPTI up now has seen the client before, or is seen here. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	sl_gpu_wait_until_loaded();
 	sl_gpu_yield();
 }
 

@@ -17,6 +17,7 @@
  *   STANDIN_CUPTI_AHEAD=1        it has the next buffer as soon as one is flushed, for calls that may never come
  *   STANDIN_CUPTI_SHIFT=BYTES    fields lie that much further on: a layout of the future
  *   STANDIN_CUPTI_RAW_CLOCK=1    its clock is CLOCK_MONOTONIC_RAW, as on WSL
+ *   STANDIN_CUPTI_LOG=FOLDER     what it did with each activity (cupti_log.c)
  *   STANDIN_CUPTI_LIES=NAME,NAME  bugs it has (cupti_bugs.def); none: no bug; default: those of its version
  *   STANDIN_CUPTI_OUTER=1        no records of the driver's calls inside the runtime's: PyTorch asserts that there are none
  */
@@ -127,6 +128,18 @@ bool standin_is_second(void); /* the interface for several clients is in use */
 int standin_fails(const char *function, int argument);
 /* To callbacks of runtime or driver calls, in domains that the subscriber has enabled. */
 void standin_call_event(int is_exit, int is_driver, const char *name);
+
+/* cupti_log.c */
+enum standin_fate {
+	FATE_OFF, /* its kind was not enabled */
+	FATE_SHIM,
+	FATE_CLIENT, /* of the program */
+	FATE_DROPPED,
+};
+extern __thread enum standin_fate standin_fate; /* of this thread's last record */
+void standin_log_activity(const struct standin_activity *a, uint64_t at);
+void standin_log_call(int is_exit, const char *name);
+bool standin_is_shim(const void *callback);
 
 /* cupti_work.c */
 bool standin_attach(void);

@@ -1,7 +1,6 @@
 /* cupti_buffers.c - the stand-in for libcupti: records, the buffers they lie in, the worker that returns them. */
 #include "tests/standin/cupti.h"
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,10 +333,7 @@ void standin_reset(void)
 /* Of a client other than the shim, what it leaves in there shows in its records. */
 static void check_zero(const struct buffer *b)
 {
-	Dl_info client;
-
-	if (!dladdr((void *)standin_requested, &client) || !client.dli_fname ||
-	    !strstr(client.dli_fname, "libtrace-cuda"))
+	if (!standin_is_shim((void *)standin_requested))
 		return;
 	for (size_t i = 0; i < b->size; i++)
 		if (b->data[i])
@@ -438,6 +434,7 @@ __attribute__((visibility("default"))) void standin_cupti_emit(const struct stan
 	size_t bytes;
 	struct buffer *b;
 
+	standin_fate = FATE_OFF;
 	if (!standin_enabled(e->kind) || !standin_requested)
 		return;
 	if (drop == UINT64_MAX)
@@ -445,6 +442,9 @@ __attribute__((visibility("default"))) void standin_cupti_emit(const struct stan
 	bytes = shape_bytes(e->kind);
 	pthread_mutex_lock(&standin_lock);
 	b = drop && ++emitted % drop == 0 ? NULL : room_for(bytes);
+	standin_fate = FATE_CLIENT;
+	if (standin_is_shim((void *)standin_requested))
+		standin_fate = b && b->valid + bytes <= b->size ? FATE_SHIM : FATE_DROPPED;
 	if (b && b->valid + bytes <= b->size)
 		put(b, e, bytes);
 	else

@@ -50,6 +50,9 @@ void standin_launching(bool is_exit, const char *name)
 {
 	if (!strstr(name, "Launch"))
 		return;
+	/* One that began before this library was there. */
+	if (is_exit && !own)
+		return;
 	own += is_exit ? -1u : 1;
 	__atomic_add_fetch(&launching, is_exit ? -1u : 1, __ATOMIC_RELAXED);
 }

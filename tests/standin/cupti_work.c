@@ -103,6 +103,7 @@ static void api(int is_exit, int is_driver, const char *name, uint32_t correlati
 	uint64_t start, end = standin_now();
 
 	standin_launching(is_exit, name);
+	standin_log_call(is_exit, name);
 	standin_call_event(is_exit, is_driver, name);
 	if (!is_exit) {
 		if (calls.depth < 64)
@@ -290,7 +291,7 @@ static uint32_t overhead_thread(void)
 						  : standin_thread();
 }
 
-static void activity(const struct standin_activity *a)
+static void record(const struct standin_activity *a)
 {
 	struct standin_activity of_graph = *a;
 
@@ -354,6 +355,19 @@ static void activity(const struct standin_activity *a)
 		     V(JIT_operation_correlation, a->correlation), V(JIT_thread, this_thread()));
 		break;
 	}
+}
+
+static void activity(const struct standin_activity *a)
+{
+	uint64_t at = standin_now();
+	bool whole = standin_enabled(CUPTI_KIND_GRAPH_TRACE);
+
+	standin_fate = FATE_OFF;
+	record(a);
+	/* A graph, or its nodes. */
+	if (a->kind <= STANDIN_MEMSET ? !(whole && a->graph_node)
+				      : a->kind == STANDIN_GRAPH && whole)
+		standin_log_activity(a, at);
 }
 
 /* The driver's stand-in is where the real driver would be; tests bring one of their own. */

@@ -1,0 +1,84 @@
+/*
+ * cupti_log.c - the stand-in for libcupti: what it did with each activity of the GPU (STANDIN_CUPTI_LOG=FOLDER), as the
+ * truth for checks. Each process appends records to FOLDER/PID, by system calls that no tracer of libraries sees; they are
+ * there however it ends.
+ */
+#include "tests/standin/cupti.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/prog/raw.h"
+
+__thread enum standin_fate standin_fate;
+
+/* Read by tests/e2e/gpu/gpu_random.py. */
+struct entry {
+	uint32_t kind, fate; /* kind: enum standin_kind; 100, 101: cudaProfilerStart, Stop */
+	uint64_t at, start, end;
+	uint32_t correlation, reserved;
+};
+
+static int file_of_process(void)
+{
+	static int owner, file;
+	static char lock;
+	const char *folder = getenv("STANDIN_CUPTI_LOG");
+	int pid = (int)raw_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	char path[4096];
+
+	if (!folder || !*folder)
+		return -1;
+	while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
+		;
+	if (owner != pid) {
+		snprintf(path, sizeof(path), "%s/%d", folder, pid);
+		file = (int)raw_call(SYS_openat, AT_FDCWD, (long)path,
+				     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644, 0, 0);
+		owner = pid;
+	}
+	__atomic_clear(&lock, __ATOMIC_RELEASE);
+	return file;
+}
+
+static void append(const struct entry *e)
+{
+	int file = file_of_process();
+
+	if (file >= 0)
+		raw_call(SYS_write, file, (long)e, sizeof(*e), 0, 0, 0);
+}
+
+void standin_log_activity(const struct standin_activity *a, uint64_t at)
+{
+	append(&(struct entry){.kind = a->kind,
+			       .fate = standin_fate,
+			       .at = at,
+			       .start = a->start,
+			       .end = a->end,
+			       .correlation = a->correlation});
+}
+
+void standin_log_call(int is_exit, const char *name)
+{
+	bool begins = is_exit && !strcmp(name, "cudaProfilerStart");
+
+	if (begins || (!is_exit && !strcmp(name, "cudaProfilerStop")))
+		append(&(struct entry){.kind = begins ? 100 : 101, .at = standin_now()});
+}
+
+bool standin_is_shim(const void *callback)
+{
+	static __thread const void *last;
+	static __thread bool is_shim;
+	Dl_info info;
+
+	if (callback != last) {
+		is_shim = dladdr(callback, &info) && info.dli_fname &&
+			  strstr(info.dli_fname, "libtrace-cuda");
+		last = callback;
+	}
+	return is_shim;
+}
