@@ -131,7 +131,7 @@ static void count_line(const struct sl_gpu_line *line, unsigned library)
 	};
 	const char *name = line->name;
 
-	if (library == SL_GPU_cudart && !strncmp(name, "__", 2))
+	if ((library == SL_GPU_cudart || library == SL_GPU_cufft) && !strncmp(name, "__", 2))
 		name += 2;
 	if (library == SL_GPU_nccl && *name == 'p')
 		name++;
