@@ -51,6 +51,8 @@ void gpu_lent_begin(struct gpu_process *p, int64_t ns)
 void gpu_lent_end(struct gpu_process *p, int64_t ns)
 {
 	add_event(p, &(struct gpu_lent_event){.ns = ns, .is_end = true});
+	if (ns > p->lent.back_at)
+		p->lent.back_at = ns;
 	if (ns > p->lent.reported_all_at)
 		p->has_reported_all = false;
 }

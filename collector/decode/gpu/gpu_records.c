@@ -154,7 +154,7 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 	int64_t until = gpu_session_ns(as, f->until), before = p->reached.until;
 
 	/* An exec that fails comes after a last flush, too. */
-	p->has_reported_all = f->is_last != 0;
+	p->has_reported_all = f->is_last && until >= p->lent.back_at;
 	if (f->is_last)
 		p->lent.reported_all_at = until;
 
@@ -220,7 +220,10 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 		gpu_lent_begin(p, s->since ? gpu_session_ns(as, s->since) : ns);
 	else if (s->code == SL_GPU_STATUS_BACK)
 		gpu_lent_end(p, ns);
-	if (s->code == SL_GPU_STATUS_ON || (s->code == SL_GPU_STATUS_BACK && !gpu_is_lent(p)))
+	/* The end may be read before the begin, which another thread recorded. */
+	if (s->code == SL_GPU_STATUS_LOST_SLOT || s->code == SL_GPU_STATUS_BACK)
+		p->cupti = gpu_is_lent(p) ? GPU_CUPTI_OFF : GPU_CUPTI_ON;
+	else if (s->code == SL_GPU_STATUS_ON)
 		p->cupti = GPU_CUPTI_ON;
 	else if (ends_records(s->code))
 		p->cupti = GPU_CUPTI_OFF;

@@ -30,6 +30,7 @@ void gpu_shift(struct arena *a, int64_t by)
 		for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 			shift(times[i], by);
 		shift(&p->lent.reported_all_at, by);
+		shift(&p->lent.back_at, by);
 		for (uint32_t i = 0; i < p->lent.cnt; i++)
 			shift(&p->lent.event[i].ns, by);
 		for (size_t i = 0; i < p->lent.call_cnt; i++)
