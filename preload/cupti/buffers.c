@@ -34,6 +34,7 @@ struct buffer {
 
 static struct buffer *all;
 static uint32_t free_cnt;
+static uint32_t converting; /* atomic: threads with a buffer of the program's */
 
 static bool take(struct buffer *b, uint32_t from)
 {
@@ -177,15 +178,30 @@ bool buffer_is_taken(void *context, uint32_t stream, uint8_t *buffer, size_t byt
 		return true;
 	b->is_full = valid + RECORD_MOST > b->bytes;
 	if (valid && valid <= b->bytes && guest_is_own_process())
-		convert_buffer(buffer, valid);
+		convert_buffer(buffer, valid, 0);
 	release(b);
 	return true;
 }
 
+/* CUPTI had requested it from the program, perhaps in advance, and has filled it since it was taken back. */
+static void convert_programs(uint8_t *buffer, size_t bytes, size_t valid)
+{
+	uint64_t since = __atomic_load_n(&guest.back_at, __ATOMIC_ACQUIRE);
+
+	if (!since || !valid || valid > bytes || !guest_is_own_process())
+		return;
+	__atomic_add_fetch(&converting, 1, __ATOMIC_ACQUIRE);
+	convert_buffer(buffer, valid, since);
+	__atomic_sub_fetch(&converting, 1, __ATOMIC_RELEASE);
+}
+
 void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
 {
+	if (buffer_is_taken(context, stream, buffer, bytes, valid))
+		return;
 	/* The program's, from before its callbacks were replaced. */
-	if (!buffer_is_taken(context, stream, buffer, bytes, valid) && guest.host->completed)
+	convert_programs(buffer, bytes, valid);
+	if (guest.host->completed)
 		guest.host->completed(context, stream, buffer, bytes, valid);
 }
 
@@ -217,7 +233,7 @@ void buffers_wait(void)
 
 		while (b && __atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != BUSY)
 			b = b->next;
-		if (!b)
+		if (!b && !__atomic_load_n(&converting, __ATOMIC_ACQUIRE))
 			return;
 		nanosleep(&step, NULL);
 	}

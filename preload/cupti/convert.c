@@ -34,6 +34,7 @@ struct view {
 	size_t bytes; /* up to the next record */
 	uint32_t version;
 	uint64_t now;
+	uint64_t since; /* what began before is not converted */
 };
 
 static uint64_t load(const struct view *v, unsigned offset, unsigned bytes, uint32_t version)
@@ -531,9 +532,57 @@ static bool is_asked(uint32_t kind)
 	return false;
 }
 
+/* As CUPTI has it; 0: it knows none, or the kind has no time. */
+static uint64_t began(const struct view *v, uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_KIND_CONCURRENT_KERNEL:
+	case CUPTI_KIND_SERIAL_KERNEL:
+		return KERNEL_start(v);
+	case CUPTI_KIND_MEMCPY:
+		return MEMCPY_start(v);
+	case CUPTI_KIND_MEMCPY2:
+		return PEER_start(v);
+	case CUPTI_KIND_MEMSET:
+		return MEMSET_start(v);
+	case CUPTI_KIND_SYNCHRONIZATION:
+		return SYNC_start(v);
+	case CUPTI_KIND_CUDA_EVENT:
+		return EVENT_timestamp(v);
+	case CUPTI_KIND_GRAPH_TRACE:
+		return GRAPH_start(v);
+	case CUPTI_KIND_MEMORY2:
+		return MEMORY_time(v);
+	case CUPTI_KIND_MEMORY_POOL:
+		return POOL_time(v);
+	case CUPTI_KIND_OVERHEAD:
+		return OVERHEAD_start(v);
+	case CUPTI_KIND_JIT:
+		return JIT_start(v);
+	case CUPTI_KIND_UNIFIED_MEMORY_COUNTER:
+		return UM_start(v);
+	default:
+		return 0;
+	}
+}
+
+/* Times of no known clock: CUPTI takes those of calls when they are made, on the clock of the one who has it then. */
+static bool is_programs(const struct view *v, uint32_t kind)
+{
+	uint64_t t, mono;
+
+	if (!v->since)
+		return false;
+	if (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER)
+		return clock_mono(API_start(v), v->now) < v->since;
+	t = began(v, kind);
+	mono = clock_mono(t, v->now);
+	return mono && mono < v->since;
+}
+
 static void convert(const struct view *v, uint32_t kind)
 {
-	if (!is_asked(kind) || !is_wanted(v, kind))
+	if (!is_asked(kind) || !is_wanted(v, kind) || is_programs(v, kind))
 		return;
 	switch (kind) {
 	case CUPTI_KIND_RUNTIME:
@@ -608,9 +657,9 @@ static bool next_record(uint8_t *buffer, size_t valid, uint8_t **record)
  * CUPTI iterates over the records, which have no length. The next one is located first: its distance bounds the reads of
  * the current one, whatever the version.
  */
-void convert_buffer(uint8_t *buffer, size_t valid)
+void convert_buffer(uint8_t *buffer, size_t valid, uint64_t since)
 {
-	struct view v = {.version = guest.version};
+	struct view v = {.version = guest.version, .since = since};
 	uint8_t *record = NULL, *next = NULL;
 	uint32_t kind;
 

@@ -20,6 +20,7 @@ struct guest {
 	uint32_t unchecked; /* atomic: number of records that are still checked before conversion */
 	uint32_t zeroed;    /* CUPTI assumes zeroed buffers */
 	uint32_t is_lent;   /* to the program */
+	uint64_t back_at;   /* atomic: when it was taken back last; 0: never */
 	uint32_t um_pending; /* unified memory counters wait for the driver */
 	uint32_t recording;  /* atomic: GPU work is recorded */
 	uint64_t kinds;      /* atomic: bit per enabled kind */
@@ -108,7 +109,8 @@ void clock_measure(void);
 uint64_t clock_mono(uint64_t t, uint64_t now);
 
 /* convert.c */
-void convert_buffer(uint8_t *buffer, size_t valid);
+/* @since: of a buffer of the program's, what is older is the program's; 0: all is converted. */
+void convert_buffer(uint8_t *buffer, size_t valid, uint64_t since);
 
 /* strings.c: id of a text in the calling thread's ring; 0: no room, or no text. */
 uint32_t text_id(const char *text);

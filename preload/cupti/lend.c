@@ -64,6 +64,7 @@ bool take_back(const struct sl_cuda_client *client)
 	    __atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
 		return false;
 	guest.is_lent = 0;
+	__atomic_store_n(&guest.back_at, guest.host->now(), __ATOMIC_RELEASE);
 	/* Records of the program that CUPTI still has are in its clock. */
 	if (client->buffers_out)
 		guest.cupti.ActivityFlushAll(0);

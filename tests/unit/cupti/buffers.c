@@ -21,8 +21,9 @@ bool guest_is_own_process(void)
 	return true;
 }
 
-void convert_buffer(uint8_t *buffer, size_t valid)
+void convert_buffer(uint8_t *buffer, size_t valid, uint64_t since)
 {
+	(void)since;
 	(void)buffer;
 	(void)valid;
 }

@@ -573,6 +573,40 @@ static void lent_and_taken_back_in_a_process(void)
 }
 APART(lent_and_taken_back)
 
+/* CUPTI goes on with a buffer that it requested from the program: what it puts there since is the shim's, and no more. */
+static void taken_back_in_a_buffer_of_the_programs_in_a_process(void)
+{
+	struct sl_cuda_client client = {.requested = (void *)program_requested,
+					.completed = (void *)program_completed,
+					.name = "libtorch_cpu.so"};
+	int (*enable)(int), (*disable)(int);
+	const struct timespec step = {0, 30000000};
+	uint64_t now;
+	void *lib;
+
+	host.completed = program_completed;
+	CHECK_EQUAL(start("so.13", 0), 0);
+	lib = dlopen(getenv("SIGHTLINE_CUPTI"), RTLD_NOW);
+	enable = (__typeof__(enable))dlsym(lib, "cuptiActivityEnable");
+	disable = (__typeof__(disable))dlsym(lib, "cuptiActivityDisable");
+	CHECK(cuda.yield(&client));
+	CHECK_EQUAL(enable(10), 0);
+	now = host_now();
+	/* It still runs: the buffer stays with CUPTI. */
+	launch_at("_Z6theirsv", now - 2000000, now + 20000000);
+	CHECK_EQUAL(disable(10), 0);
+	CHECK(cuda.resume(&client));
+	now = host_now();
+	launch_at("_Z4oursv", now + 2000000, now + 2000000);
+	nanosleep(&step, NULL);
+	cuda.flush(true);
+	CHECK_EQUAL(program_buffers, 1);
+	CHECK(strcmp(text_of(only(SL_GPU_REC_KERNEL), first(SL_GPU_REC_KERNEL)->kernel.name),
+		     "_Z4oursv") == 0);
+	CHECK_EQUAL(count(SL_GPU_REC_API), 2);
+}
+APART(taken_back_in_a_buffer_of_the_programs)
+
 /* What the program asked for before the shim: CUPTI is not touched. */
 static void lent_from_the_start_in_a_process(void)
 {
@@ -616,6 +650,7 @@ int main(void)
 		cmocka_unit_test(an_older_cupti_names_no_process),
 		cmocka_unit_test(the_program_wants_it),
 		cmocka_unit_test(lent_and_taken_back),
+		cmocka_unit_test(taken_back_in_a_buffer_of_the_programs),
 		cmocka_unit_test(lent_from_the_start),
 	};
 
