@@ -106,7 +106,7 @@ static bool is_unfit(int result, const char *what)
 	unfit.result = result;
 	unfit.version = guest.version;
 	unfit.what = what;
-	strcpy(unfit.path, guest.path);
+	memcpy(unfit.path, guest.path, sizeof(unfit.path));
 	return true;
 }
 

@@ -13,7 +13,7 @@ sql() {
 	"$BIN" sql -f csv "$@" 2>err | sed '/^$/d'
 }
 fails() { # STATUS WHAT-STDERR-HOLDS NAME ARG...
-	local want=$1 text=$2 name=$3 status
+	want=$1 text=$2 name=$3
 	shift 3
 	"$BIN" sql "$@" >out 2>err </dev/null
 	status=$?

@@ -35,7 +35,7 @@ import json, sys
 print([s for s in json.load(sys.stdin) if s["name"] == sys.argv[1]][0][sys.argv[2]])' "$@"
 }
 rounds() { # NAME: waits until the program has begun and ended an open() of the phase's file from now on
-	for round in 1 2; do
+	for _ in 1 2; do
 		rm -f "mark-$1"
 		wait_for 20 test -e "mark-$1" -o -s status || return
 	done

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 /* The code under test, with a clock of the test's. */
-#include "preload/cupti/buffers.c"
+#include "preload/cupti/buffers.c" /* NOLINT(bugprone-suspicious-include) */
 
 #define MS 1000000ull
 #define S  (1000 * MS)

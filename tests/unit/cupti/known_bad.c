@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The code under test, with a library of any version and a counter in place of its records. */
-#include "preload/cupti/known_bad.c"
+#include "preload/cupti/known_bad.c" /* NOLINT(bugprone-suspicious-include) */
 
 struct guest guest;
 static unsigned notes;
