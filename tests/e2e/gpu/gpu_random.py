@@ -109,7 +109,7 @@ class Report:
     def gaps(self, pid):
         found = []
         for text in self.notes(pid):
-            match = re.search(r'missing from ([\d.]+) s to (its end at )?([\d.]+) s', text)
+            match = re.search(r'missing from (-?[\d.]+) s to (its end at )?(-?[\d.]+) s', text)
             if match:
                 end = float('inf') if match[2] else self.zero + float(match[3]) * 1e9
                 found.append((self.zero + float(match[1]) * 1e9, end))
