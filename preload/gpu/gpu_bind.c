@@ -46,7 +46,8 @@ static struct tables {
 } * tables;
 
 struct sl_gpu_seen sl_gpu_seen;
-static uint32_t scan_lock, scan_again;
+static const void *scan_lock; /* atomic: the thread that scans, NULL: none */
+static uint32_t scan_again;
 static unsigned long long adds, subs; /* the loader's counts at the last scan */
 
 static const struct {
@@ -586,18 +587,36 @@ void sl_gpu_scan(void)
 	/* A thread that is scanning now scans once more on behalf of this one. */
 	__atomic_store_n(&scan_again, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&scan_again, __ATOMIC_SEQ_CST)) {
-		if (__atomic_exchange_n(&scan_lock, 1, __ATOMIC_ACQUIRE))
+		const void *none = NULL;
+
+		if (!__atomic_compare_exchange_n(&scan_lock, &none, &sl_tls, 0, __ATOMIC_SEQ_CST,
+						 __ATOMIC_SEQ_CST))
 			return;
 		__atomic_store_n(&scan_again, 0, __ATOMIC_SEQ_CST);
 		scan();
-		__atomic_store_n(&scan_lock, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&scan_lock, NULL, __ATOMIC_RELEASE);
+	}
+}
+
+/* The other thread may wait for the loader's lock, which this one may hold. In a signal handler it may be this one. */
+void sl_gpu_scan_all(void)
+{
+	const struct timespec step = {0, 200000};
+
+	sl_gpu_scan();
+	for (int i = 0; i < 5000 && is_wanted(); i++) {
+		const void *by = __atomic_load_n(&scan_lock, __ATOMIC_ACQUIRE);
+
+		if (by == &sl_tls || (!by && !__atomic_load_n(&scan_again, __ATOMIC_ACQUIRE)))
+			return;
+		sl_sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &step, NULL);
 	}
 }
 
 void sl_gpu_forked(void)
 {
 	/* Another thread of the parent may have been scanning. */
-	scan_lock = 0;
+	scan_lock = NULL;
 	sl_gpu_cupti_forked();
 }
 

@@ -106,6 +106,7 @@ static void load(void)
 	char path[512];
 	sl_cuda_start_fn *start;
 	void *library;
+	bool is_free;
 
 	if (!slash || (size_t)(slash - sl_global.path) + 1 + sizeof(name) > sizeof(path))
 		return;
@@ -122,19 +123,20 @@ static void load(void)
 	host.flush_ms = sl_global.session->cuda_flush_ms;
 	host.recording = gate & 1;
 	host.has_runtime = sl_gpu_seen.bound >> SL_GPU_cudart & 1;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	host.client = sl_gpu_has_client() && !sl_gpu_client_has_ended() ? sl_gpu_client() : NULL;
+	is_free = sl_gpu_owner_start();
+	host.client = is_free ? NULL : sl_gpu_client();
 	sl_gpu_guest.pid = (uint32_t)sl_getpid();
 	sl_gpu_guest.is_on = start(&host, &sl_gpu_guest.call) == 0;
-	sl_gpu_guest.runs = sl_gpu_guest.is_on && !host.client;
 	__atomic_store_n(&sl_gpu_cupti_gate, gate, __ATOMIC_RELAXED);
+	if (is_free)
+		sl_gpu_owner_started(sl_gpu_guest.is_on);
 }
 
 /*
  * Activity of other threads before CUPTI is enabled would be lost: they wait. Bounded: the loading thread may need the
  * loader's lock, which this thread may hold.
  */
-void sl_gpu_wait_until_loaded(void)
+static void wait_until_loaded(void)
 {
 	struct timespec step = {0, 200000};
 
@@ -161,7 +163,7 @@ void sl_gpu_start_cupti(void)
 		return;
 	if (!__atomic_compare_exchange_n(&sl_gpu_cupti_state, &none, SL_GPU_CUPTI_LOADING, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		sl_gpu_wait_until_loaded();
+		wait_until_loaded();
 		return;
 	}
 	/* Files that CUPTI opens and threads that it starts are not recorded. */
@@ -171,6 +173,9 @@ void sl_gpu_start_cupti(void)
 	__atomic_store_n(&sl_gpu_cupti_state, SL_GPU_CUPTI_LOADED, __ATOMIC_RELEASE);
 	/* CUPTI may have loaded libraries. */
 	sl_gpu_scan();
+	/* A client has waited for too long. */
+	if (sl_gpu_has_client())
+		sl_gpu_yield();
 	errno = error;
 }
 

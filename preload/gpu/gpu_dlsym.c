@@ -42,7 +42,7 @@ static void *gpu_dlsym(void *handle, const char *name)
 
 	/* The library's loading may not have been intercepted. */
 	if (p)
-		sl_gpu_scan();
+		sl_gpu_scan_all();
 	return entry_for(p);
 }
 
@@ -52,7 +52,7 @@ static void *gpu_dlvsym(void *handle, const char *name, const char *version)
 	void *p = real(handle, name, version);
 
 	if (p)
-		sl_gpu_scan();
+		sl_gpu_scan_all();
 	return entry_for(p);
 }
 

@@ -8,7 +8,8 @@
  *   gpu_profiler.c calls that begin and end a capture
  *   gpu_cupti.c    loads libtrace-cuda.so, records for it
  *   gpu_worker.c   flushes it, makes it follow the gate, stops it before the process ends
- *   gpu_yield.c    lends CUPTI to a program that uses it itself
+ *   gpu_yield.c    intercepts a program's own use of CUPTI, which is lent to it
+ *   gpu_owner.c    which of the two uses CUPTI
  *
  * No function of these libraries is exported by name: a program without them, or with weak references to them, must find
  * them missing. So only references that lead to the real function are redirected, once it is loaded.
@@ -69,6 +70,8 @@ void *sl_gpu_entry(unsigned number);
 
 /* Binds libraries and redirects references of objects loaded since the last scan. Cheap if there are none. */
 void sl_gpu_scan(void);
+/* The same, and waits for another thread that is scanning: the program gets functions of these objects next. Bounded. */
+void sl_gpu_scan_all(void);
 /* Makes this thread's next traced call scan: for objects whose loading is not intercepted, or whose constructors run. */
 void sl_gpu_scan_soon(void);
 /* In a forked child, which has one thread. */
@@ -131,12 +134,26 @@ extern uint32_t sl_gpu_cupti_state; /* enum sl_gpu_cupti */
 extern uint32_t sl_gpu_cupti_gate;  /* the gate as CUPTI knows it */
 /* Before a process's first CUDA call, and after it. */
 void sl_gpu_start_cupti(void);
-/* While another thread does so. Bounded. */
-void sl_gpu_wait_until_loaded(void);
 void sl_gpu_after_first_call(void);
 /* After a cuInit() that is no call of the program. */
 void sl_gpu_after_init(void);
 extern uint32_t sl_gpu_is_initialized; /* by sl_gpu_after_init() */
+
+/* ---- gpu_owner.c ---- */
+
+/* CUPTI is about to be set up for the shim, by this thread. False: it is the program's, or the shim's already. */
+bool sl_gpu_owner_start(void);
+void sl_gpu_owner_started(bool ok);
+/* The shim's CUPTI is about to be lent, by this thread. False: it is not the shim's. */
+bool sl_gpu_owner_lend(void);
+void sl_gpu_owner_lent(void);
+/* While another thread sets it up or lends it. Bounded. */
+void sl_gpu_owner_wait(void);
+/* The program is about to begin: false, it has CUPTI now; true, it must be lent. Waits as above. */
+bool sl_gpu_owner_is_shim(void);
+bool sl_gpu_cupti_runs(void); /* it records for the shim */
+/* In a forked child. */
+void sl_gpu_owner_forked(void);
 
 /* ---- gpu_worker.c ---- */
 
@@ -148,7 +165,6 @@ void sl_gpu_flush(void);
 void sl_gpu_look_soon(void);
 /* Lends CUPTI to the program, if it is not lent already. */
 void sl_gpu_yield(void);
-bool sl_gpu_cupti_runs(void); /* it records for the shim */
 /* Takes a buffer that comes while CUPTI is lent. False: it is the program's. */
 bool sl_gpu_take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
 			size_t valid);

@@ -10,9 +10,8 @@
 
 extern struct sl_gpu_guest {
 	struct sl_cuda_guest call;
-	uint32_t pid;  /* of the process that loaded it; differs in a forked child */
-	bool is_on;    /* CUPTI delivers, or is lent to the program */
-	uint32_t runs; /* atomic: it delivers */
+	uint32_t pid; /* of the process that loaded it; differs in a forked child */
+	bool is_on;   /* CUPTI delivers, or is lent to the program */
 } sl_gpu_guest;
 
 /* Prepares this thread's ring where necessary. CUPTI's threads have one, and the program's with SL_COOKIE_QUIET may. */

@@ -29,6 +29,10 @@
 #define END_MS   2000u
 #define EXIT_MS  10000u
 
+/* Bounds for the wait for the lock below, in naps. A client that did not get CUPTI would get errors. */
+#define NAPS       2500
+#define NAPS_YIELD 40000
+
 static uint32_t users; /* atomic: threads inside of the guest */
 static uint32_t holds; /* atomic: forks in progress; with ENDED */
 #define ENDED 0x80000000u
@@ -118,6 +122,7 @@ void sl_gpu_cupti_forked(void)
 	/* Another thread of the parent may have held the lock. */
 	following = 0;
 	users = holds = 0;
+	sl_gpu_owner_forked();
 	if (sl_gpu_cupti_state == SL_GPU_CUPTI_LOADING)
 		sl_gpu_cupti_state = SL_GPU_CUPTI_DONE;
 }
@@ -125,9 +130,9 @@ void sl_gpu_cupti_forked(void)
 /* ---- the gate ---- */
 
 /* Takes the lock. Bounded: another thread may be blocked inside CUPTI. */
-static bool begin_following(void)
+static bool begin_following(int naps)
 {
-	for (int i = 0; i < 2500; i++) {
+	for (int i = 0; i < naps; i++) {
 		if (!__atomic_exchange_n(&following, 1, __ATOMIC_ACQUIRE))
 			return true;
 		nap();
@@ -145,11 +150,8 @@ static bool is_behind(void)
 /* The program has ended its use of CUPTI. With the lock. */
 static void take_back(void)
 {
-	if (!sl_gpu_client_has_ended() || sl_gpu_cupti_runs())
-		return;
-	sl_gpu_forget_client();
-	__atomic_store_n(&sl_gpu_guest.runs, sl_gpu_guest.call.resume(sl_gpu_client()),
-			 __ATOMIC_RELEASE);
+	if (sl_gpu_client_has_ended() && sl_gpu_owner_start())
+		sl_gpu_owner_started(sl_gpu_guest.call.resume(sl_gpu_client()));
 }
 
 void sl_gpu_follow_gate(void)
@@ -159,7 +161,7 @@ void sl_gpu_follow_gate(void)
 	uint64_t kept;
 	uint32_t to;
 
-	if (!is_behind() || sl_tls.busy || !sl_gpu_ring_is_ready() || !begin_following())
+	if (!is_behind() || sl_tls.busy || !sl_gpu_ring_is_ready() || !begin_following(NAPS))
 		return;
 	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	to = __atomic_load_n(gate, __ATOMIC_ACQUIRE);
@@ -181,7 +183,7 @@ void sl_gpu_follow_gate(void)
 /* By the worker alone: CUPTI may block. Calls that begin to be recorded wait for it, at the lock. */
 static void rest(void)
 {
-	if (!sl_gpu_guest.is_on || !begin_following())
+	if (!sl_gpu_guest.is_on || !begin_following(NAPS))
 		return;
 	if (begin_use()) {
 		sl_gpu_guest.call.rest();
@@ -197,12 +199,6 @@ void sl_gpu_look_soon(void)
 }
 
 /* ---- the program's use of CUPTI ---- */
-
-bool sl_gpu_cupti_runs(void)
-{
-	return __atomic_load_n(&sl_gpu_guest.runs, __ATOMIC_ACQUIRE) &&
-	       sl_gpu_guest.pid == sl_proc.pid;
-}
 
 /* Waits while another thread forks. */
 static bool begin_use_soon(void)
@@ -222,12 +218,19 @@ void sl_gpu_yield(void)
 {
 	uint64_t kept;
 
-	if (!sl_gpu_cupti_runs() || !sl_gpu_ring_is_ready() || !begin_following())
+	if (!sl_gpu_owner_is_shim() || sl_gpu_guest.pid != sl_proc.pid ||
+	    sl_tls.cookie == SL_COOKIE_QUIET)
+		return;
+	/* Lent without a record, where this thread has no ring. */
+	sl_gpu_ring_is_ready();
+	if (!begin_following(NAPS_YIELD))
 		return;
 	kept = sl_set_cookie(SL_COOKIE_QUIET);
 	if (begin_use_soon()) {
-		if (__atomic_exchange_n(&sl_gpu_guest.runs, 0, __ATOMIC_ACQ_REL))
+		if (sl_gpu_owner_lend()) {
 			sl_gpu_guest.call.yield(sl_gpu_client());
+			sl_gpu_owner_lent();
+		}
 		end_use();
 	}
 	sl_set_cookie(kept);

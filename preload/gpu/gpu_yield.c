@@ -102,6 +102,7 @@ enum phase {
 static struct sl_cuda_client client;
 static uint64_t kinds[KINDS / 64]; /* atomic: a bit per kind that it has enabled */
 static uint32_t phase;             /* atomic: enum phase */
+static uint32_t calls;             /* atomic: its calls in progress */
 static uint64_t quiet_since;
 static bool had_kinds;
 static bool is_second; /* it uses the other interface */
@@ -122,6 +123,8 @@ bool sl_gpu_client_has_ended(void)
 {
 	uint32_t now = __atomic_load_n(&phase, __ATOMIC_ACQUIRE);
 
+	if (__atomic_load_n(&calls, __ATOMIC_SEQ_CST))
+		return false;
 	return now == DONE || (now == QUIET && sl_mono_ns() - quiet_since > QUIET_NS);
 }
 
@@ -143,8 +146,6 @@ static void set_phase(enum phase to)
 {
 	quiet_since = sl_mono_ns();
 	__atomic_store_n(&phase, to, __ATOMIC_RELEASE);
-	if (to == DONE)
-		sl_gpu_look_soon();
 }
 
 /* After a call that was not the last. A subscription alone has no end in sight. */
@@ -255,11 +256,8 @@ static void begin(const void *caller)
 
 	if (!*client.name)
 		dl_iterate_phdr(find_name, &f);
-	set_phase(BUSY);
-	/* A thread that sets CUPTI up now has seen the client before, or is seen here. */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	sl_gpu_wait_until_loaded();
 	sl_gpu_yield();
+	set_phase(BUSY);
 }
 
 struct params {
@@ -359,7 +357,7 @@ static void note(enum how how, const long *arg)
 }
 
 /* All arguments of these functions are in integer registers, six at most, and pass through as they are. */
-static long call(enum function n, long *arg, const void *caller)
+static long call_one(enum function n, long *arg, const void *caller)
 {
 	long (*real)(long, long, long, long, long, long) = reals[n];
 	enum how how = functions[n].how;
@@ -382,6 +380,22 @@ static long call(enum function n, long *arg, const void *caller)
 	if ((int)result == 0)
 		note(how, arg);
 	errno = error;
+	return result;
+}
+
+static long call(enum function n, long *arg, const void *caller)
+{
+	int error = errno;
+	long result;
+
+	__atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
+	sl_gpu_owner_wait();
+	errno = error;
+	result = call_one(n, arg, caller);
+	/* Before the next call looks: it takes CUPTI back only where no call is in progress. */
+	if (!__atomic_sub_fetch(&calls, 1, __ATOMIC_SEQ_CST) &&
+	    __atomic_load_n(&phase, __ATOMIC_RELAXED) == DONE)
+		sl_gpu_look_soon();
 	return result;
 }
 

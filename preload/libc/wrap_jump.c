@@ -181,7 +181,7 @@ static void *timed_dlopen(const char *path, int flags)
 		sl_stop(&call);
 		sl_leave_path(&call, SL_H_dlopen, SL_INT(rc), false, -1, 0, sl_probed_path(path));
 	}
-	sl_gpu_scan();
+	sl_gpu_scan_all();
 	return rc;
 }
 

@@ -149,6 +149,8 @@ static int subscribe(void **handle, cupti_callback *call, void *data, const char
 	subscriber.call = call;
 	subscriber.data = data;
 	*handle = &subscriber;
+	if (standin_is_shim((void *)call))
+		usleep((useconds_t)standin_env("STANDIN_CUPTI_SLOW_SUBSCRIBE", 0) * 1000);
 	return 0;
 }
 

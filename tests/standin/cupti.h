@@ -12,6 +12,7 @@
  *   STANDIN_CUPTI_DROP=N         every Nth record finds no room
  *   STANDIN_CUPTI_LATE=MS        the last buffer of a forced flush comes that much later, from the worker
  *   STANDIN_CUPTI_UM=N           to count unified memory of other than N devices is wrong
+ *   STANDIN_CUPTI_SLOW_SUBSCRIBE=MS  the shim's subscription takes that long
  *   STANDIN_CUPTI_EARLY=1        to subscribe after cuInit is wrong
  *   STANDIN_CUPTI_FLUSH=MS       a flush takes that long
  *   STANDIN_CUPTI_AHEAD=1        it has the next buffer as soon as one is flushed, for calls that may never come

@@ -26,6 +26,23 @@ is "$(q "$W/first.sqlite" "SELECT count(*) FROM sqlite_master WHERE name = 'CUPT
 is "$(q "$W/later.sqlite" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMSET JOIN CUPTI_ACTIVITY_KIND_RUNTIME USING (correlationId)")" 1 \
 	'later: what it did until then'
 
+# ---- in the middle of a subscription of the shim's, by another thread ----
+
+meanwhile() { # WHEN MS MESSAGES
+	"$B/tests/gpu/rival" $1 >want 2>&1
+	is $? 0 "$1: works untraced"
+	STANDIN_CUPTI_SLOW_SUBSCRIBE=$2
+	export STANDIN_CUPTI_SLOW_SUBSCRIBE
+	profile $1 -t cuda "$B/tests/gpu/rival" $1 >got 2>err
+	is $? 0 "$1: works"
+	unset STANDIN_CUPTI_SLOW_SUBSCRIBE
+	check "$1: same output, the program has CUPTI" diff want got
+	is "$(q "$R" "SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'The program % traces the GPU itself%'")" $3 \
+		"$1: the report says so"
+}
+meanwhile meanwhile 2000 1
+meanwhile again 500 2
+
 # ---- as Kineto does, before and after August 2026 ----
 
 # Fills by step (those of a profile are not seen), work that leads to no call or is of another time, times that are missing.
