@@ -566,7 +566,7 @@ static uint64_t began(const struct view *v, uint32_t kind)
 	}
 }
 
-/* Times of no known clock: CUPTI takes those of calls when they are made, on the clock of the one who has it then. */
+/* Times of no known clock: CUPTI takes those of calls when they are made, on the clock of its owner then. */
 static bool is_programs(const struct view *v, uint32_t kind)
 {
 	uint64_t t, mono;
