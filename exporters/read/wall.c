@@ -170,6 +170,10 @@ int wall_read(sqlite3 *db, const struct db_filter *f, struct wall *w)
 	if (rc == SQLITE_OK)
 		rc = close_end(db, w);
 	cut_to_filter(f, w);
+	w->start = wall_time(w->start);
+	w->end = wall_time(w->end);
+	if (w->end < w->start)
+		w->end = w->start;
 	return rc;
 }
 

@@ -28,6 +28,13 @@ struct wall {
  */
 int wall_read(sqlite3 *db, const struct db_filter *f, struct wall *w);
 
+/* Times of a report may be any number: within these, no difference of two overflows. */
+#define WALL_FAR (INT64_C(1) << 61)
+static inline int64_t wall_time(int64_t t)
+{
+	return t > WALL_FAR ? WALL_FAR : t < -WALL_FAR ? -WALL_FAR : t;
+}
+
 /* The same as a table for queries: temp.wall, one row (start, end, ns), none for WALL_NONE. */
 int wall_table(sqlite3 *db, const struct db_filter *f, struct wall *w);
 

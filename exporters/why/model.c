@@ -17,6 +17,22 @@ int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, const void *))
+{
+	const char *at = list;
+
+	for (size_t i = 1; i < cnt; i++)
+		if (order(at + (i - 1) * size, at + i * size) > 0) {
+			qsort(list, cnt, size, order);
+			return;
+		}
+}
+
+int64_t why_time(sqlite3_stmt *stmt, int column)
+{
+	return wall_time(sqlite3_column_int64(stmt, column));
+}
+
 uint32_t why_number(struct id_map *map, sqlite3_stmt *stmt, int column)
 {
 	long number;
@@ -98,7 +114,7 @@ static bool image_row(struct why_model *m, sqlite3_stmt *stmt)
 	p = &m->processes[number];
 	p->parent = sqlite3_column_int64(stmt, 1) >> 24;
 	if (p->start == WHY_NO_TIME)
-		p->start = sqlite3_column_int64(stmt, 2);
+		p->start = why_time(stmt, 2);
 	p->end = sqlite3_column_type(stmt, 3) == SQLITE_NULL ? INT64_MAX
 							     : sqlite3_column_int64(stmt, 3);
 	p->traced |= sqlite3_column_int(stmt, 4) != 0;
@@ -139,30 +155,22 @@ uint32_t why_model_root(const struct why_model *m)
 
 /* ---- context switches ---- */
 
-static bool add_switch(struct why_thread *t, const struct why_switch *s)
+/* Of the same time, the thread leaves last. */
+static int by_switch(const void *a, const void *b)
 {
-	size_t at = t->switches_cnt;
+	const struct why_switch *x = a, *y = b;
 
-	if (!grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(*t->switches)))
-		return false;
-	/* Rows come nearly in order; of the same time, the thread leaves last. */
-	while (at > 0 &&
-	       (t->switches[at - 1].time > s->time ||
-		(t->switches[at - 1].time == s->time && !t->switches[at - 1].is_in && s->is_in)))
-		at--;
-	memmove(&t->switches[at + 1], &t->switches[at],
-		(t->switches_cnt - at) * sizeof(*t->switches));
-	t->switches[at] = *s;
-	t->switches_cnt++;
-	return true;
+	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+				  : (int)y->is_in - (int)x->is_in;
 }
 
 /* globalTid, start, isSchedIn, threadState */
 static bool switch_row(struct why_model *m, sqlite3_stmt *stmt)
 {
-	uint32_t t = why_model_thread(m, sqlite3_column_int64(stmt, 0));
+	uint32_t number = why_model_thread(m, sqlite3_column_int64(stmt, 0));
+	struct why_thread *t = number == WHY_NONE ? NULL : &m->threads[number];
 	struct why_switch s = {
-		.time = sqlite3_column_int64(stmt, 1),
+		.time = why_time(stmt, 1),
 		.wakeup = WHY_NO_TIME,
 		.waker = WHY_NONE,
 		.is_in = sqlite3_column_int(stmt, 2) != 0,
@@ -171,14 +179,17 @@ static bool switch_row(struct why_model *m, sqlite3_stmt *stmt)
 		.is_on_disk = sqlite3_column_int(stmt, 3) == 3,
 	};
 
-	return t != WHY_NONE && add_switch(&m->threads[t], &s);
+	if (!t || !grow(&t->switches, t->switches_cnt, &t->switches_room, sizeof(s)))
+		return false;
+	t->switches[t->switches_cnt++] = s;
+	return true;
 }
 
 /* globalTid, start, preempted, wakeupTime, wakerTid: joins the switch by thread, time and direction. */
 static bool detail_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	uint32_t number = why_model_find(m, sqlite3_column_int64(stmt, 0));
-	int64_t time = sqlite3_column_int64(stmt, 1);
+	int64_t time = why_time(stmt, 1);
 	bool is_out = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
 	struct why_thread *t;
 	size_t i;
@@ -195,7 +206,7 @@ static bool detail_row(struct why_model *m, sqlite3_stmt *stmt)
 		if (is_out)
 			s->is_preempted = sqlite3_column_int(stmt, 2) != 0;
 		if (sqlite3_column_type(stmt, 3) != SQLITE_NULL)
-			s->wakeup = sqlite3_column_int64(stmt, 3);
+			s->wakeup = why_time(stmt, 3);
 		/* A waker outside of what was recorded gets a number, and no switches. */
 		if (sqlite3_column_type(stmt, 4) != SQLITE_NULL) {
 			int64_t waker = sqlite3_column_int64(stmt, 4);
@@ -216,6 +227,9 @@ static int read_switches(struct why_model *m)
 		      "SELECT globalTid, start, isSchedIn, threadState FROM SCHED_EVENTS "
 		      "WHERE globalTid IS NOT NULL",
 		      switch_row, m);
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		why_sort(m->threads[i].switches, m->threads[i].switches_cnt,
+			 sizeof(struct why_switch), by_switch);
 	if (rc == SQLITE_OK)
 		rc = why_rows(m->db,
 			      "SELECT globalTid, start, preempted, wakeupTime, wakerTid "

@@ -31,18 +31,6 @@ static int by_call(const void *a, const void *b)
 				    : (x->end < y->end) - (x->end > y->end);
 }
 
-static void sort_if_needed(void *list, size_t cnt, size_t size,
-			   int (*order)(const void *, const void *))
-{
-	const char *at = list;
-
-	for (size_t i = 1; i < cnt; i++)
-		if (order(at + (i - 1) * size, at + i * size) > 0) {
-			qsort(list, cnt, size, order);
-			return;
-		}
-}
-
 static bool add_call(struct why_call **list, size_t *cnt, size_t *room, const struct why_call *c)
 {
 	if (!grow(list, *cnt, room, sizeof(**list)))
@@ -56,8 +44,8 @@ static bool call_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	uint32_t number = why_model_thread(m, sqlite3_column_int64(stmt, 1));
 	struct why_call c = {
-		.start = sqlite3_column_int64(stmt, 2),
-		.end = sqlite3_column_int64(stmt, 3),
+		.start = why_time(stmt, 2),
+		.end = why_time(stmt, 3),
 		.name = why_number(&m->names, stmt, 4),
 		.stack = why_number(&m->stacks, stmt, 5),
 		.object = why_number(&m->objects, stmt, 6),
@@ -81,11 +69,11 @@ static bool call_row(struct why_model *m, sqlite3_stmt *stmt)
 	}
 }
 
-/* id, globalTid, start, till, periodic, stack */
+/* globalTid, start, periodic, stack */
 static bool sample_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	uint32_t number = why_model_thread(m, sqlite3_column_int64(stmt, 0));
-	struct why_sample s = {sqlite3_column_int64(stmt, 1), why_number(&m->stacks, stmt, 3)};
+	struct why_sample s = {why_time(stmt, 1), why_number(&m->stacks, stmt, 3)};
 	struct why_thread *t;
 
 	if (number == WHY_NONE)
@@ -119,11 +107,11 @@ static void keep_outermost(struct why_call *list, size_t *cnt)
 
 static void sort_thread(struct why_thread *t)
 {
-	sort_if_needed(t->calls, t->calls_cnt, sizeof(*t->calls), by_call);
-	sort_if_needed(t->gpu, t->gpu_cnt, sizeof(*t->gpu), by_call);
-	sort_if_needed(t->system, t->system_cnt, sizeof(*t->system), by_call);
-	sort_if_needed(t->samples, t->samples_cnt, sizeof(*t->samples), by_time);
-	sort_if_needed(t->offs, t->offs_cnt, sizeof(*t->offs), by_time);
+	why_sort(t->calls, t->calls_cnt, sizeof(*t->calls), by_call);
+	why_sort(t->gpu, t->gpu_cnt, sizeof(*t->gpu), by_call);
+	why_sort(t->system, t->system_cnt, sizeof(*t->system), by_call);
+	why_sort(t->samples, t->samples_cnt, sizeof(*t->samples), by_time);
+	why_sort(t->offs, t->offs_cnt, sizeof(*t->offs), by_time);
 	keep_outermost(t->calls, &t->calls_cnt);
 	keep_outermost(t->gpu, &t->gpu_cnt);
 	keep_outermost(t->system, &t->system_cnt);
@@ -135,8 +123,8 @@ static void sort_thread(struct why_thread *t)
 static bool op_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	struct why_op o = {
-		.start = sqlite3_column_int64(stmt, 0),
-		.end = sqlite3_column_int64(stmt, 1),
+		.start = why_time(stmt, 0),
+		.end = why_time(stmt, 1),
 		.device = (uint32_t)sqlite3_column_int(stmt, 2),
 		.stream = (uint32_t)sqlite3_column_int(stmt, 3),
 		.launch = (uint32_t)sqlite3_column_int64(stmt, 4),
@@ -215,8 +203,8 @@ static bool is_socket(const char *path)
 static bool send_row(struct why_model *m, sqlite3_stmt *stmt)
 {
 	struct why_send s = {
-		.start = sqlite3_column_int64(stmt, 1),
-		.end = sqlite3_column_int64(stmt, 2),
+		.start = why_time(stmt, 1),
+		.end = why_time(stmt, 2),
 		.thread = why_model_find(m, sqlite3_column_int64(stmt, 0)),
 		.object = why_number(&m->objects, stmt, 3),
 	};
@@ -266,7 +254,7 @@ int why_read_calls(struct why_model *m)
 		return rc;
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		sort_thread(&m->threads[i]);
-	sort_if_needed(m->ops, m->ops_cnt, sizeof(*m->ops), by_time);
-	sort_if_needed(m->sends, m->sends_cnt, sizeof(*m->sends), by_time);
+	why_sort(m->ops, m->ops_cnt, sizeof(*m->ops), by_time);
+	why_sort(m->sends, m->sends_cnt, sizeof(*m->sends), by_time);
 	return find_launches(m) ? SQLITE_OK : SQLITE_NOMEM;
 }

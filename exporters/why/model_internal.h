@@ -10,6 +10,10 @@ typedef bool why_row(struct why_model *m, sqlite3_stmt *stmt);
 int why_rows(sqlite3 *db, const char *sql, why_row *row, struct why_model *m);
 /* The number of the id in a column; WHY_NONE for NULL. */
 uint32_t why_number(struct id_map *map, sqlite3_stmt *stmt, int column);
+/* Rows come in order, nearly always. */
+void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, const void *));
+/* The time in a column, within WALL_FAR. */
+int64_t why_time(sqlite3_stmt *stmt, int column);
 uint32_t why_model_process(struct why_model *m, int64_t pid);
 
 /* model_calls.c: calls, samples, GPU work. */
