@@ -104,6 +104,10 @@ static void add_leaf(struct walk *w, const struct at *at, const struct why_cause
 
 	if (ns <= 0)
 		return;
+	if (w->span) {
+		w->span(w->span_ctx, cause, ns);
+		return;
+	}
 	if (!room_for_leaf(w)) {
 		w->is_short = true;
 		return;
@@ -331,43 +335,56 @@ static bool can_follow(const struct walk *w, uint32_t waker, uint32_t thread, in
 	       w->m->threads[waker].birth < end;
 }
 
+void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake)
+{
+	const struct why_thread *t = &w->m->threads[thread];
+	const struct why_switch *back = i + 1 < t->switches_cnt ? &t->switches[i + 1] : NULL;
+	int64_t left = t->switches[i].time;
+
+	*wake = (struct why_wake){.waker = back ? back->waker : WHY_NONE, .edge_sure = SURE};
+	wake->cause = cause_of_wait(w, t, left, t->switches[i].is_on_disk, &wake->sure);
+	wake->woken = !back                         ? INT64_MAX
+		      : back->wakeup != WHY_NO_TIME ? later(left, back->wakeup)
+						    : back->time;
+	if (wake->waker == WHY_NONE && back &&
+	    (wake->cause.reason == WHY_SOCKET || wake->cause.reason == WHY_POLL)) {
+		wake->waker = sender(w, thread, wake->woken);
+		wake->edge_sure = MATCHED;
+	}
+	if (wake->waker == WHY_NONE && wake->cause.reason == WHY_GIL) {
+		wake->waker = gil_holder(w, t, i);
+		wake->edge_sure = MATCHED;
+	}
+	if (wake->cause.reason == WHY_SLEEP || !can_follow(w, wake->waker, thread, wake->woken))
+		wake->waker = WHY_NONE;
+}
+
 /* [@from, @to) of the wait that begins with switch @i. */
 static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, int64_t to)
 {
-	const struct why_thread *t = &w->m->threads[at->thread];
-	const struct why_switch *back = i + 1 < t->switches_cnt ? &t->switches[i + 1] : NULL;
-	int64_t left = t->switches[i].time;
-	double sure;
-	struct why_cause cause = cause_of_wait(w, t, left, t->switches[i].is_on_disk, &sure);
-	int64_t woken = back && back->wakeup != WHY_NO_TIME ? later(left, back->wakeup) : to;
-	uint32_t waker = back ? back->waker : WHY_NONE;
+	struct why_cause cause;
+	struct why_wake wake;
 	struct at next = *at;
-	int64_t begin;
+	int64_t begin, woken;
 
-	if (waker == WHY_NONE && back && (cause.reason == WHY_SOCKET || cause.reason == WHY_POLL)) {
-		waker = sender(w, at->thread, woken);
-		next.sure *= MATCHED;
-	}
-	if (waker == WHY_NONE && cause.reason == WHY_GIL) {
-		waker = gil_holder(w, t, i);
-		next.sure *= MATCHED;
-	}
-	woken = later(from, earlier(woken, to));
-	if (cause.reason == WHY_SLEEP || !can_follow(w, waker, at->thread, woken) ||
-	    at->depth >= DEPTH_MAX) {
-		add_leaf(w, at, &cause, to - from, sure);
+	walk_wake(w, at->thread, i, &wake);
+	cause = wake.cause;
+	if (wake.waker == WHY_NONE || at->depth >= DEPTH_MAX || w->span) {
+		add_leaf(w, at, &cause, to - from, wake.sure);
 		return;
 	}
+	woken = later(from, earlier(wake.woken, to));
 	/* The waker cannot be blamed for the time before it was there. */
-	begin = earlier(woken, later(from, w->m->threads[waker].birth));
-	add_leaf(w, at, &cause, begin - from, sure);
+	begin = earlier(woken, later(from, w->m->threads[wake.waker].birth));
+	add_leaf(w, at, &cause, begin - from, wake.sure);
+	next.sure *= wake.edge_sure;
 	next.hop = add_hop(w, at, &cause);
-	next.thread = waker;
+	next.thread = wake.waker;
 	next.depth++;
 	cover(w, next, begin, woken);
 	/* Until a CPU was free again. */
 	cause.reason = WHY_NO_CPU;
-	add_leaf(w, at, &cause, to - woken, sure);
+	add_leaf(w, at, &cause, to - woken, wake.sure);
 }
 
 /* [@from, @to) of the piece that begins with switch @i. */
@@ -508,6 +525,16 @@ static void cover(struct walk *w, struct at at, int64_t from, int64_t to)
 	}
 	if (x < to)
 		states(w, &at, x, to);
+}
+
+void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_span *span, void *ctx)
+{
+	struct at at = {.thread = thread, .sure = SURE};
+
+	w->span = span;
+	w->span_ctx = ctx;
+	states(w, &at, from, to);
+	w->span = NULL;
 }
 
 int walk_run(struct walk *w, const struct why_model *m, uint32_t focus, int64_t from, int64_t to)

@@ -37,6 +37,17 @@ struct why_leaf {
 	double sure; /* of 0..1: share of ns that was reached over measured edges and has a measured reason */
 };
 
+/* What ended a wait. */
+struct why_wake {
+	struct why_cause cause;
+	double sure;      /* of the cause */
+	double edge_sure; /* of the waker */
+	int64_t woken;    /* when the thread had become runnable; INT64_MAX: it never came back */
+	uint32_t waker;   /* whose doing the wait is; WHY_NONE: a timer's, or not known */
+};
+
+typedef void walk_span(void *ctx, const struct why_cause *cause, int64_t ns);
+
 struct walk {
 	const struct why_model *m;
 	struct places places;
@@ -47,11 +58,18 @@ struct walk {
 	uint8_t *reason_of; /* by number of a name: enum why_reason + 1, WHY_IO; 0: not looked up */
 	uint8_t *object_is; /* likewise by number of an object */
 	int64_t longest_op;
+	walk_span *span; /* of walk_own() */
+	void *span_ctx;
 	bool is_short; /* of memory */
 };
 
 /* Covers [@from, @to) of thread @focus. SQLite's result code. */
 int walk_run(struct walk *w, const struct why_model *m, uint32_t focus, int64_t from, int64_t to);
+/* Of the wait that begins with switch @i of @thread. */
+void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake);
+/* Calls @span for each part of [@from, @to) of what @thread did itself, in order; no wait is followed. After walk_run(). */
+void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_span *span,
+	      void *ctx);
 void walk_free(struct walk *w);
 
 const char *why_reason_text(uint32_t reason);
