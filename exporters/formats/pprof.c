@@ -167,11 +167,24 @@ static uint64_t put_mapping(struct pprof *p, const struct module *mod)
 	return p->mapping_cnt;
 }
 
+/* A file of which it is not known where it was mapped. */
+static uint64_t loose_mapping(struct pprof *p, const char *module)
+{
+	uint64_t *at = tl_map_at(&p->loose, intern_hash(3, module, strlen(module)), true);
+
+	if (at && !*at) {
+		char *path = strdup(module);
+
+		*at = path ? put_mapping(p, &(struct module){.path = path}) : 0;
+		free(path);
+	}
+	p->failed |= !at || !*at;
+	return at ? *at : 0;
+}
+
 /* 0: code that is in no file. */
 static uint64_t mapping_of(struct pprof *p, const struct stack_frame *f)
 {
-	uint64_t *at;
-
 	if (!*f->module || (f->kind != FRAME_NATIVE && f->kind != FRAME_KERNEL))
 		return 0;
 	for (size_t i = 0; i < p->module_cnt; i++) {
@@ -184,15 +197,7 @@ static uint64_t mapping_of(struct pprof *p, const struct stack_frame *f)
 			mod->id = put_mapping(p, mod);
 		return mod->id;
 	}
-	at = tl_map_at(&p->loose, intern_hash(3, f->module, strlen(f->module)), true);
-	if (at && !*at) {
-		char *path = strdup(f->module);
-
-		*at = path ? put_mapping(p, &(struct module){.path = path}) : 0;
-		free(path);
-	}
-	p->failed |= !at || !*at;
-	return at ? *at : 0;
+	return loose_mapping(p, f->module);
 }
 
 /* @cnt frames at one address: all but the last are inlined. */
@@ -334,6 +339,30 @@ static int read_modules(struct pprof *p)
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
+/* Readers take the first mapping for the program: what the root process ran last. */
+static void put_program(struct pprof *p)
+{
+	sqlite3_stmt *stmt = NULL;
+	const char *exe = NULL;
+
+	if (sqlite3_prepare_v2(p->w.db,
+			       "SELECT exe FROM SL_PROCESS_TREE WHERE exe LIKE '/%' AND traced "
+			       "AND globalPid = (SELECT globalPid FROM SL_PROCESS_TREE WHERE "
+			       "traced ORDER BY start LIMIT 1) ORDER BY start DESC LIMIT 1",
+			       -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		exe = (const char *)sqlite3_column_text(stmt, 0);
+	for (size_t i = 0; exe && i < p->module_cnt; i++) {
+		if (strcmp(p->module[i].path, exe) == 0) {
+			p->module[i].id = put_mapping(p, &p->module[i]);
+			exe = NULL;
+		}
+	}
+	if (exe)
+		loose_mapping(p, exe);
+	sqlite3_finalize(stmt);
+}
+
 /* What was asked for; else what there is. Samples also as time, where it is known how much of it each stands for. */
 static void choose_columns(struct pprof *p, const struct export_job *job, int64_t period)
 {
@@ -398,6 +427,7 @@ static int run(struct export_job *job, char *why, size_t why_len)
 		rate = number(&p, "SELECT CAST(value AS INTEGER) FROM META_DATA_CAPTURE WHERE "
 				  "name = 'LINUX_PERF_OPTIONS:SAMPLING_FREQUENCY'");
 		put_head(&p, job, rate > 0 ? 1000000000 / rate : 0);
+		put_program(&p);
 		for (size_t i = 0; i < p.w.entry_cnt && !p.failed; i++)
 			put_sample(&p, &p.w.entry[i]);
 	}

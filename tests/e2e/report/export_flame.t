@@ -124,6 +124,14 @@ default cpu time 1700000000000000000 duration 100000' 'pprof: types, totals'
 		'10500 /opt/torch/lib/libtorch_cpu.so: inner<int> gemm.h:7 < at::native::gemm gemm.cpp:70
 0 -: train /home/eva/train.py:11
 7f0000001234 /opt/lib/libfoo.so: [libfoo.so] :0' 'pprof: inlined functions, lines, addresses'
+	for exe in /usr/bin/python3.11 /opt/app; do # one of the files in stacks; one in none
+		cp chains.sqlite program.sqlite
+		sqlite3 program.sqlite "INSERT INTO SL_PROCESS_TREE(globalPid, start, kind, traced, exe) VALUES
+			(1 << 48, 0, 2, 0, '/bin/launcher'), (1 << 24, 1, 2, 1, '/bin/sh'), (1 << 24, 2, 2, 1, '$exe'), (2 << 24, 3, 2, 1, '/bin/child')"
+		ex pprof -f true -o program.pb.gz program.sqlite
+		is "$(pp program.pb.gz mappings | sed -n '1s/[^ ]* \([^ ]*\).*/\1/p')" "$exe" 'pprof: the first file is the program'
+		is "$(pp program.pb.gz mappings | sort | uniq -d)" '' 'pprof: and is there once'
+	done
 	ex pprof --flame=gpu,cpu -o two.pb.gz nsys.sqlite
 	is "$(pp two.pb.gz types | grep -v default)" 'samples count 9
 cpu nanoseconds 9000000
