@@ -128,8 +128,11 @@ enum tl_activity {
 	TL_ACT_OVERHEAD = 1u << 14,   /* the profiler's and CUDA's own */
 	TL_ACT_DIAGNOSTIC = 1u << 15, /* what the tracer had to say, losses */
 	TL_ACT_ALL = (1u << 16) - 1,
-	/* What a viewer starts with: all but the projection of ranges, which shows them twice. */
-	TL_ACT_DEFAULT = TL_ACT_ALL & ~TL_ACT_NVTX_KERNEL,
+	/*
+	 * What a viewer starts with: all but the projection of ranges, which shows them twice, and waits for the
+	 * GPU, which readers of such files take for its work.
+	 */
+	TL_ACT_DEFAULT = TL_ACT_ALL & ~(TL_ACT_NVTX_KERNEL | TL_ACT_GPU_SYNC),
 };
 
 struct tl_activity_name {
@@ -159,6 +162,7 @@ struct tl_event {
 	/*
 	 * An arrow leads from the event with flow_out to those with the same flow_in. Only where GPU work for
 	 * the call is in what is exported (flow_out), and the call came by before (flow_in). 0: none; below 2^53.
+	 * It is the correlation id, unless another process has work with the same.
 	 */
 	uint64_t flow_out, flow_in;
 	uint32_t arg_cnt;

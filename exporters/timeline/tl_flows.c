@@ -4,6 +4,9 @@
  * Correlation ids count up from 1 within a process, so a bit for each is little even for many millions, and
  * pages of bits that are made on demand cope with ids from the middle of a long run. Only calls that started
  * several pieces of work (graphs) are counted.
+ *
+ * Readers of traces join by the correlation id itself, so a flow has it as its id; only where two processes have
+ * work with the same id, which happens in nsys's reports, one of them has a number of the process above it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +28,7 @@ struct tl_flows {
 	struct tl_map pages;   /* (process, id >> PAGE_BITS) -> struct page * */
 	struct tl_map several; /* flow -> pieces of work, where more than one */
 	int64_t only_process;  /* of GPU work that has none */
+	uint64_t *above; /* by number of the process: what its ids have above 32 bits outside */
 	/* Found last: a few processes take turns, and ids of each come in order. */
 	struct {
 		int64_t global;
@@ -53,7 +57,7 @@ static uint64_t process_of(struct tl_flows *f, int64_t global, bool add)
 	return *number;
 }
 
-/* 0 where the numbers exceed what JavaScript represents exactly: such a flow is left out. */
+/* As the maps have it: the number of the process above the id. 0: a flow that is left out. */
 static uint64_t flow_of(struct tl_flows *f, int64_t global, int64_t correlation, bool add)
 {
 	uint64_t process;
@@ -140,6 +144,106 @@ static void find_process(struct tl_flows *f, sqlite3 *db)
 	sqlite3_finalize(stmt);
 }
 
+/* ---- ids as others see them ---- */
+
+#define ABOVE_MAX ((uint64_t)1 << 21) /* or ids exceed what JavaScript represents exactly */
+
+struct span {
+	uint64_t ids; /* which: id >> PAGE_BITS, with what the process has above 32 bits */
+	uint64_t number;
+	const struct page *page;
+};
+
+static int by_ids(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->ids != y->ids)
+		return x->ids < y->ids ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Which processes have ids that a process with a smaller number has, too. */
+static void mark_shared(const struct span *span, size_t cnt, bool *shared)
+{
+	uint64_t taken[PAGE_WORDS];
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (i == 0 || span[i].ids != span[i - 1].ids)
+			memset(taken, 0, sizeof(taken));
+		for (size_t w = 0; w < PAGE_WORDS && !shared[span[i].number]; w++)
+			shared[span[i].number] = (taken[w] & span[i].page->work[w]) != 0;
+		for (size_t w = 0; w < PAGE_WORDS && !shared[span[i].number]; w++)
+			taken[w] |= span[i].page->work[w];
+	}
+}
+
+static int find_shared(struct tl_flows *f, bool *shared)
+{
+	struct span *span = calloc(f->pages.cnt + 1, sizeof(*span));
+	size_t cnt = 0;
+
+	for (size_t i = 0; span && i < f->pages.size; i++) {
+		uint64_t key = f->pages.slot[i].key, number = key >> (32 - PAGE_BITS);
+
+		if (!f->pages.slot[i].used || !f->pages.slot[i].value)
+			continue;
+		span[cnt++] = (struct span){
+			f->above[number] << 32 | (key & ((1u << (32 - PAGE_BITS)) - 1)), number,
+			(const struct page *)(uintptr_t)f->pages.slot[i].value};
+	}
+	if (span) {
+		qsort(span, cnt, sizeof(*span), by_ids);
+		mark_shared(span, cnt, shared);
+	}
+	free(span);
+	return span ? 0 : -1;
+}
+
+static uint64_t outside(const struct tl_flows *f, uint64_t flow)
+{
+	uint64_t above = f->above[flow >> 32];
+
+	return above < ABOVE_MAX ? above << 32 | (uint32_t)flow : 0;
+}
+
+static int name_ids(struct tl_flows *f)
+{
+	bool *shared = calloc(f->processes.cnt + 1, sizeof(*shared));
+	struct tl_map several = {0};
+	uint64_t most = 0;
+	int rc;
+
+	f->above = calloc(f->processes.cnt + 1, sizeof(*f->above));
+	rc = shared && f->above ? 0 : -1;
+	for (size_t i = 0; rc == 0 && i < f->processes.size; i++) {
+		const struct tl_map_slot *slot = &f->processes.slot[i];
+
+		if (!slot->used)
+			continue;
+		f->above[slot->value] = slot->key & 0xFFFFFF;
+		most = f->above[slot->value] > most ? f->above[slot->value] : most;
+	}
+	if (rc == 0)
+		rc = find_shared(f, shared);
+	for (size_t n = 1; rc == 0 && n <= f->processes.cnt; n++)
+		if (shared[n])
+			f->above[n] = most + n;
+	for (size_t i = 0; rc == 0 && i < f->several.size; i++) {
+		const struct tl_map_slot *slot = &f->several.slot[i];
+		uint64_t *at = slot->used ? tl_map_at(&several, outside(f, slot->key), true) : NULL;
+
+		if (at)
+			*at = slot->value;
+		else if (slot->used)
+			rc = -1;
+	}
+	tl_map_free(&f->several);
+	f->several = several;
+	free(shared);
+	return rc;
+}
+
 struct tl_flows *tl_flows_new(sqlite3 *db, uint32_t activities)
 {
 	struct tl_flows *f = calloc(1, sizeof(*f));
@@ -154,7 +258,7 @@ struct tl_flows *tl_flows_new(sqlite3 *db, uint32_t activities)
 		    sqlite3_table_column_metadata(db, "main", d->table, NULL, NULL, NULL, NULL,
 						  NULL, NULL) == SQLITE_OK)
 			rc = add_work(f, db, d->table);
-	if (rc == 0)
+	if (rc == 0 && name_ids(f) == 0)
 		return f;
 	tl_flows_free(f);
 	return NULL;
@@ -175,6 +279,7 @@ void tl_flows_free(struct tl_flows *f)
 	tl_map_free(&f->processes);
 	tl_map_free(&f->pages);
 	tl_map_free(&f->several);
+	free(f->above);
 	free(f);
 }
 
@@ -186,7 +291,7 @@ uint64_t tl_flow_out(struct tl_flows *f, int64_t global, int64_t correlation)
 	if (!page || !test_bit(page->work, flow))
 		return 0;
 	set_bit(page->call, flow);
-	return flow;
+	return outside(f, flow);
 }
 
 uint64_t tl_flow_in(struct tl_flows *f, int64_t global, int64_t correlation)
@@ -194,7 +299,7 @@ uint64_t tl_flow_in(struct tl_flows *f, int64_t global, int64_t correlation)
 	uint64_t flow = flow_of(f, global, correlation, false);
 	struct page *page = flow ? page_of(f, flow, false) : NULL;
 
-	return page && test_bit(page->call, flow) ? flow : 0;
+	return page && test_bit(page->call, flow) ? outside(f, flow) : 0;
 }
 
 uint32_t tl_flow_count(struct tl_flows *f, uint64_t flow)

@@ -388,6 +388,10 @@ static bool get_arg(struct tl_run *r, struct tl_source *s, const struct tl_arg_d
 		a->text =
 			tl_name_enum(r->names, d->at, d->table, sqlite3_column_int64(s->stmt, col));
 		return true;
+	case 'w': /* nothing is moved in no time: Kineto has no number either */
+		a->kind = TL_REAL;
+		a->real = s->dur > 0 ? (double)num / (double)s->dur : 0;
+		return s->dur > 0;
 	case 'r':
 		a->kind = TL_REAL;
 		a->real = sqlite3_column_double(s->stmt, col);

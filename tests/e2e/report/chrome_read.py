@@ -61,6 +61,12 @@ def check(path):
     events = trace['traceEvents']
     process, _ = names(events)
     open_ends, order, arrows = collections.defaultdict(list), None, {}
+    at, shared = {}, collections.defaultdict(set)
+    for e in events:
+        if e['ph'] in 'BX' and 'correlation' in e.get('args', {}):
+            at[e['pid'], e['tid'], e['ts']] = e['args']['correlation']
+            if e['cat'] in ('kernel', 'gpu_memcpy', 'gpu_memset'):
+                shared[e['args']['correlation']].add(e['pid'])
     for e in events:
         if not isinstance(e['pid'], int) or ('tid' in e and not isinstance(e['tid'], int)):
             wrong.append(f'pid or tid is no integer: {e}')
@@ -85,7 +91,11 @@ def check(path):
             if stack and (flat or end > stack[-1]):
                 wrong.append(f'does not nest: {e}')
             stack.append(end)
-        elif e['ph'] == 's':
+        # Readers (TraceLens) join by the correlation id itself; several processes may share one.
+        if e['ph'] in 'sf' and e['id'] != (correlation := at.get((e['pid'], e['tid'], e['ts']))):
+            if len(shared[correlation]) < 2:
+                wrong.append(f'an arrow whose id is not the correlation id {correlation}: {e}')
+        if e['ph'] == 's':
             if e['id'] in arrows:
                 wrong.append(f'two arrows of one id: {e}')
             arrows[e['id']] = e

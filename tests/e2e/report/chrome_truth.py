@@ -75,6 +75,12 @@ def args(r, *fields):
 rows = []
 
 
+def bandwidth(r):
+    """As Kineto has it; nothing is moved in no time."""
+    ns = r['end'] - r['start'] if r['end'] is not None else 0
+    return {'memory bandwidth (GB/s)': f'{r["bytes"] / ns:.9g}'} if ns > 0 else {}
+
+
 def slice_(r, cat, name, where, more):
     end = r['end']
     if end is None:
@@ -124,10 +130,11 @@ for r in table('CUPTI_ACTIVITY_KIND_MEMCPY'):
                 'graph node?graphNodeId')
     if r['migrationCause'] is not None:
         more['migration cause'] = labels['ENUM_CUDA_UNIF_MEM_MIGRATION'].get(r['migrationCause'])
+    more.update(bandwidth(r))
     work.append((r, 'gpu_memcpy', f'Memcpy {COPY[r["copyKind"]]} ({MEM[r["srcKind"]]} -> {MEM[r["dstKind"]]})', more))
 for r in table('CUPTI_ACTIVITY_KIND_MEMSET'):
     work.append((r, 'gpu_memset', f'Memset ({MEM[r["memKind"]]})',
-                 args(r, *PLACE, 'bytes=bytes', 'value=value', 'graph node?graphNodeId')))
+                 {**args(r, *PLACE, 'bytes=bytes', 'value=value', 'graph node?graphNodeId'), **bandwidth(r)}))
 for r in table('CUPTI_ACTIVITY_KIND_GRAPH_TRACE'):
     work.append((r, 'kernel', 'CUDA graph', args(r, *PLACE, 'graph=graphId', 'graph exec=graphExecId')))
 for r, cat, name, more in work:
@@ -179,6 +186,9 @@ for r in table('DIAGNOSTIC_EVENT'):
 
 
 def plain(row):
+    # Digits beyond the ninth are a matter of the printer.
+    if isinstance(row[-1], dict) and 'memory bandwidth (GB/s)' in row[-1]:
+        row[-1]['memory bandwidth (GB/s)'] = f'{float(row[-1]["memory bandwidth (GB/s)"]):.9g}'
     return json.dumps([re.sub(r', lane \d+$', '', x) if isinstance(x, str) else x for x in row], sort_keys=True)
 
 

@@ -28,7 +28,17 @@ print(sorted({e.get("cat", e["ph"]) for e in json.load(open("part.json"))["trace
 	"['M', 'ac2g', 'cuda_driver', 'cuda_runtime', 'kernel']" '--activities'
 ex -t chrome -a kernel -o - small.sqlite >part.json
 is "$(grep -c '"ph":"[sf]"' part.json)" 0 'no arrows where only one end is exported'
-ex -t chrome -o - small.sqlite | cmp -s - part.json && result 1 'default activities' || result 0 'default activities'
+ex -t chrome -o - small.sqlite >part.json
+is "$("$PY" -c '
+import json
+have = {e.get("cat", "") for e in json.load(open("part.json"))["traceEvents"]}
+print("kernel" in have, "osrt" in have, have & {"cuda_sync", "gpu_user_annotation"})')" 'True True set()' \
+	'by default no waits for the GPU, which HTA counts as its work'
+ex -t chrome -a kernel,cuda-api small.sqlite -o shared.json
+is "$("$PY" -c '
+import json
+events = json.load(open("shared.json"))["traceEvents"]
+print(sorted((e["pid"], e["id"]) for e in events if e["ph"] == "s"))')" '[(100, 1)]' 'the id of an arrow is the correlation id'
 ex -t chrome -a osrt --ts-shift=5000 -o - small.sqlite | grep -q '"ts":0.000,"dur":1.000.*"name":"read"'
 is $? 0 '--ts-shift'
 ex -t chrome -a nvtx --ts-normalize=true -o - small.sqlite | grep -q '"ts":1001.000,"dur":8.000'
@@ -227,6 +237,6 @@ sqlite3 many.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
 is "$("$PY" -c 'import json
 e = json.load(open("many.json"))["traceEvents"]
 s, f = ({x["id"]: x["pid"] for x in e if x["ph"] == p} for p in "sf")
-print(len(s), len(f), s.keys() == f.keys())')" '3 3 True' 'arrows of the second and third process'
+print(len(f), s.keys() == f.keys(), [x >> 32 for x in sorted(s)], {x & 0xFFFFFFFF for x in s})')" '3 True [0, 1, 2] {5}' 'arrows of the second and third process'
 
 done_testing
