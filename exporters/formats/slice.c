@@ -395,6 +395,27 @@ static int drop_if_broken(struct slice *s, const char *view)
 	return rc;
 }
 
+/* A copy is for readers of nsys's databases, too, some of which list tables alone: there the view is a table, as nsys has it. */
+static int make_sampled(struct slice *s)
+{
+	static const char sql[] =
+		"CREATE TABLE SL_SLICE_SAMPLED(id INTEGER NOT NULL, symbol INTEGER NOT NULL, "
+		"module INTEGER NOT NULL, kernelMode INTEGER, thumbCode INTEGER, unresolved "
+		"INTEGER, "
+		"specialEntry INTEGER, originalIP INTEGER, unwindMethod INTEGER, "
+		"stackDepth INTEGER NOT NULL, file INTEGER, line INTEGER);"
+		"INSERT INTO SL_SLICE_SAMPLED SELECT id, symbol, module, kernelMode, thumbCode, "
+		"unresolved, specialEntry, originalIP, unwindMethod, stackDepth, file, line "
+		"FROM SAMPLING_CALLCHAINS;"
+		"DROP VIEW SAMPLING_CALLCHAINS;"
+		"PRAGMA legacy_alter_table = ON;" /* views of users that name it stay as they are */
+		"ALTER TABLE SL_SLICE_SAMPLED RENAME TO SAMPLING_CALLCHAINS;"
+		"PRAGMA legacy_alter_table = OFF;"
+		"CREATE INDEX SL_SAMPLING_CALLCHAINS_id ON SAMPLING_CALLCHAINS(id)";
+
+	return has_view(s, "SAMPLING_CALLCHAINS") ? slice_exec(s, sql) : 0;
+}
+
 /* What users have added; what does not fit any more (a table is left out) is left out too. */
 static int copy_others(struct slice *s)
 {
@@ -467,6 +488,8 @@ static int copy(struct slice *s)
 		if (rc == 0 && has_view(s, "SAMPLING_CALLCHAINS"))
 			rc = drop_if_broken(s, "SAMPLING_CALLCHAINS");
 	}
+	if (rc == 0)
+		rc = make_sampled(s);
 	if (rc == 0 && wanted.failed) {
 		snprintf(s->why, s->why_len, "out of memory");
 		rc = -1;

@@ -212,11 +212,18 @@ is "$(sqlite3 part.sqlite "SELECT (SELECT group_concat(DISTINCT id) FROM SL_STAC
 	'2|3,7,9|1|3|1' 'only stacks, frames and texts that are referred to'
 is "$(sqlite3 chains.sqlite 'SELECT start, end FROM SL_MODULES')" "$("$BIN" export -q -f true --ts-shift=1000 -o moved.sqlite chains.sqlite
 	sqlite3 moved.sqlite 'SELECT start, end FROM SL_MODULES')" 'addresses are no times'
-is "$(sqlite3 moved.sqlite 'SELECT count(*) FROM SAMPLING_CALLCHAINS')" "$(sqlite3 chains.sqlite 'SELECT count(*) FROM SAMPLING_CALLCHAINS')" 'the view is there'
+is "$(sqlite3 moved.sqlite 'SELECT count(*) FROM SAMPLING_CALLCHAINS')" "$(sqlite3 chains.sqlite 'SELECT count(*) FROM SAMPLING_CALLCHAINS')" 'stacks of samples are there'
+is "$(sqlite3 moved.sqlite "SELECT type FROM sqlite_master WHERE tbl_name = 'SAMPLING_CALLCHAINS' ORDER BY type")" 'index
+table' 'as a table, as nsys has it'
+is "$(sqlite3 moved.sqlite 'SELECT * FROM SAMPLING_CALLCHAINS ORDER BY id, stackDepth')" "$(
+	sqlite3 chains.sqlite 'SELECT * FROM SAMPLING_CALLCHAINS ORDER BY id, stackDepth')" 'frame by frame'
+"$BIN" export -q -f true --time=1.2us-1.35us -o again.sqlite moved.sqlite
+is "$(sqlite3 again.sqlite 'SELECT DISTINCT id FROM SAMPLING_CALLCHAINS ORDER BY id' | paste -sd, -)" 2,3 \
+	'and a part of a copy has those of its samples'
 "$BIN" export -q -f true --tables=OSRT_API -o few.sqlite chains.sqlite
 is "$(sqlite3 few.sqlite "SELECT count(*) FROM sqlite_master WHERE type = 'view'")" 0 'but not without its tables'
 "$BIN" export -q -f true --lazy=false -o eager.sqlite chains.sqlite
-is "$(sqlite3 eager.sqlite 'SELECT count(*) > 0 FROM SAMPLING_CALLCHAINS')" 1 'all tables, and the view'
+is "$(sqlite3 eager.sqlite 'SELECT count(*) > 0 FROM SAMPLING_CALLCHAINS')" 1 'all tables, and stacks of samples'
 cp nsys.sqlite bare.sqlite
 sqlite3 bare.sqlite 'DROP TABLE SAMPLING_CALLCHAINS'
 "$BIN" export -q -f true --lazy=false -o eager.sqlite bare.sqlite
