@@ -1,0 +1,38 @@
+#!/bin/sh
+# build.sh OUT [check] - the page of `sightline view`: bundles src/ into OUT/{index.html,app.css,app.js,sql.js,license.txt}.
+# The libraries come from the npm registry, pinned by package-lock.json, without scripts of
+# theirs. The same input gives the same bytes. With "check": the types only.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1/npm"
+out=$(cd "$1" && pwd)
+npm=$out/npm
+
+# The sources are copied beside node_modules: the resolver looks upwards from the file that imports.
+if ! cmp -s "$here/package-lock.json" "$npm/installed.json" || [ ! -d "$npm/node_modules" ]; then
+	cp "$here/package.json" "$here/package-lock.json" "$npm"
+	(cd "$npm" && "${NPM:-npm}" ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1) || exit 3
+	cp "$here/package-lock.json" "$npm/installed.json"
+fi
+rm -rf "$npm/src"
+cp -R "$here/src" "$here/tsconfig.json" "$npm"
+cd "$npm"
+if [ "${2-}" = check ]; then
+	exec node_modules/.bin/tsc --noEmit -p .
+fi
+bundle() { # SOURCE RESULT: the console is a script of its own, which the page imports when it is opened
+	node_modules/.bin/esbuild "src/$1" --bundle --format=esm --target=es2022 --minify --legal-comments=none \
+		--jsx=automatic --jsx-import-source=preact --charset=utf8 --external:./sql.js --log-level=warning --outfile="$out/$2"
+}
+bundle main.tsx app.js
+bundle console/sql.ts sql.js
+node_modules/.bin/esbuild --loader=css --minify --log-level=warning <src/style.css >"$out/app.css"
+cp src/index.html "$out/index.html"
+for folder in node_modules/*/ node_modules/@*/*/; do
+	case $folder in node_modules/esbuild/ | node_modules/@esbuild/* | node_modules/typescript/ | node_modules/@typescript/*) continue ;; esac
+	[ -f "$folder/LICENSE" ] || continue
+	name=${folder#node_modules/}
+	printf '==== %s ====\n\n' "${name%/}"
+	cat "$folder/LICENSE"
+	echo
+done >"$out/license.txt"

@@ -1,0 +1,141 @@
+/* keys.ts - every command once: its words, its keys, what it does. Help and the list of commands are made from it. */
+import * as a from "./actions";
+import * as m from "./model";
+import { scrollTo } from "./stage";
+import { pointer } from "./overlay";
+import { pan, redo, showAll, undo, view, zoom, showWithin } from "./view";
+import * as theme from "./theme";
+import { saveChrome, savePng, saveSvg } from "./save";
+
+export interface Command { group: string; keys: string[]; label: string; run: (e: { shiftKey: boolean }) => void; repeat?: boolean }
+
+const times = (e: { shiftKey: boolean }): number => e.shiftKey ? 5 : 1;
+const middle = (): number => pointer.inside ? pointer.x : view.width / 2;
+const focusInput = (id: string): void => { (document.getElementById(id) as HTMLInputElement | null)?.focus(); };
+
+export function openPane(name: string): void {
+	m.pane.value = name;
+	m.paneOpen.value = true;
+}
+
+export function startSearch(): void {
+	m.searchOpen.value = true;
+	setTimeout(() => focusInput("search"), 0);
+}
+
+/* Keys are places on the keyboard (KeyboardEvent.code), whatever is printed there. */
+export const commands: Command[] = [
+	{ group: "View", keys: ["KeyW"], label: "Zoom in at the pointer (Shift: 5×)", run: (e) => zoom(0.8 ** times(e), middle()), repeat: true },
+	{ group: "View", keys: ["KeyS"], label: "Zoom out (Shift: 5×)", run: (e) => zoom(1.25 ** times(e), middle()), repeat: true },
+	{ group: "View", keys: ["KeyA"], label: "Move to earlier times (Shift: 5×)", run: (e) => pan(-view.width * 0.08 * times(e)), repeat: true },
+	{ group: "View", keys: ["KeyD"], label: "Move to later times (Shift: 5×)", run: (e) => pan(view.width * 0.08 * times(e)), repeat: true },
+	{ group: "View", keys: ["KeyF"], label: "Fit the selection; again: everything", run: () => a.fit() },
+	{ group: "View", keys: ["Digit0", "Home"], label: "Show everything", run: () => showAll() },
+	{ group: "View", keys: ["KeyG"], label: "Go to a time", run: () => { m.dialog.value = "goto"; } },
+	{ group: "View", keys: ["Ctrl+KeyZ"], label: "Back to the view before", run: () => { if (!undo()) a.say("There is no earlier view."); } },
+	{ group: "View", keys: ["Ctrl+KeyY"], label: "Forth again", run: () => { if (!redo()) a.say("There is no later view."); } },
+	{ group: "View", keys: ["KeyL"], label: "Follow a report that grows", run: () => { m.follow.value = !m.follow.value; a.say(m.follow.value ? "Following" : "Not following"); } },
+	{ group: "Events", keys: ["ArrowRight"], label: "Next event in the row", run: () => void a.step(1), repeat: true },
+	{ group: "Events", keys: ["ArrowLeft"], label: "Previous event in the row", run: () => void a.step(-1), repeat: true },
+	{ group: "Events", keys: ["Enter"], label: "Details; a closed group opens", run: () => enter() },
+	{ group: "Events", keys: ["BracketRight"], label: "Along the arrow", run: () => void a.alongArrow(1) },
+	{ group: "Events", keys: ["BracketLeft"], label: "Back along the arrow", run: () => void a.alongArrow(-1) },
+	{ group: "Events", keys: ["Period"], label: "Next step: the next event of this name in the row", run: () => void a.sameName(1), repeat: true },
+	{ group: "Events", keys: ["Comma"], label: "Previous step", run: () => void a.sameName(-1), repeat: true },
+	{ group: "Events", keys: ["KeyZ"], label: "Zoom to the selected event", run: () => { const e = m.selected.value; if (e) showWithin(e.start, e.end); } },
+	{ group: "Events", keys: ["Escape"], label: "Back: dialog, measure, span, selection, search", run: () => a.escape() },
+	{ group: "Search", keys: ["Slash", "Ctrl+KeyF"], label: "Search names", run: () => startSearch() },
+	{ group: "Search", keys: ["KeyN"], label: "Next match (Shift: previous)", run: (e) => void a.searchNext(e.shiftKey ? -1 : 1), repeat: true },
+	{ group: "Span", keys: ["KeyR"], label: "Select a span by dragging", run: () => { m.mode.value = "select"; a.say("Drag to select a span"); } },
+	{ group: "Span", keys: ["KeyM"], label: "Measure by dragging", run: () => { m.mode.value = m.mode.value === "measure" ? "select" : "measure"; m.measure.value = null; } },
+	{ group: "Span", keys: ["KeyT"], label: "Snap to edges: on or off", run: () => { m.snap.value = !m.snap.value; a.say(m.snap.value ? "Snaps to edges" : "Does not snap"); } },
+	{ group: "Span", keys: ["KeyE"], label: "Select what is on the screen as a span", run: () => a.setRange(view.start, view.start + view.width * view.scale, null) },
+	{ group: "Rows", keys: ["ArrowDown"], label: "Next row", run: () => a.moveRow(1), repeat: true },
+	{ group: "Rows", keys: ["ArrowUp"], label: "Previous row", run: () => a.moveRow(-1), repeat: true },
+	{ group: "Rows", keys: ["PageDown"], label: "Ten rows down", run: () => a.moveRow(10), repeat: true },
+	{ group: "Rows", keys: ["PageUp"], label: "Ten rows up", run: () => a.moveRow(-10), repeat: true },
+	{ group: "Rows", keys: ["Space"], label: "Open or close the row", run: () => toggleRow() },
+	{ group: "Rows", keys: ["KeyC"], label: "Close all; again: open", run: () => a.collapseAll() },
+	{ group: "Rows", keys: ["KeyP"], label: "Pin the row at the top", run: () => a.pin(m.current.value) },
+	{ group: "Rows", keys: ["KeyH"], label: "Hide the row", run: () => a.hide(m.current.value) },
+	{ group: "Rows", keys: ["Shift+KeyH"], label: "Show all hidden rows", run: () => a.unhideAll() },
+	{ group: "Rows", keys: ["Alt+ArrowUp"], label: "Move the row up", run: () => a.shiftRow(m.current.value, -1), repeat: true },
+	{ group: "Rows", keys: ["Alt+ArrowDown"], label: "Move the row down", run: () => a.shiftRow(m.current.value, 1), repeat: true },
+	{ group: "Rows", keys: ["KeyI"], label: "Filter rows", run: () => focusInput("filter") },
+	{ group: "Page", keys: ["KeyQ"], label: "Lower pane: show or hide", run: () => { m.paneOpen.value = !m.paneOpen.value; } },
+	{ group: "Page", keys: ["Digit1"], label: "Details", run: () => openPane("details") },
+	{ group: "Page", keys: ["Digit2"], label: "Tables of the span", run: () => openPane("tables") },
+	{ group: "Page", keys: ["Digit3"], label: "Flame graph of the span", run: () => openPane("flame") },
+	{ group: "Page", keys: ["Digit4"], label: "SQL", run: () => openPane("sql") },
+	{ group: "Page", keys: ["KeyB"], label: "Bookmark with a note", run: () => { m.dialog.value = "note"; } },
+	{ group: "Page", keys: ["Ctrl+KeyK"], label: "All commands", run: () => { m.dialog.value = "commands"; } },
+	{ group: "Page", keys: ["Shift+Slash"], label: "This help", run: () => { m.dialog.value = m.dialog.value === "help" ? "" : "help"; } },
+	{ group: "Page", keys: [], label: "Theme: light", run: () => theme.choose("light") },
+	{ group: "Page", keys: [], label: "Theme: dark", run: () => theme.choose("dark") },
+	{ group: "Page", keys: [], label: "Theme: as the system", run: () => theme.choose("auto") },
+	{ group: "Save", keys: [], label: "Save the picture as PNG", run: () => void savePng() },
+	{ group: "Save", keys: [], label: "Save the picture as SVG", run: () => saveSvg() },
+	{ group: "Save", keys: [], label: "Save the span as Chrome JSON", run: () => void saveChrome() },
+];
+
+function toggleRow(): void {
+	const row = m.current.value;
+
+	if (row && !row.kids.length && row.parent) {
+		m.current.value = row.parent;
+		a.toggle(row.parent, false);
+		scrollTo(row.parent);
+	} else
+		a.toggle(row);
+}
+
+function enter(): void {
+	const row = m.current.value;
+
+	if (m.selected.value)
+		openPane("details");
+	else if (row?.kids.length && !row.open)
+		a.toggle(row);
+	else
+		void a.step(1);
+}
+
+export function chord(e: KeyboardEvent): string {
+	return (e.ctrlKey || e.metaKey ? "Ctrl+" : "") + (e.altKey ? "Alt+" : "") + (e.shiftKey ? "Shift+" : "") + e.code;
+}
+
+const byKey = new Map(commands.flatMap((c) => c.keys.map((k) => [k, c] as const)));
+
+/* What stands on the keys, as far as it is known. */
+export const keyName = (key: string): string => key.replace(/Key|Digit/, "").replace("BracketRight", "]").replace("BracketLeft", "[").replace("Period", ".")
+	.replace("Comma", ",").replace("Shift+Slash", "?").replace("Slash", "/").replace("Escape", "Esc").replace("ArrowRight", "→").replace("ArrowLeft", "←")
+	.replace("ArrowUp", "↑").replace("ArrowDown", "↓").replace("PageDown", "PgDn").replace("PageUp", "PgUp");
+
+function typing(e: KeyboardEvent): boolean {
+	const el = e.composedPath()[0];
+
+	return el instanceof HTMLElement && (/^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) || el.isContentEditable);
+}
+
+export function listenKeys(): void {
+	addEventListener("keydown", (e) => {
+		if (typing(e)) {
+			if (e.code === "Escape")
+				(e.composedPath()[0] as HTMLElement).blur();
+			return;
+		}
+		const el = e.target as HTMLElement;
+
+		if ((e.code === "Enter" || e.code === "Space") && /^(BUTTON|A|SUMMARY)$/.test(el.tagName))
+			return;
+		if (m.dialog.value && e.code !== "Escape" && chord(e) !== "Shift+Slash")
+			return;
+		const key = chord(e);
+		const command = byKey.get(key) ?? (e.ctrlKey || e.metaKey || e.altKey ? undefined : byKey.get(e.code));
+
+		if (!command || (e.repeat && !command.repeat))
+			return;
+		e.preventDefault();
+		command.run(e);
+	});
+}

@@ -1,0 +1,224 @@
+/* load.ts - the report's rows as a tree, and what becomes of them while it is indexed or grows. */
+import { get, Refused, type ReportJson, type ReportShort, type RowJson } from "./net";
+import * as m from "./model";
+import type { Row, Source } from "./model";
+import { progress } from "./tiles";
+import { limits, setLimits, showAll } from "./view";
+import { count } from "./format";
+
+const byId: Map<number, Row>[] = [];
+
+export const KIND: Record<string, string> = {
+	gpu: "GPU", stream: "stream", sync: "waits for the GPU", nvtx_gpu: "NVTX on the GPU", counter: "counter", process: "process", async: "NVTX start/end",
+	marks: "marks", thread: "thread", state: "states", nvtx: "NVTX", cuda: "CUDA API", library: "libraries", osrt: "libc", syscall: "system calls",
+	sample: "CPU samples", gil: "Python lock", overhead: "tracer and CUDA", machine: "machine", cpu: "CPU", report: "report",
+};
+
+function about(json: RowJson): string {
+	switch (json.kind) {
+	case "process": return json.pid !== undefined ? `pid ${json.pid}` : "";
+	case "thread": return json.tid !== undefined ? `tid ${json.tid}` : "";
+	case "gpu": return json.pid !== undefined ? `pid ${json.pid}` : "";
+	default: return "";
+	}
+}
+
+/* The server's name may end with the number that is shown behind it. */
+function nameOf(json: RowJson): string {
+	const number = json.kind === "thread" ? json.tid : json.pid;
+	const name = json.name || KIND[json.kind] || json.kind;
+
+	return number !== undefined ? name.replace(new RegExp(`\\s*\\(${number}\\)$`), "") : name;
+}
+
+function make(json: RowJson, source: number, parent: Row | null): Row {
+	return {
+		key: json.key, id: json.id, source, parent, kids: [], level: parent ? parent.level + 1 : 1, kind: json.kind, name: nameOf(json), about: about(json),
+		lanes: json.lanes, counter: json.kind === "counter", unit: json.unit ?? "", least: json.min ?? 0, most: json.max ?? 1, events: json.events,
+		busy: json.busy ?? 0, open: false, pinned: false, hidden: false, order: json.sort,
+	};
+}
+
+const ORDER = ["gpu", "process", "machine"];
+/* Groups of one kind stand together: GPUs, processes, the machine. */
+const rank = (json: RowJson): number => Math.max(0, ORDER.indexOf(json.kind));
+
+function place(json: RowJson, source: number, top: Row[], root: Row | null): void {
+	const of = byId[source];
+	const known = of.get(json.id);
+
+	if (known) {
+		known.name = nameOf(json);
+		if (known.kind !== "thread")
+			known.lanes = json.lanes;
+		Object.assign(known, { events: json.events, busy: json.busy ?? 0, least: json.min ?? known.least, most: json.max ?? known.most });
+		return;
+	}
+	const parent = of.get(json.parent) ?? null;
+
+	/* The states of a thread are drawn in the row of the thread itself. */
+	if (json.kind === "state" && parent?.kind === "thread") {
+		parent.lanes = json.lanes;
+		of.set(json.id, parent);
+		return;
+	}
+	const row = make(json, source, parent ?? root);
+
+	of.set(json.id, row);
+	const siblings = parent ? parent.kids : root ? root.kids : top;
+
+	if (!parent)
+		row.order = rank(json) * 1e9 + siblings.length;
+	else
+		row.order = (json.kind === "process" ? 1e9 : 0) + siblings.length;
+	siblings.push(row);
+}
+
+/* How much is open at first: what has most to show, until the screen is full. */
+function openFirst(rows: Row[]): void {
+	let room = 46;
+	const weight = (r: Row): number => r.events + r.kids.reduce((sum, k) => sum + weight(k), 0);
+
+	const look = (all: Row[]): void => {
+		const list = [...all].sort((a, b) => weight(b) - weight(a));
+
+		for (const row of list) {
+			if (!row.kids.length || room < row.kids.length || weight(row) === 0)
+				continue;
+			row.open = true;
+			room -= row.kids.length;
+			if (row.kind !== "thread")
+				look(row.kids);
+		}
+	};
+	look(rows);
+}
+
+function say(json: ReportShort & { lost?: number }, source: Source): void {
+	source.message = json.message ?? "";
+}
+
+function short(source: Source, json: ReportShort): void {
+	source.state = json.state;
+	source.indexed = json.state === "building" ? json.progress : 1;
+	source.edge = json.state === "building" ? json.indexed_to : json.state === "live" ? json.indexed_to : json.span[1];
+	source.generation = json.generation;
+	source.start = json.span[0];
+	source.end = Math.max(json.span[1], json.span[0] + 1);
+	source.events = json.events ?? source.events;
+	progress[source.index] = { edge: source.edge, generation: json.generation };
+}
+
+function spanOfAll(): void {
+	const all = m.sources.value.filter((s) => s.end > s.start);
+
+	if (all.length)
+		setLimits(Math.min(...all.map((s) => s.start + s.offset)), Math.max(...all.map((s) => s.end + s.offset)));
+}
+
+function take(json: ReportJson, many: boolean): void {
+	const index = json.r;
+	const old = m.sources.value[index];
+	const source: Source = old ?? {
+		index, name: json.title || json.path, path: json.path, zero: json.t0, start: 0, end: 1, offset: 0, indexed: 0, edge: 0, live: false, generation: -1,
+		events: 0, message: "", state: json.state, capabilities: new Set(), lost: 0, losses: [],
+	};
+	const top = [...m.roots.value];
+	let root: Row | null = null;
+
+	byId[index] ??= new Map();
+	if (many) {
+		root = top.find((r) => r.kind === "report" && r.source === index) ?? null;
+		if (!root) {
+			root = make({ id: -1, parent: 0, kind: "report", name: json.path.replace(/.*\//, ""), key: "report/" + index, sort: index, lanes: [], events: 0 }, index, null);
+			root.about = json.title;
+			root.open = true;
+			root.order = index * 1e12;
+			top.push(root);
+		}
+	}
+	short(source, json);
+	say(json, source);
+	source.live = json.live;
+	source.capabilities = new Set(json.capabilities);
+	source.lost = json.lost;
+	source.losses = (json.lost_spans ?? []).map(([t0, t1, n, what]) => ({ t0, t1, text: `${count(n)} lost: ${what}` }));
+	const before = byId[index].size;
+
+	for (const row of json.rows)
+		place(row, index, top, root);
+	if (before === 0)
+		openFirst(root ? root.kids : top);
+	const all = [...m.sources.value];
+
+	all[index] = source;
+	m.sources.value = all;
+	m.roots.value = top;
+	m.changed();
+}
+
+export function rowById(source: number, id: number): Row | undefined {
+	return byId[source]?.get(id);
+}
+
+let redraw: () => void = () => {};
+
+export async function load(draw: () => void): Promise<void> {
+	redraw = draw;
+	const first = await get<ReportJson>("report", { r: 0 });
+	const many = first.reports.length > 1;
+
+	take(first, many);
+	for (let r = 1; r < first.reports.length; r++)
+		take(await get<ReportJson>("report", { r }), true);
+	spanOfAll();
+	showAll();
+	m.sources.value.forEach((s) => void watch(s.index, many));
+}
+
+/* As long as a report is indexed or grows, the server answers when there is more. */
+async function watch(index: number, many: boolean): Promise<void> {
+	let wait = 500;
+
+	for (;;) {
+		const source = m.sources.value[index];
+
+		if (!source.live && (source.state === "ready" || source.state === "failed"))
+			return;
+		try {
+			const news = await get<ReportShort>("live", { r: index, gen: source.generation });
+			const end = limits.t1;
+
+			if (news.unchanged === false || news.generation !== source.generation)
+				take(await get<ReportJson>("report", { r: index }), many);
+			else {
+				short(source, news);
+				m.sources.value = [...m.sources.value];
+			}
+			spanOfAll();
+			grown(end);
+			wait = 500;
+		} catch (e) {
+			if (e instanceof Refused && e.status === 0)
+				m.notice.value = e.message;
+			await new Promise((done) => setTimeout(done, wait));
+			wait = Math.min(wait * 2, 10000);
+		}
+		redraw();
+	}
+}
+
+let follower: (oldEnd: number) => void = () => {};
+
+export const onGrowth = (f: (oldEnd: number) => void): void => { follower = f; };
+function grown(oldEnd: number): void {
+	if (limits.t1 !== oldEnd)
+		follower(oldEnd);
+}
+
+export function shift(index: number, offset: number): void {
+	m.sources.value[index].offset = offset;
+	m.sources.value = [...m.sources.value];
+	spanOfAll();
+	redraw();
+}

@@ -1,0 +1,59 @@
+/* main.tsx - start: the token, the report, then the page. */
+import { render } from "preact";
+import { App, viewChanged } from "./app";
+import { followEnd } from "./actions";
+import { load, onGrowth } from "./load";
+import { listenKeys } from "./keys";
+import * as m from "./model";
+import { link, Refused, takeToken } from "./net";
+import { counted } from "./draw";
+import { frames, invalidate, settled, stage, start } from "./stage";
+import { cached, onTiles, requests } from "./tiles";
+import { keepAddress, readAddress } from "./url";
+import * as view from "./view";
+
+function failed(e: unknown): void {
+	const refused = e instanceof Refused ? e : null;
+
+	if (refused?.status === 401)
+		m.problem.value = { title: "This page needs its key", text: "Open the address that sightline view printed, with all that follows the #. The key is kept for this tab only." };
+	else
+		m.problem.value = { title: "The report cannot be shown", text: refused?.message ?? String(e) };
+}
+
+/* For tests only, where the address says so: #test. */
+function testHook(): void {
+	if (!new URLSearchParams(location.hash.slice(1)).has("test"))
+		return;
+	(window as unknown as { __view: unknown }).__view = { model: m, view, stage, frames, counted, cached, requests, link, settled, invalidate };
+}
+
+async function main(): Promise<void> {
+	takeToken();
+	testHook();
+	render(<App />, document.getElementById("app")!);
+	onTiles(() => invalidate(), (why) => {
+		if (why.status === 401)
+			failed(why);
+		else
+			m.notice.value = why.message;
+	});
+	start();
+	view.onView(() => {
+		invalidate();
+		viewChanged();
+	});
+	listenKeys();
+	onGrowth(followEnd);
+	try {
+		await load(() => { invalidate(); viewChanged(); });
+		readAddress();
+		keepAddress();
+		document.title = `${m.sources.value.map((s) => s.path.replace(/.*\//, "")).join(", ")} – Sightline`;
+		document.querySelector<HTMLElement>(".scroll")?.focus();
+	} catch (e) {
+		failed(e);
+	}
+}
+
+void main();

@@ -1,0 +1,233 @@
+/* model.ts - what is on the screen: the report, its tree of rows, what is selected. Drawing and panes read it. */
+import { signal, computed } from "@preact/signals";
+import type { EventJson } from "./net";
+
+export interface Row {
+	key: string;         /* the same in every run of the page: for the address */
+	id: number;          /* the server's; -1: a group of the page's own */
+	source: number;      /* which report */
+	parent: Row | null;
+	kids: Row[];
+	level: number;
+	kind: string;
+	name: string;
+	about: string;       /* pid, tid, device: in small letters behind the name */
+	lanes: number[];     /* the outermost first; of a thread: the one of its states */
+	counter: boolean;
+	unit: string;
+	least: number;       /* of a counter */
+	most: number;
+	events: number;
+	busy: number;
+	open: boolean;
+	pinned: boolean;
+	hidden: boolean;
+	order: number;
+}
+
+/* A row in its place on the screen. */
+export interface Placed { row: Row; y: number; height: number; lanes: number[]; lane: number }
+
+export interface Event {
+	source: number;
+	lane: number;
+	row: Row | undefined;
+	start: number;       /* on the common axis */
+	end: number;
+	open: boolean;       /* had not ended: @end is that of the report */
+	name: string;
+	json: EventJson | null; /* null: a gap, between @before and @after */
+	before: string;
+	after: string;
+}
+export interface Flow { source: number; kind: string; from: End; to: End }
+export interface End { lane: number; start: number; end: number; name: string; table: string; rowid: number }
+export interface Range { t0: number; t1: number }
+export interface Mark { t: number; text: string }
+
+export interface Source {
+	index: number;
+	name: string;
+	path: string;
+	zero: string;     /* absolute ns of its time 0 */
+	start: number;    /* its own times: first start, last end */
+	end: number;
+	offset: number;   /* own time + this = time on the common axis */
+	indexed: number;  /* share that is indexed already */
+	edge: number;     /* own time; what is before is indexed */
+	live: boolean;
+	generation: number;
+	events: number;
+	message: string;
+	state: string;
+	capabilities: Set<string>;
+	lost: number;
+	losses: { t0: number; t1: number; text: string }[];
+}
+
+export const sources = signal<Source[]>([]);
+export const roots = signal<Row[]>([]);
+export const layoutTick = signal(0);   /* rows opened, hidden, pinned, filtered */
+export const filter = signal("");
+export const selected = signal<Event | null>(null);
+export const flows = signal<Flow[]>([]);
+export const range = signal<Range | null>(null);
+export const rangeRows = signal<Set<Row> | null>(null);
+export const measure = signal<Range | null>(null);
+export const current = signal<Row | null>(null);
+export const pane = signal<string>("details");
+export const paneOpen = signal(true);
+export const paneHeight = signal(Math.min(240, Math.round(innerHeight * 0.28)));
+export const marks = signal<Mark[]>([]);
+export const snap = signal(true);
+export const follow = signal(false);
+export const mode = signal<"pan" | "select" | "measure">("select");
+export const notice = signal("");
+export const spoken = signal("");
+export const problem = signal<{ title: string; text: string } | null>(null);
+export const hovered = signal<{ name: string; nameId: number } | null>(null);
+export const search = signal("");
+export const searchOpen = signal(false);
+export const dialog = signal<"" | "help" | "goto" | "commands" | "note">("");
+
+export const live = computed(() => sources.value.some((s) => s.live));
+
+/* ---- places of rows ---- */
+
+export const LANE = 15, PAD = 3, HEAD = 22, COUNTER = 34;
+const DEEPEST = 24;
+
+export function matches(row: Row, text: string): boolean {
+	return text.toLowerCase().split(/\s+/).filter(Boolean).every((word) => {
+		const [, key, value] = /^(name|pid|tid|kind|gpu):(.*)$/.exec(word) ?? [];
+		const all = `${row.name} ${row.about} ${row.kind}`.toLowerCase();
+
+		if (key === "kind")
+			return row.kind.toLowerCase().includes(value);
+		if (key === "name")
+			return row.name.toLowerCase().includes(value);
+		if (key)
+			return new RegExp(`\\b${key} ${value.replace(/\W/g, "")}\\b`).test(all);
+		return all.includes(word);
+	});
+}
+
+/* What a closed group shows of its children: their outermost lanes, one over the other. */
+const SHOWN_CLOSED = 48;
+const IN_OUTLINE = new Set(["stream", "nvtx", "cuda", "library", "osrt", "syscall", "async", "cpu", "gil"]);
+
+export function outline(row: Row): [number, string][] {
+	const lanes: [number, string][] = [];
+
+	const look = (r: Row): void => {
+		for (const kid of r.kids) {
+			if (lanes.length >= SHOWN_CLOSED)
+				return;
+			if (IN_OUTLINE.has(kid.kind) && kid.lanes.length)
+				lanes.push([kid.lanes[0], kid.kind]);
+			look(kid);
+		}
+	};
+	look(row);
+	return lanes;
+}
+
+export function rowHeight(row: Row): number {
+	if (row.counter)
+		return COUNTER;
+	if (!row.lanes.length || row.kind === "thread")
+		return HEAD;
+	return Math.max(HEAD, Math.min(row.lanes.length, DEEPEST) * LANE + 2 * PAD);
+}
+
+const ordered = (rows: Row[]): Row[] => [...rows].sort((a, b) => a.order - b.order);
+
+/* Rows that the filter lets through: those that match, what is below them, and the way to them. */
+function kept(row: Row, text: string, inside: boolean, into: Set<Row>): boolean {
+	const hit = inside || matches(row, text);
+	let any = hit;
+
+	for (const kid of row.kids)
+		any = kept(kid, text, hit, into) || any;
+	if (any)
+		into.add(row);
+	return any;
+}
+
+function walk(rows: Row[], keep: Set<Row> | null, into: Placed[]): void {
+	for (const row of ordered(rows)) {
+		if (row.hidden || (keep && !keep.has(row)))
+			continue;
+		const height = rowHeight(row);
+
+		into.push({ row, y: 0, height, lanes: row.lanes.slice(0, DEEPEST), lane: LANE });
+		if (row.open || keep)
+			walk(row.kids, keep, into);
+	}
+}
+
+export const placed = computed(() => {
+	layoutTick.value;
+	const keep = filter.value.trim() ? new Set<Row>() : null;
+
+	if (keep)
+		for (const row of roots.value)
+			kept(row, filter.value, false, keep);
+	const all: Placed[] = [];
+
+	walk(roots.value, keep, all);
+	let y = 0;
+
+	for (const p of all) {
+		p.y = y;
+		y += p.height;
+	}
+	return { rows: all, height: y };
+});
+
+export const pinned = computed(() => {
+	layoutTick.value;
+	const all: Placed[] = [];
+	let y = 0;
+
+	const look = (rows: Row[]): void => {
+		for (const row of rows) {
+			if (row.pinned) {
+				const height = rowHeight(row);
+
+				all.push({ row, y, height, lanes: row.lanes.slice(0, DEEPEST), lane: LANE });
+				y += height;
+			}
+			look(row.kids);
+		}
+	};
+	look(roots.value);
+	return { rows: all, height: y };
+});
+
+export function everyRow(f: (row: Row) => void, rows: Row[] = roots.value): void {
+	for (const row of rows) {
+		f(row);
+		everyRow(f, row.kids);
+	}
+}
+
+export const rowOfLane = computed(() => {
+	const of = new Map<string, Row>();
+
+	layoutTick.value;
+	everyRow((row) => row.lanes.forEach((lane) => of.set(row.source + ":" + lane, row)));
+	return of;
+});
+
+export function changed(): void {
+	layoutTick.value++;
+}
+
+/* Opens what is above @row, so that it has a place. */
+export function unfold(row: Row): void {
+	for (let up = row.parent; up; up = up.parent)
+		up.open = true;
+	row.hidden = false;
+	changed();
+}

@@ -1,0 +1,124 @@
+/* net.ts - requests to the server that this page came from, and to nothing else. */
+
+export class Refused extends Error {
+	constructor(readonly status: number, message: string) {
+		super(message);
+	}
+}
+
+const STORE = "sightline-token";
+let token = "";
+
+/* The token comes in the fragment, which is never sent; it moves to this tab's storage, out of the address. */
+export function takeToken(): void {
+	const parts = new URLSearchParams(location.hash.slice(1));
+	const given = parts.get("t");
+
+	try {
+		if (given)
+			sessionStorage.setItem(STORE, given);
+		token = given ?? sessionStorage.getItem(STORE) ?? "";
+	} catch {
+		token = given ?? "";
+	}
+	if (given) {
+		parts.delete("t");
+		history.replaceState(null, "", location.pathname + (parts.size ? "#" + parts : ""));
+	}
+}
+
+/* How far away the server is: times of small requests, and how fast bytes come. */
+export const link = { rtt: 0, rate: Infinity };
+export const compress = (): boolean => link.rtt > 8 || link.rate < 20e6 / 1000;
+
+type Query = Record<string, string | number | undefined>;
+
+async function ask(path: string, query: Query, init: RequestInit): Promise<Response> {
+	const given = Object.entries(query).filter(([, v]) => v !== undefined).map(([k, v]) => [k, String(v)]);
+	const url = "/v1/" + path + (given.length ? "?" + new URLSearchParams(given as [string, string][]) : "");
+	let answer: Response;
+
+	try {
+		answer = await fetch(url, { ...init, headers: { ...init.headers, Authorization: "Bearer " + token }, cache: "no-store", credentials: "omit" });
+	} catch (e) {
+		if (init.signal?.aborted)
+			throw e;
+		throw new Refused(0, "The server does not answer. It ends with the command that started it.");
+	}
+	if (!answer.ok) {
+		let text = `${answer.status} ${answer.statusText}`;
+
+		try {
+			text = (await answer.json()).error ?? text;
+		} catch { /* not JSON: the status has it */ }
+		throw new Refused(answer.status, text);
+	}
+	return answer;
+}
+
+export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+	return (await ask(path, query, { signal })).json();
+}
+
+export async function post<T>(path: string, query: Query, body: unknown, signal?: AbortSignal): Promise<T> {
+	const text = typeof body === "string" ? body : JSON.stringify(body);
+	const type = typeof body === "string" ? "text/plain" : "application/json";
+
+	return (await ask(path, query, { method: "POST", body: text, headers: { "Content-Type": type }, signal })).json();
+}
+
+export async function postBlob(path: string, query: Query, body: unknown): Promise<Blob> {
+	return (await ask(path, query, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).blob();
+}
+
+export async function postBinary(path: string, query: Query, body: ArrayBuffer, signal?: AbortSignal): Promise<ArrayBuffer> {
+	const began = performance.now();
+	const answer = await ask(path, { ...query, z: compress() ? 1 : undefined },
+		{ method: "POST", body, headers: { "Content-Type": "application/octet-stream" }, signal });
+	const first = performance.now();
+	const bytes = await answer.arrayBuffer();
+	const ms = performance.now() - first;
+
+	if (bytes.byteLength > 1 << 15 && ms > 1)
+		link.rate = bytes.byteLength / ms;
+	link.rtt = link.rtt ? link.rtt * 0.8 + (first - began) * 0.2 : first - began;
+	return bytes;
+}
+
+/* ---- messages ---- */
+
+export interface RowJson {
+	id: number; parent: number; kind: string; name: string; key: string; sort: number;
+	pid?: number; tid?: number; cpu?: number; device?: number; context?: number; stream?: number;
+	unit?: string; lanes: number[]; events: number; busy?: number; span?: [number, number]; color?: number; min?: number; max?: number;
+}
+export interface ReportShort {
+	generation: number; unchanged?: boolean; state: "building" | "ready" | "failed" | "live";
+	progress: number; indexed_to: number; span: [number, number]; events: number; message?: string;
+}
+export interface ReportJson extends ReportShort {
+	r: number; reports: { path: string; title: string; state: string }[]; path: string; title: string; nsys: boolean; size: number; t0: string;
+	live: boolean; lost: number; lost_spans?: [number, number, number, string][]; capabilities: string[]; rows: RowJson[];
+}
+export interface EventJson {
+	lane: number; row: number; start: number; dur: number; name: string; name_id: number; table: string; rowid: number; instant: boolean;
+	columns: [string, string | number | null, string][]; args: [string, string][];
+	stack: { symbol: string; module: string; file: string; line: number; kernel: boolean }[]; process: string; thread: string;
+}
+export interface EndJson { lane: number; row: number; start: number; dur: number; name: string; table: string; rowid: number }
+export interface FlowJson { arrows: { kind: string; from: EndJson; to: EndJson }[]; more?: boolean }
+export interface NameRow {
+	name: string; name_id: number; kind: string; count: number; total: number; mean: number; median: number; min: number; max: number; sd: number;
+	exact_median?: boolean;
+}
+export interface SelectJson {
+	from: number; to: number; events: number; covered: number; rows: NameRow[]; more?: boolean;
+	counters?: { lane: number; name: string; min: number; max: number; mean: number }[];
+}
+export interface FlameJson { unit: string; total: number; nodes: [number, string, string, number, number][] }
+export interface SearchJson { found: boolean; event?: EndJson; total: number; names?: [string, number][] }
+export interface WhyJson {
+	thread: string; from: number; to: number; text: string;
+	parts: { ns: number; share: number; reason: string; text: string; what: string; thread: string; sure: number }[];
+}
+export interface SqlJson { columns: string[]; rows: unknown[][]; more: boolean; ms: number }

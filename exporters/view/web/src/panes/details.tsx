@@ -1,0 +1,147 @@
+/* details.tsx - all there is about the selected event, or about a gap. */
+import { signal, useSignalEffect } from "@preact/signals";
+import * as m from "../model";
+import type { Event, Flow } from "../model";
+import { complain, goToEnd } from "../actions";
+import { KIND } from "../load";
+import { get, Refused, type WhyJson } from "../net";
+import { dur, exact, percent, point } from "../format";
+import { showWithin } from "../view";
+
+/* ---- why it waited ---- */
+
+const why = signal<{ for: Event; answer: WhyJson | null; failed: string } | null>(null);
+
+const waits = (e: Event): boolean => !e.json || e.row?.kind === "thread" || e.row?.kind === "sync" || e.row?.kind === "gil";
+
+export async function askWhy(e: Event): Promise<void> {
+	why.value = { for: e, answer: null, failed: "" };
+	try {
+		const middle = Math.round((e.start + e.end) / 2 - m.sources.value[e.source].offset);
+		const answer = await get<WhyJson>("why", { r: e.source, lane: e.lane, t: middle });
+
+		why.value = { for: e, answer, failed: "" };
+	} catch (error) {
+		const text = error instanceof Refused && (error.status === 404 || error.status === 501) ? error.message : "";
+
+		if (!text)
+			complain(error);
+		why.value = { for: e, answer: null, failed: text || "There was no answer." };
+	}
+}
+
+function Why({ event }: { event: Event }) {
+	const w = why.value;
+
+	if (w?.for !== event)
+		return <p><button class="act" onClick={() => void askWhy(event)}>Why was this waiting?</button></p>;
+	if (w.failed)
+		return <p class="quiet">{w.failed}</p>;
+	if (!w.answer)
+		return <p class="quiet">Reading…</p>;
+	return (
+		<div class="why">
+			<h3>Why this took {dur(event.end - event.start)}</h3>
+			<p>{w.answer.text}</p>
+			<ul>{w.answer.parts.map((p) => (
+				<li><span class="bar"><span style={{ width: `${Math.max(1, 100 * p.share)}%` }} /></span><b>{dur(p.ns)}</b> <span class="quiet">{percent(p.share, 1)}</span> {p.text}
+					{p.what && <> <code>{p.what}</code></>}{p.thread && <span class="quiet"> · {p.thread}</span>}{p.sure < 1 && <span class="quiet"> · {Math.round(p.sure * 100)} % sure</span>}</li>
+			))}</ul>
+		</div>
+	);
+}
+
+/* ---- arrows ---- */
+
+const KINDS: Record<string, [string, string]> = { launch: ["started by", "started"], wakeup: ["woken by", "woke"] };
+
+function Arrow({ flow, event }: { flow: Flow; event: Event }) {
+	const out = flow.from.lane === event.lane && Math.abs(flow.from.start - event.start) < 1;
+	const end = out ? flow.to : flow.from;
+	const row = m.rowOfLane.value.get(flow.source + ":" + end.lane);
+	const away = out ? end.start - event.start : event.start - end.start;
+
+	return (
+		<li><span class="quiet">{(KINDS[flow.kind] ?? ["from", "to"])[out ? 1 : 0]}</span>{" "}
+			<button class="link" onClick={() => void goToEnd(flow.source, end)}>{end.name || "event"}</button>
+			<span class="quiet"> {row?.name}, {dur(Math.abs(away))} {out ? "later" : "earlier"}</span></li>
+	);
+}
+
+/* ---- the pane ---- */
+
+function Columns({ event }: { event: Event }) {
+	const json = event.json!;
+
+	return (
+		<table class="pairs">
+			<caption>{json.table}, row {json.rowid}</caption>
+			<tbody>{json.columns.map(([name, value, text]) => (
+				<tr><th scope="row">{name}</th><td>{value === null ? <span class="quiet">NULL</span> : String(value)}</td>
+					<td class="quiet">{text && text !== String(value) && text !== "raw" ? text : ""}</td></tr>
+			))}</tbody>
+		</table>
+	);
+}
+
+function Stack({ event }: { event: Event }) {
+	const json = event.json!;
+
+	return (
+		<div class="stack"><h3>Called from</h3>
+			<ol>{json.stack.map((f) => (
+				<li><span class={f.kernel ? "kernel" : ""}>{f.symbol || "?"}</span> <span class="quiet">{f.file ? `${f.file}${f.line > 0 ? ":" + f.line : ""}` : f.module}</span></li>
+			))}</ol>
+		</div>
+	);
+}
+
+function Head({ event }: { event: Event }) {
+	return (
+		<div class="facts">
+			<h2>{event.json ? event.name || "(no name)" : "Gap"}</h2>
+			<dl>
+				<div><dt>{event.open ? "Until the end" : "Duration"}</dt><dd>{event.json?.instant ? "instant" : dur(event.end - event.start)}</dd></div>
+				<div><dt>Start</dt><dd>{point(event.start, 1e-9)}</dd></div>
+				{!event.json?.instant && <div><dt>End</dt><dd>{event.open ? "did not end" : point(event.end, 1e-9)}</dd></div>}
+				<div><dt>Row</dt><dd>{event.row?.name ?? "–"}{KIND[event.row?.kind ?? ""] !== event.row?.name && <span class="quiet"> {KIND[event.row?.kind ?? ""]}</span>}</dd></div>
+				{event.json?.thread && <div><dt>Thread</dt><dd>{event.json.thread}</dd></div>}
+				{event.json?.process && <div><dt>Process</dt><dd>{event.json.process}</dd></div>}
+				{!event.json && <div><dt>Between</dt><dd>{event.before || "the start"} <span class="quiet">and</span> {event.after || "the end"}</dd></div>}
+			</dl>
+			<p class="acts">
+				<button class="act" onClick={() => showWithin(event.start, event.end)}>Zoom to it</button>
+				<button class="act" onClick={() => { m.range.value = { t0: event.start, t1: event.end }; m.rangeRows.value = null; m.pane.value = "tables"; }}>Tables of this span</button>
+			</p>
+			<p class="quiet exact">{exact(event.end - event.start)}</p>
+		</div>
+	);
+}
+
+export function Details() {
+	const event = m.selected.value;
+
+	useSignalEffect(() => {
+		const e = m.selected.value;
+
+		/* A wait is asked about at once. */
+		if (e && waits(e) && why.peek()?.for !== e && m.sources.peek()[e.source]?.capabilities.has("why") && !/^running/.test(e.name))
+			void askWhy(e);
+	});
+	if (!event)
+		return <p class="hint">Click an event, or choose a row with <kbd>↓</kbd> and walk through its events with <kbd>→</kbd>. <kbd>?</kbd> shows all keys.</p>;
+	const args = event.json?.args ?? [];
+
+	return (
+		<div class="details">
+			<div>
+				<Head event={event} />
+				{waits(event) && <Why event={event} />}
+				{m.flows.value.length > 0 && <div class="arrows"><h3>Arrows</h3><ul>{m.flows.value.map((f) => <Arrow flow={f} event={event} />)}</ul></div>}
+			</div>
+			{args.length > 0 && <table class="pairs"><caption>Arguments</caption><tbody>{args.map(([k, v]) => <tr><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody></table>}
+			{event.json && event.json.stack.length > 0 && <Stack event={event} />}
+			{event.json && event.json.columns.length > 0 && <Columns event={event} />}
+		</div>
+	);
+}

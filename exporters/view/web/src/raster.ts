@@ -1,0 +1,103 @@
+/*
+ * raster.ts - rectangles of a lane to one line of pixels. The line is scaled to the height of the row when it is drawn,
+ * so a frame costs the same for ten rectangles and for sixty thousand.
+ *
+ * What is a pixel or wider covers whole pixels in its colour. Narrower things share a pixel: it takes the colour of the
+ * one that covers most of it, and the more it is covered the stronger. Nothing is ever left out.
+ */
+import type { Tile } from "./tiles";
+
+export const EXACT = 1, OPEN = 2, FLOW = 4, ERROR = 8, SEVERAL = 16, GOES_ON = 64;
+const FAINTEST = 0.3;
+
+let covered = new Float32Array(4096);
+let heaviest = new Float32Array(4096);
+let heaviestColour = new Uint32Array(4096);
+
+function room(width: number): void {
+	if (covered.length >= width)
+		return;
+	covered = new Float32Array(width * 2);
+	heaviest = new Float32Array(width * 2);
+	heaviestColour = new Uint32Array(width * 2);
+}
+
+/* @a over @b with @share of @a. Both opaque. */
+export function mix(a: number, b: number, share: number): number {
+	const s = Math.round(256 * share);
+	const rb = ((a & 0xff00ff) * s + (b & 0xff00ff) * (256 - s)) >>> 8 & 0xff00ff;
+	const g = ((a & 0xff00) * s + (b & 0xff00) * (256 - s)) >>> 8 & 0xff00;
+
+	return (0xff000000 | rb | g) >>> 0;
+}
+
+export interface Line {
+	out: Uint32Array; /* the pixels of the whole picture; this line begins at @at */
+	at: number;
+	width: number;
+	page: number;     /* colour of the ground */
+}
+
+export function beginLine(line: Line): void {
+	room(line.width);
+	line.out.fill(line.page, line.at, line.at + line.width);
+	covered.fill(0, 0, line.width);
+	heaviest.fill(0, 0, line.width);
+}
+
+/*
+ * One tile: its unit u lies at pixel @from + u * @unit. Only pixels of [@lo, @hi) are touched: a tile of another zoom level may
+ * stand in for a part of itself.
+ */
+export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: number, hi: number, colours: Uint32Array): void {
+	const { out, at, page } = line;
+	const left = Math.max(0, lo), right = Math.min(line.width, hi);
+
+	for (let i = 0; i < tile.n; i++) {
+		const l = Math.max(left, from + tile.x[i] * unit);
+		const r = Math.min(right, from + (tile.x[i] + tile.w[i]) * unit);
+
+		if (r < left || l >= right || r < l)
+			continue;
+		const colour = colours[tile.name[i]];
+		const share = tile.occ[i] / 255;
+
+		if (r - l >= 1) {
+			const a = Math.round(l), b = Math.max(Math.round(r), a + 1);
+			const full = tile.flags[i] & EXACT ? colour : mix(colour, page, FAINTEST + (1 - FAINTEST) * share);
+
+			out.fill(full, at + a, at + Math.min(b, line.width));
+			/* An edge between neighbours, where there is room for one and the event ends in this tile. */
+			if (b - a >= 4 && !(tile.flags[i] & GOES_ON))
+				out[at + b - 1] = mix(full, page, 0.55);
+			for (let p = a; p < Math.min(b, line.width); p++)
+				covered[p] = -1;
+			continue;
+		}
+		const p = Math.min(Math.floor(l), line.width - 1);
+		const weight = Math.max(r - l, 0.02) * (tile.flags[i] & EXACT ? 1 : Math.max(share, 0.02));
+
+		if (covered[p] < 0)
+			continue;
+		covered[p] += weight;
+		if (weight > heaviest[p]) {
+			heaviest[p] = weight;
+			heaviestColour[p] = colour;
+		}
+	}
+}
+
+export function endLine(line: Line): void {
+	const { out, at, page, width } = line;
+
+	for (let p = 0; p < width; p++)
+		if (covered[p] > 0)
+			out[at + p] = mix(heaviestColour[p], page, FAINTEST + (1 - FAINTEST) * Math.min(1, covered[p]));
+}
+
+/* What has not been read yet, or not indexed: slanted lines would need height, so a dotted one. */
+export function pending(line: Line, lo: number, hi: number, colour: number): void {
+	for (let p = Math.max(0, Math.floor(lo)); p < Math.min(line.width, hi); p++)
+		if (p % 6 < 2)
+			line.out[line.at + p] = mix(colour, line.page, 0.35);
+}

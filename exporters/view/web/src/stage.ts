@@ -1,0 +1,218 @@
+/* stage.ts - the canvases and the one loop that draws them: at most once per frame, and only when something changed. */
+import { effect } from "@preact/signals";
+import * as m from "./model";
+import * as theme from "./theme";
+import * as tiles from "./tiles";
+import { counted, drawRows, hit, prefetch, type Grid, type Hit } from "./draw";
+import { drawAxis, drawMinimap } from "./axis";
+import { drawOverlay } from "./overlay";
+import { niceStep } from "./format";
+import { onView, shown, view, resize } from "./view";
+import type { Placed, Row } from "./model";
+
+export interface Canvases {
+	minimap: HTMLCanvasElement; axis: HTMLCanvasElement; pins: HTMLCanvasElement; rows: HTMLCanvasElement; overlay: HTMLCanvasElement; scroll: HTMLElement;
+}
+
+export const MINIMAP = 34, AXIS = 24;
+export const stage = { gutter: 260, scrollTop: 0, height: 400, dpr: 1, canvases: null as Canvases | null };
+export const frames: number[] = [];
+let queued = false;
+let whole = true;
+let quietSince = 0;
+let waiting: (() => void)[] = [];
+let prefetched = "";
+
+export function invalidate(all = true): void {
+	whole ||= all;
+	if (queued)
+		return;
+	queued = true;
+	requestAnimationFrame(frame);
+}
+
+export function grid(): Grid {
+	const { t0 } = shown();
+	const step = Math.max(niceStep(view.scale * 110), 1);
+
+	return { step, first: Math.ceil(t0 / step) * step };
+}
+
+function drawAll(c: Canvases, dpr: number): void {
+	const g = grid();
+	const pins = m.pinned.value, rows = m.placed.value;
+
+	tiles.nextFrame();
+	Object.assign(counted, { rectangles: 0, labels: 0, missing: 0 });
+	drawMinimap(c.minimap, dpr);
+	drawAxis(c.axis, g, dpr);
+	drawRows(c.pins, pins.rows, 0, pins.height, g, dpr);
+	drawRows(c.rows, rows.rows, stage.scrollTop, stage.height, g, dpr);
+}
+
+function frame(): void {
+	const c = stage.canvases;
+	const began = performance.now();
+
+	queued = false;
+	if (!c)
+		return;
+	const all = whole;
+
+	whole = false;
+	if (all)
+		drawAll(c, stage.dpr);
+	drawOverlay(c.overlay, stage.dpr);
+	const more = tiles.flush();
+
+	frames.push(performance.now() - began);
+	if (frames.length > 2000)
+		frames.splice(0, 1000);
+	if (!more && tiles.idle())
+		settle();
+}
+
+/* Everything in sight is there: time for what is likely next. */
+function settle(): void {
+	const rows = m.placed.value.rows;
+	const key = `${view.start} ${view.scale} ${view.width} ${stage.scrollTop} ${m.layoutTick.value} ${m.sources.value.map((s) => s.generation)}`;
+
+	if (key !== prefetched) {
+		prefetched = key;
+		prefetch(m.pinned.value.rows, 0, m.pinned.value.height, stage.dpr);
+		prefetch(rows, stage.scrollTop, stage.height, stage.dpr);
+		tiles.flush();
+		if (!tiles.idle())
+			return;
+	}
+	quietSince ||= performance.now();
+	for (const done of waiting.splice(0))
+		done();
+}
+
+/* For tests: when nothing is on its way any more. */
+export function settled(): Promise<void> {
+	invalidate();
+	return new Promise((done) => waiting.push(done));
+}
+
+export function attach(canvases: Canvases): void {
+	stage.canvases = canvases;
+	measureStage();
+}
+
+export function measureStage(): void {
+	const c = stage.canvases;
+
+	if (!c)
+		return;
+	stage.dpr = Math.min(Math.max(devicePixelRatio || 1, 1), 3);
+	stage.height = c.scroll.clientHeight;
+	resize(c.scroll.clientWidth - stage.gutter);
+	invalidate();
+}
+
+export function start(): void {
+	onView(() => invalidate());
+	effect(() => {
+		m.placed.value;
+		m.pinned.value;
+		m.sources.value;
+		m.current.value;
+		theme.dark.value;
+		invalidate();
+	});
+	effect(() => {
+		m.selected.value;
+		m.flows.value;
+		m.range.value;
+		m.rangeRows.value;
+		m.measure.value;
+		m.marks.value;
+		m.mode.value;
+		invalidate(false);
+	});
+}
+
+/* ---- points ---- */
+
+export interface Spot { placed: Placed | null; yIn: number; inPins: boolean }
+
+/* @y: from the top of the pinned rows. */
+export function spot(y: number): Spot {
+	const pins = m.pinned.value;
+	const inPins = y < pins.height;
+	const at = inPins ? y : y - pins.height + stage.scrollTop;
+	const rows = inPins ? pins.rows : m.placed.value.rows;
+	let lo = 0, hi = rows.length;
+
+	while (lo < hi) {
+		const mid = (lo + hi) >> 1;
+
+		if (rows[mid].y + rows[mid].height <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	const placed = at >= 0 ? rows[lo] ?? null : null;
+
+	return { placed, yIn: placed ? at - placed.y : 0, inPins };
+}
+
+export function hitAt(x: number, y: number): Hit | null {
+	const s = spot(y);
+
+	return s.placed && x >= 0 && x <= view.width ? hit(s.placed, s.yIn, x, stage.dpr) : null;
+}
+
+/* Where a lane is on the screen: its middle from the top of the pinned rows; pinned rows first. All of its places. */
+export function placesOf(source: number, lane: number): { y: number; height: number; pinned: boolean; row: Row }[] {
+	const row = m.rowOfLane.value.get(source + ":" + lane);
+	const found: { y: number; height: number; pinned: boolean; row: Row }[] = [];
+
+	if (!row)
+		return found;
+	const pins = m.pinned.value;
+	const add = (p: Placed, shift: number, pinned: boolean): void => {
+		const i = Math.max(0, p.lanes.indexOf(lane));
+		const spare = p.height - p.lanes.length * p.lane;
+
+		if (p.row.kind === "thread")
+			found.push({ y: p.y + shift + 4, height: p.row.open || !p.row.kids.length ? p.height - 8 : 5, pinned, row: p.row });
+		else
+			found.push({ y: p.y + shift + spare / 2 + i * p.lane + 0.5, height: p.lane - 1, pinned, row: p.row });
+	};
+	for (const p of pins.rows)
+		if (p.row === row)
+			add(p, 0, true);
+	const main = placeOfRow(row);
+
+	if (main)
+		add(main, pins.height - stage.scrollTop, false);
+	return found;
+}
+
+/* The row, or the nearest closed group above it that stands for it. */
+export function placeOfRow(row: Row): Placed | undefined {
+	const rows = m.placed.value.rows;
+
+	for (let up: Row | null = row; up; up = up.parent) {
+		const p = rows.find((q) => q.row === up);
+
+		if (p)
+			return p;
+	}
+	return undefined;
+}
+
+export function scrollTo(row: Row): void {
+	const p = placeOfRow(row);
+	const el = stage.canvases?.scroll;
+
+	if (!p || !el)
+		return;
+	if (p.y < el.scrollTop + 4)
+		el.scrollTop = p.y - 4;
+	else if (p.y + p.height > el.scrollTop + stage.height - 4)
+		el.scrollTop = p.y + p.height - stage.height + 4;
+}

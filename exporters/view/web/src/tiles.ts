@@ -1,0 +1,294 @@
+/*
+ * tiles.ts - what the server has drawn: tiles of 256 pixels of 2^k ns, by lane. Kept until 64 MB are full, the longest
+ * unused go first. While a tile is on its way, one of a coarser or finer level stands in for it.
+ */
+import { postBinary, Refused } from "./net";
+
+export interface Tile {
+	n: number;
+	x: Uint16Array; w: Uint16Array;   /* 1/16 px */
+	name: Uint32Array;                /* slot, see names below */
+	count: Uint16Array; occ: Uint8Array; flags: Uint8Array;
+	values: Float32Array | null;      /* of a counter: 256 smallest, largest, last */
+	bytes: number;
+	used: number;
+	generation: number;
+	final: boolean;
+}
+
+export const PX = 256, UNITS = PX * 16;
+const BYTES_MAX = 64 << 20;
+const BATCH = 384;
+
+/* ---- names ---- */
+
+export interface Name { text: string; category: string; given: number; source: number; id: number }
+export const names: Name[] = [{ text: "", category: "other", given: 0, source: 0, id: 0 }];
+const slots = new Map<string, number>();
+
+function slotOf(source: number, category: string, id: number, text: string, given: number): number {
+	const key = `${source} ${category} ${id}`;
+	let slot = slots.get(key);
+
+	if (slot === undefined) {
+		slot = names.length;
+		names.push({ text, category, given, source, id });
+		slots.set(key, slot);
+	}
+	return slot;
+}
+
+/* ---- the cache ---- */
+
+class LaneTiles {
+	readonly levels: Map<number, Tile>[] = [];
+
+	constructor(readonly source: number, readonly lane: number, readonly category: string, readonly counter: boolean) {}
+
+	at(k: number): Map<number, Tile> {
+		return this.levels[k] ??= new Map();
+	}
+}
+
+const lanes = new Map<number, LaneTiles>();
+const keyOf = (source: number, lane: number): number => source * 2 ** 32 + lane;
+let bytes = 0;
+let frame = 0;
+let arrived: () => void = () => {};
+let failed: (why: Refused) => void = () => {};
+/* Of each report: what is indexed, and since when. */
+export const progress: { edge: number; generation: number }[] = [];
+
+export function onTiles(f: () => void, g: (why: Refused) => void): void {
+	arrived = f;
+	failed = g;
+}
+
+export function laneTiles(source: number, lane: number, category: string, counter = false): LaneTiles {
+	const key = keyOf(source, lane);
+	let of = lanes.get(key);
+
+	if (!of) {
+		of = new LaneTiles(source, lane, category, counter);
+		lanes.set(key, of);
+	}
+	return of;
+}
+export type { LaneTiles };
+
+export function nextFrame(): void {
+	frame++;
+}
+
+const isStale = (source: number, tile: Tile): boolean => !tile.final && tile.generation !== progress[source]?.generation;
+
+function evict(): void {
+	if (bytes <= BYTES_MAX)
+		return;
+	const all: { level: Map<number, Tile>; index: number; tile: Tile }[] = [];
+
+	for (const of of lanes.values())
+		for (const level of of.levels)
+			if (level)
+				for (const [index, tile] of level)
+					all.push({ level, index, tile });
+	all.sort((a, b) => a.tile.used - b.tile.used);
+	for (const { level, index, tile } of all) {
+		if (bytes <= BYTES_MAX * 0.75 || tile.used >= frame - 1)
+			break;
+		level.delete(index);
+		bytes -= tile.bytes;
+	}
+}
+
+export const cached = (): { bytes: number; names: number } => ({ bytes, names: names.length });
+
+export function forget(source: number): void {
+	for (const of of lanes.values())
+		if (of.source === source) {
+			for (const level of of.levels)
+				level?.forEach((t) => { bytes -= t.bytes; });
+			of.levels.length = 0;
+		}
+}
+
+/* ---- asking ---- */
+
+interface Wish { of: LaneTiles; k: number; index: number }
+interface Flight { wishes: Wish[]; keys: Set<string>; stop: AbortController }
+
+const wished = new Map<string, Wish>();
+const asked = new Set<string>();
+let flights: Flight[] = [];
+let pausedUntil = 0;
+export const requests = { count: 0, bytes: 0, aborted: 0, last: 0 };
+
+const wishKey = (w: Wish): string => `${w.of.source} ${w.of.lane} ${w.k} ${w.index}`;
+
+/* The tile, where it is there; if not, or if it is old by now, it is asked for with the next flush(). */
+export function tileAt(of: LaneTiles, k: number, index: number, ask: boolean): Tile | undefined {
+	const tile = of.levels[k]?.get(index);
+
+	if (tile)
+		tile.used = frame;
+	if (ask && (!tile || isStale(of.source, tile))) {
+		const wish = { of, k, index };
+
+		wished.set(wishKey(wish), wish);
+	}
+	return tile;
+}
+
+/* A part of a coarser tile, with where it begins and ends in units of that tile. */
+export function coarser(of: LaneTiles, k: number, index: number): { tile: Tile; k: number; index: number } | undefined {
+	for (let up = 1; up <= 24 && k + up <= 54; up++) {
+		const at = Math.floor(index / 2 ** up);
+		const tile = of.levels[k + up]?.get(at);
+
+		if (tile) {
+			tile.used = frame;
+			return { tile, k: k + up, index: at };
+		}
+	}
+	return undefined;
+}
+
+export function flush(): boolean {
+	const now = performance.now();
+
+	for (const f of flights)
+		if (wished.size && !f.wishes.some((w) => wished.has(wishKey(w)))) {
+			f.stop.abort();
+			requests.aborted++;
+		}
+	let left = false;
+
+	if (now >= pausedUntil && flights.length < 3) {
+		const all = [...wished.values()].filter((w) => !asked.has(wishKey(w)));
+		const groups = new Map<string, Wish[]>();
+
+		for (const w of all) {
+			const key = `${w.of.source} ${w.of.counter}`;
+
+			const group = groups.get(key);
+
+			if (!group)
+				groups.set(key, [w]);
+			else if (group.length < BATCH)
+				group.push(w);
+		}
+		for (const group of groups.values())
+			if (flights.length < 3)
+				launch(group.slice(0, BATCH));
+		left = all.length > 0;
+	}
+	wished.clear();
+	return left;
+}
+
+export const idle = (): boolean => flights.length === 0 && performance.now() >= pausedUntil;
+
+function encode(wishes: Wish[]): ArrayBuffer {
+	const body = new DataView(new ArrayBuffer(16 * wishes.length));
+
+	wishes.forEach((w, i) => {
+		body.setUint32(16 * i, w.of.lane, true);
+		body.setUint8(16 * i + 4, w.k);
+		body.setBigInt64(16 * i + 8, BigInt(w.index), true);
+	});
+	return body.buffer;
+}
+
+function launch(wishes: Wish[]): void {
+	const { source, counter } = wishes[0].of;
+	const flight: Flight = { wishes, keys: new Set(wishes.map(wishKey)), stop: new AbortController() };
+
+	flight.keys.forEach((k) => asked.add(k));
+	flights.push(flight);
+	const edge = progress[source]?.edge ?? Infinity;
+
+	requests.count++;
+	postBinary(counter ? "counters" : "tiles", { r: source }, encode(wishes), flight.stop.signal).then((answer) => {
+		requests.bytes += answer.byteLength;
+		requests.last = performance.now();
+		(counter ? takeCounters : takeTiles)(wishes, answer, edge);
+		evict();
+	}).catch((e) => {
+		if (flight.stop.signal.aborted)
+			return;
+		pausedUntil = performance.now() + 2000;
+		setTimeout(arrived, 2050);
+		failed(e instanceof Refused ? e : new Refused(0, String(e)));
+	}).finally(() => {
+		flight.keys.forEach((k) => asked.delete(k));
+		flights = flights.filter((f) => f !== flight);
+		arrived();
+	});
+}
+
+function keep(w: Wish, tile: Tile): void {
+	const level = w.of.at(w.k);
+
+	bytes += tile.bytes - (level.get(w.index)?.bytes ?? 0);
+	level.set(w.index, tile);
+}
+
+const ends = (w: Wish): number => (w.index + 1) * PX * 2 ** w.k;
+const EMPTY8 = new Uint8Array(0), EMPTY16 = new Uint16Array(0), EMPTY32 = new Uint32Array(0);
+
+function takeTiles(wishes: Wish[], answer: ArrayBuffer, edge: number): void {
+	const head = new DataView(answer);
+
+	if (head.getUint32(0, true) !== 0x54564c53 || head.getUint32(4, true) !== 1 || head.getUint32(12, true) !== wishes.length)
+		throw new Refused(0, "The server answers in another version: reload the page.");
+	const generation = head.getUint32(8, true), n = head.getUint32(16, true), m = head.getUint32(20, true);
+	let at = 32 + 4 * wishes.length;
+	const even = (size: number): number => { const from = at; at += size + 3 & ~3; return from; };
+	const counts = new Uint32Array(answer, 32, wishes.length);
+	const x = new Uint16Array(answer, even(2 * n), n), w = new Uint16Array(answer, even(2 * n), n), name = new Uint16Array(answer, even(2 * n), n);
+	const count = new Uint16Array(answer, even(2 * n), n), occ = new Uint8Array(answer, even(n), n), flags = new Uint8Array(answer, even(n), n);
+	const ids = new Uint32Array(answer, even(4 * m), m), given = new Uint32Array(answer, even(4 * m), m);
+	const offsets = new Uint32Array(answer, even(4 * m + 4), m + 1);
+	const texts = new Uint8Array(answer, at);
+	const utf8 = new TextDecoder();
+	const known = new Map<string, Uint32Array>();
+	const decoded = Array.from(ids, (_, i) => utf8.decode(texts.subarray(offsets[i], offsets[i + 1])));
+	let from = 0;
+
+	wishes.forEach((wish, i) => {
+		const { source, category } = wish.of;
+		let map = known.get(category);
+
+		if (!map) {
+			map = Uint32Array.from(ids, (id, j) => slotOf(source, category, id, decoded[j], given[j]));
+			known.set(category, map);
+		}
+		const to = from + counts[i];
+		const local = new Uint32Array(counts[i]);
+
+		for (let j = from; j < to; j++)
+			local[j - from] = name[j] === 65535 ? 0 : map[name[j]];
+		keep(wish, {
+			n: counts[i], x: x.slice(from, to), w: w.slice(from, to), name: local, count: count.slice(from, to), occ: occ.slice(from, to),
+			flags: flags.slice(from, to), values: null, bytes: 200 + 12 * counts[i], used: frame, generation, final: ends(wish) <= edge,
+		});
+		from = to;
+	});
+}
+
+function takeCounters(wishes: Wish[], answer: ArrayBuffer, edge: number): void {
+	const head = new DataView(answer);
+
+	if (head.getUint32(0, true) !== 0x43564c53 || head.getUint32(12, true) !== wishes.length)
+		throw new Refused(0, "The server answers in another version: reload the page.");
+	const generation = head.getUint32(8, true);
+
+	wishes.forEach((wish, i) => keep(wish, {
+		n: 0, x: EMPTY16, w: EMPTY16, name: EMPTY32, count: EMPTY16, occ: EMPTY8, flags: EMPTY8,
+		values: new Float32Array(answer.slice(32 + 3 * 4 * PX * i, 32 + 3 * 4 * PX * (i + 1))),
+		bytes: 3200, used: frame, generation, final: ends(wish) <= edge,
+	}));
+}
+
+/* How many events a rectangle stands for; a lower bound above 4,096. */
+export const countOf = (tile: Tile, i: number): number => tile.count[i] < 4096 ? tile.count[i] : Math.round(2 ** (12 + (tile.count[i] - 4096) / 1024));

@@ -1,0 +1,61 @@
+/* tree.tsx - the names beside the rows: a tree, of which only what is in sight is in the page. */
+import { signal } from "@preact/signals";
+import * as m from "./model";
+import type { Placed, Row } from "./model";
+import { hide, pin, reorder, toggle } from "./actions";
+import { KIND } from "./load";
+import { count, dur } from "./format";
+import { stage } from "./stage";
+
+export const scrolled = signal({ top: 0, height: 400 });
+const dragged = signal<Row | null>(null);
+const target = signal<Row | null>(null);
+
+export const rowId = (row: Row): string => `row-${row.source}-${row.id < 0 ? "r" : row.id}`;
+
+const siblingsOf = (row: Row): Row[] => row.parent ? row.parent.kids : m.roots.value;
+
+function title(row: Row): string {
+	const parts = [`${KIND[row.kind] ?? row.kind}: ${row.name}${row.about ? ` (${row.about})` : ""}`];
+
+	if (row.events)
+		parts.push(`${count(row.events)} events` + (row.busy ? `, busy ${dur(row.busy)}` : ""));
+	return parts.join("\n");
+}
+
+function Item({ placed, top, pinned }: { placed: Placed; top: number; pinned: boolean }) {
+	const { row } = placed;
+	const isCurrent = m.current.value === row;
+	const siblings = siblingsOf(row);
+	const group = row.kids.length > 0;
+
+	return (
+		<div role="treeitem" id={pinned ? undefined : rowId(row)} class={`row${group || row.kind === "thread" ? " group" : ""}${isCurrent ? " current" : ""}${target.value === row ? " target" : ""}`}
+			style={{ top: `${placed.y - top}px`, height: `${placed.height}px`, paddingLeft: `${4 + (pinned ? 0 : (row.level - 1) * 11)}px` }} title={title(row)}
+			aria-level={row.level} aria-expanded={group ? row.open : undefined} aria-selected={isCurrent} aria-setsize={siblings.length} aria-posinset={siblings.indexOf(row) + 1}
+			draggable onDragStart={() => { dragged.value = row; }} onDragEnd={() => { dragged.value = target.value = null; }}
+			onDragOver={(e) => { if (dragged.value && dragged.value.parent === row.parent) { e.preventDefault(); target.value = row; } }}
+			onDrop={(e) => { e.preventDefault(); if (dragged.value && dragged.value !== row) reorder(dragged.value, row); target.value = null; }}
+			onClick={() => { m.current.value = row; }} onDblClick={() => toggle(row)}>
+			{group ? <button class="twist" tabIndex={-1} aria-label={row.open ? "Close" : "Open"} onClick={(e) => { e.stopPropagation(); toggle(row); m.current.value = row; }}>{row.open ? "▾" : "▸"}</button>
+				: <span class="twist" />}
+			<span class="name">{row.name}</span>
+			{row.about && <span class="about">{row.about}</span>}
+			<span class="tools">
+				<button tabIndex={-1} aria-label={row.pinned ? "Unpin" : "Pin"} title={row.pinned ? "Unpin (P)" : "Pin (P)"} class={row.pinned ? "on" : ""} onClick={(e) => { e.stopPropagation(); pin(row); }}>⚲</button>
+				{!pinned && <button tabIndex={-1} aria-label="Hide" title="Hide (H)" onClick={(e) => { e.stopPropagation(); hide(row); }}>✕</button>}
+			</span>
+		</div>
+	);
+}
+
+export function PinnedNames() {
+	return <>{m.pinned.value.rows.map((p) => <Item key={p.row.key + p.row.source} placed={p} top={0} pinned />)}</>;
+}
+
+export function Names() {
+	const { top, height } = scrolled.value;
+	const rows = m.placed.value.rows.filter((p) => p.y + p.height > top - 60 && p.y < top + Math.max(height, stage.height) + 60);
+
+	return <>{rows.map((p) => <Item key={p.row.key + p.row.source} placed={p} top={0} pinned={false} />)}</>;
+}
