@@ -218,6 +218,10 @@ static int set_value(struct parser *ps, const struct opt *o, const char *word)
 		if (o->target)
 			*(const char **)o->target = word;
 		break;
+	case OPT_MAYBE:
+		if (o->target)
+			*(const char **)o->target = word ? word : "";
+		break;
 	case OPT_LIST:
 		rc = set_list(ps, o, word, again);
 		break;
@@ -242,6 +246,7 @@ static int set_value(struct parser *ps, const struct opt *o, const char *word)
 enum appetite {
 	TAKES_NONE,
 	TAKES_TRUTH,
+	TAKES_NUMBER,
 	TAKES_VALUE
 };
 
@@ -252,6 +257,8 @@ static enum appetite appetite(const struct opt *o)
 		return TAKES_NONE;
 	case OPT_BOOL:
 		return TAKES_TRUTH;
+	case OPT_MAYBE:
+		return TAKES_NUMBER;
 	case OPT_LATER:
 		if (!o->values || !*o->values)
 			return TAKES_NONE;
@@ -283,6 +290,12 @@ static int take(struct parser *ps, const struct opt *o, const char *attached)
 		if (attached)
 			return set_value(ps, o, attached);
 		if (!next || !opt_truth(next, &ignored))
+			return set_value(ps, o, NULL);
+		break;
+	case TAKES_NUMBER:
+		if (attached)
+			return set_value(ps, o, attached);
+		if (!next || !*next || next[strspn(next, "0123456789")])
 			return set_value(ps, o, NULL);
 		break;
 	case TAKES_VALUE:
@@ -379,7 +392,8 @@ static void help_option(const struct opt *o)
 			o->short_name ? o->short_name : ' ', o->short_name && o->name ? ',' : ' ',
 			o->name ? " --" : "", o->name ? o->name : "");
 	if (appetite(o) != TAKES_NONE)
-		used += snprintf(left + used, sizeof(left) - (size_t)used, "=%s",
+		used += snprintf(left + used, sizeof(left) - (size_t)used,
+				 o->kind == OPT_MAYBE ? "[=%s]" : "=%s",
 				 o->metavar            ? o->metavar
 				 : o->kind == OPT_BOOL ? "true|false"
 				 : o->kind == OPT_INT  ? "N"
@@ -459,7 +473,7 @@ static void show_help(const struct parser *ps)
 /* --completion-data: short, long, what it takes, values; tabs between, "-" for nothing. */
 static void show_table(const struct opt *opts)
 {
-	static const char *const takes[] = {"none", "bool", "value"};
+	static const char *const takes[] = {"none", "bool", "none", "value"};
 
 	for (const struct opt *o = opts; !is_end(o); o++) {
 		bool plain = o->kind == OPT_ENUM || o->kind == OPT_LIST;

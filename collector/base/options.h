@@ -14,6 +14,7 @@ enum opt_kind {
 	OPT_BOOL, /* true|false (also yes/no, 1/0; nsys spells them true,false) */
 	OPT_INT,  /* integer, with range */
 	OPT_STRING,
+	OPT_MAYBE, /* a string, "" without a value: the next word is taken only when it is a number */
 	OPT_ENUM,  /* one of a comma list */
 	OPT_LIST,  /* several of a comma list; repeated options add up */
 	OPT_LATER, /* an option of nsys that is accepted with a warning: "not yet" */
@@ -34,15 +35,16 @@ struct opt {
 	const char *values;
 	const char *metavar; /* shown in help: --name=METAVAR */
 	const char *help; /* one or more lines; NULL: accepted but not listed (older spellings) */
-	void *target; /* bool *, int64_t *, const char ** (STRING, ENUM, LIST); NULL: value unused */
-	bool *seen;   /* may be NULL */
+	/* bool *, int64_t *, const char ** (STRING, MAYBE, ENUM, LIST); NULL: value unused */
+	void *target;
+	bool *seen; /* may be NULL */
 };
 
 /*
  * Parses options up to the first operand or "--" (POSIX order, as nsys does: what follows the program's
  * name belongs to the program). A table ends with an all-zero entry.
  * Accepts --name=value, --name value, -xVALUE, -x value and -x=value. A BOOL without a value is true:
- * the next word is taken only when it reads as a truth value. Options of kind LATER give one warning
+ * the next word is taken only when it reads as a truth value; a MAYBE takes only a number. Options of kind LATER give one warning
  * line for all of them, unless they ask for nothing ("none", "false").
  * Returns the index of the first operand, or -SL_EXIT_USAGE after one line on stderr with the nearest valid name,
  * or -1000 when --help was given and printed. @cmd: the command's name; "NAME: SOURCE" where the words

@@ -181,7 +181,8 @@ static int run_why(struct analyze *a, size_t in)
 	    a->t.filter.nvtx_cnt || a->t.filter.pid_cnt)
 		return 0;
 	db = db_read_open(input, why, sizeof(why));
-	if (db && (rc = why_run(&y, db, &a->t.filter, 0, why, sizeof(why))) == 0) {
+	if (db &&
+	    (rc = why_run(&y, db, &a->t.filter, &(struct why_ask){0}, why, sizeof(why))) == 0) {
 		out = open_memstream(&a->head[in], &len);
 		if (out && format == &format_json)
 			why_put_json(out, &y, input);

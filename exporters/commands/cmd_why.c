@@ -15,6 +15,8 @@ static const char examples[] =
 	"Examples:\n"
 	"  sightline why run.sqlite                   # of the main thread of the program\n"
 	"  sightline why --thread 4711 run.sqlite     # of another one\n"
+	"  sightline why --nvtx forward run.sqlite    # while it is in these ranges\n"
+	"  sightline why --step run.sqlite            # in its steps; --step 17: in this one\n"
 	"  sightline why --time 12s-15s run.sqlite    # in these three seconds\n"
 	"  sightline why -f json run.sqlite | jq '.partition[0]'\n"
 	"\n"
@@ -23,7 +25,7 @@ static const char examples[] =
 
 struct options {
 	const char *format, *time;
-	int64_t thread;
+	struct why_ask ask;
 	struct db_filter filter;
 };
 
@@ -39,7 +41,7 @@ static int show(const struct options *o, const char *path, const char *before)
 		return -1;
 	}
 	/* The filter's time is what is explained; causes may lie outside of it, so nothing is hidden. */
-	if (why_run(&y, db, &o->filter, o->thread, why, sizeof(why)) < 0) {
+	if (why_run(&y, db, &o->filter, &o->ask, why, sizeof(why)) < 0) {
 		sl_warn("why: %s: %s", path, why);
 		why_free(&y);
 	} else {
@@ -79,7 +81,16 @@ int cmd_why(int argc, char **argv)
 	const struct opt opts[] = {
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0, "thread", OPT_INT, "1:9223372036854775807", "TID",
-		 "of this thread (default: the main thread of the program)", &o.thread, NULL},
+		 "of this thread (default: the main thread of the program)", &o.ask.tid, NULL},
+		{0, "nvtx", OPT_STRING, NULL, "RANGE",
+		 "in such NVTX ranges, RANGE or DOMAIN:RANGE, % for anything; of the thread that "
+		 "has\n"
+		 "most of them",
+		 &o.ask.nvtx, NULL},
+		{0, "step", OPT_MAYBE, NULL, "N",
+		 "in the steps of the program, and what the slow ones do more: NVTX ranges that\n"
+		 "repeat, or --step=RANGE; with a number only in this one",
+		 &o.ask.step, NULL},
 		{0, "time", OPT_STRING, NULL, "START-END",
 		 "only in this time: ns, or with a unit, as in 12s-15s", &o.time, NULL},
 		{'f', "format", OPT_ENUM, "text,json", "FORMAT",
@@ -101,6 +112,10 @@ int cmd_why(int argc, char **argv)
 	}
 	if (cnt == 0) {
 		sl_warn("why: no report is named: %s", usage);
+		return SL_EXIT_USAGE;
+	}
+	if (o.ask.nvtx && o.ask.step) {
+		sl_warn("why: --nvtx and --step cannot stand together: --step=RANGE takes a range");
 		return SL_EXIT_USAGE;
 	}
 	if (db_filter_time(&o.filter, o.time, why, sizeof(why)) < 0) {

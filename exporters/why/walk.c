@@ -92,6 +92,22 @@ static bool room_for_leaf(struct walk *w)
 	return true;
 }
 
+static void add_piece(struct walk *w, struct why_leaf *l, int64_t ns)
+{
+	struct why_piece *p = l->piece ? &w->pieces[l->piece - 1] : NULL;
+
+	if (p && p->span == w->span_no) {
+		p->ns += ns;
+		return;
+	}
+	if (!grow(&w->pieces, w->pieces_cnt, &w->pieces_room, sizeof(*p))) {
+		w->is_short = true;
+		return;
+	}
+	w->pieces[w->pieces_cnt++] = (struct why_piece){w->span_no, (uint32_t)(l - w->leaves), ns};
+	l->piece = (uint32_t)w->pieces_cnt;
+}
+
 static void add_leaf(struct walk *w, const struct at *at, const struct why_cause *cause, int64_t ns,
 		     double sure)
 {
@@ -130,6 +146,8 @@ static void add_leaf(struct walk *w, const struct at *at, const struct why_cause
 	l->sure = (l->sure * (double)l->ns + at->sure * sure * (double)ns) / (double)(l->ns + ns);
 	l->ns += ns;
 	l->cnt++;
+	if (w->keeps_pieces)
+		add_piece(w, l, ns);
 }
 
 /* The number of a hop. Beyond so many, the way to a leaf is cut short. */
@@ -537,9 +555,8 @@ void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_sp
 	w->span = NULL;
 }
 
-int walk_run(struct walk *w, const struct why_model *m, uint32_t focus, int64_t from, int64_t to)
+int walk_open(struct walk *w, const struct why_model *m)
 {
-	struct at at = {.thread = focus, .sure = SURE};
 	int rc;
 
 	memset(w, 0, sizeof(*w));
@@ -557,8 +574,19 @@ int walk_run(struct walk *w, const struct why_model *m, uint32_t focus, int64_t 
 	w->hops[w->hops_cnt++] = (struct why_hop){0};
 	for (size_t i = 0; i < m->ops_cnt; i++)
 		w->longest_op = later(w->longest_op, m->ops[i].end - m->ops[i].start);
+	return SQLITE_OK;
+}
+
+void walk_cover(struct walk *w, uint32_t thread, int64_t from, int64_t to)
+{
+	struct at at = {.thread = thread, .sure = SURE};
+
 	if (to > from)
 		cover(w, at, from, to);
+}
+
+int walk_end(const struct walk *w)
+{
 	return w->is_short ? SQLITE_NOMEM : SQLITE_OK;
 }
 
@@ -571,4 +599,5 @@ void walk_free(struct walk *w)
 	free(w->hop_slots);
 	free(w->reason_of);
 	free(w->object_is);
+	free(w->pieces);
 }

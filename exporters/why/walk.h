@@ -35,6 +35,13 @@ struct why_leaf {
 	int64_t ns;
 	int64_t cnt; /* pieces */
 	double sure; /* of 0..1: share of ns that was reached over measured edges and has a measured reason */
+	uint32_t piece; /* the last one of it, + 1 */
+};
+
+/* A leaf's share of one span. */
+struct why_piece {
+	uint32_t span, leaf;
+	int64_t ns;
 };
 
 /* What ended a wait. */
@@ -61,13 +68,20 @@ struct walk {
 	walk_span *span; /* of walk_own() */
 	void *span_ctx;
 	bool is_short; /* of memory */
+	bool keeps_pieces;
+	uint32_t span_no; /* of the span that is covered now */
+	WHY_LIST(why_piece, pieces);
 };
 
-/* Covers [@from, @to) of thread @focus. SQLite's result code. */
-int walk_run(struct walk *w, const struct why_model *m, uint32_t focus, int64_t from, int64_t to);
+/* SQLite's result code. */
+int walk_open(struct walk *w, const struct why_model *m);
+/* Adds the leaves of [@from, @to) of @thread. */
+void walk_cover(struct walk *w, uint32_t thread, int64_t from, int64_t to);
+/* SQLite's result code, after all spans. */
+int walk_end(const struct walk *w);
 /* Of the wait that begins with switch @i of @thread. */
 void walk_wake(struct walk *w, uint32_t thread, size_t i, struct why_wake *wake);
-/* Calls @span for each part of [@from, @to) of what @thread did itself, in order; no wait is followed. After walk_run(). */
+/* Calls @span for each part of [@from, @to) of what @thread did itself, in order; no wait is followed. After walk_open(). */
 void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_span *span,
 	      void *ctx);
 void walk_free(struct walk *w);

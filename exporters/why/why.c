@@ -47,7 +47,27 @@ static bool is_same(const struct why *y, const struct why_part *p, const struct 
 	       (p->process == l->process || (a && b && strcmp(a, b) == 0));
 }
 
-static int gather(struct why *y)
+/* The longest first; @part_of follows. */
+static bool sort_parts(struct why *y, uint32_t *part_of)
+{
+	uint32_t *place = calloc(y->parts_cnt + 1, sizeof(*place));
+
+	if (!place)
+		return false;
+	for (uint32_t i = 0; i < y->parts_cnt; i++)
+		y->parts[i].number = i;
+	if (y->parts_cnt)
+		qsort(y->parts, y->parts_cnt, sizeof(*y->parts), by_ns);
+	for (uint32_t i = 0; i < y->parts_cnt; i++)
+		place[y->parts[i].number] = i;
+	for (size_t i = 0; i < y->walk.leaves_cnt; i++)
+		part_of[i] = place[part_of[i]];
+	free(place);
+	return true;
+}
+
+/* @part_of: the part of each leaf. */
+static int gather(struct why *y, uint32_t *part_of)
 {
 	const struct walk *w = &y->walk;
 	const struct why_leaf **list = malloc((w->leaves_cnt + 1) * sizeof(struct why_leaf *));
@@ -76,10 +96,11 @@ static int gather(struct why *y)
 								     .process = list[i]->process};
 		}
 		add_to(&y->parts[k], list[i]);
+		part_of[list[i] - w->leaves] = (uint32_t)k;
 	}
 	free(list);
-	if (y->parts_cnt)
-		qsort(y->parts, y->parts_cnt, sizeof(*y->parts), by_ns);
+	if (!sort_parts(y, part_of))
+		return SQLITE_NOMEM;
 	for (uint32_t i = 0; i < WHY_REASON_CNT; i++) {
 		uint32_t at = i;
 
@@ -90,62 +111,50 @@ static int gather(struct why *y)
 	return SQLITE_OK;
 }
 
-/* A thread by globalTid or by its number alone. */
-static uint32_t find_thread(const struct why_model *m, int64_t tid)
+/* The walk over all that was asked for; of steps, with what each of them consists of. */
+static int answer(struct why *y)
 {
-	uint32_t number = why_model_find(m, tid);
+	uint32_t *part_of;
+	int rc = walk_open(&y->walk, &y->model);
 
-	for (uint32_t i = 0; number == WHY_NONE && i < m->threads_cnt; i++)
-		if ((m->threads[i].tid & 0xffffff) == tid)
-			number = i;
-	return number;
-}
-
-static int64_t nearest_thread(const struct why_model *m, int64_t tid)
-{
-	int64_t best = -1;
-
-	for (uint32_t i = 0; i < m->threads_cnt; i++) {
-		int64_t t = m->threads[i].tid & 0xffffff;
-
-		if (best < 0 || llabs(t - tid) < llabs(best - tid))
-			best = t;
+	if (rc != SQLITE_OK)
+		return rc;
+	y->walk.keeps_pieces = y->time.is_steps && y->time.spans_cnt > 1;
+	for (size_t i = 0; i < y->time.spans_cnt; i++) {
+		y->walk.span_no = (uint32_t)i;
+		walk_cover(&y->walk, y->focus, y->time.spans[i].start, y->time.spans[i].end);
 	}
-	return best;
+	rc = walk_end(&y->walk);
+	part_of = calloc(y->walk.leaves_cnt + 1, sizeof(*part_of));
+	if (rc == SQLITE_OK)
+		rc = part_of ? gather(y, part_of) : SQLITE_NOMEM;
+	if (rc == SQLITE_OK && y->walk.keeps_pieces)
+		rc = why_compare_steps(&y->steps, &y->time, &y->walk, part_of);
+	free(part_of);
+	return rc == SQLITE_OK ? why_find_culprits(y) : rc;
 }
 
-int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, int64_t tid, char *why_text,
-	    size_t why_len)
+int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct why_ask *ask,
+	    char *why_text, size_t why_len)
 {
 	int rc;
 
 	memset(y, 0, sizeof(*y));
-	y->focus = WHY_NONE;
+	y->focus = y->time.thread = WHY_NONE;
 	rc = why_model_read(&y->model, db, f);
 	if (rc != SQLITE_OK) {
 		snprintf(why_text, why_len, "%s", sqlite3_errmsg(db));
 		return -1;
 	}
-	y->focus = tid ? find_thread(&y->model, tid) : why_model_root(&y->model);
-	if (tid && y->focus == WHY_NONE) {
-		int64_t near = nearest_thread(&y->model, tid);
-
-		snprintf(why_text, why_len, "thread %lld is not in the report%s", (long long)tid,
-			 near < 0 ? "" : "; the nearest is ");
-		if (near >= 0)
-			snprintf(why_text + strlen(why_text), why_len - strlen(why_text), "%lld",
-				 (long long)near);
+	if (why_find_focus(&y->time, &y->model, ask, why_text, why_len) < 0)
 		return -1;
-	}
-	y->from = y->model.wall.start;
-	y->to = y->model.wall.end;
+	y->focus = y->time.thread;
+	y->from = y->time.from;
+	y->to = y->time.to;
+	y->ns = y->time.ns;
 	if (y->focus == WHY_NONE)
 		return 0;
-	rc = walk_run(&y->walk, &y->model, y->focus, y->from, y->to);
-	if (rc == SQLITE_OK)
-		rc = gather(y);
-	if (rc == SQLITE_OK)
-		rc = why_find_culprits(y);
+	rc = answer(y);
 	if (rc != SQLITE_OK)
 		snprintf(why_text, why_len, "%s", sqlite3_errstr(rc));
 	return rc == SQLITE_OK ? 0 : -1;
@@ -155,6 +164,8 @@ void why_free(struct why *y)
 {
 	walk_free(&y->walk);
 	why_model_free(&y->model);
+	why_focus_free(&y->time);
+	why_steps_free(&y->steps);
 	free(y->parts);
 	free(y->culprits);
 }

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "exporters/why/focus.h"
+#include "exporters/why/steps.h"
 #include "exporters/why/walk.h"
 
 /* Leaves with the same cause, whatever the way to them. */
@@ -17,6 +19,7 @@ struct why_part {
 	uint32_t process;
 	uint32_t thread; /* one of those that did it */
 	uint32_t hop;    /* of the way with most time */
+	uint32_t number; /* in the order in which they were found */
 	int64_t ns, hop_ns, cnt;
 	double sure;
 	bool is_own_thread; /* of the focus thread, not reached by a wait */
@@ -38,8 +41,11 @@ struct why_culprit {
 struct why {
 	struct why_model model;
 	struct walk walk;
-	uint32_t focus;            /* a thread; WHY_NONE: the report has none */
-	int64_t from, to;          /* what was looked at, ns */
+	uint32_t focus;        /* a thread; WHY_NONE: the report has none */
+	int64_t from, to;      /* what was looked at lies between, ns */
+	int64_t ns;            /* what was looked at: every share is one of it */
+	struct why_focus time; /* the spans of it */
+	struct why_steps steps;
 	WHY_LIST(why_part, parts); /* most time first */
 	WHY_LIST(why_culprit,
 		 culprits); /* most time first; without start-up and what has no place */
@@ -49,9 +55,9 @@ struct why {
 
 /*
  * @f: the time to be explained; @db shows all of the report, as a wait may have begun before it. NULL: the wall time.
- * @tid: globalTid, tid or 0 for the main thread. 0, or -1 after one sentence in @why_text. */
-int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, int64_t tid, char *why_text,
-	    size_t why_len);
+ * 0, or -1 after one sentence in @why_text. */
+int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct why_ask *ask,
+	    char *why_text, size_t why_len);
 void why_free(struct why *y);
 
 /* culprits.c. SQLite's result code. */

@@ -82,6 +82,49 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 	putc('}', out);
 }
 
+/* The time of the focus, if it is not the wall time. */
+static void put_spans(FILE *out, const struct why *y)
+{
+	const struct why_focus *f = &y->time;
+
+	fprintf(out, ", \"ns\": %lld", (long long)y->ns);
+	if (!f->name)
+		return;
+	fprintf(out, ", \"%s\": ", f->is_steps ? "steps" : "ranges");
+	json_string(out, f->name, strlen(f->name));
+	fputs(", \"spans\": [", out);
+	for (size_t i = 0; i < f->spans_cnt; i++)
+		fprintf(out, "%s[%lld, %lld]", i ? ", " : "", (long long)f->spans[i].start,
+			(long long)f->spans[i].end);
+	putc(']', out);
+}
+
+static void put_steps(FILE *out, const struct why *y)
+{
+	const struct why_steps *s = &y->steps;
+
+	if (!s->cnt)
+		return;
+	fprintf(out,
+		",\n \"steps\": {\"count\": %zu, \"median_ns\": %lld, \"min_ns\": %lld, "
+		"\"max_ns\": %lld, \"slow\": [",
+		s->cnt, (long long)s->median, (long long)s->min, (long long)s->max);
+	for (size_t i = 0; i < s->slow_cnt; i++)
+		fprintf(out, "%s%lld", i ? ", " : "", (long long)s->slow[i].no);
+	fprintf(out, "], \"slow_ns\": %lld, \"excess_ns\": %lld, \"excess\": [",
+		(long long)s->slow_ns, (long long)(s->slow_ns - s->median));
+	for (size_t i = 0; i < s->parts_cnt; i++) {
+		const struct why_excess *e = &s->parts[i];
+
+		fprintf(out, "%s{\"ns\": %lld, \"slow_ns\": %lld, \"median_ns\": %lld, ",
+			i ? ",\n  " : "\n  ", (long long)(e->slow - e->median), (long long)e->slow,
+			(long long)e->median);
+		put_cause(out, y, &y->parts[e->part].cause);
+		putc('}', out);
+	}
+	fputs("]}", out);
+}
+
 void why_put_json(FILE *out, const struct why *y, const char *report)
 {
 	const struct wall *w = &y->model.wall;
@@ -100,6 +143,7 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 	fputs("},\n \"focus\": {", out);
 	if (y->focus != WHY_NONE)
 		put_thread(out, y, y->focus);
+	put_spans(out, y);
 	fputs("},\n \"partition\": [", out);
 	for (size_t i = 0; i < y->parts_cnt; i++) {
 		fputs(i ? ",\n  " : "\n  ", out);
@@ -110,8 +154,10 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 		fputs(i ? ",\n  " : "\n  ", out);
 		put_culprit(out, y, &y->culprits[i]);
 	}
+	putc(']', out);
+	put_steps(out, y);
 	fprintf(out,
-		"],\n \"checks\": {\"sum_ns\": %lld, \"not_recorded_ns\": %lld, \"lost\": %lld, "
+		",\n \"checks\": {\"sum_ns\": %lld, \"not_recorded_ns\": %lld, \"lost\": %lld, "
 		"\"switches\": %s, \"samples\": %s, \"calls\": %s}}\n",
 		(long long)sum, (long long)y->of_reason[WHY_UNKNOWN], (long long)y->model.lost,
 		y->model.has_switches ? "true" : "false", y->model.has_samples ? "true" : "false",

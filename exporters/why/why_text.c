@@ -104,7 +104,7 @@ static const char *sure_text(double sure)
 
 static void put_culprit(FILE *out, const struct why *y, const struct why_culprit *c, unsigned nr)
 {
-	int64_t wall = y->to - y->from;
+	int64_t wall = y->ns;
 	uint32_t reason = why_main_reason(c);
 	char buf[96], ns[TIME_MAX];
 
@@ -120,6 +120,60 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 	fprintf(out, "  %s", sure_text(c->sure));
 	put_way(out, y, c->part.hop);
 	putc('\n', out);
+}
+
+/* Of which part of the wall time the shares are, if not of all. */
+static void put_spans(FILE *out, const struct why *y)
+{
+	const struct why_focus *f = &y->time;
+	const struct why_steps *s = &y->steps;
+	char ns[TIME_MAX], least[TIME_MAX], most[TIME_MAX];
+
+	if (!f->name)
+		return;
+	if (!f->is_steps)
+		fprintf(out, "%zu ranges ", f->cnt);
+	else if (f->spans_cnt == 1)
+		fprintf(out, "Step %lld of %zu ", (long long)f->spans[0].no, f->cnt);
+	else
+		fprintf(out, "%zu steps ", f->cnt);
+	text_put_people(out, f->name);
+	fprintf(out, ": %s in all", time_text(y->ns, ns));
+	if (f->is_steps)
+		fprintf(out, ", median %s", time_text(f->median, ns));
+	if (s->cnt)
+		fprintf(out, " (%s .. %s)", time_text(s->min, least), time_text(s->max, most));
+	fputs("; shares are of this time\n", out);
+}
+
+/* What the slow steps do more. */
+static void put_steps(FILE *out, const struct why *y)
+{
+	const struct why_steps *s = &y->steps;
+	char ns[TIME_MAX], more[TIME_MAX];
+	unsigned nr = 0;
+
+	if (s->cnt < 2 || 20 * (s->slow_ns - s->median) < s->median)
+		return;
+	fprintf(out, "The slowest %zu steps, %s in the mean, %s more than the median (",
+		s->slow_cnt, time_text(s->slow_ns, ns), time_text(s->slow_ns - s->median, more));
+	for (size_t i = 0; i < s->slow_cnt && i < STEPS_SHOWN; i++)
+		fprintf(out, "%s%lld", i ? ", " : "", (long long)s->slow[i].no);
+	fputs(s->slow_cnt > STEPS_SHOWN ? ", ...)\n" : ")\n", out);
+	for (size_t i = 0; i < s->parts_cnt && nr < STEPS_SHOWN; i++, nr++) {
+		const struct why_excess *e = &s->parts[i];
+		const struct why_part *p = &y->parts[e->part];
+
+		if (20 * (e->slow - e->median) < s->slow_ns - s->median)
+			break;
+		fprintf(out, "%15s%8s  %s", "+", time_text(e->slow - e->median, ns),
+			why_reason_text(p->cause.reason));
+		if (p->cause.place != PLACE_NONE)
+			fputs(" at ", out);
+		put_place(out, y, p->cause.place);
+		put_call(out, y, &p->cause);
+		putc('\n', out);
+	}
 }
 
 static void put_head(FILE *out, const struct why *y, const char *report)
@@ -139,6 +193,7 @@ static void put_head(FILE *out, const struct why *y, const char *report)
 		text_put_people(out, p->exe ? p->exe : "its process");
 	}
 	putc('\n', out);
+	put_spans(out, y);
 }
 
 static void put_notes(FILE *out, const struct why *y)
@@ -183,7 +238,7 @@ static void put_reasons(FILE *out, const struct why *y, int64_t wall)
 
 void why_put_text(FILE *out, const struct why *y, const char *report, bool is_brief)
 {
-	int64_t wall = y->to - y->from;
+	int64_t wall = y->ns;
 	unsigned nr = 0;
 
 	put_head(out, y, report);
@@ -198,5 +253,6 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 		fputs(nr ? "" : "By what\n", out);
 		put_culprit(out, y, &y->culprits[nr], nr + 1);
 	}
+	put_steps(out, y);
 	put_notes(out, y);
 }

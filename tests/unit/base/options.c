@@ -42,7 +42,7 @@ static void captured(void)
 
 static bool flag, truth, seen;
 static int64_t number;
-static const char *string, *choice, *list, *unused;
+static const char *string, *maybe, *choice, *list, *unused;
 static const struct opt opts[] = {
 	{.kind = OPT_ABOUT, .values = "sightline try [options] WHAT", .help = "Example:\n  try it"},
 	{.kind = OPT_GROUP, .help = "Things:"},
@@ -50,6 +50,7 @@ static const struct opt opts[] = {
 	{'b', "bool", OPT_BOOL, NULL, NULL, "a truth", &truth, NULL},
 	{'n', "number", OPT_INT, "-5:100", "N", "a number", &number, &seen},
 	{'o', "output", OPT_STRING, NULL, "NAME", "a name\non two lines", &string, NULL},
+	{0, "maybe", OPT_MAYBE, NULL, "N", "of one, or of all", &maybe, NULL},
 	{0, "choice", OPT_ENUM, "red,green,blue", "COLOUR", "a colour", &choice, NULL},
 	{'l', "list", OPT_LIST, "one,two,three", "A,B", "several", &list, NULL},
 	{0, "any-list", OPT_LIST, NULL, "A,B", "several of any", &unused, NULL},
@@ -68,7 +69,7 @@ static int parse(const char **argv)
 		argc++;
 	flag = truth = seen = false;
 	number = 0;
-	string = choice = list = unused = NULL;
+	string = maybe = choice = list = unused = NULL;
 	capture(2);
 	rc = opt_parse(opts, argc, (char **)argv, "try");
 	captured();
@@ -133,6 +134,20 @@ static void a_truth_takes_the_next_word_only_when_it_is_one(void **state)
 	assert_string_equal(said,
 			    "sightline: try: option '--bool' takes true or false, not 'maybe' "
 			    "(see 'sightline try --help')\n");
+}
+
+static void an_optional_value_takes_the_next_word_only_when_it_is_a_number(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--maybe", "17", "rest"), 3);
+	assert_string_equal(maybe, "17");
+	assert_int_equal(PARSE("--maybe", "17.sqlite"), 2);
+	assert_string_equal(maybe, "");
+	assert_int_equal(PARSE("--maybe"), 2);
+	assert_string_equal(maybe, "");
+	assert_int_equal(PARSE("--maybe=a step", "rest"), 2);
+	assert_string_equal(maybe, "a step");
+	assert_string_equal(said, "");
 }
 
 static void letters_without_value_may_stand_together(void **state)
@@ -227,6 +242,7 @@ static void help_lists_what_the_table_holds(void **state)
 	captured();
 	assert_int_equal(rc, OPT_HELP_SHOWN);
 	assert_memory_equal(said, "usage: sightline try [options] WHAT\n\nThings:\n", 45);
+	assert_non_null(strstr(said, "      --maybe[=N]             of one, or of all\n"));
 	assert_non_null(strstr(said, "  -o, --output=NAME           a name\n"
 				     "                              on two lines\n"));
 	assert_non_null(strstr(said, "  -b, --bool=true|false       a truth\n"));
@@ -598,6 +614,7 @@ int main(void)
 		cmocka_unit_test(every_spelling_of_a_value_is_understood),
 		cmocka_unit_test(options_end_at_the_first_operand),
 		cmocka_unit_test(a_truth_takes_the_next_word_only_when_it_is_one),
+		cmocka_unit_test(an_optional_value_takes_the_next_word_only_when_it_is_a_number),
 		cmocka_unit_test(letters_without_value_may_stand_together),
 		cmocka_unit_test(numbers_are_checked_whole_and_for_range),
 		cmocka_unit_test(repeated_lists_add_up),
