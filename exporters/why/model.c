@@ -300,6 +300,7 @@ void why_model_free(struct why_model *m)
 	free(m->processes);
 	free(m->ops);
 	free(m->launches);
+	free(m->devices);
 	free(m->sends);
 	id_map_free(&m->tids);
 	id_map_free(&m->pids);

@@ -60,16 +60,37 @@ struct why_process {
 	bool traced;
 };
 
-/* A kernel, copy or fill. */
+enum why_work {
+	WORK_KERNEL,
+	WORK_GRAPH, /* a whole CUDA graph */
+	WORK_COPY,
+	WORK_TO_HOST, /* a copy whose result the host may wait for */
+	WORK_FILL
+};
+
+/* A kernel, copy, fill or graph. */
 struct why_op {
 	int64_t start, end;
 	uint32_t name; /* number of a text, as of calls */
-	uint32_t device, stream, process;
+	uint32_t
+		device; /* number of the GPU in the report; CUDA's number in the process if it is not known */
+	uint32_t stream, process;
 	uint32_t launch; /* index into launches; WHY_NONE: not known */
+	uint32_t work;   /* enum why_work */
 };
 
+/* The call that started it, and the outermost one of a library around that. */
 struct why_launch {
-	uint32_t correlation, process, thread, call;
+	uint32_t correlation, process, thread;
+	uint32_t call; /* index into the gpu calls of the thread */
+	uint32_t name, stack;
+	int64_t start, end;
+};
+
+/* A GPU by CUDA's number of it in a process. */
+struct why_device {
+	int64_t pid;
+	uint32_t ordinal, gpu;
 };
 
 /* A message to a peer: a wait for one on another thread may have ended by it. */
@@ -87,8 +108,9 @@ struct why_model {
 	WHY_LIST(why_process, processes);
 	WHY_LIST(why_op, ops);          /* in order of start */
 	WHY_LIST(why_launch, launches); /* in order of process, correlation */
-	WHY_LIST(why_send, sends);      /* in order of start */
-	int64_t lost;                   /* events that the report counts as lost */
+	WHY_LIST(why_device, devices);
+	WHY_LIST(why_send, sends); /* in order of start */
+	int64_t lost;              /* events that the report counts as lost */
 };
 
 /* Reads it; filters of @db apply. SQLite's result code. */

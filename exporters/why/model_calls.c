@@ -1,4 +1,4 @@
-/* model_calls.c - calls, samples and GPU work of the model. */
+/* model_calls.c - calls, samples and messages of the model. */
 #include "exporters/why/model_internal.h"
 
 #include <stdlib.h>
@@ -105,76 +105,22 @@ static void keep_outermost(struct why_call *list, size_t *cnt)
 	*cnt = kept;
 }
 
-static void sort_thread(struct why_thread *t)
+static bool sort_thread(struct why_model *m, uint32_t number)
 {
+	struct why_thread *t = &m->threads[number];
+
 	why_sort(t->calls, t->calls_cnt, sizeof(*t->calls), by_call);
 	why_sort(t->gpu, t->gpu_cnt, sizeof(*t->gpu), by_call);
 	why_sort(t->system, t->system_cnt, sizeof(*t->system), by_call);
 	why_sort(t->samples, t->samples_cnt, sizeof(*t->samples), by_time);
 	why_sort(t->offs, t->offs_cnt, sizeof(*t->offs), by_time);
 	keep_outermost(t->calls, &t->calls_cnt);
+	/* The calls of a library include those by which it starts work of a GPU. */
+	for (size_t i = 0; i < t->gpu_cnt; i++)
+		if (t->gpu[i].correlation && !why_add_launch(m, number, &t->gpu[i]))
+			return false;
 	keep_outermost(t->gpu, &t->gpu_cnt);
 	keep_outermost(t->system, &t->system_cnt);
-}
-
-/* ---- GPU ---- */
-
-/* start, end, deviceId, streamId, correlationId, globalPid, name */
-static bool op_row(struct why_model *m, sqlite3_stmt *stmt)
-{
-	struct why_op o = {
-		.start = why_time(stmt, 0),
-		.end = why_time(stmt, 1),
-		.device = (uint32_t)sqlite3_column_int(stmt, 2),
-		.stream = (uint32_t)sqlite3_column_int(stmt, 3),
-		.launch = (uint32_t)sqlite3_column_int64(stmt, 4),
-		.process = why_model_process(m, sqlite3_column_int64(stmt, 5) >> 24),
-		.name = why_number(&m->names, stmt, 6),
-	};
-
-	if (o.process == WHY_NONE || !grow(&m->ops, m->ops_cnt, &m->ops_room, sizeof(o)))
-		return false;
-	if (o.end >= o.start)
-		m->ops[m->ops_cnt++] = o;
-	return true;
-}
-
-static int by_launch(const void *a, const void *b)
-{
-	const struct why_launch *x = a, *y = b;
-
-	return x->process != y->process
-		       ? (x->process > y->process) - (x->process < y->process)
-		       : (x->correlation > y->correlation) - (x->correlation < y->correlation);
-}
-
-/* Which call started an operation: a table by process and correlation id. */
-static bool find_launches(struct why_model *m)
-{
-	for (uint32_t t = 0; t < m->threads_cnt; t++)
-		for (uint32_t i = 0; i < m->threads[t].gpu_cnt; i++) {
-			const struct why_call *c = &m->threads[t].gpu[i];
-
-			if (!c->correlation)
-				continue;
-			if (!grow(&m->launches, m->launches_cnt, &m->launches_room,
-				  sizeof(*m->launches)))
-				return false;
-			m->launches[m->launches_cnt++] =
-				(struct why_launch){c->correlation, m->threads[t].process, t, i};
-		}
-	if (m->launches_cnt)
-		qsort(m->launches, m->launches_cnt, sizeof(*m->launches), by_launch);
-	for (size_t i = 0; i < m->ops_cnt; i++) {
-		struct why_launch key = {.correlation = m->ops[i].launch,
-					 .process = m->ops[i].process};
-		const struct why_launch *found =
-			m->launches_cnt ? bsearch(&key, m->launches, m->launches_cnt, sizeof(key),
-						  by_launch)
-					: NULL;
-
-		m->ops[i].launch = found ? (uint32_t)(found - m->launches) : WHY_NONE;
-	}
 	return true;
 }
 
@@ -218,16 +164,6 @@ static bool send_row(struct why_model *m, sqlite3_stmt *stmt)
 	return true;
 }
 
-static const char ops_sql[] =
-	"SELECT start, end, deviceId, streamId, correlationId, globalPid, shortName "
-	"FROM CUPTI_ACTIVITY_KIND_KERNEL "
-	"UNION ALL SELECT start, end, deviceId, streamId, correlationId, globalPid, NULL "
-	"FROM CUPTI_ACTIVITY_KIND_MEMCPY "
-	"UNION ALL SELECT start, end, deviceId, streamId, correlationId, globalPid, NULL "
-	"FROM CUPTI_ACTIVITY_KIND_MEMSET "
-	"UNION ALL SELECT start, end, deviceId, streamId, correlationId, globalPid, NULL "
-	"FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
-
 int why_read_calls(struct why_model *m)
 {
 	int rc = why_rows(m->db,
@@ -242,8 +178,6 @@ int why_read_calls(struct why_model *m)
 			      "WHERE stack IS NOT NULL AND globalTid IS NOT NULL",
 			      sample_row, m);
 	if (rc == SQLITE_OK)
-		rc = why_rows(m->db, ops_sql, op_row, m);
-	if (rc == SQLITE_OK)
 		rc = why_rows(m->db,
 			      "SELECT c.globalTid, c.start, c.end, c.pathId, n.value, p.value "
 			      "FROM OSRT_API c JOIN StringIds p ON p.id = c.pathId "
@@ -252,9 +186,9 @@ int why_read_calls(struct why_model *m)
 			      send_row, m);
 	if (rc != SQLITE_OK)
 		return rc;
-	for (size_t i = 0; i < m->threads_cnt; i++)
-		sort_thread(&m->threads[i]);
-	why_sort(m->ops, m->ops_cnt, sizeof(*m->ops), by_time);
+	for (uint32_t i = 0; i < m->threads_cnt; i++)
+		if (!sort_thread(m, i))
+			return SQLITE_NOMEM;
 	why_sort(m->sends, m->sends_cnt, sizeof(*m->sends), by_time);
-	return find_launches(m) ? SQLITE_OK : SQLITE_NOMEM;
+	return why_read_gpu(m);
 }

@@ -16,5 +16,8 @@ void why_sort(void *list, size_t cnt, size_t size, int (*order)(const void *, co
 int64_t why_time(sqlite3_stmt *stmt, int column);
 uint32_t why_model_process(struct why_model *m, int64_t pid);
 
-/* model_calls.c: calls, samples, GPU work. */
+/* model_calls.c: calls, samples, messages; GPU work. */
 int why_read_calls(struct why_model *m);
+/* model_gpu.c: what GPUs did, after why_add_launch() of each call that may have started it. */
+bool why_add_launch(struct why_model *m, uint32_t thread, const struct why_call *c);
+int why_read_gpu(struct why_model *m);

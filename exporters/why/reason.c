@@ -60,10 +60,22 @@ static bool waits_for_gpu(const char *name)
 		!strstr(name, "Async") && !strstr(name, "Peer"));
 }
 
-static uint8_t look_up(const char *name)
+void reason_cut_version(char *name)
+{
+	size_t len = strlen(name), digits = 0;
+
+	while (digits < len && name[len - 1 - digits] >= '0' && name[len - 1 - digits] <= '9')
+		digits++;
+	if (strncmp(name, "cu", 2) == 0 && digits > 1 && digits + 2 < len &&
+	    strncmp(&name[len - digits - 2], "_v", 2) == 0)
+		name[len - digits - 2] = '\0';
+}
+
+static uint8_t look_up(char *name)
 {
 	if (!name)
 		return WHY_OTHER;
+	reason_cut_version(name);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (strcmp(calls[i].name, name) == 0)
 			return calls[i].reason;

@@ -412,12 +412,15 @@ static void piece(struct walk *w, const struct at *at, size_t i, int64_t from, i
 	const struct why_switch *s = &t->switches[i];
 	struct why_cause cause = {WHY_NO_CPU, PLACE_NONE, WHY_NONE, WHY_NONE};
 	const struct why_sample *sample;
+	const struct why_call *c;
 	uint8_t flags;
 
 	if (s->is_in) {
 		run(w, at, from, to);
 	} else if (s->is_preempted) {
-		if ((sample = sample_at(t, from)))
+		if ((c = call_at(t->gpu, t->gpu_cnt, from)))
+			cause.place = place_of(w, c->stack, &flags);
+		if (cause.place == PLACE_NONE && (sample = sample_at(t, from)))
 			cause.place = place_of(w, sample->stack, &flags);
 		add_leaf(w, at, &cause, to - from, SURE);
 	} else {
@@ -492,9 +495,9 @@ static struct why_cause cause_of_op(struct walk *w, const struct why_op *o)
 	if (o->launch == WHY_NONE)
 		return cause;
 	l = &w->m->launches[o->launch];
-	cause.place = place_of(w, w->m->threads[l->thread].gpu[l->call].stack, &flags);
+	cause.place = place_of(w, l->stack, &flags);
 	if (cause.name == WHY_NONE)
-		cause.name = w->m->threads[l->thread].gpu[l->call].name;
+		cause.name = l->name;
 	return cause;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "exporters/why/reason.h"
 
 static int by_cause(const void *a, const void *b)
 {
@@ -183,6 +184,8 @@ char *why_string(const struct why *y, const struct id_map *map, uint32_t number)
 	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
 		text = strdup((const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
+	if (text && map == &y->model.names)
+		reason_cut_version(text);
 	return text;
 }
 

@@ -1,0 +1,133 @@
+/* model_gpu.c - what GPUs did, and which calls started it. */
+#include "exporters/why/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* pid, cudaId, gpuId */
+static bool device_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	if (!grow(&m->devices, m->devices_cnt, &m->devices_room, sizeof(*m->devices)))
+		return false;
+	m->devices[m->devices_cnt++] =
+		(struct why_device){.pid = sqlite3_column_int64(stmt, 0),
+				    .ordinal = (uint32_t)sqlite3_column_int(stmt, 1),
+				    .gpu = (uint32_t)sqlite3_column_int(stmt, 2)};
+	return true;
+}
+
+/* Rows of the same process and GPU mostly follow each other: the device found last stands first. */
+static uint32_t gpu_of(struct why_model *m, uint32_t process, uint32_t ordinal)
+{
+	int64_t pid = m->processes[process].pid & 0xffffff;
+
+	for (size_t i = 0; i < m->devices_cnt; i++) {
+		struct why_device d = m->devices[i];
+
+		if (d.pid != pid || d.ordinal != ordinal)
+			continue;
+		m->devices[i] = m->devices[0];
+		m->devices[0] = d;
+		return d.gpu;
+	}
+	return ordinal;
+}
+
+/* start, end, deviceId, streamId, correlationId, globalPid, name, work */
+static bool op_row(struct why_model *m, sqlite3_stmt *stmt)
+{
+	struct why_op o = {
+		.start = why_time(stmt, 0),
+		.end = why_time(stmt, 1),
+		.stream = (uint32_t)sqlite3_column_int(stmt, 3),
+		.launch = (uint32_t)sqlite3_column_int64(stmt, 4),
+		.process = why_model_process(m, sqlite3_column_int64(stmt, 5) >> 24),
+		.name = why_number(&m->names, stmt, 6),
+		.work = (uint32_t)sqlite3_column_int(stmt, 7),
+	};
+
+	if (o.process == WHY_NONE || !grow(&m->ops, m->ops_cnt, &m->ops_room, sizeof(o)))
+		return false;
+	o.device = gpu_of(m, o.process, (uint32_t)sqlite3_column_int(stmt, 2));
+	if (o.end > o.start)
+		m->ops[m->ops_cnt++] = o;
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct why_op *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int by_launch(const void *a, const void *b)
+{
+	const struct why_launch *x = a, *y = b;
+
+	return x->process != y->process
+		       ? (x->process > y->process) - (x->process < y->process)
+		       : (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+bool why_add_launch(struct why_model *m, uint32_t thread, const struct why_call *c)
+{
+	if (!grow(&m->launches, m->launches_cnt, &m->launches_room, sizeof(*m->launches)))
+		return false;
+	m->launches[m->launches_cnt++] = (struct why_launch){.correlation = c->correlation,
+							     .process = m->threads[thread].process,
+							     .thread = thread,
+							     .name = c->name,
+							     .stack = c->stack,
+							     .start = c->start,
+							     .end = c->end};
+	return true;
+}
+
+/* Which call started an operation: a table by process and correlation id. */
+static void find_launches(struct why_model *m)
+{
+	for (size_t i = 0; i < m->launches_cnt; i++) {
+		struct why_launch *l = &m->launches[i];
+		const struct why_thread *t = &m->threads[l->thread];
+
+		l->call = (uint32_t)why_last(t->gpu, t->gpu_cnt, sizeof(*t->gpu), l->start);
+	}
+	why_sort(m->launches, m->launches_cnt, sizeof(*m->launches), by_launch);
+	for (size_t i = 0; i < m->ops_cnt; i++) {
+		struct why_launch key = {.correlation = m->ops[i].launch,
+					 .process = m->ops[i].process};
+		const struct why_launch *found =
+			m->launches_cnt ? bsearch(&key, m->launches, m->launches_cnt, sizeof(key),
+						  by_launch)
+					: NULL;
+
+		m->ops[i].launch = found ? (uint32_t)(found - m->launches) : WHY_NONE;
+	}
+}
+
+#define OPS(name, work, table)                                                             \
+	"SELECT start, end, deviceId, streamId, correlationId, globalPid, " name ", " work \
+	" FROM CUPTI_ACTIVITY_KIND_" table
+
+/* work: enum why_work. Copies from a device or an array to the host: 2, 4. */
+static const char ops_sql[] = OPS("shortName", "0", "KERNEL") " UNION ALL " OPS(
+	"NULL", "1",
+	"GRAPH_TRACE") " UNION ALL " OPS("NULL", "CASE WHEN copyKind IN (2, 4) THEN 3 ELSE 2 END",
+					 "MEMCPY") " UNION ALL " OPS("NULL", "4", "MEMSET");
+
+int why_read_gpu(struct why_model *m)
+{
+	int rc = why_rows(m->db,
+			  "SELECT DISTINCT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE "
+			  "WHERE gpuId IS NOT NULL LIMIT 65536",
+			  device_row, m);
+
+	if (rc == SQLITE_OK)
+		rc = why_rows(m->db, ops_sql, op_row, m);
+	if (rc != SQLITE_OK)
+		return rc;
+	why_sort(m->ops, m->ops_cnt, sizeof(*m->ops), by_start);
+	find_launches(m);
+	return SQLITE_OK;
+}
