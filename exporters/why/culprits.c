@@ -109,38 +109,59 @@ static void join_functions(struct why *y)
 	}
 }
 
-int why_find_culprits(struct why *y)
+/*
+ * The culprit that a leaf belongs to: its line's. Where nothing was sampled, what has no line is its process's: with samples it
+ * is the start of a program or of its interpreter. NULL: none; *@rc: not SQLITE_OK: no memory.
+ */
+static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, uint32_t *of_place,
+				      uint32_t *of_process, int *rc)
+{
+	uint32_t process, place = line_of(y, l, &process), *number = &of_place[place];
+
+	if (place == PLACE_NONE) {
+		if (y->model.has_samples)
+			return NULL;
+		number = &of_process[process];
+	}
+	if (!*number) {
+		if (!grow(&y->culprits, y->culprits_cnt, &y->culprits_room, sizeof(*y->culprits))) {
+			*rc = SQLITE_NOMEM;
+			return NULL;
+		}
+		y->culprits[y->culprits_cnt++] =
+			(struct why_culprit){.place = place, .process = process};
+		*number = (uint32_t)y->culprits_cnt;
+	}
+	return &y->culprits[*number - 1];
+}
+
+static int collect(struct why *y)
 {
 	const struct walk *w = &y->walk;
 	uint32_t *of_place = calloc(w->places.cnt, sizeof(*of_place)); /* number + 1 */
-	size_t kept = 0;
+	uint32_t *of_process = calloc(y->model.processes_cnt + 1, sizeof(*of_process));
+	int rc = of_place && of_process ? SQLITE_OK : SQLITE_NOMEM;
 
-	if (!of_place)
-		return SQLITE_NOMEM;
-	for (size_t i = 0; i < w->leaves_cnt; i++) {
+	for (size_t i = 0; rc == SQLITE_OK && i < w->leaves_cnt; i++) {
 		const struct why_leaf *l = &w->leaves[i];
-		uint32_t process, place;
+		struct why_culprit *c =
+			counts(l) ? culprit_of(y, l, of_place, of_process, &rc) : NULL;
 
-		if (!counts(l))
-			continue;
-		place = line_of(y, l, &process);
-		if (place == PLACE_NONE)
-			continue;
-		if (!of_place[place]) {
-			if (!grow(&y->culprits, y->culprits_cnt, &y->culprits_room,
-				  sizeof(*y->culprits))) {
-				free(of_place);
-				return SQLITE_NOMEM;
-			}
-			y->culprits[y->culprits_cnt++] =
-				(struct why_culprit){.place = place, .process = process};
-			of_place[place] = (uint32_t)y->culprits_cnt;
-		}
-		add_to(&y->culprits[of_place[place] - 1], l);
+		if (c)
+			add_to(c, l);
 	}
 	free(of_place);
-	if (!y->culprits_cnt)
-		return SQLITE_OK;
+	free(of_process);
+	return rc;
+}
+
+int why_find_culprits(struct why *y)
+{
+	int rc = collect(y);
+	size_t kept = 0;
+
+	if (rc != SQLITE_OK || !y->culprits_cnt)
+		return rc;
 	qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
 	join_functions(y);
 	qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);

@@ -34,6 +34,33 @@ static bool is_library(const char *module)
 	return false;
 }
 
+/* Libraries that programs are linked with; there are executables below /usr/lib, too. */
+static bool is_system(const char *module)
+{
+	static const char *const starts[] = {"/usr/lib", "/lib", "/usr/local/lib", "/snap/",
+					     "/nix/store/"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (strncmp(module, starts[i], strlen(starts[i])) == 0)
+			return strstr(module, ".so") != NULL;
+	return false;
+}
+
+/* Headers of compilers and libraries: what they define is inlined into programs, or an instance of a template there. */
+static bool is_header(const char *file)
+{
+	static const char *const parts[] = {
+		"/usr/include/",    "/usr/lib/",   "/usr/local/include/",
+		"/usr/local/cuda",  "/c++/",       "/rustc/",
+		"/.cargo/registry", "/.rustup/",   "/usr/local/go/src/",
+		"/usr/share/",      "/build/glib", "/usr/src/"};
+
+	for (size_t i = 0; file && i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return false;
+}
+
 static const char frames_sql[] =
 	"SELECT f.kind, s.value, m.value, w.value, f.line, f.unresolved, f.depth "
 	"FROM SL_CHAIN_FRAMES f LEFT JOIN StringIds s ON s.id = f.symbol "
@@ -130,6 +157,8 @@ static bool describe(struct place *to, sqlite3_stmt *s, bool is_own)
 	const char *symbol = text_of(s, 1), *module = text_of(s, 2), *file = text_of(s, 3);
 	int line = sqlite3_column_int(s, 4), rc;
 
+	if (sqlite3_column_int(s, 5) == 1)
+		symbol = NULL; /* the address, another one each time */
 	if (!file && sqlite3_column_int(s, 0) == 1)
 		file = module;
 	free(to->text);
@@ -147,18 +176,34 @@ static bool describe(struct place *to, sqlite3_stmt *s, bool is_own)
 	return to->text != NULL;
 }
 
-/* Of the current frame: how good it is; 0: not at all. */
+enum { /* how good a frame is as a place */
+	RANK_NONE,
+	RANK_MODULE,         /* native, without a name */
+	RANK_SYSTEM,         /* native, of a library that the system has */
+	RANK_HEADER,         /* native, of a header that is not the program's */
+	RANK_NATIVE,         /* native, of the program */
+	RANK_PYTHON_LIBRARY, /* Python's, of its library or an installed package */
+	RANK_PYTHON,         /* Python's, of the program */
+};
+
+/* Of the current frame. */
 static int rank_of(sqlite3_stmt *s)
 {
 	const char *module = text_of(s, 2);
 	int kind = sqlite3_column_int(s, 0);
 	bool library = !module || is_library(module);
 
-	if (kind == 2 || kind == 4 || sqlite3_column_int(s, 5) == 1)
-		return 0;
+	if (kind == 2 || kind == 4)
+		return RANK_NONE;
 	if (kind == 1)
-		return library ? 2 : 3;
-	return library ? 0 : 1;
+		return library ? RANK_PYTHON_LIBRARY : RANK_PYTHON;
+	if (library)
+		return RANK_NONE;
+	if (sqlite3_column_int(s, 5) == 1)
+		return RANK_MODULE;
+	if (is_system(module))
+		return RANK_SYSTEM;
+	return is_header(text_of(s, 3)) ? RANK_HEADER : RANK_NATIVE;
 }
 
 static bool is_interpreter(const char *name)
@@ -189,7 +234,7 @@ static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 	struct place best = {0};
 	uint32_t number = PLACE_NONE;
 	bool is_first = true;
-	int rank = 0;
+	int rank = RANK_NONE;
 
 	sqlite3_bind_int64(p->frames, 1, id);
 	while (sqlite3_step(p->frames) == SQLITE_ROW) {
@@ -197,7 +242,7 @@ static uint32_t read_place(struct places *p, int64_t id, uint8_t *flags)
 
 		*flags |= flags_of(p->frames, is_first);
 		is_first = false;
-		if (r > rank && describe(&best, p->frames, r != 2))
+		if (r > rank && describe(&best, p->frames, r == RANK_NATIVE || r == RANK_PYTHON))
 			rank = r;
 	}
 	sqlite3_reset(p->frames);

@@ -110,12 +110,14 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 
 	fprintf(out, "%3u  %5.1f %%  %8s  ", nr, 100.0 * (double)c->ns / (double)wall,
 		time_text(c->ns, ns));
+	if (c->place == PLACE_NONE)
+		fprintf(out, "%s, no stack", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
 	put_place(out, y, c->place);
 	fprintf(out, ": %s", why_reason_text(reason));
 	put_call(out, y, &c->part.cause);
 	if (c->of_reason[WHY_NO_CPU] >= c->ns / 10 && reason != WHY_NO_CPU)
 		fprintf(out, " (%s of it without a CPU)", time_text(c->of_reason[WHY_NO_CPU], ns));
-	if (c->part.thread != y->focus)
+	if (c->part.thread != y->focus && c->place != PLACE_NONE)
 		fprintf(out, "  [%s]", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
 	fprintf(out, "  %s", sure_text(c->sure));
 	put_way(out, y, c->part.hop);
