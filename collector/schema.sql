@@ -97,7 +97,7 @@ CREATE TABLE ThreadNames (
 -- @table OSRT_API lazy
 CREATE TABLE OSRT_API (
     -- Calls of libc and pthread functions that lasted at least the threshold, in no special order.
-    -- Shorter ones are summed up in SL_OSRT_TOTALS. The first nine columns are those of Nsight Systems.
+    -- Shorter ones are summed up in SL_OSRT_TOTALS, by file in SL_FILE_TOTALS. The first nine columns are those of Nsight Systems.
     start        INTEGER NOT NULL, -- entry, ns
     end          INTEGER NOT NULL, -- return, ns; of a call that never returned: equal to start
     eventClass   INTEGER NOT NULL, -- -> ENUM_NSYS_EVENT_CLASS.id, always 27
@@ -187,6 +187,22 @@ CREATE TABLE SL_OSRT_TOTALS (
     lostCount   INTEGER NOT NULL, -- calls above the threshold whose row was lost: not part of count
     lostTotalNs INTEGER NOT NULL, -- time of the lost ones, ns
     PRIMARY KEY (globalTid, instance, nameId)
+) WITHOUT ROWID;
+
+-- @table SL_FILE_TOTALS lazy
+CREATE TABLE SL_FILE_TOTALS (
+    -- Exact totals, by thread and open file, of the calls that read or write and have no row in OSRT_API because they were
+    -- shorter than the threshold or their row was lost. Totals of all calls on a file = these + the rows of OSRT_API with its
+    -- fileAccessId and a function that reads, or writes (SL_FUNCTIONS.io). Written when a thread or the report ends; the
+    -- flight recorder has none. Calls whose descriptor is not known (it failed, or a sandbox forbids to look), and those of
+    -- some threads where there are thousands (DIAGNOSTIC_EVENT then has a line), are in SL_OSRT_TOTALS alone.
+    globalTid    INTEGER NOT NULL, -- packed id of the thread (of all threads that had it, one after the other)
+    fileAccessId INTEGER NOT NULL, -- -> OSRT_FILE_ACCESS_DESCRIPTORS.fileAccessId
+    eventType    INTEGER NOT NULL, -- -> ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id: 3 read, 4 written
+    count        INTEGER NOT NULL, -- how many calls, failed ones included
+    bytes        INTEGER NOT NULL, -- bytes they moved
+    totalNs      INTEGER NOT NULL, -- their time, ns; calls counted without a clock reading add 0
+    PRIMARY KEY (globalTid, fileAccessId, eventType)
 ) WITHOUT ROWID;
 
 -- @table SYSCALL lazy

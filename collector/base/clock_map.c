@@ -260,3 +260,10 @@ void clock_map_shift(struct clock_map *map, int64_t shift)
 	for (size_t i = 0; i < map->cnt; i++)
 		map->segment[i].ns -= shift;
 }
+
+int64_t clock_map_span(const struct clock_map *map, uint64_t ticks)
+{
+	unsigned __int128 ns = (unsigned __int128)ticks * map->slope >> CLOCK_SLOPE_BITS;
+
+	return ns > (unsigned __int128)FIGURE_MAX ? FIGURE_MAX : (int64_t)ns;
+}

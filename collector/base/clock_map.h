@@ -58,6 +58,8 @@ void clock_map_release(struct clock_map *map);
 int clock_map_add(struct clock_map *map, uint64_t ticks, int64_t mono);
 
 int64_t clock_map_find(struct clock_map *map, uint64_t ticks);
+/* Nanoseconds of a sum of durations, by the rate at present; at most FIGURE_MAX. */
+int64_t clock_map_span(const struct clock_map *map, uint64_t ticks);
 
 /* Ticks at CLOCK_MONOTONIC @mono, which is between snapshots (or a little outside). */
 uint64_t clock_map_ticks(const struct clock_map *map, int64_t mono);

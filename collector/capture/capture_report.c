@@ -118,8 +118,10 @@ static void forget_totals(struct collector *c)
 {
 	for (struct arena *a = c->arenas.first; a; a = a->next)
 		for (uint32_t i = 0; i < a->threads.cnt; i++)
-			if (a->threads.at[i])
+			if (a->threads.at[i]) {
 				a->threads.at[i]->written.agg_sum = 0;
+				a->threads.at[i]->files.cnt = 0;
+			}
 }
 
 static void use_db(struct collector *c, struct db *db)
@@ -343,7 +345,7 @@ static char *make_session_db(struct collector *c, struct db **db)
 
 static void begin_counting(struct collector *c)
 {
-	c->arenas.lost.full = c->arenas.lost.other = c->arenas.lost.disk = 0;
+	c->arenas.lost.full = c->arenas.lost.other = c->arenas.lost.disk = c->arenas.lost.files = 0;
 	c->arenas.gpu.lost.dropped = c->arenas.gpu.lost.untimed = c->arenas.gpu.hurried = 0;
 	c->arenas.gpu.lost.backward = c->arenas.gpu.lost.incomplete = 0;
 	c->kernel.sched.lost_before += c->kernel.sched.lost;

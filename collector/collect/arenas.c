@@ -107,6 +107,7 @@ struct arena *arena_attach_file(struct arenas *as, int fd, uint32_t id, uint32_t
 void arena_thread_free(struct thread *t)
 {
 	live_thread_free(t);
+	free(t->files.list);
 	free(t);
 }
 

@@ -430,7 +430,7 @@ static void reap_thread(struct arenas *as, struct arena *a, uint32_t idx, struct
 
 	/* Gone before the last round began, and nothing was left then: nothing can come any more. */
 	if (t->flags.is_seen_gone && ring_is_empty(a, t) && !is_of_next(as, &a->map->slot[idx])) {
-		drain_thread_totals(as, a, idx, t, true);
+		drain_thread_totals(as, a, idx, t, DRAIN_THREAD_ENDS);
 		drain_thread_losses(as, a, idx, t);
 		families_thread_end(as, t, image_end(t->image));
 		t->flags.is_over = t->flags.has_moved = true;

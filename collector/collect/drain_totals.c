@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "collector/base/figure.h"
+#include "collector/decode/file_totals.h"
 #include "collector/decode/osrt_rows.h"
 
 #define PAGE 4096u
@@ -24,13 +25,6 @@ void drain_name_thread(struct arenas *as, struct thread *t, const struct sl_slot
 		return;
 	memcpy(t->comm, comm, sizeof(comm));
 	db_thread_name(as->db, t->id.global_tid, comm, model_priority(t->id.tid));
-}
-
-static int64_t duration_ns(const struct arenas *as, uint64_t ticks)
-{
-	unsigned __int128 ns = (unsigned __int128)ticks * as->clock->slope >> CLOCK_SLOPE_BITS;
-
-	return ns > (unsigned __int128)FIGURE_MAX ? FIGURE_MAX : (int64_t)ns;
 }
 
 /* Totals of a thread that has made no call yet since the report began are those of an earlier one. */
@@ -71,13 +65,13 @@ static void write_totals(struct arenas *as, struct thread *t, const struct sl_sl
 			.name_id = db_string(as->db, sl_hook_info[hook].name,
 					     strlen(sl_hook_info[hook].name)),
 			.count = figure(count),
-			.total_ns = duration_ns(as, g->total),
-			.min_ns = duration_ns(as, g->min),
-			.max_ns = duration_ns(as, g->max),
+			.total_ns = clock_map_span(as->clock, g->total),
+			.min_ns = clock_map_span(as->clock, g->min),
+			.max_ns = clock_map_span(as->clock, g->max),
 			.bytes = figure(g->bytes),
 			.err_count = figure(g->err_count),
 			.lost_count = figure(g->lost_count),
-			.lost_total_ns = duration_ns(as, g->lost_total),
+			.lost_total_ns = clock_map_span(as->clock, g->lost_total),
 		};
 		db_total(as->db, &total);
 		live_short(as, t,
@@ -123,12 +117,42 @@ static void thread_aggregates(struct arenas *as, struct arena *a, uint32_t idx, 
 	write_totals(as, t, slot, agg);
 }
 
+/* Those by file are read once: what is counted for one descriptor may go on for another one. */
+static void thread_files(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t)
+{
+	const struct sl_slot *slot = &a->map->slot[idx];
+	sl_ref ref = __atomic_load_n(&slot->file_chunk, __ATOMIC_ACQUIRE);
+	uint32_t epoch = __atomic_load_n(&slot->epoch, __ATOMIC_ACQUIRE);
+	unsigned char there[SL_CHUNK_BYTES / PAGE];
+	const struct sl_file_total *all;
+
+	if (!arena_has_chunk(a, ref) || !epoch_counts(as, epoch))
+		return;
+	all = (const struct sl_file_total *)sl_chunk_at(a->map, ref);
+	if (mincore((void *)(uintptr_t)all, SL_CHUNK_BYTES, there) < 0)
+		memset(there, 1, sizeof(there));
+	for (unsigned i = 0; i < SL_FILE_TOTALS; i++) {
+		struct sl_file_total copy;
+
+		if (!(there[i * sizeof(copy) / PAGE] & 1))
+			continue;
+		copy = all[i];
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		/* Another descriptor took the place meanwhile: then the ring has the record of this one. */
+		if (copy.key && __atomic_load_n(&all[i].key, __ATOMIC_RELAXED) == copy.key &&
+		    __atomic_load_n(&slot->epoch, __ATOMIC_RELAXED) == epoch)
+			file_totals_left(as, t, &copy);
+	}
+}
+
 void drain_thread_totals(struct arenas *as, struct arena *a, uint32_t idx, struct thread *t,
-			 bool over)
+			 enum drain_totals_when when)
 {
 	drain_name_thread(as, t, &a->map->slot[idx]);
 	thread_aggregates(as, a, idx, t);
-	live_thread(as, t, over);
+	if (when != DRAIN_NOW)
+		thread_files(as, a, idx, t);
+	live_thread(as, t, when == DRAIN_THREAD_ENDS);
 }
 
 /* Losses without a record in the ring. */
@@ -151,6 +175,10 @@ void drain_thread_losses(struct arenas *as, struct arena *a, uint32_t idx, struc
 			rows_loss_nested, figure(nested - t->written.nested));
 		figure_count(&as->lost.other, nested - t->written.nested);
 		t->written.nested = nested;
+	}
+	if (slot->flags & SL_SLOT_NO_FILES && !t->written.no_files) {
+		as->lost.files++;
+		t->written.no_files = true;
 	}
 	if (t->txn.dead_rows) {
 		db_lost(as->db, t->txn.dead_first_ns, t->txn.dead_last_ns, t->id.global_tid,
@@ -199,7 +227,7 @@ void drain_totals(struct arenas *as, bool final)
 
 			if (!t || t->flags.is_over)
 				continue;
-			drain_thread_totals(as, a, i, t, false);
+			drain_thread_totals(as, a, i, t, final ? DRAIN_REPORT_ENDS : DRAIN_NOW);
 			if (final || t->txn.dead_rows)
 				drain_thread_losses(as, a, i, t);
 		}

@@ -302,6 +302,12 @@ static void say_losses(struct collector *c)
 			  "%s calls were not recorded: made inside the tracer by signal handlers, "
 			  "or by more threads than there are slots (see SL_LOST_EVENTS)",
 			  grouped(as->lost.other, n));
+	if (as->lost.files)
+		notes_say(c, WARNING,
+			  "%s threads have no totals by file (SL_FILE_TOTALS): too many threads at "
+			  "once; "
+			  "those by function are exact (SL_OSRT_TOTALS)",
+			  grouped(as->lost.files, n));
 	if (as->lost.disk + c->kernel.sched.dead)
 		notes_say(c, WARNING,
 			  "%s rows were lost while the disk was full (see SL_LOST_EVENTS)",

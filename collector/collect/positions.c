@@ -209,11 +209,14 @@ static void free_slot(struct arena *a, uint32_t idx, struct thread *t)
 {
 	struct sl_arena *m = a->map;
 	struct sl_slot *slot = &m->slot[idx];
-	sl_ref agg = slot->agg_chunk, first = t->at.chunk;
+	sl_ref agg = slot->agg_chunk, files = slot->file_chunk, first = t->at.chunk;
 
 	slot->agg_chunk = 0;
 	if (arena_has_chunk(a, agg))
 		push(m, agg);
+	slot->file_chunk = 0;
+	if (arena_has_chunk(a, files))
+		push(m, files);
 	slot->first_chunk = 0;
 	if (arena_has_chunk(a, first))
 		push(m, first);

@@ -6,6 +6,7 @@
 #include "collector/base/figure.h"
 
 #include "collector/report/db_stacks.h"
+#include "collector/decode/file_totals.h"
 #include "collector/decode/python_register.h"
 #include "collector/model/identity.h"
 #include "collector/model/stacks.h"
@@ -366,9 +367,17 @@ static void note(struct arenas *as, struct thread *t, const struct meta *m, int6
 static void take_meta(struct arenas *as, struct thread *t, const struct call *c)
 {
 	char raw[TEXT_MAX], text[TEXT_MAX];
+	struct sl_file_total total;
 	struct meta m;
 	int64_t ns;
 
+	if (c->hook == SL_META_FILE_TOTAL) {
+		if (!decode_file_total(c, &total))
+			as->lost.corrupt++;
+		else if (windows_have(as->report.windows, c->start))
+			file_totals_moved(as, t, &total);
+		return;
+	}
 	if (!decode_meta(c, &m)) {
 		as->lost.corrupt++;
 		return;

@@ -55,7 +55,12 @@ struct thread {
 	struct {
 		uint64_t agg_sum;      /* of all counts when the totals were written last */
 		uint64_t lost, nested; /* losses since it began that were reported */
+		bool no_files;         /* the same of SL_SLOT_NO_FILES */
 	} written;
+	struct {
+		struct sl_file_total *list; /* in the report, of what its chunk may still have */
+		size_t cnt, cap;
+	} files;
 	struct live_thread_calls live;
 	struct {
 		/* Rows of the open transaction, in case it fails; and those that failed. */
@@ -208,6 +213,7 @@ struct arenas {
 		uint64_t chunks; /* of the spool of a collector that died, which are gone */
 		uint64_t corrupt;
 		uint64_t greedy; /* records of arenas that are greedy */
+		uint64_t files;  /* threads without totals by file */
 	} lost;
 	uint64_t rows; /* ever */
 	struct {

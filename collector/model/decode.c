@@ -124,6 +124,24 @@ unsigned decode_record(const uint64_t *w, unsigned words, struct call *c)
 	return size;
 }
 
+bool decode_file_total(const struct call *c, struct sl_file_total *total)
+{
+	const uint64_t *p = c->data.payload;
+	uint64_t file;
+
+	if (c->data.words < 7)
+		return false;
+	file = p[0];
+	*total = (struct sl_file_total){.key = sl_file_key((uint32_t)(file >> 32)),
+					.fd = (int32_t)(uint32_t)file};
+	for (unsigned way = 0; way < 2; way++) {
+		total->way[way].count = p[1 + 3 * way];
+		total->way[way].bytes = p[2 + 3 * way];
+		total->way[way].total = p[3 + 3 * way];
+	}
+	return true;
+}
+
 bool decode_meta(const struct call *c, struct meta *m)
 {
 	static const uint8_t min[] = {

@@ -70,6 +70,9 @@ unsigned decode_record(const uint64_t *w, unsigned words, struct call *c);
 /* The payload of a SL_SHAPE_META record; false when it is too short for its kind. */
 bool decode_meta(const struct call *c, struct meta *m);
 
+/* Takes apart a record of kind SL_META_FILE_TOTAL; false: it is malformed. */
+bool decode_file_total(const struct call *c, struct sl_file_total *total);
+
 /* The payload of a record about stacks; false: it is malformed. */
 bool decode_stack_meta(const struct call *c, struct stack_meta *m);
 

@@ -300,6 +300,13 @@ struct db_total {
 };
 int db_total(struct db *db, const struct db_total *total);
 
+/* SL_FILE_TOTALS: adds up. */
+struct db_file_total {
+	int64_t global_tid, file_id, type; /* ENUM_OSRT_FILE_ACCESS_EVENT_TYPE.id */
+	int64_t count, bytes, total_ns;    /* at most FIGURE_MAX each */
+};
+int db_file_total(struct db *db, const struct db_file_total *total);
+
 /* SL_LIVE_*: a row, by its id, replaces what was there. @numbers: its columns, but for a text at the end. */
 enum db_live_table {
 	DB_LIVE_SESSION,

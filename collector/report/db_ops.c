@@ -54,6 +54,12 @@ static const struct {
 		" count = count + excluded.count, totalNs = totalNs + excluded.totalNs,"
 		" minNs = min(minNs, excluded.minNs), maxNs = max(maxNs, excluded.maxNs),"
 		" errorCount = errorCount + excluded.errorCount"},
+	[OP_FILE_TOTAL] = {"SL_FILE_TOTALS", "iiiiii",
+		/* Sums end at FIGURE_MAX: beyond, SQLite would make them floating point. */
+		"INSERT INTO main.SL_FILE_TOTALS VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+		" count = min(count + excluded.count, 4611686018427387903),"
+		" bytes = min(bytes + excluded.bytes, 4611686018427387903),"
+		" totalNs = min(totalNs + excluded.totalNs, 4611686018427387903)"},
 	[OP_LOST] = {"SL_LOST_EVENTS", "iiiti", "INSERT INTO main.SL_LOST_EVENTS VALUES(?, ?, ?, ?, ?)"},
 	[OP_CLOCK] = {"SL_CLOCK_SNAPSHOTS", "iiii",
 		"INSERT INTO main.SL_CLOCK_SNAPSHOTS VALUES(?, ?, ?, ?)"},

@@ -144,6 +144,12 @@ int db_call_total(struct db *db, const struct db_total *t)
 			 t->min_ns, t->max_ns, t->err_count);
 }
 
+int db_file_total(struct db *db, const struct db_file_total *t)
+{
+	return db_record(db, OP_FILE_TOTAL, t->global_tid, t->file_id, t->type, t->count, t->bytes,
+			 t->total_ns);
+}
+
 int db_lost(struct db *db, int64_t start, int64_t end, int64_t global_tid, const char *what,
 	    int64_t count)
 {

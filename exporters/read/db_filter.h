@@ -19,7 +19,7 @@
  * pid, "PID[,...]": what these processes did. What belongs to no process (metrics of a device) stays.
  *
  * Not left out by time and ranges: names (threads, domains, categories), descriptions (processes, devices,
- * files), diagnostics. Sums over the whole recording (SL_OSRT_TOTALS) cannot be cut to a time: they are
+ * files), diagnostics. Sums over the whole recording (SL_OSRT_TOTALS, SL_FILE_TOTALS) cannot be cut to a time: they are
  * hidden. Of SCHED_EVENTS the rows are kept that bound a time on a CPU that overlaps.
  */
 #pragma once

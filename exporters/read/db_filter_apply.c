@@ -370,7 +370,8 @@ static int narrow(sqlite3 *db, const struct db_filter *f, const char *table)
 {
 	struct shape s = shape_of(db, table);
 	bool sched = strcmp(table, "SCHED_EVENTS") == 0 && s.id;
-	bool sums = strcmp(table, "SL_OSRT_TOTALS") == 0 || strcmp(table, "SL_SYSCALL_TOTALS") == 0;
+	bool sums = strcmp(table, "SL_OSRT_TOTALS") == 0 ||
+		    strcmp(table, "SL_SYSCALL_TOTALS") == 0 || strcmp(table, "SL_FILE_TOTALS") == 0;
 	bool spans = f->time_cnt + f->nvtx_cnt > 0;
 	sqlite3_str *sql;
 	char *where;

@@ -22,13 +22,14 @@ struct sl_tls {
 	uint32_t epoch; /* the report that the totals belong to */
 	/* Equals sl_proc.cookie while this thread is set up. Changed by sl_set_cookie(). */
 	uint64_t cookie;
-	uint64_t *cur, *end;       /* place of the next record; end of the chunk */
-	struct sl_chunk *chunk;    /* the chunk being written */
-	struct sl_agg *agg;        /* totals by hook */
-	uint64_t threshold;        /* ticks */
-	uint64_t file_threshold;   /* ticks, for calls on files: 0 with --osrt-file-access */
-	uint64_t signal_threshold; /* ticks, for calls that wake other threads */
-	uint64_t long_ticks;       /* longer calls take the slow path: stack_ticks, at most 2^32 */
+	uint64_t *cur, *end;         /* place of the next record; end of the chunk */
+	struct sl_chunk *chunk;      /* the chunk being written */
+	struct sl_agg *agg;          /* totals by hook */
+	struct sl_file_total *files; /* totals by file; sl_no_files: no chunk yet */
+	uint64_t threshold;          /* ticks */
+	uint64_t file_threshold;     /* ticks, for calls on files: 0 with --osrt-file-access */
+	uint64_t signal_threshold;   /* ticks, for calls that wake other threads */
+	uint64_t long_ticks;  /* longer calls take the slow path: stack_ticks, at most 2^32 */
 	uint64_t stack_ticks; /* longer calls of the OS runtime get a stack; UINT64_MAX: none */
 	union {
 		struct {

@@ -71,6 +71,7 @@ static void begin_totals(uint32_t epoch)
 		if (a->count | a->lost_count)
 			memset(a, 0, sizeof(*a));
 	}
+	sl_file_reset();
 	sl_tls.epoch = epoch;
 	__atomic_store_n(number, epoch, __ATOMIC_RELEASE);
 }

@@ -61,7 +61,7 @@ static sl_ref take_returned(struct sl_arena *a)
  * can record although others fill the ring, or there are thousands of them.
  * @used: set if the chunk has been in use before, and so is not zero.
  */
-static sl_ref take_chunk(struct sl_arena *a, bool first, bool *used)
+sl_ref sl_chunk_take(struct sl_arena *a, bool first, bool *used)
 {
 	uint32_t next;
 	sl_ref ref;
@@ -187,7 +187,7 @@ static bool take_next(struct sl_arena *a, void *what)
 	sl_ref *ref = what;
 	bool used;
 
-	*ref = take_chunk(a, false, &used);
+	*ref = sl_chunk_take(a, false, &used);
 	if (*ref && !used)
 		map_fresh(*ref);
 	return *ref != 0;
@@ -332,8 +332,8 @@ static bool take_thread_refs(struct sl_arena *a, void *what)
 	o->slot = sl_stack_pop(&a->free_slots, a->slot_link);
 	if (!o->slot)
 		o->slot = take_fresh(&a->fresh_slot, a->slot_cnt);
-	o->agg = o->slot ? take_chunk(a, true, &o->agg_used) : 0;
-	o->first = o->agg ? take_chunk(a, true, &used) : 0;
+	o->agg = o->slot ? sl_chunk_take(a, true, &o->agg_used) : 0;
+	o->first = o->agg ? sl_chunk_take(a, true, &used) : 0;
 	if (o->first)
 		return true;
 	if (o->agg)
@@ -385,6 +385,7 @@ bool sl_thread_start(void)
 	slot->process = sl_proc.number;
 	slot->parent_process = sl_proc.parent_number;
 	slot->flags = sl_global.private_pid_ns ? SL_SLOT_NAMESPACED : 0;
+	slot->file_chunk = 0;
 	slot->epoch = sl_tls.epoch = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);
 	slot->agg_chunk = o.agg;
 	slot->first_chunk = o.first;
@@ -397,6 +398,7 @@ bool sl_thread_start(void)
 		sl_sys2(SYS_prctl, 16 /* PR_GET_NAME */, slot->comm);
 	sl_tls.slot = slot;
 	sl_tls.agg = (struct sl_agg *)sl_arena_chunk(o.agg);
+	sl_tls.files = (struct sl_file_total *)(uintptr_t)sl_no_files;
 	if (o.agg_used)
 		memset(sl_tls.agg, 0, SL_CHUNK_BYTES);
 	use_chunk(chunk_init(o.first, o.slot, 0));
@@ -465,7 +467,7 @@ static enum sl_stack_of stack_of(enum sl_hook hook)
 	return sl_unlikely(hook == SL_H_munmap) ? SL_STACK_OF_UNMAP : SL_STACK_OF_OSRT;
 }
 
-void sl_record_slow(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
+bool sl_record_slow(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 		    const uint64_t *payload, unsigned payload_words)
 {
 	unsigned words = 2 + (call->duration >> 32 != 0) + payload_words;
@@ -473,40 +475,49 @@ void sl_record_slow(const struct sl_call *call, enum sl_hook hook, unsigned shap
 		call->duration >= sl_tls.stack_ticks ? sl_stack_take(call, stack_of(hook)) : 0;
 	uint64_t *w;
 
+	/* In a signal handler that interrupted the shim: counted there. */
 	if (!sl_begin_write())
-		return;
+		return true;
 	if (stack)
 		sl_stack_put(call, stack, words);
 	w = sl_room(words, hook, call);
 	if (w) {
-		w = sl_put_head(w, hook, words, call, shape, failed ? SL_REC_ERR : 0);
+		uint64_t *to = sl_put_head(w, hook, words, call, shape, failed ? SL_REC_ERR : 0);
+
 		for (unsigned i = 0; i < payload_words; i++)
-			w[i] = payload[i];
-		sl_commit(w + payload_words);
+			to[i] = payload[i];
+		sl_commit(to + payload_words);
 	}
 	sl_end_write();
+	return w != NULL;
 }
 
 void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
 		      int fd, uint64_t requested, int64_t done, int64_t offset)
 {
 	uint64_t result = sl_result(ret, failed), file;
+	uint32_t serial = failed ? sl_fd_peek(fd) : sl_fd_get(fd);
+	bool has_room;
 
-	if (sl_short(call, hook, true, failed ? 0 : done, failed))
+	if (failed)
+		done = 0;
+	if (sl_file_shorter(call, hook, fd, serial, done, failed))
 		return;
-	file = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
+	file = sl_fd_serial(fd, serial);
 	if (requested >> 32 || (!failed && (requested | result) >> 31)) {
 		uint64_t p[4] = {result, requested, file, (uint64_t)offset};
 
-		sl_record(call, hook, SL_SHAPE_IO_WIDE, failed, p, 4);
+		has_room = sl_record(call, hook, SL_SHAPE_IO_WIDE, failed, p, 4);
 	} else {
 		uint64_t p[3] = {result | requested << 32, file, (uint64_t)offset};
 
 		if (offset == SL_NO_OFFSET)
-			sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);
+			has_room = sl_record(call, hook, SL_SHAPE_IO, failed, p, 2);
 		else
-			sl_record(call, hook, SL_SHAPE_IO_AT, failed, p, 3);
+			has_room = sl_record(call, hook, SL_SHAPE_IO_AT, failed, p, 3);
 	}
+	if (!has_room)
+		sl_file_lost(call, hook, fd, serial, done);
 }
 
 void sl_leave_io_rare(uint64_t start, uint32_t depth, enum sl_hook hook, int64_t ret, int fd,

@@ -215,6 +215,41 @@ SL_HOT bool sl_short(const struct sl_call *call, enum sl_hook hook, bool is_file
 			  failed);
 }
 
+/* ---- totals by file (file_totals.c) ---- */
+
+/* sl_tls.files of a thread without a chunk: no key is equal to that of a descriptor. */
+extern const struct sl_file_total sl_no_files[SL_FILE_TOTALS];
+
+/* Where calls on @fd are counted, if the key there is that of its serial. */
+SL_HOT struct sl_file_total *sl_file_place(int fd)
+{
+	return &sl_tls.files[(unsigned)fd % SL_FILE_TOTALS];
+}
+
+/* With `busy` set. @way: SL_FILE_* */
+SL_HOT void sl_file_add(struct sl_file_total *f, unsigned way, uint64_t duration, uint64_t bytes)
+{
+	f->way[way].bytes += bytes;
+	f->way[way].total += duration;
+	/* Release: as in sl_aggregate(). */
+	__atomic_store_n(&f->way[way].count, f->way[way].count + 1, __ATOMIC_RELEASE);
+}
+
+/* A call without a record, with `busy` set. @serial: of @fd, 0 unknown: it is not counted by file. */
+SL_COLD void sl_file_count(enum sl_hook hook, int fd, uint32_t serial, uint64_t duration,
+			   uint64_t bytes);
+/* As sl_shorter() for a call that reads or writes. */
+SL_COLD bool sl_file_shorter(const struct sl_call *call, enum sl_hook hook, int fd, uint32_t serial,
+			     int64_t bytes, bool failed);
+/* After a record that found no room. */
+SL_COLD void sl_file_lost(const struct sl_call *call, enum sl_hook hook, int fd, uint32_t serial,
+			  int64_t bytes);
+/* Slow path of sl_count_char(). */
+SL_COLD void sl_count_char_slow(enum sl_hook hook, int fd);
+
+/* The totals of another report begin. */
+void sl_file_reset(void);
+
 /* Writes the two or three words that every record begins with; returns the address of the payload. */
 SL_HOT uint64_t *sl_put_head(uint64_t *w, enum sl_hook hook, unsigned words,
 			     const struct sl_call *call, unsigned shape, unsigned flags)
@@ -253,7 +288,7 @@ SL_HOT uint64_t *sl_room(unsigned words, enum sl_hook hook, const struct sl_call
 }
 
 /* Slow path of sl_record(): a rare call, one long enough for a stack, or the chunk is full. */
-SL_COLD void sl_record_slow(const struct sl_call *call, enum sl_hook hook, unsigned shape,
+SL_COLD bool sl_record_slow(const struct sl_call *call, enum sl_hook hook, unsigned shape,
 			    bool failed, const uint64_t *payload, unsigned payload_words);
 
 /* Room for the record of a call, with `busy` set; false: the slow path is due. */
@@ -286,8 +321,9 @@ SL_HOT void sl_end_record(uint64_t *w, const struct sl_call *call, enum sl_hook 
 /*
  * Writes the record of a call. Inlined into every wrapper with constant shape and length, so that only the stores
  * remain. The slow path gets copies: variables whose address is taken would be in memory on the fast path as well.
+ * False: there was no room.
  */
-SL_HOT void sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
+SL_HOT bool sl_record(const struct sl_call *call, enum sl_hook hook, unsigned shape, bool failed,
 		      const uint64_t *payload, unsigned payload_words)
 {
 	uint64_t *w;
@@ -298,12 +334,12 @@ SL_HOT void sl_record(const struct sl_call *call, enum sl_hook hook, unsigned sh
 
 		for (unsigned i = 0; i < payload_words; i++)
 			p[i] = payload[i];
-		sl_record_slow(&copy, hook, shape, failed, p, payload_words);
-		return;
+		return sl_record_slow(&copy, hook, shape, failed, p, payload_words);
 	}
 	for (unsigned i = 0; i < payload_words; i++)
 		w[2 + i] = payload[i];
 	sl_end_record(w, call, hook, shape, 2 + payload_words, failed);
+	return true;
 }
 
 SL_HOT uint64_t sl_result(int64_t ret, bool failed)
@@ -372,6 +408,10 @@ static inline void sl_leave_fd(const struct sl_call *call, enum sl_hook hook, in
 	sl_record(call, hook, SL_SHAPE_FD, failed, p, 2);
 }
 
+/* As sl_leave_fd(), for a function that reads or writes and returns no number of bytes. */
+SL_COLD void sl_leave_messages(const struct sl_call *call, enum sl_hook hook, int64_t ret,
+			       bool failed, int fd);
+
 /* Slow path of sl_leave_io(): anything but a short record of an ordinary call on a known file. */
 SL_COLD void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int64_t ret,
 			      bool failed, int fd, uint64_t requested, int64_t done,
@@ -381,9 +421,24 @@ SL_COLD void sl_leave_io_slow(const struct sl_call *call, enum sl_hook hook, int
 SL_COLD void sl_leave_io_rare(uint64_t start, uint32_t depth, enum sl_hook hook, int64_t ret,
 			      int fd, uint64_t requested, int64_t offset);
 
+/* True: a call too short for a record was added to the totals. */
+SL_HOT bool sl_short_io(const struct sl_call *call, enum sl_hook hook, unsigned way, int fd,
+			uint64_t done)
+{
+	struct sl_file_total *f = sl_file_place(fd);
+
+	if (sl_unlikely(f->key != sl_file_key(sl_fd_peek(fd))))
+		return false;
+	sl_begin_write_outermost();
+	sl_aggregate(hook, call->duration, done, false);
+	sl_file_add(f, way, call->duration, done);
+	sl_end_write();
+	return true;
+}
+
 /* True: the call was added to the totals, or its record is written. */
-SL_HOT bool sl_leave_io_fast(const struct sl_call *call, enum sl_hook hook, int64_t ret, int fd,
-			     uint64_t requested, int64_t done, int64_t offset)
+SL_HOT bool sl_leave_io_fast(const struct sl_call *call, enum sl_hook hook, unsigned way,
+			     int64_t ret, int fd, uint64_t requested, int64_t done, int64_t offset)
 {
 	bool is_at = !(__builtin_constant_p(offset) && offset == SL_NO_OFFSET);
 	unsigned words = is_at ? 5 : 4;
@@ -395,8 +450,8 @@ SL_HOT bool sl_leave_io_fast(const struct sl_call *call, enum sl_hook hook, int6
 		return false;
 	if (ret < 0)
 		__builtin_unreachable();
-	if (sl_short(call, hook, true, done, false))
-		return true;
+	if (call->duration < sl_tls.file_threshold)
+		return sl_short_io(call, hook, way, fd, done > 0 ? (uint64_t)done : 0);
 	serial = sl_fd_peek(fd);
 	if (sl_unlikely(!serial) || !sl_begin_record(call, words, &w))
 		return false;
@@ -408,11 +463,11 @@ SL_HOT bool sl_leave_io_fast(const struct sl_call *call, enum sl_hook hook, int6
 	return true;
 }
 
-/* @done: bytes moved, for the totals. */
-SL_HOT void sl_leave_io(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
-			int fd, uint64_t requested, int64_t done, int64_t offset)
+/* @way: SL_FILE_*; @done: bytes moved, for the totals. */
+SL_HOT void sl_leave_io(const struct sl_call *call, enum sl_hook hook, unsigned way, int64_t ret,
+			bool failed, int fd, uint64_t requested, int64_t done, int64_t offset)
 {
-	if (sl_unlikely(!sl_leave_io_fast(call, hook, ret, fd, requested, done, offset))) {
+	if (sl_unlikely(!sl_leave_io_fast(call, hook, way, ret, fd, requested, done, offset))) {
 		struct sl_call copy = *call;
 
 		sl_leave_io_slow(&copy, hook, ret, failed, fd, requested, done, offset);
@@ -462,6 +517,33 @@ SL_HOT void sl_count_only(enum sl_hook hook, uint64_t bytes)
 	sl_end_write();
 }
 
+/* The same for a call that moves one byte from or to a stream with descriptor @fd. */
+SL_HOT void sl_count_char(enum sl_hook hook, unsigned way, int fd)
+{
+	uint32_t gate = sl_gate();
+	struct sl_file_total *f;
+	struct sl_agg *a;
+
+	if (sl_unlikely(sl_tls.gate != gate))
+		gate = sl_sync();
+	if (sl_unlikely(!(gate & 1)))
+		return;
+	f = sl_file_place(fd);
+	if (sl_unlikely(f->key != sl_file_key(sl_fd_peek(fd)))) {
+		sl_count_char_slow(hook, fd);
+		return;
+	}
+	if (!sl_begin_write())
+		return;
+	a = &sl_tls.agg[hook];
+	a->bytes++;
+	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
+	sl_file_add(f, way, 0, 1);
+	sl_end_write();
+}
+
+/* A chunk of the pool; @first: one that the quota does not apply to; @used: it has been in use, and is not zero. */
+sl_ref sl_chunk_take(struct sl_arena *a, bool first, bool *used);
 bool sl_thread_start(void); /* takes a slot and chunks; false: there are none, which is counted */
 void sl_count_unslotted(void); /* a call that no slot has room for */
 

@@ -35,6 +35,15 @@
 
 #define SL_INT(rc) ((int64_t)(intptr_t)(rc))
 
+/* Of a function that reads or writes: the totals by file that it counts in. */
+#define SL_WAY_READ  SL_FILE_READ
+#define SL_WAY_WRITE SL_FILE_WRITE
+
+#define SL_MOVES_NONE  false
+#define SL_MOVES_META  false
+#define SL_MOVES_READ  true
+#define SL_MOVES_WRITE true
+
 /*
  * SL_WRAPPER for cheap functions: while the gate is closed, the wrapper tail-calls the real function. The body that
  * follows runs while the gate is open, and begins with sl_enter_open().

@@ -95,7 +95,7 @@ SL_WRAPPER(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags))
 	if (rc >= 0)
 		received(m);
 	if (traced)
-		sl_leave_io(&call, SL_H_recvmsg, rc, rc == -1, fd,
+		sl_leave_io(&call, SL_H_recvmsg, SL_FILE_READ, rc, rc == -1, fd,
 			    rc >= 0 ? sl_iov_bytes(m->msg_iov, (int)m->msg_iovlen) : 0, rc,
 			    SL_NO_OFFSET);
 	return rc;
@@ -113,6 +113,6 @@ SL_WRAPPER(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, voi
 	for (int i = 0; i < rc; i++)
 		received(&m[i].msg_hdr);
 	if (traced)
-		sl_leave_fd(&call, SL_H_recvmmsg, rc, rc == -1, fd);
+		sl_leave_messages(&call, SL_H_recvmmsg, rc, rc == -1, fd);
 	return rc;
 }

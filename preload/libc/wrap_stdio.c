@@ -9,18 +9,20 @@
 void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
 		     int fd, uint64_t requested, int64_t done)
 {
+	uint32_t serial = failed ? sl_fd_peek(fd) : sl_fd_get(fd);
 	uint64_t p[3];
 
 	if (done < 0)
 		done = 0;
-	if (sl_short(call, hook, true, done, failed))
+	if (sl_file_shorter(call, hook, fd, serial, done, failed))
 		return;
 	/* These return a pointer or a count of items; the record has the bytes moved as well. */
 	p[0] = sl_result(ret, failed);
 	p[1] = (requested < UINT32_MAX ? requested : UINT32_MAX) |
 	       (uint64_t)(done < UINT32_MAX ? done : UINT32_MAX) << 32;
-	p[2] = sl_fd_serial(fd, failed ? sl_fd_peek(fd) : sl_fd_get(fd));
-	sl_record(call, hook, SL_SHAPE_STREAM, failed, p, 3);
+	p[2] = sl_fd_serial(fd, serial);
+	if (!sl_record(call, hook, SL_SHAPE_STREAM, failed, p, 3))
+		sl_file_lost(call, hook, fd, serial, done);
 }
 
 #define WRAP_FOPEN(name, params, args, path)                                                       \
@@ -146,7 +148,7 @@ static inline bool has_room(const FILE *f)
 	return !sl_global.is_opaque && f->_IO_write_ptr < f->_IO_write_end;
 }
 
-#define WRAP_CHAR(name, params, args, stream, ready)                                  \
+#define WRAP_CHAR(name, params, args, stream, way, ready)                             \
 	SL_THIN_WRAPPER(int, name, params, args)                                      \
 	{                                                                             \
 		SL_REAL(END, int, name, params);                                      \
@@ -154,7 +156,7 @@ static inline bool has_room(const FILE *f)
 		struct sl_call call;                                                  \
 		int rc;                                                               \
 		if (sl_likely(ready(file))) {                                         \
-			sl_count_only(SL_H_##name, 1);                                \
+			sl_count_char(SL_H_##name, way, sl_fileno(file));             \
 			return real args;                                             \
 		}                                                                     \
 		if (!sl_enter(&call))                                                 \
@@ -165,18 +167,18 @@ static inline bool has_room(const FILE *f)
 				rc == -1 ? 0 : 1);                                    \
 		return rc;                                                            \
 	}
-WRAP_CHAR(fgetc, (FILE * f), (f), f, has_input)
-WRAP_CHAR(fgetc_unlocked, (FILE * f), (f), f, has_input)
-WRAP_CHAR(getc, (FILE * f), (f), f, has_input)
-WRAP_CHAR(getc_unlocked, (FILE * f), (f), f, has_input)
-WRAP_CHAR(getchar, (void), (), stdin, has_input)
-WRAP_CHAR(getchar_unlocked, (void), (), stdin, has_input)
-WRAP_CHAR(fputc, (int c, FILE *f), (c, f), f, has_room)
-WRAP_CHAR(fputc_unlocked, (int c, FILE *f), (c, f), f, has_room)
-WRAP_CHAR(putc, (int c, FILE *f), (c, f), f, has_room)
-WRAP_CHAR(putc_unlocked, (int c, FILE *f), (c, f), f, has_room)
-WRAP_CHAR(putchar, (int c), (c), stdout, has_room)
-WRAP_CHAR(putchar_unlocked, (int c), (c), stdout, has_room)
+WRAP_CHAR(fgetc, (FILE * f), (f), f, SL_FILE_READ, has_input)
+WRAP_CHAR(fgetc_unlocked, (FILE * f), (f), f, SL_FILE_READ, has_input)
+WRAP_CHAR(getc, (FILE * f), (f), f, SL_FILE_READ, has_input)
+WRAP_CHAR(getc_unlocked, (FILE * f), (f), f, SL_FILE_READ, has_input)
+WRAP_CHAR(getchar, (void), (), stdin, SL_FILE_READ, has_input)
+WRAP_CHAR(getchar_unlocked, (void), (), stdin, SL_FILE_READ, has_input)
+WRAP_CHAR(fputc, (int c, FILE *f), (c, f), f, SL_FILE_WRITE, has_room)
+WRAP_CHAR(fputc_unlocked, (int c, FILE *f), (c, f), f, SL_FILE_WRITE, has_room)
+WRAP_CHAR(putc, (int c, FILE *f), (c, f), f, SL_FILE_WRITE, has_room)
+WRAP_CHAR(putc_unlocked, (int c, FILE *f), (c, f), f, SL_FILE_WRITE, has_room)
+WRAP_CHAR(putchar, (int c), (c), stdout, SL_FILE_WRITE, has_room)
+WRAP_CHAR(putchar_unlocked, (int c), (c), stdout, SL_FILE_WRITE, has_room)
 
 SL_WRAPPER(void, flockfile, (FILE * f))
 {

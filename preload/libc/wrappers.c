@@ -31,9 +31,10 @@
 		    sl_leave_arg(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), \
 				 (int64_t)(arg)))
 
-#define HOOK_FD(fail, io, ret, name, params, args, fd) \
-	HOOK_AROUND(fail, ret, name, params, args,     \
-		    sl_leave_fd(&call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), fd))
+#define HOOK_FD(fail, io, ret, name, params, args, fd)                 \
+	HOOK_AROUND(fail, ret, name, params, args,                     \
+		    (SL_MOVES_##io ? sl_leave_messages : sl_leave_fd)( \
+			    &call, SL_H_##name, SL_INT(rc), SL_FAILED_##fail(rc), fd))
 
 /*
  * The hottest calls. Rare ones, also the first, have a function of their own, which is entered by a jump: in the other one
@@ -65,7 +66,8 @@
 			return rc;                                                             \
 		}                                                                              \
 		sl_stop_outermost(&call);                                                      \
-		sl_leave_io(&call, SL_H_##name, rc, rc == -1, fd, requested, rc, off);         \
+		sl_leave_io(&call, SL_H_##name, SL_WAY_##io, rc, rc == -1, fd, requested, rc,  \
+			    off);                                                              \
 		return rc;                                                                     \
 	}
 

@@ -9,8 +9,8 @@
  *
  *   [struct sl_arena: header, slots, chunk links][chunk 0][chunk 1]...   (sparse until touched)
  *
- * A slot is one thread. It owns an aggregate chunk (struct sl_agg per hook) and a chain of record
- * chunks: the thread writes into the last, the collector reads from the first, and returns each
+ * A slot is one thread. It owns an aggregate chunk (struct sl_agg per hook), one with totals by file (struct sl_file_total) if
+ * it needs one, and a chain of record chunks: the thread writes into the last, the collector reads from the first, and returns each
  * to the pool when the transaction that holds its records has been committed. The pool is a
  * last-in first-out stack, so a program that is drained in time keeps reusing the same warm pages.
  *
@@ -27,8 +27,12 @@
 #define SL_SLOT_CNT    4096u
 #define SL_HOOK_MAX    512u /* an aggregate chunk holds 512 struct sl_agg */
 #define SL_COMM_BYTES  16u
+#define SL_FILE_TOTALS 512u /* struct sl_file_total of a chunk; a power of two */
 
 _Static_assert(SL_HOOK_MAX * sizeof(struct sl_agg) == SL_CHUNK_BYTES, "aggregates fill a chunk");
+_Static_assert(SL_FILE_TOTALS * sizeof(struct sl_file_total) == SL_CHUNK_BYTES,
+	       "as totals by file");
+_Static_assert(SL_CHUNK_CNT <= UINT16_MAX, "sl_slot.file_chunk");
 
 /* Index + 1 of a chunk or slot; 0 = none. */
 typedef uint32_t sl_ref;
@@ -53,6 +57,8 @@ enum sl_slot_state {
 
 /* Flag of a slot: its ids may not be those of the collector's PID namespace; the process has sent SL_HELLO_FORKED. */
 #define SL_SLOT_NAMESPACED 1u
+/* There was no chunk for totals by file. */
+#define SL_SLOT_NO_FILES 2u
 
 #define SL_EPOCH_CHANGES (1u << 31)
 
@@ -64,9 +70,10 @@ struct sl_slot {
 	uint32_t process;   /* T: process number in this arena: 1 = creator, new after every fork */
 	sl_ref agg_chunk;   /* T */
 	sl_ref first_chunk; /* T: at start; then C: the chunk being read */
-	uint32_t flags;     /* T: SL_SLOT_* */
-	uint64_t born;      /* T: ticks */
-	uint64_t lost_cnt;  /* T: calls without room for a record, since the thread began */
+	uint16_t flags;     /* T: SL_SLOT_* */
+	uint16_t file_chunk; /* T: totals by file, 0: none; release, pairs with C's acquire */
+	uint64_t born;       /* T: ticks */
+	uint64_t lost_cnt;   /* T: calls without room for a record, since the thread began */
 	uint64_t lost_first, lost_last; /* T: ticks of those that no LOST record covers yet */
 	uint64_t
 		nested_cnt; /* T: calls made by signal handlers that interrupted the shim: no record */

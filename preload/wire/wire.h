@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   10u
+#define SL_WIRE_VERSION   11u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -83,6 +83,9 @@ enum sl_meta {
 	SL_META_CLOSE,
 	/* A text that later records refer to by its id, unique in the arena. [0] id, [1] length, [2..] text */
 	SL_META_STRING,
+	/* Totals of the calls of this thread on a descriptor that have no record (struct sl_file_total), whose place
+	 * another descriptor takes. [0] fd|serial, [1..6] count, bytes, ticks of those that read, the same of those that write */
+	SL_META_FILE_TOTAL,
 	/* The call record that follows in this ring has this stack; start and duration are that call's, so both are
 	 * read together. [0] stack id */
 	SL_META_CHAIN,
@@ -168,3 +171,32 @@ struct sl_agg {
 	uint64_t lost_total; /* sum of their durations */
 };
 _Static_assert(sizeof(struct sl_agg) == 64, "sl_agg is one cache line");
+
+/*
+ * Exact totals of one thread's calls that read or write one descriptor and have no record: too short, or no room.
+ * A thread that makes such calls has a chunk of them, one for each value of the descriptor's lowest bits. A call on another
+ * descriptor with the same bits writes what is there as SL_META_FILE_TOTAL and takes the place; the collector reads what is
+ * left when the thread, or the report, ends.
+ */
+struct sl_file_total {
+	uint32_t key; /* sl_file_key() of the serial, written last (release); 0: nothing yet */
+	int32_t fd;
+	uint64_t reserved;
+	struct {
+		uint64_t count; /* written last */
+		uint64_t bytes;
+		uint64_t total; /* ticks; calls counted without a clock reading add 0 */
+	} way[2];               /* SL_FILE_READ, SL_FILE_WRITE */
+};
+_Static_assert(sizeof(struct sl_file_total) == 64, "sl_file_total is one cache line");
+
+enum {
+	SL_FILE_READ = 0,
+	SL_FILE_WRITE = 1
+};
+
+/* Unequal to that of a place without a descriptor, and to that of an unknown one (serial 0). */
+static inline uint32_t sl_file_key(uint32_t serial)
+{
+	return ~serial;
+}

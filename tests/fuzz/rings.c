@@ -44,6 +44,7 @@ static void run_decode(const uint8_t *data, size_t len)
 
 	memcpy(w, data, words * 8);
 	for (unsigned at = 0; at < words; at += taken) {
+		struct sl_file_total total;
 		struct stack_meta stack;
 		struct meta m;
 		struct call c;
@@ -55,6 +56,8 @@ static void run_decode(const uint8_t *data, size_t len)
 			sum += (unsigned char)c.data.bytes[i];
 		for (unsigned i = 0; i < c.data.words; i++)
 			sum += (unsigned)c.data.payload[i];
+		if (c.shape == SL_SHAPE_META)
+			decode_file_total(&c, &total);
 		if (c.shape == SL_SHAPE_META && decode_meta(&c, &m))
 			for (unsigned i = 0; i < m.len; i++)
 				sum += (unsigned char)m.bytes[i];
@@ -220,7 +223,7 @@ static void poke(struct ring *r, uint32_t slot, struct input *in)
 	unsigned what = (unsigned)take(in, 1);
 	uint64_t v = take_word(in, sl_mono_ns());
 
-	switch (what % 12) {
+	switch (what % 13) {
 	case 0:
 		c->committed = (uint32_t)v;
 		break;
@@ -251,6 +254,10 @@ static void poke(struct ring *r, uint32_t slot, struct input *in)
 		break;
 	case 9:
 		memcpy(s->comm, &v, sizeof(v));
+		break;
+	case 11:
+		s->file_chunk = (uint16_t)(v % 12);
+		s->flags = (uint16_t)(v >> 16);
 		break;
 	case 10:
 		if (s->agg_chunk && s->agg_chunk <= SL_CHUNK_CNT)

@@ -1,7 +1,8 @@
 -- title: File Access Summary
 -- about: Opens, reads and writes, per file. From OSRT_FILE_ACCESS_EVENTS where it was recorded (every
--- about: call), else from the calls in OSRT_API (those at or above the threshold).
--- needs: OSRT_FILE_ACCESS_EVENTS or OSRT_API.pathId = file access
+-- about: call), else from the calls in OSRT_API (those at or above the threshold); all shorter reads and writes are
+-- about: added from SL_FILE_TOTALS, where the report has them and no part of its time was asked for.
+-- needs: OSRT_FILE_ACCESS_EVENTS or OSRT_API.pathId or SL_FILE_TOTALS = file access
 -- default: 910 quiet
 -- column: Time (%) = share of the I/O Time of all listed rows
 -- column: I/O Time (ns) = time in reads and writes
@@ -33,6 +34,9 @@ WITH
 			AND NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS)
 		GROUP BY 1, 2
 	) JOIN StringIds ON StringIds.id = pathId
+	UNION ALL
+	SELECT filePath, eventType, count, totalNs, bytes
+	FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
 ), file AS (
 	SELECT path,
 		total(n) FILTER (WHERE type = 1) AS opens,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SIGKILL of the program, the collector, the keeper or `recover` at a random moment, in each mode: the calls in the report, as rows,
-# in totals and as losses, are those that the program has made, for each thread.
+# in totals (by function, and by file) and as losses, are those that the program has made, for each thread.
 #   KILLS=N        rounds of each mode and victim (1)
 #   SEED=N         of the random numbers (the time); a failure names it
 #   MODES, VICTIMS these alone
@@ -40,11 +40,15 @@ differs() {
 	q "$R" "SELECT t.tid, (SELECT count(*) FROM call WHERE call.tid = t.tid AND name LIKE 'pread%'),
 			(SELECT coalesce(sum(count), 0) FROM total WHERE total.tid = t.tid AND name LIKE 'pread%'),
 			(SELECT coalesce(sum(lostCount), 0) FROM total WHERE total.tid = t.tid AND name LIKE 'pread%'),
-			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE globalTid & 0xffffff = t.tid AND what NOT LIKE 'context%')
+			(SELECT coalesce(sum(count), 0) FROM SL_LOST_EVENTS WHERE globalTid & 0xffffff = t.tid AND what NOT LIKE 'context%'),
+			(SELECT coalesce(sum(count), 0) FROM SL_FILE_TOTALS WHERE globalTid & 0xffffff = t.tid)
 		FROM (SELECT column1 AS tid FROM (VALUES $(words | awk 'NR > 1 { printf "%s(%s)", sep, $1; sep = "," }'))) t" >found 2>&1
-	words | awk 'NR == FNR { split($0, f, "|"); seen[f[1]] = 1; rows[f[1]] = f[2]; totals[f[1]] = f[3]; dropped[f[1]] = f[4]; lost[f[1]] = f[5]; next }
+	words | awk 'NR == FNR { split($0, f, "|"); seen[f[1]] = 1; rows[f[1]] = f[2]; totals[f[1]] = f[3]; dropped[f[1]] = f[4]; lost[f[1]] = f[5]; files[f[1]] = f[6]; next }
 		FNR > 1 {
 			made = rows[$1] + totals[$1]
+			by_file = rows[$1] + files[$1] # dropped ones included; the others are of a collector that was killed
+			if (by_file > $2 || by_file + lost[$1] - dropped[$1] < $3)
+				printf "thread %d made %d to %d on its file: rows %d, totals %d, dropped %d, lost %d\n", $1, $3, $2, rows[$1], files[$1], dropped[$1], lost[$1]
 			if (!seen[$1] || made + dropped[$1] < $3 || made + dropped[$1] > $2 || made + lost[$1] < $3 || made + lost[$1] > $2)
 				printf "thread %d made %d to %d: rows %d, totals %d, dropped %d, lost %d\n", $1, $3, $2, rows[$1], totals[$1], dropped[$1], lost[$1]
 		}' found -

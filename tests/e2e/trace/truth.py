@@ -83,16 +83,51 @@ def compare_totals(db, pid, tid, want, names=None):
             print("%d.%d %s: %d bytes, not %d" % (pid, tid, name, moved[name], need_bytes[name]))
     return bad
 
+def compare_files(db, pid, tid, want):
+    """Calls and bytes by path and direction: rows + SL_FILE_TOTALS. What was noted without a path may be on any."""
+    gtid, have, need, loose, bad = 1 << 48 | pid << 24 | tid, {}, {}, set(), 0
+    way = {plain(name): io for name, io in db.execute("SELECT value, io FROM SL_FUNCTIONS JOIN StringIds ON id = nameId "
+                                                      "WHERE io IN (3, 4)")}
+    for path, io, count, nbytes in db.execute(
+            """SELECT value, io, count(*), sum(coalesce(bytesDone, 0)) FROM OSRT_API JOIN SL_FUNCTIONS USING (nameId)
+                 JOIN StringIds ON id = pathId WHERE globalTid = ?1 AND io IN (3, 4) GROUP BY 1, 2
+               UNION ALL SELECT filePath, eventType, sum(count), sum(bytes) FROM SL_FILE_TOTALS
+                 JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId) WHERE globalTid = ?1 GROUP BY 1, 2""", (gtid,)):
+        calls, moved = have.get((path, io), (0, 0))
+        have[path, io] = calls + count, moved + nbytes
+    for name, ret, err, fd, *_, path in want:
+        io = way.get(name.lstrip("+"))
+        if not io or path == "-":
+            continue
+        if path == "?":
+            loose.add(io)
+            continue
+        calls, moved, exact = need.get((path, io), (0, 0, True))
+        need[path, io] = calls + 1, moved + max(0, int(ret) if ret.lstrip("-").isdigit() else 0), exact and name in MOVES
+    for (path, io), (calls, moved, exact) in sorted(need.items()):
+        got = have.get((path, io), (0, 0))
+        if got[0] < calls or got[0] > calls and io not in loose or exact and got[1] != moved and io not in loose:
+            bad += 1
+            print("%d.%d %s, direction %d: %d calls, %d bytes, not %d and %d" % (pid, tid, path, io, *got, calls, moved))
+    compare_files.compared += len(need)
+    return bad
+
+compare_files.compared = 0
+
 def main():
     db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-    for need in ("OSRT_API", "SL_OSRT_TOTALS"):  # tables exist only where there are rows
+    for need in ("OSRT_API", "SL_OSRT_TOTALS", "SL_FILE_TOTALS"):  # tables exist only where there are rows
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (need,)).fetchone():
             db.execute("CREATE TEMP TABLE %s AS SELECT 0 globalTid, 0 nameId, 0 returnValue, 0 errnum, 0 fd, 0 bytesAsked,"
-                       " 0 fileOffset, 0 pathId, 0 start, 0 end, 0 count, 0 lostCount, 0 bytes WHERE 0" % need)
+                       " 0 bytesDone, 0 fileAccessId, 0 eventType, 0 fileOffset, 0 pathId, 0 start, 0 end, 0 count, 0 lostCount,"
+                       " 0 bytes WHERE 0" % need)
     compare = compare_totals if sys.argv[3:] == ["totals"] else compare_rows
     threads = list(notes(sys.argv[2]))
     bad = sum(compare(db, *t) for t in threads)
-    print("%d threads, %d calls noted, %d differences" % (len(threads), sum(len(t[2]) for t in threads), bad))
+    if compare is compare_totals:
+        bad += sum(compare_files(db, *t) for t in threads)
+    print("%d threads, %d calls noted, %d files compared, %d differences" %
+          (len(threads), sum(len(t[2]) for t in threads), compare_files.compared, bad))
     sys.exit(bad != 0 or not threads)
 
 main()

@@ -1,0 +1,72 @@
+/*
+ * file_totals.c - adds totals by file to the report. A thread's chunk may be read several times while it counts on; what was
+ * added of it is remembered, until the record that ends that count.
+ */
+#include "collector/decode/file_totals.h"
+
+#include "collector/base/figure.h"
+#include "collector/base/grow.h"
+
+static struct sl_file_total *added(struct thread *t, const struct sl_file_total *total)
+{
+	for (size_t i = 0; i < t->files.cnt; i++)
+		if (t->files.list[i].key == total->key)
+			return &t->files.list[i];
+	return NULL;
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* @before: in the report already, NULL nothing. */
+static void add(struct arenas *as, struct thread *t, const struct sl_file_total *total,
+		const struct sl_file_total *before)
+{
+	static const struct sl_file_total nothing;
+	int64_t now = clock_map_ns(as->clock, as->clock->newest);
+	struct file *f;
+
+	/* The flight recorder has no moment from which on it could count them. */
+	if (as->model->wants.no_osrt || as->flight.follows_files)
+		return;
+	f = file_get(as->model, t->image, sl_file_key(total->key), DB_NULL, now);
+	if (!before)
+		before = &nothing;
+	for (unsigned way = 0; f && way < 2; way++) {
+		struct db_file_total row = {
+			.global_tid = t->id.global_tid,
+			.file_id = f->id,
+			.type = way == SL_FILE_READ ? SL_IO_READ : SL_IO_WRITE,
+			.count = figure(since(total->way[way].count, before->way[way].count)),
+			.bytes = figure(since(total->way[way].bytes, before->way[way].bytes)),
+			.total_ns = clock_map_span(
+				as->clock, since(total->way[way].total, before->way[way].total)),
+		};
+
+		if (row.count)
+			db_file_total(as->db, &row);
+	}
+}
+
+void file_totals_moved(struct arenas *as, struct thread *t, const struct sl_file_total *total)
+{
+	struct sl_file_total *before = added(t, total);
+
+	add(as, t, total, before);
+	if (before)
+		*before = t->files.list[--t->files.cnt];
+}
+
+void file_totals_left(struct arenas *as, struct thread *t, const struct sl_file_total *total)
+{
+	struct sl_file_total *before = added(t, total);
+
+	if (!before && !grow(&t->files.list, t->files.cnt, &t->files.cap, sizeof(*t->files.list)))
+		return;
+	add(as, t, total, before);
+	if (!before)
+		before = &t->files.list[t->files.cnt++];
+	*before = *total;
+}

@@ -1,0 +1,9 @@
+/* file_totals.h - rows of SL_FILE_TOTALS: calls on files that have no row of their own (struct sl_file_total). */
+#pragma once
+
+#include "collector/model/arena.h"
+
+/* SL_META_FILE_TOTAL: another descriptor took the place of this one. */
+void file_totals_moved(struct arenas *as, struct thread *t, const struct sl_file_total *total);
+/* What is left in the thread's chunk when it, or the report, ends; what the report has of it already is not added again. */
+void file_totals_left(struct arenas *as, struct thread *t, const struct sl_file_total *total);

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Calls by open file are exact: rows + SL_FILE_TOTALS are those of strace, or of the program, however many files, threads and
+# processes there are, when the program is killed, and when rows are lost. (tests/e2e/trace/truth.t: every function;
+# exact_kill.t: kills at random.)
+# shellcheck disable=SC2016,SC2046,SC2086
+. tests/lib.sh
+
+head -c 200000 /dev/zero >data
+# Calls and bytes of a direction (3 read, 4 written) on the files with a name like PATTERN.
+calls() { # PATTERN DIRECTION
+	q "$R" "SELECT sum(n) || ' ' || sum(b) FROM (
+		SELECT count(*) AS n, sum(bytesDone) AS b FROM OSRT_API JOIN SL_FUNCTIONS USING (nameId)
+			JOIN StringIds ON id = pathId WHERE io = $2 AND value LIKE '$1'
+		UNION ALL SELECT sum(count), sum(bytes) FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
+			WHERE eventType = $2 AND filePath LIKE '$1')"
+}
+
+# ---- another witness ----
+
+if command -v strace >/dev/null && strace -o probe true 2>/dev/null; then
+	strace -y -e trace=read,write -o log dd if="$W/data" of="$W/copy" bs=50 2>/dev/null
+	by_strace() { # CALL FILE
+		awk -v call="$1" -v file="$2" 'index($0, call "(") == 1 && index($0, file ">") { n++; bytes += $NF } END { print n + 0, bytes + 0 }' log
+	}
+	for threshold in 0 2000 1000000000; do
+		profile dd --osrt-threshold=$threshold dd if="$W/data" of="$W/copy" bs=50 >out 2>err
+		is "$(calls '%/data' 3)" "$(by_strace read "$W/data")" "reads and their bytes are those of strace, threshold $threshold"
+		is "$(calls '%/copy' 4)" "$(by_strace write "$W/copy")" "so are writes"
+	done
+	is "$(by_strace read "$W/data")" '4001 200000' 'which has seen them'
+else
+	skip 'reads are those of strace' 'no strace, or not permitted'
+fi
+
+# ---- more descriptors than a thread has totals ----
+
+sum=$(awk 'BEGIN { for (i = 0; i < 1500; i++) s += i % 64; print s }')
+for how in '' fork kill; do
+	times=$([ "$how" = fork ] && echo 2 || echo 1)
+	ulimit -n 4096
+	profile many --osrt-threshold=1000000000 "$PROG/many_files" "$W/data" 1500 3 $how >out 2>err
+	is "$(calls '%/data' 3)" "$((times * 2 * 1500 * 3)) $((times * 2 * 3 * sum))" "3,000 files, two threads${how:+, $how}: reads"
+	is "$(calls '/dev/null' 4)" "$((times * 200)) $((times * 600))" "and writes to one file of all"
+	is "$(q "$R" "SELECT count(DISTINCT count), max(count) FROM SL_FILE_TOTALS WHERE eventType = 3")" '1|3' "each file has its own"
+	is "$(q "$R" "SELECT count(DISTINCT globalTid) FROM SL_FILE_TOTALS")" $((2 * times)) "each thread, too"
+	is "$(q "$R" "SELECT count(*) FROM SL_LOST_EVENTS WHERE what NOT LIKE 'context%'")" 0 'nothing is lost'
+done
+
+# ---- rows that find no room are counted ----
+
+profile drop --osrt-threshold=0 --on-full=drop --buffer-size=1 "$PROG/many_files" "$W/data" 64 3000 >out 2>err
+check 'rows were lost' [ "$(q "$R" "SELECT sum(lostCount) FROM SL_OSRT_TOTALS" | cut -d. -f1)" -gt 1000 ]
+is "$(calls '%/data' 3 | cut -d' ' -f1)" $((2 * 64 * 3000)) 'rows + totals are all reads'
+
+done_testing
