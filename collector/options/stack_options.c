@@ -78,14 +78,19 @@ static int read_cuda(struct stack_options *o, const char *words, const char *cmd
 	return 0;
 }
 
-/* SL_STACK_*_PYTHON; the table has checked the words. */
+/*
+ * SL_STACK_*_PYTHON; the table has checked the words. cuda alone is in every tutorial of nsys, where libc's calls
+ * have no frames of Python otherwise; here they do, and a kind that is named takes none from another.
+ */
 static uint32_t python_kinds(const char *words)
 {
-	uint32_t kinds = 0;
+	uint32_t kinds = SL_STACK_OSRT_PYTHON;
 
 	for (const char *p = words; *p;) {
 		size_t len = strcspn(p, ",");
 
+		if (is_word(p, len, "none"))
+			kinds = 0;
 		if (is_word(p, len, "osrt") || is_word(p, len, "all"))
 			kinds |= SL_STACK_OSRT_PYTHON;
 		if (is_word(p, len, "cuda") || is_word(p, len, "all"))

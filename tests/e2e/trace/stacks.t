@@ -60,6 +60,21 @@ profile short --osrt-backtrace-threshold=1000000000000 "$PROG/stacks" a b >out 2
 is "$(sqlite3 "$R" 'SELECT count(*) FROM OSRT_API WHERE callchainId')" 0 'calls below the threshold have none'
 profile depth $ALL --osrt-backtrace-depth=4 "$PROG/stacks" a >out 2>err
 is "$(sqlite3 "$R" "SELECT max(n) FROM (SELECT count(*) n FROM SL_STACKS GROUP BY id)")" 5 'as deep as was asked for, and a remark'
+if [ -x "$PY" ]; then
+	# --python-backtrace=cuda, which every tutorial of nsys has, adds to what calls of libc have without it.
+	for kinds in '' --python-backtrace=cuda --python-backtrace=osrt,cuda --python-backtrace=osrt; do
+		profile python $ALL --osrt-threshold=0 $kinds "$PY" -c 'import os
+def place(): os.read(os.open("/dev/zero", os.O_RDONLY), 5)
+place()' >out 2>err
+		is "$(sqlite3 "$R" "SELECT DISTINCT f.value FROM OSRT_API JOIN StringIds n ON n.id = nameId JOIN OSRT_CALLCHAINS c ON c.id = callchainId
+			JOIN StringIds f ON f.id = c.symbol WHERE n.value LIKE '%read%' AND bytesAsked = 5 AND f.value = 'place'")" place "frames of Python, ${kinds:-default}"
+	done
+	profile python $ALL --osrt-threshold=0 --python-backtrace=none "$PY" -c 'def place(): open("/dev/zero").close()
+place()' >out 2>err
+	is "$(sqlite3 "$R" "SELECT count(*) FROM SL_FRAMES WHERE kind = 1")" 0 'none of Python where none is asked for'
+else
+	skip 'frames of Python' 'no python3'
+fi
 profile lbr -b lbr true >out 2>err
 is "$(grep -c 'backtrace=lbr' err)" 1 'lbr: one line'
 for wrong in --cudabacktrace=kernel:x --cudabacktrace=kernel: --cudabacktrace=all,none,some --cudabacktrace=none:5 \
