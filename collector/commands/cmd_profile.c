@@ -47,6 +47,8 @@ static int open_collection(struct collector *c, struct profile_options *o, const
 	return SL_EXIT_FAIL;
 }
 
+#define LEFT_RUNNING (-2) /* in place of a wait status: --kill=none */
+
 /* Collection ended before the program: --kill, then wait as asked. */
 static int end_program(struct collector *c, int sig)
 {
@@ -56,7 +58,7 @@ static int end_program(struct collector *c, int sig)
 	if (c->root.is_gone)
 		return c->root.status;
 	if (!sig)
-		return 0; /* left running, as asked */
+		return LEFT_RUNNING;
 	while (waitpid(c->root.child, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
@@ -149,7 +151,7 @@ static int profile(struct profile_options *o, int argc, char **argv, const char 
 	}
 	capture_release(&c);
 	free(report);
-	return launch_exit_as(status);
+	return launch_exit_as(status == LEFT_RUNNING ? launch_wait(l.pid) : status);
 }
 
 int cmd_profile(int argc, char **argv)

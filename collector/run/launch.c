@@ -319,6 +319,27 @@ void launch_stop_as(int sig)
 		signal(sig, SIG_IGN);
 }
 
+int launch_wait(pid_t program)
+{
+	siginfo_t si;
+	sigset_t set;
+	int status;
+	pid_t pid;
+
+	handled(&set);
+	while ((pid = waitpid(program, &status, WNOHANG | WUNTRACED)) >= 0 || errno == EINTR) {
+		if (pid > 0 && !WIFSTOPPED(status))
+			return status;
+		if (pid > 0 && launch_stops_us(program, WSTOPSIG(status)))
+			launch_stop_as(WSTOPSIG(status));
+		if (pid == 0 && sigwaitinfo(&set, &si) > 0 && si.si_signo != SIGCHLD)
+			launch_pass_on(program, &(struct signalfd_siginfo){
+							.ssi_signo = (uint32_t)si.si_signo,
+							.ssi_code = si.si_code});
+	}
+	return -1;
+}
+
 int launch_exit_as(int wait_status)
 {
 	struct rlimit none = {0, 0};

@@ -45,5 +45,10 @@ void launch_pass_on(pid_t program, const struct signalfd_siginfo *si);
 bool launch_stops_us(pid_t program, int sig);
 /* Stops ourselves as the program was stopped; returns when continued. */
 void launch_stop_as(int sig);
+/*
+ * After collection has ended: waits for the program, passes signals on, stops as it is stopped. Returns its wait
+ * status, or -1.
+ */
+int launch_wait(pid_t program);
 /* Ends as the program did: the same exit status, or the same signal. */
 int launch_exit_as(int wait_status);

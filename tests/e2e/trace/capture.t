@@ -185,6 +185,18 @@ try '--duration ends a range, too' "$CUDA -d 1 --capture-range-end=stop" 'start 
 try '--duration with stop-shutdown' "$CUDA -d 1" 'start call 5 sleep 20000 call 7 stop' 5 143
 try '--delay and --duration' '-y 1 -d 2 --kill=none' 'call 5 sleep 1800 call 7 sleep 2200 call 9' 7
 
+# ---- --kill=none: what still runs is waited for, as without a limit of time ----
+"$BIN" profile -t osrt -d 1 --kill=none -o waited sh -c 'sleep 2; echo ended >ended; exit 7' >out 2>err
+is "$? $(cat ended) $(grep -c 'report: .*waited' err)" '7 ended 1' '--duration with --kill=none: the program ends by itself, with its status'
+"$BIN" profile -t osrt -d 1 --kill=none -o waited2 "$PY" -c 'import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *a: sys.exit(9))
+time.sleep(60)' >out 2>err &
+waiting=$!
+wait_for 20 grep -q report: err
+kill -TERM $waiting
+wait $waiting
+is $? 9 'a signal to profile is passed on meanwhile'
+
 # ---- nothing ----
 try 'a range that never opens' "$CUDA" 'call 5 push =step pop call 3' -
 grep -q 'cudaProfilerStart' err
