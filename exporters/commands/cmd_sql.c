@@ -99,8 +99,11 @@ static int parse(struct asked *a, int argc, char **argv)
 static int run(const struct asked *a, struct db_filter *filter, struct percentiles *percent)
 {
 	struct sheet sheet = {.out = stdout, .title = "", .name = "sql"};
-	struct report r = {
-		.kind = &kind, .name = "statement", .args = strdup(""), .percent = percent};
+	struct report r = {.from_file = true, /* columns are what the statement makes them */
+			   .kind = &kind,
+			   .name = "statement",
+			   .args = strdup(""),
+			   .percent = percent};
 	const struct format *format;
 	char why[WHY];
 	sqlite3 *db = NULL;

@@ -100,6 +100,14 @@ static bool is_time(const char *head)
 	return len >= 4 && strcmp(head + len - 4, "(ns)") == 0;
 }
 
+/* Megabytes have three decimals in nsys's tables, also where these are zeros. */
+static bool is_megabytes(const char *head)
+{
+	const char *unit = strrchr(head, '(');
+
+	return unit && (strcmp(unit, "(MB)") == 0 || strcmp(unit, "(MB/s)") == 0);
+}
+
 static void free_heads(char **heads, int cols)
 {
 	for (int i = 0; heads && i < cols; i++)
@@ -155,21 +163,35 @@ static void read_cell(sqlite3_stmt *stmt, int col, int scale, struct cell *c)
 	}
 }
 
+enum column {
+	AS_IT_IS,
+	TIME,
+	MEGABYTES
+};
+
+static enum column column_of(const struct report *r, const char *head)
+{
+	return is_time(head) ? TIME : !r->from_file && is_megabytes(head) ? MEGABYTES : AS_IT_IS;
+}
+
 /* The rows of the last statement. Returns how many, or -1 (why is set only for our own failures). */
-static long long feed(sqlite3_stmt *stmt, const struct time_unit *unit, const struct format *format,
-		      struct sheet *s, int *rc)
+static long long feed(sqlite3_stmt *stmt, const struct report *r, const struct time_unit *unit,
+		      const struct format *format, struct sheet *s, int *rc)
 {
 	struct cell *cells = calloc((size_t)s->cols, sizeof(*cells));
-	bool *times = calloc((size_t)s->cols, sizeof(*times));
+	enum column *column = calloc((size_t)s->cols, sizeof(*column));
 	long long rows = 0;
 
-	if (!cells || !times)
+	if (!cells || !column)
 		goto fail;
 	for (int i = 0; i < s->cols; i++)
-		times[i] = is_time(sqlite3_column_name(stmt, i));
+		column[i] = column_of(r, sqlite3_column_name(stmt, i));
 	while ((*rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		for (int i = 0; i < s->cols; i++)
-			read_cell(stmt, i, times[i] ? unit->scale : 0, &cells[i]);
+		for (int i = 0; i < s->cols; i++) {
+			read_cell(stmt, i, column[i] == TIME ? unit->scale : 0, &cells[i]);
+			if (column[i] == MEGABYTES && cells[i].kind == CELL_REAL)
+				cells[i].scale = 3;
+		}
 		if (format->row(s, cells) < 0)
 			goto fail;
 		if (ferror(s->out))
@@ -177,19 +199,19 @@ static long long feed(sqlite3_stmt *stmt, const struct time_unit *unit, const st
 		rows++;
 	}
 	free(cells);
-	free(times);
+	free(column);
 	return rows;
 fail:
 	*rc = SQLITE_NOMEM;
 	free(cells);
-	free(times);
+	free(column);
 	return -1;
 }
 
 /*
  * The table begins with the first row, not before: so a report that fails at once leaves no heading.
  */
-static long long run_last(sqlite3_stmt *stmt, const struct time_unit *unit,
+static long long run_last(sqlite3_stmt *stmt, const struct report *r, const struct time_unit *unit,
 			  const struct format *format, struct sheet *s, int *rc)
 {
 	long long rows = -1;
@@ -203,7 +225,7 @@ static long long run_last(sqlite3_stmt *stmt, const struct time_unit *unit,
 	}
 	s->heads = (const char *const *)heads;
 	if (format->begin(s) == 0)
-		rows = feed(stmt, unit, format, s, rc);
+		rows = feed(stmt, r, unit, format, s, rc);
 	else
 		*rc = SQLITE_NOMEM;
 	if (format->end(s) < 0) {
@@ -271,7 +293,7 @@ long long query_observe(sqlite3 *db, const struct report *r, const struct time_u
 		if (rc == SQLITE_OK && stmt && last && !format)
 			rows = 0;
 		else if (rc == SQLITE_OK && stmt && last && sqlite3_column_count(stmt) > 0)
-			rows = run_last(stmt, unit, format, s, &rc);
+			rows = run_last(stmt, r, unit, format, s, &rc);
 		else if (rc == SQLITE_OK && stmt)
 			rc = run_step(stmt, observer);
 		if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW) {

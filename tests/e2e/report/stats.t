@@ -68,11 +68,11 @@ for sql in "$TOP"/exporters/stats/reports/*.sql; do
 	r=$(basename "$sql" .sql)
 	check "$r has a golden file" sh -c 'ls "$1"/*"$2".txt 2>/dev/null || ls "$1"/../reports/*"$2"[.+]*' - "$GOLD" "$r"
 	"$BIN" stats --show-sql="$r" | sql_shell -csv -header all.sqlite 2>&1 | tr -d '\r' | "$PY" -c '
-import csv, sys
-for row in csv.reader(sys.stdin): print(row)' >shell.rows
+import csv, re, sys
+for row in csv.reader(sys.stdin): print([re.sub(r"^(-?\d+\.\d+?)0*$", r"\1", x) for x in row])' >shell.rows
 	st -q -r "$r" -f csv all.sqlite | sed '/^$/d' | "$PY" -c '
-import csv, sys
-for row in csv.reader(sys.stdin): print(row)' >ours.rows
+import csv, re, sys
+for row in csv.reader(sys.stdin): print([re.sub(r"^(-?\d+\.\d+?)0*$", r"\1", x) for x in row])' >ours.rows
 	if [ "$(wc -l <ours.rows)" -gt 1 ]; then # a heading alone is nothing to the shell
 		check "$r: the shell gives the same" diff -u shell.rows ours.rows
 	else

@@ -314,7 +314,8 @@ def main():
     out = csv.writer(sys.stdout, lineterminator='\n')
     out.writerow(rows[0])
     for r in rows:
-        out.writerow(r.values())
+        # nsys writes megabytes with three decimals, whatever they are.
+        out.writerow(f'{v:.3f}' if isinstance(v, float) and '(MB' in k else v for k, v in r.items())
 
 
 if __name__ == '__main__':
