@@ -58,20 +58,61 @@ static const struct table *known_table(const char *name)
 	return NULL;
 }
 
-/* Columns of compat.def that the table of the file lacks, each as NULL. True when there are any. */
+/* Tables that had another name once, or other columns: new=old, or one word where nothing changed. */
+static const struct former {
+	const char *name, *was, *columns;
+} formers[] = {
+	{"TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU",
+	 "id=deviceId name cuDevice=deviceId smCount=numMultiprocessors clockRate=coreClockRate "
+	 "maxIPC threadsPerWarp=numThreadsPerWarp maxWarpsPerSm=maxWarpsPerMultiprocessor "
+	 "computeMajor=computeCapabilityMajor computeMinor=computeCapabilityMinor"},
+	{"TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_NULL_STREAM",
+	 "nullStreamId=streamId hwId vmId processId deviceId contextId"},
+};
+
+static const struct former *former_of(const struct table *t)
+{
+	for (size_t i = 0; i < sizeof(formers) / sizeof(formers[0]); i++)
+		if (strcmp(formers[i].name, t->name) == 0)
+			return &formers[i];
+	return NULL;
+}
+
+/* What a column was called; "" where that is not known. */
+static void old_name(const struct former *f, const char *column, char old[64])
+{
+	old[0] = '\0';
+	for (const char *c = f ? f->columns : ""; *c;) {
+		int word = (int)strcspn(c, " "), name = (int)strcspn(c, "= ");
+
+		if ((int)strlen(column) == name && memcmp(column, c, (size_t)name) == 0)
+			snprintf(old, 64, "%.*s", name < word ? word - name - 1 : word,
+				 name < word ? c + name + 1 : c);
+		c += word + (c[word] == ' ');
+	}
+}
+
+/*
+ * Columns of compat.def that the table of the file lacks: under its former name, where it has that, else as NULL. True
+ * when there are any.
+ */
 static bool add_missing(sqlite3_str *sql, sqlite3 *db, const struct table *t, const char *comma)
 {
 	bool there = db_read_has_column(db, t->name, NULL), any = false;
 
 	for (const char *p = t->columns; *p;) {
 		int len = (int)strcspn(p, " ");
-		char column[64];
+		char column[64], old[64];
 
 		snprintf(column, sizeof(column), "%.*s", len, p);
 		p += len + (p[len] == ' ');
 		if (there && db_read_has_column(db, t->name, column))
 			continue;
-		sqlite3_str_appendf(sql, "%sNULL AS \"%w\"", comma, column);
+		old_name(former_of(t), column, old);
+		if (there && *old && db_read_has_column(db, t->name, old))
+			sqlite3_str_appendf(sql, "%s\"%w\" AS \"%w\"", comma, old, column);
+		else
+			sqlite3_str_appendf(sql, "%sNULL AS \"%w\"", comma, column);
 		comma = ", ";
 		any = true;
 	}
@@ -91,43 +132,20 @@ static int exec_built(sqlite3 *db, sqlite3_str *sql, bool wanted)
 	return rc;
 }
 
-/* Tables that had another name once, with columns as new=old, or one word where nothing changed. */
-static const struct former {
-	const char *name, *was, *columns;
-} formers[] = {
-	{"TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU",
-	 "id=deviceId name cuDevice=deviceId smCount=numMultiprocessors clockRate=coreClockRate "
-	 "maxIPC threadsPerWarp=numThreadsPerWarp maxWarpsPerSm=maxWarpsPerMultiprocessor "
-	 "computeMajor=computeCapabilityMajor computeMinor=computeCapabilityMinor"},
-	{"TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_NULL_STREAM",
-	 "nullStreamId=streamId hwId vmId processId deviceId contextId"},
-};
-
 /* Adds "SELECT ... FROM" of the table's former name, if the file has that. */
 static bool add_former(sqlite3_str *sql, sqlite3 *db, const struct table *t)
 {
-	const struct former *f = formers;
+	const struct former *f = former_of(t);
 
-	while (f < formers + sizeof(formers) / sizeof(formers[0]) && strcmp(f->name, t->name) != 0)
-		f++;
-	if (f == formers + sizeof(formers) / sizeof(formers[0]) ||
-	    !db_read_has_column(db, f->was, NULL))
+	if (!f || !db_read_has_column(db, f->was, NULL))
 		return false;
 	for (const char *p = t->columns, *comma = ""; *p; comma = ", ") {
 		int len = (int)strcspn(p, " ");
-		char column[64], old[64] = "";
+		char column[64], old[64];
 
 		snprintf(column, sizeof(column), "%.*s", len, p);
 		p += len + (p[len] == ' ');
-		for (const char *c = f->columns; *c;) {
-			int word = (int)strcspn(c, " "), name = (int)strcspn(c, "= ");
-
-			if ((int)strlen(column) == name && memcmp(column, c, (size_t)name) == 0)
-				snprintf(old, sizeof(old), "%.*s",
-					 name < word ? word - name - 1 : word,
-					 name < word ? c + name + 1 : c);
-			c += word + (c[word] == ' ');
-		}
+		old_name(f, column, old);
 		if (*old && db_read_has_column(db, f->was, old))
 			sqlite3_str_appendf(sql, "%s\"%w\" AS \"%w\"", comma, old, column);
 		else

@@ -105,6 +105,12 @@ printf 'SELECT id, name, smCount, computeMajor FROM TARGET_INFO_GPU UNION ALL SE
 is "$("$BIN" stats -q -f csv:nohdr -r ./former.sql db/2021.sqlite | grep .)" '0,Tesla V100,80,7
 7,4242,0,1
 7,4343,0,1' 'tables under their former names'
+# The table has had its name since some time in 2021, and its columns since 2022.
+cp db/2021.sqlite named.sqlite && chmod 644 named.sqlite && sqlite3 named.sqlite 'ALTER TABLE TARGET_INFO_CUDA_GPU RENAME TO TARGET_INFO_GPU'
+is "$("$BIN" stats -q -f csv:nohdr -r ./former.sql named.sqlite | head -n 1)" '0,Tesla V100,80,7' 'columns under their former names'
+is "$("$BIN" stats -q -f json -r cuda_gpu_trace named.sqlite | "$PY" -c '
+import json, sys
+print({r["Device"] for r in json.load(sys.stdin)})')" "{'Tesla V100 (0)'}" 'and the name of the GPU with its work'
 is "$("$BIN" info -f json db/killed.sqlite | "$PY" -c '
 import json, sys
 print([t["rows"] for t in json.load(sys.stdin)["tables"] if t["name"] == "OSRT_API"])')" '[160]' 'what is only in the log of a killed writer counts'
