@@ -164,14 +164,26 @@ static void add_name(struct tl_source *s, struct columns *c)
 
 /* Ranges and marks, not what names domains and the like. */
 static const char nvtx_events[] = "eventType IN (34, 59, 60)";
+/* nsys may have rows of their own for where a call of libc, cuDNN or cuBLAS began and ended: these are no calls. */
+static const char whole_calls[] = "ifnull(eventClass, 27) NOT IN (31, 32, 33, 34, 35, 36)";
+
+static const char *rows_meant(const struct tl_run *r, const struct tl_source *s)
+{
+	if (s->def->place == TL_AT_NVTX)
+		return nvtx_events;
+	if (s->def->place == TL_AT_CALL && tl_has_column(r->db, s->def->table, "eventClass") &&
+	    !db_read_has(r->db, "SL_PROCESS_TREE"))
+		return whole_calls;
+	return "1";
+}
 
 static char *select_text(struct tl_source *s, sqlite3_str *sql, bool whole, bool sorted,
-			 const char *start, const char *end)
+			 const char *where, const char *start, const char *end)
 {
 	sqlite3_str_appendf(sql, whole ? " FROM %s.\"%w\"" : " FROM %.0s\"%w\"",
 			    schema_of(s->def->table), s->def->table);
-	if (s->def->place == TL_AT_NVTX)
-		sqlite3_str_appendf(sql, " WHERE %s", nvtx_events);
+	if (strcmp(where, "1") != 0)
+		sqlite3_str_appendf(sql, " WHERE %s", where);
 	if (!sorted)
 		sqlite3_str_appendf(sql, " ORDER BY \"%w\"", start);
 	if (!sorted && end)
@@ -186,6 +198,7 @@ static char *select_text(struct tl_source *s, sqlite3_str *sql, bool whole, bool
 static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, const char *start,
 		   const char *end)
 {
+	const char *where = rows_meant(r, s); /* before what may fail, whose message is kept */
 	bool is_temp = strcmp(schema_of(s->def->table), "temp") == 0;
 	bool whole = !r->opt->filtered && !is_temp;
 	int late = whole ? tl_late_find(r->db, s, start, end) : 0;
@@ -196,16 +209,16 @@ static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, c
 	sqlite3_str_appendall(sql, "SELECT ");
 	sqlite3_str_appendall(sql, late == 1 ? "rowid" : "NULL");
 	sqlite3_str_appendall(sql, columns);
-	text = select_text(s, sql, whole, late == 1, start, end);
+	text = select_text(s, sql, whole, late == 1, where, start, end);
 	if (late < 0 || !text) {
 		sqlite3_free(text);
 		return -1;
 	}
 	rc = sqlite3_prepare_v2(r->db, text, -1, &s->scan, NULL);
 	if (rc == SQLITE_OK && s->late_cnt > 0) {
-		char *one = sqlite3_mprintf(
-			"SELECT rowid%s FROM main.\"%w\" WHERE rowid = ?1 AND %s", columns,
-			s->def->table, s->def->place == TL_AT_NVTX ? nvtx_events : "1");
+		char *one =
+			sqlite3_mprintf("SELECT rowid%s FROM main.\"%w\" WHERE rowid = ?1 AND %s",
+					columns, s->def->table, where);
 
 		rc = one ? sqlite3_prepare_v2(r->db, one, -1, &s->fetch, NULL) : SQLITE_NOMEM;
 		sqlite3_free(one);

@@ -70,6 +70,7 @@ struct top_item {
 	char *text;       /* function, path, GPU; NULL: none */
 	uint8_t part;     /* call: CALL_*; file: 1 folder, 2 calls too short for a file */
 	bool has_switches, is_on, is_over;
+	bool has_name_only;               /* thread: neither switches nor calls of libc */
 	int64_t cpu_ns, off_ns, switched; /* up to there; what follows is in the sums */
 	int64_t until, until_before;      /* GPU: where the sums reach, -1 unknown */
 	int64_t now[TOP_SUMS], before[TOP_SUMS];

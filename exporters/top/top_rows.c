@@ -144,6 +144,8 @@ static void add_threads(struct work *w)
 			add(r, 1, i, THREAD_OFF);
 			add(r, 4, i, THREAD_SWITCHES);
 		}
+		if (i->has_name_only)
+			continue;
 		add(r, 2, i, THREAD_CALLS);
 		add(r, 3, i, THREAD_CALL_NS);
 	}

@@ -30,13 +30,22 @@ static const char switches[] =
 	"min(start), "
 	"max(start), sum(CASE isSchedIn WHEN 1 THEN 1 ELSE -1 END) > 0, count(*) "
 	"FROM SCHED_EVENTS WHERE globalTid & 0xffffff000000 GROUP BY globalTid";
+/* nsys may have rows of their own for where a call began (31) and ended (32): these are no calls. */
+#define IS_CALL "coalesce(eventClass, 27) NOT IN (31, 32)"
+
 /* Calls inside others are in those. */
 static const char thread_calls[] =
 	"SELECT globalTid, sum(n), sum(ns) FROM (SELECT globalTid, count(*) AS n, "
-	"sum(CASE WHEN nestingLevel > 0 THEN 0 ELSE end - start END) AS ns FROM OSRT_API GROUP BY "
-	"1 "
+	"sum(CASE WHEN nestingLevel > 0 THEN 0 ELSE end - start END) AS ns FROM OSRT_API "
+	"WHERE " IS_CALL " GROUP BY 1 "
 	"UNION ALL SELECT globalTid, sum(count + lostCount), sum(totalNs + lostTotalNs) FROM "
 	"SL_OSRT_TOTALS GROUP BY 1) GROUP BY 1";
+
+/* Processes of which nothing but work for GPUs was recorded have names all the same. */
+static const char gpu_threads[] =
+	"SELECT DISTINCT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid IS NOT NULL "
+	"UNION SELECT DISTINCT globalTid FROM NVTX_EVENTS WHERE globalTid IS NOT NULL "
+	"AND eventType IN (34, 59, 60)";
 
 static struct top_item *thread_item(struct top *t, sqlite3_stmt *s)
 {
@@ -75,13 +84,22 @@ static void take_thread_calls(struct top *t, sqlite3_stmt *s)
 	i->now[THREAD_CALL_NS] = sqlite3_column_int64(s, 2);
 }
 
+static void take_gpu_thread(struct top *t, sqlite3_stmt *s)
+{
+	size_t cnt = t->set[TOP_THREAD].cnt;
+	struct top_item *i = thread_item(t, s);
+
+	if (i && t->set[TOP_THREAD].cnt > cnt)
+		i->has_name_only = true;
+}
+
 /* ---- calls ---- */
 
 static const char osrt_calls[] = "SELECT " PID(
 	"globalTid") " AS pid, 0, sum(n), sum(ns), sum(bytes), sum(bad), value FROM ("
 		     "SELECT globalTid, nameId, count(*) AS n, sum(end - start) AS ns, "
 		     "sum(bytesDone) AS bytes, "
-		     "count(errnum) AS bad FROM OSRT_API GROUP BY 1, 2 "
+		     "count(errnum) AS bad FROM OSRT_API WHERE " IS_CALL " GROUP BY 1, 2 "
 		     "UNION ALL SELECT globalTid, nameId, sum(count + lostCount), sum(totalNs + "
 		     "lostTotalNs), "
 		     "sum(bytes), sum(errorCount) FROM SL_OSRT_TOTALS GROUP BY 1, 2) "
@@ -192,6 +210,7 @@ static const struct {
 } sources[] = {
 	{NULL, switches, take_switches},
 	{NULL, thread_calls, take_thread_calls},
+	{NULL, gpu_threads, take_gpu_thread},
 	{NULL, osrt_calls, take_call},
 	{NULL, LIBRARY_CALLS("CUPTI_ACTIVITY_KIND_RUNTIME", "1"), take_call},
 	{"CUDNN_EVENTS", LIBRARY_CALLS("CUDNN_EVENTS", "2"), take_call},

@@ -239,4 +239,22 @@ e = json.load(open("many.json"))["traceEvents"]
 s, f = ({x["id"]: x["pid"] for x in e if x["ph"] == p} for p in "sf")
 print(len(f), s.keys() == f.keys(), [x >> 32 for x in sorted(s)], {x & 0xFFFFFFFF for x in s})')" '3 True [0, 1, 2] {5}' 'arrows of the second and third process'
 
+# ---- nsys's rows for where a call began (eventClass 31) and ended (32), beside that of the call ----
+sqlite3 phases.sqlite "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'read');
+	CREATE TABLE PROCESSES(globalPid, pid, name); INSERT INTO PROCESSES VALUES ((1 << 48) + (7 << 24), 7, 'phased');
+	CREATE TABLE OSRT_API(start, end, eventClass, globalTid, nameId, returnValue);
+	INSERT INTO OSRT_API SELECT t, t + 10 * (c = 27), c, (1 << 48) + (7 << 24) + 7, 1, 0 FROM
+		(SELECT 100 AS t UNION SELECT 200), (SELECT 27 AS c UNION SELECT 31 UNION SELECT 32)"
+"$BIN" export -t chrome -o phases.json phases.sqlite 2>/dev/null
+is "$(grep -c '"name":"read"' phases.json)" 2 'events where calls began and ended are no calls'
+is "$("$BIN" top --once -f json phases.sqlite 2>/dev/null | "$PY" -c 'import json, sys
+d = json.load(sys.stdin)
+print([(p["process"], p["calls"]) for p in d["processes"]], [(f["function"], f["calls"]) for f in d["functions"]])')" \
+	"[('phased', 2)] [('read', 2)]" 'nor in top'
+sqlite3 phases.sqlite 'DROP TABLE OSRT_API; CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, eventClass, globalTid, correlationId, nameId, returnValue);
+	INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 0, (1 << 48) + (7 << 24) + 7, 1, 1, 0)'
+is "$("$BIN" top --once -f json phases.sqlite 2>/dev/null | "$PY" -c 'import json, sys
+d = json.load(sys.stdin)
+print([(p["process"], p.get("calls")) for p in d["processes"]])')" "[('phased', None)]" 'a report of CUDA alone names processes'
+
 done_testing
