@@ -108,7 +108,7 @@ int cmd_why(int argc, char **argv)
 			return n == OPT_HELP_SHOWN ? 0 : -n;
 		at += n;
 		if (at < argc)
-			argv[cnt++] = argv[at++];
+			argv[cnt++] = argv[at];
 	}
 	if (cnt == 0) {
 		sl_warn("why: no report is named: %s", usage);

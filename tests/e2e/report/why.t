@@ -50,6 +50,7 @@ assert [k for k in c if k["place"] == "a.py:20 in hold"][0]["most"]["confidence"
 "$BIN" why waits.sqlite >text
 check 'text: the wall time, the shares, the lines' grep -q '^waits.sqlite: 160 ms wall time, life of the root process (170 ms recorded); main thread of /usr/bin/python3' text
 check 'and the way' grep -q '<- main thread waiting for a child process, waitpid at a.py:50 in f' text
+is "$("$BIN" why waits.sqlite waits.sqlite | grep -c 'wall time')" 2 'each report that is named'
 is "$(wc -l <text | awk '{ print ($1 < 30) }')" 1 'one screen'
 
 # ---- rows in any order, times out of all bounds ----
