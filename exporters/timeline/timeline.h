@@ -157,6 +157,8 @@ struct tl_event {
 	const char *
 		category; /* Kineto's word where it has one: kernel, gpu_memcpy, cuda_runtime, user_annotation */
 	struct tl_track *track; /* SCHED: the thread's; cpu is where */
+	const char *table;      /* where it stands in the report; a constant */
+	int64_t row;            /* its rowid there; 0: not known, of tables that are made or filtered */
 	int64_t ts, dur;        /* ns; dur of a slice: >= 0 or TL_OPEN */
 	struct tl_text name;    /* SLICE, INSTANT */
 	/*

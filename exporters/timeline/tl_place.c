@@ -323,6 +323,7 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 	struct tl_event e = {
 		.activity = s->def->activity,
 		.category = s->def->category,
+		.table = s->def->table,
 		.ts = s->ts,
 		.cpu = -1,
 		.state = -1,
@@ -330,6 +331,7 @@ int tl_place_row(struct tl_run *r, struct tl_source *s)
 
 	if (s->def->place == TL_AT_IO)
 		return tl_io_row(r, s, &e);
+	e.row = sqlite3_column_int64(s->stmt, 0);
 	e.name = tl_source_name(r, s);
 	if (s->arg_cnt > 0)
 		tl_source_args(r, s, &e);

@@ -207,7 +207,7 @@ static int prepare(struct tl_run *r, struct tl_source *s, const char *columns, c
 	int rc;
 
 	sqlite3_str_appendall(sql, "SELECT ");
-	sqlite3_str_appendall(sql, late == 1 ? "rowid" : "NULL");
+	sqlite3_str_appendall(sql, whole ? "rowid" : "NULL");
 	sqlite3_str_appendall(sql, columns);
 	text = select_text(s, sql, whole, late == 1, where, start, end);
 	if (late < 0 || !text) {
