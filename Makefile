@@ -109,7 +109,13 @@ ifeq ($(call has_header,ncursesw/curses.h),1)
 BASE += -DSL_HAVE_NCURSES=1
 SCREEN_LIBS := $(call static_or,ncursesw) $(call static_or,tinfo)
 endif
-LIBS += $(SCREEN_LIBS) $(DW_LIBS)
+# The server of `sightline view`: the part of libevent without TLS, from the archives.
+ifeq ($(call has_header,event2/http.h),1)
+BASE += -DSL_HAVE_LIBEVENT=1
+HAVE_LIBEVENT := 1
+VIEW_LIBS := $(call static_or,event_extra) $(call static_or,event_core)
+endif
+LIBS += $(SCREEN_LIBS) $(VIEW_LIBS) $(DW_LIBS)
 # For one function, which demangles names of kernels: from the archive, so that nothing new is needed to run.
 STATIC_CXX := $(firstword $(wildcard $(shell $(CC) -print-file-name=libstdc++.a 2>/dev/null)))
 LIBS += $(if $(STATIC_CXX),$(STATIC_CXX),-lstdc++) -lm -lpthread -ldl
@@ -130,6 +136,7 @@ EXTENSION_OBJ := $(EXTENSION_SRC:exporters/%.c=$(B)/extension/%.o)
 
 all: $(B)/sightline $(B)/libtrace.so $(B)/libtrace-cuda.so $(B)/libsightline_sql.so $(PYTHON_OUT) ## build build/sightline, build/libtrace.so and build/libtrace-cuda.so
 	$(if $(HAVE_BPF),,@echo 'built without eBPF (needs clang, bpftool and libbpf-dev): context switches come from perf_event_open')
+	$(if $(HAVE_LIBEVENT),,@echo 'built without libevent (libevent-dev): there is no sightline view')
 	$(if $(HAVE_LIBDW),,@echo 'built without libdw (libdw-dev): stacks have names of functions, but no lines')
 
 $(B)/libtrace.so: $(PRELOAD_OBJ) preload/libtrace.map
@@ -219,6 +226,7 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 -include exporters/html/Makefile.inc
+-include exporters/view/Makefile.inc
 -include tests/Makefile.inc
 -include scripts/Makefile.inc
 

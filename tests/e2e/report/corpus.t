@@ -39,6 +39,7 @@ names() { "$BIN" "$1" "--help-$2" | sed -n 's/^  [* ] \([a-z0-9_]\{1,\}\) .*/\1/
 reports=$(names stats reports) rules=$(names analyze rules) types=$("$BIN" export --type '?' db/bare.sqlite 2>&1 | sed -n 's/.*it takes \([a-z,]*\).*/\1/p' | tr , ' ')
 check 'reports, rules and types are known' test "$(echo "$reports" | tr , '\n' | wc -l)" -gt 10 -a -n "$rules" -a -n "$types"
 
+HAS_VIEW=$("$BIN" view --no-open /dev/null 2>&1 | grep -v 'without libevent')
 try() { # COMMAND DATABASE: 2 when there is no way to try it
 	case $1 in
 	stats)
@@ -48,6 +49,7 @@ try() { # COMMAND DATABASE: 2 when there is no way to try it
 		;;
 	sql) "$BIN" sql "$2" "SELECT key, n, median FROM sl_stats_rows((SELECT sl_stats(nameId, end - start) FROM OSRT_API))" ;;
 	info) "$BIN" info "$2" && "$BIN" info -f json "$2" | "$PY" -m json.tool ;;
+	view | ui) [ -z "$HAS_VIEW" ] || "$PY" "$TOP/tests/e2e/report/view_client.py" "$BIN" look "$2" ;;
 	why) "$BIN" why "$2" && "$BIN" why -f json "$2" | "$PY" -m json.tool ;;
 	analyze) "$BIN" analyze -q -r "$rules" -f json "$2" | "$PY" -m json.tool && "$BIN" analyze "$2" ;;
 	export)

@@ -1,0 +1,203 @@
+/* cmd_view.c - sightline view: a report's timeline in the browser. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/base/commands.h"
+#include "collector/base/message.h"
+#include "collector/base/options.h"
+#include "exporters/read/db_read.h"
+#include "exporters/view/build.h"
+#include "exporters/view/http.h"
+
+#define WHY_TEXT    2048
+#define PORT        8420
+#define REPORTS_MAX 16
+
+static const char usage[] = "sightline view [options] REPORT.sqlite...";
+static const char examples[] =
+	"Examples:\n"
+	"  sightline view run.sqlite                  # opens the browser\n"
+	"  sightline view --no-open run.sqlite        # prints the address only\n"
+	"  sightline view before.sqlite after.sqlite  # one above the other\n"
+	"  ssh -L 8420:127.0.0.1:8420 HOST            # from another machine, then open that "
+	"address\n"
+	"\n"
+	"An index of the report is kept beside it, in REPORT.sqlite.view; it may be removed at any "
+	"time.\n";
+
+struct asked {
+	int64_t port;
+	bool no_open;
+};
+
+struct builder {
+	struct view_report *report;
+	struct view_server *server;
+};
+
+static void *build(void *arg)
+{
+	struct builder *b = arg;
+
+	view_build(b->report->store, &b->server->stop);
+	free(b);
+	return NULL;
+}
+
+/* Each report is indexed in a thread of its own, while it is shown already. */
+static int open_reports(struct view_server *s, int cnt, char **paths)
+{
+	s->reports = calloc((size_t)cnt, sizeof(*s->reports));
+	for (int i = 0; s->reports && i < cnt; i++) {
+		struct view_report *r = &s->reports[i];
+		struct builder *b = malloc(sizeof(*b));
+
+		pthread_mutex_init(&r->lock, NULL);
+		pthread_mutex_init(&r->why_lock, NULL);
+		r->store = view_store_new(paths[i]);
+		s->report_cnt++;
+		if (b)
+			*b = (struct builder){r, s};
+		r->has_builder = b && r->store && pthread_create(&r->builder, NULL, build, b) == 0;
+		if (!r->has_builder) {
+			free(b);
+			return -1;
+		}
+	}
+	return s->reports ? 0 : -1;
+}
+
+static void close_reports(struct view_server *s)
+{
+	__atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < s->report_cnt; i++) {
+		struct view_report *r = &s->reports[i];
+
+		if (r->has_builder)
+			pthread_join(r->builder, NULL);
+		while (r->idle_cnt > 0)
+			sqlite3_close(r->idle[--r->idle_cnt]);
+		view_why_free(r->why);
+		pthread_mutex_destroy(&r->why_lock);
+		pthread_mutex_destroy(&r->lock);
+		view_store_free(r->store);
+	}
+	free(s->reports);
+}
+
+/* The user's browser, in a process of its own; whether there is one shows later, if at all. */
+static void open_browser(const char *address)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return;
+	if (fork() != 0)
+		_exit(0);
+	setsid();
+	if (freopen("/dev/null", "r+", stdout) && freopen("/dev/null", "r+", stderr))
+		execlp("xdg-open", "xdg-open", address, (char *)NULL);
+	_exit(1);
+}
+
+static bool has_display(void)
+{
+	return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+}
+
+static void on_listening(void *ctx, int port, const char *token)
+{
+	const struct asked *a = ctx;
+	char address[128], host[128] = "HOST";
+
+	snprintf(address, sizeof(address), "http://127.0.0.1:%d/#t=%s", port, token);
+	if (a->port != port && a->port != 0)
+		sl_warn("view: port %d is taken: it is %d now", a->port ? (int)a->port : PORT,
+			port);
+	printf("%s\n", address);
+	if (!a->no_open && has_display()) {
+		open_browser(address);
+	} else if (!has_display()) {
+		gethostname(host, sizeof(host) - 1);
+		printf("from another machine: ssh -L %d:127.0.0.1:%d %s, then open that address\n",
+		       port, port, host);
+	}
+	fflush(stdout);
+}
+
+/* What cannot be a report at all is refused before anything else. */
+static int check(int cnt, char **paths)
+{
+	char why[WHY_TEXT];
+
+	for (int i = 0; i < cnt; i++) {
+		sqlite3 *db = db_read_open(paths[i], why, sizeof(why));
+
+		if (!db) {
+			sl_warn("view: %s", why);
+			return SL_EXIT_FAIL;
+		}
+		sqlite3_close(db);
+	}
+	return 0;
+}
+
+static int show(struct asked *a, int cnt, char **paths)
+{
+	struct view_server s = {0};
+	struct view_http_options o = {
+		.port = a->port ? (int)a->port : PORT, .listening = on_listening, .ctx = a};
+	char why[WHY_TEXT] = "out of memory";
+	int rc = open_reports(&s, cnt, paths);
+
+	if (rc == 0)
+		rc = view_http_run(&s, &o, why, sizeof(why));
+	if (rc < 0)
+		sl_warn("view: %s", why);
+	close_reports(&s);
+	return rc < 0 ? SL_EXIT_FAIL : 0;
+}
+
+int cmd_view(int argc, char **argv)
+{
+	struct asked a = {0};
+	const struct opt opts[] = {
+		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
+		{0, "port", OPT_INT, "1:65535", "N",
+		 "listen on this port of 127.0.0.1, or the next free one: 8420", &a.port, NULL},
+		{0, "no-open", OPT_FLAG, NULL, NULL, "print the address, open no browser",
+		 &a.no_open, NULL},
+		{0},
+	};
+	const char *type;
+	size_t len;
+	int cnt = 0, rc;
+
+	/* Options may also stand after reports, whose names are moved to the front. */
+	for (int at = 0; at < argc;) {
+		int n = opt_parse(opts, argc - at, argv + at, "view");
+
+		if (n < 0)
+			return n == OPT_HELP_SHOWN ? 0 : -n;
+		at += n;
+		if (at < argc)
+			argv[cnt++] = argv[at];
+	}
+	if (cnt == 0 || cnt > REPORTS_MAX) {
+		sl_warn(cnt ? "view: at most 16 reports are shown at once"
+			    : "view: no report is named: sightline view [options] "
+			      "REPORT.sqlite...");
+		return SL_EXIT_USAGE;
+	}
+	if (!view_http_is_built()) {
+		sl_warn("view: this program was built without libevent, the HTTP library it needs");
+		return SL_EXIT_FAIL;
+	}
+	if (!view_asset("/", &len, &type))
+		sl_warn("view: this program was built without its page, which needs npm: only the "
+			"messages are answered");
+	rc = check(cnt, argv);
+	return rc ? rc : show(&a, cnt, argv);
+}

@@ -1,0 +1,17 @@
+/* body.h - the small JSON objects that the page sends. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct view_span {
+	int64_t from, to;
+	uint32_t *lanes; /* in the order they were given */
+	uint32_t lane_cnt;
+	char table[32];
+};
+
+/* {"from": n, "to": n, "lanes": [n, ...], "table": "word"}, in any order; others are left out. False: it is none. */
+bool view_body_span(const uint8_t *body, size_t len, struct view_span *s);
+void view_span_free(struct view_span *s);

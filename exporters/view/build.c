@@ -1,0 +1,243 @@
+/* build.c - the walk over a report, and what of it goes where. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "exporters/read/db_read.h"
+#include "exporters/view/build.h"
+
+#define FIRST_NS   300000000 /* until something is to be seen */
+#define ANOTHER_NS 1000000000
+#define WHY        512
+
+static int64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static int on_track(void *self, struct tl_track *t)
+{
+	return view_track_of(self, t) ? 0 : -1;
+}
+
+static int on_slice(struct view_builder *b, const struct tl_event *e, int source)
+{
+	struct view_store *v = b->v;
+	struct view_event out = {
+		.start = view_time(v, e->ts), .row = e->row, .source = (uint8_t)source};
+
+	out.end = out.start;
+	if (e->kind != TL_SLICE) {
+		out.flags = VIEW_INSTANT;
+	} else if (e->dur == TL_OPEN) {
+		out.flags = VIEW_OPEN;
+		out.end = VIEW_TIME_MAX;
+	} else {
+		out.end = view_time(v, e->ts + e->dur);
+	}
+	if (e->flow_in || e->flow_out)
+		out.flags |= VIEW_FLOW;
+	if (e->kind == TL_SAMPLE)
+		out.name = e->frame_cnt > 0 ? view_name_of(v, &e->frames[0].symbol) : 0;
+	else
+		out.name = view_name_of(v, &e->name);
+	if (out.name == UINT32_MAX)
+		return -1;
+	if (out.end != VIEW_TIME_MAX && out.end > v->last)
+		v->last = out.end;
+	return view_track_slice(b, e, &out);
+}
+
+static int on_event(void *self, const struct tl_event *e)
+{
+	struct view_builder *b = self;
+	struct view_store *v = b->v;
+	int source = view_source_of(v, e->table ? e->table : "OSRT_API");
+
+	if (source < 0)
+		return -1;
+	if (!v->has_origin) {
+		v->origin = e->ts;
+		v->has_origin = true;
+	}
+	b->now = view_time(v, e->ts);
+	v->last = b->now > v->last ? b->now : v->last;
+	switch (e->kind) {
+	case TL_VALUE: {
+		const struct view_track *t = e->track->of_sink;
+		int64_t value = e->value;
+
+		if (e->is_real)
+			memcpy(&value, &e->real, sizeof(value));
+		return view_lane_value(v, t->lane, b->now, e->is_real, value, source);
+	}
+	case TL_SCHED:
+		return view_states_switch(b, e, source);
+	default:
+		return on_slice(b, e, source);
+	}
+}
+
+static int on_progress(void *self, uint64_t done, uint64_t total)
+{
+	struct view_builder *b = self;
+	struct view_store *v = b->v;
+	int64_t now = clock_ns();
+
+	if (__atomic_load_n(b->stop, __ATOMIC_RELAXED))
+		return -1;
+	if (now - b->published < (b->publications ? ANOTHER_NS : FIRST_NS))
+		return 0;
+	b->published = now;
+	b->publications++;
+	if (view_lanes_publish(v, false) < 0)
+		return -1;
+	pthread_rwlock_wrlock(&v->lock);
+	v->events = done;
+	v->indexed = b->now;
+	v->progress = total > done ? (double)done / (double)total : 0.99;
+	pthread_rwlock_unlock(&v->lock);
+	return 0;
+}
+
+static void fail(struct view_store *v, const char *what)
+{
+	pthread_rwlock_wrlock(&v->lock);
+	v->state = VIEW_FAILED;
+	snprintf(v->message, sizeof(v->message), "%s", what);
+	v->generation++;
+	pthread_rwlock_unlock(&v->lock);
+}
+
+/* Numbers of the last rows: a report that grew is another one. */
+static uint64_t rows_of(sqlite3 *db)
+{
+	uint64_t hash = 1;
+
+	for (const struct tl_source_def *d = tl_source_defs; d->table; d++) {
+		char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", d->table);
+		sqlite3_stmt *stmt = NULL;
+
+		if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+		    sqlite3_step(stmt) == SQLITE_ROW)
+			hash = tl_hash(hash * 31 + (uint64_t)sqlite3_column_int64(stmt, 0));
+		sqlite3_finalize(stmt);
+		sqlite3_free(sql);
+	}
+	return hash;
+}
+
+static int walk(struct view_builder *b, char *why, size_t len)
+{
+	static const struct tl_sink sink = {on_track, on_event, NULL};
+	const struct tl_options options = {.activities = TL_ACT_ALL,
+					   .no_args = true,
+					   .progress = on_progress,
+					   .of_progress = b};
+	struct view_store *v = b->v;
+	int64_t events;
+	int rc;
+
+	b->states = view_states_new(v, b->db);
+	b->published = clock_ns();
+	events = b->states ? timeline_run(b->db, &options, &sink, b, why, len) : -1;
+	rc = events < 0 ? -1 : view_states_end(b);
+	view_states_free(b->states);
+	view_tracks_free(b);
+	if (events < 0 && !*why)
+		snprintf(why, len, "out of memory, or no room for the side file");
+	if (rc < 0)
+		return -1;
+	pthread_rwlock_wrlock(&v->lock);
+	v->events = (uint64_t)events;
+	if (b->too_deep > 0)
+		snprintf(v->message, sizeof(v->message),
+			 "%llu events nest deeper than %d levels and are left out",
+			 (unsigned long long)b->too_deep, VIEW_DEPTH_MAX);
+	else if (events == 0)
+		snprintf(v->message, sizeof(v->message), "the report has no events to show");
+	pthread_rwlock_unlock(&v->lock);
+	return view_lanes_publish(v, true);
+}
+
+static void ready(struct view_store *v)
+{
+	pthread_rwlock_wrlock(&v->lock);
+	v->state = VIEW_READY;
+	v->progress = 1;
+	v->indexed = v->last;
+	v->generation++;
+	pthread_rwlock_unlock(&v->lock);
+}
+
+/* The earlier side file, if it is one of this report. */
+static int take(struct view_store *v, const struct view_identity *id)
+{
+	struct view_store *found = view_store_new(v->path);
+	uint8_t *dir = NULL;
+	size_t len;
+	int rc = -1;
+
+	if (found && (found->side = view_side_open(v->path, id, &dir, &len)) != NULL)
+		rc = view_directory_read(found, dir, len);
+	free(dir);
+	if (rc == 0) {
+		view_store_take(v, found);
+		ready(v);
+	}
+	view_store_free(found);
+	return rc;
+}
+
+static int make(struct view_store *v, sqlite3 *db, const struct view_identity *id, const bool *stop)
+{
+	struct view_builder b = {.v = v, .db = db, .stop = stop};
+	struct view_side *side;
+	char why[WHY] = "";
+	uint8_t *dir;
+	size_t len;
+	bool is_kept;
+
+	side = view_side_create(v->path, &is_kept);
+	if (!side) {
+		fail(v, "there is no folder where the index of the report could be written");
+		return -1;
+	}
+	pthread_rwlock_wrlock(&v->lock);
+	v->side = side;
+	pthread_rwlock_unlock(&v->lock);
+	if (walk(&b, why, sizeof(why)) < 0) {
+		fail(v, why);
+		return -1;
+	}
+	dir = is_kept ? view_directory_write(v, &len) : NULL;
+	if (dir)
+		view_side_finish(side, id, dir, len);
+	free(dir);
+	ready(v);
+	return 0;
+}
+
+int view_build(struct view_store *v, const bool *stop)
+{
+	struct view_identity id;
+	char why[WHY];
+	sqlite3 *db = db_read_open(v->path, why, sizeof(why));
+	int rc = 0;
+
+	if (!db || view_identity_of(v->path, &id) < 0) {
+		fail(v, db ? "the report is gone" : why);
+		sqlite3_close(db);
+		return -1;
+	}
+	id.rows = rows_of(db);
+	id.activities = TL_ACT_ALL;
+	if (take(v, &id) < 0)
+		rc = make(v, db, &id, stop);
+	sqlite3_close(db);
+	return rc;
+}

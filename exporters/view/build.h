@@ -1,0 +1,67 @@
+/* build.h - from a report to a store: the timeline's walk, once, in a thread of its own. */
+#pragma once
+
+#include "exporters/view/store.h"
+
+/*
+ * Takes the side file where it is of this report; else walks the report and makes it, with @v growing meanwhile. @stop: set
+ * to end early. 0, or -1 after v->state and v->message are set.
+ */
+int view_build(struct view_store *v, const bool *stop);
+
+/* ---- inner: tracks.c, states.c ---- */
+
+#define VIEW_DEPTH_MAX 256
+
+/* Events of a kind on a track: a lane for each depth. */
+struct view_nest {
+	struct view_row *row;
+	struct view_lane *lanes[VIEW_DEPTH_MAX];
+	int64_t ends[VIEW_DEPTH_MAX];
+	uint32_t open;
+};
+
+/* What a track is here; tl_track.of_sink. */
+struct view_track {
+	const struct tl_track *track;
+	struct view_row
+		*group; /* thread, process, device, machine; of CPUs and counters their row */
+	struct view_nest *nests[VIEW_KINDS];
+	struct view_lane *lane; /* of counters, CPUs; of threads their states */
+	uint32_t name;          /* how a CPU's lane calls the thread; 0: not yet known */
+	/* the state that a thread is in, and a CPU's thread */
+	int64_t since, row;
+	const struct view_track *runs;
+	uint32_t state;
+	bool is_known;
+	struct view_track *next;
+};
+
+struct view_states;
+
+struct view_builder {
+	struct view_store *v;
+	sqlite3 *db;
+	const bool *stop;
+	struct view_track *tracks;
+	struct view_states *states;
+	uint64_t too_deep;
+	int64_t now;
+	int64_t published; /* monotonic, ns */
+	uint32_t publications;
+};
+
+/* tracks.c; NULL, -1: no memory */
+struct view_track *view_track_of(struct view_builder *b, struct tl_track *t);
+/* The lane of a thread's states. */
+struct view_lane *view_track_state_lane(struct view_builder *b, struct view_track *t);
+int view_track_slice(struct view_builder *b, const struct tl_event *e, struct view_event *out);
+void view_tracks_free(struct view_builder *b);
+int64_t view_time(const struct view_store *v, int64_t ts);
+
+/* states.c */
+struct view_states *view_states_new(struct view_store *v, sqlite3 *db);
+void view_states_free(struct view_states *s);
+int view_states_switch(struct view_builder *b, const struct tl_event *e, int source);
+/* What was under way when the recording ended. */
+int view_states_end(struct view_builder *b);

@@ -1,0 +1,23 @@
+/* columns.h - what the schema's comments have on a column: what its numbers stand for. */
+#pragma once
+
+#include "exporters/read/db_read.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "StringIds", "ENUM_...": where the text of a value is; "" when the number is all there is. */
+void view_column_refers(const char *table, const char *column, char *to, size_t len);
+/* The text of a value of that column; malloc'd, NULL: none. */
+char *view_column_text(sqlite3 *db, const char *table, const char *column, sqlite3_value *value);
+/* A text of StringIds; malloc'd, NULL: none. */
+char *view_string(sqlite3 *db, int64_t id);
+
+/* ---- stacks ---- */
+
+/* Are stacks numbered once for all kinds of events? */
+bool view_has_own_stacks(sqlite3 *db);
+/* Else the kind of those that a table's rows have: 0 samples, 1 libc, 2 CUDA, 3 system calls. */
+int view_stack_kind(const char *table);
+/* Frames of stack ?1, the innermost first: symbol, module, file (StringIds), line, of the kernel, of Python, inlined. */
+sqlite3_stmt *view_frames_open(sqlite3 *db, int kind);

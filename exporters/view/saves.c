@@ -1,0 +1,98 @@
+/* saves.c - /v1/save: the events of a span as Chrome's JSON, which other viewers read. */
+#include <stdio.h>
+
+#include "exporters/view/body.h"
+#include "exporters/view/lod.h"
+#include "exporters/view/route.h"
+
+#define EVENTS_MAX 2000000
+
+struct save {
+	struct view_buf *b;
+	struct view_store *v;
+	const struct view_row *row;
+	uint32_t lane;
+	uint64_t cnt;
+};
+
+static void put_us(struct view_buf *b, const char *key, int64_t ns)
+{
+	js_real(b, key, (double)(ns / 1000) + (double)(ns % 1000) / 1000);
+}
+
+static int on_event(void *ctx, const struct view_event *e)
+{
+	struct save *s = ctx;
+	struct view_buf *b = s->b;
+	int64_t end = e->flags & VIEW_OPEN ? s->v->last : e->end;
+
+	js_open(b, NULL, '{');
+	js_text(b, "ph", e->flags & VIEW_INSTANT ? "i" : "X");
+	js_bytes(b, "name", s->v->names[e->name].text, s->v->names[e->name].len);
+	js_text(b, "cat", view_kind_names[s->row->kind]);
+	js_int(b, "pid", s->row->pid >= 0 ? s->row->pid : 0);
+	js_int(b, "tid", s->lane);
+	put_us(b, "ts", e->start);
+	if (e->flags & VIEW_INSTANT)
+		js_text(b, "s", "t");
+	else
+		put_us(b, "dur", end > e->start ? end - e->start : 0);
+	js_close(b, '}');
+	return ++s->cnt >= EVENTS_MAX || b->failed;
+}
+
+static void put_lane(struct save *s, uint32_t lane, int64_t from, int64_t to)
+{
+	struct view_reader r = {.v = s->v};
+	char name[512];
+
+	pthread_rwlock_rdlock(&s->v->lock);
+	if (view_reader_lane(&r, lane) && !r.lane->is_counter) {
+		const struct view_row *above;
+
+		s->row = s->v->rows[r.lane->row - 1];
+		above = s->row->parent ? s->v->rows[s->row->parent - 1] : NULL;
+		s->lane = lane;
+		snprintf(name, sizeof(name), "%.200s%s%.200s", above ? above->name : "",
+			 above ? ": " : "", s->row->name);
+		js_open(s->b, NULL, '{');
+		js_text(s->b, "ph", "M");
+		js_text(s->b, "name", "thread_name");
+		js_int(s->b, "pid", s->row->pid >= 0 ? s->row->pid : 0);
+		js_int(s->b, "tid", lane);
+		js_open(s->b, "args", '{');
+		js_text(s->b, "name", name);
+		js_close(s->b, '}');
+		js_close(s->b, '}');
+		view_reader_each(&r, from, to, on_event, s);
+	}
+	view_reader_end(&r);
+}
+
+void view_answer_save(struct view_request *q, struct view_reply *a)
+{
+	struct save s = {.b = &a->body, .v = q->store};
+	struct view_span span;
+	uint32_t cnt;
+
+	if (!view_body_span(q->body, q->len, &span)) {
+		view_refuse(a, 400,
+			    "the body must be {\"from\": ns, \"to\": ns, \"lanes\": [...]}");
+		return;
+	}
+	pthread_rwlock_rdlock(&s.v->lock);
+	cnt = span.lane_cnt ? span.lane_cnt : s.v->lane_cnt;
+	pthread_rwlock_unlock(&s.v->lock);
+	js_open(s.b, NULL, '{');
+	js_open(s.b, "traceEvents", '[');
+	for (uint32_t i = 0; i < cnt && s.cnt < EVENTS_MAX; i++)
+		put_lane(&s, span.lane_cnt ? span.lanes[i] : i + 1, span.from, span.to);
+	js_close(s.b, ']');
+	js_text(s.b, "displayTimeUnit", "ns");
+	js_close(s.b, '}');
+	view_span_free(&span);
+	if (s.cnt >= EVENTS_MAX)
+		view_refuse(a, 400,
+			    "more than 2,000,000 events: choose a shorter span, or use sightline "
+			    "export");
+}

@@ -1,0 +1,269 @@
+/* select.c - /v1/select: what is in a span, by kind of row and name. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "exporters/view/body.h"
+#include "exporters/view/flames.h"
+#include "exporters/view/lod.h"
+
+#define ROWS_MAX   2000
+#define KEPT_MAX   (8u << 20) /* durations of all names together, for medians */
+#define SAMPLE_MIN 4096       /* and of each name at least */
+
+struct group {
+	enum view_kind kind;
+	uint32_t name;
+	uint64_t cnt;
+	int64_t total, min, max;
+	double mean, squares; /* Welford's: of the differences from the mean */
+	int64_t *kept;        /* durations; a sample of them where there are more */
+	size_t kept_cnt, kept_room;
+};
+
+struct select {
+	struct view_store *v;
+	int64_t from, to;
+	struct group *groups;
+	size_t cnt, room;
+	uint32_t *of_name[VIEW_KINDS]; /* group + 1 */
+	uint32_t name_cnt;
+	uint64_t events;
+	size_t kept;
+	uint64_t random;
+	enum view_kind kind; /* of the lane */
+	bool failed;
+};
+
+static struct group *group_of(struct select *s, uint32_t name)
+{
+	uint32_t **of_name = &s->of_name[s->kind];
+
+	if (!*of_name)
+		*of_name = calloc(s->name_cnt + 1, sizeof(uint32_t));
+	if (!*of_name || name >= s->name_cnt)
+		return NULL;
+	if ((*of_name)[name] == 0) {
+		if (!grow(&s->groups, s->cnt, &s->room, sizeof(*s->groups)))
+			return NULL;
+		s->groups[s->cnt] = (struct group){.kind = s->kind, .name = name, .min = INT64_MAX};
+		(*of_name)[name] = (uint32_t)++s->cnt;
+	}
+	return &s->groups[(*of_name)[name] - 1];
+}
+
+/* Of more than can be kept, each has the same chance to be among them. */
+static void keep(struct select *s, struct group *g, int64_t dur)
+{
+	if (g->kept_cnt == g->cnt - 1 && (s->kept < KEPT_MAX || g->kept_cnt < SAMPLE_MIN)) {
+		if (grow(&g->kept, g->kept_cnt, &g->kept_room, sizeof(*g->kept))) {
+			g->kept[g->kept_cnt++] = dur;
+			s->kept++;
+		}
+		return;
+	}
+	s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+	uint64_t at = (s->random >> 11) % g->cnt;
+
+	if (at < g->kept_cnt)
+		g->kept[at] = dur;
+}
+
+static int on_event(void *ctx, const struct view_event *e)
+{
+	struct select *s = ctx;
+	struct group *g = group_of(s, e->name);
+	int64_t start = e->start > s->from ? e->start : s->from;
+	int64_t end = e->end < s->to ? e->end : s->to;
+	int64_t dur = end > start ? end - start : 0;
+	double off;
+
+	if (!g) {
+		s->failed = true;
+		return -1;
+	}
+	s->events++;
+	g->cnt++;
+	if (__builtin_add_overflow(g->total, dur, &g->total))
+		g->total = INT64_MAX;
+	g->min = dur < g->min ? dur : g->min;
+	g->max = dur > g->max ? dur : g->max;
+	off = (double)dur - g->mean;
+	g->mean += off / (double)g->cnt;
+	g->squares += off * ((double)dur - g->mean);
+	keep(s, g, dur);
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median_of(struct group *g)
+{
+	size_t n = g->kept_cnt;
+
+	if (n == 0)
+		return 0;
+	qsort(g->kept, n, sizeof(*g->kept), by_number);
+	return n % 2 ? (double)g->kept[n / 2]
+		     : (double)g->kept[n / 2 - 1] / 2 + (double)g->kept[n / 2] / 2;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return (x->cnt < y->cnt) - (x->cnt > y->cnt);
+}
+
+static void put_group(struct view_buf *b, struct view_store *v, struct group *g)
+{
+	double cnt = (double)g->cnt;
+
+	js_open(b, NULL, '{');
+	pthread_rwlock_rdlock(&v->lock);
+	js_bytes(b, "name", v->names[g->name].text, v->names[g->name].len);
+	pthread_rwlock_unlock(&v->lock);
+	js_int(b, "name_id", g->name);
+	js_text(b, "kind", view_kind_names[g->kind]);
+	js_int(b, "count", (int64_t)g->cnt);
+	js_int(b, "total", g->total);
+	js_real(b, "mean", (double)g->total / cnt);
+	js_real(b, "median", median_of(g));
+	js_int(b, "min", g->min);
+	js_int(b, "max", g->max);
+	js_real(b, "sd", g->cnt > 1 ? sqrt(g->squares / (cnt - 1)) : 0);
+	js_bool(b, "exact_median", g->kept_cnt == g->cnt);
+	js_close(b, '}');
+}
+
+/* ---- counters ---- */
+
+struct values {
+	double least, most, sum;
+	uint64_t cnt;
+};
+
+static int on_value(void *ctx, const struct view_event *e)
+{
+	struct values *c = ctx;
+	double value = (double)e->row;
+
+	if (e->flags & VIEW_REAL)
+		memcpy(&value, &e->row, sizeof(value));
+	c->least = c->cnt == 0 || value < c->least ? value : c->least;
+	c->most = c->cnt == 0 || value > c->most ? value : c->most;
+	c->sum += value;
+	c->cnt++;
+	return 0;
+}
+
+static void put_values(struct view_buf *b, const struct view_row *row, uint32_t lane,
+		       const struct values *c)
+{
+	if (c->cnt == 0)
+		return;
+	js_open(b, NULL, '{');
+	js_int(b, "lane", lane);
+	js_text(b, "name", row->name);
+	js_real(b, "min", c->least);
+	js_real(b, "max", c->most);
+	js_real(b, "mean", c->sum / (double)c->cnt);
+	js_int(b, "count", (int64_t)c->cnt);
+	js_close(b, '}');
+}
+
+/* ---- lanes ---- */
+
+/* Of each lane in turn, so that the writer need not wait for all; counters go to the reply at once. */
+static void look_at(struct select *s, uint32_t lane, struct view_buf *counters)
+{
+	struct view_reader r = {.v = s->v};
+
+	pthread_rwlock_rdlock(&s->v->lock);
+	if (view_reader_lane(&r, lane)) {
+		const struct view_row *row = s->v->rows[r.lane->row - 1];
+
+		s->kind = row->kind;
+		if (r.lane->is_counter && counters) {
+			struct values c = {0};
+
+			view_reader_each(&r, s->from, s->to, on_value, &c);
+			put_values(counters, row, lane, &c);
+		} else if (!r.lane->is_counter && !counters) {
+			view_reader_each(&r, s->from, s->to, on_event, s);
+		}
+	}
+	view_reader_end(&r);
+}
+
+static void look_at_all(struct select *s, const struct view_span *span, struct view_buf *counters)
+{
+	uint32_t cnt;
+
+	pthread_rwlock_rdlock(&s->v->lock);
+	cnt = span->lane_cnt ? span->lane_cnt : s->v->lane_cnt;
+	pthread_rwlock_unlock(&s->v->lock);
+	for (uint32_t i = 0; i < cnt && !s->failed; i++)
+		look_at(s, span->lane_cnt ? span->lanes[i] : i + 1, counters);
+}
+
+static void names(struct view_request *q, struct view_reply *a, const struct view_span *span)
+{
+	struct select s = {.v = q->store, .from = span->from, .to = span->to, .random = 1};
+	struct view_buf *b = &a->body;
+	int64_t covered = 0;
+
+	pthread_rwlock_rdlock(&s.v->lock);
+	s.name_cnt = s.v->name_cnt;
+	pthread_rwlock_unlock(&s.v->lock);
+	look_at_all(&s, span, NULL);
+	if (s.cnt > 0)
+		qsort(s.groups, s.cnt, sizeof(*s.groups), by_total);
+	for (size_t i = 0; i < s.cnt; i++)
+		if (__builtin_add_overflow(covered, s.groups[i].total, &covered))
+			covered = INT64_MAX;
+	js_open(b, NULL, '{');
+	js_int(b, "from", span->from);
+	js_int(b, "to", span->to);
+	js_int(b, "events", (int64_t)s.events);
+	js_int(b, "covered", covered);
+	js_open(b, "rows", '[');
+	for (size_t i = 0; i < s.cnt && i < ROWS_MAX; i++)
+		put_group(b, s.v, &s.groups[i]);
+	js_close(b, ']');
+	js_bool(b, "more", s.cnt > ROWS_MAX);
+	js_open(b, "counters", '[');
+	look_at_all(&s, span, b);
+	js_close(b, ']');
+	js_close(b, '}');
+	b->failed |= s.failed;
+	for (size_t i = 0; i < s.cnt; i++)
+		free(s.groups[i].kept);
+	for (int k = 0; k < VIEW_KINDS; k++)
+		free(s.of_name[k]);
+	free(s.groups);
+}
+
+void view_answer_select(struct view_request *q, struct view_reply *a)
+{
+	struct view_span span;
+
+	if (!view_body_span(q->body, q->len, &span)) {
+		view_refuse(a, 400,
+			    "the body must be {\"from\": ns, \"to\": ns, \"lanes\": [...]}");
+		return;
+	}
+	if (strcmp(span.table, "flame") == 0)
+		view_put_flame(q, a, &span);
+	else
+		names(q, a, &span);
+	view_span_free(&span);
+}

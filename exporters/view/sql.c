@@ -1,0 +1,190 @@
+/* sql.c - /v1/sql and /v1/schema: any question to the report, and nothing but questions. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "exporters/read/db_read.h"
+#include "exporters/sql/functions.h"
+#include "exporters/view/route.h"
+#include "exporters/view/sql.h"
+
+#define ROWS_MAX  10000
+#define SECONDS   30
+#define STEPS     10000 /* between two looks at the clock */
+#define BYTES_MAX (64u << 20)
+
+struct limit {
+	int64_t until;
+	const bool *stop;
+	bool is_over;
+};
+
+static int64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static int on_steps(void *arg)
+{
+	struct limit *l = arg;
+
+	l->is_over |= clock_ns() > l->until || __atomic_load_n(l->stop, __ATOMIC_RELAXED);
+	return l->is_over || db_read_is_spent();
+}
+
+int view_sql_authorize(void *unused, int action, const char *a, const char *b, const char *c,
+		       const char *d)
+{
+	static const char *const barred[] = {"load_extension", "readfile", "writefile", "edit",
+					     "fts3_tokenizer", "zeroblob", "randomblob"};
+
+	(void)unused, (void)a, (void)c, (void)d;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		for (size_t i = 0; b && i < sizeof(barred) / sizeof(barred[0]); i++)
+			if (sqlite3_stricmp(b, barred[i]) == 0)
+				return SQLITE_DENY;
+		return SQLITE_OK;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+static void put_columns(struct view_buf *b, sqlite3_stmt *stmt)
+{
+	js_open(b, "columns", '[');
+	for (int i = 0; i < sqlite3_column_count(stmt); i++)
+		js_text(b, NULL, sqlite3_column_name(stmt, i));
+	js_close(b, ']');
+}
+
+static int put_rows(struct view_buf *b, sqlite3_stmt *stmt, bool *more)
+{
+	int rc = SQLITE_ROW, cnt = 0;
+
+	js_open(b, "rows", '[');
+	for (; (rc = sqlite3_step(stmt)) == SQLITE_ROW && !b->failed; cnt++) {
+		if (cnt == ROWS_MAX || b->len > BYTES_MAX) {
+			*more = true;
+			rc = SQLITE_DONE;
+			break;
+		}
+		js_open(b, NULL, '[');
+		for (int i = 0; i < sqlite3_column_count(stmt); i++)
+			view_put_value(b, sqlite3_column_value(stmt, i));
+		js_close(b, ']');
+	}
+	js_close(b, ']');
+	return rc;
+}
+
+static bool is_blank(const char *text)
+{
+	return text[strspn(text, " \t\r\n;")] == '\0';
+}
+
+static void answer(struct view_reply *a, sqlite3 *db, const char *sql, const struct limit *l)
+{
+	struct view_buf *b = &a->body;
+	int64_t start = clock_ns();
+	sqlite3_stmt *stmt = NULL;
+	const char *rest = "";
+	bool more = false;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, &rest);
+
+	if (rc == SQLITE_OK && (!stmt || !is_blank(rest) || !sqlite3_stmt_readonly(stmt))) {
+		sqlite3_finalize(stmt);
+		view_refuse(a, 400, "one SELECT statement is needed");
+		return;
+	}
+	if (rc == SQLITE_OK) {
+		js_open(b, NULL, '{');
+		put_columns(b, stmt);
+		rc = put_rows(b, stmt, &more);
+		js_bool(b, "more", more);
+		js_int(b, "ms", (clock_ns() - start) / 1000000);
+		js_close(b, '}');
+	}
+	if (rc != SQLITE_DONE)
+		view_refuse(a, 400,
+			    l->is_over ? "the statement took longer than 30 s"
+			    : rc == SQLITE_AUTH
+				    ? "only questions are answered: SELECT, WITH, EXPLAIN"
+				    : sqlite3_errmsg(db));
+	sqlite3_finalize(stmt);
+}
+
+void view_answer_sql(struct view_request *q, struct view_reply *a)
+{
+	struct limit limit = {.until = clock_ns() + SECONDS * INT64_C(1000000000),
+			      .stop = &q->server->stop};
+	char why[512], *sql = NULL;
+	sqlite3 *db;
+
+	if (q->len == 0 || memchr(q->body, '\0', q->len)) {
+		view_refuse(a, 400, "a statement is needed");
+		return;
+	}
+	sql = strndup((const char *)q->body, q->len);
+	/* A handle of its own, which goes afterwards: nothing that the statement does to it stays. */
+	db = sql ? db_read_open(q->store->path, why, sizeof(why)) : NULL;
+	if (!db) {
+		free(sql);
+		view_refuse(a, 503, sql ? why : "out of memory");
+		return;
+	}
+	sql_functions(db, NULL);
+	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 16 << 20);
+	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
+	sqlite3_progress_handler(db, STEPS, on_steps, &limit);
+	sqlite3_set_authorizer(db, view_sql_authorize, NULL);
+	answer(a, db, sql, &limit);
+	sqlite3_close(db);
+	free(sql);
+}
+
+void view_answer_schema(struct view_request *q, struct view_reply *a)
+{
+	static const char sql[] =
+		"SELECT m.name, c.name FROM (SELECT name FROM main.sqlite_master WHERE type IN "
+		"('table', 'view') UNION SELECT name FROM temp.sqlite_master WHERE type = 'view') "
+		"AS m "
+		"JOIN pragma_table_info(m.name) AS c ORDER BY m.name, c.cid";
+	sqlite3 *db = view_db_take(q, a);
+	struct view_buf *b = &a->body;
+	sqlite3_stmt *stmt = NULL;
+	char *table = NULL;
+
+	if (!db)
+		return;
+	js_open(b, NULL, '{');
+	js_open(b, "tables", '{');
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK)
+		while (sqlite3_step(stmt) == SQLITE_ROW) {
+			const char *name = (const char *)sqlite3_column_text(stmt, 0);
+
+			if (!table || strcmp(table, name) != 0) {
+				if (table)
+					js_close(b, ']');
+				free(table);
+				table = strdup(name);
+				js_open(b, table ? table : "", '[');
+			}
+			js_text(b, NULL, (const char *)sqlite3_column_text(stmt, 1));
+		}
+	if (table)
+		js_close(b, ']');
+	free(table);
+	sqlite3_finalize(stmt);
+	js_close(b, '}');
+	js_close(b, '}');
+	view_db_put(q, db);
+}

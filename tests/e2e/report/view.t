@@ -1,0 +1,117 @@
+#!/bin/sh
+# view.t - sightline view: what its page asks, against the report's own tables; what it must refuse; reports that are none.
+# shellcheck disable=SC2016
+. tests/lib.sh
+command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'no python3'
+"$BIN" view --no-open /dev/null 2>&1 | grep -q 'without libevent' && skip_all 'built without libevent'
+client() { "$PY" "$E2E/report/view_client.py" "$BIN" "$@"; }
+sqlite3 waits.sqlite <"$TOP/collector/schema.sql" && sqlite3 waits.sqlite <"$TOP/tests/golden/why/waits.sql" || exit 1
+sqlite3 empty.sqlite <"$TOP/collector/schema.sql" || exit 1
+chmod 444 waits.sqlite
+
+check 'a report by hand: everything that the page asks' client look waits.sqlite
+is "$(stat -c %a waits.sqlite.view)" 600 'the index is for its owner alone'
+check 'again, out of the index' client look waits.sqlite
+check 'refused: other hosts, pages, tokens, paths, statements, sizes' client refuse waits.sqlite
+check 'slow and many connections' client slow waits.sqlite
+
+# ---- truth: tables of spans, states, arrows ----
+cat >truth.py <<'END'
+import json, sqlite3, sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+with Server(sys.argv[1], "waits.sqlite") as s:
+    report = s.ready()
+    db = sqlite3.connect("file:waits.sqlite?mode=ro", uri=True)
+    t0, (first, last) = int(report["t0"]), report["span"]
+    for a, b in ((first, last + 1), (10_000_000, 41_000_000), (last // 2, last // 2 + 1)):
+        rows = s.get("/v1/select", json.dumps({"from": a, "to": b, "lanes": []}))["rows"]
+        got = sorted((r["name"], r["count"], r["total"], r["min"], r["max"]) for r in rows if r["kind"] == "osrt")
+        want = sorted(db.execute("""SELECT value, count(*), sum(d), min(d), max(d) FROM (SELECT nameId,
+            min(end, ?2) - max(start, ?1) AS d FROM OSRT_API WHERE start < ?2 AND (end > ?1 OR start >= ?1))
+            JOIN StringIds ON id = nameId GROUP BY nameId""", (a + t0, b + t0)))
+        assert got == want, (a, b, got, want)
+    # A thread is in one state at each time, and runs as long as it had a CPU.
+    states = [r for r in report["rows"] if r["kind"] == "state"]
+    assert states
+    for row in states:
+        rows = s.get("/v1/select", json.dumps({"from": first, "to": last, "lanes": row["lanes"]}))["rows"]
+        tid = [r for r in report["rows"] if r["id"] == row["parent"]][0]["tid"]
+        switches = db.execute("SELECT start, isSchedIn FROM SCHED_EVENTS WHERE globalTid & 0xffffff = ? ORDER BY start, rowid", [tid]).fetchall()
+        ran = sum(b[0] - a[0] for a, b in zip(switches, switches[1:] + [(last + t0, 0)]) if a[1])
+        assert sum(r["total"] for r in rows if r["name"] == "running") == ran, (tid, rows, ran)
+    woken = 0
+    for row in states:
+        t = first - 1
+        while True:
+            status, data, _ = s.ask("/v1/event?lane=%d&t=%d&dir=1" % (row["lanes"][0], t))
+            if status == 404:
+                break
+            e = json.loads(data)
+            t = e["start"]
+            for arrow in s.get("/v1/flow?table=SCHED_EVENTS&rowid=%d" % e["rowid"])["arrows"]:
+                detail = db.execute("SELECT count(*) FROM SL_SCHED_DETAIL WHERE wakeupTime = ? AND start = ?",
+                                    (arrow["from"]["start"] + t0, arrow["to"]["start"] + t0)).fetchone()[0]
+                assert detail >= 1 and arrow["kind"] == "wakeup", arrow
+                woken += 1
+    assert woken > 0
+    why = s.get("/v1/why?row=%d&from=%d&to=%d" % (states[0]["id"], first, last))
+    assert abs(sum(p["ns"] for p in why["parts"]) - (why["to"] - why["from"])) <= 1, why
+END
+check 'spans, states, wake-ups and causes are those of the tables' "$PY" truth.py "$BIN" "$E2E/report"
+
+# ---- reports that have nothing, or are none ----
+cat >empty.py <<'END'
+import sys
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+with Server(sys.argv[1], "empty.sqlite", "waits.sqlite") as s:
+    report = s.ready()
+    assert report["rows"] == [] and report["message"], report
+    assert len(report["reports"]) == 2 and s.ready(1)["rows"]
+END
+check 'a report without events: why, and the other one beside it' "$PY" empty.py "$BIN" "$E2E/report"
+head -c 20000 waits.sqlite >cut.sqlite
+printf 'no report' >text.sqlite
+for f in cut.sqlite text.sqlite gone.sqlite /dev/null; do
+	"$BIN" view --no-open "$f" >out 2>err
+	is "$? $(wc -l <err) $(wc -c <out)" '1 1 0' "$f: one line with the reason"
+done
+"$BIN" view >out 2>err
+is "$?" 2 'no report named: wrong usage'
+
+# ---- where the index goes ----
+mkdir ro && cp waits.sqlite ro/ && chmod 555 ro
+if [ "$(id -u)" -ne 0 ]; then
+	XDG_CACHE_HOME=$W/cache check 'a folder that cannot be written to' client look ro/waits.sqlite
+	is "$(find cache -name '*.view' | wc -l)" 1 'the index is in the cache'
+fi
+chmod 755 ro
+cat >ports.py <<'END'
+import shutil, sys, os
+sys.path.insert(0, sys.argv[2])
+from view_client import Server
+with Server(sys.argv[1], "waits.sqlite", options=("--no-open", "--port", "18420")) as a, \
+        Server(sys.argv[1], "waits.sqlite", options=("--no-open", "--port", str(a.port))) as b:
+    assert b.port > a.port and a.token != b.token
+    assert a.ready() and b.ready()
+    assert b.ask("/v1/report", heads={"Authorization": "Bearer " + a.token})[0] == 401
+# Damage: made anew.
+with open("waits.sqlite.view", "r+b") as f:
+    f.seek(100)
+    f.write(b"damage")
+with Server(sys.argv[1], "waits.sqlite") as s:
+    assert s.ready()["state"] == "ready"
+# Gone while it is open: the picture stays, the details fail with a sentence.
+shutil.copy("waits.sqlite", "gone.sqlite")
+with Server(sys.argv[1], "gone.sqlite") as s:
+    rows = s.ready()["rows"]
+    os.unlink("gone.sqlite")
+    lane = [r["lanes"][0] for r in rows if r["lanes"]][0]
+    s.tiles([(lane, 20, 0)])
+    assert s.ask("/v1/sql", b"SELECT 1")[0] == 503
+END
+check 'a port that is taken; a damaged index; a report that goes away' "$PY" ports.py "$BIN" "$E2E/report"
+intact waits.sqlite && result 0 'the report is as it was'
+done_testing

@@ -1,0 +1,209 @@
+"""view_client.py SIGHTLINE look|refuse REPORT... - asks sightline view what its page asks, and what it must not answer."""
+import http.client
+import json
+import re
+import signal
+import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+
+TABLES = {"kernel": "CUPTI_ACTIVITY_KIND_KERNEL"}
+
+
+class Server:
+    def __init__(self, binary, *reports, options=("--no-open",), env=None):
+        self.process = subprocess.Popen([binary, "view", *options, *reports], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, env=env)
+        line = self.process.stdout.readline()
+        address = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#t=([0-9a-f]{32})\n", line)
+        if not address:
+            self.process.kill()
+            raise AssertionError("no address: " + line + self.process.stderr.read())
+        self.port, self.token = int(address[1]), address[2]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(30)
+        assert what[0] or status == 0, "status %d" % status
+
+    def ask(self, path, body=None, heads=None, method=None):
+        """(status, bytes, headers)"""
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        all_heads = {"Authorization": "Bearer " + self.token}
+        all_heads.update(heads or {})
+        c.request(method or ("GET" if body is None else "POST"), path, body, {k: v for k, v in all_heads.items() if v is not None})
+        r = c.getresponse()
+        data = r.read()
+        c.close()
+        return r.status, data, r.headers
+
+    def get(self, path, body=None):
+        status, data, _ = self.ask(path, body)
+        assert status == 200, (path, status, data[:300])
+        return json.loads(data)
+
+    def ready(self, r=0):
+        generation = -1
+        for _ in range(1000):
+            live = self.get("/v1/live?r=%d&gen=%d" % (r, generation))
+            generation = live["generation"]
+            if live["state"] != "building":
+                return self.get("/v1/report?r=%d" % r)
+        raise AssertionError("it is not ready")
+
+    def tiles(self, wanted):
+        """Rectangles of each tile: dicts."""
+        status, d, _ = self.ask("/v1/tiles", b"".join(struct.pack("<IIq", *w) for w in wanted))
+        assert status == 200, (status, d[:200])
+        magic, _, _, tiles, n, names, _, _ = struct.unpack_from("<8I", d)
+        assert magic == 0x54564C53 and tiles == len(wanted)
+        at = 32 + 4 * tiles
+        per_tile = struct.unpack_from("<%dI" % tiles, d, 32)
+        assert sum(per_tile) == n
+        columns = []
+        for kind, size in (("H", 2), ("H", 2), ("H", 2), ("H", 2), ("B", 1), ("B", 1)):
+            columns.append(struct.unpack_from("<%d%s" % (n, kind), d, at))
+            at += (n * size + 3) // 4 * 4
+        at += 8 * names
+        offset = struct.unpack_from("<%dI" % (names + 1), d, at)
+        at += 4 * (names + 1)
+        text = [d[at + offset[i]:at + offset[i + 1]].decode("utf-8", "replace") for i in range(names)]
+        assert len(d) == at + (offset[-1] + 3) // 4 * 4
+        rects = [dict(zip(("x", "w", "name", "count", "occupied", "flags"), r)) for r in zip(*columns)]
+        for r in rects:
+            r["name"] = text[r["name"]] if r["name"] != 65535 else None
+        result = []
+        for cnt in per_tile:
+            result.append(rects[:cnt])
+            rects = rects[cnt:]
+        return result
+
+
+def look(server, path):
+    """Everything that the page asks, of any report: replies, no crash, and figures that agree with one another."""
+    report = server.ready()
+    assert report["state"] == "ready", report
+    first, last = report["span"]
+    lanes = [(lane, row) for row in report["rows"] for lane in row["lanes"] if row["kind"] != "counter"]
+    ids = set()
+    for row in report["rows"]:
+        assert row["parent"] == 0 or row["parent"] in ids, "a row before its parent"
+        ids.add(row["id"])
+    k = max(0, (max(last - first, 1) - 1).bit_length() - 7)
+    length = 256 << k
+    for lane, row in lanes[:60]:
+        tiles = server.tiles([(lane, k, i) for i in range(first // length, last // length + 1)])
+        assert sum(r["count"] for t in tiles for r in t) >= 1, row
+    for row in report["rows"][:40]:
+        for lane in row["lanes"][:1]:
+            if row["kind"] == "counter":
+                status, data, _ = server.ask("/v1/counters", struct.pack("<IIq", lane, k, first // length))
+                assert status == 200 and len(data) == 32 + 3 * 1024
+                continue
+            event = server.get("/v1/event?lane=%d&t=%d" % (lane, row["span"][0]))
+            server.get("/v1/flow?table=%s&rowid=%d" % (event["table"], event["rowid"]))
+            if event["rowid"] and event["columns"]:
+                with sqlite3.connect("file:%s?mode=ro" % path, uri=True) as db:
+                    start = db.execute('SELECT start FROM "%s" WHERE rowid = ?' % event["table"], [event["rowid"]]).fetchone()[0]
+                assert event["instant"] or row["kind"] == "state" or start == event["start"] + int(report["t0"]), (event, start)
+    body = json.dumps({"from": first, "to": last + 1, "lanes": []})
+    names = server.get("/v1/select", body)
+    assert names["events"] == sum(r["count"] for r in names["rows"]) or names["more"]
+    server.get("/v1/select", json.dumps({"from": first, "to": last, "lanes": [], "table": "flame"}))
+    for row in names["rows"][:3]:
+        if row["name"]:
+            found = server.get("/v1/search?all=1&t=%d&q=%%3D%s" % (first - 1, "".join("%%%02x" % b for b in row["name"].encode())))
+            assert found["total"] >= row["count"] and found["found"], (row, found)
+    json.loads(server.ask("/v1/save", body)[1])
+    assert server.get("/v1/sql", b"SELECT count(*) FROM StringIds")["rows"][0][0] >= 0
+    assert "StringIds" in server.get("/v1/schema")["tables"]
+
+
+def raw(port, data, wait=20):
+    s = socket.create_connection(("127.0.0.1", port), timeout=wait)
+    s.sendall(data)
+    got = b""
+    try:
+        while chunk := s.recv(65536):
+            got += chunk
+    except (ConnectionResetError, socket.timeout):
+        pass
+    s.close()
+    return got
+
+
+def refuse(server, _path):
+    host = "127.0.0.1:%d" % server.port
+    server.ready()
+
+    def status(path, **heads):
+        return server.ask(path, heads={k.replace("_", "-"): v for k, v in heads.items()})[0]
+    for want, got in (
+            (200, status("/v1/report")),
+            (401, status("/v1/report", Authorization=None)), (401, status("/v1/report", Authorization="Bearer " + "0" * 32)),
+            (403, status("/v1/report", Host="rebound.example:%d" % server.port)),
+            (403, status("/v1/report", Origin="http://evil.example")), (200, status("/v1/report", Origin="http://" + host)),
+            (403, status("/v1/report", Sec_Fetch_Site="cross-site")), (403, status("/", Host="evil.example")),
+            (404, status("/v1/../v1/report")), (404, status("/../../etc/passwd")), (404, status("/%2e%2e/etc/passwd")),
+            (404, status("/v1/nothing")), (404, status("/v1/report?r=1")), (404, status("/v1/report?r=-1")),
+            (400, status("/v1/event")), (404, status("/v1/event?lane=99999&t=0")), (405, status("/v1/tiles")),
+            (405, server.ask("/v1/report", method="PUT")[0])):
+        assert want == got, (want, got)
+    for bad in (b"", b"x" * 15, b"x" * 16 * 4097):
+        assert server.ask("/v1/tiles", bad)[0] == 400
+    # Any lanes, levels and times.
+    server.tiles([(0, 0, 0), (2**32 - 1, 255, 2**63 - 1), (1, 54, -2**63), (1, 54, 1), (1, 0, 2**55), (1, 40, -5)])
+    try: # refused by its length, before or while it is sent
+        assert server.ask("/v1/sql", b"x" * (2 << 20))[0] == 413
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    for statement in ("UPDATE StringIds SET value = 1", "ATTACH '/tmp/x' AS y", "PRAGMA journal_mode = DELETE", "DROP TABLE StringIds",
+                      "SELECT 1; DELETE FROM StringIds", "VACUUM", "CREATE TEMP TABLE x(a)", "SELECT load_extension('x')", "SELEC"):
+        code, data, _ = server.ask("/v1/sql", statement.encode())
+        assert code == 400 and json.loads(data)["error"], (statement, code)
+    heads = server.ask("/v1/report")[2]
+    assert "default-src 'none'" in heads["Content-Security-Policy"] and heads["X-Content-Type-Options"] == "nosniff"
+    assert heads["Cache-Control"] == "no-store" and "Access-Control-Allow-Origin" not in heads
+    # Heads without end, half requests that go away, replies that are not read.
+    assert b"200" not in raw(server.port, b"GET / HTTP/1.1\r\nHost: " + host.encode() + b"\r\nX: " + b"y" * 70000 + b"\r\n\r\n")[:20]
+    for half in (b"", b"GET", b"POST /v1/sql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nSEL", b"\0\xff\r\n\r\n"):
+        s = socket.create_connection(("127.0.0.1", server.port))
+        s.sendall(half)
+        s.close()
+    for _ in range(20):
+        s = socket.create_connection(("127.0.0.1", server.port))
+        s.sendall(b"POST /v1/sql HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 30\r\n\r\n%-30s" % (
+            host.encode(), server.token.encode(), b"SELECT * FROM StringIds"))
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+    assert status("/v1/report") == 200
+
+
+def slow(server, _path):
+    """A byte now and then keeps no connection; those that are many wait, and others are answered after them."""
+    server.ready()
+    start = time.monotonic()
+    idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]
+    s = idle[0]
+    try:
+        while time.monotonic() - start < 60:
+            s.sendall(b"G")
+            time.sleep(1)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    taken = time.monotonic() - start
+    assert taken < 45, taken
+    assert server.ask("/v1/report")[0] == 200
+    for s in idle:
+        s.close()
+
+
+if __name__ == "__main__":
+    with Server(sys.argv[1], *sys.argv[3:]) as running:
+        {"look": look, "refuse": refuse, "slow": slow}[sys.argv[2]](running, sys.argv[3])
