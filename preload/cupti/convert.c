@@ -4,10 +4,9 @@
  */
 #include "preload/cupti/guest.h"
 #include "preload/cupti/known_bad.h"
+#include "preload/cupti/view.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define ROUND(type) _Static_assert(sizeof(struct type) % 8 == 0, #type " is whole words")
 ROUND(sl_gpu_api);
@@ -28,32 +27,6 @@ ROUND(sl_gpu_stream);
 ROUND(sl_gpu_node);
 ROUND(sl_gpu_flushed);
 ROUND(sl_gpu_status);
-
-struct view {
-	const uint8_t *at;
-	size_t bytes; /* up to the next record */
-	uint32_t version;
-	uint64_t now;
-	uint64_t since; /* what began before is not converted */
-};
-
-static uint64_t load(const struct view *v, unsigned offset, unsigned bytes, uint32_t version)
-{
-	uint64_t value = 0;
-
-	/* A field that this version lacks reads as 0. */
-	if (v->version >= version && offset + bytes <= v->bytes)
-		memcpy(&value, v->at + offset, bytes);
-	return value;
-}
-
-/* KERNEL_start(v) and so on; widths beyond 8 bytes (UUIDs) have no such function. */
-#define FIELD(shape, field, offset, bytes, version, member)                                  \
-	__attribute__((unused)) static inline uint64_t shape##_##field(const struct view *v) \
-	{                                                                                    \
-		return load(v, offset, (bytes) > 8 ? 8 : (bytes), version);                  \
-	}
-#include "preload/cupti/layout.def"
 
 static uint32_t text_at(uint64_t address)
 {
@@ -90,6 +63,7 @@ static void api(const struct view *v, bool driver)
 	};
 
 	wanted_call(r.correlation);
+	lent_call(r.correlation, r.start);
 	TELL(SL_GPU_REC_API, r);
 }
 
@@ -438,66 +412,6 @@ static void stream(const struct view *v)
 	TELL(SL_GPU_REC_STREAM, r);
 }
 
-/* ---- versions newer than the compared headers ---- */
-
-static bool readable(uint64_t address)
-{
-	unsigned char in_core;
-
-	if (!address || address >> 47)
-		return false;
-	/* EAGAIN: short of memory; ENOMEM: not mapped. */
-	return mincore((void *)(uintptr_t)(address & ~(uint64_t)4095), 1, &in_core) == 0 ||
-	       errno == EAGAIN;
-}
-
-/* Not by times: those of another clock have their own message, and are counted. */
-static bool plausible(const struct view *v, uint32_t kind)
-{
-	switch (kind) {
-	case CUPTI_KIND_RUNTIME:
-	case CUPTI_KIND_DRIVER:
-		return API_cbid(v) < 1u << 16 && API_process(v) == (uint64_t)guest.pid;
-	case CUPTI_KIND_CONCURRENT_KERNEL:
-		return KERNEL_device(v) < 1024 && readable(KERNEL_name(v)) &&
-		       KERNEL_blockx(v) - 1 < 1024;
-	case CUPTI_KIND_MEMCPY:
-		return MEMCPY_device(v) < 1024 && MEMCPY_kind(v) < 64;
-	case CUPTI_KIND_MEMSET:
-		return MEMSET_device(v) < 1024;
-	case CUPTI_KIND_DEVICE:
-		return DEVICE_id(v) < 1024 && readable(DEVICE_name(v));
-	case CUPTI_KIND_MEMORY2:
-		return !MEMORY_name(v) || readable(MEMORY_name(v));
-	case CUPTI_KIND_JIT:
-		return !JIT_cache_path(v) || readable(JIT_cache_path(v));
-	default:
-		return true;
-	}
-}
-
-/* False: not a record of the known layout. One status record; flush() then disables CUPTI. */
-static bool believe(const struct view *v, uint32_t kind)
-{
-	char version[64];
-
-	if (!__atomic_load_n(&guest.unchecked, __ATOMIC_RELAXED))
-		return true;
-	if (plausible(v, kind)) {
-		__atomic_sub_fetch(&guest.unchecked, 1, __ATOMIC_RELAXED);
-		return true;
-	}
-	if (!__atomic_exchange_n(&guest.broken, 1, __ATOMIC_RELAXED))
-		status_record(
-			SL_GPU_STATUS_NO_LAYOUT, (int)kind,
-			"CUPTI of CUDA %s is newer than this Sightline and writes records that "
-			"it cannot read (kind %u): "
-			"what the GPU did is not recorded, calls are; %s",
-			find_version_text(version, sizeof(version)), kind,
-			status_remedy("an older libcupti"));
-	return false;
-}
-
 /* Before it is converted: kinds that stay enabled bring work for nothing, too. */
 static bool is_wanted(const struct view *v, uint32_t kind)
 {
@@ -532,57 +446,9 @@ static bool is_asked(uint32_t kind)
 	return false;
 }
 
-/* As CUPTI has it; 0: it knows none, or the kind has no time. */
-static uint64_t began(const struct view *v, uint32_t kind)
+static void convert(struct view *v, uint32_t kind)
 {
-	switch (kind) {
-	case CUPTI_KIND_CONCURRENT_KERNEL:
-	case CUPTI_KIND_SERIAL_KERNEL:
-		return KERNEL_start(v);
-	case CUPTI_KIND_MEMCPY:
-		return MEMCPY_start(v);
-	case CUPTI_KIND_MEMCPY2:
-		return PEER_start(v);
-	case CUPTI_KIND_MEMSET:
-		return MEMSET_start(v);
-	case CUPTI_KIND_SYNCHRONIZATION:
-		return SYNC_start(v);
-	case CUPTI_KIND_CUDA_EVENT:
-		return EVENT_timestamp(v);
-	case CUPTI_KIND_GRAPH_TRACE:
-		return GRAPH_start(v);
-	case CUPTI_KIND_MEMORY2:
-		return MEMORY_time(v);
-	case CUPTI_KIND_MEMORY_POOL:
-		return POOL_time(v);
-	case CUPTI_KIND_OVERHEAD:
-		return OVERHEAD_start(v);
-	case CUPTI_KIND_JIT:
-		return JIT_start(v);
-	case CUPTI_KIND_UNIFIED_MEMORY_COUNTER:
-		return UM_start(v);
-	default:
-		return 0;
-	}
-}
-
-/* Times of no known clock: CUPTI takes those of calls when they are made, on the clock of its owner then. */
-static bool is_programs(const struct view *v, uint32_t kind)
-{
-	uint64_t t, mono;
-
-	if (!v->since)
-		return false;
-	if (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER)
-		return clock_mono(API_start(v), v->now) < v->since;
-	t = began(v, kind);
-	mono = clock_mono(t, v->now);
-	return mono && mono < v->since;
-}
-
-static void convert(const struct view *v, uint32_t kind)
-{
-	if (!is_asked(kind) || !is_wanted(v, kind) || is_programs(v, kind))
+	if (lent_is_programs(v, kind))
 		return;
 	switch (kind) {
 	case CUPTI_KIND_RUNTIME:
@@ -643,38 +509,65 @@ static void convert(const struct view *v, uint32_t kind)
 	}
 }
 
-/* False: there is none. What lies behind an incomplete record cannot be found: CUPTI alone knows how long that is. */
-static bool next_record(uint8_t *buffer, size_t valid, uint8_t **record)
-{
-	int result = guest.cupti.ActivityGetNextRecord(buffer, valid, record);
-
-	if (result != CUPTI_OK && result != CUPTI_MAX_LIMIT_REACHED)
-		__atomic_add_fetch(&guest.incomplete, 1, __ATOMIC_RELAXED);
-	return result == CUPTI_OK;
-}
-
 /*
  * CUPTI iterates over the records, which have no length. The next one is located first: its distance bounds the reads of
- * the current one, whatever the version.
+ * the current one, whatever the version. False: the end. What lies behind an incomplete record cannot be found: CUPTI alone
+ * knows how long that is.
  */
+struct iterator {
+	uint8_t *buffer, *next;
+	size_t valid;
+	int result; /* CUPTI's last one */
+};
+
+static void locate(struct iterator *it)
+{
+	it->result = guest.cupti.ActivityGetNextRecord(it->buffer, it->valid, &it->next);
+	if (it->result != CUPTI_OK)
+		it->next = NULL;
+}
+
+static bool next_record(struct iterator *it, struct view *v, uint32_t *kind)
+{
+	const uint8_t *end = it->buffer + it->valid;
+
+	if (!it->next)
+		return false;
+	v->at = it->next;
+	locate(it);
+	v->bytes = (size_t)((it->next > v->at ? it->next : end) - v->at);
+	memcpy(kind, v->at, sizeof(*kind));
+	return !__atomic_load_n(&guest.broken, __ATOMIC_RELAXED) && believe(v, *kind);
+}
+
+/* Records that are decided at once, or the others. Returns how many were left. */
+static unsigned convert_some(uint8_t *buffer, size_t valid, struct view *v, bool decided)
+{
+	struct iterator it = {.buffer = buffer, .valid = valid};
+	unsigned left = 0;
+	uint32_t kind;
+
+	locate(&it);
+	while (next_record(&it, v, &kind)) {
+		if (!is_asked(kind) || !is_wanted(v, kind))
+			continue;
+		if (lent_is_undecided(v, kind) == decided)
+			left++;
+		else
+			convert(v, kind);
+	}
+	if (decided && it.result != CUPTI_OK && it.result != CUPTI_MAX_LIMIT_REACHED)
+		__atomic_add_fetch(&guest.incomplete, 1, __ATOMIC_RELAXED);
+	return left;
+}
+
 void convert_buffer(uint8_t *buffer, size_t valid, uint64_t since)
 {
 	struct view v = {.version = guest.version, .since = since};
-	uint8_t *record = NULL, *next = NULL;
-	uint32_t kind;
 
 	clock_measure();
 	v.now = guest.host->now();
-	if (!next_record(buffer, valid, &next))
-		return;
-	for (record = next; record; record = next) {
-		if (!next_record(buffer, valid, &next))
-			next = NULL;
-		v.at = record;
-		v.bytes = (size_t)((next > record ? next : buffer + valid) - record);
-		memcpy(&kind, record, sizeof(kind));
-		if (__atomic_load_n(&guest.broken, __ATOMIC_RELAXED) || !believe(&v, kind))
-			return;
-		convert(&v, kind);
-	}
+	/* Calls first, which have times. */
+	if (convert_some(buffer, valid, &v, true))
+		convert_some(buffer, valid, &v, false);
 }

@@ -21,11 +21,12 @@ struct guest {
 	uint32_t zeroed;    /* CUPTI assumes zeroed buffers */
 	uint32_t is_lent;   /* to the program */
 	uint64_t back_at;   /* atomic: when it was taken back last; 0: never */
-	uint32_t um_pending; /* unified memory counters wait for the driver */
-	uint32_t recording;  /* atomic: GPU work is recorded */
-	uint64_t kinds;      /* atomic: bit per enabled kind */
-	uint64_t asked;      /* atomic: bit per kind that the session wants */
-	uint32_t captures;   /* how often recording began */
+	const struct sl_cuda_client *client; /* from which it was taken back */
+	uint32_t um_pending;                 /* unified memory counters wait for the driver */
+	uint32_t recording;                  /* atomic: GPU work is recorded */
+	uint64_t kinds;                      /* atomic: bit per enabled kind */
+	uint64_t asked;                      /* atomic: bit per kind that the session wants */
+	uint32_t captures;                   /* how often recording began */
 	uint32_t incomplete; /* atomic: buffers that CUPTI did not complete, since the last flush */
 	uint64_t refused;    /* bit per kind that CUPTI refused; reported once */
 	void *subscriber;
@@ -88,6 +89,7 @@ bool kinds_have_nodes(void); /* graphs are recorded by their nodes */
 void wanted_recording(bool on);
 void wanted_delivered(uint64_t until);
 void wanted_call(uint32_t correlation);
+uint32_t wanted_newest(void);           /* its id; 0: none */
 bool wanted_work(uint32_t correlation); /* false: the work was launched when nothing was recorded */
 
 /* buffers.c */

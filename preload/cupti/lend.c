@@ -5,6 +5,7 @@
  * No cuptiFinalize(), which is safe only at the end of a CUDA call.
  */
 #include "preload/cupti/guest.h"
+#include "preload/cupti/view.h"
 
 #include <errno.h>
 
@@ -44,6 +45,7 @@ bool lend(const struct sl_cuda_client *client)
 	kinds_disable();
 	/* What may stay enabled is the program's to disable. */
 	__atomic_store_n(&guest.kinds, 0, __ATOMIC_RELAXED);
+	lent_begin();
 	flush_all(true);
 	give_back(client);
 	if (guest.subscriber)
@@ -57,6 +59,8 @@ bool lend(const struct sl_cuda_client *client)
 
 bool take_back(const struct sl_cuda_client *client)
 {
+	uint64_t now = guest.host->now();
+	size_t dropped;
 	int kept = errno;
 	bool ok;
 
@@ -64,10 +68,14 @@ bool take_back(const struct sl_cuda_client *client)
 	    __atomic_load_n(&guest.broken, __ATOMIC_RELAXED))
 		return false;
 	guest.is_lent = 0;
-	__atomic_store_n(&guest.back_at, guest.host->now(), __ATOMIC_RELEASE);
+	guest.client = client;
+	lent_end(now);
+	__atomic_store_n(&guest.back_at, now, __ATOMIC_RELEASE);
 	/* Records of the program that CUPTI still has are in its clock. */
 	if (client->buffers_out)
 		guest.cupti.ActivityFlushAll(0);
+	/* CUPTI counts from one question to the next. */
+	guest.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped);
 	/* Its use was a session, this is one more. */
 	guest.captures += 2;
 	ok = set_up(client);

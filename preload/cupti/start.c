@@ -11,6 +11,7 @@
  */
 #include "preload/cupti/guest.h"
 #include "preload/cupti/known_bad.h"
+#include "preload/cupti/view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 /* Records to check of an unknown version. */
 #define CHECKED   256u
 #define WORKER_MS 200
+#define CLIENT_MS 50
 
 static uint32_t flushing; /* atomic: one at a time */
 static uint64_t flushed_until;
@@ -175,8 +177,10 @@ static bool begin(void)
 
 	if (!find_cupti(why, sizeof(why), use_library))
 		report_none(why);
-	else if (guest.host->client)
+	else if (guest.host->client) {
+		lent_begin();
 		record_lent(guest.host->client, 0, 0);
+	}
 	if (!is_on)
 		return false;
 	if (kinds_have_nodes())
@@ -232,6 +236,17 @@ static void wait_for_worker(void)
 	}
 }
 
+/* The program's, which CUPTI had when it was taken back, can be filled since. One that does not come has nothing in it. */
+static void wait_for_client(void)
+{
+	const struct timespec step = {0, 1000000};
+
+	for (int ms = 0; ms < CLIENT_MS && guest.client &&
+			 __atomic_load_n(&guest.client->buffers_out, __ATOMIC_ACQUIRE);
+	     ms++)
+		nanosleep(&step, NULL);
+}
+
 void flush_all(bool final)
 {
 	uint64_t begun = guest.host->now();
@@ -243,6 +258,7 @@ void flush_all(bool final)
 	if (final) {
 		buffers_wait();
 		wait_for_worker();
+		wait_for_client();
 	}
 	record_flushed(begun, final);
 }

@@ -53,6 +53,11 @@ void wanted_call(uint32_t correlation)
 		;
 }
 
+uint32_t wanted_newest(void)
+{
+	return __atomic_load_n(&newest, __ATOMIC_RELAXED);
+}
+
 bool wanted_work(uint32_t correlation)
 {
 	switch (__atomic_load_n(&state, __ATOMIC_RELAXED)) {

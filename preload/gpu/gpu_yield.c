@@ -173,6 +173,16 @@ static void set_kind(long kind, bool on)
 
 /* ---- its buffers: CUPTI hands over those of the last one who registered, no matter which one requested them ---- */
 
+/* Release: what was done with its records comes before. */
+static void count_back(void)
+{
+	uint32_t out = __atomic_load_n(&client.buffers_out, __ATOMIC_RELAXED);
+
+	while (out && !__atomic_compare_exchange_n(&client.buffers_out, &out, out - 1, 1,
+						   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
 static void request_buffer(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
 	requested(buffer, bytes, max_records);
@@ -207,7 +217,7 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
 		sl_gpu_take_buffer(context, stream, buffer, bytes, valid);
 		return;
 	}
-	__atomic_sub_fetch(&client.buffers_out, 1, __ATOMIC_RELAXED);
+	count_back();
 	completed(context, stream, buffer, bytes, valid);
 }
 
@@ -216,7 +226,7 @@ void sl_gpu_client_buffer(void *context, uint32_t stream, uint8_t *buffer, size_
 {
 	if (!completed)
 		return;
-	__atomic_sub_fetch(&client.buffers_out, 1, __ATOMIC_RELAXED);
+	count_back();
 	completed(context, stream, buffer, bytes, valid);
 }
 
@@ -330,6 +340,7 @@ static void note(enum how how, const long *arg)
 		memset(kinds, 0, sizeof(kinds));
 		client.is_subscribed = 0;
 		client.clock = NULL;
+		__atomic_store_n(&client.buffers_out, 0, __ATOMIC_RELAXED);
 		set_phase(DONE);
 		return;
 	case CLOCK:

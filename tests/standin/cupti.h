@@ -70,11 +70,10 @@ enum standin_lie {
 
 /* True: the simulated version has the bug. */
 bool standin_lies(enum standin_lie lie);
-/*
- * Times of a record from CLOCK_MONOTONIC to CUPTI's clock, which was @offset apart when the CPU took them; those that the
- * GPU took are converted when the record is handed over.
- */
-void standin_lie_times(int kind, int64_t offset, uint64_t *start, uint64_t *end);
+/* The GPU took the times of this kind: they are converted when the record is handed over, those of the CPU at once. */
+bool standin_is_by_gpu(int kind);
+/* Times of a record from CLOCK_MONOTONIC to CUPTI's clock of now. */
+void standin_lie_times(int kind, uint64_t *start, uint64_t *end);
 
 /*
  * cupti_hazard.c: a graph was instantiated; whether its launch is recorded; a call of the program begins or ends; a kind is
@@ -140,6 +139,9 @@ enum standin_fate {
 extern __thread enum standin_fate standin_fate; /* of this thread's last record */
 void standin_log_activity(const struct standin_activity *a, uint64_t at);
 void standin_log_call(int is_exit, const char *name);
+/* @times: when it was, start and end, and the same as a record has them that is handed over. */
+void standin_log_times(int kind, enum standin_fate fate, const uint64_t times[4]);
+void standin_log_dropped(int kind, enum standin_fate fate);
 bool standin_is_shim(const void *callback);
 
 /* cupti_work.c */

@@ -39,8 +39,9 @@ struct pending {
 	uint32_t at, bytes;
 	uint32_t start_at, end_at; /* in the record; 0: it has none */
 	uint64_t start, end;
-	int64_t offset; /* of the clock, where the CPU took the times */
+	uint64_t cpu_start, cpu_end; /* as the record has them, where the CPU took them */
 	int kind;
+	enum standin_fate fate;
 };
 
 struct buffer {
@@ -135,6 +136,25 @@ int64_t standin_clock_offset(bool of_client)
 	return offset;
 }
 
+static void fill_in_times(const struct pending *p, uint64_t now, uint8_t *record)
+{
+	uint64_t start = 0, end = 0;
+
+	if (!p->end_at)
+		return;
+	if (p->end <= now) {
+		start = standin_is_by_gpu(p->kind) ? p->start : p->cpu_start;
+		end = standin_is_by_gpu(p->kind) ? p->end : p->cpu_end;
+		if (standin_is_by_gpu(p->kind))
+			standin_lie_times(p->kind, &start, &end);
+	}
+	if (p->start_at)
+		memcpy(record + p->start_at, &start, 8);
+	memcpy(record + p->end_at, &end, 8);
+	standin_log_times(p->kind, p->fate,
+			  (uint64_t[]){p->start, p->end, p->start_at ? start : end, end});
+}
+
 /* Fills in times, brings the records out of order, and hands the buffer over. No lock is held. */
 static void deliver(struct buffer *b)
 {
@@ -144,17 +164,8 @@ static void deliver(struct buffer *b)
 	uint32_t seed = (uint32_t)b->cnt;
 
 	memcpy(copy, b->data, b->valid);
-	for (size_t i = 0; i < b->cnt; i++) {
-		const struct pending *p = &b->records[i];
-		uint64_t start = p->start, end = p->end;
-
-		if (p->end > now || !p->end_at)
-			continue;
-		standin_lie_times(p->kind, p->offset, &start, &end);
-		if (p->start_at)
-			memcpy(copy + p->at + p->start_at, &start, 8);
-		memcpy(copy + p->at + p->end_at, &end, 8);
-	}
+	for (size_t i = 0; i < b->cnt; i++)
+		fill_in_times(&b->records[i], now, copy + b->records[i].at);
 	/* Each place gets one of those that are left. */
 	for (size_t left = b->cnt; left; left--) {
 		size_t from = (seed = seed * 1103515245u + 12345u) % left;
@@ -409,9 +420,13 @@ static void put(struct buffer *b, const struct standin_emit *e, size_t bytes)
 	*p = (struct pending){.at = (uint32_t)b->valid,
 			      .bytes = (uint32_t)bytes,
 			      .kind = (int)kind,
-			      .offset = e->end_field ? standin_clock_offset(true) : 0,
+			      .fate = standin_fate,
 			      .start = e->start,
-			      .end = e->end};
+			      .end = e->end,
+			      .cpu_start = e->start,
+			      .cpu_end = e->end};
+	if (e->end_field && !standin_is_by_gpu(p->kind))
+		standin_lie_times(p->kind, &p->cpu_start, &p->cpu_end);
 	memcpy(to, &kind, sizeof(kind));
 	for (unsigned i = 0; i < e->cnt; i++) {
 		const struct shape_field *f = &fields[e->values[i].field];
@@ -445,9 +460,11 @@ __attribute__((visibility("default"))) void standin_cupti_emit(const struct stan
 	standin_fate = FATE_CLIENT;
 	if (standin_is_shim((void *)standin_requested))
 		standin_fate = b && b->valid + bytes <= b->size ? FATE_SHIM : FATE_DROPPED;
-	if (b && b->valid + bytes <= b->size)
+	if (b && b->valid + bytes <= b->size) {
 		put(b, e, bytes);
-	else
+	} else {
 		__atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
+		standin_log_dropped((int)e->kind, standin_fate);
+	}
 	pthread_mutex_unlock(&standin_lock);
 }

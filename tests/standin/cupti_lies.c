@@ -31,7 +31,7 @@ bool standin_lies(enum standin_lie lie)
 	return standin_version() >= lies[lie].from && standin_version() <= lies[lie].to;
 }
 
-static bool by_gpu(int kind)
+bool standin_is_by_gpu(int kind)
 {
 	return kind == CUPTI_KIND_CONCURRENT_KERNEL || kind == CUPTI_KIND_MEMCPY ||
 	       kind == CUPTI_KIND_MEMCPY2 || kind == CUPTI_KIND_MEMSET ||
@@ -57,19 +57,15 @@ static void lie_about_kernel(uint64_t *start, uint64_t *end)
 	}
 }
 
-void standin_lie_times(int kind, int64_t offset, uint64_t *start, uint64_t *end)
+void standin_lie_times(int kind, uint64_t *start, uint64_t *end)
 {
 	static unsigned works; /* atomic */
+	bool is_early =
+		standin_is_by_gpu(kind) && __atomic_add_fetch(&works, 1, __ATOMIC_RELAXED) <= 100;
+	int64_t offset = 0;
 
-	if (standin_ticks(start, end))
-		offset = 0;
-	else if (by_gpu(kind)) {
-		bool is_early = __atomic_add_fetch(&works, 1, __ATOMIC_RELAXED) <= 100;
-
+	if (!standin_ticks(start, end) && !(is_early && standin_lies(LIE_OTHER_CLOCK)))
 		offset = standin_clock_offset(!(is_early && standin_lies(LIE_LATE_CALLBACK)));
-		if (is_early && standin_lies(LIE_OTHER_CLOCK))
-			offset = 0;
-	}
 	*start += (uint64_t)offset;
 	*end += (uint64_t)offset;
 	if (kind == CUPTI_KIND_CONCURRENT_KERNEL)

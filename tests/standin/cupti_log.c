@@ -16,7 +16,11 @@ __thread enum standin_fate standin_fate;
 
 /* Read by tests/e2e/gpu/gpu_random.py. */
 struct entry {
-	uint32_t kind, fate; /* kind: enum standin_kind; 100, 101: cudaProfilerStart, Stop */
+	/*
+	 * kind: enum standin_kind; 100, 101: cudaProfilerStart, Stop; by CUPTI's kinds, a record that is handed over without
+	 * usable times: from 200 on; dropped: from 300 on. Times are the true ones.
+	 */
+	uint32_t kind, fate;
 	uint64_t at, start, end;
 	uint32_t correlation, reserved;
 };
@@ -67,6 +71,39 @@ void standin_log_call(int is_exit, const char *name)
 
 	if (begins || (!is_exit && !strcmp(name, "cudaProfilerStop")))
 		append(&(struct entry){.kind = begins ? 100 : 101, .at = standin_now()});
+}
+
+static bool is_near(uint64_t a, uint64_t b)
+{
+	return a - b + 1000000000 < 2000000000;
+}
+
+/* As its client can know it: on CLOCK_MONOTONIC or CUPTI's default clock. */
+static bool is_sound(const uint64_t times[4])
+{
+	uint64_t apart = standin_default_clock() - standin_now();
+
+	return times[3] >= times[2] &&
+	       (is_near(times[2], times[0]) || is_near(times[2], times[0] + apart)) &&
+	       (is_near(times[3], times[1]) || is_near(times[3], times[1] + apart));
+}
+
+void standin_log_times(int kind, enum standin_fate fate, const uint64_t times[4])
+{
+	if (!is_sound(times))
+		append(&(struct entry){.kind = 200 + (uint32_t)kind,
+				       .fate = fate,
+				       .at = standin_now(),
+				       .start = times[0],
+				       .end = times[1]});
+}
+
+void standin_log_dropped(int kind, enum standin_fate fate)
+{
+	uint64_t now = standin_now();
+
+	append(&(struct entry){
+		.kind = 300 + (uint32_t)kind, .fate = fate, .at = now, .start = now});
 }
 
 bool standin_is_shim(const void *callback)

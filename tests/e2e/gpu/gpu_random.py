@@ -21,6 +21,10 @@ import sys
 import tempfile
 
 KERNEL, MEMCPY, MEMSET, GRAPH, START, STOP = 1, 2, 3, 6, 100, 101
+# By CUPTI's kinds: handed over without usable times; dropped.
+UNSOUND, ALL_DROPPED = 200, 300
+CUPTI_KINDS = {KERNEL: 10, MEMCPY: 1, MEMSET: 2, GRAPH: 51}
+CUDA_EVENT = 36  # comes with another kind, and is not asked for
 OFF, SHIM, CLIENT, DROPPED = range(4)
 TABLES = {KERNEL: 'CUPTI_ACTIVITY_KIND_KERNEL', MEMCPY: 'CUPTI_ACTIVITY_KIND_MEMCPY', MEMSET: 'CUPTI_ACTIVITY_KIND_MEMSET',
           GRAPH: 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE'}
@@ -140,8 +144,8 @@ class Reports:
 
 
 def match(rows, truth):
-    """How many rows have nothing of their own in the truth, by their starts; both are sorted."""
-    left, strange = list(truth), 0
+    """How many rows have nothing of their own in the truth, by their starts, and how much of the truth has no row."""
+    left, strange = sorted(truth), 0
     for row in rows:
         at = bisect.bisect_left(left, row - TIMES_NS)
         if at < len(left) and left[at] <= row + TIMES_NS:
@@ -149,7 +153,7 @@ def match(rows, truth):
             left.pop(near)
         else:
             strange += 1
-    return strange
+    return strange, len(left)
 
 
 def in_ranges(entries, repeats):
@@ -161,6 +165,15 @@ def in_ranges(entries, repeats):
         elif is_open:
             found.append(entry)
     return found
+
+
+def reasons(entries, of, kinds):
+    """Records that were the shim's, and had no room, or no times: how many."""
+    return sum(e[0] - of in kinds and e[1] in (SHIM, DROPPED) for e in entries)
+
+
+def is_in(gaps, at, edge=0):
+    return any(begin - edge <= at <= end + edge for begin, end in gaps)
 
 
 def check_process(report, pid, entries, mood, seen):
@@ -177,24 +190,33 @@ def check_process(report, pid, entries, mood, seen):
     for kind in TABLES:
         rows = report.rows(kind, pid)
         # What the client got can be in a buffer of the shim's: then both have it.
-        truth = sorted(e[3] for e in entries if e[0] == kind and e[1] != OFF)
-        strange = match(rows, truth)
+        strange, _ = match(rows, [e[3] for e in entries if e[0] == kind and e[1] != OFF])
         if strange:
-            wrong.append(f'{strange} of {len(rows)} rows in {TABLES[kind]} are nothing of its {len(truth)}')
-        expected = [e for e in wanted if e[0] == kind and e[1] in (SHIM, DROPPED)]
-        missing += max(len(expected) - len(rows), 0)
+            wrong.append(f'{strange} of {len(rows)} rows in {TABLES[kind]} are not what it did')
+        _, without = match(rows, [e[3] for e in wanted if e[0] == kind and e[1] in (SHIM, DROPPED) and not is_in(gaps, e[2])])
+        known = [reasons(entries, of, [CUPTI_KINDS[kind]]) for of in (UNSOUND, ALL_DROPPED)]
+        if without > sum(known) and not has_tail and not at_least:
+            wrong.append(f'{without} of {TABLES[kind]} have no row, {known[0]} have no times, {known[1]} were dropped')
+        missing += without
         seen['rows'] += len(rows)
     for entry in wanted:
         if entry[0] in TABLES and entry[1] in (OFF, CLIENT):
-            if not any(begin - EDGE_NS <= entry[2] <= end + EDGE_NS for begin, end in gaps):
+            if not is_in(gaps, entry[2], EDGE_NS):
                 # The report names that, of a graph that was instantiated in such a time.
                 is_late = entry[0] == GRAPH and entry[1] == OFF and any(end <= entry[2] for _, end in gaps)
                 if not mood.ranges and not is_late:
                     wrong.append(f'kind {entry[0]} was not recorded ({entry[1]}), and no time is called missing')
                     break
             seen['in gaps'] += 1
-    if missing > dropped + untimed and not has_tail and not at_least:
-        wrong.append(f'{missing} are missing, {dropped} + {untimed} are counted: {lost}')
+    counted = (dropped, untimed)
+    kinds = set(range(100))
+    outside = [e for e in entries if not is_in(gaps, e[3])]
+    least, most = ((reasons(of, ALL_DROPPED, kinds), reasons(of, UNSOUND, kinds - {CUDA_EVENT})) for of in (outside, entries))
+    # Records of calls outside of ranges are dropped as well, and not counted.
+    if not (least[0] <= dropped <= most[0] and least[1] <= untimed <= most[1]) and not has_tail and not at_least and not mood.ranges:
+        wrong.append(f'{counted} are counted as dropped and without times, {least} to {most} were: {lost}')
+    if missing > sum(counted) and not has_tail and not at_least:
+        wrong.append(f'{missing} are missing, {counted} are counted: {lost}')
     seen['missing'] += missing
     seen['counted'] += dropped + untimed
     seen['tails'] += has_tail
