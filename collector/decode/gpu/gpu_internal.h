@@ -146,7 +146,8 @@ struct gpu_process {
 		uint32_t cnt, cap;
 		int64_t *call; /* starts of calls that CUPTI has not reported */
 		size_t call_cnt, call_cap;
-		int64_t reported_all_at, back_at;
+		int64_t reported_all_at, back_at; /* the latest each */
+		uint64_t flushed_tick;            /* of the latest flush */
 	} lent;
 	struct {
 		uint8_t gpu[GPU_DEVICES];      /* + 1, TARGET_INFO_GPU.id by device; 0 unknown */

@@ -153,10 +153,13 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 {
 	int64_t until = gpu_session_ns(as, f->until), before = p->reached.until;
 
-	/* An exec that fails comes after a last flush, too. */
-	p->has_reported_all = f->is_last && until >= p->lent.back_at;
-	if (f->is_last)
+	if (f->is_last && until > p->lent.reported_all_at)
 		p->lent.reported_all_at = until;
+	/* Of several threads, so in any order. An exec that fails comes after a last flush, too. */
+	if (tick >= p->lent.flushed_tick) {
+		p->lent.flushed_tick = tick;
+		p->has_reported_all = f->is_last && until >= p->lent.back_at;
+	}
 
 	if (f->dropped) {
 		db_lost(as->db, before == INT64_MIN ? p->time.first : before, until,
@@ -172,7 +175,8 @@ static void flushed(struct arenas *as, struct gpu_process *p, const struct sl_gp
 		p->reached.next_until = until;
 		p->reached.next_tick = tick;
 	} else {
-		p->reached.last_until = until;
+		if (until > p->reached.last_until)
+			p->reached.last_until = until;
 		p->reached.last_tick = tick;
 	}
 }

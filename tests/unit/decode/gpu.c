@@ -456,6 +456,34 @@ static void times_without_cupti_are_reported(void **state)
 }
 
 /*
+ * CUPTI was lent, by a thread whose records are read after those of the one that ends the process: nothing is missing, though
+ * calls follow.
+ */
+static void a_last_flush_may_be_read_first(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	gpu_on(&f.r, f.program);
+#define FLUSHED_AT(slot, at)                                                   \
+	gpu_put(&f.r, slot, t0 + (at), 0, SL_GPU_REC_FLUSHED, SL_SHAPE_GPU, 0, \
+		&(struct sl_gpu_flushed){.until = t0 + (at), .is_last = 1},    \
+		sizeof(struct sl_gpu_flushed) / 8)
+	FLUSHED_AT(f.program, 9000);
+	API(&f.r, f.program, cudaMalloc, 10000, 11000, 0, 0, 0x7000, 4096);
+	STATUS_AT(&f.r, f.cupti, 3000, (struct sl_gpu_status){.code = SL_GPU_STATUS_LOST_SLOT});
+	FLUSHED_AT(f.cupti, 4000);
+	STATUS_AT(&f.r, f.cupti, 5000, (struct sl_gpu_status){.code = SL_GPU_STATUS_BACK});
+	gpu_tick(&f);
+	gpu_settle(&f.s.arenas, f.a, true);
+	side_commit(&f.s);
+	assert_string_equal(
+		ask("SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%ended before%'"), "0");
+	gpu_end(&f);
+}
+
+/*
  * The collector is killed while calls and kernels wait, some of a commit written and some not; the next one has each of
  * them once. @moment: 0 before the positions are noted, 1 before the commit, 2 after it.
  */
@@ -693,6 +721,7 @@ int main(void)
 		TEST(losses_and_errors_are_reported),
 		TEST(notes_of_cupti_leave_it_on),
 		TEST(times_without_cupti_are_reported),
+		TEST(a_last_flush_may_be_read_first),
 		TEST(killed_before_the_positions),
 		TEST(killed_before_the_commit),
 		TEST(killed_after_the_commit),
