@@ -51,6 +51,7 @@ export function choose(e: Event | null): void {
 		return;
 	if (e.row)
 		m.current.value = e.row;
+	m.paneOpen.value = true;
 	if (m.pane.value !== "details" && m.pane.value !== "why")
 		m.pane.value = "details";
 	say(spoken(e));
@@ -79,6 +80,10 @@ const fetchEvent = async (source: number, lane: number, t: number, more: { dt?: 
 		throw e;
 	}
 };
+
+/* Without selecting it; a failure is silent. */
+export const peek = (source: number, lane: number, t: number, dt: number): Promise<Event | null> =>
+	fetchEvent(source, lane, t, { dt: Math.ceil(dt) }).catch(() => null);
 
 /* Between two events there is a gap, a thing like any other: it can be measured and has a reason. */
 async function gapAt(source: number, lane: number, t: number): Promise<Event> {

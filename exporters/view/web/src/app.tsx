@@ -46,8 +46,8 @@ function Bar() {
 			<span class="grow" />
 			{many && <button class="act" onClick={() => void alignOnSelection()} title="Move the other report so that its event of the same name begins at the same time">{aligned.value || "Align on selection"}</button>}
 			{m.live.value && <button class={`act${m.follow.value ? " on" : ""}`} aria-pressed={m.follow.value} onClick={() => { m.follow.value = !m.follow.value; }}>● live</button>}
-			<button class={`act${m.mode.value === "measure" ? " on" : ""}`} aria-pressed={m.mode.value === "measure"} title="Measure (M)" onClick={() => { m.mode.value = m.mode.value === "measure" ? "select" : "measure"; m.measure.value = null; }}>Measure</button>
-			<button class="act" title="All commands (Ctrl+K)" onClick={() => { m.dialog.value = "commands"; }}>Commands</button>
+			<button class={`act wide${m.mode.value === "measure" ? " on" : ""}`} aria-pressed={m.mode.value === "measure"} title="Measure (M)" onClick={() => { m.mode.value = m.mode.value === "measure" ? "select" : "measure"; m.measure.value = null; }}>Measure</button>
+			<button class="act wide" title="All commands (Ctrl+K)" onClick={() => { m.dialog.value = "commands"; }}>Commands</button>
 			<button class="act" title="Keys (?)" aria-label="Help" onClick={() => { m.dialog.value = "help"; }}>?</button>
 			<Search />
 		</header>
@@ -73,8 +73,10 @@ function Tip() {
 	return (
 		<div class="tip" style={style}>
 			<b>{name?.text || (hit.exact ? "(no name)" : "several names")}</b>
-			{hit.exact ? <span>{hit.flags & 128 ? "instant" : hit.flags & 2 ? "did not end" : (hit.clipped ? "at least " : "") + dur(Math.max(1, Math.round(hit.t1 - hit.t0)))} at {point(hit.t0, view.scale)}</span>
+			{h.event ? <span>{h.event.json?.instant ? "instant" : h.event.open ? "did not end" : dur(h.event.end - h.event.start)} at {point(h.event.start, Math.min(view.scale, 1e3))}</span>
+				: hit.exact ? <span>{hit.flags & 128 ? "instant" : hit.flags & 2 ? "did not end" : (hit.clipped ? "at least " : "") + dur(Math.max(1, Math.round(hit.t1 - hit.t0)))} at {point(hit.t0, view.scale)}</span>
 				: <span>{count(hit.count)} events in {dur(hit.t1 - hit.t0)}, {percent(hit.occupied, 1)} covered{hit.flags & 16 ? ", no name has half of it" : ""}</span>}
+			{h.event?.json?.args.slice(0, 4).map(([k, v]) => <span class="quiet">{k}: {v}</span>)}
 			<span class="quiet">{hit.row.name}</span>
 		</div>
 	);
@@ -117,7 +119,12 @@ function Stage() {
 		listenRows(body.current!, overlay.current!);
 		listenAxis(axis.current!);
 		listenMap(map.current!);
-		const watch = new ResizeObserver(() => { fitGutter(); measureStage(); scrolled.value = { top: scroll.current!.scrollTop, height: scroll.current!.clientHeight }; });
+		const watch = new ResizeObserver(() => {
+			fitGutter();
+			measureStage();
+			if (scroll.current)
+				scrolled.value = { top: scroll.current.scrollTop, height: scroll.current.clientHeight };
+		});
 
 		watch.observe(scroll.current!);
 		return () => watch.disconnect();

@@ -47,8 +47,9 @@ export function drawAxis(canvas: HTMLCanvasElement, grid: Grid, dpr: number): vo
 function axisText(t: number, step: number): string {
 	if (Math.round(t) === 0)
 		return "0";
-	const size = Math.max(Math.abs(limits.t1), Math.abs(limits.t0));
-	const [unit, name] = size >= 2e9 || step >= 1e8 ? [1e9, "s"] : size >= 2e6 ? [1e6, "ms"] : size >= 2e3 ? [1e3, "µs"] : [1, "ns"];
+	const { t0, t1 } = shown();
+	const size = Math.max(Math.abs(t1), Math.abs(t0));
+	const [unit, name] = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : size >= 1e3 ? [1e3, "µs"] : [1, "ns"];
 	const decimals = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
 
 	return (t / unit).toFixed(decimals).replace("-", "−") + " " + name;

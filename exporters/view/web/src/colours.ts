@@ -65,7 +65,7 @@ const wanted = (i: number): number => {
 	if (hover && names[i].text === hover)
 		return mix(theme.dark.value ? 0xffffffff : 0xff000000, base[i], 0.28);
 	if (hit && !names[i].text.toLowerCase().includes(hit))
-		return mix(base[i], page, 0.22);
+		return mix(base[i], page, 0.36);
 	return base[i];
 };
 

@@ -5,7 +5,7 @@ import * as m from "./model";
 import { amount } from "./format";
 import type { Placed, Row, Source } from "./model";
 import * as tiles from "./tiles";
-import { addTile, beginLine, endLine, pending, EXACT, SEVERAL, type Line } from "./raster";
+import { addTile, beginLine, endLine, pending, EXACT, type Line } from "./raster";
 import { view, shown, xOf } from "./view";
 
 export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
@@ -170,59 +170,60 @@ function fitted(c: CanvasRenderingContext2D, text: string, room: number): string
 	}
 	if (width <= room)
 		return text;
-	const fits = Math.floor(text.length * (room - 8) / width);
+	const fits = Math.floor(text.length * (room - 12) / width);
 
 	return fits < 2 ? "" : text.slice(0, fits) + "…";
 }
 
-interface Box { x0: number; x1: number; slot: number; goesOn: boolean; error: boolean; open: boolean; several: boolean }
+interface Box { x0: number; x1: number; slot: number; flags: number; count: number; occupied: number }
 
-function labelStrip(c: CanvasRenderingContext2D, strip: Strip, dpr: number): void {
+const BEGAN_BEFORE = 32, GOES_ON = 64;
+
+/* Rectangles of a lane that are in sight, in CSS pixels: the parts of an event that lies in several tiles are one. */
+function boxes(strip: Strip, dpr: number, f: (box: Box) => void): void {
 	const [lane, category] = strip.lanes[0];
 	const source = m.sources.value[strip.row.source];
 	const { t0, t1 } = shown();
 	let box: Box | null = null;
 
-	const done = (): void => {
-		if (!box || box.x1 - box.x0 < LABEL)
-			return;
-		const name = tiles.names[box.slot];
-		const from = Math.max(box.x0, 0), to = Math.min(box.x1, view.width);
-
-		if (box.error) {
-			c.fillStyle = theme.paint().arrow;
-			c.fillRect(from, strip.y + strip.height - 2, to - from, 2);
-		}
-		if (strip.height < 10 || !name || !name.text || to - from < LABEL)
-			return;
-		const text = fitted(c, name.text, to - from - 8);
-
-		if (!text)
-			return;
-		counted.labels++;
-		c.fillStyle = colours.inkOf(box.slot);
-		c.fillText(text, from + 4, strip.y + strip.height / 2 + 0.5);
-	};
 	visit(tiles.laneTiles(strip.row.source, lane, category), source, reach(source, level(dpr), t0, t1), dpr, false, (tile, from, unit, lo, hi) => {
 		for (let i = 0; tile && i < tile.n; i++) {
 			const flags = tile.flags[i];
-
-			if (!(flags & EXACT))
-				continue;
 			const l = Math.max(from + tile.x[i] * unit, lo) / dpr, r = Math.min(from + (tile.x[i] + tile.w[i]) * unit, hi) / dpr;
 
-			if (r <= l || r < 0 || l > view.width)
+			if (r < l || r < 0 || l > view.width)
 				continue;
-			if (box && (flags & 32) && box.goesOn && box.slot === tile.name[i] && l - box.x1 < 1.5) {
+			if (box && flags & EXACT && flags & BEGAN_BEFORE && box.flags & GOES_ON && box.slot === tile.name[i] && l - box.x1 < 1.5) {
 				box.x1 = r;
-				box.goesOn = (flags & 64) !== 0;
+				box.flags = (box.flags & ~GOES_ON) | (flags & GOES_ON);
 				continue;
 			}
-			done();
-			box = { x0: l, x1: r, slot: tile.name[i], goesOn: (flags & 64) !== 0, error: (flags & 8) !== 0, open: (flags & 2) !== 0, several: (flags & SEVERAL) !== 0 };
+			if (box)
+				f(box);
+			box = { x0: l, x1: r, slot: tile.name[i], flags, count: tiles.countOf(tile, i), occupied: tile.occ[i] / 255 };
 		}
 	});
-	done();
+	if (box)
+		f(box);
+}
+
+function label(c: CanvasRenderingContext2D, strip: Strip, box: Box): void {
+	const name = tiles.names[box.slot];
+	const from = Math.max(box.x0, 0), to = Math.min(box.x1, view.width);
+
+	if (!(box.flags & EXACT) || to - from < LABEL)
+		return;
+	if (box.flags & 8) {
+		c.fillStyle = theme.paint().arrow;
+		c.fillRect(from, strip.y + strip.height - 2, to - from, 2);
+	}
+	const text = strip.height < 10 || !name ? "" : fitted(c, name.text, to - from - 8);
+
+	if (!text)
+		return;
+	counted.labels++;
+	c.fillStyle = colours.inkOf(box.slot);
+	c.fillText(text, from + 4, strip.y + strip.height / 2 + 0.5);
 }
 
 /* ---- counters ---- */
@@ -264,6 +265,10 @@ function drawCounter(c: CanvasRenderingContext2D, p: Placed, y: number, dpr: num
 	c.fillStyle = paint.counterEdge;
 	for (const [x, high, low] of edge)
 		c.fillRect(x, yOf(high) - 0.5, wide + 0.2, Math.max(1, yOf(low) - yOf(high) + 1));
+	c.lineWidth = 3;
+	c.lineJoin = "round";
+	c.strokeStyle = theme.css(paint.page);
+	c.strokeText(amount(row.most, row.unit), 4, y + 9);
 	c.fillStyle = paint.quiet;
 	c.fillText(amount(row.most, row.unit), 4, y + 9);
 }
@@ -376,7 +381,7 @@ export function drawRows(canvas: HTMLCanvasElement, all: Placed[], top: number, 
 			drawCounter(c, p, p.y - top, dpr);
 	for (const s of strips)
 		if (s.exact)
-			labelStrip(c, s, dpr);
+			boxes(s, dpr, (box) => label(c, s, box));
 	unread(c, rows, top);
 	losses(c, height);
 }
@@ -416,33 +421,23 @@ export interface Hit {
 export function hit(p: Placed, yIn: number, x: number, dpr: number): Hit | null {
 	const { row } = p;
 	const strip = stripsOf(p, 0).find((s) => s.exact && yIn >= s.y - 1 && yIn <= s.y + s.height + 1);
-	const source = m.sources.value[row.source];
 	const t = view.start + x * view.scale;
 
 	if (!strip)
 		return null;
-	const [lane, category] = strip.lanes[0];
-	const found: Hit = { row, lane, t, y: strip.y, height: strip.height, slot: -1, count: 0, occupied: 0, exact: false, t0: t, t1: t, clipped: false, flags: 0 };
-	const reachOf = reach(source, level(dpr), t, t);
-	let nearest = 3 * dpr;
+	const found: Hit = { row, lane: strip.lanes[0][0], t, y: strip.y, height: strip.height, slot: -1, count: 0, occupied: 0, exact: false, t0: t, t1: t, clipped: false, flags: 0 };
+	let nearest = 3;
 
-	visit(tiles.laneTiles(row.source, lane, category), source, reachOf, dpr, false, (tile, from, unit) => {
-		for (let i = 0; tile && i < tile.n; i++) {
-			const l = from + tile.x[i] * unit, r = from + (tile.x[i] + tile.w[i]) * unit;
-			const away = x * dpr < l ? l - x * dpr : x * dpr > r ? x * dpr - r : 0;
+	boxes(strip, dpr, (box) => {
+		const away = x < box.x0 ? box.x0 - x : x > box.x1 ? x - box.x1 : 0;
 
-			if (away >= nearest)
-				continue;
-			nearest = away || 0.001;
-			found.slot = tile.name[i];
-			found.count = tiles.countOf(tile, i);
-			found.occupied = tile.occ[i] / 255;
-			found.flags = tile.flags[i];
-			found.exact = (tile.flags[i] & EXACT) !== 0;
-			found.clipped = (tile.flags[i] & 96) !== 0;
-			found.t0 = view.start + l / dpr * view.scale;
-			found.t1 = view.start + r / dpr * view.scale;
-		}
+		if (away >= nearest)
+			return;
+		nearest = away || 0.001;
+		Object.assign(found, {
+			slot: box.slot, count: box.count, occupied: box.occupied, flags: box.flags, exact: (box.flags & EXACT) !== 0,
+			clipped: (box.flags & (BEGAN_BEFORE | GOES_ON)) !== 0, t0: view.start + box.x0 * view.scale, t1: view.start + box.x1 * view.scale,
+		});
 	});
 	return found;
 }

@@ -1,7 +1,7 @@
 /* mouse.ts - wheel, drag, click and hover over the rows, the axis and the map. */
 import * as m from "./model";
-import type { Row } from "./model";
-import { choose, pick, setRange } from "./actions";
+import type { Event, Row } from "./model";
+import { choose, peek, pick, setRange } from "./actions";
 import { highlight } from "./colours";
 import { names } from "./tiles";
 import type { Hit } from "./draw";
@@ -11,7 +11,7 @@ import { hitAt, invalidate, spot, stage } from "./stage";
 import { pan, show, shown, tOf, view, xOf, zoom, showWithin } from "./view";
 import { signal } from "@preact/signals";
 
-export const hovered = signal<{ hit: Hit; x: number; y: number } | null>(null);
+export const hovered = signal<{ hit: Hit; x: number; y: number; event: Event | null } | null>(null);
 
 const SNAP = 6, MOVED = 4;
 
@@ -143,11 +143,33 @@ async function click(x: number, y: number): Promise<void> {
 	await pick(h.row.source, h.lane, h.slot >= 0 && h.exact ? Math.max(h.t0, Math.min(h.t, h.t1)) : h.t, 3 * view.scale, true);
 }
 
+/* The true times of what is under the pointer, once it rests there. */
+let resting = 0;
+
+function askExact(h: Hit): void {
+	clearTimeout(resting);
+	if (!h.exact || h.row.counter)
+		return;
+	resting = setTimeout(() => {
+		void peek(h.row.source, h.lane, Math.max(h.t0, Math.min(h.t, h.t1)), 3 * view.scale).then((e) => {
+			const now = hovered.value;
+
+			if (e && now && now.hit.lane === h.lane && now.hit.slot === h.slot && Math.abs(now.hit.t0 - h.t0) < view.scale)
+				hovered.value = { ...now, event: e };
+		});
+	}, 90) as unknown as number;
+}
+
 function hover(x: number, y: number): void {
 	const h = pointer.inside ? hitAt(x, y) : null;
 	const name = h && h.slot >= 0 ? names[h.slot].text : "";
 
-	hovered.value = h && (h.slot >= 0 || h.row.counter) ? { hit: h, x, y } : null;
+	const before = hovered.value;
+	const same = h && before && before.hit.lane === h.lane && before.hit.slot === h.slot && before.hit.row === h.row && Math.abs(before.hit.t0 - h.t0) < view.scale;
+
+	hovered.value = h && (h.slot >= 0 || h.row.counter) ? { hit: h, x, y, event: same ? before.event : null } : null;
+	if (h && !same)
+		askExact(h);
 	if (highlight(name))
 		invalidate();
 }

@@ -35,12 +35,12 @@ export interface Line {
 	out: Uint32Array; /* the pixels of the whole picture; this line begins at @at */
 	at: number;
 	width: number;
-	page: number;     /* colour of the ground */
+	page: number;     /* colour of the ground: where nothing is, the line lets it through */
 }
 
 export function beginLine(line: Line): void {
 	room(line.width);
-	line.out.fill(line.page, line.at, line.at + line.width);
+	line.out.fill(0, line.at, line.at + line.width);
 	covered.fill(0, 0, line.width);
 	heaviest.fill(0, 0, line.width);
 }

@@ -79,7 +79,7 @@ const FAMILIES: Record<string, Family> = {
 	library: { hue: 180, band: 40, chroma: 0.09, shift: 0 },
 	osrt: { hue: 265, band: 70, chroma: 0.085, shift: 0 },
 	syscall: { hue: 330, band: 40, chroma: 0.075, shift: 0 },
-	sample: { hue: 75, band: 30, chroma: 0.08, shift: 0.02 },
+	sample: { hue: 38, band: 50, chroma: 0.1, shift: 0.02 },
 	python: { hue: 95, band: 40, chroma: 0.1, shift: 0 },
 	file: { hue: 230, band: 40, chroma: 0.08, shift: 0 },
 	overhead: { hue: 25, band: 12, chroma: 0.14, shift: -0.04 },

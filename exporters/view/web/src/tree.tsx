@@ -39,7 +39,7 @@ function Item({ placed, top, pinned }: { placed: Placed; top: number; pinned: bo
 			onClick={() => { m.current.value = row; }} onDblClick={() => toggle(row)}>
 			{group ? <button class="twist" tabIndex={-1} aria-label={row.open ? "Close" : "Open"} onClick={(e) => { e.stopPropagation(); toggle(row); m.current.value = row; }}>{row.open ? "▾" : "▸"}</button>
 				: <span class="twist" />}
-			<span class="name">{row.name}</span>
+			<span class="name">{pinned && row.parent && <span class="about">{row.parent.name} › </span>}{row.name}</span>
 			{row.about && <span class="about">{row.about}</span>}
 			<span class="tools">
 				<button tabIndex={-1} aria-label={row.pinned ? "Unpin" : "Pin"} title={row.pinned ? "Unpin (P)" : "Pin (P)"} class={row.pinned ? "on" : ""} onClick={(e) => { e.stopPropagation(); pin(row); }}>⚲</button>

@@ -1,7 +1,7 @@
 /* details.tsx - all there is about the selected event, or about a gap. */
 import { signal, useSignalEffect } from "@preact/signals";
 import * as m from "../model";
-import type { Event, Flow } from "../model";
+import type { Event, Flow, Row } from "../model";
 import { complain, goToEnd } from "../actions";
 import { KIND } from "../load";
 import { get, Refused, type WhyJson } from "../net";
@@ -12,13 +12,31 @@ import { showWithin } from "../view";
 
 const why = signal<{ for: Event; answer: WhyJson | null; failed: string } | null>(null);
 
+/* Of a row: the thread it belongs to; of a GPU's: the first thread of the process that uses it. */
+function threadOf(e: Event): Row | undefined {
+	for (let up = e.row ?? null; up; up = up.parent)
+		if (up.kind === "thread")
+			return up;
+	const pid = e.row?.parent?.about.replace("pid ", "");
+	let first: Row | undefined;
+
+	m.everyRow((r) => {
+		if (r.source === e.source && r.kind === "thread" && r.parent?.about === `pid ${pid}` && (!first || r.about === `tid ${pid}`))
+			first = r;
+	});
+	return first;
+}
+
 const waits = (e: Event): boolean => !e.json || e.row?.kind === "thread" || e.row?.kind === "sync" || e.row?.kind === "gil";
 
 export async function askWhy(e: Event): Promise<void> {
 	why.value = { for: e, answer: null, failed: "" };
 	try {
-		const middle = Math.round((e.start + e.end) / 2 - m.sources.value[e.source].offset);
-		const answer = await get<WhyJson>("why", { r: e.source, lane: e.lane, t: middle });
+		const offset = m.sources.value[e.source].offset;
+		const thread = threadOf(e);
+		const answer = await get<WhyJson>("why", e.row?.kind === "thread" || !thread
+			? { r: e.source, lane: e.lane, t: Math.round((e.start + e.end) / 2 - offset) }
+			: { r: e.source, row: thread.id, from: Math.floor(e.start - offset), to: Math.ceil(e.end - offset) });
 
 		why.value = { for: e, answer, failed: "" };
 	} catch (error) {
@@ -41,7 +59,7 @@ function Why({ event }: { event: Event }) {
 		return <p class="quiet">Reading…</p>;
 	return (
 		<div class="why">
-			<h3>Why this took {dur(event.end - event.start)}</h3>
+			<h3>{event.json ? `Why this took ${dur(event.end - event.start)}` : `What ${w.answer.thread || "the thread"} did in this gap`}</h3>
 			<p>{w.answer.text}</p>
 			<ul>{w.answer.parts.map((p) => (
 				<li><span class="bar"><span style={{ width: `${Math.max(1, 100 * p.share)}%` }} /></span><b>{dur(p.ns)}</b> <span class="quiet">{percent(p.share, 1)}</span> {p.text}
@@ -101,7 +119,7 @@ function Head({ event }: { event: Event }) {
 		<div class="facts">
 			<h2>{event.json ? event.name || "(no name)" : "Gap"}</h2>
 			<dl>
-				<div><dt>{event.open ? "Until the end" : "Duration"}</dt><dd>{event.json?.instant ? "instant" : dur(event.end - event.start)}</dd></div>
+				<div><dt>{event.open ? "Until the end" : "Duration"}</dt><dd>{event.json?.instant ? "instant" : <>{dur(event.end - event.start)} <span class="quiet exact">{exact(event.end - event.start)}</span></>}</dd></div>
 				<div><dt>Start</dt><dd>{point(event.start, 1e-9)}</dd></div>
 				{!event.json?.instant && <div><dt>End</dt><dd>{event.open ? "did not end" : point(event.end, 1e-9)}</dd></div>}
 				<div><dt>Row</dt><dd>{event.row?.name ?? "–"}{KIND[event.row?.kind ?? ""] !== event.row?.name && <span class="quiet"> {KIND[event.row?.kind ?? ""]}</span>}</dd></div>
@@ -113,7 +131,6 @@ function Head({ event }: { event: Event }) {
 				<button class="act" onClick={() => showWithin(event.start, event.end)}>Zoom to it</button>
 				<button class="act" onClick={() => { m.range.value = { t0: event.start, t1: event.end }; m.rangeRows.value = null; m.pane.value = "tables"; }}>Tables of this span</button>
 			</p>
-			<p class="quiet exact">{exact(event.end - event.start)}</p>
 		</div>
 	);
 }
@@ -136,6 +153,8 @@ export function Details() {
 		<div class="details">
 			<div>
 				<Head event={event} />
+			</div>
+			<div class="beside">
 				{waits(event) && <Why event={event} />}
 				{m.flows.value.length > 0 && <div class="arrows"><h3>Arrows</h3><ul>{m.flows.value.map((f) => <Arrow flow={f} event={event} />)}</ul></div>}
 			</div>

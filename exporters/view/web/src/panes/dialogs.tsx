@@ -1,6 +1,6 @@
 /* dialogs.tsx - help, the list of commands, go to a time, a note for a bookmark. */
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import * as m from "../model";
 import { bookmark } from "../actions";
@@ -14,7 +14,10 @@ const close = (): void => { m.dialog.value = ""; };
 function Dialog({ title, children, wide }: { title: string; children: ComponentChildren; wide?: boolean }) {
 	const el = useRef<HTMLDialogElement>(null);
 
-	useEffect(() => { el.current?.showModal(); }, []);
+	useLayoutEffect(() => {
+		el.current?.showModal();
+		el.current?.querySelector<HTMLElement>("[data-first]")?.focus();
+	}, []);
 	return (
 		<dialog ref={el} class={wide ? "wide" : ""} aria-label={title} onClose={close} onClick={(e) => { if (e.target === el.current) close(); }}>
 			<header><h2>{title}</h2><button class="act" aria-label="Close" onClick={close}>✕</button></header>
@@ -67,7 +70,7 @@ function Commands() {
 
 	return (
 		<Dialog title="Commands">
-			<input autofocus role="combobox" aria-expanded="true" aria-controls="commands" aria-activedescendant={`command-${chosen.value}`} aria-label="Command" placeholder="Type a command"
+			<input data-first role="combobox" aria-expanded="true" aria-controls="commands" aria-activedescendant={`command-${chosen.value}`} aria-label="Command" placeholder="Type a command"
 				value={typed.value} onInput={(e) => { typed.value = e.currentTarget.value; chosen.value = 0; }} onKeyDown={key} />
 			<ul id="commands" role="listbox" class="commands">{list.map((c, i) => (
 				<li id={`command-${i}`} role="option" aria-selected={i === chosen.value} onClick={() => run(c)}><span>{c.label}</span><span><Keys of={c} /></span></li>
@@ -93,7 +96,7 @@ function GoTo() {
 	return (
 		<Dialog title="Go to a time">
 			<form onSubmit={(e) => { e.preventDefault(); go((e.currentTarget.elements[0] as HTMLInputElement).value); }}>
-				<input autofocus aria-label="Time after the start" placeholder="1.25 s, 300 ms, 1500 ns" /> <button class="act">Go</button>
+				<input data-first aria-label="Time after the start" placeholder="1.25 s, 300 ms, 1500 ns" /> <button class="act">Go</button>
 				{wrong.value && <p class="error" role="alert">{wrong.value}</p>}
 			</form>
 		</Dialog>
@@ -104,7 +107,7 @@ function Note() {
 	return (
 		<Dialog title="Bookmark">
 			<form onSubmit={(e) => { e.preventDefault(); close(); bookmark((e.currentTarget.elements[0] as HTMLInputElement).value.slice(0, 200)); }}>
-				<input autofocus aria-label="Note" placeholder="a note, if you like" maxLength={200} /> <button class="act">Set</button>
+				<input data-first aria-label="Note" placeholder="a note, if you like" maxLength={200} /> <button class="act">Set</button>
 			</form>
 			{m.marks.value.length > 0 && <ul class="marks">{m.marks.value.map((k) => (
 				<li><button class="link" onClick={() => { const { t0, t1 } = shown(); close(); show(k.t - (t1 - t0) / 2, k.t + (t1 - t0) / 2); }}>{point(k.t, 1e3)}</button> {k.text}
