@@ -13,7 +13,7 @@ import { attach, measureStage, stage } from "./stage";
 import { Names, PinnedNames, rowId, scrolled } from "./tree";
 import { soon } from "./url";
 import { limits, shown, view } from "./view";
-import { tilesOf } from "./draw";
+import { tilesOf } from "./sheet";
 import { Details } from "./panes/details";
 import { Tables } from "./panes/tables";
 import { Flame } from "./panes/flame";
@@ -240,8 +240,11 @@ function Messages() {
 function Nothing() {
 	const s = m.sources.value[0];
 
-	if (m.roots.value.length || !s || s.state === "building")
+	if (m.roots.value.length || !s)
 		return null;
+	if (s.state === "building")
+		return <div class="nothing"><h2>Indexing the report</h2><p>The first picture comes with the first part of it. It is kept beside the report: the next time it opens at once.</p>
+			<progress max={1} value={s.indexed} aria-label="Indexed" /></div>;
 	return <div class="nothing"><h2>Nothing to show</h2><p>{s.message || "The report has no events: the program may have ended before anything was recorded, or the capture range never began."}</p></div>;
 }
 

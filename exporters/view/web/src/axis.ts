@@ -80,6 +80,27 @@ function busiest(): { source: number; lane: number; category: string }[] {
 
 let chosen: ReturnType<typeof busiest> = [];
 let chosenFor = -1;
+let stripKey = "";
+
+/* One line for each of the chosen rows; made again when there is more to see in them. */
+function makeStrip(width: number, dpr: number): HTMLCanvasElement {
+	const table = colours.table();
+	const key = `${width} ${m.layoutTick.value} ${tiles.arrivals()} ${colours.version()} ${limits.t0} ${limits.t1} ${m.sources.value.map((s) => `${s.generation} ${s.offset}`)}`;
+
+	if (strip && key === stripKey)
+		return strip;
+	const picture = new ImageData(width, chosen.length);
+	const pixels = new Uint32Array(picture.data.buffer);
+	const page = theme.pack(theme.paint().page);
+
+	stripKey = key;
+	chosen.forEach((line, i) => mapLine({ out: pixels, at: i * width, width, page }, line, dpr, table));
+	strip ??= document.createElement("canvas");
+	strip.width = width;
+	strip.height = chosen.length;
+	strip.getContext("2d")!.putImageData(picture, 0, 0);
+	return strip;
+}
 
 export function drawMinimap(canvas: HTMLCanvasElement, dpr: number): void {
 	const height = 34;
@@ -94,18 +115,12 @@ export function drawMinimap(canvas: HTMLCanvasElement, dpr: number): void {
 	c.fillStyle = paint.faint;
 	c.fillRect(0, 0, view.width, height);
 	if (chosen.length) {
-		const picture = new ImageData(width, chosen.length);
-		const pixels = new Uint32Array(picture.data.buffer);
+		const lines = makeStrip(width, dpr);
 
-		chosen.forEach((line, i) => mapLine({ out: pixels, at: i * width, width, page: theme.pack(paint.page) }, line, dpr));
-		strip ??= document.createElement("canvas");
-		strip.width = width;
-		strip.height = chosen.length;
-		strip.getContext("2d")!.putImageData(picture, 0, 0);
 		c.imageSmoothingEnabled = false;
 		const step = (height - 6) / chosen.length;
 
-		chosen.forEach((_, i) => c.drawImage(strip!, 0, i, width, 1, 0, 3 + i * step, view.width, Math.max(1, step - 1)));
+		chosen.forEach((_, i) => c.drawImage(lines, 0, i, width, 1, 0, 3 + i * step, view.width, Math.max(1, step - 1)));
 	}
 	extras(c, height);
 	const at = shown();
@@ -139,13 +154,12 @@ function extras(c: CanvasRenderingContext2D, height: number): void {
 		c.fillRect(mapX(mark.t) - 1, 0, 2, height);
 }
 
-function mapLine(line: Line, what: { source: number; lane: number; category: string }, dpr: number): void {
+function mapLine(line: Line, what: { source: number; lane: number; category: string }, dpr: number, table: Uint32Array): void {
 	const source = m.sources.value[what.source];
 	const scale = (limits.t1 - limits.t0) / view.width / dpr;
 	const k = Math.max(0, Math.min(54, Math.floor(Math.log2(scale))));
 	const span = tiles.PX * 2 ** k;
 	const of = tiles.laneTiles(what.source, what.lane, what.category);
-	const table = colours.table();
 
 	beginLine(line);
 	for (let i = Math.floor(source.start / span); i <= Math.floor((source.end - 1) / span); i++) {

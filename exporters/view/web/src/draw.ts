@@ -3,157 +3,16 @@ import * as colours from "./colours";
 import * as theme from "./theme";
 import * as m from "./model";
 import { amount } from "./format";
-import type { Placed, Row, Source } from "./model";
+import type { Placed, Row } from "./model";
 import * as tiles from "./tiles";
-import { addTile, beginLine, endLine, pending, EXACT, type Line } from "./raster";
+import { EXACT, GOES_ON } from "./raster";
+import { BEGAN_BEFORE, boxes, counted, level, reach, stripsOf, tilesOf, visit, type Label, type Sheet, type Strip } from "./sheet";
 import { view, shown, xOf } from "./view";
 
 export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
 const LABEL = 24;
 
 export interface Grid { step: number; first: number }
-
-/* ---- which tiles ---- */
-
-/* Pixels of tiles are at most as wide as those of the screen. */
-export const level = (dpr: number, coarser = 0): number => Math.max(0, Math.min(54, Math.floor(Math.log2(view.scale / dpr)) + coarser));
-const tileSpan = (k: number): number => tiles.PX * 2 ** k;
-
-interface Reach { k: number; from: number; to: number }
-
-function reach(source: Source, k: number, t0: number, t1: number): Reach {
-	const span = tileSpan(k);
-	const first = Math.max(t0 - source.offset, source.start), last = Math.min(t1 - source.offset, source.end);
-
-	return { k, from: Math.floor(first / span), to: Math.floor(last / span) };
-}
-
-export const categoryOfRow = (row: Row): string => row.kind === "thread" ? "state" : row.kind;
-export const tilesOf = (row: Row, lane: number): tiles.LaneTiles => tiles.laneTiles(row.source, lane, categoryOfRow(row), row.counter);
-
-/* ---- one lane ---- */
-
-/* Each tile that is in sight, with where its first unit lies and how wide a unit is, in pixels of the canvas. */
-type Visit = (tile: tiles.Tile | undefined, from: number, unit: number, lo: number, hi: number) => void;
-
-export function visit(of: tiles.LaneTiles, source: Source, r: Reach, dpr: number, ask: boolean, f: Visit): void {
-	const toPx = dpr / view.scale;
-	const span = tileSpan(r.k);
-
-	for (let index = r.from; index <= r.to; index++) {
-		const t = index * span + source.offset;
-		const lo = (t - view.start) * toPx, hi = lo + span * toPx;
-		const tile = tiles.tileAt(of, r.k, index, ask);
-
-		if (tile) {
-			f(tile, lo, span * toPx / tiles.UNITS, lo, hi);
-			continue;
-		}
-		if (standIns(of, source, r.k, index, dpr, f, lo, hi))
-			continue;
-		f(undefined, lo, 0, lo, hi);
-	}
-}
-
-function standIns(of: tiles.LaneTiles, source: Source, k: number, index: number, dpr: number, f: Visit, lo: number, hi: number): boolean {
-	const toPx = dpr / view.scale;
-	const up = tiles.coarser(of, k, index);
-
-	if (up) {
-		const span = tileSpan(up.k);
-
-		f(up.tile, (up.index * span + source.offset - view.start) * toPx, span * toPx / tiles.UNITS, lo, hi);
-		return true;
-	}
-	for (let down = 1; down <= 3 && k - down >= 0; down++) {
-		const parts = 2 ** down, span = tileSpan(k - down);
-		let any = false;
-
-		for (let i = 0; i < parts; i++) {
-			const tile = tiles.tileAt(of, k - down, index * parts + i, false);
-			const from = ((index * parts + i) * span + source.offset - view.start) * toPx;
-
-			if (tile) {
-				f(tile, from, span * toPx / tiles.UNITS, from, from + span * toPx);
-				any = true;
-			}
-		}
-		if (any)
-			return true;
-	}
-	return false;
-}
-
-/* ---- rasters ---- */
-
-let picture: ImageData | null = null;
-let pixels = new Uint32Array(0);
-const sheet = document.createElement("canvas");
-const sheetContext = sheet.getContext("2d", { willReadFrequently: false })!;
-
-function sheetOf(width: number, lines: number): void {
-	if (picture && picture.width === width && picture.height >= lines)
-		return;
-	const height = Math.max(lines, 64, picture && picture.width === width ? picture.height * 2 : 0);
-
-	picture = new ImageData(width, height);
-	pixels = new Uint32Array(picture.data.buffer);
-	sheet.width = width;
-	sheet.height = height;
-}
-
-interface Strip { row: Row; lanes: [number, string][]; y: number; height: number; exact: boolean; coarse: number }
-
-function stripsOf(p: Placed, y: number): Strip[] {
-	const { row } = p;
-
-	if (row.counter)
-		return [];
-	if (row.kind === "thread" || row.kind === "report" || !row.lanes.length) {
-		const states = row.lanes.map((lane): Strip => ({ row, lanes: [[lane, "state"]], y: y + 4, height: row.open || !row.kids.length ? p.height - 8 : 5, exact: true, coarse: 0 }));
-
-		if (row.open || !row.kids.length)
-			return states;
-		const top = states.length ? 10 : 4;
-
-		return [...states, { row, lanes: m.outline(row), y: y + top, height: p.height - top - 3, exact: false, coarse: 2 }];
-	}
-	const spare = p.height - p.lanes.length * p.lane;
-
-	return p.lanes.map((lane, i): Strip => ({ row, lanes: [[lane, row.kind]], y: y + spare / 2 + i * p.lane + 0.5, height: p.lane - 1, exact: true, coarse: 0 }));
-}
-
-export interface Counted { rectangles: number; labels: number; missing: number }
-export const counted: Counted = { rectangles: 0, labels: 0, missing: 0 };
-
-function rasterize(strips: Strip[], width: number, dpr: number): void {
-	const table = colours.table();
-	const ground = theme.pack(theme.paint().page);
-	const quiet = theme.dark.value ? 0xffa0a0a0 : 0xff909090;
-	const { t0, t1 } = shown();
-
-	strips.forEach((strip, i) => {
-		const line: Line = { out: pixels, at: i * width, width, page: ground };
-		const source = m.sources.value[strip.row.source];
-
-		beginLine(line);
-		for (const [lane, category] of strip.lanes) {
-			const of = tiles.laneTiles(strip.row.source, lane, category);
-
-			visit(of, source, reach(source, level(dpr, strip.coarse), t0, t1), dpr, true, (tile, from, unit, lo, hi) => {
-				if (!tile) {
-					counted.missing++;
-					if (strip.exact)
-						pending(line, lo, hi, quiet);
-					return;
-				}
-				counted.rectangles += tile.n;
-				addTile(line, tile, from, unit, lo, hi, table);
-			});
-		}
-		endLine(line);
-	});
-}
 
 /* ---- names ---- */
 
@@ -175,45 +34,13 @@ function fitted(c: CanvasRenderingContext2D, text: string, room: number): string
 	return fits < 2 ? "" : text.slice(0, fits) + "…";
 }
 
-interface Box { x0: number; x1: number; slot: number; flags: number; count: number; occupied: number }
+function label(c: CanvasRenderingContext2D, strip: Strip, it: Label): void {
+	const name = tiles.names[it.slot];
+	const from = Math.max(xOf(it.t0), 0), to = Math.min(xOf(it.t1), view.width);
 
-const BEGAN_BEFORE = 32, GOES_ON = 64;
-
-/* Rectangles of a lane that are in sight, in CSS pixels: the parts of an event that lies in several tiles are one. */
-function boxes(strip: Strip, dpr: number, f: (box: Box) => void): void {
-	const [lane, category] = strip.lanes[0];
-	const source = m.sources.value[strip.row.source];
-	const { t0, t1 } = shown();
-	let box: Box | null = null;
-
-	visit(tiles.laneTiles(strip.row.source, lane, category), source, reach(source, level(dpr), t0, t1), dpr, false, (tile, from, unit, lo, hi) => {
-		for (let i = 0; tile && i < tile.n; i++) {
-			const flags = tile.flags[i];
-			const l = Math.max(from + tile.x[i] * unit, lo) / dpr, r = Math.min(from + (tile.x[i] + tile.w[i]) * unit, hi) / dpr;
-
-			if (r < l || r < 0 || l > view.width)
-				continue;
-			if (box && flags & EXACT && flags & BEGAN_BEFORE && box.flags & GOES_ON && box.slot === tile.name[i] && l - box.x1 < 1.5) {
-				box.x1 = r;
-				box.flags = (box.flags & ~GOES_ON) | (flags & GOES_ON);
-				continue;
-			}
-			if (box)
-				f(box);
-			box = { x0: l, x1: r, slot: tile.name[i], flags, count: tiles.countOf(tile, i), occupied: tile.occ[i] / 255 };
-		}
-	});
-	if (box)
-		f(box);
-}
-
-function label(c: CanvasRenderingContext2D, strip: Strip, box: Box): void {
-	const name = tiles.names[box.slot];
-	const from = Math.max(box.x0, 0), to = Math.min(box.x1, view.width);
-
-	if (!(box.flags & EXACT) || to - from < LABEL)
+	if (to - from < LABEL)
 		return;
-	if (box.flags & 8) {
+	if (it.flags & 8) {
 		c.fillStyle = theme.paint().arrow;
 		c.fillRect(from, strip.y + strip.height - 2, to - from, 2);
 	}
@@ -222,7 +49,7 @@ function label(c: CanvasRenderingContext2D, strip: Strip, box: Box): void {
 	if (!text)
 		return;
 	counted.labels++;
-	c.fillStyle = colours.inkOf(box.slot);
+	c.fillStyle = colours.inkOf(it.slot);
 	c.fillText(text, from + 4, strip.y + strip.height / 2 + 0.5);
 }
 
@@ -238,7 +65,7 @@ function drawCounter(c: CanvasRenderingContext2D, p: Placed, y: number, dpr: num
 	const yOf = (v: number): number => y + 4 + height * (1 - (v - least) / (most - least));
 	const edge: [number, number, number][] = [];
 
-	visit(tilesOf(row, row.lanes[0]), source, reach(source, level(dpr), t0, t1), dpr, true, (tile, from, unit, lo, hi) => {
+	visit(tilesOf(row, row.lanes[0]), source, reach(source, level(dpr), t0, t1), view.start, dpr, true, (tile, from, unit, lo, hi) => {
 		if (!tile?.values)
 			return;
 		const px = unit * 16;
@@ -360,28 +187,20 @@ function losses(c: CanvasRenderingContext2D, height: number): void {
 		}
 }
 
-export function drawRows(canvas: HTMLCanvasElement, all: Placed[], top: number, height: number, grid: Grid, dpr: number): void {
+export function drawRows(sheet: Sheet, canvas: HTMLCanvasElement, all: Placed[], top: number, height: number, grid: Grid, dpr: number): void {
 	const c = prepare(canvas, view.width, height, dpr);
 	const rows = all.filter((p) => p.y + p.height > top && p.y < top + height);
 	const strips = rows.flatMap((p) => stripsOf(p, p.y - top)).filter((s) => s.y + s.height > 0 && s.y < height);
-	const width = canvas.width;
 
 	c.font = FONT;
 	c.textBaseline = "middle";
 	grounds(c, rows, top, height, grid);
-	sheetOf(width, strips.length);
-	rasterize(strips, width, dpr);
-	if (strips.length) {
-		sheetContext.putImageData(picture!, 0, 0, 0, 0, width, strips.length);
-		c.imageSmoothingEnabled = false;
-		strips.forEach((s, i) => c.drawImage(sheet, 0, i, width, 1, 0, s.y, view.width, s.height));
-	}
+	sheet.prepare(strips, dpr);
+	sheet.draw(c, strips, dpr);
 	for (const p of rows)
 		if (p.row.counter)
 			drawCounter(c, p, p.y - top, dpr);
-	for (const s of strips)
-		if (s.exact)
-			boxes(s, dpr, (box) => label(c, s, box));
+	strips.forEach((s, i) => sheet.labels[i].forEach((it) => label(c, s, it)));
 	unread(c, rows, top);
 	losses(c, height);
 }
@@ -428,7 +247,7 @@ export function hit(p: Placed, yIn: number, x: number, dpr: number): Hit | null 
 	const found: Hit = { row, lane: strip.lanes[0][0], t, y: strip.y, height: strip.height, slot: -1, count: 0, occupied: 0, exact: false, t0: t, t1: t, clipped: false, flags: 0 };
 	let nearest = 3;
 
-	boxes(strip, dpr, (box) => {
+	boxes(strip, dpr, view.start, view.start + view.width * view.scale, (box) => {
 		const away = x < box.x0 ? box.x0 - x : x > box.x1 ? x - box.x1 : 0;
 
 		if (away >= nearest)

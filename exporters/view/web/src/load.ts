@@ -3,7 +3,7 @@ import { get, Refused, type ReportJson, type ReportShort, type RowJson } from ".
 import * as m from "./model";
 import type { Row, Source } from "./model";
 import { progress } from "./tiles";
-import { limits, setLimits, showAll } from "./view";
+import { limits, setLimits, showAll, showsAll } from "./view";
 import { count } from "./format";
 
 const byId: Map<number, Row>[] = [];
@@ -172,7 +172,7 @@ export async function load(draw: () => void): Promise<void> {
 	for (let r = 1; r < first.reports.length; r++)
 		take(await get<ReportJson>("report", { r }), true);
 	spanOfAll();
-	showAll();
+	showAll(false);
 	m.sources.value.forEach((s) => void watch(s.index, many));
 }
 
@@ -188,6 +188,7 @@ async function watch(index: number, many: boolean): Promise<void> {
 		try {
 			const news = await get<ReportShort>("live", { r: index, gen: source.generation });
 			const end = limits.t1;
+			const all = showsAll();
 
 			if (news.unchanged === false || news.generation !== source.generation)
 				take(await get<ReportJson>("report", { r: index }), many);
@@ -196,7 +197,10 @@ async function watch(index: number, many: boolean): Promise<void> {
 				m.sources.value = [...m.sources.value];
 			}
 			spanOfAll();
-			grown(end);
+			if (all && limits.t1 !== end)
+				showAll(false);
+			else
+				grown(end);
 			wait = 500;
 		} catch (e) {
 			if (e instanceof Refused && e.status === 0)

@@ -6,7 +6,7 @@ import { load, onGrowth } from "./load";
 import { listenKeys } from "./keys";
 import * as m from "./model";
 import { link, Refused, takeToken } from "./net";
-import { counted } from "./draw";
+import { counted } from "./sheet";
 import * as colours from "./colours";
 import * as format from "./format";
 import { frames, invalidate, placesOf, settled, stage, start } from "./stage";

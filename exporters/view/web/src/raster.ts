@@ -7,7 +7,7 @@
  */
 import type { Tile } from "./tiles";
 
-export const EXACT = 1, OPEN = 2, FLOW = 4, ERROR = 8, SEVERAL = 16, GOES_ON = 64;
+export const EXACT = 1, GOES_ON = 64;
 const FAINTEST = 0.3;
 
 let covered = new Float32Array(4096);

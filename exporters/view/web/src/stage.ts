@@ -3,7 +3,8 @@ import { effect } from "@preact/signals";
 import * as m from "./model";
 import * as theme from "./theme";
 import * as tiles from "./tiles";
-import { counted, drawRows, hit, prefetch, type Grid, type Hit } from "./draw";
+import { drawRows, hit, prefetch, type Grid, type Hit } from "./draw";
+import { counted, Sheet } from "./sheet";
 import { drawAxis, drawMinimap } from "./axis";
 import { drawOverlay } from "./overlay";
 import { niceStep } from "./format";
@@ -17,6 +18,7 @@ export interface Canvases {
 export const MINIMAP = 34, AXIS = 24;
 export const stage = { gutter: 260, scrollTop: 0, height: 400, dpr: 1, canvases: null as Canvases | null };
 export const frames: number[] = [];
+const sheets = { pins: new Sheet(), rows: new Sheet() };
 let queued = false;
 let whole = true;
 let quietSince = 0;
@@ -43,11 +45,11 @@ function drawAll(c: Canvases, dpr: number): void {
 	const pins = m.pinned.value, rows = m.placed.value;
 
 	tiles.nextFrame();
-	Object.assign(counted, { rectangles: 0, labels: 0, missing: 0 });
+	counted.labels = 0;
 	drawMinimap(c.minimap, dpr);
 	drawAxis(c.axis, g, dpr);
-	drawRows(c.pins, pins.rows, 0, pins.height, g, dpr);
-	drawRows(c.rows, rows.rows, stage.scrollTop, stage.height, g, dpr);
+	drawRows(sheets.pins, c.pins, pins.rows, 0, pins.height, g, dpr);
+	drawRows(sheets.rows, c.rows, rows.rows, stage.scrollTop, stage.height, g, dpr);
 }
 
 function frame(): void {

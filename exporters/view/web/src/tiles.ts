@@ -54,6 +54,7 @@ const lanes = new Map<number, LaneTiles>();
 const keyOf = (source: number, lane: number): number => source * 2 ** 32 + lane;
 let bytes = 0;
 let frame = 0;
+let taken = 0;
 let arrived: () => void = () => {};
 let failed: (why: Refused) => void = () => {};
 /* Of each report: what is indexed, and since when. */
@@ -75,6 +76,9 @@ export function laneTiles(source: number, lane: number, category: string, counte
 	return of;
 }
 export type { LaneTiles };
+
+/* Grows with each answer. */
+export const arrivals = (): number => taken;
 
 export function nextFrame(): void {
 	frame++;
@@ -212,6 +216,7 @@ function launch(wishes: Wish[]): void {
 		requests.bytes += answer.byteLength;
 		requests.last = performance.now();
 		(counter ? takeCounters : takeTiles)(wishes, answer, edge);
+		taken++;
 		evict();
 	}).catch((e) => {
 		if (flight.stop.signal.aborted)

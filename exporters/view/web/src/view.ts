@@ -87,10 +87,20 @@ export function showWithin(t0: number, t1: number): void {
 	show(t0 - room, t1 + room);
 }
 
-export function showAll(): void {
+/* @keep: the view before is worth coming back to. */
+export function showAll(keep = true): void {
 	const room = (limits.t1 - limits.t0) * 0.01;
 
-	show(limits.t0 - room, limits.t1 + room);
+	if (keep)
+		show(limits.t0 - room, limits.t1 + room);
+	else
+		place(limits.t0 - room, limits.t1 + room);
+}
+
+export function showsAll(): boolean {
+	const at = shown();
+
+	return at.t0 <= limits.t0 && at.t1 >= limits.t1;
 }
 
 /* The shortest way for @t0..@t1 to be in sight: none, when it is. */
