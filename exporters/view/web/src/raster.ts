@@ -38,11 +38,12 @@ export interface Line {
 	page: number;     /* colour of the ground: where nothing is, the line lets it through */
 }
 
-export function beginLine(line: Line): void {
+/* A line, or the part of it from pixel @lo to @hi. */
+export function beginLine(line: Line, lo = 0, hi = line.width): void {
 	room(line.width);
-	line.out.fill(0, line.at, line.at + line.width);
-	covered.fill(0, 0, line.width);
-	heaviest.fill(0, 0, line.width);
+	line.out.fill(0, line.at + lo, line.at + hi);
+	covered.fill(0, lo, hi);
+	heaviest.fill(0, lo, hi);
 }
 
 /*
@@ -87,10 +88,10 @@ export function addTile(line: Line, tile: Tile, from: number, unit: number, lo: 
 	}
 }
 
-export function endLine(line: Line): void {
-	const { out, at, page, width } = line;
+export function endLine(line: Line, lo = 0, hi = line.width): void {
+	const { out, at, page } = line;
 
-	for (let p = 0; p < width; p++)
+	for (let p = lo; p < hi; p++)
 		if (covered[p] > 0)
 			out[at + p] = mix(heaviestColour[p], page, FAINTEST + (1 - FAINTEST) * Math.min(1, covered[p]));
 }

@@ -1,6 +1,6 @@
 /*
- * sheet.ts - the rasters of the rows in sight: one line of pixels for each lane. They are made when the zoom, the rows or the tiles
- * change; while the view is only moved, the lines are wider than the screen and another part of them is drawn.
+ * sheet.ts - the rasters of the rows in sight: one line of pixels for each lane. They are made when the zoom or the rows change; of
+ * tiles that come, only their part. While the view is only moved, the lines are wider than the screen and another part is drawn.
  */
 import * as colours from "./colours";
 import * as theme from "./theme";
@@ -153,6 +153,7 @@ export class Sheet {
 	private picture: ImageData | null = null;
 	private pixels = new Uint32Array(0);
 	private key = "";
+	private answer = 0;
 	private scale = 0;
 	private t0 = 0;
 	private t1 = 0;
@@ -161,18 +162,73 @@ export class Sheet {
 	prepare(strips: Strip[], dpr: number): void {
 		const { t0, t1 } = shown();
 		const table = colours.table();
-		const key = `${view.width} ${dpr} ${tiles.arrivals()} ${colours.version()} ${m.sources.value.map((s) => `${s.generation} ${s.edge} ${s.offset}`)} ${strips.map((s) => s.id)}`;
+		const key = `${view.width} ${dpr} ${colours.version()} ${m.sources.value.map((s) => `${s.generation} ${s.edge} ${s.offset}`)} ${strips.map((s) => s.id)}`;
 
-		if (key === this.key && this.scale === view.scale && t0 >= this.t0 && t1 <= this.t1)
+		if (key === this.key && this.scale === view.scale && t0 >= this.t0 && t1 <= this.t1 && this.addNew(strips, dpr, table)) {
+			this.ask(strips, dpr);
 			return;
+		}
 		/* Of a view that moves, more than is in sight. */
 		const more = this.scale === view.scale ? (t1 - t0) / 2 : 0;
 
 		this.key = key;
+		this.answer = tiles.arrivals();
 		this.scale = view.scale;
 		this.t0 = t0 - more;
 		this.t1 = t1 + more;
 		this.make(strips, dpr, table);
+	}
+
+	/* For what is missing still, in every frame: what is not asked for any more is not waited for either. */
+	private ask(strips: Strip[], dpr: number): void {
+		for (const strip of strips) {
+			const r = reach(m.sources.value[strip.row.source], level(dpr, strip.coarse), this.t0, this.t1);
+
+			for (const [lane, category] of strip.lanes)
+				for (let index = r.from; index <= r.to; index++)
+					tiles.tileAt(tiles.laneTiles(strip.row.source, lane, category), r.k, index, true);
+		}
+	}
+
+	/* The parts that came since. False: make all of it. */
+	private addNew(strips: Strip[], dpr: number, table: Uint32Array): boolean {
+		if (this.answer === tiles.arrivals())
+			return true;
+		const fresh = tiles.arrivedSince(this.answer);
+
+		if (!fresh)
+			return false;
+		const byLane = new Map<tiles.LaneTiles, { k: number; index: number }[]>();
+
+		for (const f of fresh)
+			byLane.set(f.lane, [...(byLane.get(f.lane) ?? []), f]);
+		strips.forEach((strip, i) => {
+			const k = level(dpr, strip.coarse);
+			const parts = strip.lanes.flatMap(([lane, category]) => (byLane.get(tiles.laneTiles(strip.row.source, lane, category)) ?? []).filter((f) => f.k === k));
+
+			if (parts.length)
+				this.again(strip, i, parts.map((f) => f.index), dpr, table);
+		});
+		this.answer = tiles.arrivals();
+		return true;
+	}
+
+	/* The tiles @parts of one line, with all that lies in them. */
+	private again(strip: Strip, i: number, parts: number[], dpr: number, table: Uint32Array): void {
+		const width = this.picture!.width;
+		const k = level(dpr, strip.coarse);
+		const source = m.sources.value[strip.row.source];
+		const line: Line = { out: this.pixels, at: i * width, width, page: theme.pack(theme.paint().page) };
+		const px = (t: number): number => Math.max(0, Math.min(width, Math.floor((t - this.t0) / view.scale * dpr)));
+
+		for (const index of new Set(parts)) {
+			const from = index * tileSpan(k) + source.offset;
+
+			this.line(strip, line, dpr, table, { k, from: index, to: index }, px(from), px(from + tileSpan(k)));
+		}
+		if (strip.exact)
+			this.labels[i] = this.namesOf(strip, dpr);
+		this.context.putImageData(this.picture!, 0, 0, 0, i, width, 1);
 	}
 
 	private room(width: number, lines: number): void {
@@ -192,18 +248,21 @@ export class Sheet {
 
 		Object.assign(counted, { rectangles: 0, missing: 0 });
 		this.room(width, Math.max(strips.length, 1));
-		strips.forEach((strip, i) => this.line(strip, { out: this.pixels, at: i * width, width, page: ground }, dpr, table));
+		strips.forEach((strip, i) => {
+			const r = reach(m.sources.value[strip.row.source], level(dpr, strip.coarse), this.t0, this.t1);
+
+			this.line(strip, { out: this.pixels, at: i * width, width, page: ground }, dpr, table, r, 0, width);
+		});
 		this.labels = strips.map((strip) => this.namesOf(strip, dpr));
 		if (strips.length)
 			this.context.putImageData(this.picture!, 0, 0, 0, 0, width, strips.length);
 	}
 
-	private line(strip: Strip, line: Line, dpr: number, table: Uint32Array): void {
+	private line(strip: Strip, line: Line, dpr: number, table: Uint32Array, r: Reach, left: number, right: number): void {
 		const source = m.sources.value[strip.row.source];
 		const quiet = theme.dark.value ? 0xffa0a0a0 : 0xff909090;
-		const r = reach(source, level(dpr, strip.coarse), this.t0, this.t1);
 
-		beginLine(line);
+		beginLine(line, left, right);
 		for (const [lane, category] of strip.lanes)
 			visit(tiles.laneTiles(strip.row.source, lane, category), source, r, this.t0, dpr, true, (tile, from, unit, lo, hi) => {
 				if (tile) {
@@ -215,7 +274,7 @@ export class Sheet {
 				if (strip.exact)
 					pending(line, lo, hi, quiet);
 			});
-		endLine(line);
+		endLine(line, left, right);
 	}
 
 	private namesOf(strip: Strip, dpr: number): Label[] {

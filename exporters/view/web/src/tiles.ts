@@ -80,6 +80,11 @@ export type { LaneTiles };
 /* Grows with each answer. */
 export const arrivals = (): number => taken;
 
+/* What came with the last answers, for those that have drawn the ones before. */
+interface Fresh { answer: number; lane: LaneTiles; k: number; index: number }
+let fresh: Fresh[] = [];
+export const arrivedSince = (answer: number): Fresh[] | null => fresh.length && fresh[0].answer > answer + 1 ? null : fresh.filter((f) => f.answer > answer);
+
 export function nextFrame(): void {
 	frame++;
 }
@@ -217,6 +222,7 @@ function launch(wishes: Wish[]): void {
 		requests.last = performance.now();
 		(counter ? takeCounters : takeTiles)(wishes, answer, edge);
 		taken++;
+		fresh = [...fresh.slice(-8 * BATCH), ...wishes.map((w) => ({ answer: taken, lane: w.of, k: w.k, index: w.index }))];
 		evict();
 	}).catch((e) => {
 		if (flight.stop.signal.aborted)
