@@ -8,10 +8,14 @@ let tests = 0, failures = 0;
 export const note = (text) => process.stdout.write(String(text).replace(/^/gm, '# ') + '\n');
 
 export async function test(name, run) {
+	const began = performance.now();
+
 	tests++;
 	try {
 		await run();
 		process.stdout.write(`ok ${tests} - ${name}\n`);
+		if (process.env.VIEW_TIMES)
+			note(`${Math.round(performance.now() - began)} ms`);
 	} catch (e) {
 		failures++;
 		process.stdout.write(`not ok ${tests} - ${name}\n`);
@@ -28,7 +32,7 @@ export function finish() {
 }
 
 /* Of a report, by the sqlite3 shell: an array of objects; big numbers come as text where CAST makes them so. */
-export const sql = (file, statement) => JSON.parse(execFileSync('sqlite3', ['-readonly', '-json', file, statement], { encoding: 'utf8' }) || '[]');
+export const sql = (file, statement) => JSON.parse(execFileSync('sqlite3', ['-readonly', '-json', file, statement], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }) || '[]');
 export const one = (file, statement) => Object.values(sql(file, statement)[0] ?? {})[0];
 
 export async function serve(bin, args) {

@@ -2,7 +2,8 @@
  * view_page.mjs SIGHTLINE FOLDER - the page of `sightline view` in a browser, each thing that can be done with it once; what it
  * shows is held against SQL on the same report. FOLDER has the reports of view_page.t. TAP on stdout; pictures go to FOLDER.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { Browser, equal, finish, near, note, one, serve, settled, skip, sql, test, truth, until } from './page.mjs';
 
 const [, , bin, folder, chromium] = process.argv;
@@ -568,8 +569,12 @@ await test('500 zooms: the heap stays small', async () => {
 	await reset();
 	await page.mouse.move(800, 300);
 	await page.evaluate(() => { __view.frames.length = 0; });
-	for (let i = 0; i < 500; i++)
-		await page.keyboard.press(i % 40 < 20 ? 'w' : 's');
+	await page.evaluate(async () => {
+		for (let i = 0; i < 500; i++) {
+			__view.view.zoom(i % 40 < 20 ? 0.8 : 1.25, 400);
+			await new Promise((done) => requestAnimationFrame(done));
+		}
+	});
 	await settled(page);
 	const times = await page.evaluate(() => [...__view.frames].sort((a, b) => a - b));
 	const session = await page.context().newCDPSession(page);
@@ -583,20 +588,32 @@ await test('500 zooms: the heap stays small', async () => {
 
 /* ---- other pages ---- */
 
-await test('an empty report: a page that has the reason', async () => {
-	const other = await serve(bin, ['--port', '18430', `${folder}/empty.sqlite`]);
+/* A server of its own; its pages are closed before it ends. */
+const withServer = async (args, use) => {
+	const other = await serve(bin, args);
+	const pages = [];
 
 	try {
-		const empty = await browser.open(other.address, { wait: false });
+		await use(async (options) => {
+			const p = await browser.open(other.address, options);
 
-		await empty.waitForSelector('.nothing, .problem');
-		await empty.screenshot({ path: `${folder}/empty.png` });
-		truth((await empty.textContent('#app')).match(/no events|nothing/i), 'a reason');
-		await empty.context().close();
+			pages.push(p);
+			return p;
+		});
 	} finally {
+		for (const p of pages)
+			await p.context().close();
 		await other.end();
 	}
-});
+};
+
+await test('an empty report: a page that has the reason', () => withServer(['--port', '18430', `${folder}/empty.sqlite`], async (open) => {
+	const empty = await open({ wait: false });
+
+	await empty.waitForSelector('.nothing, .problem');
+	await empty.screenshot({ path: `${folder}/empty.png` });
+	truth((await empty.textContent('#app')).match(/no events|nothing/i), 'a reason');
+}));
 
 await test('without the key: a page that says what to do', async () => {
 	const bare = await browser.open(server.address.replace(/#.*/, ''), { wait: false, expectErrors: true });
@@ -606,54 +623,58 @@ await test('without the key: a page that says what to do', async () => {
 	await bare.context().close();
 });
 
-await test('two reports, aligned on a step', async () => {
-	const two = await serve(bin, ['--port', '18440', report, `${folder}/slow.sqlite`]);
+await test('two reports, aligned on a step', () => withServer(['--port', '18440', report, `${folder}/slow.sqlite`], async (open) => {
+	const both = await open();
 
-	try {
-		const both = await browser.open(two.address);
+	await both.fill('#search', '=optimizer');
+	await both.press('#search', 'Enter');
+	await until(both, () => __view.model.selected.value?.name === 'optimizer');
+	const e = await selected(both);
 
-		await both.fill('#search', '=optimizer');
-		await both.press('#search', 'Enter');
-		await until(both, () => __view.model.selected.value?.name === 'optimizer');
-		const e = await selected(both);
+	await both.getByText('Align on selection').click();
+	await until(both, () => __view.model.sources.value[1].offset !== 0, null, 'the other report moves');
+	const [offset, zeros] = await both.evaluate(() => [__view.model.sources.value[1].offset, __view.model.sources.value.map((s) => s.zero)]);
+	const starts = ['train', 'slow'].map((f, i) => sql(`${folder}/${f}.sqlite`, "SELECT start FROM NVTX_EVENTS WHERE text = 'optimizer' ORDER BY start").map((r) => Number(BigInt(r.start) - BigInt(zeros[i]))));
 
-		await both.evaluate(() => document.activeElement.blur());
-		await both.getByText('Align on selection').click();
-		await until(both, () => __view.model.sources.value[1].offset !== 0, null, 'the other report moves');
-		const found = await both.evaluate(async ([name, t]) => {
-			const s = __view.model.sources.value[1];
+	/* On the GPU ranges are projected: there the start is that of a kernel. */
+	if (e.kind === 'nvtx')
+		equal(starts[1][starts[0].indexOf(e.start)] + offset, e.start, 'the same step at the same time');
+	else
+		truth(await both.evaluate(() => __view.model.sources.value[1].offset < 0), 'the slower one moves to the left');
+	await settled(both);
+	await both.screenshot({ path: `${folder}/two.png` });
+}));
 
-			return [s.offset, s.zero, name, t];
-		}, [e.name, e.start]);
-		const kind = e.kind === 'nvtx' ? 'nvtx' : 'nvtx_gpu';
-		const starts = sql(`${folder}/slow.sqlite`, "SELECT start FROM NVTX_EVENTS WHERE text = 'optimizer' ORDER BY start").map((r) => Number(BigInt(r.start) - BigInt(found[1])));
+const program = spawn(bin, ['profile', '-f', 'true', '--osrt-threshold=0', '-o', `${folder}/live`, 'sh', '-c', 'for i in $(seq 150); do cat /etc/hostname; sleep 0.1; done'], { stdio: 'ignore' });
+const rows = () => { try { return one(`${folder}/live.sqlite`, 'SELECT count(*) FROM OSRT_API'); } catch { return 0; } };
 
-		if (kind === 'nvtx')
-			truth(starts.some((s) => Math.abs(s + found[0] - e.start) < 1), `offset ${found[0]}`);
-		await both.screenshot({ path: `${folder}/two.png` });
-		await both.context().close();
-	} finally {
-		await two.end();
-	}
-});
+for (let i = 0; i < 100 && !rows(); i++)
+	await new Promise((done) => setTimeout(done, 100));
+await test('live: the page follows a report that grows', () => withServer(['--port', '18460', `${folder}/live.sqlite`], async (open) => {
+	const growing = await open({ wait: false });
 
-await test('names that want out do nothing', async () => {
-	const other = await serve(bin, ['--port', '18450', `${folder}/hostile.sqlite`]);
+	await until(growing, () => window.__view?.model.sources.value[0]?.events > 0, null, 'the first events');
+	truth(await growing.evaluate(() => __view.model.live.value), 'it is live');
+	await growing.keyboard.press('l');
+	await growing.evaluate(() => { const { limits, show } = __view.view; show(limits.t1 - 2e9, limits.t1); });
+	const before = await growing.evaluate(() => [__view.model.sources.value[0].events, __view.view.limits.t1, __view.view.shown().t1]);
 
-	try {
-		const odd = await browser.open(other.address);
+	await until(growing, ([n, end]) => __view.model.sources.value[0].events > n && __view.view.limits.t1 > end + 5e8, before, 'more events');
+	const after = await growing.evaluate(() => [__view.view.limits.t1, __view.view.shown().t1]);
 
-		odd.on('dialog', (d) => browser.errors.push('dialog ' + d.message()));
-		await odd.keyboard.press('e');
-		await odd.waitForSelector('.tables tbody th');
-		truth(await odd.evaluate(() => document.querySelectorAll('script, img, svg, base, iframe').length) <= 1, 'no element came out of a name');
-		await odd.context().close();
-	} finally {
-		await other.end();
-	}
-});
+	near(after[1] - before[2], after[0] - before[1], 1e6, 'the view moves with the end');
+}));
+program.kill('SIGTERM');
 
-equal(typeof writeFileSync, 'function');
+await test('names that want out do nothing', () => withServer(['--port', '18450', `${folder}/hostile.sqlite`], async (open) => {
+	const odd = await open();
+
+	odd.on('dialog', (d) => browser.errors.push('dialog ' + d.message()));
+	await odd.keyboard.press('e');
+	await odd.waitForSelector('.tables tbody th');
+	truth(await odd.evaluate(() => document.querySelectorAll('script, img, svg, base, iframe').length) <= 1, 'no element came out of a name');
+}));
+
 await test('no error in any console', () => equal(browser.errors, []));
 await test('no request to another host', () => equal(browser.strangers, []));
 if (!capabilities.includes('why'))

@@ -161,8 +161,10 @@ function mapLine(line: Line, what: { source: number; lane: number; category: str
 	const span = tiles.PX * 2 ** k;
 	const of = tiles.laneTiles(what.source, what.lane, what.category);
 
+	const first = Math.max(source.start, limits.t0 - source.offset), last = Math.min(source.end, limits.t1 - source.offset);
+
 	beginLine(line);
-	for (let i = Math.floor(source.start / span); i <= Math.floor((source.end - 1) / span); i++) {
+	for (let i = Math.floor(first / span); i <= Math.floor((last - 1) / span); i++) {
 		const tile = tiles.tileAt(of, k, i, true) ?? undefined;
 		const from = (i * span + source.offset - limits.t0) / scale;
 

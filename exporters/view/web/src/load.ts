@@ -168,9 +168,10 @@ export async function load(draw: () => void): Promise<void> {
 	const first = await get<ReportJson>("report", { r: 0 });
 	const many = first.reports.length > 1;
 
-	take(first, many);
-	for (let r = 1; r < first.reports.length; r++)
-		take(await get<ReportJson>("report", { r }), true);
+	const others = await Promise.all(first.reports.slice(1).map((_, i) => get<ReportJson>("report", { r: i + 1 })));
+
+	for (const json of [first, ...others])
+		take(json, many);
 	spanOfAll();
 	showAll(false);
 	m.sources.value.forEach((s) => void watch(s.index, many));
