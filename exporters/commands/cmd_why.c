@@ -15,6 +15,7 @@ static const char examples[] =
 	"Examples:\n"
 	"  sightline why run.sqlite                   # of the main thread of the program\n"
 	"  sightline why --thread 4711 run.sqlite     # of another one\n"
+	"  sightline why --gpu 0 run.sqlite           # of a GPU: why it was idle\n"
 	"  sightline why --nvtx forward run.sqlite    # while it is in these ranges\n"
 	"  sightline why --step run.sqlite            # in its steps; --step 17: in this one\n"
 	"  sightline why --time 12s-15s run.sqlite    # in these three seconds\n"
@@ -82,6 +83,8 @@ int cmd_why(int argc, char **argv)
 		{0, NULL, OPT_ABOUT, usage, NULL, examples, NULL, NULL},
 		{0, "thread", OPT_INT, "1:9223372036854775807", "TID",
 		 "of this thread (default: the main thread of the program)", &o.ask.tid, NULL},
+		{0, "gpu", OPT_INT, "0:2147483647", "N",
+		 "of this GPU: what it did, and why it did nothing", &o.ask.gpu, &o.ask.of_gpu},
 		{0, "nvtx", OPT_STRING, NULL, "RANGE",
 		 "in such NVTX ranges, RANGE or DOMAIN:RANGE, % for anything; of the thread that "
 		 "has\n"

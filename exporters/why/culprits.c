@@ -61,10 +61,11 @@ static void merge(struct why_culprit *to, struct why_culprit *from)
 	from->ns = 0;
 }
 
-/* What it took without the waits for a CPU, which may be due to other programs. */
+/* What it took without the waits for a CPU, which may be due to other programs, and without the work that a GPU is there for. */
 static int64_t weight(const struct why_culprit *c)
 {
-	return c->ns - c->of_reason[WHY_NO_CPU];
+	return c->ns - c->of_reason[WHY_NO_CPU] - c->of_reason[WHY_GPU] -
+	       c->of_reason[WHY_GPU_KERNEL];
 }
 
 static int by_weight(const void *a, const void *b)

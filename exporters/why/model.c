@@ -299,6 +299,7 @@ void why_model_free(struct why_model *m)
 	free(m->threads);
 	free(m->processes);
 	free(m->ops);
+	free(m->reach);
 	free(m->launches);
 	free(m->devices);
 	free(m->sends);

@@ -85,6 +85,7 @@ struct why_launch {
 	uint32_t call; /* index into the gpu calls of the thread */
 	uint32_t name, stack;
 	int64_t start, end;
+	int64_t done; /* when the last that it started was over; WHY_NO_TIME: not known */
 };
 
 /* A GPU by CUDA's number of it in a process. */
@@ -103,10 +104,12 @@ struct why_model {
 	sqlite3 *db;
 	struct wall wall;
 	bool has_switches, has_samples, has_calls;
+	bool has_gpu_calls, has_gpu_stacks; /* of calls of CUDA */
 	struct id_map tids, pids, stacks, names, objects;
 	WHY_LIST(why_thread, threads);
 	WHY_LIST(why_process, processes);
 	WHY_LIST(why_op, ops);          /* in order of start */
+	int64_t *reach;                 /* by operation: when it and all before it are over */
 	WHY_LIST(why_launch, launches); /* in order of process, correlation */
 	WHY_LIST(why_device, devices);
 	WHY_LIST(why_send, sends); /* in order of start */

@@ -65,6 +65,8 @@ static bool call_row(struct why_model *m, sqlite3_stmt *stmt)
 	case OF_KERNEL:
 		return add_call(&t->system, &t->system_cnt, &t->system_room, &c);
 	default:
+		m->has_gpu_calls = true;
+		m->has_gpu_stacks |= c.stack != WHY_NONE;
 		return add_call(&t->gpu, &t->gpu_cnt, &t->gpu_room, &c);
 	}
 }

@@ -80,7 +80,8 @@ bool why_add_launch(struct why_model *m, uint32_t thread, const struct why_call 
 							     .name = c->name,
 							     .stack = c->stack,
 							     .start = c->start,
-							     .end = c->end};
+							     .end = c->end,
+							     .done = WHY_NO_TIME};
 	return true;
 }
 
@@ -97,12 +98,14 @@ static void find_launches(struct why_model *m)
 	for (size_t i = 0; i < m->ops_cnt; i++) {
 		struct why_launch key = {.correlation = m->ops[i].launch,
 					 .process = m->ops[i].process};
-		const struct why_launch *found =
-			m->launches_cnt ? bsearch(&key, m->launches, m->launches_cnt, sizeof(key),
-						  by_launch)
-					: NULL;
+		struct why_launch *found = m->launches_cnt
+						   ? bsearch(&key, m->launches, m->launches_cnt,
+							     sizeof(key), by_launch)
+						   : NULL;
 
 		m->ops[i].launch = found ? (uint32_t)(found - m->launches) : WHY_NONE;
+		if (found && found->done < m->ops[i].end)
+			found->done = m->ops[i].end;
 	}
 }
 
@@ -129,5 +132,11 @@ int why_read_gpu(struct why_model *m)
 		return rc;
 	why_sort(m->ops, m->ops_cnt, sizeof(*m->ops), by_start);
 	find_launches(m);
+	m->reach = calloc(m->ops_cnt + 1, sizeof(*m->reach));
+	if (!m->reach)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < m->ops_cnt; i++)
+		m->reach[i] =
+			i && m->reach[i - 1] > m->ops[i].end ? m->reach[i - 1] : m->ops[i].end;
 	return SQLITE_OK;
 }

@@ -5,8 +5,9 @@
 #include <string.h>
 
 enum {
-	WHY_IO = 100, /* the object decides */
-	WHY_GPU_WAIT, /* a call of CUDA that waits for the GPU */
+	WHY_IO = 100,  /* the object decides */
+	WHY_GPU_WAIT,  /* a call of CUDA that waits for the GPU */
+	WHY_GPU_MAYBE, /* a copy that is asynchronous by name: of pageable memory it is not */
 	WHY_GPU_OTHER,
 	WHY_CONDITION, /* a condition with a time limit: QUEUE, or the GIL */
 	WHY_OTHER,     /* no known name */
@@ -81,6 +82,8 @@ static uint8_t look_up(char *name)
 			return calls[i].reason;
 	if (waits_for_gpu(name))
 		return WHY_GPU_WAIT;
+	if (strncmp(name, "cudaMemcpy", 10) == 0 || strncmp(name, "cuMemcpy", 8) == 0)
+		return WHY_GPU_MAYBE;
 	return strncmp(name, "cu", 2) == 0 || strncmp(name, "nccl", 4) == 0 ? WHY_GPU_OTHER
 									    : WHY_OTHER;
 }
@@ -121,7 +124,7 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 	uint8_t reason = of_name(w, c->name), *known;
 	char *text;
 
-	if (reason == WHY_GPU_WAIT || reason == WHY_GPU_OTHER)
+	if (reason >= WHY_GPU_WAIT && reason <= WHY_GPU_OTHER)
 		return WHY_GPU_CALL;
 	if (reason == WHY_OTHER)
 		return WHY_BLOCKED;
@@ -143,6 +146,11 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 bool reason_is_gpu_wait(struct walk *w, const struct why_call *c)
 {
 	return of_name(w, c->name) == WHY_GPU_WAIT;
+}
+
+bool reason_is_gpu_copy(struct walk *w, const struct why_call *c)
+{
+	return of_name(w, c->name) == WHY_GPU_MAYBE;
 }
 
 bool reason_is_timed_condition(struct walk *w, const struct why_call *c)

@@ -9,5 +9,7 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c);
 bool reason_is_timed_condition(struct walk *w, const struct why_call *c);
 /* Does this call of CUDA wait for work of the GPU? */
 bool reason_is_gpu_wait(struct walk *w, const struct why_call *c);
+/* Does it copy, perhaps without waiting? */
+bool reason_is_gpu_copy(struct walk *w, const struct why_call *c);
 /* CUPTI's names of functions end in the version that they came with: cudaFree_v3020. */
 void reason_cut_version(char *name);

@@ -1,7 +1,7 @@
 /*
  * walk.c - the bounded backward walk: a wait is what its waker did from the beginning of the wait to the wake-up.
  *
- * cover() partitions a span of a thread; it calls itself for the waker with the span of the wait, so the leaves of a span
+ * walk_at() partitions a span of a thread; it calls itself for the waker with the span of the wait, so the leaves of a span
  * always sum up to it.
  */
 #include "exporters/why/walk.h"
@@ -11,34 +11,13 @@
 
 #include "collector/base/grow.h"
 #include "exporters/why/reason.h"
+#include "exporters/why/walk_internal.h"
 
 #define DEPTH_MAX  64
 #define HOPS_MAX   65536u
 #define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
 #define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
 #define GIL_TRIES  200      /* waits for the GIL looked through for the thread that ends them */
-#define SURE       1.0
-#define MATCHED    0.7
-#define GUESSED    0.4
-
-/* Where the walk is. */
-struct at {
-	uint32_t thread, hop;
-	unsigned depth;
-	double sure;
-};
-
-static void cover(struct walk *w, struct at at, int64_t from, int64_t to);
-
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* ---- tables of leaves and hops ---- */
 
@@ -399,7 +378,7 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 	next.hop = add_hop(w, at, &cause);
 	next.thread = wake.waker;
 	next.depth++;
-	cover(w, next, begin, woken);
+	walk_at(w, next, begin, woken);
 	/* Until a CPU was free again. */
 	cause.reason = WHY_NO_CPU;
 	add_leaf(w, at, &cause, to - woken, wake.sure);
@@ -484,68 +463,22 @@ static void states(struct walk *w, const struct at *at, int64_t from, int64_t to
 	}
 }
 
-/* ---- waiting for a GPU ---- */
+/* ---- for the other files ---- */
 
-static struct why_cause cause_of_op(struct walk *w, const struct why_op *o)
+void walk_leaf(struct walk *w, const struct at *at, const struct why_cause *cause, int64_t ns,
+	       double sure)
 {
-	struct why_cause cause = {WHY_GPU, PLACE_NONE, o->name, WHY_NONE};
-	const struct why_launch *l;
-	uint8_t flags;
-
-	if (o->launch == WHY_NONE)
-		return cause;
-	l = &w->m->launches[o->launch];
-	cause.place = place_of(w, l->stack, &flags);
-	if (cause.name == WHY_NONE)
-		cause.name = l->name;
-	return cause;
+	add_leaf(w, at, cause, ns, sure);
 }
 
-/* Inside of a call that waits for the GPU: while it works, its work; else what the thread did. */
-static void gpu_wait(struct walk *w, const struct at *at, int64_t from, int64_t to)
+uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags)
 {
-	const struct why_model *m = w->m;
-	size_t i = why_last(m->ops, m->ops_cnt, sizeof(*m->ops), from - w->longest_op);
-	int64_t x = from;
-
-	for (i = i == m->ops_cnt ? 0 : i; i < m->ops_cnt && m->ops[i].start < to; i++) {
-		const struct why_op *o = &m->ops[i];
-		struct why_cause cause;
-		int64_t begin, end;
-
-		if (o->end <= x || o->process != m->threads[at->thread].process)
-			continue;
-		begin = later(o->start, x);
-		end = earlier(o->end, to);
-		if (begin > x)
-			states(w, at, x, begin);
-		cause = cause_of_op(w, o);
-		add_leaf(w, at, &cause, end - begin, SURE);
-		x = end;
-	}
-	if (x < to)
-		states(w, at, x, to);
+	return place_of(w, stack, flags);
 }
 
-static void cover(struct walk *w, struct at at, int64_t from, int64_t to)
+void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to)
 {
-	const struct why_thread *t = &w->m->threads[at.thread];
-	size_t i = why_last(t->gpu, t->gpu_cnt, sizeof(*t->gpu), from);
-	int64_t x = from;
-
-	for (i = i == t->gpu_cnt ? 0 : i; x < to && i < t->gpu_cnt && t->gpu[i].start < to; i++) {
-		const struct why_call *c = &t->gpu[i];
-		int64_t begin = later(c->start, x), end = earlier(c->end, to);
-
-		if (end <= begin || !reason_is_gpu_wait(w, c))
-			continue;
-		if (begin > x)
-			states(w, &at, x, begin);
-		gpu_wait(w, &at, begin, end);
-		x = end;
-	}
-	if (x < to)
-		states(w, &at, x, to);
+	states(w, at, from, to);
 }
 
 void walk_own(struct walk *w, uint32_t thread, int64_t from, int64_t to, walk_span *span, void *ctx)
@@ -575,8 +508,6 @@ int walk_open(struct walk *w, const struct why_model *m)
 	    !grow(&w->hops, w->hops_cnt, &w->hops_room, sizeof(*w->hops)))
 		return SQLITE_NOMEM;
 	w->hops[w->hops_cnt++] = (struct why_hop){0};
-	for (size_t i = 0; i < m->ops_cnt; i++)
-		w->longest_op = later(w->longest_op, m->ops[i].end - m->ops[i].start);
 	return SQLITE_OK;
 }
 
@@ -585,7 +516,7 @@ void walk_cover(struct walk *w, uint32_t thread, int64_t from, int64_t to)
 	struct at at = {.thread = thread, .sure = SURE};
 
 	if (to > from)
-		cover(w, at, from, to);
+		walk_at(w, at, from, to);
 }
 
 int walk_end(const struct walk *w)

@@ -64,8 +64,7 @@ struct walk {
 	size_t leaf_slot_cnt, hop_slot_cnt;
 	uint8_t *reason_of; /* by number of a name: enum why_reason + 1, WHY_IO; 0: not looked up */
 	uint8_t *object_is; /* likewise by number of an object */
-	int64_t longest_op;
-	walk_span *span; /* of walk_own() */
+	walk_span *span;    /* of walk_own() */
 	void *span_ctx;
 	bool is_short; /* of memory */
 	bool keeps_pieces;

@@ -122,8 +122,13 @@ static int answer(struct why *y)
 		return rc;
 	y->walk.keeps_pieces = y->time.is_steps && y->time.spans_cnt > 1;
 	for (size_t i = 0; i < y->time.spans_cnt; i++) {
+		const struct why_span *s = &y->time.spans[i];
+
 		y->walk.span_no = (uint32_t)i;
-		walk_cover(&y->walk, y->focus, y->time.spans[i].start, y->time.spans[i].end);
+		if (y->gpu)
+			why_gpu_cover(&y->walk, y->gpu, s->start, s->end);
+		else
+			walk_cover(&y->walk, y->focus, s->start, s->end);
 	}
 	rc = walk_end(&y->walk);
 	part_of = calloc(y->walk.leaves_cnt + 1, sizeof(*part_of));
@@ -133,6 +138,36 @@ static int answer(struct why *y)
 		rc = why_compare_steps(&y->steps, &y->time, &y->walk, part_of);
 	free(part_of);
 	return rc == SQLITE_OK ? why_find_culprits(y) : rc;
+}
+
+/* The GPU that was asked for, and if nothing narrower was, the time between its first launch and its last completion. */
+static int focus_gpu(struct why *y, const struct why_ask *ask, char *text, size_t len)
+{
+	const struct why_gpus *g = &y->gpus;
+	const struct why_gpu *near = g->list;
+
+	if (!ask->of_gpu)
+		return 0;
+	for (size_t i = 0; i < g->list_cnt; i++)
+		if (llabs(g->list[i].device - ask->gpu) < llabs(near->device - ask->gpu))
+			near = &g->list[i];
+	if (!near)
+		snprintf(text, len, "no work of a GPU was recorded%s",
+			 y->model.ops_cnt ? " in this time" : "");
+	else if (near->device != ask->gpu)
+		snprintf(text, len, "GPU %lld is not in the report; the nearest is %u",
+			 (long long)ask->gpu, near->device);
+	if (!near || near->device != ask->gpu)
+		return -1;
+	y->gpu = near;
+	if (ask->tid || ask->nvtx || ask->step || !y->time.spans_cnt)
+		return 0;
+	y->focus = near->thread;
+	y->time.spans[0] = (struct why_span){near->from, near->to, 0};
+	y->from = near->from;
+	y->to = near->to;
+	y->ns = y->to - y->from;
+	return 0;
 }
 
 int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct why_ask *ask,
@@ -155,7 +190,11 @@ int why_run(struct why *y, sqlite3 *db, const struct db_filter *f, const struct 
 	y->ns = y->time.ns;
 	if (y->focus == WHY_NONE)
 		return 0;
-	rc = answer(y);
+	rc = why_find_gpus(&y->gpus, &y->model);
+	if (rc == SQLITE_OK && focus_gpu(y, ask, why_text, why_len) < 0)
+		return -1;
+	if (rc == SQLITE_OK)
+		rc = answer(y);
 	if (rc != SQLITE_OK)
 		snprintf(why_text, why_len, "%s", sqlite3_errstr(rc));
 	return rc == SQLITE_OK ? 0 : -1;
@@ -167,6 +206,7 @@ void why_free(struct why *y)
 	why_model_free(&y->model);
 	why_focus_free(&y->time);
 	why_steps_free(&y->steps);
+	why_gpus_free(&y->gpus);
 	free(y->parts);
 	free(y->culprits);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "exporters/why/focus.h"
+#include "exporters/why/gpu.h"
 #include "exporters/why/steps.h"
 #include "exporters/why/walk.h"
 
@@ -46,6 +47,8 @@ struct why {
 	int64_t ns;            /* what was looked at: every share is one of it */
 	struct why_focus time; /* the spans of it */
 	struct why_steps steps;
+	struct why_gpus gpus;
+	const struct why_gpu *gpu; /* of which this is the answer; NULL: of a thread */
 	WHY_LIST(why_part, parts); /* most time first */
 	WHY_LIST(why_culprit,
 		 culprits); /* most time first; without start-up and what has no place */

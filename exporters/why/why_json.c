@@ -125,6 +125,27 @@ static void put_steps(FILE *out, const struct why *y)
 	fputs("]}", out);
 }
 
+static void put_gpus(FILE *out, const struct why *y)
+{
+	if (!y->gpus.list_cnt)
+		return;
+	fputs(",\n \"gpu\": [", out);
+	for (size_t i = 0; i < y->gpus.list_cnt; i++) {
+		const struct why_gpu *g = &y->gpus.list[i];
+
+		fprintf(out,
+			"%s{\"device\": %u, \"operations\": %zu, \"start\": %lld, \"end\": "
+			"%lld, \"ns\": %lld, \"kernel_ns\": %lld, \"copy_only_ns\": %lld, "
+			"\"launch_latency_ns\": %lld, \"launching_ns\": %lld, \"host_ns\": %lld, "
+			"\"not_recorded_ns\": %lld}",
+			i ? ",\n  " : "\n  ", g->device, g->ops, (long long)g->from,
+			(long long)g->to, (long long)(g->to - g->from), (long long)g->kernel,
+			(long long)g->copy, (long long)g->latency, (long long)g->launch,
+			(long long)g->host, (long long)g->unknown);
+	}
+	putc(']', out);
+}
+
 void why_put_json(FILE *out, const struct why *y, const char *report)
 {
 	const struct wall *w = &y->model.wall;
@@ -143,6 +164,8 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 	fputs("},\n \"focus\": {", out);
 	if (y->focus != WHY_NONE)
 		put_thread(out, y, y->focus);
+	if (y->gpu)
+		fprintf(out, ", \"gpu\": %u", y->gpu->device);
 	put_spans(out, y);
 	fputs("},\n \"partition\": [", out);
 	for (size_t i = 0; i < y->parts_cnt; i++) {
@@ -156,6 +179,7 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 	}
 	putc(']', out);
 	put_steps(out, y);
+	put_gpus(out, y);
 	fprintf(out,
 		",\n \"checks\": {\"sum_ns\": %lld, \"not_recorded_ns\": %lld, \"lost\": %lld, "
 		"\"switches\": %s, \"samples\": %s, \"calls\": %s}}\n",

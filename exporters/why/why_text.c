@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "exporters/text/cell.h"
+#include "exporters/why/why_out.h"
 
-#define TIME_MAX     24
+#define TIME_MAX     WHY_TIME_MAX
 #define LEAST        0.005 /* of the wall time: a reason with less has no line */
 #define MOST         0.05  /* of the wall time: a place with more has a line */
 #define CULPRITS_MAX 6
 #define HOPS_SHOWN   4
 
-static const char *time_text(int64_t ns, char buf[TIME_MAX])
+const char *why_time_text(int64_t ns, char buf[WHY_TIME_MAX])
 {
 	if (ns >= 10000000000)
 		snprintf(buf, TIME_MAX, "%.1f s", (double)ns / 1e9);
@@ -39,7 +40,7 @@ static void put_string(FILE *out, const struct why *y, const struct id_map *map,
 	free(text);
 }
 
-static void put_place(FILE *out, const struct why *y, uint32_t place)
+void why_put_place(FILE *out, const struct why *y, uint32_t place)
 {
 	const char *text = y->walk.places.list[place].text;
 
@@ -66,7 +67,7 @@ static void put_way(FILE *out, const struct why *y, uint32_t hop)
 		put_string(out, y, &y->model.names, h->cause.name, ", ");
 		if (h->cause.place != PLACE_NONE) {
 			fputs(" at ", out);
-			put_place(out, y, h->cause.place);
+			why_put_place(out, y, h->cause.place);
 		}
 		last = h;
 		n++;
@@ -75,7 +76,7 @@ static void put_way(FILE *out, const struct why *y, uint32_t hop)
 		fprintf(out, "\n%21s<- ...", "");
 }
 
-static void put_call(FILE *out, const struct why *y, const struct why_cause *c)
+void why_put_call(FILE *out, const struct why *y, const struct why_cause *c)
 {
 	put_string(out, y, &y->model.names, c->name, ", ");
 	put_string(out, y, &y->model.objects, c->object, " of ");
@@ -86,12 +87,12 @@ static void put_part(FILE *out, const struct why *y, const struct why_part *p)
 {
 	char buf[96], ns[TIME_MAX];
 
-	fprintf(out, "%25s  ", time_text(p->ns, ns));
+	fprintf(out, "%25s  ", why_time_text(p->ns, ns));
 	if (p->cause.place != PLACE_NONE)
-		put_place(out, y, p->cause.place);
+		why_put_place(out, y, p->cause.place);
 	else
 		fputs("no stack", out);
-	put_call(out, y, &p->cause);
+	why_put_call(out, y, &p->cause);
 	if (p->thread != y->focus)
 		fprintf(out, "  [%s]", why_thread_text(y, p->thread, buf, sizeof(buf)));
 	putc('\n', out);
@@ -109,14 +110,15 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 	char buf[96], ns[TIME_MAX];
 
 	fprintf(out, "%3u  %5.1f %%  %8s  ", nr, 100.0 * (double)c->ns / (double)wall,
-		time_text(c->ns, ns));
+		why_time_text(c->ns, ns));
 	if (c->place == PLACE_NONE)
 		fprintf(out, "%s, no stack", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
-	put_place(out, y, c->place);
+	why_put_place(out, y, c->place);
 	fprintf(out, ": %s", why_reason_text(reason));
-	put_call(out, y, &c->part.cause);
+	why_put_call(out, y, &c->part.cause);
 	if (c->of_reason[WHY_NO_CPU] >= c->ns / 10 && reason != WHY_NO_CPU)
-		fprintf(out, " (%s of it without a CPU)", time_text(c->of_reason[WHY_NO_CPU], ns));
+		fprintf(out, " (%s of it without a CPU)",
+			why_time_text(c->of_reason[WHY_NO_CPU], ns));
 	if (c->part.thread != y->focus && c->place != PLACE_NONE)
 		fprintf(out, "  [%s]", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
 	fprintf(out, "  %s", sure_text(c->sure));
@@ -131,6 +133,11 @@ static void put_spans(FILE *out, const struct why *y)
 	const struct why_steps *s = &y->steps;
 	char ns[TIME_MAX], least[TIME_MAX], most[TIME_MAX];
 
+	if (!f->name && y->gpu)
+		fprintf(out,
+			"%s from the first launch to the last completion; shares are of this "
+			"time\n",
+			why_time_text(y->ns, ns));
 	if (!f->name)
 		return;
 	if (!f->is_steps)
@@ -140,11 +147,12 @@ static void put_spans(FILE *out, const struct why *y)
 	else
 		fprintf(out, "%zu steps ", f->cnt);
 	text_put_people(out, f->name);
-	fprintf(out, ": %s in all", time_text(y->ns, ns));
+	fprintf(out, ": %s in all", why_time_text(y->ns, ns));
 	if (f->is_steps)
-		fprintf(out, ", median %s", time_text(f->median, ns));
+		fprintf(out, ", median %s", why_time_text(f->median, ns));
 	if (s->cnt)
-		fprintf(out, " (%s .. %s)", time_text(s->min, least), time_text(s->max, most));
+		fprintf(out, " (%s .. %s)", why_time_text(s->min, least),
+			why_time_text(s->max, most));
 	fputs("; shares are of this time\n", out);
 }
 
@@ -158,7 +166,8 @@ static void put_steps(FILE *out, const struct why *y)
 	if (s->cnt < 2 || 20 * (s->slow_ns - s->median) < s->median)
 		return;
 	fprintf(out, "The slowest %zu steps, %s in the mean, %s more than the median (",
-		s->slow_cnt, time_text(s->slow_ns, ns), time_text(s->slow_ns - s->median, more));
+		s->slow_cnt, why_time_text(s->slow_ns, ns),
+		why_time_text(s->slow_ns - s->median, more));
 	for (size_t i = 0; i < s->slow_cnt && i < STEPS_SHOWN; i++)
 		fprintf(out, "%s%lld", i ? ", " : "", (long long)s->slow[i].no);
 	fputs(s->slow_cnt > STEPS_SHOWN ? ", ...)\n" : ")\n", out);
@@ -168,12 +177,12 @@ static void put_steps(FILE *out, const struct why *y)
 
 		if (20 * (e->slow - e->median) < s->slow_ns - s->median)
 			break;
-		fprintf(out, "%15s%8s  %s", "+", time_text(e->slow - e->median, ns),
+		fprintf(out, "%15s%8s  %s", "+", why_time_text(e->slow - e->median, ns),
 			why_reason_text(p->cause.reason));
 		if (p->cause.place != PLACE_NONE)
 			fputs(" at ", out);
-		put_place(out, y, p->cause.place);
-		put_call(out, y, &p->cause);
+		why_put_place(out, y, p->cause.place);
+		why_put_call(out, y, &p->cause);
 		putc('\n', out);
 	}
 }
@@ -184,9 +193,12 @@ static void put_head(FILE *out, const struct why *y, const char *report)
 	char buf[96], ns[TIME_MAX];
 
 	text_put_people(out, report);
-	fprintf(out, ": %s wall time, %s", time_text(wall_ns(w), ns), wall_basis_text(w->basis));
+	fprintf(out, ": %s wall time, %s", why_time_text(wall_ns(w), ns),
+		wall_basis_text(w->basis));
 	if (w->recorded)
-		fprintf(out, " (%s recorded)", time_text(w->recorded, ns));
+		fprintf(out, " (%s recorded)", why_time_text(w->recorded, ns));
+	if (y->gpu)
+		fprintf(out, "; GPU %u", y->gpu->device);
 	if (y->focus != WHY_NONE) {
 		const struct why_process *p =
 			&y->model.processes[y->model.threads[y->focus].process];
@@ -212,6 +224,10 @@ static void put_notes(FILE *out, const struct why *y)
 		      out);
 	if (!m->has_calls)
 		fputs("Not recorded: calls; waits have no names (--trace=osrt)\n", out);
+	if (m->has_gpu_calls && !m->has_gpu_stacks)
+		fputs("Not recorded: stacks of CUDA calls; what a GPU does has no lines "
+		      "(--cudabacktrace=all)\n",
+		      out);
 	if (m->lost)
 		fprintf(out, "Lost: %lld events; what is said holds for the rest\n",
 			(long long)m->lost);
@@ -230,7 +246,7 @@ static void put_reasons(FILE *out, const struct why *y, int64_t wall)
 			break;
 		fprintf(out, "     %5.1f %%  %8s  %s\n",
 			100.0 * (double)y->of_reason[reason] / (double)wall,
-			time_text(y->of_reason[reason], ns), why_reason_text(reason));
+			why_time_text(y->of_reason[reason], ns), why_reason_text(reason));
 		while (i < y->parts_cnt && y->parts[i].cause.reason != reason)
 			i++;
 		if (i < y->parts_cnt && (double)y->parts[i].ns >= MOST * (double)wall)
@@ -256,5 +272,6 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 		put_culprit(out, y, &y->culprits[nr], nr + 1);
 	}
 	put_steps(out, y);
+	why_put_gpus(out, y);
 	put_notes(out, y);
 }

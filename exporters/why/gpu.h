@@ -1,0 +1,29 @@
+/*
+ * gpu.h - what each GPU did between the first launch and the last completion: kernels, only copies, nothing. Why it did nothing:
+ * until its next operation was launched, what the thread that did so was at (the walk); then the launch itself, and the time
+ * until the operation began.
+ */
+#pragma once
+
+#include "exporters/why/focus.h"
+#include "exporters/why/walk.h"
+
+struct why_gpu {
+	uint32_t device;
+	uint32_t thread; /* that launched most; WHY_NONE: none is known */
+	size_t ops, votes;
+	int64_t from, to; /* first launch, last completion; within the wall time */
+	int64_t kernel, copy, latency, launch, host, unknown; /* ns; the sum is to - from */
+	struct walk walk;                                     /* leaves of all of it */
+};
+
+struct why_gpus {
+	WHY_LIST(why_gpu, list); /* in order of device */
+};
+
+/* Their partition, each with a walk of its own. SQLite's result code. */
+int why_find_gpus(struct why_gpus *g, const struct why_model *m);
+void why_gpus_free(struct why_gpus *g);
+
+/* Adds the leaves of [@from, @to) of a GPU to a walk. */
+void why_gpu_cover(struct walk *w, const struct why_gpu *g, int64_t from, int64_t to);

@@ -1,0 +1,126 @@
+/* walk_gpu.c - the walk where a thread waits for a GPU: its time is what the GPU did. */
+#include <stdlib.h>
+
+#include "exporters/why/gpu_sweep.h"
+#include "exporters/why/reason.h"
+#include "exporters/why/walk_internal.h"
+
+struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o)
+{
+	struct why_cause cause = {WHY_GPU, PLACE_NONE, o->name, WHY_NONE};
+	const struct why_thread *t;
+	const struct why_launch *l;
+	uint8_t flags;
+
+	if (o->work != WORK_KERNEL && o->work != WORK_GRAPH)
+		cause.reason = WHY_GPU_COPY;
+	if (o->launch == WHY_NONE)
+		return cause;
+	l = &w->m->launches[o->launch];
+	t = &w->m->threads[l->thread];
+	cause.place = walk_place(w, l->stack, &flags);
+	/* A library's call may have the stack. */
+	if (l->stack == WHY_NONE && l->call < t->gpu_cnt)
+		cause.place = walk_place(w, t->gpu[l->call].stack, &flags);
+	if (cause.name == WHY_NONE)
+		cause.name = l->name;
+	return cause;
+}
+
+/* A copy that was over before its call came back: the call waited for it. */
+static bool waits_for_copy(const struct why_model *m, uint32_t process, const struct why_call *c)
+{
+	size_t low = 0, high = m->launches_cnt;
+
+	while (c->correlation && low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct why_launch *l = &m->launches[mid];
+
+		if (l->process < process ||
+		    (l->process == process && l->correlation < c->correlation))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < m->launches_cnt && m->launches[low].process == process &&
+	       m->launches[low].correlation == c->correlation &&
+	       m->launches[low].done != WHY_NO_TIME && m->launches[low].done <= c->end;
+}
+
+/*
+ * From when on a call waits for what could have gone on beside the thread: the GPU has nothing to do after it, until the
+ * thread starts something. As long as the thread takes for that, it need not have waited. INT64_MAX: never, as the GPU goes on,
+ * as nothing follows, or as the last that it did was a copy to the host, whose result the thread may need.
+ */
+static int64_t needless_from(const struct why_model *m, uint32_t process, const struct why_call *c)
+{
+	const struct why_op *o, *last = NULL;
+	struct gpu_sweep s;
+	int64_t until, rest;
+
+	gpu_sweep_begin(&s, m, process, WHY_NONE, c->start);
+	for (int64_t x = c->start; x < c->end; x = until) {
+		o = gpu_sweep_at(&s, x, &until);
+		if (o && until > c->end)
+			return INT64_MAX;
+		last = o ? o : last;
+	}
+	if (gpu_sweep_at(&s, c->end, &until) || !last || !gpu_sweep_next(&s) ||
+	    last->work == WORK_TO_HOST ||
+	    (s.copy && s.copy->work == WORK_TO_HOST && s.copy->end > c->start))
+		return INT64_MAX;
+	rest = gpu_sweep_next(&s)->start - c->end;
+	return later(c->start, last->end - rest);
+}
+
+/* [@from, @to) inside of a call that waits for the GPU: while it works, its work; else what the thread did. */
+static void gpu_wait(struct walk *w, const struct at *at, const struct why_call *c, int64_t from,
+		     int64_t to)
+{
+	uint32_t process = w->m->threads[at->thread].process;
+	int64_t needless = needless_from(w->m, process, c), until;
+	struct gpu_sweep s;
+
+	gpu_sweep_begin(&s, w->m, process, WHY_NONE, from);
+	for (int64_t x = from; x < to; x = until) {
+		const struct why_op *o = gpu_sweep_at(&s, x, &until);
+		struct why_cause cause,
+			idle = {.reason = WHY_GPU_SYNC, .name = c->name, .object = WHY_NONE};
+		int64_t cut;
+		uint8_t flags;
+
+		until = earlier(until, to);
+		if (!o) {
+			walk_states(w, at, x, until);
+			continue;
+		}
+		cause = walk_cause_of_op(w, o);
+		cut = earlier(until, later(x, needless));
+		walk_leaf(w, at, &cause, cut - x, SURE);
+		idle.place = walk_place(w, c->stack, &flags);
+		walk_leaf(w, at, &idle, until - cut, SURE);
+	}
+}
+
+void walk_at(struct walk *w, struct at at, int64_t from, int64_t to)
+{
+	const struct why_thread *t = &w->m->threads[at.thread];
+	size_t i = why_last(t->gpu, t->gpu_cnt, sizeof(*t->gpu), from);
+	int64_t x = from;
+
+	for (i = i == t->gpu_cnt ? 0 : i; x < to && i < t->gpu_cnt && t->gpu[i].start < to; i++) {
+		const struct why_call *c = &t->gpu[i];
+		int64_t begin = later(c->start, x), end = earlier(c->end, to);
+
+		if (end <= begin ||
+		    (!reason_is_gpu_wait(w, c) &&
+		     (!reason_is_gpu_copy(w, c) || !waits_for_copy(w->m, t->process, c))))
+			continue;
+		if (begin > x)
+			walk_states(w, &at, x, begin);
+		gpu_wait(w, &at, c, begin, end);
+		x = end;
+	}
+	if (x < to)
+		walk_states(w, &at, x, to);
+}

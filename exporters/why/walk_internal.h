@@ -1,0 +1,35 @@
+/* walk_internal.h - between the files of the walk. */
+#pragma once
+
+#include "exporters/why/walk.h"
+
+#define SURE    1.0
+#define MATCHED 0.7
+#define GUESSED 0.4
+
+/* Where the walk is. */
+struct at {
+	uint32_t thread, hop;
+	unsigned depth;
+	double sure;
+};
+
+static inline int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+void walk_leaf(struct walk *w, const struct at *at, const struct why_cause *cause, int64_t ns,
+	       double sure);
+/* The place of a stack by its number in the model. */
+uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags);
+/* [@from, @to) of a thread by its states alone: no work of a GPU is looked at. */
+void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
+/* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */
+struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o);
+void walk_at(struct walk *w, struct at at, int64_t from, int64_t to);

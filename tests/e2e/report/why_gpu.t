@@ -1,0 +1,83 @@
+#!/bin/sh
+# why_gpu.t - sightline why of GPUs, and of threads that wait for them, on a report written by hand (tests/golden/why/gpu.sql, with
+# the arithmetic in its head).
+. tests/lib.sh
+command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'no python3'
+sqlite3 gpu.sqlite <"$TOP/collector/schema.sql" && sqlite3 gpu.sqlite <"$TOP/tests/golden/why/gpu.sql" || exit 1
+# "REASON PLACE MS" of each part, by reason and place.
+cat >parts.py <<'END'
+import json
+y = json.load(open("out.json"))
+assert sum(p["ns"] for p in y["partition"]) == y["focus"]["ns"] == y["checks"]["sum_ns"], "sum"
+for p in sorted(y["partition"], key=lambda p: (p["reason"], str(p["place"]), p["ns"])):
+    print("%s %s %.1f" % (p["reason"], p["place"], p["ns"] / 1e6))
+print("of %.1f" % (y["focus"]["ns"] / 1e6))
+END
+parts() { "$BIN" why -f json "$@" >out.json && "$PY" parts.py; }
+
+is "$(parts --gpu 0 gpu.sqlite)" 'GPU_CALL a.py:3 in f 2.0
+GPU_KERNEL a.py:2 in f 8.0
+GPU_KERNEL a.py:2 in f 8.5
+GPU_KERNEL a.py:2 in f 10.0
+GPU_KERNEL a.py:2 in f 12.0
+GPU_LATENCY a.py:2 in f 0.5
+GPU_LATENCY a.py:2 in f 1.0
+GPU_LATENCY a.py:5 in f 1.0
+GPU_LAUNCH a.py:2 in f 2.0
+GPU_LAUNCH a.py:5 in f 1.0
+GPU_ONLY a.py:5 in f 6.0
+SLEEP a.py:20 in f 9.0
+SLEEP a.py:4 in f 19.0
+of 80.0' 'a GPU: kernels, copies alone, and why it was idle'
+is "$(parts --gpu 3 gpu.sqlite)" 'GPU_KERNEL a.py:21 in f 3.0
+GPU_LATENCY a.py:21 in f 1.0
+GPU_LAUNCH a.py:21 in f 1.0
+of 5.0' 'another one, by its number in the report'
+is "$(parts --gpu 0 --time 20ms-40ms gpu.sqlite)" 'GPU_CALL a.py:3 in f 1.0
+GPU_KERNEL a.py:2 in f 10.0
+SLEEP a.py:4 in f 9.0
+of 20.0' 'in a time'
+is "$(parts gpu.sqlite)" 'COMPUTE a.py:1 in f 19.0
+GPU a.py:2 in f 1.0
+GPU a.py:2 in f 5.0
+GPU_CALL a.py:2 in f 1.0
+GPU_CALL a.py:2 in f 3.0
+GPU_CALL a.py:3 in f 4.0
+GPU_CALL a.py:5 in f 1.0
+GPU_COPY a.py:5 in f 6.0
+GPU_SYNC a.py:3 in f 32.0
+SLEEP a.py:20 in f 9.0
+SLEEP a.py:4 in f 19.0
+of 100.0' 'the thread that waits: for work, and needlessly'
+check 'JSON: each GPU' "$PY" -c '
+import json
+g = json.load(open("out.json"))["gpu"]
+keys = ("device", "operations", "start", "end", "kernel_ns", "copy_only_ns", "launch_latency_ns", "launching_ns", "host_ns", "not_recorded_ns")
+assert [tuple(x[k] for k in keys) for x in g] == [(0, 5, 10e6, 90e6, 38.5e6, 6e6, 2.5e6, 3e6, 30e6, 0), (3, 1, 92e6, 97e6, 3e6, 0, 1e6, 1e6, 0, 0)], g
+assert all(x["ns"] == sum(x[k] for k in keys[4:]) for x in g)'
+"$BIN" why gpu.sqlite >text
+check 'text: a line for each GPU, and the way from it' sh -c '
+grep -qx "GPU 0 busy 56 % (copies alone 8 %); idle: host 38 %, launching 4 %, launch latency 3 %; of 80 ms from first launch to last completion" text &&
+	grep -qx "  idle 19 ms <- main thread sleeping, clock_nanosleep at a.py:4 in f" text && grep -q "^GPU 3 busy 60 %" text'
+"$BIN" why --gpu 0 gpu.sqlite >text
+check 'a wait for another thread: its line, and the way' sh -c '
+grep -A1 "9.0 ms  a.py:20 in f: sleeping, clock_nanosleep  .thread 101." text |
+	grep -q "<- main thread waiting to be signalled, sem_wait at a.py:6 in f"'
+is "$(sed -n 2p text)" '80 ms from the first launch to the last completion; shares are of this time' 'text: what the shares are of'
+
+# ---- what is missing ----
+"$BIN" why --gpu 1 gpu.sqlite >out 2>err
+is "$? $(cat err out)" '1 sightline: why: gpu.sqlite: GPU 1 is not in the report; the nearest is 0' 'an unknown GPU'
+"$BIN" why --gpu 0 --time 98ms-99ms gpu.sqlite >out 2>err
+is "$? $(cat err out)" '1 sightline: why: gpu.sqlite: no work of a GPU was recorded in this time' 'a time without work'
+cp gpu.sqlite lost.sqlite
+sqlite3 lost.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = NULL WHERE correlationId = 7' || exit 1
+check 'a launch that was not recorded' sh -c '"$1" why -f json --gpu 0 lost.sqlite | "$2" -c "
+import json, sys
+y = json.load(sys.stdin)
+assert y[\"gpu\"][0][\"not_recorded_ns\"] == 12e6 and y[\"gpu\"][0][\"ns\"] == 80e6 == y[\"checks\"][\"sum_ns\"], y[\"gpu\"]"' - "$BIN" "$PY"
+sqlite3 lost.sqlite 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL; DELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY' || exit 1
+"$BIN" why --gpu 0 lost.sqlite >out 2>err
+is "$? $(cat err out)" '1 sightline: why: lost.sqlite: no work of a GPU was recorded' 'no work at all'
+done_testing
