@@ -15,13 +15,10 @@ static void take(const struct why_op **longest, const struct why_op *o)
 		*longest = o;
 }
 
-void gpu_sweep_begin(struct gpu_sweep *s, const struct why_model *m, uint32_t process,
-		     uint32_t device, int64_t time)
+size_t why_reach(const struct why_model *m, int64_t time)
 {
 	size_t low = 0, high = m->ops_cnt;
 
-	*s = (struct gpu_sweep){.m = m, .process = process, .device = device};
-	/* Operations before the first one that reaches beyond @time are over. */
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
@@ -30,7 +27,14 @@ void gpu_sweep_begin(struct gpu_sweep *s, const struct why_model *m, uint32_t pr
 		else
 			high = mid;
 	}
-	s->next = low;
+	return low;
+}
+
+void gpu_sweep_begin(struct gpu_sweep *s, const struct why_model *m, uint32_t process,
+		     uint32_t device, int64_t time)
+{
+	*s = (struct gpu_sweep){
+		.m = m, .process = process, .device = device, .next = why_reach(m, time)};
 }
 
 const struct why_op *gpu_sweep_at(struct gpu_sweep *s, int64_t time, int64_t *until)

@@ -129,3 +129,5 @@ uint32_t why_model_root(const struct why_model *m);
 
 /* The last of @cnt elements of @size at @list whose time (their first member) is at most @time; @cnt: none. */
 size_t why_last(const void *list, size_t cnt, size_t size, int64_t time);
+/* Of the operations: the first that is not over at @time; those before it are. */
+size_t why_reach(const struct why_model *m, int64_t time);

@@ -366,11 +366,13 @@ static void wait(struct walk *w, const struct at *at, size_t i, int64_t from, in
 
 	walk_wake(w, at->thread, i, &wake);
 	cause = wake.cause;
+	woken = w->span ? to : later(from, earlier(wake.woken, to));
 	if (wake.waker == WHY_NONE || at->depth >= DEPTH_MAX || w->span) {
-		add_leaf(w, at, &cause, to - from, wake.sure);
+		add_leaf(w, at, &cause, woken - from, wake.sure);
+		cause.reason = WHY_NO_CPU;
+		add_leaf(w, at, &cause, to - woken, wake.sure);
 		return;
 	}
-	woken = later(from, earlier(wake.woken, to));
 	/* The waker cannot be blamed for the time before it was there. */
 	begin = earlier(woken, later(from, w->m->threads[wake.waker].birth));
 	add_leaf(w, at, &cause, begin - from, wake.sure);

@@ -73,32 +73,54 @@ static int64_t needless_from(const struct why_model *m, uint32_t process, const 
 	return later(c->start, last->end - rest);
 }
 
+/* When the thread last waited for the GPU before this call. */
+static int64_t last_wait(struct walk *w, const struct why_thread *t, const struct why_call *c)
+{
+	while (c-- > t->gpu)
+		if (reason_is_gpu_wait(w, c))
+			return c->end;
+	return t->birth;
+}
+
+/* @until, or the first of the times between it and @time. */
+static int64_t cut(int64_t time, int64_t until, const int64_t at[3])
+{
+	for (unsigned i = 0; i < 3; i++)
+		if (at[i] > time)
+			until = earlier(until, at[i]);
+	return until;
+}
+
 /* [@from, @to) inside of a call that waits for the GPU: while it works, its work; else what the thread did. */
 static void gpu_wait(struct walk *w, const struct at *at, const struct why_call *c, int64_t from,
 		     int64_t to)
 {
-	uint32_t process = w->m->threads[at->thread].process;
-	int64_t needless = needless_from(w->m, process, c), until;
+	const struct why_thread *t = &w->m->threads[at->thread];
+	int64_t edge[3] = {needless_from(w->m, t->process, c), INT64_MAX, INT64_MIN}, until;
 	struct gpu_sweep s;
+	uint8_t flags;
 
-	gpu_sweep_begin(&s, w->m, process, WHY_NONE, from);
+	edge[1] = walk_uneven_from(w->m, t->process, last_wait(w, t, c), c->end, &edge[2]);
+	gpu_sweep_begin(&s, w->m, t->process, WHY_NONE, from);
 	for (int64_t x = from; x < to; x = until) {
 		const struct why_op *o = gpu_sweep_at(&s, x, &until);
-		struct why_cause cause,
-			idle = {.reason = WHY_GPU_SYNC, .name = c->name, .object = WHY_NONE};
-		int64_t cut;
-		uint8_t flags;
+		struct why_cause cause = {
+			.reason = WHY_GPU_SYNC, .name = c->name, .object = WHY_NONE};
 
 		until = earlier(until, to);
 		if (!o) {
 			walk_states(w, at, x, until);
 			continue;
 		}
-		cause = walk_cause_of_op(w, o);
-		cut = earlier(until, later(x, needless));
-		walk_leaf(w, at, &cause, cut - x, SURE);
-		idle.place = walk_place(w, c->stack, &flags);
-		walk_leaf(w, at, &idle, until - cut, SURE);
+		until = cut(x, until, edge);
+		if (x >= edge[0]) {
+			cause.place = walk_place(w, c->stack, &flags);
+		} else {
+			cause = walk_cause_of_op(w, o);
+			if (cause.reason == WHY_GPU && x >= edge[1] && x < edge[2])
+				cause.reason = WHY_GPU_UNEVEN;
+		}
+		walk_leaf(w, at, &cause, until - x, SURE);
 	}
 }
 

@@ -33,3 +33,9 @@ void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
 /* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */
 struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o);
 void walk_at(struct walk *w, struct at at, int64_t from, int64_t to);
+/*
+ * walk_uneven.c: in [@from, @to) kernels of a process ran in several streams, of which one went on alone, from the time returned until
+ * *@until: as long as it would not have, had each stream had the same share. INT64_MAX: no such time.
+ */
+int64_t walk_uneven_from(const struct why_model *m, uint32_t process, int64_t from, int64_t to,
+			 int64_t *until);

@@ -144,7 +144,7 @@ static int answer(struct why *y)
 static int focus_gpu(struct why *y, const struct why_ask *ask, char *text, size_t len)
 {
 	const struct why_gpus *g = &y->gpus;
-	const struct why_gpu *near = g->list;
+	const struct why_gpu *near = g->list_cnt ? g->list : NULL;
 
 	if (!ask->of_gpu)
 		return 0;

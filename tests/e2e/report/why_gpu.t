@@ -27,8 +27,9 @@ GPU_LATENCY a.py:5 in f 1.0
 GPU_LAUNCH a.py:2 in f 2.0
 GPU_LAUNCH a.py:5 in f 1.0
 GPU_ONLY a.py:5 in f 6.0
+NO_CPU a.py:4 in f 2.0
 SLEEP a.py:20 in f 9.0
-SLEEP a.py:4 in f 19.0
+SLEEP a.py:4 in f 17.0
 of 80.0' 'a GPU: kernels, copies alone, and why it was idle'
 is "$(parts --gpu 3 gpu.sqlite)" 'GPU_KERNEL a.py:21 in f 3.0
 GPU_LATENCY a.py:21 in f 1.0
@@ -47,8 +48,9 @@ GPU_CALL a.py:3 in f 4.0
 GPU_CALL a.py:5 in f 1.0
 GPU_COPY a.py:5 in f 6.0
 GPU_SYNC a.py:3 in f 32.0
+NO_CPU a.py:4 in f 2.0
 SLEEP a.py:20 in f 9.0
-SLEEP a.py:4 in f 19.0
+SLEEP a.py:4 in f 17.0
 of 100.0' 'the thread that waits: for work, and needlessly'
 check 'JSON: each GPU' "$PY" -c '
 import json
@@ -59,12 +61,21 @@ assert all(x["ns"] == sum(x[k] for k in keys[4:]) for x in g)'
 "$BIN" why gpu.sqlite >text
 check 'text: a line for each GPU, and the way from it' sh -c '
 grep -qx "GPU 0 busy 56 % (copies alone 8 %); idle: host 38 %, launching 4 %, launch latency 3 %; of 80 ms from first launch to last completion" text &&
-	grep -qx "  idle 19 ms <- main thread sleeping, clock_nanosleep at a.py:4 in f" text && grep -q "^GPU 3 busy 60 %" text'
+	grep -qx "  idle 17 ms <- main thread sleeping, clock_nanosleep at a.py:4 in f" text && grep -q "^GPU 3 busy 60 %" text'
 "$BIN" why --gpu 0 gpu.sqlite >text
 check 'a wait for another thread: its line, and the way' sh -c '
 grep -A1 "9.0 ms  a.py:20 in f: sleeping, clock_nanosleep  .thread 101." text |
 	grep -q "<- main thread waiting to be signalled, sem_wait at a.py:6 in f"'
 is "$(sed -n 2p text)" '80 ms from the first launch to the last completion; shares are of this time' 'text: what the shares are of'
+
+# Beside k4 a kernel in another stream, 82-84, and nothing after: of 8 and 2 ms, each stream could have had 5.
+cp gpu.sqlite uneven.sqlite
+sqlite3 uneven.sqlite 'CREATE TEMP TABLE k AS SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId = 7; UPDATE k SET streamId = 9, end = 84000000;
+	INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM k; DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE deviceId = 1' || exit 1
+is "$(parts uneven.sqlite | grep -E '^GPU(_UNEVEN|_SYNC)? ')" 'GPU a.py:2 in f 1.0
+GPU a.py:2 in f 5.0
+GPU_SYNC a.py:3 in f 29.0
+GPU_UNEVEN a.py:2 in f 3.0' 'streams that share the work unevenly'
 
 # ---- what is missing ----
 "$BIN" why --gpu 1 gpu.sqlite >out 2>err

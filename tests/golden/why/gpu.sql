@@ -1,11 +1,11 @@
 -- A main thread (100) that works with GPU 0, and thread 101 with GPU 3 (CUDA's number in the process: 1). Times in ms * 1,000,000.
 -- Main thread: 0-10 computes at a.py:1; 10-11 launches k1 (11.5-20) at a.py:2; 11-12 cuBLAS there launches k2 (20-30);
--- 12-31 waits for both at a.py:3; 31-50 sleeps at a.py:4; 50-51 starts a copy (52-60) at a.py:5; 51-52 launches k3 (58-70) at
+-- 12-31 waits for both at a.py:3; 31-48 sleeps at a.py:4, has a CPU again at 50; 50-51 starts a copy (52-60) at a.py:5; 51-52 launches k3 (58-70) at
 -- a.py:2; 52-71 waits at a.py:3; 71-80 waits at a.py:6 for a lock, in which 101 sleeps at a.py:20; 80-81 launches k4 (82-90) at
 -- a.py:2; 81-91 waits at a.py:3; 91-100 computes at a.py:1. Thread 101 launches k5 (94-97) from 92 to 93 at a.py:21.
 --
 -- GPU 0, 10-90: kernels 8.5 + 10 + 12 + 8 = 38.5 (58-60 k3 beside the copy); copies alone 52-58; being launched 10-11, 50-51,
--- 80-81; launched, not yet begun 11-11.5, 51-52, 81-82; host 30-50 and 70-80: at a.py:3 1 + 1, asleep at a.py:4 19, lock 9.
+-- 80-81; launched, not yet begun 11-11.5, 51-52, 81-82; host 30-50 and 70-80: at a.py:3 1 + 1, asleep at a.py:4 17, 2 without a CPU, lock 9.
 -- Main thread: the wait until 31 is needless: nothing runs on a GPU until 52, which is longer than the 18 ms of work in it; of that
 -- until 71 the last 11 ms are (until 82), of that until 91 the last 3 (until k5 begins).
 INSERT INTO StringIds VALUES (2, 'f'), (3, 'g'), (10, 'cudaLaunchKernel_v7000'), (11, 'cudaDeviceSynchronize_v3020'), (12, 'cudaMemcpyAsync_v3020'),
@@ -20,7 +20,7 @@ SELECT column1, 1, 2, 30, 30, column1, 0, 0, 0, 0 FROM (VALUES (1), (2), (3), (4
 INSERT INTO SL_STACKS SELECT id, 0, id FROM SL_FRAMES;
 CREATE TEMP VIEW g AS SELECT (1<<48)|(100<<24) AS process;
 CREATE TEMP TABLE sw(tid, t, i, wake, waker);
-INSERT INTO sw VALUES (100, 0, 1, NULL, NULL), (100, 12, 0, NULL, NULL), (100, 31, 1, 31, NULL), (100, 31, 0, NULL, NULL), (100, 50, 1, 50, NULL),
+INSERT INTO sw VALUES (100, 0, 1, NULL, NULL), (100, 12, 0, NULL, NULL), (100, 31, 1, 31, NULL), (100, 31, 0, NULL, NULL), (100, 50, 1, 48, NULL),
 	(100, 52, 0, NULL, NULL), (100, 71, 1, 71, NULL), (100, 71, 0, NULL, NULL), (100, 80, 1, 80, 101), (100, 81, 0, NULL, NULL),
 	(100, 91, 1, 91, NULL), (100, 100, 0, NULL, NULL),
 	(101, 1, 1, 1, 100), (101, 2, 0, NULL, NULL), (101, 80, 1, 80, NULL), (101, 99, 0, NULL, NULL);
