@@ -91,4 +91,13 @@ assert y[\"gpu\"][0][\"not_recorded_ns\"] == 12e6 and y[\"gpu\"][0][\"ns\"] == 8
 sqlite3 lost.sqlite 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL; DELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY' || exit 1
 "$BIN" why --gpu 0 lost.sqlite >out 2>err
 is "$? $(cat err out)" '1 sightline: why: lost.sqlite: no work of a GPU was recorded' 'no work at all'
+
+# ---- programs on the stand-ins ----
+profile one "$PY" -c pass >log 2>&1
+if [ "$(q "$R" 'SELECT count(*) > 0 FROM SCHED_EVENTS')" = 1 ]; then
+	"$PY" "$TOP/tests/pairs/check-pairs" -b "$B" -n 0 --keep pairs gpu_load_blocks gpu_late_rank gpu_default_stream >table 2>&1
+	result $? 'three pairs with a culprit: it is named first, with its line' || diag <table
+else
+	skip 'three pairs with a culprit' 'context switches cannot be recorded'
+fi
 done_testing
