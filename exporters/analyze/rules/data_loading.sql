@@ -126,7 +126,7 @@ SELECT
 	'GPU ' || deviceId || ' of process ' || (globalPid / 0x1000000 % 0x1000000) || ' had nothing to do for {' || cost
 		|| ' ns} while files were read for it, ' || CAST(100 * cost / span AS INTEGER)
 		|| ' % of the time it was in use: {' || calls || '} calls on {' || files || ' file|files}'
-		|| coalesce(', most of them in ' || folder, '') || coalesce(made_at, '') || '.' AS finding
+		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT globalPid, deviceId, ns AS cost,
 		(SELECT max(end) - min(start) FROM gpu_busy AS b
@@ -137,7 +137,8 @@ FROM (
 			WHERE c.globalTid IN (SELECT globalTid FROM fed)
 				AND c.nameId IN (SELECT id FROM io_functions WHERE what IN ('open', 'stat', 'read'))
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at,
-		(SELECT folder FROM fed GROUP BY folder ORDER BY sum(end - start) DESC LIMIT 1) AS folder
+		(SELECT iif(2 * count(*) >= (SELECT count(*) FROM fed), ', most of them in ', ', the largest part in ') || folder
+			FROM fed GROUP BY folder ORDER BY count(*) DESC, folder LIMIT 1) AS named
 	FROM starved
 	ORDER BY ns DESC, globalPid, deviceId
 	LIMIT 1

@@ -56,12 +56,19 @@ SELECT
 		|| (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '')
 		|| CASE threads WHEN 1 THEN '' WHEN 2 THEN ', and there is another such thread'
 			ELSE ', and there are ' || (threads - 1) || ' more such threads' END
-		|| coalesce('; most of them were of ' || path, '') || coalesce(made_at, '') || '.' AS finding
+		|| coalesce(named, '') || coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT globalTid, sum(n) AS n, sum(bytes) AS bytes, sum(ns) AS ns, count(*) OVER () AS threads,
 		CAST(sum(ns) * (1 - (sum(bytes) / 65536 + 1.0) / sum(n)) AS INTEGER) AS cost,
-		(SELECT path FROM small AS p WHERE p.globalTid = small.globalTid AND path IS NOT NULL
-			ORDER BY p.ns DESC LIMIT 1) AS path,
+		-- A file is named as what most reads were of where it has half of all of them, short ones included.
+		(SELECT iif(2 * sum(of_file.n) >= (SELECT sum(p.n) FROM small AS p WHERE p.globalTid = small.globalTid),
+				'; most of them were of ', '; the largest known part, {' || sum(of_file.n) || '}, of ') || path
+			FROM (SELECT globalTid, path, n FROM small WHERE path IS NOT NULL
+				UNION ALL
+				SELECT globalTid, filePath, count FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
+				WHERE eventType = 3 AND bytes < :small * count) AS of_file
+			WHERE of_file.globalTid = small.globalTid
+			GROUP BY path ORDER BY sum(of_file.n) DESC, path LIMIT 1) AS named,
 		(SELECT '; the longest are made at ' || place FROM call_places AS c
 			WHERE c.globalTid = small.globalTid AND c.nameId IN (SELECT nameId FROM small AS p WHERE p.globalTid = c.globalTid)
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at,

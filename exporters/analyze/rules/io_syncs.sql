@@ -39,11 +39,11 @@ SELECT
 	cost,
 	'Thread ' || (globalTid & 0xFFFFFF) || coalesce(' (' || name || ')', '') || ' waited {' || ns || ' ns} in {'
 		|| n || '} syncs, {' || (ns / n) || ' ns} each, {' || CAST(n * 1e9 / max(span, 1) AS INTEGER)
-		|| '} per second' || coalesce('; most are of ' || path, '') || coalesce(made_at, '') || '.' AS finding
+		|| '} per second' || coalesce(named, '') || coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT *, CAST(ns * (1 - 1.0 / n) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall,
-		(SELECT path FROM sync WHERE sync.globalTid = thread.globalTid AND path IS NOT NULL
-			GROUP BY path ORDER BY sum(end - start) DESC LIMIT 1) AS path,
+		(SELECT iif(2 * sum(end - start) >= thread.ns, '; most are of ', '; the largest known part of ') || path FROM sync WHERE sync.globalTid = thread.globalTid AND path IS NOT NULL
+			GROUP BY path ORDER BY sum(end - start) DESC LIMIT 1) AS named,
 		(SELECT '; {' || sum(c.ns) || ' ns} of it at ' || place FROM call_places AS c
 			WHERE c.globalTid = thread.globalTid AND c.nameId IN (SELECT id FROM io_functions WHERE what = 'sync')
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at,

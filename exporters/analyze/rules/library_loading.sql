@@ -25,7 +25,7 @@ SELECT
 	ns AS cost,
 	'Thread ' || (globalTid % 0x1000000) || coalesce(' (' || name || ')', '') || ' loaded libraries for {' || ns || ' ns}, '
 		|| CAST(100 * ns / wall AS INTEGER) || ' % of the run, in {' || n || ' call|calls}'
-		|| coalesce((SELECT '; most for ' || place FROM call_places AS c
+		|| coalesce((SELECT iif(2 * sum(c.ns) >= l.ns, '; most for ', '; the largest known part for ') || place FROM call_places AS c
 			WHERE c.globalTid = l.globalTid AND c.nameId IN (SELECT id FROM StringIds WHERE value IN ('dlopen', 'dlmopen'))
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1), '') || '.' AS finding
 FROM (

@@ -61,7 +61,8 @@ FROM (
 	SELECT globalTid, sum(ns) AS ns, count(*) AS n, (SELECT ns FROM wall) AS wall,
 		(SELECT name FROM thread_names AS t WHERE t.globalTid = l.globalTid) AS name,
 		globalTid / 0x1000000 * 0x1000000 IN (SELECT globalPid FROM gpu_cover) AS gpu,
-		(SELECT '; most at ' || place FROM loading AS m JOIN loading_place USING (stack)
+		(SELECT iif(2 * sum(m.ns) >= (SELECT sum(ns) FROM loading AS a WHERE a.globalTid = l.globalTid),
+				'; most at ', '; the largest known part at ') || place FROM loading AS m JOIN loading_place USING (stack)
 			WHERE m.globalTid = l.globalTid GROUP BY place ORDER BY sum(m.ns) DESC, place LIMIT 1) AS made_at
 	FROM loading AS l
 	GROUP BY globalTid

@@ -52,7 +52,7 @@ SELECT
 	cost,
 	CASE WHEN threads = 1 THEN 'Thread ' ELSE threads || ' threads waited {' || whole
 		|| ' ns} for locks altogether; thread ' END || (globalTid & 0xFFFFFF)
-		|| coalesce(' (' || name || ')', '') || ' waited {' || cost || ' ns} in {' || n || ' call|calls}, mostly of '
+		|| coalesce(' (' || name || ')', '') || ' waited {' || cost || ' ns} in {' || n || ' call|calls}, '
 		|| function || coalesce(', for what thread ' || (holder & 0xFFFFFF)
 		|| coalesce(' (' || holder_name || ')', '') || ' held', '')
 		|| coalesce(made_at, '') || '.' AS finding
@@ -61,7 +61,8 @@ FROM (
 	FROM (
 		SELECT globalTid, sum(ns) AS cost, count(*) AS n, count(*) OVER () AS threads,
 			sum(sum(ns)) OVER () AS whole,
-			(SELECT value FROM held AS h JOIN StringIds ON StringIds.id = nameId
+			(SELECT iif(2 * sum(h.ns) >= (SELECT sum(a.ns) FROM held AS a WHERE a.globalTid = held.globalTid),
+				'mostly of ', 'the largest part of ') || value FROM held AS h JOIN StringIds ON StringIds.id = nameId
 				WHERE h.globalTid = held.globalTid GROUP BY nameId ORDER BY sum(ns) DESC LIMIT 1) AS function,
 			(SELECT holder FROM held AS h WHERE h.globalTid = held.globalTid AND holder IS NOT NULL
 				GROUP BY holder ORDER BY sum(ns) DESC, holder LIMIT 1) AS holder,

@@ -50,7 +50,7 @@ SELECT
 		|| ' {' || longest || ' ns}' || coalesce(made_at, '') || '.' AS finding
 FROM (
 	SELECT *, CAST(longest * (1 - 1.0 / max(1, min(n, cpus))) AS INTEGER) AS cost, (SELECT ns FROM wall) AS wall,
-		(SELECT ', most of it at ' || place FROM call_places AS c
+		(SELECT iif(2 * sum(c.ns) >= longest, ', most of it at ', ', the largest known part at ') || place FROM call_places AS c
 			WHERE c.globalTid = waiter.globalTid
 				AND c.nameId IN (SELECT id FROM StringIds WHERE value = 'pthread_cond_timedwait')
 			GROUP BY place ORDER BY sum(c.ns) DESC, place LIMIT 1) AS made_at

@@ -29,16 +29,21 @@ TID='(1<<48)+(100<<24)+101'
 
 # ---- small reads ----
 begin io_small_reads
-says 'of one thread, by file and those without a row' 'bad 49950000 2,000 reads of 64 B on average took 50 ms of thread 101 (loader); most of them were of /data/a.bin.
+says 'of one thread, by file and those without a row' 'bad 49950000 2,000 reads of 64 B on average took 50 ms of thread 101 (loader); the largest known part, 200, of /data/a.bin.
 30000000|1800|115200|64.0|16666.7|100|101|pread64|
 20000000|200|12800|64.0|100000.0|100|101|pread64|/data/a.bin'
+says 'of a file that has half of all, short ones included' 'bad 49950000 2,000 reads of 64 B on average took 50 ms of thread 101 (loader); most of them were of /data/b.bin.
+30000000|1800|115200|64.0|16666.7|100|101|pread64|
+20000000|200|12800|64.0|100000.0|100|101|pread64|/data/a.bin' "INSERT INTO OSRT_FILE_ACCESS_DESCRIPTORS(fileAccessId, processId, openedAt, closedAt, filePath)
+	VALUES (8, 100, 0, 0, '/data/b.bin'), (9, 100, 0, 0, '/data/c.bin');
+	INSERT INTO SL_FILE_TOTALS VALUES ($TID, 8, 3, 1000, 64000, 20000000), ($TID, 9, 3, 800, 51200, 10000000)"
 says 'too few' silent 'UPDATE SL_OSRT_TOTALS SET count = 799 WHERE count = 1800'
-says 'just enough' 'severe 199800000 1,000 reads of 64 B on average took 200 ms of thread 101 (loader); most of them were of /data/a.bin.
+says 'just enough' 'severe 199800000 1,000 reads of 64 B on average took 200 ms of thread 101 (loader); the largest known part, 200, of /data/a.bin.
 180000000|800|51200|64.0|225000.0|100|101|pread64|
 20000000|200|12800|64.0|100000.0|100|101|pread64|/data/a.bin' \
 	'UPDATE SL_OSRT_TOTALS SET count = 800, totalNs = 180000000, bytes = 51200 WHERE count = 1800'
 says 'of 4096 bytes are not small' silent 'UPDATE SL_OSRT_TOTALS SET bytes = 4096 * count; UPDATE OSRT_API SET bytesDone = 4096 WHERE pathId = 4'
-says 'of 4096 bytes are small where that is asked for' 'bad 46850000 2,000 reads of 4.10 kB on average took 50 ms of thread 101 (loader); most of them were of /data/a.bin.
+says 'of 4096 bytes are small where that is asked for' 'bad 46850000 2,000 reads of 4.10 kB on average took 50 ms of thread 101 (loader); the largest known part, 200, of /data/a.bin.
 30000000|1800|7372800|4096.0|16666.7|100|101|pread64|
 20000000|200|819200|4096.0|100000.0|100|101|pread64|/data/a.bin' \
 	'UPDATE SL_OSRT_TOTALS SET bytes = 4096 * count; UPDATE OSRT_API SET bytesDone = 4096 WHERE pathId = 4' :small=4097
