@@ -20,10 +20,14 @@ void chart_begin(struct page *p, const char *id, const char *kind, const char *u
 	p->series_cnt = 0;
 }
 
-void chart_labels(struct page *p, double (*edge)(int), const char *(*human)(char *, double),
-		  int first, int last)
+void chart_labels(struct page *p, const char *apart, double (*edge)(int),
+		  const char *(*human)(char *, double), int first, int last)
 {
-	fputs(",\"labels\":[", p->data);
+	fputs(apart ? ",\"apart\":true,\"labels\":[" : ",\"labels\":[", p->data);
+	if (apart) {
+		json_str(p->data, apart);
+		fputc(',', p->data);
+	}
 	for (int i = first; i <= last + 1; i++) {
 		char text[HUMAN_MAX];
 

@@ -150,8 +150,7 @@ static void draw_io(struct page *p)
 	snprintf(words, sizeof(words),
 		 "Through the C library, from and to files, pipes and sockets; on average %s/s in, "
 		 "%s/s out.",
-		 human_bytes(in, s->read_size.total / span),
-		 human_bytes(out, s->write_size.total / span));
+		 human_bytes(in, s->read_bytes / span), human_bytes(out, s->write_bytes / span));
 	chart_begin(p, "io", "time", UNIT_RATE, 0, "Reading and writing", words);
 	if (s->read_size.total > 0) {
 		fill(&s->read_curve, per_second, values);
@@ -232,7 +231,7 @@ static void draw_kernel_times(struct page *p)
 		 "much of their time that was.",
 		 human_count(n, (double)h->all), human_time(mean, h->total / (double)h->all));
 	chart_begin(p, "kernel-times", "histogram", UNIT_PERCENT, 0, "Kernel time", words);
-	chart_labels(p, histogram_edge_125, human_time, first, last);
+	chart_labels(p, NULL, histogram_edge_125, human_time, first, last);
 	share(h, false, first, last, values);
 	chart_series(p, "of the kernels", 0, true, values, last - first + 1);
 	share(h, true, first, last, values);
@@ -240,11 +239,34 @@ static void draw_kernel_times(struct page *p)
 	chart_end(p);
 }
 
+/* Calls of which only the number is known, and their bytes in all: those below the threshold. */
+static double unrecorded(const struct histogram *h, double calls)
+{
+	return calls > (double)h->all ? calls - (double)h->all : 0;
+}
+
+/* Of all calls, also those that are in no slot but the first. */
+static void put_io_sizes(struct page *p, const char *name, int colour, const struct histogram *h,
+			 double calls, bool apart, int first, int last)
+{
+	double values[HISTOGRAM_SLOTS + 1], rest = unrecorded(h, calls);
+	int cnt = 0;
+
+	if ((double)h->all + rest <= 0)
+		return;
+	if (apart)
+		values[cnt++] = 100 * rest / ((double)h->all + rest);
+	for (int i = first; i <= last; i++)
+		values[cnt++] = 100 * (double)h->cnt[i] / ((double)h->all + rest);
+	chart_series(p, name, colour, true, values, cnt);
+}
+
 static void draw_io_sizes(struct page *p)
 {
-	const struct histogram *in = &p->scan.read_size, *out = &p->scan.write_size;
-	char words[256], reads[HUMAN_MAX], writes[HUMAN_MAX];
-	double values[HISTOGRAM_SLOTS];
+	const struct scan *s = &p->scan;
+	const struct histogram *in = &s->read_size, *out = &s->write_size;
+	double rest = unrecorded(in, s->read_calls) + unrecorded(out, s->write_calls);
+	char words[320], reads[HUMAN_MAX], writes[HUMAN_MAX], less[HUMAN_MAX];
 	int first = HISTOGRAM_SLOTS, last = 0;
 
 	slots_used(in, &first, &last);
@@ -253,17 +275,18 @@ static void draw_io_sizes(struct page *p)
 		return;
 	snprintf(words, sizeof(words),
 		 "%s calls that read, %s that wrote: how many bytes each moved.",
-		 human_count(reads, (double)in->all), human_count(writes, (double)out->all));
+		 human_count(reads, (double)in->all + unrecorded(in, s->read_calls)),
+		 human_count(writes, (double)out->all + unrecorded(out, s->write_calls)));
+	if (rest > 0)
+		snprintf(words + strlen(words), sizeof(words) - strlen(words),
+			 " %s were shorter than the threshold: their sizes were not recorded one "
+			 "by one.",
+			 human_count(less, rest));
 	chart_begin(p, "io-sizes", "histogram", UNIT_PERCENT, 0, "Size of reads and writes", words);
-	chart_labels(p, histogram_edge_pow4, human_bytes, first, last);
-	if (in->all > 0) {
-		share(in, false, first, last, values);
-		chart_series(p, "of the reads", 2, true, values, last - first + 1);
-	}
-	if (out->all > 0) {
-		share(out, false, first, last, values);
-		chart_series(p, "of the writes", 3, true, values, last - first + 1);
-	}
+	chart_labels(p, rest > 0 ? "not recorded" : NULL, histogram_edge_pow4, human_bytes, first,
+		     last);
+	put_io_sizes(p, "of the reads", 2, in, s->read_calls, rest > 0, first, last);
+	put_io_sizes(p, "of the writes", 3, out, s->write_calls, rest > 0, first, last);
 	chart_end(p);
 }
 

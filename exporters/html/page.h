@@ -88,9 +88,12 @@ void page_tables_end(struct page_tables *t);
 /* Begins a figure: heading and one line with the same in words (both escaped here). */
 void chart_begin(struct page *p, const char *id, const char *kind, const char *unit, double max,
 		 const char *title, const char *words);
-/* Labels of a histogram's slots, before its series. */
-void chart_labels(struct page *p, double (*edge)(int), const char *(*human)(char *, double),
-		  int first, int last);
+/*
+ * Labels of a histogram's slots, before its series. @apart: what the first slot holds that has no place among the
+ * others; NULL: there is none.
+ */
+void chart_labels(struct page *p, const char *apart, double (*edge)(int),
+		  const char *(*human)(char *, double), int first, int last);
 /* @colour: 0..7 */
 void chart_series(struct page *p, const char *name, int colour, bool fill, const double *values,
 		  int cnt);

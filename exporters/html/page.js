@@ -183,7 +183,7 @@ function histogram(chart, place) {
 		return chart.labels.map((v, i) => i).filter((i) => i % every === 0).map((i) => i - 0.5);
 	};
 	const at = (u, i) => [
-		[chart.labels[i] + " \u2013 " + chart.labels[i + 1]],
+		[chart.apart && i === 0 ? chart.labels[0] : chart.labels[i] + " \u2013 " + chart.labels[i + 1]],
 		...chart.series.map((s) => [formats[chart.unit](s.values[i]) + " " + s.name, s.colour]),
 	];
 	const u = new uPlot({

@@ -65,7 +65,7 @@ struct page_tables {
 static void make(struct page_tables *t, sqlite3 *db, size_t i)
 {
 	struct made *m = &t->made[i];
-	char what[256];
+	char what[256], title[sizeof(m->report.title)];
 	size_t len;
 	FILE *f;
 
@@ -80,6 +80,8 @@ static void make(struct page_tables *t, sqlite3 *db, size_t i)
 		m->rows = 0;
 		return;
 	}
+	query_title(db, &m->report, title, sizeof(title));
+	snprintf(m->report.title, sizeof(m->report.title), "%s", title);
 	f = open_memstream(&m->text, &len);
 	if (f)
 		m->rows = table_of(db, &m->report, t->page->rows, f, NULL, NULL, m->why,

@@ -167,12 +167,20 @@ def shares(values, weights, limits):
     return {k: 100 * v / total for k, v in out.items()}
 
 
-def histogram(chart, series, values, weights, limits, used):
+def histogram(chart, series, values, weights, limits, used, rest=None):
+    """rest: how many are in the first slot alone, as no more is known of them; None: there is no such slot"""
     if chart is None:
         wrong.append('no histogram')
         return
     parts, first = shares(values, weights, limits), min(used)
     got = next(s['values'] for s in chart['series'] if s['name'] == series)
+    if bool(chart.get('apart')) != (rest is not None):
+        wrong.append('%s: a slot for what is not known: %s, %s are' % (series, chart.get('apart'), rest))
+        return
+    if rest is not None:
+        same('%s, sizes not known' % series, got[0], 100 * rest / (len(values) + rest), 1e-3)
+        parts = {k: v * len(values) / (len(values) + rest) for k, v in parts.items()}
+        got = got[1:]
     if len(got) != max(used) - first + 1:
         wrong.append('%s: %d slots, not %d' % (series, len(got), max(used) - first + 1))
     for i, g in enumerate(got):
@@ -253,6 +261,9 @@ def way(name_id):
 
 calls = [(way(n), s, e, b) for n, s, e, b in rows('OSRT_API', 'nameId start end bytesDone') if b is not None]
 totals = [(way(n), b) for n, b in rows('SL_OSRT_TOTALS', 'nameId bytes')]
+short = collections.Counter()
+for n, c in rows('SL_OSRT_TOTALS', 'nameId count'):
+    short[way(n)] += c
 files = [(way(n), s, e, b) for n, s, e, b, t in rows('OSRT_FILE_ACCESS_EVENTS', 'apiCallId startedAt endedAt bytesProcessed eventType')
          if t in (3, 4)]
 for name, direction in (('read', 'in'), ('written', 'out')):
@@ -265,11 +276,16 @@ for name, direction in (('read', 'in'), ('written', 'out')):
 drawn = [c for c in (files if rows('OSRT_FILE_ACCESS_EVENTS', 'startedAt', 'LIMIT 1') else calls) if c[0]]
 if drawn and page.data():
     used = slots([c[3] for c in drawn], edges(4))
+    # Calls that have no row; where rows of files are drawn, what other calls there are.
+    rest = {w: max(0, sum(c[0] == w for c in calls) + short[w] - sum(c[0] == w for c in drawn)) for w in ('in', 'out')}
+    if not calls and not totals:
+        rest = dict.fromkeys(rest, 0)
     for series, hist, direction in (('read', 'of the reads', 'in'), ('written', 'of the writes', 'out')):
         part = [c for c in drawn if c[0] == direction]
         if not part:
-            continue
-        histogram(page.chart('io-sizes'), hist, [c[3] for c in part], [1] * len(part), edges(4), used)
+            continue # (or all of them are too short)
+        histogram(page.chart('io-sizes'), hist, [c[3] for c in part], [1] * len(part), edges(4), used,
+                  rest[direction] if any(rest.values()) else None)
         if sum(c[3] for c in part) > 0:
             got = next(s['values'] for s in page.chart('io')['series'] if s['name'] == series)
             curve(series, got, [v * 1e9 / width for v in bins([(c[1], c[2]) for c in part], [c[3] for c in part])])
