@@ -26,6 +26,12 @@ bool query_has_data(sqlite3 *db, const struct report *r, char *what, size_t what
 long long query_run(sqlite3 *db, const struct report *r, const struct time_unit *unit,
 		    const struct format *format, struct sheet *s, char *why, size_t why_len);
 
+/*
+ * The report's title, and behind it what holds for this database alone: the text that the "-- remark:" lines of its
+ * head select, if any.
+ */
+void query_title(sqlite3 *db, const struct report *r, char *buf, size_t len);
+
 /* What to add to an error message: what this result code means for a report; may be "". */
 const char *query_more(int rc);
 

@@ -78,14 +78,16 @@ struct made {
 static long long write_rows(const struct tables *t, const struct table_job *job, sqlite3 *db,
 			    FILE *out, char *why, size_t why_len)
 {
+	char title[512];
 	struct sheet sheet = {
 		.out = out,
-		.title = job->report->title,
+		.title = title,
 		.name = job->report->name,
 		.console = job->kind == OUTPUT_CONSOLE,
 		.opt = job->opt,
 	};
 
+	query_title(db, job->report, title, sizeof(title));
 	return query_run(db, job->report, t->unit, job->format, &sheet, why, why_len);
 }
 

@@ -1,9 +1,14 @@
 -- title: File Access Summary
 -- about: Opens, reads and writes, per file. From OSRT_FILE_ACCESS_EVENTS where it was recorded (every
 -- about: call), else from the calls in OSRT_API (those at or above the threshold); all shorter reads and writes are
--- about: added from SL_FILE_TOTALS, where the report has them and no part of its time was asked for.
+-- about: added from SL_FILE_TOTALS, where the report has them and no part of its time was asked for. What is missing then
+-- about: (descriptors that were not open) has the last row.
 -- needs: OSRT_FILE_ACCESS_EVENTS or OSRT_API.pathId or SL_FILE_TOTALS = file access
 -- default: 910 quiet
+-- remark: SELECT 'by file only calls' ||
+-- remark: coalesce((SELECT printf(' >= %g us', value / 1000.0) FROM META_DATA_CAPTURE WHERE name = 'OSRT_OPTIONS:THRESHOLD_NS'), ' with a row')
+-- remark: FROM main.SL_OSRT_TOTALS JOIN SL_FUNCTIONS USING (nameId) WHERE io IN (3, 4) AND count > 0
+-- remark: AND NOT EXISTS (SELECT 1 FROM SL_FILE_TOTALS) AND NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS) LIMIT 1
 -- column: Time (%) = share of the I/O Time of all listed rows
 -- column: I/O Time (ns) = time in reads and writes
 -- column: Opens = times it was opened
@@ -15,9 +20,11 @@
 -- column: Written (bytes) = bytes written
 -- column: Write Time (ns) = time in writes
 -- column: Avg Write (bytes) = bytes per write
--- column: Path = path, peer address of a socket, or what the kernel calls it
+-- column: Path = path, peer address of a socket, or what the kernel calls it; the last row: calls of which the file is not known
 WITH
 -- include: io_functions
+,
+-- include: osrt_short
 , part AS (
 	SELECT filePath AS path, eventType AS type, count(*) AS n, sum(endedAt - startedAt) AS time,
 		total(bytesProcessed) AS bytes
@@ -28,15 +35,28 @@ WITH
 	FROM (
 		SELECT pathId, type, count(*) AS n, sum(end - start) AS time, total(coalesce(bytesDone, 0)) AS bytes
 		FROM OSRT_API JOIN kind ON kind.id = nameId
-		WHERE pathId IS NOT NULL AND (type <> 1 OR errnum IS NULL)
+		WHERE (type <> 1 OR errnum IS NULL)
 			-- fflush() is a write that moves no bytes.
-			AND (type = 1 OR bytesDone IS NOT NULL OR NOT EXISTS (SELECT 1 FROM SL_FUNCTIONS))
+			AND (type = 1 OR bytesDone IS NOT NULL OR errnum IS NOT NULL OR NOT EXISTS (SELECT 1 FROM SL_FUNCTIONS))
 			AND NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS)
 		GROUP BY 1, 2
-	) JOIN StringIds ON StringIds.id = pathId
+	) LEFT JOIN StringIds ON StringIds.id = pathId
+	WHERE value IS NOT NULL OR EXISTS (SELECT 1 FROM SL_FUNCTIONS)
 	UNION ALL
 	SELECT filePath, eventType, count, totalNs, bytes
 	FROM SL_FILE_TOTALS JOIN OSRT_FILE_ACCESS_DESCRIPTORS USING (fileAccessId)
+	UNION ALL
+	-- What the exact totals of functions have, and those of files do not.
+	SELECT NULL, type, sum(n), sum(time), sum(bytes)
+	FROM (
+		SELECT type, iif(type = 1, count - errors, count) + lost AS n, time, bytes
+		FROM short JOIN kind ON kind.id = nameId
+		UNION ALL
+		SELECT eventType, -count, -totalNs, -bytes FROM SL_FILE_TOTALS
+	)
+	WHERE NOT EXISTS (SELECT 1 FROM OSRT_FILE_ACCESS_EVENTS)
+	GROUP BY type
+	HAVING sum(n) > 0
 ), file AS (
 	SELECT path,
 		total(n) FILTER (WHERE type = 1) AS opens,
@@ -61,6 +81,6 @@ SELECT
 	CAST(put AS INTEGER) AS "Written (bytes)",
 	CAST(write_time AS INTEGER) AS "Write Time (ns)",
 	round(put / writes, 1) AS "Avg Write (bytes)",
-	path AS "Path"
+	coalesce(path, '[file not known]') AS "Path"
 FROM file
-ORDER BY "I/O Time (ns)" DESC, opens DESC, path;
+ORDER BY path IS NULL, "I/O Time (ns)" DESC, opens DESC, path;

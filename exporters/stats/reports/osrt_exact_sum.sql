@@ -20,7 +20,9 @@ WITH plain(word) AS (
 		('copy_file_range'), ('splice'), ('tee'), ('getdents'), ('recv'), ('recvfrom'), ('recvmsg'),
 		('write'), ('pwrite'), ('writev'), ('pwritev'), ('pwritev2'), ('pwritevv2'), ('vmsplice'),
 		('send'), ('sendto'), ('sendmsg'), ('getrandom')
-), part AS (
+),
+-- include: osrt_short
+, part AS (
 	SELECT nameId, count(*) AS rows, 0 AS short, 0 AS lost, sum(end - start) AS time,
 		min(end - start) AS least, max(end - start) AS most, count(errnum) AS errors,
 		total(max(returnValue, 0)) AS bytes -- nonsense, and large, for functions that return pointers
@@ -28,11 +30,8 @@ WITH plain(word) AS (
 	WHERE eventClass = 27
 	GROUP BY nameId
 	UNION ALL
-	SELECT nameId, 0, sum(count), sum(lostCount), sum(totalNs + lostTotalNs),
-		min(minNs) FILTER (WHERE totalNs > 0), max(maxNs) FILTER (WHERE totalNs > 0),
-		sum(errorCount), sum(bytes)
-	FROM SL_OSRT_TOTALS
-	GROUP BY nameId
+	SELECT nameId, 0, count, lost, time, least, most, errors, bytes
+	FROM short
 )
 SELECT
 	round(100.0 * sum(time) / sum(sum(time)) OVER (), 1) AS "Time (%)",

@@ -12,16 +12,17 @@
 -- column: Max (ns) = longest
 -- column: Errors = calls that failed
 -- column: Name = system call
-WITH part AS (
+WITH
+-- include: syscall_short
+, part AS (
 	SELECT nameId, count(*) AS rows, 0 AS short, sum(end - start) AS time, min(end - start) AS least,
 		max(end - start) AS most, count(errnum) AS errors
 	FROM SYSCALL
 	WHERE end IS NOT NULL
 	GROUP BY nameId
 	UNION ALL
-	SELECT nameId, 0, sum(count), sum(totalNs), min(minNs), max(maxNs), sum(errorCount)
-	FROM SL_SYSCALL_TOTALS
-	GROUP BY nameId
+	SELECT nameId, 0, count, time, least, most, errors
+	FROM short
 )
 SELECT
 	round(100.0 * sum(time) / sum(sum(time)) OVER (), 1) AS "Time (%)",

@@ -1,0 +1,9 @@
+-- Heads of the columns of a summary whose totals are exact, whatever the threshold was.
+-- column: Time (%) = share of the Total Time of all listed rows
+-- column: Total Time (ns) = time in all calls, also those below the threshold; counted without a clock reading they add nothing
+-- column: Num Calls = all calls
+-- column: Avg (ns) = Total Time / Num Calls
+-- column: Med (ns) = median duration of the calls that have a row: those at or above the threshold
+-- column: Min (ns) = shortest of all
+-- column: Max (ns) = longest of all
+-- column: StdDev (ns) = sample standard deviation (n - 1) of the calls that have a row; 0 for a single one
