@@ -171,6 +171,17 @@ CREATE TABLE SL_SCHED_DETAIL (
     priority   INTEGER           -- the kernel's priority: 120 is nice 0, below 100 real-time
 );
 
+-- @table SL_OSRT_LOCKS lazy
+CREATE TABLE SL_OSRT_LOCKS (
+    -- What OSRT_API has no column for, of calls on locks that had to wait, on semaphores, condition variables and barriers;
+    -- joins its rows by (start, globalTid). Semaphores serve as locks where the thread that waits on one also posts it.
+    start     INTEGER NOT NULL, -- entry, ns
+    globalTid INTEGER,          -- packed id of the calling thread
+    object    INTEGER NOT NULL, -- address of the mutex, rwlock, spin lock, semaphore, condition variable, barrier, stream
+    ownerTid  INTEGER           -- globalTid of the thread that had the mutex, or the rwlock for writing, when the call
+                                -- began; NULL: not known, or another kind of object
+);
+
 -- @table SL_OSRT_TOTALS lazy
 CREATE TABLE SL_OSRT_TOTALS (
     -- Exact totals of the calls that have no row in OSRT_API because they were shorter than the

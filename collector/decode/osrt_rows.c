@@ -243,6 +243,34 @@ static void add_up(struct model *m, struct thread *t, const struct call *c, stru
 		file->written += (uint64_t)bytes;
 }
 
+/* A thread of the caller's process, by its own view. */
+static int64_t owner_tid(const struct thread *t, uint32_t ns_tid)
+{
+	const struct arena *a = t->image->arena;
+
+	if (!ns_tid)
+		return DB_NULL;
+	if (!t->image->inside.is_namespaced)
+		return GLOBAL_TID(t->image->proc->pid, ns_tid & 0xffffff);
+	for (uint32_t i = 0; i < a->threads.cnt; i++) {
+		const struct thread *other = a->threads.at[i];
+
+		if (other && other->image == t->image && other->id.ns_tid == ns_tid)
+			return other->id.global_tid;
+	}
+	return DB_NULL;
+}
+
+static void lock_row(struct arenas *as, struct thread *t, const struct call *c, int64_t start)
+{
+	int64_t *row = db_row(as->db, DB_SL_OSRT_LOCKS);
+
+	row[LOCK_START] = start;
+	row[LOCK_GLOBAL_TID] = t->id.global_tid;
+	row[LOCK_OBJECT] = c->arg;
+	row[LOCK_OWNER_TID] = owner_tid(t, c->owner);
+}
+
 static void take_call(struct arenas *as, struct thread *t, const struct call *c)
 {
 	struct model *m = as->model;
@@ -278,6 +306,8 @@ static void take_call(struct arenas *as, struct thread *t, const struct call *c)
 	row[OSRT_BYTES_DONE] = bytes;
 	row[OSRT_FILE_OFFSET] = c->io.offset;
 	row[OSRT_ERRNUM] = c->failed ? c->ret : DB_NULL;
+	if (c->shape == SL_SHAPE_LOCK)
+		lock_row(as, t, c, start);
 	if (c->failed && is_exec(c->hook))
 		model_on_exec_failed(t->image);
 	if (!t->txn.rows++)

@@ -16,7 +16,7 @@ static const uint8_t payload_min[SL_SHAPE_CNT] = {
 	[SL_SHAPE_CALL] = 1,  [SL_SHAPE_ARG] = 2,     [SL_SHAPE_FD] = 2,   [SL_SHAPE_IO] = 2,
 	[SL_SHAPE_IO_AT] = 3, [SL_SHAPE_IO_WIDE] = 4, [SL_SHAPE_PATH] = 3, [SL_SHAPE_SOCK] = 3,
 	[SL_SHAPE_DUP] = 3,   [SL_SHAPE_STREAM] = 3,  [SL_SHAPE_META] = 0, [SL_SHAPE_API] = 1,
-	[SL_SHAPE_NVTX] = 0,  [SL_SHAPE_GPU] = 0,
+	[SL_SHAPE_NVTX] = 0,  [SL_SHAPE_GPU] = 0,     [SL_SHAPE_LOCK] = 2,
 };
 
 static inline void take_fd(struct call *c, uint64_t word)
@@ -45,6 +45,11 @@ static void take_payload(struct call *c, const uint64_t *p)
 	c->ret = (int64_t)first;
 	switch (c->shape) {
 	case SL_SHAPE_ARG:
+		c->arg = (int64_t)p[1];
+		break;
+	case SL_SHAPE_LOCK:
+		c->ret = (int32_t)(uint32_t)first;
+		c->owner = (uint32_t)(first >> 32);
 		c->arg = (int64_t)p[1];
 		break;
 	case SL_SHAPE_FD:
@@ -113,7 +118,7 @@ unsigned decode_record(const uint64_t *w, unsigned words, struct call *c)
 	c->level = (uint8_t)sl_head_level(head);
 	c->hook = (uint16_t)sl_head_hook(head);
 	c->io.fd = c->io.asked = c->io.moved = c->io.offset = c->arg = DECODE_NONE;
-	c->io.serial = c->io.new_serial = c->data.len = 0;
+	c->io.serial = c->io.new_serial = c->data.len = c->owner = 0;
 	c->data.bytes = NULL;
 	c->data.payload = w + used;
 	c->data.words = size - used;

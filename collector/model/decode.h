@@ -30,7 +30,8 @@ struct call {
 		int64_t moved; /* bytes, where ret does not say it */
 		uint32_t serial, new_serial;
 	} io;
-	int64_t arg;
+	int64_t arg;    /* LOCK: address of the object */
+	uint32_t owner; /* LOCK: thread that had it, as its process sees it; 0 unknown */
 	struct {
 		uint32_t len;      /* of bytes */
 		const char *bytes; /* in shared memory: copy before use */

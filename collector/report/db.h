@@ -30,6 +30,7 @@ enum db_table {
 	DB_FILE_ACCESS_EVENTS,
 	DB_SCHED_EVENTS,
 	DB_SL_SCHED_DETAIL,
+	DB_SL_OSRT_LOCKS,
 	DB_SYSCALL,
 	DB_COMPOSITE_EVENTS,
 	DB_PMU_EVENTS,
@@ -113,6 +114,15 @@ enum {
 	SCHD_WAKER_TID,   /* in rows: globalTid that woke it, NULL unknown or interrupt */
 	SCHD_PRIORITY,
 	SCHD_COL_CNT
+};
+
+/* SL_OSRT_LOCKS: what OSRT_API has no column for. */
+enum {
+	LOCK_START,
+	LOCK_GLOBAL_TID,
+	LOCK_OBJECT,
+	LOCK_OWNER_TID, /* globalTid, NULL unknown */
+	LOCK_COL_CNT
 };
 
 /* SYSCALL: the six columns of nsys, then ours. */

@@ -123,13 +123,14 @@ void sl_cwd_disable(void);    /* disables the cache: changes can no longer be ob
 void sl_leave_stream(const struct sl_call *call, enum sl_hook hook, int64_t ret, bool failed,
 		     int fd, uint64_t requested, int64_t done);
 
-/* Records the call whatever its duration: contended locks. */
-static inline void sl_leave_always(const struct sl_call *call, enum sl_hook hook, int64_t ret,
-				   bool failed)
+/* Records the call whatever its duration: contended locks. @object: its address; @owner: thread that had it, 0 unknown. */
+static inline void sl_leave_lock(const struct sl_call *call, enum sl_hook hook, int64_t ret,
+				 bool failed, const void *object, uint32_t owner)
 {
-	uint64_t p[1] = {sl_result(ret, failed)};
+	uint64_t p[2] = {(uint32_t)sl_result(ret, failed) | (uint64_t)owner << 32,
+			 (uint64_t)(uintptr_t)object};
 
-	sl_record(call, hook, SL_SHAPE_CALL, failed, p, 1);
+	sl_record(call, hook, SL_SHAPE_LOCK, failed, p, 2);
 }
 
 #pragma GCC visibility pop

@@ -22,49 +22,82 @@ static inline bool is_alone(const void *mutex)
 	       ((const pthread_mutex_t *)mutex)->__data.__kind == PTHREAD_MUTEX_TIMED_NP;
 }
 
-#define WRAP_LOCK(name, try_name, params, args, obj, is_mine)        \
-	static __attribute__((noinline)) int contended_##name params \
-	{                                                            \
-		SL_REAL(NUM, int, name, params);                     \
-		struct sl_call call;                                 \
-		int rc;                                              \
-		if (!sl_enter(&call))                                \
-			return real args;                            \
-		rc = real args;                                      \
-		sl_stop(&call);                                      \
-		sl_leave_always(&call, SL_H_##name, rc, false);      \
-		return rc;                                           \
-	}                                                            \
-	SL_THIN_WRAPPER(int, name, params, args)                     \
-	{                                                            \
-		int (*try)(void *);                                  \
-		int rc;                                              \
-		if (is_mine) {                                       \
-			SL_REAL(NUM, int, name, params);             \
-			sl_count_only(SL_H_##name, 0);               \
-			return real args;                            \
-		}                                                    \
-		try = sl_get_real(SL_H_##try_name);                  \
-		rc = try ? try(obj) : EBUSY;                         \
-		if (sl_unlikely(rc == EBUSY || rc == EAGAIN))        \
-			return contended_##name args;                \
-		sl_count_only(SL_H_##name, 0);                       \
-		return rc;                                           \
+#define MUTEX_IS_SHARED 128 /* PTHREAD_MUTEX_PSHARED_BIT of glibc */
+
+/* The thread that has a lock, 0: it has been released meanwhile, or processes share it. */
+static inline uint32_t mutex_owner(const void *lock)
+{
+	const pthread_mutex_t *m = lock;
+
+	if (sl_global.is_opaque || m->__data.__kind & MUTEX_IS_SHARED)
+		return 0;
+	return (uint32_t)__atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
+}
+
+/* Readers are not known. */
+static inline uint32_t rwlock_owner(const void *lock)
+{
+	const pthread_rwlock_t *l = lock;
+
+	if (sl_global.is_opaque || l->__data.__shared)
+		return 0;
+	return (uint32_t)__atomic_load_n(&l->__data.__cur_writer, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t no_owner(const void *lock)
+{
+	(void)lock;
+	return 0;
+}
+
+#define WRAP_LOCK(name, try_name, params, args, obj, is_mine, owner_of)   \
+	static __attribute__((noinline)) int contended_##name params      \
+	{                                                                 \
+		SL_REAL(NUM, int, name, params);                          \
+		uint32_t owner = owner_of(obj);                           \
+		struct sl_call call;                                      \
+		int rc;                                                   \
+		if (!sl_enter(&call))                                     \
+			return real args;                                 \
+		rc = real args;                                           \
+		sl_stop(&call);                                           \
+		sl_leave_lock(&call, SL_H_##name, rc, false, obj, owner); \
+		return rc;                                                \
+	}                                                                 \
+	SL_THIN_WRAPPER(int, name, params, args)                          \
+	{                                                                 \
+		int (*try)(void *);                                       \
+		int rc;                                                   \
+		if (is_mine) {                                            \
+			SL_REAL(NUM, int, name, params);                  \
+			sl_count_only(SL_H_##name, 0);                    \
+			return real args;                                 \
+		}                                                         \
+		try = sl_get_real(SL_H_##try_name);                       \
+		rc = try ? try(obj) : EBUSY;                              \
+		if (sl_unlikely(rc == EBUSY || rc == EAGAIN))             \
+			return contended_##name args;                     \
+		sl_count_only(SL_H_##name, 0);                            \
+		return rc;                                                \
 	}
 #define T  const struct timespec *t
 #define ID clockid_t id
-WRAP_LOCK(pthread_mutex_lock, pthread_mutex_trylock, (void *l), (l), l, is_alone(l))
-WRAP_LOCK(pthread_mutex_timedlock, pthread_mutex_trylock, (void *l, T), (l, t), l, false)
-WRAP_LOCK(pthread_mutex_clocklock, pthread_mutex_trylock, (void *l, ID, T), (l, id, t), l, false)
-WRAP_LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (void *l), (l), l, false)
-WRAP_LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, (void *l, T), (l, t), l, false)
+WRAP_LOCK(pthread_mutex_lock, pthread_mutex_trylock, (void *l), (l), l, is_alone(l), mutex_owner)
+WRAP_LOCK(pthread_mutex_timedlock, pthread_mutex_trylock, (void *l, T), (l, t), l, false,
+	  mutex_owner)
+WRAP_LOCK(pthread_mutex_clocklock, pthread_mutex_trylock, (void *l, ID, T), (l, id, t), l, false,
+	  mutex_owner)
+WRAP_LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, (void *l), (l), l, false, rwlock_owner)
+WRAP_LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, (void *l, T), (l, t), l, false,
+	  rwlock_owner)
 WRAP_LOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, (void *l, ID, T), (l, id, t), l,
-	  false)
-WRAP_LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (void *l), (l), l, false)
-WRAP_LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, (void *l, T), (l, t), l, false)
+	  false, rwlock_owner)
+WRAP_LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, (void *l), (l), l, false, rwlock_owner)
+WRAP_LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, (void *l, T), (l, t), l, false,
+	  rwlock_owner)
 WRAP_LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, (void *l, ID, T), (l, id, t), l,
-	  false)
-WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l, false)
+	  false, rwlock_owner)
+WRAP_LOCK(pthread_spin_lock, pthread_spin_trylock, (void *l), (l), l, false, no_owner)
 
 /* The try functions never wait: counted. */
 #define WRAP_TRY(name)                             \
@@ -87,24 +120,24 @@ SL_THIN_WRAPPER(int, sem_trywait, (void *s), (s))
 }
 
 /* Semaphores fail through errno: the EAGAIN of a failed try is undone. */
-#define WRAP_SEM(name, params, args)                                \
-	SL_THIN_WRAPPER(int, name, params, args)                    \
-	{                                                           \
-		SL_REAL(NEG, int, name, params);                    \
-		int (*try)(void *) = sl_get_real(SL_H_sem_trywait); \
-		struct sl_call call;                                \
-		int rc, kept = errno;                               \
-		if (try && try(s) == 0) {                           \
-			sl_count_only(SL_H_##name, 0);              \
-			return 0;                                   \
-		}                                                   \
-		errno = kept;                                       \
-		if (!sl_enter(&call))                               \
-			return real args;                           \
-		rc = real args;                                     \
-		sl_stop(&call);                                     \
-		sl_leave_always(&call, SL_H_##name, rc, rc == -1);  \
-		return rc;                                          \
+#define WRAP_SEM(name, params, args)                                   \
+	SL_THIN_WRAPPER(int, name, params, args)                       \
+	{                                                              \
+		SL_REAL(NEG, int, name, params);                       \
+		int (*try)(void *) = sl_get_real(SL_H_sem_trywait);    \
+		struct sl_call call;                                   \
+		int rc, kept = errno;                                  \
+		if (try && try(s) == 0) {                              \
+			sl_count_only(SL_H_##name, 0);                 \
+			return 0;                                      \
+		}                                                      \
+		errno = kept;                                          \
+		if (!sl_enter(&call))                                  \
+			return real args;                              \
+		rc = real args;                                        \
+		sl_stop(&call);                                        \
+		sl_leave_lock(&call, SL_H_##name, rc, rc == -1, s, 0); \
+		return rc;                                             \
 	}
 WRAP_SEM(sem_wait, (void *s), (s))
 WRAP_SEM(sem_timedwait, (void *s, T), (s, t))
@@ -114,24 +147,27 @@ WRAP_SEM(sem_clockwait, (void *s, clockid_t id, T), (s, id, t))
  * Condition variables: the exports have the version of today's ABI (libtrace.map); a program bound to the
  * older one bypasses the wrappers.
  */
-#define WRAP_COND(name, params, args, is_gil, note)             \
-	SL_THIN_WRAPPER_UNLESS(is_gil, int, name, params, args) \
-	{                                                       \
-		SL_REAL(NUM, int, name, params);                \
-		struct sl_call call;                            \
-		int rc;                                         \
-		if (is_gil)                                     \
-			note;                                   \
-		if (!sl_enter(&call))                           \
-			return real args;                       \
-		rc = real args;                                 \
-		sl_stop(&call);                                 \
-		sl_leave_call(&call, SL_H_##name, rc, false);   \
-		return rc;                                      \
+#define WRAP_COND(name, params, args, is_gil, note)                         \
+	SL_THIN_WRAPPER_UNLESS(is_gil, int, name, params, args)             \
+	{                                                                   \
+		SL_REAL(NUM, int, name, params);                            \
+		struct sl_call call;                                        \
+		int rc;                                                     \
+		if (is_gil)                                                 \
+			note;                                               \
+		if (!sl_enter(&call))                                       \
+			return real args;                                   \
+		rc = real args;                                             \
+		sl_stop(&call);                                             \
+		if (!sl_short(&call, SL_H_##name, false, 0, false))         \
+			sl_leave_lock(&call, SL_H_##name, rc, false, c, 0); \
+		return rc;                                                  \
 	}
 WRAP_COND(pthread_cond_wait, (void *c, void *m), (c, m), false, (void)0)
 WRAP_COND(pthread_cond_timedwait, (void *c, void *m, T), (c, m, t), sl_gil_is_known(),
 	  sl_gil_waits(c))
+WRAP_COND(pthread_cond_clockwait, (void *c, void *m, ID, T), (c, m, id, t), false, (void)0)
+WRAP_COND(pthread_barrier_wait, (void *c), (c), false, (void)0)
 
 /*
  * Calls that wake other threads never wait, and most have no waiter (each hand-over of Python's global lock is
@@ -175,7 +211,7 @@ static inline bool sem_has_no_waiter(const void *sem)
 		sl_stop(&call);                                                          \
 		failed = SL_FAILED_##fail(rc);                                           \
 		if (!sl_shorter(&call, SL_H_##name, sl_tls.signal_threshold, 0, failed)) \
-			sl_leave_always(&call, SL_H_##name, rc, failed);                 \
+			sl_leave_lock(&call, SL_H_##name, rc, failed, c, 0);             \
 		return rc;                                                               \
 	}
 WRAP_SIGNAL(NUM, pthread_cond_signal, has_no_waiter, sl_gil_is_known())

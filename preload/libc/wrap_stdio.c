@@ -198,5 +198,5 @@ SL_WRAPPER(void, flockfile, (FILE * f))
 	}
 	real(f);
 	sl_stop(&call);
-	sl_leave_always(&call, SL_H_flockfile, 0, false);
+	sl_leave_lock(&call, SL_H_flockfile, 0, false, f, 0);
 }

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define SL_WIRE_VERSION   11u
+#define SL_WIRE_VERSION   12u
 #define SL_NEVER_RETURNED UINT64_MAX
 #define SL_NO_OFFSET      INT64_MIN /* this call has no file offset */
 #define SL_REC_MAX_WORDS  1023u     /* limit of the length field; 4,095-byte paths fit */
@@ -49,6 +49,9 @@ enum sl_shape {
 	SL_SHAPE_SOCK, /* [0] ret, [1] fd|serial, [2] length, [3..] struct sockaddr of the peer */
 	SL_SHAPE_DUP,  /* [0] ret, [1] old fd|serial, [2] new serial (low 32 bits) */
 	SL_SHAPE_STREAM, /* [0] ret, [1] bytes requested (low 32), moved (high 32; both capped), [2] fd|serial */
+	/* A call on a lock or the like. [0] ret (low 32 bits, int32_t), thread that owned it before (high 32 bits; as the
+	 * process sees it, 0 unknown), [1] address of the object */
+	SL_SHAPE_LOCK,
 	SL_SHAPE_META, /* hook field holds enum sl_meta; payload there */
 	/* A call into a GPU library. hook field: enum sl_gpu_function (gpu.h). [0] result (low 32 bits, int32_t),
 	 * number of argument words (bits 32..39), [1..] those, in the order of the roles of the function's line */

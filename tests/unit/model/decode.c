@@ -56,6 +56,21 @@ static void negative_results_keep_their_sign(void **state)
 	assert_int_equal(c.io.offset, -4096);
 }
 
+static void a_lock_has_its_object_and_owner(void **state)
+{
+	uint64_t w[] = {1, head(1, 4, 0, SL_SHAPE_LOCK, 0, 1), (uint32_t)-1 | 77ull << 32,
+			UINT64_C(0x8123456789ab)};
+	struct call c;
+
+	(void)state;
+	assert_int_equal(decode_record(w, 4, &c), 4);
+	assert_int_equal(c.ret, -1);
+	assert_int_equal(c.owner, 77);
+	assert_int_equal(c.arg, 0x8123456789ab);
+	w[1] = head(1, 3, 0, SL_SHAPE_LOCK, 0, 1);
+	assert_int_equal(decode_record(w, 4, &c), 0);
+}
+
 static void long_and_unfinished_durations(void **state)
 {
 	uint64_t w[] = {10, head(3, 4, 0, SL_SHAPE_CALL, SL_REC_LONG, 0), 1ull << 40, 77};
@@ -308,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_io_record_has_all_its_fields),
 		cmocka_unit_test(negative_results_keep_their_sign),
+		cmocka_unit_test(a_lock_has_its_object_and_owner),
 		cmocka_unit_test(long_and_unfinished_durations),
 		cmocka_unit_test(a_path_cannot_reach_beyond_its_record),
 		cmocka_unit_test(truncated_records_are_none),

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Calls that wait for a lock have its address and its owner (SL_OSRT_LOCKS); no other call has a row there.
+. tests/lib.sh
+
+for how in '' shared; do
+	profile locks -t osrt "$PROG/lock_objects" $how >want 2>err
+	# The thread may have been too late to wait for one or the other, on a busy machine: then it has no row of its own.
+	q "$R" "SELECT name || ' ' || call.tid || ' ' || object || ' ' || coalesce(ownerTid & 0xffffff, 0)
+		FROM SL_OSRT_LOCKS AS l JOIN call ON call.start = l.start AND call.tid = l.globalTid & 0xffffff" >got
+	while read -r name tid object owner; do
+		line=$(grep "^$name $tid " got)
+		case $line in
+		"$name $tid $object $owner") result 0 "$name${how:+, $how}: its object and owner" ;;
+		"$name $tid $object 0") skip "$name${how:+, $how}: its owner" 'released meanwhile' ;;
+		*) if [ "$(q "$R" "SELECT count(*) FROM call WHERE name = '$name' AND tid = $tid")" = 0 ]; then
+			skip "$name${how:+, $how}" 'there was no wait'
+		else
+			is "$line" "$name $tid $object $owner" "$name${how:+, $how}: its object and owner"
+		fi ;;
+		esac
+	done <want
+	is "$(q "$R" "SELECT count(*) FROM SL_OSRT_LOCKS WHERE globalTid >> 24 & 0xffffff <> coalesce(ownerTid, globalTid) >> 24 & 0xffffff
+		OR start NOT IN (SELECT start FROM call WHERE name LIKE 'pthread%' OR name LIKE 'sem%' OR name = 'flockfile')")" 0 \
+		"${how:-private}: no other call, no other process"
+done
+check 'most of them have waited' [ "$(wc -l <got)" -ge 7 ]
+
+[ -x "$PY" ] || skip_all 'no python3'
+# Python's locks: the same object whichever thread waits, another one for another lock.
+profile python -t osrt "$PY" -c 'import threading, time
+a, b = threading.Lock(), threading.Lock()
+def work(lock):
+    with lock: time.sleep(0.05)
+t = [threading.Thread(target=work, args=[lock]) for lock in (a, b) for _ in range(3)]
+for x in t: x.start()
+for x in t: x.join()' >out 2>err
+is "$(q "$R" "SELECT count(*) FROM (SELECT object FROM SL_OSRT_LOCKS AS l JOIN call ON call.start = l.start AND call.tid = l.globalTid & 0xffffff
+	WHERE name LIKE 'sem%' AND end - call.start > 20000000 GROUP BY object HAVING count(DISTINCT l.globalTid) = 2)")" 2 \
+	'two threads wait for each of two locks of Python'
+done_testing
