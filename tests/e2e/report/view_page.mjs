@@ -563,6 +563,26 @@ await test('the same picture twice, and a dark one', async () => {
 	truth(differing[1] > 0.5, `the dark page differs in ${differing[1]} only`);
 });
 
+await test('the picture of README.md', async () => {
+	await page.setViewportSize({ width: 1280, height: 760 });
+	await reset();
+	const [a] = sql(report, "SELECT start, end FROM NVTX_EVENTS WHERE text = 'step' ORDER BY start LIMIT 1 OFFSET 8");
+	const [call] = sql(report, `SELECT r.start AS t FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN CUPTI_ACTIVITY_KIND_KERNEL k USING (correlationId) WHERE r.start > ${a.start} + 9000000 ORDER BY r.start LIMIT 1`);
+
+	await show(rel(a.start) - 4e6, rel(a.end) + 8e6);
+	const spot = await spotOf('cuda', '', rel(call.t));
+
+	await page.mouse.click(spot.x, spot.y);
+	await until(page, () => __view.model.flows.value.length > 0);
+	await page.mouse.move(1270, 20);
+	await settled(page);
+	const png = await page.screenshot({ path: `${folder}/readme.png` });
+
+	truth(png.length < 150 * 1024, `${png.length} bytes`);
+	await page.setViewportSize({ width: 1400, height: 850 });
+	await settled(page);
+});
+
 /* ---- strain ---- */
 
 await test('500 zooms: the heap stays small', async () => {
@@ -572,7 +592,8 @@ await test('500 zooms: the heap stays small', async () => {
 	await page.evaluate(async () => {
 		for (let i = 0; i < 500; i++) {
 			__view.view.zoom(i % 40 < 20 ? 0.8 : 1.25, 400);
-			await new Promise((done) => requestAnimationFrame(done));
+			if (i % 5 === 0)
+				await new Promise((done) => requestAnimationFrame(done));
 		}
 	});
 	await settled(page);
@@ -629,6 +650,12 @@ await test('two reports, aligned on a step', () => withServer(['--port', '18440'
 	await both.fill('#search', '=optimizer');
 	await both.press('#search', 'Enter');
 	await until(both, () => __view.model.selected.value?.name === 'optimizer');
+	for (let i = 0; i < 6; i++) {
+		const { start } = await selected(both);
+
+		await both.press('#search', 'Enter');
+		await until(both, (t) => __view.model.selected.value?.start > t, start, 'a later step');
+	}
 	const e = await selected(both);
 
 	await both.getByText('Align on selection').click();

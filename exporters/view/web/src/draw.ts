@@ -175,15 +175,19 @@ function unread(c: CanvasRenderingContext2D, rows: Placed[], top: number): void 
 	}
 }
 
-function losses(c: CanvasRenderingContext2D, height: number): void {
+/* Over all rows of their report. */
+function losses(c: CanvasRenderingContext2D, rows: Placed[], top: number, height: number): void {
 	for (const source of m.sources.value)
 		for (const loss of source.losses) {
 			const from = xOf(loss.t0 + source.offset), to = Math.max(xOf(loss.t1 + source.offset), from + 2);
+			const of = rows.filter((p) => p.row.source === source.index);
 
-			if (to < 0 || from > view.width)
+			if (to < 0 || from > view.width || !of.length)
 				continue;
+			const first = of[0].y - top, last = of[of.length - 1];
+
 			c.fillStyle = hatch(c, theme.paint().loss);
-			c.fillRect(from, 0, to - from, height);
+			c.fillRect(from, first, to - from, Math.min(height, last.y + last.height - top) - first);
 		}
 }
 
@@ -202,7 +206,7 @@ export function drawRows(sheet: Sheet, canvas: HTMLCanvasElement, all: Placed[],
 			drawCounter(c, p, p.y - top, dpr);
 	strips.forEach((s, i) => sheet.labels[i].forEach((it) => label(c, s, it)));
 	unread(c, rows, top);
-	losses(c, height);
+	losses(c, rows, top, height);
 }
 
 /* ---- ahead of time ---- */

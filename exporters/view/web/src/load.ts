@@ -75,8 +75,8 @@ function place(json: RowJson, source: number, top: Row[], root: Row | null): voi
 }
 
 /* How much is open at first: what has most to show, until the screen is full. */
-function openFirst(rows: Row[]): void {
-	let room = 46;
+function openFirst(rows: Row[], reports: number): void {
+	let room = reports > 1 ? 34 / reports : 46;
 	const weight = (r: Row): number => r.events + r.kids.reduce((sum, k) => sum + weight(k), 0);
 
 	const look = (all: Row[]): void => {
@@ -148,7 +148,7 @@ function take(json: ReportJson, many: boolean): void {
 	for (const row of json.rows)
 		place(row, index, top, root);
 	if (before === 0)
-		openFirst(root ? root.kids : top);
+		openFirst(root ? root.kids : top, json.reports.length);
 	const all = [...m.sources.value];
 
 	all[index] = source;
