@@ -481,7 +481,7 @@ await test('bookmarks and the view are in the address', async () => {
 	await page.evaluate(() => { __view.model.marks.value = []; });
 });
 
-await test('the picture as PNG and SVG', async () => {
+await test('the picture as PNG and SVG, the span as Chrome JSON', async () => {
 	const save = async (command) => {
 		const [download] = await Promise.all([page.waitForEvent('download'), (async () => {
 			await page.keyboard.press('Control+k');
@@ -496,6 +496,11 @@ await test('the picture as PNG and SVG', async () => {
 
 	equal(png.subarray(1, 4).toString(), 'PNG', 'signature');
 	truth(png.readUInt32BE(16) === 1400 - 0 || png.readUInt32BE(16) > 1300, 'width');
+	await page.evaluate(() => { __view.model.range.value = { t0: 0, t1: 1e8 }; });
+	const events = JSON.parse(await save('Chrome JSON'));
+	const n = one(report, `SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE end > ${zero} AND start < ${zero} + 100000000`);
+
+	equal((events.traceEvents ?? events).filter((e) => e.cat === 'kernel' && e.ph === 'X').length, n, 'kernels in the Chrome JSON');
 	const svg = (await save('as SVG')).toString();
 
 	truth(svg.startsWith('<svg') && svg.includes('stream 7'), svg.slice(0, 200));

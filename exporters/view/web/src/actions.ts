@@ -1,4 +1,5 @@
 /* actions.ts - what can be done with events and spans; keys, the mouse and panes call it. */
+import { signal } from "@preact/signals";
 import * as m from "./model";
 import type { End, Event, Row } from "./model";
 import { get, Refused, type EndJson, type EventJson, type FlowJson, type SearchJson } from "./net";
@@ -52,8 +53,7 @@ export function choose(e: Event | null): void {
 	if (e.row)
 		m.current.value = e.row;
 	m.paneOpen.value = true;
-	if (m.pane.value !== "details" && m.pane.value !== "why")
-		m.pane.value = "details";
+	m.pane.value = "details";
 	say(spoken(e));
 	if (e.json && e.json.rowid >= 0)
 		void readFlows(e, selecting);
@@ -181,13 +181,15 @@ export async function alongArrow(dir: number): Promise<void> {
 
 /* ---- searching ---- */
 
-export const found = { total: 0 };
+/* Events that match in all, -1: not asked yet. */
+export const matches = signal(-1);
 
 async function jump(q: string, dir: number, from: number, source: number, lanes?: string): Promise<boolean> {
 	try {
 		const json = await get<SearchJson>("search", { r: source, q, t: Math.round(from - offsetOf(source)), dir, lanes });
 
-		found.total = json.total;
+		if (!q.startsWith("=") || !lanes)
+			matches.value = json.total;
 		if (!json.found || !json.event)
 			return false;
 		const end = toEnd(source, json.event);
@@ -217,16 +219,17 @@ export async function searchNext(dir: number): Promise<void> {
 		if (await jump(q, dir, from, source))
 			return;
 	for (const source of order) /* around the end */
-		if (found.total && await jump(q, dir, dir > 0 ? limits.t0 - 1 : limits.t1 + 1, source)) {
+		if (matches.value > 0 && await jump(q, dir, dir > 0 ? limits.t0 - 1 : limits.t1 + 1, source)) {
 			say("Around the end of the report.");
 			return;
 		}
 	say(`Nothing is called ${q}.`);
-	m.notice.value = found.total ? "" : `Nothing is called “${q}”.`;
+	m.notice.value = matches.value > 0 ? "" : `Nothing is called “${q}”.`;
 }
 
 export function setSearch(text: string): void {
 	m.search.value = text;
+	matches.value = -1;
 	searched(text.startsWith("=") ? text.slice(1) : text);
 }
 

@@ -4,11 +4,11 @@ import { useEffect, useRef } from "preact/hooks";
 import * as m from "./model";
 import * as theme from "./theme";
 import { alignOnSelection, aligned } from "./align";
-import { complain, hiddenRows, searchNext, setSearch, unhideAll } from "./actions";
+import { complain, hiddenRows, matches, searchNext, setSearch, unhideAll } from "./actions";
 import { names as tileNames } from "./tiles";
 import { openPane, startSearch } from "./keys";
 import { hovered, listenAxis, listenMap, listenRows } from "./mouse";
-import { amount, count, dur, percent, point } from "./format";
+import { amount, count, dur, percent, point, short } from "./format";
 import { attach, measureStage, stage } from "./stage";
 import { Names, PinnedNames, rowId, scrolled } from "./tree";
 import { soon } from "./url";
@@ -29,6 +29,7 @@ function Search() {
 		<div class="search" role="search">
 			<input id="search" type="search" aria-label="Search names" placeholder="Search names  ( / )" value={m.search.value} onInput={(e) => setSearch(e.currentTarget.value)}
 				onKeyDown={(e) => { if (e.code === "Enter") { void searchNext(e.shiftKey ? -1 : 1); e.preventDefault(); } }} />
+			{matches.value >= 0 && m.search.value && <span class="quiet hits">{short(matches.value)}</span>}
 			<button aria-label="Previous match" title="Previous match (Shift+N)" onClick={() => void searchNext(-1)}>‹</button>
 			<button aria-label="Next match" title="Next match (N)" onClick={() => void searchNext(1)}>›</button>
 		</div>
@@ -104,7 +105,7 @@ function Filter() {
 
 	return (
 		<div class="corner">
-			<input id="filter" type="search" aria-label="Filter rows" placeholder="Filter rows: name, pid:, kind:" value={m.filter.value} onInput={(e) => { m.filter.value = e.currentTarget.value; }} />
+			<input id="filter" type="search" aria-label="Filter rows" placeholder="Filter rows: name, pid:4711, kind:libc, busy>1%" value={m.filter.value} onInput={(e) => { m.filter.value = e.currentTarget.value; }} />
 			{hidden > 0 && <button class="link" onClick={unhideAll}>{hidden} hidden: show</button>}
 		</div>
 	);

@@ -8,12 +8,6 @@ import { count } from "./format";
 
 const byId: Map<number, Row>[] = [];
 
-export const KIND: Record<string, string> = {
-	gpu: "GPU", stream: "stream", sync: "waits for the GPU", nvtx_gpu: "NVTX on the GPU", counter: "counter", process: "process", async: "NVTX start/end",
-	marks: "marks", thread: "thread", state: "states", nvtx: "NVTX", cuda: "CUDA API", library: "libraries", osrt: "libc", syscall: "system calls",
-	sample: "CPU samples", gil: "Python lock", overhead: "tracer and CUDA", machine: "machine", cpu: "CPU", report: "report",
-};
-
 function about(json: RowJson): string {
 	switch (json.kind) {
 	case "process": return json.pid !== undefined ? `pid ${json.pid}` : "";
@@ -26,7 +20,7 @@ function about(json: RowJson): string {
 /* The server's name may end with the number that is shown behind it. */
 function nameOf(json: RowJson): string {
 	const number = json.kind === "thread" ? json.tid : json.pid;
-	const name = json.name || KIND[json.kind] || json.kind;
+	const name = json.name || m.KIND[json.kind] || json.kind;
 
 	return number !== undefined ? name.replace(new RegExp(`\\s*\\(${number}\\)$`), "") : name;
 }

@@ -92,6 +92,13 @@ export const dialog = signal<"" | "help" | "goto" | "commands" | "note">("");
 
 export const live = computed(() => sources.value.some((s) => s.live));
 
+/* Kinds of rows, as people call them. */
+export const KIND: Record<string, string> = {
+	gpu: "GPU", stream: "stream", sync: "waits for the GPU", nvtx_gpu: "NVTX on the GPU", counter: "counter", process: "process", async: "NVTX start/end",
+	marks: "marks", thread: "thread", state: "states", nvtx: "NVTX", cuda: "CUDA API", library: "libraries", osrt: "libc", syscall: "system calls",
+	sample: "CPU samples", gil: "Python lock", overhead: "tracer and CUDA", machine: "machine", cpu: "CPU", report: "report",
+};
+
 /* ---- places of rows ---- */
 
 export const LANE = 15, PAD = 3, HEAD = 22, COUNTER = 34;
@@ -100,10 +107,14 @@ const DEEPEST = 24;
 export function matches(row: Row, text: string): boolean {
 	return text.toLowerCase().split(/\s+/).filter(Boolean).every((word) => {
 		const [, key, value] = /^(name|pid|tid|kind|gpu):(.*)$/.exec(word) ?? [];
+		const [, side, share] = /^busy([<>])([\d.]+)%?$/.exec(word) ?? [];
+
+		if (share)
+			return row.busy > 0 && (side === ">") === (100 * row.busy > Number(share) * (sources.value[row.source].end - sources.value[row.source].start));
 		const all = `${row.name} ${row.about} ${row.kind}`.toLowerCase();
 
 		if (key === "kind")
-			return row.kind.toLowerCase().includes(value);
+			return `${row.kind} ${KIND[row.kind] ?? ""}`.toLowerCase().includes(value);
 		if (key === "name")
 			return row.name.toLowerCase().includes(value);
 		if (key)

@@ -3,7 +3,6 @@ import { signal } from "@preact/signals";
 import * as m from "./model";
 import type { Placed, Row } from "./model";
 import { hide, pin, reorder, toggle } from "./actions";
-import { KIND } from "./load";
 import { count, dur } from "./format";
 import { stage } from "./stage";
 
@@ -16,7 +15,7 @@ export const rowId = (row: Row): string => `row-${row.source}-${row.id < 0 ? "r"
 const siblingsOf = (row: Row): Row[] => row.parent ? row.parent.kids : m.roots.value;
 
 function title(row: Row): string {
-	const parts = [`${KIND[row.kind] ?? row.kind}: ${row.name}${row.about ? ` (${row.about})` : ""}`];
+	const parts = [`${m.KIND[row.kind] ?? row.kind}: ${row.name}${row.about ? ` (${row.about})` : ""}`];
 
 	if (row.events)
 		parts.push(`${count(row.events)} events` + (row.busy ? `, busy ${dur(row.busy)}` : ""));

@@ -3,7 +3,6 @@ import { signal, useSignalEffect } from "@preact/signals";
 import * as m from "../model";
 import type { Event, Flow, Row } from "../model";
 import { complain, goToEnd } from "../actions";
-import { KIND } from "../load";
 import { get, Refused, type WhyJson } from "../net";
 import { dur, exact, percent, point } from "../format";
 import { showWithin } from "../view";
@@ -122,7 +121,7 @@ function Head({ event }: { event: Event }) {
 				<div><dt>{event.open ? "Until the end" : "Duration"}</dt><dd>{event.json?.instant ? "instant" : <>{dur(event.end - event.start)} <span class="quiet exact">{exact(event.end - event.start)}</span></>}</dd></div>
 				<div><dt>Start</dt><dd>{point(event.start, 1e-9)}</dd></div>
 				{!event.json?.instant && <div><dt>End</dt><dd>{event.open ? "did not end" : point(event.end, 1e-9)}</dd></div>}
-				<div><dt>Row</dt><dd>{event.row?.name ?? "–"}{KIND[event.row?.kind ?? ""] !== event.row?.name && <span class="quiet"> {KIND[event.row?.kind ?? ""]}</span>}</dd></div>
+				<div><dt>Row</dt><dd>{event.row?.name ?? "–"}{m.KIND[event.row?.kind ?? ""] !== event.row?.name && <span class="quiet"> {m.KIND[event.row?.kind ?? ""]}</span>}</dd></div>
 				{event.json?.thread && <div><dt>Thread</dt><dd>{event.json.thread}</dd></div>}
 				{event.json?.process && <div><dt>Process</dt><dd>{event.json.process}</dd></div>}
 				{!event.json && <div><dt>Between</dt><dd>{event.before || "the start"} <span class="quiet">and</span> {event.after || "the end"}</dd></div>}

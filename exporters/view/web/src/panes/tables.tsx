@@ -3,7 +3,6 @@ import { signal, useSignalEffect } from "@preact/signals";
 import * as m from "../model";
 import { complain, lanesIn, searchNext, setSearch } from "../actions";
 import { swatch } from "../colours";
-import { KIND } from "../load";
 import { post, type NameRow, type SelectJson } from "../net";
 import { amount, count, dur, percent, point } from "../format";
 import { shown } from "../view";
@@ -63,7 +62,7 @@ function Line({ row, span }: { row: NameRow; span: number }) {
 		<tr>
 			<td class="swatch"><i style={{ background: swatch(row.name, row.kind === "thread" ? "state" : row.kind) }} /></td>
 			<th scope="row"><button class="link" title={row.name} onClick={() => { setSearch("=" + row.name); void searchNext(1); }}>{row.name || "(no name)"}</button></th>
-			<td>{KIND[row.kind] ?? row.kind}</td><td class="n">{count(row.count)}</td><td class="n">{dur(row.total)}</td><td class="n">{dur(row.mean)}</td>
+			<td>{m.KIND[row.kind] ?? row.kind}</td><td class="n">{count(row.count)}</td><td class="n">{dur(row.total)}</td><td class="n">{dur(row.mean)}</td>
 			<td class="n">{row.exact_median === false ? "≈ " : ""}{dur(row.median)}</td><td class="n">{dur(row.min)}</td><td class="n">{dur(row.max)}</td><td class="n">{dur(row.sd)}</td>
 			<td class="n">{percent(row.total, span)}</td>
 		</tr>
@@ -73,7 +72,7 @@ function Line({ row, span }: { row: NameRow; span: number }) {
 function Table({ answer }: { answer: Answer }) {
 	const { json } = answer;
 	const text = only.value.toLowerCase();
-	const rows = json.rows.filter((r) => !text || r.name.toLowerCase().includes(text) || (KIND[r.kind] ?? r.kind).toLowerCase().includes(text));
+	const rows = json.rows.filter((r) => !text || r.name.toLowerCase().includes(text) || (m.KIND[r.kind] ?? r.kind).toLowerCase().includes(text));
 	const { by, down } = sort.value;
 
 	rows.sort((a, b) => compare(a, b, by) * (down ? -1 : 1));
