@@ -105,7 +105,7 @@ function Filter() {
 
 	return (
 		<div class="corner">
-			<input id="filter" type="search" aria-label="Filter rows" placeholder="Filter rows: name, pid:4711, kind:libc, busy>1%" value={m.filter.value} onInput={(e) => { m.filter.value = e.currentTarget.value; }} />
+			<input id="filter" type="search" aria-label="Filter rows" placeholder="Filter rows: name, kind:libc, busy>1%" value={m.filter.value} onInput={(e) => { m.filter.value = e.currentTarget.value; }} />
 			{hidden > 0 && <button class="link" onClick={unhideAll}>{hidden} hidden: show</button>}
 		</div>
 	);
