@@ -246,7 +246,8 @@ function Nothing() {
 	if (s.state === "building")
 		return <div class="nothing"><h2>Indexing the report</h2><p>The first picture comes with the first part of it. It is kept beside the report: the next time it opens at once.</p>
 			<progress max={1} value={s.indexed} aria-label="Indexed" /></div>;
-	return <div class="nothing"><h2>Nothing to show</h2><p>{s.message || "The report has no events: the program may have ended before anything was recorded, or the capture range never began."}</p></div>;
+	return <div class="nothing"><h2>{s.state === "failed" ? "The report cannot be shown" : "Nothing to show"}</h2>{s.message && <p>{s.message[0].toUpperCase() + s.message.slice(1)}.</p>}
+		{s.state !== "failed" && <p>The program may have ended before anything was recorded, or the range to capture never began. <code>sightline info</code> lists what is in the report.</p>}</div>;
 }
 
 export function App() {
