@@ -53,6 +53,7 @@ async function main(): Promise<void> {
 		readAddress();
 		keepAddress();
 		document.title = `${m.sources.value.map((s) => s.path.replace(/.*\//, "")).join(", ")} – Sightline`;
+		m.current.value = m.placed.value.rows[0]?.row ?? null;
 		document.querySelector<HTMLElement>(".scroll")?.focus();
 	} catch (e) {
 		failed(e);

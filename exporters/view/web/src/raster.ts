@@ -98,7 +98,7 @@ export function endLine(line: Line, lo = 0, hi = line.width): void {
 
 /* What has not been read yet, or not indexed: slanted lines would need height, so a dotted one. */
 export function pending(line: Line, lo: number, hi: number, colour: number): void {
-	for (let p = Math.max(0, Math.floor(lo)); p < Math.min(line.width, hi); p++)
+	for (let p = Math.max(0, Math.floor(lo)); p < Math.min(line.width, Math.floor(hi)); p++)
 		if (p % 6 < 2)
 			line.out[line.at + p] = mix(colour, line.page, 0.35);
 }

@@ -138,6 +138,13 @@ export function familyOf(category: string): string {
 	return "other";
 }
 
+/* Without template arguments, addresses, numbers of calls and steps: what is the same function has the same colour. */
+function stem(name: string, category: string): string {
+	const short = name.replace(/, \w+ ?= ?.*$|<.*>|\(.*\)|0x[0-9a-f]+/g, "");
+
+	return category === "kernel" ? short : short.replace(/\d+/g, "#");
+}
+
 export function nameColour(name: string, category: string, isDark: boolean): Colour {
 	const base = isDark ? 0.62 : 0.76;
 
@@ -147,8 +154,7 @@ export function nameColour(name: string, category: string, isDark: boolean): Col
 		return oklch(isDark ? dim : light, chroma, hue);
 	}
 	const f = FAMILIES[familyOf(category)];
-	/* Template arguments and addresses say little: the same function stays in the same colour. */
-	const h = hash(name.replace(/<.*>|\(.*\)|0x[0-9a-f]+/g, ""));
+	const h = hash(stem(name, category));
 	const at = (h % 1009) / 1009;
 	const tone = ((h >>> 12) % 5 - 2) * 0.022;
 
