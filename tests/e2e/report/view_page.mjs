@@ -532,6 +532,7 @@ await test('names on the rows: contrast of at least 4.5 in both themes', async (
 	await page.evaluate(() => __view.theme.choose('auto'));
 });
 
+note(`first picture ${Math.round(await page.evaluate(() => __view.stage.firstPicture))} ms after navigation`);
 await test('320 pixels wide: nothing hangs out, rows are drawn', async () => {
 	const small = await browser.open(server.address, { width: 320, height: 640 });
 	const at = await small.evaluate(() => [document.documentElement.scrollWidth, __view.counted.rectangles]);

@@ -141,7 +141,7 @@ function Stage() {
 		<div class={`stage ${m.mode.value}`}>
 			<div class="head"><Filter /><div class="heads"><canvas ref={map} class="map" role="img" aria-label="The whole report, with what is shown" /><canvas ref={axis} class="axis" aria-hidden="true" /></div></div>
 			<div class="body" ref={body}>
-				<div class="pins" style={{ height: `${m.pinned.value.height}px` }} role="list" aria-label="Pinned rows"><PinnedNames /><canvas ref={pins} aria-hidden="true" /></div>
+				<div class="pins" style={{ height: `${m.pinned.value.height}px` }} role="tree" aria-label="Pinned rows"><PinnedNames /><canvas ref={pins} aria-hidden="true" /></div>
 				<div class="scroll" ref={scroll} role="tree" tabIndex={0} aria-label="Rows" aria-activedescendant={m.current.value ? rowId(m.current.value) : undefined} onScroll={scrolledTo}>
 					<div class="stick"><canvas ref={rows} aria-hidden="true" /></div>
 					<div class="space" style={{ height: `${p.height}px` }}><Names /></div>

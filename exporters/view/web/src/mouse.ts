@@ -145,6 +145,8 @@ async function click(x: number, y: number): Promise<void> {
 
 /* The true times of what is under the pointer, once it rests there. */
 let resting = 0;
+/* All events of its name light up a moment later: a pointer that only crosses them changes nothing. */
+let lighting = 0;
 
 function askExact(h: Hit): void {
 	clearTimeout(resting);
@@ -170,13 +172,14 @@ function hover(x: number, y: number): void {
 	hovered.value = h && (h.slot >= 0 || h.row.counter) ? { hit: h, x, y, event: same ? before.event : null } : null;
 	if (h && !same)
 		askExact(h);
-	if (highlight(name))
-		invalidate();
+	clearTimeout(lighting);
+	lighting = setTimeout(() => { if (highlight(name)) invalidate(); }, 50) as unknown as number;
 }
 
 function leave(): void {
 	pointer.inside = false;
 	hovered.value = null;
+	clearTimeout(lighting);
 	if (highlight(""))
 		invalidate();
 	invalidate(false);

@@ -16,7 +16,7 @@ export interface Canvases {
 }
 
 export const MINIMAP = 34, AXIS = 24;
-export const stage = { gutter: 260, scrollTop: 0, height: 400, dpr: 1, canvases: null as Canvases | null };
+export const stage = { gutter: 260, scrollTop: 0, height: 400, dpr: 1, canvases: null as Canvases | null, firstPicture: 0 /* ms after navigation */ };
 export const frames: number[] = [];
 const sheets = { pins: new Sheet(), rows: new Sheet() };
 let queued = false;
@@ -65,6 +65,8 @@ function frame(): void {
 	if (all)
 		drawAll(c, stage.dpr);
 	drawOverlay(c.overlay, stage.dpr);
+	if (!stage.firstPicture && counted.rectangles > 0)
+		stage.firstPicture = performance.now();
 	const more = tiles.flush();
 
 	frames.push(performance.now() - began);
