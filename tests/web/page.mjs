@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { chromium } from 'playwright-core';
 
-const PATIENCE = 15000;
+const PATIENCE = 30000;
 
 let tests = 0, failures = 0;
 export const note = (text) => process.stdout.write(String(text).replace(/^/gm, '# ') + '\n');
@@ -49,7 +49,7 @@ export async function serve(bin, args) {
 		child.stdout.on('data', read);
 		child.stderr.on('data', read);
 		child.on('exit', (code) => fail(new Error(`sightline view ended with ${code}: ${text}`)));
-		setTimeout(() => fail(new Error(`no address within 20 s: ${text}`)), 20000).unref();
+		setTimeout(() => fail(new Error(`no address within 60 s: ${text}`)), 60000).unref();
 	});
 
 	return { address, child, end: () => new Promise((done) => { child.on('exit', done); child.kill('SIGTERM'); }) };

@@ -26,7 +26,7 @@ mkdir run && ln -s "$B/tests/web/node_modules" run/node_modules && cp "$TOP/test
 schema=$TOP/collector/schema.sql
 "$PY" "$E2E/report/view_make.py" "$schema" train.sqlite 20 && "$PY" "$E2E/report/view_make.py" "$schema" slow.sqlite 20 40 &&
 	"$PY" "$E2E/report/html_make.py" "$schema" hostile.sqlite && sqlite3 empty.sqlite <"$schema" || exit 1
-timeout 100 node run/view_page.mjs "$BIN" "$W" "$browser"
+timeout 300 node run/view_page.mjs "$BIN" "$W" "$browser"
 status=$?
 [ -z "${VIEW_PICTURES-}" ] || cp ./*.png "$VIEW_PICTURES"
 exit $status
