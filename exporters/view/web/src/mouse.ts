@@ -164,7 +164,7 @@ function askExact(h: Hit): void {
 
 function hover(x: number, y: number): void {
 	const h = pointer.inside ? hitAt(x, y) : null;
-	const name = h && h.slot >= 0 ? names[h.slot].text : "";
+	const name = h && h.slot >= 0 && h.row.kind !== "thread" ? names[h.slot].text : "";
 
 	const before = hovered.value;
 	const same = h && before && before.hit.lane === h.lane && before.hit.slot === h.slot && before.hit.row === h.row && Math.abs(before.hit.t0 - h.t0) < view.scale;

@@ -61,8 +61,8 @@ function Why({ event }: { event: Event }) {
 			<h3>{event.json ? `Why this took ${dur(event.end - event.start)}` : `What ${w.answer.thread || "the thread"} did in this gap`}</h3>
 			<p>{w.answer.text}</p>
 			<ul>{w.answer.parts.map((p) => (
-				<li><span class="bar"><span style={{ width: `${Math.max(1, 100 * p.share)}%` }} /></span><b>{dur(p.ns)}</b> <span class="quiet">{percent(p.share, 1)}</span> {p.text}
-					{p.what && <> <code>{p.what}</code></>}{p.thread && <span class="quiet"> · {p.thread}</span>}{p.sure < 1 && <span class="quiet"> · {Math.round(p.sure * 100)} % sure</span>}</li>
+				<li><span class="bar"><span style={{ width: `${Math.max(1, 100 * p.share)}%` }} /></span><b>{dur(p.ns)}</b><span class="quiet">{percent(p.share, 1)}</span>
+					<span>{p.text}{p.what && <> <code>{p.what}</code></>}{p.thread && <span class="quiet"> · {p.thread}</span>}{p.sure < 1 && <span class="quiet"> · {Math.round(p.sure * 100)} % sure</span>}</span></li>
 			))}</ul>
 		</div>
 	);

@@ -53,7 +53,7 @@ function Result({ json }: { json: SqlJson }) {
 	return (
 		<table class="names sql">
 			<caption>{count(json.rows.length)} {json.rows.length === 1 ? "row" : "rows"}{json.more ? ", more not shown" : ""}, {json.ms} ms</caption>
-			<thead><tr>{timed && <th />}{json.columns.map((c) => <th scope="col">{c}</th>)}</tr></thead>
+			<thead><tr>{timed && <th />}{json.columns.map((c, i) => <th scope="col" class={typeof json.rows[0]?.[i] === "number" ? "n" : ""}>{c}</th>)}</tr></thead>
 			<tbody>
 				{from > 0 && <tr aria-hidden="true"><td style={{ height: `${from * LINE}px` }} /></tr>}
 				{part.map((row) => <tr>{timed && <td><button class="link" title="Show on the timeline" onClick={() => goToRow(json, row)}>show</button></td>}
