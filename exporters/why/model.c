@@ -83,20 +83,40 @@ uint32_t why_model_thread(struct why_model *m, int64_t tid)
 	return number;
 }
 
+static int64_t time_at(const void *list, size_t size, size_t i)
+{
+	int64_t at;
+
+	memcpy(&at, (const char *)list + i * size, sizeof(at));
+	return at;
+}
+
+/* Whether @i is the last at most @time. */
+static bool is_last(const void *list, size_t cnt, size_t size, size_t i, int64_t time)
+{
+	return i < cnt && time_at(list, size, i) <= time &&
+	       (i + 1 == cnt || time_at(list, size, i + 1) > time);
+}
+
 size_t why_last(const void *list, size_t cnt, size_t size, int64_t time)
 {
+	/* Most searches of a list go on where the one before ended. An entry of another list is no harm: it is looked at. */
+	static __thread size_t hints[64];
+	size_t *hint = &hints[((uintptr_t)list >> 4 ^ (uintptr_t)list >> 12) % 64];
 	size_t low = 0, high = cnt;
 
+	for (size_t i = *hint; i < *hint + 3; i++)
+		if (is_last(list, cnt, size, i, time))
+			return *hint = i;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		int64_t at;
 
-		memcpy(&at, (const char *)list + mid * size, sizeof(at));
-		if (at <= time)
+		if (time_at(list, size, mid) <= time)
 			low = mid + 1;
 		else
 			high = mid;
 	}
+	*hint = low ? low - 1 : 0;
 	return low ? low - 1 : cnt;
 }
 

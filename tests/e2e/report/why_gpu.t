@@ -92,6 +92,34 @@ sqlite3 lost.sqlite 'DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL; DELETE FROM CUPTI_A
 "$BIN" why --gpu 0 lost.sqlite >out 2>err
 is "$? $(cat err out)" '1 sightline: why: lost.sqlite: no work of a GPU was recorded' 'no work at all'
 
+# ---- reports of nsys, against a sweep of their tables ----
+cat >sweep.py <<'END'
+import json, sqlite3, sys
+y = json.load(open("out.json"))
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+there = [n for n, in db.execute("SELECT name FROM sqlite_master")]
+for g in y["gpu"]:
+    edges = []
+    for kind, table in enumerate(("KERNEL", "GRAPH_TRACE", "MEMCPY", "MEMSET")):
+        if "CUPTI_ACTIVITY_KIND_" + table in there:
+            for a, b in db.execute("SELECT start, end FROM CUPTI_ACTIVITY_KIND_%s WHERE deviceId = ? AND end > start" % table, (g["device"],)):
+                edges += [(max(a, g["start"]), 1, kind // 2), (min(b, g["end"]), -1, kind // 2)]
+    kernel = copy = at = 0
+    open_ = [0, 0]
+    for time, step, kind in sorted(edges):
+        kernel += (time - at) * (open_[0] > 0)
+        copy += (time - at) * (open_[0] == 0 and open_[1] > 0)
+        open_[kind] += step
+        at = time
+    assert (kernel, copy) == (g["kernel_ns"], g["copy_only_ns"]), (kernel, copy, g)
+    assert g["ns"] == g["end"] - g["start"] == sum(v for k, v in g.items() if k.endswith("_ns")), g
+END
+for r in "$TOP"/../shared/data/nsys/*.sqlite "$TOP"/../../shared/data/nsys/*.sqlite; do
+	[ -f "$r" ] || continue
+	"$BIN" why -f json "$r" >out.json
+	check "kernels and copies alone as the tables have them, $(basename "$r")" "$PY" sweep.py "$r"
+done
+
 # ---- programs on the stand-ins ----
 profile one "$PY" -c pass >log 2>&1
 if [ "$(q "$R" 'SELECT count(*) > 0 FROM SCHED_EVENTS')" = 1 ]; then
