@@ -20,7 +20,7 @@ static uint32_t maker(const struct why_model *m, uint32_t thread)
 }
 
 /* What a thread did, and before it was there the one that made it. */
-static void host(struct walk *w, uint32_t thread, int64_t from, int64_t to)
+static void host(struct walk *w, struct at at, uint32_t thread, int64_t from, int64_t to)
 {
 	const struct why_model *m = w->m;
 	int64_t birth = earlier(later(m->threads[thread].birth, from), to);
@@ -28,15 +28,17 @@ static void host(struct walk *w, uint32_t thread, int64_t from, int64_t to)
 
 	if (before == WHY_NONE || before == thread)
 		birth = from;
-	walk_cover(w, before, from, birth);
-	walk_cover(w, thread, birth, to);
+	at.thread = before;
+	if (birth > from)
+		walk_at(w, at, from, birth);
+	at.thread = thread;
+	if (to > birth)
+		walk_at(w, at, birth, to);
 }
 
-static void leaf(struct walk *w, const struct why_gpu *g, const struct why_op *o, uint32_t reason,
-		 int64_t ns)
+static void leaf(struct walk *w, struct at at, const struct why_op *o, uint32_t reason, int64_t ns)
 {
 	struct why_cause cause = {reason, PLACE_NONE, WHY_NONE, WHY_NONE};
-	struct at at = {.thread = g->thread, .sure = SURE};
 
 	if (o && o->launch != WHY_NONE) {
 		at.thread = w->m->launches[o->launch].thread;
@@ -49,47 +51,54 @@ static void leaf(struct walk *w, const struct why_gpu *g, const struct why_op *o
 }
 
 /* Nothing ran in [@from, @to); @o did next. */
-static void idle(struct walk *w, const struct why_gpu *g, const struct why_op *o, int64_t from,
-		 int64_t to)
+static void idle(struct walk *w, struct at at, const struct why_op *o, int64_t from, int64_t to)
 {
 	const struct why_launch *l;
 	int64_t called, back;
 
 	if (!o) {
-		host(w, g->thread, from, to);
+		host(w, at, at.thread, from, to);
 		return;
 	}
 	if (o->launch == WHY_NONE) {
-		leaf(w, g, NULL, WHY_UNKNOWN, to - from);
+		leaf(w, at, NULL, WHY_UNKNOWN, to - from);
 		return;
 	}
 	l = &w->m->launches[o->launch];
 	called = earlier(later(l->start, from), to);
 	back = earlier(later(l->end, called), to);
-	host(w, l->thread, from, called);
-	leaf(w, g, o, WHY_GPU_LAUNCH, back - called);
-	leaf(w, g, o, WHY_GPU_LATENCY, to - back);
+	host(w, at, l->thread, from, called);
+	leaf(w, at, o, WHY_GPU_LAUNCH, back - called);
+	leaf(w, at, o, WHY_GPU_LATENCY, to - back);
 }
 
-void why_gpu_cover(struct walk *w, const struct why_gpu *g, int64_t from, int64_t to)
+void walk_device(struct walk *w, struct at at, uint32_t process, uint32_t device, int64_t from,
+		 int64_t to)
 {
+	/* The GPU that is asked for, or one that another waits for. */
+	uint32_t kernel = process == WHY_NONE ? WHY_GPU_KERNEL : WHY_GPU;
+	uint32_t copy = process == WHY_NONE ? WHY_GPU_ONLY : WHY_GPU_COPY;
 	struct gpu_sweep s;
 	int64_t until;
 
-	if (g->thread == WHY_NONE)
-		return;
-	gpu_sweep_begin(&s, w->m, WHY_NONE, g->device, from);
+	gpu_sweep_begin(&s, w->m, process, device, from);
 	for (int64_t x = from; x < to; x = until) {
 		const struct why_op *o = gpu_sweep_at(&s, x, &until);
 
 		until = earlier(until, to);
 		if (!o)
-			idle(w, g, gpu_sweep_next(&s), x, until);
-		else if (o == s.kernel)
-			leaf(w, g, o, WHY_GPU_KERNEL, until - x);
+			idle(w, at, gpu_sweep_next(&s), x, until);
 		else
-			leaf(w, g, o, WHY_GPU_ONLY, until - x);
+			leaf(w, at, o, o == s.kernel ? kernel : copy, until - x);
 	}
+}
+
+void why_gpu_cover(struct walk *w, const struct why_gpu *g, int64_t from, int64_t to)
+{
+	struct at at = {.thread = g->thread, .sure = SURE};
+
+	if (g->thread != WHY_NONE)
+		walk_device(w, at, WHY_NONE, g->device, from, to);
 }
 
 /* ---- all GPUs of a report ---- */

@@ -9,6 +9,7 @@ enum {
 	WHY_GPU_WAIT,  /* a call of CUDA that waits for the GPU */
 	WHY_GPU_MAYBE, /* a copy that is asynchronous by name: of pageable memory it is not */
 	WHY_GPU_OTHER,
+	WHY_NCCL_KERNEL,
 	WHY_CONDITION, /* a condition with a time limit: QUEUE, or the GIL */
 	WHY_OTHER,     /* no known name */
 };
@@ -80,6 +81,8 @@ static uint8_t look_up(char *name)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (strcmp(calls[i].name, name) == 0)
 			return calls[i].reason;
+	if (strncmp(name, "ncclDevKernel", 13) == 0 || strncmp(name, "ncclKernel", 10) == 0)
+		return WHY_NCCL_KERNEL;
 	if (waits_for_gpu(name))
 		return WHY_GPU_WAIT;
 	if (strncmp(name, "cudaMemcpy", 10) == 0 || strncmp(name, "cuMemcpy", 8) == 0)
@@ -124,7 +127,7 @@ uint32_t reason_of_call(struct walk *w, const struct why_call *c)
 	uint8_t reason = of_name(w, c->name), *known;
 	char *text;
 
-	if (reason >= WHY_GPU_WAIT && reason <= WHY_GPU_OTHER)
+	if (reason >= WHY_GPU_WAIT && reason <= WHY_NCCL_KERNEL)
 		return WHY_GPU_CALL;
 	if (reason == WHY_OTHER)
 		return WHY_BLOCKED;
@@ -151,6 +154,11 @@ bool reason_is_gpu_wait(struct walk *w, const struct why_call *c)
 bool reason_is_gpu_copy(struct walk *w, const struct why_call *c)
 {
 	return of_name(w, c->name) == WHY_GPU_MAYBE;
+}
+
+bool reason_is_nccl(struct walk *w, uint32_t name)
+{
+	return name != WHY_NONE && of_name(w, name) == WHY_NCCL_KERNEL;
 }
 
 bool reason_is_timed_condition(struct walk *w, const struct why_call *c)

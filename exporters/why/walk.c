@@ -13,7 +13,6 @@
 #include "exporters/why/reason.h"
 #include "exporters/why/walk_internal.h"
 
-#define DEPTH_MAX  64
 #define HOPS_MAX   65536u
 #define SAMPLE_FAR 20000000 /* ns: a sample stands for no more time before it */
 #define SEND_SLACK 20000    /* ns between the end of a call that sends and the wake-up by it */
@@ -476,6 +475,11 @@ void walk_leaf(struct walk *w, const struct at *at, const struct why_cause *caus
 uint32_t walk_place(struct walk *w, uint32_t stack, uint8_t *flags)
 {
 	return place_of(w, stack, flags);
+}
+
+uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause)
+{
+	return add_hop(w, at, cause);
 }
 
 void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to)

@@ -96,7 +96,7 @@ static void gpu_wait(struct walk *w, const struct at *at, const struct why_call 
 		     int64_t to)
 {
 	const struct why_thread *t = &w->m->threads[at->thread];
-	int64_t edge[3] = {needless_from(w->m, t->process, c), INT64_MAX, INT64_MIN}, until;
+	int64_t edge[3] = {needless_from(w->m, t->process, c), INT64_MAX, INT64_MIN}, until, begun;
 	struct gpu_sweep s;
 	uint8_t flags;
 
@@ -110,6 +110,11 @@ static void gpu_wait(struct walk *w, const struct at *at, const struct why_call 
 		until = earlier(until, to);
 		if (!o) {
 			walk_states(w, at, x, until);
+			continue;
+		}
+		begun = walk_late_rank(w, at, o, x, until);
+		if (begun > x) {
+			until = begun;
 			continue;
 		}
 		until = cut(x, until, edge);

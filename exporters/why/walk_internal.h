@@ -7,6 +7,8 @@
 #define MATCHED 0.7
 #define GUESSED 0.4
 
+#define DEPTH_MAX 64
+
 /* Where the walk is. */
 struct at {
 	uint32_t thread, hop;
@@ -33,6 +35,17 @@ void walk_states(struct walk *w, const struct at *at, int64_t from, int64_t to);
 /* walk_gpu.c: the cause of a wait for an operation; all of [@from, @to). */
 struct why_cause walk_cause_of_op(struct walk *w, const struct why_op *o);
 void walk_at(struct walk *w, struct at at, int64_t from, int64_t to);
+/* walk.c: the number of a hop from @at; its thread waits. */
+uint32_t walk_hop(struct walk *w, const struct at *at, const struct why_cause *cause);
+/* gpu.c: what a GPU did for a process (WHY_NONE: for all), and where it did nothing, what the thread that launches did. */
+void walk_device(struct walk *w, struct at at, uint32_t process, uint32_t device, int64_t from,
+		 int64_t to);
+/*
+ * walk_ranks.c: of [@from, @to), in which a kernel of NCCL ran, the part in which another rank had not begun: what that one did. Where
+ * it ends; @from: no other was late.
+ */
+int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op *o, int64_t from,
+		       int64_t to);
 /*
  * walk_uneven.c: in [@from, @to) kernels of a process ran in several streams, of which one went on alone, from the time returned until
  * *@until: as long as it would not have, had each stream had the same share. INT64_MAX: no such time.

@@ -77,6 +77,25 @@ GPU a.py:2 in f 5.0
 GPU_SYNC a.py:3 in f 29.0
 GPU_UNEVEN a.py:2 in f 3.0' 'streams that share the work unevenly'
 
+# ---- ranks (tests/golden/why/ranks.sql) ----
+sqlite3 ranks.sqlite <"$TOP/collector/schema.sql" && sqlite3 ranks.sqlite <"$TOP/tests/golden/why/ranks.sql" || exit 1
+is "$(parts ranks.sqlite)" 'COMPUTE a.py:1 in f 10.0
+GPU a.py:2 in f 3.0
+GPU a.py:21 in f 8.0
+GPU_CALL a.py:2 in f 1.0
+GPU_CALL a.py:3 in f 2.0
+GPU_LATENCY a.py:21 in f 1.0
+GPU_LATENCY a.py:23 in f 1.0
+GPU_LAUNCH a.py:21 in f 1.0
+GPU_LAUNCH a.py:23 in f 1.0
+SLEEP a.py:20 in f 8.0
+SLEEP a.py:22 in f 5.0
+of 41.0' 'a kernel of NCCL that waits for another rank: what that one does'
+"$BIN" why ranks.sqlite >text
+check 'and the way' sh -c 'grep -A1 "a.py:20 in f: sleeping" text | grep -q "<- main thread waiting for another rank, ncclDevKernel_AllReduce_Sum_f32_RING_LL at a.py:2 in f"'
+sqlite3 ranks.sqlite "UPDATE StringIds SET value = 'reduce' WHERE id = 41" || exit 1
+is "$(parts ranks.sqlite | grep -c SLEEP)" 0 'other kernels do not wait for each other'
+
 # ---- what is missing ----
 "$BIN" why --gpu 1 gpu.sqlite >out 2>err
 is "$? $(cat err out)" '1 sightline: why: gpu.sqlite: GPU 1 is not in the report; the nearest is 0' 'an unknown GPU'

@@ -1,0 +1,50 @@
+/*
+ * walk_ranks.c - kernels of NCCL wait for those of the other ranks: all end together, and the one that began last made the
+ * others wait.
+ */
+#include <stdlib.h>
+
+#include "exporters/why/reason.h"
+#include "exporters/why/walk_internal.h"
+
+#define TOGETHER \
+	50000 /* ns between the ends of kernels of one collective, at most; or a twentieth of its time */
+
+/* The kernel of the same collective that began last; NULL: @o is it, or it is alone. */
+static const struct why_op *late(const struct why_model *m, const struct why_op *o)
+{
+	int64_t slack = later(TOGETHER, (o->end - o->start) / 20);
+	const struct why_op *last = NULL;
+
+	for (size_t i = (size_t)(o - m->ops) + 1; i < m->ops_cnt && m->ops[i].start < o->end; i++) {
+		const struct why_op *p = &m->ops[i];
+
+		if (p->name == o->name && llabs(p->end - o->end) <= slack &&
+		    (p->process != o->process || p->device != o->device))
+			last = p;
+	}
+	return last;
+}
+
+int64_t walk_late_rank(struct walk *w, const struct at *at, const struct why_op *o, int64_t from,
+		       int64_t to)
+{
+	const struct why_op *last;
+	struct why_cause cause;
+	struct at next = *at;
+
+	if (o->work != WORK_KERNEL || !reason_is_nccl(w, o->name) || at->depth >= DEPTH_MAX)
+		return from;
+	last = late(w->m, o);
+	to = last ? earlier(to, last->start) : from;
+	if (to <= from || last->launch == WHY_NONE)
+		return from;
+	cause = walk_cause_of_op(w, o);
+	cause.reason = WHY_GPU_RANK;
+	next.hop = walk_hop(w, at, &cause);
+	next.thread = w->m->launches[last->launch].thread;
+	next.depth++;
+	next.sure *= MATCHED;
+	walk_device(w, next, last->process, last->device, from, to);
+	return to;
+}
