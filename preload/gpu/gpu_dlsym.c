@@ -64,12 +64,13 @@ static void *absent(void)
 
 /*
  * RTLD_DEFAULT and RTLD_NEXT depend on the caller, so these calls are passed on unchanged, as are those of the tracer's
- * own libraries.
+ * own libraries. A forked child has the entries of its parent before its first traced call.
  */
 static bool is_plain(const void *handle, const char *name, const void *caller)
 {
 	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || !may_be_gpu(name) ||
-	       sl_proc.cookie < SL_COOKIE_FIRST || sl_gpu_is_inside(caller, false);
+	       (sl_proc.cookie < SL_COOKIE_FIRST && !sl_gpu_state) ||
+	       sl_gpu_is_inside(caller, false);
 }
 
 JUMP_PLAN(sl_plan_dlsym, (const void *handle, const char *name, const void *caller))

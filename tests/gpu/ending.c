@@ -7,10 +7,12 @@
  *   locked     the same, where the signal came while this thread held the allocator's lock
  *   exec       becomes /bin/true; noexec: fails to become another program, goes on, and calls _exit(7)
  *   fork       a child fills and calls _exit(7), and so does its parent, which has not used the GPU before
+ *   lookup     a child asks for the functions by name, fills and calls _exit(7); its parent does not use the GPU
  *   vfork      a child of vfork() calls _exit(3) in between; the parent goes on, and returns 7
  *   forks      20 children, one after the other, that do nothing; then returns 7
  *   raw        by the system call, 300 ms after the last kernel
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +28,9 @@ extern int cudaMemsetAsync(void *p, int value, size_t bytes, void *stream);
 extern int cudaDeviceSynchronize(void);
 
 static int cnt;
+static int (*allocate)(void **, size_t) = cudaMalloc;
+static int (*set)(void *, int, size_t, void *) = cudaMemsetAsync;
+static int (*synchronize)(void) = cudaDeviceSynchronize;
 
 static void pause_ms(long ms)
 {
@@ -55,11 +60,11 @@ __attribute__((destructor)) static void slow_destructor(void)
 static void fill(void)
 {
 	void *p;
-	int rc = cudaMalloc(&p, 4096);
+	int rc = allocate(&p, 4096);
 
 	for (int i = 0; i < cnt; i++)
-		rc |= cudaMemsetAsync(p, 0, 4096, NULL);
-	rc |= cudaDeviceSynchronize();
+		rc |= set(p, 0, 4096, NULL);
+	rc |= synchronize();
 	if (rc)
 		abort();
 }
@@ -123,6 +128,25 @@ static int fork_both(void)
 	_exit(7);
 }
 
+/* Nothing that is traced comes before the question for the names. */
+static int fork_lookup(void)
+{
+	void *runtime = dlopen("libcudart.so.13", RTLD_NOW);
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		*(void **)&allocate = dlsym(runtime, "cudaMalloc");
+		*(void **)&set = dlsym(runtime, "cudaMemsetAsync");
+		*(void **)&synchronize = dlsym(runtime, "cudaDeviceSynchronize");
+		fill();
+		_exit(7);
+	}
+	if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7)
+		abort();
+	return 7;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 2 ? argv[2] : "";
@@ -132,6 +156,8 @@ int main(int argc, char **argv)
 	signal(SIGTERM, on_signal);
 	if (strcmp(how, "fork") == 0)
 		return fork_both();
+	if (strcmp(how, "lookup") == 0)
+		return fork_lookup();
 	fill();
 	if (strcmp(how, "_exit") == 0)
 		_exit(7);

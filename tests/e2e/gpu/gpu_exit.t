@@ -36,6 +36,9 @@ for how in _exit _Exit quick_exit; do
 done
 ends 7 40 '_exit in a signal handler' signal
 ends 7 80 'child and parent' fork
+ends 7 40 'a child asks for functions by name' lookup
+is "$(q "$R" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value GLOB 'cudaMalloc*'" 2>&1)" 1 \
+	'a child asks for functions by name: its first call is seen'
 ends 7 80 'a child of vfork ends' vfork
 ends 0 40 'another program' exec
 ends 7 80 'another program that is not there' noexec
