@@ -50,15 +50,6 @@ static const void *scan_lock; /* atomic: the thread that scans, NULL: none */
 static uint32_t scan_again;
 static unsigned long long adds, subs; /* the loader's counts at the last scan */
 
-static const struct {
-	char soname[16];
-	uint32_t flag;
-} library_info[SL_GPU_LIBRARY_CNT] = {
-#define ONE(id, soname, flag) {soname, flag},
-	SL_GPU_LIBRARIES(ONE)
-#undef ONE
-};
-
 static uint32_t hash_of(const char *name)
 {
 	uint32_t h = 2166136261u;
@@ -124,24 +115,6 @@ static uint64_t stack_ticks(const char *function)
 	return s->stack_kinds & (SL_STACK_GPU_NATIVE | SL_STACK_GPU_PYTHON)
 		       ? s->stack_gpu_ticks[sl_stack_class_of(function)]
 		       : UINT64_MAX;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* "libcudart.so.11.0" -> 11, "libcudart-8774224f.so.12" -> 12; 0: no version in the name. */
-static unsigned major_of(const char *name)
-{
-	const char *at = strstr(name, ".so.");
-	unsigned major = 0;
-
-	for (at = at ? at + 4 : ""; *at >= '0' && *at <= '9' && major < 1000; at++)
-		major = major * 10 + (unsigned)(*at - '0');
-	return major;
 }
 
 /* Whether line @number, of the lines of its function, describes major version @major of the library. */
@@ -246,66 +219,22 @@ static bool has_functions(enum sl_gpu_library library, const struct sl_object *o
 
 static void bind_library(enum sl_gpu_library library, const struct sl_object *o, const char *path)
 {
-	unsigned major = o->soname ? major_of(o->soname) : 0;
+	unsigned major = o->soname ? sl_gpu_library_major(o->soname) : 0;
 
 	if (sl_gpu_seen.bound & 1u << library) {
 		note_second_copy(path);
 		return;
 	}
 	if (!major)
-		major = major_of(base_name(path));
+		major = sl_gpu_library_major(sl_gpu_base_name(path));
 	for (unsigned n = sl_gpu_first[library]; n < sl_gpu_first[library + 1]; n++)
 		if (is_line_of(n, major) &&
-		    (library_info[library].flag & sl_global.session->trace || sl_gpu_special(n)))
+		    (sl_gpu_library_flag(library) & sl_global.session->trace || sl_gpu_special(n)))
 			bind_function(n, library, o);
 	tables->bound_base[library] = o->base;
 	sort_addresses();
 	sl_gpu_state = tables->state;
 	sl_gpu_seen.bound |= 1u << library;
-}
-
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
-/*
- * "libcudart.so.12", "libcudart.so.12.4.127", and "libcudart-8774224f.so.12" as wheels rename it. Not "libnccl-net.so": a
- * plugin.
- */
-static bool is_library(const char *name, const char *soname)
-{
-	size_t len = strlen(soname) - 3; /* without ".so" */
-
-	if (strncmp(name, soname, len) != 0)
-		return false;
-	name += len;
-	if (*name == '-') {
-		for (len = 1; is_hex(name[len]); len++)
-			;
-		if (len != 9)
-			return false;
-		name += len;
-	}
-	return strncmp(name, ".so", 3) == 0 && (!name[3] || name[3] == '.');
-}
-
-/* Libraries to bind: SL_TRACE_*. CUDA also where its calls are not recorded, but may begin and end a capture. */
-static uint32_t wanted(void)
-{
-	const struct sl_session *s = sl_global.session;
-
-	return s->trace | (s->capture_by & SL_CAPTURE_BY_CUDA ? SL_TRACE_CUDA : 0);
-}
-
-static int which_library(const char *name)
-{
-	uint32_t trace = wanted();
-
-	for (int i = 0; i < SL_GPU_LIBRARY_CNT; i++)
-		if (library_info[i].flag & trace && is_library(name, library_info[i].soname))
-			return i;
-	return -1;
 }
 
 /* ---- references ---- */
@@ -401,17 +330,6 @@ static struct seen *seen_find(const struct dl_phdr_info *info)
 	return NULL;
 }
 
-static bool is_companion(const char *name)
-{
-	static const char names[][16] = {"libtrace.so", "libtrace-cuda", "libcupti.so",
-					 "libnvperf_"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strncmp(name, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
 /* One that was tried, and did not work with the driver. */
 static bool is_other_cupti(const char *path)
 {
@@ -420,7 +338,7 @@ static bool is_other_cupti(const char *path)
 
 static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_object *o)
 {
-	const char *name = o->soname ? o->soname : base_name(info->dlpi_name);
+	const char *name = o->soname ? o->soname : sl_gpu_base_name(info->dlpi_name);
 	struct seen *s;
 
 	if (tables->seen_cnt == OBJECT_MAX)
@@ -433,15 +351,15 @@ static struct seen *seen_add(const struct dl_phdr_info *info, const struct sl_ob
 		if (p->p_type == PT_LOAD && s->base + p->p_vaddr + p->p_memsz > s->end)
 			s->end = s->base + p->p_vaddr + p->p_memsz;
 	}
-	s->is_ours = is_companion(name);
+	s->is_ours = sl_gpu_is_companion(name);
 	if (strncmp(name, "libcupti.so", 11) == 0 && !is_other_cupti(info->dlpi_name)) {
 		sl_gpu_seen.cupti = info->dlpi_name;
 		if (sl_gpu_cupti_found(o))
 			sl_gpu_seen.bound |= CUPTI_BIT;
 	}
-	s->library = (int8_t)which_library(name);
+	s->library = (int8_t)sl_gpu_library_of(name);
 	if (s->library < 0)
-		s->library = (int8_t)which_library(base_name(info->dlpi_name));
+		s->library = (int8_t)sl_gpu_library_of(sl_gpu_base_name(info->dlpi_name));
 	if (s->library >= 0 && !has_functions((enum sl_gpu_library)s->library, o))
 		s->library = -1;
 	if (s->library >= 0)
@@ -522,8 +440,8 @@ static int find_any(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	if (w->at++ < w->from)
 		return 0;
-	w->any |= which_library(base_name(info->dlpi_name)) >= 0 ||
-		  (sl_object_open(&o, info) && o.soname && which_library(o.soname) >= 0);
+	w->any |= sl_gpu_library_of(sl_gpu_base_name(info->dlpi_name)) >= 0 ||
+		  (sl_object_open(&o, info) && o.soname && sl_gpu_library_of(o.soname) >= 0);
 	return 0;
 }
 
@@ -576,7 +494,8 @@ static void scan(void)
 static bool is_wanted(void)
 {
 	return sl_global.session &&
-	       wanted() & ~(uint32_t)(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX) &&
+	       sl_gpu_wanted() &
+		       ~(uint32_t)(SL_TRACE_OSRT | SL_TRACE_FILE_ACCESS | SL_TRACE_NVTX) &&
 	       sl_proc.cookie >= SL_COOKIE_FIRST && !sl_global.seccomp;
 }
 

@@ -1,6 +1,7 @@
 /*
  * gpu_engine.h - internal interface of the GPU part, which intercepts and records calls of GPU libraries.
  *
+ *   gpu_library.c  which library an object is
  *   gpu_bind.c     finds the libraries, redirects the references of all loaded objects to entries
  *   gpu_place.c    locations of each function's arguments, by the processor's ABI
  *   gpu_dlsym.c    returns entries from dlsym, cuGetProcAddress and the like
@@ -86,6 +87,19 @@ int sl_gpu_number(const char *name);
 int sl_gpu_by_address(const void *real);
 /* Whether @code is in one of the tracer's own libraries, in CUPTI, or (@and_bound) in a bound library. */
 bool sl_gpu_is_inside(const void *code, bool and_bound);
+
+/* ---- gpu_library.c ---- */
+
+const char *sl_gpu_base_name(const char *path);
+/* "libcudart.so.11.0" -> 11, "libcudart-8774224f.so.12" -> 12; 0: no version in the name. */
+unsigned sl_gpu_library_major(const char *name);
+/* Libraries to bind: SL_TRACE_*. CUDA also where its calls are not recorded, but may begin and end a capture. */
+uint32_t sl_gpu_wanted(void);
+uint32_t sl_gpu_library_flag(enum sl_gpu_library library); /* SL_TRACE_* */
+/* By a file's name or a soname; -1: none that is wanted. */
+int sl_gpu_library_of(const char *name);
+/* A library of the tracer, or of CUPTI. */
+bool sl_gpu_is_companion(const char *name);
 
 /* ---- gpu_place.c ---- */
 
