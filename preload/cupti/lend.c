@@ -35,13 +35,14 @@ static void give_back(const struct sl_cuda_client *client)
 bool lend(const struct sl_cuda_client *client)
 {
 	int kept = errno, result = CUPTI_OK;
-	uint64_t since = guest.host->now();
+	uint64_t since;
 
 	if (!guest_is_own_process())
 		return false;
 	if (!__atomic_exchange_n(&guest.running, 0, __ATOMIC_ACQ_REL))
 		return !guest.subscriber;
 	wait_for_flush();
+	since = guest.host->now();
 	kinds_disable();
 	/* What may stay enabled is the program's to disable. */
 	__atomic_store_n(&guest.kinds, 0, __ATOMIC_RELAXED);
@@ -81,10 +82,12 @@ bool take_back(const struct sl_cuda_client *client)
 	ok = set_up(client);
 	if (ok) {
 		__atomic_store_n(&guest.running, 1, __ATOMIC_RELEASE);
-		status_record(SL_GPU_STATUS_BACK, 0,
+		status_record(SL_GPU_STATUS_BACK, !kinds_have_nodes(),
 			      "The program has ended its own tracing of the GPU: kernels and "
-			      "copies are recorded again, but not those of whole graphs that were "
-			      "instantiated meanwhile");
+			      "copies are recorded again%s",
+			      kinds_have_nodes() ? ""
+						 : ", but not those of whole graphs that were "
+						   "instantiated meanwhile");
 	}
 	errno = kept;
 	return ok;

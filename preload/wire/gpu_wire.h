@@ -197,7 +197,7 @@ enum sl_gpu_status_code {
 };
 struct sl_gpu_status {
 	uint32_t code;    /* enum sl_gpu_status_code */
-	uint32_t detail;  /* CUptiResult, or 0 */
+	uint32_t detail;  /* CUptiResult, or 0; of BACK: graphs are recorded as wholes */
 	uint32_t text;    /* string: one sentence for the user, with the remedy */
 	uint32_t version; /* of CUPTI's API, 0 unknown */
 	uint64_t since;   /* CLOCK_MONOTONIC ns from when on it holds, 0: from the record on */

@@ -59,6 +59,7 @@ static void process_free(struct arenas *as, struct gpu_arena *g, struct gpu_proc
 	free(p->work.at);
 	free(p->lent.event);
 	free(p->lent.call);
+	gpu_lent_graphs_release(p);
 	free(p);
 }
 
@@ -145,7 +146,7 @@ static void look_at_process(struct gpu_look *look)
 		}
 	}
 	p->time.horizon = p->reached.until < look->read_to ? p->reached.until : look->read_to;
-	if (p->lent.cnt && p->time.horizon != INT64_MIN)
+	if ((p->lent.cnt || p->lent.graphs.call_cnt) && p->time.horizon != INT64_MIN)
 		gpu_lent_settle(look->as, p, look->read_to, p->time.horizon - GPU_SLACK_NS);
 	if (p->work.len)
 		write_work(look);

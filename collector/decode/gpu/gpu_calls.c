@@ -47,6 +47,7 @@ static void read_line(struct gpu_function *f, const struct sl_gpu_line *line)
 	f->name = line->name;
 	f->canon = gpu_canon(line->name);
 	f->is_count = *line->abi == 'z';
+	f->of_graph = f->library <= SL_GPU_cuda ? gpu_graph_function(line->name) : GPU_OF_NO_GRAPH;
 	f->starts_work = f->library <= SL_GPU_cuda && gpu_starts_work(line->name);
 	if (f->library <= SL_GPU_cuda) {
 		uint32_t hash = gpu_hash(line->name);
@@ -313,6 +314,8 @@ int64_t gpu_write_call(struct arenas *as, struct arena *a, struct gpu_process *p
 		   w.end - w.start, row[RT_RETURN_VALUE] != 0);
 	if (hook && !w.is_reported)
 		gpu_lent_call(p, hook);
+	if (hook)
+		gpu_lent_graph(p, hook);
 	if (hook)
 		write_arguments(as, p, hook, w.id);
 	gpu_remember(p, th, &w);

@@ -98,6 +98,15 @@ struct gpu_alias_table {
 	uint32_t cnt, cap;
 };
 
+/* gpu_lent_graphs.c */
+struct gpu_lent_graphs {
+	struct gpu_graph_call *call; /* in no order */
+	size_t call_cnt, call_cap;
+	uint64_t *late; /* instances that CUPTI does not report */
+	size_t late_cnt, late_cap;
+	bool is_whole; /* CUPTI reports graphs as wholes */
+};
+
 struct gpu_process {
 	struct gpu_process *next;
 	struct gpu_arena *arena;
@@ -146,6 +155,8 @@ struct gpu_process {
 		uint32_t cnt, cap;
 		int64_t *call; /* starts of calls that CUPTI has not reported */
 		size_t call_cnt, call_cap;
+		struct gpu_lent_graphs graphs;
+		bool has_begun;                   /* it was lent */
 		int64_t reported_all_at, back_at; /* the latest each */
 		uint64_t flushed_tick;            /* of the latest flush */
 	} lent;
@@ -222,7 +233,13 @@ struct gpu_function {
 	bool is_pointer[SL_GPU_ARGS];
 	bool is_count; /* returns bytes, or an error below 0 */
 	bool starts_work;
+	uint8_t of_graph; /* enum gpu_of_graph */
 	uint32_t canon;
+};
+enum gpu_of_graph {
+	GPU_OF_NO_GRAPH,
+	GPU_GRAPH_INSTANTIATED,
+	GPU_GRAPH_LAUNCHED,
 };
 
 /* What holds for all calls of an arena during a tick. */
@@ -323,13 +340,24 @@ bool gpu_starts_work(const char *name);
 /* CUPTI is lent to the program; a call that CUPTI has not reported; the end. */
 void gpu_lent_begin(struct gpu_process *p, int64_t ns);
 void gpu_lent_call(struct gpu_process *p, const struct gpu_hook *h);
-void gpu_lent_end(struct gpu_process *p, int64_t ns);
+void gpu_lent_end(struct gpu_process *p, int64_t ns, bool has_whole_graphs);
 bool gpu_is_lent(const struct gpu_process *p);
+bool gpu_was_lent(const struct gpu_process *p, int64_t ns); /* unless that has been reported */
 /*
  * Counts calls before @read_to, up to which all is known, and reports gaps that ended before @settled. INT64_MAX: all, as
  * the process has ended.
  */
 void gpu_lent_settle(struct arenas *as, struct gpu_process *p, int64_t read_to, int64_t settled);
+
+/* ---- gpu_lent_graphs.c ---- */
+
+/* A call of a hook, once in its order by thread. */
+enum gpu_of_graph gpu_graph_function(const char *name);
+void gpu_lent_graph(struct gpu_process *p, const struct gpu_hook *h);
+/* Counts launches before @read_to, up to which all is known. Before gaps are reported. */
+void gpu_lent_graphs_settle(struct arenas *as, struct gpu_process *p, int64_t read_to);
+void gpu_lent_graphs_shift(struct gpu_process *p, int64_t by);
+void gpu_lent_graphs_release(struct gpu_process *p);
 
 /* ---- gpu_work.c ---- */
 

@@ -46,11 +46,13 @@ static void add_event(struct gpu_process *p, const struct gpu_lent_event *e)
 void gpu_lent_begin(struct gpu_process *p, int64_t ns)
 {
 	add_event(p, &(struct gpu_lent_event){.ns = ns});
+	p->lent.has_begun = true;
 }
 
-void gpu_lent_end(struct gpu_process *p, int64_t ns)
+void gpu_lent_end(struct gpu_process *p, int64_t ns, bool has_whole_graphs)
 {
 	add_event(p, &(struct gpu_lent_event){.ns = ns, .is_end = true});
+	p->lent.graphs.is_whole |= has_whole_graphs;
 	if (ns > p->lent.back_at)
 		p->lent.back_at = ns;
 	if (ns > p->lent.reported_all_at)
@@ -73,6 +75,11 @@ static struct gpu_lent_event *find(const struct gpu_process *p, int64_t ns)
 	for (uint32_t i = 0; i < p->lent.cnt && p->lent.event[i].ns <= ns; i++)
 		e = &p->lent.event[i];
 	return e && !e->is_end ? e : NULL;
+}
+
+bool gpu_was_lent(const struct gpu_process *p, int64_t ns)
+{
+	return find(p, ns) != NULL;
 }
 
 /* Calls that began before @read_to, when all events are known. */
@@ -115,6 +122,7 @@ void gpu_lent_settle(struct arenas *as, struct gpu_process *p, int64_t read_to, 
 	struct gpu_lent_event *e = p->lent.event;
 	uint32_t i = 0;
 
+	gpu_lent_graphs_settle(as, p, read_to);
 	count_calls(p, read_to);
 	while (i < p->lent.cnt) {
 		bool has_end = i + 1 < p->lent.cnt;

@@ -223,7 +223,7 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 	if (s->code == SL_GPU_STATUS_LOST_SLOT)
 		gpu_lent_begin(p, s->since ? gpu_session_ns(as, s->since) : ns);
 	else if (s->code == SL_GPU_STATUS_BACK)
-		gpu_lent_end(p, ns);
+		gpu_lent_end(p, ns, s->detail);
 	/* The end may be read before the begin, which another thread recorded. */
 	if (s->code == SL_GPU_STATUS_LOST_SLOT || s->code == SL_GPU_STATUS_BACK)
 		p->cupti = gpu_is_lent(p) ? GPU_CUPTI_OFF : GPU_CUPTI_ON;
@@ -235,7 +235,9 @@ static void status(struct arenas *as, struct arena *a, struct gpu_process *p,
 		text = s->code == SL_GPU_STATUS_ON ? "CUPTI is on"
 		       : ends_records(s->code)     ? "CUPTI: no record of the GPU's work"
 						   : "CUPTI: a limitation";
-	snprintf(line, sizeof(line), s->detail ? "%s (CUPTI's error %u)" : "%s", text, s->detail);
+	snprintf(line, sizeof(line),
+		 s->detail && s->code != SL_GPU_STATUS_BACK ? "%s (CUPTI's error %u)" : "%s", text,
+		 s->detail);
 	db_diagnostic(as->db, ns, SOURCE_SHIM, is_news ? SEVERITY_INF : SEVERITY_WRN, line,
 		      p->id.global_pid);
 	if (!is_news)

@@ -41,6 +41,7 @@ void gpu_shift(struct arena *a, int64_t by)
 				/* Its rows are in another report. */
 				th->written_cnt = 0;
 			}
+		gpu_lent_graphs_shift(p, by);
 		gpu_captured_forget(p);
 		gpu_streams_shift(p, by);
 	}

@@ -455,6 +455,35 @@ static void times_without_cupti_are_reported(void **state)
 	gpu_end(&f);
 }
 
+/* CUPTI never reports a whole graph that was instantiated while it was lent. Handles are used again. */
+static void graphs_of_a_time_without_cupti_are_counted(void **state)
+{
+	struct gpu_fixture f;
+
+	(void)state;
+	gpu_begin(&f);
+	API(&f.r, f.program, cudaGraphInstantiate, 2000, 2100, 0, 0, 0x8, 0x1, 0);
+	STATUS_AT(&f.r, f.program, 2900,
+		  (struct sl_gpu_status){.code = SL_GPU_STATUS_LOST_SLOT, .since = t0 + 2800});
+	API(&f.r, f.program, cudaGraphInstantiate, 3000, 3100, 0, 0, 0x9, 0x1, 0);
+	API(&f.r, f.program, cudaGraphInstantiate, 3200, 3300, 0, 1, 0x8, 0x1, 0);
+	API(&f.r, f.program, cudaGraphLaunch, 4000, 4100, 0, 0, 0x9, 0);
+	API(&f.r, f.program, cudaGraphLaunch, 6000, 6100, 0, 0, 0x9, 0);
+	API(&f.r, f.program, cudaGraphLaunch, 6200, 6300, 0, 0, 0x8, 0);
+	API(&f.r, f.program, cudaGraphLaunch, 6400, 6500, 0, 0, 0x9, 0);
+	API(&f.r, f.program, cudaGraphInstantiate, 7000, 7100, 0, 0, 0x9, 0x1, 0);
+	API(&f.r, f.program, cudaGraphLaunch, 8000, 8100, 0, 0, 0x9, 0);
+	STATUS_AT(&f.r, f.cupti, 5000,
+		  (struct sl_gpu_status){.code = SL_GPU_STATUS_BACK, .detail = 1});
+	gpu_tick(&f);
+	gpu_settle(&f.s.arenas, f.a, true);
+	side_commit(&f.s);
+	assert_string_equal(ask("SELECT group_concat((end - start) || ' ' || count, ', ') FROM "
+				"SL_LOST_EVENTS WHERE what LIKE '%instantiated%'"),
+			    "400 2");
+	gpu_end(&f);
+}
+
 /*
  * CUPTI was lent, by a thread whose records are read after those of the one that ends the process: nothing is missing, though
  * calls follow.
@@ -722,6 +751,7 @@ int main(void)
 		TEST(notes_of_cupti_leave_it_on),
 		TEST(times_without_cupti_are_reported),
 		TEST(a_last_flush_may_be_read_first),
+		TEST(graphs_of_a_time_without_cupti_are_counted),
 		TEST(killed_before_the_positions),
 		TEST(killed_before_the_commit),
 		TEST(killed_after_the_commit),
