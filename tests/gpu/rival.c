@@ -1,11 +1,12 @@
 /*
- * rival.c first|later|meanwhile|again - a program that traces the GPU itself, as torch.profiler does: it subscribes to CUPTI
- * before its first call into CUDA, after some, while another thread is in the first one, or once more while another thread
- * is in a call, and must get it. Own declarations of what it needs.
+ * rival.c first|later|second|meanwhile|again - a program that traces the GPU itself, as torch.profiler does: it subscribes
+ * to CUPTI before its first call into CUDA, after some, after some by CUPTI's second interface, while another thread is in
+ * the first one, or once more while another thread is in a call, and must get it. Own declarations of what it needs.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +53,45 @@ static void subscribe(void)
 	printf("subscribed: %d\n", ask(&subscriber, callback, NULL));
 }
 
+static void requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
+{
+	*buffer = aligned_alloc(8, *bytes = 1 << 16);
+	*max_records = 0;
+}
+
+static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+{
+	(void)context;
+	(void)stream;
+	(void)bytes;
+	(void)valid;
+	free(buffer);
+}
+
+/* By the interface for several clients (CUDA 13.2), which a process must not use beside the other one. */
+static void subscribe_second(void)
+{
+	struct {
+		size_t bytes;
+		const char *name;
+		char *taken_by;
+		size_t taken_bytes;
+		uint8_t is_shared;
+	} params = {sizeof(params), "rival", NULL, 0, 1};
+	void *library = dlopen(getenv("RIVAL_CUPTI"), RTLD_NOW | RTLD_LOCAL);
+	int (*ask)(void **, void (*)(void *, int, unsigned, const void *), void *, void *);
+	int (*callbacks)(void *, void *, void *), (*enable)(void *, int, void *);
+
+	if (!library)
+		exit(1);
+	*(void **)&ask = dlsym(library, "cuptiSubscribe_v2");
+	*(void **)&callbacks = dlsym(library, "cuptiActivityRegisterCallbacks_v2");
+	*(void **)&enable = dlsym(library, "cuptiActivityEnable_v2");
+	printf("subscribed: %d\n", ask(&subscriber, callback, NULL, &params));
+	printf("callbacks: %d\n", callbacks(subscriber, (void *)requested, (void *)completed));
+	printf("enabled: %d\n", enable(subscriber, 2, NULL));
+}
+
 static void *call(void *unused)
 {
 	void *p;
@@ -84,6 +124,8 @@ int main(int argc, char **argv)
 	work("before");
 	if (strcmp(when, "later") == 0)
 		subscribe();
+	if (strcmp(when, "second") == 0)
+		subscribe_second();
 	if (strcmp(when, "again") == 0) {
 		subscribe();
 		printf("unsubscribed: %d\n", end(subscriber));
