@@ -10,8 +10,7 @@ static bool is_own(const struct why *y, uint32_t place)
 	return place != PLACE_NONE && y->walk.places.list[place].is_own;
 }
 
-/* The line that a leaf is due to: its own, else that of the nearest wait on the way to it which has one. */
-static uint32_t line_of(const struct why *y, const struct why_leaf *l, uint32_t *process)
+uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process)
 {
 	const struct walk *w = &y->walk;
 
@@ -94,7 +93,7 @@ static bool same_function(const struct place *a, const struct place *b)
 }
 
 /* The samples of a loop are spread over its lines: the first, which has most, gets those of the others. */
-static void join_functions(struct why *y)
+static void join_functions(struct why *y, uint32_t *joined)
 {
 	const struct place *places = y->walk.places.list;
 	size_t cnt = y->culprits_cnt < 256 ? y->culprits_cnt : 256;
@@ -102,11 +101,15 @@ static void join_functions(struct why *y)
 	for (size_t i = 0; i < cnt; i++) {
 		if (!y->culprits[i].ns || !computes(&y->culprits[i]))
 			continue;
-		for (size_t k = i + 1; k < cnt; k++)
-			if (y->culprits[k].ns && computes(&y->culprits[k]) &&
-			    same_function(&places[y->culprits[i].place],
-					  &places[y->culprits[k].place]))
-				merge(&y->culprits[i], &y->culprits[k]);
+		for (size_t k = i + 1; k < cnt; k++) {
+			struct why_culprit *from = &y->culprits[k];
+
+			if (!from->ns || !computes(from) ||
+			    !same_function(&places[y->culprits[i].place], &places[from->place]))
+				continue;
+			merge(&y->culprits[i], from);
+			joined[from->place] = y->culprits[i].place;
+		}
 	}
 }
 
@@ -114,15 +117,15 @@ static void join_functions(struct why *y)
  * The culprit that a leaf belongs to: its line's. Where nothing was sampled, what has no line is its process's: with samples it
  * is the start of a program or of its interpreter. NULL: none; *@rc: not SQLITE_OK: no memory.
  */
-static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, uint32_t *of_place,
-				      uint32_t *of_process, int *rc)
+static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, int *rc)
 {
-	uint32_t process, place = line_of(y, l, &process), *number = &of_place[place];
+	uint32_t process, place = why_line_of(y, l, &process),
+			  *number = &y->culprit_of_place[place];
 
 	if (place == PLACE_NONE) {
 		if (y->model.has_samples)
 			return NULL;
-		number = &of_process[process];
+		number = &y->culprit_of_process[process];
 	}
 	if (!*number) {
 		if (!grow(&y->culprits, y->culprits_cnt, &y->culprits_room, sizeof(*y->culprits))) {
@@ -139,38 +142,71 @@ static struct why_culprit *culprit_of(struct why *y, const struct why_leaf *l, u
 static int collect(struct why *y)
 {
 	const struct walk *w = &y->walk;
-	uint32_t *of_place = calloc(w->places.cnt, sizeof(*of_place)); /* number + 1 */
-	uint32_t *of_process = calloc(y->model.processes_cnt + 1, sizeof(*of_process));
-	int rc = of_place && of_process ? SQLITE_OK : SQLITE_NOMEM;
+	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < w->leaves_cnt; i++) {
 		const struct why_leaf *l = &w->leaves[i];
-		struct why_culprit *c =
-			counts(l) ? culprit_of(y, l, of_place, of_process, &rc) : NULL;
+		struct why_culprit *c = counts(l) ? culprit_of(y, l, &rc) : NULL;
 
 		if (c)
 			add_to(c, l);
 	}
-	free(of_place);
-	free(of_process);
 	return rc;
+}
+
+/* Which culprit each place and process belongs to, after they were joined and sorted. */
+static void number_culprits(struct why *y, const uint32_t *joined)
+{
+	memset(y->culprit_of_place, 0, y->places_cnt * sizeof(*y->culprit_of_place));
+	memset(y->culprit_of_process, 0, y->model.processes_cnt * sizeof(*y->culprit_of_process));
+	for (size_t i = 0; i < y->culprits_cnt; i++) {
+		const struct why_culprit *c = &y->culprits[i];
+
+		if (c->place == PLACE_NONE)
+			y->culprit_of_process[c->process] = (uint32_t)i + 1;
+		else
+			y->culprit_of_place[c->place] = (uint32_t)i + 1;
+	}
+	for (size_t i = 0; i < y->places_cnt; i++)
+		if (joined[i])
+			y->culprit_of_place[i] = y->culprit_of_place[joined[i]];
 }
 
 int why_find_culprits(struct why *y)
 {
-	int rc = collect(y);
+	uint32_t *joined; /* by place: the one that has its time */
 	size_t kept = 0;
+	int rc = SQLITE_NOMEM;
 
-	if (rc != SQLITE_OK || !y->culprits_cnt)
-		return rc;
-	qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
-	join_functions(y);
-	qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
+	y->places_cnt = y->walk.places.cnt;
+	y->culprit_of_place = calloc(y->places_cnt + 1, sizeof(*y->culprit_of_place));
+	y->culprit_of_process = calloc(y->model.processes_cnt + 1, sizeof(*y->culprit_of_process));
+	joined = calloc(y->places_cnt + 1, sizeof(*joined));
+	if (y->culprit_of_place && y->culprit_of_process && joined)
+		rc = collect(y);
+	if (rc == SQLITE_OK && y->culprits_cnt) {
+		qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
+		join_functions(y, joined);
+		qsort(y->culprits, y->culprits_cnt, sizeof(*y->culprits), by_weight);
+	}
 	for (size_t i = 0; i < y->culprits_cnt; i++)
 		if (y->culprits[i].ns)
 			y->culprits[kept++] = y->culprits[i];
 	y->culprits_cnt = kept;
-	return SQLITE_OK;
+	if (rc == SQLITE_OK)
+		number_culprits(y, joined);
+	free(joined);
+	return rc;
+}
+
+uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l)
+{
+	uint32_t process, place = why_line_of(y, l, &process), number;
+
+	if (!counts(l) || place >= y->places_cnt)
+		return WHY_NONE;
+	number = place == PLACE_NONE ? y->culprit_of_process[process] : y->culprit_of_place[place];
+	return number ? number - 1 : WHY_NONE;
 }
 
 uint32_t why_main_reason(const struct why_culprit *c)

@@ -137,7 +137,9 @@ static int answer(struct why *y)
 	if (rc == SQLITE_OK && y->walk.keeps_pieces)
 		rc = why_compare_steps(&y->steps, &y->time, &y->walk, part_of);
 	free(part_of);
-	return rc == SQLITE_OK ? why_find_culprits(y) : rc;
+	if (rc == SQLITE_OK)
+		rc = why_find_culprits(y);
+	return rc == SQLITE_OK ? why_find_gains(y) : rc;
 }
 
 /* The GPU that was asked for, and if nothing narrower was, the time between its first launch and its last completion. */
@@ -209,6 +211,9 @@ void why_free(struct why *y)
 	why_gpus_free(&y->gpus);
 	free(y->parts);
 	free(y->culprits);
+	free(y->culprit_of_place);
+	free(y->culprit_of_process);
+	free(y->gains);
 }
 
 char *why_string(const struct why *y, const struct id_map *map, uint32_t number)

@@ -11,6 +11,7 @@
 
 #include "exporters/why/focus.h"
 #include "exporters/why/gpu.h"
+#include "exporters/why/gains.h"
 #include "exporters/why/steps.h"
 #include "exporters/why/walk.h"
 
@@ -52,6 +53,11 @@ struct why {
 	WHY_LIST(why_part, parts); /* most time first */
 	WHY_LIST(why_culprit,
 		 culprits); /* most time first; without start-up and what has no place */
+	uint32_t *culprit_of_place, *culprit_of_process; /* index + 1; 0: none */
+	size_t places_cnt;
+	WHY_LIST(why_gain, gains); /* the largest lower bound first */
+	int64_t replay_error;      /* ns, of the replay that changes nothing */
+	bool has_replay;           /* that one is right: gains are more than bounds */
 	int64_t of_reason[WHY_REASON_CNT];
 	uint32_t order[WHY_REASON_CNT]; /* reasons, most time first */
 };
@@ -65,6 +71,12 @@ void why_free(struct why *y);
 
 /* culprits.c. SQLite's result code. */
 int why_find_culprits(struct why *y);
+/* The line that a leaf is due to: its own, else that of the nearest wait on the way to it which has one. */
+uint32_t why_line_of(const struct why *y, const struct why_leaf *l, uint32_t *process);
+/* The index of its culprit; WHY_NONE: none. */
+uint32_t why_culprit_of(const struct why *y, const struct why_leaf *l);
+/* gains.c. SQLite's result code. */
+int why_find_gains(struct why *y);
 /* The reason with most time, other than waiting for a CPU. */
 uint32_t why_main_reason(const struct why_culprit *c);
 

@@ -1,5 +1,5 @@
 /* why_json.c - the answer for programs: one object; times are ns, what is not known is null. */
-#include "exporters/why/why.h"
+#include "exporters/why/why_out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,13 +177,15 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 		fputs(i ? ",\n  " : "\n  ", out);
 		put_culprit(out, y, &y->culprits[i]);
 	}
-	putc(']', out);
+	fputs("],\n ", out);
+	why_put_json_gains(out, y);
 	put_steps(out, y);
 	put_gpus(out, y);
 	fprintf(out,
 		",\n \"checks\": {\"sum_ns\": %lld, \"not_recorded_ns\": %lld, \"lost\": %lld, "
+		"\"replay_error_ns\": %lld, "
 		"\"switches\": %s, \"samples\": %s, \"calls\": %s}}\n",
 		(long long)sum, (long long)y->of_reason[WHY_UNKNOWN], (long long)y->model.lost,
-		y->model.has_switches ? "true" : "false", y->model.has_samples ? "true" : "false",
-		y->model.has_calls ? "true" : "false");
+		(long long)y->replay_error, y->model.has_switches ? "true" : "false",
+		y->model.has_samples ? "true" : "false", y->model.has_calls ? "true" : "false");
 }

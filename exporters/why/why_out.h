@@ -14,3 +14,8 @@ void why_put_call(FILE *out, const struct why *y, const struct why_cause *c);
 
 /* why_gpu_text.c: a line for each GPU, and the way to what it waited for most. */
 void why_put_gpus(FILE *out, const struct why *y);
+const char *why_sure_text(double sure);
+
+/* why_gains.c: what could be won; JSON: a member of the answer. */
+void why_put_gains(FILE *out, const struct why *y, bool is_brief);
+void why_put_json_gains(FILE *out, const struct why *y);

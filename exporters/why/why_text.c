@@ -1,5 +1,5 @@
 /* why_text.c - the answer for people: one screen. */
-#include "exporters/why/why.h"
+#include "exporters/why/why_out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "exporters/text/cell.h"
 #include "exporters/why/why_out.h"
 
-#define TIME_MAX     WHY_TIME_MAX
 #define LEAST        0.005 /* of the wall time: a reason with less has no line */
 #define MOST         0.05  /* of the wall time: a place with more has a line */
 #define CULPRITS_MAX 6
@@ -16,15 +15,15 @@
 const char *why_time_text(int64_t ns, char buf[WHY_TIME_MAX])
 {
 	if (ns >= 10000000000)
-		snprintf(buf, TIME_MAX, "%.1f s", (double)ns / 1e9);
+		snprintf(buf, WHY_TIME_MAX, "%.1f s", (double)ns / 1e9);
 	else if (ns >= 1000000000)
-		snprintf(buf, TIME_MAX, "%.2f s", (double)ns / 1e9);
+		snprintf(buf, WHY_TIME_MAX, "%.2f s", (double)ns / 1e9);
 	else if (ns >= 10000000)
-		snprintf(buf, TIME_MAX, "%.0f ms", (double)ns / 1e6);
+		snprintf(buf, WHY_TIME_MAX, "%.0f ms", (double)ns / 1e6);
 	else if (ns >= 1000000)
-		snprintf(buf, TIME_MAX, "%.1f ms", (double)ns / 1e6);
+		snprintf(buf, WHY_TIME_MAX, "%.1f ms", (double)ns / 1e6);
 	else
-		snprintf(buf, TIME_MAX, "%.0f us", (double)ns / 1e3);
+		snprintf(buf, WHY_TIME_MAX, "%.0f us", (double)ns / 1e3);
 	return buf;
 }
 
@@ -85,7 +84,7 @@ void why_put_call(FILE *out, const struct why *y, const struct why_cause *c)
 /* The part of a reason with most time, in a line of its own. */
 static void put_part(FILE *out, const struct why *y, const struct why_part *p)
 {
-	char buf[96], ns[TIME_MAX];
+	char buf[96], ns[WHY_TIME_MAX];
 
 	fprintf(out, "%25s  ", why_time_text(p->ns, ns));
 	if (p->cause.place != PLACE_NONE)
@@ -98,7 +97,7 @@ static void put_part(FILE *out, const struct why *y, const struct why_part *p)
 	putc('\n', out);
 }
 
-static const char *sure_text(double sure)
+const char *why_sure_text(double sure)
 {
 	return sure >= 0.9 ? "sure" : sure >= 0.6 ? "likely" : "unclear";
 }
@@ -107,7 +106,7 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 {
 	int64_t wall = y->ns;
 	uint32_t reason = why_main_reason(c);
-	char buf[96], ns[TIME_MAX];
+	char buf[96], ns[WHY_TIME_MAX];
 
 	fprintf(out, "%3u  %5.1f %%  %8s  ", nr, 100.0 * (double)c->ns / (double)wall,
 		why_time_text(c->ns, ns));
@@ -121,7 +120,7 @@ static void put_culprit(FILE *out, const struct why *y, const struct why_culprit
 			why_time_text(c->of_reason[WHY_NO_CPU], ns));
 	if (c->part.thread != y->focus && c->place != PLACE_NONE)
 		fprintf(out, "  [%s]", why_thread_text(y, c->part.thread, buf, sizeof(buf)));
-	fprintf(out, "  %s", sure_text(c->sure));
+	fprintf(out, "  %s", why_sure_text(c->sure));
 	put_way(out, y, c->part.hop);
 	putc('\n', out);
 }
@@ -131,7 +130,7 @@ static void put_spans(FILE *out, const struct why *y)
 {
 	const struct why_focus *f = &y->time;
 	const struct why_steps *s = &y->steps;
-	char ns[TIME_MAX], least[TIME_MAX], most[TIME_MAX];
+	char ns[WHY_TIME_MAX], least[WHY_TIME_MAX], most[WHY_TIME_MAX];
 
 	if (!f->name && y->gpu)
 		fprintf(out,
@@ -160,7 +159,7 @@ static void put_spans(FILE *out, const struct why *y)
 static void put_steps(FILE *out, const struct why *y)
 {
 	const struct why_steps *s = &y->steps;
-	char ns[TIME_MAX], more[TIME_MAX];
+	char ns[WHY_TIME_MAX], more[WHY_TIME_MAX];
 	unsigned nr = 0;
 
 	if (s->cnt < 2 || 20 * (s->slow_ns - s->median) < s->median)
@@ -190,7 +189,7 @@ static void put_steps(FILE *out, const struct why *y)
 static void put_head(FILE *out, const struct why *y, const char *report)
 {
 	const struct wall *w = &y->model.wall;
-	char buf[96], ns[TIME_MAX];
+	char buf[96], ns[WHY_TIME_MAX];
 
 	text_put_people(out, report);
 	fprintf(out, ": %s wall time, %s", why_time_text(wall_ns(w), ns),
@@ -235,7 +234,7 @@ static void put_notes(FILE *out, const struct why *y)
 
 static void put_reasons(FILE *out, const struct why *y, int64_t wall)
 {
-	char ns[TIME_MAX];
+	char ns[WHY_TIME_MAX];
 
 	fputs("Where the time went\n", out);
 	for (unsigned r = 0; r < WHY_REASON_CNT && y->of_reason[y->order[r]] > 0; r++) {
@@ -271,6 +270,7 @@ void why_put_text(FILE *out, const struct why *y, const char *report, bool is_br
 		fputs(nr ? "" : "By what\n", out);
 		put_culprit(out, y, &y->culprits[nr], nr + 1);
 	}
+	why_put_gains(out, y, is_brief);
 	put_steps(out, y);
 	why_put_gpus(out, y);
 	put_notes(out, y);

@@ -1,0 +1,46 @@
+/*
+ * replay.h - the recording once more, with something changed: when would the focus thread have come to the end?
+ *
+ * Events are taken in their recorded order; each thread and each stream of a GPU has a time of its own for each edit. A span
+ * on a CPU, a timer, a disk, a remote peer add their lengths; a wake-up makes the woken thread as late as its waker; work of
+ * a GPU begins when its launch and the work before it in its stream allow. With no edit, each time is the recorded one.
+ */
+#pragma once
+
+#include "exporters/why/why.h"
+
+#define REPLAY_EDITS 32 /* at most, the one that changes nothing included */
+#define REPLAY_ANY   UINT32_MAX
+
+/* What is changed. Zeroed but for @culprit and @sync = REPLAY_ANY: nothing. */
+struct replay_edit {
+	uint32_t culprit;        /* index of why.culprits; REPLAY_ANY: none */
+	double keep;             /* share of its spans that stays */
+	const double *of_thread; /* the same by thread, instead of @keep; NULL: none */
+	bool without_cpu_waits;  /* the waits for a CPU that belong to the spans go with them */
+	bool keeps_order; /* of those that wait for a lock; else each wait for a lock keeps its length */
+	uint32_t sync; /* a place: its waits for the GPU do not happen; REPLAY_ANY: none */
+};
+
+/* Calls of the focus thread that wait for the GPU, at one place. */
+struct replay_sync {
+	uint32_t place;
+	int64_t ns; /* while the GPU worked */
+};
+
+struct replay {
+	const struct replay_edit *edits; /* the first changes nothing */
+	size_t cnt;
+	int64_t end[REPLAY_EDITS]; /* when the focus thread comes to why.to */
+	/* Of the spans of each culprit, without waits for others or a CPU; by culprit and thread, malloc'd. */
+	struct replay_sum {
+		int64_t ns, waits, first, last, cnt;
+	} * sums;
+	size_t culprits; /* so many have sums */
+	/* Where the focus thread waited for its GPU in calls that bring nothing back; by place, malloc'd. */
+	WHY_LIST(replay_sync, syncs);
+};
+
+/* Replays [y->from, y->to). @r: zeroed but for edits, cnt and culprits. SQLite's result code. */
+int replay_run(struct why *y, struct replay *r);
+void replay_free(struct replay *r);

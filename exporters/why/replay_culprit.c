@@ -1,0 +1,86 @@
+/* replay_culprit.c - which culprit a span of any thread belongs to, on the way of the focus thread or not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/why/replay_internal.h"
+
+/* Spans without a line of the program's are due to the line that waits for them: one for each process and cause. */
+struct owner {
+	struct why_cause cause;
+	uint32_t process, culprit;
+	int64_t ns; /* 0: free */
+};
+
+static size_t hash_of(uint32_t process, const struct why_cause *c)
+{
+	const uint32_t words[] = {process, c->reason, c->place, c->name, c->object};
+	size_t h = 1;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		h = (h ^ words[i]) * 0x9E3779B97F4A7C15u, h ^= h >> 29;
+	return h;
+}
+
+static struct owner *owner_of(struct run *r, uint32_t process, const struct why_cause *c)
+{
+	size_t i = hash_of(process, c) & (r->owner_slots - 1);
+
+	while (r->owners[i].ns &&
+	       (r->owners[i].process != process || memcmp(&r->owners[i].cause, c, sizeof(*c)) != 0))
+		i = (i + 1) & (r->owner_slots - 1);
+	return &r->owners[i];
+}
+
+static bool is_blamed(uint32_t reason)
+{
+	return reason != WHY_IMPORT && reason != WHY_UNKNOWN;
+}
+
+static uint32_t with_sums(const struct run *r, uint32_t culprit)
+{
+	return culprit < r->out->culprits ? culprit : REPLAY_ANY;
+}
+
+bool replay_prepare(struct run *r)
+{
+	const struct walk *w = &r->y->walk;
+
+	for (r->owner_slots = 16; r->owner_slots < 2 * w->leaves_cnt; r->owner_slots *= 2)
+		;
+	r->owners = calloc(r->owner_slots, sizeof(*r->owners));
+	if (!r->owners || !replay_prepare_gpu(r))
+		return false;
+	for (size_t i = 0; i < w->leaves_cnt; i++) {
+		const struct why_leaf *l = &w->leaves[i];
+		uint32_t culprit = with_sums(r, why_culprit_of(r->y, l));
+		struct owner *o;
+
+		if (!is_blamed(l->cause.reason))
+			continue;
+		o = owner_of(r, l->process, &l->cause);
+		if (o->ns < l->ns)
+			*o = (struct owner){l->cause, l->process, culprit, l->ns};
+	}
+	return true;
+}
+
+void replay_release(struct run *r)
+{
+	free(r->owners);
+	free(r->of_launch);
+	free(r->streams);
+}
+
+uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause)
+{
+	const struct owner *o;
+
+	if (!is_blamed(cause->reason))
+		return REPLAY_ANY;
+	if (cause->place != PLACE_NONE && r->y->walk.places.list[cause->place].is_own)
+		return with_sums(r, cause->place < r->y->places_cnt
+					    ? r->y->culprit_of_place[cause->place] - 1
+					    : REPLAY_ANY);
+	o = owner_of(r, process, cause);
+	return o->ns ? o->culprit : REPLAY_ANY;
+}

@@ -1,0 +1,206 @@
+/* replay_gpu.c - work of GPUs: it begins when its launch and the work before it in its stream allow. */
+#include <stdlib.h>
+
+#include "collector/base/grow.h"
+#include "exporters/why/reason.h"
+#include "exporters/why/replay_internal.h"
+#include "exporters/why/walk_internal.h"
+
+#define DROPPED 20000 /* ns that remain of a call that has nothing to wait for */
+
+static int by_launch(const void *a, const void *b, void *ctx)
+{
+	const struct why_op *ops = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (ops[x].launch != ops[y].launch)
+		return ops[x].launch < ops[y].launch ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+bool replay_prepare_gpu(struct run *r)
+{
+	const struct why_model *m = &r->y->model;
+
+	r->of_launch = calloc(m->ops_cnt + 1, sizeof(*r->of_launch));
+	if (!r->of_launch)
+		return false;
+	for (uint32_t i = 0; i < m->ops_cnt; i++)
+		r->of_launch[i] = i;
+	qsort_r(r->of_launch, m->ops_cnt, sizeof(*r->of_launch), by_launch, m->ops);
+	return true;
+}
+
+/* The first operation of a call in of_launch; SIZE_MAX: it has none. */
+static size_t first_op(const struct run *r, uint32_t process, const struct why_call *c)
+{
+	const struct why_model *m = &r->y->model;
+	size_t low = 0, high = m->launches_cnt, launch;
+
+	if (!c->correlation)
+		return SIZE_MAX;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct why_launch *l = &m->launches[mid];
+
+		if (l->process < process ||
+		    (l->process == process && l->correlation < c->correlation))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == m->launches_cnt || m->launches[low].process != process ||
+	    m->launches[low].correlation != c->correlation)
+		return SIZE_MAX;
+	launch = low;
+	for (low = 0, high = m->ops_cnt; low < high;) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->ops[r->of_launch[mid]].launch < launch)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < m->ops_cnt && m->ops[r->of_launch[low]].launch == launch ? low : SIZE_MAX;
+}
+
+bool replay_is_gpu_call(struct run *r, uint32_t process, const struct why_call *c)
+{
+	return reason_is_gpu_wait(&r->y->walk, c) || first_op(r, process, c) != SIZE_MAX;
+}
+
+static struct stream *stream_of(struct run *r, const struct why_op *o)
+{
+	struct stream *s;
+
+	for (size_t i = 0; i < r->streams_cnt; i++) {
+		s = &r->streams[i];
+		if (s->process == o->process && s->device == o->device && s->stream == o->stream)
+			return s;
+	}
+	if (!grow(&r->streams, r->streams_cnt, &r->streams_room, sizeof(*r->streams))) {
+		r->is_short = true;
+		return NULL;
+	}
+	s = &r->streams[r->streams_cnt++];
+	*s = (struct stream){
+		.process = o->process, .device = o->device, .stream = o->stream, .end = r->y->from};
+	for (size_t v = 0; v < r->cnt; v++)
+		s->now[v] = r->y->from;
+	return s;
+}
+
+/* Queues what a call started; the thread is at @at of the recording. */
+static void queue_ops(struct run *r, uint32_t thread, const struct why_call *c, int64_t at)
+{
+	const struct why_model *m = &r->y->model;
+	size_t i = first_op(r, m->threads[thread].process, c);
+	uint32_t launch = i == SIZE_MAX ? WHY_NONE : m->ops[r->of_launch[i]].launch;
+
+	for (; launch != WHY_NONE && i < m->ops_cnt && m->ops[r->of_launch[i]].launch == launch;
+	     i++) {
+		const struct why_op *o = &m->ops[r->of_launch[i]];
+		struct why_cause cause = walk_cause_of_op(&r->y->walk, o);
+		uint32_t culprit = replay_culprit(r, o->process, &cause);
+		struct stream *s = stream_of(r, o);
+		int64_t early, latency;
+
+		if (!s)
+			return;
+		/* An operation may begin before its call has returned. */
+		early = later(0, at - o->start);
+		latency = later(0, o->start - later(earlier(at, o->start), s->end));
+		for (size_t v = 0; v < r->cnt; v++) {
+			const struct replay_edit *e = &r->edits[v];
+			double keep =
+				culprit != REPLAY_ANY && e->culprit == culprit && !e->of_thread
+					? e->keep
+					: 1;
+			int64_t begin =
+				later(r->now[(size_t)thread * r->cnt + v] - early, s->now[v]);
+
+			s->now[v] = begin + latency + (int64_t)(keep * (double)(o->end - o->start));
+		}
+		s->end = later(s->end, o->end);
+	}
+}
+
+void replay_launch(struct run *r, uint32_t thread)
+{
+	const struct why_thread *t = &r->y->model.threads[thread];
+	const struct track *k = &r->tracks[thread];
+
+	if (k->gpu < t->gpu_cnt && t->gpu[k->gpu].end == k->at &&
+	    !reason_is_gpu_wait(&r->y->walk, &t->gpu[k->gpu]))
+		queue_ops(r, thread, &t->gpu[k->gpu], k->at);
+}
+
+int64_t replay_gpu_end(const struct run *r, size_t v)
+{
+	uint32_t process = r->y->model.threads[r->y->focus].process;
+	int64_t end = r->y->from;
+
+	for (size_t i = 0; i < r->streams_cnt; i++)
+		if (r->streams[i].process == process && r->streams[i].end <= r->y->to)
+			end = later(end, r->streams[i].now[v]);
+	return end;
+}
+
+/* @ns of a wait of the focus thread's at @place. */
+static void add_sync(struct run *r, uint32_t place, int64_t ns)
+{
+	struct replay *out = r->out;
+	size_t i = 0;
+
+	while (i < out->syncs_cnt && out->syncs[i].place != place)
+		i++;
+	if (i == out->syncs_cnt) {
+		if (!grow(&out->syncs, i, &out->syncs_room, sizeof(*out->syncs))) {
+			r->is_short = true;
+			return;
+		}
+		out->syncs[out->syncs_cnt++] = (struct replay_sync){.place = place};
+	}
+	out->syncs[i].ns += ns;
+}
+
+/* When, by the recording, the last stream was done that the call waited for; before it began: none was awaited. */
+static int64_t done_at(const struct run *r, uint32_t process, int64_t end)
+{
+	int64_t done = r->y->from;
+
+	for (size_t i = 0; i < r->streams_cnt; i++)
+		if (r->streams[i].process == process && r->streams[i].end <= end)
+			done = later(done, r->streams[i].end);
+	return done;
+}
+
+void replay_end_gpu_wait(struct run *r, uint32_t thread)
+{
+	const struct why_model *m = &r->y->model;
+	const struct why_thread *t = &m->threads[thread];
+	struct track *k = &r->tracks[thread];
+	const struct why_call *c = &t->gpu[k->gpu];
+	bool is_copy = first_op(r, t->process, c) != SIZE_MAX;
+	int64_t *now = &r->now[(size_t)thread * r->cnt], done, rest;
+	uint32_t place = PLACE_NONE;
+	uint8_t flags;
+
+	queue_ops(r, thread, c, k->at);
+	if (c->stack != WHY_NONE && !is_copy)
+		place = places_of(&r->y->walk.places, c->stack, m->stacks.ids[c->stack], &flags);
+	done = done_at(r, t->process, k->end);
+	rest = k->end - later(k->at, done);
+	if (thread == r->y->focus && place != PLACE_NONE && done > k->at)
+		add_sync(r, place, done - k->at);
+	for (size_t v = 0; v < r->cnt; v++) {
+		bool is_dropped = place != PLACE_NONE && r->edits[v].sync == place;
+		int64_t then = now[v];
+
+		for (size_t i = 0; i < r->streams_cnt && !is_dropped && done > k->at; i++)
+			if (r->streams[i].process == t->process && r->streams[i].end <= k->end)
+				then = later(then, r->streams[i].now[v]);
+		now[v] = then + (is_dropped ? earlier(rest, DROPPED) : rest);
+	}
+	k->at = k->end;
+}

@@ -1,0 +1,64 @@
+/* replay_internal.h - between the files of the replay. */
+#pragma once
+
+#include "exporters/why/replay.h"
+
+enum track_kind {
+	TRACK_OWN,  /* on a CPU, or without one after it was taken away */
+	TRACK_WAIT, /* until it is runnable */
+	TRACK_BACK, /* runnable after a wait */
+	TRACK_GPU,  /* in a call that waits for the GPU */
+};
+
+/* Where a thread is. */
+struct track {
+	int64_t at, end; /* recorded times: how far it has come; the end of its span */
+	size_t i, gpu;   /* the switch that the span begins with; the next call of the GPU's */
+	size_t wait;     /* the switch that the last wait began with */
+	struct why_wake wake;
+	struct why_cause cause; /* of TRACK_BACK */
+	uint32_t waited;        /* a bit for each edit: the last wait did happen */
+	enum track_kind kind;
+	bool is_birth;
+};
+
+/* A stream of a GPU. */
+struct stream {
+	uint32_t process, device, stream;
+	int64_t end; /* recorded, of what was launched so far */
+	int64_t now[REPLAY_EDITS];
+};
+
+struct run {
+	struct why *y;
+	struct replay *out;
+	const struct replay_edit *edits;
+	size_t cnt;
+	int64_t *now,
+		*begun; /* by thread and edit; begun: where the waker was when a wait for a lock began */
+	struct track *tracks;
+	uint32_t *heap; /* threads, by the ends of their spans */
+	size_t heap_cnt;
+	uint32_t own; /* of own_span() */
+	int64_t own_at;
+	struct owner *owners; /* culprits of spans without a line of their own; open addressing */
+	size_t owner_slots;
+	uint32_t *of_launch; /* operations in the order of their launches */
+	WHY_LIST(stream, streams);
+	bool is_short; /* of memory */
+};
+
+/* replay_culprit.c: the index of a culprit that has sums, or REPLAY_ANY. */
+bool replay_prepare(struct run *r);
+void replay_release(struct run *r);
+uint32_t replay_culprit(struct run *r, uint32_t process, const struct why_cause *cause);
+
+/* replay_gpu.c */
+bool replay_prepare_gpu(struct run *r);
+/* A call that waits for the GPU, or gives it work. */
+bool replay_is_gpu_call(struct run *r, uint32_t process, const struct why_call *c);
+/* The call of the GPU's that is over now gives it work. */
+void replay_launch(struct run *r, uint32_t thread);
+void replay_end_gpu_wait(struct run *r, uint32_t thread);
+/* When what the focus thread's process has given the GPU is done. */
+int64_t replay_gpu_end(const struct run *r, size_t v);

@@ -1,0 +1,138 @@
+/* why_gains.c - what could be won: for people, and for programs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/text/cell.h"
+#include "exporters/text/format.h"
+#include "exporters/why/why_out.h"
+
+#define GAINS_MAX 4
+#define LEAST     0.01 /* of the time looked at: a gain that cannot be more has no line */
+
+/* What to do about it. */
+static void put_action(FILE *out, const struct why *y, const struct why_gain *g)
+{
+	static const char *const instead[WHY_REASON_CNT] = {
+		[WHY_COMPUTE] = "do without, or compute it once",
+		[WHY_KERNEL] = "do without, or in fewer and larger calls",
+		[WHY_FILE] = "do without, or read and write ahead, in larger parts",
+		[WHY_FSYNC] = "do without, or once at the end",
+		[WHY_SOCKET] = "do without, or ask ahead",
+		[WHY_SLEEP] = "do without, or wait for what it waits for",
+		[WHY_POLL] = "do without, or wait for what it waits for",
+		[WHY_PAGE_IN] = "read ahead, or in the order of the file",
+		[WHY_GPU] = "less work for the GPU, or not waited for",
+	};
+	uint32_t reason =
+		g->culprit == WHY_NONE ? WHY_GPU : why_main_reason(&y->culprits[g->culprit]);
+
+	switch (g->action) {
+	case GAIN_UNLOCK:
+		fputs("not while the lock is held", out);
+		break;
+	case GAIN_TOGETHER:
+		fprintf(out, "all %u at the same time", g->cnt);
+		break;
+	case GAIN_LEVEL:
+		fprintf(out, "equal parts for the %u threads", g->cnt);
+		break;
+	case GAIN_SYNC:
+		fputs("do not wait for the GPU there", out);
+		break;
+	default:
+		fputs(instead[reason] ? instead[reason] : "do without, or ahead of time", out);
+	}
+}
+
+static void put_gain(FILE *out, const struct why *y, const struct why_gain *g, unsigned nr)
+{
+	double all = (double)(y->to - y->from);
+	char low[WHY_TIME_MAX], high[WHY_TIME_MAX], range[3 * WHY_TIME_MAX], *unit;
+	char name[96];
+
+	why_time_text(g->lower, low);
+	why_time_text(g->upper, high);
+	unit = strchr(low, ' ');
+	if (g->is_up_to)
+		snprintf(range, sizeof(range), "%s %s", y->has_replay ? "up to" : "at most", high);
+	else if (strcmp(low, high) == 0)
+		snprintf(range, sizeof(range), "%s", low);
+	else if (unit && strchr(high, ' ') && strcmp(unit, strchr(high, ' ')) == 0)
+		snprintf(range, sizeof(range), "%.*s..%s", (int)(unit - low), low, high);
+	else
+		snprintf(range, sizeof(range), "%s..%s", low, high);
+	fprintf(out, "%3u  %-6s  %s (%.1f %%)  ", nr, gain_severity_names[g->severity], range,
+		100 * (double)(g->is_up_to ? g->upper : g->lower) / all);
+	if (g->place == PLACE_NONE && g->culprit != WHY_NONE)
+		fputs(why_thread_text(y, y->culprits[g->culprit].part.thread, name, sizeof(name)),
+		      out);
+	else if (y->walk.places.list[g->place].text)
+		text_put_people(out, y->walk.places.list[g->place].text);
+	fputs(": ", out);
+	put_action(out, y, g);
+	fprintf(out, "  %s\n", why_sure_text(g->sure));
+}
+
+void why_put_gains(FILE *out, const struct why *y, bool is_brief)
+{
+	double all = (double)(y->to - y->from);
+	unsigned nr = 0;
+
+	for (size_t i = 0; i < y->gains_cnt && nr < (is_brief ? 1 : GAINS_MAX); i++) {
+		const struct why_gain *g = &y->gains[i];
+
+		if ((double)g->upper < LEAST * all)
+			continue;
+		if (!nr)
+			fputs(y->has_replay ? "Could be won\n" : "Could be won, at most\n", out);
+		put_gain(out, y, g, ++nr);
+	}
+}
+
+static void put_text(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "\"%s\": ", name);
+	if (text)
+		json_string(out, text, strlen(text));
+	else
+		fputs("null", out);
+}
+
+static void put_json_gain(FILE *out, const struct why *y, const struct why_gain *g)
+{
+	const struct place *p = &y->walk.places.list[g->place];
+	char *action = NULL;
+	size_t len;
+	FILE *words = open_memstream(&action, &len);
+
+	fprintf(out,
+		"{\"action\": \"%s\", \"lower_ns\": %lld, \"upper_ns\": %lld, \"severity\": "
+		"\"%s\", ",
+		gain_action_name(g->action), (long long)g->lower, (long long)g->upper,
+		gain_severity_names[g->severity]);
+	fprintf(out, "\"up_to\": %s, \"confidence\": %.3f, \"conditions\": [",
+		g->is_up_to ? "true" : "false", g->sure);
+	if (words)
+		put_action(words, y, g);
+	if (words && fclose(words) == 0)
+		json_string(out, action, len);
+	free(action);
+	fputs("], ", out);
+	put_text(out, "place", p->text), fputs(", ", out);
+	put_text(out, "file", p->file), fputs(", ", out);
+	put_text(out, "function", p->function);
+	if (p->line)
+		fprintf(out, ", \"line\": %d}", p->line);
+	else
+		fputs(", \"line\": null}", out);
+}
+
+void why_put_json_gains(FILE *out, const struct why *y)
+{
+	fputs("\"gains\": [", out);
+	for (size_t i = 0; i < y->gains_cnt; i++) {
+		fputs(i ? ",\n  " : "\n  ", out);
+		put_json_gain(out, y, &y->gains[i]);
+	}
+	putc(']', out);
+}

@@ -1,0 +1,137 @@
+"""why_gains.py SCHEMA FOLDER: reports of which the gains are known by arithmetic. Times are in ms."""
+import os
+import sqlite3
+import sys
+
+MS, HOST = 1000000, 1 << 48
+schema, folder = open(sys.argv[1]).read(), sys.argv[2]
+
+
+class Report:
+    """A program of process 100 whose main thread ends at `end`; threads are (process, tid)."""
+
+    def __init__(self, name, end):
+        path = os.path.join(folder, name + ".sqlite")
+        if os.path.exists(path):
+            os.remove(path)
+        self.db = sqlite3.connect(path)
+        self.db.executescript(schema)
+        self.texts, self.places, self.end = {}, {}, end
+        self.add("ANALYSIS_DETAILS", HOST, end * MS, 0, end * MS)
+        self.process(100, None, 0, end)
+
+    def add(self, table, *row):
+        self.db.execute("INSERT INTO %s VALUES (%s)" % (table, ", ".join("?" * len(row))), row)
+
+    def text(self, s):
+        if s not in self.texts:
+            self.texts[s] = 1000 + len(self.texts)
+            self.add("StringIds", self.texts[s], s)
+        return self.texts[s]
+
+    def process(self, pid, parent, start, end):
+        self.add("SL_PROCESS_TREE", HOST | pid << 24, parent and HOST | parent << 24, start * MS, end * MS, 0 if parent is None else 2, 1,
+                 "/bin/p%d" % pid, "p%d" % pid, 0)
+
+    def stack(self, line):
+        if line not in self.places:
+            self.places[line] = n = len(self.places) + 1
+            self.db.execute("INSERT INTO SL_FRAMES(id, kind, symbol, module, file, line, inlined, kernelMode, unresolved, specialEntry) "
+                            "VALUES (?, 1, ?, ?, ?, ?, 0, 0, 0, 0)", (n, self.text("f%d" % line), *[self.text("/me/g.py")] * 2, line))
+            self.add("SL_STACKS", n, 0, n)
+        return self.places[line]
+
+    def tid(self, thread):
+        return HOST | thread[0] << 24 | thread[1]
+
+    def runs(self, thread, begin, end, waker=None, wakeup=None, preempted=False):
+        """On a CPU; woken at `wakeup` (`begin`) by another thread, or by a timer."""
+        for t, i, state in ((begin, 1, 0), (end, 0, 1 if preempted else 2)):
+            self.db.execute("INSERT INTO SCHED_EVENTS VALUES (?, 0, ?, ?, ?, NULL)", (int(t * MS), i, self.tid(thread), state))
+        if begin or waker:
+            self.add("SL_SCHED_DETAIL", int(begin * MS), self.tid(thread), None, int((begin if wakeup is None else wakeup) * MS),
+                     waker and self.tid(waker), 120)
+        self.add("SL_SCHED_DETAIL", int(end * MS), self.tid(thread), int(preempted), None, None, 120)
+
+    def call(self, thread, name, line, begin, end):
+        self.db.execute("INSERT INTO OSRT_API(start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId, argumentsId) "
+                        "VALUES (?, ?, 27, ?, ?, 0, 0, ?, 0)", (int(begin * MS), int(end * MS), self.tid(thread), self.text(name),
+                                                             self.stack(line) if line else 0))
+
+    def samples(self, thread, line, begin, end):
+        for t in range(int(begin) + 1, int(end) + 1):
+            self.db.execute("INSERT INTO COMPOSITE_EVENTS(start, cpu, threadState, globalTid, cpuCycles, stackId) VALUES (?, 0, 1, ?, 1, ?)",
+                            (t * MS, self.tid(thread), self.stack(line)))
+
+    def cuda(self, thread, name, line, begin, end, correlation):
+        self.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(start, end, eventClass, globalTid, correlationId, nameId, returnValue, "
+                        "callchainId) VALUES (?, ?, 0, ?, ?, ?, 0, ?)", (int(begin * MS), int(end * MS), self.tid(thread), correlation,
+                                                                      self.text(name), self.stack(line)))
+
+    def kernel(self, begin, end, correlation, stream=7):
+        names = [r[1] for r in self.db.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_KERNEL)") if r[3]]
+        row = dict.fromkeys(names, 0)
+        row.update(start=int(begin * MS), end=int(end * MS), deviceId=0, streamId=stream, correlationId=correlation,
+                   globalPid=HOST | 100 << 24, shortName=self.text("k"))
+        self.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(%s) VALUES (%s)" % (", ".join(row), ", ".join("?" * len(row))),
+                        list(row.values()))
+
+    def done(self):
+        self.db.commit()
+        self.db.close()
+
+
+MAIN, OTHER = (100, 100), (100, 101)
+
+# Thread 101 holds a mutex while it sleeps, 3 * 30 ms; the main thread waits for it 3 * 25 ms, and computes 5 ms in between.
+r = Report("lock", 100)
+r.runs(OTHER, 0, 5, MAIN)
+for i in range(3):
+    a = 5 + 30 * i
+    r.call(OTHER, "usleep", 10, a, a + 30)
+    r.runs(MAIN, a if i else 0, a + 5, OTHER if i else None)
+    r.samples(MAIN, 20, a, a + 5)
+    r.call(MAIN, "pthread_mutex_lock", 21, a + 5, a + 30)
+    r.runs(OTHER, a + 30, a + 30.001)
+r.runs(MAIN, 95, 100, OTHER)
+r.samples(MAIN, 20, 95, 100)
+r.done()
+
+# Three children sleep for 20, 30, 50 ms, one after the other.
+r = Report("children", 110)
+a = 0
+for i, ms in enumerate((20, 30, 50)):
+    child = (200 + i, 200 + i)
+    r.process(200 + i, 100, a + 2, a + 2 + ms)
+    r.runs(MAIN, a, a + 3, (199 + i, 199 + i) if i else None)
+    r.call(MAIN, "waitpid", 30, a + 3, a + 2 + ms)
+    r.runs(child, a + 2, a + 2.5, MAIN)
+    r.call(child, "nanosleep", None, a + 2.5, a + 2 + ms - 0.5)
+    r.runs(child, a + 2 + ms - 0.5, a + 2 + ms)
+    a += 2 + ms
+r.runs(MAIN, a, 110, (202, 202))
+r.done()
+
+# Four threads sleep for 10, 10, 20, 80 ms; the main thread joins the last.
+r = Report("level", 100)
+r.runs(MAIN, 0, 10)
+for i, ms in enumerate((10, 10, 20, 80)):
+    t = (100, 101 + i)
+    r.runs(t, 5, 6, MAIN)
+    r.call(t, "usleep", 40, 6, 6 + ms)
+    r.runs(t, 6 + ms, 6 + ms + 1)
+r.call(MAIN, "pthread_join", 41, 10, 87)
+r.runs(MAIN, 87, 100, (100, 104))
+r.done()
+
+# Ten steps: 2 ms on the CPU, a launch, a synchronisation of 4 ms. Without: the launches come early, and the GPU is the limit.
+r = Report("sync", 60)
+for i in range(10):
+    a = 6 * i
+    r.runs(MAIN, a, a + 2)
+    r.samples(MAIN, 50, a, a + 2)
+    r.cuda(MAIN, "cudaLaunchKernel_v7000", 51, a + 1.9, a + 2, 2 * i + 1)
+    r.kernel(a + 2, a + 6, 2 * i + 1)
+    r.cuda(MAIN, "cudaDeviceSynchronize_v3020", 52, a + 2, a + 6, 2 * i + 2)
+r.runs(MAIN, 60, 60.001)
+r.done()

@@ -1,0 +1,42 @@
+#!/bin/sh
+# why_gains.t - what could be won, of reports where it is known by arithmetic (why_gains.py, tests/golden/why/).
+# shellcheck disable=SC2016
+. tests/lib.sh
+command -v sqlite3 >/dev/null || skip_all 'needs the sqlite3 shell'
+[ -x "$PY" ] || skip_all 'no python3'
+sqlite3 waits.sqlite <"$TOP/collector/schema.sql" && sqlite3 waits.sqlite <"$TOP/tests/golden/why/waits.sql" || exit 1
+"$PY" "$TOP/tests/e2e/report/why_gains.py" "$TOP/collector/schema.sql" . || exit 1
+
+# "PLACE ACTION LOWER..UPPER SEVERITY" of each gain, in ms; the replay of nothing is the wall time.
+cat >gains.py <<'END'
+import json, sys
+y = json.load(sys.stdin)
+assert abs(y["checks"]["replay_error_ns"]) <= y["wall"]["ns"] // 1000, y["checks"]
+for g in y["gains"]:
+    print("%s %s %.1f..%.1f %s" % ((g["place"] or "-").split()[0], g["action"], g["lower_ns"] / 1e6, g["upper_ns"] / 1e6,
+          "up to" if g["up_to"] else g["severity"]))
+END
+gains() { "$BIN" why -f json "$@" | "$PY" gains.py 2>&1; }
+
+# a.py:50: the child's 34 ms and its own 2, 10 of sleep, 10 in the kernel. :30: from its first sample on. :1: the threads begin
+# 3 ms earlier, and 10 at the end; 10 without a CPU. :20: thread 102 would be as late as before.
+is "$(gains waits.sqlite)" "a.py:50 remove 56.0..56.0 bad
+a.py:30 remove 20.0..20.0 bad
+a.py:1 remove 13.0..23.0 bad
+a.py:20 remove 0.0..0.0 note" 'a chain of waits: what is won is not the time on the way'
+is "$(gains lock.sqlite | head -1)" 'g.py:10 unlock 75.0..75.0 severe' 'a lock: the waits for it'
+is "$(gains children.sqlite | head -1)" 'g.py:30 together 49.5..49.5 severe' 'children one after the other: all but the longest'
+is "$(gains level.sqlite | head -1)" 'g.py:40 level 50.0..50.0 severe' 'threads with unequal parts: the longest becomes the mean'
+is "$(gains sync.sqlite | grep sync)" 'g.py:52 sync 18.0..18.0 severe' 'waits for the GPU: what the host does meanwhile'
+"$BIN" why lock.sqlite >text
+check 'text: the gain, its share, what to do' grep -q '^  1  severe  75 ms (75.0 %)  g.py:10 in f10: not while the lock is held  sure$' text
+"$BIN" why waits.sqlite >text
+check 'of bounds far apart' grep -q '^  3  bad     13\.\.23 ms (8.1 %)  a.py:1 in f: ' text
+
+# ---- what the recording does not show ----
+cp lock.sqlite none.sqlite
+sqlite3 none.sqlite 'DELETE FROM SCHED_EVENTS; DELETE FROM SL_SCHED_DETAIL'
+is "$(gains none.sqlite | grep -v 'up to$')" '' 'without context switches: bounds only'
+"$BIN" why none.sqlite >text
+check 'and the heading says so' grep -q '^Could be won, at most$' text
+done_testing
