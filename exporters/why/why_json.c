@@ -162,11 +162,12 @@ void why_put_json(FILE *out, const struct why *y, const char *report)
 		(long long)w->recorded);
 	put_text(out, "basis", wall_basis_text(w->basis));
 	fputs("},\n \"focus\": {", out);
-	if (y->focus != WHY_NONE)
+	if (y->focus != WHY_NONE) {
 		put_thread(out, y, y->focus);
-	if (y->gpu)
-		fprintf(out, ", \"gpu\": %u", y->gpu->device);
-	put_spans(out, y);
+		if (y->gpu)
+			fprintf(out, ", \"gpu\": %u", y->gpu->device);
+		put_spans(out, y);
+	}
 	fputs("},\n \"partition\": [", out);
 	for (size_t i = 0; i < y->parts_cnt; i++) {
 		fputs(i ? ",\n  " : "\n  ", out);
